@@ -1,0 +1,80 @@
+// Package petri holds place/transition nets: it reads and writes them as PNML
+// and makes nets of some well known families.
+//
+// # Nets
+//
+// A net has places and transitions. A marking puts a number of tokens, 0 or
+// more, on each place. An arc connects a place with a transition and carries a
+// weight of at least 1.
+//
+// A transition is enabled in a marking if each place in its In list holds at
+// least the weight of the arc. An enabled transition may fire: it takes the
+// weights of In from their places and adds the weights of Out to theirs. A
+// place in both lists needs the tokens of In before it gets those of Out. See
+// [Transition.Enabled] and [Transition.Fire].
+//
+// A place has no capacity. A net may be unbounded, that is, reach markings with
+// any number of tokens.
+//
+// # Invariants
+//
+// [Net.Check] verifies these. [Read] and the families return only nets that
+// pass; a net made by hand should be checked.
+//
+//   - Ids are not empty and differ, over places and transitions together.
+//   - Names are not empty, but for that of the net.
+//   - Ids and names are text that XML can carry, without white space around.
+//   - Initial markings are 0 to [MaxTokens].
+//   - In and Out are sorted by place, name a place once, lead to places of the
+//     net and carry weights of 1 to [MaxTokens].
+//
+// A net without places, without transitions or without both is a net.
+//
+// # PNML
+//
+// [Read] takes place/transition nets of ISO/IEC 15909-2:
+//
+//   - The type of the net ends in a segment that begins with ptnet, "PT net" or
+//     "P/T", in upper or lower case. Older types like .../ptNetb are among them.
+//     A net without a type counts as one too.
+//   - The name of a net is its id, or its <name> where there is no id.
+//   - Pages may be nested or left out.
+//   - referencePlace and referenceTransition stand for the node that they lead
+//     to, over any number of references.
+//   - An arc may stand before its nodes. Arcs between the same two nodes in the
+//     same direction become one, with the sum of the weights.
+//   - An initial marking left out is 0, a weight left out is 1. Empty text
+//     counts as left out.
+//   - Label text stands in <text>, or in <value> as the first standards had it.
+//   - toolspecific and graphics are skipped with all that they hold. Other
+//     elements that the standard does not know are skipped too, unless they hold
+//     one of those listed below.
+//   - Namespaces are not looked at.
+//   - Any declared character set is read, and UTF-8, UTF-16 and UTF-32 with a
+//     byte order mark whatever is declared. Lines are counted after decoding.
+//
+// [Read] refuses, with the line, all that would change the meaning of a net:
+//
+//   - coloured and high-level nets: another type, or any of hlinitialMarking,
+//     hlinscription, declaration, structure, condition, or a type of a place;
+//   - inhibitor, reset, read, test and timed arcs: any arc type but "normal",
+//     as an attribute, as a type element or as an arctype element;
+//   - places with a capacity;
+//   - nodes and pages without an id, or with one that is taken;
+//   - arcs and references to what is not in the file, or is of the wrong sort,
+//     and references that lead in a circle;
+//   - initial markings that are not whole numbers from 0 to [MaxTokens], and
+//     weights, also summed ones, that are not from 1 to [MaxTokens];
+//   - nodes and arcs in places where they do not belong;
+//   - no net, a second net, XML that is not well-formed or ends early.
+//
+// Arcs need no id, and their ids may repeat. Priorities and times are labels
+// outside of the standard: they are skipped, and the net is read as if it had
+// none.
+//
+// # Limits
+//
+// Elements nest at most 1000 deep. Entities other than the five of XML are
+// refused, so a file cannot expand beyond its size. Memory grows with the
+// number of nodes and arcs; the text of a file is not kept.
+package petri

@@ -1,0 +1,4 @@
+package petri
+
+// MaxNesting lets tests reach the limit of Read.
+const MaxNesting = maxNesting

@@ -1,0 +1,338 @@
+package petri
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// SyntaxError reports what is wrong with a PNML file, and where.
+type SyntaxError struct {
+	Line int // counted from 1
+	Msg  string
+}
+
+// Error returns the message behind its line, as in "line 12: ...".
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("line %d: %s", e.Line, e.Msg)
+}
+
+// Read reads the one place/transition net of a PNML file (ISO/IEC 15909-2).
+// Whatever is wrong with the file is a *SyntaxError; an error of r comes back
+// wrapped. The package comment says what is accepted. A net that Read returns
+// passes [Net.Check].
+func Read(r io.Reader) (*Net, error) {
+	p, err := newParser(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.document(); err != nil {
+		return nil, err
+	}
+	return p.build()
+}
+
+// ReadFile reads the PNML file at path like [Read] and names the path in errors.
+func ReadFile(path string) (*Net, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err // names the path already
+	}
+	defer f.Close() // nothing was written: an error of Close loses nothing
+	n, err := Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return n, nil
+}
+
+// document reads the whole file, which must be one <pnml> with one <net>.
+func (p *parser) document() error {
+	rooted := false
+	for {
+		tok, err := p.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		switch t := tok.(type) {
+		case xml.StartElement:
+			if rooted {
+				return p.errorf("<%s> follows the end of <pnml>; a file has one root element",
+					excerpt(t.Name.Local))
+			}
+			rooted = true
+			if t.Name.Local != "pnml" {
+				return p.errorf("the root element is <%s>, not <pnml>: this is no PNML file",
+					excerpt(t.Name.Local))
+			}
+			if err := p.children(p.inDocument); err != nil {
+				return err
+			}
+		case xml.CharData:
+			if !blank(t) {
+				return p.errorf("not XML: found the text %s outside of any element",
+					quote(string(t)))
+			}
+		}
+	}
+	switch {
+	case p.src.empty:
+		return p.errorf("the file is empty; a PNML file begins with <pnml>")
+	case !rooted:
+		return p.errorf("the file holds no XML element; a PNML file begins with <pnml>")
+	case !p.hasNet:
+		return p.errorf("there is no <net> in the file")
+	}
+	return nil
+}
+
+func (p *parser) inDocument(e xml.StartElement) error {
+	if e.Name.Local != "net" {
+		return p.unknown(e)
+	}
+	if p.hasNet {
+		return p.errorf("a second <net> begins here; split the file into one net per file")
+	}
+	p.hasNet = true
+	id, err := p.attr(e, "id")
+	if err != nil {
+		return err
+	}
+	uri, err := p.attr(e, "type")
+	if err != nil {
+		return err
+	}
+	if !isPlaceTransition(uri) {
+		return p.errorf("the net type %s is not a place/transition net (ptnet); %s",
+			quote(uri), unfold)
+	}
+	p.net.Name = id
+	return p.children(p.inNet)
+}
+
+// isPlaceTransition reports whether a type URI means a place/transition net.
+// A file without a type is taken for one: anything coloured in it is refused
+// where it appears.
+func isPlaceTransition(uri string) bool {
+	uri = strings.TrimRight(strings.ToLower(uri), "/")
+	if uri == "" {
+		return true
+	}
+	slash := strings.LastIndexByte(uri, '/')
+	if slash > 0 && uri[slash-1] == 'p' && (slash == 1 || uri[slash-2] == '/') {
+		slash -= 2 // the slash of "P/T net" separates nothing
+	}
+	last := uri[slash+1:]
+	return strings.HasPrefix(last, "ptnet") || strings.HasPrefix(last, "pt net") ||
+		strings.HasPrefix(last, "p/t")
+}
+
+func (p *parser) inNet(e xml.StartElement) error {
+	if e.Name.Local == "name" {
+		l, err := p.label()
+		if err == nil && p.net.Name == "" {
+			p.net.Name = l.text
+		}
+		return err
+	}
+	return p.inPage(e)
+}
+
+// inPage reads an element of a page, or of a net that does without pages.
+func (p *parser) inPage(e xml.StartElement) error {
+	switch e.Name.Local {
+	case "page":
+		if _, err := p.declare(e, kindPage); err != nil {
+			return err
+		}
+		return p.children(p.inPage)
+	case "place":
+		return p.place(e)
+	case "transition":
+		return p.transition(e)
+	case "referencePlace":
+		return p.reference(e, kindRefPlace)
+	case "referenceTransition":
+		return p.reference(e, kindRefTransition)
+	case "arc":
+		return p.arc(e)
+	default:
+		return p.unknown(e)
+	}
+}
+
+func (p *parser) place(e xml.StartElement) error {
+	i, err := p.declare(e, kindPlace)
+	if err != nil {
+		return err
+	}
+	p.nodes[i].to = int32(len(p.net.Places))
+	place := Place{ID: p.nodes[i].id}
+	marked := false
+	err = p.children(func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "name":
+			l, err := p.label()
+			place.Name = l.text
+			return err
+		case "initialMarking":
+			if marked {
+				return p.errorf("place %s has a second <initialMarking>", quote(place.ID))
+			}
+			marked = true
+			what := "the initial marking of place " + quote(place.ID)
+			place.Initial, err = p.number(what, 0, 0)
+			return err
+		case "capacity":
+			return p.capacity(place.ID)
+		case "type":
+			return p.errorf("place %s has a <type>: it is coloured; %s", quote(place.ID), unfold)
+		default:
+			return p.unknown(e)
+		}
+	})
+	if place.Name == "" {
+		place.Name = place.ID
+	}
+	p.net.Places = append(p.net.Places, place)
+	return err
+}
+
+// capacity refuses a bounded place, whose firing rule is another one. Some
+// editors write a capacity of 0 for a place without bound.
+func (p *parser) capacity(id string) error {
+	l, err := p.label()
+	if err != nil {
+		return err
+	}
+	if l.text != "" && l.text != "0" {
+		return p.errorAt(l.line, "place %s has capacity %s, and capacities are not supported; "+
+			"add a complementary place instead", quote(id), quote(l.text))
+	}
+	return nil
+}
+
+func (p *parser) transition(e xml.StartElement) error {
+	i, err := p.declare(e, kindTransition)
+	if err != nil {
+		return err
+	}
+	p.nodes[i].to = int32(len(p.net.Transitions))
+	t := Transition{ID: p.nodes[i].id}
+	err = p.children(func(e xml.StartElement) error {
+		if e.Name.Local != "name" {
+			return p.unknown(e)
+		}
+		l, err := p.label()
+		t.Name = l.text
+		return err
+	})
+	if t.Name == "" {
+		t.Name = t.ID
+	}
+	p.net.Transitions = append(p.net.Transitions, t)
+	return err
+}
+
+func (p *parser) reference(e xml.StartElement, k kind) error {
+	i, err := p.declare(e, k)
+	if err != nil {
+		return err
+	}
+	ref, err := p.attr(e, "ref")
+	if err != nil {
+		return err
+	}
+	if ref == "" {
+		return p.errorf("<%s> %s has no ref attribute; it must name the node that it stands for",
+			e.Name.Local, quote(p.nodes[i].id))
+	}
+	// intern may move p.nodes: it comes before the assignment.
+	to := p.intern(ref)
+	p.nodes[i].to = to
+	return p.children(p.unknown)
+}
+
+func (p *parser) arc(e xml.StartElement) error {
+	a := arc{weight: 1, line: p.line}
+	var err error
+	if a.from, err = p.end(e, "source"); err != nil {
+		return err
+	}
+	if a.to, err = p.end(e, "target"); err != nil {
+		return err
+	}
+	style, err := p.attr(e, "type")
+	if err != nil {
+		return err
+	}
+	if err := p.normalArc(style, p.line); err != nil {
+		return err
+	}
+	inscribed := false
+	err = p.children(func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "inscription":
+			if inscribed {
+				return p.errorf("the arc %s has a second <inscription>", p.arcName(a))
+			}
+			inscribed = true
+			a.weight, err = p.number("the weight of the arc "+p.arcName(a), 1, 1)
+			return err
+		case "type", "arctype":
+			return p.arcType(e)
+		case "name":
+			return p.skip()
+		default:
+			return p.unknown(e)
+		}
+	})
+	p.arcs = append(p.arcs, a)
+	return err
+}
+
+// end returns the node that an arc names as its source or target. The node may
+// follow later in the file.
+func (p *parser) end(e xml.StartElement, name string) (int32, error) {
+	id, err := p.attr(e, name)
+	if err != nil {
+		return 0, err
+	}
+	if id == "" {
+		return 0, p.errorf("<arc> has no %s attribute; it must name a place or a transition", name)
+	}
+	return p.intern(id), nil
+}
+
+// arcType reads <type value="..."/>, <type><text>...</text></type> or
+// <type>...</type> of an arc.
+func (p *parser) arcType(e xml.StartElement) error {
+	line := p.line
+	value, err := p.attr(e, "value")
+	if err != nil {
+		return err
+	}
+	text, err := p.text()
+	if err != nil {
+		return err
+	}
+	if err := p.normalArc(value, line); err != nil {
+		return err
+	}
+	return p.normalArc(text, line)
+}
+
+// normalArc refuses every type of arc but the plain one: inhibitor, reset, read
+// and test arcs have another firing rule.
+func (p *parser) normalArc(style string, line int) error {
+	if style == "" || strings.EqualFold(style, "normal") {
+		return nil
+	}
+	return p.errorAt(line, "found an arc of type %s; only normal arcs are supported, "+
+		"replace it by a construction of normal arcs", quote(style))
+}

@@ -1,0 +1,236 @@
+package petri
+
+import (
+	"cmp"
+	"encoding/xml"
+	"slices"
+)
+
+// kind is what an id of a file stands for.
+type kind uint8
+
+const (
+	kindNone kind = iota // named by an arc or a reference, not declared yet
+	kindPage
+	kindPlace
+	kindTransition
+	kindRefPlace
+	kindRefTransition
+)
+
+// node is what an id stands for.
+type node struct {
+	id   string
+	kind kind
+	line int   // of the declaration
+	to   int32 // index in Places or Transitions, or the node referred to
+}
+
+// arc is an arc between two nodes as the file has it.
+type arc struct {
+	from, to int32
+	weight   int64
+	line     int
+}
+
+// intern returns the node of an id, which need not be declared.
+func (p *parser) intern(id string) int32 {
+	i, ok := p.ids[id]
+	if !ok {
+		i = int32(len(p.nodes))
+		p.ids[id] = i
+		p.nodes = append(p.nodes, node{id: id})
+	}
+	return i
+}
+
+// declare enters the id of an element.
+func (p *parser) declare(e xml.StartElement, k kind) (int32, error) {
+	id, err := p.attr(e, "id")
+	if err != nil {
+		return 0, err
+	}
+	if id == "" {
+		return 0, p.errorf("<%s> has no id; give it one of its own", e.Name.Local)
+	}
+	i := p.intern(id)
+	n := &p.nodes[i]
+	if n.kind != kindNone {
+		return 0, p.errorf("the id %s is taken since line %d; ids must differ", quote(id), n.line)
+	}
+	n.kind, n.line = k, p.line
+	return i, nil
+}
+
+func (p *parser) arcName(a arc) string {
+	return "from " + quote(p.nodes[a.from].id) + " to " + quote(p.nodes[a.to].id)
+}
+
+// build makes the net, now that all nodes are known.
+func (p *parser) build() (*Net, error) {
+	if err := p.resolve(); err != nil {
+		return nil, err
+	}
+	flows := make([]flow, len(p.arcs))
+	for i, a := range p.arcs {
+		f, err := p.flow(a)
+		if err != nil {
+			return nil, err
+		}
+		flows[i] = f
+	}
+	slices.SortStableFunc(flows, func(a, b flow) int {
+		return cmp.Or(cmp.Compare(a.transition, b.transition), cmp.Compare(a.dir, b.dir),
+			cmp.Compare(a.place, b.place))
+	})
+	if err := p.attach(flows); err != nil {
+		return nil, err
+	}
+	return &p.net, nil
+}
+
+// resolve makes every reference node lead to its place or transition directly.
+func (p *parser) resolve() error {
+	var chain []int32
+	done := make([]bool, len(p.nodes))
+	seen := make([]bool, len(p.nodes))
+	for first := range p.nodes {
+		chain = chain[:0]
+		last := int32(first)
+		for p.isReference(last) && !done[last] {
+			if seen[last] {
+				n := p.nodes[last]
+				return p.errorAt(n.line, "the reference %s leads back to itself; "+
+					"it must lead to a place or a transition", quote(n.id))
+			}
+			seen[last] = true
+			chain = append(chain, last)
+			next, err := p.follow(p.nodes[last])
+			if err != nil {
+				return err
+			}
+			last = next
+		}
+		if done[last] {
+			last = p.nodes[last].to
+		}
+		for _, i := range chain {
+			p.nodes[i].to, done[i] = last, true
+		}
+	}
+	return nil
+}
+
+func (p *parser) isReference(i int32) bool {
+	k := p.nodes[i].kind
+	return k == kindRefPlace || k == kindRefTransition
+}
+
+// follow returns the node that a reference node names, which must be of the
+// same sort.
+func (p *parser) follow(n node) (int32, error) {
+	to := p.nodes[n.to]
+	switch {
+	case to.kind == kindNone:
+		return 0, p.errorAt(n.line, "the reference %s names %s, which is not in the file",
+			quote(n.id), quote(to.id))
+	case n.kind == kindRefPlace && to.kind != kindPlace && to.kind != kindRefPlace:
+		return 0, p.errorAt(n.line, "the reference %s names %s, which is not a place",
+			quote(n.id), quote(to.id))
+	case n.kind == kindRefTransition && to.kind != kindTransition && to.kind != kindRefTransition:
+		return 0, p.errorAt(n.line, "the reference %s names %s, which is not a transition",
+			quote(n.id), quote(to.id))
+	}
+	return n.to, nil
+}
+
+// direction tells whether a transition consumes or produces.
+type direction uint8
+
+const (
+	consumes direction = iota
+	produces
+)
+
+// flow is an arc seen from its transition.
+type flow struct {
+	transition int32
+	place      int32
+	dir        direction
+	weight     int64
+	line       int
+}
+
+func (p *parser) flow(a arc) (flow, error) {
+	from, err := p.arcEnd(a, a.from, "begins at")
+	if err != nil {
+		return flow{}, err
+	}
+	to, err := p.arcEnd(a, a.to, "ends at")
+	if err != nil {
+		return flow{}, err
+	}
+	f := flow{weight: a.weight, line: a.line}
+	switch {
+	case from.kind == to.kind && from.kind == kindPlace:
+		return f, p.errorAt(a.line, "the arc %s connects two places; "+
+			"an arc goes between a place and a transition", p.arcName(a))
+	case from.kind == to.kind:
+		return f, p.errorAt(a.line, "the arc %s connects two transitions; "+
+			"an arc goes between a place and a transition", p.arcName(a))
+	case from.kind == kindPlace:
+		f.place, f.transition, f.dir = from.to, to.to, consumes
+	default:
+		f.place, f.transition, f.dir = to.to, from.to, produces
+	}
+	return f, nil
+}
+
+// arcEnd returns the place or transition at one end of an arc.
+func (p *parser) arcEnd(a arc, i int32, verb string) (node, error) {
+	n := p.nodes[i]
+	if p.isReference(i) {
+		n = p.nodes[n.to]
+	}
+	switch n.kind {
+	case kindNone:
+		return n, p.errorAt(a.line, "the arc %s %s %s, which is not in the file",
+			p.arcName(a), verb, quote(n.id))
+	case kindPage:
+		return n, p.errorAt(a.line, "the arc %s %s the page %s; "+
+			"an arc goes between a place and a transition", p.arcName(a), verb, quote(n.id))
+	}
+	return n, nil
+}
+
+// attach gives the transitions their arcs. The flows are sorted by transition,
+// direction and place; those that agree in all three become one arc.
+func (p *parser) attach(flows []flow) error {
+	arcs := make([]Arc, 0, len(flows)) // never grows: transitions share it
+	for len(flows) > 0 {
+		f := flows[0]
+		begin := len(arcs)
+		for len(flows) > 0 && flows[0].transition == f.transition && flows[0].dir == f.dir {
+			place, sum := flows[0].place, int64(0)
+			for len(flows) > 0 && flows[0].transition == f.transition &&
+				flows[0].dir == f.dir && flows[0].place == place {
+				if sum += flows[0].weight; sum > MaxTokens {
+					return p.errorAt(flows[0].line, "the arcs between place %s and transition %s "+
+						"add up to more than %d", quote(p.net.Places[place].ID),
+						quote(p.net.Transitions[f.transition].ID), int64(MaxTokens))
+				}
+				flows = flows[1:]
+			}
+			arcs = append(arcs, Arc{Place: int(place), Weight: sum})
+		}
+		// The capacity ends with the length: an append to one list must not
+		// write into the next.
+		list := arcs[begin:len(arcs):len(arcs)]
+		if t := &p.net.Transitions[f.transition]; f.dir == consumes {
+			t.In = list
+		} else {
+			t.Out = list
+		}
+	}
+	return nil
+}

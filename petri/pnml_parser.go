@@ -1,0 +1,328 @@
+package petri
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+const (
+	// maxNesting bounds the elements open at a time, hence the recursion over
+	// pages. Real files stay below 20.
+	maxNesting = 1000
+
+	// xmlSpace is the white space of XML; other white space is text like any.
+	xmlSpace = " \t\r\n"
+
+	// unfold is the remedy for what belongs to coloured nets.
+	unfold = "unfold the coloured net into a place/transition net first"
+)
+
+// parser reads one PNML file token by token. Its methods for an element begin
+// behind the start tag and return behind the end tag.
+type parser struct {
+	src  *source
+	dec  *xml.Decoder
+	line int      // where the latest token begins
+	open []string // the elements that enclose the latest token
+
+	hasNet bool
+	net    Net
+	ids    map[string]int32 // id to its index in nodes
+	nodes  []node
+	arcs   []arc
+}
+
+func newParser(r io.Reader) (*parser, error) {
+	p := &parser{src: &source{r: r}, line: 1, ids: make(map[string]int32)}
+	in, known, err := decode(p.src)
+	if err != nil {
+		return nil, p.errorf("%v", err)
+	}
+	p.dec = xml.NewDecoder(in)
+	p.dec.CharsetReader = func(label string, in io.Reader) (io.Reader, error) {
+		if known {
+			return in, nil
+		}
+		return charset(label, in)
+	}
+	return p, nil
+}
+
+// source remembers what became of the underlying reader, to tell its errors
+// from those of the XML.
+type source struct {
+	r     io.Reader
+	err   error // other than io.EOF
+	empty bool  // ended without a byte
+	some  bool
+}
+
+func (s *source) Read(b []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err // the reader may have recovered, but what it lost is missing
+	}
+	n, err := s.r.Read(b)
+	if n > 0 {
+		s.some = true
+	}
+	switch {
+	case err == io.EOF:
+		s.empty = !s.some
+	case err != nil:
+		s.err = err
+	}
+	return n, err
+}
+
+// next returns the next token, and io.EOF as it is behind the root element.
+func (p *parser) next() (xml.Token, error) {
+	// Text between tags is a token too: a token begins where its predecessor ends.
+	p.line, _ = p.dec.InputPos()
+	tok, err := p.dec.Token()
+	if err != nil {
+		return nil, p.readError(err)
+	}
+	switch t := tok.(type) {
+	case xml.StartElement:
+		if len(p.open) == maxNesting {
+			return nil, p.errorf("elements are nested more than %d deep", maxNesting)
+		}
+		p.open = append(p.open, t.Name.Local)
+	case xml.EndElement:
+		p.open = p.open[:len(p.open)-1]
+	}
+	return tok, nil
+}
+
+// readError explains an error of the XML decoder.
+func (p *parser) readError(err error) error {
+	if p.src.err != nil {
+		return fmt.Errorf("line %d: reading PNML: %w", p.line, p.src.err)
+	}
+	if err == io.EOF {
+		return err
+	}
+	var bad *xml.SyntaxError
+	if !errors.As(err, &bad) {
+		if inner := errors.Unwrap(err); inner != nil {
+			err = inner // what charset says
+		}
+		return p.errorf("%s", strings.TrimPrefix(err.Error(), "xml: "))
+	}
+	if bad.Msg == "unexpected EOF" {
+		where := "a tag"
+		if len(p.open) > 0 {
+			where = "<" + excerpt(p.open[len(p.open)-1]) + ">"
+		}
+		return p.errorAt(bad.Line, "the file ends inside %s; it is truncated", where)
+	}
+	return p.errorAt(bad.Line, "not well-formed XML: %s", excerpt(bad.Msg))
+}
+
+func (p *parser) errorf(format string, args ...any) error {
+	return p.errorAt(p.line, format, args...)
+}
+
+func (p *parser) errorAt(line int, format string, args ...any) error {
+	return &SyntaxError{Line: line, Msg: fmt.Sprintf(format, args...)}
+}
+
+// children calls f for each child of the element.
+func (p *parser) children(f func(xml.StartElement) error) error {
+	for {
+		tok, err := p.next()
+		if err != nil {
+			return err
+		}
+		switch t := tok.(type) {
+		case xml.StartElement:
+			if err := f(t); err != nil {
+				return err
+			}
+		case xml.EndElement:
+			return nil
+		}
+	}
+}
+
+// skip passes over the element, whatever it holds.
+func (p *parser) skip() error {
+	for depth := len(p.open); len(p.open) >= depth; {
+		if _, err := p.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unknown passes over an element that does not matter. It refuses what makes a
+// net coloured and what is part of a net, but stands where nobody reads it.
+// Only <toolspecific> and <graphics> may hold anything.
+func (p *parser) unknown(e xml.StartElement) error {
+	for depth := len(p.open); ; {
+		switch e.Name.Local {
+		case "toolspecific", "graphics":
+			if err := p.skip(); err != nil {
+				return err
+			}
+		case "hlinitialMarking", "hlinscription", "declaration", "structure", "condition":
+			return p.errorf("found <%s>, which belongs to coloured nets; %s",
+				e.Name.Local, unfold)
+		case "net", "page", "place", "transition", "arc", "referencePlace", "referenceTransition":
+			return p.errorf("found <%s> where it does not belong; "+
+				"nodes and arcs stand in a <page> of the <net>", e.Name.Local)
+		}
+		e = xml.StartElement{}
+		for e.Name.Local == "" {
+			if len(p.open) < depth {
+				return nil
+			}
+			tok, err := p.next()
+			if err != nil {
+				return err
+			}
+			e, _ = tok.(xml.StartElement)
+		}
+	}
+}
+
+// attr returns an attribute without the white space around it, "" if absent.
+func (p *parser) attr(e xml.StartElement, name string) (string, error) {
+	value, found := "", false
+	for _, a := range e.Attr {
+		if a.Name.Local != name || a.Name.Space != "" {
+			continue
+		}
+		if found {
+			return "", p.errorf("not well-formed XML: <%s> has two attributes %s",
+				e.Name.Local, name)
+		}
+		value, found = strings.Trim(a.Value, xmlSpace), true
+	}
+	return value, nil
+}
+
+// label is the content of a PNML label.
+type label struct {
+	text  string
+	line  int
+	found int    // number of <text> elements
+	stray string // what else it holds, "" for nothing
+}
+
+// label reads <text>...</text> in the element. The first standards wrote
+// <value> for <text>.
+func (p *parser) label() (label, error) {
+	l := label{line: p.line}
+	for {
+		tok, err := p.next()
+		if err != nil {
+			return l, err
+		}
+		switch t := tok.(type) {
+		case xml.EndElement:
+			return l, nil
+		case xml.CharData:
+			if !blank(t) {
+				l.stray = "the text " + quote(string(t))
+			}
+		case xml.StartElement:
+			switch t.Name.Local {
+			case "text", "value":
+				l.line = p.line
+				l.found++
+				l.text, err = p.plainText()
+			case "graphics", "toolspecific":
+				err = p.skip()
+			default:
+				l.stray = "<" + excerpt(t.Name.Local) + ">"
+				err = p.unknown(t)
+			}
+			if err != nil {
+				return l, err
+			}
+		}
+	}
+}
+
+// plainText returns the text of an element that holds nothing else.
+func (p *parser) plainText() (string, error) {
+	name := p.open[len(p.open)-1]
+	var b strings.Builder
+	for {
+		tok, err := p.next()
+		if err != nil {
+			return "", err
+		}
+		switch t := tok.(type) {
+		case xml.StartElement:
+			return "", p.errorf("found <%s> inside <%s>, which holds text only",
+				excerpt(t.Name.Local), name)
+		case xml.CharData:
+			b.Write(t)
+		case xml.EndElement:
+			return strings.Trim(b.String(), xmlSpace), nil
+		}
+	}
+}
+
+// text returns all text in the element without the white space around it.
+func (p *parser) text() (string, error) {
+	var b strings.Builder
+	for depth := len(p.open); len(p.open) >= depth; {
+		tok, err := p.next()
+		if err != nil {
+			return "", err
+		}
+		if t, ok := tok.(xml.CharData); ok {
+			b.Write(t)
+		}
+	}
+	return strings.Trim(b.String(), xmlSpace), nil
+}
+
+// number reads a label that holds a number of least to MaxTokens. An empty
+// label means standard.
+func (p *parser) number(what string, least, standard int64) (int64, error) {
+	l, err := p.label()
+	switch {
+	case err != nil:
+		return 0, err
+	case l.found > 1:
+		return 0, p.errorAt(l.line, "%s has a second <text>", what)
+	case l.stray != "":
+		return 0, p.errorAt(l.line, "%s holds %s; the number must stand in a <text> element",
+			what, l.stray)
+	case l.text == "":
+		return standard, nil
+	}
+	v, err := strconv.ParseInt(l.text, 10, 64)
+	if err != nil || v < least || v > MaxTokens {
+		return 0, p.errorAt(l.line, "%s is %s; it must be a whole number from %d to %d",
+			what, quote(l.text), least, int64(MaxTokens))
+	}
+	return v, nil
+}
+
+func blank(text []byte) bool {
+	return len(bytes.Trim(text, xmlSpace)) == 0
+}
+
+// excerpt shortens text from a file to what fits in a message.
+func excerpt(s string) string {
+	const longest = 100
+	if len(s) <= longest {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longest], "") + "..."
+}
+
+// quote returns an excerpt of s in quotes, without line breaks.
+func quote(s string) string {
+	return strconv.Quote(excerpt(strings.Trim(s, xmlSpace)))
+}
