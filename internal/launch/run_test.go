@@ -1,0 +1,266 @@
+package launch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// memberships parses what the role detect has printed.
+func memberships(t *testing.T, text string) []Membership {
+	t.Helper()
+	var all []Membership
+	for line := range strings.Lines(text) {
+		var m Membership
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("rank printed %q: %v", line, err)
+		}
+		all = append(all, m)
+	}
+	slices.SortFunc(all, func(a, b Membership) int { return a.Rank - b.Rank })
+	return all
+}
+
+func TestRunTellsTheRanks(t *testing.T) {
+	// This process may be a rank itself; its own ranks are those of another job.
+	t.Setenv(envRank, "5")
+	t.Setenv(envJob, "outer")
+	var keys []string
+	for range 2 {
+		out, cleaned := newTranscript(), []string(nil)
+		o := options(3, "detect")
+		o.Stdout = out
+		o.Cleanup = func(job string) { cleaned = append(cleaned, job) }
+		code, err := Run(t.Context(), o)
+		if code != 0 || err != nil {
+			t.Fatalf("Run = %d, %v; output %q", code, err, out)
+		}
+		got := memberships(t, out.String())
+		if len(got) != 3 || len(cleaned) != 1 {
+			t.Fatalf("%d ranks, clean-ups %q, want 3 and one", len(got), cleaned)
+		}
+		for rank, m := range got {
+			want := Membership{rank, 3, 3, cleaned[0], Farhash}
+			if m != want {
+				t.Errorf("rank %d found %+v, want %+v", rank, m, want)
+			}
+		}
+		keys = append(keys, cleaned[0])
+	}
+	if keys[0] == keys[1] || keys[0] == "outer" {
+		t.Errorf("keys of two jobs: %q", keys)
+	}
+}
+
+func TestRunFailure(t *testing.T) {
+	tests := []struct {
+		name, role string
+		code       int
+		report     string
+	}{
+		{"exit code", "fail:1:7", 7, "exited with code 7"},
+		{"signal", "fail:1:signal 9", 137, "was killed by signal 9 (killed)"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			stdout, stderr := newTranscript(), newTranscript()
+			o := options(3, test.role)
+			o.Stdout, o.Stderr, o.Grace = stdout, stderr, -1
+			in, feed := io.Pipe()
+			o.Stdin = in
+			t.Cleanup(func() { feed.Close() })
+			code, err := Run(t.Context(), o)
+			if code != test.code || err != nil {
+				t.Errorf("Run = %d, %v, want %d", code, err, test.code)
+			}
+			first, _, _ := strings.Cut(stderr.String(), "\n")
+			var pid int
+			if _, err := fmt.Sscanf(first, "farhash run: rank 1 (pid %d)", &pid); err != nil {
+				t.Fatalf("report %q: %v", first, err)
+			}
+			want := fmt.Sprintf("farhash run: rank 1 (pid %d) %s; stopping the other ranks in 0s",
+				pid, test.report)
+			if first != want {
+				t.Errorf("report %q, want %q", first, want)
+			}
+		})
+	}
+}
+
+// A rank that finishes by itself within the grace is not stopped.
+func TestRunLetsOthersFinish(t *testing.T) {
+	stdout, stderr := newTranscript(), newTranscript()
+	o := options(2, "fail:1:7")
+	o.Stdout, o.Stderr = stdout, stderr
+	in, feed := io.Pipe()
+	o.Stdin = in
+	go func() {
+		stderr.await("rank 1 ", 1)
+		feed.Close()
+	}()
+	code, err := Run(t.Context(), o)
+	if code != 7 || err != nil {
+		t.Errorf("Run = %d, %v, want 7", code, err)
+	}
+	if got := stdout.String(); got != "finished\n" {
+		t.Errorf("output %q, want that of rank 0", got)
+	}
+}
+
+func TestRunKillsTheStubborn(t *testing.T) {
+	stdout, stderr := newTranscript(), newTranscript()
+	o := options(3, "stubborn")
+	o.Stdout, o.Stderr, o.Grace = stdout, stderr, 20*time.Millisecond
+	in, feed := io.Pipe()
+	o.Stdin = in
+	go func() {
+		stdout.await("ready", 2)
+		feed.Close()
+	}()
+	code, err := Run(t.Context(), o)
+	if code != 4 || err != nil {
+		t.Errorf("Run = %d, %v, want 4", code, err)
+	}
+	want := "farhash run: stopping ranks 1, 2, still running after 20ms\n" +
+		"farhash run: killing ranks 1, 2, still running 20ms after SIGTERM\n"
+	if got := stderr.String(); !strings.HasSuffix(got, want) {
+		t.Errorf("reports %q, want %q at the end", got, want)
+	}
+}
+
+// A wrapper dies first; what it started goes with it.
+func TestRunStopsWhatWrappersStarted(t *testing.T) {
+	lock := filepath.Join(t.TempDir(), "lock")
+	o := Options{
+		Ranks: 2, Program: "sh", Grace: -1, Env: []string{roleVariable + "=hold:" + lock},
+		Args: []string{"-c", `if [ $FARHASH_RANK = 0 ]; then read x; exit 6; fi; "$0"; :`,
+			os.Args[0]},
+	}
+	out := newTranscript()
+	o.Stdout = out
+	in, feed := io.Pipe()
+	o.Stdin = in
+	go func() {
+		out.await("held 1", 1)
+		feed.Close()
+	}()
+	code, err := Run(t.Context(), o)
+	if code != 6 || err != nil {
+		t.Errorf("Run = %d, %v, want 6", code, err)
+	}
+	lockFile(lock + ".1").Close() // waits for ever if the program lives on
+}
+
+func TestRunContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	stdout, stderr := newTranscript(), newTranscript()
+	o := options(2, "count")
+	o.Stdout, o.Stderr = stdout, stderr
+	go func() {
+		stdout.await("ready", 2)
+		cancel()
+	}()
+	code, err := Run(ctx, o)
+	if code != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("Run = %d, %v, want 0 and %v", code, err, context.Canceled)
+	}
+	if got := strings.Count(stdout.String(), "count 0\n"); got != 2 {
+		t.Errorf("output %q, want the ranks to end upon SIGTERM", stdout)
+	}
+	if stderr.String() != "" {
+		t.Errorf("reports %q", stderr)
+	}
+	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("Run with a context that is done: %v", err)
+	}
+}
+
+func TestRunStdin(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "input")
+	if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	for _, in := range []io.Reader{strings.NewReader("text"), opened} {
+		out := newTranscript()
+		o := options(2, "echo")
+		o.Stdout, o.Stdin = out, in
+		if code, err := Run(t.Context(), o); code != 0 || err != nil {
+			t.Fatalf("Run = %d, %v", code, err)
+		}
+		want := []string{`0 read "text" <nil>`, `1 read "" <nil>`}
+		if got := out.sortedLines(); !slices.Equal(got, want) {
+			t.Errorf("input %T: output %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestRunProgramErrors(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("PATH", "."+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for name, mode := range map[string]os.FileMode{"plain": 0o644, "garbage": 0o755} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("\x00\x01"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := []struct {
+		program string
+		code    int
+		want    string
+	}{
+		{"", exitNotFound, "no program given"},
+		{"no-such-program", exitNotFound, "not found in PATH"},
+		{"./no-such-program", exitNotFound, "check the path"},
+		{"./plain", exitNotExecutable, "chmod +x"},
+		{"garbage", exitNotFound, "write ./garbage"},
+		{"./garbage", exitNotExecutable, "start rank 0 of 2"},
+		{dir, exitNotExecutable, "is a directory"},
+	}
+	for _, test := range tests {
+		code, err := Run(t.Context(), Options{Ranks: 2, Program: test.program})
+		if code != test.code || err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("program %q: Run = %d, %v, want %d, %s",
+				test.program, code, err, test.code, test.want)
+		}
+	}
+	if _, err := Run(t.Context(), Options{Program: "sh"}); err == nil {
+		t.Error("no error for no ranks")
+	}
+}
+
+func TestAbortLeavesNothing(t *testing.T) {
+	j := newJobRun(options(2, "count"))
+	if err := j.start(0, os.Args[0]); err != nil {
+		t.Fatal(err)
+	}
+	pid := j.ranks[0].cmd.Process.Pid
+	j.abort()
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("rank 0 is still there: %v", err)
+	}
+}
+
+func TestRankEnv(t *testing.T) {
+	own := []string{"A=1", envRank + "=9", envJob + "=x", envLocalSize + "=3"}
+	got := rankEnv(own, []string{"A=2", envSize + "=7"}, 1, 4, "key")
+	want := []string{
+		"A=1", "A=2", envRank + "=1", envSize + "=4", envLocalSize + "=4", envJob + "=key",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("rankEnv = %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,98 @@
+package launch
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// startLauncher runs a role in ranks of a launcher that is a process of its own,
+// alone in its process group.
+func startLauncher(t *testing.T, ranks int, role string) (*exec.Cmd, *transcript) {
+	t.Helper()
+	out := newTranscript()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(),
+		roleVariable+"=launcher:"+strconv.Itoa(ranks)+":"+role)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, out
+}
+
+func send(t *testing.T, pid int, s syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Ctrl-C in a terminal goes to the whole group of the launcher.
+func TestSignalReachesRanksOnce(t *testing.T) {
+	cmd, out := startLauncher(t, 3, "count")
+	out.await("ready", 3)
+	send(t, -cmd.Process.Pid, syscall.SIGINT)
+	out.await("interrupted", 3)
+	send(t, -cmd.Process.Pid, syscall.SIGTERM)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("launcher: %v", err)
+	}
+	if got := strings.Count(out.String(), "count 1\n"); got != 3 {
+		t.Errorf("output %q, want each of 3 ranks to be interrupted once", out)
+	}
+	if !strings.HasSuffix(out.String(), "cleaned up\n") {
+		t.Errorf("output %q, want the clean-up at the end", out)
+	}
+}
+
+func TestSecondInterruptKills(t *testing.T) {
+	cmd, out := startLauncher(t, 2, "count")
+	out.await("ready", 2)
+	send(t, cmd.Process.Pid, syscall.SIGINT)
+	out.await("interrupted", 2)
+	send(t, cmd.Process.Pid, syscall.SIGINT)
+	_ = cmd.Wait()
+	if got := cmd.ProcessState.ExitCode(); got != 137 {
+		t.Errorf("exit code %d, want 137; output %q", got, out)
+	}
+	if !strings.HasSuffix(out.String(), "cleaned up\n") {
+		t.Errorf("output %q, want the clean-up at the end", out)
+	}
+}
+
+// Ranks that die of the signal that the user sent are no news.
+func TestSignalDeathByRequest(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "lock")
+	cmd, out := startLauncher(t, 2, "hold:"+dir)
+	out.await("held", 2)
+	send(t, cmd.Process.Pid, syscall.SIGTERM)
+	_ = cmd.Wait()
+	if got := cmd.ProcessState.ExitCode(); got != 143 {
+		t.Errorf("exit code %d, want 143; output %q", got, out)
+	}
+	if strings.Contains(out.String(), "farhash run:") {
+		t.Errorf("output %q, want no report", out)
+	}
+}
+
+func TestRanksDieWithTheLauncher(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux kills the ranks of a launcher that is killed")
+	}
+	lock := filepath.Join(t.TempDir(), "lock")
+	cmd, out := startLauncher(t, 3, "hold:"+lock)
+	out.await("held", 3)
+	send(t, cmd.Process.Pid, syscall.SIGKILL)
+	_ = cmd.Wait()
+	for rank := range 3 {
+		// Waits for ever if the rank lives on.
+		lockFile(lock + "." + strconv.Itoa(rank)).Close()
+	}
+}

@@ -1,0 +1,56 @@
+package launch
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// stdin is the standard input of rank 0.
+type stdin struct {
+	file *os.File // what the rank reads; nil for nothing
+	feed *os.File // where this process writes what it reads for the rank
+}
+
+// openStdin decides how rank 0 gets its input. A terminal cannot be handed on:
+// the rank is in the background there, and reading would stop it.
+func openStdin(r io.Reader) (stdin, error) {
+	if r == nil {
+		return stdin{}, nil
+	}
+	if file, ok := r.(*os.File); ok {
+		terminal, foreground := terminalState(file)
+		if terminal && !foreground {
+			// Reading would stop this process as well.
+			return stdin{}, nil
+		}
+		if !terminal {
+			return stdin{file: file}, nil
+		}
+	}
+	read, write, err := os.Pipe()
+	return stdin{file: read, feed: write}, err
+}
+
+// start feeds the rank in the background. A read that is pending when the job
+// ends cannot be called off, so nobody waits for it.
+func (s stdin) start(r io.Reader) {
+	if s.feed == nil {
+		return
+	}
+	go func() {
+		defer s.feed.Close()
+		_, _ = io.Copy(s.feed, r) // fails when the rank reads no further
+	}()
+}
+
+// terminalState reports whether a file is a terminal and whether this process
+// is in the foreground there.
+func terminalState(file *os.File) (terminal, foreground bool) {
+	group, err := unix.IoctlGetInt(int(file.Fd()), unix.TIOCGPGRP)
+	if err != nil {
+		return false, false
+	}
+	return true, group == unix.Getpgrp()
+}
