@@ -1,0 +1,6 @@
+//go:build race || invariants
+
+package invariant
+
+// Enabled tells whether assertions are compiled in.
+const Enabled = true

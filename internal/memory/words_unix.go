@@ -1,0 +1,32 @@
+//go:build unix
+
+package memory
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// mappedMinBytes is the size from which words are mapped: below it the Go heap
+// serves as well, and no page is wasted.
+const mappedMinBytes = 1 << 20
+
+// Words returns n zeroed words and a function that gives them back. Large blocks
+// are mapped from the system and ask for huge pages; they take memory only when
+// touched. Under the race detector they lie in the Go heap, where it can watch
+// them.
+func Words(n int) (words []uint64, release func() error, err error) {
+	if n*8 < mappedMinBytes || raceEnabled {
+		return alignedHeap(n), func() error { return nil }, nil
+	}
+	mem, err := unix.Mmap(-1, 0, n*8, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return nil, nil, fmt.Errorf("memory: mapping %s: %w", Format(uint64(n)*8), err)
+	}
+	adviseHuge(mem)
+	words = unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(mem))), n)
+	return words, func() error { return unix.Munmap(mem) }, nil
+}

@@ -1,0 +1,41 @@
+package rma
+
+import (
+	"runtime"
+	"time"
+)
+
+// Backoff paces a loop that waits for another rank: first it spins, then it
+// lets other goroutines run, then it sleeps for longer and longer. Ranks may
+// outnumber cores, so a waiting rank must get out of the way soon. The zero
+// value is ready.
+type Backoff struct {
+	rounds int
+	sleep  time.Duration
+}
+
+const (
+	spinRounds  = 64
+	yieldRounds = 128
+	sleepMin    = 10 * time.Microsecond
+	sleepMax    = time.Millisecond
+)
+
+// Pause waits a little longer than the last time, and reports whether it has
+// slept: the moment to look at slower things such as a dead peer.
+func (b *Backoff) Pause() (slept bool) {
+	b.rounds++
+	switch {
+	case b.rounds <= spinRounds:
+		return false
+	case b.rounds <= yieldRounds:
+		runtime.Gosched()
+		return false
+	}
+	b.sleep = min(max(2*b.sleep, sleepMin), sleepMax)
+	time.Sleep(b.sleep)
+	return true
+}
+
+// Reset starts over, after something was found to do.
+func (b *Backoff) Reset() { *b = Backoff{} }

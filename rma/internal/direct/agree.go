@@ -1,0 +1,67 @@
+package direct
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// MaxWords is the largest window, all segments together: 2^50 words.
+const MaxWords = 1 << 50
+
+// What a rank tells the others of its window: the words, a hash of the name, and
+// as much of the name as there is room for.
+const (
+	specWords = iota
+	specHash
+	specName
+)
+
+// nameBytes is how much of a window's name the others learn.
+const nameBytes = (ValueWords - specName) * 8
+
+// AgreeOnSpec makes sure that every rank makes the same window. Collective.
+func AgreeOnSpec(ctx context.Context, g *Group, spec rma.Spec) error {
+	all, err := g.Exchange(ctx, specValues(spec))
+	if err != nil {
+		return fmt.Errorf("making window %q: %w", spec.Name, err)
+	}
+	for rank, v := range all {
+		if v != all[0] {
+			return fmt.Errorf("making a window: rank 0 makes %s, rank %d makes %s; "+
+				"every rank must make the same ones in the same order",
+				all[0].spec(), rank, v.spec())
+		}
+	}
+	if most := MaxWords / g.size; spec.Words < 1 || spec.Words > most {
+		return fmt.Errorf("making window %q: a segment of %d ranks has 1 to %d words, not %d",
+			spec.Name, g.size, most, spec.Words)
+	}
+	return nil
+}
+
+func specValues(spec rma.Spec) Values {
+	hash := fnv.New64a()
+	hash.Write([]byte(spec.Name))
+	v := Values{specWords: uint64(spec.Words), specHash: hash.Sum64()}
+	var name [nameBytes]byte
+	copy(name[:], spec.Name)
+	for i := range v[specName:] {
+		v[specName+i] = binary.LittleEndian.Uint64(name[i*8:])
+	}
+	return v
+}
+
+// spec describes the window that a rank makes.
+func (v Values) spec() string {
+	var name []byte
+	for _, word := range v[specName:] {
+		name = binary.LittleEndian.AppendUint64(name, word)
+	}
+	return fmt.Sprintf("%q with %d words per rank", bytes.TrimRight(name, "\x00"),
+		int64(v[specWords]))
+}

@@ -1,0 +1,98 @@
+package direct
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// Window is a window whose segments lie next to each other in memory.
+type Window struct {
+	rank, size int
+	flat       []uint64 // size segments
+	words      int      // of one segment
+	hidden     bool     // Words gives nil, so that tables take the one-sided path
+	release    func() error
+	closeOnce  sync.Once
+	closeErr   error
+}
+
+var _ rma.Window = (*Window)(nil)
+
+// NewWindow returns a window over flat, which holds size segments of equal
+// length. release is called once by Close. A hidden window keeps its memory to
+// its queues.
+func NewWindow(rank, size int, flat []uint64, hidden bool, release func() error) *Window {
+	return &Window{rank: rank, size: size, flat: flat, words: len(flat) / size,
+		hidden: hidden, release: release}
+}
+
+func (w *Window) Rank() int { return w.rank }
+func (w *Window) Size() int { return w.size }
+func (w *Window) Len() int  { return w.words }
+
+// Caps: memory does all there is.
+func (w *Window) Caps() rma.Caps {
+	return rma.Caps{CPUAtomicsCoherent: true, PerOpCompletion: true, PeerErrors: true}
+}
+
+// Words is rank's segment, nil in a hidden window.
+func (w *Window) Words(rank int) []uint64 {
+	if w.hidden {
+		return nil
+	}
+	return w.segment(rank)
+}
+
+func (w *Window) segment(rank int) []uint64 {
+	return w.flat[rank*w.words : (rank+1)*w.words : (rank+1)*w.words]
+}
+
+// Close gives the memory back. Later calls return what the first returned.
+func (w *Window) Close() error {
+	w.closeOnce.Do(func() {
+		w.flat = nil // a later use panics instead of reaching memory that is gone
+		w.closeErr = w.release()
+	})
+	return w.closeErr
+}
+
+// Registry knows the open windows of a job. The zero value is ready.
+type Registry struct {
+	mu   sync.Mutex
+	open map[*Window]bool
+}
+
+// Open is NewWindow, with the window known to the registry until it is closed.
+func (r *Registry) Open(rank, size int, flat []uint64, hidden bool,
+	release func() error) *Window {
+	var w *Window
+	w = NewWindow(rank, size, flat, hidden, func() error {
+		r.mu.Lock()
+		delete(r.open, w)
+		r.mu.Unlock()
+		return release()
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open == nil {
+		r.open = map[*Window]bool{}
+	}
+	r.open[w] = true
+	return w
+}
+
+// CloseAll closes the windows that are still open.
+func (r *Registry) CloseAll() error {
+	r.mu.Lock()
+	open := slices.Collect(maps.Keys(r.open))
+	r.mu.Unlock()
+	var errs []error
+	for _, w := range open {
+		errs = append(errs, w.Close())
+	}
+	return errors.Join(errs...)
+}

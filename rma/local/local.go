@@ -1,0 +1,215 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/direct"
+)
+
+// MaxRanks is the largest number of ranks of a job.
+const MaxRanks = 1 << 16
+
+// Options change how a job works.
+type Options struct {
+	// Hidden windows give no load/store view, so that tables take the one-sided
+	// path through queues. For tests and for measuring that path.
+	Hidden bool
+}
+
+// Run starts fn on n ranks, one goroutine each, and waits for all of them. The
+// error is that of the lowest rank that failed; a panic of a rank is an error.
+func Run(n int, fn func(job rma.Job) error) error { return RunWith(Options{}, n, fn) }
+
+// RunWith is Run with options.
+func RunWith(opts Options, n int, fn func(job rma.Job) error) error {
+	if n < 1 || n > MaxRanks {
+		return fmt.Errorf("rma/local: a job has 1 to %d ranks, not %d", MaxRanks, n)
+	}
+	c := newCluster(opts, n)
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for rank := range n {
+		wg.Go(func() {
+			job := c.join(rank)
+			errs[rank] = fmt.Errorf("rma/local: rank %d ended its goroutine", rank)
+			defer func() { // after runtime.Goexit as well, as called by t.FailNow
+				if errs[rank] != nil {
+					c.group(rank).SetState(rank, direct.Failed)
+				}
+				errs[rank] = errors.Join(errs[rank], job.Close())
+			}()
+			errs[rank] = call(job, fn)
+		})
+	}
+	wg.Wait()
+	return firstCause(errs)
+}
+
+// Single returns a job of one rank. Close it when done.
+func Single() rma.Job { return SingleWith(Options{}) }
+
+// SingleWith is Single with options.
+func SingleWith(opts Options) rma.Job { return newCluster(opts, 1).join(0) }
+
+// call runs fn and turns a panic into an error that keeps the stack.
+func call(job *Job, fn func(job rma.Job) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("rma/local: rank %d panicked: %v\n%s", job.rank, p, debug.Stack())
+		}
+	}()
+	return fn(job)
+}
+
+// firstCause prefers an error of a rank's own to the news that another rank is
+// gone or has failed, which is only its echo.
+func firstCause(errs []error) error {
+	var echo error
+	for _, err := range errs {
+		var gone *rma.RankError
+		var failed *rma.PeerError
+		switch {
+		case err == nil:
+		case !errors.As(err, &gone) && !errors.As(err, &failed):
+			return err
+		case echo == nil:
+			echo = err
+		}
+	}
+	return echo
+}
+
+// cluster is what the ranks of a job share.
+type cluster struct {
+	opts  Options
+	lines []uint64
+
+	mu      sync.Mutex
+	pending map[int]*shared // windows being made, by their number
+}
+
+// shared is the memory of one window.
+type shared struct {
+	flat    []uint64
+	err     error
+	release func() error
+	users   int // ranks that have it and have not closed it
+}
+
+func newCluster(opts Options, n int) *cluster {
+	return &cluster{opts: opts, lines: make([]uint64, n*direct.LineWords),
+		pending: map[int]*shared{}}
+}
+
+// Job is one rank of a cluster of goroutines.
+type Job struct {
+	cluster    *cluster
+	rank, size int
+	group      *direct.Group
+
+	mu      sync.Mutex
+	made    int // collective calls of NewWindow
+	windows direct.Registry
+}
+
+var _ rma.Job = (*Job)(nil)
+
+func (c *cluster) join(rank int) *Job {
+	j := &Job{cluster: c, rank: rank, size: c.size(), group: c.group(rank)}
+	j.group.SetState(rank, direct.Joined)
+	return j
+}
+
+func (c *cluster) size() int { return len(c.lines) / direct.LineWords }
+
+// group is a rank's view of the words where ranks meet.
+func (c *cluster) group(rank int) *direct.Group {
+	return direct.NewGroup(rank, c.size(), c.lines, func(int) bool { return true })
+}
+
+func (j *Job) Rank() int { return j.rank }
+func (j *Job) Size() int { return j.size }
+
+// Barrier returns when every rank has called it.
+func (j *Job) Barrier(ctx context.Context) error { return j.group.Barrier(ctx) }
+
+// NewQueue returns a queue that works on memory.
+func (j *Job) NewQueue(depth int) (rma.Queue, error) { return direct.NewQueue(depth) }
+
+// Failed lists the ranks whose function returned an error or panicked.
+func (j *Job) Failed() []int { return j.group.Failed() }
+
+// NewWindow makes a window over memory of this process.
+func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := direct.AgreeOnSpec(ctx, j.group, spec); err != nil {
+		return nil, err
+	}
+	number := j.made
+	j.made++
+	s := j.cluster.share(number, spec)
+	// Everybody has taken the memory before its number is forgotten.
+	if err := j.group.Barrier(ctx); err != nil {
+		j.cluster.drop(number, s)
+		return nil, err
+	}
+	j.cluster.forget(number)
+	if s.err != nil {
+		return nil, s.err
+	}
+	return j.windows.Open(j.rank, j.size, s.flat, j.cluster.opts.Hidden,
+		func() error { return j.cluster.drop(number, s) }), nil
+}
+
+// share returns the memory of a window; the rank that comes first makes it.
+func (c *cluster) share(number int, spec rma.Spec) *shared {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.pending[number]; s != nil {
+		s.users++
+		return s
+	}
+	s := &shared{users: 1}
+	c.pending[number] = s
+	words := spec.Words * c.size()
+	if s.err = memory.Check(uint64(words)*8, "window "+spec.Name); s.err == nil {
+		s.flat, s.release, s.err = memory.Words(words)
+	}
+	return s
+}
+
+func (c *cluster) forget(number int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.pending, number)
+}
+
+// drop gives the memory back when its last user has closed it.
+func (c *cluster) drop(number int, s *shared) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.users--
+	if s.users > 0 {
+		return nil
+	}
+	delete(c.pending, number)
+	if s.release == nil {
+		return nil
+	}
+	return s.release()
+}
+
+// Close leaves the job and closes its windows.
+func (j *Job) Close() error {
+	j.group.Close() // first: NewWindow may wait, holding the lock
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.windows.CloseAll()
+}

@@ -1,0 +1,153 @@
+package rma
+
+import (
+	"context"
+	"fmt"
+)
+
+// Job is this rank's membership in a group of ranks.
+type Job interface {
+	Rank() int // 0 to Size()-1
+	Size() int
+	// NewWindow makes a window with one zeroed segment per rank. It is
+	// collective: every rank calls it, in the same order, with the same Spec;
+	// where they differ every rank gets the same error. The memory is reserved
+	// when NewWindow returns: using it cannot fail.
+	NewWindow(ctx context.Context, spec Spec) (Window, error)
+	// Barrier returns when every rank has called it. Collective. Once a barrier or
+	// the meeting in NewWindow has failed, because a rank is gone or ctx has ended,
+	// this rank is out of step: its later collective calls return the same error.
+	Barrier(ctx context.Context) error
+	// NewQueue returns an ordered stream of operations on any windows of the job,
+	// with room for depth of them in flight. One goroutine uses it.
+	NewQueue(depth int) (Queue, error)
+	// Failed lists the ranks that died or left without Close, in rising order.
+	Failed() []int
+	// Close leaves the job. It waits for nobody: collective calls of this rank that
+	// still wait return an error. Windows are closed with it.
+	Close() error
+}
+
+// Spec describes a window to be made.
+type Spec struct {
+	Name  string // for messages: "set: buckets"
+	Words int    // 64-bit words in each rank's segment, at least 1
+}
+
+// Window is memory of all ranks that this rank reaches.
+type Window interface {
+	Rank() int
+	Size() int
+	// Len is the number of 64-bit words of each segment.
+	Len() int
+	Caps() Caps
+	// Words is the load/store view of a rank's segment, nil where only
+	// one-sided operations reach it.
+	Words(rank int) []uint64
+	// Close gives the memory back. The other ranks keep theirs.
+	Close() error
+}
+
+// Caps says what an engine can do.
+type Caps struct {
+	// CPUAtomicsCoherent: CPU atomics on Words are atomic with respect to
+	// compare-and-swap and fetch-and-add of the engine.
+	CPUAtomicsCoherent bool
+	// GetNeedsTarget, AtomicNeedsTarget: the operation only proceeds while the
+	// target rank enters the library now and then.
+	GetNeedsTarget    bool
+	AtomicNeedsTarget bool
+	// PerOpCompletion: operations complete one by one, not only by Flush.
+	PerOpCompletion bool
+	// PeerErrors: an operation on a dead rank's memory fails instead of hanging.
+	// Memory that outlives its owner never fails and counts as well.
+	PeerErrors bool
+}
+
+// Handle names an operation in flight on a queue.
+type Handle int
+
+// NoHandle is what a finished Op waits for.
+const NoHandle Handle = -1
+
+// Queue is an ordered stream of one-sided operations of one goroutine, on the
+// windows of its job. Offsets and lengths count 64-bit words. Nothing moves before
+// Submit. An operation outside the segment panics, and so does waiting for one that
+// was not submitted: these are bugs of the protocol, not input errors.
+type Queue interface {
+	// Alloc returns a buffer that the engine can read and write. It belongs to
+	// the queue and lives as long.
+	Alloc(words int) (Buf, error)
+	// Get copies len(dst) words at (rank, off) into dst.
+	Get(dst Buf, w Window, rank, off int) Handle
+	// Put copies src to (rank, off). src must not change before it is done.
+	Put(src Buf, w Window, rank, off int) Handle
+	// CompareAndSwap stores newWord at (rank, off) if old is there. Value tells
+	// what was there.
+	CompareAndSwap(w Window, rank, off int, old, newWord uint64) Handle
+	// FetchAdd adds delta at (rank, off). Value tells what was there before.
+	FetchAdd(w Window, rank, off int, delta uint64) Handle
+	// Submit starts everything posted since the last Submit.
+	Submit() error
+	// Done reports whether h, submitted and not yet released, is complete.
+	Done(h Handle) bool
+	// Wait returns when h is done, or with an error when ctx ends first.
+	Wait(ctx context.Context, h Handle) error
+	// Value returns the word that a compare-and-swap or fetch-and-add saw (0
+	// after Get and Put) and releases h, which must be done.
+	Value(h Handle) (uint64, error)
+	// Flush returns when everything submitted to w at rank is done. Handles stay
+	// valid.
+	Flush(ctx context.Context, w Window, rank int) error
+	// Stats are the queue's counters, for the queue's goroutine to read and add to.
+	Stats() *Stats
+	Close() error
+}
+
+// Buf is memory of a queue. Slicing it gives a shorter Buf.
+type Buf []uint64
+
+// Stats counts what was asked of an engine.
+type Stats struct {
+	Gets            uint64
+	Puts            uint64
+	CompareAndSwaps uint64
+	FetchAdds       uint64
+	Bytes           uint64 // payload of gets, puts and atomics
+	RoundTrips      uint64 // times a step machine had to wait
+	Retries         uint64 // compare-and-swaps that lost
+}
+
+// Add adds t to s.
+func (s *Stats) Add(t Stats) {
+	s.Gets += t.Gets
+	s.Puts += t.Puts
+	s.CompareAndSwaps += t.CompareAndSwaps
+	s.FetchAdds += t.FetchAdds
+	s.Bytes += t.Bytes
+	s.RoundTrips += t.RoundTrips
+	s.Retries += t.Retries
+}
+
+// RankError says that a collective call cannot succeed because a rank is gone.
+type RankError struct {
+	Rank int
+	Left bool // it closed the job in good order; false: it died
+}
+
+func (e *RankError) Error() string {
+	if e.Left {
+		return fmt.Sprintf("rma: rank %d has left the job, and this call needs every rank", e.Rank)
+	}
+	return fmt.Sprintf("rma: rank %d has died, and this call needs every rank", e.Rank)
+}
+
+// PeerError says that another rank has failed; what that rank returns says why.
+type PeerError struct {
+	What string
+	Rank int
+}
+
+func (e *PeerError) Error() string {
+	return fmt.Sprintf("%s: rank %d failed; its message says why", e.What, e.Rank)
+}

@@ -1,0 +1,112 @@
+package rma
+
+import (
+	"context"
+	"fmt"
+)
+
+// Op is a protocol step machine: one operation of a table.
+type Op interface {
+	// Step is called first with nothing posted, then each time the handle that
+	// it returned is done. It takes the results that it was waiting for, posts
+	// what it needs next on q and returns the handle to wait for, or NoHandle
+	// when the operation has ended. Several requests may be in flight; Step
+	// waits for one. After an error the operation has ended as well.
+	Step(q Queue) (Handle, error)
+}
+
+// Run drives one operation to its end.
+func Run(ctx context.Context, q Queue, op Op) error {
+	for {
+		h, err := op.Step(q)
+		if err != nil || h == NoHandle {
+			return err
+		}
+		if err := q.Submit(); err != nil {
+			return err
+		}
+		q.Stats().RoundTrips++
+		if err := q.Wait(ctx, h); err != nil {
+			return err
+		}
+	}
+}
+
+// flight is one slot of RunAll: the operation in it and what it waits for.
+type flight struct {
+	op   Op
+	wait Handle
+}
+
+// step steps the operation and frees the slot when it has ended.
+func (f *flight) step(q Queue) error {
+	h, err := f.op.Step(q)
+	if err != nil {
+		return err
+	}
+	if h == NoHandle {
+		f.op = nil
+		return nil
+	}
+	f.wait = h
+	q.Stats().RoundTrips++
+	return nil
+}
+
+// RunAll drives many operations with up to depth of them in flight. next is
+// called with a slot number below depth whenever that slot is free, and returns
+// the operation to run there, nil when there are no more. RunAll ends with the
+// first error, or when ctx ends; operations then in flight are abandoned, and the
+// queue must be closed.
+func RunAll(ctx context.Context, q Queue, depth int, next func(slot int) Op) error {
+	if depth < 1 {
+		return fmt.Errorf("rma: operations in flight must be at least 1, not %d", depth)
+	}
+	flights := make([]flight, depth)
+	for {
+		active, stepped := 0, false
+		for slot := range flights {
+			f := &flights[slot]
+			if f.op == nil {
+				f.op = next(slot)
+			} else if !q.Done(f.wait) {
+				active++
+				continue
+			}
+			if f.op == nil {
+				continue
+			}
+			stepped = true
+			if err := f.step(q); err != nil {
+				return err
+			}
+			if f.op != nil {
+				active++
+			}
+		}
+		if active == 0 && !stepped {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := q.Submit(); err != nil {
+			return err
+		}
+		if !stepped {
+			if err := waitFirst(ctx, q, flights); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// waitFirst blocks on the first operation in flight.
+func waitFirst(ctx context.Context, q Queue, flights []flight) error {
+	for _, f := range flights {
+		if f.op != nil {
+			return q.Wait(ctx, f.wait)
+		}
+	}
+	return nil
+}
