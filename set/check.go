@@ -1,0 +1,182 @@
+package set
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// maxFaults is how many faults a check reports.
+const maxFaults = 10
+
+// faults collects what is broken.
+type faults struct {
+	errs []error
+	more int
+}
+
+func (f *faults) add(format string, args ...any) {
+	if len(f.errs) == maxFaults {
+		f.more++
+		return
+	}
+	f.errs = append(f.errs, fmt.Errorf(format, args...))
+}
+
+func (f *faults) err() error {
+	if f.more > 0 {
+		return errors.Join(append(f.errs, fmt.Errorf("set: and %d more faults", f.more))...)
+	}
+	return errors.Join(f.errs...)
+}
+
+// Check walks this rank's part of the table and reports what is broken: a word
+// that a search would not reach, a word that stands twice. Nothing may insert
+// meanwhile on any rank. Every rank checks its own part; nobody waits.
+func (s *Set) Check(ctx context.Context) error {
+	return s.checkPart(ctx, s.t.window.Rank())
+}
+
+// checkPart checks one rank's part of the table.
+func (s *Set) checkPart(ctx context.Context, rank int) error {
+	w := walker{t: s.t}
+	w.hash = func(bucket uint64) (uint64, error) { return hashWord(bucket &^ occupied), nil }
+	w.same = func(a, b uint64) (bool, error) { return a == b, nil }
+	return w.walk(ctx, rank)
+}
+
+// Check walks this rank's part of the table and reports what is broken: a bucket
+// whose reference or fingerprint is wrong, an element that a search would not
+// reach, one that stands twice. Nothing may insert meanwhile on any rank.
+func (e *Elements) Check(ctx context.Context) error {
+	return e.checkPart(ctx, e.t.window.Rank())
+}
+
+// checkPart checks one rank's part of the table.
+func (e *Elements) checkPart(ctx context.Context, rank int) error {
+	w := walker{t: e.t}
+	w.hash = func(bucket uint64) (uint64, error) {
+		words, err := e.elementOf(ctx, bucket)
+		if err != nil {
+			return 0, err
+		}
+		hash := hashElement(words)
+		if key := fingerprintKey(hash); bucket&^refMask != key {
+			return 0, fmt.Errorf("set: bucket %#x has not the fingerprint of its element (%#x)",
+				bucket, key)
+		}
+		return hash, nil
+	}
+	w.same = func(a, b uint64) (bool, error) {
+		if a&^refMask != b&^refMask {
+			return false, nil
+		}
+		first, err := e.elementOf(ctx, a)
+		if err != nil {
+			return false, err
+		}
+		second, err := e.elementOf(ctx, b)
+		return string(bytesOf(first)) == string(bytesOf(second)), err
+	}
+	return w.walk(ctx, rank)
+}
+
+// walker checks one rank's part of a table.
+//
+// Invariant: between the home of what a bucket holds and that bucket there is no
+// empty bucket and nothing equal, and they are less than limit apart.
+type walker struct {
+	t    *table
+	hash func(bucket uint64) (uint64, error)
+	same func(a, b uint64) (bool, error)
+	path *reader // reads the way from home to a bucket
+	f    faults
+}
+
+func (w *walker) walk(ctx context.Context, rank int) error {
+	var err error
+	if w.path, err = newReader(w.t); err != nil {
+		return err
+	}
+	defer w.path.close()
+	own, err := newReader(w.t)
+	if err != nil {
+		return err
+	}
+	defer own.close()
+	for off := 0; off < int(w.t.perRank); off += scanWords {
+		run, err := own.read(ctx, rank, off, min(scanWords, int(w.t.perRank)-off))
+		if err != nil {
+			return err
+		}
+		for i, bucket := range run {
+			at := uint64(rank)*w.t.perRank + uint64(off+i)
+			if bucket == 0 {
+				continue
+			}
+			if err := w.bucket(ctx, at, bucket); err != nil {
+				return err
+			}
+		}
+	}
+	return w.f.err()
+}
+
+// bucket checks one occupied bucket. The error is of reading, not of the table.
+func (w *walker) bucket(ctx context.Context, at, bucket uint64) error {
+	if bucket&occupied == 0 {
+		w.f.add("set: bucket %d holds %#x without the occupied bit", at, bucket)
+		return nil
+	}
+	hash, err := w.hash(bucket)
+	if err != nil {
+		w.f.add("set: bucket %d: %w", at, err)
+		return nil
+	}
+	home := w.t.home(hash)
+	distance := w.t.distance(home, at)
+	if distance >= w.t.limit {
+		w.f.add("set: bucket %d holds %#x, %d buckets from its home %d; a search ends after %d",
+			at, bucket, distance, home, w.t.limit)
+		return nil
+	}
+	return w.way(ctx, home, at, distance, bucket)
+}
+
+// way checks the buckets from home to just before at.
+func (w *walker) way(ctx context.Context, home, at, distance, bucket uint64) error {
+	for step := uint64(0); step < distance; {
+		from := (home + step) % w.t.buckets
+		rank, off := w.t.place(from)
+		n := min(distance-step, w.t.perRank-uint64(off), scanWords)
+		run, err := w.path.read(ctx, rank, off, int(n))
+		if err != nil {
+			return err
+		}
+		for i, other := range run {
+			if other == 0 {
+				w.f.add("set: bucket %d holds %#x, which searches from %d miss: bucket %d is empty",
+					at, bucket, home, (from+uint64(i))%w.t.buckets)
+				return nil
+			}
+			same, err := w.same(other, bucket)
+			if err != nil {
+				continue // its own bucket reports it
+			}
+			if same {
+				w.f.add("set: %#x stands in bucket %d and in bucket %d", bucket,
+					(from+uint64(i))%w.t.buckets, at)
+			}
+		}
+		step += n
+	}
+	return nil
+}
+
+// CheckAll runs check on every rank and tells every rank whether all were clean.
+// Collective.
+func CheckAll(ctx context.Context, job rma.Job, check func(context.Context) error) error {
+	return rma.AllSucceeded(ctx, job, "set: check", check(ctx))
+}

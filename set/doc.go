@@ -1,0 +1,68 @@
+// Package set is an insert-only set over the memory of all ranks with one
+// operation, find-or-put (Oortwijn, van Dijk, van de Pol: A Distributed Hash Table
+// for Shared Memory, PPAM 2015; "OP" below): it tells whether something was in the
+// set before and puts it there if not. It is the visited set of a model checker,
+// and the core of deduplication.
+//
+// [Set] holds words of 63 bits, [Elements] byte strings of one length (1 byte to
+// 4 KiB), exactly: no two elements are ever taken for the same.
+//
+// # Layout
+//
+// A bucket is a 64-bit word; zero is empty (OP 3.1). With n = k * ranks buckets,
+// rank r owns buckets [r*k, (r+1)*k), the words of its segment:
+//
+//	Set       | 1 | data (63)                            |
+//	Elements  | 1 | fingerprint (27) | reference (36)    |
+//	           63  62              36  35               0
+//
+// The reference names a slot of whole words in an arena ([Ref]); the arenas lie in
+// windows of their own. An element that does not fill its last word is padded
+// with zeros.
+//
+// # Protocol
+//
+// The hash gives a home; buckets are examined from there on, around the end of the
+// table (linear probing). Without [HomeWord] a home is the start of a cache line
+// of 8 buckets. Where only one-sided operations reach the buckets they come in
+// chunks of C, the next one requested before the present one is awaited, a chunk
+// that crosses into another rank's segment by several gets (OP Fig. 1). An empty
+// bucket is claimed by one compare-and-swap. When that loses, the word that won is
+// examined in its place and the search goes on. After C*M buckets the answer is
+// Full (OP 3.3).
+//
+// An element is first written into an arena slot, by default of the inserting
+// rank, and only then a compare-and-swap publishes the reference. Whoever loses
+// that race keeps the slot for the next element. A bucket whose fingerprint fits is
+// compared with the whole element.
+//
+// Where memory is directly addressable, loops over it replace the step machine;
+// batches ask for the lines of the next block of elements before they work on the
+// present one.
+//
+// # Invariants
+//
+//   - A bucket changes once, from empty to occupied.
+//   - Between the home of an element and its bucket all buckets are occupied, by
+//     others, and they are fewer than C*M.
+//   - A slot that a bucket refers to does not change any more.
+//
+// Check verifies them.
+//
+// # Guarantees
+//
+//   - Of all calls that insert the same element, by any goroutine of any rank,
+//     exactly one is told Inserted. Each operation takes effect at one moment
+//     between its call and its return: the compare-and-swap that succeeded, or the
+//     read of the bucket that ended the search.
+//   - Why equal elements cannot both be inserted: two searches for the same
+//     element examine the same buckets in the same order, and each tries the first
+//     bucket it saw empty. Buckets never become empty again, so the search that
+//     comes later to the bucket where the first succeeded finds the element there,
+//     in what it read or in what its lost compare-and-swap shows.
+//   - Full is an answer of its own, with a [FullError]; nothing stored is lost.
+//   - No lock is held in shared memory. A rank that is killed in mid-insert leaves
+//     its element either in the set or not, and everything acknowledged is there.
+//   - An error of the engine (a dead rank whose memory is gone) leaves open whether
+//     the element was inserted; calling again tells.
+package set

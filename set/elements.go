@@ -1,0 +1,273 @@
+package set
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// MaxElementBytes is the longest element.
+const MaxElementBytes = 4096
+
+// ElementsConfig shapes an Elements set. Every rank gives the same.
+type ElementsConfig struct {
+	Config
+	// ElementBytes is the length of every element: 1 to MaxElementBytes.
+	ElementBytes int
+	// Capacity is how many elements the arenas hold at least while no more than two
+	// goroutines of a rank insert at a time; each further one may have 32 slots in
+	// hand. 0 means 15/16 of Buckets.
+	Capacity uint64
+}
+
+func (c ElementsConfig) capacity() uint64 {
+	if c.Capacity == 0 {
+		return c.Buckets - c.Buckets/16
+	}
+	return c.Capacity
+}
+
+// Elements is an insert-only set of byte strings of one length, exact: elements
+// are compared whole. It is safe for concurrent use. Grow and Close are not to run
+// beside other calls.
+type Elements struct {
+	job    rma.Job
+	cfg    ElementsConfig
+	t      *table
+	arenas *arenas
+	tally  *tally
+	words  int // of an element
+}
+
+// NewElements makes an empty set of elements. Collective: every rank calls it with
+// the same configuration.
+func NewElements(ctx context.Context, job rma.Job, cfg ElementsConfig) (*Elements, error) {
+	g := cfg.geometry()
+	err := agree(ctx, job, &g, cfg.Depth, uint64(cfg.ElementBytes), cfg.Capacity)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.ElementBytes < 1 || cfg.ElementBytes > MaxElementBytes {
+		return nil, fmt.Errorf("set: ElementBytes must be 1 to %d, not %d",
+			MaxElementBytes, cfg.ElementBytes)
+	}
+	e := &Elements{job: job, cfg: cfg, words: (cfg.ElementBytes + 7) / 8}
+	if e.t, err = newTable(ctx, job, g); err != nil {
+		return nil, err
+	}
+	if e.tally, err = newTally(ctx, job); err != nil {
+		return nil, errors.Join(err, e.t.close())
+	}
+	if e.arenas, err = newArenas(ctx, job, cfg.capacity(), e.words); err != nil {
+		return nil, errors.Join(err, e.t.close(), e.tally.close())
+	}
+	return e, nil
+}
+
+// hashElement hashes an element as it lies in an arena: whole words, the last
+// one filled up with zeros.
+func hashElement(words []uint64) uint64 {
+	return xxh3.Hash(bytesOf(words))
+}
+
+// fingerprintKey is what a bucket that refers to an element with this hash has
+// above its reference: the occupied bit and the low bits of the hash, where home
+// takes the high ones.
+func fingerprintKey(hash uint64) uint64 { return occupied | hash<<refBits&^occupied }
+
+// bytesOf is the memory of words as bytes.
+func bytesOf(words []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
+}
+
+// FindOrPut finds element or inserts it. The result is Found, Inserted or Full;
+// Full comes with a *FullError. The element must have ElementBytes bytes, and is
+// copied.
+func (e *Elements) FindOrPut(element []byte) (Result, error) {
+	var results [1]Result
+	err := e.FindOrPutRefs(element, results[:], nil)
+	return results[0], err
+}
+
+// FindOrPutBatch is FindOrPut for many elements, which lie one after the other
+// in elements: results[i] answers the one at i*ElementBytes. When any result is
+// Full the error is a *FullError and the other results hold.
+func (e *Elements) FindOrPutBatch(elements []byte, results []Result) error {
+	return e.FindOrPutRefs(elements, results, nil)
+}
+
+// FindOrPutRefs is FindOrPutBatch that also stores in refs[i] the name of element
+// i, unless its result is Full. refs may be nil.
+func (e *Elements) FindOrPutRefs(elements []byte, results []Result, refs []Ref) error {
+	if refs != nil && len(refs) != len(results) {
+		return fmt.Errorf("set: %d results and %d refs; they must be equally many",
+			len(results), len(refs))
+	}
+	return e.batch(elements, results, refs, true)
+}
+
+// Contains reports whether element is in the set.
+func (e *Elements) Contains(element []byte) (bool, error) {
+	var results [1]Result
+	err := e.ContainsBatch(element, results[:])
+	return results[0] == Found, err
+}
+
+// ContainsBatch is Contains for many elements; results are Found and NotFound.
+func (e *Elements) ContainsBatch(elements []byte, results []Result) error {
+	return e.batch(elements, results, nil, false)
+}
+
+// elementBlock is how many elements have their memory on the way at a time.
+const elementBlock = 32
+
+func (e *Elements) batch(elements []byte, results []Result, refs []Ref, insert bool) error {
+	if len(elements) != len(results)*e.cfg.ElementBytes {
+		return fmt.Errorf("set: %d bytes and %d results; an element has %d bytes",
+			len(elements), len(results), e.cfg.ElementBytes)
+	}
+	var c counts
+	var err error
+	words := e.aligned(elements)
+	h := hand{arenas: e.arenas, needed: len(results)}
+	defer func() { e.arenas.giveBack(h.slots) }()
+	if e.t.flat != nil {
+		c, err = e.directBatch(&h, words, results, refs, insert)
+	} else {
+		c, err = e.queueBatch(&h, words, results, refs, insert)
+	}
+	e.tally.add(c)
+	if err == nil && c.full > 0 {
+		err = fullErrorOf(e.tally, e.t, h.missed)
+	}
+	return err
+}
+
+// aligned is elements as words: the same memory where it is fit for that, a copy
+// where it is not.
+func (e *Elements) aligned(elements []byte) []uint64 {
+	if len(elements) == 0 {
+		return nil
+	}
+	p := unsafe.Pointer(unsafe.SliceData(elements))
+	if e.cfg.ElementBytes%8 == 0 && uintptr(p)%8 == 0 {
+		return unsafe.Slice((*uint64)(p), len(elements)/8)
+	}
+	n := len(elements) / e.cfg.ElementBytes
+	words := make([]uint64, n*e.words)
+	for i := range n {
+		copy(bytesOf(words[i*e.words:(i+1)*e.words]),
+			elements[i*e.cfg.ElementBytes:(i+1)*e.cfg.ElementBytes])
+	}
+	return words
+}
+
+// Get copies the element with the given name to dst, which has ElementBytes bytes.
+func (e *Elements) Get(ctx context.Context, ref Ref, dst []byte) error {
+	if !e.arenas.valid(ref) {
+		return fmt.Errorf("set: no element has the name %#x", uint64(ref))
+	}
+	if len(dst) != e.cfg.ElementBytes {
+		return fmt.Errorf("set: dst has %d bytes, an element has %d", len(dst), e.cfg.ElementBytes)
+	}
+	if e.t.flat != nil {
+		copy(dst, bytesOf(e.arenas.words(ref)))
+		return nil
+	}
+	words, err := e.fetch(ctx, ref)
+	copy(dst, bytesOf(words))
+	return err
+}
+
+// Buckets is the number of buckets of all ranks.
+func (e *Elements) Buckets() uint64 { return e.t.buckets }
+
+// Capacity is how many elements the arenas of all ranks hold, those included that
+// goroutines may have in hand.
+func (e *Elements) Capacity() uint64 { return e.arenas.slots * uint64(e.job.Size()) }
+
+// Len is the number of elements in the set; see Set.Len.
+func (e *Elements) Len(ctx context.Context) (uint64, error) { return e.tally.inserted(ctx) }
+
+// LoadFactor is the share of buckets that are occupied.
+func (e *Elements) LoadFactor(ctx context.Context) (float64, error) {
+	n, err := e.Len(ctx)
+	return float64(n) / float64(e.t.buckets), err
+}
+
+// Stats returns what this rank has done with the set so far.
+func (e *Elements) Stats() Stats { return e.tally.stats() }
+
+// Local iterates over the elements that this rank's part of the table refers to.
+// The bytes are valid until the next turn.
+func (e *Elements) Local(ctx context.Context) func(yield func([]byte, error) bool) {
+	return func(yield func([]byte, error) bool) {
+		dst := make([]byte, e.cfg.ElementBytes)
+		for bucket, err := range e.t.local(ctx) {
+			if err == nil {
+				err = e.Get(ctx, Ref(bucket&refMask), dst)
+			}
+			if !yield(dst, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Grow moves the set into a table of the given number of buckets, and gives the
+// arenas room for capacity elements in all (0: 15/16 of buckets). Elements stay
+// where they are, and so do their names. Collective; no other call may run on any
+// rank meanwhile. When it fails the set is as it was.
+func (e *Elements) Grow(ctx context.Context, buckets, capacity uint64) error {
+	cfg := e.cfg
+	cfg.Buckets, cfg.Capacity = buckets, capacity
+	g := cfg.geometry()
+	err := agree(ctx, e.job, &g, cfg.Depth, uint64(cfg.ElementBytes), cfg.Capacity)
+	if err != nil {
+		return err
+	}
+	if err := e.arenas.extend(ctx, cfg.capacity()); err != nil {
+		return err
+	}
+	t, err := grow(ctx, e.job, e.t, g, e.hashBuckets)
+	if err != nil {
+		return err
+	}
+	old := e.t
+	e.cfg, e.t = cfg, t
+	return old.close()
+}
+
+// hashBuckets gives the hash of the element that each bucket refers to.
+func (e *Elements) hashBuckets(ctx context.Context, buckets, hashes []uint64) error {
+	for i, bucket := range buckets {
+		words, err := e.elementOf(ctx, bucket)
+		if err != nil {
+			return err
+		}
+		hashes[i] = hashElement(words)
+	}
+	return nil
+}
+
+// elementOf is the element that a bucket refers to.
+func (e *Elements) elementOf(ctx context.Context, bucket uint64) ([]uint64, error) {
+	ref := Ref(bucket & refMask)
+	if !e.arenas.valid(ref) {
+		return nil, fmt.Errorf("set: a bucket refers to slot %#x, which does not exist", uint64(ref))
+	}
+	if e.t.flat != nil {
+		return e.arenas.words(ref), nil
+	}
+	return e.fetch(ctx, ref)
+}
+
+// Close gives this rank's memory back. The other ranks keep theirs.
+func (e *Elements) Close() error {
+	return errors.Join(e.t.close(), e.arenas.close(), e.tally.close())
+}

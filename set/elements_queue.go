@@ -1,0 +1,147 @@
+package set
+
+import (
+	"context"
+	"slices"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// elementOp is a probe for an element, with the two things that elements add to
+// the protocol: comparing and storing.
+type elementOp struct {
+	e       *Elements
+	hand    *hand
+	element []uint64
+	key     uint64
+
+	there  rma.Buf // an element fetched for comparison
+	here   rma.Buf // the element on its way to the arena
+	handle rma.Handle
+	wait   bool // handle is on its way
+	mine   Ref
+	stored bool // the element lies in slot mine
+}
+
+// stepCompare fetches the element that a bucket refers to and compares it.
+func (o *elementOp) stepCompare(q rma.Queue, bucket uint64) (rma.Handle, bool, error) {
+	if !o.wait {
+		p, rank, off := o.e.arenas.locate(Ref(bucket & refMask))
+		o.handle, o.wait = q.Get(o.there, p.window, rank, off), true
+		return o.handle, false, nil
+	}
+	if done, err := o.arrived(q); !done || err != nil {
+		return o.handle, false, err
+	}
+	return rma.NoHandle, slices.Equal(o.there, rma.Buf(o.element)), nil
+}
+
+// stepStore puts the element into a slot, once for the whole search.
+func (o *elementOp) stepStore(q rma.Queue) (rma.Handle, uint64, error) {
+	if o.stored {
+		return rma.NoHandle, o.key | uint64(o.mine), nil
+	}
+	if !o.wait {
+		var ok bool
+		var err error
+		if o.mine, ok, err = o.hand.next(); err != nil || !ok {
+			return rma.NoHandle, 0, err
+		}
+		copy(o.here, o.element)
+		p, rank, off := o.e.arenas.locate(o.mine)
+		o.handle, o.wait = q.Put(o.here, p.window, rank, off), true
+		return o.handle, 0, nil
+	}
+	if done, err := o.arrived(q); !done || err != nil {
+		return o.handle, 0, err
+	}
+	o.stored = true
+	return rma.NoHandle, o.key | uint64(o.mine), nil
+}
+
+// arrived takes the result of the request on its way, if it is done.
+func (o *elementOp) arrived(q rma.Queue) (bool, error) {
+	if !q.Done(o.handle) {
+		return false, nil
+	}
+	o.wait = false
+	_, err := q.Value(o.handle)
+	return true, err
+}
+
+// queueBatch runs a batch through a queue.
+func (e *Elements) queueBatch(h *hand, elements []uint64, results []Result, refs []Ref,
+	insert bool) (counts, error) {
+	ses, err := e.session()
+	if err != nil {
+		return counts{}, err
+	}
+	start := func(p *probe, i int) {
+		o := p.k.(*elementOp)
+		o.hand, o.element = h, elements[i*e.words:(i+1)*e.words]
+		hash := hashElement(o.element)
+		o.key, o.wait, o.stored = fingerprintKey(hash), false, false
+		p.start(e.t, o, hash, o.key, ^uint64(refMask), insert)
+	}
+	finish := func(p *probe, i int) {
+		o := p.k.(*elementOp)
+		results[i] = p.result
+		if refs != nil {
+			refs[i] = Ref(p.bucket & refMask)
+		}
+		if o.stored && p.result != Inserted {
+			h.keep(o.mine)
+		}
+	}
+	c, err := ses.run(len(results), start, finish)
+	e.t.sessions.give(ses, err)
+	return c, err
+}
+
+// session returns a session whose machines can compare and store.
+func (e *Elements) session() (*session, error) {
+	return e.t.sessions.take(func() (*session, error) {
+		s, err := newSession(e.t, e.cfg.Depth)
+		if err != nil {
+			return nil, err
+		}
+		for i := range s.probes {
+			o := &elementOp{e: e}
+			if o.there, err = s.q.Alloc(e.words); err == nil {
+				o.here, err = s.q.Alloc(e.words)
+			}
+			if err != nil {
+				s.close()
+				return nil, err
+			}
+			s.probes[i].k = o
+		}
+		return s, nil
+	})
+}
+
+// fetch gets an element from an arena.
+func (e *Elements) fetch(ctx context.Context, ref Ref) ([]uint64, error) {
+	if err := e.t.sessions.open(); err != nil {
+		return nil, err
+	}
+	q, err := e.job.NewQueue(1)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	buf, err := q.Alloc(e.words)
+	if err != nil {
+		return nil, err
+	}
+	p, rank, off := e.arenas.locate(ref)
+	h := q.Get(buf, p.window, rank, off)
+	if err := q.Submit(); err != nil {
+		return nil, err
+	}
+	if err := q.Wait(ctx, h); err != nil {
+		return nil, err
+	}
+	_, err = q.Value(h)
+	return slices.Clone(buf), err
+}

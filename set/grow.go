@@ -1,0 +1,81 @@
+package set
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// growRun is how many buckets move at a time.
+const growRun = 512
+
+// grow makes a table of g and moves every bucket of old into it; each rank moves
+// its own. hash gives the hashes of what a run of buckets holds. Collective.
+func grow(ctx context.Context, job rma.Job, old *table, g geometry,
+	hash func(ctx context.Context, buckets, hashes []uint64) error) (*table, error) {
+	t, err := newTable(ctx, job, g)
+	if err != nil {
+		return nil, err
+	}
+	err = move(ctx, old, t, hash)
+	if err = rma.AllSucceeded(ctx, job, "set: growing", err); err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return t, nil
+}
+
+// move puts this rank's buckets of old into t.
+func move(ctx context.Context, old, t *table,
+	hash func(ctx context.Context, buckets, hashes []uint64) error) error {
+	run := make([]uint64, 0, growRun)
+	hashes := make([]uint64, growRun)
+	flush := func() error {
+		if err := hash(ctx, run, hashes[:len(run)]); err != nil {
+			return err
+		}
+		err := t.placeAll(run, hashes)
+		run = run[:0]
+		return err
+	}
+	for bucket, err := range old.local(ctx) {
+		if err != nil {
+			return err
+		}
+		if run = append(run, bucket); len(run) == growRun {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// placeAll puts bucket words that are known to be different into a table that
+// nobody searches yet.
+func (t *table) placeAll(run, hashes []uint64) error {
+	var c counts
+	if t.flat != nil {
+		for i, bits := range run {
+			r, examined, lost := t.findOrPut(bits, t.home(hashes[i]))
+			c.count(r, examined, lost, t.chunk)
+		}
+	} else {
+		s, err := newSession(t, 0)
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		c, err = s.run(len(run), func(p *probe, i int) {
+			p.start(t, nil, hashes[i], run[i], ^uint64(0), true)
+		}, func(*probe, int) {})
+		if err != nil {
+			return err
+		}
+	}
+	if c.full > 0 {
+		return fmt.Errorf("set: %d buckets are too few for what the set holds", t.buckets)
+	}
+	return nil
+}

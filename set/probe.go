@@ -1,0 +1,263 @@
+package set
+
+import "github.com/farhash/farhash/rma"
+
+// probe is find-or-put as a step machine (OP Fig. 1), for words and elements and
+// for look-ups that must not insert. It examines buckets in order from home:
+//
+//	home            home+C          home+2C
+//	| chunk 0       | chunk 1       | chunk 2 ...      at most limit buckets
+//	  examined now    on its way
+//
+// A bucket that was empty in the chunk is claimed by one compare-and-swap; when
+// that loses, the word that won is examined in its place. Buckets never change
+// once occupied, so everything before the bucket claimed is known not to match.
+type probe struct {
+	t *table
+	k matcher // nil for words: a bucket with the same word matches
+
+	key    uint64 // what an occupied bucket must look like
+	mask   uint64 // in these bits
+	offer  uint64 // the word to put into an empty bucket
+	home   uint64
+	insert bool // false: an empty bucket ends the search
+
+	chunks [2]chunkRequest
+	number uint64 // of the chunk examined
+	next   int    // bucket in it to examine
+	phase  phase
+	swap   rma.Handle
+
+	result   Result
+	bucket   uint64 // content of the bucket that ended the search
+	examined uint64 // buckets looked at
+	lost     uint64 // compare-and-swaps lost
+}
+
+type phase int
+
+const (
+	phaseStart phase = iota
+	phaseChunk
+	phaseSwap
+	phaseMatch
+	phaseStore
+)
+
+// matcher is what elements add to the protocol: a bucket with the right
+// fingerprint must be compared, and an element must lie in an arena before a
+// bucket refers to it.
+type matcher interface {
+	// stepCompare returns NoHandle and the answer when the element in bucket has
+	// been compared, or the handle to wait for.
+	stepCompare(q rma.Queue, bucket uint64) (rma.Handle, bool, error)
+	// stepStore returns NoHandle and the bucket word to offer once the element
+	// is stored, or the handle to wait for.
+	stepStore(q rma.Queue) (rma.Handle, uint64, error)
+}
+
+// chunkRequest is one chunk on its way or here: a get for each owner.
+type chunkRequest struct {
+	buf     rma.Buf
+	length  int
+	handles []rma.Handle
+	posted  bool // by this step, so that it is not submitted yet
+}
+
+// start readies the machine for a search. Buffers are kept.
+func (p *probe) start(t *table, k matcher, hash, key, mask uint64, insert bool) {
+	p.t, p.k, p.key, p.mask, p.insert = t, k, key, mask, insert
+	p.offer = key
+	p.home = t.home(hash)
+	p.number, p.next, p.phase = 0, 0, phaseStart
+	p.result, p.bucket, p.examined, p.lost = NotFound, 0, 0, 0
+}
+
+// Step is one step of the protocol.
+func (p *probe) Step(q rma.Queue) (rma.Handle, error) {
+	p.chunks[0].posted, p.chunks[1].posted = false, false
+	if p.phase == phaseStart {
+		if h, err := p.settleLeftovers(q); h != rma.NoHandle || err != nil {
+			return h, err
+		}
+		p.request(q, 0)
+		p.arriveAt(q, 0)
+	}
+	for {
+		h, err := p.advance(q)
+		if err != nil || h != rma.NoHandle || p.phase == phaseStart {
+			return h, err
+		}
+	}
+}
+
+// settleLeftovers takes the chunk that the search before this one asked for and
+// did not need: its buffer is free only when it has arrived.
+func (p *probe) settleLeftovers(q rma.Queue) (rma.Handle, error) {
+	for i := range p.chunks {
+		if h, err := p.chunks[i].settle(q); h != rma.NoHandle || err != nil {
+			return h, err
+		}
+	}
+	return rma.NoHandle, nil
+}
+
+// advance does what the phase asks for. It returns a handle to wait for, or
+// NoHandle when there is more to do at once or the search has ended.
+func (p *probe) advance(q rma.Queue) (rma.Handle, error) {
+	switch p.phase {
+	case phaseChunk:
+		c := &p.chunks[p.number%2]
+		if h, err := c.settle(q); h != rma.NoHandle || err != nil {
+			return h, err
+		}
+		return p.examine(q)
+	case phaseSwap:
+		if !q.Done(p.swap) {
+			return p.swap, nil
+		}
+		seen, err := q.Value(p.swap)
+		if err != nil {
+			return rma.NoHandle, err
+		}
+		if seen == 0 {
+			return p.finish(Inserted, p.offer)
+		}
+		p.lost++
+		q.Stats().Retries++
+		return p.consider(q, seen)
+	case phaseMatch:
+		return p.compare(q, p.bucket)
+	default:
+		return p.store(q)
+	}
+}
+
+// request asks for chunk number i, split where it crosses into another owner's
+// segment and around the end of the table.
+func (p *probe) request(q rma.Queue, i uint64) {
+	c := &p.chunks[i%2]
+	begin := i * p.t.chunk
+	c.length = int(min(p.t.chunk, p.t.limit-begin))
+	c.handles, c.posted = c.handles[:0], true
+	at := (p.home + begin) % p.t.buckets
+	for done := 0; done < c.length; {
+		rank, off := p.t.place(at)
+		n := min(c.length-done, int(p.t.perRank)-off)
+		c.handles = append(c.handles, q.Get(c.buf[done:done+n], p.t.window, rank, off))
+		done += n
+		at = (at + uint64(n)) % p.t.buckets
+	}
+}
+
+// arriveAt makes chunk i the one examined, and asks for the next one before the
+// present one is waited for (OP 3.3).
+func (p *probe) arriveAt(q rma.Queue, i uint64) {
+	p.number, p.next, p.phase = i, 0, phaseChunk
+	if (i+1)*p.t.chunk < p.t.limit {
+		p.request(q, i+1)
+	}
+}
+
+// settle takes the results of a chunk's gets, or names one that is not done.
+func (c *chunkRequest) settle(q rma.Queue) (rma.Handle, error) {
+	for len(c.handles) > 0 {
+		last := c.handles[len(c.handles)-1]
+		if c.posted || !q.Done(last) {
+			return last, nil
+		}
+		if _, err := q.Value(last); err != nil {
+			return rma.NoHandle, err
+		}
+		c.handles = c.handles[:len(c.handles)-1]
+	}
+	return rma.NoHandle, nil
+}
+
+// examine looks at the present chunk from p.next on.
+func (p *probe) examine(q rma.Queue) (rma.Handle, error) {
+	c := &p.chunks[p.number%2]
+	for p.next < c.length {
+		bucket := c.buf[p.next]
+		if bucket == 0 || bucket&p.mask == p.key {
+			return p.consider(q, bucket)
+		}
+		p.next++
+	}
+	if (p.number+1)*p.t.chunk >= p.t.limit {
+		return p.finish(p.fullResult(), 0)
+	}
+	p.arriveAt(q, p.number+1)
+	return rma.NoHandle, nil
+}
+
+// fullResult is the answer when every bucket in reach is taken by others.
+func (p *probe) fullResult() Result {
+	if p.insert {
+		return Full
+	}
+	return NotFound
+}
+
+// consider decides on the content of bucket p.next, as read or as seen by a
+// compare-and-swap that lost.
+func (p *probe) consider(q rma.Queue, bucket uint64) (rma.Handle, error) {
+	switch {
+	case bucket == 0 && !p.insert:
+		return p.finish(NotFound, 0)
+	case bucket == 0:
+		return p.store(q)
+	case bucket&p.mask != p.key:
+		return p.pass()
+	case p.k == nil:
+		return p.finish(Found, bucket)
+	}
+	p.bucket, p.phase = bucket, phaseMatch
+	return p.compare(q, bucket)
+}
+
+// pass goes on to the next bucket of the chunk.
+func (p *probe) pass() (rma.Handle, error) {
+	p.next++
+	p.phase = phaseChunk
+	return rma.NoHandle, nil
+}
+
+// compare asks whether the element that a bucket refers to is the one searched.
+func (p *probe) compare(q rma.Queue, bucket uint64) (rma.Handle, error) {
+	h, same, err := p.k.stepCompare(q, bucket)
+	switch {
+	case h != rma.NoHandle || err != nil:
+		return h, err
+	case same:
+		return p.finish(Found, bucket)
+	}
+	return p.pass()
+}
+
+// store makes sure that the element lies in an arena, then claims the bucket.
+func (p *probe) store(q rma.Queue) (rma.Handle, error) {
+	if p.k != nil {
+		p.phase = phaseStore
+		h, offer, err := p.k.stepStore(q)
+		if h != rma.NoHandle || err != nil {
+			return h, err
+		}
+		if offer == 0 { // no arena has room
+			return p.finish(Full, 0)
+		}
+		p.offer = offer
+	}
+	rank, off := p.t.place((p.home + p.number*p.t.chunk + uint64(p.next)) % p.t.buckets)
+	p.swap = q.CompareAndSwap(p.t.window, rank, off, 0, p.offer)
+	p.phase = phaseSwap
+	return p.swap, nil
+}
+
+// finish ends the search. The chunk behind the one examined may still be on its
+// way; it is left to the next search of this machine, and nobody waits for it.
+func (p *probe) finish(result Result, bucket uint64) (rma.Handle, error) {
+	p.examined = min(p.number*p.t.chunk+uint64(p.next)+1, p.t.limit)
+	p.result, p.bucket, p.phase = result, bucket, phaseStart
+	return rma.NoHandle, nil
+}

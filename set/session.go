@@ -1,0 +1,117 @@
+package set
+
+import (
+	"context"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// session is a queue with step machines on it, for one call at a time.
+type session struct {
+	q      rma.Queue
+	probes []probe
+}
+
+// newSession makes a session with room for depth operations in flight.
+func newSession(t *table, depth int) (*session, error) {
+	if depth == 0 {
+		depth = DefaultDepth
+	}
+	// Two chunks of each machine may be on their way, or one and a request of
+	// another kind.
+	q, err := t.job.NewQueue(depth * 2 * int(t.pieces()))
+	if err != nil {
+		return nil, err
+	}
+	s := &session{q: q, probes: make([]probe, depth)}
+	for i := range s.probes {
+		for half := range s.probes[i].chunks {
+			buf, err := q.Alloc(int(t.chunk))
+			if err != nil {
+				s.close()
+				return nil, err
+			}
+			s.probes[i].chunks[half].buf = buf
+		}
+	}
+	return s, nil
+}
+
+func (s *session) close() { _ = s.q.Close() }
+
+func (s *Set) session() (*session, error) {
+	return s.t.sessions.take(func() (*session, error) { return newSession(s.t, s.cfg.Depth) })
+}
+
+// one runs one operation through a queue.
+func (s *Set) one(word uint64, insert bool) (Result, error) {
+	var results [1]Result
+	c, err := s.many([]uint64{word}, results[:], insert)
+	s.tally.add(c)
+	if err == nil && c.full > 0 {
+		err = s.fullError()
+	}
+	return results[0], err
+}
+
+// many runs a batch through a queue.
+func (s *Set) many(words []uint64, results []Result, insert bool) (counts, error) {
+	start := func(p *probe, i int) {
+		word := words[i]
+		p.start(s.t, nil, hashWord(word), word|occupied, ^uint64(0), insert)
+	}
+	ses, err := s.session()
+	if err != nil {
+		return counts{}, err
+	}
+	c, err := ses.run(len(words), start, func(p *probe, i int) { results[i] = p.result })
+	s.t.sessions.give(ses, err)
+	return c, err
+}
+
+// run drives operations 0 to n-1: start readies a machine for one, finish takes
+// its answer. After an error the session is not to be used again.
+func (s *session) run(n int, start, finish func(p *probe, i int)) (counts, error) {
+	var c counts
+	running := make([]int, len(s.probes)) // operation in each slot, -1 for none
+	for slot := range running {
+		running[slot] = -1
+	}
+	settle := func(slot int) {
+		if i := running[slot]; i >= 0 {
+			p := &s.probes[slot]
+			c.count(p.result, p.examined, p.lost, p.t.chunk)
+			finish(p, i)
+			running[slot] = -1
+		}
+	}
+	issued := 0
+	before := *s.q.Stats()
+	err := rma.RunAll(context.Background(), s.q, len(s.probes), func(slot int) rma.Op {
+		settle(slot)
+		if issued == n {
+			return nil
+		}
+		running[slot] = issued
+		start(&s.probes[slot], issued)
+		issued++
+		return &s.probes[slot]
+	})
+	for slot := range running { // after an error, what had ended before it
+		if s.probes[slot].result != NotFound {
+			settle(slot)
+		}
+	}
+	c.rma = difference(*s.q.Stats(), before)
+	return c, err
+}
+
+// difference is what was counted since before.
+func difference(now, before rma.Stats) rma.Stats {
+	return rma.Stats{
+		Gets: now.Gets - before.Gets, Puts: now.Puts - before.Puts,
+		CompareAndSwaps: now.CompareAndSwaps - before.CompareAndSwaps,
+		FetchAdds:       now.FetchAdds - before.FetchAdds, Bytes: now.Bytes - before.Bytes,
+		RoundTrips: now.RoundTrips - before.RoundTrips, Retries: now.Retries - before.Retries,
+	}
+}

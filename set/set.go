@@ -1,0 +1,250 @@
+package set
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// Result is the answer of an operation on one element.
+type Result uint8
+
+const (
+	NotFound Result = iota // Contains: the element is not in the set
+	Found                  // it was in the set before the call
+	Inserted               // it was not, and now it is
+	Full                   // it is not in the set and no bucket in its reach is free
+)
+
+// String is the result's name.
+func (r Result) String() string {
+	switch r {
+	case NotFound:
+		return "not found"
+	case Found:
+		return "found"
+	case Inserted:
+		return "inserted"
+	case Full:
+		return "full"
+	}
+	return fmt.Sprintf("Result(%d)", uint8(r))
+}
+
+// Config shapes a Set. Every rank gives the same.
+type Config struct {
+	// Buckets of all ranks together; rounded up to a multiple of 8 per rank.
+	Buckets uint64
+	// Chunk is C, the buckets brought by one get: a multiple of 8. 0 means
+	// DefaultChunk. It matters only where ranks are reached through queues.
+	Chunk int
+	// Chunks is M: C*M buckets are examined, then the answer is Full. 0 means
+	// DefaultChunks.
+	Chunks int
+	// Home says where searches begin.
+	Home Home
+	// Depth is how many operations of a batch are in flight on a queue. 0 means
+	// DefaultDepth.
+	Depth int
+}
+
+// DefaultDepth is how many operations of a batch are in flight on a queue.
+const DefaultDepth = 64
+
+func (c Config) geometry() geometry {
+	return geometry{buckets: c.Buckets, chunk: c.Chunk, chunks: c.Chunks, home: c.Home}
+}
+
+// MaxWord is the largest word that a Set holds: 63 bits.
+const MaxWord = occupied - 1
+
+// Set is an insert-only set of 63-bit words over the memory of all ranks. It is
+// safe for concurrent use. Grow and Close are not to run beside other calls.
+type Set struct {
+	job   rma.Job
+	cfg   Config
+	t     *table
+	tally *tally
+}
+
+// New makes an empty set. Collective: every rank calls it with the same Config.
+func New(ctx context.Context, job rma.Job, cfg Config) (*Set, error) {
+	g := cfg.geometry()
+	if err := agree(ctx, job, &g, cfg.Depth, 0, 0); err != nil {
+		return nil, err
+	}
+	t, err := newTable(ctx, job, g)
+	if err != nil {
+		return nil, err
+	}
+	tally, err := newTally(ctx, job)
+	if err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return &Set{job: job, cfg: cfg, t: t, tally: tally}, nil
+}
+
+// agree makes sure that every rank asks for the same set, then that it is legal.
+func agree(ctx context.Context, job rma.Job, g *geometry, depth int,
+	elementBytes, elements uint64) error {
+	err := rma.Agree(ctx, job, "set",
+		rma.Field{Name: "buckets", Value: g.buckets},
+		rma.Field{Name: "buckets per chunk", Value: uint64(g.chunk)},
+		rma.Field{Name: "chunks", Value: uint64(g.chunks)},
+		rma.Field{Name: "kinds of home", Value: uint64(g.home)},
+		rma.Field{Name: "bytes per element", Value: elementBytes},
+		rma.Field{Name: "elements", Value: elements})
+	if err != nil {
+		return err
+	}
+	if depth < 0 || depth > 1<<16 {
+		return fmt.Errorf("set: Depth must be 0 to 65536, not %d", depth)
+	}
+	return g.complete(job.Size())
+}
+
+// FindOrPut finds word or inserts it (OP 3.3). The result is Found, Inserted or
+// Full; Full comes with a *FullError. A word of more than 63 bits is an error.
+func (s *Set) FindOrPut(word uint64) (Result, error) {
+	if word > MaxWord {
+		return NotFound, wordError(word)
+	}
+	if s.t.flat == nil {
+		return s.one(word, true)
+	}
+	home := s.t.home(hashWord(word))
+	r, examined, lost := s.t.findOrPut(word|occupied, home)
+	if r == Found && examined <= s.t.chunk {
+		return r, nil // a counter would cost more than the look-up
+	}
+	s.tally.count(home, r, examined, lost, s.t.chunk)
+	if r == Full {
+		return r, s.fullError()
+	}
+	return r, nil
+}
+
+// Contains reports whether word is in the set.
+func (s *Set) Contains(word uint64) (bool, error) {
+	if word > MaxWord {
+		return false, wordError(word)
+	}
+	if s.t.flat == nil {
+		r, err := s.one(word, false)
+		return r == Found, err
+	}
+	r, _ := s.t.find(word|occupied, s.t.home(hashWord(word)))
+	return r == Found, nil
+}
+
+// FindOrPutBatch is FindOrPut for many words: results[i] answers words[i]. The
+// words are worked on with many requests in flight, in no particular order; a word
+// that occurs twice is Inserted once and Found once. When any result is Full the
+// error is a *FullError and the other results hold. results must be as long as
+// words. A word of more than 63 bits is an error, and nothing is inserted then.
+func (s *Set) FindOrPutBatch(words []uint64, results []Result) error {
+	return s.batch(words, results, true)
+}
+
+// ContainsBatch is Contains for many words; results are Found and NotFound.
+func (s *Set) ContainsBatch(words []uint64, results []Result) error {
+	return s.batch(words, results, false)
+}
+
+func (s *Set) batch(words []uint64, results []Result, insert bool) error {
+	if len(results) != len(words) {
+		return fmt.Errorf("set: %d words and %d results; they must be equally many",
+			len(words), len(results))
+	}
+	for _, word := range words {
+		if word > MaxWord {
+			return wordError(word)
+		}
+	}
+	var c counts
+	var err error
+	if s.t.flat == nil {
+		c, err = s.many(words, results, insert)
+	} else if insert {
+		c = s.t.findOrPutBatch(words, results)
+	} else {
+		c = s.t.containsBatch(words, results)
+	}
+	s.tally.add(c)
+	if err == nil && c.full > 0 {
+		err = s.fullError()
+	}
+	return err
+}
+
+func wordError(word uint64) error {
+	return fmt.Errorf("set: word %#x has more than 63 bits; use Elements for larger data", word)
+}
+
+// Buckets is the number of buckets of all ranks.
+func (s *Set) Buckets() uint64 { return s.t.buckets }
+
+// Len is the number of words in the set: approximate while others insert, exact
+// when nobody does. Words whose insertion a dead rank did not live to count are
+// missing from it; Check counts buckets instead.
+func (s *Set) Len(ctx context.Context) (uint64, error) { return s.tally.inserted(ctx) }
+
+// LoadFactor is the share of buckets that are occupied.
+func (s *Set) LoadFactor(ctx context.Context) (float64, error) {
+	n, err := s.Len(ctx)
+	return float64(n) / float64(s.t.buckets), err
+}
+
+// Stats returns what this rank has done with the set so far.
+func (s *Set) Stats() Stats { return s.tally.stats() }
+
+// Local iterates over the words in this rank's part of the table, in the order
+// of the table. Words inserted meanwhile may or may not be seen.
+func (s *Set) Local(ctx context.Context) func(yield func(uint64, error) bool) {
+	return func(yield func(uint64, error) bool) {
+		for bucket, err := range s.t.local(ctx) {
+			if !yield(bucket&^occupied, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Grow moves the set into a table of the given number of buckets. Collective; no
+// other call may run on any rank meanwhile. When it fails the set is as it was.
+func (s *Set) Grow(ctx context.Context, buckets uint64) error {
+	cfg := s.cfg
+	cfg.Buckets = buckets
+	g := cfg.geometry()
+	if err := agree(ctx, s.job, &g, cfg.Depth, 0, 0); err != nil {
+		return err
+	}
+	t, err := grow(ctx, s.job, s.t, g, hashBuckets)
+	if err != nil {
+		return err
+	}
+	old := s.t
+	s.cfg, s.t = cfg, t
+	return old.close()
+}
+
+// hashBuckets gives the hash of each bucket's word.
+func hashBuckets(_ context.Context, words, hashes []uint64) error {
+	for i, bucket := range words {
+		hashes[i] = hashWord(bucket &^ occupied)
+	}
+	return nil
+}
+
+// Close gives this rank's memory back. The other ranks keep theirs.
+func (s *Set) Close() error {
+	return errors.Join(s.t.close(), s.tally.close())
+}
+
+func (s *Set) fullError() error { return fullErrorOf(s.tally, s.t, false) }
+
+// load reads a bucket of a flat table.
+func (t *table) load(bucket uint64) uint64 { return atomic.LoadUint64(&t.flat[bucket]) }
