@@ -1,0 +1,163 @@
+package explore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// control is the window through which the ranks of a search agree. Each rank's
+// segment begins with counters that only that rank writes; the words of command
+// are in rank 0's segment.
+//
+// Invariant: a rank counts a state as created before it counts the state as done
+// that it was reached from. Hence sum(done) == sum(created), where all done
+// words were read before any created word, means that nothing was left at some
+// moment between: done never exceeds created, and both only grow.
+type control struct {
+	*rma.Cells
+	window rma.Window
+	rank   int
+	ranks  int
+}
+
+// Words of a rank's segment. Created and done are kept for even and odd levels
+// apart, so that a level ends when its own kind is all done, whatever has been
+// created for the next.
+const (
+	cellCreated       = 0 // and 1
+	cellDone          = 2 // and 3
+	cellArcs          = 4
+	cellDeadlocks     = 5
+	cellPeakPlace     = 6
+	cellPeakMarking   = 7
+	cellHeapBytes     = 8  // most bytes of frontier and log so far
+	cellDeadlockLevel = 9  // level + 1 of the first deadlock met, 0 for none
+	cellDeadlockTask  = 10 // and its name
+
+	// Words of rank 0 only.
+	cellLevel   = 16 // the level being expanded, or levelEnd
+	cellCommand = 17
+	cellMem     = 18 // bytes that the whole search may use
+
+	cellTrace = 24 // two banks: step, transition, state...
+)
+
+// levelEnd is set in the level word when nothing is left to expand.
+const levelEnd = 1 << 63
+
+func newControl(ctx context.Context, job rma.Job, stateWords int) (*control, error) {
+	words := cellTrace + 2*(traceHead+stateWords)
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "explore: control", Words: words})
+	if err != nil {
+		return nil, err
+	}
+	cells, err := rma.NewCells(job, w)
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return &control{Cells: cells, window: w, rank: job.Rank(), ranks: job.Size()}, nil
+}
+
+// set writes a word of this rank.
+func (c *control) set(ctx context.Context, cell int, word uint64) error {
+	return c.Store(ctx, c.rank, cell, word)
+}
+
+// over reports whether every state created so far in levels of this parity has
+// been expanded.
+func (c *control) over(ctx context.Context, parity int) (bool, error) {
+	done, err := c.Sum(ctx, cellDone+parity)
+	if err != nil {
+		return false, err
+	}
+	created, err := c.Sum(ctx, cellCreated+parity)
+	return done == created, err
+}
+
+// states is the number of states found so far.
+func (c *control) states(ctx context.Context) (uint64, error) {
+	even, err := c.Sum(ctx, cellCreated)
+	if err != nil {
+		return 0, err
+	}
+	odd, err := c.Sum(ctx, cellCreated+1)
+	return even + odd, err
+}
+
+// maximum is the largest of a word over all ranks.
+func (c *control) maximum(ctx context.Context, cell int) (uint64, error) {
+	most := uint64(0)
+	for rank := range c.ranks {
+		word, err := c.Load(ctx, rank, cell)
+		if err != nil {
+			return 0, err
+		}
+		most = max(most, word)
+	}
+	return most, nil
+}
+
+// advance ends a level that is over: it moves the level word on, or marks the
+// end when the next level is empty. Any rank may do it; the first one does.
+func (c *control) advance(ctx context.Context, level uint64, sameLevel bool) error {
+	next := level + 1
+	if !sameLevel {
+		empty, err := c.over(ctx, int(next%2))
+		if err != nil {
+			return err
+		}
+		if empty {
+			next = level | levelEnd
+		}
+	} else {
+		next = level | levelEnd
+	}
+	_, err := c.CompareAndSwap(ctx, 0, cellLevel, level, next)
+	return err
+}
+
+// A command is what all ranks do together: one word, so that two commands never
+// compete.
+//
+//	| number (54): buckets to grow to, rank and reason to stop | generation (8) | kind (2) |
+//
+// The generation counts growths. A rank that has grown once more than a command to
+// grow says has done so already.
+type command uint64
+
+const (
+	commandRun  command = 0
+	commandGrow command = 1
+	commandStop command = 2
+)
+
+// generations is how many growths a command tells apart. Ranks are never more than
+// one apart: growth waits for all of them.
+const generations = 1 << 8
+
+func (c command) kind() command      { return c & 3 }
+func (c command) generation() uint64 { return uint64(c>>2) % generations }
+func (c command) number() uint64     { return uint64(c >> 10) }
+
+func makeCommand(kind command, generation, number uint64) command {
+	return command(number<<10|generation%generations<<2) | kind
+}
+
+// command reads the present command.
+func (c *control) command(ctx context.Context) (command, error) {
+	word, err := c.Load(ctx, 0, cellCommand)
+	return command(word), err
+}
+
+// ask makes kind the command if the ranks are running as of generation. It does
+// not tell whether another command came first: the caller looks again.
+func (c *control) ask(ctx context.Context, generation uint64, kind command, number uint64) error {
+	_, err := c.CompareAndSwap(ctx, 0, cellCommand,
+		uint64(makeCommand(commandRun, generation, 0)),
+		uint64(makeCommand(kind, generation, number)))
+	return err
+}
+
+func (c *control) close() error { return errors.Join(c.Cells.Close(), c.window.Close()) }

@@ -1,0 +1,127 @@
+package explore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// exchange is where ranks leave work for ranks that have none: a few slots in each
+// rank's segment, each a header and a block of tasks.
+//
+//	header 0                empty: the owner may fill it
+//	header 1 .. blockTasks  that many tasks: anybody may claim it
+//	header slotClaimed      being read by the rank that swapped the header
+//
+// The owner writes the tasks before the header; a claim is one compare-and-swap.
+type exchange struct {
+	window rma.Window
+	cells  *rma.Cells
+	q      rma.Queue
+	buf    rma.Buf
+	rank   int
+	ranks  int
+	next   int // rank to look at first
+}
+
+const (
+	slotsPerRank = 4
+	slotWords    = 8 + blockTasks // the header has a cache line to itself
+	slotClaimed  = 1 << 63
+)
+
+func newExchange(ctx context.Context, job rma.Job) (*exchange, error) {
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "explore: exchange",
+		Words: slotsPerRank * slotWords})
+	if err != nil {
+		return nil, err
+	}
+	x := &exchange{window: w, rank: job.Rank(), ranks: job.Size(), next: job.Rank()}
+	if x.cells, err = rma.NewCells(job, w); err != nil {
+		return nil, err
+	}
+	if x.q, err = job.NewQueue(1); err != nil {
+		return nil, err
+	}
+	x.buf, err = x.q.Alloc(blockTasks)
+	return x, err
+}
+
+// wanted reports whether one of this rank's slots is empty, and which.
+func (x *exchange) wanted(ctx context.Context) (slot int, ok bool, err error) {
+	for slot := range slotsPerRank {
+		header, err := x.cells.Load(ctx, x.rank, slot*slotWords)
+		if err != nil {
+			return 0, false, err
+		}
+		if header == 0 {
+			return slot, true, nil
+		}
+	}
+	return 0, false, nil
+}
+
+// offer puts a block into an empty slot of this rank.
+func (x *exchange) offer(ctx context.Context, slot int, b *block) error {
+	copy(x.buf, b.tasks[:b.n])
+	h := x.q.Put(x.buf[:b.n], x.window, x.rank, slot*slotWords+8)
+	if err := x.finish(ctx, h); err != nil {
+		return err
+	}
+	return x.cells.Store(ctx, x.rank, slot*slotWords, uint64(b.n))
+}
+
+// claim takes a block that some rank has left, this rank's own first, then those
+// of the others in turn. It reports whether there was one.
+func (x *exchange) claim(ctx context.Context, b *block) (bool, error) {
+	for i := range x.ranks {
+		rank := (x.next + i) % x.ranks
+		for slot := range slotsPerRank {
+			ok, err := x.claimSlot(ctx, rank, slot, b)
+			if err != nil {
+				return false, err
+			}
+			if ok {
+				x.next = rank
+				return true, nil
+			}
+		}
+	}
+	x.next = x.rank
+	return false, nil
+}
+
+func (x *exchange) claimSlot(ctx context.Context, rank, slot int, b *block) (bool, error) {
+	off := slot * slotWords
+	header, err := x.cells.Load(ctx, rank, off)
+	if err != nil || header == 0 || header == slotClaimed {
+		return false, err
+	}
+	mine, err := x.cells.CompareAndSwap(ctx, rank, off, header, slotClaimed)
+	if err != nil || !mine {
+		return false, err
+	}
+	b.n = int(header)
+	if err := x.finish(ctx, x.q.Get(x.buf[:b.n], x.window, rank, off+8)); err != nil {
+		return false, err
+	}
+	copy(b.tasks[:b.n], x.buf)
+	return true, x.cells.Store(ctx, rank, off, 0)
+}
+
+// finish submits what was posted and waits for it.
+func (x *exchange) finish(ctx context.Context, h rma.Handle) error {
+	if err := x.q.Submit(); err != nil {
+		return err
+	}
+	if err := x.q.Wait(ctx, h); err != nil {
+		return err
+	}
+	_, err := x.q.Value(h)
+	return err
+}
+
+func (x *exchange) close() error {
+	return errors.Join(x.q.Close(), x.cells.Close(), x.window.Close())
+}

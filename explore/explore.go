@@ -1,0 +1,292 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/set"
+)
+
+// Order is the order in which states are expanded.
+type Order string
+
+const (
+	// BreadthFirst expands level by level, and so knows the depth. The default.
+	BreadthFirst Order = "bfs"
+	// AnyOrder expands whatever is at hand, and never waits for a level to end.
+	AnyOrder Order = "any"
+)
+
+// Options say how to search. Every rank gives the same, but for Progress.
+type Options struct {
+	Order    Order    // empty: BreadthFirst
+	Encoding Encoding // empty: EncodingAuto
+	// Mem is the memory that the whole search may use, in bytes, all ranks
+	// together. 0 means 80 percent of what is available.
+	Mem uint64
+	// Trace asks for a shortest sequence of transitions to a deadlock. It takes 8
+	// bytes more for each state and needs BreadthFirst.
+	Trace bool
+	// Progress is called on rank 0 now and then, from a goroutine of its own.
+	Progress func(Snapshot)
+	// Every is the time between calls of Progress; 0 means a second.
+	Every time.Duration
+	// Check walks the set when the search is over and reports what is broken.
+	Check bool
+}
+
+func (o *Options) complete() error {
+	if o.Order == "" {
+		o.Order = BreadthFirst
+	}
+	if o.Every <= 0 {
+		o.Every = time.Second
+	}
+	if o.Order != BreadthFirst && o.Order != AnyOrder {
+		return fmt.Errorf("explore: order %q is unknown; use %q or %q", string(o.Order),
+			BreadthFirst, AnyOrder)
+	}
+	if o.Trace && o.Order != BreadthFirst {
+		return fmt.Errorf("explore: a shortest trace needs order %q", BreadthFirst)
+	}
+	return nil
+}
+
+// Reason says why a search ended before its end.
+type Reason string
+
+// The reasons. An empty Reason means that the search is complete.
+const (
+	Interrupted Reason = "interrupted"
+	MemoryFull  Reason = "memory full"
+	RankLost    Reason = "rank lost"
+)
+
+// Result is what a search found. It is the same on every rank but for Elapsed.
+type Result struct {
+	States    uint64
+	Arcs      uint64 // transitions fired; several may lead from one state to another
+	Depth     uint64 // number of the last level; the initial state is level 0. BreadthFirst only
+	Deadlocks uint64
+	Peaks     Peaks
+
+	Complete bool
+	Reason   Reason // why not complete
+	Detail   string // more about it, for people
+	NeedMem  uint64 // after MemoryFull: a budget to try, in bytes
+
+	Ranks      int
+	Order      Order
+	Encoding   Encoding
+	Elapsed    time.Duration
+	StateBytes float64 // bytes of table, arenas, frontier and log at their peak, for each state
+	LoadFactor float64
+
+	// Trace is the transitions of a shortest way to a deadlock; nil where none was
+	// asked for or there is none.
+	Trace    []int
+	HasTrace bool
+}
+
+// Plan is how a search means to use its memory.
+type Plan struct {
+	Mem        uint64  // bytes for everything
+	States     uint64  // states that this is enough for
+	StateBytes float64 // at the worst moment
+	Encoding   Encoding
+}
+
+// Snapshot is how far a search has come.
+type Snapshot struct {
+	States     uint64
+	Arcs       uint64
+	Level      uint64
+	LoadFactor float64
+	Bytes      uint64 // of table, arenas, frontier and log
+	Elapsed    time.Duration
+	Plan       Plan
+}
+
+// Run explores all states of model on the ranks of job. Collective: every rank
+// calls it with an equal model. When ctx ends, all ranks stop and the result says
+// Interrupted; a full memory or a lost rank end it likewise, with counts that hold
+// for what was found. An error means that there is no result: *OverflowError when
+// the packing of the model was too small, on every rank.
+func Run(ctx context.Context, job rma.Job, model Model, opts Options) (*Result, error) {
+	if err := opts.complete(); err != nil {
+		return nil, err
+	}
+	s, err := newSearch(context.WithoutCancel(ctx), job, model, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	return s.run(ctx)
+}
+
+// search is one rank's part of a search.
+type search struct {
+	job      rma.Job
+	model    Model
+	opts     Options
+	encoding Encoding
+	control  *control
+	exchange *exchange
+	visited  visited
+	budget   *budget
+	worker   *worker
+	started  time.Time
+	table    tableSize
+}
+
+// newSearch makes what the ranks share. Collective.
+func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*search, error) {
+	encoding, err := opts.Encoding.choose(model)
+	if err != nil {
+		return nil, err
+	}
+	s := &search{job: job, model: model, opts: opts, encoding: encoding, started: time.Now()}
+	if s.control, err = newControl(ctx, job, model.StateWords()); err != nil {
+		return nil, err
+	}
+	if s.budget, err = shareBudget(ctx, s.control, opts.Mem, job.Barrier); err != nil {
+		return nil, errors.Join(err, s.control.close())
+	}
+	if s.exchange, err = newExchange(ctx, job); err != nil {
+		return nil, errors.Join(err, s.control.close())
+	}
+	s.visited, err = newVisited(ctx, job, encoding, model.StateWords(), s.budget)
+	if err != nil {
+		return nil, errors.Join(err, s.exchange.close(), s.control.close())
+	}
+	s.table.see(s.visited, 0)
+	s.worker = newWorker(s)
+	return s, nil
+}
+
+func (s *search) close() {
+	_ = errors.Join(s.visited.close(), s.exchange.close(), s.control.close())
+}
+
+// run searches and sums up.
+func (s *search) run(ctx context.Context) (*Result, error) {
+	calm := context.WithoutCancel(ctx) // stopping together must not be cut short
+	stopProgress := s.startProgress(calm)
+	failure := s.worker.loop(ctx, calm)
+	lost := s.job.Barrier(calm)
+	stopProgress()
+	if failure != nil {
+		return nil, failure
+	}
+	res, err := s.result(calm, lost)
+	if err != nil {
+		return nil, err
+	}
+	if s.opts.Check && lost == nil {
+		if err := set.CheckAll(calm, s.job, s.visited.check); err != nil {
+			return nil, err
+		}
+	}
+	if s.opts.Trace && lost == nil {
+		res.Trace, res.HasTrace, err = s.trace(calm)
+	}
+	if err == nil && lost == nil {
+		err = ignoreLost(s.job.Barrier(calm)) // nobody closes what others still read
+	}
+	return res, err
+}
+
+// ignoreLost drops the news that a rank is gone, where its part is done.
+func ignoreLost(err error) error {
+	var gone *rma.RankError
+	if errors.As(err, &gone) {
+		return nil
+	}
+	return err
+}
+
+// plan says how the memory is to be used.
+func (s *search) plan() Plan {
+	per := s.budget.stateBytes(s.visited)
+	return Plan{Mem: s.budget.mem, States: uint64(float64(s.budget.states) / per),
+		StateBytes: per, Encoding: s.encoding}
+}
+
+// result sums up what the ranks have counted.
+func (s *search) result(ctx context.Context, lost error) (*Result, error) {
+	r := &Result{Ranks: s.job.Size(), Order: s.opts.Order, Encoding: s.encoding,
+		Elapsed: time.Since(s.started)}
+	var errs [7]error
+	r.States, errs[0] = s.control.states(ctx)
+	r.Arcs, errs[1] = s.control.Sum(ctx, cellArcs)
+	r.Deadlocks, errs[2] = s.control.Sum(ctx, cellDeadlocks)
+	r.Peaks.TokensPlace, errs[3] = s.control.maximum(ctx, cellPeakPlace)
+	r.Peaks.TokensMarking, errs[4] = s.control.maximum(ctx, cellPeakMarking)
+	heap, err := s.control.Sum(ctx, cellHeapBytes)
+	errs[5] = err
+	level, err := s.control.Load(ctx, 0, cellLevel)
+	errs[6] = err
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	r.Depth = level &^ levelEnd
+	r.Complete = level&levelEnd != 0
+	r.LoadFactor = float64(r.States) / float64(s.visited.buckets())
+	r.StateBytes = float64(s.table.peak.Load()+heap) / float64(max(r.States, 1))
+	if r.Complete {
+		return r, nil
+	}
+	return r, s.explain(ctx, r, lost)
+}
+
+// explain says why a search is not complete.
+func (s *search) explain(ctx context.Context, r *Result, lost error) error {
+	cmd, err := s.control.command(ctx)
+	if err != nil {
+		return err
+	}
+	why, rank := stopLost, 0
+	if cmd.kind() == commandStop {
+		why, rank = stopped(cmd.number())
+	}
+	switch why {
+	case stopInterrupted:
+		r.Reason = Interrupted
+	case stopFull:
+		r.Reason = MemoryFull
+		r.NeedMem = s.budget.enough(s.visited, r.States)
+		r.Detail = fmt.Sprintf("%s are not enough; try %s",
+			memory.Format(s.budget.mem), memory.Format(r.NeedMem))
+		if s.budget.blocked != nil {
+			r.Detail += fmt.Sprintf(" (%v)", s.budget.blocked)
+		}
+	case stopOverflow:
+		if s.worker.overflow != nil {
+			return s.worker.overflow
+		}
+		return &OverflowError{}
+	case stopError:
+		return fmt.Errorf("explore: rank %d failed; its message says why (%w)", rank,
+			&rma.RankError{Rank: rank})
+	default:
+		r.Reason = RankLost
+		r.Detail = fmt.Sprintf("ranks %v died with the states that they had yet to expand",
+			s.job.Failed())
+		if lost != nil {
+			r.Detail += fmt.Sprintf(" (%v)", lost)
+		}
+	}
+	return nil
+}
+
+// Error says which place needs more bits.
+func (e *OverflowError) Error() string {
+	if e.Place == "" {
+		return "explore: a state does not fit the packing"
+	}
+	return fmt.Sprintf("explore: place %s has more tokens than %d bits hold", e.Place, e.Bits)
+}

@@ -1,0 +1,108 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// tableSize is the memory of the visited set, for the progress display and for
+// the final figures.
+type tableSize struct {
+	buckets atomic.Uint64
+	bytes   atomic.Uint64
+	peak    atomic.Uint64 // bytes at the worst moment so far
+}
+
+// see notes the present size, and that beside it a table of oldBytes was there.
+func (t *tableSize) see(v visited, oldBytes uint64) {
+	now := v.bytesFor(v.buckets())
+	t.buckets.Store(v.buckets())
+	t.bytes.Store(now)
+	t.peak.Store(max(t.peak.Load(), now+oldBytes))
+}
+
+// makeRoom has the table grow when it is loaded, and ends the search when it must
+// grow and cannot. It returns when there is room.
+func (w *worker) makeRoom(ctx context.Context, full bool) error {
+	if err := w.weighHeap(ctx); err != nil {
+		return err
+	}
+	before := w.generation
+	for {
+		if !full {
+			loaded, err := w.loaded(ctx)
+			if err != nil || !loaded {
+				return err
+			}
+		}
+		heap, err := w.control.Sum(ctx, cellHeapBytes)
+		if err != nil {
+			return err
+		}
+		buckets := w.budget.nextBuckets(w.visited, heap)
+		switch {
+		case buckets == 0 && !full:
+			return nil // until it is full
+		case buckets == 0:
+			err = w.stopAll(ctx, stopFull)
+		default:
+			err = w.control.ask(ctx, w.generation, commandGrow, buckets)
+		}
+		if err == nil {
+			err = w.obey(ctx, ctx)
+		}
+		if err != nil || w.generation != before {
+			return err
+		}
+	}
+}
+
+// loaded reports whether the table is as full as it should become.
+func (w *worker) loaded(ctx context.Context) (bool, error) {
+	states, err := w.control.states(ctx)
+	return float64(states) >= growLoad*float64(w.visited.buckets()), err
+}
+
+// weighHeap accounts for frontier and log, and ends the search when they take more
+// than their share.
+func (w *worker) weighHeap(ctx context.Context) error {
+	heap := w.pool.bytes() + w.log.bytes()
+	if heap <= w.heap {
+		return nil
+	}
+	w.heap = heap
+	if err := w.control.set(ctx, cellHeapBytes, heap); err != nil {
+		return err
+	}
+	if heap <= w.budget.heapLeft(w.visited) {
+		return nil
+	}
+	if err := w.stopAll(ctx, stopFull); err != nil {
+		return err
+	}
+	return w.obey(ctx, ctx)
+}
+
+// growTogether grows the table with all ranks. A table that cannot grow stays as
+// it is, and all ranks know.
+func (w *worker) growTogether(ctx context.Context, buckets uint64) error {
+	oldBytes := w.visited.bytesFor(w.visited.buckets()) - w.visited.keptBytes()
+	err := w.visited.grow(ctx, buckets)
+	var gone *rma.RankError
+	if errors.As(err, &gone) {
+		return errStopped
+	}
+	if err != nil {
+		w.budget.blocked, oldBytes = err, 0
+	}
+	w.table.see(w.visited, oldBytes)
+	w.generation++
+	// The rank that comes first takes the command away, for any of them may be dead.
+	_, err = w.control.CompareAndSwap(ctx, 0, cellCommand,
+		uint64(makeCommand(commandGrow, w.generation-1, buckets)),
+		uint64(makeCommand(commandRun, w.generation, 0)))
+	return err
+}

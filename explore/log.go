@@ -1,0 +1,65 @@
+package explore
+
+// levelLog keeps the tasks that this rank inserted, by level, so that a trace can
+// be walked back. A nil log keeps nothing.
+//
+// Invariant: begins[l] is the number of tasks added before level l was begun; the
+// states of level l+1 are added while level l is the present one. The initial state
+// is added at level 0 as well.
+type levelLog struct {
+	chunks [][]uint64
+	n      int
+	begins []int
+}
+
+// logChunk is how many tasks a chunk of the log holds.
+const logChunk = 1 << 13
+
+func newLevelLog() *levelLog { return &levelLog{begins: []int{0}} }
+
+func (l *levelLog) add(task uint64) {
+	if l == nil {
+		return
+	}
+	if l.n%logChunk == 0 {
+		l.chunks = append(l.chunks, make([]uint64, 0, logChunk))
+	}
+	last := &l.chunks[len(l.chunks)-1]
+	*last = append(*last, task)
+	l.n++
+}
+
+// level notes that a level has begun. Levels that passed without this rank's doing
+// are noted as well.
+func (l *levelLog) level(level uint64) {
+	if l == nil {
+		return
+	}
+	for uint64(len(l.begins)) <= level {
+		l.begins = append(l.begins, l.n)
+	}
+}
+
+// tasks calls yield for each task that was added while level was the present one.
+func (l *levelLog) tasks(level uint64, yield func(task uint64) bool) {
+	if level >= uint64(len(l.begins)) {
+		return
+	}
+	end := l.n
+	if level+1 < uint64(len(l.begins)) {
+		end = l.begins[level+1]
+	}
+	for i := l.begins[level]; i < end; i++ {
+		if !yield(l.chunks[i/logChunk][i%logChunk]) {
+			return
+		}
+	}
+}
+
+// bytes is the memory of the log.
+func (l *levelLog) bytes() uint64 {
+	if l == nil {
+		return 0
+	}
+	return uint64(len(l.chunks))*logChunk*8 + uint64(len(l.begins))*8
+}

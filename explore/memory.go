@@ -1,0 +1,134 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/farhash/farhash/internal/memory"
+)
+
+const (
+	// firstBuckets is the size of the table that a search begins with: half a
+	// megabyte, which a small model never outgrows. Where states are long or memory is
+	// short it is less, down to leastBuckets.
+	firstBuckets = 1 << 16
+	leastBuckets = 1 << 10
+
+	// growLoad is the load factor at which the table grows. Growth by half from
+	// there holds old and new table at once: 2.5/0.85 buckets, 23.5 bytes, a state
+	// at the worst moment, and 9.4 to 14.1 bytes a state afterwards.
+	growLoad = 0.85
+
+	// runtimeBytes is what the program itself needs beside states and frontier.
+	runtimeBytes = 48 << 20
+
+	// defaultShare is the part of the available memory that a search may use
+	// when it is not told.
+	defaultShare = 0.8
+
+	// leastMem is the smallest budget that a search accepts.
+	leastMem = 4 << 20
+)
+
+// arenaFor is how many elements a table of that many buckets comes to hold.
+func arenaFor(buckets uint64) uint64 { return uint64(growLoad*float64(buckets)) + 1 }
+
+// budget is how a search spends its memory: the same on every rank.
+type budget struct {
+	mem     uint64 // bytes for everything
+	states  uint64 // bytes of it for table, arenas, frontier and log
+	ranks   uint64
+	blocked error // why the table cannot grow any more, once that is known
+}
+
+// newBudget divides mem, 0 for a share of what is available.
+func newBudget(mem uint64, ranks int) (*budget, error) {
+	if mem == 0 {
+		avail, err := memory.Now()
+		if err != nil {
+			return nil, fmt.Errorf("explore: how much memory there is cannot be told (%w); "+
+				"say how much to use", err)
+		}
+		mem = uint64(defaultShare * float64(avail.Bytes))
+	}
+	if mem < leastMem {
+		return nil, fmt.Errorf("explore: %s of memory are too few; give at least %s",
+			memory.Format(mem), memory.Format(leastMem))
+	}
+	return &budget{mem: mem, states: mem - min(runtimeBytes, mem/4), ranks: uint64(ranks)}, nil
+}
+
+// firstTable is the size to begin with, where bytesFor is the memory of a table: at
+// most half of the budget, but for the least table.
+func (b *budget) firstTable(bytesFor func(buckets uint64) uint64) (uint64, error) {
+	buckets := uint64(firstBuckets)
+	for buckets > leastBuckets && bytesFor(buckets) > b.states/2 {
+		buckets /= 2
+	}
+	if need := bytesFor(buckets); need > b.states {
+		need += min(runtimeBytes, need)
+		return 0, fmt.Errorf("explore: %s of memory are too few for states of this length; "+
+			"give at least %s", memory.Format(b.mem), memory.Format(need))
+	}
+	return buckets, nil
+}
+
+// nextBuckets is the size to grow to: half as many again, or what the budget still
+// allows; 0 when that would be no more than a tenth.
+func (b *budget) nextBuckets(v visited, heapBytes uint64) uint64 {
+	if b.blocked != nil {
+		return 0
+	}
+	old := v.buckets()
+	for _, percent := range []uint64{50, 40, 30, 20, 10} {
+		buckets := old + old*percent/100
+		// During growth the old buckets, the new ones and the arenas are there.
+		need := v.bytesFor(old) - v.keptBytes() + v.bytesFor(buckets) + heapBytes
+		if need <= b.states {
+			return buckets
+		}
+	}
+	return 0
+}
+
+// heapLeft is what one rank's frontier and log may take while the table is v.
+func (b *budget) heapLeft(v visited) uint64 {
+	table := v.bytesFor(v.buckets())
+	return (b.states - min(b.states, table)) / b.ranks
+}
+
+// stateBytes is the memory that a state takes at the worst moment: just after
+// growth by half, with the old buckets still there.
+func (b *budget) stateBytes(v visited) float64 {
+	const old = 1 << 20
+	return float64(v.bytesFor(old/2*3)+old*8) / (growLoad * old)
+}
+
+// enough is a budget with which a search that got this far would come to twice
+// as many states.
+func (b *budget) enough(v visited, states uint64) uint64 {
+	return 2*max(uint64(float64(states)*b.stateBytes(v)), b.states) + (b.mem - b.states)
+}
+
+// shareBudget gives every rank the budget of rank 0, which has looked at the
+// machine a moment before or after them.
+func shareBudget(ctx context.Context, c *control, mem uint64, barrier func(context.Context) error) (
+	*budget, error) {
+	b, err := newBudget(mem, c.ranks)
+	if err != nil {
+		return nil, err
+	}
+	if c.rank == 0 {
+		if err := c.Store(ctx, 0, cellMem, b.mem); err != nil {
+			return nil, err
+		}
+	}
+	if err := barrier(ctx); err != nil {
+		return nil, err
+	}
+	shared, err := c.Load(ctx, 0, cellMem)
+	if err != nil {
+		return nil, err
+	}
+	return newBudget(shared, c.ranks)
+}

@@ -1,0 +1,148 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/set"
+)
+
+// visited is the set of states found. A state is named by one word, its task.
+type visited interface {
+	// insert puts len(results) packed states and stores the task of each that is
+	// Inserted.
+	insert(states []uint64, results []set.Result, tasks []uint64) error
+	// load stores the packed state of a task.
+	load(ctx context.Context, task uint64, state []uint64) error
+	grow(ctx context.Context, buckets uint64) error
+	buckets() uint64
+	// bytesFor is the memory of a set with that many buckets, in all ranks.
+	bytesFor(buckets uint64) uint64
+	// keptBytes is the part of the present memory that growth keeps in place.
+	keptBytes() uint64
+	check(ctx context.Context) error
+	close() error
+}
+
+// Encoding says how states lie in the visited set.
+type Encoding string
+
+const (
+	// EncodingAuto takes words where the states fit, else elements.
+	EncodingAuto Encoding = ""
+	// EncodingWord keeps a state in the bucket itself: up to 63 bits.
+	EncodingWord Encoding = "word"
+	// EncodingElement keeps states of any length in arenas.
+	EncodingElement Encoding = "element"
+)
+
+// maxWordBits is the size of a state that fits in a bucket.
+const maxWordBits = 63
+
+// choose settles on an encoding for a model.
+func (e Encoding) choose(m Model) (Encoding, error) {
+	fits := m.StateBits() <= maxWordBits
+	switch {
+	case e == EncodingAuto && fits:
+		return EncodingWord, nil
+	case e == EncodingAuto, e == EncodingElement:
+		return EncodingElement, nil
+	case e == EncodingWord && fits:
+		return EncodingWord, nil
+	case e == EncodingWord:
+		return "", fmt.Errorf("explore: a state has %d bits and a word holds %d; "+
+			"use encoding %q", m.StateBits(), maxWordBits, EncodingElement)
+	}
+	return "", fmt.Errorf("explore: encoding %q is unknown; use %q or %q", string(e),
+		EncodingWord, EncodingElement)
+}
+
+// newVisited makes the set of an encoding. Collective.
+func newVisited(ctx context.Context, job rma.Job, e Encoding, words int, b *budget) (
+	visited, error) {
+	ranks := job.Size()
+	buckets, err := b.firstTable(func(buckets uint64) uint64 {
+		if e == EncodingWord {
+			return wordBytes(buckets)
+		}
+		return elementBytes(buckets, words, ranks)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if e == EncodingWord {
+		s, err := set.New(ctx, job, set.Config{Buckets: buckets})
+		return &wordSet{s}, err
+	}
+	s, err := set.NewElements(ctx, job, set.ElementsConfig{
+		Config: set.Config{Buckets: buckets}, ElementBytes: words * 8,
+		Capacity: arenaFor(buckets)})
+	return &elementSet{s, words, ranks}, err
+}
+
+// wordBytes is the memory of a set of words.
+func wordBytes(buckets uint64) uint64 { return buckets * 8 }
+
+// elementBytes is the memory of a set of elements and of its arenas.
+func elementBytes(buckets uint64, words, ranks int) uint64 {
+	return buckets*8 + (arenaFor(buckets)+spareSlots*uint64(ranks))*uint64(words)*8
+}
+
+// spareSlots is how many slots of each rank an arena has at most beyond those asked
+// for.
+const spareSlots = 129
+
+// wordSet keeps states in the buckets: a task is the state.
+type wordSet struct{ s *set.Set }
+
+func (v *wordSet) insert(states []uint64, results []set.Result, tasks []uint64) error {
+	copy(tasks, states)
+	return v.s.FindOrPutBatch(states, results)
+}
+
+func (v *wordSet) load(_ context.Context, task uint64, state []uint64) error {
+	state[0] = task
+	return nil
+}
+
+func (v *wordSet) grow(ctx context.Context, buckets uint64) error { return v.s.Grow(ctx, buckets) }
+func (v *wordSet) buckets() uint64                                { return v.s.Buckets() }
+func (v *wordSet) bytesFor(buckets uint64) uint64                 { return wordBytes(buckets) }
+func (v *wordSet) keptBytes() uint64                              { return 0 }
+func (v *wordSet) check(ctx context.Context) error                { return v.s.Check(ctx) }
+func (v *wordSet) close() error                                   { return v.s.Close() }
+
+// elementSet keeps states in arenas: a task is the element's name.
+type elementSet struct {
+	s     *set.Elements
+	words int
+	ranks int
+}
+
+func (v *elementSet) insert(states []uint64, results []set.Result, tasks []uint64) error {
+	// A Ref is a word; the set stores the names where the tasks are wanted.
+	refs := unsafe.Slice((*set.Ref)(unsafe.Pointer(unsafe.SliceData(tasks))), len(tasks))
+	return v.s.FindOrPutRefs(bytesOf(states), results, refs[:len(results)])
+}
+
+func (v *elementSet) load(ctx context.Context, task uint64, state []uint64) error {
+	return v.s.Get(ctx, set.Ref(task), bytesOf(state))
+}
+
+func (v *elementSet) grow(ctx context.Context, buckets uint64) error {
+	return v.s.Grow(ctx, buckets, arenaFor(buckets))
+}
+func (v *elementSet) buckets() uint64 { return v.s.Buckets() }
+func (v *elementSet) bytesFor(buckets uint64) uint64 {
+	return elementBytes(buckets, v.words, v.ranks)
+}
+func (v *elementSet) keptBytes() uint64               { return v.s.Capacity() * uint64(v.words) * 8 }
+func (v *elementSet) check(ctx context.Context) error { return v.s.Check(ctx) }
+func (v *elementSet) close() error                    { return v.s.Close() }
+
+// bytesOf is the memory of words as bytes.
+func bytesOf(words []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
+}

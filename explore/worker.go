@@ -1,0 +1,366 @@
+package explore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/set"
+)
+
+const (
+	// batchStates is how many successors are gathered before they go into the set,
+	// or more, by what one state has.
+	batchStates = 512
+
+	// insertStates is how many go into the set between two looks at its load.
+	insertStates = 2 * batchStates
+)
+
+// stopReason is why all ranks stop before the end.
+type stopReason uint64
+
+const (
+	stopInterrupted stopReason = iota + 1
+	stopFull
+	stopOverflow
+	stopError
+	stopLost
+)
+
+// number is the number of a command to stop: a reason, and the rank that has it.
+func (why stopReason) number(rank int) uint64 { return uint64(rank)<<8 | uint64(why) }
+
+// stopped takes the number of a command to stop apart.
+func stopped(number uint64) (why stopReason, rank int) {
+	return stopReason(number & 0xff), int(number >> 8)
+}
+
+// errStopped ends a worker's loop in good order.
+var errStopped = errors.New("explore: stopped")
+
+// worker is the rank that expands states.
+type worker struct {
+	*search
+	expander   Expander
+	pool       pool
+	now, next  frontier // of the present level and of the one after it
+	level      uint64
+	parity     int
+	generation uint64 // growths so far
+	overflow   *OverflowError
+	log        *levelLog
+
+	state   []uint64 // unpacked from a task
+	batch   []uint64 // successors that wait to be inserted
+	results []set.Result
+	tasks   []uint64
+
+	created [2]uint64
+	done    [2]uint64
+	arcs    uint64
+	dead    uint64
+	heap    uint64 // most bytes of frontier and log so far
+}
+
+func newWorker(s *search) *worker {
+	w := &worker{search: s, expander: s.model.NewExpander(),
+		state:   make([]uint64, s.model.StateWords()),
+		results: make([]set.Result, insertStates), tasks: make([]uint64, insertStates)}
+	w.now.pool, w.next.pool = &w.pool, &w.pool
+	if s.opts.Trace {
+		w.log = newLevelLog()
+	}
+	return w
+}
+
+// loop expands states until all ranks are done or stop.
+func (w *worker) loop(ctx, calm context.Context) error {
+	err := w.begin(calm)
+	var pace rma.Backoff
+	for err == nil {
+		var worked bool
+		if err = w.obey(ctx, calm); err != nil {
+			break
+		}
+		worked, err = w.work(calm)
+		if err == nil && !worked {
+			worked, err = w.wait(calm)
+		}
+		if worked {
+			pace.Reset()
+		} else if err == nil && pace.Pause() {
+			err = w.look(calm)
+		}
+	}
+	if errors.Is(err, errStopped) {
+		return w.publish(calm)
+	}
+	return w.fail(calm, err)
+}
+
+// fail has all ranks stop because this one cannot go on. A command that came first
+// is obeyed first: to grow, the others need this rank. Which reason to stop came
+// first decides what all of them return, so that an overflow is no error yet.
+func (w *worker) fail(ctx context.Context, cause error) error {
+	why := stopError
+	var gone *rma.RankError
+	switch {
+	case errors.As(cause, &w.overflow):
+		why = stopOverflow
+	case errors.As(cause, &gone):
+		why = stopLost
+	}
+	for {
+		if err := w.stopAll(ctx, why); err != nil {
+			return errors.Join(cause, err)
+		}
+		err := w.obey(ctx, ctx)
+		switch {
+		case err == nil:
+		case errors.Is(err, errStopped) && why != stopError:
+			return w.publish(ctx)
+		case errors.Is(err, errStopped):
+			return cause
+		default:
+			return errors.Join(cause, err)
+		}
+	}
+}
+
+// begin has rank 0 insert the initial state.
+func (w *worker) begin(ctx context.Context) error {
+	if w.job.Rank() == 0 {
+		w.batch = append(w.batch, make([]uint64, w.model.StateWords())...)
+		w.model.Initial(w.batch)
+		if err := w.insert(ctx, &w.now, 0); err != nil {
+			return err
+		}
+		w.arcs = 0 // no transition led to the initial state
+		if err := w.publish(ctx); err != nil {
+			return err
+		}
+	}
+	return w.job.Barrier(ctx)
+}
+
+// obey does what all ranks have been told to do together.
+func (w *worker) obey(ctx, calm context.Context) error {
+	cmd, err := w.control.command(calm)
+	if err != nil {
+		return err
+	}
+	switch {
+	case cmd.kind() == commandStop:
+		return errStopped
+	case cmd.kind() == commandGrow && cmd.generation() == w.generation%generations:
+		return w.growTogether(calm, cmd.number())
+	case ctx.Err() != nil:
+		return w.stopAll(calm, stopInterrupted)
+	}
+	return nil
+}
+
+// stopAll tells all ranks to stop, unless they have been told something already.
+func (w *worker) stopAll(ctx context.Context, why stopReason) error {
+	return w.control.ask(ctx, w.generation, commandStop, why.number(w.job.Rank()))
+}
+
+// work expands one block, from this rank's list or from an exchange.
+func (w *worker) work(ctx context.Context) (bool, error) {
+	b := w.now.pop()
+	if b == nil {
+		b = w.pool.get()
+		ok, err := w.exchange.claim(ctx, b)
+		if err != nil || !ok {
+			w.pool.put(b)
+			return false, err
+		}
+		// A block that waits holds its level open, so this is the block's level.
+		if err := w.seeLevel(ctx); err != nil {
+			return false, err
+		}
+	} else if err := w.share(ctx); err != nil {
+		return false, err
+	}
+	err := w.expand(ctx, b)
+	w.pool.put(b)
+	return true, err
+}
+
+// share leaves a block for others when there is more than enough.
+func (w *worker) share(ctx context.Context) error {
+	if w.job.Size() == 1 || len(w.now.blocks) < 2 {
+		return nil
+	}
+	slot, ok, err := w.exchange.wanted(ctx)
+	if err != nil || !ok {
+		return err
+	}
+	b := w.now.spare()
+	err = w.exchange.offer(ctx, slot, b)
+	w.pool.put(b)
+	return err
+}
+
+// expand finds the successors of a block of states.
+func (w *worker) expand(ctx context.Context, b *block) error {
+	next, parity := &w.next, 1-w.parity
+	if w.opts.Order == AnyOrder {
+		next, parity = &w.now, w.parity
+	}
+	for _, task := range b.tasks[:b.n] {
+		if err := w.visited.load(ctx, task, w.state); err != nil {
+			return err
+		}
+		before := len(w.batch)
+		var err error
+		if w.batch, err = w.expander.Expand(w.state, w.batch); err != nil {
+			return err
+		}
+		if len(w.batch) == before {
+			if err := w.deadlock(ctx, task); err != nil {
+				return err
+			}
+		}
+		if len(w.batch) >= batchStates*len(w.state) {
+			if err := w.insert(ctx, next, parity); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.insert(ctx, next, parity); err != nil {
+		return err
+	}
+	w.done[w.parity] += uint64(b.n)
+	return w.publish(ctx)
+}
+
+// deadlock counts a state without successors, and remembers the first.
+func (w *worker) deadlock(ctx context.Context, task uint64) error {
+	w.dead++
+	if w.dead > 1 {
+		return nil
+	}
+	if err := w.control.set(ctx, cellDeadlockTask, task); err != nil {
+		return err
+	}
+	return w.control.set(ctx, cellDeadlockLevel, w.level+1)
+}
+
+// insert puts the batch of successors into the set; what is new goes to a frontier.
+func (w *worker) insert(ctx context.Context, to *frontier, parity int) error {
+	words := len(w.state)
+	w.arcs += uint64(len(w.batch) / words)
+	for rest := w.batch; len(rest) > 0; {
+		n := min(len(rest), insertStates*words)
+		if err := w.insertPiece(ctx, rest[:n], to, parity); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	w.batch = w.batch[:0]
+	return nil
+}
+
+// insertPiece inserts at most insertStates states, however often the table must grow
+// for them.
+func (w *worker) insertPiece(ctx context.Context, states []uint64, to *frontier,
+	parity int) error {
+	words := len(w.state)
+	for len(states) > 0 {
+		n := len(states) / words
+		results, tasks := w.results[:n], w.tasks[:n]
+		err := w.visited.insert(states, results, tasks)
+		var full *set.FullError
+		if err != nil && !errors.As(err, &full) {
+			return err
+		}
+		left := 0 // states that found no room are tried again
+		for i, r := range results {
+			switch r {
+			case set.Inserted:
+				to.push(tasks[i])
+				w.log.add(tasks[i])
+				w.created[parity]++
+			case set.Full:
+				copy(states[left*words:(left+1)*words], states[i*words:])
+				left++
+			}
+		}
+		states = states[:left*words]
+		// The load is judged by what has been published.
+		if err := w.control.set(ctx, cellCreated+parity, w.created[parity]); err != nil {
+			return err
+		}
+		if err := w.makeRoom(ctx, left > 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publish writes this rank's counters: created before done, see control.
+func (w *worker) publish(ctx context.Context) error {
+	peaks := w.expander.Peaks()
+	for _, c := range []struct {
+		cell int
+		word uint64
+	}{
+		{cellCreated, w.created[0]}, {cellCreated + 1, w.created[1]},
+		{cellArcs, w.arcs}, {cellDeadlocks, w.dead},
+		{cellPeakPlace, peaks.TokensPlace}, {cellPeakMarking, peaks.TokensMarking},
+		{cellDone + w.parity, w.done[w.parity]},
+	} {
+		if err := w.control.set(ctx, c.cell, c.word); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait looks whether the level or the search is over, and goes on with them. The
+// level word comes first: what this rank has found for the next level may be the
+// only work left, and the counters of its own level have gone on meanwhile.
+func (w *worker) wait(ctx context.Context) (moved bool, err error) {
+	before := w.level
+	if err := w.seeLevel(ctx); err != nil || w.level != before {
+		return true, err
+	}
+	over, err := w.control.over(ctx, w.parity)
+	if err != nil || !over {
+		return false, err
+	}
+	if err := w.control.advance(ctx, w.level, w.opts.Order == AnyOrder); err != nil {
+		return false, err
+	}
+	err = w.seeLevel(ctx)
+	return w.level != before, err
+}
+
+// seeLevel catches up with the level that the ranks are at.
+func (w *worker) seeLevel(ctx context.Context) error {
+	level, err := w.control.Load(ctx, 0, cellLevel)
+	switch {
+	case err != nil:
+		return err
+	case level&levelEnd != 0:
+		return errStopped
+	case level == w.level:
+		return nil
+	}
+	// Levels are ended one by one, and this rank has nothing left of those it
+	// missed; what it has found for the next one can only be for this one.
+	w.level, w.parity = level, int(level%2)
+	w.now, w.next = w.next, w.now
+	w.log.level(level)
+	return nil
+}
+
+// look is what a rank does now and then that finds nothing to do.
+func (w *worker) look(ctx context.Context) error {
+	if len(w.job.Failed()) > 0 {
+		return w.stopAll(ctx, stopLost)
+	}
+	return nil
+}

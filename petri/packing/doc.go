@@ -1,0 +1,90 @@
+// Package packing packs the markings of a Petri net into few bits, and fires
+// transitions on the packed form.
+//
+// A [Packing] is an explore.Model. [New] analyses the structure of the net once;
+// the expanders then only add and compare machine words.
+//
+// # Bounds
+//
+// A P-semiflow is a weighting y >= 0 of the places that no transition changes:
+// y*C = 0, where C is the incidence matrix. The weighted token sum is then the
+// same in all reachable markings, and a place p has at most y*m0 / y(p) tokens.
+// The package computes semiflows of minimal support with the algorithm of
+// Farkas. A net can have exponentially many, so the work is capped. A cap costs
+// bits, it never makes a bound wrong.
+//
+// Transitions that the bounds or the invariants keep from ever firing are taken
+// out, and the analysis is repeated without them. A place that no semiflow
+// contains may still be bounded by a weighting that no transition increases.
+//
+// A place without a bound gets as many bits as Options.GuessBits says. A firing
+// that puts more tokens there gives an *explore.OverflowError; the caller
+// retries with a wider guess. With 32 bits a place holds up to 2^31 tokens, and
+// more is a plain error.
+//
+// # Layout
+//
+// Each place is one of four kinds:
+//
+//   - Constant: no firing changes it. It takes no bits.
+//   - Implied: a linear function of stored places. It takes no bits.
+//   - Counted: stored in a field of bits.Len(bound) bits.
+//   - Grouped: stored with others of which at most one is marked, and that with
+//     one token. The field of a group holds the number of the marked place, 0
+//     if none is: n places take bits.Len(n) bits.
+//
+// Which places are implied is a choice. The rows of C that span all others are
+// the bases of a matroid, so that taking the cheapest independent place first
+// stores the fewest bits.
+//
+// Fields of 64 bits or less in all fill one word from the lowest bit without
+// gaps. A longer marking has several words, and no field crosses from one word
+// to the next.
+//
+//	bit 63                                                      bit 0
+//	+---------+-----------------+---------+-----+-----------------+
+//	| 0 ... 0 | count of p9     | group   | p5  | count of p1     |
+//	+---------+-----------------+---------+-----+-----------------+
+//	  unused    bound 12: 4 bits  p6,p7,p8  1     bound 5: 3 bits
+//	                              2 bits
+//
+// A dining philosopher has four places with one token, and shares two forks.
+// Three places make a group of 2 bits. The fourth and the forks are implied. So
+// 13 philosophers with 65 places take 26 bits.
+//
+// # Firing
+//
+// A packed marking is a linear function of the marking, so a transition adds the
+// same number to it whenever it fires. All fields of the sum are in range, so
+// that nothing is carried between them in the end.
+//
+// The tests for enabledness are linear too. Each condition of a transition gets
+// a lane, which is a few bits of a word. The lane holds a weighted token sum
+// plus a bias, and its top bit says whether the condition holds. Small nets add
+// up the lanes of all transitions from tables, one row for some bits of the
+// packed marking. Large nets add up the entries of the fields that are not zero.
+//
+// # Invariants
+//
+//   - Every reachable marking that fits has exactly one packed form, and two
+//     markings never share one.
+//   - Bits that belong to no field are zero.
+//   - Pack rejects a marking that contradicts an invariant of the net.
+//   - Expand gives one successor for each enabled transition.
+//
+// # Limits
+//
+// A packed marking has at most 512 words. A place has at most 2^31 tokens. The
+// sums of several tokens in a group are not coded, only single tokens.
+//
+// # Literature
+//
+//   - J. Farkas: Theorie der einfachen Ungleichungen. Journal für die reine und
+//     angewandte Mathematik 124, 1902.
+//   - J. Martínez, M. Silva: A simple and fast algorithm to obtain all invariants
+//     of a generalised Petri net. Informatik-Fachberichte 52, Springer, 1982.
+//   - J. M. Colom, M. Silva: Convex geometry and semiflows in P/T nets. Advances
+//     in Petri Nets 1990, LNCS 483.
+//   - L. Lamport: Multiple byte processing with full-word instructions.
+//     Communications of the ACM 18(8), 1975, for lanes in words.
+package packing

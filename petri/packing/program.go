@@ -1,0 +1,286 @@
+package packing
+
+import "math/bits"
+
+const (
+	// mergedBits is the widest lane that a merged condition may take before it
+	// is split over two planes.
+	mergedBits = 8
+	// fullLimit is the largest count that is summed up with that of other
+	// places, so that a sum cannot outgrow a lane.
+	fullLimit = 1 << 16
+	// maxPlanes is the number of conditions of a transition that are tested by
+	// lanes. The others are tested one by one if these hold.
+	maxPlanes = 4
+)
+
+// program is the enabledness test of all transitions, compiled to sums.
+//
+// Each condition "a weighted sum of tokens is at least threshold" has a lane: a
+// bit range of a word that holds the sum plus a bias, chosen so that the top bit
+// of the lane says whether the condition holds. A token count is a linear
+// function of the packed marking, and so is a lane. Adding up one word for each
+// part of the packed marking thus tests many transitions at once.
+type program struct {
+	p       *Packing
+	batches []batch
+	slots   []slot   // by batch * 64 + top bit of the lane
+	step    []uint64 // by slot: the change of a packed marking of one word
+	bias    []uint64 // by lane word: its value when all fields are zero
+	columns [][]wordStep
+	sumWord int // the lane word with the token sum, times the common divisor
+	peaks   []peakLane
+	checks  bool // some slot has guards
+	dense   *dense
+	sparse  *sparse
+}
+
+// batch is a word of enabledness bits: the conjunction of its planes. A
+// transition has its conditions in the same bits of all planes.
+type batch struct {
+	first, planes int // lane words
+	top           uint64
+}
+
+// slot is what to do when a transition is enabled.
+type slot struct {
+	transition int
+	steps      []wordStep  // the change of the packed marking
+	rest       []condition // those that no lane tests
+	guards     []guard
+}
+
+// wordStep adds a number to a word. The addition may wrap around: the fields of
+// the sum are in range, so that no field borrows from another in the end.
+type wordStep struct {
+	word int
+	step uint64
+}
+
+// guard says that the transition overflows a place that has more tokens.
+type guard struct {
+	place int
+	most  int64
+}
+
+// peakLane has its top bit set when a place has more tokens than the peak.
+type peakLane struct {
+	word, shift int
+	divisor     int64 // the lane counts divisor * tokens
+	power       int   // the top bit, counted from shift
+	limit       int64 // the most tokens of the place
+}
+
+// condition is a weighted token sum that must reach a threshold.
+type condition struct {
+	weights   vector // by place
+	threshold int64
+	most      int64 // the largest sum
+}
+
+// power returns the position of the top bit in a lane that holds the sum plus
+// 2^power - threshold, so that the bit is set if and only if the condition
+// holds.
+func (c *condition) power() int {
+	need := max(c.threshold, c.most-c.threshold+1)
+	return bits.Len64(uint64(need - 1))
+}
+
+// compile builds the program of a packing whose fields are placed.
+func compile(p *Packing) *program {
+	g := &program{p: p}
+	g.columns = make([][]wordStep, len(p.net.Places))
+	used := wordBits
+	for t := range p.net.Transitions {
+		if conditions, possible := g.conditions(t); possible && p.s.live[t] {
+			n := min(len(conditions), maxPlanes)
+			used = g.addTransition(t, conditions[:n], conditions[n:], used)
+		}
+	}
+	g.step = make([]uint64, len(g.slots))
+	for i, s := range g.slots {
+		if p.words == 1 && len(s.steps) > 0 {
+			g.step[i] = s.steps[0].step
+		}
+	}
+	g.addPeaks()
+	g.chooseEngine()
+	return g
+}
+
+// addTransition gives a transition its lanes, in the last batch if there is
+// room beyond the bits that are used. It returns the bits used afterwards.
+func (g *program) addTransition(t int, conditions, rest []condition, used int) int {
+	width := 1
+	for i := range conditions {
+		width = max(width, conditions[i].power()+1)
+	}
+	if used+width > wordBits {
+		g.batches = append(g.batches, batch{first: len(g.bias)})
+		used = 0
+	}
+	b := &g.batches[len(g.batches)-1]
+	top := used + width - 1
+	for b.planes < max(len(conditions), 1) {
+		g.bias = append(g.bias, b.top) // nothing to test for those before
+		b.planes++
+	}
+	b.top |= 1 << top
+	for i := range b.planes {
+		word := b.first + i
+		if i >= len(conditions) {
+			g.bias[word] += 1 << top
+			continue
+		}
+		c := &conditions[i]
+		shift := top - c.power()
+		g.bias[word] += uint64(1)<<top - uint64(c.threshold)<<shift
+		for _, w := range c.weights {
+			g.addPlace(word, shift, w.index, w.coef)
+		}
+	}
+	for len(g.slots) < len(g.batches)*wordBits {
+		g.slots = append(g.slots, slot{transition: -1})
+	}
+	g.slots[(len(g.batches)-1)*wordBits+top] = g.slot(t, rest)
+	return used + width
+}
+
+// addPlace adds weight times the tokens of a place to a lane.
+func (g *program) addPlace(word, shift, place int, weight int64) {
+	r := g.p.implied[place]
+	switch {
+	case r != nil:
+		scale := weight / r.divisor // exact: conditions are scaled for it
+		g.bias[word] += uint64(r.constant*scale) << shift
+		for _, t := range r.terms {
+			g.addStored(word, shift, t.index, t.coef*scale)
+		}
+	case g.p.where[place].field < 0:
+		g.bias[word] += uint64(weight*g.p.s.initial[place]) << shift
+	default:
+		g.addStored(word, shift, place, weight)
+	}
+}
+
+// addStored notes what a token in a stored place adds to a lane.
+func (g *program) addStored(word, shift, place int, weight int64) {
+	if g.p.where[place].field < 0 {
+		return // a place that is always empty
+	}
+	step := uint64(weight) << shift
+	column := g.columns[place]
+	if n := len(column); n > 0 && column[n-1].word == word {
+		column[n-1].step += step
+		return
+	}
+	g.columns[place] = append(column, wordStep{word, step})
+}
+
+// conditions returns the conditions under which a transition is enabled, and
+// false if no marking that fits the packing enables it.
+//
+// An input that takes all the tokens a place can have is satisfied only by the
+// full place. So the conjunction of such inputs is one condition, on their sum.
+func (g *program) conditions(t int) ([]condition, bool) {
+	var full condition
+	var partial []condition
+	for _, a := range g.p.net.Transitions[t].In {
+		limit := g.p.limit[a.Place]
+		switch {
+		case a.Weight > limit:
+			return nil, false
+		case len(g.p.s.effects[a.Place]) == 0:
+			// constant, and sufficiently marked
+		case a.Weight == limit && limit <= fullLimit:
+			full.weights = append(full.weights, term{a.Place, 1})
+			full.threshold += limit
+		default:
+			partial = append(partial, condition{
+				weights: vector{{a.Place, 1}}, threshold: a.Weight, most: limit,
+			})
+		}
+	}
+	full.most = full.threshold
+	conditions := partial
+	if len(full.weights) > 0 {
+		conditions = g.merge(full, partial)
+	}
+	for i := range conditions {
+		g.scale(&conditions[i])
+	}
+	return conditions, true
+}
+
+// merge adds the condition on full places to the others. It becomes part of the
+// first one if the lane stays narrow: the weight of a missing token outdoes all
+// that the partial place can have.
+func (g *program) merge(full condition, partial []condition) []condition {
+	if len(partial) == 0 {
+		return []condition{full}
+	}
+	first := partial[0]
+	weight := first.most - first.threshold + 1
+	if bits.Len64(uint64(weight))+bits.Len64(uint64(full.most)) > mergedBits {
+		return append(partial, full)
+	}
+	merged := condition{
+		weights:   first.weights,
+		threshold: first.threshold + weight*full.threshold,
+		most:      first.most + weight*full.most,
+	}
+	for _, w := range full.weights {
+		merged.weights = append(merged.weights, term{w.index, weight * w.coef})
+	}
+	partial[0] = merged
+	return partial
+}
+
+// scale multiplies a condition so that the divisors of implied places cancel.
+func (g *program) scale(c *condition) {
+	factor := int64(1)
+	for _, w := range c.weights {
+		if r := g.p.implied[w.index]; r != nil {
+			factor = factor / gcd(factor, r.divisor) * r.divisor
+		}
+	}
+	for i := range c.weights {
+		c.weights[i].coef *= factor
+	}
+	c.threshold *= factor
+	c.most *= factor
+}
+
+// slot returns the firing of a transition.
+func (g *program) slot(t int, rest []condition) slot {
+	p := g.p
+	s := slot{transition: t, steps: p.steps(t), rest: rest}
+	g.checks = g.checks || len(rest) > 0
+	for _, c := range changes(&p.net.Transitions[t]) {
+		if c.coef > 0 && p.s.bound[c.index] == unbounded {
+			s.guards = append(s.guards, guard{c.index, p.limit[c.index] - c.coef})
+			g.checks = true
+		}
+	}
+	return s
+}
+
+// steps returns the change of a packed marking by one firing of t.
+func (p *Packing) steps(t int) []wordStep {
+	var steps []wordStep
+	for _, c := range changes(&p.net.Transitions[t]) {
+		w := p.where[c.index]
+		if w.field < 0 {
+			continue
+		}
+		i := 0
+		for i < len(steps) && steps[i].word != w.word {
+			i++
+		}
+		if i == len(steps) {
+			steps = append(steps, wordStep{word: w.word})
+		}
+		steps[i].step += uint64(c.coef) * w.step
+	}
+	return steps
+}
