@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/petri/packing"
+)
+
+// answer is what explore prints. The field names are those of --json.
+type answer struct {
+	Model            string  `json:"model"`
+	Places           int     `json:"places"`
+	Transitions      int     `json:"transitions"`
+	States           uint64  `json:"states"`
+	Arcs             uint64  `json:"arcs"`
+	Depth            *uint64 `json:"depth"` // null without levels
+	Deadlocks        uint64  `json:"deadlocks"`
+	MaxTokensPlace   uint64  `json:"maxTokensPlace"`
+	MaxTokensMarking uint64  `json:"maxTokensMarking"`
+	Complete         bool    `json:"complete"`
+	Ranks            int     `json:"ranks"`
+	Seconds          float64 `json:"seconds"`
+	BytesPerState    float64 `json:"bytesPerState"`
+	Encoding         string  `json:"encoding"`
+
+	// Only when not complete.
+	Reason  string `json:"reason,omitempty"`
+	NeedMem uint64 `json:"needMem,omitempty"` // bytes
+	// Only when asked for and found: the ids of the transitions.
+	Trace *[]string `json:"trace,omitempty"`
+
+	bits   int
+	detail string
+	traced bool
+}
+
+func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) answer {
+	a := answer{
+		Model: net.Name, Places: len(net.Places), Transitions: len(net.Transitions),
+		States: res.States, Arcs: res.Arcs, Deadlocks: res.Deadlocks,
+		MaxTokensPlace:   res.Peaks.TokensPlace,
+		MaxTokensMarking: res.Peaks.TokensMarking,
+		Complete:         res.Complete, Ranks: res.Ranks, Seconds: res.Elapsed.Seconds(),
+		BytesPerState: res.StateBytes, Encoding: string(res.Encoding),
+		Reason: string(res.Reason), NeedMem: res.NeedMem,
+		bits: p.StateBits(), detail: res.Detail,
+	}
+	if res.Order == explore.BreadthFirst {
+		a.Depth = &res.Depth
+	}
+	if res.HasTrace {
+		names := make([]string, len(res.Trace))
+		for i, t := range res.Trace {
+			names[i] = net.Transitions[t].ID
+		}
+		a.Trace = &names
+	}
+	return a
+}
+
+// print writes the answer in the form that the flags ask for, in one piece.
+func (a *answer) print(w io.Writer, f *exploreFlags) error {
+	a.traced = f.trace != ""
+	var text bytes.Buffer
+	switch {
+	case f.json:
+		if err := json.NewEncoder(&text).Encode(a); err != nil {
+			return fmt.Errorf("printing the answer: %w", err)
+		}
+	case f.mcc:
+		a.printMCC(&text)
+	default:
+		a.printText(&text)
+	}
+	if _, err := w.Write(text.Bytes()); err != nil {
+		return fmt.Errorf("printing the answer: %w", err)
+	}
+	return nil
+}
+
+// printMCC prints the lines of the StateSpace examination.
+func (a *answer) printMCC(w io.Writer) {
+	if !a.Complete {
+		fmt.Fprintln(w, "CANNOT_COMPUTE")
+		return
+	}
+	const techniques = "TECHNIQUES EXPLICIT PARALLEL_PROCESSING STATE_COMPRESSION"
+	for _, line := range []struct {
+		name  string
+		value uint64
+	}{
+		{"STATES", a.States},
+		{"TRANSITIONS", a.Arcs},
+		{"MAX_TOKEN_PER_MARKING", a.MaxTokensMarking},
+		{"MAX_TOKEN_IN_PLACE", a.MaxTokensPlace},
+	} {
+		fmt.Fprintf(w, "STATE_SPACE %s %d %s\n", line.name, line.value, techniques)
+	}
+}
+
+func (a *answer) printText(w io.Writer) {
+	fmt.Fprintf(w, "%s: %d places, %d transitions\n", printable(a.Model), a.Places, a.Transitions)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	mark := ""
+	if !a.Complete {
+		mark = "\tso far: INCOMPLETE"
+	}
+	fmt.Fprintf(t, "states\t%d%s\n", a.States, mark)
+	fmt.Fprintf(t, "arcs\t%d%s\n", a.Arcs, mark)
+	if a.Depth != nil {
+		fmt.Fprintf(t, "depth\t%d%s\n", *a.Depth, mark)
+	}
+	fmt.Fprintf(t, "deadlocks\t%d%s\n", a.Deadlocks, mark)
+	fmt.Fprintf(t, "most tokens in a place\t%d%s\n", a.MaxTokensPlace, mark)
+	fmt.Fprintf(t, "most tokens in a marking\t%d%s\n", a.MaxTokensMarking, mark)
+	fmt.Fprintf(t, "seconds\t%.3f\t%s, %s with %d ranks\n", a.Seconds,
+		rate(a.States, a.Seconds, "states/s"), rate(a.Arcs, a.Seconds, "arcs/s"), a.Ranks)
+	fmt.Fprintf(t, "bytes per state\t%.1f\ta marking has %d bits, kept as %s\n",
+		a.BytesPerState, a.bits, a.Encoding)
+	_ = t.Flush()
+	a.printTrace(w)
+	if !a.Complete {
+		fmt.Fprintf(w, "INCOMPLETE: %s", a.Reason)
+		if a.detail != "" {
+			fmt.Fprintf(w, ": %s", a.detail)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func (a *answer) printTrace(w io.Writer) {
+	switch {
+	case !a.traced:
+	case a.Trace == nil && a.Deadlocks > 0:
+		fmt.Fprintln(w, "the way to the deadlock is lost with a rank that died")
+	case a.Trace == nil && a.Complete:
+		fmt.Fprintln(w, "no deadlock is reachable")
+	case a.Trace == nil:
+		fmt.Fprintln(w, "no deadlock was found so far")
+	case len(*a.Trace) == 0:
+		fmt.Fprintln(w, "the initial marking is a deadlock")
+	default:
+		fmt.Fprintf(w, "shortest way to a deadlock, %d firings:\n", len(*a.Trace))
+		for _, id := range *a.Trace {
+			fmt.Fprintf(w, "  %s\n", printable(id))
+		}
+	}
+}
+
+// printable is a name as it is, unless it could upset a terminal or feign a line.
+func printable(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// rate prints n per second: "1.6 M states/s".
+func rate(n uint64, seconds float64, unit string) string {
+	if seconds <= 0 {
+		return "- " + unit
+	}
+	return humanize.SIWithDigits(float64(n)/seconds, 2, unit)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/memory"
+)
+
+// display shows a search on standard error: the plan always, how far it has come
+// when that is a terminal.
+type display struct {
+	quiet bool
+	plan  explore.Plan
+	bar   *progressbar.ProgressBar
+	last  explore.Snapshot
+}
+
+// update shows a snapshot. One without elapsed time has the plan only, of a search
+// that begins, maybe anew because markings needed more bits than was guessed.
+func (d *display) update(s explore.Snapshot) {
+	if d.quiet {
+		return
+	}
+	if s.Elapsed == 0 {
+		d.last = s
+		d.announce(s.Plan)
+		return
+	}
+	if d.bar == nil {
+		if !term.IsTerminal(int(os.Stderr.Fd())) {
+			d.quiet = true
+			return
+		}
+		d.bar = progressbar.NewOptions(-1, progressbar.OptionSetWriter(os.Stderr),
+			progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(false),
+			progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth())
+	}
+	since := s.Elapsed - d.last.Elapsed
+	d.bar.Describe(fmt.Sprintf("%s  %s  level %d  load %.2f  %s  %v",
+		humanize.SIWithDigits(float64(s.States), 2, "states"),
+		rate(s.States-d.last.States, since.Seconds(), "states/s"),
+		s.Level, s.LoadFactor, memory.Format(s.Bytes), s.Elapsed.Round(time.Second)))
+	d.last = s
+}
+
+// announce prints a plan, if it is not the one that was printed before.
+func (d *display) announce(p explore.Plan) {
+	if p == d.plan {
+		return
+	}
+	d.plan = p
+	if d.bar != nil {
+		_ = d.bar.Clear()
+	}
+	fmt.Fprintf(os.Stderr, "plan: up to %s, enough for %s (%.1f bytes each, kept as %s)\n",
+		memory.Format(p.Mem), humanize.SIWithDigits(float64(p.States), 1, "states"),
+		p.StateBytes, p.Encoding)
+}
+
+// close takes the progress line away.
+func (d *display) close() {
+	if d.bar != nil {
+		_ = d.bar.Finish()
+	}
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/petri/packing"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+)
+
+// exploreFlags are the flags of the command as given.
+type exploreFlags struct {
+	ranks               int
+	json, mcc, quiet    bool
+	order, trace, mem   string
+	encoding            string
+	direct, check       bool
+	ranksGiven, stopped bool
+}
+
+func newExplore() *cobra.Command {
+	var f exploreFlags
+	cmd := &cobra.Command{
+		Use:   "explore FILE [-n RANKS]",
+		Short: "Count the reachable markings of a Petri net",
+		Args:  args(cobra.ExactArgs(1)),
+		Long: `Explores all reachable markings of the place/transition net in FILE (PNML, ISO/IEC
+15909-2), exactly. Started by farhash run, mpirun, srun or torchrun every process is
+a rank; otherwise -n ranks run inside this process.
+
+When memory is full the counts are marked incomplete, and the exit code is 3.`,
+		Example: `  farhash explore models/philosophers-12.pnml
+  farhash explore models/philosophers-12.pnml -n 2 --json
+  farhash explore models/philosophers-12.pnml --trace deadlock
+  farhash run -n 4 -- farhash explore models/philosophers-12.pnml`,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			f.ranksGiven = cmd.Flags().Changed("ranks")
+			return f.run(cmd.Context(), given[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVarP(&f.ranks, "ranks", "n", runtime.GOMAXPROCS(0), "ranks inside this process")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	flags.BoolVar(&f.mcc, "mcc", false, "print the StateSpace lines of the Model Checking Contest")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no plan and no progress on standard error")
+	flags.StringVar(&f.order, "order", string(explore.BreadthFirst),
+		"bfs: level by level, knows the depth; any: whatever is at hand")
+	flags.StringVar(&f.trace, "trace", "", "deadlock: a shortest firing sequence to a deadlock")
+	flags.StringVar(&f.mem, "mem", "",
+		"memory for all ranks together, such as 2GiB (default: 80% of what is available)")
+	flags.StringVar(&f.encoding, "encoding", "",
+		"word or element (default: word for markings of up to 63 bits)")
+	flags.BoolVar(&f.direct, "direct", true,
+		"use memory directly; =false takes the one-sided path everywhere, for tests")
+	flags.BoolVar(&f.check, "check", false, "walk the visited set afterwards and verify it")
+	return cmd
+}
+
+// options turns flags into options of the search.
+func (f *exploreFlags) options() (explore.Options, error) {
+	opts := explore.Options{Order: explore.Order(f.order),
+		Encoding: explore.Encoding(f.encoding), Check: f.check}
+	if opts.Order != explore.BreadthFirst && opts.Order != explore.AnyOrder {
+		return opts, fmt.Errorf("--order must be bfs or any, not %q", f.order)
+	}
+	switch opts.Encoding {
+	case explore.EncodingAuto, explore.EncodingWord, explore.EncodingElement:
+	default:
+		return opts, fmt.Errorf("--encoding must be word or element, not %q", f.encoding)
+	}
+	switch f.trace {
+	case "":
+	case "deadlock":
+		opts.Trace = true
+	default:
+		return opts, fmt.Errorf("--trace must be deadlock, not %q", f.trace)
+	}
+	if opts.Trace && opts.Order != explore.BreadthFirst {
+		return opts, errors.New("--trace needs --order bfs: only level by level is shortest")
+	}
+	if f.json && f.mcc {
+		return opts, errors.New("--json and --mcc exclude each other")
+	}
+	if f.ranks < 1 || f.ranks > local.MaxRanks {
+		return opts, fmt.Errorf("-n must be 1 to %d, not %d", local.MaxRanks, f.ranks)
+	}
+	if f.mem != "" {
+		bytes, err := humanize.ParseBytes(f.mem)
+		if err != nil || bytes == 0 {
+			return opts, fmt.Errorf("--mem %q is no size such as 2GiB or 500MB", f.mem)
+		}
+		opts.Mem = bytes
+	}
+	return opts, nil
+}
+
+// run explores the net in a file and prints the answer.
+func (f *exploreFlags) run(ctx context.Context, path string) error {
+	opts, err := f.options()
+	if err != nil {
+		return usage(err)
+	}
+	launcher, launched, err := farhash.Launched()
+	if err != nil {
+		return err
+	}
+	if launched && f.ranksGiven && !f.quiet {
+		fmt.Fprintf(os.Stderr, "farhash: -n is ignored: %s has started the ranks\n", launcher)
+	}
+	net, err := petri.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	ctx, caught := catchSignals(ctx)
+	var join []farhash.Option
+	if !f.direct {
+		join = append(join, farhash.OneSided())
+	}
+	err = farhash.Run(ctx, f.ranks, func(job rma.Job) error {
+		opts := opts
+		show := &display{quiet: f.quiet}
+		if job.Rank() == 0 {
+			opts.Progress = show.update
+		}
+		res, p, err := packing.Explore(ctx, job, net, opts)
+		show.close()
+		if err == nil && job.Rank() == 0 {
+			ans := newAnswer(net, res, p)
+			err = ans.print(os.Stdout, f)
+		}
+		if err == nil {
+			err = exitFor(res, caught)
+		}
+		return err
+	}, join...)
+	if errors.Is(err, context.Canceled) {
+		return &exitError{code: interruptCode(caught), err: err} // before the search began
+	}
+	return err
+}
+
+// exitFor is the exit code that an incomplete result asks for.
+func exitFor(res *explore.Result, caught func() os.Signal) error {
+	switch {
+	case res.Complete:
+		return nil
+	case res.Reason == explore.MemoryFull:
+		return &exitError{code: exitIncomplete}
+	case res.Reason == explore.Interrupted:
+		return &exitError{code: interruptCode(caught)}
+	}
+	return &exitError{code: exitFailure}
+}
+
+// interruptCode is the exit code after a signal to this or another rank.
+func interruptCode(caught func() os.Signal) int {
+	if caught() == syscall.SIGTERM {
+		return exitTerminate
+	}
+	return exitInterrupt
+}
+
+// catchSignals returns a context that the first SIGINT or SIGTERM ends, and which of
+// them it was. The next one kills the process as if nobody had listened.
+func catchSignals(ctx context.Context) (context.Context, func() os.Signal) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		signal.Stop(signals)
+		cancel(caughtSignal{s})
+	}()
+	return ctx, func() os.Signal {
+		var c caughtSignal
+		if errors.As(context.Cause(ctx), &c) {
+			return c.Signal
+		}
+		return nil // another rank was interrupted
+	}
+}
+
+type caughtSignal struct{ os.Signal }
+
+func (c caughtSignal) Error() string { return c.String() }

@@ -1,0 +1,97 @@
+// Command farhash explores the state spaces of Petri nets with the tables of this
+// project, starts the ranks of a job, and makes nets to try it on.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitFailure    = 1   // it did not work
+	exitUsage      = 2   // the command line makes no sense
+	exitIncomplete = 3   // the answer is not complete: memory is full
+	exitInterrupt  = 130 // Ctrl-C
+	exitTerminate  = 143 // SIGTERM
+)
+
+// exitError carries an exit code. A nil err has been reported already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage marks an error of the command line.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{code: exitUsage, err: err}
+}
+
+func main() {
+	root := newRoot()
+	cmd, err := root.ExecuteContextC(context.Background())
+	os.Exit(report(cmd, err))
+}
+
+// report prints an error and returns the exit code.
+func report(cmd *cobra.Command, err error) int {
+	if err == nil {
+		return 0
+	}
+	var exit *exitError
+	code := exitFailure
+	if errors.As(err, &exit) {
+		code = exit.code
+		if exit.err == nil {
+			return code
+		}
+	} else if text := err.Error(); strings.HasPrefix(text, "unknown command") ||
+		strings.HasPrefix(text, "required flag") {
+		code = exitUsage // cobra has no type for these
+	}
+	fmt.Fprintln(os.Stderr, "farhash:", err)
+	if code == exitUsage {
+		fmt.Fprintf(os.Stderr, "Run '%s --help' for how it is used.\n", cmd.CommandPath())
+	}
+	return code
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "farhash",
+		Short:         "Hash tables in the memory of many processes, and what is built on them",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Long: `farhash explores the reachable markings of Petri nets with a visited set that lives
+in the memory of many ranks: goroutines of one process, or processes of one host.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 incomplete because memory is full,
+130 interrupted by Ctrl-C, 143 by SIGTERM.`,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newExplore(), newPetri(), newRun())
+	return root
+}
+
+// args wraps a check of the arguments, so that a failure counts as wrong usage.
+func args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error { return usage(check(cmd, given)) }
+}

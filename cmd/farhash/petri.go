@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/farhash/farhash/petri"
+)
+
+func newPetri() *cobra.Command {
+	var n int
+	var out string
+	cmd := &cobra.Command{
+		Use:       "petri " + strings.Join(petri.FamilyNames(), "|") + " -n N",
+		Short:     "Write a net of a known family as PNML",
+		ValidArgs: petri.FamilyNames(),
+		Args:      args(cobra.ExactArgs(1)),
+		Long: `Writes a place/transition net whose number of states is known:
+
+  philosophers  3^N states, 7N*3^(N-2) arcs
+  rwmutex       2^N + N states, N*2^N + 2N arcs (N readers, N writers)
+  referendum    3^N + 1 states, 2N*3^(N-1) + 1 arcs
+  dekker        2^(N-1)*(N+2) states`,
+		Example: "  farhash petri philosophers -n 12 -o philosophers-12.pnml",
+		RunE: func(_ *cobra.Command, given []string) error {
+			net, err := petri.Family(given[0], n)
+			if err != nil {
+				return usage(err)
+			}
+			return writeNet(out, net)
+		},
+	}
+	cmd.Flags().IntVarP(&n, "size", "n", 0, "size of the net")
+	cmd.Flags().StringVarP(&out, "output", "o", "-", "file to write, - for standard output")
+	_ = cmd.MarkFlagRequired("size")
+	return cmd
+}
+
+// writeNet writes to a file by way of a temporary one, so that a failure leaves
+// what was there.
+func writeNet(path string, net *petri.Net) error {
+	if path == "-" {
+		return petri.Write(os.Stdout, net)
+	}
+	f, err := os.CreateTemp(dirOf(path), ".farhash-*")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	defer os.Remove(f.Name()) // nothing is there after the rename
+	err = petri.Write(io.Writer(f), net)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+// dirOf is the folder of a path, in the form that CreateTemp wants.
+func dirOf(path string) string {
+	if i := strings.LastIndexByte(path, os.PathSeparator); i >= 0 {
+		return path[:i+1]
+	}
+	return "."
+}
