@@ -1,0 +1,56 @@
+# Run make without a target for a list of targets.
+
+GO ?= go
+BENCH ?= .
+FUZZTIME ?= 10s
+
+# A checkout that git refuses to look at, say of another user, builds as well.
+VCS = $(shell git status >/dev/null 2>&1 || echo -buildvcs=false)
+
+# One target after the other: the tests measure out the machine.
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+.PHONY: help build run setup test test-plain test-race cross lint bench fuzz clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+
+build: ## build bin/farhash
+	$(GO) build $(VCS) -o bin/farhash ./cmd/farhash
+
+run: build ## explore a net of 12 philosophers with two ranks
+	bin/farhash explore models/philosophers-12.pnml -n 2
+
+setup: ## install what the tests need and the machine lacks
+	scripts/setup
+
+test: setup test-plain test-race cross ## run all tests, and check the other platforms
+
+# Not from the cache: the tests depend on the MPIs that are installed.
+test-plain:
+	$(GO) test -count=1 -timeout 5m ./...
+
+test-race:
+	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 7m ./...
+
+cross: ## build and vet for the platforms that this is not
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) build $(VCS) ./...
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build $(VCS) ./...
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
+
+lint: ## check format, vet, staticcheck and lengths
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
+		echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	scripts/lengths
+
+bench: ## run the benchmarks, those that match BENCH
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+fuzz: ## fuzz every fuzz test for FUZZTIME
+	GO='$(GO)' scripts/fuzz $(FUZZTIME)
+
+clean: ## remove what make builds
+	rm -rf bin
