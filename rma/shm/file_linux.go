@@ -276,8 +276,13 @@ func (f *file) close() error {
 	return errors.Join(append(errs, f.fd.Close())...)
 }
 
-// unname removes the file's name; the memory stays with those who map it.
-func (f *file) unname() { _ = os.Remove(f.path) }
+// unname removes the file's name, if it still is the file's; the memory stays with
+// those who map it.
+func (f *file) unname() {
+	if f.named() {
+		_ = os.Remove(f.path)
+	}
+}
 
 // named reports whether the file's path still leads to it.
 func (f *file) named() bool {

@@ -184,13 +184,17 @@ func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 	}
 	number := j.made
 	j.made++
-	// The nonce keeps a later job of the same name away from it.
-	path := filePath(j.cfg.Dir, j.cfg.Job, fmt.Sprintf("%016x.w%d", j.nonce, number))
-	f, err := j.shareFile(ctx, path, spec)
+	f, err := j.shareFile(ctx, j.windowPath(number), spec)
 	if err != nil {
 		return nil, fmt.Errorf("making window %q: %w", spec.Name, err)
 	}
 	return j.windows.Open(j.cfg.Rank, j.cfg.Size, f.segments(), j.cfg.Hidden, f.close), nil
+}
+
+// windowPath is where ranks find a window that is being made. The nonce keeps a later
+// job of the same name away from it.
+func (j *Job) windowPath(number int) string {
+	return filePath(j.cfg.Dir, j.cfg.Job, fmt.Sprintf("%016x.w%d", j.nonce, number))
 }
 
 // shareFile has rank 0 make the file, the others open it, and everybody reserve
@@ -311,7 +315,7 @@ const removeLock = MaxRanks
 
 // removeDead removes a file of a job whose rank 0 is dead. Rank 0 does not come back,
 // so the file stays dead; but another process may remove it at the same time and
-// a new job take the name. Hence the lock, and the look at the name under it.
+// a new job take the name. Hence the lock, under which unname looks at the name.
 func removeDead(path string) {
 	f, _, err := lookAt(path)
 	if err != nil {
@@ -321,7 +325,7 @@ func removeDead(path string) {
 	if f.locked(0) {
 		return
 	}
-	if free, err := f.lock(removeLock); err == nil && free && f.named() {
+	if free, err := f.lock(removeLock); err == nil && free {
 		f.unname()
 	}
 }

@@ -48,6 +48,7 @@ type Group struct {
 	mu       sync.Mutex // one collective call at a time
 	barriers uint64     // barriers this rank has arrived at
 	broken   error      // why this rank can meet the others no more
+	look     int        // rank that was looked at last, while waiting for another
 
 	closing atomic.Bool  // collective calls are to return
 	use     sync.RWMutex // read-locked while words are in use
@@ -231,9 +232,13 @@ func (g *Group) awaitArrival(ctx context.Context, rank int) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("rma: waiting for rank %d: %w", rank, err)
 		}
-		// A rank may arrive and be gone between two looks.
-		if err := g.gone(rank); err != nil && !g.arrived(rank) {
-			return err
+		// The rank that is awaited may be long in coming, and another one dead.
+		g.look = (g.look + 1) % g.size
+		for _, r := range [...]int{rank, g.look} {
+			// A rank may arrive and be gone between two looks.
+			if err := g.gone(r); err != nil && !g.arrived(r) {
+				return err
+			}
 		}
 	}
 	return nil

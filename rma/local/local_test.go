@@ -1,0 +1,184 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/conformance"
+)
+
+func TestConformance(t *testing.T) {
+	for _, hidden := range []bool{false, true} {
+		t.Run(fmt.Sprint("hidden=", hidden), func(t *testing.T) {
+			t.Parallel()
+			conformance.Test(t, func(ranks int, fn func(job rma.Job) error) error {
+				return RunWith(Options{Hidden: hidden}, ranks, fn)
+			})
+		})
+	}
+}
+
+func TestHiddenWindowsHaveNoWords(t *testing.T) {
+	for _, hidden := range []bool{false, true} {
+		job := SingleWith(Options{Hidden: hidden})
+		w, err := job.NewWindow(t.Context(), rma.Spec{Name: "test", Words: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.Words(0) == nil; got != hidden {
+			t.Errorf("hidden=%v: Words is nil: %v", hidden, got)
+		}
+		if got := rma.Flat(w) == nil; got != hidden {
+			t.Errorf("hidden=%v: Flat is nil: %v", hidden, got)
+		}
+		if err := job.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNumberOfRanks(t *testing.T) {
+	for _, n := range []int{-1, 0, MaxRanks + 1} {
+		err := Run(n, func(rma.Job) error { return errors.New("was run") })
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("not %d", n)) {
+			t.Errorf("%d ranks: %v", n, err)
+		}
+	}
+	if job := Single(); job.Rank() != 0 || job.Size() != 1 {
+		t.Errorf("Single is rank %d of %d", job.Rank(), job.Size())
+	}
+}
+
+// The end of a rank is its own error, and the others do not wait for it.
+func TestRankEnds(t *testing.T) {
+	own := errors.New("its own")
+	for _, c := range []struct {
+		name, want string
+		end        func() error
+	}{
+		{"error", "its own", func() error { return own }},
+		{"panic", "rank 2 panicked: its own", func() error { panic(own) }},
+		{"nil panic", "rank 2 panicked", func() error { panic(nil) }},
+		{"Goexit", "rank 2 ended its goroutine", func() error { runtime.Goexit(); return nil }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			failed := make([][]int, 3)
+			err := Run(3, func(job rma.Job) error {
+				if job.Rank() == 2 {
+					return c.end()
+				}
+				err := job.Barrier(t.Context())
+				var gone *rma.RankError
+				if !errors.As(err, &gone) || gone.Rank != 2 || gone.Left {
+					// The other one may have gone for the same reason.
+					return fmt.Errorf("Barrier: %w", err)
+				}
+				failed[job.Rank()] = job.Failed()
+				return nil
+			})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Run: %v, want %q", err, c.want)
+			}
+			for rank := range 2 {
+				if got := fmt.Sprint(failed[rank]); got != "[2]" {
+					t.Errorf("rank %d: Failed() = %v, want [2]", rank, got)
+				}
+			}
+		})
+	}
+}
+
+// A rank's own error counts for more than what others say of it.
+func TestCauseBeforeEcho(t *testing.T) {
+	own := errors.New("its own")
+	gone, peer := &rma.RankError{Rank: 3}, &rma.PeerError{What: "x", Rank: 3}
+	for _, c := range []struct {
+		errs []error
+		want error
+	}{
+		{[]error{nil, nil}, nil},
+		{[]error{gone, nil, own}, own},
+		{[]error{fmt.Errorf("a: %w", peer), own, nil}, own},
+		{[]error{nil, peer, gone}, peer},
+	} {
+		if got := firstCause(c.errs); got != c.want {
+			t.Errorf("firstCause(%v) = %v, want %v", c.errs, got, c.want)
+		}
+	}
+}
+
+// A rank that has closed its job and then fails is known as failed.
+func TestFailedAfterClose(t *testing.T) {
+	err := Run(2, func(job rma.Job) error {
+		if job.Rank() == 1 {
+			return errors.Join(job.Close(), errors.New("its own"))
+		}
+		var pace rma.Backoff
+		for t.Context().Err() == nil && len(job.Failed()) == 0 {
+			pace.Pause()
+		}
+		return nil
+	})
+	if err == nil || err.Error() != "its own" {
+		t.Error(err)
+	}
+}
+
+// The memory of a window goes when the last rank has closed it, whether it was
+// made or not.
+func TestWindowMemoryIsGivenBack(t *testing.T) {
+	c := newCluster(Options{}, 2)
+	jobs := []*Job{c.join(0), c.join(1)}
+	spec := rma.Spec{Name: "test", Words: 1}
+	released := 0
+	s0, s1 := c.share(0, spec), c.share(0, spec)
+	if s0 != s1 {
+		t.Fatal("two ranks have different memory")
+	}
+	s0.release = func() error { released++; return nil }
+	for i := range 2 {
+		if released != 0 {
+			t.Errorf("given back when %d of 2 ranks had closed it", i)
+		}
+		if err := c.drop(0, s0); err != nil {
+			t.Error(err)
+		}
+	}
+	if released != 1 || len(c.pending) != 0 {
+		t.Errorf("given back %d times; %d windows pending", released, len(c.pending))
+	}
+	// Rank 1 agrees on the window and then goes no further.
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_ = jobs[1].group.Barrier(ctx)
+		cancel()
+	}()
+	if _, err := jobs[0].NewWindow(ctx, spec); err == nil {
+		t.Error("a window was made by one rank of two")
+	}
+	if len(c.pending) != 0 {
+		t.Errorf("%d windows pending after one that failed", len(c.pending))
+	}
+}
+
+func TestTooLargeWindow(t *testing.T) {
+	texts := make([]string, 3)
+	err := Run(3, func(job rma.Job) error {
+		_, err := job.NewWindow(t.Context(), rma.Spec{Name: "vast", Words: 1 << 46})
+		texts[job.Rank()] = fmt.Sprint(err)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rank, text := range texts {
+		if text != texts[0] || !strings.Contains(text, "window vast needs 1.5 PiB") {
+			t.Errorf("rank %d says %q", rank, text)
+		}
+	}
+}
