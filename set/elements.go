@@ -89,9 +89,7 @@ func bytesOf(words []uint64) []byte {
 // Full comes with a *FullError. The element must have ElementBytes bytes, and is
 // copied.
 func (e *Elements) FindOrPut(element []byte) (Result, error) {
-	var results [1]Result
-	err := e.FindOrPutRefs(element, results[:], nil)
-	return results[0], err
+	return e.one(element, true)
 }
 
 // FindOrPutBatch is FindOrPut for many elements, which lie one after the other
@@ -113,14 +111,38 @@ func (e *Elements) FindOrPutRefs(elements []byte, results []Result, refs []Ref) 
 
 // Contains reports whether element is in the set.
 func (e *Elements) Contains(element []byte) (bool, error) {
-	var results [1]Result
-	err := e.ContainsBatch(element, results[:])
-	return results[0] == Found, err
+	r, err := e.one(element, false)
+	return r == Found, err
 }
 
 // ContainsBatch is Contains for many elements; results are Found and NotFound.
 func (e *Elements) ContainsBatch(elements []byte, results []Result) error {
 	return e.batch(elements, results, nil, false)
+}
+
+// one is a batch of one, without what only larger ones are worth.
+func (e *Elements) one(element []byte, insert bool) (Result, error) {
+	if e.t.flat == nil || len(element) != e.cfg.ElementBytes {
+		var results [1]Result
+		err := e.batch(element, results[:], nil, insert)
+		return results[0], err
+	}
+	words := e.aligned(element)
+	hash := hashElement(words)
+	home := e.t.home(hash)
+	h := hand{arenas: e.arenas, needed: 1}
+	r, _, examined, lost, err := e.search(&h, words, hash, home, insert)
+	e.arenas.giveBack(h.slots)
+	if err != nil {
+		return NotFound, err
+	}
+	if r == Inserted || r == Full || examined > e.t.chunk || lost > 0 {
+		e.tally.count(home, r, examined, lost, e.t.chunk)
+	}
+	if r == Full {
+		return r, fullErrorOf(e.tally, e.t, h.missed)
+	}
+	return r, nil
 }
 
 // elementBlock is how many elements have their memory on the way at a time.
@@ -259,7 +281,8 @@ func (e *Elements) hashBuckets(ctx context.Context, buckets, hashes []uint64) er
 func (e *Elements) elementOf(ctx context.Context, bucket uint64) ([]uint64, error) {
 	ref := Ref(bucket & refMask)
 	if !e.arenas.valid(ref) {
-		return nil, fmt.Errorf("set: a bucket refers to slot %#x, which does not exist", uint64(ref))
+		return nil, fmt.Errorf("set: bucket %#x refers to slot %#x, which does not exist",
+			bucket, uint64(ref))
 	}
 	if e.t.flat != nil {
 		return e.arenas.words(ref), nil

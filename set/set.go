@@ -117,7 +117,7 @@ func (s *Set) FindOrPut(word uint64) (Result, error) {
 	}
 	home := s.t.home(hashWord(word))
 	r, examined, lost := s.t.findOrPut(word|occupied, home)
-	if r == Found && examined <= s.t.chunk {
+	if r == Found && examined <= s.t.chunk && lost == 0 {
 		return r, nil // a counter would cost more than the look-up
 	}
 	s.tally.count(home, r, examined, lost, s.t.chunk)
@@ -136,7 +136,11 @@ func (s *Set) Contains(word uint64) (bool, error) {
 		r, err := s.one(word, false)
 		return r == Found, err
 	}
-	r, _ := s.t.find(word|occupied, s.t.home(hashWord(word)))
+	home := s.t.home(hashWord(word))
+	r, examined := s.t.find(word|occupied, home)
+	if examined > s.t.chunk {
+		s.tally.count(home, r, examined, 0, s.t.chunk)
+	}
 	return r == Found, nil
 }
 

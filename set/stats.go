@@ -8,9 +8,9 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Stats is what one rank has done with a set. Set.Contains over directly addressable
-// memory, and Set.FindOrPut there where it finds its word in the first chunk, are not
-// counted: a counter would cost as much as they do. Everything else is counted.
+// Stats is what one rank has done with a set. Single operations over directly
+// addressable memory that end in the first chunk and change nothing are not counted:
+// a counter would cost as much as they do. Batches and queues count everything.
 type Stats struct {
 	Inserted     uint64
 	Found        uint64
@@ -20,7 +20,9 @@ type Stats struct {
 	ExtraChunks  uint64 // chunks examined beyond the first of each operation
 	LongestProbe uint64 // buckets examined by the longest search counted
 
-	// Queues is what the engine was asked for; zero where memory is direct.
+	// Queues is what the engine was asked for; zero where memory is direct. Its
+	// RoundTrips are waits: for compare-and-swaps and elements as well, but not for a
+	// chunk that came while the one before it was examined.
 	Queues rma.Stats
 }
 

@@ -1,0 +1,135 @@
+package set
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// damage is a way to break a table, and what Check says of it.
+type damage struct {
+	name string
+	do   func(buckets []uint64, at []int) // at: the occupied buckets, in order of one home
+	says string
+}
+
+// damages are those that words and elements share. The tables hold 12 things with one
+// home, in buckets at[0] to at[11].
+var damages = []damage{
+	{"a hole", func(b []uint64, at []int) { b[at[4]] = 0 },
+		fmt.Sprintf("miss: bucket %d is empty", 4)},
+	{"a duplicate", func(b []uint64, at []int) { b[at[9]] = b[at[2]] },
+		"stands in bucket 2 and in bucket 9"},
+	{"a word that has lost its occupied bit", func(b []uint64, at []int) { b[at[3]] &^= occupied },
+		"bucket 3 holds 0x"},
+	{"a lost occupied bit", func(b []uint64, at []int) { b[at[3]] &^= occupied },
+		"without the occupied bit"},
+	{"one too far", func(b []uint64, at []int) {
+		b[30], b[at[11]] = b[at[11]], 0
+	}, "a search ends after 24"},
+}
+
+var elementDamages = append([]damage{
+	{"a wrong fingerprint", func(b []uint64, at []int) { b[at[5]] ^= 1 << refBits },
+		"has not the fingerprint of its element"},
+	{"a wrong element", func(b []uint64, at []int) { b[at[5]] ^= 1 },
+		"has not the fingerprint of its element"},
+	{"a dangling reference", func(b []uint64, at []int) { b[at[5]] |= refMask },
+		"refers to slot 0xfffffffff, which does not exist"},
+}, damages...)
+
+// checkSays breaks a table whose home is bucket 0, checks it and mends it.
+func checkSays(t *testing.T, d damage, buckets []uint64, check func(context.Context) error) {
+	t.Helper()
+	must(t, check(t.Context()))
+	var at []int
+	for i, bucket := range buckets {
+		if bucket != 0 {
+			at = append(at, i)
+		}
+	}
+	if len(at) != 12 || at[11] != 11 {
+		t.Fatalf("occupied are buckets %v", at)
+	}
+	whole := append([]uint64(nil), buckets...)
+	d.do(buckets, at)
+	err := check(t.Context())
+	copy(buckets, whole)
+	if err == nil || !strings.Contains(err.Error(), d.says) {
+		t.Fatalf("of %s Check says %v, not %q", d.name, err, d.says)
+	}
+	must(t, check(t.Context()))
+}
+
+// TestCheckFindsFaults breaks tables in every way that Check knows. It reads them by
+// memory and through queues.
+func TestCheckFindsFaults(t *testing.T) {
+	cfg := Config{Buckets: 64, Chunk: 8, Chunks: 3}
+	job := ranksOf(t, engineDirect, 1)
+	t.Run("words", func(t *testing.T) {
+		sets, err := newSets(job, cfg)
+		must(t, err)
+		s := sets[0]
+		must(t, s.FindOrPutBatch(wordsWithHomes(12, []uint64{0}), make([]Result, 12)))
+		queued := &Set{job: s.job, cfg: s.cfg, t: throughQueues(s.t), tally: s.tally}
+		for _, d := range damages {
+			checkSays(t, d, s.t.flat, s.Check)
+			checkSays(t, d, s.t.flat, queued.Check)
+		}
+	})
+	t.Run("elements", func(t *testing.T) {
+		sets, err := newElements(job, ElementsConfig{Config: cfg, ElementBytes: 8})
+		must(t, err)
+		e := sets[0]
+		for i, n := byte(0), 0; n < 12; i++ {
+			element := []byte{i, 1, 2, 3, 4, 5, 6, 7}
+			if e.t.home(hashElement(e.aligned(element))) == 0 {
+				_, err := e.FindOrPut(element)
+				must(t, err)
+				n++
+			}
+		}
+		queued := &Elements{job: e.job, cfg: e.cfg, t: throughQueues(e.t), tally: e.tally,
+			arenas: e.arenas, words: e.words}
+		for _, d := range elementDamages {
+			checkSays(t, d, e.t.flat, e.Check)
+			checkSays(t, d, e.t.flat, queued.Check)
+		}
+	})
+}
+
+// TestCheckReportsSomeFaults: a table that is broken everywhere does not fill the
+// screen.
+func TestCheckReportsSomeFaults(t *testing.T) {
+	sets, err := newSets(ranksOf(t, engineDirect, 1), Config{Buckets: 64})
+	must(t, err)
+	for i := range sets[0].t.flat {
+		sets[0].t.flat[i] = 1
+	}
+	err = sets[0].Check(t.Context())
+	if err == nil || !strings.HasSuffix(err.Error(), "and 54 more faults") {
+		t.Fatalf("Check says %v", err)
+	}
+}
+
+// TestCheckAllTellsEveryRank: the fault of one rank is an error of all.
+func TestCheckAllTellsEveryRank(t *testing.T) {
+	jobs := ranksOf(t, engineDirect, 3)
+	sets, err := newSets(jobs, Config{Buckets: 64})
+	must(t, err)
+	last := sets[0].t.flat[len(sets[0].t.flat)-1:]
+	last[0] = 1
+	err = onAll(3, func(rank int) error {
+		err := CheckAll(t.Context(), jobs[rank], sets[rank].Check)
+		want := "rank 2 failed"
+		if rank == 2 {
+			want = "without the occupied bit"
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			return fmt.Errorf("rank %d is told %w, not %q", rank, err, want)
+		}
+		return nil
+	})
+	must(t, err)
+}

@@ -1,0 +1,165 @@
+package set
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// wordWithHash is the inverse of hashWord. The word may have 64 bits.
+func wordWithHash(hash uint64) uint64 {
+	inverse := uint64(hashFactor) // of the factor; each turn doubles its good bits
+	for range 5 {
+		inverse *= 2 - hashFactor*inverse
+	}
+	hash *= inverse
+	hash ^= hash >> 32
+	return hash * inverse
+}
+
+func TestWordWithHash(t *testing.T) {
+	for _, hash := range []uint64{0, 1, 1 << 63, 0x0123456789ABCDEF, ^uint64(0)} {
+		if got := hashWord(wordWithHash(hash)); got != hash {
+			t.Fatalf("the word made for hash %#x has %#x", hash, got)
+		}
+	}
+}
+
+// wordsWithHomes gives n words whose hashes, and so their homes, are a few: all
+// begin with one of the given high bits.
+func wordsWithHomes(n int, high []uint64) []uint64 {
+	var words []uint64
+	for low := uint64(0); len(words) < n; low++ {
+		if word := wordWithHash(high[low%uint64(len(high))]<<32 | low); word <= MaxWord {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// TestOneHash has all words begin their search in the same bucket, or in two or
+// three places, one of them the end of the table.
+func TestOneHash(t *testing.T) {
+	for _, high := range [][]uint64{{0}, {1<<32 - 1}, {1 << 31, 1<<32 - 1}, {5, 6, 1 << 31}} {
+		words := wordsWithHomes(250, high)
+		overCrowds(t, func(t *testing.T, jobs []rma.Job, c *crowd, home Home) {
+			c.elements, c.inserted = len(words), c.inserted[:len(words)]
+			cfg := Config{Buckets: 272, Home: home, Depth: 8, Chunk: 16}
+			sets, err := newSets(jobs, cfg)
+			must(t, err)
+			must(t, c.run(func(rank, _ int, ids []int, results []Result) error {
+				word := func(id int) uint64 { return words[id] }
+				return insertWords(sets[rank], word, ids, results)
+			}))
+			must(t, c.exactlyOnce(), checkRanks(jobs, checksOf(sets)))
+			if len(high) == 1 && sets[0].Stats().LongestProbe != uint64(len(words)) {
+				t.Fatal(unexpected("LongestProbe", sets[0].Stats().LongestProbe, len(words)))
+			}
+		})
+	}
+}
+
+// TestReach fills all that a word with one home can reach: it and its like are Full
+// then, while others find room.
+func TestReach(t *testing.T) {
+	words := wordsWithHomes(49, []uint64{1<<32 - 1})
+	for e := range engines {
+		sets, err := newSets(ranksOf(t, e, 2), Config{Buckets: 256, Chunk: 16, Chunks: 3})
+		must(t, err)
+		s := sets[1]
+		for _, word := range words[:48] {
+			r, err := s.FindOrPut(word)
+			must(t, err)
+			if r != Inserted {
+				t.Fatalf("%v: %#x: %v", e, word, r)
+			}
+		}
+		if got := s.Stats().RoundTrips(); got != 16+2*16+3*16 {
+			t.Fatalf("%v: %d round trips for 3 chunks filled one after the other", e, got)
+		}
+		r, err := s.FindOrPut(words[48])
+		if err := fullErrorFits([]Result{r}, err, s.t); r != Full || err != nil {
+			t.Fatalf("%v: beyond the reach: %v, %v", e, r, err)
+		}
+		there, err := s.Contains(words[48])
+		if there || err != nil {
+			t.Fatalf("%v: beyond the reach: %v, %v", e, there, err)
+		}
+		r, err = s.FindOrPut(wordsWithHomes(1, []uint64{1 << 31})[0])
+		if r != Inserted || err != nil {
+			t.Fatalf("%v: elsewhere: %v, %v", e, r, err)
+		}
+		if n, err := s.Len(t.Context()); n != 49 || err != nil {
+			t.Fatalf("%v: Len is %d, %v", e, n, err)
+		}
+	}
+}
+
+// equalFingerprints searches pairs of elements of 8 bytes with the same fingerprint.
+func equalFingerprints() (elements []uint64) {
+	seen := map[uint64]uint64{}
+	for i := uint64(0); i < 1<<17; i++ {
+		key := fingerprintKey(hashElement([]uint64{i}))
+		if other, ok := seen[key]; ok {
+			elements = append(elements, other, i)
+		}
+		seen[key] = i
+	}
+	return elements
+}
+
+// TestEqualFingerprints inserts pairs of elements that only a comparison of the
+// whole element tells apart, into tables so small that they meet.
+func TestEqualFingerprints(t *testing.T) {
+	elements := equalFingerprints()
+	if len(elements) < 64 {
+		t.Fatalf("only %d elements with equal fingerprints", len(elements))
+	}
+	for e := range engines {
+		for group := range slices.Chunk(elements, 16) {
+			sets, err := newElements(ranksOf(t, e, 2), ElementsConfig{ElementBytes: 8,
+				Config: Config{Buckets: 32, Home: HomeLine}, Capacity: 32})
+			must(t, err)
+			buf := make([]byte, 0, len(group)*8)
+			for _, element := range group {
+				buf = binary.LittleEndian.AppendUint64(buf, element)
+			}
+			results := make([]Result, len(group))
+			for _, want := range []Result{Inserted, Found} {
+				must(t, sets[0].FindOrPutBatch(buf, results))
+				for i, r := range results {
+					if r != want {
+						t.Fatal(fmt.Errorf("%v: element %d: %v, not %v", e, group[i], r, want))
+					}
+				}
+			}
+			must(t, sets[0].Check(t.Context()), sets[1].Check(t.Context()))
+		}
+	}
+}
+
+// TestGlance compares the look at a whole line with the search bucket by bucket.
+func TestGlance(t *testing.T) {
+	words := wordsWithHomes(12, []uint64{0})
+	sets, err := newSets(ranksOf(t, engineDirect, 1), Config{Buckets: 64})
+	must(t, err)
+	table := sets[0].t
+	must(t, sets[0].FindOrPutBatch(words[:11], make([]Result, 11)))
+	for i, word := range words {
+		_, want := table.find(word|occupied, 0)
+		if i >= lineBuckets {
+			want = 0 // beyond the line, or not there
+		}
+		if got := table.glance(word|occupied, 0); got != want {
+			t.Fatalf("word %d: a glance examines %d buckets, a search %d", i, got, want)
+		}
+	}
+	for home := table.buckets - lineBuckets + 1; home < table.buckets; home++ {
+		if got := table.glance(words[0]|occupied, home); got != 0 {
+			t.Fatalf("a glance over the end examines %d buckets", got)
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package set
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// fails makes sure that err says all the parts.
+func fails(t *testing.T, what string, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("%s is no error", what)
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Fatalf("%s: %q does not say %q", what, err, part)
+		}
+	}
+}
+
+func TestBadConfigs(t *testing.T) {
+	jobs := ranksOf(t, engineDirect, 2)
+	for _, c := range []struct {
+		cfg  Config
+		says string
+	}{
+		{Config{}, "Buckets must be 1 to 2^44, not 0"},
+		{Config{Buckets: MaxBuckets + 1}, "Buckets must be 1 to 2^44"},
+		{Config{Buckets: 64, Chunk: 12}, "multiple of 8 up to 65536, not 12"},
+		{Config{Buckets: 64, Chunk: -8}, "multiple of 8 up to 65536, not -8"},
+		{Config{Buckets: 64, Chunk: 1<<16 + 8}, "not 65544"},
+		{Config{Buckets: 64, Chunks: -1}, "Chunks must be 1 to 2^24, not -1"},
+		{Config{Buckets: 64, Chunks: 1<<24 + 1}, "Chunks must be"},
+		{Config{Buckets: 64, Home: 2}, "Home must be HomeLine or HomeWord, not 2"},
+		{Config{Buckets: 64, Depth: -1}, "Depth must be 0 to 65536, not -1"},
+		{Config{Buckets: 64, Depth: 1<<16 + 1}, "Depth must be"},
+	} {
+		_, err := newSets(jobs, c.cfg)
+		fails(t, fmt.Sprintf("%+v", c.cfg), err, c.says)
+		_, err = newElements(jobs, ElementsConfig{Config: c.cfg, ElementBytes: 8})
+		fails(t, fmt.Sprintf("%+v of elements", c.cfg), err, c.says)
+	}
+	for _, bytes := range []int{-1, 0, MaxElementBytes + 1} {
+		cfg := ElementsConfig{Config: Config{Buckets: 64}, ElementBytes: bytes}
+		_, err := newElements(jobs, cfg)
+		fails(t, "the length", err, fmt.Sprintf("must be 1 to 4096, not %d", bytes))
+	}
+	_, err := newElements(jobs, ElementsConfig{Config: Config{Buckets: 64}, ElementBytes: 8,
+		Capacity: 1 << 37})
+	fails(t, "the capacity", err, "137438953472 elements are more than 2^36 slots can name")
+}
+
+func TestRanksThatDisagree(t *testing.T) {
+	jobs := ranksOf(t, engineDirect, 4)
+	differ := "buckets differ: rank 0 has 1024, rank 3 has 2048"
+	err := onAll(4, func(rank int) error {
+		_, err := New(t.Context(), jobs[rank], Config{Buckets: uint64(1024 + rank/3*1024)})
+		if err == nil || !strings.Contains(err.Error(), differ) {
+			return fmt.Errorf("rank %d is told %w", rank, err)
+		}
+		return nil
+	})
+	must(t, err)
+	for what, change := range map[string]func(c *ElementsConfig){
+		"bytes per element":              func(c *ElementsConfig) { c.ElementBytes++ },
+		"elements differ":                func(c *ElementsConfig) { c.Capacity++ },
+		"buckets per chunk":              func(c *ElementsConfig) { c.Chunk += 8 },
+		"chunks differ":                  func(c *ElementsConfig) { c.Chunks++ },
+		"kinds of home differ: rank 0 h": func(c *ElementsConfig) { c.Home++ },
+	} {
+		err := onAll(4, func(rank int) error {
+			cfg := ElementsConfig{Config: Config{Buckets: 64, Chunk: 8}, ElementBytes: 8}
+			if rank == 2 {
+				change(&cfg)
+			}
+			if _, err := NewElements(t.Context(), jobs[rank], cfg); err != nil {
+				return nil
+			}
+			return fmt.Errorf("rank %d made a set where %s", rank, what)
+		})
+		must(t, err)
+	}
+	sets, err := newSets(jobs, Config{Buckets: 64})
+	must(t, err)
+	// Also where what one rank asks for is illegal: nobody must wait for it.
+	for _, last := range []uint64{2048, 0} {
+		err := onAll(4, func(rank int) error {
+			buckets := uint64(1024)
+			if rank == 3 {
+				buckets = last
+			}
+			return sets[rank].Grow(t.Context(), buckets)
+		})
+		fails(t, "Grow", err, fmt.Sprintf("buckets differ: rank 0 has 1024, rank 3 has %d", last))
+	}
+}
+
+func TestBadCalls(t *testing.T) {
+	for e := range engines {
+		jobs := ranksOf(t, e, 1)
+		sets, err := newSets(jobs, Config{Buckets: 64})
+		must(t, err)
+		s := sets[0]
+		const wide = MaxWord + 1
+		_, err = s.FindOrPut(wide)
+		fails(t, "a wide word", err, "0x8000000000000000 has more than 63 bits")
+		_, err = s.Contains(wide)
+		fails(t, "a wide word", err, "more than 63 bits")
+		fails(t, "a wide word", s.FindOrPutBatch([]uint64{1, wide}, make([]Result, 2)), "63 bits")
+		fails(t, "a wide word", s.ContainsBatch([]uint64{1, wide}, make([]Result, 2)), "63 bits")
+		fails(t, "results", s.FindOrPutBatch([]uint64{1, 2}, make([]Result, 1)),
+			"2 words and 1 results")
+		if n, err := s.Len(t.Context()); n != 0 || err != nil {
+			t.Fatalf("after bad calls Len is %d, %v", n, err)
+		}
+		must(t, s.FindOrPutBatch(nil, nil), s.ContainsBatch(nil, nil))
+		badElementCalls(t, jobs)
+	}
+}
+
+func badElementCalls(t *testing.T, jobs []rma.Job) {
+	t.Helper()
+	elements, err := newElements(jobs, ElementsConfig{Config: Config{Buckets: 64}, ElementBytes: 9})
+	must(t, err)
+	s := elements[0]
+	_, err = s.FindOrPut(make([]byte, 8))
+	fails(t, "a short element", err, "8 bytes and 1 results; an element has 9 bytes")
+	_, err = s.Contains(nil)
+	fails(t, "no element", err, "0 bytes and 1 results")
+	fails(t, "a wrong batch", s.FindOrPutBatch(make([]byte, 17), make([]Result, 2)), "17 bytes")
+	fails(t, "few refs", s.FindOrPutRefs(make([]byte, 18), make([]Result, 2), make([]Ref, 1)),
+		"2 results and 1 refs")
+	fails(t, "a name", s.Get(t.Context(), 1<<35, make([]byte, 9)), "no element has the name")
+	fails(t, "dst", s.Get(t.Context(), 0, make([]byte, 8)), "dst has 8 bytes, an element has 9")
+	must(t, s.FindOrPutBatch(nil, nil))
+}
+
+// TestArenasFull uses up the slots of all ranks while buckets are free.
+func TestArenasFull(t *testing.T) {
+	for e := range engines {
+		jobs := ranksOf(t, e, 3)
+		sets, err := newElements(jobs, ElementsConfig{ElementBytes: 12,
+			Config: Config{Buckets: 4096, Depth: 4}, Capacity: 30})
+		must(t, err)
+		s := sets[1]
+		capacity := int(s.Capacity())
+		element := make([]byte, 12)
+		for id := range capacity { // from its own arena first, then from the others'
+			crowdElement(element, id)
+			r, err := s.FindOrPut(element)
+			if r != Inserted || err != nil {
+				t.Fatalf("%v: element %d of %d: %v, %v", e, id, capacity, r, err)
+			}
+		}
+		crowdElement(element, capacity)
+		r, err := s.FindOrPut(element)
+		var full *FullError
+		if r != Full || !errors.As(err, &full) || !full.NoArena || full.Enough <= 4096 {
+			t.Fatalf("%v: without slots: %v, %v", e, r, err)
+		}
+		fails(t, "full arenas", err, "arenas are full at load factor", "longest probe",
+			fmt.Sprint(full.Enough))
+		arenasGrow(t, jobs, sets, element)
+	}
+}
+
+// arenasGrow gives more slots to sets whose arenas are full, several times over: no
+// slot is lost by that.
+func arenasGrow(t *testing.T, jobs []rma.Job, sets []*Elements, element []byte) {
+	t.Helper()
+	stored := int(sets[0].Capacity())
+	for range 6 {
+		capacity := sets[0].Capacity() - 300
+		must(t, onAll(len(sets), func(rank int) error {
+			return sets[rank].Grow(t.Context(), 4096, capacity)
+		}))
+		if sets[0].Capacity() <= uint64(stored) {
+			t.Fatalf("%d slots for %d elements and more", sets[0].Capacity(), stored)
+		}
+		for ; stored < int(sets[0].Capacity()); stored++ {
+			crowdElement(element, stored)
+			if r, err := sets[1].FindOrPut(element); r != Inserted || err != nil {
+				t.Fatalf("element %d of %d: %v, %v", stored, sets[0].Capacity(), r, err)
+			}
+		}
+	}
+	for id := range stored {
+		crowdElement(element, id)
+		there, err := sets[id%3].Contains(element)
+		if !there || err != nil {
+			t.Fatalf("after growth element %d: %v, %v", id, there, err)
+		}
+	}
+	must(t, checkRanks(jobs, checksOf(sets)))
+}
+
+// TestGrowthThatFails asks for too few buckets: nothing changes.
+func TestGrowthThatFails(t *testing.T) {
+	for e := range engines {
+		jobs := ranksOf(t, e, 2)
+		sets, err := newSets(jobs, Config{Buckets: 256})
+		must(t, err)
+		words := wordsWithHomes(100, []uint64{0, 1 << 30, 1<<32 - 1})
+		must(t, sets[0].FindOrPutBatch(words, make([]Result, 100)))
+		before, err := sets[0].t.readAll()
+		must(t, err)
+		err = onAll(2, func(rank int) error { return sets[rank].Grow(t.Context(), 64) })
+		fails(t, "growth to 64 buckets", err, "64 buckets are too few for what the set holds")
+		after, err := sets[1].t.readAll()
+		must(t, err)
+		if sets[0].Buckets() != 256 || !slices.Equal(before, after) {
+			t.Fatalf("%v: growth that failed has changed the set", e)
+		}
+		must(t, checkRanks(jobs, checksOf(sets)))
+		results := make([]Result, 100)
+		must(t, sets[1].FindOrPutBatch(words, results))
+		if slices.Contains(results, Inserted) {
+			t.Fatalf("%v: a word was lost", e)
+		}
+	}
+}
+
+// TestClosedSets: a set that is closed says so, whatever it is asked.
+func TestClosedSets(t *testing.T) {
+	for e := range engines {
+		jobs := ranksOf(t, e, 1)
+		sets, err := newSets(jobs, Config{Buckets: 1 << 18})
+		must(t, err)
+		elements, err := newElements(jobs,
+			ElementsConfig{Config: Config{Buckets: 64}, ElementBytes: 8})
+		must(t, err)
+		s, el, dst := sets[0], elements[0], make([]byte, 8)
+		must(t, s.Close(), el.Close(), s.Close(), el.Close())
+		var errs []error
+		note := func(err error) { errs = append(errs, err) }
+		_, err = s.FindOrPut(1)
+		note(err)
+		_, err = s.Contains(1)
+		note(err)
+		note(s.FindOrPutBatch([]uint64{1}, make([]Result, 1)))
+		note(s.Check(t.Context()))
+		note(s.Grow(t.Context(), 128))
+		_, err = s.Len(t.Context())
+		note(err)
+		for _, err := range s.Local(t.Context()) {
+			note(err)
+		}
+		_, err = el.FindOrPut(dst)
+		note(err)
+		_, err = el.Contains(dst)
+		note(err)
+		note(el.Check(t.Context()))
+		note(el.Get(t.Context(), 0, dst))
+		for _, err := range el.Local(t.Context()) {
+			note(err)
+		}
+		if len(errs) != 12 {
+			t.Fatalf("%v: %d answers", e, len(errs))
+		}
+		for i, err := range errs {
+			if !errors.Is(err, errClosed) {
+				t.Errorf("%v: call %d of a closed set: %v", e, i, err)
+			}
+		}
+		_, _ = s.Stats(), el.Stats()
+	}
+}
+
+// TestElementsAreCopied: what the caller does with its memory later does not matter.
+func TestElementsAreCopied(t *testing.T) {
+	for e := range engines {
+		sets, err := newElements(ranksOf(t, e, 1),
+			ElementsConfig{Config: Config{Buckets: 64}, ElementBytes: 16})
+		must(t, err)
+		element, refs := []byte("sixteen bytes it"), make([]Ref, 1)
+		must(t, sets[0].FindOrPutRefs(element, make([]Result, 1), refs))
+		clear(element)
+		must(t, sets[0].Get(t.Context(), refs[0], element))
+		if !bytes.Equal(element, []byte("sixteen bytes it")) {
+			t.Fatalf("%v: the element is %q", e, element)
+		}
+	}
+}
+
+// TestEngineErrors has submissions fail, one after the other. What was inserted before
+// is told and counted, and the set goes on.
+func TestEngineErrors(t *testing.T) {
+	words := wordsWithHomes(6, []uint64{0, 1 << 30})
+	for failing := int64(1); ; failing++ {
+		jobs := ranksOf(t, engineLate, 1)
+		sets, err := newSets(jobs, Config{Buckets: 64, Depth: 1})
+		must(t, err)
+		s, job := sets[0], jobs[0].(*lateJob)
+		results := make([]Result, len(words))
+		job.fail.Store(failing)
+		err = s.FindOrPutBatch(words, results)
+		if job.fail.Store(0); err == nil && failing > 10 {
+			break // all submissions of the batch have had their turn
+		}
+		if !errors.Is(err, errSubmit) || len(s.t.sessions.all) != 0 {
+			t.Fatalf("submission %d fails: %v; %d sessions", failing, err, len(s.t.sessions.all))
+		}
+		told := 0
+		for i, word := range words {
+			there, err := s.Contains(word)
+			must(t, err)
+			if there != (results[i] == Inserted) {
+				t.Fatalf("submission %d fails: word %d: %v, there: %v",
+					failing, i, results[i], there)
+			}
+			if there {
+				told++
+			}
+		}
+		if n, err := s.Len(t.Context()); n != uint64(told) || err != nil {
+			t.Fatalf("submission %d fails: Len is %d, %v, not %d", failing, n, err, told)
+		}
+		must(t, s.FindOrPutBatch(words, results), s.Check(t.Context()))
+	}
+}

@@ -1,0 +1,144 @@
+package set
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+)
+
+// engine is a way in which a set reaches its memory.
+type engine int
+
+const (
+	engineDirect engine = iota // loops over memory
+	engineHidden               // step machines; a request is done when it is submitted
+	engineLate                 // step machines; requests are done late and out of order
+	engines
+)
+
+func (e engine) String() string { return [...]string{"direct", "hidden", "late"}[e] }
+
+// startRanks starts a job of n ranks and returns them all, to be used from one
+// goroutine or many. Collective calls go through onAll.
+func startRanks(e engine, n int, seed uint64) (jobs []rma.Job, stop func() error) {
+	jobs = make([]rma.Job, n)
+	var joined sync.WaitGroup
+	joined.Add(n)
+	end, ended := make(chan struct{}), make(chan error)
+	go func() {
+		opts := local.Options{Hidden: e != engineDirect}
+		ended <- local.RunWith(opts, n, func(job rma.Job) error {
+			jobs[job.Rank()] = job
+			if e == engineLate {
+				jobs[job.Rank()] = &lateJob{Job: job, seed: seed}
+			}
+			joined.Done()
+			<-end
+			return nil
+		})
+	}()
+	joined.Wait()
+	return jobs, func() error {
+		close(end)
+		return <-ended
+	}
+}
+
+// ranksOf is startRanks for a test, at whose end the ranks stop.
+func ranksOf(t testing.TB, e engine, n int) []rma.Job {
+	t.Helper()
+	jobs, stop := startRanks(e, n, 1)
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return jobs
+}
+
+// onAll calls a collective function for every rank at once and joins the errors.
+func onAll(n int, collective func(rank int) error) error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for rank := range n {
+		wg.Go(func() { errs[rank] = collective(rank) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// newSets makes a set of words on every rank.
+func newSets(jobs []rma.Job, cfg Config) ([]*Set, error) {
+	sets := make([]*Set, len(jobs))
+	err := onAll(len(jobs), func(rank int) (err error) {
+		sets[rank], err = New(context.Background(), jobs[rank], cfg)
+		return err
+	})
+	return sets, err
+}
+
+// newElements makes a set of elements on every rank.
+func newElements(jobs []rma.Job, cfg ElementsConfig) ([]*Elements, error) {
+	sets := make([]*Elements, len(jobs))
+	err := onAll(len(jobs), func(rank int) (err error) {
+		sets[rank], err = NewElements(context.Background(), jobs[rank], cfg)
+		return err
+	})
+	return sets, err
+}
+
+// checkRanks checks the parts of all ranks.
+func checkRanks(jobs []rma.Job, check func(rank int, ctx context.Context) error) error {
+	return onAll(len(jobs), func(rank int) error {
+		return CheckAll(context.Background(), jobs[rank], func(ctx context.Context) error {
+			return check(rank, ctx)
+		})
+	})
+}
+
+// checksOf are the checks of a set on all ranks.
+func checksOf[S interface{ Check(context.Context) error }](sets []S) func(int,
+	context.Context) error {
+	return func(rank int, ctx context.Context) error { return sets[rank].Check(ctx) }
+}
+
+// readAll reads the whole table in order.
+func (t *table) readAll() ([]uint64, error) {
+	r, err := newReader(t)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	var all []uint64
+	for rank := range t.window.Size() {
+		for off := 0; off < int(t.perRank); off += scanWords {
+			n := min(scanWords, int(t.perRank)-off)
+			run, err := r.read(context.Background(), rank, off, n)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, run...)
+		}
+	}
+	return all, nil
+}
+
+// must ends the test with the first error.
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// unexpected is an error about a value.
+func unexpected(what string, got, want any) error {
+	return fmt.Errorf("%s is %v, not %v", what, got, want)
+}

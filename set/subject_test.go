@@ -1,0 +1,245 @@
+package set
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// subject is one rank's view of a Set or Elements that holds elements called 0 to
+// 255.
+type subject interface {
+	findOrPut(ids []int, single bool) ([]Result, error)
+	contains(ids []int, single bool) ([]Result, error)
+	local() ([]int, error)
+	size() (uint64, float64, error)
+	grow(buckets uint64) error
+	check(ctx context.Context) error
+	stats() Stats
+	close() error
+
+	table() *table
+	hash(id int) uint64
+	id(bucket uint64) (int, error)
+}
+
+// subjectsOf makes the set of a stream on all ranks.
+func subjectsOf(jobs []rma.Job, s shape) ([]subject, error) {
+	subjects := make([]subject, len(jobs))
+	if s.bytes == 0 {
+		sets, err := newSets(jobs, s.cfg)
+		for i := range sets {
+			subjects[i] = wordSubject{sets[i]}
+		}
+		return subjects, err
+	}
+	cfg := ElementsConfig{Config: s.cfg, ElementBytes: s.bytes, Capacity: 256}
+	sets, err := newElements(jobs, cfg)
+	for i := range sets {
+		subjects[i] = elementSubject{sets[i], s.skewed}
+	}
+	return subjects, err
+}
+
+type wordSubject struct{ s *Set }
+
+// wordOf gives the words 0 and MaxWord, small ones and large ones.
+func wordOf(id int) uint64 {
+	switch {
+	case id == 255:
+		return MaxWord
+	case id < 128:
+		return uint64(id)
+	}
+	return uint64(id) << 55
+}
+
+func idOf(word uint64) (int, error) {
+	for id := range 256 {
+		if wordOf(id) == word {
+			return id, nil
+		}
+	}
+	return none, fmt.Errorf("%#x was never inserted", word)
+}
+
+func (w wordSubject) findOrPut(ids []int, single bool) ([]Result, error) {
+	results := make([]Result, len(ids))
+	if single {
+		r, err := w.s.FindOrPut(wordOf(ids[0]))
+		results[0] = r
+		return results, err
+	}
+	return results, w.s.FindOrPutBatch(wordsOf(ids), results)
+}
+
+func (w wordSubject) contains(ids []int, single bool) ([]Result, error) {
+	results := make([]Result, len(ids))
+	if single {
+		there, err := w.s.Contains(wordOf(ids[0]))
+		if there {
+			results[0] = Found
+		}
+		return results, err
+	}
+	return results, w.s.ContainsBatch(wordsOf(ids), results)
+}
+
+func wordsOf(ids []int) []uint64 {
+	words := make([]uint64, len(ids))
+	for i, id := range ids {
+		words[i] = wordOf(id)
+	}
+	return words
+}
+
+func (w wordSubject) local() ([]int, error) {
+	var ids []int
+	for word, err := range w.s.Local(context.Background()) {
+		if err != nil {
+			return nil, err
+		}
+		id, err := idOf(word)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func (w wordSubject) size() (uint64, float64, error) {
+	n, err := w.s.Len(context.Background())
+	if err != nil {
+		return 0, 0, err
+	}
+	load, err := w.s.LoadFactor(context.Background())
+	return n, load, err
+}
+
+func (w wordSubject) grow(buckets uint64) error {
+	return w.s.Grow(context.Background(), buckets)
+}
+
+func (w wordSubject) check(ctx context.Context) error { return w.s.Check(ctx) }
+func (w wordSubject) stats() Stats                    { return w.s.Stats() }
+func (w wordSubject) close() error                    { return w.s.Close() }
+func (w wordSubject) table() *table                   { return w.s.t }
+func (w wordSubject) hash(id int) uint64              { return hashWord(wordOf(id)) }
+func (w wordSubject) id(bucket uint64) (int, error)   { return idOf(bucket &^ occupied) }
+
+type elementSubject struct {
+	e      *Elements
+	skewed bool
+}
+
+// bytesFor writes the elements one after the other. They differ from each other
+// in one byte, the first or the last.
+func (s elementSubject) bytesFor(ids []int) []byte {
+	size := s.e.cfg.ElementBytes
+	buf := make([]byte, len(ids)*size+8)
+	if s.skewed {
+		buf = buf[3:]
+	}
+	buf = buf[:len(ids)*size]
+	for i, id := range ids {
+		if element := buf[i*size : (i+1)*size]; id < 128 {
+			element[0] = byte(id)
+		} else {
+			element[size-1] = byte(id)
+		}
+	}
+	return buf
+}
+
+func (s elementSubject) idOf(element []byte) (int, error) {
+	last := len(element) - 1
+	for i, b := range element {
+		if b != 0 && i != 0 && i != last {
+			return none, fmt.Errorf("% x was never inserted", element)
+		}
+	}
+	return max(int(element[0]), int(element[last])), nil
+}
+
+func (s elementSubject) findOrPut(ids []int, single bool) ([]Result, error) {
+	results := make([]Result, len(ids))
+	if single {
+		r, err := s.e.FindOrPut(s.bytesFor(ids))
+		results[0] = r
+		return results, err
+	}
+	refs := make([]Ref, len(ids))
+	err := s.e.FindOrPutRefs(s.bytesFor(ids), results, refs)
+	dst := make([]byte, s.e.cfg.ElementBytes)
+	for i, id := range ids {
+		if results[i] == Full {
+			continue
+		}
+		if err := s.e.Get(context.Background(), refs[i], dst); err != nil {
+			return nil, err
+		}
+		if string(dst) != string(s.bytesFor(ids[i:i+1])) {
+			return nil, fmt.Errorf("the name of element %d names % x", id, dst)
+		}
+	}
+	return results, err
+}
+
+func (s elementSubject) contains(ids []int, single bool) ([]Result, error) {
+	results := make([]Result, len(ids))
+	if single {
+		there, err := s.e.Contains(s.bytesFor(ids))
+		if there {
+			results[0] = Found
+		}
+		return results, err
+	}
+	return results, s.e.ContainsBatch(s.bytesFor(ids), results)
+}
+
+func (s elementSubject) local() ([]int, error) {
+	var ids []int
+	for element, err := range s.e.Local(context.Background()) {
+		if err != nil {
+			return nil, err
+		}
+		id, err := s.idOf(element)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func (s elementSubject) size() (uint64, float64, error) {
+	n, err := s.e.Len(context.Background())
+	if err != nil {
+		return 0, 0, err
+	}
+	load, err := s.e.LoadFactor(context.Background())
+	return n, load, err
+}
+
+func (s elementSubject) grow(buckets uint64) error {
+	return s.e.Grow(context.Background(), buckets, 256+buckets)
+}
+
+func (s elementSubject) check(ctx context.Context) error { return s.e.Check(ctx) }
+func (s elementSubject) stats() Stats                    { return s.e.Stats() }
+func (s elementSubject) close() error                    { return s.e.Close() }
+func (s elementSubject) table() *table                   { return s.e.t }
+
+func (s elementSubject) hash(id int) uint64 {
+	return hashElement(s.e.aligned(s.bytesFor([]int{id})))
+}
+
+func (s elementSubject) id(bucket uint64) (int, error) {
+	words, err := s.e.elementOf(context.Background(), bucket)
+	if err != nil {
+		return none, err
+	}
+	return s.idOf(bytesOf(words)[:s.e.cfg.ElementBytes])
+}
