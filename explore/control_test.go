@@ -1,0 +1,212 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+)
+
+func TestCommandPacking(t *testing.T) {
+	for _, kind := range []command{commandRun, commandGrow, commandStop} {
+		for _, generation := range []uint64{0, 1, 255} {
+			for _, number := range []uint64{0, 1, 1 << 44, 1<<54 - 1} {
+				c := makeCommand(kind, generation, number)
+				if c.kind() != kind || c.generation() != generation || c.number() != number {
+					t.Errorf("%d, %d, %d became %d, %d, %d", kind, generation, number,
+						c.kind(), c.generation(), c.number())
+				}
+			}
+		}
+	}
+	if makeCommand(commandGrow, 256+7, 9) != makeCommand(commandGrow, 7, 9) {
+		t.Error("generations do not wrap")
+	}
+	why, rank := stopped(stopLost.number(65535))
+	if why != stopLost || rank != 65535 {
+		t.Errorf("stopped by %d of rank %d", why, rank)
+	}
+}
+
+// newTestControl is the control of a single rank.
+func newTestControl(t *testing.T) *control {
+	t.Helper()
+	job := local.Single()
+	c, err := newControl(t.Context(), job, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = errors.Join(c.close(), job.Close()) })
+	return c
+}
+
+// store writes words of the only rank, given as cell and word in turn.
+func store(t *testing.T, c *control, cells ...uint64) {
+	t.Helper()
+	for i := 0; i < len(cells); i += 2 {
+		if err := c.set(t.Context(), int(cells[i]), cells[i+1]); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAdvance(t *testing.T) {
+	const endAt6 = 6 | levelEnd
+	for _, c := range []struct {
+		what      string
+		level     uint64 // that the rank believes in; the word says 6
+		sameLevel bool
+		odd       [2]uint64 // created and done
+		want      uint64
+	}{
+		{"the next level has states", 6, false, [2]uint64{10, 9}, 7},
+		{"the next level is empty", 6, false, [2]uint64{10, 10}, endAt6},
+		{"there is one level only", 6, true, [2]uint64{10, 9}, endAt6},
+		{"another rank came first", 5, false, [2]uint64{10, 9}, 6},
+		{"another rank came first, long ago", 4, true, [2]uint64{10, 10}, 6},
+	} {
+		ctl := newTestControl(t)
+		store(t, ctl, cellLevel, 6, cellCreated, 4, cellDone, 4, cellCreated+1, c.odd[0],
+			cellDone+1, c.odd[1])
+		if err := ctl.advance(t.Context(), c.level, c.sameLevel); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := ctl.Load(t.Context(), 0, cellLevel); got != c.want {
+			t.Errorf("%s: level %#x, want %#x", c.what, got, c.want)
+		}
+	}
+}
+
+func TestOver(t *testing.T) {
+	err := local.Run(3, func(job rma.Job) error {
+		ctx := t.Context()
+		c, err := newControl(ctx, job, 1)
+		if err != nil {
+			return err
+		}
+		r := uint64(job.Rank())
+		// Ranks create what others expand: only the sums are equal, and only at even levels.
+		store(t, c, cellCreated, 10*r, cellDone, 10*(2-r), cellCreated+1, 5, cellDone+1, r,
+			cellPeakPlace, 100*(2-r))
+		if err := job.Barrier(ctx); err != nil {
+			return err
+		}
+		even, err := c.over(ctx, 0)
+		odd, oddErr := c.over(ctx, 1)
+		states, statesErr := c.states(ctx)
+		peak, peakErr := c.maximum(ctx, cellPeakPlace)
+		if !even || odd || states != 45 || peak != 200 {
+			t.Errorf("rank %d: over %v and %v, %d states, peak %d", r, even, odd, states, peak)
+		}
+		return errors.Join(err, oddErr, statesErr, peakErr, job.Barrier(ctx))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Commands do not compete: the first one stands, and one for another generation is
+// not given.
+func TestAsk(t *testing.T) {
+	c := newTestControl(t)
+	expect := func(what string, want command) {
+		t.Helper()
+		if got, err := c.command(t.Context()); got != want || err != nil {
+			t.Fatalf("%s: command %#x, %v, want %#x", what, got, err, want)
+		}
+	}
+	ask := func(generation uint64, kind command, number uint64) {
+		t.Helper()
+		if err := c.ask(t.Context(), generation, kind, number); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(1, commandGrow, 100)
+	expect("not yet", makeCommand(commandRun, 0, 0))
+	ask(0, commandGrow, 100)
+	ask(0, commandStop, 3)
+	ask(0, commandGrow, 200)
+	expect("first", makeCommand(commandGrow, 0, 100))
+	store(t, c, cellCommand, uint64(makeCommand(commandRun, 1, 0)))
+	ask(0, commandGrow, 100)
+	expect("late", makeCommand(commandRun, 1, 0))
+	ask(1, commandStop, 3)
+	ask(1, commandGrow, 300)
+	expect("stopped", makeCommand(commandStop, 1, 3))
+}
+
+// brokenSet is a set whose check fails.
+type brokenSet struct{ visited }
+
+var errBroken = errors.New("a bucket is broken")
+
+func (brokenSet) check(context.Context) error { return errBroken }
+
+// What the check finds on one rank is an error on all of them.
+func TestCheckFails(t *testing.T) {
+	for _, check := range []bool{false, true} {
+		var errs [3]error
+		_ = local.Run(3, func(job rma.Job) error {
+			s, err := newSearch(t.Context(), job, oneState{}, Options{Order: BreadthFirst, Check: check})
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if job.Rank() == 1 {
+				s.visited = brokenSet{s.visited}
+			}
+			_, errs[job.Rank()] = s.run(t.Context())
+			return nil
+		})
+		for rank, err := range errs {
+			if (err != nil) != check || rank == 1 && check && !errors.Is(err, errBroken) {
+				t.Errorf("check %v: rank %d: %v", check, rank, err)
+			}
+		}
+	}
+}
+
+// oneState is a model with a single state and no transition.
+type oneState struct{}
+
+func (oneState) StateBits() int        { return 1 }
+func (oneState) StateWords() int       { return 1 }
+func (oneState) Initial(dst []uint64)  { dst[0] = 1 }
+func (oneState) NewExpander() Expander { return oneState{} }
+func (oneState) Peaks() Peaks          { return Peaks{} }
+
+func (oneState) Expand(_, out []uint64) ([]uint64, error) { return out, nil }
+
+func (oneState) Predecessors(_, preds []uint64, transitions []int) ([]uint64, []int) {
+	return preds, transitions
+}
+
+// A rank that has grown 256 times and one that never has are not mistaken.
+func TestGenerationsWrap(t *testing.T) {
+	err := local.Run(2, func(job rma.Job) error {
+		s, err := newSearch(t.Context(), job, oneState{}, Options{Order: BreadthFirst})
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		ctx := t.Context()
+		for want := uint64(1); want <= generations+3; want++ {
+			if err := s.control.ask(ctx, s.worker.generation, commandGrow, 1<<10); err != nil {
+				return err
+			}
+			if err := s.worker.obey(ctx, ctx); err != nil {
+				return err
+			}
+			if s.worker.generation != want {
+				t.Errorf("rank %d: generation %d, want %d", job.Rank(), s.worker.generation, want)
+				return errors.New("stop")
+			}
+		}
+		return job.Barrier(ctx)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

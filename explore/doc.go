@@ -1,0 +1,102 @@
+// Package explore counts the states that a transition system reaches, with a visited
+// set that lies in the memory of all ranks of a job.
+//
+// [Run] takes a [Model], whose states are packed into a fixed number of words, and
+// searches it breadth first or in any order. It finds the number of states, arcs,
+// levels and deadlocks, the largest token counts, and a shortest way to a deadlock.
+// Package petri/packing makes models of Petri nets.
+//
+// # Work
+//
+// A state goes into the visited set (package set) when it is found. The rank that is
+// told Inserted owns it: exactly one rank, so each state is expanded once. Owned
+// states wait in a frontier, a list of blocks of 128 tasks. A task is one word that
+// names a state: the state itself where it fits into 63 bits, else the name of its
+// element in the set.
+//
+// A rank expands its blocks oldest first. Successors are gathered and put into the
+// set by the batch, so that many requests are under way at once.
+//
+// # Sharing
+//
+// Each rank has four exchange slots in memory that all ranks reach. A rank with two
+// blocks or more puts one into a slot of its own that is empty. A rank without work
+// claims a block from any slot, by one compare-and-swap on its header:
+//
+//	header 0        empty: the owner may fill it
+//	header 1..128   that many tasks: anybody may claim it
+//	header 1<<63    being read by whoever claimed it
+//
+// The owner does nothing when its block is taken, and takes it back itself when it
+// runs out of others.
+//
+// # Levels and the end
+//
+// No rank coordinates. Each publishes, in words that only it writes, how many states
+// it has created and how many it has done, for levels of even and odd number apart.
+// A state is counted as created before the state is counted as done that it was
+// reached from, and done is published once per block.
+//
+// A rank without work adds up all done words, then all created words. Both only grow,
+// and done never exceeds created; so equal sums mean that at a moment between the two
+// readings nothing was waiting or being expanded. Then the level is over, and no more
+// states of it can come. Any rank that sees this moves the level word on by one
+// compare-and-swap, or marks the end when the next level is empty. In any order there
+// is one level, and its end is that of the search.
+//
+// A level of a single state costs its rank a few loads and one compare-and-swap; the
+// others look, less and less often, up to every millisecond.
+//
+// # Commands
+//
+// What all ranks do together is one word, changed by compare-and-swap, so that two
+// commands never compete:
+//
+//   - run: nothing special.
+//   - grow: all ranks move the set into a larger table, then whoever comes first makes
+//     the word say run with the next generation.
+//   - stop: all ranks publish their counts and end, with the reason in the word.
+//
+// Ranks look at the word between blocks, and while they wait for room.
+//
+// # Memory
+//
+// [Options].Mem is for everything: table, arenas, frontier, the log for traces, and
+// 48 MiB (at most a quarter) for the program. The table begins with 65536 buckets,
+// less where states are long, and grows by half at load 0.85, by less when memory is
+// short, and then not at all. Old and new buckets are there at once while it grows:
+// 23.5 bytes a state at that moment for states of up to 63 bits, 9.4 to 14.1 bytes
+// afterwards. A waiting state takes 9 bytes. What the table leaves is divided among
+// the ranks for their frontiers.
+//
+// When the set is full, or a frontier has used up its share, the search stops with
+// [MemoryFull], and Result.NeedMem says what to try next.
+//
+// # Trace
+//
+// With [Options].Trace each rank logs its tasks by level, 8 bytes a state. When the
+// search is over the ranks agree on a deadlock of the lowest level. They fire the
+// transitions of the model backwards from there and look up which of the
+// predecessors was inserted one level earlier, level by level.
+//
+// # Guarantees
+//
+//   - Counts of a complete result are exact, and the same for every number of ranks,
+//     order, encoding and engine. Depth and trace are those of breadth first search.
+//   - A result that is not complete says so and why. Its counts are what was found
+//     until then.
+//   - Every rank gets the same result. When a model fails on one rank, every rank gets
+//     an error; when its packing was too small, every rank gets an *OverflowError.
+//   - A rank that dies does not stop the others for good: they end with [RankLost],
+//     unless it died after its last state.
+//   - A cancelled context of any rank ends the search on all ranks, between blocks.
+//
+// # Limits
+//
+// A model has 1 to 512 words of 64 bits a state. There are at most 2^36 states that
+// are kept as elements. A state is expanded by one rank at a time, and a block by
+// one; a level below some hundred states keeps few ranks busy. What a model itself
+// allocates is not part of the memory plan, nor is the batch of one state with very
+// many successors. Budgets of less than about 64 MiB are below what the program
+// itself takes, and processes that are ranks each have a Go runtime of their own.
+package explore

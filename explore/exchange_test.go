@@ -1,0 +1,146 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+)
+
+// A rank alone gets back what it has left, all of it.
+func TestExchangeOwnSlots(t *testing.T) {
+	job := local.Single()
+	defer job.Close()
+	x, err := newExchange(t.Context(), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.close()
+	var b block
+	for round := range 3 {
+		for i := range slotsPerRank {
+			slot, ok, err := x.wanted(t.Context())
+			if err != nil || !ok {
+				t.Fatalf("slot %d: %v, %v", i, ok, err)
+			}
+			b = block{n: 1}
+			b.tasks[0] = uint64(round*slotsPerRank + i)
+			if err := x.offer(t.Context(), slot, &b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, ok, err := x.wanted(t.Context()); ok || err != nil {
+			t.Fatalf("full slots want more: %v, %v", ok, err)
+		}
+		sum := uint64(0)
+		for range slotsPerRank {
+			if ok, err := x.claim(t.Context(), &b); !ok || err != nil || b.n != 1 {
+				t.Fatalf("claimed: %v, %d, %v", ok, b.n, err)
+			}
+			sum += b.tasks[0] - uint64(round*slotsPerRank)
+		}
+		if sum != slotsPerRank*(slotsPerRank-1)/2 {
+			t.Fatalf("round %d: other tasks came back", round)
+		}
+		if ok, err := x.claim(t.Context(), &b); ok || err != nil {
+			t.Fatalf("claimed from empty slots: %v, %v", ok, err)
+		}
+	}
+}
+
+// Ranks offer and claim at once: every task comes out exactly once.
+func TestExchange(t *testing.T) {
+	const ranks, blocks = 4, 300
+	for _, hidden := range []bool{false, true} {
+		var claims [ranks][]uint64 // by the rank that claimed
+		var left atomic.Int64
+		for rank := range ranks {
+			for i := range blocks {
+				left.Add(int64(offered(rank, i).n))
+			}
+		}
+		total := int(left.Load())
+		err := local.RunWith(local.Options{Hidden: hidden}, ranks, func(job rma.Job) error {
+			return trade(t.Context(), job, blocks, &claims[job.Rank()], &left)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[uint64]bool{}
+		for rank := range ranks {
+			for _, task := range claims[rank] {
+				if seen[task] {
+					t.Fatalf("hidden %v: task %#x came twice", hidden, task)
+				}
+				seen[task] = true
+			}
+		}
+		for rank := range ranks {
+			for i := range blocks {
+				b := offered(rank, i)
+				for _, task := range b.tasks[:b.n] {
+					if !seen[task] {
+						t.Fatalf("hidden %v: task %#x did not come", hidden, task)
+					}
+				}
+			}
+		}
+		if len(seen) != total {
+			t.Fatalf("hidden %v: %d tasks of %d", hidden, len(seen), total)
+		}
+	}
+}
+
+// offered is the i-th block that a rank offers: of any length, no task twice.
+func offered(rank, i int) *block {
+	b := &block{n: 1 + (i*37+rank*11)%blockTasks}
+	for j := range b.n {
+		b.tasks[j] = uint64(rank+1)<<40 | uint64(i)<<20 | uint64(j)
+	}
+	return b
+}
+
+// trade offers all blocks of this rank and claims what it can until nothing is left.
+func trade(ctx context.Context, job rma.Job, blocks int, claims *[]uint64,
+	left *atomic.Int64) error {
+	x, err := newExchange(ctx, job)
+	if err != nil {
+		return err
+	}
+	defer x.close()
+	var pace rma.Backoff
+	var b block
+	for next := 0; left.Load() > 0; {
+		if next < blocks {
+			slot, ok, err := x.wanted(ctx)
+			if err != nil {
+				return err
+			}
+			if ok {
+				if err := x.offer(ctx, slot, offered(job.Rank(), next)); err != nil {
+					return err
+				}
+				next++
+				continue
+			}
+		}
+		ok, err := x.claim(ctx, &b)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			pace.Pause()
+			continue
+		}
+		pace.Reset()
+		if b.n < 1 || b.n > blockTasks {
+			return fmt.Errorf("claimed a block of %d tasks", b.n)
+		}
+		*claims = append(*claims, b.tasks[:b.n]...)
+		left.Add(-int64(b.n))
+	}
+	return job.Barrier(ctx) // nobody closes what others still read
+}

@@ -1,0 +1,94 @@
+package explore
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestFrontier(t *testing.T) {
+	var p pool
+	f := frontier{pool: &p}
+	if f.pop() != nil || f.spare() != nil {
+		t.Fatal("an empty frontier has a block")
+	}
+	const n = 5*blockTasks + 7
+	for i := range uint64(n) {
+		f.push(i)
+		if want := int(i)/blockTasks + 1; len(f.blocks) != want || p.made != uint64(want) {
+			t.Fatalf("%d tasks in %d blocks, %d made", i+1, len(f.blocks), p.made)
+		}
+	}
+	next := uint64(0)
+	for i := range 6 {
+		var b *block
+		if i < 5 {
+			b = f.spare()
+		} else {
+			if f.spare() != nil {
+				t.Fatal("the last block was to spare")
+			}
+			b = f.pop()
+		}
+		for _, task := range b.tasks[:b.n] {
+			if task != next {
+				t.Fatalf("task %d came when %d was next", task, next)
+			}
+			next++
+		}
+		p.put(b)
+	}
+	if next != n || f.pop() != nil {
+		t.Errorf("%d of %d tasks came back", next, n)
+	}
+	for i := range uint64(n) {
+		f.push(i)
+	}
+	if p.made != 6 || p.bytes() != 6*blockBytes {
+		t.Errorf("blocks were not used again: %d made, %d bytes", p.made, p.bytes())
+	}
+}
+
+func TestLevelLog(t *testing.T) {
+	l := newLevelLog()
+	next := uint64(0)
+	add := func(n int) {
+		for range n {
+			l.add(next)
+			next++
+		}
+	}
+	sizes := []int{1, 3*logChunk + 5, 0, 0, 0, logChunk - 6, 2}
+	for level, n := range sizes {
+		if level != 3 && level != 4 { // levels that this rank does not see
+			l.level(uint64(level))
+		}
+		add(n)
+	}
+	first := uint64(0)
+	for level, n := range sizes {
+		var want, got []uint64
+		for i := range uint64(n) {
+			want = append(want, first+i)
+		}
+		first += uint64(n)
+		l.tasks(uint64(level), func(task uint64) bool {
+			got = append(got, task)
+			return true
+		})
+		if !slices.Equal(got, want) {
+			t.Errorf("level %d: %d tasks, want %d, or others", level, len(got), n)
+		}
+	}
+	seen := 0
+	l.tasks(1, func(uint64) bool { seen++; return seen < 3 })
+	l.tasks(uint64(len(sizes)), func(uint64) bool { t.Error("a level that is none"); return true })
+	if want := uint64(5*logChunk*8 + 7*8); seen != 3 || l.bytes() != want {
+		t.Errorf("%d tasks seen before the end, %d bytes, want %d", seen, l.bytes(), want)
+	}
+	var none *levelLog
+	none.add(1)
+	none.level(3)
+	if none.bytes() != 0 {
+		t.Error("no log takes memory")
+	}
+}

@@ -1,0 +1,111 @@
+package explore_test
+
+import (
+	"testing"
+
+	"github.com/farhash/farhash/explore"
+)
+
+// crowdedMem is the least memory there is. With states of crowdedWords words the table
+// begins with 2048 buckets, grows after 1740, 2611 and 3916 states, and is full after
+// some 5000, for up to 4 ranks.
+const (
+	crowdedMem   = 4 << 20
+	crowdedWords = 64
+)
+
+// crowdedSettings are searches with the least memory.
+func crowdedSettings(hidden bool, ranks ...int) []setting {
+	var all []setting
+	for _, s := range settings(ranks...) {
+		if s.opts.Encoding == explore.EncodingElement && s.hidden == hidden {
+			s.opts.Mem = crowdedMem
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// All ranks grow the table together, again and again.
+func TestGrowth(t *testing.T) {
+	const bits = 12
+	for round := range 6 {
+		for _, s := range append(crowdedSettings(false, 1, 2, 4), crowdedSettings(true, 4)...) {
+			if s.opts.Check = round == 0; s.hidden && round != 0 {
+				continue
+			}
+			r := mustCount(t, s, doubling(bits).long(crowdedWords),
+				wantDoubling(bits, s.opts.Order))
+			if buckets := float64(r.States) / r.LoadFactor; buckets < 4600 || buckets > 7000 {
+				t.Fatalf("%v: %v buckets", s, buckets)
+			}
+		}
+	}
+}
+
+// Words outgrow the table that searches begin with.
+func TestGrowthOfWords(t *testing.T) {
+	for _, order := range []explore.Order{explore.BreadthFirst, explore.AnyOrder} {
+		s := setting{ranks: 4, opts: explore.Options{Order: order, Check: true}}
+		r := mustCount(t, s, doubling(17), wantDoubling(17, order))
+		if r.LoadFactor > 0.87 || r.LoadFactor < 0.5 {
+			t.Fatalf("%v: load factor %v", s, r.LoadFactor)
+		}
+	}
+	s := setting{ranks: 2, hidden: true}
+	mustCount(t, s, doubling(16), wantDoubling(16, s.opts.Order))
+}
+
+// The table grows in ever smaller steps, and then not at all: the search goes on until
+// the table is full, and says what it needs. With that it gets further, and in the end
+// comes through.
+func TestMemoryFull(t *testing.T) {
+	all := crowdedSettings(false, 1, 4)
+	for i := range all {
+		all[i].opts.Trace = all[i].opts.Order == explore.BreadthFirst && i%2 == 0
+	}
+	all = append(all, setting{ranks: 4, opts: explore.Options{Mem: 4 << 20}})
+	for _, s := range all {
+		bits, m := 18, doubling(18)
+		if s.opts.Encoding == explore.EncodingElement {
+			bits, m = 14, doubling(14).long(crowdedWords)
+		}
+		last := uint64(0)
+		for {
+			r := mustSearchModel(t, s, m)
+			if got := r.StateBytes * float64(r.States); got > float64(s.opts.Mem) {
+				t.Fatalf("%v: %v bytes used, of %d", s, got, s.opts.Mem)
+			}
+			if r.Complete {
+				if got := countsOf(r); got != wantDoubling(bits, s.opts.Order) {
+					t.Errorf("%v: %+v", s, got)
+				}
+				break
+			}
+			if r.Reason != explore.MemoryFull || r.States <= last || r.States >= 1<<bits ||
+				r.NeedMem <= s.opts.Mem || r.Detail == "" {
+				t.Fatalf("%v with %d bytes, %d states before: %+v", s, s.opts.Mem, last, r)
+			}
+			last, s.opts.Mem = r.States, r.NeedMem
+		}
+		if last == 0 {
+			t.Errorf("%v: the least memory was enough", s)
+		}
+	}
+}
+
+// States that wait on one rank may take that rank's share of the memory, no more,
+// even if the table has room.
+func TestFrontierShare(t *testing.T) {
+	const n = 20_000
+	s := setting{ranks: 1, opts: explore.Options{Mem: 4 << 20}}
+	mustCount(t, s, star(n), wantStar(n, s.opts.Order))
+	s.ranks = 32
+	r := mustSearchModel(t, s, star(n))
+	if r.Complete || r.Reason != explore.MemoryFull || r.States == 0 || r.LoadFactor > 0.5 ||
+		r.NeedMem <= s.opts.Mem {
+		t.Errorf("%v: %+v", s, r)
+	}
+	s.opts.Mem *= 8
+	mustCount(t, s, star(n), wantStar(n, s.opts.Order))
+}

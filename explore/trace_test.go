@@ -1,0 +1,179 @@
+package explore_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/naive"
+	"github.com/farhash/farhash/petri"
+)
+
+// enabled lists the transitions that a marking enables.
+func enabled(n *petri.Net, m []int64) []int {
+	var list []int
+	for i := range n.Transitions {
+		if n.Transitions[i].Enabled(m) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// firstDeadlock is the level of the first deadlock, -1 when there is none among so
+// many markings.
+func firstDeadlock(n *petri.Net, limit int) int {
+	level := [][]int64{n.Initial()}
+	seen := map[string]bool{fmt.Sprint(level[0]): true}
+	for depth := 0; len(level) > 0 && len(seen) < limit; depth++ {
+		var next [][]int64
+		for _, m := range level {
+			fire := enabled(n, m)
+			if len(fire) == 0 {
+				return depth
+			}
+			for _, i := range fire {
+				succ := slices.Clone(m)
+				n.Transitions[i].Fire(succ)
+				if key := fmt.Sprint(succ); !seen[key] {
+					seen[key] = true
+					next = append(next, succ)
+				}
+			}
+		}
+		level = next
+	}
+	return -1
+}
+
+// replay fires a trace, which must end in a deadlock.
+func replay(t *testing.T, what any, n *petri.Net, trace []int) {
+	t.Helper()
+	m := n.Initial()
+	for step, i := range trace {
+		if i < 0 || i >= len(n.Transitions) || !n.Transitions[i].Enabled(m) {
+			t.Fatalf("%v: step %d of %v: transition %d is not enabled in %v", what, step, trace, i, m)
+		}
+		n.Transitions[i].Fire(m)
+	}
+	if fire := enabled(n, m); len(fire) != 0 {
+		t.Fatalf("%v: after %v the marking %v enables %v", what, trace, m, fire)
+	}
+}
+
+// checkTrace searches for a trace and verifies it on every rank.
+func checkTrace(t *testing.T, what any, s setting, n *petri.Net, want int) {
+	t.Helper()
+	s.opts.Trace = true
+	out, err := search(s, net(n))
+	if err != nil {
+		t.Fatalf("%v: %v", what, err)
+	}
+	for rank, o := range out {
+		r := o.res
+		if !r.Complete || r.HasTrace != (want >= 0) || r.HasTrace != (r.Deadlocks > 0) {
+			t.Fatalf("%v: rank %d: %+v, want a deadlock at level %d", what, rank, r, want)
+		}
+		if !slices.Equal(r.Trace, out[0].res.Trace) {
+			t.Fatalf("%v: rank %d has %v, rank 0 has %v", what, rank, r.Trace, out[0].res.Trace)
+		}
+	}
+	trace := out[0].res.Trace
+	if want < 0 {
+		if trace != nil {
+			t.Fatalf("%v: trace %v without a deadlock", what, trace)
+		}
+		return
+	}
+	if len(trace) != want {
+		t.Fatalf("%v: trace of %d steps to a deadlock at level %d: %v", what, len(trace), want, trace)
+	}
+	replay(t, what, n, trace)
+}
+
+// levelSettings are the settings that know levels.
+func levelSettings() []setting {
+	return slices.DeleteFunc(settings(1, 2, 4), func(s setting) bool {
+		return s.opts.Order != explore.BreadthFirst
+	})
+}
+
+func TestTraceOfFamilies(t *testing.T) {
+	for _, f := range families {
+		n, err := petri.Family(f.name, f.size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := firstDeadlock(n, 1<<20)
+		for _, s := range levelSettings() {
+			checkTrace(t, fmt.Sprintf("%s, %v", f.name, s), s, n, want)
+		}
+	}
+}
+
+func TestTraceOfRandomNets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	all := levelSettings()
+	compared := 0
+	for i := 0; compared < 200; i++ {
+		n := naive.RandomNet(rng, 2+rng.IntN(7), 1+rng.IntN(7))
+		if _, ok := naiveCounts(t, n, 2000, explore.BreadthFirst); !ok {
+			continue
+		}
+		want := firstDeadlock(n, 2001)
+		if want < 2 && i%8 != 0 {
+			continue // most nets have a deadlock nearby, or none
+		}
+		compared++
+		s := all[i%len(all)]
+		checkTrace(t, fmt.Sprintf("net %d %+v, %v", i, n, s), s, n, want)
+	}
+}
+
+// The states of the trace are wherever they were inserted: on all ranks.
+func TestTraceAcrossRanks(t *testing.T) {
+	n, err := petri.Philosophers(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, enc := range []explore.Encoding{explore.EncodingWord, explore.EncodingElement} {
+		s := setting{ranks: 4, opts: explore.Options{Encoding: enc}}
+		checkTrace(t, s, s, n, firstDeadlock(n, 1<<20))
+	}
+}
+
+func TestTraceOfInitialDeadlock(t *testing.T) {
+	place := []petri.Place{{ID: "p", Name: "p"}}
+	for what, n := range map[string]*petri.Net{
+		"no transitions": {Places: place},
+		"nothing":        {},
+		"nothing enabled": {Places: place, Transitions: []petri.Transition{{ID: "t", Name: "t",
+			In: []petri.Arc{{Place: 0, Weight: 1}}}}},
+	} {
+		for _, s := range levelSettings() {
+			checkTrace(t, fmt.Sprintf("%s, %v", what, s), s, n, 0)
+		}
+	}
+}
+
+// A search that was cut short knows the way to what it has found.
+func TestTraceWithoutEnd(t *testing.T) {
+	m := doubling(24)
+	next := m.next
+	m.next = func(s uint64, out []uint64) []uint64 {
+		if s == 1<<10 {
+			return out
+		}
+		return next(s, out)
+	}
+	m.prev = func(s uint64, out []uint64) []uint64 { return append(out, s>>1, s>>1|1<<23) }
+	for _, ranks := range []int{1, 4} {
+		s := setting{ranks: ranks, opts: explore.Options{Trace: true, Mem: crowdedMem}}
+		r := mustSearchModel(t, s, m.long(crowdedWords))
+		if r.Complete || !r.HasTrace || len(r.Trace) != 11 || r.Trace[10] != 1<<10 {
+			t.Errorf("%v: %+v", s, r)
+		}
+	}
+}
