@@ -23,7 +23,7 @@ type crowd struct {
 // size of a crowd's set: small enough that most goroutines meet.
 func crowdElements() int {
 	if slow {
-		return 1500
+		return 1000
 	}
 	return 6000
 }

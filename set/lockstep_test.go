@@ -11,9 +11,9 @@ import (
 // and over, so that compare-and-swaps are lost to an equal word: what neither rank
 // of a larger test may happen to do.
 func TestLostSwaps(t *testing.T) {
-	rounds := 20000
+	rounds := 10000
 	if slow {
-		rounds = 4000
+		rounds = 1500
 	}
 	const each = 2
 	cfg := Config{Buckets: uint64(rounds * each * 4), Home: HomeWord}
@@ -80,7 +80,7 @@ func lockstep(rounds, each int, insert insertFunc) error {
 			}
 			arrived.Add(1)
 			for spins := 1; arrived.Load() < int64(2*round+2); spins++ {
-				if spins%1000 == 0 {
+				if spins%200 == 0 {
 					runtime.Gosched()
 				}
 			}
