@@ -123,7 +123,8 @@ func TestAlone(t *testing.T) {
 		t.Errorf("Launched: %v, %v", launched, err)
 	}
 	own := errors.New("its own")
-	if err := farhash.Run(t.Context(), 2, func(rma.Job) error { return own }); !errors.Is(err, own) {
+	err := farhash.Run(t.Context(), 2, func(rma.Job) error { return own })
+	if !errors.Is(err, own) {
 		t.Errorf("Run: %v, want %v", err, own)
 	}
 }

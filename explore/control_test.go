@@ -149,7 +149,8 @@ func TestCheckFails(t *testing.T) {
 	for _, check := range []bool{false, true} {
 		var errs [3]error
 		_ = local.Run(3, func(job rma.Job) error {
-			s, err := newSearch(t.Context(), job, oneState{}, Options{Order: BreadthFirst, Check: check})
+			opts := Options{Order: BreadthFirst, Check: check}
+			s, err := newSearch(t.Context(), job, oneState{}, opts)
 			if err != nil {
 				return err
 			}

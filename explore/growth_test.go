@@ -60,9 +60,9 @@ func TestGrowthOfWords(t *testing.T) {
 // the table is full, and says what it needs. With that it gets further, and in the end
 // comes through.
 func TestMemoryFull(t *testing.T) {
-	all := crowdedSettings(false, 1, 4)
+	all := crowdedSettings(false, 1, 3)
 	for i := range all {
-		all[i].opts.Trace = all[i].opts.Order == explore.BreadthFirst && i%2 == 0
+		all[i].opts.Trace = all[i].ranks == 3 && all[i].opts.Order == explore.BreadthFirst
 	}
 	all = append(all, setting{ranks: 4, opts: explore.Options{Mem: 4 << 20}})
 	for _, s := range all {

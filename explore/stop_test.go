@@ -110,8 +110,9 @@ func TestOverflow(t *testing.T) {
 
 func TestOverflowMessage(t *testing.T) {
 	for want, err := range map[string]error{
-		"explore: place p has more tokens than 8 bits hold": &explore.OverflowError{Place: "p", Bits: 8},
-		"explore: a state does not fit the packing":         &explore.OverflowError{},
+		"explore: place p has more tokens than 8 bits hold": &explore.OverflowError{
+			Place: "p", Bits: 8},
+		"explore: a state does not fit the packing": &explore.OverflowError{},
 	} {
 		if err.Error() != want {
 			t.Errorf("%q, want %q", err, want)
@@ -163,7 +164,8 @@ func TestModelFails(t *testing.T) {
 		}
 		name := fmt.Sprintf("rank %d failed", v.rank.Load())
 		for rank, o := range out {
-			if o.err == nil || rank != int(v.rank.Load()) && !strings.Contains(o.err.Error(), name) {
+			echo := rank != int(v.rank.Load())
+			if o.err == nil || echo && !strings.Contains(o.err.Error(), name) {
 				t.Fatalf("%v: rank %d: %+v, %v", s, rank, o.res, o.err)
 			}
 		}

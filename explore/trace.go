@@ -70,7 +70,7 @@ func (s *search) stepBack(ctx context.Context, level uint64, state []uint64) (in
 	}
 	if before != nil {
 		words := append([]uint64{level, uint64(transition)}, before...)
-		for i, word := range slices.Backward(words) { // the step last: it says that the rest is there
+		for i, word := range slices.Backward(words) { // the step last: the rest is there then
 			if err := s.control.set(ctx, bank+i, word); err != nil {
 				return 0, err
 			}

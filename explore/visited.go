@@ -138,7 +138,9 @@ func (v *elementSet) buckets() uint64 { return v.s.Buckets() }
 func (v *elementSet) bytesFor(buckets uint64) uint64 {
 	return elementBytes(buckets, v.words, v.ranks)
 }
-func (v *elementSet) keptBytes() uint64               { return v.s.Capacity() * uint64(v.words) * 8 }
+func (v *elementSet) keptBytes() uint64 {
+	return v.s.Capacity() * uint64(v.words) * 8
+}
 func (v *elementSet) check(ctx context.Context) error { return v.s.Check(ctx) }
 func (v *elementSet) close() error                    { return v.s.Close() }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -166,10 +167,10 @@ func printable(name string) string {
 	return name
 }
 
-// rate prints n per second: "1.6 M states/s".
+// rate prints n per second: "1.6 Mstates/s".
 func rate(n uint64, seconds float64, unit string) string {
 	if seconds <= 0 {
 		return "- " + unit
 	}
-	return humanize.SIWithDigits(float64(n)/seconds, 2, unit)
+	return humanize.SIWithDigits(math.Round(float64(n)/seconds), 2, unit)
 }

@@ -40,14 +40,26 @@ func (d *display) update(s explore.Snapshot) {
 		}
 		d.bar = progressbar.NewOptions(-1, progressbar.OptionSetWriter(os.Stderr),
 			progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(false),
-			progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth())
+			progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth(),
+			progressbar.OptionUseANSICodes(true)) // wipes the ^C of the terminal as well
 	}
 	since := s.Elapsed - d.last.Elapsed
-	d.bar.Describe(fmt.Sprintf("%s  %s  level %d  load %.2f  %s  %v",
+	d.bar.Describe(cut(fmt.Sprintf("%s  %s  level %d  load %.2f  %s  %v",
 		humanize.SIWithDigits(float64(s.States), 2, "states"),
 		rate(s.States-d.last.States, since.Seconds(), "states/s"),
-		s.Level, s.LoadFactor, memory.Format(s.Bytes), s.Elapsed.Round(time.Second)))
+		s.Level, s.LoadFactor, memory.Format(s.Bytes), s.Elapsed.Round(time.Second))))
 	d.last = s
+}
+
+// cut shortens a line of progress to what the terminal has room for beside the
+// spinner and a ^C. A line that wraps could not be written over.
+func cut(line string) string {
+	const margin = 8
+	width, _, err := term.GetSize(int(os.Stderr.Fd()))
+	if err != nil || width < margin || len(line) <= width-margin {
+		return line
+	}
+	return line[:width-margin]
 }
 
 // announce prints a plan, if it is not the one that was printed before.

@@ -22,12 +22,12 @@ import (
 
 // exploreFlags are the flags of the command as given.
 type exploreFlags struct {
-	ranks               int
-	json, mcc, quiet    bool
-	order, trace, mem   string
-	encoding            string
-	direct, check       bool
-	ranksGiven, stopped bool
+	ranks             int
+	json, mcc, quiet  bool
+	order, trace, mem string
+	encoding          string
+	direct, check     bool
+	ranksGiven        bool
 }
 
 func newExplore() *cobra.Command {

@@ -52,68 +52,73 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
+// v1None is how version 1 says that there is no limit.
+const v1None = "9223372036854771712\n"
+
+// cgroupCases are memberships and trees, and what is left in them.
+var cgroupCases = []struct {
+	name       string
+	membership string
+	files      map[string]string
+	want       uint64
+	ok         bool
+}{
+	{"v2", "0::/a/b\n", map[string]string{
+		"a/b/memory.max": "1000\n", "a/b/memory.current": "300\n",
+	}, 700, true},
+	{"v2, none", "0::/a\n", map[string]string{
+		"a/memory.max": "max\n", "a/memory.current": "300\n",
+	}, 0, false},
+	{"v2, a parent is narrower", "0::/a/b\n", map[string]string{
+		"a/b/memory.max": "1000\n", "a/b/memory.current": "300\n",
+		"a/memory.max": "900\n", "a/memory.current": "500\n",
+		"memory.max": "5000\n", "memory.current": "500\n",
+	}, 400, true},
+	{"v2, own is max", "0::/a/b\n", map[string]string{
+		"a/b/memory.max": "max\n", "a/b/memory.current": "300\n",
+		"a/memory.max": "900\n", "a/memory.current": "500\n",
+	}, 400, true},
+	{"v2, cache", "0::/\n", map[string]string{
+		"memory.max": "1000\n", "memory.current": "300\n",
+		"memory.stat": "anon 1\nfile 250\ninactive_file 200\nactive_file 50\n",
+	}, 900, true},
+	{"v2, more cache than used", "0::/\n", map[string]string{
+		"memory.max": "1000\n", "memory.current": "300\n", "memory.stat": "inactive_file 400\n",
+	}, 1000, true},
+	{"v2, over the limit", "0::/\n", map[string]string{
+		"memory.max": "1000\n", "memory.current": "1300\n",
+	}, 0, true},
+	{"v2, in a name space", "0::/../../other\n", map[string]string{
+		"memory.max": "1000\n", "memory.current": "300\n",
+	}, 700, true},
+	{"v2, seen from outside", "0::/docker/x\n", map[string]string{
+		"memory.max": "1000\n", "memory.current": "300\n",
+	}, 700, true},
+	{"v1", "5:cpu,cpuacct:/x\n4:memory:/a\n0::/none\n", map[string]string{
+		"memory/a/memory.limit_in_bytes": "1000\n", "memory/a/memory.usage_in_bytes": "600\n",
+		"memory/a/memory.stat":         "inactive_file 1\ntotal_inactive_file 100\n",
+		"memory/memory.limit_in_bytes": v1None, "memory/memory.usage_in_bytes": "600\n",
+	}, 500, true},
+	{"v1, together", "4:cpuset,memory:/a\n", map[string]string{
+		"memory/a/memory.limit_in_bytes": "1000\n", "memory/a/memory.usage_in_bytes": "600\n",
+	}, 400, true},
+	{"v1, none", "4:memory:/a\n", map[string]string{
+		"memory/a/memory.limit_in_bytes": v1None, "memory/a/memory.usage_in_bytes": "600\n",
+	}, 0, false},
+	{"both", "4:memory:/a\n0::/b\n", map[string]string{
+		"memory/a/memory.limit_in_bytes": "1000\n", "memory/a/memory.usage_in_bytes": "600\n",
+		"b/memory.max": "1000\n", "b/memory.current": "700\n",
+	}, 300, true},
+	{"a name that begins alike", "0::/a\n", map[string]string{
+		"../cgroup2/memory.max": "1\n", "../memory.max": "1\n", "../memory.current": "1\n",
+	}, 0, false},
+	{"no use", "0::/\n", map[string]string{"memory.max": "1000\n"}, 0, false},
+	{"no files", "0::/a\n", nil, 0, false},
+	{"nonsense", "what\n\n:\n::\n1:2\n", map[string]string{"memory.max": "1\n"}, 0, false},
+}
+
 func TestCgroupLeft(t *testing.T) {
-	const v1None = "9223372036854771712\n"
-	for _, c := range []struct {
-		name       string
-		membership string
-		files      map[string]string
-		want       uint64
-		ok         bool
-	}{
-		{"v2", "0::/a/b\n", map[string]string{
-			"a/b/memory.max": "1000\n", "a/b/memory.current": "300\n",
-		}, 700, true},
-		{"v2, none", "0::/a\n", map[string]string{
-			"a/memory.max": "max\n", "a/memory.current": "300\n",
-		}, 0, false},
-		{"v2, a parent is narrower", "0::/a/b\n", map[string]string{
-			"a/b/memory.max": "1000\n", "a/b/memory.current": "300\n",
-			"a/memory.max": "900\n", "a/memory.current": "500\n",
-			"memory.max": "5000\n", "memory.current": "500\n",
-		}, 400, true},
-		{"v2, own is max", "0::/a/b\n", map[string]string{
-			"a/b/memory.max": "max\n", "a/b/memory.current": "300\n",
-			"a/memory.max": "900\n", "a/memory.current": "500\n",
-		}, 400, true},
-		{"v2, cache", "0::/\n", map[string]string{
-			"memory.max": "1000\n", "memory.current": "300\n",
-			"memory.stat": "anon 1\nfile 250\ninactive_file 200\nactive_file 50\n",
-		}, 900, true},
-		{"v2, more cache than used", "0::/\n", map[string]string{
-			"memory.max": "1000\n", "memory.current": "300\n", "memory.stat": "inactive_file 400\n",
-		}, 1000, true},
-		{"v2, over the limit", "0::/\n", map[string]string{
-			"memory.max": "1000\n", "memory.current": "1300\n",
-		}, 0, true},
-		{"v2, in a name space", "0::/../../other\n", map[string]string{
-			"memory.max": "1000\n", "memory.current": "300\n",
-		}, 700, true},
-		{"v2, seen from outside", "0::/docker/x\n", map[string]string{
-			"memory.max": "1000\n", "memory.current": "300\n",
-		}, 700, true},
-		{"v1", "5:cpu,cpuacct:/x\n4:memory:/a\n0::/none\n", map[string]string{
-			"memory/a/memory.limit_in_bytes": "1000\n", "memory/a/memory.usage_in_bytes": "600\n",
-			"memory/a/memory.stat":         "inactive_file 1\ntotal_inactive_file 100\n",
-			"memory/memory.limit_in_bytes": v1None, "memory/memory.usage_in_bytes": "600\n",
-		}, 500, true},
-		{"v1, together", "4:cpuset,memory:/a\n", map[string]string{
-			"memory/a/memory.limit_in_bytes": "1000\n", "memory/a/memory.usage_in_bytes": "600\n",
-		}, 400, true},
-		{"v1, none", "4:memory:/a\n", map[string]string{
-			"memory/a/memory.limit_in_bytes": v1None, "memory/a/memory.usage_in_bytes": "600\n",
-		}, 0, false},
-		{"both", "4:memory:/a\n0::/b\n", map[string]string{
-			"memory/a/memory.limit_in_bytes": "1000\n", "memory/a/memory.usage_in_bytes": "600\n",
-			"b/memory.max": "1000\n", "b/memory.current": "700\n",
-		}, 300, true},
-		{"a name that begins alike", "0::/a\n", map[string]string{
-			"../cgroup2/memory.max": "1\n", "../memory.max": "1\n", "../memory.current": "1\n",
-		}, 0, false},
-		{"no use", "0::/\n", map[string]string{"memory.max": "1000\n"}, 0, false},
-		{"no files", "0::/a\n", nil, 0, false},
-		{"nonsense", "what\n\n:\n::\n1:2\n", map[string]string{"memory.max": "1\n"}, 0, false},
-	} {
+	for _, c := range cgroupCases {
 		t.Run(c.name, func(t *testing.T) {
 			root := tree(t, c.files)
 			membership := filepath.Join(t.TempDir(), "membership")

@@ -43,16 +43,16 @@ func cells(r *rank) error {
 		return err
 	}
 	if before, err := c.Add(r.ctx, target, 1, 5); err != nil || before != 10 {
-		return fmt.Errorf("Add: %d, %v, want 10", before, err)
+		return fmt.Errorf("an Add saw %d, %v, want 10", before, err)
 	}
 	if ok, err := c.CompareAndSwap(r.ctx, target, 1, 10, 1); err != nil || ok {
-		return fmt.Errorf("CompareAndSwap of the wrong word: %v, %v", ok, err)
+		return fmt.Errorf("a CompareAndSwap of the wrong word: %v, %v", ok, err)
 	}
 	if ok, err := c.CompareAndSwap(r.ctx, target, 1, 15, 16); err != nil || !ok {
-		return fmt.Errorf("CompareAndSwap of the right word: %v, %v", ok, err)
+		return fmt.Errorf("a CompareAndSwap of the right word: %v, %v", ok, err)
 	}
 	if word, err := c.Load(r.ctx, target, 1); err != nil || word != 16 {
-		return fmt.Errorf("Load: %d, %v, want 16", word, err)
+		return fmt.Errorf("a Load saw %d, %v, want 16", word, err)
 	}
 	if err := r.expect(r.w, target, 0, 0, 16, 0); err != nil {
 		return err
@@ -65,7 +65,7 @@ func cells(r *rank) error {
 	}
 	want := uint64(r.size * (r.size + 1) / 2)
 	if sum, err := c.Sum(r.ctx, 2); err != nil || sum != want {
-		return fmt.Errorf("Sum: %d, %v, want %d", sum, err, want)
+		return fmt.Errorf("the Sum is %d, %v, want %d", sum, err, want)
 	}
 	return c.Close()
 }
@@ -163,14 +163,14 @@ func cancelledBarrier(r *rank) error {
 	go cancel()
 	err := r.job.Barrier(ctx)
 	if !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("Barrier with a context that was cancelled: %v", err)
+		return fmt.Errorf("a Barrier with a context that was cancelled: %v", err)
 	}
 	if again := r.barrier(); !errors.Is(again, context.Canceled) {
-		return fmt.Errorf("Barrier after one that failed: %v, want %v", again, err)
+		return fmt.Errorf("a Barrier after one that failed: %v, want %v", again, err)
 	}
 	_, err = r.job.NewWindow(r.ctx, rma.Spec{Name: "late", Words: 1})
 	if !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("NewWindow after a Barrier that failed: %v", err)
+		return fmt.Errorf("a NewWindow after a Barrier that failed: %v", err)
 	}
 	return r.put(r.w, 0, 0, 1)
 }
@@ -180,10 +180,10 @@ func afterClose(r *rank) error {
 		return err
 	}
 	if err := r.barrier(); err == nil {
-		return errors.New("Barrier after Close succeeded")
+		return errors.New("a Barrier after Close succeeded")
 	}
 	if _, err := r.job.NewWindow(r.ctx, rma.Spec{Name: "late", Words: 1}); err == nil {
-		return errors.New("NewWindow after Close succeeded")
+		return errors.New("a NewWindow after Close succeeded")
 	}
 	_ = r.job.Failed() // does not crash
 	return nil

@@ -168,12 +168,12 @@ func runAllEndsWithError(r *rank) error {
 			return fmt.Errorf("failing in phase %d: %v, want %v", failAt, err, errPlanned)
 		}
 		if c.left < 40 {
-			return fmt.Errorf("RunAll went on after an error: %d operations left", c.left)
+			return fmt.Errorf("a RunAll went on after an error: %d operations left", c.left)
 		}
 		op := good(0)
 		op.failAt, op.running = failAt, new(bool)
 		if err := rma.Run(r.ctx, c.q, op); err != errPlanned {
-			return fmt.Errorf("Run failing in phase %d: %v, want %v", failAt, err, errPlanned)
+			return fmt.Errorf("a Run failing in phase %d: %v, want %v", failAt, err, errPlanned)
 		}
 		if err := c.q.Close(); err != nil {
 			return err
@@ -181,7 +181,7 @@ func runAllEndsWithError(r *rank) error {
 	}
 	err := rma.RunAll(r.ctx, r.q, 0, func(int) rma.Op { return nil })
 	if err == nil {
-		return errors.New("RunAll with no operation in flight succeeded")
+		return errors.New("a RunAll with no operation in flight succeeded")
 	}
 	return nil
 }
@@ -205,12 +205,12 @@ func runEndsWithContext(r *rank) error {
 			return op
 		}
 		if err := rma.RunAll(ctx, c.q, depth, endless); !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("RunAll with a context that has ended: %v", err)
+			return fmt.Errorf("a RunAll with a context that has ended: %v", err)
 		}
 		op := c.ops(0)
 		op.endless, op.running = true, new(bool)
 		if err := rma.Run(ctx, r.q, op); !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("Run with a context that has ended: %v", err)
+			return fmt.Errorf("a Run with a context that has ended: %v", err)
 		}
 		if err := c.q.Close(); err != nil {
 			return err

@@ -159,7 +159,8 @@ func (f *file) read() (header, error) {
 	}
 	if head[headVersion] != version {
 		return header{}, fmt.Errorf("rma/shm: %s has layout version %d, this program has %d; "+
-			"run the same program on every rank, or remove it if no job runs", f.path, head[headVersion], version)
+			"run the same program on every rank, or remove the file if no job runs",
+			f.path, head[headVersion], version)
 	}
 	h := header{head[headKind], head[headRanks], head[headWords], head[headNonce]}
 	if uint64(st.Size) != h.bytes() {

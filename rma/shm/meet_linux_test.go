@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -232,7 +233,8 @@ func TestForeignControlFile(t *testing.T) {
 				t.Errorf("what was not ours has gone: %v", err)
 			}
 			// It is in nobody else's way.
-			mustTogether(t, Config{Size: 2, Job: "other", Dir: dir}, func(*Job) error { return nil })
+			other := Config{Size: 2, Job: "other", Dir: dir}
+			mustTogether(t, other, func(*Job) error { return nil })
 		})
 	}
 }
@@ -342,5 +344,33 @@ func TestStartsAndSweepsAtOnce(t *testing.T) {
 	starters.Wait()
 	close(done)
 	sweepers.Wait()
+	expectNames(t, dir)
+}
+
+// A job may have the name of one that has met already: their windows do not mix,
+// even while they have names.
+func TestSameNameLater(t *testing.T) {
+	dir := sharedDir(t)
+	cfg := Config{Size: 2, Job: "same", Dir: dir}
+	err := errors.Join(together(cfg, func(first *Job) error {
+		if first.Rank() != 1 {
+			_, err := first.NewWindow(t.Context(), rma.Spec{Name: "first", Words: 5})
+			return err
+		}
+		f := inSteps(t, first, rma.Spec{Name: "first", Words: 5}, func() {
+			mustTogether(t, cfg, func(second *Job) error {
+				_, err := second.NewWindow(t.Context(), rma.Spec{Name: "second", Words: 5})
+				return err
+			})
+			expectNames(t, dir, filepath.Base(first.windowPath(0)))
+		})
+		if f == nil {
+			return errors.New("no window")
+		}
+		return f.close()
+	})...)
+	if err != nil {
+		t.Error(err)
+	}
 	expectNames(t, dir)
 }

@@ -81,13 +81,10 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// The words of a line are used once each.
+// A line has room for what it holds.
 func TestLine(t *testing.T) {
 	if end := wordExchange + 2*ValueWords; end > LineWords {
 		t.Errorf("a line has %d words, %d are used", LineWords, end)
-	}
-	if wordState == wordArrived || wordArrived >= wordExchange {
-		t.Error("words of a line overlap")
 	}
 }
 
@@ -158,6 +155,40 @@ func TestGoneAfterArrival(t *testing.T) {
 	}
 }
 
+// A rank that has come and gone is no reason not to wait for one that is late.
+func TestGoneWhileAnotherIsLate(t *testing.T) {
+	words := make([]uint64, 3*LineWords)
+	looks := make(chan bool, 1000)
+	alive := func(rank int) bool {
+		if rank == 2 {
+			select {
+			case looks <- true:
+			default:
+			}
+		}
+		return rank != 2
+	}
+	var groups []*Group
+	for rank := range 3 {
+		groups = append(groups, NewGroup(rank, 3, words, alive))
+		groups[rank].SetState(rank, Joined)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := groups[2].Barrier(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	errs := onAll(groups[:2], func(rank int, g *Group) error {
+		if rank == 1 {
+			<-looks // rank 0 waits, and learns that rank 2 is dead
+		}
+		return g.Barrier(t.Context())
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+}
+
 // Waiting to meet ends when somebody has gone, with time, and with the context.
 func TestJoin(t *testing.T) {
 	words := make([]uint64, 3*LineWords)
@@ -196,8 +227,10 @@ func TestQueueDepth(t *testing.T) {
 		q.FetchAdd(w, 0, 0, 1)
 		return false
 	}
-	if post() || post() {
-		t.Error("there was no room for two operations")
+	for n := range 2 {
+		if post() {
+			t.Errorf("there was no room for operation %d of 2", n)
+		}
 	}
 	if !post() {
 		t.Error("a third operation was taken")

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/internal/naive"
+	"github.com/farhash/farhash/petri"
+)
+
+// keys are those of the JSON object of a complete search.
+var keys = []string{"arcs", "bytesPerState", "complete", "deadlocks", "depth", "encoding",
+	"maxTokensMarking", "maxTokensPlace", "model", "places", "ranks", "seconds", "states",
+	"transitions"}
+
+// object is the JSON object that a command printed, the only thing on stdout.
+func object(t *testing.T, c *command) map[string]any {
+	t.Helper()
+	var o map[string]any
+	if err := json.Unmarshal(c.stdout.Bytes(), &o); err != nil {
+		t.Fatalf("%q: %v\nstdout: %s\nstderr: %s", c.Args, err, &c.stdout, &c.stderr)
+	}
+	return o
+}
+
+// exploreJSON explores to the end and returns the object.
+func exploreJSON(t *testing.T, args ...string) map[string]any {
+	t.Helper()
+	c := execute(t, args...)
+	if c.code() != 0 {
+		t.Fatalf("%q: exit code %d: %s", args, c.code(), &c.stderr)
+	}
+	return object(t, c)
+}
+
+// expected is what naive exploration says of a net, under the keys of JSON.
+func expected(t *testing.T, n *petri.Net) map[string]any {
+	t.Helper()
+	r, err := naive.Explore(n, 1<<20)
+	if err != nil || !r.Complete {
+		t.Fatalf("naive: %+v, %v", r, err)
+	}
+	o := map[string]any{"model": n.Name, "complete": true}
+	for key, number := range map[string]int{
+		"places": len(n.Places), "transitions": len(n.Transitions), "states": r.States,
+		"arcs": r.Arcs, "depth": r.Depth, "deadlocks": r.Deadlocks,
+		"maxTokensPlace": int(r.MaxTokensPlace), "maxTokensMarking": int(r.MaxTokensMarking),
+	} {
+		o[key] = float64(number)
+	}
+	return o
+}
+
+func checkObject(t *testing.T, what any, got, want map[string]any) {
+	t.Helper()
+	var have []string
+	for key := range got {
+		have = append(have, key)
+	}
+	if slices.Sort(have); !slices.Equal(have, keys) {
+		t.Errorf("%q: keys %q, want %q", what, have, keys)
+	}
+	for key, value := range want {
+		if got[key] != value {
+			t.Errorf("%q: %s is %v, want %v", what, key, got[key], value)
+		}
+	}
+	if got["seconds"].(float64) <= 0 || got["bytesPerState"].(float64) < 8 {
+		t.Errorf("%q: %v seconds, %v bytes per state", what, got["seconds"], got["bytesPerState"])
+	}
+}
+
+// Every way to explore gives the same counts.
+func TestExploreJSON(t *testing.T) {
+	for _, f := range []struct {
+		name string
+		size int
+	}{{"philosophers", 5}, {"rwmutex", 6}, {"referendum", 4}, {"dekker", 5}} {
+		n, err := petri.Family(f.name, f.size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, want := family(t, f.name, fmt.Sprint(f.size)), expected(t, n)
+		for i, flags := range [][]string{nil, {"--encoding", "element"}, {"--direct=false"},
+			{"--order", "any"}, {"--check", "--quiet"},
+			{"--order", "any", "--encoding", "element", "--direct=false", "--check"}} {
+			want["encoding"] = "word"
+			if slices.Contains(flags, "element") {
+				want["encoding"] = "element"
+			}
+			want := mapWith(want, "depth", want["depth"])
+			if slices.Contains(flags, "any") {
+				want["depth"] = nil
+			}
+			args := append([]string{"explore", path, "--json"}, flags...)
+			ranks := []string{"1", "2", "4"}[i%3]
+			got := exploreJSON(t, append(args, "-n", ranks)...)
+			checkObject(t, args, got, mapWith(want, "ranks", float64(ranks[0]-'0')))
+			if i%2 == 0 {
+				got = exploreJSON(t, launched(t, "2", args...)...)
+				checkObject(t, args, got, mapWith(want, "ranks", 2.))
+			} else if f.name == "philosophers" {
+				got = exploreJSON(t, launched(t, "4", args...)...)
+				checkObject(t, args, got, mapWith(want, "ranks", 4.))
+			}
+		}
+	}
+}
+
+// mapWith is a copy of a map with a key changed.
+func mapWith(m map[string]any, key string, value any) map[string]any {
+	c := map[string]any{key: value}
+	for k, v := range m {
+		if k != key {
+			c[k] = v
+		}
+	}
+	return c
+}
+
+func TestExploreMCC(t *testing.T) {
+	c := execute(t, "explore", family(t, "philosophers", "3"), "--mcc", "-n", "2")
+	want := ""
+	for _, line := range []string{"STATES 27", "TRANSITIONS 63", "MAX_TOKEN_PER_MARKING 6",
+		"MAX_TOKEN_IN_PLACE 1"} {
+		want += "STATE_SPACE " + line +
+			" TECHNIQUES EXPLICIT PARALLEL_PROCESSING STATE_COMPRESSION\n"
+	}
+	if c.code() != 0 || c.stdout.String() != want {
+		t.Errorf("exit code %d, stdout %s", c.code(), &c.stdout)
+	}
+}
+
+func TestExploreText(t *testing.T) {
+	path := family(t, "philosophers", "5")
+	c := execute(t, "explore", path, "-n", "2")
+	for _, want := range []string{"Philosophers-5: 25 places, 25 transitions\n",
+		"states                    243\n", "arcs                      945\n",
+		"depth                     5\n", "deadlocks                 2\n",
+		"most tokens in a place    1\n",
+		"most tokens in a marking  10\n", "states/s, ", "arcs/s with 2 ranks\n",
+		"bytes per state ", "a marking has 10 bits, kept as word\n"} {
+		if !strings.Contains(c.stdout.String(), want) {
+			t.Errorf("%q is not in:\n%s", want, &c.stdout)
+		}
+	}
+	// A file gets the plan and no progress.
+	if text := c.stderr.String(); c.code() != 0 || strings.Count(text, "\n") != 1 ||
+		!strings.HasPrefix(text, "plan: up to ") || strings.ContainsAny(text, "\r\x1b") {
+		t.Errorf("exit code %d, stderr %q", c.code(), text)
+	}
+	c = execute(t, "explore", path, "-n", "2", "--quiet")
+	if c.code() != 0 || c.stderr.Len() > 0 || !strings.Contains(c.stdout.String(), "243") {
+		t.Errorf("quiet: exit code %d, stderr %q, stdout %s", c.code(), &c.stderr, &c.stdout)
+	}
+	c = execute(t, "explore", path, "-n", "2", "--order", "any", "-q")
+	if c.code() != 0 || strings.Contains(c.stdout.String(), "depth") {
+		t.Errorf("order any: %s", &c.stdout)
+	}
+	c = execute(t, launched(t, "2", "explore", path, "-n", "3")...)
+	if c.code() != 0 || !strings.Contains(c.stderr.String(),
+		"farhash: -n is ignored: farhash has started the ranks\n") {
+		t.Errorf("-n for a rank: exit code %d, stderr %q", c.code(), &c.stderr)
+	}
+}
+
+// A trace is a list of transitions by their ids that leads to a deadlock.
+func TestExploreTrace(t *testing.T) {
+	path := family(t, "philosophers", "4")
+	n, err := petri.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"explore", path, "--trace", "deadlock", "-n", "3"},
+		launched(t, "2", "explore", path, "--trace", "deadlock"),
+	} {
+		object := exploreJSON(t, append(args, "--json")...)
+		m, trace := n.Initial(), object["trace"].([]any)
+		for _, id := range trace {
+			i := slices.IndexFunc(n.Transitions,
+				func(t petri.Transition) bool { return t.ID == id })
+			if i < 0 || !n.Transitions[i].Enabled(m) {
+				t.Fatalf("%q: %v in %v", args, id, m)
+			}
+			n.Transitions[i].Fire(m)
+		}
+		for _, tr := range n.Transitions {
+			if tr.Enabled(m) {
+				t.Errorf("%q: %s is enabled after %v", args, tr.ID, trace)
+			}
+		}
+		c := execute(t, args...)
+		_, text, _ := strings.Cut(c.stdout.String(), "shortest way to a deadlock, 4 firings:\n")
+		if len(trace) != 4 || strings.Count(text, "\n") != 4 {
+			t.Errorf("%q: trace %v, text %s", args, trace, &c.stdout)
+		}
+	}
+	for want, n := range map[string]*petri.Net{
+		"no deadlock is reachable": {Places: []petri.Place{{ID: "p", Name: "p"}},
+			Transitions: []petri.Transition{{ID: "t", Name: "t"}}},
+		"the initial marking is a deadlock": {Name: "empty"},
+	} {
+		if len(n.Transitions) > 0 { // one marking with a loop
+			n.Transitions[0].In = []petri.Arc{{Place: 0, Weight: 1}}
+			n.Transitions[0].Out, n.Places[0].Initial = n.Transitions[0].In, 1
+		}
+		path := writeTestNet(t, n)
+		c := execute(t, "explore", path, "--trace", "deadlock")
+		if c.code() != 0 || !strings.Contains(c.stdout.String(), want+"\n") {
+			t.Errorf("want %q: %s%s", want, &c.stdout, &c.stderr)
+		}
+		trace, there := exploreJSON(t, "explore", path, "--trace", "deadlock", "--json")["trace"]
+		if there != (n.Name == "empty") || there && len(trace.([]any)) != 0 {
+			t.Errorf("%s: trace %v", want, trace)
+		}
+	}
+}
+
+// Names that could upset a terminal or feign lines are quoted in text, and left alone
+// in JSON.
+func TestExploreStrangeNames(t *testing.T) {
+	n := &petri.Net{Name: "a\u009b31m\nstates 7",
+		Places: []petri.Place{{ID: "p", Name: "p", Initial: 1}},
+		Transitions: []petri.Transition{{ID: "t\nu", Name: "t",
+			In: []petri.Arc{{Place: 0, Weight: 1}}}}}
+	path := writeTestNet(t, n)
+	c := execute(t, "explore", path, "--trace", "deadlock", "-q")
+	if text := c.stdout.String(); c.code() != 0 || strings.ContainsRune(text, 0x9b) ||
+		!strings.Contains(text, `"a\u009b31m\nstates 7": 1 places`) ||
+		!strings.Contains(text, `  "t\nu"`) {
+		t.Errorf("exit code %d: %q", c.code(), text)
+	}
+	if got := exploreJSON(t, "explore", path, "--json")["model"]; got != n.Name {
+		t.Errorf("model %q", got)
+	}
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/petri"
+)
+
+func TestExploreUsage(t *testing.T) {
+	path := family(t, "dekker", "2")
+	for _, c := range []struct {
+		message string
+		flags   []string
+	}{
+		{"unknown flag: --depth", []string{"--depth"}},
+		{`--order must be bfs or any, not "dfs"`, []string{"--order", "dfs"}},
+		{`--encoding must be word or element, not "bits"`, []string{"--encoding", "bits"}},
+		{`--trace must be deadlock, not "all"`, []string{"--trace", "all"}},
+		{"--trace needs --order bfs", []string{"--trace", "deadlock", "--order", "any"}},
+		{"--json and --mcc exclude each other", []string{"--json", "--mcc"}},
+		{"-n must be 1 to 65536, not 0", []string{"-n", "0"}},
+		{"-n must be 1 to 65536, not -1", []string{"-n", "-1"}},
+		{"-n must be 1 to 65536, not 65537", []string{"-n", "65537"}},
+		{"invalid argument", []string{"-n", "two"}},
+		{`--mem "0" is no size`, []string{"--mem", "0"}},
+		{`--mem "-5" is no size`, []string{"--mem", "-5"}},
+		{`--mem "NaN" is no size`, []string{"--mem", "NaN"}},
+		{`--mem "lots" is no size`, []string{"--mem", "lots"}},
+		{`--mem "99999999999TB" is no size`, []string{"--mem", "99999999999TB"}},
+		{"accepts 1 arg(s), received 2", []string{path}},
+	} {
+		mustFail(t, 2, c.message, append([]string{"explore", path}, c.flags...)...)
+	}
+	mustFail(t, 2, "accepts 1 arg(s), received 0", "explore")
+	mustFail(t, 2, `unknown command "exlpore"`, "exlpore")
+	mustFail(t, 2, "--order must be", launched(t, "2", "explore", path, "--order", "dfs")...)
+}
+
+func TestExploreBadFile(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing.pnml")
+	mustFail(t, 1, missing, "explore", missing)
+	mustFail(t, 1, missing, launched(t, "2", "explore", missing)...)
+	mustFail(t, 1, "is a directory", "explore", t.TempDir())
+	mustFail(t, 1, "line 1", "explore", os.DevNull)
+	broken := writeFile(t, "broken.pnml",
+		"<pnml>\n<net id=\"n\">\n<place id=\"p\"/>\n</nets>\n</pnml>\n")
+	mustFail(t, 1, "broken.pnml: line 4", "explore", broken)
+	coloured := writeFile(t, "coloured.pnml", "<pnml>\n<net id=\"n\" "+
+		"type=\"http://www.pnml.org/version-2009/grammar/symmetricnet\"/>\n</pnml>\n")
+	mustFail(t, 1, "coloured.pnml: line 2", "explore", coloured)
+	mustFail(t, 1, "1 B of memory are too few; give at least 4.0 MiB",
+		"explore", family(t, "dekker", "2"), "--mem", "1", "-q")
+	c := execute(t, "explore", family(t, "dekker", "10"), "--encoding", "word", "-n", "1")
+	if c.code() != 0 {
+		t.Errorf("word: %s", &c.stderr)
+	}
+	mustFail(t, 1, "a word holds 63", "explore", family(t, "dekker", "70"), "--encoding", "word")
+}
+
+// Memory that does not suffice: an answer that is marked, and a size to ask for.
+func TestExploreMemoryFull(t *testing.T) {
+	// Two independent counters: a million markings, with two arcs each.
+	n := &petri.Net{Name: "grid"}
+	for i, id := range []string{"a", "b", "c", "d"} {
+		n.Places = append(n.Places, petri.Place{ID: id, Name: id, Initial: int64(1-i%2) * 1000})
+	}
+	for i, id := range []string{"t", "u"} {
+		n.Transitions = append(n.Transitions, petri.Transition{ID: id, Name: id,
+			In: arcTo(2*i, 1), Out: arcTo(2*i+1, 1)})
+	}
+	path := writeTestNet(t, n)
+	flags := []string{"explore", path, "--mem", "4MiB"}
+	for _, args := range [][]string{append(flags, "-n", "3"), launched(t, "2", flags...)} {
+		c := execute(t, append(args, "--json")...)
+		o := object(t, c)
+		if c.code() != 3 || o["complete"] != false || o["reason"] != "memory full" ||
+			o["needMem"].(float64) <= 4<<20 || o["states"].(float64) < 1e5 {
+			t.Errorf("%q: exit code %d: %v", args, c.code(), o)
+		}
+		c = execute(t, append(args, "--trace", "deadlock")...)
+		for _, want := range []string{"so far: INCOMPLETE\n",
+			"INCOMPLETE: memory full: 4.0 MiB are not enough; try ",
+			"no deadlock was found so far\n"} {
+			if c.code() != 3 || !strings.Contains(c.stdout.String(), want) {
+				t.Errorf("%q: exit code %d, %q is not in:\n%s", args, c.code(), want, &c.stdout)
+			}
+		}
+		c = execute(t, append(args, "--mcc")...)
+		if c.code() != 3 || c.stdout.String() != "CANNOT_COMPUTE\n" {
+			t.Errorf("%q --mcc: exit code %d, %s", args, c.code(), &c.stdout)
+		}
+	}
+}
+
+func arcTo(place int, weight int64) []petri.Arc {
+	return []petri.Arc{{Place: place, Weight: weight}}
+}
+
+// Nets without end use up what they may, and do not hang.
+func TestExploreUnbounded(t *testing.T) {
+	place := func(id string) petri.Place { return petri.Place{ID: id, Name: id} }
+	source := writeTestNet(t, &petri.Net{Name: "source",
+		Places: []petri.Place{place("p"), place("q")},
+		Transitions: []petri.Transition{{ID: "t", Name: "t", Out: arcTo(0, 1)},
+			{ID: "u", Name: "u", Out: arcTo(1, 1)}}})
+	for _, args := range [][]string{{"explore", source}, launched(t, "2", "explore", source)} {
+		c := execute(t, append(args, "--mem", "4MiB", "--json")...)
+		if o := object(t, c); c.code() != 3 || o["complete"] != false {
+			t.Errorf("%q: exit code %d: %v", args, c.code(), o)
+		}
+	}
+	heavy := writeTestNet(t, &petri.Net{Name: "heavy", Places: []petri.Place{place("p")},
+		Transitions: []petri.Transition{{ID: "t", Name: "t", Out: arcTo(0, math.MaxInt32+1)}}})
+	c := execute(t, "explore", heavy, "-n", "4")
+	if c.code() != 1 || strings.Contains(c.stderr.String(), "rank") ||
+		!strings.Contains(c.stderr.String(), "p") || c.stdout.Len() > 0 {
+		t.Errorf("exit code %d: %s%s", c.code(), &c.stdout, &c.stderr)
+	}
+}
+
+// An answer that cannot be written is a failure.
+func TestExploreOutputFull(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("no device that is always full: %v", err)
+	}
+	defer full.Close()
+	for _, args := range [][]string{
+		{"explore", family(t, "dekker", "3"), "-q"}, {"petri", "dekker", "-n", "3"},
+	} {
+		c := newCommand(t, args...)
+		c.Stdout = full
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if c.finish(); c.code() != 1 || !strings.Contains(c.stderr.String(), "no space left") {
+			t.Errorf("%q: exit code %d, %s", args, c.code(), &c.stderr)
+		}
+	}
+}
+
+func TestPetri(t *testing.T) {
+	for _, f := range []struct {
+		name, size                string
+		states, arcs, transitions float64
+	}{
+		{"philosophers", "6", 729, 3402, 30},
+		{"rwmutex", "5", 37, 170, 20},
+		{"referendum", "5", 244, 811, 11},
+		{"dekker", "4", 48, 260, 24},
+	} {
+		c := execute(t, "petri", f.name, "-n", f.size)
+		if c.code() != 0 || c.stderr.Len() > 0 {
+			t.Fatalf("%s: %s", f.name, &c.stderr)
+		}
+		path := family(t, f.name, f.size)
+		if text, err := os.ReadFile(path); err != nil || string(text) != c.stdout.String() {
+			t.Errorf("%s: a file has other text than standard output: %v", f.name, err)
+		}
+		o := exploreJSON(t, "explore", path, "--json", "-n", "2")
+		if o["states"] != f.states || o["arcs"] != f.arcs || o["transitions"] != f.transitions {
+			t.Errorf("%s: %v", f.name, o)
+		}
+	}
+}
+
+func TestPetriFails(t *testing.T) {
+	mustFail(t, 2, "the number of processes is 0", "petri", "dekker", "-n", "0")
+	mustFail(t, 2, "philosophers is 1", "petri", "philosophers", "-n", "1")
+	mustFail(t, 2, "invalid argument", "petri", "dekker", "-n", "x")
+	mustFail(t, 2, `no family "hilbert"`, "petri", "hilbert", "-n", "3")
+	mustFail(t, 2, "required flag", "petri", "dekker")
+	mustFail(t, 2, "accepts 1 arg(s)", "petri", "-n", "3")
+	dir := t.TempDir()
+	mustFail(t, 1, "no such file",
+		"petri", "dekker", "-n", "3", "-o", filepath.Join(dir, "no", "x"))
+	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mustFail(t, 1, "taken", "petri", "dekker", "-n", "3", "-o", filepath.Join(dir, "taken"))
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestRunFails(t *testing.T) {
+	launched(t, "1") // skips elsewhere
+	mustFail(t, 127, "no-such-program not found in PATH", "run", "-n", "2", "--", "no-such-program")
+	mustFail(t, 126, "is a directory", "run", "-n", "2", "--", t.TempDir())
+	mustFail(t, 2, "required flag", "run", "--", "true")
+	mustFail(t, 2, "-n must be 1 to 4096, not 0", "run", "-n", "0", "--", "true")
+	mustFail(t, 2, "-n must be 1 to 4096, not 5000", "run", "-n", "5000", "--", "true")
+	mustFail(t, 2, "requires at least 1 arg(s)", "run", "-n", "2")
+	mustFail(t, 2, "--timeout must be positive", "run", "-n", "2", "--timeout", "0s", "--", "true")
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// endless are arguments for a search that does not come to an end before it is told.
+func endless(t *testing.T, flags ...string) []string {
+	t.Helper()
+	return append([]string{"explore", family(t, "philosophers", "30"), "--mem", "4GiB"}, flags...)
+}
+
+func send(t *testing.T, pid int, s syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, s); err != nil {
+		t.Errorf("%v to %d: %v", s, pid, err)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		for _, args := range [][]string{
+			append(endless(t), "-n", "2"), launched(t, "2", endless(t)...),
+		} {
+			c := startSearch(t, append(args, "--json")...)
+			send(t, c.Process.Pid, s)
+			c.finish()
+			o := object(t, c)
+			if c.code() != code || o["complete"] != false || o["reason"] != "interrupted" ||
+				o["states"].(float64) < 1 || o["needMem"] != nil {
+				t.Errorf("%q, %v: exit code %d: %v\n%s", args, s, c.code(), o, &c.stderr)
+			}
+		}
+	}
+	c := startSearch(t, endless(t, "-n", "2")...)
+	send(t, c.Process.Pid, syscall.SIGINT)
+	c.finish()
+	if text := c.stdout.String(); c.code() != 130 ||
+		!strings.Contains(text, "INCOMPLETE: interrupted\n") ||
+		!strings.Contains(text, "so far: INCOMPLETE\n") {
+		t.Errorf("exit code %d:\n%s", c.code(), text)
+	}
+}
+
+// pidOf is the process of a rank of a job that has begun.
+func (c *command) pidOf(number int) int {
+	ranks := c.jobRanks()
+	i := slices.IndexFunc(ranks, func(r rank) bool { return r.number == number })
+	if i < 0 {
+		c.t.Fatalf("rank %d is not among %v", number, ranks)
+	}
+	return ranks[i].pid
+}
+
+// One rank that is interrupted ends the search of all.
+func TestInterruptOneRank(t *testing.T) {
+	for number := range 2 {
+		c := startSearch(t, launched(t, "2", endless(t, "--json")...)...)
+		send(t, c.pidOf(number), syscall.SIGINT)
+		c.finish()
+		if o := object(t, c); c.code() != 130 || o["reason"] != "interrupted" {
+			t.Errorf("rank %d: exit code %d: %v\n%s", number, c.code(), o, &c.stderr)
+		}
+	}
+}
+
+// A rank that is killed ends the job; the others say that they are not complete.
+func TestKillRank(t *testing.T) {
+	for _, number := range []int{0, 2} {
+		c := startSearch(t, launched(t, "3", endless(t, "--json")...)...)
+		pid := c.pidOf(number)
+		send(t, pid, syscall.SIGKILL)
+		c.finish()
+		want := fmt.Sprintf("farhash run: rank %d (pid %d) was killed by signal 9", number, pid)
+		code := 137
+		if strings.Contains(c.stderr.String(), "exited with code 1;") {
+			// The launcher has seen the end of another rank first, which knew by then.
+			code, want = 1, "farhash run: rank "
+		}
+		if c.code() != code || !strings.Contains(c.stderr.String(), want) {
+			t.Errorf("exit code %d, want %d and %q: %s", c.code(), code, want, &c.stderr)
+		}
+		if number == 0 {
+			continue // it would have printed the answer
+		}
+		if o := object(t, c); o["complete"] != false || o["reason"] != "rank lost" {
+			t.Errorf("rank %d: %v", number, o)
+		}
+	}
+}
+
+// columns is the width of a terminal, less than the progress would like.
+const columns = 64
+
+// openTerminal returns the two sides of a new terminal.
+func openTerminal(t *testing.T) (screen, terminal *os.File) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	t.Cleanup(func() { screen.Close() })
+	fd := int(screen.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Skipf("unlock the terminal: %v", err)
+	}
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Skipf("name of the terminal: %v", err)
+	}
+	size := &unix.Winsize{Row: 25, Col: columns}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, size); err != nil {
+		t.Skipf("size of the terminal: %v", err)
+	}
+	name := fmt.Sprintf("/dev/pts/%d", number)
+	terminal, err = os.OpenFile(name, os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("open the terminal: %v", err)
+	}
+	return screen, terminal
+}
+
+// onScreen is what a line holds after all that was written to it. Nothing may be
+// written beyond the width of the terminal.
+func onScreen(t *testing.T, text string) string {
+	t.Helper()
+	var line []rune
+	codes := strings.NewReplacer("\x1b[0K", "\v", "\x1b[2K", "\f")
+	for piece := range strings.SplitSeq(text, "\r") {
+		at := 0
+		for _, r := range codes.Replace(piece) {
+			switch {
+			case r == '\v': // wipe from here on
+				line = line[:at]
+				continue
+			case r == '\f': // wipe all
+				line = append(line[:0], []rune(strings.Repeat(" ", at))...)
+				continue
+			case r < ' ':
+				t.Fatalf("strange code in %q", piece)
+			case at < len(line):
+				line[at] = r
+			default:
+				line = append(line, r)
+			}
+			at++
+		}
+		if at > columns {
+			t.Errorf("line longer than the terminal: %q", piece)
+		}
+	}
+	return string(line)
+}
+
+// On a terminal the progress is one line, written over and taken away at the end.
+func TestProgressOnTerminal(t *testing.T) {
+	screen, terminal := openTerminal(t)
+	c := newCommand(t, endless(t, "-n", "2")...)
+	c.Stderr = terminal
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	terminal.Close()
+	var shown strings.Builder
+	buf := make([]byte, 1<<12)
+	for told := false; ; {
+		n, err := screen.Read(buf)
+		shown.Write(buf[:n])
+		if !told && strings.Count(shown.String(), "states/s") >= 2 {
+			told = true
+			send(t, c.Process.Pid, syscall.SIGINT)
+		}
+		if err != nil { // EIO: the other side is closed
+			break
+		}
+	}
+	c.finish()
+	plan, rest, _ := strings.Cut(shown.String(), "\n")
+	if !strings.HasPrefix(plan, "plan: up to 4.0 GiB") || strings.Contains(rest, "\n") ||
+		!strings.Contains(rest, "states") || !strings.Contains(rest, "load 0.") {
+		t.Errorf("shown: %q", shown.String())
+	}
+	if left := onScreen(t, rest); strings.TrimSpace(left) != "" {
+		t.Errorf("left on the screen: %q", left)
+	}
+	if c.code() != 130 || !strings.Contains(c.stdout.String(), "INCOMPLETE") {
+		t.Errorf("exit code %d, %s", c.code(), &c.stdout)
+	}
+}
