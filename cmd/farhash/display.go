@@ -44,10 +44,14 @@ func (d *display) update(s explore.Snapshot) {
 			progressbar.OptionUseANSICodes(true)) // wipes the ^C of the terminal as well
 	}
 	since := s.Elapsed - d.last.Elapsed
-	d.bar.Describe(cut(fmt.Sprintf("%s  %s  level %d  load %.2f  %s  %v",
+	level := ""
+	if s.Level > 0 { // there are none in any order
+		level = fmt.Sprintf("level %d  ", s.Level)
+	}
+	d.bar.Describe(cut(fmt.Sprintf("%s  %s  %sload %.2f  %s  %v",
 		humanize.SIWithDigits(float64(s.States), 2, "states"),
 		rate(s.States-d.last.States, since.Seconds(), "states/s"),
-		s.Level, s.LoadFactor, memory.Format(s.Bytes), s.Elapsed.Round(time.Second))))
+		level, s.LoadFactor, memory.Format(s.Bytes), s.Elapsed.Round(time.Second))))
 	d.last = s
 }
 

@@ -189,33 +189,6 @@ func afterClose(r *rank) error {
 	return nil
 }
 
-// closeEndsWaiting closes the job of rank 0 while two of its goroutines wait for
-// a rank that does not come.
-func closeEndsWaiting(r *rank) error {
-	if r.me != 0 {
-		return r.await(r.me, 0, 1)
-	}
-	errs := make([]error, 2)
-	var wg sync.WaitGroup
-	wg.Go(func() { errs[0] = r.barrier() })
-	wg.Go(func() {
-		_, errs[1] = r.job.NewWindow(r.ctx, rma.Spec{Name: "never", Words: 1})
-	})
-	for target := range r.size { // before the window is closed with the job
-		if err := r.put(r.w, target, 0, 1); err != nil {
-			return err
-		}
-	}
-	if err := r.job.Close(); err != nil {
-		return err
-	}
-	wg.Wait()
-	if errs[0] == nil || errs[1] == nil {
-		return fmt.Errorf("closed while waiting: Barrier %v, NewWindow %v", errs[0], errs[1])
-	}
-	return nil
-}
-
 // sameText checks that all texts are equal and contain each of some parts.
 func sameText(texts []string, parts ...string) error {
 	for rank, text := range texts {

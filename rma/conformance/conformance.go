@@ -80,7 +80,6 @@ var cases = []testCase{
 	{"BadSpecs", 1, 1, badSpecs},
 	{"CancelledBarrier", 2, 1, cancelledBarrier},
 	{"AfterClose", 1, 1, afterClose},
-	{"CloseEndsWaiting", 2, 1, closeEndsWaiting},
 
 	{"Run", 1, 2, runOne},
 	{"RunAll", 1, 2, runMany},
@@ -105,6 +104,7 @@ var stories = []story{
 	{"OneFailed", oneFailed},
 	{"RankReturnsEarly", rankReturnsEarly},
 	{"RankLeavesAfterBarrier", rankLeavesAfterBarrier},
+	{"CloseEndsWaiting", closeEndsWaiting},
 }
 
 // rank is what a test case has to work with on one rank.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/farhash/farhash/rma"
@@ -185,5 +187,45 @@ func rankLeavesAfterBarrier(t *testing.T, start Starter, ranks int) {
 		if err != last && (last == nil || !errors.Is(err, last)) {
 			t.Fatalf("round %d: %v", round, err)
 		}
+	}
+}
+
+// closeEndsWaiting closes the job of rank 0 while two of its goroutines wait for
+// ranks that stay and do not come.
+func closeEndsWaiting(t *testing.T, start Starter, ranks int) {
+	if ranks < 2 {
+		t.Skip("needs 2 ranks")
+	}
+	closed := make(chan bool)
+	err := start(ranks, func(job rma.Job) error {
+		ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
+		defer cancel()
+		if job.Rank() != 0 {
+			select {
+			case <-closed:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		errs := make([]error, 2)
+		var wg sync.WaitGroup
+		wg.Go(func() { errs[0] = job.Barrier(ctx) })
+		wg.Go(func() { _, errs[1] = job.NewWindow(ctx, rma.Spec{Name: "never", Words: 1}) })
+		for range 10 {
+			runtime.Gosched() // lets them begin to wait, most likely
+		}
+		err := job.Close()
+		wg.Wait()
+		close(closed)
+		for _, waited := range errs {
+			if waited == nil || ctx.Err() != nil {
+				err = errors.Join(err, fmt.Errorf("closed while waiting: %v", errs))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -204,3 +204,50 @@ func TestForeignWindow(t *testing.T) {
 		}
 	}
 }
+
+// A name that leads to another file by now stays.
+func TestUnnameOnlyOwnName(t *testing.T) {
+	dir := sharedDir(t)
+	leaveBehind(t, dir, "name", 2)
+	path := filePath(dir, "name", "ctl")
+	old, _, err := lookAt(path) // one process has opened it to remove it
+	if err != nil {
+		t.Fatal(err)
+	}
+	removeDead(path) // another one has removed it
+	expectNames(t, dir)
+	living, err := createFile(path, header{kindControl, 2, 16, 1}) // a job starts
+	if err != nil {
+		t.Fatal(err)
+	}
+	old.unname()
+	removeDead(path)
+	expectNames(t, dir, filepath.Base(path))
+	living.unname()
+	living.unname()
+	expectNames(t, dir)
+	if err := errors.Join(old.close(), living.close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Two processes do not remove one file at once.
+func TestRemovalIsLocked(t *testing.T) {
+	dir := sharedDir(t)
+	leaveBehind(t, dir, "locked", 2)
+	path := filePath(dir, "locked", "ctl")
+	other, _, err := lookAt(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if free, err := other.lock(removeLock); err != nil || !free {
+		t.Fatal(free, err)
+	}
+	removeDead(path)
+	expectNames(t, dir, filepath.Base(path))
+	if err := other.close(); err != nil { // it died before it removed the file
+		t.Error(err)
+	}
+	removeDead(path)
+	expectNames(t, dir)
+}

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -209,30 +208,5 @@ func TestJoin(t *testing.T) {
 	var gone *rma.RankError
 	if !errors.As(err, &gone) || gone.Rank != 0 || !strings.Contains(err.Error(), "[2]") {
 		t.Errorf("rank 0 has gone: %v", err)
-	}
-}
-
-// More in flight than there is room for is a bug that assertions find.
-func TestQueueDepth(t *testing.T) {
-	if !invariant.Enabled {
-		t.Skip("needs assertions: -race or -tags invariants")
-	}
-	q, err := NewQueue(2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := NewWindow(0, 1, make([]uint64, 4), false, func() error { return nil })
-	post := func() (panicked bool) {
-		defer func() { panicked = recover() != nil }()
-		q.FetchAdd(w, 0, 0, 1)
-		return false
-	}
-	for n := range 2 {
-		if post() {
-			t.Errorf("there was no room for operation %d of 2", n)
-		}
-	}
-	if !post() {
-		t.Error("a third operation was taken")
 	}
 }
