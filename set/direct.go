@@ -49,33 +49,22 @@ func (t *table) find(bits, home uint64) (r Result, examined uint64) {
 	return NotFound, examined
 }
 
-// blockWords is how many words have their buckets on the way from memory while
-// as many are worked on.
+// blockWords is how many words the portable loop has on the way from memory at a
+// time.
 const blockWords = 32
 
-// block is a part of a batch whose homes are known and whose first buckets are
-// on the way.
-type block struct {
-	homes [blockWords]uint64
-}
-
-// fetch computes the homes of up to blockWords words and asks for their buckets.
-func (b *block) fetch(t *table, words []uint64) {
-	if len(words) > 0 {
-		fetchHomes(t, words, b.homes[:len(words)])
+// searchBatch is findOrPut, or find, for many words.
+func (t *table) searchBatch(words []uint64, results []Result, insert bool) counts {
+	if t.kernel != nil {
+		return t.runKernel(words, results, insert)
 	}
-}
-
-// inBlocks calls work for each block of a batch, when the next one's buckets
-// have been asked for.
-func inBlocks(t *table, words []uint64, work func(begin int, words, homes []uint64)) {
-	var blocks [2]block
-	blocks[0].fetch(t, words[:min(blockWords, len(words))])
-	for begin, i := 0, 0; begin < len(words); begin, i = begin+blockWords, i+1 {
-		end := min(begin+blockWords, len(words))
-		blocks[(i+1)%2].fetch(t, words[end:min(end+blockWords, len(words))])
-		work(begin, words[begin:end], blocks[i%2].homes[:end-begin])
+	var c counts
+	for len(words) > 0 {
+		n := min(len(words), blockWords)
+		t.searchBlock(words[:n], results[:n], insert, &c)
+		words, results = words[n:], results[n:]
 	}
+	return c
 }
 
 // glance compares the line of 8 buckets from home on with bits, without a branch for
@@ -115,34 +104,29 @@ func (t *table) glance(bits, home uint64) (examined uint64) {
 	return uint64(equal)
 }
 
-// findOrPutBatch is findOrPut for many words.
-func (t *table) findOrPutBatch(words []uint64, results []Result) counts {
-	var c counts
-	inBlocks(t, words, func(begin int, words, homes []uint64) {
-		for i, word := range words {
-			if examined := t.glance(word|occupied, homes[i]); examined > 0 {
-				results[begin+i] = Found
-				c.found++
-				c.longest = max(c.longest, examined)
-				continue
+// searchBlock loads the first buckets of up to blockWords words together, so that the
+// waits for memory overlap, and then searches for one after the other.
+func (t *table) searchBlock(words []uint64, results []Result, insert bool, c *counts) {
+	var homes, first [blockWords]uint64
+	for i, word := range words {
+		homes[i%blockWords] = t.home(hashWord(word))
+	}
+	for i := range words {
+		first[i%blockWords] = t.load(homes[i%blockWords])
+	}
+	for i, word := range words {
+		bits, home := word|occupied, homes[i%blockWords]
+		r, examined, lost := Found, uint64(1), uint64(0)
+		if first[i%blockWords] != bits {
+			switch examined = t.glance(bits, home); {
+			case examined > 0:
+			case insert:
+				r, examined, lost = t.findOrPut(bits, home)
+			default:
+				r, examined = t.find(bits, home)
 			}
-			r, examined, lost := t.findOrPut(word|occupied, homes[i])
-			results[begin+i] = r
-			c.count(r, examined, lost, t.chunk)
 		}
-	})
-	return c
-}
-
-// containsBatch is find for many words.
-func (t *table) containsBatch(words []uint64, results []Result) counts {
-	var c counts
-	inBlocks(t, words, func(begin int, words, homes []uint64) {
-		for i, word := range words {
-			r, examined := t.find(word|occupied, homes[i])
-			results[begin+i] = r
-			c.count(r, examined, 0, t.chunk)
-		}
-	})
-	return c
+		results[i] = r
+		c.count(r, examined, lost, t.chunk)
+	}
 }

@@ -36,9 +36,12 @@
 // that race keeps the slot for the next element. A bucket whose fingerprint fits is
 // compared with the whole element.
 //
-// Where memory is directly addressable, loops over it replace the step machine;
-// batches ask for the lines of the next block of elements before they work on the
-// present one.
+// Where memory is directly addressable, loops over it replace the step machine.
+// Batches of words run on a [Kernel] that keeps many searches in flight; batches of
+// elements ask for the lines of the next block before they work on the present one.
+//
+// Growth, garbage collection ([Set.Collect], which OP leaves out) and loading a file stop
+// the world: all ranks call them, and nothing else runs meanwhile.
 //
 // # Invariants
 //

@@ -256,7 +256,8 @@ func (e *Elements) Grow(ctx context.Context, buckets, capacity uint64) error {
 	if err := e.arenas.extend(ctx, cfg.capacity()); err != nil {
 		return err
 	}
-	t, err := grow(ctx, e.job, e.t, g, e.hashBuckets)
+	m := mover{hash: e.hashBuckets}
+	t, err := m.into(ctx, e.job, e.t, g)
 	if err != nil {
 		return err
 	}

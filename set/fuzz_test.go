@@ -77,7 +77,8 @@ func TestSameAnswersOnEveryEngine(t *testing.T) {
 			data := rapid.SliceOfN(rapid.Byte(), 20, 300).Draw(t, "stream")
 			src := &source{data}
 			s := decodeShape(src, size)
-			s.strict, s.cfg.Depth, s.growing = true, 1, s.ranks == 1
+			s.inOrder()
+			s.growing = s.ranks == 1
 			var first []byte
 			for e := range engines {
 				s.engine = e

@@ -11,37 +11,54 @@ import (
 // growRun is how many buckets move at a time.
 const growRun = 512
 
-// grow makes a table of g and moves every bucket of old into it; each rank moves
-// its own. hash gives the hashes of what a run of buckets holds. Collective.
-func grow(ctx context.Context, job rma.Job, old *table, g geometry,
-	hash func(ctx context.Context, buckets, hashes []uint64) error) (*table, error) {
+// mover moves buckets from one table into another.
+type mover struct {
+	// hash gives the hashes of what a run of buckets holds.
+	hash func(ctx context.Context, buckets, hashes []uint64) error
+	// keep says whether a bucket is to be moved; nil moves all.
+	keep func(ctx context.Context, bucket uint64) (bool, error)
+	// moved is how many buckets this rank has moved.
+	moved uint64
+}
+
+// into makes a table of g and moves the buckets of old there; each rank moves its
+// own. Collective.
+func (m *mover) into(ctx context.Context, job rma.Job, old *table, g geometry) (*table, error) {
 	t, err := newTable(ctx, job, g)
 	if err != nil {
 		return nil, err
 	}
-	err = move(ctx, old, t, hash)
-	if err = rma.AllSucceeded(ctx, job, "set: growing", err); err != nil {
+	t.kernel = old.kernel
+	err = m.move(ctx, old, t)
+	if err = rma.AllSucceeded(ctx, job, "set: moving to another table", err); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
 }
 
 // move puts this rank's buckets of old into t.
-func move(ctx context.Context, old, t *table,
-	hash func(ctx context.Context, buckets, hashes []uint64) error) error {
+func (m *mover) move(ctx context.Context, old, t *table) error {
 	run := make([]uint64, 0, growRun)
 	hashes := make([]uint64, growRun)
 	flush := func() error {
-		if err := hash(ctx, run, hashes[:len(run)]); err != nil {
+		if err := m.hash(ctx, run, hashes[:len(run)]); err != nil {
 			return err
 		}
+		m.moved += uint64(len(run))
 		err := t.placeAll(run, hashes)
 		run = run[:0]
 		return err
 	}
 	for bucket, err := range old.local(ctx) {
+		keep := err == nil
+		if keep && m.keep != nil {
+			keep, err = m.keep(ctx, bucket)
+		}
 		if err != nil {
 			return err
+		}
+		if !keep {
+			continue
 		}
 		if run = append(run, bucket); len(run) == growRun {
 			if err := flush(); err != nil {

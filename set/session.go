@@ -73,7 +73,8 @@ func (s *Set) many(words []uint64, results []Result, insert bool) (counts, error
 // its answer. After an error the session is not to be used again.
 func (s *session) run(n int, start, finish func(p *probe, i int)) (counts, error) {
 	var c counts
-	running := make([]int, len(s.probes)) // operation in each slot, -1 for none
+	depth := min(max(n, 1), len(s.probes))
+	running := make([]int, depth) // operation in each slot, -1 for none
 	for slot := range running {
 		running[slot] = -1
 	}
@@ -87,7 +88,7 @@ func (s *session) run(n int, start, finish func(p *probe, i int)) (counts, error
 	}
 	issued := 0
 	before := *s.q.Stats()
-	err := rma.RunAll(context.Background(), s.q, len(s.probes), func(slot int) rma.Op {
+	err := rma.RunAll(context.Background(), s.q, depth, func(slot int) rma.Op {
 		settle(slot)
 		if issued == n {
 			return nil

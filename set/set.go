@@ -46,6 +46,9 @@ type Config struct {
 	Chunks int
 	// Home says where searches begin.
 	Home Home
+	// Kernel is the loop that searches batches where memory is direct. It may differ
+	// between ranks.
+	Kernel Kernel
 	// Depth is how many operations of a batch are in flight on a queue. 0 means
 	// DefaultDepth.
 	Depth int
@@ -79,6 +82,9 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Set, error) {
 	t, err := newTable(ctx, job, g)
 	if err != nil {
 		return nil, err
+	}
+	if t.kernel, err = cfg.Kernel.choose(t); err != nil {
+		return nil, errors.Join(err, t.close())
 	}
 	tally, err := newTally(ctx, job)
 	if err != nil {
@@ -172,10 +178,8 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 	var err error
 	if s.t.flat == nil {
 		c, err = s.many(words, results, insert)
-	} else if insert {
-		c = s.t.findOrPutBatch(words, results)
 	} else {
-		c = s.t.containsBatch(words, results)
+		c = s.t.searchBatch(words, results, insert)
 	}
 	s.tally.add(c)
 	if err == nil && c.full > 0 {
@@ -226,7 +230,8 @@ func (s *Set) Grow(ctx context.Context, buckets uint64) error {
 	if err := agree(ctx, s.job, &g, cfg.Depth, 0, 0); err != nil {
 		return err
 	}
-	t, err := grow(ctx, s.job, s.t, g, hashBuckets)
+	m := mover{hash: hashBuckets}
+	t, err := m.into(ctx, s.job, s.t, g)
 	if err != nil {
 		return err
 	}

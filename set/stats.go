@@ -203,6 +203,17 @@ func (ta *tally) stats() Stats {
 	return s
 }
 
+// restart makes n the number of this rank's insertions. Nobody inserts meanwhile.
+func (ta *tally) restart(ctx context.Context, n uint64) error {
+	for i := range stripes {
+		if err := ta.cells.Store(ctx, ta.rank, i*stripeWords+cellInserted, n); err != nil {
+			return err
+		}
+		n = 0
+	}
+	return nil
+}
+
 func (ta *tally) close() error {
 	ta.closed, ta.own = true, nil
 	return errors.Join(ta.cells.Close(), ta.window.Close())

@@ -33,10 +33,13 @@ func decodeShape(src *source, bytes int) shape {
 		Depth:   []int{0, 2, 7}[src.next()%3],
 	}
 	if s.strict {
-		s.cfg.Depth = 1
+		s.inOrder()
 	}
 	return s
 }
+
+// inOrder makes batches work in the order of their words, on every engine.
+func (s *shape) inOrder() { s.strict, s.cfg.Depth, s.cfg.Kernel = true, 1, KernelPortable }
 
 // source gives the numbers of a stream, zero when they have run out.
 type source struct{ data []byte }

@@ -35,15 +35,18 @@ const (
 // table is the array of buckets over all ranks, and how to find a way in it. It is
 // what Set and Elements have in common, and is replaced as a whole by growth.
 type table struct {
-	job     rma.Job
-	window  rma.Window
-	flat    []uint64 // all buckets in order; nil where only queues reach them
-	perRank uint64   // k, buckets of each rank
-	buckets uint64   // n = k * ranks
-	chunk   uint64   // C
-	limit   uint64   // buckets examined before Full: min(C*M, n)
-	unit    uint64   // homes are multiples of it
-	units   uint64   // n / unit
+	geometry geometry
+	job      rma.Job
+	window   rma.Window
+	flat     []uint64 // all buckets in order; nil where only queues reach them
+	perRank  uint64   // k, buckets of each rank
+	buckets  uint64   // n = k * ranks
+	chunk    uint64   // C
+	limit    uint64   // buckets examined before Full: min(C*M, n)
+	unit     uint64   // homes are multiples of it
+	units    uint64   // n / unit
+
+	kernel func(w *kernelWork) // searches batches; nil for the portable loop
 
 	sessions sessionPool
 }
@@ -96,8 +99,8 @@ func newTable(ctx context.Context, job rma.Job, g geometry) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{job: job, window: w, flat: rma.Flat(w), perRank: perRank, buckets: g.buckets,
-		chunk: min(uint64(g.chunk), g.buckets), unit: 1}
+	t := &table{geometry: g, job: job, window: w, flat: rma.Flat(w), perRank: perRank,
+		buckets: g.buckets, chunk: min(uint64(g.chunk), g.buckets), unit: 1}
 	if g.home == HomeLine {
 		t.unit = lineBuckets
 	}

@@ -2,4 +2,5 @@
 
 package memory
 
-const raceEnabled = false
+// RaceEnabled tells whether the race detector is on.
+const RaceEnabled = false

@@ -18,7 +18,7 @@ const mappedMinBytes = 1 << 20
 // touched. Under the race detector they lie in the Go heap, where it can watch
 // them.
 func Words(n int) (words []uint64, release func() error, err error) {
-	if n*8 < mappedMinBytes || raceEnabled {
+	if n*8 < mappedMinBytes || RaceEnabled {
 		return alignedHeap(n), func() error { return nil }, nil
 	}
 	mem, err := unix.Mmap(-1, 0, n*8, unix.PROT_READ|unix.PROT_WRITE,

@@ -1,0 +1,193 @@
+package archive_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/farhash/farhash/internal/archive"
+)
+
+// write makes an archive of blocks, written by several ranks in any order.
+func write(t *testing.T, path string, blocks [][]byte) {
+	t.Helper()
+	first, err := archive.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for rank := range 3 {
+		wg.Go(func() {
+			w, err := archive.Join(path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer w.Close()
+			for n := rank; n < len(blocks); n += 3 {
+				if err := w.WriteBlock(uint64(n), uint32(n%5), blocks[n]); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := first.Finish(uint64(len(blocks)), []byte("about")); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func randomBlocks(n int) [][]byte {
+	rng := rand.New(rand.NewPCG(1, 2))
+	blocks := make([][]byte, n)
+	for i := range blocks {
+		blocks[i] = make([]byte, rng.IntN(archive.PayloadBytes+1))
+		for j := range blocks[i] {
+			blocks[i][j] = byte(rng.Uint32())
+		}
+	}
+	return blocks
+}
+
+// readAll opens an archive and reads every block.
+func readAll(path string) ([][]byte, error) {
+	r, err := archive.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	var blocks [][]byte
+	buf := make([]byte, archive.PayloadBytes)
+	for n := range r.Blocks {
+		_, payload, err := r.ReadBlock(n, buf)
+		if err != nil {
+			return nil, err
+		}
+		blocks = append(blocks, bytes.Clone(payload))
+	}
+	return blocks, nil
+}
+
+func TestRoundTrip(t *testing.T) {
+	for _, n := range []int{0, 1, 7} {
+		path := filepath.Join(t.TempDir(), "file")
+		blocks := randomBlocks(n)
+		write(t, path, blocks)
+		got, err := readAll(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != n {
+			t.Fatalf("read %d blocks, wrote %d", len(got), n)
+		}
+		for i := range got {
+			if !bytes.Equal(got[i], blocks[i]) {
+				t.Errorf("block %d differs", i)
+			}
+		}
+		r, err := archive.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(r.Description) != "about" {
+			t.Errorf("description %q", r.Description)
+		}
+		_ = r.Close()
+	}
+}
+
+// Every single damaged byte, wherever it lies, must be noticed.
+func TestDamageIsNoticed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	blocks := [][]byte{[]byte("first"), bytes.Repeat([]byte("x"), 1000)}
+	write(t, path, blocks)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const stride = 32 + archive.PayloadBytes
+	covered := func(at int) bool { // padding holds nothing
+		at -= 4096
+		if at < 0 {
+			return true
+		}
+		in := at % stride
+		return in < 16 || in >= 32 && in < 32+len(blocks[at/stride])
+	}
+	for at := 0; at < len(good); at += 13 {
+		if !covered(at) {
+			continue
+		}
+		bad := bytes.Clone(good)
+		bad[at] ^= 0x10
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readAll(path); err == nil {
+			t.Errorf("byte %d was damaged, and nobody noticed", at)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	write(t, path, randomBlocks(2))
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name    string
+		content []byte
+		want    string
+	}{
+		{"empty", nil, "no archive"},
+		{"foreign", bytes.Repeat([]byte("PK"), 5000), "no archive"},
+		{"truncated", good[:len(good)-1], "truncated"},
+		{"longer", append(bytes.Clone(good), 0), "added to"},
+		{"half a header", good[:100], "ends within the header"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bad := filepath.Join(dir, "bad")
+			if err := os.WriteFile(bad, c.content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := archive.Open(bad)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+// What was there before stays until the new file is complete.
+func TestOldFileStaysUntilFinish(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	write(t, path, [][]byte{[]byte("old")})
+	w, err := archive.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteBlock(0, 0, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readAll(path)
+	if err != nil || string(got[0]) != "old" {
+		t.Fatalf("the old file reads %q, %v", got, err)
+	}
+	if err := w.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	left, _ := filepath.Glob(path + "*")
+	if len(left) != 1 {
+		t.Errorf("files left: %v", left)
+	}
+}

@@ -1,0 +1,24 @@
+// Package archive is a file of checksummed blocks that many ranks write and read
+// at once.
+//
+//	byte 0           header: magic, version, number of blocks, block size, length
+//	                 and content of a description, checksum
+//	byte 4096        block 0: section, length, checksum, payload
+//	4096 + stride    block 1 ...
+//
+// Numbers are little-endian. All blocks have the same stride, so that a rank
+// finds any of them; a payload may be shorter. The checksum of a block covers its
+// number, section and payload, so that a block in a wrong place is noticed as well.
+//
+// # Writing
+//
+// Ranks write into a temporary file beside the one wanted, each block by its
+// number; who writes which number is for the caller to hand out. When all are done
+// one rank writes the header and renames the file. A crash before leaves what was
+// there before.
+//
+// # Reading
+//
+// Open verifies the header and the size, ReadBlock verifies a block. A truncated,
+// foreign or corrupted file is an error that says which of these it is.
+package archive

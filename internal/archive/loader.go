@@ -1,0 +1,63 @@
+package archive
+
+import (
+	"context"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// Loader reads a file with all ranks of a job: rank r takes blocks r, r+ranks, ...
+type Loader struct {
+	*Reader
+	job rma.Job
+}
+
+// NewLoader opens a file and verifies all of it, each rank its share, before anybody
+// uses a record. accept looks at the description. Collective: either every rank gets
+// a Loader or none does.
+func NewLoader(ctx context.Context, job rma.Job, path string,
+	accept func(description []byte) error) (*Loader, error) {
+	r, err := Open(path)
+	l := &Loader{Reader: r, job: job}
+	if err == nil {
+		err = accept(r.Description)
+	}
+	if err == nil {
+		err = l.blocks(ctx, func(uint32, []byte) error { return nil })
+	}
+	if err = rma.AllSucceeded(ctx, job, "loading "+path, err); err != nil {
+		if r != nil {
+			_ = r.Close()
+		}
+		return nil, err
+	}
+	return l, nil
+}
+
+// Each calls use with the payload of each block of a section in this rank's share.
+func (l *Loader) Each(ctx context.Context, section uint32, use func(payload []byte) error) error {
+	return l.blocks(ctx, func(s uint32, payload []byte) error {
+		if s != section {
+			return nil
+		}
+		return use(payload)
+	})
+}
+
+// blocks reads this rank's share.
+func (l *Loader) blocks(ctx context.Context, use func(section uint32, payload []byte) error) error {
+	buf := make([]byte, PayloadBytes)
+	for n := uint64(l.job.Rank()); n < l.Blocks; n += uint64(l.job.Size()) {
+		section, payload, err := l.ReadBlock(n, buf)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = use(section, payload)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

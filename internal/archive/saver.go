@@ -1,0 +1,94 @@
+package archive
+
+import (
+	"context"
+	"errors"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// Saver writes records of several sections into one file, with all ranks of a job.
+// A record lies in one block.
+type Saver struct {
+	job    rma.Job
+	w      *Writer
+	window rma.Window
+	cells  *rma.Cells // the next block's number, on rank 0
+	bufs   map[uint32][]byte
+}
+
+// NewSaver begins a file; path means the same file on every rank. Collective.
+func NewSaver(ctx context.Context, job rma.Job, path string) (*Saver, error) {
+	s := &Saver{job: job, bufs: map[uint32][]byte{}}
+	var err error
+	s.window, err = job.NewWindow(ctx, rma.Spec{Name: "archive: next block", Words: 1})
+	if err != nil {
+		return nil, err
+	}
+	if s.cells, err = rma.NewCells(job, s.window); err != nil {
+		return nil, errors.Join(err, s.window.Close())
+	}
+	if job.Rank() == 0 {
+		s.w, err = Create(path)
+	}
+	if err = rma.AllSucceeded(ctx, job, "saving "+path, err); err == nil && job.Rank() != 0 {
+		s.w, err = Join(path)
+	}
+	if err = rma.AllSucceeded(ctx, job, "saving "+path, err); err != nil {
+		return nil, errors.Join(err, s.close(true))
+	}
+	return s, nil
+}
+
+// Add writes a record of a section. It is copied.
+func (s *Saver) Add(ctx context.Context, section uint32, record []byte) error {
+	if len(s.bufs[section])+len(record) > PayloadBytes {
+		if err := s.flush(ctx, section); err != nil {
+			return err
+		}
+	}
+	s.bufs[section] = append(s.bufs[section], record...)
+	return nil
+}
+
+// flush writes a section's block under the next free number.
+func (s *Saver) flush(ctx context.Context, section uint32) error {
+	n, err := s.cells.Add(ctx, 0, 0, 1)
+	if err == nil {
+		err = s.w.WriteBlock(n, section, s.bufs[section])
+	}
+	s.bufs[section] = s.bufs[section][:0]
+	return err
+}
+
+// Finish completes the file with a description, of which rank 0's counts, or removes
+// it when a rank comes with an error. Collective.
+func (s *Saver) Finish(ctx context.Context, failed error, description []byte) error {
+	for section, buf := range s.bufs {
+		if failed == nil && len(buf) > 0 {
+			failed = s.flush(ctx, section)
+		}
+	}
+	err := rma.AllSucceeded(ctx, s.job, "saving "+s.w.path, failed)
+	if err == nil && s.job.Rank() == 0 {
+		var blocks uint64
+		if blocks, err = s.cells.Load(ctx, 0, 0); err == nil {
+			err = s.w.Finish(blocks, description)
+		}
+	}
+	err = rma.AllSucceeded(ctx, s.job, "saving "+s.w.path, err)
+	return errors.Join(err, s.close(err != nil))
+}
+
+// close closes the file, and removes it when it is not to be kept.
+func (s *Saver) close(remove bool) error {
+	errs := []error{s.cells.Close(), s.window.Close()}
+	switch {
+	case s.w == nil:
+	case remove && s.job.Rank() == 0:
+		errs = append(errs, s.w.Abandon())
+	default:
+		errs = append(errs, s.w.Close())
+	}
+	return errors.Join(errs...)
+}

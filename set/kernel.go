@@ -1,0 +1,138 @@
+package set
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Kernel names a loop that searches a batch of words over directly addressable
+// memory. All give the same answers; they differ in speed.
+type Kernel string
+
+const (
+	// KernelAuto is the fastest that this processor and table allow.
+	KernelAuto Kernel = ""
+	// KernelAVX512 keeps a ring of searches in flight and compares a cache line of
+	// 8 buckets at once. It needs AVX-512 and homes at cache lines.
+	KernelAVX512 Kernel = "avx512"
+	// KernelAVX2 does the same in two halves, on AVX2.
+	KernelAVX2 Kernel = "avx2"
+	// KernelPortable is plain Go: the first buckets of a block of words are loaded
+	// together. The only one under the race detector, which does not see the others.
+	KernelPortable Kernel = "portable"
+)
+
+// Kernels lists those that this processor can run, the fastest first.
+func Kernels() []Kernel { return append(vectorKernels(), KernelPortable) }
+
+// choose returns the loop of a kernel for a table; nil means the portable one.
+func (k Kernel) choose(t *table) (func(w *kernelWork), error) {
+	fits := t.unit == lineBuckets && chunkIsPowerOfTwo(t)
+	switch k {
+	case KernelPortable:
+		return nil, nil
+	case KernelAuto:
+		if loops := vectorKernels(); fits && len(loops) > 0 {
+			return kernelLoop(loops[0]), nil
+		}
+		return nil, nil
+	}
+	for _, can := range vectorKernels() {
+		if can == k && fits {
+			return kernelLoop(k), nil
+		}
+	}
+	if !fits {
+		return nil, fmt.Errorf("set: kernel %q needs HomeLine and a Chunk that is a power of two", k)
+	}
+	return nil, fmt.Errorf("set: kernel %q does not run here; there are %v", k, Kernels())
+}
+
+func chunkIsPowerOfTwo(t *table) bool { return t.geometry.chunk&(t.geometry.chunk-1) == 0 }
+
+const (
+	// kernelWords is how many words a kernel works on before the scheduler gets a
+	// turn: assembly cannot be preempted. It takes some 30 microseconds.
+	kernelWords = 2048
+
+	// flights is how many searches a kernel has in flight.
+	flights = 32
+)
+
+// flight is one search: where it is, and how many lines it may still look at.
+type flight struct {
+	bits, line, index, left uint64
+}
+
+// kernelWork is what a kernel gets and gives. The assembly knows the offsets.
+//
+// A kernel visits its flights in turn. It compares a line with the word and with
+// zero; the line was prefetched one turn before. Then it has found the word, or
+// claims the first empty bucket, or prefetches the next line and comes back to it
+// a turn later. The order of examination is that of the other loops, and what keeps
+// it correct beside concurrent insertions is this:
+//
+//   - Buckets of a line fill in order: whoever claims a bucket has seen all those
+//     before it in the line occupied, because every search enters a line at its
+//     first bucket.
+//   - Each of the 8 words loaded is one that was there at some moment, though not
+//     all at the same. A word that matches is in the set, wherever it stands.
+//   - If none matches, the buckets before the first empty one hold other words for
+//     good. The compare-and-swap succeeds only if that bucket is still empty, and
+//     then so are those behind it: the word is nowhere in the line.
+//   - If it fails, the word that won is compared, and the line is loaded again:
+//     what was empty in it may not be any more.
+type kernelWork struct {
+	flat      *uint64
+	lines     uint64 // in the table
+	words     *uint64
+	results   *Result
+	n         uint64
+	ring      *flight
+	slots     uint64
+	limit     uint64 // lines that a search may look at
+	chunkMask uint64 // lines of a chunk, less one
+	insert    uint64 // 0: an empty bucket ends the search
+
+	inserted, found, notFound, full uint64
+	lost, extra                     uint64
+	least                           uint64 // fewest lines that a search had left
+}
+
+// runKernel searches words, a piece at a time.
+func (t *table) runKernel(words []uint64, results []Result, insert bool) counts {
+	var c counts
+	for len(words) > 0 {
+		n := min(len(words), kernelWords)
+		t.runPiece(words[:n], results[:n], insert, &c)
+		words, results = words[n:], results[n:]
+	}
+	return c
+}
+
+// runPiece is one call of the kernel. It is not inlined, so that there is a safe
+// point between calls.
+//
+//go:noinline
+func (t *table) runPiece(words []uint64, results []Result, insert bool, c *counts) {
+	var ring [flights]flight
+	w := kernelWork{
+		flat: unsafe.SliceData(t.flat), lines: t.buckets / lineBuckets,
+		words: unsafe.SliceData(words), results: unsafe.SliceData(results),
+		n: uint64(len(words)), ring: &ring[0], slots: flights,
+		limit: t.limit / lineBuckets, chunkMask: uint64(t.geometry.chunk)/lineBuckets - 1,
+	}
+	w.least = w.limit
+	if insert {
+		w.insert = 1
+	}
+	t.kernel(&w)
+	c.inserted += w.inserted
+	c.found += w.found
+	c.notFound += w.notFound
+	c.full += w.full
+	c.lost += w.lost
+	c.extra += w.extra
+	// Whole lines: where in its last one a search ended is not kept.
+	c.longest = max(c.longest, min(w.limit-w.least+1, w.limit)*lineBuckets)
+}

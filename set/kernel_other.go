@@ -1,0 +1,8 @@
+//go:build !amd64
+
+package set
+
+// vectorKernels lists the kernels in assembly: there are none here.
+func vectorKernels() []Kernel { return nil }
+
+func kernelLoop(Kernel) func(w *kernelWork) { return nil }

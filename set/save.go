@@ -1,0 +1,158 @@
+package set
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+
+	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/rma"
+)
+
+// contents describes a file that a set was saved to.
+type contents struct {
+	Kind         string `json:"kind"`         // kindWords or kindElements
+	ElementBytes int    `json:"elementBytes"` // of a record
+	Records      uint64 `json:"records"`
+}
+
+const (
+	kindWords    = "farhash set of words"
+	kindElements = "farhash set of elements"
+
+	// loadLoad is the load factor that a set is grown for when a file is loaded.
+	loadLoad = 0.8
+)
+
+// Save writes the set to a file, in a form that is loaded with any number of ranks
+// and buckets. The ranks write it together: path must mean the same file on each.
+// It replaces what was there only when it is complete. Collective; nothing may
+// insert meanwhile on any rank.
+func (s *Set) Save(ctx context.Context, path string) error {
+	record := make([]byte, 8)
+	is := contents{Kind: kindWords, ElementBytes: 8}
+	return save(ctx, s.job, path, is, s.Len, func(add func([]byte) error) error {
+		for word, err := range s.Local(ctx) {
+			if err != nil {
+				return err
+			}
+			binary.LittleEndian.PutUint64(record, word)
+			if err := add(record); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Save writes the set to a file; see Set.Save.
+func (e *Elements) Save(ctx context.Context, path string) error {
+	is := contents{Kind: kindElements, ElementBytes: e.cfg.ElementBytes}
+	return save(ctx, e.job, path, is, e.Len, func(add func([]byte) error) error {
+		for element, err := range e.Local(ctx) {
+			if err != nil {
+				return err
+			}
+			if err := add(element); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Load inserts what a file holds that Save has written, growing the set when it
+// would be more than 0.8 full. A truncated, foreign or corrupt file is refused on
+// every rank, and the set is as it was. Collective; no other call may run on any
+// rank meanwhile.
+func (s *Set) Load(ctx context.Context, path string) error {
+	want := contents{Kind: kindWords, ElementBytes: 8}
+	return load(ctx, s.job, path, want, func(records uint64) error {
+		return makeRoom(ctx, records, s.Len, s.Buckets(), s.Grow)
+	}, func(payload []byte) error {
+		words := make([]uint64, len(payload)/8)
+		for i := range words {
+			words[i] = binary.LittleEndian.Uint64(payload[i*8:])
+		}
+		return s.FindOrPutBatch(words, make([]Result, len(words)))
+	})
+}
+
+// Load inserts what a file holds that Save has written; see Set.Load.
+func (e *Elements) Load(ctx context.Context, path string) error {
+	want := contents{Kind: kindElements, ElementBytes: e.cfg.ElementBytes}
+	return load(ctx, e.job, path, want, func(records uint64) error {
+		room := min(e.Buckets(), e.Capacity())
+		return makeRoom(ctx, records, e.Len, room, func(ctx context.Context, buckets uint64) error {
+			return e.Grow(ctx, max(buckets, e.Buckets()), 0)
+		})
+	}, func(payload []byte) error {
+		return e.FindOrPutBatch(payload, make([]Result, len(payload)/e.cfg.ElementBytes))
+	})
+}
+
+// makeRoom grows a set that would be too full with so many records more.
+func makeRoom(ctx context.Context, records uint64, length func(context.Context) (uint64, error),
+	room uint64, grow func(ctx context.Context, buckets uint64) error) error {
+	n, err := length(ctx)
+	if err != nil || float64(n+records) <= loadLoad*float64(room) {
+		return err
+	}
+	return grow(ctx, uint64(float64(n+records)/loadLoad)+1)
+}
+
+// save writes a set to a file, each rank what its records gives.
+func save(ctx context.Context, job rma.Job, path string, is contents,
+	length func(context.Context) (uint64, error), records func(add func([]byte) error) error) error {
+	var err error
+	if is.Records, err = length(ctx); err != nil {
+		return err
+	}
+	description, err := json.Marshal(is)
+	if err != nil {
+		return err
+	}
+	s, err := archive.NewSaver(ctx, job, path)
+	if err != nil {
+		return err
+	}
+	err = records(func(record []byte) error { return s.Add(ctx, 0, record) })
+	return s.Finish(ctx, err, description)
+}
+
+// load verifies a file, makes room, and inserts what it holds.
+func load(ctx context.Context, job rma.Job, path string, want contents,
+	makeRoom func(records uint64) error, insert func(payload []byte) error) error {
+	var is contents
+	l, err := archive.NewLoader(ctx, job, path, func(description []byte) error {
+		return is.accept(path, description, want)
+	})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if err := makeRoom(is.Records); err != nil {
+		return err
+	}
+	err = l.Each(ctx, 0, func(payload []byte) error {
+		if len(payload)%want.ElementBytes != 0 {
+			return fmt.Errorf("set: %s is corrupt: a block has %d bytes, no whole elements of %d",
+				path, len(payload), want.ElementBytes)
+		}
+		return insert(payload)
+	})
+	return rma.AllSucceeded(ctx, job, "set: loading "+path, err)
+}
+
+// accept reads a description and refuses that of something else.
+func (c *contents) accept(path string, description []byte, want contents) error {
+	if err := json.Unmarshal(description, c); err != nil || c.Kind != want.Kind {
+		return fmt.Errorf("set: %s is no %s (it is described as %.100q)", path, want.Kind, description)
+	}
+	if c.ElementBytes != want.ElementBytes {
+		return fmt.Errorf("set: %s has elements of %d bytes, this set of %d", path,
+			c.ElementBytes, want.ElementBytes)
+	}
+	return nil
+}
