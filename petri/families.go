@@ -15,6 +15,7 @@ var families = []struct {
 	{"rwmutex", func(n int) (*Net, error) { return RWMutex(n, n) }},
 	{"referendum", Referendum},
 	{"dekker", Dekker},
+	{"kanban", Kanban},
 }
 
 // FamilyNames returns the names that [Family] knows.
@@ -27,7 +28,7 @@ func FamilyNames() []string {
 }
 
 // Family returns the net of size n of the named family: philosophers, rwmutex
-// (with n readers and n writers), referendum or dekker.
+// (with n readers and n writers), referendum, dekker or kanban.
 func Family(name string, n int) (*Net, error) {
 	for _, f := range families {
 		if f.name == name {

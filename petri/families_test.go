@@ -88,7 +88,7 @@ func TestDekker(t *testing.T) {
 func TestFamilySizes(t *testing.T) {
 	for name, sizes := range map[string][2]int{ // least and most
 		"philosophers": {2, 100_000}, "rwmutex": {1, 1000}, "referendum": {1, 100_000},
-		"dekker": {1, 500},
+		"dekker": {1, 500}, "kanban": {1, petri.MaxTokens},
 	} {
 		n, err := petri.Family(name, sizes[0])
 		if err != nil {
@@ -132,5 +132,19 @@ func TestFamilyNames(t *testing.T) {
 	n, err := petri.Family("rwmutex", 3)
 	if err != nil || n.Name != "RwMutex-r3-w3" {
 		t.Errorf("rwmutex 3 is %+v, %v", n, err)
+	}
+}
+
+func TestKanbanIsTheNetOfTheContest(t *testing.T) {
+	for i, states := range []int{160, 4600, 58400} {
+		net, err := petri.Kanban(i + 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := naive.Explore(net, 100_000)
+		if err != nil || int(got.States) != states || got.Deadlocks != 0 {
+			t.Errorf("Kanban(%d) has %d states and %d deadlocks (%v); want %d and none",
+				i+1, got.States, got.Deadlocks, err, states)
+		}
 	}
 }

@@ -24,7 +24,8 @@ func newPetri() *cobra.Command {
   philosophers  3^N states, 7N*3^(N-2) arcs
   rwmutex       2^N + N states, N*2^N + 2N arcs (N readers, N writers)
   referendum    3^N + 1 states, 2N*3^(N-1) + 1 arcs
-  dekker        2^(N-1)*(N+2) states`,
+  dekker        2^(N-1)*(N+2) states
+  kanban        160, 4600, 58400, 454475, 2546432, ... states`,
 		Example: "  farhash petri philosophers -n 12 -o philosophers-12.pnml",
 		RunE: func(_ *cobra.Command, given []string) error {
 			net, err := petri.Family(given[0], n)
