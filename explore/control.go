@@ -123,14 +123,15 @@ func (c *control) advance(ctx context.Context, level uint64, sameLevel bool) err
 //
 //	| number (54): buckets to grow to, rank and reason to stop | generation (8) | kind (2) |
 //
-// The generation counts growths. A rank that has grown once more than a command to
-// grow says has done so already.
+// The generation counts commands obeyed. A rank whose own generation is past that of a
+// command has obeyed it already.
 type command uint64
 
 const (
 	commandRun  command = 0
 	commandGrow command = 1
 	commandStop command = 2
+	commandSave command = 3
 )
 
 // generations is how many growths a command tells apart. Ranks are never more than

@@ -110,6 +110,28 @@ func (x *exchange) claimSlot(ctx context.Context, rank, slot int, b *block) (boo
 	return true, x.cells.Store(ctx, rank, off, 0)
 }
 
+// offered calls use with each block that this rank has left and nobody has claimed. It
+// is for a moment when no rank claims.
+func (x *exchange) offered(ctx context.Context, use func(tasks []uint64) error) error {
+	for slot := range slotsPerRank {
+		n, err := x.cells.Load(ctx, x.rank, slot*slotWords)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			continue
+		}
+		h := x.q.Get(x.buf[:n], x.window, x.rank, slot*slotWords+8)
+		if err := x.finish(ctx, h); err != nil {
+			return err
+		}
+		if err := use(x.buf[:n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // finish submits what was posted and waits for it.
 func (x *exchange) finish(ctx context.Context, h rma.Handle) error {
 	if err := x.q.Submit(); err != nil {

@@ -35,6 +35,18 @@ type Options struct {
 	Progress func(Snapshot)
 	// Every is the time between calls of Progress; 0 means a second.
 	Every time.Duration
+	// Checkpoint is a file that the search is saved to now and then, so that Resume
+	// can go on with it; empty: none. It means the same file on every rank.
+	Checkpoint string
+	// CheckpointEvery is the time between checkpoints; 0 means ten minutes.
+	CheckpointEvery time.Duration
+	// Resume is a checkpoint to go on with, by any number of ranks. It excludes Trace:
+	// a checkpoint does not say how its states were reached.
+	Resume string
+	// ModelID tells models apart, so that a checkpoint of another one is refused.
+	ModelID string
+	// Warn is told on rank 0 of what went wrong and did not end the search.
+	Warn func(error)
 	// Check walks the set when the search is over and reports what is broken.
 	Check bool
 }
@@ -52,6 +64,12 @@ func (o *Options) complete() error {
 	}
 	if o.Trace && o.Order != BreadthFirst {
 		return fmt.Errorf("explore: a shortest trace needs order %q", BreadthFirst)
+	}
+	if o.Trace && o.Resume != "" {
+		return errors.New("explore: a resumed search cannot trace; search from the beginning")
+	}
+	if o.CheckpointEvery <= 0 {
+		o.CheckpointEvery = 10 * time.Minute
 	}
 	return nil
 }
@@ -199,6 +217,9 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 	}
 	return res, err
 }
+
+// elapsed is the time that the search has taken, that before a checkpoint included.
+func (s *search) elapsed() time.Duration { return time.Since(s.started) }
 
 // ignoreLost drops the news that a rank is gone, where its part is done.
 func ignoreLost(err error) error {

@@ -99,10 +99,15 @@ func (w *worker) growTogether(ctx context.Context, buckets uint64) error {
 		w.budget.blocked, oldBytes = err, 0
 	}
 	w.table.see(w.visited, oldBytes)
+	return w.obeyed(ctx, commandGrow, buckets)
+}
+
+// obeyed goes on to the next generation. The rank that comes first takes the command
+// away, for any of them may be dead.
+func (w *worker) obeyed(ctx context.Context, kind command, number uint64) error {
 	w.generation++
-	// The rank that comes first takes the command away, for any of them may be dead.
-	_, err = w.control.CompareAndSwap(ctx, 0, cellCommand,
-		uint64(makeCommand(commandGrow, w.generation-1, buckets)),
+	_, err := w.control.CompareAndSwap(ctx, 0, cellCommand,
+		uint64(makeCommand(kind, w.generation-1, number)),
 		uint64(makeCommand(commandRun, w.generation, 0)))
 	return err
 }

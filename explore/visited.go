@@ -16,6 +16,8 @@ type visited interface {
 	insert(states []uint64, results []set.Result, tasks []uint64) error
 	// load stores the packed state of a task.
 	load(ctx context.Context, task uint64, state []uint64) error
+	// each calls use with the packed states in this rank's part, little-endian.
+	each(ctx context.Context, use func(state []byte) error) error
 	grow(ctx context.Context, buckets uint64) error
 	buckets() uint64
 	// bytesFor is the memory of a set with that many buckets, in all ranks.
@@ -107,6 +109,18 @@ func (v *wordSet) load(_ context.Context, task uint64, state []uint64) error {
 	return nil
 }
 
+func (v *wordSet) each(ctx context.Context, use func(state []byte) error) error {
+	for word, err := range v.s.Local(ctx) {
+		if err == nil {
+			err = use(bytesOf([]uint64{word}))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (v *wordSet) grow(ctx context.Context, buckets uint64) error { return v.s.Grow(ctx, buckets) }
 func (v *wordSet) buckets() uint64                                { return v.s.Buckets() }
 func (v *wordSet) bytesFor(buckets uint64) uint64                 { return wordBytes(buckets) }
@@ -129,6 +143,18 @@ func (v *elementSet) insert(states []uint64, results []set.Result, tasks []uint6
 
 func (v *elementSet) load(ctx context.Context, task uint64, state []uint64) error {
 	return v.s.Get(ctx, set.Ref(task), bytesOf(state))
+}
+
+func (v *elementSet) each(ctx context.Context, use func(state []byte) error) error {
+	for element, err := range v.s.Local(ctx) {
+		if err == nil {
+			err = use(element)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (v *elementSet) grow(ctx context.Context, buckets uint64) error {

@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
@@ -47,9 +48,15 @@ type worker struct {
 	now, next  frontier // of the present level and of the one after it
 	level      uint64
 	parity     int
-	generation uint64 // growths so far
+	generation uint64 // commands to grow or save obeyed so far
 	overflow   *OverflowError
 	log        *levelLog
+	saved      time.Time // of the last checkpoint, or the start
+
+	block   *block // being expanded, nil between blocks
+	at      int    // its tasks before this one have been expanded
+	counted int    // and those before this one counted as done
+	base    Peaks  // of the search that this one goes on with
 
 	state   []uint64 // unpacked from a task
 	batch   []uint64 // successors that wait to be inserted
@@ -64,7 +71,7 @@ type worker struct {
 }
 
 func newWorker(s *search) *worker {
-	w := &worker{search: s, expander: s.model.NewExpander(),
+	w := &worker{search: s, saved: s.started, expander: s.model.NewExpander(),
 		state:   make([]uint64, s.model.StateWords()),
 		results: make([]set.Result, insertStates), tasks: make([]uint64, insertStates)}
 	w.now.pool, w.next.pool = &w.pool, &w.pool
@@ -77,6 +84,9 @@ func newWorker(s *search) *worker {
 // loop expands states until all ranks are done or stop.
 func (w *worker) loop(ctx, calm context.Context) error {
 	err := w.begin(calm)
+	if err != nil && w.opts.Resume != "" && ignoreLost(err) != nil {
+		return err // of a checkpoint, and on every rank
+	}
 	var pace rma.Backoff
 	for err == nil {
 		var worked bool
@@ -128,8 +138,11 @@ func (w *worker) fail(ctx context.Context, cause error) error {
 	}
 }
 
-// begin has rank 0 insert the initial state.
+// begin has rank 0 insert the initial state, or goes on with a checkpoint.
 func (w *worker) begin(ctx context.Context) error {
+	if w.opts.Resume != "" {
+		return w.resume(ctx)
+	}
 	if w.job.Rank() == 0 {
 		w.batch = append(w.batch, make([]uint64, w.model.StateWords())...)
 		w.model.Initial(w.batch)
@@ -155,6 +168,8 @@ func (w *worker) obey(ctx, calm context.Context) error {
 		return errStopped
 	case cmd.kind() == commandGrow && cmd.generation() == w.generation%generations:
 		return w.growTogether(calm, cmd.number())
+	case cmd.kind() == commandSave && cmd.generation() == w.generation%generations:
+		return w.saveTogether(calm)
 	case ctx.Err() != nil:
 		return w.stopAll(calm, stopInterrupted)
 	}
@@ -209,7 +224,10 @@ func (w *worker) expand(ctx context.Context, b *block) error {
 	if w.opts.Order == AnyOrder {
 		next, parity = &w.now, w.parity
 	}
-	for _, task := range b.tasks[:b.n] {
+	w.block, w.at, w.counted = b, 0, 0
+	defer func() { w.block = nil }()
+	for i, task := range b.tasks[:b.n] {
+		w.at = i + 1
 		if err := w.visited.load(ctx, task, w.state); err != nil {
 			return err
 		}
@@ -224,16 +242,33 @@ func (w *worker) expand(ctx context.Context, b *block) error {
 			}
 		}
 		if len(w.batch) >= batchStates*len(w.state) {
-			if err := w.insert(ctx, next, parity); err != nil {
+			if err := w.settle(ctx, next, parity); err != nil {
 				return err
 			}
 		}
 	}
-	if err := w.insert(ctx, next, parity); err != nil {
+	if err := w.settle(ctx, next, parity); err != nil {
 		return err
 	}
-	w.done[w.parity] += uint64(b.n)
+	w.countDone()
 	return w.publish(ctx)
+}
+
+// settle inserts the batch of successors. Between two states, with nothing on its way,
+// is the moment for a checkpoint.
+func (w *worker) settle(ctx context.Context, to *frontier, parity int) error {
+	if err := w.insert(ctx, to, parity); err != nil {
+		return err
+	}
+	return w.checkpointDue(ctx)
+}
+
+// countDone counts the states of the block at hand that have been expanded.
+func (w *worker) countDone() {
+	if w.block != nil {
+		w.done[w.parity] += uint64(w.at - w.counted)
+		w.counted = w.at
+	}
 }
 
 // deadlock counts a state without successors, and remembers the first.
@@ -303,6 +338,8 @@ func (w *worker) insertPiece(ctx context.Context, states []uint64, to *frontier,
 // publish writes this rank's counters: created before done, see control.
 func (w *worker) publish(ctx context.Context) error {
 	peaks := w.expander.Peaks()
+	peaks.TokensPlace = max(peaks.TokensPlace, w.base.TokensPlace)
+	peaks.TokensMarking = max(peaks.TokensMarking, w.base.TokensMarking)
 	for _, c := range []struct {
 		cell int
 		word uint64

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -22,12 +23,14 @@ import (
 
 // exploreFlags are the flags of the command as given.
 type exploreFlags struct {
-	ranks             int
-	json, mcc, quiet  bool
-	order, trace, mem string
-	encoding          string
-	direct, check     bool
-	ranksGiven        bool
+	ranks              int
+	json, mcc, quiet   bool
+	order, trace, mem  string
+	encoding           string
+	direct, check      bool
+	ranksGiven         bool
+	checkpoint, resume string
+	every              time.Duration
 }
 
 func newExplore() *cobra.Command {
@@ -60,6 +63,9 @@ When memory is full the counts are marked incomplete, and the exit code is 3.`,
 	flags.StringVar(&f.trace, "trace", "", "deadlock: a shortest firing sequence to a deadlock")
 	flags.StringVar(&f.mem, "mem", "",
 		"memory for all ranks together, such as 2GiB (default: 80% of what is available)")
+	flags.StringVar(&f.checkpoint, "checkpoint", "", "file to save the search to now and then")
+	flags.DurationVar(&f.every, "every", 10*time.Minute, "time between checkpoints")
+	flags.StringVar(&f.resume, "resume", "", "checkpoint to go on with, with any number of ranks")
 	flags.StringVar(&f.encoding, "encoding", "",
 		"word or element (default: word for markings of up to 63 bits)")
 	flags.BoolVar(&f.direct, "direct", true,
@@ -70,7 +76,8 @@ When memory is full the counts are marked incomplete, and the exit code is 3.`,
 
 // options turns flags into options of the search.
 func (f *exploreFlags) options() (explore.Options, error) {
-	opts := explore.Options{Order: explore.Order(f.order),
+	opts := explore.Options{Order: explore.Order(f.order), Checkpoint: f.checkpoint,
+		CheckpointEvery: f.every, Resume: f.resume, Warn: warn,
 		Encoding: explore.Encoding(f.encoding), Check: f.check}
 	if opts.Order != explore.BreadthFirst && opts.Order != explore.AnyOrder {
 		return opts, fmt.Errorf("--order must be bfs or any, not %q", f.order)
@@ -90,6 +97,13 @@ func (f *exploreFlags) options() (explore.Options, error) {
 	if opts.Trace && opts.Order != explore.BreadthFirst {
 		return opts, errors.New("--trace needs --order bfs: only level by level is shortest")
 	}
+	if opts.Trace && f.resume != "" {
+		return opts, errors.New("--trace and --resume exclude each other: " +
+			"a checkpoint does not say how its states were reached")
+	}
+	if f.every <= 0 {
+		return opts, fmt.Errorf("--every must be positive, not %v", f.every)
+	}
 	if f.json && f.mcc {
 		return opts, errors.New("--json and --mcc exclude each other")
 	}
@@ -105,6 +119,9 @@ func (f *exploreFlags) options() (explore.Options, error) {
 	}
 	return opts, nil
 }
+
+// warn reports what does not end a search.
+func warn(err error) { fmt.Fprintln(os.Stderr, "farhash: warning:", err) }
 
 // run explores the net in a file and prints the answer.
 func (f *exploreFlags) run(ctx context.Context, path string) error {

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/farhash/farhash/petri"
+)
+
+// A search that is killed with its checkpoint written goes on, with another number of
+// ranks and as processes, to the figures of an undisturbed one.
+func TestResumeAfterKill(t *testing.T) {
+	net, err := petri.Philosophers(11)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := writeTestNet(t, net)
+	want := exploreJSON(t, "explore", path, "-n", "2", "--json")
+	for _, order := range []string{"bfs", "any"} {
+		file := filepath.Join(t.TempDir(), "checkpoint")
+		c := newCommand(t, "explore", path, "-n", "2", "--order", order,
+			"--checkpoint", file, "--every", "20ms")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		awaitFile(t, file)
+		send(t, c.Process.Pid, syscall.SIGKILL)
+		c.finish()
+		got := exploreJSON(t, launched(t, "3", "explore", path, "--order", order,
+			"--resume", file, "--check", "--json")...)
+		for _, key := range []string{"states", "arcs", "deadlocks", "maxTokensPlace",
+			"maxTokensMarking", "complete"} {
+			if got[key] != want[key] {
+				t.Errorf("%s: %s is %v after the kill, %v undisturbed", order, key, got[key], want[key])
+			}
+		}
+	}
+	mustFail(t, 1, "no archive", "explore", path, "--resume", path)
+	mustFail(t, 2, "exclude", "explore", path, "--resume", path, "--trace", "deadlock")
+	mustFail(t, 2, "--every", "explore", path, "--every", "-1s")
+}
+
+// awaitFile waits for a file to appear.
+func awaitFile(t *testing.T, path string) {
+	t.Helper()
+	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+	}
+	t.Fatalf("%s never appeared", path)
+}

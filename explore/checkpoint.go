@@ -1,0 +1,272 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/set"
+)
+
+// The sections of a checkpoint: packed states of StateWords words each.
+const (
+	sectionVisited = iota // all states found
+	sectionNow            // those of the present level that wait to be expanded
+	sectionNext           // those of the next level
+)
+
+// checkpointKind begins the description of a checkpoint.
+const checkpointKind = "farhash exploration"
+
+// checkpoint describes a search that stands still: between two states, with nothing
+// on its way into the set.
+type checkpoint struct {
+	Kind          string    `json:"kind"`
+	Model         string    `json:"model"` // Options.ModelID
+	StateWords    int       `json:"stateWords"`
+	Order         Order     `json:"order"`
+	Level         uint64    `json:"level"`
+	Created       [2]uint64 `json:"created"`
+	Done          [2]uint64 `json:"done"`
+	Arcs          uint64    `json:"arcs"`
+	Deadlocks     uint64    `json:"deadlocks"`
+	PeakPlace     uint64    `json:"peakPlace"`
+	PeakMarking   uint64    `json:"peakMarking"`
+	ElapsedMillis int64     `json:"elapsedMillis"`
+}
+
+// OtherModelError says that a checkpoint is of a search for something else.
+type OtherModelError struct {
+	Path       string
+	Have, Want string
+}
+
+func (e *OtherModelError) Error() string {
+	return fmt.Sprintf("explore: %s is a checkpoint of another model or packing (%s, not %s)",
+		e.Path, e.Have, e.Want)
+}
+
+// checkpointDue has all ranks write a checkpoint when it is time. Only a rank with a
+// block that is not done asks, so that the search cannot end meanwhile.
+func (w *worker) checkpointDue(ctx context.Context) error {
+	if w.opts.Checkpoint == "" || time.Since(w.saved) < w.opts.CheckpointEvery {
+		return nil
+	}
+	if err := w.control.ask(ctx, w.generation, commandSave, 0); err != nil {
+		return err
+	}
+	return w.obey(ctx, ctx)
+}
+
+// saveTogether writes a checkpoint with all ranks. A checkpoint that cannot be written
+// is reported and the search goes on: the one before it is still there.
+func (w *worker) saveTogether(ctx context.Context) error {
+	w.countDone()
+	err := w.publish(ctx)
+	if err == nil {
+		err = w.job.Barrier(ctx) // nobody moves blocks any more, and all have published
+	}
+	if err == nil {
+		err = w.save(ctx)
+	}
+	if err != nil && ignoreLost(err) == nil {
+		return errStopped
+	}
+	if err != nil && w.opts.Warn != nil && w.job.Rank() == 0 {
+		w.opts.Warn(fmt.Errorf("no checkpoint was written: %w", err))
+	}
+	w.saved = time.Now()
+	return w.obeyed(ctx, commandSave, 0)
+}
+
+// save writes this rank's part.
+func (w *worker) save(ctx context.Context) error {
+	s, err := archive.NewSaver(ctx, w.job, w.opts.Checkpoint)
+	if err != nil {
+		return err
+	}
+	err = w.visited.each(ctx, func(state []byte) error { return s.Add(ctx, sectionVisited, state) })
+	if err == nil {
+		err = w.eachWaiting(ctx, func(section uint32, task uint64) error {
+			state := make([]uint64, w.model.StateWords())
+			if err := w.visited.load(ctx, task, state); err != nil {
+				return err
+			}
+			return s.Add(ctx, section, bytesOf(state))
+		})
+	}
+	var description []byte
+	if err == nil {
+		description, err = w.describe(ctx)
+	}
+	return s.Finish(ctx, err, description)
+}
+
+// eachWaiting calls use for each state of this rank that waits to be expanded: what is
+// left of the block at hand, the lists, and what lies in the exchange.
+func (w *worker) eachWaiting(ctx context.Context, use func(section uint32, task uint64) error) error {
+	run := func(section uint32, tasks []uint64) error {
+		for _, task := range tasks {
+			if err := use(section, task); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if w.block != nil {
+		if err := run(sectionNow, w.block.tasks[w.at:w.block.n]); err != nil {
+			return err
+		}
+	}
+	for _, b := range w.now.blocks {
+		if err := run(sectionNow, b.tasks[:b.n]); err != nil {
+			return err
+		}
+	}
+	for _, b := range w.next.blocks {
+		if err := run(sectionNext, b.tasks[:b.n]); err != nil {
+			return err
+		}
+	}
+	return w.exchange.offered(ctx, func(tasks []uint64) error { return run(sectionNow, tasks) })
+}
+
+// describe sums up the counters of all ranks, which stand still.
+func (w *worker) describe(ctx context.Context) ([]byte, error) {
+	c := checkpoint{Kind: checkpointKind, Model: w.opts.ModelID,
+		StateWords: w.model.StateWords(), Order: w.opts.Order, Level: w.level,
+		ElapsedMillis: w.elapsed().Milliseconds()}
+	for _, sum := range []struct {
+		cell int
+		to   *uint64
+	}{
+		{cellCreated, &c.Created[0]}, {cellCreated + 1, &c.Created[1]},
+		{cellDone, &c.Done[0]}, {cellDone + 1, &c.Done[1]},
+		{cellArcs, &c.Arcs}, {cellDeadlocks, &c.Deadlocks},
+	} {
+		var err error
+		if *sum.to, err = w.control.Sum(ctx, sum.cell); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if c.Level, err = w.control.Load(ctx, 0, cellLevel); err != nil {
+		return nil, err
+	}
+	if c.PeakPlace, err = w.control.maximum(ctx, cellPeakPlace); err != nil {
+		return nil, err
+	}
+	if c.PeakMarking, err = w.control.maximum(ctx, cellPeakMarking); err != nil {
+		return nil, err
+	}
+	return json.Marshal(c)
+}
+
+// resume goes on where a checkpoint stopped, with any number of ranks. Collective.
+func (w *worker) resume(ctx context.Context) error {
+	var c checkpoint
+	path := w.opts.Resume
+	l, err := archive.NewLoader(ctx, w.job, path, func(description []byte) error {
+		return w.accept(&c, description)
+	})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if err := w.growFor(ctx, c.Created[0]+c.Created[1]); err != nil {
+		return err
+	}
+	err = l.Each(ctx, sectionVisited, func(payload []byte) error {
+		return w.reinsert(payload, set.Inserted, nil)
+	})
+	if err = rma.AllSucceeded(ctx, w.job, "resuming "+path, err); err != nil {
+		return err
+	}
+	for section, to := range map[uint32]*frontier{sectionNow: &w.now, sectionNext: &w.next} {
+		if err == nil {
+			err = l.Each(ctx, section, func(payload []byte) error {
+				return w.reinsert(payload, set.Found, to)
+			})
+		}
+	}
+	if err == nil {
+		err = w.restore(ctx, &c)
+	}
+	return rma.AllSucceeded(ctx, w.job, "resuming "+path, err)
+}
+
+// accept refuses a description of another search.
+func (w *worker) accept(c *checkpoint, description []byte) error {
+	path := w.opts.Resume
+	err := json.Unmarshal(description, c)
+	switch {
+	case err != nil || c.Kind != checkpointKind:
+		return fmt.Errorf("explore: %s is no checkpoint of an exploration", path)
+	case c.Model != w.opts.ModelID || c.StateWords != w.model.StateWords():
+		return &OtherModelError{Path: path, Have: c.Model, Want: w.opts.ModelID}
+	case c.Order != w.opts.Order:
+		return fmt.Errorf("explore: %s is a checkpoint of order %q, not %q", path,
+			c.Order, w.opts.Order)
+	}
+	return nil
+}
+
+// growFor gives the set room for so many states before they come.
+func (w *worker) growFor(ctx context.Context, states uint64) error {
+	want := uint64(float64(states)/growLoad*1.05) + 1
+	if want <= w.visited.buckets() {
+		return nil
+	}
+	if need := w.visited.bytesFor(want); need > w.budget.states {
+		return fmt.Errorf("explore: the checkpoint has %d states, too many for %d bytes of memory",
+			states, w.budget.mem)
+	}
+	err := w.visited.grow(ctx, want)
+	w.table.see(w.visited, 0)
+	return err
+}
+
+// reinsert puts states of a checkpoint into the set, and on a frontier if one is given.
+func (w *worker) reinsert(payload []byte, expect set.Result, to *frontier) error {
+	words := w.model.StateWords()
+	n := len(payload) / (8 * words)
+	states := make([]uint64, n*words)
+	if copy(bytesOf(states), payload) != len(payload) {
+		return fmt.Errorf("explore: a block of %d bytes holds no whole states", len(payload))
+	}
+	results, tasks := make([]set.Result, n), make([]uint64, n)
+	if err := w.visited.insert(states, results, tasks); err != nil {
+		return err
+	}
+	for i, r := range results {
+		if r != expect {
+			return fmt.Errorf("explore: a state of the checkpoint is %v in the set; %v was expected",
+				r, expect)
+		}
+		if to != nil {
+			to.push(tasks[i])
+		}
+	}
+	return nil
+}
+
+// restore takes over level and counters; those of all ranks before become rank 0's.
+func (w *worker) restore(ctx context.Context, c *checkpoint) error {
+	w.level, w.parity = c.Level, int(c.Level%2)
+	if w.job.Rank() != 0 {
+		return nil
+	}
+	w.created, w.done, w.arcs, w.dead = c.Created, c.Done, c.Arcs, c.Deadlocks
+	w.base = Peaks{TokensPlace: c.PeakPlace, TokensMarking: c.PeakMarking}
+	w.started = w.started.Add(-time.Duration(c.ElapsedMillis) * time.Millisecond)
+	if err := w.control.Store(ctx, 0, cellLevel, c.Level); err != nil {
+		return err
+	}
+	if err := w.control.set(ctx, cellDone+1-w.parity, w.done[1-w.parity]); err != nil {
+		return err
+	}
+	return w.publish(ctx)
+}

@@ -1,0 +1,120 @@
+package explore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/petri/packing"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+)
+
+// interruptAfter ends a context when a search has come to so many states.
+func interruptAfter(states uint64) (context.Context, func(explore.Snapshot)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	return ctx, func(s explore.Snapshot) {
+		if s.States >= states {
+			cancel()
+		}
+	}
+}
+
+// searchWith explores a model with so many ranks and returns what rank 0 was told.
+func searchWith(ctx context.Context, ranks int, m explore.Model, opts explore.Options) (
+	*explore.Result, error) {
+	var res *explore.Result
+	err := local.Run(ranks, func(job rma.Job) error {
+		r, err := explore.Run(ctx, job, m, opts)
+		if job.Rank() == 0 {
+			res = r
+		}
+		return err
+	})
+	return res, err
+}
+
+// A search that writes a checkpoint whenever it can is interrupted, and the one that goes on with its last checkpoint, with
+// another number of ranks, comes to the figures of an undisturbed one.
+func TestResumeComesToTheSameFigures(t *testing.T) {
+	net, err := petri.Philosophers(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := packing.New(net, packing.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, order := range []explore.Order{explore.BreadthFirst, explore.AnyOrder} {
+		for _, encoding := range []explore.Encoding{explore.EncodingWord, explore.EncodingElement} {
+			for _, ranks := range [][2]int{{1, 3}, {3, 1}, {2, 2}} {
+				name := fmt.Sprintf("%s/%s/%d to %d", order, encoding, ranks[0], ranks[1])
+				t.Run(name, func(t *testing.T) {
+					resumeOnce(t, m, ranks, explore.Options{Order: order, Encoding: encoding})
+				})
+			}
+		}
+	}
+}
+
+func resumeOnce(t *testing.T, m explore.Model, ranks [2]int, opts explore.Options) {
+	want, err := searchWith(context.Background(), 2, m, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "checkpoint")
+	first := opts
+	first.Checkpoint, first.CheckpointEvery, first.ModelID = path, time.Nanosecond, "philosophers"
+	ctx, progress := interruptAfter(want.States / 4)
+	first.Progress, first.Every = progress, time.Millisecond
+	if _, err := searchWith(ctx, ranks[0], m, first); err != nil {
+		t.Fatal(err)
+	}
+	second := opts
+	second.Resume, second.ModelID, second.Check = path, "philosophers", true
+	got, err := searchWith(context.Background(), ranks[1], m, second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got.Complete || got.States != want.States || got.Arcs != want.Arcs ||
+		got.Deadlocks != want.Deadlocks || got.Peaks != want.Peaks ||
+		opts.Order == explore.BreadthFirst && got.Depth != want.Depth {
+		t.Errorf("resumed:     %+v\nundisturbed: %+v", *got, *want)
+	}
+	other := second
+	other.ModelID = "something else"
+	var refused *explore.OtherModelError
+	if _, err := searchWith(context.Background(), 2, m, other); !errors.As(err, &refused) {
+		t.Errorf("a checkpoint of another model: %v", err)
+	}
+}
+
+func TestResumeRefusesWhatIsNoCheckpoint(t *testing.T) {
+	net, err := petri.Philosophers(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := packing.New(net, packing.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "no-checkpoint")
+	for _, content := range []string{"", "farhash", string(make([]byte, 10000))} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := searchWith(context.Background(), 2, m, explore.Options{Resume: path}); err == nil {
+			t.Errorf("%d bytes that are no checkpoint were resumed from", len(content))
+		}
+	}
+	_, err = searchWith(context.Background(), 2, m, explore.Options{Resume: path, Trace: true})
+	if err == nil {
+		t.Error("a resumed search promised a trace")
+	}
+}
