@@ -214,8 +214,9 @@ func (j *Job) shareFile(ctx context.Context, path string, spec rma.Spec) (*file,
 		}
 		if err == nil {
 			off, size := headerBytes+j.cfg.Rank*spec.Words*8, spec.Words*8
-			f.huge(off, size)
-			err = f.reserve(int64(off), int64(size))
+			if err = f.reserve(int64(off), int64(size)); err == nil {
+				f.huge(off, size) // only memory that is there can be gathered
+			}
 		}
 		err = j.allOK(ctx, err)
 	}
