@@ -22,7 +22,9 @@ func BenchmarkExplore(b *testing.B) {
 		for _, encoding := range []explore.Encoding{explore.EncodingWord, explore.EncodingElement} {
 			for _, ranks := range []int{1, 2} {
 				name := fmt.Sprintf("%s%d/%s/ranks=%d", net.family, net.size, encoding, ranks)
-				b.Run(name, func(b *testing.B) { benchmarkNet(b, net.family, net.size, ranks, encoding) })
+				b.Run(name, func(b *testing.B) {
+					benchmarkNet(b, net.family, net.size, ranks, encoding)
+				})
 			}
 		}
 	}

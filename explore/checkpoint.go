@@ -107,7 +107,8 @@ func (w *worker) save(ctx context.Context) error {
 
 // eachWaiting calls use for each state of this rank that waits to be expanded: what is
 // left of the block at hand, the lists, and what lies in the exchange.
-func (w *worker) eachWaiting(ctx context.Context, use func(section uint32, task uint64) error) error {
+func (w *worker) eachWaiting(ctx context.Context,
+	use func(section uint32, task uint64) error) error {
 	run := func(section uint32, tasks []uint64) error {
 		for _, task := range tasks {
 			if err := use(section, task); err != nil {
@@ -243,8 +244,7 @@ func (w *worker) reinsert(payload []byte, expect set.Result, to *frontier) error
 	}
 	for i, r := range results {
 		if r != expect {
-			return fmt.Errorf("explore: a state of the checkpoint is %v in the set; %v was expected",
-				r, expect)
+			return fmt.Errorf("explore: a state of the checkpoint is %v in the set, not %v", r, expect)
 		}
 		if to != nil {
 			to.push(tasks[i])

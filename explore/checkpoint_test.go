@@ -40,8 +40,8 @@ func searchWith(ctx context.Context, ranks int, m explore.Model, opts explore.Op
 	return res, err
 }
 
-// A search that writes a checkpoint whenever it can is interrupted, and the one that goes on with its last checkpoint, with
-// another number of ranks, comes to the figures of an undisturbed one.
+// A search that writes a checkpoint whenever it can is interrupted, and the one that goes
+// on with its last checkpoint, with another number of ranks, comes to the figures of an undisturbed one.
 func TestResumeComesToTheSameFigures(t *testing.T) {
 	net, err := petri.Philosophers(8)
 	if err != nil {
@@ -109,7 +109,8 @@ func TestResumeRefusesWhatIsNoCheckpoint(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := searchWith(context.Background(), 2, m, explore.Options{Resume: path}); err == nil {
+		opts := explore.Options{Resume: path}
+		if _, err := searchWith(context.Background(), 2, m, opts); err == nil {
 			t.Errorf("%d bytes that are no checkpoint were resumed from", len(content))
 		}
 	}

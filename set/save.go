@@ -104,7 +104,8 @@ func makeRoom(ctx context.Context, records uint64, length func(context.Context) 
 
 // save writes a set to a file, each rank what its records gives.
 func save(ctx context.Context, job rma.Job, path string, is contents,
-	length func(context.Context) (uint64, error), records func(add func([]byte) error) error) error {
+	length func(context.Context) (uint64, error),
+	records func(add func([]byte) error) error) error {
 	var err error
 	if is.Records, err = length(ctx); err != nil {
 		return err
@@ -148,7 +149,8 @@ func load(ctx context.Context, job rma.Job, path string, want contents,
 // accept reads a description and refuses that of something else.
 func (c *contents) accept(path string, description []byte, want contents) error {
 	if err := json.Unmarshal(description, c); err != nil || c.Kind != want.Kind {
-		return fmt.Errorf("set: %s is no %s (it is described as %.100q)", path, want.Kind, description)
+		return fmt.Errorf("set: %s is no %s (it is described as %.100q)",
+			path, want.Kind, description)
 	}
 	if c.ElementBytes != want.ElementBytes {
 		return fmt.Errorf("set: %s has elements of %d bytes, this set of %d", path,

@@ -96,8 +96,8 @@ func probeEngine(ctx context.Context, job rma.Job, remedy string) string {
 	case share > 0.5:
 		report = append(report, fmt.Sprintf("%.0f %% in huge pages", 100*share))
 	default:
-		report = append(report, fmt.Sprintf("%.0f %% in huge pages, which costs speed in large tables: %s",
-			100*share, remedy))
+		report = append(report, fmt.Sprintf(
+			"%.0f %% in huge pages, which costs speed in large tables: %s", 100*share, remedy))
 	}
 	return strings.Join(report, "; ")
 }

@@ -34,7 +34,8 @@ func TestResumeAfterKill(t *testing.T) {
 		for _, key := range []string{"states", "arcs", "deadlocks", "maxTokensPlace",
 			"maxTokensMarking", "complete"} {
 			if got[key] != want[key] {
-				t.Errorf("%s: %s is %v after the kill, %v undisturbed", order, key, got[key], want[key])
+				t.Errorf("%s: %s is %v after the kill, %v undisturbed",
+					order, key, got[key], want[key])
 			}
 		}
 	}

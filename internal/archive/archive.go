@@ -54,7 +54,8 @@ func openPartial(path string, flags int) (*Writer, error) {
 // WriteBlock writes block n. Two ranks may write different blocks at once.
 func (w *Writer) WriteBlock(n uint64, section uint32, payload []byte) error {
 	if len(payload) > PayloadBytes {
-		return fmt.Errorf("archive: a block of %d bytes; at most %d fit", len(payload), PayloadBytes)
+		return fmt.Errorf("archive: a block of %d bytes; at most %d fit",
+			len(payload), PayloadBytes)
 	}
 	head := make([]byte, headBytes, headBytes+len(payload))
 	binary.LittleEndian.PutUint32(head, section)
@@ -143,7 +144,7 @@ func (r *Reader) readHeader() error {
 // in it.
 func (r *Reader) ReadBlock(n uint64, buf []byte) (section uint32, payload []byte, err error) {
 	if n >= r.Blocks {
-		return 0, nil, fmt.Errorf("archive: %s has no block %d, only %d blocks", r.path, n, r.Blocks)
+		return 0, nil, fmt.Errorf("archive: %s has no block %d, only %d", r.path, n, r.Blocks)
 	}
 	var head [headBytes]byte
 	if _, err := r.f.ReadAt(head[:], blockOffset(n)); err != nil {

@@ -126,7 +126,7 @@ func TestExpandFiresEveryEnabledTransition(t *testing.T) {
 					}
 				})
 				var overflow *explore.OverflowError
-				if err != nil && err != tooLarge && !errors.As(err, &overflow) {
+				if err != nil && err != errTooLarge && !errors.As(err, &overflow) {
 					t.Fatal(err)
 				}
 			}

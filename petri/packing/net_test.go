@@ -94,8 +94,8 @@ func randomProcesses(rng *rand.Rand) *petri.Net {
 	return &s.net
 }
 
-// tooLarge ends a walk over the state space.
-var tooLarge = errors.New("more states than the limit")
+// errTooLarge ends a walk over the state space.
+var errTooLarge = errors.New("more states than the limit")
 
 // totals are what a walk over the state space finds.
 type totals struct {
@@ -134,7 +134,7 @@ func walk(p *Packing, limit int, visit func(state, successors []uint64)) (totals
 			}
 		}
 		if len(seen) > limit {
-			return sum, tooLarge
+			return sum, errTooLarge
 		}
 	}
 	sum.peaks = e.Peaks()

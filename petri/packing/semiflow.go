@@ -210,7 +210,9 @@ func (f *farkas) eliminate(column, left int) {
 // are left. Dropping rows is sound: it loses semiflows and makes none up.
 func narrowest(pos, neg []farkasRow, limit int) (p, n []farkasRow) {
 	bySize := func(rows []farkasRow) {
-		sort.SliceStable(rows, func(i, j int) bool { return len(rows[i].weights) < len(rows[j].weights) })
+		sort.SliceStable(rows, func(i, j int) bool {
+			return len(rows[i].weights) < len(rows[j].weights)
+		})
 	}
 	bySize(pos)
 	bySize(neg)
