@@ -244,7 +244,8 @@ func (w *worker) reinsert(payload []byte, expect set.Result, to *frontier) error
 	}
 	for i, r := range results {
 		if r != expect {
-			return fmt.Errorf("explore: a state of the checkpoint is %v in the set, not %v", r, expect)
+			return fmt.Errorf("explore: a state of the checkpoint is %v in the set, not %v",
+				r, expect)
 		}
 		if to != nil {
 			to.push(tasks[i])

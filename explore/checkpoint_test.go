@@ -41,7 +41,8 @@ func searchWith(ctx context.Context, ranks int, m explore.Model, opts explore.Op
 }
 
 // A search that writes a checkpoint whenever it can is interrupted, and the one that goes
-// on with its last checkpoint, with another number of ranks, comes to the figures of an undisturbed one.
+// on with its last checkpoint, with another number of ranks, comes to the figures of an
+// undisturbed one.
 func TestResumeComesToTheSameFigures(t *testing.T) {
 	net, err := petri.Philosophers(8)
 	if err != nil {
