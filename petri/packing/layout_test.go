@@ -1,6 +1,7 @@
 package packing
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -186,5 +187,25 @@ func TestRoleNames(t *testing.T) {
 	}
 	if want := []string{"constant", "implied", "counted", "grouped"}; !slices.Equal(names, want) {
 		t.Errorf("roles %v", names)
+	}
+}
+
+// One token on a long way: the search for semiflows gives up, the packing does not.
+func TestLongChain(t *testing.T) {
+	const places = 18_000
+	var s sketch
+	for range places {
+		s.place(0)
+	}
+	s.net.Places[0].Initial = 1
+	for i := range places - 1 {
+		s.transition(arcs{i: 1}, arcs{i + 1: 1})
+	}
+	p, err := New(&s.net, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := bits.Len(places); p.StateBits() > want {
+		t.Errorf("a marking has %d bits; %d are enough for %d places", p.StateBits(), want, places)
 	}
 }

@@ -212,16 +212,45 @@ func (s *structure) findFlows(b *budget) {
 		}
 	}
 	for _, weights := range semiflows(s.effects, len(s.net.Transitions), b) {
-		tokens, ok := weights.dot(s.initial)
-		if !ok {
-			continue
-		}
-		for _, w := range weights {
-			s.flowsOf[w.index] = append(s.flowsOf[w.index], int32(len(s.flows)))
-		}
-		s.flows = append(s.flows, flow{weights, tokens})
-		s.tighten(weights, tokens)
+		s.addFlow(weights)
 	}
+	if b.spent() { // a long chain of places exhausts it, and has a flow that is easy to see
+		s.addFlow(s.allPlaces())
+	}
+}
+
+// addFlow adds a semiflow and the bounds that follow from it.
+func (s *structure) addFlow(weights vector) {
+	tokens, ok := weights.dot(s.initial)
+	if !ok || len(weights) == 0 {
+		return
+	}
+	for _, w := range weights {
+		s.flowsOf[w.index] = append(s.flowsOf[w.index], int32(len(s.flows)))
+	}
+	s.flows = append(s.flows, flow{weights, tokens})
+	s.tighten(weights, tokens)
+}
+
+// allPlaces weighs every place that changes with one, if no transition changes the number
+// of tokens; else it is empty.
+func (s *structure) allPlaces() vector {
+	var weights vector
+	change := make([]int64, len(s.net.Transitions))
+	for p, effect := range s.effects {
+		if len(effect) > 0 {
+			weights = append(weights, term{p, 1})
+		}
+		for _, e := range effect {
+			change[e.index] += e.coef
+		}
+	}
+	for _, c := range change {
+		if c != 0 {
+			return nil
+		}
+	}
+	return weights
 }
 
 // tighten applies the bounds of an invariant.
