@@ -18,7 +18,7 @@ import (
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/rma/shm"
 )
 
 // exploreFlags are the flags of the command as given.
@@ -107,8 +107,8 @@ func (f *exploreFlags) options() (explore.Options, error) {
 	if f.json && f.mcc {
 		return opts, errors.New("--json and --mcc exclude each other")
 	}
-	if f.ranks < 1 || f.ranks > local.MaxRanks {
-		return opts, fmt.Errorf("-n must be 1 to %d, not %d", local.MaxRanks, f.ranks)
+	if f.ranks < 1 || f.ranks > shm.MaxRanks {
+		return opts, fmt.Errorf("-n must be 1 to %d, not %d", shm.MaxRanks, f.ranks)
 	}
 	if f.mem != "" {
 		bytes, err := humanize.ParseBytes(f.mem)

@@ -33,7 +33,12 @@ func TestInterrupt(t *testing.T) {
 			send(t, c.Process.Pid, s)
 			c.finish()
 			o := object(t, c)
-			if c.code() != code || o["complete"] != false || o["reason"] != "interrupted" ||
+			wrong := c.code() != code
+			if s == syscall.SIGTERM && args[0] == "run" {
+				// A rank that hears of it from another before its own signal cannot tell.
+				wrong = wrong && c.code() != 130
+			}
+			if wrong || o["complete"] != false || o["reason"] != "interrupted" ||
 				o["states"].(float64) < 1 || o["needMem"] != nil {
 				t.Errorf("%q, %v: exit code %d: %v\n%s", args, s, c.code(), o, &c.stderr)
 			}

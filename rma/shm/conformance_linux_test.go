@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -224,6 +225,10 @@ func TestHugePagesOrNot(t *testing.T) {
 					}
 					for rank := range 2 {
 						w.Words(rank)[words-1] = 1 // a SIGBUS ends the test
+					}
+					begin := uintptr(unsafe.Pointer(&w.Words(0)[0])) - headerBytes
+					if words >= 1<<18 && begin%hugeBytes != 0 {
+						return fmt.Errorf("a file of %d words is mapped at %#x", 2*words, begin)
 					}
 					if err := w.Close(); err != nil {
 						return err

@@ -174,10 +174,9 @@ func TestControlFileIsReserved(t *testing.T) {
 // all.
 func TestForeignWindow(t *testing.T) {
 	dir := sharedDir(t)
-	for _, c := range foreigners {
-		if c.name == "hole" {
-			continue // as garbage
-		}
+	anothers := foreigner{name: "another job's",
+		make: badFile([]uint64{magic, version, kindWindow, 2, 4, 1}, headerBytes+64, 0o600)}
+	for _, c := range append([]foreigner{anothers}, foreigners...) {
 		var once sync.Once
 		errs := together(Config{Size: 2, Job: "swap", Dir: dir}, func(j *Job) error {
 			spec := rma.Spec{Name: "swapped", Words: 4}
