@@ -55,6 +55,7 @@
 //   - run: nothing special.
 //   - grow: all ranks move the set into a larger table, then whoever comes first makes
 //     the word say run with the next generation.
+//   - save: all ranks write a checkpoint, and go on like after growth.
 //   - stop: all ranks publish their counts and end, with the reason in the word.
 //
 // Ranks look at the word between blocks, and while they wait for room.
@@ -71,6 +72,17 @@
 //
 // When the set is full, or a frontier has used up its share, the search stops with
 // [MemoryFull], and Result.NeedMem says what to try next.
+//
+// # Checkpoints
+//
+// With Options.Checkpoint a rank whose block is not done asks for one when it is time:
+// the search cannot end meanwhile. All ranks stand still between two states, with nothing
+// on its way into the set, and write the states found, those that wait (what is left of
+// the block at hand, the lists, what lies in the exchange), the level and the sums of all
+// counters into one file of checksummed blocks. It takes the place of the one before when
+// it is complete, so a search killed at any moment leaves a whole one. Resuming verifies
+// the file first; states and waiting states are dealt out to however many ranks there
+// are, and rank 0 takes over the counters.
 //
 // # Trace
 //

@@ -291,8 +291,7 @@ func (s *search) explain(ctx context.Context, r *Result, lost error) error {
 		}
 		return &OverflowError{}
 	case stopError:
-		return fmt.Errorf("explore: rank %d failed; its message says why (%w)", rank,
-			&rma.RankError{Rank: rank})
+		return &rma.PeerError{What: "explore", Rank: rank}
 	default:
 		r.Reason = RankLost
 		r.Detail = fmt.Sprintf("ranks %v died with the states that they had yet to expand",

@@ -145,13 +145,14 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	if !f.direct {
 		join = append(join, farhash.OneSided())
 	}
+	search := packing.NewSearch(net)
 	err = farhash.Run(ctx, f.ranks, func(job rma.Job) error {
 		opts := opts
 		show := &display{quiet: f.quiet}
 		if job.Rank() == 0 {
 			opts.Progress = show.update
 		}
-		res, p, err := packing.Explore(ctx, job, net, opts)
+		res, p, err := search.Run(ctx, job, opts)
 		show.close()
 		if err == nil && job.Rank() == 0 {
 			ans := newAnswer(net, res, p)

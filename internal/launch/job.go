@@ -43,6 +43,7 @@ type jobRun struct {
 	timer  *time.Timer // of the next stage; nil until there is one
 	code   int         // of the rank that failed first
 	failed bool
+	struck bool // a signal ended the rank that failed
 
 	passedOn    map[syscall.Signal]bool // signals that the ranks got from the user
 	interrupted bool                    // SIGINT was one of them

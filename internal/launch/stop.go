@@ -30,11 +30,12 @@ func (j *jobRun) exited(e rankExit) {
 	r.alive = false
 	j.alive--
 	code, how := outcome(e)
-	if code == 0 || j.failed {
+	if code == 0 || j.failed && !j.cause(e) {
 		return
 	}
 	j.failed, j.code = true, code
-	if j.stage == running && !j.asked(e) {
+	j.struck = j.struck || died(e)
+	if j.stage <= graced && !j.asked(e) {
 		next := ""
 		if j.alive > 0 {
 			next = fmt.Sprintf("; stopping the other ranks in %v", j.opts.Grace)
@@ -44,13 +45,28 @@ func (j *jobRun) exited(e rankExit) {
 	j.stopAt(graced)
 }
 
-// asked reports whether the user's own signal ended the rank.
+// cause reports whether a rank that ends after a failure is the reason for it: one that
+// was struck by a signal, while those that ended before it had only noticed.
+func (j *jobRun) cause(e rankExit) bool {
+	return j.stage == graced && died(e) && !j.struck && !j.asked(e)
+}
+
+// died reports whether a signal ended the rank.
+func died(e rankExit) bool {
+	return e.err == nil && e.state.Sys().(syscall.WaitStatus).Signaled()
+}
+
+// asked reports whether the user's own signal ended the rank, at once or by way of
+// the exit code that stands for it.
 func (j *jobRun) asked(e rankExit) bool {
 	if e.err != nil {
 		return false
 	}
 	status := e.state.Sys().(syscall.WaitStatus)
-	return status.Signaled() && j.passedOn[status.Signal()]
+	if status.Signaled() {
+		return j.passedOn[status.Signal()]
+	}
+	return j.passedOn[syscall.Signal(status.ExitStatus()-exitSignal)]
 }
 
 // outcome tells the exit code of a rank and what happened to it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/zeebo/xxh3"
 
@@ -16,18 +17,46 @@ import (
 // other, until the search fits. All ranks widen alike.
 var guesses = []int{8, 16, 32}
 
-// Explore explores all reachable markings of net on the ranks of job. A search that
-// outgrows a guessed packing is begun again with a wider one. Options.ModelID is
-// filled in, so that a checkpoint is resumed with the packing that it was made with.
-// Collective; the packing returned is the one that fit.
-func Explore(ctx context.Context, job rma.Job, net *petri.Net, opts explore.Options) (
+// Search explores a net. Ranks of one process share it, so that each packing is made
+// once; it is safe for concurrent use.
+type Search struct {
+	net *petri.Net
+
+	mu       sync.Mutex
+	packings map[int]*Packing // by guess
+}
+
+// NewSearch returns a search of net.
+func NewSearch(net *petri.Net) *Search {
+	return &Search{net: net, packings: map[int]*Packing{}}
+}
+
+// packing is the net's packing with a guess.
+func (s *Search) packing(guessBits int) (*Packing, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.packings[guessBits]; p != nil {
+		return p, nil
+	}
+	p, err := New(s.net, Options{GuessBits: guessBits})
+	if err == nil {
+		s.packings[guessBits] = p
+	}
+	return p, err
+}
+
+// Run explores all reachable markings on the ranks of job. A search that outgrows a
+// guessed packing is begun again with a wider one. Options.ModelID is filled in, so that
+// a checkpoint is resumed with the packing that it was made with. Collective; the packing
+// returned is the one that fit.
+func (s *Search) Run(ctx context.Context, job rma.Job, opts explore.Options) (
 	*explore.Result, *Packing, error) {
 	for i, bits := range guesses {
-		p, err := New(net, Options{GuessBits: bits})
+		p, err := s.packing(bits)
 		if err != nil {
 			return nil, nil, err
 		}
-		if opts.ModelID, err = p.identity(net, bits); err != nil {
+		if opts.ModelID, err = p.identity(s.net, bits); err != nil {
 			return nil, nil, err
 		}
 		res, err := explore.Run(ctx, job, p, opts)
@@ -43,6 +72,12 @@ func Explore(ctx context.Context, job rma.Job, net *petri.Net, opts explore.Opti
 		return res, p, err
 	}
 	return nil, nil, errors.New("packing: no guess is left") // not reached: the last one returns
+}
+
+// Explore is the Run of a search of its own.
+func Explore(ctx context.Context, job rma.Job, net *petri.Net, opts explore.Options) (
+	*explore.Result, *Packing, error) {
+	return NewSearch(net).Run(ctx, job, opts)
 }
 
 // identity tells nets and their packings apart.
