@@ -10,7 +10,7 @@ import (
 type Kernel string
 
 const (
-	// KernelAuto is the fastest that this processor and table allow.
+	// KernelAuto is the first of Kernels that the table allows.
 	KernelAuto Kernel = ""
 	// KernelAVX512 keeps a ring of searches in flight and compares a cache line of
 	// 8 buckets at once. It needs AVX-512 and homes at cache lines.
@@ -22,7 +22,7 @@ const (
 	KernelPortable Kernel = "portable"
 )
 
-// Kernels lists those that this processor can run, the fastest first.
+// Kernels lists those that this processor can run, the preferred one first.
 func Kernels() []Kernel { return append(vectorKernels(), KernelPortable) }
 
 // choose returns the loop of a kernel for a table; nil means the portable one.
