@@ -8,28 +8,6 @@ import (
 	"github.com/farhash/farhash/petri"
 )
 
-// kanban is the Kanban net: four cells with n cards each.
-func kanban(n int64) *petri.Net {
-	var s sketch
-	s.net.Name = "kanban"
-	var enter, leave [4]int
-	for i := range 4 {
-		cards, work, back, done := s.place(n), s.place(0), s.place(0), s.place(0)
-		s.transition(arcs{work: 1}, arcs{back: 1})
-		s.transition(arcs{back: 1}, arcs{work: 1})
-		s.transition(arcs{work: 1}, arcs{done: 1})
-		enter[i], leave[i] = cards, done
-	}
-	work := func(i int) int { return enter[i] + 1 }
-	s.transition(arcs{enter[0]: 1}, arcs{work(0): 1})
-	s.transition(arcs{leave[0]: 1, enter[1]: 1, enter[2]: 1},
-		arcs{enter[0]: 1, work(1): 1, work(2): 1})
-	s.transition(arcs{leave[1]: 1, leave[2]: 1, enter[3]: 1},
-		arcs{enter[1]: 1, enter[2]: 1, work(3): 1})
-	s.transition(arcs{leave[3]: 1}, arcs{enter[3]: 1})
-	return &s.net
-}
-
 // sample returns reachable states of a packing, from random walks.
 func sample(p *Packing, count int) []uint64 {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -51,7 +29,7 @@ func sample(p *Packing, count int) []uint64 {
 }
 
 func TestExpandDoesNotAllocate(t *testing.T) {
-	for _, net := range []*petri.Net{kanban(5), mustFamily(t, "philosophers", 100)} {
+	for _, net := range []*petri.Net{mustFamily(t, "kanban", 5), mustFamily(t, "philosophers", 100)} {
 		p := mustPack(t, net, 0)
 		states := sample(p, 100)
 		e := p.NewExpander()
@@ -73,7 +51,7 @@ func BenchmarkExpand(b *testing.B) {
 		net  *petri.Net
 	}{
 		{"philosophers13", mustFamily(b, "philosophers", 13)},
-		{"kanban5", kanban(5)},
+		{"kanban5", mustFamily(b, "kanban", 5)},
 		{"switches63", switches(63)},
 		{"philosophers200", mustFamily(b, "philosophers", 200)},
 		{"dekker60", mustFamily(b, "dekker", 60)},

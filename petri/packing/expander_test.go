@@ -192,7 +192,9 @@ func TestPredecessorsInvertSuccessors(t *testing.T) {
 }
 
 func TestExpandersShareAPacking(t *testing.T) {
-	for _, net := range []*petri.Net{kanban(2), mustFamily(t, "philosophers", 5), switches(8)} {
+	for _, net := range []*petri.Net{
+		mustFamily(t, "kanban", 2), mustFamily(t, "philosophers", 5), switches(8),
+	} {
 		for name, p := range engines(mustPack(t, net, 0)) {
 			const workers = 4
 			var found [workers]totals

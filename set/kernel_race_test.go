@@ -1,0 +1,61 @@
+package set
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+)
+
+// Goroutines insert different words that all want the same bucket: compare-and-swaps
+// are lost to other words all the time. The test goes on until some have been.
+func TestKernelsLoseToOtherWords(t *testing.T) {
+	const workers, each, most = 4, 60, 2000
+	words := wordsWithHomes(workers*each, []uint64{0})
+	for _, kernel := range Kernels() {
+		t.Run(string(kernel), func(t *testing.T) {
+			lost := uint64(0)
+			for round := 0; round < most && lost < 50; round++ {
+				s := newKernelSet(t, Config{Buckets: 1024, Kernel: kernel})
+				must(t, insertApart(s, words, each))
+				must(t, s.Check(t.Context()))
+				lost += s.Stats().LostSwaps
+			}
+			if lost == 0 {
+				t.Skipf("nothing was lost in %d rounds: only one core?", most)
+			}
+		})
+	}
+}
+
+// insertApart has goroutines insert a part of words each; every word is new.
+func insertApart(s *Set, words []uint64, each int) error {
+	errs := make([]error, len(words)/each)
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for worker := range errs {
+		part := words[worker*each : (worker+1)*each]
+		wg.Go(func() {
+			<-start
+			results := make([]Result, len(part))
+			errs[worker] = s.FindOrPutBatch(part, results)
+			for i, r := range results {
+				if r != Inserted {
+					errs[worker] = fmt.Errorf("word %#x, inserted by nobody else, is %v", part[i], r)
+				}
+			}
+		})
+	}
+	close(start)
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	for _, word := range words {
+		if there, err := s.Contains(word); !there {
+			return fmt.Errorf("word %#x is not there: %v", word, err)
+		}
+	}
+	return nil
+}
