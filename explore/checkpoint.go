@@ -181,7 +181,7 @@ func (w *worker) resume(ctx context.Context) error {
 		return err
 	}
 	err = l.Each(ctx, sectionVisited, func(payload []byte) error {
-		return w.reinsert(payload, set.Inserted, nil)
+		return w.reinsert(ctx, payload, set.Inserted, nil)
 	})
 	if err = rma.AllSucceeded(ctx, w.job, "resuming "+path, err); err != nil {
 		return err
@@ -189,14 +189,36 @@ func (w *worker) resume(ctx context.Context) error {
 	for section, to := range map[uint32]*frontier{sectionNow: &w.now, sectionNext: &w.next} {
 		if err == nil {
 			err = l.Each(ctx, section, func(payload []byte) error {
-				return w.reinsert(payload, set.Found, to)
+				return w.reinsert(ctx, payload, set.Found, to)
 			})
 		}
 	}
-	if err == nil {
+	if err = rma.AllSucceeded(ctx, w.job, "resuming "+path, err); err != nil {
+		return err
+	}
+	if err = w.complete(ctx, &c); err == nil {
 		err = w.restore(ctx, &c)
 	}
 	return rma.AllSucceeded(ctx, w.job, "resuming "+path, err)
+}
+
+// complete refuses a checkpoint whose states are not those that its counters speak of: a
+// search that goes on with it would wait for ever for the ones that are missing.
+func (w *worker) complete(ctx context.Context, c *checkpoint) error {
+	loaded, err := w.control.Sum(ctx, cellLoaded)
+	if err != nil {
+		return err
+	}
+	waiting, err := w.control.Sum(ctx, cellWaiting)
+	if err != nil {
+		return err
+	}
+	created, done := c.Created[0]+c.Created[1], c.Done[0]+c.Done[1]
+	if loaded != created || waiting != created-done {
+		return fmt.Errorf("explore: %s is not complete: it has %d of %d states, and %d of %d "+
+			"that wait", w.opts.Resume, loaded, created, waiting, created-done)
+	}
+	return nil
 }
 
 // accept refuses a description of another search.
@@ -231,7 +253,8 @@ func (w *worker) growFor(ctx context.Context, states uint64) error {
 }
 
 // reinsert puts states of a checkpoint into the set, and on a frontier if one is given.
-func (w *worker) reinsert(payload []byte, expect set.Result, to *frontier) error {
+func (w *worker) reinsert(ctx context.Context, payload []byte, expect set.Result,
+	to *frontier) error {
 	words := w.model.StateWords()
 	n := len(payload) / (8 * words)
 	states := make([]uint64, n*words)
@@ -251,7 +274,12 @@ func (w *worker) reinsert(payload []byte, expect set.Result, to *frontier) error
 			to.push(tasks[i])
 		}
 	}
-	return nil
+	cell := cellLoaded
+	if to != nil {
+		cell = cellWaiting
+	}
+	_, err := w.control.Add(ctx, w.job.Rank(), cell, uint64(n))
+	return err
 }
 
 // restore takes over level and counters; those of all ranks before become rank 0's.

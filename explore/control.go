@@ -36,6 +36,9 @@ const (
 	cellDeadlockLevel = 9  // level + 1 of the first deadlock met, 0 for none
 	cellDeadlockTask  = 10 // and its name
 
+	cellLoaded  = 11 // states that this rank has taken from a checkpoint
+	cellWaiting = 12 // and those of them that wait to be expanded
+
 	// Words of rank 0 only.
 	cellLevel   = 16 // the level being expanded, or levelEnd
 	cellCommand = 17
