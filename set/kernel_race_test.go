@@ -40,7 +40,7 @@ func insertApart(s *Set, words []uint64, each int) error {
 			errs[worker] = s.FindOrPutBatch(part, results)
 			for i, r := range results {
 				if r != Inserted {
-					errs[worker] = fmt.Errorf("word %#x, inserted by nobody else, is %v", part[i], r)
+					errs[worker] = fmt.Errorf("word %#x of nobody else is %v", part[i], r)
 				}
 			}
 		})
