@@ -29,7 +29,9 @@ func sample(p *Packing, count int) []uint64 {
 }
 
 func TestExpandDoesNotAllocate(t *testing.T) {
-	for _, net := range []*petri.Net{mustFamily(t, "kanban", 5), mustFamily(t, "philosophers", 100)} {
+	for _, net := range []*petri.Net{
+		mustFamily(t, "kanban", 5), mustFamily(t, "philosophers", 100),
+	} {
 		p := mustPack(t, net, 0)
 		states := sample(p, 100)
 		e := p.NewExpander()
