@@ -177,9 +177,38 @@ func (a *arenas) valid(ref Ref) bool {
 
 // words is a slot in directly addressable memory.
 func (a *arenas) words(ref Ref) []uint64 {
-	p, rank, off := a.locate(ref)
-	at := uint64(rank)*p.slots*uint64(a.slotWords) + uint64(off)
+	slot, rank := uint64(ref)>>a.rankBits, uint64(ref)&(1<<a.rankBits-1)
+	p := &a.parts[len(a.parts)-1]
+	if slot < p.begin {
+		p, _, _ = a.locate(ref)
+	}
+	at := (rank*p.slots + slot - p.begin) * uint64(a.slotWords)
 	return p.flat[at : at+uint64(a.slotWords)]
+}
+
+// lines stores a word of the first and of the last line of a slot, and returns how many
+// lines that are.
+func (a *arenas) lines(ref Ref, dst []*uint64) int {
+	words := a.words(ref)
+	dst[0] = &words[0]
+	if lineBuckets%len(words) == 0 {
+		return 1
+	}
+	dst[1] = &words[len(words)-1]
+	return 2
+}
+
+// fetch asks the memory for the given slots, where it is directly addressable.
+func (a *arenas) fetch(slots []Ref) {
+	if len(a.parts) == 0 || a.parts[0].flat == nil {
+		return
+	}
+	var lines [2 * handSlots]*uint64
+	n := 0
+	for _, ref := range slots {
+		n += a.lines(ref, lines[n:])
+	}
+	fetch(lines[:n])
 }
 
 func (a *arenas) close() error {

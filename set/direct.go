@@ -55,7 +55,7 @@ const blockWords = 32
 
 // searchBatch is findOrPut, or find, for many words.
 func (t *table) searchBatch(words []uint64, results []Result, insert bool) counts {
-	if t.kernel != nil {
+	if t.kernel != KernelPortable {
 		return t.runKernel(words, results, insert)
 	}
 	var c counts

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/farhash/farhash/rma"
 )
 
@@ -60,6 +58,9 @@ func NewElements(ctx context.Context, job rma.Job, cfg ElementsConfig) (*Element
 	if e.t, err = newTable(ctx, job, g); err != nil {
 		return nil, err
 	}
+	if e.t.kernel, err = cfg.Kernel.choose(e.t); err != nil {
+		return nil, errors.Join(err, e.t.close())
+	}
 	if e.tally, err = newTally(ctx, job); err != nil {
 		return nil, errors.Join(err, e.t.close())
 	}
@@ -68,17 +69,6 @@ func NewElements(ctx context.Context, job rma.Job, cfg ElementsConfig) (*Element
 	}
 	return e, nil
 }
-
-// hashElement hashes an element as it lies in an arena: whole words, the last
-// one filled up with zeros.
-func hashElement(words []uint64) uint64 {
-	return xxh3.Hash(bytesOf(words))
-}
-
-// fingerprintKey is what a bucket that refers to an element with this hash has
-// above its reference: the occupied bit and the low bits of the hash, where home
-// takes the high ones.
-func fingerprintKey(hash uint64) uint64 { return occupied | hash<<refBits&^occupied }
 
 // bytesOf is the memory of words as bytes.
 func bytesOf(words []uint64) []byte {
@@ -130,42 +120,36 @@ func (e *Elements) one(element []byte, insert bool) (Result, error) {
 	words := e.aligned(element)
 	hash := hashElement(words)
 	home := e.t.home(hash)
-	h := hand{arenas: e.arenas, needed: 1}
-	r, _, examined, lost, err := e.search(&h, words, hash, home, insert)
-	e.arenas.giveBack(h.slots)
+	s := elementSearch{e: e, h: newHand(e.arenas, 1), element: words,
+		key: fingerprintKey(hash), home: home}
+	r, err := s.run(insert)
+	s.h.release()
 	if err != nil {
 		return NotFound, err
 	}
-	if r == Inserted || r == Full || examined > e.t.chunk || lost > 0 {
-		e.tally.count(home, r, examined, lost, e.t.chunk)
+	if r == Inserted || r == Full || s.examined > e.t.chunk || s.lost > 0 {
+		e.tally.count(home, r, s.examined, s.lost, e.t.chunk)
 	}
 	if r == Full {
-		return r, fullErrorOf(e.tally, e.t, h.missed)
+		return r, fullErrorOf(e.tally, e.t, s.h.missed)
 	}
 	return r, nil
 }
-
-// elementBlock is how many elements have their memory on the way at a time.
-const elementBlock = 32
 
 func (e *Elements) batch(elements []byte, results []Result, refs []Ref, insert bool) error {
 	if len(elements) != len(results)*e.cfg.ElementBytes {
 		return fmt.Errorf("set: %d bytes and %d results; an element has %d bytes",
 			len(elements), len(results), e.cfg.ElementBytes)
 	}
-	var c counts
-	var err error
 	words := e.aligned(elements)
-	h := hand{arenas: e.arenas, needed: len(results)}
-	defer func() { e.arenas.giveBack(h.slots) }()
+	search := e.queueBatch
 	if e.t.flat != nil {
-		c, err = e.directBatch(&h, words, results, refs, insert)
-	} else {
-		c, err = e.queueBatch(&h, words, results, refs, insert)
+		search = e.directBatch
 	}
+	c, noArena, err := search(words, results, refs, insert)
 	e.tally.add(c)
 	if err == nil && c.full > 0 {
-		err = fullErrorOf(e.tally, e.t, h.missed)
+		err = fullErrorOf(e.tally, e.t, noArena)
 	}
 	return err
 }

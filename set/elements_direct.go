@@ -1,155 +1,97 @@
 package set
 
-import (
-	"context"
-	"slices"
-	"sync/atomic"
-)
+import "sync/atomic"
 
-// hand is the arena slots that one batch holds.
-type hand struct {
-	arenas *arenas
-	slots  []Ref
-	needed int  // slots that the batch may still take
-	missed bool // a slot was needed and no arena had one
-}
-
-// next returns a free slot, ok false when no arena has one.
-func (h *hand) next() (ref Ref, ok bool, err error) {
-	if len(h.slots) == 0 {
-		n := min(handSlots, h.needed)
-		if h.slots, err = h.arenas.take(context.Background(), h.slots, n); err != nil {
-			return 0, false, err
-		}
-		if len(h.slots) == 0 {
-			h.missed = true
-			return 0, false, nil
-		}
-		h.needed -= len(h.slots)
-	}
-	ref = h.slots[len(h.slots)-1]
-	h.slots = h.slots[:len(h.slots)-1]
-	return ref, true, nil
-}
-
-// keep takes back a slot whose element lost the race for its bucket.
-func (h *hand) keep(ref Ref) { h.slots = append(h.slots, ref) }
-
-// handSlots is how many slots a batch takes at a time.
-const handSlots = 32
-
-// elementRun is a block of a batch whose buckets are on the way.
-type elementRun struct {
-	hashes, homes [elementBlock]uint64
-}
-
-// fetch computes hashes and homes of the elements and asks for their buckets.
-func (b *elementRun) fetch(e *Elements, elements []uint64) {
-	n := len(elements) / e.words
-	for i := range n {
-		b.hashes[i] = hashElement(elements[i*e.words : (i+1)*e.words])
-		b.homes[i] = e.t.home(b.hashes[i])
-	}
-	fetchBuckets(e.t.flat, b.homes[:n])
-}
-
-// directBatch is the hot loop over directly addressable memory.
-func (e *Elements) directBatch(h *hand, elements []uint64, results []Result, refs []Ref,
-	insert bool) (counts, error) {
-	var c counts
-	var blocks [2]elementRun
-	part := func(begin int) []uint64 {
-		begin = min(begin, len(results))
-		return elements[begin*e.words : min(begin+elementBlock, len(results))*e.words]
-	}
-	blocks[0].fetch(e, part(0))
-	for begin, turn := 0, 0; begin < len(results); begin, turn = begin+elementBlock, 1-turn {
-		blocks[1-turn].fetch(e, part(begin+elementBlock))
-		b := &blocks[turn]
-		n := min(elementBlock, len(results)-begin)
-		e.touch(b, n)
-		for i := range n {
-			at := (begin + i) * e.words
-			r, ref, examined, lost, err := e.search(h, elements[at:at+e.words],
-				b.hashes[i], b.homes[i], insert)
-			if err != nil {
-				return c, err
-			}
-			results[begin+i] = r
-			if refs != nil {
-				refs[begin+i] = ref
-			}
-			c.count(r, examined, lost, e.t.chunk)
-		}
-	}
-	return c, nil
-}
-
-// touch loads from each element that the first buckets may refer to, so that their
-// lines come at the same time and not one after the other.
-func (e *Elements) touch(b *elementRun, n int) {
-	for i := range n {
-		key := fingerprintKey(b.hashes[i])
-		at := b.homes[i]
-		for range lineBuckets {
-			bucket := e.t.load(at)
-			if bucket == 0 || at+1 == e.t.buckets {
-				break
-			}
-			if bucket&^refMask == key {
-				words := e.arenas.words(Ref(bucket & refMask))
-				fetchBuckets(words, firstWord)
-				break
-			}
-			at++
-		}
-	}
-}
-
-// firstWord names the word of an element that is asked for.
-var firstWord = []uint64{0}
-
-// search is find-or-put, or only find, of one element over direct memory. The
+// elementSearch is find-or-put, or only find, of one element over direct memory. The
 // element goes into an arena before the bucket that refers to it is claimed.
-func (e *Elements) search(h *hand, element []uint64, hash, home uint64, insert bool) (
-	r Result, ref Ref, examined, lost uint64, err error) {
-	key := fingerprintKey(hash)
-	at := home
-	mine, stored := Ref(0), false
-	defer func() {
-		if stored && r != Inserted {
-			h.keep(mine)
-		}
-	}()
-	for examined < e.t.limit {
-		examined++
-		p := &e.t.flat[at]
+type elementSearch struct {
+	e       *Elements
+	h       hand
+	element []uint64
+	key     uint64 // occupied bit and fingerprint
+	home    uint64
+
+	examined uint64 // buckets, from home on
+	lost     uint64 // compare-and-swaps
+	ref      Ref    // the element that was found or inserted
+	mine     Ref    // a slot with the element in it
+	stored   bool   // there is such a slot
+}
+
+// run examines buckets, from the first that has not been, until the search ends.
+func (s *elementSearch) run(insert bool) (Result, error) {
+	r, err := s.search(insert)
+	if s.stored && r != Inserted {
+		s.h.keep(s.mine)
+	}
+	return r, err
+}
+
+func (s *elementSearch) search(insert bool) (Result, error) {
+	t := s.e.t
+	at := s.home + s.examined
+	if at >= t.buckets {
+		at -= t.buckets
+	}
+	for s.examined < t.limit {
+		s.examined++
+		p := &t.flat[at]
 		seen := atomic.LoadUint64(p)
 		if seen == 0 {
 			if !insert {
-				return NotFound, 0, examined, lost, nil
+				return NotFound, nil
 			}
-			if !stored {
-				if mine, stored, err = h.next(); err != nil || !stored {
-					return Full, 0, examined, lost, err
-				}
-				copy(e.arenas.words(mine), element)
+			if ok, err := s.store(); !ok || err != nil {
+				return Full, err
 			}
-			if atomic.CompareAndSwapUint64(p, 0, key|uint64(mine)) {
-				return Inserted, mine, examined, lost, nil
+			if atomic.CompareAndSwapUint64(p, 0, s.key|uint64(s.mine)) {
+				s.ref = s.mine
+				return Inserted, nil
 			}
-			lost++
+			s.lost++
 			seen = atomic.LoadUint64(p) // a bucket changes once, so this is who won
 		}
-		if seen&^refMask == key && slices.Equal(e.arenas.words(Ref(seen&refMask)), element) {
-			return Found, Ref(seen & refMask), examined, lost, nil
+		if seen&^refMask == s.key && s.same(seen) {
+			return Found, nil
 		}
-		if at++; at == e.t.buckets {
+		if at++; at == t.buckets {
 			at = 0
 		}
 	}
 	if !insert {
-		return NotFound, 0, examined, lost, nil
+		return NotFound, nil
 	}
-	return Full, 0, examined, lost, nil
+	return Full, nil
+}
+
+// store makes sure that the element lies in a slot. ok is false when there is none.
+func (s *elementSearch) store() (ok bool, err error) {
+	if s.stored {
+		return true, nil
+	}
+	if s.mine, s.stored, err = s.h.next(); err != nil || !s.stored {
+		return false, err
+	}
+	copy(s.e.arenas.words(s.mine), s.element)
+	return true, nil
+}
+
+// same reports whether a bucket refers to the element, and keeps its name then.
+func (s *elementSearch) same(bucket uint64) bool {
+	ref := Ref(bucket & refMask)
+	if !equal(s.e.arenas.words(ref), s.element) {
+		return false
+	}
+	s.ref = ref
+	return true
+}
+
+// equal compares two elements of the same length.
+func equal(a, b []uint64) bool {
+	for i, word := range a {
+		if word != b[i] {
+			return false
+		}
+	}
+	return true
 }

@@ -69,16 +69,18 @@ func (o *elementOp) arrived(q rma.Queue) (bool, error) {
 	return true, err
 }
 
-// queueBatch runs a batch through a queue.
-func (e *Elements) queueBatch(h *hand, elements []uint64, results []Result, refs []Ref,
-	insert bool) (counts, error) {
+// queueBatch runs a batch through a queue. noArena tells that an element found no slot.
+func (e *Elements) queueBatch(elements []uint64, results []Result, refs []Ref,
+	insert bool) (c counts, noArena bool, err error) {
 	ses, err := e.session()
 	if err != nil {
-		return counts{}, err
+		return counts{}, false, err
 	}
+	h := newHand(e.arenas, len(results))
+	defer h.release()
 	start := func(p *probe, i int) {
 		o := p.k.(*elementOp)
-		o.hand, o.element = h, elements[i*e.words:(i+1)*e.words]
+		o.hand, o.element = &h, elements[i*e.words:(i+1)*e.words]
 		hash := hashElement(o.element)
 		o.key, o.wait, o.stored = fingerprintKey(hash), false, false
 		p.start(e.t, o, hash, o.key, ^uint64(refMask), insert)
@@ -93,9 +95,9 @@ func (e *Elements) queueBatch(h *hand, elements []uint64, results []Result, refs
 			h.keep(o.mine)
 		}
 	}
-	c, err := ses.run(len(results), start, finish)
+	c, err = ses.run(len(results), start, finish)
 	e.t.sessions.give(ses, err)
-	return c, err
+	return c, h.missed, err
 }
 
 // session returns a session whose machines can compare and store.

@@ -2,14 +2,10 @@ package set
 
 import "unsafe"
 
-// prefetchBuckets prefetches flat[at[i]], for n numbers.
+// prefetch prefetches the lines of n words.
 //
 //go:noescape
-func prefetchBuckets(flat, at *uint64, n int)
+func prefetch(at **uint64, n int)
 
-// fetchBuckets asks the memory for the given words of flat.
-func fetchBuckets(flat, at []uint64) {
-	if len(at) > 0 {
-		prefetchBuckets(unsafe.SliceData(flat), unsafe.SliceData(at), len(at))
-	}
-}
+// fetch asks the memory for the lines of the given words.
+func fetch(at []*uint64) { prefetch(unsafe.SliceData(at), len(at)) }

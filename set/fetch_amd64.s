@@ -1,18 +1,17 @@
 #include "textflag.h"
 
-// func prefetchBuckets(flat, at *uint64, n int)
-TEXT ·prefetchBuckets(SB), NOSPLIT, $0-24
-	MOVQ flat+0(FP), DI
-	MOVQ at+8(FP), SI
-	MOVQ n+16(FP), CX
-	XORQ BX, BX
+// func prefetch(at **uint64, n int)
+TEXT ·prefetch(SB), NOSPLIT, $0-16
+	MOVQ at+0(FP), SI
+	MOVQ n+8(FP), CX
+	LEAQ (SI)(CX*8), CX
 
 next:
-	CMPQ BX, CX
+	CMPQ SI, CX
 	JGE  done
-	MOVQ (SI)(BX*8), DX
-	PREFETCHT0 (DI)(DX*8)
-	INCQ BX
+	MOVQ (SI), DX
+	PREFETCHT0 (DX)
+	ADDQ $8, SI
 	JMP  next
 
 done:

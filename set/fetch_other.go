@@ -4,9 +4,9 @@ package set
 
 import "sync/atomic"
 
-// fetchBuckets loads the given words of flat for their lines' sake.
-func fetchBuckets(flat, at []uint64) {
-	for _, i := range at {
-		atomic.LoadUint64(&flat[i])
+// fetch loads the given words for their lines' sake.
+func fetch(at []*uint64) {
+	for _, p := range at {
+		atomic.LoadUint64(p)
 	}
 }

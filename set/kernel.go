@@ -2,6 +2,7 @@ package set
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 )
 
@@ -25,27 +26,21 @@ const (
 // Kernels lists those that this processor can run, the preferred one first.
 func Kernels() []Kernel { return append(vectorKernels(), KernelPortable) }
 
-// choose returns the loop of a kernel for a table; nil means the portable one.
-func (k Kernel) choose(t *table) (func(w *kernelWork), error) {
+// choose settles on the kernel of a table.
+func (k Kernel) choose(t *table) (Kernel, error) {
 	fits := t.unit == lineBuckets && chunkIsPowerOfTwo(t)
-	switch k {
-	case KernelPortable:
-		return nil, nil
-	case KernelAuto:
-		if loops := vectorKernels(); fits && len(loops) > 0 {
-			return kernelLoop(loops[0]), nil
-		}
-		return nil, nil
+	vector := vectorKernels()
+	switch {
+	case k == KernelPortable, k == KernelAuto && (!fits || len(vector) == 0):
+		return KernelPortable, nil
+	case k == KernelAuto:
+		return vector[0], nil
+	case slices.Contains(vector, k) && fits:
+		return k, nil
+	case !fits:
+		return "", fmt.Errorf("set: kernel %q needs HomeLine and a power of two as Chunk", k)
 	}
-	for _, can := range vectorKernels() {
-		if can == k && fits {
-			return kernelLoop(k), nil
-		}
-	}
-	if !fits {
-		return nil, fmt.Errorf("set: kernel %q needs HomeLine and a power of two as Chunk", k)
-	}
-	return nil, fmt.Errorf("set: kernel %q does not run here; there are %v", k, Kernels())
+	return "", fmt.Errorf("set: kernel %q does not run here; there are %v", k, Kernels())
 }
 
 func chunkIsPowerOfTwo(t *table) bool { return t.geometry.chunk&(t.geometry.chunk-1) == 0 }
@@ -126,7 +121,7 @@ func (t *table) runPiece(words []uint64, results []Result, insert bool, c *count
 	if insert {
 		w.insert = 1
 	}
-	t.kernel(&w)
+	search(t.kernel, &w)
 	c.inserted += w.inserted
 	c.found += w.found
 	c.notFound += w.notFound

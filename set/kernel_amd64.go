@@ -29,9 +29,11 @@ func vectorKernels() []Kernel {
 	return kernels
 }
 
-func kernelLoop(k Kernel) func(w *kernelWork) {
+// search runs a kernel. The calls are direct, so that w need not be on the heap.
+func search(k Kernel, w *kernelWork) {
 	if k == KernelAVX512 {
-		return searchAVX512
+		searchAVX512(w)
+	} else {
+		searchAVX2(w)
 	}
-	return searchAVX2
 }

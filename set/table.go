@@ -46,7 +46,7 @@ type table struct {
 	unit     uint64   // homes are multiples of it
 	units    uint64   // n / unit
 
-	kernel func(w *kernelWork) // searches batches; nil for the portable loop
+	kernel Kernel // searches batches; settled, not KernelAuto
 
 	sessions sessionPool
 }
@@ -148,17 +148,6 @@ func (t *table) close() error {
 	t.sessions.close()
 	return t.window.Close()
 }
-
-// hashWord spreads a 63-bit word over 64 bits. It is a bijection: two odd
-// multiplications with a shift between, good on sequences, strides and sparse
-// bits, where one multiplication alone clusters.
-func hashWord(word uint64) uint64 {
-	word *= hashFactor
-	word ^= word >> 32
-	return word * hashFactor
-}
-
-const hashFactor = 0x9E3779B97F4A7C15 // 2^64 over the golden ratio
 
 // sessionPool keeps the queues of a table between calls.
 type sessionPool struct {

@@ -1,0 +1,131 @@
+package set
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/farhash/farhash/rma/local"
+)
+
+// The assembly knows where the fields are.
+func TestElementFlightLayout(t *testing.T) {
+	var f elementFlight
+	got := [...]uintptr{unsafe.Offsetof(f.home), unsafe.Offsetof(f.bucket),
+		unsafe.Offsetof(f.taken), unsafe.Sizeof(f)}
+	if want := [...]uintptr{8, 16, 24, 40}; got != want {
+		t.Errorf("home, bucket, taken and the next flight are at %v, the assembly looks at %v",
+			got, want)
+	}
+}
+
+// The kernel tells of a line what the portable loop tells.
+func TestCompareFlights(t *testing.T) {
+	if len(vectorKernels()) == 0 {
+		t.Skip("no kernel in assembly runs here")
+	}
+	const lines = 64
+	rng := rand.New(rand.NewPCG(1, 2))
+	table := &table{buckets: lines * lineBuckets, flat: make([]uint64, lines*lineBuckets)}
+	key := func() uint64 { return occupied | rng.Uint64N(4)<<refBits }
+	for line := range lines {
+		for i := range rng.IntN(lineBuckets + 1) {
+			table.flat[line*lineBuckets+i] = key() | rng.Uint64()&refMask
+		}
+	}
+	matches := 0
+	for n := 1; n <= stageBlock; n++ {
+		for range 100 {
+			got, want := make([]elementFlight, n), make([]elementFlight, n)
+			for i := range got {
+				got[i].key, got[i].home = key(), rng.Uint64N(lines)*lineBuckets
+				got[i].bucket, got[i].taken = rng.Uint64(), rng.Uint64()
+				want[i] = got[i]
+				table.compareLine(&want[i])
+			}
+			compareFlights(table.flat, got)
+			for i, f := range got {
+				// Of several that fit any will do.
+				if (f.bucket == 0) != (want[i].bucket == 0) || f.taken != want[i].taken ||
+					f.bucket != 0 && f.bucket&^refMask != f.key {
+					t.Fatalf("the kernel tells %+v, the portable loop %+v", f, want[i])
+				}
+				if f.bucket != 0 {
+					matches++
+				}
+			}
+		}
+	}
+	if matches == 0 {
+		t.Error("no fingerprint was found")
+	}
+}
+
+// Batches of elements, with duplicates in them, give the answers that a map gives, on
+// every kernel and in both kinds of home, until the set is full.
+func TestElementBatches(t *testing.T) {
+	for _, home := range []Home{HomeLine, HomeWord} {
+		for _, kernel := range Kernels() {
+			if home == HomeWord && kernel != KernelPortable {
+				continue
+			}
+			t.Run(string(kernel), func(t *testing.T) {
+				for seed := range uint64(20) {
+					elementBatches(t, seed, ElementsConfig{ElementBytes: 16,
+						Config: Config{Buckets: 1 << 10, Chunk: 8, Chunks: 4,
+							Home: home, Kernel: kernel}})
+				}
+			})
+		}
+	}
+}
+
+func elementBatches(t *testing.T, seed uint64, cfg ElementsConfig) {
+	t.Helper()
+	job := local.Single()
+	e, err := NewElements(t.Context(), job, cfg)
+	must(t, err)
+	defer func() { must(t, e.Close(), job.Close()) }()
+	rng := rand.New(rand.NewPCG(seed, 3))
+	known := map[uint64]Ref{}
+	for full := false; !full; {
+		n := 1 + rng.IntN(150)
+		ids, elements := make([]uint64, n), make([]byte, 16*n)
+		for i := range ids {
+			ids[i] = rng.Uint64N(2 * cfg.Buckets)
+			binary.LittleEndian.PutUint64(elements[16*i+8*int(ids[i]%2):], ids[i]+1)
+		}
+		results, refs := make([]Result, n), make([]Ref, n)
+		err := e.FindOrPutRefs(elements, results, refs)
+		var fullError *FullError
+		if err != nil && !errors.As(err, &fullError) {
+			t.Fatal(err)
+		}
+		for i, id := range ids {
+			ref, there := known[id]
+			switch r := results[i]; {
+			case r == Full && err != nil && !there:
+				full = true
+			case r == Inserted && !there:
+				known[id] = refs[i]
+			case r == Found && there && ref == refs[i]:
+			default:
+				t.Fatalf("seed %d: element %d is %v as %#x; it is %v that it is there, as %#x",
+					seed, id, r, refs[i], there, ref)
+			}
+		}
+		must(t, e.ContainsBatch(elements, results))
+		for i, id := range ids {
+			if _, there := known[id]; there != (results[i] == Found) {
+				t.Fatalf("seed %d: element %d is %v, and it is %v that it is there",
+					seed, id, results[i], there)
+			}
+		}
+	}
+	must(t, e.Check(t.Context()))
+	if n := uint64(len(known)); n < cfg.Buckets/3 {
+		t.Errorf("full with %d elements in %d buckets", n, cfg.Buckets)
+	}
+}
