@@ -12,58 +12,39 @@ type Field struct {
 	Value uint64
 }
 
-// Agree makes sure that every rank calls it with the same values, and tells
-// every rank the first difference where they do not. Collective; the fields have
-// the same names in the same order on every rank.
+// Agree makes sure that every rank calls it with the same values. Where they do not,
+// every rank gets the same error, which tells of the lowest rank that differs from
+// rank 0. Collective; the fields have the same names in the same order on every rank.
 func Agree(ctx context.Context, job Job, what string, fields ...Field) error {
 	if job.Size() == 1 || len(fields) == 0 {
 		return nil
 	}
-	w, err := job.NewWindow(ctx, Spec{Name: what + ": configuration", Words: len(fields)})
+	v, err := newVote(ctx, job, what+": configuration", len(fields))
 	if err != nil {
 		return err
 	}
-	defer w.Close()
-	cells, err := NewCells(job, w)
-	if err != nil {
-		return err
-	}
-	defer cells.Close()
+	defer v.close()
 	for i, f := range fields {
-		if err := cells.Store(ctx, job.Rank(), i, f.Value); err != nil {
+		if err := v.cells.Store(ctx, job.Rank(), i, f.Value); err != nil {
 			return err
 		}
 	}
 	if err := job.Barrier(ctx); err != nil {
 		return err
 	}
-	differ := firstDifference(ctx, cells, job.Size(), what, fields)
-	if err := job.Barrier(ctx); err != nil { // nobody closes the window while others read
+	mine, err := v.difference(ctx, job.Rank(), what, fields)
+	if err != nil {
 		return err
 	}
-	return differ
-}
-
-// firstDifference compares every rank's fields with those of rank 0.
-func firstDifference(ctx context.Context, cells *Cells, size int, what string,
-	fields []Field) error {
-	for i, f := range fields {
-		want, err := cells.Load(ctx, 0, i)
-		if err != nil {
-			return err
-		}
-		for rank := 1; rank < size; rank++ {
-			got, err := cells.Load(ctx, rank, i)
-			if err != nil {
-				return err
-			}
-			if got != want {
-				return fmt.Errorf("%s: %s differ: rank 0 has %d, rank %d has %d; "+
-					"give every rank the same configuration", what, f.Name, want, rank, got)
-			}
-		}
+	rank, err := v.lowest(ctx, mine != nil)
+	if err != nil {
+		return err
 	}
-	return nil
+	var differ error
+	if rank >= 0 {
+		differ, err = v.difference(ctx, rank, what, fields)
+	}
+	return v.leave(ctx, differ, err)
 }
 
 // AllSucceeded tells every rank whether all ranks came so far: it returns mine
@@ -73,40 +54,105 @@ func AllSucceeded(ctx context.Context, job Job, what string, mine error) error {
 	if job.Size() == 1 {
 		return mine
 	}
-	w, err := job.NewWindow(ctx, Spec{Name: what + ": outcome", Words: 1})
+	v, err := newVote(ctx, job, what+": outcome", 0)
 	if err != nil {
 		return errors.Join(mine, err)
 	}
-	defer w.Close()
-	cells, err := NewCells(job, w)
+	defer v.close()
+	rank, err := v.lowest(ctx, mine != nil)
 	if err != nil {
 		return errors.Join(mine, err)
 	}
-	defer cells.Close()
-	if mine != nil {
-		err = cells.Store(ctx, job.Rank(), 0, 1)
+	var other error
+	if rank >= 0 {
+		other = &PeerError{What: what, Rank: rank}
 	}
-	if err := errors.Join(err, job.Barrier(ctx)); err != nil {
-		return errors.Join(mine, err)
-	}
-	other := firstFailed(ctx, cells, job.Size(), what)
-	err = job.Barrier(ctx) // nobody closes the window while others read
+	err = v.leave(ctx, nil, nil)
 	if mine != nil {
 		return mine
 	}
 	return errors.Join(other, err)
 }
 
-// firstFailed names the lowest rank that has failed.
-func firstFailed(ctx context.Context, cells *Cells, size int, what string) error {
-	for rank := range size {
-		failed, err := cells.Load(ctx, rank, 0)
-		if err != nil {
+// vote is a window in which ranks find the lowest one that objects. The work of a
+// rank does not grow with their number.
+type vote struct {
+	job    Job
+	window Window
+	cells  *Cells
+	at     int // the word of rank 0 with the lowest rank that objects, plus 1; 0: none
+}
+
+// newVote makes a vote with room for words on each rank. Collective.
+func newVote(ctx context.Context, job Job, what string, words int) (*vote, error) {
+	w, err := job.NewWindow(ctx, Spec{Name: what, Words: words + 1})
+	if err != nil {
+		return nil, err
+	}
+	cells, err := NewCells(job, w)
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return &vote{job: job, window: w, cells: cells, at: words}, nil
+}
+
+// lowest returns the lowest rank that objects, -1 if none does. Collective.
+func (v *vote) lowest(ctx context.Context, objects bool) (rank int, err error) {
+	if objects {
+		err = v.object(ctx)
+	}
+	if err := errors.Join(err, v.job.Barrier(ctx)); err != nil {
+		return -1, err
+	}
+	word, err := v.cells.Load(ctx, 0, v.at)
+	return int(word) - 1, err
+}
+
+// object enters this rank, unless a lower one is there.
+func (v *vote) object(ctx context.Context) error {
+	mine := uint64(v.job.Rank()) + 1
+	for {
+		seen, err := v.cells.Load(ctx, 0, v.at)
+		if err != nil || seen != 0 && seen < mine {
 			return err
 		}
-		if failed != 0 {
-			return &PeerError{What: what, Rank: rank}
+		won, err := v.cells.CompareAndSwap(ctx, 0, v.at, seen, mine)
+		if won || err != nil {
+			return err
 		}
 	}
-	return nil
+}
+
+// difference compares the fields of a rank with those of rank 0.
+func (v *vote) difference(ctx context.Context, rank int, what string, fields []Field) (
+	differ, err error) {
+	for i, f := range fields {
+		want, err := v.cells.Load(ctx, 0, i)
+		if err != nil {
+			return nil, err
+		}
+		got, err := v.cells.Load(ctx, rank, i)
+		if err != nil {
+			return nil, err
+		}
+		if got != want {
+			return fmt.Errorf("%s: %s differ: rank 0 has %d, rank %d has %d; "+
+				"give every rank the same configuration", what, f.Name, want, rank, got), nil
+		}
+	}
+	return nil, nil
+}
+
+// leave waits until nobody reads the window any more. outcome comes first.
+func (v *vote) leave(ctx context.Context, outcome, err error) error {
+	barrier := v.job.Barrier(ctx)
+	if outcome != nil {
+		return outcome
+	}
+	return errors.Join(err, barrier)
+}
+
+func (v *vote) close() {
+	_ = v.cells.Close()
+	_ = v.window.Close()
 }
