@@ -10,7 +10,7 @@ VCS = $(shell git status >/dev/null 2>&1 || echo -buildvcs=false)
 # One target after the other: the tests measure out the machine.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help build run setup test test-plain test-race cross lint bench fuzz clean
+.PHONY: help build run setup test test-plain test-race cross spec spec-quick lint bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -24,7 +24,7 @@ run: build ## explore a net of 12 philosophers with two ranks
 setup: ## install what the tests need and the machine lacks
 	scripts/setup
 
-test: setup test-plain test-race cross ## run all tests, and check the other platforms
+test: setup test-plain test-race cross spec-quick ## run all tests, and check the other platforms
 
 # Not from the cache: the tests depend on the MPIs that are installed.
 test-plain:
@@ -38,6 +38,12 @@ cross: ## build and vet for the platforms that this is not
 	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build $(VCS) ./...
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
+
+spec: ## check the model of find-or-put with SPIN
+	spec/run
+
+spec-quick: # half a minute of it; nothing where there is no SPIN
+	spec/run quick
 
 lint: ## check format, vet, staticcheck and lengths
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
