@@ -29,7 +29,8 @@ const (
 //
 // A slot is written once, before a bucket refers to it, and never changes then.
 // Slots are handed out from the own rank's arena, and from the others' when that
-// is full: a counter per rank, moved by compare-and-swap in runs of slotRun.
+// is full: a counter per rank, moved by compare-and-swap in runs of slotRun. Those
+// that Collect has freed are handed out again when the counter has come to its end.
 type arenas struct {
 	job       rma.Job
 	slotWords int  // words of a slot
@@ -38,7 +39,7 @@ type arenas struct {
 	slots     uint64 // of each rank, in all parts
 
 	counterWindow rma.Window
-	counter       *rma.Cells // slots handed out, one word per rank
+	counter       *rma.Cells // of each rank: slots handed out, and those freed again
 
 	mu   sync.Mutex
 	free []Ref // slots handed out to this rank and not used
@@ -48,6 +49,7 @@ type arenas struct {
 type part struct {
 	window rma.Window
 	flat   []uint64 // nil where only queues reach it
+	cells  *rma.Cells
 	begin  uint64   // first slot of each rank that lies here
 	slots  uint64   // slots of each rank that lie here
 }
@@ -55,11 +57,14 @@ type part struct {
 // slotRun is how many slots are taken from a counter at a time.
 const slotRun = 64
 
+// freedRun is how many freed slots are taken at a time.
+const freedRun = 16
+
 // newArenas makes arenas with room for elements in all. Collective.
 func newArenas(ctx context.Context, job rma.Job, elements uint64, slotWords int) (*arenas, error) {
 	a := &arenas{job: job, slotWords: slotWords, rankBits: uint(bits.Len(uint(job.Size() - 1)))}
 	var err error
-	a.counterWindow, err = job.NewWindow(ctx, rma.Spec{Name: "set: slots taken", Words: 1})
+	a.counterWindow, err = job.NewWindow(ctx, rma.Spec{Name: "set: slots taken", Words: 2})
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +95,9 @@ func (a *arenas) extend(ctx context.Context, elements uint64) error {
 	if err != nil {
 		return err
 	}
+	if p.cells, err = rma.NewCells(a.job, p.window); err != nil {
+		return errors.Join(err, p.window.Close())
+	}
 	p.flat = rma.Flat(p.window)
 	a.parts = append(a.parts, p)
 	a.slots = want
@@ -113,19 +121,23 @@ func (a *arenas) take(ctx context.Context, dst []Ref, n int) ([]Ref, error) {
 	return dst, nil
 }
 
-// refill takes a run of slots from the own arena, else from the next that has any.
+// refill takes a run of slots from the own arena, else from the next that has any. Of
+// each, those that were freed come last.
 func (a *arenas) refill(ctx context.Context) error {
 	for i := range a.job.Size() {
 		rank := (a.job.Rank() + i) % a.job.Size()
 		begin, end, err := a.takeRun(ctx, rank)
-		if err != nil {
-			return err
-		}
-		for slot := end; slot > begin; slot-- {
+		for slot := end; slot > begin && err == nil; slot-- {
 			a.free = append(a.free, Ref((slot-1)<<a.rankBits|uint64(rank)))
 		}
-		if end > begin {
-			return nil
+		for ok := true; ok && err == nil && len(a.free) < freedRun; {
+			var ref Ref
+			if ref, ok, err = a.takeFreed(ctx, rank); ok {
+				a.free = append(a.free, ref)
+			}
+		}
+		if len(a.free) > 0 || err != nil {
+			return err
 		}
 	}
 	return nil
@@ -135,12 +147,12 @@ func (a *arenas) refill(ctx context.Context) error {
 // the slots that exist, so that none is lost when there are more of them later.
 func (a *arenas) takeRun(ctx context.Context, rank int) (begin, end uint64, err error) {
 	for {
-		begin, err = a.counter.Load(ctx, rank, 0)
+		begin, err = a.counter.Load(ctx, rank, cellTaken)
 		end = min(begin+slotRun, a.slots)
 		if err != nil || begin == end {
 			return begin, begin, err
 		}
-		won, err := a.counter.CompareAndSwap(ctx, rank, 0, begin, end)
+		won, err := a.counter.CompareAndSwap(ctx, rank, cellTaken, begin, end)
 		if won || err != nil {
 			return begin, end, err
 		}
@@ -214,7 +226,7 @@ func (a *arenas) fetch(slots []Ref) {
 func (a *arenas) close() error {
 	errs := []error{a.counter.Close(), a.counterWindow.Close()}
 	for _, p := range a.parts {
-		errs = append(errs, p.window.Close())
+		errs = append(errs, p.cells.Close(), p.window.Close())
 	}
 	return errors.Join(errs...)
 }

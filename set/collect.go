@@ -45,8 +45,7 @@ func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) 
 		return err
 	}
 	// Only now: no rank looks at the old table any more.
-	e.arenas.giveBack(freed)
-	return nil
+	return e.arenas.putFreed(ctx, freed)
 }
 
 // replace puts the new table in the place of the old one, with the number of

@@ -17,7 +17,8 @@ func wordWithHash(hash uint64) uint64 {
 	}
 	hash *= inverse
 	hash ^= hash >> 32
-	return hash * inverse
+	hash *= inverse
+	return hash ^ hash>>32
 }
 
 func TestWordWithHash(t *testing.T) {
@@ -82,7 +83,7 @@ func TestReach(t *testing.T) {
 			t.Fatalf("%v: %d round trips for 3 chunks filled one after the other", e, got)
 		}
 		r, err := s.FindOrPut(words[48])
-		if err := fullErrorFits([]Result{r}, err, s.t); r != Full || err != nil {
+		if err := fullErrorFits([]Result{r}, err, s.t, s.t.limit); r != Full || err != nil {
 			t.Fatalf("%v: beyond the reach: %v, %v", e, r, err)
 		}
 		there, err := s.Contains(words[48])

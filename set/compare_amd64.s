@@ -21,7 +21,8 @@ next:
 	VMOVMSKPD Y1, BX
 	SHLL $4, BX
 	ORL  BX, AX
-	POPCNTL AX, AX
+	NOTL AX
+	TZCNTL AX, AX // those before the first empty one
 	MOVQ AX, 24(SI)
 
 	// Without their references the buckets are fingerprints.

@@ -15,11 +15,17 @@ func (t *table) findOrPut(bits, home uint64) (r Result, examined, lost uint64) {
 		p := &t.flat[at]
 		seen := atomic.LoadUint64(p)
 		if seen == 0 {
+			claimsWord.Hit()
 			if atomic.CompareAndSwapUint64(p, 0, bits) {
 				return Inserted, examined, lost
 			}
 			lost++
 			seen = atomic.LoadUint64(p) // a bucket changes once, so this is who won
+			if seen == bits {
+				wordLosesEqual.Hit()
+			} else {
+				wordLosesOther.Hit()
+			}
 		}
 		if seen == bits {
 			return Found, examined, lost

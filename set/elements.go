@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/mark"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -148,6 +149,10 @@ func (e *Elements) batch(elements []byte, results []Result, refs []Ref, insert b
 	}
 	c, noArena, err := search(words, results, refs, insert)
 	e.tally.add(c)
+	if mark.Enabled {
+		size := e.cfg.ElementBytes
+		noteTwins(results, func(i int) string { return string(elements[i*size : (i+1)*size]) })
+	}
 	if err == nil && c.full > 0 {
 		err = fullErrorOf(e.tally, e.t, noArena)
 	}

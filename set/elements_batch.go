@@ -1,6 +1,7 @@
 package set
 
 import (
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
 )
@@ -25,7 +26,7 @@ type elementFlight struct {
 	key    uint64 // occupied bit and fingerprint
 	home   uint64
 	bucket uint64  // of the home line, with the element's fingerprint; 0: none
-	taken  uint64  // buckets of the home line seen occupied
+	taken  uint64  // buckets of the home line before the first one seen empty
 	slot   *uint64 // that bucket refers to
 }
 
@@ -124,25 +125,25 @@ func (t *table) compareLine(f *elementFlight) {
 		return
 	}
 	line := (*[lineBuckets]uint64)(t.flat[f.home:])
-	bucket, taken := uint64(0), uint64(0)
+	bucket, taken := uint64(0), uint64(0) // taken has a bit for each bucket
 	for i := range line {
+		lineIsRead.Hit()
 		b := atomic.LoadUint64(&line[i])
 		if b&^refMask == f.key {
 			bucket = b
 		}
-		taken += b >> 63
+		taken |= b >> 63 << i
 	}
-	f.bucket, f.taken = bucket, taken
+	f.bucket, f.taken = bucket, uint64(bits.TrailingZeros64(^taken))
 }
 
 // settle ends the searches of a block.
 //
 // The line was read some time ago, its buckets one after the other. A bucket that
 // refers to the element is the answer all the same, as a bucket changes only once. If
-// none had the fingerprint, the bucket to claim is the one whose number is how many
-// are taken. Buckets of a line fill in order, because every search enters it at its
-// first bucket. So while that one is free, those behind it are free as well, and those
-// seen occupied were all those before it.
+// none had the fingerprint, those seen occupied before the first one seen empty hold
+// other elements for good, and the search goes on at that one. What was seen behind it
+// says nothing: the buckets between may have been taken after they were read.
 func (p *elementPipeline) settle(block int) error {
 	flights := p.block(block)
 	words := p.e.words

@@ -44,12 +44,18 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 			if ok, err := s.store(); !ok || err != nil {
 				return Full, err
 			}
+			claimsElement.Hit()
 			if atomic.CompareAndSwapUint64(p, 0, s.key|uint64(s.mine)) {
 				s.ref = s.mine
 				return Inserted, nil
 			}
 			s.lost++
 			seen = atomic.LoadUint64(p) // a bucket changes once, so this is who won
+			if seen&^refMask == s.key {
+				elementLosesEqual.Hit()
+			} else {
+				elementLosesOther.Hit()
+			}
 		}
 		if seen&^refMask == s.key && s.same(seen) {
 			return Found, nil

@@ -33,7 +33,11 @@ func (o *elementOp) stepCompare(q rma.Queue, bucket uint64) (rma.Handle, bool, e
 	if done, err := o.arrived(q); !done || err != nil {
 		return o.handle, false, err
 	}
-	return rma.NoHandle, slices.Equal(o.there, rma.Buf(o.element)), nil
+	n := len(o.element)
+	if halfCompared.On() {
+		n = (n + 1) / 2
+	}
+	return rma.NoHandle, slices.Equal(o.there[:n], rma.Buf(o.element[:n])), nil
 }
 
 // stepStore puts the element into a slot, once for the whole search.
@@ -50,6 +54,9 @@ func (o *elementOp) stepStore(q rma.Queue) (rma.Handle, uint64, error) {
 		copy(o.here, o.element)
 		p, rank, off := o.e.arenas.locate(o.mine)
 		o.handle, o.wait = q.Put(o.here, p.window, rank, off), true
+		if tooEarly.On() {
+			return rma.NoHandle, o.key | uint64(o.mine), nil
+		}
 		return o.handle, 0, nil
 	}
 	if done, err := o.arrived(q); !done || err != nil {
@@ -91,7 +98,7 @@ func (e *Elements) queueBatch(elements []uint64, results []Result, refs []Ref,
 		if refs != nil {
 			refs[i] = Ref(p.bucket & refMask)
 		}
-		if o.stored && p.result != Inserted {
+		if o.stored && (p.result != Inserted || keepsUsedSlot.On()) {
 			h.keep(o.mine)
 		}
 	}

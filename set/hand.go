@@ -1,6 +1,10 @@
 package set
 
-import "context"
+import (
+	"context"
+
+	"github.com/farhash/farhash/internal/mark"
+)
 
 // handSlots is how many arena slots a batch holds at most.
 const handSlots = 32
@@ -13,6 +17,7 @@ type hand struct {
 	needed int  // slots that the batch may still take
 	dry    bool // the arenas had fewer than wanted
 	missed bool // a slot was needed and no arena had one
+	kept   int  // for a mark: slots that were taken back, at room[begin]
 
 	room  [handSlots]Ref
 	begin int // the slots are room[begin:end]
@@ -28,12 +33,17 @@ func (h *hand) next() (ref Ref, ok bool, err error) {
 			return 0, false, err
 		}
 		if h.begin == h.end {
+			noSlotLeft.Hit()
 			h.missed = true
 			return 0, false, nil
 		}
 	}
 	ref = h.room[h.begin]
 	h.begin++
+	if mark.Enabled && h.kept > 0 {
+		slotReused.Hit()
+		h.kept--
+	}
 	return ref, true, nil
 }
 
@@ -59,6 +69,9 @@ func (h *hand) keep(ref Ref) {
 	case h.begin > 0:
 		h.begin--
 		h.room[h.begin] = ref
+		if mark.Enabled {
+			h.kept++
+		}
 	case h.end < handSlots:
 		h.room[h.end] = ref
 		h.end++

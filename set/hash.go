@@ -7,9 +7,11 @@ import (
 )
 
 // hashWord spreads a 63-bit word over 64 bits. It is a bijection: two odd
-// multiplications with a shift between, good on sequences, strides and sparse
-// bits, where one multiplication alone clusters.
+// multiplications, each after a shift. A multiplication carries upward only, so that
+// without the first shift words that differ in their high bits alone would lie in a
+// lattice, which is crowded for some of them.
 func hashWord(word uint64) uint64 {
+	word ^= word >> 32
 	word *= hashFactor
 	word ^= word >> 32
 	return word * hashFactor

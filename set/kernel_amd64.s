@@ -32,6 +32,8 @@
 #define START \
 	MOVQ  (SI)(R12*8), BX   \
 	MOVQ  BX, AX            \
+	SHRQ  $32, AX           \
+	XORQ  BX, AX            \
 	IMULQ R15, AX           \
 	MOVQ  AX, DX            \
 	SHRQ  $32, DX           \

@@ -96,6 +96,7 @@ func (p *probe) Step(q rma.Queue) (rma.Handle, error) {
 func (p *probe) settleLeftovers(q rma.Queue) (rma.Handle, error) {
 	for i := range p.chunks {
 		if h, err := p.chunks[i].settle(q); h != rma.NoHandle || err != nil {
+			unneeded.Hit()
 			return h, err
 		}
 	}
@@ -116,6 +117,11 @@ func (p *probe) advance(q rma.Queue) (rma.Handle, error) {
 		if !q.Done(p.swap) {
 			return p.swap, nil
 		}
+		if tooEarly.On() && p.k != nil { // written at the same time
+			if h, _, err := p.k.stepStore(q); h != rma.NoHandle || err != nil {
+				return h, err
+			}
+		}
 		seen, err := q.Value(p.swap)
 		if err != nil {
 			return rma.NoHandle, err
@@ -123,14 +129,30 @@ func (p *probe) advance(q rma.Queue) (rma.Handle, error) {
 		if seen == 0 {
 			return p.finish(Inserted, p.offer)
 		}
-		p.lost++
-		q.Stats().Retries++
-		return p.consider(q, seen)
+		return p.lose(q, seen)
 	case phaseMatch:
 		return p.compare(q, p.bucket)
 	default:
 		return p.store(q)
 	}
+}
+
+// lose goes on after a compare-and-swap that lost to seen.
+func (p *probe) lose(q rma.Queue, seen uint64) (rma.Handle, error) {
+	p.lost++
+	q.Stats().Retries++
+	if seen&p.mask == p.key {
+		lostToEqual.Hit()
+	} else {
+		lostToOther.Hit()
+	}
+	switch {
+	case looksAway.On():
+		return p.pass()
+	case trustsWinner.On():
+		return p.finish(Found, seen)
+	}
+	return p.consider(q, seen)
 }
 
 // request asks for chunk number i, split where it crosses into another owner's
@@ -140,6 +162,9 @@ func (p *probe) request(q rma.Queue, i uint64) {
 	begin := i * p.t.chunk
 	c.length = int(min(p.t.chunk, p.t.limit-begin))
 	c.handles, c.posted = c.handles[:0], true
+	if endsAtEnd.On() {
+		c.length = min(c.length, max(0, int(p.t.buckets)-int(p.home+begin)))
+	}
 	at := (p.home + begin) % p.t.buckets
 	for done := 0; done < c.length; {
 		rank, off := p.t.place(at)
@@ -147,6 +172,11 @@ func (p *probe) request(q rma.Queue, i uint64) {
 		c.handles = append(c.handles, q.Get(c.buf[done:done+n], p.t.window, rank, off))
 		done += n
 		at = (at + uint64(n)) % p.t.buckets
+		if done < c.length && at == 0 {
+			chunkWraps.Hit()
+		} else if done < c.length {
+			chunkSplits.Hit()
+		}
 	}
 }
 
@@ -177,6 +207,9 @@ func (c *chunkRequest) settle(q rma.Queue) (rma.Handle, error) {
 // examine looks at the present chunk from p.next on.
 func (p *probe) examine(q rma.Queue) (rma.Handle, error) {
 	c := &p.chunks[p.number%2]
+	if trustsLine.On() {
+		p.trustLine(c)
+	}
 	for p.next < c.length {
 		bucket := c.buf[p.next]
 		if bucket == 0 || bucket&p.mask == p.key {
@@ -194,6 +227,7 @@ func (p *probe) examine(q rma.Queue) (rma.Handle, error) {
 // fullResult is the answer when every bucket in reach is taken by others.
 func (p *probe) fullResult() Result {
 	if p.insert {
+		reachIsFull.Hit()
 		return Full
 	}
 	return NotFound
@@ -209,7 +243,7 @@ func (p *probe) consider(q rma.Queue, bucket uint64) (rma.Handle, error) {
 		return p.store(q)
 	case bucket&p.mask != p.key:
 		return p.pass()
-	case p.k == nil:
+	case p.k == nil || unCompared.On():
 		return p.finish(Found, bucket)
 	}
 	p.bucket, p.phase = bucket, phaseMatch
@@ -232,6 +266,7 @@ func (p *probe) compare(q rma.Queue, bucket uint64) (rma.Handle, error) {
 	case same:
 		return p.finish(Found, bucket)
 	}
+	stranger.Hit()
 	return p.pass()
 }
 

@@ -19,6 +19,9 @@ var (
 		{2.1, 1.4, 1.1, 1.0, 1.0},
 		{5.7, 3.2, 2.0, 1.4, 1.1},
 	}
+	// By so much of it one table of 2^22 buckets may stray from the mean over all tables:
+	// four standard deviations for C=8, which strays most.
+	tableStrays = []float64{0.0035, 0.0065, 0.011, 0.02, 0.045}
 )
 
 // longer is the share of insertions, at the given load, that examine more than k
@@ -60,10 +63,10 @@ func roundTripModel(load float64, chunk int) float64 {
 // TestRoundTripsOfThePaper counts the round trips of OP Table 1 and compares all 25
 // of them with the paper and with the model.
 //
-// The model is the mean over all tables. One table of 2^22 buckets strays from it by
-// up to 2 % at load 0.9, where long runs are few and count much, and a smaller one by
-// more, as the root of its size; the paper's 5.7, where the model has 5.78, is such a
-// stray. The paper prints one decimal: to that comes half a tenth.
+// The model is the mean over all tables. One table strays from it, most of all at load
+// 0.9, where long runs are few and count much, and a smaller one by more, as the root of
+// its size; the paper's 5.7, where the model has 5.78, is such a stray. The paper prints
+// one decimal: to that comes half a tenth.
 func TestRoundTripsOfThePaper(t *testing.T) {
 	buckets := 1 << 22
 	if slow {
@@ -75,7 +78,7 @@ func TestRoundTripsOfThePaper(t *testing.T) {
 			paper, model := tablePaper[row][column], roundTripModel(load, chunk)
 			t.Logf("load %.1f C %3d: %.3f round trips, model %.3f, paper %.1f",
 				load, chunk, got[row], model, paper)
-			stray := 0.02 * model * math.Sqrt(1<<22/float64(buckets))
+			stray := tableStrays[row] * model * math.Sqrt(1<<22/float64(buckets))
 			if math.Abs(got[row]-paper) > 0.05+stray {
 				t.Errorf("load %.1f C %d: %.3f, the paper has %.1f", load, chunk, got[row], paper)
 			}
@@ -188,7 +191,7 @@ func TestWhenFullComes(t *testing.T) {
 			var full *FullError
 			err := sets[0].FindOrPutBatch(randomWords(rng, len(results)), results)
 			if errors.As(err, &full) {
-				must(t, fullErrorFits(results, err, sets[0].t))
+				must(t, fullErrorFits(results, err, sets[0].t, sets[0].t.limit))
 				return full.LoadFactor
 			}
 			must(t, err)

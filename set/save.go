@@ -69,7 +69,7 @@ func (e *Elements) Save(ctx context.Context, path string) error {
 func (s *Set) Load(ctx context.Context, path string) error {
 	want := contents{Kind: kindWords, ElementBytes: 8}
 	return load(ctx, s.job, path, want, func(records uint64) error {
-		return makeRoom(ctx, records, s.Len, s.Buckets(), s.Grow)
+		return makeRoom(ctx, s.job, records, s.Len, s.Buckets(), s.Grow)
 	}, func(payload []byte) error {
 		words := make([]uint64, len(payload)/8)
 		for i := range words {
@@ -84,18 +84,22 @@ func (e *Elements) Load(ctx context.Context, path string) error {
 	want := contents{Kind: kindElements, ElementBytes: e.cfg.ElementBytes}
 	return load(ctx, e.job, path, want, func(records uint64) error {
 		room := min(e.Buckets(), e.Capacity())
-		return makeRoom(ctx, records, e.Len, room, func(ctx context.Context, buckets uint64) error {
+		grow := func(ctx context.Context, buckets uint64) error {
 			return e.Grow(ctx, max(buckets, e.Buckets()), 0)
-		})
+		}
+		return makeRoom(ctx, e.job, records, e.Len, room, grow)
 	}, func(payload []byte) error {
 		return e.FindOrPutBatch(payload, make([]Result, len(payload)/e.cfg.ElementBytes))
 	})
 }
 
-// makeRoom grows a set that would be too full with so many records more.
-func makeRoom(ctx context.Context, records uint64, length func(context.Context) (uint64, error),
-	room uint64, grow func(ctx context.Context, buckets uint64) error) error {
+// makeRoom grows a set that would be too full with so many records more. All ranks
+// decide by the same number: none inserts before every one has counted. Collective.
+func makeRoom(ctx context.Context, job rma.Job, records uint64,
+	length func(context.Context) (uint64, error), room uint64,
+	grow func(ctx context.Context, buckets uint64) error) error {
 	n, err := length(ctx)
+	err = rma.AllSucceeded(ctx, job, "set: counting what is there", err)
 	if err != nil || float64(n+records) <= loadLoad*float64(room) {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/mark"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -182,6 +183,9 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 		c = s.t.searchBatch(words, results, insert)
 	}
 	s.tally.add(c)
+	if mark.Enabled {
+		noteTwins(results, func(i int) uint64 { return words[i] })
+	}
 	if err == nil && c.full > 0 {
 		err = s.fullError()
 	}

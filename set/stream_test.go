@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -12,19 +13,19 @@ import (
 
 // shape is a set for a stream of operations.
 type shape struct {
-	engine  engine
-	ranks   int
-	cfg     Config
-	bytes   int  // of an element, 0 for words
-	skewed  bool // elements lie at odd addresses
-	strict  bool // batches work in order, so that every answer can be foretold
-	growing bool // Grow takes part
+	engine engine
+	ranks  int
+	cfg    Config
+	bytes  int  // of an element, 0 for words
+	skewed bool // elements lie at odd addresses
+	strict bool // batches work in order, so that every answer can be foretold
+	moving bool // operations that make the table anew take part
 }
 
 // decodeShape reads a shape off the beginning of a stream.
 func decodeShape(src *source, bytes int) shape {
 	s := shape{engine: engine(src.next() % int(engines)), ranks: 1 + src.next()%4,
-		bytes: bytes, skewed: src.next()%2 == 1, strict: src.next()%2 == 1, growing: true}
+		bytes: bytes, skewed: src.next()%2 == 1, strict: src.next()%2 == 1, moving: true}
 	s.cfg = Config{
 		Buckets: uint64(8 * s.ranks * (1 + src.next()%6)),
 		Chunk:   []int{0, 8, 16, 24, 40, 64}[src.next()%6],
@@ -62,7 +63,12 @@ type stream struct {
 	ranks  []subject
 	shadow []int // the element in each bucket, none
 	stored map[int]bool
-	log    []byte // every answer, to be compared with other engines
+	names  map[int]Ref // of the elements, as far as they were told
+	log    []byte      // every answer, to be compared with other engines
+
+	dir      string       // of the file, empty while there is none
+	saved    map[int]bool // what was saved last
+	longest  uint64       // the reach of the largest table that the set has had
 }
 
 const none = -1
@@ -70,12 +76,9 @@ const none = -1
 // runStream decodes operations and runs them. It returns the answers.
 func runStream(s shape, data []byte) (answers []byte, err error) {
 	jobs, stop := startRanks(s.engine, s.ranks, uint64(len(data)))
-	st := &stream{shape: s, jobs: jobs, stored: map[int]bool{}}
-	defer func() { err = errors.Join(err, stop()) }()
-	if st.ranks, err = subjectsOf(jobs, s); err != nil {
-		return nil, err
-	}
-	if err := st.reread(); err != nil {
+	st := &stream{shape: s, jobs: jobs}
+	defer func() { err = errors.Join(err, stop(), os.RemoveAll(st.dir)) }()
+	if err := st.open(); err != nil {
 		return nil, err
 	}
 	src := &source{data}
@@ -90,11 +93,21 @@ func runStream(s shape, data []byte) (answers []byte, err error) {
 	return st.log, onAll(len(jobs), func(rank int) error { return st.ranks[rank].close() })
 }
 
+// open makes an empty set.
+func (st *stream) open() (err error) {
+	st.stored, st.names = map[int]bool{}, map[int]Ref{}
+	st.longest = 0
+	if st.ranks, err = subjectsOf(st.jobs, st.shape); err != nil {
+		return err
+	}
+	return st.reread()
+}
+
 func (st *stream) operation(src *source) error {
 	code := src.next()
 	subject := st.ranks[src.next()%len(st.ranks)]
-	switch code % 16 {
-	case 0, 1, 2, 3, 4:
+	switch code % 20 {
+	case 0, 1, 2, 3, 4, 19:
 		return st.insert(subject, []int{src.next()}, true)
 	case 5, 6, 7:
 		return st.insert(subject, takeIDs(src), false)
@@ -107,13 +120,24 @@ func (st *stream) operation(src *source) error {
 	case 13:
 		return st.verify()
 	case 14:
-		if st.growing {
-			return st.grow(uint64(8 * (1 + src.next()%40)))
-		}
-	default:
 		return st.iterate()
 	}
-	return nil
+	if !st.moving {
+		return nil
+	}
+	switch code % 20 {
+	case 15:
+		return st.grow(uint64(8 * (1 + src.next()%40)))
+	case 16:
+		return st.collect(src.next() % 7)
+	case 17:
+		if src.next()%2 == 0 {
+			return st.save()
+		}
+		return st.load()
+	default:
+		return st.reopen(uint64(8*(1+src.next()%40)), Home(src.next()%2))
+	}
 }
 
 // takeIDs reads a batch, in which elements may occur twice.
@@ -128,16 +152,8 @@ func takeIDs(src *source) []int {
 
 // foretell searches the shadow: it returns the answer and the bucket.
 func (st *stream) foretell(id int) (Result, uint64) {
-	t := st.ranks[0].table()
-	chunk, chunks := uint64(st.cfg.Chunk), uint64(st.cfg.Chunks)
-	if chunk == 0 {
-		chunk = DefaultChunk
-	}
-	if chunks == 0 {
-		chunks = DefaultChunks
-	}
-	at := t.home(st.ranks[0].hash(id))
-	for range min(chunk*chunks, uint64(len(st.shadow))) {
+	at := st.ranks[0].table().home(st.ranks[0].hash(id))
+	for range min(st.reach(), uint64(len(st.shadow))) {
 		switch st.shadow[at] {
 		case none:
 			return Inserted, at
@@ -149,10 +165,30 @@ func (st *stream) foretell(id int) (Result, uint64) {
 	return Full, 0
 }
 
+// reach is the number of buckets that a search examines where there are as many.
+func (st *stream) reach() uint64 {
+	chunk, chunks := st.cfg.Chunk, st.cfg.Chunks
+	if chunk == 0 {
+		chunk = DefaultChunk
+	}
+	if chunks == 0 {
+		chunks = DefaultChunks
+	}
+	return uint64(chunk) * uint64(chunks)
+}
+
 func (st *stream) insert(s subject, ids []int, single bool) error {
-	results, err := s.findOrPut(ids, single)
-	if err := fullErrorFits(results, err, s.table()); err != nil {
+	results, refs, err := s.findOrPut(ids, single)
+	if err := fullErrorFits(results, err, s.table(), st.longest); err != nil {
 		return err
+	}
+	for i, ref := range refs {
+		if results[i] == Full {
+			continue
+		}
+		if err := st.named(ids[i], ref); err != nil {
+			return err
+		}
 	}
 	fresh := map[int]int{} // how often each element was inserted
 	for i, id := range ids {
@@ -187,8 +223,18 @@ func (st *stream) insert(s subject, ids []int, single bool) error {
 	return st.reread()
 }
 
-// fullErrorFits holds the error of an insertion against its results.
-func fullErrorFits(results []Result, err error, t *table) error {
+// named compares the name of an element with the one that it has had so far.
+func (st *stream) named(id int, ref Ref) error {
+	if before, known := st.names[id]; known && before != ref {
+		return fmt.Errorf("the name of element %d is %#x, not %#x", id, ref, before)
+	}
+	st.names[id] = ref
+	return nil
+}
+
+// fullErrorFits holds the error of an insertion against its results. The longest search
+// of the set so far may have been one of so many buckets.
+func fullErrorFits(results []Result, err error, t *table, longest uint64) error {
 	if !slices.Contains(results, Full) {
 		return err
 	}
@@ -197,7 +243,7 @@ func fullErrorFits(results []Result, err error, t *table) error {
 		return fmt.Errorf("the answer is Full and the error %w", err)
 	}
 	if full.LoadFactor <= 0 || full.LoadFactor > 1 || full.Buckets != t.buckets || full.NoArena ||
-		full.LongestProbe != t.limit || full.Enough <= full.Buckets {
+		full.LongestProbe < t.limit || full.LongestProbe > longest || full.Enough <= full.Buckets {
 		return fmt.Errorf("%+v of a table with %d buckets in reach of %d",
 			*full, t.limit, t.buckets)
 	}
@@ -264,23 +310,50 @@ func (st *stream) verify() error {
 	return st.iterate()
 }
 
-// reread copies the table to the shadow.
+// reread copies the table to the shadow. What is in it must be what was stored.
 func (st *stream) reread() error {
-	buckets, err := st.ranks[0].table().readAll()
+	layout, err := st.read()
 	if err != nil {
 		return err
 	}
-	st.shadow = make([]int, len(buckets))
+	there := map[int]bool{}
+	for _, id := range layout {
+		if id != none && (there[id] || !st.stored[id]) {
+			return fmt.Errorf("element %d is in the table and should not, or twice", id)
+		}
+		there[id] = id != none
+	}
+	for id := range st.stored {
+		if !there[id] {
+			return fmt.Errorf("element %d is not in the table", id)
+		}
+	}
+	st.shadow = layout
+	return nil
+}
+
+// read returns the element in each bucket.
+func (st *stream) read() ([]int, error) {
+	t := st.ranks[0].table()
+	st.longest = max(st.longest, t.limit)
+	buckets, err := t.readAll()
+	if err != nil {
+		return nil, err
+	}
+	layout := make([]int, len(buckets))
 	for i, bucket := range buckets {
-		st.shadow[i] = none
+		layout[i] = none
 		if bucket == 0 {
 			continue
 		}
-		if st.shadow[i], err = st.ranks[0].id(bucket); err != nil {
-			return err
+		if layout[i], err = st.ranks[0].id(bucket); err != nil {
+			return nil, err
+		}
+		if err := st.named(layout[i], Ref(bucket&refMask)); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return layout, nil
 }
 
 // iterate walks over the parts of all ranks.
@@ -298,21 +371,4 @@ func (st *stream) iterate() error {
 		return fmt.Errorf("iteration gives %v, not %v", seen, want)
 	}
 	return nil
-}
-
-// grow moves the set. It may be too large for the new table; nothing changes then.
-func (st *stream) grow(buckets uint64) error {
-	err := onAll(len(st.ranks), func(rank int) error { return st.ranks[rank].grow(buckets) })
-	if err == nil {
-		st.cfg.Buckets = buckets
-		got := st.ranks[0].table().buckets
-		if got < buckets || got >= buckets+uint64(8*st.shape.ranks) {
-			return unexpected("the number of buckets", got, buckets)
-		}
-		return st.reread()
-	}
-	if !strings.Contains(err.Error(), "too few for what the set holds") {
-		return err
-	}
-	return st.verify()
 }

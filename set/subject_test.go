@@ -10,11 +10,15 @@ import (
 // subject is one rank's view of a Set or Elements that holds elements called 0 to
 // 255.
 type subject interface {
-	findOrPut(ids []int, single bool) ([]Result, error)
+	// findOrPut tells the names of the elements too where it can.
+	findOrPut(ids []int, single bool) ([]Result, []Ref, error)
 	contains(ids []int, single bool) ([]Result, error)
 	local() ([]int, error)
 	size() (uint64, float64, error)
 	grow(buckets uint64) error
+	collect(keep func(id int) bool) error
+	save(path string) error
+	load(path string) error
 	check(ctx context.Context) error
 	stats() Stats
 	close() error
@@ -64,14 +68,14 @@ func idOf(word uint64) (int, error) {
 	return none, fmt.Errorf("%#x was never inserted", word)
 }
 
-func (w wordSubject) findOrPut(ids []int, single bool) ([]Result, error) {
+func (w wordSubject) findOrPut(ids []int, single bool) ([]Result, []Ref, error) {
 	results := make([]Result, len(ids))
 	if single {
 		r, err := w.s.FindOrPut(wordOf(ids[0]))
 		results[0] = r
-		return results, err
+		return results, nil, err
 	}
-	return results, w.s.FindOrPutBatch(wordsOf(ids), results)
+	return results, nil, w.s.FindOrPutBatch(wordsOf(ids), results)
 }
 
 func (w wordSubject) contains(ids []int, single bool) ([]Result, error) {
@@ -122,6 +126,16 @@ func (w wordSubject) grow(buckets uint64) error {
 	return w.s.Grow(context.Background(), buckets)
 }
 
+func (w wordSubject) collect(keep func(id int) bool) error {
+	return w.s.Collect(context.Background(), func(word uint64) bool {
+		id, err := idOf(word)
+		return err != nil || keep(id)
+	})
+}
+
+func (w wordSubject) save(path string) error { return w.s.Save(context.Background(), path) }
+func (w wordSubject) load(path string) error { return w.s.Load(context.Background(), path) }
+
 func (w wordSubject) check(ctx context.Context) error { return w.s.Check(ctx) }
 func (w wordSubject) stats() Stats                    { return w.s.Stats() }
 func (w wordSubject) close() error                    { return w.s.Close() }
@@ -163,12 +177,12 @@ func (s elementSubject) idOf(element []byte) (int, error) {
 	return max(int(element[0]), int(element[last])), nil
 }
 
-func (s elementSubject) findOrPut(ids []int, single bool) ([]Result, error) {
+func (s elementSubject) findOrPut(ids []int, single bool) ([]Result, []Ref, error) {
 	results := make([]Result, len(ids))
 	if single {
 		r, err := s.e.FindOrPut(s.bytesFor(ids))
 		results[0] = r
-		return results, err
+		return results, nil, err
 	}
 	refs := make([]Ref, len(ids))
 	err := s.e.FindOrPutRefs(s.bytesFor(ids), results, refs)
@@ -178,13 +192,13 @@ func (s elementSubject) findOrPut(ids []int, single bool) ([]Result, error) {
 			continue
 		}
 		if err := s.e.Get(context.Background(), refs[i], dst); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if string(dst) != string(s.bytesFor(ids[i:i+1])) {
-			return nil, fmt.Errorf("the name of element %d names % x", id, dst)
+			return nil, nil, fmt.Errorf("the name of element %d names % x", id, dst)
 		}
 	}
-	return results, err
+	return results, refs, err
 }
 
 func (s elementSubject) contains(ids []int, single bool) ([]Result, error) {
@@ -226,6 +240,16 @@ func (s elementSubject) size() (uint64, float64, error) {
 func (s elementSubject) grow(buckets uint64) error {
 	return s.e.Grow(context.Background(), buckets, 256+buckets)
 }
+
+func (s elementSubject) collect(keep func(id int) bool) error {
+	return s.e.Collect(context.Background(), func(element []byte) bool {
+		id, err := s.idOf(element)
+		return err != nil || keep(id)
+	})
+}
+
+func (s elementSubject) save(path string) error { return s.e.Save(context.Background(), path) }
+func (s elementSubject) load(path string) error { return s.e.Load(context.Background(), path) }
 
 func (s elementSubject) check(ctx context.Context) error { return s.e.Check(ctx) }
 func (s elementSubject) stats() Stats                    { return s.e.Stats() }

@@ -1,0 +1,110 @@
+package mark
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/farhash/farhash/internal/invariant"
+)
+
+// Enabled tells whether marks count. Guard by it what only a mark needs to know.
+const Enabled = invariant.Enabled
+
+// Mark is a branch of the code.
+type Mark struct {
+	name    string
+	hits    atomic.Uint64
+	claimed atomic.Bool
+	visitor atomic.Pointer[func()]
+}
+
+// all are the marks of the program, in the order in which they were made.
+var all struct {
+	sync.Mutex
+	marks []*Mark
+}
+
+// New makes a mark. Names begin with the package: "set: a chunk wraps".
+func New(name string) *Mark {
+	m := &Mark{name: name}
+	all.Lock()
+	defer all.Unlock()
+	all.marks = append(all.marks, m)
+	return m
+}
+
+// String is the name of the mark.
+func (m *Mark) String() string { return m.name }
+
+// Hit says that the branch was reached.
+func (m *Mark) Hit() {
+	if Enabled {
+		m.hit()
+	}
+}
+
+func (m *Mark) hit() {
+	m.hits.Add(1)
+	if visit := m.visitor.Load(); visit != nil {
+		(*visit)()
+	}
+}
+
+// Hits is how often the branch was reached so far.
+func (m *Mark) Hits() uint64 { return m.hits.Load() }
+
+// Test is what is needed of a testing.TB.
+type Test interface {
+	Helper()
+	Cleanup(func())
+	Errorf(format string, args ...any)
+	Failed() bool
+	Skipped() bool
+}
+
+// Claim has t fail at its end if the branch has not been reached since.
+func (m *Mark) Claim(t Test) {
+	t.Helper()
+	if !Enabled {
+		return
+	}
+	before := m.Hits()
+	t.Cleanup(func() {
+		switch {
+		case m.Hits() > before:
+			m.claimed.Store(true)
+		case !t.Failed() && !t.Skipped():
+			t.Errorf("this test was to reach %q, and did not", m.name)
+		}
+	})
+}
+
+// Intercept calls visit each time that the branch is reached, in the goroutine that
+// reaches it, until t ends. So a test has something happen at that very place. A
+// visit that gets there itself does not visit again. Without marks it does nothing:
+// skip such a test unless Enabled.
+func (m *Mark) Intercept(t Test, visit func()) {
+	visiting := false
+	outermost := func() {
+		if !visiting {
+			visiting = true
+			visit()
+			visiting = false
+		}
+	}
+	m.visitor.Store(&outermost)
+	t.Cleanup(func() { m.visitor.Store(nil) })
+}
+
+// Unclaimed are the marks that no test has claimed and reached.
+func Unclaimed() []string {
+	all.Lock()
+	defer all.Unlock()
+	var names []string
+	for _, m := range all.marks {
+		if !m.claimed.Load() {
+			names = append(names, m.name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,145 @@
+package set
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/farhash/farhash/internal/mark"
+)
+
+// Races over memory as scripts: some insertions happen in the middle of another, at a
+// place that has a mark.
+
+// scripted skips a test of this kind in a build without marks.
+func scripted(t *testing.T) {
+	t.Helper()
+	if !mark.Enabled {
+		t.Skip("marks are compiled in by -race and -tags invariants")
+	}
+}
+
+// TestWordLosesItsBucket: a word is inserted just before another search claims the
+// same bucket, for the same word or another one.
+func TestWordLosesItsBucket(t *testing.T) {
+	scripted(t)
+	claimsWord.Claim(t)
+	wordLosesEqual.Claim(t)
+	wordLosesOther.Claim(t)
+	words := wordsWithHomes(2, []uint64{0})
+	for i, want := range []Result{Found, Inserted} {
+		jobs := ranksOf(t, engineDirect, 1)
+		sets, err := newSets(jobs, Config{Buckets: 64})
+		must(t, err)
+		first := NotFound
+		claimsWord.Intercept(t, func() {
+			if first == NotFound {
+				first, err = sets[0].FindOrPut(words[i])
+			}
+		})
+		second, errSecond := sets[0].FindOrPut(words[0])
+		must(t, err, errSecond, checkRanks(jobs, checksOf(sets)))
+		if first != Inserted || second != want {
+			t.Errorf("word %d is %v, then word 0 %v", i, first, second)
+		}
+	}
+}
+
+// TestElementLosesItsBucket is the same for elements, one by one and in batches.
+func TestElementLosesItsBucket(t *testing.T) {
+	scripted(t)
+	claimsElement.Claim(t)
+	elementLosesEqual.Claim(t)
+	elementLosesOther.Claim(t)
+	slotReused.Claim(t)
+	elements := elementsAtHome(3)
+	for _, batch := range []bool{false, true} {
+		for i, want := range []Result{Found, Inserted} {
+			r := elementRace{place: claimsElement, visit: 1, batch: batch, during: elements[i : i+1]}
+			// What has lost its slot leaves it to the next element of the batch.
+			results := r.run(t, elements[0], elements[2])
+			if results[0] != want || results[1] != Inserted {
+				t.Errorf("batch %v: after element %d, elements 0 and 2 are %v", batch, i, results)
+			}
+		}
+	}
+}
+
+// TestLineReadInPieces: two elements come into a line while a batch reads it, one into a
+// bucket that it has read and one into a bucket that it has not. The first of them is
+// the one that it searches for.
+func TestLineReadInPieces(t *testing.T) {
+	scripted(t)
+	lineIsRead.Claim(t)
+	elements := elementsAtHome(3)
+	for visit := 1; visit <= lineBuckets; visit++ {
+		for _, during := range [][][]byte{elements[:2], elements[:3]} {
+			r := elementRace{place: lineIsRead, visit: visit, batch: true, during: during}
+			if results := r.run(t, elements[0]); results[0] != Found {
+				t.Errorf("%d elements come before bucket %d is read: element 0 is then %v",
+					len(during), visit-1, results[0])
+			}
+		}
+	}
+}
+
+// elementsAtHome are elements of 8 bytes whose home is the beginning of the table.
+func elementsAtHome(n int) (elements [][]byte) {
+	for i := uint64(0); len(elements) < n; i++ {
+		if hashElement([]uint64{i})>>56 == 0 {
+			elements = append(elements, binary.LittleEndian.AppendUint64(nil, i))
+		}
+	}
+	return elements
+}
+
+// elementRace has some elements inserted when another insertion comes to a place for
+// the visit-th time.
+type elementRace struct {
+	place  *mark.Mark
+	visit  int
+	batch  bool
+	during [][]byte
+}
+
+// run inserts elements, all that come during the race being new, and returns what is
+// told of them.
+func (r *elementRace) run(t *testing.T, elements ...[]byte) []Result {
+	t.Helper()
+	jobs := ranksOf(t, engineDirect, 1)
+	sets, err := newElements(jobs, ElementsConfig{ElementBytes: len(elements[0]),
+		Config: Config{Buckets: 64, Kernel: KernelPortable}})
+	must(t, err)
+	visits := 0
+	r.place.Intercept(t, func() {
+		if visits++; visits != r.visit {
+			return
+		}
+		for _, element := range r.during {
+			if result, err := sets[0].FindOrPut(element); result != Inserted || err != nil {
+				t.Errorf("an element that comes during the race: %v, %v", result, err)
+			}
+		}
+	})
+	results := make([]Result, len(elements))
+	if r.batch {
+		must(t, sets[0].FindOrPutBatch(flatten(elements), results))
+	} else {
+		for i, element := range elements {
+			results[i], err = sets[0].FindOrPut(element)
+			must(t, err)
+		}
+	}
+	if visits < r.visit {
+		t.Fatalf("%q was reached %d times", r.place, visits)
+	}
+	must(t, checkRanks(jobs, checksOf(sets)))
+	return results
+}
+
+// flatten lays elements one after the other.
+func flatten(elements [][]byte) (all []byte) {
+	for _, element := range elements {
+		all = append(all, element...)
+	}
+	return all
+}

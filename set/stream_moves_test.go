@@ -1,0 +1,147 @@
+package set
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The operations of a stream that move a whole set: they make a table anew, from the
+// present one or from a file.
+
+// grow moves the set. It may be too large for the new table; nothing changes then.
+func (st *stream) grow(buckets uint64) error {
+	err := onAll(len(st.ranks), func(rank int) error { return st.ranks[rank].grow(buckets) })
+	if err != nil {
+		return st.tooFew(err, len(st.stored), buckets)
+	}
+	got := st.ranks[0].table().buckets
+	if got < buckets || got >= buckets+uint64(8*len(st.ranks)) {
+		return unexpected("the number of buckets", got, buckets)
+	}
+	return st.reread()
+}
+
+// tooFew makes sure that a table of so many buckets need not hold n elements, and that
+// nothing has changed.
+func (st *stream) tooFew(err error, n int, buckets uint64) error {
+	if !strings.Contains(err.Error(), "too few for what the set holds") {
+		return err
+	}
+	if uint64(n) <= min(st.reach(), buckets) {
+		return fmt.Errorf("of %d elements: %w", n, err)
+	}
+	return st.verify()
+}
+
+// collect removes the elements whose number modulo 6 is less than first.
+func (st *stream) collect(first int) error {
+	keep := func(id int) bool { return id%6 >= first }
+	kept := maps.Clone(st.stored)
+	maps.DeleteFunc(kept, func(id int, _ bool) bool { return !keep(id) })
+	err := onAll(len(st.ranks), func(rank int) error { return st.ranks[rank].collect(keep) })
+	if err != nil {
+		return st.tooFew(err, len(kept), uint64(len(st.shadow)))
+	}
+	st.stored = kept
+	maps.DeleteFunc(st.names, func(id int, _ Ref) bool { return !kept[id] })
+	return st.reread()
+}
+
+// save writes the set to the stream's file.
+func (st *stream) save() (err error) {
+	if st.dir == "" {
+		if st.dir, err = os.MkdirTemp(fastDir(), "stream"); err != nil {
+			return err
+		}
+	}
+	st.saved = maps.Clone(st.stored)
+	return onAll(len(st.ranks), func(rank int) error { return st.ranks[rank].save(st.file()) })
+}
+
+// fastDir is where a file is best that lives for a moment: a disk takes longer to
+// synchronise than all the rest of a stream.
+func fastDir() string {
+	const memory = "/dev/shm"
+	if info, err := os.Stat(memory); err == nil && info.IsDir() {
+		return memory
+	}
+	return ""
+}
+
+func (st *stream) file() string { return filepath.Join(st.dir, "set") }
+
+// load inserts what was saved last, which is the present set when nothing was.
+func (st *stream) load() error {
+	if st.saved == nil {
+		if err := st.save(); err != nil {
+			return err
+		}
+	}
+	err := onAll(len(st.ranks), func(rank int) error { return st.ranks[rank].load(st.file()) })
+	if err != nil {
+		return st.partlyLoaded(err)
+	}
+	t := st.ranks[0].table()
+	if n := len(st.stored) + len(st.saved); float64(n) > loadLoad*float64(t.buckets) {
+		return fmt.Errorf("%d and %d elements were loaded into %d buckets", len(st.stored),
+			len(st.saved), t.buckets)
+	}
+	maps.Copy(st.stored, st.saved)
+	return st.reread()
+}
+
+// partlyLoaded: some elements of the file find no bucket in their reach, or it is in
+// growing for them that others find none. What was in the set is still there.
+func (st *stream) partlyLoaded(err error) error {
+	var full *FullError
+	if !errors.As(err, &full) {
+		return st.tooFew(err, len(st.stored), math.MaxUint64)
+	}
+	all := maps.Clone(st.stored)
+	maps.Copy(all, st.saved)
+	if uint64(len(all)) <= st.reach() || full.NoArena {
+		return fmt.Errorf("of %d elements: %w", len(all), err)
+	}
+	layout, err := st.read()
+	if err != nil {
+		return err
+	}
+	stored := map[int]bool{}
+	for _, id := range layout {
+		if id != none && !all[id] {
+			return fmt.Errorf("element %d was neither in the set nor in the file", id)
+		}
+		stored[id] = id != none
+	}
+	delete(stored, none)
+	for id := range st.stored {
+		if !stored[id] {
+			return fmt.Errorf("loading has lost element %d", id)
+		}
+	}
+	st.stored = stored
+	return st.reread()
+}
+
+// reopen gives the set up for a new one that is loaded with what was saved last.
+func (st *stream) reopen(buckets uint64, home Home) error {
+	if st.saved == nil {
+		if err := st.save(); err != nil {
+			return err
+		}
+	}
+	st.cfg.Buckets, st.cfg.Home = buckets, home
+	old := st.ranks
+	if err := st.open(); err != nil {
+		return err
+	}
+	if err := onAll(len(old), func(rank int) error { return old[rank].close() }); err != nil {
+		return err
+	}
+	return st.load()
+}
