@@ -13,11 +13,14 @@ import (
 )
 
 const (
-	// pieceWords bounds the words that a rank generates at a time: 128 MiB.
-	pieceWords = 1 << 24
+	// pieceBytes bounds the words or elements that a rank generates at a time.
+	pieceBytes = 128 << 20
 
 	// stepWords is about how many operations are done between looks at the context.
 	stepWords = 1 << 16
+
+	// findPieces is how often at least the load rises between finds.
+	findPieces = 16
 )
 
 // Bench measures rounds and keeps the samples.
@@ -25,7 +28,7 @@ type Bench struct {
 	cfg Config
 
 	mu      sync.Mutex
-	peer    store // of the sample being measured, for the ranks of this process
+	peer    any // the store being measured, for the ranks of this process
 	samples []Sample
 	notes   []string
 	huge    HugePages
@@ -68,7 +71,8 @@ func (b *Bench) Round(ctx context.Context, job rma.Job) error {
 	}
 	cfg := b.cfg
 	cfg.Buckets = sizes[0]
-	words := make([]uint64, min(pieceWords, int(cfg.Buckets)*10/job.Size()))
+	words := make([]uint64, min(pieceBytes/max(8, cfg.ElementBytes),
+		int(cfg.Buckets)*10/job.Size()))
 	for _, workload := range cfg.Workloads {
 		for _, impl := range cfg.Impls {
 			if impl.peer() && cfg.Processes && job.Size() > 1 {
@@ -112,10 +116,10 @@ type run struct {
 }
 
 // share is this rank's part of n.
-func (r *run) share(n uint64) uint64 {
-	size, rank := uint64(r.job.Size()), uint64(r.job.Rank())
-	return n*(rank+1)/size - n*rank/size
-}
+func (r *run) share(n uint64) uint64 { return part(n, r.job.Rank(), r.job.Size()) }
+
+// part is the i-th of several parts of n, as equal as can be.
+func part(n uint64, i, of int) uint64 { return n*uint64(i+1)/uint64(of) - n*uint64(i)/uint64(of) }
 
 func (r *run) measure(ctx context.Context) error {
 	if r.impl.peer() {
@@ -124,7 +128,7 @@ func (r *run) measure(ctx context.Context) error {
 	before := uint64(r.cfg.From * float64(r.cfg.Buckets))
 	inserts := uint64(r.cfg.To*float64(r.cfg.Buckets)) - before
 	mine := r.share(inserts)
-	finds := mine*10/r.workload.insertsOf10() - mine
+	finds := r.workload.finds(mine)
 	r.stream = newStream(r.cfg.Keys, r.job.Rank(), r.job.Size(),
 		(before+inserts)/uint64(r.job.Size())+1)
 	runtime.GC() // what the last sample left is not this one's to collect
@@ -135,11 +139,15 @@ func (r *run) measure(ctx context.Context) error {
 		return err
 	}
 	if r.job.Rank() == 0 && !r.impl.peer() {
-		r.bench.sawHuge(huge.since(r.cfg.Buckets * 8 / uint64(r.job.Size())))
+		r.bench.sawHuge(huge.since(r.cfg.tableBytes(r.cfg.Buckets) / uint64(r.job.Size())))
 	}
 	elapsed, err := r.phases(ctx, r.share(before), mine, finds)
 	if err == nil {
-		err = r.record(ctx, before+inserts, mine+finds, elapsed)
+		operations := finds
+		if r.workload != Find {
+			operations += mine
+		}
+		err = r.record(ctx, before+inserts, operations, elapsed)
 	}
 	return errors.Join(err, r.table.close())
 }
@@ -152,33 +160,14 @@ func (r *run) open(ctx context.Context, elements uint64) (err error) {
 	case r.impl.limit():
 		r.stream.apart = true
 		r.table, err = newLimitTable(ctx, r.job, &r.cfg, r.impl)
+	case r.impl == CASLoop:
+		r.table, err = newCASTable(ctx, r.job, &r.cfg)
+	case r.cfg.ElementBytes > 0:
+		r.table, err = newElementsTable(ctx, r.job, &r.cfg, r.impl, elements)
 	default:
 		r.table, err = newSetTable(ctx, r.job, &r.cfg, r.impl)
 	}
 	return err
-}
-
-// openPeer makes a peer on rank 0 and gives it to the other ranks of the process.
-func (r *run) openPeer(ctx context.Context, elements uint64) (table, error) {
-	if r.job.Rank() == 0 {
-		peer := newStore(r.impl, int(elements))
-		r.bench.mu.Lock()
-		r.bench.peer = peer
-		r.bench.mu.Unlock()
-	}
-	if err := r.job.Barrier(ctx); err != nil {
-		return nil, err
-	}
-	r.bench.mu.Lock()
-	t := &peerTable{store: r.bench.peer}
-	r.bench.mu.Unlock()
-	if err := r.job.Barrier(ctx); err != nil {
-		return nil, err
-	}
-	r.bench.mu.Lock()
-	r.bench.peer = nil // it goes when the ranks are done
-	r.bench.mu.Unlock()
-	return t, nil
 }
 
 // phases fills the table to where the workload begins and does the workload. It
@@ -187,20 +176,26 @@ func (r *run) phases(ctx context.Context, before, inserts, finds uint64) (time.D
 	if err := r.prefill(ctx, before); err != nil {
 		return 0, err
 	}
-	rounds, err := r.pieces(ctx, inserts+finds)
+	pieces, err := r.pieces(ctx, inserts+finds)
 	if err != nil {
 		return 0, err
 	}
 	r.stream.plan(inserts, finds)
 	var elapsed time.Duration
-	for range rounds {
+	for i := range pieces {
+		if r.workload == Find {
+			if err := r.prefill(ctx, part(inserts, i, pieces)); err != nil {
+				return 0, err
+			}
+			r.stream.plan(0, part(finds, i, pieces))
+		}
 		n, first := r.stream.fill(r.words)
 		r.table.ready(r.words[:n], first)
 		if err := r.job.Barrier(ctx); err != nil {
 			return 0, err
 		}
 		start := time.Now()
-		if err := r.timed(ctx, r.words[:n]); err != nil {
+		if err := r.timed(ctx, n); err != nil {
 			return 0, err
 		}
 		elapsed += time.Since(start)
@@ -215,8 +210,11 @@ func (r *run) pieces(ctx context.Context, operations uint64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	most := slices.Max(all)
-	return int((most + uint64(len(r.words)) - 1) / uint64(len(r.words))), nil
+	pieces := int((slices.Max(all) + uint64(len(r.words)) - 1) / uint64(len(r.words)))
+	if r.workload == Find {
+		pieces = max(pieces, findPieces)
+	}
+	return pieces, nil
 }
 
 func (r *run) prefill(ctx context.Context, words uint64) error {
@@ -232,20 +230,18 @@ func (r *run) prefill(ctx context.Context, words uint64) error {
 	}
 }
 
-func (r *run) timed(ctx context.Context, words []uint64) error {
+func (r *run) timed(ctx context.Context, operations int) error {
 	step := max(1, stepWords/r.cfg.Batch) * r.cfg.Batch
 	if r.impl.limit() {
-		step = len(words)
+		step = max(1, operations)
 	}
-	for len(words) > 0 {
-		n := min(step, len(words))
-		if err := r.table.run(words[:n]); err != nil {
+	for begin := 0; begin < operations; begin += step {
+		if err := r.table.run(begin, min(begin+step, operations)); err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		words = words[n:]
 	}
 	return nil
 }

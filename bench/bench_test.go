@@ -45,7 +45,7 @@ func TestRoundsOfAllImplementations(t *testing.T) {
 		b := measure(t, cfg, local.Options{}, 2, 1, 3)
 		r := b.Report("test")
 		impls := b.Config().Impls
-		if want := len(impls) * 4 * 2; len(r.Results) != want {
+		if want := len(impls) * len(Workloads()) * 2; len(r.Results) != want {
 			t.Errorf("%d results, want %d", len(r.Results), want)
 		}
 		for i, s := range r.Samples[:len(impls)] {
@@ -71,7 +71,8 @@ func TestRoundsOfAllImplementations(t *testing.T) {
 func TestOperations(t *testing.T) {
 	cfg := Config{Impls: []Impl{Batch, Limit}, Workloads: Workloads(), Buckets: 1 << 14, To: 0.5}
 	r := measure(t, cfg, local.Options{}, 1, 2).Report("test")
-	want := map[Workload]uint64{Fill: 8192, Mixed: 16384, Read: 40960, Write: 10240}
+	want := map[Workload]uint64{Fill: 8192, Mixed: 16384, Read: 40960, Write: 10240,
+		Find: 8192}
 	for _, s := range r.Samples {
 		if s.Operations != want[s.Workload] {
 			t.Errorf("%s %s: %d operations, want %d", s.Impl, s.Workload, s.Operations,
@@ -83,11 +84,11 @@ func TestOperations(t *testing.T) {
 // On hidden memory the one-sided path is measured, and what needs direct memory is
 // left out with a note.
 func TestOneSided(t *testing.T) {
-	cfg := Config{Impls: []Impl{Scalar, Batch, BatchPortable, Limit}, Buckets: 1 << 12, To: 0.5,
-		OneSided: true}
+	cfg := Config{Impls: []Impl{Scalar, CASLoop, Batch, BatchPortable, Limit}, Buckets: 1 << 12,
+		To: 0.5, OneSided: true}
 	r := measure(t, cfg, local.Options{Hidden: true}, 1, 2).Report("test")
-	if len(r.Results) != 2 || len(r.Notes) != 2 {
-		t.Errorf("%d results and notes %q, want scalar and batch, and two notes",
+	if len(r.Results) != 2 || len(r.Notes) != 3 {
+		t.Errorf("%d results and notes %q, want scalar and batch, and three notes",
 			len(r.Results), r.Notes)
 	}
 }
@@ -134,6 +135,11 @@ func TestRefusals(t *testing.T) {
 		"chunk":          func(c *Config) { c.Chunk = 12 },
 		"chunks":         func(c *Config) { c.Chunks = -1 },
 		"batch":          func(c *Config) { c.Batch = -1 },
+		"short element":  func(c *Config) { c.ElementBytes = 7 },
+		"long element":   func(c *Config) { c.ElementBytes = 4097 },
+		"no length":      func(c *Config) { c.ElementBytes = -1 },
+		"limit":          func(c *Config) { c.ElementBytes, c.Impls = 16, []Impl{Limit} },
+		"loop":           func(c *Config) { c.ElementBytes, c.Impls = 16, []Impl{CASLoop} },
 	} {
 		cfg := good
 		if change(&cfg); cfg.Impls == nil {
@@ -161,8 +167,8 @@ func TestJSON(t *testing.T) {
 	if err := json.Unmarshal(text.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"impl", "loadFrom", "loadTo", "mops", "mopsMax", "mopsMin", "ranks",
-		"ratioToLimit", "ratioToScalar", "workload"}
+	want := []string{"elementBytes", "impl", "loadFrom", "loadTo", "mops", "mopsMax", "mopsMin",
+		"ranks", "ratioToCAS", "ratioToLimit", "ratioToScalar", "workload"}
 	if len(got.Results) != 3 {
 		t.Fatalf("%d results, want batch, limit, limit-reads", len(got.Results))
 	}
@@ -170,11 +176,12 @@ func TestJSON(t *testing.T) {
 		if keys := slices.Sorted(maps.Keys(r)); !slices.Equal(keys, want) {
 			t.Errorf("a result has the keys %v, want %v", keys, want)
 		}
-		if r["ratioToScalar"] != nil || r["ratioToLimit"] == nil {
-			t.Errorf("%v: scalar was not measured, limit was", r)
+		if r["ratioToScalar"] != nil || r["ratioToCAS"] != nil || r["ratioToLimit"] == nil {
+			t.Errorf("%v: scalar and cas-loop were not measured, limit was", r)
 		}
 	}
-	for _, key := range []string{"cpu", "cores", "go", "hugePages", "command", "buckets"} {
+	for _, key := range []string{"cpu", "cores", "go", "hugePages", "command", "buckets",
+		"tableBytes"} {
 		if got.Machine[key] == nil || got.Machine[key] == "" {
 			t.Errorf("the machine has no %s", key)
 		}

@@ -15,6 +15,7 @@ type Impl string
 // The implementations; the manual of the package tells what they are.
 const (
 	Scalar        Impl = "scalar"
+	CASLoop       Impl = "cas-loop"
 	Batch         Impl = "batch"
 	BatchAVX512   Impl = "batch-avx512"
 	BatchAVX2     Impl = "batch-avx2"
@@ -26,22 +27,29 @@ const (
 	LimitReads    Impl = "limit-reads" // measured whenever Limit is
 )
 
-// Impls lists what Config.Impls may have.
+// Impls lists what Config.Impls may have where words are measured.
 func Impls() []Impl {
-	return []Impl{Scalar, Batch, BatchAVX512, BatchAVX2, BatchPortable,
+	return []Impl{Scalar, CASLoop, Batch, BatchAVX512, BatchAVX2, BatchPortable,
 		SyncMap, XSync, Sharded, Limit}
 }
 
-// DefaultImpls are measured when none are named.
+// DefaultImpls are measured when words are and none are named.
 func DefaultImpls() []Impl {
-	return []Impl{Scalar, Batch, BatchPortable, SyncMap, XSync, Sharded, Limit}
+	return []Impl{Scalar, CASLoop, Batch, BatchPortable, SyncMap, XSync, Sharded, Limit}
 }
+
+// ElementImpls lists what Config.Impls may have with Config.ElementBytes. All are
+// measured when none are named.
+func ElementImpls() []Impl { return []Impl{Scalar, Batch, SyncMap, XSync, Sharded} }
 
 // peer tells whether i is not part of this project and runs on a table of its own size.
 func (i Impl) peer() bool { return i == SyncMap || i == XSync || i == Sharded }
 
 // limit tells whether i measures the memory.
 func (i Impl) limit() bool { return i == Limit || i == LimitReads }
+
+// direct tells whether i works on memory without the engine.
+func (i Impl) direct() bool { return i == CASLoop || i == Limit }
 
 // kernel is what an implementation asks of the set.
 func (i Impl) kernel() set.Kernel {
@@ -65,22 +73,23 @@ const (
 	Mixed Workload = "mixed" // 50% inserts
 	Read  Workload = "read"  // 20% inserts
 	Write Workload = "write" // 80% inserts
+	Find  Workload = "find"  // no inserts while the clock runs
 )
 
 // Workloads lists them all.
-func Workloads() []Workload { return []Workload{Fill, Mixed, Read, Write} }
+func Workloads() []Workload { return []Workload{Fill, Mixed, Read, Write, Find} }
 
-// insertsOf10 is how many of 10 operations insert.
-func (w Workload) insertsOf10() uint64 {
+// finds is how many finds go with a number of inserts.
+func (w Workload) finds(inserts uint64) uint64 {
 	switch w {
-	case Mixed:
-		return 5
+	case Mixed, Find:
+		return inserts
 	case Read:
-		return 2
+		return inserts * 4
 	case Write:
-		return 8
+		return inserts / 4
 	}
-	return 10
+	return 0
 }
 
 // Keys names the kind of words.
@@ -94,27 +103,33 @@ const (
 const (
 	// DefaultBuckets is the size of the table where memory allows: 1 GiB.
 	DefaultBuckets = 1 << 27
-	// DefaultBatch is the number of words of one call of FindOrPutBatch.
+	// DefaultBatch is the number of words or elements of one call of FindOrPutBatch.
 	DefaultBatch = 1024
-	// DefaultPeerElements is how many words the peers hold at the end.
+	// DefaultPeerElements is how many words or elements the peers hold at the end.
 	DefaultPeerElements = 1 << 22
 	// MaxBuckets is the largest table.
 	MaxBuckets = 1 << 40
+
+	// MinElementBytes is the shortest element: it has room for a word of the stream.
+	MinElementBytes = 8
 
 	minBuckets = 1 << 10
 )
 
 // Config says what is measured. All ranks give the same.
 type Config struct {
-	Impls     []Impl     // empty: DefaultImpls
+	Impls     []Impl     // empty: DefaultImpls, or ElementImpls
 	Workloads []Workload // empty: Fill
 	Keys      Keys       // empty: Random
-	Buckets   uint64     // of all ranks together; 0: AffordableBuckets
-	From, To  float64    // the load of the table before and after, 0 to 1
-	Batch     int        // words per call; 0: DefaultBatch
+	// ElementBytes is the length of the elements of a set.Elements; 0: words are
+	// measured, on a set.Set.
+	ElementBytes int
+	Buckets      uint64  // of all ranks together; 0: the largest that memory affords
+	From, To     float64 // the load of the table before and after, 0 to 1
+	Batch        int     // words or elements per call; 0: DefaultBatch
 	// Chunk and Chunks are C and M of the set; 0 is the set's own default.
 	Chunk, Chunks int
-	// PeerElements bounds the words that the peers hold; 0: DefaultPeerElements.
+	// PeerElements bounds what the peers hold; 0: DefaultPeerElements.
 	PeerElements uint64
 	// OneSided says that the jobs hide memory from load and store.
 	OneSided bool
@@ -124,12 +139,20 @@ type Config struct {
 	Progress func(Sample)
 }
 
-// AffordableBuckets is the largest power of two up to DefaultBuckets whose table
+// slotBytes is what an element takes in an arena: whole words.
+func (c *Config) slotBytes() uint64 { return uint64(c.ElementBytes+7) / 8 * 8 }
+
+// tableBytes is the memory of a table of that many buckets, arenas included.
+func (c *Config) tableBytes(buckets uint64) uint64 {
+	return buckets*8 + uint64(c.To*float64(buckets))*c.slotBytes()
+}
+
+// affordableBuckets is the largest power of two up to DefaultBuckets whose table
 // takes no more than a quarter of the available memory.
-func AffordableBuckets() uint64 {
+func (c *Config) affordableBuckets() uint64 {
 	buckets := uint64(DefaultBuckets)
 	avail, err := memory.Now()
-	for err == nil && buckets > minBuckets && buckets*8 > avail.Bytes/4 {
+	for err == nil && buckets > minBuckets && c.tableBytes(buckets) > avail.Bytes/4 {
 		buckets /= 2
 	}
 	return buckets
@@ -143,18 +166,24 @@ func (c *Config) complete() (notes []string, err error) {
 	}
 	if len(c.Impls) == 0 {
 		c.Impls = DefaultImpls()
+		if c.ElementBytes > 0 {
+			c.Impls = ElementImpls()
+		}
 	}
 	if c.Keys == "" {
 		c.Keys = Random
-	}
-	if c.Buckets == 0 {
-		c.Buckets = AffordableBuckets()
 	}
 	if c.Batch == 0 {
 		c.Batch = DefaultBatch
 	}
 	if c.PeerElements == 0 {
 		c.PeerElements = DefaultPeerElements
+	}
+	if err := c.checkSizes(); err != nil {
+		return nil, err
+	}
+	if c.Buckets == 0 {
+		c.Buckets = c.affordableBuckets()
 	}
 	if err := errors.Join(c.checkNames(), c.checkNumbers()); err != nil {
 		return nil, err
@@ -175,6 +204,10 @@ func (c *Config) checkNames() error {
 		if !slices.Contains(Impls(), impl) {
 			return fmt.Errorf("bench: there is no implementation %q, only %v", impl, Impls())
 		}
+		if c.ElementBytes > 0 && !slices.Contains(ElementImpls(), impl) {
+			return fmt.Errorf("bench: %s works on words; with elements of %d bytes there are %v",
+				impl, c.ElementBytes, ElementImpls())
+		}
 		if slices.Contains(c.Impls[:i], impl) {
 			return fmt.Errorf("bench: implementation %q is named twice; once will do", impl)
 		}
@@ -185,16 +218,26 @@ func (c *Config) checkNames() error {
 	return nil
 }
 
+// checkSizes refuses what tableBytes could not count with.
+func (c *Config) checkSizes() error {
+	switch n := c.ElementBytes; {
+	case !(c.From >= 0 && c.From < c.To && c.To <= 1):
+		return fmt.Errorf("bench: loads must be 0 <= from < to <= 1, not from %v to %v",
+			c.From, c.To)
+	case n != 0 && (n < MinElementBytes || n > set.MaxElementBytes):
+		return fmt.Errorf("bench: elements must have %d to %d bytes, not %d; 0 measures words",
+			MinElementBytes, set.MaxElementBytes, n)
+	}
+	return nil
+}
+
 func (c *Config) checkNumbers() error {
 	switch {
 	case c.Buckets < minBuckets || c.Buckets > MaxBuckets:
 		return fmt.Errorf("bench: buckets must be %d to %d, not %d",
 			minBuckets, MaxBuckets, c.Buckets)
-	case !(c.From >= 0 && c.From < c.To && c.To <= 1):
-		return fmt.Errorf("bench: loads must be 0 <= from < to <= 1, not from %v to %v",
-			c.From, c.To)
 	case c.Batch < 1 || c.Batch > 1<<24:
-		return fmt.Errorf("bench: batch must be 1 to %d words, not %d", 1<<24, c.Batch)
+		return fmt.Errorf("bench: batch must be 1 to %d, not %d", 1<<24, c.Batch)
 	case c.Chunk < 0 || c.Chunk%8 != 0 || c.Chunk > 1<<16:
 		return fmt.Errorf("bench: chunk must be a multiple of 8 up to %d buckets, not %d",
 			1<<16, c.Chunk)
@@ -219,8 +262,8 @@ func (c *Config) leaveOut() (notes []string) {
 		case k != set.KernelAuto && c.OneSided:
 			notes = append(notes, fmt.Sprintf("%s is left out: kernels need direct memory, "+
 				"batch is the one-sided path", impl))
-		case impl == Limit && c.OneSided:
-			notes = append(notes, "limit is left out: it needs direct memory")
+		case impl.direct() && c.OneSided:
+			notes = append(notes, fmt.Sprintf("%s is left out: it needs direct memory", impl))
 		default:
 			keep = append(keep, impl)
 		}

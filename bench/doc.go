@@ -15,7 +15,8 @@
 //     2 and 3 repeat until the workload is done.
 //  4. The rate is the operations of all ranks divided by the time of the slowest.
 //  5. The table is asked how many words were inserted. Another number than that of
-//     the workload is an error.
+//     the workload is an error. Since a find that does not find inserts, the number
+//     of finds that found is verified as well.
 //
 // Samples are interleaved: A, B, C, A, B, C, so that a slow spell of the machine
 // does not strike one implementation alone. Results are medians of the rounds with
@@ -28,11 +29,18 @@
 // 4.2: mixed has 50% finds and 50% inserts, read 80% and 20%, write 20% and 80%, in
 // random order. A find asks for a word that the same rank has inserted, chosen
 // evenly among them. All raise the load of the table from one value to another by
-// their inserts. The words of a rank are random ones of 63 bits or a sequence.
+// their inserts. find does nothing but find, as often as words are inserted: the
+// load rises in at least 16 steps, while no clock runs, and after each comes its
+// part of the finds. The words of a rank are random ones of 63 bits or a sequence.
 //
 // # Implementations
 //
 //   - scalar is set.Set.FindOrPut, one word at a time.
+//   - cas-loop is what scalar would be with nothing around it: a bare loop of loads
+//     and compare-and-swaps over memory of the same kind and size, inlined, without
+//     checks, counters and answers. It has the hash of the set and examines the same
+//     buckets. Ratios to it are called RatioToCAS; one divided by that of scalar is
+//     what FindOrPut costs in its units.
 //   - batch is set.Set.FindOrPutBatch with the kernel that the set prefers;
 //     batch-avx512, batch-avx2 and batch-portable force one.
 //   - syncmap is sync.Map, xsync is github.com/puzpuzpuz/xsync/v4, sharded is 256 Go
@@ -44,6 +52,17 @@
 //     random word of a table of the same size, for each find a read, every line
 //     prefetched 48 operations before. It does not search, so nothing that keeps
 //     the words can be much faster. limit-reads has reads only.
+//
+// # Elements
+//
+// With Config.ElementBytes the same workloads run on a set.Elements: scalar is
+// FindOrPut and batch is FindOrPutBatch. An element begins with a word; what follows
+// are bytes that derive from it, of a sequence zeros. The arenas have room for what
+// the workload inserts and are touched as the buckets are. The peers have arrays of
+// 16, 32 or 64 bytes as keys, for other lengths strings, which are made while no
+// clock runs. There is neither a cas-loop nor a limit: what an element costs beyond
+// its bucket depends on its length and on where it is copied, so that no bare loop
+// bounds it. Ratios to them are null.
 //
 // # Table 1
 //

@@ -17,6 +17,9 @@ const (
 	// aheadPiece is how many operations one call of the loops does: assembly cannot
 	// be preempted.
 	aheadPiece = 2048
+
+	// lineWords is the number of words in a cache line.
+	lineWords = 8
 )
 
 // limitTable measures how fast the memory takes compare-and-swaps and reads at
@@ -24,7 +27,8 @@ const (
 type limitTable struct {
 	window  rma.Window
 	flat    []uint64
-	reads   bool // finds and inserts are both reads
+	at      []uint64 // places of flat
+	reads   bool     // finds and inserts are both reads
 	inserts int
 	done    uint64
 	sum     uint64 // of what was read, so that nobody leaves the reading out
@@ -32,17 +36,28 @@ type limitTable struct {
 
 // newLimitTable makes a table of as many words as a set has buckets. Collective.
 func newLimitTable(ctx context.Context, job rma.Job, cfg *Config, impl Impl) (*limitTable, error) {
-	perRank := (cfg.Buckets + uint64(job.Size()) - 1) / uint64(job.Size())
-	w, err := touchedJob{job}.NewWindow(ctx, rma.Spec{Name: "bench: limit", Words: int(perRank)})
+	w, flat, err := newBare(ctx, job, cfg.Buckets)
 	if err != nil {
 		return nil, err
 	}
+	return &limitTable{window: w, flat: flat, reads: impl == LimitReads}, nil
+}
+
+// newBare makes a window of as many words as a set has buckets, touched like its, and
+// gives all of it as one slice. Collective.
+func newBare(ctx context.Context, job rma.Job, buckets uint64) (rma.Window, []uint64, error) {
+	line := uint64(job.Size()) * lineWords
+	perRank := (buckets + line - 1) / line * lineWords
+	w, err := touchedJob{job}.NewWindow(ctx, rma.Spec{Name: "bench: words", Words: int(perRank)})
+	if err != nil {
+		return nil, nil, err
+	}
 	flat := rma.Flat(w)
 	if flat == nil {
-		return nil, errors.Join(errors.New("bench: limit needs memory that is directly "+
-			"addressable; leave it out"), w.Close())
+		return nil, nil, errors.Join(errors.New("bench: cas-loop and limit need memory that is "+
+			"directly addressable; leave them out"), w.Close())
 	}
-	return &limitTable{window: w, flat: flat, reads: impl == LimitReads}, nil
+	return w, flat, nil
 }
 
 func (t *limitTable) prefill(words []uint64) error {
@@ -56,11 +71,12 @@ func (t *limitTable) ready(words []uint64, inserts int) {
 	for i, word := range words {
 		words[i], _ = bits.Mul64(mix64(word), uint64(len(t.flat)))
 	}
+	t.at = words
 }
 
-func (t *limitTable) run(at []uint64) error {
-	t.done += uint64(t.inserts)
-	inserts := t.inserts
+func (t *limitTable) run(begin, end int) error {
+	at, inserts := t.at[begin:end], min(max(t.inserts-begin, 0), end-begin)
+	t.done += uint64(inserts)
 	if t.reads {
 		inserts = 0
 	}

@@ -22,9 +22,14 @@ func TestLimit(t *testing.T) {
 			at[i] = uint64(i)   // swapped to i+1
 			at[n+i] = uint64(i) // then read
 		}
-		l.inserts = n
-		if err := l.run(at); err != nil {
-			t.Fatal(err)
+		l.at, l.inserts = at, n
+		for _, part := range [][2]int{{0, n / 3}, {n / 3, n + n/3}, {n + n/3, 2 * n}} {
+			if err := l.run(part[0], part[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if l.inserted() != uint64(n) {
+			t.Errorf("n=%d: %d inserts", n, l.inserted())
 		}
 		for i, word := range l.flat {
 			if want := uint64(i + 1); i < n && word != want || i >= n && word != 0 {

@@ -1,5 +1,7 @@
 package bench
 
+import "slices"
+
 // PaperPoint is a printed measurement of OP Table 1, the left half: two processes
 // on two machines with an Infiniband network between them.
 type PaperPoint struct {
@@ -35,11 +37,24 @@ func paperPoint(load float64, chunk int) *PaperPoint {
 
 func sameLoad(a, b float64) bool { return a-b < 1e-6 && b-a < 1e-6 }
 
-// paperSpeedup is OP Table 1, the right half, the column of one machine: millions
-// of operations per second with the mixed workload, divided by those of one process.
-var paperSpeedup = []struct {
-	ranks   int
-	speedup float64
-}{
-	{1, 1}, {2, 326.36 / 189.46}, {4, 709.52 / 189.46}, {8, 898.34 / 189.46},
+// PaperPoints are the rows of OP Table 1, the left half.
+func PaperPoints() []PaperPoint { return slices.Clone(paperPoints) }
+
+// PaperRate is a printed measurement of OP Table 1, the right half: the mixed workload
+// with C = 32.
+type PaperRate struct {
+	Machines int
+	Procs    int     // processes on each
+	Mops     float64 // millions of operations per second, all together
 }
+
+// paperRates are the columns of OP Table 1, the right half.
+var paperRates = []PaperRate{
+	{1, 1, 189.46}, {1, 2, 326.36}, {1, 4, 709.52}, {1, 8, 898.34},
+	{2, 1, 1.28}, {2, 2, 2.21}, {2, 4, 3.83}, {2, 8, 6.18}, {2, 16, 10.17},
+	{32, 1, 8.51}, {32, 2, 16.09}, {32, 4, 28.76}, {32, 8, 49.41}, {32, 16, 81.55},
+	{48, 1, 11.73}, {48, 2, 22.05}, {48, 4, 37.82}, {48, 8, 63.36}, {48, 16, 114.85},
+}
+
+// PaperRates are the columns of OP Table 1, the right half.
+func PaperRates() []PaperRate { return slices.Clone(paperRates) }

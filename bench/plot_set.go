@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"image/color"
 	"io"
 	"slices"
@@ -10,7 +11,12 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/farhash/farhash/internal/chart"
 )
+
+// errNothing is the answer when there is nothing to draw.
+var errNothing = errors.New("bench: nothing has been measured, so there is nothing to draw")
 
 // WritePlot draws the rates as bars with their least and largest. With several
 // numbers of ranks it draws speedups beside them, as OP Fig. 3 does, with the
@@ -31,7 +37,12 @@ func (r *Report) WritePlot(w io.Writer, format string) error {
 		}
 		panels = append(panels, speedups)
 	}
-	return writePanels(w, format, panels)
+	return chart.Write(w, format, panels, r.panelWidth())
+}
+
+// panelWidth leaves room for the names of all groups.
+func (r *Report) panelWidth() vg.Length {
+	return chart.PanelWidth * max(1, vg.Length(len(r.groups()))/panelGroups)
 }
 
 // ranks lists the numbers of ranks, rising.
@@ -55,6 +66,9 @@ func (r *Report) impls() []Impl {
 	return all
 }
 
+// panelGroups is how many groups a panel of the usual width has room for.
+const panelGroups = 8
+
 // group is a workload and a number of ranks: bars that stand together.
 type group struct {
 	workload Workload
@@ -73,10 +87,15 @@ func (r *Report) groups() []group {
 }
 
 func (r *Report) bars() (*plot.Plot, error) {
-	p := newPanel("find-or-put, load "+loads(r.Results[0].LoadFrom, r.Results[0].LoadTo), "",
+	first := &r.Results[0]
+	what := "find-or-put"
+	if first.ElementBytes > 0 {
+		what += " of " + strconv.Itoa(first.ElementBytes) + " bytes"
+	}
+	p := chart.NewPanel(what+", load "+loads(first.LoadFrom, first.LoadTo), "",
 		"million operations per second")
 	groups, impls := r.groups(), r.impls()
-	room := panelWidth * 0.72 / vg.Length(len(groups))
+	room := r.panelWidth() * 0.72 / vg.Length(len(groups))
 	width := room / vg.Length(len(impls)+1)
 	peak := 0.0
 	for i, impl := range impls {
@@ -95,7 +114,7 @@ func (r *Report) bars() (*plot.Plot, error) {
 		if err != nil {
 			return nil, err
 		}
-		bars.Color, bars.Offset, bars.LineStyle.Width = colour(i), shift, 0
+		bars.Color, bars.Offset, bars.LineStyle.Width = chart.Colour(i), shift, 0
 		whiskers, err := plotter.NewYErrorBars(ends)
 		if err != nil {
 			return nil, err
@@ -106,7 +125,7 @@ func (r *Report) bars() (*plot.Plot, error) {
 	}
 	var names []string
 	for _, g := range groups {
-		names = append(names, string(g.workload)+", "+strconv.Itoa(g.ranks)+plural(g.ranks))
+		names = append(names, string(g.workload)+"\n"+strconv.Itoa(g.ranks)+plural(g.ranks))
 	}
 	p.NominalX(names...)
 	p.X.Min, p.X.Max = -0.5, float64(len(groups))-0.5
@@ -156,7 +175,7 @@ func (r *Report) speedups() (*plot.Plot, error) {
 	if slices.ContainsFunc(r.Results, func(is Result) bool { return is.Workload == Mixed }) {
 		workload = Mixed
 	}
-	p := newPanel("speedup over "+strconv.Itoa(least)+plural(least)+", "+string(workload),
+	p := chart.NewPanel("speedup over "+strconv.Itoa(least)+plural(least)+", "+string(workload),
 		"ranks", "speedup")
 	for i, impl := range r.impls() {
 		one := r.find(impl, workload, least)
@@ -169,7 +188,8 @@ func (r *Report) speedups() (*plot.Plot, error) {
 				xys = append(xys, plotter.XY{X: float64(ranks), Y: is.Mops / one.Mops})
 			}
 		}
-		if err := addLine(p, string(impl), xys, colour(i), draw.CircleGlyph{}); err != nil {
+		err := chart.AddLine(p, string(impl), xys, chart.Colour(i), draw.CircleGlyph{})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -187,18 +207,21 @@ func (r *Report) speedups() (*plot.Plot, error) {
 func addPaperSpeedup(p *plot.Plot, least, most int) error {
 	var xys plotter.XYs
 	base := 0.0
-	for _, of := range paperSpeedup {
-		if of.ranks == least {
-			base = of.speedup
+	for _, of := range paperRates {
+		if of.Machines != 1 {
+			continue
 		}
-		if base > 0 && of.ranks <= most {
-			xys = append(xys, plotter.XY{X: float64(of.ranks), Y: of.speedup / base})
+		if of.Procs == least {
+			base = of.Mops
+		}
+		if base > 0 && of.Procs <= most {
+			xys = append(xys, plotter.XY{X: float64(of.Procs), Y: of.Mops / base})
 		}
 	}
 	if len(xys) == 0 {
 		return nil
 	}
-	points, err := newPoints(xys, color.Black, draw.CrossGlyph{})
+	points, err := chart.NewPoints(xys, color.Black, draw.CrossGlyph{})
 	if err != nil {
 		return err
 	}

@@ -11,13 +11,18 @@ type Result struct {
 	Impl     Impl     `json:"impl"`
 	Workload Workload `json:"workload"`
 	Ranks    int      `json:"ranks"`
-	LoadFrom float64  `json:"loadFrom"`
-	LoadTo   float64  `json:"loadTo"`
-	Mops     float64  `json:"mops"` // millions of operations per second, the median
-	MopsMin  float64  `json:"mopsMin"`
-	MopsMax  float64  `json:"mopsMax"`
-	// Mops divided by that of Scalar and of Limit; null if these were not measured.
+	// ElementBytes is the length of the elements, 0 for words.
+	ElementBytes int     `json:"elementBytes"`
+	LoadFrom     float64 `json:"loadFrom"`
+	LoadTo       float64 `json:"loadTo"`
+	Mops         float64 `json:"mops"` // millions of operations per second, the median
+	MopsMin      float64 `json:"mopsMin"`
+	MopsMax      float64 `json:"mopsMax"`
+	// Mops divided by that of Scalar, CASLoop and Limit; null if these were not
+	// measured. One divided by Scalar's RatioToCAS is what FindOrPut costs, in units of
+	// the bare loop.
 	RatioToScalar *float64 `json:"ratioToScalar"`
+	RatioToCAS    *float64 `json:"ratioToCAS"`
 	RatioToLimit  *float64 `json:"ratioToLimit"`
 
 	buckets uint64
@@ -39,6 +44,8 @@ type Machine struct {
 	// Sizes of the tables, in buckets.
 	Buckets     uint64 `json:"buckets"`
 	PeerBuckets uint64 `json:"peerBuckets,omitempty"`
+	// TableBytes is the memory of the set, arenas of elements included.
+	TableBytes uint64 `json:"tableBytes"`
 }
 
 // Report is what has been measured.
@@ -58,6 +65,7 @@ func (b *Bench) Report(command string) *Report {
 	r := &Report{Machine: thisMachine(command), Samples: slices.Clone(b.samples),
 		Notes: slices.Clone(b.notes), Results: []Result{}}
 	r.Machine.HugePages, r.Machine.Buckets = b.huge, b.cfg.Buckets
+	r.Machine.TableBytes = b.cfg.tableBytes(b.cfg.Buckets)
 	if slices.ContainsFunc(b.cfg.Impls, Impl.peer) {
 		r.Machine.PeerBuckets = peerBuckets(&b.cfg)
 		if n := r.Machine.PeerBuckets; n != b.cfg.Buckets {
@@ -82,7 +90,8 @@ func (b *Bench) Report(command string) *Report {
 func (r *Report) place(s *Sample, cfg *Config) {
 	if r.find(s.Impl, s.Workload, s.Ranks) == nil {
 		r.Results = append(r.Results, Result{Impl: s.Impl, Workload: s.Workload, Ranks: s.Ranks,
-			LoadFrom: cfg.From, LoadTo: cfg.To, buckets: s.Buckets})
+			ElementBytes: cfg.ElementBytes, LoadFrom: cfg.From, LoadTo: cfg.To,
+			buckets: s.Buckets})
 	}
 }
 
@@ -116,7 +125,7 @@ func (r *Report) relate(to *Result) {
 		q := to.Mops / other.Mops
 		return &q
 	}
-	to.RatioToScalar, to.RatioToLimit = ratio(Scalar), ratio(Limit)
+	to.RatioToScalar, to.RatioToCAS, to.RatioToLimit = ratio(Scalar), ratio(CASLoop), ratio(Limit)
 }
 
 // median is the middle one of values, the mean of two where their number is even.

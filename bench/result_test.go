@@ -32,6 +32,7 @@ func TestRatios(t *testing.T) {
 		}
 	}
 	add(Scalar, 1, 10, 12, 50)
+	add(CASLoop, 1, 15)
 	add(Batch, 1, 70, 48, 60)
 	add(Limit, 1, 80, 80, 80)
 	add(Batch, 2, 100)
@@ -40,8 +41,9 @@ func TestRatios(t *testing.T) {
 	if one.Mops != 60 || one.MopsMin != 48 || one.MopsMax != 70 {
 		t.Errorf("rates %v, %v to %v; want 60, 48 to 70", one.Mops, one.MopsMin, one.MopsMax)
 	}
-	if *one.RatioToScalar != 5 || *one.RatioToLimit != 0.75 {
-		t.Errorf("ratios %v and %v, want 5 and 0.75", *one.RatioToScalar, *one.RatioToLimit)
+	if *one.RatioToScalar != 5 || *one.RatioToCAS != 4 || *one.RatioToLimit != 0.75 {
+		t.Errorf("ratios %v, %v and %v, want 5, 4 and 0.75", *one.RatioToScalar,
+			*one.RatioToCAS, *one.RatioToLimit)
 	}
 	if two := r.find(Batch, Fill, 2); two.RatioToScalar != nil || two.RatioToLimit != nil {
 		t.Error("a ratio to what was measured with other ranks")

@@ -178,6 +178,7 @@ func (t *Table1) Report(command string) *Table1Report {
 	defer t.mu.Unlock()
 	r := &Table1Report{Machine: thisMachine(command), Rows: []Table1Row{}}
 	r.Machine.Buckets, r.Machine.HugePages = t.cfg.Buckets, t.huge
+	r.Machine.TableBytes = t.cfg.Buckets * 8
 	for _, chunk := range Table1Chunks() {
 		for step := 1; step <= loadSteps; step++ {
 			m := t.cells[cell{chunk, step}]

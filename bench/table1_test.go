@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -35,7 +36,11 @@ func table1(t *testing.T, buckets uint64, rounds, ranks int) *Table1Report {
 // Round trips are those that the paper printed, which has one digit, as far as a
 // small table follows the law of large ones.
 func TestTable1RoundTrips(t *testing.T) {
-	r := table1(t, 1<<14, 1, 1)
+	buckets := uint64(1 << 17)
+	if invariant.Enabled { // every step costs much
+		buckets = 1 << 14
+	}
+	r := table1(t, buckets, 1, 1)
 	for _, p := range paperPoints {
 		row := r.row(p.Load, p.Chunk)
 		if row == nil {
@@ -49,6 +54,46 @@ func TestTable1RoundTrips(t *testing.T) {
 			t.Errorf("C=%d, load %v: %+v", p.Chunk, p.Load, row)
 		}
 	}
+	if !invariant.Enabled { // a small table strays further from the law
+		homesAreWords(t, r)
+	}
+}
+
+// homesAreWords holds the round trips after the first of each operation, for C=8 and up
+// to load 0.6, against the law of searches that begin at any bucket. One table strays
+// from it by less than a fifth. Searches from the starts of lines need two fifths more,
+// which shows nowhere else: of all round trips it is less than one in 20.
+func homesAreWords(t *testing.T, r *Table1Report) {
+	t.Helper()
+	const steps, chunk = loadStepsOf * 6 / 10, 8
+	got, law := 0.0, 0.0
+	for step := 1; step <= steps; step++ {
+		row := r.row(float64(step)/loadStepsOf, chunk)
+		got += (row.RoundTrips - 1) / steps
+		law += furtherRoundTrips((row.LoadFrom+row.LoadTo)/2, chunk) / steps
+	}
+	t.Logf("%.4f round trips after the first, the law has %.4f", got, law)
+	if math.Abs(got-law) > law/5 {
+		t.Errorf("%.4f round trips after the first up to load 0.6, the law has %.4f", got, law)
+	}
+}
+
+// furtherRoundTrips is how many chunks an insertion examines after its first, on
+// average: the sum of U_C, U_2C and so on, where U_k is the chance that the first k
+// buckets are occupied (LP 3).
+func furtherRoundTrips(load float64, chunk int) float64 {
+	sum := 0.0
+	occupied, ahead := 1.0, 1-load // U_k, and the chance P_k that it is exactly k buckets
+	run := math.Exp(-load)         // the chance b_n that a run is n=k+1 long (Borel's law)
+	for k := 1; ahead > 1e-12; k++ {
+		occupied -= ahead
+		if k%chunk == 0 {
+			sum += occupied
+		}
+		ahead -= (1 - load) * run
+		run *= load * math.Exp(float64(k-1)*math.Log1p(1/float64(k))-load)
+	}
+	return sum
 }
 
 func TestTable1Output(t *testing.T) {
@@ -117,29 +162,5 @@ func TestPlots(t *testing.T) {
 	}
 	if err := empty.Report("test").WritePlot(io.Discard, "svg"); err == nil {
 		t.Error("a plot of nothing")
-	}
-	for path, want := range map[string]string{"a.svg": "svg", "x/b.PNG": "png", "c.pdf": "",
-		"": ""} {
-		if got, err := PlotFormat(path); got != want || (err == nil) != (want != "") {
-			t.Errorf("PlotFormat(%q) = %q, %v", path, got, err)
-		}
-	}
-}
-
-func TestRoundTicks(t *testing.T) {
-	for _, c := range []struct {
-		low, high float64
-		want      string
-	}{
-		{0, 1, "0 0.2 0.4 0.6 0.8 1"}, {0, 8.4, "0 2 4 6 8"}, {0, 539, "0 100 200 300 400 500"},
-		{0, 0.003, "0 0.0005 0.001 0.0015 0.002 0.0025 0.003"}, {1, 1, ""},
-	} {
-		var got []string
-		for _, tick := range (roundTicks{}).Ticks(c.low, c.high) {
-			got = append(got, tick.Label)
-		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("ticks of %v to %v are %v, want %s", c.low, c.high, got, c.want)
-		}
 	}
 }

@@ -87,7 +87,7 @@ func (w *worker) loop(ctx, calm context.Context) error {
 	if err != nil && w.opts.Resume != "" && ignoreLost(err) != nil {
 		return err // of a checkpoint, and on every rank
 	}
-	var pace rma.Backoff
+	pace := rma.Backoff{Job: w.job}
 	for err == nil {
 		var worked bool
 		if err = w.obey(ctx, calm); err != nil {

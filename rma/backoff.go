@@ -10,8 +10,17 @@ import (
 // outnumber cores, so a waiting rank must get out of the way soon. The zero
 // value is ready.
 type Backoff struct {
+	// Job, if it is a [Sleeper], is asked to sleep instead. It may be nil.
+	Job Job
+
 	rounds int
 	sleep  time.Duration
+}
+
+// Sleeper is a Job whose time is not that of the machine, such as one of a simulated
+// cluster.
+type Sleeper interface {
+	Sleep(ns int64)
 }
 
 const (
@@ -24,6 +33,11 @@ const (
 // Pause waits a little longer than the last time, and reports whether it has
 // slept: the moment to look at slower things such as a dead peer.
 func (b *Backoff) Pause() (slept bool) {
+	if s, ok := b.Job.(Sleeper); ok {
+		b.sleep = min(max(2*b.sleep, time.Microsecond), sleepMax)
+		s.Sleep(b.sleep.Nanoseconds())
+		return true
+	}
 	b.rounds++
 	switch {
 	case b.rounds <= spinRounds:
@@ -38,4 +52,4 @@ func (b *Backoff) Pause() (slept bool) {
 }
 
 // Reset starts over, after something was found to do.
-func (b *Backoff) Reset() { *b = Backoff{} }
+func (b *Backoff) Reset() { *b = Backoff{Job: b.Job} }

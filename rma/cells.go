@@ -14,18 +14,16 @@ type Cells struct {
 	window Window
 	words  [][]uint64 // by rank; nil when every access goes through the queue
 
-	mu  sync.Mutex // guards the queue and its buffer
-	q   Queue
-	buf Buf
+	mu   sync.Mutex // guards the queue and its buffer
+	q    Queue
+	buf  Buf
+	late Handle // an operation that was given up and is still in flight
 }
 
 // NewCells returns the cells of w, a window of job.
 func NewCells(job Job, w Window) (*Cells, error) {
-	c := &Cells{window: w}
-	if w.Caps().CPUAtomicsCoherent && w.Words(0) != nil {
-		for rank := range w.Size() {
-			c.words = append(c.words, w.Words(rank))
-		}
+	c := &Cells{window: w, late: NoHandle}
+	if c.words = allWords(w); c.words != nil {
 		return c, nil
 	}
 	q, err := job.NewQueue(1)
@@ -39,6 +37,22 @@ func NewCells(job Job, w Window) (*Cells, error) {
 	return c, nil
 }
 
+// allWords are the segments of all ranks, nil unless CPU atomics reach all of them.
+func allWords(w Window) [][]uint64 {
+	if !w.Caps().CPUAtomicsCoherent {
+		return nil
+	}
+	var all [][]uint64
+	for rank := range w.Size() {
+		words := w.Words(rank)
+		if words == nil {
+			return nil
+		}
+		all = append(all, words)
+	}
+	return all
+}
+
 // Load returns the word at (rank, off).
 func (c *Cells) Load(ctx context.Context, rank, off int) (uint64, error) {
 	if c.words != nil {
@@ -46,6 +60,9 @@ func (c *Cells) Load(ctx context.Context, rank, off int) (uint64, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.settle(ctx); err != nil {
+		return 0, err
+	}
 	if _, err := c.await(ctx, c.q.Get(c.buf, c.window, rank, off)); err != nil {
 		return 0, err
 	}
@@ -60,6 +77,9 @@ func (c *Cells) Store(ctx context.Context, rank, off int, word uint64) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.settle(ctx); err != nil {
+		return err
+	}
 	c.buf[0] = word
 	_, err := c.await(ctx, c.q.Put(c.buf, c.window, rank, off))
 	return err
@@ -72,6 +92,9 @@ func (c *Cells) Add(ctx context.Context, rank, off int, delta uint64) (uint64, e
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.settle(ctx); err != nil {
+		return 0, err
+	}
 	return c.await(ctx, c.q.FetchAdd(c.window, rank, off, delta))
 }
 
@@ -84,6 +107,9 @@ func (c *Cells) CompareAndSwap(ctx context.Context, rank, off int,
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.settle(ctx); err != nil {
+		return false, err
+	}
 	seen, err := c.await(ctx, c.q.CompareAndSwap(c.window, rank, off, old, newWord))
 	return err == nil && seen == old, err
 }
@@ -116,10 +142,21 @@ func (c *Cells) await(ctx context.Context, h Handle) (uint64, error) {
 		return 0, err
 	}
 	if err := c.q.Wait(ctx, h); err != nil {
-		if c.q.Done(h) { // the next operation needs its place
-			_, _ = c.q.Value(h)
-		}
+		c.late = h
 		return 0, err
 	}
 	return c.q.Value(h)
+}
+
+// settle waits for an operation that was given up: the next one needs its place.
+func (c *Cells) settle(ctx context.Context) error {
+	if c.late == NoHandle {
+		return nil
+	}
+	if err := c.q.Wait(ctx, c.late); err != nil {
+		return err
+	}
+	_, _ = c.q.Value(c.late) // nobody waits for what it saw
+	c.late = NoHandle
+	return nil
 }

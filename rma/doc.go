@@ -16,6 +16,9 @@
 //     words: layouts verify themselves.
 //   - A get that is done holds words that were in memory at some moment between
 //     its submission and its completion, each word on its own.
+//   - Operations of one queue on the same words take effect in the order in which
+//     they were posted. Otherwise they may complete in any order; Flush waits for
+//     those to one rank.
 //   - A put that is done is visible to every operation submitted later, by any
 //     rank.
 //   - Compare-and-swap and fetch-and-add on one word are totally ordered. Where
@@ -35,6 +38,7 @@
 // Words of control (counters, flags) that do not need a protocol are read and
 // written through [Cells].
 //
-// The engines are rma/local (ranks are goroutines) and rma/shm (ranks are
-// processes of one host). No table knows an engine.
+// The engines are rma/local (ranks are goroutines), rma/shm (ranks are processes of
+// one host) and rma/sim (ranks are simulated in virtual time). No table knows an
+// engine.
 package rma

@@ -50,8 +50,8 @@ type part struct {
 	window rma.Window
 	flat   []uint64 // nil where only queues reach it
 	cells  *rma.Cells
-	begin  uint64   // first slot of each rank that lies here
-	slots  uint64   // slots of each rank that lie here
+	begin  uint64 // first slot of each rank that lies here
+	slots  uint64 // slots of each rank that lie here
 }
 
 // slotRun is how many slots are taken from a counter at a time.

@@ -129,7 +129,7 @@ func (e *Elements) one(element []byte, insert bool) (Result, error) {
 		return NotFound, err
 	}
 	if r == Inserted || r == Full || s.examined > e.t.chunk || s.lost > 0 {
-		e.tally.count(home, r, s.examined, s.lost, e.t.chunk)
+		e.tally.count(r, s.examined, s.lost, e.t.chunk)
 	}
 	if r == Full {
 		return r, fullErrorOf(e.tally, e.t, s.h.missed)

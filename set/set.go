@@ -127,7 +127,7 @@ func (s *Set) FindOrPut(word uint64) (Result, error) {
 	if r == Found && examined <= s.t.chunk && lost == 0 {
 		return r, nil // a counter would cost more than the look-up
 	}
-	s.tally.count(home, r, examined, lost, s.t.chunk)
+	s.tally.count(r, examined, lost, s.t.chunk)
 	if r == Full {
 		return r, s.fullError()
 	}
@@ -146,7 +146,7 @@ func (s *Set) Contains(word uint64) (bool, error) {
 	home := s.t.home(hashWord(word))
 	r, examined := s.t.find(word|occupied, home)
 	if examined > s.t.chunk {
-		s.tally.count(home, r, examined, 0, s.t.chunk)
+		s.tally.count(r, examined, 0, s.t.chunk)
 	}
 	return r == Found, nil
 }

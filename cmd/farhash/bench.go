@@ -17,6 +17,7 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/bench"
+	"github.com/farhash/farhash/internal/chart"
 	"github.com/farhash/farhash/rma/local"
 )
 
@@ -41,6 +42,7 @@ type benchFlags struct {
 	buckets, peerElements  string
 	from, to               float64
 	batch, chunk, chunks   int
+	elementBytes           int
 	runs                   int
 	json, benchfmt, table1 bool
 	direct, quiet          bool
@@ -59,15 +61,16 @@ func newBenchSet() *cobra.Command {
 		Short: "Measure find-or-put, beside other maps and the limit of the memory",
 		Args:  args(cobra.NoArgs),
 		Long: `Measures how many operations a second the set does, beside sync.Map, xsync.Map and a
-map divided among mutexes, and beside what the memory of this machine allows. Runs
-are interleaved and results are medians. Started by farhash run, mpirun, srun or
-torchrun every process is a rank; otherwise -n ranks run inside this process, several
-numbers of them one after the other.
+map divided among mutexes, beside a bare loop of compare-and-swaps, and beside what
+the memory of this machine allows. Runs are interleaved and results are medians.
+Started by farhash run, mpirun, srun or torchrun every process is a rank; otherwise
+-n ranks run inside this process, several numbers of them one after the other.
 
 Workloads: fill (inserts of distinct words), mixed (50% finds and 50% inserts), read
-(80% and 20%), write (20% and 80%).
+(80% and 20%), write (20% and 80%), find (finds only, between the loads).
 
 Implementations: ` + join(bench.Impls()) + `.
+With --element-bytes: ` + join(bench.ElementImpls()) + `.
 
 With --table1 it measures latency and round trips of single operations by load and
 chunk size instead, on the one-sided path, beside those printed in Table 1 of
@@ -75,6 +78,7 @@ Oortwijn, van Dijk, van de Pol: A Distributed Hash Table for Shared Memory, 2015
 		Example: `  farhash bench set
   farhash bench set -n 1,2 --workload mixed --impl scalar,batch,limit --plot speed.svg
   farhash bench set --to 0.9 --benchfmt > new.txt
+  farhash bench set --element-bytes 16 --from 0.6 --to 0.8 --workload fill,read,find
   farhash run -n 2 -- farhash bench set --buckets 16Mi
   farhash bench set --table1 --plot table1.png`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -84,20 +88,24 @@ Oortwijn, van Dijk, van de Pol: A Distributed Hash Table for Shared Memory, 2015
 	}
 	flags := cmd.Flags()
 	flags.IntSliceVarP(&f.ranks, "ranks", "n", []int{1}, "ranks inside this process, a list")
-	flags.StringSliceVar(&f.impls, "impl", texts(bench.DefaultImpls()), "what is measured")
+	flags.StringSliceVar(&f.impls, "impl", nil, "what is measured (default: "+
+		join(bench.DefaultImpls())+"; with --element-bytes all there are)")
 	flags.StringSliceVar(&f.workloads, "workload", []string{string(bench.Fill)},
-		"what they do: fill, mixed, read, write")
+		"what they do: "+join(bench.Workloads()))
 	flags.StringVar(&f.keys, "keys", string(bench.Random), "words: random or sequential")
+	flags.IntVar(&f.elementBytes, "element-bytes", 0,
+		"length of the elements; 0 measures the set of words")
 	flags.StringVar(&f.buckets, "buckets", "",
 		"size of the table, such as 16Mi, 2^24 or 1000000 (default: 128Mi or less, by memory)")
 	flags.Float64Var(&f.from, "from", 0, "load of the table before")
 	flags.Float64Var(&f.to, "to", 0.5, "load of the table after")
-	flags.IntVar(&f.batch, "batch", bench.DefaultBatch, "words of one call of the batch operation")
+	flags.IntVar(&f.batch, "batch", bench.DefaultBatch,
+		"words or elements of one call of the batch operation")
 	flags.IntVar(&f.chunk, "chunk", 0, "C, buckets of one get (default: that of the set)")
 	flags.IntVar(&f.chunks, "chunks", 0,
 		"M, gets before a search gives up (default: that of the set)")
 	flags.StringVar(&f.peerElements, "peer-elements", bench.Count(bench.DefaultPeerElements),
-		"most words that syncmap, xsync and sharded hold: they need several times the memory")
+		"most that syncmap, xsync and sharded hold: they need several times the memory")
 	flags.IntVar(&f.runs, "runs", 3, "how often everything is measured")
 	flags.BoolVar(&f.table1, "table1", false, "measure OP Table 1: latency and round trips by load")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
@@ -137,6 +145,10 @@ func (f *benchFlags) check() (err error) {
 		return fmt.Errorf("--runs must be 1 to 1000, not %d", f.runs)
 	case len(f.ranks) == 0:
 		return errors.New("-n needs a number of ranks")
+	case f.changed("impl") && len(f.impls) == 0:
+		return errors.New("--impl needs an implementation")
+	case len(f.workloads) == 0:
+		return errors.New("--workload needs a workload")
 	case f.batch < 1:
 		return fmt.Errorf("--batch must be at least 1, not %d", f.batch)
 	}
@@ -159,7 +171,7 @@ func (f *benchFlags) check() (err error) {
 	if err := f.checkTable1(); err != nil {
 		return err
 	}
-	return f.checkPlot()
+	return checkPlot(f.plot)
 }
 
 // checkTable1 refuses flags that --table1 would not heed.
@@ -167,8 +179,8 @@ func (f *benchFlags) checkTable1() error {
 	if !f.table1 {
 		return nil
 	}
-	for _, flag := range []string{"ranks", "impl", "workload", "from", "to", "batch", "chunk",
-		"chunks", "peer-elements", "direct"} {
+	for _, flag := range []string{"ranks", "impl", "workload", "element-bytes", "from", "to",
+		"batch", "chunk", "chunks", "peer-elements", "direct"} {
 		if f.changed(flag) {
 			return fmt.Errorf("--%s and --table1 exclude each other: the paper says what "+
 				"Table 1 is", flag)
@@ -178,16 +190,16 @@ func (f *benchFlags) checkTable1() error {
 }
 
 // checkPlot makes sure before hours of measuring that the plot can be written.
-func (f *benchFlags) checkPlot() error {
-	if f.plot == "" {
+func checkPlot(path string) error {
+	if path == "" {
 		return nil
 	}
-	if _, err := bench.PlotFormat(f.plot); err != nil {
+	if _, err := chart.Format(path); err != nil {
 		return fmt.Errorf("--plot: %w", err)
 	}
-	dir := filepath.Dir(f.plot)
+	dir := filepath.Dir(path)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return fmt.Errorf("--plot %s: there is no folder %s", f.plot, dir)
+		return fmt.Errorf("--plot %s: there is no folder %s", path, dir)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/bench"
+	"github.com/farhash/farhash/internal/chart"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -27,9 +28,10 @@ type benchReport interface {
 func (f *benchFlags) runThroughput(ctx context.Context) error {
 	b, err := bench.New(bench.Config{
 		Impls: named[bench.Impl](f.impls), Workloads: named[bench.Workload](f.workloads),
-		Keys: bench.Keys(f.keys), Buckets: f.sizes.buckets, From: f.from, To: f.to,
-		Batch: f.batch, Chunk: f.chunk, Chunks: f.chunks, PeerElements: f.sizes.peerElements,
-		OneSided: !f.direct, Processes: f.launched, Progress: f.progress(),
+		Keys: bench.Keys(f.keys), ElementBytes: f.elementBytes, Buckets: f.sizes.buckets,
+		From: f.from, To: f.to, Batch: f.batch, Chunk: f.chunk, Chunks: f.chunks,
+		PeerElements: f.sizes.peerElements,
+		OneSided:     !f.direct, Processes: f.launched, Progress: f.progress(),
 	})
 	if err != nil {
 		return usage(err)
@@ -117,10 +119,8 @@ func (f *benchFlags) measure(ctx context.Context,
 	return nil
 }
 
-// print writes the report in the form that the flags ask for, in one piece, and the
-// plot.
+// print writes the report in the form that the flags ask for, and the plot.
 func (f *benchFlags) print(r benchReport) error {
-	var text bytes.Buffer
 	write := r.WriteText
 	switch {
 	case f.json:
@@ -128,24 +128,32 @@ func (f *benchFlags) print(r benchReport) error {
 	case f.benchfmt:
 		write = r.WriteBenchfmt
 	}
+	return printResults(write, f.plot, r.WritePlot)
+}
+
+// printResults writes results in one piece, and a plot of them into a file unless its
+// name is empty.
+func printResults(write func(w io.Writer) error, plot string,
+	draw func(w io.Writer, format string) error) error {
+	var text bytes.Buffer
 	if err := write(&text); err != nil {
 		return fmt.Errorf("printing the results: %w", err)
 	}
 	if _, err := os.Stdout.Write(text.Bytes()); err != nil {
 		return fmt.Errorf("printing the results: %w", err)
 	}
-	if f.plot == "" {
+	if plot == "" {
 		return nil
 	}
-	format, err := bench.PlotFormat(f.plot)
+	format, err := chart.Format(plot)
 	if err != nil {
 		return err
 	}
 	var drawing bytes.Buffer
-	if err := r.WritePlot(&drawing, format); err != nil {
+	if err := draw(&drawing, format); err != nil {
 		return errors.Join(errors.New("drawing the results failed"), err)
 	}
-	if err := os.WriteFile(f.plot, drawing.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(plot, drawing.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("writing the plot: %w", err)
 	}
 	return nil

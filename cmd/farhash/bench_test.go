@@ -21,6 +21,10 @@ func TestBenchUsage(t *testing.T) {
 		{"bench", "set", "--batch", "0"}, {"bench", "set", "--plot", "x.pdf"},
 		{"bench", "set", "--plot", "no/such/folder/x.svg"},
 		{"bench", "set", "--json", "--benchfmt"},
+		{"bench", "set", "--impl", ""}, {"bench", "set", "--workload", ""},
+		{"bench", "set", "--element-bytes", "7"}, {"bench", "set", "--element-bytes", "4097"},
+		{"bench", "set", "--element-bytes", "16", "--impl", "cas-loop"},
+		{"bench", "set", "--table1", "--element-bytes", "16"},
 		{"bench", "set", "--table1", "--to", "0.9"}, {"bench", "set", "--table1", "--buckets", "8"},
 	} {
 		if code := runArgs(given...); code != exitUsage {

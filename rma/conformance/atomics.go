@@ -152,14 +152,14 @@ func ticketsAreDistinct(r *rank) error {
 // cpuAtomicsTakePart adds to two words in turns by the processor and by a queue:
 // word 0 by fetch-and-add, word 1 by compare-and-swap.
 func cpuAtomicsTakePart(r *rank) error {
-	if !r.w.Caps().CPUAtomicsCoherent || r.w.Words(0) == nil {
-		return nil
-	}
 	const rounds = 500
 	at := r.size - 1
-	words := r.w.Words(at)
+	words := r.w.Words(at) // nil for a rank that cannot take part by the processor
+	if !r.w.Caps().CPUAtomicsCoherent {
+		return nil
+	}
 	for i := range rounds {
-		if (i+r.me)%2 == 0 {
+		if words != nil && (i+r.me)%2 == 0 {
 			atomic.AddUint64(&words[0], 1)
 			for {
 				old := atomic.LoadUint64(&words[1])
@@ -172,8 +172,7 @@ func cpuAtomicsTakePart(r *rank) error {
 		if _, err := r.finish(r.q.FetchAdd(r.w, at, 0, 1)); err != nil {
 			return err
 		}
-		old := atomic.LoadUint64(&words[1])
-		for {
+		for old := uint64(0); ; {
 			seen, err := r.finish(r.q.CompareAndSwap(r.w, at, 1, old, old+1))
 			if err != nil {
 				return err
@@ -214,6 +213,9 @@ func wordsAreTheSameMemory(r *rank) error {
 	}
 	if words := r.w.Words(r.me); words != nil {
 		for writer := range r.size {
+			if r.w.Words(writer) == nil { // nor does that rank see this one's
+				continue
+			}
 			want := uint64(writer+1)<<32 | uint64(r.me)
 			if got := atomic.LoadUint64(&words[writer]); got != want {
 				return fmt.Errorf("rank %d stored %d here, and %d is seen", writer, want, got)
@@ -228,6 +230,10 @@ func flat(r *rank) error {
 	possible := r.w.Caps().CPUAtomicsCoherent && r.w.Words(0) != nil
 	for target := 1; possible && target < r.size; target++ {
 		before, here := r.w.Words(target-1), r.w.Words(target)
+		if here == nil {
+			possible = false
+			break
+		}
 		distance := uintptr(unsafe.Pointer(&here[0])) - uintptr(unsafe.Pointer(&before[0]))
 		possible = distance == uintptr(r.w.Len())*8
 	}

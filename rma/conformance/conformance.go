@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -23,12 +24,31 @@ var rankCounts = []int{1, 2, 4}
 // queueDepth is the room of the queue that every rank is given.
 const queueDepth = 64
 
+// Limit is something that an engine cannot show; what needs it is skipped.
+type Limit int
+
+// OneGoroutine: a rank is one goroutine, and nothing but the engine makes it wait, as
+// in a simulation.
+const OneGoroutine Limit = 1
+
+// manyGoroutines are the tests in which a rank starts goroutines that use the engine.
+var manyGoroutines = map[string]bool{"CellsTogether": true, "CloseEndsWaiting": true}
+
+// skipBeyond skips a test that an engine with these limits cannot run.
+func skipBeyond(t *testing.T, limits []Limit, name string) {
+	t.Helper()
+	if manyGoroutines[name] && slices.Contains(limits, OneGoroutine) {
+		t.Skip("a rank of this engine is one goroutine")
+	}
+}
+
 // Test checks an engine.
-func Test(t *testing.T, start Starter) {
+func Test(t *testing.T, start Starter, limits ...Limit) {
 	for _, ranks := range rankCounts {
 		t.Run(fmt.Sprintf("ranks=%d", ranks), func(t *testing.T) {
 			for _, c := range cases {
 				t.Run(c.name, func(t *testing.T) {
+					skipBeyond(t, limits, c.name)
 					if ranks < c.ranksMin {
 						t.Skipf("needs %d ranks", c.ranksMin)
 					}
@@ -38,7 +58,10 @@ func Test(t *testing.T, start Starter) {
 				})
 			}
 			for _, s := range stories {
-				t.Run(s.name, func(t *testing.T) { s.run(t, start, ranks) })
+				t.Run(s.name, func(t *testing.T) {
+					skipBeyond(t, limits, s.name)
+					s.run(t, start, ranks)
+				})
 			}
 		})
 	}

@@ -7,6 +7,8 @@
 //		conformance.Test(t, local.Run)
 //	}
 //
+// An engine that cannot run some of it says why by a [Limit].
+//
 // What an engine may choose, such as whether Words gives a view, is looked up in
 // its answers. Whether ranks win or lose a race is up to the machine; the suite
 // checks what must hold either way, and no test waits for a time to pass.

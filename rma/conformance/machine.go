@@ -124,7 +124,7 @@ func runOne(r *rank) error {
 
 func runMany(r *rank) error {
 	total := 0
-	for _, depth := range []int{1, 3, 64} {
+	for _, depth := range []int{1, 3, 20} {
 		for _, ops := range []int{0, 1, depth - 1, depth, depth + 1, 5*depth + 2} {
 			c, err := newCrew(r, depth, ops)
 			if err != nil {
@@ -170,8 +170,14 @@ func runAllEndsWithError(r *rank) error {
 		if c.left < 40 {
 			return fmt.Errorf("a RunAll went on after an error: %d operations left", c.left)
 		}
-		op := good(0)
-		op.failAt, op.running = failAt, new(bool)
+		if err := c.q.Close(); err != nil { // what was in flight still takes its room
+			return err
+		}
+		if c, err = newCrew(r, 1, 0); err != nil {
+			return err
+		}
+		op := c.ops(0)
+		op.failAt = failAt
 		if err := rma.Run(r.ctx, c.q, op); err != errPlanned {
 			return fmt.Errorf("a Run failing in phase %d: %v, want %v", failAt, err, errPlanned)
 		}

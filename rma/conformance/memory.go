@@ -147,7 +147,7 @@ func putIsVisible(r *rank) error {
 
 // await gets a word until it is at least want.
 func (r *rank) await(rank, off int, want uint64) error {
-	var pace rma.Backoff
+	pace := rma.Backoff{Job: r.job}
 	buf, err := r.q.Alloc(1)
 	for err == nil {
 		if _, err = r.finish(r.q.Get(buf, r.w, rank, off)); err == nil && buf[0] >= want {

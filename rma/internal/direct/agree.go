@@ -24,8 +24,13 @@ const (
 // nameBytes is how much of a window's name the others learn.
 const nameBytes = (ValueWords - specName) * 8
 
+// Exchanger gives the values of each rank to every rank.
+type Exchanger interface {
+	Exchange(ctx context.Context, mine Values) ([]Values, error)
+}
+
 // AgreeOnSpec makes sure that every rank makes the same window. Collective.
-func AgreeOnSpec(ctx context.Context, g *Group, spec rma.Spec) error {
+func AgreeOnSpec(ctx context.Context, g Exchanger, spec rma.Spec) error {
 	all, err := g.Exchange(ctx, specValues(spec))
 	if err != nil {
 		return fmt.Errorf("making window %q: %w", spec.Name, err)
@@ -37,9 +42,9 @@ func AgreeOnSpec(ctx context.Context, g *Group, spec rma.Spec) error {
 				all[0].spec(), rank, v.spec())
 		}
 	}
-	if most := MaxWords / g.size; spec.Words < 1 || spec.Words > most {
+	if most := MaxWords / len(all); spec.Words < 1 || spec.Words > most {
 		return fmt.Errorf("making window %q: a segment of %d ranks has 1 to %d words, not %d",
-			spec.Name, g.size, most, spec.Words)
+			spec.Name, len(all), most, spec.Words)
 	}
 	return nil
 }

@@ -1,0 +1,33 @@
+package explore_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/sim"
+	seeds "github.com/farhash/farhash/rma/sim/replay"
+)
+
+// On clusters where messages are torn, late and overtake each other every rank counts
+// what is there.
+func TestSimulatedClusters(t *testing.T) {
+	orders := []explore.Order{explore.BreadthFirst, explore.AnyOrder}
+	encodings := []explore.Encoding{explore.EncodingWord, explore.EncodingElement}
+	seeds.Seeds(t, 12, func(t *testing.T, seed uint64) {
+		opts := explore.Options{Order: orders[seed%2], Encoding: encodings[seed/2%2], Check: true}
+		want := wantDoubling(6, opts.Order)
+		_, err := sim.Run(sim.Random(1+int(seed%4), seed), func(job rma.Job) error {
+			r, err := explore.Run(context.Background(), job, doubling(6), opts)
+			if err == nil && (!r.Complete || countsOf(r) != want) {
+				t.Errorf("rank %d: complete %v, %+v, want %+v", job.Rank(), r.Complete,
+					countsOf(r), want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}

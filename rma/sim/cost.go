@@ -1,0 +1,103 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// Cost is what things take. On an idle network a get of b bytes from another host is
+// done 2 LatencyNs + b/BytesPerNs after it has left, a put as well, and a
+// compare-and-swap after 2 LatencyNs + 24/BytesPerNs + AtomicNs.
+//
+// A card sends one message after the other and receives one after the other; each
+// keeps it busy for the longer of 1/MessagesPerSecond and the time of its bytes,
+// header included. All ranks of a host share its card.
+type Cost struct {
+	LatencyNs         float64 // one way from host to host, for a message without payload
+	BytesPerNs        float64 // of a card, in each direction: 12.5 are 100 Gb/s
+	MessagesPerSecond float64 // of a card, in each direction; 0 means no limit
+	HeaderBytes       int     // of a message, beside its payload
+	AtomicNs          float64 // for which an atomic keeps the card of its target busy
+
+	// Between ranks of one host, which need no card.
+	HostLatencyNs  float64 // one way
+	HostBytesPerNs float64
+
+	// Time of the rank's processor.
+	PostNs   float64 // an operation posted
+	SubmitNs float64 // a Submit that starts something
+	PollNs   float64 // a look whether an operation is done; at least 1
+	TakeNs   float64 // a result taken, and what the rank does with it
+}
+
+func (c Cost) check() error {
+	for _, v := range []struct {
+		name  string
+		value float64
+	}{{"LatencyNs", c.LatencyNs}, {"MessagesPerSecond", c.MessagesPerSecond},
+		{"HeaderBytes", float64(c.HeaderBytes)}, {"AtomicNs", c.AtomicNs},
+		{"HostLatencyNs", c.HostLatencyNs}, {"PostNs", c.PostNs}, {"SubmitNs", c.SubmitNs},
+		{"PollNs", c.PollNs}, {"TakeNs", c.TakeNs}} {
+		if !(v.value >= 0 && v.value <= 1e12) {
+			return fmt.Errorf("sim: Cost.%s must be 0 to 1e12, not %v", v.name, v.value)
+		}
+	}
+	for _, v := range []struct {
+		name  string
+		value float64
+	}{{"BytesPerNs", c.BytesPerNs}, {"HostBytesPerNs", c.HostBytesPerNs}} {
+		if !(v.value >= 1e-6 && v.value <= 1e6) {
+			return fmt.Errorf("sim: Cost.%s must be 1e-6 to 1e6, not %v", v.name, v.value)
+		}
+	}
+	return nil
+}
+
+// fares is a Cost in the units of the scheduler.
+type fares struct {
+	latency, hostLatency     instant
+	bytePs, hostBytePs       float64
+	gap                      instant // between messages of a card
+	header                   int
+	atomic                   instant
+	post, submit, poll, take instant
+	meeting                  instant
+}
+
+// fromNs is a duration in the units of the scheduler.
+func fromNs(ns float64) instant { return instant(math.Round(ns * float64(nanosecond))) }
+
+// fares of a cluster. Ranks meet in as many rounds of messages as it takes to
+// double from one host to all of them.
+func (c Cost) fares(hosts int, incoherent bool) fares {
+	f := fares{latency: fromNs(c.LatencyNs), hostLatency: fromNs(c.HostLatencyNs),
+		bytePs:     float64(nanosecond) / c.BytesPerNs,
+		hostBytePs: float64(nanosecond) / c.HostBytesPerNs,
+		header:     c.HeaderBytes, atomic: fromNs(c.AtomicNs),
+		post: fromNs(c.PostNs), submit: fromNs(c.SubmitNs),
+		poll: max(fromNs(c.PollNs), nanosecond), take: fromNs(c.TakeNs)}
+	if c.MessagesPerSecond > 0 {
+		f.gap = fromNs(1e9 / c.MessagesPerSecond)
+	}
+	if incoherent {
+		f.atomic = max(f.atomic, incoherentNs*nanosecond)
+	}
+	f.meeting = 2*f.hostLatency + instant(bits.Len(uint(hosts-1)))*f.latency
+	return f
+}
+
+// transfer is the time of a payload on the wire.
+func (f *fares) transfer(bytes int) instant {
+	return instant(math.Round(float64(bytes) * f.bytePs))
+}
+
+// transferOnHost is the time of a payload between ranks of one host.
+func (f *fares) transferOnHost(bytes int) instant {
+	return instant(math.Round(float64(bytes) * f.hostBytePs))
+}
+
+// busy is for how long a message keeps a card from the next one.
+func (f *fares) busy(payloadBytes int) instant {
+	return max(f.gap, f.transfer(payloadBytes+f.header))
+}

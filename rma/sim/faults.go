@@ -1,0 +1,231 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+)
+
+// Faults are what goes wrong beside delays. The zero value is a cluster without.
+type Faults struct {
+	Kills []Kill
+	// One call of the engine in KillEvery kills the rank that makes it, 0 for none, and
+	// at most KillsMax do; 0 means all ranks but one. A rank so killed starts again
+	// after RestartNs, if that is not 0.
+	KillEvery int
+	KillsMax  int
+	RestartNs int64
+	// MemorySurvives: operations on the memory of a killed rank go on as before, as in
+	// memory that hosts share. Otherwise they fail.
+	MemorySurvives bool
+	// DetectNs is how long it takes until others notice that a rank is gone.
+	// 0 means [DefaultDetectNs].
+	DetectNs int64
+
+	Cuts []Cut
+	// RetryNs is how long a card tries to send a message on a link that is cut, before the
+	// operation fails. 0 means [DefaultRetryNs].
+	RetryNs int64
+
+	Slow []Slow
+}
+
+const (
+	// DefaultDetectNs is 1 ms.
+	DefaultDetectNs = 1_000_000
+	// DefaultRetryNs is 4 ms, of the order of the retries of an InfiniBand card.
+	DefaultRetryNs = 4_000_000
+)
+
+// Kill ends a rank as SIGKILL does. What it has posted and not submitted is lost; of
+// what it has sent, some arrives, words of a put one by one.
+type Kill struct {
+	Rank int
+	// AtCall is the call of the engine, counted from 1, in which it dies, before that
+	// call does anything. When 0 it dies at AtNs instead. The second Kill with AtCall
+	// of a rank is for its second life, and so on.
+	AtCall uint64
+	AtNs   int64
+	// RestartNs is after how long the rank's function is called again, in a process
+	// that knows nothing of the first; 0 means never. Its collective calls fail, and
+	// its old memory stays as it is for the others.
+	RestartNs int64
+}
+
+// Cut is a link between two hosts that carries nothing for a while. Messages that would
+// leave then are held until it is back, or lost if that takes longer than RetryNs.
+// Collective calls are not disturbed.
+type Cut struct {
+	A, B   int // hosts; host h has ranks h*RanksPerHost and on
+	FromNs int64
+	ToNs   int64 // 0 means for ever
+}
+
+// Slow makes a rank slow: the time of its processor and the latency of all messages
+// from and to its memory are multiplied by Factor.
+type Slow struct {
+	Rank   int
+	Factor float64
+}
+
+func (f *Faults) check(o Options) error {
+	hosts := (o.Ranks + o.RanksPerHost - 1) / o.RanksPerHost
+	for _, k := range f.Kills {
+		if k.Rank < 0 || k.Rank >= o.Ranks || k.AtNs < 0 || k.AtNs > MaxNs ||
+			k.RestartNs < 0 || k.RestartNs > MaxNs {
+			return fmt.Errorf("sim: %+v is no Kill of %d ranks", k, o.Ranks)
+		}
+	}
+	for _, cut := range f.Cuts {
+		if min(cut.A, cut.B) < 0 || max(cut.A, cut.B) >= hosts || cut.A == cut.B ||
+			cut.FromNs < 0 || cut.FromNs > MaxNs || cut.ToNs < 0 || cut.ToNs > MaxNs {
+			return fmt.Errorf("sim: %+v is no Cut between two of %d hosts", cut, hosts)
+		}
+	}
+	for _, s := range f.Slow {
+		if s.Rank < 0 || s.Rank >= o.Ranks || !(s.Factor >= 1e-3 && s.Factor <= 1e6) {
+			return fmt.Errorf("sim: %+v is no Slow of %d ranks with a factor of 0.001 to 1e6",
+				s, o.Ranks)
+		}
+	}
+	if f.KillEvery < 0 || f.KillsMax < 0 {
+		return fmt.Errorf("sim: KillEvery %d and KillsMax %d must not be negative",
+			f.KillEvery, f.KillsMax)
+	}
+	return nil
+}
+
+// deadlyCall is the kill in a call of the engine that ends a life of a rank, nil for none.
+func (f *Faults) deadlyCall(rank, life int) *Kill {
+	for i := range f.Kills {
+		k := &f.Kills[i]
+		if k.Rank == rank && k.AtCall > 0 {
+			if life == 0 {
+				return k
+			}
+			life--
+		}
+	}
+	return nil
+}
+
+// plan is the faults in the units of the scheduler.
+type plan struct {
+	detect, retry instant
+	slow          []float64 // by rank
+	deadlyCalls   bool      // a call of the engine may kill
+	killsLeft     int       // by chance
+	cuts          []cut
+}
+
+type cut struct {
+	a, b     int
+	from, to instant
+}
+
+// makePlan reads the options and has the kills by time happen.
+func (c *cluster) makePlan() {
+	f := &c.opts.Faults
+	p := &c.plan
+	p.detect, p.retry = instant(f.DetectNs)*nanosecond, instant(f.RetryNs)*nanosecond
+	if f.DetectNs == 0 {
+		p.detect = DefaultDetectNs * nanosecond
+	}
+	if f.RetryNs == 0 {
+		p.retry = DefaultRetryNs * nanosecond
+	}
+	p.slow = make([]float64, c.opts.Ranks)
+	for id := range p.slow {
+		p.slow[id] = 1
+	}
+	for _, s := range f.Slow {
+		p.slow[s.Rank] *= s.Factor
+	}
+	for i, k := range f.Kills {
+		if k.AtCall > 0 {
+			p.deadlyCalls = true
+		} else {
+			c.schedule(instant(k.AtNs)*nanosecond, event{kind: strike, n: uint32(i)})
+		}
+	}
+	if f.KillEvery > 0 {
+		p.deadlyCalls = true
+		if p.killsLeft = f.KillsMax; p.killsLeft == 0 {
+			p.killsLeft = c.opts.Ranks - 1
+		}
+	}
+	for _, k := range f.Cuts {
+		to := instant(k.ToNs) * nanosecond
+		if k.ToNs == 0 {
+			to = math.MaxInt64
+		}
+		p.cuts = append(p.cuts, cut{k.A, k.B, instant(k.FromNs) * nanosecond, to})
+	}
+}
+
+// fate kills the rank in the call that it makes if the options or chance have it so.
+func (c *cluster) fate(r *rank) {
+	p := &c.plan
+	if r.kill != nil && r.calls == r.kill.AtCall {
+		c.strike(r.kill)
+	} else if p.killsLeft > 0 && c.chance(c.opts.Faults.KillEvery) {
+		p.killsLeft--
+		c.strike(&Kill{Rank: r.id, RestartNs: c.opts.Faults.RestartNs})
+	}
+}
+
+// strike ends a rank: it is unwound as soon as it is its turn, and does nothing more.
+func (c *cluster) strike(k *Kill) {
+	r := c.ranks[k.Rank]
+	if r.dead || r.ended {
+		return
+	}
+	c.trace("rank %d is killed in its call %d", r.id, r.calls)
+	c.report.Kills++
+	r.dead, r.diedAt = true, c.now
+	if k.RestartNs > 0 {
+		c.scheduleTurn(c.now+instant(k.RestartNs)*nanosecond, restart, r)
+	} else {
+		c.alive--
+	}
+	if r != c.current {
+		c.wakeAt(r, c.now)
+	}
+	r.leave(true)
+}
+
+// restart begins a new life of a rank that was killed.
+func (c *cluster) restart(id int) {
+	before := c.ranks[id]
+	c.report.Restarts++
+	c.trace("rank %d starts again", id)
+	r := newRank(c, id, before.life+1)
+	r.failed = true
+	c.begin(r)
+}
+
+// memoryLost reports whether a rank's memory has gone with it.
+func (c *cluster) memoryLost(id int) bool {
+	r := c.ranks[id]
+	return (r.life > 0 || r.dead) && !c.opts.Faults.MemorySurvives
+}
+
+// departure is when a message that is ready to leave at a moment can leave, and
+// false if the link is cut for longer than its card tries.
+func (c *cluster) departure(from, to int, ready instant) (instant, bool) {
+	at := ready
+	for again := true; again; {
+		again = false
+		for _, k := range c.plan.cuts {
+			if (k.a == from && k.b == to || k.a == to && k.b == from) && k.from <= at && at < k.to {
+				at, again = k.to, true
+			}
+		}
+		if at-ready > c.plan.retry {
+			return 0, false
+		}
+	}
+	if at > ready {
+		c.report.Held++
+	}
+	return at, true
+}

@@ -1,0 +1,84 @@
+package sim
+
+// host has a card that its ranks share. A card sends one message at a time and
+// receives one at a time, and works on one atomic at a time.
+type host struct {
+	sends, receives instant // until when it is busy
+	atomics         instant
+}
+
+func (c *cluster) hostOf(rank int) int { return rank / c.opts.RanksPerHost }
+
+// send has an operation's message leave for another rank, which notices it as the event k.
+func (c *cluster) send(op *operation, from, to, payloadBytes int, k kind) {
+	a, b := c.hostOf(from), c.hostOf(to)
+	latency, leaves := c.fares.hostLatency, c.now
+	if a != b {
+		latency = c.fares.latency
+		var ok bool
+		if leaves, ok = c.departure(a, b, max(c.now, c.hosts[a].sends)); !ok {
+			c.lose(op, false)
+			return
+		}
+		c.hosts[a].sends = leaves + c.fares.busy(payloadBytes)
+		c.report.Messages++
+		c.report.Bytes += uint64(payloadBytes + c.fares.header)
+	}
+	if slow := c.plan.slow[from] * c.plan.slow[to]; slow != 1 && from != to {
+		latency = instant(float64(latency) * slow)
+	}
+	op.leaves = leaves
+	op.payload = payloadBytes
+	c.scheduleOp(leaves+latency+c.upTo(c.opts.JitterNs)+c.stall(), k, op)
+}
+
+// arrive receives a message; then comes the event k.
+func (c *cluster) arrive(op *operation, k kind) {
+	at, from := op.target, op.origin.id
+	if k == complete {
+		at, from = from, at
+	}
+	if k == execute && c.lostWithOrigin(op) {
+		return
+	}
+	ready := c.now
+	if h := c.hostOf(at); h != c.hostOf(from) {
+		ready = max(ready, c.hosts[h].receives)
+		c.hosts[h].receives = ready + c.fares.busy(op.payload)
+		ready += c.fares.transfer(op.payload)
+	} else {
+		ready += c.fares.transferOnHost(op.payload)
+	}
+	switch {
+	case ready > c.now:
+		c.scheduleOp(ready, k, op)
+	case k == execute:
+		c.execute(op)
+	default:
+		c.complete(op)
+	}
+}
+
+// lostWithOrigin decides what becomes of a request whose rank has been killed: what
+// had not left is lost, and half of the rest.
+func (c *cluster) lostWithOrigin(op *operation) bool {
+	if !op.origin.dead || op.leaves <= op.origin.diedAt && c.chance(2) {
+		return false
+	}
+	c.report.Lost++
+	c.end(op)
+	c.recycle(op)
+	return true
+}
+
+// lose has an operation fail at its origin after a while.
+func (c *cluster) lose(op *operation, died bool) {
+	c.report.Lost++
+	op.err = &LostError{Operation: op.place.String(), Rank: op.target, Died: died}
+	c.end(op)
+	after := c.plan.retry
+	if died {
+		after = c.plan.detect
+	}
+	c.scheduleOp(c.now+after, fail, op)
+}

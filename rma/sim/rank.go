@@ -1,0 +1,160 @@
+package sim
+
+import (
+	"fmt"
+	"iter"
+	"runtime/debug"
+)
+
+// rank is one life of a rank: its function is a coroutine that runs while the scheduler
+// waits. A rank that is killed and starts again is another rank value.
+type rank struct {
+	c    *cluster
+	id   int
+	life int // 0, and 1 more each time that the rank starts again
+	job  *Job
+
+	next  func() (struct{}, bool)
+	stop  func()
+	yield func(struct{}) bool
+
+	clock   instant // its own time, never behind that of the cluster while it runs
+	stops   uint32  // times that it gave its turn away
+	blocked bool    // it waits for waiting to be over, and nothing else will wake it
+	waiting waiting
+	lookIn  instant // until its next look at the context of a meeting
+	calls   uint64  // of the engine, in this life
+	last    place   // of the operation posted last
+	dead    bool    // killed, or the run is over: it is to unwind
+	ended   bool    // its function has returned or is unwound
+	err     error
+	slow    float64 // factor of its processor's time
+	kill    *Kill   // in one of its calls, nil for none
+	diedAt  instant
+
+	arrivals int   // meetings that it came to
+	broken   error // why it can come to no more
+	left     bool  // its job is closed
+	failed   bool  // it died, in this life or before
+}
+
+// unwinding is the panic by which a rank leaves its function when it is killed.
+type unwinding struct{ rank int }
+
+func newRank(c *cluster, id, life int) *rank {
+	r := &rank{c: c, id: id, life: life, slow: c.plan.slow[id]}
+	r.job = &Job{r: r}
+	r.kill = c.opts.Faults.deadlyCall(id, life)
+	r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
+		r.yield = yield
+		r.main()
+	})
+	return r
+}
+
+// main runs the rank's function and records how it ends. A Goexit passes through.
+func (r *rank) main() {
+	r.err = fmt.Errorf("rank %d ended its goroutine", r.id)
+	defer func() {
+		p := recover()
+		if _, planned := p.(unwinding); p != nil && !planned {
+			r.err = fmt.Errorf("rank %d panicked: %v\n%s", r.id, p, debug.Stack())
+		}
+		r.end()
+	}()
+	r.unwindIfDead() // killed before it began
+	r.err = r.c.fn(r.job)
+}
+
+// end records that the rank is gone: dead for the others if its function failed.
+func (r *rank) end() {
+	c := r.c
+	r.ended = true
+	if r.dead {
+		r.err = nil // it was killed as planned, or the run has an error of its own
+		return
+	}
+	c.alive--
+	if r.err != nil && c.opts.Trace != nil {
+		c.trace("rank %d fails: %v", r.id, r.err)
+	}
+	r.leave(r.err != nil)
+}
+
+// leave makes the rank known as gone: in good order, or dead.
+func (r *rank) leave(died bool) {
+	r.failed = r.failed || died
+	if !r.left {
+		r.left = true
+		r.c.depart(r, !died)
+	}
+}
+
+// resume gives a rank its turn until it waits, sleeps or ends.
+func (c *cluster) resume(r *rank) {
+	if r.ended {
+		return
+	}
+	r.stops++
+	r.blocked = false
+	r.clock = max(r.clock, c.now)
+	c.report.Turns++
+	c.current = r
+	r.next()
+	c.current = nil
+}
+
+// suspend gives the turn away until the rank is woken.
+func (r *rank) suspend() {
+	if !r.yield(struct{}{}) {
+		r.dead = true
+	}
+	r.unwindIfDead()
+}
+
+func (r *rank) unwindIfDead() {
+	if r.dead {
+		panic(unwinding{r.id})
+	}
+}
+
+// wakeAt has a rank that waits go on at a moment.
+func (c *cluster) wakeAt(r *rank, at instant) {
+	r.blocked = false
+	if at > c.now {
+		c.scheduleTurn(at, wake, r)
+	} else {
+		c.ready = append(c.ready, r)
+	}
+}
+
+// enter begins every call of the engine that can take time or be the last of a rank.
+func (r *rank) enter() {
+	r.unwindIfDead()
+	c := r.c
+	if c.current != r {
+		panic(fmt.Sprintf("sim: rank %d calls the engine when it is not its turn; "+
+			"a rank of the simulation is one goroutine", r.id))
+	}
+	r.calls++
+	c.steps++
+	if c.over() {
+		c.wakeAt(r, c.now) // the scheduler sees that it is over
+		r.suspend()
+	}
+	if c.plan.deadlyCalls {
+		c.fate(r)
+		r.unwindIfDead()
+	}
+	if c.opts.StallEvery > 0 {
+		r.clock += c.stall()
+	}
+}
+
+// spend lets time of the rank's processor pass. Others notice at the next advance.
+func (r *rank) spend(d instant) {
+	if r.slow != 1 {
+		d = instant(min(float64(d)*r.slow, float64(MaxNs*nanosecond)))
+	}
+	r.clock += d
+}

@@ -1,0 +1,152 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// Run starts fn on every rank of a simulated cluster and lets them run, one at a time,
+// until all have ended. What fn is given is a [*Job].
+//
+// The error is that of the lowest rank that failed by itself, with the seed; what
+// others say of it comes second, and that a rank was killed as planned is no
+// error. A panic of a rank is an error with its stack. Ranks that wait for what never
+// comes, and a run past its limits, are errors that list who waits for what;
+// all ranks are unwound then. runtime.Goexit in a rank, as called by t.FailNow,
+// ends the goroutine that called Run once the other ranks are unwound.
+func Run(opts Options, fn func(job rma.Job) error) (Report, error) {
+	opts, err := opts.complete()
+	if err != nil {
+		return Report{}, err
+	}
+	c := newCluster(opts, fn)
+	defer c.unwind()
+	err = c.run()
+	c.unwind()
+	if err == nil {
+		err = c.firstCause()
+	}
+	c.report.TimeNs = int64(c.now / nanosecond)
+	if err != nil {
+		err = fmt.Errorf("sim: seed %d: %w", opts.Seed, err)
+	}
+	return c.report, err
+}
+
+// cluster is everything that is simulated.
+type cluster struct {
+	opts  Options
+	fn    func(job rma.Job) error
+	fares fares
+	limit instant
+	rng   *rand.Rand
+
+	now       instant
+	events    events
+	scheduled uint64  // events so far, fewer than 2^orderBits
+	ready     []*rank // ranks to be given the turn before time goes on
+	steps     uint64  // events and calls of the engine so far
+
+	ranks   []*rank // by number; a rank that starts again is a new one
+	current *rank   // whose turn it is; nil between turns
+	alive   int     // ranks that have not ended or will start again
+
+	hosts     []host
+	pool      []*operation
+	meeting   meeting
+	deadlines []*deadline
+	windows   int
+	plan      plan
+	report    Report
+}
+
+// longest is how long a run may take in virtual time, so that no clock overflows.
+const longest = 100 * MaxNs * nanosecond
+
+func newCluster(opts Options, fn func(job rma.Job) error) *cluster {
+	hosts := (opts.Ranks + opts.RanksPerHost - 1) / opts.RanksPerHost
+	c := &cluster{opts: opts, fn: fn, limit: longest,
+		fares: opts.Cost.fares(hosts, opts.Incoherent),
+		rng:   rand.New(rand.NewPCG(opts.Seed, 0x5eed0fa11)),
+		ranks: make([]*rank, opts.Ranks), hosts: make([]host, hosts), alive: opts.Ranks}
+	if opts.LimitNs > 0 {
+		c.limit = instant(opts.LimitNs) * nanosecond
+	}
+	c.report.Seed = opts.Seed
+	c.meeting.calls = make([]call, opts.Ranks)
+	c.makePlan()
+	for id := range c.ranks {
+		c.begin(newRank(c, id, 0))
+	}
+	return c
+}
+
+// begin has a rank run for the first time.
+func (c *cluster) begin(r *rank) {
+	c.ranks[r.id] = r
+	r.clock = c.now
+	c.scheduleTurn(c.now, wake, r)
+}
+
+// unwind ends the ranks that have not ended by themselves.
+func (c *cluster) unwind() {
+	for _, r := range c.ranks {
+		if !r.ended {
+			r.dead = true
+			c.current = r
+			r.stop()
+			c.current = nil
+		}
+	}
+}
+
+// firstCause is the error to tell of: one of a rank's own before the news that another
+// rank is gone or has failed.
+func (c *cluster) firstCause() error {
+	var echo error
+	for _, r := range c.ranks {
+		if r.err != nil && !isEcho(r.err) {
+			return r.err
+		}
+		if echo == nil {
+			echo = r.err
+		}
+	}
+	return echo
+}
+
+func isEcho(err error) bool {
+	var gone *rma.RankError
+	var failed *rma.PeerError
+	return errors.As(err, &gone) || errors.As(err, &failed)
+}
+
+// chance is true once in so many times; never for 0.
+func (c *cluster) chance(oneIn int) bool { return oneIn > 0 && c.rng.IntN(oneIn) == 0 }
+
+// upTo is a random duration of 0 to most ns.
+func (c *cluster) upTo(mostNs int64) instant {
+	if mostNs == 0 {
+		return 0
+	}
+	return instant(c.rng.Int64N(mostNs*int64(nanosecond) + 1))
+}
+
+// stall is a rare delay of a message or of a rank.
+func (c *cluster) stall() instant {
+	if !c.chance(c.opts.StallEvery) {
+		return 0
+	}
+	c.report.Stalls++
+	return c.upTo(c.opts.StallNs)
+}
+
+// trace writes a line for people.
+func (c *cluster) trace(format string, args ...any) {
+	if c.opts.Trace != nil {
+		fmt.Fprintf(c.opts.Trace, "%v: %s\n", c.now, fmt.Sprintf(format, args...))
+	}
+}

@@ -1,0 +1,118 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// advance lets everything happen that is due before the rank's own time.
+func (r *rank) advance() {
+	c := r.c
+	for c.now < r.clock {
+		if len(c.ready) == 0 && (len(c.events) == 0 || c.events[0].at > r.clock) {
+			c.now = r.clock
+			return
+		}
+		if !c.inline() {
+			c.wakeAt(r, r.clock)
+			r.suspend()
+		}
+		r.unwindIfDead()
+	}
+}
+
+// await returns when w is over, or with an error when ctx ends first.
+func (r *rank) await(ctx context.Context, w waiting) error {
+	c := r.c
+	r.advance()
+	r.waiting = w
+	r.waiting.ctx = ctx
+	r.lookIn = firstLook
+	var err error
+	for err == nil && !r.waiting.over(c) {
+		if err = ctx.Err(); err == nil && !c.inline() {
+			r.blocked = true
+			if w.meeting > 0 && ctx.Done() != nil {
+				c.scheduleTurn(c.now+r.lookIn, look, r)
+			}
+			r.suspend()
+		}
+		r.unwindIfDead()
+	}
+	r.clock = max(r.clock, c.now)
+	return err
+}
+
+// waiting is what a rank waits for: an operation, a flush of a queue or a meeting.
+type waiting struct {
+	ctx     context.Context
+	op      *operation
+	q       *queue
+	meeting int
+}
+
+func (w *waiting) over(c *cluster) bool {
+	switch {
+	case w.op != nil:
+		return w.op.state == done
+	case w.q != nil:
+		return w.q.flushing == 0
+	}
+	return c.meeting.number >= w.meeting || c.meeting.broken != nil
+}
+
+func (w *waiting) String() string {
+	switch {
+	case w.op != nil:
+		return w.op.place.String()
+	case w.q != nil:
+		return fmt.Sprintf("%d operations that it flushes", w.q.flushing)
+	}
+	return fmt.Sprintf("the other ranks in collective call %d", w.meeting)
+}
+
+const (
+	firstLook = 100_000 * nanosecond
+	lastLook  = 100 * firstLook
+)
+
+// lookAtContext wakes a rank in a meeting whose context has ended.
+func (c *cluster) lookAtContext(r *rank, stops uint32) {
+	if !r.blocked || r.stops != stops {
+		return
+	}
+	if r.waiting.ctx.Err() != nil {
+		c.wakeAt(r, c.now)
+		return
+	}
+	r.lookIn = min(2*r.lookIn, lastLook)
+	c.scheduleTurn(c.now+r.lookIn, look, r)
+}
+
+// whoWaits lists what the ranks wait for, the first few of them.
+func (c *cluster) whoWaits() string {
+	const most = 8
+	var list []string
+	more := 0
+	for _, r := range c.ranks {
+		switch {
+		case r.ended:
+		case len(list) == most:
+			more++
+		case r.blocked:
+			list = append(list, fmt.Sprintf("rank %d waits for %v", r.id, &r.waiting))
+		case r.last.w == nil:
+			list = append(list, fmt.Sprintf("rank %d is at work", r.id))
+		default:
+			list = append(list, fmt.Sprintf("rank %d is at work, of late on %v", r.id, r.last))
+		}
+	}
+	if c.meeting.come > 0 {
+		list = append(list, c.meeting.absent(c))
+	}
+	if more > 0 {
+		list = append(list, fmt.Sprintf("and %d ranks more", more))
+	}
+	return strings.Join(list, "; ")
+}

@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// segments is the memory of a window, that of all ranks in a row.
+type segments struct {
+	name   string
+	number int // of the window, from 1
+	words  int // of one segment
+	flat   []uint64
+}
+
+func (s *segments) of(rank int) []uint64 {
+	return s.flat[rank*s.words : (rank+1)*s.words : (rank+1)*s.words]
+}
+
+// Window is a rank's view of the memory of all ranks.
+type Window struct {
+	r      *rank
+	s      *segments
+	closed bool
+}
+
+var _ rma.Window = (*Window)(nil)
+
+func (w *Window) Rank() int { return w.r.id }
+func (w *Window) Size() int { return len(w.r.c.ranks) }
+func (w *Window) Len() int  { return w.s.words }
+
+// Caps: cards do all there is, but for CPUs perhaps not atomically.
+func (w *Window) Caps() rma.Caps {
+	return rma.Caps{CPUAtomicsCoherent: !w.r.c.opts.Incoherent, PerOpCompletion: true,
+		PeerErrors: true}
+}
+
+// Words is rank's segment where [Options].View shows it, nil elsewhere.
+func (w *Window) Words(rank int) []uint64 {
+	view := w.r.c.opts.View
+	if w.closed || view == ViewNone || view == ViewOwn && rank != w.r.id {
+		return nil
+	}
+	return w.s.of(rank)
+}
+
+// Close ends this rank's use of the window. The memory goes when nobody refers to it.
+func (w *Window) Close() error {
+	w.closed = true
+	return nil
+}
+
+// within panics unless words lie in the segment of a rank.
+func (w *Window) within(rank, off, words int) {
+	if w.closed {
+		panic(fmt.Sprintf("sim: window %q is used after Close", w.s.name))
+	}
+	if rank < 0 || rank >= w.Size() || off < 0 || words < 1 || words > w.s.words ||
+		off > w.s.words-words {
+		panic(fmt.Sprintf("sim: %d words at %d of rank %d are outside window %q of %d ranks "+
+			"with %d words each", words, off, rank, w.s.name, w.Size(), w.s.words))
+	}
+}
