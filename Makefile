@@ -3,6 +3,10 @@
 GO ?= go
 BENCH ?= .
 FUZZTIME ?= 10s
+SOAK ?= 1h
+
+# The packages whose tables are in the lab, internal/lab. Each has a test TestSoak.
+LAB = ./set
 
 # A checkout that git refuses to look at, say of another user, builds as well.
 VCS = $(shell git status >/dev/null 2>&1 || echo -buildvcs=false)
@@ -10,7 +14,7 @@ VCS = $(shell git status >/dev/null 2>&1 || echo -buildvcs=false)
 # One target after the other: the tests measure out the machine.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help build run setup test test-plain test-race cross spec spec-quick lint bench fuzz clean
+.PHONY: help build run setup test test-plain test-race test-lab soak cross spec spec-quick lint bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -24,7 +28,7 @@ run: build ## explore a net of 12 philosophers with two ranks
 setup: ## install what the tests need and the machine lacks
 	scripts/setup
 
-test: setup test-plain test-race cross spec-quick ## run all tests, and check the other platforms
+test: setup test-plain test-race test-lab cross spec-quick ## run all tests, and check the other platforms
 
 # Not from the cache: the tests depend on the MPIs that are installed.
 test-plain:
@@ -32,6 +36,16 @@ test-plain:
 
 test-race:
 	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 7m ./...
+
+test-lab: ## run tables through random schedules, right ones and wrong ones
+	$(GO) test -count=1 -tags invariants -run Lab $(LAB)
+
+soak: ## go on with random schedules for SOAK; ^C ends it and reports
+	@mkdir -p bin
+	@for package in $(LAB); do \
+		$(GO) test -c -tags invariants -o bin/soak.test $$package && \
+		(cd $$package && exec "$(CURDIR)/bin/soak.test" -test.run '^TestSoak$$' \
+			-test.timeout 0 -soak $(SOAK)) || exit 1; done
 
 cross: ## build and vet for the platforms that this is not
 	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) build $(VCS) ./...

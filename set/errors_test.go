@@ -143,6 +143,7 @@ func badElementCalls(t *testing.T, jobs []rma.Job) {
 
 // TestArenasFull uses up the slots of all ranks while buckets are free.
 func TestArenasFull(t *testing.T) {
+	noSlotLeft.Claim(t)
 	for e := range engines {
 		jobs := ranksOf(t, e, 3)
 		sets, err := newElements(jobs, ElementsConfig{ElementBytes: 12,

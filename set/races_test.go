@@ -54,7 +54,8 @@ func TestElementLosesItsBucket(t *testing.T) {
 	elements := elementsAtHome(3)
 	for _, batch := range []bool{false, true} {
 		for i, want := range []Result{Found, Inserted} {
-			r := elementRace{place: claimsElement, visit: 1, batch: batch, during: elements[i : i+1]}
+			r := elementRace{place: claimsElement, visit: 1, batch: batch,
+				during: elements[i : i+1]}
 			// What has lost its slot leaves it to the next element of the batch.
 			results := r.run(t, elements[0], elements[2])
 			if results[0] != want || results[1] != Inserted {

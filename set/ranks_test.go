@@ -18,10 +18,41 @@ const (
 	engineDirect engine = iota // loops over memory
 	engineHidden               // step machines; a request is done when it is submitted
 	engineLate                 // step machines; requests are done late and out of order
-	engines
+	engines                    // those that all tests run on
 )
 
-func (e engine) String() string { return [...]string{"direct", "hidden", "late"}[e] }
+// More engines for streams of operations.
+const (
+	engineSimulated = engines + iota // step machines on a simulated cluster
+	engineShared                     // loops over memory of a file
+	engineSharedHidden
+	streamEngines
+)
+
+func (e engine) String() string {
+	return [...]string{"direct", "hidden", "late", "simulated", "shared", "shared hidden"}[e]
+}
+
+// runShared is runEngine for memory of a file. On platforms without it takes other memory.
+var runShared = func(hidden bool, n int, fn func(job rma.Job) error) error {
+	return local.RunWith(local.Options{Hidden: hidden}, n, fn)
+}
+
+// runEngine runs fn on every rank of a job.
+func runEngine(e engine, n int, seed uint64, fn func(job rma.Job) error) error {
+	switch e {
+	case engineSimulated:
+		return runSimulated(n, seed, fn)
+	case engineShared, engineSharedHidden:
+		return runShared(e == engineSharedHidden, n, fn)
+	}
+	return local.RunWith(local.Options{Hidden: e != engineDirect}, n, func(job rma.Job) error {
+		if e == engineLate {
+			job = &lateJob{Job: job, seed: seed}
+		}
+		return fn(job)
+	})
+}
 
 // startRanks starts a job of n ranks and returns them all, to be used from one
 // goroutine or many. Collective calls go through onAll.
@@ -31,12 +62,8 @@ func startRanks(e engine, n int, seed uint64) (jobs []rma.Job, stop func() error
 	joined.Add(n)
 	end, ended := make(chan struct{}), make(chan error)
 	go func() {
-		opts := local.Options{Hidden: e != engineDirect}
-		ended <- local.RunWith(opts, n, func(job rma.Job) error {
+		ended <- runEngine(e, n, seed, func(job rma.Job) error {
 			jobs[job.Rank()] = job
-			if e == engineLate {
-				jobs[job.Rank()] = &lateJob{Job: job, seed: seed}
-			}
 			joined.Done()
 			<-end
 			return nil

@@ -24,7 +24,7 @@ type shape struct {
 
 // decodeShape reads a shape off the beginning of a stream.
 func decodeShape(src *source, bytes int) shape {
-	s := shape{engine: engine(src.next() % int(engines)), ranks: 1 + src.next()%4,
+	s := shape{engine: engine(src.next() % int(streamEngines)), ranks: 1 + src.next()%4,
 		bytes: bytes, skewed: src.next()%2 == 1, strict: src.next()%2 == 1, moving: true}
 	s.cfg = Config{
 		Buckets: uint64(8 * s.ranks * (1 + src.next()%6)),
@@ -66,9 +66,9 @@ type stream struct {
 	names  map[int]Ref // of the elements, as far as they were told
 	log    []byte      // every answer, to be compared with other engines
 
-	dir      string       // of the file, empty while there is none
-	saved    map[int]bool // what was saved last
-	longest  uint64       // the reach of the largest table that the set has had
+	dir     string       // of the file, empty while there is none
+	saved   map[int]bool // what was saved last
+	longest uint64       // the reach of the largest table that the set has had
 }
 
 const none = -1

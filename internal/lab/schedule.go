@@ -1,0 +1,84 @@
+package lab
+
+import (
+	"math/rand/v2"
+
+	"github.com/farhash/farhash/rma/sim"
+)
+
+// schedule is what a seed decides beside the table itself.
+type schedule struct {
+	opts    sim.Options
+	calls   int   // of each rank
+	pauseNs int64 // the longest between two calls
+}
+
+const (
+	mostRanks = 4
+	mostCalls = 16
+	// callsOfEngine is about how many calls of the engine a rank makes at most. A rank
+	// that is to die does so in one of them.
+	callsOfEngine = 1500
+	// programNs is about how long a schedule takes at most.
+	programNs = 1_000_000
+	// drainNs is longer than anything can be on its way.
+	drainNs = 10_000_000
+	// limitSteps is far more than a schedule takes: ranks that run on for ever fail.
+	limitSteps = 1 << 22
+)
+
+// draw makes the schedule of a seed.
+func draw(seed uint64) schedule {
+	rng := rand.New(rand.NewPCG(seed, 0x1ab))
+	ranks := min(1+rng.IntN(2*mostRanks), mostRanks) // mostly mostRanks
+	s := schedule{opts: sim.Random(ranks, seed), calls: 1 + rng.IntN(mostCalls)}
+	s.opts.LimitSteps = limitSteps
+	if rng.IntN(2) == 0 {
+		s.opts.View = sim.ViewOwn
+	}
+	if rng.IntN(2) == 0 { // gets so slow that much happens between their words
+		s.opts.TearNs = 1 + rng.Int64N(100_000)
+	}
+	if rng.IntN(2) == 0 {
+		s.pauseNs = 1 + rng.Int64N(10_000)
+	}
+	switch rng.IntN(6) {
+	case 0, 1:
+		s.kill(rng)
+	case 2:
+		s.cut(rng)
+	}
+	return s
+}
+
+// kill has some ranks die, but never all.
+func (s *schedule) kill(rng *rand.Rand) {
+	f := &s.opts.Faults
+	f.MemorySurvives = rng.IntN(2) == 0
+	for _, rank := range rng.Perm(s.opts.Ranks)[1:] {
+		switch rng.IntN(3) {
+		case 0:
+			f.Kills = append(f.Kills, sim.Kill{Rank: rank, AtCall: 1 + rng.Uint64N(callsOfEngine)})
+		case 1:
+			f.Kills = append(f.Kills, sim.Kill{Rank: rank, AtNs: 1 + rng.Int64N(programNs)})
+		}
+	}
+}
+
+// cut takes a link away for a while, shorter or longer than cards keep trying.
+func (s *schedule) cut(rng *rand.Rand) {
+	hosts := (s.opts.Ranks + s.opts.RanksPerHost - 1) / s.opts.RanksPerHost
+	if hosts < 2 {
+		return
+	}
+	pair := rng.Perm(hosts)
+	from := rng.Int64N(programNs)
+	s.opts.Faults.RetryNs = programNs / 10
+	s.opts.Faults.Cuts = []sim.Cut{{A: pair[0], B: pair[1], FromNs: from,
+		ToNs: from + 1 + rng.Int64N(programNs/4)}}
+}
+
+// faulty reports whether the engine may fail a call.
+func (s *schedule) faulty() bool {
+	return len(s.opts.Faults.Kills)+len(s.opts.Faults.Cuts) > 0
+}

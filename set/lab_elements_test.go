@@ -1,0 +1,86 @@
+package set
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/rma"
+)
+
+// labElementTable is Elements.
+var labElementTable = &lab.Table{Name: "set of elements", Model: labModel,
+	Open: openLabElements}
+
+func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
+	size := rng.IntN(len(labSizes))
+	e, err := NewElements(ctx, job, ElementsConfig{Config: labConfig(rng, job.Size()),
+		ElementBytes: labSizes[size], Capacity: 64})
+	if err != nil {
+		return nil, err
+	}
+	elements := labElements(rng, e.t, size)
+	c := &labSet{keys: len(elements), t: e.t, check: e.checkPart, len: e.Len}
+	c.hash = func(key int) uint64 { return hashElement(e.aligned(elements[key])) }
+	c.key = func(bucket uint64) (int, error) {
+		words, err := e.elementOf(ctx, bucket)
+		if err != nil {
+			return 0, err
+		}
+		stored := bytesOf(words)[:labSizes[size]]
+		key := slices.IndexFunc(elements, func(e []byte) bool { return bytes.Equal(e, stored) })
+		if key < 0 {
+			return 0, fmt.Errorf("% x was never inserted", stored)
+		}
+		return key, nil
+	}
+	of := func(keys []int) (batch []byte) {
+		for _, key := range keys {
+			batch = append(batch, elements[key]...)
+		}
+		return batch
+	}
+	c.insert = func(keys []int, single bool) ([]labAnswer, error) {
+		results, refs := make([]Result, len(keys)), make([]Ref, len(keys))
+		if single {
+			r, err := e.FindOrPut(elements[keys[0]])
+			return answersOf([]Result{r}, nil), err
+		}
+		err := e.FindOrPutRefs(of(keys), results, refs)
+		answers := answersOf(results, refs)
+		if err != nil {
+			return answers, err
+		}
+		return answers, e.namesFit(ctx, answers, of(keys))
+	}
+	c.find = func(keys []int, single bool) ([]labAnswer, error) {
+		results := make([]Result, len(keys))
+		if single {
+			found, err := e.Contains(elements[keys[0]])
+			return []labAnswer{{result: resultOf(found)}}, err
+		}
+		err := e.ContainsBatch(of(keys), results)
+		return answersOf(results, nil), err
+	}
+	return c, nil
+}
+
+// namesFit makes sure that names name the elements of a batch.
+func (e *Elements) namesFit(ctx context.Context, answers []labAnswer, batch []byte) error {
+	dst := make([]byte, e.cfg.ElementBytes)
+	for i, answer := range answers {
+		if !answer.named {
+			continue
+		}
+		if err := e.Get(ctx, answer.ref, dst); err != nil {
+			return err
+		}
+		if element := batch[i*len(dst):][:len(dst)]; !bytes.Equal(dst, element) {
+			return fmt.Errorf("the name %#x of % x names % x", uint64(answer.ref), element, dst)
+		}
+	}
+	return nil
+}

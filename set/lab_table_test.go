@@ -1,0 +1,269 @@
+package set
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/rma"
+)
+
+// The sets as tables of the lab: their operations and what these may answer.
+
+// labOp is an operation on a key.
+type labOp int
+
+const (
+	labInsert labOp = iota
+	labContains
+)
+
+func (o labOp) String() string { return [...]string{"FindOrPut", "Contains"}[o] }
+
+// labAnswer is what a rank is told of a key.
+type labAnswer struct {
+	result Result
+	ref    Ref
+	named  bool // ref is the name of the element
+}
+
+func (a labAnswer) String() string {
+	if a.named {
+		return fmt.Sprintf("%v, named %#x", a.result, uint64(a.ref))
+	}
+	return a.result.String()
+}
+
+// labState is what is known of a key: whether it is in the set, its name, and whether it
+// can never be, since all buckets in its reach are taken.
+type labState struct {
+	present, shut, named bool
+	ref                  Ref
+}
+
+// labModel is find-or-put of one key.
+var labModel = porcupine.Model{
+	Init: func() any { return labState{} },
+	Step: func(state, input, output any) (bool, any) {
+		s := state.(labState)
+		if output == nil {
+			s.present = s.present || input == labInsert && !s.shut
+			return true, s
+		}
+		a := output.(labAnswer)
+		was := s.present
+		if a.result == Found || a.result == Inserted {
+			s.present = true
+			if a.named && s.named && a.ref != s.ref {
+				return false, s
+			}
+			if a.named {
+				s.named, s.ref = true, a.ref
+			}
+		}
+		switch {
+		case a.result == Inserted:
+			return input == labInsert && !was && !s.shut, s
+		case a.result == Found:
+			return was, s
+		case a.result == NotFound:
+			return input == labContains && !was, s
+		}
+		s.shut = true
+		return input == labInsert && !was, s
+	},
+}
+
+// labSet is what a rank does with a set whose keys have numbers.
+type labSet struct {
+	keys   int
+	drawn  int // calls so far
+	insert func(keys []int, single bool) ([]labAnswer, error)
+	find   func(keys []int, single bool) ([]labAnswer, error)
+
+	t     *table
+	check func(ctx context.Context, rank int) error
+	len   func(ctx context.Context) (uint64, error)
+	key   func(bucket uint64) (int, error)
+	hash  func(key int) uint64
+}
+
+// Draw chooses a call. Half of them are about keys that the other ranks come to at about
+// the same time; a batch is likely to have one of these more than once.
+func (s *labSet) Draw(rng *rand.Rand) lab.Call {
+	keys := make([]int, 1)
+	single := rng.IntN(2) == 0
+	if !single {
+		keys = make([]int, 1+rng.IntN(8))
+	}
+	first, among := 0, s.keys
+	if rng.IntN(2) == 0 {
+		first, among = s.drawn, 3
+	}
+	for i := range keys {
+		keys[i] = (first + rng.IntN(among)) % s.keys
+	}
+	s.drawn++
+	if rng.IntN(3) == 0 {
+		return labCall(labContains, s.find, keys, single)
+	}
+	return labCall(labInsert, s.insert, keys, single)
+}
+
+// labCall is a call on some keys.
+func labCall(op labOp, do func([]int, bool) ([]labAnswer, error), keys []int,
+	single bool) lab.Call {
+	inputs := make([]lab.Input, len(keys))
+	for i, key := range keys {
+		inputs[i] = lab.Input{Key: key, What: op}
+	}
+	return lab.Call{Inputs: inputs, Do: func(answers []any) error {
+		told, err := do(keys, single)
+		var full *FullError
+		if errors.As(err, &full) && !full.NoArena {
+			err = nil
+		}
+		for i, answer := range told {
+			// NotFound of an insertion, and of a batch that failed, is no answer.
+			if answer.result != NotFound || err == nil && op == labContains {
+				answers[i] = answer
+			}
+		}
+		return err
+	}}
+}
+
+// Audit looks for every key.
+func (s *labSet) Audit() (calls []lab.Call) {
+	for key := range s.keys {
+		calls = append(calls, labCall(labContains, s.find, []int{key}, true))
+	}
+	return calls
+}
+
+// Check walks the table, and makes sure that it holds nothing twice and that Full was
+// said of what has no free bucket in reach.
+func (s *labSet) Check(ctx context.Context, history []lab.Operation) error {
+	for rank := range s.t.window.Size() {
+		if err := s.check(ctx, rank); err != nil {
+			return err
+		}
+	}
+	buckets, err := s.t.readAll()
+	if err != nil {
+		return err
+	}
+	var stored []int
+	for at, bucket := range buckets {
+		if bucket == 0 {
+			continue
+		}
+		key, err := s.key(bucket)
+		if err != nil {
+			return fmt.Errorf("bucket %d: %w", at, err)
+		}
+		if slices.Contains(stored, key) {
+			return fmt.Errorf("key %d stands in two buckets: %x", key, buckets)
+		}
+		stored = append(stored, key)
+	}
+	return errors.Join(s.fullIsTrue(buckets, history), s.lenFits(ctx, len(stored), history))
+}
+
+func (s *labSet) fullIsTrue(buckets []uint64, history []lab.Operation) error {
+	for _, o := range history {
+		if answer, ok := o.Answer.(labAnswer); !ok || answer.result != Full {
+			continue
+		}
+		home := s.t.home(s.hash(o.Key))
+		for i := range s.t.limit {
+			if at := (home + i) % s.t.buckets; buckets[at] == 0 {
+				return fmt.Errorf("bucket %d is free, in reach of key %d from %d: %v",
+					at, o.Key, home, o)
+			}
+		}
+	}
+	return nil
+}
+
+// lenFits: insertions whose rank did not live to count them are missing from Len.
+func (s *labSet) lenFits(ctx context.Context, stored int, history []lab.Operation) error {
+	n, err := s.len(ctx)
+	if err != nil {
+		return err
+	}
+	open := slices.ContainsFunc(history, func(o lab.Operation) bool { return o.Answer == nil })
+	if n > uint64(stored) || n < uint64(stored) && !open {
+		return fmt.Errorf("Len is %d, and %d keys are stored", n, stored)
+	}
+	return nil
+}
+
+// labWordTable is Set.
+var labWordTable = &lab.Table{Name: "set of words", Model: labModel, Open: openLabWords}
+
+func openLabWords(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
+	s, err := New(ctx, job, labConfig(rng, job.Size()))
+	if err != nil {
+		return nil, err
+	}
+	words := labWords(rng, s.t)
+	c := &labSet{keys: len(words), t: s.t, check: s.checkPart, len: s.Len}
+	c.hash = func(key int) uint64 { return hashWord(words[key]) }
+	c.key = func(bucket uint64) (int, error) {
+		if key := slices.Index(words, bucket&^occupied); key >= 0 {
+			return key, nil
+		}
+		return 0, fmt.Errorf("%#x was never inserted", bucket)
+	}
+	of := func(keys []int) []uint64 {
+		batch := make([]uint64, len(keys))
+		for i, key := range keys {
+			batch[i] = words[key]
+		}
+		return batch
+	}
+	c.insert = func(keys []int, single bool) ([]labAnswer, error) {
+		results := make([]Result, len(keys))
+		if single {
+			r, err := s.FindOrPut(words[keys[0]])
+			return answersOf([]Result{r}, nil), err
+		}
+		err := s.FindOrPutBatch(of(keys), results)
+		return answersOf(results, nil), err
+	}
+	c.find = func(keys []int, single bool) ([]labAnswer, error) {
+		results := make([]Result, len(keys))
+		if single {
+			found, err := s.Contains(words[keys[0]])
+			return []labAnswer{{result: resultOf(found)}}, err
+		}
+		err := s.ContainsBatch(of(keys), results)
+		return answersOf(results, nil), err
+	}
+	return c, nil
+}
+
+// answersOf joins results with names, if there are any.
+func answersOf(results []Result, refs []Ref) []labAnswer {
+	answers := make([]labAnswer, len(results))
+	for i, r := range results {
+		answers[i].result = r
+		if refs != nil && (r == Found || r == Inserted) {
+			answers[i].ref, answers[i].named = refs[i], true
+		}
+	}
+	return answers
+}
+
+func resultOf(found bool) Result {
+	if found {
+		return Found
+	}
+	return NotFound
+}

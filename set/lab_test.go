@@ -1,0 +1,44 @@
+package set
+
+import (
+	"testing"
+
+	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/internal/mark"
+	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/mutant"
+)
+
+// labSchedules is how many schedules of a table a test runs.
+func labSchedules() int {
+	switch {
+	case memory.RaceEnabled || testing.Short():
+		return 100
+	case mark.Enabled: // make test-lab
+		return 3000
+	}
+	return 500
+}
+
+func TestLabWords(t *testing.T) {
+	for _, m := range []*mark.Mark{lostToEqual, lostToOther, chunkWraps, chunkSplits, unneeded,
+		reachIsFull, twins} {
+		m.Claim(t)
+	}
+	labWordTable.Search(t, labSchedules())
+}
+
+func TestLabElements(t *testing.T) {
+	for _, m := range []*mark.Mark{lostToEqual, lostToOther, chunkWraps, chunkSplits, unneeded,
+		reachIsFull, twins, stranger, slotReused} {
+		m.Claim(t)
+	}
+	labElementTable.Search(t, labSchedules())
+}
+
+func TestSoak(t *testing.T) { lab.Soak(t, labWordTable, labElementTable) }
+
+// TestLabCatchesMutants: each wrong version of the protocol fails a schedule.
+func TestLabCatchesMutants(t *testing.T) {
+	lab.Catch(t, mutant.All(), 5000, labWordTable, labElementTable)
+}
