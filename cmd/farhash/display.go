@@ -38,10 +38,7 @@ func (d *display) update(s explore.Snapshot) {
 			d.quiet = true
 			return
 		}
-		d.bar = progressbar.NewOptions(-1, progressbar.OptionSetWriter(os.Stderr),
-			progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(false),
-			progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth(),
-			progressbar.OptionUseANSICodes(true)) // wipes the ^C of the terminal as well
+		d.bar = newSpinner()
 	}
 	since := s.Elapsed - d.last.Elapsed
 	level := ""
@@ -53,6 +50,14 @@ func (d *display) update(s explore.Snapshot) {
 		rate(s.States-d.last.States, since.Seconds(), "states/s"),
 		level, s.LoadFactor, memory.Format(s.Bytes), s.Elapsed.Round(time.Second))))
 	d.last = s
+}
+
+// newSpinner is a line of progress on standard error.
+func newSpinner() *progressbar.ProgressBar {
+	return progressbar.NewOptions(-1, progressbar.OptionSetWriter(os.Stderr),
+		progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth(),
+		progressbar.OptionUseANSICodes(true)) // wipes the ^C of the terminal as well
 }
 
 // cut shortens a line of progress to what the terminal has room for beside the

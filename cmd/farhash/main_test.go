@@ -86,6 +86,12 @@ func execute(t *testing.T, args ...string) *command {
 // startSearch starts the command and waits until its search has a plan.
 func startSearch(t *testing.T, args ...string) *command {
 	t.Helper()
+	return startUntil(t, "plan: ", args...)
+}
+
+// startUntil starts the command and waits for a line on stderr that begins so.
+func startUntil(t *testing.T, begins string, args ...string) *command {
+	t.Helper()
 	c := newCommand(t, args...)
 	c.Stderr = nil
 	pipe, err := c.StderrPipe()
@@ -96,10 +102,10 @@ func startSearch(t *testing.T, args ...string) *command {
 		t.Fatal(err)
 	}
 	text := bufio.NewReader(pipe)
-	for line := ""; !strings.HasPrefix(line, "plan: "); {
+	for line := ""; !strings.HasPrefix(line, begins); {
 		if line, err = text.ReadString('\n'); err != nil {
 			_ = c.Wait()
-			t.Fatalf("%q: no plan: %v: %s%s", args, err, &c.stderr, line)
+			t.Fatalf("%q: no %q: %v: %s%s", args, begins, err, &c.stderr, line)
 		}
 		c.stderr.WriteString(line)
 	}
