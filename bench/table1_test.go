@@ -34,14 +34,17 @@ func table1(t *testing.T, buckets uint64, rounds, ranks int) *Table1Report {
 }
 
 // Round trips are those that the paper printed, which has one digit, as far as a
-// small table follows the law of large ones.
+// small table follows the law of large ones: the fuller it is, the less.
 func TestTable1RoundTrips(t *testing.T) {
-	buckets := uint64(1 << 17)
+	buckets, fullest := uint64(1<<17), 1.0
 	if invariant.Enabled { // every step costs much
-		buckets = 1 << 14
+		buckets, fullest = 1<<14, 0.8
 	}
 	r := table1(t, buckets, 1, 1)
 	for _, p := range paperPoints {
+		if p.Load > fullest {
+			continue
+		}
 		row := r.row(p.Load, p.Chunk)
 		if row == nil {
 			t.Fatalf("no row for C=%d, load %v", p.Chunk, p.Load)
