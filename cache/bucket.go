@@ -1,0 +1,78 @@
+package cache
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/farhash/farhash/internal/memory"
+)
+
+// What the first word of a bucket can be, beside a checksum.
+const (
+	empty   = 0 // never used, in a table that has not been cleared since
+	invalid = 1 // may be overwritten; the key was deleted, or the checksum failed
+)
+
+// bucketWords is the length of a bucket: checksum, key, value, the last two filled up with
+// zeros to whole words.
+func bucketWords(keySize, valueSize int) uint64 {
+	return uint64(1 + wordsOf(keySize) + wordsOf(valueSize))
+}
+
+func wordsOf(size int) int { return (size + 7) / 8 }
+
+// Shared memory is read and written word by word under the race detector, which would
+// complain otherwise. Without it any way will do: what meets a writer fails its checksum.
+
+// sameWords compares words of a bucket, which others may be writing, with own ones.
+func sameWords(shared, own []uint64) bool {
+	if !memory.RaceEnabled {
+		return slices.Equal(shared, own)
+	}
+	for i := range own {
+		if atomic.LoadUint64(&shared[i]) != own[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// loadWords copies words of a bucket.
+func loadWords(own, shared []uint64) {
+	if !memory.RaceEnabled {
+		copy(own, shared)
+		return
+	}
+	for i := range own {
+		own[i] = atomic.LoadUint64(&shared[i])
+	}
+}
+
+// storeBucket writes a bucket, the checksum last: a reader that meets the writer then
+// finds the old one for longer, and its attempt to mark the bucket invalid fails.
+func storeBucket(shared []uint64, seal uint64, key, value []uint64) {
+	if !memory.RaceEnabled {
+		copy(shared[1:], key)
+		copy(shared[1+len(key):], value)
+		shared[0] = seal
+		return
+	}
+	for i, word := range key {
+		atomic.StoreUint64(&shared[1+i], word)
+	}
+	for i, word := range value {
+		atomic.StoreUint64(&shared[1+len(key)+i], word)
+	}
+	atomic.StoreUint64(&shared[0], seal)
+}
+
+// key and value are parts of a bucket.
+func (t *table) keyIn(bucket []uint64) []uint64   { return bucket[1 : 1+t.keyWords] }
+func (t *table) valueIn(bucket []uint64) []uint64 { return bucket[1+t.keyWords : t.bucketWords] }
+
+// take copies the value out of a bucket that has shown seal and the key, and reports
+// whether it was there as a whole.
+func (t *table) take(bucket []uint64, seal, hash uint64, value []uint64) bool {
+	loadWords(value, t.valueIn(bucket))
+	return sealOf(hash, value) == seal || noChecksum.On()
+}

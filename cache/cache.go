@@ -1,0 +1,260 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// Mode says how readers and writers of a bucket keep out of each other's way.
+type Mode int
+
+const (
+	// LockFree lets them meet and finds out by a checksum (MD 4.2): the default.
+	LockFree Mode = iota
+	// Fine has a readers-writer lock for each group of buckets (MD 4.1).
+	Fine
+	// Coarse has one readers-writer lock for the memory of each rank (MD 3.1).
+	Coarse
+)
+
+// String is the mode's name.
+func (m Mode) String() string {
+	if m < LockFree || m > Coarse {
+		return fmt.Sprintf("Mode(%d)", int(m))
+	}
+	return [...]string{"lock-free", "fine", "coarse"}[m]
+}
+
+// Result says what Put did.
+type Result uint8
+
+const (
+	Inserted Result = iota + 1 // into a bucket that was empty or invalid
+	Updated                    // the key was there, and now has this value
+	Evicted                    // all candidates were taken; another key had to go
+)
+
+// String is the result's name.
+func (r Result) String() string {
+	if r < Inserted || r > Evicted {
+		return fmt.Sprintf("Result(%d)", uint8(r))
+	}
+	return [...]string{"inserted", "updated", "evicted"}[r-Inserted]
+}
+
+// Config shapes a Cache. Every rank gives the same.
+type Config struct {
+	// KeySize and ValueSize are the bytes of every key and of every value: at least 1,
+	// and together at most MaxPairBytes.
+	KeySize, ValueSize int
+	// BucketsPerRank is rounded up to whole groups: 1 to MaxBuckets.
+	BucketsPerRank uint64
+	Mode           Mode
+	Addressing     Addressing
+	// GroupBuckets is how many buckets lie together and are brought by one get: 1 to
+	// MaxGroupBuckets. 0 means as many as 1 KiB holds: 8, 4, 2 or 1. Paper has 1.
+	GroupBuckets int
+	// Choices is how many groups a key may lie in: 1 to MaxChoices. 0 means 2, 3, 4 and
+	// 6 for groups of 8, 4, 2 and fewer buckets. Paper has 1 to 8, by the buckets of a rank.
+	Choices int
+	// Retries is how often a bucket is read again that fails its checksum, before it is
+	// marked invalid (MD 4.2). 0 means DefaultRetries; below 0 means never.
+	Retries int
+	// Depth is how many operations of a batch are in flight on a queue. 0 means
+	// DefaultDepth. It may differ between ranks.
+	Depth int
+}
+
+const (
+	// MaxPairBytes is the longest key with its value.
+	MaxPairBytes = 1 << 17
+	// MaxBuckets is the most that a rank can have.
+	MaxBuckets = 1 << 40
+	// MaxGroupBuckets is the most that lie together.
+	MaxGroupBuckets = 8
+	// MaxChoices is the most groups that a key may lie in.
+	MaxChoices = 8
+
+	// DefaultRetries is enough for a reader that meets a writer: a writer has
+	// a put to do, a reader that comes again a get.
+	DefaultRetries = 3
+	// DefaultDepth is how many operations of a batch are in flight on a queue.
+	DefaultDepth = 64
+)
+
+// Cache is a lossy table of keys and values over the memory of all ranks. It is safe for
+// concurrent use. Close is not to run beside other calls.
+type Cache struct {
+	job     rma.Job
+	cfg     Config
+	t       *table
+	tally   *tally
+	scratch scratchPool
+}
+
+// New makes an empty cache. Collective: every rank calls it with the same Config.
+func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
+	err := rma.Agree(ctx, job, "cache",
+		rma.Field{Name: "bytes per key", Value: uint64(cfg.KeySize)},
+		rma.Field{Name: "bytes per value", Value: uint64(cfg.ValueSize)},
+		rma.Field{Name: "buckets per rank", Value: cfg.BucketsPerRank},
+		rma.Field{Name: "modes", Value: uint64(cfg.Mode)},
+		rma.Field{Name: "kinds of addressing", Value: uint64(cfg.Addressing)},
+		rma.Field{Name: "buckets per group", Value: uint64(cfg.GroupBuckets)},
+		rma.Field{Name: "choices", Value: uint64(cfg.Choices)})
+	if err == nil {
+		err = cfg.complete(job.Size())
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTable(ctx, job, cfg)
+	if err != nil {
+		return nil, err
+	}
+	tally, err := newTally(ctx, job)
+	if err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return &Cache{job: job, cfg: cfg, t: t, tally: tally}, nil
+}
+
+// complete checks a configuration and fills in what is left to it.
+func (c *Config) complete(ranks int) error {
+	switch {
+	case c.KeySize < 1 || c.ValueSize < 1 || c.KeySize > MaxPairBytes ||
+		c.ValueSize > MaxPairBytes-c.KeySize:
+		return fmt.Errorf("cache: KeySize %d and ValueSize %d must be at least 1 and at most "+
+			"%d together", c.KeySize, c.ValueSize, MaxPairBytes)
+	case c.BucketsPerRank < 1 || c.BucketsPerRank > MaxBuckets:
+		return fmt.Errorf("cache: BucketsPerRank must be 1 to 2^40, not %d", c.BucketsPerRank)
+	case c.Mode < LockFree || c.Mode > Coarse:
+		return fmt.Errorf("cache: Mode must be LockFree, Fine or Coarse, not %d", c.Mode)
+	case c.Depth < 0 || c.Depth > 1<<16:
+		return fmt.Errorf("cache: Depth must be 0 to 65536, not %d", c.Depth)
+	case ranks > ownerMax:
+		return fmt.Errorf("cache: locks can name %d ranks, not %d", ownerMax, ranks)
+	}
+	if c.Retries == 0 {
+		c.Retries = DefaultRetries
+	}
+	c.Retries = max(c.Retries, 0)
+	if c.Depth == 0 {
+		c.Depth = DefaultDepth
+	}
+	if err := c.completeAddressing(); err != nil {
+		return err
+	}
+	group := uint64(c.GroupBuckets)
+	c.BucketsPerRank = (c.BucketsPerRank + group - 1) / group * group
+	words := c.BucketsPerRank * (bucketWords(c.KeySize, c.ValueSize) + 1)
+	if words > math.MaxInt64/8/uint64(ranks) {
+		return fmt.Errorf("cache: %d ranks with %d buckets of %d and %d bytes have more memory "+
+			"than can be numbered", ranks, c.BucketsPerRank, c.KeySize, c.ValueSize)
+	}
+	return nil
+}
+
+// Get looks for key. If it finds it, it stores the value in value and returns true. If
+// not, value may have been written to and holds nothing of use. key has KeySize bytes,
+// value ValueSize.
+func (c *Cache) Get(key, value []byte) (bool, error) {
+	if err := c.check(key, value); err != nil {
+		return false, err
+	}
+	if k, v, ok := c.view(key, value); ok && c.t.flat != nil {
+		hash := hashKey(k)
+		if c.t.peek(hash, k, v) {
+			c.tally.hit(hash)
+			return true, nil
+		}
+		s := search{t: c.t, kind: kindGet, key: k, value: v}
+		c.search(&s, hash)
+		return s.matched, nil
+	}
+	found, _, err := c.one(kindGet, key, value)
+	return found, err
+}
+
+// Put stores a value under a key: where the key is, else in an empty or invalid
+// candidate, else over the last one.
+func (c *Cache) Put(key, value []byte) (Result, error) {
+	if err := c.check(key, value); err != nil {
+		return 0, err
+	}
+	if k, v, ok := c.view(key, value); ok && c.t.flat != nil {
+		s := search{t: c.t, kind: kindPut, key: k, value: v}
+		c.search(&s, hashKey(k))
+		return s.result, nil
+	}
+	_, r, err := c.one(kindPut, key, value)
+	return r, err
+}
+
+// Delete makes key invalid wherever it stands, and reports whether it stood anywhere.
+func (c *Cache) Delete(key []byte) (bool, error) {
+	if len(key) != c.cfg.KeySize {
+		return false, c.sizeError("key", len(key), c.cfg.KeySize)
+	}
+	found, _, err := c.one(kindRemove, key, nil)
+	return found, err
+}
+
+// search carries out a single search over direct memory.
+func (c *Cache) search(s *search, hash uint64) {
+	s.begin(hash)
+	c.t.run(s)
+	c.tally.one(s)
+}
+
+// Update reads the value of key, has fn change it in place and stores it. fn is told
+// whether the key was found; if not, value is all zeros. It returns false to leave the
+// cache as it is; then the Result is 0.
+//
+// It is a Get and a Put, with fn between them and no lock held: what others put in
+// between is lost, and an entry may be evicted before the next Update. So a count that is
+// kept so may fall behind. fn must not keep value.
+func (c *Cache) Update(key []byte, fn func(value []byte, found bool) bool) (Result, error) {
+	s := c.scratch.take()
+	defer c.scratch.give(s)
+	value := s.room(c.cfg.ValueSize)
+	found, err := c.Get(key, value)
+	if err != nil {
+		return 0, err
+	}
+	if !found {
+		clear(value)
+	}
+	if !fn(value, found) {
+		return 0, nil
+	}
+	return c.Put(key, value)
+}
+
+// check refuses keys and values of the wrong size.
+func (c *Cache) check(key, value []byte) error {
+	if len(key) != c.cfg.KeySize {
+		return c.sizeError("key", len(key), c.cfg.KeySize)
+	}
+	if len(value) != c.cfg.ValueSize {
+		return c.sizeError("value", len(value), c.cfg.ValueSize)
+	}
+	return nil
+}
+
+func (c *Cache) sizeError(what string, got, want int) error {
+	return fmt.Errorf("cache: a %s of %d bytes; this cache has %ss of %d", what, got, what, want)
+}
+
+// Config is the configuration in force, with what was left to the cache filled in.
+func (c *Cache) Config() Config { return c.cfg }
+
+// Buckets is the number of buckets of all ranks.
+func (c *Cache) Buckets() uint64 { return c.cfg.BucketsPerRank * uint64(c.job.Size()) }
+
+// Close gives this rank's memory back. The other ranks keep theirs.
+func (c *Cache) Close() error { return errors.Join(c.t.close(), c.tally.close()) }

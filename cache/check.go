@@ -1,0 +1,138 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// faultsMax is how many faults a check reports.
+const faultsMax = 10
+
+// Check walks this rank's memory and reports what is broken: a bucket that fails its
+// checksum, a key in a bucket that is none of its candidates or behind an empty one, a key
+// that stands twice, a lock that is taken. Nothing may work on the cache meanwhile, on any
+// rank. Every rank checks its own memory; nobody waits.
+//
+// A rank that was killed may leave a broken bucket or a lock. That harms nobody: it
+// lasts until somebody comes to it. And ranks that have put a key at the same time may leave
+// two copies, until the next put.
+func (c *Cache) Check(ctx context.Context) error { return c.checkPart(ctx, c.job.Rank()) }
+
+// CheckAll waits for all ranks, has every one Check, and tells every one whether all were
+// clean. Collective.
+func (c *Cache) CheckAll(ctx context.Context) error {
+	if err := c.job.Barrier(ctx); err != nil {
+		return err
+	}
+	return rma.AllSucceeded(ctx, c.job, "cache: check", c.Check(ctx))
+}
+
+// checkPart checks the memory of one rank.
+func (c *Cache) checkPart(ctx context.Context, rank int) error {
+	r, err := c.t.newReader()
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	w := walker{t: c.t, r: r, rank: rank}
+	for b, err := range c.t.buckets(ctx, rank) {
+		if err != nil {
+			return err
+		}
+		if err := w.bucket(ctx, b); err != nil {
+			return err
+		}
+	}
+	if err := w.locks(ctx); err != nil {
+		return err
+	}
+	if w.more > 0 {
+		w.faults = append(w.faults, fmt.Errorf("cache: and %d more faults", w.more))
+	}
+	return errors.Join(w.faults...)
+}
+
+// walker checks the buckets of a rank.
+type walker struct {
+	t      *table
+	r      *reader // of the way to a bucket
+	rank   int
+	faults []error
+	more   int
+}
+
+func (w *walker) fault(b bucket, format string, args ...any) {
+	if len(w.faults) == faultsMax {
+		w.more++
+		return
+	}
+	where := fmt.Sprintf("cache: rank %d, bucket %d: ", w.rank,
+		b.group*uint64(w.t.groupBuckets)+uint64(b.index))
+	w.faults = append(w.faults, fmt.Errorf(where+format, args...))
+}
+
+// bucket checks a bucket that is in use. The error is of reading, not of the table.
+func (w *walker) bucket(ctx context.Context, b bucket) error {
+	if !w.t.whole(b.words) {
+		w.fault(b, "it fails its checksum")
+		return nil
+	}
+	hash := hashKey(w.t.keyIn(b.words))
+	if rank := w.t.rankOf(hash); rank != w.rank {
+		w.fault(b, "its key belongs to rank %d", rank)
+		return nil
+	}
+	// A search for the key has to come here, and to no other copy.
+	s := search{t: w.t, kind: kindRemove, key: w.t.keyIn(b.words)}
+	s.begin(hash)
+	copies, here := 0, false
+	for v := more; v != over; s.settled() {
+		group := s.number
+		words, err := w.r.read(ctx, w.rank, group)
+		if err != nil {
+			return err
+		}
+		v = s.look(words)
+		for _, m := range s.marks[:s.n] {
+			copies++
+			here = here || group == b.group && m.bucket == b.index
+		}
+	}
+	if !here {
+		w.fault(b, "searches for its key do not come here")
+	}
+	if copies > 1 {
+		w.fault(b, "its key stands in %d buckets", copies)
+	}
+	return nil
+}
+
+// locks checks that nobody holds a lock.
+func (w *walker) locks(ctx context.Context) error {
+	groups := w.t.groups
+	switch w.t.mode {
+	case LockFree:
+		return nil
+	case Coarse:
+		groups = 1
+	}
+	cells, err := rma.NewCells(w.t.job, w.t.window)
+	if err != nil {
+		return err
+	}
+	defer cells.Close()
+	for group := range groups {
+		word, err := cells.Load(ctx, w.rank, w.t.lockOf(group))
+		if err != nil {
+			return rankError(w.rank, err)
+		}
+		if word%epochUnit != 0 {
+			w.fault(bucket{group: group}, "a lock is held: %d readers, owner %d", word&readerMask,
+				int(word&ownerMask>>ownerShift)-1)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+)
+
+var errPlanned = errors.New("this rank dies as planned")
+
+// TestDeadOwner: a rank dies with the lock of a bucket, as a writer or as a reader. The other
+// one reads and writes there all the same, and tells that it has broken a lock.
+func TestDeadOwner(t *testing.T) {
+	for _, hidden := range []bool{false, true} {
+		for _, mode := range []Mode{Fine, Coarse} {
+			for _, writer := range []bool{true, false} {
+				name := fmt.Sprintf("hidden=%v/%v/writer=%v", hidden, mode, writer)
+				t.Run(name, func(t *testing.T) { deadOwner(t, hidden, mode, writer) })
+			}
+		}
+	}
+}
+
+func deadOwner(t *testing.T, hidden bool, mode Mode, writer bool) {
+	cfg := Config{KeySize: 8, ValueSize: 8, BucketsPerRank: 8, Choices: 1, Mode: mode}
+	err := local.RunWith(local.Options{Hidden: hidden}, 2, func(job rma.Job) error {
+		c, err := New(context.Background(), job, cfg)
+		if err != nil {
+			return err
+		}
+		if job.Rank() == 1 {
+			return errors.Join(dieWithLocks(c, writer), errPlanned)
+		}
+		return inherit(c)
+	})
+	if !errors.Is(err, errPlanned) {
+		t.Error(err)
+	}
+}
+
+// dieWithLocks takes the locks of group 0 of all ranks.
+func dieWithLocks(c *Cache, writer bool) error {
+	cells, err := rma.NewCells(c.job, c.t.window)
+	if err != nil {
+		return err
+	}
+	ctx, lock := context.Background(), c.t.lockOf(0)
+	for rank := range c.job.Size() {
+		l := latch{job: c.job, writer: writer}
+		for r := l.acquire(); r.kind != nothing; {
+			saw, err := uint64(0), error(nil)
+			if r.kind == join {
+				saw, err = cells.Add(ctx, rank, lock, 1)
+			} else {
+				_, err = cells.CompareAndSwap(ctx, rank, lock, r.old, r.new)
+			}
+			if err != nil {
+				return err
+			}
+			r = l.next(saw)
+		}
+	}
+	return errors.Join(cells.Close(), c.job.Barrier(ctx))
+}
+
+// inherit works on the locks that a dead rank has left.
+func inherit(c *Cache) error {
+	if err := c.job.Barrier(context.Background()); err != nil {
+		return err
+	}
+	value := make([]byte, 8)
+	for i := range uint64(20) {
+		key := spread(i+1, 8)
+		if _, err := c.Put(key, spread(i, 8)); err != nil {
+			return err
+		}
+		found, err := c.Get(key, value)
+		if number, _ := gather(value); !found || number != i || err != nil {
+			return fmt.Errorf("key %d is %v, with value %d: %v", i, found, number, err)
+		}
+	}
+	if s := c.Stats(); s.LocksBroken != 2 || s.LockWaits == 0 {
+		return fmt.Errorf("%d locks are said to be broken after %d waits, not 2",
+			s.LocksBroken, s.LockWaits)
+	}
+	return errors.Join(c.checkPart(context.Background(), 0), c.checkPart(context.Background(), 1))
+}
+
+// TestLatch: whoever was taken for dead and comes back changes nothing any more.
+func TestLatch(t *testing.T) {
+	jobs := []rma.Job{fakeJob{rank: 0}, fakeJob{rank: 1}}
+	for _, writer := range []bool{true, false} {
+		word := uint64(0)
+		late := latch{job: jobs[0], writer: writer}
+		late.on(&word, late.acquire())
+		word = nextEpoch(word) // somebody breaks the lock
+		other := latch{job: jobs[1], writer: true}
+		other.on(&word, other.acquire())
+		taken := word
+		late.on(&word, late.release())
+		if word != taken {
+			t.Errorf("writer=%v: a release of the last epoch made %#x of %#x", writer, word, taken)
+		}
+		other.on(&word, other.release())
+		if word != nextEpoch(0) {
+			t.Errorf("writer=%v: the lock ends as %#x", writer, word)
+		}
+	}
+}
+
+// fakeJob is a rank that nobody else knows.
+type fakeJob struct {
+	rma.Job
+	rank int
+}
+
+func (j fakeJob) Rank() int     { return j.rank }
+func (j fakeJob) Failed() []int { return nil }

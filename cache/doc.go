@@ -1,0 +1,99 @@
+// Package cache is a lossy table of keys and values over the memory of all ranks (Lübke,
+// De Lucia, Petri, Schnor: MPI-DHT as Surrogate Model, the extended version of their ICCS
+// 2025 paper; "MD" below). Simulations keep results in it that others may need: a value
+// costs long to compute, and to lose one costs only that. Keys and values have fixed sizes.
+//
+// What was put may vanish at any time: it is evicted when its candidates are taken, and a
+// bucket that is found broken is given up. What is found is right.
+//
+// # Layout
+//
+// Each rank has groups of buckets (80-byte keys and 104-byte values as in MD 5.2: groups of
+// 4, buckets of 24 words):
+//
+//	rank r      | group 0 | group 1 | ... | lock |              Coarse alone has that lock
+//	group       | lock | bucket 0 | bucket 1 | ... |            Fine alone has this one
+//	bucket      | checksum | key, whole words | value, whole words |
+//
+// The checksum is never 0 or 1: 0 is a bucket that is empty, 1 one that is invalid. Keys and
+// values that do not fill their last word are padded with zeros.
+//
+// # Addressing
+//
+// [Groups], the default: the hash of a key gives a rank, and a few groups on it, each from a
+// word of its own. The candidates are the buckets of these groups, in each from a bucket
+// that the hash chooses around in a circle. One get brings a group, and most keys lie in
+// their first. The share of keys still there when t times as many as buckets were put:
+//
+//	t                          .5     .75    .9     1.0    1.5
+//	3 groups of 4            .9996  .9887  .9587  .9216  .6658
+//	2 groups of 8            .9997  .9897  .9600  .9229  .6660
+//	6 groups of 1, and MD    .9978  .9765  .9385  .9000  .6624     dx/dt = 1 - x^6
+//
+// [Paper] is that of MD 3.1: the rank is the hash modulo the ranks, and the candidates are
+// the windows of n bytes of the 64-bit hash, modulo the buckets of a rank, where n bytes can
+// number these. So it has 6 candidates for 2^16+1 to 2^24 buckets, and 4 at 2^40. Where ranks
+// and buckets have a power of two in common, ranks and windows have bits in common, and
+// about one candidate is lost; Groups has none of this.
+//
+// # Protocol
+//
+// A get looks at the candidates in their order. A put stores its pair where the key is, else
+// in the first candidate that is invalid or empty, else over the last one. A key lies behind
+// no empty bucket, as what has been used never becomes empty again, so a search ends
+// there. Put and Delete look at all candidates before, since ranks that put a key at the same
+// time may each have found another place: one is updated, further copies become invalid.
+// A put of the value that is there already writes nothing.
+//
+//   - [LockFree] (MD 4.2): buckets are written and read without more ado. The checksum is over
+//     key and value. A reader whose checksum fails reads again, Retries times, and then
+//     marks the bucket invalid.
+//   - [Fine] (MD 4.1): each group is locked while it is read, or read and written, by a
+//     readers-writer lock of one word. Where groups are of one bucket that is one per bucket.
+//   - [Coarse] (MD 3.1): one such lock for the memory of a rank, held for the whole operation.
+//
+// A lock word names its owner, and has an epoch: see lock.go. A rank that finds a lock in
+// the hands of a dead one ([rma.Job].Failed) breaks it. Readers have no names; a
+// writer for which they do not go away, in a job with dead ranks, breaks the lock after a
+// while. Nobody waits for the dead.
+//
+// Operations are step machines over a queue (op.go), of which a batch has many in flight.
+// Where all memory is directly addressable loops over it replace them (direct.go), with the
+// same decisions (search.go), and batches pass three stages in assembly (pipeline.go).
+//
+// # Guarantees
+//
+//   - A value that is found was put as a whole under that very key. A mixture of several puts
+//     is taken for a whole with a chance of 2^-64, in every mode: a put of a rank that has died
+//     may arrive when its lock has been broken.
+//   - It is not old: no put or Delete of the key that began after that put had returned had
+//     itself returned before the get began. (Values are those of a regular register, that may
+//     forget. When puts of a key overlap, gets may find first the one and then the other.)
+//   - A rank that is alone gets what it has put last, or nothing if that was evicted.
+//   - In LockFree, puts that overlap may choose the same bucket, and one of them, or both,
+//     vanish; a reader may give up a bucket whose writer is slow. In Fine and Coarse a pair
+//     vanishes only when it is evicted, deleted or a rank dies.
+//   - Neither readers nor writers wait for others in LockFree. In Fine and Coarse they wait
+//     while another holds the lock and is alive.
+//   - An error of the engine (memory of a rank that is gone) leaves open what a put or Delete
+//     has done. Other operations of the batch are carried out.
+//
+// # What differs from the paper
+//
+//   - The checksum has 64 bits, not 32, and the other modes have it too.
+//   - It includes the key by its hash: a reader compares the key itself first.
+//   - A bucket is marked invalid by a compare-and-swap of its checksum, so that what came
+//     since is not harmed. The published code writes back the bucket that it has read, which
+//     may by then have been replaced.
+//   - Invalid buckets do not end a search, empty ones do; the paper has no deletion.
+//   - A writer announces itself to readers, and so is not starved by them. Locks are broken
+//     when their owner has died; MPI-DHT waits for ever.
+//   - A put looks further than the first copy, for others.
+//   - Window indices are right for any number of buckets. The published code maps every key to
+//     bucket 0 from 2^23 buckets on.
+//
+// # Keys of floating-point values
+//
+// [Rounding] makes keys of values rounded to significant digits (MD 5.4), so that inputs which
+// are nearly alike share a result. A time step belongs into the key as any other value.
+package cache

@@ -1,0 +1,81 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/rma/sim"
+)
+
+// must ends a test after an error.
+func must(t interface {
+	Helper()
+	Fatal(args ...any)
+}, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// engine runs ranks.
+type engine struct {
+	name string
+	run  func(ranks int, fn func(job rma.Job) error) error
+}
+
+// engines are ranks that see all memory, ranks that see none of it, and a simulated cluster.
+var engines = []engine{
+	{"direct", local.Run},
+	{"hidden", func(ranks int, fn func(job rma.Job) error) error {
+		return local.RunWith(local.Options{Hidden: true}, ranks, fn)
+	}},
+	{"sim", func(ranks int, fn func(job rma.Job) error) error {
+		opts := sim.Random(ranks, uint64(ranks))
+		opts.TearNs, opts.JitterNs = 2000, 3000
+		_, err := sim.Run(opts, fn)
+		return err
+	}},
+}
+
+var modes = []Mode{LockFree, Fine, Coarse}
+
+// eachCase runs a test on every engine, in every mode and with both kinds of addressing.
+func eachCase(t *testing.T, fn func(t *testing.T, e engine, cfg Config)) {
+	for _, e := range engines {
+		for _, mode := range modes {
+			for _, addressing := range []Addressing{Groups, Paper} {
+				cfg := Config{Mode: mode, Addressing: addressing}
+				t.Run(fmt.Sprintf("%s/%v/addressing=%d", e.name, mode, addressing),
+					func(t *testing.T) { fn(t, e, cfg) })
+			}
+		}
+	}
+}
+
+// together waits for goroutines and joins their errors.
+func together(n int, fn func(i int) error) error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = fn(i) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// withCache runs fn with a cache on every rank.
+func withCache(e engine, ranks int, cfg Config, fn func(c *Cache) error) error {
+	return e.run(ranks, func(job rma.Job) error {
+		c, err := New(context.Background(), job, cfg)
+		if err != nil {
+			return err
+		}
+		return errors.Join(fn(c), c.Close())
+	})
+}

@@ -1,0 +1,274 @@
+package cache
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// A lock is one word, of readers and one writer (MD 4.1):
+//
+//	| epoch (20) | owner (20) | readers (24) |
+//	 63        44 43        24 23           0
+//
+// A reader adds 1; if there is an owner it takes that back and waits. A writer puts itself
+// in as the owner, by a compare-and-swap that succeeds only where there is none, and
+// then waits until the readers have gone. Those that come meanwhile see it and wait, so
+// that readers cannot starve a writer.
+//
+// The owner has a name, its rank and 1, so that others can find that it is dead.
+// Whoever finds it begins a new epoch, in which nobody has the lock. A reader has no
+// name. A writer for which readers do not go away, while some rank of the job is known
+// to be dead, begins a new epoch after patience. A rank that gives up a lock of an epoch
+// that is over changes nothing.
+//
+// Nothing wrong is read because of a lock that was broken too early, or because a put of a
+// dead writer arrives late: buckets have their checksums in every mode.
+const (
+	readerMask = 1<<24 - 1
+	ownerShift = 24
+	ownerMax   = 1<<20 - 2
+	ownerMask  = (1<<20 - 1) << ownerShift
+	epochUnit  = 1 << 44
+
+	// patience is how often a writer that waits looks at readers that do not move, with
+	// pauses of up to a millisecond, before it takes them for dead.
+	patience = 64
+)
+
+// request is an access to the word of a lock.
+type request struct {
+	kind     requestKind
+	old, new uint64 // swap
+}
+
+type requestKind uint8
+
+const (
+	nothing requestKind = iota // the lock is taken, or released
+	load
+	swap
+	join // add 1
+)
+
+type latchState uint8
+
+const (
+	joining latchState = iota
+	undoing
+	polling
+	breaking
+	swapping
+	draining
+	expelling
+	leaving
+)
+
+// latch takes and releases a lock. It says which access it wants and is told what was in the
+// word before, so that it works through a queue and on memory alike.
+type latch struct {
+	job    rma.Job
+	pace   rma.Backoff
+	crowd  *crowd // the operations of a batch; nil for one alone
+	writer bool
+
+	state latchState
+	asked request
+	held  uint64 // the word when the lock was taken
+	still int    // looks at readers that had not changed
+
+	waits, broken uint64
+}
+
+func (l *latch) owner() uint64 { return uint64(l.job.Rank()+1) << ownerShift }
+
+func (l *latch) ask(state latchState, r request) request {
+	l.state, l.asked = state, r
+	return r
+}
+
+func (l *latch) swap(state latchState, old, new uint64) request {
+	return l.ask(state, request{kind: swap, old: old, new: new})
+}
+
+// acquire begins to take the lock.
+func (l *latch) acquire() request {
+	l.still = 0
+	if l.writer {
+		return l.swap(swapping, 0, l.owner())
+	}
+	return l.ask(joining, request{kind: join})
+}
+
+// release begins to give the lock back.
+func (l *latch) release() request { return l.swap(leaving, l.held, l.held-l.share()) }
+
+// share is what this rank has added to the word.
+func (l *latch) share() uint64 {
+	if l.writer {
+		return l.owner()
+	}
+	return 1
+}
+
+// next is told what was in the word, and says what to do.
+func (l *latch) next(saw uint64) request {
+	won := saw == l.asked.old
+	switch l.state {
+	case joining:
+		l.held = saw + 1
+		if saw&ownerMask == 0 {
+			return l.taken(l.held)
+		}
+		return l.swap(undoing, l.held, saw)
+	case undoing:
+		if won || l.revoked(saw) {
+			return l.wait(l.asked.new)
+		}
+		return l.swap(undoing, saw, saw-1)
+	case polling:
+		if saw&ownerMask != 0 {
+			return l.wait(saw)
+		}
+		return l.again(saw)
+	case breaking:
+		if !won {
+			return l.wait(saw)
+		}
+		l.broken++
+		return l.again(l.asked.new)
+	case swapping:
+		switch {
+		case !won && saw&ownerMask != 0:
+			return l.wait(saw)
+		case !won:
+			return l.again(saw)
+		}
+		l.held = l.asked.new
+		return l.drain(l.held)
+	case draining:
+		return l.drain(saw)
+	case expelling:
+		if !won {
+			return l.drain(saw)
+		}
+		l.broken++
+		return l.taken(l.asked.new)
+	}
+	if won || l.revoked(saw) || l.writer && saw&ownerMask != l.owner() {
+		return request{}
+	}
+	return l.swap(leaving, saw, saw-l.share())
+}
+
+// again tries once more, on a word without an owner.
+func (l *latch) again(saw uint64) request {
+	if l.writer {
+		return l.swap(swapping, saw, saw|l.owner())
+	}
+	return l.ask(joining, request{kind: join})
+}
+
+func (l *latch) taken(word uint64) request {
+	l.held = word
+	if l.crowd == nil {
+		l.pace.Reset()
+	}
+	return request{}
+}
+
+// revoked tells that another epoch has begun since the lock was taken.
+func (l *latch) revoked(saw uint64) bool { return saw/epochUnit != l.held/epochUnit }
+
+// wait waits for the owner, or breaks its lock if it is dead.
+func (l *latch) wait(saw uint64) request {
+	l.waits++
+	if l.pause() && saw&ownerMask != 0 && !neverBreaks.On() {
+		if rank := int(saw&ownerMask>>ownerShift) - 1; slices.Contains(l.job.Failed(), rank) {
+			return l.swap(breaking, saw, nextEpoch(saw))
+		}
+	}
+	return l.ask(polling, request{kind: load})
+}
+
+// pause lets others go on, and reports whether time has passed.
+func (l *latch) pause() bool {
+	if l.crowd != nil {
+		return l.crowd.pause()
+	}
+	return l.pace.Pause()
+}
+
+// crowd is the operations of a batch, which one goroutine drives. One that waits for a lock
+// must not keep the others from going on, since they may have that very lock. So there is
+// a pause only when all do nothing but wait, and then none of them has a lock.
+type crowd struct {
+	pace   rma.Backoff
+	active int  // operations in flight
+	idle   int  // those that have waited since anything else was done
+	slept  bool // the last round ended with a pause
+}
+
+func (c *crowd) pause() bool {
+	c.idle++
+	if c.idle >= c.active {
+		c.idle = 0
+		c.slept = c.pace.Pause()
+	}
+	return c.slept
+}
+
+// progress says that an operation did something else than wait.
+func (c *crowd) progress() {
+	c.idle, c.slept = 0, false
+	c.pace.Reset()
+}
+
+// drain waits for the readers of a lock that this rank owns.
+func (l *latch) drain(saw uint64) request {
+	switch {
+	case l.revoked(saw) || saw&ownerMask != l.owner():
+		return l.acquire() // somebody took this rank for dead
+	case saw&readerMask == 0:
+		return l.taken(saw)
+	case saw != l.held:
+		l.held, l.still = saw, 0
+	}
+	l.waits++
+	if l.pause() {
+		l.still++
+		if l.still > patience && len(l.job.Failed()) > 0 && !neverBreaks.On() {
+			return l.swap(expelling, saw, nextEpoch(saw)|l.owner())
+		}
+	}
+	return l.ask(draining, request{kind: load})
+}
+
+// nextEpoch is a word in which nobody has the lock.
+func nextEpoch(word uint64) uint64 { return (word/epochUnit + 1) * epochUnit }
+
+// do carries out a request on memory.
+func (r request) do(word *uint64) uint64 {
+	switch r.kind {
+	case join:
+		return atomic.AddUint64(word, 1) - 1
+	case swap:
+		for {
+			if atomic.CompareAndSwapUint64(word, r.old, r.new) {
+				return r.old
+			}
+			if saw := atomic.LoadUint64(word); saw != r.old {
+				return saw
+			}
+		}
+	}
+	return atomic.LoadUint64(word)
+}
+
+// on runs requests on memory until there are no more.
+func (l *latch) on(word *uint64, r request) {
+	for r.kind != nothing {
+		r = l.next(r.do(word))
+	}
+}

@@ -1,0 +1,268 @@
+package cache
+
+import (
+	"github.com/farhash/farhash/rma"
+)
+
+// op is an operation as a step machine: a search whose groups come through a queue, with
+// locks around it as the mode asks for.
+//
+//	LockFree   get group, look, put and mark; get the next group at the same time ...
+//	Fine       lock group, get, look, put and mark, unlock; the next group ...
+//	Coarse     lock rank; get, look, put and mark; the next group ...; unlock
+type op struct {
+	search
+	latch latch
+
+	phase phase
+	then  phase   // after the lock is taken or released
+	lock  int     // offset of the lock in use
+	held  bool    // it is taken
+	last  verdict // of the last look
+
+	flights []rma.Handle
+	marked  []rma.Handle // those of them that mark buckets, with what they expect
+	expects []uint64
+	saw     uint64 // what the last atomic on a lock saw
+	lost    bool   // what was waited for last has failed
+	err     error
+
+	in   rma.Buf // a group
+	out  rma.Buf // a bucket
+	word rma.Buf // of a lock
+}
+
+type phase uint8
+
+const (
+	phaseStart phase = iota
+	phaseLock
+	phaseUnlock
+	phaseFetch
+	phaseLook
+	phaseApplied
+	phaseNext
+	phaseLate
+	phaseFinish
+	phaseEnd
+)
+
+// start readies the machine.
+func (o *op) start(hash uint64) {
+	o.begin(hash)
+	o.latch.writer = o.kind != kindGet
+	o.latch.waits, o.latch.broken = 0, 0
+	o.phase, o.held, o.err = phaseStart, false, nil
+}
+
+// Step is one step of the protocol. Errors of the engine end the operation and are kept in
+// err, so that the others of a batch go on.
+func (o *op) Step(q rma.Queue) (rma.Handle, error) {
+	if h := o.settle(q); h != rma.NoHandle {
+		return h, nil
+	}
+	for {
+		if o.err != nil && o.phase != phaseEnd && o.phase != phaseUnlock {
+			o.fail()
+		}
+		if o.phase == phaseEnd {
+			o.waits += o.latch.waits
+			o.broken += o.latch.broken
+			return rma.NoHandle, nil
+		}
+		if h := o.advance(q); h != rma.NoHandle {
+			return h, nil
+		}
+	}
+}
+
+// fail ends the operation after an error, and gives up a lock if it has one.
+func (o *op) fail() {
+	o.phase = phaseEnd
+	if o.held {
+		o.held = false
+		o.phase, o.then = phaseUnlock, phaseEnd
+		o.latch.asked = request{} // so that the release begins
+	}
+}
+
+// settle takes results, and returns a handle to wait for while there is one.
+func (o *op) settle(q rma.Queue) rma.Handle {
+	o.lost = false
+	for len(o.flights) > 0 {
+		last := o.flights[len(o.flights)-1]
+		if !q.Done(last) {
+			return last
+		}
+		o.flights = o.flights[:len(o.flights)-1]
+		word, err := q.Value(last)
+		if err != nil {
+			o.lost = true
+			if o.err == nil {
+				o.err = rankError(o.rank, err)
+			}
+		}
+		o.saw = word
+		if n := len(o.marked); n > 0 && o.marked[n-1] == last {
+			if word == o.expects[n-1] {
+				o.search.marked++
+			}
+			o.marked, o.expects = o.marked[:n-1], o.expects[:n-1]
+		}
+	}
+	return rma.NoHandle
+}
+
+func (o *op) post(h rma.Handle) rma.Handle {
+	o.flights = append(o.flights, h)
+	return h
+}
+
+// advance does what the phase asks for. It returns a handle to wait for, or NoHandle when
+// there is more to do at once.
+func (o *op) advance(q rma.Queue) rma.Handle {
+	if o.phase != phaseLock {
+		o.latch.crowd.progress()
+	}
+	switch o.phase {
+	case phaseStart:
+		if o.t.mode == Coarse {
+			return o.take(q, o.number, phaseFetch)
+		}
+		return o.enter(q)
+	case phaseLock:
+		return o.locking(q, o.latch.next(o.lockSaw()))
+	case phaseUnlock:
+		return o.unlocking(q)
+	case phaseFetch:
+		o.phase = phaseLook
+		return o.post(q.Get(o.in, o.t.window, o.rank, o.t.offset(o.number)))
+	case phaseLook:
+		return o.examine(q)
+	case phaseApplied:
+		o.phase = phaseNext
+		if o.t.mode == Fine {
+			return o.give(q, phaseNext)
+		}
+	case phaseNext:
+		switch {
+		case o.last == more:
+			return o.enter(q)
+		case o.late.known && o.t.mode == Fine:
+			return o.take(q, o.late.group, phaseLate)
+		case o.late.known:
+			o.phase = phaseLate
+		default:
+			o.phase = phaseFinish
+		}
+	case phaseLate:
+		o.write, o.late = o.late, spot{}
+		o.phase = phaseApplied
+		return o.apply(q, o.write.group)
+	case phaseFinish:
+		o.phase = phaseEnd
+		if o.t.mode == Coarse {
+			return o.give(q, phaseEnd)
+		}
+	}
+	return rma.NoHandle
+}
+
+// enter goes to the group whose turn it is.
+func (o *op) enter(q rma.Queue) rma.Handle {
+	if o.t.mode == Fine {
+		return o.take(q, o.number, phaseFetch)
+	}
+	o.phase = phaseFetch
+	return rma.NoHandle
+}
+
+// examine looks at the group that has come.
+func (o *op) examine(q rma.Queue) rma.Handle {
+	group := o.number
+	if o.last = o.look(o.in); o.last == again {
+		o.phase = phaseFetch
+		return rma.NoHandle
+	}
+	h := o.apply(q, group)
+	o.phase = phaseApplied
+	if h != rma.NoHandle && o.last == more && o.t.mode == LockFree {
+		o.phase = phaseFetch // what was posted is waited for together with the next group
+		return rma.NoHandle
+	}
+	return h
+}
+
+// apply posts the effects of a look.
+func (o *op) apply(q rma.Queue, group uint64) rma.Handle {
+	h := rma.NoHandle
+	t := o.t
+	if o.write.known {
+		o.out[0] = o.seal
+		copy(o.out[1:], o.key)
+		copy(o.out[1+t.keyWords:], o.value)
+		off := t.offset(o.write.group) + o.write.bucket*t.bucketWords
+		h = o.post(q.Put(o.out, t.window, o.rank, off))
+	}
+	for _, m := range o.marks[:o.n] {
+		off := t.offset(group) + m.bucket*t.bucketWords
+		h = o.post(q.CompareAndSwap(t.window, o.rank, off, m.seal, invalid))
+		o.marked, o.expects = append(o.marked, h), append(o.expects, m.seal)
+	}
+	o.settled()
+	return h
+}
+
+// take begins to take the lock of a group, or of the rank.
+func (o *op) take(q rma.Queue, group uint64, then phase) rma.Handle {
+	o.lock, o.phase, o.then = o.t.lockOf(group), phaseLock, then
+	return o.locking(q, o.latch.acquire())
+}
+
+func (o *op) locking(q rma.Queue, r request) rma.Handle {
+	if r.kind == nothing {
+		o.held, o.phase = true, o.then
+		return rma.NoHandle
+	}
+	return o.access(q, r)
+}
+
+// give begins to release the lock.
+func (o *op) give(q rma.Queue, then phase) rma.Handle {
+	o.phase, o.then, o.held = phaseUnlock, then, false
+	return o.access(q, o.latch.release())
+}
+
+func (o *op) unlocking(q rma.Queue) rma.Handle {
+	r := request{}
+	switch {
+	case o.latch.asked.kind == nothing:
+		r = o.latch.release()
+	case !o.lost:
+		r = o.latch.next(o.lockSaw())
+	}
+	if r.kind == nothing {
+		o.phase = o.then
+		return rma.NoHandle
+	}
+	return o.access(q, r)
+}
+
+// lockSaw is what the last request on the lock saw.
+func (o *op) lockSaw() uint64 {
+	if o.latch.asked.kind == load {
+		return o.word[0]
+	}
+	return o.saw
+}
+
+// access posts a request on the lock.
+func (o *op) access(q rma.Queue, r request) rma.Handle {
+	switch r.kind {
+	case load:
+		return o.post(q.Get(o.word, o.t.window, o.rank, o.lock))
+	case join:
+		return o.post(q.FetchAdd(o.t.window, o.rank, o.lock, 1))
+	}
+	return o.post(q.CompareAndSwap(o.t.window, o.rank, o.lock, r.old, r.new))
+}

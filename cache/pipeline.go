@@ -1,0 +1,205 @@
+package cache
+
+import (
+	"unsafe"
+)
+
+// A batch over directly addressable memory passes three stages, a block at a time, and each
+// stage asks the memory for what the next one needs. Between the stages of one block others
+// are worked on, so that the waits overlap:
+//
+//	hash    compute the candidates, ask for the first one's lines
+//	glance  where another key stands there, ask for the second one's
+//	settle  compare, verify and copy; or write
+//
+// What is not found in the first candidate is left to the plain loop. The stages exist in Go
+// and, for most of what they do, in assembly.
+const (
+	stageBlock = 16 // keys that pass a stage together
+	stageRing  = 4  // blocks that are remembered: a power of two above 2
+)
+
+// flight is a key between the stages. The assembly knows the offsets.
+type flight struct {
+	hash   uint64
+	bucket *uint64 // the first candidate
+	group  *uint64 // the first bucket of its group
+}
+
+// kernelWork is what the assembly gets and gives. It knows the offsets.
+type kernelWork struct {
+	keys         *uint64
+	n            uint64
+	flights      *flight
+	buckets      *uint64 // the first of rank 0
+	segment      uint64  // bytes of a rank
+	ranks        uint64
+	groups       uint64
+	group        uint64 // bytes
+	puts         uint64 // not 0: ask for the first line of the second candidate as well
+	bucket       uint64 // bytes
+	groupBuckets uint64
+	keyWords     uint64
+	lines        uint64 // of a bucket to ask for
+	values       *uint64
+	valueWords   uint64
+	found        *bool
+	hits         uint64
+}
+
+// pipeline is the keys on their way.
+type pipeline struct {
+	ring   [stageRing][stageBlock]flight
+	lines  [stageBlock]*uint64
+	work   kernelWork
+	kernel bool
+	search search // of the key that is settled
+}
+
+// direct runs a batch over directly addressable memory.
+func (b *batch) direct(p *pipeline) {
+	p.prepare(b.t)
+	if b.kind == kindPut {
+		p.work.puts = 1
+	}
+	blocks := (b.n + stageBlock - 1) / stageBlock
+	for last := -2; last < blocks; last++ {
+		if first := last + 2; first < blocks {
+			b.hash(p, first)
+		}
+		if middle := last + 1; middle >= 0 && middle < blocks {
+			b.glance(p, middle)
+		}
+		if last >= 0 {
+			b.settleBlock(p, last)
+		}
+	}
+	p.work = kernelWork{}
+}
+
+// prepare tells the assembly about the table.
+func (p *pipeline) prepare(t *table) {
+	p.kernel = t.kernel
+	p.work = kernelWork{
+		buckets: &t.flat[t.lockWords], segment: uint64(t.segment) * 8, ranks: uint64(t.ranks),
+		groups: t.groups, group: uint64(t.groupWords) * 8, bucket: uint64(t.bucketWords) * 8,
+		groupBuckets: uint64(t.groupBuckets), keyWords: uint64(t.keyWords),
+		valueWords: uint64(t.valueWords), lines: uint64(t.fetchLines()),
+	}
+}
+
+// block is the flights of a block; there are fewer in the last one. The kernel's work is
+// set to it.
+func (b *batch) block(p *pipeline, i int) []flight {
+	n := min(stageBlock, b.n-i*stageBlock)
+	flights := p.ring[i%stageRing][:n]
+	p.work.n, p.work.flights = uint64(n), &flights[0]
+	p.work.keys = &b.keys[i*stageBlock*b.t.keyWords]
+	return flights
+}
+
+func (b *batch) hash(p *pipeline, block int) {
+	t, flights := b.t, b.block(p, block)
+	if p.kernel {
+		hashFlights(&p.work)
+		return
+	}
+	for i := range flights {
+		f := &flights[i]
+		f.hash = hashKey(b.key(block*stageBlock + i))
+		rank := t.rankOf(f.hash)
+		group, first := t.group(f.hash, 0)
+		f.bucket = &t.bucketAt(rank, group, first)[0]
+		f.group = &t.bucketAt(rank, group, 0)[0]
+		p.lines[i] = f.bucket
+	}
+	prefetch(&p.lines[0], len(flights), t.fetchLines())
+}
+
+func (b *batch) glance(p *pipeline, block int) {
+	n, t, flights := 0, b.t, b.block(p, block)
+	if p.kernel {
+		glanceFlights(&p.work)
+		return
+	}
+	for i, f := range flights {
+		if !sameWords(unsafe.Slice(f.bucket, 2)[1:], b.key(block*stageBlock + i)[:1]) {
+			p.lines[n] = t.after(f)
+			n++
+		}
+	}
+	prefetch(&p.lines[0], n, t.fetchLines())
+}
+
+// after is the second candidate.
+func (t *table) after(f flight) *uint64 {
+	group := unsafe.Slice(f.group, t.groupBuckets*t.bucketWords)
+	if &group[len(group)-t.bucketWords] == f.bucket {
+		return f.group
+	}
+	return &unsafe.Slice(f.bucket, t.bucketWords+1)[t.bucketWords]
+}
+
+// settleBlock ends the searches of a block.
+func (b *batch) settleBlock(p *pipeline, block int) {
+	flights, t := b.block(p, block), b.t
+	from := block * stageBlock
+	gets, puts := b.kind == kindGet && t.mode == LockFree, b.kind == kindPut && t.mode == LockFree
+	if gets && b.take(p, flights, from) == len(flights) {
+		return
+	}
+	for i, f := range flights {
+		at := from + i
+		if gets && b.found[at] {
+			continue
+		}
+		key, value := b.key(at), b.value(at)
+		if puts {
+			first := unsafe.Slice(f.bucket, t.bucketWords)
+			if r := t.putFirst(first, t.after(f), f.hash, key, value); r != 0 {
+				b.results[at] = r
+				b.counts.wrote(r, 0)
+				continue
+			}
+		}
+		s := &p.search
+		s.t, s.kind, s.key, s.value = t, b.kind, key, value
+		s.begin(flights[i].hash)
+		t.run(s)
+		b.settle(at, s)
+	}
+}
+
+// take reads the keys of a block that are found where the stages have looked, and returns
+// how many these are.
+func (b *batch) take(p *pipeline, flights []flight, from int) int {
+	before := b.counts.Hits
+	if p.kernel {
+		p.work.values, p.work.found = &b.values[from*b.t.valueWords], &b.found[from]
+		takeFlights(&p.work)
+		b.counts.Hits += p.work.hits
+		p.work.hits = 0
+		return int(b.counts.Hits - before)
+	}
+	for i, f := range flights {
+		first := unsafe.Slice(f.bucket, b.t.bucketWords)
+		if b.t.peekAt(first, f.hash, b.key(from+i), b.value(from+i)) {
+			b.found[from+i] = true
+			b.counts.Hits++
+		}
+	}
+	return int(b.counts.Hits - before)
+}
+
+// fetchLinesMost is how many lines of a bucket are asked for; what streams beyond is seen
+// by the processor itself.
+const fetchLinesMost = 8
+
+// fetchLines is the lines that a bucket may touch.
+func (t *table) fetchLines() int {
+	lines := (t.bucketWords + 2*lineWords - 2) / lineWords
+	if t.bucketWords%lineWords == 0 && t.lockWords == 0 {
+		lines = t.bucketWords / lineWords
+	}
+	return min(lines, fetchLinesMost)
+}

@@ -1,0 +1,275 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/rma/local"
+)
+
+var saveConfig = Config{KeySize: 13, ValueSize: 40, BucketsPerRank: 2000}
+
+// fill puts numbers 0 to n-1, shared out to the ranks.
+func fill(c *Cache, n int) error {
+	for i := c.job.Rank(); i < n; i += c.job.Size() {
+		if _, err := c.Put(saveKey(i), spread(uint64(i), c.cfg.ValueSize)); err != nil {
+			return err
+		}
+	}
+	return c.job.Barrier(context.Background())
+}
+
+func saveKey(i int) []byte {
+	return append(bytesOf([]uint64{uint64(i)}), "abcde"...)
+}
+
+// there counts the numbers 0 to n-1 that are there, each with its own value.
+func there(c *Cache, n int) (count int, err error) {
+	value := make([]byte, c.cfg.ValueSize)
+	for i := range n {
+		found, err := c.Get(saveKey(i), value)
+		if err != nil {
+			return 0, err
+		}
+		if !found {
+			continue
+		}
+		count++
+		if number, err := gather(value); err != nil || number != uint64(i) {
+			return 0, errors.Join(err, errors.New("a value of another key"))
+		}
+	}
+	return count, nil
+}
+
+// saved writes a file with numbers 0 to 999, from 3 ranks.
+func saved(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "cache")
+	must(t, withCache(engines[0], 3, saveConfig, func(c *Cache) error {
+		return errors.Join(fill(c, 1000), c.Save(context.Background(), path))
+	}))
+	return path
+}
+
+// TestSaveAndLoad: what 3 ranks have saved is loaded by others, in other modes and shapes.
+func TestSaveAndLoad(t *testing.T) {
+	path := saved(t)
+	for _, e := range engines {
+		for ranks := 1; ranks <= 4; ranks++ {
+			cfg := saveConfig
+			cfg.Mode = Mode(ranks % 3)
+			cfg.Addressing = Addressing(ranks % 2)
+			cfg.BucketsPerRank = uint64(4001 / ranks)
+			must(t, withCache(e, ranks, cfg, func(c *Cache) error {
+				ctx := context.Background()
+				if err := c.Load(ctx, path); err != nil {
+					return err
+				}
+				least := 995
+				if cfg.Mode == LockFree {
+					least = 900 // many puts at a time, in few buckets, meet each other
+				}
+				if n, err := there(c, 1000); n < least || err != nil {
+					t.Errorf("%s, %d ranks: %d of 1000 are there: %v", e.name, ranks, n, err)
+				}
+				return c.CheckAll(ctx)
+			}))
+		}
+	}
+}
+
+// TestLoadIntoTooFewBuckets keeps as many as there is room for.
+func TestLoadIntoTooFewBuckets(t *testing.T) {
+	path := saved(t)
+	cfg := saveConfig
+	cfg.BucketsPerRank = 64
+	must(t, withCache(engines[0], 2, cfg, func(c *Cache) error {
+		if err := c.Load(context.Background(), path); err != nil {
+			return err
+		}
+		if n, err := there(c, 1000); n < 120 || n > 128 || err != nil {
+			t.Errorf("%d are there, in 128 buckets: %v", n, err)
+		}
+		return c.CheckAll(context.Background())
+	}))
+}
+
+// TestSaveLeavesOutWhatIsBroken: a bucket that fails its checksum is not in the file.
+func TestSaveLeavesOutWhatIsBroken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cache")
+	job := local.Single()
+	defer job.Close()
+	c, err := New(t.Context(), job, saveConfig)
+	must(t, err, fill(c, 1000))
+	breakBucket(t, c)
+	must(t, c.Save(t.Context(), path))
+	other, err := New(t.Context(), job, saveConfig)
+	must(t, err, other.Load(t.Context(), path))
+	if n, err := there(other, 1000); n != 999 || err != nil {
+		t.Errorf("%d are there: %v", n, err)
+	}
+}
+
+// breakBucket changes the last word of the first bucket in use.
+func breakBucket(t *testing.T, c *Cache) bucket {
+	t.Helper()
+	for b, err := range c.t.buckets(t.Context(), 0) {
+		must(t, err)
+		c.t.bucketAt(0, b.group, b.index)[c.t.bucketWords-1] ^= 1 << 40
+		return b
+	}
+	t.Fatal("no bucket is in use")
+	return bucket{}
+}
+
+// TestRefusedFiles: what is refused leaves the cache as it was.
+func TestRefusedFiles(t *testing.T) {
+	path := saved(t)
+	good, err := os.ReadFile(path)
+	must(t, err)
+	for _, c := range []struct {
+		name, want string
+		damage     func([]byte) []byte
+	}{
+		{"truncated", "truncated", func(b []byte) []byte { return b[:len(b)-1] }},
+		{"foreign", "no archive", func(b []byte) []byte { return append([]byte("PK"), b...) }},
+		{"bit", "checksum", func(b []byte) []byte { b[5000] ^= 4; return b }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bad := filepath.Join(t.TempDir(), "bad")
+			must(t, os.WriteFile(bad, c.damage(bytes.Clone(good)), 0o600))
+			must(t, withCache(engines[0], 2, saveConfig, func(cache *Cache) error {
+				err := cache.Load(context.Background(), bad)
+				if err == nil || cache.job.Rank() == 0 && !strings.Contains(err.Error(), c.want) {
+					t.Errorf("rank %d is told %v, want %q", cache.job.Rank(), err, c.want)
+				}
+				n, err := there(cache, 1000)
+				if n != 0 {
+					t.Errorf("%d records were loaded all the same", n)
+				}
+				return err
+			}))
+		})
+	}
+	other := saveConfig
+	other.ValueSize = 48
+	must(t, withCache(engines[0], 1, other, func(c *Cache) error {
+		err := c.Load(context.Background(), path)
+		if err == nil || !strings.Contains(err.Error(), "values of 40") {
+			t.Errorf("values of another size are taken: %v", err)
+		}
+		return nil
+	}))
+}
+
+// FuzzLoad gives blocks and descriptions of all kinds to Load: it says no, or puts whole
+// records.
+func FuzzLoad(f *testing.F) {
+	description := []byte(`{"kind":"farhash cache","keyBytes":13,"valueBytes":40}`)
+	f.Add(description, make([]byte, 53), 0)
+	f.Add(description, make([]byte, 54), 0)
+	f.Add(description, make([]byte, 106), 9)
+	f.Add([]byte(`{"kind":"farhash set of words"}`), make([]byte, 106), 0)
+	f.Add([]byte("{"), []byte{}, 5000)
+	f.Fuzz(func(t *testing.T, description, payload []byte, flip int) {
+		path := filepath.Join(t.TempDir(), "file")
+		w, err := archive.Create(path)
+		must(t, err)
+		if len(payload) > archive.PayloadBytes || len(description) > archive.MaxDescription {
+			t.Skip("more than a writer takes")
+		}
+		must(t, w.WriteBlock(0, 0, payload), w.Finish(1, description), w.Close())
+		if flip > 0 {
+			content, err := os.ReadFile(path)
+			must(t, err)
+			content[flip%len(content)] ^= 1 << (flip % 8)
+			must(t, os.WriteFile(path, content, 0o600))
+		}
+		job := local.Single()
+		defer job.Close()
+		c, err := New(t.Context(), job, saveConfig)
+		must(t, err)
+		err = c.Load(t.Context(), path)
+		n, occupiedErr := c.Occupied(t.Context())
+		must(t, occupiedErr, c.Check(t.Context()))
+		if len(payload)%53 != 0 && err == nil {
+			t.Errorf("a block of %d bytes is taken", len(payload))
+		}
+		if most := uint64(len(payload) / 53); n > most || err != nil && n > 0 {
+			t.Errorf("%d records are there after %v; the block has room for %d", n, err, most)
+		}
+	})
+}
+
+// TestCheckFindsFaults breaks a cache in every way that Check knows.
+func TestCheckFindsFaults(t *testing.T) {
+	for _, c := range []struct {
+		want  string
+		fault func(t *testing.T, c *Cache)
+	}{
+		{"fails its checksum", func(t *testing.T, c *Cache) { breakBucket(t, c) }},
+		{"do not come here", func(t *testing.T, c *Cache) {
+			b := breakBucket(t, c) // move it to where it does not belong
+			from := c.t.bucketAt(0, b.group, b.index)
+			from[c.t.bucketWords-1] ^= 1 << 40
+			copy(c.t.bucketAt(0, (b.group+100)%c.t.groups, 3), from)
+			from[0] = invalid
+		}},
+		{"stands in 8 buckets", func(t *testing.T, c *Cache) {
+			b := breakBucket(t, c)
+			from := c.t.bucketAt(0, b.group, b.index)
+			from[c.t.bucketWords-1] ^= 1 << 40
+			for i := range c.t.groupBuckets {
+				copy(c.t.bucketAt(0, b.group, i), from)
+			}
+		}},
+		{"belongs to rank 1", func(t *testing.T, c *Cache) {
+			for b, err := range c.t.buckets(t.Context(), 1) {
+				must(t, err)
+				copy(c.t.bucketAt(0, 0, 0), c.t.bucketAt(1, b.group, b.index))
+				break
+			}
+		}},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			must(t, withCache(engines[0], 2, saveConfig, func(cache *Cache) error {
+				if err := fill(cache, 100); err != nil || cache.job.Rank() > 0 {
+					return errors.Join(err, cache.job.Barrier(context.Background()))
+				}
+				must(t, cache.Check(t.Context()))
+				c.fault(t, cache)
+				if err := cache.Check(t.Context()); err == nil ||
+					!strings.Contains(err.Error(), c.want) {
+					t.Errorf("Check says %v, want %q", err, c.want)
+				}
+				return cache.job.Barrier(context.Background())
+			}))
+		})
+	}
+}
+
+// TestCheckFindsLocks: a lock that is taken is found, in both modes that have any.
+func TestCheckFindsLocks(t *testing.T) {
+	for _, mode := range []Mode{Fine, Coarse} {
+		cfg := saveConfig
+		cfg.Mode = mode
+		must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
+			l := latch{job: c.job, writer: true}
+			word := &c.t.flat[c.t.lockOf(0)]
+			l.on(word, l.acquire())
+			err := c.Check(t.Context())
+			if err == nil || !strings.Contains(err.Error(), "owner 0") {
+				t.Errorf("%v: a lock that is held gives %v", mode, err)
+			}
+			l.on(word, l.release())
+			return c.Check(t.Context())
+		}))
+	}
+}

@@ -1,0 +1,227 @@
+package cache
+
+import "sync/atomic"
+
+type kind uint8
+
+const (
+	kindGet kind = iota
+	kindPut
+	kindRemove
+)
+
+// search is what an operation knows of its key's buckets, and what it decides. It looks at
+// one group at a time, wherever the words of it are: in a buffer that a get has brought, or
+// in directly addressable memory. What it wants changed it says in effects.
+//
+//	candidates:  group 0           group 1           group 2
+//	             | 3 0 1 2 |       | 1 2 3 0 |       | 0 1 2 3 |      first = 1, 3, 0
+//
+// A key stands in no candidate behind an empty one: a put takes the first empty candidate
+// it comes to, and what is not empty never becomes empty again. So a search ends at an
+// empty bucket. A put and a deletion look at all candidates before, since the key may
+// stand twice: two ranks that put it at the same time may have seen different things.
+// A put updates the first copy and marks others invalid, lest their old value comes up
+// again when the first is evicted.
+type search struct {
+	t     *table
+	kind  kind
+	key   []uint64
+	value []uint64 // to be written, or where the one found goes
+	hash  uint64
+	seal  uint64 // put: of key and value
+
+	rank   int
+	choice int // which group of the key is looked at
+	number uint64
+	first  int // bucket of it that is the first candidate
+	looked int // buckets of it that have been looked at
+	tries  int // times that the bucket has failed its checksum
+	before [MaxChoices]uint64
+
+	matched bool // the key is there; get: with a whole value
+	free    spot // put: an empty or invalid candidate
+	result  Result
+	used    int // put: number of the candidate that was written
+
+	effects
+	trouble
+}
+
+// spot is a bucket of a group.
+type spot struct {
+	group     uint64
+	bucket    int
+	candidate int
+	known     bool
+}
+
+// effects is what is to be done to the memory of the rank after a look at a group.
+type effects struct {
+	write spot // write the key and its value there
+	late  spot // the same, but in a group that was looked at before
+	marks [MaxGroupBuckets]mark
+	n     int
+}
+
+// mark is a bucket to be marked invalid if its checksum is still the one seen.
+type mark struct {
+	bucket int
+	seal   uint64
+}
+
+// trouble counts what is rare.
+type trouble struct {
+	mismatches, retries, marked, waits, broken uint64
+}
+
+// verdict is what follows a look at a group.
+type verdict uint8
+
+const (
+	over  verdict = iota // the search has ended
+	more                 // go on with the next group
+	again                // the same group must be read again
+)
+
+// begin readies a search for a key with this hash.
+func (s *search) begin(hash uint64) {
+	s.hash = hash
+	if s.kind == kindPut {
+		s.seal = sealOf(hash, s.value)
+	}
+	s.rank = s.t.rankOf(hash)
+	s.choice, s.looked, s.tries = 0, 0, 0
+	s.number, s.first = s.t.group(hash, 0)
+	s.matched, s.result, s.used = false, 0, 0
+	s.free, s.effects.write, s.late, s.n = spot{}, spot{}, spot{}, 0
+	s.trouble = trouble{}
+}
+
+// next goes to the next group of the key that it has not been in, and reports whether
+// there is one. Small tables have few.
+func (s *search) next() bool {
+	s.before[s.choice] = s.number
+	s.looked, s.tries = 0, 0
+next:
+	for i := s.choice + 1; i < s.t.choices; i++ {
+		number, first := s.t.group(s.hash, i)
+		for _, earlier := range s.before[:s.choice+1] {
+			if number == earlier {
+				s.choice++
+				s.before[s.choice] = number
+				continue next
+			}
+		}
+		s.choice, s.number, s.first = i, number, first
+		return true
+	}
+	return false
+}
+
+// here is the bucket looked at.
+func (s *search) here() spot {
+	return spot{group: s.number, bucket: s.bucket(), known: true,
+		candidate: s.choice*s.t.groupBuckets + s.looked}
+}
+
+func (s *search) bucket() int { return (s.first + s.looked) % s.t.groupBuckets }
+
+// look examines the buckets of the group, in the order of candidates.
+func (s *search) look(group []uint64) verdict {
+	t := s.t
+	for s.looked < t.groupBuckets {
+		i := s.bucket()
+		b := group[i*t.bucketWords:][:t.bucketWords]
+		switch seal := atomic.LoadUint64(&b[0]); {
+		case seal == empty:
+			s.offer()
+			return s.end()
+		case seal == invalid:
+			s.offer()
+			if stopsAtMark.On() || takesFirst.On() && s.kind == kindPut {
+				return s.end()
+			}
+		case sameWords(t.keyIn(b), s.key) || keyForgotten.On():
+			if v, done := s.match(b, seal); done {
+				return v
+			}
+		}
+		s.looked++
+		s.tries = 0
+	}
+	last := s.first + t.groupBuckets - 1
+	if s.next() {
+		return more
+	}
+	if !s.free.known { // the last candidate has to go
+		s.free = spot{group: s.number, bucket: last % t.groupBuckets, known: true,
+			candidate: t.choices*t.groupBuckets - 1}
+		s.result = Evicted
+	}
+	return s.end()
+}
+
+// offer notes the first candidate that may be taken.
+func (s *search) offer() {
+	if s.kind == kindPut && !s.free.known {
+		s.free = s.here()
+		s.result = Inserted
+	}
+}
+
+// match deals with a bucket that has the key. done tells that the look is over.
+func (s *search) match(b []uint64, seal uint64) (v verdict, done bool) {
+	switch {
+	case s.kind == kindGet:
+		if s.t.take(b, seal, s.hash, s.value) {
+			s.matched = true
+			s.used = s.here().candidate
+			return over, true
+		}
+		s.mismatches++
+		if s.tries < s.t.retries {
+			s.tries++
+			s.retries++
+			return again, true
+		}
+		s.mark(seal)
+	case s.matched:
+		if !copiesStay.On() {
+			s.mark(seal)
+		}
+	case s.kind == kindRemove:
+		s.matched = true
+		s.mark(seal)
+	default:
+		s.matched = true
+		s.used = s.here().candidate
+		if seal != s.seal || !sameWords(s.t.valueIn(b), s.value) {
+			s.write = s.here()
+		}
+	}
+	return 0, false
+}
+
+// mark asks for the bucket looked at to be made invalid.
+func (s *search) mark(seal uint64) {
+	s.marks[s.n] = mark{bucket: s.bucket(), seal: seal}
+	s.n++
+}
+
+// end decides where a put goes whose key was not found.
+func (s *search) end() verdict {
+	switch {
+	case s.kind != kindPut:
+	case s.matched:
+		s.result = Updated
+	case s.free.group == s.number:
+		s.write, s.used = s.free, s.free.candidate
+	default:
+		s.late, s.used = s.free, s.free.candidate
+	}
+	return over
+}
+
+// settled forgets the effects of the last look once they are done.
+func (s *search) settled() { s.write, s.n = spot{}, 0 }

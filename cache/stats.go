@@ -1,0 +1,209 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// MaxCandidates is the most buckets that a key may lie in.
+const MaxCandidates = MaxChoices * MaxGroupBuckets
+
+// Stats is what one rank has done with a cache since New or ResetStats.
+type Stats struct {
+	Hits   uint64 // reads that found their key
+	Misses uint64 // reads that did not
+
+	Inserted uint64 // writes into an empty or invalid bucket
+	Updated  uint64 // writes of a key that was there
+	Evicted  uint64 // writes over another key
+
+	Deletes uint64 // calls of Delete
+	Deleted uint64 // those that found their key
+
+	Mismatches uint64 // buckets read that failed their checksum (MD Table 2)
+	Retries    uint64 // buckets read again for it
+	Invalid    uint64 // buckets marked invalid, after mismatches and by Delete
+
+	LockWaits   uint64 // looks at a lock that another had
+	LocksBroken uint64 // locks of dead ranks taken from them
+
+	// Candidates[i] is how many writes went to candidate i of their key. Those above the
+	// candidates that a key has are 0.
+	Candidates [MaxCandidates]uint64
+
+	// Occupied is the number of buckets in this rank's memory that hold a key; only
+	// AllStats fills it in.
+	Occupied uint64
+
+	// Queues is what the engine was asked for; zero where memory is direct.
+	Queues rma.Stats
+}
+
+// Reads is the number of reads.
+func (s *Stats) Reads() uint64 { return s.Hits + s.Misses }
+
+// Writes is the number of writes.
+func (s *Stats) Writes() uint64 { return s.Inserted + s.Updated + s.Evicted }
+
+// Add adds t to s.
+func (s *Stats) Add(t Stats) {
+	a, b := s.words(), t.words()
+	for i := range a {
+		a[i] += b[i]
+	}
+}
+
+// statWords is the length of Stats, which is nothing but words.
+const statWords = int(unsafe.Sizeof(Stats{}) / 8)
+
+func (s *Stats) words() *[statWords]uint64 { return (*[statWords]uint64)(unsafe.Pointer(s)) }
+
+// Where counters lie among the words of Stats.
+const (
+	atHits       = unsafe.Offsetof(Stats{}.Hits) / 8
+	atMisses     = unsafe.Offsetof(Stats{}.Misses) / 8
+	atInserted   = unsafe.Offsetof(Stats{}.Inserted) / 8
+	atDeletes    = unsafe.Offsetof(Stats{}.Deletes) / 8
+	atDeleted    = unsafe.Offsetof(Stats{}.Deleted) / 8
+	atTrouble    = unsafe.Offsetof(Stats{}.Mismatches) / 8
+	atCandidates = unsafe.Offsetof(Stats{}.Candidates) / 8
+)
+
+// each tells what the search adds to the counters.
+func (s *search) each(add func(at uintptr, n uint64)) {
+	switch {
+	case s.kind == kindPut:
+		add(atInserted+uintptr(s.result-Inserted), 1)
+		add(atCandidates+uintptr(s.used), 1)
+	case s.kind == kindGet && s.matched:
+		add(atHits, 1)
+	case s.kind == kindGet:
+		add(atMisses, 1)
+	default:
+		add(atDeletes, 1)
+		if s.matched {
+			add(atDeleted, 1)
+		}
+	}
+	if s.trouble == (trouble{}) {
+		return
+	}
+	for i, n := range [...]uint64{s.mismatches, s.retries, s.marked, s.waits, s.broken} {
+		add(atTrouble+uintptr(i), n)
+	}
+}
+
+// wrote adds a put into a candidate of its key.
+func (s *Stats) wrote(r Result, candidate int) {
+	s.words()[atInserted+uintptr(r-Inserted)]++
+	s.Candidates[candidate]++
+}
+
+// count adds a search to the counters of a batch.
+func (s *Stats) count(done *search) {
+	words := s.words()
+	done.each(func(at uintptr, n uint64) { words[at] += n })
+}
+
+const stripes = 16 // so that goroutines of one rank rarely meet in a counter
+
+// tally is a rank's statistics, and a window in which ranks tell them each other.
+type tally struct {
+	job    rma.Job
+	window rma.Window
+	cells  *rma.Cells
+
+	stripes [stripes]struct {
+		words [statWords]atomic.Uint64
+		_     [lineWords]uint64
+	}
+}
+
+// newTally makes the counters of a cache. Collective.
+func newTally(ctx context.Context, job rma.Job) (*tally, error) {
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: statistics", Words: statWords})
+	if err != nil {
+		return nil, err
+	}
+	cells, err := rma.NewCells(job, w)
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return &tally{job: job, window: w, cells: cells}, nil
+}
+
+// one adds a single search.
+func (ta *tally) one(s *search) {
+	st := &ta.stripes[s.hash%stripes]
+	s.each(func(at uintptr, n uint64) { st.words[at].Add(n) })
+}
+
+// hit adds a read that found its key at once.
+func (ta *tally) hit(hash uint64) { ta.stripes[hash%stripes].words[atHits].Add(1) }
+
+// add adds what a batch has counted.
+func (ta *tally) add(stripe uint64, n *Stats) {
+	st := &ta.stripes[stripe%stripes]
+	for i, word := range n.words() {
+		if word > 0 {
+			st.words[i].Add(word)
+		}
+	}
+}
+
+// Stats returns what this rank has done with the cache so far.
+func (c *Cache) Stats() Stats {
+	var s Stats
+	words := s.words()
+	for i := range c.tally.stripes {
+		for j := range words {
+			words[j] += c.tally.stripes[i].words[j].Load()
+		}
+	}
+	return s
+}
+
+// ResetStats begins to count anew on this rank.
+func (c *Cache) ResetStats() {
+	for i := range c.tally.stripes {
+		for j := range c.tally.stripes[i].words {
+			c.tally.stripes[i].words[j].Store(0)
+		}
+	}
+}
+
+// AllStats returns the statistics of every rank, with the buckets occupied in its memory,
+// and their sum. Collective: every rank calls it.
+func (c *Cache) AllStats(ctx context.Context) (ranks []Stats, total Stats, err error) {
+	mine := c.Stats()
+	mine.Occupied, err = c.Occupied(ctx)
+	ta := c.tally
+	for i, word := range mine.words() {
+		if err == nil {
+			err = ta.cells.Store(ctx, ta.job.Rank(), i, word)
+		}
+	}
+	if err := rma.AllSucceeded(ctx, ta.job, "cache: statistics", err); err != nil {
+		return nil, Stats{}, err
+	}
+	ranks = make([]Stats, ta.job.Size())
+	for rank := range ranks {
+		for i := range ranks[rank].words() {
+			if err == nil {
+				ranks[rank].words()[i], err = ta.cells.Load(ctx, rank, i)
+			}
+		}
+		total.Add(ranks[rank])
+	}
+	// Nobody writes the next statistics before all have read these.
+	if err := rma.AllSucceeded(ctx, ta.job, "cache: statistics", err); err != nil {
+		return nil, Stats{}, err
+	}
+	return ranks, total, nil
+}
+
+func (ta *tally) close() error { return errors.Join(ta.cells.Close(), ta.window.Close()) }

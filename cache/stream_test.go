@@ -1,0 +1,299 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// streamKey is key number i: keys differ in their first or in their last byte.
+func streamKey(i, size int) []byte {
+	key := make([]byte, size)
+	if i%2 == 0 {
+		key[0] = byte(i)
+	} else {
+		key[size-1] = byte(i)
+	}
+	return key
+}
+
+// streamValue is a value that nothing else in the stream writes.
+func streamValue(number, size int) []byte {
+	value := bytes.Repeat([]byte{byte(number)}, size)
+	copy(value, binary.LittleEndian.AppendUint32(nil, uint32(number)))
+	return value[:size]
+}
+
+// stream runs operations on one rank's cache and holds the answers against a plain map:
+// a key that is found has the value that was put last.
+type stream struct {
+	c       *Cache
+	keys    int
+	written int
+	model   map[string][]byte
+	answers []string
+}
+
+func (st *stream) operation(t *rapid.T) error {
+	cfg := st.c.Config()
+	key := func() []byte {
+		return streamKey(rapid.IntRange(0, st.keys-1).Draw(t, "key"), cfg.KeySize)
+	}
+	value := func() []byte {
+		st.written++
+		return streamValue(st.written, cfg.ValueSize)
+	}
+	switch rapid.IntRange(0, 6).Draw(t, "operation") {
+	case 0, 1:
+		return st.put(key(), value())
+	case 2:
+		k := key()
+		v := make([]byte, len(value()))
+		found, err := st.c.Get(k, v)
+		st.answers = append(st.answers, fmt.Sprint("get ", found))
+		if err != nil || !found {
+			return err
+		}
+		return st.expect(k, v)
+	case 3:
+		k := key()
+		found, err := st.c.Delete(k)
+		if found && st.model[string(k)] == nil {
+			err = fmt.Errorf("%x was deleted and is not there", k)
+		}
+		st.answers = append(st.answers, fmt.Sprint("delete ", found))
+		delete(st.model, string(k))
+		return err
+	case 4:
+		k := key()
+		r, err := st.c.Update(k, func(old []byte, found bool) bool {
+			if found && !bytes.Equal(old, st.model[string(k)]) {
+				t.Fatalf("Update sees %x, not %x", old, st.model[string(k)])
+			}
+			copy(old, value())
+			st.model[string(k)] = bytes.Clone(old)
+			return true
+		})
+		st.answers = append(st.answers, r.String())
+		return err
+	case 5:
+		return st.putBatch(t, key, value)
+	}
+	return st.getBatch(t, key)
+}
+
+func (st *stream) put(k, v []byte) error {
+	r, err := st.c.Put(k, v)
+	if _, known := st.model[string(k)]; r == Updated && !known {
+		return fmt.Errorf("%x is updated, and was not there", k)
+	}
+	st.model[string(k)] = v
+	st.answers = append(st.answers, r.String())
+	return err
+}
+
+// putBatch puts different keys: of one that occurs twice any value may stay.
+func (st *stream) putBatch(t *rapid.T, key, value func() []byte) error {
+	var keys, values []byte
+	batch := map[string][]byte{}
+	for range rapid.IntRange(0, 30).Draw(t, "length") {
+		k := key()
+		if batch[string(k)] != nil {
+			continue
+		}
+		v := value()
+		batch[string(k)] = v
+		keys, values = append(keys, k...), append(values, v...)
+	}
+	results := make([]Result, len(batch))
+	err := st.c.PutBatch(keys, values, results)
+	for k, v := range batch {
+		st.model[k] = v
+	}
+	st.answers = append(st.answers, fmt.Sprint(results))
+	return err
+}
+
+func (st *stream) getBatch(t *rapid.T, key func() []byte) error {
+	var keys []byte
+	n := rapid.IntRange(0, 50).Draw(t, "length")
+	for range n {
+		keys = append(keys, key()...)
+	}
+	cfg := st.c.Config()
+	values, found := make([]byte, n*cfg.ValueSize), make([]bool, n)
+	if err := st.c.GetBatch(keys, values, found); err != nil {
+		return err
+	}
+	st.answers = append(st.answers, fmt.Sprint(found))
+	for i := range n {
+		if found[i] {
+			k := keys[i*cfg.KeySize:][:cfg.KeySize]
+			if err := st.expect(k, values[i*cfg.ValueSize:][:cfg.ValueSize]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (st *stream) expect(k, v []byte) error {
+	if want := st.model[string(k)]; !bytes.Equal(v, want) {
+		return fmt.Errorf("%x has value %x, want %x", k, v, want)
+	}
+	return nil
+}
+
+// drawConfig chooses a small cache, in which keys are evicted.
+func drawConfig(t *rapid.T, cfg Config) Config {
+	cfg.KeySize = rapid.SampledFrom([]int{1, 8, 13, 80}).Draw(t, "key size")
+	cfg.ValueSize = rapid.SampledFrom([]int{1, 8, 20, 104}).Draw(t, "value size")
+	cfg.BucketsPerRank = uint64(rapid.IntRange(1, 60).Draw(t, "buckets"))
+	cfg.Depth = rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "depth")
+	if cfg.Addressing == Groups {
+		cfg.GroupBuckets = rapid.IntRange(0, MaxGroupBuckets).Draw(t, "group")
+		cfg.Choices = rapid.IntRange(0, MaxChoices).Draw(t, "choices")
+	}
+	return cfg
+}
+
+// TestStreams: one rank works, and the answers are exact but for keys that were evicted. On
+// the same buckets nothing else gives the same keys away.
+func TestStreams(t *testing.T) {
+	eachCase(t, func(t *testing.T, e engine, cfg Config) {
+		rapid.Check(t, func(t *rapid.T) {
+			cfg := drawConfig(t, cfg)
+			ranks := rapid.IntRange(1, 3).Draw(t, "ranks")
+			worker := rapid.IntRange(0, ranks-1).Draw(t, "worker")
+			keys := rapid.IntRange(1, 200).Draw(t, "keys")
+			err := withCache(e, ranks, cfg, func(c *Cache) error {
+				if c.job.Rank() == worker {
+					st := &stream{c: c, keys: keys, model: map[string][]byte{}}
+					for range rapid.IntRange(1, streamCalls).Draw(t, "operations") {
+						if err := st.operation(t); err != nil {
+							return err
+						}
+					}
+				}
+				if err := c.job.Barrier(context.Background()); err != nil {
+					return err
+				}
+				return c.CheckAll(context.Background())
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
+}
+
+// TestSameAnswers: a stream has the same answers in all modes and on all engines, and
+// what it has counted is the same as well.
+func TestSameAnswers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		addressing := rapid.SampledFrom([]Addressing{Groups, Paper}).Draw(t, "addressing")
+		cfg := drawConfig(t, Config{Addressing: addressing})
+		cfg.Depth = 1 // so that batches work in order
+		script := rapid.SliceOfN(rapid.Uint32(), 1, 300).Draw(t, "script")
+		first := ""
+		for _, e := range engines {
+			for _, mode := range modes {
+				cfg.Mode = mode
+				got := ""
+				err := withCache(e, 1, cfg, func(c *Cache) (err error) {
+					got, err = runScript(c, script)
+					return err
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if first == "" {
+					first = got
+				} else if got != first {
+					t.Fatalf("%s, %v: %s\nwant %s", e.name, mode, got, first)
+				}
+			}
+		}
+	})
+}
+
+// runScript runs operations and tells all answers.
+func runScript(c *Cache, script []uint32) (string, error) {
+	cfg := c.Config()
+	var log bytes.Buffer
+	for i, word := range script {
+		key := streamKey(int(word>>8%100), cfg.KeySize)
+		value := streamValue(i%7, cfg.ValueSize)
+		var answer any
+		var err error
+		switch word % 4 {
+		case 0, 1:
+			answer, err = c.Put(key, value)
+		case 2:
+			answer, err = c.Get(key, value)
+		default:
+			answer, err = c.Delete(key)
+		}
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintln(&log, answer)
+		if answer == true && word%4 == 2 {
+			fmt.Fprintf(&log, "%x\n", value)
+		}
+	}
+	s := c.Stats()
+	s.Queues = rma.Stats{}
+	n, err := c.Occupied(context.Background())
+	fmt.Fprintln(&log, s, n)
+	return log.String(), err
+}
+
+// TestCopiesAreRemoved: where a key stands twice, as ranks may leave it that put it at the same
+// time, the next put leaves one copy, and a deletion none.
+func TestCopiesAreRemoved(t *testing.T) {
+	key := streamKey(3, 80)
+	value := func(n int) []byte { return streamValue(n, 104) }
+	put := map[string]func(c *Cache) error{
+		"put": func(c *Cache) error { _, err := c.Put(key, value(2)); return err },
+		"batch": func(c *Cache) error {
+			return c.PutBatch(key, value(2), make([]Result, 1))
+		},
+		"delete": func(c *Cache) error { _, err := c.Delete(key); return err },
+	}
+	eachCase(t, func(t *testing.T, e engine, cfg Config) {
+		cfg.KeySize, cfg.ValueSize, cfg.BucketsPerRank = 80, 104, 1<<17
+		if e.name != "direct" {
+			t.Skip("the copy is made in memory")
+		}
+		for name, put := range put {
+			must(t, withCache(e, 1, cfg, func(c *Cache) error {
+				if _, err := c.Put(key, value(1)); err != nil {
+					return err
+				}
+				s := search{t: c.t}
+				words, _ := asWords(key)
+				s.begin(hashKey(words))
+				first := c.t.bucketAt(0, s.number, s.bucket())
+				if s.looked++; s.looked == c.t.groupBuckets && !s.next() {
+					t.Fatal("the key has one candidate")
+				}
+				second := c.t.bucketAt(0, s.number, s.bucket())
+				copy(second, first)
+				if err := put(c); err != nil {
+					return err
+				}
+				if second[0] != invalid || name == "delete" && first[0] != invalid {
+					t.Errorf("%s leaves copies", name)
+				}
+				return nil
+			}))
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// lineWords is the number of words in a cache line.
+const lineWords = 8
+
+// table is the buckets of all ranks and how to find a way in them.
+type table struct {
+	job    rma.Job
+	window rma.Window
+	flat   []uint64 // all segments in order; nil where only queues reach them
+	mode   Mode
+	paper  bool
+
+	ranks        int
+	segment      int    // words of each rank
+	groups       uint64 // of each rank
+	groupBuckets int
+	choices      int
+	groupWords   int // with the lock, where there is one
+	lockWords    int // in front of a group: 1 or 0
+	bucketWords  int
+	keyWords     int
+	valueWords   int
+	rankLock     int // where the lock of a rank is, in Coarse
+	windowMask   uint64
+	retries      int
+	depth        int
+	kernel       bool // batches over direct memory run in assembly
+
+	sessions sessionPool
+}
+
+// shape computes the layout.
+func (t *table) shape(cfg Config, ranks int) {
+	t.mode, t.paper = cfg.Mode, cfg.Addressing == Paper
+	t.ranks, t.choices, t.groupBuckets = ranks, cfg.Choices, cfg.GroupBuckets
+	t.retries, t.depth = cfg.Retries, cfg.Depth
+	t.groups = cfg.BucketsPerRank / uint64(cfg.GroupBuckets)
+	t.keyWords, t.valueWords = wordsOf(cfg.KeySize), wordsOf(cfg.ValueSize)
+	t.bucketWords = 1 + t.keyWords + t.valueWords
+	if t.mode == Fine {
+		t.lockWords = 1
+	}
+	t.groupWords = t.lockWords + t.groupBuckets*t.bucketWords
+	// Segments are whole lines, so that those of all ranks begin at one, and the lock
+	// of a rank has one for itself.
+	t.rankLock = (int(t.groups)*t.groupWords + lineWords - 1) / lineWords * lineWords
+	t.segment = t.rankLock
+	if t.mode == Coarse {
+		t.segment += lineWords
+	}
+	t.windowMask = 1<<(8*windowBytes(t.groups)) - 1
+}
+
+// newTable makes the buckets of a cache. Collective.
+func newTable(ctx context.Context, job rma.Job, cfg Config) (*table, error) {
+	t := &table{job: job}
+	t.shape(cfg, job.Size())
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: buckets", Words: t.segment})
+	if err != nil {
+		return nil, err
+	}
+	t.window, t.flat = w, rma.Flat(w)
+	t.kernel = kernelRuns && !t.paper
+	return t, nil
+}
+
+// offset is where the buckets of a group begin in the segment of its rank.
+func (t *table) offset(group uint64) int { return int(group)*t.groupWords + t.lockWords }
+
+// bucketAt is a bucket in directly addressable memory.
+func (t *table) bucketAt(rank int, group uint64, i int) []uint64 {
+	at := rank*t.segment + t.offset(group) + i*t.bucketWords
+	return t.flat[at : at+t.bucketWords : at+t.bucketWords]
+}
+
+// lockOf is the offset of the lock for a group.
+func (t *table) lockOf(group uint64) int {
+	if t.mode == Coarse {
+		return t.rankLock
+	}
+	return int(group) * t.groupWords
+}
+
+// errClosed is the answer of a cache that has been closed.
+var errClosed = errors.New("cache: the cache is closed")
+
+// close gives back queues and buckets. A later call goes to the pool of sessions and finds
+// it closed, not to memory that is gone.
+func (t *table) close() error {
+	t.flat = nil
+	t.sessions.close()
+	return t.window.Close()
+}
+
+// sessionPool keeps queues between calls.
+type sessionPool struct {
+	mu     sync.Mutex
+	idle   []*session
+	closed bool
+}
+
+// take returns an idle session, nil when there is none.
+func (p *sessionPool) take() (*session, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, errClosed
+	}
+	n := len(p.idle)
+	if n == 0 {
+		return nil, nil
+	}
+	s := p.idle[n-1]
+	p.idle = p.idle[:n-1]
+	return s, nil
+}
+
+// open is errClosed when the pool is closed.
+func (p *sessionPool) open() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errClosed
+	}
+	return nil
+}
+
+// give takes a session back. One whose call was broken off is not to be used again.
+func (p *sessionPool) give(s *session, broken bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if broken || p.closed {
+		_ = s.q.Close()
+		return
+	}
+	p.idle = append(p.idle, s)
+}
+
+func (p *sessionPool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.idle {
+		_ = s.q.Close()
+	}
+	p.idle, p.closed = nil, true
+}
+
+// rankError says in whose memory something failed.
+func rankError(rank int, err error) error {
+	return fmt.Errorf("cache: in the memory of rank %d: %w", rank, err)
+}
