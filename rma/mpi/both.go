@@ -1,0 +1,5 @@
+//go:build openmpi && mpich
+
+package mpi
+
+var _ = chooseOneOfTheBuildTagsOpenmpiAndMpich

@@ -1,0 +1,89 @@
+// Package mpi is the engine whose ranks are processes of an MPI job, on one host or on
+// many. It needs cgo and is built with a tag for each MPI; without, Join says how:
+//
+//	go build -tags 'mpi openmpi' ./cmd/farhash    # pkg-config ompi-c: libopenmpi-dev
+//	go build -tags 'mpi mpich' ./cmd/farhash      # pkg-config mpich: libmpich-dev
+//
+// Each MPI has a link file of its own, since Go does not rebuild when the answer of
+// pkg-config changes. For another MPI give only the tag mpi and set CGO_CFLAGS and
+// CGO_LDFLAGS to what its mpicc uses.
+//
+// # Memory
+//
+// When ranks meet they tell each other of their hosts: same kernel, same /dev/shm, same
+// host name. Ranks of one host share memory by rma/shm, and there are three cases:
+//
+//	all on one host   the windows and queues are those of rma/shm: processor
+//	                  atomics, direct memory, nothing of MPI but start and end
+//	several hosts     MPI_Win_create over the shared memory of each host; gets and puts
+//	                  within a host are loads and stores, all else goes by MPI
+//	[Config].Hidden   MPI_Win_allocate, and everything goes by MPI
+//
+// [rma.Caps].CPUAtomicsCoherent holds in the first case only. In the others a library
+// may swap words under a lock or in the target's process, so what is swapped is swapped by
+// MPI alone. A segment begins at a cache line: MPICH 4.0 errs about odd ones.
+//
+// # Which calls
+//
+// A window is locked for all ranks (MPI_Win_lock_all) from its making to its end. Submit
+// joins the gets to one rank, up to 64, into one MPI_Get with hindexed types on both sides,
+// and puts alike. Compare-and-swap is MPI_Compare_and_swap, fetch-and-add is
+// MPI_Fetch_and_op. MPI orders only atomics on one word. A queue promises order on the same
+// words, so it keeps bits for the lines in flight, and what may touch one waits until
+// nothing is in flight. Puts are completed by MPI_Win_flush, what brings an answer by
+// MPI_Win_flush_local; on libraries other than Open MPI a single get is MPI_Rget, completed
+// by its request. (In MPICH 4.0.2 the request of a joined MPI_Rget is done before the words
+// are there.) Done and Wait may so complete more than was asked for, and a flush does not end
+// with a context.
+//
+// Collective calls are MPI_Ibarrier, MPI_Iallgather and MPI_Iallreduce, looked after in
+// turns with the context and with the farewells of ranks that have left, so nobody waits
+// for them. NewWindow makes the window when all ranks have agreed, and frees those that all
+// have closed.
+//
+// # Threads
+//
+// One thread of C owns MPI. It initialises MPI with MPI_THREAD_SERIALIZED, finalises it, and
+// enters it every [ProgressInterval] for other ranks if this one does not, so that a rank
+// that computes serves them even if Go has but one processor. Queues call MPI in their own
+// thread, once for a batch, under the lock of the owner; to hand a batch over to the owner
+// would cost two switches of threads. Buffers are memory of C; another buffer panics.
+//
+// A program may have initialised MPI itself with MPI_THREAD_SERIALIZED or more; less is
+// refused. With SERIALIZED it makes its own calls while a job is open by [Exclusive].
+// MPI is then left as it was. Between [Start] and its stop several jobs may be joined.
+//
+// Where ranks on a host are as many as its processors or more, waiting yields: Open MPI by
+// its variable, MPICH by a function in place of ucp_worker_progress, since it would keep
+// the core. Start with mpirun --bind-to none: bound to one core, Go has one processor.
+//
+// # The end
+//
+// Close tells the others and waits until all have closed, as MPI_Finalize would. Abandon, for
+// a rank that has failed, waits for five seconds; the launcher ends the others when this
+// process ends. If MPI_Finalize does not return, as that of MPICH over TCP at times, it
+// is left behind after five seconds, and the exit code is not spoilt. A rank that dies ends
+// the job: Caps.PeerErrors is false, and Failed lists nobody.
+//
+// # What does not work is found at the start
+//
+// A launcher of another MPI starts processes that are alone; the launcher's variables say
+// so, and Join fails. Join has each rank use the memory of others in every way and compares
+// (unless all share memory): wrong words, no end and a crash of the library are reported
+// with the remedy. Of Open MPI 4 the default one-sided component crashes in the first
+// compare-and-swap on one host and makes no windows over TCP, so OMPI_MCA_osc is set to
+// sm,ucx,pt2pt where it is not set. pt2pt refuses MPI_THREAD_MULTIPLE.
+//
+// # What was measured
+//
+// go test -tags 'mpi openmpi' -bench Rates -run - ./rma/mpi, microseconds of one operation
+// between two ranks said to be on two hosts, on a busy machine of two cores with Open MPI
+// 4.1.4 (messages through shared memory) and MPICH 4.0.2 (over UCX, tcp):
+//
+//	            get   line of 64 joined   put   swap   swaps, 64 in flight
+//	Open MPI      8         5.4            12     45         37
+//	MPICH        39         2.2            95     71          8
+//	not joined             17-25 (MPICH)
+//
+// Operations on a rank that does not call MPI itself take up to ProgressInterval longer.
+package mpi

@@ -1,0 +1,26 @@
+// What the C files share.
+
+#include <mpi.h>
+
+struct fh_job {
+	MPI_Comm comm;
+	int rank, size;
+	MPI_Request meeting; // the collective call under way
+	uint64_t met;        // collective calls that came to their end here
+	uint64_t *left;      // by rank: 1 + how many had done so there when it left; 0: it is here
+	int leftRanks;
+	uint64_t farewell;
+	MPI_Request *farewells;
+	int gone; // its windows are no more
+	fh_job *next;
+};
+
+struct fh_window {
+	fh_job *job;
+	MPI_Win win;
+	uint64_t **direct;
+};
+
+void fh_attend(fh_job *job); // under the lock, as are the following
+void fh_forget(fh_job *job);
+int fh_hear(fh_job *job);

@@ -1,0 +1,150 @@
+//go:build mpi
+
+// Ranks that meet, and that leave. Whoever leaves tells all others by a message; so a
+// rank that waits in a collective call learns that somebody will never come.
+
+#include <mpi.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "shim.h"
+#include "internal.h"
+
+enum { FAREWELL = 4711, GROUP = 4712 };
+
+// fh_hear takes farewells. To look for them is also what makes progress.
+int fh_hear(fh_job *job) {
+	for (;;) {
+		int there = 0;
+		MPI_Status status;
+		int err = MPI_Iprobe(MPI_ANY_SOURCE, FAREWELL, job->comm, &there, &status);
+		if (err || !there)
+			return err;
+		int from = status.MPI_SOURCE;
+		err = MPI_Recv(&job->left[from], 1, MPI_UINT64_T, from, FAREWELL, job->comm,
+			MPI_STATUS_IGNORE);
+		if (err)
+			return err;
+		job->leftRanks++;
+	}
+}
+
+// fh_join makes a job of all ranks of the world, a collective call that fh_meet ends; or
+// at once of its first ranks.
+int fh_join(int ranks, fh_job **out) {
+	fh_job *job = calloc(1, sizeof *job);
+	fh_lock();
+	int size, err;
+	MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	job->meeting = MPI_REQUEST_NULL;
+	job->size = ranks ? ranks : size;
+	job->left = calloc(job->size, sizeof *job->left);
+	job->farewells = calloc(job->size, sizeof *job->farewells);
+	if (ranks) {
+		int range[1][3] = {{0, ranks - 1, 1}};
+		MPI_Group world, group;
+		MPI_Comm_group(MPI_COMM_WORLD, &world);
+		MPI_Group_range_incl(world, 1, range, &group);
+		err = MPI_Comm_create_group(MPI_COMM_WORLD, group, GROUP, &job->comm);
+		MPI_Group_free(&group);
+		MPI_Group_free(&world);
+	} else {
+		err = MPI_Comm_idup(MPI_COMM_WORLD, &job->comm, &job->meeting);
+	}
+	fh_unlock();
+	*out = job;
+	return err;
+}
+
+int fh_barrier(fh_job *job) {
+	fh_lock();
+	int err = MPI_Ibarrier(job->comm, &job->meeting);
+	fh_unlock();
+	return err;
+}
+
+int fh_gather(fh_job *job, const uint64_t *mine, uint64_t *all, int words) {
+	fh_lock();
+	int err = MPI_Iallgather(mine, words, MPI_UINT64_T, all, words, MPI_UINT64_T, job->comm,
+		&job->meeting);
+	fh_unlock();
+	return err;
+}
+
+int fh_least(fh_job *job, const uint64_t *mine, uint64_t *least, int words) {
+	fh_lock();
+	int err = MPI_Iallreduce(mine, least, words, MPI_UINT64_T, MPI_MIN, job->comm,
+		&job->meeting);
+	fh_unlock();
+	return err;
+}
+
+// attend is called at the end of the first collective call, which made the communicator.
+static int attend(fh_job *job) {
+	fh_attend(job);
+	return MPI_Comm_set_errhandler(job->comm, MPI_ERRORS_RETURN);
+}
+
+// fh_meet waits a little for the end of the collective call under way: FH_PENDING if it
+// has not come, FH_GONE and the rank if it never will.
+int fh_meet(fh_job *job, int spins, int *goneRank) {
+	*goneRank = -1;
+	for (;; sched_yield()) {
+		int done = 0;
+		fh_lock();
+		int err = MPI_Test(&job->meeting, &done, MPI_STATUS_IGNORE);
+		if (!err && done)
+			err = job->met++ == 0 ? attend(job) : 0;
+		else if (!err && job->met > 0)
+			err = fh_hear(job);
+		// A rank may have left after the call ended there and not yet here.
+		for (int r = job->size - 1; r >= 0 && !err && !done; r--)
+			if (job->left[r] && job->left[r] <= job->met + 1)
+				*goneRank = r;
+		fh_unlock();
+		if (err || done)
+			return err;
+		if (*goneRank >= 0)
+			return FH_GONE;
+		if (spins-- <= 0)
+			return FH_PENDING;
+	}
+}
+
+// fh_leave tells all others that this rank comes to no further collective call.
+int fh_leave(fh_job *job) {
+	int err = 0;
+	fh_lock();
+	job->farewell = job->met + 1;
+	for (int r = 0; r < job->size; r++) {
+		job->farewells[r] = MPI_REQUEST_NULL;
+		if (r != job->rank && !err)
+			err = MPI_Isend(&job->farewell, 1, MPI_UINT64_T, r, FAREWELL, job->comm,
+				&job->farewells[r]);
+	}
+	fh_unlock();
+	return err;
+}
+
+// fh_all_left is FH_PENDING while a rank is still there.
+int fh_all_left(fh_job *job) {
+	int sent = 0;
+	fh_lock();
+	int err = fh_hear(job);
+	if (!err)
+		err = MPI_Testall(job->size, job->farewells, &sent, MPI_STATUSES_IGNORE);
+	int all = sent && job->leftRanks == job->size - 1;
+	fh_unlock();
+	return err ? err : all ? 0 : FH_PENDING;
+}
+
+// fh_free_job is collective. The rest of a job stays for queues that outlive it.
+int fh_free_job(fh_job *job) {
+	fh_lock();
+	fh_forget(job);
+	job->gone = 1;
+	int err = MPI_Comm_free(&job->comm);
+	fh_unlock();
+	return err;
+}

@@ -1,0 +1,292 @@
+//go:build mpi && cgo
+
+package mpi
+
+// #include <stdlib.h>
+// #include "shim.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/direct"
+)
+
+// errClosed is the answer to a call of a rank that has left.
+var errClosed = errors.New("rma/mpi: this rank has closed the job")
+
+// abandonGrace is how long the others may go on when a rank has failed.
+const abandonGrace = 5 * time.Second
+
+// spins is how often C looks for an end, letting other threads run in between, before Go
+// looks whether to go on.
+const spins = 50
+
+// Job is this process's membership in a job of MPI.
+type Job struct {
+	c          *C.fh_job
+	lib        library
+	rank, size int
+	owns       bool    // MPI ends with this job
+	host       rma.Job // the ranks of this host, in shared memory; nil if they do not share
+	neighbours []int   // the ranks of this host, this one among them
+	local      []int   // by rank: its place in neighbours, or -1
+
+	closing atomic.Bool
+	mu      sync.Mutex // one collective call at a time
+	broken  error      // why this rank can meet the others no more
+	windows []*Window  // made and not freed, in the same order on every rank
+}
+
+var _ rma.Job = (*Job)(nil)
+
+// Join makes this process a rank of the job that MPI has started.
+func Join(ctx context.Context, cfg Config) (rma.Job, error) {
+	return joinAs(ctx, cfg, pretence{})
+}
+
+func joinAs(ctx context.Context, cfg Config, p pretence) (rma.Job, error) {
+	cfg.complete()
+	life.mu.Lock()
+	defer life.mu.Unlock()
+	if life.joined {
+		return nil, errors.New("rma/mpi: this process is a rank of a job already; close it " +
+			"first, or join several jobs between mpi.Start and its stop")
+	}
+	owns := !life.held
+	if owns {
+		if err := begin(ctx, cfg); err != nil {
+			return nil, err
+		}
+	} else if p.first == 0 {
+		if err := bury(ctx); err != nil {
+			return nil, err
+		}
+	}
+	j := &Job{lib: ask(), owns: owns}
+	life.joined = owns
+	if err := j.join(ctx, cfg, p); err != nil {
+		return nil, err // MPI stays: it cannot end well without the others
+	}
+	if j.oneHost() {
+		return &onOneHost{Job: j.host, mpi: j}, nil
+	}
+	return j, nil
+}
+
+// join meets the other ranks and tries out what MPI can do.
+func (j *Job) join(ctx context.Context, cfg Config, p pretence) error {
+	within, cancel := context.WithTimeout(ctx, cfg.Timeout)
+	defer cancel()
+	var world C.fh_facts
+	C.fh_phase(&world)
+	j.rank, j.size = int(world.rank), int(world.size)
+	err := j.meet(within, func() C.int { return C.fh_join(C.int(p.first), &j.c) })
+	if err != nil {
+		return fmt.Errorf("rma/mpi: meeting the other ranks: %w; were all ranks started?", err)
+	}
+	if p.first > 0 {
+		j.size = p.first
+	}
+	if err := j.meetHosts(within, cfg, p.host); err != nil || j.oneHost() {
+		return err
+	}
+	return j.tryOut(within)
+}
+
+func (j *Job) Rank() int { return j.rank }
+func (j *Job) Size() int { return j.size }
+
+// Barrier returns when every rank has called it.
+func (j *Job) Barrier(ctx context.Context) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.meet(ctx, func() C.int { return C.fh_barrier(j.c) })
+}
+
+// meet makes one collective call, and none after one has failed. The lock is held.
+func (j *Job) meet(ctx context.Context, start func() C.int) error {
+	if j.closing.Load() {
+		return errClosed
+	}
+	if j.broken == nil {
+		j.broken = j.meetOnce(ctx, start)
+	}
+	return j.broken
+}
+
+func (j *Job) meetOnce(ctx context.Context, start func() C.int) error {
+	if code := start(); code != 0 {
+		return j.lib.fault("beginning a collective call", code)
+	}
+	var pace rma.Backoff
+	for {
+		var gone C.int
+		switch code := C.fh_meet(j.c, spins, &gone); code {
+		case C.FH_PENDING:
+		case C.FH_GONE:
+			return &rma.RankError{Rank: int(gone), Left: true}
+		default:
+			return j.lib.fault("a collective call", code)
+		}
+		if j.closing.Load() {
+			return errClosed
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("rma/mpi: rank %d waiting for the others: %w", j.rank, err)
+		}
+		pace.Pause()
+	}
+}
+
+// transfer makes a collective call that takes some words and brings others. These lie in
+// memory of C, which is not given back if the call does not come to its end. The lock is
+// held.
+func (j *Job) transfer(ctx context.Context, mine []uint64, brings int,
+	start func(mine, all *C.uint64_t) C.int) ([]uint64, error) {
+	mem := (*C.uint64_t)(C.calloc(C.size_t(len(mine)+brings), 8))
+	words := unsafe.Slice((*uint64)(unsafe.Pointer(mem)), len(mine)+brings)
+	copy(words, mine)
+	there := (*C.uint64_t)(unsafe.Pointer(&words[len(mine)]))
+	if err := j.meet(ctx, func() C.int { return start(mem, there) }); err != nil {
+		return nil, err
+	}
+	all := append([]uint64(nil), words[len(mine):]...)
+	C.free(unsafe.Pointer(mem))
+	return all, nil
+}
+
+// Exchange gives mine to every rank and returns what each rank gave. The lock is held,
+// save by Join, which is alone.
+func (j *Job) Exchange(ctx context.Context, mine direct.Values) ([]direct.Values, error) {
+	words, err := j.transfer(ctx, mine[:], len(mine)*j.size,
+		func(mine, all *C.uint64_t) C.int {
+			return C.fh_gather(j.c, mine, all, direct.ValueWords)
+		})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]direct.Values, j.size)
+	for rank := range all {
+		copy(all[rank][:], words[rank*direct.ValueWords:])
+	}
+	return all, nil
+}
+
+// least returns the least that any rank has given, word by word. As Exchange.
+func (j *Job) least(ctx context.Context, mine []uint64) ([]uint64, error) {
+	words := C.int(len(mine))
+	return j.transfer(ctx, mine, len(mine), func(mine, least *C.uint64_t) C.int {
+		return C.fh_least(j.c, mine, least, words)
+	})
+}
+
+// agree tells every rank whether all ranks came so far. As Exchange.
+func (j *Job) agree(ctx context.Context, what string, mine error) error {
+	vote := uint64(math.MaxUint64)
+	if mine != nil {
+		vote = uint64(j.rank)
+	}
+	least, err := j.least(ctx, []uint64{vote})
+	if mine != nil || err != nil {
+		return errors.Join(mine, err)
+	}
+	if least[0] != math.MaxUint64 {
+		return &rma.PeerError{What: "rma/mpi: " + what, Rank: int(least[0])}
+	}
+	return nil
+}
+
+// Failed lists nobody: when a rank dies, the launcher of MPI ends the job.
+func (j *Job) Failed() []int { return nil }
+
+// Close leaves the job. It waits until all ranks have, as MPI demands, unless MPI is held
+// by Start.
+func (j *Job) Close() error {
+	if err := j.leave(); err != nil || !j.owns {
+		return err
+	}
+	return j.part(context.Background())
+}
+
+// Abandon is Close for a rank that has failed: it waits for the others only for a while.
+// If they are not done by then, the launcher ends them when this process ends.
+func (j *Job) Abandon() error {
+	ctx, cancel := context.WithTimeout(context.Background(), abandonGrace)
+	defer cancel()
+	if err := j.leave(); err != nil || !j.owns {
+		return err
+	}
+	return j.part(ctx)
+}
+
+// leave tells the others that this rank comes to no further collective call.
+func (j *Job) leave() error {
+	if j.closing.Swap(true) {
+		return nil
+	}
+	j.mu.Lock() // a call that waits has seen that it is to end
+	defer j.mu.Unlock()
+	if err := j.lib.fault("leaving the job", C.fh_leave(j.c)); err != nil {
+		return err
+	}
+	if !j.owns {
+		life.mu.Lock()
+		defer life.mu.Unlock()
+		life.graves = append(life.graves, j)
+	}
+	return nil
+}
+
+// part waits for the others, frees everything and ends MPI.
+func (j *Job) part(ctx context.Context) error {
+	life.mu.Lock()
+	defer life.mu.Unlock()
+	if !life.joined {
+		return nil
+	}
+	life.joined = false
+	if err := j.awaitOthers(ctx); err != nil {
+		return err
+	}
+	err := j.free()
+	end()
+	return err
+}
+
+// awaitOthers waits until all ranks have left.
+func (j *Job) awaitOthers(ctx context.Context) error {
+	var pace rma.Backoff
+	for {
+		code := C.fh_all_left(j.c)
+		if code != C.FH_PENDING {
+			return j.lib.fault("waiting for all ranks to leave", code)
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("rma/mpi: rank %d has left and others go on: %w", j.rank, err)
+		}
+		pace.Pause()
+	}
+}
+
+// free gives everything back. Collective.
+func (j *Job) free() error {
+	var errs []error
+	for _, w := range j.windows {
+		errs = append(errs, w.free())
+	}
+	j.windows = nil
+	errs = append(errs, j.lib.fault("freeing the job", C.fh_free_job(j.c)))
+	if j.host != nil {
+		errs = append(errs, j.host.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,135 @@
+//go:build mpi && cgo
+
+package mpi
+
+// #include <stdlib.h>
+// #include "shim.h"
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"unsafe"
+)
+
+// Built tells whether this program contains the engine.
+const Built = true
+
+// library is the MPI library that the program is linked with.
+type library struct {
+	text  string // as it says itself, one line
+	kind  string // openMPI, mpich or other
+	major int
+}
+
+const (
+	openMPI = "Open MPI"
+	mpich   = "MPICH"
+	other   = "MPI"
+)
+
+// Library is the version of the MPI library that the program is linked with.
+func Library() string { return ask().text }
+
+func ask() library {
+	var text [256]C.char
+	C.fh_library(&text[0], C.int(len(text)))
+	return parseLibrary(C.GoString(&text[0]))
+}
+
+// parseLibrary reads "Open MPI v4.1.4, package: ..." or "MPICH Version:\t4.0.2\n...".
+func parseLibrary(said string) library {
+	line, _, _ := strings.Cut(said, "\n")
+	line, _, _ = strings.Cut(line, ",")
+	l := library{text: strings.Join(strings.Fields(line), " "), kind: other}
+	for _, kind := range []string{openMPI, mpich} {
+		if strings.HasPrefix(l.text, kind) {
+			l.kind = kind
+		}
+	}
+	if i := strings.IndexAny(l.text, "0123456789"); i >= 0 {
+		_, _ = fmt.Sscanf(l.text[i:], "%d", &l.major)
+	}
+	return l
+}
+
+// oscVariable chooses Open MPI's one-sided component.
+const oscVariable = "OMPI_MCA_osc"
+
+// oscChoice is for Open MPI 4, whose default, osc/rdma, crashes in the first
+// compare-and-swap on one host and makes no windows over TCP. The first of these that
+// works is taken: shared memory on one host, a fast network by UCX, messages.
+const oscChoice = "sm,ucx,pt2pt"
+
+// prepare sets what the library reads when it is initialised. What the user has set stays.
+func (l library) prepare() {
+	if l.kind != openMPI {
+		return
+	}
+	if l.major == 4 {
+		setDefault(oscVariable, oscChoice)
+	}
+	setDefault("OMPI_MCA_mpi_yield_when_idle", "1") // ranks may outnumber cores
+}
+
+func setDefault(name, value string) {
+	if os.Getenv(name) == "" {
+		_ = os.Setenv(name, value) // in C as well; a constant is never refused
+	}
+}
+
+// useRequests tells whether gets are completed by requests: in Open MPI a flush is
+// faster and surer, in MPICH a request.
+func (l library) useRequests() bool { return l.kind != openMPI }
+
+// remedy is what to try when one-sided operations do not work.
+func (l library) remedy() string {
+	switch {
+	case l.kind == openMPI && l.major == 4:
+		return fmt.Sprintf("set %s=%s (mpirun -x, or mpirun --mca osc %s) before MPI is "+
+			"initialised; it is %q now. With UCX on a network without RDMA also set "+
+			"OMPI_MCA_opal_common_ucx_tls=any and OMPI_MCA_opal_common_ucx_devices=any",
+			oscVariable, oscChoice, oscChoice, os.Getenv(oscVariable))
+	case l.kind == openMPI:
+		return "try another one-sided component: mpirun --mca osc rdma, or ucx"
+	}
+	return "try another network: UCX_TLS=tcp,self, or FI_PROVIDER=tcp"
+}
+
+// fault is an error of the library with its text.
+func (l library) fault(what string, code C.int) error {
+	switch code {
+	case 0:
+		return nil
+	case C.FH_GONE:
+		return errClosed
+	}
+	var text [512]C.char
+	C.fh_error_text(code, &text[0], C.int(len(text)))
+	return fmt.Errorf("rma/mpi: %s: %s: %s", what, l.text, C.GoString(&text[0]))
+}
+
+// guard has a crash of the library name the remedy while fn runs.
+func (l library) guard(fn func() error) error {
+	text := C.CString(fmt.Sprintf("rma/mpi: %s crashes in a one-sided operation; %s\n",
+		l.text, l.remedy()))
+	C.fh_guard(text)
+	defer func() {
+		C.fh_guard(nil)
+		C.free(unsafe.Pointer(text))
+	}()
+	return fn()
+}
+
+// Exclusive calls fn while the engine does not call MPI. A program that has initialised
+// MPI with MPI_THREAD_SERIALIZED makes its own calls so while a job is open. fn must not
+// use the job.
+func Exclusive(fn func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	C.fh_lock()
+	defer C.fh_unlock()
+	fn()
+}

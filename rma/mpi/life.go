@@ -1,0 +1,196 @@
+//go:build mpi && cgo
+
+package mpi
+
+// #include "shim.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/rma"
+)
+
+// pretence is what tests have a rank believe.
+type pretence struct {
+	host  string // the name of this host; "" is the real one
+	first int    // how many ranks of MPI the job has, 0 for all
+}
+
+func (c *Config) complete() {
+	if c.Timeout <= 0 {
+		c.Timeout = DefaultTimeout
+	}
+}
+
+// finalizeTimeout is how long MPI_Finalize may take. MPICH over TCP sometimes never
+// returns from it; all ranks have left by then, so nothing is lost.
+const finalizeTimeout = 5 * time.Second
+
+// life is the state of MPI in this process.
+var life struct {
+	mu      sync.Mutex
+	running bool   // the thread that owns MPI runs
+	held    bool   // by Start
+	joined  bool   // by a job that will stop MPI
+	over    bool   // MPI cannot be initialised again
+	graves  []*Job // closed and not yet freed, as that is collective
+}
+
+// levels are the thread levels by their names.
+var levels = [...]string{"SINGLE", "FUNNELED", "SERIALIZED", "MULTIPLE"}
+
+// Start initialises MPI, unless the program has, and keeps it for jobs that are joined
+// one after the other. Close of such a job waits for nobody; stop does. Collective.
+func Start(ctx context.Context, cfg Config) (stop func() error, err error) {
+	cfg.complete()
+	life.mu.Lock()
+	defer life.mu.Unlock()
+	if life.running {
+		return nil, errors.New("rma/mpi: MPI is in use by this engine already")
+	}
+	if err := begin(ctx, cfg); err != nil {
+		return nil, err
+	}
+	life.held = true
+	return sync.OnceValue(func() error {
+		life.mu.Lock()
+		defer life.mu.Unlock()
+		err := bury(context.Background())
+		life.held = false
+		end()
+		return err
+	}), nil
+}
+
+// begin starts the thread that owns MPI. The lock is held.
+func begin(ctx context.Context, cfg Config) error {
+	l := ask()
+	if life.over {
+		return fmt.Errorf("rma/mpi: %s has been finalised and cannot be initialised again; "+
+			"join several jobs between mpi.Start and its stop", l.text)
+	}
+	l.prepare()
+	if errno := C.fh_start(C.long(ProgressInterval.Nanoseconds())); errno != 0 {
+		return fmt.Errorf("rma/mpi: no thread for MPI: error %d", int(errno))
+	}
+	life.running = true
+	facts, err := initialised(ctx, l, cfg.Timeout)
+	if err == nil {
+		err = usable(l, facts)
+	}
+	if err != nil {
+		end()
+	}
+	return err
+}
+
+// initialised waits for the end of MPI_Init.
+func initialised(ctx context.Context, l library, timeout time.Duration) (C.fh_facts, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var facts C.fh_facts
+	var pace rma.Backoff
+	for {
+		switch C.fh_phase(&facts) {
+		case C.FH_RUNNING:
+			return facts, nil
+		case C.FH_FAILED:
+			return facts, l.fault("initialising MPI", facts.code)
+		}
+		if pace.Pause() && ctx.Err() != nil {
+			return facts, fmt.Errorf("rma/mpi: %s was not initialised within %v; "+
+				"were all ranks started?: %w", l.text, timeout, ctx.Err())
+		}
+	}
+}
+
+// usable refuses an MPI that cannot carry the job.
+func usable(l library, facts C.fh_facts) error {
+	if facts.level < 2 {
+		who := "the program has initialised it so; initialise it with MPI_Init_thread and " +
+			"MPI_THREAD_SERIALIZED or more, or leave it to this engine"
+		if facts.ours != 0 {
+			who = "the library gives no more; use one that was built with threads"
+		}
+		return fmt.Errorf("rma/mpi: %s runs at MPI_THREAD_%s, and MPI_THREAD_SERIALIZED is "+
+			"needed: %s", l.text, levels[facts.level], who)
+	}
+	m, launched, err := launch.Detect()
+	if err != nil {
+		return fmt.Errorf("rma/mpi: %w", err)
+	}
+	if launched && m.Size != int(facts.size) {
+		return fmt.Errorf("rma/mpi: %s has started %d ranks, and %s, with which this program "+
+			"is linked, sees %d: they do not belong together; %s",
+			m.Launcher, m.Size, l.text, int(facts.size), l.together(m.Launcher))
+	}
+	return nil
+}
+
+// together is how a program with this library is started.
+func (l library) together(launcher string) string {
+	switch {
+	case launcher == launch.Slurm:
+		return "start the program with srun --mpi=pmix or --mpi=pmi2 (srun --mpi=list), " +
+			"or with the launcher of that library"
+	case l.kind == openMPI:
+		return "start the program with the mpirun of Open MPI (mpirun.openmpi), " +
+			"or build it with -tags 'mpi mpich'"
+	case l.kind == mpich:
+		return "start the program with the mpiexec of MPICH (mpiexec.hydra), " +
+			"or build it with -tags 'mpi openmpi'"
+	}
+	return "start the program with the launcher of that library"
+}
+
+// end has the thread that owns MPI finalise it, if the engine has initialised it, and end.
+// A library that hangs is left behind. The lock is held.
+func end() {
+	C.fh_finish()
+	deadline := time.Now().Add(finalizeTimeout)
+	var facts C.fh_facts
+	var pace rma.Backoff
+	for {
+		phase := C.fh_phase(&facts)
+		if phase == C.FH_FINISHED || phase == C.FH_FAILED || time.Now().After(deadline) {
+			life.running = false
+			life.over = phase != C.FH_FINISHED || facts.ours != 0
+			return
+		}
+		pace.Pause()
+	}
+}
+
+// bury frees the jobs that were closed while MPI was held. Collective among the ranks of
+// each. The lock is held.
+func bury(ctx context.Context) error {
+	var errs []error
+	for _, j := range life.graves {
+		errs = append(errs, j.awaitOthers(ctx), j.free())
+	}
+	life.graves = nil
+	return errors.Join(errs...)
+}
+
+// worldRank is the number of this process in MPI, once that is initialised.
+func worldRank() int {
+	var facts C.fh_facts
+	C.fh_phase(&facts)
+	return int(facts.rank)
+}
+
+// asProgram initialises MPI in the way of a program that does so itself, and finalises
+// it; for tests, which cannot call C.
+func asProgram(level int) (finalise func() error, err error) {
+	l := ask()
+	if err := l.fault("MPI_Init_thread", C.fh_init(C.int(level))); err != nil {
+		return nil, err
+	}
+	return func() error { return l.fault("MPI_Finalize", C.fh_fini()) }, nil
+}

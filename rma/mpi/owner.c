@@ -1,0 +1,170 @@
+//go:build mpi
+
+// The thread that owns MPI, and the lock under which everybody calls it.
+
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shim.h"
+#include "internal.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long entered; // how often MPI was called by others than the owner
+static fh_facts facts;
+static int phase = FH_STARTING;
+static int finish;
+static struct timespec nap;
+static fh_job *jobs; // that the owner makes progress for
+
+void fh_lock(void) {
+	pthread_mutex_lock(&lock);
+	entered++;
+}
+
+void fh_unlock(void) { pthread_mutex_unlock(&lock); }
+
+void fh_library(char *text, int size) {
+	char all[MPI_MAX_LIBRARY_VERSION_STRING];
+	int n;
+	MPI_Get_library_version(all, &n);
+	strncpy(text, all, size - 1);
+	text[size - 1] = 0;
+}
+
+void fh_error_text(int code, char *text, int size) {
+	char all[MPI_MAX_ERROR_STRING] = "";
+	int n;
+	fh_lock();
+	MPI_Error_string(code, all, &n);
+	fh_unlock();
+	strncpy(text, all, size - 1);
+	text[size - 1] = 0;
+}
+
+static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
+	MPI_THREAD_MULTIPLE};
+
+// fh_init initialises MPI as a program would that does so itself.
+int fh_init(int level) {
+	int provided;
+	return MPI_Init_thread(NULL, NULL, levels[level], &provided);
+}
+
+// fh_fini finalises MPI as that program does.
+int fh_fini(void) { return MPI_Finalize(); }
+
+static void initialise(void) {
+	int done = 0, provided = MPI_THREAD_SINGLE;
+	MPI_Initialized(&done);
+	if (!done) {
+		facts.ours = 1;
+		facts.code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
+		if (facts.code != MPI_SUCCESS)
+			return;
+	}
+	MPI_Query_thread(&provided);
+	for (int i = 0; i < 4; i++)
+		if (levels[i] == provided)
+			facts.level = i;
+	if (provided < MPI_THREAD_SERIALIZED)
+		return; // only the program's own thread may ask for more
+	MPI_Comm_rank(MPI_COMM_WORLD, &facts.rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &facts.size);
+}
+
+// progress lets the library work for other ranks, unless somebody was there just now.
+static void progress(void) {
+	static unsigned long seen;
+	if (pthread_mutex_trylock(&lock) != 0)
+		return;
+	if (seen == entered)
+		for (fh_job *j = jobs; j; j = j->next)
+			fh_hear(j);
+	seen = entered;
+	pthread_mutex_unlock(&lock);
+}
+
+static void *own(void *unused) {
+	pthread_mutex_lock(&lock);
+	initialise();
+	pthread_mutex_unlock(&lock);
+	__atomic_store_n(&phase, facts.code ? FH_FAILED : FH_RUNNING, __ATOMIC_RELEASE);
+	if (facts.code)
+		return unused;
+	while (!__atomic_load_n(&finish, __ATOMIC_ACQUIRE)) {
+		nanosleep(&nap, NULL);
+		progress();
+	}
+	pthread_mutex_lock(&lock);
+	if (facts.ours)
+		MPI_Finalize();
+	pthread_mutex_unlock(&lock);
+	__atomic_store_n(&phase, FH_FINISHED, __ATOMIC_RELEASE);
+	return unused;
+}
+
+// fh_start starts the owner. Signals are for other threads: Go handles them.
+int fh_start(long napNs) {
+	sigset_t all, before;
+	pthread_t thread;
+	nap.tv_nsec = napNs;
+	finish = 0;
+	memset(&facts, 0, sizeof facts);
+	phase = FH_STARTING;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int err = pthread_create(&thread, NULL, own, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!err)
+		pthread_detach(thread);
+	return err;
+}
+
+int fh_phase(fh_facts *f) {
+	int p = __atomic_load_n(&phase, __ATOMIC_ACQUIRE);
+	if (p != FH_STARTING)
+		*f = facts;
+	return p;
+}
+
+void fh_finish(void) { __atomic_store_n(&finish, 1, __ATOMIC_RELEASE); }
+
+void fh_attend(fh_job *job) {
+	job->next = jobs;
+	jobs = job;
+}
+
+void fh_forget(fh_job *job) {
+	for (fh_job **at = &jobs; *at; at = &(*at)->next)
+		if (*at == job) {
+			*at = job->next;
+			return;
+		}
+}
+
+static const char *guardText;
+static struct sigaction unguarded;
+
+static void lastWords(int sig) {
+	ssize_t n = write(2, guardText, strlen(guardText));
+	(void)n;
+	sigaction(sig, &unguarded, NULL); // the fault comes again, and Go tells of it
+}
+
+// fh_guard has a crash say some last words; NULL ends that.
+void fh_guard(const char *text) {
+	struct sigaction act;
+	memset(&act, 0, sizeof act);
+	act.sa_handler = lastWords;
+	act.sa_flags = SA_ONSTACK;
+	guardText = text;
+	if (text)
+		sigaction(SIGSEGV, &act, &unguarded);
+	else
+		sigaction(SIGSEGV, &unguarded, NULL);
+}

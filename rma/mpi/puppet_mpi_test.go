@@ -1,0 +1,251 @@
+//go:build mpi && cgo
+
+package mpi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/rpc"
+	"os"
+	"sync"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// Request is a call of an engine that a puppet makes: a rank of MPI in a process of its
+// own, moved by a test in another one.
+type Request struct {
+	Call    int // number, for Cancel
+	What    string
+	Object  int // job, window or queue
+	Window  int
+	Numbers []int
+	Words   []uint64
+	Text    string
+	Flag    bool
+}
+
+// Reply is what became of it.
+type Reply struct {
+	Object int
+	Number int
+	Flag   bool
+	Words  []uint64
+	Caps   rma.Caps
+	Stats  rma.Stats
+	Fault  *Fault
+	Panic  string
+}
+
+// Fault is an error on its way between processes.
+type Fault struct {
+	Text  string
+	Rank  *rma.RankError
+	Peer  *rma.PeerError
+	Ended bool
+}
+
+func faultOf(err error) *Fault {
+	if err == nil {
+		return nil
+	}
+	f := &Fault{Text: err.Error(), Ended: errors.Is(err, context.Canceled)}
+	errors.As(err, &f.Rank)
+	errors.As(err, &f.Peer)
+	return f
+}
+
+func (f *Fault) Error() string { return f.Text }
+
+func (f *Fault) Unwrap() []error {
+	var errs []error
+	if f.Rank != nil {
+		errs = append(errs, f.Rank)
+	}
+	if f.Peer != nil {
+		errs = append(errs, f.Peer)
+	}
+	if f.Ended {
+		errs = append(errs, context.Canceled)
+	}
+	return errs
+}
+
+// puppetQueue is a queue with the buffers of its operations in flight.
+type puppetQueue struct {
+	rma.Queue
+	bufs map[rma.Handle]rma.Buf
+}
+
+// Puppet does what it is told, each call in a goroutine of its own.
+type Puppet struct {
+	mu      sync.Mutex
+	last    int
+	objects map[int]any
+	cancels map[int]context.CancelFunc
+}
+
+// puppet serves the test at the other end of a socket until that hangs up.
+func puppet(socket string) error {
+	stop, err := Start(context.Background(), Config{})
+	if err != nil {
+		return err
+	}
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(conn, "%8d", worldRank()); err != nil {
+		return err
+	}
+	server := rpc.NewServer()
+	p := &Puppet{objects: map[int]any{}, cancels: map[int]context.CancelFunc{}}
+	if err := server.Register(p); err != nil {
+		return err
+	}
+	server.ServeConn(conn)
+	return stop()
+}
+
+func (p *Puppet) keep(object any) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last++
+	p.objects[p.last] = object
+	return p.last
+}
+
+func object[T any](p *Puppet, n int) T {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.objects[n].(T)
+}
+
+// Do makes a call.
+func (p *Puppet) Do(req Request, reply *Reply) error {
+	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
+	defer cancel()
+	p.mu.Lock()
+	p.cancels[req.Call] = cancel
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		delete(p.cancels, req.Call)
+		p.mu.Unlock()
+		if cause := recover(); cause != nil {
+			reply.Panic = fmt.Sprint(cause)
+		}
+	}()
+	var err error
+	switch req.What[0] {
+	case 'J':
+		err = p.doJob(ctx, &req, reply)
+	case 'Q':
+		err = p.doQueue(ctx, &req, reply)
+	default:
+		err = p.doOther(ctx, &req, reply)
+	}
+	reply.Fault = faultOf(err)
+	return nil
+}
+
+func (p *Puppet) doOther(ctx context.Context, req *Request, reply *Reply) error {
+	switch req.What {
+	case "cancel":
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if cancel := p.cancels[req.Object]; cancel != nil {
+			cancel()
+		}
+	case "join":
+		job, err := joinAs(ctx, Config{Hidden: req.Flag, Timeout: hangGuard},
+			pretence{host: req.Text, first: req.Numbers[0]})
+		if err == nil {
+			reply.Object = p.keep(job)
+		}
+		return err
+	case "bury":
+		life.mu.Lock()
+		defer life.mu.Unlock()
+		return bury(ctx)
+	case "close":
+		return object[rma.Window](p, req.Object).Close()
+	case "exit":
+		os.Exit(req.Numbers[0])
+	}
+	return nil
+}
+
+func (p *Puppet) doJob(ctx context.Context, req *Request, reply *Reply) error {
+	job := object[rma.Job](p, req.Object)
+	switch req.What {
+	case "JWindow":
+		w, err := job.NewWindow(ctx, rma.Spec{Name: req.Text, Words: req.Numbers[0]})
+		if err == nil {
+			reply.Object, reply.Caps = p.keep(w), w.Caps()
+		}
+		return err
+	case "JBarrier":
+		return job.Barrier(ctx)
+	case "JQueue":
+		q, err := job.NewQueue(req.Numbers[0])
+		if err == nil {
+			reply.Object = p.keep(&puppetQueue{q, map[rma.Handle]rma.Buf{}})
+		}
+		return err
+	case "JFailed":
+		reply.Number = len(job.Failed())
+	case "JClose":
+		return job.Close()
+	}
+	return nil
+}
+
+func (p *Puppet) doQueue(ctx context.Context, req *Request, reply *Reply) error {
+	q := object[*puppetQueue](p, req.Object)
+	n := req.Numbers
+	switch req.What {
+	case "QGet", "QPut":
+		w := object[rma.Window](p, req.Window)
+		buf, err := q.Alloc(n[2])
+		if err != nil {
+			return err
+		}
+		var h rma.Handle
+		if req.What == "QGet" {
+			h = q.Get(buf, w, n[0], n[1])
+			q.bufs[h] = buf
+		} else {
+			copy(buf, req.Words)
+			h = q.Put(buf, w, n[0], n[1])
+		}
+		reply.Number = int(h)
+	case "QSwap":
+		w := object[rma.Window](p, req.Window)
+		reply.Number = int(q.CompareAndSwap(w, n[0], n[1], req.Words[0], req.Words[1]))
+	case "QAdd":
+		w := object[rma.Window](p, req.Window)
+		reply.Number = int(q.FetchAdd(w, n[0], n[1], req.Words[0]))
+	case "QSubmit":
+		return q.Submit()
+	case "QDone":
+		reply.Flag = q.Done(rma.Handle(n[0]))
+	case "QWait":
+		return q.Wait(ctx, rma.Handle(n[0]))
+	case "QValue":
+		value, err := q.Value(rma.Handle(n[0]))
+		reply.Words = append(reply.Words, value)
+		reply.Words = append(reply.Words, q.bufs[rma.Handle(n[0])]...)
+		delete(q.bufs, rma.Handle(n[0]))
+		return err
+	case "QFlush":
+		return q.Flush(ctx, object[rma.Window](p, req.Window), n[0])
+	case "QStats":
+		reply.Stats = *q.Stats()
+	case "QClose":
+		return q.Close()
+	}
+	return nil
+}

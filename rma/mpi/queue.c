@@ -1,0 +1,343 @@
+//go:build mpi
+
+// Queues. MPI orders nothing but atomics on one word; a queue promises order among all
+// operations on the same words. So an operation that may touch words of one in flight
+// waits for the end of everything in flight. Gets to one rank are joined into one call,
+// and so are puts.
+
+#include <mpi.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim.h"
+#include "internal.h"
+
+enum {
+	JOINED = 64,       // operations in one call at most
+	OPEN = 64,         // calls that are being put together
+	WIDE = 512,        // words from which an operation has the queue to itself
+	MARKS = 1 << 14,   // bits for lines in flight
+	CHUNK = 1 << 27,   // words that one call moves at most
+};
+
+enum { GETS, PUTS, ATOMICS, CLASSES };
+
+typedef struct {
+	fh_window *window;
+	int rank, kind, head, n;
+} call;
+
+typedef struct {
+	fh_window *window;
+	int rank, puts;
+} target;
+
+struct fh_queue {
+	fh_job *job;
+	int depth, useRequests;
+	fh_op *ops;
+	int *posted, posts;
+	call open[OPEN];
+	target *targets; // to be flushed
+	int flushes, flushed; // how many; first slot that a flush completes, or -1
+	MPI_Request *requests;
+	int *heads, *ended, flights; // by request: first slot that it completes
+	int wide;
+	uint64_t calls;
+	uint64_t marks[CLASSES][MARKS / 64];
+};
+
+fh_queue *fh_new_queue(fh_job *job, int depth, int useRequests) {
+	fh_queue *q = calloc(1, sizeof *q);
+	q->job = job;
+	q->depth = depth;
+	q->useRequests = useRequests;
+	q->flushed = -1;
+	q->ops = calloc(depth, sizeof *q->ops);
+	q->posted = calloc(depth, sizeof *q->posted);
+	q->targets = calloc(depth, sizeof *q->targets);
+	q->requests = calloc(depth, sizeof *q->requests);
+	q->heads = calloc(depth, sizeof *q->heads);
+	q->ended = calloc(depth, sizeof *q->ended);
+	return q;
+}
+
+void fh_free_queue(fh_queue *q) {
+	free(q->ended);
+	free(q->heads);
+	free(q->requests);
+	free(q->targets);
+	free(q->posted);
+	free(q->ops);
+	free(q);
+}
+
+fh_op *fh_ops(fh_queue *q) { return q->ops; }
+
+uint64_t fh_calls(fh_queue *q) { return q->calls; }
+
+void fh_post(fh_queue *q, int slot) { q->posted[q->posts++] = slot; }
+
+static void complete(fh_queue *q, int slot) {
+	while (slot >= 0) {
+		q->ops[slot].state = FH_DONE;
+		slot = q->ops[slot].next;
+	}
+}
+
+// settle forgets what was in flight once nothing is.
+static void settle(fh_queue *q) {
+	if (q->flights || q->flushed >= 0)
+		return;
+	q->wide = 0;
+	memset(q->marks, 0, sizeof q->marks);
+}
+
+static int flush(fh_queue *q) {
+	for (; q->flushes > 0; q->flushes--) {
+		target *t = &q->targets[q->flushes - 1];
+		// What has brought an answer has happened; only puts must be asked for.
+		int err = t->puts ? MPI_Win_flush(t->rank, t->window->win)
+			: MPI_Win_flush_local(t->rank, t->window->win);
+		if (err)
+			return err;
+	}
+	complete(q, q->flushed);
+	q->flushed = -1;
+	settle(q);
+	return 0;
+}
+
+// test completes what requests say is done.
+static int test(fh_queue *q) {
+	int n = 0;
+	int err = MPI_Testsome(q->flights, q->requests, &n, q->ended, MPI_STATUSES_IGNORE);
+	if (err || n == MPI_UNDEFINED || n == 0)
+		return err;
+	int kept = 0;
+	for (int i = 0; i < q->flights; i++) {
+		if (q->requests[i] == MPI_REQUEST_NULL) {
+			complete(q, q->heads[i]);
+			continue;
+		}
+		q->requests[kept] = q->requests[i];
+		q->heads[kept++] = q->heads[i];
+	}
+	q->flights = kept;
+	settle(q);
+	return 0;
+}
+
+static int drain(fh_queue *q) {
+	int err = flush(q);
+	if (!err && q->flights)
+		err = MPI_Waitall(q->flights, q->requests, MPI_STATUSES_IGNORE);
+	for (int i = 0; i < q->flights && !err; i++)
+		complete(q, q->heads[i]);
+	if (!err)
+		q->flights = 0;
+	settle(q);
+	return err;
+}
+
+// byFlush enters operations, chained from head, that a flush of their target completes.
+static void byFlush(fh_queue *q, fh_window *w, int rank, int head) {
+	int last = head;
+	while (q->ops[last].next >= 0)
+		last = q->ops[last].next;
+	q->ops[last].next = q->flushed;
+	q->flushed = head;
+	int put = q->ops[head].kind == FH_PUT;
+	for (int i = 0; i < q->flushes; i++)
+		if (q->targets[i].window == w && q->targets[i].rank == rank) {
+			q->targets[i].puts |= put;
+			return;
+		}
+	q->targets[q->flushes++] = (target){w, rank, put};
+}
+
+// clashes reports whether an operation may touch words of one in flight in a way that
+// needs order, and if mark is set has it count as in flight.
+static int clashes(fh_queue *q, const fh_op *op, int mark) {
+	int class = op->kind == FH_GET ? GETS : op->kind == FH_PUT ? PUTS : ATOMICS;
+	int found = q->wide || op->words > WIDE;
+	uint64_t place = ((uintptr_t)op->window >> 4) * 0x9e3779b97f4a7c15 + (uint64_t)op->rank;
+	for (int64_t line = op->off / 8; !found && line <= (op->off + op->words - 1) / 8; line++) {
+		uint64_t h = (place ^ (uint64_t)line) * 0xff51afd7ed558ccd >> 40;
+		uint64_t word = h % MARKS / 64, bit = (uint64_t)1 << h % 64;
+		for (int c = 0; c < CLASSES; c++)
+			if ((c != class || class == PUTS) && q->marks[c][word] & bit)
+				found = 1;
+		if (mark)
+			q->marks[class][word] |= bit;
+	}
+	return found;
+}
+
+// move is one call for one operation, in pieces that fit a count of MPI.
+static int move(fh_queue *q, fh_op *op) {
+	int err = 0;
+	for (int64_t at = 0; at < op->words && !err; at += CHUNK) {
+		int n = op->words - at < CHUNK ? (int)(op->words - at) : CHUNK;
+		if (op->kind == FH_PUT)
+			err = MPI_Put(op->buf + at, n, MPI_UINT64_T, op->rank, op->off + at, n,
+				MPI_UINT64_T, op->window->win);
+		else if (op->byRequest)
+			err = MPI_Rget(op->buf + at, n, MPI_UINT64_T, op->rank, op->off + at, n,
+				MPI_UINT64_T, op->window->win, &q->requests[q->flights]);
+		else
+			err = MPI_Get(op->buf + at, n, MPI_UINT64_T, op->rank, op->off + at, n,
+				MPI_UINT64_T, op->window->win);
+	}
+	return err;
+}
+
+// moveJoined is one call for all operations chained from head.
+static int moveJoined(fh_queue *q, const call *c) {
+	int lengths[JOINED], n = 0, err;
+	MPI_Aint here[JOINED], there[JOINED];
+	MPI_Datatype from, to;
+	fh_op *op = &q->ops[c->head];
+	uint64_t *base = op->buf;
+	for (int slot = op->next; slot >= 0; slot = q->ops[slot].next)
+		if (q->ops[slot].buf < base)
+			base = q->ops[slot].buf;
+	for (int slot = c->head; slot >= 0; slot = q->ops[slot].next, n++) {
+		here[n] = (char *)q->ops[slot].buf - (char *)base;
+		there[n] = (MPI_Aint)q->ops[slot].off * 8;
+		lengths[n] = (int)q->ops[slot].words;
+	}
+	MPI_Type_create_hindexed(n, lengths, here, MPI_UINT64_T, &from);
+	MPI_Type_create_hindexed(n, lengths, there, MPI_UINT64_T, &to);
+	MPI_Type_commit(&from);
+	MPI_Type_commit(&to);
+	if (c->kind == FH_PUT)
+		err = MPI_Put(base, 1, from, c->rank, 0, 1, to, c->window->win);
+	else
+		err = MPI_Get(base, 1, from, c->rank, 0, 1, to, c->window->win);
+	MPI_Type_free(&from);
+	MPI_Type_free(&to);
+	return err;
+}
+
+// issue makes a call that was put together.
+static int issue(fh_queue *q, call *c) {
+	if (c->n == 0)
+		return 0;
+	fh_op *op = &q->ops[c->head];
+	// Of a joined get, the request of MPICH 4.0 is done before the words are there.
+	op->byRequest = c->kind == FH_GET && c->n == 1 && q->useRequests && op->words <= CHUNK;
+	int err = c->n == 1 ? move(q, op) : moveJoined(q, c);
+	c->n = 0;
+	q->calls++;
+	if (err)
+		return err;
+	if (op->byRequest)
+		q->heads[q->flights++] = c->head;
+	else
+		byFlush(q, c->window, c->rank, c->head);
+	return 0;
+}
+
+static int issueAll(fh_queue *q) {
+	int err = 0;
+	for (int i = 0; i < OPEN && !err; i++)
+		err = issue(q, &q->open[i]);
+	return err;
+}
+
+// join adds a get or put to the call to its rank.
+static int join(fh_queue *q, int slot) {
+	fh_op *op = &q->ops[slot];
+	call *c = &q->open[(op->rank * 2 + (op->kind == FH_PUT)) % OPEN];
+	if (c->n > 0 && (c->window != op->window || c->rank != op->rank ||
+			c->kind != op->kind || c->n == JOINED || op->words > WIDE)) {
+		int err = issue(q, c);
+		if (err)
+			return err;
+	}
+	op->next = c->n > 0 ? c->head : -1;
+	*c = (call){op->window, op->rank, op->kind, slot, c->n + 1};
+	return 0;
+}
+
+// copyDirect does a get or put on memory that this process sees.
+static void copyDirect(fh_op *op) {
+	uint64_t *there = op->window->direct[op->rank] + op->off;
+	uint64_t *from = op->kind == FH_PUT ? op->buf : there;
+	uint64_t *to = op->kind == FH_PUT ? there : op->buf;
+	for (int64_t i = 0; i < op->words; i++)
+		__atomic_store_n(&to[i], __atomic_load_n(&from[i], __ATOMIC_ACQUIRE),
+			__ATOMIC_RELEASE);
+	if (op->kind == FH_PUT)
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	op->state = FH_DONE;
+}
+
+static int start(fh_queue *q, int slot) {
+	fh_op *op = &q->ops[slot];
+	int direct = op->kind <= FH_PUT && op->window->direct[op->rank] != NULL;
+	int err = 0;
+	if (clashes(q, op, !direct)) {
+		if (!(err = issueAll(q)))
+			err = drain(q);
+		if (err)
+			return err;
+		clashes(q, op, !direct);
+	}
+	op->state = FH_FLYING;
+	op->next = -1;
+	op->byRequest = 0;
+	op->seen = 0;
+	if (direct) {
+		copyDirect(op);
+		return 0;
+	}
+	q->wide = op->words > WIDE;
+	if (op->kind <= FH_PUT)
+		return join(q, slot);
+	if (op->kind == FH_SWAP)
+		err = MPI_Compare_and_swap(&op->word, &op->old, &op->seen, MPI_UINT64_T, op->rank,
+			op->off, op->window->win);
+	else
+		err = MPI_Fetch_and_op(&op->word, &op->seen, MPI_UINT64_T, op->rank, op->off,
+			MPI_SUM, op->window->win);
+	if (!err)
+		byFlush(q, op->window, op->rank, slot);
+	return err;
+}
+
+// fh_submit starts what was posted.
+int fh_submit(fh_queue *q) {
+	fh_lock();
+	int err = q->job->gone ? FH_GONE : 0;
+	for (int i = 0; i < q->posts && !err; i++)
+		err = start(q, q->posted[i]);
+	if (!err)
+		err = issueAll(q);
+	q->posts = 0;
+	fh_unlock();
+	return err;
+}
+
+// fh_wait waits a little for an operation: FH_PENDING if it is not done.
+int fh_wait(fh_queue *q, int slot, int spins) {
+	for (;; sched_yield()) {
+		fh_lock();
+		int err = q->job->gone ? FH_GONE : q->ops[slot].byRequest ? test(q) : flush(q);
+		fh_unlock();
+		if (err || q->ops[slot].state == FH_DONE)
+			return err;
+		if (spins-- <= 0)
+			return FH_PENDING;
+	}
+}
+
+// fh_drain ends all that is in flight.
+int fh_drain(fh_queue *q) {
+	fh_lock();
+	int err = q->job->gone ? 0 : drain(q);
+	fh_unlock();
+	return err;
+}

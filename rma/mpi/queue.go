@@ -1,0 +1,230 @@
+//go:build mpi && cgo
+
+package mpi
+
+// #include <stdlib.h>
+// #include "shim.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// chunkWords is how much memory a queue asks C for at least.
+const chunkWords = 1 << 13
+
+// queueDepthMax keeps the slots within what C counts.
+const queueDepthMax = 1 << 24
+
+// Queue is a queue of MPI. Its slots lie in memory of C, where MPI writes results.
+type Queue struct {
+	job    *Job
+	c      *C.fh_queue
+	ops    []C.fh_op
+	free   []rma.Handle
+	chunks [][]uint64 // memory of C that buffers are taken from
+	used   int        // words of the last chunk
+	stats  rma.Stats
+}
+
+var _ rma.Queue = (*Queue)(nil)
+
+// NewQueue returns a queue with room for depth operations in flight.
+func (j *Job) NewQueue(depth int) (rma.Queue, error) {
+	if depth < 1 || depth > queueDepthMax {
+		return nil, fmt.Errorf("rma/mpi: a queue needs a depth of 1 to %d, not %d",
+			queueDepthMax, depth)
+	}
+	requests := C.int(0)
+	if j.lib.useRequests() {
+		requests = 1
+	}
+	q := &Queue{job: j, c: C.fh_new_queue(j.c, C.int(depth), requests)}
+	q.ops = unsafe.Slice(C.fh_ops(q.c), depth)
+	for h := depth - 1; h >= 0; h-- {
+		q.free = append(q.free, rma.Handle(h))
+	}
+	return q, nil
+}
+
+// Alloc returns a zeroed buffer in memory of C.
+func (q *Queue) Alloc(words int) (rma.Buf, error) {
+	if words < 0 || words > 1<<50 {
+		return nil, fmt.Errorf("rma/mpi: a buffer of %d words cannot be made", words)
+	}
+	if n := len(q.chunks); n == 0 || q.used+words > len(q.chunks[n-1]) {
+		size := max(words, chunkWords)
+		mem := C.calloc(C.size_t(size), 8)
+		if mem == nil {
+			return nil, fmt.Errorf("rma/mpi: no memory for a buffer of %d words", words)
+		}
+		q.chunks, q.used = append(q.chunks, unsafe.Slice((*uint64)(mem), size)), 0
+	}
+	last := q.chunks[len(q.chunks)-1]
+	buf := last[q.used : q.used+words : q.used+words]
+	q.used += words
+	return rma.Buf(buf), nil
+}
+
+// own returns where a buffer lies, which must be one of Alloc: MPI writes there at any
+// time until the operation is done, and Go may move or free what is its own.
+func (q *Queue) own(buf rma.Buf) *C.uint64_t {
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(buf)))
+	for i := len(q.chunks) - 1; i >= 0; i-- {
+		c := q.chunks[i]
+		begin := uintptr(unsafe.Pointer(unsafe.SliceData(c)))
+		if at >= begin && at+uintptr(len(buf))*8 <= begin+uintptr(len(c))*8 {
+			return pointer(buf)
+		}
+	}
+	panic("rma/mpi: a buffer that is not of this queue's Alloc")
+}
+
+// Get copies words of a segment into dst.
+func (q *Queue) Get(dst rma.Buf, w rma.Window, rank, off int) rma.Handle {
+	h, op := q.post(C.FH_GET, w, rank, off, len(dst))
+	op.buf = q.own(dst)
+	q.stats.Gets++
+	return h
+}
+
+// Put copies src into a segment.
+func (q *Queue) Put(src rma.Buf, w rma.Window, rank, off int) rma.Handle {
+	h, op := q.post(C.FH_PUT, w, rank, off, len(src))
+	op.buf = q.own(src)
+	q.stats.Puts++
+	return h
+}
+
+// CompareAndSwap swaps one word of a segment.
+func (q *Queue) CompareAndSwap(w rma.Window, rank, off int, old, newWord uint64) rma.Handle {
+	h, op := q.post(C.FH_SWAP, w, rank, off, 1)
+	op.old, op.word = C.uint64_t(old), C.uint64_t(newWord)
+	q.stats.CompareAndSwaps++
+	return h
+}
+
+// FetchAdd adds to one word of a segment.
+func (q *Queue) FetchAdd(w rma.Window, rank, off int, delta uint64) rma.Handle {
+	h, op := q.post(C.FH_ADD, w, rank, off, 1)
+	op.word = C.uint64_t(delta)
+	q.stats.FetchAdds++
+	return h
+}
+
+// post checks the place of an operation and takes a slot for it. A window of another
+// engine is a bug of the caller, and so is an operation more than there is room for.
+func (q *Queue) post(kind C.uint8_t, window rma.Window, rank, off, words int) (
+	rma.Handle, *C.fh_op) {
+	w := window.(*Window)
+	if rank < 0 || rank >= w.job.size || words < 1 || words > w.words ||
+		off < 0 || off > w.words-words {
+		panic(fmt.Sprintf("rma/mpi: %d words at %d of rank %d are outside a window of %d ranks "+
+			"with %d words each", words, off, rank, w.job.size, w.words))
+	}
+	if w.closed.Load() {
+		panic("rma/mpi: an operation on a window that this rank has closed")
+	}
+	n := len(q.free)
+	if n == 0 {
+		panic(fmt.Sprintf("rma/mpi: more than %d operations in flight on a queue; take the "+
+			"results of those that are done", len(q.ops)))
+	}
+	h := q.free[n-1]
+	q.free = q.free[:n-1]
+	op := &q.ops[h]
+	*op = C.fh_op{window: w.c, rank: C.int32_t(rank), off: C.int64_t(off),
+		words: C.int64_t(words), kind: kind, state: C.FH_POSTED, next: -1}
+	C.fh_post(q.c, C.int(h))
+	q.stats.Bytes += uint64(words) * 8
+	return h, op
+}
+
+// Submit starts what was posted.
+func (q *Queue) Submit() error {
+	return q.job.lib.fault("starting operations", C.fh_submit(q.c))
+}
+
+// Done reports whether h is done, after a look that makes progress.
+func (q *Queue) Done(h rma.Handle) bool {
+	if q.ops[h].state == C.FH_FLYING {
+		C.fh_wait(q.c, C.int(h), 0) // an error comes again in Wait
+	}
+	return q.ops[h].state == C.FH_DONE
+}
+
+// Wait returns when h is done, or with an error when ctx ends first. Where the library
+// completes by a flush, it is done in any case.
+func (q *Queue) Wait(ctx context.Context, h rma.Handle) error {
+	var pace rma.Backoff
+	for {
+		switch q.ops[h].state {
+		case C.FH_DONE:
+			return ctx.Err()
+		case C.FH_FLYING:
+		default:
+			panic(fmt.Sprintf("rma/mpi: operation %d is waited for and was not submitted", h))
+		}
+		code := C.fh_wait(q.c, C.int(h), spins)
+		if code != 0 && code != C.FH_PENDING {
+			return q.job.lib.fault("waiting for an operation", code)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if code == C.FH_PENDING {
+			pace.Pause()
+		}
+	}
+}
+
+// Value returns what h saw and releases h.
+func (q *Queue) Value(h rma.Handle) (uint64, error) {
+	op := &q.ops[h]
+	if op.state != C.FH_DONE {
+		panic(fmt.Sprintf("rma/mpi: operation %d is not done", h))
+	}
+	op.state = C.FH_FREE
+	q.free = append(q.free, h)
+	return uint64(op.seen), nil
+}
+
+// Flush waits for everything submitted to w at rank.
+func (q *Queue) Flush(ctx context.Context, window rma.Window, rank int) error {
+	w := window.(*Window)
+	for h := range q.ops {
+		op := &q.ops[h]
+		if op.state == C.FH_FLYING && op.window == w.c && int(op.rank) == rank {
+			if err := q.Wait(ctx, rma.Handle(h)); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// calls is how many gets and puts of MPI the queue has made.
+func (q *Queue) calls() int { return int(C.fh_calls(q.c)) }
+
+// Stats are the queue's counters.
+func (q *Queue) Stats() *rma.Stats { return &q.stats }
+
+// Close waits for what is in flight: MPI still writes to the queue's memory.
+func (q *Queue) Close() error {
+	if q.c == nil {
+		return nil
+	}
+	err := q.job.lib.fault("ending a queue", C.fh_drain(q.c))
+	if err == nil { // otherwise MPI may still write there
+		C.fh_free_queue(q.c)
+		for _, c := range q.chunks {
+			C.free(unsafe.Pointer(unsafe.SliceData(c)))
+		}
+	}
+	q.c, q.ops, q.chunks = nil, nil, nil
+	return err
+}

@@ -1,0 +1,173 @@
+//go:build mpi && cgo
+
+package mpi
+
+// #include "shim.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/direct"
+)
+
+// Window is a window of MPI.
+type Window struct {
+	job    *Job
+	c      *C.fh_window
+	words  int
+	views  [][]uint64 // by rank: where this process sees its segment; nil: nowhere
+	host   rma.Window // the segments of this host, nil where they are memory of MPI
+	closed atomic.Bool
+}
+
+var _ rma.Window = (*Window)(nil)
+
+// lineWords is what segments are rounded up to: in windows of MPICH 4.0 on one host, ranks
+// disagree where a segment begins that follows one of an odd number of words.
+const lineWords = 8
+
+// wholeLines is the size of a segment in memory.
+func wholeLines(words int) int { return (words + lineWords - 1) / lineWords * lineWords }
+
+// NewWindow makes a window. The segments of the ranks of a host lie in memory that they
+// share, unless windows are hidden.
+func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := direct.AgreeOnSpec(ctx, j, spec); err != nil {
+		return nil, err
+	}
+	if err := j.freeClosed(ctx); err != nil {
+		return nil, err
+	}
+	w := &Window{job: j, words: spec.Words, views: make([][]uint64, j.size)}
+	err := j.agree(ctx, "memory for a window", w.reserve(ctx, spec))
+	if err == nil {
+		err = j.agree(ctx, "making a window", w.open())
+	}
+	if err != nil {
+		if w.host != nil {
+			_ = w.host.Close()
+		}
+		return nil, fmt.Errorf("making window %q: %w", spec.Name, err)
+	}
+	j.windows = append(j.windows, w)
+	return w, nil
+}
+
+// reserve gets or checks the memory for this rank's segment.
+func (w *Window) reserve(ctx context.Context, spec rma.Spec) error {
+	j := w.job
+	if j.host == nil {
+		need := uint64(wholeLines(spec.Words)) * 8 * uint64(len(j.neighbours))
+		return memory.Check(need, "rma/mpi: the segments of this host")
+	}
+	spec.Words = wholeLines(spec.Words)
+	host, err := j.host.NewWindow(ctx, spec)
+	if err == nil {
+		w.host = host
+	}
+	return j.inWorld(err)
+}
+
+// inWorld says of whom an error of the ranks of this host tells, by their numbers in the
+// job.
+func (j *Job) inWorld(err error) error {
+	var gone *rma.RankError
+	var peer *rma.PeerError
+	switch {
+	case errors.As(err, &gone):
+		return &rma.RankError{Rank: j.neighbours[gone.Rank], Left: gone.Left}
+	case errors.As(err, &peer):
+		return &rma.PeerError{What: peer.What, Rank: j.neighbours[peer.Rank]}
+	}
+	return err
+}
+
+// open makes the window of MPI. Collective.
+func (w *Window) open() error {
+	j := w.job
+	var base, mine *C.uint64_t
+	if w.host != nil {
+		base = pointer(w.host.Words(j.local[j.rank]))
+	}
+	code := C.fh_open(j.c, base, C.int64_t(wholeLines(w.words)), &w.c, &mine)
+	if code != 0 {
+		return fmt.Errorf("%w; %s", j.lib.fault("making a window", code), j.lib.remedy())
+	}
+	if w.host == nil || C.fh_unified(w.c) == 0 {
+		return nil
+	}
+	for local, rank := range j.neighbours {
+		w.views[rank] = w.host.Words(local)[:w.words:w.words]
+		C.fh_direct(w.c, C.int(rank), pointer(w.views[rank]))
+	}
+	return nil
+}
+
+func pointer(words []uint64) *C.uint64_t {
+	return (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(words)))
+}
+
+// freeClosed frees the windows that every rank has closed. Collective.
+func (j *Job) freeClosed(ctx context.Context) error {
+	if len(j.windows) == 0 {
+		return nil
+	}
+	closed := make([]uint64, len(j.windows))
+	for i, w := range j.windows {
+		if w.closed.Load() {
+			closed[i] = 1
+		}
+	}
+	closed, err := j.least(ctx, closed)
+	if err != nil {
+		return err
+	}
+	var kept []*Window
+	var errs []error
+	for i, w := range j.windows {
+		if closed[i] == 0 {
+			kept = append(kept, w)
+			continue
+		}
+		errs = append(errs, w.free())
+	}
+	j.windows = kept
+	return errors.Join(errs...)
+}
+
+// free gives the window back. Collective.
+func (w *Window) free() error {
+	w.closed.Store(true)
+	err := w.job.lib.fault("freeing a window", C.fh_close(w.c))
+	if w.host != nil {
+		err = errors.Join(err, w.host.Close())
+	}
+	return err
+}
+
+func (w *Window) Rank() int { return w.job.rank }
+func (w *Window) Size() int { return w.job.size }
+func (w *Window) Len() int  { return w.words }
+
+// Caps: the engine enters MPI on behalf of a rank that computes, so no operation needs
+// its help. What MPI swaps, a processor must not.
+func (w *Window) Caps() rma.Caps { return rma.Caps{} }
+
+// Words is the segment of a rank of this host; nil for others, and in a hidden window.
+func (w *Window) Words(rank int) []uint64 { return w.views[rank] }
+
+// Close gives the window up. Its memory is given back when every rank has done so, by
+// the next NewWindow or the end of the job.
+func (w *Window) Close() error {
+	w.closed.Store(true)
+	return nil
+}
