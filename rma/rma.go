@@ -129,6 +129,18 @@ func (s *Stats) Add(t Stats) {
 	s.Retries += t.Retries
 }
 
+// Since is what was counted after before was read.
+func (s Stats) Since(before Stats) Stats {
+	s.Gets -= before.Gets
+	s.Puts -= before.Puts
+	s.CompareAndSwaps -= before.CompareAndSwaps
+	s.FetchAdds -= before.FetchAdds
+	s.Bytes -= before.Bytes
+	s.RoundTrips -= before.RoundTrips
+	s.Retries -= before.Retries
+	return s
+}
+
 // RankError says that a collective call cannot succeed because a rank is gone.
 type RankError struct {
 	Rank int

@@ -32,6 +32,9 @@ func Run(ctx context.Context, q Queue, op Op) error {
 	}
 }
 
+// fewFlights is how many operations RunAll has in flight without allocating.
+const fewFlights = 64
+
 // flight is one slot of RunAll: the operation in it and what it waits for.
 type flight struct {
 	op   Op
@@ -62,7 +65,11 @@ func RunAll(ctx context.Context, q Queue, depth int, next func(slot int) Op) err
 	if depth < 1 {
 		return fmt.Errorf("rma: operations in flight must be at least 1, not %d", depth)
 	}
-	flights := make([]flight, depth)
+	var few [fewFlights]flight // on the stack
+	flights := few[:min(depth, fewFlights)]
+	if depth > fewFlights {
+		flights = make([]flight, depth)
+	}
 	for {
 		active, stepped := 0, false
 		for slot := range flights {

@@ -233,3 +233,27 @@ func ExampleCells() {
 	// 6
 	// <nil>
 }
+
+// A batch of as many operations in flight as tables have by default allocates nothing.
+func TestRunAllAllocatesNothing(t *testing.T) {
+	const depth = 64
+	lazy, w := newLazyQueue(t, depth)
+	var ops [depth]chain
+	issued := 0
+	next := func(slot int) rma.Op {
+		if issued == 2*depth {
+			return nil
+		}
+		issued++
+		ops[slot] = chain{w: w, left: 2}
+		return &ops[slot]
+	}
+	var err error
+	allocations := testing.AllocsPerRun(20, func() {
+		issued = 0
+		err = errors.Join(err, rma.RunAll(context.Background(), lazy.Queue, depth, next))
+	})
+	if allocations > 0 || err != nil {
+		t.Errorf("%v allocations, %v", allocations, err)
+	}
+}

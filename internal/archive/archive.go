@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/farhash/farhash/internal/replace"
 )
 
 const (
@@ -44,11 +47,31 @@ func Create(path string) (*Writer, error) {
 func Join(path string) (*Writer, error) { return openPartial(path, 0) }
 
 func openPartial(path string, flags int) (*Writer, error) {
-	f, err := os.OpenFile(path+partialSuffix, os.O_RDWR|flags, 0o600)
+	target, err := Writable(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(target+partialSuffix, os.O_RDWR|flags, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("archive: writing %s: %w", path, err)
 	}
-	return &Writer{path: path, f: f}, nil
+	return &Writer{path: target, f: f}, nil
+}
+
+// Writable says why no file could be written at a path, as far as that can be told
+// beforehand, and else what symbolic links there lead to.
+func Writable(path string) (target string, err error) {
+	target, special, err := replace.Target(path)
+	if err == nil && special {
+		err = errors.New("it is a device or a pipe, and blocks are not written in order")
+	}
+	if err == nil {
+		_, err = os.Stat(filepath.Dir(target))
+	}
+	if err != nil {
+		return "", fmt.Errorf("archive: writing %s: %w", path, err)
+	}
+	return target, nil
 }
 
 // WriteBlock writes block n. Two ranks may write different blocks at once.

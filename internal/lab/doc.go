@@ -30,6 +30,11 @@
 //
 // Where nobody is killed and no link is cut an error of a call fails the schedule.
 //
+// # Engines
+//
+// Tests that need no history are to hold on every engine: [Engines] has the three that
+// run anywhere.
+//
 // # Flags
 //
 // Test binaries that import lab have the flags -seed, which has [Table.Search] run that

@@ -1,0 +1,77 @@
+package rma
+
+import (
+	"io"
+	"sync"
+)
+
+// Pool keeps what the calls of a table need, such as a queue with step machines on it, from
+// one call to the next. It is safe for concurrent use. A Pool is used where it was made, and
+// not copied.
+type Pool[S io.Closer] struct {
+	// Closed is the error of Take and Open after Close.
+	Closed error
+
+	mu     sync.Mutex
+	idle   []S
+	closed bool
+}
+
+// Take returns one that nobody uses; ok is false if there is none, and the caller makes one.
+func (p *Pool[S]) Take() (s S, ok bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return s, false, p.Closed
+	}
+	n := len(p.idle) - 1
+	if n < 0 {
+		return s, false, nil
+	}
+	s = p.idle[n]
+	p.idle = p.idle[:n]
+	return s, true, nil
+}
+
+// Give takes one back after a call. If the call was broken off, operations may still be in
+// flight, and it is closed.
+func (p *Pool[S]) Give(s S, broken bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if broken || p.closed {
+		_ = s.Close()
+		return
+	}
+	p.idle = append(p.idle, s)
+}
+
+// Open is nil until the pool is closed.
+func (p *Pool[S]) Open() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return p.Closed
+	}
+	return nil
+}
+
+// Idle is how many there are that nobody uses.
+func (p *Pool[S]) Idle() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.idle)
+}
+
+// Close closes all, those in use when they are given back.
+func (p *Pool[S]) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var first error
+	for _, s := range p.idle {
+		if err := s.Close(); first == nil {
+			first = err
+		}
+	}
+	p.idle, p.closed = nil, true
+	return first
+}
