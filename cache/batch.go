@@ -48,8 +48,9 @@ type batch struct {
 	n       int
 	keys    []uint64
 	values  []uint64
-	found   []bool   // get and remove
-	results []Result // put
+	found   []bool          // get and remove
+	results []Result        // put
+	ended   func(s *search) // is shown a search that has ended, through a queue; may be nil
 	counts  Stats
 	pipe    *pipeline
 }
@@ -66,6 +67,9 @@ func (b *batch) value(i int) []uint64 {
 // settle takes the answer of a search.
 func (b *batch) settle(i int, s *search) {
 	b.counts.count(s)
+	if b.ended != nil {
+		b.ended(s)
+	}
 	if b.kind == kindPut {
 		b.results[i] = s.result
 	} else {

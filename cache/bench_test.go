@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/rma/sim"
 )
 
 // The benchmarks use keys of 80 bytes and values of 104, as MD 5.2 does.
@@ -142,7 +144,7 @@ func BenchmarkContended(b *testing.B) {
 		b.Run(mode.String(), func(b *testing.B) {
 			cfg := benchConfig
 			cfg.Mode, cfg.BucketsPerRank = mode, 1<<18
-			must(b, withCache(engine{"", local.Run}, ranks, cfg, func(c *Cache) error {
+			must(b, withCache(engine{Run: local.Run}, ranks, cfg, func(c *Cache) error {
 				rng := rand.New(rand.NewPCG(uint64(c.job.Rank()), 2))
 				keys, values := make([]byte, n*80), make([]byte, n*104)
 				for i := range n {
@@ -183,4 +185,40 @@ func putAll(c *Cache, keys, values []byte) error {
 		keys, values = keys[benchBatch*80:], values[benchBatch*104:]
 	}
 	return nil
+}
+
+// BenchmarkOnCluster is BenchmarkContended on a simulated cluster of 4 hosts (EDR), in its time:
+// what a lock costs where it is reached by messages.
+func BenchmarkOnCluster(b *testing.B) {
+	const ranks, n = 4, 1 << 11
+	z := newZipf(712_500, 0.99)
+	for _, mode := range modes {
+		b.Run(mode.String(), func(b *testing.B) {
+			cfg := benchConfig
+			cfg.Mode, cfg.BucketsPerRank = mode, 1<<14
+			took := int64(0)
+			for b.Loop() {
+				_, err := sim.Run(sim.Options{Ranks: ranks}, func(job rma.Job) error {
+					c, err := New(context.Background(), job, cfg)
+					if err != nil {
+						return err
+					}
+					rng := rand.New(rand.NewPCG(uint64(job.Rank()), 2))
+					keys, values := make([]byte, n*80), make([]byte, n*104)
+					for i := range n {
+						benchKey(keys[i*80:(i+1)*80], uint64(z.draw(rng)))
+					}
+					start := job.(*sim.Job).NowNs()
+					if err := putAll(c, keys, values); err != nil {
+						return err
+					}
+					took += (job.(*sim.Job).NowNs() - start) / ranks
+					return job.Barrier(context.Background())
+				})
+				must(b, err)
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(float64(took)/float64(b.N)/ranks/n, "virtual-ns/put")
+		})
+	}
 }

@@ -51,19 +51,29 @@ func loadWords(own, shared []uint64) {
 // storeBucket writes a bucket, the checksum last: a reader that meets the writer then
 // finds the old one for longer, and its attempt to mark the bucket invalid fails.
 func storeBucket(shared []uint64, seal uint64, key, value []uint64) {
-	if !memory.RaceEnabled {
-		copy(shared[1:], key)
-		copy(shared[1+len(key):], value)
+	storeWords(shared[1:], key)
+	storeWords(shared[1+len(key):], value)
+	storeSeal(shared, seal)
+}
+
+// storeSeal writes the checksum of a bucket.
+func storeSeal(shared []uint64, seal uint64) {
+	if !memory.RaceEnabled { // an atomic store would wait for those before it
 		shared[0] = seal
 		return
 	}
-	for i, word := range key {
-		atomic.StoreUint64(&shared[1+i], word)
-	}
-	for i, word := range value {
-		atomic.StoreUint64(&shared[1+len(key)+i], word)
-	}
 	atomic.StoreUint64(&shared[0], seal)
+}
+
+// storeWords writes words of a bucket.
+func storeWords(shared, own []uint64) {
+	if !memory.RaceEnabled {
+		copy(shared, own)
+		return
+	}
+	for i, word := range own {
+		atomic.StoreUint64(&shared[i], word)
+	}
 }
 
 // key and value are parts of a bucket.

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -23,21 +24,73 @@ func (t *table) peekAt(b []uint64, hash uint64, key, value []uint64) bool {
 		t.take(b, seal, hash, value)
 }
 
-// putFirst is a put into the first candidate of a key, if that is empty, or if it has the key
-// and the second one is empty, so that there are no copies. Otherwise it does nothing and
-// returns 0.
-func (t *table) putFirst(b []uint64, second *uint64, hash uint64, key, value []uint64) Result {
-	seal := sealOf(hash, value)
-	switch seen := atomic.LoadUint64(&b[0]); {
-	case seen == empty:
-		storeBucket(b, seal, key, value)
-		return Inserted
-	case seen == invalid || !sameWords(t.keyIn(b), key) || atomic.LoadUint64(second) != empty:
-		return 0
-	case seen != seal || !sameWords(t.valueIn(b), value):
-		storeBucket(b, seal, key, value)
+// room reports whether there is an empty bucket in the first group of a key, which ends every
+// search there. None ever comes back.
+func (t *table) room(f *flight) bool {
+	group := unsafe.Slice(f.group, t.groupBuckets*t.bucketWords)
+	at := f.index()
+	for range t.groupBuckets {
+		if atomic.LoadUint64(&group[at]) == empty {
+			return true
+		}
+		if at += t.bucketWords; at == len(group) {
+			at = 0
+		}
 	}
-	return Updated
+	return false
+}
+
+// index is where in its group the bucket is, in words.
+func (f *flight) index() int {
+	return int(uintptr(unsafe.Pointer(f.bucket))-uintptr(unsafe.Pointer(f.group))) / 8
+}
+
+// putNear is a put whose search ends in the first group of its key. If it does not, or if
+// the key stands there twice, putNear does nothing and returns 0.
+func (t *table) putNear(f *flight, key, value []uint64) (r Result, candidate int) {
+	group := unsafe.Slice(f.group, t.groupBuckets*t.bucketWords)
+	at := f.index()
+	var place []uint64
+	for i := range t.groupBuckets {
+		b := group[at : at+t.bucketWords]
+		switch atomic.LoadUint64(&b[0]) {
+		case empty:
+			if place == nil {
+				place, candidate = b, i
+			}
+			seal := sealOf(f.hash, value)
+			if r == Updated {
+				t.update(place, seal, value)
+				return r, candidate
+			}
+			storeBucket(place, seal, key, value)
+			return Inserted, candidate
+		case invalid:
+			if place == nil {
+				place, candidate = b, i
+			}
+		default:
+			switch {
+			case !sameWords(t.keyIn(b), key):
+			case r == Updated:
+				return 0, 0
+			default:
+				r, place, candidate = Updated, b, i
+			}
+		}
+		if at += t.bucketWords; at == len(group) {
+			at = 0
+		}
+	}
+	return 0, 0
+}
+
+// update gives a bucket another value, if it is another one.
+func (t *table) update(b []uint64, seal uint64, value []uint64) {
+	if atomic.LoadUint64(&b[0]) != seal || !sameWords(t.valueIn(b), value) {
+		storeWords(t.valueIn(b), value)
+		storeSeal(b, seal)
+	}
 }
 
 // run carries out a search over direct memory.
@@ -46,27 +99,11 @@ func (t *table) run(s *search) {
 	if t.mode == Coarse {
 		t.hold(&l, s, s.number)
 	}
-	for v := more; v != over; {
-		group := s.number
-		if t.mode == Fine {
-			t.hold(&l, s, group)
-		}
-		at := s.rank*t.segment + t.offset(group)
-		v = s.look(t.flat[at : at+t.groupBuckets*t.bucketWords])
-		t.apply(s, group)
-		if t.mode == Fine {
-			t.drop(&l, s, group)
-		}
-	}
-	if s.late.known {
-		group := s.late.group
-		if t.mode == Fine {
-			t.hold(&l, s, group)
-		}
-		s.write = s.late
-		t.apply(s, group)
-		if t.mode == Fine {
-			t.drop(&l, s, group)
+	t.visit(&l, s)
+	for s.late.known {
+		if !t.goBack(&l, s) {
+			s.restart()
+			t.visit(&l, s)
 		}
 	}
 	if t.mode == Coarse {
@@ -76,8 +113,56 @@ func (t *table) run(s *search) {
 	s.broken += l.broken
 }
 
+// visit looks at the groups of a key in their order.
+func (t *table) visit(l *latch, s *search) {
+	for v := more; v != over; {
+		group := s.number
+		if t.mode == Fine {
+			t.hold(l, s, group)
+		}
+		at := s.rank*t.segment + t.offset(group)
+		v = s.look(t.flat[at : at+t.groupBuckets*t.bucketWords])
+		t.apply(s, group)
+		if t.mode == Fine {
+			t.drop(l, s, group)
+		}
+	}
+}
+
+// goBack writes into a bucket of an earlier group, unless somebody else has taken it.
+func (t *table) goBack(l *latch, s *search) bool {
+	group := s.late.group
+	lateWrite.Hit()
+	if t.mode == Fine {
+		t.hold(l, s, group)
+	}
+	taken := atomic.LoadUint64(&t.bucketAt(s.rank, group, s.late.bucket)[0]) > invalid &&
+		!goesBlindly.On()
+	if taken {
+		lateTaken.Hit()
+	} else {
+		s.write, s.late = s.late, spot{}
+		t.apply(s, group)
+	}
+	if t.mode == Fine {
+		t.drop(l, s, group)
+	}
+	return !taken
+}
+
 func (t *table) lockWord(s *search, group uint64) *uint64 {
 	return &t.flat[s.rank*t.segment+t.lockOf(group)]
+}
+
+// lockBefore is the lock that a put of a key has to take for the first group; nil for none.
+func (t *table) lockBefore(f *flight) *uint64 {
+	switch t.mode {
+	case Fine:
+		return (*uint64)(unsafe.Add(unsafe.Pointer(f.group), -8))
+	case Coarse:
+		return &t.flat[t.rankOf(f.hash)*t.segment+t.rankLock]
+	}
+	return nil
 }
 
 func (t *table) hold(l *latch, s *search, group uint64) { l.on(t.lockWord(s, group), l.acquire()) }
@@ -90,8 +175,13 @@ func (t *table) apply(s *search, group uint64) {
 	}
 	for _, m := range s.marks[:s.n] {
 		b := t.bucketAt(s.rank, group, m.bucket)
-		if atomic.CompareAndSwapUint64(&b[0], m.seal, invalid) {
+		switch {
+		case marksBlindly.On():
+			atomic.StoreUint64(&b[0], invalid)
+		case atomic.CompareAndSwapUint64(&b[0], m.seal, invalid):
 			s.marked++
+		default:
+			markTooLate.Hit()
 		}
 	}
 	s.settled()

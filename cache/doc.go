@@ -50,12 +50,16 @@
 //     marks the bucket invalid.
 //   - [Fine] (MD 4.1): each group is locked while it is read, or read and written, by a
 //     readers-writer lock of one word. Where groups are of one bucket that is one per bucket.
+//     A put that goes back to an earlier group looks there again, and begins anew if somebody
+//     has taken the bucket meanwhile.
 //   - [Coarse] (MD 3.1): one such lock for the memory of a rank, held for the whole operation.
 //
 // A lock word names its owner, and has an epoch: see lock.go. A rank that finds a lock in
 // the hands of a dead one ([rma.Job].Failed) breaks it. Readers have no names; a
 // writer for which they do not go away, in a job with dead ranks, breaks the lock after a
-// while. Nobody waits for the dead.
+// while. Nobody waits for the dead. Where a link is cut, and a request on a lock gets no
+// answer, the operation makes sure that it does not keep the lock, if need be by breaking it.
+// If the link stays away, it returns the error, and the next calls of its rank see to that.
 //
 // Operations are step machines over a queue (op.go), of which a batch has many in flight.
 // Where all memory is directly addressable loops over it replace them (direct.go), with the
@@ -72,11 +76,19 @@
 //   - A rank that is alone gets what it has put last, or nothing if that was evicted.
 //   - In LockFree, puts that overlap may choose the same bucket, and one of them, or both,
 //     vanish; a reader may give up a bucket whose writer is slow. In Fine and Coarse a pair
-//     vanishes only when it is evicted, deleted or a rank dies.
+//     vanishes only when it is evicted, deleted, or when a rank dies or a link is cut.
 //   - Neither readers nor writers wait for others in LockFree. In Fine and Coarse they wait
 //     while another holds the lock and is alive.
 //   - An error of the engine (memory of a rank that is gone) leaves open what a put or Delete
 //     has done. Other operations of the batch are carried out.
+//
+// # What a mode costs
+//
+// Over memory a lock is two atomic operations, some ten nanoseconds where nobody else has
+// it, and modes differ by less than a put takes. Over a network each of these is a round
+// trip, and keys that many want are waited for. On a simulated cluster of 4 hosts, with
+// batches of puts drawn from Zipf(0.99), all ranks together need 24 ns a put in LockFree,
+// 390 in Fine and 1700 in Coarse (BenchmarkOnCluster).
 //
 // # What differs from the paper
 //

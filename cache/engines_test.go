@@ -7,9 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/local"
-	"github.com/farhash/farhash/rma/sim"
 )
 
 // must ends a test after an error.
@@ -24,24 +23,9 @@ func must(t interface {
 }
 
 // engine runs ranks.
-type engine struct {
-	name string
-	run  func(ranks int, fn func(job rma.Job) error) error
-}
+type engine = lab.Engine
 
-// engines are ranks that see all memory, ranks that see none of it, and a simulated cluster.
-var engines = []engine{
-	{"direct", local.Run},
-	{"hidden", func(ranks int, fn func(job rma.Job) error) error {
-		return local.RunWith(local.Options{Hidden: true}, ranks, fn)
-	}},
-	{"sim", func(ranks int, fn func(job rma.Job) error) error {
-		opts := sim.Random(ranks, uint64(ranks))
-		opts.TearNs, opts.JitterNs = 2000, 3000
-		_, err := sim.Run(opts, fn)
-		return err
-	}},
-}
+var engines = lab.Engines()
 
 var modes = []Mode{LockFree, Fine, Coarse}
 
@@ -51,7 +35,7 @@ func eachCase(t *testing.T, fn func(t *testing.T, e engine, cfg Config)) {
 		for _, mode := range modes {
 			for _, addressing := range []Addressing{Groups, Paper} {
 				cfg := Config{Mode: mode, Addressing: addressing}
-				t.Run(fmt.Sprintf("%s/%v/addressing=%d", e.name, mode, addressing),
+				t.Run(fmt.Sprintf("%s/%v/addressing=%d", e.Name, mode, addressing),
 					func(t *testing.T) { fn(t, e, cfg) })
 			}
 		}
@@ -71,7 +55,7 @@ func together(n int, fn func(i int) error) error {
 
 // withCache runs fn with a cache on every rank.
 func withCache(e engine, ranks int, cfg Config, fn func(c *Cache) error) error {
-	return e.run(ranks, func(job rma.Job) error {
+	return e.Run(ranks, func(job rma.Job) error {
 		c, err := New(context.Background(), job, cfg)
 		if err != nil {
 			return err

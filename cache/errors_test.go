@@ -53,7 +53,7 @@ func TestConfigsDiffer(t *testing.T) {
 // TestAfterClose: calls on a closed cache are errors.
 func TestAfterClose(t *testing.T) {
 	for _, e := range engines {
-		must(t, e.run(1, func(job rma.Job) error {
+		must(t, e.Run(1, func(job rma.Job) error {
 			c, err := New(context.Background(), job, saveConfig)
 			if err != nil {
 				return err
@@ -67,7 +67,7 @@ func TestAfterClose(t *testing.T) {
 			_, deleteErr := c.Delete(saveKey(1))
 			for _, err := range []error{err, putErr, deleteErr, c.Check(context.Background())} {
 				if !errors.Is(err, errClosed) {
-					t.Errorf("%s: a call after Close gives %v", e.name, err)
+					t.Errorf("%s: a call after Close gives %v", e.Name, err)
 				}
 			}
 			return nil

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -10,9 +11,19 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
+var hotFlag = flag.Int("hot", 0, "how many calls TestHotKey makes in each mode; 0 means a few")
+
+const (
+	hotRanks      = 2
+	hotGoroutines = 3 // of each rank
+)
+
 // hotCalls is how many calls each goroutine makes.
 func hotCalls() int {
-	if slow {
+	switch {
+	case *hotFlag > 0:
+		return (*hotFlag + hotRanks*hotGoroutines - 1) / (hotRanks * hotGoroutines)
+	case slow:
 		return 2000
 	}
 	return 20000
@@ -27,28 +38,40 @@ func TestHotKey(t *testing.T) {
 			t.Run(fmt.Sprintf("hidden=%v/%v", opts.Hidden, mode), func(t *testing.T) {
 				cfg := Config{KeySize: 80, ValueSize: 104, BucketsPerRank: 1, Mode: mode,
 					Choices: 1}
-				e := engine{"", func(n int, fn func(rma.Job) error) error {
+				e := engine{Run: func(n int, fn func(rma.Job) error) error {
 					return local.RunWith(opts, n, fn)
 				}}
-				must(t, withCache(e, 2, cfg, func(c *Cache) error {
-					err := together(3, func(i int) error { return hammer(c, i) })
+				must(t, withCache(e, hotRanks, cfg, func(c *Cache) error {
+					err := together(hotGoroutines, func(i int) error { return hammer(c, i) })
 					if err != nil {
 						return err
 					}
 					if err := c.job.Barrier(context.Background()); err != nil {
 						return err
 					}
-					return checkTally(c)
+					return checkTally(t, c)
 				}))
 			})
 		}
 	}
 }
 
+// hotKeys are two keys of one rank.
+func hotKeys(c *Cache) (keys [][]byte) {
+	for number := uint64(1); len(keys) < 2; number++ {
+		key := spread(number, c.cfg.KeySize)
+		if words, _ := asWords(key); c.t.rankOf(hashKey(words)) == 0 {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
 // hammer makes calls on two keys. The top bit of a value tells of which key it is.
 func hammer(c *Cache, goroutine int) error {
 	rng := rand.New(rand.NewPCG(uint64(c.job.Rank()), uint64(goroutine)))
 	value := make([]byte, c.cfg.ValueSize)
+	keys := hotKeys(c)
 	verify := func(which uint64, value []byte) error {
 		number, err := gather(value)
 		if err == nil && number>>63 != which {
@@ -58,7 +81,7 @@ func hammer(c *Cache, goroutine int) error {
 	}
 	for range hotCalls() {
 		which := rng.Uint64N(2)
-		key := spread(which+1, c.cfg.KeySize)
+		key := keys[which]
 		var err error
 		switch rng.IntN(10) {
 		case 0:
@@ -87,16 +110,23 @@ func hammer(c *Cache, goroutine int) error {
 }
 
 // checkTally: the counters of all ranks add up to the calls that were made.
-func checkTally(c *Cache) error {
+func checkTally(t *testing.T, c *Cache) error {
 	_, total, err := c.AllStats(context.Background())
 	if err != nil {
 		return err
 	}
-	calls := uint64(6 * hotCalls())
+	calls := uint64(hotRanks * hotGoroutines * hotCalls())
 	got := total.Reads() + total.Writes() + total.Deletes
 	updates := got - calls // each is a read and a write
 	if total.Reads() == 0 || updates == 0 || updates > calls/5 {
 		return fmt.Errorf("%d calls are counted as %d: %+v", calls, got, total)
+	}
+	if c.job.Rank() == 0 {
+		t.Logf("%d calls: %d hits, %d misses, %d mismatches, %d lock waits", calls, total.Hits,
+			total.Misses, total.Mismatches, total.LockWaits)
+	}
+	if c.cfg.Mode != LockFree && total.Mismatches > 0 {
+		return fmt.Errorf("%d readers have met writers although they lock", total.Mismatches)
 	}
 	writes := uint64(0)
 	for _, n := range total.Candidates {

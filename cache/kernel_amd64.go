@@ -13,7 +13,8 @@ import (
 //go:noescape
 func hashFlights(w *kernelWork)
 
-// glanceFlights asks for the lines of the second candidate where the first has another key.
+// glanceFlights asks for the lines of the second candidate where the first has another key,
+// and has gets begin there.
 //
 //go:noescape
 func glanceFlights(w *kernelWork)

@@ -124,6 +124,11 @@ nextKey:
 	PREFETCHT0 (R13)
 
 onlyFirst:
+	CMPQ 136(DI), $0
+	JEQ  noLock
+	PREFETCHT0 -8(R10)
+
+noLock:
 	MOVQ 96(DI), AX // lines
 fetchFirst:
 	PREFETCHT0 (R12)
@@ -159,9 +164,14 @@ nextGlance:
 	CMOVQEQ BX, R13
 	MOVQ (SI), DX
 	ADDQ R8, SI
-	ADDQ $24, R9
 	CMPQ AX, DX
-	JEQ  nextGlance
+	CMOVQEQ R12, R13 // no branch, as nobody can foretell it
+	CMPQ 64(DI), $0
+	JNE  isPut
+	MOVQ R13, 8(R9)
+
+isPut:
+	ADDQ $24, R9
 	MOVQ 96(DI), AX
 
 fetchSecond:
@@ -216,6 +226,16 @@ same4:
 same3:
 	ADDQ $4, R8
 	JEQ  sameDone
+	CMPQ 88(DI), $4
+	JLT  same1
+
+	// The last words, with some before them once more.
+	SHLQ $3, R8
+	ADDQ R8, SI
+	VMOVDQU -32(SI), Y1
+	VPXOR   -32(BX)(R8*1), Y1, Y1
+	VPOR    Y1, Y0, Y0
+	JMP  sameDone
 
 same1:
 	MOVQ (SI), DX

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/internal/mark"
 	"github.com/farhash/farhash/rma/shm"
 )
 
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(mark.Main(m, "cache: ", os.Stderr))
 }
 
 // mortal is the life of a rank: it says "alive" now and then, and when it is told to stop

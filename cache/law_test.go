@@ -97,7 +97,7 @@ func TestHitRates(t *testing.T) {
 // hitRates fills a cache from one rank.
 func hitRates(t *testing.T, ranks int, cfg Config, loads []float64) (hits []float64) {
 	t.Helper()
-	must(t, withCache(engine{"", local.Run}, ranks, cfg, func(c *Cache) error {
+	must(t, withCache(engine{Run: local.Run}, ranks, cfg, func(c *Cache) error {
 		if c.job.Rank() != 0 {
 			return c.job.Barrier(t.Context())
 		}

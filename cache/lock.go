@@ -2,6 +2,7 @@ package cache
 
 import (
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/farhash/farhash/rma"
@@ -23,6 +24,11 @@ import (
 // to be dead, begins a new epoch after patience. A rank that gives up a lock of an epoch
 // that is over changes nothing.
 //
+// Where a request on a lock has got no answer, since the link is cut, nobody knows what it has
+// done: the lock may have been taken, or not given back. So its rank mends the lock as soon as
+// it reaches it: it begins a new epoch if the lock is its own, or if it has readers.
+// Others who had the lock lose it.
+//
 // Nothing wrong is read because of a lock that was broken too early, or because a put of a
 // dead writer arrives late: buckets have their checksums in every mode.
 const (
@@ -35,6 +41,9 @@ const (
 	// patience is how often a writer that waits looks at readers that do not move, with
 	// pauses of up to a millisecond, before it takes them for dead.
 	patience = 64
+	// mendTries is how often an operation tries to mend a lock. It then leaves that to
+	// the next calls.
+	mendTries = 64
 )
 
 // request is an access to the word of a lock.
@@ -63,6 +72,7 @@ const (
 	draining
 	expelling
 	leaving
+	mending
 )
 
 // latch takes and releases a lock. It says which access it wants and is told what was in the
@@ -104,6 +114,17 @@ func (l *latch) acquire() request {
 // release begins to give the lock back.
 func (l *latch) release() request { return l.swap(leaving, l.held, l.held-l.share()) }
 
+// mend begins to make sure that this rank does not have the lock.
+func (l *latch) mend() request { return l.ask(mending, request{kind: load}) }
+
+// mended begins a new epoch if this rank may still have the lock.
+func (l *latch) mended(saw uint64) request {
+	if l.writer && saw&ownerMask == l.owner() || !l.writer && saw&readerMask != 0 {
+		return l.swap(mending, saw, nextEpoch(saw))
+	}
+	return request{}
+}
+
 // share is what this rank has added to the word.
 func (l *latch) share() uint64 {
 	if l.writer {
@@ -121,6 +142,7 @@ func (l *latch) next(saw uint64) request {
 		if saw&ownerMask == 0 {
 			return l.taken(l.held)
 		}
+		readerBack.Hit()
 		return l.swap(undoing, l.held, saw)
 	case undoing:
 		if won || l.revoked(saw) {
@@ -137,10 +159,11 @@ func (l *latch) next(saw uint64) request {
 			return l.wait(saw)
 		}
 		l.broken++
+		lockBroken.Hit()
 		return l.again(l.asked.new)
 	case swapping:
 		switch {
-		case !won && saw&ownerMask != 0:
+		case !won && saw&ownerMask != 0 && !neverLocks.On():
 			return l.wait(saw)
 		case !won:
 			return l.again(saw)
@@ -154,7 +177,14 @@ func (l *latch) next(saw uint64) request {
 			return l.drain(saw)
 		}
 		l.broken++
+		expelled.Hit()
 		return l.taken(l.asked.new)
+	case mending:
+		if won && l.asked.kind == swap {
+			lockMended.Hit()
+			return request{}
+		}
+		return l.mended(saw)
 	}
 	if won || l.revoked(saw) || l.writer && saw&ownerMask != l.owner() {
 		return request{}
@@ -185,7 +215,8 @@ func (l *latch) revoked(saw uint64) bool { return saw/epochUnit != l.held/epochU
 func (l *latch) wait(saw uint64) request {
 	l.waits++
 	if l.pause() && saw&ownerMask != 0 && !neverBreaks.On() {
-		if rank := int(saw&ownerMask>>ownerShift) - 1; slices.Contains(l.job.Failed(), rank) {
+		rank := int(saw&ownerMask>>ownerShift) - 1
+		if slices.Contains(l.job.Failed(), rank) || breaksLiving.On() {
 			return l.swap(breaking, saw, nextEpoch(saw))
 		}
 	}
@@ -229,8 +260,9 @@ func (c *crowd) progress() {
 func (l *latch) drain(saw uint64) request {
 	switch {
 	case l.revoked(saw) || saw&ownerMask != l.owner():
+		takenAway.Hit()
 		return l.acquire() // somebody took this rank for dead
-	case saw&readerMask == 0:
+	case saw&readerMask == 0 || neverDrains.On():
 		return l.taken(saw)
 	case saw != l.held:
 		l.held, l.still = saw, 0
@@ -243,6 +275,33 @@ func (l *latch) drain(saw uint64) request {
 		}
 	}
 	return l.ask(draining, request{kind: load})
+}
+
+// debt is a lock that may be this rank's by mistake.
+type debt struct {
+	rank, lock int
+	writer     bool
+}
+
+// debts are those of a rank that it could not mend.
+type debts struct {
+	mu   sync.Mutex
+	owed []debt
+}
+
+func (d *debts) add(one debt) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.owed = append(d.owed, one)
+}
+
+// take returns all of them; they are to be paid, or added again.
+func (d *debts) take() []debt {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	owed := d.owed
+	d.owed = nil
+	return owed
 }
 
 // nextEpoch is a word in which nobody has the lock.

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"github.com/farhash/farhash/internal/mark"
 	"github.com/farhash/farhash/internal/mutant"
 )
 
@@ -12,5 +13,29 @@ var (
 	copiesStay   = mutant.New("cache: a put leaves further copies of its key")
 	stopsAtMark  = mutant.New("cache: a search ends at an invalid bucket")
 	takesFirst   = mutant.New("cache: a put takes an invalid bucket before it has looked further")
+	goesBlindly  = mutant.New("cache: a put goes back to a bucket without looking at it again")
+	marksBlindly = mutant.New("cache: a bucket is marked invalid whatever is in it by then")
+	neverLocks   = mutant.New("cache: a writer does not wait for other writers")
+	neverDrains  = mutant.New("cache: a writer does not wait for readers")
 	neverBreaks  = mutant.New("cache: the lock of a dead rank stays")
+	breaksLiving = mutant.New("cache: a lock is broken while its owner lives")
+	lostIsDone   = mutant.New("cache: a release that got no answer is not repeated")
+	lostJoin     = mutant.New("cache: a lock that may have been taken is forgotten")
+)
+
+// Branches that are rarely taken.
+var (
+	torn        = mark.New("cache: a reader finds a bucket that fails its checksum")
+	tornAgain   = mark.New("cache: a bucket fails its checksum each time")
+	markTooLate = mark.New("cache: a bucket has changed before it is marked invalid")
+	copied      = mark.New("cache: a put finds its key twice")
+	lateWrite   = mark.New("cache: a put goes back to an earlier group")
+	lateTaken   = mark.New("cache: a put goes back to a bucket that is taken by then")
+	readerBack  = mark.New("cache: a reader finds an owner and takes back its 1")
+	lockBroken  = mark.New("cache: the lock of a dead owner is broken")
+	expelled    = mark.New("cache: readers that do not go away are taken for dead")
+	takenAway   = mark.New("cache: somebody has broken the lock of this rank")
+	lockInDoubt = mark.New("cache: a request on a lock gets no answer")
+	lockOwed    = mark.New("cache: a lock is left to the next call of this rank")
+	lockMended  = mark.New("cache: a lock that this rank may have is given back")
 )

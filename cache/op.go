@@ -1,6 +1,9 @@
 package cache
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/farhash/farhash/rma"
 )
 
@@ -25,7 +28,9 @@ type op struct {
 	expects []uint64
 	saw     uint64 // what the last atomic on a lock saw
 	lost    bool   // what was waited for last has failed
+	tries   int    // to mend a lock
 	err     error
+	earlier error // before the lock was to be released
 
 	in   rma.Buf // a group
 	out  rma.Buf // a bucket
@@ -38,10 +43,12 @@ const (
 	phaseStart phase = iota
 	phaseLock
 	phaseUnlock
+	phaseMend
 	phaseFetch
 	phaseLook
 	phaseApplied
 	phaseNext
+	phaseBack
 	phaseLate
 	phaseFinish
 	phaseEnd
@@ -62,7 +69,7 @@ func (o *op) Step(q rma.Queue) (rma.Handle, error) {
 		return h, nil
 	}
 	for {
-		if o.err != nil && o.phase != phaseEnd && o.phase != phaseUnlock {
+		if o.err != nil && o.phase != phaseEnd && o.phase != phaseUnlock && o.phase != phaseMend {
 			o.fail()
 		}
 		if o.phase == phaseEnd {
@@ -76,13 +83,20 @@ func (o *op) Step(q rma.Queue) (rma.Handle, error) {
 	}
 }
 
-// fail ends the operation after an error, and gives up a lock if it has one.
+// fail ends the operation after an error, and gives up a lock if it has one, or may have.
 func (o *op) fail() {
-	o.phase = phaseEnd
-	if o.held {
-		o.held = false
+	switch {
+	case o.held:
+		o.held, o.earlier = false, o.err
 		o.phase, o.then = phaseUnlock, phaseEnd
 		o.latch.asked = request{} // so that the release begins
+	case o.phase == phaseLock:
+		o.toMend(o.err, phaseEnd, mendTries)
+		if lostJoin.On() {
+			o.phase = phaseEnd
+		}
+	default:
+		o.phase = phaseEnd
 	}
 }
 
@@ -106,6 +120,8 @@ func (o *op) settle(q rma.Queue) rma.Handle {
 		if n := len(o.marked); n > 0 && o.marked[n-1] == last {
 			if word == o.expects[n-1] {
 				o.search.marked++
+			} else {
+				markTooLate.Hit()
 			}
 			o.marked, o.expects = o.marked[:n-1], o.expects[:n-1]
 		}
@@ -121,7 +137,7 @@ func (o *op) post(h rma.Handle) rma.Handle {
 // advance does what the phase asks for. It returns a handle to wait for, or NoHandle when
 // there is more to do at once.
 func (o *op) advance(q rma.Queue) rma.Handle {
-	if o.phase != phaseLock {
+	if o.phase != phaseLock && o.phase != phaseMend {
 		o.latch.crowd.progress()
 	}
 	switch o.phase {
@@ -134,6 +150,8 @@ func (o *op) advance(q rma.Queue) rma.Handle {
 		return o.locking(q, o.latch.next(o.lockSaw()))
 	case phaseUnlock:
 		return o.unlocking(q)
+	case phaseMend:
+		return o.mending(q)
 	case phaseFetch:
 		o.phase = phaseLook
 		return o.post(q.Get(o.in, o.t.window, o.rank, o.t.offset(o.number)))
@@ -149,16 +167,19 @@ func (o *op) advance(q rma.Queue) rma.Handle {
 		case o.last == more:
 			return o.enter(q)
 		case o.late.known && o.t.mode == Fine:
-			return o.take(q, o.late.group, phaseLate)
+			lateWrite.Hit()
+			return o.take(q, o.late.group, phaseBack)
 		case o.late.known:
+			lateWrite.Hit()
 			o.phase = phaseLate
 		default:
 			o.phase = phaseFinish
 		}
+	case phaseBack:
+		o.phase = phaseLate
+		return o.post(q.Get(o.word, o.t.window, o.rank, o.bucketOf(o.late)))
 	case phaseLate:
-		o.write, o.late = o.late, spot{}
-		o.phase = phaseApplied
-		return o.apply(q, o.write.group)
+		return o.goBack(q)
 	case phaseFinish:
 		o.phase = phaseEnd
 		if o.t.mode == Coarse {
@@ -193,6 +214,23 @@ func (o *op) examine(q rma.Queue) rma.Handle {
 	return h
 }
 
+// goBack writes into a bucket of an earlier group. In Fine that had no lock meanwhile; if
+// somebody else has taken the bucket the search begins anew.
+func (o *op) goBack(q rma.Queue) rma.Handle {
+	if o.t.mode == Fine && o.word[0] > invalid && !goesBlindly.On() {
+		lateTaken.Hit()
+		o.restart()
+		o.last = more
+		return o.give(q, phaseNext)
+	}
+	o.write, o.late = o.late, spot{}
+	o.phase = phaseApplied
+	return o.apply(q, o.write.group)
+}
+
+// bucketOf is the offset of a bucket.
+func (o *op) bucketOf(s spot) int { return o.t.offset(s.group) + s.bucket*o.t.bucketWords }
+
 // apply posts the effects of a look.
 func (o *op) apply(q rma.Queue, group uint64) rma.Handle {
 	h := rma.NoHandle
@@ -201,11 +239,15 @@ func (o *op) apply(q rma.Queue, group uint64) rma.Handle {
 		o.out[0] = o.seal
 		copy(o.out[1:], o.key)
 		copy(o.out[1+t.keyWords:], o.value)
-		off := t.offset(o.write.group) + o.write.bucket*t.bucketWords
-		h = o.post(q.Put(o.out, t.window, o.rank, off))
+		h = o.post(q.Put(o.out, t.window, o.rank, o.bucketOf(o.write)))
 	}
 	for _, m := range o.marks[:o.n] {
 		off := t.offset(group) + m.bucket*t.bucketWords
+		if marksBlindly.On() {
+			o.word[0] = invalid
+			h = o.post(q.Put(o.word, t.window, o.rank, off))
+			continue
+		}
 		h = o.post(q.CompareAndSwap(t.window, o.rank, off, m.seal, invalid))
 		o.marked, o.expects = append(o.marked, h), append(o.expects, m.seal)
 	}
@@ -229,7 +271,7 @@ func (o *op) locking(q rma.Queue, r request) rma.Handle {
 
 // give begins to release the lock.
 func (o *op) give(q rma.Queue, then phase) rma.Handle {
-	o.phase, o.then, o.held = phaseUnlock, then, false
+	o.phase, o.then, o.held, o.earlier = phaseUnlock, then, false, o.err
 	return o.access(q, o.latch.release())
 }
 
@@ -238,7 +280,10 @@ func (o *op) unlocking(q rma.Queue) rma.Handle {
 	switch {
 	case o.latch.asked.kind == nothing:
 		r = o.latch.release()
-	case !o.lost:
+	case o.lost && !lostIsDone.On():
+		o.toMend(o.earlier, o.then, mendTries)
+		return rma.NoHandle
+	default:
 		r = o.latch.next(o.lockSaw())
 	}
 	if r.kind == nothing {
@@ -246,6 +291,56 @@ func (o *op) unlocking(q rma.Queue) rma.Handle {
 		return rma.NoHandle
 	}
 	return o.access(q, r)
+}
+
+// toMend has the lock mended, of which a request got no answer. When that is done the
+// operation goes on in a phase with the error that it had before.
+func (o *op) toMend(earlier error, then phase, tries int) {
+	lockInDoubt.Hit()
+	o.phase, o.then, o.earlier, o.tries = phaseMend, then, earlier, tries
+	o.latch.asked = request{}
+}
+
+func (o *op) mending(q rma.Queue) rma.Handle {
+	var r request
+	switch {
+	case o.latch.asked.kind == nothing:
+		r = o.latch.mend()
+	case !o.lost:
+		r = o.latch.next(o.lockSaw())
+	case o.died():
+		o.phase = phaseEnd // the lock is gone with its memory
+		return rma.NoHandle
+	default:
+		if o.tries--; o.tries <= 0 {
+			o.phase = phaseEnd
+			lockOwed.Hit()
+			o.t.debts.add(debt{o.rank, o.lock, o.latch.writer})
+			o.err = fmt.Errorf("%w; it may hold up others until this rank calls again", o.err)
+			return rma.NoHandle
+		}
+		o.latch.pause()
+		r = o.latch.mend()
+	}
+	if r.kind == nothing {
+		o.phase, o.err = o.then, o.earlier
+		return rma.NoHandle
+	}
+	o.err = nil
+	return o.access(q, r)
+}
+
+// pay tries once more to mend a lock.
+func (o *op) pay(d debt) {
+	o.phase, o.held, o.err = phaseMend, false, nil
+	o.rank, o.lock, o.latch.writer = d.rank, d.lock, d.writer
+	o.toMend(nil, phaseEnd, 1)
+}
+
+// died reports whether the last error says that the memory is gone.
+func (o *op) died() bool {
+	var gone *rma.RankError
+	return errors.As(o.err, &gone)
 }
 
 // lockSaw is what the last request on the lock saw.

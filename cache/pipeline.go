@@ -2,6 +2,8 @@ package cache
 
 import (
 	"unsafe"
+
+	"github.com/farhash/farhash/rma"
 )
 
 // A batch over directly addressable memory passes three stages, a block at a time, and each
@@ -9,7 +11,7 @@ import (
 // are worked on, so that the waits overlap:
 //
 //	hash    compute the candidates, ask for the first one's lines
-//	glance  where another key stands there, ask for the second one's
+//	glance  where another key stands there, ask for the second one's; a get begins there
 //	settle  compare, verify and copy; or write
 //
 // What is not found in the first candidate is left to the plain loop. The stages exist in Go
@@ -22,7 +24,7 @@ const (
 // flight is a key between the stages. The assembly knows the offsets.
 type flight struct {
 	hash   uint64
-	bucket *uint64 // the first candidate
+	bucket *uint64 // the first candidate; of a get, after the glance, perhaps the second
 	group  *uint64 // the first bucket of its group
 }
 
@@ -45,6 +47,7 @@ type kernelWork struct {
 	valueWords   uint64
 	found        *bool
 	hits         uint64
+	locks        uint64 // not 0: ask for the word before a group
 }
 
 // pipeline is the keys on their way.
@@ -54,11 +57,13 @@ type pipeline struct {
 	work   kernelWork
 	kernel bool
 	search search // of the key that is settled
+	latch  latch
 }
 
 // direct runs a batch over directly addressable memory.
 func (b *batch) direct(p *pipeline) {
 	p.prepare(b.t)
+	p.latch = latch{job: b.t.job, pace: rma.Backoff{Job: b.t.job}, writer: true}
 	if b.kind == kindPut {
 		p.work.puts = 1
 	}
@@ -75,6 +80,8 @@ func (b *batch) direct(p *pipeline) {
 		}
 	}
 	p.work = kernelWork{}
+	b.counts.LockWaits += p.latch.waits
+	b.counts.LocksBroken += p.latch.broken
 }
 
 // prepare tells the assembly about the table.
@@ -85,6 +92,7 @@ func (p *pipeline) prepare(t *table) {
 		groups: t.groups, group: uint64(t.groupWords) * 8, bucket: uint64(t.bucketWords) * 8,
 		groupBuckets: uint64(t.groupBuckets), keyWords: uint64(t.keyWords),
 		valueWords: uint64(t.valueWords), lines: uint64(t.fetchLines()),
+		locks: uint64(t.lockWords),
 	}
 }
 
@@ -114,6 +122,12 @@ func (b *batch) hash(p *pipeline, block int) {
 		p.lines[i] = f.bucket
 	}
 	prefetch(&p.lines[0], len(flights), t.fetchLines())
+	if t.mode == Fine {
+		for i := range flights {
+			p.lines[i] = t.lockBefore(&flights[i])
+		}
+		prefetch(&p.lines[0], len(flights), 1)
+	}
 }
 
 func (b *batch) glance(p *pipeline, block int) {
@@ -122,9 +136,13 @@ func (b *batch) glance(p *pipeline, block int) {
 		glanceFlights(&p.work)
 		return
 	}
-	for i, f := range flights {
+	for i := range flights {
+		f := &flights[i]
 		if !sameWords(unsafe.Slice(f.bucket, 2)[1:], b.key(block*stageBlock + i)[:1]) {
-			p.lines[n] = t.after(f)
+			p.lines[n] = t.after(*f)
+			if b.kind != kindPut {
+				f.bucket = p.lines[n]
+			}
 			n++
 		}
 	}
@@ -144,23 +162,18 @@ func (t *table) after(f flight) *uint64 {
 func (b *batch) settleBlock(p *pipeline, block int) {
 	flights, t := b.block(p, block), b.t
 	from := block * stageBlock
-	gets, puts := b.kind == kindGet && t.mode == LockFree, b.kind == kindPut && t.mode == LockFree
+	gets := b.kind == kindGet && t.mode == LockFree
 	if gets && b.take(p, flights, from) == len(flights) {
 		return
 	}
-	for i, f := range flights {
+	for i := range flights {
 		at := from + i
 		if gets && b.found[at] {
 			continue
 		}
 		key, value := b.key(at), b.value(at)
-		if puts {
-			first := unsafe.Slice(f.bucket, t.bucketWords)
-			if r := t.putFirst(first, t.after(f), f.hash, key, value); r != 0 {
-				b.results[at] = r
-				b.counts.wrote(r, 0)
-				continue
-			}
+		if b.kind == kindPut && b.putNear(p, &flights[i], at) {
+			continue
 		}
 		s := &p.search
 		s.t, s.kind, s.key, s.value = t, b.kind, key, value
@@ -168,6 +181,28 @@ func (b *batch) settleBlock(p *pipeline, block int) {
 		t.run(s)
 		b.settle(at, s)
 	}
+}
+
+// putNear is a put that ends in the first group of its key. It reports whether it does.
+func (b *batch) putNear(p *pipeline, f *flight, at int) bool {
+	t, l := b.t, &p.latch
+	lock := t.lockBefore(f)
+	if lock != nil {
+		if !t.room(f) {
+			return false
+		}
+		l.on(lock, l.acquire())
+	}
+	r, candidate := t.putNear(f, b.key(at), b.value(at))
+	if lock != nil {
+		l.on(lock, l.release())
+	}
+	if r == 0 {
+		return false
+	}
+	b.results[at] = r
+	b.counts.wrote(r, candidate)
+	return true
 }
 
 // take reads the keys of a block that are found where the stages have looked, and returns

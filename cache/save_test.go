@@ -77,7 +77,7 @@ func TestSaveAndLoad(t *testing.T) {
 					least = 900 // many puts at a time, in few buckets, meet each other
 				}
 				if n, err := there(c, 1000); n < least || err != nil {
-					t.Errorf("%s, %d ranks: %d of 1000 are there: %v", e.name, ranks, n, err)
+					t.Errorf("%s, %d ranks: %d of 1000 are there: %v", e.Name, ranks, n, err)
 				}
 				return c.CheckAll(ctx)
 			}))

@@ -26,7 +26,7 @@ func (t *table) newReader() (*reader, error) {
 		r.buf = make(rma.Buf, t.groupBuckets*t.bucketWords)
 		return r, nil
 	}
-	err := t.sessions.open()
+	err := t.sessions.Open()
 	if err != nil {
 		return nil, err
 	}

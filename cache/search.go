@@ -60,12 +60,12 @@ type spot struct {
 type effects struct {
 	write spot // write the key and its value there
 	late  spot // the same, but in a group that was looked at before
-	marks [MaxGroupBuckets]mark
+	marks [MaxGroupBuckets]erasure
 	n     int
 }
 
-// mark is a bucket to be marked invalid if its checksum is still the one seen.
-type mark struct {
+// erasure is a bucket to be marked invalid if its checksum is still the one seen.
+type erasure struct {
 	bucket int
 	seal   uint64
 }
@@ -96,6 +96,13 @@ func (s *search) begin(hash uint64) {
 	s.matched, s.result, s.used = false, 0, 0
 	s.free, s.effects.write, s.late, s.n = spot{}, spot{}, spot{}, 0
 	s.trouble = trouble{}
+}
+
+// restart begins the search anew.
+func (s *search) restart() {
+	trouble := s.trouble
+	s.begin(s.hash)
+	s.trouble = trouble
 }
 
 // next goes to the next group of the key that it has not been in, and reports whether
@@ -180,13 +187,16 @@ func (s *search) match(b []uint64, seal uint64) (v verdict, done bool) {
 			return over, true
 		}
 		s.mismatches++
+		torn.Hit()
 		if s.tries < s.t.retries {
 			s.tries++
 			s.retries++
 			return again, true
 		}
+		tornAgain.Hit()
 		s.mark(seal)
 	case s.matched:
+		copied.Hit()
 		if !copiesStay.On() {
 			s.mark(seal)
 		}
@@ -205,7 +215,7 @@ func (s *search) match(b []uint64, seal uint64) (v verdict, done bool) {
 
 // mark asks for the bucket looked at to be made invalid.
 func (s *search) mark(seal uint64) {
-	s.marks[s.n] = mark{bucket: s.bucket(), seal: seal}
+	s.marks[s.n] = erasure{bucket: s.bucket(), seal: seal}
 	s.n++
 }
 

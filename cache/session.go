@@ -11,14 +11,16 @@ import (
 type session struct {
 	q       rma.Queue
 	ops     []op
-	running []int // operation in each slot, -1 for none
+	running []int // operation in each slot, -1 for none of the batch
 	crowd   crowd
 }
 
+// Close gives back the queue.
+func (s *session) Close() error { return s.q.Close() }
+
 // session returns one that nobody uses.
 func (t *table) session() (*session, error) {
-	s, err := t.sessions.take()
-	if s != nil || err != nil {
+	if s, ok, err := t.sessions.Take(); ok || err != nil {
 		return s, err
 	}
 	// A put and marks may be on their way together with the get of the next group.
@@ -26,7 +28,7 @@ func (t *table) session() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &session{q: q, ops: make([]op, t.depth), running: make([]int, t.depth),
+	s := &session{q: q, ops: make([]op, t.depth), running: make([]int, t.depth),
 		crowd: crowd{pace: rma.Backoff{Job: t.job}}}
 	for i := range s.ops {
 		o := &s.ops[i]
@@ -53,13 +55,16 @@ func (t *table) queued(b *batch) error {
 	before := *s.q.Stats()
 	failed, err := s.run(b)
 	now := *s.q.Stats()
-	t.sessions.give(s, err != nil)
-	b.counts.Queues.Add(difference(now, before))
+	t.sessions.Give(s, err != nil)
+	b.counts.Queues.Add(now.Since(before))
 	return errors.Join(err, failed)
 }
 
 // run drives the operations of a batch. failed is the first error of one.
 func (s *session) run(b *batch) (failed, err error) {
+	if err := s.pay(b.t.debts.take()); err != nil {
+		return nil, err
+	}
 	depth := min(max(b.n, 1), len(s.ops))
 	if b.t.mode == Coarse && b.kind != kindGet {
 		depth = 1 // they would wait for each other
@@ -95,14 +100,14 @@ func (s *session) run(b *batch) (failed, err error) {
 	return failed, err
 }
 
-// difference is what was counted since before.
-func difference(now, before rma.Stats) rma.Stats {
-	now.Gets -= before.Gets
-	now.Puts -= before.Puts
-	now.CompareAndSwaps -= before.CompareAndSwaps
-	now.FetchAdds -= before.FetchAdds
-	now.Bytes -= before.Bytes
-	now.RoundTrips -= before.RoundTrips
-	now.Retries -= before.Retries
-	return now
+// pay tries to mend locks.
+func (s *session) pay(owed []debt) error {
+	s.crowd.active = 1
+	for _, d := range owed {
+		s.ops[0].pay(d)
+		if err := rma.Run(context.Background(), s.q, &s.ops[0]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -216,7 +216,7 @@ func TestSameAnswers(t *testing.T) {
 				if first == "" {
 					first = got
 				} else if got != first {
-					t.Fatalf("%s, %v: %s\nwant %s", e.name, mode, got, first)
+					t.Fatalf("%s, %v: %s\nwant %s", e.Name, mode, got, first)
 				}
 			}
 		}
@@ -269,7 +269,7 @@ func TestCopiesAreRemoved(t *testing.T) {
 	}
 	eachCase(t, func(t *testing.T, e engine, cfg Config) {
 		cfg.KeySize, cfg.ValueSize, cfg.BucketsPerRank = 80, 104, 1<<17
-		if e.name != "direct" {
+		if e.Name != "direct" {
 			t.Skip("the copy is made in memory")
 		}
 		for name, put := range put {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -36,7 +35,8 @@ type table struct {
 	depth        int
 	kernel       bool // batches over direct memory run in assembly
 
-	sessions sessionPool
+	sessions rma.Pool[*session]
+	debts    debts
 }
 
 // shape computes the layout.
@@ -63,7 +63,7 @@ func (t *table) shape(cfg Config, ranks int) {
 
 // newTable makes the buckets of a cache. Collective.
 func newTable(ctx context.Context, job rma.Job, cfg Config) (*table, error) {
-	t := &table{job: job}
+	t := &table{job: job, sessions: rma.Pool[*session]{Closed: errClosed}}
 	t.shape(cfg, job.Size())
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: buckets", Words: t.segment})
 	if err != nil {
@@ -98,61 +98,7 @@ var errClosed = errors.New("cache: the cache is closed")
 // it closed, not to memory that is gone.
 func (t *table) close() error {
 	t.flat = nil
-	t.sessions.close()
-	return t.window.Close()
-}
-
-// sessionPool keeps queues between calls.
-type sessionPool struct {
-	mu     sync.Mutex
-	idle   []*session
-	closed bool
-}
-
-// take returns an idle session, nil when there is none.
-func (p *sessionPool) take() (*session, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return nil, errClosed
-	}
-	n := len(p.idle)
-	if n == 0 {
-		return nil, nil
-	}
-	s := p.idle[n-1]
-	p.idle = p.idle[:n-1]
-	return s, nil
-}
-
-// open is errClosed when the pool is closed.
-func (p *sessionPool) open() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return errClosed
-	}
-	return nil
-}
-
-// give takes a session back. One whose call was broken off is not to be used again.
-func (p *sessionPool) give(s *session, broken bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if broken || p.closed {
-		_ = s.q.Close()
-		return
-	}
-	p.idle = append(p.idle, s)
-}
-
-func (p *sessionPool) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.idle {
-		_ = s.q.Close()
-	}
-	p.idle, p.closed = nil, true
+	return errors.Join(t.sessions.Close(), t.window.Close())
 }
 
 // rankError says in whose memory something failed.

@@ -1,0 +1,308 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/rma"
+)
+
+// The cache as a table of the lab. It is no linearizable one: its values are those of a
+// regular register that may forget. So each get is held against the writes alone: there is
+// an order of them, and of this get, in which it comes after the put whose value it found,
+// with no other write between (weak regularity for many writers).
+
+// labOp is an operation on a key.
+type labOp struct {
+	kind   kind
+	number uint64 // of a write, from 1 on; no two of a schedule have the same
+}
+
+func (o labOp) String() string {
+	if o.kind == kindGet {
+		return "get"
+	}
+	return fmt.Sprintf("%s %d", [...]string{kindPut: "put", kindRemove: "delete"}[o.kind], o.number)
+}
+
+// labFound is what a get is told: the number of the put whose value it found, 0 for none.
+type labFound uint64
+
+// labModel is the register of one key.
+var labModel = porcupine.Model{
+	Partition: eachGet,
+	Init:      func() any { return labFound(0) },
+	Step: func(state, input, output any) (bool, any) {
+		switch op := input.(labOp); op.kind {
+		case kindPut:
+			return true, labFound(op.number)
+		case kindRemove:
+			return true, labFound(0)
+		}
+		return output == state, state
+	},
+}
+
+// eachGet gives a history for each get that found a value, of the get, of the put that the
+// value is from, and of the writes that can only come between the two. Other
+// writes can come before both or after both.
+func eachGet(history []porcupine.Operation) (parts [][]porcupine.Operation) {
+	for _, get := range history {
+		found, _ := get.Output.(labFound)
+		if found == 0 {
+			continue // it may always be forgotten
+		}
+		part := []porcupine.Operation{get}
+		at := slices.IndexFunc(history, func(o porcupine.Operation) bool {
+			return o.Input == labOp{kindPut, uint64(found)}
+		})
+		if at >= 0 {
+			part = append(part, history[at])
+			for _, o := range history {
+				if o.Input.(labOp).kind != kindGet && o.Call > history[at].Return &&
+					o.Return < get.Call {
+					part = append(part, o)
+				}
+			}
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// labCache is what a rank does with a cache.
+type labCache struct {
+	c     *Cache
+	keys  int
+	calls int // so far
+}
+
+// labTable is a cache in some mode.
+func labTable(mode Mode) *lab.Table {
+	open := func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
+		cfg := labConfig(rng)
+		cfg.Mode = mode
+		c, err := New(ctx, job, cfg)
+		if err != nil {
+			return nil, err
+		}
+		return &labCache{c: c, keys: 1 + rng.IntN(6)}, nil
+	}
+	return &lab.Table{Name: mode.String(), Open: open, Model: labModel}
+}
+
+// labConfig draws a cache. In half of them keys fight for buckets.
+func labConfig(rng *rand.Rand) Config {
+	cfg := Config{KeySize: 8 * (1 + rng.IntN(3)), ValueSize: 8 * (1 + rng.IntN(6)),
+		BucketsPerRank: uint64(1 + rng.IntN(6)), Depth: 1 + rng.IntN(4), Retries: rng.IntN(4) - 1}
+	if rng.IntN(2) == 0 {
+		cfg.BucketsPerRank = 16
+	}
+	switch rng.IntN(3) {
+	case 0:
+		cfg.Addressing = Paper
+	case 1:
+		cfg.GroupBuckets = 1
+	}
+	return cfg
+}
+
+// Draw chooses a call on one key or on several, some of them perhaps twice.
+func (l *labCache) Draw(rng *rand.Rand) lab.Call {
+	keys := make([]int, 1)
+	if rng.IntN(3) == 0 {
+		keys = make([]int, 1+rng.IntN(mostLabKeys))
+	}
+	for i := range keys {
+		keys[i] = rng.IntN(l.keys)
+	}
+	l.calls++
+	switch rng.IntN(9) {
+	case 0:
+		return l.remove(keys[0])
+	case 1:
+		return l.update(keys[0])
+	case 2, 3, 4:
+		return l.get(keys)
+	}
+	return l.put(keys)
+}
+
+const mostLabKeys = 6
+
+// number is that of a write: all ranks, all their calls and all keys of these differ.
+func (l *labCache) number(i int) uint64 {
+	return uint64((l.c.job.Rank()<<8|l.calls)*mostLabKeys+i) + 1
+}
+
+func (l *labCache) pack(keys []int) (packed []byte) {
+	for _, key := range keys {
+		packed = append(packed, spread(uint64(key+1), l.c.cfg.KeySize)...)
+	}
+	return packed
+}
+
+func (l *labCache) get(keys []int) lab.Call {
+	inputs := make([]lab.Input, len(keys))
+	for i, key := range keys {
+		inputs[i] = lab.Input{Key: key, What: labOp{kind: kindGet}}
+	}
+	return lab.Call{Inputs: inputs, Do: func(answers []any) error {
+		values, found := make([]byte, len(keys)*l.c.cfg.ValueSize), make([]bool, len(keys))
+		var err error
+		if len(keys) == 1 {
+			found[0], err = l.c.Get(l.pack(keys), values)
+		} else {
+			err = l.c.GetBatch(l.pack(keys), values, found)
+		}
+		for i := range keys {
+			value := values[i*l.c.cfg.ValueSize:][:l.c.cfg.ValueSize]
+			answer, bad := foundIn(value, found[i])
+			if bad != nil {
+				return bad
+			}
+			if found[i] || err == nil {
+				answers[i] = answer
+			}
+		}
+		return err
+	}}
+}
+
+// foundIn is the number of the put that a value comes from.
+func foundIn(value []byte, found bool) (labFound, error) {
+	if !found {
+		return 0, nil
+	}
+	number, err := gather(value)
+	return labFound(number), err
+}
+
+func (l *labCache) put(keys []int) lab.Call {
+	var inputs []lab.Input
+	var values []byte
+	for i, key := range keys {
+		inputs = append(inputs, lab.Input{Key: key, What: labOp{kindPut, l.number(i)}})
+		values = append(values, spread(l.number(i), l.c.cfg.ValueSize)...)
+	}
+	return lab.Call{Inputs: inputs, Do: func(answers []any) error {
+		results := make([]Result, len(keys))
+		var err error
+		if len(keys) == 1 {
+			results[0], err = l.c.Put(l.pack(keys), values)
+		} else {
+			err = l.c.PutBatch(l.pack(keys), values, results)
+		}
+		for i, r := range results {
+			if r != 0 {
+				answers[i] = r
+			}
+		}
+		return err
+	}}
+}
+
+func (l *labCache) remove(key int) lab.Call {
+	inputs := []lab.Input{{Key: key, What: labOp{kindRemove, l.number(0)}}}
+	return lab.Call{Inputs: inputs, Do: func(answers []any) error {
+		deleted, err := l.c.Delete(l.pack([]int{key}))
+		if err == nil {
+			answers[0] = deleted
+		}
+		return err
+	}}
+}
+
+// update is a get and a put.
+func (l *labCache) update(key int) lab.Call {
+	number := l.number(0)
+	inputs := []lab.Input{{Key: key, What: labOp{kind: kindGet}},
+		{Key: key, What: labOp{kindPut, number}}}
+	return lab.Call{Inputs: inputs, Do: func(answers []any) error {
+		var bad error
+		r, err := l.c.Update(l.pack([]int{key}), func(value []byte, found bool) bool {
+			answers[0], bad = foundIn(value, found)
+			copy(value, spread(number, l.c.cfg.ValueSize))
+			return bad == nil
+		})
+		if r != 0 {
+			answers[1] = r
+		}
+		return errors.Join(bad, err)
+	}}
+}
+
+// Audit looks for every key.
+func (l *labCache) Audit() (calls []lab.Call) {
+	for key := range l.keys {
+		calls = append(calls, l.get([]int{key}))
+	}
+	return calls
+}
+
+// Check makes sure, where no rank has died, that no lock is left, and where nothing has
+// gone wrong, that what modes with locks promise beyond the other holds.
+func (l *labCache) Check(ctx context.Context, history []lab.Operation) error {
+	t := l.c.t
+	if len(l.c.job.Failed()) > 0 {
+		return nil
+	}
+	open := slices.ContainsFunc(history, func(o lab.Operation) bool { return o.Answer == nil })
+	for rank := range t.ranks {
+		w := walker{t: t, rank: rank}
+		if err := errors.Join(w.locks(ctx), errors.Join(w.faults...)); err != nil {
+			return err
+		}
+		if t.mode == Coarse && !open {
+			if err := l.c.checkPart(ctx, rank); err != nil {
+				return err
+			}
+		}
+	}
+	if open {
+		return nil
+	}
+	return nothingLost(t.mode, history)
+}
+
+// nothingLost: unless something was evicted, a key that was put and not deleted is found.
+func nothingLost(mode Mode, history []lab.Operation) error {
+	if slices.ContainsFunc(history, func(o lab.Operation) bool { return o.Answer == Evicted }) {
+		return nil
+	}
+	for _, get := range history {
+		if get.Answer != labFound(0) {
+			continue
+		}
+		for _, put := range history {
+			if put.Key == get.Key && put.What.(labOp).kind == kindPut &&
+				put.ReturnNs < get.CallNs && !mayVanish(mode, put, get, history) {
+				return fmt.Errorf("a pair has vanished:\n%v\n%v", put, get)
+			}
+		}
+	}
+	return nil
+}
+
+// mayVanish reports whether there is a reason for which the pair of a put need not be there
+// when get looks for it. In LockFree that are others in the middle of it: writes that may
+// choose the same bucket, and gets of the key, which may give the bucket up; and puts
+// of the key that come later, to which the same may happen.
+func mayVanish(mode Mode, put, get lab.Operation, history []lab.Operation) bool {
+	return slices.ContainsFunc(history, func(o lab.Operation) bool {
+		what, same := o.What.(labOp).kind, o.Key == put.Key
+		if o == put || o.ReturnNs < put.CallNs || o.CallNs > get.ReturnNs {
+			return false
+		}
+		if mode != LockFree || o.CallNs > put.ReturnNs {
+			return same && (what == kindRemove || what == kindPut && mode == LockFree)
+		}
+		return same || what != kindGet
+	})
+}

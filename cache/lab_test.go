@@ -1,0 +1,58 @@
+package cache
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/internal/mark"
+	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/mutant"
+)
+
+// labTables has a table for each mode.
+var labTables = func() (tables []*lab.Table) {
+	for _, mode := range modes {
+		tables = append(tables, labTable(mode))
+	}
+	return tables
+}()
+
+// labSchedules is how many schedules of each mode a test runs.
+func labSchedules() int {
+	switch {
+	case memory.RaceEnabled || testing.Short():
+		return 200
+	case mark.Enabled: // make test-lab
+		return 3000
+	}
+	return 500
+}
+
+// TestLab: no schedule hangs, and every history is that of a lossy table.
+func TestLab(t *testing.T) {
+	marks := [][]*mark.Mark{
+		LockFree: {torn, tornAgain, markTooLate, copied, lateWrite},
+		Fine: {lateWrite, lateTaken, readerBack, lockBroken, expelled, takenAway, lockInDoubt,
+			lockMended},
+		Coarse: {lateWrite, readerBack, lockBroken, expelled, takenAway, lockInDoubt, lockMended},
+	}
+	for mode, table := range labTables {
+		t.Run(table.Name, func(t *testing.T) {
+			for _, m := range marks[mode] {
+				m.Claim(t)
+			}
+			table.Search(t, labSchedules())
+		})
+	}
+}
+
+func TestSoak(t *testing.T) { lab.Soak(t, labTables...) }
+
+// TestLabCatchesMutants: each wrong version of the protocol fails a schedule, but for the one
+// that only loses pairs, as gets may do anyway: it fails TestMarkMeetsPut.
+func TestLabCatchesMutants(t *testing.T) {
+	mutants := slices.DeleteFunc(mutant.All(),
+		func(m *mutant.Mutant) bool { return m == marksBlindly })
+	lab.Catch(t, mutants, 5000, labTables...)
+}
