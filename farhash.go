@@ -2,6 +2,7 @@ package farhash
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -9,12 +10,18 @@ import (
 	"github.com/farhash/farhash/internal/launch"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/rma/mpi"
 	"github.com/farhash/farhash/rma/shm"
 )
 
 // TimeoutVariable is the environment variable that says how long a rank waits for
 // the others to arrive, as a duration: "90s". An option given to Join comes first.
 const TimeoutVariable = "FARHASH_TIMEOUT"
+
+// EngineVariable is the environment variable that says which engine carries a job of
+// processes: "shm" or "mpi". Without it rma/shm does where all ranks are on one host, and
+// rma/mpi where they are not.
+const EngineVariable = "FARHASH_ENGINE"
 
 // Option changes how a job is joined.
 type Option func(*options)
@@ -32,6 +39,12 @@ func Timeout(d time.Duration) Option { return func(o *options) { o.timeout = d }
 func OneSided() Option { return func(o *options) { o.oneSided = true } }
 
 func collect(opts []Option) (options, error) {
+	switch wish := os.Getenv(EngineVariable); wish {
+	case "", "shm", "mpi":
+	default:
+		return options{}, fmt.Errorf("farhash: %s=%q is neither \"shm\" nor \"mpi\"",
+			EngineVariable, wish)
+	}
 	var o options
 	if text := os.Getenv(TimeoutVariable); text != "" {
 		d, err := time.ParseDuration(text)
@@ -48,8 +61,9 @@ func collect(opts []Option) (options, error) {
 }
 
 // Join makes this process a rank of the job that its launcher has started: farhash
-// run, mpirun, srun or torchrun on one host. Without a launcher it is the only
-// rank of a job of its own. Close the job when done.
+// run, mpirun, srun or torchrun. Ranks on several hosts need a program that is built with
+// MPI; see package rma/mpi. Without a launcher this process is the only rank of a job
+// of its own. Close the job when done.
 func Join(ctx context.Context, opts ...Option) (rma.Job, error) {
 	o, err := collect(opts)
 	if err != nil {
@@ -62,17 +76,46 @@ func Join(ctx context.Context, opts ...Option) (rma.Job, error) {
 	case !launched:
 		return local.SingleWith(local.Options{Hidden: o.oneSided}), nil
 	}
-	return joinShared(ctx, m, o)
+	return joinLaunched(ctx, m, o)
 }
 
-// joinShared joins a job of processes of this host.
-func joinShared(ctx context.Context, m launch.Membership, o options) (rma.Job, error) {
-	if m.LocalSize != 0 && m.LocalSize != m.Size {
-		return nil, fmt.Errorf("farhash: %s started %d ranks, %d of them on this host; "+
-			"the ranks of a job must be processes of one host", m.Launcher, m.Size, m.LocalSize)
+// joinLaunched joins a job of processes.
+func joinLaunched(ctx context.Context, m launch.Membership, o options) (rma.Job, error) {
+	useMPI, err := chooseMPI(m, os.Getenv(EngineVariable), mpi.Built)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("farhash: %w", err)
+	case useMPI:
+		return mpi.Join(ctx, mpi.Config{Timeout: o.timeout, Hidden: o.oneSided})
 	}
 	return shm.Join(ctx, shm.Config{Rank: m.Rank, Size: m.Size, Job: m.Job,
 		Timeout: o.timeout, Hidden: o.oneSided})
+}
+
+// chooseMPI decides between rma/mpi and rma/shm. built tells whether there is a choice.
+func chooseMPI(m launch.Membership, wish string, built bool) (bool, error) {
+	spread := m.LocalSize != 0 && m.LocalSize != m.Size
+	where := fmt.Sprintf("%s started %d ranks, %d of them on this host", m.Launcher, m.Size,
+		m.LocalSize)
+	byMPI := m.Launcher == launch.OpenMPI || m.Launcher == launch.MPICH ||
+		m.Launcher == launch.Slurm
+	switch {
+	case wish == "mpi": // which says by itself how to build it, or who must start it
+		return true, nil
+	case wish != "" && wish != "shm":
+		return false, fmt.Errorf("%s=%q is neither \"shm\" nor \"mpi\"", EngineVariable, wish)
+	case !spread:
+		return false, nil
+	case wish == "shm":
+		return false, fmt.Errorf("%s, and %s=shm needs all on one host", where, EngineVariable)
+	case !byMPI:
+		return false, fmt.Errorf("%s; ranks on several hosts are started by mpirun, mpiexec "+
+			"or srun", where)
+	case !built:
+		return false, fmt.Errorf("%s; ranks on several hosts need a program built with "+
+			"-tags 'mpi openmpi' or 'mpi mpich'", where)
+	}
+	return true, nil
 }
 
 // Run calls fn on the ranks of a job. Under a launcher this process is one of them
@@ -90,15 +133,34 @@ func Run(ctx context.Context, n int, fn func(job rma.Job) error, opts ...Option)
 	case !launched:
 		return local.RunWith(local.Options{Hidden: o.oneSided}, n, fn)
 	}
-	job, err := joinShared(ctx, m, o)
+	job, err := joinLaunched(ctx, m, o)
 	if err != nil {
 		return err
 	}
 	if err := fn(job); err != nil {
-		_ = job.Close()
+		giveUp(job, err)
 		return err
 	}
 	return job.Close()
+}
+
+// lastWords is how long a rank that failed because another did lives on: launchers end a job
+// with the first rank that fails, and the other may not have said yet what was wrong.
+const lastWords = time.Second
+
+// giveUp closes the job of a rank that has failed. An engine whose Close waits for the
+// other ranks does not wait for long then: they may be waiting for this one.
+func giveUp(job rma.Job, why error) {
+	if j, ok := job.(interface{ Abandon() error }); ok {
+		_ = j.Abandon()
+	} else {
+		_ = job.Close()
+	}
+	var gone *rma.RankError
+	var failed *rma.PeerError
+	if errors.As(why, &gone) || errors.As(why, &failed) {
+		time.Sleep(lastWords)
+	}
 }
 
 // Launched tells whether a launcher has started this process as a rank, and which.

@@ -15,6 +15,7 @@ import (
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/internal/launch"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/mpi"
 )
 
 // rankVariable makes the test binary a rank instead of testing: "join" or "run".
@@ -80,7 +81,7 @@ func sum(job rma.Job) error {
 func withoutLauncher(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"FARHASH_RANK", "FARHASH_SIZE", "FARHASH_LOCAL_SIZE",
-		"FARHASH_JOB", farhash.TimeoutVariable, "OMPI_COMM_WORLD_RANK",
+		"FARHASH_JOB", farhash.TimeoutVariable, farhash.EngineVariable, "OMPI_COMM_WORLD_RANK",
 		"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "WORLD_SIZE"} {
 		t.Setenv(name, "")
 	}
@@ -188,15 +189,16 @@ type launcher struct {
 	name     string
 	programs []string
 	version  string // in what --version prints, for names that are shared
+	library  string // how the library that belongs to it begins to tell its version
 	args     []string
 	env      []string
 }
 
 var launchers = []launcher{
-	{launch.OpenMPI, []string{"mpirun.openmpi", "mpirun"}, "Open MPI",
+	{launch.OpenMPI, []string{"mpirun.openmpi", "mpirun"}, "Open MPI", "Open MPI",
 		[]string{"--oversubscribe", "--bind-to", "none"},
 		[]string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}},
-	{launch.MPICH, []string{"mpiexec.hydra", "mpiexec"}, "HYDRA", nil, nil},
+	{launch.MPICH, []string{"mpiexec.hydra", "mpiexec"}, "HYDRA", "MPICH", nil, nil},
 }
 
 // path finds the program of a launcher or skips the test.
@@ -218,15 +220,22 @@ func (l launcher) path(t *testing.T) string {
 	return ""
 }
 
-// Ranks started by an MPI meet and work on one window.
+// Ranks started by an MPI meet and work on one window: in shared memory, and by MPI where
+// this program is built with it.
 func TestUnderMPI(t *testing.T) {
 	withoutLauncher(t)
 	for _, l := range launchers {
-		for _, program := range []string{"join", "run"} {
-			t.Run(l.name+"/"+program, func(t *testing.T) {
+		for _, c := range []struct{ engine, program string }{
+			{"", "join"}, {"", "run"}, {"mpi", "join"}, {"mpi", "run"},
+		} {
+			t.Run(l.name+"/"+c.engine+c.program, func(t *testing.T) {
+				if c.engine == "mpi" && !strings.HasPrefix(mpi.Library(), l.library) {
+					t.Skipf("the program is linked with %q", mpi.Library())
+				}
 				cmd := exec.Command(l.path(t), append(append([]string{"-n", "2"}, l.args...),
 					os.Args[0])...)
-				cmd.Env = append(append(os.Environ(), l.env...), rankVariable+"="+program,
+				cmd.Env = append(append(os.Environ(), l.env...), rankVariable+"="+c.program,
+					farhash.EngineVariable+"="+c.engine,
 					"TMPDIR="+t.TempDir()) // two at once trip over a common one
 				text, err := cmd.CombinedOutput()
 				checkSums(t, string(text), err, l.name)

@@ -21,14 +21,21 @@ import (
 )
 
 func newDoctor() *cobra.Command {
-	return &cobra.Command{
+	mpiRank := false
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Tell what works on this machine, and what to do about the rest",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if mpiRank {
+				return beMPIRank(cmd.Context())
+			}
 			return examine(cmd.Context(), os.Stdout)
 		},
 	}
+	cmd.Flags().BoolVar(&mpiRank, "mpi-rank", false, "try out MPI as a rank of it")
+	_ = cmd.Flags().MarkHidden("mpi-rank")
+	return cmd
 }
 
 // probeWords is the size of the windows that doctor makes: 64 MiB.
@@ -64,10 +71,13 @@ func examine(ctx context.Context, out io.Writer) error {
 		Job: fmt.Sprintf("doctor-%d", os.Getpid())})
 	if err != nil {
 		line("ranks as processes", "do not work: %v", err)
-		return nil
+		err = nil // it has been told
+	} else {
+		line("ranks as processes", "%s", probeEngine(ctx, shared, hugeRemedyShared))
+		err = shared.Close()
 	}
-	line("ranks as processes", "%s", probeEngine(ctx, shared, hugeRemedyShared))
-	return shared.Close()
+	line("ranks under MPI", "%s", probeMPI(ctx))
+	return err
 }
 
 const (

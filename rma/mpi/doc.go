@@ -25,16 +25,17 @@
 //
 // # Which calls
 //
-// A window is locked for all ranks (MPI_Win_lock_all) from its making to its end. Submit
-// joins the gets to one rank, up to 64, into one MPI_Get with hindexed types on both sides,
-// and puts alike. Compare-and-swap is MPI_Compare_and_swap, fetch-and-add is
-// MPI_Fetch_and_op. MPI orders only atomics on one word. A queue promises order on the same
-// words, so it keeps bits for the lines in flight, and what may touch one waits until
-// nothing is in flight. Puts are completed by MPI_Win_flush, what brings an answer by
-// MPI_Win_flush_local; on libraries other than Open MPI a single get is MPI_Rget, completed
-// by its request. (In MPICH 4.0.2 the request of a joined MPI_Rget is done before the words
-// are there.) Done and Wait may so complete more than was asked for, and a flush does not end
-// with a context.
+// A window is locked for all ranks (MPI_Win_lock_all) from its making to its end. Submit joins
+// the gets to one rank, up to 64, into one MPI_Get with hindexed types on both sides, and puts
+// alike. Compare-and-swap is MPI_Compare_and_swap, fetch-and-add is MPI_Fetch_and_op, except
+// on Open MPI 4, where it is not atomic (osc/pt2pt answers before it adds) and is made of
+// swaps. MPI orders only atomics on one word. A queue promises order on the same words, so it
+// keeps bits for the lines in flight, and what may touch one waits until nothing is in flight.
+// Operations are completed by MPI_Win_flush; with MPI_Win_flush_local, Open MPI brought the
+// answer of a fetch-and-add before it had happened, and hung. On libraries other than Open MPI
+// a single get is MPI_Rget, completed by its request. (In MPICH 4.0.2 the request of a joined
+// MPI_Rget is done before the words are there.) Done and Wait may so complete more than was
+// asked for, and a flush does not end with a context.
 //
 // Collective calls are MPI_Ibarrier, MPI_Iallgather and MPI_Iallreduce, looked after in
 // turns with the context and with the farewells of ranks that have left, so nobody waits
@@ -44,10 +45,13 @@
 // # Threads
 //
 // One thread of C owns MPI. It initialises MPI with MPI_THREAD_SERIALIZED, finalises it, and
-// enters it every [ProgressInterval] for other ranks if this one does not, so that a rank
-// that computes serves them even if Go has but one processor. Queues call MPI in their own
-// thread, once for a batch, under the lock of the owner; to hand a batch over to the owner
-// would cost two switches of threads. Buffers are memory of C; another buffer panics.
+// enters it every [ProgressInterval] for other ranks if this one does not, so that a rank that
+// computes serves them even if Go has but one processor. A rank that uses the memory of
+// another one tells it so by an empty message, once a millisecond; the owner there then makes
+// progress all the time for two milliseconds, or, where ranks are as many as processors, every
+// few microseconds. Queues call MPI in their own thread, once for a batch, under the lock of
+// the owner; to hand a batch over to the owner would cost two switches of threads. Buffers are
+// memory of C; another buffer panics.
 //
 // A program may have initialised MPI itself with MPI_THREAD_SERIALIZED or more; less is
 // refused. With SERIALIZED it makes its own calls while a job is open by [Exclusive].
@@ -55,15 +59,17 @@
 //
 // Where ranks on a host are as many as its processors or more, waiting yields: Open MPI by
 // its variable, MPICH by a function in place of ucp_worker_progress, since it would keep
-// the core. Start with mpirun --bind-to none: bound to one core, Go has one processor.
+// the core and slow everything many times. Start with mpirun --bind-to none: bound to one
+// core, Go has one processor.
 //
 // # The end
 //
 // Close tells the others and waits until all have closed, as MPI_Finalize would. Abandon, for
 // a rank that has failed, waits for five seconds; the launcher ends the others when this
-// process ends. If MPI_Finalize does not return, as that of MPICH over TCP at times, it
-// is left behind after five seconds, and the exit code is not spoilt. A rank that dies ends
-// the job: Caps.PeerErrors is false, and Failed lists nobody.
+// process ends. MPI_Finalize of MPICH over TCP waits for ranks that are gone; a function in
+// place of ucp_disconnect_nb cures it. Where it does not return all the same, it is left
+// behind after five seconds. A rank that dies ends the job: Caps.PeerErrors is false,
+// and Failed lists nobody.
 //
 // # What does not work is found at the start
 //
@@ -72,18 +78,24 @@
 // (unless all share memory): wrong words, no end and a crash of the library are reported
 // with the remedy. Of Open MPI 4 the default one-sided component crashes in the first
 // compare-and-swap on one host and makes no windows over TCP, so OMPI_MCA_osc is set to
-// sm,ucx,pt2pt where it is not set. pt2pt refuses MPI_THREAD_MULTIPLE.
+// sm,pt2pt, or sm,ucx,pt2pt where there is a fast network, if it is not set. A program that
+// initialises MPI itself sets it before. pt2pt refuses MPI_THREAD_MULTIPLE.
 //
 // # What was measured
 //
-// go test -tags 'mpi openmpi' -bench Rates -run - ./rma/mpi, microseconds of one operation
-// between two ranks said to be on two hosts, on a busy machine of two cores with Open MPI
-// 4.1.4 (messages through shared memory) and MPICH 4.0.2 (over UCX, tcp):
+//	go test -tags 'mpi openmpi' -bench Rates -run - -benchtime 1x ./rma/mpi
 //
-//	            get   line of 64 joined   put   swap   swaps, 64 in flight
-//	Open MPI      8         5.4            12     45         37
-//	MPICH        39         2.2            95     71          8
-//	not joined             17-25 (MPICH)
+// compares with a loop in C that calls MPI_Get and MPI_Win_flush. Microseconds of one
+// operation of 64 bytes between two network namespaces over TCP, on a busy machine of two
+// cores; other ranks took the time that the loops in C vary by:
 //
-// Operations on a rank that does not call MPI itself take up to ProgressInterval longer.
+//	                get   joined get   put   swap   swaps, 64 in flight
+//	Open MPI 4.1.4   22       0.8       13     22     25
+//	  loop in C    16-35                16     34
+//	MPICH 4.0.2      44       2.4       66     41     17
+//	  loop in C      78                 57     39
+//
+// Within a host an operation through a queue of rma/shm takes 0.05 to 0.1, and a table that
+// uses the memory itself has nothing of this package on its way. Operations on a rank that
+// was not in use take up to ProgressInterval longer.
 package mpi

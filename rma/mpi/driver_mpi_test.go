@@ -5,9 +5,9 @@ package mpi
 import (
 	"context"
 	"errors"
-	"sync/atomic"
-
 	"net/rpc"
+	"slices"
+	"sync/atomic"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -67,7 +67,7 @@ func (j *remoteJob) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, e
 	if err != nil {
 		return nil, err
 	}
-	return &remoteWindow{j, reply.Object, spec.Words, reply.Caps}, nil
+	return &remoteWindow{job: j, object: reply.Object, words: spec.Words, caps: reply.Caps}, nil
 }
 
 func (j *remoteJob) Barrier(ctx context.Context) error {
@@ -80,7 +80,8 @@ func (j *remoteJob) NewQueue(depth int) (rma.Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &remoteQueue{job: j, object: reply.Object, gets: map[rma.Handle]rma.Buf{}}, nil
+	return &remoteQueue{job: j, object: reply.Object, depth: depth,
+		open: map[rma.Handle]*remoteOp{}}, nil
 }
 
 func (j *remoteJob) Failed() []int {
@@ -102,6 +103,7 @@ type remoteWindow struct {
 	object int
 	words  int
 	caps   rma.Caps
+	closed bool
 }
 
 func (w *remoteWindow) Rank() int          { return w.job.rank }
@@ -110,90 +112,125 @@ func (w *remoteWindow) Len() int           { return w.words }
 func (w *remoteWindow) Caps() rma.Caps     { return w.caps }
 func (w *remoteWindow) Words(int) []uint64 { return nil }
 func (w *remoteWindow) Close() error {
+	w.closed = true
 	_, err := w.job.tell(Request{What: "close", Object: w.object})
 	return err
 }
 
-// remoteQueue is a puppet's queue.
+// remoteQueue is a puppet's queue. To save calls, operations that are in order go with the
+// next call, and the end of one brings its value along. Handles are numbers of this queue.
 type remoteQueue struct {
 	job    *remoteJob
 	object int
-	posts  int
-	gets   map[rma.Handle]rma.Buf
+	depth  int
+	last   rma.Handle
+	posts  []Post
+	posted bool // something is to be submitted
+	open   map[rma.Handle]*remoteOp
+	values []int     // taken here and not yet there
 	stats  rma.Stats // what is added to the puppet's
 	told   rma.Stats
 	closed bool
 }
 
-func (q *remoteQueue) tell(req Request) (*Reply, error) {
-	req.Object = q.object
-	return q.job.tell(req)
+// remoteOp is an operation whose value was not taken.
+type remoteOp struct {
+	got  rma.Buf  // where its words go
+	done []uint64 // what it saw and brought, if it is done
 }
 
-func (q *remoteQueue) post(req Request, w rma.Window) rma.Handle {
-	req.Window = w.(*remoteWindow).object
-	reply, err := q.tell(req)
-	if err != nil {
-		panic(err)
+func (q *remoteQueue) do(ctx context.Context, req Request) (*Reply, error) {
+	req.Object, req.Posts, req.Values = q.object, q.posts, q.values
+	q.posts, q.values = nil, nil
+	reply, err := q.job.do(ctx, req)
+	if err == nil && req.What[1] != 'C' && len(reply.Words) > 0 && len(req.Numbers) > 0 {
+		if op := q.open[rma.Handle(req.Numbers[0])]; op != nil {
+			op.done = reply.Words
+		}
 	}
-	q.posts++
-	return rma.Handle(reply.Number)
+	return reply, err
+}
+
+func (q *remoteQueue) tell(req Request) (*Reply, error) { return q.do(context.Background(), req) }
+
+// post keeps an operation for later, unless the engine may refuse it.
+func (q *remoteQueue) post(w rma.Window, p Post, got rma.Buf) rma.Handle {
+	window := w.(*remoteWindow)
+	q.last++
+	p.Handle, p.Window = int(q.last), window.object
+	good := p.Rank >= 0 && p.Rank < window.Size() && p.Off >= 0 && p.Count > 0 &&
+		p.Count <= window.words-p.Off && !window.closed && len(q.open) < q.depth
+	q.posts, q.posted = append(q.posts, p), true
+	if !good {
+		if _, err := q.tell(Request{What: "QNothing"}); err != nil {
+			panic(err)
+		}
+	}
+	q.open[q.last] = &remoteOp{got: got}
+	return q.last
 }
 
 func (q *remoteQueue) Alloc(words int) (rma.Buf, error) { return make(rma.Buf, words), nil }
 
 func (q *remoteQueue) Get(dst rma.Buf, w rma.Window, rank, off int) rma.Handle {
-	h := q.post(Request{What: "QGet", Numbers: []int{rank, off, len(dst)}}, w)
-	q.gets[h] = dst
-	return h
+	return q.post(w, Post{Kind: 'G', Rank: rank, Off: off, Count: len(dst)}, dst)
 }
 
 func (q *remoteQueue) Put(src rma.Buf, w rma.Window, rank, off int) rma.Handle {
-	return q.post(Request{What: "QPut", Numbers: []int{rank, off, len(src)}, Words: src}, w)
+	return q.post(w, Post{Kind: 'P', Rank: rank, Off: off, Count: len(src),
+		Words: slices.Clone(src)}, nil)
 }
 
 func (q *remoteQueue) CompareAndSwap(w rma.Window, rank, off int,
 	old, newWord uint64) rma.Handle {
-	return q.post(Request{What: "QSwap", Numbers: []int{rank, off},
-		Words: []uint64{old, newWord}}, w)
+	return q.post(w, Post{Kind: 'S', Rank: rank, Off: off, Count: 1,
+		Words: []uint64{old, newWord}}, nil)
 }
 
 func (q *remoteQueue) FetchAdd(w rma.Window, rank, off int, delta uint64) rma.Handle {
-	return q.post(Request{What: "QAdd", Numbers: []int{rank, off}, Words: []uint64{delta}}, w)
+	return q.post(w, Post{Kind: 'A', Rank: rank, Off: off, Count: 1,
+		Words: []uint64{delta}}, nil)
 }
 
 func (q *remoteQueue) Submit() error {
-	if q.posts == 0 {
+	if !q.posted {
 		return nil
 	}
-	q.posts = 0
+	q.posted = false
 	_, err := q.tell(Request{What: "QSubmit"})
 	return err
 }
 
 func (q *remoteQueue) Done(h rma.Handle) bool {
+	if op := q.open[h]; op != nil && op.done != nil {
+		return true
+	}
 	reply, err := q.tell(Request{What: "QDone", Numbers: []int{int(h)}})
 	return err == nil && reply.Flag
 }
 
 func (q *remoteQueue) Wait(ctx context.Context, h rma.Handle) error {
-	_, err := q.job.do(ctx, Request{What: "QWait", Object: q.object, Numbers: []int{int(h)}})
+	_, err := q.do(ctx, Request{What: "QWait", Numbers: []int{int(h)}})
 	return err
 }
 
 func (q *remoteQueue) Value(h rma.Handle) (uint64, error) {
-	reply, err := q.tell(Request{What: "QValue", Numbers: []int{int(h)}})
-	if err != nil {
-		return 0, err
+	op := q.open[h]
+	if op == nil || op.done == nil {
+		if _, err := q.tell(Request{What: "QPeek", Numbers: []int{int(h)}}); err != nil {
+			return 0, err
+		}
+		op = q.open[h]
 	}
-	copy(q.gets[h], reply.Words[1:])
-	delete(q.gets, h)
-	return reply.Words[0], nil
+	q.values = append(q.values, int(h))
+	delete(q.open, h)
+	copy(op.got, op.done[1:])
+	return op.done[0], nil
 }
 
 func (q *remoteQueue) Flush(ctx context.Context, w rma.Window, rank int) error {
-	_, err := q.job.do(ctx, Request{What: "QFlush", Object: q.object,
-		Window: w.(*remoteWindow).object, Numbers: []int{rank}})
+	_, err := q.do(ctx, Request{What: "QFlush", Window: w.(*remoteWindow).object,
+		Numbers: []int{-1, rank}})
 	return err
 }
 

@@ -11,6 +11,7 @@ struct fh_job {
 	int leftRanks;
 	uint64_t farewell;
 	MPI_Request *farewells;
+	int64_t *poked; // by rank: when it was told that its memory is in use
 	int gone; // its windows are no more
 	fh_job *next;
 };
@@ -21,6 +22,14 @@ struct fh_window {
 	uint64_t **direct;
 };
 
+enum { FH_HOT_NS = 2000000, FH_POKE_NS = 1000000 };
+
+extern int fh_is_crowded; // ranks on this host are as many as its processors
+extern int fh_is_ending;  // in MPI_Finalize
+
+int64_t fh_now(void);
+void fh_heat(void);
 void fh_attend(fh_job *job); // under the lock, as are the following
 void fh_forget(fh_job *job);
 int fh_hear(fh_job *job);
+int fh_poke(fh_job *job, int rank);

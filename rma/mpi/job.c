@@ -10,23 +10,42 @@
 #include "shim.h"
 #include "internal.h"
 
-enum { FAREWELL = 4711, GROUP = 4712 };
+enum { FAREWELL = 4711, GROUP = 4712, POKE = 4713 };
 
-// fh_hear takes farewells. To look for them is also what makes progress.
+// fh_hear takes farewells and pokes. To look for them is also what makes progress.
 int fh_hear(fh_job *job) {
 	for (;;) {
 		int there = 0;
 		MPI_Status status;
-		int err = MPI_Iprobe(MPI_ANY_SOURCE, FAREWELL, job->comm, &there, &status);
+		int err = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, job->comm, &there, &status);
 		if (err || !there)
 			return err;
 		int from = status.MPI_SOURCE;
+		if (status.MPI_TAG == POKE) {
+			err = MPI_Recv(NULL, 0, MPI_BYTE, from, POKE, job->comm, MPI_STATUS_IGNORE);
+			if (err)
+				return err;
+			fh_heat();
+			continue;
+		}
 		err = MPI_Recv(&job->left[from], 1, MPI_UINT64_T, from, FAREWELL, job->comm,
 			MPI_STATUS_IGNORE);
 		if (err)
 			return err;
 		job->leftRanks++;
 	}
+}
+
+// fh_poke tells a rank that its memory is in use, so that it makes progress all the time
+// for a while; not again while it still does. Farewells come after.
+int fh_poke(fh_job *job, int rank) {
+	int64_t now = fh_now();
+	if (rank == job->rank || now < job->poked[rank])
+		return 0;
+	job->poked[rank] = now + FH_POKE_NS;
+	MPI_Request sent;
+	int err = MPI_Isend(NULL, 0, MPI_BYTE, rank, POKE, job->comm, &sent);
+	return err ? err : MPI_Request_free(&sent);
 }
 
 // fh_join makes a job of all ranks of the world, a collective call that fh_meet ends; or
@@ -41,6 +60,7 @@ int fh_join(int ranks, fh_job **out) {
 	job->size = ranks ? ranks : size;
 	job->left = calloc(job->size, sizeof *job->left);
 	job->farewells = calloc(job->size, sizeof *job->farewells);
+	job->poked = calloc(job->size, sizeof *job->poked);
 	if (ranks) {
 		int range[1][3] = {{0, ranks - 1, 1}};
 		MPI_Group world, group;

@@ -59,9 +59,15 @@ func parseLibrary(said string) library {
 const oscVariable = "OMPI_MCA_osc"
 
 // oscChoice is for Open MPI 4, whose default, osc/rdma, crashes in the first
-// compare-and-swap on one host and makes no windows over TCP. The first of these that
-// works is taken: shared memory on one host, a fast network by UCX, messages.
-const oscChoice = "sm,ucx,pt2pt"
+// compare-and-swap on one host and makes no windows over TCP. It is shared memory on one
+// host, and else messages; or UCX where there is a fast network, since over TCP it sends
+// the parts of a joined get one by one.
+func oscChoice() string {
+	if devices, _ := os.ReadDir("/sys/class/infiniband"); len(devices) > 0 {
+		return "sm,ucx,pt2pt"
+	}
+	return "sm,pt2pt"
+}
 
 // prepare sets what the library reads when it is initialised. What the user has set stays.
 func (l library) prepare() {
@@ -69,7 +75,7 @@ func (l library) prepare() {
 		return
 	}
 	if l.major == 4 {
-		setDefault(oscVariable, oscChoice)
+		setDefault(oscVariable, oscChoice())
 	}
 	setDefault("OMPI_MCA_mpi_yield_when_idle", "1") // ranks may outnumber cores
 }
@@ -84,6 +90,10 @@ func setDefault(name, value string) {
 // faster and surer, in MPICH a request.
 func (l library) useRequests() bool { return l.kind != openMPI }
 
+// addBySwap tells whether fetch-and-add is made of swaps, since that of the library is not
+// atomic: so it is in osc/pt2pt of Open MPI 4, and no other component need be there.
+func (l library) addBySwap() bool { return l.kind == openMPI && l.major <= 4 }
+
 // remedy is what to try when one-sided operations do not work.
 func (l library) remedy() string {
 	switch {
@@ -91,7 +101,7 @@ func (l library) remedy() string {
 		return fmt.Sprintf("set %s=%s (mpirun -x, or mpirun --mca osc %s) before MPI is "+
 			"initialised; it is %q now. With UCX on a network without RDMA also set "+
 			"OMPI_MCA_opal_common_ucx_tls=any and OMPI_MCA_opal_common_ucx_devices=any",
-			oscVariable, oscChoice, oscChoice, os.Getenv(oscVariable))
+			oscVariable, oscChoice(), oscChoice(), os.Getenv(oscVariable))
 	case l.kind == openMPI:
 		return "try another one-sided component: mpirun --mca osc rdma, or ucx"
 	}

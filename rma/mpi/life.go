@@ -28,8 +28,8 @@ func (c *Config) complete() {
 	}
 }
 
-// finalizeTimeout is how long MPI_Finalize may take. MPICH over TCP sometimes never
-// returns from it; all ranks have left by then, so nothing is lost.
+// finalizeTimeout is how long MPI_Finalize may take. All ranks have left by then, so
+// nothing is lost with a library that never returns from it.
 const finalizeTimeout = 5 * time.Second
 
 // life is the state of MPI in this process.
@@ -39,6 +39,7 @@ var life struct {
 	held    bool   // by Start
 	joined  bool   // by a job that will stop MPI
 	over    bool   // MPI cannot be initialised again
+	hangs   bool   // MPI_Finalize did not return in time
 	graves  []*Job // closed and not yet freed, as that is collective
 }
 
@@ -160,6 +161,7 @@ func end() {
 		phase := C.fh_phase(&facts)
 		if phase == C.FH_FINISHED || phase == C.FH_FAILED || time.Now().After(deadline) {
 			life.running = false
+			life.hangs = phase == C.FH_RUNNING
 			life.over = phase != C.FH_FINISHED || facts.ours != 0
 			return
 		}
@@ -183,14 +185,4 @@ func worldRank() int {
 	var facts C.fh_facts
 	C.fh_phase(&facts)
 	return int(facts.rank)
-}
-
-// asProgram initialises MPI in the way of a program that does so itself, and finalises
-// it; for tests, which cannot call C.
-func asProgram(level int) (finalise func() error, err error) {
-	l := ask()
-	if err := l.fault("MPI_Init_thread", C.fh_init(C.int(level))); err != nil {
-		return nil, err
-	}
-	return func() error { return l.fault("MPI_Finalize", C.fh_fini()) }, nil
 }

@@ -6,6 +6,7 @@ package mpi
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,6 +29,9 @@ import (
 
 // hangGuard ends what would never end. No test that passes comes near it.
 const hangGuard = 2 * time.Minute
+
+// jobLimit ends a job of MPI that would never end, with all of its processes.
+const jobLimit = 2 * time.Minute
 
 // roleVariable makes the test binary a rank that plays a role instead of testing.
 const roleVariable = "MPI_TEST_ROLE"
@@ -40,8 +45,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(m.Run())
 	}
+	time.AfterFunc(jobLimit, func() { panic("this rank does not end") })
 	if err := roles[role](argument); err != nil {
 		fmt.Fprintln(os.Stderr, "role", role, "failed:", err)
+		os.Exit(1)
+	}
+	if life.hangs {
+		fmt.Fprintln(os.Stderr, "MPI_Finalize did not return")
 		os.Exit(1)
 	}
 }
@@ -92,7 +102,13 @@ func (l launcher) command(t testing.TB, ranks int, role string, env ...string) *
 	t.Helper()
 	line := append(append([]string{}, l.before...), l.path, "-n", strconv.Itoa(ranks))
 	line = append(append(line, l.args...), os.Args[0])
-	cmd := exec.Command(line[0], line[1:]...)
+	ctx, cancel := context.WithTimeout(context.Background(), jobLimit)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// The launcher ends its ranks when it is asked to; what is left then is killed.
+	cmd.Cancel = func() error { return killGroup(cmd, syscall.SIGTERM) }
+	cmd.WaitDelay = 2 * time.Second
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
 		if !strings.HasPrefix(name, "FARHASH_") && !strings.HasPrefix(name, "OMPI_") {
@@ -104,10 +120,20 @@ func (l launcher) command(t testing.TB, ranks int, role string, env ...string) *
 	return cmd
 }
 
+// killGroup sends a signal to a launcher and what it has started here.
+func killGroup(cmd *exec.Cmd, signal syscall.Signal) error {
+	if cmd.Process == nil || cmd.Process.Pid <= 1 { // it never began; 1 would be everybody
+		return nil
+	}
+	return syscall.Kill(-cmd.Process.Pid, signal)
+}
+
 // play has ranks play a role to the end and returns what they print.
 func (l launcher) play(t testing.TB, ranks int, role string, env ...string) (string, error) {
 	t.Helper()
-	out, err := l.command(t, ranks, role, env...).CombinedOutput()
+	cmd := l.command(t, ranks, role, env...)
+	out, err := cmd.CombinedOutput()
+	_ = killGroup(cmd, syscall.SIGKILL)
 	return string(out), err
 }
 
@@ -135,6 +161,7 @@ func openTheatre(t *testing.T, ranks int, env ...string) *theatre {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- cmd.Wait()
+		_ = killGroup(cmd, syscall.SIGKILL)
 		listener.Close() // whoever still waits for a rank does so in vain
 	}()
 	th := &theatre{t, make([]*driver, ranks)}
@@ -163,15 +190,15 @@ func openTheatre(t *testing.T, ranks int, env ...string) *theatre {
 	return th
 }
 
-// run is a conformance.Starter.
+// run is a conformance.Starter. A rank alone hides its windows, or MPI had no part in it.
 func (th *theatre) run(ranks int, hidden bool, hosts int, fn func(job rma.Job) error) error {
 	errs := make([]error, ranks)
 	var wg sync.WaitGroup
 	for rank := range ranks {
 		wg.Go(func() {
 			d := th.drivers[rank]
-			reply, err := d.tell(Request{What: "join", Numbers: []int{ranks}, Flag: hidden,
-				Text: fmt.Sprint("host ", rank%hosts)})
+			reply, err := d.tell(Request{What: "join", Numbers: []int{ranks},
+				Flag: hidden || ranks == 1, Text: fmt.Sprint("host ", rank%hosts)})
 			if err != nil {
 				errs[rank] = err
 				return

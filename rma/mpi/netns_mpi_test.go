@@ -21,8 +21,8 @@ exec ip netns exec $host unshare --uts sh -c 'hostname "$0"; exec sh -c "$*"' $h
 `
 
 // twoHosts makes two network namespaces with a cable between them, and returns a launcher
-// of ranks on both.
-func twoHosts(t *testing.T, kind string) launcher {
+// of some ranks on each.
+func twoHosts(t testing.TB, kind string, each int) launcher {
 	t.Helper()
 	l := find(t, kind)
 	for _, program := range []string{"ip", "unshare"} {
@@ -59,22 +59,23 @@ func twoHosts(t *testing.T, kind string) launcher {
 	if err := os.WriteFile(script, fmt.Appendf(nil, agent, name), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	hosts := fmt.Sprintf("10.77.0.1:%[1]d,10.77.0.2:%[1]d", each)
 	l.before = append([]string{script, "10.77.0.1"}, l.before...)
 	if kind == openMPI {
-		l.args = []string{"--host", "10.77.0.1:2,10.77.0.2:2", "--bind-to", "none",
+		l.args = []string{"--host", hosts, "--bind-to", "none",
 			"--mca", "plm_rsh_agent", script, "--mca", "oob_tcp_if_include", "10.77.0.0/24",
 			"--mca", "btl_tcp_if_include", "10.77.0.0/24"}
 	} else {
 		l.args = []string{"-launcher", "ssh", "-launcher-exec", script,
-			"-hosts", "10.77.0.1:2,10.77.0.2:2", "-iface", "fh1"}
-		l.env = append(l.env, "UCX_TLS=tcp,self") // memory is not what hosts share
+			"-hosts", hosts, "-iface", "fh1"}
 	}
+	l.env = append(l.env, "UCX_TLS=tcp,self") // memory is not what hosts share
 	return l
 }
 
 // Ranks on two hosts, two on each, over TCP: direct memory within a host.
 func TestTwoHosts(t *testing.T) {
-	l := twoHosts(t, ask().kind)
+	l := twoHosts(t, ask().kind, 2)
 	out, err := l.play(t, 4, "sum:")
 	expect(t, out, err, true, 4, " of 4: 40, flat false")
 	out, err = l.play(t, 4, "sum:hidden")
@@ -82,7 +83,9 @@ func TestTwoHosts(t *testing.T) {
 	out, err = l.play(t, 4, "views")
 	expect(t, out, err, true, 4, "sees 2 segments")
 	out, err = l.play(t, 4, "joined:hidden")
-	expect(t, out, err, true, 4, "60 puts in 1 calls, 60 gets in 1")
-	out, err = l.play(t, 4, "compute:")
+	expect(t, out, err, true, 4, "60 puts in 1 calls, 4096 gets in 64\n")
+	out, err = l.play(t, 4, "compute:C")
 	expect(t, out, err, true, 0)
+	out, err = l.play(t, 4, "tables:")
+	expect(t, out, err, true, 4, "the tables are right")
 }

@@ -2,11 +2,14 @@
 
 // The thread that owns MPI, and the lock under which everybody calls it.
 
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,10 +22,22 @@ static fh_facts facts;
 static int phase = FH_STARTING;
 static int finish;
 static struct timespec nap;
-static fh_job *jobs; // that the owner makes progress for
+static fh_job *jobs;    // that the owner makes progress for
+static int64_t hotUntil; // others use the memory of this rank, in nanoseconds
+
+int fh_is_crowded, fh_is_ending;
+
+enum {
+	LOCK_TRIES = 1000, // the owner holds the lock for less than this
+	LONG = 8,          // a nap is so much longer where this rank itself keeps calling MPI
+};
 
 void fh_lock(void) {
-	pthread_mutex_lock(&lock);
+	for (int i = 0; pthread_mutex_trylock(&lock) != 0; i++)
+		if (i == LOCK_TRIES) {
+			pthread_mutex_lock(&lock);
+			break;
+		}
 	entered++;
 }
 
@@ -49,15 +64,6 @@ void fh_error_text(int code, char *text, int size) {
 static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
 	MPI_THREAD_MULTIPLE};
 
-// fh_init initialises MPI as a program would that does so itself.
-int fh_init(int level) {
-	int provided;
-	return MPI_Init_thread(NULL, NULL, levels[level], &provided);
-}
-
-// fh_fini finalises MPI as that program does.
-int fh_fini(void) { return MPI_Finalize(); }
-
 static void initialise(void) {
 	int done = 0, provided = MPI_THREAD_SINGLE;
 	MPI_Initialized(&done);
@@ -77,16 +83,50 @@ static void initialise(void) {
 	MPI_Comm_size(MPI_COMM_WORLD, &facts.size);
 }
 
-// progress lets the library work for other ranks, unless somebody was there just now.
-static void progress(void) {
+int64_t fh_now(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+void fh_heat(void) { hotUntil = fh_now() + FH_HOT_NS; }
+
+enum { IDLE, ACTIVE, HOT }; // nobody calls MPI; this rank does; others wait for the owner
+
+// progress lets the library work for other ranks, unless this rank did so just now.
+static int progress(void) {
 	static unsigned long seen;
 	if (pthread_mutex_trylock(&lock) != 0)
-		return;
-	if (seen == entered)
+		return ACTIVE;
+	int alone = seen == entered;
+	if (alone)
 		for (fh_job *j = jobs; j; j = j->next)
 			fh_hear(j);
 	seen = entered;
+	int hot = hotUntil && fh_now() < hotUntil;
+	if (!hot)
+		hotUntil = 0;
 	pthread_mutex_unlock(&lock);
+	return !alone ? ACTIVE : hot ? HOT : IDLE;
+}
+
+// serve makes progress until the end: all the time while others use this rank's memory,
+// where there is a core for it, and otherwise now and then. A rank that keeps calling MPI
+// needs little of it; each look costs that rank's thread more than a microsecond.
+static void serve(void) {
+	static const struct timespec shortNap = {0, 5000};
+	struct timespec now = nap;
+	prctl(PR_SET_TIMERSLACK, 1000); // a nap may so be short
+	while (!__atomic_load_n(&finish, __ATOMIC_ACQUIRE)) {
+		int state = progress();
+		if (state == HOT && !fh_is_crowded) {
+			sched_yield();
+			continue;
+		}
+		now.tv_nsec = state != ACTIVE ? nap.tv_nsec :
+			now.tv_nsec < nap.tv_nsec * LONG ? now.tv_nsec * 2 : now.tv_nsec;
+		nanosleep(state == HOT ? &shortNap : &now, NULL);
+	}
 }
 
 static void *own(void *unused) {
@@ -96,19 +136,19 @@ static void *own(void *unused) {
 	__atomic_store_n(&phase, facts.code ? FH_FAILED : FH_RUNNING, __ATOMIC_RELEASE);
 	if (facts.code)
 		return unused;
-	while (!__atomic_load_n(&finish, __ATOMIC_ACQUIRE)) {
-		nanosleep(&nap, NULL);
-		progress();
-	}
+	serve();
 	pthread_mutex_lock(&lock);
-	if (facts.ours)
+	if (facts.ours) {
+		fh_is_ending = 1;
 		MPI_Finalize();
+	}
 	pthread_mutex_unlock(&lock);
 	__atomic_store_n(&phase, FH_FINISHED, __ATOMIC_RELEASE);
 	return unused;
 }
 
-// fh_start starts the owner. Signals are for other threads: Go handles them.
+// fh_start starts the owner. Signals are for other threads, where Go handles them, save
+// those of a crash.
 int fh_start(long napNs) {
 	sigset_t all, before;
 	pthread_t thread;
@@ -117,6 +157,10 @@ int fh_start(long napNs) {
 	memset(&facts, 0, sizeof facts);
 	phase = FH_STARTING;
 	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGABRT);
+	sigdelset(&all, SIGFPE);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int err = pthread_create(&thread, NULL, own, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -131,6 +175,8 @@ int fh_phase(fh_facts *f) {
 		*f = facts;
 	return p;
 }
+
+void fh_crowded(int yes) { fh_is_crowded = yes; }
 
 void fh_finish(void) { __atomic_store_n(&finish, 1, __ATOMIC_RELEASE); }
 

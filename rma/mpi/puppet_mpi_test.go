@@ -22,9 +22,18 @@ type Request struct {
 	Object  int // job, window or queue
 	Window  int
 	Numbers []int
-	Words   []uint64
 	Text    string
 	Flag    bool
+	Posts   []Post // operations that come before
+	Values  []int  // operations whose value was taken
+}
+
+// Post is an operation on a queue: get, put, swap or add.
+type Post struct {
+	Handle, Window   int
+	Kind             byte
+	Rank, Off, Count int
+	Words            []uint64
 }
 
 // Reply is what became of it.
@@ -73,10 +82,16 @@ func (f *Fault) Unwrap() []error {
 	return errs
 }
 
-// puppetQueue is a queue with the buffers of its operations in flight.
+// puppetQueue is a queue with its operations by the handles of the driver.
 type puppetQueue struct {
-	rma.Queue
-	bufs map[rma.Handle]rma.Buf
+	*Queue
+	ops map[int]puppetOp
+}
+
+// puppetOp is an operation by its handle here, and the buffer of a get.
+type puppetOp struct {
+	h   rma.Handle
+	buf rma.Buf
 }
 
 // Puppet does what it is told, each call in a goroutine of its own.
@@ -192,7 +207,7 @@ func (p *Puppet) doJob(ctx context.Context, req *Request, reply *Reply) error {
 	case "JQueue":
 		q, err := job.NewQueue(req.Numbers[0])
 		if err == nil {
-			reply.Object = p.keep(&puppetQueue{q, map[rma.Handle]rma.Buf{}})
+			reply.Object = p.keep(&puppetQueue{q.(*Queue), map[int]puppetOp{}})
 		}
 		return err
 	case "JFailed":
@@ -205,47 +220,69 @@ func (p *Puppet) doJob(ctx context.Context, req *Request, reply *Reply) error {
 
 func (p *Puppet) doQueue(ctx context.Context, req *Request, reply *Reply) error {
 	q := object[*puppetQueue](p, req.Object)
-	n := req.Numbers
-	switch req.What {
-	case "QGet", "QPut":
-		w := object[rma.Window](p, req.Window)
-		buf, err := q.Alloc(n[2])
-		if err != nil {
+	for _, n := range req.Values {
+		if _, err := q.Value(q.ops[n].h); err != nil {
 			return err
 		}
-		var h rma.Handle
-		if req.What == "QGet" {
-			h = q.Get(buf, w, n[0], n[1])
-			q.bufs[h] = buf
-		} else {
-			copy(buf, req.Words)
-			h = q.Put(buf, w, n[0], n[1])
+	}
+	for _, post := range req.Posts {
+		if err := q.post(object[rma.Window](p, post.Window), post); err != nil {
+			return err
 		}
-		reply.Number = int(h)
-	case "QSwap":
-		w := object[rma.Window](p, req.Window)
-		reply.Number = int(q.CompareAndSwap(w, n[0], n[1], req.Words[0], req.Words[1]))
-	case "QAdd":
-		w := object[rma.Window](p, req.Window)
-		reply.Number = int(q.FetchAdd(w, n[0], n[1], req.Words[0]))
+	}
+	n := append(req.Numbers, 0, 0)
+	op := q.ops[n[0]]
+	switch req.What {
 	case "QSubmit":
 		return q.Submit()
 	case "QDone":
-		reply.Flag = q.Done(rma.Handle(n[0]))
+		if reply.Flag = q.Done(op.h); reply.Flag {
+			reply.Words = q.peek(op)
+		}
 	case "QWait":
-		return q.Wait(ctx, rma.Handle(n[0]))
-	case "QValue":
-		value, err := q.Value(rma.Handle(n[0]))
-		reply.Words = append(reply.Words, value)
-		reply.Words = append(reply.Words, q.bufs[rma.Handle(n[0])]...)
-		delete(q.bufs, rma.Handle(n[0]))
-		return err
+		if err := q.Wait(ctx, op.h); err != nil {
+			return err
+		}
+		reply.Words = q.peek(op)
+	case "QPeek":
+		if !q.Done(op.h) {
+			_, err := q.Value(op.h) // which panics
+			return err
+		}
+		reply.Words = q.peek(op)
 	case "QFlush":
-		return q.Flush(ctx, object[rma.Window](p, req.Window), n[0])
+		return q.Flush(ctx, object[rma.Window](p, req.Window), n[1])
 	case "QStats":
 		reply.Stats = *q.Stats()
 	case "QClose":
 		return q.Close()
 	}
 	return nil
+}
+
+// post posts an operation of the driver.
+func (q *puppetQueue) post(w rma.Window, p Post) error {
+	buf, err := q.Alloc(max(p.Count, 0))
+	if err != nil {
+		return err
+	}
+	op := puppetOp{}
+	switch p.Kind {
+	case 'G':
+		op.h, op.buf = q.Get(buf, w, p.Rank, p.Off), buf
+	case 'P':
+		copy(buf, p.Words)
+		op.h = q.Put(buf, w, p.Rank, p.Off)
+	case 'S':
+		op.h = q.CompareAndSwap(w, p.Rank, p.Off, p.Words[0], p.Words[1])
+	case 'A':
+		op.h = q.FetchAdd(w, p.Rank, p.Off, p.Words[0])
+	}
+	q.ops[p.Handle] = op
+	return nil
+}
+
+// peek is what an operation that is done saw and brought; Value later releases it.
+func (q *puppetQueue) peek(op puppetOp) []uint64 {
+	return append([]uint64{uint64(q.Queue.ops[op.h].seen)}, op.buf...)
 }

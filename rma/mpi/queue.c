@@ -30,12 +30,13 @@ typedef struct {
 
 typedef struct {
 	fh_window *window;
-	int rank, puts;
+	int rank;
 } target;
 
 struct fh_queue {
 	fh_job *job;
-	int depth, useRequests;
+	int depth, useRequests, addBySwap;
+	uint64_t guess; // what a word holds that is added to again
 	fh_op *ops;
 	int *posted, posts;
 	call open[OPEN];
@@ -48,11 +49,12 @@ struct fh_queue {
 	uint64_t marks[CLASSES][MARKS / 64];
 };
 
-fh_queue *fh_new_queue(fh_job *job, int depth, int useRequests) {
+fh_queue *fh_new_queue(fh_job *job, int depth, int useRequests, int addBySwap) {
 	fh_queue *q = calloc(1, sizeof *q);
 	q->job = job;
 	q->depth = depth;
 	q->useRequests = useRequests;
+	q->addBySwap = addBySwap;
 	q->flushed = -1;
 	q->ops = calloc(depth, sizeof *q->ops);
 	q->posted = calloc(depth, sizeof *q->posted);
@@ -94,12 +96,12 @@ static void settle(fh_queue *q) {
 	memset(q->marks, 0, sizeof q->marks);
 }
 
+// flush asks for the end at the target. With MPI_Win_flush_local, osc/pt2pt of Open MPI brings
+// the answer of a fetch-and-add before it has happened, and sometimes never returns.
 static int flush(fh_queue *q) {
 	for (; q->flushes > 0; q->flushes--) {
 		target *t = &q->targets[q->flushes - 1];
-		// What has brought an answer has happened; only puts must be asked for.
-		int err = t->puts ? MPI_Win_flush(t->rank, t->window->win)
-			: MPI_Win_flush_local(t->rank, t->window->win);
+		int err = MPI_Win_flush(t->rank, t->window->win);
 		if (err)
 			return err;
 	}
@@ -148,13 +150,10 @@ static void byFlush(fh_queue *q, fh_window *w, int rank, int head) {
 		last = q->ops[last].next;
 	q->ops[last].next = q->flushed;
 	q->flushed = head;
-	int put = q->ops[head].kind == FH_PUT;
 	for (int i = 0; i < q->flushes; i++)
-		if (q->targets[i].window == w && q->targets[i].rank == rank) {
-			q->targets[i].puts |= put;
+		if (q->targets[i].window == w && q->targets[i].rank == rank)
 			return;
-		}
-	q->targets[q->flushes++] = (target){w, rank, put};
+	q->targets[q->flushes++] = (target){w, rank};
 }
 
 // clashes reports whether an operation may touch words of one in flight in a way that
@@ -228,7 +227,9 @@ static int issue(fh_queue *q, call *c) {
 	fh_op *op = &q->ops[c->head];
 	// Of a joined get, the request of MPICH 4.0 is done before the words are there.
 	op->byRequest = c->kind == FH_GET && c->n == 1 && q->useRequests && op->words <= CHUNK;
-	int err = c->n == 1 ? move(q, op) : moveJoined(q, c);
+	int err = fh_poke(q->job, c->rank);
+	if (!err)
+		err = c->n == 1 ? move(q, op) : moveJoined(q, c);
 	c->n = 0;
 	q->calls++;
 	if (err)
@@ -275,12 +276,50 @@ static void copyDirect(fh_op *op) {
 	op->state = FH_DONE;
 }
 
+// addBySwap is a fetch-and-add of swaps, to its end. osc/pt2pt of Open MPI answers a
+// fetch-and-add before it adds, and with one thread nothing keeps others out in between.
+static int addBySwap(fh_queue *q, fh_op *op) {
+	for (;; q->guess = op->seen) {
+		uint64_t sum = q->guess + op->word;
+		int err = MPI_Compare_and_swap(&sum, &q->guess, &op->seen, MPI_UINT64_T, op->rank,
+			op->off, op->window->win);
+		if (!err)
+			err = MPI_Win_flush(op->rank, op->window->win);
+		if (err)
+			return err;
+		if (op->seen == q->guess) {
+			q->guess = sum;
+			op->state = FH_DONE;
+			return 0;
+		}
+	}
+}
+
+// atomic starts a compare-and-swap or fetch-and-add.
+static int atomic(fh_queue *q, int slot) {
+	fh_op *op = &q->ops[slot];
+	int err = fh_poke(q->job, op->rank);
+	if (err)
+		return err;
+	if (op->kind == FH_SWAP)
+		err = MPI_Compare_and_swap(&op->word, &op->old, &op->seen, MPI_UINT64_T, op->rank,
+			op->off, op->window->win);
+	else if (q->addBySwap)
+		return addBySwap(q, op);
+	else
+		err = MPI_Fetch_and_op(&op->word, &op->seen, MPI_UINT64_T, op->rank, op->off,
+			MPI_SUM, op->window->win);
+	if (!err)
+		byFlush(q, op->window, op->rank, slot);
+	return err;
+}
+
 static int start(fh_queue *q, int slot) {
 	fh_op *op = &q->ops[slot];
 	int direct = op->kind <= FH_PUT && op->window->direct[op->rank] != NULL;
-	int err = 0;
 	if (clashes(q, op, !direct)) {
-		if (!(err = issueAll(q)))
+		int err = issueAll(q);
+		if (!err)
 			err = drain(q);
 		if (err)
 			return err;
@@ -295,17 +334,7 @@ static int start(fh_queue *q, int slot) {
 		return 0;
 	}
 	q->wide = op->words > WIDE;
-	if (op->kind <= FH_PUT)
-		return join(q, slot);
-	if (op->kind == FH_SWAP)
-		err = MPI_Compare_and_swap(&op->word, &op->old, &op->seen, MPI_UINT64_T, op->rank,
-			op->off, op->window->win);
-	else
-		err = MPI_Fetch_and_op(&op->word, &op->seen, MPI_UINT64_T, op->rank, op->off,
-			MPI_SUM, op->window->win);
-	if (!err)
-		byFlush(q, op->window, op->rank, slot);
-	return err;
+	return op->kind <= FH_PUT ? join(q, slot) : atomic(q, slot);
 }
 
 // fh_submit starts what was posted.

@@ -39,16 +39,20 @@ func (j *Job) NewQueue(depth int) (rma.Queue, error) {
 		return nil, fmt.Errorf("rma/mpi: a queue needs a depth of 1 to %d, not %d",
 			queueDepthMax, depth)
 	}
-	requests := C.int(0)
-	if j.lib.useRequests() {
-		requests = 1
-	}
-	q := &Queue{job: j, c: C.fh_new_queue(j.c, C.int(depth), requests)}
+	q := &Queue{job: j, c: C.fh_new_queue(j.c, C.int(depth), flag(j.lib.useRequests()),
+		flag(j.lib.addBySwap()))}
 	q.ops = unsafe.Slice(C.fh_ops(q.c), depth)
 	for h := depth - 1; h >= 0; h-- {
 		q.free = append(q.free, rma.Handle(h))
 	}
 	return q, nil
+}
+
+func flag(yes bool) C.int {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // Alloc returns a zeroed buffer in memory of C.

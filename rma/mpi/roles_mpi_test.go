@@ -9,9 +9,11 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
-	"testing"
+	"syscall"
 
+	"github.com/farhash/farhash/internal/launch"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/mpi/internal/guest"
 )
 
 // roles are what ranks may play.
@@ -22,8 +24,10 @@ var roles = map[string]func(string) error{
 	"compute": compute,
 	"joined":  joined,
 	"fail":    fail,
+	"die":     die,
 	"rates":   rates,
 	"views":   views,
+	"tables":  tables,
 }
 
 // inJob joins as an argument says, lets a function work and leaves.
@@ -31,8 +35,15 @@ func inJob(argument string, fn func(ctx context.Context, job rma.Job, w rma.Wind
 	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
 	defer cancel()
 	var p pretence
-	if argument == "hosts" { // each rank on a host of its own
+	switch argument {
+	case "hosts": // each rank on a host of its own
 		p.host = fmt.Sprint(os.Getpid())
+	case "pairs": // two hosts
+		m, _, err := launch.Detect()
+		if err != nil {
+			return err
+		}
+		p.host = fmt.Sprint(m.Rank % 2)
 	}
 	job, err := joinAs(ctx, Config{Hidden: argument == "hidden"}, p)
 	if err != nil {
@@ -71,8 +82,7 @@ func sum(argument string) error {
 // program initialises MPI itself at a level, has two jobs one after the other, and
 // finalises it.
 func program(argument string) error {
-	finalise, err := asProgram(strings.Index("0123", argument))
-	if err != nil {
+	if err := guest.Init(strings.Index("0123", argument)); err != nil {
 		return err
 	}
 	for range 2 {
@@ -84,7 +94,7 @@ func program(argument string) error {
 		}
 	}
 	Exclusive(func() {})
-	return finalise()
+	return guest.Finalize()
 }
 
 // views prints how many segments a rank sees as memory, after a look at what is there.
@@ -105,14 +115,17 @@ func views(string) error {
 	})
 }
 
-// compute has the last rank work without a call of the engine until the others, on other
-// hosts, have swapped and added in its memory.
-func compute(string) error {
+// compute has the last rank work in Go, or in C, without a call of the engine until the
+// others, on other hosts, have added in its memory.
+func compute(language string) error {
 	return inJob("hosts", func(ctx context.Context, job rma.Job, w rma.Window) error {
 		last := job.Size() - 1
 		if job.Rank() == last {
-			words := w.Words(last)
-			for int(atomic.LoadUint64(&words[0])) < 10*last {
+			word := &w.Words(last)[0]
+			if language == "C" {
+				guest.Compute(word, uint64(10*last))
+			}
+			for int(atomic.LoadUint64(word)) < 10*last {
 				spun++
 			}
 			return job.Barrier(ctx)
@@ -132,47 +145,74 @@ func compute(string) error {
 
 var spun int
 
-// joined counts the calls that batches of gets and puts become.
+// joined counts the calls that batches of puts and gets become.
 func joined(argument string) error {
 	return inJob(argument, func(ctx context.Context, job rma.Job, w rma.Window) error {
-		const batch, words = 60, 5
-		queue, err := job.NewQueue(2 * batch)
+		const puts, gets, words = 60, 4096, 5
+		queue, err := job.NewQueue(gets)
 		if err != nil {
 			return err
 		}
 		q := queue.(*Queue)
-		buf, err := q.Alloc(batch * words)
+		buf, err := q.Alloc(gets * words)
 		if err != nil {
 			return err
 		}
-		for i := range buf {
-			buf[i] = uint64(job.Rank()<<20 | i)
-		}
 		target := (job.Rank() + 1) % job.Size()
-		at := func(i int) int { return (batch - 1 - i) * 50 }
+		value := func(i, word int) uint64 { return uint64(job.Rank()<<20 | i<<4 | word) }
+		at := func(i int) int { return (puts - 1 - i) * 50 }
+		line := func(i int) rma.Buf { return buf[i*words : (i+1)*words] }
 		var handles []rma.Handle
-		for i := range batch {
-			handles = append(handles, q.Put(buf[i*words:(i+1)*words], w, target, at(i)))
+		for i := range puts {
+			for word := range words {
+				line(i)[word] = value(i, word)
+			}
+			handles = append(handles, q.Put(line(i), w, target, at(i)))
 		}
 		if err := finishAll(ctx, q, handles); err != nil {
 			return err
 		}
-		puts := q.calls()
+		calls := q.calls()
 		clear(buf)
 		handles = handles[:0]
-		for i := range batch {
-			handles = append(handles, q.Get(buf[i*words:(i+1)*words], w, target, at(i)))
+		for i := range gets {
+			handles = append(handles, q.Get(line(i), w, target, at(i*7%puts)))
 		}
 		if err := finishAll(ctx, q, handles); err != nil {
 			return err
 		}
-		for i, got := range buf {
-			if got != uint64(job.Rank()<<20|i) {
-				return fmt.Errorf("word %d is %#x", i, got)
+		for i := range gets {
+			for word, got := range line(i) {
+				if want := value(i*7%puts, word); got != want {
+					return fmt.Errorf("word %d of get %d is %#x, want %#x", word, i, got, want)
+				}
 			}
 		}
-		fmt.Printf("%d puts in %d calls, %d gets in %d\n", batch, puts, batch, q.calls()-puts)
+		fmt.Printf("%d puts in %d calls, %d gets in %d\n", puts, calls, gets, q.calls()-calls)
 		return errors.Join(q.Close(), job.Barrier(ctx))
+	})
+}
+
+// die has the last rank killed while the others wait for it or use its memory.
+func die(argument string) error {
+	return inJob(argument, func(ctx context.Context, job rma.Job, w rma.Window) error {
+		cells, err := rma.NewCells(job, w)
+		if err != nil {
+			return err
+		}
+		last := job.Size() - 1
+		for {
+			n, err := cells.Add(ctx, last, 0, 1)
+			if err != nil {
+				return err
+			}
+			if n > 100 && job.Rank() == last {
+				return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+			if n > 100 && job.Rank() == 0 {
+				return job.Barrier(ctx)
+			}
+		}
 	})
 }
 
@@ -188,7 +228,8 @@ func finishAll(ctx context.Context, q rma.Queue, handles []rma.Handle) error {
 	return nil
 }
 
-// fail has rank 0 give up while the others wait for it.
+// fail has rank 0 give up while the others wait for it. It says so first: the launcher ends
+// the job with the first rank that fails, which may be another.
 func fail(argument string) error {
 	job, err := Join(context.Background(), Config{Hidden: argument == "hidden"})
 	if err != nil {
@@ -196,112 +237,11 @@ func fail(argument string) error {
 	}
 	abandon := job.(interface{ Abandon() error }).Abandon
 	if job.Rank() == 0 {
-		return errors.Join(errors.New("gave up"), abandon())
+		fmt.Fprintln(os.Stderr, "gave up")
+		return errors.Join(errors.New("rank 0 has failed"), abandon())
 	}
 	if err := job.Barrier(context.Background()); err != nil {
 		return errors.Join(err, abandon())
 	}
 	return job.Close()
-}
-
-// expect checks that ranks end well or not, and what they say.
-func expect(t *testing.T, out string, err error, ok bool, times int, parts ...string) {
-	t.Helper()
-	if (err == nil) != ok {
-		t.Fatalf("the job ended with %v; it said:\n%s", err, out)
-	}
-	for _, part := range parts {
-		if n := strings.Count(out, part); n < 1 || times > 0 && n != times {
-			t.Errorf("the job said %q %d times, want %d (0: at least once); it said:\n%s",
-				part, n, times, out)
-		}
-	}
-}
-
-// A job that leaves MPI to the engine, as most do: it ends with exit code 0.
-func TestJob(t *testing.T) {
-	l := find(t, ask().kind)
-	for _, c := range []struct{ how, says string }{
-		{"", ": 40, flat true"}, {"hidden", ": 40, flat false"}, {"hosts", ": 40, flat false"},
-	} {
-		out, err := l.play(t, 4, "sum:"+c.how)
-		expect(t, out, err, true, 4, " of 4"+c.says)
-	}
-	out, err := l.play(t, 1, "sum:hidden")
-	expect(t, out, err, true, 1, "rank 0 of 1: 1, flat false")
-}
-
-// A program that has initialised MPI itself, at each thread level.
-func TestProgramInitialises(t *testing.T) {
-	l := find(t, ask().kind)
-	for level, name := range levels {
-		out, err := l.play(t, 2, fmt.Sprint("program:", level), oscVariable+"="+oscChoice)
-		if level < 2 {
-			expect(t, out, err, false, 0, "runs at MPI_THREAD_"+name,
-				"initialise it with MPI_Init_thread and MPI_THREAD_SERIALIZED or more")
-			continue
-		}
-		expect(t, out, err, true, 2, "rank 0 of 2: 6, flat false", "rank 0 of 2: 6, flat true",
-			"rank 1 of 2: 6, flat false", "rank 1 of 2: 6, flat true")
-	}
-}
-
-func TestTargetComputes(t *testing.T) {
-	out, err := find(t, ask().kind).play(t, 2, "compute")
-	expect(t, out, err, true, 0)
-}
-
-func TestJoined(t *testing.T) {
-	for _, how := range []string{"hidden", "hosts"} {
-		out, err := find(t, ask().kind).play(t, 2, "joined:"+how)
-		expect(t, out, err, true, 2, "60 puts in 1 calls, 60 gets in 1")
-	}
-}
-
-// The launcher of another MPI starts processes that do not find each other.
-func TestWrongLibrary(t *testing.T) {
-	other, says := mpich, "mpich has started 2 ranks"
-	if ask().kind == mpich {
-		other, says = openMPI, "openmpi has started 2 ranks"
-	}
-	out, err := find(t, other).play(t, 2, "sum")
-	expect(t, out, err, false, 0, says, "sees 1", "start the program with the mpi")
-}
-
-// A rank that fails ends the job, and its message is seen.
-func TestAbandon(t *testing.T) {
-	for _, how := range []string{"", "hidden"} {
-		out, err := find(t, ask().kind).play(t, 3, "fail:"+how)
-		expect(t, out, err, false, 0, "gave up")
-	}
-}
-
-// A default of the library that does not work is found at the start.
-func TestLitmus(t *testing.T) {
-	if l := ask(); l.kind != openMPI || l.major != 4 {
-		t.Skipf("%s has no default that is known not to work", l.text)
-	}
-	out, err := find(t, openMPI).play(t, 2, "sum:hidden", oscVariable+"=rdma")
-	if err == nil {
-		t.Skip("osc/rdma works with this version")
-	}
-	expect(t, out, err, false, 0, "set OMPI_MCA_osc="+oscChoice)
-}
-
-func TestParseLibrary(t *testing.T) {
-	for _, c := range []struct {
-		said string
-		want library
-	}{
-		{"Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4", library{"Open MPI v4.1.4",
-			openMPI, 4}},
-		{"MPICH Version:\t4.0.2\nMPICH Release date:\tThu", library{"MPICH Version: 4.0.2",
-			mpich, 4}},
-		{"Fast MPI 12", library{"Fast MPI 12", "MPI", 12}},
-		{"", library{"", "MPI", 0}},
-	} {
-		if got := parseLibrary(c.said); got != c.want {
-			t.Errorf("%q: %+v, want %+v", c.said, got, c.want)
-		}
-	}
 }

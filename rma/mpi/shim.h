@@ -18,8 +18,6 @@ typedef struct {
 
 void fh_library(char *text, int size);
 void fh_error_text(int code, char *text, int size);
-int fh_init(int level);
-int fh_fini(void);
 int fh_start(long napNs);
 int fh_phase(fh_facts *facts);
 void fh_finish(void);
@@ -66,7 +64,7 @@ typedef struct {
 
 typedef struct fh_queue fh_queue;
 
-fh_queue *fh_new_queue(fh_job *job, int depth, int useRequests);
+fh_queue *fh_new_queue(fh_job *job, int depth, int useRequests, int addBySwap);
 fh_op *fh_ops(fh_queue *q);
 uint64_t fh_calls(fh_queue *q); // gets and puts of MPI so far
 void fh_post(fh_queue *q, int slot);

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/rma/mpi"
+)
+
+// aloneUnderNoLauncher hides that a launcher may have started the test itself.
+func aloneUnderNoLauncher(t *testing.T) {
+	t.Helper()
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		if strings.HasPrefix(name, "OMPI_") || strings.HasPrefix(name, "PMI") {
+			t.Setenv(name, "")
+		}
+	}
+}
+
+// Explore and bench are the same under MPI, on every path that ranks on one host have.
+func TestExploreAndBenchUnderMPI(t *testing.T) {
+	if !mpi.Built {
+		t.Skip("built without MPI")
+	}
+	aloneUnderNoLauncher(t)
+	net := filepath.Join(t.TempDir(), "net.pnml")
+	if code := runArgs("petri", "philosophers", "-n", "7", "-o", net); code != 0 {
+		t.Fatal("exit code ", code)
+	}
+	for _, m := range mpiInstallations {
+		launcher, seen := m.find()
+		if launcher == "" || !strings.HasPrefix(mpi.Library(), m.library) {
+			t.Logf("not with %s: %s", m.library, seen)
+			continue
+		}
+		for _, c := range []struct{ says, args string }{
+			{"states                    2187\n", "explore -q " + net},
+			{"states                    2187\n", "explore -q --direct=false " + net},
+			{"fill      4  0-0.5      4Ki", "bench set -q --buckets 4Ki --runs 1 --impl scalar"},
+		} {
+			cmd := exec.Command(launcher, append(append(append([]string{"-n", "4"}, m.args...),
+				os.Args[0]), strings.Fields(c.args)...)...)
+			cmd.Env = append(append(os.Environ(), m.env...), "FARHASH_ENGINE=mpi",
+				"TMPDIR="+t.TempDir(), commandVariable+"="+filepath.Join(t.TempDir(), "ranks"))
+			out, err := cmd.CombinedOutput()
+			if err != nil || strings.Count(string(out), c.says) != 1 {
+				t.Errorf("%s: %v, want %q once in:\n%s", c.args, err, c.says, out)
+			}
+		}
+	}
+}
+
+func TestDoctorOnMPI(t *testing.T) {
+	aloneUnderNoLauncher(t)
+	// Doctor starts itself; jobs of Open MPI disturb each other in a common directory.
+	t.Setenv(commandVariable, filepath.Join(t.TempDir(), "ranks"))
+	t.Setenv("TMPDIR", t.TempDir())
+	said := probeMPI(t.Context())
+	if !mpi.Built {
+		if !strings.Contains(said, "go build -tags 'mpi openmpi'") {
+			t.Errorf("doctor says %q", said)
+		}
+		return
+	}
+	if strings.Contains(said, "launcher is missing") {
+		t.Skip(said)
+	}
+	if !strings.Contains(said, ": works under /") {
+		t.Errorf("doctor says %q", said)
+	}
+	if strings.HasPrefix(said, "Open MPI v4") {
+		t.Setenv("OMPI_MCA_osc", "rdma")
+		if said := probeMPI(t.Context()); !strings.Contains(said, "set OMPI_MCA_osc=sm,") {
+			t.Errorf("of osc/rdma doctor says %q", said)
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	if said := probeMPI(t.Context()); !strings.Contains(said, "apt-get install") {
+		t.Errorf("without a launcher doctor says %q", said)
+	}
+}

@@ -1,0 +1,46 @@
+//go:build mpi && cgo
+
+package guest
+
+// #include "guest.h"
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Init initialises MPI at a thread level: 0 is SINGLE, 3 is MULTIPLE. The caller stays in
+// its thread until Finalize.
+func Init(level int) error { return fault("MPI_Init_thread", C.guest_init(C.int(level))) }
+
+// Finalize finalises MPI.
+func Finalize() error { return fault("MPI_Finalize", C.guest_finalize()) }
+
+// Compute works in C, without a call of MPI, until a word reaches a value.
+func Compute(word *uint64, until uint64) {
+	C.guest_compute((*C.uint64_t)(unsafe.Pointer(word)), C.uint64_t(until))
+}
+
+// Micros are microseconds of one operation.
+type Micros struct{ Get, Put, Swap float64 }
+
+// Loop has rank 0 get and put some words in the memory of the last rank and swap one there,
+// each followed by a flush, for so many seconds each. own: the window is made over memory
+// of the program. Collective; the answer is that of rank 0.
+func Loop(words int, own bool, seconds float64) (Micros, error) {
+	var us [3]C.double
+	created := C.int(0)
+	if own {
+		created = 1
+	}
+	err := fault("the loop", C.guest_loop(C.int(words), created, C.double(seconds), &us[0]))
+	return Micros{float64(us[0]), float64(us[1]), float64(us[2])}, err
+}
+
+func fault(what string, code C.int) error {
+	if code != 0 {
+		return fmt.Errorf("%s: error %d of MPI", what, int(code))
+	}
+	return nil
+}

@@ -1,0 +1,6 @@
+//go:build mpi && openmpi
+
+package guest
+
+// #cgo pkg-config: ompi-c
+import "C"

@@ -1,0 +1,44 @@
+//go:build mpi && mpich
+
+// Two cures of MPICH over UCX. A function of this program takes the place of one of UCX that
+// MPICH calls, since it is found first. Over another network nothing is lost.
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <sched.h>
+#include <time.h>
+
+#include "shim.h"
+#include "internal.h"
+
+enum { YIELDS = 32 }; // looks in vain until it sleeps
+
+// MPICH waits without letting go of the core: where ranks outnumber cores, each wait takes
+// the rank that is waited for a slice of time. After looks in vain this yields and
+// then sleeps.
+unsigned ucp_worker_progress(void *worker) {
+	static unsigned (*progress)(void *);
+	static int vain;
+	static const struct timespec nap = {0, 10000};
+	if (!progress)
+		progress = (unsigned (*)(void *))dlsym(RTLD_NEXT, "ucp_worker_progress");
+	unsigned found = progress(worker);
+	if (found || !fh_is_crowded)
+		vain = 0;
+	else if (vain++ < YIELDS)
+		sched_yield();
+	else
+		nanosleep(&nap, NULL);
+	return found;
+}
+
+// In MPI_Finalize a rank waits until the others answer to its farewell, and those that need
+// no answer any more give none: over TCP it never ends. All ranks have left by then
+// and nothing is in flight, so there is no farewell.
+void *ucp_disconnect_nb(void *endpoint) {
+	static void *(*disconnect)(void *);
+	if (!disconnect)
+		disconnect = (void *(*)(void *))dlsym(RTLD_NEXT, "ucp_disconnect_nb");
+	return fh_is_ending ? NULL : disconnect(endpoint);
+}
