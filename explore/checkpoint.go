@@ -70,6 +70,11 @@ func (w *worker) saveTogether(ctx context.Context) error {
 		err = w.job.Barrier(ctx) // nobody moves blocks any more, and all have published
 	}
 	if err == nil {
+		// Another rank may have moved the level on just before it came here: what this one
+		// has found for the next level is then for the present one.
+		err = w.seeLevel(ctx)
+	}
+	if err == nil {
 		err = w.save(ctx)
 	}
 	if err != nil && ignoreLost(err) == nil {
@@ -209,14 +214,20 @@ func (w *worker) complete(ctx context.Context, c *checkpoint) error {
 	if err != nil {
 		return err
 	}
-	waiting, err := w.control.Sum(ctx, cellWaiting)
-	if err != nil {
-		return err
+	if created := c.Created[0] + c.Created[1]; loaded != created {
+		return fmt.Errorf("explore: %s is not complete: it has %d of %d states", w.opts.Resume,
+			loaded, created)
 	}
-	created, done := c.Created[0]+c.Created[1], c.Done[0]+c.Done[1]
-	if loaded != created || waiting != created-done {
-		return fmt.Errorf("explore: %s is not complete: it has %d of %d states, and %d of %d "+
-			"that wait", w.opts.Resume, loaded, created, waiting, created-done)
+	for ahead := range uint64(2) { // the present level and the next one
+		waiting, err := w.control.Sum(ctx, cellWaiting+int(ahead))
+		if err != nil {
+			return err
+		}
+		parity := (c.Level + ahead) % 2
+		if want := c.Created[parity] - c.Done[parity]; waiting != want {
+			return fmt.Errorf("explore: %s is not complete: it has %d of %d states that wait "+
+				"for level %d", w.opts.Resume, waiting, want, c.Level+ahead)
+		}
 	}
 	return nil
 }
@@ -275,8 +286,11 @@ func (w *worker) reinsert(ctx context.Context, payload []byte, expect set.Result
 		}
 	}
 	cell := cellLoaded
-	if to != nil {
+	switch to {
+	case &w.now:
 		cell = cellWaiting
+	case &w.next:
+		cell = cellWaiting + 1
 	}
 	_, err := w.control.Add(ctx, w.job.Rank(), cell, uint64(n))
 	return err

@@ -120,3 +120,27 @@ func TestResumeRefusesWhatIsNoCheckpoint(t *testing.T) {
 		t.Error("a resumed search promised a trace")
 	}
 }
+
+// A checkpoint may be asked for just when one rank has moved the level on and another has
+// not seen it. What is written then is complete as well, wherever the search is interrupted.
+func TestCheckpointBetweenLevels(t *testing.T) {
+	want := wantDoubling(9, explore.BreadthFirst)
+	for i := range uint64(100) {
+		path := filepath.Join(t.TempDir(), "checkpoint")
+		opts := explore.Options{Order: explore.BreadthFirst, ModelID: "doubling",
+			Checkpoint: path, CheckpointEvery: time.Nanosecond, Every: time.Microsecond}
+		var ctx context.Context
+		ctx, opts.Progress = interruptAfter(2 + i*want.States/100)
+		if _, err := searchWith(ctx, 4, doubling(9), opts); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); err != nil && i < 10 {
+			continue // it was too early for a checkpoint
+		}
+		r, err := searchWith(context.Background(), 2, doubling(9), explore.Options{
+			Order: opts.Order, ModelID: opts.ModelID, Resume: path})
+		if err != nil || !r.Complete || countsOf(r) != want {
+			t.Errorf("resumed: %v, %+v, want %+v", err, r, want)
+		}
+	}
+}

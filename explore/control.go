@@ -37,7 +37,7 @@ const (
 	cellDeadlockTask  = 10 // and its name
 
 	cellLoaded  = 11 // states that this rank has taken from a checkpoint
-	cellWaiting = 12 // and those of them that wait to be expanded
+	cellWaiting = 12 // and 13: those of them that wait for this level and for the next
 
 	// Words of rank 0 only.
 	cellLevel   = 16 // the level being expanded, or levelEnd

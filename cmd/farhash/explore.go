@@ -15,6 +15,7 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/archive"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/rma"
@@ -103,6 +104,11 @@ func (f *exploreFlags) options() (explore.Options, error) {
 	}
 	if f.every <= 0 {
 		return opts, fmt.Errorf("--every must be positive, not %v", f.every)
+	}
+	if f.checkpoint != "" {
+		if _, err := archive.Writable(f.checkpoint); err != nil {
+			return opts, fmt.Errorf("--checkpoint: %w", err)
+		}
 	}
 	if f.json && f.mcc {
 		return opts, errors.New("--json and --mcc exclude each other")

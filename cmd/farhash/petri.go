@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/farhash/farhash/internal/replace"
 	"github.com/farhash/farhash/petri"
 )
 
@@ -47,31 +48,9 @@ func writeNet(path string, net *petri.Net) error {
 	if path == "-" {
 		return petri.Write(os.Stdout, net)
 	}
-	f, err := os.CreateTemp(dirOf(path), ".farhash-*")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	defer os.Remove(f.Name()) // nothing is there after the rename
-	err = petri.Write(io.Writer(f), net)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
+	err := replace.File(path, func(w io.Writer) error { return petri.Write(w, net) })
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
-}
-
-// dirOf is the folder of a path, in the form that CreateTemp wants.
-func dirOf(path string) string {
-	if i := strings.LastIndexByte(path, os.PathSeparator); i >= 0 {
-		return path[:i+1]
-	}
-	return "."
 }

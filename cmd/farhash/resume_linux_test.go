@@ -42,6 +42,7 @@ func TestResumeAfterKill(t *testing.T) {
 	mustFail(t, 1, "no archive", "explore", path, "--resume", path)
 	mustFail(t, 2, "exclude", "explore", path, "--resume", path, "--trace", "deadlock")
 	mustFail(t, 2, "--every", "explore", path, "--every", "-1s")
+	mustFail(t, 2, "--checkpoint", "explore", path, "--checkpoint", "/no/such/folder/file")
 }
 
 // awaitFile waits for a file to appear.

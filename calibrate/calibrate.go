@@ -1,0 +1,275 @@
+package calibrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// HeaderBytes is what a message has beside its payload: that of InfiniBand (LP 3.1).
+const HeaderBytes = 30
+
+const (
+	// DefaultSegmentBytes is the memory of each rank: more than a cache.
+	DefaultSegmentBytes = 64 << 20
+	// DefaultRounds take a second at most where a read takes some microseconds.
+	DefaultRounds = 60
+
+	wordBytes   = 8
+	longWords   = 1024 // of the longest read
+	groupReads  = 16   // timed together: a clock takes as long as a read of local memory
+	flightReads = 256  // in flight for the rate of messages
+	flightLong  = 32   // in flight for the bandwidth
+)
+
+// lengths of reads that the line is laid through, in words.
+var lengths = [...]int{1, 16, 64, 256, longWords}
+
+// Config is how to measure. All ranks have the same.
+type Config struct {
+	SegmentBytes int // memory of each rank; 0: DefaultSegmentBytes
+	// Rounds is how many groups of reads of each length are timed, and how often all that
+	// is in flight is replaced; 0: DefaultRounds.
+	Rounds int
+	// NowNs is a clock; nil: that of the machine.
+	NowNs func() int64
+}
+
+// complete fills in what is left out and refuses what makes no sense.
+func (c Config) complete() (Config, error) {
+	if c.SegmentBytes == 0 {
+		c.SegmentBytes = DefaultSegmentBytes
+	}
+	if c.SegmentBytes < 2*longWords*wordBytes || c.SegmentBytes%wordBytes != 0 {
+		return c, fmt.Errorf("calibrate: a segment must have a multiple of 8 and at least %d "+
+			"bytes, not %d", 2*longWords*wordBytes, c.SegmentBytes)
+	}
+	if c.Rounds == 0 {
+		c.Rounds = DefaultRounds
+	}
+	if c.Rounds < 0 {
+		return c, fmt.Errorf("calibrate: rounds must be positive, not %d", c.Rounds)
+	}
+	if c.NowNs == nil {
+		began := time.Now()
+		c.NowNs = func() int64 { return int64(time.Since(began)) }
+	}
+	return c, nil
+}
+
+// Measure measures the engine of a job, in a second or two on one host. Collective. The
+// result is on rank 0, and nil on all others.
+func Measure(ctx context.Context, job rma.Job, cfg Config) (*Result, error) {
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, err
+	}
+	m := &meter{ctx: ctx, job: job, cfg: cfg, words: cfg.SegmentBytes / wordBytes,
+		rng: rand.New(rand.NewPCG(uint64(job.Rank()), 1))}
+	err = m.open()
+	var r *Result
+	if err == nil {
+		r, err = m.measure()
+	}
+	if err = errors.Join(err, m.close()); err != nil {
+		return nil, fmt.Errorf("calibrate: %w", err)
+	}
+	return r, nil
+}
+
+// meter is a rank that measures.
+type meter struct {
+	ctx    context.Context
+	job    rma.Job
+	cfg    Config
+	words  int // of each segment
+	rng    *rand.Rand
+	window rma.Window
+	shared rma.Window // of what cells holds
+	cells  *rma.Cells
+	queue  rma.Queue
+	buffer rma.Buf
+}
+
+// open makes windows and touches the memory: pages that nobody has written to are all the
+// same one on many systems.
+func (m *meter) open() (err error) {
+	spec := rma.Spec{Name: "calibrate: memory", Words: m.words}
+	if m.window, err = m.job.NewWindow(m.ctx, spec); err != nil {
+		return err
+	}
+	spec = rma.Spec{Name: "calibrate: rates", Words: 1}
+	if m.shared, err = m.job.NewWindow(m.ctx, spec); err != nil {
+		return err
+	}
+	if m.cells, err = rma.NewCells(m.job, m.shared); err != nil {
+		return err
+	}
+	if m.queue, err = m.job.NewQueue(flightReads); err != nil {
+		return err
+	}
+	if m.buffer, err = m.queue.Alloc(flightLong * longWords); err != nil {
+		return err
+	}
+	block := m.buffer[:longWords]
+	for i := range block {
+		block[i] = 1
+	}
+	for off := 0; off < m.words; off += longWords {
+		h := m.queue.Put(block[:min(longWords, m.words-off)], m.window, m.job.Rank(), off)
+		if err := m.finish(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish submits what is posted, waits for one operation and releases it.
+func (m *meter) finish(h rma.Handle) error {
+	if err := m.queue.Submit(); err != nil {
+		return err
+	}
+	return m.release(h)
+}
+
+// release waits for an operation and releases it.
+func (m *meter) release(h rma.Handle) error {
+	if err := m.queue.Wait(m.ctx, h); err != nil {
+		return err
+	}
+	_, err := m.queue.Value(h)
+	return err
+}
+
+// read posts a read of some place of another rank.
+func (m *meter) read(dst rma.Buf) rma.Handle {
+	rank := m.job.Rank()
+	if n := m.job.Size(); n > 1 {
+		rank = (rank + 1 + m.rng.IntN(n-1)) % n
+	}
+	return m.queue.Get(dst, m.window, rank, m.rng.IntN(m.words-len(dst)+1))
+}
+
+// measure does all of it, in step with the other ranks.
+func (m *meter) measure() (*Result, error) {
+	if err := m.job.Barrier(m.ctx); err != nil {
+		return nil, err
+	}
+	r := &Result{Ranks: m.job.Size(), HeaderBytes: HeaderBytes}
+	if m.job.Rank() == 0 {
+		if err := m.line(r); err != nil {
+			return nil, err
+		}
+	}
+	single, err := m.rate(flightReads, 1)
+	if err != nil {
+		return nil, err
+	}
+	long, err := m.rate(flightLong, longWords)
+	if err != nil {
+		return nil, err
+	}
+	if m.job.Rank() != 0 {
+		return nil, nil
+	}
+	r.MessagesPerSecond, r.LinkBytesPerSecond = single, long*longWords*wordBytes
+	return r, r.check()
+}
+
+// line measures single reads.
+func (m *meter) line(r *Result) error {
+	var took [len(lengths)][]float64
+	for round := range m.cfg.Rounds + 1 {
+		for i, words := range lengths {
+			began := m.cfg.NowNs()
+			for range groupReads {
+				if err := m.finish(m.read(m.buffer[:words])); err != nil {
+					return err
+				}
+			}
+			if ns := float64(m.cfg.NowNs() - began); round > 0 { // the first is a warm-up
+				took[i] = append(took[i], ns/groupReads)
+			}
+		}
+	}
+	for i, words := range lengths {
+		r.Points = append(r.Points, Point{Bytes: words * wordBytes, Ns: median(took[i])})
+	}
+	r.LatencyNs, r.ByteNs = fit(r.Points)
+	return nil
+}
+
+// rate is how many reads of so many words all ranks together do in a second, with so many
+// in flight at each.
+func (m *meter) rate(flight, words int) (float64, error) {
+	if err := m.job.Barrier(m.ctx); err != nil {
+		return 0, err
+	}
+	const parts = 4 // a part of what is in flight is replaced while the others go on
+	handles := make([]rma.Handle, flight)
+	post := func(part int) error {
+		for i := part * flight / parts; i < (part+1)*flight/parts; i++ {
+			handles[i] = m.read(m.buffer[i*words : (i+1)*words])
+		}
+		return m.queue.Submit()
+	}
+	take := func(part int) error {
+		for i := part * flight / parts; i < (part+1)*flight/parts; i++ {
+			if err := m.release(handles[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for part := range parts {
+		if err := post(part); err != nil {
+			return 0, err
+		}
+	}
+	began := m.cfg.NowNs()
+	for i := range m.cfg.Rounds * parts {
+		if err := errors.Join(take(i%parts), post(i%parts)); err != nil {
+			return 0, err
+		}
+	}
+	ns := max(m.cfg.NowNs()-began, 1)
+	for part := range parts {
+		if err := take(part); err != nil {
+			return 0, err
+		}
+	}
+	return m.sum(uint64(float64(m.cfg.Rounds*flight) / float64(ns) * 1e9))
+}
+
+// sum adds up a number of each rank.
+func (m *meter) sum(mine uint64) (float64, error) {
+	if err := m.cells.Store(m.ctx, m.job.Rank(), 0, mine); err != nil {
+		return 0, err
+	}
+	if err := m.job.Barrier(m.ctx); err != nil {
+		return 0, err
+	}
+	all, err := m.cells.Sum(m.ctx, 0)
+	return float64(all), errors.Join(err, m.job.Barrier(m.ctx))
+}
+
+// close gives everything back.
+func (m *meter) close() error {
+	var errs []error
+	if m.cells != nil {
+		errs = append(errs, m.cells.Close())
+	}
+	if m.queue != nil {
+		errs = append(errs, m.queue.Close())
+	}
+	for _, w := range []rma.Window{m.shared, m.window} {
+		if w != nil {
+			errs = append(errs, w.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,256 @@
+package calibrate
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/rma/sim"
+)
+
+// simulated measures a simulated cluster in virtual time.
+func simulated(t *testing.T, cost sim.Cost, ranks int) *Result {
+	t.Helper()
+	var r *Result
+	_, err := sim.Run(sim.Options{Ranks: ranks, Cost: cost, Seed: 1}, func(job rma.Job) error {
+		one, err := Measure(context.Background(), job, Config{SegmentBytes: 1 << 16,
+			Rounds: 8, NowNs: job.(*sim.Job).NowNs})
+		if (one != nil) != (job.Rank() == 0) {
+			t.Errorf("rank %d: %+v", job.Rank(), one)
+		}
+		if one != nil {
+			r = one
+		}
+		return errors.Join(err, job.Close())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestMeasureCluster finds the parameters of simulated machines.
+func TestMeasureCluster(t *testing.T) {
+	slow := sim.EDR()
+	slow.LatencyNs, slow.BytesPerNs, slow.MessagesPerSecond = 4000, 1, 5e6
+	for name, cost := range map[string]sim.Cost{"edr": sim.EDR(), "slow": slow} {
+		// Two cards, both of which send requests and answers.
+		r := simulated(t, cost, 2)
+		cpuNs := cost.PostNs + cost.SubmitNs + cost.TakeNs
+		// A rank alone does not post fast enough for a fast card.
+		rate := min(cost.MessagesPerSecond, 2e9/(cost.PostNs+cost.TakeNs))
+		for _, p := range []struct {
+			what              string
+			got, want, within float64 // relative
+		}{
+			{"c", r.LatencyNs, 2*cost.LatencyNs + cpuNs, .05},
+			{"alpha", r.ByteNs, 1 / cost.BytesPerNs, .02},
+			{"l", r.LinkBytesPerSecond, 2 * cost.BytesPerNs * 1e9, .1},
+			{"rho0", r.MessagesPerSecond, rate, .1},
+		} {
+			if math.Abs(p.got/p.want-1) > p.within {
+				t.Errorf("%s: %s is %v, want %v", name, p.what, p.got, p.want)
+			}
+		}
+		if r.Ranks != 2 || r.HeaderBytes != 30 || len(r.Points) != len(lengths) {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+// TestMeasureRates: rates are those of all ranks together.
+func TestMeasureRates(t *testing.T) {
+	two, four := simulated(t, sim.EDR(), 2), simulated(t, sim.EDR(), 4)
+	for what, v := range map[string][2]float64{
+		"messages": {two.MessagesPerSecond, four.MessagesPerSecond},
+		"bytes":    {two.LinkBytesPerSecond, four.LinkBytesPerSecond},
+	} {
+		if ratio := v[1] / v[0]; ratio < 1.5 || ratio > 2.2 {
+			t.Errorf("%s a second: %v with 2 ranks, %v with 4", what, v[0], v[1])
+		}
+	}
+	if math.Abs(four.LatencyNs/two.LatencyNs-1) > .01 {
+		t.Errorf("latency %v with 2 ranks, %v with 4", two.LatencyNs, four.LatencyNs)
+	}
+}
+
+// TestMeasureHere runs on the engine that every machine has.
+func TestMeasureHere(t *testing.T) {
+	for _, ranks := range []int{1, 2} {
+		options := local.Options{Hidden: true}
+		err := local.RunWith(options, ranks, func(job rma.Job) error {
+			r, err := Measure(context.Background(), job, Config{SegmentBytes: 1 << 17,
+				Rounds: 2})
+			if job.Rank() == 0 && err == nil && (r.check() != nil || r.Ranks != ranks) {
+				t.Errorf("%d ranks: %+v", ranks, r)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// recorder notes how large windows are.
+type recorder struct {
+	rma.Job
+	words []int
+}
+
+func (r *recorder) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
+	r.words = append(r.words, spec.Words)
+	return r.Job.NewWindow(ctx, spec)
+}
+
+func TestMemory(t *testing.T) {
+	job := &recorder{Job: local.Single()}
+	defer job.Close()
+	cfg := Config{SegmentBytes: 1 << 17, Rounds: 1}
+	if _, err := Measure(context.Background(), job, cfg); err != nil {
+		t.Fatal(err)
+	}
+	if len(job.words) != 2 || job.words[0] != 1<<14 || job.words[1] != 1 {
+		t.Errorf("windows of %v words", job.words)
+	}
+}
+
+func TestMeasureRefuses(t *testing.T) {
+	job := local.Single()
+	defer job.Close()
+	for _, bytes := range []int{-8, 8, 2*8192 - 8, 1<<20 + 4} {
+		r, err := Measure(context.Background(), job, Config{SegmentBytes: bytes})
+		if err == nil || r != nil || !strings.Contains(err.Error(), "segment") {
+			t.Errorf("segments of %d bytes: %v, %v", bytes, r, err)
+		}
+	}
+	if _, err := Measure(context.Background(), job, Config{Rounds: -1}); err == nil {
+		t.Error("a negative number of rounds")
+	}
+	// A clock that stands still.
+	r, err := Measure(context.Background(), job, Config{SegmentBytes: 1 << 16,
+		Rounds: 1, NowNs: func() int64 { return 0 }})
+	if err == nil || r != nil || !strings.Contains(err.Error(), "no measurement gives") {
+		t.Errorf("%v, %v", r, err)
+	}
+	other := local.Single()
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Measure(context.Background(), other, Config{}); err == nil || r != nil {
+		t.Errorf("on a job that is closed: %v, %v", r, err)
+	}
+}
+
+func TestFit(t *testing.T) {
+	for what, c := range map[string]struct {
+		points  []Point
+		latency float64
+		byte    float64
+	}{
+		"a line":       {[]Point{{8, 104}, {128, 164}, {8192, 4196}}, 100, .5},
+		"a level":      {[]Point{{8, 70}, {128, 70}}, 70, 0},
+		"a fall":       {[]Point{{8, 80}, {128, 80}, {512, 79.99999}}, 80, 0},
+		"through zero": {[]Point{{100, 5}, {200, 100}}, 5, .95},
+	} {
+		latency, byteNs := fit(c.points)
+		if math.Abs(latency-c.latency) > 1e-4*c.latency || math.Abs(byteNs-c.byte) > 1e-9 {
+			t.Errorf("%s: %v and %v, want %v and %v", what, latency, byteNs, c.latency, c.byte)
+		}
+	}
+	// What long reads take off the line must not tilt what short ones say.
+	latency, _ := fit([]Point{{8, 104}, {128, 164}, {1024, 612}, {8192, 8000}})
+	if math.Abs(latency-92.7) > 1 {
+		t.Errorf("latency %v", latency)
+	}
+	for _, c := range []struct {
+		values []float64
+		want   float64
+	}{{[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 2, 100}, 3}} {
+		if got := median(c.values); got != c.want {
+			t.Errorf("median %v, want %v", got, c.want)
+		}
+	}
+}
+
+// some is a result.
+func some() *Result {
+	return &Result{Engine: "local", Ranks: 2, Time: time.Date(2020, 8, 31, 9, 0, 0, 0, time.UTC),
+		LatencyNs: 1290, ByteNs: .08, LinkBytesPerSecond: 12.5e9, MessagesPerSecond: 87.17e6,
+		HeaderBytes: 30, Points: []Point{{8, 1290.6}}}
+}
+
+func TestSaveAndLoad(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "new", "folder", "x.json")
+	for _, ns := range []float64{1290, 1300} { // the second replaces the first
+		r := some()
+		r.LatencyNs = ns
+		if err := r.Save(path); err != nil {
+			t.Fatal(err)
+		}
+		if back, err := Load(path); err != nil || !reflect.DeepEqual(back, r) {
+			t.Errorf("%+v, %v, want %+v", back, err, r)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v lie in the folder", entries, err)
+	}
+	if err := some().Save(filepath.Join(path, "below.json")); err == nil {
+		t.Error("a file has become a folder")
+	}
+	if err := some().Save(filepath.Dir(path)); err == nil {
+		t.Error("a folder has become a file")
+	}
+	if entries, err := os.ReadDir(filepath.Join(dir, "new")); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v lie where nothing could be saved", entries, err)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.json")
+	_, err := Load(path)
+	if err == nil || !strings.Contains(err.Error(), "farhash calibrate makes") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	for text, message := range map[string]string{
+		"": "no result", "{": "no result", `{"latencyNs":"x"}`: "no result", "[]": "no result",
+		"{}": "latencyNs is 0", `{"latencyNs":5,"byteNs":-1}`: "byteNs is -1",
+		`{"latencyNs":5,"byteNs":0}`:                                   "linkBytesPerSecond is 0",
+		`{"latencyNs":5,"linkBytesPerSecond":1}`:                       "messagesPerSecond is 0",
+		`{"latencyNs":5,"linkBytesPerSecond":1,"messagesPerSecond":1}`: "headerBytes is 0",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := Load(path); err == nil || r != nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("%s: %v, %v, want %q", text, r, err, message)
+		}
+	}
+	if _, err := Load(t.TempDir()); err == nil {
+		t.Error("a folder is a result")
+	}
+}
+
+func TestDefaultPath(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", "/x")
+	t.Setenv("HOME", "/x")
+	path, err := DefaultPath()
+	if err != nil || !strings.HasSuffix(path, filepath.Join("farhash", "calibration.json")) ||
+		!strings.HasPrefix(path, "/x") {
+		t.Errorf("%s, %v", path, err)
+	}
+	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv("HOME", "")
+	if path, err := DefaultPath(); err == nil || path != "" {
+		t.Errorf("%s without a home", path)
+	}
+}

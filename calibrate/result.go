@@ -1,0 +1,131 @@
+package calibrate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/farhash/farhash/internal/replace"
+)
+
+// Result is what reads cost. The field names are those of the file.
+type Result struct {
+	Engine string    `json:"engine"` // for people: who saves it says which
+	Ranks  int       `json:"ranks"`
+	Time   time.Time `json:"time"`
+
+	LatencyNs          float64 `json:"latencyNs"`          // c
+	ByteNs             float64 `json:"byteNs"`             // alpha
+	LinkBytesPerSecond float64 `json:"linkBytesPerSecond"` // l, all ranks together
+	MessagesPerSecond  float64 `json:"messagesPerSecond"`  // rho0, all ranks together
+	HeaderBytes        float64 `json:"headerBytes"`        // h, not measured
+
+	Points []Point `json:"points"` // that the line is laid through
+}
+
+// Point is what reads of one length took.
+type Point struct {
+	Bytes int     `json:"bytes"`
+	Ns    float64 `json:"ns"` // median
+}
+
+// median of values, which it sorts.
+func median(values []float64) float64 {
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+// fit lays a line through points with least squares of the relative errors. Where noise
+// gives a line that falls, or one that meets zero bytes below zero, the answer is the
+// nearest that makes sense.
+func fit(points []Point) (latencyNs, byteNs float64) {
+	var w, x, y, xx, xy float64
+	least := math.Inf(1)
+	for _, p := range points {
+		weight := 1 / (p.Ns * p.Ns)
+		bytes := float64(p.Bytes)
+		w, x, y = w+weight, x+weight*bytes, y+weight*p.Ns
+		xx, xy = xx+weight*bytes*bytes, xy+weight*bytes*p.Ns
+		least = min(least, p.Ns)
+	}
+	byteNs = max((w*xy-x*y)/(w*xx-x*x), 0)
+	latencyNs = (y - byteNs*x) / w
+	if latencyNs <= 0 {
+		return least, byteNs
+	}
+	return latencyNs, byteNs
+}
+
+// check refuses what no measurement gives.
+func (r *Result) check() error {
+	for _, v := range []struct {
+		name  string
+		value float64
+		zero  bool
+	}{{"latencyNs", r.LatencyNs, false}, {"byteNs", r.ByteNs, true},
+		{"linkBytesPerSecond", r.LinkBytesPerSecond, false},
+		{"messagesPerSecond", r.MessagesPerSecond, false}, {"headerBytes", r.HeaderBytes, false},
+	} {
+		if !(v.value >= 0) || math.IsInf(v.value, 1) || v.value == 0 && !v.zero {
+			return fmt.Errorf("%s is %v, which no measurement gives", v.name, v.value)
+		}
+	}
+	return nil
+}
+
+// DefaultPath is where results are kept unless a file is named.
+func DefaultPath() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("calibrate: there is no folder to keep results in; name a file: %w",
+			err)
+	}
+	return filepath.Join(dir, "farhash", "calibration.json"), nil
+}
+
+// Save writes a result into a file, whose folder is made if there is none. The file is the
+// old one or the new one at any time.
+func (r *Result) Save(path string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("calibrate: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("calibrate: saving the result: %w", err)
+	}
+	err = replace.File(path, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("calibrate: saving the result: %w", err)
+	}
+	return nil
+}
+
+// Load reads what Save has written.
+func Load(path string) (*Result, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("calibrate: there is no %s; farhash calibrate makes it", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("calibrate: %w", err)
+	}
+	r := new(Result)
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("calibrate: %s is no result of farhash calibrate: %w", path, err)
+	}
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("calibrate: %s: %w; farhash calibrate makes it anew", path, err)
+	}
+	return r, nil
+}
