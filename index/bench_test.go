@@ -1,0 +1,76 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+)
+
+// BenchmarkBuild builds a table of records of 8 bytes with two ranks.
+//
+//	go test ./index -run '^$' -bench Build/records=100000000 -benchtime 1x
+func BenchmarkBuild(b *testing.B) {
+	for _, n := range []int{1_000_000, 10_000_000, 100_000_000} {
+		b.Run(fmt.Sprintf("records=%d", n), func(b *testing.B) {
+			if testing.Short() && n > 1_000_000 {
+				b.Skip("a large table")
+			}
+			var peak uint64
+			for range b.N {
+				must(b, local.Run(2, func(job rma.Job) error {
+					half := words8(n/2, uint32(job.Rank()*(n/2)))
+					x, err := Build(context.Background(), job, Config{KeySize: 4, ValueSize: 4,
+						Load: 0.95}, half)
+					if err != nil {
+						return err
+					}
+					if job.Rank() == 0 {
+						peak = x.Info().PeakBytes
+					}
+					return x.Close()
+				}))
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrecords/s")
+			b.ReportMetric(float64(peak)*2/float64(n), "peak-B/record")
+		})
+	}
+}
+
+// BenchmarkLookup looks up keys that are there, in batches, on one core.
+func BenchmarkLookup(b *testing.B) {
+	const n, batch = 1 << 22, 1 << 12
+	keys := sample(n, 1<<16, 1)
+	for _, c := range []struct {
+		name   string
+		layout Layout
+		l      Lookups
+	}{
+		{"ordered/direct", Ordered, Lookups{}},
+		{"ordered/guided", Ordered, Lookups{Policy: Guided, OneSided: true}},
+		{"ordered/adaptive", Ordered, Lookups{Policy: Adaptive, OneSided: true}},
+		{"linear/model", Linear, Lookups{Policy: Model, OneSided: true}},
+		{"cuckoo/direct", Cuckoo, Lookups{}},
+		{"cuckoo/parallel", Cuckoo, Lookups{OneSided: true}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			job := local.Single()
+			defer job.Close()
+			x, err := Build(context.Background(), job, Config{KeySize: 4, ValueSize: 4, Load: 0.8,
+				Layout: c.layout}, words8(n, 1))
+			must(b, err)
+			r, err := x.NewReader(c.l)
+			must(b, err)
+			matches := 0
+			b.ResetTimer()
+			for i := 0; i < b.N; i += batch {
+				from := i % (len(keys) / 4)
+				must(b, r.LookupBatch(keys[from*4:(from+batch)*4],
+					func(int, Value) { matches++ }))
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N), "ns/lookup")
+		})
+	}
+}

@@ -1,0 +1,307 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// builder makes a table of the records of a store.
+type builder struct {
+	job      rma.Job
+	store    *store
+	t        *table
+	assigned *assignment // of Cuckoo
+	peak     uint64
+}
+
+// Build makes an index of the records of all ranks. Each gives those that it has, in any
+// order; a key may occur in several, with equal or different values, and all are kept. An
+// error among them ends the build. Key and value are copied before the next is asked for.
+//
+// Collective: every rank calls it with the same Config. Either all get an index or none
+// does; a rank whose own part was fine then gets a [rma.PeerError].
+func Build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Record, error]) (
+	*Index, error) {
+	err := cfg.agree(ctx, job)
+	if err == nil {
+		err = cfg.complete()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if records == nil { // this rank has none
+		records = func(func(Record, error) bool) {}
+	}
+	t, err := build(ctx, job, cfg, records)
+	if err != nil {
+		return nil, err
+	}
+	x := &Index{job: job, t: t}
+	x.Reader, err = x.NewReader(Lookups{})
+	// Nobody goes away before all have what they need to begin.
+	if err := rma.AllSucceeded(ctx, job, "index: opening", err); err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return x, nil
+}
+
+func build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Record, error]) (
+	*table, error) {
+	store, err := collect(ctx, job, &cfg, records)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{job: job, store: store}
+	b.t = &table{job: job, cfg: cfg, form: formOf(&cfg), ranks: job.Size()}
+	err = b.build(ctx)
+	if err = errors.Join(err, store.release()); err != nil {
+		return nil, errors.Join(err, b.t.close())
+	}
+	return b.t, nil
+}
+
+func (b *builder) build(ctx context.Context) error {
+	largest, err := b.count(ctx)
+	if err == nil {
+		err = b.mark(ctx)
+	}
+	if err == nil {
+		err = b.size(ctx, largest)
+	}
+	if err != nil {
+		return err
+	}
+	w, err := b.job.NewWindow(ctx, rma.Spec{Name: "index: table", Words: b.t.segment})
+	if err != nil {
+		return err
+	}
+	b.t.window, b.t.flat = w, rma.Flat(w)
+	// Nobody reads before all have written.
+	return rma.AllSucceeded(ctx, b.job, "index: writing", b.write(ctx))
+}
+
+// count finds the number of records, and returns that of the rank that has the most.
+func (b *builder) count(ctx context.Context) (largest uint64, err error) {
+	t, c := b.t, &b.t.cfg
+	copies := uint64(0)
+	if c.Layout == Cuckoo || c.CopiesMax > 0 {
+		copies = b.store.copies()
+	}
+	most := uint64(math.MaxUint64)
+	if c.CopiesMax > 0 {
+		most = uint64(c.CopiesMax)
+	} else if c.Layout == Cuckoo {
+		most = uint64(c.places())
+	}
+	if copies > most {
+		err = fmt.Errorf("index: a key has %d records, and this index takes %d of one; raise "+
+			"CopiesMax, or choose Ordered, which takes any number", copies, most)
+	}
+	all, err := gather(ctx, b.job, "counting records",
+		[]uint64{b.store.records, b.store.values, copies}, err)
+	if err != nil {
+		return 0, err
+	}
+	t.mine, t.unique = b.store.records, true
+	for _, words := range all {
+		t.records += words[0]
+		t.valueBytes += words[1]
+		largest = max(largest, words[0])
+		t.unique = t.unique && words[2] <= 1
+	}
+	t.unique = t.unique && c.Layout == Cuckoo
+	return largest, nil
+}
+
+// mark finds a key that no record has, for the empty slots of an inline table.
+func (b *builder) mark(ctx context.Context) error {
+	t := b.t
+	if !t.inline() {
+		return nil
+	}
+	all, err := gather(ctx, b.job, "marking empty slots", b.store.marked, nil)
+	if err != nil {
+		return err
+	}
+	for i := range uint32(markers) {
+		taken := false
+		for _, words := range all {
+			taken = taken || words[i/64]>>(i%64)&1 != 0
+		}
+		if !taken {
+			t.marker = make([]byte, t.cfg.KeySize)
+			markerKey(i, t.marker)
+			return nil
+		}
+	}
+	return fmt.Errorf("index: no key is left to mark empty slots with: all of the %d that were "+
+		"tried have records; choose Heap, which needs none", markers)
+}
+
+// size decides how long a segment is, and finds out whether that is allowed.
+func (b *builder) size(ctx context.Context, largest uint64) error {
+	t, c := b.t, &b.t.cfg
+	var err error
+	units, seed := uint64(0), uint64(0)
+	heap := b.store.words
+	if t.inline() {
+		heap = 0
+	}
+	if c.Layout == Cuckoo {
+		t.homes = ceil(float64(largest) / (c.Load * float64(c.places())))
+		units = t.homes * uint64(c.Choices)
+		if err = b.assign(); err == nil {
+			seed = b.assigned.seed
+		}
+	} else {
+		t.homes = ceil(float64(t.records) / (c.Load * float64(t.ranks)))
+		units = b.slotsNeeded()
+	}
+	all, err := gather(ctx, b.job, "sizing", []uint64{units, heap, seed}, err)
+	if err != nil {
+		return err
+	}
+	heap = 0
+	for _, words := range all {
+		units, heap = max(units, words[0]), max(heap, words[1])
+		t.seeds = append(t.seeds, words[2])
+	}
+	if err := b.offsets(heap); err != nil {
+		return err // the same on every rank
+	}
+	t.shape(int(units), int(heap))
+	t.chooseHeapFirst()
+	return rma.AllSucceeded(ctx, b.job, "index: memory", b.within())
+}
+
+// ceil is at least 1.
+func ceil(x float64) uint64 { return uint64(max(1, math.Ceil(x))) }
+
+// offset4Words is how many words a heap may have whose offsets have 4 bytes. It is a
+// variable so that a test need not fill 32 GiB.
+var offset4Words = uint64(1) << 32
+
+// offsets decides the size of an offset into the heap.
+func (b *builder) offsets(heap uint64) error {
+	c := &b.t.cfg
+	if b.t.inline() {
+		return nil
+	}
+	if c.OffsetBytes == 4 && heap > offset4Words {
+		return fmt.Errorf("index: the heap of a rank has %d words, and OffsetBytes 4 can number "+
+			"%d; choose 8, or more ranks", heap, offset4Words)
+	}
+	if c.OffsetBytes == 0 {
+		c.OffsetBytes = 4
+		if heap > offset4Words {
+			c.OffsetBytes = 8
+		}
+	}
+	return nil
+}
+
+// within finds what building takes on this rank, and refuses more than is allowed.
+func (b *builder) within() error {
+	t := b.t
+	b.peak = b.store.bytes + uint64(t.segment)*8 + uint64(t.borders) + 2*writerWords*8
+	if b.assigned != nil {
+		b.peak += uint64(len(b.assigned.refs)) * 8
+	} else {
+		b.peak += b.sortBytes()
+	}
+	b.peak = max(b.peak, b.store.bytes+exchangeBytes(t.ranks))
+	t.peakBytes = b.peak
+	if most := t.cfg.MemoryMax; most > 0 && b.peak > most {
+		return fmt.Errorf("index: building takes %d bytes on rank %d, which owns %d of %d "+
+			"records, and MemoryMax is %d; PeakBytes tells what a build needs", b.peak,
+			b.job.Rank(), b.store.records, t.records, most)
+	}
+	return nil
+}
+
+// write lays out this rank's segment.
+func (b *builder) write(ctx context.Context) error {
+	t := b.t
+	slots, err := newWriter(b.job, t.window, 0)
+	if err != nil {
+		return err
+	}
+	heap, err := newWriter(b.job, t.window, t.heapAt)
+	if err != nil {
+		return errors.Join(err, slots.l.close())
+	}
+	var borders []byte
+	if t.cfg.Layout == Cuckoo {
+		b.layCuckoo(ctx, slots, heap)
+	} else {
+		borders = b.layProbing(ctx, slots, heap)
+	}
+	err = errors.Join(slots.close(ctx), heap.close(ctx))
+	if err != nil || len(borders) == 0 {
+		return err
+	}
+	w, err := newWriter(b.job, t.window, t.bordersAt)
+	if err != nil {
+		return err
+	}
+	for len(borders) > 0 {
+		n := min(len(borders), writerWords)
+		copy(w.next(ctx, n), borders[:n])
+		borders = borders[n:]
+	}
+	return w.close(ctx)
+}
+
+// PeakBytes announces the most bytes that building an index takes on a rank, for so many
+// records of all ranks whose values have valueBytes in the mean, where hashes spread them
+// evenly. A rank that owns a key with very many records takes more; MemoryMax then makes
+// the build an error. It is 0 for a Config that Build refuses.
+//
+// What a rank takes is its records in whole words, the window in which records arrive, and
+// the segment with the table; see doc.go.
+func (c Config) PeakBytes(ranks int, records uint64, valueBytes float64) uint64 {
+	if ranks < 1 || c.complete() != nil {
+		return 0
+	}
+	if !c.Variable {
+		valueBytes = float64(c.ValueSize)
+	}
+	t := &table{cfg: c, form: formOf(&c), ranks: ranks}
+	mine := float64(records) / float64(ranks)
+	mine += 6*math.Sqrt(mine) + 1 // more than that is rarer than 1e-9
+	words := mine * float64(t.form.wordsMax())
+	if c.Variable { // a word is half full in the mean, and 4 of 5 words are
+		words = mine * (float64(prefixBytes+c.KeySize)/8 + valueBytes/8 + 1)
+	}
+	heap := words
+	if c.Storage == Inline {
+		heap = 0
+	}
+	if t.cfg.OffsetBytes == 0 {
+		t.cfg.OffsetBytes = 8
+	}
+	store := 2*words*8 + partitions*chunkFirst*8
+	store = min(store, words*8*(1+float64(t.form.wordsMax())/chunkMost)+storeSlackBytes)
+	sum := store + 2*writerWords*8
+	if c.Layout == Cuckoo {
+		t.homes = ceil(mine / (c.Load * float64(c.places())))
+		t.shape(int(t.homes)*c.Choices, int(heap))
+		sum += float64(t.homes) * float64(c.places()) * 8
+	} else {
+		t.homes = ceil(mine / c.Load)
+		// The last run ends beyond the homes: 40 times the mean displacement is ample.
+		t.shape(int(float64(t.homes)+tail(c.Load, mine)), int(heap))
+		part := mine/partitions + 6*math.Sqrt(mine/partitions) + 1
+		sum += 1.25*(part*12+(mine/c.Load/partitions+1)*12) + float64(t.borders)
+	}
+	return uint64(max(sum+float64(t.segment)*8, store+float64(exchangeBytes(ranks)))) + 1
+}
+
+// tail is more slots beyond the homes than a rank ever needs: what spills over a border is
+// larger by each 1/(2(1-load)) with a probability e times less.
+func tail(load, records float64) float64 { return min(records, 20/(1-load)+20) }

@@ -1,0 +1,110 @@
+package index
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/farhash/farhash/rma/local"
+)
+
+// built is a table of one rank in memory that a test may spoil.
+func built(t *testing.T, cfg Config, all []Record) *Index {
+	t.Helper()
+	job := local.Single()
+	t.Cleanup(func() { _ = job.Close() })
+	x, err := Build(context.Background(), job, cfg, each(all, 0, 1))
+	must(t, err)
+	return x
+}
+
+// TestCheckSeesFaults spoils tables, each in one way, and expects Check to say what is wrong.
+func TestCheckSeesFaults(t *testing.T) {
+	words := Config{KeySize: 4, ValueSize: 4, Load: 0.9}
+	heap := Config{KeySize: 8, ValueSize: 60, Load: 0.9}
+	variable := Config{KeySize: 8, ValueSize: 60, Variable: true, Load: 0.5}
+	cuckoo := Config{KeySize: 4, ValueSize: 4, Layout: Cuckoo}
+	for _, c := range []struct {
+		name  string
+		cfg   Config
+		spoil func(x *Index, slots []int)
+		want  string
+	}{
+		{"lost", words, func(x *Index, slots []int) {
+			last := slots[len(slots)-1]
+			copy(bytesOf(x.t.flat[last:last+1]), x.t.marker)
+		}, "has 499 records, and 500 were given to it"},
+		{"hole", words, func(x *Index, slots []int) {
+			copy(bytesOf(x.t.flat[displaced(x, slots)-1:]), x.t.marker)
+		}, "is empty, and searches that begin at its home"},
+		{"moved", words, func(x *Index, slots []int) {
+			x.t.flat[slots[0]], x.t.flat[slots[400]] = x.t.flat[slots[400]], x.t.flat[slots[0]]
+		}, "lies behind"},
+		{"order", words, func(x *Index, slots []int) {
+			at := displaced(x, slots)
+			x.t.flat[at], x.t.flat[at-1] = x.t.flat[at-1], x.t.flat[at]
+		}, "lies before that of a record in front of it"},
+		{"border low", words, func(x *Index, _ []int) {
+			clear(bytesOf(x.t.flat[x.t.bordersAt:])[1:x.t.borders])
+		}, "behind the border"},
+		{"border high", words, func(x *Index, _ []int) {
+			borders := bytesOf(x.t.flat[x.t.bordersAt:])[:x.t.borders]
+			for i := range borders {
+				borders[i] = 200
+			}
+		}, "before the border"},
+		{"signature", heap, func(x *Index, slots []int) {
+			bytesOf(x.t.flat)[slots[7]*x.t.unitBytes] ^= 0x55
+		}, "its signature is"},
+		{"displacement", heap, func(x *Index, slots []int) {
+			bytesOf(x.t.flat)[slots[7]*x.t.unitBytes+1]++
+		}, "its displacement is"},
+		{"offset", heap, func(x *Index, slots []int) {
+			bytesOf(x.t.flat)[slots[7]*x.t.unitBytes+5] = 0xff
+		}, "outside the heap"},
+		{"length", variable, func(x *Index, _ []int) {
+			bytesOf(x.t.flat[x.t.heapAt:])[1] = 0xff
+		}, "too long"},
+		{"bucket", cuckoo, func(x *Index, slots []int) {
+			first, last := slots[0]*4, (x.t.units-1)*4
+			x.t.flat[first], x.t.flat[last] = x.t.flat[last], x.t.flat[first]
+		}, "it is none of the buckets of its key"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := built(t, c.cfg, records(rand.New(rand.NewPCG(1, 2)), c.cfg, 500, 1)[:500])
+			must(t, x.checked())
+			var slots []int
+			for e, err := range x.t.entries(context.Background(), 0) {
+				must(t, err)
+				slots = append(slots, e.unit)
+			}
+			c.spoil(x, slots)
+			says(t, x.checked(), c.want)
+		})
+	}
+}
+
+// displaced is a slot whose record has its home before it, and whose neighbour in front has
+// a lower home.
+func displaced(x *Index, slots []int) int {
+	home := func(slot int) uint64 { return x.t.homeOfWord(keyInWord(x.t.flat[slot])) }
+	for i, at := range slots {
+		if i > 0 && slots[i-1] == at-1 && home(at) < uint64(at) && home(at-1) < home(at) {
+			return at
+		}
+	}
+	panic("no record is displaced")
+}
+
+// TestCheckStops: a table with faults everywhere has a report that ends.
+func TestCheckStops(t *testing.T) {
+	cfg := Config{KeySize: 8, ValueSize: 60}
+	x := built(t, cfg, records(rand.New(rand.NewPCG(1, 2)), cfg, 500, 1)[:500])
+	slots := bytesOf(x.t.flat)[:x.t.units*x.t.unitBytes]
+	for i := 0; i < len(slots); i += x.t.unitBytes {
+		if slots[i] > 0 {
+			slots[i] = slots[i]%255 + 1
+		}
+	}
+	says(t, x.checked(), "and 490 more faults")
+}

@@ -1,0 +1,131 @@
+package index
+
+import (
+	"encoding/binary"
+)
+
+// Over directly addressable memory a search looks at slots where they are, one after the
+// other, and there are no requests whose size would have to be chosen.
+
+// one looks up a single key. It is not counted beyond the lookup: a counter that all
+// goroutines share costs as much as the search.
+func (r *Reader) one(key []byte, found func(i int, v Value) bool) {
+	q, ok := r.scratch.Get().(*query)
+	if !ok {
+		q = &query{t: r.t}
+	}
+	if q.begin(0, key, found) {
+		q.walk()
+	}
+	r.scratch.Put(q)
+}
+
+// many looks up a batch.
+func (r *Reader) many(b *batch) {
+	counts := Stats{Lookups: uint64(b.len())}
+	if t := r.t; t.inline() && t.cfg.Layout != Cuckoo && t.unitBytes == 8 && b.size == 4 {
+		counts.Matches = t.manyWords(b)
+	} else {
+		q := query{t: t}
+		for i := range b.len() {
+			if q.begin(i, b.key(i), b.found) {
+				q.walk()
+			}
+			counts.Matches += uint64(q.matches)
+		}
+	}
+	r.add(&counts)
+}
+
+// walk searches the memory of the key's rank.
+func (q *query) walk() {
+	t := q.t
+	segment := t.flat[q.rank*t.segment : (q.rank+1)*t.segment]
+	units := bytesOf(segment)
+	if t.cfg.Layout == Cuckoo {
+		for i := range t.cfg.Choices {
+			bucket := int(bucketOf(q.hash, t.seeds[q.rank], i, t.homes))
+			q.scan(units[bucket*t.unitBytes:], bucket, 1)
+			q.records(segment)
+			if q.enough || t.unique && q.matches > 0 {
+				return
+			}
+		}
+		return
+	}
+	home := int(q.home)
+	q.scan(units[home*t.unitBytes:], home, t.units-home)
+	q.records(segment)
+}
+
+// records looks at the records in the heap whose signatures fit.
+func (q *query) records(segment []uint64) {
+	for _, ref := range q.refs {
+		if q.enough {
+			break
+		}
+		record := segment[q.t.heapAt+ref:]
+		q.record(record[:q.t.form.wordsAt(record[0])])
+	}
+	q.refs = q.refs[:0]
+}
+
+// ahead is how many searches have their first word asked for before the first of them
+// goes on: loads that do not wait for each other overlap.
+const ahead = 32
+
+// manyWords is the search for keys of 4 bytes in slots of one word.
+func (t *table) manyWords(b *batch) (matches uint64) {
+	var homes [ahead]uint64
+	var slots [ahead]int
+	var words [ahead]uint64
+	marker := binary.LittleEndian.Uint32(t.marker)
+	ordered := t.cfg.Layout == Ordered
+	n := b.len()
+	for from := 0; from < n; from += ahead {
+		group := min(ahead, n-from)
+		for i := range group {
+			key := binary.LittleEndian.Uint32(b.keys[(from+i)*4:])
+			rank, rest := place(mix(uint64(key)), t.ranks)
+			homes[i] = homeOf(rest, t.homes)
+			slots[i] = rank*t.segment + int(homes[i])
+		}
+		for i := range group {
+			words[i] = t.flat[slots[i]]
+		}
+		for i := range group {
+			key := binary.LittleEndian.Uint32(b.keys[(from+i)*4:])
+			end := slots[i] + t.units - int(homes[i])
+			if key == marker {
+				continue
+			}
+			word := words[i]
+			for at := slots[i]; ; word = t.flat[at] {
+				there := keyInWord(word)
+				if there == key {
+					matches++
+					b.found(from+i, bytesOf(t.flat[at : at+1])[4:8:8])
+				} else if there == marker || ordered && t.homeOfWord(there) > homes[i] {
+					break
+				}
+				if at++; at == end {
+					break
+				}
+			}
+		}
+	}
+	return matches
+}
+
+// keyInWord is the first 4 bytes of a word in memory.
+func keyInWord(word uint64) uint32 {
+	var b [8]byte
+	binary.NativeEndian.PutUint64(b[:], word)
+	return binary.LittleEndian.Uint32(b[:])
+}
+
+// homeOfWord is the home of a key of 4 bytes, on its rank.
+func (t *table) homeOfWord(key uint32) uint64 {
+	_, rest := place(mix(uint64(key)), t.ranks)
+	return homeOf(rest, t.homes)
+}

@@ -1,0 +1,129 @@
+// Package index is a table of keys and values over the memory of all ranks that is built at
+// once and then only read (Wang, Yang, Kimura, Swart, Blanas: Efficient Usage of One-Sided
+// RDMA for Linear Probing, ADMS 2020; "LP" below). A key may have any number of records, and
+// a lookup finds all of them. It is for joins, and for lookups in what others have made.
+//
+//	x, err := index.Build(ctx, job, index.Config{KeySize: 4, ValueSize: 4}, records)
+//	for value, err := range x.Lookup(key) { ... }
+//	err = x.LookupBatch(keys, func(i int, v index.Value) { ... }) // the fast way
+//
+// Keys have one size of 4 to 64 bytes, values one of 0 to 4096 or, with Variable, any size up
+// to that. All keys are legal, zero too (LP excludes it).
+//
+// # Layout
+//
+// The high part of a key's hash names the rank, and what is left a place there. Each rank
+// is a table of its own: a search never leaves it. A segment has whole words:
+//
+//		rank r      | slots | heap | borders |
+//		Inline      | key value | key value | ...                       packed, without gaps
+//		Heap        | signature | offset | ...      to | key value |    in words of the heap
+//		Ordered     | signature | displacement | offset | ...
+//		Cuckoo      | signature x 4 | offset | ...  to 4 records        LP Fig. 5
+//
+//	  - [Ordered], the default, is linear probing whose records lie in the order of their homes
+//	    (Robin Hood). A search ends at the first record whose home is past the key's. In a heap
+//	    the displacement, slot less home, tells the home; 255 is 255 or more, and then the
+//	    search goes on.
+//	  - [Linear] is that of the paper: a search ends at the first empty slot. It is laid out in
+//	    the same order. Which slots are taken, and so what a search for all matches reads, does
+//	    not depend on the order.
+//	  - [Cuckoo] gives a key 2 to 4 buckets, each in a part of its own, of 1 or 4 slots.
+//
+// Nothing wraps around. Behind the homes of a rank come as many slots as the last run needs
+// there, the same number on all ranks, so that the largest need counts. A search that comes
+// to the end of the slots is over.
+//
+// An empty slot of an inline table has a key that no record has, which the build looks for
+// among 65536; so slots need no byte to say that they are taken. In a heap it has
+// signature 0. Where values have one size, [Auto] keeps records of up to 32 bytes inline (LP
+// 5.7), and others in the heap. Offsets count words, so that 4 bytes reach 32 GiB a rank.
+// Where values have several sizes a bucket of Cuckoo has an offset for each slot, and a
+// record begins with the size of its value. A lookup then gets twice the mean, at least 128
+// bytes, and the rest of longer records with another request.
+//
+// # Building
+//
+// [Build] is collective. Each rank gives a stream of records and reads it once:
+//
+//  1. Records go to their owners, in blocks, by puts into double inboxes, a barrier a round.
+//  2. An owner keeps them divided into 1024 parts by their place.
+//  3. When all are there, their number gives that of the slots. Each part is brought into
+//     order by counting, in the processor's cache, and slots and heap are written from
+//     beginning to end. No compare-and-swap is needed. Cuckoo moves records at random until
+//     all have a place.
+//
+// [Config].PeakBytes announces what that takes, and MemoryMax makes more an error. With n
+// records of b bytes on a rank (whole words) and a segment of s bytes it is about
+//
+//	n*b + chunks that are not full + max(s + sorting, inboxes)
+//	      at most n*b, and 24 MiB        25 MiB at most, up to 1000 ranks
+//
+// where sorting takes 12 bytes for a record of the largest part, which is a 1024th unless a
+// key has many records, and Cuckoo 8 bytes for each slot. Counting the records of each key
+// (Cuckoo, CopiesMax) takes 8 bytes for each of the largest part.
+//
+// What cannot be built is an error on all ranks: one says what is wrong, the others
+// return a [rma.PeerError]. That is: a record of the wrong size, an error of the stream, more
+// than CopiesMax records of a key or than Cuckoo has places, a load above what the layout
+// takes (0.99; Cuckoo: [CuckooMaxLoad]), a heap too large for its offsets, too much memory,
+// a key that marks empty slots not found. When a rank dies the others get a
+// [rma.RankError].
+//
+// # Lookups
+//
+// A lookup is a step machine over a queue (op.go), of which a batch has many in flight (LP
+// Algorithm 1). What it reads at once is its policy; package readsize has the model. An
+// [Index] looks up by [Best]; [Index.NewReader] gives others, each with its own [Stats].
+//
+//	Adaptive     decides again after each read that was not enough; knows clusters
+//	Guided       Adaptive, which knows borders; Ordered
+//	Model        LP Eq. 1 to 9, under the cap of Eq. 2; with Clusters > 0, Eq. 10
+//	Uncapped     LP without Eq. 2
+//	Fixed        a number of bytes, 256 as in LP 5.1
+//	Parallel     all buckets of a key; Cuckoo
+//	Sequential   bucket by bucket, until the key is found if no key has two records; Cuckoo
+//
+// Clusters (LP 3.4, 4.4): each worker keeps the largest that its searches have met, and
+// updates them when its requests are on their way. In Ordered these are pairs of a home and
+// the slot where its search ended, which bound the searches of all homes between: they begin
+// behind the one and end before the other.
+//
+// Borders are such pairs for every 32nd home, made by the build. Guided gets all of them
+// beforehand, a byte for 32 slots of all ranks, and so needs one request at any load. A
+// table is only read, so that they never grow old.
+//
+// Counted, requests and bytes of a lookup for a key that is there, 8-byte slots, and ns by
+// the cost model of LP 3.2 (TestTargets, TestLaw):
+//
+//	load                  0.5           0.8           0.9            0.95
+//	ordered, guided   1.00  58 1295 1.00 109 1300 1.00  160 1303  1.00  188  1305
+//	ordered, adaptive 1.00  64 1296 1.00 136 1303 1.00  248 1313  1.01  434  1331
+//	linear, adaptive  1.00 184 1308 1.01 792 1372 1.05 2079 1524  1.13 5175  1877
+//	linear, model     1.03 107 1332 1.39 257 1819 3.24  596 4225  9.94 1830 12973
+//	linear, uncapped  1.03 107 1332 1.02 780 1372 1.09 1750 1544  1.15 5052  1894
+//	linear, fixed     1.00 256 1311 1.22 313 1604 2.51  643 3289  7.31 1871  9576
+//	cuckoo, parallel  3.00  96 1321                at every load
+//
+// Where all memory is directly addressable, loops over it replace the step machine
+// (direct.go), unless [Lookups].OneSided is set, and there are no requests to count.
+//
+// # Guarantees
+//
+//   - A lookup finds every record of its key once, also where records are equal. They come in
+//     no particular order.
+//   - Nothing changes after Build, so that a get that is torn between words is whole all the
+//     same, and nobody waits for anybody.
+//   - Where memory of a rank is lost, lookups of its keys return an error, and those of other
+//     keys their values. On engines whose memory outlives a rank nothing is lost.
+//
+// # Files
+//
+// [Index.Save] writes the records and [Load] builds from them, with any number of ranks, any
+// layout and storage. So a later job opens what an earlier one has made, and the
+// memory of a job that has ended is never read. A file is not mapped into memory in place:
+// what is read would change with the file, and its checksums would have to be verified by
+// reading it whole, which takes about as long as building.
+//
+// [Index.Check] walks a rank's memory and says what is broken.
+package index

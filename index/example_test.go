@@ -1,0 +1,94 @@
+package index_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/farhash/farhash/index"
+	"github.com/farhash/farhash/rma/local"
+)
+
+// orders are the records of this rank: customers, and what they have ordered.
+func orders(yield func(index.Record, error) bool) {
+	for _, r := range []struct{ customer, article string }{
+		{"ann", "teapot"}, {"bob", "saucer"}, {"ann", "teacup"},
+	} {
+		if !yield(index.Record{Key: fixed(r.customer), Value: []byte(r.article)}, nil) {
+			return
+		}
+	}
+}
+
+// fixed is a key of 8 bytes.
+func fixed(name string) []byte {
+	key := make([]byte, 8)
+	copy(key, name)
+	return key
+}
+
+// A lookup finds all records of a key.
+func Example() {
+	job := local.Single() // or farhash.Join, for ranks that are processes
+	defer job.Close()
+	x, err := index.Build(context.Background(), job, index.Config{KeySize: 8, ValueSize: 6}, orders)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer x.Close()
+	for article, err := range x.Lookup(fixed("ann")) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("ann: %s\n", article)
+	}
+	// Unordered output:
+	// ann: teapot
+	// ann: teacup
+}
+
+// Batches hide the latency of memory and network.
+func ExampleReader_LookupBatch() {
+	job := local.Single()
+	defer job.Close()
+	x, err := index.Build(context.Background(), job, index.Config{KeySize: 8, ValueSize: 6}, orders)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer x.Close()
+	keys := append(fixed("bob"), fixed("eve")...)
+	err = x.LookupBatch(keys, func(i int, article index.Value) {
+		fmt.Printf("customer %d: %s\n", i, article)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// customer 0: saucer
+}
+
+// A Reader looks up by another policy, and counts what that takes.
+func ExampleIndex_NewReader() {
+	job := local.Single()
+	defer job.Close()
+	x, err := index.Build(context.Background(), job, index.Config{KeySize: 8, ValueSize: 6,
+		Layout: index.Linear, Load: 0.1}, orders)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer x.Close()
+	// Over memory of this process there are no requests, unless they are asked for.
+	r, err := x.NewReader(index.Lookups{Policy: index.Fixed, FixedBytes: 28, OneSided: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Close()
+	if err := r.LookupBatch(fixed("eve"), func(int, index.Value) {}); err != nil {
+		log.Fatal(err)
+	}
+	s := r.Stats()
+	requests, slots, _ := s.PerLookup()
+	fmt.Println(requests, "requests,", slots, "slots")
+	// Output:
+	// 1 requests, 2 slots
+}

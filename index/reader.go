@@ -1,0 +1,206 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/rma"
+)
+
+// Reader looks keys up by one policy and counts what that takes. It is safe for
+// concurrent use.
+type Reader struct {
+	t         *table
+	cfg       Lookups
+	direct    bool
+	sizes     []int // of reads in slots, one after the other; the last one is repeated
+	slotsMost int   // of a read
+	model     *readsize.Sizes
+	borders   [][]byte // by rank; Guided alone has them
+
+	sessions rma.Pool[*session]
+	scratch  sync.Pool
+
+	mu    sync.Mutex
+	stats Stats
+}
+
+// NewReader returns a Reader, for lookups by another policy than the index itself has. No
+// other rank needs to do the same. Guided gets the borders of all ranks: a byte for each 32
+// slots of the table.
+func (x *Index) NewReader(l Lookups) (*Reader, error) {
+	if x.t.closed.Load() {
+		return nil, errClosed
+	}
+	if err := l.complete(x.t); err != nil {
+		return nil, err
+	}
+	r := &Reader{t: x.t, cfg: l, direct: x.t.flat != nil && !l.OneSided,
+		sessions: rma.Pool[*session]{Closed: errClosed}}
+	if r.direct {
+		return r, nil
+	}
+	if err := r.choose(); err != nil {
+		return nil, err
+	}
+	if l.Policy != Guided {
+		return r, nil
+	}
+	return r, r.fetchBorders()
+}
+
+// fetchBorders gets the borders of all ranks.
+func (r *Reader) fetchBorders() error {
+	t := r.t
+	words := (t.borders + 7) / 8
+	l, err := newLine(t.job, t.window, words)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	for rank := range t.ranks {
+		if err := l.get(context.Background(), rank, t.bordersAt, words); err != nil {
+			return rankError(rank, err)
+		}
+		r.borders = append(r.borders, append([]byte(nil), bytesOf(l.buf)...))
+	}
+	return nil
+}
+
+// Lookups is how the reader looks keys up, with what was left to it filled in.
+func (r *Reader) Lookups() Lookups { return r.cfg }
+
+// Lookup finds the values of all records with a key, in no particular order. An error ends
+// the loop: the key has the wrong size, or memory is lost; then there may be more.
+func (r *Reader) Lookup(key []byte) iter.Seq2[Value, error] {
+	return func(yield func(Value, error) bool) {
+		if err := r.check(key, 1); err != nil {
+			yield(nil, err)
+			return
+		}
+		if r.direct {
+			r.one(key, func(_ int, v Value) bool { return yield(v, nil) })
+			return
+		}
+		// The caller's code does not run while requests are on their way.
+		var values []byte
+		var ends []int
+		b := batch{keys: key, size: len(key), found: func(_ int, v Value) bool {
+			values = append(values, v...)
+			ends = append(ends, len(values))
+			return true
+		}}
+		err := r.queued(&b)
+		from := 0
+		for _, end := range ends {
+			if !yield(values[from:end:end], nil) {
+				return
+			}
+			from = end
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// LookupBatch looks up many keys, which lie one after the other, with many requests in
+// flight (LP Algorithm 1). found is called for each value of each key, i being the number
+// of the key, in no particular order, by the goroutine that called LookupBatch; it must
+// not use the reader. When memory of some ranks is lost, keys of others are answered all
+// the same, and the error names one rank.
+func (r *Reader) LookupBatch(keys []byte, found func(i int, v Value)) error {
+	if len(keys) == 0 {
+		return r.open()
+	}
+	if err := r.check(keys, len(keys)/r.t.cfg.KeySize); err != nil {
+		return err
+	}
+	b := batch{keys: keys, size: r.t.cfg.KeySize, found: func(i int, v Value) bool {
+		found(i, v)
+		return true
+	}}
+	if r.direct {
+		r.many(&b)
+		return nil
+	}
+	return r.queued(&b)
+}
+
+func (r *Reader) open() error {
+	if r.t.closed.Load() {
+		return errClosed
+	}
+	return nil
+}
+
+// check refuses keys of the wrong size.
+func (r *Reader) check(keys []byte, n int) error {
+	if err := r.open(); err != nil {
+		return err
+	}
+	if len(keys) != n*r.t.cfg.KeySize {
+		return fmt.Errorf("index: %d bytes for %d keys; this index has keys of %d", len(keys), n,
+			r.t.cfg.KeySize)
+	}
+	return nil
+}
+
+// Close gives back the reader's queues. The table stays.
+func (r *Reader) Close() error {
+	return r.sessions.Close()
+}
+
+// Stats is what lookups took, since the reader was made or ResetStats. Over direct memory
+// there are no requests; then only lookups and matches are counted.
+type Stats struct {
+	Lookups      uint64
+	Matches      uint64 // records found
+	Rounds       uint64 // times that a lookup waited for its requests
+	Requests     uint64 // gets of slots or buckets
+	Slots        uint64 // that they brought
+	Bytes        uint64 // that they brought, in whole words
+	HeapRequests uint64 // gets of records
+	HeapBytes    uint64
+}
+
+// Add adds t to s.
+func (s *Stats) Add(t Stats) {
+	s.Lookups += t.Lookups
+	s.Matches += t.Matches
+	s.Rounds += t.Rounds
+	s.Requests += t.Requests
+	s.Slots += t.Slots
+	s.Bytes += t.Bytes
+	s.HeapRequests += t.HeapRequests
+	s.HeapBytes += t.HeapBytes
+}
+
+// PerLookup is the mean of requests, slots and bytes of a lookup, without the heap's.
+func (s *Stats) PerLookup() (requests, slots, bytes float64) {
+	n := float64(max(s.Lookups, 1))
+	return float64(s.Requests) / n, float64(s.Slots) / n, float64(s.Bytes) / n
+}
+
+// Stats returns what this rank's lookups took.
+func (r *Reader) Stats() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stats
+}
+
+// ResetStats begins to count anew.
+func (r *Reader) ResetStats() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stats = Stats{}
+}
+
+func (r *Reader) add(s *Stats) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stats.Add(*s)
+}

@@ -1,0 +1,184 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"iter"
+)
+
+// view reads a segment from its beginning to its end: through memory where the engine
+// shows it, and else in blocks.
+type view struct {
+	t     *table
+	rank  int
+	words []uint64
+	l     *line
+	at, n int // the block in the line's buffer
+}
+
+const viewWords = 1 << 13
+
+func (t *table) newView(rank int) (*view, error) {
+	v := &view{t: t, rank: rank, words: t.window.Words(rank)}
+	if v.words != nil {
+		return v, nil
+	}
+	var err error
+	v.l, err = newLine(t.job, t.window, viewWords)
+	return v, err
+}
+
+// read returns words of the segment, at most viewWords. They are valid until the next call.
+func (v *view) read(ctx context.Context, at, n int) ([]uint64, error) {
+	if v.words != nil {
+		return v.words[at : at+n], nil
+	}
+	if at < v.at || at+n > v.at+v.n {
+		block := min(viewWords, v.t.segment-at)
+		if err := v.l.get(ctx, v.rank, at, block); err != nil {
+			return nil, rankError(v.rank, err)
+		}
+		v.at, v.n = at, block
+	}
+	return v.l.buf[at-v.at : at-v.at+n], nil
+}
+
+func (v *view) close() error {
+	if v == nil || v.l == nil {
+		return nil
+	}
+	return v.l.close()
+}
+
+// entry is a slot that is taken.
+type entry struct {
+	unit         int
+	signature    byte // of a table with a heap
+	displacement byte // of Ordered with a heap
+	record       Record
+	fault        string // why there is no record
+}
+
+// walker reads the entries of a rank.
+type walker struct {
+	t           *table
+	units, heap *view
+}
+
+// entries are the slots of a rank that are taken, in their order. They are valid until the
+// loop goes on.
+func (t *table) entries(ctx context.Context, rank int) iter.Seq2[entry, error] {
+	return func(yield func(entry, error) bool) {
+		if t.closed.Load() {
+			yield(entry{}, errClosed)
+			return
+		}
+		w := walker{t: t}
+		var err, err2 error
+		w.units, err = t.newView(rank)
+		w.heap, err2 = t.newView(rank)
+		defer func() { _ = errors.Join(w.units.close(), w.heap.close()) }()
+		if err = errors.Join(err, err2); err != nil {
+			yield(entry{}, err)
+			return
+		}
+		for unit := range t.units {
+			if more, err := w.unit(ctx, unit, yield); err != nil {
+				yield(entry{}, err)
+				return
+			} else if !more {
+				return
+			}
+		}
+	}
+}
+
+// unit gives the entries of a unit.
+func (w *walker) unit(ctx context.Context, unit int, yield func(entry, error) bool) (bool, error) {
+	t := w.t
+	at, words, skip := t.span(unit, 1)
+	memory, err := w.units.read(ctx, at, words)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return false, err
+	}
+	b := bytesOf(memory)[skip : skip+t.unitBytes]
+	slots := t.slotsPerUnit()
+	for j := range slots {
+		e := entry{unit: unit}
+		if t.inline() {
+			slot := b[j*t.unitBytes/slots : (j+1)*t.unitBytes/slots]
+			e.record = Record{slot[:t.cfg.KeySize], slot[t.cfg.KeySize:]}
+			if string(e.record.Key) == string(t.marker) {
+				continue
+			}
+		} else if taken, err := w.far(ctx, b, j, &e); err != nil {
+			return false, err
+		} else if !taken {
+			continue
+		}
+		if !yield(e, nil) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// far reads an entry whose record lies in the heap. It returns false for an empty slot.
+func (w *walker) far(ctx context.Context, unit []byte, j int, e *entry) (bool, error) {
+	t, slots := w.t, w.t.slotsPerUnit()
+	ref := 0
+	if t.grouped() {
+		e.signature = unit[j]
+		ref = t.offset(unit[slots*signatureBytes:]) + j*t.form.wordsMax()
+	} else {
+		slot := unit[j*t.unitBytes/slots : (j+1)*t.unitBytes/slots]
+		e.signature = slot[0]
+		if t.cfg.Layout == Ordered {
+			e.displacement = slot[signatureBytes]
+		}
+		ref = t.offset(slot[len(slot)-t.cfg.OffsetBytes:])
+	}
+	if e.signature == 0 {
+		return false, nil
+	}
+	least := t.form.words(0)
+	if t.form.prefix == 0 {
+		least = t.form.wordsMax()
+	}
+	if ref < 0 || ref > t.heapWords-least {
+		e.fault = "its record lies outside the heap"
+		return true, nil
+	}
+	first, err := w.heap.read(ctx, t.heapAt+ref, 1)
+	if err != nil {
+		return false, err
+	}
+	n := t.form.wordsAt(first[0])
+	if n > t.form.wordsMax() || ref > t.heapWords-n {
+		e.fault = "its record is too long"
+		return true, nil
+	}
+	record, err := w.heap.read(ctx, t.heapAt+ref, n)
+	if err == nil {
+		e.record = Record{t.form.key(record), t.form.value(record)}
+	}
+	return true, err
+}
+
+// Local are the records in this rank's memory. They are valid until the loop goes on. An
+// error ends the loop.
+func (x *Index) Local(ctx context.Context) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for e, err := range x.t.entries(ctx, x.job.Rank()) {
+			if err == nil && e.fault != "" {
+				err = errors.New("index: the table is broken; Check tells more")
+			}
+			if !yield(e.record, err) || err != nil {
+				return
+			}
+		}
+	}
+}

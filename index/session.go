@@ -1,0 +1,127 @@
+package index
+
+import (
+	"context"
+	"errors"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// errClosed is the answer of an index that has been closed.
+var errClosed = errors.New("index: the index is closed")
+
+// session is a queue with step machines on it, for one call at a time: a worker of LP
+// Algorithm 1.
+type session struct {
+	watched
+	ops     []op
+	running []bool // by slot
+}
+
+// watched is a queue that updates the clusters when all requests have been posted, while
+// they are on their way (LP 4.4 and Algorithm 1, line 15).
+type watched struct {
+	rma.Queue
+	known clusters
+}
+
+func (w *watched) Submit() error {
+	err := w.Queue.Submit()
+	w.known.update()
+	return err
+}
+
+// session returns one that nobody uses.
+func (r *Reader) session() (*session, error) {
+	if s, ok, err := r.sessions.Take(); ok || err != nil {
+		return s, err
+	}
+	t, depth := r.t, r.cfg.Depth
+	reads := 1
+	if r.cfg.Policy == Parallel {
+		reads = t.cfg.Choices
+	}
+	q, err := r.t.job.NewQueue(depth * (reads + heapFan))
+	if err != nil {
+		return nil, err
+	}
+	s := &session{ops: make([]op, depth), running: make([]bool, depth)}
+	s.Queue, s.known = q, newClusters(max(r.cfg.Clusters, 0), t.cfg.Layout == Linear)
+	for i := range s.ops {
+		o := &s.ops[i]
+		o.r, o.t, o.known = r, t, &s.known
+		for range reads {
+			if o.in, err = appendBuf(q, o.in, wordsSpanned(r.slotsMost, t.unitBytes)); err != nil {
+				return nil, errors.Join(err, q.Close())
+			}
+		}
+		for range heapFan {
+			if t.inline() {
+				break
+			}
+			if o.heap, err = appendBuf(q, o.heap, t.form.wordsMax()); err != nil {
+				return nil, errors.Join(err, q.Close())
+			}
+		}
+	}
+	return s, nil
+}
+
+func appendBuf(q rma.Queue, to []rma.Buf, words int) ([]rma.Buf, error) {
+	b, err := q.Alloc(words)
+	return append(to, b), err
+}
+
+// wordsSpanned is how many words so many units may touch.
+func wordsSpanned(units, unitBytes int) int { return (units*unitBytes+7)/8 + 1 }
+
+// batch is the keys of one call.
+type batch struct {
+	keys  []byte
+	size  int // of a key
+	found func(i int, v Value) bool
+}
+
+func (b *batch) len() int { return len(b.keys) / b.size }
+
+func (b *batch) key(i int) []byte { return b.keys[i*b.size : (i+1)*b.size] }
+
+// queued looks up a batch through a queue. Errors of single lookups are told after all have
+// ended.
+func (r *Reader) queued(b *batch) error {
+	s, err := r.session()
+	if err != nil {
+		return err
+	}
+	var counts Stats
+	failed, err := s.run(b, &counts)
+	r.sessions.Give(s, err != nil)
+	r.add(&counts)
+	return errors.Join(err, failed)
+}
+
+// run drives the lookups. failed is the first error of one.
+func (s *session) run(b *batch, counts *Stats) (failed, err error) {
+	clear(s.running)
+	issued := 0
+	next := func(slot int) rma.Op {
+		o := &s.ops[slot]
+		if s.running[slot] {
+			s.running[slot] = false
+			counts.Add(o.counts)
+			if failed == nil {
+				failed = o.err
+			}
+		}
+		if issued == b.len() {
+			return nil
+		}
+		s.running[slot] = true
+		o.start(issued, b.key(issued), b.found)
+		issued++
+		return o
+	}
+	depth := min(max(b.len(), 1), len(s.ops))
+	err = rma.RunAll(context.Background(), &s.watched, depth, next)
+	return failed, err
+}

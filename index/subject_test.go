@@ -1,0 +1,214 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/rma"
+)
+
+// must ends a test after an error.
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// engine runs ranks.
+type engine = lab.Engine
+
+var engines = lab.Engines()
+
+// shapes are configurations of every layout and storage.
+var shapes = []struct {
+	name string
+	cfg  Config
+}{
+	{"ordered/words", Config{KeySize: 4, ValueSize: 4, Load: 0.95}},
+	{"ordered/sparse", Config{KeySize: 4, ValueSize: 4, Load: 0.1}},
+	{"ordered/inline", Config{KeySize: 8, ValueSize: 5, Load: 0.9}},
+	{"ordered/novalue", Config{KeySize: 6, Load: 0.5}},
+	{"ordered/heap", Config{KeySize: 10, ValueSize: 30, Load: 0.95}},
+	{"ordered/heap8", Config{KeySize: 4, ValueSize: 40, OffsetBytes: 8}},
+	{"ordered/variable", Config{KeySize: 16, ValueSize: 700, Variable: true, Load: 0.9}},
+	{"linear/words", Config{KeySize: 4, ValueSize: 4, Layout: Linear, Load: 0.9}},
+	{"linear/inline", Config{KeySize: 24, ValueSize: 8, Layout: Linear}},
+	{"linear/heap", Config{KeySize: 4, ValueSize: 4, Storage: Heap, Layout: Linear}},
+	{"linear/variable", Config{KeySize: 64, ValueSize: 4096, Variable: true, Layout: Linear}},
+	{"cuckoo/2x1", Config{KeySize: 4, ValueSize: 4, Layout: Cuckoo, Choices: 2, BucketSlots: 1}},
+	{"cuckoo/3x4", Config{KeySize: 4, ValueSize: 4, Layout: Cuckoo, Load: 0.95}},
+	{"cuckoo/4x1", Config{KeySize: 7, ValueSize: 3, Layout: Cuckoo, Choices: 4, BucketSlots: 1,
+		Load: 0.9}},
+	{"cuckoo/heap", Config{KeySize: 9, ValueSize: 60, Layout: Cuckoo, Load: 0.9}},
+	{"cuckoo/heap1", Config{KeySize: 5, ValueSize: 1, Layout: Cuckoo, Storage: Heap,
+		BucketSlots: 1}},
+	{"cuckoo/variable", Config{KeySize: 12, ValueSize: 300, Variable: true, Layout: Cuckoo,
+		OffsetBytes: 8}},
+}
+
+// policies are those for a layout.
+func policies(l Layout) []Lookups {
+	switch l {
+	case Cuckoo:
+		return []Lookups{{Policy: Parallel, OneSided: true}, {Policy: Sequential, OneSided: true}}
+	case Linear:
+		return []Lookups{{Policy: Adaptive, OneSided: true, Clusters: 5},
+			{Policy: Model, OneSided: true}, {Policy: Model, OneSided: true, Clusters: 7},
+			{Policy: Uncapped, OneSided: true}, {Policy: Fixed, OneSided: true, FixedBytes: 1}}
+	}
+	return []Lookups{{Policy: Adaptive, OneSided: true}, {Policy: Guided, OneSided: true},
+		{Policy: Adaptive, OneSided: true, Clusters: -1}, {Policy: Model, OneSided: true},
+		{Policy: Adaptive, OneSided: true, Clusters: 3, Depth: 3},
+		{Policy: Fixed, OneSided: true}}
+}
+
+// records are a random multiset: some keys are zero or all ones, some stand there several
+// times, with equal and with different values.
+func records(rng *rand.Rand, cfg Config, n, copies int) []Record {
+	var all []Record
+	for len(all) < n {
+		key := make([]byte, cfg.KeySize)
+		switch rng.IntN(20) {
+		case 0: // zero
+		case 1:
+			for i := range key {
+				key[i] = 0xff
+			}
+		case 2:
+			binary.LittleEndian.PutUint32(key[cfg.KeySize-4:], rng.Uint32N(50))
+		default:
+			binary.LittleEndian.PutUint32(key, rng.Uint32())
+			key[cfg.KeySize-1] ^= byte(rng.Uint32())
+		}
+		stands := 0
+		for _, r := range all {
+			if bytes.Equal(r.Key, key) {
+				stands++
+			}
+		}
+		for range min(1+rng.IntN(copies), copies-stands) {
+			size := cfg.ValueSize
+			if cfg.Variable {
+				size = min(rng.IntN(cfg.ValueSize+1), rng.IntN(cfg.ValueSize+1))
+			}
+			value := make([]byte, size)
+			for i := range value {
+				value[i] = byte(rng.Uint32N(4) + 1)
+			}
+			all = append(all, Record{key, value})
+		}
+	}
+	return all
+}
+
+// copiesOf is how many records of a key a configuration has surely room for.
+func copiesOf(cfg Config) int {
+	switch {
+	case cfg.Layout != Cuckoo:
+		return 4
+	case cfg.BucketSlots == 1:
+		return 1
+	}
+	return 3
+}
+
+// each gives the records of a rank: number rank, rank+ranks, ...
+func each(all []Record, rank, ranks int) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		var key, value []byte
+		for i := rank; i < len(all); i += ranks {
+			key = append(key[:0], all[i].Key...)
+			value = append(value[:0], all[i].Value...)
+			if !yield(Record{key, value}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// model is what a table should say.
+type model map[string][]string
+
+func modelOf(all []Record) model {
+	m := model{}
+	for _, r := range all {
+		m[string(r.Key)] = append(m[string(r.Key)], string(r.Value))
+	}
+	for _, values := range m {
+		slices.Sort(values)
+	}
+	return m
+}
+
+// keys are all keys of a model, and as many others.
+func (m model) keys(rng *rand.Rand, size int) (keys []byte) {
+	var known []string
+	for key := range m {
+		known = append(known, key)
+	}
+	slices.Sort(known)
+	for _, key := range known {
+		other := []byte(key)
+		other[rng.IntN(size)] ^= 1 << rng.IntN(8)
+		keys = append(append(keys, key...), other...)
+	}
+	return keys
+}
+
+// verify looks up keys in a batch and one by one.
+func (m model) verify(r *Reader, keys []byte, size int) error {
+	answers := make([][]string, len(keys)/size)
+	err := r.LookupBatch(keys, func(i int, v Value) { answers[i] = append(answers[i], string(v)) })
+	if err != nil {
+		return err
+	}
+	for i := range answers {
+		key := keys[i*size : (i+1)*size]
+		if err := m.same("in a batch", key, answers[i]); err != nil {
+			return err
+		}
+		if i%7 == 0 {
+			var single []string
+			for v, err := range r.Lookup(key) {
+				if err != nil {
+					return err
+				}
+				single = append(single, string(v))
+			}
+			if err := m.same("alone", key, single); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (m model) same(how string, key []byte, got []string) error {
+	slices.Sort(got)
+	if !slices.Equal(got, m[string(key)]) {
+		return fmt.Errorf("key %x looked up %s has %d values %.200q; it should have %d: %.200q",
+			key, how, len(got), got, len(m[string(key)]), m[string(key)])
+	}
+	return nil
+}
+
+// withIndex runs fn with an index of the records on every rank.
+func withIndex(e engine, ranks int, cfg Config, all []Record, fn func(x *Index) error) error {
+	return e.Run(ranks, func(job rma.Job) error {
+		x, err := Build(context.Background(), job, cfg, each(all, job.Rank(), ranks))
+		if err != nil {
+			return err
+		}
+		err = errors.Join(fn(x), job.Barrier(context.Background()))
+		return errors.Join(err, x.Close())
+	})
+}

@@ -1,0 +1,136 @@
+package index
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// table is where the records of all ranks lie, and what every rank knows of it.
+//
+//	rank r      | slots | heap | borders |        each begins with a whole word
+//	slots       | unit 0 | unit 1 | ...           a unit is a slot, or a bucket of Cuckoo
+//	heap        | record | record | ...           whole words
+//	borders     | displacement | ...              bytes; Ordered alone has them
+//
+//	unit, Inline               | key value | for each of its slots
+//	unit, Heap                 | signature | offset |
+//	      Ordered              | signature | displacement | offset |
+//	      Cuckoo, fixed        | signature for each slot | offset of its records |
+//	      Cuckoo, variable     | signature | offset | for each slot
+type table struct {
+	job    rma.Job
+	window rma.Window
+	flat   []uint64 // all segments in order; nil where only queues reach them
+
+	cfg        Config
+	form       form
+	ranks      int
+	records    uint64 // of all ranks
+	homes      uint64 // of each rank; Cuckoo: buckets of each choice
+	units      int    // of each rank
+	unitBytes  int
+	heapAt     int // word of a segment
+	heapWords  int // the most of a rank
+	heapFirst  int // words of the first get of a record
+	bordersAt  int
+	borders    int // how many
+	segment    int // words
+	marker     []byte
+	seeds      []uint64 // of Cuckoo, by rank
+	unique     bool     // no key stands twice; known of Cuckoo alone
+	mine       uint64   // records of this rank
+	peakBytes  uint64   // that building took on this rank
+	valueBytes uint64   // of all values
+
+	closed atomic.Bool
+}
+
+const (
+	signatureBytes    = 1
+	displacementBytes = 1
+	// displacementMost stands for itself and all larger ones.
+	displacementMost = 255
+	// borderHomes is how many homes lie between two borders.
+	borderHomes = 32
+)
+
+// inline reports whether records lie in the slots.
+func (t *table) inline() bool { return t.cfg.Storage == Inline }
+
+// slotsPerUnit is 1 but for buckets.
+func (t *table) slotsPerUnit() int { return max(t.cfg.BucketSlots, 1) }
+
+// grouped reports whether the records of a unit lie in the heap one behind the other.
+func (t *table) grouped() bool { return t.cfg.Layout == Cuckoo && !t.cfg.Variable }
+
+// shape computes the layout of a segment from the number of its units and the words of
+// its heap.
+func (t *table) shape(units, heapWords int) {
+	c := &t.cfg
+	slots := t.slotsPerUnit()
+	switch {
+	case t.inline():
+		t.unitBytes = slots * (c.KeySize + c.ValueSize)
+	case t.grouped():
+		t.unitBytes = slots*signatureBytes + c.OffsetBytes
+	case c.Layout == Ordered:
+		t.unitBytes = signatureBytes + displacementBytes + c.OffsetBytes
+	default:
+		t.unitBytes = slots * (signatureBytes + c.OffsetBytes)
+	}
+	t.units, t.heapWords = units, heapWords
+	t.heapAt = (units*t.unitBytes + 7) / 8
+	t.bordersAt = t.heapAt + heapWords
+	if c.Layout == Ordered {
+		t.borders = int(t.homes/borderHomes) + 2
+	}
+	// Segments are whole lines, so that those of all ranks begin at one.
+	t.segment = max(8, (t.bordersAt+(t.borders+7)/8+7)/8*8)
+}
+
+// heapFirstBytes is how much of a record of variable size is got at once at least: few are
+// longer than twice the mean, and so much costs little beside the request.
+const heapFirstBytes = 128
+
+// chooseHeapFirst decides how much of a record is got at once.
+func (t *table) chooseHeapFirst() {
+	t.heapFirst = t.form.wordsMax()
+	if t.cfg.Variable && t.records > 0 {
+		mean := int(t.valueBytes / t.records)
+		t.heapFirst = min(t.heapFirst, max(t.form.words(2*mean), heapFirstBytes/8))
+	}
+}
+
+// putOffset and offset write and read an offset into the heap.
+func (t *table) putOffset(to []byte, offset int) {
+	if t.cfg.OffsetBytes == 4 {
+		binary.LittleEndian.PutUint32(to, uint32(offset))
+		return
+	}
+	binary.LittleEndian.PutUint64(to, uint64(offset))
+}
+
+func (t *table) offset(from []byte) int {
+	if t.cfg.OffsetBytes == 4 {
+		return int(binary.LittleEndian.Uint32(from))
+	}
+	return int(binary.LittleEndian.Uint64(from))
+}
+
+// close gives the memory back.
+func (t *table) close() error {
+	t.closed.Store(true)
+	t.flat = nil
+	if t.window == nil {
+		return nil
+	}
+	return t.window.Close()
+}
+
+// rankError says in whose memory something failed.
+func rankError(rank int, err error) error {
+	return fmt.Errorf("index: in the memory of rank %d: %w", rank, err)
+}

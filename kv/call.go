@@ -1,0 +1,56 @@
+package kv
+
+import "fmt"
+
+// Kind is what a call does.
+type Kind uint8
+
+const (
+	Get Kind = iota
+	Put
+	Delete
+	PutIfAbsent
+	CompareAndPut
+	kinds
+)
+
+// String is the kind's name.
+func (k Kind) String() string {
+	if k >= kinds {
+		return fmt.Sprintf("Kind(%d)", uint8(k))
+	}
+	return [...]string{"Get", "Put", "Delete", "PutIfAbsent", "CompareAndPut"}[k]
+}
+
+// puts tells whether a call of this kind may store a value.
+func (k Kind) puts() bool { return k == Put || k == PutIfAbsent || k == CompareAndPut }
+
+// Call is one operation of a batch, and its answer.
+type Call struct {
+	Kind Kind
+	Key  []byte
+	// Value is what to put. A Get appends the value found to it.
+	Value []byte
+	// Version is what CompareAndPut expects. Afterwards it is that of what the key has now, 0
+	// where it is not there.
+	Version Version
+	// Done: a Get has found the key, a Delete has removed it, one of the others has put.
+	Done bool
+	// Err is why the operation failed. After an error of the engine a write may or may not
+	// have been done.
+	Err error
+}
+
+// check refuses calls that the map cannot carry out.
+func (c *Config) check(call *Call) error {
+	switch {
+	case call.Kind >= kinds:
+		return fmt.Errorf("kv: there is no %v", call.Kind)
+	case len(call.Key) < 1 || len(call.Key) > c.MaxKey:
+		return fmt.Errorf("kv: a key of %d bytes; this map takes 1 to %d", len(call.Key), c.MaxKey)
+	case call.Kind.puts() && len(call.Value) > c.MaxValue:
+		return fmt.Errorf("kv: a value of %d bytes; this map takes up to %d", len(call.Value),
+			c.MaxValue)
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package kv
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/farhash/farhash/internal/mark"
+	"github.com/farhash/farhash/rma/shm"
+)
+
+// The test of sudden death: ranks are processes. Each counts up a key of its own, tells every
+// number once it is acknowledged, and writes keys that all write. The parent kills all but
+// rank 0, which then tells what the keys have.
+
+const (
+	killEnv   = "FARHASH_KV_TEST_RANK" // "rank job hidden" makes the binary a rank
+	killRanks = 4
+	killLines = 300 // numbers that a rank tells before it is killed
+)
+
+func TestMain(m *testing.M) {
+	if life := os.Getenv(killEnv); life != "" {
+		if err := mortal(life); err != nil {
+			fmt.Fprintln(os.Stderr, life, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(mark.Main(m, "kv: ", os.Stderr))
+}
+
+// mortal is the life of a rank.
+func mortal(life string) error {
+	var rank int
+	var hidden bool
+	var name string
+	if _, err := fmt.Sscan(life, &rank, &name, &hidden); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	job, err := shm.Join(ctx, shm.Config{Rank: rank, Size: killRanks, Job: name, Hidden: hidden})
+	if err != nil {
+		return err
+	}
+	defer job.Close()
+	m, err := New(ctx, job, Config{SlotsPerRank: 8, BytesPerRank: 1 << 14, MaxKey: 8,
+		MaxValue: 8, Copies: true})
+	if err != nil {
+		return err
+	}
+	stop := make(chan struct{})
+	go func() {
+		_, _ = io.ReadAll(os.Stdin)
+		close(stop)
+	}()
+	for n := uint64(1); ; n++ {
+		if err := step(m, rank, n); err != nil {
+			return err
+		}
+		if _, err := fmt.Println(n); err != nil {
+			return err
+		}
+		select {
+		case <-stop:
+			return testament(m)
+		default:
+		}
+	}
+}
+
+// step is one round of a rank's life.
+func step(m *Map, rank int, n uint64) error {
+	own, hot := []byte{byte(rank)}, []byte{byte(100 + n%3)}
+	value := binary.LittleEndian.AppendUint64(nil, n)
+	if _, err := m.Put(own, value); err != nil {
+		return err
+	}
+	if n%5 == 0 {
+		_, err := m.Delete(hot)
+		return err
+	}
+	_, err := m.Put(hot, value)
+	return err
+}
+
+// testament tells the number of every rank, and walks the map.
+func testament(m *Map) error {
+	for rank := range killRanks {
+		value, _, ok, err := m.Get([]byte{byte(rank)}, nil)
+		if err != nil || !ok {
+			return fmt.Errorf("the key of rank %d: there %v, %w", rank, ok, err)
+		}
+		fmt.Println("rank", rank, binary.LittleEndian.Uint64(value))
+	}
+	return m.Check(context.Background())
+}
+
+func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	for _, hidden := range []bool{false, true} {
+		if err := kill(fmt.Sprintf("kvkill%d%v", os.Getpid(), hidden), hidden); err != nil {
+			t.Errorf("hidden %v: %v", hidden, err)
+		}
+	}
+}
+
+// child is a rank as its parent sees it.
+type child struct {
+	cmd   *exec.Cmd
+	in    io.Closer
+	lines *bufio.Scanner
+	last  uint64 // number told last
+}
+
+func kill(name string, hidden bool) error {
+	children := make([]child, killRanks)
+	for rank := range children {
+		c := &children[rank]
+		c.cmd = exec.Command(os.Args[0])
+		c.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s %v", killEnv, rank, name, hidden))
+		c.cmd.Stderr = os.Stderr
+		in, inErr := c.cmd.StdinPipe()
+		out, outErr := c.cmd.StdoutPipe()
+		if err := errors.Join(inErr, outErr); err != nil {
+			return err
+		}
+		c.in, c.lines = in, bufio.NewScanner(out)
+		if err := c.cmd.Start(); err != nil {
+			return err
+		}
+		defer func() { _ = c.cmd.Process.Kill() }()
+	}
+	for rank := killRanks - 1; rank > 0; rank-- {
+		c := &children[rank]
+		if err := c.read(killLines); err != nil {
+			return err
+		}
+		if err := errors.Join(c.cmd.Process.Kill(), c.read(1<<30)); err != nil {
+			return err
+		}
+		_ = c.cmd.Wait()
+	}
+	return children[0].inherit(children)
+}
+
+// read takes the numbers that a rank tells, up to some, or to its end.
+func (c *child) read(lines int) error {
+	for range lines {
+		if !c.lines.Scan() {
+			return c.lines.Err()
+		}
+		n, err := strconv.ParseUint(c.lines.Text(), 10, 64)
+		if err != nil {
+			return fmt.Errorf("told %q: %w", c.lines.Text(), err)
+		}
+		c.last = n
+	}
+	return nil
+}
+
+// inherit stops the last rank and compares what it tells with what all have told before.
+func (c *child) inherit(children []child) error {
+	_ = c.in.Close()
+	told := 0
+	for c.lines.Scan() {
+		var rank int
+		var n uint64
+		if _, err := fmt.Sscanf(c.lines.Text(), "rank %d %d", &rank, &n); err != nil {
+			c.last, err = strconv.ParseUint(c.lines.Text(), 10, 64)
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		told++
+		if last := children[rank].last; n != last && n != last+1 {
+			return fmt.Errorf("rank %d was told that %d is put; its key has %d", rank, last, n)
+		}
+	}
+	if told != killRanks {
+		return fmt.Errorf("the last rank told of %d keys", told)
+	}
+	return c.cmd.Wait()
+}

@@ -1,0 +1,199 @@
+package kv
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/internal/mark"
+	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/mutant"
+	"github.com/farhash/farhash/rma"
+)
+
+// labInput is a call on a key. Values are numbers, each put once; 0 is a key that is not there.
+type labInput struct {
+	kind          Kind
+	value, expect uint64
+}
+
+func (i labInput) String() string {
+	return fmt.Sprintf("%v(%d if %d)", i.kind, i.value, i.expect)
+}
+
+// labAnswer is what a rank is told: whether it was done, and the value that a Get found.
+type labAnswer struct {
+	done, full bool
+	value      uint64
+}
+
+// labModel is a key.
+var labModel = porcupine.Model{
+	Init: func() any { return uint64(0) },
+	Step: func(state, input, output any) (bool, any) {
+		is, in := state.(uint64), input.(labInput)
+		told, known := output.(labAnswer)
+		if told.full {
+			return true, is
+		}
+		done, next := is != 0, is
+		switch in.kind {
+		case Get:
+			return !known || told.done == done && told.value == is, is
+		case Put:
+			done, next = true, in.value
+		case Delete:
+			next = 0
+		case PutIfAbsent:
+			if done = is == 0; done {
+				next = in.value
+			}
+		case CompareAndPut:
+			if done = is == in.expect; done {
+				next = in.value
+			}
+		}
+		return !known || told.done == done, next
+	},
+}
+
+// labMap is what a rank does with a map.
+type labMap struct {
+	m    *Map
+	keys int
+	puts uint64
+	last map[int]labSeen // what this rank has seen last of a key
+}
+
+type labSeen struct {
+	value   uint64
+	version Version
+}
+
+func openLab(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
+	items := uint64(3 + rng.IntN(10)) // few, so that they are used again
+	cfg := Config{SlotsPerRank: uint64(8 + 8*rng.IntN(2)), BytesPerRank: items * 64, MaxKey: 8,
+		MaxValue: 16, Copies: rng.IntN(2) == 0, Chunk: 1 + rng.IntN(6), Depth: 1 + rng.IntN(6)}
+	m, err := New(ctx, job, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &labMap{m: m, keys: 1 + rng.IntN(6), last: map[int]labSeen{}}, nil
+}
+
+// Draw chooses a call of one or a few operations.
+func (l *labMap) Draw(rng *rand.Rand) lab.Call {
+	n := 1
+	if rng.IntN(2) == 0 {
+		n += rng.IntN(4)
+	}
+	inputs := make([]lab.Input, n)
+	for i := range inputs {
+		key := rng.IntN(l.keys)
+		in := labInput{kind: Kind(rng.IntN(int(kinds)))}
+		if in.kind.puts() {
+			l.puts++
+			in.value = l.puts<<8 | uint64(l.m.job.Rank()+1)
+		}
+		if in.kind == CompareAndPut {
+			in.expect = l.last[key].value
+		}
+		inputs[i] = lab.Input{Key: key, What: in}
+	}
+	return l.call(inputs)
+}
+
+func (l *labMap) call(inputs []lab.Input) lab.Call {
+	return lab.Call{Inputs: inputs, Do: func(answers []any) error {
+		calls := make([]Call, len(inputs))
+		for i, input := range inputs {
+			in := input.What.(labInput)
+			key := binary.LittleEndian.AppendUint64(nil, uint64(input.Key))
+			calls[i] = Call{Kind: in.kind, Key: key}
+			if in.kind.puts() {
+				calls[i].Value = binary.LittleEndian.AppendUint64(nil, in.value)
+			}
+			if in.kind == CompareAndPut {
+				calls[i].Version = l.last[input.Key].version
+			}
+		}
+		_ = l.m.Batch(calls)
+		var errs error
+		for i := range calls {
+			var full *FullError
+			if errors.As(calls[i].Err, &full) {
+				answers[i] = labAnswer{full: true}
+			} else if calls[i].Err != nil {
+				errs = calls[i].Err
+			} else {
+				answers[i] = l.answer(inputs[i], &calls[i])
+			}
+		}
+		return errs
+	}}
+}
+
+// answer is what a call was told. It keeps what that says of the key.
+func (l *labMap) answer(input lab.Input, c *Call) labAnswer {
+	in, a := input.What.(labInput), labAnswer{done: c.Done}
+	switch {
+	case in.kind == Get && c.Done:
+		a.value = binary.LittleEndian.Uint64(c.Value)
+		l.last[input.Key] = labSeen{a.value, c.Version}
+	case in.kind.puts() && c.Done:
+		l.last[input.Key] = labSeen{in.value, c.Version}
+	case in.kind <= Delete:
+		l.last[input.Key] = labSeen{}
+	}
+	return a
+}
+
+// Audit gets every key.
+func (l *labMap) Audit() (calls []lab.Call) {
+	for key := range l.keys {
+		calls = append(calls, l.call([]lab.Input{{Key: key, What: labInput{kind: Get}}}))
+	}
+	return calls
+}
+
+// Check walks the map.
+func (l *labMap) Check(ctx context.Context, _ []lab.Operation) error { return l.m.Check(ctx) }
+
+var labTable = &lab.Table{Name: "map", Model: labModel, Open: openLab}
+
+// labSchedules is how many schedules a test runs.
+func labSchedules() int {
+	switch {
+	case memory.RaceEnabled || testing.Short():
+		return 100
+	case mark.Enabled: // make test-lab
+		return 3000
+	}
+	return 500
+}
+
+func TestLab(t *testing.T) {
+	for _, m := range []*mark.Mark{recycled, lost, staled, swept} {
+		m.Claim(t)
+	}
+	labTable.Search(t, labSchedules())
+}
+
+func TestSoak(t *testing.T) { lab.Soak(t, labTable) }
+
+// TestLabCatchesMutants: each wrong version of the protocol fails a schedule.
+func TestLabCatchesMutants(t *testing.T) {
+	var mutants []*mutant.Mutant
+	for _, m := range mutant.All() {
+		if m != unkeyed { // the keys of the lab have fingerprints of their own
+			mutants = append(mutants, m)
+		}
+	}
+	lab.Catch(t, mutants, 5000, labTable)
+}

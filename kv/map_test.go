@@ -1,0 +1,248 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/rma"
+)
+
+// engine runs ranks.
+type engine = lab.Engine
+
+var engines = lab.Engines()
+
+// withMap runs fn with a map on every rank.
+func withMap(e engine, ranks int, cfg Config, fn func(m *Map) error) error {
+	return e.Run(ranks, func(job rma.Job) error {
+		m, err := New(context.Background(), job, cfg)
+		if err != nil {
+			return err
+		}
+		return errors.Join(fn(m), m.Close())
+	})
+}
+
+// eachCase runs a test on every engine, with and without copies.
+func eachCase(t *testing.T, fn func(t *testing.T, e engine, copies bool)) {
+	for _, e := range engines {
+		for _, copies := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/copies=%v", e.Name, copies),
+				func(t *testing.T) { fn(t, e, copies) })
+		}
+	}
+}
+
+// small is room for few keys, so that they collide.
+func small(copies bool) Config {
+	return Config{SlotsPerRank: 40, BytesPerRank: 1 << 15, MaxKey: 40, MaxValue: 200,
+		Copies: copies, Chunk: 5, Depth: 4}
+}
+
+// TestStream compares a map with one of Go, operation by operation.
+func TestStream(t *testing.T) {
+	eachCase(t, func(t *testing.T, e engine, copies bool) {
+		err := withMap(e, 2, small(copies), func(m *Map) error {
+			err := error(nil)
+			if m.job.Rank() == 0 {
+				err = stream(m, 1500)
+			}
+			return errors.Join(err, m.job.Barrier(context.Background()))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// entry is what a key should have.
+type entry struct {
+	value   string
+	version Version
+}
+
+// stream makes random calls and checks every answer.
+func stream(m *Map, calls int) error {
+	rng := rand.New(rand.NewPCG(1, 2))
+	want := map[string]entry{}
+	for i := range calls {
+		key := fmt.Sprintf("%0*d", 1+rng.IntN(2)*20, rng.IntN(9))
+		value := fmt.Sprintf("%0*d", 1+rng.IntN(100), i)
+		if err := streamCall(m, rng, want, key, value); err != nil {
+			return fmt.Errorf("call %d, key %q: %w", i, key, err)
+		}
+	}
+	return errors.Join(same(m, want), m.Check(context.Background()))
+}
+
+func streamCall(m *Map, rng *rand.Rand, want map[string]entry, key, value string) error {
+	was, there := want[key]
+	kind := Kind(rng.IntN(int(kinds)))
+	c := Call{Kind: kind, Key: []byte(key), Value: []byte(value), Version: was.version}
+	done := there
+	switch kind {
+	case Get:
+		c.Value = []byte("x")
+	case Put:
+		done = true
+	case PutIfAbsent:
+		done = !there
+	case CompareAndPut:
+		if done = rng.IntN(2) == 0; !done {
+			c.Version ^= 1 << useAt
+		}
+	}
+	if err := m.one(&c); err != nil {
+		return err
+	}
+	switch {
+	case c.Done != done:
+		return fmt.Errorf("%v is told %v, not %v", kind, c.Done, done)
+	case kind == Get && there && string(c.Value) != "x"+was.value:
+		return fmt.Errorf("value %q, not %q", c.Value, was.value)
+	case done && kind.puts() && (c.Version == was.version || c.Version == 0):
+		return fmt.Errorf("version %#x after %#x", c.Version, was.version)
+	case (!done || kind == Get) && c.Version != was.version:
+		return fmt.Errorf("%v tells version %#x, not %#x", kind, c.Version, was.version)
+	}
+	switch {
+	case done && kind.puts():
+		want[key] = entry{value, c.Version}
+	case kind == Delete:
+		delete(want, key)
+	}
+	return nil
+}
+
+// same compares a whole map.
+func same(m *Map, want map[string]entry) error {
+	var got []string
+	err := m.Range(context.Background(), func(key, value []byte) bool {
+		if want[string(key)].value != string(value) {
+			got = append(got, "wrong value: ")
+		}
+		got = append(got, string(key))
+		return true
+	})
+	slices.Sort(got)
+	keys := slices.Sorted(maps.Keys(want))
+	if !slices.Equal(got, keys) {
+		return errors.Join(err, fmt.Errorf("the map has %q, not %q", got, keys))
+	}
+	n, lenErr := m.Len(context.Background())
+	if n != uint64(len(want)) {
+		err = errors.Join(err, fmt.Errorf("Len is %d, not %d", n, len(want)))
+	}
+	return errors.Join(err, lenErr)
+}
+
+// TestBatch: all ranks add to counters with CompareAndPut in batches, and none gets lost.
+func TestBatch(t *testing.T) {
+	const ranks, keys, adds = 3, 4, 60
+	eachCase(t, func(t *testing.T, e engine, copies bool) {
+		err := withMap(e, ranks, small(copies), func(m *Map) error {
+			ctx := context.Background()
+			if err := errors.Join(count(m, keys, adds), m.job.Barrier(ctx)); err != nil {
+				return err
+			}
+			sum := 0
+			for k := range keys {
+				value, _, _, err := m.Get([]byte{byte(k)}, nil)
+				if err != nil {
+					return err
+				}
+				sum += int(value[0])
+			}
+			if sum != ranks*adds {
+				return fmt.Errorf("the counters add up to %d, not %d", sum, ranks*adds)
+			}
+			return errors.Join(m.Check(ctx), m.job.Barrier(ctx))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// count adds one to counters until it has done so adds times.
+func count(m *Map, keys, adds int) error {
+	for done := 0; done < adds; {
+		gets := make([]Call, keys)
+		for k := range gets {
+			gets[k] = Call{Kind: Get, Key: []byte{byte(k)}}
+		}
+		if err := m.Batch(gets); err != nil {
+			return err
+		}
+		puts := make([]Call, min(keys, adds-done))
+		for k := range puts {
+			value := []byte{1}
+			if gets[k].Done {
+				value[0] = gets[k].Value[0] + 1
+			}
+			puts[k] = Call{Kind: CompareAndPut, Key: gets[k].Key, Value: value,
+				Version: gets[k].Version}
+		}
+		if err := m.Batch(puts); err != nil {
+			return err
+		}
+		for _, c := range puts {
+			if c.Done {
+				done++
+			}
+		}
+	}
+	return nil
+}
+
+// goesOn puts new keys, in vain and always for the same reason, and then one that is there.
+func goesOn(m *Map, items bool) error {
+	full := (*FullError)(nil)
+	for i := range 200 {
+		_, err := m.Put([]byte{200, byte(i)}, []byte{1})
+		if !errors.As(err, &full) || full.Items != items {
+			return fmt.Errorf("put %d into a full map is told %w", i, err)
+		}
+	}
+	if items {
+		return nil
+	}
+	_, err := m.Put([]byte{0}, []byte{2})
+	return err
+}
+
+// TestFull: a map whose slots or items are used up says so, and loses nothing.
+func TestFull(t *testing.T) {
+	for _, items := range []bool{false, true} {
+		cfg := Config{SlotsPerRank: 16, BytesPerRank: 1 << 12, MaxKey: 8, MaxValue: 8}
+		if items {
+			cfg.SlotsPerRank, cfg.BytesPerRank = 64, 20*64
+		}
+		err := withMap(engines[0], 1, cfg, func(m *Map) error {
+			for i := range 65 {
+				_, err := m.Put([]byte{byte(i)}, []byte{1})
+				var full *FullError
+				switch {
+				case errors.As(err, &full) && full.Items == items && i >= 16:
+					n, lenErr := m.Len(context.Background())
+					if n != uint64(i) {
+						return fmt.Errorf("%d keys after %d puts", n, i)
+					}
+					return errors.Join(lenErr, goesOn(m, items), m.Check(context.Background()))
+				case err != nil:
+					return fmt.Errorf("put %d: %w", i, err)
+				}
+			}
+			return errors.New("65 keys found room")
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"github.com/farhash/farhash/internal/invariant"
+)
+
+// strangers puts so many keys that some meet others with the same fingerprint, and gets them.
+func strangers() error {
+	cfg := Config{SlotsPerRank: 1 << 12, BytesPerRank: 1 << 18, MaxKey: 8, MaxValue: 8}
+	return withMap(engines[1], 1, cfg, func(m *Map) error {
+		calls := make([]Call, 3600)
+		for i := range calls {
+			key := binary.LittleEndian.AppendUint64(nil, uint64(i))
+			calls[i] = Call{Kind: Put, Key: key, Value: key}
+		}
+		if err := m.Batch(calls); err != nil {
+			return err
+		}
+		for i := range calls {
+			calls[i].Kind, calls[i].Value = Get, nil
+		}
+		if err := m.Batch(calls); err != nil {
+			return err
+		}
+		for _, c := range calls {
+			if !c.Done || !bytes.Equal(c.Value, c.Key) {
+				return fmt.Errorf("key %x has value %x", c.Key, c.Value)
+			}
+		}
+		return nil
+	})
+}
+
+func TestStrangers(t *testing.T) {
+	stranger.Claim(t)
+	if err := strangers(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStrangersCatchesMutant(t *testing.T) {
+	if !invariant.Enabled {
+		t.Skip("mutants are not compiled in")
+	}
+	defer unkeyed.Switch()()
+	if strangers() == nil {
+		t.Error("keys with equal fingerprints are taken for equal, and nothing fails")
+	}
+}
