@@ -3,6 +3,7 @@ module github.com/farhash/farhash
 go 1.26.0
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/dustin/go-humanize v1.1.0
 	github.com/puzpuzpuz/xsync/v4 v4.5.0

@@ -1,6 +1,9 @@
 // Package bench measures find-or-put: how fast a set takes words on this machine,
 // beside what Go programs use otherwise and beside what the memory allows. It is
-// the command farhash bench set.
+// the command farhash bench set. Table1 measures OP Table 1, and CacheBench the cache of
+// values with the workloads of MPI-DHT: farhash bench cache. KVBench measures the map with the
+// workloads of YCSB, KVCounts its round trips beside NE Table 1: farhash bench kv.
+// IndexBench measures lookups in an index, IndexCounts the tables of LP: farhash bench index.
 //
 // # What is measured
 //

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"image/color"
 	"io"
 
@@ -49,7 +48,7 @@ func (r *Table1Report) panel(title, unit string, here func(*Table1Row) float64,
 	there func(*PaperPoint) float64) (*plot.Plot, error) {
 	p := chart.NewPanel(title+" of find-or-put", "load", unit)
 	var last *plotter.Scatter
-	for i, chunk := range Table1Chunks() {
+	for i, chunk := range table1Columns() {
 		var xys, paper plotter.XYs
 		for k := range r.Rows {
 			if row := &r.Rows[k]; row.Chunk == chunk {
@@ -64,9 +63,12 @@ func (r *Table1Report) panel(title, unit string, here func(*Table1Row) float64,
 		if len(xys) == 0 {
 			continue
 		}
-		err := chart.AddLine(p, fmt.Sprintf("C=%d", chunk), xys, chart.Colour(i), nil)
+		err := chart.AddLine(p, columnName(chunk), xys, chart.Colour(i), nil)
 		if err != nil {
 			return nil, err
+		}
+		if len(paper) == 0 {
+			continue
 		}
 		points, err := chart.NewPoints(paper, chart.Colour(i), draw.RingGlyph{})
 		if err != nil {

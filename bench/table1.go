@@ -27,12 +27,32 @@ const (
 // Table1Chunks are the C of OP Table 1.
 func Table1Chunks() []int { return []int{8, 16, 32, 64, 128} }
 
+// table1Columns are these and the C that the set chooses itself.
+func table1Columns() []int { return append(Table1Chunks(), set.Auto) }
+
+// columnName is how a C is written.
+func columnName(chunk int) string {
+	if chunk == set.Auto {
+		return "C=auto"
+	}
+	return fmt.Sprintf("C=%d", chunk)
+}
+
+// reachChunks is M, so that nothing is Full too early.
+func reachChunks(chunk int) int {
+	if chunk == set.Auto {
+		chunk = set.DefaultChunk
+	}
+	return reachBuckets / chunk
+}
+
 // Table1Config says how OP Table 1 is measured. All ranks give the same.
 type Table1Config struct {
 	Buckets uint64 // of all ranks together; 0: DefaultTable1Buckets
 	Keys    Keys   // empty: Random
-	// Progress is told when a chunk size has been measured, if not nil.
-	Progress func(chunk int)
+	// Progress is told when a chunk size, "C=8", has been measured, and whether it is the
+	// last one of a round, if not nil.
+	Progress func(column string, last bool)
 }
 
 // Table1 measures OP Table 1 and keeps what it finds.
@@ -74,10 +94,10 @@ func NewTable1(cfg Table1Config) (*Table1, error) {
 // and the other ranks give their memory. Collective. When it fails or ctx ends, what
 // was measured remains.
 func (t *Table1) Round(ctx context.Context, job rma.Job) error {
-	for _, chunk := range Table1Chunks() {
+	for _, chunk := range table1Columns() {
 		huge := newHugeCount()
 		s, err := set.New(ctx, touchedJob{job}, set.Config{Buckets: t.cfg.Buckets,
-			Chunk: chunk, Chunks: reachBuckets / chunk, Home: set.HomeWord, Depth: 1})
+			Chunk: chunk, Chunks: reachChunks(chunk), Home: set.HomeWord, Depth: 1})
 		if err != nil {
 			return err
 		}
@@ -86,7 +106,7 @@ func (t *Table1) Round(ctx context.Context, job rma.Job) error {
 			err = t.insert(ctx, s, chunk)
 		}
 		if err := errors.Join(err, s.Close()); err != nil {
-			return fmt.Errorf("bench: table 1 with C=%d: %w", chunk, err)
+			return fmt.Errorf("bench: table 1 with %s: %w", columnName(chunk), err)
 		}
 		if err := job.Barrier(ctx); err != nil {
 			return err
@@ -124,7 +144,7 @@ func (t *Table1) insert(ctx context.Context, s *set.Set, chunk int) error {
 		}
 	}
 	if t.cfg.Progress != nil {
-		t.cfg.Progress(chunk)
+		t.cfg.Progress(columnName(chunk), chunk == set.Auto)
 	}
 	return nil
 }
@@ -151,7 +171,7 @@ func (t *Table1) keep(c cell, trips, nanoseconds float64, operations int) {
 // Table1Row is one chunk size and one interval, beside what the paper printed. The
 // field names are those of the JSON output.
 type Table1Row struct {
-	Chunk          int     `json:"chunk"` // C, buckets
+	Chunk          int     `json:"chunk"` // C, buckets; 0: chosen by the set from the load
 	LoadFrom       float64 `json:"loadFrom"`
 	LoadTo         float64 `json:"loadTo"`
 	RoundTrips     float64 `json:"roundTrips"`  // average of an operation, the median
@@ -179,7 +199,7 @@ func (t *Table1) Report(command string) *Table1Report {
 	r := &Table1Report{Machine: thisMachine(command), Rows: []Table1Row{}}
 	r.Machine.Buckets, r.Machine.HugePages = t.cfg.Buckets, t.huge
 	r.Machine.TableBytes = t.cfg.Buckets * 8
-	for _, chunk := range Table1Chunks() {
+	for _, chunk := range table1Columns() {
 		for step := 1; step <= loadSteps; step++ {
 			m := t.cells[cell{chunk, step}]
 			if m == nil {

@@ -105,7 +105,7 @@ func TestTable1Output(t *testing.T) {
 	if err := r.WriteBenchfmt(&text); err != nil {
 		t.Fatal(err)
 	}
-	checkBenchfmt(t, text.String(), 2*loadSteps*len(Table1Chunks()))
+	checkBenchfmt(t, text.String(), 2*loadSteps*len(table1Columns()))
 	text.Reset()
 	if err := r.WriteText(&text); err != nil {
 		t.Fatal(err)

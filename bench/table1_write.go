@@ -6,6 +6,8 @@ import (
 	"io"
 	"runtime"
 	"text/tabwriter"
+
+	"github.com/farhash/farhash/set"
 )
 
 // table1Loads are the rows of OP Table 1.
@@ -29,33 +31,42 @@ func (r *Table1Report) WriteText(w io.Writer) error {
 		"buckets;\n\"OP\" is Table 1 of the paper, measured between two machines.\n",
 		Count(r.Machine.Buckets))
 	r.block(&p, "round trips", func(row *Table1Row) string {
-		return fmt.Sprintf("%.3f\t%.1f", row.RoundTrips, *row.PaperRoundTrips)
+		return fmt.Sprintf("%.3f", row.RoundTrips)
+	}, func(row *Table1Row) string {
+		return fmt.Sprintf("%.1f", *row.PaperRoundTrips)
 	})
 	r.block(&p, "latency in ns", func(row *Table1Row) string {
-		return fmt.Sprintf("%.0f\t%.0f", row.Nanoseconds, *row.PaperNanoseconds)
+		return fmt.Sprintf("%.0f", row.Nanoseconds)
+	}, func(row *Table1Row) string {
+		return fmt.Sprintf("%.0f", *row.PaperNanoseconds)
 	})
 	return p.err
 }
 
-func (r *Table1Report) block(to *printer, title string, text func(row *Table1Row) string) {
+// block writes one table: what was measured, and beside it what the paper has.
+func (r *Table1Report) block(to *printer, title string, here, paper func(*Table1Row) string) {
 	to.printf("\n%s\n", title)
 	t := tabwriter.NewWriter(to.w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	p := printer{w: t, err: to.err}
 	p.printf("load\t")
 	for _, chunk := range Table1Chunks() {
-		p.printf("C=%d\tOP\t", chunk)
+		p.printf("%s\tOP\t", columnName(chunk))
 	}
-	p.printf("\n")
+	p.printf("%s\t\n", columnName(set.Auto))
 	for _, load := range table1Loads {
 		p.printf("%s\t", number(load))
 		for _, chunk := range Table1Chunks() {
 			if row := r.row(load, chunk); row != nil && row.PaperRoundTrips != nil {
-				p.printf("%s\t", text(row))
+				p.printf("%s\t%s\t", here(row), paper(row))
 			} else {
 				p.printf("-\t-\t")
 			}
 		}
-		p.printf("\n")
+		if row := r.row(load, set.Auto); row != nil {
+			p.printf("%s\t\n", here(row))
+		} else {
+			p.printf("-\t\n")
+		}
 	}
 	if to.err = p.err; to.err == nil {
 		to.err = t.Flush()
@@ -72,9 +83,9 @@ func (r *Table1Report) WriteBenchfmt(w io.Writer) error {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		for k, nanoseconds := range row.samples.nanoseconds {
-			p.printf("BenchmarkTable1/C=%d/load=%.2f-%d\t%d\t%.5g ns/op\t%.5g roundtrips/op\n",
-				row.Chunk, row.LoadTo, runtime.GOMAXPROCS(0), row.operations, nanoseconds,
-				row.samples.trips[k])
+			p.printf("BenchmarkTable1/%s/load=%.2f-%d\t%d\t%.5g ns/op\t%.5g roundtrips/op\n",
+				columnName(row.Chunk), row.LoadTo, runtime.GOMAXPROCS(0), row.operations,
+				nanoseconds, row.samples.trips[k])
 		}
 	}
 	return p.err

@@ -26,7 +26,8 @@
 // table (linear probing). Without [HomeWord] a home is the start of a cache line
 // of 8 buckets. Where only one-sided operations reach the buckets they come in
 // chunks of C, the next one requested before the present one is awaited, a chunk
-// that crosses into another rank's segment by several gets (OP Fig. 1). An empty
+// that crosses into another rank's segment by several gets (OP Fig. 1). With [Auto], the
+// default, C follows the load, and no chunk is requested before it is needed. An empty
 // bucket is claimed by one compare-and-swap. When that loses, the word that won is
 // examined in its place and the search goes on. After C*M buckets the answer is
 // Full (OP 3.3).

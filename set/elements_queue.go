@@ -2,6 +2,7 @@ package set
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/farhash/farhash/rma"
@@ -103,35 +104,35 @@ func (e *Elements) queueBatch(elements []uint64, results []Result, refs []Ref,
 		}
 	}
 	c, err = ses.run(len(results), start, finish)
-	e.t.sessions.give(ses, err)
+	e.t.sessions.Give(ses, err != nil)
 	return c, h.missed, err
 }
 
 // session returns a session whose machines can compare and store.
 func (e *Elements) session() (*session, error) {
-	return e.t.sessions.take(func() (*session, error) {
-		s, err := newSession(e.t, e.cfg.Depth)
+	if s, ok, err := e.t.sessions.Take(); ok || err != nil {
+		return s, err
+	}
+	s, err := newSession(e.t, e.cfg.Depth)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.probes {
+		o := &elementOp{e: e}
+		if o.there, err = s.q.Alloc(e.words); err == nil {
+			o.here, err = s.q.Alloc(e.words)
+		}
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, s.Close())
 		}
-		for i := range s.probes {
-			o := &elementOp{e: e}
-			if o.there, err = s.q.Alloc(e.words); err == nil {
-				o.here, err = s.q.Alloc(e.words)
-			}
-			if err != nil {
-				s.close()
-				return nil, err
-			}
-			s.probes[i].k = o
-		}
-		return s, nil
-	})
+		s.probes[i].k = o
+	}
+	return s, nil
 }
 
 // fetch gets an element from an arena.
 func (e *Elements) fetch(ctx context.Context, ref Ref) ([]uint64, error) {
-	if err := e.t.sessions.open(); err != nil {
+	if err := e.t.sessions.Open(); err != nil {
 		return nil, err
 	}
 	q, err := e.job.NewQueue(1)

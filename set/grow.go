@@ -83,7 +83,7 @@ func (t *table) placeAll(run, hashes []uint64) error {
 		if err != nil {
 			return err
 		}
-		defer s.close()
+		defer s.Close()
 		c, err = s.run(len(run), func(p *probe, i int) {
 			p.start(t, nil, hashes[i], run[i], ^uint64(0), true)
 		}, func(*probe, int) {})

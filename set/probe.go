@@ -23,8 +23,12 @@ type probe struct {
 	insert bool // false: an empty bucket ends the search
 
 	chunks [2]chunkRequest
+	size   uint64 // C of this search
+	asked  uint64 // chunks asked for
 	number uint64 // of the chunk examined
 	next   int    // bucket in it to examine
+	look   bool   // tell what the first chunk says of the load
+	taken  uint64 // occupied buckets in it
 	phase  phase
 	swap   rma.Handle
 
@@ -69,7 +73,11 @@ func (p *probe) start(t *table, k matcher, hash, key, mask uint64, insert bool) 
 	p.t, p.k, p.key, p.mask, p.insert = t, k, key, mask, insert
 	p.offer = key
 	p.home = t.home(hash)
-	p.number, p.next, p.phase = 0, 0, phaseStart
+	p.number, p.next, p.asked, p.phase = 0, 0, 0, phaseStart
+	p.size, p.look = t.chunk, false
+	if t.auto != nil {
+		p.size, p.look = min(t.auto.now.Load(), t.chunk), t.auto.turn()
+	}
 	p.result, p.bucket, p.examined, p.lost = NotFound, 0, 0, 0
 }
 
@@ -80,7 +88,6 @@ func (p *probe) Step(q rma.Queue) (rma.Handle, error) {
 		if h, err := p.settleLeftovers(q); h != rma.NoHandle || err != nil {
 			return h, err
 		}
-		p.request(q, 0)
 		p.arriveAt(q, 0)
 	}
 	for {
@@ -111,6 +118,9 @@ func (p *probe) advance(q rma.Queue) (rma.Handle, error) {
 		c := &p.chunks[p.number%2]
 		if h, err := c.settle(q); h != rma.NoHandle || err != nil {
 			return h, err
+		}
+		if p.look && p.number == 0 && p.next == 0 {
+			p.taken = occupiedIn(c.buf[:c.length])
 		}
 		return p.examine(q)
 	case phaseSwap:
@@ -159,8 +169,8 @@ func (p *probe) lose(q rma.Queue, seen uint64) (rma.Handle, error) {
 // segment and around the end of the table.
 func (p *probe) request(q rma.Queue, i uint64) {
 	c := &p.chunks[i%2]
-	begin := i * p.t.chunk
-	c.length = int(min(p.t.chunk, p.t.limit-begin))
+	begin := i * p.size
+	c.length = int(min(p.size, p.t.limit-begin))
 	c.handles, c.posted = c.handles[:0], true
 	if endsAtEnd.On() {
 		c.length = min(c.length, max(0, int(p.t.buckets)-int(p.home+begin)))
@@ -180,13 +190,26 @@ func (p *probe) request(q rma.Queue, i uint64) {
 	}
 }
 
-// arriveAt makes chunk i the one examined, and asks for the next one before the
-// present one is waited for (OP 3.3).
+// arriveAt makes chunk i the one examined, and asks for it and for the next one before
+// the present one is waited for (OP 3.3). With Auto the next one is hardly ever needed.
 func (p *probe) arriveAt(q rma.Queue, i uint64) {
 	p.number, p.next, p.phase = i, 0, phaseChunk
-	if (i+1)*p.t.chunk < p.t.limit {
-		p.request(q, i+1)
+	last := i + 1
+	if p.t.auto != nil {
+		last = i
 	}
+	for ; p.asked <= last && p.asked*p.size < p.t.limit; p.asked++ {
+		p.request(q, p.asked)
+	}
+}
+
+// occupiedIn counts.
+func occupiedIn(buckets []uint64) uint64 {
+	n := uint64(0)
+	for _, bucket := range buckets {
+		n += bucket >> 63
+	}
+	return n
 }
 
 // settle takes the results of a chunk's gets, or names one that is not done.
@@ -217,7 +240,7 @@ func (p *probe) examine(q rma.Queue) (rma.Handle, error) {
 		}
 		p.next++
 	}
-	if (p.number+1)*p.t.chunk >= p.t.limit {
+	if (p.number+1)*p.size >= p.t.limit {
 		return p.finish(p.fullResult(), 0)
 	}
 	p.arriveAt(q, p.number+1)
@@ -283,7 +306,7 @@ func (p *probe) store(q rma.Queue) (rma.Handle, error) {
 		}
 		p.offer = offer
 	}
-	rank, off := p.t.place((p.home + p.number*p.t.chunk + uint64(p.next)) % p.t.buckets)
+	rank, off := p.t.place((p.home + p.number*p.size + uint64(p.next)) % p.t.buckets)
 	p.swap = q.CompareAndSwap(p.t.window, rank, off, 0, p.offer)
 	p.phase = phaseSwap
 	return p.swap, nil
@@ -292,7 +315,10 @@ func (p *probe) store(q rma.Queue) (rma.Handle, error) {
 // finish ends the search. The chunk behind the one examined may still be on its
 // way; it is left to the next search of this machine, and nobody waits for it.
 func (p *probe) finish(result Result, bucket uint64) (rma.Handle, error) {
-	p.examined = min(p.number*p.t.chunk+uint64(p.next)+1, p.t.limit)
+	p.examined = min(p.number*p.size+uint64(p.next)+1, p.t.limit)
+	if p.look && (result == Inserted || result == NotFound) {
+		p.t.auto.learn(min(p.size, p.t.limit), p.taken)
+	}
 	p.result, p.bucket, p.phase = result, bucket, phaseStart
 	return rma.NoHandle, nil
 }

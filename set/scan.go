@@ -23,7 +23,7 @@ func newReader(t *table) (*reader, error) {
 	if t.flat != nil {
 		return r, nil
 	}
-	err := t.sessions.open()
+	err := t.sessions.Open()
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package set
 
 import (
 	"context"
+	"errors"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -28,8 +29,7 @@ func newSession(t *table, depth int) (*session, error) {
 		for half := range s.probes[i].chunks {
 			buf, err := q.Alloc(int(t.chunk))
 			if err != nil {
-				s.close()
-				return nil, err
+				return nil, errors.Join(err, s.Close())
 			}
 			s.probes[i].chunks[half].buf = buf
 		}
@@ -37,10 +37,14 @@ func newSession(t *table, depth int) (*session, error) {
 	return s, nil
 }
 
-func (s *session) close() { _ = s.q.Close() }
+// Close gives back the queue.
+func (s *session) Close() error { return s.q.Close() }
 
 func (s *Set) session() (*session, error) {
-	return s.t.sessions.take(func() (*session, error) { return newSession(s.t, s.cfg.Depth) })
+	if ses, ok, err := s.t.sessions.Take(); ok || err != nil {
+		return ses, err
+	}
+	return newSession(s.t, s.cfg.Depth)
 }
 
 // one runs one operation through a queue.
@@ -65,7 +69,7 @@ func (s *Set) many(words []uint64, results []Result, insert bool) (counts, error
 		return counts{}, err
 	}
 	c, err := ses.run(len(words), start, func(p *probe, i int) { results[i] = p.result })
-	s.t.sessions.give(ses, err)
+	s.t.sessions.Give(ses, err != nil)
 	return c, err
 }
 
@@ -81,7 +85,7 @@ func (s *session) run(n int, start, finish func(p *probe, i int)) (counts, error
 	settle := func(slot int) {
 		if i := running[slot]; i >= 0 {
 			p := &s.probes[slot]
-			c.count(p.result, p.examined, p.lost, p.t.chunk)
+			c.count(p.result, p.examined, p.lost, p.size)
 			finish(p, i)
 			running[slot] = -1
 		}
@@ -103,16 +107,6 @@ func (s *session) run(n int, start, finish func(p *probe, i int)) (counts, error
 			settle(slot)
 		}
 	}
-	c.rma = difference(*s.q.Stats(), before)
+	c.rma = s.q.Stats().Since(before)
 	return c, err
-}
-
-// difference is what was counted since before.
-func difference(now, before rma.Stats) rma.Stats {
-	return rma.Stats{
-		Gets: now.Gets - before.Gets, Puts: now.Puts - before.Puts,
-		CompareAndSwaps: now.CompareAndSwaps - before.CompareAndSwaps,
-		FetchAdds:       now.FetchAdds - before.FetchAdds, Bytes: now.Bytes - before.Bytes,
-		RoundTrips: now.RoundTrips - before.RoundTrips, Retries: now.Retries - before.Retries,
-	}
 }

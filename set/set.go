@@ -39,11 +39,11 @@ func (r Result) String() string {
 type Config struct {
 	// Buckets of all ranks together; rounded up to a multiple of 8 per rank.
 	Buckets uint64
-	// Chunk is C, the buckets brought by one get: a multiple of 8. 0 means
-	// DefaultChunk. It matters only where ranks are reached through queues.
+	// Chunk is C, the buckets brought by one get: a multiple of 8, or Auto, which is 0.
+	// It matters only where ranks are reached through queues.
 	Chunk int
 	// Chunks is M: C*M buckets are examined, then the answer is Full. 0 means
-	// DefaultChunks.
+	// DefaultChunks. With Auto the reach is that of DefaultChunk.
 	Chunks int
 	// Home says where searches begin.
 	Home Home

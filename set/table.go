@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"slices"
-	"sync"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -18,8 +16,9 @@ const (
 	// lineBuckets is the number of buckets in a cache line.
 	lineBuckets = 8
 
-	// DefaultChunk is C, the buckets that one get brings (OP 3.2). 64 buckets
-	// are 512 bytes; at load 0.9 they take 1.37 round trips (OP Table 1).
+	// DefaultChunk is the C that Auto begins with, and that statistics go by where
+	// memory is direct and there are no chunks. 64 buckets are 512 bytes; at load 0.9
+	// they take 1.37 round trips (OP Table 1).
 	DefaultChunk = 64
 
 	// DefaultChunks is M, the chunks that an operation examines before it says
@@ -41,14 +40,15 @@ type table struct {
 	flat     []uint64 // all buckets in order; nil where only queues reach them
 	perRank  uint64   // k, buckets of each rank
 	buckets  uint64   // n = k * ranks
-	chunk    uint64   // C
+	chunk    uint64   // C; with auto the largest, where there are queues
+	auto     *auto    // chooses C, nil if it is given or memory is direct
 	limit    uint64   // buckets examined before Full: min(C*M, n)
 	unit     uint64   // homes are multiples of it
 	units    uint64   // n / unit
 
 	kernel Kernel // searches batches; settled, not KernelAuto
 
-	sessions sessionPool
+	sessions rma.Pool[*session]
 }
 
 // Home says where a search may begin.
@@ -67,10 +67,11 @@ type geometry struct {
 	chunk   int
 	chunks  int
 	home    Home
+	auto    bool
 }
 
 func (g *geometry) complete(ranks int) error {
-	if g.chunk == 0 {
+	if g.auto = g.chunk == Auto; g.auto {
 		g.chunk = DefaultChunk
 	}
 	if g.chunks == 0 {
@@ -100,9 +101,13 @@ func newTable(ctx context.Context, job rma.Job, g geometry) (*table, error) {
 		return nil, err
 	}
 	t := &table{geometry: g, job: job, window: w, flat: rma.Flat(w), perRank: perRank,
-		buckets: g.buckets, chunk: min(uint64(g.chunk), g.buckets), unit: 1}
+		sessions: rma.Pool[*session]{Closed: errClosed},
+		buckets:  g.buckets, chunk: min(uint64(g.chunk), g.buckets), unit: 1}
 	if g.home == HomeLine {
 		t.unit = lineBuckets
+	}
+	if g.auto && t.flat == nil {
+		t.auto, t.chunk = newAuto(), min(autoMost, g.buckets)
 	}
 	t.units = t.buckets / t.unit
 	t.limit = min(uint64(g.chunk)*uint64(g.chunks), t.buckets)
@@ -145,66 +150,5 @@ var errClosed = errors.New("set: the set is closed")
 // and finds it closed, not to memory that is gone.
 func (t *table) close() error {
 	t.flat = nil
-	t.sessions.close()
-	return t.window.Close()
-}
-
-// sessionPool keeps the queues of a table between calls.
-type sessionPool struct {
-	mu   sync.Mutex
-	free []*session
-	all  []*session
-
-	closed bool
-}
-
-// take returns a session that nobody uses.
-func (p *sessionPool) take(make func() (*session, error)) (*session, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return nil, errClosed
-	}
-	if n := len(p.free); n > 0 {
-		s := p.free[n-1]
-		p.free = p.free[:n-1]
-		return s, nil
-	}
-	s, err := make()
-	if err != nil {
-		return nil, err
-	}
-	p.all = append(p.all, s)
-	return s, nil
-}
-
-// give puts a session back after a call. After one that failed it is closed.
-func (p *sessionPool) give(s *session, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err == nil {
-		p.free = append(p.free, s)
-		return
-	}
-	s.close()
-	p.all = slices.DeleteFunc(p.all, func(other *session) bool { return other == s })
-}
-
-func (p *sessionPool) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.all {
-		s.close()
-	}
-	p.free, p.all, p.closed = nil, nil, true
-}
-
-// open is errClosed when the pool is closed.
-func (p *sessionPool) open() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return errClosed
-	}
-	return nil
+	return errors.Join(t.sessions.Close(), t.window.Close())
 }

@@ -27,10 +27,11 @@ func newBench() *cobra.Command {
 		Short: "Measure the tables on this machine",
 		Args:  args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			return usage(errors.New("bench needs to know what to measure: bench set"))
+			return usage(errors.New("bench needs to know what to measure: bench set, " +
+				"bench cache, bench index or bench kv"))
 		},
 	}
-	cmd.AddCommand(newBenchSet())
+	cmd.AddCommand(newBenchSet(), newBenchCache(), newBenchIndex(), newBenchKV())
 	return cmd
 }
 

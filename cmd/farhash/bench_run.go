@@ -47,9 +47,9 @@ func (f *benchFlags) runThroughput(ctx context.Context) error {
 func (f *benchFlags) runTable1(ctx context.Context) error {
 	run := 1
 	t, err := bench.NewTable1(bench.Table1Config{Buckets: f.sizes.buckets,
-		Keys: bench.Keys(f.keys), Progress: func(chunk int) {
-			f.tell("run %d of %d: C=%d\n", run, f.runs, chunk)
-			if chunks := bench.Table1Chunks(); chunk == chunks[len(chunks)-1] {
+		Keys: bench.Keys(f.keys), Progress: func(column string, last bool) {
+			f.tell("run %d of %d: %s\n", run, f.runs, column)
+			if last {
 				run++
 			}
 		}})

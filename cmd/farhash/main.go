@@ -88,7 +88,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 incomplete because memory is full
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newExplore(), newPetri(), newRun(), newBench(), newSimulate(),
-		newDoctor())
+		newModel(), newCalibrate(), newDoctor())
 	return root
 }
 

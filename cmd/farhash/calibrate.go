@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"time"
+
+	"github.com/dustin/go-humanize/english"
+	"github.com/spf13/cobra"
+
+	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/calibrate"
+	"github.com/farhash/farhash/rma"
+)
+
+// Limits of what calibrate is asked for: of ranks inside this process, and of MiB of each.
+const (
+	maxCalibrateRanks = 64
+	maxCalibrateMiB   = 1 << 16
+)
+
+// calibrateFlags are the flags of calibrate as given.
+type calibrateFlags struct {
+	ranks, mib int
+	file       string
+	json       bool
+
+	changed func(flag string) bool
+}
+
+func newCalibrate() *cobra.Command {
+	var f calibrateFlags
+	cmd := &cobra.Command{
+		Use:   "calibrate [-n RANKS]",
+		Short: "Measure what reads of remote memory cost, for farhash model",
+		Args:  args(cobra.NoArgs),
+		Long: `Measures the parameters of farhash model on the engine in use: what a read takes (c,
+and alpha for a byte), how many reads a second (rho0) and how much bandwidth (l) all
+ranks together reach. Started by farhash run, mpirun, srun or torchrun every process
+is a rank; otherwise -n ranks run inside this process. Everything goes through the queues
+of the engine, also where memory could be reached directly.
+
+The result is kept in a file, for farhash model --calibrated. --json prints what is
+in it: engine, ranks, time, latencyNs, byteNs, linkBytesPerSecond, messagesPerSecond,
+headerBytes (not measured), points (bytes and ns of the reads that the line with latencyNs
+and byteNs is laid through).`,
+		Example: `  farhash calibrate -n 2
+  farhash run -n 2 -- farhash calibrate
+  mpirun -n 16 --map-by node farhash calibrate --file cluster.json
+  farhash model --load 0.8 --slot 8 --calibrated`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.changed = cmd.Flags().Changed
+			return f.run(cmd.Context())
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVarP(&f.ranks, "ranks", "n", 1, "ranks inside this process")
+	flags.IntVar(&f.mib, "mib", calibrate.DefaultSegmentBytes>>20,
+		"memory of each rank that is read, MiB; more than caches hold, as a large table has")
+	flags.StringVar(&f.file, "file", "", calibrationUsage)
+	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// calibrationUsage explains --file.
+const calibrationUsage = "file of the result (default: farhash/calibration.json in the user's " +
+	"cache folder)"
+
+// calibrationPath is the file that is named, or else the usual one.
+func calibrationPath(file string) (string, error) {
+	if file != "" {
+		return file, nil
+	}
+	return calibrate.DefaultPath()
+}
+
+// check refuses flags that make no sense, and says where the result is to be kept. A folder
+// that cannot be made is better found before measuring.
+func (f *calibrateFlags) check() (file string, err error) {
+	if f.ranks < 1 || f.ranks > maxCalibrateRanks {
+		return "", fmt.Errorf("-n must be 1 to %d, not %d", maxCalibrateRanks, f.ranks)
+	}
+	if f.mib < 1 || f.mib > maxCalibrateMiB {
+		return "", fmt.Errorf("--mib must be 1 to %d, not %d", maxCalibrateMiB, f.mib)
+	}
+	if file, err = calibrationPath(f.file); err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return "", fmt.Errorf("--file %s is a folder; name a file", file)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return "", fmt.Errorf("--file: %w", err)
+	}
+	return file, nil
+}
+
+// run measures, keeps the result and prints it; all this on rank 0.
+func (f *calibrateFlags) run(ctx context.Context) error {
+	file, err := f.check()
+	if err != nil {
+		return usage(err)
+	}
+	launcher, launched, err := farhash.Launched()
+	if err != nil {
+		return err
+	}
+	if launched && f.changed("ranks") {
+		fmt.Fprintf(os.Stderr, "farhash: -n is ignored: %s has started the ranks\n", launcher)
+	}
+	ctx, caught := catchSignals(ctx)
+	var r *calibrate.Result
+	err = farhash.Run(ctx, f.ranks, func(job rma.Job) error {
+		mine, err := calibrate.Measure(ctx, job, calibrate.Config{SegmentBytes: f.mib << 20})
+		if mine != nil {
+			mine.Engine, mine.Time = engineName(job), time.Now().Round(time.Second)
+			r = mine // of the only rank that has one
+		}
+		return err
+	}, farhash.OneSided())
+	if ctx.Err() != nil {
+		return &exitError{code: interruptCode(caught)}
+	}
+	if err != nil || r == nil {
+		return err
+	}
+	if err := r.Save(file); err != nil {
+		return err
+	}
+	return f.print(r, file)
+}
+
+// engineName is the name of the package that a job is from.
+func engineName(job rma.Job) string {
+	return path.Base(reflect.Indirect(reflect.ValueOf(job)).Type().PkgPath())
+}
+
+func (f *calibrateFlags) print(r *calibrate.Result, file string) error {
+	return printResults(func(w io.Writer) error {
+		if f.json {
+			return json.NewEncoder(w).Encode(r)
+		}
+		fmt.Fprintf(w, "engine %s, %s\n", r.Engine, english.Plural(r.Ranks, "rank", ""))
+		fmt.Fprintf(w, "c      %9.4g ns           a read of no bytes\n", r.LatencyNs)
+		fmt.Fprintf(w, "alpha  %9.4g ns           each byte of it\n", r.ByteNs)
+		fmt.Fprintf(w, "rho0   %9.4g M reads/s    of a word, all ranks together\n",
+			r.MessagesPerSecond/1e6)
+		fmt.Fprintf(w, "l      %9.4g GB/s         all ranks together\n",
+			r.LinkBytesPerSecond/1e9)
+		fmt.Fprint(w, "\nbytes      ns  c + alpha*bytes\n")
+		for _, p := range r.Points {
+			fmt.Fprintf(w, "%5d  %6.0f  %15.0f\n", p.Bytes, p.Ns,
+				r.LatencyNs+r.ByteNs*float64(p.Bytes))
+		}
+		_, err := fmt.Fprintf(w, "\nkept in %s for farhash model --calibrated\n", file)
+		return err
+	}, "", nil)
+}

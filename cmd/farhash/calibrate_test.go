@@ -1,0 +1,97 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/calibrate"
+)
+
+func TestCalibrateUsage(t *testing.T) {
+	for flags, message := range map[string]string{
+		"x": "unknown", "-n 0": "-n must be", "-n 65": "-n must be", "-n x": "invalid",
+		"--mib 0": "--mib must be", "--mib 65537": "--mib must be",
+		"--none": "unknown", "--file " + t.TempDir(): "is a folder",
+	} {
+		mustFail(t, exitUsage, message, append([]string{"calibrate"}, strings.Fields(flags)...)...)
+	}
+	file := writeFile(t, "x", "")
+	mustFail(t, exitUsage, "not a directory", "calibrate", "--file", filepath.Join(file, "y", "z"))
+}
+
+// TestCalibrate measures here, keeps it, and has the model use it.
+func TestCalibrate(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "new", "c.json")
+	text := execute(t, "calibrate", "--mib", "1", "--file", file)
+	for _, want := range []string{"engine local, 1 rank\n", "rho0", "8192", "kept in " + file} {
+		if text.code() != 0 || !strings.Contains(text.stdout.String(), want) {
+			t.Errorf("%q is not in\n%s%s", want, &text.stdout, &text.stderr)
+		}
+	}
+	printed := object(t, execute(t, "calibrate", "-n", "2", "--mib", "1", "--file", file,
+		"--json"))
+	if keys := keysOf(printed); keys != "byteNs engine headerBytes latencyNs linkBytesPerSecond "+
+		"messagesPerSecond points ranks time" {
+		t.Errorf("keys %s", keys)
+	}
+	kept, err := calibrate.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept.LatencyNs != printed["latencyNs"] || kept.Ranks != 2 || kept.Engine != "local" ||
+		kept.Time.IsZero() {
+		t.Errorf("%+v is kept, %v printed", kept, printed)
+	}
+	job := execute(t, "run", "-n", "2", "--", os.Args[0], "calibrate", "-n", "3",
+		"--mib", "1", "--file", file)
+	if job.code() != 0 || strings.Count(job.stdout.String(), "engine shm, 2 ranks\n") != 1 ||
+		!strings.Contains(job.stderr.String(), "-n is ignored") {
+		t.Errorf("%d\n%s%s", job.code(), &job.stdout, &job.stderr)
+	}
+}
+
+// TestModelCalibrated: the model takes what is in the file, and flags win.
+func TestModelCalibrated(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", home)
+	t.Setenv("HOME", home)
+	mustFail(t, exitUsage, "farhash calibrate makes it", "model", "--load", "0.5", "--calibrated")
+	path, err := calibrate.DefaultPath()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := calibrate.Result{Engine: "shm", Ranks: 2, LatencyNs: 500, ByteNs: .25,
+		LinkBytesPerSecond: 10e9, MessagesPerSecond: 20e6, HeaderBytes: 10}
+	if err := kept.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	base := []string{"model", "--load", "0.5", "--slot", "10", "--calibrated"}
+	for _, c := range []struct{ flag, value, want string }{
+		{"", "", ": 500 ns a read + 0.25 ns a byte, 10 GB/s, 20 M reads/s, header 10 bytes"},
+		{"--latency-ns", "7", ": 7 ns a read + 0.25 ns a byte, 10 GB/s, 20 M reads/s, header 10"},
+		{"--gbps", "8", ": 500 ns a read + 1 ns a byte, 1 GB/s, 20 M reads/s, header 10"},
+		{"--mops", "3", ": 500 ns a read + 0.25 ns a byte, 10 GB/s, 3 M reads/s, header 10"},
+		{"--header", "4", ": 500 ns a read + 0.25 ns a byte, 10 GB/s, 20 M reads/s, header 4"},
+	} {
+		args, source := base, "calibrated: shm with 2 ranks, "
+		if c.flag != "" {
+			args = append(base[:len(base):len(base)], c.flag, c.value)
+			source = ", changed by " + c.flag
+		}
+		text := execute(t, args...)
+		for _, want := range []string{c.want, source} {
+			if text.code() != 0 || !strings.Contains(text.stdout.String(), want) {
+				t.Errorf("%q is not in\n%s%s", want, &text.stdout, &text.stderr)
+			}
+		}
+	}
+	asked := execute(t, append(base, "--json")...)
+	o := object(t, asked)
+	if o["cap"] != 100.0 || !strings.Contains(asked.stderr.String(), "calibrated: shm") {
+		t.Errorf("%v, %s", o, &asked.stderr)
+	}
+	damaged := writeFile(t, "c.json", `{"latencyNs": -1}`)
+	mustFail(t, exitUsage, "no measurement gives", append(base, "--file", damaged)...)
+}

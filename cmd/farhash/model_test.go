@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"image"
+	_ "image/png"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestModelUsage(t *testing.T) {
+	for flags, message := range map[string]string{
+		"": "--load is needed", "--slot 8": "--load is needed", "x": "unknown",
+		"--load 0": "not be 0", "--load 1": "not be 1", "--load -0.5": "not be -0.5",
+		"--load NaN": "not be NaN", "--load x": "invalid", "--load 0.995": "more slots",
+		"--load 0.5 --slot 0": "at least 1 byte", "--load 0.5 --slot -8": "at least 1 byte",
+		"--load 0.5 --slot 2000000000": "1073741824", "--load 0.5 --slot 1.5": "invalid",
+		"--load 0.5 --latency-ns 0": "--latency-ns", "--load 0.5 --gbps -1": "--gbps",
+		"--load 0.5 --mops 0": "--mops", "--load 0.5 --header NaN": "--header",
+		"--load 0.5 --gbps Inf": "bandwidth", "--load 0.5 --latency-ns Inf": "latency",
+		"--load 0.5 --max-slots -1": "--max-slots", "--load 0.5 --plot x.pdf": "--plot",
+		"--load 0.5 --plot no/such/folder/x.svg": "no folder", "--none": "unknown",
+		"--load 0.5 --file x":                    "--file is for",
+		"--load 0.5 --calibrated --file no/such": "farhash calibrate makes it",
+	} {
+		mustFail(t, exitUsage, message, append([]string{"model"}, strings.Fields(flags)...)...)
+	}
+}
+
+// TestModelJSON has the keys that the help lists, and LP's figures.
+func TestModelJSON(t *testing.T) {
+	o := object(t, execute(t, "model", "--load", "0.8", "--slot", "8", "--json"))
+	if keys := keysOf(o); keys != "adaptive cap capped expected load slotBytes uncapped" {
+		t.Errorf("keys %s", keys)
+	}
+	for key, want := range map[string]float64{"load": .8, "slotBytes": 8, "cap": 23,
+		"uncapped": 96, "capped": 23} {
+		if o[key] != want {
+			t.Errorf("%s is %v, want %v", key, o[key], want)
+		}
+	}
+	if a := o["adaptive"].([]any); len(a) != 4 || a[0] != 97.0 || a[3] != 155.0 {
+		t.Errorf("adaptive is %v", a)
+	}
+	expected := o["expected"].(map[string]any)
+	if keys := keysOf(expected); keys != "adaptive capped cuckooParallel cuckooSequential fixed "+
+		"orderedAdaptive orderedCapped orderedFixed orderedUncapped uncapped" {
+		t.Errorf("policies %s", keys)
+	}
+	for policy, want := range map[string][6]float64{
+		"fixed":            {1.222, 313, 1602, 1.151, 295, 1509},
+		"capped":           {1.392, 256, 1816, 1.268, 233, 1654},
+		"uncapped":         {1.015, 780, 1372, 1.010, 776, 1365},
+		"adaptive":         {1.014, 792, 1372, 1.010, 786, 1365},
+		"orderedFixed":     {1, 256, 1310, 1, 256, 1310},
+		"orderedCapped":    {1.012, 97, 1313, 1.008, 97, 1308},
+		"orderedUncapped":  {1.012, 97, 1313, 1.008, 97, 1308},
+		"orderedAdaptive":  {1.001, 136, 1303, 1.001, 136, 1302},
+		"cuckooParallel":   {3, 96, 1321, 3, 96, 1321},
+		"cuckooSequential": {2, 64, 2585, 3, 96, 3878},
+	} {
+		e := expected[policy].(map[string]any)
+		if keys := keysOf(e); keys != "absent bytes ns requests sizes" {
+			t.Errorf("%s has %s", policy, keys)
+		}
+		absent := e["absent"].(map[string]any)
+		for i, v := range []any{e["requests"], e["bytes"], e["ns"], absent["requests"],
+			absent["bytes"], absent["ns"]} {
+			within := .5
+			if i%3 == 0 {
+				within = .0006
+			}
+			if d := v.(float64) - want[i]; d > within || d < -within {
+				t.Errorf("%s: %v, want %v", policy, v, want[i])
+			}
+		}
+	}
+	sizes := expected["orderedAdaptive"].(map[string]any)["sizes"].([]any)
+	if len(sizes) != 2 || sizes[0] != 17.0 || sizes[1] != 16.0 {
+		t.Errorf("sizes of an ordered table: %v", sizes)
+	}
+}
+
+// TestModelMachine: each flag gets to the model.
+func TestModelMachine(t *testing.T) {
+	base := []string{"model", "--load", "0.5", "--slot", "10", "--latency-ns", "500",
+		"--gbps", "80", "--mops", "20", "--header", "10", "--max-slots", "6"}
+	o := object(t, execute(t, append(base, "--json")...))
+	// 10 GB/s of messages of 10 bytes at 20 M * 10/20 a second.
+	if o["cap"] != 100.0 || o["capped"] != 6.0 || o["uncapped"] != 6.0 {
+		t.Errorf("%v", o)
+	}
+	fixed := o["expected"].(map[string]any)["fixed"].(map[string]any)
+	requests, ns := fixed["requests"].(float64), fixed["ns"].(float64)
+	bytes := fixed["bytes"].(float64)
+	if math.Abs(ns-requests*(500+.1*60)) > 1e-6 || math.Abs(bytes-requests*60) > 1e-6 {
+		t.Errorf("%v", fixed)
+	}
+	text := execute(t, base...)
+	for _, want := range []string{"load 0.5, slots of 10 bytes, at most 6 of them a read",
+		"500 ns a read + 0.1 ns a byte, 10 GB/s, 20 M reads/s, header 10 bytes",
+		"room for 100 slots"} {
+		if text.code() != 0 || !strings.Contains(text.stdout.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &text.stdout)
+		}
+	}
+	changed := "changed by --latency-ns, --gbps, --mops, --header:"
+	if !strings.Contains(text.stdout.String(), changed) {
+		t.Errorf("flags are not named:\n%s", &text.stdout)
+	}
+}
+
+// TestModelText looks at what people see, and at the plot.
+func TestModelText(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ load, plot, row, best string }{
+		{"0.8", "x.svg", "linear adaptive 97 137 150 155 1.014 792 1372", "ordered, adaptive"},
+		{"0.95", "x.png", "linear adaptive 526 885 1016 1083 ... 1.138 5210 1885",
+			"cuckoo, parallel"},
+	} {
+		plot := filepath.Join(dir, c.plot)
+		text := execute(t, "model", "--load", c.load, "--plot", plot)
+		for _, want := range []string{c.row, "least ns for present keys: " + c.best,
+			"LP 5.1, InfiniBand EDR", "room for 23 slots"} {
+			words := strings.Join(strings.Fields(text.stdout.String()), " ")
+			if text.code() != 0 || !strings.Contains(words, want) {
+				t.Errorf("%q is not in\n%s", want, &text.stdout)
+			}
+		}
+		drawn, err := os.ReadFile(plot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(plot, ".png") {
+			img, _, err := image.DecodeConfig(bytes.NewReader(drawn))
+			if err != nil || img.Width < 500 {
+				t.Errorf("no picture: %+v, %v", img, err)
+			}
+			continue
+		}
+		for _, want := range []string{"load 0.8, slots of 8 bytes",
+			"chosen: capped 23, uncapped 96", "room: 23", "ordered, present key",
+			"cuckoo, parallel"} {
+			if !strings.Contains(string(drawn), want) {
+				t.Errorf("%q is not in the plot", want)
+			}
+		}
+	}
+}
+
+// TestModelPlots of all kinds of sizes.
+func TestModelPlots(t *testing.T) {
+	plot := filepath.Join(t.TempDir(), "x.svg")
+	for _, flags := range []string{
+		"--load 0.01 --slot 1", "--load 0.5 --slot 1000000",
+		"--load 0.97 --gbps 1000 --mops 1", "--load 0.3 --max-slots 1",
+	} {
+		args := append([]string{"model", "--plot", plot}, strings.Fields(flags)...)
+		c := execute(t, args...)
+		if c.code() != 0 || strings.Contains(c.stdout.String(), "NaN") {
+			t.Errorf("%q: %s%s", args, &c.stdout, &c.stderr)
+		}
+	}
+}
+
+// keysOf are the keys of an object in order.
+func keysOf(o map[string]any) string {
+	return strings.Join(slices.Sorted(maps.Keys(o)), " ")
+}
