@@ -6,18 +6,21 @@ FUZZTIME ?= 10s
 SOAK ?= 1h
 
 # The packages whose tables are in the lab, internal/lab. Each has a test TestSoak.
-LAB = ./set
+LAB = ./set ./cache ./kv
 
 # A checkout that git refuses to look at, say of another user, builds as well.
 VCS = $(shell git status >/dev/null 2>&1 || echo -buildvcs=false)
 
+include clib/clib.mk
+
 # One target after the other: the tests measure out the machine.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help build run setup test test-plain test-race test-lab soak cross spec spec-quick lint bench fuzz clean
+.PHONY: help build run setup test test-plain test-race test-lab test-mpi soak cross spec spec-quick lint bench fuzz clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' \
+		Makefile clib/clib.mk
 
 build: ## build bin/farhash
 	$(GO) build $(VCS) -o bin/farhash ./cmd/farhash
@@ -28,7 +31,7 @@ run: build ## explore a net of 12 philosophers with two ranks
 setup: ## install what the tests need and the machine lacks
 	scripts/setup
 
-test: setup test-plain test-race test-lab cross spec-quick ## run all tests, and check the other platforms
+test: setup test-plain test-race test-lab test-mpi test-clib cross spec-quick ## run all tests, and check the other platforms
 
 # Not from the cache: the tests depend on the MPIs that are installed.
 test-plain:
@@ -47,13 +50,25 @@ soak: ## go on with random schedules for SOAK; ^C ends it and reports
 		(cd $$package && exec "$(CURDIR)/bin/soak.test" -test.run '^TestSoak$$' \
 			-test.timeout 0 -soak $(SOAK)) || exit 1; done
 
+# The engine for each MPI that programs can be built with here.
+test-mpi: ## run what needs MPI under each that is here
+	@for mpi in openmpi:ompi-c mpich:mpich; do \
+		if pkg-config --exists $${mpi#*:} 2>/dev/null; then \
+			tags="mpi $${mpi%:*}"; export CGO_ENABLED=1; \
+			echo "$(GO) test -tags '$$tags' . ./rma/mpi/..."; \
+			$(GO) vet -tags "$$tags" . ./rma/mpi/... ./cmd/farhash && \
+			$(GO) test -count=1 -timeout 10m -tags "$$tags" . ./rma/mpi/... && \
+			$(GO) test -count=1 -timeout 2m -tags "$$tags" -run MPI ./cmd/farhash || exit 1; \
+		else echo "tests of rma/mpi skipped for $${mpi%:*}: pkg-config knows no $${mpi#*:}"; \
+		fi; done
+
 cross: ## build and vet for the platforms that this is not
 	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) build $(VCS) ./...
 	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build $(VCS) ./...
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
 
-spec: ## check the model of find-or-put with SPIN
+spec: ## check the models of find-or-put and of the map with SPIN
 	spec/run
 
 spec-quick: # half a minute of it; nothing where there is no SPIN

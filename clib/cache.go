@@ -1,0 +1,257 @@
+package main
+
+// #include <stdlib.h>
+// #include "library.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/farhash/farhash/cache"
+)
+
+// pairs is a cache with its handle.
+type pairs struct {
+	c *C.fh_handle
+	*cache.Cache
+	keySize, valueSize int
+	looks              *looks // what C has done; nil if C does not look
+	job                *job
+}
+
+var everyCache registry[pairs]
+
+func cacheOf(number C.uint64_t) *pairs { return everyCache.at(number) }
+
+func (p *pairs) shut() error {
+	p.job.remove(p)
+	release(&everyCache, p.c)
+	return joined(p.looks.close(), p.Close())
+}
+
+// keys and values are bytes of C, for n of them.
+func (p *pairs) keys(at unsafe.Pointer, n C.size_t) []byte {
+	return unsafe.Slice((*byte)(at), int(n)*p.keySize)
+}
+
+func (p *pairs) values(at unsafe.Pointer, n C.size_t) []byte {
+	return unsafe.Slice((*byte)(at), int(n)*p.valueSize)
+}
+
+func readCacheConfig(c *C.farhash_cache_config) (cache.Config, error) {
+	for _, r := range c.reserved {
+		if r != 0 {
+			return cache.Config{}, errReserved("farhash_cache_config")
+		}
+	}
+	if c.key_size > cache.MaxPairBytes || c.value_size > cache.MaxPairBytes {
+		return cache.Config{}, fmt.Errorf("farhash: key_size is %d and value_size %d; together "+
+			"they may be %d", uint64(c.key_size), uint64(c.value_size), cache.MaxPairBytes)
+	}
+	return cache.Config{KeySize: int(c.key_size), ValueSize: int(c.value_size),
+		BucketsPerRank: uint64(c.buckets_per_rank), Mode: cache.Mode(c.mode),
+		GroupBuckets: int(c.group_buckets), Choices: int(c.choices), Retries: int(c.retries),
+		Depth: int(min(c.depth, math.MaxInt32))}, nil
+}
+
+//export goCacheNew
+func goCacheNew(v C.uint64_t, c *C.farhash_cache_config, out **C.fh_handle) (code C.int) {
+	defer guard(&code)
+	cfg, err := readCacheConfig(c)
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	}
+	made := &pairs{keySize: cfg.KeySize, valueSize: cfg.ValueSize, job: jobOf(v)}
+	watched := &watch{Job: made.job}
+	if made.Cache, err = cache.New(context.Background(), watched, cfg); err != nil {
+		return fail(err, C.FARHASH_ERROR)
+	}
+	looks, err := newLooks(context.Background(), made.Cache, watched)
+	if err != nil {
+		_ = made.Close()
+		return fail(err, C.FARHASH_ERROR)
+	}
+	made.looks = looks
+	made.c = hold(&everyCache, C.FH_CACHE, made)
+	made.c.bytes, made.c.more = c.key_size, c.value_size
+	made.looks.allow(made.c)
+	made.job.enter(made)
+	*out = made.c
+	return C.FARHASH_OK
+}
+
+//export goCacheGet
+func goCacheGet(v C.uint64_t, key, value unsafe.Pointer) (code C.int) {
+	defer guard(&code)
+	p := cacheOf(v)
+	return yes(p.Get(p.keys(key, 1), p.values(value, 1)))
+}
+
+//export goCachePut
+func goCachePut(v C.uint64_t, key, value unsafe.Pointer) (code C.int) {
+	defer guard(&code)
+	p := cacheOf(v)
+	r, err := p.Put(p.keys(key, 1), p.values(value, 1))
+	return answered(C.int(r), err)
+}
+
+//export goCacheDelete
+func goCacheDelete(v C.uint64_t, key unsafe.Pointer) (code C.int) {
+	defer guard(&code)
+	p := cacheOf(v)
+	return yes(p.Delete(p.keys(key, 1)))
+}
+
+//export goCacheGetBatch
+func goCacheGetBatch(v C.uint64_t, keys unsafe.Pointer, n C.size_t, values unsafe.Pointer,
+	hits *C.uint8_t) (code C.int) {
+	defer guard(&code)
+	p := cacheOf(v)
+	found := unsafe.Slice((*bool)(unsafe.Pointer(hits)), n)
+	return ended(p.GetBatch(p.keys(keys, n), p.values(values, n), found), C.FARHASH_ERROR)
+}
+
+//export goCachePutBatch
+func goCachePutBatch(v C.uint64_t, keys unsafe.Pointer, n C.size_t, values unsafe.Pointer,
+	r *C.uint8_t) (code C.int) {
+	defer guard(&code)
+	p := cacheOf(v)
+	results := unsafe.Slice((*cache.Result)(unsafe.Pointer(r)), n)
+	return ended(p.PutBatch(p.keys(keys, n), p.values(values, n), results), C.FARHASH_ERROR)
+}
+
+//export goCacheUpdate
+func goCacheUpdate(v C.uint64_t, key, function, argument unsafe.Pointer) (code C.int) {
+	defer guard(&code)
+	p := cacheOf(v)
+	// The program gets memory of C, since it may keep what it is given by mistake.
+	mem := C.malloc(C.size_t(p.valueSize))
+	defer C.free(mem)
+	mine := p.values(mem, 1)
+	r, err := p.Update(p.keys(key, 1), func(value []byte, found bool) bool {
+		copy(mine, value)
+		there := C.int(0)
+		if found {
+			there = 1
+		}
+		store := C.fh_call_update(function, mem, there, argument) != 0
+		copy(value, mine)
+		return store
+	})
+	return answered(C.int(r), err)
+}
+
+// report writes statistics.
+func report(s cache.Stats, out *C.farhash_cache_stats) {
+	*out = C.farhash_cache_stats{hits: C.uint64_t(s.Hits), misses: C.uint64_t(s.Misses),
+		inserted: C.uint64_t(s.Inserted), updated: C.uint64_t(s.Updated),
+		evicted: C.uint64_t(s.Evicted), deletes: C.uint64_t(s.Deletes),
+		deleted: C.uint64_t(s.Deleted), mismatches: C.uint64_t(s.Mismatches),
+		retries: C.uint64_t(s.Retries), invalid: C.uint64_t(s.Invalid),
+		lock_waits: C.uint64_t(s.LockWaits), locks_broken: C.uint64_t(s.LocksBroken),
+		occupied: C.uint64_t(s.Occupied)}
+}
+
+//export goCacheStats
+func goCacheStats(v C.uint64_t, out *C.farhash_cache_stats) (code C.int) {
+	defer guard(&code)
+	p := cacheOf(v)
+	s := p.Stats()
+	p.looks.addTo(&s, p.job.Rank())
+	report(s, out)
+	return C.FARHASH_OK
+}
+
+//export goCacheStatsReset
+func goCacheStatsReset(v C.uint64_t) (code C.int) {
+	defer guard(&code)
+	p := cacheOf(v)
+	p.ResetStats()
+	p.looks.reset()
+	return C.FARHASH_OK
+}
+
+//export goCacheAllStats
+func goCacheAllStats(v C.uint64_t, ranks, total *C.farhash_cache_stats) (code C.int) {
+	defer guard(&code)
+	p := cacheOf(v)
+	ctx := context.Background()
+	all, sum, err := p.AllStats(ctx)
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR)
+	}
+	if p.looks != nil {
+		for rank := range all {
+			p.looks.addTo(&all[rank], rank)
+			p.looks.addTo(&sum, rank)
+		}
+		// Nobody counts on, or begins anew, before all have read this.
+		if err := p.job.Barrier(ctx); err != nil {
+			return fail(err, C.FARHASH_ERROR)
+		}
+	}
+	if ranks != nil {
+		out := unsafe.Slice(ranks, len(all))
+		for rank := range all {
+			report(all[rank], &out[rank])
+		}
+	}
+	report(sum, total)
+	return C.FARHASH_OK
+}
+
+//export goCacheBuckets
+func goCacheBuckets(v C.uint64_t) C.uint64_t { return C.uint64_t(cacheOf(v).Buckets()) }
+
+//export goCacheSave
+func goCacheSave(v C.uint64_t, path *C.char) (code C.int) {
+	defer guard(&code)
+	return ended(cacheOf(v).Save(context.Background(), C.GoString(path)), C.FARHASH_ERROR_FILE)
+}
+
+//export goCacheLoad
+func goCacheLoad(v C.uint64_t, path *C.char) (code C.int) {
+	defer guard(&code)
+	return ended(cacheOf(v).Load(context.Background(), C.GoString(path)),
+		C.FARHASH_ERROR_FORMAT)
+}
+
+//export goCacheCheck
+func goCacheCheck(v C.uint64_t) (code C.int) {
+	defer guard(&code)
+	return ended(cacheOf(v).CheckAll(context.Background()), C.FARHASH_ERROR)
+}
+
+//export goCacheClose
+func goCacheClose(v C.uint64_t) (code C.int) {
+	defer guard(&code)
+	return ended(cacheOf(v).shut(), C.FARHASH_ERROR)
+}
+
+//export goRound
+func goRound(values *C.double, n C.size_t, digits *C.int32_t, nDigits C.size_t,
+	floors *C.double, nFloors C.size_t) (code C.int) {
+	defer guard(&code)
+	var r cache.Rounding
+	for _, d := range unsafe.Slice(digits, nDigits) {
+		r.Digits = append(r.Digits, int(d))
+	}
+	r.Floors = unsafe.Slice((*float64)(unsafe.Pointer(floors)), nFloors)
+	list := unsafe.Slice((*float64)(unsafe.Pointer(values)), n)
+	return ended(r.Round(list), C.FARHASH_ERROR_ARGUMENT)
+}
+
+//export goCacheLocate
+func goCacheLocate(v C.uint64_t, key unsafe.Pointer, rank *C.int32_t,
+	bucket *C.uint64_t) (code C.int) {
+	defer guard(&code)
+	p := cacheOf(v)
+	r, b, found, err := p.Locate(p.keys(key, 1))
+	if err == nil && found {
+		*rank, *bucket = C.int32_t(r), C.uint64_t(b)
+	}
+	return yes(found, err)
+}

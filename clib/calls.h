@@ -1,0 +1,35 @@
+// What a call begins with.
+
+#ifndef FARHASH_CALLS_H
+#define FARHASH_CALLS_H
+
+// fh_usable tells whether a handle can be used; fh_refuse_handle says why not.
+int fh_usable(const fh_handle *handle, uint32_t kind);
+int fh_refuse_handle(const fh_handle *handle, uint32_t kind);
+int fh_alive(void);
+int fh_refuse_null(void);
+int fh_refuse_size(void);
+int fh_refuse_path(void);
+
+// HANDLE declares h, the inside of a handle, or returns.
+#define HANDLE(pointer, kind) \
+	fh_handle *h = (fh_handle *)(pointer); \
+	if (__builtin_expect(!fh_usable(h, kind), 0)) \
+		return fh_refuse_handle(h, kind)
+
+// NEED returns if a pointer is NULL.
+#define NEED(pointer) \
+	if (__builtin_expect(!(pointer), 0)) \
+		return fh_refuse_null()
+
+// BATCH returns if there are more items, of so many bytes, than fit into memory.
+#define BATCH(n, bytes) \
+	if (__builtin_expect((n) > (size_t)PTRDIFF_MAX / (bytes), 0)) \
+		return fh_refuse_size()
+
+// PATH returns if a path is missing.
+#define PATH(path) \
+	if (!(path) || !*(path)) \
+		return fh_refuse_path()
+
+#endif

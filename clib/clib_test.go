@@ -1,0 +1,212 @@
+//go:build clib
+
+// The tests of libfarhash: it is built and installed as users do, and programs of C and Fortran
+// are built with it and run. They take long for tests of Go, hence the tag: make test-clib.
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// prefix is where the libraries are installed.
+var prefix string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "clib")
+	if err != nil {
+		panic(err)
+	}
+	prefix = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// kind is a library with the compiler and the launcher that belong to it.
+type kind struct {
+	name    string // none, openmpi or mpich
+	module  string // of pkg-config
+	library string
+	mpirun  string
+	env     []string
+}
+
+var (
+	without = kind{name: "none", library: "farhash"}
+	openmpi = kind{"openmpi", "ompi-c", "farhash-openmpi", "mpirun.openmpi --oversubscribe " +
+		"--bind-to none", []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}}
+	mpich = kind{"mpich", "mpich", "farhash-mpich", "mpirun.mpich", nil}
+
+	builds = map[string]func() error{
+		"none":    sync.OnceValue(func() error { return build("none") }),
+		"openmpi": sync.OnceValue(func() error { return build("openmpi") }),
+		"mpich":   sync.OnceValue(func() error { return build("mpich") }),
+	}
+)
+
+func build(name string) error {
+	out, err := exec.Command("../scripts/install-clib", prefix, name).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("install-clib %s: %w: %s", name, err, out)
+	}
+	return nil
+}
+
+// need skips a test without a program.
+func need(t testing.TB, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			t.Skip("there is no ", p)
+		}
+	}
+}
+
+// install builds and installs the library, or skips the test.
+func (k kind) install(t testing.TB) {
+	t.Helper()
+	need(t, "gcc")
+	if k.module != "" {
+		need(t, "pkg-config", strings.Fields(k.mpirun)[0])
+		if err := exec.Command("pkg-config", "--exists", k.module).Run(); err != nil {
+			t.Skip("pkg-config knows no ", k.module)
+		}
+	}
+	if err := builds[k.name](); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func run(t testing.TB, env []string, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// compile makes a program of a source.
+func (k kind) compile(t testing.TB, source string, more ...string) string {
+	t.Helper()
+	k.install(t)
+	program := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), ".c"))
+	args := []string{"-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
+		"-I" + prefix + "/include", source, "-o", program, "-L" + prefix + "/lib"}
+	args = append(args, more...)
+	if k.module != "" {
+		flags := run(t, nil, "pkg-config", "--cflags", "--libs", k.module)
+		args = append(args, strings.Fields(flags)...)
+	}
+	args = append(args, "-l"+k.library, "-lm", "-lpthread", "-Wl,-rpath,"+prefix+"/lib")
+	run(t, nil, "gcc", args...)
+	return program
+}
+
+// ranks runs a program by the launcher.
+func (k kind) ranks(t testing.TB, n int, env []string, program string, args ...string) string {
+	t.Helper()
+	launch := append(strings.Fields(k.mpirun), "-n", fmt.Sprint(n))
+	return run(t, append(env, k.env...), launch[0],
+		append(append(launch[1:], program), args...)...)
+}
+
+// well claims that a program has come to its end.
+func well(t testing.TB, out string) {
+	t.Helper()
+	if !strings.HasSuffix(out, "all is well\n") {
+		t.Errorf("the program says %q", out)
+	}
+}
+
+func TestBasic(t *testing.T) {
+	program := without.compile(t, "testdata/basic.c")
+	well(t, run(t, nil, program, t.TempDir()))
+}
+
+func TestHost(t *testing.T) {
+	program := without.compile(t, "testdata/host.c")
+	well(t, run(t, nil, program, t.TempDir()))
+}
+
+// C++ can use the headers.
+func TestCPlusPlus(t *testing.T) {
+	need(t, "g++")
+	without.install(t)
+	source := filepath.Join(t.TempDir(), "plus.cc")
+	text := "#include <farhash.h>\nint main() { return farhash_join(nullptr, nullptr) != " +
+		"FARHASH_ERROR_ARGUMENT; }\n"
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, nil, "g++", "-Wall", "-Wextra", "-Werror", "-I"+prefix+"/include", source, "-o",
+		source+".out", "-L"+prefix+"/lib", "-lfarhash", "-Wl,-rpath,"+prefix+"/lib")
+	run(t, nil, source+".out")
+}
+
+// The C half under the address and undefined behaviour sanitizers.
+func TestSanitizers(t *testing.T) {
+	program := without.compile(t, "testdata/basic.c", "-fsanitize=address,undefined",
+		"-fno-sanitize-recover=all")
+	well(t, run(t, []string{"ASAN_OPTIONS=detect_leaks=0"}, program, t.TempDir()))
+}
+
+// Valgrind finds no wrong access and no memory that is lost.
+func TestValgrind(t *testing.T) {
+	need(t, "valgrind")
+	program := without.compile(t, "testdata/small.c")
+	well(t, run(t, nil, "valgrind", "-q", "--error-exitcode=9", "--leak-check=full",
+		"--show-leak-kinds=definite", "--errors-for-leak-kinds=definite",
+		"--undef-value-errors=no", "--suppressions=testdata/go.supp", program,
+		t.TempDir()))
+}
+
+func mpis(t *testing.T, test func(t *testing.T, k kind)) {
+	for _, k := range []kind{openmpi, mpich} {
+		t.Run(k.name, func(t *testing.T) { test(t, k) })
+	}
+}
+
+// Jobs of communicators, at all thread levels, with MPI_Finalize before and after the end.
+func TestCommunicators(t *testing.T) {
+	mpis(t, func(t *testing.T, k kind) {
+		program := k.compile(t, "testdata/comm.c")
+		for _, try := range []struct {
+			ranks       int
+			level, when string
+		}{{1, "0", "late"}, {2, "0", "early"}, {4, "3", "late"}} {
+			well(t, k.ranks(t, try.ranks, nil, program, t.TempDir(), try.level, try.when))
+		}
+	})
+}
+
+// The same where MPI carries the job.
+func TestCommunicatorsByMPI(t *testing.T) {
+	mpis(t, func(t *testing.T, k kind) {
+		program := k.compile(t, "testdata/comm.c")
+		env := []string{"FARHASH_ENGINE=mpi"}
+		for _, when := range []string{"early", "late"} {
+			well(t, k.ranks(t, 2, env, program, t.TempDir(), "3", when))
+		}
+	})
+}
+
+// Programs for MPI-DHT compile and run under both names of the header.
+func TestDropIn(t *testing.T) {
+	mpis(t, func(t *testing.T, k kind) {
+		program := k.compile(t, "testdata/dht.c", "-lfarhash_dht-"+k.name)
+		for _, n := range []int{1, 2, 4} {
+			well(t, k.ranks(t, n, nil, program, t.TempDir()))
+		}
+		program = k.compile(t, "testdata/dht.c", "-DLUCX_MPI_IMPL", "-lfarhash_dht-"+k.name)
+		well(t, k.ranks(t, 2, nil, program, t.TempDir()))
+	})
+}

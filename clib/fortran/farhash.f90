@@ -1,0 +1,212 @@
+! The interface of farhash.h for Fortran. farhash(3) is the manual.
+!
+! A communicator of the module mpi is an integer, and goes to farhash_join_comm as it is; of
+! one of the module mpi_f08 that is comm%mpi_val. Keys and values are given by c_loc of a
+! contiguous array. Each program compiles this file.
+module farhash
+  use, intrinsic :: iso_c_binding
+  implicit none
+  public
+
+  integer(c_int), parameter :: farhash_ok = 0, farhash_not_found = 0, farhash_found = 1, &
+    farhash_inserted = 2, farhash_full = 3, farhash_miss = 0, farhash_hit = 1, farhash_new = 1, &
+    farhash_updated = 2, farhash_evicted = 3
+  integer(c_int), parameter :: farhash_error = -1, farhash_error_argument = -2, &
+    farhash_error_closed = -3, farhash_error_full = -4, farhash_error_memory = -5, &
+    farhash_error_file = -6, farhash_error_format = -7, farhash_error_rank = -8, &
+    farhash_error_timeout = -9, farhash_error_unsupported = -10, farhash_error_forked = -11, &
+    farhash_error_internal = -12
+
+  type, bind(c) :: farhash_set_config
+    integer(c_int64_t) :: buckets = 0
+    integer(c_int32_t) :: chunk = 0, chunks = 0, home_word = 0, depth = 0
+    integer(c_int64_t) :: reserved(4) = 0
+  end type
+
+  type, bind(c) :: farhash_cache_config
+    integer(c_int64_t) :: key_size = 0, value_size = 0, buckets_per_rank = 0
+    integer(c_int32_t) :: mode = 0, retries = 0, group_buckets = 0, choices = 0, depth = 0
+    integer(c_int32_t) :: reserved(7) = 0
+  end type
+
+  type, bind(c) :: farhash_cache_stats
+    integer(c_int64_t) :: hits = 0, misses = 0, inserted = 0, updated = 0, evicted = 0, &
+      deletes = 0, deleted = 0, mismatches = 0, retries = 0, invalid = 0, lock_waits = 0, &
+      locks_broken = 0, occupied = 0
+  end type
+
+  interface
+    integer(c_int) function farhash_join_any(options, job) bind(c, name='farhash_join')
+      import :: c_int, c_ptr
+      type(c_ptr), value :: options
+      type(c_ptr), intent(out) :: job
+    end function
+
+    integer(c_int) function farhash_join_with(comm, options, job) &
+      bind(c, name='farhash_join_fortran_comm')
+      import :: c_int, c_int32_t, c_ptr
+      integer(c_int32_t), value :: comm
+      type(c_ptr), value :: options
+      type(c_ptr), intent(out) :: job
+    end function
+
+    integer(c_int) function farhash_job_rank(job) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: job
+    end function
+
+    integer(c_int) function farhash_job_size(job) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: job
+    end function
+
+    integer(c_int) function farhash_job_barrier(job) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: job
+    end function
+
+    integer(c_int) function farhash_job_close(job) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: job
+    end function
+
+    integer(c_int) function farhash_set_new(job, config, set) bind(c)
+      import :: c_int, c_ptr, farhash_set_config
+      type(c_ptr), value :: job
+      type(farhash_set_config), intent(in) :: config
+      type(c_ptr), intent(out) :: set
+    end function
+
+    integer(c_int) function farhash_set_find_or_put(set, word) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: set
+      integer(c_int64_t), value :: word
+    end function
+
+    integer(c_int) function farhash_set_contains(set, word) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: set
+      integer(c_int64_t), value :: word
+    end function
+
+    integer(c_int) function farhash_set_find_or_put_batch(set, words, n, results) bind(c)
+      import :: c_int, c_ptr, c_int64_t, c_size_t, c_int8_t
+      type(c_ptr), value :: set
+      integer(c_size_t), value :: n
+      integer(c_int64_t), intent(in) :: words(n)
+      integer(c_int8_t), intent(out) :: results(n)
+    end function
+
+    integer(c_int) function farhash_set_len(set, words) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: set
+      integer(c_int64_t), intent(out) :: words
+    end function
+
+    integer(c_int) function farhash_set_close(set) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: set
+    end function
+
+    integer(c_int) function farhash_cache_new(job, config, cache) bind(c)
+      import :: c_int, c_ptr, farhash_cache_config
+      type(c_ptr), value :: job
+      type(farhash_cache_config), intent(in) :: config
+      type(c_ptr), intent(out) :: cache
+    end function
+
+    integer(c_int) function farhash_cache_get(cache, key, val) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: cache, key, val
+    end function
+
+    integer(c_int) function farhash_cache_put(cache, key, val) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: cache, key, val
+    end function
+
+    integer(c_int) function farhash_cache_delete(cache, key) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: cache, key
+    end function
+
+    integer(c_int) function farhash_cache_get_batch(cache, keys, n, values, hits) bind(c)
+      import :: c_int, c_ptr, c_size_t, c_int8_t
+      type(c_ptr), value :: cache, keys, values
+      integer(c_size_t), value :: n
+      integer(c_int8_t), intent(out) :: hits(n)
+    end function
+
+    integer(c_int) function farhash_cache_put_batch(cache, keys, n, values, results) bind(c)
+      import :: c_int, c_ptr, c_size_t, c_int8_t
+      type(c_ptr), value :: cache, keys, values
+      integer(c_size_t), value :: n
+      integer(c_int8_t), intent(out) :: results(n)
+    end function
+
+    integer(c_int) function farhash_cache_all_stats_of(cache, ranks, total) &
+      bind(c, name='farhash_cache_all_stats')
+      import :: c_int, c_ptr, farhash_cache_stats
+      type(c_ptr), value :: cache, ranks
+      type(farhash_cache_stats), intent(out) :: total
+    end function
+
+    integer(c_int) function farhash_cache_close(cache) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: cache
+    end function
+
+    integer(c_int) function farhash_round(values, n, digits, n_digits, floors, n_floors) bind(c)
+      import :: c_int, c_double, c_int32_t, c_size_t
+      integer(c_size_t), value :: n, n_digits, n_floors
+      real(c_double), intent(inout) :: values(n)
+      integer(c_int32_t), intent(in) :: digits(n_digits)
+      real(c_double), intent(in) :: floors(n_floors)
+    end function
+
+    type(c_ptr) function farhash_last_error_text() bind(c, name='farhash_last_error')
+      import :: c_ptr
+    end function
+
+    integer(c_size_t) function farhash_c_length(text) bind(c, name='strlen')
+      import :: c_ptr, c_size_t
+      type(c_ptr), value :: text
+    end function
+  end interface
+
+contains
+
+  ! The job that the launcher has started, with default options.
+  integer(c_int) function farhash_join(job)
+    type(c_ptr), intent(out) :: job
+    farhash_join = farhash_join_any(c_null_ptr, job)
+  end function
+
+  ! The processes of a communicator, with default options.
+  integer(c_int) function farhash_join_comm(comm, job)
+    integer, intent(in) :: comm
+    type(c_ptr), intent(out) :: job
+    farhash_join_comm = farhash_join_with(int(comm, c_int32_t), c_null_ptr, job)
+  end function
+
+  ! What all ranks have done with a cache. Collective.
+  integer(c_int) function farhash_cache_total(cache, total)
+    type(c_ptr), value :: cache
+    type(farhash_cache_stats), intent(out) :: total
+    farhash_cache_total = farhash_cache_all_stats_of(cache, c_null_ptr, total)
+  end function
+
+  ! What the last call of this thread that failed has to say.
+  function farhash_last_error() result(text)
+    character(len=:), allocatable :: text
+    character(kind=c_char), pointer :: chars(:)
+    type(c_ptr) :: from
+    integer :: i
+    from = farhash_last_error_text()
+    call c_f_pointer(from, chars, [farhash_c_length(from)])
+    allocate (character(len=size(chars)) :: text)
+    do i = 1, size(chars)
+      text(i:i) = chars(i)
+    end do
+  end function
+end module

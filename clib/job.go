@@ -1,0 +1,165 @@
+package main
+
+// #include "library.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+	"unsafe"
+
+	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/rma"
+)
+
+// job is a membership with its tables.
+type job struct {
+	c *C.fh_handle
+	roster
+	rma.Job
+	leave func() error // in place of Close
+}
+
+// newJob makes the handle of a membership.
+func newJob(j rma.Job, leave func() error) *job {
+	made := &job{Job: j, leave: leave}
+	made.c = hold(&everyJob, C.FH_JOB, made)
+	return made
+}
+
+func (j *job) shut() error {
+	err := j.shutAll()
+	release(&everyJob, j.c)
+	return errors.Join(err, j.leave())
+}
+
+var everyJob registry[job]
+
+func jobOf(number C.uint64_t) *job { return everyJob.at(number) }
+
+// options are farhash_options.
+type options struct {
+	timeout time.Duration // 0: the default
+	hidden  bool
+}
+
+// timeoutMax keeps a time within what a duration holds.
+const timeoutMax = 1e9
+
+func readOptions(o *C.farhash_options) (options, error) {
+	if o == nil {
+		return options{}, nil
+	}
+	seconds := float64(o.timeout_seconds)
+	if math.IsNaN(seconds) || seconds < 0 || seconds > timeoutMax {
+		return options{}, fmt.Errorf("farhash: options: timeout_seconds is %v; give 0 to %v",
+			seconds, timeoutMax)
+	}
+	for _, r := range o.reserved {
+		if r != 0 {
+			return options{}, errReserved("farhash_options")
+		}
+	}
+	return options{timeout: time.Duration(seconds * float64(time.Second)),
+		hidden: o.one_sided != 0}, nil
+}
+
+func errReserved(of string) error {
+	return fmt.Errorf("farhash: a reserved field of %s is not 0; set the whole struct to 0 "+
+		"before its fields", of)
+}
+
+// list is the same for package farhash.
+func (o options) list() (opts []farhash.Option) {
+	if o.timeout > 0 {
+		opts = append(opts, farhash.Timeout(o.timeout))
+	}
+	if o.hidden {
+		opts = append(opts, farhash.OneSided())
+	}
+	return opts
+}
+
+//export goJoin
+func goJoin(c *C.farhash_options, out **C.fh_handle) (code C.int) {
+	defer guard(&code)
+	o, err := readOptions(c)
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	}
+	j, err := farhash.Join(context.Background(), o.list()...)
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR)
+	}
+	*out = newJob(j, j.Close).c
+	return C.FARHASH_OK
+}
+
+//export goJoinComm
+func goJoinComm(comm C.int32_t, c *C.farhash_options, out **C.fh_handle) (code C.int) {
+	defer guard(&code)
+	o, err := readOptions(c)
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	}
+	made, err := joinComm(int32(comm), o)
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR)
+	}
+	*out = made.c
+	return C.FARHASH_OK
+}
+
+// rankFailed is the result of a rank of farhash_run.
+type rankFailed C.int
+
+func (r rankFailed) Error() string {
+	return fmt.Sprintf("farhash: the function of a rank returned %d", C.int(r))
+}
+
+//export goRun
+func goRun(ranks C.int32_t, c *C.farhash_options, function, argument unsafe.Pointer) (code C.int) {
+	defer guard(&code)
+	o, err := readOptions(c)
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	}
+	err = farhash.Run(context.Background(), int(ranks), func(j rma.Job) error {
+		made := newJob(j, func() error { return nil }) // Run closes it
+		result := C.fh_call_rank(function, made.c, argument)
+		if made.c.closed == 0 {
+			_ = made.shut()
+		}
+		if result != 0 {
+			return rankFailed(result)
+		}
+		return nil
+	}, o.list()...)
+	var result rankFailed
+	if errors.As(err, &result) {
+		fail(err, C.FARHASH_ERROR)
+		return C.int(result)
+	}
+	return ended(err, C.FARHASH_ERROR)
+}
+
+//export goJobRank
+func goJobRank(v C.uint64_t) C.int { return C.int(jobOf(v).Rank()) }
+
+//export goJobSize
+func goJobSize(v C.uint64_t) C.int { return C.int(jobOf(v).Size()) }
+
+//export goJobBarrier
+func goJobBarrier(v C.uint64_t) (code C.int) {
+	defer guard(&code)
+	return ended(jobOf(v).Barrier(context.Background()), C.FARHASH_ERROR)
+}
+
+//export goJobClose
+func goJobClose(v C.uint64_t) (code C.int) {
+	defer guard(&code)
+	return ended(jobOf(v).shut(), C.FARHASH_ERROR)
+}

@@ -1,0 +1,133 @@
+// What all calls have in common: handles, the last error, forks, calls of the program.
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "library.h"
+#include "calls.h"
+
+// ---- The last error ----
+
+enum { MESSAGE_BYTES = 2048 };
+static __thread char message[MESSAGE_BYTES];
+
+int fh_note(int code, const char *text, size_t length) {
+	if (length >= MESSAGE_BYTES)
+		length = MESSAGE_BYTES - 1;
+	memcpy(message, text, length);
+	message[length] = 0;
+	return code;
+}
+
+static int refuse(int code, const char *text) { return fh_note(code, text, strlen(text)); }
+
+const char *farhash_last_error(void) { return message; }
+
+static const char *const names[] = {"FARHASH_OK", "FARHASH_ERROR", "FARHASH_ERROR_ARGUMENT",
+	"FARHASH_ERROR_CLOSED", "FARHASH_ERROR_FULL", "FARHASH_ERROR_MEMORY", "FARHASH_ERROR_FILE",
+	"FARHASH_ERROR_FORMAT", "FARHASH_ERROR_RANK", "FARHASH_ERROR_TIMEOUT",
+	"FARHASH_ERROR_UNSUPPORTED", "FARHASH_ERROR_FORKED", "FARHASH_ERROR_INTERNAL"};
+
+const char *farhash_error_name(int code) {
+	if (code > 0 || code <= -(int)(sizeof names / sizeof *names))
+		return "";
+	return names[-code];
+}
+
+const char *farhash_version(void) { return FARHASH_VERSION; }
+
+// ---- Forks ----
+
+// The child of a fork has the caller's thread and no other: Go cannot run in it.
+static int forked;
+
+static void note_fork(void) { forked = 1; }
+
+__attribute__((constructor)) static void watch_forks(void) {
+	pthread_atfork(NULL, NULL, note_fork);
+}
+
+int fh_alive(void) {
+	if (!forked)
+		return FARHASH_OK;
+	return refuse(FARHASH_ERROR_FORKED, "farhash: this process is the child of a fork, and farhash "
+		"does not work in it; fork before the job is joined, or call exec");
+}
+
+// ---- Handles ----
+
+// Handles of tables that are closed stay for a while, so that a call with one of them finds out.
+enum { GRAVES = 1024 };
+static struct {
+	pthread_mutex_t lock;
+	fh_handle *first, *last;
+	int n;
+} graves = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+fh_handle *fh_new(uint32_t kind, uint64_t number) {
+	fh_handle *h = calloc(1, sizeof *h);
+	if (!h)
+		abort(); // Go itself would not survive this
+	h->kind = kind;
+	h->number = number;
+	return h;
+}
+
+void fh_retire(fh_handle *h) {
+	fh_handle *oldest = NULL;
+	h->closed = 1;
+	h->shape.flat = NULL;
+	pthread_mutex_lock(&graves.lock);
+	if (graves.last)
+		graves.last->next = h;
+	else
+		graves.first = h;
+	graves.last = h;
+	if (++graves.n > GRAVES) {
+		oldest = graves.first;
+		graves.first = oldest->next;
+		graves.n--;
+	}
+	pthread_mutex_unlock(&graves.lock);
+	free(oldest);
+}
+
+int fh_refuse_handle(const fh_handle *h, uint32_t kind) {
+	if (fh_alive() != FARHASH_OK)
+		return FARHASH_ERROR_FORKED;
+	if (!h)
+		return refuse(FARHASH_ERROR_ARGUMENT, "farhash: the handle is NULL; did farhash_..._new "
+			"or farhash_join... succeed?");
+	if (h->kind != kind)
+		return refuse(FARHASH_ERROR_ARGUMENT, "farhash: the handle is none of this kind");
+	return refuse(FARHASH_ERROR_CLOSED, "farhash: it has been closed, or its job has");
+}
+
+int fh_refuse_null(void) {
+	return refuse(FARHASH_ERROR_ARGUMENT, "farhash: an argument is NULL that must not be");
+}
+
+int fh_refuse_size(void) {
+	return refuse(FARHASH_ERROR_ARGUMENT, "farhash: a batch of so many is longer than memory");
+}
+
+int fh_refuse_path(void) {
+	return refuse(FARHASH_ERROR_ARGUMENT, "farhash: the path is NULL or empty");
+}
+
+int fh_usable(const fh_handle *h, uint32_t kind) {
+	return !forked && h && h->kind == kind && !h->closed;
+}
+
+// ---- Calls of the program ----
+
+int fh_call_rank(void *function, fh_handle *job, void *argument) {
+	return ((int (*)(farhash_job *, void *))function)((farhash_job *)job, argument);
+}
+
+int fh_call_update(void *function, void *value, int found, void *argument) {
+	return ((int (*)(void *, int, void *))function)(value, found, argument);
+}
+
+void fh_call_plain(void *function, void *argument) { ((void (*)(void *))function)(argument); }

@@ -1,0 +1,61 @@
+// What the C and the Go half of the library share.
+
+#ifndef FARHASH_LIBRARY_H
+#define FARHASH_LIBRARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "farhash.h"
+
+enum { FH_JOB = 0x66686a31, FH_SET, FH_ELEMENTS, FH_CACHE };
+
+// FH_LOOK_WORDS is the longest key and the longest value of a cache that C looks at.
+enum { FH_LOOK_WORDS = 64 };
+
+// A cache as C sees it.
+typedef struct {
+	uint64_t *flat; // all segments; NULL: C does not look
+	uint64_t ranks, segment, groups, group_words, bucket_words, group_buckets;
+	uint64_t key_words, value_words;
+} fh_shape;
+
+enum { FH_STRIPES = 16 };
+
+// What C has counted, so that threads rarely meet in a counter.
+typedef struct {
+	uint64_t hits, misses, inserted, updated;
+	uint64_t rest[4];
+} __attribute__((aligned(64))) fh_tally;
+
+// fh_handle is what the pointers of farhash.h point to.
+typedef struct fh_handle {
+	uint32_t kind;
+	int32_t closed;
+	uint64_t number;      // of the value in Go
+	uint64_t bytes, more; // of a key or element; of a value
+	fh_shape shape;
+	fh_tally *tallies;
+	struct fh_handle *next;
+} fh_handle;
+
+fh_handle *fh_new(uint32_t kind, uint64_t number);
+void fh_retire(fh_handle *handle);
+
+// fh_note keeps a message for farhash_last_error and returns the code.
+int fh_note(int code, const char *text, size_t length);
+
+// fh_call_* call a function of the program.
+int fh_call_rank(void *function, fh_handle *job, void *argument);
+int fh_call_update(void *function, void *value, int found, void *argument);
+void fh_call_plain(void *function, void *argument);
+
+// fh_keep_stacks sees to signal handlers that were installed behind the library's back.
+void fh_keep_stacks(void);
+
+// The first look, at a cache whose shape is known. FH_UNKNOWN: nothing has been done.
+enum { FH_UNKNOWN = -1 };
+int fh_look_get(fh_handle *cache, const void *key, void *value);
+int fh_look_put(fh_handle *cache, const void *key, const void *value);
+
+#endif

@@ -1,0 +1,165 @@
+// The first look at a cache in plain memory; main.go says why it is here, and looks.go when it
+// is used. What follows is package cache once more: hash.go, address.go, bucket.go and the
+// beginning of search.go.
+
+#include <string.h>
+
+#include "library.h"
+
+static const uint64_t pi0 = 0x243F6A8885A308D3, pi1 = 0x13198A2E03707344,
+	pi2 = 0xA4093822299F31D0, pi3 = 0x082EFA98EC4E6C89, pi4 = 0x452821E638D01377,
+	pi5 = 0xBE5466CF34E90C6C, pi6 = 0xC0AC29B7C97C50DD, pi7 = 0x3F84D5B5B5470917;
+
+enum { EMPTY = 0, INVALID = 1 };
+
+static inline uint64_t high(uint64_t a, uint64_t b) {
+	return (uint64_t)((unsigned __int128)a * b >> 64);
+}
+
+static inline uint64_t fold(uint64_t a, uint64_t b) { return high(a, b) ^ a * b; }
+
+static inline uint64_t sum(uint64_t acc, const uint64_t *w, uint64_t n) {
+	for (; n >= 8; n -= 8, w += 8) {
+		acc += fold(w[0] ^ pi0, w[1] ^ pi1) + fold(w[2] ^ pi2, w[3] ^ pi3) +
+			fold(w[4] ^ pi4, w[5] ^ pi5) + fold(w[6] ^ pi6, w[7] ^ pi7);
+		acc *= pi3 | 1;
+	}
+	if (n >= 4) {
+		acc += fold(w[0] ^ pi4, w[1] ^ pi5) + fold(w[2] ^ pi6, w[3] ^ pi7);
+		n -= 4, w += 4;
+	}
+	if (n >= 2) {
+		acc += fold(w[0] ^ pi2, w[1] ^ pi3);
+		n -= 2, w += 2;
+	}
+	if (n == 1)
+		acc += fold(w[0] ^ pi0, pi1);
+	return acc;
+}
+
+static inline uint64_t seal_of(uint64_t hash, const uint64_t *value, uint64_t n) {
+	uint64_t seal = fold(sum(hash, value, n) ^ pi2, pi3);
+	return seal <= INVALID ? seal + INVALID + 1 : seal;
+}
+
+static inline uint64_t load(const uint64_t *at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
+
+static inline void store(uint64_t *at, uint64_t word) {
+	__atomic_store_n(at, word, __ATOMIC_RELAXED);
+}
+
+static inline int same(const uint64_t *shared, const uint64_t *own, uint64_t n) {
+	uint64_t differ = 0;
+	if (load(shared) != own[0]) // so most others take one cache line
+		return 0;
+	for (uint64_t i = 0; i < n; i++)
+		differ |= load(shared + i) ^ own[i];
+	return differ == 0;
+}
+
+// whole is the words of a key or value: where they are, or a copy that is filled up with zeros.
+static inline const uint64_t *whole(const void *from, uint64_t bytes, uint64_t *padded) {
+	if (((uintptr_t)from | bytes) % 8 == 0)
+		return from;
+	padded[(bytes - 1) / 8] = 0;
+	memcpy(padded, from, bytes);
+	return padded;
+}
+
+typedef struct {
+	uint64_t hash;
+	uint64_t *group; // the first bucket of the first choice
+	uint64_t first;  // which of its buckets is the first candidate
+} place;
+
+static inline place place_of(const fh_shape *s, const uint64_t *key) {
+	place p;
+	p.hash = fold(sum(pi5, key, s->key_words) ^ pi6, pi7);
+	uint64_t rank = high(p.hash * 0x9E3779B97F4A7C15, s->ranks);
+	p.group = s->flat + rank * s->segment + high(p.hash, s->groups) * s->group_words;
+	p.first = (p.hash & 0xFFFF) * s->group_buckets >> 16;
+	return p;
+}
+
+static inline void count(uint64_t *counter) {
+	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
+// candidate is bucket number i in the order of a key, of the first group.
+static inline uint64_t *candidate(const fh_shape *s, const place *p, uint64_t i) {
+	return p->group + (p->first + i) % s->group_buckets * s->bucket_words;
+}
+
+// fh_look_get is FARHASH_HIT if the first group has the key with a whole value, and FARHASH_MISS
+// if it has an empty bucket before that. Else it is FH_UNKNOWN.
+int fh_look_get(fh_handle *cache, const void *key, void *value) {
+	const fh_shape *s = &cache->shape;
+	uint64_t padded[FH_LOOK_WORDS], seen[FH_LOOK_WORDS];
+	const uint64_t *k = whole(key, cache->bytes, padded);
+	place p = place_of(s, k);
+	fh_tally *tally = &cache->tallies[p.hash % FH_STRIPES];
+	for (uint64_t i = 0; i < s->group_buckets; i++) {
+		const uint64_t *bucket = candidate(s, &p, i);
+		uint64_t seal = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+		if (seal == EMPTY) {
+			count(&tally->misses);
+			return FARHASH_MISS;
+		}
+		if (seal == INVALID || !same(bucket + 1, k, s->key_words))
+			continue;
+		for (uint64_t j = 0; j < s->value_words; j++)
+			seen[j] = load(bucket + 1 + s->key_words + j);
+		if (seal_of(p.hash, seen, s->value_words) != seal)
+			return FH_UNKNOWN;
+		memcpy(value, seen, cache->more);
+		count(&tally->hits);
+		return FARHASH_HIT;
+	}
+	return FH_UNKNOWN;
+}
+
+// write_bucket writes the checksum last.
+static void write_bucket(uint64_t *bucket, const fh_shape *s, uint64_t seal,
+	const uint64_t *key, const uint64_t *value) {
+	for (uint64_t i = 0; i < s->key_words; i++)
+		store(bucket + 1 + i, key[i]);
+	for (uint64_t i = 0; i < s->value_words; i++)
+		store(bucket + 1 + s->key_words + i, value[i]);
+	__atomic_store_n(bucket, seal, __ATOMIC_RELEASE);
+}
+
+// fh_look_put stores a pair if the first group has an empty bucket: the key is nowhere behind
+// that. Where the group has the key twice, or no empty bucket, it is FH_UNKNOWN.
+int fh_look_put(fh_handle *cache, const void *key, const void *value) {
+	const fh_shape *s = &cache->shape;
+	uint64_t paddedKey[FH_LOOK_WORDS], paddedValue[FH_LOOK_WORDS];
+	const uint64_t *k = whole(key, cache->bytes, paddedKey);
+	const uint64_t *v = whole(value, cache->more, paddedValue);
+	place p = place_of(s, k);
+	fh_tally *tally = &cache->tallies[p.hash % FH_STRIPES];
+	uint64_t *there = NULL, *vacant = NULL, before = 0, seen = INVALID;
+	for (uint64_t i = 0; i < s->group_buckets && seen != EMPTY; i++) {
+		uint64_t *bucket = candidate(s, &p, i);
+		seen = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+		if (seen <= INVALID) {
+			vacant = vacant ? vacant : bucket;
+		} else if (same(bucket + 1, k, s->key_words)) {
+			if (there)
+				return FH_UNKNOWN;
+			there = bucket;
+			before = seen;
+		}
+	}
+	if (seen != EMPTY)
+		return FH_UNKNOWN;
+	uint64_t seal = seal_of(p.hash, v, s->value_words);
+	if (!there) {
+		write_bucket(vacant, s, seal, k, v);
+		count(&tally->inserted);
+		return FARHASH_NEW;
+	}
+	if (before != seal || !same(there + 1 + s->key_words, v, s->value_words))
+		write_bucket(there, s, seal, k, v);
+	count(&tally->updated);
+	return FARHASH_UPDATED;
+}

@@ -1,0 +1,56 @@
+//go:build cgo
+
+// Command clib is the library libfarhash for C, C++, Fortran and whatever can call C: sets,
+// caches and the jobs in whose memory they lie. farhash.h is its interface and farhash(3) its
+// manual; this page is about what is behind.
+//
+//	scripts/install-clib PREFIX    builds and installs it; see there
+//
+// # Two halves
+//
+// What a program calls is C: api.c and the files beside it check handles and arguments, and
+// then call Go, where a function of the same name carries the call out. The C half also has
+// what must not cross into Go: the message of the last error, which belongs to a thread; the
+// flag that says that a process is the child of a fork; signals. Words and bytes of batches
+// are used where the program has them.
+//
+// A handle is a small struct of C that names its kind, says whether it was closed, and has
+// the number of a Go value (handle.go). It outlives its table for a while, so that a call with
+// a closed table is an error and not a crash.
+//
+// No panic crosses: every function of Go recovers, and says FARHASH_ERROR_INTERNAL.
+//
+// # The first look
+//
+// To call Go from C takes longer than a look-up. So look.c does in C what most calls of a
+// lock-free cache in plain memory come to: it looks at the first group of a key, which decides
+// everything if it has an empty bucket. All else goes to Go. The arithmetic is that of package
+// cache. Lest the two drift apart, looks.go tries every shape of a cache out in a small one of
+// its own, before it lets C look.
+//
+// # Which MPI
+//
+// The library names no MPI in its interface: a communicator comes as its Fortran handle, an
+// integer. Yet it must call MPI for ranks to meet. So there is one library for each MPI, built
+// with its tag, as in package rma/mpi, and one without; their names differ, so that all can be
+// installed beside each other:
+//
+//	libfarhash            no MPI
+//	libfarhash-openmpi    tags mpi openmpi
+//	libfarhash-mpich      tags mpi mpich
+//
+// Ranks of a communicator that are on one host tell each other a name and meet in shared memory
+// (rma/shm); MPI is called in that one call only, in the caller's thread. So the thread
+// level does not matter, nor when MPI is finalised. Else rma/mpi carries the job, and an
+// attribute of MPI_COMM_SELF closes it when MPI is finalised.
+//
+// # Signals
+//
+// Go runs on small stacks. A handler that does not ask for a stack of its own (SA_ONSTACK)
+// would run on one of them if a signal came while a call is in Go, and overwrite what lies
+// below. Go sees to handlers that were there before it; signals.c sees to those that come
+// later, by its own sigaction and signal in front of those of the C library. Other than that
+// handlers stay as they are. Go itself has SIGSEGV, SIGBUS, SIGFPE and SIGURG.
+package main
+
+func main() {}

@@ -1,0 +1,232 @@
+//go:build mpi
+
+package main
+
+// #include "comm.h"
+// #include "library.h"
+import "C"
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"os"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/mpi"
+	"github.com/farhash/farhash/rma/shm"
+)
+
+// communicator is the program's, whose processes are to be ranks.
+type communicator struct {
+	handle     C.int
+	rank, size int
+	level      int
+	world      bool
+}
+
+func mpiError(what string, code C.int) error {
+	if code == 0 {
+		return nil
+	}
+	var text [512]C.char
+	C.fh_comm_error(code, &text[0], C.int(len(text)))
+	return fmt.Errorf("farhash: %s: %s", what, C.GoString(&text[0]))
+}
+
+func ask(handle int32) (*communicator, error) {
+	var f C.fh_comm_facts
+	err := mpiError("looking at the communicator", C.fh_comm_ask(C.int(handle), &f))
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case f.initialized == 0:
+		return nil, errors.New("farhash: MPI is not initialised; call MPI_Init first")
+	case f.finalized != 0:
+		return nil, errors.New("farhash: MPI has been finalised")
+	case f.null != 0:
+		return nil, errors.New("farhash: the communicator is MPI_COMM_NULL; only its own " +
+			"processes join it")
+	case f.inter != 0:
+		return nil, errors.New("farhash: the communicator is an intercommunicator; merge it")
+	}
+	return &communicator{handle: C.int(handle), rank: int(f.rank), size: int(f.size),
+		level: int(f.level), world: f.world != 0}, nil
+}
+
+// What ranks tell each other before they join.
+const (
+	tellHost  = iota
+	tellNonce // of which that of rank 0 names the job
+	tellPath  // 1: one-sided only; 2: by MPI on any host
+	tellWords
+)
+
+// hostOf is equal on processes that share /dev/shm.
+func hostOf() uint64 {
+	hash := fnv.New64a()
+	name, _ := os.Hostname()
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	var st unix.Stat_t
+	_ = unix.Stat(shm.DefaultDir, &st)
+	fmt.Fprintf(hash, "%s %s %d %d", name, boot, st.Dev, os.Getuid())
+	return hash.Sum64()
+}
+
+// joinComm makes the processes of a communicator the ranks of a job. Collective.
+func joinComm(handle int32, o options) (*job, error) {
+	c, err := ask(handle)
+	if err != nil {
+		return nil, err
+	}
+	var mine [tellWords]uint64
+	mine[tellHost] = hostOf()
+	var nonce [8]byte
+	_, _ = rand.Read(nonce[:]) // never fails
+	mine[tellNonce] = binary.LittleEndian.Uint64(nonce[:])
+	if o.hidden {
+		mine[tellPath] |= 1
+	}
+	if os.Getenv(farhash.EngineVariable) == "mpi" {
+		mine[tellPath] |= 2
+	}
+	all := make([]uint64, tellWords*c.size)
+	err = mpiError("telling the other ranks of this one", C.fh_comm_gather(c.handle,
+		(*C.uint64_t)(&mine[0]), (*C.uint64_t)(&all[0]), tellWords))
+	if err != nil {
+		return nil, err
+	}
+	oneHost := mine[tellPath]&2 == 0
+	for rank := range c.size {
+		its := all[rank*tellWords:]
+		if its[tellPath] != mine[tellPath] {
+			return nil, fmt.Errorf("farhash: ranks %d and %d differ in one_sided or in %s",
+				c.rank, rank, farhash.EngineVariable)
+		}
+		oneHost = oneHost && its[tellHost] == mine[tellHost]
+	}
+	if oneHost {
+		return c.share(fmt.Sprintf("comm-%016x", all[tellNonce]), o)
+	}
+	return c.spread(o)
+}
+
+// share makes a job in shared memory.
+func (c *communicator) share(name string, o options) (*job, error) {
+	j, err := shm.Join(context.Background(), shm.Config{Rank: c.rank, Size: c.size, Job: name,
+		Timeout: o.timeout, Hidden: o.hidden})
+	if err := c.agree(err); err != nil {
+		if j != nil {
+			_ = j.Close()
+		}
+		return nil, err
+	}
+	return newJob(j, j.Close), nil
+}
+
+// agree tells every rank whether all have come so far.
+func (c *communicator) agree(mine error) error {
+	vote, least := uint64(math.MaxUint64), C.uint64_t(0)
+	if mine != nil {
+		vote = uint64(c.rank)
+	}
+	err := mpiError("joining", C.fh_comm_least(c.handle, C.uint64_t(vote), &least))
+	if mine != nil || err != nil {
+		return errors.Join(mine, err)
+	}
+	if uint64(least) != math.MaxUint64 {
+		return &rma.PeerError{What: "farhash: joining", Rank: int(least)}
+	}
+	return nil
+}
+
+// held is the use of MPI by jobs on several hosts.
+var held struct {
+	mu   sync.Mutex
+	jobs map[*job]struct{}
+	stop func() error
+}
+
+// spread makes a job that MPI carries. Its engine knows MPI_COMM_WORLD only.
+func (c *communicator) spread(o options) (*job, error) {
+	switch {
+	case !c.world:
+		return nil, fmt.Errorf("farhash: the communicator's processes are on several hosts, and "+
+			"are not those of MPI_COMM_WORLD in their order: %w", errUnsupported)
+	case c.level < 2:
+		return nil, fmt.Errorf("farhash: the communicator's processes are on several hosts; "+
+			"initialise MPI by MPI_Init_thread with MPI_THREAD_MULTIPLE, or with "+
+			"MPI_THREAD_SERIALIZED and call MPI within farhash_exclusive: %w", errUnsupported)
+	}
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	cfg := mpi.Config{Timeout: o.timeout, Hidden: o.hidden}
+	ctx := context.Background()
+	if held.stop == nil {
+		if err := mpiError("MPI_COMM_SELF", C.fh_at_finalize()); err != nil {
+			return nil, err
+		}
+		stop, err := mpi.Start(ctx, cfg)
+		if err != nil {
+			return nil, err
+		}
+		held.stop, held.jobs = stop, map[*job]struct{}{}
+	}
+	j, err := mpi.Join(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	made := newJob(j, nil)
+	made.leave = func() error { return letGo(made, j) }
+	held.jobs[made] = struct{}{}
+	return made, nil
+}
+
+// letGo closes a job; the last one gives MPI back.
+func letGo(made *job, j rma.Job) error {
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	err := j.Close()
+	delete(held.jobs, made)
+	if len(held.jobs) == 0 && held.stop != nil {
+		err = errors.Join(err, held.stop())
+		held.stop = nil
+	}
+	return err
+}
+
+// goFinalizing closes what is still open when MPI ends.
+//
+//export goFinalizing
+func goFinalizing() {
+	var code C.int
+	defer guard(&code)
+	held.mu.Lock()
+	var open []*job
+	for j := range held.jobs {
+		open = append(open, j)
+	}
+	held.mu.Unlock()
+	for _, j := range open {
+		if err := j.shut(); err != nil {
+			fail(err, C.FARHASH_ERROR)
+		}
+	}
+}
+
+//export goExclusive
+func goExclusive(function, argument unsafe.Pointer) (code C.int) {
+	defer guard(&code)
+	mpi.Exclusive(func() { C.fh_call_plain(function, argument) })
+	return C.FARHASH_OK
+}

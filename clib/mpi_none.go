@@ -1,0 +1,22 @@
+//go:build !mpi
+
+package main
+
+// #include "library.h"
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+func joinComm(int32, options) (*job, error) {
+	return nil, fmt.Errorf("farhash: this libfarhash has been built without MPI; link with "+
+		"libfarhash-openmpi or libfarhash-mpich: %w", errUnsupported)
+}
+
+//export goExclusive
+func goExclusive(function, argument unsafe.Pointer) (code C.int) {
+	C.fh_call_plain(function, argument)
+	return C.FARHASH_OK
+}

@@ -1,0 +1,5 @@
+//go:build !mpi
+
+#include "library.h"
+
+const char *farhash_mpi_library(void) { return ""; }
