@@ -67,7 +67,7 @@ func goCacheNew(v C.uint64_t, c *C.farhash_cache_config, out **C.fh_handle) (cod
 	made := &pairs{keySize: cfg.KeySize, valueSize: cfg.ValueSize, job: jobOf(v)}
 	watched := &watch{Job: made.job}
 	if made.Cache, err = cache.New(context.Background(), watched, cfg); err != nil {
-		return fail(err, C.FARHASH_ERROR)
+		return fail(err, C.FARHASH_ERROR_ARGUMENT)
 	}
 	looks, err := newLooks(context.Background(), made.Cache, watched)
 	if err != nil {

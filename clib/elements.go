@@ -55,7 +55,7 @@ func goElementsNew(v C.uint64_t, c *C.farhash_elements_config,
 	s, err := set.NewElements(context.Background(), jobOf(v), set.ElementsConfig{Config: cfg,
 		ElementBytes: bytes, Capacity: uint64(c.capacity)})
 	if err != nil {
-		return fail(err, C.FARHASH_ERROR)
+		return fail(err, C.FARHASH_ERROR_ARGUMENT)
 	}
 	e := &elements{Elements: s, bytes: bytes, job: jobOf(v)}
 	e.c = hold(&everyElements, C.FH_ELEMENTS, e)

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"unsafe"
 
+	"github.com/farhash/farhash/kv"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
 )
@@ -29,17 +30,21 @@ func fail(err error, other C.int) C.int {
 
 func codeOf(err error, other C.int) C.int {
 	var full *set.FullError
+	var packed *kv.FullError
 	var gone *rma.RankError
 	var failed *rma.PeerError
 	var path *fs.PathError
+	var word set.WordError
 	switch {
-	case errors.As(err, &full):
+	case errors.As(err, &full), errors.As(err, &packed):
 		return C.FARHASH_ERROR_FULL
+	case errors.As(err, &word):
+		return C.FARHASH_ERROR_ARGUMENT
 	case errors.As(err, &gone), errors.As(err, &failed):
 		return C.FARHASH_ERROR_RANK
 	case errors.Is(err, context.DeadlineExceeded):
 		return C.FARHASH_ERROR_TIMEOUT
-	case errors.Is(err, syscall.ENOMEM):
+	case errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.ENOSPC):
 		return C.FARHASH_ERROR_MEMORY
 	case errors.As(err, &path):
 		return C.FARHASH_ERROR_FILE

@@ -6,6 +6,8 @@
  *   farhash_set       words of 63 bits, each once: was this seen before, by anybody?
  *   farhash_elements  the same for byte strings of one length
  *   farhash_cache     keys and values of fixed sizes; forgets when it is full
+ *   farhash_map       keys and values of any length, changed and deleted; loses nothing
+ *   farhash_index     records that are given once and then only looked up
  *
  * Functions that say "collective" are called by all ranks of the job, in the same order, with
  * the same arguments. The others are safe to call from any thread at any time, save that
@@ -33,7 +35,7 @@ enum {
 	FARHASH_ERROR = -1,             /* see farhash_last_error */
 	FARHASH_ERROR_ARGUMENT = -2,    /* a NULL, a size or a number that makes no sense */
 	FARHASH_ERROR_CLOSED = -3,      /* the table or the job has been closed */
-	FARHASH_ERROR_FULL = -4,        /* a set had no place for something; what it holds stays */
+	FARHASH_ERROR_FULL = -4,        /* a set or map had no place; what it holds stays */
 	FARHASH_ERROR_MEMORY = -5,      /* the machine or /dev/shm has not enough */
 	FARHASH_ERROR_FILE = -6,        /* a file cannot be opened, read or written */
 	FARHASH_ERROR_FORMAT = -7,      /* a file is foreign, truncated or corrupt */
@@ -52,8 +54,8 @@ enum {
 	FARHASH_FULL = 3       /* set, in arrays only: it is not there, and no place is free */
 };
 enum {
-	FARHASH_MISS = 0,     /* cache: the key is not there */
-	FARHASH_HIT = 1,      /* cache: it is, and the value has been copied */
+	FARHASH_MISS = 0,     /* cache, map: the key is not there */
+	FARHASH_HIT = 1,      /* cache, map: it is, and the value has been copied */
 	FARHASH_NEW = 1,      /* cache: stored in a bucket that was free */
 	FARHASH_UPDATED = 2,  /* cache: the key was there, and now has this value */
 	FARHASH_EVICTED = 3   /* cache: stored in place of another key */
@@ -289,6 +291,150 @@ int farhash_cache_save(farhash_cache *cache, const char *path);
 int farhash_cache_load(farhash_cache *cache, const char *path);
 int farhash_cache_check(farhash_cache *cache);
 int farhash_cache_close(farhash_cache *cache);
+
+/* ---- Maps ---- */
+
+typedef struct farhash_map farhash_map;
+
+#define FARHASH_MAX_PAIR 65536 /* bytes of the longest key, and of the longest value */
+
+/* Every rank gives the same. 0 is the default of copies, chunk and depth. */
+typedef struct farhash_map_config {
+	uint64_t slots_per_rank;     /* 8 bytes each; a key takes one for good */
+	uint64_t bytes_per_rank;     /* for keys and values, 64 bytes or a multiple for each pair */
+	uint32_t max_key, max_value; /* the longest key, at least 1, and the longest value, in bytes */
+	uint32_t copies;             /* not 0: pairs of up to 16 bytes are copied into slots of 32 */
+	uint32_t chunk;              /* slots that one remote get brings */
+	uint32_t depth;              /* operations of a batch in flight */
+	uint32_t reserved[7];        /* 0 */
+} farhash_map_config;
+
+int farhash_map_new(farhash_job *job, const farhash_map_config *config, farhash_map **map);
+
+/* FARHASH_HIT or FARHASH_MISS. value has room for so many bytes, value_size gets how many the
+ * value has, and version its version; either may be NULL. If room is less, nothing is copied and
+ * the answer is FARHASH_ERROR_ARGUMENT; value_size holds. A version names what was put: each put
+ * gives another, and 0 is that of a key that is not there. */
+int farhash_map_get(farhash_map *map, const void *key, size_t key_size, void *value, size_t room,
+	size_t *value_size, uint64_t *version);
+
+/* FARHASH_OK. version may be NULL, and gets that of what was put. */
+int farhash_map_put(farhash_map *map, const void *key, size_t key_size, const void *value,
+	size_t value_size, uint64_t *version);
+
+/* FARHASH_INSERTED, or FARHASH_FOUND: the key was there, and keeps its value. */
+int farhash_map_put_if_absent(farhash_map *map, const void *key, size_t key_size,
+	const void *value, size_t value_size, uint64_t *version);
+
+/* FARHASH_UPDATED if the key had *version, else FARHASH_MISS: nothing has changed. *version gets that
+ * of what is there now. */
+int farhash_map_compare_and_put(farhash_map *map, const void *key, size_t key_size,
+	const void *value, size_t value_size, uint64_t *version);
+
+/* FARHASH_HIT if the key was there. */
+int farhash_map_delete(farhash_map *map, const void *key, size_t key_size);
+
+/* What a call of a batch does. */
+enum {
+	FARHASH_GET = 0,
+	FARHASH_PUT = 1,
+	FARHASH_DELETE = 2,
+	FARHASH_PUT_IF_ABSENT = 3,
+	FARHASH_COMPARE_AND_PUT = 4
+};
+
+/* A call of a batch: the arguments of the function of its name, and what that would answer. */
+typedef struct farhash_map_call {
+	int32_t kind;
+	int32_t result;    /* the answer or the error */
+	const void *key;
+	void *value;       /* what to put, or where a get copies to */
+	size_t key_size;
+	size_t value_size; /* of what to put, or of what a get has found */
+	size_t room;       /* of value, for a get */
+	uint64_t version;  /* as the argument of the functions */
+} farhash_map_call;
+
+/* Many at once, in any order. Returns the error of the first call that has one, after all. */
+int farhash_map_batch(farhash_map *map, farhash_map_call *calls, size_t n);
+
+/* farhash_map_range calls function with every key and value, until that returns other than 0,
+ * which is then the result if it is positive. What is put or deleted meanwhile may come or not. */
+int farhash_map_range(farhash_map *map, int (*function)(const void *key, size_t key_size,
+	const void *value, size_t value_size, void *argument), void *argument);
+
+typedef struct farhash_map_stats {
+	uint64_t calls[5];       /* by what they do: FARHASH_GET and so on */
+	uint64_t round_trips[5]; /* times that they had to wait */
+	uint64_t lost_swaps;     /* compare-and-swaps that another one was faster than */
+} farhash_map_stats;
+
+/* What this rank has done. */
+int farhash_map_stats_get(farhash_map *map, farhash_map_stats *stats);
+
+/* How many keys there are: exact when nobody changes the map. It reads every slot. */
+int farhash_map_len(farhash_map *map, uint64_t *keys);
+
+/* farhash_map_check walks the whole map. Not collective; nobody may change the map meanwhile. */
+int farhash_map_check(farhash_map *map);
+int farhash_map_close(farhash_map *map);
+
+/* ---- Indexes ---- */
+
+typedef struct farhash_index farhash_index;
+
+enum { FARHASH_ORDERED = 0, FARHASH_LINEAR = 1, FARHASH_CUCKOO = 2 }; /* layouts */
+
+/* Every rank gives the same. 0 is the default of everything but sizes. */
+typedef struct farhash_index_config {
+	uint64_t key_size;    /* bytes of every key: 4 to 64 */
+	uint64_t value_size;  /* of every value, or of the longest: 0 to 4096 */
+	double load;          /* records for each slot: 0.8 */
+	uint64_t memory_max;  /* bytes that building may take on a rank; no limit */
+	uint64_t copies_max;  /* records with the same key; any number */
+	int32_t variable;     /* not 0: values have different sizes */
+	int32_t layout;
+	uint32_t depth;       /* look-ups of a batch in flight */
+	uint32_t reserved[7]; /* 0 */
+} farhash_index_config;
+
+/* farhash_index_build makes an index of the records of all ranks. Each gives its own, in any
+ * order: next returns 1 and sets *key, *value and *value_size, or returns 0 after the last one.
+ * Anything negative ends the build for all, and is the result here. *value_size need not be set
+ * unless sizes are variable. Keys may occur again; all records are kept. Collective. */
+int farhash_index_build(farhash_job *job, const farhash_index_config *config,
+	int (*next)(const void **key, const void **value, size_t *value_size, void *argument),
+	void *argument, farhash_index **index);
+
+/* Load makes an index of what farhash_index_save has written; config may be NULL, and its sizes 0.
+ * Collective. */
+int farhash_index_load(farhash_job *job, const char *path, const farhash_index_config *config,
+	farhash_index **index);
+int farhash_index_save(farhash_index *index, const char *path);
+
+/* farhash_index_get returns how many records have the key. value, with room for the longest, gets
+ * that of one of them, and value_size, which may be NULL, its size. */
+int farhash_index_get(farhash_index *index, const void *key, void *value, size_t *value_size);
+
+/* Many at once. Keys lie one after the other, and so do values, config.value_size apart; counts[i]
+ * is how many records have key i. sizes may be NULL. */
+int farhash_index_get_batch(farhash_index *index, const void *keys, size_t n, void *values,
+	size_t *sizes, uint32_t *counts);
+
+/* The same with all records: found is called for each value of each key, in no particular order,
+ * in this thread. It must not use the index. */
+int farhash_index_lookup(farhash_index *index, const void *keys, size_t n,
+	void (*found)(size_t i, const void *value, size_t value_size, void *argument),
+	void *argument);
+
+/* How many records all ranks have. */
+int farhash_index_len(farhash_index *index, uint64_t *records);
+
+/* farhash_index_check verifies the whole index, and tells every rank. Collective. */
+int farhash_index_check(farhash_index *index);
+int farhash_index_close(farhash_index *index);
+
+/* ---- Rounding ---- */
 
 /* farhash_round rounds values to significant decimal digits in place, so that inputs which are
  * nearly equal become one key: digits[i] for values[i], or digits[0] for all if n_digits is 1.

@@ -130,4 +130,19 @@ int fh_call_update(void *function, void *value, int found, void *argument) {
 	return ((int (*)(void *, int, void *))function)(value, found, argument);
 }
 
+int fh_call_pair(void *function, void *key, size_t key_size, void *value, size_t value_size,
+	void *argument) {
+	return ((int (*)(const void *, size_t, const void *, size_t, void *))function)(key, key_size,
+		value, value_size, argument);
+}
+
+int fh_call_next(void *function, fh_record *record, void *argument) {
+	return ((int (*)(const void **, const void **, size_t *, void *))function)(&record->key,
+		&record->value, &record->value_size, argument);
+}
+
+void fh_call_found(void *function, size_t i, void *value, size_t value_size, void *argument) {
+	((void (*)(size_t, const void *, size_t, void *))function)(i, value, value_size, argument);
+}
+
 void fh_call_plain(void *function, void *argument) { ((void (*)(void *))function)(argument); }

@@ -8,7 +8,7 @@
 
 #include "farhash.h"
 
-enum { FH_JOB = 0x66686a31, FH_SET, FH_ELEMENTS, FH_CACHE };
+enum { FH_JOB = 0x66686a31, FH_SET, FH_ELEMENTS, FH_CACHE, FH_MAP, FH_INDEX };
 
 // FH_LOOK_WORDS is the longest key and the longest value of a cache that C looks at.
 enum { FH_LOOK_WORDS = 64 };
@@ -45,9 +45,19 @@ void fh_retire(fh_handle *handle);
 // fh_note keeps a message for farhash_last_error and returns the code.
 int fh_note(int code, const char *text, size_t length);
 
+// fh_record is what the program gives for an index.
+typedef struct {
+	const void *key, *value;
+	size_t value_size;
+} fh_record;
+
 // fh_call_* call a function of the program.
 int fh_call_rank(void *function, fh_handle *job, void *argument);
 int fh_call_update(void *function, void *value, int found, void *argument);
+int fh_call_pair(void *function, void *key, size_t key_size, void *value, size_t value_size,
+	void *argument);
+int fh_call_next(void *function, fh_record *record, void *argument);
+void fh_call_found(void *function, size_t i, void *value, size_t value_size, void *argument);
 void fh_call_plain(void *function, void *argument);
 
 // fh_keep_stacks sees to signal handlers that were installed behind the library's back.

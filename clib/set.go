@@ -59,7 +59,7 @@ func goSetNew(v C.uint64_t, c *C.farhash_set_config, out **C.fh_handle) (code C.
 	}
 	s, err := set.New(context.Background(), jobOf(v), cfg)
 	if err != nil {
-		return fail(err, C.FARHASH_ERROR)
+		return fail(err, C.FARHASH_ERROR_ARGUMENT)
 	}
 	w := &words{Set: s, job: jobOf(v)}
 	w.c = hold(&everySet, C.FH_SET, w)

@@ -117,7 +117,7 @@ func agree(ctx context.Context, job rma.Job, g *geometry, depth int,
 // Full; Full comes with a *FullError. A word of more than 63 bits is an error.
 func (s *Set) FindOrPut(word uint64) (Result, error) {
 	if word > MaxWord {
-		return NotFound, wordError(word)
+		return NotFound, WordError(word)
 	}
 	if s.t.flat == nil {
 		return s.one(word, true)
@@ -137,7 +137,7 @@ func (s *Set) FindOrPut(word uint64) (Result, error) {
 // Contains reports whether word is in the set.
 func (s *Set) Contains(word uint64) (bool, error) {
 	if word > MaxWord {
-		return false, wordError(word)
+		return false, WordError(word)
 	}
 	if s.t.flat == nil {
 		r, err := s.one(word, false)
@@ -172,7 +172,7 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 	}
 	for _, word := range words {
 		if word > MaxWord {
-			return wordError(word)
+			return WordError(word)
 		}
 	}
 	var c counts
@@ -192,8 +192,12 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 	return err
 }
 
-func wordError(word uint64) error {
-	return fmt.Errorf("set: word %#x has more than 63 bits; use Elements for larger data", word)
+// WordError says that a word is larger than MaxWord.
+type WordError uint64
+
+func (e WordError) Error() string {
+	return fmt.Sprintf("set: word %#x has more than 63 bits; use Elements for larger data",
+		uint64(e))
 }
 
 // Buckets is the number of buckets of all ranks.

@@ -35,6 +35,20 @@ module farhash
       locks_broken = 0, occupied = 0
   end type
 
+  type, bind(c) :: farhash_map_config
+    integer(c_int64_t) :: slots_per_rank = 0, bytes_per_rank = 0
+    integer(c_int32_t) :: max_key = 0, max_value = 0, copies = 0, chunk = 0, depth = 0
+    integer(c_int32_t) :: reserved(7) = 0
+  end type
+
+  type, bind(c) :: farhash_index_config
+    integer(c_int64_t) :: key_size = 0, value_size = 0
+    real(c_double) :: load = 0
+    integer(c_int64_t) :: memory_max = 0, copies_max = 0
+    integer(c_int32_t) :: variable = 0, layout = 0, depth = 0
+    integer(c_int32_t) :: reserved(7) = 0
+  end type
+
   interface
     integer(c_int) function farhash_join_any(options, job) bind(c, name='farhash_join')
       import :: c_int, c_ptr
@@ -154,6 +168,98 @@ module farhash
     integer(c_int) function farhash_cache_close(cache) bind(c)
       import :: c_int, c_ptr
       type(c_ptr), value :: cache
+    end function
+
+    integer(c_int) function farhash_map_new(job, config, map) bind(c)
+      import :: c_int, c_ptr, farhash_map_config
+      type(c_ptr), value :: job
+      type(farhash_map_config), intent(in) :: config
+      type(c_ptr), intent(out) :: map
+    end function
+
+    integer(c_int) function farhash_map_get(map, key, key_size, val, room, value_size, &
+      version) bind(c)
+      import :: c_int, c_ptr, c_size_t, c_int64_t
+      type(c_ptr), value :: map, key, val
+      integer(c_size_t), value :: key_size, room
+      integer(c_size_t), intent(out) :: value_size
+      integer(c_int64_t), intent(out) :: version
+    end function
+
+    integer(c_int) function farhash_map_put(map, key, key_size, val, value_size, version) bind(c)
+      import :: c_int, c_ptr, c_size_t, c_int64_t
+      type(c_ptr), value :: map, key, val
+      integer(c_size_t), value :: key_size, value_size
+      integer(c_int64_t), intent(inout) :: version
+    end function
+
+    integer(c_int) function farhash_map_put_if_absent(map, key, key_size, val, value_size, &
+      version) bind(c)
+      import :: c_int, c_ptr, c_size_t, c_int64_t
+      type(c_ptr), value :: map, key, val
+      integer(c_size_t), value :: key_size, value_size
+      integer(c_int64_t), intent(inout) :: version
+    end function
+
+    integer(c_int) function farhash_map_compare_and_put(map, key, key_size, val, value_size, &
+      version) bind(c)
+      import :: c_int, c_ptr, c_size_t, c_int64_t
+      type(c_ptr), value :: map, key, val
+      integer(c_size_t), value :: key_size, value_size
+      integer(c_int64_t), intent(inout) :: version
+    end function
+
+    integer(c_int) function farhash_map_delete(map, key, key_size) bind(c)
+      import :: c_int, c_ptr, c_size_t
+      type(c_ptr), value :: map, key
+      integer(c_size_t), value :: key_size
+    end function
+
+    integer(c_int) function farhash_map_len(map, keys) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: map
+      integer(c_int64_t), intent(out) :: keys
+    end function
+
+    integer(c_int) function farhash_map_close(map) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: map
+    end function
+
+    ! next is c_funloc of a function as farhash.h says; path ends with c_null_char.
+    integer(c_int) function farhash_index_build(job, config, next, argument, index) bind(c)
+      import :: c_int, c_ptr, c_funptr, farhash_index_config
+      type(c_ptr), value :: job, argument
+      type(c_funptr), value :: next
+      type(farhash_index_config), intent(in) :: config
+      type(c_ptr), intent(out) :: index
+    end function
+
+    integer(c_int) function farhash_index_load(job, path, config, index) bind(c)
+      import :: c_int, c_ptr, c_char, farhash_index_config
+      type(c_ptr), value :: job
+      character(kind=c_char), intent(in) :: path(*)
+      type(farhash_index_config), intent(in) :: config
+      type(c_ptr), intent(out) :: index
+    end function
+
+    integer(c_int) function farhash_index_get_batch(index, keys, n, values, sizes, &
+      counts) bind(c)
+      import :: c_int, c_ptr, c_size_t, c_int32_t
+      type(c_ptr), value :: index, keys, values, sizes
+      integer(c_size_t), value :: n
+      integer(c_int32_t), intent(out) :: counts(n)
+    end function
+
+    integer(c_int) function farhash_index_len(index, records) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: index
+      integer(c_int64_t), intent(out) :: records
+    end function
+
+    integer(c_int) function farhash_index_close(index) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: index
     end function
 
     integer(c_int) function farhash_round(values, n, digits, n_digits, floors, n_floors) bind(c)

@@ -6,10 +6,23 @@
 
 #include "tables.h"
 
+// Functions for farhash_index_build that give nothing of use.
+static int no_record(const void **key, const void **value, size_t *value_size, void *argument) {
+	(void)key, (void)value, (void)value_size;
+	return argument != NULL;
+}
+
+static int broken_record(const void **key, const void **value, size_t *value_size,
+	void *argument) {
+	no_record(key, value, value_size, argument);
+	return -42;
+}
+
 static void no_sense(farhash_job *job, const char *directory) {
 	farhash_job *none = (farhash_job *)1;
 	farhash_set *set;
 	farhash_cache *cache;
+	farhash_index *index;
 	farhash_options options = {.timeout_seconds = -1};
 	FAILS(FARHASH_ERROR_ARGUMENT, "NULL", farhash_join(NULL, NULL));
 	FAILS(FARHASH_ERROR_ARGUMENT, "timeout_seconds", farhash_join(&options, &none));
@@ -22,15 +35,15 @@ static void no_sense(farhash_job *job, const char *directory) {
 	FAILS(FARHASH_ERROR_ARGUMENT, "NULL", farhash_set_new(job, NULL, &set));
 	FAILS(FARHASH_ERROR_ARGUMENT, "NULL", farhash_set_find_or_put(set, 1));
 	farhash_set_config config = {.buckets = 0};
-	FAILS(FARHASH_ERROR, "Buckets", farhash_set_new(job, &config, &set));
+	FAILS(FARHASH_ERROR_ARGUMENT, "Buckets", farhash_set_new(job, &config, &set));
 	config.buckets = UINT64_MAX;
-	FAILS(FARHASH_ERROR, "Buckets", farhash_set_new(job, &config, &set));
+	FAILS(FARHASH_ERROR_ARGUMENT, "Buckets", farhash_set_new(job, &config, &set));
 	config.buckets = 1;
 	config.reserved[3] = 1;
 	FAILS(FARHASH_ERROR_ARGUMENT, "reserved", farhash_set_new(job, &config, &set));
 	config.reserved[3] = 0;
 	OK(farhash_set_new(job, &config, &set));
-	FAILS(FARHASH_ERROR, "63 bits", farhash_set_find_or_put(set, UINT64_MAX));
+	FAILS(FARHASH_ERROR_ARGUMENT, "63 bits", farhash_set_find_or_put(set, UINT64_MAX));
 	FAILS(FARHASH_ERROR_ARGUMENT, "NULL", farhash_set_find_or_put_batch(set, NULL, 1, NULL));
 	OK(farhash_set_find_or_put_batch(set, NULL, 0, NULL));
 	uint64_t word = 1;
@@ -44,19 +57,42 @@ static void no_sense(farhash_job *job, const char *directory) {
 	FILE *f = fopen(path, "w");
 	CLAIM(f && fputs("this is no table", f) >= 0 && fclose(f) == 0);
 	FAILS(FARHASH_ERROR_FORMAT, "no archive", farhash_set_load(set, path));
+	FAILS(FARHASH_ERROR_FORMAT, "no archive", farhash_index_load(job, path, NULL, &index));
 	OK(farhash_set_close(set));
-	FAILS(FARHASH_ERROR, "KeySize", farhash_cache_new(job, &(farhash_cache_config){0}, &cache));
+	FAILS(FARHASH_ERROR_ARGUMENT, "KeySize", farhash_cache_new(job, &(farhash_cache_config){0}, &cache));
 	CLAIM(cache == NULL);
 	farhash_cache_config huge = {.key_size = UINT64_MAX, .value_size = 1, .buckets_per_rank = 1};
 	FAILS(FARHASH_ERROR_ARGUMENT, "key_size", farhash_cache_new(job, &huge, &cache));
 	farhash_cache_config small = {.key_size = 8, .value_size = 8, .buckets_per_rank = 1, .mode = 9};
-	FAILS(FARHASH_ERROR, "Mode", farhash_cache_new(job, &small, &cache));
+	FAILS(FARHASH_ERROR_ARGUMENT, "Mode", farhash_cache_new(job, &small, &cache));
 	small.mode = 0;
 	OK(farhash_cache_new(job, &small, &cache));
 	FAILS(FARHASH_ERROR_ARGUMENT, "NULL", farhash_cache_get(cache, &word, NULL));
 	FAILS(FARHASH_ERROR_ARGUMENT, "NULL", farhash_cache_update(cache, &word, NULL, NULL));
 	FAILS(FARHASH_ERROR_ARGUMENT, "longer than memory",
 		farhash_cache_get_batch(cache, &word, SIZE_MAX / 8, &word, &result));
+	farhash_map *map;
+	FAILS(FARHASH_ERROR_ARGUMENT, "SlotsPerRank",
+		farhash_map_new(job, &(farhash_map_config){.max_key = 8}, &map));
+	farhash_map_config pairs = {.slots_per_rank = 8, .bytes_per_rank = 1 << 12, .max_key = 8,
+		.max_value = 100};
+	OK(farhash_map_new(job, &pairs, &map));
+	FAILS(FARHASH_ERROR_ARGUMENT, "key_size", farhash_map_put(map, "", 0, "", 0, NULL));
+	FAILS(FARHASH_ERROR_ARGUMENT, "value_size", farhash_map_put(map, "a", 1, path, 101, NULL));
+	FAILS(FARHASH_ERROR_ARGUMENT, "NULL", farhash_map_put(map, "a", 1, NULL, 1, NULL));
+	FAILS(FARHASH_ERROR_ARGUMENT, "NULL", farhash_map_compare_and_put(map, "a", 1, "", 0, NULL));
+	OK(farhash_map_put(map, "a", 1, path, 100, NULL));
+	FAILS(FARHASH_ERROR_ARGUMENT, "room is 99",
+		farhash_map_get(map, "a", 1, path, 99, NULL, NULL));
+	farhash_map_call call = {.kind = 5, .key = "a", .key_size = 1};
+	FAILS(FARHASH_ERROR_ARGUMENT, "kind is 5", farhash_map_batch(map, &call, 1));
+	FAILS(FARHASH_ERROR_ARGUMENT, "KeySize",
+		farhash_index_build(job, &(farhash_index_config){0}, no_record, &word, &index));
+	farhash_index_config records = {.key_size = 8, .value_size = 8};
+	FAILS(FARHASH_ERROR_ARGUMENT, "NULL",
+		farhash_index_build(job, &records, no_record, &word, &index));
+	IS(-42, farhash_index_build(job, &records, broken_record, NULL, &index));
+	CLAIM(strstr(farhash_last_error(), "-42"));
 	// The job takes its tables along.
 	farhash_job *second;
 	OK(farhash_join(NULL, &second));
@@ -83,7 +119,7 @@ static void rounding(void) {
 // The last error belongs to a thread.
 static void *other_thread(void *set) {
 	CLAIM(strcmp(farhash_last_error(), "") == 0);
-	FAILS(FARHASH_ERROR, "63 bits", farhash_set_contains(set, UINT64_MAX));
+	FAILS(FARHASH_ERROR_ARGUMENT, "63 bits", farhash_set_contains(set, UINT64_MAX));
 	for (uint64_t i = 0; i < 1000; i++)
 		CLAIM(farhash_set_find_or_put(set, i) > 0);
 	return NULL;

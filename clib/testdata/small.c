@@ -6,6 +6,7 @@ int main(int argc, char **argv) {
 	farhash_job *job;
 	farhash_set *set;
 	farhash_cache *cache;
+	farhash_map *map;
 	uint64_t key = 7, value = 8, len, words[100];
 	uint8_t results[100];
 	char path[4096];
@@ -27,6 +28,10 @@ int main(int argc, char **argv) {
 	value = 0;
 	IS(FARHASH_HIT, farhash_cache_get(cache, &key, &value));
 	IS(8, value);
+	OK(farhash_map_new(job, &(farhash_map_config){.slots_per_rank = 64, .bytes_per_rank = 1 << 14,
+		.max_key = 8, .max_value = 8}, &map));
+	OK(farhash_map_put(map, &key, 8, &value, 8, NULL));
+	IS(FARHASH_HIT, farhash_map_get(map, &key, 8, &value, 8, NULL, NULL));
 	for (int i = 0; i < 1100; i++) { // more than are remembered
 		farhash_set *other;
 		OK(farhash_set_new(job, &(farhash_set_config){.buckets = 8}, &other));

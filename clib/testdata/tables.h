@@ -229,6 +229,170 @@ static inline void try_cache(farhash_job *job, const char *path) {
 				.value_size = sizes[i][1], .mode = mode}, path);
 }
 
+// sum adds up the lengths of pairs.
+static inline int sum(const void *key, size_t key_size, const void *value, size_t value_size,
+	void *argument) {
+	CLAIM(key && value);
+	*(size_t *)argument += key_size + value_size;
+	return 0;
+}
+
+static inline int stop_at_once(const void *key, size_t key_size, const void *value,
+	size_t value_size, void *argument) {
+	return sum(key, key_size, value, value_size, argument) + 7;
+}
+
+// try_map has every rank put keys of its own, one by one and in batches, and all go for one.
+static inline void try_map(farhash_job *job) {
+	enum { N = 300 };
+	int rank = farhash_job_rank(job), size = farhash_job_size(job);
+	static _Thread_local char keys[N][8], values[N][40], seen[N][40];
+	static _Thread_local farhash_map_call calls[N];
+	uint64_t len = 0, version = 0, other = 0;
+	size_t value_size = 0, bytes = 0;
+	farhash_map *map;
+	farhash_map_config config = {.slots_per_rank = 1024, .bytes_per_rank = 1 << 17, .max_key = 8,
+		.max_value = 40};
+	OK(farhash_map_new(job, &config, &map));
+	for (int i = 0; i < N; i++) {
+		fill(keys[i], 8, 1000 * (i + N * rank));
+		fill(values[i], 40, 1000 * (i + N * rank) + 500);
+		calls[i] = (farhash_map_call){.kind = FARHASH_PUT, .key = keys[i], .key_size = 8,
+			.value = values[i], .value_size = i % 41};
+	}
+	OK(farhash_map_put(map, keys[0], 8, values[0], 40, &version));
+	CLAIM(version != 0);
+	IS(FARHASH_FOUND, farhash_map_put_if_absent(map, keys[0], 8, values[1], 40, &other));
+	CLAIM(other == version);
+	IS(FARHASH_UPDATED, farhash_map_compare_and_put(map, keys[0], 8, values[1], 40, &version));
+	CLAIM(other != version);
+	IS(FARHASH_MISS, farhash_map_compare_and_put(map, keys[0], 8, values[2], 40, &other));
+	CLAIM(other == version);
+	IS(FARHASH_HIT, farhash_map_get(map, keys[0], 8, seen[0], 40, &value_size, &other));
+	CLAIM(value_size == 40 && other == version && memcmp(seen[0], values[1], 40) == 0);
+	IS(FARHASH_HIT, farhash_map_delete(map, keys[0], 8));
+	IS(FARHASH_MISS, farhash_map_delete(map, keys[0], 8));
+	IS(FARHASH_MISS, farhash_map_get(map, keys[0], 8, seen[0], 40, &value_size, &other));
+	CLAIM(other == 0);
+	IS(FARHASH_INSERTED, farhash_map_put_if_absent(map, keys[0], 8, NULL, 0, NULL));
+	IS(FARHASH_HIT, farhash_map_get(map, keys[0], 8, NULL, 0, &value_size, NULL));
+	CLAIM(value_size == 0);
+	OK(farhash_map_batch(map, calls, N));
+	for (int i = 0; i < N; i++) {
+		CLAIM(calls[i].result == FARHASH_OK && calls[i].version != 0);
+		calls[i].kind = FARHASH_GET;
+		calls[i].value = seen[i];
+		calls[i].room = 40;
+	}
+	OK(farhash_map_batch(map, calls, N));
+	for (int i = 0; i < N; i++) {
+		IS(FARHASH_HIT, calls[i].result);
+		CLAIM(calls[i].value_size == (size_t)i % 41 &&
+			memcmp(seen[i], values[i], calls[i].value_size) == 0);
+	}
+	calls[3].room = 2;
+	FAILS(FARHASH_ERROR_ARGUMENT, "room is 2", farhash_map_batch(map, calls, N));
+	IS(FARHASH_HIT, calls[4].result);
+	OK(farhash_job_barrier(job));
+	OK(farhash_map_len(map, &len));
+	IS(N * size, len);
+	IS(0, farhash_map_range(map, sum, &bytes));
+	size_t want = 0;
+	for (int i = 0; i < N; i++)
+		want += size * (8 + i % 41);
+	IS(want, bytes);
+	IS(7, farhash_map_range(map, stop_at_once, &bytes));
+	OK(farhash_map_check(map));
+	OK(farhash_job_barrier(job));
+	for (uint64_t i = 0, n; i < 50; i++) { // a counter of all ranks
+		int done;
+		version = 0;
+		do {
+			int there = farhash_map_get(map, "n", 1, &n, sizeof n, NULL, &version);
+			CLAIM(there >= 0);
+			n = there ? n + 1 : 1;
+			done = farhash_map_compare_and_put(map, "n", 1, &n, sizeof n, &version);
+			CLAIM(done >= 0);
+		} while (!done);
+	}
+	OK(farhash_job_barrier(job));
+	IS(FARHASH_HIT, farhash_map_get(map, "n", 1, &len, sizeof len, NULL, NULL));
+	IS(50 * size, len);
+	farhash_map_stats stats;
+	OK(farhash_map_stats_get(map, &stats));
+	CLAIM(stats.calls[FARHASH_GET] > N && stats.calls[FARHASH_COMPARE_AND_PUT] >= 50);
+	OK(farhash_map_close(map));
+	FAILS(FARHASH_ERROR_CLOSED, "closed", farhash_map_len(map, &len));
+}
+
+// Records of a rank: numbers whose value is their square, with a second one for every tenth.
+typedef struct {
+	uint64_t from, at, to, key;
+	char value[40];
+	int again;
+} squares;
+
+static inline void square(char value[40], uint64_t key) {
+	for (int i = 0; i < 5; i++)
+		memcpy(value + 8 * i, &(uint64_t){key * key}, 8);
+}
+
+static inline int next_square(const void **key, const void **value, size_t *value_size,
+	void *argument) {
+	squares *s = argument;
+	if (s->at == s->to)
+		return 0;
+	s->key = s->at;
+	square(s->value, s->at);
+	*key = &s->key;
+	*value = s->value;
+	*value_size = s->at % 41;
+	s->again = s->at % 10 == 0 && !s->again;
+	s->at += !s->again;
+	return 1;
+}
+
+static inline void count_found(size_t i, const void *value, size_t value_size, void *argument) {
+	char want[40];
+	square(want, i);
+	CLAIM(value_size == i % 41 && memcmp(value, want, value_size) == 0);
+	++*(int *)argument;
+}
+
+static inline void try_index(farhash_job *job, const char *path) {
+	enum { N = 500 };
+	int rank = farhash_job_rank(job), size = farhash_job_size(job), found = 0;
+	static _Thread_local uint64_t keys[2 * N];
+	static _Thread_local char values[2 * N][40];
+	static _Thread_local size_t sizes[2 * N];
+	static _Thread_local uint32_t counts[2 * N];
+	uint64_t len = 0;
+	farhash_index *index, *loaded;
+	squares s = {.at = N * rank / size, .to = N * (rank + 1) / size};
+	farhash_index_config config = {.key_size = 8, .value_size = 40, .variable = 1, .depth = 16};
+	OK(farhash_index_build(job, &config, next_square, &s, &index));
+	OK(farhash_index_len(index, &len));
+	IS(N + N / 10, len);
+	for (int i = 0; i < 2 * N; i++)
+		keys[i] = i;
+	OK(farhash_index_check(index));
+	OK(farhash_index_save(index, path));
+	OK(farhash_index_load(job, path, NULL, &loaded));
+	OK(farhash_index_get_batch(loaded, keys, 2 * N, values, sizes, counts));
+	for (int i = 0; i < 2 * N; i++) {
+		char want[40];
+		square(want, i);
+		IS(i >= N ? 0 : i % 10 == 0 ? 2 : 1, counts[i]);
+		CLAIM(i >= N || (sizes[i] == (size_t)i % 41 && memcmp(values[i], want, sizes[i]) == 0));
+		IS(counts[i], farhash_index_get(index, &keys[i], values[i], NULL));
+	}
+	OK(farhash_index_lookup(index, keys, 2 * N, count_found, &found));
+	IS(N + N / 10, found);
+	OK(farhash_index_close(loaded));
+	OK(farhash_index_close(index));
+	FAILS(FARHASH_ERROR_CLOSED, "closed", farhash_index_len(index, &len));
+}
+
 static inline void try_tables(farhash_job *job, const char *directory) {
 	char path[4096];
 	snprintf(path, sizeof path, "%s/table", directory);
@@ -236,6 +400,8 @@ static inline void try_tables(farhash_job *job, const char *directory) {
 	try_full(job);
 	try_elements(job, path);
 	try_cache(job, path);
+	try_map(job);
+	try_index(job, path);
 }
 
 #endif

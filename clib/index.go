@@ -1,0 +1,215 @@
+package main
+
+// #include <stdlib.h>
+// #include "library.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"unsafe"
+
+	"github.com/farhash/farhash/index"
+)
+
+// register is an index with its handle.
+type register struct {
+	c *C.fh_handle
+	*index.Index
+	reader             *index.Reader
+	keySize, valueSize int
+	job                *job
+}
+
+var everyIndex registry[register]
+
+func indexOf(number C.uint64_t) *register { return everyIndex.at(number) }
+
+func (r *register) shut() error {
+	r.job.remove(r)
+	release(&everyIndex, r.c)
+	if r.reader != r.Index.Reader {
+		return errors.Join(r.reader.Close(), r.Index.Close())
+	}
+	return r.Index.Close()
+}
+
+func readIndexConfig(c *C.farhash_index_config) (index.Config, error) {
+	if c == nil {
+		return index.Config{}, nil
+	}
+	for _, r := range c.reserved {
+		if r != 0 {
+			return index.Config{}, errReserved("farhash_index_config")
+		}
+	}
+	if c.key_size > index.MaxKeySize || c.value_size > index.MaxValueSize ||
+		c.copies_max > math.MaxInt32 {
+		return index.Config{}, fmt.Errorf("farhash: key_size is %d, value_size %d and copies_max "+
+			"%d; they may be %d, %d and %d", uint64(c.key_size), uint64(c.value_size),
+			uint64(c.copies_max), index.MaxKeySize, index.MaxValueSize, math.MaxInt32)
+	}
+	return index.Config{KeySize: int(c.key_size), ValueSize: int(c.value_size),
+		Variable: c.variable != 0, Layout: index.Layout(c.layout), Load: float64(c.load),
+		CopiesMax: int(c.copies_max), MemoryMax: uint64(c.memory_max)}, nil
+}
+
+// depthOf is how many look-ups are in flight, 0 for the default.
+func depthOf(c *C.farhash_index_config) int {
+	if c == nil {
+		return 0
+	}
+	return int(min(c.depth, math.MaxInt32))
+}
+
+// enterIndex makes the handle of an index.
+func enterIndex(j *job, x *index.Index, depth int, out **C.fh_handle) C.int {
+	made := &register{Index: x, reader: x.Reader, keySize: x.Config().KeySize,
+		valueSize: x.Config().ValueSize, job: j}
+	if depth != 0 {
+		var err error
+		if made.reader, err = x.NewReader(index.Lookups{Depth: depth}); err != nil {
+			_ = x.Close()
+			return fail(err, C.FARHASH_ERROR_ARGUMENT)
+		}
+	}
+	made.c = hold(&everyIndex, C.FH_INDEX, made)
+	made.c.bytes, made.c.more = C.uint64_t(made.keySize), C.uint64_t(made.valueSize)
+	j.enter(made)
+	*out = made.c
+	return C.FARHASH_OK
+}
+
+// errNext is a negative answer of the program's function.
+type errNext C.int
+
+func (e errNext) Error() string {
+	return fmt.Sprintf("farhash: the function next returned %d", C.int(e))
+}
+
+// records are what the program's function gives.
+func records(cfg index.Config, function, argument unsafe.Pointer) iter.Seq2[index.Record, error] {
+	return func(yield func(index.Record, error) bool) {
+		r := (*C.fh_record)(C.calloc(1, C.sizeof_fh_record))
+		defer C.free(unsafe.Pointer(r))
+		for {
+			*r = C.fh_record{value_size: C.size_t(cfg.ValueSize)}
+			switch answer := C.fh_call_next(function, r, argument); {
+			case answer == 0:
+				return
+			case answer < 0:
+				yield(index.Record{}, errNext(answer))
+				return
+			}
+			if r.key == nil || r.value == nil && r.value_size > 0 ||
+				r.value_size > C.size_t(cfg.ValueSize) {
+				yield(index.Record{}, fmt.Errorf("farhash: the function next gave a key or a "+
+					"value that is NULL, or a value_size above %d: %d", cfg.ValueSize,
+					uint64(r.value_size)))
+				return
+			}
+			key := unsafe.Slice((*byte)(r.key), cfg.KeySize)
+			value := unsafe.Slice((*byte)(r.value), r.value_size)
+			if !yield(index.Record{Key: key, Value: value}, nil) {
+				return
+			}
+		}
+	}
+}
+
+//export goIndexBuild
+func goIndexBuild(v C.uint64_t, c *C.farhash_index_config, function, argument unsafe.Pointer,
+	out **C.fh_handle) (code C.int) {
+	defer guard(&code)
+	cfg, err := readIndexConfig(c)
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	}
+	x, err := index.Build(context.Background(), jobOf(v), cfg, records(cfg, function, argument))
+	if answer := errNext(0); errors.As(err, &answer) {
+		fail(err, C.FARHASH_ERROR)
+		return C.int(answer)
+	}
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	}
+	return enterIndex(jobOf(v), x, depthOf(c), out)
+}
+
+//export goIndexLoad
+func goIndexLoad(v C.uint64_t, path *C.char, c *C.farhash_index_config,
+	out **C.fh_handle) (code C.int) {
+	defer guard(&code)
+	cfg, err := readIndexConfig(c)
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	}
+	x, err := index.Load(context.Background(), jobOf(v), C.GoString(path), cfg)
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR_FORMAT)
+	}
+	return enterIndex(jobOf(v), x, depthOf(c), out)
+}
+
+//export goIndexSave
+func goIndexSave(v C.uint64_t, path *C.char) (code C.int) {
+	defer guard(&code)
+	return ended(indexOf(v).Save(context.Background(), C.GoString(path)), C.FARHASH_ERROR_FILE)
+}
+
+//export goIndexGet
+func goIndexGet(v C.uint64_t, keys unsafe.Pointer, n C.size_t, values unsafe.Pointer,
+	sizes *C.size_t, counts *C.uint32_t) (code C.int) {
+	defer guard(&code)
+	r := indexOf(v)
+	all := unsafe.Slice((*byte)(values), int(n)*r.valueSize)
+	count := unsafe.Slice(counts, n)
+	clear(count)
+	err := r.reader.LookupBatch(unsafe.Slice((*byte)(keys), int(n)*r.keySize),
+		func(i int, value index.Value) {
+			if count[i] == 0 {
+				copy(all[i*r.valueSize:(i+1)*r.valueSize], value)
+				if sizes != nil {
+					unsafe.Slice(sizes, n)[i] = C.size_t(len(value))
+				}
+			}
+			if count[i] < math.MaxUint32 {
+				count[i]++
+			}
+		})
+	return ended(err, C.FARHASH_ERROR)
+}
+
+//export goIndexLookup
+func goIndexLookup(v C.uint64_t, keys unsafe.Pointer, n C.size_t,
+	function, argument unsafe.Pointer) (code C.int) {
+	defer guard(&code)
+	r := indexOf(v)
+	// The program gets memory of C, since it may keep what it is given by mistake.
+	mem := C.malloc(C.size_t(r.valueSize + 1))
+	defer C.free(mem)
+	err := r.reader.LookupBatch(unsafe.Slice((*byte)(keys), int(n)*r.keySize),
+		func(i int, value index.Value) {
+			copy(unsafe.Slice((*byte)(mem), r.valueSize), value)
+			C.fh_call_found(function, C.size_t(i), mem, C.size_t(len(value)), argument)
+		})
+	return ended(err, C.FARHASH_ERROR)
+}
+
+//export goIndexLen
+func goIndexLen(v C.uint64_t) C.uint64_t { return C.uint64_t(indexOf(v).Len()) }
+
+//export goIndexCheck
+func goIndexCheck(v C.uint64_t) (code C.int) {
+	defer guard(&code)
+	return ended(indexOf(v).CheckAll(context.Background()), C.FARHASH_ERROR)
+}
+
+//export goIndexClose
+func goIndexClose(v C.uint64_t) (code C.int) {
+	defer guard(&code)
+	return ended(indexOf(v).shut(), C.FARHASH_ERROR)
+}

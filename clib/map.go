@@ -1,0 +1,227 @@
+package main
+
+// #include <stdlib.h>
+// #include "library.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/farhash/farhash/kv"
+)
+
+// dictionary is a map with its handle.
+type dictionary struct {
+	c *C.fh_handle
+	*kv.Map
+	maxKey, maxValue int
+	job              *job
+}
+
+var everyMap registry[dictionary]
+
+func mapOf(number C.uint64_t) *dictionary { return everyMap.at(number) }
+
+func (d *dictionary) shut() error {
+	d.job.remove(d)
+	release(&everyMap, d.c)
+	return d.Close()
+}
+
+func readMapConfig(c *C.farhash_map_config) (kv.Config, error) {
+	for _, r := range c.reserved {
+		if r != 0 {
+			return kv.Config{}, errReserved("farhash_map_config")
+		}
+	}
+	return kv.Config{SlotsPerRank: uint64(c.slots_per_rank),
+		BytesPerRank: uint64(c.bytes_per_rank), MaxKey: int(c.max_key),
+		MaxValue: int(c.max_value), Copies: c.copies != 0, Chunk: int(c.chunk),
+		Depth: int(c.depth)}, nil
+}
+
+//export goMapNew
+func goMapNew(v C.uint64_t, c *C.farhash_map_config, out **C.fh_handle) (code C.int) {
+	defer guard(&code)
+	cfg, err := readMapConfig(c)
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	}
+	made := &dictionary{maxKey: cfg.MaxKey, maxValue: cfg.MaxValue, job: jobOf(v)}
+	if made.Map, err = kv.New(context.Background(), made.job, cfg); err != nil {
+		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	}
+	made.c = hold(&everyMap, C.FH_MAP, made)
+	made.job.enter(made)
+	*out = made.c
+	return C.FARHASH_OK
+}
+
+// ask makes a call of Go of one of C. What a get finds goes right to where C wants it, if
+// there is room.
+func (d *dictionary) ask(c *C.farhash_map_call) (kv.Call, error) {
+	puts := c.kind != C.FARHASH_GET && c.kind != C.FARHASH_DELETE
+	switch {
+	case c.kind < C.FARHASH_GET || c.kind > C.FARHASH_COMPARE_AND_PUT:
+		return kv.Call{}, fmt.Errorf("farhash: kind is %d; it is 0 (FARHASH_GET) to 4 "+
+			"(FARHASH_COMPARE_AND_PUT)", int(c.kind))
+	case c.key_size < 1 || c.key_size > C.size_t(d.maxKey):
+		return kv.Call{}, fmt.Errorf("farhash: key_size is %d; this map takes 1 to %d",
+			uint64(c.key_size), d.maxKey)
+	case puts && c.value_size > C.size_t(d.maxValue):
+		return kv.Call{}, fmt.Errorf("farhash: value_size is %d; this map takes 0 to %d",
+			uint64(c.value_size), d.maxValue)
+	case c.room > math.MaxInt:
+		return kv.Call{}, fmt.Errorf("farhash: room is %d, more than memory", uint64(c.room))
+	}
+	call := kv.Call{Kind: kv.Kind(c.kind), Key: unsafe.Slice((*byte)(c.key), c.key_size),
+		Version: kv.Version(c.version)}
+	switch call.Kind {
+	case kv.Get:
+		call.Value = unsafe.Slice((*byte)(c.value), c.room)[:0]
+	case kv.Delete:
+	default:
+		call.Value = unsafe.Slice((*byte)(c.value), c.value_size)
+	}
+	return call, nil
+}
+
+// reply tells C of a call that has been made.
+func reply(c *C.farhash_map_call, call *kv.Call) C.int {
+	c.version = C.uint64_t(call.Version)
+	if call.Kind == kv.Get {
+		c.value_size = C.size_t(len(call.Value))
+	}
+	if call.Err != nil {
+		return fail(call.Err, C.FARHASH_ERROR)
+	}
+	switch call.Kind {
+	case kv.Put:
+		return C.FARHASH_OK
+	case kv.PutIfAbsent:
+		if call.Done {
+			return C.FARHASH_INSERTED
+		}
+		return C.FARHASH_FOUND
+	case kv.CompareAndPut:
+		if call.Done {
+			return C.FARHASH_UPDATED
+		}
+		return C.FARHASH_MISS
+	case kv.Get:
+		if c.value_size > c.room {
+			return fail(fmt.Errorf("farhash: the value has %d bytes and room is %d; max_value of "+
+				"the map is enough for any", len(call.Value), uint64(c.room)),
+				C.FARHASH_ERROR_ARGUMENT)
+		}
+	}
+	return yes(call.Done, nil)
+}
+
+//export goMapCall
+func goMapCall(v C.uint64_t, c *C.farhash_map_call) (code C.int) {
+	defer guard(&code)
+	d := mapOf(v)
+	call, err := d.ask(c)
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	}
+	carryOut(d.Map, &call)
+	return reply(c, &call)
+}
+
+// carryOut makes a single call, which takes less than a batch of one.
+func carryOut(m *kv.Map, call *kv.Call) {
+	switch call.Kind {
+	case kv.Get:
+		call.Value, call.Version, call.Done, call.Err = m.Get(call.Key, call.Value)
+	case kv.Put:
+		call.Version, call.Err = m.Put(call.Key, call.Value)
+	case kv.Delete:
+		call.Done, call.Err = m.Delete(call.Key)
+	case kv.PutIfAbsent:
+		call.Version, call.Done, call.Err = m.PutIfAbsent(call.Key, call.Value)
+	case kv.CompareAndPut:
+		call.Version, call.Done, call.Err = m.CompareAndPut(call.Key, call.Value, call.Version)
+	}
+}
+
+//export goMapBatch
+func goMapBatch(v C.uint64_t, p *C.farhash_map_call, n C.size_t) (code C.int) {
+	defer guard(&code)
+	d := mapOf(v)
+	list := unsafe.Slice(p, n)
+	calls := make([]kv.Call, n)
+	for i := range list {
+		var err error
+		if calls[i], err = d.ask(&list[i]); err != nil {
+			return fail(fmt.Errorf("call %d: %w", i, err), C.FARHASH_ERROR_ARGUMENT)
+		}
+	}
+	code = ended(d.Batch(calls), C.FARHASH_ERROR)
+	for i := len(list) - 1; i >= 0; i-- { // the first one's message is the last
+		result := reply(&list[i], &calls[i])
+		list[i].result = C.int32_t(result)
+		if result < 0 {
+			code = result
+		}
+	}
+	return code
+}
+
+//export goMapRange
+func goMapRange(v C.uint64_t, function, argument unsafe.Pointer) (code C.int) {
+	defer guard(&code)
+	m := mapOf(v)
+	// The program gets memory of C, since it may keep what it is given by mistake.
+	mem := C.malloc(C.size_t(m.Config().MaxKey + m.Config().MaxValue))
+	defer C.free(mem)
+	result := C.int(0)
+	err := m.Range(context.Background(), func(key, value []byte) bool {
+		k, v := C.size_t(len(key)), C.size_t(len(value))
+		to := unsafe.Slice((*byte)(mem), k+v)
+		copy(to[copy(to, key):], value)
+		result = C.fh_call_pair(function, mem, k, unsafe.Add(mem, k), v, argument)
+		return result == 0
+	})
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR)
+	}
+	return max(result, 0)
+}
+
+//export goMapStats
+func goMapStats(v C.uint64_t, out *C.farhash_map_stats) (code C.int) {
+	defer guard(&code)
+	s := mapOf(v).Stats()
+	*out = C.farhash_map_stats{}
+	for i := range out.calls {
+		out.calls[i] = C.uint64_t(s.Kinds[i].Calls)
+		out.round_trips[i] = C.uint64_t(s.Kinds[i].RoundTrips)
+		out.lost_swaps += C.uint64_t(s.Kinds[i].Lost)
+	}
+	return C.FARHASH_OK
+}
+
+//export goMapLen
+func goMapLen(v C.uint64_t, out *C.uint64_t) (code C.int) {
+	defer guard(&code)
+	n, err := mapOf(v).Len(context.Background())
+	*out = C.uint64_t(n)
+	return ended(err, C.FARHASH_ERROR)
+}
+
+//export goMapCheck
+func goMapCheck(v C.uint64_t) (code C.int) {
+	defer guard(&code)
+	return ended(mapOf(v).Check(context.Background()), C.FARHASH_ERROR)
+}
+
+//export goMapClose
+func goMapClose(v C.uint64_t) (code C.int) {
+	defer guard(&code)
+	return ended(mapOf(v).shut(), C.FARHASH_ERROR)
+}
