@@ -18,6 +18,7 @@ enum {
 	OPEN = 64,         // calls that are being put together
 	WIDE = 512,        // words from which an operation has the queue to itself
 	MARKS = 1 << 14,   // bits for lines in flight
+	TOUCHED = 256,     // of their words that are kept in mind, to clear just these
 	CHUNK = 1 << 27,   // words that one call moves at most
 };
 
@@ -40,6 +41,7 @@ struct fh_queue {
 	fh_op *ops;
 	int *posted, posts;
 	call open[OPEN];
+	int opened; // how many of them have operations
 	target *targets; // to be flushed
 	int flushes, flushed; // how many; first slot that a flush completes, or -1
 	MPI_Request *requests;
@@ -47,6 +49,8 @@ struct fh_queue {
 	int wide;
 	uint64_t calls;
 	uint64_t marks[CLASSES][MARKS / 64];
+	uint64_t *touched[TOUCHED];
+	int touches;
 };
 
 fh_queue *fh_new_queue(fh_job *job, int depth, int useRequests, int addBySwap) {
@@ -93,7 +97,22 @@ static void settle(fh_queue *q) {
 	if (q->flights || q->flushed >= 0)
 		return;
 	q->wide = 0;
-	memset(q->marks, 0, sizeof q->marks);
+	if (q->touches > TOUCHED)
+		memset(q->marks, 0, sizeof q->marks);
+	else
+		for (int i = 0; i < q->touches; i++)
+			*q->touched[i] = 0;
+	q->touches = 0;
+}
+
+// mark sets a bit of the lines in flight.
+static void mark(fh_queue *q, uint64_t *word, uint64_t bit) {
+	if (*word == 0 && q->touches <= TOUCHED) {
+		if (q->touches < TOUCHED)
+			q->touched[q->touches] = word;
+		q->touches++;
+	}
+	*word |= bit;
 }
 
 // flush asks for the end at the target. With MPI_Win_flush_local, osc/pt2pt of Open MPI brings
@@ -157,8 +176,8 @@ static void byFlush(fh_queue *q, fh_window *w, int rank, int head) {
 }
 
 // clashes reports whether an operation may touch words of one in flight in a way that
-// needs order, and if mark is set has it count as in flight.
-static int clashes(fh_queue *q, const fh_op *op, int mark) {
+// needs order, and if enter is set has it count as in flight.
+static int clashes(fh_queue *q, const fh_op *op, int enter) {
 	int class = op->kind == FH_GET ? GETS : op->kind == FH_PUT ? PUTS : ATOMICS;
 	int found = q->wide || op->words > WIDE;
 	uint64_t place = ((uintptr_t)op->window >> 4) * 0x9e3779b97f4a7c15 + (uint64_t)op->rank;
@@ -168,8 +187,8 @@ static int clashes(fh_queue *q, const fh_op *op, int mark) {
 		for (int c = 0; c < CLASSES; c++)
 			if ((c != class || class == PUTS) && q->marks[c][word] & bit)
 				found = 1;
-		if (mark)
-			q->marks[class][word] |= bit;
+		if (enter)
+			mark(q, &q->marks[class][word], bit);
 	}
 	return found;
 }
@@ -231,6 +250,7 @@ static int issue(fh_queue *q, call *c) {
 	if (!err)
 		err = c->n == 1 ? move(q, op) : moveJoined(q, c);
 	c->n = 0;
+	q->opened--;
 	q->calls++;
 	if (err)
 		return err;
@@ -243,7 +263,7 @@ static int issue(fh_queue *q, call *c) {
 
 static int issueAll(fh_queue *q) {
 	int err = 0;
-	for (int i = 0; i < OPEN && !err; i++)
+	for (int i = 0; i < OPEN && q->opened > 0 && !err; i++)
 		err = issue(q, &q->open[i]);
 	return err;
 }
@@ -258,6 +278,7 @@ static int join(fh_queue *q, int slot) {
 		if (err)
 			return err;
 	}
+	q->opened += c->n == 0;
 	op->next = c->n > 0 ? c->head : -1;
 	*c = (call){op->window, op->rank, op->kind, slot, c->n + 1};
 	return 0;
