@@ -29,7 +29,7 @@ func TestCacheBaseline(t *testing.T) {
 			}
 			program := filepath.Join(t.TempDir(), "mpidht")
 			out, err := exec.Command(compiler, "-O1", "-Wall", "-Werror", "-o", program,
-				"baseline/mpidht.c", "-lm").CombinedOutput()
+				"baseline/workloads.c", "baseline/mpidht.c", "-lm").CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}

@@ -82,7 +82,8 @@ typedef struct farhash_job farhash_job;
 typedef struct farhash_options {
 	double timeout_seconds; /* for the other ranks to come; 0 is a minute */
 	int32_t one_sided;      /* not 0: no memory is used directly; for tests and measurements */
-	int32_t reserved[7];    /* 0 */
+	int32_t passive;        /* not 0: MPI is called within calls of farhash only; see below */
+	int32_t reserved[6];    /* 0 */
 } farhash_options;
 
 /* farhash_join makes this process a rank of the job that its launcher has started: mpirun,
@@ -95,8 +96,11 @@ int farhash_join(const farhash_options *options, farhash_job **job);
  * handle, the ranks of a job; their order is the same. MPI has been initialised. On one host
  * any thread level will do, MPI is used in this call only, and MPI_Finalize may come before
  * or after farhash_job_close. On several hosts the communicator has all processes of
- * MPI_COMM_WORLD in their order, the thread level is MPI_THREAD_MULTIPLE, or
- * MPI_THREAD_SERIALIZED with farhash_exclusive, and MPI_Finalize closes the job. Collective. */
+ * MPI_COMM_WORLD in their order, and MPI_Finalize closes the job. There a thread of the library
+ * calls MPI, so that others reach the memory of a process that computes: the level is
+ * MPI_THREAD_MULTIPLE, or MPI_THREAD_SERIALIZED with farhash_exclusive. With options.passive, and
+ * at lower levels always, no thread does, and others wait until the process calls MPI or
+ * farhash; then one thread of the program calls both. Collective. */
 int farhash_join_fortran_comm(int32_t comm, const farhash_options *options, farhash_job **job);
 
 /* farhash_run has function called by the given number of ranks, a thread each. Under a launcher

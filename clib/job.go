@@ -44,6 +44,7 @@ func jobOf(number C.uint64_t) *job { return everyJob.at(number) }
 type options struct {
 	timeout time.Duration // 0: the default
 	hidden  bool
+	passive bool
 }
 
 // timeoutMax keeps a time within what a duration holds.
@@ -64,7 +65,7 @@ func readOptions(o *C.farhash_options) (options, error) {
 		}
 	}
 	return options{timeout: time.Duration(seconds * float64(time.Second)),
-		hidden: o.one_sided != 0}, nil
+		hidden: o.one_sided != 0, passive: o.passive != 0}, nil
 }
 
 func errReserved(of string) error {

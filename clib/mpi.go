@@ -68,7 +68,7 @@ func ask(handle int32) (*communicator, error) {
 const (
 	tellHost  = iota
 	tellNonce // of which that of rank 0 names the job
-	tellPath  // 1: one-sided only; 2: by MPI on any host
+	tellPath  // 1: one-sided only; 2: by MPI on any host; 4: passive
 	tellWords
 )
 
@@ -89,6 +89,8 @@ func joinComm(handle int32, o options) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Below SERIALIZED the library may have no thread of its own that calls MPI.
+	o.passive = o.passive || c.level < 2
 	var mine [tellWords]uint64
 	mine[tellHost] = hostOf()
 	var nonce [8]byte
@@ -100,6 +102,9 @@ func joinComm(handle int32, o options) (*job, error) {
 	if os.Getenv(farhash.EngineVariable) == "mpi" {
 		mine[tellPath] |= 2
 	}
+	if o.passive {
+		mine[tellPath] |= 4
+	}
 	all := make([]uint64, tellWords*c.size)
 	err = mpiError("telling the other ranks of this one", C.fh_comm_gather(c.handle,
 		(*C.uint64_t)(&mine[0]), (*C.uint64_t)(&all[0]), tellWords))
@@ -110,8 +115,8 @@ func joinComm(handle int32, o options) (*job, error) {
 	for rank := range c.size {
 		its := all[rank*tellWords:]
 		if its[tellPath] != mine[tellPath] {
-			return nil, fmt.Errorf("farhash: ranks %d and %d differ in one_sided or in %s",
-				c.rank, rank, farhash.EngineVariable)
+			return nil, fmt.Errorf("farhash: ranks %d and %d differ in one_sided or passive, in "+
+				"the thread level of MPI or in %s", c.rank, rank, farhash.EngineVariable)
 		}
 		oneHost = oneHost && its[tellHost] == mine[tellHost]
 	}
@@ -159,18 +164,13 @@ var held struct {
 
 // spread makes a job that MPI carries. Its engine knows MPI_COMM_WORLD only.
 func (c *communicator) spread(o options) (*job, error) {
-	switch {
-	case !c.world:
+	if !c.world {
 		return nil, fmt.Errorf("farhash: the communicator's processes are on several hosts, and "+
 			"are not those of MPI_COMM_WORLD in their order: %w", errUnsupported)
-	case c.level < 2:
-		return nil, fmt.Errorf("farhash: the communicator's processes are on several hosts; "+
-			"initialise MPI by MPI_Init_thread with MPI_THREAD_MULTIPLE, or with "+
-			"MPI_THREAD_SERIALIZED and call MPI within farhash_exclusive: %w", errUnsupported)
 	}
 	held.mu.Lock()
 	defer held.mu.Unlock()
-	cfg := mpi.Config{Timeout: o.timeout, Hidden: o.hidden}
+	cfg := mpi.Config{Timeout: o.timeout, Hidden: o.hidden, Passive: o.passive}
 	ctx := context.Background()
 	if held.stop == nil {
 		if err := mpiError("MPI_COMM_SELF", C.fh_at_finalize()); err != nil {

@@ -28,7 +28,13 @@ static int error_of(int code) {
 static int make(struct farhash_dht *d, const DHT_init_t *init) {
 	farhash_cache_config config = {.key_size = init->key_size, .value_size = init->data_size,
 		.buckets_per_rank = init->bucket_count};
-	int code = farhash_join_comm(init->comm, NULL, &d->job);
+	int initialized = 0, level = MPI_THREAD_SINGLE;
+	MPI_Initialized(&initialized);
+	if (initialized)
+		MPI_Query_thread(&level);
+	// Programs for MPI-DHT call MPI when they like.
+	farhash_options options = {.passive = level != MPI_THREAD_MULTIPLE};
+	int code = farhash_join_comm(init->comm, &options, &d->job);
 	if (code == FARHASH_OK && (code = farhash_cache_new(d->job, &config, &d->cache)) < 0) {
 		farhash_job_close(d->job);
 		d->job = NULL;

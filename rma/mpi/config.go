@@ -9,6 +9,11 @@ type Config struct {
 	// Hidden windows give no load/store view, and everything goes through MPI, also
 	// between ranks of one host. For tests and for measuring that path.
 	Hidden bool
+	// Passive has MPI called by nobody but the callers of this engine, while they call it: for
+	// programs that have initialised MPI for one thread, and call it themselves at other
+	// times. What is done to the memory of a rank then waits until that rank calls MPI.
+	// The same on every rank.
+	Passive bool
 }
 
 // DefaultTimeout is how long a rank waits for the others to arrive.

@@ -54,7 +54,9 @@
 // memory of C; another buffer panics.
 //
 // A program may have initialised MPI itself with MPI_THREAD_SERIALIZED or more; less is
-// refused. With SERIALIZED it makes its own calls while a job is open by [Exclusive].
+// refused, save with [Config].Passive, where no thread owns MPI: it is called by the callers
+// of the engine alone. With SERIALIZED the program makes its own calls while a job is open by
+// [Exclusive].
 // MPI is then left as it was. Between [Start] and its stop several jobs may be joined.
 //
 // Where ranks on a host are as many as its processors or more, waiting yields: Open MPI by

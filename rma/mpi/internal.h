@@ -26,6 +26,7 @@ enum { FH_HOT_NS = 2000000, FH_POKE_NS = 1000000 };
 
 extern int fh_is_crowded; // ranks on this host are as many as its processors
 extern int fh_is_ending;  // in MPI_Finalize
+extern int fh_is_passive; // no thread owns MPI
 
 int64_t fh_now(void);
 void fh_heat(void);

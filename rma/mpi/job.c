@@ -37,10 +37,11 @@ int fh_hear(fh_job *job) {
 }
 
 // fh_poke tells a rank that its memory is in use, so that it makes progress all the time
-// for a while; not again while it still does. Farewells come after.
+// for a while; not again while it still does. Farewells come after. Where no thread owns MPI
+// nobody would listen.
 int fh_poke(fh_job *job, int rank) {
 	int64_t now = fh_now();
-	if (rank == job->rank || now < job->poked[rank])
+	if (rank == job->rank || fh_is_passive || now < job->poked[rank])
 		return 0;
 	job->poked[rank] = now + FH_POKE_NS;
 	MPI_Request sent;

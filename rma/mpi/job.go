@@ -143,6 +143,14 @@ func (j *Job) meetOnce(ctx context.Context, start func() C.int) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("rma/mpi: rank %d waiting for the others: %w", j.rank, err)
 		}
+		pause(&pace)
+	}
+}
+
+// pause lets time pass, in which the thread that owns MPI makes progress for others. Where there
+// is none, whoever waits does so itself.
+func pause(pace *rma.Backoff) {
+	if !life.passive {
 		pace.Pause()
 	}
 }
@@ -273,7 +281,7 @@ func (j *Job) awaitOthers(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("rma/mpi: rank %d has left and others go on: %w", j.rank, err)
 		}
-		pace.Pause()
+		pause(&pace)
 	}
 }
 

@@ -51,6 +51,14 @@ func TestProgramInitialises(t *testing.T) {
 	}
 }
 
+// A program that has initialised MPI for one thread, and leaves it at that.
+func TestPassive(t *testing.T) {
+	for _, level := range []string{"0", "1"} {
+		out, err := find(t, ask().kind).play(t, 3, "passive:"+level, oscVariable+"="+oscChoice())
+		expect(t, out, err, true, 2, "rank 0 of 3: 18, flat false", "rank 2 of 3: 18, flat false")
+	}
+}
+
 func TestTargetComputes(t *testing.T) {
 	for _, language := range []string{"Go", "C"} {
 		out, err := find(t, ask().kind).play(t, 3, "compute:"+language)

@@ -37,6 +37,7 @@ var life struct {
 	mu      sync.Mutex
 	running bool   // the thread that owns MPI runs
 	held    bool   // by Start
+	passive bool   // no thread owns MPI
 	joined  bool   // by a job that will stop MPI
 	over    bool   // MPI cannot be initialised again
 	hangs   bool   // MPI_Finalize did not return in time
@@ -77,13 +78,16 @@ func begin(ctx context.Context, cfg Config) error {
 			"join several jobs between mpi.Start and its stop", l.text)
 	}
 	l.prepare()
-	if errno := C.fh_start(C.long(ProgressInterval.Nanoseconds())); errno != 0 {
+	life.passive = cfg.Passive
+	if cfg.Passive {
+		C.fh_attach()
+	} else if errno := C.fh_start(C.long(ProgressInterval.Nanoseconds())); errno != 0 {
 		return fmt.Errorf("rma/mpi: no thread for MPI: error %d", int(errno))
 	}
 	life.running = true
 	facts, err := initialised(ctx, l, cfg.Timeout)
 	if err == nil {
-		err = usable(l, facts)
+		err = usable(l, facts, cfg.Passive)
 	}
 	if err != nil {
 		end()
@@ -102,6 +106,10 @@ func initialised(ctx context.Context, l library, timeout time.Duration) (C.fh_fa
 		case C.FH_RUNNING:
 			return facts, nil
 		case C.FH_FAILED:
+			if life.passive && facts.ours == 0 {
+				return facts, errors.New("rma/mpi: the program has not initialised MPI, which " +
+					"Config.Passive leaves to it")
+			}
 			return facts, l.fault("initialising MPI", facts.code)
 		}
 		if pace.Pause() && ctx.Err() != nil {
@@ -112,8 +120,8 @@ func initialised(ctx context.Context, l library, timeout time.Duration) (C.fh_fa
 }
 
 // usable refuses an MPI that cannot carry the job.
-func usable(l library, facts C.fh_facts) error {
-	if facts.level < 2 {
+func usable(l library, facts C.fh_facts, passive bool) error {
+	if facts.level < 2 && !passive {
 		who := "the program has initialised it so; initialise it with MPI_Init_thread and " +
 			"MPI_THREAD_SERIALIZED or more, or leave it to this engine"
 		if facts.ours != 0 {

@@ -19,7 +19,12 @@ const litmusWords = 16
 // it. Collective.
 func (j *Job) tryOut(ctx context.Context) error {
 	result := make(chan error, 1) // a library that hangs is left behind
-	go func() { result <- j.lib.guard(func() error { return j.litmus(ctx) }) }()
+	try := func() { result <- j.lib.guard(func() error { return j.litmus(ctx) }) }
+	if life.passive { // MPI is for this thread alone
+		try()
+	} else {
+		go try()
+	}
 	var err error
 	select {
 	case err = <-result:

@@ -25,7 +25,7 @@ static struct timespec nap;
 static fh_job *jobs;    // that the owner makes progress for
 static int64_t hotUntil; // others use the memory of this rank, in nanoseconds
 
-int fh_is_crowded, fh_is_ending;
+int fh_is_crowded, fh_is_ending, fh_is_passive;
 
 enum {
 	LOCK_TRIES = 1000, // the owner holds the lock for less than this
@@ -67,6 +67,10 @@ static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_
 static void initialise(void) {
 	int done = 0, provided = MPI_THREAD_SINGLE;
 	MPI_Initialized(&done);
+	if (!done && fh_is_passive) {
+		facts.code = MPI_ERR_OTHER;
+		return;
+	}
 	if (!done) {
 		facts.ours = 1;
 		facts.code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
@@ -77,7 +81,7 @@ static void initialise(void) {
 	for (int i = 0; i < 4; i++)
 		if (levels[i] == provided)
 			facts.level = i;
-	if (provided < MPI_THREAD_SERIALIZED)
+	if (provided < MPI_THREAD_SERIALIZED && !fh_is_passive)
 		return; // only the program's own thread may ask for more
 	MPI_Comm_rank(MPI_COMM_WORLD, &facts.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &facts.size);
@@ -169,6 +173,15 @@ int fh_start(long napNs) {
 	return err;
 }
 
+void fh_attach(void) {
+	memset(&facts, 0, sizeof facts);
+	fh_is_passive = 1;
+	pthread_mutex_lock(&lock);
+	initialise();
+	pthread_mutex_unlock(&lock);
+	phase = facts.code ? FH_FAILED : FH_RUNNING;
+}
+
 int fh_phase(fh_facts *f) {
 	int p = __atomic_load_n(&phase, __ATOMIC_ACQUIRE);
 	if (p != FH_STARTING)
@@ -178,7 +191,13 @@ int fh_phase(fh_facts *f) {
 
 void fh_crowded(int yes) { fh_is_crowded = yes; }
 
-void fh_finish(void) { __atomic_store_n(&finish, 1, __ATOMIC_RELEASE); }
+void fh_finish(void) {
+	if (fh_is_passive) {
+		fh_is_passive = 0;
+		phase = FH_FINISHED;
+	}
+	__atomic_store_n(&finish, 1, __ATOMIC_RELEASE);
+}
 
 void fh_attend(fh_job *job) {
 	job->next = jobs;

@@ -181,7 +181,7 @@ func (q *Queue) Wait(ctx context.Context, h rma.Handle) error {
 			return err
 		}
 		if code == C.FH_PENDING {
-			pace.Pause()
+			pause(&pace)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -21,6 +22,7 @@ var roles = map[string]func(string) error{
 	"puppet":  puppet,
 	"sum":     sum,
 	"program": program,
+	"passive": passive,
 	"compute": compute,
 	"joined":  joined,
 	"fail":    fail,
@@ -45,7 +47,9 @@ func inJob(argument string, fn func(ctx context.Context, job rma.Job, w rma.Wind
 		}
 		p.host = fmt.Sprint(m.Rank % 2)
 	}
-	job, err := joinAs(ctx, Config{Hidden: argument == "hidden"}, p)
+	cfg := Config{Hidden: argument == "hidden" || argument == "passive",
+		Passive: argument == "passive"}
+	job, err := joinAs(ctx, cfg, p)
 	if err != nil {
 		return err
 	}
@@ -94,6 +98,23 @@ func program(argument string) error {
 		}
 	}
 	Exclusive(func() {})
+	return guest.Finalize()
+}
+
+// passive is a program that uses one thread only, and computes between two jobs.
+func passive(argument string) error {
+	if err := sum("passive"); err == nil || !strings.Contains(err.Error(), "not initialised") {
+		return fmt.Errorf("before MPI is initialised: %w", err)
+	}
+	runtime.LockOSThread()
+	if err := guest.Init(strings.Index("0123", argument)); err != nil {
+		return err
+	}
+	for range 2 {
+		if err := sum("passive"); err != nil {
+			return err
+		}
+	}
 	return guest.Finalize()
 }
 

@@ -19,6 +19,7 @@ typedef struct {
 void fh_library(char *text, int size);
 void fh_error_text(int code, char *text, int size);
 int fh_start(long napNs);
+void fh_attach(void); // in place of fh_start: no thread owns MPI
 int fh_phase(fh_facts *facts);
 void fh_finish(void);
 void fh_lock(void);
