@@ -4,12 +4,12 @@ PREFIX ?= /usr/local
 
 .PHONY: install test-clib bench-clib
 
-install: ## install the libraries for C and Fortran in PREFIX (/usr/local)
+install: ## install the libraries for C, Fortran and Python in PREFIX (/usr/local)
 	GO='$(GO)' scripts/install-clib '$(PREFIX)'
 
 # Tests of what lacks its compiler or MPI are skipped.
 test-clib:
-	CGO_ENABLED=1 $(GO) test -count=1 -timeout 10m -tags clib ./clib
+	CGO_ENABLED=1 $(GO) test -count=1 -timeout 10m -tags clib ./clib ./python
 
-bench-clib: ## compare calls from C with those of Go
-	CGO_ENABLED=1 $(GO) test -count=1 -timeout 10m -tags clib -run '^$$' -bench Speed ./clib
+bench-clib: ## compare calls from C and Python with those of Go
+	CGO_ENABLED=1 $(GO) test -count=1 -timeout 10m -tags clib -run '^$$' -bench Speed ./clib ./python

@@ -10,9 +10,28 @@
 // ---- The last error ----
 
 enum { MESSAGE_BYTES = 2048 };
-static __thread char message[MESSAGE_BYTES];
+
+// The message is not thread-local itself. Go has its thread-local word at a fixed place, and so all
+// of the library's are; of such places a library that is loaded late, as by Python, gets few.
+static __thread char *message;
+static pthread_key_t messages; // has them freed
+
+static void forget(void *text) {
+	message = NULL;
+	free(text);
+}
+
+__attribute__((constructor)) static void keep_messages(void) {
+	pthread_key_create(&messages, forget);
+}
 
 int fh_note(int code, const char *text, size_t length) {
+	if (!message) {
+		message = malloc(MESSAGE_BYTES);
+		if (!message)
+			return code;
+		pthread_setspecific(messages, message);
+	}
 	if (length >= MESSAGE_BYTES)
 		length = MESSAGE_BYTES - 1;
 	memcpy(message, text, length);
@@ -22,7 +41,7 @@ int fh_note(int code, const char *text, size_t length) {
 
 static int refuse(int code, const char *text) { return fh_note(code, text, strlen(text)); }
 
-const char *farhash_last_error(void) { return message; }
+const char *farhash_last_error(void) { return message ? message : ""; }
 
 static const char *const names[] = {"FARHASH_OK", "FARHASH_ERROR", "FARHASH_ERROR_ARGUMENT",
 	"FARHASH_ERROR_CLOSED", "FARHASH_ERROR_FULL", "FARHASH_ERROR_MEMORY", "FARHASH_ERROR_FILE",

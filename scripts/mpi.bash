@@ -91,8 +91,10 @@ launch() {
 			line+=(-launcher ssh -launcher-exec "$work/agent" -hosts "$hosts" -iface fh1)
 		fi
 	fi
-	if ! timeout --foreground 300 "${line[@]}" "$@" >"$work/out" 2>"$work/err" </dev/null; then
-		echo "$self: this failed: ${line[*]} $*" >&2
+	local code=0
+	timeout --foreground 300 "${line[@]}" "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
+	if [ "$code" != 0 ]; then
+		echo "$self: this failed with exit code $code (124: time is up): ${line[*]} $*" >&2
 		grep -h '^[a-z]*: ' "$work/err" >&2 || tail -n 5 "$work/err" >&2
 		failed=yes
 	fi

@@ -1,6 +1,9 @@
 package memory
 
-import "fmt"
+import (
+	"fmt"
+	"syscall"
+)
 
 // Available is the memory that may still be used.
 type Available struct {
@@ -15,9 +18,23 @@ func Check(sizeBytes uint64, what string) error {
 	if err != nil || sizeBytes <= avail.Bytes {
 		return nil
 	}
-	return fmt.Errorf("%s needs %s, and %s has %s left: %s are missing", what,
-		Format(sizeBytes), avail.Source, Format(avail.Bytes), Format(sizeBytes-avail.Bytes))
+	return &ShortError{what, sizeBytes, avail}
 }
+
+// ShortError says that there is less memory than something needs. It is a syscall.ENOMEM.
+type ShortError struct {
+	What      string
+	NeedBytes uint64
+	Left      Available
+}
+
+func (e *ShortError) Error() string {
+	return fmt.Sprintf("%s needs %s, and %s has %s left: %s are missing", e.What,
+		Format(e.NeedBytes), e.Left.Source, Format(e.Left.Bytes), Format(e.NeedBytes-e.Left.Bytes))
+}
+
+// Is reports that the error is of the kind of syscall.ENOMEM.
+func (e *ShortError) Is(target error) bool { return target == syscall.ENOMEM }
 
 // Format prints a number of bytes for people: "1.5 GiB".
 func Format(sizeBytes uint64) string {

@@ -1,0 +1,42 @@
+"""Hash tables that live in the memory of many processes and are reached by one-sided
+operations: no server stands between a program and its data. ::
+
+    import farhash
+    import numpy as np
+    from mpi4py import MPI
+
+    with farhash.Job.from_comm(MPI.COMM_WORLD) as job:
+        cache = farhash.Cache(job, key=("f8", 3), value=("f8", 2), buckets_per_rank=100_000)
+        react = cache.memoize(simulate, digits=4)
+        outputs = react(inputs)     # computes what no rank has computed before
+
+- ``Job``: the ranks; ``Job.join()``, ``Job.from_comm(comm)``, ``run(function, ranks)``
+- ``Set``: words of 63 bits, each once: was this seen before, by anybody?
+- ``Elements``: the same for byte strings of one length
+- ``Cache``: keys and values of fixed sizes; forgets when it is full
+- ``round_significant``: makes one key of inputs that are nearly equal
+
+What is called collective is called by all ranks, in the same order, with the same arguments.
+All else any thread may call at any time; Python's other threads run on while it is in the
+library (ctypes releases the GIL). Ctrl-C in a batch is noticed after at most 262,144 items.
+
+Batches take numpy arrays and are many times faster than single calls. Errors are a
+``FarhashError``. A fork cannot use farhash: give multiprocessing its method "spawn".
+"""
+
+from .abi import CacheStats, SetStats
+from .caches import Cache, Mode, Stored
+from .errors import (ArgumentError, ClosedError, FarhashError, FileError, ForkedError,
+                     FormatError, FullError, InternalError, LibraryError, OutOfMemoryError,
+                     RankError, TimedOutError, UnsupportedError)
+from .job import Job, run
+from .rounding import round_significant
+from .sets import Answer, Elements, Set
+from .version import __version__
+
+__all__ = [
+    "Answer", "ArgumentError", "Cache", "CacheStats", "ClosedError", "Elements", "FarhashError",
+    "FileError", "ForkedError", "FormatError", "FullError", "InternalError", "Job",
+    "LibraryError", "Mode", "OutOfMemoryError", "RankError", "Set", "SetStats", "Stored",
+    "TimedOutError", "UnsupportedError", "__version__", "round_significant", "run",
+]

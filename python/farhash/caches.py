@@ -1,0 +1,223 @@
+"""Caches: results that other ranks may need."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+from typing import Any, Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from .abi import CacheConfig, CacheStats, RawCacheStats, UpdateFunction, whole
+from .items import Items
+from .job import Job
+from .rounding import round_significant
+from .table import Table, pieces
+
+
+class Mode(enum.IntEnum):
+    """How readers and writers of a bucket keep out of each other's way."""
+
+    LOCK_FREE = 0
+    FINE = 1
+    COARSE = 2
+
+
+class Stored(enum.IntEnum):
+    """What has become of a key that was put."""
+
+    NEW = 1
+    """Stored in a bucket that was free."""
+    UPDATED = 2
+    """The key was there, and now has this value."""
+    EVICTED = 3
+    """Stored in place of another key."""
+
+
+_stored: tuple[Any, ...] = (None, *Stored)  # by code
+
+
+class Cache(Table):
+    """Keys and values of fixed sizes. It forgets when it is full, but what it finds was put as
+    a whole under that very key, by any rank. Keys are compared by their bytes: see
+    ``round_significant`` for floating-point ones.
+
+    key, value: what they are: a number of bytes or a dtype, see ``farhash.items``. Two examples:
+        ``Cache(job, key=80, value=104, ...)`` has bytes,
+        ``Cache(job, key=("f8", 10), value=("f8", 13), ...)`` has arrays of float64.
+    buckets_per_rank: each holds a key with its value.
+    retries: of a bucket that fails its checksum; below 0 none.
+    group_buckets: that lie together, 1 to 8.
+    choices: groups that a key may lie in, 1 to 8.
+    depth: operations of a batch in flight, where memory is not direct.
+
+    0 is the default of each but sizes and buckets. Every rank gives the same. Collective.
+    """
+
+    _kind = "cache"
+
+    def __init__(self, job: Job, key: Any, value: Any, buckets_per_rank: int, *,
+                 mode: Mode = Mode.LOCK_FREE, retries: int = 0, group_buckets: int = 0,
+                 choices: int = 0, depth: int = 0) -> None:
+        self._keys = Items("key", key)
+        self._values = Items("value", value)
+        super().__init__(job, CacheConfig(
+            key_size=self._keys.size, value_size=self._values.size,
+            buckets_per_rank=whole("buckets_per_rank", buckets_per_rank), mode=Mode(mode),
+            retries=max(-1, min(retries, 1 << 30)),
+            group_buckets=whole("group_buckets", group_buckets, 31),
+            choices=whole("choices", choices, 31), depth=whole("depth", depth, 31)))
+        self._get = self._function("get")
+        self._put = self._function("put")
+        self._buffer = ctypes.c_char * self._values.size
+
+    def get(self, key: Any) -> Any:
+        """The value of a key, as declared: bytes, an array or a scalar. None if it is not
+        there."""
+        value = self._buffer()
+        code = self._get(self._handle, self._keys.one(key), value)
+        if code < 0:
+            raise self._error(code)
+        return self._values.of(value) if code else None
+
+    def put(self, key: Any, value: Any) -> Stored:
+        """Stores a value for every rank. It may evict another key."""
+        code = self._put(self._handle, self._keys.one(key), self._values.one(value))
+        if code < 0:
+            raise self._error(code)
+        stored: Stored = _stored[code]
+        return stored
+
+    def delete(self, key: Any) -> bool:
+        """Removes a key, and tells whether it was there."""
+        return bool(self._call("delete", self._keys.one(key)))
+
+    def get_batch(self, keys: Any, out: npt.NDArray[Any] | None = None) -> \
+            tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+        """``get`` for many at once, many times faster.
+
+        keys: array of n keys, used where it is if C-contiguous.
+        out: C-contiguous array of n values to write to; a new one if None.
+        Returns the array of values and an array (n,) of bool, True for what was there. Where it
+        is False the value holds nothing of use.
+        """
+        items = self._keys.many(keys)
+        values = self._values.room(len(items), out)
+        hits = np.zeros(len(items), np.bool_)
+        self._batch("get_batch", items, values, hits)
+        return values, hits
+
+    def put_batch(self, keys: Any, values: Any) -> npt.NDArray[np.uint8]:
+        """``put`` for many at once: arrays of n keys and n values. If a key comes twice, one of
+        its values stays. Returns an array (n,) of uint8, values of ``Stored``. After Ctrl-C some
+        have been put and others not.
+        """
+        items, contents = self._keys.many(keys), self._values.many(values)
+        if len(items) != len(contents):
+            raise ValueError(f"farhash: {len(items)} keys and {len(contents)} values")
+        results = np.zeros(len(items), np.uint8)
+        self._batch("put_batch", items, contents, results)
+        return results
+
+    def _batch(self, name: str, *arrays: npt.NDArray[Any]) -> None:
+        for code in pieces(self._function(name), self._handle, *arrays):
+            if code < 0:
+                raise self._error(code)
+
+    def update(self, key: Any, function: Callable[[Any, bool], Any]) -> Stored | None:
+        """Reads the value of a key, and stores what ``function(value, found)`` returns of it.
+
+        value is as ``get`` returns it, all zeros if found is False. If function returns None
+        the cache stays as it is, and None is returned. No lock is held meanwhile: what others
+        put in between is lost. What function raises is raised here.
+        """
+        raised: list[BaseException] = []
+
+        def change(address: int, found: int, _: int) -> int:
+            try:
+                memory = self._buffer.from_address(address)
+                before = self._values.of(self._buffer.from_buffer_copy(memory))
+                value = function(before, bool(found))
+                if value is not None:
+                    memory.raw = self._values.one(value)
+                return value is not None
+            except BaseException as err:
+                raised.append(err)
+                return 0
+
+        code = self._call("update", self._keys.one(key), UpdateFunction(change), None)
+        if raised:
+            raise raised[0]
+        return Stored(code) if code else None
+
+    def memoize(self, function: Callable[[Any], Any], *,
+                digits: npt.ArrayLike | None = None, floors: npt.ArrayLike | None = None) -> \
+            Callable[[Any], npt.NDArray[Any]]:
+        """The same function, which computes only what no rank has computed before. ::
+
+            react = cache.memoize(simulate, digits=4)
+            outputs = react(inputs)
+
+        function: takes an array of n keys and returns n values, each of which depends on
+            nothing but its key. It gets the keys that are missing, each once.
+        digits, floors: inputs are first rounded by ``round_significant``; function gets
+            them rounded.
+        """
+        def cached(inputs: Any) -> npt.NDArray[Any]:
+            keys = self._keys.many(inputs)
+            if digits is not None:
+                if keys.dtype != np.float64:
+                    raise TypeError(f"farhash: digits are for keys of float64, not {keys.dtype}")
+                keys = round_significant(keys, digits, floors)
+            values, hits = self.get_batch(keys)
+            missing = np.flatnonzero(~hits)
+            if len(missing):
+                once, which = _distinct(keys[missing])
+                computed = self._values.many(function(once))
+                self.put_batch(once, computed)
+                _rows(values)[missing] = _rows(computed)[which]
+            return values
+
+        return cached
+
+    def stats(self) -> CacheStats:
+        """What this rank has done since the cache was made or its statistics reset."""
+        raw = RawCacheStats()
+        self._call("stats_get", ctypes.byref(raw))
+        return _stats(raw)
+
+    def reset_stats(self) -> None:
+        """Sets what this rank has counted to zero."""
+        self._call("stats_reset")
+
+    def all_stats(self) -> tuple[list[CacheStats], CacheStats]:
+        """The same of all ranks, by rank, and their sum. Collective."""
+        ranks, total = (RawCacheStats * self.job.size)(), RawCacheStats()
+        self._call("all_stats", ctypes.byref(ranks), ctypes.byref(total))
+        return [_stats(raw) for raw in ranks], _stats(total)
+
+    def locate(self, key: Any) -> tuple[int, int] | None:
+        """The rank that has a key in its memory, and in which bucket of that rank it is; None if
+        it is nowhere."""
+        rank, bucket = ctypes.c_int32(), ctypes.c_uint64()
+        found = self._call("locate", self._keys.one(key), ctypes.byref(rank),
+                           ctypes.byref(bucket))
+        return (rank.value, bucket.value) if found else None
+
+
+def _stats(raw: RawCacheStats) -> CacheStats:
+    return CacheStats(*(getattr(raw, name) for name in CacheStats._fields))
+
+
+def _rows(items: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """The bytes of items, a row for each, in the same memory."""
+    return items.reshape(len(items), -1).view(np.uint8)
+
+
+def _distinct(keys: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Keys, each once, and for each of all which of those it is."""
+    rows = _rows(keys)
+    as_bytes = rows.view(np.dtype((np.void, rows.shape[1]))).ravel()
+    _, first, which = np.unique(as_bytes, return_index=True, return_inverse=True)
+    return keys[first], which.reshape(-1)

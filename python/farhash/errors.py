@@ -1,0 +1,106 @@
+"""Errors, a class for each code of farhash.h.
+
+Where Python has an error of its own for the same thing, the class is one of these too: a
+``TimedOutError`` is a ``TimeoutError``, and so on.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+
+class FarhashError(Exception):
+    """What all errors of farhash are. Its text says what failed and what to do about it."""
+
+    code: ClassVar[int] = -1
+
+
+class LibraryError(FarhashError, ImportError):
+    """libfarhash is missing, cannot be loaded, or is not the right one."""
+
+
+class ArgumentError(FarhashError, ValueError):
+    """A size or a number that makes no sense."""
+
+    code = -2
+
+
+class ClosedError(FarhashError, ValueError):
+    """The table or the job has been closed."""
+
+    code = -3
+
+
+class FullError(FarhashError):
+    """A set had no place for something; what it holds stays.
+
+    ``results`` are those of a batch, as ``find_or_put_batch`` returns them, with
+    ``Answer.FULL`` for what found no place; None after a single call.
+    """
+
+    code = -4
+    results: npt.NDArray[np.uint8] | None = None
+
+
+class OutOfMemoryError(FarhashError, MemoryError):
+    """The machine or /dev/shm has not enough."""
+
+    code = -5
+
+
+class FileError(FarhashError, OSError):
+    """A file cannot be opened, read or written."""
+
+    code = -6
+
+
+class FormatError(FarhashError, ValueError):
+    """A file is foreign, truncated or corrupt."""
+
+    code = -7
+
+
+class RankError(FarhashError):
+    """Another rank has failed, died or left."""
+
+    code = -8
+
+
+class TimedOutError(FarhashError, TimeoutError):
+    """Other ranks did not come in time."""
+
+    code = -9
+
+
+class UnsupportedError(FarhashError):
+    """Not with this library, MPI or launcher."""
+
+    code = -10
+
+
+class ForkedError(FarhashError):
+    """This process is a fork of the one that has loaded farhash, and cannot use it."""
+
+    code = -11
+
+
+class InternalError(FarhashError):
+    """A bug of farhash."""
+
+    code = -12
+
+
+_classes: dict[int, type[FarhashError]] = {
+    c.code: c
+    for c in (ArgumentError, ClosedError, FullError, OutOfMemoryError, FileError, FormatError,
+              RankError, TimedOutError, UnsupportedError, ForkedError, InternalError)
+}
+
+
+def error_of(code: int, library: Any) -> FarhashError:
+    """The error for a code that a call of this thread has just returned."""
+    text = library.farhash_last_error().decode(errors="replace")
+    return _classes.get(code, FarhashError)(text)

@@ -1,0 +1,126 @@
+"""Which libfarhash, and where it is.
+
+There is one library for each MPI and one without, and a process can have one of them only. It
+is loaded by the first call that needs it:
+
+- ``FARHASH_LIBRARY``, if set, is the file, or the folder to look in;
+- else it is libfarhash-openmpi or libfarhash-mpich if ``mpi4py.MPI`` has been imported, by the
+  MPI that mpi4py is linked with, and libfarhash if not. It is looked for in the ``lib`` folders
+  above this package and of this Python, then where the loader looks.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Iterator
+
+from .abi import declare
+from .errors import LibraryError, UnsupportedError
+from .version import __version__
+
+SONAME_MAJOR = "0"
+
+_lock = threading.Lock()
+_loaded: Any = None
+
+
+def load() -> Any:
+    """The library, which is loaded if it has not been yet."""
+    global _loaded
+    with _lock:
+        if _loaded is None:
+            _loaded = _find()
+        return _loaded
+
+
+def load_for_mpi() -> Any:
+    """The library for the MPI of mpi4py, or an error."""
+    mpi = _mpi_of_mpi4py()
+    if not mpi:
+        raise UnsupportedError("farhash: a communicator is needed, and mpi4py.MPI has not even "
+                               "been imported")
+    library = load()
+    has = library.farhash_mpi_library().decode()
+    if has != mpi:
+        raise UnsupportedError(
+            f"farhash: mpi4py uses {mpi}, and {library._name} "
+            + (f"is for {has}" if has else "has no MPI")
+            + "; import mpi4py.MPI before the first call of farhash, and have FARHASH_LIBRARY "
+            "unset or name the library that was built for this MPI")
+    return library
+
+
+def _mpi_of_mpi4py() -> str:
+    """The MPI as it calls itself, up to its version, "" if mpi4py.MPI has not been imported."""
+    module = sys.modules.get("mpi4py.MPI")
+    if module is None:
+        return ""
+    text: str = module.Get_library_version()
+    return text.partition("\n")[0].partition(",")[0].rstrip("\0")
+
+
+def _variant(mpi: str) -> str:
+    if mpi.startswith("Open MPI"):
+        return "farhash-openmpi"
+    if mpi.startswith("MPICH"):
+        return "farhash-mpich"
+    return ""
+
+
+def _find() -> Any:
+    mpi = _mpi_of_mpi4py()
+    chosen = os.environ.get("FARHASH_LIBRARY", "")
+    if chosen and not os.path.isdir(chosen):
+        return _open(chosen, [chosen], "FARHASH_LIBRARY names it")
+    name, why = "farhash", "the one without MPI, as mpi4py.MPI has not been imported"
+    if mpi:
+        name, why = _variant(mpi), f"the one for the MPI of mpi4py, {mpi}"
+    if mpi and not name:
+        raise LibraryError(f"farhash: mpi4py uses {mpi}, for which there is no libfarhash; it is "
+                           "built for Open MPI and MPICH; FARHASH_LIBRARY can name a file")
+    file = f"lib{name}.so.{SONAME_MAJOR}"
+    return _open(file, list(_places(file, chosen)), why)
+
+
+def _places(file: str, folder: str) -> Iterator[str]:
+    if folder:
+        yield os.path.join(folder, file)
+        return
+    above = [p for p in Path(__file__).resolve().parents if p.name == "lib"]
+    for place in dict.fromkeys([*above, Path(sys.prefix, "lib")]):
+        if (place / file).exists():
+            yield str(place / file)
+    yield file
+
+
+def _open(file: str, places: list[str], why: str) -> Any:
+    said = ""
+    for place in places:
+        try:
+            library = ctypes.CDLL(place)  # which lets other threads run during calls
+        except OSError as err:
+            said = str(err)
+            continue
+        return _verified(library, place)
+    raise LibraryError(
+        f"farhash: cannot load {file} ({why}): {said}. `make install PREFIX=/usr/local` in the "
+        "sources of farhash builds and installs it; then run ldconfig, or set FARHASH_LIBRARY to "
+        "the folder, PREFIX/lib. Each variant needs the headers of its MPI (libopenmpi-dev, "
+        "libmpich-dev)")
+
+
+def _verified(library: ctypes.CDLL, place: str) -> Any:
+    try:
+        declare(library)
+    except AttributeError as err:
+        raise LibraryError(f"farhash: {place} is no libfarhash of version {__version__}: "
+                           f"{err}") from None
+    version = getattr(library, "farhash_version")().decode()
+    if version.split(".")[:2] != __version__.split(".")[:2]:
+        raise LibraryError(f"farhash: {place} is version {version}, and this package is "
+                           f"{__version__}; install both from the same sources")
+    return library

@@ -1,0 +1,216 @@
+"""Sets of words and of byte strings: was this seen before, by anybody?"""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import operator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .abi import ElementsConfig, RawSetStats, SetConfig, SetStats, whole
+from .errors import FullError
+from .items import Items
+from .job import Job
+from .table import Table, pieces
+
+
+class Answer(enum.IntEnum):
+    """What a set says of a word or an element."""
+
+    NOT_FOUND = 0
+    """It is not there."""
+    FOUND = 1
+    """It was there before the call."""
+    INSERTED = 2
+    """It was not, and now it is."""
+    FULL = 3
+    """It is not there, and no place is free. In arrays only."""
+
+
+_answers: tuple[Answer, ...] = tuple(Answer)
+
+
+class _Searched(Table):
+    """What both kinds of set have in common."""
+
+    def __len__(self) -> int:
+        """How many there are: exact when nobody inserts."""
+        return self._number("len")
+
+    def __bool__(self) -> bool:
+        return True
+
+    def stats(self) -> SetStats:
+        """What this rank has done. Single operations that change nothing are not counted."""
+        raw = RawSetStats()
+        self._call("stats_get", ctypes.byref(raw))
+        return SetStats(*(getattr(raw, name) for name in SetStats._fields))
+
+    def _batch(self, name: str, items: npt.NDArray[Any], dtype: Any,
+               *more: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+        results = np.zeros(len(items), dtype)
+        full = None
+        for code in pieces(self._function(name), self._handle, items, results, *more):
+            if code == FullError.code:
+                full = full or self._error(code)
+            elif code < 0:
+                raise self._error(code)
+        if isinstance(full, FullError):
+            full.results = results
+            raise full
+        return results
+
+
+def _config(buckets: int, chunk: int, chunks: int, home_word: bool, depth: int) -> SetConfig:
+    return SetConfig(buckets=whole("buckets", buckets), chunk=whole("chunk", chunk, 31),
+                     chunks=whole("chunks", chunks, 31), home_word=bool(home_word),
+                     depth=whole("depth", depth, 31))
+
+
+MAX_WORD = (1 << 63) - 1
+
+
+def _word(word: int) -> int:
+    n = operator.index(word)
+    return n if 0 <= n <= MAX_WORD else whole("a word", n, 63)
+
+
+def _words(words: Any) -> npt.NDArray[Any]:
+    """An array of words. The library refuses the top bit, so that of int64 is seen to."""
+    array = np.asarray(words)
+    if len(array) == 0 and not isinstance(words, np.ndarray):
+        array = array.astype(np.uint64)
+    if array.ndim != 1:
+        raise ValueError(f"farhash: words have shape {array.shape}; expected is (n,)")
+    if array.dtype not in (np.uint64, np.int64):
+        raise TypeError(f"farhash: words are uint64 or int64, not {array.dtype}; convert by "
+                        ".astype('u8')")
+    return np.require(array, requirements=["C", "A"])
+
+
+class Set(_Searched):
+    """Words of 63 bits, each once. Nothing is ever deleted.
+
+    buckets: of all ranks together, 8 bytes each; rounded up to 8 per rank.
+    chunk: buckets that one remote get brings, a multiple of 8.
+    chunks: chunk * chunks buckets are examined, then the set is full.
+    home_word: searches begin at any bucket, not at cache lines.
+    depth: operations of a batch in flight, where memory is not direct.
+
+    0 is the default of each but buckets. Every rank gives the same. Collective.
+    """
+
+    _kind = "set"
+
+    def __init__(self, job: Job, buckets: int, *, chunk: int = 0, chunks: int = 0,
+                 home_word: bool = False, depth: int = 0) -> None:
+        super().__init__(job, _config(buckets, chunk, chunks, home_word, depth))
+        self._put = self._function("find_or_put")
+        self._has = self._function("contains")
+
+    def find_or_put(self, word: int) -> Answer:
+        """Answer.FOUND or Answer.INSERTED; of all ranks that put a word, one gets INSERTED.
+
+        word: 0 to 2**63-1, else ArgumentError. FullError if there is no place for it.
+        """
+        code: int = self._put(self._handle, _word(word))
+        if code < 0:
+            raise self._error(code)
+        return _answers[code]
+
+    def contains(self, word: int) -> bool:
+        """Whether the word is there."""
+        code = self._has(self._handle, _word(word))
+        if code < 0:
+            raise self._error(code)
+        return bool(code)
+
+    __contains__ = contains
+
+    def find_or_put_batch(self, words: npt.ArrayLike) -> npt.NDArray[np.uint8]:
+        """``find_or_put`` for many at once, many times faster.
+
+        words: array (n,) of uint64 or int64, each 0 to 2**63-1; used where it is if C-contiguous.
+        Returns an array (n,) of uint8, values of ``Answer``. FullError if any is FULL, which
+        has them too; the others hold. After Ctrl-C some have been put and others not.
+        """
+        return self._batch("find_or_put_batch", _words(words), np.uint8)
+
+    def contains_batch(self, words: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """``contains`` for many at once: array (n,) of bool."""
+        return self._batch("contains_batch", _words(words), np.bool_)
+
+    def grow(self, buckets: int) -> None:
+        """Moves the set into a table of so many buckets. Collective, and nothing else may run
+        on the set meanwhile."""
+        self._call("grow", whole("buckets", buckets))
+
+
+class Elements(_Searched):
+    """Byte strings of one length, each once. Nothing is ever deleted.
+
+    element: how long they are: a number of bytes or a dtype, see ``farhash.items``.
+    capacity: elements that there is memory for; 0 is 15/16 of buckets.
+
+    The rest is as for ``Set``.
+    """
+
+    _kind = "elements"
+
+    def __init__(self, job: Job, element: Any, buckets: int, *, capacity: int = 0,
+                 chunk: int = 0, chunks: int = 0, home_word: bool = False,
+                 depth: int = 0) -> None:
+        self._items = Items("element", element)
+        super().__init__(job, ElementsConfig(
+            set=_config(buckets, chunk, chunks, home_word, depth),
+            element_bytes=self._items.size, capacity=whole("capacity", capacity)))
+        self._put = self._function("find_or_put")
+        self._has = self._function("contains")
+
+    def find_or_put(self, element: Any) -> Answer:
+        """Answer.FOUND or Answer.INSERTED, or FullError."""
+        code: int = self._put(self._handle, self._items.one(element))
+        if code < 0:
+            raise self._error(code)
+        return _answers[code]
+
+    def contains(self, element: Any) -> bool:
+        """Whether the element is there."""
+        code = self._has(self._handle, self._items.one(element))
+        if code < 0:
+            raise self._error(code)
+        return bool(code)
+
+    __contains__ = contains
+
+    def find_or_put_batch(self, elements: Any) -> npt.NDArray[np.uint8]:
+        """``find_or_put`` for many at once: an array of n elements, say uint8 (n, bytes).
+
+        Returns an array (n,) of uint8, values of ``Answer``. FullError as for ``Set``.
+        """
+        return self._batch("find_or_put_batch", self._items.many(elements), np.uint8, None)
+
+    def find_or_put_refs(self, elements: Any) -> \
+            tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
+        """``find_or_put_batch``, with the name of each element: array (n,) of uint64. A name
+        means the same on every rank, also when the set has grown; see ``get``."""
+        items = self._items.many(elements)
+        refs = np.zeros(len(items), np.uint64)
+        return self._batch("find_or_put_batch", items, np.uint8, refs), refs
+
+    def contains_batch(self, elements: Any) -> npt.NDArray[np.bool_]:
+        """``contains`` for many at once: array (n,) of bool."""
+        return self._batch("contains_batch", self._items.many(elements), np.bool_)
+
+    def get(self, ref: int) -> Any:
+        """The element of that name: bytes, an array or a scalar, as declared."""
+        data = (ctypes.c_char * self._items.size)()
+        self._call("get", whole("ref", ref), data)
+        return self._items.of(data)
+
+    def grow(self, buckets: int, capacity: int = 0) -> None:
+        """As ``Set.grow``, with room for so many elements."""
+        self._call("grow", whole("buckets", buckets), whole("capacity", capacity))

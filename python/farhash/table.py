@@ -1,0 +1,123 @@
+"""What all tables have in common."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any, Callable, Iterator, NoReturn, TypeVar
+
+import numpy.typing as npt
+
+from .errors import ClosedError, FarhashError, error_of
+from .job import Job
+
+T = TypeVar("T", bound="Table")
+
+PIECE = 1 << 18
+"""A call of the library gets so many items of a batch, so that Ctrl-C is noticed in between."""
+
+
+class Table:
+    """A table in the memory of the ranks of a job. Made by all ranks alike, in the same order.
+
+    Any thread may use it at any time, but nothing may run beside ``close``. Python's other
+    threads run on while a call is in the library. A table is closed by ``close``, at the end
+    of its ``with``, or with its job; not when Python forgets it, as other ranks may be using
+    what lies in this rank's memory.
+    """
+
+    _kind = ""
+
+    def __init__(self, job: Job, config: ctypes.Structure) -> None:
+        if not isinstance(job, Job):
+            raise TypeError(f"farhash: a table is made on a Job, not {job!r:.60}")
+        self._library = job._library
+        self._handle: int | None = None
+        self._job = job
+        handle = ctypes.c_void_p()
+        code = self._function("new")(job._handle, ctypes.byref(config), ctypes.byref(handle))
+        if code < 0:
+            raise job._error(code)
+        self._handle = handle.value
+        job._tables.add(self)
+
+    def _function(self, name: str) -> Any:
+        return getattr(self._library, f"farhash_{self._kind}_{name}")
+
+    def _error(self, code: int) -> FarhashError:
+        if self._handle is None:
+            return ClosedError(f"farhash: the {self._kind} has been closed, or its job has")
+        return error_of(code, self._library)
+
+    def _call(self, name: str, *arguments: Any) -> int:
+        code: int = self._function(name)(self._handle, *arguments)
+        if code < 0:
+            raise self._error(code)
+        return code
+
+    def _number(self, name: str) -> int:
+        n = ctypes.c_uint64()
+        self._call(name, ctypes.byref(n))
+        return n.value
+
+    @property
+    def job(self) -> Job:
+        """The job in whose memory the table lies."""
+        return self._job
+
+    @property
+    def closed(self) -> bool:
+        """Whether the table, or its job, has been closed."""
+        return self._handle is None
+
+    @property
+    def buckets(self) -> int:
+        """How many buckets all ranks have together, maybe more than were asked for."""
+        return self._number("buckets")
+
+    def check(self) -> None:
+        """Verifies the whole table, or raises FarhashError on every rank. Collective."""
+        self._call("check")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a file, which any number of ranks can load. ``path`` is the same file on
+        every rank. Collective, and nothing else may run on the table meanwhile. FileError."""
+        self._call("save", os.fsencode(path))
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Puts what is in the file. Collective, and nothing else may run on the table
+        meanwhile. FileError, FormatError."""
+        self._call("load", os.fsencode(path))
+
+    def close(self) -> None:
+        """Gives this rank's memory back. Not collective. To close again does nothing."""
+        if self._handle is not None:
+            self._call("close")
+            self._handle = None
+
+    def __enter__(self: T) -> T:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("farhash: a table cannot be copied or pickled; each rank makes it")
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else f"{self.buckets} buckets"
+        return f"<farhash.{type(self).__name__}, {state}>"
+
+
+def pieces(call: Callable[..., int], handle: int | None, first: npt.NDArray[Any],
+           *others: npt.NDArray[Any] | None) -> Iterator[int]:
+    """Has a batch call work on arrays of equal length, piece by piece, and gives its codes."""
+    for begin in range(0, len(first) or 1, PIECE):
+        n = min(len(first) - begin, PIECE)
+        yield call(handle, _at(first, begin), n, *(_at(a, begin) for a in others))
+
+
+def _at(array: npt.NDArray[Any] | None, begin: int) -> int | None:
+    if array is None or len(array) == 0:
+        return None
+    return array.ctypes.data + begin * array.strides[0]

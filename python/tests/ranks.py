@@ -1,0 +1,103 @@
+"""What each of several processes does; test_ranks.py starts it. Arguments: how the job is joined,
+and a folder that all ranks share."""
+
+import os
+import sys
+
+import numpy as np
+
+import farhash
+from farhash import Answer
+
+N = 1000
+
+
+def joined(how):
+    if how == "join":
+        return farhash.Job.join()
+    from mpi4py import MPI
+    job = farhash.Job.from_comm(MPI.COMM_WORLD)
+    assert (job.rank, job.size) == (MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size)
+    return job
+
+
+def words(job):
+    """Of all who put a word one is told that it is new."""
+    seen = farhash.Set(job, 1 << 12)
+    counts = farhash.Cache(job, "i8", "i8", 100)
+    results = seen.find_or_put_batch(np.arange(N))
+    counts.put(job.rank, int((results == Answer.INSERTED).sum()))
+    job.barrier()
+    assert sum(counts.get_batch(np.arange(job.size))[0]) == N == len(seen)
+    seen.check()
+    seen.save(os.path.join(sys.argv[2], "words"))
+    with farhash.Set(job, 1 << 12) as other:
+        other.load(os.path.join(sys.argv[2], "words"))
+        assert other.contains_batch(np.arange(N)).all()
+        job.barrier()
+
+
+def elements(job):
+    """A name means the same on every rank."""
+    table = farhash.Elements(job, ("i4", 5), 1 << 12)
+    mine = np.random.default_rng(8).integers(0, 99, (N, 5), np.int32)
+    _, refs = table.find_or_put_refs(mine)
+    names = farhash.Cache(job, "i8", ("u8", N), 100)
+    names.put(job.rank, refs)
+    job.barrier()
+    for rank in range(job.size):
+        assert (names.get(rank) == refs).all()
+    assert (table.get(refs[job.rank]) == mine[job.rank]).all()
+
+
+def cache(job):
+    """What one rank has computed the others need not."""
+    table = farhash.Cache(job, ("f8", 2), "f8", 2 * N)
+    computed = []
+
+    def add(inputs):
+        computed.extend(inputs)
+        return inputs.sum(axis=1)
+
+    fast = table.memoize(add)
+    inputs = np.random.default_rng(9).random((N, 2))
+    for rank in range(job.size):
+        if rank == job.rank:
+            assert (fast(inputs) == inputs.sum(axis=1)).all()
+        job.barrier()
+    assert len(computed) == (N if job.rank == 0 else 0)
+    ranks, total = table.all_stats()
+    assert total.hits == N * (job.size - 1) and total.occupied == N
+    assert ranks[job.rank] == table.stats()._replace(occupied=ranks[job.rank].occupied)
+    table.check()
+
+
+def communicators(how):
+    """Jobs of other communicators: here of all processes in the opposite order."""
+    if how != "comm" or os.environ.get("FARHASH_ENGINE") == "mpi":
+        return
+    from mpi4py import MPI
+    world = MPI.COMM_WORLD
+    with farhash.Job.from_comm(world.Split(0, -world.rank)) as job:
+        assert job.rank == world.size - 1 - world.rank
+        words(job)
+    try:
+        farhash.Job.from_comm(MPI.COMM_NULL)
+    except farhash.FarhashError as err:
+        assert "NULL" in str(err), err
+
+
+def main():
+    how = sys.argv[1]
+    with joined(how) as job:
+        for part in (words, elements, cache):
+            part(job)
+            job.barrier()
+        communicators(how)
+        rank = job.rank
+    # One string for both lines of one: what ranks print may be mixed.
+    sys.stdout.write(f"rank {rank} is well\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""Sets of words and of byte strings."""
+
+import copy
+import os
+import pickle
+import tempfile
+import unittest
+
+import numpy as np
+
+import farhash
+from farhash import Answer
+
+
+class OneRank(unittest.TestCase):
+    def setUp(self):
+        self.job = farhash.Job.join()
+        self.addCleanup(self.job.close)
+
+
+class Words(OneRank):
+    def test_against_a_set_of_python(self):
+        words = farhash.Set(self.job, 1 << 14)
+        random, known = np.random.default_rng(3), set()
+        for _ in range(30):
+            batch = random.integers(0, 3000, 400)
+            results = words.find_or_put_batch(batch)
+            for word, result in zip(batch.tolist(), results):
+                expected = Answer.FOUND if word in known else Answer.INSERTED
+                self.assertEqual(result, expected)
+                known.add(word)
+            asked = random.integers(0, 3000, 100).astype(np.uint64)
+            self.assertEqual(words.contains_batch(asked).tolist(),
+                             [word in known for word in asked.tolist()])
+        self.assertEqual(len(words), len(known))
+        self.assertEqual(words.stats().inserted, len(known))
+        words.check()
+
+    def test_one_at_a_time(self):
+        words = farhash.Set(self.job, 64)
+        self.assertIs(words.find_or_put(7), Answer.INSERTED)
+        self.assertIs(words.find_or_put(np.uint64(7)), Answer.FOUND)
+        self.assertIn(7, words)
+        self.assertNotIn(8, words)
+        self.assertIs(words.find_or_put((1 << 63) - 1), Answer.INSERTED)
+
+    def test_words_that_are_none(self):
+        words = farhash.Set(self.job, 64)
+        for wrong in (-1, 1 << 63, (1 << 64) + 5):
+            with self.assertRaises(farhash.ArgumentError):
+                words.find_or_put(wrong)
+        with self.assertRaises(TypeError):
+            words.find_or_put(1.5)
+        for wrong in (np.zeros(2), np.zeros(2, np.int32), [1.5], ["a"]):
+            with self.assertRaisesRegex(TypeError, "uint64"):
+                words.find_or_put_batch(wrong)
+        with self.assertRaisesRegex(ValueError, r"shape \(2, 2\)"):
+            words.find_or_put_batch(np.zeros((2, 2), np.uint64))
+        with self.assertRaises(farhash.FarhashError):
+            words.find_or_put_batch([3, -4])
+
+    def test_arrays_are_used_where_they_are_or_copied(self):
+        words = farhash.Set(self.job, 1 << 10)
+        every = np.arange(100, dtype=np.uint64)
+        self.assertEqual(words.find_or_put_batch(every[::2]).tolist(), [2] * 50)
+        self.assertEqual(words.contains_batch(every).tolist(), [True, False] * 50)
+        every.flags.writeable = False
+        self.assertTrue(words.contains_batch(every[:1])[0])
+        for nothing in ([], np.zeros(0, np.uint64)):
+            self.assertEqual(words.find_or_put_batch(nothing).tolist(), [])
+
+    def test_longer_than_a_piece(self):
+        words = farhash.Set(self.job, 1 << 20)
+        n = farhash.table.PIECE + 10
+        self.assertTrue((words.find_or_put_batch(np.arange(n)) == Answer.INSERTED).all())
+        self.assertTrue(words.contains_batch(np.arange(n)).all())
+        self.assertEqual(len(words), n)
+
+    def test_full(self):
+        words = farhash.Set(self.job, 64)
+        with self.assertRaisesRegex(farhash.FullError, "load") as caught:
+            words.find_or_put_batch(np.arange(100))
+        results = caught.exception.results
+        self.assertEqual((results == Answer.INSERTED).sum(), 64)
+        self.assertEqual((results == Answer.FULL).sum(), 36)
+        with self.assertRaises(farhash.FullError):
+            words.find_or_put(int(np.flatnonzero(results == Answer.FULL)[0]))
+        words.grow(256)
+        self.assertEqual((words.find_or_put_batch(np.arange(100)) == Answer.INSERTED).sum(), 36)
+
+    def test_files(self):
+        words = farhash.Set(self.job, 256)
+        words.find_or_put_batch(np.arange(100))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "wörter")
+            words.save(path)
+            other = farhash.Set(self.job, 512)
+            other.load(path)
+            self.assertEqual(len(other), 100)
+            with self.assertRaises(farhash.FileError):
+                words.load(os.path.join(folder, "none"))
+            with open(path, "r+b") as file:
+                file.truncate(50)
+            with self.assertRaises(farhash.FormatError):
+                words.load(path)
+
+    def test_closed(self):
+        with farhash.Set(self.job, 64) as words:
+            self.assertFalse(words.closed)
+        words.close()
+        other = farhash.Set(self.job, 64)
+        self.job.close()
+        for table in (words, other):
+            self.assertTrue(table.closed)
+            self.assertIn("closed", repr(table))
+            for call in (table.check, table.stats, table.__len__, lambda: table.find_or_put(1),
+                         lambda: table.find_or_put_batch([1]), lambda: table.contains_batch([])):
+                with self.assertRaisesRegex(farhash.ClosedError, "closed"):
+                    call()
+        for call in (self.job.barrier, lambda: self.job.rank, lambda: farhash.Set(self.job, 64)):
+            with self.assertRaisesRegex(farhash.ClosedError, "closed"):
+                call()
+
+    def test_no_copies(self):
+        for one in (self.job, farhash.Set(self.job, 64)):
+            for of in (copy.copy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, "each rank"):
+                    of(one)
+
+    def test_configurations(self):
+        with self.assertRaisesRegex(TypeError, "Job"):
+            farhash.Set(None, 64)
+        words = farhash.Set(self.job, 1000, chunk=16, chunks=8, home_word=True)
+        self.assertEqual(words.buckets, 1000)
+        for wrong in ({"buckets": 0}, {"buckets": -1}, {"buckets": 64, "chunk": 7},
+                      {"buckets": 64, "depth": -1}):
+            with self.assertRaises(farhash.FarhashError, msg=wrong):
+                farhash.Set(self.job, **wrong)
+
+
+class ByteStrings(OneRank):
+    def test_as_bytes(self):
+        elements = farhash.Elements(self.job, 5, 1 << 10)
+        self.assertIs(elements.find_or_put(b"abcde"), Answer.INSERTED)
+        self.assertIs(elements.find_or_put(bytearray(b"abcde")), Answer.FOUND)
+        self.assertIn(b"abcde", elements)
+        self.assertNotIn(b"ab\0de", elements)
+        self.assertEqual(elements.find_or_put_batch(b"abcdefghij").tolist(), [1, 2])
+        self.assertEqual(elements.contains_batch(np.frombuffer(b"fghijklmno", np.uint8)
+                                                 .reshape(2, 5)).tolist(), [True, False])
+        for wrong in (b"abcd", b"abcdef", b""):
+            with self.assertRaisesRegex(ValueError, "5 bytes"):
+                elements.find_or_put(wrong)
+        with self.assertRaises(ValueError):
+            elements.find_or_put_batch(b"abcdef")
+        for wrong in (7, "abcde", None, [1, 2, 3, 4, 5]):
+            with self.assertRaises(TypeError):
+                elements.find_or_put(wrong)
+
+    def test_names(self):
+        elements = farhash.Elements(self.job, ("i4", 3), 1 << 10, capacity=500)
+        rows = np.arange(300, dtype=np.int32).reshape(-1, 3)
+        results, refs = elements.find_or_put_refs(rows)
+        self.assertTrue((results == Answer.INSERTED).all())
+        elements.grow(1 << 11, 600)
+        again, same = elements.find_or_put_refs(rows)
+        self.assertTrue((again == Answer.FOUND).all())
+        self.assertTrue((refs == same).all())
+        self.assertTrue((elements.get(refs[42]) == rows[42]).all())
+        self.assertEqual(len(elements), 100)
+        elements.check()
+        with self.assertRaises(farhash.FarhashError):
+            elements.get(1 << 62)
+
+
+if __name__ == "__main__":
+    unittest.main()
