@@ -93,6 +93,7 @@ var cases = []testCase{
 	{"CPUAtomicsTakePart", 1, 2, cpuAtomicsTakePart},
 	{"WordsAreTheSameMemory", 1, 8, wordsAreTheSameMemory},
 	{"Flat", 1, 12, flat},
+	{"Transactions", 1, 3, transactions},
 
 	{"BarrierSeparates", 1, 1, barrierSeparates},
 	{"Cells", 1, 4, cells},

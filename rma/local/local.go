@@ -90,6 +90,8 @@ type cluster struct {
 	opts  Options
 	lines []uint64
 
+	transactions sync.Mutex // held by the one that is under way
+
 	mu      sync.Mutex
 	pending map[int]*shared // windows being made, by their number
 }
@@ -139,8 +141,10 @@ func (j *Job) Size() int { return j.size }
 // Barrier returns when every rank has called it.
 func (j *Job) Barrier(ctx context.Context) error { return j.group.Barrier(ctx) }
 
-// NewQueue returns a queue that works on memory.
-func (j *Job) NewQueue(depth int) (rma.Queue, error) { return direct.NewQueue(depth) }
+// NewQueue returns a queue that works on memory. It is an [rma.Transactor].
+func (j *Job) NewQueue(depth int) (rma.Queue, error) {
+	return direct.NewTransactor(depth, &j.cluster.transactions)
+}
 
 // Failed lists the ranks whose function returned an error or panicked.
 func (j *Job) Failed() []int { return j.group.Failed() }

@@ -16,6 +16,7 @@ const (
 	put
 	compareAndSwap
 	fetchAdd
+	transact
 )
 
 type state uint8
@@ -34,6 +35,8 @@ type operation struct {
 	buf    rma.Buf  // get and put
 	old    uint64   // compare-and-swap
 	word   uint64   // new word, delta, and in the end what was seen
+
+	transaction *transaction
 }
 
 // Queue runs its operations at Submit, in the order in which they were posted.
@@ -138,6 +141,8 @@ func (op *operation) run() {
 		op.word = swapAndTell(&op.target[0], op.old, op.word)
 	case fetchAdd:
 		op.word = atomic.AddUint64(&op.target[0], op.word) - op.word
+	case transact:
+		op.word = op.transaction.run()
 	}
 	op.state = done
 }
