@@ -3,7 +3,8 @@
 // the command farhash bench set. Table1 measures OP Table 1, and CacheBench the cache of
 // values with the workloads of MPI-DHT: farhash bench cache. KVBench measures the map with the
 // workloads of YCSB, KVCounts its round trips beside NE Table 1: farhash bench kv.
-// IndexBench measures lookups in an index, IndexCounts the tables of LP: farhash bench index.
+// IndexBench measures lookups in an index, and IndexCounts, IndexRates and IndexHints do the
+// experiments of LP: farhash bench index.
 //
 // # What is measured
 //
@@ -76,6 +77,78 @@
 // set. The paper's ranks were two machines with an Infiniband network between them,
 // here all is memory of one host: round trips compare, latencies show what the
 // protocol itself costs.
+//
+// # The map and Redis
+//
+// [KVBench] measures the map with the workloads of YCSB (Cooper et al.: Benchmarking Cloud
+// Serving Systems with YCSB, SoCC 2010) in turns with a Redis server, if one is given or to
+// be started. The server does the same operations: Get is GET and Put is SET, a batch is a
+// pipeline, and in workload F a pipeline of reads ends before that of writes begins. Each
+// rank has one connection. What is read is verified in the same way. The client writes the
+// protocol itself: beside github.com/redis/go-redis its rate is a third higher, at the same
+// CPU time of the server for an operation.
+//
+// The ratio to Redis is one of cores. With the map a core is a rank, which does everything
+// itself. With Redis it is a second of the server's CPU time, as the server tells it: what
+// the clients spend, on cores of their own, is not counted, nor is time in which the server
+// waits for them. Both are rates with values of the same length in the memory of one host.
+// The best of Redis is that of its batches with the highest median.
+//
+// Latencies are kept in histograms of two digits (HdrHistogram), up to a minute, separately
+// for reads and writes. The clock is read once a call.
+//
+// # The experiments of LP
+//
+// Wang, Yang, Kimura, Swart, Blanas: Efficient Usage of One-Sided RDMA for Linear Probing,
+// ADMS 2020 ("LP"), on indexes that are really built. Each result stands beside what LP
+// prints. Where LP has a curve without numbers there is what it says of it in words: the
+// findings, simulated and here.
+//
+//	Table 1, 3, 4  IndexCounts  requests, bytes and read sizes, counted; the laws of readsize
+//	Table 2        IndexRates   read sizes for another load than that of the table
+//	Fig. 6         IndexRates   cuckoo hashing: slots of a bucket, parallel and sequential
+//	Fig. 7, 8      IndexRates   throughput and bandwidth by load and policy
+//	Fig. 9         IndexRates   latencies of lookups one at a time
+//	Fig. 10        IndexRates   throughput and predicted cost by read size
+//	Fig. 11        IndexRates   throughput by record size, inline and in a heap
+//	Fig. 12        IndexRates   records found of skewed keys, with and without clusters
+//	Fig. 13        IndexHints   read sizes near a cluster, computed
+//
+// IndexRates does everything twice. On this machine lookups take the one-sided path, with
+// the read sizes for LP's machine; what a request costs here is the processor's time for it,
+// and no network. In simulation (rma/sim) 28 workers of a client look keys up in the
+// table of a server, each with 16 lookups in flight, with the parameters of LP 5.1:
+//
+//	c = 1290 ns        a read of no bytes, the processor's time included
+//	alpha = 0.08 ns    a byte; the link has 12.5 GB/s
+//	rho0 = 87.17 M/s   reads of no bytes
+//
+// A card is busy with a message of b bytes for 1/rho0 + alpha*b. No number is fitted, but
+// that the two add up is a choice which LP Table 2 asks for: if the longer of them counted,
+// as in rma/sim otherwise, 5 and 13 slots would cost the same, and short reads be 1.5 to 2 times
+// too fast. Cards are the bottleneck of all throughput, which so is one over the requests
+// and bytes of a lookup in these units. LP's numbers come out like this:
+//
+//	bandwidth of fixed reads      8.0 GB/s; LP 8 ("almost")
+//	model by cuckoo, load 0.25    2.7; LP 2.8
+//	Table 2                       3 to 28 % more than LP, the more the shorter reads are
+//	Fig. 11, linear/model         36.4 and 8.0 inline, 27.3 and 21.6 with a heap; LP 36, 8,
+//	                              23, 19; the heap is ahead from 32 bytes on in both
+//	Fig. 12, clusters             at most 1.55 times the rate; LP 1.7
+//
+// and these do not:
+//
+//   - Short reads are too fast: 65 million lookups a second at load 0.25, LP has 50.8. With
+//     that, at load 0.5 reads of 7 slots are 9 % ahead of the 13 that LP's model picks (LP
+//     Fig. 10 has them equal), and buckets of one slot 14 % ahead of four (LP: 3 %).
+//   - Latencies. LP measures 2.9 us for one read, more than twice its own c, and 4.7 us for
+//     three at once, so that in Fig. 9 ratios compare: at load 0.8 the 90th percentile is
+//     two reads in both, but parallel cuckoo costs 1.1 reads where LP has 1.6.
+//   - LP's sequential cuckoo has the throughput of parallel, which means that it reads all
+//     places, and 1.7 times its latency, which means that it does not. Both are here.
+//
+// Simulated tables have 2 MiB of slots: few enough for seconds, and a tenth from the laws at
+// load 0.95.
 //
 // # Use
 //

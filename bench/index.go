@@ -82,17 +82,11 @@ func (b *IndexBench) Config() IndexConfig { return b.cfg }
 // the samples so far remain.
 func (b *IndexBench) Round(ctx context.Context, job rma.Job) error {
 	for _, load := range b.cfg.Loads {
-		impls := b.cfg.Impls
-		for len(impls) > 0 {
-			same := 1
-			for same < len(impls) && impls[same].of().layout == impls[0].of().layout {
-				same++
-			}
+		for _, impls := range byTable(b.cfg.Impls, IndexImpl.sameLayout) {
 			r := indexRun{bench: b, job: job, load: load}
-			if err := r.measure(ctx, impls[:same]); err != nil {
+			if err := r.measure(ctx, impls); err != nil {
 				return fmt.Errorf("bench: index, %s, load %v: %w", impls[0], load, err)
 			}
-			impls = impls[same:]
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 )
 
 // IndexCounts counts the requests and bytes of lookups in tables of an index that are really
-// built, for a table of LP: the command farhash bench index --table1 and others.
+// built, for a table of LP: the command farhash bench index --table 1 and others.
 //
 // For each case the ranks build a table, and each looks up keys that are there, drawn
 // evenly, through queues. Nothing is timed. Each round has other keys, as LP 5.1 has 10
@@ -96,17 +96,11 @@ func (c *IndexCounts) Round(ctx context.Context, job rma.Job) error {
 	if err != nil {
 		return err
 	}
-	cases := c.cfg.Table.cases()
-	for len(cases) > 0 {
-		same := 1
-		for same < len(cases) && cases[same].sameTable(cases[0]) {
-			same++
-		}
-		if err := c.table(ctx, job, all[0], cases[:same]); err != nil {
+	for _, cases := range byTable(c.cfg.Table.cases(), IndexCase.sameTable) {
+		if err := c.table(ctx, job, all[0], cases); err != nil {
 			return fmt.Errorf("bench: %s, %s, load %v: %w", c.cfg.Table, cases[0].Impl,
 				cases[0].Load, err)
 		}
-		cases = cases[same:]
 	}
 	if job.Rank() == 0 {
 		c.mu.Lock()
@@ -118,7 +112,7 @@ func (c *IndexCounts) Round(ctx context.Context, job rma.Job) error {
 
 // sameTable reports whether two cases differ in how they look keys up alone.
 func (c IndexCase) sameTable(other IndexCase) bool {
-	if c.Impl.of().layout != other.Impl.of().layout {
+	if !c.Impl.sameLayout(other.Impl) {
 		return false
 	}
 	other.Impl, other.Clusters = c.Impl, c.Clusters
@@ -193,7 +187,8 @@ type indexLooker struct {
 	ctx   context.Context
 	index *index.Index
 	keys  *indexKeys
-	batch int // 1: one at a time
+	batch int    // 1: one at a time
+	seen  func() // told of every value that is found, if not nil
 
 	reader *index.Reader
 	sample []byte
@@ -220,6 +215,9 @@ func (l *indexLooker) run() error {
 	found := func(_ int, v index.Value) {
 		matches++
 		stamps += stampOf(v)
+		if l.seen != nil {
+			l.seen()
+		}
 	}
 	step := max(1, DefaultBatch/l.batch) * l.batch * l.keys.keyBytes
 	for piece := range slices.Chunk(l.sample, step) {

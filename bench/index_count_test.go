@@ -119,36 +119,13 @@ func TestIndexTables3And4(t *testing.T) {
 			t.Errorf("%+v: %.3f and %.3f requests, LP has %+v", is.of, is.TableRequests,
 				is.HeapRequests, p)
 		}
-		if chance := is.HeapRequests - 1; chance < 0.001 || chance > 0.035 {
+		least := 0.001
+		if p == nil { // in order only records of one home are mistaken, which lie side by side
+			least = 0
+		}
+		if chance := is.HeapRequests - 1; chance < least || chance > 0.035 {
 			t.Errorf("%+v: %v requests to the heap", is.of, is.HeapRequests)
 		}
-	}
-}
-
-// TestIndexSkew: clusters save requests, the more the larger they are, and do no harm where
-// there are none. What is found is held against what is there.
-func TestIndexSkew(t *testing.T) {
-	r := countIndex(t, LPSkew, 1<<14, 1<<12, 1, 2)
-	if len(r.Counts) != 20 {
-		t.Fatalf("%d counts", len(r.Counts))
-	}
-	saved := -0.01
-	for i := 0; i < len(r.Counts); i += 5 {
-		without, with, guided := &r.Counts[i], &r.Counts[i+1], &r.Counts[i+4]
-		if without.Clusters != 0 || with.Clusters == 0 || with.Impl != LinearModel ||
-			guided.Impl != OrderedGuided || with.Skew != float64(i)/20 {
-			t.Fatalf("%+v, %+v, %+v", without.of, with.of, guided.of)
-		}
-		now := without.Requests - with.Requests
-		if now < saved || guided.Requests > without.Requests || with.Matches != without.Matches ||
-			(with.Matches == 1) != (with.Skew == 0) {
-			t.Errorf("skew %v: %+v without, %+v with clusters; guided %+v", with.Skew, without,
-				with, guided)
-		}
-		saved = now / 2
-	}
-	if saved < 0.2 {
-		t.Errorf("clusters save %v requests", saved)
 	}
 }
 
@@ -289,8 +266,7 @@ func TestIndexCountOutput(t *testing.T) {
 		}
 		var o struct{ Counts []map[string]any }
 		if err := json.Unmarshal(object.Bytes(), &o); err != nil || len(o.Counts) != 6 ||
-			o.Counts[0]["requests"] != r.Counts[0].Requests ||
-			(o.Counts[0]["paper"] == nil) != (table == LPSkew) {
+			o.Counts[0]["requests"] != r.Counts[0].Requests || o.Counts[0]["paper"] == nil {
 			t.Errorf("%v: %s", err, &object)
 		}
 		if n := strings.Count(lines.String(), "\nBenchmarkIndexCount/impl="); n != 6 {

@@ -16,15 +16,6 @@ func (r *IndexCountReport) WriteText(w io.Writer) error {
 	p := printer{w: w}
 	m := &r.Machine
 	p.printf("%s, %d cores, %s %s/%s\n%s\n", m.CPU, m.Cores, m.Go, m.OS, m.Arch, m.Command)
-	if r.Table == LPSkew {
-		p.printf("Counted in tables of %s records of 8 bytes, load %s, whose keys follow a law "+
-			"of Zipf:\nmeans of lookups for keys that are there, each as likely, by workers that "+
-			"know so many clusters\n(LP 5.8); ns are those of the cost model of LP 3.2 on its "+
-			"machine.\n",
-			Count(uint64(r.Setting.Records)), number(storageLoad))
-		r.listSkew(&p)
-		return p.err
-	}
 	p.printf("Counted in tables of %s records: means of lookups for keys that are there. \"law\" "+
 		"is what package\nreadsize expects of tables without bounds, \"LP\" what the paper "+
 		"printed (%s records), ns are\nthose of the cost model of LP 3.2 on its machine.\n",
@@ -136,22 +127,6 @@ func (r *IndexCountReport) list(to *printer) {
 			orNone(float64(paper.ReadSlots), 0), is.TableRequests, orNone(law, 3),
 			orNone(paper.Requests, 2), orNone(is.HeapRequests, 3), orNone(paper.HeapRequests, 2),
 			is.Bytes, is.Ns)
-	}
-	if to.err = p.err; to.err == nil {
-		to.err = t.Flush()
-	}
-}
-
-// listSkew writes a row for each case of LPSkew.
-func (r *IndexCountReport) listSkew(to *printer) {
-	t := tabwriter.NewWriter(to.w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	p := printer{w: t, err: to.err}
-	p.printf("\nskew\timpl\tclusters\tmatches\trequests\tbytes\tns\tns of a match\t\n")
-	for i := range r.Counts {
-		is := &r.Counts[i]
-		p.printf("%s\t%s\t%s\t%.3f\t%.3f\t%.0f\t%.0f\t%.0f\t\n", number(is.Skew), is.Impl,
-			orNone(float64(is.Clusters), 0), is.Matches, is.Requests, is.Bytes, is.Ns,
-			is.Ns/is.Matches)
 	}
 	if to.err = p.err; to.err == nil {
 		to.err = t.Flush()

@@ -67,6 +67,9 @@ func (i IndexImpl) of() indexImpl {
 	return indexImpls[k]
 }
 
+// sameLayout reports whether two have the same table.
+func (i IndexImpl) sameLayout(other IndexImpl) bool { return i.of().layout == other.of().layout }
+
 // lookups are those of an implementation, with so many clusters.
 func (i indexImpl) lookups(clusters int) index.Lookups {
 	return index.Lookups{Policy: i.policy, Clusters: clusters, OneSided: !i.direct}

@@ -68,6 +68,15 @@ func (k *indexKeys) skew(exponent float64) {
 	}
 }
 
+// repeat gives one key two records, and all others one.
+func (k *indexKeys) repeat() {
+	k.numbers = make([]uint32, k.records)
+	for i := range k.numbers {
+		k.numbers[i] = uint32(i)
+	}
+	k.numbers[1] = k.numbers[0]
+}
+
 // number is that of the key of record i.
 func (k *indexKeys) number(i uint64) uint64 {
 	if k.numbers == nil {

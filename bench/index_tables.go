@@ -18,12 +18,10 @@ const (
 	LPTable3 IndexTable = "table3"
 	// LPTable4 has requests to table and heap (LP 5.7).
 	LPTable4 IndexTable = "table4"
-	// LPSkew has lookups in tables of skewed keys, with and without clusters, as LP Fig. 12.
-	LPSkew IndexTable = "skew"
 )
 
 // IndexTables lists them.
-func IndexTables() []IndexTable { return []IndexTable{LPTable1, LPTable3, LPTable4, LPSkew} }
+func IndexTables() []IndexTable { return []IndexTable{LPTable1, LPTable3, LPTable4} }
 
 // IndexLoads are the loads of LP Table 1.
 func IndexLoads() []float64 { return []float64{0.25, 0.5, 0.65, 0.8, 0.85, 0.9, 0.95} }
@@ -46,8 +44,6 @@ func (t IndexTable) cases() (all []IndexCase) {
 		all = append(storageCases(index.Inline), storageCases(index.Heap)...)
 	case LPTable4:
 		all = storageCases(index.Heap)
-	case LPSkew:
-		all = skewCases()
 	}
 	return all
 }
@@ -59,9 +55,12 @@ const storageLoad = 0.65
 var storageImpls = []IndexImpl{CuckooParallel, LinearFixed, LinearModel, OrderedAdaptive,
 	OrderedGuided}
 
+// storageBytes are the sizes of records of LP 5.7.
+var storageBytes = []int{8, 32, 128}
+
 // storageCases are those of LP 5.7 with one kind of storage, by record size.
 func storageCases(storage index.Storage) (all []IndexCase) {
-	for _, bytes := range []int{8, 32, 128} {
+	for _, bytes := range storageBytes {
 		for _, impl := range storageImpls {
 			all = append(all, IndexCase{Impl: impl, Load: storageLoad, RecordBytes: bytes,
 				Storage: storage})
@@ -123,7 +122,7 @@ func (t IndexTable) paper(c IndexCase) *LPCount {
 	if t == LPTable1 {
 		return paperTable1(c)
 	}
-	if t == LPSkew || lpReadSlots[c.Impl] == nil {
+	if lpReadSlots[c.Impl] == nil {
 		return nil
 	}
 	bytes := c.RecordBytes
@@ -198,3 +197,15 @@ func (b *lawBook) expected(c IndexCase) (*readsize.Cost, error) {
 
 // lpFixedBytes is the size of fixed reads (LP 5.1).
 const lpFixedBytes = 256
+
+// byTable divides cases into those that have the same table, which are neighbours.
+func byTable[T any](cases []T, same func(a, b T) bool) (groups [][]T) {
+	for len(cases) > 0 {
+		n := 1
+		for n < len(cases) && same(cases[n], cases[0]) {
+			n++
+		}
+		groups, cases = append(groups, cases[:n]), cases[n:]
+	}
+	return groups
+}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/farhash/farhash/kv"
 )
@@ -56,12 +57,16 @@ const (
 // KVConfig says what is measured of a map. All ranks give the same.
 type KVConfig struct {
 	Workloads []KVWorkload // empty: all
+	Impls     []KVImpl     // empty: KVMap, and KVRedis where there is a server
 	// Batches are operations of one call. Empty: 1 and DefaultKVBatch.
 	Batches []int
 	Records int // of all ranks; 0: DefaultKVRecords
 	// Operations is how many each rank does of each workload. 0: DefaultKVOperations.
 	Operations           int
 	KeyBytes, ValueBytes int // 0: DefaultKVKeyBytes, DefaultKVValueBytes
+	// Redis is a server without keys to measure beside the map: HOST:PORT, unix:PATH, or
+	// RedisStart. Empty: none.
+	Redis string
 	// Progress is told every sample on rank 0, if not nil.
 	Progress func(KVSample)
 }
@@ -83,7 +88,29 @@ func (c *KVConfig) complete() error {
 	if err := checkList("batch", c.Batches, nil); err != nil {
 		return err
 	}
+	if err := c.completeImpls(); err != nil {
+		return err
+	}
 	return c.checkNumbers()
+}
+
+func (c *KVConfig) completeImpls() error {
+	all := []KVImpl{KVMap}
+	if c.Redis != "" {
+		all = append(all, KVRedis)
+	}
+	c.Impls = orAll(c.Impls, all)
+	if err := checkList("implementation", c.Impls, []KVImpl{KVMap, KVRedis}); err != nil {
+		return err
+	}
+	if c.Redis == "" && slices.Contains(c.Impls, KVRedis) {
+		return fmt.Errorf("bench: to measure Redis give a server or %q", RedisStart)
+	}
+	if c.Redis == "" || c.Redis == RedisStart {
+		return nil
+	}
+	_, _, err := redisNetwork(c.Redis)
+	return err
 }
 
 func (c *KVConfig) checkNumbers() error {

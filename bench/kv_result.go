@@ -15,11 +15,17 @@ import (
 // KVResult sums up the samples of a case. The field names are those of the JSON output.
 type KVResult struct {
 	Workload KVWorkload `json:"workload"`
-	Ranks    int        `json:"ranks"`
+	Impl     KVImpl     `json:"impl"`
+	Ranks    int        `json:"ranks"` // with a server: clients
 	Batch    int        `json:"batch"` // 1: one operation at a time
 	Kops     float64    `json:"kops"`  // thousands of operations per second, the median
 	KopsMin  float64    `json:"kopsMin"`
 	KopsMax  float64    `json:"kopsMax"`
+	// CoreKops is what one core does, the median: see KVSample.CoreKops.
+	CoreKops float64 `json:"coreKops"`
+	// RatioToRedis is CoreKops divided by that of Redis with the batches that are best for it,
+	// for the same workload and ranks; null where Redis was not measured, and for itself.
+	RatioToRedis *float64 `json:"ratioToRedis"`
 	// Latencies of all runs together; null where there were no such operations. In workload F
 	// a write is a read and a write.
 	Reads  *Latencies `json:"reads"`
@@ -40,6 +46,8 @@ type KVSetting struct {
 	ValueBytes int  `json:"valueBytes"`
 	Copies     bool `json:"copies"`     // slots have copies of pairs
 	Operations int  `json:"operations"` // of a rank
+	// Redis is the version of the server and the network to it, if there was one.
+	Redis string `json:"redis,omitempty"`
 }
 
 // KVReport is what has been measured of maps. The sizes of Machine are those of the job with
@@ -59,7 +67,8 @@ func (b *KVBench) Report(command string) *KVReport {
 	cfg := &b.cfg
 	r := &KVReport{Machine: thisMachine(command), Samples: slices.Clone(b.samples),
 		Setting: KVSetting{Records: cfg.Records, KeyBytes: cfg.KeyBytes,
-			ValueBytes: cfg.ValueBytes, Copies: cfg.copies(), Operations: cfg.Operations},
+			ValueBytes: cfg.ValueBytes, Copies: cfg.copies(), Operations: cfg.Operations,
+			Redis: b.redis},
 		Results: []KVResult{}}
 	r.Machine.HugePages = b.huge
 	var ranks []int
@@ -70,11 +79,16 @@ func (b *KVBench) Report(command string) *KVReport {
 	for _, w := range KVWorkloads() {
 		for _, batch := range cfg.Batches {
 			for _, n := range slices.Compact(slices.Clone(ranks)) {
-				r.sumUp(KVCase{w, n, batch})
+				for _, impl := range cfg.Impls {
+					r.sumUp(KVCase{w, impl, n, batch})
+				}
 			}
 		}
 	}
-	if len(ranks) > 0 {
+	for i := range r.Results {
+		r.relate(&r.Results[i])
+	}
+	if len(ranks) > 0 && slices.Contains(cfg.Impls, KVMap) {
 		most := ranks[len(ranks)-1]
 		of := cfg.mapConfig(most)
 		r.Machine.Buckets = of.SlotsPerRank * uint64(most)
@@ -89,16 +103,16 @@ func (b *KVBench) Report(command string) *KVReport {
 
 // sumUp adds the result of a case, if there are samples.
 func (r *KVReport) sumUp(of KVCase) {
-	is := KVResult{Workload: of.Workload, Ranks: of.Ranks, Batch: of.Batch,
+	is := KVResult{Workload: of.Workload, Impl: of.Impl, Ranks: of.Ranks, Batch: of.Batch,
 		took: newKVLatencies()}
-	var rates []float64
+	var rates, cores []float64
 	var trips, calls uint64
 	for i := range r.Samples {
 		s := &r.Samples[i]
 		if s.KVCase != of {
 			continue
 		}
-		rates = append(rates, s.Kops())
+		rates, cores = append(rates, s.Kops()), append(cores, s.CoreKops())
 		calls += s.Calls
 		trips += s.RoundTrips
 		is.Lost += s.Lost
@@ -110,45 +124,100 @@ func (r *KVReport) sumUp(of KVCase) {
 		return
 	}
 	is.Kops, is.KopsMin, is.KopsMax = median(rates), slices.Min(rates), slices.Max(rates)
+	is.CoreKops = median(cores)
 	is.Reads, is.Writes = latenciesOf(is.took.reads), latenciesOf(is.took.writes)
 	is.RoundTrips = float64(trips) / float64(max(1, calls))
 	r.Results = append(r.Results, is)
 }
 
-// WriteText writes a table for people.
+// relate compares with Redis.
+func (r *KVReport) relate(is *KVResult) {
+	best := 0.0
+	for i := range r.Results {
+		other := &r.Results[i]
+		if other.Impl == KVRedis && other.Workload == is.Workload && other.Ranks == is.Ranks {
+			best = max(best, other.CoreKops)
+		}
+	}
+	if is.Impl != KVRedis && best > 0 {
+		ratio := is.CoreKops / best
+		is.RatioToRedis = &ratio
+	}
+}
+
+// WriteText writes a table of rates and one of latencies for people.
 func (r *KVReport) WriteText(w io.Writer) error {
 	m, is := &r.Machine, &r.Setting
-	head := printer{w: w}
-	head.printf("%s, %d cores, huge pages: %s, %s %s/%s\n%s\n", m.CPU, m.Cores, m.HugePages, m.Go,
+	p := printer{w: w}
+	p.printf("%s, %d cores, huge pages: %s, %s %s/%s\n%s\n", m.CPU, m.Cores, m.HugePages, m.Go,
 		m.OS, m.Arch, m.Command)
-	head.printf("%d records, keys of %d bytes, values of %d bytes; Zipf 0.99; a rank does %d "+
-		"operations\n%s slots, %s with items; kop/s are thousands of operations a second of all "+
-		"ranks together\nan operation in a batch takes as long as the batch; round trips are "+
-		"those of a get or put;\nwhat follows them is counted in all runs\n\n", is.Records,
-		is.KeyBytes, is.ValueBytes, is.Operations, Count(m.Buckets), humanize.IBytes(m.TableBytes))
+	p.printf("%d records, keys of %d bytes, values of %d bytes; Zipf 0.99; a rank does %d "+
+		"operations\n", is.Records, is.KeyBytes, is.ValueBytes, is.Operations)
+	if m.Buckets > 0 {
+		p.printf("the map has %s slots, %s with items\n", Count(m.Buckets),
+			humanize.IBytes(m.TableBytes))
+	}
+	p.printf("kop/s are thousands of operations a second of all ranks together, medians of the " +
+		"runs; a core's are\ndivided by the ranks; round trips are those of a get or put, lost " +
+		"and wrong are counted in all runs\n")
+	if is.Redis != "" {
+		p.printf("Redis %s: ranks are clients of one server, and batches are pipelines; a "+
+			"core's kop/s are\nthose of a second of the server's CPU time, its clients' left "+
+			"out; / Redis is what a core does\nbeside the best of Redis for that workload and "+
+			"ranks\n", is.Redis)
+	}
+	if p.printf("\n"); p.err != nil {
+		return p.err
+	}
+	if err := r.writeRates(w); err != nil {
+		return err
+	}
+	return r.writeLatencies(w)
+}
+
+func (r *KVReport) writeRates(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	p := printer{w: t, err: head.err}
-	p.printf("workload\tbatch\tranks\tkop/s\tmin\tmax\truns\tread p50\tp99\tp99.9\twrite p50\t" +
-		"p99\tp99.9\tround trips\tlost\twrong\t")
+	p := printer{w: t}
+	p.printf("workload\timpl\tbatch\tranks\tkop/s\tmin\tmax\truns\ta core\t/ Redis\t" +
+		"round trips\tlost\twrong\t\n")
 	for i := range r.Results {
 		is := &r.Results[i]
-		p.printf("\n%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%.3f\t%d\t%d\t", is.Workload, is.Batch,
-			is.Ranks, rateText(is.Kops), rateText(is.KopsMin), rateText(is.KopsMax), is.Runs,
-			is.Reads.text(), is.Writes.text(), is.RoundTrips, is.Lost, is.Wrong)
+		p.printf("%s\t%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%.3f\t%d\t%d\t\n", is.Workload,
+			is.Impl, is.Batch, is.Ranks, rateText(is.Kops), rateText(is.KopsMin),
+			rateText(is.KopsMax), is.Runs, rateText(is.CoreKops), shortRatio(is.RatioToRedis),
+			is.RoundTrips, is.Lost, is.Wrong)
 	}
-	p.printf("\n")
 	if p.err != nil {
 		return p.err
 	}
 	return t.Flush()
 }
 
-// text has three cells of a table.
+func (r *KVReport) writeLatencies(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	p := printer{w: w}
+	p.printf("\nLatencies of all runs; an operation in a batch takes as long as the batch\n\n")
+	p.w = t
+	p.printf("workload\timpl\tbatch\tranks\tread p50\tp99\tp99.9\tmax\twrite p50\tp99\t" +
+		"p99.9\tmax\t\n")
+	for i := range r.Results {
+		is := &r.Results[i]
+		p.printf("%s\t%s\t%d\t%d\t%s\t%s\t\n", is.Workload, is.Impl, is.Batch, is.Ranks,
+			is.Reads.text(), is.Writes.text())
+	}
+	if p.err != nil {
+		return p.err
+	}
+	return t.Flush()
+}
+
+// text has four cells of a table.
 func (l *Latencies) text() string {
 	if l == nil {
-		return "-\t-\t-"
+		return "-\t-\t-\t-"
 	}
-	return timeText(l.P50) + "\t" + timeText(l.P99) + "\t" + timeText(l.P999)
+	return timeText(l.P50) + "\t" + timeText(l.P99) + "\t" + timeText(l.P999) + "\t" +
+		timeText(l.Max)
 }
 
 // timeText has three digits or less.
@@ -172,9 +241,10 @@ func (r *KVReport) WriteBenchfmt(w io.Writer) error {
 	p.benchHead(&r.Machine)
 	for i := range r.Samples {
 		s := &r.Samples[i]
-		p.printf("BenchmarkKV/workload=%s/batch=%d/ranks=%d-%d\t%d\t%.4g ns/op\t%.5g kop/s\t%d "+
-			"lost\t%d wrong\n", s.Workload, s.Batch, s.Ranks, runtime.GOMAXPROCS(0), s.Operations,
-			1e6/s.Kops(), s.Kops(), s.Lost, s.Wrong)
+		p.printf("BenchmarkKV/impl=%s/workload=%s/batch=%d/ranks=%d-%d\t%d\t%.4g ns/op\t%.5g "+
+			"kop/s\t%.5g core-kop/s\t%d lost\t%d wrong\n", s.Impl, s.Workload, s.Batch, s.Ranks,
+			runtime.GOMAXPROCS(0), s.Operations, 1e6/s.Kops(), s.Kops(), s.CoreKops(), s.Lost,
+			s.Wrong)
 	}
 	return p.err
 }

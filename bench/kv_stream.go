@@ -120,11 +120,11 @@ func (p *kvPiece) fill(s *kvStream) {
 
 // run does the operations of some batches. The clock is read once a call: recording what it
 // said is part of the next one's time.
-func (p *kvPiece) run(m *kv.Map, from, to int, took *kvLatencies) error {
+func (p *kvPiece) run(store kvStore, from, to int, took *kvLatencies) error {
 	start := time.Now()
 	for i := from; i < to; i++ {
 		calls := p.calls[i*p.batch : min((i+1)*p.batch, p.n)]
-		if err := m.Batch(calls); err != nil {
+		if err := store.batch(calls); err != nil {
 			return err
 		}
 		now := time.Now()
@@ -137,7 +137,7 @@ func (p *kvPiece) run(m *kv.Map, from, to int, took *kvLatencies) error {
 		}
 		took.add(now.Sub(start), reads-len(second), len(calls)-reads)
 		if len(second) > 0 {
-			if err := m.Batch(second); err != nil {
+			if err := store.batch(second); err != nil {
 				return err
 			}
 			now = time.Now()

@@ -205,25 +205,28 @@ func TestKVWrong(t *testing.T) {
 	var got *KVSample
 	err = local.Run(1, func(job rma.Job) (err error) {
 		ctx := context.Background()
-		r := kvRun{bench: b, job: job, of: KVCase{Ranks: 1, Batch: 1}, piece: newKVPiece(&cfg, 1)}
-		if r.m, err = kv.New(ctx, job, cfg.mapConfig(1)); err != nil {
+		r := kvRun{bench: b, job: job, of: KVCase{Impl: KVMap, Ranks: 1, Batch: 1},
+			piece: newKVPiece(&cfg, 1)}
+		m, err := kv.New(ctx, job, cfg.mapConfig(1))
+		if err != nil {
 			return err
 		}
-		defer r.m.Close()
-		if _, err := r.workload(ctx, YCSBLoad); err != nil {
+		defer m.Close()
+		r.store = mapStore{m}
+		if _, err := r.workload(ctx, YCSBLoad, r.piece); err != nil {
 			return err
 		}
 		key, value := make([]byte, cfg.KeyBytes), make([]byte, cfg.ValueBytes)
 		fillKey(key, broken)
 		fillValue(value, broken+1, 9)
-		if _, err := r.m.Put(key, value); err != nil {
+		if _, err := m.Put(key, value); err != nil {
 			return err
 		}
 		fillKey(key, gone)
-		if _, err := r.m.Delete(key); err != nil {
+		if _, err := m.Delete(key); err != nil {
 			return err
 		}
-		got, err = r.workload(ctx, YCSBC)
+		got, err = r.workload(ctx, YCSBC, r.piece)
 		b.keep(got)
 		return err
 	})
@@ -312,6 +315,9 @@ func TestKVRefusals(t *testing.T) {
 		"short key":      {KeyBytes: 7},
 		"short value":    {ValueBytes: 7},
 		"long key":       {KeyBytes: kv.MaxSize + 1},
+		"no Redis":       {Impls: []KVImpl{KVRedis}},
+		"impl":           {Impls: []KVImpl{"x"}},
+		"Redis":          {Redis: "localhost"},
 	} {
 		if _, err := NewKV(c); err == nil {
 			t.Errorf("%s: no error", name)
@@ -331,7 +337,7 @@ func TestKVReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"farhash bench kv --test", "load", "round trips",
-		"700 records, keys of 8 bytes"} {
+		"Latencies of all runs", "700 records, keys of 8 bytes"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the table does not say %q:\n%s", want, &text)
 		}
@@ -347,15 +353,18 @@ func TestKVReport(t *testing.T) {
 		got.Results[0]["reads"] != nil {
 		t.Errorf("%d results, setting %v, machine %v", len(got.Results), got.Setting, got.Machine)
 	}
-	for _, key := range []string{"workload", "ranks", "batch", "kops", "kopsMin", "kopsMax",
-		"reads", "writes", "roundTrips", "lost", "wrong", "runs"} {
+	for _, key := range []string{"workload", "impl", "ranks", "batch", "kops", "kopsMin",
+		"kopsMax", "coreKops", "ratioToRedis", "reads", "writes", "roundTrips", "lost", "wrong",
+		"runs"} {
 		if _, there := got.Results[0][key]; !there {
 			t.Errorf("a result has no %s: %v", key, got.Results[0])
 		}
 	}
 	checkBenchfmt(t, lines.String(), 24)
-	for title, want := range map[string]int{"throughput, batch 1": 1, "throughput, batch 50": 1,
-		"latency of reads, ranks 2, batch 1": 1, "latency of writes, ranks 2, batch 1": 1,
+	for title, want := range map[string]int{"throughput, one at a time": 1,
+		"throughput, batches of 50": 1, "kv, ranks 1": 2, "kv, ranks 2": 2,
+		"share of reads that takes so long, ranks 2, one at a time":  1,
+		"share of writes that takes so long, ranks 2, one at a time": 1,
 		"F": 4, "C": 3, "load": 3} {
 		if n := strings.Count(svg.String(), ">"+title+"<"); n != want {
 			t.Errorf("the plot says %q %d times, want %d", title, n, want)

@@ -15,17 +15,14 @@ import (
 )
 
 // WritePlot draws requests, bytes and cost: by load with rings for what LP Table 1 has, and
-// those of Table 3 and 4 by record size, and by skew. format is "svg" or "png".
+// those of Table 3 and 4 by record size. format is "svg" or "png".
 func (r *IndexCountReport) WritePlot(w io.Writer, format string) error {
 	if len(r.Counts) == 0 {
 		return errNothing
 	}
 	panel := r.panel
-	switch r.Table {
-	case LPTable3, LPTable4:
+	if r.Table != LPTable1 {
 		panel = r.bySize
-	case LPSkew:
-		panel = r.bySkew
 	}
 	var panels []*plot.Plot
 	for _, of := range indexCosts {
@@ -111,36 +108,6 @@ func (r *IndexCountReport) bySize(of *indexCost) (*plot.Plot, error) {
 		p.Y.Max*math.Pow(p.Y.Max/p.Y.Min, legendShare))
 	p.X.Min, p.X.Max = 5, 200
 	p.Legend = sizeLegend()
-	return p, nil
-}
-
-// bySkew is a panel of LPSkew.
-func (r *IndexCountReport) bySkew(of *indexCost) (*plot.Plot, error) {
-	p := chart.NewPanel(of.name+", load "+number(storageLoad), "skew of keys", of.unit)
-	for i, kind := range skewCases() {
-		if kind.Skew > 0 {
-			break
-		}
-		var line plotter.XYs
-		for k := range r.Counts {
-			if is := &r.Counts[k]; is.Impl == kind.Impl && is.Clusters == kind.Clusters {
-				line = append(line, plotter.XY{X: is.Skew, Y: of.of(&is.Cost)})
-			}
-		}
-		name := string(kind.Impl)
-		if kind.Clusters > 0 {
-			name += ", clusters"
-		}
-		if len(line) == 0 {
-			continue
-		}
-		if err := chart.AddLine(p, name, line, chart.Colour(i), draw.CircleGlyph{}); err != nil {
-			return nil, err
-		}
-	}
-	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, chart.LogTicks{}
-	p.Y.Min, p.Y.Max = chart.LogRange(p.Y.Min, p.Y.Max)
-	p.Legend.Top, p.Legend.Left = true, true
 	return p, nil
 }
 

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strconv"
@@ -9,25 +10,20 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg"
 
 	"github.com/farhash/farhash/internal/chart"
 )
 
-// WritePlot draws throughput over ranks for each size of batches, and the latencies of reads
-// and writes with most ranks and the smallest batches: the share of them that takes so long
-// or longer. format is "svg" or "png".
+// WritePlot draws throughput by workload for each size of batches, and for the smallest
+// batches with most ranks the latencies of reads and writes: the share of them that takes so
+// long or longer. format is "svg" or "png".
 func (r *KVReport) WritePlot(w io.Writer, format string) error {
 	if len(r.Results) == 0 {
 		return errNothing
 	}
-	var batches []int
-	for i := range r.Results {
-		batches = append(batches, r.Results[i].Batch)
-	}
-	slices.Sort(batches)
 	var panels []*plot.Plot
-	for _, batch := range slices.Compact(batches) {
+	for _, batch := range listKV(r, func(is *KVResult) int { return is.Batch }) {
 		rates, err := r.ratePanel(batch)
 		if err != nil {
 			return err
@@ -52,33 +48,64 @@ func (r *KVReport) WritePlot(w io.Writer, format string) error {
 	return chart.Write(w, format, panels, chart.PanelWidth)
 }
 
-// ratePanel has a line for each workload.
+// listKV is what of is in the results, in order.
+func listKV[T cmp.Ordered](r *KVReport, of func(*KVResult) T) []T {
+	var all []T
+	for i := range r.Results {
+		all = append(all, of(&r.Results[i]))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// ratePanel has a group of bars for each workload: one for each impl and number of ranks.
 func (r *KVReport) ratePanel(batch int) (*plot.Plot, error) {
-	p := chart.NewPanel("throughput, batch "+strconv.Itoa(batch), "ranks", "million op/s")
-	var ranks []int
-	for k, w := range KVWorkloads() {
-		var xys plotter.XYs
-		for i := range r.Results {
-			is := &r.Results[i]
-			if is.Workload == w && is.Batch == batch {
-				xys = append(xys, plotter.XY{X: float64(is.Ranks), Y: is.Kops / 1e3})
-				ranks = append(ranks, is.Ranks)
-			}
-		}
-		if len(xys) == 0 {
-			continue
-		}
-		err := chart.AddLine(p, kvName(w), xys, chart.Colour(k), draw.CircleGlyph{})
-		if err != nil {
-			return nil, err
+	p := chart.NewPanel("throughput, "+batchText(batch), "", "million op/s")
+	var workloads []KVWorkload
+	var names []string
+	for _, w := range KVWorkloads() {
+		if slices.ContainsFunc(r.Results, func(is KVResult) bool { return is.Workload == w }) {
+			workloads, names = append(workloads, w), append(names, kvName(w))
 		}
 	}
-	slices.Sort(ranks)
-	p.X.Tick.Marker = rankTicks(slices.Compact(ranks))
-	p.X.Min, p.X.Max = p.X.Min-.4, p.X.Max+.4
-	p.Y.Min, p.Y.Max = 0, p.Y.Max*1.8
+	impls := listKV(r, func(is *KVResult) KVImpl { return is.Impl })
+	ranks := listKV(r, func(is *KVResult) int { return is.Ranks })
+	const share = 0.8 // of the panel, for bars
+	width := chart.PanelWidth * share / vg.Length(len(workloads)*(len(impls)*len(ranks)+1))
+	peak := 0.0
+	for k, impl := range impls {
+		for j, n := range ranks {
+			bar := k*len(ranks) + j
+			values := make(plotter.Values, len(workloads))
+			for i := range r.Results {
+				is := &r.Results[i]
+				if is.Impl == impl && is.Ranks == n && is.Batch == batch {
+					values[slices.Index(workloads, is.Workload)] = is.Kops / 1e3
+					peak = max(peak, is.Kops/1e3)
+				}
+			}
+			bars, err := plotter.NewBarChart(values, width*0.9)
+			if err != nil {
+				return nil, err
+			}
+			bars.Color, bars.LineStyle.Width = chart.Colour(bar), 0
+			bars.Offset = width * vg.Length(float64(bar)-float64(len(impls)*len(ranks)-1)/2)
+			p.Add(bars)
+			p.Legend.Add(string(impl)+", ranks "+strconv.Itoa(n), bars)
+		}
+	}
+	p.NominalX(names...)
+	p.X.Min, p.X.Max = -0.5, float64(len(workloads))-0.5
+	p.Y.Min, p.Y.Max = 0, peak*(1.15+0.07*float64(len(impls)*len(ranks)))
 	p.Legend.Top, p.Legend.Left = true, true
 	return p, nil
+}
+
+func batchText(batch int) string {
+	if batch == 1 {
+		return "one at a time"
+	}
+	return "batches of " + strconv.Itoa(batch)
 }
 
 func kvName(w KVWorkload) string {
@@ -88,27 +115,29 @@ func kvName(w KVWorkload) string {
 	return strings.ToUpper(string(w))
 }
 
-// latencyPanel has a line for each workload, and is nil if there are none.
+// latencyPanel has a line for each workload, a dashed one for Redis, and is nil if there are
+// none.
 func (r *KVReport) latencyPanel(title string,
 	of func(*kvLatencies) *hdrhistogram.Histogram) (*plot.Plot, error) {
 	most, batch := 0, r.Results[0].Batch
 	for i := range r.Results {
 		most, batch = max(most, r.Results[i].Ranks), min(batch, r.Results[i].Batch)
 	}
-	p := chart.NewPanel("latency of "+title+", ranks "+strconv.Itoa(most)+", batch "+
-		strconv.Itoa(batch), "microseconds", "share that takes as long or longer")
+	// The label of the other axis is short, since a logarithmic one keeps room for it on top.
+	p := chart.NewPanel("share of "+title+" that takes so long, ranks "+strconv.Itoa(most)+", "+
+		batchText(batch), "microseconds or longer", "share")
 	drawn := false
-	for i := range r.Results {
-		is := &r.Results[i]
-		h := of(is.took)
-		if is.Ranks != most || is.Batch != batch || h.TotalCount() == 0 {
-			continue
-		}
-		drawn = true
-		err := chart.AddLine(p, kvName(is.Workload), survival(h),
-			chart.Colour(slices.Index(KVWorkloads(), is.Workload)), nil)
-		if err != nil {
-			return nil, err
+	for _, impl := range listKV(r, func(is *KVResult) KVImpl { return is.Impl }) {
+		for i := range r.Results {
+			is := &r.Results[i]
+			h := of(is.took)
+			if is.Impl != impl || is.Ranks != most || is.Batch != batch || h.TotalCount() == 0 {
+				continue
+			}
+			drawn = true
+			if err := addSurvival(p, is, h); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if !drawn {
@@ -120,6 +149,24 @@ func (r *KVReport) latencyPanel(title string,
 	p.Y.Min, p.Y.Max = chart.LogRange(min(p.Y.Min, .1), 1)
 	p.Legend.Top = true
 	return p, nil
+}
+
+// addSurvival draws a histogram.
+func addSurvival(p *plot.Plot, is *KVResult, h *hdrhistogram.Histogram) error {
+	line, err := plotter.NewLine(survival(h))
+	if err != nil {
+		return err
+	}
+	line.Color = chart.Colour(slices.Index(KVWorkloads(), is.Workload))
+	line.Width = vg.Points(1.4)
+	name := kvName(is.Workload)
+	if is.Impl == KVRedis {
+		line.Dashes = []vg.Length{vg.Points(4), vg.Points(2)}
+		name += ", " + string(is.Impl)
+	}
+	p.Add(line)
+	p.Legend.Add(name, line)
+	return nil
 }
 
 // survival is the share of a histogram above each of its values, in microseconds.

@@ -20,7 +20,7 @@ import (
 // progress are those of bench set.
 type indexFlags struct {
 	benchFlags
-	table3, table4, skew bool
+	paper                indexPaper
 	loads                []float64
 	batches              []int
 	records, lookups     string
@@ -31,8 +31,8 @@ type indexFlags struct {
 func newBenchIndex() *cobra.Command {
 	var f indexFlags
 	cmd := &cobra.Command{
-		Use:   "index [-n RANKS | --table1 | --table3 | --table4 | --skew]",
-		Short: "Measure building and lookups of the index, or count LP's tables",
+		Use:   "index [-n RANKS | --table N | --figure N | --all]",
+		Short: "Measure building and lookups of the index, or do the experiments of LP",
 		Args:  args(cobra.NoArgs),
 		Long: `Measures how many records a second an index takes when it is built, and how many keys
 a second are looked up, by layout and policy, one at a time and in batches. Runs are
@@ -44,18 +44,25 @@ Started by farhash run, mpirun, srun or torchrun every process is a rank; otherw
 Implementations: ` + join(bench.IndexImpls()) + `.
 The direct ones have loops over memory, the others take the one-sided path.
 
-With --table1, --table3 and --table4 it counts requests and bytes of lookups for keys
-that are there, beside what the laws of readsize expect and what is printed in
-Wang, Yang, Kimura, Swart, Blanas: Efficient Usage of One-Sided RDMA for Linear
-Probing, ADMS 2020 (LP), and with --skew the same for keys with several records (LP
-5.8), by workers that know clusters and that do not. Costs in ns are those of LP's model
-on LP's machine. Nothing is timed, so the counts are the same everywhere. Each run has
-other keys.`,
+With --table 1 to 4, --figure 6 to 13 and --all it does the experiments of Wang, Yang,
+Kimura, Swart, Blanas: Efficient Usage of One-Sided RDMA for Linear Probing, ADMS 2020
+(LP), beside what is printed there. Each run has other keys.
+Tables 1, 3 and 4 count requests and bytes of lookups for keys that are there, beside
+what the laws of readsize expect. Costs in ns are those of LP's model on LP's machine.
+Nothing is timed, so the counts are the same everywhere.
+Table 2 and the figures have throughput and latency, simulated with the latency,
+bandwidth, rate of messages and workers of LP, which is the same everywhere, and on
+this machine. Figures 7 and 8 are one; figure 13 is computed. Of what LP has as a curve
+alone there is what it says in words.
+--all takes some minutes. With it --plot x.png writes x-table1.png and so on, and
+--json prints an object with the names of the experiments for keys.`,
 		Example: `  farhash bench index
   farhash bench index -n 1,2 --records 16Mi --impl ordered/direct,cuckoo/direct
   farhash bench index --direct=false --load 0.5,0.95 --batch 1024 --plot index.png
   farhash run -n 2 -- farhash bench index --key-bytes 16 --value-bytes 100
-  farhash bench index --table1 --plot table1.png`,
+  farhash bench index --table 1 --plot table1.png
+  farhash bench index --figure 10 --plot figure10.png
+  farhash bench index --all --plot lp.svg > lp.txt`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.changed = cmd.Flags().Changed
 			return f.run(cmd.Context())
@@ -67,14 +74,13 @@ other keys.`,
 	flags.Float64SliceVar(&f.loads, "load", []float64{index.DefaultLoad}, "loads of the tables")
 	flags.IntSliceVar(&f.batches, "batch", []int{1, bench.DefaultBatch},
 		"lookups of one call, a list; 1: one at a time")
-	flags.BoolVar(&f.table1, "table1", false, "count LP Table 1: requests by load and policy")
-	flags.BoolVar(&f.table3, "table3", false, "count LP Table 3: slots of a read by record size")
-	flags.BoolVar(&f.table4, "table4", false, "count LP Table 4: requests to table and heap")
-	flags.BoolVar(&f.skew, "skew", false, "count lookups of skewed keys, with and without clusters")
+	flags.IntVar(&f.paper.table, "table", 0, "a table of LP, 1 to 4")
+	flags.IntVar(&f.paper.figure, "figure", 0, "a figure of LP, 6 to 13")
+	flags.BoolVar(&f.paper.all, "all", false, "all tables and figures of LP")
 	flags.StringVar(&f.records, "records", bench.Count(bench.DefaultIndexRecords),
 		"records of all ranks, such as 1Mi, 2^20 or 1000000")
 	flags.StringVar(&f.lookups, "lookups", "", fmt.Sprintf("lookups of each rank (default: %s; "+
-		"of tables %s)", bench.Count(bench.DefaultIndexLookups),
+		"of LP's experiments %s)", bench.Count(bench.DefaultIndexLookups),
 		bench.Count(bench.DefaultIndexCounted)))
 	flags.IntVar(&f.keyBytes, "key-bytes", 4, "length of keys")
 	flags.IntVar(&f.valueBytes, "value-bytes", 4, "length of values")
@@ -108,20 +114,19 @@ func (f *indexFlags) run(ctx context.Context) error {
 	if !f.direct {
 		opts = append(opts, farhash.OneSided())
 	}
-	return f.measure(ctx, round, opts, report)
+	err = f.measure(ctx, round, opts, report)
+	if drawing := f.paper.draw(); drawing != nil {
+		return errors.Join(err, drawing)
+	}
+	return err
 }
 
 // bench is what the flags ask for.
 func (f *indexFlags) bench() (round func(context.Context, rma.Job) error,
 	report func() benchReport, err error) {
-	if table := f.table(); table != "" {
-		f.ranks = []int{1} // the counts would be the same
-		c, err := bench.NewIndexCounts(bench.IndexCountsConfig{Table: table,
-			Records: f.counts.records, Lookups: f.counts.lookups, Progress: f.counted})
-		if err != nil {
-			return nil, nil, err
-		}
-		return c.Round, func() benchReport { return c.Report(commandLine()) }, nil
+	if f.paper.given() {
+		f.ranks = []int{1} // counts would be the same
+		return f.experiments()
 	}
 	b, err := bench.NewIndex(bench.IndexConfig{Impls: named[bench.IndexImpl](f.impls),
 		Loads: f.loads, Batches: f.batches, Records: f.counts.records, Lookups: f.counts.lookups,
@@ -131,21 +136,6 @@ func (f *indexFlags) bench() (round func(context.Context, rma.Job) error,
 		return nil, nil, err
 	}
 	return b.Round, func() benchReport { return b.Report(commandLine()) }, nil
-}
-
-// table is the one to count, "" if none.
-func (f *indexFlags) table() bench.IndexTable {
-	switch {
-	case f.table1:
-		return bench.LPTable1
-	case f.table3:
-		return bench.LPTable3
-	case f.table4:
-		return bench.LPTable4
-	case f.skew:
-		return bench.LPSkew
-	}
-	return ""
 }
 
 // check refuses what the bench does not.
@@ -174,29 +164,13 @@ func (f *indexFlags) check() error {
 	if len(slices.Compact(sorted)) < len(f.ranks) {
 		return fmt.Errorf("-n has a number twice in %v; once will do", f.ranks)
 	}
-	if err := f.checkTables(); err != nil {
+	if err := f.checkPaper(); err != nil {
 		return err
 	}
 	if err := f.parseCounts(); err != nil {
 		return err
 	}
 	return checkPlot(f.plot)
-}
-
-// checkTables refuses flags that the tables of LP would not heed.
-func (f *indexFlags) checkTables() error {
-	table := f.table()
-	if table == "" {
-		return nil
-	}
-	for _, flag := range []string{"table1", "table3", "table4", "skew", "ranks", "impl", "load",
-		"batch", "key-bytes", "value-bytes", "direct"} {
-		if f.changed(flag) && flag != string(table) {
-			return fmt.Errorf("--%s and --%s exclude each other: the paper says what the table "+
-				"is", flag, table)
-		}
-	}
-	return nil
 }
 
 // parseCounts reads the numbers of records and lookups.
@@ -217,13 +191,6 @@ func (f *indexFlags) parseCounts() error {
 		*count.to = int(min(n, math.MaxInt32)) // which is refused as well
 	}
 	return nil
-}
-
-// counted prints what has been counted of a case.
-func (f *indexFlags) counted(c bench.IndexCase, s index.Stats) {
-	requests, _, bytes := s.PerLookup()
-	f.tell("%s, load %v, records of %d bytes, %s: %.3f requests, %.0f bytes\n", c.Impl, c.Load,
-		c.RecordBytes, c.StorageName(), requests, bytes)
 }
 
 // measured prints a sample.

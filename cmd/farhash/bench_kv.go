@@ -18,10 +18,11 @@ import (
 // set.
 type kvFlags struct {
 	benchFlags
-	workloads                  []string
+	workloads, impls           []string
 	batches                    []int
 	records, operations, slots string
 	keyBytes, valueBytes       int
+	redis                      string
 }
 
 func newBenchKV() *cobra.Command {
@@ -41,6 +42,12 @@ Workloads: load (puts of new keys), a (50% reads, 50% updates), b (95% and 5%), 
 (reads), f (50% reads, 50% reads with a write of the same record), d (95% reads of the
 newest records, 5% inserts).
 
+With --redis a Redis server does the same in turns with the map: ranks are its clients,
+and batches are pipelines. "start" starts redis-server, without persistence and on a
+socket in a temporary folder of this host. A server given as HOST:PORT or unix:PATH must
+have no keys, and has none in the end. Rates are compared by core: a rank on one side, a
+second of the server's CPU time on the other; what its clients spend is not counted.
+
 With --table1 it counts round trips of put, get and delete by load instead, beside
 Table 1 of Szepesi, Wong, Cassell, Brecht: Designing A Low-Latency Cuckoo Hash Table
 for Write-Intensive Workloads Using RDMA, 2014 (NE). There is one writer, on the
@@ -49,6 +56,7 @@ one-sided path. Nothing is timed, so the counts are the same on every machine.`,
   farhash bench kv -n 1,2 --workload a,b,c --plot kv.svg
   farhash bench kv --direct=false --batch 1,16,64 --json
   farhash run -n 2 -- farhash bench kv --records 4Mi --workload b
+  farhash bench kv --redis start -n 1 --workload b,c --batch 1,16,64,128
   farhash bench kv --table1 --plot table1.png`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.changed = cmd.Flags().Changed
@@ -72,6 +80,10 @@ func (f *kvFlags) define(cmd *cobra.Command) {
 		"operations of each rank and workload")
 	flags.IntVar(&f.keyBytes, "key-bytes", bench.DefaultKVKeyBytes, "length of keys")
 	flags.IntVar(&f.valueBytes, "value-bytes", bench.DefaultKVValueBytes, "length of values")
+	flags.StringSliceVar(&f.impls, "impl", nil,
+		"what is measured: kv, redis (default: kv, and redis where it is given)")
+	flags.StringVar(&f.redis, "redis", "",
+		"measure a Redis server as well: start, HOST:PORT or unix:PATH")
 	flags.StringVar(&f.slots, "slots", bench.Count(bench.DefaultKVSlots),
 		"slots of all ranks that --table1 fills")
 	flags.BoolVar(&f.direct, "direct", true,
@@ -111,9 +123,10 @@ func (f *kvFlags) run(ctx context.Context) (err error) {
 		opts = append(opts, farhash.OneSided())
 	}
 	err = f.measure(ctx, b.Round, opts, func() benchReport { return b.Report(commandLine()) })
+	err = errors.Join(err, b.Close())
 	if n := b.Wrong(); n > 0 {
 		return errors.Join(err, fmt.Errorf("%d reads have not found what was written for their "+
-			"key: the map is broken", n))
+			"key: the map or the server is broken", n))
 	}
 	return err
 }
@@ -135,8 +148,9 @@ func (f *kvFlags) count(ctx context.Context) error {
 
 // config is what the flags ask for.
 func (f *kvFlags) config() (bench.KVConfig, error) {
-	cfg := bench.KVConfig{Workloads: named[bench.KVWorkload](f.workloads), Batches: f.batches,
-		KeyBytes: f.keyBytes, ValueBytes: f.valueBytes, Progress: f.measured}
+	cfg := bench.KVConfig{Workloads: named[bench.KVWorkload](f.workloads),
+		Impls: named[bench.KVImpl](f.impls), Batches: f.batches, KeyBytes: f.keyBytes,
+		ValueBytes: f.valueBytes, Redis: f.redis, Progress: f.measured}
 	for _, of := range []struct {
 		flag, text string
 		to         *int
@@ -159,10 +173,14 @@ func (f *kvFlags) check() error {
 		}
 	}
 	switch {
+	case len(f.impls) == 0 && f.changed("impl"):
+		return errors.New("--impl needs a value")
 	case f.json && f.benchfmt:
 		return errors.New("--json and --benchfmt exclude each other")
 	case f.runs < 1 || f.runs > 1000:
 		return fmt.Errorf("--runs must be 1 to 1000, not %d", f.runs)
+	case f.redis == "" && f.changed("redis"):
+		return errors.New("--redis needs a value")
 	case f.keyBytes < 1 || f.valueBytes < 1:
 		return fmt.Errorf("--key-bytes and --value-bytes must be positive, not %d and %d",
 			f.keyBytes, f.valueBytes)
@@ -177,7 +195,7 @@ func (f *kvFlags) check() error {
 		return fmt.Errorf("-n has a number twice in %v; once will do", f.ranks)
 	}
 	for _, flag := range []string{"ranks", "workload", "batch", "records", "ops", "key-bytes",
-		"value-bytes", "direct"} {
+		"value-bytes", "direct", "impl", "redis"} {
 		if f.table1 && f.changed(flag) {
 			return fmt.Errorf("--%s and --table1 exclude each other: the paper says what "+
 				"Table 1 is", flag)
@@ -194,6 +212,6 @@ func (f *kvFlags) counted(pair bench.KVPair, load float64, trips bench.KVTrips) 
 
 // measured prints a sample.
 func (f *kvFlags) measured(s bench.KVSample) {
-	f.tell("workload %s, batch %d, ranks %d: %.1f kop/s\n", s.Workload, s.Batch, s.Ranks,
-		s.Kops())
+	f.tell("workload %s, %s, batch %d, ranks %d: %.1f kop/s\n", s.Workload, s.Impl, s.Batch,
+		s.Ranks, s.Kops())
 }

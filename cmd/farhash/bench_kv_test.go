@@ -5,6 +5,7 @@ import (
 	"image"
 	_ "image/png"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,7 +20,9 @@ func TestBenchKVUsage(t *testing.T) {
 		"--plot x.pdf", "--plot no/such/folder/x.svg", "--slots 4Ki", "--table1 -n 2",
 		"--table1 --workload a", "--table1 --batch 1", "--table1 --records 5", "--table1 --ops 5",
 		"--table1 --key-bytes 8", "--table1 --value-bytes 8", "--table1 --direct=false",
-		"--table1 --slots 8", "--table1 --slots none",
+		"--table1 --slots 8", "--redis=", "--redis localhost", "--redis unix:",
+		"--redis :1", "--table1 --redis start",
+		"--impl=", "--impl redis", "--impl x", "--table1 --slots none",
 	} {
 		args := append([]string{"bench", "kv"}, strings.Fields(flags)...)
 		if code := runArgs(args...); code != exitUsage {
@@ -64,7 +67,7 @@ func TestBenchKV(t *testing.T) {
 		}
 	}
 	if lines := strings.Count(text.stderr.String(), "\n"); lines != 6*2*2 ||
-		!strings.HasPrefix(text.stderr.String(), "workload load, batch 1, ranks 1: ") {
+		!strings.HasPrefix(text.stderr.String(), "workload load, kv, batch 1, ranks 1: ") {
 		t.Errorf("progress:\n%s", &text.stderr)
 	}
 	drawn, err := os.ReadFile(plot)
@@ -87,7 +90,7 @@ func TestBenchKV(t *testing.T) {
 		}
 	}
 	if lines := execute(t, append(args, "--benchfmt", "-q")...); lines.code() != 0 ||
-		strings.Count(lines.stdout.String(), "\nBenchmarkKV/workload=") != 24 {
+		strings.Count(lines.stdout.String(), "\nBenchmarkKV/impl=kv/workload=") != 24 {
 		t.Errorf("exit code %d: %s", lines.code(), &lines.stdout)
 	}
 }
@@ -106,5 +109,37 @@ func TestBenchKVLaunched(t *testing.T) {
 		"--runs", "1", "--benchfmt", "-q")
 	if n := strings.Count(c.stdout.String(), "BenchmarkKVCount"); c.code() != 0 || n != 15 {
 		t.Errorf("exit code %d, %d counts: %s%s", c.code(), n, &c.stdout, &c.stderr)
+	}
+}
+
+// TestBenchKVRedis measures a server beside the map, inside this process and from several.
+func TestBenchKVRedis(t *testing.T) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Skip("there is no Redis: ", err)
+	}
+	args := []string{"bench", "kv", "--redis", "start", "--ops", "200", "--records", "300",
+		"--runs", "1", "--workload", "b,f"}
+	text := execute(t, append(args, "-n", "1", "--plot", filepath.Join(t.TempDir(), "x.svg"))...)
+	for _, want := range []string{"/ Redis", "  redis  ", "clients of one server"} {
+		if text.code() != 0 || !strings.Contains(text.stdout.String(), want) {
+			t.Errorf("exit code %d, %q is not in\n%s%s", text.code(), want, &text.stdout,
+				&text.stderr)
+		}
+	}
+	c := execute(t, append([]string{"run", "-n", "2", "--", os.Args[0]},
+		append(args, "--json", "-q")...)...)
+	results := object(t, c)["results"].([]any)
+	if c.code() != 0 || len(results) != 2*2*2 {
+		t.Errorf("exit code %d, %d results: %s", c.code(), len(results), &c.stderr)
+	}
+	for _, r := range results {
+		is := r.(map[string]any)
+		if is["wrong"] != 0.0 || (is["ratioToRedis"] == nil) != (is["impl"] == "redis") {
+			t.Errorf("%v", is)
+		}
+	}
+	c = execute(t, append(args, "--redis", "unix:/none")...)
+	if c.code() != 1 || !strings.Contains(c.stderr.String(), "no Redis answers") {
+		t.Errorf("exit code %d: %s", c.code(), &c.stderr)
 	}
 }

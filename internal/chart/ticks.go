@@ -25,8 +25,9 @@ func (RoundTicks) Ticks(low, high float64) []plot.Tick {
 	}
 	var ticks []plot.Tick
 	for i := math.Ceil(low / step); i*step <= high; i++ {
-		label := strconv.FormatFloat(i*step, 'g', 6, 64) // 6 digits: 0.30000000000000004
-		ticks = append(ticks, plot.Tick{Value: i * step, Label: label})
+		v := i*step + 0                             // 0 in place of -0
+		label := strconv.FormatFloat(v, 'g', 6, 64) // 6 digits: 0.30000000000000004
+		ticks = append(ticks, plot.Tick{Value: v, Label: label})
 	}
 	return ticks
 }

@@ -1,0 +1,191 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/farhash/farhash/index"
+	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/rma/sim"
+)
+
+// indexCluster is two hosts in virtual time, as in LP 5.1: a server that has a table and does
+// nothing, and a client whose workers share a card and look keys up.
+type indexCluster struct {
+	machine readsize.Machine
+	workers int
+}
+
+// lpCluster is that of LP 5.1.
+func lpCluster() indexCluster { return indexCluster{readsize.EDR(), 28} }
+
+// lpDepth is how many lookups of a worker are in flight. In LP 5.1 so many reads are, and up to
+// 8192 wait behind them; cards have enough to do either way.
+const lpDepth = 16
+
+// cost is what messages take. A card is busy with one of b bytes for 1/rho0 + alpha*b, one
+// thing after the other; rho0 is the rate of reads without payload, so that their header is
+// in it. [sim.EDR] takes the longer of the two instead. Then reads of up to 113 bytes would
+// be all the same, which LP Table 2 denies.
+func (c *indexCluster) cost() sim.Cost {
+	cost := sim.EDR()
+	cost.LatencyNs += (c.machine.LatencyNs - readsize.EDR().LatencyNs) / 2
+	cost.BytesPerNs = 1 / c.machine.ByteNs
+	cost.MessagesPerSecond = 0
+	cost.HeaderBytes = int(math.Round(1e9 / c.machine.MessagesPerSecond / c.machine.ByteNs))
+	return cost
+}
+
+// indexServer is a job of one rank whose windows are copied into the memory of a simulated
+// server and looked up there. The index is made once, by the engine below, and all
+// workers share it; whose turn it is opens queues of the simulation.
+type indexServer struct {
+	rma.Job
+	windows []rma.Window
+	worker  *indexWorker // nil while the index is built
+}
+
+// NewWindow makes a window.
+func (s *indexServer) NewWindow(ctx context.Context, spec rma.Spec) (w rma.Window, err error) {
+	if w, err = s.Job.NewWindow(ctx, spec); err == nil {
+		s.windows = append(s.windows, w)
+	}
+	return w, err
+}
+
+// NewQueue makes a queue: from a worker to the server, once there are workers.
+func (s *indexServer) NewQueue(depth int) (rma.Queue, error) {
+	if s.worker == nil {
+		return s.Job.NewQueue(depth)
+	}
+	q, err := s.worker.job.NewQueue(depth)
+	return &serverQueue{q, s.worker}, err
+}
+
+// serverQueue reads the memory of the last rank, the server. Nothing else is asked of it.
+type serverQueue struct {
+	rma.Queue
+	worker *indexWorker
+}
+
+// Get copies words of the server.
+func (q *serverQueue) Get(dst rma.Buf, w rma.Window, _, off int) rma.Handle {
+	return q.Queue.Get(dst, q.worker.windows[w], q.worker.job.Size()-1, off)
+}
+
+// simulatedTable is an index that the workers of a cluster look up.
+type simulatedTable struct {
+	cluster indexCluster
+	server  *indexServer
+	index   *index.Index
+	keys    indexKeys
+}
+
+// newSimulatedTable builds a table, which takes no virtual time.
+func newSimulatedTable(ctx context.Context, c indexCluster, cfg index.Config,
+	keys indexKeys) (*simulatedTable, error) {
+	t := &simulatedTable{cluster: c, server: &indexServer{Job: local.Single()}, keys: keys}
+	var err error
+	if t.index, err = index.Build(ctx, t.server, cfg, keys.stream(0, 1)); err != nil {
+		return nil, errors.Join(err, t.server.Close())
+	}
+	return t, nil
+}
+
+func (t *simulatedTable) close() error {
+	return errors.Join(t.index.Close(), t.server.Close())
+}
+
+// simulation is lookups of a table by all workers, which one of them does at a time.
+type simulation struct {
+	*simulatedTable
+	ctx     context.Context
+	lookups index.Lookups
+	each    int // lookups of a worker
+	batch   int // 1: one at a time
+
+	beginNs, endNs int64 // when the last worker began, and ended
+	stats          index.Stats
+	ns             []float64 // of each lookup, where they are one at a time
+}
+
+// simulate looks up so many keys by each worker.
+func (t *simulatedTable) simulate(ctx context.Context, lookups index.Lookups, each,
+	batch int) (*simulation, error) {
+	lookups.OneSided, lookups.Depth = true, min(lpDepth, batch)
+	s := &simulation{simulatedTable: t, ctx: ctx, lookups: lookups, each: each, batch: batch}
+	_, err := sim.Run(sim.Options{Ranks: t.cluster.workers + 1, RanksPerHost: t.cluster.workers,
+		Seed: 1 + t.keys.seed, Cost: t.cluster.cost(), View: sim.ViewOwn, LimitNs: sim.MaxNs,
+		LimitSteps: math.MaxUint64},
+		func(job rma.Job) error { return s.rank(job.(*sim.Job)) })
+	t.server.worker = nil
+	if err != nil {
+		return nil, fmt.Errorf("simulating lookups: %w", err)
+	}
+	return s, nil
+}
+
+// mops is millions of records found by all workers in a second.
+func (s *simulation) mops() float64 {
+	return float64(s.stats.Matches) / float64(max(s.endNs-s.beginNs, 1)) * 1e3
+}
+
+func (s *simulation) rank(job *sim.Job) error {
+	w := &indexWorker{s: s, job: job, windows: map[rma.Window]rma.Window{}}
+	server := job.Rank() == s.cluster.workers
+	for _, built := range s.server.windows {
+		window, err := job.NewWindow(s.ctx, rma.Spec{Name: "bench: a table", Words: built.Len()})
+		if err != nil {
+			return err
+		}
+		w.windows[built] = window
+		if server {
+			copy(window.Words(job.Rank()), built.Words(0))
+		}
+	}
+	err := job.Barrier(s.ctx)
+	if err == nil && !server {
+		err = w.work()
+	}
+	return errors.Join(err, job.Barrier(s.ctx), job.Close())
+}
+
+// indexWorker is a rank of the client.
+type indexWorker struct {
+	s       *simulation
+	job     *sim.Job
+	windows map[rma.Window]rma.Window // by those that the index was built in
+	lastNs  int64
+}
+
+func (w *indexWorker) work() error {
+	s := w.s
+	l := indexLooker{ctx: s.ctx, index: s.index, keys: &s.keys, batch: s.batch}
+	if s.batch == 1 {
+		l.seen = w.seen
+	}
+	s.server.worker = w
+	if err := l.open(s.lookups); err != nil {
+		return err
+	}
+	l.draw(w.job.Rank(), s.each)
+	w.lastNs = w.job.NowNs()
+	s.beginNs = max(s.beginNs, w.lastNs)
+	s.server.worker = w // the first lookup opens a queue
+	err := errors.Join(l.run(), l.close())
+	s.endNs = max(s.endNs, w.job.NowNs())
+	s.stats.Add(l.stats)
+	return err
+}
+
+// seen takes the time of a lookup.
+func (w *indexWorker) seen() {
+	if now := w.job.NowNs(); now > w.lastNs { // it is the first record that the lookup finds
+		w.s.ns = append(w.s.ns, float64(now-w.lastNs))
+		w.lastNs = now
+	}
+}
