@@ -3,6 +3,7 @@ package cache
 import (
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -121,12 +122,12 @@ func (b *batch) hash(p *pipeline, block int) {
 		f.group = &t.bucketAt(rank, group, 0)[0]
 		p.lines[i] = f.bucket
 	}
-	prefetch(&p.lines[0], len(flights), t.fetchLines())
+	memory.Prefetch(p.lines[:len(flights)], t.fetchLines())
 	if t.mode == Fine {
 		for i := range flights {
 			p.lines[i] = t.lockBefore(&flights[i])
 		}
-		prefetch(&p.lines[0], len(flights), 1)
+		memory.Prefetch(p.lines[:len(flights)], 1)
 	}
 }
 
@@ -146,7 +147,7 @@ func (b *batch) glance(p *pipeline, block int) {
 			n++
 		}
 	}
-	prefetch(&p.lines[0], n, t.fetchLines())
+	memory.Prefetch(p.lines[:n], t.fetchLines())
 }
 
 // after is the second candidate.

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"sync"
 
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -220,7 +221,7 @@ func (a *arenas) fetch(slots []Ref) {
 	for _, ref := range slots {
 		n += a.lines(ref, lines[n:])
 	}
-	fetch(lines[:n])
+	memory.Prefetch(lines[:n], 1)
 }
 
 func (a *arenas) close() error {

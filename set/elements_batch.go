@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/farhash/farhash/internal/memory"
 )
 
 // A batch of elements over directly addressable memory passes three stages, a block
@@ -89,7 +91,7 @@ func (p *elementPipeline) hash(block int) {
 		lines[i] = &t.flat[f.home]
 		at += p.e.words
 	}
-	fetch(lines[:len(flights)])
+	memory.Prefetch(lines[:len(flights)], 1)
 }
 
 func (p *elementPipeline) compare(block int) {
@@ -114,7 +116,7 @@ func (p *elementPipeline) compare(block int) {
 			n++
 		}
 	}
-	fetch(wanted[:n])
+	memory.Prefetch(wanted[:n], 1)
 }
 
 // compareLine looks for a fingerprint in the 8 buckets from home on, without a branch
