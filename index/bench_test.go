@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	"github.com/farhash/farhash/rma"
@@ -69,6 +70,46 @@ func BenchmarkLookup(b *testing.B) {
 				from := i % (len(keys) / 4)
 				must(b, r.LookupBatch(keys[from*4:(from+batch)*4],
 					func(int, Value) { matches++ }))
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N), "ns/lookup")
+		})
+	}
+}
+
+// BenchmarkOpen opens a file of 2^22 records, by mapping it and by building, and looks up
+// in what it has opened.
+func BenchmarkOpen(b *testing.B) {
+	const n, batch = 1 << 22, 1 << 12
+	ctx := context.Background()
+	job := local.Single()
+	defer job.Close()
+	path := filepath.Join(b.TempDir(), "index")
+	x, err := Build(ctx, job, Config{KeySize: 4, ValueSize: 4}, words8(n, 1))
+	must(b, err)
+	must(b, x.Save(ctx, path), x.Close())
+	keys := sample(n, 1<<16, 1)
+	for _, c := range []struct {
+		name string
+		open func() (*Index, error)
+	}{
+		{"mapped", func() (*Index, error) { return Open(ctx, job, path) }},
+		{"loaded", func() (*Index, error) { return Load(ctx, job, path, Config{}) }},
+	} {
+		b.Run(c.name+"/open", func(b *testing.B) {
+			for range b.N {
+				x, err := c.open()
+				must(b, err)
+				must(b, x.Close())
+			}
+		})
+		b.Run(c.name+"/lookup", func(b *testing.B) {
+			x, err := c.open()
+			must(b, err)
+			defer x.Close()
+			b.ResetTimer()
+			for i := 0; i < b.N; i += batch {
+				from := i % (len(keys) / 4)
+				must(b, x.LookupBatch(keys[from*4:(from+batch)*4], func(int, Value) {}))
 			}
 			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N), "ns/lookup")
 		})

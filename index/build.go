@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -16,6 +17,7 @@ type builder struct {
 	store    *store
 	t        *table
 	assigned *assignment // of Cuckoo
+	marks    []mark      // of Ordered
 	peak     uint64
 }
 
@@ -82,7 +84,7 @@ func (b *builder) build(ctx context.Context) error {
 	}
 	b.t.window, b.t.flat = w, rma.Flat(w)
 	// Nobody reads before all have written.
-	return rma.AllSucceeded(ctx, b.job, "index: writing", b.write(ctx))
+	return b.share(ctx, b.write(ctx))
 }
 
 // count finds the number of records, and returns that of the rank that has the most.
@@ -110,6 +112,7 @@ func (b *builder) count(ctx context.Context) (largest uint64, err error) {
 	t.mine, t.unique = b.store.records, true
 	for _, words := range all {
 		t.records += words[0]
+		t.owned = append(t.owned, words[0])
 		t.valueBytes += words[1]
 		largest = max(largest, words[0])
 		t.unique = t.unique && words[2] <= 1
@@ -152,14 +155,21 @@ func (b *builder) size(ctx context.Context, largest uint64) error {
 	if t.inline() {
 		heap = 0
 	}
+	slots := float64(t.records) / (c.Load * float64(t.ranks))
 	if c.Layout == Cuckoo {
-		t.homes = ceil(float64(largest) / (c.Load * float64(c.places())))
+		slots = float64(largest) / c.Load
+	}
+	err = b.roomy(slots)
+	switch {
+	case err != nil:
+	case c.Layout == Cuckoo:
+		t.homes = ceil(slots / float64(c.places()))
 		units = t.homes * uint64(c.Choices)
 		if err = b.assign(); err == nil {
 			seed = b.assigned.seed
 		}
-	} else {
-		t.homes = ceil(float64(t.records) / (c.Load * float64(t.ranks)))
+	default:
+		t.homes = ceil(slots)
 		units = b.slotsNeeded()
 	}
 	all, err := gather(ctx, b.job, "sizing", []uint64{units, heap, seed}, err)
@@ -177,6 +187,33 @@ func (b *builder) size(ctx context.Context, largest uint64) error {
 	t.shape(int(units), int(heap))
 	t.chooseHeapFirst()
 	return rma.AllSucceeded(ctx, b.job, "index: memory", b.within())
+}
+
+// slotsMost is more slots than a rank has memory for.
+const slotsMost = 1 << 40
+
+// roomy refuses a load so low that there is no memory for the slots of a rank, before
+// anything is made that grows with them.
+func (b *builder) roomy(slots float64) error {
+	c := &b.t.cfg
+	slotBytes := float64(signatureBytes)
+	if b.t.inline() {
+		slotBytes = float64(c.KeySize + c.ValueSize)
+	}
+	if c.Layout == Cuckoo {
+		slotBytes += 8 // while records look for their places
+	}
+	err := error(nil)
+	if slots > slotsMost {
+		err = fmt.Errorf("more than %d", uint64(slotsMost))
+	} else {
+		err = memory.Check(uint64(slots*slotBytes), "a rank")
+	}
+	if err != nil {
+		return fmt.Errorf("index: Load %v makes %.4g slots on a rank: %w; choose a higher Load",
+			c.Load, slots, err)
+	}
+	return nil
 }
 
 // ceil is at least 1.
@@ -274,6 +311,9 @@ func (c Config) PeakBytes(ranks int, records uint64, valueBytes float64) uint64 
 	t := &table{cfg: c, form: formOf(&c), ranks: ranks}
 	mine := float64(records) / float64(ranks)
 	mine += 6*math.Sqrt(mine) + 1 // more than that is rarer than 1e-9
+	if mine > slotsMost || mine/c.Load > slotsMost {
+		return math.MaxUint64
+	}
 	words := mine * float64(t.form.wordsMax())
 	if c.Variable { // a word is half full in the mean, and 4 of 5 words are
 		words = mine * (float64(prefixBytes+c.KeySize)/8 + valueBytes/8 + 1)

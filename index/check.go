@@ -11,14 +11,33 @@ import (
 // faultsMax is how many faults a check reports.
 const faultsMax = 10
 
-// Check walks this rank's memory and reports what is broken: a record that belongs to
+// Check walks this rank's memory, or its part of a file that is mapped, whose checksums it
+// verifies as well, and reports what is broken: a record that belongs to
 // another rank, or where no search for its key comes, records out of order, signatures,
 // displacements and borders that are wrong, records missing. Every rank checks its own
 // memory; nobody waits.
 func (x *Index) Check(ctx context.Context) error {
-	t, rank := x.t, x.job.Rank()
+	t := x.t
+	if t.closed.Load() {
+		return errClosed
+	}
+	return t.guarded(func() error {
+		var errs []error
+		for _, number := range t.share() {
+			err := t.check(ctx, number)
+			if t.image != nil {
+				err = errors.Join(t.image.verify(ctx, t, number), err)
+			}
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// check checks a segment.
+func (t *table) check(ctx context.Context, rank int) error {
 	c := checker{t: t, rank: rank, lastEmpty: -1, previous: -1}
-	if err := c.fetchBorders(ctx); err != nil {
+	if err := c.fetchGuide(ctx); err != nil {
 		return err
 	}
 	for e, err := range t.entries(ctx, rank) {
@@ -27,9 +46,9 @@ func (x *Index) Check(ctx context.Context) error {
 		}
 		c.entry(e)
 	}
-	if c.records != t.mine {
+	if want := t.owned[rank]; c.records != want {
 		c.faults = append(c.faults, fmt.Errorf("index: rank %d has %d records, and %d were given "+
-			"to it", rank, c.records, t.mine))
+			"to it", rank, c.records, want))
 	}
 	if c.more > 0 {
 		c.faults = append(c.faults, fmt.Errorf("index: and %d more faults", c.more))
@@ -46,7 +65,7 @@ func (x *Index) CheckAll(ctx context.Context) error {
 type checker struct {
 	t         *table
 	rank      int
-	borders   []byte
+	guide     guide
 	records   uint64
 	lastEmpty int // the last slot without a record
 	previous  int // the last slot with one
@@ -55,27 +74,18 @@ type checker struct {
 	more      int
 }
 
-// fetchBorders gets this rank's borders.
-func (c *checker) fetchBorders(ctx context.Context) error {
+// fetchGuide gets what guides searches on this rank.
+func (c *checker) fetchGuide(ctx context.Context) error {
 	t := c.t
 	if t.borders == 0 {
 		return nil
 	}
-	if t.closed.Load() {
-		return errClosed
-	}
-	v, err := t.newView(c.rank)
+	l, err := t.guideLine()
 	if err != nil {
 		return err
 	}
-	defer v.close()
-	for at, end := t.bordersAt, t.bordersAt+(t.borders+7)/8; at < end && err == nil; {
-		var words []uint64
-		n := min(viewWords, end-at)
-		words, err = v.read(ctx, at, n)
-		c.borders = append(c.borders, bytesOf(words)...)
-		at += n
-	}
+	defer l.close()
+	c.guide, err = t.fetchGuide(ctx, l, c.rank)
 	return err
 }
 
@@ -144,11 +154,10 @@ func (c *checker) slot(e entry, home uint64) {
 	if want := saturated(uint64(e.unit), home); !c.t.inline() && e.displacement != want {
 		c.fault(e, "its displacement is %d and should be %d", e.displacement, want)
 	}
-	block := int(home) / borderHomes
-	if e.unit < block*borderHomes+int(c.borders[block]) {
+	switch at, bound, _ := c.guide.between(int(home), c.t.units); {
+	case e.unit < at:
 		c.fault(e, "it lies before the border of its home %d", home)
-	}
-	if d := c.borders[block+1]; d < displacementMost && e.unit >= (block+1)*borderHomes+int(d) {
+	case e.unit >= bound:
 		c.fault(e, "it lies behind the border after its home %d", home)
 	}
 }

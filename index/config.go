@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -122,6 +123,8 @@ func (c *Config) agree(ctx context.Context, job rma.Job) error {
 	} {
 		fields = append(fields, rma.Field{Name: f.name, Value: uint64(f.value)})
 	}
+	// Homes follow from the load, and a search begins where its rank thinks they are.
+	fields = append(fields, rma.Field{Name: "bits of loads", Value: math.Float64bits(c.Load)})
 	return rma.Agree(ctx, job, "index", fields...)
 }
 

@@ -9,36 +9,52 @@ import (
 
 // one looks up a single key. It is not counted beyond the lookup: a counter that all
 // goroutines share costs as much as the search.
-func (r *Reader) one(key []byte, found func(i int, v Value) bool) {
+func (r *Reader) one(key []byte, found func(i int, v Value) bool) error {
+	if r.t.image != nil {
+		return r.t.guarded(func() error { return r.search(key, found) })
+	}
+	return r.search(key, found)
+}
+
+func (r *Reader) search(key []byte, found func(i int, v Value) bool) (err error) {
 	q, ok := r.scratch.Get().(*query)
 	if !ok {
 		q = &query{t: r.t}
 	}
 	if q.begin(0, key, found) {
-		q.walk()
+		err = q.walk()
 	}
 	r.scratch.Put(q)
+	return err
 }
 
-// many looks up a batch.
-func (r *Reader) many(b *batch) {
+// many looks up a batch. The error is the first one of a lookup.
+func (r *Reader) many(b *batch) error {
 	counts := Stats{Lookups: uint64(b.len())}
-	if t := r.t; t.inline() && t.cfg.Layout != Cuckoo && t.unitBytes == 8 && b.size == 4 {
-		counts.Matches = t.manyWords(b)
-	} else {
+	t := r.t
+	err := t.guarded(func() error {
+		if t.inline() && t.cfg.Layout != Cuckoo && t.unitBytes == 8 && b.size == 4 {
+			counts.Matches = t.manyWords(b)
+			return nil
+		}
 		q := query{t: t}
+		var failed error
 		for i := range b.len() {
 			if q.begin(i, b.key(i), b.found) {
-				q.walk()
+				if err := q.walk(); failed == nil {
+					failed = err
+				}
 			}
 			counts.Matches += uint64(q.matches)
 		}
-	}
+		return failed
+	})
 	r.add(&counts)
+	return err
 }
 
 // walk searches the memory of the key's rank.
-func (q *query) walk() {
+func (q *query) walk() error {
 	t := q.t
 	segment := t.flat[q.rank*t.segment : (q.rank+1)*t.segment]
 	units := bytesOf(segment)
@@ -46,28 +62,39 @@ func (q *query) walk() {
 		for i := range t.cfg.Choices {
 			bucket := int(bucketOf(q.hash, t.seeds[q.rank], i, t.homes))
 			q.scan(units[bucket*t.unitBytes:], bucket, 1)
-			q.records(segment)
-			if q.enough || t.unique && q.matches > 0 {
-				return
+			err := q.records(segment)
+			if err != nil || q.enough || t.unique && q.matches > 0 {
+				return err
 			}
 		}
-		return
+		return nil
 	}
 	home := int(q.home)
 	q.scan(units[home*t.unitBytes:], home, t.units-home)
-	q.records(segment)
+	return q.records(segment)
 }
 
-// records looks at the records in the heap whose signatures fit.
-func (q *query) records(segment []uint64) {
+// records looks at the records in the heap whose signatures fit. Those of a file may lie
+// anywhere, if it was damaged.
+func (q *query) records(segment []uint64) error {
+	t := q.t
+	heap := segment[t.heapAt : t.heapAt+t.heapWords]
 	for _, ref := range q.refs {
 		if q.enough {
 			break
 		}
-		record := segment[q.t.heapAt+ref:]
-		q.record(record[:q.t.form.wordsAt(record[0])])
+		if uint(ref.word) >= uint(len(heap)) {
+			return errBroken
+		}
+		record := heap[ref.word:]
+		n := t.form.wordsAt(record[0])
+		if n > len(record) {
+			return errBroken
+		}
+		q.record(record[:n])
 	}
 	q.refs = q.refs[:0]
+	return nil
 }
 
 // ahead is how many searches have their first word asked for before the first of them

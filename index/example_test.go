@@ -2,8 +2,11 @@ package index_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
 
 	"github.com/farhash/farhash/index"
 	"github.com/farhash/farhash/rma/local"
@@ -91,4 +94,37 @@ func ExampleIndex_NewReader() {
 	fmt.Println(requests, "requests,", slots, "slots")
 	// Output:
 	// 1 requests, 2 slots
+}
+
+// A later job, of any number of ranks, opens what this one has saved, without building.
+func ExampleOpen() {
+	ctx := context.Background()
+	folder, err := os.MkdirTemp("", "farhash")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "orders")
+	job := local.Single()
+	defer job.Close()
+	x, err := index.Build(ctx, job, index.Config{KeySize: 8, ValueSize: 6}, orders)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := errors.Join(x.Save(ctx, path), x.Close()); err != nil {
+		log.Fatal(err)
+	}
+	opened, err := index.Open(ctx, job, path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer opened.Close()
+	for article, err := range opened.Lookup(fixed("bob")) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("bob: %s\n", article)
+	}
+	// Output:
+	// bob: saucer
 }

@@ -74,7 +74,7 @@ func collect(ctx context.Context, job rma.Job, cfg *Config,
 		}
 		defer x.close()
 	}
-	limit := x.limit()
+	limit := x.limit(ctx)
 	for r, err := range records {
 		if err == nil {
 			err = s.form.check(r)
@@ -97,14 +97,18 @@ func collect(ctx context.Context, job rma.Job, cfg *Config,
 	return s, nil
 }
 
-// limit returns what looks now and then whether the store is larger than allowed.
-func (x *exchange) limit() func() error {
+// limit returns what looks now and then whether the store is larger than allowed, or ctx has
+// ended.
+func (x *exchange) limit(ctx context.Context) func() error {
 	n := 0
 	return func() error {
-		if n++; x.most > 0 && n%1024 == 0 {
-			return x.within()
+		if n++; n%1024 != 0 {
+			return x.store.failed
 		}
-		return x.store.failed
+		if err := ctx.Err(); err != nil || x.most == 0 {
+			return err
+		}
+		return x.within()
 	}
 }
 

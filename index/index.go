@@ -12,6 +12,8 @@ type Index struct {
 	*Reader // by the default policy
 	job     rma.Job
 	t       *table
+
+	notMapped error // why Open has built it
 }
 
 // Info says what a table is like. All but Records of this rank and PeakBytes is the same
@@ -28,6 +30,7 @@ type Info struct {
 	SegmentBytes uint64  // of each rank: slots, heap and borders
 	Unique       bool    // Cuckoo: no key has two records
 	PeakBytes    uint64  // that building took on this rank
+	Mapped       bool    // by Open: the table lies in a file, and ranks are its segments
 }
 
 // Info says what the table is like.
@@ -42,7 +45,7 @@ func (x *Index) Info() Info {
 		Load:    float64(t.records) / (float64(homes) * float64(t.ranks)),
 		Storage: t.cfg.Storage, SlotBytes: t.unitBytes, Slots: slots, Homes: homes,
 		OffsetBytes: t.cfg.OffsetBytes, SegmentBytes: uint64(t.segment) * 8,
-		Unique: t.unique, PeakBytes: t.peakBytes}
+		Unique: t.unique, PeakBytes: t.peakBytes, Mapped: t.image != nil}
 }
 
 // Config is the configuration in force, with what was left to the index filled in.

@@ -53,12 +53,17 @@ func (s *sorter) count(p *part, number int) {
 }
 
 // sort decides the slots of the records counted last, given the first slot that is free,
-// and returns the slot after them. refs then has what lies in the slots from base on.
+// and returns the slot after them. refs then has what lies in the slots from base on. border
+// is told of homes that may need a border or a mark, and of the next free slot before them.
 func (s *sorter) sort(base uint64, border func(home, free uint64)) (free uint64) {
 	free = base
+	long := true // the home before has many records, or lies in another part
 	for i, n := range s.counts {
 		home := s.low + uint64(i)
-		border(home, free)
+		if long || n >= runMarked || home%borderHomes == 0 {
+			border(home, free)
+		}
+		long = n >= runMarked
 		start := max(home, free)
 		s.counts[i] = uint32(start - base)
 		if n > 0 {
@@ -134,14 +139,10 @@ func (b *builder) sortBytes() uint64 {
 // may have been inserted, and no search ends earlier or later in another one.
 func (b *builder) layProbing(ctx context.Context, slots, heap *writer) []byte {
 	t, s := b.t, b.sorter()
-	var borders []byte
-	if t.borders > 0 {
-		borders = make([]byte, 0, t.borders)
-	}
-	border := func(home, free uint64) {
-		if home%borderHomes == 0 && home/borderHomes == uint64(len(borders)) && t.borders > 0 {
-			borders = append(borders, saturated(free, home))
-		}
+	g := tracker{homes: t.borders, borders: make([]byte, 0, t.borders)}
+	border := g.home
+	if t.borders == 0 {
+		border = func(uint64, uint64) {}
 	}
 	free := uint64(0)
 	for i := range b.store.parts {
@@ -154,10 +155,11 @@ func (b *builder) layProbing(ctx context.Context, slots, heap *writer) []byte {
 	for n := uint64(t.units) - free; n > 0; n-- {
 		b.writeEmpty(ctx, slots)
 	}
-	for len(borders) < t.borders {
-		borders = append(borders, saturated(free, uint64(len(borders)*borderHomes)))
+	if t.borders > 0 {
+		g.finish(t.homes, free)
 	}
-	return borders
+	b.marks = g.marks
+	return g.borders
 }
 
 // saturated is how far a slot lies behind a home, as far as a byte can tell.

@@ -10,7 +10,7 @@ import (
 //	Ordered, Linear      get slots, as many as the policy says; the next ones ...
 //	Cuckoo, Parallel     get all buckets of the key
 //	Cuckoo, Sequential   get one bucket; the next one ...
-//	with a heap          and get records whose signatures fit, with the next slots
+//	with a heap          and get all records whose signatures fit, with the next slots
 type op struct {
 	query
 	r      *Reader
@@ -27,27 +27,20 @@ type op struct {
 	flights []rma.Handle
 	in      []rma.Buf
 	pieces  []piece
-	heap    []rma.Buf
-	fetches []fetch
+	fetches []fetch // of the heap
+	buf     rma.Buf // for the first of them
+	idle    bool    // nobody uses it
+	shelf   *shelf  // has more
 }
 
 // piece is units on their way.
 type piece struct{ first, n, words, skip int }
 
-// fetch is a record of the heap on its way into the buffer of the same number.
-type fetch struct{ ref, have, words int }
-
-const (
-	// heapFan is how many records of the heap a lookup asks for at once.
-	heapFan = 4
-	// refsMost is how many records may wait to be asked for before a search goes on.
-	refsMost = 64
-)
-
 // start readies the machine.
 func (o *op) start(number int, key []byte, found func(i int, v Value) bool) {
 	o.counts, o.err, o.asked = Stats{Lookups: 1}, nil, 0
-	o.pieces, o.fetches = o.pieces[:0], o.fetches[:0]
+	o.pieces = o.pieces[:0]
+	o.drop(0) // what an error has left
 	o.over = !o.begin(number, key, found)
 	o.at, o.bound, o.exact = 0, o.t.cfg.Choices, false
 	if o.t.cfg.Layout != Cuckoo {
@@ -103,32 +96,13 @@ func (o *op) examine() {
 		}
 	}
 	o.pieces = o.pieces[:0]
-	for i := 0; i < len(o.fetches); {
-		f := &o.fetches[i]
-		if f.words = o.t.form.wordsAt(o.heap[i][0]); f.have < f.words {
-			i++ // the rest is still to come
-			continue
-		}
-		o.record(o.heap[i][:f.words])
-		last := len(o.fetches) - 1
-		o.fetches[i], o.heap[i], o.heap[last] = o.fetches[last], o.heap[last], o.heap[i]
-		o.fetches = o.fetches[:last]
-	}
+	o.examineRecords()
 }
 
 // ask posts the next round.
 func (o *op) ask(q rma.Queue) {
-	for i := range o.fetches { // those that have come in part
-		f := &o.fetches[i]
-		o.fetch(q, o.heap[i][f.have:f.words], f.ref+f.have)
-		f.have = f.words
-	}
-	for len(o.refs) > 0 && len(o.fetches) < len(o.heap) {
-		ref := o.refs[len(o.refs)-1]
-		o.refs = o.refs[:len(o.refs)-1]
-		n := min(o.t.heapFirst, o.t.heapWords-ref)
-		o.fetch(q, o.heap[len(o.fetches)][:n], ref)
-		o.fetches = append(o.fetches, fetch{ref: ref, have: n})
+	if o.askRecords(q); o.err != nil {
+		return
 	}
 	switch {
 	case o.over || len(o.refs) > refsMost:
@@ -178,10 +152,4 @@ func (o *op) units(q rma.Queue, first, n int) {
 	o.counts.Requests++
 	o.counts.Slots += uint64(n * o.t.slotsPerUnit())
 	o.counts.Bytes += uint64(words) * 8
-}
-
-func (o *op) fetch(q rma.Queue, buf rma.Buf, ref int) {
-	o.flights = append(o.flights, q.Get(buf, o.t.window, o.rank, o.t.heapAt+ref))
-	o.counts.HeapRequests++
-	o.counts.HeapBytes += uint64(len(buf)) * 8
 }

@@ -10,14 +10,14 @@ import (
 type Policy int
 
 const (
-	// Best is Guided for Ordered where the borders of all ranks have at most GuideMaxBytes,
+	// Best is Guided for Ordered where the guides of all ranks have at most GuideMaxBytes,
 	// Parallel for Cuckoo, and Adaptive for others: the default.
 	Best Policy = iota
 	// Adaptive decides the size of a read again after each that was not enough, and knows
 	// the largest clusters that were met.
 	Adaptive
-	// Guided is Adaptive that knows a border for each 32 homes beforehand: a search is over
-	// with its first read. For Ordered.
+	// Guided is Adaptive that knows beforehand a border for each 32 homes, and where long runs
+	// begin and end: a search is over with its first read. For Ordered.
 	Guided
 	// Model is the size of LP's model under the cap of the link (LP 3.1, Eq. 1 and 2).
 	Model
@@ -49,8 +49,8 @@ type Lookups struct {
 	// AbsentShare is the part of all lookups, 0 to 1, whose key is not there. Adaptive
 	// and Guided go by it.
 	AbsentShare float64
-	// Clusters is how many clusters each worker knows, under all policies but Fixed and
-	// Uncapped. 0 means DefaultClusters for Adaptive, and none for Model; below 0 none.
+	// Clusters is how many clusters each worker knows, under Adaptive and Model alone: Guided
+	// knows all beforehand. 0 means DefaultClusters for Adaptive, and none for Model; below 0 none.
 	Clusters int
 	// Depth is how many lookups of a batch are in flight. 0 means DefaultDepth.
 	Depth int
@@ -73,7 +73,8 @@ const (
 	longBytes = 1 << 14
 )
 
-// GuideMaxBytes is how many borders Best keeps on a rank: those of 2^31 slots.
+// GuideMaxBytes is the most that Best keeps on a rank to guide searches: the borders of 2^31
+// slots.
 const GuideMaxBytes = 1 << 26
 
 // best is what Best stands for.
@@ -81,7 +82,7 @@ func (t *table) best() Policy {
 	switch {
 	case t.cfg.Layout == Cuckoo:
 		return Parallel
-	case t.cfg.Layout == Ordered && uint64(t.borders)*uint64(t.ranks) <= GuideMaxBytes:
+	case t.cfg.Layout == Ordered && t.guideBytes() <= GuideMaxBytes:
 		return Guided
 	}
 	return Adaptive
@@ -178,8 +179,8 @@ func (r *Reader) aim(o *op) {
 	t := r.t
 	o.at, o.bound = int(o.home), t.units
 	switch {
-	case r.borders != nil:
-		o.at, o.bound = r.guide(o)
+	case r.guides != nil:
+		o.at, o.bound, o.exact = r.guides[o.rank].between(int(o.home), t.units)
 	case t.cfg.Layout == Ordered && r.cfg.Clusters > 0:
 		base := o.rank * t.units
 		start, end, exact := o.known.between(base+int(o.home), base+t.units)
@@ -216,17 +217,4 @@ func (r *Reader) hinted(o *op, n, distance, length int) int {
 		return r.model.HintedAdaptive(distance, length)
 	}
 	return min(n, distance+length+1)
-}
-
-// guide tells between which slots the records of a home lie.
-func (r *Reader) guide(o *op) (at, bound int) {
-	borders := r.borders[o.rank]
-	block := int(o.home) / borderHomes
-	at, bound = int(o.home), r.t.units
-	// A displacement too large for a byte says at least where records do not lie.
-	at = max(at, block*borderHomes+int(borders[block]))
-	if d := borders[block+1]; d < displacementMost {
-		bound = min(bound, (block+1)*borderHomes+int(d))
-	}
-	return at, bound
 }

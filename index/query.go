@@ -21,10 +21,18 @@ type query struct {
 	signature byte
 	found     func(i int, v Value) bool
 	matches   int
-	refs      []int // records in the heap that may match: words from its beginning
+	refs      []ref // records in the heap that may match
+	next      int   // the slot after that of the last of them
 	enough    bool  // found wants no more
 	vague     bool  // a slot did not tell exactly where its record has its home
 	end       int   // the slot at which a search has ended
+}
+
+// ref is where a record begins, in words of the heap. Those of slots that follow each other
+// lie behind each other.
+type ref struct {
+	word    int
+	adjoins bool // the one before
 }
 
 // begin readies a query. It returns false when the key cannot be there.
@@ -37,7 +45,7 @@ func (q *query) begin(number int, key []byte, found func(i int, v Value) bool) b
 	if t.cfg.Layout != Cuckoo {
 		q.home = homeOf(rest, t.homes)
 	}
-	q.refs, q.matches, q.enough, q.vague = q.refs[:0], 0, false, false
+	q.refs, q.next, q.matches, q.enough, q.vague = q.refs[:0], -1, 0, false, false
 	if t.inline() {
 		return !bytes.Equal(key, t.marker)
 	}
@@ -111,7 +119,9 @@ func (q *query) heapSlot(slot []byte, number uint64) bool {
 		q.vague = q.vague || d == displacementMost
 	}
 	if slot[0] == q.signature {
-		q.refs = append(q.refs, t.offset(slot[t.unitBytes-t.cfg.OffsetBytes:]))
+		word := t.offset(slot[t.unitBytes-t.cfg.OffsetBytes:])
+		q.refs = append(q.refs, ref{word, q.next == int(number)})
+		q.next = int(number) + 1
 	}
 	return false
 }
@@ -119,7 +129,7 @@ func (q *query) heapSlot(slot []byte, number uint64) bool {
 // bucket looks at a bucket of an inline table.
 func (q *query) bucket(bucket []byte) {
 	for size := q.t.cfg.KeySize + q.t.cfg.ValueSize; len(bucket) > 0; bucket = bucket[size:] {
-		if bytes.Equal(bucket[:len(q.key)], q.key) {
+		if !q.enough && bytes.Equal(bucket[:len(q.key)], q.key) {
 			q.match(bucket[len(q.key):size])
 		}
 	}
@@ -132,12 +142,12 @@ func (q *query) heapBucket(bucket []byte) {
 		if t.grouped() {
 			if bucket[j] == q.signature {
 				block := t.offset(bucket[slots*signatureBytes:])
-				q.refs = append(q.refs, block+j*t.form.wordsMax())
+				q.refs = append(q.refs, ref{word: block + j*t.form.wordsMax()})
 			}
 			continue
 		}
 		if slot := bucket[j*t.unitBytes/slots:]; slot[0] == q.signature {
-			q.refs = append(q.refs, t.offset(slot[signatureBytes:]))
+			q.refs = append(q.refs, ref{word: t.offset(slot[signatureBytes:])})
 		}
 	}
 }

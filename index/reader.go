@@ -1,10 +1,11 @@
 package index
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
+	"sync/atomic"
 
 	"github.com/farhash/farhash/readsize"
 	"github.com/farhash/farhash/rma"
@@ -19,10 +20,11 @@ type Reader struct {
 	sizes     []int // of reads in slots, one after the other; the last one is repeated
 	slotsMost int   // of a read
 	model     *readsize.Sizes
-	borders   [][]byte // by rank; Guided alone has them
+	guides    []guide // by rank; Guided alone has them
 
 	sessions rma.Pool[*session]
 	scratch  sync.Pool
+	closed   atomic.Bool
 
 	mu    sync.Mutex
 	stats Stats
@@ -38,6 +40,10 @@ func (x *Index) NewReader(l Lookups) (*Reader, error) {
 	if err := l.complete(x.t); err != nil {
 		return nil, err
 	}
+	if x.t.image != nil && l.OneSided {
+		return nil, errors.New("index: OneSided is for tables in the memory of ranks, and this " +
+			"one lies in a file that is mapped; Load it")
+	}
 	r := &Reader{t: x.t, cfg: l, direct: x.t.flat != nil && !l.OneSided,
 		sessions: rma.Pool[*session]{Closed: errClosed}}
 	if r.direct {
@@ -49,25 +55,7 @@ func (x *Index) NewReader(l Lookups) (*Reader, error) {
 	if l.Policy != Guided {
 		return r, nil
 	}
-	return r, r.fetchBorders()
-}
-
-// fetchBorders gets the borders of all ranks.
-func (r *Reader) fetchBorders() error {
-	t := r.t
-	words := (t.borders + 7) / 8
-	l, err := newLine(t.job, t.window, words)
-	if err != nil {
-		return err
-	}
-	defer l.close()
-	for rank := range t.ranks {
-		if err := l.get(context.Background(), rank, t.bordersAt, words); err != nil {
-			return rankError(rank, err)
-		}
-		r.borders = append(r.borders, append([]byte(nil), bytesOf(l.buf)...))
-	}
-	return nil
+	return r, r.fetchGuides()
 }
 
 // Lookups is how the reader looks keys up, with what was left to it filled in.
@@ -82,7 +70,10 @@ func (r *Reader) Lookup(key []byte) iter.Seq2[Value, error] {
 			return
 		}
 		if r.direct {
-			r.one(key, func(_ int, v Value) bool { return yield(v, nil) })
+			err := r.one(key, func(_ int, v Value) bool { return yield(v, nil) })
+			if err != nil {
+				yield(nil, err)
+			}
 			return
 		}
 		// The caller's code does not run while requests are on their way.
@@ -124,14 +115,13 @@ func (r *Reader) LookupBatch(keys []byte, found func(i int, v Value)) error {
 		return true
 	}}
 	if r.direct {
-		r.many(&b)
-		return nil
+		return r.many(&b)
 	}
 	return r.queued(&b)
 }
 
 func (r *Reader) open() error {
-	if r.t.closed.Load() {
+	if r.t.closed.Load() || r.closed.Load() {
 		return errClosed
 	}
 	return nil
@@ -151,6 +141,7 @@ func (r *Reader) check(keys []byte, n int) error {
 
 // Close gives back the reader's queues. The table stays.
 func (r *Reader) Close() error {
+	r.closed.Store(true)
 	return r.sessions.Close()
 }
 

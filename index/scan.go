@@ -3,29 +3,38 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 )
 
 // view reads a segment from its beginning to its end: through memory where the engine
-// shows it, and else in blocks.
+// shows it or a file is mapped, and else in blocks, from a window or a file.
 type view struct {
 	t     *table
 	rank  int
 	words []uint64
 	l     *line
-	at, n int // the block in the line's buffer
+	buf   []uint64
+	at, n int // the block in the buffer
 }
 
 const viewWords = 1 << 13
 
 func (t *table) newView(rank int) (*view, error) {
-	v := &view{t: t, rank: rank, words: t.window.Words(rank)}
+	v := &view{t: t, rank: rank, words: t.words(rank)}
 	if v.words != nil {
 		return v, nil
 	}
+	if t.window == nil {
+		v.buf = make([]uint64, viewWords)
+		return v, nil
+	}
 	var err error
-	v.l, err = newLine(t.job, t.window, viewWords)
-	return v, err
+	if v.l, err = newLine(t.job, t.window, viewWords); err != nil {
+		return nil, err
+	}
+	v.buf = v.l.buf
+	return v, nil
 }
 
 // read returns words of the segment, at most viewWords. They are valid until the next call.
@@ -35,12 +44,28 @@ func (v *view) read(ctx context.Context, at, n int) ([]uint64, error) {
 	}
 	if at < v.at || at+n > v.at+v.n {
 		block := min(viewWords, v.t.segment-at)
-		if err := v.l.get(ctx, v.rank, at, block); err != nil {
-			return nil, rankError(v.rank, err)
+		v.n = 0
+		if err := v.get(ctx, at, block); err != nil {
+			return nil, err
 		}
 		v.at, v.n = at, block
 	}
-	return v.l.buf[at-v.at : at-v.at+n], nil
+	return v.buf[at-v.at : at-v.at+n], nil
+}
+
+// get fills the buffer.
+func (v *view) get(ctx context.Context, at, words int) error {
+	if m := v.t.image; m != nil {
+		from := v.t.segmentAt(m.header, v.rank) + int64(at)*8
+		if _, err := m.f.ReadAt(bytesOf(v.buf[:words]), from); err != nil {
+			return fmt.Errorf("index: reading %s: %w", m.path, err)
+		}
+		return nil
+	}
+	if err := v.l.get(ctx, v.rank, at, words); err != nil {
+		return rankError(v.rank, err)
+	}
+	return nil
 }
 
 func (v *view) close() error {
@@ -168,13 +193,36 @@ func (w *walker) far(ctx context.Context, unit []byte, j int, e *entry) (bool, e
 	return true, err
 }
 
-// Local are the records in this rank's memory. They are valid until the loop goes on. An
-// error ends the loop.
+// Local are the records in this rank's memory, or in its part of a file that is mapped. They
+// are valid until the loop goes on. An error ends the loop.
 func (x *Index) Local(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		for e, err := range x.t.entries(ctx, x.job.Rank()) {
+		more := true
+		err := x.t.guarded(func() error {
+			for _, number := range x.t.share() {
+				for r, err := range x.t.recordsOf(ctx, number) {
+					if err != nil {
+						return err
+					}
+					if more = yield(r, nil); !more {
+						return nil
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			yield(Record{}, err)
+		}
+	}
+}
+
+// recordsOf are the records of a segment.
+func (t *table) recordsOf(ctx context.Context, number int) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for e, err := range t.entries(ctx, number) {
 			if err == nil && e.fault != "" {
-				err = errors.New("index: the table is broken; Check tells more")
+				err = errBroken
 			}
 			if !yield(e.record, err) || err != nil {
 				return
@@ -182,3 +230,6 @@ func (x *Index) Local(ctx context.Context) iter.Seq2[Record, error] {
 		}
 	}
 }
+
+// errBroken is the answer of a table whose memory makes no sense.
+var errBroken = errors.New("index: the table is broken; Check tells more")

@@ -15,6 +15,7 @@ var errClosed = errors.New("index: the index is closed")
 type session struct {
 	watched
 	ops     []op
+	shelf   shelf
 	running []bool // by slot
 }
 
@@ -41,25 +42,23 @@ func (r *Reader) session() (*session, error) {
 	if r.cfg.Policy == Parallel {
 		reads = t.cfg.Choices
 	}
-	q, err := r.t.job.NewQueue(depth * (reads + heapFan))
+	s := &session{ops: make([]op, depth), running: make([]bool, depth), shelf: t.newShelf()}
+	q, err := r.t.job.NewQueue(depth*(reads+1) + s.shelf.more)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{ops: make([]op, depth), running: make([]bool, depth)}
+	s.shelf.q = q
 	s.Queue, s.known = q, newClusters(max(r.cfg.Clusters, 0), t.cfg.Layout == Linear)
 	for i := range s.ops {
 		o := &s.ops[i]
-		o.r, o.t, o.known = r, t, &s.known
+		o.r, o.t, o.known, o.shelf, o.idle = r, t, &s.known, &s.shelf, !t.inline()
 		for range reads {
 			if o.in, err = appendBuf(q, o.in, wordsSpanned(r.slotsMost, t.unitBytes)); err != nil {
 				return nil, errors.Join(err, q.Close())
 			}
 		}
-		for range heapFan {
-			if t.inline() {
-				break
-			}
-			if o.heap, err = appendBuf(q, o.heap, t.form.wordsMax()); err != nil {
+		if !t.inline() {
+			if o.buf, err = q.Alloc(t.fetchRoom()); err != nil {
 				return nil, errors.Join(err, q.Close())
 			}
 		}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -39,12 +40,18 @@ type table struct {
 	borders    int // how many
 	segment    int // words
 	marker     []byte
+	marks      []int // how many a rank has
+	marked     rma.Window
 	seeds      []uint64 // of Cuckoo, by rank
 	unique     bool     // no key stands twice; known of Cuckoo alone
+	owned      []uint64 // records by rank
 	mine       uint64   // records of this rank
 	peakBytes  uint64   // that building took on this rank
 	valueBytes uint64   // of all values
 
+	// image is the file that the table lies in, and then there is no window, and ranks are
+	// its segments; or nil.
+	image  *image
 	closed atomic.Bool
 }
 
@@ -124,10 +131,24 @@ func (t *table) offset(from []byte) int {
 func (t *table) close() error {
 	t.closed.Store(true)
 	t.flat = nil
-	if t.window == nil {
-		return nil
+	var errs []error
+	for _, w := range []rma.Window{t.window, t.marked} {
+		if w != nil {
+			errs = append(errs, w.Close())
+		}
 	}
-	return t.window.Close()
+	return errors.Join(append(errs, t.image.close())...)
+}
+
+// words is the memory of a rank, nil where only queues reach it.
+func (t *table) words(rank int) []uint64 {
+	switch {
+	case t.flat != nil:
+		return t.flat[rank*t.segment : (rank+1)*t.segment]
+	case t.window != nil:
+		return t.window.Words(rank)
+	}
+	return nil
 }
 
 // rankError says in whose memory something failed.

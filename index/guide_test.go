@@ -1,0 +1,123 @@
+package index
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"sort"
+	"testing"
+
+	"github.com/farhash/farhash/rma/local"
+)
+
+// TestGuide compares what a guide tells of homes, some with very many records, with where
+// these lie.
+func TestGuide(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for round := range 200 {
+		homes := 1 + rng.IntN(3000)
+		starts, ends := make([]int, homes), make([]int, homes)
+		g := tracker{homes: homes/borderHomes + 2}
+		free := 0
+		for home := range homes {
+			g.home(uint64(home), uint64(free))
+			starts[home] = max(free, home)
+			switch {
+			case rng.IntN(1000) < round%20:
+				free = starts[home] + rng.IntN(900)
+			case rng.IntN(3) == 0:
+				free = starts[home] + rng.IntN(4)
+			}
+			ends[home] = max(free, starts[home])
+			if rng.IntN(20) == 0 { // a home that parts share
+				g.home(uint64(home), uint64(ends[home]))
+			}
+		}
+		g.finish(uint64(homes), uint64(free))
+		is := guide{borders: g.borders, marks: g.marks}
+		for home := range homes {
+			at, bound, _ := is.between(home, homes+1_000_000)
+			if ends[home] > starts[home] && (at > starts[home] || bound < ends[home]) {
+				t.Fatalf("home %d: [%d, %d), and records lie in [%d, %d)", home, at, bound,
+					starts[home], ends[home])
+			}
+			if n := ends[home] - starts[home]; n >= runMarked && bound-at != n {
+				t.Fatalf("home %d has %d records, and %d slots are searched", home, n, bound-at)
+			}
+			if bound-at >= 3*borderHomes+runMarked*borderHomes {
+				t.Fatalf("home %d: [%d, %d) is far too much", home, at, bound)
+			}
+		}
+	}
+}
+
+// zipf are records of 8 bytes whose keys are drawn by a law of Zipf, of n; keys are those of
+// some, evenly drawn among the keys that there are.
+func zipf(n, lookups int, exponent float64) (all iter.Seq2[Record, error], keys []byte) {
+	sums, total := make([]float64, n), 0.0
+	for i := range sums {
+		total += math.Pow(float64(i+1), -exponent)
+		sums[i] = total
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	numbers, there := make([]int, n), make([]bool, n)
+	for i := range numbers {
+		numbers[i] = sort.SearchFloat64s(sums, rng.Float64()*total)
+		there[numbers[i]] = true
+	}
+	for len(keys) < 4*lookups {
+		if i := rng.IntN(n); there[i] {
+			keys = binary.LittleEndian.AppendUint32(keys, keyNumber(i, 1))
+		}
+	}
+	return func(yield func(Record, error) bool) {
+		var r [8]byte
+		for i, number := range numbers {
+			binary.LittleEndian.PutUint32(r[:], keyNumber(number, 1))
+			binary.LittleEndian.PutUint32(r[4:], uint32(i))
+			if !yield(Record{r[:4], r[4:]}, nil) {
+				return
+			}
+		}
+	}, keys
+}
+
+// TestSkew counts lookups in tables of skewed keys, where runs are long: Guided knows them
+// beforehand, and needs fewer requests and fewer bytes than what learns clusters.
+func TestSkew(t *testing.T) {
+	skipSlow(t)
+	for _, c := range []struct{ exponent, requests, bytes float64 }{
+		{0.5, 1.06, 180}, {0.75, 1.12, 200}, {0.9, 1.12, 220},
+	} {
+		all, keys := zipf(1<<18, 20000, c.exponent)
+		job := local.Single()
+		defer job.Close()
+		cost := func(layout Layout, policy Policy) (requests, bytes float64) {
+			cfg := Config{KeySize: 4, ValueSize: 4, Load: 0.8, Layout: layout}
+			x, err := Build(context.Background(), job, cfg, all)
+			must(t, err)
+			r, err := x.NewReader(Lookups{Policy: policy, OneSided: true})
+			must(t, err)
+			matches := 0
+			must(t, r.LookupBatch(keys, func(int, Value) { matches++ }))
+			s := r.Stats()
+			if uint64(matches) != s.Matches || matches < len(keys)/4 {
+				t.Errorf("%d values, and counted are %+v", matches, s)
+			}
+			requests, _, bytes = s.PerLookup()
+			must(t, errors.Join(r.Close(), x.Check(context.Background()), x.Close()))
+			return requests, bytes
+		}
+		linear, linearBytes := cost(Linear, Adaptive)
+		ours, ourBytes := cost(Ordered, Guided)
+		t.Logf("exponent %v: linear %.3f requests, %.0f bytes; guided %.3f, %.0f", c.exponent,
+			linear, linearBytes, ours, ourBytes)
+		if ours > c.requests || ourBytes > c.bytes || ourBytes > linearBytes/3 {
+			t.Errorf("exponent %v: %.3f requests and %.0f bytes; linear, with clusters, %.3f "+
+				"and %.0f", c.exponent, ours, ourBytes, linear, linearBytes)
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// image is a file with a table as it lies in memory. Numbers are little-endian; what lies
+// in segments is the same on all machines.
+//
+//	byte 0       magic, version, bytes of the header, bytes of the description: 8 each
+//	     32      description, zeros, checksum of all before it in the last 8 bytes
+//	header       segment 0 | segment 1 | ...       each of whole lines of 64 bytes
+//	behind       sums of segment 0 | ...           8 bytes for each block of 64 KiB
+//
+// A header has whole pages, so that segments begin at lines also where the file is mapped.
+// It has a digest of the sums of each segment.
+type image struct {
+	description
+	path        string
+	f           *os.File
+	header      int64  // bytes
+	fingerprint uint64 // the checksum of the header, and so of all
+	memory      []byte // the whole file, if it is mapped
+}
+
+// description is what the header of an image tells, as JSON.
+type description struct {
+	Kind        string    `json:"kind"`
+	KeySize     int       `json:"keyBytes"`
+	ValueSize   int       `json:"valueBytes"`
+	Variable    bool      `json:"variable"`
+	Layout      Layout    `json:"layout"`  // 0: Ordered, 1: Linear, 2: Cuckoo
+	Storage     Storage   `json:"storage"` // 1: Inline, 2: Heap
+	Load        float64   `json:"load"`
+	Choices     int       `json:"choices,omitempty"`
+	BucketSlots int       `json:"bucketSlots,omitempty"`
+	OffsetBytes int       `json:"offsetBytes,omitempty"`
+	CopiesMax   int       `json:"copiesMax,omitempty"`
+	Records     uint64    `json:"records"`
+	ValuesBytes uint64    `json:"valuesBytes"` // of all values
+	Homes       uint64    `json:"homes"`
+	Units       int       `json:"units"`
+	HeapWords   int       `json:"heapWords"`
+	Marker      []byte    `json:"marker,omitempty"`
+	Unique      bool      `json:"unique,omitempty"`
+	Segments    []segment `json:"segments"`
+}
+
+type segment struct {
+	Records uint64 `json:"records"`
+	Seed    uint64 `json:"seed,omitempty"` // of Cuckoo
+	Digest  uint64 `json:"digest"`         // of its sums
+}
+
+const (
+	kindImage    = "farhash index table"
+	imageMagic   = "farindex"
+	imageVersion = 1
+	imagePage    = 4096
+	imageHead    = 32      // bytes before the description
+	headerMost   = 1 << 28 // bytes
+	segmentsMost = 1 << 20
+	// blockSumWords is how many words of a segment have a sum.
+	blockSumWords = viewWords
+)
+
+// describe describes a table, but for the digests.
+func (t *table) describe() description {
+	c := &t.cfg
+	d := description{Kind: kindImage, KeySize: c.KeySize, ValueSize: c.ValueSize,
+		Variable: c.Variable, Layout: c.Layout, Storage: c.Storage, Load: c.Load,
+		Choices: c.Choices, BucketSlots: c.BucketSlots, OffsetBytes: c.OffsetBytes,
+		CopiesMax: c.CopiesMax, Records: t.records, ValuesBytes: t.valueBytes, Homes: t.homes,
+		Units: t.units, HeapWords: t.heapWords, Marker: t.marker, Unique: t.unique}
+	for rank := range t.ranks {
+		d.Segments = append(d.Segments, segment{Records: t.owned[rank], Seed: t.seeds[rank]})
+	}
+	return d
+}
+
+func (d *description) config() Config {
+	return Config{KeySize: d.KeySize, ValueSize: d.ValueSize, Variable: d.Variable,
+		Layout: d.Layout, Storage: d.Storage, Load: d.Load, Choices: d.Choices,
+		BucketSlots: d.BucketSlots, OffsetBytes: d.OffsetBytes, CopiesMax: d.CopiesMax}
+}
+
+// table is the table that is described, without memory.
+func (d *description) table(job rma.Job) *table {
+	c := d.config()
+	t := &table{job: job, cfg: c, form: formOf(&c), ranks: len(d.Segments), records: d.Records,
+		homes: d.Homes, marker: d.Marker, unique: d.Unique, valueBytes: d.ValuesBytes}
+	for _, s := range d.Segments {
+		t.owned, t.seeds = append(t.owned, s.Records), append(t.seeds, s.Seed)
+	}
+	t.marks = make([]int, t.ranks)
+	t.shape(d.Units, d.HeapWords)
+	t.chooseHeapFirst()
+	return t
+}
+
+// check refuses a description that no table has. Nothing that it allows overflows.
+func (d *description) check() error {
+	c := d.config()
+	if err := c.complete(); err != nil {
+		return err
+	}
+	inline := c.Storage == Inline
+	records := uint64(0)
+	for _, s := range d.Segments {
+		records += s.Records
+	}
+	switch {
+	case d.Kind != kindImage:
+		return fmt.Errorf("it is described as %.100q", d.Kind)
+	case c != d.config() || !inline && c.OffsetBytes == 0:
+		return errors.New("its configuration is not complete")
+	case len(d.Segments) < 1 || len(d.Segments) > segmentsMost || records != d.Records:
+		return fmt.Errorf("its %d segments have %d records, and all are %d", len(d.Segments),
+			records, d.Records)
+	case d.Homes < 1 || d.Homes > slotsMost || d.Units < 1 || d.Units > 2*slotsMost:
+		return fmt.Errorf("it has %d homes and %d units", d.Homes, d.Units)
+	case c.Layout == Cuckoo && uint64(d.Units) != d.Homes*uint64(c.Choices) ||
+		c.Layout != Cuckoo && uint64(d.Units) < d.Homes:
+		return fmt.Errorf("it has %d units for %d homes", d.Units, d.Homes)
+	case d.HeapWords < 0 || d.HeapWords > 1<<52 || inline && d.HeapWords > 0:
+		return fmt.Errorf("it has a heap of %d words", d.HeapWords)
+	case inline && len(d.Marker) != c.KeySize:
+		return fmt.Errorf("empty slots have a key of %d bytes", len(d.Marker))
+	}
+	return nil
+}
+
+// sums is how many blocks of a segment have a sum.
+func (t *table) sums() int { return (t.segment + blockSumWords - 1) / blockSumWords }
+
+// segmentAt and sumsAt are where a segment and its sums begin, behind a header.
+func (t *table) segmentAt(header int64, number int) int64 {
+	return header + int64(number)*int64(t.segment)*8
+}
+
+func (t *table) sumsAt(header int64, number int) int64 {
+	return t.segmentAt(header, t.ranks) + int64(number)*int64(t.sums())*8
+}
+
+// encode is the header, of the size given or, if that is 0, as large as need be.
+func (d *description) encode(size int) ([]byte, error) {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	size = max(size, headerBytes(len(text)))
+	b := make([]byte, size)
+	copy(b, imageMagic)
+	binary.LittleEndian.PutUint64(b[8:], imageVersion)
+	binary.LittleEndian.PutUint64(b[16:], uint64(size))
+	binary.LittleEndian.PutUint64(b[24:], uint64(len(text)))
+	copy(b[imageHead:], text)
+	binary.LittleEndian.PutUint64(b[size-8:], xxh3.Hash(b[:size-8]))
+	return b, nil
+}
+
+func headerBytes(text int) int {
+	return (imageHead + text + 8 + imagePage - 1) / imagePage * imagePage
+}
+
+// openImage opens a file and verifies its header and its size. It returns nil for a file
+// that has no image, but may be something else.
+func openImage(path string) (*image, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	m := &image{path: path, f: f}
+	is, err := m.read()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("index: %s %w", path, err), f.Close())
+	}
+	if !is {
+		return nil, f.Close()
+	}
+	return m, nil
+}
+
+// read reads the header. It returns false if the file is something else.
+func (m *image) read() (is bool, err error) {
+	info, err := m.f.Stat()
+	if err != nil {
+		return false, err
+	}
+	head := make([]byte, imageHead)
+	if _, err := m.f.ReadAt(head, 0); err != nil || !bytes.HasPrefix(head, []byte(imageMagic)) {
+		if err == io.EOF {
+			err = nil // shorter than any image
+		}
+		return false, err
+	}
+	version, size := binary.LittleEndian.Uint64(head[8:]), binary.LittleEndian.Uint64(head[16:])
+	text := binary.LittleEndian.Uint64(head[24:])
+	switch {
+	case version != imageVersion:
+		return true, fmt.Errorf("has version %d, and this program reads version %d", version,
+			imageVersion)
+	case text > headerMost || size > headerMost ||
+		size < uint64(headerBytes(int(text))) || size%imagePage != 0:
+		return true, errors.New("is corrupt: its header makes no sense")
+	case int64(size) > info.Size():
+		return true, errors.New("is truncated: it ends within its header")
+	}
+	head = make([]byte, size)
+	if _, err := m.f.ReadAt(head, 0); err != nil {
+		return true, err
+	}
+	m.header, m.fingerprint = int64(size), binary.LittleEndian.Uint64(head[size-8:])
+	if m.fingerprint != xxh3.Hash(head[:size-8]) {
+		return true, errors.New("is corrupt: its header fails the checksum")
+	}
+	if err := json.Unmarshal(head[imageHead:imageHead+text], &m.description); err != nil {
+		return true, fmt.Errorf("is corrupt: %w", err)
+	}
+	if err := m.check(); err != nil {
+		return true, fmt.Errorf("is corrupt: %w", err)
+	}
+	t := m.table(nil)
+	if float64(t.segment)*float64(t.ranks) > 1<<58 {
+		return true, errors.New("is corrupt: it says that it is larger than any file")
+	}
+	if want := t.sumsAt(m.header, t.ranks); info.Size() != want {
+		return true, fmt.Errorf("is truncated or has been added to: it has %d bytes and should "+
+			"have %d", info.Size(), want)
+	}
+	return true, nil
+}
+
+// verify verifies the sums of a segment.
+func (m *image) verify(ctx context.Context, t *table, number int) error {
+	sums := make([]byte, t.sums()*8)
+	if _, err := m.f.ReadAt(sums, t.sumsAt(m.header, number)); err != nil {
+		return fmt.Errorf("index: reading %s: %w", m.path, err)
+	}
+	if xxh3.Hash(sums) != m.Segments[number].Digest {
+		return fmt.Errorf("index: %s is corrupt: the sums of segment %d fail their checksum",
+			m.path, number)
+	}
+	return t.eachBlock(ctx, number, func(block int, words []uint64) error {
+		if binary.LittleEndian.Uint64(sums[block*8:]) != blockSum(number, block, words) {
+			return fmt.Errorf("index: %s is corrupt: block %d of segment %d fails its checksum",
+				m.path, block, number)
+		}
+		return nil
+	})
+}
+
+// eachBlock reads a segment block by block.
+func (t *table) eachBlock(ctx context.Context, number int,
+	use func(block int, words []uint64) error) error {
+	v, err := t.newView(number)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	for block := range t.sums() {
+		at := block * blockSumWords
+		words, err := v.read(ctx, at, min(blockSumWords, t.segment-at))
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = use(block, words)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blockSum is the checksum of a block in its place.
+func blockSum(number, block int, words []uint64) uint64 {
+	return xxh3.HashSeed(bytesOf(words), uint64(number)<<40+uint64(block)+1)
+}
+
+// close gives up the file, and the memory that it is mapped to.
+func (m *image) close() error {
+	if m == nil || m.f == nil {
+		return nil
+	}
+	err := errors.Join(unmapFile(m.memory), m.f.Close())
+	m.memory, m.f = nil, nil
+	return err
+}

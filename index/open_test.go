@@ -1,0 +1,342 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+)
+
+// saved writes an index of all to a file.
+func saved(t testing.TB, path string, ranks int, cfg Config, all []Record) {
+	t.Helper()
+	must(t, withIndex(engines[ranks%2], ranks, cfg, all, func(x *Index) error {
+		return x.Save(context.Background(), path)
+	}))
+}
+
+// TestOpen: a saved table of every shape is opened by jobs of 1, 2 and 3 ranks, whatever the
+// number of ranks that have built it.
+func TestOpen(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files are not mapped")
+	}
+	for i, s := range shapes {
+		t.Run(s.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(uint64(i), 2))
+			all := records(rng, s.cfg, 400, copiesOf(s.cfg))
+			m := modelOf(all)
+			keys := m.keys(rng, s.cfg.KeySize)
+			path := filepath.Join(t.TempDir(), "index")
+			saved(t, path, 1+i%4, s.cfg, all)
+			for ranks := 1; ranks <= 3; ranks++ {
+				e := engines[(i+ranks)%len(engines)]
+				must(t, e.Run(ranks, func(job rma.Job) error {
+					return openAndLook(job, path, m, keys)
+				}))
+			}
+		})
+	}
+}
+
+// openAndLook opens a file, holds it against a model, and saves it again.
+func openAndLook(job rma.Job, path string, m model, keys []byte) error {
+	ctx := context.Background()
+	x, err := Open(ctx, job, path)
+	if err != nil {
+		return err
+	}
+	if !x.Info().Mapped || x.NotMapped() != nil {
+		return fmt.Errorf("the file is not mapped: %w", x.NotMapped())
+	}
+	err = errors.Join(x.CheckAll(ctx), m.verify(x.Reader, keys, x.Config().KeySize))
+	if err != nil {
+		return err
+	}
+	local := uint64(0)
+	for r, err := range x.Local(ctx) {
+		if err != nil {
+			return err
+		}
+		if len(m[string(r.Key)]) == 0 {
+			return fmt.Errorf("there is a key %x", r.Key)
+		}
+		local++
+	}
+	if local != x.Info().LocalRecords {
+		return fmt.Errorf("%d records are local, and Info says %d", local, x.Info().LocalRecords)
+	}
+	again := fmt.Sprint(path, job.Size())
+	if err := x.Save(ctx, again); err != nil {
+		return err
+	}
+	before, err := os.ReadFile(path)
+	after, err2 := os.ReadFile(again)
+	if err = errors.Join(err, err2); err != nil {
+		return err
+	}
+	if !bytes.Equal(before, after) {
+		return errors.New("saved again it is another file")
+	}
+	err = errors.Join(job.Barrier(ctx), x.Close(), x.Close())
+	for _, after := range []error{x.LookupBatch(keys, nil), x.Check(ctx), x.Save(ctx, again)} {
+		if !errors.Is(after, errClosed) {
+			err = errors.Join(err, fmt.Errorf("after Close: %w", after))
+		}
+	}
+	return err
+}
+
+const roleFile = "FARHASH_INDEX_TEST_FILE"
+
+// TestOpenRole is another process: it opens the file that it is told of, with two ranks, and
+// looks up what words8 has put there.
+func TestOpenRole(t *testing.T) {
+	path := os.Getenv(roleFile)
+	if path == "" {
+		t.Skip("it is for TestProcessesShareAFile")
+	}
+	must(t, lookAtWords(path, 2))
+	fmt.Println("all values are right")
+}
+
+func lookAtWords(path string, ranks int) error {
+	return local.Run(ranks, func(job rma.Job) error {
+		x, err := Open(context.Background(), job, path)
+		if err != nil {
+			return err
+		}
+		if !x.Info().Mapped {
+			return errors.Join(x.NotMapped(), x.Close())
+		}
+		var keys []byte
+		for i := range 10000 {
+			keys = binary.LittleEndian.AppendUint32(keys, keyNumber(i, 1))
+		}
+		right := 0
+		err = x.LookupBatch(keys, func(i int, v Value) {
+			if binary.LittleEndian.Uint32(v) == uint32(i) {
+				right++
+			}
+		})
+		if right != 10000 {
+			err = errors.Join(err, fmt.Errorf("%d values are right", right))
+		}
+		return errors.Join(err, x.Close())
+	})
+}
+
+// TestProcessesShareAFile: other processes open a file while this one has it open.
+func TestProcessesShareAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "index")
+	job := local.Single()
+	defer job.Close()
+	ctx := context.Background()
+	x, err := Build(ctx, job, Config{KeySize: 4, ValueSize: 4}, words8(10000, 1))
+	must(t, err)
+	must(t, x.Save(ctx, path), x.Close())
+	x, err = Open(ctx, job, path)
+	must(t, err)
+	for range 2 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestOpenRole$", "-test.v")
+		cmd.Env = append(os.Environ(), roleFile+"="+path)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "all values are right") {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	must(t, x.Check(ctx), x.Close(), lookAtWords(path, 3))
+}
+
+// TestOpenLoads: where a rank cannot map the file, and where it has records alone, all ranks
+// get a table that is built, and hear why.
+func TestOpenLoads(t *testing.T) {
+	ctx := context.Background()
+	cfg := Config{KeySize: 5, ValueSize: 9, Variable: true, Layout: Linear, Load: 0.6}
+	rng := rand.New(rand.NewPCG(1, 2))
+	all := records(rng, cfg, 300, 3)
+	m := modelOf(all)
+	keys := m.keys(rng, cfg.KeySize)
+	path := filepath.Join(t.TempDir(), "index")
+	open := func(layout Layout, want string) {
+		t.Helper()
+		must(t, engines[0].Run(2, func(job rma.Job) error {
+			x, err := Open(ctx, job, path)
+			if err != nil {
+				return err
+			}
+			says(t, x.NotMapped(), want)
+			if x.Info().Mapped || x.Config().Layout != layout {
+				return fmt.Errorf("it is mapped, or has layout %v", x.Config().Layout)
+			}
+			return errors.Join(x.CheckAll(ctx), m.verify(x.Reader, keys, cfg.KeySize),
+				job.Barrier(ctx), x.Close())
+		}))
+	}
+	saved(t, path, 3, cfg, all)
+	mapping = func(*os.File, int64) ([]byte, error) { return nil, errors.New("not today") }
+	open(Linear, "not today")
+	mapping = mapFile
+	w, err := archive.Create(path)
+	must(t, err)
+	var block []byte
+	for _, r := range all {
+		block = binary.LittleEndian.AppendUint16(block, uint16(len(r.Value)))
+		block = append(append(block, r.Key...), r.Value...)
+	}
+	must(t, w.WriteBlock(0, 0, block), w.Finish(1, fmt.Appendf(nil,
+		`{"kind":"farhash index","keyBytes":5,"valueBytes":9,"variable":true,"records":%d}`,
+		len(all))), w.Close())
+	open(Ordered, "has records and no table")
+}
+
+// TestDamagedImages: files that were cut short or have a damaged header are not opened; a
+// damage elsewhere is seen by Check, and lookups survive it.
+func TestDamagedImages(t *testing.T) {
+	ctx := context.Background()
+	job := local.Single()
+	defer job.Close()
+	path := filepath.Join(t.TempDir(), "index")
+	for _, s := range shapes {
+		if s.cfg.ValueSize > 700 {
+			continue
+		}
+		rng := rand.New(rand.NewPCG(1, 2))
+		all := records(rng, s.cfg, 150, 1)
+		m := modelOf(all)
+		keys := m.keys(rng, s.cfg.KeySize)
+		saved(t, path, 2, s.cfg, all)
+		good, err := os.ReadFile(path)
+		must(t, err)
+		header := int(binary.LittleEndian.Uint64(good[16:]))
+		for _, n := range []int{0, 7, 31, 100, header - 1, header, header + 99, len(good) - 1} {
+			must(t, os.WriteFile(path, good[:n], 0o600))
+			if x, err := Open(ctx, job, path); err == nil {
+				t.Errorf("%s: opened with %d of %d bytes", s.name, n, len(good))
+				must(t, x.Close())
+			}
+		}
+		for round := range 60 {
+			bad := bytes.Clone(good)
+			at := rng.IntN(header)
+			if round%3 > 0 {
+				at = header + rng.IntN(len(bad)-header)
+			}
+			bad[at] ^= byte(1 + rng.IntN(255))
+			must(t, os.WriteFile(path, bad, 0o600))
+			_, err := Load(ctx, job, path, Config{})
+			if err == nil {
+				t.Errorf("%s: loaded with byte %d of %d damaged", s.name, at, len(good))
+			}
+			x, err := Open(ctx, job, path)
+			if (err != nil) != (at < header) {
+				t.Fatalf("%s: byte %d of %d is damaged, the header has %d: %v", s.name, at,
+					len(good), header, err)
+			}
+			if err != nil {
+				continue
+			}
+			_ = x.LookupBatch(keys, func(int, Value) {})
+			says(t, x.Check(ctx), "corrupt")
+			must(t, x.Close())
+		}
+	}
+}
+
+// TestCutShort: a file that is cut short while it is mapped gives errors.
+func TestCutShort(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere such memory may be zero")
+	}
+	ctx := context.Background()
+	job := local.Single()
+	defer job.Close()
+	path := filepath.Join(t.TempDir(), "index")
+	saved(t, path, 1, Config{KeySize: 4, ValueSize: 4}, records(rand.New(rand.NewPCG(1, 2)),
+		Config{KeySize: 4, ValueSize: 4}, 10000, 1))
+	x, err := Open(ctx, job, path)
+	must(t, err)
+	defer x.Close()
+	must(t, os.Truncate(path, 4096))
+	keys := make([]byte, 4000)
+	for i := range keys {
+		keys[i] = byte(i * i)
+	}
+	says(t, x.LookupBatch(keys, func(int, Value) {}), "cannot be read any more")
+	for _, err := range x.Lookup(keys[:4]) {
+		says(t, err, "cannot be read any more")
+	}
+	says(t, x.Check(ctx), "cannot be read any more")
+	says(t, x.Save(ctx, path+"2"), "cannot be read any more")
+	defer func() {
+		if recover() == nil {
+			t.Error("a panic of the caller was swallowed")
+		}
+	}()
+	_ = x.t.guarded(func() error { panic("of the caller") })
+}
+
+// FuzzImage: whatever a description says, opening ends, and so do lookups in what was opened.
+func FuzzImage(f *testing.F) {
+	if runtime.GOOS == "windows" {
+		f.Skip("files are not mapped")
+	}
+	ctx := context.Background()
+	for _, s := range []Config{{KeySize: 4, ValueSize: 4}, {KeySize: 4, ValueSize: 4,
+		Layout: Cuckoo}, {KeySize: 9, ValueSize: 20, Variable: true}} {
+		path := filepath.Join(f.TempDir(), "index")
+		saved(f, path, 2, s, records(rand.New(rand.NewPCG(1, 2)), s, 40, 1))
+		content, err := os.ReadFile(path)
+		must(f, err)
+		size := binary.LittleEndian.Uint64(content[16:])
+		text := binary.LittleEndian.Uint64(content[24:])
+		f.Add(content[imageHead:imageHead+text], content[size:])
+	}
+	f.Fuzz(func(t *testing.T, text, body []byte) {
+		var d description
+		if json.Unmarshal(text, &d) != nil {
+			return
+		}
+		size := headerBytes(len(text))
+		file := make([]byte, size, size+len(body))
+		copy(file, imageMagic)
+		binary.LittleEndian.PutUint64(file[8:], imageVersion)
+		binary.LittleEndian.PutUint64(file[16:], uint64(size))
+		binary.LittleEndian.PutUint64(file[24:], uint64(len(text)))
+		copy(file[imageHead:], text)
+		binary.LittleEndian.PutUint64(file[size-8:], xxh3.Hash(file[:size-8]))
+		path := filepath.Join(t.TempDir(), "index")
+		must(t, os.WriteFile(path, append(file, body...), 0o600))
+		job := local.Single()
+		defer job.Close()
+		x, err := Open(ctx, job, path)
+		if err != nil {
+			return
+		}
+		keys := make([]byte, 64*x.Config().KeySize)
+		for i := range keys {
+			keys[i] = byte(i)
+		}
+		_ = x.LookupBatch(keys, func(int, Value) {})
+		for _, err := range x.Lookup(keys[:x.Config().KeySize]) {
+			_ = err
+		}
+		_ = x.Check(ctx)
+		must(t, x.Close())
+	})
+}
