@@ -410,8 +410,9 @@ int farhash_index_build(farhash_job *job, const farhash_index_config *config,
 	int (*next)(const void **key, const void **value, size_t *value_size, void *argument),
 	void *argument, farhash_index **index);
 
-/* Load makes an index of what farhash_index_save has written; config may be NULL, and its sizes 0.
- * Collective. */
+/* Load makes an index of what farhash_index_save has written. With config NULL it is the one that
+ * was saved, and where it can be the file is mapped, so that all jobs of a host share its memory;
+ * nobody may write to the file meanwhile. The sizes of config may be 0. Collective. */
 int farhash_index_load(farhash_job *job, const char *path, const farhash_index_config *config,
 	farhash_index **index);
 int farhash_index_save(farhash_index *index, const char *path);

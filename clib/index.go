@@ -147,7 +147,12 @@ func goIndexLoad(v C.uint64_t, path *C.char, c *C.farhash_index_config,
 	if err != nil {
 		return fail(err, C.FARHASH_ERROR_ARGUMENT)
 	}
-	x, err := index.Load(context.Background(), jobOf(v), C.GoString(path), cfg)
+	var x *index.Index
+	if c == nil {
+		x, err = index.Open(context.Background(), jobOf(v), C.GoString(path))
+	} else {
+		x, err = index.Load(context.Background(), jobOf(v), C.GoString(path), cfg)
+	}
 	if err != nil {
 		return fail(err, C.FARHASH_ERROR_FORMAT)
 	}
