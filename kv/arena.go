@@ -34,16 +34,29 @@ type arena struct {
 	units  uint64
 
 	mu    sync.Mutex
-	next  uint64 // unit not yet given to a class
+	known []owned // by unit, those that were given to a class
 	free  [classes][]item
-	known []owned // every item that was ever handed out
+	takes uint64 // items handed out
+	swept uint64 // of them when the last sweep was in vain, 0 if none was
+	dead  int    // ranks then
 }
 
-// owned is an item of this rank.
+// owned is what a unit is: the first one of an item of this rank, or a later one.
 type owned struct {
-	item  item
+	use   uint16
 	class uint8
+	where where
 }
+
+// where is an item of this rank.
+type where uint8
+
+const (
+	inside where = iota // it is not the first unit of one
+	free
+	held    // by a call, or nobody knows
+	inTable // a slot refers to it, or did
+)
 
 // locate is the rank and offset of an item.
 func (a *arena) locate(number uint64) (rank, off int) {
@@ -54,38 +67,71 @@ func (a *arena) locate(number uint64) (rank, off int) {
 func (a *arena) take(class int) (it item, ok bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	size := uint64(1) << class
-	if len(a.free[class]) <= quarantine && a.next+size <= a.units {
-		it = item{number: a.first + a.next}
-		a.next += size
-		a.known = append(a.known, owned{item: it, class: uint8(class)})
-		return it, true, nil
-	}
-	if len(a.free[class]) == 0 {
-		if err := a.sweep(); err != nil {
-			return item{}, false, err
+	if len(a.free[class]) <= quarantine && a.divide(class) {
+		it = item{number: a.first + uint64(len(a.known)) - 1<<class}
+	} else {
+		if len(a.free[class]) == 0 {
+			if err := a.collect(); err != nil || len(a.free[class]) == 0 {
+				return item{}, false, err
+			}
 		}
+		it = a.free[class][0]
+		a.free[class] = a.free[class][1:]
 	}
-	if len(a.free[class]) == 0 {
-		return item{}, false, nil
-	}
-	it = a.free[class][0]
-	a.free[class] = a.free[class][1:]
+	a.known[it.number-a.first].where = held
+	a.takes++
 	return it, true, nil
 }
 
-// give takes back an item of this rank: its use has ended, or never began.
-func (a *arena) give(class int, it item) {
+// divide gives the next units to a class, as one item, and reports whether there were enough.
+func (a *arena) divide(class int) bool {
+	size := 1 << class
+	if len(a.known)+size > int(a.units) {
+		return false
+	}
+	a.known = append(a.known, make([]owned, size)...)
+	a.known[len(a.known)-size] = owned{class: uint8(class), where: free}
+	return true
+}
+
+// is tells whether a use of an item of this rank has not ended. The caller holds the lock.
+func (a *arena) is(it item) (*owned, bool) {
+	o := &a.known[it.number-a.first]
+	return o, o.where > free && uint64(o.use) == it.use
+}
+
+// give takes back an item of this rank whose use has ended, unless that is known.
+func (a *arena) give(it item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.free[class] = append(a.free[class], it.again())
+	if o, is := a.is(it); is {
+		a.release(it, o)
+	}
+}
+
+// release has an item whose use has ended wait for the next one. The caller holds the lock.
+func (a *arena) release(it item, o *owned) {
+	it = it.again()
+	o.use, o.where = uint16(it.use), free
+	a.free[o.class] = append(a.free[o.class], it)
 }
 
 // put takes back an item whose use has not begun: no slot has referred to it.
-func (a *arena) put(class int, it item) {
+func (a *arena) put(it item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.free[class] = append(a.free[class], it)
+	o := &a.known[it.number-a.first]
+	o.where = free
+	a.free[o.class] = append(a.free[o.class], it)
+}
+
+// publish says that an item is in the table. It may have been taken out of it already.
+func (a *arena) publish(it item) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if o, is := a.is(it); is {
+		o.where = inTable
+	}
 }
 
 // mine tells whether an item is this rank's.
@@ -96,26 +142,23 @@ func (a *arena) mine(it item) bool {
 // markOf is the mark of an item whose use has ended. No item begins with it.
 func markOf(it item) uint64 { return it.use | 1<<32 }
 
-// collected is set in a mark when the owner has seen it.
-const collected = 1 << 33
-
-// sweep looks for items that others have marked.
-func (a *arena) sweep() error {
-	for i := range a.known {
-		o := &a.known[i]
-		rank, off := a.locate(o.item.number)
+// collect looks for items that others have marked. A mark may be late, and of an earlier use.
+// The caller holds the lock.
+func (a *arena) collect() error {
+	for unit := range a.known {
+		o := &a.known[unit]
+		if o.where <= free {
+			continue
+		}
+		it := item{number: a.first + uint64(unit), use: uint64(o.use)}
+		rank, off := a.locate(it.number)
 		mark, err := a.cells.Load(context.Background(), rank, off+markWord)
 		if err != nil {
 			return err
 		}
-		if mark != 0 && mark&collected == 0 {
-			use := mark & useMask
-			mark |= collected
-			if err := a.cells.Store(context.Background(), rank, off+markWord, mark); err != nil {
-				return err
-			}
-			a.free[o.class] = append(a.free[o.class], item{o.item.number, use}.again())
-			swept.Hit()
+		if mark == markOf(it) {
+			a.release(it, o)
+			collected.Hit()
 		}
 	}
 	return nil

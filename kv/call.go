@@ -48,6 +48,8 @@ func (c *Config) check(call *Call) error {
 		return fmt.Errorf("kv: there is no %v", call.Kind)
 	case len(call.Key) < 1 || len(call.Key) > c.MaxKey:
 		return fmt.Errorf("kv: a key of %d bytes; this map takes 1 to %d", len(call.Key), c.MaxKey)
+	case c.Protocol != Default && call.Kind > Delete:
+		return fmt.Errorf("kv: protocol Paper has no %v; use Default", call.Kind)
 	case call.Kind.puts() && len(call.Value) > c.MaxValue:
 		return fmt.Errorf("kv: a value of %d bytes; this map takes up to %d", len(call.Value),
 			c.MaxValue)

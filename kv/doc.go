@@ -5,7 +5,8 @@
 //
 // The protocol is not the paper's, which has histories that are not linearizable:
 // docs/nessie.md tells of them, step by step, and proves the one used here; spec has both as
-// models.
+// models. [Paper] and [PaperTransactions] are the paper's, to be measured beside it; what
+// follows is about [Default].
 //
 // # Layout
 //
@@ -14,16 +15,16 @@
 //
 //	slot    | word |   or   | word | seal of the copy | pair, 16 bytes |
 //
-//	word    | 1 | moving | removed | class (4) | fingerprint (10) | use (15) | item (32) |
+//	word    | 1 | frozen | removed | class (4) | fingerprint (10) | use (15) | item (32) |
 //	         63   62       61        60     57   56            47   46    32   31       0
 //
-// Zero is empty. The bit moving is kept for tables that grow. The other window has the items
-// of each rank, numbered in units of 8 words over all ranks. An item of class c has 8<<c words:
+// Zero is empty. The other window has the items of each rank, numbered in units of 8 words
+// over all ranks. An item of class c has 8<<c words:
 //
 //	item    | mark | seal | size of key (32), of value (32) | key | value |
 //
 // Keys and values fill whole words, padded with zeros. The seal is a hash of what follows it
-// and of the slot's word (without moving and removed). The mark is not sealed: it tells the
+// and of the slot's word (without frozen and removed). The mark is not sealed: it tells the
 // owner that a use of the item has ended.
 //
 // # Protocol
@@ -45,11 +46,45 @@
 // The copy of a small pair is written together with the compare-and-swap. Its seal is over the
 // slot's word as well, so that it is believed beside that word only, whoever wins.
 //
+// # Growth
+//
+// With [Config].MaxSlotsPerRank the table moves to another one, while all go on, when a new key
+// finds no empty slot, or finds it far from home and 7 of 8 slots that it then looks at are
+// taken. The next table is twice as large, until the most is reached; it is as large as this one
+// if more than half of those slots are of removed keys, or at least one of 8 when there can be
+// no more. What is removed is given back.
+//
+// Tables have generations, 1 and on. The window of slots has two parts of MaxSlotsPerRank, used
+// in turn; a third window has the state of the map in its first word: which generation, which
+// size, and whether it is moving. The slots move one by one, and anyone may move any of them:
+//
+//	empty      swapped for a word that says from which generation it has moved
+//	occupied   frozen: swapped for the same word with the bit set and the generation in
+//	           place of the fingerprint; then, if the state says that it is still moving,
+//	removed    swapped for moved; its item is free
+//	there      find-or-put of the frozen word into the next table; then the old slot is
+//	           swapped for moved; then the word there is thawed
+//
+// For the next generation but one, which has the same place, moved words of earlier ones are
+// empty. A search that meets a moved slot and not its key goes on in the next table; one that
+// means to write and meets an empty slot first swaps that for moved. A write that finds its key
+// frozen has that part of the table, up to 64 slots, moved first; other writes that meet moved
+// slots help with as much. A put of a key that is not in the next table has all of the old one
+// moved first, so that there is room for all that comes: it may take long, waits for nobody, and
+// the ranks that do so divide the work. Gets, deletes, and puts of keys that are there take at
+// most a few round trips more. When all has moved, each rank learns of it by one more, in
+// parallel with others, at its next call.
+//
+// Memory is reserved when the map is made, as NewWindow is collective: 2 times MaxSlotsPerRank
+// slots on each rank. rma/local and rma/sim take it when it is used, rma/shm at once.
+//
 // # Invariants
 //
-//   - A slot that is not empty keeps its key.
+//   - A slot that is not empty keeps its key, until it has moved.
 //   - Between the home of a key and its slot no slot is empty.
-//   - No key has two slots, no item two slots that refer to it.
+//   - No key has two slots in a table, no item two slots that refer to it; where a key has one
+//     in two tables, the older one is frozen, and both refer to the same item.
+//   - While a table does not move, the place of the next one has no keys.
 //   - An item that a slot refers to does not change.
 //
 // Check verifies them.
@@ -62,10 +97,14 @@
 //     least 64 take turns while there is room.
 //   - Another value than the one put is told with a chance of 2^-64, or 2^-54 for copies, in
 //     each read that is torn.
+//   - Where tables move, that a key is not there is told rightly by gets that take no longer
+//     than it takes to move all slots twice.
 //   - Nobody waits for another rank. A call goes round again only when another one has
 //     succeeded.
 //   - A rank that dies leaves what it has put. A put that it was in the midst of has taken
-//     effect or not. Where its memory is gone, so are its slots and items, and calls that need
+//     effect or not: there is no invalid item, and no key is hidden, not even for a moment. A
+//     slot that it has frozen is read as before, and moved by who wants to write it. Where its
+//     memory is gone, so are its slots and items, and calls that need
 //     them return the engine's error.
 //   - An error of the engine leaves open whether a write was done.
 //   - [Map.Range] and [Map.Len] tell of keys that are there all the while; others may be counted.
@@ -74,9 +113,15 @@
 //
 // Who swaps an item out of its slot gives it back to its owner: directly where it is its own,
 // else by a put of its mark, which nobody waits for. The owner looks for marks when it runs
-// dry. An item whose mark got lost with a rank that died is not used again, nor are those that
-// the dead rank owned. Items keep their class.
+// dry. When it finds none it walks the slots for items whose mark was lost, with a rank that
+// died; [Map.Sweep] does so at any time. If there is nothing either, and one of 8 slots is of a
+// removed key, the table moves, for the sake of their items. After a walk in vain it waits until
+// a rank dies, or an eighth of its items has been handed out.
 //
-// Slots are never given back, so a table needs one for each key that it ever has. Where there
-// is none left, or no item, a put of a new key returns a [FullError], and nothing is lost.
+// What is free in the memory of a rank that died, or comes free there, is not used again; nor is
+// an item whose put has failed with an error of the engine, as that may still write it. Items
+// keep their class.
+//
+// A table that does not move needs a slot for each key that it ever has. Where there is none
+// left, or no item, a put of a new key returns a [FullError], and nothing is lost.
 package kv

@@ -18,12 +18,14 @@ import (
 
 // The test of sudden death: ranks are processes. Each counts up a key of its own, tells every
 // number once it is acknowledged, and writes keys that all write. The parent kills all but
-// rank 0, which then tells what the keys have.
+// rank 0, which then tells what the keys have. Where the table moves each puts a new key for
+// each number as well, and deletes one: it moves again and again.
 
 const (
-	killEnv   = "FARHASH_KV_TEST_RANK" // "rank job hidden" makes the binary a rank
+	killEnv   = "FARHASH_KV_TEST_RANK" // "rank job hidden moves" makes the binary a rank
 	killRanks = 4
 	killLines = 300 // numbers that a rank tells before it is killed
+	killKeys  = 20  // new ones that a rank keeps
 )
 
 func TestMain(m *testing.M) {
@@ -40,9 +42,9 @@ func TestMain(m *testing.M) {
 // mortal is the life of a rank.
 func mortal(life string) error {
 	var rank int
-	var hidden bool
+	var hidden, moves bool
 	var name string
-	if _, err := fmt.Sscan(life, &rank, &name, &hidden); err != nil {
+	if _, err := fmt.Sscan(life, &rank, &name, &hidden, &moves); err != nil {
 		return err
 	}
 	ctx := context.Background()
@@ -51,8 +53,11 @@ func mortal(life string) error {
 		return err
 	}
 	defer job.Close()
-	m, err := New(ctx, job, Config{SlotsPerRank: 8, BytesPerRank: 1 << 14, MaxKey: 8,
-		MaxValue: 8, Copies: true})
+	cfg := Config{SlotsPerRank: 8, BytesPerRank: 1 << 14, MaxKey: 8, MaxValue: 8, Copies: true}
+	if moves {
+		cfg.MaxSlotsPerRank = 50
+	}
+	m, err := New(ctx, job, cfg)
 	if err != nil {
 		return err
 	}
@@ -80,6 +85,16 @@ func mortal(life string) error {
 func step(m *Map, rank int, n uint64) error {
 	own, hot := []byte{byte(rank)}, []byte{byte(100 + n%3)}
 	value := binary.LittleEndian.AppendUint64(nil, n)
+	if m.grows() {
+		_, err := m.Put(passing(rank, n), value)
+		if n > killKeys {
+			_, deleteErr := m.Delete(passing(rank, n-killKeys))
+			err = errors.Join(err, deleteErr)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if _, err := m.Put(own, value); err != nil {
 		return err
 	}
@@ -91,6 +106,11 @@ func step(m *Map, rank int, n uint64) error {
 	return err
 }
 
+// passing is the key of a number, that goes again.
+func passing(rank int, n uint64) []byte {
+	return binary.LittleEndian.AppendUint64(nil, n<<8|1<<63|uint64(rank))
+}
+
 // testament tells the number of every rank, and walks the map.
 func testament(m *Map) error {
 	for rank := range killRanks {
@@ -98,7 +118,17 @@ func testament(m *Map) error {
 		if err != nil || !ok {
 			return fmt.Errorf("the key of rank %d: there %v, %w", rank, ok, err)
 		}
-		fmt.Println("rank", rank, binary.LittleEndian.Uint64(value))
+		last := binary.LittleEndian.Uint64(value)
+		fmt.Println("rank", rank, last)
+		for n := last; m.grows() && n > last-min(last, killKeys-1); n-- {
+			if _, _, ok, err := m.Get(passing(rank, n), nil); err != nil || !ok {
+				return fmt.Errorf("rank %d was told that it has put %d of %d: there %v, %w", rank,
+					n, last, ok, err)
+			}
+		}
+	}
+	if m.grows() && m.seen().gen < 10 {
+		return fmt.Errorf("the table has moved %d times only", m.seen().gen-1)
 	}
 	return m.Check(context.Background())
 }
@@ -107,9 +137,12 @@ func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
-	for _, hidden := range []bool{false, true} {
-		if err := kill(fmt.Sprintf("kvkill%d%v", os.Getpid(), hidden), hidden); err != nil {
-			t.Errorf("hidden %v: %v", hidden, err)
+	for _, moves := range []bool{false, true} {
+		for _, hidden := range []bool{false, true} {
+			name := fmt.Sprintf("kvkill%d%v%v", os.Getpid(), hidden, moves)
+			if err := kill(name, hidden, moves); err != nil {
+				t.Errorf("hidden %v, table moves %v: %v", hidden, moves, err)
+			}
 		}
 	}
 }
@@ -122,12 +155,13 @@ type child struct {
 	last  uint64 // number told last
 }
 
-func kill(name string, hidden bool) error {
+func kill(name string, hidden, moves bool) error {
 	children := make([]child, killRanks)
 	for rank := range children {
 		c := &children[rank]
 		c.cmd = exec.Command(os.Args[0])
-		c.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s %v", killEnv, rank, name, hidden))
+		c.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s %v %v", killEnv, rank, name,
+			hidden, moves))
 		c.cmd.Stderr = os.Stderr
 		in, inErr := c.cmd.StdinPipe()
 		out, outErr := c.cmd.StdoutPipe()

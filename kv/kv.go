@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/farhash/farhash/kv/internal/nessie"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -14,13 +15,28 @@ type Protocol int
 const (
 	// Default is the protocol of this package: see the package comment.
 	Default Protocol = iota
+	// Paper is the protocol of NE 3, to be measured beside Default: it is not linearizable
+	// where a key has several writers, and a client that dies may hide a key (docs/nessie.md,
+	// faults 3, 4 and 8; package kv/internal/nessie). It has Get, Put and Delete, whose answer
+	// may be wrong while keys move; batches are made one call after the other. Versions are
+	// 0. Half of its slots can be filled at most, and where none of an item's BytesPerRank is left,
+	// or no slot, a put returns a FullError. Items all have the size of the largest.
+	Paper
+	// PaperTransactions is the protocol that NE 5.1 outlines, on engines with transactions
+	// (rma/local, rma/sim). It is linearizable. Otherwise it is like Paper.
+	PaperTransactions
 )
 
 // Config shapes a Map. Every rank gives the same.
 type Config struct {
-	// SlotsPerRank is rounded up to a multiple of 8: 1 to MaxSlots. A key takes one for good,
-	// also when it is deleted.
+	// SlotsPerRank is rounded up to a multiple of 8: 1 to MaxSlots. A key takes one, also when
+	// it is deleted, until the table moves.
 	SlotsPerRank uint64
+	// MaxSlotsPerRank lets the table move when it is full, into one that is twice as large as
+	// long as that has not more slots than these, rounded up like SlotsPerRank: at least that
+	// many, at most MaxSlots. Memory is reserved for twice as many slots. At 0 the table stays
+	// as it is.
+	MaxSlotsPerRank uint64
 	// BytesPerRank is the memory for items: those of a rank hold what that rank puts. An item
 	// takes its key and value, 24 bytes, and is rounded up to 64 bytes times a power of two.
 	BytesPerRank uint64
@@ -35,7 +51,8 @@ type Config struct {
 	// Depth is how many operations of a batch are in flight on a queue. 0 means 64. It may
 	// differ between ranks.
 	Depth int
-	// Protocol is Default.
+	// Protocol is Default, or one of the paper's, which has no use for Copies, Chunk, Depth and
+	// MaxSlotsPerRank.
 	Protocol Protocol
 }
 
@@ -55,15 +72,22 @@ type Version uint64
 type Map struct {
 	job    rma.Job
 	cfg    Config
-	slots  rma.Window
+	slots  rma.Window // one table behind the other, if they move
 	items  rma.Window
-	cells  *rma.Cells
+	cells  *rma.Cells // of items
 	arena  arena
 	ranks  uint64
-	total  uint64 // slots of all ranks
-	stride int    // words of a slot
+	only   table // if tables do not move
+	stride int   // words of a slot
 	pool   rma.Pool[*session]
 	tally  tally
+
+	control rma.Window // nil if tables do not move, like states
+	states  *rma.Cells
+	view    view
+	moves   progress
+
+	paper *nessie.Table // nil with Default; there is nothing else then
 }
 
 // New makes an empty map. Collective: every rank calls it with the same Config.
@@ -74,6 +98,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 	}
 	err := rma.Agree(ctx, job, "kv",
 		rma.Field{Name: "slots per rank", Value: cfg.SlotsPerRank},
+		rma.Field{Name: "most slots per rank", Value: cfg.MaxSlotsPerRank},
 		rma.Field{Name: "bytes per rank", Value: cfg.BytesPerRank},
 		rma.Field{Name: "bytes of the longest key", Value: uint64(cfg.MaxKey)},
 		rma.Field{Name: "bytes of the longest value", Value: uint64(cfg.MaxValue)},
@@ -91,22 +116,46 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 	if cfg.Copies {
 		m.stride += copyWords
 	}
-	m.total = cfg.SlotsPerRank * m.ranks
-	words := int(cfg.SlotsPerRank) * m.stride
-	if m.slots, err = job.NewWindow(ctx, rma.Spec{Name: "kv: slots", Words: words}); err != nil {
-		return nil, err
+	m.only = m.table(1, 0)
+	if cfg.Protocol != Default {
+		err = m.openPaper(ctx)
+	} else {
+		err = m.allocate(ctx)
 	}
-	units := cfg.BytesPerRank / (8 * unitWords)
-	m.items, err = job.NewWindow(ctx, rma.Spec{Name: "kv: items", Words: int(units) * unitWords})
 	if err != nil {
-		return nil, errors.Join(err, m.slots.Close())
+		return nil, errors.Join(err, m.Close())
 	}
-	if m.cells, err = rma.NewCells(job, m.items); err != nil {
-		return nil, errors.Join(err, m.slots.Close(), m.items.Close())
-	}
-	first := uint64(job.Rank()) * units
-	m.arena = arena{window: m.items, cells: m.cells, first: first, units: units}
 	return m, nil
+}
+
+// allocate makes the windows. Collective.
+func (m *Map) allocate(ctx context.Context) (err error) {
+	slots := m.cfg.SlotsPerRank
+	if m.grows() {
+		slots = 2 * m.cfg.MaxSlotsPerRank
+	}
+	units := m.cfg.BytesPerRank / (8 * unitWords)
+	spec := rma.Spec{Name: "kv: slots", Words: int(slots) * m.stride}
+	if m.slots, err = m.job.NewWindow(ctx, spec); err != nil {
+		return err
+	}
+	spec = rma.Spec{Name: "kv: items", Words: int(units) * unitWords}
+	if m.items, err = m.job.NewWindow(ctx, spec); err != nil {
+		return err
+	}
+	if m.cells, err = rma.NewCells(m.job, m.items); err != nil {
+		return err
+	}
+	m.arena = arena{window: m.items, cells: m.cells, first: uint64(m.job.Rank()) * units,
+		units: units}
+	if m.grows() {
+		spec = rma.Spec{Name: "kv: control", Words: 1}
+		if m.control, err = m.job.NewWindow(ctx, spec); err != nil {
+			return err
+		}
+		m.states, err = rma.NewCells(m.job, m.control)
+	}
+	return err
 }
 
 // complete checks a configuration and fills in what is left to it.
@@ -114,6 +163,10 @@ func (c *Config) complete(ranks int) error {
 	switch {
 	case c.SlotsPerRank < 1 || c.SlotsPerRank > MaxSlots:
 		return fmt.Errorf("kv: SlotsPerRank must be 1 to 2^40, not %d", c.SlotsPerRank)
+	case c.MaxSlotsPerRank != 0 &&
+		(c.MaxSlotsPerRank < c.SlotsPerRank || c.MaxSlotsPerRank > MaxSlots):
+		return fmt.Errorf("kv: MaxSlotsPerRank must be 0, or %d (SlotsPerRank) to 2^40, not %d",
+			c.SlotsPerRank, c.MaxSlotsPerRank)
 	case c.MaxKey < 1 || c.MaxKey > MaxSize || c.MaxValue < 0 || c.MaxValue > MaxSize:
 		return fmt.Errorf("kv: MaxKey %d must be 1 to %d, and MaxValue %d 0 to %d", c.MaxKey,
 			MaxSize, c.MaxValue, MaxSize)
@@ -127,8 +180,9 @@ func (c *Config) complete(ranks int) error {
 		return fmt.Errorf("kv: Chunk must be 0 to 4096, not %d", c.Chunk)
 	case c.Depth < 0 || c.Depth > 1<<16:
 		return fmt.Errorf("kv: Depth must be 0 to 65536, not %d", c.Depth)
-	case c.Protocol != Default:
-		return fmt.Errorf("kv: Protocol must be Default, not %d", c.Protocol)
+	}
+	if err := c.checkPaper(); err != nil {
+		return err
 	}
 	if c.Chunk == 0 {
 		c.Chunk = 64
@@ -140,6 +194,7 @@ func (c *Config) complete(ranks int) error {
 		c.Depth = 64
 	}
 	c.SlotsPerRank = (c.SlotsPerRank + 7) / 8 * 8
+	c.MaxSlotsPerRank = (c.MaxSlotsPerRank + 7) / 8 * 8
 	return nil
 }
 
@@ -149,27 +204,50 @@ func (c *Config) largest() int { return classFor(itemWords(c.MaxKey, c.MaxValue)
 // Config is the configuration in force, with what was left to the map filled in.
 func (m *Map) Config() Config { return m.cfg }
 
-// Slots is the number of slots of all ranks.
-func (m *Map) Slots() uint64 { return m.total }
+// Slots is the number of slots of all ranks, in the latest table that this rank has seen.
+func (m *Map) Slots() uint64 {
+	if m.paper != nil {
+		return m.paper.Slots()
+	}
+	return m.seen().all
+}
 
 // Close gives this rank's memory back. The other ranks keep theirs.
 func (m *Map) Close() error {
-	return errors.Join(m.pool.Close(), m.cells.Close(), m.slots.Close(), m.items.Close())
+	err := m.pool.Close()
+	for _, c := range []*rma.Cells{m.cells, m.states} {
+		if c != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}
+	for _, w := range []rma.Window{m.slots, m.items, m.control} {
+		if w != nil {
+			err = errors.Join(err, w.Close())
+		}
+	}
+	if m.paper != nil {
+		err = errors.Join(err, m.paper.Close())
+	}
+	return err
 }
 
-// FullError says that nothing can be put: no slot is free for a new key, or no item of this
-// rank.
+// FullError says that nothing can be put: no slot is free for a new key and the table cannot
+// move to a larger one, or no item of this rank is free.
 type FullError struct {
-	Items bool   // no item is free; else no slot
-	Slots uint64 // of all ranks
+	Items    bool   // no item is free; else no slot
+	Slots    uint64 // of all ranks
+	Protocol Protocol
 }
 
 func (e *FullError) Error() string {
+	if e.Protocol != Default {
+		return (&nessie.FullError{Items: e.Items, Slots: e.Slots}).Error()
+	}
 	if e.Items {
 		return "kv: this rank has no free item of that size; make BytesPerRank larger"
 	}
 	return fmt.Sprintf("kv: all %d slots are taken by keys, deleted ones included; "+
-		"make SlotsPerRank larger", e.Slots)
+		"make SlotsPerRank or MaxSlotsPerRank larger", e.Slots)
 }
 
 // Get appends the value of key to dst. ok is false when the key is not there.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
@@ -68,7 +70,9 @@ type labMap struct {
 	m    *Map
 	keys int
 	puts uint64
-	last map[int]labSeen // what this rank has seen last of a key
+	// moveEvery is how many calls it is until this rank has the table move; 0: never.
+	moveEvery int
+	last      map[int]labSeen // what this rank has seen last of a key
 }
 
 type labSeen struct {
@@ -80,11 +84,23 @@ func openLab(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, erro
 	items := uint64(3 + rng.IntN(10)) // few, so that they are used again
 	cfg := Config{SlotsPerRank: uint64(8 + 8*rng.IntN(2)), BytesPerRank: items * 64, MaxKey: 8,
 		MaxValue: 16, Copies: rng.IntN(2) == 0, Chunk: 1 + rng.IntN(6), Depth: 1 + rng.IntN(6)}
+	return newLab(ctx, job, cfg, 1+rng.IntN(6), 0)
+}
+
+// openMoving opens a map that moves often, mostly for no reason.
+func openMoving(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
+	cfg := Config{SlotsPerRank: 8, MaxSlotsPerRank: 8 << rng.IntN(3), BytesPerRank: 40 * 64,
+		MaxKey: 8, MaxValue: 16, Copies: rng.IntN(2) == 0, Chunk: 1 + rng.IntN(6),
+		Depth: 1 + rng.IntN(6)}
+	return newLab(ctx, job, cfg, 1+rng.IntN(40), 1+rng.IntN(8))
+}
+
+func newLab(ctx context.Context, job rma.Job, cfg Config, keys, moveEvery int) (lab.Client, error) {
 	m, err := New(ctx, job, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &labMap{m: m, keys: 1 + rng.IntN(6), last: map[int]labSeen{}}, nil
+	return &labMap{m: m, keys: keys, moveEvery: moveEvery, last: map[int]labSeen{}}, nil
 }
 
 // Draw chooses a call of one or a few operations.
@@ -106,7 +122,23 @@ func (l *labMap) Draw(rng *rand.Rand) lab.Call {
 		}
 		inputs[i] = lab.Input{Key: key, What: in}
 	}
-	return l.call(inputs)
+	call := l.call(inputs)
+	if l.moveEvery == 0 || rng.IntN(l.moveEvery) > 0 {
+		return call
+	}
+	do, parts := call.Do, rng.IntN(5)
+	call.Do = func(answers []any) error {
+		err := do(answers)
+		switch {
+		case err != nil:
+		case parts < 4:
+			err = moveTable(l.m, parts)
+		default:
+			_, err = l.m.Sweep(context.Background())
+		}
+		return err
+	}
+	return call
 }
 
 func (l *labMap) call(inputs []lab.Input) lab.Call {
@@ -165,7 +197,10 @@ func (l *labMap) Audit() (calls []lab.Call) {
 // Check walks the map.
 func (l *labMap) Check(ctx context.Context, _ []lab.Operation) error { return l.m.Check(ctx) }
 
-var labTable = &lab.Table{Name: "map", Model: labModel, Open: openLab}
+var (
+	labTable    = &lab.Table{Name: "map", Model: labModel, Open: openLab}
+	labMovesAll = &lab.Table{Name: "map that moves", Model: labModel, Open: openMoving}
+)
 
 // labSchedules is how many schedules a test runs.
 func labSchedules() int {
@@ -179,21 +214,40 @@ func labSchedules() int {
 }
 
 func TestLab(t *testing.T) {
-	for _, m := range []*mark.Mark{recycled, lost, staled, swept} {
+	for _, m := range []*mark.Mark{recycled, lost, staled, collected} {
 		m.Claim(t)
 	}
 	labTable.Search(t, labSchedules())
 }
 
-func TestSoak(t *testing.T) { lab.Soak(t, labTable) }
+// TestLabMoving: the table moves while ranks read, write and die.
+func TestLabMoving(t *testing.T) {
+	for _, m := range []*mark.Mark{followed, helped, twice} {
+		m.Claim(t)
+	}
+	labMovesAll.Search(t, labSchedules())
+}
+
+func TestSoak(t *testing.T) { lab.Soak(t, labTable, labMovesAll) }
 
 // TestLabCatchesMutants: each wrong version of the protocol fails a schedule.
 func TestLabCatchesMutants(t *testing.T) {
-	var mutants []*mutant.Mutant
+	var still []*mutant.Mutant
 	for _, m := range mutant.All() {
-		if m != unkeyed { // the keys of the lab have fingerprints of their own
-			mutants = append(mutants, m)
+		// The keys of the lab have fingerprints of their own.
+		if m != unkeyed && !slices.Contains(movingMutants, m) && !lateMutant(m) && ours(m) {
+			still = append(still, m)
 		}
 	}
-	lab.Catch(t, mutants, 5000, labTable)
+	lab.Catch(t, still, 5000, labTable)
+}
+
+// ours tells whether a mutant is one of this package, and not of the paper's protocol.
+func ours(m *mutant.Mutant) bool { return strings.HasPrefix(m.String(), "kv: ") }
+
+var movingMutants = []*mutant.Mutant{unfrozen, skips, copiesOver, movesFirst}
+
+// TestLabCatchesMovingMutants: so does each wrong version of what moves a table.
+func TestLabCatchesMovingMutants(t *testing.T) {
+	lab.Catch(t, movingMutants, 5000, labMovesAll)
 }

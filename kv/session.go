@@ -3,29 +3,27 @@ package kv
 import (
 	"context"
 	"errors"
-	"math/bits"
 
 	"github.com/farhash/farhash/rma"
 )
-
-// slotAt is the slot at a distance from the home of a hash. Homes are cache lines of 8 words.
-func (m *Map) slotAt(hash, distance uint64) uint64 {
-	lines := uint64(8 / m.stride)
-	home, _ := bits.Mul64(hash, m.total/lines)
-	return (home*lines + distance) % m.total
-}
-
-// place is the rank and offset of a slot, and how many slots follow it there, itself included.
-func (m *Map) place(slot uint64) (rank, off, rest int) {
-	in := slot % m.cfg.SlotsPerRank
-	return int(slot / m.cfg.SlotsPerRank), int(in) * m.stride, int(m.cfg.SlotsPerRank - in)
-}
 
 // session is a queue with step machines on it, for one batch at a time.
 type session struct {
 	q       rma.Queue
 	ops     []op
-	running []int // call of each slot, -1 for none
+	movers  []mover // that use the ops, when these have ended
+	chunk   rma.Buf // for slots of no op
+	running []int   // call of each slot, -1 for none
+	needs   []needy
+	met     uint64 // the last generation that writes have seen moving, 0 for none
+	writes  int    // that have
+	crowd   uint64 // hash of a new key far from home, 0 for none
+}
+
+// needy is a call that needs something before it can be made.
+type needy struct {
+	call int
+	need
 }
 
 var errClosed = errors.New("kv: the map is closed")
@@ -38,12 +36,15 @@ func (m *Map) session() (*session, error) {
 	if s, ok, err := m.pool.Take(); ok || err != nil {
 		return s, err
 	}
-	// An item, a copy and a mark may be on their way together with a chunk in parts.
-	q, err := m.job.NewQueue(m.cfg.Depth * (4 + longer*m.cfg.Chunk/8 + 1))
+	// An item, a copy, a mark and the state may be on their way together with a chunk in parts.
+	q, err := m.job.NewQueue(m.cfg.Depth*(5+longer*m.cfg.Chunk/8+1) + samples)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{q: q, ops: make([]op, m.cfg.Depth), running: make([]int, m.cfg.Depth)}
+	if s.chunk, err = q.Alloc(samples * sampleSlots * m.stride); err != nil {
+		return nil, errors.Join(err, q.Close())
+	}
 	for i := range s.ops {
 		o := &s.ops[i]
 		o.m = m
@@ -51,7 +52,8 @@ func (m *Map) session() (*session, error) {
 			buf   *rma.Buf
 			words int
 		}{{&o.chunk, longer * m.cfg.Chunk * m.stride}, {&o.there, classWords(m.cfg.largest())},
-			{&o.here, classWords(m.cfg.largest())}, {&o.copy, copyWords}, {&o.mark, 1}} {
+			{&o.here, classWords(m.cfg.largest())}, {&o.copy, copyWords}, {&o.mark, 1},
+			{&o.control, 1}} {
 			if *b.buf, err = q.Alloc(b.words); err != nil {
 				return nil, errors.Join(err, q.Close())
 			}
@@ -68,6 +70,9 @@ func (m *Map) Batch(calls []Call) error {
 		if err := m.cfg.check(&calls[i]); err != nil {
 			return err
 		}
+	}
+	if m.paper != nil {
+		return m.batchPaper(calls)
 	}
 	s, err := m.session()
 	if err != nil {
@@ -87,9 +92,29 @@ func (m *Map) Batch(calls []Call) error {
 	return err
 }
 
-// run drives the calls of a batch.
+// run makes the calls of a batch. What some of them need is done between them.
 func (s *session) run(m *Map, calls []Call) error {
-	depth := min(max(len(calls), 1), len(s.ops))
+	s.needs, s.met, s.writes, s.crowd = s.needs[:0], 0, 0, 0
+	err := s.make(m, calls, len(calls), func(i int) int { return i })
+	for err == nil && len(s.needs) > 0 {
+		var again []int
+		for _, n := range s.needs {
+			if calls[n.call].Err = s.satisfy(m, n.need); calls[n.call].Err == nil {
+				again = append(again, n.call)
+			}
+		}
+		s.needs = s.needs[:0]
+		err = s.make(m, calls, len(again), func(i int) int { return again[i] })
+	}
+	if err == nil && (s.writes > 0 || s.crowd != 0) {
+		s.tend(m)
+	}
+	return err
+}
+
+// make drives n calls, those that number gives.
+func (s *session) make(m *Map, calls []Call, n int, number func(i int) int) error {
+	depth := min(max(n, 1), len(s.ops))
 	for i := range depth {
 		s.running[i] = -1
 	}
@@ -97,19 +122,33 @@ func (s *session) run(m *Map, calls []Call) error {
 	next := func(slot int) rma.Op {
 		o := &s.ops[slot]
 		if s.running[slot] >= 0 {
+			s.ended(m, o, s.running[slot])
 			s.running[slot] = -1
-			m.tally.call(o)
 		}
-		if issued == len(calls) {
+		if issued == n {
 			return nil
 		}
-		s.running[slot] = issued
-		o.start(&calls[issued])
+		s.running[slot] = number(issued)
 		issued++
+		o.start(&calls[s.running[slot]])
 		return o
 	}
 	if err := rma.RunAll(context.Background(), s.q, depth, next); err != nil {
 		return err
 	}
 	return s.q.Submit() // what nobody waits for
+}
+
+// ended takes down how a call has ended.
+func (s *session) ended(m *Map, o *op, call int) {
+	m.tally.call(o)
+	if o.need.what != needNothing {
+		s.needs = append(s.needs, needy{call, o.need})
+	}
+	if o.call.Kind != Get && o.met > 0 {
+		s.met, s.writes = max(s.met, o.met), s.writes+1
+	}
+	if o.crowded() {
+		s.crowd = o.hash | 1
+	}
 }

@@ -12,21 +12,38 @@ type counts struct {
 	lost       uint64
 	recycled   uint64
 	copies     uint64
+	moved      uint64
+	phases     [phaseEnd]uint64 // round trips in each
 }
 
 // KindStats is what the calls of one kind have needed.
 type KindStats struct {
 	Calls      uint64
 	RoundTrips uint64 // times that a call had to wait
+	LookUps    uint64 // of them, for slots, and for an item of its own to be written
+	Items      uint64 // for items
+	Swaps      uint64 // for compare-and-swaps
 	Lost       uint64 // compare-and-swaps lost to others
 	Recycled   uint64 // items that were used again before they were read
 	Copies     uint64 // slots whose copy was looked at
 }
 
+// Growth is what a rank has done to have tables move.
+type Growth struct {
+	Begun      uint64 // moves that it has begun
+	Slots      uint64 // of keys, that have moved by it
+	RoundTrips uint64 // of that
+}
+
 // Stats is what this rank has done with a map since New.
 type Stats struct {
 	Kinds  [kinds]KindStats // by Kind
-	Queues rma.Stats        // what the engine was asked for
+	Growth Growth
+	Queues rma.Stats // what the engine was asked for
+
+	// Of protocol Paper: keys that have moved to their other slot, and puts for which the paper
+	// would have called the server.
+	Migrations, Chains uint64
 }
 
 // tally adds up statistics.
@@ -40,11 +57,25 @@ func (t *tally) call(o *op) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := &t.s.Kinds[o.call.Kind]
-	k.Calls++
+	if o.need.what == needNothing {
+		k.Calls++
+	}
 	k.RoundTrips += o.counts.roundTrips
+	k.LookUps += o.counts.phases[phaseChunk]
+	k.Items += o.counts.phases[phaseItem]
+	k.Swaps += o.counts.phases[phaseSwap]
 	k.Lost += o.counts.lost
 	k.Recycled += o.counts.recycled
 	k.Copies += o.counts.copies
+}
+
+// growth adds to what was done for growth.
+func (t *tally) growth(g Growth) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.s.Growth.Begun += g.Begun
+	t.s.Growth.Slots += g.Slots
+	t.s.Growth.RoundTrips += g.RoundTrips
 }
 
 // queue adds what a queue was asked for.
@@ -56,6 +87,9 @@ func (t *tally) queue(before, now rma.Stats) {
 
 // Stats tells what this rank has done since New.
 func (m *Map) Stats() Stats {
+	if m.paper != nil {
+		return m.statsPaper()
+	}
 	m.tally.mu.Lock()
 	defer m.tally.mu.Unlock()
 	return m.tally.s

@@ -2,7 +2,6 @@ package kv
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -50,23 +49,53 @@ func (w *walker) get(ctx context.Context, dst rma.Buf, win rma.Window, rank, off
 	return err
 }
 
-// each calls fn with every slot's place and word, until it returns false.
-func (w *walker) each(ctx context.Context, fn func(slot, word uint64) (bool, error)) error {
+// each calls fn with every slot of a table and its word, until it returns false.
+func (w *walker) each(ctx context.Context, t table,
+	fn func(slot, word uint64) (bool, error)) (more bool, err error) {
 	m := w.m
-	for at := uint64(0); at < m.total; {
-		rank, off, rest := m.place(at)
+	for at := uint64(0); at < t.all; {
+		rank, off, rest := m.place(t, at)
 		n := min(rest, walkSlots)
 		if err := w.get(ctx, w.chunk[:n*m.stride], m.slots, rank, off); err != nil {
-			return err
+			return false, err
 		}
 		for i := range n {
 			if more, err := fn(at+uint64(i), w.chunk[i*m.stride]); !more || err != nil {
-				return err
+				return false, err
 			}
 		}
 		at += uint64(n)
 	}
-	return nil
+	return true, nil
+}
+
+// tables calls fn with the slots that have a key in the latest table, and in those that it
+// moves to meanwhile. A key that is there all the while comes at least once.
+func (w *walker) tables(ctx context.Context,
+	fn func(t table, slot, word uint64) (bool, error)) error {
+	m := w.m
+	for t := m.seen(); ; {
+		more, err := w.each(ctx, t, func(slot, word uint64) (bool, error) {
+			if word&occupied == 0 {
+				return true, nil
+			}
+			return fn(t, slot, word)
+		})
+		if !more || err != nil || !m.grows() || endsWalk.On() {
+			return err
+		}
+		s, err := m.state(ctx)
+		switch {
+		case err != nil:
+			return err
+		case s.gen() > t.gen:
+			t = m.table(s.gen(), s.size())
+		case s.gen() == t.gen && s.moving():
+			t = m.table(s.gen()+1, s.next())
+		default:
+			return nil
+		}
+	}
 }
 
 // item reads what a word refers to. fits is false when that is another item by now.
@@ -79,16 +108,16 @@ func (w *walker) item(ctx context.Context, word uint64) (key, value []byte, fits
 	if err := w.get(ctx, it, w.m.items, rank, off); err != nil {
 		return nil, nil, false, err
 	}
-	k, v, ok := sizes(it)
-	if !ok || seal(word, it, itemWords(k, v)) != it[sealWord] {
+	_, k, v, ok := whole(word, it)
+	if !ok {
 		return nil, nil, false, nil
 	}
 	return unpack(nil, it[headWords:], k), unpack(nil, it[headWords+wordsOf(k):], v), true, nil
 }
 
 // slot reads one slot again.
-func (w *walker) slot(ctx context.Context, slot uint64) (uint64, error) {
-	rank, off, _ := w.m.place(slot)
+func (w *walker) slot(ctx context.Context, t table, slot uint64) (uint64, error) {
+	rank, off, _ := w.m.place(t, slot)
 	err := w.get(ctx, w.it[:1], w.m.slots, rank, off)
 	return w.it[0], err
 }
@@ -96,22 +125,34 @@ func (w *walker) slot(ctx context.Context, slot uint64) (uint64, error) {
 // Range calls fn with every key and its value, until fn returns false. A key that is there
 // from the beginning to the end comes once, with a value that it has had meanwhile; one that
 // is put or deleted meanwhile may come. fn may keep what it is given, and call the map.
+// Where the table can move, Range keeps 16 bytes for each key that has come.
 func (m *Map) Range(ctx context.Context, fn func(key, value []byte) bool) error {
+	if m.paper != nil {
+		return errNoRange
+	}
 	w, err := m.walker()
 	if err != nil {
 		return err
 	}
 	defer w.q.Close()
-	return w.each(ctx, func(slot, word uint64) (bool, error) {
-		for word != 0 && word&removed == 0 {
+	came := map[[2]uint64]bool{} // hashes of keys, which come again when they have moved
+	return w.tables(ctx, func(t table, slot, word uint64) (bool, error) {
+		for word&occupied != 0 && word&removed == 0 {
 			key, value, fits, err := w.item(ctx, word)
 			if err != nil {
 				return false, err
 			}
 			if fits {
+				if m.grows() {
+					hashes := hashTwice(key)
+					if came[hashes] {
+						return true, nil
+					}
+					came[hashes] = true
+				}
 				return fn(key, value), nil
 			}
-			if word, err = w.slot(ctx, slot); err != nil {
+			if word, err = w.slot(ctx, t, slot); err != nil {
 				return false, err
 			}
 		}
@@ -119,87 +160,36 @@ func (m *Map) Range(ctx context.Context, fn func(key, value []byte) bool) error 
 	})
 }
 
-// Len counts the keys. It reads every slot.
-func (m *Map) Len(ctx context.Context) (uint64, error) {
-	n, _, err := m.count(ctx)
-	return n, err
-}
-
-// count counts the keys, and the slots that are taken.
-func (m *Map) count(ctx context.Context) (keys, taken uint64, err error) {
-	w, err := m.walker()
-	if err != nil {
-		return 0, 0, err
-	}
-	defer w.q.Close()
-	err = w.each(ctx, func(_, word uint64) (bool, error) {
-		if word != 0 {
-			taken++
-		}
-		if word != 0 && word&removed == 0 {
-			keys++
-		}
-		return true, nil
-	})
-	return keys, taken, err
-}
-
-// Check walks the map and reports the first thing that is broken. Nobody may change the map
-// meanwhile.
-func (m *Map) Check(ctx context.Context) error {
-	w, err := m.walker()
-	if err != nil {
-		return err
-	}
-	defer w.q.Close()
-	words := make([]uint64, 0, m.total)
-	collect := func(_, word uint64) (bool, error) { words = append(words, word); return true, nil }
-	if err := w.each(ctx, collect); err != nil {
-		return err
-	}
-	keys, items := map[string]uint64{}, map[uint64]uint64{}
-	for slot, word := range words {
-		if word == 0 {
-			continue
-		}
-		key, _, fits, err := w.item(ctx, word)
-		if err != nil {
-			return err
-		}
-		if !fits {
-			return fmt.Errorf("kv: slot %d refers with %#x to an item that is not its own", slot,
-				word)
-		}
-		if err := m.checkPlace(words, uint64(slot), key); err != nil {
-			return err
-		}
-		if other, twice := keys[string(key)]; twice {
-			return fmt.Errorf("kv: slots %d and %d have the same key %x", other, slot, key)
-		}
-		number := itemOf(word).number
-		if other, twice := items[number]; twice {
-			return fmt.Errorf("kv: slots %d and %d refer to the same item %d", other, slot, number)
-		}
-		keys[string(key)], items[number] = uint64(slot), uint64(slot)
-	}
-	return nil
-}
-
-// checkPlace makes sure that a search finds the key in its slot.
-func (m *Map) checkPlace(words []uint64, slot uint64, key []byte) error {
+// hashTwice are two hashes of a key.
+func hashTwice(key []byte) [2]uint64 {
 	packed := make([]uint64, wordsOf(len(key)))
 	pack(packed, key)
-	hash := hashKey(packed, len(key))
-	if words[slot]&lookMask != lookFor(hash) {
-		return fmt.Errorf("kv: slot %d has the fingerprint of another key than %x", slot, key)
+	return [2]uint64{hashKey(packed, len(key)), hashWords(^uint64(len(key)), packed)}
+}
+
+// Len counts the keys. It reads every slot, and every item if the table moves meanwhile.
+func (m *Map) Len(ctx context.Context) (uint64, error) {
+	if m.paper != nil {
+		return m.paper.Len(ctx)
 	}
-	for d := uint64(0); ; d++ {
-		at := m.slotAt(hash, d)
-		if at == slot {
-			return nil
-		}
-		if words[at] == 0 {
-			return fmt.Errorf("kv: slot %d is empty, before key %x in slot %d", at, key, slot)
-		}
+	w, err := m.walker()
+	if err != nil {
+		return 0, err
 	}
+	defer w.q.Close()
+	keys, first := uint64(0), m.seen()
+	moving := false
+	err = w.tables(ctx, func(t table, _, word uint64) (bool, error) {
+		if word&removed == 0 {
+			keys++
+		}
+		moving = moving || t != first
+		return true, nil
+	})
+	if !moving || err != nil {
+		return keys, err
+	}
+	keys = 0
+	err = m.Range(ctx, func(_, _ []byte) bool { keys++; return true })
+	return keys, err
 }

@@ -5,13 +5,15 @@ import (
 	"math/bits"
 )
 
-// A slot word:
+// The word of a slot with a key:
 //
-//	| 1 | moving | removed | class (4) | fingerprint (10) | use (15) | item (32) |
+//	| 1 | frozen | removed | class (4) | fingerprint (10) | use (15) | item (32) |
 //	 63   62       61        60     57   56            47   46    32   31       0
+//
+// While it is frozen it has, in place of the fingerprint, the generation that it moves from.
 const (
 	occupied = 1 << 63
-	moving   = 1 << 62
+	frozen   = 1 << 62
 	removed  = 1 << 61
 
 	classAt       = 57
@@ -21,20 +23,84 @@ const (
 	useMask       = 1<<15 - 1
 	itemMask      = 1<<32 - 1
 
+	fingerprintMask = 1023
 	// lookMask are the bits in which the words of a key agree whatever its item.
-	lookMask = occupied | 1023<<fingerprintAt
+	lookMask = occupied | fingerprintMask<<fingerprintAt
 )
 
 // lookFor is what the word of a key with this hash looks like under lookMask.
-func lookFor(hash uint64) uint64 { return occupied | hash&1023<<fingerprintAt }
+func lookFor(hash uint64) uint64 { return occupied | hash&fingerprintMask<<fingerprintAt }
+
+// mayBe tells whether a word may be of a key with this hash: of a frozen one nobody knows.
+func mayBe(word, hash uint64) bool {
+	return word&lookMask == lookFor(hash) || word&(occupied|frozen) == occupied|frozen
+}
+
+// freeze is a word that nobody may change any more but who moves it from generation gen.
+func freeze(word, gen uint64) uint64 {
+	if untagged.On() {
+		gen &= 1
+	}
+	return word&^(fingerprintMask<<fingerprintAt) | frozen | gen&fingerprintMask<<fingerprintAt
+}
+
+// thaw is the word of a key with this hash before it was frozen.
+func thaw(word, hash uint64) uint64 {
+	if word&frozen == 0 {
+		return word
+	}
+	return word&^(frozen|fingerprintMask<<fingerprintAt) | hash&fingerprintMask<<fingerprintAt
+}
+
+// Of a frozen word a table's generation is the one that it moves from, or earlier, or later.
+type when int
+
+const (
+	earlier when = iota - 1
+	now
+	later
+)
+
+// frozenWhen compares the generation of a frozen word with gen. They are less than 512 apart.
+func frozenWhen(word, gen uint64) when {
+	if untagged.On() {
+		gen &= 1
+	}
+	switch d := (word>>fingerprintAt - gen) & fingerprintMask; {
+	case d == 0:
+		return now
+	case d < (fingerprintMask+1)/2 && !untagged.On():
+		return later
+	}
+	return earlier
+}
+
+// The word of a slot without a key:
+//
+//	| 0 | generation (54) | was empty | size of the next (8) |
+//	 63   62           9    8           7                  0
+//
+// It has moved from that generation, and from all before it, and is empty for those behind.
+// The size is that of the next. Nothing was there when it moved if the bit is set.
+const (
+	movedAt  = 9
+	wasEmpty = 1 << 8
+	sizeMask = 255
+)
+
+// movedWord is the word of a slot that has moved from a table into one of size next.
+func movedWord(gen, next uint64) uint64 { return gen<<movedAt | next }
+
+// movedFrom is the generation that a slot without a key has moved from last, 0 for none.
+func movedFrom(word uint64) uint64 { return word >> movedAt }
 
 // newWord refers to an item.
 func newWord(hash uint64, class int, it item) uint64 {
 	return lookFor(hash) | uint64(class)<<classAt | it.use<<useAt | it.number
 }
 
-// identity is a word without what may change while it refers to the same item.
-func identity(word uint64) uint64 { return word &^ (moving | removed) }
+// identity is a word, not frozen, without what may change while it refers to the same item.
+func identity(word uint64) uint64 { return word &^ removed }
 
 func classOf(word uint64) int { return int(word >> classAt & 15) }
 
@@ -145,14 +211,37 @@ func sealCopy(word uint64, pair []uint64, keySize, valueSize int) uint64 {
 	return hashWords(identity(word)^lengths, pair)&^1023 | lengths
 }
 
-// readCopy is the pair of a slot's copy, ok false if it is not that of the word.
-func readCopy(slot []uint64, room *[copySize]byte) (key, value []byte, ok bool) {
+// readCopy is the pair of a slot's copy, ok false if it is not that of the word. The hash is
+// that of the key that is looked for.
+func readCopy(slot []uint64, hash uint64, room *[copySize]byte) (key, value []byte, ok bool) {
 	lengths := int(slot[1] & 1023)
 	k, v := lengths>>5, lengths&31
-	if k+v > copySize || k == 0 || sealCopy(slot[0], slot[2:4], k, v) != slot[1] &&
+	if k+v > copySize || k == 0 || sealCopy(thaw(slot[0], hash), slot[2:4], k, v) != slot[1] &&
 		!unsealedCopy.On() {
 		return nil, nil, false
 	}
 	b := unpack(room[:0], slot[2:4], copySize)
 	return b[:k], b[k : k+v], true
+}
+
+// writeCopy fills the copy of a pair, which fits, for the word of its slot.
+func writeCopy(c []uint64, word uint64, key, value []byte) {
+	clear(c)
+	var pair [copySize]byte
+	copy(pair[copy(pair[:], key):], value)
+	pack(c[1:], pair[:])
+	c[0] = sealCopy(word, c[1:], len(key), len(value))
+}
+
+// whole is the word of the slot that an item as read was in, not frozen, and the lengths of
+// its key and value. ok is false if it is not the item of this word.
+func whole(word uint64, it []uint64) (thawed uint64, keySize, valueSize int, ok bool) {
+	if keySize, valueSize, ok = sizes(it); !ok {
+		return 0, 0, 0, false
+	}
+	if word&frozen != 0 {
+		word = thaw(word, hashKey(it[headWords:headWords+wordsOf(keySize)], keySize))
+	}
+	ok = seal(word, it, itemWords(keySize, valueSize)) == it[sealWord] || unsealed.On()
+	return word, keySize, valueSize, ok
 }

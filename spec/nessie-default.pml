@@ -280,13 +280,14 @@ swap:
 absent:                         /* the key is not in this table; d is empty, or the end */
 	if :: moving -> goto copy :: else fi;
 	if
-	:: table == 0 && sawMoved && (READS || REMOVES || d == SLOTS) && !(MUTANT == SKIPS && d < SLOTS) ->
+	:: table == 0 && sawMoved && (READS || d == SLOTS) && !(MUTANT == SKIPS && d < SLOTS) ->
 		atomic { table = 1; goto search }
-	:: table == 0 && sawMoved && !READS && !REMOVES && d < SLOTS && MUTANT != NO_CLOSE -> atomic {
+	:: table == 0 && sawMoved && !READS && d < SLOTS && MUTANT != NO_CLOSE &&
+	   !(MUTANT == SKIPS && REMOVES) -> atomic {
 		cas(d, 0, MOVED);
 		if :: seen == 0 -> MARK(CLOSED, true); table = 1 :: else fi;
 		goto search }
-	:: table == 0 && sawMoved && !READS && !REMOVES && d < SLOTS && MUTANT == NO_CLOSE ->
+	:: table == 0 && sawMoved && !READS && d < SLOTS && MUTANT == NO_CLOSE ->
 		atomic { table = 1; goto search }
 	:: READS && (table == 1 || !sawMoved || MUTANT == SKIPS) ->
 		answered(0)

@@ -113,6 +113,7 @@ if [ "$scope" = all ]; then
 	holds SAFETY 'kv: calls' MENU0=31 MENU1=127 OPS0=2 START=5 DEATHS=1
 	holds SAFETY 'kv: copies' MENU0=31 MENU1=31 OPS0=2 COPIES=1
 	holds SAFETY 'kv: moving, more' MENU0=31 MENU1=159 OPS1=2 START=5 DEATHS=1
+	holds SAFETY 'kv: moving, deleted' MENU0=5 MENU1=130 OPS0=2 OPS1=2 START=4
 	holds SAFETY 'kv: moving, removed' MENU0=31 MENU1=159 OPS1=2 START=10 DEATHS=1
 	holds SAFETY 'kv: 3 clients' MENU0=31 MENU1=31 MENU2=7 OPS2=1 PROCS=3
 	holds SAFETY 'kv: 3 clients, moving' MENU0=2 MENU1=128 MENU2=3 OPS2=1 PROCS=3 START=5

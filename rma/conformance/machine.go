@@ -215,6 +215,9 @@ func runEndsWithContext(r *rank) error {
 		}
 		op := c.ops(0)
 		op.endless, op.running = true, new(bool)
+		if op.buf, err = r.q.Alloc(1); err != nil { // a buffer belongs to its queue
+			return err
+		}
 		if err := rma.Run(ctx, r.q, op); !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("a Run with a context that has ended: %v", err)
 		}

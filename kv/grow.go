@@ -1,0 +1,226 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// worth is that a table moves because of removed keys only if they have one slot in so many.
+const worth = 8
+
+// nextSize is the size of the table that one moves to of whose slots, all or some that were
+// looked at, that many are of removed keys. ok is false if it would be as full as this one.
+func (m *Map) nextSize(t table, slots, removed uint64) (size uint64, ok bool) {
+	switch {
+	case removed > slots/2: // more than half of the next table will be empty
+		return t.size, true
+	case !m.largest(t):
+		return t.size + 1, true
+	}
+	return t.size, removed >= max(1, slots/worth)
+}
+
+// begin has a table move to the next one, of a given size, unless it does so already, and
+// returns the state.
+func (m *Map) begin(ctx context.Context, now state, size uint64) (state, error) {
+	won, err := m.states.CompareAndSwap(ctx, 0, 0, uint64(now), uint64(now.begun(size)))
+	if err != nil {
+		return now, err
+	}
+	if won {
+		m.tally.growth(Growth{Begun: 1})
+	}
+	return m.state(ctx)
+}
+
+// satisfy does what a call needs before it can be made. The error is what the call is told.
+func (s *session) satisfy(m *Map, n need) error {
+	ctx := context.Background()
+	if n.what == needItem {
+		return s.findItem(ctx, m)
+	}
+	now, err := m.state(ctx)
+	if err == nil && n.what == needRoom && !now.moving() && now.gen() == n.table.gen {
+		size, ok := m.nextSize(n.table, n.table.all, n.removed)
+		if !ok {
+			return &FullError{Slots: n.table.all}
+		}
+		now, err = m.begin(ctx, now, size)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("kv: %w", err)
+	case !now.moving(), n.what != needMove && now.gen() != n.table.gen:
+		return nil // it has moved meanwhile
+	case n.what == needPart:
+		part, left := m.partAt(n.table, n.slot), 1
+		return s.move(m, now, func() (int, bool) { left--; return part, left == 0 })
+	}
+	return s.finish(ctx, m, now)
+}
+
+// finish has all slots of a table move, those that others are at as well, and says so.
+func (s *session) finish(ctx context.Context, m *Map, now state) error {
+	from := m.table(now.gen(), now.size())
+	parts, rank := m.partsOf(from), m.job.Rank()
+	for {
+		left := m.moves.begin(from.gen, parts, rank, m.job.Size())
+		if left == 0 {
+			break
+		}
+		if err := s.help(m, now, left); err != nil {
+			return err
+		}
+	}
+	if _, err := m.states.CompareAndSwap(ctx, 0, 0, uint64(now), uint64(now.ended())); err != nil {
+		return fmt.Errorf("kv: %w", err)
+	}
+	if _, err := m.state(ctx); err != nil {
+		return fmt.Errorf("kv: %w", err)
+	}
+	return nil
+}
+
+// help has up to n parts of a table move.
+func (s *session) help(m *Map, now state, n int) error {
+	return s.move(m, now, func() (part int, ok bool) {
+		if n--; n < 0 {
+			return 0, false
+		}
+		return m.moves.claim(now.gen())
+	})
+}
+
+// move has the parts move that claim gives, until that has no more.
+func (s *session) move(m *Map, now state, claim func() (part int, ok bool)) error {
+	from, into := m.table(now.gen(), now.size()), m.table(now.gen()+1, now.next())
+	if s.movers == nil {
+		s.movers = make([]mover, len(s.ops))
+	}
+	var first error
+	late := false
+	running := make([]bool, len(s.movers))
+	next := func(slot int) rma.Op {
+		v := &s.movers[slot]
+		if running[slot] {
+			running[slot] = false
+			m.tally.growth(Growth{RoundTrips: v.counts.roundTrips, Slots: v.counts.moved})
+			late = late || v.late
+			if first == nil {
+				first = v.dummy.Err
+			}
+			if v.ended {
+				m.moves.finish(from.gen, v.part)
+			}
+		}
+		part, ok := 0, false
+		if first == nil && !late {
+			part, ok = claim()
+		}
+		if !ok {
+			return nil
+		}
+		running[slot] = true
+		v.start(&s.ops[slot], from, into, part)
+		return v
+	}
+	if err := rma.RunAll(context.Background(), s.q, len(s.movers), next); err != nil {
+		return err
+	}
+	if err := s.q.Submit(); err != nil || first != nil {
+		return errors.Join(first, err)
+	}
+	if late {
+		return m.isLate(now)
+	}
+	return nil
+}
+
+// isLate makes sure that a mover that came too late, or found no room, did.
+func (m *Map) isLate(was state) error {
+	now, err := m.state(context.Background())
+	if err != nil {
+		return fmt.Errorf("kv: %w", err)
+	}
+	if now == was {
+		return fmt.Errorf("kv: table %d has no room for what moves from table %d", was.gen()+1,
+			was.gen())
+	}
+	m.moves.drop(was.gen())
+	return nil
+}
+
+// tend does what a batch has found that the table needs: it helps to move it, a part for each
+// write that has seen it moving, or has it move where keys are crowded. Errors come again, and
+// are then told to a call that needs this.
+func (s *session) tend(m *Map) {
+	ctx := context.Background()
+	now, err := m.state(ctx)
+	if err != nil {
+		return
+	}
+	if !now.moving() && s.crowd != 0 {
+		slots, taken, removed, err := s.sample(ctx, m, now)
+		if err != nil || taken < slots-slots/worth {
+			return
+		}
+		t := m.table(now.gen(), now.size())
+		if size, ok := m.nextSize(t, taken, removed); ok {
+			if now, err = m.begin(ctx, now, size); err == nil && now.moving() {
+				_ = s.finish(ctx, m, now)
+			}
+		}
+		return
+	}
+	if !now.moving() || now.gen() != s.met {
+		return
+	}
+	from := m.table(now.gen(), now.size())
+	if m.moves.begin(from.gen, m.partsOf(from), m.job.Rank(), m.job.Size()) > s.writes {
+		_ = s.help(m, now, s.writes)
+		return
+	}
+	_ = s.finish(ctx, m, now)
+}
+
+const (
+	samples     = 8  // places where slots are looked at
+	sampleSlots = 32 // at each
+)
+
+// sample looks at slots here and there in a table, and counts those that are taken, and those
+// of removed keys among them. The crowd is where it begins.
+func (s *session) sample(ctx context.Context, m *Map, now state) (slots, taken, removedOnes uint64,
+	err error) {
+	t := m.table(now.gen(), now.size())
+	var flights [samples]rma.Handle
+	for i := range flights {
+		slot := (s.crowd%t.all + uint64(i)*(t.all/samples)) % t.all
+		rank, off, rest := m.place(t, slot)
+		n, at := min(sampleSlots, rest), int(slots)*m.stride
+		flights[i] = s.q.Get(s.chunk[at:at+n*m.stride], m.slots, rank, off)
+		slots += uint64(n)
+	}
+	err = s.q.Submit()
+	for _, h := range flights {
+		if err = errors.Join(err, s.q.Wait(ctx, h)); err == nil {
+			_, err = s.q.Value(h)
+		}
+	}
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	for i := range int(slots) {
+		word := s.chunk[i*m.stride]
+		if word&occupied != 0 {
+			taken++
+			if word&removed != 0 {
+				removedOnes++
+			}
+		}
+	}
+	return slots, taken, removedOnes, nil
+}

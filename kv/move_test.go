@@ -1,0 +1,266 @@
+package kv
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// moveTable begins to move the table, if it is not moving yet, and moves some parts of it; or
+// all of it, if that many are none.
+func moveTable(m *Map, parts int) error {
+	s, err := m.session()
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	now, err := m.state(ctx)
+	if t := m.table(now.gen(), now.size()); err == nil && !now.moving() {
+		size := now.size()
+		if !m.largest(t) && now.gen()%3 == 0 {
+			size++
+		}
+		now, err = m.begin(ctx, now, size)
+	}
+	switch {
+	case err != nil || !now.moving():
+	case parts > 0:
+		t := m.table(now.gen(), now.size())
+		m.moves.begin(t.gen, m.partsOf(t), m.job.Rank(), m.job.Size())
+		err = s.help(m, now, parts)
+	default:
+		err = s.finish(ctx, m, now)
+	}
+	m.pool.Give(s, err != nil)
+	return err
+}
+
+// moving is small, with a table that can move.
+func moving(copies bool) Config {
+	cfg := small(copies)
+	cfg.SlotsPerRank, cfg.MaxSlotsPerRank = 8, 64
+	return cfg
+}
+
+// TestStreamMoving compares a map whose table moves with one of Go, operation by operation.
+func TestStreamMoving(t *testing.T) {
+	eachCase(t, func(t *testing.T, e engine, copies bool) {
+		err := withMap(e, 2, moving(copies), func(m *Map) error {
+			err := error(nil)
+			if m.job.Rank() == 0 {
+				err = streamMoving(m, 800)
+			}
+			return errors.Join(err, m.job.Barrier(context.Background()))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// streamMoving makes random calls, and moves a part of the table now and then. The keys drift,
+// so that there are more than slots in the long run.
+func streamMoving(m *Map, calls int) error {
+	rng := rand.New(rand.NewPCG(3, 4))
+	want := map[string]entry{}
+	for i := range calls {
+		key := fmt.Sprintf("%0*d", 1+rng.IntN(2)*20, i/20+rng.IntN(9))
+		value := fmt.Sprintf("%0*d", 1+rng.IntN(100), i)
+		if err := streamCall(m, rng, want, key, value); err != nil {
+			return fmt.Errorf("call %d, key %q: %w", i, key, err)
+		}
+		if rng.IntN(8) == 0 { // so that there is room
+			for key := range want {
+				if _, err := m.Delete([]byte(key)); err != nil {
+					return err
+				}
+				delete(want, key)
+				break
+			}
+		}
+		if rng.IntN(10) == 0 {
+			if err := moveTable(m, rng.IntN(4)); err != nil {
+				return err
+			}
+		}
+		if i%50 == 0 {
+			if err := errors.Join(same(m, want), m.Check(context.Background())); err != nil {
+				return fmt.Errorf("after call %d: %w", i, err)
+			}
+		}
+	}
+	if gen := m.seen().gen; gen < 10 {
+		return fmt.Errorf("the table has moved %d times only", gen-1)
+	}
+	return errors.Join(same(m, want), m.Check(context.Background()))
+}
+
+// TestGrows: all ranks put new keys into a map with few slots, and read what they have put
+// while others go on.
+func TestGrows(t *testing.T) {
+	const ranks, keys, batch = 3, 320, 40
+	eachCase(t, func(t *testing.T, e engine, copies bool) {
+		cfg := Config{SlotsPerRank: 8, MaxSlotsPerRank: 1000, BytesPerRank: 1 << 16, MaxKey: 8,
+			MaxValue: 8, Copies: copies}
+		err := withMap(e, ranks, cfg, func(m *Map) error {
+			err := fill(m, keys, batch)
+			if err = errors.Join(err, m.job.Barrier(context.Background())); err != nil {
+				return err
+			}
+			n, err := m.Len(context.Background())
+			if err == nil && n != ranks*keys {
+				err = fmt.Errorf("%d keys, not %d", n, ranks*keys)
+			}
+			return errors.Join(err, m.Check(context.Background()),
+				m.job.Barrier(context.Background()))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// fill puts keys of this rank in batches, and reads each batch twice: at once, and in the end.
+func fill(m *Map, keys, batch int) error {
+	get := func(first int) error {
+		calls := make([]Call, batch)
+		for i := range calls {
+			calls[i] = Call{Kind: Get, Key: number(m, first+i)}
+		}
+		if err := m.Batch(calls); err != nil {
+			return err
+		}
+		for _, c := range calls {
+			if !c.Done || string(c.Value) != string(c.Key) {
+				return fmt.Errorf("key %x has %x, there %v", c.Key, c.Value, c.Done)
+			}
+		}
+		return nil
+	}
+	for first := 0; first < keys; first += batch {
+		calls := make([]Call, batch)
+		for i := range calls {
+			key := number(m, first+i)
+			calls[i] = Call{Kind: Put, Key: key, Value: key}
+		}
+		if err := errors.Join(m.Batch(calls), get(first)); err != nil {
+			return err
+		}
+	}
+	for first := 0; first < keys; first += batch {
+		if err := get(first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// number is key i of this rank.
+func number(m *Map, i int) []byte {
+	return binary.LittleEndian.AppendUint64(nil, uint64(i)<<8|uint64(m.job.Rank()))
+}
+
+// TestChurn: ever new keys come and go in a table that cannot grow, with few items. Both are
+// given back.
+func TestChurn(t *testing.T) {
+	for _, slots := range []uint64{32, 256} { // slots run out first, or items
+		cfg := Config{SlotsPerRank: slots, MaxSlotsPerRank: slots, BytesPerRank: 200 * 64,
+			MaxKey: 8, MaxValue: 8}
+		err := withMap(engines[0], 2, cfg, func(m *Map) error {
+			for i := range 1500 {
+				if _, err := m.Put(number(m, i), []byte{1}); err != nil {
+					return fmt.Errorf("put %d: %w", i, err)
+				}
+				if ok, err := m.Delete(number(m, i-9)); err != nil || ok != (i >= 9) {
+					return fmt.Errorf("delete %d: %v, %w", i-9, ok, err)
+				}
+			}
+			if err := m.job.Barrier(context.Background()); err != nil {
+				return err
+			}
+			n, err := m.Len(context.Background())
+			if err == nil && n != 18 {
+				err = fmt.Errorf("%d keys, not 18", n)
+			}
+			return errors.Join(err, m.Check(context.Background()),
+				m.job.Barrier(context.Background()))
+		})
+		if err != nil {
+			t.Errorf("%d slots: %v", slots, err)
+		}
+	}
+}
+
+// TestFullGrown: a table that has become as large as it can says so, and loses nothing.
+func TestFullGrown(t *testing.T) {
+	cfg := Config{SlotsPerRank: 8, MaxSlotsPerRank: 40, BytesPerRank: 1 << 13, MaxKey: 8,
+		MaxValue: 8}
+	err := withMap(engines[1], 1, cfg, func(m *Map) error {
+		for i := range 40 {
+			if _, err := m.Put([]byte{byte(i)}, []byte{1}); err != nil {
+				return fmt.Errorf("put %d: %w", i, err)
+			}
+		}
+		full := (*FullError)(nil)
+		_, err := m.Put([]byte{99}, nil)
+		if !errors.As(err, &full) || full.Items || full.Slots != 40 {
+			return fmt.Errorf("the put of one more key is told %w", err)
+		}
+		n, err := m.Len(context.Background())
+		if n != 40 {
+			err = errors.Join(err, fmt.Errorf("%d keys, not 40", n))
+		}
+		for i := range 6 { // enough for a table to move because of them
+			_, e := m.Delete([]byte{byte(i)})
+			err = errors.Join(err, e)
+		}
+		_, e := m.Put([]byte{99}, nil)
+		return errors.Join(err, e, goesOnGrown(m), m.Check(context.Background()))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// goesOnGrown gets every key that is there.
+func goesOnGrown(m *Map) error {
+	for i := 6; i < 40; i++ {
+		if _, _, ok, err := m.Get([]byte{byte(i)}, nil); err != nil || !ok {
+			return fmt.Errorf("key %d: there %v, %w", i, ok, err)
+		}
+	}
+	return nil
+}
+
+// TestGrownRoundTrips: when a table has grown, and it is known, nothing of that is left to
+// be paid for.
+func TestGrownRoundTrips(t *testing.T) {
+	cfg := Config{SlotsPerRank: 64, MaxSlotsPerRank: 1 << 13, BytesPerRank: 1 << 20, MaxKey: 8,
+		MaxValue: 8}
+	err := withMap(engines[1], 1, cfg, func(m *Map) error {
+		n := uint64(0)
+		for ; m.Slots() < 1<<13; n++ {
+			if err := do(m, Put, n); err != nil {
+				return err
+			}
+		}
+		load := float64(n) / float64(1<<12)
+		if load < .75 { // of the table before
+			t.Errorf("the table has grown at load %.2f", load)
+		}
+		put, err := cost(m, Put, n, n+500)
+		over, overErr := cost(m, Put, 0, n)
+		get, getErr := cost(m, Get, 0, n)
+		t.Logf("put %.3f, put again %.3f, get %.3f", put, over, get)
+		if put > 2.1 || over > 3.005 || get > 2.01 {
+			t.Error("more than 2.1, 3.005 and 2.01")
+		}
+		return errors.Join(err, overErr, getErr, m.Check(context.Background()))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

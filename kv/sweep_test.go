@@ -1,0 +1,86 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+)
+
+// TestSweep: a rank takes items of another one out of the table and dies before it marks them.
+// Their owner finds them, and nothing else, when it is asked to, or when it runs dry.
+func TestSweep(t *testing.T) {
+	recovered.Claim(t)
+	const keys = 20
+	for _, e := range engines {
+		for _, asked := range []bool{false, true} {
+			cfg := Config{SlotsPerRank: 80, BytesPerRank: 100 * 64, MaxKey: 8, MaxValue: 8}
+			err := withMap(e, 2, cfg, func(m *Map) error {
+				ctx := context.Background()
+				err := error(nil)
+				if m.job.Rank() == 0 {
+					for i := range keys {
+						_, e := m.Put([]byte{byte(i)}, []byte("old"))
+						err = errors.Join(err, e)
+					}
+				}
+				if err = errors.Join(err, m.job.Barrier(ctx)); err == nil && m.job.Rank() == 1 {
+					err = takeOut(m, keys/2)
+				}
+				if err = errors.Join(err, m.job.Barrier(ctx)); err == nil && m.job.Rank() == 0 {
+					err = getBack(m, keys, asked)
+				}
+				return errors.Join(err, m.job.Barrier(ctx))
+			})
+			if err != nil {
+				t.Errorf("%s, asked %v: %v", e.Name, asked, err)
+			}
+		}
+	}
+}
+
+// takeOut puts the first keys, without telling the owners of the items that were there.
+func takeOut(m *Map, keys int) error {
+	for i := range keys {
+		s, err := m.session()
+		if err != nil {
+			return err
+		}
+		o, c := &s.ops[0], Call{Kind: Put, Key: []byte{byte(i)}, Value: []byte("new")}
+		o.start(&c)
+		err = until(s.q, o, func() bool { return o.phase == phaseSwap })
+		m.pool.Give(s, true) // which forgets what was not submitted
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// getBack uses all items of this rank, keys of which it has put, and half of them are lost.
+func getBack(m *Map, keys int, asked bool) error {
+	ctx := context.Background()
+	if asked {
+		for _, want := range []int{keys / 2, 0} {
+			if n, err := m.Sweep(ctx); n != want || err != nil {
+				return fmt.Errorf("swept %d items, not %d: %w", n, want, err)
+			}
+		}
+	}
+	all := int(m.arena.units)
+	for i := keys; i < keys+all-keys/2; i++ {
+		if _, err := m.Put([]byte{byte(i), 1}, nil); err != nil {
+			return fmt.Errorf("put %d: %w", i, err)
+		}
+	}
+	for i := range keys {
+		want := "old"
+		if i < keys/2 {
+			want = "new"
+		}
+		if err := has(m, []byte{byte(i)}, want); err != nil {
+			return err
+		}
+	}
+	return m.Check(ctx)
+}

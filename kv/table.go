@@ -1,0 +1,172 @@
+package kv
+
+import (
+	"context"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+)
+
+// table is a generation of slots. They are numbered over all ranks: rank r has r*n to
+// (r+1)*n-1.
+type table struct {
+	gen  uint64 // 1 is the first
+	size uint64 // the slots of a rank are those of New doubled that often, up to the most
+	n    uint64 // slots of a rank
+	from uint64 // offset of the first one, in slots
+	all  uint64 // slots of all ranks
+}
+
+// table is a generation whose size is given.
+func (m *Map) table(gen, size uint64) table {
+	t := table{gen: gen, size: size, n: m.cfg.SlotsPerRank}
+	if m.grows() {
+		t.n = m.slotsOf(size)
+		t.from = (gen - 1) & 1 * m.cfg.MaxSlotsPerRank
+	}
+	t.all = t.n * m.ranks
+	return t
+}
+
+// slotsOf is how many slots a rank has in a table of a size.
+func (m *Map) slotsOf(size uint64) uint64 {
+	n := m.cfg.SlotsPerRank
+	for range size {
+		n = min(2*n, m.cfg.MaxSlotsPerRank)
+	}
+	return n
+}
+
+// grows tells whether there is room for tables to move.
+func (m *Map) grows() bool { return m.cfg.MaxSlotsPerRank > 0 }
+
+// largest tells whether no table can have more slots.
+func (m *Map) largest(t table) bool { return t.n >= m.cfg.MaxSlotsPerRank }
+
+// slotAt is the slot at a distance from the home of a hash. Homes are cache lines of 8 words.
+func (m *Map) slotAt(t table, hash, distance uint64) uint64 {
+	lines := uint64(8 / m.stride)
+	home, _ := bits.Mul64(hash, t.all/lines)
+	return (home*lines + distance) % t.all
+}
+
+// place is the rank and offset of a slot, and how many slots follow it there, itself included.
+func (m *Map) place(t table, slot uint64) (rank, off, rest int) {
+	in := slot % t.n
+	return int(slot / t.n), int(t.from+in) * m.stride, int(t.n - in)
+}
+
+// A state tells where the map is, in the first word of the window of control on rank 0:
+//
+//	| moving | generation - 1 (47) | size of the next (8) | size (8) |
+//	 63       62                 16 15                  8  7      0
+//
+// While it is moving, its slots go over into the next generation. It is 0 at first.
+type state uint64
+
+const stateMoving state = 1 << 63
+
+func (s state) gen() uint64  { return uint64(s&^stateMoving)>>16 + 1 }
+func (s state) size() uint64 { return uint64(s & 255) }
+func (s state) next() uint64 { return uint64(s >> 8 & 255) }
+func (s state) moving() bool { return s&stateMoving != 0 }
+
+// rest is the state of a table that is not moving.
+func rest(gen, size uint64) state { return state((gen-1)<<16 | size) }
+
+// begun is the state of a table that moves to the next generation, of a given size.
+func (s state) begun(next uint64) state { return s | stateMoving | state(next<<8) }
+
+// ended is the state when all slots have moved.
+func (s state) ended() state { return rest(s.gen()+1, s.next()) }
+
+// view is what a rank knows of the state: the latest table that it has seen at rest. All
+// before it are empty.
+type view struct{ word atomic.Uint64 }
+
+// see learns from a state.
+func (v *view) see(s state) {
+	for now := rest(s.gen(), s.size()); ; {
+		old := v.word.Load()
+		if state(old).gen() >= s.gen() || v.word.CompareAndSwap(old, uint64(now)) {
+			return
+		}
+	}
+}
+
+// seen is the latest table seen at rest.
+func (m *Map) seen() table {
+	if !m.grows() {
+		return m.only
+	}
+	s := state(m.view.word.Load())
+	return m.table(s.gen(), s.size())
+}
+
+// state reads the state, and learns from it.
+func (m *Map) state(ctx context.Context) (state, error) {
+	word, err := m.states.Load(ctx, 0, 0)
+	if err == nil {
+		m.view.see(state(word))
+	}
+	return state(word), err
+}
+
+// progress is which parts of a table this rank has seen moved.
+type progress struct {
+	mu     sync.Mutex
+	gen    uint64
+	done   []bool
+	left   int // parts not done
+	cursor int // the next one to be taken up
+}
+
+// begin turns to a table of some parts, where rank of ranks begins at its share, and returns
+// how many are left.
+func (p *progress) begin(gen uint64, parts, rank, ranks int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gen < gen {
+		p.gen, p.done, p.left, p.cursor = gen, make([]bool, parts), parts, parts*rank/ranks
+	} else if p.gen > gen {
+		return 0
+	}
+	return p.left
+}
+
+// claim is a part to be moved, ok false if all are done. Nobody else need not have it.
+func (p *progress) claim(gen uint64) (part int, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gen != gen || p.left == 0 {
+		return 0, false
+	}
+	for ; ; p.cursor++ {
+		if p.cursor >= len(p.done) {
+			p.cursor = 0
+		}
+		if !p.done[p.cursor] {
+			p.cursor++
+			return p.cursor - 1, true
+		}
+	}
+}
+
+// finish says that a part is done.
+func (p *progress) finish(gen uint64, part int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gen == gen && !p.done[part] {
+		p.done[part] = true
+		p.left--
+	}
+}
+
+// drop forgets a table that has moved.
+func (p *progress) drop(gen uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gen == gen {
+		p.left = 0
+	}
+}
