@@ -46,6 +46,10 @@
 // The copy of a small pair is written together with the compare-and-swap. Its seal is over the
 // slot's word as well, so that it is believed beside that word only, whoever wins.
 //
+// Where a rank sees all memory, a get is a look at it (direct.go): the same slots and the same
+// item, verified by the same seal, in a table that is at rest before and after. Those of a
+// batch ask the memory for what they need before they need it.
+//
 // # Growth
 //
 // With [Config].MaxSlotsPerRank the table moves to another one, while all go on, when a new key

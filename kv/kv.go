@@ -79,6 +79,7 @@ type Map struct {
 	ranks  uint64
 	only   table // if tables do not move
 	stride int   // words of a slot
+	chunk  int   // slots of a get, behind the first one more
 	pool   rma.Pool[*session]
 	tally  tally
 
@@ -86,6 +87,7 @@ type Map struct {
 	states  *rma.Cells
 	view    view
 	moves   progress
+	direct  direct
 
 	paper *nessie.Table // nil with Default; there is nothing else then
 }
@@ -111,7 +113,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Map{job: job, cfg: cfg, ranks: uint64(job.Size()), stride: 1,
+	m := &Map{job: job, cfg: cfg, ranks: uint64(job.Size()), stride: 1, chunk: cfg.Chunk,
 		pool: rma.Pool[*session]{Closed: errClosed}}
 	if cfg.Copies {
 		m.stride += copyWords
@@ -124,6 +126,9 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 	}
 	if err != nil {
 		return nil, errors.Join(err, m.Close())
+	}
+	if cfg.Protocol == Default {
+		m.look()
 	}
 	return m, nil
 }
@@ -214,6 +219,7 @@ func (m *Map) Slots() uint64 {
 
 // Close gives this rank's memory back. The other ranks keep theirs.
 func (m *Map) Close() error {
+	m.direct = direct{}
 	err := m.pool.Close()
 	for _, c := range []*rma.Cells{m.cells, m.states} {
 		if c != nil {
@@ -288,6 +294,10 @@ func (m *Map) CompareAndPut(key, value []byte, v Version) (Version, bool, error)
 }
 
 func (m *Map) one(c *Call) error {
+	if c.Kind == Get && m.direct.slots != nil && m.cfg.check(c) == nil && m.peek(c) {
+		m.tally.direct.Add(1)
+		return nil
+	}
 	calls := [1]Call{*c}
 	err := m.Batch(calls[:])
 	*c = calls[0]

@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/farhash/farhash/rma"
@@ -261,7 +260,7 @@ func (v *mover) other(q rma.Queue) rma.Handle {
 	if !ok { // it has been used again, and the slot has changed
 		return v.request(q)
 	}
-	if !bytes.Equal(unpack(nil, it[headWords:], keySize), v.key) {
+	if !hasKey(it, keySize, v.key) {
 		v.next++
 		return rma.NoHandle
 	}

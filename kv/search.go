@@ -17,7 +17,7 @@ func (o *op) at(t table) {
 // rank's memory.
 func (o *op) request(q rma.Queue) rma.Handle {
 	m := o.m
-	n := uint64(m.cfg.Chunk)
+	n := uint64(m.chunk)
 	if o.begin > 0 {
 		n *= longer
 	}
@@ -200,8 +200,7 @@ func (o *op) compare(q rma.Queue) rma.Handle {
 		}
 		return o.reread(q)
 	}
-	key := unpack(nil, it[headWords:], keySize)
-	if !bytes.Equal(key, o.call.Key) && !unkeyed.On() {
+	if !hasKey(it, keySize, o.call.Key) && !unkeyed.On() {
 		stranger.Hit()
 		if o.anew() {
 			return o.request(q)
@@ -211,7 +210,7 @@ func (o *op) compare(q rma.Queue) rma.Handle {
 		return rma.NoHandle
 	}
 	if o.call.Kind == Get && word&removed == 0 {
-		return o.found(q, word, unpack(nil, it[headWords+wordsOf(keySize):], valueSize))
+		o.call.Value = unpack(o.call.Value, it[headWords+wordsOf(keySize):], valueSize)
 	}
 	return o.found(q, word, nil)
 }

@@ -17,6 +17,8 @@ type session struct {
 	needs   []needy
 	met     uint64 // the last generation that writes have seen moving, 0 for none
 	writes  int    // that have
+	peeks   peeks
+	all     []int  // the numbers of the calls for the machines
 	crowd   uint64 // hash of a new key far from home, 0 for none
 }
 
@@ -79,7 +81,7 @@ func (m *Map) Batch(calls []Call) error {
 		return err
 	}
 	before := *s.q.Stats()
-	err = s.run(m, calls)
+	err = s.run(m, calls, s.toRun(m, calls))
 	m.tally.queue(before, *s.q.Stats())
 	m.pool.Give(s, err != nil)
 	for i := range calls {
@@ -92,10 +94,26 @@ func (m *Map) Batch(calls []Call) error {
 	return err
 }
 
-// run makes the calls of a batch. What some of them need is done between them.
-func (s *session) run(m *Map, calls []Call) error {
+// toRun is the calls of a batch for the machines: all that are not answered by a look.
+func (s *session) toRun(m *Map, calls []Call) []int {
+	if m.direct.slots != nil {
+		m.answerGets(&s.peeks, calls)
+		m.tally.direct.Add(uint64(len(calls) - len(s.peeks.left)))
+		return s.peeks.left
+	}
+	for i := len(s.all); i < len(calls); i++ {
+		s.all = append(s.all, i)
+	}
+	return s.all[:len(calls)]
+}
+
+// run makes some calls of a batch. What some of them need is done between them.
+func (s *session) run(m *Map, calls []Call, which []int) error {
 	s.needs, s.met, s.writes, s.crowd = s.needs[:0], 0, 0, 0
-	err := s.make(m, calls, len(calls), func(i int) int { return i })
+	if len(which) == 0 {
+		return nil
+	}
+	err := s.make(m, calls, which)
 	for err == nil && len(s.needs) > 0 {
 		var again []int
 		for _, n := range s.needs {
@@ -104,7 +122,7 @@ func (s *session) run(m *Map, calls []Call) error {
 			}
 		}
 		s.needs = s.needs[:0]
-		err = s.make(m, calls, len(again), func(i int) int { return again[i] })
+		err = s.make(m, calls, again)
 	}
 	if err == nil && (s.writes > 0 || s.crowd != 0) {
 		s.tend(m)
@@ -112,9 +130,9 @@ func (s *session) run(m *Map, calls []Call) error {
 	return err
 }
 
-// make drives n calls, those that number gives.
-func (s *session) make(m *Map, calls []Call, n int, number func(i int) int) error {
-	depth := min(max(n, 1), len(s.ops))
+// make drives some calls.
+func (s *session) make(m *Map, calls []Call, which []int) error {
+	depth := min(max(len(which), 1), len(s.ops))
 	for i := range depth {
 		s.running[i] = -1
 	}
@@ -125,10 +143,10 @@ func (s *session) make(m *Map, calls []Call, n int, number func(i int) int) erro
 			s.ended(m, o, s.running[slot])
 			s.running[slot] = -1
 		}
-		if issued == n {
+		if issued == len(which) {
 			return nil
 		}
-		s.running[slot] = number(issued)
+		s.running[slot] = which[issued]
 		issued++
 		o.start(&calls[s.running[slot]])
 		return o

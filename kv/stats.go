@@ -2,6 +2,7 @@ package kv
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -19,6 +20,7 @@ type counts struct {
 // KindStats is what the calls of one kind have needed.
 type KindStats struct {
 	Calls      uint64
+	Direct     uint64 // of them, gets that were a look at memory, and asked the engine for nothing
 	RoundTrips uint64 // times that a call had to wait
 	LookUps    uint64 // of them, for slots, and for an item of its own to be written
 	Items      uint64 // for items
@@ -48,8 +50,10 @@ type Stats struct {
 
 // tally adds up statistics.
 type tally struct {
-	mu sync.Mutex
-	s  Stats
+	direct atomic.Uint64 // gets without a machine
+	_      [56]byte      // a cache line of its own
+	mu     sync.Mutex
+	s      Stats
 }
 
 // call adds a call that has ended.
@@ -92,5 +96,8 @@ func (m *Map) Stats() Stats {
 	}
 	m.tally.mu.Lock()
 	defer m.tally.mu.Unlock()
-	return m.tally.s
+	s := m.tally.s
+	s.Kinds[Get].Direct = m.tally.direct.Load()
+	s.Kinds[Get].Calls += s.Kinds[Get].Direct
+	return s
 }

@@ -3,6 +3,7 @@ package kv
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // The word of a slot with a key:
@@ -149,25 +150,72 @@ func pack(words []uint64, b []byte) int {
 	return n
 }
 
+// hasKey tells whether an item with keys of such a size has this one.
+func hasKey(it []uint64, keySize int, key []byte) bool {
+	if keySize != len(key) {
+		return false
+	}
+	for i := range wordsOf(keySize) {
+		if it[headWords+i] != wordAt(key, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// wordAt is word i of bytes, padded with zeros.
+func wordAt(b []byte, i int) uint64 {
+	if b = b[8*i:]; len(b) >= 8 {
+		return binary.LittleEndian.Uint64(b)
+	}
+	var last [8]byte
+	copy(last[:], b)
+	return binary.LittleEndian.Uint64(last[:])
+}
+
+// store writes a word to the front of bytes, as much of it as there is room for, and returns
+// the rest.
+func store(b []byte, w uint64) []byte {
+	if len(b) >= 8 {
+		binary.LittleEndian.PutUint64(b, w)
+		return b[8:]
+	}
+	for i := range b {
+		b[i] = byte(w >> (8 * i))
+	}
+	return nil
+}
+
 // unpack appends size bytes that lie in words.
 func unpack(dst []byte, words []uint64, size int) []byte {
+	at := len(dst)
+	dst = slices.Grow(dst, size)[:at+size]
+	rest := dst[at:]
 	for _, w := range words[:wordsOf(size)] {
-		var b [8]byte
-		binary.LittleEndian.PutUint64(b[:], w)
-		dst = append(dst, b[:min(size, 8)]...)
-		size -= 8
+		rest = store(rest, w)
 	}
 	return dst
 }
 
 // hashWords is a hash of words: multiplications of 128 bits whose halves are folded.
 func hashWords(seed uint64, words []uint64) uint64 {
-	h := seed ^ 0x9e3779b97f4a7c15
+	h := hashBegin(seed)
 	for _, w := range words {
-		hi, lo := bits.Mul64(w^0xa0761d6478bd642f, h^0xe7037ed1a0b428db)
-		h = hi ^ lo ^ bits.RotateLeft64(h, 23)
+		h = hashStep(h, w)
 	}
-	hi, lo := bits.Mul64(h^0x8ebc6af09c88c6e3, uint64(len(words))^0x589965cc75374cc3)
+	return hashEnd(h, len(words))
+}
+
+// The same, word by word.
+func hashBegin(seed uint64) uint64 { return seed ^ 0x9e3779b97f4a7c15 }
+
+func hashStep(h, word uint64) uint64 {
+	hi, lo := bits.Mul64(word^0xa0761d6478bd642f, h^0xe7037ed1a0b428db)
+	return hi ^ lo ^ bits.RotateLeft64(h, 23)
+}
+
+func hashEnd(h uint64, words int) uint64 {
+	hi, lo := bits.Mul64(h^0x8ebc6af09c88c6e3, uint64(words)^0x589965cc75374cc3)
 	return hi ^ lo ^ h
 }
 
@@ -191,8 +239,13 @@ func writeItem(it []uint64, key, value []byte) int {
 
 // sizes are the lengths of key and value in an item as read, ok false if they cannot be.
 func sizes(it []uint64) (keySize, valueSize int, ok bool) {
-	k, v := it[lengthWord]&0xffffffff, it[lengthWord]>>32
-	if k > MaxSize || v > MaxSize || itemWords(int(k), int(v)) > len(it) {
+	return sizesOf(it[lengthWord], len(it))
+}
+
+// sizesOf are those that the word of the lengths tells, of an item in so many words.
+func sizesOf(lengths uint64, words int) (keySize, valueSize int, ok bool) {
+	k, v := lengths&0xffffffff, lengths>>32
+	if k > MaxSize || v > MaxSize || itemWords(int(k), int(v)) > words {
 		return 0, 0, false
 	}
 	return int(k), int(v), true

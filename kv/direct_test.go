@@ -1,0 +1,159 @@
+package kv
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+)
+
+// Readers of few keys that are put, deleted and moved all the time by looks at memory: a value
+// is that of a put of this very key, and none is older than what was put before the look.
+func TestDirect(t *testing.T) {
+	const keys, puts = 5, 20000
+	cfg := Config{SlotsPerRank: 8, MaxSlotsPerRank: 32, BytesPerRank: 1 << 14, MaxKey: 8,
+		MaxValue: 400, Chunk: 8}
+	var acknowledged [keys]atomic.Uint64 // the latest put of each key that has returned
+	var over atomic.Bool
+	var looks atomic.Uint64
+	err := local.Run(2, func(job rma.Job) error {
+		m, err := New(context.Background(), job, cfg)
+		if err != nil {
+			return err
+		}
+		if job.Rank() == 0 {
+			err = writeAndMove(m, keys, puts, &acknowledged)
+			over.Store(true)
+		} else {
+			for n := 0; err == nil && !over.Load(); n++ {
+				err = readDirectly(m, n%keys, n%3 == 0, &acknowledged)
+			}
+			looks.Store(m.Stats().Kinds[Get].Direct)
+		}
+		return errors.Join(err, job.Barrier(context.Background()), m.Check(context.Background()),
+			job.Barrier(context.Background()), m.Close())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if looks.Load() < 100 {
+		t.Errorf("only %d gets were looks at memory", looks.Load())
+	}
+}
+
+// stamped is a value of a key: the number of its put, over and over, as often as the number
+// says.
+func stamped(key int, n uint64) []byte {
+	value := make([]byte, 16+8*(n%48))
+	for at := 0; at < len(value); at += 8 {
+		binary.LittleEndian.PutUint64(value[at:], n<<8|uint64(key))
+	}
+	return value
+}
+
+// writeAndMove puts rising numbers under each key, deletes some, and has the table move.
+func writeAndMove(m *Map, keys, puts int, acknowledged *[5]atomic.Uint64) error {
+	for n := uint64(1); n <= uint64(puts); n++ {
+		i := int(n) % keys
+		key := fmt.Appendf(nil, "key-%d", i)
+		if _, err := m.Put(key, stamped(i, n)); err != nil {
+			return err
+		}
+		acknowledged[i].Store(n)
+		if n%97 == 0 {
+			if err := moveTable(m, int(n/97)%3); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readDirectly gets a key, alone or in a batch with others.
+func readDirectly(m *Map, i int, batch bool, acknowledged *[5]atomic.Uint64) error {
+	calls := []Call{{Kind: Get, Key: fmt.Appendf(nil, "key-%d", i)},
+		{Kind: Get, Key: []byte("nowhere")}}
+	least := acknowledged[i].Load()
+	var err error
+	if batch {
+		err = m.Batch(calls)
+	} else {
+		c := &calls[0]
+		c.Value, c.Version, c.Done, err = m.Get(c.Key, nil)
+	}
+	switch c := calls[0]; {
+	case err != nil:
+		return err
+	case calls[1].Done:
+		return errors.New("a key is there that nobody has put")
+	case !c.Done && least > 0:
+		return fmt.Errorf("key %d is not there, after put %d", i, least)
+	case c.Done:
+		n := binary.LittleEndian.Uint64(c.Value) >> 8
+		if string(c.Value) != string(stamped(i, n)) || n < least || c.Version == 0 {
+			return fmt.Errorf("key %d has %x, version %d; put %d was before", i, c.Value,
+				c.Version, least)
+		}
+	}
+	return nil
+}
+
+// A get of a closed map is an error, though the memory may still be there.
+func TestDirectClosed(t *testing.T) {
+	err := local.Run(1, func(job rma.Job) error {
+		m, err := New(context.Background(), job, small(false))
+		if err != nil {
+			return err
+		}
+		if _, err := m.Put([]byte("a"), nil); err != nil {
+			return err
+		}
+		if err := m.Close(); err != nil {
+			return err
+		}
+		if _, _, _, err := m.Get([]byte("a"), nil); !errors.Is(err, errClosed) {
+			return fmt.Errorf("a get of a closed map: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// An item that does not fit the word of its slot is not believed, and nothing is changed.
+func TestDirectTorn(t *testing.T) {
+	key, value := []byte("key of some length"), []byte("a value of several words")
+	err := withMap(engines[0], 1, small(false), func(m *Map) error {
+		if _, err := m.Put(key, value); err != nil {
+			return err
+		}
+		var g glance
+		table, _, _ := m.atRest()
+		m.home(&table, &g, &Call{Key: key})
+		if !m.seek(&table, &g) {
+			return errors.New("the key is not found")
+		}
+		it := m.itemIn(g.word)
+		for i := sealWord; i < itemWords(len(key), len(value)); i++ {
+			c := Call{Kind: Get, Key: key, Value: []byte("before")}
+			it[i] ^= 1 << 20
+			if m.peek(&c) || c.Done || string(c.Value) != "before" {
+				return fmt.Errorf("word %d is broken, and the call is %+v", i, c)
+			}
+			it[i] ^= 1 << 20
+			if !m.peek(&c) || !c.Done || string(c.Value) != "before"+string(value) {
+				return fmt.Errorf("the item is whole, and the call is %+v", c)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
