@@ -220,14 +220,15 @@ type peeks struct {
 	left  []int // calls for the machine
 }
 
-// answerGets answers the gets of a batch that it can; the rest, and what are no gets, is left.
+// answerGets answers the gets of a batch that it can. The rest, and what are no gets, is left for
+// the machines; what they need of the memory is asked for as well.
 func (m *Map) answerGets(p *peeks, calls []Call) {
 	p.left = p.left[:0]
 	for i := 0; i < len(calls); {
 		t, s, ok := m.atRest()
 		n := 0
 		for ; i < len(calls) && n < glances; i++ {
-			if !ok || calls[i].Kind != Get {
+			if !ok {
 				p.left = append(p.left, i)
 				continue
 			}
@@ -255,7 +256,7 @@ func (m *Map) answerGroup(p *peeks, group []glance, t *table, s state) {
 	}
 	memory.Prefetch(p.lines[:len(group)], itemLines)
 	for k := range group {
-		if g := &group[k]; !m.settle(t, s, g) {
+		if g := &group[k]; g.call.Kind != Get || !m.settle(t, s, g) {
 			p.left = append(p.left, g.index)
 		}
 	}
