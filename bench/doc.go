@@ -150,6 +150,17 @@
 // Simulated tables have 2 MiB of slots: few enough for seconds, and a tenth from the laws at
 // load 0.95.
 //
+// # The map
+//
+// [KV] has the workloads of YCSB with Zipf 0.99, beside a Redis server if it is given one. A
+// rank is then a client of the server, and a batch a pipeline. Redis is one core: what is
+// compared is what a rank does in a second with what Redis does in a second of its server's
+// CPU time, that of its clients left out. Streams, values and verification are the same.
+//
+// [KVCounts] counts round trips by load beside NE Table 1, and those of the paper's own protocol,
+// with and without its transactions: see kv.CountPaper. NE's figures leave out the server, and
+// from load .5 on many puts need it; what is counted leaves these puts out.
+//
 // # Use
 //
 //	b, err := bench.New(bench.Config{Buckets: 1 << 24, To: 0.5})

@@ -24,6 +24,7 @@ type KVCounts struct {
 	mu     sync.Mutex
 	rounds uint64
 	counts map[kvCell][]KVTrips // one for each round
+	paper  map[float64][]KVPaper
 }
 
 // KVPair is a kind of pairs and of slots.
@@ -92,7 +93,8 @@ func NewKVCounts(cfg KVCountsConfig) (*KVCounts, error) {
 		return nil, fmt.Errorf("bench: slots must be %d to %d, not %d", minKVSlots, MaxKVSlots,
 			cfg.Slots)
 	}
-	return &KVCounts{cfg: cfg, counts: map[kvCell][]KVTrips{}}, nil
+	return &KVCounts{cfg: cfg, counts: map[kvCell][]KVTrips{},
+		paper: map[float64][]KVPaper{}}, nil
 }
 
 // Round counts everything once. Collective. When it fails or ctx ends, what was counted
@@ -115,6 +117,12 @@ func (c *KVCounts) Round(ctx context.Context, job rma.Job) error {
 		if err := errors.Join(err, m.Close()); err != nil {
 			return fmt.Errorf("bench: round trips of kv, %v: %w", pair, err)
 		}
+	}
+	c.mu.Lock()
+	seed := c.rounds
+	c.mu.Unlock()
+	if err := c.countPaper(ctx, job, seed); err != nil {
+		return err
 	}
 	if job.Rank() == 0 {
 		c.mu.Lock()

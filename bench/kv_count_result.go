@@ -79,6 +79,7 @@ type KVCountReport struct {
 	Machine Machine        `json:"machine"`
 	Setting KVCountSetting `json:"setting"`
 	Counts  []KVCount      `json:"table1"`
+	Paper   []KVPaper      `json:"paper"` // by load
 	// Notes say which aims are met and which are not.
 	Notes []string `json:"notes"`
 }
@@ -88,7 +89,7 @@ func (c *KVCounts) Report(command string) *KVCountReport {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := &KVCountReport{Machine: thisMachine(command), Setting: KVCountSetting{c.cfg.Slots},
-		Counts: []KVCount{}, Notes: []string{}}
+		Counts: []KVCount{}, Paper: []KVPaper{}, Notes: []string{}}
 	for _, pair := range kvPairs {
 		for i, load := range KVLoads() {
 			rounds := slices.Clone(c.counts[kvCell{pair, load}])
@@ -98,6 +99,11 @@ func (c *KVCounts) Report(command string) *KVCountReport {
 			r.Counts = append(r.Counts, KVCount{KVPair: pair, Load: load, Rounds: len(rounds),
 				KVTrips: meanTrips(rounds), rounds: rounds, PaperPutNew: nessieTable1[i],
 				PaperLiteral: NessieLiteral.At(load), PaperGet: nessieGet})
+		}
+	}
+	for _, load := range KVLoads() {
+		if rounds := c.paper[load]; len(rounds) > 0 {
+			r.Paper = append(r.Paper, meanPaper(rounds))
 		}
 	}
 	for i := range r.Counts {
@@ -152,6 +158,7 @@ func (r *KVCountReport) WriteText(w io.Writer) error {
 	for _, pair := range kvPairs {
 		r.block(&p, pair)
 	}
+	r.writePaper(&p)
 	p.printf("\n")
 	for _, note := range r.Notes {
 		p.printf("note: %s\n", note)

@@ -67,6 +67,26 @@ func TestKVRoundTrips(t *testing.T) {
 	}
 }
 
+// The paper's protocol needs what its algorithms say, or less where the server would be called,
+// and more than ours; transactions save some.
+func TestKVPaper(t *testing.T) {
+	r := countKV(t, 1<<12, 2, 1)
+	if len(r.Paper) != len(KVLoads()) {
+		t.Fatalf("%+v", r.Paper)
+	}
+	for i, is := range r.Paper {
+		ours := r.Counts[i].PutNew
+		least := (.9 - is.Server/2) * is.Expected
+		if is.Counted < least || is.Counted > 1.1*is.Expected || is.Counted < ours+1 ||
+			is.CountedAtOnce >= is.Counted/2 || is.Server < 0 || is.Server > .8 {
+			t.Errorf("%+v; ours is %.2f", is, ours)
+		}
+	}
+	if r.Paper[4].Server < .4 || r.Paper[0].Server > .05 {
+		t.Errorf("the server is called by %+v", r.Paper)
+	}
+}
+
 // The notes tell the truth about the counts.
 func TestKVCountNotes(t *testing.T) {
 	r := &KVCountReport{}
@@ -105,7 +125,7 @@ func TestKVCountReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"farhash bench kv --test", "8+8 bytes, slots with copies",
-		"maps of 1Ki slots", "13.3", "note: 8+100 bytes, slots of a word, load 0.75"} {
+		"maps of 1Ki slots", "13.3", "at once", "note: 8+100 bytes, slots of a word, load 0.75"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the table does not say %q:\n%s", want, &text)
 		}
