@@ -72,10 +72,15 @@ func (x *exchange) offer(ctx context.Context, slot int, b *block) error {
 	return x.cells.Store(ctx, x.rank, slot*slotWords, uint64(b.n))
 }
 
+// claimRanks is how many ranks a claim looks at. Where there are many more, who has nothing to
+// do would else look for long before it hears that the search is over.
+const claimRanks = 64
+
 // claim takes a block that some rank has left, this rank's own first, then those
-// of the others in turn. It reports whether there was one.
+// of the others in turn. It reports whether there was one; if there are very many ranks, among
+// those whose turn it is.
 func (x *exchange) claim(ctx context.Context, b *block) (bool, error) {
-	for i := range x.ranks {
+	for i := range min(x.ranks, claimRanks) {
 		rank := (x.next + i) % x.ranks
 		for slot := range slotsPerRank {
 			ok, err := x.claimSlot(ctx, rank, slot, b)
@@ -88,7 +93,11 @@ func (x *exchange) claim(ctx context.Context, b *block) (bool, error) {
 			}
 		}
 	}
-	x.next = x.rank
+	if x.ranks > claimRanks {
+		x.next = (x.next + claimRanks) % x.ranks
+	} else {
+		x.next = x.rank
+	}
 	return false, nil
 }
 

@@ -282,8 +282,8 @@ func (s *search) explain(ctx context.Context, r *Result, lost error) error {
 		r.NeedMem = s.budget.enough(s.visited, r.States)
 		r.Detail = fmt.Sprintf("%s are not enough; try %s",
 			memory.Format(s.budget.mem), memory.Format(r.NeedMem))
-		if s.budget.blocked != nil {
-			r.Detail += fmt.Sprintf(" (%v)", s.budget.blocked)
+		if s.budget.blocked != nil { // a larger budget alone would not help
+			r.Detail = fmt.Sprintf("the table cannot grow: %v", s.budget.blocked)
 		}
 	case stopOverflow:
 		if s.worker.overflow != nil {

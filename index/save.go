@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"math"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/internal/replace"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -44,10 +44,10 @@ func (x *Index) Save(ctx context.Context, path string) error {
 		s.target, err = archive.Writable(path)
 	}
 	if err == nil && x.job.Rank() == 0 {
-		err = s.open(os.O_CREATE | os.O_TRUNC)
+		err = s.open(replace.Begin)
 	}
 	if err = rma.AllSucceeded(ctx, x.job, what, err); err == nil && x.job.Rank() != 0 {
-		err = s.open(0)
+		err = s.open(replace.Continue)
 	}
 	if err = rma.AllSucceeded(ctx, x.job, what, err); err == nil {
 		err = x.t.guarded(func() error { return s.segments(ctx) })
@@ -67,12 +67,8 @@ type saver struct {
 	digests []uint64 // of segments; 0: another rank's
 }
 
-// partialSuffix marks a file that is not complete.
-const partialSuffix = ".partial"
-
-func (s *saver) open(flags int) (err error) {
-	s.f, err = os.OpenFile(s.target+partialSuffix, os.O_RDWR|flags, 0o600)
-	if err != nil {
+func (s *saver) open(open func(target string) (*os.File, error)) (err error) {
+	if s.f, err = open(s.target); err != nil {
 		err = fmt.Errorf("index: saving %s: %w", s.path, err)
 	}
 	return err
@@ -143,14 +139,10 @@ func (s *saver) close(remove bool) error {
 	if s.f == nil {
 		return nil
 	}
-	err := s.f.Close()
 	if remove && s.t.job.Rank() == 0 {
-		gone := os.Remove(s.f.Name())
-		if !errors.Is(gone, fs.ErrNotExist) { // it has its name already: another rank has failed
-			err = errors.Join(err, gone)
-		}
+		return replace.Abandon(s.f)
 	}
-	return err
+	return s.f.Close()
 }
 
 // Load makes an index of the records in a file that Save has written. KeySize, ValueSize

@@ -13,6 +13,7 @@ import (
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/bench"
 	"github.com/farhash/farhash/internal/chart"
+	"github.com/farhash/farhash/internal/replace"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -153,8 +154,12 @@ func printResults(write func(w io.Writer) error, plot string,
 	if err := draw(&drawing, format); err != nil {
 		return errors.Join(errors.New("drawing the results failed"), err)
 	}
-	if err := os.WriteFile(plot, drawing.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("writing the plot: %w", err)
+	err = replace.File(plot, func(w io.Writer) error {
+		_, err := drawing.WriteTo(w)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("writing the plot %s: %w", plot, err)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -44,7 +45,6 @@ const probeWords = 8 << 20
 // examine prints one line for each thing that matters.
 func examine(ctx context.Context, out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	defer w.Flush()
 	line := func(what, format string, args ...any) {
 		fmt.Fprintf(w, "%s\t%s\n", what, fmt.Sprintf(format, args...))
 	}
@@ -77,6 +77,9 @@ func examine(ctx context.Context, out io.Writer) error {
 		err = shared.Close()
 	}
 	line("ranks under MPI", "%s", probeMPI(ctx))
+	if told := w.Flush(); told != nil {
+		err = errors.Join(err, fmt.Errorf("printing the answer: %w", told))
+	}
 	return err
 }
 

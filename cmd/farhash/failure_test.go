@@ -123,14 +123,14 @@ func TestExploreUnbounded(t *testing.T) {
 }
 
 // An answer that cannot be written is a failure.
-func TestExploreOutputFull(t *testing.T) {
+func TestOutputFull(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skipf("no device that is always full: %v", err)
 	}
 	defer full.Close()
 	for _, args := range [][]string{
-		{"explore", family(t, "dekker", "3"), "-q"}, {"petri", "dekker", "-n", "3"},
+		{"explore", family(t, "dekker", "3"), "-q"}, {"petri", "dekker", "-n", "3"}, {"doctor"},
 	} {
 		c := newCommand(t, args...)
 		c.Stdout = full

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,16 +67,26 @@ func report(cmd *cobra.Command, err error) int {
 		strings.HasPrefix(text, "required flag") {
 		code = exitUsage // cobra has no type for these
 	}
-	fmt.Fprintln(os.Stderr, "farhash:", err)
+	fmt.Fprintln(os.Stderr, "farhash:", strings.TrimPrefix(err.Error(), "farhash: "))
 	if code == exitUsage {
 		fmt.Fprintf(os.Stderr, "Run '%s --help' for how it is used.\n", cmd.CommandPath())
 	}
 	return code
 }
 
+// version is what Go knows of this program: the version of the module, or the commit.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return info.Main.Version + ", " + info.GoVersion
+}
+
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "farhash",
+		Version:       version(),
 		Short:         "Hash tables in the memory of many processes, and what is built on them",
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -29,29 +29,25 @@ const (
 	MaxDescription = headerBytes - 48
 )
 
-// partialSuffix marks a file that is not complete.
-const partialSuffix = ".partial"
-
 // Writer writes blocks into a file that is not complete.
 type Writer struct {
 	path string
 	f    *os.File
 }
 
-// Create begins the file; one rank does it before the others Join.
-func Create(path string) (*Writer, error) {
-	return openPartial(path, os.O_CREATE|os.O_TRUNC)
-}
+// Create begins the file; one rank does it before the others Join. It fails while another
+// job writes the same one.
+func Create(path string) (*Writer, error) { return openPartial(path, replace.Begin) }
 
 // Join opens the file that another rank has begun.
-func Join(path string) (*Writer, error) { return openPartial(path, 0) }
+func Join(path string) (*Writer, error) { return openPartial(path, replace.Continue) }
 
-func openPartial(path string, flags int) (*Writer, error) {
+func openPartial(path string, open func(target string) (*os.File, error)) (*Writer, error) {
 	target, err := Writable(path)
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(target+partialSuffix, os.O_RDWR|flags, 0o600)
+	f, err := open(target)
 	if err != nil {
 		return nil, fmt.Errorf("archive: writing %s: %w", path, err)
 	}
@@ -117,9 +113,7 @@ func (w *Writer) Finish(blocks uint64, description []byte) error {
 func (w *Writer) Close() error { return w.f.Close() }
 
 // Abandon removes the file that is not complete.
-func (w *Writer) Abandon() error {
-	return errors.Join(w.f.Close(), os.Remove(w.f.Name()))
-}
+func (w *Writer) Abandon() error { return replace.Abandon(w.f) }
 
 // Reader reads blocks of a complete file.
 type Reader struct {

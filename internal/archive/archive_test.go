@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -189,5 +190,47 @@ func TestOldFileStaysUntilFinish(t *testing.T) {
 	left, _ := filepath.Glob(path + "*")
 	if len(left) != 1 {
 		t.Errorf("files left: %v", left)
+	}
+}
+
+// Two jobs that wrote one file at once would spoil it, and the old one would be gone.
+func TestOneWriterAtATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	first, err := archive.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.WriteBlock(0, 0, []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	_, err = archive.Create(path)
+	if err == nil || !strings.Contains(err.Error(), "another job is writing") {
+		t.Errorf("a second writer: %v", err)
+	}
+	if err := errors.Join(first.Finish(1, nil), first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readAll(path)
+	if err != nil || string(got[0]) != "first" {
+		t.Errorf("the file reads %q, %v", got, err)
+	}
+	second, err := archive.Create(path)
+	if err != nil {
+		t.Fatalf("after the first: %v", err)
+	}
+	if err := second.Abandon(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a process that died has left is no hindrance, and nothing of it stays.
+func TestLeftOver(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path+".partial", make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, [][]byte{[]byte("new")})
+	if got, err := readAll(path); err != nil || len(got) != 1 || string(got[0]) != "new" {
+		t.Errorf("the file reads %q, %v", got, err)
 	}
 }
