@@ -19,8 +19,8 @@ import (
 const TimeoutVariable = "FARHASH_TIMEOUT"
 
 // EngineVariable is the environment variable that says which engine carries a job of
-// processes: "shm" or "mpi". Without it rma/shm does where all ranks are on one host, and
-// rma/mpi where they are not.
+// processes: "shm", "mpi" or "ucx". Without it rma/shm does where all ranks are on one host,
+// and rma/mpi where they are not.
 const EngineVariable = "FARHASH_ENGINE"
 
 // Option changes how a job is joined.
@@ -40,9 +40,9 @@ func OneSided() Option { return func(o *options) { o.oneSided = true } }
 
 func collect(opts []Option) (options, error) {
 	switch wish := os.Getenv(EngineVariable); wish {
-	case "", "shm", "mpi":
+	case "", "shm", "mpi", "ucx":
 	default:
-		return options{}, fmt.Errorf("farhash: %s=%q is neither \"shm\" nor \"mpi\"",
+		return options{}, fmt.Errorf("farhash: %s=%q is neither \"shm\", \"mpi\" nor \"ucx\"",
 			EngineVariable, wish)
 	}
 	var o options
@@ -62,8 +62,8 @@ func collect(opts []Option) (options, error) {
 
 // Join makes this process a rank of the job that its launcher has started: farhash
 // run, mpirun, srun or torchrun. Ranks on several hosts need a program that is built with
-// MPI; see package rma/mpi. Without a launcher this process is the only rank of a job
-// of its own. Close the job when done.
+// MPI, see package rma/mpi, or with UCX, see package rma/ucx. Without a launcher this process
+// is the only rank of a job of its own. Close the job when done.
 func Join(ctx context.Context, opts ...Option) (rma.Job, error) {
 	o, err := collect(opts)
 	if err != nil {
@@ -81,6 +81,9 @@ func Join(ctx context.Context, opts ...Option) (rma.Job, error) {
 
 // joinLaunched joins a job of processes.
 func joinLaunched(ctx context.Context, m launch.Membership, o options) (rma.Job, error) {
+	if os.Getenv(EngineVariable) == "ucx" {
+		return joinUCX(ctx, m, o)
+	}
 	useMPI, err := chooseMPI(m, os.Getenv(EngineVariable), mpi.Built)
 	switch {
 	case err != nil:

@@ -33,7 +33,7 @@ func TestBenchKVUsage(t *testing.T) {
 
 // TestBenchKVTable1 counts a little in all forms of output.
 func TestBenchKVTable1(t *testing.T) {
-	args := []string{"bench", "kv", "--table1", "--slots", "4Ki", "--runs", "2"}
+	args := []string{"bench", "kv", "--table1", "--slots", "1Ki", "--runs", "2"}
 	text := execute(t, args...)
 	for _, want := range []string{"8+8 bytes, slots with copies", "put, new", "13.3",
 		"note: 8+8 bytes, slots with copies, load 0.75: get 1.0"} {

@@ -196,4 +196,18 @@ func TestRunFails(t *testing.T) {
 	mustFail(t, 2, "-n must be 1 to 4096, not 5000", "run", "-n", "5000", "--", "true")
 	mustFail(t, 2, "requires at least 1 arg(s)", "run", "-n", "2")
 	mustFail(t, 2, "--timeout must be positive", "run", "-n", "2", "--timeout", "0s", "--", "true")
+	mustFail(t, 2, "--grace must not be negative", "run", "-n", "2", "--grace", "-1s", "--", "true")
+}
+
+// A grace of nothing is none, and not the default: the other rank is stopped at once.
+func TestRunWithoutGrace(t *testing.T) {
+	launched(t, "1") // skips elsewhere
+	c := execute(t, "run", "-n", "2", "--grace", "0s", "--", "sh", "-c",
+		"[ $FARHASH_RANK = 1 ] && exit 4; sleep 60")
+	if code := c.ProcessState.ExitCode(); code != 4 {
+		t.Errorf("exit code %d, want 4", code)
+	}
+	if !strings.Contains(c.stderr.String(), "stopping the other ranks in 0s") {
+		t.Errorf("stderr: %s", &c.stderr)
+	}
 }

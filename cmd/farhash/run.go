@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -13,46 +14,78 @@ import (
 	"github.com/farhash/farhash/rma/shm"
 )
 
+// runFlags are the flags of run as given.
+type runFlags struct {
+	ranks          int
+	prefix         bool
+	timeout, grace time.Duration
+	hosts          hostFlags
+}
+
 func newRun() *cobra.Command {
-	var ranks int
-	var prefix bool
-	var timeout, grace time.Duration
+	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run -n RANKS -- PROGRAM [ARGS...]",
-		Short: "Start a program as the ranks of one job on this host",
+		Use:   "run -n RANKS [flags] -- PROGRAM [ARGS...]",
+		Short: "Start a program as the ranks of one job, on this host or several",
 		Args:  args(cobra.MinimumNArgs(1)),
 		Long: `Starts PROGRAM once for each rank. The processes find each other through shared
 memory. Output is passed on line by line and signals are forwarded. The exit code is
 that of the first rank that failed, 128 plus the signal for one that was killed; the
-others then have the grace period to end by themselves.`,
-		Example: "  farhash run -n 4 -- farhash explore models/philosophers-12.pnml",
-		RunE: func(_ *cobra.Command, given []string) error {
-			if ranks < 1 || ranks > shm.MaxRanks {
-				return usage(fmt.Errorf("-n must be 1 to %d, not %d", shm.MaxRanks, ranks))
+others then have the grace period to end by themselves.
+
+With --rendezvous the job has several hosts: run this on each of them, with the same
+address, which is one of the host with --node-rank 0, and the same token. Who knows the
+token is let in; what the ranks say to each other then is neither encrypted nor signed.
+PROGRAM must be built with -tags ucx.`,
+		Example: `  farhash run -n 4 -- farhash explore models/philosophers-12.pnml
+  head -c 24 /dev/urandom | base64 > token   # and copy it to the other host
+  farhash run --rendezvous 10.0.0.1:29500 --nnodes 2 --node-rank 0 --nproc 2 \
+      --token-file token -- farhash explore models/philosophers-12.pnml`,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if flags := cmd.Flags(); !flags.Changed("ranks") && !flags.Changed("nproc") {
+				return usage(errors.New(`required flag "ranks" (-n) or "nproc" not set`))
 			}
-			if timeout <= 0 {
-				return usage(fmt.Errorf("--timeout must be positive, not %v", timeout))
-			}
-			code, err := launch.Run(context.Background(), launch.Options{
-				Ranks: ranks, Program: given[0], Args: given[1:], Prefix: prefix,
-				Env:    []string{farhash.TimeoutVariable + "=" + timeout.String()},
-				Stdout: os.Stdout, Stderr: os.Stderr, Stdin: os.Stdin, Grace: grace,
-				Cleanup: func(job string) { _ = shm.RemoveJob("", job) },
-			})
-			if err != nil || code != 0 {
-				return &exitError{code: code, err: err}
-			}
-			return nil
+			return f.run(given)
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&ranks, "ranks", "n", 0, "number of processes to start")
-	flags.BoolVarP(&prefix, "prefix", "p", false, "put [rank] before each line of output")
-	flags.DurationVar(&timeout, "timeout", shm.DefaultTimeout,
+	flags.IntVarP(&f.ranks, "ranks", "n", 0, "number of processes to start on this host")
+	flags.IntVar(&f.ranks, "nproc", 0, "the same as -n, as torchrun calls it")
+	flags.BoolVarP(&f.prefix, "prefix", "p", false, "put [rank] before each line of output")
+	flags.DurationVar(&f.timeout, "timeout", shm.DefaultTimeout,
 		"how long ranks wait for each other to arrive")
-	flags.DurationVar(&grace, "grace", launch.DefaultGrace,
+	flags.DurationVar(&f.grace, "grace", launch.DefaultGrace,
 		"how long the others may go on when a rank has failed")
-	_ = cmd.MarkFlagRequired("ranks")
+	f.hosts.register(cmd)
 	flags.SetInterspersed(false)
 	return cmd
+}
+
+func (f *runFlags) run(given []string) error {
+	if f.ranks < 1 || f.ranks > shm.MaxRanks {
+		return usage(fmt.Errorf("-n must be 1 to %d, not %d", shm.MaxRanks, f.ranks))
+	}
+	if f.timeout <= 0 {
+		return usage(fmt.Errorf("--timeout must be positive, not %v", f.timeout))
+	}
+	if f.grace < 0 {
+		return usage(fmt.Errorf("--grace must not be negative, but is %v", f.grace))
+	}
+	if f.grace == 0 {
+		f.grace = -1 // no time; to launch 0 is the default
+	}
+	opts := launch.Options{
+		Ranks: f.ranks, Program: given[0], Args: given[1:], Prefix: f.prefix,
+		Env:    []string{farhash.TimeoutVariable + "=" + f.timeout.String()},
+		Stdout: os.Stdout, Stderr: os.Stderr, Stdin: os.Stdin, Grace: f.grace,
+		Cleanup: func(job string) { _ = shm.RemoveJob("", job) },
+	}
+	if err := f.hosts.apply(&opts); err != nil {
+		return usage(err)
+	}
+	code, err := launch.Run(context.Background(), opts)
+	if err != nil || code != 0 {
+		return &exitError{code: code, err: err}
+	}
+	return nil
 }

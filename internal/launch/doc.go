@@ -55,4 +55,8 @@
 //     exited and their output is closed; a background process that a rank left
 //     behind and that holds its output is waited for.
 //   - Rank 0 reads the standard input, the other ranks read /dev/null.
+//
+// A job of several hosts has one Run on each, which starts its part of the ranks. They meet
+// where [Rendezvous] says: FARHASH_RENDEZVOUS and FARHASH_TOKEN, which farhash run sets and
+// which are set by hand under other launchers.
 package launch

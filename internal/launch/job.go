@@ -67,17 +67,18 @@ type rankExit struct {
 func newJobRun(opts Options) *jobRun {
 	stdout, stderr := newSinks(opts.Stdout, opts.Stderr)
 	return &jobRun{
-		opts: opts, key: newJob(), stdout: stdout, stderr: stderr,
+		opts: opts, key: opts.Job, stdout: stdout, stderr: stderr,
 		exits: make(chan rankExit, opts.Ranks), closed: make(chan int, 2*opts.Ranks),
 		passedOn: make(map[syscall.Signal]bool),
 	}
 }
 
-// start starts one rank with its streams.
+// start starts one rank with its streams. Ranks are counted from this host's first one here.
 func (j *jobRun) start(rank int, path string) (err error) {
 	cmd := exec.Command(path, j.opts.Args...)
 	cmd.Args[0] = j.opts.Program
-	cmd.Env = rankEnv(os.Environ(), j.opts.Env, rank, j.opts.Ranks, j.key)
+	cmd.Env = rankEnv(os.Environ(), j.opts.Env, j.opts.First+rank, j.opts.Size,
+		j.opts.Ranks, j.key)
 	cmd.SysProcAttr = rankAttributes()
 	var s streams
 	defer func() {
@@ -86,14 +87,14 @@ func (j *jobRun) start(rank int, path string) (err error) {
 			closeAll(s.ours)
 		}
 	}()
-	if cmd.Stdout, err = s.output(j.stdout, rank == 0 && !j.opts.Prefix); err != nil {
+	if cmd.Stdout, err = s.output(j.stdout, j.opts.First+rank == 0 && !j.opts.Prefix); err != nil {
 		return err
 	}
 	if cmd.Stderr, err = s.output(j.stderr, false); err != nil {
 		return err
 	}
 	var input stdin
-	if rank == 0 {
+	if j.opts.First+rank == 0 {
 		if input, err = openStdin(j.opts.Stdin); err != nil {
 			return err
 		}
@@ -117,7 +118,7 @@ func (j *jobRun) start(rank int, path string) (err error) {
 func (j *jobRun) follow(rank int, cmd *exec.Cmd, s streams) {
 	prefix := ""
 	if j.opts.Prefix {
-		prefix = "[" + strconv.Itoa(rank) + "] "
+		prefix = "[" + strconv.Itoa(j.opts.First+rank) + "] "
 	}
 	j.ranks = append(j.ranks, &rankRun{
 		cmd: cmd, pipes: s.ours, open: len(s.ours), alive: true,
@@ -213,7 +214,7 @@ func (j *jobRun) remaining() string {
 	var list []string
 	for rank, r := range j.ranks {
 		if r.alive {
-			list = append(list, strconv.Itoa(rank))
+			list = append(list, strconv.Itoa(j.opts.First+rank))
 		}
 	}
 	if len(list) == 1 {

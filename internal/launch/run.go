@@ -27,9 +27,14 @@ const (
 
 // Options say what Run starts.
 type Options struct {
-	Ranks   int    // at least 1
-	Program string // a path, or a name to look up in PATH
-	Args    []string
+	Ranks int // on this host, at least 1
+	// First, Size and Job are for a job of several hosts: the number of this host's first rank,
+	// the ranks of all hosts, and the key of the job, the same on all of them. Size 0 is a job
+	// of this host alone.
+	First, Size int
+	Job         string
+	Program     string // a path, or a name to look up in PATH
+	Args        []string
 	// Prefix puts "[rank] " before each line of output.
 	Prefix bool
 	// Env are variables of the form name=value added to those of this process.
@@ -64,6 +69,13 @@ func Run(ctx context.Context, opts Options) (exitCode int, err error) {
 	if opts.Ranks < 1 {
 		return 1, fmt.Errorf("run: %d ranks asked for; at least 1 is needed", opts.Ranks)
 	}
+	if opts.Size == 0 {
+		opts.First, opts.Size, opts.Job = 0, opts.Ranks, newJob()
+	}
+	if opts.First < 0 || opts.First > opts.Size-opts.Ranks {
+		return 1, fmt.Errorf("run: ranks %d to %d are not ranks of a job of %d", opts.First,
+			opts.First+opts.Ranks-1, opts.Size)
+	}
 	path, code, err := lookup(opts.Program)
 	if err != nil {
 		return code, err
@@ -93,7 +105,7 @@ func Run(ctx context.Context, opts Options) (exitCode int, err error) {
 		if err := j.start(rank, path); err != nil {
 			j.abort()
 			return startCode(err), fmt.Errorf("run: start rank %d of %d: %w%s",
-				rank, opts.Ranks, err, startRemedy(err))
+				opts.First+rank, opts.Size, err, startRemedy(err))
 		}
 	}
 	return j.wait(ctx, signals)
@@ -152,7 +164,7 @@ func startRemedy(err error) string {
 
 // rankEnv is the environment of a rank. What makes this process a rank of some
 // job must not reach the ranks of the new one.
-func rankEnv(own, extra []string, rank, size int, job string) []string {
+func rankEnv(own, extra []string, rank, size, localSize int, job string) []string {
 	env := make([]string, 0, len(own)+len(extra)+4)
 	for _, list := range [][]string{own, extra} {
 		for _, variable := range list {
@@ -166,5 +178,5 @@ func rankEnv(own, extra []string, rank, size int, job string) []string {
 	}
 	return append(env,
 		envRank+"="+strconv.Itoa(rank), envSize+"="+strconv.Itoa(size),
-		envLocalSize+"="+strconv.Itoa(size), envJob+"="+job)
+		envLocalSize+"="+strconv.Itoa(localSize), envJob+"="+job)
 }

@@ -256,9 +256,9 @@ func TestAbortLeavesNothing(t *testing.T) {
 
 func TestRankEnv(t *testing.T) {
 	own := []string{"A=1", envRank + "=9", envJob + "=x", envLocalSize + "=3"}
-	got := rankEnv(own, []string{"A=2", envSize + "=7"}, 1, 4, "key")
+	got := rankEnv(own, []string{"A=2", envSize + "=7"}, 1, 4, 3, "key")
 	want := []string{
-		"A=1", "A=2", envRank + "=1", envSize + "=4", envLocalSize + "=4", envJob + "=key",
+		"A=1", "A=2", envRank + "=1", envSize + "=4", envLocalSize + "=3", envJob + "=key",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("rankEnv = %q, want %q", got, want)

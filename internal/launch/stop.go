@@ -40,7 +40,7 @@ func (j *jobRun) exited(e rankExit) {
 		if j.alive > 0 {
 			next = fmt.Sprintf("; stopping the other ranks in %v", j.opts.Grace)
 		}
-		j.say("rank %d (pid %d) %s%s", e.rank, r.cmd.Process.Pid, how, next)
+		j.say("rank %d (pid %d) %s%s", j.opts.First+e.rank, r.cmd.Process.Pid, how, next)
 	}
 	j.stopAt(graced)
 }

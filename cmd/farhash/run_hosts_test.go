@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// What makes no sense for a job of several hosts is refused, with what to do.
+func TestRunHostsFlags(t *testing.T) {
+	empty := writeFile(t, "empty", "")
+	for _, c := range []struct{ flags, says string }{
+		{"", "required flag"},
+		{"-n 2 --nnodes 2", "need --rendezvous"},
+		{"-n 2 --rendezvous here", "is no HOST:PORT"},
+		{"-n 2 --rendezvous :80", "is no HOST:PORT"},
+		{"-n 2 --rendezvous h:80 --nnodes 2 --node-rank 2 --token-file x", "not 2 of 2"},
+		{"-n 2 --rendezvous h:80 --nnodes 2", "head -c 24 /dev/urandom"},
+		{"-n 2 --rendezvous h:80 --nnodes 2 --token-file " + empty, "holds 0 bytes"},
+	} {
+		args := append(append([]string{"run"}, strings.Fields(c.flags)...), "--", "true")
+		cmd := execute(t, args...)
+		if cmd.code() != exitUsage || !strings.Contains(cmd.stderr.String(), c.says) {
+			t.Errorf("run %s: exit code %d, %s", c.flags, cmd.code(), &cmd.stderr)
+		}
+	}
+}
+
+// The ranks of a host learn of the others.
+func TestRunHosts(t *testing.T) {
+	c := execute(t, "run", "--rendezvous", "192.0.2.1:29500", "--nnodes", "3", "--node-rank", "1",
+		"--nproc", "2", "--token-file", os.Args[0]+".none", "--", "true")
+	if c.code() != exitUsage || !strings.Contains(c.stderr.String(), "no such file") {
+		t.Errorf("a token file that is not there: exit code %d, %s", c.code(), &c.stderr)
+	}
+	file := writeFile(t, "token", "open sesame\n")
+	c = execute(t, "run", "--rendezvous", "192.0.2.1:29500", "--nnodes", "3", "--node-rank", "1",
+		"--nproc", "2", "--token-file", file, "--", "sh", "-c", "echo $FARHASH_RANK of "+
+			"$FARHASH_SIZE, $FARHASH_LOCAL_SIZE here, $FARHASH_RENDEZVOUS $FARHASH_TOKEN "+
+			"$FARHASH_ENGINE")
+	for _, rank := range []string{"2", "3"} {
+		want := rank + " of 6, 2 here, 192.0.2.1:29500 open sesame ucx\n"
+		if c.code() != 0 || !strings.Contains(c.stdout.String(), want) {
+			t.Errorf("exit code %d, no %q in %q: %s", c.code(), want, &c.stdout, &c.stderr)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package launch
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// The variables of a rendezvous, for jobs whose ranks meet by TCP. farhash run sets the first
+// two; under another launcher they are set by hand, alike for all ranks.
+const (
+	RendezvousVariable = "FARHASH_RENDEZVOUS" // HOST:PORT where rank 0 listens
+	TokenVariable      = "FARHASH_TOKEN"      // what only the ranks of the job know
+	TokenFileVariable  = "FARHASH_TOKEN_FILE" // a file that holds it, where that is not set
+)
+
+// tokenMax is the longest token, and more than anybody needs.
+const tokenMax = 1 << 10
+
+// Rendezvous is where the ranks of a job meet, and what they know each other by.
+type Rendezvous struct {
+	Address string // HOST:PORT
+	Token   string
+}
+
+// DetectRendezvous finds the rendezvous in the environment. It is an error if it is not there.
+func DetectRendezvous() (Rendezvous, error) {
+	r := Rendezvous{Address: os.Getenv(RendezvousVariable)}
+	if r.Address == "" {
+		return r, fmt.Errorf("%s is not set; start the ranks with farhash run --rendezvous, or "+
+			"set it to HOST:PORT of rank 0, and %s to one random text, for all ranks",
+			RendezvousVariable, TokenVariable)
+	}
+	token, found, err := FindToken("")
+	if err == nil && !found {
+		err = fmt.Errorf("%s=%s is set, and neither %s nor %s is; set one of them, alike for all "+
+			"ranks", RendezvousVariable, r.Address, TokenVariable, TokenFileVariable)
+	}
+	r.Token = token
+	return r, err
+}
+
+// FindToken reads the token of a job from a file, or if that is "" finds it in the
+// environment.
+func FindToken(file string) (token string, found bool, err error) {
+	if file == "" {
+		if token := os.Getenv(TokenVariable); token != "" {
+			return token, true, nil
+		}
+		if file = os.Getenv(TokenFileVariable); file == "" {
+			return "", false, nil
+		}
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return "", false, fmt.Errorf("the token of the job: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, tokenMax+1))
+	if err != nil {
+		return "", false, fmt.Errorf("the token of the job: %w", err)
+	}
+	if token = strings.TrimSpace(string(text)); token == "" || len(text) > tokenMax {
+		return "", false, fmt.Errorf("the token of the job: %s holds %d bytes; it should hold a "+
+			"random text of 1 to %d, such as that of: head -c 24 /dev/urandom | base64",
+			file, len(text), tokenMax)
+	}
+	return token, true, nil
+}
+
+// NewToken returns a random token.
+func NewToken() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// Job is a key of the job that meets there: the same on all hosts, and telling nothing.
+func (r Rendezvous) Job() string {
+	sum := sha256.Sum256([]byte("job\n" + r.Address + "\n" + r.Token))
+	return "meet-" + hex.EncodeToString(sum[:12])
+}

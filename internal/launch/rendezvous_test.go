@@ -1,0 +1,75 @@
+package launch
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestDetectRendezvous(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good := write("good", "  from a file\n")
+	for _, c := range []struct{ address, token, file, want, says string }{
+		{"", "t", "", "", "FARHASH_RENDEZVOUS is not set"},
+		{"h:1", "", "", "", "neither FARHASH_TOKEN nor FARHASH_TOKEN_FILE"},
+		{"h:1", "mine", good, "mine", ""},
+		{"h:1", "", good, "from a file", ""},
+		{"h:1", "", filepath.Join(dir, "none"), "", "no such file"},
+		{"h:1", "", write("empty", " \n"), "", "holds 2 bytes"},
+		{"h:1", "", write("long", strings.Repeat("x", tokenMax+10)), "", "random text of 1 to"},
+	} {
+		t.Setenv(RendezvousVariable, c.address)
+		t.Setenv(TokenVariable, c.token)
+		t.Setenv(TokenFileVariable, c.file)
+		r, err := DetectRendezvous()
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) ||
+			r.Token != c.want {
+			t.Errorf("%+v: token %q, %v", c, r.Token, err)
+		}
+	}
+	one, same, other := Rendezvous{"h:1", "t"}, Rendezvous{"h:1", "t"}, Rendezvous{"h:1", "u"}
+	if key := one.Job(); key != same.Job() || key == other.Job() || sanitise(key) != key {
+		t.Errorf("keys of jobs: %q, %q and %q", key, same.Job(), other.Job())
+	}
+	if a, b := NewToken(), NewToken(); a == b {
+		t.Error("two tokens are the same")
+	}
+}
+
+// The ranks of the second of two hosts.
+func TestRunPart(t *testing.T) {
+	out := newTranscript()
+	o := options(2, "detect")
+	o.Stdout, o.First, o.Size, o.Job, o.Prefix = out, 3, 5, "one-job", false
+	if code, err := Run(t.Context(), o); code != 0 || err != nil {
+		t.Fatalf("Run = %d, %v; output %q", code, err, out)
+	}
+	got := memberships(t, out.String())
+	for i, m := range got {
+		if want := (Membership{3 + i, 5, 2, "one-job", Farhash}); m != want {
+			t.Errorf("found %+v, want %+v", m, want)
+		}
+	}
+	if len(got) != 2 {
+		t.Errorf("%d ranks, want 2", len(got))
+	}
+	stderr := newTranscript()
+	o = options(2, "fail:4:7")
+	o.Stderr, o.First, o.Size, o.Job, o.Grace = stderr, 3, 5, "one-job", -1
+	code, err := Run(t.Context(), o)
+	if code != 7 || err != nil || !strings.Contains(stderr.String(), "rank 4 (pid") {
+		t.Errorf("Run = %d, %v; it said %q", code, err, stderr)
+	}
+	o.Size = 4
+	if _, err := Run(t.Context(), o); err == nil {
+		t.Error("ranks 3 and 4 of 4 were started")
+	}
+}

@@ -1,0 +1,35 @@
+package twohosts
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestPair(t *testing.T) {
+	p := New(t)
+	for host, want := range []string{"-0\n", "-1\n"} {
+		out, err := p.Command(host, "hostname").Output()
+		if err != nil || !strings.HasSuffix(string(out), want) {
+			t.Errorf("host %d is called %q: %v", host, out, err)
+		}
+		if err := p.reaches(host); err != nil {
+			t.Errorf("host %d does not reach the other: %v", host, err)
+		}
+	}
+	p.Cut(t)
+	if err := p.reaches(0); err == nil {
+		t.Error("the cable is cut, and the other host is reached")
+	}
+}
+
+// reaches has a host connect to a port of the other, where nobody listens: it is told so at
+// once, or nothing.
+func (p *Pair) reaches(host int) error {
+	script := fmt.Sprintf("exec 2>&1; : < /dev/tcp/%s/9", p.Address(1-host))
+	out, _ := p.Command(host, "timeout", "0.3", "bash", "-c", script).CombinedOutput()
+	if !strings.Contains(string(out), "refused") {
+		return fmt.Errorf("it was told %q", out)
+	}
+	return nil
+}

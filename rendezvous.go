@@ -1,0 +1,20 @@
+package farhash
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/ucx"
+)
+
+// joinUCX joins a job whose ranks meet by TCP, where the environment says.
+func joinUCX(ctx context.Context, m launch.Membership, o options) (rma.Job, error) {
+	r, err := launch.DetectRendezvous()
+	if err != nil {
+		return nil, fmt.Errorf("farhash: %s=ucx: %w", EngineVariable, err)
+	}
+	return ucx.Join(ctx, ucx.Config{Rank: m.Rank, Size: m.Size, Rendezvous: r.Address,
+		Token: r.Token, Timeout: o.timeout, Hidden: o.oneSided})
+}

@@ -1,0 +1,40 @@
+package star
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// connect reaches rank 0, which may begin to listen later than this rank calls.
+func connect(ctx context.Context, cfg Config) (net.Conn, error) {
+	var pace rma.Backoff
+	for {
+		c, err := tryConnect(ctx, cfg)
+		if err == nil || errors.Is(err, errRefused) {
+			return c, err
+		}
+		for !pace.Pause() {
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("rank %d waited %v for rank 0 at %s: %w; was it started, and "+
+				"does this host reach that address?", cfg.Rank, cfg.Timeout, cfg.Address, err)
+		}
+	}
+}
+
+func tryConnect(ctx context.Context, cfg Config) (net.Conn, error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", cfg.Address)
+	if err != nil {
+		return nil, err
+	}
+	if err := introduce(c, cfg); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}

@@ -1,0 +1,164 @@
+package star
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// conn is one end of a connection that carries frames.
+type conn struct {
+	net.Conn
+	beat    time.Duration
+	writing sync.Mutex
+	done    chan struct{} // closed by close
+	once    sync.Once
+}
+
+func newConn(c net.Conn, beat time.Duration) *conn {
+	return &conn{Conn: c, beat: beat, done: make(chan struct{})}
+}
+
+func (c *conn) close() {
+	c.once.Do(func() { close(c.done) })
+	_ = c.Conn.Close()
+}
+
+// hangUp has the other end read all that was sent, and then the end.
+func (c *conn) hangUp() {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.once.Do(func() { close(c.done) })
+	if tcp, ok := c.Conn.(*net.TCPConn); ok && tcp.CloseWrite() == nil {
+		return
+	}
+	_ = c.Conn.Close()
+}
+
+// limit is how long the other end may be silent, or not take what is sent.
+func (c *conn) limit() time.Time { return time.Now().Add(beatsMissed * c.beat) }
+
+// Read reads until the other end was silent for too long. If this process was stopped
+// meanwhile, together with the others perhaps, it does not know, and gives the other end
+// as much time again.
+func (c *conn) Read(b []byte) (int, error) {
+	for {
+		limit := c.limit()
+		_ = c.SetReadDeadline(limit)
+		n, err := c.Conn.Read(b)
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(limit) < c.beat {
+			return n, err
+		}
+	}
+}
+
+// send sends a frame.
+func (c *conn) send(kind byte, payload []byte) error {
+	frame := binary.LittleEndian.AppendUint32(nil, uint32(len(payload)))
+	frame = append(append(frame, kind), payload...)
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	select {
+	case <-c.done:
+		return net.ErrClosed
+	default:
+	}
+	_ = c.SetWriteDeadline(c.limit())
+	_, err := c.Write(frame)
+	if err != nil {
+		c.close() // half a frame may be on its way
+	}
+	return err
+}
+
+// receive takes the next frame that says more than that the other end is there.
+func (c *conn) receive(most int) (kind byte, payload []byte, err error) {
+	for {
+		kind, payload, err = readFrame(c, most)
+		if err != nil {
+			c.close()
+		}
+		if err != nil || kind != 'H' {
+			return kind, payload, err
+		}
+	}
+}
+
+// readFrame reads a frame with a payload of most bytes at most.
+func readFrame(r io.Reader, most int) (kind byte, payload []byte, err error) {
+	var head [5]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	size := binary.LittleEndian.Uint32(head[:])
+	if uint64(size) > uint64(most) {
+		return 0, nil, fmt.Errorf("a frame of %d bytes, and %d are allowed", size, most)
+	}
+	payload = make([]byte, size)
+	_, err = io.ReadFull(r, payload)
+	return head[4], payload, err
+}
+
+// pulse says now and then that this end is there.
+func (c *conn) pulse() {
+	tick := time.NewTicker(c.beat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.done:
+			return
+		case <-tick.C:
+			_ = c.send('H', nil)
+		}
+	}
+}
+
+var errMalformed = errors.New("a malformed frame")
+
+// join packs what all ranks have given.
+func join(gifts [][]byte) []byte {
+	var all []byte
+	for _, g := range gifts {
+		all = append(binary.LittleEndian.AppendUint32(all, uint32(len(g))), g...)
+	}
+	return all
+}
+
+// split is the inverse of join.
+func split(all []byte, size int) ([][]byte, error) {
+	gifts := make([][]byte, size)
+	for rank := range gifts {
+		if len(all) < 4 {
+			return nil, errMalformed
+		}
+		n := binary.LittleEndian.Uint32(all)
+		all = all[4:]
+		if uint64(n) > uint64(len(all)) {
+			return nil, errMalformed
+		}
+		gifts[rank], all = all[:n:n], all[n:]
+	}
+	if len(all) != 0 {
+		return nil, errMalformed
+	}
+	return gifts, nil
+}
+
+func encodeFate(rank int, p peer) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, uint32(rank))
+	return binary.LittleEndian.AppendUint64(append(b, byte(p.fate)), p.given)
+}
+
+func decodeFate(b []byte, size int) (rank int, p peer, err error) {
+	if len(b) != 13 || uint64(binary.LittleEndian.Uint32(b)) >= uint64(size) ||
+		Fate(b[4]) != Left && Fate(b[4]) != Died {
+		return 0, p, errMalformed
+	}
+	return int(binary.LittleEndian.Uint32(b)),
+		peer{Fate(b[4]), binary.LittleEndian.Uint64(b[5:])}, nil
+}

@@ -1,0 +1,300 @@
+package star
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/farhash/farhash/rma"
+)
+
+const token = "a token of the tests"
+
+// freeAddress is one where nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// job runs fn on all ranks of a job at once.
+func job(t *testing.T, ranks int, fn func(s *Star) error) {
+	t.Helper()
+	address := freeAddress(t)
+	var wg sync.WaitGroup
+	for rank := range ranks {
+		wg.Go(func() {
+			s, err := Join(t.Context(), Config{Rank: rank, Size: ranks, Address: address,
+				Token: token, Timeout: time.Minute, Beat: 100 * time.Millisecond})
+			if err == nil {
+				err = fn(s)
+				s.Leave()
+				err = errors.Join(err, s.AwaitOthers(t.Context()))
+				s.Close()
+			}
+			if err != nil {
+				t.Errorf("rank %d: %v", rank, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestGather(t *testing.T) {
+	for _, ranks := range []int{1, 2, 5} {
+		job(t, ranks, func(s *Star) error {
+			for round := range 20 {
+				size := func(rank int) int { return (round*rank*997 + round) % (MaxGift + 1) }
+				all, err := s.Gather(t.Context(), bytes.Repeat([]byte{byte(s.cfg.Rank)},
+					size(s.cfg.Rank)))
+				if err != nil {
+					return err
+				}
+				for rank, gift := range all {
+					if !bytes.Equal(gift, bytes.Repeat([]byte{byte(rank)}, size(rank))) {
+						return fmt.Errorf("round %d: rank %d gave %d bytes", round, rank, len(gift))
+					}
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// A rank that leaves, or hangs up, or is silent, is missed by who waits for it.
+func TestGone(t *testing.T) {
+	for how, go1 := range map[string]func(s *Star){
+		"left":    func(s *Star) { s.Leave() },
+		"hung up": func(s *Star) { _ = s.conn.Conn.Close() },
+		"fallen silent": func(s *Star) {
+			s.conn.once.Do(func() { close(s.conn.done) })
+			_ = s.AwaitOthers(t.Context()) // until the hub hangs up
+		},
+	} {
+		job(t, 3, func(s *Star) error {
+			if _, err := s.Gather(t.Context(), nil); err != nil {
+				return err
+			}
+			if s.cfg.Rank == 1 {
+				go1(s)
+				return nil
+			}
+			_, err := s.Gather(t.Context(), nil)
+			var gone *rma.RankError
+			if !errors.As(err, &gone) || gone.Rank != 1 || gone.Left != (how == "left") {
+				return fmt.Errorf("rank 1 has %s: %w", how, err)
+			}
+			_, again := s.Gather(t.Context(), nil)
+			if again != err {
+				return fmt.Errorf("after %v: %w", err, again)
+			}
+			if fates, _ := s.Fates(); (fates[1] == Left) != (how == "left") || fates[1] == Here {
+				return fmt.Errorf("rank 1 has %s: fates %v", how, fates)
+			}
+			return nil
+		})
+	}
+}
+
+// Rank 0 that dies is missed by all.
+func TestHubGone(t *testing.T) {
+	job(t, 3, func(s *Star) error {
+		if _, err := s.Gather(t.Context(), nil); err != nil {
+			return err
+		}
+		if s.cfg.Rank == 0 {
+			s.hub.close()
+			return nil
+		}
+		_, err := s.Gather(t.Context(), nil)
+		var gone *rma.RankError
+		if !errors.As(err, &gone) || gone.Rank != 0 || gone.Left {
+			return err
+		}
+		return nil
+	})
+}
+
+// A gathering ends with its context, and with Leave.
+func TestGatherEnds(t *testing.T) {
+	job(t, 2, func(s *Star) error {
+		if s.cfg.Rank == 0 {
+			ctx, cancel := context.WithCancel(t.Context())
+			go cancel()
+			if _, err := s.Gather(ctx, nil); !errors.Is(err, context.Canceled) {
+				return fmt.Errorf("a gathering with a context that has ended: %w", err)
+			}
+			return nil
+		}
+		go s.Leave()
+		if _, err := s.Gather(t.Context(), nil); err == nil {
+			t.Log("the others came first")
+		} else if !errors.Is(err, errLeft) {
+			return err
+		}
+		return nil
+	})
+}
+
+// Ranks that do not come are named, to rank 0 and to those who have come.
+func TestMissing(t *testing.T) {
+	address := freeAddress(t)
+	var wg sync.WaitGroup
+	for _, rank := range []int{0, 2} {
+		wg.Go(func() {
+			timeout := time.Minute
+			if rank == 0 {
+				timeout = 300 * time.Millisecond
+			}
+			_, err := Join(t.Context(), Config{Rank: rank, Size: 4, Address: address, Token: token,
+				Timeout: timeout})
+			if rank == 0 && !strings.Contains(fmt.Sprint(err), "these never arrived: [") ||
+				!strings.Contains(fmt.Sprint(err), "1") {
+				t.Errorf("rank %d: %v", rank, err)
+			}
+		})
+	}
+	wg.Wait()
+	_, err := Join(t.Context(), Config{Rank: 1, Size: 2, Address: address, Token: token,
+		Timeout: time.Millisecond})
+	if !strings.Contains(fmt.Sprint(err), "waited 1ms for rank 0 at "+address) {
+		t.Errorf("without a rank 0: %v", err)
+	}
+}
+
+// Who has another token, another job or no idea is not let in, and stops nobody.
+func TestStrangers(t *testing.T) {
+	address := freeAddress(t)
+	var wg sync.WaitGroup
+	cfg := Config{Size: 2, Address: address, Token: token, Timeout: time.Minute}
+	wg.Go(func() {
+		s, err := Join(t.Context(), cfg)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if _, err := s.Gather(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+		s.Close()
+	})
+	for _, c := range []struct {
+		says   string
+		change func(c *Config)
+	}{
+		{"another token", func(c *Config) { c.Token += "x" }},
+		{"has 2 ranks", func(c *Config) { c.Size = 3 }},
+		{"a rank 0 already", func(c *Config) {}},
+	} {
+		other := cfg
+		if c.says == "a rank 0 already" {
+			other.Rank = 0
+		} else {
+			other.Rank = 1
+		}
+		c.change(&other)
+		conn, err := connect(t.Context(), other)
+		if err == nil {
+			conn.Close()
+		}
+		if !errors.Is(err, errRefused) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("want %q: %v", c.says, err)
+		}
+	}
+	for _, text := range []string{"", "GET / HTTP/1.0\r\n\r\n" + strings.Repeat("x", helloBytes)} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = conn.Write([]byte(text))
+		if text != "" {
+			if said, _ := io.ReadAll(conn); len(said) != 0 {
+				t.Errorf("a stranger was told %q", said)
+			}
+		}
+		conn.Close()
+	}
+	cfg.Rank = 1
+	s, err := Join(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Gather(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	s.Close()
+	wg.Wait()
+}
+
+// A rank does not tell its token to who does not know it.
+func TestImpostor(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Write(make([]byte, nonceBytes+8+proofBytes))
+			_, _ = io.Copy(io.Discard, c)
+		}
+	}()
+	_, err = Join(t.Context(), Config{Rank: 1, Size: 2, Address: l.Addr().String(), Token: token,
+		Timeout: time.Minute})
+	if !strings.Contains(fmt.Sprint(err), "does not know the token") {
+		t.Error(err)
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	for _, c := range []struct {
+		cfg  Config
+		says string
+	}{
+		{Config{Size: 2, Address: "nowhere", Token: token}, "no HOST:PORT"},
+		{Config{Size: 2, Address: ":1", Token: token}, "names no host"},
+		{Config{Size: 2, Address: "a:1", Token: "short"}, "token of the job has 5 bytes"},
+		{Config{Size: 2, Rank: 2, Address: "a:1", Token: token}, "not a rank"},
+		{Config{Size: 1, Address: "192.0.2.77:1", Token: token, Timeout: time.Minute},
+			"one of this host"},
+	} {
+		if _, err := Join(t.Context(), c.cfg); !strings.Contains(fmt.Sprint(err), c.says) {
+			t.Errorf("%+v: %v, want %q", c.cfg, err, c.says)
+		}
+	}
+}
+
+// What strangers may send is read without a panic, and not beyond what is allowed.
+func FuzzFrame(f *testing.F) {
+	f.Add([]byte{3, 0, 0, 0, 'G', 1, 2, 3})
+	f.Add(join([][]byte{{1}, {2, 3}}))
+	f.Add(encodeFate(1, peer{Died, 7}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, payload, err := readFrame(bytes.NewReader(data), 10)
+		if err == nil && len(payload) > 10 {
+			t.Errorf("%d bytes of payload", len(payload))
+		}
+		if gifts, err := split(data, 2); err == nil && !bytes.Equal(join(gifts), data) {
+			t.Errorf("%q splits into %q", data, gifts)
+		}
+		if rank, p, err := decodeFate(data, 2); err == nil &&
+			(rank > 1 || !bytes.Equal(encodeFate(rank, p), data)) {
+			t.Errorf("%q is fate %v of rank %d", data, p, rank)
+		}
+	})
+}

@@ -1,0 +1,307 @@
+//go:build ucx && cgo
+
+package ucx
+
+// #cgo pkg-config: ucx
+// #include "shim.h"
+import "C"
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/direct"
+	"github.com/farhash/farhash/rma/internal/star"
+)
+
+// Built tells whether this program contains the engine.
+const Built = true
+
+// Library is the version of UCX that the program is linked with.
+func Library() string { return "UCX " + C.GoString(C.fh_version()) }
+
+// errClosed is the answer to a call of a rank that has left.
+var errClosed = errors.New("rma/ucx: this rank has closed the job")
+
+// abandonGrace is how long the others may go on when a rank has failed.
+const abandonGrace = 5 * time.Second
+
+// addressMax is more than the address of a worker has bytes.
+const addressMax = 1 << 14
+
+// Job is this process's membership in a job.
+type Job struct {
+	c          *C.fh_job // nil where all ranks share memory
+	star       *star.Star
+	rank, size int
+	host       rma.Job // the ranks of this host, in shared memory; nil where windows are hidden
+	neighbours []int   // the ranks of this host, this one among them
+	local      []int   // by rank: its place in neighbours, or -1
+	coherent   bool    // processor atomics and those of UCX agree
+	p          pretence
+
+	closing atomic.Bool
+	watch   watch
+	mu      sync.Mutex // one collective call at a time
+	windows []*Window  // made and not freed, in the same order on every rank
+}
+
+var _ rma.Job = (*Job)(nil)
+
+// pretence is what tests have a rank believe.
+type pretence struct {
+	host       string        // the name of this host; "" is the real one
+	transports string        // of UCX; "" leaves it to UCX_TLS
+	beat       time.Duration // of the star; 0 is its own
+	atomics    belief
+	careless   bool // in the litmus test the owner of memory loses updates
+	hasty      bool // Close does not wait until the others have left
+}
+
+// belief is whether processor atomics agree with those of UCX.
+type belief int
+
+const (
+	tried  belief = iota // as the litmus test says
+	taken                // yes
+	denied               // no
+)
+
+// Join makes this process a rank of a job.
+func Join(ctx context.Context, cfg Config) (rma.Job, error) {
+	return joinAs(ctx, cfg, pretence{})
+}
+
+func joinAs(ctx context.Context, cfg Config, p pretence) (rma.Job, error) {
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = DefaultTimeout
+	}
+	within, cancel := context.WithTimeout(ctx, cfg.Timeout)
+	defer cancel()
+	s, err := star.Join(within, star.Config{Rank: cfg.Rank, Size: cfg.Size,
+		Address: cfg.Rendezvous, Token: cfg.Token, Timeout: cfg.Timeout, Beat: p.beat})
+	if err != nil {
+		return nil, fmt.Errorf("rma/ucx: %w", err)
+	}
+	j := &Job{star: s, rank: cfg.Rank, size: cfg.Size, p: p}
+	if err := j.join(within, cfg); err != nil {
+		j.star.Leave()
+		j.end()
+		return nil, err
+	}
+	if j.oneHost() {
+		return &onOneHost{Job: j.host, ucx: j}, nil
+	}
+	return j, nil
+}
+
+// join finds out who shares memory, and connects the others by UCX.
+func (j *Job) join(ctx context.Context, cfg Config) error {
+	if err := j.meetHosts(ctx, cfg); err != nil || j.oneHost() {
+		return err
+	}
+	err := j.fault("starting "+Library(), j.open())
+	var address [addressMax]byte
+	n := C.int(0)
+	if err == nil {
+		n = C.fh_address(j.c, unsafe.Pointer(&address[0]), addressMax)
+		err = j.fault("the address of this rank", min(n, 0))
+	}
+	all, err := j.share(ctx, "starting UCX", address[:max(n, 0)], err)
+	if err != nil {
+		return err
+	}
+	for rank, a := range all {
+		C.fh_peer(j.c, C.int(rank), unsafe.Pointer(unsafe.SliceData(a)), C.int(len(a)))
+	}
+	if err := j.fault("starting a thread", C.fh_serve(j.c)); err != nil {
+		return err
+	}
+	if err := j.beginWatch(ctx); err != nil {
+		return err
+	}
+	return j.tryOut(ctx)
+}
+
+// connectVariable has UCX wait for no connection over TCP while it holds the worker: to a host
+// that was cut off that would be minutes.
+const connectVariable = "UCX_TCP_CONN_NB"
+
+func (j *Job) open() C.int {
+	if os.Getenv(connectVariable) == "" {
+		_ = os.Setenv(connectVariable, "y") // in C as well; a constant is never refused
+	}
+	transports := append([]byte(j.p.transports), 0)
+	return C.fh_open(C.int(j.rank), C.int(j.size),
+		(*C.char)(unsafe.Pointer(unsafe.SliceData(transports))), &j.c)
+}
+
+// fault is an error of UCX with its text.
+func (j *Job) fault(what string, code C.int) error {
+	switch code {
+	case 0:
+		return nil
+	case C.FH_GONE:
+		return errClosed
+	}
+	return fmt.Errorf("rma/ucx: %s: %s; UCX_LOG_LEVEL=info tells more", what,
+		C.GoString(C.fh_text(code)))
+}
+
+func (j *Job) Rank() int { return j.rank }
+func (j *Job) Size() int { return j.size }
+
+// Barrier returns when every rank has called it.
+func (j *Job) Barrier(ctx context.Context) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_, err := j.star.Gather(ctx, nil)
+	return err
+}
+
+// Exchange gives mine to every rank and returns what each rank gave.
+func (j *Job) Exchange(ctx context.Context, mine direct.Values) ([]direct.Values, error) {
+	var gift []byte
+	for _, word := range mine {
+		gift = binary.LittleEndian.AppendUint64(gift, word)
+	}
+	gifts, err := j.star.Gather(ctx, gift)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]direct.Values, j.size)
+	for rank, gift := range gifts {
+		if len(gift) != direct.ValueWords*8 {
+			return nil, fmt.Errorf("rma/ucx: rank %d gave %d bytes; run the same program on every "+
+				"rank", rank, len(gift))
+		}
+		for i := range all[rank] {
+			all[rank][i] = binary.LittleEndian.Uint64(gift[i*8:])
+		}
+	}
+	return all, nil
+}
+
+// share gives mine to every rank and returns what each rank gave, if all came so far.
+func (j *Job) share(ctx context.Context, what string, mine []byte, failed error) (
+	[][]byte, error) {
+	if failed != nil {
+		mine = nil
+	}
+	all, err := j.star.Gather(ctx, append([]byte{flag(failed != nil)}, mine...))
+	if failed != nil {
+		return nil, failed
+	}
+	if err != nil {
+		return nil, err
+	}
+	for rank := range all {
+		if len(all[rank]) == 0 || all[rank][0] != 0 {
+			return nil, &rma.PeerError{What: "rma/ucx: " + what, Rank: rank}
+		}
+		all[rank] = all[rank][1:]
+	}
+	return all, nil
+}
+
+func flag(yes bool) byte {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// Failed lists the ranks that died, or that this rank has lost.
+func (j *Job) Failed() []int {
+	fates, _ := j.star.Fates()
+	var failed []int
+	for rank, fate := range fates {
+		lost := !j.closing.Load() && C.fh_lost(j.c, C.int(rank)) != 0
+		if fate == star.Died || lost && fate == star.Here {
+			failed = append(failed, rank)
+		}
+	}
+	return failed
+}
+
+// lost is the error of an operation on the memory of a rank that is gone.
+func (j *Job) lost(rank int) error {
+	fates, _ := j.star.Fates()
+	return &lostError{rma.RankError{Rank: rank, Left: fates[rank] == star.Left}}
+}
+
+// lostError says that memory is gone, and is an rma.RankError as well.
+type lostError struct{ gone rma.RankError }
+
+func (e *lostError) Error() string {
+	if e.gone.Left {
+		return fmt.Sprintf("rma/ucx: rank %d has left the job, and its memory with it",
+			e.gone.Rank)
+	}
+	return fmt.Sprintf("rma/ucx: rank %d has died, and its memory with it", e.gone.Rank)
+}
+
+func (e *lostError) Unwrap() error { return &e.gone }
+
+// Close leaves the job. It waits until all others have left or died: until then they may
+// use this rank's memory.
+func (j *Job) Close() error {
+	if !j.p.hasty {
+		return j.leave(context.Background())
+	}
+	if !j.closing.Load() {
+		go func() { _ = j.leave(context.Background()) }()
+		for !j.closing.Load() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// Abandon is Close for a rank that has failed: it waits for the others only for a while.
+func (j *Job) Abandon() error {
+	ctx, cancel := context.WithTimeout(context.Background(), abandonGrace)
+	defer cancel()
+	return j.leave(ctx)
+}
+
+func (j *Job) leave(ctx context.Context) error {
+	if j.closing.Swap(true) {
+		return nil
+	}
+	j.star.Leave()
+	err := j.star.AwaitOthers(ctx)
+	j.end()
+	if err != nil {
+		return fmt.Errorf("rma/ucx: %w", err)
+	}
+	return nil
+}
+
+// end gives everything back.
+func (j *Job) end() {
+	j.closing.Store(true)
+	j.mu.Lock() // a collective call that waits has seen that this rank leaves
+	defer j.mu.Unlock()
+	j.watch.end()
+	if j.c != nil {
+		C.fh_close(j.c)
+	}
+	j.watch.close()
+	for _, w := range j.windows {
+		_ = w.release()
+	}
+	j.windows = nil
+	if j.host != nil && !j.oneHost() {
+		_ = j.host.Close()
+	}
+	j.star.Close()
+}

@@ -1,0 +1,231 @@
+//go:build ucx && cgo
+
+package ucx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// The words of each segment in the litmus test.
+const (
+	litmusAdds = iota // a sum of fetch-and-adds
+	litmusTurn        // what is swapped: see below
+	litmusWins        // how many swaps the guests have won
+	litmusEnds        // how many guests have done
+	litmusWords
+)
+
+// The owner swaps 0 for 1 and back, all the time; guests swap 0 for 2; the owner swaps that
+// back and counts. So nobody but the owner swaps a 1, and it finds what the guests have won.
+const (
+	turnFree  = 0
+	turnOwner = 1
+	turnGuest = 2
+)
+
+// litmusRounds is how often a guest adds and swaps.
+const litmusRounds = 32
+
+// tryOut has every rank change words of another one, on another host if there is one, by UCX
+// while the owner changes them by the processor. If no update is lost, processor atomics are
+// allowed on direct memory; else nobody uses them, and UCX alone must lose none. Collective.
+func (j *Job) tryOut(ctx context.Context) error {
+	if j.p.atomics != tried {
+		j.coherent = j.p.atomics == taken && j.host != nil
+		return nil
+	}
+	exact, err := j.litmus(ctx, j.host != nil)
+	if err == nil && j.host != nil {
+		if j.coherent = exact; !exact {
+			exact, err = j.litmus(ctx, false)
+		}
+	}
+	if err == nil && !exact {
+		err = errors.New("updates are lost")
+	}
+	var gone *rma.RankError
+	var peer *rma.PeerError
+	if errors.As(err, &gone) || errors.As(err, &peer) {
+		return fmt.Errorf("rma/ucx: trying out %s: %w", Library(), err)
+	}
+	if err != nil {
+		return fmt.Errorf("rma/ucx: trying out %s: %w; try another network: UCX_TLS=tcp,self, and "+
+			"UCX_NET_DEVICES to choose among them", Library(), err)
+	}
+	return nil
+}
+
+// partner is the rank whose words a rank changes: the next one on another host, or else the
+// next one.
+func (j *Job) partner(rank int, hosts []int) int {
+	for distance := 1; distance < j.size; distance++ {
+		if other := (rank + distance) % j.size; hosts[other] != hosts[rank] {
+			return other
+		}
+	}
+	return (rank + 1) % j.size
+}
+
+// litmus tells whether no rank has lost an update. With processor set the owners take part.
+func (j *Job) litmus(ctx context.Context, processor bool) (exact bool, err error) {
+	hosts, err := j.hosts(ctx)
+	if err != nil {
+		return false, err
+	}
+	window, err := j.NewWindow(ctx, rma.Spec{Name: "rma/ucx: litmus", Words: litmusWords})
+	if err != nil {
+		return false, err
+	}
+	w := window.(*Window)
+	defer w.Close()
+	guests := 0
+	for rank := range j.size {
+		if j.partner(rank, hosts) == j.rank {
+			guests++
+		}
+	}
+	var own sync.WaitGroup
+	mine, stop := owner{words: w.views[j.rank], careless: j.p.careless}, new(atomic.Bool)
+	if processor {
+		own.Go(func() { mine.work(uint64(guests), stop) })
+	}
+	err = j.visit(ctx, w, j.partner(j.rank, hosts))
+	if err != nil {
+		stop.Store(true)
+	}
+	own.Wait()
+	if _, err = j.share(ctx, "the litmus test", nil, err); err != nil {
+		return false, err
+	}
+	exact, err = j.holds(ctx, w, &mine, guests, processor)
+	all, err := j.share(ctx, "the litmus test", []byte{flag(!exact)}, err)
+	for _, lost := range all {
+		exact = exact && len(lost) == 1 && lost[0] == 0
+	}
+	return exact, err
+}
+
+// hosts numbers the hosts of all ranks by their lowest rank. Collective.
+func (j *Job) hosts(ctx context.Context) ([]int, error) {
+	all, err := j.share(ctx, "the litmus test", fmt.Append(nil, j.neighbours[0]), nil)
+	if err != nil {
+		return nil, err
+	}
+	hosts := make([]int, j.size)
+	for rank, text := range all {
+		if _, err := fmt.Sscan(string(text), &hosts[rank]); err != nil {
+			return nil, fmt.Errorf("the host of rank %d: %w", rank, err)
+		}
+	}
+	return hosts, nil
+}
+
+// owner changes words by the processor.
+type owner struct {
+	words    []uint64
+	careless bool   // it adds in two steps, and far between
+	adds     uint64 // how often it has added
+	found    uint64 // swaps of guests
+	wrong    bool   // somebody has swapped the owner's word
+}
+
+// work goes on until all guests have ended.
+func (o *owner) work(guests uint64, stop *atomic.Bool) {
+	for atomic.LoadUint64(&o.words[litmusEnds]) < guests && !stop.Load() {
+		for range 100 {
+			if !o.careless {
+				atomic.AddUint64(&o.words[litmusAdds], 1)
+				o.adds++
+			}
+			o.turn()
+		}
+		runtime.Gosched()
+	}
+	o.turn() // the last one of a guest
+	if o.careless {
+		atomic.StoreUint64(&o.words[litmusAdds], 1) // it has seen a 0, long ago
+		o.adds++
+	}
+}
+
+func (o *owner) turn() {
+	word := &o.words[litmusTurn]
+	switch {
+	case atomic.CompareAndSwapUint64(word, turnFree, turnOwner):
+		o.wrong = !atomic.CompareAndSwapUint64(word, turnOwner, turnFree) || o.wrong
+	case atomic.CompareAndSwapUint64(word, turnGuest, turnFree):
+		o.found++
+	default:
+		o.wrong = true
+	}
+}
+
+// visit changes the words of another rank by UCX.
+func (j *Job) visit(ctx context.Context, w *Window, target int) error {
+	q, err := j.NewQueue(1)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	wins := uint64(0)
+	for range litmusRounds {
+		if _, err := result(ctx, q, q.FetchAdd(w, target, litmusAdds, 1)); err != nil {
+			return err
+		}
+		h := q.CompareAndSwap(w, target, litmusTurn, turnFree, turnGuest)
+		seen, err := result(ctx, q, h)
+		if err != nil {
+			return err
+		}
+		if seen == turnFree {
+			wins++
+		}
+	}
+	if _, err := result(ctx, q, q.FetchAdd(w, target, litmusWins, wins)); err != nil {
+		return err
+	}
+	_, err = result(ctx, q, q.FetchAdd(w, target, litmusEnds, 1))
+	return err
+}
+
+// holds tells whether the words of this rank are what they must be when all have ended. Where
+// the owner took no part, one swap was won.
+func (j *Job) holds(ctx context.Context, w *Window, o *owner, guests int, processor bool) (
+	bool, error) {
+	q, err := j.NewQueue(1)
+	if err != nil {
+		return false, err
+	}
+	defer q.Close()
+	words, err := q.Alloc(litmusWords)
+	if err == nil {
+		_, err = result(ctx, q, q.Get(words, w, j.rank, 0))
+	}
+	if err != nil {
+		return false, err
+	}
+	wins, turn := o.found, uint64(turnFree)
+	if !processor && guests > 0 {
+		wins, turn = 1, turnGuest
+	}
+	return !o.wrong && words[litmusAdds] == o.adds+uint64(guests)*litmusRounds &&
+		words[litmusTurn] == turn && words[litmusWins] == wins, nil
+}
+
+// result submits what was posted and takes the result of h.
+func result(ctx context.Context, q rma.Queue, h rma.Handle) (uint64, error) {
+	if err := q.Submit(); err != nil {
+		return 0, err
+	}
+	if err := q.Wait(ctx, h); err != nil {
+		return 0, err
+	}
+	return q.Value(h)
+}

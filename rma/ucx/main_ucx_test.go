@@ -1,0 +1,110 @@
+//go:build ucx && cgo
+
+package ucx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/conformance"
+)
+
+// hangGuard ends what would never end. No test that passes comes near it.
+const hangGuard = 2 * time.Minute
+
+// testToken is the token of all jobs of the tests.
+const testToken = "token of the tests"
+
+// freeAddress is one where nobody listens.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// together runs fn on all ranks of a job, each with a worker of UCX of its own, in this
+// process. It is a conformance.Starter but for the mode.
+func together(t testing.TB, ranks, hosts int, hidden bool, p pretence,
+	fn func(job rma.Job) error) error {
+	t.Helper()
+	address := freeAddress(t)
+	errs := make([]error, ranks)
+	var wg sync.WaitGroup
+	for rank := range ranks {
+		wg.Go(func() {
+			p := p
+			p.host = fmt.Sprint("host ", rank%hosts)
+			job, err := joinAs(context.Background(), Config{Rank: rank, Size: ranks,
+				Rendezvous: address, Token: testToken, Timeout: hangGuard, Hidden: hidden}, p)
+			if err != nil {
+				errs[rank] = err
+				return
+			}
+			errs[rank] = errors.Join(fn(job), job.Close())
+		})
+	}
+	wg.Wait()
+	var echo error
+	for _, err := range errs {
+		var gone *rma.RankError
+		var peer *rma.PeerError
+		if err != nil && !errors.As(err, &gone) && !errors.As(err, &peer) {
+			return err
+		}
+		echo = errors.Join(echo, err)
+	}
+	return echo
+}
+
+func TestConformance(t *testing.T) {
+	for _, mode := range []struct {
+		name    string
+		hidden  bool
+		hosts   int
+		atomics belief
+	}{
+		{"UCX only", true, 1, denied}, {"two hosts", false, 2, taken},
+		{"two hosts without processor atomics", false, 2, denied}, {"one host", false, 1, taken},
+	} {
+		t.Run(mode.name, func(t *testing.T) {
+			conformance.Test(t, func(ranks int, fn func(job rma.Job) error) error {
+				return together(t, ranks, mode.hosts, mode.hidden, pretence{
+					transports: "tcp,self", atomics: mode.atomics, hasty: true}, fn)
+			})
+		})
+	}
+}
+
+// The litmus test tells coherent atomics from others, and refuses no network for it.
+func TestLitmus(t *testing.T) {
+	err := together(t, 2, 2, true, pretence{transports: "tcp,self"},
+		func(job rma.Job) error { return job.Barrier(t.Context()) })
+	if err != nil {
+		t.Errorf("hidden: %v", err)
+	}
+	for _, careless := range []bool{false, true} {
+		for _, ranks := range []int{2, 3} {
+			err := together(t, ranks, 2, false, pretence{transports: "tcp,self",
+				careless: careless}, func(job rma.Job) error {
+				w, err := job.NewWindow(t.Context(), rma.Spec{Name: "litmus", Words: 1})
+				if err == nil && w.Caps().CPUAtomicsCoherent == careless {
+					err = fmt.Errorf("coherent: %v", !careless)
+				}
+				return err
+			})
+			if err != nil {
+				t.Errorf("%d ranks, careless %v: %v", ranks, careless, err)
+			}
+		}
+	}
+}

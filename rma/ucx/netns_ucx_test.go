@@ -1,0 +1,85 @@
+//go:build ucx && cgo
+
+package ucx
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/farhash/farhash/internal/twohosts"
+)
+
+// onTwoHosts starts four ranks, two on each of two hosts.
+func onTwoHosts(t *testing.T, role, argument string) ([]*process, *twohosts.Pair) {
+	t.Helper()
+	hosts := twohosts.New(t)
+	address := net.JoinHostPort(hosts.Address(0), "29500")
+	return startWith(t, 4, role, argument, address,
+		func(rank int) *exec.Cmd { return hosts.Command(rank/2, os.Args[0]) }), hosts
+}
+
+// Ranks on two hosts, over TCP between them and with direct memory within.
+func TestTwoHosts(t *testing.T) {
+	for _, c := range []struct{ role, argument, says string }{
+		{"sum", "hosts", ": 40, flat false"}, {"visited", "hosts", "the set is right"},
+		{"compute", "hosts", "computed"}, {"lose", "1,hosts", ""},
+	} {
+		ranks, _ := onTwoHosts(t, c.role, c.argument)
+		for rank, p := range ranks {
+			if c.role != "lose" {
+				p.expectEnd(t, c.says)
+			} else if rank != 1 {
+				p.expectEnd(t, "went on without it")
+			}
+		}
+	}
+}
+
+// A cable that is cut in the middle of operations: each host loses the ranks of the other, and
+// nobody waits for ever.
+func TestCutOff(t *testing.T) {
+	sign := filepath.Join(t.TempDir(), "working")
+	ranks, hosts := onTwoHosts(t, "cutOff", "hosts-silent,"+sign)
+	for working := 0; working < len(ranks); {
+		signs, err := filepath.Glob(sign + "*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		working = len(signs)
+		select {
+		case <-ranks[0].ended: // too early: it says below what was wrong
+			working = len(ranks)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	hosts.Cut(t)
+	begin := time.Now()
+	for rank, p := range ranks {
+		p.expectEnd(t, fmt.Sprintf("rank %d was cut off", rank))
+	}
+	t.Log("all had noticed after ", time.Since(begin))
+}
+
+// A cable that is cut while the ranks meet, or soon after, has them fail or go on without the
+// others, and wait for nobody.
+func TestCutOffEarly(t *testing.T) {
+	for _, after := range []time.Duration{50 * time.Millisecond, 80 * time.Millisecond} {
+		ranks, hosts := onTwoHosts(t, "cutOff", "hosts-silent,"+filepath.Join(t.TempDir(), "sign"))
+		time.Sleep(after)
+		hosts.Cut(t)
+		for rank, p := range ranks {
+			_ = p.wait()
+			said := p.out.String()
+			if !strings.Contains(said, "was cut off") && !strings.Contains(said, "rank 0") &&
+				!strings.Contains(said, "has died") || strings.Contains(said, "does not end") {
+				t.Errorf("rank %d, cut off after %v, said:\n%s", rank, after, said)
+			}
+		}
+	}
+}

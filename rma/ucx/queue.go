@@ -1,0 +1,268 @@
+//go:build ucx && cgo
+
+package ucx
+
+// #include <stdlib.h>
+// #include "shim.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/farhash/farhash/rma"
+)
+
+const (
+	chunkWords    = 1 << 13 // how much memory a queue asks C for at least
+	queueDepthMax = 1 << 24
+	// spins is how often C looks for an end, letting other threads run in between, before Go
+	// looks whether to go on.
+	spins = 50
+)
+
+// Queue is a queue of UCX. Its slots lie in memory of C, where UCX writes results.
+type Queue struct {
+	job    *Job
+	c      *C.fh_queue
+	ops    []C.fh_op
+	ring   []C.int32_t // posted slots in order
+	tail   int         // where the next one goes
+	posts  int         // since the last Submit
+	free   []rma.Handle
+	chunks [][]uint64 // memory of C that buffers are taken from
+	used   int        // words of the last chunk
+	looked rma.Handle // the first one since the last progress that was not done
+	stats  rma.Stats
+}
+
+var _ rma.Queue = (*Queue)(nil)
+
+// NewQueue returns a queue with room for depth operations in flight.
+func (j *Job) NewQueue(depth int) (rma.Queue, error) {
+	if depth < 1 || depth > queueDepthMax {
+		return nil, fmt.Errorf("rma/ucx: a queue needs a depth of 1 to %d, not %d",
+			queueDepthMax, depth)
+	}
+	q := &Queue{job: j, c: C.fh_new_queue(j.c, C.int(depth)), looked: rma.NoHandle}
+	q.ops = unsafe.Slice(C.fh_ops(q.c), depth)
+	q.ring = unsafe.Slice((*C.int32_t)(unsafe.Pointer(C.fh_ring(q.c))), depth)
+	for h := depth - 1; h >= 0; h-- {
+		q.free = append(q.free, rma.Handle(h))
+	}
+	return q, nil
+}
+
+// Alloc returns a zeroed buffer in memory of C.
+func (q *Queue) Alloc(words int) (rma.Buf, error) {
+	if words < 0 || words > 1<<50 {
+		return nil, fmt.Errorf("rma/ucx: a buffer of %d words cannot be made", words)
+	}
+	if n := len(q.chunks); n == 0 || q.used+words > len(q.chunks[n-1]) {
+		size := max(words, chunkWords)
+		mem := C.calloc(C.size_t(size), 8)
+		if mem == nil {
+			return nil, fmt.Errorf("rma/ucx: no memory for a buffer of %d words", words)
+		}
+		q.chunks, q.used = append(q.chunks, unsafe.Slice((*uint64)(mem), size)), 0
+	}
+	last := q.chunks[len(q.chunks)-1]
+	buf := last[q.used : q.used+words : q.used+words]
+	q.used += words
+	return rma.Buf(buf), nil
+}
+
+// own returns where a buffer lies, which must be one of Alloc: UCX writes there at any time
+// until the operation is done, and Go may move or free what is its own.
+func (q *Queue) own(buf rma.Buf) *C.uint64_t {
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(buf)))
+	for i := len(q.chunks) - 1; i >= 0; i-- {
+		c := q.chunks[i]
+		begin := uintptr(unsafe.Pointer(unsafe.SliceData(c)))
+		if at >= begin && at+uintptr(len(buf))*8 <= begin+uintptr(len(c))*8 {
+			return pointer(buf)
+		}
+	}
+	panic("rma/ucx: a buffer that is not of this queue's Alloc")
+}
+
+// Get copies words of a segment into dst.
+func (q *Queue) Get(dst rma.Buf, w rma.Window, rank, off int) rma.Handle {
+	h, op := q.post(C.FH_GET, w, rank, off, len(dst))
+	op.buf = q.own(dst)
+	q.stats.Gets++
+	return h
+}
+
+// Put copies src into a segment.
+func (q *Queue) Put(src rma.Buf, w rma.Window, rank, off int) rma.Handle {
+	h, op := q.post(C.FH_PUT, w, rank, off, len(src))
+	op.buf = q.own(src)
+	q.stats.Puts++
+	return h
+}
+
+// CompareAndSwap swaps one word of a segment.
+func (q *Queue) CompareAndSwap(w rma.Window, rank, off int, old, newWord uint64) rma.Handle {
+	h, op := q.post(C.FH_SWAP, w, rank, off, 1)
+	op.old, op.word = C.uint64_t(old), C.uint64_t(newWord)
+	q.stats.CompareAndSwaps++
+	return h
+}
+
+// FetchAdd adds to one word of a segment.
+func (q *Queue) FetchAdd(w rma.Window, rank, off int, delta uint64) rma.Handle {
+	h, op := q.post(C.FH_ADD, w, rank, off, 1)
+	op.word = C.uint64_t(delta)
+	q.stats.FetchAdds++
+	return h
+}
+
+// post checks the place of an operation and takes a slot for it. A window of another
+// engine is a bug of the caller, and so is an operation more than there is room for.
+func (q *Queue) post(kind C.uint8_t, window rma.Window, rank, off, words int) (
+	rma.Handle, *C.fh_op) {
+	w := window.(*Window)
+	if rank < 0 || rank >= w.job.size || words < 1 || words > w.words ||
+		off < 0 || off > w.words-words {
+		panic(fmt.Sprintf("rma/ucx: %d words at %d of rank %d are outside a window of %d ranks "+
+			"with %d words each", words, off, rank, w.job.size, w.words))
+	}
+	if w.closed.Load() {
+		panic("rma/ucx: an operation on a window that this rank has closed")
+	}
+	n := len(q.free)
+	if n == 0 {
+		panic(fmt.Sprintf("rma/ucx: more than %d operations in flight on a queue; take the "+
+			"results of those that are done", len(q.ops)))
+	}
+	h := q.free[n-1]
+	q.free = q.free[:n-1]
+	op := &q.ops[h]
+	*op = C.fh_op{queue: q.c, window: w.c, rank: C.int32_t(rank), off: C.int64_t(off),
+		words: C.int64_t(words), kind: kind, state: C.FH_POSTED, next: -1}
+	q.ring[q.tail] = C.int32_t(h)
+	if q.tail++; q.tail == len(q.ring) {
+		q.tail = 0
+	}
+	q.posts++
+	q.stats.Bytes += uint64(words) * 8
+	return h, op
+}
+
+// Submit starts what was posted.
+func (q *Queue) Submit() error {
+	if q.posts == 0 {
+		return nil
+	}
+	err := q.job.fault("starting operations", C.fh_submit(q.c, C.int(q.posts)))
+	q.posts = 0
+	return err
+}
+
+// state is how far an operation is. C writes it, last of all that it writes.
+func (q *Queue) state(h rma.Handle) int32 {
+	return atomic.LoadInt32((*int32)(unsafe.Pointer(&q.ops[h].state)))
+}
+
+// Done reports whether h is done. Who asks again and again makes progress once a round.
+func (q *Queue) Done(h rma.Handle) bool {
+	switch q.state(h) {
+	case C.FH_DONE:
+		return true
+	case C.FH_POSTED, C.FH_FREE:
+		return false
+	}
+	if q.looked == rma.NoHandle || q.state(q.looked) == C.FH_FREE {
+		q.looked = h
+	} else if q.looked == h {
+		C.fh_wait(q.c, C.int(h), 0) // an error comes again in Wait
+		q.looked = rma.NoHandle
+	}
+	return q.state(h) == C.FH_DONE
+}
+
+// Wait returns when h is done, or with an error when ctx ends first.
+func (q *Queue) Wait(ctx context.Context, h rma.Handle) error {
+	var pace rma.Backoff
+	for {
+		switch q.state(h) {
+		case C.FH_DONE:
+			return ctx.Err()
+		case C.FH_WAITING, C.FH_FLYING:
+		default:
+			panic(fmt.Sprintf("rma/ucx: operation %d is waited for and was not submitted", h))
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		switch code := C.fh_wait(q.c, C.int(h), spins); code {
+		case 0:
+		case C.FH_PENDING:
+			pace.Pause()
+		default:
+			return q.job.fault("waiting for an operation", code)
+		}
+	}
+}
+
+// Value returns what h saw and releases h.
+func (q *Queue) Value(h rma.Handle) (uint64, error) {
+	op := &q.ops[h]
+	if q.state(h) != C.FH_DONE {
+		panic(fmt.Sprintf("rma/ucx: operation %d is not done", h))
+	}
+	if op.orphan == 0 { // otherwise UCX may still write there
+		op.state = C.FH_FREE
+		q.free = append(q.free, h)
+	}
+	switch {
+	case op.error == 0 && op.kind >= C.FH_SWAP:
+		return uint64(op.seen), nil
+	case op.error == 0:
+		return 0, nil
+	case op.error == C.FH_LOST:
+		return 0, q.job.lost(int(op.rank))
+	}
+	return 0, q.job.fault(fmt.Sprintf("an operation on the memory of rank %d", op.rank),
+		C.int(op.error))
+}
+
+// Flush waits for everything submitted to w at rank.
+func (q *Queue) Flush(ctx context.Context, window rma.Window, rank int) error {
+	w := window.(*Window)
+	for h := range q.ops {
+		op := &q.ops[h]
+		s := q.state(rma.Handle(h))
+		if (s == C.FH_WAITING || s == C.FH_FLYING) && op.window == w.c && int(op.rank) == rank {
+			if err := q.Wait(ctx, rma.Handle(h)); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// Stats are the queue's counters.
+func (q *Queue) Stats() *rma.Stats { return &q.stats }
+
+// Close waits for what is in flight: UCX still writes to the queue's memory. What a lost
+// rank never answered keeps it.
+func (q *Queue) Close() error {
+	if q.c == nil {
+		return nil
+	}
+	var pace rma.Backoff
+	for C.fh_drained(q.c) == 0 {
+		pace.Pause()
+	}
+	if C.fh_free_queue(q.c) == 0 {
+		for _, c := range q.chunks {
+			C.free(unsafe.Pointer(unsafe.SliceData(c)))
+		}
+	}
+	q.c, q.ops, q.ring, q.chunks = nil, nil, nil, nil
+	return nil
+}

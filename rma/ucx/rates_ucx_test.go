@@ -1,0 +1,92 @@
+//go:build ucx && cgo
+
+package ucx
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/farhash/farhash/internal/twohosts"
+	"github.com/farhash/farhash/rma"
+)
+
+// BenchmarkRates measures operations on the memory of a rank on another host, one at a time
+// and many in flight, by TCP between two network namespaces.
+func BenchmarkRates(b *testing.B) {
+	hosts := twohosts.New(b)
+	ranks := startWith(b, 2, "rates", "hosts", hosts.Address(0)+":29500",
+		func(rank int) *exec.Cmd { return hosts.Command(rank, os.Args[0]) })
+	for _, p := range ranks {
+		if err := p.wait(); err != nil {
+			b.Error(err)
+		}
+	}
+	for line := range strings.Lines(ranks[0].out.String()) {
+		b.Log(strings.TrimSpace(line))
+	}
+}
+
+// rates is the role of that.
+func rates(a *actor) error {
+	if a.job.Rank() != 0 {
+		return a.job.Barrier(a.ctx)
+	}
+	const words = 8
+	for _, depth := range []int{1, 16, 64, 256} {
+		q, err := a.job.NewQueue(depth)
+		if err != nil {
+			return err
+		}
+		buf, err := q.Alloc(depth * words)
+		if err != nil {
+			return err
+		}
+		line := func(i int) rma.Buf { return buf[i*words : (i+1)*words] }
+		at := func(i int) int { return i * words }
+		for _, c := range []struct {
+			what string
+			post func(i int) rma.Handle
+		}{
+			{"get", func(i int) rma.Handle { return q.Get(line(i), a.w, 1, at(i)) }},
+			{"put", func(i int) rma.Handle { return q.Put(line(i), a.w, 1, at(i)) }},
+			{"swap", func(i int) rma.Handle { return q.CompareAndSwap(a.w, 1, at(i), 0, 0) }},
+		} {
+			ns, err := a.time(q, depth, c.post)
+			if err != nil {
+				return err
+			}
+			fmt.Printf("%4d in flight, %-4s %8.2f us\n", depth, c.what, ns/1e3)
+		}
+		if err := q.Close(); err != nil {
+			return err
+		}
+	}
+	return a.job.Barrier(a.ctx)
+}
+
+// time is nanoseconds of one operation, with so many in flight.
+func (a *actor) time(q rma.Queue, depth int, post func(i int) rma.Handle) (float64, error) {
+	handles := make([]rma.Handle, depth)
+	begin, ops := time.Now(), 0
+	for time.Since(begin) < 300*time.Millisecond {
+		for i := range handles {
+			handles[i] = post(i)
+		}
+		err := q.Submit()
+		for _, h := range handles {
+			err = errors.Join(err, q.Wait(a.ctx, h))
+			_, lost := q.Value(h)
+			err = errors.Join(err, lost)
+		}
+		if err != nil {
+			return 0, err
+		}
+		ops += depth
+	}
+	return float64(time.Since(begin)) / float64(ops), nil
+}

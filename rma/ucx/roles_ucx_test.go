@@ -1,0 +1,251 @@
+//go:build ucx && cgo
+
+package ucx
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/set"
+)
+
+// roles are what ranks may play.
+var roles = map[string]func(a *actor) error{
+	"sum":     sum,
+	"compute": compute,
+	"visited": visited,
+	"lose":    lose,
+	"cutOff":  cutOff,
+	"rates":   rates,
+}
+
+// sum has every rank add its number, counted from 1, at every rank, and prints a line.
+func sum(a *actor) error {
+	cells, err := rma.NewCells(a.job, a.w)
+	if err != nil {
+		return err
+	}
+	for rank := range a.job.Size() {
+		if _, err := cells.Add(a.ctx, rank, 0, uint64(a.job.Rank()+1)); err != nil {
+			return err
+		}
+	}
+	if err := a.job.Barrier(a.ctx); err != nil {
+		return err
+	}
+	total, err := cells.Sum(a.ctx, 0)
+	fmt.Printf("rank %d of %d: %d, flat %v\n", a.job.Rank(), a.job.Size(), total,
+		rma.Flat(a.w) != nil)
+	return err
+}
+
+// compute has the last rank work without a call of the engine until the others have added in
+// its memory.
+func compute(a *actor) error {
+	last := a.job.Size() - 1
+	if a.job.Rank() == last {
+		word := &a.w.Words(last)[0]
+		for spun := 0; int(atomic.LoadUint64(word)) < 100*last; spun++ {
+		}
+	} else if q, err := a.job.NewQueue(2); err != nil {
+		return err
+	} else {
+		for range 100 {
+			if _, err := result(a.ctx, q, q.FetchAdd(a.w, last, 0, 1)); err != nil {
+				return err
+			}
+		}
+		_ = q.Close()
+	}
+	fmt.Println("computed")
+	return a.job.Barrier(a.ctx)
+}
+
+// visited has all ranks put the same words in a set: one of them inserts each.
+func visited(a *actor) error {
+	const words = 3000
+	s, err := set.New(a.ctx, a.job, set.Config{Buckets: 4 * words})
+	if err != nil {
+		return err
+	}
+	batch, results := make([]uint64, words), make([]set.Result, words)
+	for i := range batch {
+		batch[i] = uint64(i+1) * 0x9e3779b97f4a7c15 >> 1
+	}
+	if err := s.FindOrPutBatch(batch, results); err != nil {
+		return err
+	}
+	cells, err := rma.NewCells(a.job, a.w)
+	if err != nil {
+		return err
+	}
+	inserted := 0
+	for i, r := range results {
+		if r == set.Inserted {
+			inserted++
+		} else if r != set.Found {
+			return fmt.Errorf("word %d: %v", i, r)
+		}
+	}
+	if _, err := cells.Add(a.ctx, 0, 0, uint64(inserted)); err != nil {
+		return err
+	}
+	if err := a.job.Barrier(a.ctx); err != nil {
+		return err
+	}
+	total, err := cells.Load(a.ctx, 0, 0)
+	if err != nil || total != words {
+		return fmt.Errorf("%d words were inserted, want %d: %w", total, words, err)
+	}
+	fmt.Println("the set is right")
+	return errors.Join(a.job.Barrier(a.ctx), s.Close())
+}
+
+// lose has a rank end while all use each other's memory, and the others go on.
+func lose(a *actor) error {
+	var victim int
+	if _, err := fmt.Sscan(strings.Split(a.argument, ",")[0], &victim); err != nil {
+		return err
+	}
+	end := syscall.SIGKILL
+	if strings.Contains(a.argument, "silent") {
+		end = syscall.SIGSTOP
+	}
+	if err := a.job.Barrier(a.ctx); err != nil {
+		return err
+	}
+	q, err := a.job.NewQueue(64)
+	if err != nil {
+		return err
+	}
+	for round := 0; ; round++ {
+		if round == 20 && a.job.Rank() == victim {
+			for { // whoever lets a stopped rank go on finds it stopped again
+				if err := syscall.Kill(os.Getpid(), end); err != nil {
+					return err
+				}
+			}
+		}
+		lost, err := a.round(q)
+		if err != nil || lost >= 0 && lost != victim {
+			return fmt.Errorf("rank %d is lost, and %d should be: %w", lost, victim, err)
+		}
+		if lost == victim {
+			break
+		}
+	}
+	for range 20 { // what is left goes on
+		if lost, err := a.round(q); err != nil || lost != victim {
+			return fmt.Errorf("afterwards rank %d is lost, and %d should be: %w", lost, victim, err)
+		}
+	}
+	if failed := a.job.Failed(); !slices.Equal(failed, []int{victim}) {
+		return fmt.Errorf("ranks %v failed, and %d should have", failed, victim)
+	}
+	var gone *rma.RankError
+	if err := a.job.Barrier(a.ctx); !errors.As(err, &gone) || gone.Rank != victim {
+		return fmt.Errorf("a barrier without rank %d: %w", victim, err)
+	}
+	if err := a.part(victim); err != nil {
+		return err
+	}
+	fmt.Println("went on without it")
+	return q.Close()
+}
+
+// part has those who are left wait for each other, who cannot meet without rank 0: each tells
+// the others, and looks at its own memory.
+func (a *actor) part(victim int) error {
+	const told = 3000
+	cells, err := rma.NewCells(a.job, a.w)
+	if err != nil {
+		return err
+	}
+	for rank := range a.job.Size() {
+		if rank == victim {
+			continue
+		}
+		if _, err := cells.Add(a.ctx, rank, told, 1); err != nil {
+			return err
+		}
+	}
+	pace := rma.Backoff{Job: a.job}
+	for {
+		word, err := cells.Load(a.ctx, a.job.Rank(), told)
+		if err != nil || int(word) == a.job.Size()-1 {
+			return err
+		}
+		pace.Pause()
+	}
+}
+
+// round uses the memory of all ranks in every way, many operations at once, and tells which
+// rank is lost, or -1.
+func (a *actor) round(q rma.Queue) (lost int, err error) {
+	lost = -1
+	var handles []rma.Handle
+	buf, err := q.Alloc(8)
+	if err != nil {
+		return lost, err
+	}
+	for rank := range a.job.Size() {
+		for i := range 4 {
+			at := 100*a.job.Rank() + 10*i
+			handles = append(handles, q.FetchAdd(a.w, rank, i, 1), q.Put(buf, a.w, rank, at+50),
+				q.CompareAndSwap(a.w, rank, at, 0, 1), q.Get(buf, a.w, rank, at+8))
+		}
+	}
+	if err := q.Submit(); err != nil {
+		return lost, err
+	}
+	for i, h := range handles {
+		if err := q.Wait(a.ctx, h); err != nil {
+			return lost, err
+		}
+		_, err := q.Value(h)
+		var gone *rma.RankError
+		if errors.As(err, &gone) && gone.Rank == i/16 {
+			lost = gone.Rank
+		} else if err != nil {
+			return lost, err
+		}
+	}
+	return lost, nil
+}
+
+// cutOff has ranks use each other's memory until the other host is lost. The argument ends
+// with the beginning of the name of a file that a rank makes when it is at work.
+func cutOff(a *actor) error {
+	q, err := a.job.NewQueue(64)
+	if err != nil {
+		return err
+	}
+	for round := 0; ; round++ {
+		lost, err := a.round(q)
+		if round == 0 && err == nil {
+			_, sign, _ := strings.Cut(a.argument, ",")
+			err = os.WriteFile(fmt.Sprint(sign, a.job.Rank()), nil, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+		if lost >= 0 && lost/2 == a.job.Rank()/2 {
+			return fmt.Errorf("rank %d of this host is lost", lost)
+		}
+		if lost >= 0 {
+			break
+		}
+	}
+	var gone *rma.RankError
+	if err := a.job.Barrier(a.ctx); !errors.As(err, &gone) || gone.Rank/2 == a.job.Rank()/2 {
+		return fmt.Errorf("a barrier without the other host: %w", err)
+	}
+	fmt.Printf("rank %d was cut off\n", a.job.Rank())
+	return q.Close()
+}

@@ -1,0 +1,199 @@
+//go:build ucx && cgo
+
+package ucx
+
+// #include "shim.h"
+import "C"
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/direct"
+)
+
+// keyMax is more than the key of a segment has bytes.
+const keyMax = 1 << 12
+
+// Window is a window of several hosts, or a hidden one.
+type Window struct {
+	job    *Job
+	c      *C.fh_window
+	words  int
+	views  [][]uint64 // by rank: where this process sees its segment; nil: nowhere
+	host   rma.Window // the segments of this host; nil in a hidden window
+	mem    []byte     // this rank's segment of a hidden window
+	closed atomic.Bool
+}
+
+var _ rma.Window = (*Window)(nil)
+
+// NewWindow makes a window. The segments of the ranks of a host lie in memory that they
+// share, unless windows are hidden.
+func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := direct.AgreeOnSpec(ctx, j, spec); err != nil {
+		return nil, err
+	}
+	if err := j.freeClosed(ctx); err != nil {
+		return nil, err
+	}
+	w := &Window{job: j, words: spec.Words, views: make([][]uint64, j.size)}
+	_, err := j.share(ctx, "memory for a window", nil, w.reserve(ctx, spec))
+	if err == nil {
+		err = w.open(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("making window %q: %w", spec.Name, err), w.free())
+	}
+	j.windows = append(j.windows, w)
+	return w, nil
+}
+
+// reserve gets the memory for this rank's segment.
+func (w *Window) reserve(ctx context.Context, spec rma.Spec) error {
+	j := w.job
+	if j.host != nil {
+		within, cancel := j.untilGone(ctx)
+		defer cancel()
+		host, err := j.host.NewWindow(within, spec)
+		if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+			return context.Cause(within)
+		}
+		if err == nil {
+			w.host = host
+			for local, rank := range j.neighbours {
+				w.views[rank] = host.Words(local)
+			}
+		}
+		return j.inWorld(err)
+	}
+	need := uint64(spec.Words) * 8
+	err := memory.Check(need*uint64(len(j.neighbours)), "rma/ucx: the segments of this host")
+	if err != nil {
+		return err
+	}
+	w.mem, err = unix.Mmap(-1, 0, int(need), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return fmt.Errorf("rma/ucx: no memory for a segment of %s: %w", memory.Format(need), err)
+	}
+	return nil
+}
+
+// open tells all ranks of this one's segment. Collective.
+func (w *Window) open(ctx context.Context) error {
+	j := w.job
+	base := (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(w.mem)))
+	if w.host != nil {
+		base = pointer(w.views[j.rank])
+	}
+	var key [keyMax]byte
+	err := j.fault("registering memory", C.fh_map(j.c, base, C.int64_t(w.words), &w.c))
+	n := C.int(0)
+	if err == nil {
+		n = C.fh_key(w.c, unsafe.Pointer(&key[0]), keyMax)
+		err = j.fault("the key of a segment", min(n, 0))
+	}
+	gift := binary.LittleEndian.AppendUint64(nil, uint64(uintptr(unsafe.Pointer(base))))
+	all, err := j.share(ctx, "making a window", append(gift, key[:max(n, 0)]...), err)
+	if err != nil {
+		return err
+	}
+	for rank, gift := range all {
+		if len(gift) <= 8 {
+			return fmt.Errorf("rma/ucx: rank %d has given no key of its segment", rank)
+		}
+		C.fh_segment(w.c, C.int(rank), C.uint64_t(binary.LittleEndian.Uint64(gift)),
+			unsafe.Pointer(&gift[8]), C.int(len(gift)-8))
+		if w.views[rank] != nil {
+			C.fh_direct(w.c, C.int(rank), pointer(w.views[rank]), C.int(flag(j.coherent)))
+		}
+	}
+	return nil
+}
+
+func pointer(words []uint64) *C.uint64_t {
+	return (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(words)))
+}
+
+// freeClosed frees the windows that every rank has closed. Collective.
+func (j *Job) freeClosed(ctx context.Context) error {
+	if len(j.windows) == 0 {
+		return nil
+	}
+	closed := make([]byte, len(j.windows))
+	for i, w := range j.windows {
+		closed[i] = flag(w.closed.Load())
+	}
+	all, err := j.star.Gather(ctx, closed)
+	if err != nil {
+		return err
+	}
+	var kept []*Window
+	var errs []error
+	for i, w := range j.windows {
+		byAll := true
+		for _, closed := range all {
+			byAll = byAll && i < len(closed) && closed[i] == 1
+		}
+		if !byAll {
+			kept = append(kept, w)
+			continue
+		}
+		errs = append(errs, w.free())
+	}
+	j.windows = kept
+	return errors.Join(errs...)
+}
+
+// free gives the window back, which nobody uses any more.
+func (w *Window) free() error {
+	var err error
+	if w.c != nil {
+		err = w.job.fault("giving up a segment", C.fh_unmap(w.c, w.job.c))
+	}
+	return errors.Join(err, w.release())
+}
+
+// release gives back the memory, of which UCX knows no more.
+func (w *Window) release() error {
+	w.closed.Store(true)
+	var err error
+	if w.host != nil {
+		err = w.host.Close()
+	}
+	if w.mem != nil {
+		err = unix.Munmap(w.mem)
+	}
+	w.host, w.mem = nil, nil
+	return err
+}
+
+func (w *Window) Rank() int { return w.job.rank }
+func (w *Window) Size() int { return w.job.size }
+func (w *Window) Len() int  { return w.words }
+
+// Caps: a thread of each rank serves the others, so no operation needs its help.
+func (w *Window) Caps() rma.Caps {
+	return rma.Caps{CPUAtomicsCoherent: w.job.coherent, PerOpCompletion: true, PeerErrors: true}
+}
+
+// Words is the segment of a rank of this host; nil for others, and in a hidden window.
+func (w *Window) Words(rank int) []uint64 { return w.views[rank] }
+
+// Close gives the window up. Its memory is given back when every rank has done so, by
+// the next NewWindow or the end of the job.
+func (w *Window) Close() error {
+	w.closed.Store(true)
+	return nil
+}
