@@ -71,13 +71,13 @@ type glance struct {
 	word  uint64 // of the slot
 }
 
-// home goes to the first slot that a key may have.
-func (m *Map) home(t *table, g *glance, c *Call) {
-	g.call = c
-	h := hashBegin(uint64(len(c.Key)))
-	n := wordsOf(len(c.Key))
+// home goes to the first slot that the key may have.
+func (m *Map) home(t *table, g *glance) {
+	key := g.call.Key
+	h := hashBegin(uint64(len(key)))
+	n := wordsOf(len(key))
 	for i := range n {
-		h = hashStep(h, wordAt(c.Key, i))
+		h = hashStep(h, wordAt(key, i))
 	}
 	g.hash = hashEnd(h, n)
 	var off int
@@ -203,8 +203,8 @@ func (m *Map) peek(c *Call) bool {
 	if !ok {
 		return false
 	}
-	var g glance
-	m.home(&t, &g, c)
+	g := glance{call: c} // here, or the call would move to the heap
+	m.home(&t, &g)
 	return m.seek(&t, &g) && m.settle(&t, s, &g)
 }
 
@@ -233,8 +233,8 @@ func (m *Map) answerGets(p *peeks, calls []Call) {
 				continue
 			}
 			g := &p.all[n]
-			g.index = i
-			m.home(&t, g, &calls[i])
+			g.call, g.index = &calls[i], i
+			m.home(&t, g)
 			p.lines[n] = &m.direct.slots[g.at]
 			n++
 		}

@@ -133,9 +133,9 @@ func TestDirectTorn(t *testing.T) {
 		if _, err := m.Put(key, value); err != nil {
 			return err
 		}
-		var g glance
+		g := glance{call: &Call{Key: key}}
 		table, _, _ := m.atRest()
-		m.home(&table, &g, &Call{Key: key})
+		m.home(&table, &g)
 		if !m.seek(&table, &g) {
 			return errors.New("the key is not found")
 		}
@@ -152,6 +152,34 @@ func TestDirectTorn(t *testing.T) {
 			}
 		}
 		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A get that is a look at memory, into a buffer of the caller, allocates nothing.
+func TestDirectAllocatesNothing(t *testing.T) {
+	key, room := []byte("key"), make([]byte, 0, 64)
+	err := withMap(engines[0], 1, small(false), func(m *Map) error {
+		if _, err := m.Put(key, []byte("a value")); err != nil {
+			return err
+		}
+		before := m.Stats().Kinds[Get].Direct
+		var wrong error
+		n := testing.AllocsPerRun(100, func() {
+			value, _, ok, err := m.Get(key, room)
+			if err != nil || !ok || string(value) != "a value" {
+				wrong = fmt.Errorf("%q, %v, %w", value, ok, err)
+			}
+		})
+		if m.Stats().Kinds[Get].Direct < before+100 {
+			return errors.New("the gets are no looks at memory")
+		}
+		if n != 0 {
+			return fmt.Errorf("a get allocates %v times", n)
+		}
+		return wrong
 	})
 	if err != nil {
 		t.Error(err)

@@ -41,6 +41,6 @@
 // written through [Cells].
 //
 // The engines are rma/local (ranks are goroutines), rma/shm (ranks are processes of
-// one host) and rma/sim (ranks are simulated in virtual time). No table knows an
-// engine.
+// one host), rma/mpi and rma/ucx (ranks are processes on many hosts) and rma/sim (ranks
+// are simulated in virtual time). No table knows an engine.
 package rma
