@@ -35,7 +35,8 @@
 // for. [Run] drives one, [RunAll] keeps many in flight on one [Queue]. The same
 // machine so runs on every engine, blocking or in a batch.
 //
-// Queues of some engines can do more, as a [Transactor] can; who needs that asks for it.
+// Queues of some engines can do more, as a [Transactor] and a [Carrier] can; who needs that
+// asks for it.
 //
 // Words of control (counters, flags) that do not need a protocol are read and
 // written through [Cells].

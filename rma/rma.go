@@ -113,7 +113,8 @@ type Stats struct {
 	Puts            uint64
 	CompareAndSwaps uint64
 	FetchAdds       uint64
-	Bytes           uint64 // payload of gets, puts and atomics
+	Ships           uint64 // requests to the programs of other ranks
+	Bytes           uint64 // payload of gets, puts, atomics, requests and answers
 	RoundTrips      uint64 // times a step machine had to wait
 	Retries         uint64 // compare-and-swaps that lost
 }
@@ -124,6 +125,7 @@ func (s *Stats) Add(t Stats) {
 	s.Puts += t.Puts
 	s.CompareAndSwaps += t.CompareAndSwaps
 	s.FetchAdds += t.FetchAdds
+	s.Ships += t.Ships
 	s.Bytes += t.Bytes
 	s.RoundTrips += t.RoundTrips
 	s.Retries += t.Retries
@@ -135,6 +137,7 @@ func (s Stats) Since(before Stats) Stats {
 	s.Puts -= before.Puts
 	s.CompareAndSwaps -= before.CompareAndSwaps
 	s.FetchAdds -= before.FetchAdds
+	s.Ships -= before.Ships
 	s.Bytes -= before.Bytes
 	s.RoundTrips -= before.RoundTrips
 	s.Retries -= before.Retries

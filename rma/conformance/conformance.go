@@ -94,6 +94,7 @@ var cases = []testCase{
 	{"WordsAreTheSameMemory", 1, 8, wordsAreTheSameMemory},
 	{"Flat", 1, 12, flat},
 	{"Transactions", 1, 3, transactions},
+	{"Requests", 1, 1, requests},
 
 	{"BarrierSeparates", 1, 1, barrierSeparates},
 	{"Cells", 1, 4, cells},

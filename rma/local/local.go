@@ -20,6 +20,9 @@ type Options struct {
 	// Hidden windows give no load/store view, so that tables take the one-sided
 	// path through queues. For tests and for measuring that path.
 	Hidden bool
+	// Carries has the ranks answer requests, as rma.Server says, which elsewhere is only worth
+	// it between hosts. For tests.
+	Carries bool
 }
 
 // Run starts fn on n ranks, one goroutine each, and waits for all of them. The
@@ -90,7 +93,8 @@ type cluster struct {
 	opts  Options
 	lines []uint64
 
-	transactions sync.Mutex // held by the one that is under way
+	transactions sync.Mutex   // held by the one that is under way
+	turns        []sync.Mutex // by rank: held by the handler that is under way there
 
 	mu      sync.Mutex
 	pending map[int]*shared // windows being made, by their number
@@ -99,6 +103,7 @@ type cluster struct {
 // shared is the memory of one window.
 type shared struct {
 	flat    []uint64
+	desks   direct.Desks // nil where requests are not carried
 	err     error
 	release func() error
 	users   int // ranks that have it and have not closed it
@@ -106,7 +111,7 @@ type shared struct {
 
 func newCluster(opts Options, n int) *cluster {
 	return &cluster{opts: opts, lines: make([]uint64, n*direct.LineWords),
-		pending: map[int]*shared{}}
+		turns: make([]sync.Mutex, n), pending: map[int]*shared{}}
 }
 
 // Job is one rank of a cluster of goroutines.
@@ -141,7 +146,8 @@ func (j *Job) Size() int { return j.size }
 // Barrier returns when every rank has called it.
 func (j *Job) Barrier(ctx context.Context) error { return j.group.Barrier(ctx) }
 
-// NewQueue returns a queue that works on memory. It is an [rma.Transactor].
+// NewQueue returns a queue that works on memory. It is an [rma.Transactor], and an
+// [rma.Carrier] where Options.Carries is set.
 func (j *Job) NewQueue(depth int) (rma.Queue, error) {
 	return direct.NewTransactor(depth, &j.cluster.transactions)
 }
@@ -168,8 +174,17 @@ func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 	if s.err != nil {
 		return nil, s.err
 	}
-	return j.windows.Open(j.rank, j.size, s.flat, j.cluster.opts.Hidden,
-		func() error { return j.cluster.drop(number, s) }), nil
+	w := j.windows.Open(j.rank, j.size, s.flat, j.cluster.opts.Hidden,
+		func() error {
+			if s.desks != nil {
+				s.desks.Serve(j.rank, nil)
+			}
+			return j.cluster.drop(number, s)
+		})
+	if s.desks != nil {
+		return direct.Served(w, s.desks), nil
+	}
+	return w, nil
 }
 
 // share returns the memory of a window; the rank that comes first makes it.
@@ -181,6 +196,9 @@ func (c *cluster) share(number int, spec rma.Spec) *shared {
 		return s
 	}
 	s := &shared{users: 1}
+	if c.opts.Carries {
+		s.desks = direct.NewDesks(c.turns)
+	}
 	c.pending[number] = s
 	words := spec.Words * c.size()
 	if s.err = memory.Check(uint64(words)*8, "window "+spec.Name); s.err == nil {

@@ -13,11 +13,11 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	for _, hidden := range []bool{false, true} {
-		t.Run(fmt.Sprint("hidden=", hidden), func(t *testing.T) {
+	for _, options := range []Options{{}, {Hidden: true}, {Carries: true}} {
+		t.Run(fmt.Sprintf("%+v", options), func(t *testing.T) {
 			t.Parallel()
 			conformance.Test(t, func(ranks int, fn func(job rma.Job) error) error {
-				return RunWith(Options{Hidden: hidden}, ranks, fn)
+				return RunWith(options, ranks, fn)
 			})
 		})
 	}

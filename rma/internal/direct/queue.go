@@ -17,6 +17,7 @@ const (
 	compareAndSwap
 	fetchAdd
 	transact
+	ship
 )
 
 type state uint8
@@ -37,6 +38,8 @@ type operation struct {
 	word   uint64   // new word, delta, and in the end what was seen
 
 	transaction *transaction
+	request     *request
+	err         error // of a request
 }
 
 // Queue runs its operations at Submit, in the order in which they were posted.
@@ -89,7 +92,7 @@ func (q *Queue) FetchAdd(w rma.Window, rank, off int, delta uint64) rma.Handle {
 
 // target checks the place of an operation and returns its words.
 func (q *Queue) target(window rma.Window, rank, off, words int) []uint64 {
-	w := window.(*Window) // a window of another engine is a bug of the caller
+	w := segmented(window)
 	if rank < 0 || rank >= w.size || off < 0 || words < 1 ||
 		off+words > w.words {
 		panic(fmt.Sprintf("rma: words %d to %d of rank %d are outside a window of %d ranks "+
@@ -143,6 +146,8 @@ func (op *operation) run() {
 		op.word = atomic.AddUint64(&op.target[0], op.word) - op.word
 	case transact:
 		op.word = op.transaction.run()
+	case ship:
+		op.word, op.err = op.request.run()
 	}
 	op.state = done
 }
@@ -177,10 +182,10 @@ func (q *Queue) Value(h rma.Handle) (uint64, error) {
 	if op.state != done {
 		panic(fmt.Sprintf("rma: operation %d is not done", h))
 	}
-	word := op.word
+	word, err := op.word, op.err
 	*op = operation{}
 	q.free = append(q.free, h)
-	return word, nil
+	return word, err
 }
 
 // Flush has nothing to wait for: Submit has run everything.

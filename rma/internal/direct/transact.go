@@ -6,16 +6,19 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// transactor is a queue with transactions. They take turns with those of the queues that have
-// the same lock.
+// transactor is a queue with transactions and requests. Transactions take turns with those of
+// the queues that have the same lock.
 type transactor struct {
 	Queue
 	lock *sync.Mutex
 }
 
-var _ rma.Transactor = (*transactor)(nil)
+var (
+	_ rma.Transactor = (*transactor)(nil)
+	_ rma.Carrier    = (*transactor)(nil)
+)
 
-// NewTransactor is NewQueue for a queue with transactions.
+// NewTransactor is NewQueue for a queue with transactions and requests.
 func NewTransactor(depth int, lock *sync.Mutex) (rma.Queue, error) {
 	q, err := NewQueue(depth)
 	if err != nil {
@@ -37,7 +40,7 @@ func (q *transactor) Transact(w rma.Window, rank int, t rma.Transaction) rma.Han
 	off, words := t.Span()
 	target := q.target(w, rank, off, words)
 	q.stats.Bytes += uint64(len(t)-words) * 8 // those between are not touched
-	segment := w.(*Window).segment(rank)
+	segment := segmented(w).segment(rank)
 	return q.post(operation{kind: transact, target: target,
 		transaction: &transaction{q.lock, segment, t}})
 }

@@ -1,0 +1,25 @@
+package ship
+
+import (
+	"math"
+	"testing"
+)
+
+// Where messages are dear few operations are worth a request; where they are cheap, none are.
+func TestLeast(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		costs     Costs
+		trips     float64
+		low, high int
+	}{
+		{"TCP", Costs{GetNs: 23e3, GetEachNs: 6e3, RequestNs: 60e3, WordNs: 2}, 1.5, 2, 10},
+		{"InfiniBand", Costs{GetNs: 2e3, GetEachNs: 50, RequestNs: 12e3, WordNs: .4}, 1.5,
+			math.MaxInt, math.MaxInt},
+		{"requests as quick as gets", Costs{GetNs: 20e3, GetEachNs: 5e3, RequestNs: 20e3}, 2, 1, 1},
+	} {
+		if n := c.costs.least(c.trips); n < c.low || n > c.high {
+			t.Errorf("%s: shipped from %d operations on", c.name, n)
+		}
+	}
+}
