@@ -9,6 +9,7 @@ import (
 
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // builder makes a table of the records of a store.
@@ -46,7 +47,12 @@ func Build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Recor
 	x := &Index{job: job, t: t}
 	x.Reader, err = x.NewReader(Lookups{})
 	// Nobody goes away before all have what they need to begin.
-	if err := rma.AllSucceeded(ctx, job, "index: opening", err); err != nil {
+	if err = rma.AllSucceeded(ctx, job, "index: opening", err); err == nil {
+		t.line, err = ship.Open(ctx, job, t.window, ship.Config{Access: cfg.Access,
+			Trips: tripsOfLookup, Answer: x.answer})
+		err = rma.AllSucceeded(ctx, job, "index: opening", err)
+	}
+	if err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	return x, nil

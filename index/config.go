@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // Layout says where a record lies.
@@ -88,6 +89,9 @@ type Config struct {
 	// MemoryMax is the most bytes that building may take on a rank: PeakBytes tells how
 	// many it needs. A build that would need more ends with an error. 0: no limit.
 	MemoryMax uint64
+	// Access says how look-ups by Best reach memory that a rank does not see: one-sided, or by
+	// batches that travel to the owners of the keys. It may differ between ranks.
+	Access ship.Access
 }
 
 // CuckooMaxLoad is the highest load of a cuckoo table with so many buckets for each key
@@ -147,6 +151,9 @@ func (c *Config) complete() error {
 		return fmt.Errorf("index: OffsetBytes must be 0, 4 or 8, not %d", c.OffsetBytes)
 	case c.CopiesMax < 0:
 		return fmt.Errorf("index: CopiesMax must be 0 or more, not %d", c.CopiesMax)
+	}
+	if err := c.Access.Check(); err != nil {
+		return fmt.Errorf("index: %w", err)
 	}
 	if c.Storage == Auto {
 		c.Storage = Inline

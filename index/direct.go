@@ -56,7 +56,7 @@ func (r *Reader) many(b *batch) error {
 // walk searches the memory of the key's rank.
 func (q *query) walk() error {
 	t := q.t
-	segment := t.flat[q.rank*t.segment : (q.rank+1)*t.segment]
+	segment := t.words(q.rank)
 	units := bytesOf(segment)
 	if t.cfg.Layout == Cuckoo {
 		for i := range t.cfg.Choices {

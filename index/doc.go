@@ -124,6 +124,15 @@
 // Where all memory is directly addressable, loops over it replace the step machine
 // (direct.go), unless [Lookups].OneSided is set, and there are no requests to count.
 //
+// # Access
+//
+// Over a network where messages are dear, as over TCP, batches of look-ups travel to the owners
+// of their keys, which look at their own memory and send the values back ([Config].Access,
+// package ship, ship.go). That is for the index itself and readers by [Best]; those by another
+// policy are asked for its sake, and read. A key with more values than its part of the answer
+// has room for is looked up one-sided after all. [Index.Access] tells what was chosen.
+// Memory of other ranks that is seen, as that of ranks of the same host, is looked at directly.
+//
 // # Guarantees
 //
 //   - A lookup finds every record of its key once, also where records are equal. They come in

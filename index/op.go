@@ -43,6 +43,10 @@ func (o *op) start(number int, key []byte, found func(i int, v Value) bool) {
 	o.drop(0) // what an error has left
 	o.over = !o.begin(number, key, found)
 	o.at, o.bound, o.exact = 0, o.t.cfg.Choices, false
+	if !o.over && o.r.near(o.rank) != nil {
+		o.err, o.over = o.walk(), true
+		return
+	}
 	if o.t.cfg.Layout != Cuckoo {
 		o.r.aim(o)
 	}

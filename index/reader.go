@@ -17,6 +17,7 @@ type Reader struct {
 	t         *table
 	cfg       Lookups
 	direct    bool
+	best      bool  // Best was asked for
 	sizes     []int // of reads in slots, one after the other; the last one is repeated
 	slotsMost int   // of a read
 	model     *readsize.Sizes
@@ -37,6 +38,7 @@ func (x *Index) NewReader(l Lookups) (*Reader, error) {
 	if x.t.closed.Load() {
 		return nil, errClosed
 	}
+	best := l.Policy == Best && !l.OneSided
 	if err := l.complete(x.t); err != nil {
 		return nil, err
 	}
@@ -44,7 +46,7 @@ func (x *Index) NewReader(l Lookups) (*Reader, error) {
 		return nil, errors.New("index: OneSided is for tables in the memory of ranks, and this " +
 			"one lies in a file that is mapped; Load it")
 	}
-	r := &Reader{t: x.t, cfg: l, direct: x.t.flat != nil && !l.OneSided,
+	r := &Reader{t: x.t, cfg: l, best: best, direct: x.t.flat != nil && !l.OneSided,
 		sessions: rma.Pool[*session]{Closed: errClosed}}
 	if r.direct {
 		return r, nil
@@ -114,8 +116,11 @@ func (r *Reader) LookupBatch(keys []byte, found func(i int, v Value)) error {
 		found(i, v)
 		return true
 	}}
-	if r.direct {
+	switch {
+	case r.direct:
 		return r.many(&b)
+	case r.ships(b.len()):
+		return r.shipped(&b)
 	}
 	return r.queued(&b)
 }
@@ -156,6 +161,10 @@ type Stats struct {
 	Bytes        uint64 // that they brought, in whole words
 	HeapRequests uint64 // gets of records
 	HeapBytes    uint64
+
+	// Look-ups that owners have answered are among Lookups, and took no requests but these.
+	Shipped         uint64
+	ShippedRequests uint64
 }
 
 // Add adds t to s.
@@ -168,6 +177,8 @@ func (s *Stats) Add(t Stats) {
 	s.Bytes += t.Bytes
 	s.HeapRequests += t.HeapRequests
 	s.HeapBytes += t.HeapBytes
+	s.Shipped += t.Shipped
+	s.ShippedRequests += t.ShippedRequests
 }
 
 // PerLookup is the mean of requests, slots and bytes of a lookup, without the heap's.

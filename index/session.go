@@ -79,23 +79,49 @@ type batch struct {
 	keys  []byte
 	size  int // of a key
 	found func(i int, v Value) bool
+	only  []int // the numbers of the keys to be looked up; nil: all
 }
 
-func (b *batch) len() int { return len(b.keys) / b.size }
+// part is some keys of a batch.
+func (b *batch) part(numbers []int) *batch {
+	p := *b
+	p.only = numbers
+	return &p
+}
+
+func (b *batch) len() int {
+	if b.only != nil {
+		return len(b.only)
+	}
+	return len(b.keys) / b.size
+}
 
 func (b *batch) key(i int) []byte { return b.keys[i*b.size : (i+1)*b.size] }
+
+// number is that of the key that is looked up as the i-th one.
+func (b *batch) number(i int) int {
+	if b.only != nil {
+		return b.only[i]
+	}
+	return i
+}
 
 // queued looks up a batch through a queue. Errors of single lookups are told after all have
 // ended.
 func (r *Reader) queued(b *batch) error {
+	var counts Stats
+	err := r.throughQueue(b, &counts)
+	r.add(&counts)
+	return err
+}
+
+func (r *Reader) throughQueue(b *batch, counts *Stats) error {
 	s, err := r.session()
 	if err != nil {
 		return err
 	}
-	var counts Stats
-	failed, err := s.run(b, &counts)
+	failed, err := s.run(b, counts)
 	r.sessions.Give(s, err != nil)
-	r.add(&counts)
 	return errors.Join(err, failed)
 }
 
@@ -116,7 +142,8 @@ func (s *session) run(b *batch, counts *Stats) (failed, err error) {
 			return nil
 		}
 		s.running[slot] = true
-		o.start(issued, b.key(issued), b.found)
+		number := b.number(issued)
+		o.start(number, b.key(number), b.found)
 		issued++
 		return o
 	}

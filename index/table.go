@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // table is where the records of all ranks lie, and what every rank knows of it.
@@ -24,7 +25,8 @@ import (
 type table struct {
 	job    rma.Job
 	window rma.Window
-	flat   []uint64 // all segments in order; nil where only queues reach them
+	flat   []uint64   // all segments in order; nil where only queues reach them
+	line   *ship.Line // of batches that travel; nil where none do
 
 	cfg        Config
 	form       form
@@ -131,7 +133,7 @@ func (t *table) offset(from []byte) int {
 func (t *table) close() error {
 	t.closed.Store(true)
 	t.flat = nil
-	var errs []error
+	errs := []error{t.line.Close()}
 	for _, w := range []rma.Window{t.window, t.marked} {
 		if w != nil {
 			errs = append(errs, w.Close())

@@ -23,6 +23,9 @@ type Options struct {
 	// Carries has the ranks answer requests, as rma.Server says, which elsewhere is only worth
 	// it between hosts. For tests.
 	Carries bool
+	// Hosts, if above 1, has windows show only the segments of ranks of the same host: rank r of
+	// n is on host r*Hosts/n. For tests of what is otherwise seen on several hosts alone.
+	Hosts int
 }
 
 // Run starts fn on n ranks, one goroutine each, and waits for all of them. The
@@ -181,6 +184,9 @@ func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 			}
 			return j.cluster.drop(number, s)
 		})
+	if hosts := j.cluster.opts.Hosts; hosts > 1 {
+		w.Show(func(a, b int) bool { return a*hosts/j.size == b*hosts/j.size })
+	}
 	if s.desks != nil {
 		return direct.Served(w, s.desks), nil
 	}

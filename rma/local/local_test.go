@@ -13,7 +13,8 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	for _, options := range []Options{{}, {Hidden: true}, {Carries: true}} {
+	for _, options := range []Options{{}, {Hidden: true},
+		{Carries: true, Hosts: 2}} {
 		t.Run(fmt.Sprintf("%+v", options), func(t *testing.T) {
 			t.Parallel()
 			conformance.Test(t, func(ranks int, fn func(job rma.Job) error) error {

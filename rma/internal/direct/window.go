@@ -15,12 +15,16 @@ type Window struct {
 	flat       []uint64 // size segments
 	words      int      // of one segment
 	hidden     bool     // Words gives nil, so that tables take the one-sided path
+	near       Near     // or gives nil for some ranks; may be nil
 	release    func() error
 	closeOnce  sync.Once
 	closeErr   error
 }
 
 var _ rma.Window = (*Window)(nil)
+
+// Near tells whether a rank shows its segment to another, as those of one host do.
+type Near func(rank, other int) bool
 
 // NewWindow returns a window over flat, which holds size segments of equal
 // length. release is called once by Close. A hidden window keeps its memory to
@@ -39,9 +43,9 @@ func (w *Window) Caps() rma.Caps {
 	return rma.Caps{CPUAtomicsCoherent: true, PerOpCompletion: true, PeerErrors: true}
 }
 
-// Words is rank's segment, nil in a hidden window.
+// Words is rank's segment, nil in a hidden window and for ranks that are not near.
 func (w *Window) Words(rank int) []uint64 {
-	if w.hidden {
+	if w.hidden || w.near != nil && !w.near(w.rank, rank) {
 		return nil
 	}
 	return w.segment(rank)
@@ -59,6 +63,9 @@ func (w *Window) Close() error {
 	})
 	return w.closeErr
 }
+
+// Show has Words give the segments of near ranks alone.
+func (w *Window) Show(near Near) { w.near = near }
 
 // Registry knows the open windows of a job. The zero value is ready.
 type Registry struct {

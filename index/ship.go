@@ -1,0 +1,187 @@
+package index
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/farhash/farhash/ship"
+)
+
+// Batches of look-ups may travel to the ranks that own the keys (package ship; LP section 7 asks
+// how two-sided probing compares). A key takes its words in a request, and its answer is
+//
+//	| values | value | value | ...         fixed: whole words
+//	| values | size | value | size | ...   variable
+//
+// or manyValues alone: the answer has no room for all of them, and the rank that asked looks
+// itself. Room is for as many words as an answer takes in the mean, and some.
+
+// tripsOfLookup is how many messages a look-up takes one-sided, about.
+const tripsOfLookup = 1.1
+
+// manyValues stands for the number of values.
+const manyValues = 1<<64 - 1
+
+// ships reports whether some of n look-ups may travel. What policies read is for those to find
+// out who ask for one, so only readers by Best ship.
+func (r *Reader) ships(n int) bool { return r.best && r.t.line.Worth(n) }
+
+// near is the memory of a rank where that is seen, for look-ups that need not count requests.
+func (r *Reader) near(rank int) []uint64 {
+	if !r.best {
+		return nil
+	}
+	return r.t.words(rank)
+}
+
+// answerWords is the room for the answer to a look-up of a key.
+func (t *table) answerWords() int {
+	bytes, words := t.cfg.ValueSize, 1
+	if t.cfg.Variable {
+		words++
+		if t.records > 0 {
+			bytes = min(bytes, 2*int(t.valueBytes/t.records))
+		}
+	}
+	return words + wordsOf(bytes)
+}
+
+func wordsOf(bytes int) int { return (bytes + 7) / 8 }
+
+// shipped looks up a batch where some keys are worth a request.
+func (r *Reader) shipped(b *batch) error {
+	t := r.t
+	keyWords, answerWords := wordsOf(b.size), t.answerWords()
+	counts := Stats{}
+	var many []int
+	requests, err := t.line.Run(context.Background(), &ship.Batch{N: b.len(),
+		Owner: func(i int) int {
+			rank, _ := place(hashKey(b.key(i)), t.ranks)
+			return rank
+		},
+		Size: func(int) (int, int) { return keyWords, answerWords },
+		Pack: func(i int, to []uint64) {
+			to[keyWords-1] = 0
+			copy(bytesOf(to), b.key(i))
+		},
+		Unpack: func(i int, from []uint64) int {
+			if from[0] == manyValues {
+				many = append(many, i)
+				return 1
+			}
+			counts.Shipped++
+			counts.Matches += from[0]
+			return t.unpackValues(from, func(v Value) { b.found(i, v) })
+		},
+		Rest: func(rest []int) error { return r.queued(b.part(rest)) },
+	})
+	counts.Lookups, counts.ShippedRequests = counts.Shipped, requests.Ships
+	r.add(&counts)
+	if len(many) > 0 {
+		if failed := r.queued(b.part(many)); err == nil {
+			err = failed
+		}
+	}
+	return err
+}
+
+// unpackValues gives the values of an answer and returns its words.
+func (t *table) unpackValues(from []uint64, found func(v Value)) (words int) {
+	words = 1
+	for range from[0] {
+		size := t.cfg.ValueSize
+		if t.cfg.Variable {
+			size = int(from[words])
+			words++
+		}
+		n := wordsOf(size)
+		found(bytesOf(from[words : words+n])[:size:size])
+		words += n
+	}
+	return words
+}
+
+// answers are those to a request, being packed.
+type answers struct {
+	t    *table
+	to   []uint64
+	used int
+	head int // where the number of values of the present key is
+	keys int // that are still to come
+	full bool
+}
+
+// begin begins the answer for the next key.
+func (a *answers) begin() {
+	a.keys--
+	a.head, a.full = a.used, false
+	a.to[a.head] = 0
+	a.used++
+}
+
+// add packs a value, and reports whether there is room for more.
+func (a *answers) add(_ int, v Value) bool {
+	n := wordsOf(len(v))
+	if a.t.cfg.Variable {
+		n++
+	}
+	if a.used+n > len(a.to)-a.keys {
+		a.to[a.head], a.used, a.full = manyValues, a.head+1, true
+		return false
+	}
+	if a.t.cfg.Variable {
+		a.to[a.used] = uint64(len(v))
+		a.used++
+		n--
+	}
+	copy(bytesOf(a.to[a.used:a.used+n]), v)
+	a.used += n
+	a.to[a.head]++
+	return true
+}
+
+// answer looks up the keys of a request.
+func (x *Index) answer(_ uint32, n int, request, to []uint64) (int, error) {
+	t, size := x.t, x.t.cfg.KeySize
+	keyWords := wordsOf(size)
+	if len(request) != n*keyWords || len(to) < n {
+		return 0, fmt.Errorf("index: a request of %d words with room for %d, for %d keys of %d "+
+			"bytes; run the same program on every rank", len(request), len(to), n, size)
+	}
+	a := answers{t: t, to: to, keys: n}
+	if t.words(t.job.Rank()) == nil {
+		return x.answerByQueue(&a, request)
+	}
+	q := query{t: t}
+	for i := range n {
+		key := bytesOf(request[i*keyWords:])[:size]
+		if rank, _ := place(hashKey(key), t.ranks); rank != t.job.Rank() {
+			return 0, fmt.Errorf("index: a key of rank %d was sent to rank %d; run the same "+
+				"program on every rank", rank, t.job.Rank())
+		}
+		a.begin()
+		if q.begin(i, key, a.add) {
+			if err := q.walk(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return a.used, nil
+}
+
+// answerByQueue is answer where this rank's own memory is only reached by queues.
+func (x *Index) answerByQueue(a *answers, request []uint64) (int, error) {
+	size := x.t.cfg.KeySize
+	for len(request) > 0 {
+		a.begin()
+		b := batch{keys: bytesOf(request)[:size], size: size, found: a.add}
+		if err := x.throughQueue(&b, &Stats{}); err != nil { // who asked counts
+			return 0, err
+		}
+		request = request[wordsOf(size):]
+	}
+	return a.used, nil
+}
+
+// Access is how look-ups by [Best] reach memory that this rank does not see, and why.
+func (x *Index) Access() ship.Choice { return x.t.line.Choice() }

@@ -1,0 +1,115 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/ship"
+)
+
+// carriers are engines whose ranks answer requests.
+var carriers = []engine{
+	{Name: "two hosts", Run: func(ranks int, fn func(rma.Job) error) error {
+		return local.RunWith(local.Options{Carries: true, Hosts: 2}, ranks, fn)
+	}},
+	{Name: "hidden", Run: func(ranks int, fn func(rma.Job) error) error {
+		return local.RunWith(local.Options{Carries: true, Hidden: true}, ranks, fn)
+	}},
+}
+
+// TestShipped is TestMultisets with batches that travel.
+func TestShipped(t *testing.T) {
+	for i, e := range carriers {
+		for j, s := range shapes {
+			if slow && (i+j)%2 > 0 {
+				continue
+			}
+			t.Run(e.Name+"/"+s.name, func(t *testing.T) {
+				cfg := s.cfg
+				cfg.Access = ship.Shipped
+				multiset(t, e, cfg, 2, 1)
+				multiset(t, e, cfg, 3, 300)
+			})
+		}
+	}
+}
+
+// Owners answer, each key is counted once, and keys with more values than an answer has room
+// for are looked up by the rank that asked.
+func TestShippedCounts(t *testing.T) {
+	cfg := Config{KeySize: 8, ValueSize: 40, Access: ship.Shipped}
+	rng := rand.New(rand.NewPCG(6, 7))
+	all := records(rng, cfg, 400, 1)
+	for range 500 {
+		all = append(all, Record{all[0].Key, bytes.Repeat([]byte{9}, cfg.ValueSize)})
+	}
+	m := modelOf(all)
+	var keys []byte
+	for key := range m {
+		keys = append(keys, key...)
+	}
+	for _, e := range carriers {
+		must(t, withIndex(e, 2, cfg, all, func(x *Index) error {
+			values := 0
+			err := x.LookupBatch(keys, func(int, Value) { values++ })
+			if err != nil {
+				return err
+			}
+			s := x.Stats()
+			if values != len(all) || s.Matches != uint64(len(all)) || s.Lookups != uint64(len(m)) {
+				return fmt.Errorf("%d values of %d, and %+v", values, len(all), s)
+			}
+			if s.Shipped < uint64(len(m))/3 || s.Shipped > uint64(len(m))*2/3 ||
+				s.ShippedRequests == 0 || s.ShippedRequests > 5 {
+				return fmt.Errorf("of %d look-ups on two ranks were shipped: %+v", len(m), s)
+			}
+			if !strings.HasPrefix(x.Access().String(), "shipped") {
+				return fmt.Errorf("the index says %q", x.Access())
+			}
+			return nil
+		}))
+	}
+}
+
+// A request that is none is refused and harms nobody.
+func TestForeignRequest(t *testing.T) {
+	cfg := Config{KeySize: 8, ValueSize: 4, Access: ship.Shipped}
+	all := records(rand.New(rand.NewPCG(8, 9)), cfg, 50, 1)
+	must(t, withIndex(carriers[0], 2, cfg, all, func(x *Index) error {
+		other := []uint64{1}
+		for rank := x.t.job.Rank(); rank == x.t.job.Rank(); other[0]++ {
+			rank, _ = place(hashKey(bytesOf(other)), 2)
+		}
+		other[0]--
+		for _, c := range []struct {
+			n           int
+			request, to []uint64
+		}{{3, []uint64{1, 2}, make([]uint64, 9)}, {1, []uint64{1, 2}, make([]uint64, 9)},
+			{2, []uint64{1, 2}, make([]uint64, 1)}, {1, other, make([]uint64, 9)}} {
+			if _, err := x.answer(0, c.n, c.request, c.to); err == nil {
+				return fmt.Errorf("%d keys in %d words are answered", c.n, len(c.request))
+			}
+		}
+		return nil
+	}))
+}
+
+// Access is checked, and where the engine carries nothing it can be no other than one-sided.
+func TestAccessRefused(t *testing.T) {
+	for _, access := range []ship.Access{7, ship.Shipped} {
+		err := local.RunWith(local.Options{Hidden: true}, 2, func(job rma.Job) error {
+			_, err := Build(context.Background(), job, Config{KeySize: 8, Access: access}, nil)
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "Access") &&
+			!strings.Contains(err.Error(), "carries no requests") {
+			t.Errorf("Access %v: %v", access, err)
+		}
+	}
+}
