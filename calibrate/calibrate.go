@@ -133,25 +133,30 @@ func (m *meter) finish(h rma.Handle) error {
 	if err := m.queue.Submit(); err != nil {
 		return err
 	}
-	return m.release(h)
+	return m.release(m.queue, h)
 }
 
 // release waits for an operation and releases it.
-func (m *meter) release(h rma.Handle) error {
-	if err := m.queue.Wait(m.ctx, h); err != nil {
+func (m *meter) release(q rma.Queue, h rma.Handle) error {
+	if err := q.Wait(m.ctx, h); err != nil {
 		return err
 	}
-	_, err := m.queue.Value(h)
+	_, err := q.Value(h)
 	return err
 }
 
-// read posts a read of some place of another rank.
-func (m *meter) read(dst rma.Buf) rma.Handle {
+// other is some other rank, or this one if it is alone.
+func (m *meter) other() int {
 	rank := m.job.Rank()
 	if n := m.job.Size(); n > 1 {
 		rank = (rank + 1 + m.rng.IntN(n-1)) % n
 	}
-	return m.queue.Get(dst, m.window, rank, m.rng.IntN(m.words-len(dst)+1))
+	return rank
+}
+
+// read posts a read of some place of another rank.
+func (m *meter) read(dst rma.Buf) rma.Handle {
+	return m.queue.Get(dst, m.window, m.other(), m.rng.IntN(m.words-len(dst)+1))
 }
 
 // measure does all of it, in step with the other ranks.
@@ -171,6 +176,12 @@ func (m *meter) measure() (*Result, error) {
 	}
 	long, err := m.rate(flightLong, longWords)
 	if err != nil {
+		return nil, err
+	}
+	if r.Rates, err = m.rates(); err != nil {
+		return nil, err
+	}
+	if r.Shipped, err = m.shipped(); err != nil {
 		return nil, err
 	}
 	if m.job.Rank() != 0 {
@@ -206,33 +217,45 @@ func (m *meter) line(r *Result) error {
 // rate is how many reads of so many words all ranks together do in a second, with so many
 // in flight at each.
 func (m *meter) rate(flight, words int) (float64, error) {
+	return m.throughput(m.queue, flight, func(i int) rma.Handle {
+		return m.read(m.buffer[i*words : (i+1)*words])
+	})
+}
+
+// leastRound is how many operations a round has at least: a clock takes as long as some.
+const leastRound = 16
+
+// throughput is how many operations all ranks together do in a second, with so many in flight
+// at each. post posts the i-th of these, and is called for it again when it is done.
+func (m *meter) throughput(q rma.Queue, flight int, post func(i int) rma.Handle) (float64, error) {
 	if err := m.job.Barrier(m.ctx); err != nil {
 		return 0, err
 	}
-	const parts = 4 // a part of what is in flight is replaced while the others go on
+	parts := min(flight, 4) // a part of what is in flight is replaced while the others go on
 	handles := make([]rma.Handle, flight)
-	post := func(part int) error {
+	start := func(part int) error {
 		for i := part * flight / parts; i < (part+1)*flight/parts; i++ {
-			handles[i] = m.read(m.buffer[i*words : (i+1)*words])
+			handles[i] = post(i)
 		}
-		return m.queue.Submit()
+		return q.Submit()
 	}
 	take := func(part int) error {
 		for i := part * flight / parts; i < (part+1)*flight/parts; i++ {
-			if err := m.release(handles[i]); err != nil {
+			if err := m.release(q, handles[i]); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	for part := range parts {
-		if err := post(part); err != nil {
+		if err := start(part); err != nil {
 			return 0, err
 		}
 	}
+	rounds := m.cfg.Rounds * max(1, leastRound/flight)
 	began := m.cfg.NowNs()
-	for i := range m.cfg.Rounds * parts {
-		if err := errors.Join(take(i%parts), post(i%parts)); err != nil {
+	for i := range rounds * parts {
+		if err := errors.Join(take(i%parts), start(i%parts)); err != nil {
 			return 0, err
 		}
 	}
@@ -242,7 +265,7 @@ func (m *meter) rate(flight, words int) (float64, error) {
 			return 0, err
 		}
 	}
-	return m.sum(uint64(float64(m.cfg.Rounds*flight) / float64(ns) * 1e9))
+	return m.sum(uint64(float64(rounds*flight) / float64(ns) * 1e9))
 }
 
 // sum adds up a number of each rank.

@@ -22,7 +22,7 @@ func simulated(t *testing.T, cost sim.Cost, ranks int) *Result {
 	var r *Result
 	_, err := sim.Run(sim.Options{Ranks: ranks, Cost: cost, Seed: 1}, func(job rma.Job) error {
 		one, err := Measure(context.Background(), job, Config{SegmentBytes: 1 << 16,
-			Rounds: 8, NowNs: job.(*sim.Job).NowNs})
+			Rounds: 4, NowNs: job.(*sim.Job).NowNs})
 		if (one != nil) != (job.Rank() == 0) {
 			t.Errorf("rank %d: %+v", job.Rank(), one)
 		}
@@ -60,7 +60,21 @@ func TestMeasureCluster(t *testing.T) {
 				t.Errorf("%s: %s is %v, want %v", name, p.what, p.got, p.want)
 			}
 		}
-		if r.Ranks != 2 || r.HeaderBytes != 30 || len(r.Points) != len(lengths) {
+		// Alone in flight, a read takes as long as the line says; what is in flight beside it
+		// makes more of them.
+		if alone := r.Rates[0]; math.Abs(alone.PerSecond*r.Points[0].Ns/2e9-1) > .1 ||
+			alone.Bytes != 8 || alone.Flight != 1 {
+			t.Errorf("%s: %+v where a read takes %v ns", name, alone, r.Points[0].Ns)
+		}
+		for i, rate := range r.Rates[1:] {
+			before := r.Rates[i]
+			if rate.Bytes == before.Bytes && (rate.Flight <= before.Flight ||
+				rate.PerSecond < .99*before.PerSecond) {
+				t.Errorf("%s: %+v after %+v", name, rate, before)
+			}
+		}
+		if r.Ranks != 2 || r.HeaderBytes != 30 || len(r.Points) != len(lengths) ||
+			len(r.Rates) != 16 || r.Shipped != nil {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -93,6 +107,41 @@ func TestMeasureHere(t *testing.T) {
 				t.Errorf("%d ranks: %+v", ranks, r)
 			}
 			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestShipped: where the engine carries requests and there is another rank, they are measured.
+func TestShipped(t *testing.T) {
+	for _, ranks := range []int{1, 2, 3} {
+		options := local.Options{Hidden: true, Carries: true}
+		err := local.RunWith(options, ranks, func(job rma.Job) error {
+			r, err := Measure(context.Background(), job, Config{SegmentBytes: 1 << 17,
+				Rounds: 2})
+			if err != nil || job.Rank() > 0 {
+				return err
+			}
+			s := r.Shipped
+			if ranks == 1 {
+				if s != nil {
+					t.Errorf("alone: %+v", s)
+				}
+				return nil
+			}
+			if len(s.Points) != len(shipLengths) || len(s.Rates) != len(shipLengths) ||
+				!(s.LatencyNs > 0) || s.ByteNs < 0 || s.Auto == "" || s.Least < 0 {
+				t.Errorf("%d ranks: %+v", ranks, s)
+			}
+			for i, p := range s.Points {
+				if p.Bytes != shipLengths[i]*8 || !(p.Ns > 0) || s.Rates[i].Bytes != p.Bytes ||
+					s.Rates[i].Flight != shipFlight || !(s.Rates[i].PerSecond > 0) {
+					t.Errorf("%d ranks: %+v and %+v", ranks, p, s.Rates[i])
+				}
+			}
+			return nil
 		})
 		if err != nil {
 			t.Fatal(err)

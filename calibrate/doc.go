@@ -18,6 +18,13 @@
 // on their ratio alone. One rank does not always post fast enough to saturate a card: let
 // as many ranks measure as will look things up.
 //
+// And for people, who want to know what batches gain and when they should travel:
+//
+//   - Rates: reads a second by their length and by how many each rank has in flight.
+//   - Shipped: requests that the programs of other ranks answer with as many bytes, where the
+//     engine carries requests (rma.Server): a line through single ones as above, the rate
+//     with several in flight, and what tables with ship.Auto make of it.
+//
 // The lengths are read in turn, and medians are taken of groups of reads, so that what
 // else the machine does falls on all of them and is mostly left out. The memory is larger
 // than caches, unless Config says otherwise, and has been written to before.

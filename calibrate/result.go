@@ -28,6 +28,30 @@ type Result struct {
 	HeaderBytes        float64 `json:"headerBytes"`        // h, not measured
 
 	Points []Point `json:"points"` // that the line is laid through
+
+	// For people; the model does without.
+	Rates   []Rate   `json:"rates,omitempty"`   // of reads
+	Shipped *Shipped `json:"shipped,omitempty"` // nil where the engine carries no requests
+}
+
+// Rate is how many operations of one length all ranks together do in a second.
+type Rate struct {
+	Bytes     int     `json:"bytes"`
+	Flight    int     `json:"flight"` // in flight at each rank
+	PerSecond float64 `json:"perSecond"`
+}
+
+// Shipped is what requests cost that the program of another rank answers. Each is as long as
+// its answer.
+type Shipped struct {
+	LatencyNs float64 `json:"latencyNs"` // of one of no bytes
+	ByteNs    float64 `json:"byteNs"`    // more for each byte of it, there and back
+	Points    []Point `json:"points"`    // that the line is laid through
+	Rates     []Rate  `json:"rates"`
+	// Auto is what a table with ship.Auto does here, and why, if an operation takes one
+	// message; Least is from how many operations for a rank on it ships them, 0 for never.
+	Auto  string `json:"auto"`
+	Least int    `json:"least"`
 }
 
 // Point is what reads of one length took.

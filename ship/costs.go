@@ -4,17 +4,17 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/farhash/farhash/rma"
 )
 
-// Costs are what messages to another rank cost, as measured when a table was made.
+// Costs are what messages to another rank cost, as measured when a table was made: the least of
+// several times, as all ranks measure at once and disturb each other.
 type Costs struct {
-	GetNs      float64 // from the post of a get of a line to its end, alone: the median
+	GetNs      float64 // from the post of a get of a line to its end, alone
 	GetEachNs  float64 // time for each of many of them that are in flight
-	RequestNs  float64 // from the post of an empty request to its answer: the median
+	RequestNs  float64 // from the post of an empty request to its answer
 	WordNs     float64 // more for each word of a request and of its answer
 	NeedTarget bool    // gets wait for the target's program to enter the engine
 }
@@ -61,11 +61,14 @@ func (c Choice) String() string {
 	if c.Least == math.MaxInt {
 		return "one-sided: " + why
 	}
+	if c.Least == 1 {
+		return "shipped: " + why
+	}
 	return fmt.Sprintf("shipped from %d operations for a rank on: %s", c.Least, why)
 }
 
 const (
-	aloneRuns  = 15      // gets and requests to take the median of
+	aloneRuns  = 20      // gets and requests to take the least of
 	manyGets   = 256     // with manyDepth of them in flight
 	manyDepth  = 64      //
 	longWords  = 1 << 12 // of a long request
@@ -82,11 +85,11 @@ func (l *Line) measure(ctx context.Context) (Costs, error) {
 	}
 	m := meter{ctx: ctx, line: l, s: s, rank: l.far()}
 	costs := Costs{NeedTarget: l.window.Caps().GetNeedsTarget}
-	costs.GetNs = m.median(aloneRuns, func() error { return m.gets(1, 1) })
-	costs.GetEachNs = m.median(longRuns, func() error { return m.gets(manyGets, manyDepth) }) /
+	costs.GetNs = m.least(aloneRuns, func() error { return m.gets(1, 1) })
+	costs.GetEachNs = m.least(longRuns, func() error { return m.gets(manyGets, manyDepth) }) /
 		manyGets
-	costs.RequestNs = m.median(aloneRuns, func() error { return m.ping(1) })
-	long := m.median(longRuns, func() error { return m.ping(longWords) })
+	costs.RequestNs = m.least(aloneRuns, func() error { return m.ping(1) })
+	long := m.least(longRuns, func() error { return m.ping(longWords) })
 	costs.WordNs = max(0, long-costs.RequestNs) / (2 * longWords)
 	if m.queue != nil {
 		_ = m.queue.Close()
@@ -106,21 +109,20 @@ type meter struct {
 	err   error
 }
 
-// median is that of the times of run, in ns.
-func (m *meter) median(runs int, run func() error) float64 {
-	times := make([]float64, 0, runs)
+// least is that of the times of run, in ns.
+func (m *meter) least(runs int, run func() error) float64 {
+	least := math.Inf(1)
 	for i := -firstCalls; i < runs && m.err == nil; i++ {
 		begin := time.Now()
 		m.err = run()
 		if i >= 0 {
-			times = append(times, float64(time.Since(begin).Nanoseconds()))
+			least = min(least, float64(time.Since(begin).Nanoseconds()))
 		}
 	}
 	if m.err != nil {
 		return 0
 	}
-	slices.Sort(times)
-	return times[len(times)/2]
+	return least
 }
 
 // ping has the rank return a request of so many words.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/calibrate"
+	"github.com/farhash/farhash/internal/doctor"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -49,9 +50,14 @@ of the engine, also where memory could be reached directly.
 The result is kept in a file, for farhash model --calibrated. --json prints what is
 in it: engine, ranks, time, latencyNs, byteNs, linkBytesPerSecond, messagesPerSecond,
 headerBytes (not measured), points (bytes and ns of the reads that the line with latencyNs
-and byteNs is laid through).`,
+and byteNs is laid through), rates (perSecond of reads, by bytes and flight, which is how many
+each rank has in flight). With two ranks or more on an engine that carries requests to the
+programs of other ranks, such as UCX, also shipped: latencyNs, byteNs, points and rates of
+requests whose answers are as long, auto (what tables do by themselves here, and why) and
+least (from how many operations for a rank on they ship them; 0: never).`,
 		Example: `  farhash calibrate -n 2
   farhash run -n 2 -- farhash calibrate
+  farhash run --rendezvous 127.0.0.1:29500 -n 2 -- farhash calibrate   # by UCX
   mpirun -n 16 --map-by node farhash calibrate --file cluster.json
   farhash model --load 0.8 --slot 8 --calibrated`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -158,7 +164,43 @@ func (f *calibrateFlags) print(r *calibrate.Result, file string) error {
 			fmt.Fprintf(w, "%5d  %6.0f  %15.0f\n", p.Bytes, p.Ns,
 				r.LatencyNs+r.ByteNs*float64(p.Bytes))
 		}
+		printRates(w, r.Rates)
+		if r.Shipped != nil {
+			printShipped(w, r.Shipped)
+		}
 		_, err := fmt.Fprintf(w, "\nkept in %s for farhash model --calibrated\n", file)
 		return err
 	}, "", nil)
+}
+
+// printRates prints a line for each length and a column for each number in flight.
+func printRates(w io.Writer, rates []calibrate.Rate) {
+	fmt.Fprint(w, "\nthousand reads a second of all ranks together, by how many each has in "+
+		"flight\nbytes")
+	for _, r := range rates {
+		if r.Bytes == rates[0].Bytes {
+			fmt.Fprintf(w, "  %8d", r.Flight)
+		}
+	}
+	for i, r := range rates {
+		if i == 0 || r.Bytes != rates[i-1].Bytes {
+			fmt.Fprintf(w, "\n%5d", r.Bytes)
+		}
+		fmt.Fprintf(w, "  %8.1f", r.PerSecond/1e3)
+	}
+	fmt.Fprintln(w)
+}
+
+// printShipped prints what requests cost, and what tables make of it.
+func printShipped(w io.Writer, s *calibrate.Shipped) {
+	fmt.Fprintf(w, "\nshipped: requests that the other rank's program answers, with as many "+
+		"bytes\n%.4g ns for one of no bytes, %.4g ns each byte of it\n", s.LatencyNs, s.ByteNs)
+	fmt.Fprintf(w, "bytes       ns  thousand/s of all ranks, %d in flight  MB/s each way\n",
+		s.Rates[0].Flight)
+	for i, p := range s.Points {
+		perSecond := s.Rates[i].PerSecond
+		fmt.Fprintf(w, "%5d  %7.0f  %36.1f  %13.1f\n", p.Bytes, p.Ns, perSecond/1e3,
+			perSecond*float64(p.Bytes)/1e6)
+	}
+	fmt.Fprint(w, doctor.Wrap("tables: ", len("tables: "), s.Auto))
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/farhash/farhash/calibrate"
+	"github.com/farhash/farhash/rma/ucx"
 )
 
 func TestCalibrateUsage(t *testing.T) {
@@ -25,7 +27,8 @@ func TestCalibrateUsage(t *testing.T) {
 func TestCalibrate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "c.json")
 	text := execute(t, "calibrate", "--mib", "1", "--file", file)
-	for _, want := range []string{"engine local, 1 rank\n", "rho0", "8192", "kept in " + file} {
+	for _, want := range []string{"engine local, 1 rank\n", "rho0", "8192", "kept in " + file,
+		"\nbytes         1         4        16        64\n    8  "} {
 		if text.code() != 0 || !strings.Contains(text.stdout.String(), want) {
 			t.Errorf("%q is not in\n%s%s", want, &text.stdout, &text.stderr)
 		}
@@ -33,7 +36,7 @@ func TestCalibrate(t *testing.T) {
 	printed := object(t, execute(t, "calibrate", "-n", "2", "--mib", "1", "--file", file,
 		"--json"))
 	if keys := keysOf(printed); keys != "byteNs engine headerBytes latencyNs linkBytesPerSecond "+
-		"messagesPerSecond points ranks time" {
+		"messagesPerSecond points ranks rates time" {
 		t.Errorf("keys %s", keys)
 	}
 	kept, err := calibrate.Load(file)
@@ -49,6 +52,35 @@ func TestCalibrate(t *testing.T) {
 	if job.code() != 0 || strings.Count(job.stdout.String(), "engine shm, 2 ranks\n") != 1 ||
 		!strings.Contains(job.stderr.String(), "-n is ignored") {
 		t.Errorf("%d\n%s%s", job.code(), &job.stdout, &job.stderr)
+	}
+}
+
+// TestCalibrateUCX measures requests as well, and says what tables make of them.
+func TestCalibrateUCX(t *testing.T) {
+	if !ucx.Built {
+		t.Skip("built without UCX")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	file := filepath.Join(t.TempDir(), "c.json")
+	c := execute(t, "run", "-n", "2", "--rendezvous", address, "--", os.Args[0], "calibrate",
+		"--mib", "1", "--file", file)
+	for _, want := range []string{"engine ucx, 2 ranks\n", "\nshipped: requests ", "\n65536  ",
+		"\ntables: "} {
+		if c.code() != 0 || !strings.Contains(c.stdout.String(), want) {
+			t.Errorf("%q is not in\n%s%s", want, &c.stdout, &c.stderr)
+		}
+	}
+	kept, err := calibrate.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := kept.Shipped; s == nil || len(s.Points) != 4 || len(s.Rates) != 4 || s.Auto == "" {
+		t.Errorf("%+v", s)
 	}
 }
 

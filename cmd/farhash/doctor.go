@@ -7,13 +7,12 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
@@ -21,96 +20,156 @@ import (
 	"github.com/farhash/farhash/set"
 )
 
+// doctorFlags are the flags of doctor as given.
+type doctorFlags struct{ json, mpiRank, ucxLook bool }
+
 func newDoctor() *cobra.Command {
-	mpiRank := false
+	var f doctorFlags
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Tell what works on this machine, and what to do about the rest",
 		Args:  args(cobra.NoArgs),
+		Long: `Tries out what ranks need on this machine: CPUs, huge pages, limits, shared memory,
+MPI and UCX. What is not "ok" is a "note" (costs speed or room in some cases) or a
+"warning" (does not work, or costs much), and has a remedy. The exit code is 0 also then.
+
+--json prints one object: program, system, warnings, notes (how many), and findings, each
+with group, name, level, says, remedy and values; units are last in names of values.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if mpiRank {
+			switch {
+			case f.mpiRank:
 				return beMPIRank(cmd.Context())
+			case f.ucxLook:
+				return lookAtUCX(cmd.Context(), os.Stdout)
 			}
-			return examine(cmd.Context(), os.Stdout)
+			return f.run(cmd.Context(), os.Stdout)
 		},
 	}
-	cmd.Flags().BoolVar(&mpiRank, "mpi-rank", false, "try out MPI as a rank of it")
-	_ = cmd.Flags().MarkHidden("mpi-rank")
+	flags := cmd.Flags()
+	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	flags.BoolVar(&f.mpiRank, "mpi-rank", false, "try out MPI as a rank of it")
+	flags.BoolVar(&f.ucxLook, "ucx-look", false, "try out UCX and print JSON")
+	_ = flags.MarkHidden("mpi-rank")
+	_ = flags.MarkHidden("ucx-look")
 	return cmd
+}
+
+// The groups of findings, beside those of a machine.
+const (
+	groupSystem = "system"
+	groupRanks  = "ranks"
+	groupUCX    = "many hosts"
+)
+
+// run examines everything and prints what it finds.
+func (f *doctorFlags) run(ctx context.Context, out io.Writer) error {
+	r := doctor.Report{Program: version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	r.Add(kernels(), available(), launcher())
+	here := doctor.Here()
+	r.Add(here.Findings()...)
+	job := local.Single()
+	r.Add(probeEngine(ctx, "ranks as goroutines", job, doctor.HugeRemedy))
+	err := job.Close()
+	processes, closed := probeProcesses(ctx)
+	r.Add(processes, probeMPI(ctx))
+	r.Add(probeUCX(ctx, here.Cards())...)
+	write := r.WriteText
+	if f.json {
+		write = r.WriteJSON
+	}
+	if told := write(out); told != nil {
+		told = fmt.Errorf("printing the answer: %w", told)
+		return errors.Join(err, closed, told)
+	}
+	return errors.Join(err, closed)
+}
+
+func kernels() doctor.Finding {
+	names := set.Kernels()
+	return doctor.Finding{Group: groupSystem, Name: "search kernels", Level: doctor.OK,
+		Says: fmt.Sprintf("%v; the first is used", names), Values: map[string]any{"kernels": names}}
+}
+
+// memoryLeastBytes is where even a small search has trouble.
+const memoryLeastBytes = 256 << 20
+
+func available() doctor.Finding {
+	f := doctor.Finding{Group: groupSystem, Name: "memory", Level: doctor.OK}
+	avail, err := memory.Now()
+	if err != nil {
+		f.Level, f.Says = doctor.Note, fmt.Sprintf("unknown: %v", err)
+		f.Remedy = "say how much a search may take: farhash explore --mem 2GiB"
+		return f
+	}
+	f.Says = fmt.Sprintf("%s available, says %s", memory.Format(avail.Bytes), avail.Source)
+	f.Values = map[string]any{"availableBytes": avail.Bytes, "source": avail.Source}
+	if avail.Bytes < memoryLeastBytes {
+		f.Level = doctor.Note
+		f.Remedy = "end other programs, or raise the limit of the control group (memory.max)"
+	}
+	return f
+}
+
+func launcher() doctor.Finding {
+	f := doctor.Finding{Group: groupSystem, Name: "launcher", Level: doctor.OK}
+	name, launched, err := farhash.Launched()
+	switch {
+	case err != nil:
+		f.Level, f.Says = doctor.Warning, fmt.Sprintf("trouble: %v", err)
+		f.Remedy = "set these variables for all ranks alike, or unset them all"
+	case launched:
+		f.Says = "this process is a rank started by " + name
+	default:
+		f.Says = "none: a program started like this is a job of one rank"
+	}
+	f.Values = map[string]any{"launcher": name}
+	return f
+}
+
+// probeProcesses tries out ranks that share memory; err is trouble at the end.
+func probeProcesses(ctx context.Context) (f doctor.Finding, err error) {
+	const name = "ranks as processes"
+	job, err := shm.Join(ctx, shm.Config{Size: 1, Timeout: 10 * time.Second,
+		Job: fmt.Sprintf("doctor-%d", os.Getpid())})
+	if err != nil {
+		return doesNotWork(name, err), nil // it has been told
+	}
+	return probeEngine(ctx, name, job, doctor.SharedHugeRemedy), job.Close()
+}
+
+// doesNotWork is what is found of ranks that do not.
+func doesNotWork(name string, err error) doctor.Finding {
+	return doctor.Finding{Group: groupRanks, Name: name, Level: doctor.Warning,
+		Says:   fmt.Sprintf("do not work: %v", err),
+		Remedy: "see memory, memory limit and shared memory above"}
 }
 
 // probeWords is the size of the windows that doctor makes: 64 MiB.
 const probeWords = 8 << 20
 
-// examine prints one line for each thing that matters.
-func examine(ctx context.Context, out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	line := func(what, format string, args ...any) {
-		fmt.Fprintf(w, "%s\t%s\n", what, fmt.Sprintf(format, args...))
-	}
-	line("system", "%s/%s, %d cores for this process, %s", runtime.GOOS, runtime.GOARCH,
-		runtime.GOMAXPROCS(0), runtime.Version())
-	line("search kernels", "%v; the first is used", set.Kernels())
-	if avail, err := memory.Now(); err != nil {
-		line("memory", "unknown: %v", err)
-	} else {
-		line("memory", "%s available, says %s", memory.Format(avail.Bytes), avail.Source)
-	}
-	switch launcher, launched, err := farhash.Launched(); {
-	case err != nil:
-		line("launcher", "trouble: %v", err)
-	case launched:
-		line("launcher", "this process is a rank started by %s", launcher)
-	default:
-		line("launcher", "none: a program started like this is a job of one rank")
-	}
-	job := local.Single()
-	line("ranks as goroutines", "%s", probeEngine(ctx, job, hugeRemedyLocal))
-	_ = job.Close()
-	shared, err := shm.Join(ctx, shm.Config{Size: 1, Timeout: 10 * time.Second,
-		Job: fmt.Sprintf("doctor-%d", os.Getpid())})
-	if err != nil {
-		line("ranks as processes", "do not work: %v", err)
-		err = nil // it has been told
-	} else {
-		line("ranks as processes", "%s", probeEngine(ctx, shared, hugeRemedyShared))
-		err = shared.Close()
-	}
-	line("ranks under MPI", "%s", probeMPI(ctx))
-	if told := w.Flush(); told != nil {
-		err = errors.Join(err, fmt.Errorf("printing the answer: %w", told))
-	}
-	return err
-}
-
-const (
-	hugeRemedyLocal = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled " +
-		"gives them where it is \"never\""
-	hugeRemedyShared = "echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled " +
-		"gives them to shared memory"
-)
-
 // probeEngine makes a window, touches it, and tells what it is made of.
-func probeEngine(ctx context.Context, job rma.Job, remedy string) string {
+func probeEngine(ctx context.Context, name string, job rma.Job, remedy string) doctor.Finding {
 	win, err := job.NewWindow(ctx, rma.Spec{Name: "doctor", Words: probeWords})
 	if err != nil {
-		return fmt.Sprintf("do not work: %v", err)
+		return doesNotWork(name, err)
 	}
 	defer win.Close()
 	words := win.Words(0)
 	for i := 0; i < len(words); i += 512 {
 		words[i] = 1
 	}
-	report := []string{"work"}
+	f := doctor.Finding{Group: groupRanks, Name: name, Level: doctor.OK}
 	huge, err := memory.HugeBytes(words)
-	switch share := float64(huge) / float64(len(words)*8); {
-	case err != nil:
-		report = append(report, fmt.Sprintf("huge pages: unknown (%v)", err))
-	case share > 0.5:
-		report = append(report, fmt.Sprintf("%.0f %% in huge pages", 100*share))
-	default:
-		report = append(report, fmt.Sprintf(
-			"%.0f %% in huge pages, which costs speed in large tables: %s", 100*share, remedy))
+	if err != nil {
+		f.Says = fmt.Sprintf("work; huge pages: unknown (%v)", err)
+		return f
 	}
-	return strings.Join(report, "; ")
+	share := float64(huge) / float64(len(words)*8)
+	f.Values = map[string]any{"hugeShare": share}
+	f.Says = fmt.Sprintf("work; %.0f %% in huge pages", 100*share)
+	if share <= 0.5 {
+		f.Level, f.Remedy = doctor.Note, remedy
+		f.Says += ", which costs speed in large tables"
+	}
+	return f
 }

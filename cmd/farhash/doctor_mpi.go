@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/internal/doctor"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/mpi"
+	"github.com/farhash/farhash/rma/ucx"
 )
 
 // mpiTimeout bounds each of the jobs that doctor starts under MPI.
@@ -38,34 +40,53 @@ var mpiInstallations = []mpiInstallation{
 
 // probeMPI starts two ranks under MPI, which try out what the engine needs, and tells
 // what came of it.
-func probeMPI(ctx context.Context) string {
-	if !mpi.Built {
-		return "not built in, which only ranks on several hosts need: go build " +
-			"-tags 'mpi openmpi' or 'mpi mpich', with libopenmpi-dev or libmpich-dev"
-	}
+func probeMPI(ctx context.Context) doctor.Finding {
+	f := doctor.Finding{Group: groupRanks, Name: "ranks under MPI", Level: doctor.OK}
 	library := mpi.Library()
+	f.Values = map[string]any{"built": mpi.Built, "library": library}
+	if !mpi.Built {
+		f.Says = "not built in, and not needed beside UCX"
+		if !ucx.Built {
+			f.Says = "not built in, which only ranks on several hosts need"
+			f.Level, f.Remedy = doctor.Note, "go build -tags 'mpi openmpi' ./cmd/farhash, or "+
+				"'mpi mpich', with libopenmpi-dev or libmpich-dev"
+		}
+		return f
+	}
 	if launcher, launched, _ := farhash.Launched(); launched {
-		return fmt.Sprintf("%s: not tried out as a rank of %s; run doctor by itself", library,
+		f.Says = fmt.Sprintf("%s: not tried out as a rank of %s; run doctor by itself", library,
 			launcher)
+		return f
 	}
 	for _, m := range mpiInstallations {
 		if strings.HasPrefix(library, m.library) {
-			return library + ": " + m.probe(ctx)
+			var trouble string
+			trouble, f.Remedy = m.probe(ctx)
+			f.Says = library + ": " + trouble
+			if f.Remedy != "" {
+				f.Level = doctor.Warning
+			}
+			return f
 		}
 	}
-	return library + ": doctor does not know its launcher; start " +
-		"'farhash doctor --mpi-rank' with it on two ranks"
+	f.Level, f.Says = doctor.Note, library+": doctor does not know its launcher"
+	f.Remedy = "start 'farhash doctor --mpi-rank' with it on two ranks"
+	return f
 }
 
-// probe tells whether two ranks work together.
-func (m mpiInstallation) probe(ctx context.Context) string {
+// mpiRemedy is for failures that MPI has to explain.
+const mpiRemedy = "do what that says, or start two ranks by hand with 'farhash doctor " +
+	"--mpi-rank'"
+
+// probe tells whether two ranks work together, and a remedy if not.
+func (m mpiInstallation) probe(ctx context.Context) (says, remedy string) {
 	launcher, seen := m.find()
 	if launcher == "" {
-		return fmt.Sprintf("its launcher is missing (%s): %s", seen, m.install)
+		return fmt.Sprintf("its launcher is missing (%s)", seen), m.install
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return err.Error()
+		return err.Error(), mpiRemedy
 	}
 	ctx, cancel := context.WithTimeout(ctx, mpiTimeout)
 	defer cancel()
@@ -77,11 +98,11 @@ func (m mpiInstallation) probe(ctx context.Context) string {
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Sprintf("two ranks under %s do not end within %v; they said: %s", launcher,
-			mpiTimeout, lastLines(out))
+			mpiTimeout, lastLines(out)), mpiRemedy
 	case err != nil:
-		return fmt.Sprintf("two ranks under %s fail: %s", launcher, lastLines(out))
+		return fmt.Sprintf("two ranks under %s fail: %s", launcher, lastLines(out)), mpiRemedy
 	}
-	return "works under " + launcher
+	return "works under " + launcher, ""
 }
 
 // find finds the launcher, and tells what there is instead.

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/internal/doctor"
 	"github.com/farhash/farhash/rma/mpi"
+	"github.com/farhash/farhash/rma/ucx"
 )
 
 // aloneUnderNoLauncher hides that a launcher may have started the test itself.
@@ -59,27 +61,28 @@ func TestDoctorOnMPI(t *testing.T) {
 	// Doctor starts itself; jobs of Open MPI disturb each other in a common directory.
 	t.Setenv(commandVariable, filepath.Join(t.TempDir(), "ranks"))
 	t.Setenv("TMPDIR", t.TempDir())
-	said := probeMPI(t.Context())
+	f := probeMPI(t.Context())
 	if !mpi.Built {
-		if !strings.Contains(said, "go build -tags 'mpi openmpi'") {
-			t.Errorf("doctor says %q", said)
+		if !ucx.Built && !strings.Contains(f.Remedy, "go build -tags 'mpi openmpi'") {
+			t.Errorf("doctor says %+v", f)
 		}
 		return
 	}
-	if strings.Contains(said, "launcher is missing") {
-		t.Skip(said)
+	if strings.Contains(f.Says, "launcher is missing") {
+		t.Skip(f.Says)
 	}
-	if !strings.Contains(said, ": works under /") {
-		t.Errorf("doctor says %q", said)
+	if !strings.Contains(f.Says, ": works under /") || f.Level != doctor.OK {
+		t.Errorf("doctor says %+v", f)
 	}
-	if strings.HasPrefix(said, "Open MPI v4") {
+	if strings.HasPrefix(f.Says, "Open MPI v4") {
 		t.Setenv("OMPI_MCA_osc", "rdma")
-		if said := probeMPI(t.Context()); !strings.Contains(said, "set OMPI_MCA_osc=sm,") {
-			t.Errorf("of osc/rdma doctor says %q", said)
+		if f := probeMPI(t.Context()); !strings.Contains(f.Says, "set OMPI_MCA_osc=sm,") ||
+			f.Level != doctor.Warning || f.Remedy == "" {
+			t.Errorf("of osc/rdma doctor says %+v", f)
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	if said := probeMPI(t.Context()); !strings.Contains(said, "apt-get install") {
-		t.Errorf("without a launcher doctor says %q", said)
+	if f := probeMPI(t.Context()); !strings.Contains(f.Remedy, "apt-get install") {
+		t.Errorf("without a launcher doctor says %+v", f)
 	}
 }

@@ -6,9 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/farhash/farhash/internal/cgroup"
 )
 
 // Now reads what is left: the least of what the machine says and what each
@@ -46,39 +47,19 @@ func memAvailable(r io.Reader) (uint64, error) {
 
 // cgroupFiles are the names under which the two versions of control groups keep
 // limit and use.
-var cgroupFiles = []struct{ limit, used, cache string }{
-	{"memory.max", "memory.current", "inactive_file"},
-	{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
+var cgroupFiles = map[int]struct{ limit, used, cache string }{
+	1: {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
+	2: {"memory.max", "memory.current", "inactive_file"},
 }
 
 // cgroupLeft is the least that any control group from the process's own up to
 // the root leaves; ok is false where none sets a limit.
 func cgroupLeft(membership, root string) (left uint64, ok bool) {
-	data, err := os.ReadFile(membership)
-	if err != nil {
-		return 0, false
-	}
-	for line := range strings.Lines(string(data)) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) != 3 {
-			continue
+	cgroup.Each(membership, root, "memory", func(dir string, version int) {
+		if l, has := groupLeft(dir, version); has && (!ok || l < left) {
+			left, ok = l, true
 		}
-		version, base := 0, root
-		switch {
-		case parts[0] == "0" && parts[1] == "":
-		case slices.Contains(strings.Split(parts[1], ","), "memory"):
-			version, base = 1, filepath.Join(root, "memory")
-		default:
-			continue
-		}
-		// Within a name space the path may begin with "/..": the rest is not to be seen.
-		dir := filepath.Join(base, filepath.Join("/", parts[2]))
-		for ; strings.HasPrefix(dir, base); dir = filepath.Dir(dir) {
-			if l, has := groupLeft(dir, version); has && (!ok || l < left) {
-				left, ok = l, true
-			}
-		}
-	}
+	})
 	return left, ok
 }
 

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/internal/doctor"
+	"github.com/farhash/farhash/internal/twohosts"
+	"github.com/farhash/farhash/rma/ucx"
+)
+
+// doctored is the finding of a name.
+func doctored(t *testing.T, report map[string]any, name string) map[string]any {
+	t.Helper()
+	for _, item := range report["findings"].([]any) {
+		if f := item.(map[string]any); f["name"] == name {
+			return f
+		}
+	}
+	t.Errorf("nothing is found of %s in %v", name, report)
+	return map[string]any{}
+}
+
+// On a host with a network UCX works, and doctor lists what it sees.
+func TestDoctorUCX(t *testing.T) {
+	if !ucx.Built {
+		t.Skip("built without UCX")
+	}
+	hosts := twohosts.New(t)
+	c := newCommand(t, "doctor", "--json")
+	there := hosts.Command(0, c.Path, c.Args[1:]...)
+	there.Env, there.Stdout, there.Stderr = c.Env, &c.stdout, &c.stderr
+	c.Cmd = there
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c.finish()
+	report := object(t, c)
+	f := doctored(t, report, "to other hosts")
+	if f["level"] != "ok" || !strings.Contains(f["says"].(string), "tcp on fh0") {
+		t.Errorf("%v", f)
+	}
+	seen := ""
+	for _, item := range f["values"].(map[string]any)["devices"].([]any) {
+		d := item.(map[string]any)
+		if keys := keysOf(d); keys != "atomics bytesPerSecond kind latencyNs name transport used" {
+			t.Errorf("a device has the keys %s", keys)
+		}
+		seen += d["transport"].(string) + " " + d["name"].(string) + " " + d["kind"].(string) + ","
+	}
+	for _, want := range []string{"tcp fh0 network,", "tcp lo network,", "posix memory memory,"} {
+		if !strings.Contains(seen, want) {
+			t.Errorf("%q is not in %q", want, seen)
+		}
+	}
+	for name, says := range map[string]string{"UCX": ucx.Library(), "atomics": "agree",
+		"progress": "sleeps", "batches": "a get takes"} {
+		if f := doctored(t, report, name); f["level"] != "ok" ||
+			!strings.Contains(f["says"].(string), says) {
+			t.Errorf("%v, want %q", f, says)
+		}
+	}
+	if f := doctored(t, report, "encryption"); f["level"] != "note" {
+		t.Errorf("%v", f)
+	}
+}
+
+// What UCX is told not to do is found, with a remedy, and spoils no JSON.
+func TestDoctorUCXSettings(t *testing.T) {
+	if !ucx.Built {
+		t.Skip("built without UCX")
+	}
+	for _, c := range []struct{ setting, name, says, remedy string }{
+		{"UCX_NET_DEVICES=lo", "to other hosts", "nothing", "unset UCX_TLS"},
+		{"UCX_TLS=no_such", "UCX", "does not work", "unset UCX_TLS"},
+	} {
+		report := object(t, startDoctor(t, []string{c.setting}, "--json"))
+		f := doctored(t, report, c.name)
+		if f["level"] != "warning" || !strings.Contains(f["says"].(string), c.says) ||
+			!strings.Contains(f["remedy"].(string), c.remedy) {
+			t.Errorf("%s: %v", c.setting, f)
+		}
+		settings := doctored(t, report, "UCX")["values"].(map[string]any)["settings"].([]any)
+		if !slices.Contains(settings, any(c.setting)) {
+			t.Errorf("%s is not in %v", c.setting, settings)
+		}
+	}
+}
+
+func TestUCXLines(t *testing.T) {
+	const said = "[1795323231.48] [vm:11304:0] ucp_context.c:1014 UCX  WARN  'xx' is not here\n\n" +
+		"[1795323231.49] [vm:11304:0] ucp_context.c:1276 UCX  ERROR none are\n" +
+		"farhash: rma/ucx: starting UCX: No such device\n"
+	want := "'xx' is not here; none are; rma/ucx: starting UCX: No such device"
+	if got := ucxLines(said); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What machines with a card would show, and which none of the tests has.
+func TestUCXSight(t *testing.T) {
+	card := ucx.Device{Transport: "rc_mlx5", Name: "mlx5_0:1", Kind: ucx.Network, Used: true,
+		Atomics: ucx.ByCard}
+	wire := ucx.Device{Transport: "tcp", Name: "eth0", Kind: ucx.Network, Used: true}
+	idle := card
+	idle.Used = false
+	for _, c := range []struct {
+		sight       ucxSight
+		name        string
+		level       doctor.Level
+		says, avoid string
+	}{
+		{ucxSight{Look: ucx.Look{Devices: []ucx.Device{card, wire}}}, "to other hosts", doctor.OK,
+			"rc_mlx5 on mlx5_0:1, tcp on eth0", ""},
+		{ucxSight{Look: ucx.Look{Devices: []ucx.Device{idle}}}, "to other hosts", doctor.Warning,
+			"nothing", ""},
+		{ucxSight{Look: ucx.Look{Devices: []ucx.Device{idle, wire}}}, "cards", doctor.Warning,
+			"mlx5_0: UCX does not reach", ""},
+		{ucxSight{Look: ucx.Look{Devices: []ucx.Device{card}}}, "atomics", doctor.Note,
+			"of rc_mlx5 do not agree", ""},
+		{ucxSight{Look: ucx.Look{Devices: []ucx.Device{wire}}, Failed: "no way"}, "atomics",
+			doctor.Warning, "no way", ""},
+		{ucxSight{}, "progress", doctor.Warning, "no events", ""},
+		{ucxSight{Look: ucx.Look{Devices: []ucx.Device{card}}}, "", "", "", "cards"},
+		{ucxSight{}, "", "", "", "batches"},
+	} {
+		said := ""
+		for _, f := range c.sight.findings([]string{"mlx5_0"}[:min(1, len(c.sight.Look.Devices))]) {
+			if (f.Level == doctor.OK) != (f.Remedy == "") || f.Name == c.avoid {
+				t.Errorf("%+v", f)
+			}
+			if f.Name == c.name {
+				said = f.Says
+				if f.Level != c.level || !strings.Contains(f.Says, c.says) {
+					t.Errorf("%+v, want %s, %q", f, c.level, c.says)
+				}
+			}
+		}
+		if (said == "") != (c.name == "") {
+			t.Errorf("%+v: nothing of %s", c.sight, c.name)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package doctor
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dustin/go-humanize/english"
+
+	"github.com/farhash/farhash/internal/invariant"
+)
+
+// Level is how a finding is to be taken.
+type Level string
+
+const (
+	OK      Level = "ok"
+	Note    Level = "note"    // costs speed or room in some cases
+	Warning Level = "warning" // does not work, or costs much
+)
+
+// Finding is something about this machine. The field names are those of --json.
+type Finding struct {
+	Group  string `json:"group"`
+	Name   string `json:"name"` // unique in a report
+	Level  Level  `json:"level"`
+	Says   string `json:"says"`
+	Remedy string `json:"remedy"` // "" where all is well
+	// Values are what it says, for programs; units last in names. Which there are depends on
+	// the name.
+	Values map[string]any `json:"values,omitempty"`
+}
+
+// Report is all findings. The field names are those of --json.
+type Report struct {
+	Program  string    `json:"program"` // its version
+	System   string    `json:"system"`  // "linux/amd64"
+	Warnings int       `json:"warnings"`
+	Notes    int       `json:"notes"`
+	Findings []Finding `json:"findings"`
+}
+
+// Add adds findings. Those of a group come one after the other.
+func (r *Report) Add(findings ...Finding) {
+	for _, f := range findings {
+		invariant.Check(f.Group != "" && f.Name != "" && f.Says != "", "%+v says nothing", f)
+		invariant.Check((f.Level == OK) == (f.Remedy == ""), "%+v and its remedy", f)
+		switch f.Level {
+		case Warning:
+			r.Warnings++
+		case Note:
+			r.Notes++
+		}
+		r.Findings = append(r.Findings, f)
+	}
+}
+
+// WriteJSON writes one JSON object.
+func (r *Report) WriteJSON(w io.Writer) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		_, err = w.Write(append(text, '\n'))
+	}
+	return err
+}
+
+// Columns of the text: those of levels and names are as wide as the longest.
+const (
+	columns      = 80
+	levelWidth   = len(Warning)
+	nameWidth    = 19
+	saysColumn   = 2 + levelWidth + 2 + nameWidth + 2
+	remedyColumn = 2 + levelWidth + 2
+)
+
+// WriteText writes for people.
+func (r *Report) WriteText(w io.Writer) error {
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "farhash %s, %s\n", r.Program, r.System)
+	group := ""
+	for _, f := range r.Findings {
+		if f.Group != group {
+			group = f.Group
+			fmt.Fprintf(&text, "\n%s\n", group)
+		}
+		head := fmt.Sprintf("  %-*s  %-*s  ", levelWidth, f.Level, nameWidth, f.Name)
+		text.WriteString(Wrap(head, saysColumn, f.Says))
+		if f.Remedy != "" {
+			text.WriteString(Wrap(strings.Repeat(" ", remedyColumn)+"-> ", remedyColumn+3,
+				f.Remedy))
+		}
+	}
+	fmt.Fprintf(&text, "\n%s.\n", r.sum())
+	_, err := w.Write(text.Bytes())
+	return err
+}
+
+// sum counts what is not as it should be.
+func (r *Report) sum() string {
+	if r.Warnings+r.Notes == 0 {
+		return "All is well"
+	}
+	return english.Plural(r.Warnings, "warning", "") + ", " + english.Plural(r.Notes, "note", "")
+}
+
+// Wrap lays text out behind head and below, from a column on, in lines of 80 columns at most. A
+// word that is longer than a line stands alone.
+func Wrap(head string, column int, text string) string {
+	var b strings.Builder
+	b.WriteString(head)
+	at, begin := utf8.RuneCountInString(head), true
+	for word := range strings.FieldsSeq(text) {
+		length := utf8.RuneCountInString(word)
+		switch {
+		case begin:
+		case at+1+length <= columns:
+			b.WriteByte(' ')
+			at++
+		default:
+			b.WriteString("\n" + strings.Repeat(" ", column))
+			at = column
+		}
+		b.WriteString(word)
+		at += length
+		begin = false
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
