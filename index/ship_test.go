@@ -8,20 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/ship"
 )
 
-// carriers are engines whose ranks answer requests.
-var carriers = []engine{
-	{Name: "two hosts", Run: func(ranks int, fn func(rma.Job) error) error {
-		return local.RunWith(local.Options{Carries: true, Hosts: 2}, ranks, fn)
-	}},
-	{Name: "hidden", Run: func(ranks int, fn func(rma.Job) error) error {
-		return local.RunWith(local.Options{Carries: true, Hidden: true}, ranks, fn)
-	}},
-}
+var carriers = lab.Carriers()
 
 // TestShipped is TestMultisets with batches that travel.
 func TestShipped(t *testing.T) {

@@ -6,21 +6,41 @@ import "unsafe"
 // engine has laid them out next to each other in directly addressable memory
 // whose words CPU atomics may swap; nil otherwise.
 func Flat(w Window) []uint64 {
+	if all := Stretches(w); len(all) == 1 && all[0].Ranks == w.Size() {
+		return all[0].Words
+	}
+	return nil
+}
+
+// A Stretch is the segments of some ranks that follow each other, in rank and in memory.
+type Stretch struct {
+	First, Ranks int
+	Words        []uint64
+}
+
+// Stretches returns the segments in directly addressable memory whose words CPU atomics may
+// swap, such as those of the ranks of this host, as few stretches in the order of ranks.
+func Stretches(w Window) []Stretch {
 	if !w.Caps().CPUAtomicsCoherent {
 		return nil
 	}
-	first := w.Words(0)
-	if len(first) == 0 {
-		return nil
-	}
-	end := uintptr(unsafe.Pointer(unsafe.SliceData(first))) // a number: it may point nowhere
+	var all []Stretch
+	end := uintptr(0) // of the last stretch; a number: it may point nowhere
 	for rank := range w.Size() {
 		segment := w.Words(rank)
-		begin := uintptr(unsafe.Pointer(unsafe.SliceData(segment)))
-		if len(segment) != w.Len() || begin != end {
-			return nil
+		if len(segment) == 0 || len(segment) != w.Len() {
+			continue
 		}
-		end += uintptr(len(segment)) * 8
+		begin := uintptr(unsafe.Pointer(unsafe.SliceData(segment)))
+		last := len(all) - 1
+		if last >= 0 && begin == end && rank == all[last].First+all[last].Ranks {
+			all[last].Ranks++
+			all[last].Words = unsafe.Slice(unsafe.SliceData(all[last].Words),
+				len(all[last].Words)+len(segment))
+		} else {
+			all = append(all, Stretch{First: rank, Ranks: 1, Words: segment})
+		}
+		end = begin + uintptr(len(segment))*8
 	}
-	return unsafe.Slice(unsafe.SliceData(first), w.Len()*w.Size())
+	return all
 }

@@ -43,16 +43,17 @@ type arenas struct {
 	counter       *rma.Cells // of each rank: slots handed out, and those freed again
 
 	mu   sync.Mutex
-	free []Ref // slots handed out to this rank and not used
+	free []Ref // slots handed out to this rank and not used, of memory that is seen
+	far  []Ref // and of other memory
 }
 
 // part is one window of an arena.
 type part struct {
-	window rma.Window
-	flat   []uint64 // nil where only queues reach it
-	cells  *rma.Cells
-	begin  uint64 // first slot of each rank that lies here
-	slots  uint64 // slots of each rank that lie here
+	window   rma.Window
+	segments [][]uint64 // by rank; nil where only queues reach it
+	cells    *rma.Cells
+	begin    uint64 // first slot of each rank that lies here
+	slots    uint64 // slots of each rank that lie here
 }
 
 // slotRun is how many slots are taken from a counter at a time.
@@ -99,49 +100,81 @@ func (a *arenas) extend(ctx context.Context, elements uint64) error {
 	if p.cells, err = rma.NewCells(a.job, p.window); err != nil {
 		return errors.Join(err, p.window.Close())
 	}
-	p.flat = rma.Flat(p.window)
+	p.segments = make([][]uint64, ranks)
+	for rank := range p.segments {
+		if p.window.Caps().CPUAtomicsCoherent {
+			p.segments[rank] = p.window.Words(rank)
+		}
+	}
 	a.parts = append(a.parts, p)
 	a.slots = want
 	return nil
 }
 
-// take hands out n free slots of any rank, as many as there are.
-func (a *arenas) take(ctx context.Context, dst []Ref, n int) ([]Ref, error) {
+// take hands out n free slots of any rank, as many as there are; near asks for slots that are
+// seen.
+func (a *arenas) take(ctx context.Context, dst []Ref, n int, near bool) ([]Ref, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for len(dst) < n {
-		if len(a.free) == 0 {
-			if err := a.refill(ctx); err != nil || len(a.free) == 0 {
+		if len(a.free) == 0 && (near || len(a.far) == 0) {
+			if err := a.refill(ctx, near); err != nil {
 				return dst, err
 			}
 		}
-		k := min(n-len(dst), len(a.free))
-		dst = append(dst, a.free[len(a.free)-k:]...)
-		a.free = a.free[:len(a.free)-k]
+		from := &a.free
+		if len(a.free) == 0 && !near {
+			from = &a.far
+		}
+		k := min(n-len(dst), len(*from))
+		if k == 0 {
+			break
+		}
+		dst = append(dst, (*from)[len(*from)-k:]...)
+		*from = (*from)[:len(*from)-k]
 	}
 	return dst, nil
 }
 
 // refill takes a run of slots from the own arena, else from the next that has any. Of
 // each, those that were freed come last.
-func (a *arenas) refill(ctx context.Context) error {
+func (a *arenas) refill(ctx context.Context, near bool) error {
 	for i := range a.job.Size() {
 		rank := (a.job.Rank() + i) % a.job.Size()
+		to := a.store(rank)
+		if near && to == &a.far {
+			continue
+		}
 		begin, end, err := a.takeRun(ctx, rank)
 		for slot := end; slot > begin && err == nil; slot-- {
-			a.free = append(a.free, Ref((slot-1)<<a.rankBits|uint64(rank)))
+			*to = append(*to, Ref((slot-1)<<a.rankBits|uint64(rank)))
 		}
-		for ok := true; ok && err == nil && len(a.free) < freedRun; {
-			var ref Ref
-			if ref, ok, err = a.takeFreed(ctx, rank); ok {
-				a.free = append(a.free, ref)
+		for left := freedRun - len(*to); left > 0 && err == nil; left-- {
+			ref, ok, failed := a.takeFreed(ctx, rank)
+			if err = failed; !ok {
+				break
 			}
+			a.keep(ref) // it may be of another rank's arena
 		}
-		if len(a.free) > 0 || err != nil {
+		if len(a.free) > 0 || !near && len(a.far) > 0 || err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// keep keeps a free slot.
+func (a *arenas) keep(ref Ref) {
+	to := a.store(int(uint64(ref) & (1<<a.rankBits - 1)))
+	*to = append(*to, ref)
+}
+
+// store is where free slots of a rank are kept.
+func (a *arenas) store(rank int) *[]Ref {
+	if a.parts[0].segments[rank] == nil {
+		return &a.far
+	}
+	return &a.free
 }
 
 // takeRun moves the counter of a rank over the next slots. It never moves beyond
@@ -167,7 +200,9 @@ func (a *arenas) giveBack(slots []Ref) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.free = append(a.free, slots...)
+	for _, ref := range slots {
+		a.keep(ref)
+	}
 }
 
 // locate finds the part, rank and word offset of a slot.
@@ -188,21 +223,29 @@ func (a *arenas) valid(ref Ref) bool {
 	return rank < uint64(a.job.Size()) && uint64(ref)>>a.rankBits < a.slots
 }
 
-// words is a slot in directly addressable memory.
+// words is a slot in directly addressable memory, nil where that is not seen.
 func (a *arenas) words(ref Ref) []uint64 {
 	slot, rank := uint64(ref)>>a.rankBits, uint64(ref)&(1<<a.rankBits-1)
 	p := &a.parts[len(a.parts)-1]
 	if slot < p.begin {
 		p, _, _ = a.locate(ref)
 	}
-	at := (rank*p.slots + slot - p.begin) * uint64(a.slotWords)
-	return p.flat[at : at+uint64(a.slotWords)]
+	segment := p.segments[rank]
+	if segment == nil {
+		return nil
+	}
+	at := (slot - p.begin) * uint64(a.slotWords)
+	return segment[at : at+uint64(a.slotWords)]
 }
 
 // lines stores a word of the first and of the last line of a slot, and returns how many
-// lines that are.
+// lines that are; dst[0] is nil where the slot is not seen.
 func (a *arenas) lines(ref Ref, dst []*uint64) int {
 	words := a.words(ref)
+	if words == nil {
+		dst[0] = nil
+		return 0
+	}
 	dst[0] = &words[0]
 	if lineBuckets%len(words) == 0 {
 		return 1
@@ -213,9 +256,6 @@ func (a *arenas) lines(ref Ref, dst []*uint64) int {
 
 // fetch asks the memory for the given slots, where it is directly addressable.
 func (a *arenas) fetch(slots []Ref) {
-	if len(a.parts) == 0 || a.parts[0].flat == nil {
-		return
-	}
 	var lines [2 * handSlots]*uint64
 	n := 0
 	for _, ref := range slots {
@@ -227,6 +267,7 @@ func (a *arenas) fetch(slots []Ref) {
 func (a *arenas) close() error {
 	errs := []error{a.counter.Close(), a.counterWindow.Close()}
 	for _, p := range a.parts {
+		clear(p.segments)
 		errs = append(errs, p.cells.Close(), p.window.Close())
 	}
 	return errors.Join(errs...)

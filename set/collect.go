@@ -11,9 +11,10 @@ import (
 // Collective; no other call may run on any rank meanwhile, and old and new table
 // are in memory together for a while. When it fails the set is as it was.
 func (s *Set) Collect(ctx context.Context, keep func(word uint64) bool) error {
-	m := mover{hash: hashBuckets, keep: func(_ context.Context, bucket uint64) (bool, error) {
+	m := s.mover()
+	m.keep = func(_ context.Context, bucket uint64) (bool, error) {
 		return keep(bucket &^ occupied), nil
-	}}
+	}
 	t, err := m.into(ctx, s.job, s.t, s.t.geometry)
 	if err != nil {
 		return err
@@ -26,7 +27,8 @@ func (s *Set) Collect(ctx context.Context, keep func(word uint64) bool) error {
 // bytes given to keep are valid until it returns.
 func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) error {
 	var freed []Ref
-	m := mover{hash: e.hashBuckets, keep: func(ctx context.Context, bucket uint64) (bool, error) {
+	m := e.mover()
+	m.keep = func(ctx context.Context, bucket uint64) (bool, error) {
 		words, err := e.elementOf(ctx, bucket)
 		if err != nil {
 			return false, err
@@ -36,7 +38,7 @@ func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) 
 			freed = append(freed, Ref(bucket&refMask))
 		}
 		return wanted, nil
-	}}
+	}
 	t, err := m.into(ctx, e.job, e.t, e.t.geometry)
 	if err != nil {
 		return err

@@ -198,7 +198,7 @@ func noSlotIsLost(t *testing.T, sets []*Elements) {
 	used, err := sets[0].Len(t.Context())
 	must(t, err)
 	for _, e := range sets {
-		used += uint64(len(e.arenas.free))
+		used += uint64(len(e.arenas.free) + len(e.arenas.far))
 	}
 	if used != taken {
 		t.Fatalf("%d slots are handed out, %d hold an element or are free", taken, used)
@@ -267,8 +267,9 @@ func TestTwoPathsOnOneTable(t *testing.T) {
 
 // throughQueues is a view of a table that takes the one-sided path.
 func throughQueues(t *table) *table {
-	return &table{job: t.job, window: t.window, perRank: t.perRank, buckets: t.buckets,
-		chunk: t.chunk, limit: t.limit, unit: t.unit, units: t.units}
+	return &table{span: span{limit: t.limit}, job: t.job, window: t.window, of: t.of,
+		perRank: t.perRank, buckets: t.buckets, chunk: t.chunk, direct: t.direct, unit: t.unit,
+		units: t.units}
 }
 
 // onlyThese makes sure that both views count and see the same.

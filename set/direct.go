@@ -3,16 +3,17 @@ package set
 import "sync/atomic"
 
 // The hot loops over directly addressable memory. They do what probe does, bucket
-// by bucket and without chunks; a differential test holds the two together.
+// by bucket and without chunks; a differential test holds the two together. Where a
+// search comes to the end of a span that is not the whole table, it goes on elsewhere.
 
 // findOrPut looks for the occupied word bits from home on and claims the first
 // empty bucket on the way. It returns how many buckets it examined and how many
 // compare-and-swaps it lost.
-func (t *table) findOrPut(bits, home uint64) (r Result, examined, lost uint64) {
+func (v *span) findOrPut(bits, home uint64) (r Result, examined, lost uint64) {
 	at := home
-	for examined < t.limit {
+	for examined < v.limit {
 		examined++
-		p := &t.flat[at]
+		p := &v.flat[at]
 		seen := atomic.LoadUint64(p)
 		if seen == 0 {
 			claimsWord.Hit()
@@ -30,7 +31,10 @@ func (t *table) findOrPut(bits, home uint64) (r Result, examined, lost uint64) {
 		if seen == bits {
 			return Found, examined, lost
 		}
-		if at++; at == t.buckets {
+		if at++; at == uint64(len(v.flat)) {
+			if !v.whole {
+				return elsewhere, examined, lost
+			}
 			at = 0
 		}
 	}
@@ -38,17 +42,20 @@ func (t *table) findOrPut(bits, home uint64) (r Result, examined, lost uint64) {
 }
 
 // find looks for the occupied word bits from home on.
-func (t *table) find(bits, home uint64) (r Result, examined uint64) {
+func (v *span) find(bits, home uint64) (r Result, examined uint64) {
 	at := home
-	for examined < t.limit {
+	for examined < v.limit {
 		examined++
-		switch t.load(at) {
+		switch v.load(at) {
 		case bits:
 			return Found, examined
 		case 0:
 			return NotFound, examined
 		}
-		if at++; at == t.buckets {
+		if at++; at == uint64(len(v.flat)) {
+			if !v.whole {
+				return elsewhere, examined
+			}
 			at = 0
 		}
 	}
@@ -59,15 +66,15 @@ func (t *table) find(bits, home uint64) (r Result, examined uint64) {
 // time.
 const blockWords = 32
 
-// searchBatch is findOrPut, or find, for many words.
-func (t *table) searchBatch(words []uint64, results []Result, insert bool) counts {
+// searchBatch is findOrPut, or find, for many words whose homes are in a span.
+func (t *table) searchBatch(v *span, words []uint64, results []Result, insert bool) counts {
 	if t.kernel != KernelPortable {
-		return t.runKernel(words, results, insert)
+		return t.runKernel(v, words, results, insert)
 	}
 	var c counts
 	for len(words) > 0 {
 		n := min(len(words), blockWords)
-		t.searchBlock(words[:n], results[:n], insert, &c)
+		t.searchBlock(v, words[:n], results[:n], insert, &c)
 		words, results = words[n:], results[n:]
 	}
 	return c
@@ -77,11 +84,11 @@ func (t *table) searchBatch(words []uint64, results []Result, insert bool) count
 // each bucket, which nobody could predict. It returns how many buckets a search would
 // examine to find bits there, 0 when another way must be taken. An equal bucket
 // anywhere is the answer, as nothing stands twice.
-func (t *table) glance(bits, home uint64) (examined uint64) {
-	if home+lineBuckets > t.buckets {
+func (v *span) glance(bits, home uint64) (examined uint64) {
+	if home+lineBuckets > uint64(len(v.flat)) {
 		return 0
 	}
-	line := (*[lineBuckets]uint64)(t.flat[home:])
+	line := (*[lineBuckets]uint64)(v.flat[home:])
 	equal := uint(0)
 	if atomic.LoadUint64(&line[0]) == bits {
 		equal = 1
@@ -112,27 +119,27 @@ func (t *table) glance(bits, home uint64) (examined uint64) {
 
 // searchBlock loads the first buckets of up to blockWords words together, so that the
 // waits for memory overlap, and then searches for one after the other.
-func (t *table) searchBlock(words []uint64, results []Result, insert bool, c *counts) {
+func (t *table) searchBlock(v *span, words []uint64, results []Result, insert bool, c *counts) {
 	var homes, first [blockWords]uint64
 	for i, word := range words {
-		homes[i%blockWords] = t.home(hashWord(word))
+		homes[i%blockWords] = t.home(hashWord(word)) - v.first
 	}
 	for i := range words {
-		first[i%blockWords] = t.load(homes[i%blockWords])
+		first[i%blockWords] = v.load(homes[i%blockWords])
 	}
 	for i, word := range words {
 		bits, home := word|occupied, homes[i%blockWords]
 		r, examined, lost := Found, uint64(1), uint64(0)
 		if first[i%blockWords] != bits {
-			switch examined = t.glance(bits, home); {
+			switch examined = v.glance(bits, home); {
 			case examined > 0:
 			case insert:
-				r, examined, lost = t.findOrPut(bits, home)
+				r, examined, lost = v.findOrPut(bits, home)
 			default:
-				r, examined = t.find(bits, home)
+				r, examined = v.find(bits, home)
 			}
 		}
 		results[i] = r
-		c.count(r, examined, lost, t.chunk)
+		c.count(r, examined, lost, t.direct)
 	}
 }

@@ -42,6 +42,10 @@
 // elements pass through three stages, hash, compare and settle, with other elements'
 // stages between, so that neither bucket nor arena slot is waited for.
 //
+// Where some of the memory is seen, such as that of the ranks of one host, searches that begin
+// there run by the same loops. One that comes to its end, or to an element that is not seen, goes
+// on through a queue.
+//
 // Elements always lie out of line, never in wide buckets of their own. A bucket of one
 // word is claimed by one compare-and-swap, whatever the length; a line holds 8 of them,
 // so that most searches touch one line and one slot; and references stay valid as
@@ -50,6 +54,20 @@
 //
 // Growth, garbage collection ([Set.Collect], which OP leaves out) and loading a file stop
 // the world: all ranks call them, and nothing else runs meanwhile.
+//
+// # Access
+//
+// A batch may travel (package ship, [Config].Access): a request takes the words of the items,
+// the answer a word for each, with the result and, of elements, the name. The rank of
+// the home searches its own memory by the loops above, and stores what it inserts in its own
+// arena. What it cannot decide there, because the search runs off its memory or no slot is
+// free in it, it leaves to the rank that asked, which goes on one-sided: owners wait for
+// nobody. A rank that sees none of its memory answers by its queues instead: slow, and right.
+//
+// With Auto a word is taken to need 1.5 messages one-sided, an element 2.5. Whoever asked counts
+// the results, so Len is exact as ever; [Stats] says what the owner counts. [Elements.GetBatch]
+// travels as well. Single operations do not, nor do Grow and Collect: what they move stays with
+// its rank, but for what runs off a rank's memory.
 //
 // # Invariants
 //

@@ -19,8 +19,8 @@ type ElementsConfig struct {
 	// ElementBytes is the length of every element: 1 to MaxElementBytes.
 	ElementBytes int
 	// Capacity is how many elements the arenas hold at least while no more than two
-	// goroutines of a rank insert at a time; each further one may have 32 slots in
-	// hand. 0 means 15/16 of Buckets.
+	// goroutines of a rank insert at a time, the one included that answers other ranks;
+	// each further one may have 32 slots in hand. 0 means 15/16 of Buckets.
 	Capacity uint64
 }
 
@@ -47,7 +47,7 @@ type Elements struct {
 // the same configuration.
 func NewElements(ctx context.Context, job rma.Job, cfg ElementsConfig) (*Elements, error) {
 	g := cfg.geometry()
-	err := agree(ctx, job, &g, cfg.Depth, uint64(cfg.ElementBytes), cfg.Capacity)
+	err := agree(ctx, job, &g, uint64(cfg.ElementBytes), cfg.Capacity)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +68,17 @@ func NewElements(ctx context.Context, job rma.Job, cfg ElementsConfig) (*Element
 	if e.arenas, err = newArenas(ctx, job, cfg.capacity(), e.words); err != nil {
 		return nil, errors.Join(err, e.t.close(), e.tally.close())
 	}
+	e.t.of = e
+	if err := e.t.open(ctx, cfg.Access, e.tally, nil); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	return e, nil
 }
+
+func (e *Elements) width() int                { return e.words }
+func (e *Elements) trips() float64            { return 2.5 } // a chunk, an element, half a swap
+func (e *Elements) hash(item []uint64) uint64 { return hashElement(item) }
+func (e *Elements) legal([]uint64) bool       { return true }
 
 // bytesOf is the memory of words as bytes.
 func bytesOf(words []uint64) []byte {
@@ -113,23 +122,27 @@ func (e *Elements) ContainsBatch(elements []byte, results []Result) error {
 
 // one is a batch of one, without what only larger ones are worth.
 func (e *Elements) one(element []byte, insert bool) (Result, error) {
-	if e.t.flat == nil || len(element) != e.cfg.ElementBytes {
-		var results [1]Result
-		err := e.batch(element, results[:], nil, insert)
-		return results[0], err
+	if len(element) != e.cfg.ElementBytes {
+		return NotFound, e.lengthError(len(element), 1)
 	}
 	words := e.aligned(element)
 	hash := hashElement(words)
 	home := e.t.home(hash)
-	s := elementSearch{e: e, h: newHand(e.arenas, 1), element: words,
-		key: fingerprintKey(hash), home: home}
+	v := e.t.seen(home)
+	if v == nil {
+		return e.oneQueued(words, insert)
+	}
+	s := elementSearch{e: e, v: v, h: newHand(e.arenas, 1, !v.whole), element: words,
+		key: fingerprintKey(hash), home: home - v.first}
 	r, err := s.run(insert)
 	s.h.release()
-	if err != nil {
+	switch {
+	case err != nil:
 		return NotFound, err
-	}
-	if r == Inserted || r == Full || s.examined > e.t.chunk || s.lost > 0 {
-		e.tally.count(r, s.examined, s.lost, e.t.chunk)
+	case r == elsewhere:
+		return e.oneQueued(words, insert)
+	case r == Inserted || r == Full || s.examined > e.t.direct || s.lost > 0:
+		e.tally.count(r, s.examined, s.lost, e.t.direct)
 	}
 	if r == Full {
 		return r, fullErrorOf(e.tally, e.t, s.h.missed)
@@ -137,26 +150,44 @@ func (e *Elements) one(element []byte, insert bool) (Result, error) {
 	return r, nil
 }
 
+// oneQueued runs one operation through a queue.
+func (e *Elements) oneQueued(element []uint64, insert bool) (Result, error) {
+	var results [1]Result
+	b := batch{items: element, results: results[:], insert: insert}
+	err := e.queued(e.t, &b, nil)
+	return results[0], e.ended(&b, err)
+}
+
+func (e *Elements) lengthError(bytes, results int) error {
+	return fmt.Errorf("set: %d bytes and %d results; an element has %d bytes", bytes, results,
+		e.cfg.ElementBytes)
+}
+
+// ended counts a batch, and gives its error.
+func (e *Elements) ended(b *batch, err error) error {
+	e.tally.add(b.counts)
+	if err == nil && b.full > 0 {
+		err = fullErrorOf(e.tally, e.t, b.noArena)
+	}
+	return err
+}
+
 func (e *Elements) batch(elements []byte, results []Result, refs []Ref, insert bool) error {
 	if len(elements) != len(results)*e.cfg.ElementBytes {
-		return fmt.Errorf("set: %d bytes and %d results; an element has %d bytes",
-			len(elements), len(results), e.cfg.ElementBytes)
+		return e.lengthError(len(elements), len(results))
 	}
-	words := e.aligned(elements)
-	search := e.queueBatch
+	b := batch{items: e.aligned(elements), results: results, refs: refs, insert: insert}
+	var err error
 	if e.t.flat != nil {
-		search = e.directBatch
+		err = e.search(e.t, &e.t.span, &b)
+	} else {
+		err = e.t.runApart(&b)
 	}
-	c, noArena, err := search(words, results, refs, insert)
-	e.tally.add(c)
 	if mark.Enabled {
 		size := e.cfg.ElementBytes
 		noteTwins(results, func(i int) string { return string(elements[i*size : (i+1)*size]) })
 	}
-	if err == nil && c.full > 0 {
-		err = fullErrorOf(e.tally, e.t, noArena)
-	}
-	return err
+	return e.ended(&b, err)
 }
 
 // aligned is elements as words: the same memory where it is fit for that, a copy
@@ -178,23 +209,6 @@ func (e *Elements) aligned(elements []byte) []uint64 {
 	return words
 }
 
-// Get copies the element with the given name to dst, which has ElementBytes bytes.
-func (e *Elements) Get(ctx context.Context, ref Ref, dst []byte) error {
-	if !e.arenas.valid(ref) {
-		return fmt.Errorf("set: no element has the name %#x", uint64(ref))
-	}
-	if len(dst) != e.cfg.ElementBytes {
-		return fmt.Errorf("set: dst has %d bytes, an element has %d", len(dst), e.cfg.ElementBytes)
-	}
-	if e.t.flat != nil {
-		copy(dst, bytesOf(e.arenas.words(ref)))
-		return nil
-	}
-	words, err := e.fetch(ctx, ref)
-	copy(dst, bytesOf(words))
-	return err
-}
-
 // Buckets is the number of buckets of all ranks.
 func (e *Elements) Buckets() uint64 { return e.t.buckets }
 
@@ -212,7 +226,11 @@ func (e *Elements) LoadFactor(ctx context.Context) (float64, error) {
 }
 
 // Stats returns what this rank has done with the set so far.
-func (e *Elements) Stats() Stats { return e.tally.stats() }
+func (e *Elements) Stats() Stats {
+	stats := e.tally.stats()
+	stats.Access = e.t.line.Choice()
+	return stats
+}
 
 // Local iterates over the elements that this rank's part of the table refers to.
 // The bytes are valid until the next turn.
@@ -238,14 +256,14 @@ func (e *Elements) Grow(ctx context.Context, buckets, capacity uint64) error {
 	cfg := e.cfg
 	cfg.Buckets, cfg.Capacity = buckets, capacity
 	g := cfg.geometry()
-	err := agree(ctx, e.job, &g, cfg.Depth, uint64(cfg.ElementBytes), cfg.Capacity)
+	err := agree(ctx, e.job, &g, uint64(cfg.ElementBytes), cfg.Capacity)
 	if err != nil {
 		return err
 	}
 	if err := e.arenas.extend(ctx, cfg.capacity()); err != nil {
 		return err
 	}
-	m := mover{hash: e.hashBuckets}
+	m := e.mover()
 	t, err := m.into(ctx, e.job, e.t, g)
 	if err != nil {
 		return err
@@ -253,6 +271,10 @@ func (e *Elements) Grow(ctx context.Context, buckets, capacity uint64) error {
 	old := e.t
 	e.cfg, e.t = cfg, t
 	return old.close()
+}
+
+func (e *Elements) mover() mover {
+	return mover{hash: e.hashBuckets, access: e.cfg.Access, tally: e.tally}
 }
 
 // hashBuckets gives the hash of the element that each bucket refers to.
@@ -274,10 +296,7 @@ func (e *Elements) elementOf(ctx context.Context, bucket uint64) ([]uint64, erro
 		return nil, fmt.Errorf("set: bucket %#x refers to slot %#x, which does not exist",
 			bucket, uint64(ref))
 	}
-	if e.t.flat != nil {
-		return e.arenas.words(ref), nil
-	}
-	return e.fetch(ctx, ref)
+	return e.elementNamed(ctx, ref)
 }
 
 // Close gives this rank's memory back. The other ranks keep theirs.

@@ -32,27 +32,25 @@ type elementFlight struct {
 	slot   *uint64 // that bucket refers to
 }
 
-// elementPipeline is a batch on its way.
+// elementPipeline is a batch on its way, whose homes are in a span.
 type elementPipeline struct {
-	e        *Elements
-	elements []uint64
-	results  []Result
-	refs     []Ref // nil when nobody wants them
-	insert   bool
-	counts   counts
-	s        elementSearch // of the element that is settled
-	ring     [stageRing][stageBlock]elementFlight
+	*batch
+	t     *table
+	v     *span
+	a     *arenas
+	words int           // of an element
+	s     elementSearch // of the element that is settled
+	ring  [stageRing][stageBlock]elementFlight
 }
 
-// directBatch runs a batch over directly addressable memory. noArena tells that an
-// element found no slot.
-func (e *Elements) directBatch(elements []uint64, results []Result, refs []Ref,
-	insert bool) (c counts, noArena bool, err error) {
-	p := elementPipeline{e: e, elements: elements, results: results, refs: refs,
-		insert: insert, s: elementSearch{e: e, h: newHand(e.arenas, len(results))}}
-	err = p.run()
+// search runs a batch over directly addressable memory.
+func (e *Elements) search(t *table, v *span, b *batch) error {
+	p := elementPipeline{batch: b, t: t, v: v, a: e.arenas, words: e.words,
+		s: elementSearch{e: e, v: v, h: newHand(e.arenas, len(b.results), !v.whole)}}
+	err := p.run()
 	p.s.h.release()
-	return p.counts, p.s.h.missed, err
+	b.noArena = v.whole && p.s.h.missed
+	return err
 }
 
 // run takes all blocks through all stages.
@@ -82,37 +80,37 @@ func (p *elementPipeline) block(i int) []elementFlight {
 
 func (p *elementPipeline) hash(block int) {
 	var lines [stageBlock]*uint64
-	t, flights := p.e.t, p.block(block)
-	at := block * stageBlock * p.e.words
+	v, flights := p.v, p.block(block)
+	at := block * stageBlock * p.words
 	for i := range flights {
 		f := &flights[i]
-		hash := hashElement(p.elements[at : at+p.e.words])
-		f.key, f.home = fingerprintKey(hash), t.home(hash)
-		lines[i] = &t.flat[f.home]
-		at += p.e.words
+		hash := hashElement(p.items[at : at+p.words])
+		f.key, f.home = fingerprintKey(hash), p.t.home(hash)-v.first
+		lines[i] = &v.flat[f.home]
+		at += p.words
 	}
 	memory.Prefetch(lines[:len(flights)], 1)
 }
 
 func (p *elementPipeline) compare(block int) {
 	var wanted [2 * stageBlock]*uint64
-	t, flights, n := p.e.t, p.block(block), 0
-	if t.kernel != KernelPortable {
-		compareFlights(t.flat, flights)
+	v, flights, n := p.v, p.block(block), 0
+	if p.t.kernel != KernelPortable {
+		compareFlights(v.flat, flights)
 	} else {
 		for i := range flights {
-			t.compareLine(&flights[i])
+			v.compareLine(&flights[i])
 		}
 	}
 	for i := range flights {
 		f := &flights[i]
 		switch {
 		case f.bucket != 0:
-			lines := p.e.arenas.lines(Ref(f.bucket&refMask), wanted[n:])
-			f.slot = wanted[n]
+			lines := p.a.lines(Ref(f.bucket&refMask), wanted[n:])
+			f.slot = wanted[n] // nil: it is not seen
 			n += lines
-		case f.taken == lineBuckets && f.home+lineBuckets < t.buckets:
-			wanted[n] = &t.flat[f.home+lineBuckets]
+		case f.taken == lineBuckets && f.home+lineBuckets < uint64(len(v.flat)):
+			wanted[n] = &v.flat[f.home+lineBuckets]
 			n++
 		}
 	}
@@ -121,12 +119,12 @@ func (p *elementPipeline) compare(block int) {
 
 // compareLine looks for a fingerprint in the 8 buckets from home on, without a branch
 // for each of them, which nobody could predict.
-func (t *table) compareLine(f *elementFlight) {
+func (v *span) compareLine(f *elementFlight) {
 	f.bucket, f.taken = 0, 0
-	if f.home+lineBuckets > t.buckets {
+	if f.home+lineBuckets > uint64(len(v.flat)) {
 		return
 	}
-	line := (*[lineBuckets]uint64)(t.flat[f.home:])
+	line := (*[lineBuckets]uint64)(v.flat[f.home:])
 	bucket, taken := uint64(0), uint64(0) // taken has a bit for each bucket
 	for i := range line {
 		lineIsRead.Hit()
@@ -148,13 +146,13 @@ func (t *table) compareLine(f *elementFlight) {
 // says nothing: the buckets between may have been taken after they were read.
 func (p *elementPipeline) settle(block int) error {
 	flights := p.block(block)
-	words := p.e.words
+	words := p.words
 	at := block * stageBlock
 	for i := range flights {
 		f := &flights[i]
-		element := p.elements[at*words:][:words]
-		if f.bucket == 0 || !equal(unsafe.Slice(f.slot, words), element) {
-			if err := p.search(f, at, element); err != nil {
+		element := p.items[at*words:][:words]
+		if f.bucket == 0 || f.slot == nil || !equal(unsafe.Slice(f.slot, words), element) {
+			if err := p.goOn(f, at, element); err != nil {
 				return err
 			}
 		} else {
@@ -162,20 +160,20 @@ func (p *elementPipeline) settle(block int) error {
 			if p.refs != nil {
 				p.refs[at] = Ref(f.bucket & refMask)
 			}
-			p.counts.found++
-			p.counts.longest = max(p.counts.longest, f.taken)
+			p.found++
+			p.longest = max(p.longest, f.taken)
 		}
 		at++
 	}
 	return nil
 }
 
-// search goes on where the home line did not tell.
-func (p *elementPipeline) search(f *elementFlight, at int, element []uint64) error {
+// goOn searches where the home line did not tell.
+func (p *elementPipeline) goOn(f *elementFlight, at int, element []uint64) error {
 	s := &p.s
 	s.element, s.key, s.home = element, f.key, f.home
 	s.examined, s.lost, s.ref, s.stored = 0, 0, 0, false
-	if f.bucket == 0 && p.e.t.unit == lineBuckets {
+	if f.bucket == 0 && p.t.unit == lineBuckets {
 		s.examined = f.taken
 	}
 	r, err := s.run(p.insert)
@@ -186,6 +184,6 @@ func (p *elementPipeline) search(f *elementFlight, at int, element []uint64) err
 	if p.refs != nil {
 		p.refs[at] = s.ref
 	}
-	p.counts.count(r, s.examined, s.lost, p.e.t.chunk)
+	p.count(r, s.examined, s.lost, p.t.direct)
 	return nil
 }

@@ -28,7 +28,7 @@ func TestCompareFlights(t *testing.T) {
 	}
 	const lines = 64
 	rng := rand.New(rand.NewPCG(1, 2))
-	table := &table{buckets: lines * lineBuckets, flat: make([]uint64, lines*lineBuckets)}
+	table := &span{flat: make([]uint64, lines*lineBuckets)}
 	key := func() uint64 { return occupied | rng.Uint64N(4)<<refBits }
 	for line := range lines {
 		for i := range rng.IntN(lineBuckets + 1) {

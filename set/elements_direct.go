@@ -6,10 +6,11 @@ import "sync/atomic"
 // element goes into an arena before the bucket that refers to it is claimed.
 type elementSearch struct {
 	e       *Elements
+	v       *span
 	h       hand
 	element []uint64
 	key     uint64 // occupied bit and fingerprint
-	home    uint64
+	home    uint64 // in v
 
 	examined uint64 // buckets, from home on
 	lost     uint64 // compare-and-swaps
@@ -28,21 +29,28 @@ func (s *elementSearch) run(insert bool) (Result, error) {
 }
 
 func (s *elementSearch) search(insert bool) (Result, error) {
-	t := s.e.t
+	v := s.v
+	n := uint64(len(v.flat))
 	at := s.home + s.examined
-	if at >= t.buckets {
-		at -= t.buckets
+	if at >= n && v.whole {
+		at -= n
 	}
-	for s.examined < t.limit {
+	for s.examined < v.limit {
+		if at == n {
+			if !v.whole {
+				return elsewhere, nil
+			}
+			at = 0
+		}
 		s.examined++
-		p := &t.flat[at]
+		p := &v.flat[at]
 		seen := atomic.LoadUint64(p)
 		if seen == 0 {
 			if !insert {
 				return NotFound, nil
 			}
 			if ok, err := s.store(); !ok || err != nil {
-				return Full, err
+				return s.noSlot(), err
 			}
 			claimsElement.Hit()
 			if atomic.CompareAndSwapUint64(p, 0, s.key|uint64(s.mine)) {
@@ -57,12 +65,12 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 				elementLosesOther.Hit()
 			}
 		}
-		if seen&^refMask == s.key && s.same(seen) {
-			return Found, nil
+		if seen&^refMask == s.key {
+			if r := s.compare(seen); r != NotFound {
+				return r, nil
+			}
 		}
-		if at++; at == t.buckets {
-			at = 0
-		}
+		at++
 	}
 	if !insert {
 		return NotFound, nil
@@ -82,14 +90,27 @@ func (s *elementSearch) store() (ok bool, err error) {
 	return true, nil
 }
 
-// same reports whether a bucket refers to the element, and keeps its name then.
-func (s *elementSearch) same(bucket uint64) bool {
+// noSlot is the answer where no slot is seen that the element could lie in.
+func (s *elementSearch) noSlot() Result {
+	if s.v.whole {
+		return Full
+	}
+	return elsewhere
+}
+
+// compare tells whether a bucket refers to the element, and keeps its name then: Found,
+// NotFound, or elsewhere if the slot is not seen.
+func (s *elementSearch) compare(bucket uint64) Result {
 	ref := Ref(bucket & refMask)
-	if !equal(s.e.arenas.words(ref), s.element) {
-		return false
+	words := s.e.arenas.words(ref)
+	switch {
+	case words == nil:
+		return elsewhere
+	case !equal(words, s.element):
+		return NotFound
 	}
 	s.ref = ref
-	return true
+	return Found
 }
 
 // equal compares two elements of the same length.

@@ -1,7 +1,6 @@
 package set
 
 import (
-	"context"
 	"errors"
 	"slices"
 
@@ -77,43 +76,44 @@ func (o *elementOp) arrived(q rma.Queue) (bool, error) {
 	return true, err
 }
 
-// queueBatch runs a batch through a queue. noArena tells that an element found no slot.
-func (e *Elements) queueBatch(elements []uint64, results []Result, refs []Ref,
-	insert bool) (c counts, noArena bool, err error) {
-	ses, err := e.session()
+// queued runs a batch through a queue.
+func (e *Elements) queued(t *table, b *batch, at []int) error {
+	ses, err := e.session(t)
 	if err != nil {
-		return counts{}, false, err
+		return err
 	}
-	h := newHand(e.arenas, len(results))
+	h := newHand(e.arenas, len(b.results), false)
 	defer h.release()
 	start := func(p *probe, i int) {
 		o := p.k.(*elementOp)
-		o.hand, o.element = &h, elements[i*e.words:(i+1)*e.words]
+		o.hand, o.element = &h, b.items[i*e.words:(i+1)*e.words]
 		hash := hashElement(o.element)
 		o.key, o.wait, o.stored = fingerprintKey(hash), false, false
-		p.start(e.t, o, hash, o.key, ^uint64(refMask), insert)
+		p.start(t, o, hash, o.key, ^uint64(refMask), b.insert)
 	}
 	finish := func(p *probe, i int) {
 		o := p.k.(*elementOp)
-		results[i] = p.result
-		if refs != nil {
-			refs[i] = Ref(p.bucket & refMask)
+		b.results[i] = p.result
+		if b.refs != nil {
+			b.refs[i] = Ref(p.bucket & refMask)
 		}
 		if o.stored && (p.result != Inserted || keepsUsedSlot.On()) {
 			h.keep(o.mine)
 		}
 	}
-	c, err = ses.run(len(results), start, finish)
-	e.t.sessions.Give(ses, err != nil)
-	return c, h.missed, err
+	c, err := ses.run(len(b.results), at, start, finish)
+	b.add(c)
+	b.noArena = b.noArena || h.missed
+	t.sessions.Give(ses, err != nil)
+	return err
 }
 
 // session returns a session whose machines can compare and store.
-func (e *Elements) session() (*session, error) {
-	if s, ok, err := e.t.sessions.Take(); ok || err != nil {
+func (e *Elements) session(t *table) (*session, error) {
+	if s, ok, err := t.sessions.Take(); ok || err != nil {
 		return s, err
 	}
-	s, err := newSession(e.t, e.cfg.Depth)
+	s, err := newSession(t)
 	if err != nil {
 		return nil, err
 	}
@@ -128,30 +128,4 @@ func (e *Elements) session() (*session, error) {
 		s.probes[i].k = o
 	}
 	return s, nil
-}
-
-// fetch gets an element from an arena.
-func (e *Elements) fetch(ctx context.Context, ref Ref) ([]uint64, error) {
-	if err := e.t.sessions.Open(); err != nil {
-		return nil, err
-	}
-	q, err := e.job.NewQueue(1)
-	if err != nil {
-		return nil, err
-	}
-	defer q.Close()
-	buf, err := q.Alloc(e.words)
-	if err != nil {
-		return nil, err
-	}
-	p, rank, off := e.arenas.locate(ref)
-	h := q.Get(buf, p.window, rank, off)
-	if err := q.Submit(); err != nil {
-		return nil, err
-	}
-	if err := q.Wait(ctx, h); err != nil {
-		return nil, err
-	}
-	_, err = q.Value(h)
-	return slices.Clone(buf), err
 }

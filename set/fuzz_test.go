@@ -61,7 +61,7 @@ func TestStreams(t *testing.T) {
 			data := rapid.SliceOfN(rapid.Byte(), 20, 300).Draw(t, "stream")
 			src := &source{data}
 			s := decodeShape(src, bytes)
-			s.engine = engine(rapid.IntRange(0, int(streamEngines)-1).Draw(t, "engine"))
+			s.on(engine(rapid.IntRange(0, int(allEngines)-1).Draw(t, "engine")))
 			if _, err := runStream(s, src.data); err != nil {
 				t.Fatal(err)
 			}
@@ -78,11 +78,11 @@ func TestSameAnswersOnEveryEngine(t *testing.T) {
 			data := rapid.SliceOfN(rapid.Byte(), 20, 300).Draw(t, "stream")
 			src := &source{data}
 			s := decodeShape(src, size)
-			s.inOrder()
+			s.strict = true
 			s.moving = s.cfg.Chunks == 0
 			var first []byte
 			for e := range streamEngines {
-				s.engine = e
+				s.on(e)
 				answers, err := runStream(s, src.data)
 				if err != nil {
 					t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // growRun is how many buckets move at a time.
@@ -15,6 +16,9 @@ const growRun = 512
 type mover struct {
 	// hash gives the hashes of what a run of buckets holds.
 	hash func(ctx context.Context, buckets, hashes []uint64) error
+	// access and tally are those of the set.
+	access ship.Access
+	tally  *tally
 	// keep says whether a bucket is to be moved; nil moves all.
 	keep func(ctx context.Context, bucket uint64) (bool, error)
 	// moved is how many buckets this rank has moved.
@@ -28,9 +32,13 @@ func (m *mover) into(ctx context.Context, job rma.Job, old *table, g geometry) (
 	if err != nil {
 		return nil, err
 	}
-	t.kernel = old.kernel
+	t.kernel, t.of = old.kernel, old.of
 	err = m.move(ctx, old, t)
-	if err = rma.AllSucceeded(ctx, job, "set: moving to another table", err); err != nil {
+	err = rma.AllSucceeded(ctx, job, "set: moving to another table", err)
+	if err == nil {
+		err = t.open(ctx, m.access, m.tally, old.line)
+	}
+	if err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
@@ -73,23 +81,31 @@ func (m *mover) move(ctx context.Context, old, t *table) error {
 // nobody searches yet.
 func (t *table) placeAll(run, hashes []uint64) error {
 	var c counts
-	if t.flat != nil {
-		for i, bits := range run {
-			r, examined, lost := t.findOrPut(bits, t.home(hashes[i]))
-			c.count(r, examined, lost, t.chunk)
+	var far []int
+	for i, bits := range run {
+		home, r := t.home(hashes[i]), elsewhere
+		if v := t.seen(home); v != nil {
+			var examined, lost uint64
+			r, examined, lost = v.findOrPut(bits, home-v.first)
+			c.count(r, examined, lost, t.direct)
 		}
-	} else {
-		s, err := newSession(t, 0)
+		if r == elsewhere {
+			far = append(far, i)
+		}
+	}
+	if len(far) > 0 {
+		s, err := newSession(t)
 		if err != nil {
 			return err
 		}
 		defer s.Close()
-		c, err = s.run(len(run), func(p *probe, i int) {
+		queued, err := s.run(0, far, func(p *probe, i int) {
 			p.start(t, nil, hashes[i], run[i], ^uint64(0), true)
 		}, func(*probe, int) {})
 		if err != nil {
 			return err
 		}
+		c.add(queued)
 	}
 	if c.full > 0 {
 		return fmt.Errorf("set: %d buckets are too few for what the set holds", t.buckets)

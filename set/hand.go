@@ -14,6 +14,7 @@ const handSlots = 32
 // for all writes before it.
 type hand struct {
 	arenas *arenas
+	near   bool // only slots that are seen will do
 	needed int  // slots that the batch may still take
 	dry    bool // the arenas had fewer than wanted
 	missed bool // a slot was needed and no arena had one
@@ -24,7 +25,9 @@ type hand struct {
 	end   int
 }
 
-func newHand(a *arenas, needed int) hand { return hand{arenas: a, needed: needed} }
+func newHand(a *arenas, needed int, near bool) hand {
+	return hand{arenas: a, needed: needed, near: near}
+}
 
 // next returns a free slot, ok false when no arena has one.
 func (h *hand) next() (ref Ref, ok bool, err error) {
@@ -52,7 +55,7 @@ func (h *hand) fill() error {
 	had := copy(h.room[:], h.room[h.begin:h.end])
 	h.begin, h.end = 0, had
 	want := had + min(handSlots/2, h.needed)
-	slots, err := h.arenas.take(context.Background(), h.room[:had], want)
+	slots, err := h.arenas.take(context.Background(), h.room[:had], want, h.near)
 	if err != nil {
 		return err
 	}

@@ -78,8 +78,8 @@ type flight [4]uint64
 //   - If it fails, the word that won is compared, and the line is loaded again:
 //     what was empty in it may not be any more.
 type kernelWork struct {
-	flat      *uint64
-	lines     uint64 // in the table
+	base      uintptr // where bucket 0 of the table is, or would be
+	lines     uint64  // in the table
 	words     *uint64
 	results   *Result
 	n         uint64
@@ -92,14 +92,18 @@ type kernelWork struct {
 	inserted, found, notFound, full uint64
 	lost, extra                     uint64
 	least                           uint64 // fewest lines that a search had left
+
+	end       uint64 // of the span: bytes from base
+	whole     uint64 // 0: the span is not the whole table, and a search ends where it does
+	elsewhere uint64 // searches that did
 }
 
 // runKernel searches words, a piece at a time.
-func (t *table) runKernel(words []uint64, results []Result, insert bool) counts {
+func (t *table) runKernel(v *span, words []uint64, results []Result, insert bool) counts {
 	var c counts
 	for len(words) > 0 {
 		n := min(len(words), kernelWords)
-		t.runPiece(words[:n], results[:n], insert, &c)
+		t.runPiece(v, words[:n], results[:n], insert, &c)
 		words, results = words[n:], results[n:]
 	}
 	return c
@@ -109,15 +113,20 @@ func (t *table) runKernel(words []uint64, results []Result, insert bool) counts 
 // point between calls.
 //
 //go:noinline
-func (t *table) runPiece(words []uint64, results []Result, insert bool, c *counts) {
+func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool, c *counts) {
 	var ring [flights]flight
 	w := kernelWork{
-		flat: unsafe.SliceData(t.flat), lines: t.buckets / lineBuckets,
+		base:  uintptr(unsafe.Pointer(unsafe.SliceData(v.flat))) - uintptr(v.first)*8,
+		lines: t.buckets / lineBuckets,
 		words: unsafe.SliceData(words), results: unsafe.SliceData(results),
 		n: uint64(len(words)), ring: &ring[0], slots: flights,
 		limit: t.limit / lineBuckets, chunkMask: uint64(t.geometry.chunk)/lineBuckets - 1,
+		end: (v.first + uint64(len(v.flat))) * 8,
 	}
 	w.least = w.limit
+	if v.whole {
+		w.whole = 1
+	}
 	if insert {
 		w.insert = 1
 	}
@@ -126,6 +135,7 @@ func (t *table) runPiece(words []uint64, results []Result, insert bool, c *count
 	c.found += w.found
 	c.notFound += w.notFound
 	c.full += w.full
+	c.elsewhere += w.elsewhere
 	c.lost += w.lost
 	c.extra += w.extra
 	// Whole lines: where in its last one a search ended is not kept.

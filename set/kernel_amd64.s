@@ -1,7 +1,7 @@
 #include "textflag.h"
 
 // The layout of kernelWork and flight; a test keeps it in step.
-#define WORK_FLAT 0
+#define WORK_BASE 0
 #define WORK_LINES 8
 #define WORK_WORDS 16
 #define WORK_RESULTS 24
@@ -18,6 +18,9 @@
 #define WORK_LOST 112
 #define WORK_EXTRA 120
 #define WORK_LEAST 128
+#define WORK_END 136
+#define WORK_WHOLE 144
+#define WORK_ELSEWHERE 152
 
 #define FLY_BITS 0
 #define FLY_LINE 8
@@ -93,7 +96,7 @@
 // KERNEL is the search loop around a way to scan a line.
 #define KERNEL(SCAN) \
 	MOVQ w+0(FP), CX          \
-	MOVQ WORK_FLAT(CX), DI    \
+	MOVQ WORK_BASE(CX), DI    \
 	MOVQ WORK_WORDS(CX), SI   \
 	MOVQ WORK_RESULTS(CX), R8 \
 	MOVQ WORK_N(CX), R13      \
@@ -167,11 +170,11 @@ next:                         \
 	INCQ WORK_EXTRA(CX)       \
 within:                       \
 	ADDQ $64, DX              \
-	MOVQ WORK_LINES(CX), AX   \
-	SHLQ $6, AX               \
-	CMPQ DX, AX               \
+	CMPQ DX, WORK_END(CX)     \
 	JNE  inside               \
 	XORQ DX, DX               \
+	CMPQ WORK_WHOLE(CX), $0   \
+	JEQ  elsewhere            \
 inside:                       \
 	PREFETCHT0 (DI)(DX*1)     \
 	MOVQ DX, FLY_LINE(R9)     \
@@ -180,6 +183,9 @@ full:                         \
 	CMPQ WORK_INSERT(CX), $0  \
 	JEQ  absent               \
 	FINISH(WORK_FULL, 3)      \
+	JMP  refill               \
+elsewhere:                    \
+	FINISH(WORK_ELSEWHERE, 4) \
 	JMP  refill               \
 drain:                        \
 	SUBQ $32, R11             \

@@ -31,6 +31,8 @@ func TestKernelLayout(t *testing.T) {
 		{"found", unsafe.Offsetof(w.found), 88}, {"notFound", unsafe.Offsetof(w.notFound), 96},
 		{"full", unsafe.Offsetof(w.full), 104}, {"lost", unsafe.Offsetof(w.lost), 112},
 		{"extra", unsafe.Offsetof(w.extra), 120}, {"least", unsafe.Offsetof(w.least), 128},
+		{"end", unsafe.Offsetof(w.end), 136}, {"whole", unsafe.Offsetof(w.whole), 144},
+		{"elsewhere", unsafe.Offsetof(w.elsewhere), 152},
 	} {
 		if f.at != f.want {
 			t.Errorf("kernelWork.%s is at %d, the assembly looks at %d", f.name, f.at, f.want)

@@ -9,15 +9,17 @@ import (
 
 	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // labElementTable is Elements.
 var labElementTable = &lab.Table{Name: "set of elements", Model: labModel,
-	Open: openLabElements}
+	Open: with(openLabElements, ship.Auto)}
 
-func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
+func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Config) (lab.Client,
+	error) {
 	size := rng.IntN(len(labSizes))
-	e, err := NewElements(ctx, job, ElementsConfig{Config: labConfig(rng, job.Size()),
+	e, err := NewElements(ctx, job, ElementsConfig{Config: cfg,
 		ElementBytes: labSizes[size], Capacity: 64})
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // The sets as tables of the lab: their operations and what these may answer.
@@ -205,10 +206,25 @@ func (s *labSet) lenFits(ctx context.Context, stored int, history []lab.Operatio
 }
 
 // labWordTable is Set.
-var labWordTable = &lab.Table{Name: "set of words", Model: labModel, Open: openLabWords}
+var labWordTable = &lab.Table{Name: "set of words", Model: labModel,
+	Open: with(openLabWords, ship.Auto)}
 
-func openLabWords(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
-	s, err := New(ctx, job, labConfig(rng, job.Size()))
+// labOpener opens a table with a configuration.
+type labOpener func(context.Context, rma.Job, *rand.Rand, Config) (lab.Client, error)
+
+// with is an opener that draws the configuration, but for Access.
+func with(open labOpener, access ship.Access) func(context.Context, rma.Job, *rand.Rand) (
+	lab.Client, error) {
+	return func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
+		cfg := labConfig(rng, job.Size())
+		cfg.Access = access
+		return open(ctx, job, rng, cfg)
+	}
+}
+
+func openLabWords(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Config) (lab.Client,
+	error) {
+	s, err := New(ctx, job, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/ship"
 )
 
 // engine is a way in which a set reaches its memory.
@@ -26,11 +27,30 @@ const (
 	engineSimulated = engines + iota // step machines on a simulated cluster
 	engineShared                     // loops over memory of a file
 	engineSharedHidden
-	streamEngines
+	streamEngines // those that keep the order of a batch
 )
 
+// Engines that carry requests; sets on them ship all batches.
+const (
+	engineHosts    = streamEngines + iota // two hosts: loops over the memory of one's own
+	engineCarriers                        // step machines, which answer requests as well
+	allEngines
+)
+
+// ships tells whether an engine carries requests.
+func (e engine) ships() bool { return e >= streamEngines }
+
+// access is what sets on an engine are to take.
+func (e engine) access() ship.Access {
+	if e.ships() {
+		return ship.Shipped
+	}
+	return ship.Auto
+}
+
 func (e engine) String() string {
-	return [...]string{"direct", "hidden", "late", "simulated", "shared", "shared hidden"}[e]
+	return [...]string{"direct", "hidden", "late", "simulated", "shared", "shared hidden",
+		"hosts", "carriers"}[e]
 }
 
 // runShared is runEngine for memory of a file. On platforms without it takes other memory.
@@ -45,6 +65,10 @@ func runEngine(e engine, n int, seed uint64, fn func(job rma.Job) error) error {
 		return runSimulated(n, seed, fn)
 	case engineShared, engineSharedHidden:
 		return runShared(e == engineSharedHidden, n, fn)
+	case engineHosts:
+		return local.RunWith(local.Options{Carries: true, Hosts: 2}, n, fn)
+	case engineCarriers:
+		return local.RunWith(local.Options{Carries: true, Hidden: true}, n, fn)
 	}
 	return local.RunWith(local.Options{Hidden: e != engineDirect}, n, func(job rma.Job) error {
 		if e == engineLate {

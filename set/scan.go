@@ -3,7 +3,6 @@ package set
 import (
 	"context"
 	"iter"
-	"sync/atomic"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -41,10 +40,10 @@ func newReader(t *table) (*reader, error) {
 // until its next read.
 func (r *reader) read(ctx context.Context, rank, off, n int) ([]uint64, error) {
 	buf := r.buf[:n]
-	if r.t.flat != nil {
-		at := uint64(rank)*r.t.perRank + uint64(off)
+	at := uint64(rank)*r.t.perRank + uint64(off)
+	if v := r.t.seen(at); v != nil {
 		for i := range buf {
-			buf[i] = atomic.LoadUint64(&r.t.flat[at+uint64(i)])
+			buf[i] = v.load(at - v.first + uint64(i))
 		}
 		return buf, ctx.Err()
 	}

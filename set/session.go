@@ -14,7 +14,8 @@ type session struct {
 }
 
 // newSession makes a session with room for depth operations in flight.
-func newSession(t *table, depth int) (*session, error) {
+func newSession(t *table) (*session, error) {
+	depth := t.depth
 	if depth == 0 {
 		depth = DefaultDepth
 	}
@@ -40,43 +41,13 @@ func newSession(t *table, depth int) (*session, error) {
 // Close gives back the queue.
 func (s *session) Close() error { return s.q.Close() }
 
-func (s *Set) session() (*session, error) {
-	if ses, ok, err := s.t.sessions.Take(); ok || err != nil {
-		return ses, err
-	}
-	return newSession(s.t, s.cfg.Depth)
-}
-
-// one runs one operation through a queue.
-func (s *Set) one(word uint64, insert bool) (Result, error) {
-	var results [1]Result
-	c, err := s.many([]uint64{word}, results[:], insert)
-	s.tally.add(c)
-	if err == nil && c.full > 0 {
-		err = s.fullError()
-	}
-	return results[0], err
-}
-
-// many runs a batch through a queue.
-func (s *Set) many(words []uint64, results []Result, insert bool) (counts, error) {
-	start := func(p *probe, i int) {
-		word := words[i]
-		p.start(s.t, nil, hashWord(word), word|occupied, ^uint64(0), insert)
-	}
-	ses, err := s.session()
-	if err != nil {
-		return counts{}, err
-	}
-	c, err := ses.run(len(words), start, func(p *probe, i int) { results[i] = p.result })
-	s.t.sessions.Give(ses, err != nil)
-	return c, err
-}
-
-// run drives operations 0 to n-1: start readies a machine for one, finish takes
-// its answer. After an error the session is not to be used again.
-func (s *session) run(n int, start, finish func(p *probe, i int)) (counts, error) {
+// run drives the operations at, all n if it is nil: start readies a machine for one,
+// finish takes its answer. After an error the session is not to be used again.
+func (s *session) run(n int, at []int, start, finish func(p *probe, i int)) (counts, error) {
 	var c counts
+	if at != nil {
+		n = len(at)
+	}
 	depth := min(max(n, 1), len(s.probes))
 	running := make([]int, depth) // operation in each slot, -1 for none
 	for slot := range running {
@@ -97,8 +68,12 @@ func (s *session) run(n int, start, finish func(p *probe, i int)) (counts, error
 		if issued == n {
 			return nil
 		}
-		running[slot] = issued
-		start(&s.probes[slot], issued)
+		i := issued
+		if at != nil {
+			i = at[i]
+		}
+		running[slot] = i
+		start(&s.probes[slot], i)
 		issued++
 		return &s.probes[slot]
 	})

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/mark"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // Result is the answer of an operation on one element.
@@ -53,13 +53,17 @@ type Config struct {
 	// Depth is how many operations of a batch are in flight on a queue. 0 means
 	// DefaultDepth.
 	Depth int
+	// Access says how batches reach memory that this rank does not see. It may differ
+	// between ranks.
+	Access ship.Access
 }
 
 // DefaultDepth is how many operations of a batch are in flight on a queue.
 const DefaultDepth = 64
 
 func (c Config) geometry() geometry {
-	return geometry{buckets: c.Buckets, chunk: c.Chunk, chunks: c.Chunks, home: c.Home}
+	return geometry{buckets: c.Buckets, chunk: c.Chunk, chunks: c.Chunks, home: c.Home,
+		depth: c.Depth}
 }
 
 // MaxWord is the largest word that a Set holds: 63 bits.
@@ -77,7 +81,7 @@ type Set struct {
 // New makes an empty set. Collective: every rank calls it with the same Config.
 func New(ctx context.Context, job rma.Job, cfg Config) (*Set, error) {
 	g := cfg.geometry()
-	if err := agree(ctx, job, &g, cfg.Depth, 0, 0); err != nil {
+	if err := agree(ctx, job, &g, 0, 0); err != nil {
 		return nil, err
 	}
 	t, err := newTable(ctx, job, g)
@@ -91,11 +95,15 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Set, error) {
 	if err != nil {
 		return nil, errors.Join(err, t.close())
 	}
+	t.of = wordContent{}
+	if err := t.open(ctx, cfg.Access, tally, nil); err != nil {
+		return nil, errors.Join(err, t.close(), tally.close())
+	}
 	return &Set{job: job, cfg: cfg, t: t, tally: tally}, nil
 }
 
 // agree makes sure that every rank asks for the same set, then that it is legal.
-func agree(ctx context.Context, job rma.Job, g *geometry, depth int,
+func agree(ctx context.Context, job rma.Job, g *geometry,
 	elementBytes, elements uint64) error {
 	err := rma.Agree(ctx, job, "set",
 		rma.Field{Name: "buckets", Value: g.buckets},
@@ -107,8 +115,8 @@ func agree(ctx context.Context, job rma.Job, g *geometry, depth int,
 	if err != nil {
 		return err
 	}
-	if depth < 0 || depth > 1<<16 {
-		return fmt.Errorf("set: Depth must be 0 to 65536, not %d", depth)
+	if g.depth < 0 || g.depth > 1<<16 {
+		return fmt.Errorf("set: Depth must be 0 to 65536, not %d", g.depth)
 	}
 	return g.complete(job.Size())
 }
@@ -119,15 +127,19 @@ func (s *Set) FindOrPut(word uint64) (Result, error) {
 	if word > MaxWord {
 		return NotFound, WordError(word)
 	}
-	if s.t.flat == nil {
+	home := s.t.home(hashWord(word))
+	v := s.t.seen(home)
+	if v == nil {
 		return s.one(word, true)
 	}
-	home := s.t.home(hashWord(word))
-	r, examined, lost := s.t.findOrPut(word|occupied, home)
-	if r == Found && examined <= s.t.chunk && lost == 0 {
+	r, examined, lost := v.findOrPut(word|occupied, home-v.first)
+	if r == Found && examined <= s.t.direct && lost == 0 {
 		return r, nil // a counter would cost more than the look-up
 	}
-	s.tally.count(r, examined, lost, s.t.chunk)
+	if r == elsewhere {
+		return s.one(word, true)
+	}
+	s.tally.count(r, examined, lost, s.t.direct)
 	if r == Full {
 		return r, s.fullError()
 	}
@@ -139,14 +151,17 @@ func (s *Set) Contains(word uint64) (bool, error) {
 	if word > MaxWord {
 		return false, WordError(word)
 	}
-	if s.t.flat == nil {
+	home := s.t.home(hashWord(word))
+	v, r, examined := s.t.seen(home), elsewhere, uint64(0)
+	if v != nil {
+		r, examined = v.find(word|occupied, home-v.first)
+	}
+	if r == elsewhere {
 		r, err := s.one(word, false)
 		return r == Found, err
 	}
-	home := s.t.home(hashWord(word))
-	r, examined := s.t.find(word|occupied, home)
-	if examined > s.t.chunk {
-		s.tally.count(r, examined, 0, s.t.chunk)
+	if examined > s.t.direct {
+		s.tally.count(r, examined, 0, s.t.direct)
 	}
 	return r == Found, nil
 }
@@ -175,18 +190,18 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 			return WordError(word)
 		}
 	}
-	var c counts
+	b := batch{items: words, results: results, insert: insert}
 	var err error
-	if s.t.flat == nil {
-		c, err = s.many(words, results, insert)
+	if s.t.flat != nil {
+		b.counts = s.t.searchBatch(&s.t.span, words, results, insert)
 	} else {
-		c = s.t.searchBatch(words, results, insert)
+		err = s.t.runApart(&b)
 	}
-	s.tally.add(c)
+	s.tally.add(b.counts)
 	if mark.Enabled {
 		noteTwins(results, func(i int) uint64 { return words[i] })
 	}
-	if err == nil && c.full > 0 {
+	if err == nil && b.full > 0 {
 		err = s.fullError()
 	}
 	return err
@@ -215,7 +230,11 @@ func (s *Set) LoadFactor(ctx context.Context) (float64, error) {
 }
 
 // Stats returns what this rank has done with the set so far.
-func (s *Set) Stats() Stats { return s.tally.stats() }
+func (s *Set) Stats() Stats {
+	stats := s.tally.stats()
+	stats.Access = s.t.line.Choice()
+	return stats
+}
 
 // Local iterates over the words in this rank's part of the table, in the order
 // of the table. Words inserted meanwhile may or may not be seen.
@@ -235,10 +254,10 @@ func (s *Set) Grow(ctx context.Context, buckets uint64) error {
 	cfg := s.cfg
 	cfg.Buckets = buckets
 	g := cfg.geometry()
-	if err := agree(ctx, s.job, &g, cfg.Depth, 0, 0); err != nil {
+	if err := agree(ctx, s.job, &g, 0, 0); err != nil {
 		return err
 	}
-	m := mover{hash: hashBuckets}
+	m := s.mover()
 	t, err := m.into(ctx, s.job, s.t, g)
 	if err != nil {
 		return err
@@ -246,6 +265,10 @@ func (s *Set) Grow(ctx context.Context, buckets uint64) error {
 	old := s.t
 	s.cfg, s.t = cfg, t
 	return old.close()
+}
+
+func (s *Set) mover() mover {
+	return mover{hash: hashBuckets, access: s.cfg.Access, tally: s.tally}
 }
 
 // hashBuckets gives the hash of each bucket's word.
@@ -262,6 +285,3 @@ func (s *Set) Close() error {
 }
 
 func (s *Set) fullError() error { return fullErrorOf(s.tally, s.t, false) }
-
-// load reads a bucket of a flat table.
-func (t *table) load(bucket uint64) uint64 { return atomic.LoadUint64(&t.flat[bucket]) }

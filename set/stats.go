@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // Stats is what one rank has done with a set. Single operations over directly
@@ -20,6 +21,13 @@ type Stats struct {
 	LostSwaps    uint64 // compare-and-swaps that another insertion won
 	ExtraChunks  uint64 // chunks examined beyond the first of each operation
 	LongestProbe uint64 // buckets examined by the longest search counted
+
+	// Access is how batches reach memory that this rank does not see, and why.
+	Access ship.Choice
+	// Answered is how many operations this rank has carried out for others that shipped
+	// them. Who has shipped an operation counts its result, and who carries it out
+	// LostSwaps, ExtraChunks and LongestProbe.
+	Answered uint64
 
 	// Queues is what the engine was asked for; zero where memory is direct. Its
 	// RoundTrips are waits: for compare-and-swaps and elements as well, but not for a
@@ -38,7 +46,23 @@ func (s Stats) RoundTrips() uint64 { return s.Operations() + s.ExtraChunks }
 type counts struct {
 	inserted, found, notFound, full uint64
 	lost, extra, longest            uint64
+	elsewhere                       uint64 // searches that someone else goes on with
+	noArena                         bool   // an element found no slot
 	rma                             rma.Stats
+}
+
+// add adds another batch.
+func (c *counts) add(o counts) {
+	c.inserted += o.inserted
+	c.found += o.found
+	c.notFound += o.notFound
+	c.full += o.full
+	c.lost += o.lost
+	c.extra += o.extra
+	c.elsewhere += o.elsewhere
+	c.longest = max(c.longest, o.longest)
+	c.noArena = c.noArena || o.noArena
+	c.rma.Add(o.rma)
 }
 
 // count adds one operation.
@@ -52,6 +76,10 @@ func (c *counts) count(r Result, examined, lost, chunk uint64) {
 		c.notFound++
 	case Full:
 		c.full++
+	case elsewhere:
+		c.elsewhere++
+		c.lost += lost
+		return
 	}
 	c.lost += lost
 	if examined > chunk {
@@ -83,8 +111,8 @@ type tally struct {
 type stripe struct {
 	found, notFound, full, lost, extra, longest atomic.Uint64
 	gets, puts, swaps, adds, bytes, trips       atomic.Uint64
-	retries                                     atomic.Uint64
-	_                                           [3]uint64
+	retries, ships, answered                    atomic.Uint64
+	_                                           [1]uint64
 }
 
 // newTally makes the counters of a set. Collective.
@@ -130,6 +158,13 @@ const stackBits = 13
 // add adds a batch.
 func (ta *tally) add(c counts) { ta.addTo(stripeHere(), c) }
 
+// answered adds what was answered to others. Who asked counts what came of it.
+func (ta *tally) answered(c counts) {
+	n := c.inserted + c.found + c.notFound + c.full
+	ta.stripes[0].answered.Add(n)
+	ta.addTo(0, counts{lost: c.lost, extra: c.extra, longest: c.longest, rma: c.rma})
+}
+
 func (ta *tally) addTo(i int, c counts) {
 	st := &ta.stripes[i]
 	for _, one := range []struct {
@@ -140,7 +175,7 @@ func (ta *tally) addTo(i int, c counts) {
 		{&st.lost, c.lost}, {&st.extra, c.extra},
 		{&st.gets, c.rma.Gets}, {&st.puts, c.rma.Puts}, {&st.swaps, c.rma.CompareAndSwaps},
 		{&st.adds, c.rma.FetchAdds}, {&st.bytes, c.rma.Bytes}, {&st.trips, c.rma.RoundTrips},
-		{&st.retries, c.rma.Retries},
+		{&st.retries, c.rma.Retries}, {&st.ships, c.rma.Ships},
 	} {
 		if one.by > 0 {
 			one.to.Add(one.by)
@@ -208,7 +243,8 @@ func (ta *tally) stats() Stats {
 		s.LongestProbe = max(s.LongestProbe, st.longest.Load())
 		s.Queues.Add(rma.Stats{Gets: st.gets.Load(), Puts: st.puts.Load(),
 			CompareAndSwaps: st.swaps.Load(), FetchAdds: st.adds.Load(), Bytes: st.bytes.Load(),
-			RoundTrips: st.trips.Load(), Retries: st.retries.Load()})
+			Ships: st.ships.Load(), RoundTrips: st.trips.Load(), Retries: st.retries.Load()})
+		s.Answered += st.answered.Load()
 	}
 	return s
 }

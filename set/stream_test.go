@@ -24,7 +24,7 @@ type shape struct {
 
 // decodeShape reads a shape off the beginning of a stream.
 func decodeShape(src *source, bytes int) shape {
-	s := shape{engine: engine(src.next() % int(streamEngines)), ranks: 1 + src.next()%4,
+	s := shape{engine: engine(src.next() % int(allEngines)), ranks: 1 + src.next()%4,
 		bytes: bytes, skewed: src.next()%2 == 1, strict: src.next()%2 == 1, moving: true}
 	s.cfg = Config{
 		Buckets: uint64(8 * s.ranks * (1 + src.next()%6)),
@@ -33,10 +33,16 @@ func decodeShape(src *source, bytes int) shape {
 		Home:    Home(src.next() % 2),
 		Depth:   []int{0, 2, 7}[src.next()%3],
 	}
-	if s.strict {
+	s.on(s.engine)
+	return s
+}
+
+// on takes an engine. What ships knows no order.
+func (s *shape) on(e engine) {
+	s.engine, s.cfg.Access = e, e.access()
+	if s.strict = s.strict && !e.ships(); s.strict {
 		s.inOrder()
 	}
-	return s
 }
 
 // inOrder makes batches work in the order of their words, on every engine.

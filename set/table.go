@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 const (
@@ -34,21 +35,27 @@ const (
 // table is the array of buckets over all ranks, and how to find a way in it. It is
 // what Set and Elements have in common, and is replaced as a whole by growth.
 type table struct {
+	span          // all buckets, where all are seen
+	spans []*span // by rank: what is seen with its segment, nil where only queues reach that
+
 	geometry geometry
 	job      rma.Job
 	window   rma.Window
-	flat     []uint64 // all buckets in order; nil where only queues reach them
-	perRank  uint64   // k, buckets of each rank
-	buckets  uint64   // n = k * ranks
-	chunk    uint64   // C; with auto the largest, where there are queues
-	auto     *auto    // chooses C, nil if it is given or memory is direct
-	limit    uint64   // buckets examined before Full: min(C*M, n)
-	unit     uint64   // homes are multiples of it
-	units    uint64   // n / unit
+	perRank  uint64 // k, buckets of each rank
+	buckets  uint64 // n = k * ranks
+	chunk    uint64 // C; with auto the largest, where there are queues
+	direct   uint64 // C as the statistics have it where memory is direct
+	auto     *auto  // chooses C, nil if it is given or memory is direct
+	unit     uint64 // homes are multiples of it
+	units    uint64 // n / unit
+	depth    int    // of a session; 0 for DefaultDepth
 
 	kernel Kernel // searches batches; settled, not KernelAuto
 
 	sessions rma.Pool[*session]
+
+	of   content
+	line *ship.Line // nil: nothing travels
 }
 
 // Home says where a search may begin.
@@ -68,6 +75,7 @@ type geometry struct {
 	chunks  int
 	home    Home
 	auto    bool
+	depth   int
 }
 
 func (g *geometry) complete(ranks int) error {
@@ -100,17 +108,19 @@ func newTable(ctx context.Context, job rma.Job, g geometry) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{geometry: g, job: job, window: w, flat: rma.Flat(w), perRank: perRank,
-		sessions: rma.Pool[*session]{Closed: errClosed},
-		buckets:  g.buckets, chunk: min(uint64(g.chunk), g.buckets), unit: 1}
+	t := &table{geometry: g, job: job, window: w, perRank: perRank, buckets: g.buckets,
+		chunk: min(uint64(g.chunk), g.buckets), unit: 1, depth: g.depth,
+		sessions: rma.Pool[*session]{Closed: errClosed}}
+	t.limit = min(uint64(g.chunk)*uint64(g.chunks), t.buckets)
+	t.see()
 	if g.home == HomeLine {
 		t.unit = lineBuckets
 	}
+	t.direct = t.chunk
 	if g.auto && t.flat == nil {
 		t.auto, t.chunk = newAuto(), min(autoMost, g.buckets)
 	}
 	t.units = t.buckets / t.unit
-	t.limit = min(uint64(g.chunk)*uint64(g.chunks), t.buckets)
 	return t, nil
 }
 
@@ -119,6 +129,12 @@ func newTable(ctx context.Context, job rma.Job, g geometry) (*table, error) {
 func (t *table) home(hash uint64) uint64 {
 	unit, _ := bits.Mul64(hash, t.units)
 	return unit * t.unit
+}
+
+// owner is the rank of the bucket that home gives.
+func (t *table) owner(hash uint64) int {
+	rank, _ := bits.Mul64(hash, uint64(t.window.Size()))
+	return int(rank)
 }
 
 // place is the rank and offset of a bucket.
@@ -149,6 +165,7 @@ var errClosed = errors.New("set: the set is closed")
 // close gives back queues and buckets. A later call goes to the pool of sessions
 // and finds it closed, not to memory that is gone.
 func (t *table) close() error {
-	t.flat = nil
-	return errors.Join(t.sessions.Close(), t.window.Close())
+	err := t.line.Close() // first: what others have shipped is worked on
+	t.flat, t.spans, t.line = nil, nil, nil
+	return errors.Join(err, t.sessions.Close(), t.window.Close())
 }

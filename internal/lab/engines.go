@@ -29,3 +29,18 @@ func Engines() []Engine {
 		}},
 	}
 }
+
+// Carriers are engines whose ranks answer requests: ranks of two hosts, that see the memory of
+// their own host, and ranks that see none.
+func Carriers() []Engine {
+	carrier := func(opts local.Options) func(int, func(rma.Job) error) error {
+		opts.Carries = true
+		return func(ranks int, fn func(job rma.Job) error) error {
+			return local.RunWith(opts, ranks, fn)
+		}
+	}
+	return []Engine{
+		{"two hosts", carrier(local.Options{Hosts: 2})},
+		{"carriers", carrier(local.Options{Hidden: true})},
+	}
+}

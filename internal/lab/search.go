@@ -2,7 +2,6 @@ package lab
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,8 +20,7 @@ import (
 // the first that fails. With -seed it runs that one and shows it.
 func (t *Table) Search(tb testing.TB, schedules int) {
 	tb.Helper()
-	// The flag is that of package replay.
-	if seed := flag.Lookup("seed").Value.(flag.Getter).Get().(uint64); seed != 0 {
+	if seed := ReplaySeed(); seed != 0 {
 		t.replay(tb, seed)
 		return
 	}

@@ -12,6 +12,15 @@ import (
 
 var soakFlag = flag.Duration("soak", 0, "how long a soak of the lab goes on")
 
+// SoakFor is what the flag -soak says: 0 where there is to be no soak.
+func SoakFor() time.Duration { return *soakFlag }
+
+// ReplaySeed is what the flag -seed says: 0 where nothing is to be replayed.
+func ReplaySeed() uint64 {
+	// The flag is that of package replay.
+	return flag.Lookup("seed").Value.(flag.Getter).Get().(uint64)
+}
+
 const (
 	// reportEvery is how often a soak says how far it is.
 	reportEvery = time.Minute

@@ -1,0 +1,175 @@
+package set
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
+)
+
+// Get copies the element with the given name to dst, which has ElementBytes bytes.
+func (e *Elements) Get(ctx context.Context, ref Ref, dst []byte) error {
+	if !e.arenas.valid(ref) {
+		return nameError(ref)
+	}
+	if len(dst) != e.cfg.ElementBytes {
+		return fmt.Errorf("set: dst has %d bytes, an element has %d", len(dst), e.cfg.ElementBytes)
+	}
+	words, err := e.elementNamed(ctx, ref)
+	copy(dst, bytesOf(words))
+	return err
+}
+
+func nameError(ref Ref) error {
+	return fmt.Errorf("set: no element has the name %#x", uint64(ref))
+}
+
+// GetBatch is Get for many names: the element called refs[i] goes to dst from i*ElementBytes on.
+func (e *Elements) GetBatch(ctx context.Context, refs []Ref, dst []byte) error {
+	size := e.cfg.ElementBytes
+	if len(dst) != len(refs)*size {
+		return fmt.Errorf("set: dst has %d bytes for %d elements; an element has %d", len(dst),
+			len(refs), size)
+	}
+	var far []int
+	for i, ref := range refs {
+		if !e.arenas.valid(ref) {
+			return nameError(ref)
+		}
+		if words := e.arenas.words(ref); words != nil {
+			copy(dst[i*size:(i+1)*size], bytesOf(words))
+		} else {
+			far = append(far, i)
+		}
+	}
+	if len(far) == 0 {
+		return nil
+	}
+	f := fetch{e: e, t: e.t, refs: refs, dst: dst, size: size}
+	var err error
+	if e.t.line.Worth(len(far)) {
+		err = f.shipped(ctx, far)
+	} else {
+		err = f.queued(ctx, far)
+	}
+	e.tally.add(counts{rma: f.rma})
+	return err
+}
+
+// fetch is elements on their way: the one called refs[i] to dst, from i*size on.
+type fetch struct {
+	e    *Elements
+	t    *table
+	refs []Ref
+	dst  []byte
+	size int // bytes of an element that are wanted
+	rma  rma.Stats
+}
+
+// arrived takes element i.
+func (f *fetch) arrived(i int, words []uint64) {
+	copy(f.dst[i*f.size:(i+1)*f.size], bytesOf(words))
+}
+
+// shipped has the ranks in whose arenas the elements at lie send them.
+func (f *fetch) shipped(ctx context.Context, at []int) error {
+	words := f.e.words
+	requests, err := f.t.line.Run(ctx, &ship.Batch{Kind: kindGet, N: len(at),
+		Owner: func(k int) int {
+			_, rank, _ := f.e.arenas.locate(f.refs[at[k]])
+			return rank
+		},
+		Size: func(int) (request, answer int) { return 1, words },
+		Pack: func(k int, to []uint64) { to[0] = uint64(f.refs[at[k]]) },
+		Unpack: func(k int, from []uint64) int {
+			f.arrived(at[k], from[:words])
+			return words
+		},
+		Rest: func(rest []int) error {
+			left := make([]int, len(rest))
+			for i, k := range rest {
+				left[i] = at[k]
+			}
+			return f.queued(ctx, left)
+		},
+	})
+	f.rma.Add(requests)
+	return err
+}
+
+// queued gets the elements at through a queue.
+func (f *fetch) queued(ctx context.Context, at []int) error {
+	ses, err := f.e.session(f.t)
+	if err != nil {
+		return err
+	}
+	before := *ses.q.Stats()
+	ops := make([]fetchOp, min(len(at), len(ses.probes)))
+	err = rma.RunAll(ctx, ses.q, len(ops), func(slot int) rma.Op {
+		if len(at) == 0 {
+			return nil
+		}
+		op := &ops[slot]
+		op.f, op.o, op.i = f, ses.probes[slot].k.(*elementOp), at[0]
+		at = at[1:]
+		return op
+	})
+	f.rma.Add(ses.q.Stats().Since(before))
+	f.t.sessions.Give(ses, err != nil)
+	return err
+}
+
+// fetchOp gets one element.
+type fetchOp struct {
+	f *fetch
+	o *elementOp
+	i int
+}
+
+// Step is one step of the protocol.
+func (op *fetchOp) Step(q rma.Queue) (rma.Handle, error) {
+	o := op.o
+	if !o.wait {
+		p, rank, off := o.e.arenas.locate(op.f.refs[op.i])
+		o.handle, o.wait = q.Get(o.there, p.window, rank, off), true
+		return o.handle, nil
+	}
+	if done, err := o.arrived(q); !done || err != nil {
+		return o.handle, err
+	}
+	op.f.arrived(op.i, o.there)
+	return rma.NoHandle, nil
+}
+
+// get answers with the elements of the given names.
+func (e *Elements) get(t *table, names, answer []uint64) (words int, err error) {
+	f := fetch{e: e, t: t, dst: bytesOf(answer), size: e.words * 8}
+	var far []int
+	for i, name := range names {
+		ref := Ref(name)
+		if !e.arenas.valid(ref) {
+			return 0, nameError(ref)
+		}
+		f.refs = append(f.refs, ref)
+		if words := e.arenas.words(ref); words != nil {
+			f.arrived(i, words)
+		} else {
+			far = append(far, i)
+		}
+	}
+	if len(far) > 0 {
+		err = f.queued(context.Background(), far)
+	}
+	return len(names) * e.words, err
+}
+
+// elementNamed is the element in a slot that exists.
+func (e *Elements) elementNamed(ctx context.Context, ref Ref) ([]uint64, error) {
+	if words := e.arenas.words(ref); words != nil {
+		return words, nil
+	}
+	words := make([]uint64, e.words)
+	f := fetch{e: e, t: e.t, refs: []Ref{ref}, dst: bytesOf(words), size: e.words * 8}
+	return words, f.queued(ctx, []int{0})
+}
