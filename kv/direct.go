@@ -8,56 +8,44 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// direct is the memory of a map where this rank sees all of it. A get looks there by itself,
-// without a queue:
+// direct is the memory of a map that this rank sees: its own, and that of ranks of its host. A get
+// looks there by itself, without a queue:
 //
-//	state   if the table is moving, the get is left to the machine
-//	slots   from home on: an empty one ends the search, and where the fingerprint fits the
-//	        item is looked at; a frozen one is left to the machine
+//	slots   from home on, in the latest table that this rank has seen: an empty one ends the
+//	        search, and where the fingerprint fits the item is looked at
 //	item    each word is loaded once, for the seal and for the value; if the seal does not
 //	        fit the item has been used again, and the slot is read again
-//	state   if it has changed, the answer is thrown away
 //
-// So an answer is of a table that did not move meanwhile, and the get takes effect with the
-// read of the slot whose item was whole, or that was empty, as it does in the machine.
+// The get takes effect with the read of the slot whose item was whole, or that was empty, as it
+// does in the machine. What tells of a table that moves is left to that: a frozen slot, and one
+// that has moved from this table or a later one. So is what is out of sight. A slot that is read
+// again and has another key by then is of a later table: all slots behind have moved from this one,
+// and say so, if they do not have the key as it is now.
 type direct struct {
-	slots, items []uint64 // of all ranks, nil if they are out of sight
-	segment      int      // words of slots of a rank
-	state        *uint64  // nil if the map does not grow
+	slots, items [][]uint64 // by rank, nil where out of sight
+	flat         []uint64   // the items of all ranks, if they lie so
+	any, all     bool       // memory of some rank, of every rank, is in sight
 }
 
 // lineSlots is how many slots a cache line has.
 const lineSlots = 8
 
-// look finds out whether the map is in sight.
+// look finds out which parts of the map are in sight.
 func (m *Map) look() {
-	d := direct{slots: rma.Flat(m.slots), items: rma.Flat(m.items), segment: m.slots.Len()}
-	if d.slots == nil || d.items == nil {
-		return
-	}
-	if m.grows() {
-		control := rma.Flat(m.control)
-		if control == nil {
-			return
+	d := direct{slots: make([][]uint64, m.ranks), items: make([][]uint64, m.ranks), all: true,
+		flat: rma.Flat(m.items)}
+	for rank := range d.slots {
+		slots, items := m.slots.Words(rank), m.items.Words(rank)
+		if slots == nil || items == nil || !m.slots.Caps().CPUAtomicsCoherent {
+			d.all = false
+			continue
 		}
-		d.state = &control[0]
+		d.slots[rank], d.items[rank], d.any = slots, items, true
 	}
 	m.direct = d
-	m.chunk = min(m.chunk, lineSlots) // more gets take no longer than longer ones
-}
-
-// atRest is the table that the map is in, and what tells it; ok is false while it moves.
-func (m *Map) atRest() (t table, s state, ok bool) {
-	if m.direct.state == nil {
-		return m.table(1, 0), 0, true
+	if d.all {
+		m.chunk = min(m.chunk, lineSlots) // more gets take no longer than longer ones
 	}
-	s = state(atomic.LoadUint64(m.direct.state))
-	return m.table(s.gen(), s.size()), s, !s.moving()
-}
-
-// still tells whether the map has been in the same table since atRest.
-func (m *Map) still(s state) bool {
-	return m.direct.state == nil || atomic.LoadUint64(m.direct.state) == uint64(s)
 }
 
 // glance is a get under way: the slot that it looks at.
@@ -65,24 +53,29 @@ type glance struct {
 	call  *Call
 	index int // of the call in its batch
 	hash  uint64
-	at    int // the slot in all words of slots
+	slots []uint64 // of the rank, nil if out of sight
+	at    int      // the slot among the words of these
 	rank  int
 	rest  int    // slots from this one to the last of the rank
 	word  uint64 // of the slot
 }
 
-// home goes to the first slot that the key may have.
-func (m *Map) home(t *table, g *glance) {
-	key := g.call.Key
+// hashOf is the hash of a key.
+func hashOf(key []byte) uint64 {
 	h := hashBegin(uint64(len(key)))
 	n := wordsOf(len(key))
 	for i := range n {
 		h = hashStep(h, wordAt(key, i))
 	}
-	g.hash = hashEnd(h, n)
-	var off int
-	g.rank, off, g.rest = m.place(*t, m.slotAt(*t, g.hash, 0))
-	g.at = g.rank*m.direct.segment + off
+	return hashEnd(h, n)
+}
+
+// home goes to the first slot that the key may have, and tells whether it is in sight.
+func (m *Map) home(t *table, g *glance) bool {
+	g.hash = hashOf(g.call.Key)
+	g.rank, g.at, g.rest = m.place(*t, m.slotAt(*t, g.hash, 0))
+	g.slots = m.direct.slots[g.rank]
+	return g.slots != nil
 }
 
 // next goes to the slot behind.
@@ -94,16 +87,19 @@ func (m *Map) next(t *table, g *glance) {
 	if g.rank++; g.rank == int(m.ranks) {
 		g.rank = 0
 	}
-	_, off, rest := m.place(*t, 0)
-	g.at, g.rest = g.rank*m.direct.segment+off, rest
+	g.slots = m.direct.slots[g.rank]
+	_, g.at, g.rest = m.place(*t, 0)
 }
 
-// seek goes on to the first slot that is empty or may be the key's, from the one looked at on.
-// It reports false where the machine has to see to it.
+// seek goes on to the first slot without a key or that may be the key's, from the one looked at
+// on. It reports false where the machine has to see to it.
 func (m *Map) seek(t *table, g *glance) bool {
 	look := lookFor(g.hash)
 	for range t.all {
-		g.word = atomic.LoadUint64(&m.direct.slots[g.at])
+		if g.slots == nil {
+			return false
+		}
+		g.word = atomic.LoadUint64(&g.slots[g.at])
 		switch {
 		case g.word&occupied == 0:
 			return true
@@ -117,13 +113,21 @@ func (m *Map) seek(t *table, g *glance) bool {
 	return false
 }
 
-// itemIn is where the item of a word begins, nil for one that is nowhere.
+// itemIn is the item of a word, nil for one that is nowhere, or out of sight.
 func (m *Map) itemIn(word uint64) []uint64 {
 	at, n := (word&itemMask)*unitWords, uint64(classWords(classOf(word)))
-	if word&occupied == 0 || at+n > uint64(len(m.direct.items)) {
+	items := m.direct.flat
+	if items == nil {
+		rank, off := m.arena.locate(word & itemMask)
+		if rank >= int(m.ranks) {
+			return nil
+		}
+		items, at = m.direct.items[rank], uint64(off)
+	}
+	if word&occupied == 0 || at+n > uint64(len(items)) {
 		return nil
 	}
-	return m.direct.items[at : at+n]
+	return items[at : at+n]
 }
 
 // reads is how often a slot is read whose item does not fit, before it is left to the machine.
@@ -131,28 +135,38 @@ const reads = 64
 
 // settle answers the call of a glance that seek has let go on to a slot. It reports false, and
 // has changed nothing, where the machine has to.
-func (m *Map) settle(t *table, s state, g *glance) bool {
+func (m *Map) settle(t *table, g *glance) bool {
 	for range reads {
-		if g.word&occupied == 0 {
-			return m.still(s) && g.answer(nil, false)
-		}
-		if g.word&frozen != 0 {
+		switch {
+		case g.word&occupied == 0:
+			return movedFrom(g.word) < t.gen && g.answer(nil, false)
+		case g.word&frozen != 0:
 			return false
 		}
-		value, whole, same := load(g.call, g.word, m.itemIn(g.word))
+		it := m.itemIn(g.word)
+		if it == nil {
+			return false
+		}
+		value, whole, same := load(g.call, g.word, it)
 		switch {
 		case whole && same:
-			return m.still(s) && g.answer(value, g.word&removed == 0)
+			return g.answer(value, g.word&removed == 0)
 		case whole:
 			stranger.Hit()
-			if m.next(t, g); !m.seek(t, g) {
+			if !m.further(t, g) {
 				return false
 			}
 		default:
-			g.word = atomic.LoadUint64(&m.direct.slots[g.at])
+			g.word = atomic.LoadUint64(&g.slots[g.at])
 		}
 	}
 	return false
+}
+
+// further seeks on behind the slot looked at.
+func (m *Map) further(t *table, g *glance) bool {
+	m.next(t, g)
+	return m.seek(t, g)
 }
 
 // answer tells the call that its key is there or not.
@@ -168,9 +182,6 @@ func (g *glance) answer(value []byte, there bool) bool {
 // load reads an item. If it is whole, that is what the word refers to, it tells whether its key
 // is that of the call; the value of the call is then that of the item, appended.
 func load(c *Call, word uint64, it []uint64) (value []byte, whole, same bool) {
-	if len(it) == 0 {
-		return nil, false, false
-	}
 	want := atomic.LoadUint64(&it[sealWord])
 	lengths := atomic.LoadUint64(&it[lengthWord])
 	keySize, valueSize, ok := sizesOf(lengths, len(it))
@@ -199,13 +210,9 @@ func load(c *Call, word uint64, it []uint64) (value []byte, whole, same bool) {
 
 // peek answers a get, if it can.
 func (m *Map) peek(c *Call) bool {
-	t, s, ok := m.atRest()
-	if !ok {
-		return false
-	}
+	t := m.seen()
 	g := glance{call: c} // here, or the call would move to the heap
-	m.home(&t, &g)
-	return m.seek(&t, &g) && m.settle(&t, s, &g)
+	return m.home(&t, &g) && m.seek(&t, &g) && m.settle(&t, &g)
 }
 
 const (
@@ -220,43 +227,42 @@ type peeks struct {
 	left  []int // calls for the machine
 }
 
-// answerGets answers the gets of a batch that it can. The rest, and what are no gets, is left for
-// the machines; what they need of the memory is asked for as well.
-func (m *Map) answerGets(p *peeks, calls []Call) {
+// answerGets answers those gets of a batch that it can. The rest, and what are no gets, is left
+// for the machines; what they need of the memory is asked for as well.
+func (m *Map) answerGets(p *peeks, calls []Call, which []int) {
 	p.left = p.left[:0]
-	for i := 0; i < len(calls); {
-		t, s, ok := m.atRest()
+	for len(which) > 0 {
+		t := m.seen()
 		n := 0
-		for ; i < len(calls) && n < glances; i++ {
-			if !ok {
-				p.left = append(p.left, i)
+		for ; len(which) > 0 && n < glances; which = which[1:] {
+			g := &p.all[n]
+			g.call, g.index = &calls[which[0]], which[0]
+			if !m.home(&t, g) {
+				p.left = append(p.left, g.index)
 				continue
 			}
-			g := &p.all[n]
-			g.call, g.index = &calls[i], i
-			m.home(&t, g)
-			p.lines[n] = &m.direct.slots[g.at]
+			p.lines[n] = &g.slots[g.at]
 			n++
 		}
-		m.answerGroup(p, p.all[:n], &t, s)
+		m.answerGroup(p, p.all[:n], &t)
 	}
 }
 
 // answerGroup answers gets that are at their homes.
-func (m *Map) answerGroup(p *peeks, group []glance, t *table, s state) {
+func (m *Map) answerGroup(p *peeks, group []glance, t *table) {
 	memory.Prefetch(p.lines[:len(group)], 1)
+	lines := p.lines[:0]
 	for k := range group {
 		g := &group[k]
-		p.lines[k] = &m.direct.items[0]
 		if !m.seek(t, g) {
 			g.word = frozen | occupied // which settle leaves to the machine
 		} else if it := m.itemIn(g.word); it != nil {
-			p.lines[k] = &it[0]
+			lines = append(lines, &it[0])
 		}
 	}
-	memory.Prefetch(p.lines[:len(group)], itemLines)
+	memory.Prefetch(lines, itemLines)
 	for k := range group {
-		if g := &group[k]; g.call.Kind != Get || !m.settle(t, s, g) {
+		if g := &group[k]; g.call.Kind != Get || !m.settle(t, g) {
 			p.left = append(p.left, g.index)
 		}
 	}

@@ -134,9 +134,8 @@ func TestDirectTorn(t *testing.T) {
 			return err
 		}
 		g := glance{call: &Call{Key: key}}
-		table, _, _ := m.atRest()
-		m.home(&table, &g)
-		if !m.seek(&table, &g) {
+		table := m.seen()
+		if !m.home(&table, &g) || !m.seek(&table, &g) {
 			return errors.New("the key is not found")
 		}
 		it := m.itemIn(g.word)

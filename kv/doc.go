@@ -46,9 +46,29 @@
 // The copy of a small pair is written together with the compare-and-swap. Its seal is over the
 // slot's word as well, so that it is believed beside that word only, whoever wins.
 //
-// Where a rank sees all memory, a get is a look at it (direct.go): the same slots and the same
-// item, verified by the same seal, in a table that is at rest before and after. Those of a
-// batch ask the memory for what they need before they need it.
+// Where a rank sees the memory of a slot and of the item, those of its host, a get is a look at
+// them (direct.go): the same slots and the same item, verified by the same seal. What tells of a
+// table that moves is left to the machine. Those of a batch ask the memory for what they need
+// before they need it.
+//
+// # Access
+//
+// Batches may travel: with [Config].Access at [ship.Shipped], or at [ship.Auto] where that takes
+// less time, calls go to the rank that has the home of their key, many in a message, and that
+// rank makes them, by the code of this package (ship.go, desk.go). A put then has its item there
+// too, beside the slot, and later gets that travel find both by a look at memory. Where an item
+// is elsewhere the owner gets it one-sided. Single calls do not travel.
+//
+//   - An answer has room for values as long as those of the batches before, on the average. A
+//     Get whose value does not fit comes back, and is made one-sided; so are calls for which
+//     the owner has no slot or no item, and Gets that it cannot make.
+//   - The home is that in the latest table which the rank that asks has seen. While tables
+//     move another rank may have it; then the owner goes there.
+//   - A call counts in the [Stats] of the rank that has made it, and there as Served as well; one
+//     that comes back counts in both.
+//   - The error of a write that has met a lost rank is that [rma.RankError]; other errors of an
+//     owner are told in words. Both leave open whether the write was done.
+//   - With Paper and PaperTransactions the owner is the rank of a key's first slot.
 //
 // # Growth
 //

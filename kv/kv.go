@@ -7,6 +7,7 @@ import (
 
 	"github.com/farhash/farhash/kv/internal/nessie"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // Protocol says how the map works.
@@ -37,8 +38,9 @@ type Config struct {
 	// many, at most MaxSlots. Memory is reserved for twice as many slots. At 0 the table stays
 	// as it is.
 	MaxSlotsPerRank uint64
-	// BytesPerRank is the memory for items: those of a rank hold what that rank puts. An item
-	// takes its key and value, 24 bytes, and is rounded up to 64 bytes times a power of two.
+	// BytesPerRank is the memory for items: those of a rank hold what that rank puts, and what it
+	// puts for others whose batches travel. An item takes its key and value, 24 bytes, and is
+	// rounded up to 64 bytes times a power of two.
 	BytesPerRank uint64
 	// MaxKey and MaxValue are the longest key and value, in bytes: 1 to MaxSize, and 0 to
 	// MaxSize.
@@ -51,6 +53,9 @@ type Config struct {
 	// Depth is how many operations of a batch are in flight on a queue. 0 means 64. It may
 	// differ between ranks.
 	Depth int
+	// Access is how batches reach memory that this process does not see: see package ship. Auto,
+	// the default, finds out. It may differ between ranks.
+	Access ship.Access
 	// Protocol is Default, or one of the paper's, which has no use for Copies, Chunk, Depth and
 	// MaxSlotsPerRank.
 	Protocol Protocol
@@ -88,6 +93,7 @@ type Map struct {
 	view    view
 	moves   progress
 	direct  direct
+	traffic traffic
 
 	paper *nessie.Table // nil with Default; there is nothing else then
 }
@@ -115,6 +121,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 	}
 	m := &Map{job: job, cfg: cfg, ranks: uint64(job.Size()), stride: 1, chunk: cfg.Chunk,
 		pool: rma.Pool[*session]{Closed: errClosed}}
+	m.traffic.spare.Closed = errClosed
 	if cfg.Copies {
 		m.stride += copyWords
 	}
@@ -129,6 +136,9 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 	}
 	if cfg.Protocol == Default {
 		m.look()
+	}
+	if err := m.openLine(ctx); err != nil {
+		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
 }
@@ -219,8 +229,9 @@ func (m *Map) Slots() uint64 {
 
 // Close gives this rank's memory back. The other ranks keep theirs.
 func (m *Map) Close() error {
+	err := errors.Join(m.traffic.line.Close(), m.traffic.spare.Close())
 	m.direct = direct{}
-	err := m.pool.Close()
+	err = errors.Join(err, m.pool.Close())
 	for _, c := range []*rma.Cells{m.cells, m.states} {
 		if c != nil {
 			err = errors.Join(err, c.Close())
@@ -294,12 +305,15 @@ func (m *Map) CompareAndPut(key, value []byte, v Version) (Version, bool, error)
 }
 
 func (m *Map) one(c *Call) error {
-	if c.Kind == Get && m.direct.slots != nil && m.cfg.check(c) == nil && m.peek(c) {
+	if err := m.cfg.check(c); err != nil {
+		return err
+	}
+	if c.Kind == Get && m.direct.any && m.peek(c) {
 		m.tally.direct.Add(1)
 		return nil
 	}
 	calls := [1]Call{*c}
-	err := m.Batch(calls[:])
+	_ = m.batch(calls[:], nil) // it does not travel, and has its error
 	*c = calls[0]
-	return err
+	return c.Err
 }

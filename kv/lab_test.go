@@ -80,19 +80,30 @@ type labSeen struct {
 	version Version
 }
 
-func openLab(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
+// drawLab draws a map that does not move.
+func drawLab(rng *rand.Rand) (cfg Config, keys int) {
 	items := uint64(3 + rng.IntN(10)) // few, so that they are used again
-	cfg := Config{SlotsPerRank: uint64(8 + 8*rng.IntN(2)), BytesPerRank: items * 64, MaxKey: 8,
+	cfg = Config{SlotsPerRank: uint64(8 + 8*rng.IntN(2)), BytesPerRank: items * 64, MaxKey: 8,
 		MaxValue: 16, Copies: rng.IntN(2) == 0, Chunk: 1 + rng.IntN(6), Depth: 1 + rng.IntN(6)}
-	return newLab(ctx, job, cfg, 1+rng.IntN(6), 0)
+	return cfg, 1 + rng.IntN(6)
 }
 
-// openMoving opens a map that moves often, mostly for no reason.
-func openMoving(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
-	cfg := Config{SlotsPerRank: 8, MaxSlotsPerRank: 8 << rng.IntN(3), BytesPerRank: 40 * 64,
+func openLab(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
+	cfg, keys := drawLab(rng)
+	return newLab(ctx, job, cfg, keys, 0)
+}
+
+// drawMoving draws a map that moves often, mostly for no reason.
+func drawMoving(rng *rand.Rand) (cfg Config, keys, moveEvery int) {
+	cfg = Config{SlotsPerRank: 8, MaxSlotsPerRank: 8 << rng.IntN(3), BytesPerRank: 40 * 64,
 		MaxKey: 8, MaxValue: 16, Copies: rng.IntN(2) == 0, Chunk: 1 + rng.IntN(6),
 		Depth: 1 + rng.IntN(6)}
-	return newLab(ctx, job, cfg, 1+rng.IntN(40), 1+rng.IntN(8))
+	return cfg, 1 + rng.IntN(40), 1 + rng.IntN(8)
+}
+
+func openMoving(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
+	cfg, keys, moveEvery := drawMoving(rng)
+	return newLab(ctx, job, cfg, keys, moveEvery)
 }
 
 func newLab(ctx context.Context, job rma.Job, cfg Config, keys, moveEvery int) (lab.Client, error) {

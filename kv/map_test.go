@@ -11,6 +11,7 @@ import (
 
 	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // engine runs ranks.
@@ -18,8 +19,14 @@ type engine = lab.Engine
 
 var engines = lab.Engines()
 
-// withMap runs fn with a map on every rank.
+// carriers are those on which batches travel.
+var carriers = lab.Carriers()
+
+// withMap runs fn with a map on every rank. Where batches can travel they do.
 func withMap(e engine, ranks int, cfg Config, fn func(m *Map) error) error {
+	if slices.ContainsFunc(carriers, func(c engine) bool { return c.Name == e.Name }) {
+		cfg.Access = ship.Shipped
+	}
 	return e.Run(ranks, func(job rma.Job) error {
 		m, err := New(context.Background(), job, cfg)
 		if err != nil {
@@ -31,7 +38,7 @@ func withMap(e engine, ranks int, cfg Config, fn func(m *Map) error) error {
 
 // eachCase runs a test on every engine, with and without copies.
 func eachCase(t *testing.T, fn func(t *testing.T, e engine, copies bool)) {
-	for _, e := range engines {
+	for _, e := range slices.Concat(engines, carriers) {
 		for _, copies := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/copies=%v", e.Name, copies),
 				func(t *testing.T) { fn(t, e, copies) })
@@ -81,6 +88,17 @@ func stream(m *Map, calls int) error {
 	return errors.Join(same(m, want), m.Check(context.Background()))
 }
 
+// call makes a call, which travels if batches are to.
+func (m *Map) call(c *Call) error {
+	if m.cfg.Access != ship.Shipped {
+		return m.one(c)
+	}
+	calls := []Call{*c}
+	err := m.Batch(calls)
+	*c = calls[0]
+	return err
+}
+
 func streamCall(m *Map, rng *rand.Rand, want map[string]entry, key, value string) error {
 	was, there := want[key]
 	kind := Kind(rng.IntN(int(kinds)))
@@ -98,7 +116,7 @@ func streamCall(m *Map, rng *rand.Rand, want map[string]entry, key, value string
 			c.Version ^= 1 << useAt
 		}
 	}
-	if err := m.one(&c); err != nil {
+	if err := m.call(&c); err != nil {
 		return err
 	}
 	switch {

@@ -46,17 +46,19 @@ func (m *Map) openPaper(ctx context.Context) (err error) {
 	return err
 }
 
-// batchPaper makes calls, one after the other. The error is the first one of a call.
-func (m *Map) batchPaper(calls []Call) error {
-	var first error
-	for i := range calls {
-		c := &calls[i]
-		c.Err = m.callPaper(c)
-		if first == nil {
-			first = c.Err
-		}
+// batchPaper makes some calls, or all for nil, one after the other.
+func (m *Map) batchPaper(calls []Call, which []int) {
+	n := len(which)
+	if which == nil {
+		n = len(calls)
 	}
-	return first
+	for i := range n {
+		at := i
+		if which != nil {
+			at = which[i]
+		}
+		calls[at].Err = m.callPaper(&calls[at])
+	}
 }
 
 func (m *Map) callPaper(c *Call) (err error) {
@@ -85,6 +87,7 @@ var errNoRange = errors.New("kv: protocol Paper has no Range, as its keys move; 
 func (m *Map) statsPaper() Stats {
 	p := m.paper.Stats()
 	s := Stats{Queues: p.Queues, Migrations: p.Migrations, Chains: p.Chains}
+	m.shipped(&s)
 	for kind, of := range map[Kind]nessie.Kind{Get: nessie.Read, Put: nessie.Write,
 		Delete: nessie.Delete} {
 		k := p.Kinds[of]

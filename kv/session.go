@@ -65,46 +65,80 @@ func (m *Map) session() (*session, error) {
 }
 
 // Batch carries out calls, many of them at a time and in any order: calls of one batch on the
-// same key take effect one after the other, but nobody knows in which order. The error is the
-// first one of a call, or one that broke the batch off.
+// same key take effect one after the other, but nobody knows in which order. They may travel to
+// the ranks that have the keys, as [Config].Access says. The error is the first one of a call, or
+// one that broke the batch off.
 func (m *Map) Batch(calls []Call) error {
 	for i := range calls {
 		if err := m.cfg.check(&calls[i]); err != nil {
 			return err
 		}
 	}
-	if m.paper != nil {
-		return m.batchPaper(calls)
+	var err error
+	if !m.direct.all && m.traffic.line.Worth(len(calls)) {
+		err = m.ship(calls)
+	} else {
+		err = m.batch(calls, nil)
 	}
-	s, err := m.session()
-	if err != nil {
-		return err
-	}
-	before := *s.q.Stats()
-	err = s.run(m, calls, s.toRun(m, calls))
-	m.tally.queue(before, *s.q.Stats())
-	m.pool.Give(s, err != nil)
 	for i := range calls {
-		if err != nil { // it was broken off: nobody knows of which calls
-			calls[i].Err = err
-		} else if calls[i].Err != nil {
+		if calls[i].Err != nil {
 			return calls[i].Err
 		}
 	}
 	return err
 }
 
-// toRun is the calls of a batch for the machines: all that are not answered by a look.
-func (s *session) toRun(m *Map, calls []Call) []int {
-	if m.direct.slots != nil {
-		m.answerGets(&s.peeks, calls)
-		m.tally.direct.Add(uint64(len(calls) - len(s.peeks.left)))
-		return s.peeks.left
+// batch carries out some calls of a batch itself, or all for nil. If an error is returned it was
+// broken off, and nobody knows of which calls.
+func (m *Map) batch(calls []Call, which []int) error {
+	if m.paper != nil {
+		m.batchPaper(calls, which)
+		return nil
 	}
-	for i := len(s.all); i < len(calls); i++ {
+	s, err := m.session()
+	if err != nil {
+		return tell(calls, which, err)
+	}
+	before := *s.q.Stats()
+	if which == nil {
+		which = s.first(len(calls))
+	}
+	err = s.run(m, calls, s.toRun(m, calls, which))
+	m.tally.queue(before, *s.q.Stats())
+	m.pool.Give(s, err != nil)
+	if err != nil {
+		return tell(calls, which, err)
+	}
+	return nil
+}
+
+// tell gives some calls, or all for nil, an error, and returns it.
+func tell(calls []Call, which []int, err error) error {
+	for _, i := range which {
+		calls[i].Err = err
+	}
+	for i := 0; which == nil && i < len(calls); i++ {
+		calls[i].Err = err
+	}
+	return err
+}
+
+// first is the numbers of the first n calls.
+func (s *session) first(n int) []int {
+	for i := len(s.all); i < n; i++ {
 		s.all = append(s.all, i)
 	}
-	return s.all[:len(calls)]
+	return s.all[:n]
+}
+
+// toRun is the calls for the machines: those that are not answered by a look.
+func (s *session) toRun(m *Map, calls []Call, which []int) []int {
+	if !m.direct.any {
+		return which
+	}
+	m.answerGets(&s.peeks, calls, which)
+	m.tally.direct.Add(uint64(len(which) - len(s.peeks.left)))
+	return s.peeks.left
 }
 
 // run makes some calls of a batch. What some of them need is done between them.

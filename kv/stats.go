@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // counts is what one call has needed.
@@ -42,6 +43,11 @@ type Stats struct {
 	Kinds  [kinds]KindStats // by Kind
 	Growth Growth
 	Queues rma.Stats // what the engine was asked for
+	// Access is how batches reach memory that this process does not see, and why.
+	Access ship.Choice
+	// Served is how many calls other ranks have shipped to this one. They count here, where they
+	// were made, and not there.
+	Served uint64
 
 	// Of protocol Paper: keys that have moved to their other slot, and puts for which the paper
 	// would have called the server.
@@ -82,6 +88,21 @@ func (t *tally) growth(g Growth) {
 	t.s.Growth.RoundTrips += g.RoundTrips
 }
 
+// serve adds calls that were made for others.
+func (t *tally) serve(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.s.Served += uint64(n)
+}
+
+// shipped adds what is known of calls that travel to the figures of the paper's protocol.
+func (m *Map) shipped(s *Stats) {
+	m.tally.mu.Lock()
+	defer m.tally.mu.Unlock()
+	s.Access, s.Served = m.traffic.line.Choice(), m.tally.s.Served
+	s.Queues.Add(m.tally.s.Queues)
+}
+
 // queue adds what a queue was asked for.
 func (t *tally) queue(before, now rma.Stats) {
 	t.mu.Lock()
@@ -97,6 +118,7 @@ func (m *Map) Stats() Stats {
 	m.tally.mu.Lock()
 	defer m.tally.mu.Unlock()
 	s := m.tally.s
+	s.Access = m.traffic.line.Choice()
 	s.Kinds[Get].Direct = m.tally.direct.Load()
 	s.Kinds[Get].Calls += s.Kinds[Get].Direct
 	return s

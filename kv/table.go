@@ -168,5 +168,8 @@ func (p *progress) drop(gen uint64) {
 	defer p.mu.Unlock()
 	if p.gen == gen {
 		p.left = 0
+		for part := range p.done { // who is still at one counts it no more
+			p.done[part] = true
+		}
 	}
 }

@@ -112,6 +112,16 @@ func (t *Table) place(slot uint64) (rank, off int) {
 	return int(slot / t.cfg.SlotsPerRank), int(slot % t.cfg.SlotsPerRank)
 }
 
+// Index is the window of the slots.
+func (t *Table) Index() rma.Window { return t.slots }
+
+// Home is the rank that has the first slot of a key.
+func (t *Table) Home(key []byte) int {
+	p, _ := t.slotsOf(key)
+	rank, _ := t.place(p)
+	return rank
+}
+
 // FullError says that nothing can be written. NE has the server make the table larger; here
 // nobody does.
 type FullError struct {

@@ -1,0 +1,123 @@
+package kv
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// desk is where calls are made that other ranks have shipped, one request at a time.
+type desk struct {
+	calls  []Call
+	bytes  []byte   // their keys, and the values to be put
+	values [][]byte // by call: for what a Get finds
+}
+
+// keptBytes is the longest room for a value that is kept for the next request.
+const keptBytes = 1 << 10
+
+// answer makes calls that another rank has shipped.
+func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, err error) {
+	if kind != 0 || n < 0 || n > len(request) || n*answerHead > len(answer) {
+		return 0, errOddRequest
+	}
+	d := &m.traffic.desk
+	d.calls = slices.Grow(d.calls[:0], n)[:n]
+	d.bytes = slices.Grow(d.bytes[:0], 8*len(request)) // so that it does not move
+	for len(d.values) < n {
+		d.values = append(d.values, nil)
+	}
+	defer d.clear()
+	for i := range d.calls {
+		if request, err = d.take(i, request); err == nil {
+			err = m.cfg.check(&d.calls[i])
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	if len(request) > 0 {
+		return 0, errOddRequest
+	}
+	_ = m.batch(d.calls, nil) // calls have their errors
+	m.tally.serve(n)
+	for i := range d.calls {
+		room := len(answer) - words - (n-1-i)*answerHead
+		words += packAnswer(answer[words:words+room], &d.calls[i])
+	}
+	return words, nil
+}
+
+// take takes call i off a request, and returns what follows it.
+func (d *desk) take(i int, request []uint64) (rest []uint64, err error) {
+	if len(request) < callHead {
+		return nil, errOddRequest
+	}
+	const mask = 1<<sizeBits - 1
+	c, head, words := &d.calls[i], request[0], request[callHead:]
+	keySize, valueSize := int(head>>sizeBits&mask), int(head&mask)
+	*c = Call{Kind: Kind(min(head>>(2*sizeBits), uint64(kinds)))}
+	if c.Kind == CompareAndPut && len(words) > 0 {
+		c.Version, words = Version(words[0]), words[1:]
+	}
+	if wordsOf(keySize)+wordsOf(valueSize) > len(words) {
+		return nil, errOddRequest
+	}
+	c.Key, words = d.unpack(words, keySize), words[wordsOf(keySize):]
+	if c.Value = d.values[i]; c.Kind.puts() {
+		c.Value = d.unpack(words, valueSize)
+	}
+	return words[wordsOf(valueSize):], nil
+}
+
+// unpack is so many bytes that lie in words.
+func (d *desk) unpack(words []uint64, size int) []byte {
+	from := len(d.bytes)
+	d.bytes = unpack(d.bytes, words, size)
+	return d.bytes[from:len(d.bytes):len(d.bytes)]
+}
+
+// clear forgets the calls, and keeps room for values.
+func (d *desk) clear() {
+	for i := range d.calls {
+		if c := &d.calls[i]; c.Kind == Get && cap(c.Value) <= keptBytes {
+			d.values[i] = c.Value[:0]
+		}
+	}
+	clear(d.calls)
+}
+
+// packAnswer packs the answer to a call, and returns its words. There is room for its head.
+func packAnswer(to []uint64, c *Call) (words int) {
+	var gone *rma.RankError
+	var full *FullError
+	var value []byte
+	status, second := uint64(answered), uint64(c.Version)
+	switch {
+	case c.Err == nil && c.Kind == Get && c.Done:
+		value = c.Value
+		if answerHead+wordsOf(len(value)) > len(to) {
+			status, value = tooLong, nil
+		}
+	case c.Err == nil:
+	case c.Kind == Get || errors.As(c.Err, &full):
+		status = yourself
+	case errors.As(c.Err, &gone):
+		status, second = lostRank, uint64(gone.Rank)<<1
+		if gone.Left {
+			second++
+		}
+	default:
+		text := c.Err.Error()
+		status, value = failed, []byte(text[:min(len(text), 8*(len(to)-answerHead))])
+	}
+	to[0] = status<<48 | uint64(len(value))
+	if c.Done {
+		to[0] |= doneBit
+	}
+	to[1] = second
+	return answerHead + pack(to[answerHead:], value)
+}
+
+var errOddRequest = errors.New("kv: a request that is none; run the same program on every rank")

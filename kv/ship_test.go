@@ -1,0 +1,362 @@
+package kv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
+)
+
+// TestLabShipped: the histories of ranks whose batches travel are linearizable, while the table
+// moves as well. The simulation carries no requests, so these are ranks in real time.
+func TestLabShipped(t *testing.T) {
+	calls := 150
+	if memory.RaceEnabled || testing.Short() {
+		calls = 50
+	}
+	still := func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
+		cfg, keys := drawLab(rng)
+		cfg.Access = ship.Shipped
+		return newLab(ctx, job, cfg, keys, 0)
+	}
+	moving := func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
+		cfg, keys, moveEvery := drawMoving(rng)
+		cfg.Access = ship.Shipped
+		return newLab(ctx, job, cfg, keys, moveEvery)
+	}
+	for _, table := range []*lab.Table{
+		{Name: "map", Model: labModel, Open: still},
+		{Name: "map that moves", Model: labModel, Open: moving},
+	} {
+		for _, e := range carriers {
+			for seed := range uint64(6) {
+				if err := table.Live(e, 3, calls, seed); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
+
+// eachCarrier runs fn on ranks whose batches travel.
+func eachCarrier(t *testing.T, ranks int, cfg Config, fn func(m *Map) error) {
+	for _, e := range carriers {
+		t.Run(e.Name, func(t *testing.T) {
+			if err := withMap(e, ranks, cfg, fn); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// sized is a string that is as long as asked, or as its number.
+func sized(prefix string, i, size int) []byte {
+	b := fmt.Appendf(nil, "%s%d ", prefix, i)
+	return append(b, bytes.Repeat([]byte{byte(i)}, max(0, size-len(b)))...)
+}
+
+// TestShippedSizes: keys and values of all sizes come as they were put, also those that no request
+// and no answer has room for; and answers learn how much room it takes.
+func TestShippedSizes(t *testing.T) {
+	cfg := Config{SlotsPerRank: 1 << 10, BytesPerRank: 1 << 24, MaxKey: MaxSize,
+		MaxValue: MaxSize}
+	eachCarrier(t, 3, cfg, func(m *Map) error {
+		if m.job.Rank() > 0 {
+			return m.job.Barrier(context.Background())
+		}
+		for _, size := range []int{0, 1, 100, 3000, 0, 20_000, MaxSize, 1} {
+			if err := putAndGet(m, min(100, 300_000/(size+1)), size); err != nil {
+				return fmt.Errorf("values of %d bytes: %w", size, err)
+			}
+		}
+		return m.job.Barrier(context.Background())
+	})
+}
+
+// putAndGet puts keys with values, and gets them until no call comes back from its owner, which
+// is so as soon as answers have room enough, or where there is too much for any.
+func putAndGet(m *Map, n, size int) error {
+	calls := make([]Call, n)
+	far := 0
+	for i := range calls {
+		calls[i] = Call{Kind: Put, Key: sized("key", i, size/2*(i%3)),
+			Value: sized("value", i, size)}
+		if m.owner(calls[i].Key) == 2 {
+			far++
+		}
+	}
+	if err := m.Batch(calls); err != nil {
+		return err
+	}
+	for round := 0; ; round++ {
+		gets := make([]Call, n)
+		for i := range gets {
+			gets[i] = Call{Kind: Get, Key: calls[i].Key, Value: []byte("before ")}
+		}
+		before := m.Stats().Kinds[Get].Calls
+		if err := m.Batch(gets); err != nil {
+			return err
+		}
+		for i, c := range gets {
+			if !c.Done || string(c.Value) != "before "+string(calls[i].Value) ||
+				c.Version != calls[i].Version {
+				return fmt.Errorf("call %d: %v, version %d and %d, %d bytes", i, c.Done, c.Version,
+					calls[i].Version, len(c.Value))
+			}
+		}
+		mine := int(m.Stats().Kinds[Get].Calls - before)
+		if far == 0 || mine <= n-far || size > 8000 && round > 12 {
+			return nil
+		}
+		if round > 20 {
+			return fmt.Errorf("%d of %d keys are elsewhere, and still %d calls are made here", far,
+				n, mine)
+		}
+	}
+}
+
+// TestShippedCounts: over all ranks calls are counted that were made, where they were made.
+func TestShippedCounts(t *testing.T) {
+	const ranks, rounds, n = 4, 8, 40
+	cfg := small(false)
+	cfg.MaxValue = 8
+	eachCarrier(t, ranks, cfg, func(m *Map) error {
+		ctx := context.Background()
+		for round := range rounds {
+			calls := make([]Call, n)
+			for i := range calls {
+				calls[i] = Call{Kind: Kind(i % int(kinds)), Key: []byte{byte(i * round % 50)}}
+			}
+			if err := m.Batch(calls); err != nil {
+				return err
+			}
+		}
+		if err := m.job.Barrier(ctx); err != nil {
+			return err
+		}
+		s, sum := m.Stats(), uint64(0)
+		if s.Served == 0 || s.Queues.Ships == 0 || s.Access.Access != ship.Shipped {
+			return fmt.Errorf("rank %d: %+v", m.job.Rank(), s)
+		}
+		for _, k := range s.Kinds {
+			sum += k.Calls
+		}
+		sum, err := lab.Sum(ctx, m.job, sum)
+		if err == nil && sum != ranks*rounds*n {
+			err = fmt.Errorf("%d calls are counted as %d", ranks*rounds*n, sum)
+		}
+		return errors.Join(err, m.Check(ctx), m.job.Barrier(ctx))
+	})
+}
+
+// TestShippedFull: what the owner has no item for the rank that asks puts itself, and when there is
+// nothing left a FullError comes.
+func TestShippedFull(t *testing.T) {
+	cfg := Config{SlotsPerRank: 256, BytesPerRank: 20 * 64, MaxKey: 8, MaxValue: 8}
+	eachCarrier(t, 2, cfg, func(m *Map) error {
+		ctx := context.Background()
+		if m.job.Rank() == 1 {
+			return m.job.Barrier(ctx)
+		}
+		calls := make([]Call, 60)
+		for i := range calls {
+			calls[i] = Call{Kind: Put, Key: []byte{byte(i)}, Value: []byte{1}}
+		}
+		err := m.Batch(calls)
+		var full *FullError
+		if !errors.As(err, &full) || !full.Items {
+			return fmt.Errorf("60 puts of 40 items give %w", err)
+		}
+		put := uint64(0)
+		for _, c := range calls {
+			if c.Err == nil && c.Done {
+				put++
+			}
+		}
+		n, err := m.Len(ctx)
+		if n != put || put < 30 {
+			err = errors.Join(err, fmt.Errorf("%d puts were done, and %d keys are there", put, n))
+		}
+		return errors.Join(err, m.Check(ctx), m.job.Barrier(ctx))
+	})
+}
+
+// TestShippedPaper: the paper's protocols answer as over memory.
+func TestShippedPaper(t *testing.T) {
+	for _, protocol := range []Protocol{Paper, PaperTransactions} {
+		cfg := paperConfig(protocol)
+		cfg.SlotsPerRank, cfg.BytesPerRank = 200, 1<<14
+		eachCarrier(t, 3, cfg, func(m *Map) error {
+			ctx := context.Background()
+			calls := make([]Call, 30)
+			for i := range calls {
+				key := []byte{byte(m.job.Rank()), byte(i)}
+				calls[i] = Call{Kind: Put, Key: key, Value: key}
+			}
+			err := m.Batch(calls)
+			for i := range calls {
+				calls[i].Value = nil
+				if calls[i].Kind = Get; i%3 == 0 {
+					calls[i].Kind = Delete
+				}
+			}
+			err = errors.Join(err, m.Batch(calls))
+			for i, c := range calls {
+				if c.Err == nil && (!c.Done || i%3 > 0 && !bytes.Equal(c.Key, c.Value)) {
+					err = errors.Join(err, fmt.Errorf("%v of %x: %v, %x", c.Kind, c.Key, c.Done,
+						c.Value))
+				}
+			}
+			err = errors.Join(err, m.job.Barrier(ctx))
+			if s := m.Stats(); s.Served == 0 || s.Queues.Ships == 0 {
+				err = errors.Join(err, fmt.Errorf("rank %d: %+v", m.job.Rank(), s))
+			}
+			return errors.Join(err, m.job.Barrier(ctx))
+		})
+	}
+}
+
+// TestShippedToClosed: calls of a rank that does not answer any more are made one-sided.
+func TestShippedToClosed(t *testing.T) {
+	eachCarrier(t, 2, small(true), func(m *Map) error {
+		ctx := context.Background()
+		if m.job.Rank() == 1 {
+			return errors.Join(m.traffic.line.Close(), m.job.Barrier(ctx), m.job.Barrier(ctx))
+		}
+		err := errors.Join(m.job.Barrier(ctx), stream(m, 100))
+		if m.Stats().Queues.Ships == 0 {
+			err = errors.Join(err, errors.New("nothing was tried"))
+		}
+		return errors.Join(err, m.job.Barrier(ctx))
+	})
+}
+
+// TestShippedLost: when a rank is lost, the calls of others are made all the same, and the error
+// names it.
+func TestShippedLost(t *testing.T) {
+	const ranks, lost = 3, 2
+	ctx := context.Background()
+	for _, e := range carriers {
+		err := e.Run(ranks, func(job rma.Job) error {
+			cut := -1
+			cfg := small(false)
+			cfg.Access = ship.Shipped
+			m, err := New(ctx, lab.Cut(job, &cut), cfg)
+			if err != nil {
+				return err
+			}
+			if job.Rank() == 0 {
+				err = loseRank(m, &cut, lost)
+			}
+			return errors.Join(err, job.Barrier(ctx))
+		})
+		if err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+}
+
+func loseRank(m *Map, cut *int, lost int) error {
+	calls := make([]Call, 30)
+	for i := range calls {
+		calls[i] = Call{Kind: Put, Key: []byte{byte(i)}, Value: []byte{byte(i)}}
+	}
+	if err := m.Batch(calls); err != nil {
+		return err
+	}
+	*cut = lost
+	for i := range calls {
+		if i%2 == 0 {
+			calls[i].Kind, calls[i].Value = Get, nil
+		}
+	}
+	var gone *rma.RankError
+	if err := m.Batch(calls); !errors.As(err, &gone) || gone.Rank != lost {
+		return fmt.Errorf("a batch with a lost rank gives %w", err)
+	}
+	done := 0
+	for i, c := range calls {
+		switch {
+		case m.owner(c.Key) == lost && c.Err == nil:
+			return fmt.Errorf("call %d of a key on a lost rank has no error", i)
+		case c.Err == nil && (!c.Done || c.Value[0] != byte(i)):
+			return fmt.Errorf("call %d: %+v", i, c)
+		case c.Err == nil:
+			done++
+		case !errors.As(c.Err, &gone):
+			return fmt.Errorf("call %d: %w", i, c.Err)
+		}
+	}
+	if done == 0 {
+		return errors.New("no call was made")
+	}
+	return nil
+}
+
+// TestBadRequests: what is no request is answered by an error, and never with more words than there
+// is room for. What is no answer is an error of its calls.
+func TestBadRequests(t *testing.T) {
+	eachCarrier(t, 2, small(false), func(m *Map) error {
+		if m.job.Rank() == 1 {
+			return m.job.Barrier(context.Background())
+		}
+		rng := rand.New(rand.NewPCG(5, 6))
+		for range 3000 {
+			request, n := someRequest(m, rng)
+			answer := make([]uint64, rng.IntN(40))
+			words, err := m.answer(uint32(rng.IntN(8)/7), n, request, answer)
+			if words > len(answer) || err == nil && words < n*answerHead {
+				return fmt.Errorf("%d calls in %d words are answered by %d", n, len(request), words)
+			}
+			s := shipment{calls: make([]Call, 8), owners: make([]int, 8)}
+			for i := range s.calls {
+				s.calls[i].Kind = Kind(i % int(kinds))
+				for j := range answer {
+					if rng.IntN(4) == 0 {
+						answer[j] = rng.Uint64() >> rng.IntN(64)
+					}
+				}
+				if used := s.unpack(i, answer); used > len(answer) {
+					return fmt.Errorf("an answer of %d words has %d", len(answer), used)
+				} else if len(answer) < answerHead && s.calls[i].Err == nil {
+					return errors.New("no words are taken for an answer")
+				}
+			}
+		}
+		return m.job.Barrier(context.Background())
+	})
+}
+
+// someRequest is a request of some calls that was damaged, most times.
+func someRequest(m *Map, rng *rand.Rand) (request []uint64, n int) {
+	n = rng.IntN(6)
+	s := shipment{calls: make([]Call, n)}
+	for i := range s.calls {
+		s.calls[i] = Call{Kind: Kind(rng.IntN(int(kinds))), Key: sized("k", i, rng.IntN(20)),
+			Value: sized("v", i, rng.IntN(50))}
+		words, _ := s.size(i)
+		request = append(request, make([]uint64, words)...)
+		packCall(request[len(request)-words:], &s.calls[i])
+	}
+	switch rng.IntN(4) {
+	case 0:
+		return request, n
+	case 1:
+		return request, n + rng.IntN(3) - 1 + rng.IntN(2)<<31
+	case 2:
+		return request[:rng.IntN(len(request)+1)], n
+	}
+	for range rng.IntN(4) {
+		if len(request) > 0 {
+			request[rng.IntN(len(request))] ^= 1 << rng.IntN(64)
+		}
+	}
+	return request, n
+}
