@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -77,10 +78,11 @@ func (w *worker) saveTogether(ctx context.Context) error {
 	if err == nil {
 		err = w.save(ctx)
 	}
-	if err != nil && ignoreLost(err) == nil {
+	if w.missing(err) {
 		return errStopped
 	}
-	if err != nil && w.opts.Warn != nil && w.job.Rank() == 0 {
+	var peer *rma.PeerError // has told by itself
+	if err != nil && w.opts.Warn != nil && (w.job.Rank() == 0 || !errors.As(err, &peer)) {
 		w.opts.Warn(fmt.Errorf("no checkpoint was written: %w", err))
 	}
 	w.saved = time.Now()
@@ -97,7 +99,7 @@ func (w *worker) save(ctx context.Context) error {
 	if err == nil {
 		err = w.eachWaiting(ctx, func(section uint32, task uint64) error {
 			state := make([]uint64, w.model.StateWords())
-			if err := w.visited.load(ctx, task, state); err != nil {
+			if err := w.visited.load(ctx, []uint64{task}, state); err != nil {
 				return err
 			}
 			return s.Add(ctx, section, bytesOf(state))
@@ -176,7 +178,7 @@ func (w *worker) resume(ctx context.Context) error {
 	var c checkpoint
 	path := w.opts.Resume
 	l, err := archive.NewLoader(ctx, w.job, path, func(description []byte) error {
-		return w.accept(&c, description)
+		return w.accept(path, &c, description)
 	})
 	if err != nil {
 		return err
@@ -228,22 +230,6 @@ func (w *worker) complete(ctx context.Context, c *checkpoint) error {
 			return fmt.Errorf("explore: %s is not complete: it has %d of %d states that wait "+
 				"for level %d", w.opts.Resume, waiting, want, c.Level+ahead)
 		}
-	}
-	return nil
-}
-
-// accept refuses a description of another search.
-func (w *worker) accept(c *checkpoint, description []byte) error {
-	path := w.opts.Resume
-	err := json.Unmarshal(description, c)
-	switch {
-	case err != nil || c.Kind != checkpointKind:
-		return fmt.Errorf("explore: %s is no checkpoint of an exploration", path)
-	case c.Model != w.opts.ModelID || c.StateWords != w.model.StateWords():
-		return &OtherModelError{Path: path, Have: c.Model, Want: w.opts.ModelID}
-	case c.Order != w.opts.Order:
-		return fmt.Errorf("explore: %s is a checkpoint of order %q, not %q", path,
-			c.Order, w.opts.Order)
 	}
 	return nil
 }

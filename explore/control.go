@@ -89,6 +89,17 @@ func (c *control) states(ctx context.Context) (uint64, error) {
 	return even + odd, err
 }
 
+// counts are the counters of a rank.
+func (c *control) counts(ctx context.Context, rank int) (words [cellHeapBytes + 1]uint64,
+	err error) {
+	for cell := range words {
+		if words[cell], err = c.Load(ctx, rank, cell); err != nil {
+			return words, err
+		}
+	}
+	return words, nil
+}
+
 // maximum is the largest of a word over all ranks.
 func (c *control) maximum(ctx context.Context, cell int) (uint64, error) {
 	most := uint64(0)

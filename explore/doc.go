@@ -15,7 +15,8 @@
 // element in the set.
 //
 // A rank expands its blocks oldest first. Successors are gathered and put into the
-// set by the batch, so that many requests are under way at once.
+// set by the batch, so that many requests are under way at once. Between hosts batches are
+// larger and travel to the states' owners where that takes less time ([Options].Access).
 //
 // # Sharing
 //
@@ -84,6 +85,11 @@
 // the file first; states and waiting states are dealt out to however many ranks there
 // are, and rank 0 takes over the counters.
 //
+// When a rank is lost the states that waited in its program are lost too, and on several
+// hosts its part of the set. So nothing can be saved any more then, and the last
+// checkpoint is what there is to go on with. Ranks on several hosts need a folder that
+// they share.
+//
 // # Trace
 //
 // With [Options].Trace each rank logs its tasks by level, 8 bytes a state. When the
@@ -99,8 +105,9 @@
 //     until then.
 //   - Every rank gets the same result. When a model fails on one rank, every rank gets
 //     an error; when its packing was too small, every rank gets an *OverflowError.
-//   - A rank that dies does not stop the others for good: they end with [RankLost],
-//     unless it died after its last state.
+//   - A rank that is lost does not stop the others for good: they end with [RankLost],
+//     which names it and the checkpoint to go on with. Where its memory outlives it and it
+//     died after its last state, the result is complete.
 //   - A cancelled context of any rank ends the search on all ranks, between blocks.
 //
 // # Limits

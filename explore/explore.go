@@ -9,6 +9,7 @@ import (
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
+	"github.com/farhash/farhash/ship"
 )
 
 // Order is the order in which states are expanded.
@@ -28,6 +29,9 @@ type Options struct {
 	// Mem is the memory that the whole search may use, in bytes, all ranks
 	// together. 0 means 80 percent of what is available.
 	Mem uint64
+	// Access is how the set is reached where its memory is not seen, as between hosts; 0 means
+	// ship.Auto, which measures.
+	Access ship.Access
 	// Trace asks for a shortest sequence of transitions to a deadlock. It takes 8
 	// bytes more for each state and needs BreadthFirst.
 	Trace bool
@@ -45,7 +49,8 @@ type Options struct {
 	Resume string
 	// ModelID tells models apart, so that a checkpoint of another one is refused.
 	ModelID string
-	// Warn is told on rank 0 of what went wrong and did not end the search.
+	// Warn is told of what went wrong and did not end the search: on the rank where it did,
+	// and on rank 0.
 	Warn func(error)
 	// Check walks the set when the search is over and reports what is broken.
 	Check bool
@@ -84,7 +89,8 @@ const (
 	RankLost    Reason = "rank lost"
 )
 
-// Result is what a search found. It is the same on every rank but for Elapsed.
+// Result is what a search found. It is the same on every rank but for Access and Elapsed, unless
+// a rank was lost. Where memory was lost with it the counts are those of the ranks that are left.
 type Result struct {
 	States    uint64
 	Arcs      uint64 // transitions fired; several may lead from one state to another
@@ -96,10 +102,13 @@ type Result struct {
 	Reason   Reason // why not complete
 	Detail   string // more about it, for people
 	NeedMem  uint64 // after MemoryFull: a budget to try, in bytes
+	Lost     []int  // after RankLost: the ranks that this one misses, in rising order
+	Saved    Saved  // after RankLost: what Options.Resume can go on with
 
 	Ranks      int
 	Order      Order
 	Encoding   Encoding
+	Access     ship.Choice // how this rank has reached the set where it did not see it
 	Elapsed    time.Duration
 	StateBytes float64 // bytes of table, arenas, frontier and log at their peak, for each state
 	LoadFactor float64
@@ -159,6 +168,8 @@ type search struct {
 	worker   *worker
 	started  time.Time
 	table    tableSize
+	loss     error // that first told of a rank that is gone
+	lost     []int // the ranks that were then
 }
 
 // newSearch makes what the ranks share. Collective.
@@ -177,7 +188,7 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 	if s.exchange, err = newExchange(ctx, job); err != nil {
 		return nil, errors.Join(err, s.control.close())
 	}
-	s.visited, err = newVisited(ctx, job, encoding, model.StateWords(), s.budget)
+	s.visited, err = newVisited(ctx, job, encoding, model.StateWords(), s.budget, opts.Access)
 	if err != nil {
 		return nil, errors.Join(err, s.exchange.close(), s.control.close())
 	}
@@ -195,24 +206,28 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 	calm := context.WithoutCancel(ctx) // stopping together must not be cut short
 	stopProgress := s.startProgress(calm)
 	failure := s.worker.loop(ctx, calm)
-	lost := s.job.Barrier(calm)
+	if s.loss == nil { // else not all would come
+		if err := s.job.Barrier(calm); !s.missing(err) {
+			s.loss = err
+		}
+	}
 	stopProgress()
 	if failure != nil {
 		return nil, failure
 	}
-	res, err := s.result(calm, lost)
+	res, err := s.result(calm)
 	if err != nil {
 		return nil, err
 	}
-	if s.opts.Check && lost == nil {
+	if s.opts.Check && s.loss == nil {
 		if err := set.CheckAll(calm, s.job, s.visited.check); err != nil {
 			return nil, err
 		}
 	}
-	if s.opts.Trace && lost == nil {
+	if s.opts.Trace && s.loss == nil {
 		res.Trace, res.HasTrace, err = s.trace(calm)
 	}
-	if err == nil && lost == nil {
+	if err == nil && s.loss == nil {
 		err = ignoreLost(s.job.Barrier(calm)) // nobody closes what others still read
 	}
 	return res, err
@@ -238,36 +253,47 @@ func (s *search) plan() Plan {
 }
 
 // result sums up what the ranks have counted.
-func (s *search) result(ctx context.Context, lost error) (*Result, error) {
+func (s *search) result(ctx context.Context) (*Result, error) {
 	r := &Result{Ranks: s.job.Size(), Order: s.opts.Order, Encoding: s.encoding,
-		Elapsed: time.Since(s.started)}
-	var errs [7]error
-	r.States, errs[0] = s.control.states(ctx)
-	r.Arcs, errs[1] = s.control.Sum(ctx, cellArcs)
-	r.Deadlocks, errs[2] = s.control.Sum(ctx, cellDeadlocks)
-	r.Peaks.TokensPlace, errs[3] = s.control.maximum(ctx, cellPeakPlace)
-	r.Peaks.TokensMarking, errs[4] = s.control.maximum(ctx, cellPeakMarking)
-	heap, err := s.control.Sum(ctx, cellHeapBytes)
-	errs[5] = err
+		Access: s.visited.access(), Elapsed: time.Since(s.started)}
+	heap, whole := uint64(0), true
+	for rank := range s.job.Size() {
+		c, err := s.control.counts(ctx, rank)
+		if s.missing(err) {
+			whole = false // its counts are gone with it
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.States += c[cellCreated] + c[cellCreated+1]
+		r.Arcs += c[cellArcs]
+		r.Deadlocks += c[cellDeadlocks]
+		r.Peaks.TokensPlace = max(r.Peaks.TokensPlace, c[cellPeakPlace])
+		r.Peaks.TokensMarking = max(r.Peaks.TokensMarking, c[cellPeakMarking])
+		heap += c[cellHeapBytes]
+	}
 	level, err := s.control.Load(ctx, 0, cellLevel)
-	errs[6] = err
-	if err := errors.Join(errs[:]...); err != nil {
+	switch {
+	case s.missing(err):
+		level = s.worker.level
+	case err != nil:
 		return nil, err
 	}
 	r.Depth = level &^ levelEnd
-	r.Complete = level&levelEnd != 0
+	r.Complete = level&levelEnd != 0 && whole
 	r.LoadFactor = float64(r.States) / float64(s.visited.buckets())
 	r.StateBytes = float64(s.table.peak.Load()+heap) / float64(max(r.States, 1))
 	if r.Complete {
 		return r, nil
 	}
-	return r, s.explain(ctx, r, lost)
+	return r, s.explain(ctx, r)
 }
 
 // explain says why a search is not complete.
-func (s *search) explain(ctx context.Context, r *Result, lost error) error {
+func (s *search) explain(ctx context.Context, r *Result) error {
 	cmd, err := s.control.command(ctx)
-	if err != nil {
+	if err != nil && !s.missing(err) {
 		return err
 	}
 	why, rank := stopLost, 0
@@ -293,12 +319,7 @@ func (s *search) explain(ctx context.Context, r *Result, lost error) error {
 	case stopError:
 		return &rma.PeerError{What: "explore", Rank: rank}
 	default:
-		r.Reason = RankLost
-		r.Detail = fmt.Sprintf("ranks %v died with the states that they had yet to expand",
-			s.job.Failed())
-		if lost != nil {
-			r.Detail += fmt.Sprintf(" (%v)", lost)
-		}
+		s.explainLost(r, rank)
 	}
 	return nil
 }

@@ -164,13 +164,14 @@ func countsOf(r *explore.Result) counts {
 type setting struct {
 	ranks  int
 	hidden bool // no direct memory
+	hosts  int  // above 1: direct memory of the own host alone, and ranks answer requests
 	ctx    func(rank int) context.Context
 	opts   explore.Options
 }
 
 func (s setting) String() string {
-	return fmt.Sprintf("%d ranks, order %q, encoding %q, hidden %v", s.ranks, s.opts.Order,
-		s.opts.Encoding, s.hidden)
+	return fmt.Sprintf("%d ranks, order %q, encoding %q, hidden %v, hosts %d, %v", s.ranks,
+		s.opts.Order, s.opts.Encoding, s.hidden, s.hosts, s.opts.Access)
 }
 
 // outcome is what a rank got.
@@ -186,7 +187,8 @@ type explorer func(ctx context.Context, job rma.Job, opts explore.Options) (*exp
 // the job.
 func search(s setting, fn explorer) ([]outcome, error) {
 	out := make([]outcome, s.ranks)
-	err := local.RunWith(local.Options{Hidden: s.hidden}, s.ranks, func(job rma.Job) error {
+	on := local.Options{Hidden: s.hidden, Hosts: s.hosts, Carries: s.hosts > 1}
+	err := local.RunWith(on, s.ranks, func(job rma.Job) error {
 		ctx := context.Background()
 		if s.ctx != nil {
 			ctx = s.ctx(job.Rank())

@@ -2,10 +2,7 @@ package explore
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
-
-	"github.com/farhash/farhash/rma"
 )
 
 // tableSize is the memory of the visited set, for the progress display and for
@@ -91,8 +88,7 @@ func (w *worker) weighHeap(ctx context.Context) error {
 func (w *worker) growTogether(ctx context.Context, buckets uint64) error {
 	oldBytes := w.visited.bytesFor(w.visited.buckets()) - w.visited.keptBytes()
 	err := w.visited.grow(ctx, buckets)
-	var gone *rma.RankError
-	if errors.As(err, &gone) {
+	if w.missing(err) {
 		return errStopped
 	}
 	if err != nil {

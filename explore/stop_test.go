@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -205,7 +206,8 @@ func TestRankLost(t *testing.T) {
 				continue
 			}
 			if o.err != nil || o.res.Complete || o.res.Reason != explore.RankLost ||
-				o.res.States == 0 || !strings.Contains(o.res.Detail, "died") {
+				o.res.States == 0 || !strings.Contains(o.res.Detail, "lost") ||
+				!slices.Equal(o.res.Lost, []int{int(v.rank.Load())}) {
 				t.Fatalf("%v: rank %d: %+v, %v", s, rank, o.res, o.err)
 			}
 		}

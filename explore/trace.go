@@ -27,7 +27,7 @@ func (s *search) trace(ctx context.Context) ([]int, bool, error) {
 		return nil, false, err
 	}
 	state := make([]uint64, s.model.StateWords())
-	if err := s.visited.load(ctx, task, state); err != nil {
+	if err := s.visited.load(ctx, []uint64{task}, state); err != nil {
 		return nil, false, err
 	}
 	var way []int
@@ -121,7 +121,7 @@ func (s *search) findPredecessor(ctx context.Context, level uint64, target []uin
 		var err error
 		// The states of a level were inserted while the level before was expanded.
 		s.worker.log.tasks(level-1, func(task uint64) bool {
-			if err = s.visited.load(ctx, task, state); err != nil {
+			if err = s.visited.load(ctx, []uint64{task}, state); err != nil {
 				return false
 			}
 			if i, ok := wanted[string(bytesOf(state))]; ok {

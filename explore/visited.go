@@ -7,6 +7,7 @@ import (
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
+	"github.com/farhash/farhash/ship"
 )
 
 // visited is the set of states found. A state is named by one word, its task.
@@ -14,8 +15,8 @@ type visited interface {
 	// insert puts len(results) packed states and stores the task of each that is
 	// Inserted.
 	insert(states []uint64, results []set.Result, tasks []uint64) error
-	// load stores the packed state of a task.
-	load(ctx context.Context, task uint64, state []uint64) error
+	// load stores the packed states of tasks, one after the other.
+	load(ctx context.Context, tasks, states []uint64) error
 	// each calls use with the packed states in this rank's part, little-endian.
 	each(ctx context.Context, use func(state []byte) error) error
 	grow(ctx context.Context, buckets uint64) error
@@ -25,6 +26,8 @@ type visited interface {
 	// keptBytes is the part of the present memory that growth keeps in place.
 	keptBytes() uint64
 	check(ctx context.Context) error
+	// access is how the set is reached where its memory is not seen.
+	access() ship.Choice
 	close() error
 }
 
@@ -62,8 +65,8 @@ func (e Encoding) choose(m Model) (Encoding, error) {
 }
 
 // newVisited makes the set of an encoding. Collective.
-func newVisited(ctx context.Context, job rma.Job, e Encoding, words int, b *budget) (
-	visited, error) {
+func newVisited(ctx context.Context, job rma.Job, e Encoding, words int, b *budget,
+	access ship.Access) (visited, error) {
 	ranks := job.Size()
 	buckets, err := b.firstTable(func(buckets uint64) uint64 {
 		if e == EncodingWord {
@@ -75,11 +78,11 @@ func newVisited(ctx context.Context, job rma.Job, e Encoding, words int, b *budg
 		return nil, err
 	}
 	if e == EncodingWord {
-		s, err := set.New(ctx, job, set.Config{Buckets: buckets})
+		s, err := set.New(ctx, job, set.Config{Buckets: buckets, Access: access})
 		return &wordSet{s}, err
 	}
 	s, err := set.NewElements(ctx, job, set.ElementsConfig{
-		Config: set.Config{Buckets: buckets}, ElementBytes: words * 8,
+		Config: set.Config{Buckets: buckets, Access: access}, ElementBytes: words * 8,
 		Capacity: arenaFor(buckets)})
 	return &elementSet{s, words, ranks}, err
 }
@@ -104,8 +107,8 @@ func (v *wordSet) insert(states []uint64, results []set.Result, tasks []uint64) 
 	return v.s.FindOrPutBatch(states, results)
 }
 
-func (v *wordSet) load(_ context.Context, task uint64, state []uint64) error {
-	state[0] = task
+func (v *wordSet) load(_ context.Context, tasks, states []uint64) error {
+	copy(states, tasks)
 	return nil
 }
 
@@ -126,6 +129,7 @@ func (v *wordSet) buckets() uint64                                { return v.s.B
 func (v *wordSet) bytesFor(buckets uint64) uint64                 { return wordBytes(buckets) }
 func (v *wordSet) keptBytes() uint64                              { return 0 }
 func (v *wordSet) check(ctx context.Context) error                { return v.s.Check(ctx) }
+func (v *wordSet) access() ship.Choice                            { return v.s.Stats().Access }
 func (v *wordSet) close() error                                   { return v.s.Close() }
 
 // elementSet keeps states in arenas: a task is the element's name.
@@ -136,13 +140,17 @@ type elementSet struct {
 }
 
 func (v *elementSet) insert(states []uint64, results []set.Result, tasks []uint64) error {
-	// A Ref is a word; the set stores the names where the tasks are wanted.
-	refs := unsafe.Slice((*set.Ref)(unsafe.Pointer(unsafe.SliceData(tasks))), len(tasks))
-	return v.s.FindOrPutRefs(bytesOf(states), results, refs[:len(results)])
+	// The set stores the names where the tasks are wanted.
+	return v.s.FindOrPutRefs(bytesOf(states), results, refsOf(tasks)[:len(results)])
 }
 
-func (v *elementSet) load(ctx context.Context, task uint64, state []uint64) error {
-	return v.s.Get(ctx, set.Ref(task), bytesOf(state))
+func (v *elementSet) load(ctx context.Context, tasks, states []uint64) error {
+	return v.s.GetBatch(ctx, refsOf(tasks), bytesOf(states))
+}
+
+// refsOf is tasks as names of elements: a name is a word.
+func refsOf(tasks []uint64) []set.Ref {
+	return unsafe.Slice((*set.Ref)(unsafe.Pointer(unsafe.SliceData(tasks))), len(tasks))
 }
 
 func (v *elementSet) each(ctx context.Context, use func(state []byte) error) error {
@@ -168,6 +176,7 @@ func (v *elementSet) keptBytes() uint64 {
 	return v.s.Capacity() * uint64(v.words) * 8
 }
 func (v *elementSet) check(ctx context.Context) error { return v.s.Check(ctx) }
+func (v *elementSet) access() ship.Choice             { return v.s.Stats().Access }
 func (v *elementSet) close() error                    { return v.s.Close() }
 
 // bytesOf is the memory of words as bytes.

@@ -3,19 +3,23 @@ package explore
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
+	"github.com/farhash/farhash/ship"
 )
 
 const (
 	// batchStates is how many successors are gathered before they go into the set,
-	// or more, by what one state has.
+	// or more, by what one state has; farStates is it where batches travel, and a request
+	// costs as much as thousands of insertions.
 	batchStates = 512
+	farStates   = 4096
 
-	// insertStates is how many go into the set between two looks at its load.
-	insertStates = 2 * batchStates
+	// insertBatches is how many batches go into the set between two looks at its load.
+	insertBatches = 2
 )
 
 // stopReason is why all ranks stop before the end.
@@ -58,8 +62,9 @@ type worker struct {
 	counted int    // and those before this one counted as done
 	base    Peaks  // of the search that this one goes on with
 
-	state   []uint64 // unpacked from a task
+	states  []uint64 // of the block that is expanded
 	batch   []uint64 // successors that wait to be inserted
+	full    int      // how many there are before they are
 	results []set.Result
 	tasks   []uint64
 
@@ -72,14 +77,21 @@ type worker struct {
 
 func newWorker(s *search) *worker {
 	w := &worker{search: s, saved: s.started, expander: s.model.NewExpander(),
-		state:   make([]uint64, s.model.StateWords()),
-		results: make([]set.Result, insertStates), tasks: make([]uint64, insertStates)}
+		states: make([]uint64, blockTasks*s.model.StateWords()), full: batchStates}
+	if travels(s.visited.access()) {
+		w.full = farStates
+	}
+	w.results = make([]set.Result, insertBatches*w.full)
+	w.tasks = make([]uint64, insertBatches*w.full)
 	w.now.pool, w.next.pool = &w.pool, &w.pool
 	if s.opts.Trace {
 		w.log = newLevelLog()
 	}
 	return w
 }
+
+// travels tells whether batches of some length are shipped.
+func travels(c ship.Choice) bool { return c != (ship.Choice{}) && c.Least < math.MaxInt }
 
 // loop expands states until all ranks are done or stop.
 func (w *worker) loop(ctx, calm context.Context) error {
@@ -114,24 +126,25 @@ func (w *worker) loop(ctx, calm context.Context) error {
 // first decides what all of them return, so that an overflow is no error yet.
 func (w *worker) fail(ctx context.Context, cause error) error {
 	why := stopError
-	var gone *rma.RankError
 	switch {
 	case errors.As(cause, &w.overflow):
 		why = stopOverflow
-	case errors.As(cause, &gone):
+	case w.missing(cause):
 		why = stopLost
 	}
 	for {
-		if err := w.stopAll(ctx, why); err != nil {
-			return errors.Join(cause, err)
+		err := w.stopAll(ctx, why)
+		if err == nil {
+			err = w.obey(ctx, ctx)
 		}
-		err := w.obey(ctx, ctx)
 		switch {
 		case err == nil:
 		case errors.Is(err, errStopped) && why != stopError:
 			return w.publish(ctx)
 		case errors.Is(err, errStopped):
 			return cause
+		case w.missing(err) && why == stopLost:
+			return nil // rank 0 is lost, and the others find out by themselves
 		default:
 			return errors.Join(cause, err)
 		}
@@ -226,14 +239,16 @@ func (w *worker) expand(ctx context.Context, b *block) error {
 	}
 	w.block, w.at, w.counted = b, 0, 0
 	defer func() { w.block = nil }()
+	words := w.model.StateWords()
+	if err := w.visited.load(ctx, b.tasks[:b.n], w.states[:b.n*words]); err != nil {
+		return err
+	}
 	for i, task := range b.tasks[:b.n] {
 		w.at = i + 1
-		if err := w.visited.load(ctx, task, w.state); err != nil {
-			return err
-		}
 		before := len(w.batch)
 		var err error
-		if w.batch, err = w.expander.Expand(w.state, w.batch); err != nil {
+		w.batch, err = w.expander.Expand(w.states[i*words:(i+1)*words], w.batch)
+		if err != nil {
 			return err
 		}
 		if len(w.batch) == before {
@@ -241,7 +256,7 @@ func (w *worker) expand(ctx context.Context, b *block) error {
 				return err
 			}
 		}
-		if len(w.batch) >= batchStates*len(w.state) {
+		if len(w.batch) >= w.full*words {
 			if err := w.settle(ctx, next, parity); err != nil {
 				return err
 			}
@@ -285,10 +300,10 @@ func (w *worker) deadlock(ctx context.Context, task uint64) error {
 
 // insert puts the batch of successors into the set; what is new goes to a frontier.
 func (w *worker) insert(ctx context.Context, to *frontier, parity int) error {
-	words := len(w.state)
+	words := w.model.StateWords()
 	w.arcs += uint64(len(w.batch) / words)
 	for rest := w.batch; len(rest) > 0; {
-		n := min(len(rest), insertStates*words)
+		n := min(len(rest), len(w.results)*words)
 		if err := w.insertPiece(ctx, rest[:n], to, parity); err != nil {
 			return err
 		}
@@ -298,11 +313,11 @@ func (w *worker) insert(ctx context.Context, to *frontier, parity int) error {
 	return nil
 }
 
-// insertPiece inserts at most insertStates states, however often the table must grow
+// insertPiece inserts at most insertBatches batches of states, however often the table must grow
 // for them.
 func (w *worker) insertPiece(ctx context.Context, states []uint64, to *frontier,
 	parity int) error {
-	words := len(w.state)
+	words := w.model.StateWords()
 	for len(states) > 0 {
 		n := len(states) / words
 		results, tasks := w.results[:n], w.tasks[:n]

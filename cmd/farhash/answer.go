@@ -16,6 +16,7 @@ import (
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/packing"
+	"github.com/farhash/farhash/ship"
 )
 
 // answer is what explore prints. The field names are those of --json.
@@ -34,10 +35,13 @@ type answer struct {
 	Seconds          float64 `json:"seconds"`
 	BytesPerState    float64 `json:"bytesPerState"`
 	Encoding         string  `json:"encoding"`
+	Access           string  `json:"access,omitempty"` // of rank 0, where ranks are on other hosts
 
 	// Only when not complete.
 	Reason  string `json:"reason,omitempty"`
 	NeedMem uint64 `json:"needMem,omitempty"` // bytes
+	Lost    []int  `json:"lostRanks,omitempty"`
+	Saved   string `json:"checkpoint,omitempty"` // to go on with after the loss
 	// Only when asked for and found: the ids of the transitions.
 	Trace *[]string `json:"trace,omitempty"`
 
@@ -55,7 +59,11 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) answer {
 		Complete:         res.Complete, Ranks: res.Ranks, Seconds: res.Elapsed.Seconds(),
 		BytesPerState: res.StateBytes, Encoding: string(res.Encoding),
 		Reason: string(res.Reason), NeedMem: res.NeedMem,
+		Lost: res.Lost, Saved: res.Saved.Path,
 		bits: p.StateBits(), detail: res.Detail,
+	}
+	if res.Access != (ship.Choice{}) {
+		a.Access = res.Access.String()
 	}
 	if res.Order == explore.BreadthFirst {
 		a.Depth = &res.Depth
@@ -129,6 +137,9 @@ func (a *answer) printText(w io.Writer) {
 		rate(a.States, a.Seconds, "states/s"), rate(a.Arcs, a.Seconds, "arcs/s"), a.Ranks)
 	fmt.Fprintf(t, "bytes per state\t%.1f\ta marking has %d bits, kept as %s\n",
 		a.BytesPerState, a.bits, a.Encoding)
+	if a.Access != "" {
+		fmt.Fprintf(t, "access\t%s\n", a.Access)
+	}
 	_ = t.Flush()
 	a.printTrace(w)
 	if !a.Complete {

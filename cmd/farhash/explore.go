@@ -20,6 +20,7 @@ import (
 	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/shm"
+	"github.com/farhash/farhash/ship"
 )
 
 // exploreFlags are the flags of the command as given.
@@ -27,11 +28,12 @@ type exploreFlags struct {
 	ranks              int
 	json, mcc, quiet   bool
 	order, trace, mem  string
-	encoding           string
+	encoding, access   string
 	direct, check      bool
 	ranksGiven         bool
 	checkpoint, resume string
 	every              time.Duration
+	goOn               string // the command to go on with, but for the checkpoint
 }
 
 func newExplore() *cobra.Command {
@@ -44,13 +46,18 @@ func newExplore() *cobra.Command {
 15909-2), exactly. Started by farhash run, mpirun, srun or torchrun every process is
 a rank; otherwise -n ranks run inside this process.
 
-When memory is full the counts are marked incomplete, and the exit code is 3.`,
+When memory is full the counts are marked incomplete, and the exit code is 3.
+
+When a rank is lost all others end, with exit code 4. The states that the lost one had
+yet to expand are lost with it: what goes on with --resume, on any number of hosts and
+ranks, is the last checkpoint. Ranks on several hosts need a folder for it that they share.`,
 		Example: `  farhash explore models/philosophers-12.pnml
   farhash explore models/philosophers-12.pnml -n 2 --json
   farhash explore models/philosophers-12.pnml --trace deadlock
   farhash run -n 4 -- farhash explore models/philosophers-12.pnml`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			f.ranksGiven = cmd.Flags().Changed("ranks")
+			f.goOn = goOn(cmd, given[0])
 			return f.run(cmd.Context(), given[0])
 		},
 	}
@@ -69,6 +76,8 @@ When memory is full the counts are marked incomplete, and the exit code is 3.`,
 	flags.StringVar(&f.resume, "resume", "", "checkpoint to go on with, with any number of ranks")
 	flags.StringVar(&f.encoding, "encoding", "",
 		"word or element (default: word for markings of up to 63 bits)")
+	flags.StringVar(&f.access, "access", ship.Auto.String(),
+		"how ranks of other hosts are reached: auto, one-sided or shipped")
 	flags.BoolVar(&f.direct, "direct", true,
 		"use memory directly; =false takes the one-sided path everywhere, for tests")
 	flags.BoolVar(&f.check, "check", false, "walk the visited set afterwards and verify it")
@@ -87,6 +96,10 @@ func (f *exploreFlags) options() (explore.Options, error) {
 	case explore.EncodingAuto, explore.EncodingWord, explore.EncodingElement:
 	default:
 		return opts, fmt.Errorf("--encoding must be word or element, not %q", f.encoding)
+	}
+	var err error
+	if opts.Access, err = ship.Parse(f.access); err != nil {
+		return opts, fmt.Errorf("--access must be auto, one-sided or shipped, not %q", f.access)
 	}
 	switch f.trace {
 	case "":
@@ -165,7 +178,7 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 			err = ans.print(os.Stdout, f)
 		}
 		if err == nil {
-			err = exitFor(res, caught)
+			err = f.exitFor(res, caught)
 		}
 		return err
 	}, join...)
@@ -176,7 +189,7 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 }
 
 // exitFor is the exit code that an incomplete result asks for.
-func exitFor(res *explore.Result, caught func() os.Signal) error {
+func (f *exploreFlags) exitFor(res *explore.Result, caught func() os.Signal) error {
 	switch {
 	case res.Complete:
 		return nil
@@ -184,6 +197,8 @@ func exitFor(res *explore.Result, caught func() os.Signal) error {
 		return &exitError{code: exitIncomplete}
 	case res.Reason == explore.Interrupted:
 		return &exitError{code: interruptCode(caught)}
+	case res.Reason == explore.RankLost:
+		return &exitError{code: exitLost, err: f.lost(res)}
 	}
 	return &exitError{code: exitFailure}
 }

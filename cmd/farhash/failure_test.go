@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -8,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/rma"
 )
 
 func TestExploreUsage(t *testing.T) {
@@ -19,6 +22,7 @@ func TestExploreUsage(t *testing.T) {
 		{"unknown flag: --depth", []string{"--depth"}},
 		{`--order must be bfs or any, not "dfs"`, []string{"--order", "dfs"}},
 		{`--encoding must be word or element, not "bits"`, []string{"--encoding", "bits"}},
+		{`--access must be auto, one-sided or shipped, not "far"`, []string{"--access", "far"}},
 		{`--trace must be deadlock, not "all"`, []string{"--trace", "all"}},
 		{"--trace needs --order bfs", []string{"--trace", "deadlock", "--order", "any"}},
 		{"--json and --mcc exclude each other", []string{"--json", "--mcc"}},
@@ -197,6 +201,22 @@ func TestRunFails(t *testing.T) {
 	mustFail(t, 2, "requires at least 1 arg(s)", "run", "-n", "2")
 	mustFail(t, 2, "--timeout must be positive", "run", "-n", "2", "--timeout", "0s", "--", "true")
 	mustFail(t, 2, "--grace must not be negative", "run", "-n", "2", "--grace", "-1s", "--", "true")
+}
+
+// That a rank was lost is told by an exit code of its own, that one left by that of a failure.
+func TestExitCodeOfLoss(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{&rma.RankError{Rank: 2}, exitLost}, {fmt.Errorf("x: %w", &rma.RankError{}), exitLost},
+		{&rma.RankError{Rank: 2, Left: true}, exitFailure},
+		{usage(errors.New("x")), exitUsage}, {&rma.PeerError{What: "x", Rank: 1}, exitFailure},
+	} {
+		if code := report(newRoot(), c.err); code != c.want {
+			t.Errorf("%v: exit code %d, want %d", c.err, code, c.want)
+		}
+	}
 }
 
 // A grace of nothing is none, and not the default: the other rank is stopped at once.

@@ -11,13 +11,17 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/rma"
 )
 
 // Exit codes.
 const (
-	exitFailure    = 1   // it did not work
-	exitUsage      = 2   // the command line makes no sense
-	exitIncomplete = 3   // the answer is not complete: memory is full
+	exitFailure    = 1 // it did not work
+	exitUsage      = 2 // the command line makes no sense
+	exitIncomplete = 3 // the answer is not complete: memory is full
+	exitLost       = launch.ExitRankLost
 	exitInterrupt  = 130 // Ctrl-C
 	exitTerminate  = 143 // SIGTERM
 )
@@ -57,8 +61,11 @@ func report(cmd *cobra.Command, err error) int {
 		return 0
 	}
 	var exit *exitError
+	var gone *rma.RankError
 	code := exitFailure
-	if errors.As(err, &exit) {
+	if errors.As(err, &gone) && !gone.Left {
+		code = exitLost
+	} else if errors.As(err, &exit) {
 		code = exit.code
 		if exit.err == nil {
 			return code
@@ -91,10 +98,10 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Long: `farhash explores the reachable markings of Petri nets with a visited set that lives
-in the memory of many ranks: goroutines of one process, or processes of one host.
+in the memory of many ranks: goroutines of one process, or processes of one host or many.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 incomplete because memory is full,
-130 interrupted by Ctrl-C, 143 by SIGTERM.`,
+4 incomplete because a rank was lost, 130 interrupted by Ctrl-C, 143 by SIGTERM.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true

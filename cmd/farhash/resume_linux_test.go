@@ -2,7 +2,9 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -39,10 +41,37 @@ func TestResumeAfterKill(t *testing.T) {
 			}
 		}
 	}
+	file := filepath.Join(t.TempDir(), "it's a checkpoint")
+	c := newCommand(t, launched(t, "2", "explore", path, "--checkpoint", file, "--every", "20ms",
+		"--quiet", "--trace", "deadlock")...)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitFile(t, file)
+	send(t, c.pidOf(1), syscall.SIGKILL)
+	if c.finish(); c.code() != exitLost {
+		t.Errorf("exit code %d: %s", c.code(), &c.stderr)
+	}
+	got := exploreJSON(t, append(c.advice(), "--json")...)
+	if got["states"] != want["states"] || got["depth"] != want["depth"] {
+		t.Errorf("as advised: %v, undisturbed: %v", got, want)
+	}
 	mustFail(t, 1, "no archive", "explore", path, "--resume", path)
 	mustFail(t, 2, "exclude", "explore", path, "--resume", path, "--trace", "deadlock")
 	mustFail(t, 2, "--every", "explore", path, "--every", "-1s")
 	mustFail(t, 2, "--checkpoint", "explore", path, "--checkpoint", "/no/such/folder/file")
+}
+
+// advice are the arguments of the command that a search which lost a rank says to go on with.
+func (c *command) advice() []string {
+	c.t.Helper()
+	_, line, found := strings.Cut(c.stderr.String(), "hosts and ranks:\n  farhash ")
+	line, _, _ = strings.Cut(line, "\n")
+	words, err := exec.Command("sh", "-c", "printf '%s\\n' "+line).Output()
+	if !found || err != nil {
+		c.t.Fatalf("no advice: %v: %s", err, &c.stderr)
+	}
+	return strings.Split(strings.TrimSuffix(string(words), "\n"), "\n")
 }
 
 // awaitFile waits for a file to appear.

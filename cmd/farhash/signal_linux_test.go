@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -83,14 +84,19 @@ func TestKillRank(t *testing.T) {
 		pid := c.pidOf(number)
 		send(t, pid, syscall.SIGKILL)
 		c.finish()
-		want := fmt.Sprintf("farhash run: rank %d (pid %d) was killed by signal 9", number, pid)
-		if c.code() != 137 || !strings.Contains(c.stderr.String(), want) {
-			t.Errorf("exit code %d, want 137 and %q: %s", c.code(), want, &c.stderr)
+		for _, want := range []string{
+			fmt.Sprintf("farhash run: rank %d (pid %d) was killed by signal 9", number, pid),
+			fmt.Sprintf("farhash: rank %d was lost", number), "nothing was saved",
+		} {
+			if c.code() != exitLost || !strings.Contains(c.stderr.String(), want) {
+				t.Errorf("exit code %d, want 4 and %q: %s", c.code(), want, &c.stderr)
+			}
 		}
 		if number == 0 {
 			continue // it would have printed the answer
 		}
-		if o := object(t, c); o["complete"] != false || o["reason"] != "rank lost" {
+		if o := object(t, c); o["complete"] != false || o["reason"] != "rank lost" ||
+			!reflect.DeepEqual(o["lostRanks"], []any{2.}) {
 			t.Errorf("rank %d: %v", number, o)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -48,6 +49,9 @@ func openPartial(path string, open func(target string) (*os.File, error)) (*Writ
 		return nil, err
 	}
 	f, err := open(target)
+	if errors.Is(err, fs.ErrNotExist) { // the folder is there
+		err = fmt.Errorf("%w; ranks on several hosts need a folder that all of them share", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("archive: writing %s: %w", path, err)
 	}

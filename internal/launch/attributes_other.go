@@ -4,7 +4,7 @@ package launch
 
 import "syscall"
 
-// rankAttributes put a rank in a process group of its own.
-func rankAttributes() *syscall.SysProcAttr {
+// Attributes put a process in a group of its own, which keeps signals of the terminal from it.
+func Attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }

@@ -79,7 +79,7 @@ func (j *jobRun) start(rank int, path string) (err error) {
 	cmd.Args[0] = j.opts.Program
 	cmd.Env = rankEnv(os.Environ(), j.opts.Env, j.opts.First+rank, j.opts.Size,
 		j.opts.Ranks, j.key)
-	cmd.SysProcAttr = rankAttributes()
+	cmd.SysProcAttr = Attributes()
 	var s streams
 	defer func() {
 		closeAll(s.theirs)

@@ -43,6 +43,7 @@ func roles() map[string]func(args []string) int {
 		"detect":   playDetect,
 		"hold":     playHold,
 		"fail":     playFail,
+		"notice":   playNotice,
 		"stubborn": playStubborn,
 		"count":    playCount,
 		"chatter":  playChatter,
@@ -111,6 +112,18 @@ func playFail(args []string) int {
 	}
 	code, _ := strconv.Atoi(args[1])
 	return code
+}
+
+// playNotice has rank 0 say at the end of its input that another rank was lost. The others tell
+// their processes and wait.
+func playNotice([]string) int {
+	if self() == 0 {
+		io.Copy(io.Discard, os.Stdin)
+		return ExitRankLost
+	}
+	fmt.Println("process", os.Getpid())
+	block()
+	return 0
 }
 
 // playStubborn ignores SIGTERM in all ranks but 0, which fails at the end of its

@@ -25,6 +25,9 @@ const (
 	exitSignal        = 128 // plus the number of the signal
 )
 
+// ExitRankLost is the exit code by which a rank says that it ended because another one was lost.
+const ExitRankLost = 4
+
 // Options say what Run starts.
 type Options struct {
 	Ranks int // on this host, at least 1
@@ -57,7 +60,8 @@ type Options struct {
 // Run starts the ranks of a job on this host, passes on their output and the
 // signals of this process, and waits for them. The exit code is 0 when all
 // ranks exited with 0, otherwise that of the rank that failed first: 128 plus
-// the signal for one that a signal killed.
+// the signal for one that a signal killed, but ExitRankLost where another one
+// says by it that it could not go on without.
 //
 // An error says that the ranks could not be started (the exit code is then 126
 // or 127, or 1) or that ctx was done before they were, which stops them with

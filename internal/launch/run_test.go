@@ -96,6 +96,36 @@ func TestRunFailure(t *testing.T) {
 	}
 }
 
+// A rank is killed and another one says that it cannot go on without: whichever the launcher
+// hears of first, it tells of both, and the exit code is that of the loss.
+func TestRunLosesRank(t *testing.T) {
+	for _, first := range []int{0, 1} {
+		stdout, stderr := newTranscript(), newTranscript()
+		o := options(2, "notice")
+		o.Stdout, o.Stderr = stdout, stderr
+		in, feed := io.Pipe()
+		o.Stdin = in
+		acts := []func(){func() { feed.Close() }, func() {
+			var pid int
+			fmt.Sscanf(stdout.String(), "process %d", &pid)
+			syscall.Kill(pid, syscall.SIGKILL)
+		}}
+		go func() {
+			stdout.await("process", 1)
+			acts[first]()
+			stderr.await(fmt.Sprintf("rank %d ", first), 1)
+			acts[1-first]()
+		}()
+		code, err := Run(t.Context(), o)
+		if code != ExitRankLost || err != nil {
+			t.Errorf("rank %d ended first: Run = %d, %v, want %d", first, code, err, ExitRankLost)
+		}
+		if report := stderr.String(); !strings.Contains(report, "was killed by signal 9") {
+			t.Errorf("rank %d ended first: report %q", first, report)
+		}
+	}
+}
+
 // A rank that finishes by itself within the grace is not stopped.
 func TestRunLetsOthersFinish(t *testing.T) {
 	stdout, stderr := newTranscript(), newTranscript()

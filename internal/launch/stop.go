@@ -30,11 +30,16 @@ func (j *jobRun) exited(e rankExit) {
 	r.alive = false
 	j.alive--
 	code, how := outcome(e)
+	if code == ExitRankLost && j.struck {
+		j.code = code
+	}
 	if code == 0 || j.failed && !j.cause(e) {
 		return
 	}
-	j.failed, j.code = true, code
-	j.struck = j.struck || died(e)
+	if j.code != ExitRankLost {
+		j.code = code
+	}
+	j.failed, j.struck = true, j.struck || died(e)
 	if j.stage <= graced && !j.asked(e) {
 		next := ""
 		if j.alive > 0 {

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/farhash/farhash/explore"
+)
+
+// lost tells of a search that a rank was lost of, and how to go on.
+func (f *exploreFlags) lost(res *explore.Result) error {
+	switch {
+	case res.Saved.Path != "":
+		return fmt.Errorf("%s; go on with the checkpoint, which has %d states, on any number of "+
+			"hosts and ranks:\n  %s%s", res.Detail, res.Saved.States, f.goOn,
+			quote("--resume="+res.Saved.Path))
+	case f.checkpoint != "":
+		return fmt.Errorf("%s; there is no checkpoint yet, as the first one is written after %v "+
+			"(--every): start again", res.Detail, f.every)
+	}
+	return fmt.Errorf("%s; nothing was saved: start again, with --checkpoint FILE to be able to "+
+		"go on after the next loss", res.Detail)
+}
+
+// goOn is the command line that was given, but for what does not go with --resume.
+func goOn(cmd *cobra.Command, file string) string {
+	words := []string{cmd.CommandPath(), quote(file)}
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		switch text := flag.Value.String(); {
+		case flag.Name == "resume" || flag.Name == "trace":
+		case flag.Value.Type() == "bool" && text == "true":
+			words = append(words, "--"+flag.Name)
+		default:
+			words = append(words, quote("--"+flag.Name+"="+text))
+		}
+	})
+	return strings.Join(words, " ") + " "
+}
+
+// quote makes one word for a shell.
+func quote(word string) string {
+	if !strings.ContainsFunc(word, special) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// special reports whether a character might mean something to a shell.
+func special(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+		strings.ContainsRune("-_=./:,+@%", r))
+}

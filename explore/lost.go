@@ -1,0 +1,104 @@
+package explore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/rma"
+)
+
+// Saved is a whole checkpoint on disk.
+type Saved struct {
+	Path   string // empty: there is none
+	States uint64 // that had been found
+}
+
+// missing reports whether err tells of a rank that is gone. The ranks that are missed when
+// this one first hears of it are remembered: of those that are gone later some have only
+// ended for the same reason.
+func (s *search) missing(err error) bool {
+	var gone *rma.RankError
+	if !errors.As(err, &gone) {
+		return false
+	}
+	if s.loss == nil {
+		s.loss, s.lost = err, s.job.Failed()
+		if !gone.Left {
+			s.lost = append(s.lost, gone.Rank)
+		}
+		slices.Sort(s.lost)
+		s.lost = slices.Compact(s.lost)
+	}
+	return true
+}
+
+// explainLost tells of the loss, and what there is to go on with.
+func (s *search) explainLost(r *Result, teller int) {
+	r.Reason, r.Lost, r.Saved = RankLost, s.lost, s.latest()
+	if len(s.lost) == 0 { // this rank reaches all others
+		r.Detail = fmt.Sprintf("rank %d does not reach another one any more", teller)
+		return
+	}
+	r.Detail = were(s.lost) + " lost, with the states yet to be expanded there"
+}
+
+// were is the beginning of a sentence on ranks: "ranks 1 and 3 were".
+func were(ranks []int) string {
+	if len(ranks) == 1 {
+		return fmt.Sprintf("rank %d was", ranks[0])
+	}
+	var text strings.Builder
+	text.WriteString("ranks ")
+	for i, rank := range ranks {
+		switch {
+		case i == len(ranks)-1:
+			text.WriteString(" and ")
+		case i > 0:
+			text.WriteString(", ")
+		}
+		fmt.Fprint(&text, rank)
+	}
+	return text.String() + " were"
+}
+
+// latest is the checkpoint to go on with when memory is lost: the one that this search writes,
+// or else the one that it began with. The file is asked, as ranks may have been lost while it
+// took its place.
+func (s *search) latest() Saved {
+	for _, path := range []string{s.opts.Checkpoint, s.opts.Resume} {
+		var c checkpoint
+		if path != "" && s.readCheckpoint(path, &c) == nil {
+			return Saved{path, c.Created[0] + c.Created[1]}
+		}
+	}
+	return Saved{}
+}
+
+// readCheckpoint reads what the header of a checkpoint says.
+func (s *search) readCheckpoint(path string, c *checkpoint) error {
+	r, err := archive.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return s.accept(path, c, r.Description)
+}
+
+// accept refuses a description of another search.
+func (s *search) accept(path string, c *checkpoint, description []byte) error {
+	err := json.Unmarshal(description, c)
+	switch {
+	case err != nil || c.Kind != checkpointKind:
+		return fmt.Errorf("explore: %s is no checkpoint of an exploration", path)
+	case c.Model != s.opts.ModelID || c.StateWords != s.model.StateWords():
+		return &OtherModelError{Path: path, Have: c.Model, Want: s.opts.ModelID}
+	case c.Order != s.opts.Order:
+		return fmt.Errorf("explore: %s is a checkpoint of order %q, not %q", path,
+			c.Order, s.opts.Order)
+	}
+	return nil
+}
