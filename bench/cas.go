@@ -37,12 +37,10 @@ func (t *casTable) ready(words []uint64, _ int) { t.words = words }
 
 // run never meets a full table: it has room for all words of the workload.
 func (t *casTable) run(begin, end int) error {
-	const factor, occupied = 0x9E3779B97F4A7C15, 1 << 63 // as in package set
+	const occupied = 1 << 63 // as in package set
 	flat, lines := t.flat, uint64(len(t.flat))/lineWords
 	for _, word := range t.words[begin:end] {
-		hash := (word ^ word>>32) * factor
-		hash ^= hash >> 32
-		line, _ := bits.Mul64(hash*factor, lines)
+		line, _ := bits.Mul64(spread(word), lines)
 		word |= occupied
 		for at := line * lineWords; ; {
 			seen := atomic.LoadUint64(&flat[at])
@@ -61,6 +59,13 @@ func (t *casTable) run(begin, end int) error {
 		}
 	}
 	return nil
+}
+
+// spread is the hash of package set.
+func spread(word uint64) uint64 {
+	const factor = 0x9E3779B97F4A7C15
+	word = (word ^ word>>32) * factor
+	return (word ^ word>>32) * factor
 }
 
 // inserted counts the words in this rank's part of the table.

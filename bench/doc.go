@@ -4,7 +4,8 @@
 // values with the workloads of MPI-DHT: farhash bench cache. KVBench measures the map with the
 // workloads of YCSB, KVCounts its round trips beside NE Table 1: farhash bench kv.
 // IndexBench measures lookups in an index, and IndexCounts, IndexRates and IndexHints do the
-// experiments of LP: farhash bench index.
+// experiments of LP: farhash bench index. NetBench measures what reaches from one host to
+// another: farhash bench net.
 //
 // # What is measured
 //
@@ -160,6 +161,33 @@
 // [KVCounts] counts round trips by load beside NE Table 1, and those of the paper's own protocol,
 // with and without its transactions: see kv.CountPaper. NE's figures leave out the server, and
 // from load .5 on many puts need it; what is counted leaves these puts out.
+//
+// # Between hosts
+//
+// [NetBench] has the ranks of one host work on memory of another, and then all ranks on memory
+// of the hosts that they are not on, over the same link in turns:
+//
+//   - raw is gets by a loop in C around UCX, in the process of the rank but with a worker and
+//     connections of its own, while the engine is at rest: see package rawucx.
+//   - engine is gets by a queue of the engine, which keeps an order, tells of lost ranks and
+//     shares its worker with other goroutines.
+//   - one-sided is batches of find-or-put of a set whose gets and compare-and-swaps cross the
+//     link, as many operations under way as there are gets.
+//   - shipped is the same on a set whose batches travel to the owners.
+//   - redis is a Redis server beside each rank, so that as many processes answer as with
+//     shipped. Clients divide the words among the servers by the hash of the set, and send each
+//     its part of a batch as a pipeline of SADD of 8 bytes, all parts before any answer is read.
+//
+// Half of the words of a batch are new, the others were there before, chosen evenly among those
+// of this client. Each measurement has a table of its own, with a few thousand words in it
+// before the clock runs. Every answer is checked.
+//
+// One-sided compares with raw by messages: a word takes a get, of 64 bytes while the table is
+// hardly full, and a new one a compare-and-swap as well, which is dearer than a get. One at a
+// time, find-or-put of a word that is there takes one get, and compares with that.
+//
+// On one machine the hosts share its processors: with two cores and two ranks on each host
+// client and server slow each other down, those of Redis too.
 //
 // # Use
 //

@@ -194,6 +194,15 @@ func (c *redisConn) ask(words ...string) (string, error) {
 	return string(answer), nil
 }
 
+// login tells a server the password that it wants, if any.
+func (c *redisConn) login(password string) error {
+	if password == "" {
+		return nil
+	}
+	_, err := c.ask("AUTH", password)
+	return err
+}
+
 // mustBeEmpty refuses a server that has keys: what is measured would be lost in them, and they
 // would be lost in the end.
 func (c *redisConn) mustBeEmpty() error {

@@ -3,16 +3,18 @@ package bench
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/farhash/farhash/internal/launch"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -26,12 +28,13 @@ const (
 )
 
 // redisServer is a server that was started for the measurement. It listens on a socket in a
-// folder of its own and keeps nothing on disk.
+// folder of its own, or at a port, and keeps nothing on disk.
 type redisServer struct {
-	dir     string
-	address string
-	process *os.Process
-	ended   chan struct{}
+	dir      string
+	address  string
+	password string // "" for none
+	process  *os.Process
+	ended    chan struct{}
 
 	mu    sync.Mutex
 	said  bytes.Buffer
@@ -45,8 +48,12 @@ func (s *redisServer) Write(text []byte) (int, error) {
 	return s.said.Write(text)
 }
 
-// startRedis returns when the server answers.
-func startRedis(ctx context.Context) (*redisServer, error) {
+// startRedis starts a server on a socket and returns when it answers.
+func startRedis(ctx context.Context) (*redisServer, error) { return startRedisAt(ctx, "", "") }
+
+// startRedisAt starts one at a port of an address of this host, or where that is "" on a
+// socket, and returns when it answers.
+func startRedisAt(ctx context.Context, host, password string) (*redisServer, error) {
 	program, err := exec.LookPath(redisProgram)
 	if err != nil {
 		return nil, fmt.Errorf("there is no program %s to start: install it, or give the "+
@@ -56,16 +63,18 @@ func startRedis(ctx context.Context) (*redisServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a folder for %s: %w", redisProgram, err)
 	}
-	s := &redisServer{dir: dir, ended: make(chan struct{})}
-	path := filepath.Join(dir, "socket")
-	if len(path) > socketPathMax {
-		return nil, errors.Join(fmt.Errorf("%s is too long for a socket: set TMPDIR to a "+
-			"shorter folder", path), os.RemoveAll(dir))
+	s := &redisServer{dir: dir, password: password, ended: make(chan struct{})}
+	listens, err := s.listens(host)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	s.address = "unix:" + path
+	cmd := exec.Command(program, append([]string{"-", "--save", "", "--appendonly", "no",
+		"--daemonize", "no", "--dir", dir}, listens...)...)
+	if password != "" { // which nobody reads off the command line
+		cmd.Stdin = strings.NewReader("requirepass " + password + "\n")
+	}
 	started := make(chan error)
-	go s.run(exec.Command(program, "--port", "0", "--unixsocket", path, "--unixsocketperm", "700",
-		"--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", dir), started)
+	go s.run(cmd, started)
 	if err = <-started; err == nil {
 		err = s.answers(ctx)
 	}
@@ -75,12 +84,31 @@ func startRedis(ctx context.Context) (*redisServer, error) {
 	return s, nil
 }
 
-// run starts the server and stays on its thread until it ends, as serverAttributes need it.
+// listens chooses where the server does, and returns the flags for that.
+func (s *redisServer) listens(host string) ([]string, error) {
+	if host != "" {
+		free, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+		if err != nil {
+			return nil, fmt.Errorf("a port for %s: %w", redisProgram, err)
+		}
+		s.address = free.Addr().String()
+		_, port, err := net.SplitHostPort(s.address)
+		return []string{"--bind", host, "--port", port}, errors.Join(err, free.Close())
+	}
+	path := filepath.Join(s.dir, "socket")
+	if len(path) > socketPathMax {
+		return nil, fmt.Errorf("%s is too long for a socket: set TMPDIR to a shorter folder", path)
+	}
+	s.address = "unix:" + path
+	return []string{"--port", "0", "--unixsocket", path, "--unixsocketperm", "700"}, nil
+}
+
+// run starts the server and stays on its thread until it ends, as launch.Attributes need it.
 func (s *redisServer) run(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(s.ended)
-	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = s, s, serverAttributes()
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = s, s, launch.Attributes()
 	if err := cmd.Start(); err != nil {
 		started <- fmt.Errorf("starting %s: %w", redisProgram, err)
 		return
@@ -100,7 +128,10 @@ func (s *redisServer) answers(ctx context.Context) error {
 	for {
 		c, err := dialRedis(ctx, s.address)
 		if err == nil {
-			_, err = c.ask("PING")
+			err = c.login(s.password)
+			if err == nil {
+				_, err = c.ask("PING")
+			}
 			return errors.Join(err, c.close())
 		}
 		select {
@@ -155,23 +186,11 @@ func (b *KVBench) ownRedis(ctx context.Context) (address string, err error) {
 
 // tellAll tells every rank the text of rank 0. Collective.
 func tellAll(ctx context.Context, job rma.Job, text string) (string, error) {
-	sizes, err := gather(ctx, job, uint64(len(text)))
+	all, err := gatherTexts(ctx, job, []byte(text))
 	if err != nil {
 		return "", err
 	}
-	var told []byte
-	for at := 0; at < int(sizes[0]); at += 8 {
-		var word [8]byte
-		if at < len(text) {
-			copy(word[:], text[at:])
-		}
-		words, err := gather(ctx, job, binary.LittleEndian.Uint64(word[:]))
-		if err != nil {
-			return "", err
-		}
-		told = binary.LittleEndian.AppendUint64(told, words[0])
-	}
-	return string(told[:sizes[0]]), nil
+	return string(all[0]), nil
 }
 
 // Close stops the server that was started, if one was.

@@ -28,10 +28,10 @@ func newBench() *cobra.Command {
 		Args:  args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			return usage(errors.New("bench needs to know what to measure: bench set, " +
-				"bench cache, bench index or bench kv"))
+				"bench cache, bench index, bench kv or bench net"))
 		},
 	}
-	cmd.AddCommand(newBenchSet(), newBenchCache(), newBenchIndex(), newBenchKV())
+	cmd.AddCommand(newBenchSet(), newBenchCache(), newBenchIndex(), newBenchKV(), newBenchNet())
 	return cmd
 }
 

@@ -3,42 +3,104 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/farhash/farhash/internal/twohosts"
+	"github.com/farhash/farhash/petri"
 )
 
-// Two hosts with two ranks each explore a net, and find what one host finds.
-func TestUCXTwoHosts(t *testing.T) {
-	hosts := twohosts.New(t)
-	model := family(t, "philosophers", "8")
-	token := writeFile(t, "token", "token of the tests")
-	both := make([]*command, 2)
-	for host, node := range []string{"0", "1"} {
-		c := newCommand(t, "run", "--rendezvous", net.JoinHostPort(hosts.Address(0), "29500"),
-			"--nnodes", "2", "--node-rank", node, "--nproc", "2", "--token-file", token, "--",
-			os.Args[0], "explore", model)
-		there := hosts.Command(host, c.Path, c.Args[1:]...)
+// hostPair is two hosts on which farhash run starts the same command, with so many ranks each.
+type hostPair struct {
+	*twohosts.Pair
+	t     *testing.T
+	token string
+	ranks int
+	both  [2]*command
+}
+
+func newHostPair(t *testing.T, ranks int) *hostPair {
+	t.Helper()
+	return &hostPair{Pair: twohosts.New(t), t: t, ranks: ranks,
+		token: writeFile(t, "token", "token of the tests")}
+}
+
+// start starts the command on both hosts.
+func (h *hostPair) start(args ...string) {
+	h.t.Helper()
+	for host := range h.both {
+		c := newCommand(h.t, append([]string{"run", "--rendezvous",
+			net.JoinHostPort(h.Address(0), "29500"), "--nnodes", "2", "--node-rank",
+			fmt.Sprint(host), "--nproc", fmt.Sprint(h.ranks), "--token-file", h.token, "--",
+			os.Args[0]}, args...)...)
+		there := h.Command(host, c.Path, c.Args[1:]...)
 		there.Env, there.Stdout, there.Stderr = c.Env, &c.stdout, &c.stderr
-		c.Cmd, both[host] = there, c
+		c.Cmd, h.both[host] = there, c
 		if err := c.Start(); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+}
+
+// finish waits for the end on both hosts, and checks the exit codes.
+func (h *hostPair) finish(codes ...int) {
+	h.t.Helper()
+	for host, c := range h.both {
+		if c.finish(); c.code() != codes[host] {
+			h.t.Errorf("host %d: exit code %d, want %d: %s%s", host, c.code(), codes[host],
+				&c.stdout, &c.stderr)
+		}
+	}
+}
+
+// kill kills ranks, which note their processes when they start.
+func (h *hostPair) kill(numbers ...int) {
+	h.t.Helper()
+	for _, number := range numbers {
+		send(h.t, h.both[number/h.ranks].pidOf(number), syscall.SIGKILL)
+	}
+}
+
+// Two hosts with two ranks each explore nets, and find what one host finds.
+func TestUCXTwoHosts(t *testing.T) {
+	hosts := newHostPair(t, 2)
+	for _, c := range []struct {
+		name  string
+		size  int
+		flags string
+	}{
+		{"philosophers", 8, ""}, {"philosophers", 6, "--trace deadlock"},
+		{"rwmutex", 8, "--order any"},
+		{"referendum", 6, "--encoding element --check"}, {"dekker", 6, "--direct=false"},
+		{"kanban", 2, "--order any --encoding element"},
+	} {
+		n, err := petri.Family(c.name, c.size)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	for host, c := range both {
-		c.finish()
-		if c.code() != 0 {
-			t.Errorf("host %d: exit code %d: %s%s", host, c.code(), &c.stdout, &c.stderr)
+		path, want := writeTestNet(t, n), expected(t, n)
+		flags := strings.Fields(c.flags)
+		hosts.start(append([]string{"explore", path, "--json"}, flags...)...)
+		hosts.finish(0, 0)
+		got := object(t, hosts.both[0])
+		if strings.Contains(c.flags, "any") {
+			want["depth"] = nil
 		}
-	}
-	if out := both[0].stdout.String(); !strings.Contains(out, "6561") ||
-		!strings.Contains(out, "with 4 ranks") {
-		t.Errorf("host 0 said %s%s", out, &both[0].stderr)
-	}
-	if out := both[1].stdout.String(); out != "" {
-		t.Errorf("host 1 said %s", out)
+		want["ranks"] = 4.
+		for key, value := range want {
+			if got[key] != value {
+				t.Errorf("%s %s: %s is %v, want %v", c.name, c.flags, key, got[key], value)
+			}
+		}
+		if way, asked := got["trace"].([]any); asked && len(way) != c.size {
+			t.Errorf("%s: a way of %d firings, want %d", c.name, len(way), c.size)
+		}
+		if out := hosts.both[1].stdout.String(); out != "" {
+			t.Errorf("host 1 said %s", out)
+		}
 	}
 }

@@ -1,0 +1,136 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/set"
+	"github.com/farhash/farhash/ship"
+)
+
+// setParty works on a set.
+type setParty struct {
+	r       *netRun
+	set     *set.Set
+	words   *netBatches
+	results []set.Result
+}
+
+// openSet makes an empty set. Collective.
+func (r *netRun) openSet(ctx context.Context) (netParty, error) {
+	s, err := set.New(ctx, touchedJob{r.job}, r.setConfig())
+	if err != nil {
+		return nil, err
+	}
+	return &setParty{r: r, set: s, words: newNetBatches(r),
+		results: make([]set.Result, max(r.of.Batch, DefaultNetBatch))}, nil
+}
+
+func (r *netRun) setConfig() set.Config {
+	access := ship.OneSided
+	if r.of.Impl == NetShipped {
+		access = ship.Shipped
+	}
+	return set.Config{Buckets: r.bench.cfg.Buckets, Depth: r.bench.cfg.InFlight, Access: access}
+}
+
+// canShip tells whether batches travel here. Collective.
+func canShip(ctx context.Context, job rma.Job) (bool, error) {
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "bench: whether batches travel", Words: 1})
+	if err != nil {
+		return false, err
+	}
+	_, can := w.(rma.Server)
+	return can, w.Close()
+}
+
+func (p *setParty) warm(n int) error {
+	for some := range slices.Chunk(p.words.warm(n), DefaultNetBatch) {
+		if err := p.set.FindOrPutBatch(some, p.results[:len(some)]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *setParty) ready(n int) { p.words.ready(n) }
+
+func (p *setParty) run(ctx context.Context, s *NetSample) error {
+	before := p.set.Stats().Queues
+	var err error
+	if p.r.of.Batch == 1 {
+		err = p.singles(ctx, s)
+	} else {
+		err = p.words.run(ctx, s, p.batch)
+	}
+	asked := p.set.Stats().Queues.Since(before)
+	if p.r.of.Impl == NetShipped {
+		// The rest is for requests of others: hidden memory is reached by a queue here as well.
+		asked = rma.Stats{Ships: asked.Ships}
+	}
+	s.asked(asked)
+	return err
+}
+
+// batch returns how many words were new.
+func (p *setParty) batch(words []uint64) (fresh int, err error) {
+	results := p.results[:len(words)]
+	if err := p.set.FindOrPutBatch(words, results); err != nil {
+		return 0, err
+	}
+	for _, result := range results {
+		if result == set.Inserted {
+			fresh++
+		}
+	}
+	return fresh, nil
+}
+
+// singles asks for words that are there.
+func (p *setParty) singles(ctx context.Context, s *NetSample) error {
+	for _, word := range p.words.all {
+		begin := time.Now()
+		result, err := p.set.FindOrPut(word)
+		if err == nil && result != set.Found {
+			err = fmt.Errorf("word %#x is %v, and was there before", word, result)
+		}
+		if err != nil {
+			return err
+		}
+		record(s.took, time.Since(begin))
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close leaves when nobody works on the set any more.
+func (p *setParty) close(ctx context.Context) error {
+	return errors.Join(p.r.job.Barrier(ctx), p.set.Close())
+}
+
+// run does all batches by do, which tells how many words were new.
+func (b *netBatches) run(ctx context.Context, s *NetSample,
+	do func(words []uint64) (fresh int, err error)) error {
+	for i, want := range b.fresh {
+		words := b.all[i*b.batch : min((i+1)*b.batch, len(b.all))]
+		fresh, err := do(words)
+		if err == nil && fresh != want {
+			err = fmt.Errorf("of %d words %d were new, and %d were inserted", len(words), want,
+				fresh)
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		s.Fresh += uint64(fresh)
+	}
+	return nil
+}

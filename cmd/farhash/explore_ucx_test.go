@@ -1,0 +1,106 @@
+//go:build ucx && cgo
+
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// awaitOther waits until a file is there, and is another one than before.
+func awaitOther(t *testing.T, path string, before os.FileInfo) {
+	t.Helper()
+	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(time.Millisecond) {
+		if now, err := os.Stat(path); err == nil && (before == nil || !os.SameFile(before, now)) {
+			return
+		}
+	}
+	t.Fatalf("%s was not written", path)
+}
+
+// A search on two hosts loses a rank, goes on as it advises on one host with another number
+// of ranks, is killed again, and comes on two hosts to the figures of an undisturbed one.
+func TestUCXResume(t *testing.T) {
+	hosts := newHostPair(t, 2)
+	path := family(t, "philosophers", "11")
+	want := exploreJSON(t, "explore", path, "--json", "-n", "2")
+	file := t.TempDir() + "/check point's"
+	flags := []string{"--checkpoint", file, "--every", "20ms", "--mem", "1GiB", "--quiet"}
+	hosts.start(append([]string{"explore", path}, flags...)...)
+	awaitOther(t, file, nil)
+	hosts.kill(3)
+	hosts.finish(exitLost, exitLost)
+	for host, c := range hosts.both {
+		if !strings.Contains(c.stderr.String(), "farhash: rank 3 was lost") {
+			t.Errorf("host %d: %s", host, &c.stderr)
+		}
+	}
+	before, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := newCommand(t, launched(t, "3", hosts.both[1].advice()...)...)
+	if err := second.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitOther(t, file, before)
+	send(t, second.pidOf(0), 9)
+	if second.finish(); second.code() != exitLost {
+		t.Errorf("on one host: exit code %d: %s", second.code(), &second.stderr)
+	}
+	hosts.ranks = 1
+	hosts.start("explore", path, "--resume", file, "--check", "--json", "--mem", "1GiB")
+	hosts.finish(0, 0)
+	got := object(t, hosts.both[0])
+	for _, key := range []string{"states", "arcs", "depth", "deadlocks", "maxTokensPlace",
+		"maxTokensMarking", "complete"} {
+		if got[key] != want[key] {
+			t.Errorf("%s is %v after two losses, %v undisturbed", key, got[key], want[key])
+		}
+	}
+}
+
+// Whichever rank is killed, or when the cable is cut, all others end, and say who is missing.
+func TestUCXLosesRanks(t *testing.T) {
+	hosts := newHostPair(t, 2)
+	for _, c := range []struct {
+		what   string
+		strike func()
+		says   [2]string // on each host
+		codes  [2]int
+	}{
+		{"rank 0", func() { hosts.kill(0) }, [2]string{"rank 0 was lost", "rank 0 was lost"},
+			[2]int{exitLost, exitLost}},
+		{"rank 2", func() { hosts.kill(2) }, [2]string{"rank 2 was lost", "rank 2 was lost"},
+			[2]int{exitLost, exitLost}},
+		{"host 1", func() { hosts.kill(2, 3) }, [2]string{" lost", "was killed"},
+			[2]int{exitLost, 137}},
+		{"the cable", func() { hosts.Cut(t) }, [2]string{" lost", " lost"},
+			[2]int{exitLost, exitLost}},
+	} {
+		hosts.start(endless(t, "--json")...)
+		for begin := time.Now(); !strings.Contains(hosts.both[0].stderr.String(), "plan: "); {
+			if time.Since(begin) > time.Minute {
+				t.Fatalf("%s: no plan: %s", c.what, &hosts.both[0].stderr)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		c.strike()
+		hosts.finish(c.codes[:]...)
+		for host, says := range c.says {
+			if text := hosts.both[host].stderr.String(); !strings.Contains(text, says) {
+				t.Errorf("%s lost: host %d said no %q: %s", c.what, host, says, text)
+			}
+		}
+		if c.what == "rank 0" {
+			continue // it would have printed the answer
+		}
+		o := object(t, hosts.both[0])
+		lost, _ := o["lostRanks"].([]any)
+		if o["complete"] != false || o["reason"] != "rank lost" || len(lost) == 0 {
+			t.Errorf("%s lost: %v", c.what, o)
+		}
+	}
+}
