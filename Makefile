@@ -43,10 +43,14 @@ test-race:
 test-lab: ## run tables through random schedules, right ones and wrong ones
 	$(GO) test -count=1 -tags invariants -run Lab $(LAB)
 
-soak: ## go on with random schedules for SOAK; ^C ends it and reports
+# With UCX ranks that are processes on two hosts are killed, in place of simulated ones.
+soak: ## go on with random schedules and kills for SOAK; ^C ends it and reports
 	@mkdir -p bin
-	@for package in $(LAB); do \
-		$(GO) test -c -tags invariants -o bin/soak.test $$package && \
+	@packages="$(LAB)"; tags=invariants; \
+	if pkg-config --exists ucx 2>/dev/null; then export CGO_ENABLED=1; \
+		packages="$$packages ./rma/ucx"; tags="invariants ucx"; fi; \
+	for package in $$packages; do \
+		$(GO) test -c -tags "$$tags" -o bin/soak.test $$package && \
 		(cd $$package && exec "$(CURDIR)/bin/soak.test" -test.run '^TestSoak$$' \
 			-test.timeout 0 -soak $(SOAK)) || exit 1; done
 
@@ -62,14 +66,12 @@ test-mpi: ## run what needs MPI under each that is here
 		else echo "tests of rma/mpi skipped for $${mpi%:*}: pkg-config knows no $${mpi#*:}"; \
 		fi; done
 
-# TestCutOff has once hung where a cable was cut while ranks joined: it is for those who look into
-# that, with go test -tags ucx -run CutOff ./rma/ucx.
 test-ucx: ## run what needs UCX, where it is here
 	@if pkg-config --exists ucx 2>/dev/null; then export CGO_ENABLED=1; \
-		echo "$(GO) test -tags ucx . ./rma/ucx"; \
-		$(GO) vet -tags ucx . ./rma/ucx ./cmd/farhash && \
-		$(GO) test -count=1 -timeout 3m -tags ucx -skip CutOff . ./rma/ucx && \
-		$(GO) test -count=1 -timeout 2m -tags ucx -run UCX ./cmd/farhash || exit 1; \
+		echo "$(GO) test -tags ucx . ./rma/ucx ./bench/internal/rawucx"; \
+		$(GO) vet -tags ucx . ./rma/ucx ./bench/... ./cmd/farhash && \
+		$(GO) test -count=1 -timeout 5m -tags ucx . ./rma/ucx ./bench/internal/rawucx && \
+		$(GO) test -count=1 -timeout 5m -tags ucx -run UCX ./cmd/farhash || exit 1; \
 	else echo "tests of rma/ucx skipped: pkg-config knows no ucx (libucx-dev)"; fi
 
 cross: ## build and vet for the platforms that this is not

@@ -23,12 +23,16 @@ const TimeoutVariable = "FARHASH_TIMEOUT"
 // and rma/mpi where they are not.
 const EngineVariable = "FARHASH_ENGINE"
 
+// RejoinVariable is the environment variable that, set to 1, has Join do what [Rejoin] says.
+const RejoinVariable = "FARHASH_REJOIN"
+
 // Option changes how a job is joined.
 type Option func(*options)
 
 type options struct {
 	timeout  time.Duration
 	oneSided bool
+	rejoin   bool
 }
 
 // Timeout bounds the wait for the other ranks to arrive; the default is a minute.
@@ -37,6 +41,11 @@ func Timeout(d time.Duration) Option { return func(o *options) { o.timeout = d }
 // OneSided keeps tables from using memory directly: everything goes through the
 // queues of the engine. For tests, and to measure that path.
 func OneSided() Option { return func(o *options) { o.oneSided = true } }
+
+// Rejoin has this process take the place of a rank of a running job that has died, on the
+// engine rma/ucx. Its memory begins anew, empty, and collective calls go on to fail: package
+// cache can live with that, the other tables cannot and say so.
+func Rejoin() Option { return func(o *options) { o.rejoin = true } }
 
 func collect(opts []Option) (options, error) {
 	switch wish := os.Getenv(EngineVariable); wish {
@@ -53,6 +62,13 @@ func collect(opts []Option) (options, error) {
 				TimeoutVariable, text)
 		}
 		o.timeout = d
+	}
+	switch wish := os.Getenv(RejoinVariable); wish {
+	case "", "0":
+	case "1":
+		o.rejoin = true
+	default:
+		return o, fmt.Errorf("farhash: %s=%q is neither 0 nor 1", RejoinVariable, wish)
 	}
 	for _, opt := range opts {
 		opt(&o)
@@ -73,16 +89,25 @@ func Join(ctx context.Context, opts ...Option) (rma.Job, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("farhash: %w", err)
+	case !launched && o.rejoin:
+		return nil, errNoRejoin
 	case !launched:
 		return local.SingleWith(local.Options{Hidden: o.oneSided}), nil
 	}
 	return joinLaunched(ctx, m, o)
 }
 
+// errNoRejoin is the answer to who asks to join again where no rank can.
+var errNoRejoin = fmt.Errorf("farhash: only a rank of the engine rma/ucx joins again (%s=ucx, and "+
+	"the rank, ranks and rendezvous of the job, as farhash run --rejoin sets them)", EngineVariable)
+
 // joinLaunched joins a job of processes.
 func joinLaunched(ctx context.Context, m launch.Membership, o options) (rma.Job, error) {
 	if os.Getenv(EngineVariable) == "ucx" {
 		return joinUCX(ctx, m, o)
+	}
+	if o.rejoin {
+		return nil, errNoRejoin
 	}
 	useMPI, err := chooseMPI(m, os.Getenv(EngineVariable), mpi.Built)
 	switch {
@@ -133,6 +158,8 @@ func Run(ctx context.Context, n int, fn func(job rma.Job) error, opts ...Option)
 	switch {
 	case err != nil:
 		return fmt.Errorf("farhash: %w", err)
+	case !launched && o.rejoin:
+		return errNoRejoin
 	case !launched:
 		return local.RunWith(local.Options{Hidden: o.oneSided}, n, fn)
 	}

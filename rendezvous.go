@@ -16,5 +16,5 @@ func joinUCX(ctx context.Context, m launch.Membership, o options) (rma.Job, erro
 		return nil, fmt.Errorf("farhash: %s=ucx: %w", EngineVariable, err)
 	}
 	return ucx.Join(ctx, ucx.Config{Rank: m.Rank, Size: m.Size, Rendezvous: r.Address,
-		Token: r.Token, Timeout: o.timeout, Hidden: o.oneSided})
+		Token: r.Token, Timeout: o.timeout, Hidden: o.oneSided, Rejoin: o.rejoin})
 }

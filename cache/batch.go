@@ -9,15 +9,14 @@ import (
 // GetBatch is Get for many keys, which lie one after the other in keys: found[i] tells
 // whether the one at i*KeySize was found, and then its value is at i*ValueSize of values.
 // What stands there for other keys is of no use. The keys are worked on with many
-// requests in flight. When memory of some ranks is lost, keys of others are
-// answered all the same, and the error names one rank.
+// requests in flight, or by their owners, as [Config].Access says. When memory of some ranks is
+// lost, keys of others are answered all the same, and the error names one rank.
 func (c *Cache) GetBatch(keys, values []byte, found []bool) error {
 	if err := c.checkBatch(keys, values, len(found)); err != nil {
 		return err
 	}
-	s := c.scratch.take()
-	defer c.scratch.give(s)
-	return c.work(s, kindGet, keys, values, found, nil)
+	return c.batch(call{kind: kindGet, n: len(found), keys: c.keys(keys),
+		values: c.values(values), found: found})
 }
 
 // PutBatch is Put for many keys and values, laid out as in GetBatch. results[i] answers
@@ -27,9 +26,8 @@ func (c *Cache) PutBatch(keys, values []byte, results []Result) error {
 	if err := c.checkBatch(keys, values, len(results)); err != nil {
 		return err
 	}
-	s := c.scratch.take()
-	defer c.scratch.give(s)
-	return c.work(s, kindPut, keys, values, nil, results)
+	return c.batch(call{kind: kindPut, n: len(results), keys: c.keys(keys),
+		values: c.values(values), results: results})
 }
 
 func (c *Cache) checkBatch(keys, values []byte, n int) error {
@@ -41,11 +39,111 @@ func (c *Cache) checkBatch(keys, values []byte, n int) error {
 	return nil
 }
 
-// batch is the operations of one call, on whole words.
+// call is operations as they are given: on bytes.
+type call struct {
+	kind    kind
+	n       int
+	keys    items
+	values  items
+	found   []bool   // get and remove
+	results []Result // put
+}
+
+// items are byte strings of one size, each so many bytes behind the one before.
+type items struct {
+	bytes      []byte
+	size, step int
+}
+
+func (c *Cache) keys(b []byte) items   { return items{b, c.cfg.KeySize, c.cfg.KeySize} }
+func (c *Cache) values(b []byte) items { return items{b, c.cfg.ValueSize, c.cfg.ValueSize} }
+
+func (it *items) at(i int) []byte { return it.bytes[i*it.step:][:it.size] }
+
+// pack writes an item as whole words, filled up with zeros.
+func (it *items) pack(to []uint64, i int) {
+	to[len(to)-1] = 0
+	copy(bytesOf(to), it.at(i))
+}
+
+// words is the items as words, where they are that: whole, aligned, one behind the other.
+func (it *items) words() ([]uint64, bool) {
+	if it.size%8 != 0 || it.step != it.size {
+		return nil, false
+	}
+	return asWords(it.bytes)
+}
+
+// batch carries out the operations of a batch.
+func (c *Cache) batch(o call) error {
+	clear(o.found)
+	clear(o.results)
+	s := c.scratch.take()
+	defer c.scratch.give(s)
+	s.call = o
+	if !c.t.all && c.line.Worth(o.n) {
+		return c.ship(s)
+	}
+	return c.work(s, nil)
+}
+
+// one is a batch of one, which does not travel.
+func (c *Cache) one(k kind, key, value []byte) (bool, Result, error) {
+	s := c.scratch.take()
+	defer c.scratch.give(s)
+	s.found[0], s.results[0] = false, 0
+	s.call = call{k, 1, c.keys(key), c.values(value), s.found[:], s.results[:]}
+	err := c.work(s, nil)
+	return s.found[0], s.results[0], err
+}
+
+// work carries out the operations that are chosen of the call, whose answers are false or 0. Keys
+// and values that are whole words are worked on where they are, others in pieces that are
+// copied.
+func (c *Cache) work(s *scratch, chosen order) error {
+	b, o := &s.batch, &s.call
+	*b = batch{t: c.t, kind: o.kind, n: chosen.len(o.n), order: chosen, found: o.found,
+		results: o.results, pipe: &s.pipe, near: &s.near}
+	var err error
+	var whole bool
+	if b.keys, whole = o.keys.words(); whole {
+		b.values, whole = o.values.words()
+	}
+	if whole {
+		err = b.run()
+	} else {
+		err = s.piece.each(b, o, chosen, b.run)
+	}
+	c.tally.add(uint64(o.n), &b.counts)
+	*b = batch{} // it is kept, and what it was given is not
+	return err
+}
+
+// order is the operations of a call that are to be carried out; nil: all of them.
+type order []int
+
+// len is how many they are, of n.
+func (o order) len(n int) int {
+	if o == nil {
+		return n
+	}
+	return len(o)
+}
+
+// at is the operation that comes i-th.
+func (o order) at(i int) int {
+	if o == nil {
+		return i
+	}
+	return o[i]
+}
+
+// batch is operations on whole words.
 type batch struct {
 	t       *table
 	kind    kind
-	n       int
+	n       int // operations to be carried out
+	order   order
 	keys    []uint64
 	values  []uint64
 	found   []bool          // get and remove
@@ -53,6 +151,7 @@ type batch struct {
 	ended   func(s *search) // is shown a search that has ended, through a queue; may be nil
 	counts  Stats
 	pipe    *pipeline
+	near    *near
 }
 
 func (b *batch) key(i int) []uint64 { return b.keys[i*b.t.keyWords:][:b.t.keyWords] }
@@ -77,82 +176,61 @@ func (b *batch) settle(i int, s *search) {
 	}
 }
 
-func (b *batch) run() error {
-	if b.t.flat == nil {
-		return b.t.queued(b)
+// piece is memory for some operations of a call, as whole words next to each other.
+type piece struct {
+	keys    []uint64
+	values  []uint64
+	found   []bool
+	results []Result
+}
+
+// pieceBytes is how much of the keys and values of a call is copied at a time.
+const pieceBytes = 1 << 16
+
+func (p *piece) reserve(t *table) {
+	if len(p.found) > 0 {
+		return
 	}
-	b.direct(b.pipe)
-	return nil
+	n := max(1, pieceBytes/8/t.bucketWords)
+	p.keys, p.values = make([]uint64, n*t.keyWords), make([]uint64, n*t.valueWords)
+	p.found, p.results = make([]bool, n), make([]Result, n)
 }
 
-// one is a batch of one.
-func (c *Cache) one(k kind, key, value []byte) (bool, Result, error) {
-	s := c.scratch.take()
-	defer c.scratch.give(s)
-	err := c.work(s, k, key, value, s.found[:], s.results[:])
-	return s.found[0], s.results[0], err
-}
-
-// work carries out operations. Keys and values that are whole words are worked on where
-// they are, others in pieces that are copied.
-func (c *Cache) work(s *scratch, k kind, keys, values []byte, found []bool,
-	results []Result) error {
-	clear(found)
-	clear(results)
-	b := &s.batch
-	b.t, b.kind, b.counts, b.pipe = c.t, k, Stats{}, &s.pipe
-	var err error
-	var ok bool
-	if b.keys, b.values, ok = c.view(keys, values); ok {
-		b.n = len(b.keys) / c.t.keyWords
-		b.found, b.results = found, results
-		err = b.run()
-	} else {
-		err = c.copied(s, keys, values, found, results)
-	}
-	c.tally.add(uint64(len(keys)), &b.counts)
-	*b = batch{}
-	return err
-}
-
-// copied is work on keys and values that are no whole words, or lie at odd addresses.
-func (c *Cache) copied(s *scratch, keys, values []byte, found []bool, results []Result) error {
-	b, t := &s.batch, c.t
-	s.reserve(t)
-	var failed error
-	for from, n := 0, len(keys)/c.cfg.KeySize; from < n; from += s.items {
-		b.n = min(s.items, n-from)
-		b.keys, b.values = s.keys, s.values
-		pack(b.keys, keys[from*c.cfg.KeySize:], b.n, c.cfg.KeySize)
-		switch b.kind {
-		case kindGet:
-			b.found = found[from : from+b.n]
-		case kindPut:
-			b.results = results[from : from+b.n]
-			pack(b.values, values[from*c.cfg.ValueSize:], b.n, c.cfg.ValueSize)
-		case kindRemove:
-			b.found = found
+// each carries out the operations that are chosen by copying them into b, which run carries
+// out. The error is the first one.
+func (p *piece) each(b *batch, o *call, chosen order, run func() error) (failed error) {
+	p.reserve(b.t)
+	for from, n := 0, chosen.len(o.n); from < n; from += b.n {
+		b.n, b.order = min(len(p.found), n-from), nil
+		b.keys, b.values, b.found, b.results = p.keys, p.values, p.found[:b.n], p.results[:b.n]
+		clear(b.found)
+		clear(b.results)
+		for i := range b.n {
+			o.keys.pack(b.key(i), chosen.at(from+i))
+			if o.kind == kindPut {
+				o.values.pack(b.value(i), chosen.at(from+i))
+			}
 		}
-		if err := b.run(); err != nil && failed == nil {
+		if err := run(); err != nil && failed == nil {
 			failed = err
 		}
 		for i := range b.n {
-			if b.kind == kindGet && b.found[i] {
-				value := values[(from+i)*c.cfg.ValueSize:][:c.cfg.ValueSize]
-				copy(value, bytesOf(b.value(i)))
-			}
+			o.answer(chosen.at(from+i), b, i)
 		}
 	}
 	return failed
 }
 
-// pack lays n items into whole words, filled up with zeros.
-func pack(words []uint64, items []byte, n, size int) {
-	each := wordsOf(size)
-	for i := range n {
-		item := words[i*each : (i+1)*each]
-		item[each-1] = 0
-		copy(bytesOf(item), items[i*size:(i+1)*size])
+// answer gives operation i the answer of number j of a batch.
+func (o *call) answer(i int, b *batch, j int) {
+	switch {
+	case o.kind == kindPut:
+		o.results[i] = b.results[j]
+	case b.found[j]:
+		o.found[i] = true
+		if o.kind == kindGet {
+			copy(o.values.at(i), bytesOf(b.value(j)))
+		}
 	}
 }
 
@@ -165,13 +243,10 @@ func asWords(b []byte) ([]uint64, bool) {
 	return unsafe.Slice((*uint64)(p), len(b)/8), true
 }
 
-// view is keys and values as words, where items are whole and aligned words.
-func (c *Cache) view(keys, values []byte) (k, v []uint64, ok bool) {
-	if c.cfg.KeySize%8 != 0 || c.cfg.ValueSize%8 != 0 {
-		return nil, nil, false
-	}
-	if k, ok = asWords(keys); ok {
-		v, ok = asWords(values)
+// view is a key and a value as words, where they are whole and aligned words.
+func (c *Cache) view(key, value []byte) (k, v []uint64, ok bool) {
+	if k, ok = asWords(key); ok {
+		v, ok = asWords(value)
 	}
 	return k, v, ok
 }
@@ -180,12 +255,13 @@ func (c *Cache) view(keys, values []byte) (k, v []uint64, ok bool) {
 type scratch struct {
 	found   [1]bool
 	results [1]Result
+	call    call
 	batch   batch
-	keys    []uint64
-	values  []uint64
-	items   int      // of keys and values
-	update  []uint64 // a value
+	piece   piece
 	pipe    pipeline
+	near    near
+	ship    shipping
+	update  []uint64 // a value
 }
 
 // room is space for a value.
@@ -194,17 +270,6 @@ func (s *scratch) room(size int) []byte {
 		s.update = make([]uint64, wordsOf(size))
 	}
 	return bytesOf(s.update)[:size]
-}
-
-// scratchBytes is how much of the keys and values of a batch is copied at a time.
-const scratchBytes = 1 << 16
-
-func (s *scratch) reserve(t *table) {
-	if s.items == 0 {
-		s.items = max(1, scratchBytes/8/t.bucketWords)
-		s.keys = make([]uint64, s.items*t.keyWords)
-		s.values = make([]uint64, s.items*t.valueWords)
-	}
 }
 
 // scratchPool keeps them between calls, so that calls do not allocate.
@@ -217,4 +282,8 @@ func (p *scratchPool) take() *scratch {
 	return new(scratch)
 }
 
-func (p *scratchPool) give(s *scratch) { p.pool.Put(s) }
+// give takes one back, without what the call was given.
+func (p *scratchPool) give(s *scratch) {
+	s.call = call{}
+	p.pool.Put(s)
+}

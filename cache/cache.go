@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // Mode says how readers and writers of a bucket keep out of each other's way.
@@ -67,6 +68,9 @@ type Config struct {
 	// Depth is how many operations of a batch are in flight on a queue. 0 means
 	// DefaultDepth. It may differ between ranks.
 	Depth int
+	// Access is how batches reach memory that this process does not see: see package ship. Auto,
+	// the default, finds out. It may differ between ranks.
+	Access ship.Access
 }
 
 const (
@@ -94,18 +98,14 @@ type Cache struct {
 	t       *table
 	tally   *tally
 	scratch scratchPool
+	line    *ship.Line // nil: nothing travels
 }
 
-// New makes an empty cache. Collective: every rank calls it with the same Config.
+// New makes an empty cache. Collective: every rank calls it with the same Config. On a rank that
+// has joined again ([rma.Rejoined]) it takes part in the cache that the others have, which is
+// empty in this rank's memory.
 func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
-	err := rma.Agree(ctx, job, "cache",
-		rma.Field{Name: "bytes per key", Value: uint64(cfg.KeySize)},
-		rma.Field{Name: "bytes per value", Value: uint64(cfg.ValueSize)},
-		rma.Field{Name: "buckets per rank", Value: cfg.BucketsPerRank},
-		rma.Field{Name: "modes", Value: uint64(cfg.Mode)},
-		rma.Field{Name: "kinds of addressing", Value: uint64(cfg.Addressing)},
-		rma.Field{Name: "buckets per group", Value: uint64(cfg.GroupBuckets)},
-		rma.Field{Name: "choices", Value: uint64(cfg.Choices)})
+	err := cfg.agree(ctx, job)
 	if err == nil {
 		err = cfg.complete(job.Size())
 	}
@@ -116,11 +116,31 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	tally, err := newTally(ctx, job)
+	tally, err := newTally(ctx, job, cfg)
 	if err != nil {
 		return nil, errors.Join(err, t.close())
 	}
-	return &Cache{job: job, cfg: cfg, t: t, tally: tally}, nil
+	c := &Cache{job: job, cfg: cfg, t: t, tally: tally}
+	if err := c.open(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// agree makes sure that all ranks have the same configuration. One that joins again finds that
+// out by the window of statistics, whose name tells it.
+func (c *Config) agree(ctx context.Context, job rma.Job) error {
+	if rma.Rejoined(job) {
+		return nil
+	}
+	return rma.Agree(ctx, job, "cache",
+		rma.Field{Name: "bytes per key", Value: uint64(c.KeySize)},
+		rma.Field{Name: "bytes per value", Value: uint64(c.ValueSize)},
+		rma.Field{Name: "buckets per rank", Value: c.BucketsPerRank},
+		rma.Field{Name: "modes", Value: uint64(c.Mode)},
+		rma.Field{Name: "kinds of addressing", Value: uint64(c.Addressing)},
+		rma.Field{Name: "buckets per group", Value: uint64(c.GroupBuckets)},
+		rma.Field{Name: "choices", Value: uint64(c.Choices)})
 }
 
 // complete checks a configuration and fills in what is left to it.
@@ -166,15 +186,17 @@ func (c *Cache) Get(key, value []byte) (bool, error) {
 	if err := c.check(key, value); err != nil {
 		return false, err
 	}
-	if k, v, ok := c.view(key, value); ok && c.t.flat != nil {
+	if k, v, ok := c.view(key, value); ok && c.t.any {
 		hash := hashKey(k)
-		if c.t.peek(hash, k, v) {
-			c.tally.hit(hash)
-			return true, nil
+		if c.t.sees(hash) {
+			if c.t.peek(hash, k, v) {
+				c.tally.hit(hash)
+				return true, nil
+			}
+			s := search{t: c.t, kind: kindGet, key: k, value: v}
+			c.search(&s, hash)
+			return s.matched, nil
 		}
-		s := search{t: c.t, kind: kindGet, key: k, value: v}
-		c.search(&s, hash)
-		return s.matched, nil
 	}
 	found, _, err := c.one(kindGet, key, value)
 	return found, err
@@ -186,10 +208,13 @@ func (c *Cache) Put(key, value []byte) (Result, error) {
 	if err := c.check(key, value); err != nil {
 		return 0, err
 	}
-	if k, v, ok := c.view(key, value); ok && c.t.flat != nil {
-		s := search{t: c.t, kind: kindPut, key: k, value: v}
-		c.search(&s, hashKey(k))
-		return s.result, nil
+	if k, v, ok := c.view(key, value); ok && c.t.any {
+		hash := hashKey(k)
+		if c.t.sees(hash) {
+			s := search{t: c.t, kind: kindPut, key: k, value: v}
+			c.search(&s, hash)
+			return s.result, nil
+		}
 	}
 	_, r, err := c.one(kindPut, key, value)
 	return r, err
@@ -257,4 +282,6 @@ func (c *Cache) Config() Config { return c.cfg }
 func (c *Cache) Buckets() uint64 { return c.cfg.BucketsPerRank * uint64(c.job.Size()) }
 
 // Close gives this rank's memory back. The other ranks keep theirs.
-func (c *Cache) Close() error { return errors.Join(c.t.close(), c.tally.close()) }
+func (c *Cache) Close() error {
+	return errors.Join(c.line.Close(), c.t.close(), c.tally.close())
+}

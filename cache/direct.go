@@ -120,8 +120,8 @@ func (t *table) visit(l *latch, s *search) {
 		if t.mode == Fine {
 			t.hold(l, s, group)
 		}
-		at := s.rank*t.segment + t.offset(group)
-		v = s.look(t.flat[at : at+t.groupBuckets*t.bucketWords])
+		at := t.offset(group)
+		v = s.look(t.memory[s.rank][at : at+t.groupBuckets*t.bucketWords])
 		t.apply(s, group)
 		if t.mode == Fine {
 			t.drop(l, s, group)
@@ -151,7 +151,7 @@ func (t *table) goBack(l *latch, s *search) bool {
 }
 
 func (t *table) lockWord(s *search, group uint64) *uint64 {
-	return &t.flat[s.rank*t.segment+t.lockOf(group)]
+	return &t.memory[s.rank][t.lockOf(group)]
 }
 
 // lockBefore is the lock that a put of a key has to take for the first group; nil for none.
@@ -160,7 +160,7 @@ func (t *table) lockBefore(f *flight) *uint64 {
 	case Fine:
 		return (*uint64)(unsafe.Add(unsafe.Pointer(f.group), -8))
 	case Coarse:
-		return &t.flat[t.rankOf(f.hash)*t.segment+t.rankLock]
+		return &t.memory[t.rankOf(f.hash)][t.rankLock]
 	}
 	return nil
 }

@@ -61,9 +61,28 @@
 // answer, the operation makes sure that it does not keep the lock, if need be by breaking it.
 // If the link stays away, it returns the error, and the next calls of its rank see to that.
 //
+// A rank that has died may join again, where the engine allows: New then takes part in the cache
+// that the others have, and the rank's memory is empty (again.go). What the others ask of that
+// memory fails from its death until New has returned. Collective calls stay impossible.
+//
 // Operations are step machines over a queue (op.go), of which a batch has many in flight.
-// Where all memory is directly addressable loops over it replace them (direct.go), with the
-// same decisions (search.go), and batches pass three stages in assembly (pipeline.go).
+// Where the owner's memory is directly addressable loops over it replace them (direct.go), with
+// the same decisions (search.go), and batches pass three stages in assembly (pipeline.go).
+// Ranks of the same host see each other's memory, those of others not: a batch is
+// sorted accordingly (near.go).
+//
+// # Access
+//
+// Batches may also travel: with [Config].Access at [ship.Shipped], or at [ship.Auto] where that
+// takes less time, the keys of ranks whose memory is not seen are sent to these, some thousand in
+// a message, with the values to be put (ship.go). All candidates of a key are in the memory of one
+// rank, which carries out the very same operations by loops over its memory, and answers with
+// the results and values. Meanwhile the rest of the batch is carried out. In Fine and Coarse a
+// lock is then some nanoseconds instead of two round trips. Single calls do not travel.
+//
+// An operation counts in the [Stats] of the rank that has carried it out, and there among those
+// Served as well; the sums over all ranks are those of the calls. [Cache.Access] tells what was
+// chosen, and why.
 //
 // # Guarantees
 //
@@ -80,7 +99,7 @@
 //   - Neither readers nor writers wait for others in LockFree. In Fine and Coarse they wait
 //     while another holds the lock and is alive.
 //   - An error of the engine (memory of a rank that is gone) leaves open what a put or Delete
-//     has done. Other operations of the batch are carried out.
+//     has done. Other operations of the batch are carried out, whether they travel or not.
 //
 // # What a mode costs
 //

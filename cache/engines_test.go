@@ -9,6 +9,7 @@ import (
 
 	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // must ends a test after an error.
@@ -29,16 +30,26 @@ var engines = lab.Engines()
 
 var modes = []Mode{LockFree, Fine, Coarse}
 
-// eachCase runs a test on every engine, in every mode and with both kinds of addressing.
+// carriers are those on which batches travel.
+var carriers = lab.Carriers()
+
+// eachCase runs a test on every engine, in every mode and with both kinds of addressing. Where
+// batches can travel they do.
 func eachCase(t *testing.T, fn func(t *testing.T, e engine, cfg Config)) {
-	for _, e := range engines {
+	each := func(e engine, access ship.Access) {
 		for _, mode := range modes {
 			for _, addressing := range []Addressing{Groups, Paper} {
-				cfg := Config{Mode: mode, Addressing: addressing}
+				cfg := Config{Mode: mode, Addressing: addressing, Access: access}
 				t.Run(fmt.Sprintf("%s/%v/addressing=%d", e.Name, mode, addressing),
 					func(t *testing.T) { fn(t, e, cfg) })
 			}
 		}
+	}
+	for _, e := range engines {
+		each(e, ship.Auto)
+	}
+	for _, e := range carriers {
+		each(e, ship.Shipped)
 	}
 }
 

@@ -33,9 +33,10 @@ func hotCalls() int {
 // only one candidate in common, so that they evict each other as well. Nobody is ever given
 // a value whose words are of two puts, or of the other key.
 func TestHotKey(t *testing.T) {
-	for _, opts := range []local.Options{{}, {Hidden: true}} {
+	for _, opts := range []local.Options{{}, {Hidden: true}, {Hosts: hotRanks}} {
 		for _, mode := range modes {
-			t.Run(fmt.Sprintf("hidden=%v/%v", opts.Hidden, mode), func(t *testing.T) {
+			name := fmt.Sprintf("hidden=%v/hosts=%d/%v", opts.Hidden, opts.Hosts, mode)
+			t.Run(name, func(t *testing.T) {
 				cfg := Config{KeySize: 80, ValueSize: 104, BucketsPerRank: 1, Mode: mode,
 					Choices: 1}
 				e := engine{Run: func(n int, fn func(rma.Job) error) error {

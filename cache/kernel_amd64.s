@@ -95,12 +95,12 @@ nextKey:
 	MOVQ  CX, DX
 	IMULQ pi<>+64(SB), DX
 	MULXQ 40(DI), AX, R10 // rank
-	IMULQ 32(DI), R10
+	MOVQ  24(DI), AX
+	MOVQ  (AX)(R10*8), R10 // its first bucket
 	MOVQ  CX, DX
 	MULXQ 48(DI), AX, R11 // group
 	IMULQ 56(DI), R11
-	ADDQ  R11, R10
-	ADDQ  24(DI), R10     // the buckets of the group
+	ADDQ  R11, R10        // the buckets of the group
 
 	MOVWQZX CX, R12
 	IMULQ 80(DI), R12
@@ -124,7 +124,7 @@ nextKey:
 	PREFETCHT0 (R13)
 
 onlyFirst:
-	CMPQ 136(DI), $0
+	CMPQ 32(DI), $0
 	JEQ  noLock
 	PREFETCHT0 -8(R10)
 

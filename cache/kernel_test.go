@@ -121,14 +121,13 @@ func TestKernelLayout(t *testing.T) {
 	var w kernelWork
 	var f flight
 	got := []uintptr{unsafe.Offsetof(w.keys), unsafe.Offsetof(w.n), unsafe.Offsetof(w.flights),
-		unsafe.Offsetof(w.buckets), unsafe.Offsetof(w.segment), unsafe.Offsetof(w.ranks),
+		unsafe.Offsetof(w.bases), unsafe.Offsetof(w.locks), unsafe.Offsetof(w.ranks),
 		unsafe.Offsetof(w.groups), unsafe.Offsetof(w.group), unsafe.Offsetof(w.puts),
 		unsafe.Offsetof(w.bucket), unsafe.Offsetof(w.groupBuckets), unsafe.Offsetof(w.keyWords),
 		unsafe.Offsetof(w.lines), unsafe.Offsetof(w.values), unsafe.Offsetof(w.valueWords),
-		unsafe.Offsetof(w.found), unsafe.Offsetof(w.hits), unsafe.Offsetof(w.locks),
-		unsafe.Offsetof(f.hash),
+		unsafe.Offsetof(w.found), unsafe.Offsetof(w.hits), unsafe.Offsetof(f.hash),
 		unsafe.Offsetof(f.bucket), unsafe.Offsetof(f.group), unsafe.Sizeof(f)}
-	want := []uintptr{0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136,
+	want := []uintptr{0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128,
 		0, 8, 16, 24}
 	if !slices.Equal(got, want) {
 		t.Errorf("the offsets are %v, the assembly has %v", got, want)

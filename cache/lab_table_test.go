@@ -11,6 +11,7 @@ import (
 
 	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // The cache as a table of the lab. It is no linearizable one: its values are those of a
@@ -84,10 +85,10 @@ type labCache struct {
 }
 
 // labTable is a cache in some mode.
-func labTable(mode Mode) *lab.Table {
+func labTable(mode Mode, access ship.Access) *lab.Table {
 	open := func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
 		cfg := labConfig(rng)
-		cfg.Mode = mode
+		cfg.Mode, cfg.Access = mode, access
 		c, err := New(ctx, job, cfg)
 		if err != nil {
 			return nil, err

@@ -8,12 +8,13 @@ import (
 	"github.com/farhash/farhash/internal/mark"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/mutant"
+	"github.com/farhash/farhash/ship"
 )
 
 // labTables has a table for each mode.
 var labTables = func() (tables []*lab.Table) {
 	for _, mode := range modes {
-		tables = append(tables, labTable(mode))
+		tables = append(tables, labTable(mode, ship.Auto))
 	}
 	return tables
 }()

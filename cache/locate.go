@@ -9,16 +9,17 @@ func (c *Cache) Locate(key []byte) (rank int, bucket uint64, found bool, err err
 	words := make([]uint64, c.t.keyWords+c.t.valueWords)
 	k, v := words[:c.t.keyWords], words[c.t.keyWords:]
 	copy(bytesOf(k), key)
-	if c.t.flat != nil {
+	hash := hashKey(k)
+	if c.t.sees(hash) {
 		s := search{t: c.t, kind: kindGet, key: k, value: v}
-		c.search(&s, hashKey(k))
+		c.search(&s, hash)
 		return s.rank, s.place(), s.matched, nil
 	}
 	var hit [1]bool
 	b := batch{t: c.t, kind: kindGet, n: 1, keys: k, values: v, found: hit[:],
 		ended: func(s *search) { rank, bucket = s.rank, s.place() }}
-	err = b.run()
-	c.tally.add(hashKey(k), &b.counts)
+	err = c.t.queued(&b)
+	c.tally.add(hash, &b.counts)
 	return rank, bucket, hit[0], err
 }
 

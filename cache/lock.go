@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -18,11 +17,13 @@ import (
 // then waits until the readers have gone. Those that come meanwhile see it and wait, so
 // that readers cannot starve a writer.
 //
-// The owner has a name, its rank and 1, so that others can find that it is dead.
+// The owner has a name, its rank and 1, so that others can find that it is dead. (One that has
+// joined again has another name in each life: again.go.)
 // Whoever finds it begins a new epoch, in which nobody has the lock. A reader has no
 // name. A writer for which readers do not go away, while some rank of the job is known
-// to be dead, begins a new epoch after patience. A rank that gives up a lock of an epoch
-// that is over changes nothing.
+// to be dead, begins a new epoch after patience; so does who waits for an owner that lives, for
+// it may not reach the lock any more, which is in memory of the dead one. A rank that gives up
+// a lock of an epoch that is over changes nothing.
 //
 // Where a request on a lock has got no answer, since the link is cut, nobody knows what it has
 // done: the lock may have been taken, or not given back. So its rank mends the lock as soon as
@@ -38,7 +39,7 @@ const (
 	ownerMask  = (1<<20 - 1) << ownerShift
 	epochUnit  = 1 << 44
 
-	// patience is how often a writer that waits looks at readers that do not move, with
+	// patience is how often who waits looks at readers or an owner that do not move, with
 	// pauses of up to a millisecond, before it takes them for dead.
 	patience = 64
 	// mendTries is how often an operation tries to mend a lock. It then leaves that to
@@ -85,13 +86,13 @@ type latch struct {
 
 	state latchState
 	asked request
-	held  uint64 // the word when the lock was taken
-	still int    // looks at readers that had not changed
+	held  uint64 // the word when the lock was taken, or waited for
+	still int    // looks at one that had not changed
 
 	waits, broken uint64
 }
 
-func (l *latch) owner() uint64 { return uint64(l.job.Rank()+1) << ownerShift }
+func (l *latch) owner() uint64 { return ownerNumber(l.job) << ownerShift }
 
 func (l *latch) ask(state latchState, r request) request {
 	l.state, l.asked = state, r
@@ -168,7 +169,7 @@ func (l *latch) next(saw uint64) request {
 		case !won:
 			return l.again(saw)
 		}
-		l.held = l.asked.new
+		l.held, l.still = l.asked.new, 0
 		return l.drain(l.held)
 	case draining:
 		return l.drain(saw)
@@ -214,9 +215,14 @@ func (l *latch) revoked(saw uint64) bool { return saw/epochUnit != l.held/epochU
 // wait waits for the owner, or breaks its lock if it is dead.
 func (l *latch) wait(saw uint64) request {
 	l.waits++
+	if saw != l.held {
+		l.held, l.still = saw, 0
+	}
 	if l.pause() && saw&ownerMask != 0 && !neverBreaks.On() {
-		rank := int(saw&ownerMask>>ownerShift) - 1
-		if slices.Contains(l.job.Failed(), rank) || breaksLiving.On() {
+		l.still++
+		failed := l.job.Failed()
+		if ownerDead(l.job, saw&ownerMask>>ownerShift) || len(failed) > 0 && l.still > patience ||
+			breaksLiving.On() {
 			return l.swap(breaking, saw, nextEpoch(saw))
 		}
 	}

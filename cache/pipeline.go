@@ -34,8 +34,8 @@ type kernelWork struct {
 	keys         *uint64
 	n            uint64
 	flights      *flight
-	buckets      *uint64 // the first of rank 0
-	segment      uint64  // bytes of a rank
+	bases        **uint64 // by rank: the first bucket
+	locks        uint64   // not 0: ask for the word before a group
 	ranks        uint64
 	groups       uint64
 	group        uint64 // bytes
@@ -48,7 +48,6 @@ type kernelWork struct {
 	valueWords   uint64
 	found        *bool
 	hits         uint64
-	locks        uint64 // not 0: ask for the word before a group
 }
 
 // pipeline is the keys on their way.
@@ -89,11 +88,10 @@ func (b *batch) direct(p *pipeline) {
 func (p *pipeline) prepare(t *table) {
 	p.kernel = t.kernel
 	p.work = kernelWork{
-		buckets: &t.flat[t.lockWords], segment: uint64(t.segment) * 8, ranks: uint64(t.ranks),
+		bases: &t.bases[0], locks: uint64(t.lockWords), ranks: uint64(t.ranks),
 		groups: t.groups, group: uint64(t.groupWords) * 8, bucket: uint64(t.bucketWords) * 8,
 		groupBuckets: uint64(t.groupBuckets), keyWords: uint64(t.keyWords),
 		valueWords: uint64(t.valueWords), lines: uint64(t.fetchLines()),
-		locks: uint64(t.lockWords),
 	}
 }
 

@@ -126,7 +126,7 @@ func TestBatchWaitsForLock(t *testing.T) {
 		must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
 			key := spread(1, 8)
 			group, _ := c.t.group(hashKey([]uint64{1}), 0)
-			lock := &c.t.flat[c.t.lockOf(group)]
+			lock := &c.t.memory[0][c.t.lockOf(group)]
 			other := latch{job: fakeJob{rank: 1}, writer: true}
 			other.on(lock, other.acquire())
 			c.t.job = sleeper{c.t.job, func() { other.on(lock, other.release()) }}

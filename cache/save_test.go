@@ -262,7 +262,7 @@ func TestCheckFindsLocks(t *testing.T) {
 		cfg.Mode = mode
 		must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
 			l := latch{job: c.job, writer: true}
-			word := &c.t.flat[c.t.lockOf(0)]
+			word := &c.t.memory[0][c.t.lockOf(0)]
 			l.on(word, l.acquire())
 			err := c.Check(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "owner 0") {

@@ -22,7 +22,7 @@ type reader struct {
 
 func (t *table) newReader() (*reader, error) {
 	r := &reader{t: t, get: rma.NoHandle}
-	if t.flat != nil {
+	if t.all {
 		r.buf = make(rma.Buf, t.groupBuckets*t.bucketWords)
 		return r, nil
 	}
@@ -42,8 +42,8 @@ func (t *table) newReader() (*reader, error) {
 // read returns the buckets of a group. They are the reader's until its next read.
 func (r *reader) read(ctx context.Context, rank int, group uint64) ([]uint64, error) {
 	off := r.t.offset(group)
-	if r.t.flat != nil {
-		loadWords(r.buf, r.t.flat[rank*r.t.segment+off:][:len(r.buf)])
+	if memory := r.t.memory[rank]; memory != nil {
+		loadWords(r.buf, memory[off:][:len(r.buf)])
 		return r.buf, ctx.Err()
 	}
 	r.rank, r.off = rank, off
@@ -109,7 +109,7 @@ func (t *table) whole(b []uint64) bool {
 // Occupied counts the buckets in this rank's memory that hold a key. It walks through them.
 func (c *Cache) Occupied(ctx context.Context) (uint64, error) {
 	n := uint64(0)
-	if c.t.flat == nil {
+	if c.t.memory[c.job.Rank()] == nil {
 		for _, err := range c.t.buckets(ctx, c.job.Rank()) {
 			if err != nil {
 				return 0, err

@@ -13,6 +13,7 @@ type session struct {
 	ops     []op
 	running []int // operation in each slot, -1 for none of the batch
 	crowd   crowd
+	born    uint64 // after so many returns of ranks, whose memory it reaches
 }
 
 // Close gives back the queue.
@@ -20,6 +21,8 @@ func (s *session) Close() error { return s.q.Close() }
 
 // session returns one that nobody uses.
 func (t *table) session() (*session, error) {
+	born := rma.Returns(t.job)
+	t.sessions.Renew(born)
 	if s, ok, err := t.sessions.Take(); ok || err != nil {
 		return s, err
 	}
@@ -28,7 +31,7 @@ func (t *table) session() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{q: q, ops: make([]op, t.depth), running: make([]int, t.depth),
+	s := &session{q: q, born: born, ops: make([]op, t.depth), running: make([]int, t.depth),
 		crowd: crowd{pace: rma.Backoff{Job: t.job}}}
 	for i := range s.ops {
 		o := &s.ops[i]
@@ -55,7 +58,7 @@ func (t *table) queued(b *batch) error {
 	before := *s.q.Stats()
 	failed, err := s.run(b)
 	now := *s.q.Stats()
-	t.sessions.Give(s, err != nil)
+	t.sessions.Give(s, err != nil || s.born != rma.Returns(t.job))
 	b.counts.Queues.Add(now.Since(before))
 	return errors.Join(err, failed)
 }
@@ -89,9 +92,10 @@ func (s *session) run(b *batch) (failed, err error) {
 		if issued == b.n {
 			return nil
 		}
-		s.running[slot] = issued
+		i := b.order.at(issued)
+		s.running[slot] = i
 		s.crowd.active++
-		o.kind, o.key, o.value = b.kind, b.key(issued), b.value(issued)
+		o.kind, o.key, o.value = b.kind, b.key(i), b.value(i)
 		o.start(hashKey(o.key))
 		issued++
 		return o

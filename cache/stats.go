@@ -39,6 +39,10 @@ type Stats struct {
 	// AllStats fills it in.
 	Occupied uint64
 
+	// Served is how many operations other ranks have shipped to this one. They count here, where
+	// they were carried out, and not there.
+	Served uint64
+
 	// Queues is what the engine was asked for; zero where memory is direct.
 	Queues rma.Stats
 }
@@ -124,8 +128,9 @@ type tally struct {
 }
 
 // newTally makes the counters of a cache. Collective.
-func newTally(ctx context.Context, job rma.Job) (*tally, error) {
-	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: statistics", Words: statWords})
+func newTally(ctx context.Context, job rma.Job, cfg Config) (*tally, error) {
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: statistics (" + cfg.shape() + ")",
+		Words: statWords})
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,11 @@ const lineWords = 8
 type table struct {
 	job    rma.Job
 	window rma.Window
-	flat   []uint64 // all segments in order; nil where only queues reach them
+	memory [][]uint64 // by rank: its segment; nil where only queues reach it
+	bases  []*uint64  // by rank: the first bucket of it; nil like memory
+	all    bool       // every segment is seen
+	any    bool       // one at least is
+	backs  *comebacks // nil where no rank joins again
 	mode   Mode
 	paper  bool
 
@@ -69,9 +73,32 @@ func newTable(ctx context.Context, job rma.Job, cfg Config) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.window, t.flat = w, rma.Flat(w)
+	t.window, t.backs = w, newComebacks(job)
 	t.kernel = kernelRuns && !t.paper
+	t.look()
 	return t, nil
+}
+
+// look finds out which segments are directly addressable memory, that of ranks of this host.
+func (t *table) look() {
+	t.memory, t.bases = make([][]uint64, t.ranks), make([]*uint64, t.ranks)
+	if !t.window.Caps().CPUAtomicsCoherent {
+		return
+	}
+	t.all = true
+	for rank := range t.memory {
+		if words := t.window.Words(rank); len(words) == t.segment {
+			t.memory[rank], t.bases[rank] = words, &words[t.lockWords]
+		}
+		t.any = t.any || t.memory[rank] != nil
+		t.all = t.all && t.memory[rank] != nil
+	}
+}
+
+// sees tells whether the buckets of a key are directly addressable.
+func (t *table) sees(hash uint64) bool {
+	rank := t.rankOf(hash)
+	return t.memory[rank] != nil && (t.backs == nil || !t.backs.moved(rank))
 }
 
 // offset is where the buckets of a group begin in the segment of its rank.
@@ -79,8 +106,8 @@ func (t *table) offset(group uint64) int { return int(group)*t.groupWords + t.lo
 
 // bucketAt is a bucket in directly addressable memory.
 func (t *table) bucketAt(rank int, group uint64, i int) []uint64 {
-	at := rank*t.segment + t.offset(group) + i*t.bucketWords
-	return t.flat[at : at+t.bucketWords : at+t.bucketWords]
+	at := t.offset(group) + i*t.bucketWords
+	return t.memory[rank][at : at+t.bucketWords : at+t.bucketWords]
 }
 
 // lockOf is the offset of the lock for a group.
@@ -97,7 +124,8 @@ var errClosed = errors.New("cache: the cache is closed")
 // close gives back queues and buckets. A later call goes to the pool of sessions and finds
 // it closed, not to memory that is gone.
 func (t *table) close() error {
-	t.flat = nil
+	clear(t.memory)
+	t.all, t.any = false, false
 	return errors.Join(t.sessions.Close(), t.window.Close())
 }
 

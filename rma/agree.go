@@ -19,6 +19,9 @@ func Agree(ctx context.Context, job Job, what string, fields ...Field) error {
 	if job.Size() == 1 || len(fields) == 0 {
 		return nil
 	}
+	if err := refuseRejoined(job, what); err != nil {
+		return err
+	}
 	v, err := newVote(ctx, job, what+": configuration", len(fields))
 	if err != nil {
 		return err
@@ -53,6 +56,9 @@ func Agree(ctx context.Context, job Job, what string, fields ...Field) error {
 func AllSucceeded(ctx context.Context, job Job, what string, mine error) error {
 	if job.Size() == 1 {
 		return mine
+	}
+	if err := refuseRejoined(job, what); err != nil {
+		return errors.Join(mine, err)
 	}
 	v, err := newVote(ctx, job, what+": outcome", 0)
 	if err != nil {

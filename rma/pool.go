@@ -12,9 +12,24 @@ type Pool[S io.Closer] struct {
 	// Closed is the error of Take and Open after Close.
 	Closed error
 
-	mu     sync.Mutex
-	idle   []S
-	closed bool
+	mu         sync.Mutex
+	idle       []S
+	closed     bool
+	generation uint64
+}
+
+// Renew closes those that nobody uses if generation is another one than last time.
+func (p *Pool[S]) Renew(generation uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.generation == generation {
+		return
+	}
+	p.generation = generation
+	for _, s := range p.idle {
+		_ = s.Close()
+	}
+	p.idle = nil
 }
 
 // Take returns one that nobody uses; ok is false if there is none, and the caller makes one.

@@ -49,12 +49,15 @@ type session struct {
 	ends    []int // by rank: the end of its operations in order
 	next    []int // by rank: the first of them that was not sent
 	rest    []int
+	born    uint64 // after so many returns of ranks, whose memory it reaches
 }
 
 // Close gives back the queue.
 func (s *session) Close() error { return s.q.Close() }
 
 func (l *Line) session() (*session, error) {
+	born := rma.Returns(l.job)
+	l.pool.Renew(born)
 	if s, ok, err := l.pool.Take(); ok || err != nil {
 		return s, err
 	}
@@ -67,7 +70,8 @@ func (l *Line) session() (*session, error) {
 		return nil, errors.Join(errors.New("ship: a queue of this engine carries no requests"),
 			q.Close())
 	}
-	s := &session{q: carrier, ends: make([]int, l.job.Size()), next: make([]int, l.job.Size())}
+	s := &session{q: carrier, born: born, ends: make([]int, l.job.Size()),
+		next: make([]int, l.job.Size())}
 	for i := range s.flights {
 		f := &s.flights[i]
 		f.handle = rma.NoHandle
@@ -93,7 +97,7 @@ func (l *Line) Run(ctx context.Context, b *Batch) (rma.Stats, error) {
 	r := run{line: l, s: s, b: b, ctx: ctx}
 	broken := r.all()
 	stats := s.q.Stats().Since(before)
-	l.pool.Give(s, broken)
+	l.pool.Give(s, broken || s.born != rma.Returns(l.job))
 	return stats, r.err
 }
 

@@ -40,7 +40,7 @@ type Line struct {
 var errClosed = errors.New("ship: the table is closed")
 
 // Open makes a line on a window. Collective, with the same Config on every rank save for Access,
-// which may differ.
+// which may differ. A rank that has joined again calls it alone.
 func Open(ctx context.Context, job rma.Job, w rma.Window, cfg Config) (*Line, error) {
 	if err := cfg.Access.Check(); err != nil {
 		return nil, err
@@ -63,10 +63,19 @@ func Open(ctx context.Context, job rma.Job, w rma.Window, cfg Config) (*Line, er
 	server.Serve(func(_ int, request, answer []uint64) int {
 		return respond(cfg.Answer, request, answer)
 	})
-	if err := job.Barrier(ctx); err != nil {
-		return nil, errors.Join(err, l.Close())
+	again := rma.Rejoined(job)
+	if !again { // all have a handler; where it joins again, the others have
+		if err := job.Barrier(ctx); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
 	}
-	if err := l.choose(ctx, cfg); err != nil {
+	var gone *rma.RankError
+	err := l.choose(ctx, cfg)
+	if again && (errors.As(err, &gone) || errors.Is(err, rma.ErrNotServed)) {
+		// The rank that was asked is lost itself, or has closed the table.
+		l.least, err = math.MaxInt, nil
+	}
+	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil

@@ -9,7 +9,8 @@ import (
 )
 
 // member is a rank's job as the set sees it: its queues take the time of a processor
-// for what they bring, and it remembers the window with the buckets.
+// for what they bring, and it remembers the window with the buckets. The set does not see that
+// its rank has a part of them: what it did there directly would take no virtual time.
 type member struct {
 	*sim.Job
 	wordNs float64
@@ -24,8 +25,22 @@ func (m *member) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, erro
 	w, err := m.Job.NewWindow(ctx, spec)
 	if err == nil && spec.Words == m.bucketWords {
 		m.buckets = w
+		return unseen{w}, nil
 	}
 	return w, err
+}
+
+// unseen is a window that shows nothing of its memory.
+type unseen struct{ rma.Window }
+
+func (unseen) Words(int) []uint64 { return nil }
+
+// whole is the window that an operation names.
+func whole(w rma.Window) rma.Window {
+	if u, ok := w.(unseen); ok {
+		return u.Window
+	}
+	return w
 }
 
 // NewQueue makes a queue.
@@ -47,11 +62,16 @@ type reader struct {
 
 // Get copies words of a segment.
 func (q *reader) Get(dst rma.Buf, w rma.Window, rank, off int) rma.Handle {
-	h := q.Queue.Get(dst, w, rank, off)
+	h := q.Queue.Get(dst, whole(w), rank, off)
 	if q.m.procs == 0 || rank/q.m.procs != q.m.Rank()/q.m.procs {
 		q.words[h] = len(dst)
 	}
 	return h
+}
+
+// CompareAndSwap swaps a word of a segment.
+func (q *reader) CompareAndSwap(w rma.Window, rank, off int, old, newWord uint64) rma.Handle {
+	return q.Queue.CompareAndSwap(whole(w), rank, off, old, newWord)
 }
 
 // Value takes a result.
@@ -60,9 +80,9 @@ func (q *reader) Value(h rma.Handle) (uint64, error) {
 	if n := q.words[h]; n > 0 {
 		q.words[h] = 0
 		q.dueNs += float64(n) * q.m.wordNs
-		whole := math.Floor(q.dueNs)
-		q.dueNs -= whole
-		q.m.Compute(int64(whole))
+		full := math.Floor(q.dueNs)
+		q.dueNs -= full
+		q.m.Compute(int64(full))
 	}
 	return word, err
 }

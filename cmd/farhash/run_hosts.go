@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ type hostFlags struct {
 	rendezvous  string
 	nodes, node int
 	tokenFile   string
+	rejoin      int // the rank that is to join again; below 0: none
 }
 
 func (f *hostFlags) register(cmd *cobra.Command) {
@@ -23,15 +25,21 @@ func (f *hostFlags) register(cmd *cobra.Command) {
 		"HOST:PORT where rank 0 listens for the ranks of all hosts")
 	flags.IntVar(&f.nodes, "nnodes", 1, "number of hosts, each with as many ranks")
 	flags.IntVar(&f.node, "node-rank", 0, "which of them this one is, from 0")
+	flags.IntVar(&f.rejoin, "rejoin", -1, "start this rank alone, to take the place of the one "+
+		"that has died, in the job that is running")
 	flags.StringVar(&f.tokenFile, "token-file", "", "file with what only the ranks of the job "+
 		"know (default: "+launch.TokenVariable+", or "+launch.TokenFileVariable+")")
 }
 
+// logVariable says where UCX complains. Without it, that is among the output of the program.
+const logVariable = "UCX_LOG_FILE"
+
 // apply makes the ranks of this host a part of a job of several.
 func (f *hostFlags) apply(opts *launch.Options) error {
 	if f.rendezvous == "" {
-		if f.nodes != 1 || f.node != 0 || f.tokenFile != "" {
-			return fmt.Errorf("--nnodes, --node-rank and --token-file need --rendezvous HOST:PORT")
+		if f.nodes != 1 || f.node != 0 || f.tokenFile != "" || f.rejoin >= 0 {
+			return fmt.Errorf("--nnodes, --node-rank, --token-file and --rejoin need " +
+				"--rendezvous HOST:PORT")
 		}
 		return nil
 	}
@@ -58,5 +66,16 @@ func (f *hostFlags) apply(opts *launch.Options) error {
 	opts.Job = launch.Rendezvous{Address: f.rendezvous, Token: token}.Job()
 	opts.Env = append(opts.Env, launch.RendezvousVariable+"="+f.rendezvous,
 		launch.TokenVariable+"="+token, farhash.EngineVariable+"=ucx")
+	if f.rejoin >= 0 {
+		if f.rejoin == 0 || f.rejoin >= opts.Size {
+			return fmt.Errorf("--rejoin must be 1 to %d, the ranks of all hosts less 1, not %d; "+
+				"rank 0 cannot join again", opts.Size-1, f.rejoin)
+		}
+		opts.First, opts.Ranks = f.rejoin, 1
+		opts.Env = append(opts.Env, farhash.RejoinVariable+"=1")
+	}
+	if os.Getenv(logVariable) == "" {
+		opts.Env = append(opts.Env, logVariable+"=stderr")
+	}
 	return nil
 }

@@ -28,7 +28,7 @@ const (
 )
 
 // protocolVersion changes with what ranks do together in this package.
-const protocolVersion = 1
+const protocolVersion = 2
 
 // hostKey is equal on ranks that share memory: same kernel, same /dev/shm, same name.
 func hostKey(name string) uint64 {
@@ -133,7 +133,7 @@ func (o *onOneHost) Close() error {
 	err := o.Job.Close()
 	if !o.ucx.closing.Swap(true) {
 		o.ucx.star.Leave()
-		o.ucx.end()
+		o.ucx.end(true)
 	}
 	return err
 }

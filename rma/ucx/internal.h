@@ -3,16 +3,44 @@
 #include <pthread.h>
 #include <ucp/api/ucp.h>
 
-typedef struct {
-	fh_job *job;
-	int rank;
-	void *address; // of its worker
-	ucp_ep_h ep;   // made when it is first needed
-	int lost;
-	void *closing; // the request that ends a lost endpoint
-} fh_peer_t;
+typedef struct fu_parcel fu_parcel;
 
-struct fh_job {
+// A note goes with every request and its answer.
+typedef struct {
+	uint64_t serial; // of the request
+	uint32_t window; // its number
+	int32_t rank;    // who sends this
+	int32_t ticket;
+	int32_t room; // for the answer, in words; in an answer: a code
+} fu_note;
+
+// Who has a ticket of a rank may have a request on its way there.
+struct fu_ticket {
+	fu_op *op; // waits for the answer; NULL when it has come, or nobody waits any more
+	int taken; // by an operation that is not done
+	fu_note note;
+};
+
+typedef struct {
+	fu_job *job;
+	int rank;
+	void *address;      // of its worker
+	int life;           // how often its place was taken anew
+	uint64_t since;     // and at which return that was last
+	ucp_ep_h ep;        // made when it is first needed
+	int greeting;       // the first operation on it is on its way
+	int met;            // and was answered
+	ucs_status_t fault; // or failed
+	fu_op *parked;      // what waits for that
+	int lost;
+	void *closing;   // the request that ends a lost endpoint
+	int64_t closeMs; // when that was made
+	fu_ticket tickets[FH_TICKETS];
+	fu_op *waiting, *last; // what is shipped there and has no ticket
+	int asks;              // requests from there that are not answered
+} fu_peer_t;
+
+struct fu_job {
 	int rank, size;
 	ucp_context_h context;
 	ucp_worker_h worker;
@@ -20,16 +48,27 @@ struct fh_job {
 	pthread_t thread;
 	int served, finish, stop[2]; // of the thread: it runs, is to end, and is woken by a byte
 	int waiters; // that make progress for all
+	unsigned waits; // that have begun
+	uint64_t returns; // of ranks that have joined again
 	int sick;    // a peer is lost and its endpoint not closed
+	int news;    // a peer has been met
+	int stuck;   // an endpoint cannot be closed
 	int gone;    // UCX is no more
-	fh_peer_t *peers;
-	fh_queue *queues;
-	fh_window *windows;
+	fu_peer_t *peers;
+	fu_queue *queues;
+	fu_window *windows;
+	uint64_t serial; // of the last request
+	fu_parcel *spare;
+	pthread_mutex_t inboxLock; // around the following
+	pthread_cond_t inboxNews;
+	fu_parcel *inbox, *inboxLast;
+	int dismissed;
 };
 
-struct fh_window {
-	fh_job *job;
-	fh_window *next;
+struct fu_window {
+	fu_job *job;
+	fu_window *next;
+	uint32_t number; // the same on all ranks
 	ucp_mem_h memory;
 	uint64_t *bases;   // by rank: its address there
 	void **keys;       // by rank: packed
@@ -38,13 +77,26 @@ struct fh_window {
 	int atomics;       // processor atomics on direct segments are allowed
 };
 
-void fh_lock(fh_job *job);
-void fh_unlock(fh_job *job);
-unsigned fh_progress(fh_job *job); // under the lock, as are the following
-void fh_fail(fh_peer_t *peer);
-int fh_reach(fh_job *job, int rank, ucp_ep_h *ep);
-int fh_unlock_key(fh_window *w, int rank, ucp_rkey_h *rkey);
-int fh_release(fh_window *w);
-void fh_orphan(fh_queue *q, int rank);
-fh_queue *fh_next(fh_queue *q);
-int fh_is_loss(ucs_status_t status);
+void fu_lock(fu_job *job);
+void fu_unlock(fu_job *job);
+unsigned fu_progress(fu_job *job); // under the lock, as are the following
+void fu_fail(fu_peer_t *peer);
+int fu_reach(fu_job *job, int rank, ucp_ep_h *ep);
+int fu_meet(fu_window *w, int rank);
+void fu_unpark(fu_peer_t *peer);
+int fu_unlock_key(fu_window *w, int rank, ucp_rkey_h *rkey);
+int fu_release(fu_window *w);
+void fu_orphan(fu_queue *q, int rank);
+void fu_forget(fu_window *w, int rank);
+void fu_advance(fu_queue *q);
+fu_queue *fu_next(fu_queue *q);
+fu_peer_t *fu_target(const fu_op *op);
+int fu_is_loss(ucs_status_t status);
+void fu_land(fu_op *op, ucs_status_t status);
+void fu_end(fu_op *op, int error);
+int fu_open_ships(fu_job *job);
+void fu_close_ships(fu_job *job);
+void fu_ship(fu_op *op);
+void fu_ship_on(fu_peer_t *peer);
+void fu_unship(fu_op *op);
+void fu_return(fu_op *op);

@@ -26,7 +26,7 @@ import (
 const Built = true
 
 // Library is the version of UCX that the program is linked with.
-func Library() string { return "UCX " + C.GoString(C.fh_version()) }
+func Library() string { return "UCX " + C.GoString(C.fu_version()) }
 
 // errClosed is the answer to a call of a rank that has left.
 var errClosed = errors.New("rma/ucx: this rank has closed the job")
@@ -39,19 +39,24 @@ const addressMax = 1 << 14
 
 // Job is this process's membership in a job.
 type Job struct {
-	c          *C.fh_job // nil where all ranks share memory
+	c          *C.fu_job // nil where all ranks share memory
 	star       *star.Star
 	rank, size int
-	host       rma.Job // the ranks of this host, in shared memory; nil where windows are hidden
-	neighbours []int   // the ranks of this host, this one among them
-	local      []int   // by rank: its place in neighbours, or -1
-	coherent   bool    // processor atomics and those of UCX agree
+	host       rma.Job  // the ranks of this host, in shared memory; nil where windows are hidden
+	neighbours []int    // the ranks of this host, this one among them
+	local      []int    // by rank: its place in neighbours, or -1
+	hidden     bool     // no window is seen by others
+	coherent   bool     // processor atomics and those of UCX agree
+	addresses  [][]byte // of the workers of UCX, by rank
 	p          pretence
 
 	closing atomic.Bool
 	watch   watch
 	mu      sync.Mutex // one collective call at a time
 	windows []*Window  // made and not freed, in the same order on every rank
+	made    uint32     // how many were asked for
+	service service
+	after   successors
 }
 
 var _ rma.Job = (*Job)(nil)
@@ -87,14 +92,21 @@ func joinAs(ctx context.Context, cfg Config, p pretence) (rma.Job, error) {
 	within, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
 	s, err := star.Join(within, star.Config{Rank: cfg.Rank, Size: cfg.Size,
-		Address: cfg.Rendezvous, Token: cfg.Token, Timeout: cfg.Timeout, Beat: p.beat})
+		Address: cfg.Rendezvous, Token: cfg.Token, Timeout: cfg.Timeout, Beat: p.beat,
+		Again: cfg.Rejoin})
 	if err != nil {
 		return nil, fmt.Errorf("rma/ucx: %w", err)
 	}
-	j := &Job{star: s, rank: cfg.Rank, size: cfg.Size, p: p}
-	if err := j.join(within, cfg); err != nil {
+	j := &Job{star: s, rank: cfg.Rank, size: cfg.Size, hidden: cfg.Hidden, p: p}
+	j.after.lives = make([]int, cfg.Size)
+	if cfg.Rejoin {
+		err = j.rejoin(within, cfg)
+	} else {
+		err = j.join(within, cfg)
+	}
+	if err != nil {
 		j.star.Leave()
-		j.end()
+		j.end(false)
 		return nil, err
 	}
 	if j.oneHost() {
@@ -108,27 +120,46 @@ func (j *Job) join(ctx context.Context, cfg Config) error {
 	if err := j.meetHosts(ctx, cfg); err != nil || j.oneHost() {
 		return err
 	}
-	err := j.fault("starting "+Library(), j.open())
+	address, err := j.start()
+	if j.addresses, err = j.share(ctx, "starting UCX", address, err); err != nil {
+		return err
+	}
+	for rank, a := range j.addresses {
+		C.fu_peer(j.c, C.int(rank), unsafe.Pointer(unsafe.SliceData(a)), C.int(len(a)))
+	}
+	if err := j.serveOthers(); err != nil {
+		return err
+	}
+	j.watch.begin(j)
+	if err := j.watch.present(ctx); err != nil {
+		return err
+	}
+	if err := j.tryOut(ctx); err != nil {
+		return err
+	}
+	if j.rank == 0 {
+		j.star.Admit(j.describe)
+	}
+	return nil
+}
+
+// start starts UCX and returns the address of its worker.
+func (j *Job) start() ([]byte, error) {
+	if err := j.fault("starting "+Library(), j.open()); err != nil {
+		return nil, err
+	}
 	var address [addressMax]byte
-	n := C.int(0)
-	if err == nil {
-		n = C.fh_address(j.c, unsafe.Pointer(&address[0]), addressMax)
-		err = j.fault("the address of this rank", min(n, 0))
-	}
-	all, err := j.share(ctx, "starting UCX", address[:max(n, 0)], err)
-	if err != nil {
+	n := C.fu_address(j.c, unsafe.Pointer(&address[0]), addressMax)
+	return address[:max(n, 0)], j.fault("the address of this rank", min(n, 0))
+}
+
+// serveOthers has this rank answer the others.
+func (j *Job) serveOthers() error {
+	if err := j.fault("starting a thread", C.fu_serve(j.c)); err != nil {
 		return err
 	}
-	for rank, a := range all {
-		C.fh_peer(j.c, C.int(rank), unsafe.Pointer(unsafe.SliceData(a)), C.int(len(a)))
-	}
-	if err := j.fault("starting a thread", C.fh_serve(j.c)); err != nil {
-		return err
-	}
-	if err := j.beginWatch(ctx); err != nil {
-		return err
-	}
-	return j.tryOut(ctx)
+	j.service.running.Go(j.serve)
+	return nil
 }
 
 // connectVariable has UCX wait for no connection over TCP while it holds the worker: to a host
@@ -140,7 +171,7 @@ func (j *Job) open() C.int {
 		_ = os.Setenv(connectVariable, "y") // in C as well; a constant is never refused
 	}
 	transports := append([]byte(j.p.transports), 0)
-	return C.fh_open(C.int(j.rank), C.int(j.size),
+	return C.fu_open(C.int(j.rank), C.int(j.size),
 		(*C.char)(unsafe.Pointer(unsafe.SliceData(transports))), &j.c)
 }
 
@@ -153,7 +184,7 @@ func (j *Job) fault(what string, code C.int) error {
 		return errClosed
 	}
 	return fmt.Errorf("rma/ucx: %s: %s; UCX_LOG_LEVEL=info tells more", what,
-		C.GoString(C.fh_text(code)))
+		C.GoString(C.fu_text(code)))
 }
 
 func (j *Job) Rank() int { return j.rank }
@@ -224,7 +255,7 @@ func (j *Job) Failed() []int {
 	fates, _ := j.star.Fates()
 	var failed []int
 	for rank, fate := range fates {
-		lost := !j.closing.Load() && C.fh_lost(j.c, C.int(rank)) != 0
+		lost := !j.closing.Load() && C.fu_lost(j.c, C.int(rank)) != 0
 		if fate == star.Died || lost && fate == star.Here {
 			failed = append(failed, rank)
 		}
@@ -277,23 +308,50 @@ func (j *Job) leave(ctx context.Context) error {
 	if j.closing.Swap(true) {
 		return nil
 	}
+	j.settle()
 	j.star.Leave()
 	err := j.star.AwaitOthers(ctx)
-	j.end()
+	if err == nil {
+		time.Sleep(linger)
+	}
+	j.end(err == nil)
 	if err != nil {
 		return fmt.Errorf("rma/ucx: %w", err)
 	}
 	return nil
 }
 
-// end gives everything back.
-func (j *Job) end() {
+// linger is for what UCX still has to say to others when all have left: fu_close tells why.
+const linger = 20 * time.Millisecond
+
+// settleLimit bounds the wait for a rank that is being met and is neither lost nor there.
+const settleLimit = 2 * time.Second
+
+// settle waits until no rank is being met: while one is, UCX cannot end at the other side, see
+// fu_close.
+func (j *Job) settle() {
+	var pace rma.Backoff
+	for limit := time.Now().Add(settleLimit); C.fu_settled(j.c) == 0 &&
+		time.Now().Before(limit); {
+		pace.Pause()
+	}
+}
+
+// end gives everything back, but for what UCX keeps where ranks were lost.
+func (j *Job) end(inOrder bool) {
 	j.closing.Store(true)
 	j.mu.Lock() // a collective call that waits has seen that this rank leaves
 	defer j.mu.Unlock()
+	if j.c != nil {
+		C.fu_dismiss(j.c)
+	}
+	j.service.running.Wait() // a handler under way may use memory of others, which are watched
 	j.watch.end()
 	if j.c != nil {
-		C.fh_close(j.c)
+		if !inOrder {
+			C.fu_strand(j.c)
+		}
+		C.fu_close(j.c)
 	}
 	j.watch.close()
 	for _, w := range j.windows {

@@ -97,11 +97,10 @@ func (j *Job) litmus(ctx context.Context, processor bool) (exact bool, err error
 		own.Go(func() { mine.work(uint64(guests), stop) })
 	}
 	err = j.visit(ctx, w, j.partner(j.rank, hosts))
-	if err != nil {
-		stop.Store(true)
-	}
+	_, err = j.share(ctx, "the litmus test", nil, err)
+	stop.Store(true) // all guests have ended, or one of them never will
 	own.Wait()
-	if _, err = j.share(ctx, "the litmus test", nil, err); err != nil {
+	if err != nil {
 		return false, err
 	}
 	exact, err = j.holds(ctx, w, &mine, guests, processor)

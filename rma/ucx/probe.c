@@ -14,7 +14,7 @@
 
 // look is where the devices go.
 typedef struct {
-	fh_device *to;
+	fu_device *to;
 	int most, found;
 	ucs_async_context_t *async;
 	uct_worker_h worker;
@@ -34,7 +34,7 @@ static int kind(uct_device_type_t type) {
 }
 
 // describe opens a device to ask what it can do.
-static void describe(look *l, uct_md_h md, const uct_tl_resource_desc_t *r, fh_device *d) {
+static void describe(look *l, uct_md_h md, const uct_tl_resource_desc_t *r, fu_device *d) {
 	uct_iface_config_t *config;
 	if (uct_md_iface_config_read(md, r->tl_name, NULL, NULL, &config) != UCS_OK)
 		return;
@@ -75,7 +75,7 @@ static void listDomain(look *l, uct_component_h component, const char *name) {
 	unsigned n;
 	if (uct_md_query_tl_resources(md, &all, &n) == UCS_OK) {
 		for (unsigned i = 0; i < n && l->found < l->most; i++) {
-			fh_device *d = &l->to[l->found++];
+			fu_device *d = &l->to[l->found++];
 			memset(d, 0, sizeof *d);
 			snprintf(d->transport, sizeof d->transport, "%s", all[i].tl_name);
 			snprintf(d->name, sizeof d->name, "%s", all[i].dev_name);
@@ -99,8 +99,8 @@ static void listComponent(look *l, uct_component_h component) {
 	free(attr.md_resources);
 }
 
-// fh_devices lists what UCX can send over: how many, or a code below 0.
-int fh_devices(fh_device *to, int most) {
+// fu_devices lists what UCX can send over: how many, or a code below 0.
+int fu_devices(fu_device *to, int most) {
 	look l = {.to = to, .most = most};
 	ucs_status_t s = ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK, &l.async);
 	if (s != UCS_OK)
@@ -121,11 +121,11 @@ int fh_devices(fh_device *to, int most) {
 	return s == UCS_OK ? l.found : (int)s;
 }
 
-// fh_events starts UCX as a job does, and asks whether it can sleep until something happens.
+// fu_events starts UCX as a job does, and asks whether it can sleep until something happens.
 // text is what UCX says of its choice of devices, cut off where it is longer.
-int fh_events(char *text, int most, int *events) {
-	fh_job *job;
-	int err = fh_open(0, 1, "", &job);
+int fu_events(char *text, int most, int *events) {
+	fu_job *job;
+	int err = fu_open(0, 1, "", &job);
 	if (err)
 		return err;
 	int fd;
@@ -139,6 +139,6 @@ int fh_events(char *text, int most, int *events) {
 		snprintf(text, most, "%s", all);
 		free(all);
 	}
-	fh_close(job);
+	fu_close(job);
 	return 0;
 }

@@ -27,13 +27,13 @@ const (
 // LookAround asks UCX what it finds on this host. UCX may log to the standard output then:
 // UCX_LOG_FILE=stderr prevents that if it is set when the program starts.
 func LookAround() (Look, error) {
-	var found [devicesMax]C.fh_device
-	n := C.fh_devices(&found[0], devicesMax)
+	var found [devicesMax]C.fu_device
+	n := C.fu_devices(&found[0], devicesMax)
 	if n < 0 {
 		return Look{}, fault("listing devices", n)
 	}
 	text, events := make([]C.char, choiceMax), C.int(0)
-	if code := C.fh_events(&text[0], choiceMax, &events); code != 0 {
+	if code := C.fu_events(&text[0], choiceMax, &events); code != 0 {
 		return Look{}, fault("starting "+Library(), code)
 	}
 	chosen := strings.Fields(C.GoString(&text[0]))
@@ -52,7 +52,7 @@ func LookAround() (Look, error) {
 
 // fault is an error of UCX with its text.
 func fault(what string, code C.int) error {
-	return fmt.Errorf("rma/ucx: %s: %s", what, C.GoString(C.fh_text(code)))
+	return fmt.Errorf("rma/ucx: %s: %s", what, C.GoString(C.fu_text(code)))
 }
 
 // loopbackTimeout bounds the wait of two ranks of one process for each other.

@@ -7,7 +7,7 @@ typedef struct {
 	char transport[32], name[64];
 	int kind, atomics, opened; // one that was not opened has none of the following
 	double bytesPerSecond, latencyNs;
-} fh_device;
+} fu_device;
 
-int fh_devices(fh_device *to, int most);
-int fh_events(char *text, int most, int *events);
+int fu_devices(fu_device *to, int most);
+int fu_events(char *text, int most, int *events);

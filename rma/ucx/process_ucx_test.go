@@ -64,6 +64,13 @@ func inJob(argument string, rank, size int, address string, role func(a *actor) 
 	if strings.Contains(argument, "silent") {
 		p.beat = 300 * time.Millisecond
 	}
+	timeout := hangGuard
+	if strings.Contains(argument, "hurried") {
+		timeout = 2 * time.Second
+	}
+	if strings.Contains(argument, "patient") { // however busy the machine is
+		p.beat = 5 * time.Second
+	}
 	if pairs {
 		p.host = fmt.Sprint(rank % 2)
 	}
@@ -74,13 +81,26 @@ func inJob(argument string, rank, size int, address string, role func(a *actor) 
 		p.transports = ""
 	}
 	job, err := joinAs(ctx, Config{Rank: rank, Size: size, Rendezvous: address,
-		Hidden: !pairs && !hosts, Token: testToken, Timeout: hangGuard}, p)
+		Hidden: !pairs && !hosts, Token: testToken, Timeout: timeout,
+		Rejoin: strings.HasPrefix(argument, "again")}, p)
 	if err != nil {
 		return err
 	}
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "test", Words: 3001})
+	if server, serves := w.(rma.Server); serves && err == nil {
+		server.Serve(echo)
+		if !rma.Rejoined(job) {
+			err = job.Barrier(ctx)
+		}
+	}
 	if err == nil {
 		err = role(&actor{ctx, job, w, argument})
+	}
+	if err != nil { // Close may wait for others who wait for this rank
+		fmt.Println("rank", rank, "has failed:", err)
+	}
+	if j, ok := job.(*Job); ok && err != nil {
+		return errors.Join(err, j.Abandon())
 	}
 	return errors.Join(err, job.Close())
 }
@@ -112,21 +132,28 @@ func startWith(t testing.TB, ranks int, role, argument, address string,
 	t.Helper()
 	var all []*process
 	for rank := range ranks {
-		p := &process{cmd: command(rank), ended: make(chan struct{})}
-		p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d %d %s", roleVariable, role,
-			argument, rank, ranks, address))
-		p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
-		if err := p.cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = p.cmd.Process.Kill() })
-		go func() {
-			p.err = p.cmd.Wait()
-			close(p.ended)
-		}()
-		all = append(all, p)
+		all = append(all, startRank(t, rank, ranks, role, argument, address, command(rank)))
 	}
 	return all
+}
+
+// startRank starts one of them.
+func startRank(t testing.TB, rank, ranks int, role, argument, address string,
+	cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{cmd: cmd, ended: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d %d %s", roleVariable, role,
+		argument, rank, ranks, address))
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	return p
 }
 
 // expectEnd checks that a rank ends well and says something.

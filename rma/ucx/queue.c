@@ -17,49 +17,60 @@ enum {
 	BURST = 16,      // calls of progress, as long as there is some, between two looks
 };
 
-struct fh_queue {
-	fh_job *job;
-	fh_queue *next;
+struct fu_queue {
+	fu_job *job;
+	fu_queue *next;
 	int depth;
-	fh_op *ops;
+	fu_op **ops;   // by slot
+	fu_op *made;   // with the queue, in one piece
+	fu_op **given; // up: orphans, which have a slot no more
+	int givens;
 	int32_t *ring; // slots in the order in which they were posted
 	int64_t submitted, started;
-	int32_t *puts; // by rank: first slot of those that are not flushed, or -1
+	uint64_t born; // after so many returns of ranks
+	fu_op **puts; // by rank: the first of those that are not flushed
 	int32_t *touched, touches; // ranks with such slots
 	int flying, orphans;
 	int reads, writes, wideReads, wideWrites; // in flight
 	uint16_t lineReads[LINES], lineWrites[LINES];
 };
 
-fh_queue *fh_next(fh_queue *q) { return q->next; }
+fu_queue *fu_next(fu_queue *q) { return q->next; }
 
-fh_op *fh_ops(fh_queue *q) { return q->ops; }
+fu_peer_t *fu_target(const fu_op *op) { return &op->queue->job->peers[op->rank]; }
 
-int32_t *fh_ring(fh_queue *q) { return q->ring; }
+fu_op **fu_ops(fu_queue *q) { return q->ops; }
 
-fh_queue *fh_new_queue(fh_job *job, int depth) {
-	fh_queue *q = calloc(1, sizeof *q);
+int32_t *fu_ring(fu_queue *q) { return q->ring; }
+
+fu_queue *fu_new_queue(fu_job *job, int depth) {
+	fu_queue *q = calloc(1, sizeof *q);
 	q->job = job;
 	q->depth = depth;
+	q->made = calloc(depth, sizeof *q->made);
 	q->ops = calloc(depth, sizeof *q->ops);
+	for (int slot = 0; slot < depth; slot++)
+		q->ops[slot] = &q->made[slot];
 	q->ring = calloc(depth, sizeof *q->ring);
-	q->puts = malloc(job->size * sizeof *q->puts);
+	q->puts = calloc(job->size, sizeof *q->puts);
 	q->touched = calloc(job->size, sizeof *q->touched);
-	memset(q->puts, 0xff, job->size * sizeof *q->puts);
-	fh_lock(job);
+	fu_lock(job);
+	q->born = job->returns;
 	q->next = job->queues;
 	job->queues = q;
-	fh_unlock(job);
+	fu_unlock(job);
 	return q;
 }
 
-static uint32_t lineOf(const fh_op *op, int64_t line) {
+static uint32_t lineOf(const fu_op *op, int64_t line) {
 	uint64_t place = ((uintptr_t)op->window >> 4) * 0x9e3779b97f4a7c15 + (uint64_t)op->rank;
 	return (place ^ (uint64_t)line) * 0xff51afd7ed558ccd >> 40 & (LINES - 1);
 }
 
 // clashes tells whether an operation may touch words of one in flight, one of them writing.
-static int clashes(const fh_queue *q, const fh_op *op) {
+static int clashes(const fu_queue *q, const fu_op *op) {
+	if (op->kind == FH_SHIP)
+		return 0;
 	int writes = op->kind != FH_GET;
 	if (q->wideWrites || (writes && q->wideReads))
 		return 1;
@@ -74,9 +85,11 @@ static int clashes(const fh_queue *q, const fh_op *op) {
 }
 
 // count enters an operation in flight (1) or takes it out (-1).
-static void count(fh_queue *q, const fh_op *op, int by) {
+static void count(fu_queue *q, const fu_op *op, int by) {
 	int writes = op->kind != FH_GET, wide = op->words > WIDE;
 	q->flying += by;
+	if (op->kind == FH_SHIP)
+		return;
 	*(writes ? &q->writes : &q->reads) += by;
 	if (wide) {
 		*(writes ? &q->wideWrites : &q->wideReads) += by;
@@ -87,44 +100,48 @@ static void count(fh_queue *q, const fh_op *op, int by) {
 		lines[lineOf(op, l)] += by;
 }
 
-static void done(fh_op *op, int error) {
+static void done(fu_op *op, int error) {
 	op->error = error;
 	__atomic_store_n(&op->state, FH_DONE, __ATOMIC_RELEASE);
 }
 
-// land takes one of the answers that an operation waits for.
-static void land(fh_op *op, ucs_status_t status) {
-	fh_queue *q = op->queue;
+// fu_end ends an operation that waits for no answer of UCX.
+void fu_end(fu_op *op, int error) {
+	count(op->queue, op, -1);
+	done(op, error);
+}
+
+// fu_land takes one of the answers that an operation waits for.
+void fu_land(fu_op *op, ucs_status_t status) {
+	fu_queue *q = op->queue;
 	if (status != UCS_OK && !op->error) {
 		op->error = status;
-		if (fh_is_loss(status)) {
+		if (fu_is_loss(status)) {
 			op->error = FH_LOST;
-			fh_fail(&q->job->peers[op->rank]);
+			fu_fail(&q->job->peers[op->rank]);
 		}
 	}
 	if (--op->waits > 0)
 		return;
-	if (op->orphan) {
+	fu_return(op);
+	if (op->orphan)
 		q->orphans--;
-		return;
-	}
-	count(q, op, -1);
-	done(op, op->error);
+	else
+		fu_end(op, op->error);
 }
 
 // landPuts takes the answer to a flush.
-static void landPuts(fh_op *op, ucs_status_t status) {
-	fh_op *ops = op->queue->ops;
-	for (int slot = op - ops; slot >= 0;) {
-		int next = ops[slot].next; // once it is done it may be used anew
-		land(&ops[slot], status);
-		slot = next;
+static void landPuts(fu_op *op, ucs_status_t status) {
+	while (op) {
+		fu_op *next = op->next; // once it is done it may be used anew
+		fu_land(op, status);
+		op = next;
 	}
 }
 
 static void landed(void *request, ucs_status_t status, void *op) {
 	ucp_request_free(request);
-	land(op, status);
+	fu_land(op, status);
 }
 
 static void flushed(void *request, ucs_status_t status, void *op) {
@@ -132,21 +149,22 @@ static void flushed(void *request, ucs_status_t status, void *op) {
 	landPuts(op, status);
 }
 
-// fh_orphan gives up what a lost rank has not answered.
-void fh_orphan(fh_queue *q, int rank) {
+// fu_orphan gives up what a lost rank has not answered.
+void fu_orphan(fu_queue *q, int rank) {
 	for (int slot = 0; slot < q->depth; slot++) {
-		fh_op *op = &q->ops[slot];
+		fu_op *op = q->ops[slot];
 		if (op->state != FH_FLYING || op->rank != rank)
 			continue;
-		op->orphan = 1;
-		q->orphans++;
-		count(q, op, -1);
-		done(op, FH_LOST);
+		fu_unship(op);
+		fu_return(op);
+		op->orphan = op->waits > 0;
+		q->orphans += op->orphan;
+		fu_end(op, FH_LOST);
 	}
 }
 
 // copyDirect does an operation on memory that this process sees.
-static void copyDirect(fh_op *op, uint64_t *there) {
+static void copyDirect(fu_op *op, uint64_t *there) {
 	uint64_t *from = op->kind == FH_PUT ? op->buf : there;
 	uint64_t *to = op->kind == FH_PUT ? there : op->buf;
 	switch (op->kind) {
@@ -168,7 +186,7 @@ static void copyDirect(fh_op *op, uint64_t *there) {
 }
 
 // post hands an operation to UCX.
-static void *post(fh_op *op, ucp_ep_h ep, ucp_rkey_h rkey) {
+static void *post(fu_op *op, ucp_ep_h ep, ucp_rkey_h rkey) {
 	uint64_t there = op->window->bases[op->rank] + (uint64_t)op->off * 8;
 	ucp_request_param_t params = {
 		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
@@ -190,59 +208,105 @@ static void *post(fh_op *op, ucp_ep_h ep, ucp_rkey_h rkey) {
 	return ucp_atomic_op_nbx(ep, UCP_ATOMIC_OP_CSWAP, &op->old, 1, there, rkey, &params);
 }
 
-static void start(fh_queue *q, int slot) {
-	fh_op *op = &q->ops[slot];
+// gone tells whether what an operation is meant for is no more. A queue does not reach the
+// memory of a rank that has come back since the queue was made: what a step machine has seen of
+// the old memory must not lead it in the new one.
+static int gone(const fu_op *op) {
+	const fu_peer_t *p = fu_target(op);
+	return p->lost || p->since > op->queue->born || !op->window->keys[op->rank];
+}
+
+// launch posts an operation for a rank that has been met.
+static void launch(fu_op *op) {
+	fu_queue *q = op->queue;
 	ucp_ep_h ep;
 	ucp_rkey_h rkey;
+	int err = fu_reach(q->job, op->rank, &ep);
+	if (!err)
+		err = fu_unlock_key(op->window, op->rank, &rkey);
+	if (err) {
+		fu_end(op, err);
+		return;
+	}
+	op->waits = 1;
+	void *request = post(op, ep, rkey);
+	if (UCS_PTR_IS_ERR(request)) {
+		fu_land(op, UCS_PTR_STATUS(request));
+		return;
+	}
+	if (op->kind != FH_PUT) {
+		if (!request)
+			fu_land(op, UCS_OK);
+		return;
+	}
+	op->waits += request != NULL;
+	op->next = q->puts[op->rank];
+	if (!op->next)
+		q->touched[q->touches++] = op->rank;
+	q->puts[op->rank] = op;
+}
+
+// fu_unpark has the operations go on that waited for a rank to be met.
+void fu_unpark(fu_peer_t *p) {
+	fu_op *op = p->parked;
+	p->parked = NULL;
+	while (op) {
+		fu_op *next = op->next;
+		op->next = NULL;
+		if (p->met && !gone(op))
+			launch(op);
+		else
+			fu_end(op, p->fault && !fu_is_loss(p->fault) ? p->fault : FH_LOST);
+		op = next;
+	}
+}
+
+static void start(fu_queue *q, int slot) {
+	fu_op *op = q->ops[slot];
 	uint64_t *direct = op->window->direct[op->rank];
-	if (q->job->peers[op->rank].lost) {
+	if (gone(op)) {
 		done(op, FH_LOST);
+		return;
+	}
+	if (op->kind == FH_SHIP) {
+		op->state = FH_FLYING;
+		count(q, op, 1);
+		fu_ship(op);
 		return;
 	}
 	if (direct && (op->kind <= FH_PUT || op->window->atomics)) {
 		copyDirect(op, direct + op->off);
 		return;
 	}
-	int err = fh_reach(q->job, op->rank, &ep);
-	if (!err)
-		err = fh_unlock_key(op->window, op->rank, &rkey);
-	if (err) {
-		done(op, err);
-		return;
-	}
 	op->state = FH_FLYING;
-	op->waits = 1;
 	count(q, op, 1);
-	void *request = post(op, ep, rkey);
-	if (UCS_PTR_IS_ERR(request)) {
-		land(op, UCS_PTR_STATUS(request));
-		return;
+	int err = fu_meet(op->window, op->rank);
+	if (err == FH_PENDING) {
+		fu_peer_t *p = fu_target(op);
+		fu_op **at = &p->parked;
+		while (*at)
+			at = &(*at)->next;
+		*at = op;
+	} else if (err) {
+		fu_end(op, err);
+	} else {
+		launch(op);
 	}
-	if (op->kind != FH_PUT) {
-		if (!request)
-			land(op, UCS_OK);
-		return;
-	}
-	op->waits += request != NULL;
-	op->next = q->puts[op->rank];
-	if (op->next < 0)
-		q->touched[q->touches++] = op->rank;
-	q->puts[op->rank] = slot;
 }
 
 // flush asks for the end, at their targets, of the puts that were started.
-static void flush(fh_queue *q) {
+static void flush(fu_queue *q) {
 	for (int i = 0; i < q->touches; i++) {
 		int rank = q->touched[i];
-		fh_op *first = &q->ops[q->puts[rank]];
-		q->puts[rank] = -1;
+		fu_op *first = q->puts[rank];
+		q->puts[rank] = NULL;
 		ucp_request_param_t params = {
 			.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
 			.cb.send = flushed,
 			.user_data = first,
 		};
 		ucp_ep_h ep;
-		if (fh_reach(q->job, rank, &ep)) {
+		if (fu_reach(q->job, rank, &ep)) {
 			landPuts(first, UCS_ERR_CANCELED);
 			continue;
 		}
@@ -253,13 +317,13 @@ static void flush(fh_queue *q) {
 	q->touches = 0;
 }
 
-// advance starts, in order, what needs not wait for what is in flight.
-static void advance(fh_queue *q) {
+// fu_advance starts, in order, what needs not wait for what is in flight.
+void fu_advance(fu_queue *q) {
 	while (q->started < q->submitted) {
 		int slot = q->ring[q->started % q->depth];
-		if (clashes(q, &q->ops[slot])) {
+		if (clashes(q, q->ops[slot])) {
 			flush(q);
-			if (clashes(q, &q->ops[slot]))
+			if (clashes(q, q->ops[slot]))
 				return;
 		}
 		q->started++;
@@ -268,41 +332,43 @@ static void advance(fh_queue *q) {
 	flush(q);
 }
 
-// fh_submit starts what was posted.
-int fh_submit(fh_queue *q, int posts) {
-	fh_lock(q->job);
+// fu_submit starts what was posted.
+int fu_submit(fu_queue *q, int posts) {
+	fu_lock(q->job);
 	if (q->job->gone) {
-		fh_unlock(q->job);
+		fu_unlock(q->job);
 		return FH_GONE;
 	}
 	for (; posts > 0; posts--)
-		q->ops[q->ring[q->submitted++ % q->depth]].state = FH_WAITING;
-	advance(q);
-	fh_unlock(q->job);
+		q->ops[q->ring[q->submitted++ % q->depth]]->state = FH_WAITING;
+	fu_advance(q);
+	fu_unlock(q->job);
 	return 0;
 }
 
 // look makes some progress, unless another thread does so.
-static int look(fh_queue *q) {
-	fh_job *job = q->job;
+static int look(fu_queue *q) {
+	fu_job *job = q->job;
 	if (pthread_mutex_trylock(&job->lock) != 0)
 		return 0;
 	int err = job->gone ? FH_GONE : 0;
-	for (int i = 0; i < BURST && !err && fh_progress(job); i++)
+	for (int i = 0; i < BURST && !err && fu_progress(job); i++)
 		;
 	if (!err && q->started < q->submitted)
-		advance(q);
+		fu_advance(q);
 	pthread_mutex_unlock(&job->lock);
 	return err;
 }
 
-// fh_wait waits a little for an operation: FH_PENDING if it is not done.
-int fh_wait(fh_queue *q, int slot, int spins) {
+// fu_wait waits a little for an operation: FH_PENDING if it is not done.
+int fu_wait(fu_queue *q, int slot, int spins) {
 	int err = 0;
+	fu_op *op = q->ops[slot];
+	__atomic_fetch_add(&q->job->waits, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&q->job->waiters, 1, __ATOMIC_RELAXED);
-	while (!err && __atomic_load_n(&q->ops[slot].state, __ATOMIC_ACQUIRE) != FH_DONE) {
+	while (!err && __atomic_load_n(&op->state, __ATOMIC_ACQUIRE) != FH_DONE) {
 		err = look(q);
-		if (!err && __atomic_load_n(&q->ops[slot].state, __ATOMIC_ACQUIRE) != FH_DONE) {
+		if (!err && __atomic_load_n(&op->state, __ATOMIC_ACQUIRE) != FH_DONE) {
 			if (spins-- <= 0)
 				err = FH_PENDING;
 			else
@@ -313,35 +379,67 @@ int fh_wait(fh_queue *q, int slot, int spins) {
 	return err;
 }
 
-// fh_drained makes some progress and tells whether nothing is in flight. What has not begun
+void fu_renew(fu_queue *q, int slot) {
+	fu_lock(q->job);
+	q->given = realloc(q->given, (q->givens + 1) * sizeof *q->given);
+	q->given[q->givens++] = q->ops[slot];
+	q->ops[slot] = calloc(1, sizeof **q->ops);
+	fu_unlock(q->job);
+}
+
+// unparkOwn gives up the operations of a queue that wait for a rank to be met.
+static void unparkOwn(fu_queue *q, fu_peer_t *p) {
+	for (fu_op **at = &p->parked; *at;) {
+		fu_op *op = *at;
+		if (op->queue != q) {
+			at = &op->next;
+			continue;
+		}
+		*at = op->next;
+		op->next = NULL;
+		fu_end(op, FH_LOST);
+	}
+}
+
+// fu_drained makes some progress and tells whether nothing is in flight. What has not begun
 // never does.
-int fh_drained(fh_queue *q) {
-	fh_lock(q->job);
+int fu_drained(fu_queue *q) {
+	fu_lock(q->job);
 	q->submitted = q->started;
+	for (int r = 0; r < q->job->size; r++)
+		unparkOwn(q, &q->job->peers[r]);
 	for (int i = 0; i < BURST && q->flying && !q->job->gone; i++)
-		fh_progress(q->job);
+		fu_progress(q->job);
 	int drained = !q->flying || q->job->gone;
-	fh_unlock(q->job);
+	fu_unlock(q->job);
 	return drained;
 }
 
-// fh_free_queue ends a queue. It is FH_PENDING, and nothing is freed, if UCX may still write
+// fu_free_queue ends a queue. It is FH_PENDING, and nothing is freed, if UCX may still write
 // there.
-int fh_free_queue(fh_queue *q) {
-	fh_lock(q->job);
-	for (fh_queue **at = &q->job->queues; *at; at = &(*at)->next)
+int fu_free_queue(fu_queue *q) {
+	fu_lock(q->job);
+	for (fu_queue **at = &q->job->queues; *at; at = &(*at)->next)
 		if (*at == q) {
 			*at = q->next;
 			break;
 		}
 	int kept = !q->job->gone && (q->flying || q->orphans);
-	fh_unlock(q->job);
+	fu_unlock(q->job);
 	if (kept)
 		return FH_PENDING;
 	free(q->touched);
 	free(q->puts);
 	free(q->ring);
+	for (int slot = 0; slot < q->depth; slot++)
+		if (q->ops[slot] < q->made || q->ops[slot] >= q->made + q->depth)
+			free(q->ops[slot]);
+	for (int i = 0; i < q->givens; i++)
+		if (q->given[i] < q->made || q->given[i] >= q->made + q->depth)
+			free(q->given[i]);
+	free(q->given);
 	free(q->ops);
+	free(q->made);
 	free(q);
 	return 0;
 }

@@ -26,8 +26,8 @@ const (
 // Queue is a queue of UCX. Its slots lie in memory of C, where UCX writes results.
 type Queue struct {
 	job    *Job
-	c      *C.fh_queue
-	ops    []C.fh_op
+	c      *C.fu_queue
+	ops    []*C.fu_op
 	ring   []C.int32_t // posted slots in order
 	tail   int         // where the next one goes
 	posts  int         // since the last Submit
@@ -46,9 +46,9 @@ func (j *Job) NewQueue(depth int) (rma.Queue, error) {
 		return nil, fmt.Errorf("rma/ucx: a queue needs a depth of 1 to %d, not %d",
 			queueDepthMax, depth)
 	}
-	q := &Queue{job: j, c: C.fh_new_queue(j.c, C.int(depth)), looked: rma.NoHandle}
-	q.ops = unsafe.Slice(C.fh_ops(q.c), depth)
-	q.ring = unsafe.Slice((*C.int32_t)(unsafe.Pointer(C.fh_ring(q.c))), depth)
+	q := &Queue{job: j, c: C.fu_new_queue(j.c, C.int(depth)), looked: rma.NoHandle}
+	q.ops = unsafe.Slice(C.fu_ops(q.c), depth)
+	q.ring = unsafe.Slice((*C.int32_t)(unsafe.Pointer(C.fu_ring(q.c))), depth)
 	for h := depth - 1; h >= 0; h-- {
 		q.free = append(q.free, rma.Handle(h))
 	}
@@ -121,15 +121,20 @@ func (q *Queue) FetchAdd(w rma.Window, rank, off int, delta uint64) rma.Handle {
 }
 
 // post checks the place of an operation and takes a slot for it. A window of another
-// engine is a bug of the caller, and so is an operation more than there is room for.
+// engine is a bug of the caller.
 func (q *Queue) post(kind C.uint8_t, window rma.Window, rank, off, words int) (
-	rma.Handle, *C.fh_op) {
+	rma.Handle, *C.fu_op) {
 	w := window.(*Window)
 	if rank < 0 || rank >= w.job.size || words < 1 || words > w.words ||
 		off < 0 || off > w.words-words {
 		panic(fmt.Sprintf("rma/ucx: %d words at %d of rank %d are outside a window of %d ranks "+
 			"with %d words each", words, off, rank, w.job.size, w.words))
 	}
+	return q.take(kind, w, rank, off, words)
+}
+
+// take takes a slot for an operation. One more than there is room for is a bug of the caller.
+func (q *Queue) take(kind C.uint8_t, w *Window, rank, off, words int) (rma.Handle, *C.fu_op) {
 	if w.closed.Load() {
 		panic("rma/ucx: an operation on a window that this rank has closed")
 	}
@@ -140,9 +145,9 @@ func (q *Queue) post(kind C.uint8_t, window rma.Window, rank, off, words int) (
 	}
 	h := q.free[n-1]
 	q.free = q.free[:n-1]
-	op := &q.ops[h]
-	*op = C.fh_op{queue: q.c, window: w.c, rank: C.int32_t(rank), off: C.int64_t(off),
-		words: C.int64_t(words), kind: kind, state: C.FH_POSTED, next: -1}
+	op := q.ops[h]
+	*op = C.fu_op{queue: q.c, window: w.c, rank: C.int32_t(rank), off: C.int64_t(off),
+		words: C.int64_t(words), kind: kind, state: C.FH_POSTED}
 	q.ring[q.tail] = C.int32_t(h)
 	if q.tail++; q.tail == len(q.ring) {
 		q.tail = 0
@@ -157,7 +162,7 @@ func (q *Queue) Submit() error {
 	if q.posts == 0 {
 		return nil
 	}
-	err := q.job.fault("starting operations", C.fh_submit(q.c, C.int(q.posts)))
+	err := q.job.fault("starting operations", C.fu_submit(q.c, C.int(q.posts)))
 	q.posts = 0
 	return err
 }
@@ -178,7 +183,7 @@ func (q *Queue) Done(h rma.Handle) bool {
 	if q.looked == rma.NoHandle || q.state(q.looked) == C.FH_FREE {
 		q.looked = h
 	} else if q.looked == h {
-		C.fh_wait(q.c, C.int(h), 0) // an error comes again in Wait
+		C.fu_wait(q.c, C.int(h), 0) // an error comes again in Wait
 		q.looked = rma.NoHandle
 	}
 	return q.state(h) == C.FH_DONE
@@ -198,7 +203,7 @@ func (q *Queue) Wait(ctx context.Context, h rma.Handle) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		switch code := C.fh_wait(q.c, C.int(h), spins); code {
+		switch code := C.fu_wait(q.c, C.int(h), spins); code {
 		case 0:
 		case C.FH_PENDING:
 			pace.Pause()
@@ -210,21 +215,31 @@ func (q *Queue) Wait(ctx context.Context, h rma.Handle) error {
 
 // Value returns what h saw and releases h.
 func (q *Queue) Value(h rma.Handle) (uint64, error) {
-	op := &q.ops[h]
+	op := q.ops[h]
 	if q.state(h) != C.FH_DONE {
 		panic(fmt.Sprintf("rma/ucx: operation %d is not done", h))
 	}
-	if op.orphan == 0 { // otherwise UCX may still write there
+	if op.orphan != 0 { // UCX may still write there
+		C.fu_renew(q.c, C.int(h))
+	} else {
 		op.state = C.FH_FREE
-		q.free = append(q.free, h)
 	}
+	q.free = append(q.free, h)
 	switch {
 	case op.error == 0 && op.kind >= C.FH_SWAP:
+		if op.kind == C.FH_SHIP {
+			q.stats.Bytes += uint64(op.seen) * 8
+		}
 		return uint64(op.seen), nil
 	case op.error == 0:
 		return 0, nil
 	case op.error == C.FH_LOST:
 		return 0, q.job.lost(int(op.rank))
+	case op.error == C.FH_UNSERVED:
+		return 0, fmt.Errorf("rma/ucx: rank %d: %w", op.rank, rma.ErrNotServed)
+	case op.error == C.FH_GARBLED:
+		return 0, fmt.Errorf("rma/ucx: a request to rank %d, or its answer, has come in disorder; "+
+			"run the same program on every rank", op.rank)
 	}
 	return 0, q.job.fault(fmt.Sprintf("an operation on the memory of rank %d", op.rank),
 		C.int(op.error))
@@ -234,7 +249,7 @@ func (q *Queue) Value(h rma.Handle) (uint64, error) {
 func (q *Queue) Flush(ctx context.Context, window rma.Window, rank int) error {
 	w := window.(*Window)
 	for h := range q.ops {
-		op := &q.ops[h]
+		op := q.ops[h]
 		s := q.state(rma.Handle(h))
 		if (s == C.FH_WAITING || s == C.FH_FLYING) && op.window == w.c && int(op.rank) == rank {
 			if err := q.Wait(ctx, rma.Handle(h)); err != nil {
@@ -255,10 +270,10 @@ func (q *Queue) Close() error {
 		return nil
 	}
 	var pace rma.Backoff
-	for C.fh_drained(q.c) == 0 {
+	for C.fu_drained(q.c) == 0 {
 		pace.Pause()
 	}
-	if C.fh_free_queue(q.c) == 0 {
+	if C.fu_free_queue(q.c) == 0 {
 		for _, c := range q.chunks {
 			C.free(unsafe.Pointer(unsafe.SliceData(c)))
 		}

@@ -23,6 +23,11 @@ var roles = map[string]func(a *actor) error{
 	"lose":    lose,
 	"cutOff":  cutOff,
 	"rates":   rates,
+	"ships":   ships,
+
+	"shipAll":     shipToAll,
+	"shipCompute": shipCompute,
+	"shipLose":    shipLose,
 }
 
 // sum has every rank add its number, counted from 1, at every rank, and prints a line.
@@ -120,7 +125,7 @@ func lose(a *actor) error {
 	if err := a.job.Barrier(a.ctx); err != nil {
 		return err
 	}
-	q, err := a.job.NewQueue(64)
+	q, err := a.job.NewQueue(80)
 	if err != nil {
 		return err
 	}
@@ -190,6 +195,7 @@ func (a *actor) part(victim int) error {
 func (a *actor) round(q rma.Queue) (lost int, err error) {
 	lost = -1
 	var handles []rma.Handle
+	var targets []int
 	buf, err := q.Alloc(8)
 	if err != nil {
 		return lost, err
@@ -199,6 +205,12 @@ func (a *actor) round(q rma.Queue) (lost int, err error) {
 			at := 100*a.job.Rank() + 10*i
 			handles = append(handles, q.FetchAdd(a.w, rank, i, 1), q.Put(buf, a.w, rank, at+50),
 				q.CompareAndSwap(a.w, rank, at, 0, 1), q.Get(buf, a.w, rank, at+8))
+			if a.w.Words(rank) == nil {
+				handles = append(handles, q.(rma.Carrier).Ship(buf, buf, a.w, rank))
+			}
+		}
+		for len(targets) < len(handles) {
+			targets = append(targets, rank)
 		}
 	}
 	if err := q.Submit(); err != nil {
@@ -210,7 +222,7 @@ func (a *actor) round(q rma.Queue) (lost int, err error) {
 		}
 		_, err := q.Value(h)
 		var gone *rma.RankError
-		if errors.As(err, &gone) && gone.Rank == i/16 {
+		if errors.As(err, &gone) && gone.Rank == targets[i] {
 			lost = gone.Rank
 		} else if err != nil {
 			return lost, err
@@ -222,7 +234,7 @@ func (a *actor) round(q rma.Queue) (lost int, err error) {
 // cutOff has ranks use each other's memory until the other host is lost. The argument ends
 // with the beginning of the name of a file that a rank makes when it is at work.
 func cutOff(a *actor) error {
-	q, err := a.job.NewQueue(64)
+	q, err := a.job.NewQueue(80)
 	if err != nil {
 		return err
 	}

@@ -1,60 +1,85 @@
 // What the engine needs of UCX, with nothing of UCX's types in it. Functions that return int
-// return 0, a code of UCX for fh_text, or one of the codes below.
+// return 0, a code of UCX for fu_text, or one of the codes below.
 
 #include <stdint.h>
 
-enum { FH_PENDING = 1, FH_LOST = 2, FH_GONE = 3 };
+enum { FH_PENDING = 1, FH_LOST, FH_GONE, FH_UNSERVED, FH_GARBLED };
 
-const char *fh_version(void);
-const char *fh_text(int code);
+const char *fu_version(void);
+const char *fu_text(int code);
 
 // A job: a worker of UCX, the endpoints of all ranks, and the thread that makes progress.
-typedef struct fh_job fh_job;
+typedef struct fu_job fu_job;
 
-int fh_open(int rank, int size, const char *transports, fh_job **job);
-int fh_address(fh_job *job, void *to, int most);
-void fh_peer(fh_job *job, int rank, const void *address, int bytes);
-int fh_serve(fh_job *job);
-void fh_lose(fh_job *job, int rank);
-int fh_lost(fh_job *job, int rank);
-void fh_close(fh_job *job); // its windows too
+int fu_open(int rank, int size, const char *transports, fu_job **job);
+int fu_address(fu_job *job, void *to, int most);
+void fu_peer(fu_job *job, int rank, const void *address, int bytes);
+int fu_serve(fu_job *job);
+void fu_lose(fu_job *job, int rank);
+int fu_lost(fu_job *job, int rank);
+int fu_settled(fu_job *job);
+void fu_reborn(fu_job *job, int life);
+int fu_life(fu_job *job, int rank);
+int fu_revive(fu_job *job, int rank, int life, const void *address, int bytes);
+void fu_strand(fu_job *job);
+void fu_close(fu_job *job); // its windows too
 
 // A window: one segment per rank.
-typedef struct fh_window fh_window;
+typedef struct fu_window fu_window;
 
-int fh_map(fh_job *job, uint64_t *base, int64_t words, fh_window **window);
-int fh_key(fh_window *window, void *to, int most);
-void fh_segment(fh_window *window, int rank, uint64_t base, const void *key, int bytes);
-void fh_direct(fh_window *window, int rank, uint64_t *base, int atomics);
-int fh_unmap(fh_window *window, fh_job *job);
+int fu_map(fu_job *job, uint32_t number, uint64_t *base, int64_t words, fu_window **window);
+int fu_key(fu_window *window, void *to, int most);
+void fu_segment(fu_window *window, int rank, uint64_t base, const void *key, int bytes);
+void fu_direct(fu_window *window, int rank, uint64_t *base, int atomics);
+int fu_unmap(fu_window *window, fu_job *job);
 
 // A queue: operations lie in slots. Go writes the slots that it posts to the ring, in order,
-// and fh_submit says how many.
-enum { FH_GET, FH_PUT, FH_SWAP, FH_ADD };
+// and fu_submit says how many.
+enum { FH_GET, FH_PUT, FH_SWAP, FH_ADD, FH_SHIP };
 enum { FH_FREE, FH_POSTED, FH_WAITING, FH_FLYING, FH_DONE };
 
-typedef struct fh_queue fh_queue;
+typedef struct fu_queue fu_queue;
+typedef struct fu_ticket fu_ticket;
 
-typedef struct {
-	fh_queue *queue;
-	fh_window *window;
-	uint64_t *buf; // get and put
+typedef struct fu_op {
+	fu_queue *queue;
+	fu_window *window;
+	uint64_t *buf; // get and put; what is shipped
 	int64_t off, words;
+	uint64_t *answer; // to what is shipped
+	int64_t room;     // for it, in words
+	fu_ticket *ticket;  // of what is shipped and on its way
+	struct fu_op *next; // put that the same flush completes, or request that waits behind
 	uint64_t old, word; // compare-and-swap: expected and new; fetch-and-add: delta
-	uint64_t seen;      // what was there
+	uint64_t seen;      // what was there; words of the answer
 	int32_t rank;
-	int32_t next;  // slot of the next put that the same flush completes, or -1
 	int32_t state; // written last, and read by Go without a lock
 	int32_t error; // of one that is done
 	uint8_t kind;
 	uint8_t waits;  // answers of UCX that are to come
 	uint8_t orphan; // given up; UCX may still write there
-} fh_op;
+} fu_op;
 
-fh_queue *fh_new_queue(fh_job *job, int depth);
-fh_op *fh_ops(fh_queue *q);
-int32_t *fh_ring(fh_queue *q);
-int fh_submit(fh_queue *q, int posts);
-int fh_wait(fh_queue *q, int slot, int spins);
-int fh_drained(fh_queue *q);
-int fh_free_queue(fh_queue *q);
+fu_queue *fu_new_queue(fu_job *job, int depth);
+fu_op **fu_ops(fu_queue *q);
+int32_t *fu_ring(fu_queue *q);
+int fu_submit(fu_queue *q, int posts);
+int fu_wait(fu_queue *q, int slot, int spins);
+void fu_renew(fu_queue *q, int slot); // gives a slot another operation in place of an orphan
+int fu_drained(fu_queue *q);
+int fu_free_queue(fu_queue *q);
+
+// Requests: what ranks ship to each other. A rank has so many on their way to another one, and
+// each is limited, as its answer is.
+enum { FH_TICKETS = 4, FH_SHIP_WORDS = 1 << 13 };
+
+typedef struct {
+	uint64_t *request, *answer;
+	int32_t words, room; // of the request, and for the answer
+	uint32_t window;     // its number
+	int32_t from;
+} fu_request;
+
+fu_request *fu_take(fu_job *job); // waits for one; NULL when the job ends
+void fu_answer(fu_job *job, fu_request *r, int code, int words);
+void fu_dismiss(fu_job *job); // has fu_take end

@@ -7,11 +7,12 @@ import "C"
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/internal/star"
 )
 
 // probeBeats is how many beats a rank may take to answer a probe.
@@ -21,47 +22,42 @@ const probeBeats = 2
 // it is lost itself, this rank looks after the others by a get of a word, again and again.
 type watch struct {
 	job     *Job
-	window  rma.Window
-	queue   rma.Queue
+	window  atomic.Pointer[Window]
+	queue   rma.Queue    // made when rank 0 is lost
 	probes  []rma.Handle // by rank: the get in flight, or NoHandle
 	words   rma.Buf
 	stop    chan struct{}
 	running sync.WaitGroup
 }
 
-// beginWatch begins to watch the others. Collective.
-func (j *Job) beginWatch(ctx context.Context) error {
-	window, err := j.NewWindow(ctx, rma.Spec{Name: "rma/ucx: presence", Words: 1})
-	if err != nil {
-		return err
-	}
-	j.watch = watch{job: j, window: window, stop: make(chan struct{})}
-	w := &j.watch
-	for range j.size {
-		w.probes = append(w.probes, rma.NoHandle)
-	}
-	if w.queue, err = j.NewQueue(j.size); err == nil {
-		w.words, err = w.queue.Alloc(j.size)
-	}
+// begin begins to watch the others.
+func (w *watch) begin(j *Job) {
+	*w = watch{job: j, stop: make(chan struct{})}
+	w.running.Go(w.run)
+}
+
+// present makes the window with the words that others get. Collective. It is hidden, as memory
+// that is shared does not tell whether its owner is there.
+func (w *watch) present(ctx context.Context) error {
+	window, err := w.job.newWindow(ctx, rma.Spec{Name: "rma/ucx: presence", Words: 1}, true)
 	if err == nil {
-		w.running.Go(w.run)
+		w.window.Store(window.(*Window))
 	}
 	return err
 }
 
 func (w *watch) run() {
-	for {
-		fates, change := w.job.star.Fates()
-		for rank, fate := range fates {
-			if fate == star.Died {
-				C.fh_lose(w.job.c, C.int(rank))
-			}
+	for seen := 0; ; {
+		events, change := w.job.star.Events(seen)
+		for _, e := range events {
+			w.job.happen(e)
 		}
+		seen += len(events)
 		var tick <-chan time.Time
 		limit := probeBeats * w.job.star.Beat()
 		due := time.Now().Add(limit)
-		if w.job.star.Alone() {
-			w.send(fates)
+		if w.job.star.Alone() && w.ready() {
+			w.send()
 			tick = time.After(limit)
 		}
 		select {
@@ -77,10 +73,27 @@ func (w *watch) run() {
 	}
 }
 
+// ready makes what probes need.
+func (w *watch) ready() bool {
+	if w.queue != nil || w.window.Load() == nil {
+		return w.queue != nil
+	}
+	q, err := w.job.NewQueue(w.job.size)
+	if err != nil {
+		return false
+	}
+	if w.words, err = q.Alloc(w.job.size); err != nil {
+		_ = q.Close()
+		return false
+	}
+	w.queue, w.probes = q, slices.Repeat([]rma.Handle{rma.NoHandle}, w.job.size)
+	return true
+}
+
 // send sends a probe to every rank that has answered the last one.
-func (w *watch) send(fates []star.Fate) {
+func (w *watch) send() {
 	for rank := range w.probes {
-		if rank == w.job.rank || fates[rank] != star.Here || C.fh_lost(w.job.c, C.int(rank)) != 0 {
+		if rank == w.job.rank || C.fu_lost(w.job.c, C.int(rank)) != 0 {
 			continue
 		}
 		if h := w.probes[rank]; h != rma.NoHandle {
@@ -89,7 +102,7 @@ func (w *watch) send(fates []star.Fate) {
 			}
 			_, _ = w.queue.Value(h)
 		}
-		w.probes[rank] = w.queue.Get(w.words[rank:rank+1], w.window, rank, 0)
+		w.probes[rank] = w.queue.Get(w.words[rank:rank+1], w.window.Load(), rank, 0)
 	}
 	_ = w.queue.Submit() // what has not begun is not done when it should be
 }
@@ -98,7 +111,7 @@ func (w *watch) send(fates []star.Fate) {
 func (w *watch) collect() {
 	for rank, h := range w.probes {
 		if h != rma.NoHandle && !w.queue.Done(h) && !w.queue.Done(h) { // the second time it looks
-			C.fh_lose(w.job.c, C.int(rank))
+			C.fu_lose(w.job.c, C.int(rank))
 		}
 	}
 }

@@ -8,10 +8,11 @@
 #include "shim.h"
 #include "internal.h"
 
-// fh_map makes a window over memory of this rank.
-int fh_map(fh_job *job, uint64_t *base, int64_t words, fh_window **out) {
-	fh_window *w = calloc(1, sizeof *w);
+// fu_map makes a window over memory of this rank.
+int fu_map(fu_job *job, uint32_t number, uint64_t *base, int64_t words, fu_window **out) {
+	fu_window *w = calloc(1, sizeof *w);
 	w->job = job;
+	w->number = number;
 	w->bases = calloc(job->size, sizeof *w->bases);
 	w->keys = calloc(job->size, sizeof *w->keys);
 	w->rkeys = calloc(job->size, sizeof *w->rkeys);
@@ -21,23 +22,23 @@ int fh_map(fh_job *job, uint64_t *base, int64_t words, fh_window **out) {
 		.address = base,
 		.length = words * 8,
 	};
-	fh_lock(job);
+	fu_lock(job);
 	ucs_status_t s = job->gone ? UCS_ERR_CANCELED :
 		ucp_mem_map(job->context, &params, &w->memory);
 	if (s != UCS_OK)
 		w->memory = NULL;
 	w->next = job->windows;
 	job->windows = w;
-	fh_unlock(job);
+	fu_unlock(job);
 	*out = w;
 	return s;
 }
 
-// fh_key copies what others need to reach the memory: its length, or a code below 0.
-int fh_key(fh_window *w, void *to, int most) {
+// fu_key copies what others need to reach the memory: its length, or a code below 0.
+int fu_key(fu_window *w, void *to, int most) {
 	void *key;
 	size_t bytes;
-	fh_lock(w->job);
+	fu_lock(w->job);
 	ucs_status_t s = ucp_rkey_pack(w->job->context, w->memory, &key, &bytes);
 	if (s == UCS_OK) {
 		if (bytes <= (size_t)most)
@@ -46,23 +47,38 @@ int fh_key(fh_window *w, void *to, int most) {
 			s = UCS_ERR_BUFFER_TOO_SMALL;
 		ucp_rkey_buffer_release(key);
 	}
-	fh_unlock(w->job);
+	fu_unlock(w->job);
 	return s == UCS_OK ? (int)bytes : s;
 }
 
-void fh_segment(fh_window *w, int rank, uint64_t base, const void *key, int bytes) {
+// fu_forget closes the segment of a rank, under the lock.
+void fu_forget(fu_window *w, int rank) {
+	if (w->rkeys[rank] && !w->job->stuck) // what stays may still have it
+		ucp_rkey_destroy(w->rkeys[rank]);
+	free(w->keys[rank]);
+	w->keys[rank] = NULL;
+	w->rkeys[rank] = NULL;
+	w->direct[rank] = NULL;
+}
+
+void fu_segment(fu_window *w, int rank, uint64_t base, const void *key, int bytes) {
+	fu_lock(w->job);
+	fu_forget(w, rank);
 	w->bases[rank] = base;
 	w->keys[rank] = malloc(bytes);
 	memcpy(w->keys[rank], key, bytes);
+	fu_unlock(w->job);
 }
 
-void fh_direct(fh_window *w, int rank, uint64_t *base, int atomics) {
+void fu_direct(fu_window *w, int rank, uint64_t *base, int atomics) {
 	w->direct[rank] = base;
 	w->atomics = atomics;
 }
 
-// fh_unlock_key returns the key of a rank, whose endpoint exists.
-int fh_unlock_key(fh_window *w, int rank, ucp_rkey_h *rkey) {
+// fu_unlock_key returns the key of a rank, whose endpoint exists.
+int fu_unlock_key(fu_window *w, int rank, ucp_rkey_h *rkey) {
+	if (!w->keys[rank])
+		return FH_LOST;
 	if (!w->rkeys[rank]) {
 		ucs_status_t s = ucp_ep_rkey_unpack(w->job->peers[rank].ep, w->keys[rank],
 			&w->rkeys[rank]);
@@ -75,10 +91,10 @@ int fh_unlock_key(fh_window *w, int rank, ucp_rkey_h *rkey) {
 	return 0;
 }
 
-// fh_release gives a window back, under the lock.
-int fh_release(fh_window *w) {
+// fu_release gives a window back, under the lock.
+int fu_release(fu_window *w) {
 	ucs_status_t s = UCS_OK;
-	for (fh_window **at = &w->job->windows; *at; at = &(*at)->next)
+	for (fu_window **at = &w->job->windows; *at; at = &(*at)->next)
 		if (*at == w) {
 			*at = w->next;
 			break;
@@ -98,10 +114,10 @@ int fh_release(fh_window *w) {
 	return s;
 }
 
-// fh_unmap gives a window back, unless the job has done so.
-int fh_unmap(fh_window *w, fh_job *job) {
-	fh_lock(job);
-	int err = job->gone ? 0 : fh_release(w);
-	fh_unlock(job);
+// fu_unmap gives a window back, unless the job has done so.
+int fu_unmap(fu_window *w, fu_job *job) {
+	fu_lock(job);
+	int err = job->gone ? 0 : fu_release(w);
+	fu_unlock(job);
 	return err;
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -26,12 +27,18 @@ const keyMax = 1 << 12
 // Window is a window of several hosts, or a hidden one.
 type Window struct {
 	job    *Job
-	c      *C.fh_window
+	name   string
+	c      *C.fu_window
 	words  int
 	views  [][]uint64 // by rank: where this process sees its segment; nil: nowhere
 	host   rma.Window // the segments of this host; nil in a hidden window
 	mem    []byte     // this rank's segment of a hidden window
 	closed atomic.Bool
+	gifts  [][]byte // by rank: what opens its segment; of rank 0
+
+	number   uint32 // the same on all ranks
+	handling sync.Mutex
+	handler  rma.Handler // of what is shipped to this rank
 }
 
 var _ rma.Window = (*Window)(nil)
@@ -39,30 +46,43 @@ var _ rma.Window = (*Window)(nil)
 // NewWindow makes a window. The segments of the ranks of a host lie in memory that they
 // share, unless windows are hidden.
 func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
+	return j.newWindow(ctx, spec, j.host == nil)
+}
+
+// newWindow makes a window. A hidden one is memory of each rank alone.
+func (j *Job) newWindow(ctx context.Context, spec rma.Spec, hidden bool) (rma.Window, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.after.again {
+		return j.takeOver(ctx, spec)
+	}
+	number := j.made // ranks that differ fail here
+	j.made++
 	if err := direct.AgreeOnSpec(ctx, j, spec); err != nil {
 		return nil, err
 	}
 	if err := j.freeClosed(ctx); err != nil {
 		return nil, err
 	}
-	w := &Window{job: j, words: spec.Words, views: make([][]uint64, j.size)}
-	_, err := j.share(ctx, "memory for a window", nil, w.reserve(ctx, spec))
+	w := &Window{job: j, name: spec.Name, number: number, words: spec.Words,
+		views: make([][]uint64, j.size)}
+	_, err := j.share(ctx, "memory for a window", nil, w.reserve(ctx, spec, hidden))
 	if err == nil {
 		err = w.open(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("making window %q: %w", spec.Name, err), w.free())
 	}
+	j.after.mu.Lock()
+	defer j.after.mu.Unlock()
 	j.windows = append(j.windows, w)
 	return w, nil
 }
 
 // reserve gets the memory for this rank's segment.
-func (w *Window) reserve(ctx context.Context, spec rma.Spec) error {
+func (w *Window) reserve(ctx context.Context, spec rma.Spec, hidden bool) error {
 	j := w.job
-	if j.host != nil {
+	if !hidden {
 		within, cancel := j.untilGone(ctx)
 		defer cancel()
 		host, err := j.host.NewWindow(within, spec)
@@ -90,22 +110,31 @@ func (w *Window) reserve(ctx context.Context, spec rma.Spec) error {
 	return nil
 }
 
-// open tells all ranks of this one's segment. Collective.
-func (w *Window) open(ctx context.Context) error {
+// register has UCX know this rank's segment, and returns what opens it to others.
+func (w *Window) register() (gift []byte, err error) {
 	j := w.job
 	base := (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(w.mem)))
 	if w.host != nil {
 		base = pointer(w.views[j.rank])
 	}
-	var key [keyMax]byte
-	err := j.fault("registering memory", C.fh_map(j.c, base, C.int64_t(w.words), &w.c))
-	n := C.int(0)
-	if err == nil {
-		n = C.fh_key(w.c, unsafe.Pointer(&key[0]), keyMax)
-		err = j.fault("the key of a segment", min(n, 0))
+	err = j.fault("registering memory",
+		C.fu_map(j.c, C.uint32_t(w.number), base, C.int64_t(w.words), &w.c))
+	if err != nil {
+		return nil, err
 	}
-	gift := binary.LittleEndian.AppendUint64(nil, uint64(uintptr(unsafe.Pointer(base))))
-	all, err := j.share(ctx, "making a window", append(gift, key[:max(n, 0)]...), err)
+	var key [keyMax]byte
+	n := C.fu_key(w.c, unsafe.Pointer(&key[0]), keyMax)
+	if n < 0 {
+		return nil, j.fault("the key of a segment", n)
+	}
+	gift = binary.LittleEndian.AppendUint64(nil, uint64(uintptr(unsafe.Pointer(base))))
+	return append(gift, key[:n]...), nil
+}
+
+// open tells all ranks of this one's segment. Collective.
+func (w *Window) open(ctx context.Context) error {
+	gift, err := w.register()
+	all, err := w.job.share(ctx, "making a window", gift, err)
 	if err != nil {
 		return err
 	}
@@ -113,13 +142,24 @@ func (w *Window) open(ctx context.Context) error {
 		if len(gift) <= 8 {
 			return fmt.Errorf("rma/ucx: rank %d has given no key of its segment", rank)
 		}
-		C.fh_segment(w.c, C.int(rank), C.uint64_t(binary.LittleEndian.Uint64(gift)),
-			unsafe.Pointer(&gift[8]), C.int(len(gift)-8))
-		if w.views[rank] != nil {
-			C.fh_direct(w.c, C.int(rank), pointer(w.views[rank]), C.int(flag(j.coherent)))
-		}
+		w.accept(rank, gift)
+	}
+	if w.job.rank == 0 {
+		w.gifts = all
 	}
 	return nil
+}
+
+// accept takes what opens the segment of a rank; without, that is lost.
+func (w *Window) accept(rank int, gift []byte) {
+	if len(gift) <= 8 {
+		return
+	}
+	C.fu_segment(w.c, C.int(rank), C.uint64_t(binary.LittleEndian.Uint64(gift)),
+		unsafe.Pointer(&gift[8]), C.int(len(gift)-8))
+	if w.Words(rank) != nil {
+		C.fu_direct(w.c, C.int(rank), pointer(w.views[rank]), C.int(flag(w.job.coherent)))
+	}
 }
 
 func pointer(words []uint64) *C.uint64_t {
@@ -152,6 +192,8 @@ func (j *Job) freeClosed(ctx context.Context) error {
 		}
 		errs = append(errs, w.free())
 	}
+	j.after.mu.Lock()
+	defer j.after.mu.Unlock()
 	j.windows = kept
 	return errors.Join(errs...)
 }
@@ -160,7 +202,7 @@ func (j *Job) freeClosed(ctx context.Context) error {
 func (w *Window) free() error {
 	var err error
 	if w.c != nil {
-		err = w.job.fault("giving up a segment", C.fh_unmap(w.c, w.job.c))
+		err = w.job.fault("giving up a segment", C.fu_unmap(w.c, w.job.c))
 	}
 	return errors.Join(err, w.release())
 }
@@ -188,12 +230,19 @@ func (w *Window) Caps() rma.Caps {
 	return rma.Caps{CPUAtomicsCoherent: w.job.coherent, PerOpCompletion: true, PeerErrors: true}
 }
 
-// Words is the segment of a rank of this host; nil for others, and in a hidden window.
-func (w *Window) Words(rank int) []uint64 { return w.views[rank] }
+// Words is the segment of a rank of this host; nil for others, in a hidden window, and for one
+// that has joined again: its memory is its own.
+func (w *Window) Words(rank int) []uint64 {
+	if rank != w.job.rank && C.fu_life(w.job.c, C.int(rank)) > 0 {
+		return nil
+	}
+	return w.views[rank]
+}
 
 // Close gives the window up. Its memory is given back when every rank has done so, by
 // the next NewWindow or the end of the job.
 func (w *Window) Close() error {
 	w.closed.Store(true)
+	w.Serve(nil)
 	return nil
 }

@@ -8,13 +8,13 @@
 //
 // # Who is let in
 //
-// The hub listens on the address given and no other, until all ranks have come. Whoever
-// connects and knows the token of the job is let in: a member proves by an HMAC over random
-// numbers of both sides that it does, and the hub proves it in return. The token itself does
-// not travel. What comes after is neither encrypted nor signed: the network between the
+// The hub listens on the address given and no other, as long as the job lasts. Whoever
+// connects and knows the token of the job is let in if it has a place: a member proves by an
+// HMAC over random numbers of both sides that it does, and the hub proves it in return. The token
+// itself does not travel. What comes after is neither encrypted nor signed: the network between the
 // ranks is trusted, the rest of the world is not.
 //
-//	member -> hub    magic, rank, ranks, nonce          48 bytes
+//	member -> hub    magic, again, rank, ranks, nonce     52 bytes
 //	hub -> member    nonce                              32 bytes
 //	member -> hub    HMAC("member", nonces, rank, ranks)  32 bytes
 //	hub -> member    verdict, number, HMAC("hub", ...)  40 bytes
@@ -31,6 +31,9 @@
 //	L  to the hub     this rank leaves
 //	H  both ways      still here
 //	S, X  to a member  all have come; the job does not begin, for this reason
+//	A  to a member    what one that joins again has to know of the job
+//	B, N  both ways   one that has joined again says that, and something more
+//	K  both ways      a rank has acted upon that
 //
 // A gathering ends with an error for who waits for a rank that is gone and has not given. A
 // rank whose gathering has failed is out of step, and all later ones fail alike.
@@ -40,5 +43,12 @@
 // A connection that ends, or on which nothing comes for four beats of 750 ms, is that of a
 // rank that has died, unless it has left before. A process that was itself stopped meanwhile
 // grants the others as much time again. When rank 0 dies, the others learn that and nothing
-// more of each other.
+// more of each other. One that has left is there until it hangs up.
+//
+// # Who comes back
+//
+// A process may take the place of a rank that has died, but not that of rank 0. It gives to no
+// gathering, as for those the rank has died. What it says is told to all others in order, with
+// what else happens to ranks, and it waits until all have acted upon it. So are those who join
+// again later told.
 package star

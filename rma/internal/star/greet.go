@@ -16,9 +16,9 @@ import (
 const greetLimit = 5 * time.Second
 
 const (
-	magic      = "farhash\x01"
+	magic      = "farhash\x02"
 	nonceBytes = 32
-	helloBytes = len(magic) + 8 + nonceBytes
+	helloBytes = len(magic) + 12 + nonceBytes
 	proofBytes = sha256.Size
 )
 
@@ -30,17 +30,47 @@ const (
 	wrongToken
 	wrongSize // the number is the size of the job
 	taken
+	begun    // and the place is not taken anew by who does not ask for that
+	notBegun // so there is no place to be taken anew
+	never    // are places taken anew
+	stillHere
+	hasLeft
+	ending
 )
+
+// refusals say what a verdict means for a rank of the job at an address.
+var refusals = map[verdict]string{
+	taken: "the job at %[1]s has a rank %[2]d already; two processes were given the same number",
+	begun: "the job at %[1]s has begun, and rank %[2]d was there; to take the place of one that " +
+		"has died a process has to ask for that (farhash.Rejoin, FARHASH_REJOIN=1)",
+	notBegun: "the job at %[1]s has not begun, so rank %[2]d cannot join again; start it as the " +
+		"others were",
+	never: "the ranks of the job at %[1]s share the memory of one host, which outlives them; " +
+		"rank %[2]d cannot join again",
+	stillHere: "rank %[2]d of the job at %[1]s is still there; one that has died is missed at " +
+		"once, and one whose host was cut off after some seconds",
+	hasLeft: "rank %[2]d of the job at %[1]s has left it in good order, and cannot join again",
+	ending:  "the job at %[1]s is ending: rank 0 has closed it; rank %[2]d cannot join again",
+}
 
 // greeting is what both sides have said of themselves.
 type greeting struct {
+	again      uint32 // 1: the place of a rank that has died is to be taken
 	rank, size uint32
 	nonces     [2 * nonceBytes]byte // of the member, of the hub
 }
 
+// hello is what a member says first, but for the nonce.
+func (g *greeting) hello() []byte {
+	b := binary.LittleEndian.AppendUint32([]byte(magic), g.again)
+	b = binary.LittleEndian.AppendUint32(b, g.rank)
+	return binary.LittleEndian.AppendUint32(b, g.size)
+}
+
 func (g *greeting) proof(token, who string) []byte {
 	mac := hmac.New(sha256.New, []byte(token))
-	fmt.Fprint(mac, magic, who, "\n", g.rank, " ", g.size, "\n")
+	mac.Write(g.hello())
+	fmt.Fprint(mac, who, "\n")
 	mac.Write(g.nonces[:])
 	return mac.Sum(nil)
 }
@@ -52,10 +82,11 @@ var errRefused = errors.New("refused")
 func introduce(c net.Conn, cfg Config) error {
 	_ = c.SetDeadline(time.Now().Add(greetLimit))
 	g := greeting{rank: uint32(cfg.Rank), size: uint32(cfg.Size)}
+	if cfg.Again {
+		g.again = 1
+	}
 	_, _ = rand.Read(g.nonces[:nonceBytes]) // never fails
-	hello := binary.LittleEndian.AppendUint32([]byte(magic), g.rank)
-	hello = binary.LittleEndian.AppendUint32(hello, g.size)
-	if _, err := c.Write(append(hello, g.nonces[:nonceBytes]...)); err != nil {
+	if _, err := c.Write(append(g.hello(), g.nonces[:nonceBytes]...)); err != nil {
 		return err
 	}
 	if _, err := io.ReadFull(c, g.nonces[nonceBytes:]); err != nil {
@@ -69,15 +100,15 @@ func introduce(c net.Conn, cfg Config) error {
 		return err
 	}
 	number := binary.LittleEndian.Uint32(answer[4:])
-	switch verdict(binary.LittleEndian.Uint32(answer[:])) {
+	switch v := verdict(binary.LittleEndian.Uint32(answer[:])); v {
 	case welcome:
 	case wrongSize:
 		return fmt.Errorf("%w: the job at %s has %d ranks, and for rank %d it has %d",
 			errRefused, cfg.Address, number, cfg.Rank, cfg.Size)
-	case taken:
-		return fmt.Errorf("%w: the job at %s has a rank %d already; two processes were given "+
-			"the same number", errRefused, cfg.Address, cfg.Rank)
 	default:
+		if why, known := refusals[v]; known {
+			return fmt.Errorf("%w: %s", errRefused, fmt.Sprintf(why, cfg.Address, cfg.Rank))
+		}
 		return fmt.Errorf("%w: the job at %s has another token; give all ranks of a job the "+
 			"same, and jobs at the same time different ports", errRefused, cfg.Address)
 	}
@@ -89,25 +120,27 @@ func introduce(c net.Conn, cfg Config) error {
 }
 
 // hear finds out which rank a stranger is. check looks for a place for it.
-func hear(c net.Conn, cfg Config, check func(rank int) verdict) (rank int, err error) {
+func hear(c net.Conn, cfg Config, check func(rank int, again bool) verdict) (g greeting,
+	err error) {
 	_ = c.SetDeadline(time.Now().Add(greetLimit))
 	var hello [helloBytes]byte
 	if _, err := io.ReadFull(c, hello[:]); err != nil {
-		return 0, err
+		return g, err
 	}
 	if string(hello[:len(magic)]) != magic {
-		return 0, errors.New("this is no rank")
+		return g, errors.New("this is no rank")
 	}
-	g := greeting{rank: binary.LittleEndian.Uint32(hello[len(magic):]),
-		size: binary.LittleEndian.Uint32(hello[len(magic)+4:])}
+	said := hello[len(magic):]
+	g = greeting{again: binary.LittleEndian.Uint32(said),
+		rank: binary.LittleEndian.Uint32(said[4:]), size: binary.LittleEndian.Uint32(said[8:])}
 	copy(g.nonces[:], hello[helloBytes-nonceBytes:])
 	_, _ = rand.Read(g.nonces[nonceBytes:]) // never fails
 	if _, err := c.Write(g.nonces[nonceBytes:]); err != nil {
-		return 0, err
+		return g, err
 	}
 	var proof [proofBytes]byte
 	if _, err := io.ReadFull(c, proof[:]); err != nil {
-		return 0, err
+		return g, err
 	}
 	v, mine := wrongToken, make([]byte, proofBytes)
 	if hmac.Equal(proof[:], g.proof(cfg.Token, "member")) {
@@ -116,16 +149,16 @@ func hear(c net.Conn, cfg Config, check func(rank int) verdict) (rank int, err e
 		case int(g.size) != cfg.Size || int(g.rank) >= cfg.Size:
 			v = wrongSize
 		default:
-			v = check(int(g.rank))
+			v = check(int(g.rank), g.again == 1)
 		}
 	}
 	answer := binary.LittleEndian.AppendUint32(nil, uint32(v))
 	answer = binary.LittleEndian.AppendUint32(answer, uint32(cfg.Size))
 	if _, err := c.Write(append(answer, mine...)); err != nil {
-		return int(g.rank), err
+		return g, err
 	}
 	if v != welcome {
-		return 0, errRefused
+		return g, errRefused
 	}
-	return int(g.rank), c.SetDeadline(time.Time{})
+	return g, c.SetDeadline(time.Time{})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"time"
 )
 
 // strangers is how many may be saying who they are at the same time.
@@ -19,8 +18,10 @@ type hub struct {
 
 	mu      sync.Mutex
 	members []member
-	came    int
 	gifts   int // to the gathering under way
+	began   bool
+	closed  bool
+	state   func() []byte // what a rank that joins again is told of the job; nil: none may
 	readers sync.WaitGroup
 	writers sync.WaitGroup
 }
@@ -28,17 +29,15 @@ type hub struct {
 // member is a rank as the hub sees it.
 type member struct {
 	conn  *conn
-	out   chan frame // what it is to be told
-	held  bool       // a stranger with the token is taking this place
-	gift  []byte     // to the gathering under way
+	out   *outbox // what it is to be told
+	held  bool    // a stranger with the token is taking this place
+	gift  []byte  // to the gathering under way
 	gave  bool
 	given uint64
-	fate  Fate
-}
-
-type frame struct {
-	kind    byte
-	payload []byte
+	fate  Fate    // of the process that has the place
+	life  int     // how often the place was taken anew
+	news  []frame // what a rank that joins again has to learn of this life
+	said  uint32  // how often it has told the others something in this life
 }
 
 // openHub listens and makes rank 0 its first member.
@@ -80,44 +79,76 @@ func (h *hub) accept() {
 // greet lets a rank in that has a place and knows the token.
 func (h *hub) greet(c net.Conn) {
 	held := false
-	rank, err := hear(c, h.cfg, func(rank int) verdict {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.members[rank].held || h.members[rank].conn != nil {
-			return taken
-		}
-		h.members[rank].held, held = true, true
-		return welcome
+	g, err := hear(c, h.cfg, func(rank int, again bool) verdict {
+		v := h.place(rank, again)
+		held = v == welcome
+		return v
 	})
-	if err == nil {
-		h.enter(rank, c)
-		return
+	switch {
+	case err == nil && g.again == 1:
+		h.readmit(int(g.rank), c)
+	case err == nil:
+		h.enter(int(g.rank), c)
+	default:
+		_ = c.Close()
+		if held {
+			h.mu.Lock()
+			h.members[g.rank].held = false
+			h.mu.Unlock()
+		}
 	}
-	_ = c.Close()
-	if held {
-		h.mu.Lock()
-		h.members[rank].held = false
-		h.mu.Unlock()
+}
+
+// place keeps a place for a rank, or says why there is none.
+func (h *hub) place(rank int, again bool) verdict {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m, v := &h.members[rank], welcome
+	switch {
+	case h.closed || h.members[0].fate != Here:
+		v = ending
+	case !again && h.began:
+		v = begun
+	case !again && (m.held || m.conn != nil):
+		v = taken
+	case !again:
+	case !h.began:
+		v = notBegun
+	case h.state == nil:
+		v = never
+	case m.fate == Left:
+		v = hasLeft
+	case m.fate == Here || m.held:
+		v = stillHere
 	}
+	m.held = m.held || v == welcome
+	return v
 }
 
 // enter makes a connection that of a member.
 func (h *hub) enter(rank int, c net.Conn) {
 	h.mu.Lock()
-	m := &h.members[rank]
-	// A gathering, a fate of each rank, the beginning: it is never told more at a time.
-	*m = member{conn: newConn(c, h.cfg.Beat), out: make(chan frame, h.cfg.Size+8)}
-	h.came++
-	conn, out := m.conn, m.out
-	h.mu.Unlock()
+	defer h.mu.Unlock()
+	if h.closed {
+		_ = c.Close()
+		return
+	}
+	h.members[rank] = member{}
+	h.connect(rank, c)
+	h.arrived <- struct{}{} // which has room for all
+}
+
+// connect has a member told what it is to be told.
+func (h *hub) connect(rank int, c net.Conn) {
+	conn, out := newConn(c, h.cfg.Beat), newOutbox()
+	h.members[rank].conn, h.members[rank].out = conn, out
 	h.writers.Go(func() { write(conn, out) })
-	h.arrived <- struct{}{}
 }
 
 // write tells a member what it is to be told, until there is no more to come.
-func write(c *conn, out <-chan frame) {
+func write(c *conn, out *outbox) {
 	go c.pulse()
-	for f := range out {
+	for f, more := out.next(); more; f, more = out.next() {
 		_ = c.send(f.kind, f.payload)
 	}
 	c.hangUp()
@@ -132,15 +163,19 @@ func (h *hub) assemble(ctx context.Context) error {
 			err := fmt.Errorf("rank 0 waited at %s for %v; of %d ranks these never arrived: %v; "+
 				"were all ranks started, with this address and the same token?", h.cfg.Address,
 				h.cfg.Timeout, h.cfg.Size, h.missing())
-			h.tell(frame{'X', []byte(err.Error())})
+			h.mu.Lock()
+			h.tellAll(frame{'X', []byte(err.Error())})
+			h.mu.Unlock()
 			h.close()
 			return err
 		}
 	}
-	_ = h.listener.Close()
-	h.tell(frame{'S', nil})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.began = true
+	h.tellAll(frame{'S', nil})
 	for rank := range h.members {
-		h.readers.Go(func() { h.follow(rank) })
+		h.listenTo(rank)
 	}
 	return nil
 }
@@ -157,43 +192,41 @@ func (h *hub) missing() []int {
 	return missing
 }
 
-// tell tells all who are connected.
-func (h *hub) tell(f frame) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.tellAll(f)
-}
-
-// tellAll is tell under the lock. Who does not listen is dropped.
+// tellAll tells all who are connected, under the lock.
 func (h *hub) tellAll(f frame) {
 	for rank := range h.members {
-		m := &h.members[rank]
-		if m.out == nil {
-			continue
-		}
-		select {
-		case m.out <- f:
-		default:
-			m.conn.close()
+		if out := h.members[rank].out; out != nil {
+			out.put(f)
 		}
 	}
 }
 
+// listenTo begins to follow a member, under the lock.
+func (h *hub) listenTo(rank int) {
+	conn := h.members[rank].conn
+	h.readers.Go(func() { h.follow(rank, conn) })
+}
+
 // follow takes what a member says until it says no more.
-func (h *hub) follow(rank int) {
-	c := h.members[rank].conn
+func (h *hub) follow(rank int, c *conn) {
 	for {
-		kind, gift, err := c.receive(MaxGift)
+		kind, payload, err := c.receive(MaxGift)
 		if err != nil {
 			break
 		}
+		ok := true
 		switch kind {
 		case 'G':
-			if !h.give(rank, gift) {
-				c.close()
-			}
+			ok = h.give(rank, payload)
 		case 'L':
 			h.gone(rank, Left)
+		case 'B', 'N':
+			ok = h.announce(rank, kind, payload)
+		case 'K':
+			ok = h.confirm(rank, payload)
+		}
+		if !ok {
+			c.close()
 		}
 	}
 	h.gone(rank, Died)
@@ -227,20 +260,25 @@ func (h *hub) gone(rank int, fate Fate) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m := &h.members[rank]
-	if m.fate != Here {
-		return
+	if m.fate == Died || m.fate == fate {
+		return // one that has left is there until it hangs up
 	}
 	m.fate = fate
-	h.tellAll(frame{'F', encodeFate(rank, peer{fate, m.given})})
+	f := frame{'F', encodeFate(rank, peer{fate, m.given})}
+	if m.news = append(m.news, f); fate == Died {
+		m.news = nil
+	}
+	h.tellAll(f)
 }
 
 // close ends all connections when what was to be told is told.
 func (h *hub) close() {
 	_ = h.listener.Close()
 	h.mu.Lock()
+	h.closed = true
 	for rank := range h.members {
 		if m := &h.members[rank]; m.out != nil {
-			close(m.out)
+			m.out.close()
 			m.out = nil
 		}
 	}
@@ -252,61 +290,4 @@ func (h *hub) close() {
 			c.close()
 		}
 	}
-}
-
-// Join meets the other ranks of the job.
-func Join(ctx context.Context, cfg Config) (*Star, error) {
-	if err := cfg.complete(); err != nil {
-		return nil, err
-	}
-	within, cancel := context.WithTimeout(ctx, cfg.Timeout)
-	defer cancel()
-	s := &Star{cfg: cfg, peers: make([]peer, cfg.Size), change: make(chan struct{})}
-	var c net.Conn
-	var err error
-	if cfg.Rank == 0 {
-		s.hub, c, err = openHub(within, cfg)
-	} else {
-		c, err = connect(within, cfg)
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.conn = newConn(c, cfg.Beat)
-	began := make(chan error, 1)
-	go func() { began <- s.awaitBeginning() }()
-	if s.hub != nil {
-		err = s.hub.assemble(within)
-	}
-	if err == nil {
-		select {
-		case err = <-began:
-		case <-within.Done(): // the hub says more, a moment later, unless it is gone
-			select {
-			case err = <-began:
-			case <-time.After(beatsMissed * cfg.Beat):
-				err = fmt.Errorf("rank %d waiting for the others: %w", cfg.Rank, within.Err())
-			}
-		}
-	}
-	if err != nil {
-		s.conn.close()
-		return nil, err
-	}
-	go s.conn.pulse()
-	s.ended.Go(s.listen)
-	return s, nil
-}
-
-// awaitBeginning returns when the hub says that all have come, or why they have not.
-func (s *Star) awaitBeginning() error {
-	kind, text, err := s.conn.receive(MaxGift)
-	switch {
-	case err != nil:
-		return fmt.Errorf("rank %d lost rank 0 at %s before all had come: %w", s.cfg.Rank,
-			s.cfg.Address, err)
-	case kind != 'S':
-		return fmt.Errorf("%s", text)
-	}
-	return nil
 }

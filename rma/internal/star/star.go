@@ -31,6 +31,8 @@ type Config struct {
 	Token      string        // what only the ranks of this job know, at least MinToken bytes
 	Timeout    time.Duration // how long to wait for the others
 	Beat       time.Duration // how often a rank says that it is there; 0 is 750 ms
+	// Again has this process take the place of a rank that has died.
+	Again bool
 }
 
 // MinToken is the least length of a token.
@@ -46,6 +48,9 @@ func (c *Config) complete() error {
 			"give one of its host that the other hosts reach", c.Address)
 	case c.Size < 1 || c.Rank < 0 || c.Rank >= c.Size:
 		return fmt.Errorf("rank %d is not a rank of a job of %d", c.Rank, c.Size)
+	case c.Again && c.Rank == 0:
+		return errors.New("rank 0 cannot join again: the others meet where it listens; end the " +
+			"job and start all ranks anew")
 	case len(c.Token) < MinToken:
 		return fmt.Errorf("the token of the job has %d bytes, and needs %d at least; give all "+
 			"ranks the same random one", len(c.Token), MinToken)
@@ -81,9 +86,14 @@ type Star struct {
 	turn   sync.Mutex // one gathering at a time
 	given  uint64     // gatherings that this rank gave to
 	broken error      // why this rank is out of step
+	told   uint32     // how often a rank that has joined again has told the others something
+	state  []byte     // what such a rank was told
 
 	mu      sync.Mutex
-	peers   []peer
+	peers   []peer // the processes that were there from the beginning
+	lives   []life // those that are there now
+	heard   []mark
+	events  []Event
 	met     uint64   // gatherings that came to their end
 	all     [][]byte // what was given to the last one
 	leaving bool
@@ -153,7 +163,8 @@ func (s *Star) isLeaving() bool {
 }
 
 // Fates tells what became of each rank, and a channel that is closed when that changes, or
-// when a gathering ends.
+// when a gathering ends. One that has died has, for collective calls, also when its place is taken
+// anew: see Life.
 func (s *Star) Fates() ([]Fate, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,14 +195,14 @@ func (s *Star) Leave() {
 // AwaitOthers returns when every other rank has left or died.
 func (s *Star) AwaitOthers(ctx context.Context) error {
 	for {
-		fates, change := s.Fates()
-		alone := s.Alone()
-		staying := -1
-		for rank, f := range fates {
-			if f == Here && rank != s.cfg.Rank {
+		s.mu.Lock()
+		change, alone, staying := s.change, s.cut, -1
+		for rank, l := range s.lives {
+			if l.fate == Here && rank != s.cfg.Rank {
 				staying = rank
 			}
 		}
+		s.mu.Unlock()
 		if staying < 0 || alone { // then nobody tells any more
 			return nil
 		}
@@ -243,13 +254,28 @@ func (s *Star) listen() {
 				s.conn.close()
 				break
 			}
-			s.update(func() { s.peers[rank] = p })
+			s.update(func() { s.end(rank, p) })
+		case 'B', 'N', 'K':
+			if err := s.hear(kind, payload); err != nil {
+				s.conn.close()
+			}
 		}
 	}
 	s.update(func() {
 		s.cut = true
-		if s.cfg.Rank != 0 && s.peers[0].fate == Here {
-			s.peers[0] = peer{Died, s.met}
+		if s.cfg.Rank != 0 {
+			s.end(0, peer{Died, s.met})
 		}
 	})
+}
+
+// end is told that a rank has left or died.
+func (s *Star) end(rank int, p peer) {
+	if s.peers[rank].fate == Here {
+		s.peers[rank] = p
+	}
+	s.lives[rank].fate = p.fate
+	if p.fate == Died {
+		s.events = append(s.events, Event{Kind: Gone, Rank: rank, Life: s.lives[rank].number})
+	}
 }

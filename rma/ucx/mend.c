@@ -1,0 +1,52 @@
+//go:build ucx
+
+// A mend for UCX (seen in 1.13). Over TCP it carries out gets and atomics by software: the owner of
+// the memory answers each with a message. A rank that is killed may have several of them under
+// way to an owner, which lie there together. The answer to one finds that the connection is
+// broken, and when the answer to the next one fails as the endpoint has failed before, UCX aborts
+// the owner, which has done nothing wrong:
+//
+//	ucp_request.inl  Fatal: unexpected error: Endpoint timeout
+//
+// The functions below are how such messages are sent: by a failed lane of UCP, and by TCP. The
+// linker finds these first, as they are in the program itself. Where an endpoint has failed the
+// message is packed, so that UCX knows how long it would be, and thrown away. What waits for an
+// answer to it is given up when the endpoint is closed. Nothing else changes; where the functions
+// are not found, ranks may be lost with the one that was killed.
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include <uct/api/uct.h>
+
+enum { SCRATCH = 1 << 24 }; // more than any message; only what is written takes memory
+
+static void *scratch; // nobody reads it
+static ssize_t (*sendTCP)(uct_ep_h, uint8_t, uct_pack_callback_t, void *, unsigned);
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void prepare(void) {
+	scratch = malloc(SCRATCH);
+	*(void **)&sendTCP = dlsym(RTLD_NEXT, "uct_tcp_ep_am_bcopy");
+}
+
+static ssize_t drop(uct_pack_callback_t pack, void *arg) {
+	pthread_once(&once, prepare);
+	return scratch ? (ssize_t)pack(scratch, arg) : UCS_ERR_ENDPOINT_TIMEOUT;
+}
+
+// The lanes have it for puts as well, where the second argument is a function.
+ssize_t ucs_empty_function_return_bc_ep_timeout(uct_ep_h ep, uintptr_t id, uct_pack_callback_t pack,
+	void *arg) {
+	(void)ep;
+	return id <= UINT8_MAX ? drop(pack, arg) : UCS_ERR_ENDPOINT_TIMEOUT;
+}
+
+ssize_t uct_tcp_ep_am_bcopy(uct_ep_h ep, uint8_t id, uct_pack_callback_t pack, void *arg,
+	unsigned flags) {
+	pthread_once(&once, prepare);
+	ssize_t sent = sendTCP ? sendTCP(ep, id, pack, arg, flags) : UCS_ERR_UNSUPPORTED;
+	return sent == UCS_ERR_ENDPOINT_TIMEOUT ? drop(pack, arg) : sent;
+}

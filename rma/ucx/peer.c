@@ -1,0 +1,260 @@
+//go:build ucx
+
+// The other ranks: how they are met, and how they are lost.
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "shim.h"
+#include "internal.h"
+
+enum { CLOSE_MS = 100 }; // how long UCX may take to close an endpoint
+
+void fu_peer(fu_job *job, int rank, const void *address, int bytes) {
+	job->peers[rank].address = malloc(bytes);
+	memcpy(job->peers[rank].address, address, bytes);
+}
+
+// fu_is_loss tells the errors of a rank that is gone from others.
+int fu_is_loss(ucs_status_t s) {
+	return s == UCS_ERR_CANCELED || s == UCS_ERR_ENDPOINT_TIMEOUT ||
+		s == UCS_ERR_CONNECTION_RESET || s == UCS_ERR_UNREACHABLE || s == UCS_ERR_NOT_CONNECTED ||
+		s == UCS_ERR_REJECTED || s == UCS_ERR_IO_ERROR;
+}
+
+// fu_fail marks a rank as lost. Its endpoint is closed later: this may be a callback of it.
+void fu_fail(fu_peer_t *p) {
+	__atomic_store_n(&p->lost, 1, __ATOMIC_RELEASE);
+	p->job->sick = 1;
+}
+
+static void failed(void *peer, ucp_ep_h ep, ucs_status_t status) {
+	fu_peer_t *p = peer;
+	(void)status;
+	if (ep == p->ep) // it may be one that was given up
+		fu_fail(p);
+}
+
+// fu_reach returns the endpoint of a rank.
+int fu_reach(fu_job *job, int rank, ucp_ep_h *ep) {
+	fu_peer_t *p = &job->peers[rank];
+	if (p->lost)
+		return FH_LOST;
+	if (!p->ep) {
+		ucp_ep_params_t params = {
+			.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER |
+				UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE,
+			.address = p->address,
+			.err_mode = rank == job->rank ? UCP_ERR_HANDLING_MODE_NONE :
+				UCP_ERR_HANDLING_MODE_PEER,
+			.err_handler = {.cb = failed, .arg = p},
+		};
+		ucs_status_t s = ucp_ep_create(job->worker, &params, &p->ep);
+		if (s != UCS_OK) {
+			p->ep = NULL;
+			return s;
+		}
+	}
+	*ep = p->ep;
+	return 0;
+}
+
+// A greeting is the first operation of an endpoint: a get of a word.
+typedef struct {
+	fu_peer_t *peer;
+	ucp_ep_h ep;
+	uint64_t word;
+} greeting;
+
+// greeted takes the end of a greeting.
+static void greeted(greeting *g, ucs_status_t status) {
+	fu_peer_t *p = g->peer;
+	if (p->ep == g->ep) { // otherwise nobody waits any more
+		p->greeting = 0;
+		p->met = status == UCS_OK;
+		p->fault = status;
+		if (fu_is_loss(status))
+			fu_fail(p);
+		p->job->news = 1;
+	}
+	free(g);
+}
+
+static void landed(void *request, ucs_status_t status, void *g) {
+	ucp_request_free(request);
+	greeted(g, status);
+}
+
+// fu_meet makes sure that the endpoint of a rank works, by the rank's segment of a window:
+// FH_PENDING until it does. Nothing else is asked of it before. So nothing is on its way
+// while UCX connects the two, where it cannot be called back: see leave.
+int fu_meet(fu_window *w, int rank) {
+	fu_peer_t *p = &w->job->peers[rank];
+	ucp_ep_h ep;
+	ucp_rkey_h rkey;
+	if (p->met)
+		return 0;
+	if (p->greeting)
+		return FH_PENDING;
+	int err = p->fault;
+	if (!err)
+		err = fu_reach(w->job, rank, &ep);
+	if (!err)
+		err = fu_unlock_key(w, rank, &rkey);
+	if (err)
+		return err;
+	greeting *g = malloc(sizeof *g);
+	*g = (greeting){.peer = p, .ep = ep};
+	ucp_request_param_t params = {
+		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+			UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+		.cb.send = landed,
+		.user_data = g,
+		.memory_type = UCS_MEMORY_TYPE_HOST,
+	};
+	void *request = ucp_get_nbx(ep, &g->word, 8, w->bases[rank], rkey, &params);
+	p->greeting = 1;
+	if (UCS_PTR_IS_PTR(request))
+		return FH_PENDING;
+	greeted(g, UCS_PTR_STATUS(request));
+	return p->lost ? FH_LOST : p->fault;
+}
+
+static int64_t nowMs(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+// hangUp begins to close an endpoint without the other side.
+static void hangUp(fu_peer_t *p) {
+	ucp_request_param_t params = {
+		.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+		.flags = UCP_EP_CLOSE_FLAG_FORCE,
+	};
+	void *request = ucp_ep_close_nbx(p->ep, &params);
+	p->closing = UCS_PTR_IS_PTR(request) ? request : NULL;
+	p->closeMs = nowMs();
+	p->ep = NULL;
+}
+
+// leave gives up an endpoint that has never worked. UCX 1.13 aborts the process where one
+// is closed while an answer to the other side's wish to connect waits to be sent (its pull
+// request 8175). So that one stays, and the worker with it.
+static void leave(fu_peer_t *p) {
+	p->job->stuck = 1;
+	p->ep = NULL;
+}
+
+// hungUp tells whether that has come to its end. Where bytes wait that a host which was cut off
+// does not take, UCX would wait for it to take them: that endpoint stays as well.
+static int hungUp(fu_peer_t *p) {
+	if (!p->closing)
+		return 1;
+	if (ucp_request_check_status(p->closing) != UCS_INPROGRESS)
+		ucp_request_free(p->closing);
+	else if (nowMs() - p->closeMs < CLOSE_MS)
+		return 0;
+	else
+		p->job->stuck = 1;
+	p->closing = NULL;
+	return 1;
+}
+
+// tend closes the endpoints of lost ranks, and then gives up what they have not answered.
+static void tend(fu_job *job) {
+	job->sick = 0;
+	for (int r = 0; r < job->size; r++) {
+		fu_peer_t *p = &job->peers[r];
+		if (!p->lost || (!p->ep && !p->closing))
+			continue;
+		if (p->ep && p->met)
+			hangUp(p);
+		else if (p->ep)
+			leave(p);
+		if (!hungUp(p)) {
+			job->sick = 1;
+			continue;
+		}
+		fu_unpark(p);
+		fu_ship_on(p);
+		for (fu_queue *q = job->queues; q; q = fu_next(q))
+			fu_orphan(q, r);
+	}
+}
+
+// spread has all go on that wait for a rank to be met.
+static void spread(fu_job *job) {
+	job->news = 0;
+	for (int r = 0; r < job->size; r++) {
+		if (!job->peers[r].greeting)
+			fu_unpark(&job->peers[r]);
+		fu_ship_on(&job->peers[r]);
+	}
+	for (fu_queue *q = job->queues; q; q = fu_next(q))
+		fu_advance(q);
+}
+
+unsigned fu_progress(fu_job *job) {
+	unsigned n = ucp_worker_progress(job->worker);
+	if (job->sick)
+		tend(job);
+	if (job->news && !job->gone)
+		spread(job);
+	return n;
+}
+
+void fu_lose(fu_job *job, int rank) {
+	fu_lock(job);
+	if (!job->gone && !job->peers[rank].lost) {
+		fu_fail(&job->peers[rank]);
+		fu_progress(job);
+	}
+	fu_unlock(job);
+}
+
+int fu_lost(fu_job *job, int rank) {
+	return __atomic_load_n(&job->peers[rank].lost, __ATOMIC_ACQUIRE);
+}
+
+// fu_settled tells whether no rank is being met.
+int fu_settled(fu_job *job) {
+	int settled = 1;
+	fu_lock(job);
+	for (int r = 0; r < job->size; r++)
+		settled &= !job->peers[r].greeting || job->peers[r].lost;
+	fu_unlock(job);
+	return settled;
+}
+
+// fu_life is how often the place of a rank was taken anew.
+int fu_life(fu_job *job, int rank) {
+	return __atomic_load_n(&job->peers[rank].life, __ATOMIC_ACQUIRE);
+}
+
+// fu_revive has a process take the place of a rank: FH_PENDING until the endpoint of the old
+// one is closed. No segment of its is open yet.
+int fu_revive(fu_job *job, int rank, int life, const void *address, int bytes) {
+	fu_peer_t *p = &job->peers[rank];
+	fu_lock(job);
+	int err = job->gone ? FH_GONE : 0;
+	if (!err) {
+		fu_fail(p);
+		fu_progress(job);
+		err = p->ep || p->closing ? FH_PENDING : 0;
+	}
+	if (!err) {
+		free(p->address);
+		fu_peer(job, rank, address, bytes);
+		for (fu_window *w = job->windows; w; w = w->next)
+			fu_forget(w, rank);
+		p->greeting = p->met = p->asks = 0;
+		p->fault = UCS_OK;
+		p->since = ++job->returns;
+		__atomic_store_n(&p->life, life, __ATOMIC_RELEASE);
+		__atomic_store_n(&p->lost, 0, __ATOMIC_RELEASE);
+	}
+	fu_unlock(job);
+	return err;
+}

@@ -1,0 +1,336 @@
+//go:build ucx && cgo
+
+package ucx
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/farhash/farhash/cache"
+	"github.com/farhash/farhash/internal/twohosts"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/set"
+)
+
+func init() { roles["comeBack"], roles["cacheAgain"] = comeBack, cacheAgain }
+
+// lives is how often the rank is started that is killed, after the first time.
+const lives = 3
+
+// await waits for the files of so many ranks that say that they have come so far.
+func await(t *testing.T, ranks []*process, sign string, life, count int) {
+	t.Helper()
+	for seen := 0; seen < count; {
+		files, err := os.ReadDir(sign)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = 0
+		for _, f := range files {
+			if strings.HasSuffix(f.Name(), fmt.Sprint("-", life)) {
+				seen++
+			}
+		}
+		for rank, p := range ranks {
+			select {
+			case <-p.ended:
+				t.Fatalf("rank %d ended too early; it said:\n%s", rank, &p.out)
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}
+}
+
+// TestRejoin: a rank is killed and started again, several times, and the others use its new
+// memory as it uses theirs.
+func TestRejoin(t *testing.T) {
+	for _, c := range []struct{ role, how string }{
+		{"comeBack", "hidden"}, {"comeBack", "pairs"}, {"comeBack", "pairs-denied"},
+		{"cacheAgain", "pairs"}, {"cacheAgain", "hidden-fine"},
+	} {
+		t.Run(c.role+" "+c.how, func(t *testing.T) {
+			t.Parallel()
+			rejoin(t, c.role, c.how, freeAddress(t),
+				func(int) *exec.Cmd { return exec.Command(os.Args[0]) })
+		})
+	}
+}
+
+// TestRejoinTwoHosts is that on two hosts.
+func TestRejoinTwoHosts(t *testing.T) {
+	hosts := twohosts.New(t)
+	rejoin(t, "cacheAgain", "hosts", hosts.Address(0)+":29500",
+		func(rank int) *exec.Cmd { return hosts.Command(rank/2, os.Args[0]) })
+}
+
+func rejoin(t *testing.T, role, how, address string, command func(rank int) *exec.Cmd) {
+	const victim, ranks = 1, 4
+	sign := t.TempDir()
+	argument := fmt.Sprintf("%s,%s", how, sign)
+	all := startWith(t, ranks, role, argument, address, command)
+	for life := range lives {
+		await(t, all, sign, life, ranks-1)
+		v := all[victim]
+		if life == 0 {
+			refused := startRank(t, victim, ranks, role, "again,"+argument, address,
+				command(victim))
+			if _ = refused.wait(); !strings.Contains(refused.out.String(), "is still there") {
+				t.Errorf("a second rank %d said %s", victim, &refused.out)
+			}
+		}
+		_ = v.cmd.Process.Kill()
+		_ = v.wait()
+		for said := "is still there"; strings.Contains(said, "is still there"); {
+			all[victim] = startRank(t, victim, ranks, role, "again,"+argument, address,
+				command(victim))
+			select {
+			case <-all[victim].ended:
+				said = all[victim].out.String()
+			case <-time.After(50 * time.Millisecond):
+				said = ""
+			}
+		}
+	}
+	for _, p := range all {
+		p.expectEnd(t, "came back")
+	}
+}
+
+// say makes the file that says how far this rank has come.
+func (a *actor) say(life int) error {
+	_, sign, _ := strings.Cut(strings.TrimPrefix(a.argument, "again,"), ",")
+	return os.WriteFile(fmt.Sprintf("%s/%d-%d", sign, a.job.Rank(), life), nil, 0o600)
+}
+
+// The words of a segment that comeBack uses.
+const (
+	wordLife = iota // 100 and the life
+	wordSeen        // how many have seen it
+	wordAdds        // how often the rank has been seen to come
+)
+
+// comeBack is the role of ranks that use each other's words while rank 1 is killed and comes
+// back.
+func comeBack(a *actor) error {
+	if a.job.Rank() == 1 {
+		return a.mortal()
+	}
+	for life := 0; life <= lives; {
+		seen, err := a.once(1, func(q rma.Queue) rma.Handle {
+			return q.FetchAdd(a.w, 1, wordLife, 0)
+		})
+		var gone *rma.RankError
+		if errors.As(err, &gone) || err == nil && seen != uint64(100+life) {
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		if err == nil {
+			err = a.ask()
+		}
+		if err == nil && life == lives { // the others are waited for below
+			_, err = a.once(1, func(q rma.Queue) rma.Handle {
+				return q.FetchAdd(a.w, 1, wordSeen, 1)
+			})
+		}
+		if err = errors.Join(err, a.say(life)); err != nil {
+			return err
+		}
+		life++
+	}
+	adds, err := a.once(a.job.Rank(), func(q rma.Queue) rma.Handle {
+		return q.FetchAdd(a.w, a.job.Rank(), wordAdds, 0)
+	})
+	if err != nil || adds != lives+1 {
+		return fmt.Errorf("rank 1 has added %d times: %w", adds, err)
+	}
+	var gone *rma.RankError
+	if err := a.job.Barrier(a.ctx); !errors.As(err, &gone) || gone.Rank != 1 {
+		return fmt.Errorf("a barrier: %w", err)
+	}
+	if failed := a.job.Failed(); !slices.Equal(failed, []int{1}) || a.w.Words(1) != nil {
+		return fmt.Errorf("ranks %v failed; memory of rank 1: %d words", failed, len(a.w.Words(1)))
+	}
+	fmt.Println("rank 1 came back")
+	return nil
+}
+
+// ask ships a request to rank 1.
+func (a *actor) ask() error {
+	q, err := a.job.NewQueue(1)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	buf, err := q.Alloc(8)
+	if err != nil {
+		return err
+	}
+	n, err := result(a.ctx, q, q.(rma.Carrier).Ship(buf[:4], buf[4:], a.w, 1))
+	if err == nil && n != 4 {
+		err = fmt.Errorf("rank 1 has answered %d words", n)
+	}
+	return err
+}
+
+// once does one operation by a queue of its own.
+func (a *actor) once(rank int, post func(q rma.Queue) rma.Handle) (uint64, error) {
+	q, err := a.job.NewQueue(1)
+	if err != nil {
+		return 0, err
+	}
+	defer q.Close()
+	return result(a.ctx, q, post(q))
+}
+
+// mortal is rank 1.
+func (a *actor) mortal() error {
+	life := rma.Life(a.job)
+	for rank := range a.job.Size() {
+		_, err := a.once(rank, func(q rma.Queue) rma.Handle {
+			return q.FetchAdd(a.w, rank, wordAdds, 1)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	_, err := a.once(1, func(q rma.Queue) rma.Handle {
+		return q.FetchAdd(a.w, 1, wordLife, uint64(100+life))
+	})
+	for seen := 0; seen < a.job.Size()-1 && err == nil; {
+		var n uint64
+		n, err = a.once(1, func(q rma.Queue) rma.Handle { return q.FetchAdd(a.w, 1, wordSeen, 0) })
+		seen = int(n)
+		time.Sleep(time.Millisecond)
+	}
+	if err != nil {
+		return err
+	}
+	return a.limits()
+}
+
+// limits are what a rank that has joined again cannot do.
+func (a *actor) limits() error {
+	_, set := set.New(a.ctx, a.job, set.Config{Buckets: 100})
+	_, name := a.job.NewWindow(a.ctx, rma.Spec{Name: "another", Words: 1})
+	for _, c := range []struct {
+		err  error
+		says string
+	}{
+		{a.job.Barrier(a.ctx), "has joined again"},
+		{set, "rank 1 has joined again, and what it held is lost"},
+		{name, `there is no further one "another"`},
+	} {
+		if !strings.Contains(fmt.Sprint(c.err), c.says) {
+			return fmt.Errorf("want %q: %w", c.says, c.err)
+		}
+	}
+	fmt.Println("came back")
+	return nil
+}
+
+// cacheAgain is the role of ranks that share a cache while rank 1 is killed and comes back.
+func cacheAgain(a *actor) error {
+	cfg := cache.Config{KeySize: 8, ValueSize: 16, BucketsPerRank: 4096}
+	if strings.Contains(a.argument, "fine") {
+		cfg.Mode = cache.Fine
+	}
+	if rma.Rejoined(a.job) {
+		wrong := cfg
+		wrong.KeySize = 16
+		if _, err := cache.New(a.ctx, a.job, wrong); !strings.Contains(fmt.Sprint(err),
+			"same configuration") {
+			return fmt.Errorf("a cache of another shape: %w", err)
+		}
+	}
+	c, err := cache.New(a.ctx, a.job, cfg)
+	if err != nil {
+		return err
+	}
+	for life := rma.Life(a.job); ; life++ {
+		if err := a.fill(c, life); err != nil {
+			return err
+		}
+		if err := a.say(life); err != nil {
+			return err
+		}
+		if life == lives {
+			break
+		}
+		if a.job.Rank() == 1 {
+			<-a.ctx.Done() // it is killed before
+		}
+		for now, alive := 0, false; now <= life || !alive; {
+			if err := a.work(c); err != nil {
+				return err
+			}
+			now, alive = a.job.(rma.Rejoiner).Life(1)
+		}
+	}
+	fmt.Println("rank 1 came back")
+	return c.Close()
+}
+
+// work uses the cache while rank 1 may be gone: keys in its memory fail or are missed.
+func (a *actor) work(c *cache.Cache) error {
+	for i := range uint64(40) {
+		key, value := words(i), words(i, 0)
+		_, err := c.Put(key, value)
+		if err == nil {
+			_, err = c.Get(key, value)
+		}
+		var gone *rma.RankError
+		if err != nil && (!errors.As(err, &gone) || gone.Rank != 1) {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill puts and gets until all works, in the memory of all.
+func (a *actor) fill(c *cache.Cache, life int) error {
+	const keys = 60
+	for missing := -1; missing != 0; {
+		missing = 0
+		vanished := 0
+		for i := range uint64(keys) {
+			key := words(uint64(life)<<32 | uint64(a.job.Rank())<<24 | i)
+			value, got := words(i, uint64(life)), make([]byte, 16)
+			_, err := c.Put(key, value)
+			found := false
+			if err == nil {
+				found, err = c.Get(key, got)
+			}
+			var gone *rma.RankError
+			switch {
+			case errors.As(err, &gone) && gone.Rank == 1 && a.job.Rank() != 1:
+				missing++ // it has not taken over the window yet
+			case err != nil:
+				return err
+			case !found:
+				vanished++ // puts that overlap may choose one bucket, but seldom do
+			case !slices.Equal(got, value):
+				return fmt.Errorf("life %d: key %d has %v", life, i, got)
+			}
+		}
+		if vanished > 3 || vanished > 0 && strings.Contains(a.argument, "fine") {
+			return fmt.Errorf("life %d: %d of %d pairs have vanished", life, vanished, keys)
+		}
+	}
+	return nil
+}
+
+// words are words as bytes.
+func words(w ...uint64) (b []byte) {
+	for _, word := range w {
+		for i := range 8 {
+			b = append(b, byte(word>>(8*i)))
+		}
+	}
+	return b
+}

@@ -1,0 +1,329 @@
+//go:build ucx
+
+// Requests to the programs of other ranks, and their answers: active messages of UCX with a
+// note. What comes is copied, so that nothing of UCX is kept and all words lie where words may.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim.h"
+#include "internal.h"
+
+enum { REQUEST = 1, ANSWER }; // numbers of active messages
+
+// A parcel is a request that has come, and its answer.
+struct fu_parcel {
+	fu_request request; // first: it is what Go has
+	fu_job *job;
+	fu_parcel *next; // in the inbox, or among the spare ones
+	fu_note note;
+	uint64_t words[2 * FH_SHIP_WORDS];
+};
+
+// params are those of a message. Its words are all sent at once, or in pieces that UCX joins.
+static ucp_request_param_t params(ucp_send_nbx_callback_t sent, void *of) {
+	return (ucp_request_param_t){
+		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+			UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FIELD_FLAGS,
+		.cb.send = sent,
+		.user_data = of,
+		.memory_type = UCS_MEMORY_TYPE_HOST,
+		.flags = UCP_AM_SEND_FLAG_EAGER,
+	};
+}
+
+// left takes the end of sending a request. If it has failed, no answer comes.
+static void left(fu_op *op, ucs_status_t status) {
+	if (status != UCS_OK && op->ticket && op->ticket->op) {
+		op->ticket->op = NULL;
+		op->waits--;
+	}
+	fu_land(op, status);
+}
+
+static void requestSent(void *request, ucs_status_t status, void *arg) {
+	fu_op *op = arg;
+	fu_peer_t *p = fu_target(op);
+	ucp_request_free(request);
+	left(op, status);
+	fu_ship_on(p);
+}
+
+static void sendRequest(fu_peer_t *p, fu_ticket *t, fu_op *op) {
+	ucp_ep_h ep;
+	int err = fu_reach(p->job, p->rank, &ep);
+	if (err) {
+		fu_end(op, err);
+		return;
+	}
+	t->op = op;
+	t->taken = 1;
+	t->note = (fu_note){.serial = ++p->job->serial, .window = op->window->number,
+		.rank = p->job->rank, .ticket = t - p->tickets, .room = op->room};
+	op->ticket = t;
+	op->waits = 2; // for the end of sending and for the answer
+	ucp_request_param_t with = params(requestSent, op);
+	void *request = ucp_am_send_nbx(ep, REQUEST, &t->note, sizeof t->note, op->buf,
+		op->words * 8, &with);
+	if (!UCS_PTR_IS_PTR(request))
+		left(op, UCS_PTR_STATUS(request));
+}
+
+static fu_ticket *freeTicket(fu_peer_t *p) {
+	for (int i = 0; i < FH_TICKETS; i++)
+		if (!p->tickets[i].taken)
+			return &p->tickets[i];
+	return NULL;
+}
+
+// fu_ship_on sends what waits for a ticket, in the order in which it came, once the rank has
+// been met.
+void fu_ship_on(fu_peer_t *p) {
+	while (p->waiting) {
+		fu_op *op = p->waiting;
+		fu_ticket *t = freeTicket(p);
+		int err = p->lost ? FH_LOST : fu_meet(op->window, p->rank);
+		if (err == FH_PENDING || (!err && !t))
+			return;
+		p->waiting = op->next;
+		if (err)
+			fu_end(op, err);
+		else
+			sendRequest(p, t, op);
+	}
+}
+
+// fu_ship sends a request when it is its turn.
+void fu_ship(fu_op *op) {
+	fu_peer_t *p = fu_target(op);
+	*(p->waiting ? &p->last->next : &p->waiting) = op;
+	p->last = op;
+	fu_ship_on(p);
+}
+
+// fu_return gives back the ticket of an operation that waits for nothing any more.
+void fu_return(fu_op *op) {
+	if (op->ticket)
+		op->ticket->taken = 0;
+	op->ticket = NULL;
+}
+
+// fu_unship gives up the answer to a request: what comes as such is dropped.
+void fu_unship(fu_op *op) {
+	if (!op->ticket || !op->ticket->op)
+		return;
+	op->ticket->op = NULL;
+	if (--op->waits == 0)
+		fu_return(op);
+}
+
+// sender reads a note and returns who sent it, or NULL.
+static fu_peer_t *sender(fu_job *job, const void *header, size_t bytes, fu_note *n) {
+	if (bytes != sizeof *n)
+		return NULL;
+	memcpy(n, header, sizeof *n);
+	if (n->rank < 0 || n->rank >= job->size || n->ticket < 0 || n->ticket >= FH_TICKETS)
+		return NULL;
+	return &job->peers[n->rank];
+}
+
+// Serial numbers begin with the life of their rank, so that what was asked in a former one, by a
+// process that was stopped perhaps, is told apart.
+enum { LIFE_SHIFT = 48 };
+
+static int lifeOf(const fu_note *n) { return n->serial >> LIFE_SHIFT; }
+
+// whole tells whether a message carries words, so many at most.
+static int whole(const ucp_am_recv_param_t *param, size_t bytes, int64_t most) {
+	return !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) && bytes % 8 == 0 &&
+		bytes / 8 <= (size_t)most;
+}
+
+// answered takes an answer. Nobody waits for that of a rank that was given up.
+static ucs_status_t answered(void *arg, const void *header, size_t headerBytes, void *data,
+	size_t bytes, const ucp_am_recv_param_t *param) {
+	fu_note n;
+	fu_peer_t *p = sender(arg, header, headerBytes, &n);
+	if (!p)
+		return UCS_OK;
+	fu_ticket *t = &p->tickets[n.ticket];
+	fu_op *op = t->op;
+	if (!op || t->note.serial != n.serial)
+		return UCS_OK;
+	t->op = NULL;
+	if (n.room != 0) {
+		op->error = n.room == FH_UNSERVED ? FH_UNSERVED : FH_GARBLED;
+	} else if (!whole(param, bytes, op->room)) {
+		op->error = FH_GARBLED;
+	} else {
+		memcpy(op->answer, data, bytes);
+		op->seen = bytes / 8;
+	}
+	fu_land(op, UCS_OK);
+	fu_ship_on(p);
+	return UCS_OK;
+}
+
+static void refusalSent(void *request, ucs_status_t status, void *note) {
+	(void)status;
+	ucp_request_free(request);
+	free(note);
+}
+
+// refuse answers a request that no rank should send, at once.
+static void refuse(fu_peer_t *p, const fu_note *n) {
+	ucp_ep_h ep;
+	if (fu_reach(p->job, p->rank, &ep))
+		return;
+	fu_note *note = malloc(sizeof *note);
+	*note = (fu_note){.serial = n->serial, .rank = p->job->rank, .ticket = n->ticket,
+		.room = FH_GARBLED};
+	ucp_request_param_t with = params(refusalSent, note);
+	if (!UCS_PTR_IS_PTR(ucp_am_send_nbx(ep, ANSWER, note, sizeof *note, NULL, 0, &with)))
+		free(note);
+}
+
+// asked puts a request into the inbox.
+static ucs_status_t asked(void *arg, const void *header, size_t headerBytes, void *data,
+	size_t bytes, const ucp_am_recv_param_t *param) {
+	fu_job *job = arg;
+	fu_note n;
+	fu_peer_t *p = sender(job, header, headerBytes, &n);
+	if (!p || p->lost || lifeOf(&n) != p->life)
+		return UCS_OK;
+	if (p->asks == FH_TICKETS || n.room < 0 || n.room > FH_SHIP_WORDS || bytes == 0 ||
+		!whole(param, bytes, FH_SHIP_WORDS)) {
+		refuse(p, &n);
+		return UCS_OK;
+	}
+	fu_parcel *parcel = job->spare;
+	if (parcel)
+		job->spare = parcel->next;
+	else
+		parcel = malloc(sizeof *parcel);
+	parcel->request = (fu_request){.request = parcel->words,
+		.answer = parcel->words + bytes / 8, .words = bytes / 8, .room = n.room,
+		.window = n.window, .from = n.rank};
+	parcel->job = job;
+	parcel->next = NULL;
+	parcel->note = n;
+	memcpy(parcel->words, data, bytes);
+	p->asks++;
+	pthread_mutex_lock(&job->inboxLock);
+	*(job->inbox ? &job->inboxLast->next : &job->inbox) = parcel;
+	job->inboxLast = parcel;
+	pthread_cond_signal(&job->inboxNews);
+	pthread_mutex_unlock(&job->inboxLock);
+	return UCS_OK;
+}
+
+// keep keeps a parcel for another request.
+static void keep(fu_parcel *parcel) {
+	parcel->next = parcel->job->spare;
+	parcel->job->spare = parcel;
+}
+
+// gone takes the end of sending an answer. Who does not get it would wait for ever.
+static void gone(fu_parcel *parcel, ucs_status_t status) {
+	fu_peer_t *p = &parcel->job->peers[parcel->request.from];
+	if (status != UCS_OK && lifeOf(&parcel->note) == p->life)
+		fu_fail(p);
+	keep(parcel);
+}
+
+static void answerSent(void *request, ucs_status_t status, void *parcel) {
+	ucp_request_free(request);
+	gone(parcel, status);
+}
+
+// fu_take waits for a request. Those of ranks that are lost are dropped.
+fu_request *fu_take(fu_job *job) {
+	for (;;) {
+		pthread_mutex_lock(&job->inboxLock);
+		while (!job->inbox && !job->dismissed)
+			pthread_cond_wait(&job->inboxNews, &job->inboxLock);
+		fu_parcel *parcel = job->dismissed ? NULL : job->inbox;
+		if (parcel)
+			job->inbox = parcel->next;
+		pthread_mutex_unlock(&job->inboxLock);
+		if (!parcel)
+			return NULL;
+		if (!fu_lost(job, parcel->request.from))
+			return &parcel->request;
+		fu_answer(job, &parcel->request, FH_LOST, 0);
+	}
+}
+
+// fu_answer answers a request, with words if the code is 0. It belongs to C again.
+void fu_answer(fu_job *job, fu_request *r, int code, int words) {
+	fu_parcel *parcel = (fu_parcel *)r;
+	ucp_ep_h ep;
+	fu_lock(job);
+	fu_peer_t *p = &job->peers[r->from];
+	int waits = lifeOf(&parcel->note) == p->life;
+	// The answer may let the next request come while it is sent.
+	p->asks -= waits;
+	if (!waits || fu_reach(job, r->from, &ep)) {
+		keep(parcel);
+		fu_unlock(job);
+		return;
+	}
+	parcel->note.rank = job->rank;
+	parcel->note.room = code;
+	ucp_request_param_t with = params(answerSent, parcel);
+	void *request = ucp_am_send_nbx(ep, ANSWER, &parcel->note, sizeof parcel->note, r->answer,
+		words * 8, &with);
+	if (UCS_PTR_IS_PTR(request))
+		ucp_worker_signal(job->worker); // the thread sends the rest
+	else
+		gone(parcel, UCS_PTR_STATUS(request));
+	fu_unlock(job);
+}
+
+void fu_dismiss(fu_job *job) {
+	pthread_mutex_lock(&job->inboxLock);
+	job->dismissed = 1;
+	pthread_cond_broadcast(&job->inboxNews);
+	pthread_mutex_unlock(&job->inboxLock);
+}
+
+static ucs_status_t handle(fu_job *job, unsigned id, ucp_am_recv_callback_t with) {
+	ucp_am_handler_param_t param = {
+		.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+			UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG,
+		.id = id,
+		.flags = UCP_AM_FLAG_WHOLE_MSG,
+		.cb = with,
+		.arg = job,
+	};
+	return ucp_worker_set_am_recv_handler(job->worker, &param);
+}
+
+// fu_open_ships gets ready for requests, before any can come.
+int fu_open_ships(fu_job *job) {
+	pthread_mutex_init(&job->inboxLock, NULL);
+	pthread_cond_init(&job->inboxNews, NULL);
+	ucs_status_t s = handle(job, REQUEST, asked);
+	return s == UCS_OK ? handle(job, ANSWER, answered) : s;
+}
+
+static void freeAll(fu_parcel *parcel) {
+	while (parcel) {
+		fu_parcel *next = parcel->next;
+		free(parcel);
+		parcel = next;
+	}
+}
+
+// fu_close_ships frees what is left, when UCX is no more.
+void fu_close_ships(fu_job *job) {
+	freeAll(job->inbox);
+	freeAll(job->spare);
+	job->inbox = job->spare = NULL;
+}
+
+// fu_reborn says which life of its rank this process is.
+void fu_reborn(fu_job *job, int life) {
+	job->peers[job->rank].life = life;
+	job->serial = (uint64_t)life << LIFE_SHIFT;
+}
