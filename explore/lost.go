@@ -38,12 +38,28 @@ func (s *search) missing(err error) bool {
 
 // explainLost tells of the loss, and what there is to go on with.
 func (s *search) explainLost(r *Result, teller int) {
+	s.hearOfLoss()
 	r.Reason, r.Lost, r.Saved = RankLost, s.lost, s.latest()
 	if len(s.lost) == 0 { // this rank reaches all others
 		r.Detail = fmt.Sprintf("rank %d does not reach another one any more", teller)
 		return
 	}
 	r.Detail = were(s.lost) + " lost, with the states yet to be expanded there"
+}
+
+// hearPauses is how often a rank pauses, for a millisecond at most, to hear who is lost.
+const hearPauses = 1000
+
+// hearOfLoss waits until this rank, too, knows who is lost: the news of another rank that a search
+// has ended may be here first.
+func (s *search) hearOfLoss() {
+	pace := rma.Backoff{Job: s.job}
+	for pauses := 0; len(s.lost) == 0 && pauses < hearPauses; {
+		if pace.Pause() {
+			pauses++
+		}
+		s.lost = slices.Sorted(slices.Values(s.job.Failed()))
+	}
 }
 
 // were is the beginning of a sentence on ranks: "ranks 1 and 3 were".

@@ -2,6 +2,7 @@ package ship
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -14,7 +15,7 @@ import (
 type Costs struct {
 	GetNs      float64 // from the post of a get of a line to its end, alone
 	GetEachNs  float64 // time for each of many of them that are in flight
-	RequestNs  float64 // from the post of an empty request to its answer
+	RequestNs  float64 // from the post of an empty request to its answer; 0: there was none
 	WordNs     float64 // more for each word of a request and of its answer
 	NeedTarget bool    // gets wait for the target's program to enter the engine
 }
@@ -25,6 +26,9 @@ const handleNs = 200
 // least is from how many operations for one owner on a request takes less time than
 // one-sided operations of trips messages each; MaxInt for never.
 func (c Costs) least(trips float64) int {
+	if c.RequestNs == 0 {
+		return math.MaxInt
+	}
 	each := trips*c.GetEachNs - 2*c.WordNs - handleNs
 	if each <= 0 {
 		return math.MaxInt
@@ -51,6 +55,8 @@ func (c Choice) String() string {
 		return "one-sided, as asked"
 	case c.Costs == (Costs{}):
 		return "direct: all memory is seen"
+	case c.Costs.RequestNs == 0:
+		return "one-sided: another rank has ended meanwhile"
 	}
 	why := fmt.Sprintf("a get takes %.1f us and each of many %.2f us, a request %.1f us and "+
 		"%.2f ns a word", c.Costs.GetNs/1e3, c.Costs.GetEachNs/1e3, c.Costs.RequestNs/1e3,
@@ -95,6 +101,10 @@ func (l *Line) measure(ctx context.Context) (Costs, error) {
 		_ = m.queue.Close()
 	}
 	l.pool.Give(s, m.err != nil)
+	if errors.Is(m.err, rma.ErrNotServed) {
+		// It has given up since the barrier, as it has lost a rank. This one will hear of that.
+		return Costs{GetNs: costs.GetNs, GetEachNs: costs.GetEachNs}, nil
+	}
 	return costs, m.err
 }
 

@@ -244,6 +244,25 @@ func TestAuto(t *testing.T) {
 	})
 }
 
+// A rank that gives up while another one measures leaves it one-sided operations.
+func TestOwnerGivesUp(t *testing.T) {
+	var o office
+	onRanks(t, 2, func(job rma.Job, w rma.Window) error {
+		ctx := context.Background()
+		if job.Rank() == 1 { // it answers nothing
+			return errors.Join(job.Barrier(ctx), job.Barrier(ctx))
+		}
+		l, err := ship.Open(ctx, job, w, ship.Config{Trips: 1.5, Answer: o.answer})
+		if err != nil {
+			return err
+		}
+		if l.Worth(1<<20) || !strings.HasPrefix(l.Choice().String(), "one-sided") {
+			return fmt.Errorf("the line says %q", l.Choice())
+		}
+		return errors.Join(l.Close(), job.Barrier(ctx))
+	})
+}
+
 // Where all memory is seen nothing is shipped, and where the engine carries nothing it says so.
 func TestNothingToShip(t *testing.T) {
 	for _, c := range []struct {

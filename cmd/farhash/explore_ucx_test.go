@@ -20,6 +20,23 @@ func awaitOther(t *testing.T, path string, before os.FileInfo) {
 	t.Fatalf("%s was not written", path)
 }
 
+// A rank that is killed while the ranks make their tables ends all others as well.
+func TestUCXLosesRankEarly(t *testing.T) {
+	hosts := newHostPair(t, 2)
+	hosts.start(endless(t)...)
+	for begin := time.Now(); !strings.Contains(hosts.both[0].stderr.String(), "plan: "); {
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("no plan: %s", &hosts.both[0].stderr)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	hosts.kill(2)
+	hosts.finish(exitLost, exitLost)
+	if text := hosts.both[0].stderr.String(); !strings.Contains(text, "rank 2 ") {
+		t.Errorf("host 0 does not name rank 2: %s", text)
+	}
+}
+
 // A search on two hosts loses a rank, goes on as it advises on one host with another number
 // of ranks, is killed again, and comes on two hosts to the figures of an undisturbed one.
 func TestUCXResume(t *testing.T) {
@@ -80,13 +97,9 @@ func TestUCXLosesRanks(t *testing.T) {
 		{"the cable", func() { hosts.Cut(t) }, [2]string{" lost", " lost"},
 			[2]int{exitLost, exitLost}},
 	} {
-		hosts.start(endless(t, "--json")...)
-		for begin := time.Now(); !strings.Contains(hosts.both[0].stderr.String(), "plan: "); {
-			if time.Since(begin) > time.Minute {
-				t.Fatalf("%s: no plan: %s", c.what, &hosts.both[0].stderr)
-			}
-			time.Sleep(time.Millisecond)
-		}
+		file := t.TempDir() + "/checkpoint" // shows that the search has begun
+		hosts.start(endless(t, "--json", "--checkpoint", file, "--every", "10ms")...)
+		awaitOther(t, file, nil)
 		c.strike()
 		hosts.finish(c.codes[:]...)
 		for host, says := range c.says {

@@ -101,8 +101,9 @@
 //
 // A rank is lost when its connection to rank 0 ends without a farewell, when nothing is heard of
 // it there for three seconds, or when UCX tells of an error of its endpoint. What others have in
-// flight there, and ask of it later, ends with an error that is an [rma.RankError]; its
-// segment is then not used by neighbours either, so that all see the same. Failed lists it,
+// flight there, and ask of it later, ends with an error that is an [rma.RankError], also on
+// queues of neighbours. Memory of a neighbour that a table sees by [Window].Words outlives it,
+// and who works there directly goes on. Failed lists it,
 // collective calls fail, and operations among the others go on. If rank 0 is lost, the others
 // probe each other by a get of a word, and who does not answer for a second and a half is lost.
 // A process that was stopped for longer is lost; one that sees that it was stopped itself does
