@@ -165,7 +165,11 @@ func (t *table) lockBefore(f *flight) *uint64 {
 	return nil
 }
 
-func (t *table) hold(l *latch, s *search, group uint64) { l.on(t.lockWord(s, group), l.acquire()) }
+func (t *table) hold(l *latch, s *search, group uint64) {
+	l.rank = s.rank
+	l.on(t.lockWord(s, group), l.acquire())
+}
+
 func (t *table) drop(l *latch, s *search, group uint64) { l.on(t.lockWord(s, group), l.release()) }
 
 // apply carries out the effects of a look at a group.

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -21,9 +22,9 @@ import (
 // joined again has another name in each life: again.go.)
 // Whoever finds it begins a new epoch, in which nobody has the lock. A reader has no
 // name. A writer for which readers do not go away, while some rank of the job is known
-// to be dead, begins a new epoch after patience; so does who waits for an owner that lives, for
-// it may not reach the lock any more, which is in memory of the dead one. A rank that gives up
-// a lock of an epoch that is over changes nothing.
+// to be dead, begins a new epoch after patience. So does who waits for an owner that lives, where
+// the lock is in memory of a dead rank, which the owner may not reach any more. A rank that
+// gives up a lock of an epoch that is over changes nothing.
 //
 // Where a request on a lock has got no answer, since the link is cut, nobody knows what it has
 // done: the lock may have been taken, or not given back. So its rank mends the lock as soon as
@@ -83,6 +84,7 @@ type latch struct {
 	pace   rma.Backoff
 	crowd  *crowd // the operations of a batch; nil for one alone
 	writer bool
+	rank   int // in whose memory the lock is
 
 	state latchState
 	asked request
@@ -220,9 +222,8 @@ func (l *latch) wait(saw uint64) request {
 	}
 	if l.pause() && saw&ownerMask != 0 && !neverBreaks.On() {
 		l.still++
-		failed := l.job.Failed()
-		if ownerDead(l.job, saw&ownerMask>>ownerShift) || len(failed) > 0 && l.still > patience ||
-			breaksLiving.On() {
+		cutOff := l.still > patience && slices.Contains(l.job.Failed(), l.rank)
+		if ownerDead(l.job, saw&ownerMask>>ownerShift) || cutOff || breaksLiving.On() {
 			return l.swap(breaking, saw, nextEpoch(saw))
 		}
 	}

@@ -258,6 +258,7 @@ func (o *op) apply(q rma.Queue, group uint64) rma.Handle {
 // take begins to take the lock of a group, or of the rank.
 func (o *op) take(q rma.Queue, group uint64, then phase) rma.Handle {
 	o.lock, o.phase, o.then = o.t.lockOf(group), phaseLock, then
+	o.latch.rank = o.rank
 	return o.locking(q, o.latch.acquire())
 }
 

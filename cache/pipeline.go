@@ -190,6 +190,7 @@ func (b *batch) putNear(p *pipeline, f *flight, at int) bool {
 		if !t.room(f) {
 			return false
 		}
+		l.rank = t.rankOf(f.hash)
 		l.on(lock, l.acquire())
 	}
 	r, candidate := t.putNear(f, b.key(at), b.value(at))

@@ -23,7 +23,11 @@ func (s *session) Close() error { return s.q.Close() }
 func (t *table) session() (*session, error) {
 	born := rma.Returns(t.job)
 	t.sessions.Renew(born)
-	if s, ok, err := t.sessions.Take(); ok || err != nil {
+	s, ok, err := t.sessions.Take()
+	switch {
+	case ok && s.born < born: // it was given back after Renew
+		_ = s.Close()
+	case ok || err != nil:
 		return s, err
 	}
 	// A put and marks may be on their way together with the get of the next group.
@@ -31,7 +35,7 @@ func (t *table) session() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{q: q, born: born, ops: make([]op, t.depth), running: make([]int, t.depth),
+	s = &session{q: q, born: born, ops: make([]op, t.depth), running: make([]int, t.depth),
 		crowd: crowd{pace: rma.Backoff{Job: t.job}}}
 	for i := range s.ops {
 		o := &s.ops[i]

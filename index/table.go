@@ -132,8 +132,8 @@ func (t *table) offset(from []byte) int {
 // close gives the memory back.
 func (t *table) close() error {
 	t.closed.Store(true)
-	t.flat = nil
 	errs := []error{t.line.Close()}
+	t.flat = nil
 	for _, w := range []rma.Window{t.window, t.marked} {
 		if w != nil {
 			errs = append(errs, w.Close())

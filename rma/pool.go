@@ -52,12 +52,14 @@ func (p *Pool[S]) Take() (s S, ok bool, err error) {
 // flight, and it is closed.
 func (p *Pool[S]) Give(s S, broken bool) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if broken || p.closed {
-		_ = s.Close()
-		return
+	keep := !broken && !p.closed
+	if keep {
+		p.idle = append(p.idle, s)
 	}
-	p.idle = append(p.idle, s)
+	p.mu.Unlock()
+	if !keep { // which may wait for what is in flight: others do not wait with it
+		_ = s.Close()
+	}
 }
 
 // Open is nil until the pool is closed.

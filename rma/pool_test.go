@@ -40,3 +40,20 @@ func TestPool(t *testing.T) {
 		t.Fatalf("a closed pool: %v, %v; closed %d times", ok, err, late.closed)
 	}
 }
+
+// asking is closed with a look at the pool, as calls of others have.
+type asking struct{ pool *Pool[*asking] }
+
+func (a *asking) Close() error {
+	a.pool.Idle()
+	return nil
+}
+
+// Who closes what a call has broken off may wait long for it, and others do not wait with it.
+func TestPoolClosesAlone(t *testing.T) {
+	var p Pool[*asking]
+	p.Give(&asking{&p}, true) // would wait for ever
+	if p.Idle() != 0 {
+		t.Error("what was broken is idle")
+	}
+}

@@ -55,11 +55,7 @@ func (a *apart) told(i int, answer uint64) Result {
 	if a.refs != nil {
 		a.refs[i] = Ref(answer >> resultBits)
 	}
-	examined := uint64(0)
-	if r == Full {
-		examined = a.t.limit
-	}
-	a.count(r, examined, 0, a.t.direct)
+	a.count(r, 0, 0, a.t.direct) // the owner counts what it has examined
 	return r
 }
 

@@ -2,6 +2,7 @@ package ship
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/farhash/farhash/rma"
@@ -14,6 +15,7 @@ const kindPing = 1<<32 - 1
 const (
 	statusDone = iota
 	statusFailed
+	statusLost // the owner met a rank that is gone: its number, and 1 if it has left
 )
 
 // header is the first word of a request.
@@ -21,12 +23,23 @@ func header(kind uint32, n int) uint64 { return uint64(kind)<<32 | uint64(uint32
 
 // respond answers a request.
 func respond(answer Answerer, request, to []uint64) (words int) {
+	if len(to) == 0 {
+		return 0 // which is no answer
+	}
 	kind, n := uint32(request[0]>>32), int(uint32(request[0]))
 	to[0] = statusDone
 	if kind == kindPing {
 		return 1 + copy(to[1:], request[1:])
 	}
 	words, err := answer(kind, n, request[1:], to[1:])
+	var gone *rma.RankError
+	if errors.As(err, &gone) && len(to) > 2 {
+		to[0], to[1], to[2] = statusLost, uint64(gone.Rank), 0
+		if gone.Left {
+			to[2] = 1
+		}
+		return 3
+	}
 	if err != nil {
 		to[0] = statusFailed
 		return 1 + packText(to[1:], err.Error())
@@ -76,6 +89,10 @@ func check(rank int, answer rma.Buf) (rma.Buf, error) {
 	if len(answer) == 0 {
 		return nil, fmt.Errorf("ship: rank %d has sent an empty answer; run the same program on "+
 			"every rank", rank)
+	}
+	if answer[0] == statusLost && len(answer) == 3 {
+		return nil, fmt.Errorf("rank %d: %w", rank, &rma.RankError{Rank: int(answer[1]),
+			Left: answer[2] == 1})
 	}
 	if answer[0] != statusDone {
 		return nil, &RemoteError{Rank: rank, Text: unpackText(answer[1:])}

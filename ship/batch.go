@@ -58,7 +58,11 @@ func (s *session) Close() error { return s.q.Close() }
 func (l *Line) session() (*session, error) {
 	born := rma.Returns(l.job)
 	l.pool.Renew(born)
-	if s, ok, err := l.pool.Take(); ok || err != nil {
+	s, ok, err := l.pool.Take()
+	switch {
+	case ok && s.born < born: // it was given back after Renew
+		_ = s.Close()
+	case ok || err != nil:
 		return s, err
 	}
 	q, err := l.job.NewQueue(flights)
@@ -70,7 +74,7 @@ func (l *Line) session() (*session, error) {
 		return nil, errors.Join(errors.New("ship: a queue of this engine carries no requests"),
 			q.Close())
 	}
-	s := &session{q: carrier, born: born, ends: make([]int, l.job.Size()),
+	s = &session{q: carrier, born: born, ends: make([]int, l.job.Size()),
 		next: make([]int, l.job.Size())}
 	for i := range s.flights {
 		f := &s.flights[i]

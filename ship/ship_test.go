@@ -17,6 +17,7 @@ import (
 const (
 	kindSum uint32 = iota // answers the sum of the operation's words
 	kindFail
+	kindLose
 )
 
 // office answers sums, and counts what it answers.
@@ -26,6 +27,9 @@ type office struct{ answered atomic.Int64 }
 func (o *office) answer(kind uint32, n int, request, answer []uint64) (int, error) {
 	if kind == kindFail {
 		return 0, errors.New("no sums today: " + strings.Repeat("ü", 40))
+	}
+	if kind == kindLose {
+		return 0, fmt.Errorf("on the way: %w", &rma.RankError{Rank: 7})
 	}
 	for i := range n {
 		words, sum := request[0], uint64(0)
@@ -167,6 +171,25 @@ func TestErrors(t *testing.T) {
 			if owner == job.Rank() && s.got[i] != s.want(i) {
 				return errors.New("what the rank could do itself was not done")
 			}
+		}
+		return job.Barrier(ctx)
+	})
+}
+
+// An owner that meets a rank which is gone says so in a way that the asker's errors.As finds.
+func TestOwnerLosesRank(t *testing.T) {
+	var o office
+	onRanks(t, 2, func(job rma.Job, w rma.Window) error {
+		ctx := context.Background()
+		l, err := ship.Open(ctx, job, w, ship.Config{Access: ship.Shipped, Answer: o.answer})
+		if err != nil {
+			return err
+		}
+		s := newSums(rand.New(rand.NewPCG(4, 2)), 10, 2, 3)
+		_, err = l.Run(ctx, s.batch(kindLose))
+		var gone *rma.RankError
+		if !errors.As(err, &gone) || gone.Rank != 7 || gone.Left {
+			return fmt.Errorf("the loss of rank 7 gives %v", err)
 		}
 		return job.Barrier(ctx)
 	})

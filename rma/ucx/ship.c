@@ -63,6 +63,7 @@ static void sendRequest(fu_peer_t *p, fu_ticket *t, fu_op *op) {
 	op->ticket = t;
 	op->waits = 2; // for the end of sending and for the answer
 	ucp_request_param_t with = params(requestSent, op);
+	with.flags |= UCP_AM_SEND_FLAG_REPLY;
 	void *request = ucp_am_send_nbx(ep, REQUEST, &t->note, sizeof t->note, op->buf,
 		op->words * 8, &with);
 	if (!UCS_PTR_IS_PTR(request))
@@ -152,7 +153,9 @@ static ucs_status_t answered(void *arg, const void *header, size_t headerBytes, 
 		return UCS_OK;
 	t->op = NULL;
 	if (n.room != 0) {
-		op->error = n.room == FH_UNSERVED ? FH_UNSERVED : FH_GARBLED;
+		op->error = n.room == FH_UNSERVED || n.room == FH_LOST ? n.room : FH_GARBLED;
+		if (n.room == FH_LOST)
+			fu_fail(p);
 	} else if (!whole(param, bytes, op->room)) {
 		op->error = FH_GARBLED;
 	} else {
@@ -170,14 +173,11 @@ static void refusalSent(void *request, ucs_status_t status, void *note) {
 	free(note);
 }
 
-// refuse answers a request that no rank should send, at once.
-static void refuse(fu_peer_t *p, const fu_note *n) {
-	ucp_ep_h ep;
-	if (fu_reach(p->job, p->rank, &ep))
-		return;
+// refuse answers a request at once, at an endpoint.
+static void refuse(fu_peer_t *p, ucp_ep_h ep, const fu_note *n, int code) {
 	fu_note *note = malloc(sizeof *note);
 	*note = (fu_note){.serial = n->serial, .rank = p->job->rank, .ticket = n->ticket,
-		.room = FH_GARBLED};
+			.room = code};
 	ucp_request_param_t with = params(refusalSent, note);
 	if (!UCS_PTR_IS_PTR(ucp_am_send_nbx(ep, ANSWER, note, sizeof *note, NULL, 0, &with)))
 		free(note);
@@ -189,11 +189,15 @@ static ucs_status_t asked(void *arg, const void *header, size_t headerBytes, voi
 	fu_job *job = arg;
 	fu_note n;
 	fu_peer_t *p = sender(job, header, headerBytes, &n);
-	if (!p || p->lost || lifeOf(&n) != p->life)
+	if (!p || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP))
 		return UCS_OK;
+	if (p->lost || lifeOf(&n) != p->life) {
+		refuse(p, param->reply_ep, &n, FH_LOST);
+		return UCS_OK;
+	}
 	if (p->asks == FH_TICKETS || n.room < 0 || n.room > FH_SHIP_WORDS || bytes == 0 ||
 		!whole(param, bytes, FH_SHIP_WORDS)) {
-		refuse(p, &n);
+		refuse(p, param->reply_ep, &n, FH_GARBLED);
 		return UCS_OK;
 	}
 	fu_parcel *parcel = job->spare;

@@ -242,7 +242,7 @@ func (w *Window) Words(rank int) []uint64 {
 // Close gives the window up. Its memory is given back when every rank has done so, by
 // the next NewWindow or the end of the job.
 func (w *Window) Close() error {
+	w.Serve(nil) // one under way may use the window
 	w.closed.Store(true)
-	w.Serve(nil)
 	return nil
 }
