@@ -56,6 +56,9 @@ func (a *apart) told(i int, answer uint64) Result {
 		a.refs[i] = Ref(answer >> resultBits)
 	}
 	a.count(r, 0, 0, a.t.direct) // the owner counts what it has examined
+	if r == Full {
+		a.longest = max(a.longest, a.t.limit) // as the error is to say
+	}
 	return r
 }
 
