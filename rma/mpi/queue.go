@@ -12,23 +12,20 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/buffers"
 )
-
-// chunkWords is how much memory a queue asks C for at least.
-const chunkWords = 1 << 13
 
 // queueDepthMax keeps the slots within what C counts.
 const queueDepthMax = 1 << 24
 
 // Queue is a queue of MPI. Its slots lie in memory of C, where MPI writes results.
 type Queue struct {
-	job    *Job
-	c      *C.fh_queue
-	ops    []C.fh_op
-	free   []rma.Handle
-	chunks [][]uint64 // memory of C that buffers are taken from
-	used   int        // words of the last chunk
-	stats  rma.Stats
+	job   *Job
+	c     *C.fh_queue
+	ops   []C.fh_op
+	free  []rma.Handle
+	bufs  buffers.Store
+	stats rma.Stats
 }
 
 var _ rma.Queue = (*Queue)(nil)
@@ -41,6 +38,7 @@ func (j *Job) NewQueue(depth int) (rma.Queue, error) {
 	}
 	q := &Queue{job: j, c: C.fh_new_queue(j.c, C.int(depth), flag(j.lib.useRequests()),
 		flag(j.lib.addBySwap()))}
+	q.bufs = buffers.Store{Engine: "rma/mpi", Allocate: calloc}
 	q.ops = unsafe.Slice(C.fh_ops(q.c), depth)
 	for h := depth - 1; h >= 0; h-- {
 		q.free = append(q.free, rma.Handle(h))
@@ -56,37 +54,16 @@ func flag(yes bool) C.int {
 }
 
 // Alloc returns a zeroed buffer in memory of C.
-func (q *Queue) Alloc(words int) (rma.Buf, error) {
-	if words < 0 || words > 1<<50 {
-		return nil, fmt.Errorf("rma/mpi: a buffer of %d words cannot be made", words)
-	}
-	if n := len(q.chunks); n == 0 || q.used+words > len(q.chunks[n-1]) {
-		size := max(words, chunkWords)
-		mem := C.calloc(C.size_t(size), 8)
-		if mem == nil {
-			return nil, fmt.Errorf("rma/mpi: no memory for a buffer of %d words", words)
-		}
-		q.chunks, q.used = append(q.chunks, unsafe.Slice((*uint64)(mem), size)), 0
-	}
-	last := q.chunks[len(q.chunks)-1]
-	buf := last[q.used : q.used+words : q.used+words]
-	q.used += words
-	return rma.Buf(buf), nil
-}
+func (q *Queue) Alloc(words int) (rma.Buf, error) { return q.bufs.Alloc(words) }
 
-// own returns where a buffer lies, which must be one of Alloc: MPI writes there at any
-// time until the operation is done, and Go may move or free what is its own.
-func (q *Queue) own(buf rma.Buf) *C.uint64_t {
-	at := uintptr(unsafe.Pointer(unsafe.SliceData(buf)))
-	for i := len(q.chunks) - 1; i >= 0; i-- {
-		c := q.chunks[i]
-		begin := uintptr(unsafe.Pointer(unsafe.SliceData(c)))
-		if at >= begin && at+uintptr(len(buf))*8 <= begin+uintptr(len(c))*8 {
-			return pointer(buf)
-		}
-	}
-	panic("rma/mpi: a buffer that is not of this queue's Alloc")
-}
+// own returns where a buffer lies, which must be one of Alloc.
+func (q *Queue) own(buf rma.Buf) *C.uint64_t { return (*C.uint64_t)(q.bufs.Own(buf)) }
+
+// calloc is memory of C.
+func calloc(words int) *uint64 { return (*uint64)(C.calloc(C.size_t(words), 8)) }
+
+// free gives it back.
+func free(memory unsafe.Pointer) { C.free(memory) }
 
 // Get copies words of a segment into dst.
 func (q *Queue) Get(dst rma.Buf, w rma.Window, rank, off int) rma.Handle {
@@ -225,10 +202,8 @@ func (q *Queue) Close() error {
 	err := q.job.lib.fault("ending a queue", C.fh_drain(q.c))
 	if err == nil { // otherwise MPI may still write there
 		C.fh_free_queue(q.c)
-		for _, c := range q.chunks {
-			C.free(unsafe.Pointer(unsafe.SliceData(c)))
-		}
+		q.bufs.Release(free)
 	}
-	q.c, q.ops, q.chunks = nil, nil, nil
+	q.c, q.ops = nil, nil
 	return err
 }

@@ -13,10 +13,10 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/buffers"
 )
 
 const (
-	chunkWords    = 1 << 13 // how much memory a queue asks C for at least
 	queueDepthMax = 1 << 24
 	// spins is how often C looks for an end, letting other threads run in between, before Go
 	// looks whether to go on.
@@ -32,8 +32,7 @@ type Queue struct {
 	tail   int         // where the next one goes
 	posts  int         // since the last Submit
 	free   []rma.Handle
-	chunks [][]uint64 // memory of C that buffers are taken from
-	used   int        // words of the last chunk
+	bufs   buffers.Store
 	looked rma.Handle // the first one since the last progress that was not done
 	stats  rma.Stats
 }
@@ -47,6 +46,7 @@ func (j *Job) NewQueue(depth int) (rma.Queue, error) {
 			queueDepthMax, depth)
 	}
 	q := &Queue{job: j, c: C.fu_new_queue(j.c, C.int(depth)), looked: rma.NoHandle}
+	q.bufs = buffers.Store{Engine: "rma/ucx", Allocate: calloc}
 	q.ops = unsafe.Slice(C.fu_ops(q.c), depth)
 	q.ring = unsafe.Slice((*C.int32_t)(unsafe.Pointer(C.fu_ring(q.c))), depth)
 	for h := depth - 1; h >= 0; h-- {
@@ -56,37 +56,16 @@ func (j *Job) NewQueue(depth int) (rma.Queue, error) {
 }
 
 // Alloc returns a zeroed buffer in memory of C.
-func (q *Queue) Alloc(words int) (rma.Buf, error) {
-	if words < 0 || words > 1<<50 {
-		return nil, fmt.Errorf("rma/ucx: a buffer of %d words cannot be made", words)
-	}
-	if n := len(q.chunks); n == 0 || q.used+words > len(q.chunks[n-1]) {
-		size := max(words, chunkWords)
-		mem := C.calloc(C.size_t(size), 8)
-		if mem == nil {
-			return nil, fmt.Errorf("rma/ucx: no memory for a buffer of %d words", words)
-		}
-		q.chunks, q.used = append(q.chunks, unsafe.Slice((*uint64)(mem), size)), 0
-	}
-	last := q.chunks[len(q.chunks)-1]
-	buf := last[q.used : q.used+words : q.used+words]
-	q.used += words
-	return rma.Buf(buf), nil
-}
+func (q *Queue) Alloc(words int) (rma.Buf, error) { return q.bufs.Alloc(words) }
 
-// own returns where a buffer lies, which must be one of Alloc: UCX writes there at any time
-// until the operation is done, and Go may move or free what is its own.
-func (q *Queue) own(buf rma.Buf) *C.uint64_t {
-	at := uintptr(unsafe.Pointer(unsafe.SliceData(buf)))
-	for i := len(q.chunks) - 1; i >= 0; i-- {
-		c := q.chunks[i]
-		begin := uintptr(unsafe.Pointer(unsafe.SliceData(c)))
-		if at >= begin && at+uintptr(len(buf))*8 <= begin+uintptr(len(c))*8 {
-			return pointer(buf)
-		}
-	}
-	panic("rma/ucx: a buffer that is not of this queue's Alloc")
-}
+// own returns where a buffer lies, which must be one of Alloc.
+func (q *Queue) own(buf rma.Buf) *C.uint64_t { return (*C.uint64_t)(q.bufs.Own(buf)) }
+
+// calloc is memory of C.
+func calloc(words int) *uint64 { return (*uint64)(C.calloc(C.size_t(words), 8)) }
+
+// free gives it back.
+func free(memory unsafe.Pointer) { C.free(memory) }
 
 // Get copies words of a segment into dst.
 func (q *Queue) Get(dst rma.Buf, w rma.Window, rank, off int) rma.Handle {
@@ -274,10 +253,8 @@ func (q *Queue) Close() error {
 		pace.Pause()
 	}
 	if C.fu_free_queue(q.c) == 0 {
-		for _, c := range q.chunks {
-			C.free(unsafe.Pointer(unsafe.SliceData(c)))
-		}
+		q.bufs.Release(free)
 	}
-	q.c, q.ops, q.ring, q.chunks = nil, nil, nil, nil
+	q.c, q.ops, q.ring = nil, nil, nil
 	return nil
 }
