@@ -5,20 +5,10 @@
 
 typedef struct fu_parcel fu_parcel;
 
-// A note goes with every request and its answer.
-typedef struct {
-	uint64_t serial; // of the request
-	uint32_t window; // its number
-	int32_t rank;    // who sends this
-	int32_t ticket;
-	int32_t room; // for the answer, in words; in an answer: a code
-} fu_note;
-
 // Who has a ticket of a rank may have a request on its way there.
 struct fu_ticket {
 	fu_op *op; // waits for the answer; NULL when it has come, or nobody waits any more
 	int taken; // by an operation that is not done
-	fu_note note;
 };
 
 typedef struct {

@@ -41,6 +41,15 @@ enum { FH_FREE, FH_POSTED, FH_WAITING, FH_FLYING, FH_DONE };
 typedef struct fu_queue fu_queue;
 typedef struct fu_ticket fu_ticket;
 
+// A note goes with every request and its answer.
+typedef struct {
+	uint64_t serial; // of the request
+	uint32_t window; // its number
+	int32_t rank;    // who sends this
+	int32_t ticket;
+	int32_t room; // for the answer, in words; in an answer: a code
+} fu_note;
+
 typedef struct fu_op {
 	fu_queue *queue;
 	fu_window *window;
@@ -49,6 +58,7 @@ typedef struct fu_op {
 	uint64_t *answer; // to what is shipped
 	int64_t room;     // for it, in words
 	fu_ticket *ticket;  // of what is shipped and on its way
+	fu_note note;       // with it: here, as UCX may read it when the ticket is another's
 	struct fu_op *next; // put that the same flush completes, or request that waits behind
 	uint64_t old, word; // compare-and-swap: expected and new; fetch-and-add: delta
 	uint64_t seen;      // what was there; words of the answer

@@ -58,13 +58,13 @@ static void sendRequest(fu_peer_t *p, fu_ticket *t, fu_op *op) {
 	}
 	t->op = op;
 	t->taken = 1;
-	t->note = (fu_note){.serial = ++p->job->serial, .window = op->window->number,
+	op->note = (fu_note){.serial = ++p->job->serial, .window = op->window->number,
 		.rank = p->job->rank, .ticket = t - p->tickets, .room = op->room};
 	op->ticket = t;
 	op->waits = 2; // for the end of sending and for the answer
 	ucp_request_param_t with = params(requestSent, op);
 	with.flags |= UCP_AM_SEND_FLAG_REPLY;
-	void *request = ucp_am_send_nbx(ep, REQUEST, &t->note, sizeof t->note, op->buf,
+	void *request = ucp_am_send_nbx(ep, REQUEST, &op->note, sizeof op->note, op->buf,
 		op->words * 8, &with);
 	if (!UCS_PTR_IS_PTR(request))
 		left(op, UCS_PTR_STATUS(request));
@@ -149,7 +149,7 @@ static ucs_status_t answered(void *arg, const void *header, size_t headerBytes, 
 		return UCS_OK;
 	fu_ticket *t = &p->tickets[n.ticket];
 	fu_op *op = t->op;
-	if (!op || t->note.serial != n.serial)
+	if (!op || op->note.serial != n.serial)
 		return UCS_OK;
 	t->op = NULL;
 	if (n.room != 0) {
