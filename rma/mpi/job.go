@@ -18,6 +18,7 @@ import (
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
+	"github.com/farhash/farhash/rma/internal/neighbours"
 )
 
 // errClosed is the answer to a call of a rank that has left.
@@ -35,10 +36,8 @@ type Job struct {
 	c          *C.fh_job
 	lib        library
 	rank, size int
-	owns       bool    // MPI ends with this job
-	host       rma.Job // the ranks of this host, in shared memory; nil if they do not share
-	neighbours []int   // the ranks of this host, this one among them
-	local      []int   // by rank: its place in neighbours, or -1
+	owns       bool              // MPI ends with this job
+	near       *neighbours.Group // the ranks of this host
 
 	closing atomic.Bool
 	mu      sync.Mutex // one collective call at a time
@@ -76,8 +75,8 @@ func joinAs(ctx context.Context, cfg Config, p pretence) (rma.Job, error) {
 	if err := j.join(ctx, cfg, p); err != nil {
 		return nil, err // MPI stays: it cannot end well without the others
 	}
-	if j.oneHost() {
-		return &onOneHost{Job: j.host, mpi: j}, nil
+	if j.near.Everybody() {
+		return &onOneHost{Job: j.near.Memory, mpi: j}, nil
 	}
 	return j, nil
 }
@@ -96,7 +95,7 @@ func (j *Job) join(ctx context.Context, cfg Config, p pretence) error {
 	if p.first > 0 {
 		j.size = p.first
 	}
-	if err := j.meetHosts(within, cfg, p.host); err != nil || j.oneHost() {
+	if err := j.meetHosts(within, cfg, p.host); err != nil || j.near.Everybody() {
 		return err
 	}
 	return j.tryOut(within)
@@ -293,8 +292,5 @@ func (j *Job) free() error {
 	}
 	j.windows = nil
 	errs = append(errs, j.lib.fault("freeing the job", C.fh_free_job(j.c)))
-	if j.host != nil {
-		errs = append(errs, j.host.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, j.near.Close())...)
 }

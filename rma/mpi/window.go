@@ -65,30 +65,16 @@ func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 // reserve gets or checks the memory for this rank's segment.
 func (w *Window) reserve(ctx context.Context, spec rma.Spec) error {
 	j := w.job
-	if j.host == nil {
-		need := uint64(wholeLines(spec.Words)) * 8 * uint64(len(j.neighbours))
+	if j.near.Memory == nil {
+		need := uint64(wholeLines(spec.Words)) * 8 * uint64(len(j.near.Ranks))
 		return memory.Check(need, "rma/mpi: the segments of this host")
 	}
 	spec.Words = wholeLines(spec.Words)
-	host, err := j.host.NewWindow(ctx, spec)
+	host, err := j.near.Memory.NewWindow(ctx, spec)
 	if err == nil {
 		w.host = host
 	}
-	return j.inWorld(err)
-}
-
-// inWorld says of whom an error of the ranks of this host tells, by their numbers in the
-// job.
-func (j *Job) inWorld(err error) error {
-	var gone *rma.RankError
-	var peer *rma.PeerError
-	switch {
-	case errors.As(err, &gone):
-		return &rma.RankError{Rank: j.neighbours[gone.Rank], Left: gone.Left}
-	case errors.As(err, &peer):
-		return &rma.PeerError{What: peer.What, Rank: j.neighbours[peer.Rank]}
-	}
-	return err
+	return j.near.InWorld(err)
 }
 
 // open makes the window of MPI. Collective.
@@ -96,7 +82,7 @@ func (w *Window) open() error {
 	j := w.job
 	var base, mine *C.uint64_t
 	if w.host != nil {
-		base = pointer(w.host.Words(j.local[j.rank]))
+		base = pointer(w.host.Words(j.near.Places[j.rank]))
 	}
 	code := C.fh_open(j.c, base, C.int64_t(wholeLines(w.words)), &w.c, &mine)
 	if code != 0 {
@@ -105,7 +91,7 @@ func (w *Window) open() error {
 	if w.host == nil || C.fh_unified(w.c) == 0 {
 		return nil
 	}
-	for local, rank := range j.neighbours {
+	for local, rank := range j.near.Ranks {
 		w.views[rank] = w.host.Words(local)[:w.words:w.words]
 		C.fh_direct(w.c, C.int(rank), pointer(w.views[rank]))
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
+	"github.com/farhash/farhash/rma/internal/neighbours"
 	"github.com/farhash/farhash/rma/internal/star"
 )
 
@@ -42,12 +43,10 @@ type Job struct {
 	c          *C.fu_job // nil where all ranks share memory
 	star       *star.Star
 	rank, size int
-	host       rma.Job  // the ranks of this host, in shared memory; nil where windows are hidden
-	neighbours []int    // the ranks of this host, this one among them
-	local      []int    // by rank: its place in neighbours, or -1
-	hidden     bool     // no window is seen by others
-	coherent   bool     // processor atomics and those of UCX agree
-	addresses  [][]byte // of the workers of UCX, by rank
+	near       *neighbours.Group // the ranks of this host
+	hidden     bool              // no window is seen by others
+	coherent   bool              // processor atomics and those of UCX agree
+	addresses  [][]byte          // of the workers of UCX, by rank
 	p          pretence
 
 	closing atomic.Bool
@@ -97,7 +96,8 @@ func joinAs(ctx context.Context, cfg Config, p pretence) (rma.Job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rma/ucx: %w", err)
 	}
-	j := &Job{star: s, rank: cfg.Rank, size: cfg.Size, hidden: cfg.Hidden, p: p}
+	j := &Job{star: s, rank: cfg.Rank, size: cfg.Size, hidden: cfg.Hidden, p: p,
+		near: neighbours.Alone(cfg.Rank, cfg.Size)}
 	j.after.lives = make([]int, cfg.Size)
 	if cfg.Rejoin {
 		err = j.rejoin(within, cfg)
@@ -109,15 +109,15 @@ func joinAs(ctx context.Context, cfg Config, p pretence) (rma.Job, error) {
 		j.end(false)
 		return nil, err
 	}
-	if j.oneHost() {
-		return &onOneHost{Job: j.host, ucx: j}, nil
+	if j.near.Everybody() {
+		return &onOneHost{Job: j.near.Memory, ucx: j}, nil
 	}
 	return j, nil
 }
 
 // join finds out who shares memory, and connects the others by UCX.
 func (j *Job) join(ctx context.Context, cfg Config) error {
-	if err := j.meetHosts(ctx, cfg); err != nil || j.oneHost() {
+	if err := j.meetHosts(ctx, cfg); err != nil || j.near.Everybody() {
 		return err
 	}
 	address, err := j.start()
@@ -358,8 +358,6 @@ func (j *Job) end(inOrder bool) {
 		_ = w.release()
 	}
 	j.windows = nil
-	if j.host != nil && !j.oneHost() {
-		_ = j.host.Close()
-	}
+	_ = j.near.Close()
 	j.star.Close()
 }

@@ -38,11 +38,11 @@ const litmusRounds = 32
 // allowed on direct memory; else nobody uses them, and UCX alone must lose none. Collective.
 func (j *Job) tryOut(ctx context.Context) error {
 	if j.p.atomics != tried {
-		j.coherent = j.p.atomics == taken && j.host != nil
+		j.coherent = j.p.atomics == taken && j.near.Memory != nil
 		return nil
 	}
-	exact, err := j.litmus(ctx, j.host != nil)
-	if err == nil && j.host != nil {
+	exact, err := j.litmus(ctx, j.near.Memory != nil)
+	if err == nil && j.near.Memory != nil {
 		if j.coherent = exact; !exact {
 			exact, err = j.litmus(ctx, false)
 		}
@@ -113,7 +113,7 @@ func (j *Job) litmus(ctx context.Context, processor bool) (exact bool, err error
 
 // hosts numbers the hosts of all ranks by their lowest rank. Collective.
 func (j *Job) hosts(ctx context.Context) ([]int, error) {
-	all, err := j.share(ctx, "the litmus test", fmt.Append(nil, j.neighbours[0]), nil)
+	all, err := j.share(ctx, "the litmus test", fmt.Append(nil, j.near.Ranks[0]), nil)
 	if err != nil {
 		return nil, err
 	}

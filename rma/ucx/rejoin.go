@@ -10,7 +10,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sync"
 	"unsafe"
 
@@ -50,7 +49,7 @@ type successors struct {
 
 // describe is what a rank that joins again is told. Of rank 0.
 func (j *Job) describe() []byte {
-	s := state{Version: protocolVersion, Hidden: j.host == nil, Coherent: j.coherent,
+	s := state{Version: protocolVersion, Hidden: j.near.Memory == nil, Coherent: j.coherent,
 		Addresses: j.addresses}
 	j.after.mu.Lock()
 	for _, w := range j.windows {
@@ -74,8 +73,6 @@ func (j *Job) rejoin(ctx context.Context, cfg Config) error {
 			"the job has %d and %v; run the same program in the same way on every rank",
 			protocolVersion, cfg.Hidden, s.Version, s.Hidden)
 	}
-	j.neighbours, j.local = []int{j.rank}, slices.Repeat([]int{-1}, j.size)
-	j.local[j.rank] = 0
 	j.after.again, j.after.offers = true, s.Windows
 	j.coherent, j.hidden = s.Coherent, s.Hidden
 	address, err := j.start()

@@ -46,7 +46,7 @@ var _ rma.Window = (*Window)(nil)
 // NewWindow makes a window. The segments of the ranks of a host lie in memory that they
 // share, unless windows are hidden.
 func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
-	return j.newWindow(ctx, spec, j.host == nil)
+	return j.newWindow(ctx, spec, j.near.Memory == nil)
 }
 
 // newWindow makes a window. A hidden one is memory of each rank alone.
@@ -85,20 +85,20 @@ func (w *Window) reserve(ctx context.Context, spec rma.Spec, hidden bool) error 
 	if !hidden {
 		within, cancel := j.untilGone(ctx)
 		defer cancel()
-		host, err := j.host.NewWindow(within, spec)
+		host, err := j.near.Memory.NewWindow(within, spec)
 		if errors.Is(err, context.Canceled) && ctx.Err() == nil {
 			return context.Cause(within)
 		}
 		if err == nil {
 			w.host = host
-			for local, rank := range j.neighbours {
+			for local, rank := range j.near.Ranks {
 				w.views[rank] = host.Words(local)
 			}
 		}
-		return j.inWorld(err)
+		return j.near.InWorld(err)
 	}
 	need := uint64(spec.Words) * 8
-	err := memory.Check(need*uint64(len(j.neighbours)), "rma/ucx: the segments of this host")
+	err := memory.Check(need*uint64(len(j.near.Ranks)), "rma/ucx: the segments of this host")
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,145 @@
+// Package neighbours finds the ranks of a job that are on one host, and has them share memory:
+// what an engine needs that reaches other hosts by messages and its own by loads and stores.
+//
+//	near, err := neighbours.Meet(ctx, job, rank, neighbours.Self{Engine: "mpi", Version: 1})
+//	err = near.Share(ctx, timeout) // the engine has the ranks agree on how that went
+//	window, err := near.Memory.NewWindow(ctx, spec)
+//	err = near.InWorld(err)        // speaks of ranks by their numbers in the job
+//
+// Ranks are neighbours that have the same kernel, the same /dev/shm and the same name of their
+// host: containers on one machine are not, unless they share all three.
+package neighbours
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/direct"
+	"github.com/farhash/farhash/rma/shm"
+)
+
+// What the ranks tell each other when they meet.
+const (
+	meetVersion = iota
+	meetHidden
+	meetHost
+	meetNonce
+)
+
+// Self is what a rank tells the others of itself.
+type Self struct {
+	Engine  string // its name, for messages and for the name of shared memory: "mpi"
+	Version uint64 // of what ranks do together in that engine
+	Hidden  bool   // windows are not shared
+	Host    string // the name of this host; "" is the real one
+}
+
+// Group is the ranks of a host, as one of them sees it.
+type Group struct {
+	Ranks  []int   // in rising order, this one among them
+	Places []int   // by rank of the job: its place in Ranks, or -1
+	Memory rma.Job // of the ranks of this host, by their places; nil where none is shared
+
+	mine   int // this rank
+	engine string
+	nonce  uint64
+}
+
+// Alone is the group of a rank that shares memory with nobody, in a job of so many.
+func Alone(rank, size int) *Group {
+	g := &Group{Ranks: []int{rank}, Places: make([]int, size), mine: rank}
+	for i := range g.Places {
+		g.Places[i] = -1
+	}
+	g.Places[rank] = 0
+	return g
+}
+
+// Meet finds out which ranks are on this one's host. Ranks of different programs are an error.
+// Collective.
+func Meet(ctx context.Context, job direct.Exchanger, rank int, self Self) (*Group, error) {
+	mine := direct.Values{meetVersion: self.Version, meetHost: hostKey(self.Host)}
+	if self.Hidden {
+		mine[meetHidden] = 1
+	}
+	var nonce [8]byte
+	_, _ = rand.Read(nonce[:]) // never fails
+	mine[meetNonce] = binary.LittleEndian.Uint64(nonce[:])
+	all, err := job.Exchange(ctx, mine)
+	if err != nil {
+		return nil, err
+	}
+	g := &Group{Places: make([]int, len(all)), mine: rank, engine: self.Engine}
+	for other, v := range all {
+		if v[meetVersion] != all[0][meetVersion] || v[meetHidden] != all[0][meetHidden] {
+			return nil, fmt.Errorf("rma/%s: rank %d has version %d of the engine and hides "+
+				"windows: %d; rank 0 has %d and %d; run the same program in the same way on every "+
+				"rank", self.Engine, other, v[meetVersion], v[meetHidden], all[0][meetVersion],
+				all[0][meetHidden])
+		}
+		g.Places[other] = -1
+		if v[meetHost] == all[rank][meetHost] {
+			g.Places[other] = len(g.Ranks)
+			g.Ranks = append(g.Ranks, other)
+		}
+	}
+	g.nonce = all[g.Ranks[0]][meetNonce]
+	return g, nil
+}
+
+// hostKey is equal on ranks that share memory: same kernel, same /dev/shm, same name.
+func hostKey(name string) uint64 {
+	if name == "" {
+		name, _ = os.Hostname()
+	}
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	var st unix.Stat_t
+	_ = unix.Stat(shm.DefaultDir, &st)
+	hash := fnv.New64a()
+	fmt.Fprintf(hash, "%s %s %d", name, boot, st.Dev)
+	return hash.Sum64()
+}
+
+// Share makes Memory, within the timeout. Collective within the host; where it fails on one rank,
+// the others may have succeeded.
+func (g *Group) Share(ctx context.Context, timeout time.Duration) error {
+	memory, err := shm.Join(ctx, shm.Config{Rank: g.Places[g.mine], Size: len(g.Ranks),
+		Job: fmt.Sprintf("%s-%016x", g.engine, g.nonce), Timeout: timeout})
+	if err == nil {
+		g.Memory = memory
+	}
+	return err
+}
+
+// Close gives Memory back.
+func (g *Group) Close() error {
+	if g.Memory == nil {
+		return nil
+	}
+	return g.Memory.Close()
+}
+
+// Everybody tells whether all ranks of the job share memory.
+func (g *Group) Everybody() bool { return g.Memory != nil && len(g.Ranks) == len(g.Places) }
+
+// InWorld says of whom an error of Memory tells, by their numbers in the job.
+func (g *Group) InWorld(err error) error {
+	var gone *rma.RankError
+	var peer *rma.PeerError
+	switch {
+	case errors.As(err, &gone):
+		return &rma.RankError{Rank: g.Ranks[gone.Rank], Left: gone.Left}
+	case errors.As(err, &peer):
+		return &rma.PeerError{What: peer.What, Rank: g.Ranks[peer.Rank]}
+	}
+	return err
+}
