@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -59,7 +58,6 @@ func (c *Cache) ship(s *scratch) error {
 	if o.kind == kindPut {
 		request, answer = t.keyWords+t.valueWords, 1
 	}
-	var odd error
 	queues, err := c.line.Run(context.Background(), &ship.Batch{
 		Kind:  uint32(o.kind),
 		N:     o.n,
@@ -71,19 +69,10 @@ func (c *Cache) ship(s *scratch) error {
 				o.values.pack(to[t.keyWords:], i)
 			}
 		},
-		Unpack: func(i int, from []uint64) int {
-			words, err := c.unpack(o, i, from)
-			if err != nil {
-				odd = rankError(sh.ranks[i], err)
-			}
-			return words
-		},
-		Rest: func(operations []int) error { return c.work(s, operations) },
+		Unpack: func(i int, from []uint64) (int, error) { return c.unpack(o, i, from) },
+		Rest:   func(operations []int) error { return c.work(s, operations) },
 	})
 	c.tally.add(uint64(o.n), &Stats{Queues: queues})
-	if err == nil {
-		err = odd
-	}
 	return err
 }
 
@@ -91,17 +80,17 @@ func (c *Cache) ship(s *scratch) error {
 func (c *Cache) unpack(o *call, i int, from []uint64) (int, error) {
 	size := 1 + c.t.valueWords
 	switch {
-	case len(from) > 0 && o.kind == kindPut && from[0]-1 < uint64(Evicted):
+	case o.kind == kindPut && from[0]-1 < uint64(Evicted):
 		o.results[i] = Result(from[0])
 		return 1, nil
-	case len(from) > 0 && o.kind == kindGet && from[0] == 0:
+	case o.kind == kindGet && from[0] == 0:
 		return 1, nil
 	case len(from) >= size && o.kind == kindGet && from[0] == 1:
 		o.found[i] = true
 		copy(o.values.at(i), bytesOf(from[1:size]))
 		return size, nil
 	}
-	return len(from), errors.New("an answer that is none; run the same program on every rank")
+	return 0, ship.ErrDisorder
 }
 
 // answer carries out operations that another rank has shipped here.

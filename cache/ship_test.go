@@ -184,9 +184,9 @@ func TestBadRequests(t *testing.T) {
 			o := call{kind: kindGet, n: 1, values: c.values(make([]byte, c.cfg.ValueSize)),
 				found: make([]bool, 1), results: make([]Result, 1)}
 			for _, o.kind = range []kind{kindGet, kindPut} {
-				for _, from := range [][]uint64{nil, {1}, {4}, {1, 2, 3}} {
+				for _, from := range [][]uint64{{1}, {4}, {1, 2, 3}} {
 					words, err := c.unpack(&o, 0, from)
-					fits := o.kind == kindPut && len(from) > 0 && from[0] == 1
+					fits := o.kind == kindPut && from[0] == 1
 					if words > len(from) || fits != (err == nil) {
 						return fmt.Errorf("kind %d: %v gives %d, %v", o.kind, from, words, err)
 					}

@@ -64,10 +64,10 @@ func (r *Reader) shipped(b *batch) error {
 			to[keyWords-1] = 0
 			copy(bytesOf(to), b.key(i))
 		},
-		Unpack: func(i int, from []uint64) int {
+		Unpack: func(i int, from []uint64) (int, error) {
 			if from[0] == manyValues {
 				many = append(many, i)
-				return 1
+				return 1, nil
 			}
 			counts.Shipped++
 			counts.Matches += from[0]
@@ -86,19 +86,25 @@ func (r *Reader) shipped(b *batch) error {
 }
 
 // unpackValues gives the values of an answer and returns its words.
-func (t *table) unpackValues(from []uint64, found func(v Value)) (words int) {
+func (t *table) unpackValues(from []uint64, found func(v Value)) (words int, err error) {
 	words = 1
 	for range from[0] {
-		size := t.cfg.ValueSize
+		size := uint64(t.cfg.ValueSize)
 		if t.cfg.Variable {
-			size = int(from[words])
+			if words == len(from) {
+				return 0, ship.ErrDisorder
+			}
+			size = from[words]
 			words++
 		}
-		n := wordsOf(size)
+		if size > uint64(len(from)-words)*8 {
+			return 0, ship.ErrDisorder
+		}
+		n := wordsOf(int(size))
 		found(bytesOf(from[words : words+n])[:size:size])
 		words += n
 	}
-	return words
+	return words, nil
 }
 
 // answers are those to a request, being packed.

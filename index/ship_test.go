@@ -93,6 +93,28 @@ func TestForeignRequest(t *testing.T) {
 	}))
 }
 
+// An answer that is none is an error, whatever its words say.
+func TestForeignAnswer(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 10))
+	for range 20_000 {
+		x := table{cfg: Config{ValueSize: rng.IntN(20) + 1, Variable: rng.IntN(2) == 0}}
+		from := make([]uint64, 1+rng.IntN(12))
+		for i := range from {
+			from[i] = rng.Uint64() >> rng.IntN(65)
+		}
+		values := uint64(0)
+		words, err := x.unpackValues(from, func(Value) { values++ })
+		if words > len(from) || err == nil && (words < 1 || values != from[0]) {
+			t.Fatalf("%v: %d values in %d words: %v", from, values, words, err)
+		}
+	}
+	x := table{cfg: Config{ValueSize: 12}}
+	if words, err := x.unpackValues([]uint64{2, 1, 2, 3, 4, 5}, func(Value) {}); words != 5 ||
+		err != nil {
+		t.Errorf("two values of 12 bytes have %d words: %v", words, err)
+	}
+}
+
 // Access is checked, and where the engine carries nothing it can be no other than one-sided.
 func TestAccessRefused(t *testing.T) {
 	for _, access := range []ship.Access{7, ship.Shipped} {

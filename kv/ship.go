@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/farhash/farhash/rma"
@@ -29,6 +30,7 @@ const (
 	tooLong  // there was no room for the value
 	yourself // the call had no effect: the rank that asks is to make it
 	lostRank // memory of a rank is lost, that stands, doubled, in place of the version
+	busy     // the call was given up, after the attempts that stand in place of the version
 	failed   // what the error says stands in place of the value
 )
 
@@ -191,17 +193,12 @@ func packCall(to []uint64, c *Call) {
 }
 
 // unpack takes the answer to a call.
-func (s *shipment) unpack(i int, from []uint64) (words int) {
+func (s *shipment) unpack(i int, from []uint64) (words int, err error) {
 	c := &s.calls[i]
-	if len(from) < answerHead {
-		c.Err = errOddAnswer
-		return len(from)
-	}
 	size := int(uint32(from[0]))
 	words = answerHead + wordsOf(size)
 	if words > len(from) {
-		c.Err = errOddAnswer
-		return len(from)
+		return 0, ship.ErrDisorder
 	}
 	value := from[answerHead:words]
 	switch from[0] >> 48 {
@@ -218,12 +215,12 @@ func (s *shipment) unpack(i int, from []uint64) (words int) {
 	case lostRank:
 		c.Err = fmt.Errorf("kv: rank %d: %w", s.owners[i],
 			&rma.RankError{Rank: int(from[1] >> 1), Left: from[1]&1 != 0})
+	case busy:
+		c.Err = &BusyError{Key: slices.Clone(c.Key), Attempts: int(from[1])}
 	case failed:
 		c.Err = fmt.Errorf("kv: rank %d: %s", s.owners[i], unpack(nil, value, size))
 	default:
-		c.Err = errOddAnswer
+		return 0, ship.ErrDisorder
 	}
-	return words
+	return words, nil
 }
-
-var errOddAnswer = errors.New("kv: an answer that is none; run the same program on every rank")

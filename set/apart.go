@@ -64,15 +64,11 @@ func (a *apart) ship() error {
 		Owner: func(i int) int { return a.t.owner(a.t.of.hash(a.item(i))) },
 		Size:  func(int) (request, answer int) { return a.width, 1 },
 		Pack:  func(i int, to []uint64) { copy(to, a.item(i)) },
-		Unpack: func(i int, from []uint64) int {
-			if len(from) == 0 { // no rank of the same program answers so
-				left = append(left, i)
-				return 0
-			}
+		Unpack: func(i int, from []uint64) (int, error) {
 			if a.told(i, from[0]) == elsewhere {
 				left = append(left, i)
 			}
-			return 1
+			return 1, nil
 		},
 		Rest: a.oneSided,
 	})

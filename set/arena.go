@@ -137,8 +137,10 @@ func (a *arenas) take(ctx context.Context, dst []Ref, n int, near bool) ([]Ref, 
 }
 
 // refill takes a run of slots from the own arena, else from the next that has any. Of
-// each, those that were freed come last.
+// each, those that were freed come last. Ranks that are gone are an error if no other has slots:
+// who asks for near ones gets none then, and asks for others.
 func (a *arenas) refill(ctx context.Context, near bool) error {
+	var lost error
 	for i := range a.job.Size() {
 		rank := (a.job.Rank() + i) % a.job.Size()
 		to := a.store(rank)
@@ -156,11 +158,16 @@ func (a *arenas) refill(ctx context.Context, near bool) error {
 			}
 			a.keep(ref) // it may be of another rank's arena
 		}
-		if len(a.free) > 0 || !near && len(a.far) > 0 || err != nil {
+		if gone := (*rma.RankError)(nil); errors.As(err, &gone) && !near {
+			lost = err
+		} else if err != nil && gone == nil {
 			return err
 		}
+		if len(a.free) > 0 || !near && len(a.far) > 0 {
+			return nil
+		}
 	}
-	return nil
+	return lost
 }
 
 // keep keeps a free slot.

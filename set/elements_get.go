@@ -74,7 +74,6 @@ func (f *fetch) arrived(i int, words []uint64) {
 
 // shipped has the ranks in whose arenas the elements at lie send them.
 func (f *fetch) shipped(ctx context.Context, at []int) error {
-	var short []int
 	words := f.e.words
 	requests, err := f.t.line.Run(ctx, &ship.Batch{Kind: kindGet, N: len(at),
 		Owner: func(k int) int {
@@ -83,13 +82,12 @@ func (f *fetch) shipped(ctx context.Context, at []int) error {
 		},
 		Size: func(int) (request, answer int) { return 1, words },
 		Pack: func(k int, to []uint64) { to[0] = uint64(f.refs[at[k]]) },
-		Unpack: func(k int, from []uint64) int {
-			if len(from) < words { // no rank of the same program answers so
-				short = append(short, at[k])
-				return len(from)
+		Unpack: func(k int, from []uint64) (int, error) {
+			if len(from) < words {
+				return 0, ship.ErrDisorder
 			}
 			f.arrived(at[k], from[:words])
-			return words
+			return words, nil
 		},
 		Rest: func(rest []int) error {
 			left := make([]int, len(rest))
@@ -100,9 +98,6 @@ func (f *fetch) shipped(ctx context.Context, at []int) error {
 		},
 	})
 	f.rma.Add(requests)
-	if len(short) > 0 && err == nil {
-		err = f.queued(ctx, short)
-	}
 	return err
 }
 

@@ -3,6 +3,7 @@ package ship
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -18,8 +19,9 @@ type Batch struct {
 	Size func(i int) (request, answer int)
 	// Pack writes an operation to the words that Size gave it.
 	Pack func(i int, to []uint64)
-	// Unpack takes an operation's answer off the front and returns its words.
-	Unpack func(i int, from []uint64) (words int)
+	// Unpack takes an operation's answer, of a word or more, off the front and returns its words.
+	// An error, that of an answer in disorder, ends the batch.
+	Unpack func(i int, from []uint64) (words int, err error)
 	// Rest carries out the operations that are not shipped, while others are on their way. It is
 	// called when there are any, and a second time for those of ranks that do not answer.
 	Rest func(operations []int) error
@@ -246,6 +248,9 @@ func (l *Line) post(s *session, f *flight) {
 // answerMin is room for the text of an error.
 const answerMin = 64
 
+// ErrDisorder is the error of an answer that no rank of the same program gives.
+var ErrDisorder = errors.New("an answer has come in disorder; run the same program on every rank")
+
 // land takes an answer.
 func (r *run) land(f *flight) {
 	words, err := r.s.q.Value(f.handle)
@@ -264,6 +269,14 @@ func (r *run) land(f *flight) {
 		return
 	}
 	for _, i := range f.operations {
-		answer = answer[r.b.Unpack(i, answer):]
+		taken, err := 0, ErrDisorder
+		if len(answer) > 0 {
+			taken, err = r.b.Unpack(i, answer)
+		}
+		if err != nil {
+			r.fail(fmt.Errorf("rank %d: %w", f.rank, err))
+			return
+		}
+		answer = answer[taken:]
 	}
 }

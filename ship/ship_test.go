@@ -18,6 +18,8 @@ const (
 	kindSum uint32 = iota // answers the sum of the operation's words
 	kindFail
 	kindLose
+	kindForget // leaves out the last answer
+	kindGarble
 )
 
 // office answers sums, and counts what it answers.
@@ -43,8 +45,17 @@ func (o *office) answer(kind uint32, n int, request, answer []uint64) (int, erro
 		return 0, fmt.Errorf("%d words are left over", len(request))
 	}
 	o.answered.Add(int64(n))
+	switch kind {
+	case kindForget:
+		n--
+	case kindGarble:
+		answer[0] = garbled
+	}
 	return n, nil
 }
+
+// garbled is no sum.
+const garbled = 1<<64 - 1
 
 // sums is a batch of operations of random lengths for random ranks, and what came of each.
 type sums struct {
@@ -82,9 +93,12 @@ func (s *sums) batch(kind uint32) *ship.Batch {
 			to[0] = uint64(len(s.words[i]))
 			copy(to[1:], s.words[i])
 		},
-		Unpack: func(i int, from []uint64) int {
+		Unpack: func(i int, from []uint64) (int, error) {
+			if from[0] == garbled {
+				return 0, ship.ErrDisorder
+			}
 			s.got[i] += from[0] + 1
-			return 1
+			return 1, nil
 		},
 		Rest: func(operations []int) error {
 			for _, i := range operations {
@@ -120,16 +134,25 @@ func onRanks(t *testing.T, n int, fn func(job rma.Job, w rma.Window) error) {
 	}
 }
 
-// Every operation of a batch is done once, whatever its length and its owner.
-func TestEachOnce(t *testing.T) {
-	var o office
-	var sent, rest atomic.Int64
-	onRanks(t, 4, func(job rma.Job, w rma.Window) error {
+// onLines runs fn on ranks that have opened a line to an office, which ships everything.
+func onLines(t *testing.T, n int, o *office,
+	fn func(ctx context.Context, job rma.Job, l *ship.Line) error) {
+	t.Helper()
+	onRanks(t, n, func(job rma.Job, w rma.Window) error {
 		ctx := context.Background()
 		l, err := ship.Open(ctx, job, w, ship.Config{Access: ship.Shipped, Answer: o.answer})
 		if err != nil {
 			return err
 		}
+		return errors.Join(fn(ctx, job, l), job.Barrier(ctx))
+	})
+}
+
+// Every operation of a batch is done once, whatever its length and its owner.
+func TestEachOnce(t *testing.T) {
+	var o office
+	var sent, rest atomic.Int64
+	onLines(t, 4, &o, func(ctx context.Context, job rma.Job, l *ship.Line) error {
 		rng := rand.New(rand.NewPCG(1, uint64(job.Rank())))
 		for _, size := range []struct{ n, most int }{{0, 1}, {1, 1}, {3, 0}, {5000, 3},
 			{300, 500}, {40, rma.ShipMax + 40}, {9, 10 * rma.ShipMax}} {
@@ -143,7 +166,7 @@ func TestEachOnce(t *testing.T) {
 			sent.Add(int64(size.n))
 			rest.Add(int64(s.rest))
 		}
-		return job.Barrier(ctx)
+		return nil
 	})
 	if answered := o.answered.Load(); answered+rest.Load() != sent.Load() || answered == 0 {
 		t.Errorf("%d operations: %d answered by others, %d done by their ranks", sent.Load(),
@@ -151,59 +174,42 @@ func TestEachOnce(t *testing.T) {
 	}
 }
 
-// What an owner cannot do is an error with its words; the others' part is done.
+// What an owner cannot do is an error with its words, a rank that it misses one that errors.As
+// finds, and an answer in disorder one too; what a rank does itself is done.
 func TestErrors(t *testing.T) {
-	var o office
-	onRanks(t, 2, func(job rma.Job, w rma.Window) error {
-		ctx := context.Background()
-		l, err := ship.Open(ctx, job, w, ship.Config{Access: ship.Shipped, Answer: o.answer})
-		if err != nil {
-			return err
-		}
-		s := newSums(rand.New(rand.NewPCG(2, 2)), 100, 2, 3)
-		_, err = l.Run(ctx, s.batch(kindFail))
-		var remote *ship.RemoteError
-		if !errors.As(err, &remote) || remote.Rank != 1-job.Rank() ||
-			remote.Text != "no sums today: "+strings.Repeat("ü", 40) {
-			return fmt.Errorf("an owner that fails gives %v", err)
-		}
-		for i, owner := range s.owners {
-			if owner == job.Rank() && s.got[i] != s.want(i) {
-				return errors.New("what the rank could do itself was not done")
+	for kind, right := range map[uint32]func(owner int, err error) bool{
+		kindFail: func(owner int, err error) bool {
+			var remote *ship.RemoteError
+			return errors.As(err, &remote) && remote.Rank == owner &&
+				remote.Text == "no sums today: "+strings.Repeat("ü", 40)
+		},
+		kindLose: func(_ int, err error) bool {
+			var gone *rma.RankError
+			return errors.As(err, &gone) && gone.Rank == 7 && !gone.Left
+		},
+		kindForget: func(_ int, err error) bool { return errors.Is(err, ship.ErrDisorder) },
+		kindGarble: func(_ int, err error) bool { return errors.Is(err, ship.ErrDisorder) },
+	} {
+		var o office
+		onLines(t, 2, &o, func(ctx context.Context, job rma.Job, l *ship.Line) error {
+			s := newSums(rand.New(rand.NewPCG(2, 2)), 100, 2, 3)
+			if _, err := l.Run(ctx, s.batch(kind)); !right(1-job.Rank(), err) {
+				return fmt.Errorf("a batch of kind %d gives %v", kind, err)
 			}
-		}
-		return job.Barrier(ctx)
-	})
-}
-
-// An owner that meets a rank which is gone says so in a way that the asker's errors.As finds.
-func TestOwnerLosesRank(t *testing.T) {
-	var o office
-	onRanks(t, 2, func(job rma.Job, w rma.Window) error {
-		ctx := context.Background()
-		l, err := ship.Open(ctx, job, w, ship.Config{Access: ship.Shipped, Answer: o.answer})
-		if err != nil {
-			return err
-		}
-		s := newSums(rand.New(rand.NewPCG(4, 2)), 10, 2, 3)
-		_, err = l.Run(ctx, s.batch(kindLose))
-		var gone *rma.RankError
-		if !errors.As(err, &gone) || gone.Rank != 7 || gone.Left {
-			return fmt.Errorf("the loss of rank 7 gives %v", err)
-		}
-		return job.Barrier(ctx)
-	})
+			for i, owner := range s.owners {
+				if owner == job.Rank() && s.got[i] != s.want(i) {
+					return errors.New("what the rank could do itself was not done")
+				}
+			}
+			return nil
+		})
+	}
 }
 
 // The part of a rank that has closed its table is done one-sided.
 func TestOwnerHasClosed(t *testing.T) {
 	var o office
-	onRanks(t, 3, func(job rma.Job, w rma.Window) error {
-		ctx := context.Background()
-		l, err := ship.Open(ctx, job, w, ship.Config{Access: ship.Shipped, Answer: o.answer})
-		if err != nil {
-			return err
-		}
+	onLines(t, 3, &o, func(ctx context.Context, job rma.Job, l *ship.Line) error {
 		if job.Rank() == 1 {
 			if err := l.Close(); err != nil {
 				return err
@@ -228,7 +234,7 @@ func TestOwnerHasClosed(t *testing.T) {
 				return fmt.Errorf("only %d operations were done one-sided", s.rest)
 			}
 		}
-		return job.Barrier(ctx)
+		return nil
 	})
 }
 

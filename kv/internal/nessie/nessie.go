@@ -142,9 +142,6 @@ func (e *FullError) Error() string {
 type BusyError struct {
 	Key      []byte
 	Attempts int
-	// Transactions has the table use the protocol of NE 5.1, on engines whose queues are
-	// rma.Transactors. Both slots of a key are at one rank then, which needs 2 of them.
-	Transactions bool
 }
 
 func (e *BusyError) Error() string {
