@@ -18,6 +18,7 @@ import (
 type runFlags struct {
 	ranks          int
 	prefix         bool
+	survive        bool
 	timeout, grace time.Duration
 	hosts          hostFlags
 }
@@ -31,7 +32,8 @@ func newRun() *cobra.Command {
 		Long: `Starts PROGRAM once for each rank. The processes find each other through shared
 memory. Output is passed on line by line and signals are forwarded. The exit code is
 that of the first rank that failed, 128 plus the signal for one that was killed; the
-others then have the grace period to end by themselves.
+others then have the grace period to end by themselves. With --survive the job goes on
+without a rank that was killed, and the exit code is that of the others.
 
 With --rendezvous the job has several hosts: run this on each of them, with the same
 address, which is one of the host with --node-rank 0, and the same token. Who knows the
@@ -56,6 +58,8 @@ PROGRAM must be built with -tags ucx.`,
 		"how long ranks wait for each other to arrive")
 	flags.DurationVar(&f.grace, "grace", launch.DefaultGrace,
 		"how long the others may go on when a rank has failed")
+	flags.BoolVar(&f.survive, "survive", false,
+		"let the others go on for good when a signal has killed a rank")
 	f.hosts.register(cmd)
 	flags.SetInterspersed(false)
 	return cmd
@@ -77,7 +81,7 @@ func (f *runFlags) run(given []string) error {
 	opts := launch.Options{
 		Ranks: f.ranks, Program: given[0], Args: given[1:], Prefix: f.prefix,
 		Env:    []string{farhash.TimeoutVariable + "=" + f.timeout.String()},
-		Stdout: os.Stdout, Stderr: os.Stderr, Stdin: os.Stdin, Grace: f.grace,
+		Stdout: os.Stdout, Stderr: os.Stderr, Stdin: os.Stdin, Grace: f.grace, Survive: f.survive,
 		Cleanup: func(job string) { _ = shm.RemoveJob("", job) },
 	}
 	if err := f.hosts.apply(&opts); err != nil {

@@ -27,6 +27,7 @@ func (f *hostFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.node, "node-rank", 0, "which of them this one is, from 0")
 	flags.IntVar(&f.rejoin, "rejoin", -1, "start this rank alone, to take the place of the one "+
 		"that has died, in the job that is running")
+	flags.Lookup("rejoin").DefValue = "0" // which is not shown
 	flags.StringVar(&f.tokenFile, "token-file", "", "file with what only the ranks of the job "+
 		"know (default: "+launch.TokenVariable+", or "+launch.TokenFileVariable+")")
 }

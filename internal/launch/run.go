@@ -53,6 +53,9 @@ type Options struct {
 	// Grace is the time that the ranks have to finish by themselves when one has
 	// failed, and to finish after SIGTERM. 0 is DefaultGrace; less is no time.
 	Grace time.Duration
+	// Survive leaves the other ranks alone when a signal has killed one: the job goes on without
+	// it. The exit code is then that of the others.
+	Survive bool
 	// Cleanup is called with the key of the job when all ranks are gone.
 	Cleanup func(job string)
 }

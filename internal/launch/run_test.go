@@ -126,6 +126,31 @@ func TestRunLosesRank(t *testing.T) {
 	}
 }
 
+// With Survive ranks that are killed end nobody else, but the last one does count.
+func TestRunSurvives(t *testing.T) {
+	for _, test := range []struct {
+		ranks, code int
+		report      string
+	}{{2, 0, "killed by signal 9 (killed); the other ranks go on\n"}, {1, 137, "(killed)\n"}} {
+		stdout, stderr := newTranscript(), newTranscript()
+		o := options(test.ranks, fmt.Sprintf("fail:%d:signal 9", test.ranks-1))
+		o.Stdout, o.Stderr, o.Grace, o.Survive = stdout, stderr, -1, true
+		in, feed := io.Pipe()
+		o.Stdin = in
+		go func() {
+			if test.ranks > 1 {
+				stderr.await("go on", 1)
+			}
+			feed.Close()
+		}()
+		code, err := Run(t.Context(), o)
+		if code != test.code || err != nil || !strings.HasSuffix(stderr.String(), test.report) {
+			t.Errorf("%d ranks: Run = %d, %v, want %d; report %q", test.ranks, code, err, test.code,
+				stderr)
+		}
+	}
+}
+
 // A rank that finishes by itself within the grace is not stopped.
 func TestRunLetsOthersFinish(t *testing.T) {
 	stdout, stderr := newTranscript(), newTranscript()

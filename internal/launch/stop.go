@@ -33,6 +33,11 @@ func (j *jobRun) exited(e rankExit) {
 	if code == ExitRankLost && j.struck {
 		j.code = code
 	}
+	if j.opts.Survive && died(e) && !j.asked(e) && j.stage == running && j.alive > 0 {
+		j.say("rank %d (pid %d) %s; the other ranks go on", j.opts.First+e.rank,
+			r.cmd.Process.Pid, how)
+		return
+	}
 	if code == 0 || j.failed && !j.cause(e) {
 		return
 	}
