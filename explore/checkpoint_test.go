@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/rma"
@@ -125,12 +126,16 @@ func TestResumeRefusesWhatIsNoCheckpoint(t *testing.T) {
 // not seen it. What is written then is complete as well, wherever the search is interrupted.
 func TestCheckpointBetweenLevels(t *testing.T) {
 	want := wantDoubling(9, explore.BreadthFirst)
-	for i := range uint64(100) {
+	times := uint64(100)
+	if invariant.Enabled {
+		times = 30
+	}
+	for i := range times {
 		path := filepath.Join(t.TempDir(), "checkpoint")
 		opts := explore.Options{Order: explore.BreadthFirst, ModelID: "doubling",
 			Checkpoint: path, CheckpointEvery: time.Nanosecond, Every: time.Microsecond}
 		var ctx context.Context
-		ctx, opts.Progress = interruptAfter(2 + i*want.States/100)
+		ctx, opts.Progress = interruptAfter(2 + i*want.States/times)
 		if _, err := searchWith(ctx, 4, doubling(9), opts); err != nil {
 			t.Fatal(err)
 		}

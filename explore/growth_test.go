@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/invariant"
 )
 
 // crowdedMem is the least memory there is. With states of crowdedWords words the table
@@ -29,7 +30,11 @@ func crowdedSettings(hidden bool, ranks ...int) []setting {
 // All ranks grow the table together, again and again.
 func TestGrowth(t *testing.T) {
 	const bits = 12
-	for round := range 6 {
+	rounds := 6
+	if invariant.Enabled {
+		rounds = 3
+	}
+	for round := range rounds {
 		for _, s := range append(crowdedSettings(false, 1, 2, 4), crowdedSettings(true, 4)...) {
 			if s.opts.Check = round == 0; s.hidden && round != 0 {
 				continue
