@@ -28,7 +28,6 @@ func TestChooseMPI(t *testing.T) {
 		{launch.OpenMPI, 2, "", false, false, "-tags 'mpi openmpi'"},
 		{launch.OpenMPI, 2, "shm", true, false, "FARHASH_ENGINE=shm needs all on one host"},
 		{launch.Torchrun, 2, "", true, false, "are started by mpirun"},
-		{launch.OpenMPI, 4, "tcp", true, false, `"tcp" is neither`},
 	} {
 		m := launch.Membership{Size: 4, LocalSize: c.localSize, Launcher: c.launcher}
 		got, err := chooseMPI(m, c.wish, c.built)

@@ -130,18 +130,17 @@ func chooseMPI(m launch.Membership, wish string, built bool) (bool, error) {
 	switch {
 	case wish == "mpi": // which says by itself how to build it, or who must start it
 		return true, nil
-	case wish != "" && wish != "shm":
-		return false, fmt.Errorf("%s=%q is neither \"shm\" nor \"mpi\"", EngineVariable, wish)
 	case !spread:
 		return false, nil
 	case wish == "shm":
 		return false, fmt.Errorf("%s, and %s=shm needs all on one host", where, EngineVariable)
 	case !byMPI:
 		return false, fmt.Errorf("%s; ranks on several hosts are started by mpirun, mpiexec "+
-			"or srun", where)
+			"or srun, or by farhash run --rendezvous", where)
 	case !built:
 		return false, fmt.Errorf("%s; ranks on several hosts need a program built with "+
-			"-tags 'mpi openmpi' or 'mpi mpich'", where)
+			"-tags 'mpi openmpi' or 'mpi mpich', or with -tags ucx and %s=ucx", where,
+			EngineVariable)
 	}
 	return true, nil
 }

@@ -21,13 +21,9 @@ func (s *session) Close() error { return s.q.Close() }
 
 // session returns one that nobody uses.
 func (t *table) session() (*session, error) {
-	born := rma.Returns(t.job)
-	t.sessions.Renew(born)
-	s, ok, err := t.sessions.Take()
-	switch {
-	case ok && s.born < born: // it was given back after Renew
-		_ = s.Close()
-	case ok || err != nil:
+	now := rma.Returns(t.job)
+	s, ok, err := t.sessions.TakeSince(now, func(s *session) uint64 { return s.born })
+	if ok || err != nil {
 		return s, err
 	}
 	// A put and marks may be on their way together with the get of the next group.
@@ -35,7 +31,7 @@ func (t *table) session() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &session{q: q, born: born, ops: make([]op, t.depth), running: make([]int, t.depth),
+	s = &session{q: q, born: now, ops: make([]op, t.depth), running: make([]int, t.depth),
 		crowd: crowd{pace: rma.Backoff{Job: t.job}}}
 	for i := range s.ops {
 		o := &s.ops[i]

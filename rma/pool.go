@@ -12,24 +12,9 @@ type Pool[S io.Closer] struct {
 	// Closed is the error of Take and Open after Close.
 	Closed error
 
-	mu         sync.Mutex
-	idle       []S
-	closed     bool
-	generation uint64
-}
-
-// Renew closes those that nobody uses if generation is another one than last time.
-func (p *Pool[S]) Renew(generation uint64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.generation == generation {
-		return
-	}
-	p.generation = generation
-	for _, s := range p.idle {
-		_ = s.Close()
-	}
-	p.idle = nil
+	mu     sync.Mutex
+	idle   []S
+	closed bool
 }
 
 // Take returns one that nobody uses; ok is false if there is none, and the caller makes one.
@@ -46,6 +31,18 @@ func (p *Pool[S]) Take() (s S, ok bool, err error) {
 	s = p.idle[n]
 	p.idle = p.idle[:n]
 	return s, true, nil
+}
+
+// TakeSince is Take of one that was born at that time or later, as born tells: older ones that it
+// comes upon are closed.
+func (p *Pool[S]) TakeSince(time uint64, born func(S) uint64) (s S, ok bool, err error) {
+	for {
+		s, ok, err = p.Take()
+		if !ok || err != nil || born(s) >= time {
+			return s, ok, err
+		}
+		_ = s.Close()
+	}
 }
 
 // Give takes one back after a call. If the call was broken off, operations may still be in

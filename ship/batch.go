@@ -58,13 +58,9 @@ type session struct {
 func (s *session) Close() error { return s.q.Close() }
 
 func (l *Line) session() (*session, error) {
-	born := rma.Returns(l.job)
-	l.pool.Renew(born)
-	s, ok, err := l.pool.Take()
-	switch {
-	case ok && s.born < born: // it was given back after Renew
-		_ = s.Close()
-	case ok || err != nil:
+	now := rma.Returns(l.job)
+	s, ok, err := l.pool.TakeSince(now, func(s *session) uint64 { return s.born })
+	if ok || err != nil {
 		return s, err
 	}
 	q, err := l.job.NewQueue(flights)
@@ -76,7 +72,7 @@ func (l *Line) session() (*session, error) {
 		return nil, errors.Join(errors.New("ship: a queue of this engine carries no requests"),
 			q.Close())
 	}
-	s = &session{q: carrier, born: born, ends: make([]int, l.job.Size()),
+	s = &session{q: carrier, born: now, ends: make([]int, l.job.Size()),
 		next: make([]int, l.job.Size())}
 	for i := range s.flights {
 		f := &s.flights[i]

@@ -1,5 +1,8 @@
 // What the C files share.
 
+#if !__has_include(<mpi.h>)
+#error "no mpi.h: build with -tags 'mpi openmpi', with -tags 'mpi mpich', or with CC=mpicc"
+#endif
 #include <mpi.h>
 
 struct fh_job {

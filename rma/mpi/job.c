@@ -3,7 +3,6 @@
 // Ranks that meet, and that leave. Whoever leaves tells all others by a message; so a
 // rank that waits in a collective call learns that somebody will never come.
 
-#include <mpi.h>
 #include <sched.h>
 #include <stdlib.h>
 

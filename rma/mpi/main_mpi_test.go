@@ -17,7 +17,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -192,34 +191,18 @@ func openTheatre(t *testing.T, ranks int, env ...string) *theatre {
 
 // run is a conformance.Starter. A rank alone hides its windows, or MPI had no part in it.
 func (th *theatre) run(ranks int, hidden bool, hosts int, fn func(job rma.Job) error) error {
-	errs := make([]error, ranks)
-	var wg sync.WaitGroup
-	for rank := range ranks {
-		wg.Go(func() {
-			d := th.drivers[rank]
-			reply, err := d.tell(Request{What: "join", Numbers: []int{ranks},
-				Flag: hidden || ranks == 1, Text: fmt.Sprint("host ", rank%hosts)})
-			if err != nil {
-				errs[rank] = err
-				return
-			}
-			job := &remoteJob{d, reply.Object, rank, ranks}
-			errs[rank] = errors.Join(fn(job), job.Close())
-			_, err = d.tell(Request{What: "bury"})
-			errs[rank] = errors.Join(errs[rank], err)
-		})
-	}
-	wg.Wait()
-	var echo error
-	for _, err := range errs {
-		var gone *rma.RankError
-		var peer *rma.PeerError
-		if err != nil && !errors.As(err, &gone) && !errors.As(err, &peer) {
+	return conformance.Together(ranks, func(rank int) error {
+		d := th.drivers[rank]
+		reply, err := d.tell(Request{What: "join", Numbers: []int{ranks},
+			Flag: hidden || ranks == 1, Text: fmt.Sprint("host ", rank%hosts)})
+		if err != nil {
 			return err
 		}
-		echo = errors.Join(echo, err)
-	}
-	return echo
+		job := &remoteJob{d, reply.Object, rank, ranks}
+		err = errors.Join(fn(job), job.Close())
+		_, err2 := d.tell(Request{What: "bury"})
+		return errors.Join(err, err2)
+	})
 }
 
 func TestConformance(t *testing.T) {

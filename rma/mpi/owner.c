@@ -3,7 +3,6 @@
 // The thread that owns MPI, and the lock under which everybody calls it.
 
 #define _GNU_SOURCE
-#include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

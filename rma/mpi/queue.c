@@ -5,7 +5,6 @@
 // waits for the end of everything in flight. Gets to one rank are joined into one call,
 // and so are puts.
 
-#include <mpi.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 
 // Windows that are open for one-sided operations from their making to their end.
 
-#include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -109,25 +109,11 @@ func TestConformance(t *testing.T) {
 			conformance.Test(t, func(ranks int, fn func(job rma.Job) error) error {
 				cfg := Config{Size: ranks, Dir: dir, Hidden: hidden, Timeout: hangGuard,
 					Job: fmt.Sprint("job", jobs.Add(1))}
-				return ownError(together(cfg, func(job *Job) error { return fn(job) }))
+				return conformance.OwnError(together(cfg, func(job *Job) error { return fn(job) }))
 			})
 			expectNames(t, dir)
 		})
 	}
-}
-
-// ownError prefers a rank's own error to what others say of it.
-func ownError(errs []error) error {
-	var echo error
-	for _, err := range errs {
-		var gone *rma.RankError
-		var peer *rma.PeerError
-		if err != nil && !errors.As(err, &gone) && !errors.As(err, &peer) {
-			return err
-		}
-		echo = errors.Join(echo, err)
-	}
-	return echo
 }
 
 // Names and modes while a job meets, while it makes a window, and afterwards.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"testing"
 	"time"
 
@@ -38,32 +37,16 @@ func together(t testing.TB, ranks, hosts int, hidden bool, p pretence,
 	fn func(job rma.Job) error) error {
 	t.Helper()
 	address := freeAddress(t)
-	errs := make([]error, ranks)
-	var wg sync.WaitGroup
-	for rank := range ranks {
-		wg.Go(func() {
-			p := p
-			p.host = fmt.Sprint("host ", rank%hosts)
-			job, err := joinAs(context.Background(), Config{Rank: rank, Size: ranks,
-				Rendezvous: address, Token: testToken, Timeout: hangGuard, Hidden: hidden}, p)
-			if err != nil {
-				errs[rank] = err
-				return
-			}
-			errs[rank] = errors.Join(fn(job), job.Close())
-		})
-	}
-	wg.Wait()
-	var echo error
-	for _, err := range errs {
-		var gone *rma.RankError
-		var peer *rma.PeerError
-		if err != nil && !errors.As(err, &gone) && !errors.As(err, &peer) {
+	return conformance.Together(ranks, func(rank int) error {
+		p := p
+		p.host = fmt.Sprint("host ", rank%hosts)
+		job, err := joinAs(context.Background(), Config{Rank: rank, Size: ranks,
+			Rendezvous: address, Token: testToken, Timeout: hangGuard, Hidden: hidden}, p)
+		if err != nil {
 			return err
 		}
-		echo = errors.Join(echo, err)
-	}
-	return echo
+		return errors.Join(fn(job), job.Close())
+	})
 }
 
 func TestConformance(t *testing.T) {
