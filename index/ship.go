@@ -69,9 +69,12 @@ func (r *Reader) shipped(b *batch) error {
 				many = append(many, i)
 				return 1, nil
 			}
-			counts.Shipped++
-			counts.Matches += from[0]
-			return t.unpackValues(from, func(v Value) { b.found(i, v) })
+			words, err := t.unpackValues(from, func(v Value) { b.found(i, v) })
+			if err == nil {
+				counts.Shipped++
+				counts.Matches += from[0]
+			}
+			return words, err
 		},
 		Rest: func(rest []int) error { return r.queued(b.part(rest)) },
 	})
@@ -87,7 +90,9 @@ func (r *Reader) shipped(b *batch) error {
 
 // unpackValues gives the values of an answer and returns its words.
 func (t *table) unpackValues(from []uint64, found func(v Value)) (words int, err error) {
-	words = 1
+	if words = 1; from[0] > t.records {
+		return 0, ship.ErrDisorder
+	}
 	for range from[0] {
 		size := uint64(t.cfg.ValueSize)
 		if t.cfg.Variable {

@@ -65,10 +65,11 @@ func (a *apart) ship() error {
 		Size:  func(int) (request, answer int) { return a.width, 1 },
 		Pack:  func(i int, to []uint64) { copy(to, a.item(i)) },
 		Unpack: func(i int, from []uint64) (int, error) {
-			if a.told(i, from[0]) == elsewhere {
+			r, err := a.told(i, from[0])
+			if r == elsewhere {
 				left = append(left, i)
 			}
-			return 1, nil
+			return 1, err
 		},
 		Rest: a.oneSided,
 	})

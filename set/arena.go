@@ -112,13 +112,14 @@ func (a *arenas) extend(ctx context.Context, elements uint64) error {
 }
 
 // take hands out n free slots of any rank, as many as there are; near asks for slots that are
-// seen.
+// seen. It has an error only where there is none.
 func (a *arenas) take(ctx context.Context, dst []Ref, n int, near bool) ([]Ref, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	had := len(dst)
 	for len(dst) < n {
 		if len(a.free) == 0 && (near || len(a.far) == 0) {
-			if err := a.refill(ctx, near); err != nil {
+			if err := a.refill(ctx, near); err != nil && len(dst) == had {
 				return dst, err
 			}
 		}
@@ -158,9 +159,11 @@ func (a *arenas) refill(ctx context.Context, near bool) error {
 			}
 			a.keep(ref) // it may be of another rank's arena
 		}
-		if gone := (*rma.RankError)(nil); errors.As(err, &gone) && !near {
+		gone := (*rma.RankError)(nil)
+		switch {
+		case errors.As(err, &gone) && !near:
 			lost = err
-		} else if err != nil && gone == nil {
+		case err != nil && gone == nil:
 			return err
 		}
 		if len(a.free) > 0 || !near && len(a.far) > 0 {

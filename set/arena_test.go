@@ -2,13 +2,59 @@ package set
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
+
+// TestElementsAfterLoss: elements that this rank can still insert find slots elsewhere when those
+// that it has in reserve are lost with their rank.
+func TestElementsAfterLoss(t *testing.T) {
+	must(t, runEngine(engineCarriers, 3, 1, func(job rma.Job) error {
+		cut := -1
+		cfg := ElementsConfig{Config: Config{Buckets: 1 << 12, Access: ship.OneSided},
+			ElementBytes: 8, Capacity: 30}
+		e, err := NewElements(context.Background(), lab.Cut(job, &cut), cfg)
+		if err != nil {
+			return err
+		}
+		if job.Rank() == 0 {
+			err = fillAfterLoss(e, &cut)
+		}
+		return errors.Join(err, job.Barrier(context.Background()))
+	}))
+}
+
+// fillAfterLoss inserts elements whose homes are at rank 0 until all arenas are full but that of
+// rank 1, which is lost when three of its slots are in use and more are in reserve.
+func fillAfterLoss(e *Elements, cut *int) error {
+	const used = 3
+	perRank, element, inserted := int(e.arenas.slots), make([]byte, 8), 0
+	for n := uint64(1); ; n++ {
+		if e.t.home(e.hash([]uint64{n}))+64 > e.t.perRank {
+			continue // a search might come to other ranks
+		}
+		binary.LittleEndian.PutUint64(element, n)
+		r, err := e.FindOrPut(element)
+		var gone *rma.RankError
+		switch {
+		case err == nil && r == Inserted:
+			inserted++
+		case errors.As(err, &gone) && inserted == 2*perRank+used:
+			return nil
+		default:
+			return fmt.Errorf("after %d elements of %d a rank: %v, %w", inserted, perRank, r, err)
+		}
+		if inserted == perRank+used {
+			*cut = 1
+		}
+	}
+}
 
 // TestArenaLost: slots of other ranks are handed out when one is gone. It is an error when those
 // are used up, but for who can do with near ones only.
@@ -24,7 +70,7 @@ func TestArenaLost(t *testing.T) {
 		}
 		cut = 1
 		there := int(a.slots) * 2
-		refs, err := a.take(ctx, nil, there, false)
+		refs, err := a.take(ctx, nil, there+1, false)
 		if err != nil || len(refs) != there {
 			return fmt.Errorf("%d of %d slots: %w", len(refs), there, err)
 		}

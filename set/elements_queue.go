@@ -59,7 +59,12 @@ func (o *elementOp) stepStore(q rma.Queue) (rma.Handle, uint64, error) {
 		}
 		return o.handle, 0, nil
 	}
-	if done, err := o.arrived(q); !done || err != nil {
+	done, err := o.arrived(q)
+	if gone := (*rma.RankError)(nil); errors.As(err, &gone) {
+		o.hand.needed++ // another slot, perhaps of another rank, will do
+		return o.stepStore(q)
+	}
+	if !done || err != nil {
 		return o.handle, 0, err
 	}
 	o.stored = true

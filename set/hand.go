@@ -56,7 +56,7 @@ func (h *hand) fill() error {
 	h.begin, h.end = 0, had
 	want := had + min(handSlots/2, h.needed)
 	slots, err := h.arenas.take(context.Background(), h.room[:had], want, h.near)
-	if err != nil {
+	if err != nil && had == 0 {
 		return err
 	}
 	h.end = len(slots)

@@ -46,10 +46,14 @@ func (t *table) open(ctx context.Context, access ship.Access, ta *tally, like *s
 }
 
 // told takes the answer to item i.
-func (a *apart) told(i int, answer uint64) Result {
+func (a *apart) told(i int, answer uint64) (Result, error) {
 	r := Result(answer & resultMask)
-	if r == elsewhere {
-		return r
+	switch {
+	case r == elsewhere:
+		return r, nil
+	case r == Found, a.insert && (r == Inserted || r == Full), !a.insert && r == NotFound:
+	default:
+		return r, ship.ErrDisorder
 	}
 	a.results[i] = r
 	if a.refs != nil {
@@ -59,7 +63,7 @@ func (a *apart) told(i int, answer uint64) Result {
 	if r == Full {
 		a.longest = max(a.longest, a.t.limit) // as the error is to say
 	}
-	return r
+	return r, nil
 }
 
 // owner answers what others ship to this rank's part of a table. Requests come one by one.

@@ -165,6 +165,28 @@ func TestBadRequests(t *testing.T) {
 	})
 }
 
+// TestOddAnswers: an answer that nobody asked for is an error.
+func TestOddAnswers(t *testing.T) {
+	for result := range uint64(256) {
+		for _, insert := range []bool{false, true} {
+			a := apart{batch: &batch{results: make([]Result, 1), insert: insert}, t: new(table)}
+			r, err := a.told(0, result)
+			want := errors.Is(err, ship.ErrDisorder)
+			switch Result(result) {
+			case Found, elsewhere:
+				want = err == nil
+			case Inserted, Full:
+				want = insert == (err == nil)
+			case NotFound:
+				want = insert != (err == nil)
+			}
+			if !want || err == nil && r != Result(result) {
+				t.Errorf("answer %d, insert %v: %v, %v", result, insert, r, err)
+			}
+		}
+	}
+}
+
 // What a rank has owned is reached one-sided when it has closed the set.
 func TestOwnerHasClosed(t *testing.T) {
 	onShips(t, func(t *testing.T, e engine) {

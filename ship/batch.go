@@ -20,7 +20,7 @@ type Batch struct {
 	// Pack writes an operation to the words that Size gave it.
 	Pack func(i int, to []uint64)
 	// Unpack takes an operation's answer, of a word or more, off the front and returns its words.
-	// An error, that of an answer in disorder, ends the batch.
+	// An error, that of an answer in disorder, stands for those that come after it as well.
 	Unpack func(i int, from []uint64) (words int, err error)
 	// Rest carries out the operations that are not shipped, while others are on their way. It is
 	// called when there are any, and a second time for those of ranks that do not answer.
@@ -274,5 +274,8 @@ func (r *run) land(f *flight) {
 			return
 		}
 		answer = answer[taken:]
+	}
+	if len(answer) > 0 {
+		r.fail(fmt.Errorf("rank %d: %w", f.rank, ErrDisorder))
 	}
 }

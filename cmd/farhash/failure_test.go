@@ -79,7 +79,7 @@ func TestExploreMemoryFull(t *testing.T) {
 	}
 	path := writeTestNet(t, n)
 	flags := []string{"explore", path, "--mem", "4MiB"}
-	ways := [][]string{launched(t, "2", flags...), append(flags, "-n", "3")}
+	ways := [][]string{append(flags, "-n", "3"), launched(t, "2", flags...)}
 	if invariant.Enabled {
 		ways = ways[:1]
 	}

@@ -44,6 +44,7 @@ type jobRun struct {
 	code   int         // of the rank that failed first
 	failed bool
 	struck bool // a signal ended the rank that failed
+	ended  bool // a rank has ended by itself
 
 	passedOn    map[syscall.Signal]bool // signals that the ranks got from the user
 	interrupted bool                    // SIGINT was one of them

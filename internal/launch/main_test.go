@@ -114,12 +114,14 @@ func playFail(args []string) int {
 	return code
 }
 
-// playNotice has rank 0 say at the end of its input that another rank was lost. The others tell
-// their processes and wait.
-func playNotice([]string) int {
+// playNotice has rank 0 end with a code, such as ExitRankLost, at the end of its input. The others
+// tell their processes and wait.
+func playNotice(args []string) int {
 	if self() == 0 {
 		io.Copy(io.Discard, os.Stdin)
-		return ExitRankLost
+		fmt.Println("over")
+		code, _ := strconv.Atoi(args[0])
+		return code
 	}
 	fmt.Println("process", os.Getpid())
 	block()

@@ -54,7 +54,7 @@ type Options struct {
 	// failed, and to finish after SIGTERM. 0 is DefaultGrace; less is no time.
 	Grace time.Duration
 	// Survive leaves the other ranks alone when a signal has killed one: the job goes on without
-	// it. The exit code is then that of the others.
+	// it, and the exit code is that of the others. Where all were killed it is that of the last.
 	Survive bool
 	// Cleanup is called with the key of the job when all ranks are gone.
 	Cleanup func(job string)

@@ -96,34 +96,50 @@ func TestRunFailure(t *testing.T) {
 	}
 }
 
-// A rank is killed and another one says that it cannot go on without: whichever the launcher
-// hears of first, it tells of both, and the exit code is that of the loss.
+// A rank is killed and another one ends: whichever the launcher hears of first, it tells of both,
+// and the exit code is that of the loss. With Survive it is the code of the one that has ended.
 func TestRunLosesRank(t *testing.T) {
-	for _, first := range []int{0, 1} {
-		stdout, stderr := newTranscript(), newTranscript()
-		o := options(2, "notice")
-		o.Stdout, o.Stderr = stdout, stderr
-		in, feed := io.Pipe()
-		o.Stdin = in
-		acts := []func(){func() { feed.Close() }, func() {
-			var pid int
-			fmt.Sscanf(stdout.String(), "process %d", &pid)
-			syscall.Kill(pid, syscall.SIGKILL)
-		}}
-		go func() {
-			stdout.await("process", 1)
-			acts[first]()
-			stderr.await(fmt.Sprintf("rank %d ", first), 1)
-			acts[1-first]()
-		}()
-		code, err := Run(t.Context(), o)
-		if code != ExitRankLost || err != nil {
-			t.Errorf("rank %d ended first: Run = %d, %v, want %d", first, code, err, ExitRankLost)
-		}
-		if report := stderr.String(); !strings.Contains(report, "was killed by signal 9") {
-			t.Errorf("rank %d ended first: report %q", first, report)
+	for _, test := range []struct {
+		survive    bool
+		ends, code int
+	}{{false, ExitRankLost, ExitRankLost}, {true, ExitRankLost, ExitRankLost}, {true, 7, 7},
+		{true, 0, 0}} {
+		for _, first := range []int{0, 1} {
+			report, code, err := loseRank(test.survive, test.ends, first)
+			if code != test.code || err != nil {
+				t.Errorf("%+v, rank %d ended first: Run = %d, %v", test, first, code, err)
+			}
+			if !strings.Contains(report, "was killed by signal 9") {
+				t.Errorf("%+v, rank %d ended first: report %q", test, first, report)
+			}
 		}
 	}
+}
+
+// loseRank kills rank 1 and has rank 0 end with a code, one of them first.
+func loseRank(survive bool, ends, first int) (report string, code int, err error) {
+	stdout, stderr := newTranscript(), newTranscript()
+	o := options(2, fmt.Sprintf("notice:%d", ends))
+	o.Stdout, o.Stderr, o.Survive = stdout, stderr, survive
+	in, feed := io.Pipe()
+	o.Stdin = in
+	acts := []func(){func() { feed.Close() }, func() {
+		var pid int
+		fmt.Sscanf(stdout.String(), "process %d", &pid)
+		syscall.Kill(pid, syscall.SIGKILL)
+	}}
+	go func() {
+		stdout.await("process", 1)
+		acts[first]()
+		if ends == 0 && first == 0 {
+			stdout.await("over", 1) // nothing is reported
+		} else {
+			stderr.await(fmt.Sprintf("rank %d ", first), 1)
+		}
+		acts[1-first]()
+	}()
+	code, err = Run(context.Background(), o)
+	return stderr.String(), code, err
 }
 
 // With Survive ranks that are killed end nobody else, but the last one does count.

@@ -33,11 +33,11 @@ func (j *jobRun) exited(e rankExit) {
 	if code == ExitRankLost && j.struck {
 		j.code = code
 	}
-	if j.opts.Survive && died(e) && !j.asked(e) && j.stage == running && j.alive > 0 {
-		j.say("rank %d (pid %d) %s; the other ranks go on", j.opts.First+e.rank,
-			r.cmd.Process.Pid, how)
+	if j.opts.Survive && died(e) && !j.asked(e) && j.stage <= graced {
+		j.outlived(e, code, how)
 		return
 	}
+	j.ended = j.ended || !died(e)
 	if code == 0 || j.failed && !j.cause(e) {
 		return
 	}
@@ -53,6 +53,18 @@ func (j *jobRun) exited(e rankExit) {
 		j.say("rank %d (pid %d) %s%s", j.opts.First+e.rank, r.cmd.Process.Pid, how, next)
 	}
 	j.stopAt(graced)
+}
+
+// outlived takes note of a rank that was killed, in a job that survives that.
+func (j *jobRun) outlived(e rankExit, code int, how string) {
+	next := ""
+	switch {
+	case j.alive > 0 && j.stage == running:
+		next = "; the other ranks go on"
+	case j.alive == 0 && !j.ended:
+		j.code = code
+	}
+	j.say("rank %d (pid %d) %s%s", j.opts.First+e.rank, j.ranks[e.rank].cmd.Process.Pid, how, next)
 }
 
 // cause reports whether a rank that ends after a failure is the reason for it: one that

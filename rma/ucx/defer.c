@@ -11,12 +11,16 @@
 // The functions below are how TCP goes on with a connection that is made, how it sends what waits,
 // how it gives up, and how events are taken. The linker finds them first, as they are in the
 // program itself. They have UCX give up a connection when it has done what it was doing there,
-// and forget the events of those that it has given up meanwhile. Nothing else changes.
+// and forget the events of those that it has given up meanwhile. Nothing else changes, and nothing
+// at all in other versions of UCX.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 
+#include <ucp/api/ucp.h>
 #include <ucs/sys/event_set.h>
 
 typedef void give_up(void *ep, int status); // later versions pass a status
@@ -31,14 +35,32 @@ static give_up *giveUp;
 static send_pending *sendPending;
 static go_on *goOn;
 static __typeof__(ucs_event_set_wait) *takeEvents;
+static int mends; // this version
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void prepare(void) {
+	unsigned major, minor, release;
+	ucp_get_version(&major, &minor, &release);
+	mends = major == 1 && minor == 13;
 	*(void **)&giveUp = dlsym(RTLD_NEXT, "uct_tcp_ep_set_failed");
 	*(void **)&sendPending = dlsym(RTLD_NEXT, "uct_tcp_ep_pending_queue_dispatch");
 	*(void **)&goOn = dlsym(RTLD_NEXT, "uct_tcp_cm_conn_progress");
 	*(void **)&takeEvents = dlsym(RTLD_NEXT, "ucs_event_set_wait");
 }
+
+static void missing(const char *name) {
+	fprintf(stderr, "farhash: rma/ucx: this UCX is loaded in a way that hides its %s; link it as a "
+		"shared library\n", name);
+	abort();
+}
+
+// Makes sure that a function of UCX, which calls it by our name, was found.
+#define NEED(function) \
+	do { \
+		pthread_once(&once, prepare); \
+		if (!(function)) \
+			missing(__func__); \
+	} while (0)
 
 // What a thread is doing at a connection, perhaps while it is doing something else.
 typedef struct doing {
@@ -61,8 +83,15 @@ typedef struct {
 
 static __thread events *current;
 
+static void begin(doing *d, void *ep) {
+	*d = (doing){.outer = innermost, .ep = ep};
+	if (mends)
+		innermost = d;
+}
+
 static void end(doing *d) {
-	innermost = d->outer;
+	if (mends)
+		innermost = d->outer;
 	if (d->broken)
 		uct_tcp_ep_set_failed(d->ep, d->status);
 }
@@ -74,29 +103,24 @@ void uct_tcp_ep_set_failed(void *ep, int status) {
 			d->status = status;
 			return;
 		}
-	pthread_once(&once, prepare);
-	if (giveUp)
-		giveUp(ep, status);
+	NEED(giveUp);
+	giveUp(ep, status);
 	if (current && current->n < CLOSED_MOST)
 		current->closed[current->n++] = ep;
 }
 
 void uct_tcp_ep_pending_queue_dispatch(void *ep) {
-	doing d = {.outer = innermost, .ep = ep};
-	pthread_once(&once, prepare);
-	if (!sendPending)
-		return;
-	innermost = &d;
+	doing d;
+	NEED(sendPending);
+	begin(&d, ep);
 	sendPending(ep);
 	end(&d);
 }
 
 unsigned uct_tcp_cm_conn_progress(void *ep) {
-	doing d = {.outer = innermost, .ep = ep};
-	pthread_once(&once, prepare);
-	if (!goOn)
-		return 0;
-	innermost = &d;
+	doing d;
+	NEED(goOn);
+	begin(&d, ep);
 	unsigned progress = goOn(ep);
 	end(&d);
 	return progress;
@@ -113,9 +137,9 @@ static void takeOne(void *ep, ucs_event_set_types_t what, void *arg) {
 ucs_status_t ucs_event_set_wait(ucs_sys_event_set_t *set, unsigned *n, int timeoutMs,
 	ucs_event_set_handler_t take, void *arg) {
 	events e, *outer = current;
-	pthread_once(&once, prepare);
-	if (!takeEvents)
-		return UCS_ERR_UNSUPPORTED;
+	NEED(takeEvents);
+	if (!mends)
+		return takeEvents(set, n, timeoutMs, take, arg);
 	e.take = take;
 	e.arg = arg;
 	e.n = 0;

@@ -115,8 +115,9 @@
 // that is cut off meanwhile is then one whose endpoint can be left alone. UCX 1.13 aborts a
 // process that closes an endpoint, or a worker, while it still has to answer a wish to connect
 // (its pull request 8175), and in other cases where a connection over TCP breaks: mend.c, purge.c
-// and defer.c tell which, and keep it from that. The worker of a job that has lost a rank stays
-// until the process ends.
+// and defer.c tell which, and keep it from that: they stand before functions of UCX, which a
+// program does not that is itself loaded as a library, by dlopen, after UCX. The worker of a job
+// that has lost a rank stays until the process ends.
 //
 // Where all ranks are on one host, memory outlives its owner, as rma/shm says.
 //
