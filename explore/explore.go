@@ -48,6 +48,7 @@ type Options struct {
 	// a checkpoint does not say how its states were reached.
 	Resume string
 	// ModelID tells models apart, so that a checkpoint of another one is refused.
+	// Ranks whose models have different ones do not search together.
 	ModelID string
 	// Warn is told of what went wrong and did not end the search: on the rank where it did,
 	// and on rank 0.
@@ -179,6 +180,9 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 		return nil, err
 	}
 	s := &search{job: job, model: model, opts: opts, encoding: encoding, started: time.Now()}
+	if err := s.agree(ctx); err != nil {
+		return nil, err
+	}
 	if s.control, err = newControl(ctx, job, model.StateWords()); err != nil {
 		return nil, err
 	}

@@ -57,6 +57,10 @@ ranks, is the last checkpoint. Ranks on several hosts need a folder for it that 
   farhash run -n 4 -- farhash explore models/philosophers-12.pnml`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			f.ranksGiven = cmd.Flags().Changed("ranks")
+			if cmd.Flags().Changed("every") && f.checkpoint == "" {
+				return usage(errors.New("--every is the time between checkpoints; it needs " +
+					"--checkpoint FILE"))
+			}
 			f.goOn = goOn(cmd, given[0])
 			return f.run(cmd.Context(), given[0])
 		},

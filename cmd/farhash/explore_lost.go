@@ -2,12 +2,15 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/launch"
 )
 
 // lost tells of a search that a rank was lost of, and how to go on.
@@ -15,8 +18,8 @@ func (f *exploreFlags) lost(res *explore.Result) error {
 	switch {
 	case res.Saved.Path != "":
 		return fmt.Errorf("%s; go on with the checkpoint, which has %d states, on any number of "+
-			"hosts and ranks:\n  %s%s", res.Detail, res.Saved.States, f.goOn,
-			quote("--resume="+res.Saved.Path))
+			"hosts and ranks:\n  %s%s%s", res.Detail, res.Saved.States, f.goOn,
+			quote("--resume="+res.Saved.Path), onHosts())
 	case f.checkpoint != "":
 		return fmt.Errorf("%s; there is no checkpoint yet, as the first one is written after %v "+
 			"(--every): start again", res.Detail, f.every)
@@ -25,9 +28,22 @@ func (f *exploreFlags) lost(res *explore.Result) error {
 		"go on after the next loss", res.Detail)
 }
 
+// onHosts says how a search that a launcher has started goes on in the same way.
+func onHosts() string {
+	launcher, launched, err := farhash.Launched()
+	switch {
+	case err != nil || !launched:
+		return ""
+	case os.Getenv(launch.RendezvousVariable) != "":
+		return "\nwith farhash run --rendezvous ... -- before it, on each host as this time"
+	}
+	return fmt.Sprintf("\nwith the command before it by which %s has started this one", launcher)
+}
+
 // goOn is the command line that was given, but for what does not go with --resume.
 func goOn(cmd *cobra.Command, file string) string {
-	words := []string{cmd.CommandPath(), quote(file)}
+	_, command, _ := strings.Cut(cmd.CommandPath(), " ")
+	words := []string{quote(os.Args[0]), command, quote(file)}
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		switch text := flag.Value.String(); {
 		case flag.Name == "resume" || flag.Name == "trace":

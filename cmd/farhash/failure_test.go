@@ -200,7 +200,8 @@ func TestRunFails(t *testing.T) {
 	launched(t, "1") // skips elsewhere
 	mustFail(t, 127, "no-such-program not found in PATH", "run", "-n", "2", "--", "no-such-program")
 	mustFail(t, 126, "is a directory", "run", "-n", "2", "--", t.TempDir())
-	mustFail(t, 2, "required flag", "run", "--", "true")
+	mustFail(t, 2, "one of -n and --nproc", "run", "--", "true")
+	mustFail(t, 2, "one of -n and --nproc", "run", "-n", "2", "--nproc", "3", "--", "true")
 	mustFail(t, 2, "-n must be 1 to 4096, not 0", "run", "-n", "0", "--", "true")
 	mustFail(t, 2, "-n must be 1 to 4096, not 5000", "run", "-n", "5000", "--", "true")
 	mustFail(t, 2, "requires at least 1 arg(s)", "run", "-n", "2")

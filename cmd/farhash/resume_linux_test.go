@@ -63,15 +63,17 @@ func TestResumeAfterKill(t *testing.T) {
 	}
 	mustFail(t, 1, "no archive", "explore", path, "--resume", path)
 	mustFail(t, 2, "exclude", "explore", path, "--resume", path, "--trace", "deadlock")
-	mustFail(t, 2, "--every", "explore", path, "--every", "-1s")
+	mustFail(t, 2, "--every must", "explore", path, "--every", "-1s", "--checkpoint", file)
+	mustFail(t, 2, "needs --checkpoint", "explore", path, "--every", "1s")
 	mustFail(t, 2, "--checkpoint", "explore", path, "--checkpoint", "/no/such/folder/file")
 }
 
 // advice are the arguments of the command that a search which lost a rank says to go on with.
 func (c *command) advice() []string {
 	c.t.Helper()
-	_, line, found := strings.Cut(c.stderr.String(), "hosts and ranks:\n  farhash ")
+	_, line, found := strings.Cut(c.stderr.String(), "hosts and ranks:\n  ")
 	line, _, _ = strings.Cut(line, "\n")
+	_, line, _ = strings.Cut(line, " ") // the program
 	words, err := exec.Command("sh", "-c", "printf '%s\\n' "+line).Output()
 	if !found || err != nil {
 		c.t.Fatalf("no advice: %v: %s", err, &c.stderr)

@@ -31,8 +31,9 @@ func newRun() *cobra.Command {
 		Args:  args(cobra.MinimumNArgs(1)),
 		Long: `Starts PROGRAM once for each rank. The processes find each other through shared
 memory. Output is passed on line by line and signals are forwarded. The exit code is
-that of the first rank that failed, 128 plus the signal for one that was killed; the
-others then have the grace period to end by themselves. With --survive the job goes on
+that of the first rank that failed, 128 plus the signal for one that was killed, or 4
+where a rank says that it could not go on without another one that was lost; the others
+then have the grace period to end by themselves. With --survive the job goes on
 without a rank that was killed, and the exit code is that of the others.
 
 With --rendezvous the job has several hosts: run this on each of them, with the same
@@ -44,8 +45,8 @@ PROGRAM must be built with -tags ucx.`,
   farhash run --rendezvous 10.0.0.1:29500 --nnodes 2 --node-rank 0 --nproc 2 \
       --token-file token -- farhash explore models/philosophers-12.pnml`,
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if flags := cmd.Flags(); !flags.Changed("ranks") && !flags.Changed("nproc") {
-				return usage(errors.New(`required flag "ranks" (-n) or "nproc" not set`))
+			if flags := cmd.Flags(); flags.Changed("ranks") == flags.Changed("nproc") {
+				return usage(errors.New("give the number of ranks by one of -n and --nproc"))
 			}
 			return f.run(given)
 		},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -49,8 +50,14 @@ func (f *hostFlags) apply(opts *launch.Options) error {
 		return fmt.Errorf("--rendezvous %q is no HOST:PORT; give an address of the first host "+
 			"that the others reach, such as 10.0.0.1:29500", f.rendezvous)
 	}
-	if f.nodes < 1 || f.nodes > 1<<16 || f.node < 0 || f.node >= f.nodes {
+	if f.nodes < 1 || f.nodes > 1<<16 {
+		return fmt.Errorf("--nnodes must be 1 to %d, not %d", 1<<16, f.nodes)
+	}
+	if f.node < 0 || f.node >= f.nodes {
 		return fmt.Errorf("--node-rank must be 0 to --nnodes less 1, not %d of %d", f.node, f.nodes)
+	}
+	if number, err := strconv.Atoi(port); err != nil || number < 1 || number > 1<<16-1 {
+		return fmt.Errorf("--rendezvous %q: the port must be 1 to %d", f.rendezvous, 1<<16-1)
 	}
 	token, found, err := launch.FindToken(f.tokenFile)
 	switch {

@@ -10,16 +10,18 @@ import (
 func TestRunHostsFlags(t *testing.T) {
 	empty := writeFile(t, "empty", "")
 	for _, c := range []struct{ flags, says string }{
-		{"", "required flag"},
+		{"", "one of -n and --nproc"},
 		{"-n 2 --nnodes 2", "need --rendezvous"},
 		{"-n 2 --rejoin 1", "need --rendezvous"},
 		{"-n 2 --rendezvous here", "is no HOST:PORT"},
 		{"-n 2 --rendezvous h:80 --rejoin 2", "must be 1 to 1"},
+		{"-n 2 --rendezvous h:99999", "the port must be"},
+		{"-n 2 --rendezvous h:80 --nnodes 0", "--nnodes must be"},
 		{"-n 2 --rendezvous h:80 --rejoin 0", "rank 0 cannot"},
 		{"-n 2 --rendezvous :80", "is no HOST:PORT"},
 		{"-n 2 --rendezvous h:80 --nnodes 2 --node-rank 2 --token-file x", "not 2 of 2"},
 		{"-n 2 --rendezvous h:80 --nnodes 2", "head -c 24 /dev/urandom"},
-		{"-n 2 --rendezvous h:80 --nnodes 2 --token-file " + empty, "holds 0 bytes"},
+		{"-n 2 --rendezvous h:80 --nnodes 2 --token-file " + empty, "has 0 bytes"},
 	} {
 		args := append(append([]string{"run"}, strings.Fields(c.flags)...), "--", "true")
 		cmd := execute(t, args...)

@@ -18,8 +18,11 @@ const (
 	TokenFileVariable  = "FARHASH_TOKEN_FILE" // a file that holds it, where that is not set
 )
 
-// tokenMax is the longest token, and more than anybody needs.
-const tokenMax = 1 << 10
+// A token has that many bytes, the most being more than anybody needs.
+const (
+	tokenMin = 8
+	tokenMax = 1 << 10
+)
 
 // Rendezvous is where the ranks of a job meet, and what they know each other by.
 type Rendezvous struct {
@@ -49,7 +52,7 @@ func DetectRendezvous() (Rendezvous, error) {
 func FindToken(file string) (token string, found bool, err error) {
 	if file == "" {
 		if token := os.Getenv(TokenVariable); token != "" {
-			return token, true, nil
+			return checkToken(token, TokenVariable)
 		}
 		if file = os.Getenv(TokenFileVariable); file == "" {
 			return "", false, nil
@@ -57,17 +60,23 @@ func FindToken(file string) (token string, found bool, err error) {
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return "", false, fmt.Errorf("the token of the job: %w", err)
+		return "", false, fmt.Errorf("the token of the job: %w; make one by head -c 24 "+
+			"/dev/urandom | base64 > token, and copy it to all hosts", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, tokenMax+1))
 	if err != nil {
 		return "", false, fmt.Errorf("the token of the job: %w", err)
 	}
-	if token = strings.TrimSpace(string(text)); token == "" || len(text) > tokenMax {
-		return "", false, fmt.Errorf("the token of the job: %s holds %d bytes; it should hold a "+
-			"random text of 1 to %d, such as that of: head -c 24 /dev/urandom | base64",
-			file, len(text), tokenMax)
+	return checkToken(strings.TrimSpace(string(text)), file)
+}
+
+// checkToken returns a token that was found, if it will do.
+func checkToken(token, from string) (string, bool, error) {
+	if n := len(token); n < tokenMin || n > tokenMax {
+		return "", false, fmt.Errorf("the token of the job: %s has %d bytes; it should have a "+
+			"random text of %d to %d, such as that of: head -c 24 /dev/urandom | base64", from, n,
+			tokenMin, tokenMax)
 	}
 	return token, true, nil
 }

@@ -20,11 +20,11 @@ func TestDetectRendezvous(t *testing.T) {
 	for _, c := range []struct{ address, token, file, want, says string }{
 		{"", "t", "", "", "FARHASH_RENDEZVOUS is not set"},
 		{"h:1", "", "", "", "neither FARHASH_TOKEN nor FARHASH_TOKEN_FILE"},
-		{"h:1", "mine", good, "mine", ""},
+		{"h:1", "mine alone", good, "mine alone", ""},
 		{"h:1", "", good, "from a file", ""},
 		{"h:1", "", filepath.Join(dir, "none"), "", "no such file"},
-		{"h:1", "", write("empty", " \n"), "", "holds 2 bytes"},
-		{"h:1", "", write("long", strings.Repeat("x", tokenMax+10)), "", "random text of 1 to"},
+		{"h:1", "", write("empty", " \n"), "", "has 0 bytes"},
+		{"h:1", "", write("long", strings.Repeat("x", tokenMax+10)), "", "random text of 8 to"},
 	} {
 		t.Setenv(RendezvousVariable, c.address)
 		t.Setenv(TokenVariable, c.token)

@@ -103,14 +103,18 @@ func introduce(c net.Conn, cfg Config) error {
 	switch v := verdict(binary.LittleEndian.Uint32(answer[:])); v {
 	case welcome:
 	case wrongSize:
-		return fmt.Errorf("%w: the job at %s has %d ranks, and for rank %d it has %d",
-			errRefused, cfg.Address, number, cfg.Rank, cfg.Size)
+		return fmt.Errorf("%w: the job at %s has %d ranks, and rank %d was started for one of %d; "+
+			"give farhash run the same --nnodes and --nproc on all hosts", errRefused, cfg.Address,
+			number, cfg.Rank, cfg.Size)
+	case wrongToken:
+		return fmt.Errorf("%w: the job at %s has another token; give all ranks of a job the "+
+			"same, and jobs at the same time different ports", errRefused, cfg.Address)
 	default:
 		if why, known := refusals[v]; known {
 			return fmt.Errorf("%w: %s", errRefused, fmt.Sprintf(why, cfg.Address, cfg.Rank))
 		}
-		return fmt.Errorf("%w: the job at %s has another token; give all ranks of a job the "+
-			"same, and jobs at the same time different ports", errRefused, cfg.Address)
+		return fmt.Errorf("%w: what answers at %s is no farhash job; is the address that of rank "+
+			"0, and the port free there?", errRefused, cfg.Address)
 	}
 	if !hmac.Equal(answer[8:], g.proof(cfg.Token, "hub")) {
 		return fmt.Errorf("%w: who listens at %s does not know the token of this job",
@@ -157,8 +161,13 @@ func hear(c net.Conn, cfg Config, check func(rank int, again bool) verdict) (g g
 	if _, err := c.Write(append(answer, mine...)); err != nil {
 		return g, err
 	}
-	if v != welcome {
-		return g, errRefused
+	switch v {
+	case welcome:
+		return g, c.SetDeadline(time.Time{})
+	case wrongToken:
+		return g, fmt.Errorf("%w: it has another token", errRefused)
+	case wrongSize:
+		return g, fmt.Errorf("%w: it has a rank %d of %d", errRefused, g.rank, g.size)
 	}
-	return g, c.SetDeadline(time.Time{})
+	return g, errRefused
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -18,7 +20,8 @@ type hub struct {
 
 	mu      sync.Mutex
 	members []member
-	gifts   int // to the gathering under way
+	gifts   int      // to the gathering under way
+	refused []string // who, and why, before all had come
 	began   bool
 	closed  bool
 	state   func() []byte // what a rank that joins again is told of the job; nil: none may
@@ -90,12 +93,27 @@ func (h *hub) greet(c net.Conn) {
 	case err == nil:
 		h.enter(int(g.rank), c)
 	default:
+		h.refuse(c, err)
 		_ = c.Close()
 		if held {
 			h.mu.Lock()
 			h.members[g.rank].held = false
 			h.mu.Unlock()
 		}
+	}
+}
+
+// refusedMost is how many refusals are remembered, to be told if ranks do not come.
+const refusedMost = 4
+
+// refuse takes note of a stranger that was not let in.
+func (h *hub) refuse(c net.Conn, err error) {
+	host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
+	said := fmt.Sprintf("%s (%v)", host, err)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.began && len(h.refused) < refusedMost && !slices.Contains(h.refused, said) {
+		h.refused = append(h.refused, said)
 	}
 }
 
@@ -160,9 +178,8 @@ func (h *hub) assemble(ctx context.Context) error {
 		select {
 		case <-h.arrived:
 		case <-ctx.Done():
-			err := fmt.Errorf("rank 0 waited at %s for %v; of %d ranks these never arrived: %v; "+
-				"were all ranks started, with this address and the same token?", h.cfg.Address,
-				h.cfg.Timeout, h.cfg.Size, h.missing())
+			err := fmt.Errorf("rank 0 waited at %s for %v; of %d ranks these never arrived: %v; %s",
+				h.cfg.Address, h.cfg.Timeout, h.cfg.Size, h.missing(), h.remedy())
 			h.mu.Lock()
 			h.tellAll(frame{'X', []byte(err.Error())})
 			h.mu.Unlock()
@@ -178,6 +195,17 @@ func (h *hub) assemble(ctx context.Context) error {
 		h.listenTo(rank)
 	}
 	return nil
+}
+
+// remedy says what to look for where ranks do not come.
+func (h *hub) remedy() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	remedy := "were all ranks started, with this address and the same token, --nnodes and --nproc?"
+	if len(h.refused) > 0 {
+		remedy += " There came, and were not let in: " + strings.Join(h.refused, ", ")
+	}
+	return remedy
 }
 
 func (h *hub) missing() []int {

@@ -237,8 +237,47 @@ func TestStrangers(t *testing.T) {
 	wg.Wait()
 }
 
-// A rank does not tell its token to who does not know it.
+// If ranks do not come rank 0 tells whom it has not let in.
+func TestRefusedAreTold(t *testing.T) {
+	address := freeAddress(t)
+	cfg := Config{Size: 3, Address: address, Token: token, Timeout: time.Minute}
+	ctx, give := context.WithCancel(t.Context())
+	told := make(chan string)
+	go func() {
+		_, err := Join(ctx, cfg)
+		told <- fmt.Sprint(err)
+	}()
+	for range 5 { // the others are as the first
+		for _, change := range []func(c *Config){
+			func(c *Config) { c.Token += "x" }, func(c *Config) { c.Size = 4 },
+		} {
+			other := cfg
+			other.Rank = 2
+			change(&other)
+			if _, err := connect(t.Context(), other); !errors.Is(err, errRefused) {
+				t.Error(err)
+			}
+		}
+	}
+	give()
+	said := <-told
+	for _, want := range []string{"never arrived: [1 2]", "another token", "a rank 2 of 4"} {
+		if strings.Count(said, want) != 1 {
+			t.Errorf("%q is not in %q, once", want, said)
+		}
+	}
+}
+
+// A rank does not tell its token to who does not know it, and knows who is no job.
 func TestImpostor(t *testing.T) {
+	for fill, says := range map[byte]string{0: "does not know the token", 'H': "no farhash job"} {
+		impostor(t, fill, says)
+	}
+}
+
+// impostor answers a rank with bytes.
+func impostor(t *testing.T, fill byte, says string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -250,13 +289,13 @@ func TestImpostor(t *testing.T) {
 			if err != nil {
 				return
 			}
-			_, _ = c.Write(make([]byte, nonceBytes+8+proofBytes))
+			_, _ = c.Write(bytes.Repeat([]byte{fill}, nonceBytes+8+proofBytes))
 			_, _ = io.Copy(io.Discard, c)
 		}
 	}()
 	_, err = Join(t.Context(), Config{Rank: 1, Size: 2, Address: l.Addr().String(), Token: token,
 		Timeout: time.Minute})
-	if !strings.Contains(fmt.Sprint(err), "does not know the token") {
+	if !strings.Contains(fmt.Sprint(err), says) {
 		t.Error(err)
 	}
 }
