@@ -1,13 +1,13 @@
 package main
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/farhash/farhash/calibrate"
+	"github.com/farhash/farhash/internal/twohosts"
 	"github.com/farhash/farhash/rma/ucx"
 )
 
@@ -60,12 +60,7 @@ func TestCalibrateUCX(t *testing.T) {
 	if !ucx.Built {
 		t.Skip("built without UCX")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	_ = l.Close()
+	address := twohosts.FreeAddress(t)
 	file := filepath.Join(t.TempDir(), "c.json")
 	c := execute(t, "run", "-n", "2", "--rendezvous", address, "--", os.Args[0], "calibrate",
 		"--mib", "1", "--file", file)

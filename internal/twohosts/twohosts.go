@@ -1,5 +1,5 @@
 // Package twohosts has tests run on two hosts that package netns makes on one machine. Where it
-// may not, the test is skipped and says so.
+// may not, the test is skipped and says so. [FreeAddress] is for jobs of one host.
 package twohosts
 
 import (

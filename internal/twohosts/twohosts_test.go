@@ -2,6 +2,7 @@ package twohosts
 
 import (
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 )
@@ -32,4 +33,18 @@ func (p *Pair) reaches(host int) error {
 		return fmt.Errorf("it was told %q", out)
 	}
 	return nil
+}
+
+// Addresses are free, and no two are the same.
+func TestFreeAddress(t *testing.T) {
+	seen := map[string]bool{}
+	for range 500 {
+		address := FreeAddress(t)
+		l, err := net.Listen("tcp", address)
+		if err != nil || seen[address] {
+			t.Fatalf("%s is taken: %v", address, err)
+		}
+		defer l.Close()
+		seen[address] = true
+	}
 }

@@ -6,10 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/twohosts"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/conformance"
 )
@@ -20,23 +20,12 @@ const hangGuard = 2 * time.Minute
 // testToken is the token of all jobs of the tests.
 const testToken = "token of the tests"
 
-// freeAddress is one where nobody listens.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // together runs fn on all ranks of a job, each with a worker of UCX of its own, in this
 // process. It is a conformance.Starter but for the mode.
 func together(t testing.TB, ranks, hosts int, hidden bool, p pretence,
 	fn func(job rma.Job) error) error {
 	t.Helper()
-	address := freeAddress(t)
+	address := twohosts.FreeAddress(t)
 	return conformance.Together(ranks, func(rank int) error {
 		p := p
 		p.host = fmt.Sprint("host ", rank%hosts)

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/twohosts"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -122,7 +123,7 @@ func (p *process) wait() error {
 // start starts the ranks of a job on this host.
 func start(t testing.TB, ranks int, role, argument string) []*process {
 	t.Helper()
-	return startWith(t, ranks, role, argument, freeAddress(t),
+	return startWith(t, ranks, role, argument, twohosts.FreeAddress(t),
 		func(int) *exec.Cmd { return exec.Command(os.Args[0]) })
 }
 

@@ -56,7 +56,7 @@ func TestRejoin(t *testing.T) {
 	} {
 		t.Run(c.role+" "+c.how, func(t *testing.T) {
 			t.Parallel()
-			rejoin(t, c.role, c.how, freeAddress(t),
+			rejoin(t, c.role, c.how, twohosts.FreeAddress(t),
 				func(int) *exec.Cmd { return exec.Command(os.Args[0]) })
 		})
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/internal/netns"
 	"github.com/farhash/farhash/internal/stream"
+	"github.com/farhash/farhash/internal/twohosts"
 	"github.com/farhash/farhash/ship"
 )
 
@@ -162,7 +163,7 @@ func (s *soaker) run(seed uint64) {
 	sign := filepath.Join(folder, "sign-")
 	address := s.address
 	if address == "" {
-		address = freeAddress(s)
+		address = twohosts.FreeAddress(s)
 	}
 	ranks := startWith(s, soakRanks, "soak", fmt.Sprintf("%s,%d,%s", s.how, seed, sign), address,
 		s.command)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/twohosts"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -156,7 +157,7 @@ func TestTwoAgain(t *testing.T) {
 
 // Who cannot join again is told why.
 func TestAgainRefused(t *testing.T) {
-	address, ready, end := freeAddress(t), make(chan *Star), make(chan bool)
+	address, ready, end := twohosts.FreeAddress(t), make(chan *Star), make(chan bool)
 	cfg := Config{Size: 2, Address: address, Token: token, Timeout: time.Minute,
 		Beat: 100 * time.Millisecond}
 	go func() {

@@ -12,26 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/twohosts"
 	"github.com/farhash/farhash/rma"
 )
 
 const token = "a token of the tests"
 
-// freeAddress is one where nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // job runs fn on all ranks of a job at once.
 func job(t *testing.T, ranks int, fn func(s *Star) error) {
 	t.Helper()
-	address := freeAddress(t)
+	address := twohosts.FreeAddress(t)
 	var wg sync.WaitGroup
 	for rank := range ranks {
 		wg.Go(func() {
@@ -149,7 +139,7 @@ func TestGatherEnds(t *testing.T) {
 
 // Ranks that do not come are named, to rank 0 and to those who have come.
 func TestMissing(t *testing.T) {
-	address := freeAddress(t)
+	address := twohosts.FreeAddress(t)
 	var wg sync.WaitGroup
 	for _, rank := range []int{0, 2} {
 		wg.Go(func() {
@@ -175,7 +165,7 @@ func TestMissing(t *testing.T) {
 
 // Who has another token, another job or no idea is not let in, and stops nobody.
 func TestStrangers(t *testing.T) {
-	address := freeAddress(t)
+	address := twohosts.FreeAddress(t)
 	var wg sync.WaitGroup
 	cfg := Config{Size: 2, Address: address, Token: token, Timeout: time.Minute}
 	wg.Go(func() {
@@ -239,7 +229,7 @@ func TestStrangers(t *testing.T) {
 
 // If ranks do not come rank 0 tells whom it has not let in.
 func TestRefusedAreTold(t *testing.T) {
-	address := freeAddress(t)
+	address := twohosts.FreeAddress(t)
 	cfg := Config{Size: 3, Address: address, Token: token, Timeout: time.Minute}
 	ctx, give := context.WithCancel(t.Context())
 	told := make(chan string)
