@@ -122,7 +122,9 @@ func TestGatherEnds(t *testing.T) {
 		if s.cfg.Rank == 0 {
 			ctx, cancel := context.WithCancel(t.Context())
 			go cancel()
-			if _, err := s.Gather(ctx, nil); !errors.Is(err, context.Canceled) {
+			if _, err := s.Gather(ctx, nil); err == nil {
+				t.Log("the other came first")
+			} else if !errors.Is(err, context.Canceled) {
 				return fmt.Errorf("a gathering with a context that has ended: %w", err)
 			}
 			return nil
