@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -49,9 +48,6 @@ func countKV(t *testing.T, slots uint64, rounds, ranks int) *KVCountReport {
 // tell: a put of a larger pair that is there needs 3 round trips, and a few thousandths more
 // where another key has the same fingerprint or the home's chunk is full.
 func TestKVRoundTrips(t *testing.T) {
-	if invariant.Enabled {
-		t.Skip("takes too long with assertions: nothing in it is concurrent")
-	}
 	r := countKV(t, 1<<12, 1, 1)
 	if len(r.Counts) != len(kvPairs)*len(KVLoads()) {
 		t.Fatalf("%d counts", len(r.Counts))

@@ -38,9 +38,6 @@ func smallTable1(t *testing.T, c Cluster, progress Progress) *Report {
 
 // TestTable1 holds the predictions against the paper: what is not fitted is to be close.
 func TestTable1(t *testing.T) {
-	if invariant.Enabled {
-		t.Skip("takes too long with assertions: nothing in it is concurrent")
-	}
 	var told []string
 	r := smallTable1(t, DAS5(), func(what string, done, of int) {
 		if done == of {

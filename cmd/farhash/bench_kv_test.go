@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/farhash/farhash/internal/invariant"
 )
 
 func TestBenchKVUsage(t *testing.T) {
@@ -35,9 +33,6 @@ func TestBenchKVUsage(t *testing.T) {
 
 // TestBenchKVTable1 counts a little in all forms of output.
 func TestBenchKVTable1(t *testing.T) {
-	if invariant.Enabled {
-		t.Skip("takes too long with assertions: nothing in it is concurrent")
-	}
 	args := []string{"bench", "kv", "--table1", "--slots", "1Ki", "--runs", "2"}
 	text := execute(t, args...)
 	for _, want := range []string{"8+8 bytes, slots with copies", "put, new", "13.3",
