@@ -22,7 +22,8 @@ const (
 	AnyOrder Order = "any"
 )
 
-// Options say how to search. Every rank gives the same, but for Progress.
+// Options say how to search. Every rank gives the same, but for Progress, Every, CheckpointEvery,
+// Warn and Access, which are its own: Run compares the rest, and the models, before it begins.
 type Options struct {
 	Order    Order    // empty: BreadthFirst
 	Encoding Encoding // empty: EncodingAuto
