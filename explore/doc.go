@@ -88,7 +88,7 @@
 // When a rank is lost the states that waited in its program are lost too, and on several
 // hosts its part of the set. So nothing can be saved any more then, and the last
 // checkpoint is what there is to go on with. Ranks on several hosts need a folder that
-// they share.
+// they share: before they search they make sure that each can write the same file there.
 //
 // # Trace
 //

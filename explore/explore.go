@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/farhash/farhash/internal/archive"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
@@ -183,6 +184,11 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 	s := &search{job: job, model: model, opts: opts, encoding: encoding, started: time.Now()}
 	if err := s.agree(ctx); err != nil {
 		return nil, err
+	}
+	if opts.Checkpoint != "" {
+		if err := archive.Try(ctx, job, opts.Checkpoint); err != nil {
+			return nil, err // before hours of search, not after
+		}
 	}
 	if s.control, err = newControl(ctx, job, model.StateWords()); err != nil {
 		return nil, err

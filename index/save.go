@@ -43,13 +43,7 @@ func (x *Index) Save(ctx context.Context, path string) error {
 	if err == nil {
 		s.target, err = archive.Writable(path)
 	}
-	if err == nil && x.job.Rank() == 0 {
-		err = s.open(replace.Begin)
-	}
-	if err = rma.AllSucceeded(ctx, x.job, what, err); err == nil && x.job.Rank() != 0 {
-		err = s.open(replace.Continue)
-	}
-	if err = rma.AllSucceeded(ctx, x.job, what, err); err == nil {
+	if err = s.open(ctx, err); err == nil {
 		err = x.t.guarded(func() error { return s.segments(ctx) })
 		err = s.finish(ctx, err)
 		err = rma.AllSucceeded(ctx, x.job, what, err)
@@ -67,11 +61,25 @@ type saver struct {
 	digests []uint64 // of segments; 0: another rank's
 }
 
-func (s *saver) open(open func(target string) (*os.File, error)) (err error) {
-	if s.f, err = open(s.target); err != nil {
-		err = fmt.Errorf("index: saving %s: %w", s.path, err)
+// open has rank 0 begin the file, and the others open it. Collective.
+func (s *saver) open(ctx context.Context, failed error) error {
+	job, mark := s.t.job, uint64(0)
+	told := func(err error) error {
+		if err != nil {
+			err = fmt.Errorf("index: saving %s: %w", s.path, err)
+		}
+		return err
 	}
-	return err
+	if failed == nil && job.Rank() == 0 {
+		s.f, mark, failed = replace.Begin(s.target)
+		failed = told(failed)
+	}
+	all, err := gather(ctx, job, "saving "+s.path, []uint64{mark}, failed)
+	if err == nil && job.Rank() != 0 {
+		s.f, err = replace.Continue(s.target, all[0][0])
+		err = told(err)
+	}
+	return rma.AllSucceeded(ctx, job, "index: saving "+s.path, err)
 }
 
 // segments writes this rank's segments and their sums. The header has as much room as

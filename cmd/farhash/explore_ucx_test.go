@@ -117,3 +117,46 @@ func TestUCXLosesRanks(t *testing.T) {
 		}
 	}
 }
+
+// Where hosts do not share the folder of a checkpoint the search does not begin. It goes on where
+// each has a copy of one checkpoint, but not where they have different ones.
+func TestUCXFolders(t *testing.T) {
+	hosts := newHostPair(t, 1)
+	hosts.own, hosts.instead = t.TempDir(), t.TempDir()
+	path := family(t, "philosophers", "9")
+	says := func(what, want string, codes ...int) {
+		t.Helper()
+		hosts.finish(codes...)
+		if text := hosts.both[1].stderr.String(); !strings.Contains(text, want) {
+			t.Errorf("%s: host 1 says no %q: %s", what, want, text)
+		}
+	}
+	file := hosts.instead + "/checkpoint"
+	save := []string{"explore", path, "--checkpoint", file, "--every", "1ms"}
+	hosts.start(save...)
+	says("no folder in common", "share", 1, 1)
+	if err := os.WriteFile(hosts.own+"/checkpoint.partial", []byte("left"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hosts.start(save...)
+	says("something was left behind", "share", 1, 1)
+
+	for _, folder := range []string{hosts.own, hosts.instead} {
+		save[3] = folder + "/checkpoint"
+		if c := execute(t, save...); c.code() != 0 {
+			t.Fatalf("exit code %d: %s", c.code(), &c.stderr)
+		}
+	}
+	resume := []string{"explore", path, "--resume", file, "--check", "--quiet"}
+	hosts.start(resume...)
+	says("two checkpoints", "differ", 1, 1)
+	content, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(hosts.own+"/checkpoint", content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts.start(resume...)
+	says("copies", "", 0, 0)
+}

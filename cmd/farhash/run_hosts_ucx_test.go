@@ -21,6 +21,8 @@ type hostPair struct {
 	token string
 	ranks int
 	both  [2]*command
+
+	own, instead string // a folder that host 1 has for itself in place of another; or empty
 }
 
 func newHostPair(t *testing.T, ranks int) *hostPair {
@@ -37,7 +39,12 @@ func (h *hostPair) start(args ...string) {
 			net.JoinHostPort(h.Address(0), "29500"), "--nnodes", "2", "--node-rank",
 			fmt.Sprint(host), "--nproc", fmt.Sprint(h.ranks), "--token-file", h.token, "--",
 			os.Args[0]}, args...)...)
-		there := h.Command(host, c.Path, c.Args[1:]...)
+		program := append([]string{c.Path}, c.Args[1:]...)
+		if host == 1 && h.own != "" {
+			program = append([]string{"sh", "-c", `mount --bind "$0" "$1" && shift && exec "$@"`,
+				h.own, h.instead}, program...)
+		}
+		there := h.Command(host, program[0], program[1:]...)
 		there.Env, there.Stdout, there.Stderr = c.Env, &c.stdout, &c.stderr
 		c.Cmd, h.both[host] = there, c
 		if err := c.Start(); err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -17,9 +16,13 @@ import (
 
 const (
 	magic       = "farhash\x00"
-	version     = 1
+	version     = 2
 	headerBytes = 4096
 	headBytes   = 32 // in front of each payload
+
+	// Where the description lies in the header. In version 1 files had no marks.
+	descriptionAt    = 48
+	descriptionAtOld = 40
 
 	// PayloadBytes is the room for data in a block.
 	PayloadBytes = 1 << 18
@@ -27,36 +30,42 @@ const (
 	stride = headBytes + PayloadBytes
 
 	// MaxDescription is the longest description.
-	MaxDescription = headerBytes - 48
+	MaxDescription = headerBytes - descriptionAt - 8
 )
 
 // Writer writes blocks into a file that is not complete.
 type Writer struct {
 	path string
 	f    *os.File
+	mark uint64
 }
 
 // Create begins the file; one rank does it before the others Join. It fails while another
 // job writes the same one.
 func Create(path string) (*Writer, error) { return openPartial(path, replace.Begin) }
 
-// Join opens the file that another rank has begun.
-func Join(path string) (*Writer, error) { return openPartial(path, replace.Continue) }
+// Join opens the file that another rank has begun, whose Mark is given.
+func Join(path string, mark uint64) (*Writer, error) {
+	return openPartial(path, func(target string) (*os.File, uint64, error) {
+		f, err := replace.Continue(target, mark)
+		return f, mark, err
+	})
+}
 
-func openPartial(path string, open func(target string) (*os.File, error)) (*Writer, error) {
+func openPartial(path string, open func(target string) (*os.File, uint64, error)) (*Writer, error) {
 	target, err := Writable(path)
 	if err != nil {
 		return nil, err
 	}
-	f, err := open(target)
-	if errors.Is(err, fs.ErrNotExist) { // the folder is there
-		err = fmt.Errorf("%w; ranks on several hosts need a folder that all of them share", err)
-	}
+	f, mark, err := open(target)
 	if err != nil {
 		return nil, fmt.Errorf("archive: writing %s: %w", path, err)
 	}
-	return &Writer{path: target, f: f}, nil
+	return &Writer{path: target, f: f, mark: mark}, nil
 }
+
+// Mark is by what others know the file: no two have the same.
+func (w *Writer) Mark() uint64 { return w.mark }
 
 // Writable says why no file could be written at a path, as far as that can be told
 // beforehand, and else what symbolic links there lead to.
@@ -90,8 +99,16 @@ func (w *Writer) WriteBlock(n uint64, section uint32, payload []byte) error {
 	return nil
 }
 
+// Sync waits until the blocks of this rank are in the file for all hosts, and for good.
+func (w *Writer) Sync() error {
+	if err := w.f.Sync(); err != nil {
+		return fmt.Errorf("archive: writing %s: %w", w.path, err)
+	}
+	return nil
+}
+
 // Finish makes the file complete, with blocks 0 to blocks-1 and a description of
-// what they are. One rank does it when all have written their blocks.
+// what they are. One rank does it when all have written their blocks and called Sync.
 func (w *Writer) Finish(blocks uint64, description []byte) error {
 	if len(description) > MaxDescription {
 		return fmt.Errorf("archive: a description of %d bytes; at most %d fit",
@@ -99,7 +116,7 @@ func (w *Writer) Finish(blocks uint64, description []byte) error {
 	}
 	err := w.f.Truncate(blockOffset(blocks))
 	if err == nil {
-		_, err = w.f.WriteAt(encodeHeader(blocks, description), 0)
+		_, err = w.f.WriteAt(encodeHeader(blocks, w.mark, description), 0)
 	}
 	if err == nil {
 		err = w.f.Sync()
@@ -124,6 +141,7 @@ type Reader struct {
 	Blocks      uint64
 	Description []byte
 
+	sum  uint64 // of the header, and so of this very file
 	path string
 	f    *os.File
 }
@@ -150,6 +168,7 @@ func (r *Reader) readHeader() error {
 	if r.Blocks, r.Description, err = decodeHeader(head); err != nil {
 		return err
 	}
+	r.sum = binary.LittleEndian.Uint64(head[headerBytes-8:])
 	info, err := r.f.Stat()
 	if err != nil {
 		return err
@@ -197,27 +216,32 @@ func blockSum(n uint64, section uint32, payload []byte) uint64 {
 	return xxh3.HashSeed(payload, n*(1<<32)+uint64(section)+1)
 }
 
-func encodeHeader(blocks uint64, description []byte) []byte {
+func encodeHeader(blocks, mark uint64, description []byte) []byte {
 	head := make([]byte, headerBytes)
 	copy(head, magic)
 	binary.LittleEndian.PutUint64(head[8:], version)
 	binary.LittleEndian.PutUint64(head[16:], blocks)
 	binary.LittleEndian.PutUint64(head[24:], PayloadBytes)
 	binary.LittleEndian.PutUint64(head[32:], uint64(len(description)))
-	copy(head[40:], description)
+	binary.LittleEndian.PutUint64(head[40:], mark)
+	copy(head[descriptionAt:], description)
 	binary.LittleEndian.PutUint64(head[headerBytes-8:], xxh3.Hash(head[:headerBytes-8]))
 	return head
 }
 
 func decodeHeader(head []byte) (blocks uint64, description []byte, err error) {
+	found, at := binary.LittleEndian.Uint64(head[8:]), uint64(descriptionAt)
+	if found == 1 {
+		at = descriptionAtOld
+	}
 	switch {
 	case !bytes.HasPrefix(head, []byte(magic)):
 		return 0, nil, errors.New("is no archive of farhash")
 	case binary.LittleEndian.Uint64(head[headerBytes-8:]) != xxh3.Hash(head[:headerBytes-8]):
 		return 0, nil, errors.New("is corrupt: its header fails the checksum")
-	case binary.LittleEndian.Uint64(head[8:]) != version:
-		return 0, nil, fmt.Errorf("has version %d, and this program reads version %d",
-			binary.LittleEndian.Uint64(head[8:]), version)
+	case found != 1 && found != version:
+		return 0, nil, fmt.Errorf("has version %d, and this program reads versions 1 and %d",
+			found, version)
 	case binary.LittleEndian.Uint64(head[24:]) != PayloadBytes:
 		return 0, nil, fmt.Errorf("has blocks of %d bytes, and this program reads blocks of %d",
 			binary.LittleEndian.Uint64(head[24:]), PayloadBytes)
@@ -227,5 +251,5 @@ func decodeHeader(head []byte) (blocks uint64, description []byte, err error) {
 	if length > MaxDescription || blocks > 1<<40 {
 		return 0, nil, errors.New("is corrupt: its header makes no sense")
 	}
-	return blocks, head[40 : 40+length], nil
+	return blocks, head[at : at+length], nil
 }

@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -10,7 +11,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
 )
 
 // write makes an archive of blocks, written by several ranks in any order.
@@ -23,7 +28,7 @@ func write(t *testing.T, path string, blocks [][]byte) {
 	var wg sync.WaitGroup
 	for rank := range 3 {
 		wg.Go(func() {
-			w, err := archive.Join(path)
+			w, err := archive.Join(path, first.Mark())
 			if err != nil {
 				t.Error(err)
 				return
@@ -169,6 +174,31 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// Files of version 1 had no marks.
+func TestFirstVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	write(t, path, [][]byte{[]byte("old")})
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file[8] = 1
+	copy(file[40:], file[48:4080])
+	binary.LittleEndian.PutUint64(file[4088:], xxh3.Hash(file[:4088]))
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := archive.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	_, payload, err := r.ReadBlock(0, make([]byte, archive.PayloadBytes))
+	if string(r.Description) != "about" || string(payload) != "old" || err != nil {
+		t.Errorf("%q, %q, %v", r.Description, payload, err)
+	}
+}
+
 // What was there before stays until the new file is complete.
 func TestOldFileStaysUntilFinish(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
@@ -232,5 +262,23 @@ func TestLeftOver(t *testing.T) {
 	write(t, path, [][]byte{[]byte("new")})
 	if got, err := readAll(path); err != nil || len(got) != 1 || string(got[0]) != "new" {
 		t.Errorf("the file reads %q, %v", got, err)
+	}
+}
+
+// Trying leaves what is there.
+func TestTry(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	write(t, path, [][]byte{[]byte("old")})
+	err := local.Run(2, func(job rma.Job) error {
+		return archive.Try(t.Context(), job, path)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readAll(path); err != nil || string(got[0]) != "old" {
+		t.Errorf("the file reads %q, %v", got, err)
+	}
+	if left, _ := filepath.Glob(path + "*"); len(left) != 1 {
+		t.Errorf("files left: %v", left)
 	}
 }

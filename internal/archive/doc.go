@@ -1,8 +1,8 @@
 // Package archive is a file of checksummed blocks that many ranks write and read
 // at once.
 //
-//	byte 0           header: magic, version, number of blocks, block size, length
-//	                 and content of a description, checksum
+//	byte 0           header: magic, version, number of blocks, block size, length of
+//	                 a description, mark, the description, checksum
 //	byte 4096        block 0: section, length, checksum, payload
 //	4096 + stride    block 1 ...
 //
@@ -13,12 +13,16 @@
 // # Writing
 //
 // Ranks write into a temporary file beside the one wanted, each block by its
-// number; who writes which number is for the caller to hand out. When all are done
-// one rank writes the header and renames the file. A crash before leaves what was
-// there before.
+// number; who writes which number is for the caller to hand out. When all are done, and
+// what each has written is on the disk, one rank writes the header and renames the file.
+// A crash before leaves what was there before.
+//
+// The file has a mark of its own from the beginning, by which the ranks know it: on hosts
+// that share no folder the path leads to none, or to another that a job has left behind.
 //
 // # Reading
 //
 // Open verifies the header and the size, ReadBlock verifies a block. A truncated,
-// foreign or corrupted file is an error that says which of these it is.
+// foreign or corrupted file is an error that says which of these it is. A Loader also makes
+// sure that all ranks read the same file.
 package archive

@@ -22,7 +22,7 @@ func NewLoader(ctx context.Context, job rma.Job, path string,
 	if err == nil {
 		err = accept(r.Description)
 	}
-	if err == nil {
+	if err = same(ctx, job, path, l.Reader, err); err == nil {
 		err = l.blocks(ctx, func(uint32, []byte) error { return nil })
 	}
 	if err = rma.AllSucceeded(ctx, job, "loading "+path, err); err != nil {
@@ -32,6 +32,15 @@ func NewLoader(ctx context.Context, job rma.Job, path string,
 		return nil, err
 	}
 	return l, nil
+}
+
+// same makes sure that all ranks have opened the same file, or equal ones. Collective.
+func same(ctx context.Context, job rma.Job, path string, r *Reader, failed error) error {
+	if err := rma.AllSucceeded(ctx, job, "loading "+path, failed); err != nil {
+		return err
+	}
+	return rma.Agree(ctx, job, "loading "+path, rma.Field{Name: "the files that ranks find there " +
+		"(their checksums)", Value: r.sum})
 }
 
 // Each calls use with the payload of each block of a section in this rank's share.

@@ -13,15 +13,23 @@ type Saver struct {
 	job    rma.Job
 	w      *Writer
 	window rma.Window
-	cells  *rma.Cells // the next block's number, on rank 0
+	cells  *rma.Cells // of rank 0: the next block's number, the file's mark
 	bufs   map[uint32][]byte
 }
 
-// NewSaver begins a file; path means the same file on every rank. Collective.
+// The words of rank 0.
+const (
+	cellNext = iota
+	cellMark
+	cells
+)
+
+// NewSaver begins a file; path means the same file on every rank, which is made sure of.
+// Collective.
 func NewSaver(ctx context.Context, job rma.Job, path string) (*Saver, error) {
 	s := &Saver{job: job, bufs: map[uint32][]byte{}}
 	var err error
-	s.window, err = job.NewWindow(ctx, rma.Spec{Name: "archive: next block", Words: 1})
+	s.window, err = job.NewWindow(ctx, rma.Spec{Name: "archive: next block", Words: cells})
 	if err != nil {
 		return nil, err
 	}
@@ -29,15 +37,36 @@ func NewSaver(ctx context.Context, job rma.Job, path string) (*Saver, error) {
 		return nil, errors.Join(err, s.window.Close())
 	}
 	if job.Rank() == 0 {
-		s.w, err = Create(path)
+		if s.w, err = Create(path); err == nil {
+			err = s.cells.Store(ctx, 0, cellMark, s.w.Mark())
+		}
 	}
 	if err = rma.AllSucceeded(ctx, job, "saving "+path, err); err == nil && job.Rank() != 0 {
-		s.w, err = Join(path)
+		err = s.join(ctx, path)
 	}
 	if err = rma.AllSucceeded(ctx, job, "saving "+path, err); err != nil {
 		return nil, errors.Join(err, s.close(true))
 	}
 	return s, nil
+}
+
+// join opens the file that rank 0 has begun.
+func (s *Saver) join(ctx context.Context, path string) error {
+	mark, err := s.cells.Load(ctx, 0, cellMark)
+	if err == nil {
+		s.w, err = Join(path, mark)
+	}
+	return err
+}
+
+// Try begins a file as NewSaver does, and removes it: it says whether all ranks can write it.
+// Collective.
+func Try(ctx context.Context, job rma.Job, path string) error {
+	s, err := NewSaver(ctx, job, path)
+	if err != nil {
+		return err
+	}
+	return s.close(true)
 }
 
 // Add writes a record of a section. It is copied.
@@ -53,7 +82,7 @@ func (s *Saver) Add(ctx context.Context, section uint32, record []byte) error {
 
 // flush writes a section's block under the next free number.
 func (s *Saver) flush(ctx context.Context, section uint32) error {
-	n, err := s.cells.Add(ctx, 0, 0, 1)
+	n, err := s.cells.Add(ctx, 0, cellNext, 1)
 	if err == nil {
 		err = s.w.WriteBlock(n, section, s.bufs[section])
 	}
@@ -69,10 +98,13 @@ func (s *Saver) Finish(ctx context.Context, failed error, description []byte) er
 			failed = s.flush(ctx, section)
 		}
 	}
+	if failed == nil {
+		failed = s.w.Sync()
+	}
 	err := rma.AllSucceeded(ctx, s.job, "saving "+s.w.path, failed)
 	if err == nil && s.job.Rank() == 0 {
 		var blocks uint64
-		if blocks, err = s.cells.Load(ctx, 0, 0); err == nil {
+		if blocks, err = s.cells.Load(ctx, 0, cellNext); err == nil {
 			err = s.w.Finish(blocks, description)
 		}
 	}

@@ -73,3 +73,43 @@ func TestPipe(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A rank writes into the file that rank 0 has begun, and into no other that lies at the path.
+func TestContinue(t *testing.T) {
+	here, there := filepath.Join(t.TempDir(), "file"), filepath.Join(t.TempDir(), "file")
+	first, mark, err := Begin(here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	second, err := Continue(here, mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	leave := func(content string) func() error {
+		return func() error { return os.WriteFile(there+partialSuffix, []byte(content), 0o600) }
+	}
+	for _, before := range []func() error{
+		func() error { return nil }, // nothing is there
+		leave(""), leave("farhash"), leave(strings.Repeat("x", 1000)),
+		func() error { // what a job has left that was killed
+			f, _, err := Begin(there)
+			return errors.Join(err, f.Close())
+		},
+	} {
+		if err := before(); err != nil {
+			t.Fatal(err)
+		}
+		was, _ := os.ReadFile(there + partialSuffix)
+		var other *OtherError
+		if f, err := Continue(there, mark); !errors.As(err, &other) {
+			t.Errorf("with %.20q there: %v, %v", was, f, err)
+		}
+		if is, _ := os.ReadFile(there + partialSuffix); string(is) != string(was) {
+			t.Errorf("%.20q has become %.20q", was, is)
+		}
+	}
+}

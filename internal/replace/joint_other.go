@@ -1,0 +1,6 @@
+//go:build !linux
+
+package replace
+
+// jointFlags are for Linux.
+func jointFlags(string) int { return 0 }
