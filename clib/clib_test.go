@@ -5,6 +5,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // prefix is where the libraries are installed.
@@ -83,15 +85,37 @@ func (k kind) install(t testing.TB) {
 	}
 }
 
+// limit is more than any program takes, and less than all tests may.
+const limit = 4 * time.Minute
+
+// run runs a program. One that comes to no end is ended, and what it was about is told.
 func run(t testing.TB, env []string, name string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(name, args...)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), env...)
+	cmd.WaitDelay = time.Second // its children may have the pipe
+	cmd.Cancel = func() error {
+		t.Logf("after %v:\n%s", limit, activity(cmd.Process.Pid))
+		return cmd.Process.Kill()
+	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 	}
 	return string(out)
+}
+
+// activity is what all threads of the machine are doing, and where those of a process are that
+// runs under valgrind.
+func activity(pid int) string {
+	threads, _ := exec.Command("ps", "-eLo", "pid,ppid,tid,stat,time,wchan:24,comm").Output()
+	ctx, cancel := context.WithTimeout(context.Background(), limit/12)
+	defer cancel()
+	stacks, _ := exec.CommandContext(ctx, "vgdb", fmt.Sprint("--pid=", pid),
+		"v.info", "scheduler").CombinedOutput()
+	return string(threads) + string(stacks)
 }
 
 // compile makes a program of a source.
@@ -193,7 +217,9 @@ func suppressions(t *testing.T) string {
 func TestValgrind(t *testing.T) {
 	need(t, "valgrind")
 	program := without.compile(t, "testdata/small.c")
-	well(t, run(t, nil, "valgrind", "-q", "--error-exitcode=9", "--leak-check=full",
+	// Threads take turns, and none is interrupted: it is about memory here.
+	well(t, run(t, []string{"GODEBUG=asyncpreemptoff=1"}, "valgrind", "-q", "--fair-sched=yes",
+		"--error-exitcode=9", "--leak-check=full",
 		"--show-leak-kinds=definite", "--errors-for-leak-kinds=definite",
 		"--undef-value-errors=no", "--suppressions="+suppressions(t), program,
 		t.TempDir()))
