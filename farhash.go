@@ -192,8 +192,12 @@ func giveUp(job rma.Job, why error) {
 	}
 }
 
-// Launched tells whether a launcher has started this process as a rank, and which.
+// Launched tells whether a launcher has started this process as a rank, and which. Environment
+// variables that Join would refuse are an error.
 func Launched() (launcher string, launched bool, err error) {
+	if _, err := collect(nil); err != nil {
+		return "", false, err
+	}
 	m, launched, err := launch.Detect()
 	return m.Launcher, launched, err
 }

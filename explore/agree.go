@@ -1,10 +1,12 @@
 package explore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"os"
 	"strings"
 
 	"github.com/farhash/farhash/rma"
@@ -29,11 +31,19 @@ func (s *search) traits() []trait {
 	}
 }
 
+// A rank's words: a mask of the traits in which it differs from rank 0, with spread where it is on
+// another host, a hash of each trait, and the name of its host.
+const (
+	hostWords = 8 // names are cut off
+	spread    = 1 << 63
+)
+
 // agree makes sure that all ranks search for the same, and tells all of them what differs.
 // Collective.
 func (s *search) agree(ctx context.Context) error {
 	mine := s.traits()
-	w, err := s.job.NewWindow(ctx, rma.Spec{Name: "explore: options", Words: 1 + len(mine)})
+	w, err := s.job.NewWindow(ctx, rma.Spec{Name: "explore: options",
+		Words: 1 + len(mine) + hostWords})
 	if err != nil {
 		return err
 	}
@@ -45,25 +55,34 @@ func (s *search) agree(ctx context.Context) error {
 	return errors.Join(err, cells.Close(), w.Close())
 }
 
-// compare compares each rank's traits with those of rank 0: the words of a segment are a mask of
-// those that differ, and a hash of each.
+// compare compares each rank's traits with those of rank 0, and finds out who is on which host.
 func (s *search) compare(ctx context.Context, cells *rma.Cells, mine []trait) error {
-	rank, differs := s.job.Rank(), uint64(0)
-	for i, t := range mine {
-		if err := cells.Store(ctx, rank, 1+i, hashText(t.value)); err != nil {
+	rank := s.job.Rank()
+	words := []uint64{0}
+	for _, t := range mine {
+		words = append(words, hashText(t.value))
+	}
+	words = append(words, thisHost()...)
+	for i, word := range words {
+		if err := cells.Store(ctx, rank, i, word); err != nil {
 			return err
 		}
 	}
 	if err := s.job.Barrier(ctx); err != nil {
 		return err
 	}
-	for i, t := range mine {
-		first, err := cells.Load(ctx, 0, 1+i)
+	differs := uint64(0)
+	for i := 1; i < len(words); i++ {
+		first, err := cells.Load(ctx, 0, i)
 		if err != nil {
 			return err
 		}
-		if first != hashText(t.value) {
-			differs |= 1 << i
+		switch {
+		case first == words[i]:
+		case i <= len(mine):
+			differs |= 1 << (i - 1)
+		default:
+			differs |= spread
 		}
 	}
 	if err := cells.Store(ctx, rank, 0, differs); err != nil {
@@ -72,15 +91,45 @@ func (s *search) compare(ctx context.Context, cells *rma.Cells, mine []trait) er
 	if err := s.job.Barrier(ctx); err != nil {
 		return err
 	}
+	// Nobody closes what others still read.
+	return errors.Join(s.learn(ctx, cells, mine), s.job.Barrier(ctx))
+}
+
+// learn reads what the others have found out.
+func (s *search) learn(ctx context.Context, cells *rma.Cells, mine []trait) error {
+	all := uint64(0)
 	var failure error
 	for other := 0; other < s.job.Size() && failure == nil; other++ {
 		mask, err := cells.Load(ctx, other, 0)
 		if err != nil {
 			return err
 		}
+		all |= mask
 		failure = differing(other, mask, mine)
 	}
-	return errors.Join(failure, s.job.Barrier(ctx)) // nobody closes what others still read
+	if failure != nil || all&spread == 0 {
+		return failure
+	}
+	for other := range s.job.Size() {
+		var name []uint64
+		for i := range hostWords {
+			word, err := cells.Load(ctx, other, 1+len(mine)+i)
+			if err != nil {
+				return err
+			}
+			name = append(name, word)
+		}
+		s.hosts = append(s.hosts, string(bytes.TrimRight(bytesOf(name), "\x00")))
+	}
+	return nil
+}
+
+// thisHost is the name of this host.
+func thisHost() []uint64 {
+	name, _ := os.Hostname()
+	words := make([]uint64, hostWords)
+	copy(bytesOf(words), name)
+	return words
 }
 
 // differing is the error for a rank that differs from rank 0 in some traits.

@@ -211,3 +211,22 @@ func TestGenerationsWrap(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Lost ranks are told with their hosts where there are several.
+func TestWere(t *testing.T) {
+	hosts := []string{"a", "a", "b", "b", "c"}
+	for _, c := range []struct {
+		ranks []int
+		hosts []string
+		want  string
+	}{
+		{[]int{1}, nil, "rank 1 was"}, {[]int{1, 3}, nil, "ranks 1 and 3 were"},
+		{[]int{0, 1, 4}, nil, "ranks 0, 1 and 4 were"},
+		{[]int{2}, hosts, "rank 2 on b was"}, {[]int{2, 3}, hosts, "ranks 2 and 3 on b were"},
+		{[]int{1, 2, 3, 4}, hosts, "ranks 1 on a, 2, 3 on b and 4 on c were"},
+	} {
+		if got := were(c.ranks, c.hosts); got != c.want {
+			t.Errorf("%v on %v: %q, want %q", c.ranks, c.hosts, got, c.want)
+		}
+	}
+}

@@ -106,8 +106,8 @@
 //   - Every rank gets the same result. When a model fails on one rank, every rank gets
 //     an error; when its packing was too small, every rank gets an *OverflowError.
 //   - A rank that is lost does not stop the others for good: they end with [RankLost],
-//     which names it and the checkpoint to go on with. Where its memory outlives it and it
-//     died after its last state, the result is complete.
+//     which names it, its host and the checkpoint to go on with. Where its memory outlives
+//     it and it died after its last state, the result is complete.
 //   - A cancelled context of any rank ends the search on all ranks, between blocks.
 //
 // # Limits

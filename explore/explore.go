@@ -171,8 +171,9 @@ type search struct {
 	worker   *worker
 	started  time.Time
 	table    tableSize
-	loss     error // that first told of a rank that is gone
-	lost     []int // the ranks that were then
+	loss     error    // that first told of a rank that is gone
+	lost     []int    // the ranks that were then
+	hosts    []string // by rank; nil where all are on one
 }
 
 // newSearch makes what the ranks share. Collective.

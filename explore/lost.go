@@ -44,7 +44,7 @@ func (s *search) explainLost(r *Result, teller int) {
 		r.Detail = fmt.Sprintf("rank %d does not reach another one any more", teller)
 		return
 	}
-	r.Detail = were(s.lost) + " lost, with the states yet to be expanded there"
+	r.Detail = were(s.lost, s.hosts) + " lost, with the states yet to be expanded there"
 }
 
 // hearPauses is how often a rank pauses, for a millisecond at most, to hear who is lost.
@@ -62,23 +62,27 @@ func (s *search) hearOfLoss() {
 	}
 }
 
-// were is the beginning of a sentence on ranks: "ranks 1 and 3 were".
-func were(ranks []int) string {
-	if len(ranks) == 1 {
-		return fmt.Sprintf("rank %d was", ranks[0])
-	}
+// were is the beginning of a sentence on ranks: "ranks 1 and 3 were", or, where ranks are on
+// several hosts, "rank 1 on alpha was".
+func were(ranks []int, hosts []string) string {
 	var text strings.Builder
-	text.WriteString("ranks ")
 	for i, rank := range ranks {
 		switch {
-		case i == len(ranks)-1:
+		case i > 0 && i == len(ranks)-1:
 			text.WriteString(" and ")
 		case i > 0:
 			text.WriteString(", ")
 		}
 		fmt.Fprint(&text, rank)
+		last := i == len(ranks)-1
+		if hosts != nil && (last || hosts[ranks[i+1]] != hosts[rank]) {
+			text.WriteString(" on " + hosts[rank])
+		}
 	}
-	return text.String() + " were"
+	if len(ranks) == 1 {
+		return "rank " + text.String() + " was"
+	}
+	return "ranks " + text.String() + " were"
 }
 
 // latest is the checkpoint to go on with when memory is lost: the one that this search writes,

@@ -105,6 +105,17 @@ func TestDoctorJSON(t *testing.T) {
 	}
 }
 
+// Variables that no job could be joined with are told.
+func TestDoctorVariables(t *testing.T) {
+	for _, variable := range []string{"FARHASH_ENGINE=nonsense", "FARHASH_TIMEOUT=soon"} {
+		c := startDoctor(t, []string{variable})
+		_, value, _ := strings.Cut(variable, "=")
+		if text := c.stdout.String(); c.code() != 0 || !strings.Contains(text, value) {
+			t.Errorf("%s: exit code %d: %s", variable, c.code(), text)
+		}
+	}
+}
+
 func TestDoctorUsage(t *testing.T) {
 	mustFail(t, exitUsage, "unknown flag", "doctor", "--none")
 	mustFail(t, exitUsage, "unknown command", "doctor", "who")
