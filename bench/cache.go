@@ -11,6 +11,7 @@ import (
 
 	"github.com/farhash/farhash/cache"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // CacheBench measures what MD 5.2 measures, in rounds, and keeps the samples: the command
@@ -40,6 +41,15 @@ type CacheCase struct {
 	Ranks    int
 	Batch    int
 	Mode     cache.Mode
+	Access   ship.Access
+}
+
+// Variant names the mode, and the access where one was asked for.
+func (c *CacheCase) Variant() string {
+	if c.Access == ship.Auto {
+		return c.Mode.String()
+	}
+	return c.Mode.String() + ", " + c.Access.String()
 }
 
 // CacheSample is one workload done once by all ranks. Counts are of all ranks.
@@ -88,16 +98,27 @@ func (b *CacheBench) Round(ctx context.Context, job rma.Job) error {
 	piece := newCachePiece(&b.cfg)
 	for _, keys := range b.cfg.Keys {
 		for _, batch := range b.cfg.Batches {
-			for _, mode := range b.cfg.Modes {
-				r := cacheRun{bench: b, job: job, piece: piece,
-					of: CacheCase{Keys: keys, Ranks: job.Size(), Batch: batch, Mode: mode}}
+			for _, v := range b.cfg.variants() {
+				r := cacheRun{bench: b, job: job, piece: piece, of: CacheCase{Keys: keys,
+					Ranks: job.Size(), Batch: batch, Mode: v.Mode, Access: v.Access}}
 				if err := r.measure(ctx); err != nil {
-					return fmt.Errorf("bench: cache, %v, %s keys: %w", mode, keys, err)
+					return fmt.Errorf("bench: cache, %v, %v, %s keys: %w", v.Mode, v.Access, keys,
+						err)
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// variants are the modes by all accesses, those of a mode in turn. Only they are filled in.
+func (c *CacheConfig) variants() (all []CacheCase) {
+	for _, mode := range c.Modes {
+		for _, access := range c.Accesses {
+			all = append(all, CacheCase{Mode: mode, Access: access})
+		}
+	}
+	return all
 }
 
 // cacheRun measures the workloads with one cache on one rank.
@@ -124,7 +145,8 @@ func (r *cacheRun) open(ctx context.Context) (err error) {
 	cfg := &r.bench.cfg
 	huge := newHugeCount()
 	r.cache, err = cache.New(ctx, touchedJob{r.job}, cache.Config{KeySize: cfg.KeyBytes,
-		ValueSize: cfg.ValueBytes, BucketsPerRank: cfg.BucketsPerRank, Mode: r.of.Mode})
+		ValueSize: cfg.ValueBytes, BucketsPerRank: cfg.BucketsPerRank, Mode: r.of.Mode,
+		Access: r.of.Access})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/cache"
+	"github.com/farhash/farhash/ship"
 )
 
 // CacheKeys names the law by which the keys of operations are drawn.
@@ -59,6 +60,7 @@ type CacheConfig struct {
 	Modes     []cache.Mode    // empty: all
 	Keys      []CacheKeys     // empty: all
 	Workloads []CacheWorkload // empty: all
+	Accesses  []ship.Access   // how batches reach other hosts; empty: ship.Auto
 	// Batches are operations of one call: 1 stands for Get and Put, more for GetBatch and
 	// PutBatch. Empty: 1 and DefaultBatch.
 	Batches []int
@@ -76,6 +78,7 @@ func (c *CacheConfig) complete() error {
 	c.Modes = orAll(c.Modes, CacheModes())
 	c.Keys = orAll(c.Keys, AllCacheKeys())
 	c.Workloads = orAll(c.Workloads, CacheWorkloads())
+	c.Accesses = orAll(c.Accesses, []ship.Access{ship.Auto})
 	c.Batches = orAll(c.Batches, []int{1, DefaultBatch})
 	for number, standard := range map[*int]int{
 		&c.Operations: DefaultCacheOperations, &c.KeyBytes: DefaultKeyBytes,
@@ -91,6 +94,7 @@ func (c *CacheConfig) complete() error {
 	for _, err := range []error{
 		checkList("mode", c.Modes, CacheModes()), checkList("law of keys", c.Keys, AllCacheKeys()),
 		checkList("workload", c.Workloads, CacheWorkloads()), checkList("batch", c.Batches, nil),
+		checkList("access", c.Accesses, []ship.Access{ship.Auto, ship.OneSided, ship.Shipped}),
 		c.checkNumbers(),
 	} {
 		if err != nil {

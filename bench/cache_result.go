@@ -4,11 +4,13 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/cache"
+	"github.com/farhash/farhash/ship"
 )
 
 // CacheResult sums up the samples of a case. The field names are those of the JSON output.
 type CacheResult struct {
 	Mode     string        `json:"mode"`
+	Access   string        `json:"access"` // how batches reach other hosts
 	Keys     CacheKeys     `json:"keys"`
 	Workload CacheWorkload `json:"workload"`
 	Ranks    int           `json:"ranks"`
@@ -19,6 +21,8 @@ type CacheResult struct {
 	// Kops divided by that of the other modes; null if these were not measured.
 	RatioToFine   *float64 `json:"ratioToFine"`
 	RatioToCoarse *float64 `json:"ratioToCoarse"`
+	// Kops divided by that of the same mode with one-sided operations; null for itself.
+	RatioToOneSided *float64 `json:"ratioToOneSided"`
 	// Counts of all ranks and runs.
 	Reads      uint64 `json:"reads"`
 	Hits       uint64 `json:"hits"` // reads that found their key
@@ -79,8 +83,8 @@ func (r *CacheReport) cases(cfg *CacheConfig) (all []CacheCase) {
 		for _, w := range CacheWorkloads() {
 			for _, batch := range cfg.Batches {
 				for _, ranks := range r.ranks() {
-					for _, mode := range cfg.Modes {
-						of := CacheCase{keys, w, ranks, batch, mode}
+					for _, v := range cfg.variants() {
+						of := CacheCase{keys, w, ranks, batch, v.Mode, v.Access}
 						if len(r.of(of)) > 0 {
 							all = append(all, of)
 						}
@@ -112,8 +116,8 @@ func (r *CacheReport) of(c CacheCase) (samples []*CacheSample) {
 }
 
 func (r *CacheReport) sumUp(of CacheCase) CacheResult {
-	is := CacheResult{Mode: of.Mode.String(), Keys: of.Keys, Workload: of.Workload,
-		Ranks: of.Ranks, Batch: of.Batch, of: of}
+	is := CacheResult{Mode: of.Mode.String(), Access: of.Access.String(), Keys: of.Keys,
+		Workload: of.Workload, Ranks: of.Ranks, Batch: of.Batch, of: of}
 	var rates []float64
 	for _, s := range r.of(of) {
 		rates = append(rates, s.Kops())
@@ -141,9 +145,9 @@ func (r *CacheReport) find(of CacheCase) *CacheResult {
 }
 
 func (r *CacheReport) relate(to *CacheResult) {
-	ratio := func(mode cache.Mode) *float64 {
+	ratio := func(mode cache.Mode, access ship.Access) *float64 {
 		of := to.of
-		of.Mode = mode
+		of.Mode, of.Access = mode, access
 		other := r.find(of)
 		if other == nil || other.Kops == 0 {
 			return nil
@@ -151,5 +155,9 @@ func (r *CacheReport) relate(to *CacheResult) {
 		q := to.Kops / other.Kops
 		return &q
 	}
-	to.RatioToFine, to.RatioToCoarse = ratio(cache.Fine), ratio(cache.Coarse)
+	mode, access := to.of.Mode, to.of.Access
+	to.RatioToFine, to.RatioToCoarse = ratio(cache.Fine, access), ratio(cache.Coarse, access)
+	if access != ship.OneSided {
+		to.RatioToOneSided = ratio(mode, ship.OneSided)
+	}
 }

@@ -306,8 +306,8 @@ func TestCacheReport(t *testing.T) {
 		t.Errorf("%d results, setting %v, machine %v", len(got.Results), got.Setting, got.Machine)
 	}
 	for _, key := range []string{"mode", "keys", "workload", "ranks", "batch", "kops", "kopsMin",
-		"kopsMax", "ratioToFine", "ratioToCoarse", "reads", "hits", "writes", "evicted",
-		"mismatches", "lockWaits", "wrong", "runs"} {
+		"access", "kopsMax", "ratioToFine", "ratioToCoarse", "ratioToOneSided", "reads",
+		"hits", "writes", "evicted", "mismatches", "lockWaits", "wrong", "runs"} {
 		if _, there := got.Results[0][key]; !there {
 			t.Errorf("a result has no %s: %v", key, got.Results[0])
 		}

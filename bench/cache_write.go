@@ -9,6 +9,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/farhash/farhash/ship"
 )
 
 // WriteText writes a table for people.
@@ -24,14 +26,15 @@ func (r *CacheReport) WriteText(w io.Writer) error {
 		"the ratios\nis counted in all runs\n\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	p := printer{w: t, err: head.err}
-	p.printf("keys\tworkload\tbatch\tranks\tmode\tkop/s\tmin\tmax\truns\t/ fine\t/ coarse\thits\t" +
-		"evicted\tmismatches\twrong\t")
+	p.printf("keys\tworkload\tbatch\tranks\tmode\tkop/s\tmin\tmax\truns\t/ fine\t/ coarse\t" +
+		"/ one-sided\thits\tevicted\tmismatches\twrong\t")
 	for i := range r.Results {
 		is := &r.Results[i]
-		p.printf("\n%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%d\t%d\t%d\t", is.Keys,
-			is.Workload, is.Batch, is.Ranks, is.Mode, rateText(is.Kops), rateText(is.KopsMin),
-			rateText(is.KopsMax), is.Runs, shortRatio(is.RatioToFine), shortRatio(is.RatioToCoarse),
-			hitText(is), is.Evicted, is.Mismatches, is.Wrong)
+		p.printf("\n%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t",
+			is.Keys, is.Workload, is.Batch, is.Ranks, is.of.Variant(), rateText(is.Kops),
+			rateText(is.KopsMin), rateText(is.KopsMax), is.Runs, shortRatio(is.RatioToFine),
+			shortRatio(is.RatioToCoarse), shortRatio(is.RatioToOneSided), hitText(is), is.Evicted,
+			is.Mismatches, is.Wrong)
 	}
 	p.printf("\n")
 	if p.err != nil {
@@ -74,10 +77,14 @@ func (r *CacheReport) WriteBenchfmt(w io.Writer) error {
 	p.benchHead(&r.Machine)
 	for i := range r.Samples {
 		s := &r.Samples[i]
-		p.printf("BenchmarkCache/mode=%v/keys=%s/workload=%s/batch=%d/ranks=%d-%d\t%d\t%.4g ns/op"+
-			"\t%.5g kop/s\t%d mismatches\t%d wrong\n", s.Mode, s.Keys, s.Workload, s.Batch, s.Ranks,
-			runtime.GOMAXPROCS(0), s.Operations, 1e6/s.Kops(), s.Kops(), s.Stats.Mismatches,
-			s.Wrong)
+		access := ""
+		if s.Access != ship.Auto {
+			access = "/access=" + s.Access.String()
+		}
+		p.printf("BenchmarkCache/mode=%v/keys=%s/workload=%s/batch=%d/ranks=%d%s-%d\t%d\t"+
+			"%.4g ns/op\t%.5g kop/s\t%d mismatches\t%d wrong\n", s.Mode, s.Keys, s.Workload,
+			s.Batch, s.Ranks, access, runtime.GOMAXPROCS(0), s.Operations, 1e6/s.Kops(),
+			s.Kops(), s.Stats.Mismatches, s.Wrong)
 	}
 	return p.err
 }

@@ -67,7 +67,7 @@ func (s *KVSample) Kops() float64 {
 
 // CoreKops is the rate of one core: of a server in its CPU time, else of a rank.
 func (s *KVSample) CoreKops() float64 {
-	if s.Impl == KVMap {
+	if s.Impl != KVRedis {
 		return s.Kops() / float64(s.Ranks)
 	}
 	return float64(s.Operations) / float64(max(s.Served, 1)) * float64(time.Second) / 1e3

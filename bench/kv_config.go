@@ -95,12 +95,12 @@ func (c *KVConfig) complete() error {
 }
 
 func (c *KVConfig) completeImpls() error {
-	all := []KVImpl{KVMap}
+	standard := []KVImpl{KVMap}
 	if c.Redis != "" {
-		all = append(all, KVRedis)
+		standard = append(standard, KVRedis)
 	}
-	c.Impls = orAll(c.Impls, all)
-	if err := checkList("implementation", c.Impls, []KVImpl{KVMap, KVRedis}); err != nil {
+	c.Impls = orAll(c.Impls, standard)
+	if err := checkList("implementation", c.Impls, KVImpls()); err != nil {
 		return err
 	}
 	if c.Redis == "" && slices.Contains(c.Impls, KVRedis) {

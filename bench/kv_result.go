@@ -26,6 +26,9 @@ type KVResult struct {
 	// RatioToRedis is CoreKops divided by that of Redis with the batches that are best for it,
 	// for the same workload and ranks; null where Redis was not measured, and for itself.
 	RatioToRedis *float64 `json:"ratioToRedis"`
+	// RatioToOneSided is Kops divided by that of the map with one-sided operations, for the same
+	// case; null where that was not measured, and for itself.
+	RatioToOneSided *float64 `json:"ratioToOneSided"`
 	// Latencies of all runs together; null where there were no such operations. In workload F
 	// a write is a read and a write.
 	Reads  *Latencies `json:"reads"`
@@ -88,7 +91,7 @@ func (b *KVBench) Report(command string) *KVReport {
 	for i := range r.Results {
 		r.relate(&r.Results[i])
 	}
-	if len(ranks) > 0 && slices.Contains(cfg.Impls, KVMap) {
+	if len(ranks) > 0 && !slices.Equal(cfg.Impls, []KVImpl{KVRedis}) {
 		most := ranks[len(ranks)-1]
 		of := cfg.mapConfig(most)
 		r.Machine.Buckets = of.SlotsPerRank * uint64(most)
@@ -130,13 +133,20 @@ func (r *KVReport) sumUp(of KVCase) {
 	r.Results = append(r.Results, is)
 }
 
-// relate compares with Redis.
+// relate compares with Redis, and with one-sided operations.
 func (r *KVReport) relate(is *KVResult) {
 	best := 0.0
 	for i := range r.Results {
 		other := &r.Results[i]
-		if other.Impl == KVRedis && other.Workload == is.Workload && other.Ranks == is.Ranks {
+		if other.Workload != is.Workload || other.Ranks != is.Ranks {
+			continue
+		}
+		if other.Impl == KVRedis {
 			best = max(best, other.CoreKops)
+		}
+		if other.Impl == KVOneSided && other != is && other.Batch == is.Batch && other.Kops > 0 {
+			ratio := is.Kops / other.Kops
+			is.RatioToOneSided = &ratio
 		}
 	}
 	if is.Impl != KVRedis && best > 0 {
@@ -179,13 +189,13 @@ func (r *KVReport) writeRates(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	p := printer{w: t}
 	p.printf("workload\timpl\tbatch\tranks\tkop/s\tmin\tmax\truns\ta core\t/ Redis\t" +
-		"round trips\tlost\twrong\t\n")
+		"/ one-sided\tround trips\tlost\twrong\t\n")
 	for i := range r.Results {
 		is := &r.Results[i]
-		p.printf("%s\t%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%.3f\t%d\t%d\t\n", is.Workload,
-			is.Impl, is.Batch, is.Ranks, rateText(is.Kops), rateText(is.KopsMin),
+		p.printf("%s\t%s\t%d\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%.3f\t%d\t%d\t\n",
+			is.Workload, is.Impl, is.Batch, is.Ranks, rateText(is.Kops), rateText(is.KopsMin),
 			rateText(is.KopsMax), is.Runs, rateText(is.CoreKops), shortRatio(is.RatioToRedis),
-			is.RoundTrips, is.Lost, is.Wrong)
+			shortRatio(is.RatioToOneSided), is.RoundTrips, is.Lost, is.Wrong)
 	}
 	if p.err != nil {
 		return p.err

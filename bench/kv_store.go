@@ -7,15 +7,26 @@ import (
 
 	"github.com/farhash/farhash/kv"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // KVImpl names what is measured with the workloads.
 type KVImpl string
 
 const (
-	KVMap   KVImpl = "kv"    // a map of package kv
-	KVRedis KVImpl = "redis" // a server, and the ranks as its clients
+	KVMap      KVImpl = "kv"        // a map of package kv
+	KVOneSided KVImpl = "one-sided" // the same with nothing but one-sided operations
+	KVShipped  KVImpl = "shipped"   // the same with batches that travel to other hosts
+	KVRedis    KVImpl = "redis"     // a server, and the ranks as its clients
 )
+
+// KVImpls lists them.
+func KVImpls() []KVImpl { return []KVImpl{KVMap, KVOneSided, KVShipped, KVRedis} }
+
+// access is how batches of a map reach other hosts.
+func (i KVImpl) access() ship.Access {
+	return map[KVImpl]ship.Access{KVOneSided: ship.OneSided, KVShipped: ship.Shipped}[i]
+}
 
 // kvStore is where the calls of one rank go: Get and Put, none other.
 type kvStore interface {
@@ -39,6 +50,7 @@ type mapStore struct{ m *kv.Map }
 // openMap makes an empty map. Collective.
 func (r *kvRun) openMap(ctx context.Context) (kvStore, error) {
 	cfg := r.bench.cfg.mapConfig(r.job.Size())
+	cfg.Access = r.of.Impl.access()
 	huge := newHugeCount()
 	m, err := kv.New(ctx, touchedJob{r.job}, cfg)
 	if err != nil {

@@ -26,7 +26,7 @@ var batchGlyphs = []draw.GlyphDrawer{draw.RingGlyph{}, draw.CircleGlyph{}, draw.
 	draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}}
 
 // WritePlot draws throughput over ranks as MD Fig. 4 to 6 do: a panel for each law of keys and
-// workload, with a curve for each mode and size of batches, between the least and the
+// workload, with a curve for each mode, access and size of batches, between the least and the
 // largest of the runs. format is "svg" or "png".
 func (r *CacheReport) WritePlot(w io.Writer, format string) error {
 	if len(r.Results) == 0 {
@@ -103,12 +103,13 @@ func (r *CacheReport) panel(keys CacheKeys, w CacheWorkload) (*plot.Plot, error)
 		CacheMixed: "95% reads, 5% writes"}
 	p := chart.NewPanel(titles[w]+", "+string(keys)+" keys", "ranks",
 		"million op/s")
-	for m, mode := range list(r, modeOf) {
+	for m, variant := range list(r, variantOf) {
 		for g, batch := range list(r, batchOf) {
 			var ends errorEnds
 			for i := range r.Results {
 				is := &r.Results[i]
-				if is.Keys != keys || is.Workload != w || is.Mode != mode || is.Batch != batch {
+				if is.Keys != keys || is.Workload != w || variantOf(is) != variant ||
+					is.Batch != batch {
 					continue
 				}
 				ends.add(float64(is.Ranks), &Result{Mops: is.Kops / 1e3, MopsMin: is.KopsMin / 1e3,
@@ -138,8 +139,8 @@ func (r *CacheReport) panel(keys CacheKeys, w CacheWorkload) (*plot.Plot, error)
 	return p, nil
 }
 
-func modeOf(is *CacheResult) string { return is.Mode }
-func batchOf(is *CacheResult) int   { return is.Batch }
+func variantOf(is *CacheResult) string { return is.of.Variant() }
+func batchOf(is *CacheResult) int      { return is.Batch }
 
 // rankTicks label numbers of ranks.
 func rankTicks(ranks []int) plot.ConstantTicks {
@@ -152,7 +153,7 @@ func rankTicks(ranks []int) plot.ConstantTicks {
 
 // legends are so many columns, and their height.
 func (r *CacheReport) legends(columns int) (legends []plot.Legend, height vg.Length) {
-	modes, batches := list(r, modeOf), list(r, batchOf)
+	modes, batches := list(r, variantOf), list(r, batchOf)
 	rows := (len(modes)*len(batches) + columns - 1) / columns
 	for m, mode := range modes {
 		for g, batch := range batches {

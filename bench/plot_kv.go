@@ -115,7 +115,8 @@ func kvName(w KVWorkload) string {
 	return strings.ToUpper(string(w))
 }
 
-// latencyPanel has a line for each workload, a dashed one for Redis, and is nil if there are
+// latencyPanel has a line for each workload, a dashed one for Redis, a dotted one for one-sided
+// operations, and is nil if there are
 // none.
 func (r *KVReport) latencyPanel(title string,
 	of func(*kvLatencies) *hdrhistogram.Histogram) (*plot.Plot, error) {
@@ -160,8 +161,13 @@ func addSurvival(p *plot.Plot, is *KVResult, h *hdrhistogram.Histogram) error {
 	line.Color = chart.Colour(slices.Index(KVWorkloads(), is.Workload))
 	line.Width = vg.Points(1.4)
 	name := kvName(is.Workload)
-	if is.Impl == KVRedis {
+	switch is.Impl {
+	case KVRedis:
 		line.Dashes = []vg.Length{vg.Points(4), vg.Points(2)}
+	case KVOneSided:
+		line.Dashes = []vg.Length{vg.Points(1), vg.Points(2)}
+	}
+	if is.Impl != KVMap {
 		name += ", " + string(is.Impl)
 	}
 	p.Add(line)

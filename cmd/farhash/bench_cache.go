@@ -12,6 +12,7 @@ import (
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/bench"
 	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/ship"
 )
 
 // cacheFlags are the flags of bench cache as given. Ranks, output and progress are those of
@@ -19,6 +20,7 @@ import (
 type cacheFlags struct {
 	benchFlags
 	modes, laws, workloads []string
+	accesses               []string
 	batches                []int
 	operations, buckets    string
 	keySpace               string
@@ -46,6 +48,8 @@ reads and 5% writes). Keys are drawn evenly (uniform) or with a skew of 0.99 (zi
   farhash bench cache -n 1,2,4 --plot cache.png
   farhash bench cache --mode lock-free --batch 1,64,1024 --json
   farhash run -n 4 -- farhash bench cache --ops 500000 --buckets 1Mi
+  farhash run --rendezvous 10.0.0.1:7777 --nnodes 2 --node-rank 0 --nproc 2 \
+    --token-file token -- farhash bench cache --access one-sided,shipped
   mpirun -n 4 farhash bench cache --ops 5000 --batch 1`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.changed = cmd.Flags().Changed
@@ -57,6 +61,8 @@ reads and 5% writes). Keys are drawn evenly (uniform) or with a skew of 0.99 (zi
 	flags.StringSliceVar(&f.modes, "mode", modeNames(), "modes of consistency")
 	flags.StringSliceVar(&f.laws, "keys", texts(bench.AllCacheKeys()), "how keys are drawn")
 	flags.StringSliceVar(&f.workloads, "workload", texts(bench.CacheWorkloads()), "what ranks do")
+	flags.StringSliceVar(&f.accesses, "access", []string{ship.Auto.String()},
+		"how batches reach other hosts, a list: auto, one-sided, shipped")
 	flags.IntSliceVar(&f.batches, "batch", []int{1, bench.DefaultBatch},
 		"operations of one call, a list; 1: one at a time")
 	flags.StringVar(&f.operations, "ops", fmt.Sprint(bench.DefaultCacheOperations),
@@ -128,6 +134,13 @@ func (f *cacheFlags) config() (cfg bench.CacheConfig, err error) {
 		}
 		cfg.Modes = append(cfg.Modes, bench.CacheModes()[i])
 	}
+	for _, name := range f.accesses {
+		access, err := ship.Parse(strings.TrimSpace(name))
+		if err != nil {
+			return cfg, fmt.Errorf("--access must be auto, one-sided or shipped, not %q", name)
+		}
+		cfg.Accesses = append(cfg.Accesses, access)
+	}
 	operations, err := parseCount("--ops", f.operations)
 	if err != nil {
 		return cfg, err
@@ -144,7 +157,8 @@ func (f *cacheFlags) config() (cfg bench.CacheConfig, err error) {
 // check refuses what config does not.
 func (f *cacheFlags) check() error {
 	for flag, given := range map[string]int{"-n": len(f.ranks), "--mode": len(f.modes),
-		"--keys": len(f.laws), "--workload": len(f.workloads), "--batch": len(f.batches)} {
+		"--keys": len(f.laws), "--access": len(f.accesses), "--workload": len(f.workloads),
+		"--batch": len(f.batches)} {
 		if given == 0 {
 			return fmt.Errorf("%s needs a value", flag)
 		}
@@ -176,7 +190,7 @@ func (f *cacheFlags) progress() func(bench.CacheSample) {
 		if s.Batch > 1 {
 			batch = fmt.Sprintf("batches of %d", s.Batch)
 		}
-		f.tell("%v, %s keys, %s, %s, ranks %d: %.1f kop/s\n", s.Mode, s.Keys, s.Workload, batch,
-			s.Ranks, s.Kops())
+		f.tell("%s, %s keys, %s, %s, ranks %d: %.1f kop/s\n", s.Variant(), s.Keys, s.Workload,
+			batch, s.Ranks, s.Kops())
 	}
 }

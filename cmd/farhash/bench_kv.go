@@ -42,6 +42,9 @@ Workloads: load (puts of new keys), a (50% reads, 50% updates), b (95% and 5%), 
 (reads), f (50% reads, 50% reads with a write of the same record), d (95% reads of the
 newest records, 5% inserts).
 
+kv is the map as it is by default; one-sided and shipped are the same map where batches
+reach other hosts by one-sided operations alone, or travel to them.
+
 With --redis a Redis server does the same in turns with the map: ranks are its clients,
 and batches are pipelines. "start" starts redis-server, without persistence and on a
 socket in a temporary folder of this host. A server given as HOST:PORT or unix:PATH must
@@ -56,6 +59,8 @@ one-sided path. Nothing is timed, so the counts are the same on every machine.`,
   farhash bench kv -n 1,2 --workload a,b,c --plot kv.svg
   farhash bench kv --direct=false --batch 1,16,64 --json
   farhash run -n 2 -- farhash bench kv --records 4Mi --workload b
+  farhash run --rendezvous 10.0.0.1:7777 --nnodes 2 --node-rank 0 --nproc 2 \
+    --token-file token -- farhash bench kv --impl one-sided,shipped --workload b
   farhash bench kv --redis start -n 1 --workload b,c --batch 1,16,64,128
   farhash bench kv --table1 --plot table1.png`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -81,7 +86,7 @@ func (f *kvFlags) define(cmd *cobra.Command) {
 	flags.IntVar(&f.keyBytes, "key-bytes", bench.DefaultKVKeyBytes, "length of keys")
 	flags.IntVar(&f.valueBytes, "value-bytes", bench.DefaultKVValueBytes, "length of values")
 	flags.StringSliceVar(&f.impls, "impl", nil,
-		"what is measured: kv, redis (default: kv, and redis where it is given)")
+		"what is measured: kv, one-sided, shipped, redis (default: kv, and redis if given)")
 	flags.StringVar(&f.redis, "redis", "",
 		"measure a Redis server as well: start, HOST:PORT or unix:PATH")
 	flags.StringVar(&f.slots, "slots", bench.Count(bench.DefaultKVSlots),
