@@ -217,7 +217,7 @@ var (
 func labSchedules() int {
 	switch {
 	case memory.RaceEnabled || testing.Short():
-		return 100
+		return 200
 	case mark.Enabled: // make test-lab
 		return 3000
 	}

@@ -102,12 +102,7 @@ const longer = 4
 // start readies the machine for a call, or to make it again.
 func (o *op) start(c *Call) {
 	o.call = c
-	var key [8]uint64
-	words := key[:]
-	if n := wordsOf(len(c.Key)); n > len(words) {
-		words = make([]uint64, n)
-	}
-	o.hash = hashKey(words[:pack(words, c.Key)], len(c.Key))
+	o.hash = hashOf(c.Key)
 	o.phase, o.again, o.need = phaseStart, 0, need{}
 	o.at(o.m.seen())
 	o.met, o.followed, o.behind, o.asked = 0, false, false, false

@@ -14,6 +14,7 @@ type session struct {
 	movers  []mover // that use the ops, when these have ended
 	chunk   rma.Buf // for slots of no op
 	running []int   // call of each slot, -1 for none
+	turns   turns
 	needs   []needy
 	met     uint64 // the last generation that writes have seen moving, 0 for none
 	writes  int    // that have
@@ -43,7 +44,8 @@ func (m *Map) session() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{q: q, ops: make([]op, m.cfg.Depth), running: make([]int, m.cfg.Depth)}
+	s := &session{q: q, ops: make([]op, m.cfg.Depth), running: make([]int, m.cfg.Depth),
+		turns: newTurns(m.cfg.Depth)}
 	if s.chunk, err = q.Alloc(samples * sampleSlots * m.stride); err != nil {
 		return nil, errors.Join(err, q.Close())
 	}
@@ -170,19 +172,27 @@ func (s *session) make(m *Map, calls []Call, which []int) error {
 	for i := range depth {
 		s.running[i] = -1
 	}
+	s.turns.begin(len(calls))
 	issued := 0
 	next := func(slot int) rma.Op {
 		o := &s.ops[slot]
+		call := -1
 		if s.running[slot] >= 0 {
 			s.ended(m, o, s.running[slot])
-			s.running[slot] = -1
+			call = s.turns.next(slot)
 		}
-		if issued == len(which) {
+		for call < 0 && issued < len(which) {
+			call = which[issued]
+			issued++
+			c := &calls[call]
+			if c.Kind != Get && depth > 1 && !s.turns.take(slot, call, hashOf(c.Key)) {
+				call = -1
+			}
+		}
+		if s.running[slot] = call; call < 0 {
 			return nil
 		}
-		s.running[slot] = which[issued]
-		issued++
-		o.start(&calls[s.running[slot]])
+		o.start(&calls[call])
 		return o
 	}
 	if err := rma.RunAll(context.Background(), s.q, depth, next); err != nil {
