@@ -51,7 +51,8 @@
 //   - [Fine] (MD 4.1): each group is locked while it is read, or read and written, by a
 //     readers-writer lock of one word. Where groups are of one bucket that is one per bucket.
 //     A put that goes back to an earlier group looks there again, and begins anew if somebody
-//     has taken the bucket meanwhile.
+//     has taken the bucket meanwhile. Puts of one batch that begin with the same group take
+//     turns (internal/turns).
 //   - [Coarse] (MD 3.1): one such lock for the memory of a rank, held for the whole operation.
 //
 // A lock word names its owner, and has an epoch: see lock.go. A rank that finds a lock in

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/farhash/farhash/internal/turns"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -12,6 +13,7 @@ type session struct {
 	q       rma.Queue
 	ops     []op
 	running []int // operation in each slot, -1 for none of the batch
+	turns   turns.Turns
 	crowd   crowd
 	born    uint64 // after so many returns of ranks, whose memory it reaches
 }
@@ -32,7 +34,7 @@ func (t *table) session() (*session, error) {
 		return nil, err
 	}
 	s = &session{q: q, born: now, ops: make([]op, t.depth), running: make([]int, t.depth),
-		crowd: crowd{pace: rma.Backoff{Job: t.job}}}
+		turns: turns.New(t.depth), crowd: crowd{pace: rma.Backoff{Job: t.job}}}
 	for i := range s.ops {
 		o := &s.ops[i]
 		o.t, o.latch.job, o.latch.crowd = t, t.job, &s.crowd
@@ -72,6 +74,8 @@ func (s *session) run(b *batch) (failed, err error) {
 	if b.t.mode == Coarse && b.kind != kindGet {
 		depth = 1 // they would wait for each other
 	}
+	exclude := depth > 1 && b.t.mode == Fine && b.kind != kindGet
+	s.turns.Begin(b.n)
 	issued := 0
 	s.crowd.active = 0
 	s.crowd.progress()
@@ -79,8 +83,9 @@ func (s *session) run(b *batch) (failed, err error) {
 		s.running[slot] = -1
 	}
 	next := func(slot int) rma.Op {
-		o := &s.ops[slot]
+		o, place := &s.ops[slot], -1
 		if i := s.running[slot]; i >= 0 {
+			place = s.turns.Next(slot)
 			s.running[slot] = -1
 			s.crowd.active--
 			if o.err == nil {
@@ -89,19 +94,32 @@ func (s *session) run(b *batch) (failed, err error) {
 				failed = o.err
 			}
 		}
-		if issued == b.n {
+		for place < 0 && issued < b.n {
+			place = issued
+			issued++
+			if exclude && !s.turns.Take(slot, place, b.lock(b.order.at(place))) {
+				place = -1
+			}
+		}
+		if place < 0 {
 			return nil
 		}
-		i := b.order.at(issued)
+		i := b.order.at(place)
 		s.running[slot] = i
 		s.crowd.active++
 		o.kind, o.key, o.value = b.kind, b.key(i), b.value(i)
 		o.start(hashKey(o.key))
-		issued++
 		return o
 	}
 	err = rma.RunAll(context.Background(), s.q, depth, next)
 	return failed, err
+}
+
+// lock tells the lock of a group that operation i needs first from others.
+func (b *batch) lock(i int) uint64 {
+	hash := hashKey(b.key(i))
+	group, _ := b.t.group(hash, 0)
+	return (group + uint64(b.t.rankOf(hash))<<40) * rankFactor >> 32
 }
 
 // pay tries to mend locks.

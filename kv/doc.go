@@ -42,7 +42,7 @@
 // refer to it. A delete sets the bit removed and leaves the item, which says whose the slot is.
 // Who loses a compare-and-swap looks at the word that won. A slot whose item does not fit its
 // seal has changed since, and is read again. Writes of one batch to the same key take turns
-// (turns.go), or each time all but one would lose.
+// (internal/turns), or each time all but one would lose.
 //
 // The copy of a small pair is written together with the compare-and-swap. Its seal is over the
 // slot's word as well, so that it is believed beside that word only, whoever wins.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/farhash/farhash/internal/turns"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -14,7 +15,7 @@ type session struct {
 	movers  []mover // that use the ops, when these have ended
 	chunk   rma.Buf // for slots of no op
 	running []int   // call of each slot, -1 for none
-	turns   turns
+	turns   turns.Turns
 	needs   []needy
 	met     uint64 // the last generation that writes have seen moving, 0 for none
 	writes  int    // that have
@@ -45,7 +46,7 @@ func (m *Map) session() (*session, error) {
 		return nil, err
 	}
 	s := &session{q: q, ops: make([]op, m.cfg.Depth), running: make([]int, m.cfg.Depth),
-		turns: newTurns(m.cfg.Depth)}
+		turns: turns.New(m.cfg.Depth)}
 	if s.chunk, err = q.Alloc(samples * sampleSlots * m.stride); err != nil {
 		return nil, errors.Join(err, q.Close())
 	}
@@ -172,20 +173,20 @@ func (s *session) make(m *Map, calls []Call, which []int) error {
 	for i := range depth {
 		s.running[i] = -1
 	}
-	s.turns.begin(len(calls))
+	s.turns.Begin(len(calls))
 	issued := 0
 	next := func(slot int) rma.Op {
 		o := &s.ops[slot]
 		call := -1
 		if s.running[slot] >= 0 {
 			s.ended(m, o, s.running[slot])
-			call = s.turns.next(slot)
+			call = s.turns.Next(slot)
 		}
 		for call < 0 && issued < len(which) {
 			call = which[issued]
 			issued++
 			c := &calls[call]
-			if c.Kind != Get && depth > 1 && !s.turns.take(slot, call, hashOf(c.Key)) {
+			if c.Kind != Get && depth > 1 && !s.turns.Take(slot, call, hashOf(c.Key)) {
 				call = -1
 			}
 		}

@@ -1,0 +1,80 @@
+// Package turns has operations of a batch that would be in each other's way wait for each other,
+// where many of them are in flight at once: writes of one key, of which one wins the
+// compare-and-swap and the others have sent their messages in vain, or those that need one lock.
+//
+//	t.Begin(operations)
+//	if t.Take(machine, operation, hash) { ... run it ... }   // else it waits, and
+//	operation = t.Next(machine)                              // runs here in the end
+//
+// The step machine that runs one of them runs those that wait for it as well, in the order in
+// which they came. Hashes tell which are in each other's way, by their low bits: a few wait
+// that need not.
+package turns
+
+// Turns is for the operations of one batch at a time. It is not safe for concurrent use.
+//
+// Invariant: when all operations have been run nobody has a turn.
+type Turns struct {
+	holders []int32 // by a part of the hash: the machine that has the turn, plus 1
+	held    []int   // by machine: which of these, -1 for none
+	first   []int   // by machine: the operation that waits, -1 for none
+	last    []int
+	behind  []int // by operation: the one that waits behind it
+}
+
+// perMachine keeps operations apart that are not in each other's way.
+const perMachine = 16
+
+// New is for so many machines, with numbers from 0.
+func New(machines int) Turns {
+	size := 1
+	for size < perMachine*machines {
+		size *= 2
+	}
+	t := Turns{holders: make([]int32, size)}
+	for range machines {
+		t.held, t.first, t.last = append(t.held, -1), append(t.first, -1), append(t.last, -1)
+	}
+	return t
+}
+
+// Begin makes room for operations with numbers less than n.
+func (t *Turns) Begin(n int) {
+	if len(t.behind) < n {
+		t.behind = make([]int, n)
+	}
+}
+
+// Take gives a machine that has no turn the one for an operation of this hash, or has the operation
+// wait for the machine that has it.
+func (t *Turns) Take(machine, operation int, hash uint64) bool {
+	at := int(hash) & (len(t.holders) - 1)
+	if holder := int(t.holders[at]) - 1; holder >= 0 {
+		t.behind[operation] = -1
+		if t.first[holder] < 0 {
+			t.first[holder] = operation
+		} else {
+			t.behind[t.last[holder]] = operation
+		}
+		t.last[holder] = operation
+		return false
+	}
+	t.holders[at] = int32(machine) + 1
+	t.held[machine] = at
+	return true
+}
+
+// Next is the operation that has waited longest for this machine, whose own is done. Where none
+// has it is -1, and the turn is given up.
+func (t *Turns) Next(machine int) (operation int) {
+	if t.held[machine] < 0 {
+		return -1
+	}
+	if operation = t.first[machine]; operation >= 0 {
+		t.first[machine] = t.behind[operation]
+		return operation
+	}
+	t.holders[t.held[machine]] = 0
+	t.held[machine] = -1
+	return -1
+}
