@@ -16,6 +16,7 @@ import (
 	"github.com/farhash/farhash/internal/twohosts"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
+	"github.com/farhash/farhash/ship"
 )
 
 func init() { roles["comeBack"], roles["cacheAgain"] = comeBack, cacheAgain }
@@ -53,6 +54,7 @@ func TestRejoin(t *testing.T) {
 	for _, c := range []struct{ role, how string }{
 		{"comeBack", "hidden"}, {"comeBack", "pairs"}, {"comeBack", "pairs-denied"},
 		{"cacheAgain", "pairs"}, {"cacheAgain", "hidden-fine"},
+		{"cacheAgain", "hidden-coarse"}, {"cacheAgain", "hidden-shipped"},
 	} {
 		t.Run(c.role+" "+c.how, func(t *testing.T) {
 			t.Parallel()
@@ -237,8 +239,13 @@ func (a *actor) limits() error {
 // cacheAgain is the role of ranks that share a cache while rank 1 is killed and comes back.
 func cacheAgain(a *actor) error {
 	cfg := cache.Config{KeySize: 8, ValueSize: 16, BucketsPerRank: 4096}
-	if strings.Contains(a.argument, "fine") {
+	switch {
+	case strings.Contains(a.argument, "fine"):
 		cfg.Mode = cache.Fine
+	case strings.Contains(a.argument, "coarse"):
+		cfg.Mode = cache.Coarse
+	case strings.Contains(a.argument, "shipped"):
+		cfg.Access = ship.Shipped
 	}
 	if rma.Rejoined(a.job) {
 		wrong := cfg
@@ -276,13 +283,31 @@ func cacheAgain(a *actor) error {
 	return c.Close()
 }
 
+// put and get are batches of one where batches travel: single operations do not.
+func (a *actor) put(c *cache.Cache, key, value []byte) error {
+	if !strings.Contains(a.argument, "shipped") {
+		_, err := c.Put(key, value)
+		return err
+	}
+	return c.PutBatch(key, value, make([]cache.Result, 1))
+}
+
+func (a *actor) get(c *cache.Cache, key, value []byte) (bool, error) {
+	if !strings.Contains(a.argument, "shipped") {
+		return c.Get(key, value)
+	}
+	found := []bool{false}
+	err := c.GetBatch(key, value, found)
+	return found[0], err
+}
+
 // work uses the cache while rank 1 may be gone: keys in its memory fail or are missed.
 func (a *actor) work(c *cache.Cache) error {
 	for i := range uint64(40) {
 		key, value := words(i), words(i, 0)
-		_, err := c.Put(key, value)
+		err := a.put(c, key, value)
 		if err == nil {
-			_, err = c.Get(key, value)
+			_, err = a.get(c, key, value)
 		}
 		var gone *rma.RankError
 		if err != nil && (!errors.As(err, &gone) || gone.Rank != 1) {
@@ -297,14 +322,14 @@ func (a *actor) fill(c *cache.Cache, life int) error {
 	const keys = 60
 	for missing := -1; missing != 0; {
 		missing = 0
-		vanished := 0
+		vanished, before := 0, c.Stats().Queues.Ships
 		for i := range uint64(keys) {
 			key := words(uint64(life)<<32 | uint64(a.job.Rank())<<24 | i)
 			value, got := words(i, uint64(life)), make([]byte, 16)
-			_, err := c.Put(key, value)
+			err := a.put(c, key, value)
 			found := false
 			if err == nil {
-				found, err = c.Get(key, got)
+				found, err = a.get(c, key, got)
 			}
 			var gone *rma.RankError
 			switch {
@@ -320,6 +345,10 @@ func (a *actor) fill(c *cache.Cache, life int) error {
 		}
 		if vanished > 3 || vanished > 0 && strings.Contains(a.argument, "fine") {
 			return fmt.Errorf("life %d: %d of %d pairs have vanished", life, vanished, keys)
+		}
+		ships := c.Stats().Queues.Ships - before
+		if strings.Contains(a.argument, "shipped") && missing == 0 && ships <= 2*keys*5/8 {
+			return fmt.Errorf("life %d: %d requests: those to a rank do not travel", life, ships)
 		}
 	}
 	return nil
