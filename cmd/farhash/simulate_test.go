@@ -94,7 +94,7 @@ func TestSimulateOverrides(t *testing.T) {
 func TestSimulateInterrupted(t *testing.T) {
 	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		c := startUntil(t, "2 hosts with 4 ranks each: ", "simulate", "set", "--hosts", "2,1000",
-			"--procs", "4", "--ops", "10000", "--workload", "find", "--load", "0.3", "--json")
+			"--procs", "4", "--ops", "2000", "--workload", "find", "--load", "0.3", "--json")
 		if err := c.Process.Signal(s); err != nil {
 			t.Fatal(err)
 		}
