@@ -193,11 +193,15 @@ func giveUp(job rma.Job, why error) {
 }
 
 // Launched tells whether a launcher has started this process as a rank, and which. Environment
-// variables that Join would refuse are an error.
+// variables that no job can be joined with are an error.
 func Launched() (launcher string, launched bool, err error) {
-	if _, err := collect(nil); err != nil {
+	o, err := collect(nil)
+	if err != nil {
 		return "", false, err
 	}
 	m, launched, err := launch.Detect()
+	if err == nil && !launched && o.rejoin {
+		err = errNoRejoin
+	}
 	return m.Launcher, launched, err
 }

@@ -78,6 +78,11 @@ func TestKVAccesses(t *testing.T) {
 	if len(r.Results) != 4 || b.Wrong() != 0 || r.Machine.Buckets == 0 {
 		t.Fatalf("%d results, %d wrong, %d slots", len(r.Results), b.Wrong(), r.Machine.Buckets)
 	}
+	for i := range r.Samples {
+		if s := &r.Samples[i]; (s.Ships > 0) != (s.Impl == KVShipped) {
+			t.Errorf("%s, workload %s: %d requests", s.Impl, s.Workload, s.Ships)
+		}
+	}
 	for i := 0; i < 4; i += 2 {
 		one, shipped := r.Results[i], r.Results[i+1]
 		if one.RatioToOneSided != nil || shipped.Impl != KVShipped ||

@@ -54,6 +54,7 @@ type KVSample struct {
 	Served     time.Duration // CPU time of the server, 0 where there is none
 	Calls      uint64        // of the map: in workload F some operations are two
 	RoundTrips uint64
+	Ships      uint64 // requests in which calls have travelled
 	Lost       uint64 // compare-and-swaps lost to others
 	Wrong      uint64 // reads that have not found what was written
 
@@ -181,7 +182,7 @@ func (r *kvRun) workload(ctx context.Context, w KVWorkload, piece *kvPiece) (*KV
 	}
 	after := r.store.counts()
 	is.Calls, is.RoundTrips = after.calls-before.calls, after.roundTrips-before.roundTrips
-	is.Lost = after.lost - before.lost
+	is.Lost, is.Ships = after.lost-before.lost, after.ships-before.ships
 	return is, r.sum(ctx, is)
 }
 
@@ -218,8 +219,8 @@ func (r *kvRun) timed(ctx context.Context, piece *kvPiece, s *KVSample) error {
 // sum brings together what the ranks have seen: s is this rank's part. Collective.
 func (r *kvRun) sum(ctx context.Context, s *KVSample) error {
 	served := uint64(s.Served) // rank 0 knows
-	for _, count := range []*uint64{&s.Operations, &s.Calls, &s.RoundTrips, &s.Lost, &s.Wrong,
-		&served} {
+	for _, count := range []*uint64{&s.Operations, &s.Calls, &s.RoundTrips, &s.Lost, &s.Ships,
+		&s.Wrong, &served} {
 		all, err := gather(ctx, r.job, *count)
 		if err != nil {
 			return err

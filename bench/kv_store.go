@@ -41,7 +41,7 @@ type kvStore interface {
 
 // kvCounts is what a rank has done with a store so far.
 type kvCounts struct {
-	calls, roundTrips, lost uint64
+	calls, roundTrips, lost, ships uint64
 }
 
 // mapStore is a map of package kv.
@@ -70,6 +70,7 @@ func (s mapStore) counts() (sum kvCounts) {
 		sum.roundTrips += kind.RoundTrips
 		sum.lost += kind.Lost
 	}
+	sum.ships = s.m.Stats().Queues.Ships
 	return sum
 }
 

@@ -115,9 +115,8 @@ func kvName(w KVWorkload) string {
 	return strings.ToUpper(string(w))
 }
 
-// latencyPanel has a line for each workload, a dashed one for Redis, a dotted one for one-sided
-// operations, and is nil if there are
-// none.
+// latencyPanel has a line for each workload and implementation, told apart by colour and dashes,
+// and is nil if there are none.
 func (r *KVReport) latencyPanel(title string,
 	of func(*kvLatencies) *hdrhistogram.Histogram) (*plot.Plot, error) {
 	most, batch := 0, r.Results[0].Batch
@@ -161,12 +160,11 @@ func addSurvival(p *plot.Plot, is *KVResult, h *hdrhistogram.Histogram) error {
 	line.Color = chart.Colour(slices.Index(KVWorkloads(), is.Workload))
 	line.Width = vg.Points(1.4)
 	name := kvName(is.Workload)
-	switch is.Impl {
-	case KVRedis:
-		line.Dashes = []vg.Length{vg.Points(4), vg.Points(2)}
-	case KVOneSided:
-		line.Dashes = []vg.Length{vg.Points(1), vg.Points(2)}
-	}
+	line.Dashes = map[KVImpl][]vg.Length{
+		KVRedis:    {vg.Points(4), vg.Points(2)},
+		KVOneSided: {vg.Points(1), vg.Points(2)},
+		KVShipped:  {vg.Points(7), vg.Points(2), vg.Points(1), vg.Points(2)},
+	}[is.Impl]
 	if is.Impl != KVMap {
 		name += ", " + string(is.Impl)
 	}

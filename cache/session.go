@@ -75,7 +75,6 @@ func (s *session) run(b *batch) (failed, err error) {
 		depth = 1 // they would wait for each other
 	}
 	exclude := depth > 1 && b.t.mode == Fine && b.kind != kindGet
-	s.turns.Begin(b.n)
 	issued := 0
 	s.crowd.active = 0
 	s.crowd.progress()

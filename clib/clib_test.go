@@ -95,7 +95,7 @@ func run(t testing.TB, env []string, name string, args ...string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), env...)
-	cmd.WaitDelay = time.Second // its children may have the pipe
+	cmd.WaitDelay = limit / 8 // its children may have the pipe
 	cmd.Cancel = func() error {
 		t.Logf("after %v:\n%s", limit, activity(cmd.Process.Pid))
 		return cmd.Process.Kill()

@@ -126,7 +126,10 @@ func (s *search) learn(ctx context.Context, cells *rma.Cells, mine []trait) erro
 
 // thisHost is the name of this host.
 func thisHost() []uint64 {
-	name, _ := os.Hostname()
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		name = "an unnamed host"
+	}
 	words := make([]uint64, hostWords)
 	copy(bytesOf(words), name)
 	return words

@@ -111,7 +111,10 @@ func (s *saver) segments(ctx context.Context) error {
 		}
 		s.digests[number] = xxh3.Hash(sums)
 	}
-	return s.f.Sync()
+	if err := s.f.Sync(); err != nil {
+		return fmt.Errorf("index: saving %s: %w", s.path, err)
+	}
+	return nil
 }
 
 // finish completes the file when all ranks have written their segments. Collective.

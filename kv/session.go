@@ -173,7 +173,6 @@ func (s *session) make(m *Map, calls []Call, which []int) error {
 	for i := range depth {
 		s.running[i] = -1
 	}
-	s.turns.Begin(len(calls))
 	issued := 0
 	next := func(slot int) rma.Op {
 		o := &s.ops[slot]

@@ -116,7 +116,8 @@ func launcher() doctor.Finding {
 	switch {
 	case err != nil:
 		f.Level, f.Says = doctor.Warning, fmt.Sprintf("trouble: %v", err)
-		f.Remedy = "set these variables for all ranks alike, or unset them all"
+		f.Remedy = "set the variables that it names for all ranks alike, to what it asks for, or " +
+			"unset them"
 	case launched:
 		f.Says = "this process is a rank started by " + name
 	default:

@@ -53,7 +53,11 @@ func probeMPI(ctx context.Context) doctor.Finding {
 		}
 		return f
 	}
-	if launcher, launched, _ := farhash.Launched(); launched {
+	switch launcher, launched, err := farhash.Launched(); {
+	case err != nil:
+		f.Says = library + ": not tried out, see launcher above"
+		return f
+	case launched:
 		f.Says = fmt.Sprintf("%s: not tried out as a rank of %s; run doctor by itself", library,
 			launcher)
 		return f

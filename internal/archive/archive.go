@@ -141,7 +141,7 @@ type Reader struct {
 	Blocks      uint64
 	Description []byte
 
-	sum  uint64 // of the header, and so of this very file
+	sum  uint64 // of the header, and with its mark of this very file
 	path string
 	f    *os.File
 }
@@ -248,7 +248,7 @@ func decodeHeader(head []byte) (blocks uint64, description []byte, err error) {
 	}
 	blocks = binary.LittleEndian.Uint64(head[16:])
 	length := binary.LittleEndian.Uint64(head[32:])
-	if length > MaxDescription || blocks > 1<<40 {
+	if length > headerBytes-8-at || blocks > 1<<40 {
 		return 0, nil, errors.New("is corrupt: its header makes no sense")
 	}
 	return blocks, head[at : at+length], nil

@@ -14,8 +14,6 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/farhash/farhash/internal/archive"
-	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/local"
 )
 
 // write makes an archive of blocks, written by several ranks in any order.
@@ -262,23 +260,5 @@ func TestLeftOver(t *testing.T) {
 	write(t, path, [][]byte{[]byte("new")})
 	if got, err := readAll(path); err != nil || len(got) != 1 || string(got[0]) != "new" {
 		t.Errorf("the file reads %q, %v", got, err)
-	}
-}
-
-// Trying leaves what is there.
-func TestTry(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "file")
-	write(t, path, [][]byte{[]byte("old")})
-	err := local.Run(2, func(job rma.Job) error {
-		return archive.Try(t.Context(), job, path)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := readAll(path); err != nil || string(got[0]) != "old" {
-		t.Errorf("the file reads %q, %v", got, err)
-	}
-	if left, _ := filepath.Glob(path + "*"); len(left) != 1 {
-		t.Errorf("files left: %v", left)
 	}
 }

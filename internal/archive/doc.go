@@ -24,5 +24,6 @@
 //
 // Open verifies the header and the size, ReadBlock verifies a block. A truncated,
 // foreign or corrupted file is an error that says which of these it is. A Loader also makes
-// sure that all ranks read the same file.
+// sure that all ranks read the same file, or copies of it. Version 1 had no mark; it is read as
+// well.
 package archive

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -39,8 +40,13 @@ func same(ctx context.Context, job rma.Job, path string, r *Reader, failed error
 	if err := rma.AllSucceeded(ctx, job, "loading "+path, failed); err != nil {
 		return err
 	}
-	return rma.Agree(ctx, job, "loading "+path, rma.Field{Name: "the files that ranks find there " +
-		"(their checksums)", Value: r.sum})
+	err := rma.Agree(ctx, job, "loading "+path, rma.Field{
+		Name: "the files that ranks find there (their checksums)", Value: r.sum})
+	if err != nil {
+		err = fmt.Errorf("%w; ranks on several hosts need a folder that all share, or copies of "+
+			"one file", err)
+	}
+	return err
 }
 
 // Each calls use with the payload of each block of a section in this rank's share.

@@ -66,7 +66,7 @@ func Try(ctx context.Context, job rma.Job, path string) error {
 	if err != nil {
 		return err
 	}
-	return s.close(true)
+	return rma.AllSucceeded(ctx, job, "saving "+path, s.close(true))
 }
 
 // Add writes a record of a section. It is copied.

@@ -2,7 +2,6 @@
 // where many of them are in flight at once: writes of one key, of which one wins the
 // compare-and-swap and the others have sent their messages in vain, or those that need one lock.
 //
-//	t.Begin(operations)
 //	if t.Take(machine, operation, hash) { ... run it ... }   // else it waits, and
 //	operation = t.Next(machine)                              // runs here in the end
 //
@@ -10,6 +9,8 @@
 // which they came. Hashes tell which are in each other's way, by their low bits: a few wait
 // that need not.
 package turns
+
+import "github.com/farhash/farhash/internal/invariant"
 
 // Turns is for the operations of one batch at a time. It is not safe for concurrent use.
 //
@@ -38,18 +39,13 @@ func New(machines int) Turns {
 	return t
 }
 
-// Begin makes room for operations with numbers less than n.
-func (t *Turns) Begin(n int) {
-	if len(t.behind) < n {
-		t.behind = make([]int, n)
-	}
-}
-
 // Take gives a machine that has no turn the one for an operation of this hash, or has the operation
 // wait for the machine that has it.
 func (t *Turns) Take(machine, operation int, hash uint64) bool {
+	invariant.Check(t.held[machine] < 0, "machine %d has a turn and takes another", machine)
 	at := int(hash) & (len(t.holders) - 1)
 	if holder := int(t.holders[at]) - 1; holder >= 0 {
+		t.behind = append(t.behind, make([]int, max(0, operation+1-len(t.behind)))...)
 		t.behind[operation] = -1
 		if t.first[holder] < 0 {
 			t.first[holder] = operation

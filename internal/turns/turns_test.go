@@ -15,7 +15,6 @@ func TestTurns(t *testing.T) {
 		turns := New(machines)
 		for range rapid.IntRange(1, 3).Draw(t, "batches") {
 			hashes := rapid.SliceOfN(rapid.Uint64Range(0, 6), 0, 40).Draw(t, "hashes")
-			turns.Begin(len(hashes))
 			running, done, issued := make([]int, machines), []int{}, 0
 			for i := range running {
 				running[i] = -1
