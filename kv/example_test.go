@@ -1,0 +1,81 @@
+package kv_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strconv"
+
+	"github.com/farhash/farhash/kv"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+)
+
+var config = kv.Config{SlotsPerRank: 1 << 10, MaxSlotsPerRank: 1 << 16, BytesPerRank: 1 << 20,
+	MaxKey: 32, MaxValue: 64}
+
+// Ranks count together: whoever was overtaken reads again.
+func Example() {
+	err := local.Run(4, func(job rma.Job) error { // or farhash.Run, for ranks that are processes
+		ctx := context.Background()
+		m, err := kv.New(ctx, job, config)
+		if err != nil {
+			return err
+		}
+		for range 100 {
+			for stored := false; !stored; {
+				value, version, _, err := m.Get([]byte("visits"), nil)
+				if err != nil {
+					return err
+				}
+				n, _ := strconv.Atoi(string(value)) // 0 where the key is not there
+				next := strconv.AppendInt(nil, int64(n+1), 10)
+				if _, stored, err = m.CompareAndPut([]byte("visits"), next, version); err != nil {
+					return err
+				}
+			}
+		}
+		if err := job.Barrier(ctx); err != nil {
+			return err
+		}
+		if job.Rank() == 0 {
+			value, _, _, err := m.Get([]byte("visits"), nil)
+			fmt.Printf("%s visits, %v\n", value, err)
+		}
+		return m.Close()
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: 400 visits, <nil>
+}
+
+// Batches hide the latency of memory and network. Their calls take effect in any order.
+func ExampleMap_Batch() {
+	job := local.Single()
+	defer job.Close()
+	m, err := kv.New(context.Background(), job, config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	var puts, gets []kv.Call
+	for _, word := range []string{"one", "two", "three"} {
+		puts = append(puts, kv.Call{Kind: kv.Put, Key: []byte(word), Value: []byte(word[:1])})
+		gets = append(gets, kv.Call{Kind: kv.Get, Key: []byte(word)})
+	}
+	gets = append(gets, kv.Call{Kind: kv.Get, Key: []byte("four")})
+	for _, calls := range [][]kv.Call{puts, gets} {
+		if err := m.Batch(calls); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for _, c := range gets {
+		fmt.Printf("%s: %q %v\n", c.Key, c.Value, c.Done)
+	}
+	// Output:
+	// one: "o" true
+	// two: "t" true
+	// three: "t" true
+	// four: "" false
+}
