@@ -24,7 +24,9 @@
 // by key. An operation whose answer nobody got, because its rank was killed or the
 // engine failed, stays open: it may have taken effect at any later time, or never.
 // It has the answer nil, which [Table].Model must allow in every state; the state it
-// gives then is the one after the effect, and linearizing it last is as good as never.
+// gives then is the one after the effect, and linearizing it last is as good as never. Where
+// a history has so many of them that no end is in sight it stays undecided, and the summary
+// says so.
 //
 // # What must not happen without a fault
 //

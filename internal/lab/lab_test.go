@@ -257,6 +257,20 @@ func TestOpenOperations(t *testing.T) {
 	}
 }
 
+// TestManyOpenOperations: what many ranks were doing that were killed does not take for ever.
+func TestManyOpenOperations(t *testing.T) {
+	r := &run{table: flagTable(exact)}
+	for i := range int64(60) {
+		r.history = append(r.history, Operation{Input: Input{What: flagClaim{uint64(i + 1)}},
+			CallNs: i, ReturnNs: Open})
+	}
+	r.history = append(r.history, Operation{Input: Input{What: flagClaim{100}}, Answer: uint64(0),
+		CallNs: 100, ReturnNs: 101})
+	if err := r.linearizable(); err != nil || r.counts.Undecided > 0 || r.counts.Open != 60 {
+		t.Errorf("%v: %v", err, r.counts)
+	}
+}
+
 func TestPackagePath(t *testing.T) {
 	if got := packagePath(); got != "internal/lab" {
 		t.Errorf("the path of this package is %q", got)

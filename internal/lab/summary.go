@@ -14,6 +14,7 @@ type Summary struct {
 	Failed     uint64     // calls that failed because of a fault
 	Operations uint64     // of the histories
 	Open       uint64     // of them without an answer
+	Undecided  uint64     // histories of a key that took too long to check
 	Engine     sim.Report // what the engine did and suffered
 }
 
@@ -25,6 +26,7 @@ func (s *Summary) Add(o Summary) {
 	s.Failed += o.Failed
 	s.Operations += o.Operations
 	s.Open += o.Open
+	s.Undecided += o.Undecided
 	s.Engine.Add(o.Engine)
 }
 
@@ -32,9 +34,10 @@ func (s *Summary) Add(o Summary) {
 func (s Summary) String() string {
 	e := s.Engine
 	return fmt.Sprintf("%d schedules, %d calls, %d operations checked; %d kills, %d calls failed, "+
-		"%d operations open, %d ranks kept from opening the table\n"+
+		"%d operations open, %d histories undecided, %d ranks kept from opening the table\n"+
 		"engine: %d operations torn, %d stalls, "+
 		"%d messages held, %d lost; %d events in %d ns",
-		s.Schedules, s.Calls, s.Operations, e.Kills, s.Failed, s.Open, s.Unopened,
+		s.Schedules, s.Calls, s.Operations, e.Kills, s.Failed, s.Open, s.Undecided,
+		s.Unopened,
 		e.Torn, e.Stalls, e.Held, e.Lost, e.Events, e.TimeNs)
 }
