@@ -33,3 +33,9 @@ func everything() bool {
 	}
 	return true
 }
+
+// oneSeed reports whether tests with many seeds run with one alone.
+func oneSeed() bool {
+	f := flag.Lookup("seed")
+	return f != nil && f.Value.String() != f.DefValue
+}
