@@ -42,7 +42,10 @@ Started by farhash run, mpirun, srun or torchrun every process is a rank; otherw
 -n ranks run inside this process, several numbers of them one after the other.
 
 Workloads: write (an empty cache), read (what the same rank has written), mixed (95%
-reads and 5% writes). Keys are drawn evenly (uniform) or with a skew of 0.99 (zipf).`,
+reads and 5% writes). Keys are drawn evenly (uniform) or with a skew of 0.99 (zipf).
+
+--access says how batches reach other hosts. On one host ranks work on memory that they
+see, and it makes no difference.`,
 		Example: `  farhash bench cache
   farhash bench cache -n 4 --workload write --keys zipf
   farhash bench cache -n 1,2,4 --plot cache.png

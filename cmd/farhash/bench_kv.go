@@ -43,7 +43,8 @@ Workloads: load (puts of new keys), a (50% reads, 50% updates), b (95% and 5%), 
 newest records, 5% inserts).
 
 kv is the map as it is by default; one-sided and shipped are the same map where batches
-reach other hosts by one-sided operations alone, or travel to them.
+reach other hosts by one-sided operations alone, or travel to them. On one host ranks work
+on memory that they see, and the three are alike.
 
 With --redis a Redis server does the same in turns with the map: ranks are its clients,
 and batches are pipelines. "start" starts redis-server, without persistence and on a
