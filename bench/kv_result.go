@@ -91,7 +91,8 @@ func (b *KVBench) Report(command string) *KVReport {
 	for i := range r.Results {
 		r.relate(&r.Results[i])
 	}
-	if len(ranks) > 0 && !slices.Equal(cfg.Impls, []KVImpl{KVRedis}) {
+	isMap := func(impl KVImpl) bool { return impl != KVRedis }
+	if len(ranks) > 0 && slices.ContainsFunc(cfg.Impls, isMap) {
 		most := ranks[len(ranks)-1]
 		of := cfg.mapConfig(most)
 		r.Machine.Buckets = of.SlotsPerRank * uint64(most)

@@ -5,9 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"os"
 	"strings"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -60,7 +61,7 @@ func (s *search) compare(ctx context.Context, cells *rma.Cells, mine []trait) er
 	rank := s.job.Rank()
 	words := []uint64{0}
 	for _, t := range mine {
-		words = append(words, hashText(t.value))
+		words = append(words, xxh3.HashString(t.value))
 	}
 	words = append(words, thisHost()...)
 	for i, word := range words {
@@ -152,10 +153,4 @@ func differing(rank int, mask uint64, mine []trait) error {
 	}
 	return fmt.Errorf("explore: rank %d has another %s than rank 0; give every rank the same",
 		rank, strings.Join(names, " and "))
-}
-
-func hashText(text string) uint64 {
-	hash := fnv.New64a()
-	hash.Write([]byte(text))
-	return hash.Sum64()
 }

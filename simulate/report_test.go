@@ -16,7 +16,6 @@ import (
 
 	"github.com/farhash/farhash/bench"
 	"github.com/farhash/farhash/internal/invariant"
-	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma/sim"
 )
 
@@ -39,9 +38,6 @@ func smallTable1(t *testing.T, c Cluster, progress Progress) *Report {
 
 // TestTable1 holds the predictions against the paper: what is not fitted is to be close.
 func TestTable1(t *testing.T) {
-	if memory.RaceEnabled {
-		t.Skip("smaller simulations run with the race detector and its assertions")
-	}
 	var told []string
 	r := smallTable1(t, DAS5(), func(what string, done, of int) {
 		if done == of {

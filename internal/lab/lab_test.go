@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -259,18 +260,29 @@ func TestOpenOperations(t *testing.T) {
 
 // TestManyOpenOperations: what many ranks were doing that were killed does not take for ever.
 func TestManyOpenOperations(t *testing.T) {
-	r := &run{table: flagTable(exact)}
-	for i := range int64(60) {
-		r.history = append(r.history, Operation{Input: Input{What: flagClaim{uint64(i + 1)}},
-			CallNs: i, ReturnNs: Open})
-	}
-	for _, seen := range []uint64{0, 7} { // nobody was before, or one of them
-		all := *r
-		all.history = append(all.history, Operation{Input: Input{What: flagClaim{100}},
-			Answer: seen, CallNs: 100, ReturnNs: 101})
-		err := all.linearizable()
-		if err != nil || all.counts.Undecided > 0 || all.counts.Open != 60 {
-			t.Errorf("%d was seen: %v: %v", seen, err, all.counts)
+	for _, c := range []struct {
+		open int64
+		seen uint64
+		want porcupine.CheckResult
+	}{
+		{60, 0, porcupine.Ok},       // nobody was before
+		{60, 7, porcupine.Ok},       // one of them
+		{60, 99, porcupine.Unknown}, // nobody is that, which all combinations would show
+		{openFew + 2, 99, porcupine.Illegal},
+	} {
+		var history []Operation
+		for i := range c.open {
+			history = append(history, Operation{Input: Input{What: flagClaim{uint64(i + 1)}},
+				CallNs: i, ReturnNs: Open})
+		}
+		history = append(history, Operation{Input: Input{What: flagClaim{100}}, Answer: c.seen,
+			CallNs: 100, ReturnNs: 101})
+		limit := decideLimit
+		if c.want == porcupine.Unknown {
+			limit = time.Second / 10
+		}
+		if is := decide(flagModel, history, limit); is != c.want {
+			t.Errorf("%d open, %d was seen: %v, want %v", c.open, c.seen, is, c.want)
 		}
 	}
 }

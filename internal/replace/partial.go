@@ -60,20 +60,20 @@ func imprint(f *os.File) (mark uint64, err error) {
 	return mark, f.Sync() // or another host would not see it yet
 }
 
-// OtherError says that the file at a path is not the one that another rank has begun.
-type OtherError struct{ Path string }
+// otherError says that the file at a path is not the one that another rank has begun.
+type otherError struct{ Path string }
 
-func (e *OtherError) Error() string {
+func (e *otherError) Error() string {
 	return fmt.Sprintf("%s is not the file that rank 0 has begun; ranks on several hosts need a "+
 		"folder that all of them share", e.Path)
 }
 
 // Continue opens the file that another rank of the job has begun, whose mark is given. Where it
-// finds none, or one that others have left behind, that is an OtherError.
+// finds none, or one that others have left behind, that is an otherError.
 func Continue(target string, mark uint64) (*os.File, error) {
 	f, err := openJoint(target+partialSuffix, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, &OtherError{target + partialSuffix}
+		return nil, &otherError{target + partialSuffix}
 	}
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func Continue(target string, mark uint64) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	case err != nil || string(head[:len(markMagic)]) != markMagic ||
 		binary.LittleEndian.Uint64(head[len(markMagic):]) != mark:
-		return nil, errors.Join(&OtherError{f.Name()}, f.Close())
+		return nil, errors.Join(&otherError{f.Name()}, f.Close())
 	}
 	return f, nil
 }

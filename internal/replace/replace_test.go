@@ -104,7 +104,7 @@ func TestContinue(t *testing.T) {
 			t.Fatal(err)
 		}
 		was, _ := os.ReadFile(there + partialSuffix)
-		var other *OtherError
+		var other *otherError
 		if f, err := Continue(there, mark); !errors.As(err, &other) {
 			t.Errorf("with %.20q there: %v, %v", was, f, err)
 		}

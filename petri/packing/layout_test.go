@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/petri"
 )
 
@@ -193,9 +192,6 @@ func TestRoleNames(t *testing.T) {
 
 // One token on a long way: the search for semiflows gives up, the packing does not.
 func TestLongChain(t *testing.T) {
-	if memory.RaceEnabled {
-		t.Skip("nothing is concurrent here, and the race detector takes three times as long")
-	}
 	const places = 18_000
 	var s sketch
 	for range places {
