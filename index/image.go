@@ -12,6 +12,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/farhash/farhash/internal/regular"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -177,7 +178,7 @@ func headerBytes(text int) int {
 // openImage opens a file and verifies its header and its size. It returns nil for a file
 // that has no image, but may be something else.
 func openImage(path string) (*image, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}

@@ -134,13 +134,7 @@ func (s *saver) finish(ctx context.Context, failed error) error {
 	}
 	head, err := d.encode(int(s.header))
 	if err == nil {
-		_, err = s.f.WriteAt(head, 0)
-	}
-	if err == nil {
-		err = s.f.Sync()
-	}
-	if err == nil {
-		err = os.Rename(s.f.Name(), s.target)
+		err = replace.Finish(s.f, s.target, head)
 	}
 	return err
 }

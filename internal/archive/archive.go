@@ -11,6 +11,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/farhash/farhash/internal/regular"
 	"github.com/farhash/farhash/internal/replace"
 )
 
@@ -116,13 +117,7 @@ func (w *Writer) Finish(blocks uint64, description []byte) error {
 	}
 	err := w.f.Truncate(blockOffset(blocks))
 	if err == nil {
-		_, err = w.f.WriteAt(encodeHeader(blocks, w.mark, description), 0)
-	}
-	if err == nil {
-		err = w.f.Sync()
-	}
-	if err == nil {
-		err = os.Rename(w.f.Name(), w.path)
+		err = replace.Finish(w.f, w.path, encodeHeader(blocks, w.mark, description))
 	}
 	if err != nil {
 		return fmt.Errorf("archive: writing %s: %w", w.path, err)
@@ -148,7 +143,7 @@ type Reader struct {
 
 // Open verifies the header and the size of a file.
 func Open(path string) (*Reader, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}

@@ -254,7 +254,11 @@ func TestOneWriterAtATime(t *testing.T) {
 // What a process that died has left is no hindrance, and nothing of it stays.
 func TestLeftOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path+".partial", make([]byte, 1<<20), 0o600); err != nil {
+	died, err := archive.Create(path)
+	if err == nil {
+		err = errors.Join(died.WriteBlock(3, 0, make([]byte, 1<<10)), died.Close())
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, path, [][]byte{[]byte("new")})

@@ -18,3 +18,22 @@ func lock(f *os.File) error {
 	}
 	return nil
 }
+
+// own refuses a file that this user has not made, or that has another name as well: who may make
+// files in the folder could have it be any file of the user's.
+func own(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	is := info.Sys().(*syscall.Stat_t)
+	switch {
+	case int(is.Uid) != os.Geteuid():
+		return fmt.Errorf("%s belongs to user %d and this process to user %d; remove it, or write "+
+			"into a folder of your own", f.Name(), is.Uid, os.Geteuid())
+	case is.Nlink != 1:
+		return fmt.Errorf("%s is a file with %d names (hard links); remove this one", f.Name(),
+			is.Nlink)
+	}
+	return nil
+}

@@ -12,28 +12,52 @@ import (
 
 // Target is the file that is to be replaced when a path is written to: what symbolic links
 // lead to. special tells that it is there and is no regular file but, say, a device or a
-// pipe, which must be written to and not replaced. A folder is an error.
+// pipe, which must be written to and not replaced. A folder is an error, and so is a symbolic
+// link that leads to nothing: to replace the link would leave the file where it is not wanted,
+// and to make what it names would let others choose, in a folder that they share, which file of
+// the user's comes to be.
 func Target(path string) (target string, special bool, err error) {
-	target, err = filepath.EvalSymlinks(path)
+	info, err := os.Stat(path) // the system follows no links that it knows to be dangerous
 	if errors.Is(err, fs.ErrNotExist) {
+		if to, err := os.Readlink(path); err == nil {
+			return "", false, fmt.Errorf("%s is a symbolic link to %s, which is not there; make an "+
+				"empty file there, or remove the link", path, to)
+		}
 		return path, false, nil
 	}
-	if err != nil {
-		return "", false, err
-	}
-	info, err := os.Stat(target)
 	switch {
 	case err != nil:
 		return "", false, err
 	case info.IsDir():
 		return "", false, fmt.Errorf("%s is a folder", path)
+	case !info.Mode().IsRegular():
+		return path, true, nil
 	}
-	return target, !info.Mode().IsRegular(), nil
+	target, err = filepath.EvalSymlinks(path)
+	return target, false, err
 }
 
-// File has write write a file, which is there when that has succeeded. A device or a
-// pipe is written to.
+// Same reports whether two paths lead to one file, by whatever names and links.
+func Same(path, other string) bool {
+	this, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	that, err := os.Stat(other)
+	return err == nil && os.SameFile(this, that)
+}
+
+// File has write write a file that a user names, which is there when that has succeeded. A
+// device or a pipe is written to, as is what standard output or error go to: under a name like
+// /dev/stdout a shell's file is to go on, and not to be replaced.
 func File(path string, write func(w io.Writer) error) error {
+	for _, open := range []*os.File{os.Stdout, os.Stderr} {
+		this, openErr := open.Stat()
+		that, err := os.Stat(path)
+		if openErr == nil && err == nil && os.SameFile(this, that) {
+			return write(open)
+		}
+	}
 	target, special, err := Target(path)
 	if err != nil {
 		return err

@@ -96,6 +96,9 @@ func TestContinue(t *testing.T) {
 		func() error { return nil }, // nothing is there
 		leave(""), leave("farhash"), leave(strings.Repeat("x", 1000)),
 		func() error { // what a job has left that was killed
+			if err := os.Remove(there + partialSuffix); err != nil {
+				return err
+			}
 			f, _, err := Begin(there)
 			return errors.Join(err, f.Close())
 		},
@@ -111,5 +114,141 @@ func TestContinue(t *testing.T) {
 		if is, _ := os.ReadFile(there + partialSuffix); string(is) != string(was) {
 			t.Errorf("%.20q has become %.20q", was, is)
 		}
+	}
+}
+
+// What lies beside a target that a save is to replace, and no save has left there, is refused and
+// stays as it is.
+func TestForeignPartial(t *testing.T) {
+	folder := t.TempDir()
+	target, other := filepath.Join(folder, "file"), filepath.Join(folder, "other")
+	marked := string(append([]byte(markMagic), make([]byte, 1000)...))
+	for _, c := range []struct {
+		want, content string
+		make          func(partial string) error
+	}{
+		{"symbolic link", marked, func(partial string) error { return os.Symlink("other", partial) }},
+		{"symbolic link", "", func(partial string) error { return os.Symlink("none", partial) }},
+		{"2 names", marked, func(partial string) error { return os.Link(other, partial) }},
+		{"rename or remove it", "", func(partial string) error {
+			return os.WriteFile(partial, []byte("<pnml>"), 0o600)
+		}},
+		{"a pipe", "", func(partial string) error { return syscall.Mkfifo(partial, 0o600) }},
+		{"directory", "", func(partial string) error { return os.Mkdir(partial, 0o700) }},
+		{"belongs to user 1 ", "", func(partial string) error {
+			return errors.Join(os.WriteFile(partial, []byte(marked), 0o666),
+				os.Chown(partial, 1, -1))
+		}},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			if err := os.WriteFile(other, []byte(marked), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			partial := target + partialSuffix
+			if err := c.make(partial); errors.Is(err, os.ErrPermission) {
+				t.Skip(err)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			before, _ := os.Lstat(partial)
+			f, _, err := Begin(target)
+			if err == nil || !strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), partial) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+			_ = f.Close()
+			after, err := os.Lstat(partial)
+			if err != nil || !os.SameFile(before, after) || before.Size() != after.Size() {
+				t.Errorf("%v has become %v, %v", before, after, err)
+			}
+			if is, _ := os.ReadFile(other); string(is) != marked {
+				t.Errorf("the other file was written to: %q", is)
+			}
+			if err := os.Remove(partial); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if list, _ := filepath.Glob(filepath.Join(folder, "none")); list != nil {
+		t.Errorf("%v was made", list)
+	}
+}
+
+// TestTarget: links are followed to what they lead to, and one that leads to nothing is refused.
+func TestTarget(t *testing.T) {
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(folder, name) }
+	for link, to := range map[string]string{"link": "file", "again": "link", "void": "none",
+		"void again": "void"} {
+		if err := os.Symlink(to, at(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(at("file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"file": "file", "link": "file", "again": "file",
+		"none": "none"} {
+		got, special, err := Target(at(path))
+		if got != at(want) || special || err != nil {
+			t.Errorf("%s leads to %s, %v, %v, not to %s", path, got, special, err, want)
+		}
+	}
+	for path, want := range map[string]string{"void": "link to none, which is not there",
+		"void again": "link to void, which is not there", ".": "is a folder"} {
+		if got, _, err := Target(at(path)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s leads to %q, %v, want %q", path, got, err, want)
+		}
+	}
+	if got, special, err := Target(os.DevNull); got != os.DevNull || !special || err != nil {
+		t.Errorf("%s, %v, %v", got, special, err)
+	}
+}
+
+// What is standard output already is written to, by whatever name, and not replaced.
+func TestStandardOutput(t *testing.T) {
+	defer func(f *os.File) { os.Stdout = f }(os.Stdout)
+	folder := t.TempDir()
+	path, link := filepath.Join(folder, "file"), filepath.Join(folder, "link")
+	for _, c := range []struct {
+		kind string
+		open func() (in, out *os.File, err error)
+	}{
+		{"file", func() (in, out *os.File, err error) {
+			if out, err = os.Create(path); err == nil {
+				in, err = os.Open(path)
+			}
+			return in, out, err
+		}},
+		{"pipe", os.Pipe},
+	} {
+		in, out, err := c.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = os.Remove(link)
+		if err := os.Symlink(fmt.Sprintf("/dev/fd/%d", out.Fd()), link); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(link); err != nil {
+			t.Skip(err)
+		}
+		os.Stdout = out
+		fmt.Print("before, ")
+		err = File(link, text("now"))
+		fmt.Print(", after")
+		if err = errors.Join(err, out.Close()); err != nil {
+			t.Errorf("%s: %v", c.kind, err)
+		}
+		got, err := io.ReadAll(in)
+		if err = errors.Join(err, in.Close()); err != nil || string(got) != "before, now, after" {
+			t.Errorf("%s: %q, %v", c.kind, got, err)
+		}
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v, %v", info, err)
 	}
 }

@@ -1,0 +1,61 @@
+// Package regular opens regular files and nothing else, so that it never waits.
+//
+// A table is read at any offset, by every rank for itself. A pipe or a device does not serve for
+// that, and opening a pipe waits for who is at its other end, which no signal ends.
+package regular
+
+import (
+	"errors"
+	"os"
+)
+
+// Open opens a file to be read. Links are followed.
+func Open(path string) (*os.File, error) { return open(path, os.O_RDONLY) }
+
+// OpenToWrite opens a file to be read and written, with more flags of os.OpenFile. A symbolic
+// link is refused: who may make files in the folder could have it lead to any file of the user's.
+func OpenToWrite(path string, flags int) (*os.File, error) {
+	f, err := open(path, os.O_RDWR|flags|noFollow)
+	if err == nil {
+		return f, nil
+	}
+	if info, statErr := os.Lstat(path); statErr == nil && info.Mode()&os.ModeSymlink != 0 &&
+		flags&os.O_EXCL == 0 {
+		return nil, refusal(path, "it is a symbolic link, which is not followed; remove it")
+	}
+	return nil, err
+}
+
+func open(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|noWait, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = refusal(path, "it is "+Kind(info.Mode())+" and no regular file")
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func refusal(path, why string) error {
+	return &os.PathError{Op: "open", Path: path, Err: errors.New(why)}
+}
+
+// Kind says in words what a file is.
+func Kind(mode os.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a folder"
+	case mode&os.ModeNamedPipe != 0:
+		return "a pipe"
+	case mode&os.ModeSocket != 0:
+		return "a socket"
+	case mode&os.ModeDevice != 0:
+		return "a device"
+	}
+	return "a file"
+}
