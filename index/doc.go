@@ -150,8 +150,7 @@
 //   - [Open] maps it into memory, to be read only. That takes no time worth mentioning, and
 //     all jobs of a host share the one copy that the system keeps of the file. Lookups go to
 //     that memory directly. A rank needs none of its own, and no other rank.
-//   - [Load] builds an index of its records, with any layout and storage. It also reads files
-//     of records alone, which earlier versions have written.
+//   - [Load] builds an index of its records, with any layout and storage.
 //
 // Opening verifies the size of the file and a header with a checksum, and so finds what is
 // truncated or foreign. Blocks of 64 KiB have checksums, of which the header has a digest:

@@ -175,72 +175,68 @@ func headerBytes(text int) int {
 	return (imageHead + text + 8 + imagePage - 1) / imagePage * imagePage
 }
 
-// openImage opens a file and verifies its header and its size. It returns nil for a file
-// that has no image, but may be something else.
+// openImage opens a file and verifies its header and its size.
 func openImage(path string) (*image, error) {
 	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
 	m := &image{path: path, f: f}
-	is, err := m.read()
-	if err != nil {
+	if err := m.read(); err != nil {
 		return nil, errors.Join(fmt.Errorf("index: %s %w", path, err), f.Close())
-	}
-	if !is {
-		return nil, f.Close()
 	}
 	return m, nil
 }
 
-// read reads the header. It returns false if the file is something else.
-func (m *image) read() (is bool, err error) {
+// read reads the header.
+func (m *image) read() error {
 	info, err := m.f.Stat()
 	if err != nil {
-		return false, err
+		return err
 	}
 	head := make([]byte, imageHead)
-	if _, err := m.f.ReadAt(head, 0); err != nil || !bytes.HasPrefix(head, []byte(imageMagic)) {
-		if err == io.EOF {
-			err = nil // shorter than any image
-		}
-		return false, err
+	if _, err := m.f.ReadAt(head, 0); err != nil && err != io.EOF {
+		return err
+	}
+	if !bytes.HasPrefix(head, []byte(imageMagic)) {
+		return errors.New("is no index of farhash; one that an earlier build has saved as records " +
+			"alone has to be built and saved anew")
 	}
 	version, size := binary.LittleEndian.Uint64(head[8:]), binary.LittleEndian.Uint64(head[16:])
 	text := binary.LittleEndian.Uint64(head[24:])
 	switch {
 	case version != imageVersion:
-		return true, fmt.Errorf("has version %d, and this program reads version %d", version,
+		return fmt.Errorf("has version %d, and this program reads version %d", version,
 			imageVersion)
 	case text > headerMost || size > headerMost ||
 		size < uint64(headerBytes(int(text))) || size%imagePage != 0:
-		return true, errors.New("is corrupt: its header makes no sense")
+		return errors.New("is corrupt: its header makes no sense")
 	case int64(size) > info.Size():
-		return true, errors.New("is truncated: it ends within its header")
+		return errors.New("is truncated: it ends within its header")
 	}
 	head = make([]byte, size)
 	if _, err := m.f.ReadAt(head, 0); err != nil {
-		return true, err
+		return err
 	}
 	m.header, m.fingerprint = int64(size), binary.LittleEndian.Uint64(head[size-8:])
 	if m.fingerprint != xxh3.Hash(head[:size-8]) {
-		return true, errors.New("is corrupt: its header fails the checksum")
+		return errors.New("is corrupt: its header fails the checksum")
 	}
 	if err := json.Unmarshal(head[imageHead:imageHead+text], &m.description); err != nil {
-		return true, fmt.Errorf("is corrupt: %w", err)
+		return fmt.Errorf("is corrupt: %w", err)
 	}
 	if err := m.check(); err != nil {
-		return true, fmt.Errorf("is corrupt: %w", err)
+		return fmt.Errorf("is corrupt: %w", err)
 	}
 	t := m.table(nil)
 	if float64(t.segment)*float64(t.ranks) > 1<<58 {
-		return true, errors.New("is corrupt: it says that it is larger than any file")
+		return errors.New("is corrupt: it says that it is larger than any file")
 	}
 	if want := t.sumsAt(m.header, t.ranks); info.Size() != want {
-		return true, fmt.Errorf("is truncated or has been added to: it has %d bytes and should "+
+		return fmt.Errorf("is truncated or has been added to: it has %d bytes and should "+
 			"have %d", info.Size(), want)
 	}
-	return true, nil
+	return nil
 }
 
 // verify verifies the sums of a segment.

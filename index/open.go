@@ -19,20 +19,15 @@ import (
 // CheckAll verifies all. Lookups go directly to the memory, and Lookups.OneSided is
 // refused.
 //
-// Where a rank cannot map the file, or the file has no table but records alone, as earlier
-// versions have written, all ranks Load it instead, with the configuration that it was
-// built with; NotMapped then says why. Collective.
+// Where a rank cannot map the file, all ranks Load it instead, with the configuration that it
+// was built with; NotMapped then says why. Collective.
 func Open(ctx context.Context, job rma.Job, path string) (*Index, error) {
 	m, err := sameImage(ctx, job, path)
 	if err != nil {
 		return nil, err
 	}
-	cfg := Config{}
-	why := fmt.Errorf("index: %s has records and no table; Save writes one", path)
-	if m != nil {
-		cfg, why = m.config(), m.mapped()
-		cfg.OffsetBytes = 0 // as the heaps of this job need
-	}
+	cfg, why := m.config(), m.mapped()
+	cfg.OffsetBytes = 0 // as the heaps of this job need
 	unmapped := uint64(0)
 	if why != nil {
 		unmapped = 1
@@ -70,17 +65,16 @@ func Open(ctx context.Context, job rma.Job, path string) (*Index, error) {
 	return x, nil
 }
 
-// sameImage opens the image that all ranks find at a path, nil if they find something else.
-// Collective.
+// sameImage opens the image that all ranks find at a path. Collective.
 func sameImage(ctx context.Context, job rma.Job, path string) (*image, error) {
 	m, err := openImage(path)
-	found := []uint64{0, 0}
+	found := []uint64{0}
 	if m != nil {
-		found = []uint64{1, m.fingerprint}
+		found[0] = m.fingerprint
 	}
 	all, err := gather(ctx, job, "opening "+path, found, err)
 	for rank, words := range all {
-		if err == nil && (words[0] != all[0][0] || words[1] != all[0][1]) {
+		if err == nil && words[0] != all[0][0] {
 			err = fmt.Errorf("index: at %s rank %d has another file than rank 0; give every rank "+
 				"the same", path, rank)
 		}

@@ -3,10 +3,8 @@ package index
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"os"
 
@@ -16,18 +14,6 @@ import (
 	"github.com/farhash/farhash/internal/replace"
 	"github.com/farhash/farhash/rma"
 )
-
-// contents describes a file of records, as earlier versions have written. A record is its
-// key and value, with the size of the value in 2 bytes before it where that is variable.
-type contents struct {
-	Kind      string `json:"kind"`
-	KeySize   int    `json:"keyBytes"`
-	ValueSize int    `json:"valueBytes"`
-	Variable  bool   `json:"variable"`
-	Records   uint64 `json:"records"`
-}
-
-const kindIndex = "farhash index"
 
 // Save writes the table to a file as it lies in memory. Open maps it, and Load makes an
 // index of its records, both with any number of ranks. The ranks write it together: path
@@ -158,14 +144,10 @@ func Load(ctx context.Context, job rma.Job, path string, cfg Config) (*Index, er
 	if err != nil {
 		return nil, err
 	}
-	if m == nil {
-		return loadRecords(ctx, job, path, cfg)
-	}
 	t := m.table(job)
 	t.image = m
 	defer m.close()
-	is := contents{kindIndex, m.KeySize, m.ValueSize, m.Variable, m.description.Records}
-	err = is.accept(path, &cfg)
+	err = m.accept(path, &cfg)
 	for _, number := range t.share() { // before anybody uses a record
 		if err == nil {
 			err = m.verify(ctx, t, number)
@@ -174,92 +156,28 @@ func Load(ctx context.Context, job rma.Job, path string, cfg Config) (*Index, er
 	if err = rma.AllSucceeded(ctx, job, "index: loading "+path, err); err != nil {
 		return nil, err
 	}
-	return is.build(ctx, job, path, cfg, (&Index{job: job, t: t}).Local(ctx))
-}
-
-// build makes an index of the records of a file.
-func (is *contents) build(ctx context.Context, job rma.Job, path string, cfg Config,
-	records iter.Seq2[Record, error]) (*Index, error) {
-	x, err := Build(ctx, job, cfg, records)
-	if err == nil && x.Len() != is.Records {
+	x, err := Build(ctx, job, cfg, (&Index{job: job, t: t}).Local(ctx))
+	if err == nil && x.Len() != m.Records {
 		err = fmt.Errorf("index: %s is corrupt: it has %d records and says %d", path, x.Len(),
-			is.Records)
+			m.Records)
 		return nil, errors.Join(err, x.Close()) // the same on every rank
 	}
 	return x, err
 }
 
-// loadRecords loads a file of records.
-func loadRecords(ctx context.Context, job rma.Job, path string, cfg Config) (*Index, error) {
-	var is contents
-	l, err := archive.NewLoader(ctx, job, path, func(description []byte) error {
-		if err := json.Unmarshal(description, &is); err != nil || is.Kind != kindIndex {
-			return fmt.Errorf("index: %s is no %s (it is described as %.100q)", path, kindIndex,
-				description)
-		}
-		return is.accept(path, &cfg)
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer l.Close()
-	return is.build(ctx, job, path, cfg, recordsIn(ctx, l, path, formOf(&cfg)))
-}
-
 // accept refuses a configuration with other sizes, and completes its own.
-func (is *contents) accept(path string, cfg *Config) error {
+func (d *description) accept(path string, cfg *Config) error {
 	given := cfg.KeySize != 0 || cfg.ValueSize != 0 || cfg.Variable
-	if given && (cfg.KeySize != 0 && cfg.KeySize != is.KeySize || cfg.ValueSize != is.ValueSize ||
-		cfg.Variable != is.Variable) {
+	if given && (cfg.KeySize != 0 && cfg.KeySize != d.KeySize || cfg.ValueSize != d.ValueSize ||
+		cfg.Variable != d.Variable) {
 		return fmt.Errorf("index: %s has keys of %d bytes and values of %d (variable: %v), "+
-			"and %d and %d (%v) are asked for; leave the sizes at 0", path, is.KeySize,
-			is.ValueSize, is.Variable, cfg.KeySize, cfg.ValueSize, cfg.Variable)
+			"and %d and %d (%v) are asked for; leave the sizes at 0", path, d.KeySize,
+			d.ValueSize, d.Variable, cfg.KeySize, cfg.ValueSize, cfg.Variable)
 	}
-	cfg.KeySize, cfg.ValueSize, cfg.Variable = is.KeySize, is.ValueSize, is.Variable
+	cfg.KeySize, cfg.ValueSize, cfg.Variable = d.KeySize, d.ValueSize, d.Variable
 	check := *cfg
 	if err := check.complete(); err != nil {
 		return fmt.Errorf("index: loading %s: %w", path, err)
 	}
 	return nil
-}
-
-// recordsIn are the records in this rank's share of a file.
-func recordsIn(ctx context.Context, l *archive.Loader, path string,
-	f form) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		stopped := errors.New("nobody wants more")
-		err := l.Each(ctx, 0, func(payload []byte) error {
-			for len(payload) > 0 {
-				r, n, ok := f.decode(payload)
-				if !ok {
-					return fmt.Errorf("index: %s is corrupt: a block ends within a record",
-						path)
-				}
-				if !yield(r, nil) {
-					return stopped
-				}
-				payload = payload[n:]
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, stopped) {
-			yield(Record{}, err)
-		}
-	}
-}
-
-// decode reads the first record of a block and returns its length.
-func (f form) decode(b []byte) (r Record, n int, ok bool) {
-	value := f.valueSize
-	if f.prefix > 0 {
-		if len(b) < prefixBytes {
-			return r, 0, false
-		}
-		value = int(binary.LittleEndian.Uint16(b))
-	}
-	key := f.prefix + f.keySize
-	if n = key + value; n > len(b) {
-		return r, 0, false
-	}
-	return Record{b[f.prefix:key], b[key:n]}, n, true
 }

@@ -8,11 +8,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/internal/archive"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
 )
 
 // TestSaveAndLoad: a table is loaded with another number of ranks, on another engine, with
@@ -62,16 +63,6 @@ func TestRefusedFiles(t *testing.T) {
 	must(t, withIndex(engines[0], 2, cfg, all, func(x *Index) error { return x.Save(ctx, path) }))
 	good, err := os.ReadFile(path)
 	must(t, err)
-	foreign := filepath.Join(dir, "foreign")
-	write := func(description string, payload []byte) []byte {
-		w, err := archive.Create(foreign)
-		must(t, err)
-		must(t, w.WriteBlock(0, 0, payload), w.Finish(1, []byte(description)), w.Close())
-		content, err := os.ReadFile(foreign)
-		must(t, err)
-		return content
-	}
-	is := `{"kind":"farhash index","keyBytes":4,"valueBytes":9,"variable":true,"records":%d}`
 	spoilt := bytes.Clone(good)
 	spoilt[5000] ^= 1
 	for _, c := range []struct {
@@ -81,16 +72,7 @@ func TestRefusedFiles(t *testing.T) {
 	}{
 		{good[:len(good)-1], Config{}, "truncated"},
 		{spoilt, Config{}, "fails its checksum"},
-		{[]byte("nothing"), Config{}, "no archive"},
-		{write(`{"kind":"farhash cache"}`, nil), Config{}, "is no farhash index"},
-		{write(`{"kind":"farhash index","keyBytes":900}`, nil), Config{}, "KeySize must be"},
-		{write(fmt.Sprintf(is, 1), []byte{1, 0, 'k', 'e', 'y', '1'}), Config{},
-			"a block ends within a record"},
-		{write(fmt.Sprintf(is, 1), []byte{1}), Config{}, "a block ends within a record"},
-		{write(fmt.Sprintf(is, 1), []byte{255, 255, 'k', 'e', 'y', '1'}), Config{},
-			"a block ends within a record"},
-		{write(fmt.Sprintf(is, 2), []byte{1, 0, 'k', 'e', 'y', '1', 'v'}), Config{},
-			"it has 1 records and says 2"},
+		{[]byte("nothing"), Config{}, "is no index of farhash; one that an earlier build"},
 		{good, Config{KeySize: 8}, "8 and 0 (false) are asked for; leave the sizes at 0"},
 		{good, Config{Storage: Inline}, "need a heap"},
 	} {
@@ -110,25 +92,57 @@ func TestRefusedFiles(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever a block holds, decoding it ends, and stays inside.
-func FuzzDecode(f *testing.F) {
-	f.Add([]byte{1, 0, 'k', 'e', 'y', '1', 'v', 0, 0, 'k', 'e', 'y', '2'}, true)
-	f.Add([]byte("key1value"), false)
-	f.Fuzz(func(t *testing.T, block []byte, variable bool) {
-		cfg := Config{KeySize: 4, ValueSize: 5, Variable: variable}
-		form, rest := formOf(&cfg), block
-		var again []byte
-		for len(rest) > 0 {
-			r, n, ok := form.decode(rest)
-			if !ok {
-				return
+// A file of the pieces of two indexes of one shape is not loaded, and Check notices where it was
+// opened.
+func TestSplicedFiles(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "spliced")
+	rng := rand.New(rand.NewPCG(1, 2))
+	cfg := Config{KeySize: 4, ValueSize: 4}
+	var files [2][]byte
+	all := records(rng, cfg, 3000, 1)
+	for i := range files {
+		must(t, withIndex(engines[0], 3, cfg, all, func(x *Index) error {
+			return x.Save(ctx, path)
+		}))
+		var err error
+		files[i], err = os.ReadFile(path)
+		must(t, err)
+		for _, r := range all { // for the other
+			r.Value[0] ^= 1
+		}
+	}
+	size := len(files[0])
+	if len(files[1]) != size || bytes.Equal(files[0], files[1]) {
+		t.Fatalf("the files have %d and %d bytes", size, len(files[1]))
+	}
+	splice := func(from, to int) {
+		file := slices.Concat(files[0][:from], files[1][from:to], files[0][to:])
+		if bytes.Equal(file, files[0]) || bytes.Equal(file, files[1]) {
+			return
+		}
+		must(t, os.WriteFile(path, file, 0o600), local.Run(2, func(job rma.Job) error {
+			if x, err := Load(ctx, job, path, Config{}); err == nil {
+				return errors.Join(fmt.Errorf("bytes %d to %d are loaded", from, to), x.Close())
+			} else if job.Rank() == 0 && !strings.Contains(err.Error(), path) {
+				t.Error(err)
 			}
-			again = append(again, rest[:form.prefix]...)
-			again = append(append(again, r.Key...), r.Value...)
-			rest = rest[n:]
-		}
-		if !bytes.Equal(again, block) {
-			t.Errorf("%x was read as %x", block, again)
-		}
-	})
+			x, err := Open(ctx, job, path)
+			if err != nil {
+				return job.Barrier(ctx)
+			}
+			if err = x.CheckAll(ctx); err == nil {
+				err = fmt.Errorf("bytes %d to %d are checked", from, to)
+			} else {
+				err = nil
+			}
+			return errors.Join(err, x.Close())
+		}))
+	}
+	splice(0, imagePage)
+	for range 50 {
+		from, to := rng.IntN(size), rng.IntN(size+1)
+		splice(min(from, to), max(from, to))
+	}
 }
