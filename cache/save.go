@@ -47,14 +47,15 @@ func (c *Cache) Save(ctx context.Context, path string) error {
 // As always keys are evicted where there are too many. A truncated, foreign or corrupt
 // file is refused on every rank, and the cache is as it was. Collective.
 func (c *Cache) Load(ctx context.Context, path string) error {
-	l, err := archive.NewLoader(ctx, c.job, path, func(description []byte) error {
+	recordBytes := c.cfg.KeySize + c.cfg.ValueSize
+	l, err := archive.NewLoader(ctx, c.job, path, recordBytes, func(description []byte) error {
 		return c.accept(path, description)
 	})
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	err = l.Each(ctx, 0, func(payload []byte) error { return c.putRecords(path, payload) })
+	err = l.Each(ctx, 0, c.putRecords)
 	return rma.AllSucceeded(ctx, c.job, "cache: loading "+path, err)
 }
 
@@ -73,12 +74,8 @@ func (c *Cache) accept(path string, description []byte) error {
 }
 
 // putRecords puts the records of a block.
-func (c *Cache) putRecords(path string, payload []byte) error {
+func (c *Cache) putRecords(payload []byte) error {
 	size := c.cfg.KeySize + c.cfg.ValueSize
-	if len(payload)%size != 0 {
-		return fmt.Errorf("cache: %s is corrupt: a block has %d bytes, no whole records of %d",
-			path, len(payload), size)
-	}
 	n := len(payload) / size
 	keys, values := make([]byte, 0, n*c.cfg.KeySize), make([]byte, 0, n*c.cfg.ValueSize)
 	for i := range n {

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/internal/archive/archivetest"
 	"github.com/farhash/farhash/rma/local"
 )
 
@@ -169,6 +171,51 @@ func TestRefusedFiles(t *testing.T) {
 	}))
 }
 
+// A file of the blocks of two caches, or with a block too many, too few or twice, is refused.
+func TestSplicedFiles(t *testing.T) {
+	one, other := saved(t), filepath.Join(t.TempDir(), "other")
+	must(t, withCache(engines[0], 3, saveConfig, func(c *Cache) error {
+		return errors.Join(fill(c, 300), c.Save(context.Background(), other))
+	}))
+	cfg := saveConfig
+	cfg.Mode, cfg.BucketsPerRank = Coarse, 20000 // or some would find no bucket
+	archivetest.Refused(t, one, other, func(path string) (content string, err error) {
+		failed := make([]error, 2)
+		err = withCache(engines[0], 2, cfg, func(c *Cache) error {
+			failed[c.job.Rank()] = c.Load(context.Background(), path)
+			n, err := there(c, 1000)
+			if failed[c.job.Rank()] != nil && n > 0 {
+				err = errors.Join(err, fmt.Errorf("%d are there after a refusal", n))
+			}
+			if c.job.Rank() == 0 {
+				content = fmt.Sprint(n)
+			}
+			return errors.Join(err, c.job.Barrier(context.Background()))
+		})
+		if (failed[0] == nil) != (failed[1] == nil) {
+			t.Errorf("one rank has loaded the file and one has not: %v", failed)
+		}
+		must(t, err)
+		return content, errors.Join(failed...)
+	})
+}
+
+// TestRecordsAreCounted: a file that has more or fewer records than it says is refused.
+func TestRecordsAreCounted(t *testing.T) {
+	for records := range uint64(4) {
+		path := filepath.Join(t.TempDir(), "file")
+		w, err := archive.Create(path)
+		must(t, err, w.WriteBlock(0, 0, make([]byte, 106)), w.Finish(1, records,
+			[]byte(`{"kind":"farhash cache","keyBytes":13,"valueBytes":40}`)), w.Close())
+		must(t, withCache(engines[0], 2, saveConfig, func(c *Cache) error {
+			if err := c.Load(context.Background(), path); (err == nil) != (records == 2) {
+				t.Errorf("2 records that are said to be %d: %v", records, err)
+			}
+			return c.job.Barrier(context.Background())
+		}))
+	}
+}
+
 // FuzzLoad gives blocks and descriptions of all kinds to Load: it says no, or puts whole
 // records.
 func FuzzLoad(f *testing.F) {
@@ -185,7 +232,7 @@ func FuzzLoad(f *testing.F) {
 		if len(payload) > archive.PayloadBytes || len(description) > archive.MaxDescription {
 			t.Skip("more than a writer takes")
 		}
-		must(t, w.WriteBlock(0, 0, payload), w.Finish(1, description), w.Close())
+		must(t, w.WriteBlock(0, 0, payload), w.Finish(1, uint64(len(payload)/53), description), w.Close())
 		if flip > 0 {
 			content, err := os.ReadFile(path)
 			must(t, err)

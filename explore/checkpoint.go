@@ -177,7 +177,8 @@ func (w *worker) describe(ctx context.Context) ([]byte, error) {
 func (w *worker) resume(ctx context.Context) error {
 	var c checkpoint
 	path := w.opts.Resume
-	l, err := archive.NewLoader(ctx, w.job, path, func(description []byte) error {
+	stateBytes := 8 * w.model.StateWords()
+	l, err := archive.NewLoader(ctx, w.job, path, stateBytes, func(description []byte) error {
 		return w.accept(path, &c, description)
 	})
 	if err != nil {
@@ -255,9 +256,7 @@ func (w *worker) reinsert(ctx context.Context, payload []byte, expect set.Result
 	words := w.model.StateWords()
 	n := len(payload) / (8 * words)
 	states := make([]uint64, n*words)
-	if copy(bytesOf(states), payload) != len(payload) {
-		return fmt.Errorf("explore: a block of %d bytes holds no whole states", len(payload))
-	}
+	copy(bytesOf(states), payload)
 	results, tasks := make([]set.Result, n), make([]uint64, n)
 	if err := w.visited.insert(states, results, tasks); err != nil {
 		return err

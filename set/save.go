@@ -14,7 +14,6 @@ import (
 type contents struct {
 	Kind         string `json:"kind"`         // kindWords or kindElements
 	ElementBytes int    `json:"elementBytes"` // of a record
-	Records      uint64 `json:"records"`
 }
 
 const (
@@ -32,7 +31,7 @@ const (
 func (s *Set) Save(ctx context.Context, path string) error {
 	record := make([]byte, 8)
 	is := contents{Kind: kindWords, ElementBytes: 8}
-	return save(ctx, s.job, path, is, s.Len, func(add func([]byte) error) error {
+	return save(ctx, s.job, path, is, func(add func([]byte) error) error {
 		for word, err := range s.Local(ctx) {
 			if err != nil {
 				return err
@@ -49,7 +48,7 @@ func (s *Set) Save(ctx context.Context, path string) error {
 // Save writes the set to a file; see Set.Save.
 func (e *Elements) Save(ctx context.Context, path string) error {
 	is := contents{Kind: kindElements, ElementBytes: e.cfg.ElementBytes}
-	return save(ctx, e.job, path, is, e.Len, func(add func([]byte) error) error {
+	return save(ctx, e.job, path, is, func(add func([]byte) error) error {
 		for element, err := range e.Local(ctx) {
 			if err != nil {
 				return err
@@ -68,7 +67,7 @@ func (e *Elements) Save(ctx context.Context, path string) error {
 // rank meanwhile.
 func (s *Set) Load(ctx context.Context, path string) error {
 	want := contents{Kind: kindWords, ElementBytes: 8}
-	return load(ctx, s.job, path, want, func(records uint64) error {
+	return load(ctx, s.job, path, want, s.Len, func(records uint64) error {
 		return makeRoom(ctx, s.job, records, s.Len, s.Buckets(), s.Grow)
 	}, func(payload []byte) error {
 		words := make([]uint64, len(payload)/8)
@@ -82,7 +81,7 @@ func (s *Set) Load(ctx context.Context, path string) error {
 // Load inserts what a file holds that Save has written; see Set.Load.
 func (e *Elements) Load(ctx context.Context, path string) error {
 	want := contents{Kind: kindElements, ElementBytes: e.cfg.ElementBytes}
-	return load(ctx, e.job, path, want, func(records uint64) error {
+	return load(ctx, e.job, path, want, e.Len, func(records uint64) error {
 		room := min(e.Buckets(), e.Capacity())
 		grow := func(ctx context.Context, buckets uint64) error {
 			return e.Grow(ctx, max(buckets, e.Buckets()), 0)
@@ -108,12 +107,7 @@ func makeRoom(ctx context.Context, job rma.Job, records uint64,
 
 // save writes a set to a file, each rank what its records gives.
 func save(ctx context.Context, job rma.Job, path string, is contents,
-	length func(context.Context) (uint64, error),
 	records func(add func([]byte) error) error) error {
-	var err error
-	if is.Records, err = length(ctx); err != nil {
-		return err
-	}
 	description, err := json.Marshal(is)
 	if err != nil {
 		return err
@@ -128,37 +122,40 @@ func save(ctx context.Context, job rma.Job, path string, is contents,
 
 // load verifies a file, makes room, and inserts what it holds.
 func load(ctx context.Context, job rma.Job, path string, want contents,
-	makeRoom func(records uint64) error, insert func(payload []byte) error) error {
-	var is contents
-	l, err := archive.NewLoader(ctx, job, path, func(description []byte) error {
-		return is.accept(path, description, want)
+	length func(context.Context) (uint64, error), makeRoom func(records uint64) error,
+	insert func(payload []byte) error) error {
+	l, err := archive.NewLoader(ctx, job, path, want.ElementBytes, func(description []byte) error {
+		return accept(path, description, want)
 	})
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	if err := makeRoom(is.Records); err != nil {
+	if err := makeRoom(l.Records); err != nil {
 		return err
 	}
-	err = l.Each(ctx, 0, func(payload []byte) error {
-		if len(payload)%want.ElementBytes != 0 {
-			return fmt.Errorf("set: %s is corrupt: a block has %d bytes, no whole elements of %d",
-				path, len(payload), want.ElementBytes)
-		}
-		return insert(payload)
-	})
+	err = l.Each(ctx, 0, insert)
+	if err = rma.AllSucceeded(ctx, job, "set: loading "+path, err); err != nil {
+		return err
+	}
+	n, err := length(ctx)
+	if err == nil && n < l.Records {
+		err = fmt.Errorf("set: %s is corrupt: it has %d elements, some more than once; %d are in "+
+			"the set now", path, l.Records, n)
+	}
 	return rma.AllSucceeded(ctx, job, "set: loading "+path, err)
 }
 
-// accept reads a description and refuses that of something else.
-func (c *contents) accept(path string, description []byte, want contents) error {
-	if err := json.Unmarshal(description, c); err != nil || c.Kind != want.Kind {
+// accept refuses the description of something else.
+func accept(path string, description []byte, want contents) error {
+	var is contents
+	if err := json.Unmarshal(description, &is); err != nil || is.Kind != want.Kind {
 		return fmt.Errorf("set: %s is no %s (it is described as %.100q)",
 			path, want.Kind, description)
 	}
-	if c.ElementBytes != want.ElementBytes {
+	if is.ElementBytes != want.ElementBytes {
 		return fmt.Errorf("set: %s has elements of %d bytes, this set of %d", path,
-			c.ElementBytes, want.ElementBytes)
+			is.ElementBytes, want.ElementBytes)
 	}
 	return nil
 }

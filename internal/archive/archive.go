@@ -17,13 +17,11 @@ import (
 
 const (
 	magic       = "farhash\x00"
-	version     = 2
+	version     = 3
 	headerBytes = 4096
 	headBytes   = 32 // in front of each payload
 
-	// Where the description lies in the header. In version 1 files had no marks.
-	descriptionAt    = 48
-	descriptionAtOld = 40
+	descriptionAt = 56 // in the header
 
 	// PayloadBytes is the room for data in a block.
 	PayloadBytes = 1 << 18
@@ -93,7 +91,7 @@ func (w *Writer) WriteBlock(n uint64, section uint32, payload []byte) error {
 	head := make([]byte, headBytes, headBytes+len(payload))
 	binary.LittleEndian.PutUint32(head, section)
 	binary.LittleEndian.PutUint32(head[4:], uint32(len(payload)))
-	binary.LittleEndian.PutUint64(head[8:], blockSum(n, section, payload))
+	binary.LittleEndian.PutUint64(head[8:], blockSum(w.mark, n, section, payload))
 	if _, err := w.f.WriteAt(append(head, payload...), blockOffset(n)); err != nil {
 		return fmt.Errorf("archive: writing %s: %w", w.path, err)
 	}
@@ -108,16 +106,17 @@ func (w *Writer) Sync() error {
 	return nil
 }
 
-// Finish makes the file complete, with blocks 0 to blocks-1 and a description of
-// what they are. One rank does it when all have written their blocks and called Sync.
-func (w *Writer) Finish(blocks uint64, description []byte) error {
+// Finish makes the file complete, with blocks 0 to blocks-1, which hold so many records, and a
+// description of what they are. One rank does it when all have written their blocks and called
+// Sync.
+func (w *Writer) Finish(blocks, records uint64, description []byte) error {
 	if len(description) > MaxDescription {
 		return fmt.Errorf("archive: a description of %d bytes; at most %d fit",
 			len(description), MaxDescription)
 	}
 	err := w.f.Truncate(blockOffset(blocks))
 	if err == nil {
-		err = replace.Finish(w.f, w.path, encodeHeader(blocks, w.mark, description))
+		err = replace.Finish(w.f, w.path, encodeHeader(blocks, records, w.mark, description))
 	}
 	if err != nil {
 		return fmt.Errorf("archive: writing %s: %w", w.path, err)
@@ -134,8 +133,10 @@ func (w *Writer) Abandon() error { return replace.Abandon(w.f) }
 // Reader reads blocks of a complete file.
 type Reader struct {
 	Blocks      uint64
+	Records     uint64 // in all blocks
 	Description []byte
 
+	mark uint64
 	sum  uint64 // of the header, and with its mark of this very file
 	path string
 	f    *os.File
@@ -159,8 +160,7 @@ func (r *Reader) readHeader() error {
 	if _, err := io.ReadFull(io.NewSectionReader(r.f, 0, headerBytes), head); err != nil {
 		return fmt.Errorf("is no archive of farhash: it ends within the header (%w)", err)
 	}
-	var err error
-	if r.Blocks, r.Description, err = decodeHeader(head); err != nil {
+	if err := r.decodeHeader(head); err != nil {
 		return err
 	}
 	r.sum = binary.LittleEndian.Uint64(head[headerBytes-8:])
@@ -168,9 +168,13 @@ func (r *Reader) readHeader() error {
 	if err != nil {
 		return err
 	}
-	if want := blockOffset(r.Blocks); info.Size() != want {
-		return fmt.Errorf("is truncated or has been added to: it has %d bytes and should have %d",
-			info.Size(), want)
+	switch size, want := info.Size(), blockOffset(r.Blocks); {
+	case size < want:
+		return fmt.Errorf("is truncated: it ends within block %d of %d, at byte %d instead of %d",
+			(size-headerBytes)/stride, r.Blocks, size, want)
+	case size > want:
+		return fmt.Errorf("is corrupt: it has been added to behind its %d blocks, and has %d bytes "+
+			"instead of %d", r.Blocks, size, want)
 	}
 	return nil
 }
@@ -195,8 +199,9 @@ func (r *Reader) ReadBlock(n uint64, buf []byte) (section uint32, payload []byte
 	if _, err := r.f.ReadAt(payload, blockOffset(n)+headBytes); err != nil {
 		return 0, nil, fmt.Errorf("archive: reading block %d of %s: %w", n, r.path, err)
 	}
-	if sum := binary.LittleEndian.Uint64(head[8:]); sum != blockSum(n, section, payload) {
-		return 0, nil, fmt.Errorf("archive: %s is corrupt: block %d fails its checksum", r.path, n)
+	if sum := binary.LittleEndian.Uint64(head[8:]); sum != blockSum(r.mark, n, section, payload) {
+		return 0, nil, fmt.Errorf("archive: %s is corrupt: block %d fails its checksum; it is "+
+			"damaged, or from another place or file", r.path, n)
 	}
 	return section, payload, nil
 }
@@ -206,45 +211,45 @@ func (r *Reader) Close() error { return r.f.Close() }
 
 func blockOffset(n uint64) int64 { return headerBytes + int64(n)*stride }
 
-// blockSum is the checksum of a block in its place.
-func blockSum(n uint64, section uint32, payload []byte) uint64 {
-	return xxh3.HashSeed(payload, n*(1<<32)+uint64(section)+1)
+// blockSum is the checksum of a block in its place in the file with a mark.
+func blockSum(mark, n uint64, section uint32, payload []byte) uint64 {
+	var place [20]byte
+	binary.LittleEndian.PutUint64(place[:], mark)
+	binary.LittleEndian.PutUint64(place[8:], n)
+	binary.LittleEndian.PutUint32(place[16:], section)
+	return xxh3.HashSeed(payload, xxh3.Hash(place[:]))
 }
 
-func encodeHeader(blocks, mark uint64, description []byte) []byte {
+func encodeHeader(blocks, records, mark uint64, description []byte) []byte {
 	head := make([]byte, headerBytes)
 	copy(head, magic)
-	binary.LittleEndian.PutUint64(head[8:], version)
-	binary.LittleEndian.PutUint64(head[16:], blocks)
-	binary.LittleEndian.PutUint64(head[24:], PayloadBytes)
-	binary.LittleEndian.PutUint64(head[32:], uint64(len(description)))
-	binary.LittleEndian.PutUint64(head[40:], mark)
+	for i, word := range []uint64{version, blocks, PayloadBytes, uint64(len(description)), mark,
+		records} {
+		binary.LittleEndian.PutUint64(head[8+8*i:], word)
+	}
 	copy(head[descriptionAt:], description)
 	binary.LittleEndian.PutUint64(head[headerBytes-8:], xxh3.Hash(head[:headerBytes-8]))
 	return head
 }
 
-func decodeHeader(head []byte) (blocks uint64, description []byte, err error) {
-	found, at := binary.LittleEndian.Uint64(head[8:]), uint64(descriptionAt)
-	if found == 1 {
-		at = descriptionAtOld
-	}
+func (r *Reader) decodeHeader(head []byte) error {
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(head[8+8*i:]) }
+	found, payload, length := word(0), word(2), word(3)
+	r.Blocks, r.mark, r.Records = word(1), word(4), word(5)
 	switch {
 	case !bytes.HasPrefix(head, []byte(magic)):
-		return 0, nil, errors.New("is no archive of farhash")
+		return errors.New("is no archive of farhash")
 	case binary.LittleEndian.Uint64(head[headerBytes-8:]) != xxh3.Hash(head[:headerBytes-8]):
-		return 0, nil, errors.New("is corrupt: its header fails the checksum")
-	case found != 1 && found != version:
-		return 0, nil, fmt.Errorf("has version %d, and this program reads versions 1 and %d",
-			found, version)
-	case binary.LittleEndian.Uint64(head[24:]) != PayloadBytes:
-		return 0, nil, fmt.Errorf("has blocks of %d bytes, and this program reads blocks of %d",
-			binary.LittleEndian.Uint64(head[24:]), PayloadBytes)
+		return errors.New("is corrupt: its header fails the checksum")
+	case found != version:
+		return fmt.Errorf("has version %d, and this program reads version %d; load it with the "+
+			"build that has saved it, or save it anew with this one", found, version)
+	case payload != PayloadBytes:
+		return fmt.Errorf("has blocks of %d bytes, and this program reads blocks of %d", payload,
+			PayloadBytes)
+	case length > MaxDescription || r.Blocks > 1<<40:
+		return errors.New("is corrupt: its header makes no sense")
 	}
-	blocks = binary.LittleEndian.Uint64(head[16:])
-	length := binary.LittleEndian.Uint64(head[32:])
-	if length > headerBytes-8-at || blocks > 1<<40 {
-		return 0, nil, errors.New("is corrupt: its header makes no sense")
-	}
-	return blocks, head[at : at+length], nil
+	r.Description = head[descriptionAt : descriptionAt+length]
+	return nil
 }

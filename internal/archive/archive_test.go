@@ -14,6 +14,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/internal/archive/archivetest"
 )
 
 // write makes an archive of blocks, written by several ranks in any order.
@@ -40,7 +41,9 @@ func write(t *testing.T, path string, blocks [][]byte) {
 		})
 	}
 	wg.Wait()
-	if err := first.Finish(uint64(len(blocks)), []byte("about")); err != nil {
+	records := len(bytes.Join(blocks, nil)) // a byte is a record
+	err = first.Finish(uint64(len(blocks)), uint64(records), []byte("about"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := first.Close(); err != nil {
@@ -172,28 +175,23 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Files of version 1 had no marks.
-func TestFirstVersion(t *testing.T) {
+// Files of earlier builds are refused, with what to do.
+func TestEarlierVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	write(t, path, [][]byte{[]byte("old")})
 	file, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file[8] = 1
-	copy(file[40:], file[48:4080])
+	file[8] = 2
 	binary.LittleEndian.PutUint64(file[4088:], xxh3.Hash(file[:4088]))
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, err := archive.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	_, payload, err := r.ReadBlock(0, make([]byte, archive.PayloadBytes))
-	if string(r.Description) != "about" || string(payload) != "old" || err != nil {
-		t.Errorf("%q, %q, %v", r.Description, payload, err)
+	_, err = archive.Open(path)
+	if err == nil || !strings.Contains(err.Error(), "has version 2") ||
+		!strings.Contains(err.Error(), "save it anew") {
+		t.Error(err)
 	}
 }
 
@@ -235,7 +233,7 @@ func TestOneWriterAtATime(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "another job is writing") {
 		t.Errorf("a second writer: %v", err)
 	}
-	if err := errors.Join(first.Finish(1, nil), first.Close()); err != nil {
+	if err := errors.Join(first.Finish(1, 5, nil), first.Close()); err != nil {
 		t.Fatal(err)
 	}
 	got, err := readAll(path)
@@ -265,4 +263,15 @@ func TestLeftOver(t *testing.T) {
 	if got, err := readAll(path); err != nil || len(got) != 1 || string(got[0]) != "new" {
 		t.Errorf("the file reads %q, %v", got, err)
 	}
+}
+
+// Blocks of two files, put together in any way, are not read as one of them.
+func TestSplices(t *testing.T) {
+	one, other := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "other")
+	write(t, one, [][]byte{[]byte("a"), []byte("b"), []byte("c"), []byte("d")})
+	write(t, other, [][]byte{[]byte("k"), []byte("l"), []byte("m")})
+	archivetest.Refused(t, one, other, func(path string) (string, error) {
+		blocks, err := readAll(path)
+		return string(bytes.Join(blocks, nil)), err
+	})
 }

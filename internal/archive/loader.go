@@ -14,9 +14,9 @@ type Loader struct {
 }
 
 // NewLoader opens a file and verifies all of it, each rank its share, before anybody
-// uses a record. accept looks at the description. Collective: either every rank gets
-// a Loader or none does.
-func NewLoader(ctx context.Context, job rma.Job, path string,
+// uses a record: each has recordBytes bytes, and there are as many as the header says. accept
+// looks at the description. Collective: either every rank gets a Loader or none does.
+func NewLoader(ctx context.Context, job rma.Job, path string, recordBytes int,
 	accept func(description []byte) error) (*Loader, error) {
 	r, err := Open(path)
 	l := &Loader{Reader: r, job: job}
@@ -24,7 +24,7 @@ func NewLoader(ctx context.Context, job rma.Job, path string,
 		err = accept(r.Description)
 	}
 	if err = same(ctx, job, path, l.Reader, err); err == nil {
-		err = l.blocks(ctx, func(uint32, []byte) error { return nil })
+		err = l.verify(ctx, recordBytes)
 	}
 	if err = rma.AllSucceeded(ctx, job, "loading "+path, err); err != nil {
 		if r != nil {
@@ -33,6 +33,36 @@ func NewLoader(ctx context.Context, job rma.Job, path string,
 		return nil, err
 	}
 	return l, nil
+}
+
+// verify reads all blocks and counts their records. Collective.
+func (l *Loader) verify(ctx context.Context, recordBytes int) error {
+	c, err := newCells(ctx, l.job, "records", 1)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	mine := uint64(0)
+	err = l.blocks(ctx, func(n uint64, _ uint32, payload []byte) error {
+		if len(payload)%recordBytes != 0 {
+			return fmt.Errorf("archive: %s is corrupt: block %d has %d bytes, no whole records of %d",
+				l.path, n, len(payload), recordBytes)
+		}
+		mine += uint64(len(payload) / recordBytes)
+		return nil
+	})
+	if err == nil {
+		_, err = c.Add(ctx, 0, 0, mine)
+	}
+	if err = rma.AllSucceeded(ctx, l.job, "loading "+l.path, err); err != nil {
+		return err
+	}
+	all, err := c.Load(ctx, 0, 0)
+	if err == nil && all != l.Records {
+		err = fmt.Errorf("archive: %s is corrupt: its %d blocks have %d records, and its header "+
+			"says %d", l.path, l.Blocks, all, l.Records)
+	}
+	return rma.AllSucceeded(ctx, l.job, "loading "+l.path, err) // nobody closes what others read
 }
 
 // same makes sure that all ranks have opened the same file, or equal ones. Collective.
@@ -51,7 +81,7 @@ func same(ctx context.Context, job rma.Job, path string, r *Reader, failed error
 
 // Each calls use with the payload of each block of a section in this rank's share.
 func (l *Loader) Each(ctx context.Context, section uint32, use func(payload []byte) error) error {
-	return l.blocks(ctx, func(s uint32, payload []byte) error {
+	return l.blocks(ctx, func(_ uint64, s uint32, payload []byte) error {
 		if s != section {
 			return nil
 		}
@@ -60,7 +90,8 @@ func (l *Loader) Each(ctx context.Context, section uint32, use func(payload []by
 }
 
 // blocks reads this rank's share.
-func (l *Loader) blocks(ctx context.Context, use func(section uint32, payload []byte) error) error {
+func (l *Loader) blocks(ctx context.Context,
+	use func(n uint64, section uint32, payload []byte) error) error {
 	buf := make([]byte, PayloadBytes)
 	for n := uint64(l.job.Rank()); n < l.Blocks; n += uint64(l.job.Size()) {
 		section, payload, err := l.ReadBlock(n, buf)
@@ -68,7 +99,7 @@ func (l *Loader) blocks(ctx context.Context, use func(section uint32, payload []
 			err = ctx.Err()
 		}
 		if err == nil {
-			err = use(section, payload)
+			err = use(n, section, payload)
 		}
 		if err != nil {
 			return err

@@ -10,31 +10,49 @@ import (
 // Saver writes records of several sections into one file, with all ranks of a job.
 // A record lies in one block.
 type Saver struct {
-	job    rma.Job
-	w      *Writer
-	window rma.Window
-	cells  *rma.Cells // of rank 0: the next block's number, the file's mark
-	bufs   map[uint32][]byte
+	job     rma.Job
+	w       *Writer
+	cells   *cells
+	records uint64 // that this rank has added
+	bufs    map[uint32][]byte
 }
 
 // The words of rank 0.
 const (
-	cellNext = iota
-	cellMark
-	cells
+	cellNext    = iota // the next block's number
+	cellMark           // the file's
+	cellRecords        // of all ranks
+	cellsSaver
 )
+
+// cells are words in a window of their own.
+type cells struct {
+	*rma.Cells
+	window rma.Window
+}
+
+// newCells makes so many. Collective.
+func newCells(ctx context.Context, job rma.Job, name string, words int) (*cells, error) {
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "archive: " + name, Words: words})
+	if err != nil {
+		return nil, err
+	}
+	c, err := rma.NewCells(job, w)
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return &cells{c, w}, nil
+}
+
+func (c *cells) Close() error { return errors.Join(c.Cells.Close(), c.window.Close()) }
 
 // NewSaver begins a file; path means the same file on every rank, which is made sure of.
 // Collective.
 func NewSaver(ctx context.Context, job rma.Job, path string) (*Saver, error) {
 	s := &Saver{job: job, bufs: map[uint32][]byte{}}
 	var err error
-	s.window, err = job.NewWindow(ctx, rma.Spec{Name: "archive: next block", Words: cells})
-	if err != nil {
+	if s.cells, err = newCells(ctx, job, "next block", cellsSaver); err != nil {
 		return nil, err
-	}
-	if s.cells, err = rma.NewCells(job, s.window); err != nil {
-		return nil, errors.Join(err, s.window.Close())
 	}
 	if job.Rank() == 0 {
 		if s.w, err = Create(path); err == nil {
@@ -77,6 +95,7 @@ func (s *Saver) Add(ctx context.Context, section uint32, record []byte) error {
 		}
 	}
 	s.bufs[section] = append(s.bufs[section], record...)
+	s.records++
 	return nil
 }
 
@@ -99,22 +118,35 @@ func (s *Saver) Finish(ctx context.Context, failed error, description []byte) er
 		}
 	}
 	if failed == nil {
+		_, failed = s.cells.Add(ctx, 0, cellRecords, s.records)
+	}
+	if failed == nil {
 		failed = s.w.Sync()
 	}
 	err := rma.AllSucceeded(ctx, s.job, "saving "+s.w.path, failed)
 	if err == nil && s.job.Rank() == 0 {
-		var blocks uint64
-		if blocks, err = s.cells.Load(ctx, 0, cellNext); err == nil {
-			err = s.w.Finish(blocks, description)
-		}
+		err = s.complete(ctx, description)
 	}
 	err = rma.AllSucceeded(ctx, s.job, "saving "+s.w.path, err)
 	return errors.Join(err, s.close(err != nil))
 }
 
+// complete completes the file when all ranks have written their blocks.
+func (s *Saver) complete(ctx context.Context, description []byte) error {
+	blocks, err := s.cells.Load(ctx, 0, cellNext)
+	if err != nil {
+		return err
+	}
+	records, err := s.cells.Load(ctx, 0, cellRecords)
+	if err != nil {
+		return err
+	}
+	return s.w.Finish(blocks, records, description)
+}
+
 // close closes the file, and removes it when it is not to be kept.
 func (s *Saver) close(remove bool) error {
-	errs := []error{s.cells.Close(), s.window.Close()}
+	errs := []error{s.cells.Close()}
 	switch {
 	case s.w == nil:
 	case remove && s.job.Rank() == 0:
