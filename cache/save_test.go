@@ -232,7 +232,8 @@ func FuzzLoad(f *testing.F) {
 		if len(payload) > archive.PayloadBytes || len(description) > archive.MaxDescription {
 			t.Skip("more than a writer takes")
 		}
-		must(t, w.WriteBlock(0, 0, payload), w.Finish(1, uint64(len(payload)/53), description), w.Close())
+		must(t, w.WriteBlock(0, 0, payload), w.Finish(1, uint64(len(payload)/53), description),
+			w.Close())
 		if flip > 0 {
 			content, err := os.ReadFile(path)
 			must(t, err)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/farhash/farhash/internal/regular"
 	"github.com/farhash/farhash/internal/replace"
 )
 
@@ -135,12 +136,20 @@ func (r *Result) Save(path string) error {
 	return nil
 }
 
+// maxResultBytes is more than Save writes.
+const maxResultBytes = 1 << 20
+
 // Load reads what Save has written.
 func Load(path string) (*Result, error) {
-	text, err := os.ReadFile(path)
+	f, err := regular.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("calibrate: there is no %s; farhash calibrate makes it", path)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("calibrate: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxResultBytes))
 	if err != nil {
 		return nil, fmt.Errorf("calibrate: %w", err)
 	}

@@ -199,8 +199,8 @@ func (m *image) read() error {
 		return err
 	}
 	if !bytes.HasPrefix(head, []byte(imageMagic)) {
-		return errors.New("is no index of farhash; one that an earlier build has saved as records " +
-			"alone has to be built and saved anew")
+		return errors.New("is no index of farhash; one that an earlier build has saved as " +
+			"records alone has to be built and saved anew")
 	}
 	version, size := binary.LittleEndian.Uint64(head[8:]), binary.LittleEndian.Uint64(head[16:])
 	text := binary.LittleEndian.Uint64(head[24:])

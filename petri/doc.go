@@ -76,5 +76,7 @@
 //
 // Elements nest at most 1000 deep. Entities other than the five of XML are
 // refused, so a file cannot expand beyond its size. Memory grows with the
-// number of nodes and arcs; the text of a file is not kept.
+// number of nodes and arcs; the text of a file is not kept. [Limits] bound the
+// length of a file, 1 GiB unless another is given, and of what lies between two
+// tags, 16 MiB. [ReadFile] does not wait for a pipe to be opened.
 package petri

@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 )
 
@@ -23,30 +22,11 @@ func (e *SyntaxError) Error() string {
 // Whatever is wrong with the file is a *SyntaxError; an error of r comes back
 // wrapped. The package comment says what is accepted. A net that Read returns
 // passes [Net.Check].
-func Read(r io.Reader) (*Net, error) {
-	p, err := newParser(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.document(); err != nil {
-		return nil, err
-	}
-	return p.build()
-}
+func Read(r io.Reader) (*Net, error) { return Limits{}.Read(r) }
 
-// ReadFile reads the PNML file at path like [Read] and names the path in errors.
-func ReadFile(path string) (*Net, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err // names the path already
-	}
-	defer f.Close() // nothing was written: an error of Close loses nothing
-	n, err := Read(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return n, nil
-}
+// ReadFile reads the PNML file at path like [Read] and names the path in errors. It does not wait
+// for the other end of a pipe: one that nobody has opened to write is an empty file.
+func ReadFile(path string) (*Net, error) { return Limits{}.ReadFile(path) }
 
 // document reads the whole file, which must be one <pnml> with one <net>.
 func (p *parser) document() error {

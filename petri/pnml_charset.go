@@ -15,11 +15,14 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
+// readBytes is how much is read at a time.
+const readBytes = 64 << 10
+
 // decode returns a reader of UTF-8 where the first bytes of r tell its
 // encoding, known to be right whatever the XML declaration says. Otherwise the
 // declaration, readable as ASCII, decides.
 func decode(r io.Reader) (in io.Reader, known bool, err error) {
-	buf := bufio.NewReaderSize(r, 64<<10)
+	buf := bufio.NewReaderSize(r, readBytes)
 	head, _ := buf.Peek(4) // an error comes again with the first read
 	starts := func(prefix string) bool { return bytes.HasPrefix(head, []byte(prefix)) }
 	var enc encoding.Encoding

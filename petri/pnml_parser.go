@@ -37,8 +37,8 @@ type parser struct {
 	arcs   []arc
 }
 
-func newParser(r io.Reader) (*parser, error) {
-	p := &parser{src: &source{r: r}, line: 1, ids: make(map[string]int32)}
+func newParser(r io.Reader, limits Limits) (*parser, error) {
+	p := &parser{src: &source{r: r, limits: limits}, line: 1, ids: make(map[string]int32)}
 	in, known, err := decode(p.src)
 	if err != nil {
 		return nil, p.errorf("%v", err)
@@ -54,12 +54,14 @@ func newParser(r io.Reader) (*parser, error) {
 }
 
 // source remembers what became of the underlying reader, to tell its errors
-// from those of the XML.
+// from those of the XML, and keeps to the limits.
 type source struct {
-	r     io.Reader
-	err   error // other than io.EOF
-	empty bool  // ended without a byte
-	some  bool
+	r      io.Reader
+	limits Limits
+	err    error // other than io.EOF
+	empty  bool  // ended without a byte
+	read   int64 // bytes
+	begin  int64 // that had been read when the latest token began
 }
 
 func (s *source) Read(b []byte) (int, error) {
@@ -67,12 +69,16 @@ func (s *source) Read(b []byte) (int, error) {
 		return 0, s.err // the reader may have recovered, but what it lost is missing
 	}
 	n, err := s.r.Read(b)
-	if n > 0 {
-		s.some = true
+	s.read += int64(n)
+	switch {
+	case s.read > s.limits.FileBytes:
+		n, err = 0, s.limits.fileTooLong()
+	case s.read-s.begin > s.limits.TextBytes+readBytes: // the tag may be among the latest
+		n, err = 0, s.limits.textTooLong()
 	}
 	switch {
 	case err == io.EOF:
-		s.empty = !s.some
+		s.empty = s.read == 0
 	case err != nil:
 		s.err = err
 	}
@@ -83,7 +89,12 @@ func (s *source) Read(b []byte) (int, error) {
 func (p *parser) next() (xml.Token, error) {
 	// Text between tags is a token too: a token begins where its predecessor ends.
 	p.line, _ = p.dec.InputPos()
+	p.src.begin = p.src.read
 	tok, err := p.dec.Token()
+	var over limitError
+	if errors.As(p.src.err, &over) { // also where a text ends there, as if it were whole
+		return nil, p.errorf("%v", over)
+	}
 	if err != nil {
 		return nil, p.readError(err)
 	}

@@ -19,7 +19,8 @@ import (
 const spliceBytes = 12 // of an element
 
 // withTable calls what two ranks do with a set of words or of elements.
-func withTable(elements bool, do func(ctx context.Context, job rma.Job, t spliceTable) error) error {
+func withTable(elements bool,
+	do func(ctx context.Context, job rma.Job, t spliceTable) error) error {
 	return local.Run(2, func(job rma.Job) error {
 		ctx := context.Background()
 		s, err := set.New(ctx, job, set.Config{Buckets: 256})

@@ -18,6 +18,7 @@ import (
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/bench"
 	"github.com/farhash/farhash/internal/chart"
+	"github.com/farhash/farhash/internal/replace"
 	"github.com/farhash/farhash/rma/local"
 )
 
@@ -201,6 +202,9 @@ func checkPlot(path string) error {
 	dir := filepath.Dir(path)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return fmt.Errorf("--plot %s: there is no folder %s", path, dir)
+	}
+	if _, _, err := replace.Target(path); err != nil {
+		return fmt.Errorf("--plot: %w", err)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/calibrate"
 	"github.com/farhash/farhash/internal/doctor"
+	"github.com/farhash/farhash/internal/replace"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -98,8 +99,8 @@ func (f *calibrateFlags) check() (file string, err error) {
 	if file, err = calibrationPath(f.file); err != nil {
 		return "", err
 	}
-	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return "", fmt.Errorf("--file %s is a folder; name a file", file)
+	if _, _, err := replace.Target(file); err != nil {
+		return "", fmt.Errorf("--file: %w; name a file", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return "", fmt.Errorf("--file: %w", err)

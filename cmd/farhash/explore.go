@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/internal/replace"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/rma"
@@ -32,6 +34,7 @@ type exploreFlags struct {
 	direct, check      bool
 	ranksGiven         bool
 	checkpoint, resume string
+	maxNet             string
 	every              time.Duration
 	goOn               string // the command to go on with, but for the checkpoint
 }
@@ -75,6 +78,7 @@ ranks, is the last checkpoint. Ranks on several hosts need a folder for it that 
 	flags.StringVar(&f.trace, "trace", "", "deadlock: a shortest firing sequence to a deadlock")
 	flags.StringVar(&f.mem, "mem", "",
 		"memory for all ranks together, such as 2GiB (default: 80% of what is available)")
+	flags.StringVar(&f.maxNet, "max-net", "1GiB", "largest FILE that is read")
 	flags.StringVar(&f.checkpoint, "checkpoint", "", "file to save the search to now and then")
 	flags.DurationVar(&f.every, "every", 10*time.Minute, "time between checkpoints")
 	flags.StringVar(&f.resume, "resume", "", "checkpoint to go on with, with any number of ranks")
@@ -88,8 +92,8 @@ ranks, is the last checkpoint. Ranks on several hosts need a folder for it that 
 	return cmd
 }
 
-// options turns flags into options of the search.
-func (f *exploreFlags) options() (explore.Options, error) {
+// options turns flags into options of the search for a net in a file.
+func (f *exploreFlags) options(net string) (explore.Options, error) {
 	opts := explore.Options{Order: explore.Order(f.order), Checkpoint: f.checkpoint,
 		CheckpointEvery: f.every, Resume: f.resume, Warn: warn,
 		Encoding: explore.Encoding(f.encoding), Check: f.check}
@@ -126,6 +130,10 @@ func (f *exploreFlags) options() (explore.Options, error) {
 		if _, err := archive.Writable(f.checkpoint); err != nil {
 			return opts, fmt.Errorf("--checkpoint: %w", err)
 		}
+		if replace.Same(f.checkpoint, net) {
+			return opts, fmt.Errorf("--checkpoint %s is the net itself, which it would replace; "+
+				"name another file", f.checkpoint)
+		}
 	}
 	if f.json && f.mcc {
 		return opts, errors.New("--json and --mcc exclude each other")
@@ -134,13 +142,20 @@ func (f *exploreFlags) options() (explore.Options, error) {
 		return opts, fmt.Errorf("-n must be 1 to %d, not %d", shm.MaxRanks, f.ranks)
 	}
 	if f.mem != "" {
-		bytes, err := humanize.ParseBytes(f.mem)
-		if err != nil || bytes == 0 {
-			return opts, fmt.Errorf("--mem %q is no size such as 2GiB or 500MB", f.mem)
+		if opts.Mem, err = parseBytes("--mem", f.mem); err != nil {
+			return opts, err
 		}
-		opts.Mem = bytes
 	}
 	return opts, nil
+}
+
+// parseBytes reads the size that a flag is given.
+func parseBytes(flag, text string) (uint64, error) {
+	bytes, err := humanize.ParseBytes(text)
+	if err != nil || bytes == 0 || bytes > math.MaxInt64 {
+		return 0, fmt.Errorf("%s %q is no size such as 2GiB or 500MB", flag, text)
+	}
+	return bytes, nil
 }
 
 // warn reports what does not end a search.
@@ -148,7 +163,11 @@ func warn(err error) { fmt.Fprintln(os.Stderr, "farhash: warning:", err) }
 
 // run explores the net in a file and prints the answer.
 func (f *exploreFlags) run(ctx context.Context, path string) error {
-	opts, err := f.options()
+	opts, err := f.options(path)
+	if err != nil {
+		return usage(err)
+	}
+	maxNet, err := parseBytes("--max-net", f.maxNet)
 	if err != nil {
 		return usage(err)
 	}
@@ -159,7 +178,7 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	if launched && f.ranksGiven && !f.quiet {
 		fmt.Fprintf(os.Stderr, "farhash: -n is ignored: %s has started the ranks\n", launcher)
 	}
-	net, err := petri.ReadFile(path)
+	net, err := petri.Limits{FileBytes: int64(maxNet)}.ReadFile(path)
 	if err != nil {
 		return err
 	}

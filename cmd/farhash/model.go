@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash/calibrate"
+	"github.com/farhash/farhash/internal/replace"
 	"github.com/farhash/farhash/readsize"
 )
 
@@ -152,6 +153,9 @@ func (f *modelFlags) check() error {
 		return fmt.Errorf("--slot must be at least 1 byte, not %d", f.slotBytes)
 	case f.maxSlots < 0:
 		return fmt.Errorf("--max-slots must be positive, or 0 for no limit, not %d", f.maxSlots)
+	case f.plot != "" && replace.Same(f.plot, f.file):
+		return fmt.Errorf("--plot %s is the file of --file, which it would replace; name another "+
+			"file", f.plot)
 	}
 	return checkPlot(f.plot)
 }

@@ -173,8 +173,8 @@ func (r *Reader) readHeader() error {
 		return fmt.Errorf("is truncated: it ends within block %d of %d, at byte %d instead of %d",
 			(size-headerBytes)/stride, r.Blocks, size, want)
 	case size > want:
-		return fmt.Errorf("is corrupt: it has been added to behind its %d blocks, and has %d bytes "+
-			"instead of %d", r.Blocks, size, want)
+		return fmt.Errorf("is corrupt: it has been added to behind its %d blocks, and has %d "+
+			"bytes instead of %d", r.Blocks, size, want)
 	}
 	return nil
 }

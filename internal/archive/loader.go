@@ -45,8 +45,8 @@ func (l *Loader) verify(ctx context.Context, recordBytes int) error {
 	mine := uint64(0)
 	err = l.blocks(ctx, func(n uint64, _ uint32, payload []byte) error {
 		if len(payload)%recordBytes != 0 {
-			return fmt.Errorf("archive: %s is corrupt: block %d has %d bytes, no whole records of %d",
-				l.path, n, len(payload), recordBytes)
+			return fmt.Errorf("archive: %s is corrupt: block %d has %d bytes, no whole records of "+
+				"%d", l.path, n, len(payload), recordBytes)
 		}
 		mine += uint64(len(payload) / recordBytes)
 		return nil

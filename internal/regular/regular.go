@@ -1,7 +1,8 @@
-// Package regular opens regular files and nothing else, so that it never waits.
+// Package regular opens files without waiting, and where need be regular ones alone.
 //
-// A table is read at any offset, by every rank for itself. A pipe or a device does not serve for
-// that, and opening a pipe waits for who is at its other end, which no signal ends.
+// Opening a pipe waits for who is at its other end, and a signal that is caught does not end that.
+// A table is read at any offset, by every rank for itself, for which a pipe or a device does not
+// serve at all.
 package regular
 
 import (
@@ -9,11 +10,18 @@ import (
 	"os"
 )
 
-// Open opens a file to be read. Links are followed.
+// OpenStream opens a file to be read once, from its beginning: a pipe or a device will do. A pipe
+// that nobody has opened to write is empty.
+func OpenStream(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|noWait, 0)
+}
+
+// Open opens a regular file to be read. Links are followed.
 func Open(path string) (*os.File, error) { return open(path, os.O_RDONLY) }
 
-// OpenToWrite opens a file to be read and written, with more flags of os.OpenFile. A symbolic
-// link is refused: who may make files in the folder could have it lead to any file of the user's.
+// OpenToWrite opens a regular file to be read and written, with more flags of os.OpenFile. A
+// symbolic link is refused: who may make files in the folder could have it lead to any file of the
+// user's.
 func OpenToWrite(path string, flags int) (*os.File, error) {
 	f, err := open(path, os.O_RDWR|flags|noFollow)
 	if err == nil {

@@ -20,8 +20,8 @@ func Target(path string) (target string, special bool, err error) {
 	info, err := os.Stat(path) // the system follows no links that it knows to be dangerous
 	if errors.Is(err, fs.ErrNotExist) {
 		if to, err := os.Readlink(path); err == nil {
-			return "", false, fmt.Errorf("%s is a symbolic link to %s, which is not there; make an "+
-				"empty file there, or remove the link", path, to)
+			return "", false, fmt.Errorf("%s is a symbolic link to %s, which is not there; make "+
+				"an empty file there, or remove the link", path, to)
 		}
 		return path, false, nil
 	}

@@ -124,18 +124,18 @@ func TestForeignPartial(t *testing.T) {
 	target, other := filepath.Join(folder, "file"), filepath.Join(folder, "other")
 	marked := string(append([]byte(markMagic), make([]byte, 1000)...))
 	for _, c := range []struct {
-		want, content string
-		make          func(partial string) error
+		want string
+		make func(partial string) error
 	}{
-		{"symbolic link", marked, func(partial string) error { return os.Symlink("other", partial) }},
-		{"symbolic link", "", func(partial string) error { return os.Symlink("none", partial) }},
-		{"2 names", marked, func(partial string) error { return os.Link(other, partial) }},
-		{"rename or remove it", "", func(partial string) error {
+		{"symbolic link", func(partial string) error { return os.Symlink("other", partial) }},
+		{"symbolic link", func(partial string) error { return os.Symlink("none", partial) }},
+		{"2 names", func(partial string) error { return os.Link(other, partial) }},
+		{"rename or remove it", func(partial string) error {
 			return os.WriteFile(partial, []byte("<pnml>"), 0o600)
 		}},
-		{"a pipe", "", func(partial string) error { return syscall.Mkfifo(partial, 0o600) }},
-		{"directory", "", func(partial string) error { return os.Mkdir(partial, 0o700) }},
-		{"belongs to user 1 ", "", func(partial string) error {
+		{"a pipe", func(partial string) error { return syscall.Mkfifo(partial, 0o600) }},
+		{"directory", func(partial string) error { return os.Mkdir(partial, 0o700) }},
+		{"belongs to user 1 ", func(partial string) error {
 			return errors.Join(os.WriteFile(partial, []byte(marked), 0o666),
 				os.Chown(partial, 1, -1))
 		}},

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A checkpoint never takes the place of the net, by whatever name, and nothing is written through
+// what lies beside it.
+func TestCheckpointSparesTheNet(t *testing.T) {
+	net := family(t, "philosophers", "5")
+	folder := filepath.Dir(net)
+	at := func(name string) string { return filepath.Join(folder, name) }
+	before, err := os.ReadFile(net)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, make := range []func() error{
+		func() error { return os.Symlink(net, at("symbolic")) },
+		func() error { return os.Link(net, at("hard")) },
+		func() error { return os.Symlink(net, at("a.partial")) },
+		func() error { return os.Link(net, at("b.partial")) },
+		func() error { return os.WriteFile(at("c.partial"), before, 0o600) },
+		func() error { return os.Symlink("none", at("dangling")) },
+		func() error { return syscall.Mkfifo(at("pipe"), 0o600) },
+	} {
+		if err := make(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		code             int
+		net, name, wants string
+	}{
+		{2, net, net, "is the net itself"},
+		{2, net, folder + "/./philosophers.pnml", "is the net itself"},
+		{2, net, at("symbolic"), "is the net itself"},
+		{2, net, at("hard"), "is the net itself"},
+		{2, at("symbolic"), net, "is the net itself"},
+		{1, net, at("a"), "a.partial: it is a symbolic link"},
+		{1, net, at("b"), "b.partial is a file with 3 names"},
+		{1, at("c.partial"), at("c"), "c.partial is no file that was left behind"},
+		{2, net, at("dangling"), "is a symbolic link to none, which is not there"},
+		{2, net, at("pipe"), "a device or a pipe"},
+		{2, net, folder, "is a folder"},
+		{2, net, "/dev/null", "a device or a pipe"},
+	} {
+		mustFail(t, c.code, c.wants, "explore", c.net, "-q", "--checkpoint", c.name,
+			"--every", "1ns")
+		after, err := os.ReadFile(c.net)
+		if err != nil || string(after) != string(before) {
+			t.Fatalf("--checkpoint %s: the net has become %.30q, %v", c.name, after, err)
+		}
+	}
+	if _, err := os.Lstat(at("none")); err == nil {
+		t.Error("what a symbolic link names was made")
+	}
+}
+
+// What is no file is refused at once where it is to be read.
+func TestNoFiles(t *testing.T) {
+	net := family(t, "philosophers", "3")
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	for path, want := range map[string]string{pipe: "a pipe", t.TempDir(): "a folder",
+		"/dev/zero": "a device"} {
+		mustFail(t, 1, want, "explore", net, "-q", "--resume", path)
+		mustFail(t, 2, want, "model", "--load", "0.5", "--calibrated", "--file", path)
+	}
+}
+
+// What is no file is read as a net, if it is one, and nobody waits for a pipe or for an end that
+// does not come.
+func TestNetsThatAreNoFiles(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	mustFail(t, 1, "a pipe, which its writer opens first): line 1: the file is empty", "explore",
+		pipe)
+	mustFail(t, 1, "is a directory", "explore", t.TempDir())
+	mustFail(t, 1, "/dev/zero: line 1: more than 16777216 bytes", "explore", "/dev/zero")
+	file, err := os.ReadFile(family(t, "philosophers", "3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCommand(t, "explore", "/dev/stdin", "-q")
+	c.Stdin = bytes.NewReader(file) // by a pipe
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if c.finish(); c.code() != 0 || !strings.Contains(c.stdout.String(), "27") {
+		t.Errorf("exit code %d: %s%s", c.code(), &c.stdout, &c.stderr)
+	}
+}
+
+// A file that is longer than --max-net is refused.
+func TestMaxNet(t *testing.T) {
+	net := family(t, "philosophers", "3")
+	mustFail(t, 1, "line 1: the file has more than 1000 bytes; if it is a net, raise this limit",
+		"explore", net, "--max-net", "1kB")
+	mustFail(t, 2, `--max-net "much" is no size`, "explore", net, "--max-net", "much")
+	if c := execute(t, "explore", net, "-q", "--max-net", "1MiB"); c.code() != 0 {
+		t.Errorf("exit code %d: %s", c.code(), &c.stderr)
+	}
+}
+
+// An output that is standard output already goes there.
+func TestOutputToStandardOutput(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink("/dev/stdout", link); err != nil {
+		t.Fatal(err)
+	}
+	if c := execute(t, "petri", "philosophers", "-n", "3", "-o", link); c.code() != 0 ||
+		!strings.HasSuffix(strings.TrimSpace(c.stdout.String()), "</pnml>") {
+		t.Errorf("exit code %d: %.100s%s", c.code(), &c.stdout, &c.stderr)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v, %v", info, err)
+	}
+	if c := execute(t, "petri", "philosophers", "-n", "3", "-o", "/dev/null"); c.code() != 0 {
+		t.Errorf("exit code %d: %s", c.code(), &c.stderr)
+	}
+}

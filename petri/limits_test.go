@@ -1,0 +1,136 @@
+package petri_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/farhash/farhash/petri"
+)
+
+// endless is a text that repeats; it counts what is read of it, and ends the test's patience.
+type endless struct {
+	text string
+	read int
+	most int
+}
+
+func (e *endless) Read(b []byte) (int, error) {
+	if e.read > e.most {
+		return 0, fmt.Errorf("%d bytes were read", e.read)
+	}
+	for i := range b {
+		b[i] = e.text[(e.read+i)%len(e.text)]
+	}
+	e.read += len(b)
+	return len(b), nil
+}
+
+// What never ends, or is too long, is refused with its line and the limit when no more than that
+// was read.
+func TestLimits(t *testing.T) {
+	const begin = "<pnml>\n<net id='n'>\n"
+	for _, c := range []struct {
+		name, begin, repeated, want string
+		limits                      petri.Limits
+		most                        int
+	}{
+		{"NULs", "", "\x00", "line 1: more than 16777216 bytes", petri.Limits{}, 17 << 20},
+		{"text", begin, "x", "line 2: more than 100000 bytes",
+			petri.Limits{TextBytes: 1e5}, 1 << 18},
+		{"blank text", begin, "\n", "line 2: more than 100000 bytes",
+			petri.Limits{TextBytes: 1e5}, 1 << 18},
+		{"name of a tag", begin + "<", "x", "line 3: more than 100000 bytes",
+			petri.Limits{TextBytes: 1e5}, 1 << 18},
+		{"attributes", begin + "<place ", "id='n' ", "line 3: more than 100000 bytes",
+			petri.Limits{TextBytes: 1e5}, 1 << 18},
+		{"comment", begin + "<!--", "x", "line 3: more than 100000 bytes",
+			petri.Limits{TextBytes: 1e5}, 1 << 18},
+		{"CDATA", begin + "<![CDATA[", "x", "more than 100000 bytes",
+			petri.Limits{TextBytes: 1e5}, 1 << 18},
+		{"declaration", "<!DOCTYPE ", "x", "line 1: more than 100000 bytes",
+			petri.Limits{TextBytes: 1e5}, 1 << 18},
+		{"processing instruction", "<?x ", "x", "line 1: more than 100000 bytes",
+			petri.Limits{TextBytes: 1e5}, 1 << 18},
+		{"UTF-16", "\xff\xfe<\x00", "x\x00", "line 1: more than 100000 bytes",
+			petri.Limits{TextBytes: 1e5}, 1 << 18},
+		{"file", begin + "<toolspecific>", "<a/>\n",
+			"the file has more than 300000 bytes; if it is a net, raise this limit",
+			petri.Limits{FileBytes: 3e5}, 1 << 19},
+		{"text in pieces", begin + "<name><text>", "x<!---->",
+			"the file has more than 300000 bytes", petri.Limits{FileBytes: 3e5}, 1 << 19},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rest := &endless{text: c.repeated, most: c.most}
+			_, err := c.limits.Read(io.MultiReader(strings.NewReader(c.begin), rest))
+			var bad *petri.SyntaxError
+			if !errors.As(err, &bad) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// A file may be as long as the limit says, and a text too.
+func TestWithinLimits(t *testing.T) {
+	const long = 300 << 10
+	file := strings.Replace(inNet(twoNodes), "<place ",
+		"<!--"+strings.Repeat("x", long)+"--><place ", 1)
+	limits := petri.Limits{FileBytes: int64(len(file)), TextBytes: long + 7}
+	if _, err := limits.Read(strings.NewReader(file)); err != nil {
+		t.Error(err)
+	}
+	limits.FileBytes--
+	if _, err := limits.Read(strings.NewReader(file)); err == nil {
+		t.Error("a byte too many is read")
+	}
+	path := filepath.Join(t.TempDir(), "net.pnml")
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := limits.ReadFile(path)
+	want := fmt.Sprintf("%s: line 1: the file has more than %d bytes", path, limits.FileBytes)
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+	limits.FileBytes++
+	if _, err := limits.ReadFile(path); err != nil {
+		t.Error(err)
+	}
+}
+
+// A pipe that nobody writes to is refused at once, and a device that never ends when it is as
+// long as a text may be. A pipe that somebody writes to is read.
+func TestReadFileOfNoFile(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	for path, want := range map[string]string{os.DevNull: ": line 1: the file is empty",
+		pipe:        " (a pipe, which its writer opens first): line 1: the file is empty",
+		"/dev/zero": ": line 1: more than 16777216 bytes follow without the next tag",
+	} {
+		if _, err := petri.ReadFile(path); err == nil ||
+			!strings.HasPrefix(err.Error(), path+want) {
+			t.Errorf("%v, want %q", err, path+want)
+		}
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	go func() {
+		_, _ = io.WriteString(w, inNet(twoNodes))
+		_ = w.Close()
+	}()
+	n, err := petri.ReadFile(fmt.Sprintf("/dev/fd/%d", r.Fd()))
+	if err != nil || len(n.Places) != 1 {
+		t.Errorf("through a pipe: %+v, %v", n, err)
+	}
+}
