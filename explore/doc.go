@@ -81,9 +81,10 @@
 // on its way into the set, and write the states found, those that wait (what is left of
 // the block at hand, the lists, what lies in the exchange), the level and the sums of all
 // counters into one file of checksummed blocks. It takes the place of the one before when
-// it is complete, so a search killed at any moment leaves a whole one. Resuming verifies
-// the file first; states and waiting states are dealt out to however many ranks there
-// are, and rank 0 takes over the counters.
+// it is complete, so a search killed at any moment leaves a whole one, and beside it perhaps
+// PATH.partial, which the next search that saves there uses. Whatever else has that name is
+// refused. Resuming verifies the file first; states and waiting states are dealt out to
+// however many ranks there are, and rank 0 takes over the counters.
 //
 // When a rank is lost the states that waited in its program are lost too, and on several
 // hosts its part of the set. So nothing can be saved any more then, and the last

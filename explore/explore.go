@@ -42,7 +42,8 @@ type Options struct {
 	// Every is the time between calls of Progress; 0 means a second.
 	Every time.Duration
 	// Checkpoint is a file that the search is saved to now and then, so that Resume
-	// can go on with it; empty: none. It means the same file on every rank.
+	// can go on with it; empty: none. It means the same file on every rank. A symbolic link
+	// there stays, and what it leads to is replaced; one that leads to nothing is refused.
 	Checkpoint string
 	// CheckpointEvery is the time between checkpoints; 0 means ten minutes.
 	CheckpointEvery time.Duration

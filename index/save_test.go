@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/farhash/farhash/rma"
@@ -89,6 +90,23 @@ func TestRefusedFiles(t *testing.T) {
 		if !told[0] && !told[1] {
 			t.Errorf("nobody said %q", c.want)
 		}
+	}
+}
+
+// What is no file is refused at once.
+func TestNoFile(t *testing.T) {
+	ctx := context.Background()
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	must(t, syscall.Mkfifo(pipe, 0o600))
+	for path, want := range map[string]string{pipe: "it is a pipe", t.TempDir(): "it is a folder",
+		"/dev/zero": "it is a device"} {
+		must(t, local.Run(1, func(job rma.Job) error {
+			_, err := Open(ctx, job, path)
+			says(t, err, want)
+			_, err = Load(ctx, job, path, Config{})
+			says(t, err, want)
+			return nil
+		}))
 	}
 }
 

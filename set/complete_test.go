@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/farhash/farhash/rma"
@@ -250,6 +251,12 @@ func TestLoadRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(name, func(t *testing.T) { refuses(t, path, 8) })
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join(dir, "pipe"), dir, "/dev/zero"} {
+		t.Run("no file", func(t *testing.T) { refuses(t, path, 8) })
 	}
 	t.Run("missing", func(t *testing.T) { refuses(t, filepath.Join(dir, "missing"), 8) })
 	t.Run("words for elements", func(t *testing.T) { refuses(t, good, 12) })

@@ -26,8 +26,8 @@ const (
 
 // Save writes the set to a file, in a form that is loaded with any number of ranks
 // and buckets. The ranks write it together: path must mean the same file on each.
-// It replaces what was there only when it is complete. Collective; nothing may
-// insert meanwhile on any rank.
+// It replaces what was there only when it is complete; a symbolic link stays, and what
+// it leads to is replaced. Collective; nothing may insert meanwhile on any rank.
 func (s *Set) Save(ctx context.Context, path string) error {
 	record := make([]byte, 8)
 	is := contents{Kind: kindWords, ElementBytes: 8}

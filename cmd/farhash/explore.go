@@ -51,6 +51,9 @@ a rank; otherwise -n ranks run inside this process.
 
 When memory is full the counts are marked incomplete, and the exit code is 3.
 
+A checkpoint is written to FILE.partial and takes the place of the one before when it is
+complete. Where FILE is a symbolic link, what it leads to is replaced.
+
 When a rank is lost all others end, with exit code 4. The states that the lost one had
 yet to expand are lost with it: what goes on with --resume, on any number of hosts and
 ranks, is the last checkpoint. Ranks on several hosts need a folder for it that they share.`,
