@@ -240,7 +240,7 @@ static const char *cannot_draw(const options *o)
 	static char complaint[300];
 	int wrong = 0;
 	if (rank == 0 && o->picture) {
-		FILE *file = fopen(o->picture, "wb");
+		FILE *file = fopen(o->picture, "ab");
 		wrong = file ? fclose(file) : errno;
 		snprintf(complaint, sizeof complaint, "--picture %.200s: %s", o->picture,
 			strerror(wrong));
