@@ -188,7 +188,11 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 		return nil, err
 	}
 	if opts.Checkpoint != "" {
-		if err := archive.Try(ctx, job, opts.Checkpoint); err != nil {
+		err := archive.Spares(opts.Checkpoint, opts.Resume)
+		if err = rma.AllSucceeded(ctx, job, "saving "+opts.Checkpoint, err); err == nil {
+			err = archive.Try(ctx, job, opts.Checkpoint)
+		}
+		if err != nil {
 			return nil, err // before hours of search, not after
 		}
 	}

@@ -57,7 +57,7 @@ func (s *saver) open(ctx context.Context, failed error) error {
 		return err
 	}
 	if failed == nil && job.Rank() == 0 {
-		s.f, mark, failed = replace.Begin(s.target)
+		s.f, mark, failed = replace.Begin(s.target, imageMagic)
 		failed = told(failed)
 	}
 	all, err := gather(ctx, job, "saving "+s.path, []uint64{mark}, failed)

@@ -43,7 +43,7 @@ func TestCheckpointSparesTheNet(t *testing.T) {
 		{2, at("symbolic"), net, "is the net itself"},
 		{1, net, at("a"), "a.partial: it is a symbolic link"},
 		{1, net, at("b"), "b.partial is a file with 3 names"},
-		{1, at("c.partial"), at("c"), "c.partial is no file that was left behind"},
+		{1, at("c.partial"), at("c"), "c.partial is no file that a save has left behind"},
 		{2, net, at("dangling"), "is a symbolic link to none, which is not there"},
 		{2, net, at("pipe"), "a device or a pipe"},
 		{2, net, folder, "is a folder"},
@@ -58,6 +58,31 @@ func TestCheckpointSparesTheNet(t *testing.T) {
 	}
 	if _, err := os.Lstat(at("none")); err == nil {
 		t.Error("what a symbolic link names was made")
+	}
+}
+
+// A search does not write to what it is to go on with, but where it takes its place when it is
+// complete.
+func TestCheckpointSparesTheOther(t *testing.T) {
+	net := family(t, "philosophers", "8")
+	file := filepath.Join(t.TempDir(), "file")
+	args := []string{"explore", net, "-q", "--every", "1ns", "--checkpoint"}
+	if c := execute(t, append(args, file+".partial")...); c.code() != 0 {
+		t.Fatalf("exit code %d: %s", c.code(), &c.stderr)
+	}
+	before, err := os.ReadFile(file + ".partial")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustFail(t, 1, "file.partial is where "+file+" is written until it is complete",
+		append(args, file, "--resume", file+".partial")...)
+	after, err := os.ReadFile(file + ".partial")
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("it has become %.30q, %v", after, err)
+	}
+	c := execute(t, append(args, file+".partial", "--resume", file+".partial")...)
+	if c.code() != 0 {
+		t.Errorf("exit code %d: %s", c.code(), &c.stderr)
 	}
 }
 

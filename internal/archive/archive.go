@@ -41,7 +41,11 @@ type Writer struct {
 
 // Create begins the file; one rank does it before the others Join. It fails while another
 // job writes the same one.
-func Create(path string) (*Writer, error) { return openPartial(path, replace.Begin) }
+func Create(path string) (*Writer, error) {
+	return openPartial(path, func(target string) (*os.File, uint64, error) {
+		return replace.Begin(target, magic)
+	})
+}
 
 // Join opens the file that another rank has begun, whose Mark is given.
 func Join(path string, mark uint64) (*Writer, error) {
@@ -80,6 +84,15 @@ func Writable(path string) (target string, err error) {
 		return "", fmt.Errorf("archive: writing %s: %w", path, err)
 	}
 	return target, nil
+}
+
+// Spares says why a file that is written at a path would cost another one before that is read.
+func Spares(path, other string) error {
+	if target, err := Writable(path); err != nil || !replace.Overwrites(target, other) {
+		return err
+	}
+	return fmt.Errorf("archive: %s is where %s is written until it is complete; rename it, or "+
+		"write another file", other, path)
 }
 
 // WriteBlock writes block n. Two ranks may write different blocks at once.

@@ -31,7 +31,7 @@ func own(f *os.File) error {
 	case int(is.Uid) != os.Geteuid():
 		return fmt.Errorf("%s belongs to user %d and this process to user %d; remove it, or write "+
 			"into a folder of your own", f.Name(), is.Uid, os.Geteuid())
-	case is.Nlink != 1:
+	case is.Nlink > 1:
 		return fmt.Errorf("%s is a file with %d names (hard links); remove this one", f.Name(),
 			is.Nlink)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"strings"
 
 	"github.com/farhash/farhash/internal/regular"
 )
@@ -28,9 +29,9 @@ const (
 // which Continue knows it. As long as it is open no other Begin of the target succeeds, in no
 // process of any host: two that wrote into one file would both spoil it, and the complete one
 // that it replaces would be lost. What a process of this user that has died left behind is used
-// again. Whatever else has the name is refused: somebody may need it, or may have put it there
-// so that another file is overwritten.
-func Begin(target string) (f *os.File, mark uint64, err error) {
+// again: it begins with a mark, or with magic as the header does. Whatever else has the name is
+// refused: somebody may need it, or may have put it there so that another file is overwritten.
+func Begin(target, magic string) (f *os.File, mark uint64, err error) {
 	path := target + partialSuffix
 	for range beginnings {
 		f, err := openJoint(path, os.O_CREATE|os.O_EXCL)
@@ -42,7 +43,7 @@ func Begin(target string) (f *os.File, mark uint64, err error) {
 			f, err = openJoint(path, 0)
 		}
 		if err == nil {
-			mark, err = claim(f, found)
+			mark, err = claim(f, found, magic)
 		}
 		if err == nil {
 			return f, mark, nil
@@ -58,7 +59,7 @@ func Begin(target string) (f *os.File, mark uint64, err error) {
 
 // claim makes a file this process's own and gives it a mark. The error is fs.ErrNotExist where
 // another has completed or removed it meanwhile.
-func claim(f *os.File, found bool) (mark uint64, err error) {
+func claim(f *os.File, found bool, magic string) (mark uint64, err error) {
 	if found {
 		err = own(f)
 	}
@@ -71,12 +72,13 @@ func claim(f *os.File, found bool) (mark uint64, err error) {
 	case !named(f):
 		return 0, fs.ErrNotExist
 	}
-	info, err := f.Stat()
+	head, err := readHead(f)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := readMark(f); err != nil && info.Size() > 0 {
-		return 0, fmt.Errorf("%w; rename or remove it", err)
+	if head != "" && !strings.HasPrefix(head, markMagic) && !strings.HasPrefix(head, magic) {
+		return 0, fmt.Errorf("%s is no file that a save has left behind; rename or remove it",
+			f.Name())
 	}
 	return imprint(f)
 }
@@ -87,23 +89,25 @@ func imprint(f *os.File) (mark uint64, err error) {
 		return 0, err
 	}
 	mark = rand.Uint64()
-	head := binary.LittleEndian.AppendUint64([]byte(markMagic), mark)
-	if _, err := f.WriteAt(head, 0); err != nil {
+	if _, err := f.WriteAt([]byte(markText(mark)), 0); err != nil {
 		return 0, err
 	}
 	return mark, f.Sync() // or another host would not see it yet
 }
 
-// readMark returns the mark of a file that is not complete.
-func readMark(f *os.File) (uint64, error) {
+// markText is how a file with a mark begins.
+func markText(mark uint64) string {
+	return string(binary.LittleEndian.AppendUint64([]byte(markMagic), mark))
+}
+
+// readHead returns the mark that a file begins with, or what is in its place.
+func readHead(f *os.File) (string, error) {
 	var head [markBytes]byte
-	if _, err := f.ReadAt(head[:], 0); err != nil && err != io.EOF {
-		return 0, err
+	n, err := f.ReadAt(head[:], 0)
+	if err == io.EOF {
+		err = nil
 	}
-	if string(head[:len(markMagic)]) != markMagic {
-		return 0, fmt.Errorf("%s is no file that was left behind before it was complete", f.Name())
-	}
-	return binary.LittleEndian.Uint64(head[len(markMagic):]), nil
+	return string(head[:n]), err
 }
 
 // otherError says that the file at a path is not the one that another rank has begun.
@@ -124,8 +128,12 @@ func Continue(target string, mark uint64) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if found, err := readMark(f); err != nil || found != mark {
-		return nil, errors.Join(&otherError{f.Name()}, f.Close())
+	head, err := readHead(f)
+	if err == nil && head != markText(mark) {
+		err = &otherError{f.Name()}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
@@ -146,6 +154,9 @@ func Finish(f *os.File, target string, header []byte) error {
 	}
 	return err
 }
+
+// Overwrites reports whether writing a target would overwrite another file before it is complete.
+func Overwrites(target, other string) bool { return Same(target+partialSuffix, other) }
 
 // Abandon removes a file that Begin has made, unless it has become its target, and closes it.
 func Abandon(f *os.File) error {

@@ -77,7 +77,7 @@ func TestPipe(t *testing.T) {
 // A rank writes into the file that rank 0 has begun, and into no other that lies at the path.
 func TestContinue(t *testing.T) {
 	here, there := filepath.Join(t.TempDir(), "file"), filepath.Join(t.TempDir(), "file")
-	first, mark, err := Begin(here)
+	first, mark, err := Begin(here, "head")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestContinue(t *testing.T) {
 			if err := os.Remove(there + partialSuffix); err != nil {
 				return err
 			}
-			f, _, err := Begin(there)
+			f, _, err := Begin(there, "head")
 			return errors.Join(err, f.Close())
 		},
 	} {
@@ -151,7 +151,7 @@ func TestForeignPartial(t *testing.T) {
 				t.Fatal(err)
 			}
 			before, _ := os.Lstat(partial)
-			f, _, err := Begin(target)
+			f, _, err := Begin(target, "head")
 			if err == nil || !strings.Contains(err.Error(), c.want) ||
 				!strings.Contains(err.Error(), partial) {
 				t.Errorf("%v, want %q", err, c.want)
@@ -250,5 +250,25 @@ func TestStandardOutput(t *testing.T) {
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link was replaced: %v, %v", info, err)
+	}
+}
+
+// What a save has left behind is used again, at whatever moment it ended.
+func TestLeftBehind(t *testing.T) {
+	target := filepath.Join(t.TempDir(), "file")
+	for _, content := range []string{"", markText(1), markText(2) + "blocks", "header, blocks"} {
+		if err := os.WriteFile(target+partialSuffix, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, mark, err := Begin(target, "head")
+		if err != nil {
+			t.Fatalf("%q: %v", content, err)
+		}
+		if head, err := os.ReadFile(f.Name()); string(head) != markText(mark) || err != nil {
+			t.Errorf("%q has become %q, %v", content, head, err)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
