@@ -236,8 +236,8 @@ func (f *file) reserve(off, size int64) error {
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.ENOSPC):
 			dir := filepath.Dir(f.path)
-			return fmt.Errorf("rma/shm: %s is full: %s of %s could not be reserved; %s", dir,
-				memory.Format(uint64(end-off)), memory.Format(uint64(size)), roomRemedy)
+			return fmt.Errorf("rma/shm: %s is full: %s of %s could not be reserved: %w; %s", dir,
+				memory.Format(uint64(end-off)), memory.Format(uint64(size)), err, roomRemedy)
 		default:
 			return fmt.Errorf("rma/shm: reserving memory in %s: %w", filepath.Dir(f.path), err)
 		}

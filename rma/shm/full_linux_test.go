@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -83,6 +84,9 @@ func TestTooLargeWindow(t *testing.T) {
 			}
 		}
 	}
+	if !errors.Is(errs[0], syscall.ENOSPC) {
+		t.Errorf("rank 0: %v is not of the kind of ENOSPC", errs[0])
+	}
 	expectNames(t, dir)
 	if left := roomLeft(t, dir); left != 4<<20 {
 		t.Errorf("%d bytes left of 4 MiB", left)
@@ -106,7 +110,8 @@ func TestRoomTakenMeanwhile(t *testing.T) {
 		}
 		return nil
 	})
-	if errs[0] == nil || !strings.Contains(errs[0].Error(), dir+" is full: 1.0 MiB of 1.0 MiB") {
+	if !errors.Is(errs[0], syscall.ENOSPC) ||
+		!strings.Contains(errs[0].Error(), dir+" is full: 1.0 MiB of 1.0 MiB") {
 		t.Errorf("rank 0: %v", errs[0])
 	}
 	if errs[1] != nil {

@@ -271,8 +271,9 @@ func checkRoom(dir string, spec rma.Spec, size int) error {
 		return fmt.Errorf("rma/shm: looking at %s: %w", dir, err)
 	}
 	if left := st.Bavail * uint64(st.Bsize); st.Blocks > 0 && need > left {
-		return fmt.Errorf("rma/shm: %s has %s left and %s are needed: %s are missing; %s", dir,
-			memory.Format(left), memory.Format(need), memory.Format(need-left), roomRemedy)
+		return fmt.Errorf("rma/shm: %s has %s left and %s are needed: %s are missing: %w; %s", dir,
+			memory.Format(left), memory.Format(need), memory.Format(need-left), unix.ENOSPC,
+			roomRemedy)
 	}
 	return memory.Check(need, "rma/shm: shared memory in "+dir)
 }
