@@ -83,7 +83,7 @@ func newArenas(ctx context.Context, job rma.Job, elements uint64, slotWords int)
 func (a *arenas) extend(ctx context.Context, elements uint64) error {
 	ranks := uint64(a.job.Size())
 	// What ranks hold in reserve must not make an arena look full too soon.
-	want := (elements+ranks-1)/ranks + 2*slotRun
+	want := (min(elements, refMask+1)+ranks-1)/ranks + 2*slotRun // too many anyhow, beyond that
 	if want <= a.slots {
 		return nil
 	}

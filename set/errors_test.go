@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -51,9 +52,12 @@ func TestBadConfigs(t *testing.T) {
 		_, err := newElements(jobs, cfg)
 		fails(t, "the length", err, fmt.Sprintf("must be 1 to 4096, not %d", bytes))
 	}
-	_, err := newElements(jobs, ElementsConfig{Config: Config{Buckets: 64}, ElementBytes: 8,
-		Capacity: 1 << 37})
-	fails(t, "the capacity", err, "137438953472 elements are more than 2^36 slots can name")
+	for _, capacity := range []uint64{1 << 37, math.MaxUint64} {
+		_, err := newElements(jobs, ElementsConfig{Config: Config{Buckets: 64}, ElementBytes: 8,
+			Capacity: capacity})
+		fails(t, "the capacity", err,
+			fmt.Sprint(capacity, " elements are more than 2^36 slots can name"))
+	}
 }
 
 func TestRanksThatDisagree(t *testing.T) {
