@@ -20,8 +20,7 @@ int farhash_join(const farhash_options *options, farhash_job **job) {
 }
 
 int farhash_join_fortran_comm(int32_t comm, const farhash_options *options, farhash_job **job) {
-	NEED(job);
-	*job = NULL;
+	OUT(job);
 	if (fh_alive() != FARHASH_OK)
 		return FARHASH_ERROR_FORKED;
 	fh_keep_stacks();
@@ -67,10 +66,8 @@ int farhash_exclusive(void (*function)(void *argument), void *argument) {
 // ---- Sets of words ----
 
 int farhash_set_new(farhash_job *job, const farhash_set_config *config, farhash_set **set) {
-	NEED(set);
-	*set = NULL;
+	OUT(set);
 	HANDLE(job, FH_JOB);
-	NEED(config);
 	fh_keep_stacks();
 	return goSetNew(h->number, BARE(config), (fh_handle **)set);
 }
@@ -132,13 +129,11 @@ int farhash_set_grow(farhash_set *set, uint64_t buckets) {
 
 int farhash_set_save(farhash_set *set, const char *path) {
 	HANDLE(set, FH_SET);
-	PATH(path);
 	return goSetSave(h->number, BARE(path));
 }
 
 int farhash_set_load(farhash_set *set, const char *path) {
 	HANDLE(set, FH_SET);
-	PATH(path);
 	return goSetLoad(h->number, BARE(path));
 }
 
@@ -156,10 +151,8 @@ int farhash_set_close(farhash_set *set) {
 
 int farhash_elements_new(farhash_job *job, const farhash_elements_config *config,
 	farhash_elements **elements) {
-	NEED(elements);
-	*elements = NULL;
+	OUT(elements);
 	HANDLE(job, FH_JOB);
-	NEED(config);
 	fh_keep_stacks();
 	return goElementsNew(h->number, BARE(config), (fh_handle **)elements);
 }
@@ -230,13 +223,11 @@ int farhash_elements_grow(farhash_elements *elements, uint64_t buckets, uint64_t
 
 int farhash_elements_save(farhash_elements *elements, const char *path) {
 	HANDLE(elements, FH_ELEMENTS);
-	PATH(path);
 	return goElementsSave(h->number, BARE(path));
 }
 
 int farhash_elements_load(farhash_elements *elements, const char *path) {
 	HANDLE(elements, FH_ELEMENTS);
-	PATH(path);
 	return goElementsLoad(h->number, BARE(path));
 }
 

@@ -8,10 +8,8 @@
 
 int farhash_cache_new(farhash_job *job, const farhash_cache_config *config,
 	farhash_cache **cache) {
-	NEED(cache);
-	*cache = NULL;
+	OUT(cache);
 	HANDLE(job, FH_JOB);
-	NEED(config);
 	fh_keep_stacks();
 	return goCacheNew(h->number, BARE(config), (fh_handle **)cache);
 }
@@ -84,7 +82,6 @@ int farhash_cache_stats_reset(farhash_cache *cache) {
 int farhash_cache_all_stats(farhash_cache *cache, farhash_cache_stats *ranks,
 	farhash_cache_stats *total) {
 	HANDLE(cache, FH_CACHE);
-	NEED(total);
 	return goCacheAllStats(h->number, ranks, total);
 }
 
@@ -97,13 +94,11 @@ int farhash_cache_buckets(farhash_cache *cache, uint64_t *buckets) {
 
 int farhash_cache_save(farhash_cache *cache, const char *path) {
 	HANDLE(cache, FH_CACHE);
-	PATH(path);
 	return goCacheSave(h->number, BARE(path));
 }
 
 int farhash_cache_load(farhash_cache *cache, const char *path) {
 	HANDLE(cache, FH_CACHE);
-	PATH(path);
 	return goCacheLoad(h->number, BARE(path));
 }
 

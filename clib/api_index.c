@@ -9,28 +9,22 @@
 int farhash_index_build(farhash_job *job, const farhash_index_config *config,
 	int (*next)(const void **key, const void **value, size_t *value_size, void *argument),
 	void *argument, farhash_index **index) {
-	NEED(index);
-	*index = NULL;
+	OUT(index);
 	HANDLE(job, FH_JOB);
-	NEED(config);
-	NEED(next);
 	fh_keep_stacks();
 	return goIndexBuild(h->number, BARE(config), (void *)next, argument, (fh_handle **)index);
 }
 
 int farhash_index_load(farhash_job *job, const char *path, const farhash_index_config *config,
 	farhash_index **index) {
-	NEED(index);
-	*index = NULL;
+	OUT(index);
 	HANDLE(job, FH_JOB);
-	PATH(path);
 	fh_keep_stacks();
 	return goIndexLoad(h->number, BARE(path), BARE(config), (fh_handle **)index);
 }
 
 int farhash_index_save(farhash_index *index, const char *path) {
 	HANDLE(index, FH_INDEX);
-	PATH(path);
 	return goIndexSave(h->number, BARE(path));
 }
 

@@ -6,29 +6,11 @@
 
 #define BARE(pointer) ((void *)(uintptr_t)(pointer))
 
-// A key or a value: NULL is nothing, which a value may be.
-#define BYTES(pointer, size) \
-	if ((size) > 0) \
-		NEED(pointer)
-
 int farhash_map_new(farhash_job *job, const farhash_map_config *config, farhash_map **map) {
-	NEED(map);
-	*map = NULL;
+	OUT(map);
 	HANDLE(job, FH_JOB);
-	NEED(config);
 	fh_keep_stacks();
 	return goMapNew(h->number, BARE(config), (fh_handle **)map);
-}
-
-// one carries out a single call.
-static int one(fh_handle *h, farhash_map_call *call) {
-	BYTES(call->key, call->key_size);
-	if (call->kind == FARHASH_GET) {
-		BYTES(call->value, call->room);
-	} else if (call->kind != FARHASH_DELETE) {
-		BYTES(call->value, call->value_size);
-	}
-	return goMapCall(h->number, call);
 }
 
 int farhash_map_get(farhash_map *map, const void *key, size_t key_size, void *value, size_t room,
@@ -36,7 +18,7 @@ int farhash_map_get(farhash_map *map, const void *key, size_t key_size, void *va
 	HANDLE(map, FH_MAP);
 	farhash_map_call call = {.kind = FARHASH_GET, .key = key, .key_size = key_size,
 		.value = value, .room = room};
-	int result = one(h, &call);
+	int result = goMapCall(h->number, &call);
 	if (value_size)
 		*value_size = call.value_size;
 	if (version)
@@ -49,7 +31,7 @@ static int put(farhash_map *map, farhash_map_call call, uint64_t *version) {
 	HANDLE(map, FH_MAP);
 	if (version)
 		call.version = *version;
-	int result = one(h, &call);
+	int result = goMapCall(h->number, &call);
 	if (version && result >= 0)
 		*version = call.version;
 	return result;
@@ -78,7 +60,7 @@ int farhash_map_compare_and_put(farhash_map *map, const void *key, size_t key_si
 int farhash_map_delete(farhash_map *map, const void *key, size_t key_size) {
 	HANDLE(map, FH_MAP);
 	farhash_map_call call = {.kind = FARHASH_DELETE, .key = key, .key_size = key_size};
-	return one(h, &call);
+	return goMapCall(h->number, &call);
 }
 
 int farhash_map_batch(farhash_map *map, farhash_map_call *calls, size_t n) {
@@ -87,14 +69,6 @@ int farhash_map_batch(farhash_map *map, farhash_map_call *calls, size_t n) {
 		return FARHASH_OK;
 	NEED(calls);
 	BATCH(n, sizeof *calls);
-	for (size_t i = 0; i < n; i++) {
-		BYTES(calls[i].key, calls[i].key_size);
-		if (calls[i].kind == FARHASH_GET) {
-			BYTES(calls[i].value, calls[i].room);
-		} else if (calls[i].kind != FARHASH_DELETE) {
-			BYTES(calls[i].value, calls[i].value_size);
-		}
-	}
 	return goMapBatch(h->number, calls, n);
 }
 

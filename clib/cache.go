@@ -6,8 +6,7 @@ import "C"
 
 import (
 	"context"
-	"fmt"
-	"math"
+	"errors"
 	"unsafe"
 
 	"github.com/farhash/farhash/cache"
@@ -29,7 +28,7 @@ func cacheOf(number C.uint64_t) *pairs { return everyCache.at(number) }
 func (p *pairs) shut() error {
 	p.job.remove(p)
 	release(&everyCache, p.c)
-	return joined(p.looks.close(), p.Close())
+	return errors.Join(p.looks.close(), p.Close())
 }
 
 // keys and values are bytes of C, for n of them.
@@ -42,45 +41,47 @@ func (p *pairs) values(at unsafe.Pointer, n C.size_t) []byte {
 }
 
 func readCacheConfig(c *C.farhash_cache_config) (cache.Config, error) {
+	if c == nil {
+		return cache.Config{}, errNull
+	}
 	for _, r := range c.reserved {
 		if r != 0 {
 			return cache.Config{}, errReserved("farhash_cache_config")
 		}
 	}
 	if c.key_size > cache.MaxPairBytes || c.value_size > cache.MaxPairBytes {
-		return cache.Config{}, fmt.Errorf("farhash: key_size is %d and value_size %d; together "+
-			"they may be %d", uint64(c.key_size), uint64(c.value_size), cache.MaxPairBytes)
+		return cache.Config{}, errArgument("key_size is %d and value_size %d; together they may "+
+			"be %d", uint64(c.key_size), uint64(c.value_size), cache.MaxPairBytes)
 	}
 	return cache.Config{KeySize: int(c.key_size), ValueSize: int(c.value_size),
 		BucketsPerRank: uint64(c.buckets_per_rank), Mode: cache.Mode(c.mode),
 		GroupBuckets: int(c.group_buckets), Choices: int(c.choices), Retries: int(c.retries),
-		Depth: int(min(c.depth, math.MaxInt32))}, nil
+		Depth: int(c.depth)}, checkDepth(c.depth)
 }
 
 //export goCacheNew
 func goCacheNew(v C.uint64_t, c *C.farhash_cache_config, out **C.fh_handle) (code C.int) {
 	defer guard(&code)
-	cfg, err := readCacheConfig(c)
-	if err != nil {
-		return fail(err, C.FARHASH_ERROR_ARGUMENT)
-	}
+	cfg, wrong := readCacheConfig(c)
 	made := &pairs{keySize: cfg.KeySize, valueSize: cfg.ValueSize, job: jobOf(v)}
-	watched := &watch{Job: made.job}
-	if made.Cache, err = cache.New(context.Background(), watched, cfg); err != nil {
-		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	err := open(made.job, "farhash_cache_new", wrong, out, &everyCache, C.FH_CACHE, made,
+		func(h *C.fh_handle) error { return made.begin(h, cfg) })
+	return ended(err, C.FARHASH_ERROR_ARGUMENT)
+}
+
+// begin makes the cache, with what C needs to look at it. Collective.
+func (p *pairs) begin(h *C.fh_handle, cfg cache.Config) (err error) {
+	p.c = h
+	p.c.bytes, p.c.more = C.uint64_t(p.keySize), C.uint64_t(p.valueSize)
+	watched := &watch{Job: p.job}
+	if p.Cache, err = cache.New(context.Background(), watched, cfg); err != nil {
+		return err
 	}
-	looks, err := newLooks(context.Background(), made.Cache, watched)
-	if err != nil {
-		_ = made.Close()
-		return fail(err, C.FARHASH_ERROR)
+	if p.looks, err = newLooks(context.Background(), p.Cache, watched); err != nil {
+		return errors.Join(err, p.Close())
 	}
-	made.looks = looks
-	made.c = hold(&everyCache, C.FH_CACHE, made)
-	made.c.bytes, made.c.more = c.key_size, c.value_size
-	made.looks.allow(made.c)
-	made.job.enter(made)
-	*out = made.c
-	return C.FARHASH_OK
+	p.looks.allow(p.c)
+	return nil
 }
 
 //export goCacheGet
@@ -199,6 +200,9 @@ func goCacheAllStats(v C.uint64_t, ranks, total *C.farhash_cache_stats) (code C.
 			report(all[rank], &out[rank])
 		}
 	}
+	if total == nil { // the other ranks have been served
+		return fail(errNull, C.FARHASH_ERROR_ARGUMENT)
+	}
 	report(sum, total)
 	return C.FARHASH_OK
 }
@@ -209,14 +213,23 @@ func goCacheBuckets(v C.uint64_t) C.uint64_t { return C.uint64_t(cacheOf(v).Buck
 //export goCacheSave
 func goCacheSave(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
-	return ended(cacheOf(v).Save(context.Background(), C.GoString(path)), C.FARHASH_ERROR_FILE)
+	t := cacheOf(v)
+	name, err := t.job.pathOf("farhash_cache_save", path)
+	if err == nil {
+		err = t.Save(context.Background(), name)
+	}
+	return ended(err, C.FARHASH_ERROR_FILE, name)
 }
 
 //export goCacheLoad
 func goCacheLoad(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
-	return ended(cacheOf(v).Load(context.Background(), C.GoString(path)),
-		C.FARHASH_ERROR_FORMAT)
+	t := cacheOf(v)
+	name, err := t.job.pathOf("farhash_cache_load", path)
+	if err == nil {
+		err = t.Load(context.Background(), name)
+	}
+	return ended(err, C.FARHASH_ERROR_FORMAT, name)
 }
 
 //export goCacheCheck

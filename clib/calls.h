@@ -9,7 +9,6 @@ int fh_refuse_handle(const fh_handle *handle, uint32_t kind);
 int fh_alive(void);
 int fh_refuse_null(void);
 int fh_refuse_size(void);
-int fh_refuse_path(void);
 
 // HANDLE declares h, the inside of a handle, or returns.
 #define HANDLE(pointer, kind) \
@@ -27,9 +26,10 @@ int fh_refuse_path(void);
 	if (__builtin_expect((n) > (size_t)PTRDIFF_MAX / (bytes), 0)) \
 		return fh_refuse_size()
 
-// PATH returns if a path is missing.
-#define PATH(path) \
-	if (!(path) || !*(path)) \
-		return fh_refuse_path()
+// OUT sets what a collective function gives to NULL. That of Go says if there is no place for it,
+// as all ranks have to be told.
+#define OUT(pointer) \
+	if (pointer) \
+		*(pointer) = NULL
 
 #endif

@@ -5,11 +5,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -159,6 +161,34 @@ func TestBasic(t *testing.T) {
 func TestHost(t *testing.T) {
 	program := without.compile(t, "testdata/host.c")
 	well(t, run(t, nil, program, t.TempDir()))
+}
+
+// No function takes arguments that make no sense.
+func TestArguments(t *testing.T) {
+	header, err := os.ReadFile("farhash.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls, err := os.ReadFile("testdata/arguments.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range regexp.MustCompile(`(?m)^int (farhash_\w+)\(`).FindAllSubmatch(header, -1) {
+		if !bytes.Contains(calls, append(f[1], '(')) {
+			t.Errorf("testdata/arguments.c does not call %s", f[1])
+		}
+	}
+	well(t, run(t, nil, without.compile(t, "testdata/arguments.c")))
+}
+
+// What makes no sense on one rank is an error of all.
+func TestTogether(t *testing.T) {
+	well(t, run(t, nil, without.compile(t, "testdata/together.c"), t.TempDir()))
+}
+
+// Where memory is short calls fail.
+func TestNoMemory(t *testing.T) {
+	well(t, run(t, nil, without.compile(t, "testdata/memory.c")))
 }
 
 // C++ can use the headers.

@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"context"
-	"fmt"
 	"unsafe"
 
 	"github.com/farhash/farhash/set"
@@ -34,10 +33,10 @@ func (e *elements) of(p unsafe.Pointer, n C.size_t) []byte {
 	return unsafe.Slice((*byte)(p), int(n)*e.bytes)
 }
 
-//export goElementsNew
-func goElementsNew(v C.uint64_t, c *C.farhash_elements_config,
-	out **C.fh_handle) (code C.int) {
-	defer guard(&code)
+func readElementsConfig(c *C.farhash_elements_config) (set.ElementsConfig, error) {
+	if c == nil {
+		return set.ElementsConfig{}, errNull
+	}
 	cfg, err := readSetConfig(&c.set)
 	for _, r := range c.reserved {
 		if r != 0 {
@@ -45,24 +44,27 @@ func goElementsNew(v C.uint64_t, c *C.farhash_elements_config,
 		}
 	}
 	if c.element_bytes < 1 || c.element_bytes > set.MaxElementBytes {
-		err = fmt.Errorf("farhash: element_bytes is %d; give 1 to %d", uint64(c.element_bytes),
+		err = errArgument("element_bytes is %d; give 1 to %d", uint64(c.element_bytes),
 			set.MaxElementBytes)
 	}
-	if err != nil {
-		return fail(err, C.FARHASH_ERROR_ARGUMENT)
-	}
-	bytes := int(c.element_bytes)
-	s, err := set.NewElements(context.Background(), jobOf(v), set.ElementsConfig{Config: cfg,
-		ElementBytes: bytes, Capacity: uint64(c.capacity)})
-	if err != nil {
-		return fail(err, C.FARHASH_ERROR_ARGUMENT)
-	}
-	e := &elements{Elements: s, bytes: bytes, job: jobOf(v)}
-	e.c = hold(&everyElements, C.FH_ELEMENTS, e)
-	e.c.bytes = C.uint64_t(bytes)
-	e.job.enter(e)
-	*out = e.c
-	return C.FARHASH_OK
+	return set.ElementsConfig{Config: cfg, ElementBytes: int(c.element_bytes),
+		Capacity: uint64(c.capacity)}, err
+}
+
+//export goElementsNew
+func goElementsNew(v C.uint64_t, c *C.farhash_elements_config,
+	out **C.fh_handle) (code C.int) {
+	defer guard(&code)
+	cfg, wrong := readElementsConfig(c)
+	e := &elements{bytes: cfg.ElementBytes, job: jobOf(v)}
+	err := open(e.job, "farhash_elements_new", wrong, out, &everyElements, C.FH_ELEMENTS, e,
+		func(h *C.fh_handle) (err error) {
+			e.c = h
+			e.c.bytes = C.uint64_t(e.bytes)
+			e.Elements, err = set.NewElements(context.Background(), e.job, cfg)
+			return err
+		})
+	return ended(err, C.FARHASH_ERROR_ARGUMENT)
 }
 
 //export goElementsFindOrPut
@@ -132,21 +134,29 @@ func goElementsStats(v C.uint64_t, out *C.farhash_set_stats) (code C.int) {
 func goElementsGrow(v C.uint64_t, buckets, capacity C.uint64_t) (code C.int) {
 	defer guard(&code)
 	return ended(elementsOf(v).Grow(context.Background(), uint64(buckets), uint64(capacity)),
-		C.FARHASH_ERROR)
+		C.FARHASH_ERROR_ARGUMENT)
 }
 
 //export goElementsSave
 func goElementsSave(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
-	return ended(elementsOf(v).Save(context.Background(), C.GoString(path)),
-		C.FARHASH_ERROR_FILE)
+	t := elementsOf(v)
+	name, err := t.job.pathOf("farhash_elements_save", path)
+	if err == nil {
+		err = t.Save(context.Background(), name)
+	}
+	return ended(err, C.FARHASH_ERROR_FILE, name)
 }
 
 //export goElementsLoad
 func goElementsLoad(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
-	return ended(elementsOf(v).Load(context.Background(), C.GoString(path)),
-		C.FARHASH_ERROR_FORMAT)
+	t := elementsOf(v)
+	name, err := t.job.pathOf("farhash_elements_load", path)
+	if err == nil {
+		err = t.Load(context.Background(), name)
+	}
+	return ended(err, C.FARHASH_ERROR_FORMAT, name)
 }
 
 //export goElementsCheck

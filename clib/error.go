@@ -20,10 +20,23 @@ import (
 // errUnsupported marks what this build or launcher cannot do.
 var errUnsupported = errors.New("not supported")
 
-// fail notes an error for farhash_last_error and returns its code, or other for one that is
-// of no kind in particular.
-func fail(err error, other C.int) C.int {
-	text := err.Error()
+// argumentError is an argument that makes no sense.
+type argumentError struct{ error }
+
+func (e argumentError) Unwrap() error { return e.error }
+
+func errArgument(format string, values ...any) error {
+	return argumentError{fmt.Errorf("farhash: "+format, values...)}
+}
+
+// errNull is an argument that is NULL and must not be.
+var errNull = errArgument("an argument is NULL that must not be")
+
+// fail notes an error for farhash_last_error, in the names of farhash.h, and returns its code,
+// or other for one that is of no kind in particular. What the program has named itself, such
+// as a path, stays as it is.
+func fail(err error, other C.int, given ...string) C.int {
+	text := inC(err.Error(), given...)
 	return C.fh_note(codeOf(err, other), (*C.char)(unsafe.Pointer(unsafe.StringData(text))),
 		C.size_t(len(text)))
 }
@@ -35,10 +48,11 @@ func codeOf(err error, other C.int) C.int {
 	var failed *rma.PeerError
 	var path *fs.PathError
 	var word set.WordError
+	var argument argumentError
 	switch {
 	case errors.As(err, &full), errors.As(err, &packed):
 		return C.FARHASH_ERROR_FULL
-	case errors.As(err, &word):
+	case errors.As(err, &word), errors.As(err, &argument):
 		return C.FARHASH_ERROR_ARGUMENT
 	case errors.As(err, &gone), errors.As(err, &failed):
 		return C.FARHASH_ERROR_RANK
@@ -55,9 +69,9 @@ func codeOf(err error, other C.int) C.int {
 }
 
 // ended is the answer of a call that has no other than that it succeeded.
-func ended(err error, other C.int) C.int {
+func ended(err error, other C.int, given ...string) C.int {
 	if err != nil {
-		return fail(err, other)
+		return fail(err, other, given...)
 	}
 	return C.FARHASH_OK
 }

@@ -10,10 +10,13 @@
  *   farhash_index     records that are given once and then only looked up
  *
  * Functions that say "collective" are called by all ranks of the job, in the same order, with
- * the same arguments. The others are safe to call from any thread at any time, save that
- * nothing may run beside the close of its table. Functions that return int return 0 or an
- * answer, which is positive, or an error, which is negative; farhash_last_error then tells in
- * words what failed and what to do about it. Nothing is printed, nothing aborts.
+ * the same arguments. Arguments that make no sense on one rank fail on all; a rank whose handle is
+ * NULL or closed has not called, and the others wait. The other functions are safe to call from
+ * any thread at any time, save that nothing may run beside the close of its table. No function
+ * may be called by a signal handler: it could end the process or wait for ever. Functions that
+ * return int return 0 or an answer, which is positive, or an error, which is negative;
+ * farhash_last_error then tells in words what failed and what to do about it. Nothing is printed,
+ * nothing aborts.
  *
  * farhash(3) is the manual. Programs link with -lfarhash, see also farhash_mpi.h.
  */
@@ -46,7 +49,8 @@ enum {
 	FARHASH_ERROR_INTERNAL = -12    /* a bug of farhash */
 };
 
-/* Answers. Where many are given at once, each is a byte of an array. */
+/* Answers. Where many are given at once, each is a byte of an array. If that call fails, other than
+ * by FARHASH_ERROR_FULL, the array holds nothing of use. */
 enum {
 	FARHASH_NOT_FOUND = 0, /* set: it is not there */
 	FARHASH_FOUND = 1,     /* set: it was there before the call */
@@ -80,7 +84,7 @@ typedef struct farhash_job farhash_job;
 
 /* How a job is joined. All zero is ready. */
 typedef struct farhash_options {
-	double timeout_seconds; /* for the other ranks to come; 0 is a minute */
+	double timeout_seconds; /* for the other ranks to come; 0 is a minute; see join_comm */
 	int32_t one_sided;      /* not 0: no memory is used directly; for tests and measurements */
 	int32_t passive;        /* not 0: MPI is called within calls of farhash only; see below */
 	int32_t reserved[6];    /* 0 */
@@ -100,7 +104,11 @@ int farhash_join(const farhash_options *options, farhash_job **job);
  * calls MPI, so that others reach the memory of a process that computes: the level is
  * MPI_THREAD_MULTIPLE, or MPI_THREAD_SERIALIZED with farhash_exclusive. With options.passive, and
  * at lower levels always, no thread does, and others wait until the process calls MPI or
- * farhash; then one thread of the program calls both. Collective. */
+ * farhash; then one thread of the program calls both. The call begins as any collective one of MPI
+ * does: until every process of the communicator has called it, it waits, however long that takes;
+ * timeout_seconds is for what comes then. If a process gives options that make no sense, it is told
+ * so by FARHASH_ERROR_ARGUMENT and the others by FARHASH_ERROR_RANK, with its rank and the reason.
+ * Collective. */
 int farhash_join_fortran_comm(int32_t comm, const farhash_options *options, farhash_job **job);
 
 /* farhash_run has function called by the given number of ranks, a thread each. Under a launcher
@@ -153,7 +161,8 @@ int farhash_set_new(farhash_job *job, const farhash_set_config *config, farhash_
 int farhash_set_find_or_put(farhash_set *set, uint64_t word);
 
 /* Many at once, many times faster: results[i] answers words[i]. FARHASH_ERROR_FULL if any result
- * is FARHASH_FULL; the other results hold. */
+ * is FARHASH_FULL; the other results hold. FARHASH_ERROR_ARGUMENT if any word is more than
+ * FARHASH_MAX_WORD, before anything is done. */
 int farhash_set_find_or_put_batch(farhash_set *set, const uint64_t *words, size_t n,
 	uint8_t *results);
 
@@ -359,7 +368,8 @@ typedef struct farhash_map_call {
 	uint64_t version;  /* as the argument of the functions */
 } farhash_map_call;
 
-/* Many at once, in any order. Returns the error of the first call that has one, after all. */
+/* Many at once, in any order. Every call gets its result. Returns the error of the first call that
+ * has one, after all. */
 int farhash_map_batch(farhash_map *map, farhash_map_call *calls, size_t n);
 
 /* farhash_map_range calls function with every key and value, until that returns other than 0,

@@ -5,8 +5,10 @@ import "C"
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
+	"syscall"
 )
 
 // registry numbers the values of one kind that C has handles of: C must not keep addresses of
@@ -49,8 +51,38 @@ func (r *registry[T]) drop(number C.uint64_t) {
 }
 
 // hold makes the handle of a value.
-func hold[T any](r *registry[T], kind C.uint32_t, value *T) *C.fh_handle {
-	return C.fh_new(kind, r.add(value))
+func hold[T any](r *registry[T], kind C.uint32_t, value *T) (*C.fh_handle, error) {
+	number := r.add(value)
+	h := C.fh_new(kind, number)
+	if h == nil {
+		r.drop(number)
+		return nil, fmt.Errorf("farhash: a handle: %w", syscall.ENOMEM)
+	}
+	return h, nil
+}
+
+// open makes a table of a job, by begin, which is collective. What is wrong with the arguments
+// of this rank it tells to all ranks before that.
+func open[T any](j *job, call string, wrong error, out **C.fh_handle, r *registry[T],
+	kind C.uint32_t, value *T, begin func(h *C.fh_handle) error) error {
+	if out == nil {
+		wrong = errNull
+	}
+	var h *C.fh_handle
+	if wrong == nil {
+		h, wrong = hold(r, kind, value)
+	}
+	err := j.together(call, wrong)
+	if err == nil {
+		err = begin(h)
+	}
+	if err == nil {
+		j.enter(any(value).(closer))
+		*out = h
+	} else if h != nil {
+		release(r, h)
+	}
+	return err
 }
 
 // release has C refuse further calls.

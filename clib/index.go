@@ -48,39 +48,42 @@ func readIndexConfig(c *C.farhash_index_config) (index.Config, error) {
 	}
 	if c.key_size > index.MaxKeySize || c.value_size > index.MaxValueSize ||
 		c.copies_max > math.MaxInt32 {
-		return index.Config{}, fmt.Errorf("farhash: key_size is %d, value_size %d and copies_max "+
-			"%d; they may be %d, %d and %d", uint64(c.key_size), uint64(c.value_size),
+		return index.Config{}, errArgument("key_size is %d, value_size %d and copies_max %d; they "+
+			"may be %d, %d and %d", uint64(c.key_size), uint64(c.value_size),
 			uint64(c.copies_max), index.MaxKeySize, index.MaxValueSize, math.MaxInt32)
+	}
+	if c.layout < C.FARHASH_ORDERED || c.layout > C.FARHASH_CUCKOO || !(c.load >= 0 &&
+		c.load <= index.MaxLoad) {
+		return index.Config{}, errArgument("layout is %d and load %v; layout is 0 "+
+			"(FARHASH_ORDERED) to 2 (FARHASH_CUCKOO), and load 0 to %v", int(c.layout),
+			float64(c.load), index.MaxLoad)
 	}
 	return index.Config{KeySize: int(c.key_size), ValueSize: int(c.value_size),
 		Variable: c.variable != 0, Layout: index.Layout(c.layout), Load: float64(c.load),
-		CopiesMax: int(c.copies_max), MemoryMax: uint64(c.memory_max)}, nil
+		CopiesMax: int(c.copies_max), MemoryMax: uint64(c.memory_max)}, checkDepth(c.depth)
 }
 
-// depthOf is how many look-ups are in flight, 0 for the default.
-func depthOf(c *C.farhash_index_config) int {
-	if c == nil {
-		return 0
-	}
-	return int(min(c.depth, math.MaxInt32))
-}
-
-// enterIndex makes the handle of an index.
-func enterIndex(j *job, x *index.Index, depth int, out **C.fh_handle) C.int {
-	made := &register{Index: x, reader: x.Reader, keySize: x.Config().KeySize,
-		valueSize: x.Config().ValueSize, job: j}
-	if depth != 0 {
-		var err error
-		if made.reader, err = x.NewReader(index.Lookups{Depth: depth}); err != nil {
-			_ = x.Close()
-			return fail(err, C.FARHASH_ERROR_ARGUMENT)
-		}
-	}
-	made.c = hold(&everyIndex, C.FH_INDEX, made)
-	made.c.bytes, made.c.more = C.uint64_t(made.keySize), C.uint64_t(made.valueSize)
-	j.enter(made)
-	*out = made.c
-	return C.FARHASH_OK
+// openIndex makes an index with its handle.
+func openIndex(j *job, call string, wrong error, out **C.fh_handle,
+	c *C.farhash_index_config, begin func() (*index.Index, error)) error {
+	made := &register{job: j}
+	return open(j, call, wrong, out, &everyIndex, C.FH_INDEX, made,
+		func(h *C.fh_handle) (err error) {
+			made.c = h
+			if made.Index, err = begin(); err != nil {
+				return err
+			}
+			made.reader = made.Index.Reader
+			if c != nil && c.depth != 0 {
+				made.reader, err = made.NewReader(index.Lookups{Depth: int(c.depth)})
+			}
+			if err != nil {
+				return errors.Join(err, made.Index.Close())
+			}
+			made.keySize, made.valueSize = made.Config().KeySize, made.Config().ValueSize
+			h.bytes, h.more = C.uint64_t(made.keySize), C.uint64_t(made.valueSize)
+			return nil
+		})
 }
 
 // errNext is a negative answer of the program's function.
@@ -93,7 +96,7 @@ func (e errNext) Error() string {
 // records are what the program's function gives.
 func records(cfg index.Config, function, argument unsafe.Pointer) iter.Seq2[index.Record, error] {
 	return func(yield func(index.Record, error) bool) {
-		r := (*C.fh_record)(C.calloc(1, C.sizeof_fh_record))
+		r := (*C.fh_record)(C.malloc(C.sizeof_fh_record))
 		defer C.free(unsafe.Pointer(r))
 		for {
 			*r = C.fh_record{value_size: C.size_t(cfg.ValueSize)}
@@ -124,45 +127,49 @@ func records(cfg index.Config, function, argument unsafe.Pointer) iter.Seq2[inde
 func goIndexBuild(v C.uint64_t, c *C.farhash_index_config, function, argument unsafe.Pointer,
 	out **C.fh_handle) (code C.int) {
 	defer guard(&code)
-	cfg, err := readIndexConfig(c)
-	if err != nil {
-		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	cfg, wrong := readIndexConfig(c)
+	if c == nil || function == nil {
+		wrong = errNull
 	}
-	x, err := index.Build(context.Background(), jobOf(v), cfg, records(cfg, function, argument))
+	err := openIndex(jobOf(v), "farhash_index_build", wrong, out, c,
+		func() (*index.Index, error) {
+			return index.Build(context.Background(), jobOf(v), cfg,
+				records(cfg, function, argument))
+		})
 	if answer := errNext(0); errors.As(err, &answer) {
 		fail(err, C.FARHASH_ERROR)
 		return C.int(answer)
 	}
-	if err != nil {
-		return fail(err, C.FARHASH_ERROR_ARGUMENT)
-	}
-	return enterIndex(jobOf(v), x, depthOf(c), out)
+	return ended(err, C.FARHASH_ERROR_ARGUMENT)
 }
 
 //export goIndexLoad
 func goIndexLoad(v C.uint64_t, path *C.char, c *C.farhash_index_config,
 	out **C.fh_handle) (code C.int) {
 	defer guard(&code)
-	cfg, err := readIndexConfig(c)
-	if err != nil {
-		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	cfg, wrong := readIndexConfig(c)
+	name, err := jobOf(v).pathOf("farhash_index_load", path)
+	if err == nil {
+		err = openIndex(jobOf(v), "farhash_index_load", wrong, out, c,
+			func() (*index.Index, error) {
+				if c == nil {
+					return index.Open(context.Background(), jobOf(v), name)
+				}
+				return index.Load(context.Background(), jobOf(v), name, cfg)
+			})
 	}
-	var x *index.Index
-	if c == nil {
-		x, err = index.Open(context.Background(), jobOf(v), C.GoString(path))
-	} else {
-		x, err = index.Load(context.Background(), jobOf(v), C.GoString(path), cfg)
-	}
-	if err != nil {
-		return fail(err, C.FARHASH_ERROR_FORMAT)
-	}
-	return enterIndex(jobOf(v), x, depthOf(c), out)
+	return ended(err, C.FARHASH_ERROR_FORMAT, name)
 }
 
 //export goIndexSave
 func goIndexSave(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
-	return ended(indexOf(v).Save(context.Background(), C.GoString(path)), C.FARHASH_ERROR_FILE)
+	t := indexOf(v)
+	name, err := t.job.pathOf("farhash_index_save", path)
+	if err == nil {
+		err = t.Save(context.Background(), name)
+	}
+	return ended(err, C.FARHASH_ERROR_FILE, name)
 }
 
 //export goIndexGet

@@ -13,6 +13,7 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
 )
 
 // job is a membership with its tables.
@@ -24,10 +25,25 @@ type job struct {
 }
 
 // newJob makes the handle of a membership.
-func newJob(j rma.Job, leave func() error) *job {
-	made := &job{Job: j, leave: leave}
-	made.c = hold(&everyJob, C.FH_JOB, made)
-	return made
+func newJob(j rma.Job, leave func() error) (made *job, err error) {
+	made = &job{Job: j, leave: leave}
+	made.c, err = hold(&everyJob, C.FH_JOB, made)
+	return made, err
+}
+
+// together tells every rank, before a collective call begins, if one of them has been given
+// arguments that make no sense: the others would wait for it. Collective.
+func (j *job) together(call string, wrong error) error {
+	return rma.AllSucceeded(context.Background(), j.Job, "farhash: the arguments of "+call, wrong)
+}
+
+// pathOf is the path that a collective call has been given.
+func (j *job) pathOf(call string, path *C.char) (string, error) {
+	var wrong error
+	if path == nil || *path == 0 {
+		wrong = errArgument("the path is NULL or empty")
+	}
+	return C.GoString(path), j.together(call, wrong)
 }
 
 func (j *job) shut() error {
@@ -56,8 +72,8 @@ func readOptions(o *C.farhash_options) (options, error) {
 	}
 	seconds := float64(o.timeout_seconds)
 	if math.IsNaN(seconds) || seconds < 0 || seconds > timeoutMax {
-		return options{}, fmt.Errorf("farhash: options: timeout_seconds is %v; give 0 to %v",
-			seconds, timeoutMax)
+		return options{}, errArgument("options: timeout_seconds is %v; give 0 to %v", seconds,
+			timeoutMax)
 	}
 	for _, r := range o.reserved {
 		if r != 0 {
@@ -69,8 +85,20 @@ func readOptions(o *C.farhash_options) (options, error) {
 }
 
 func errReserved(of string) error {
-	return fmt.Errorf("farhash: a reserved field of %s is not 0; set the whole struct to 0 "+
-		"before its fields", of)
+	return errArgument("a reserved field of %s is not 0; set the whole struct to 0 before its "+
+		"fields", of)
+}
+
+// depthMax is the most operations of a batch in flight.
+const depthMax = 1 << 16
+
+// checkDepth refuses a depth. Ranks may differ in it, so that the tables would refuse it on one
+// rank only, when the others have begun.
+func checkDepth(depth C.uint32_t) error {
+	if depth > depthMax {
+		return errArgument("depth is %d; give 0 to %d", uint32(depth), depthMax)
+	}
+	return nil
 }
 
 // list is the same for package farhash.
@@ -95,18 +123,22 @@ func goJoin(c *C.farhash_options, out **C.fh_handle) (code C.int) {
 	if err != nil {
 		return fail(err, C.FARHASH_ERROR)
 	}
-	*out = newJob(j, j.Close).c
+	made, err := newJob(j, j.Close)
+	if err != nil {
+		return fail(errors.Join(err, j.Close()), C.FARHASH_ERROR)
+	}
+	*out = made.c
 	return C.FARHASH_OK
 }
 
 //export goJoinComm
 func goJoinComm(comm C.int32_t, c *C.farhash_options, out **C.fh_handle) (code C.int) {
 	defer guard(&code)
-	o, err := readOptions(c)
-	if err != nil {
-		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	o, wrong := readOptions(c)
+	if out == nil {
+		wrong = errNull
 	}
-	made, err := joinComm(int32(comm), o)
+	made, err := joinComm(int32(comm), o, wrong)
 	if err != nil {
 		return fail(err, C.FARHASH_ERROR)
 	}
@@ -128,8 +160,15 @@ func goRun(ranks C.int32_t, c *C.farhash_options, function, argument unsafe.Poin
 	if err != nil {
 		return fail(err, C.FARHASH_ERROR_ARGUMENT)
 	}
+	if ranks < 1 || ranks > local.MaxRanks {
+		return fail(errArgument("ranks is %d; give 1 to %d", int(ranks), local.MaxRanks),
+			C.FARHASH_ERROR_ARGUMENT)
+	}
 	err = farhash.Run(context.Background(), int(ranks), func(j rma.Job) error {
-		made := newJob(j, func() error { return nil }) // Run closes it
+		made, err := newJob(j, func() error { return nil }) // Run closes it
+		if err != nil {
+			return err
+		}
 		result := C.fh_call_rank(function, made.c, argument)
 		if made.c.closed == 0 {
 			_ = made.shut()

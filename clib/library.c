@@ -26,11 +26,13 @@ __attribute__((constructor)) static void keep_messages(void) {
 }
 
 int fh_note(int code, const char *text, size_t length) {
-	if (!message) {
-		message = malloc(MESSAGE_BYTES);
-		if (!message)
+	static char none[] = "farhash: an error, and no memory for its message";
+	if (!message || message == none) {
+		char *room = malloc(MESSAGE_BYTES);
+		message = room ? room : none;
+		if (!room)
 			return code;
-		pthread_setspecific(messages, message);
+		pthread_setspecific(messages, room);
 	}
 	if (length >= MESSAGE_BYTES)
 		length = MESSAGE_BYTES - 1;
@@ -39,7 +41,7 @@ int fh_note(int code, const char *text, size_t length) {
 	return code;
 }
 
-static int refuse(int code, const char *text) { return fh_note(code, text, strlen(text)); }
+int farhash_refuse(int code, const char *text) { return fh_note(code, text, strlen(text)); }
 
 const char *farhash_last_error(void) { return message ? message : ""; }
 
@@ -70,7 +72,7 @@ __attribute__((constructor)) static void watch_forks(void) {
 int fh_alive(void) {
 	if (!forked)
 		return FARHASH_OK;
-	return refuse(FARHASH_ERROR_FORKED, "farhash: this process is the child of a fork, and farhash "
+	return farhash_refuse(FARHASH_ERROR_FORKED, "farhash: this process is the child of a fork, and farhash "
 		"does not work in it; fork before the job is joined, or call exec");
 }
 
@@ -87,7 +89,7 @@ static struct {
 fh_handle *fh_new(uint32_t kind, uint64_t number) {
 	fh_handle *h = calloc(1, sizeof *h);
 	if (!h)
-		abort(); // Go itself would not survive this
+		return NULL;
 	h->kind = kind;
 	h->number = number;
 	return h;
@@ -116,23 +118,19 @@ int fh_refuse_handle(const fh_handle *h, uint32_t kind) {
 	if (fh_alive() != FARHASH_OK)
 		return FARHASH_ERROR_FORKED;
 	if (!h)
-		return refuse(FARHASH_ERROR_ARGUMENT, "farhash: the handle is NULL; did farhash_..._new "
+		return farhash_refuse(FARHASH_ERROR_ARGUMENT, "farhash: the handle is NULL; did farhash_..._new "
 			"or farhash_join... succeed?");
 	if (h->kind != kind)
-		return refuse(FARHASH_ERROR_ARGUMENT, "farhash: the handle is none of this kind");
-	return refuse(FARHASH_ERROR_CLOSED, "farhash: it has been closed, or its job has");
+		return farhash_refuse(FARHASH_ERROR_ARGUMENT, "farhash: the handle is none of this kind");
+	return farhash_refuse(FARHASH_ERROR_CLOSED, "farhash: it has been closed, or its job has");
 }
 
 int fh_refuse_null(void) {
-	return refuse(FARHASH_ERROR_ARGUMENT, "farhash: an argument is NULL that must not be");
+	return farhash_refuse(FARHASH_ERROR_ARGUMENT, "farhash: an argument is NULL that must not be");
 }
 
 int fh_refuse_size(void) {
-	return refuse(FARHASH_ERROR_ARGUMENT, "farhash: a batch of so many is longer than memory");
-}
-
-int fh_refuse_path(void) {
-	return refuse(FARHASH_ERROR_ARGUMENT, "farhash: the path is NULL or empty");
+	return farhash_refuse(FARHASH_ERROR_ARGUMENT, "farhash: a batch of so many is longer than memory");
 }
 
 int fh_usable(const fh_handle *h, uint32_t kind) {

@@ -39,11 +39,16 @@ typedef struct fh_handle {
 	struct fh_handle *next;
 } fh_handle;
 
+// fh_new is NULL if there is no memory.
 fh_handle *fh_new(uint32_t kind, uint64_t number);
 void fh_retire(fh_handle *handle);
 
 // fh_note keeps a message for farhash_last_error and returns the code.
 int fh_note(int code, const char *text, size_t length);
+
+// farhash_refuse does so for other interfaces that are built on this library. It is not for
+// programs.
+int farhash_refuse(int code, const char *text);
 
 // fh_record is what the program gives for an index.
 typedef struct {

@@ -121,8 +121,6 @@ func (l *looks) close() error {
 	return l.window.Close()
 }
 
-func joined(errs ...error) error { return errors.Join(errs...) }
-
 // Trials of shapes, by their configuration.
 var trials sync.Map
 
@@ -153,8 +151,11 @@ func try(j rma.Job, cfg cache.Config) error {
 	}
 	if j.Rank() == 0 {
 		t := trial{c: c, size: cfg.ValueSize}
-		t.cell = (*C.fh_handle)(C.calloc(1, C.sizeof_fh_handle))
-		t.cell.tallies = (*C.fh_tally)(C.calloc(C.FH_STRIPES, C.sizeof_fh_tally))
+		// Unlike calloc, malloc never gives NULL to Go.
+		t.cell = (*C.fh_handle)(C.malloc(C.sizeof_fh_handle))
+		*t.cell = C.fh_handle{}
+		t.cell.tallies = (*C.fh_tally)(C.malloc(C.FH_STRIPES * C.sizeof_fh_tally))
+		clear(unsafe.Slice(t.cell.tallies, C.FH_STRIPES))
 		t.cell.shape = shapeOf(cfg, w, rma.Flat(w.buckets))
 		t.cell.bytes, t.cell.more = C.uint64_t(cfg.KeySize), C.uint64_t(cfg.ValueSize)
 		t.pair = C.malloc(C.size_t(cfg.KeySize + cfg.ValueSize))

@@ -4,7 +4,8 @@
 // caches and the jobs in whose memory they lie. farhash.h is its interface and farhash(3) its
 // manual; this page is about what is behind.
 //
-//	scripts/install-clib PREFIX    builds and installs it; see there
+//	scripts/install-clib PREFIX       builds and installs it; see there
+//	scripts/install-clib -u PREFIX    removes it again
 //
 // # Two halves
 //
@@ -17,6 +18,10 @@
 // A handle is a small struct of C that names its kind, says whether it was closed, and has
 // the number of a Go value (handle.go). It outlives its table for a while, so that a call with
 // a closed table is an error and not a crash.
+//
+// Arguments of collective calls are checked in Go, where a rank whose own make no sense can tell
+// the others before anything collective begins (job.together, handle.go's open). Messages of Go
+// become those of C in one place (names.go).
 //
 // No panic crosses: every function of Go recovers, and says FARHASH_ERROR_INTERNAL.
 //

@@ -32,6 +32,9 @@ func (d *dictionary) shut() error {
 }
 
 func readMapConfig(c *C.farhash_map_config) (kv.Config, error) {
+	if c == nil {
+		return kv.Config{}, errNull
+	}
 	for _, r := range c.reserved {
 		if r != 0 {
 			return kv.Config{}, errReserved("farhash_map_config")
@@ -40,42 +43,42 @@ func readMapConfig(c *C.farhash_map_config) (kv.Config, error) {
 	return kv.Config{SlotsPerRank: uint64(c.slots_per_rank),
 		BytesPerRank: uint64(c.bytes_per_rank), MaxKey: int(c.max_key),
 		MaxValue: int(c.max_value), Copies: c.copies != 0, Chunk: int(c.chunk),
-		Depth: int(c.depth)}, nil
+		Depth: int(c.depth)}, checkDepth(c.depth)
 }
 
 //export goMapNew
 func goMapNew(v C.uint64_t, c *C.farhash_map_config, out **C.fh_handle) (code C.int) {
 	defer guard(&code)
-	cfg, err := readMapConfig(c)
-	if err != nil {
-		return fail(err, C.FARHASH_ERROR_ARGUMENT)
-	}
+	cfg, wrong := readMapConfig(c)
 	made := &dictionary{maxKey: cfg.MaxKey, maxValue: cfg.MaxValue, job: jobOf(v)}
-	if made.Map, err = kv.New(context.Background(), made.job, cfg); err != nil {
-		return fail(err, C.FARHASH_ERROR_ARGUMENT)
-	}
-	made.c = hold(&everyMap, C.FH_MAP, made)
-	made.job.enter(made)
-	*out = made.c
-	return C.FARHASH_OK
+	err := open(made.job, "farhash_map_new", wrong, out, &everyMap, C.FH_MAP, made,
+		func(h *C.fh_handle) (err error) {
+			made.c = h
+			made.Map, err = kv.New(context.Background(), made.job, cfg)
+			return err
+		})
+	return ended(err, C.FARHASH_ERROR_ARGUMENT)
 }
 
 // ask makes a call of Go of one of C. What a get finds goes right to where C wants it, if
 // there is room.
 func (d *dictionary) ask(c *C.farhash_map_call) (kv.Call, error) {
-	puts := c.kind != C.FARHASH_GET && c.kind != C.FARHASH_DELETE
+	gets := c.kind == C.FARHASH_GET
+	puts := !gets && c.kind != C.FARHASH_DELETE
 	switch {
 	case c.kind < C.FARHASH_GET || c.kind > C.FARHASH_COMPARE_AND_PUT:
-		return kv.Call{}, fmt.Errorf("farhash: kind is %d; it is 0 (FARHASH_GET) to 4 "+
+		return kv.Call{}, errArgument("kind is %d; it is 0 (FARHASH_GET) to 4 "+
 			"(FARHASH_COMPARE_AND_PUT)", int(c.kind))
 	case c.key_size < 1 || c.key_size > C.size_t(d.maxKey):
-		return kv.Call{}, fmt.Errorf("farhash: key_size is %d; this map takes 1 to %d",
+		return kv.Call{}, errArgument("key_size is %d; this map takes 1 to %d",
 			uint64(c.key_size), d.maxKey)
 	case puts && c.value_size > C.size_t(d.maxValue):
-		return kv.Call{}, fmt.Errorf("farhash: value_size is %d; this map takes 0 to %d",
+		return kv.Call{}, errArgument("value_size is %d; this map takes 0 to %d",
 			uint64(c.value_size), d.maxValue)
-	case c.room > math.MaxInt:
-		return kv.Call{}, fmt.Errorf("farhash: room is %d, more than memory", uint64(c.room))
+	case gets && c.room > math.MaxInt:
+		return kv.Call{}, errArgument("room is %d, more than memory", uint64(c.room))
+	case c.key == nil, c.value == nil && (puts && c.value_size > 0 || gets && c.room > 0):
+		return kv.Call{}, errNull
 	}
 	call := kv.Call{Kind: kv.Kind(c.kind), Key: unsafe.Slice((*byte)(c.key), c.key_size),
 		Version: kv.Version(c.version)}
@@ -113,9 +116,8 @@ func reply(c *C.farhash_map_call, call *kv.Call) C.int {
 		return C.FARHASH_MISS
 	case kv.Get:
 		if c.value_size > c.room {
-			return fail(fmt.Errorf("farhash: the value has %d bytes and room is %d; max_value of "+
-				"the map is enough for any", len(call.Value), uint64(c.room)),
-				C.FARHASH_ERROR_ARGUMENT)
+			return fail(errArgument("the value has %d bytes and room is %d; max_value of the map "+
+				"is enough for any", len(call.Value), uint64(c.room)), C.FARHASH_ERROR_ARGUMENT)
 		}
 	}
 	return yes(call.Done, nil)
@@ -154,16 +156,25 @@ func goMapBatch(v C.uint64_t, p *C.farhash_map_call, n C.size_t) (code C.int) {
 	defer guard(&code)
 	d := mapOf(v)
 	list := unsafe.Slice(p, n)
-	calls := make([]kv.Call, n)
+	calls := make([]kv.Call, 0, n) // those that make sense
+	refused := map[int]error{}
 	for i := range list {
-		var err error
-		if calls[i], err = d.ask(&list[i]); err != nil {
-			return fail(fmt.Errorf("call %d: %w", i, err), C.FARHASH_ERROR_ARGUMENT)
+		call, err := d.ask(&list[i])
+		if err != nil {
+			refused[i] = fmt.Errorf("call %d: %w", i, err)
+		} else {
+			calls = append(calls, call)
 		}
 	}
 	code = ended(d.Batch(calls), C.FARHASH_ERROR)
-	for i := len(list) - 1; i >= 0; i-- { // the first one's message is the last
-		result := reply(&list[i], &calls[i])
+	for i, next := len(list)-1, len(calls)-1; i >= 0; i-- { // the first one's message is the last
+		var result C.int
+		if err := refused[i]; err != nil {
+			result = fail(err, C.FARHASH_ERROR_ARGUMENT)
+		} else {
+			result = reply(&list[i], &calls[next])
+			next--
+		}
 		list[i].result = C.int32_t(result)
 		if result < 0 {
 			code = result

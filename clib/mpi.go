@@ -7,6 +7,7 @@ package main
 import "C"
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -55,10 +56,9 @@ func ask(handle int32) (*communicator, error) {
 	case f.finalized != 0:
 		return nil, errors.New("farhash: MPI has been finalised")
 	case f.null != 0:
-		return nil, errors.New("farhash: the communicator is MPI_COMM_NULL; only its own " +
-			"processes join it")
+		return nil, errArgument("the communicator is MPI_COMM_NULL; only its own processes join it")
 	case f.inter != 0:
-		return nil, errors.New("farhash: the communicator is an intercommunicator; merge it")
+		return nil, errArgument("the communicator is an intercommunicator; merge it")
 	}
 	return &communicator{handle: C.int(handle), rank: int(f.rank), size: int(f.size),
 		level: int(f.level), world: f.world != 0}, nil
@@ -69,7 +69,8 @@ const (
 	tellHost  = iota
 	tellNonce // of which that of rank 0 names the job
 	tellPath  // 1: one-sided only; 2: by MPI on any host; 4: passive
-	tellWords
+	tellWrong // why the rank cannot join; all zeros if it can
+	tellWords = tellWrong + 32
 )
 
 // hostOf is equal on processes that share /dev/shm.
@@ -83,11 +84,12 @@ func hostOf() uint64 {
 	return hash.Sum64()
 }
 
-// joinComm makes the processes of a communicator the ranks of a job. Collective.
-func joinComm(handle int32, o options) (*job, error) {
+// joinComm makes the processes of a communicator the ranks of a job. What is wrong with the
+// arguments of this rank it tells to all. Collective.
+func joinComm(handle int32, o options, wrong error) (*job, error) {
 	c, err := ask(handle)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(wrong, err)
 	}
 	// Below SERIALIZED the library may have no thread of its own that calls MPI.
 	o.passive = o.passive || c.level < 2
@@ -105,18 +107,28 @@ func joinComm(handle int32, o options) (*job, error) {
 	if o.passive {
 		mine[tellPath] |= 4
 	}
+	if wrong != nil {
+		pack(mine[tellWrong:], wrong.Error())
+	}
 	all := make([]uint64, tellWords*c.size)
 	err = mpiError("telling the other ranks of this one", C.fh_comm_gather(c.handle,
 		(*C.uint64_t)(&mine[0]), (*C.uint64_t)(&all[0]), tellWords))
 	if err != nil {
 		return nil, err
 	}
+	if wrong != nil {
+		return nil, wrong
+	}
 	oneHost := mine[tellPath]&2 == 0
 	for rank := range c.size {
-		its := all[rank*tellWords:]
+		its := all[rank*tellWords:][:tellWords]
+		if why := unpack(its[tellWrong:]); why != "" {
+			return nil, fmt.Errorf("%w: %s", &rma.PeerError{What: "farhash: joining", Rank: rank},
+				why)
+		}
 		if its[tellPath] != mine[tellPath] {
-			return nil, fmt.Errorf("farhash: ranks %d and %d differ in one_sided or passive, in "+
-				"the thread level of MPI or in %s", c.rank, rank, farhash.EngineVariable)
+			return nil, errArgument("ranks %d and %d differ in one_sided or passive, in the "+
+				"thread level of MPI or in %s", c.rank, rank, farhash.EngineVariable)
 		}
 		oneHost = oneHost && its[tellHost] == mine[tellHost]
 	}
@@ -126,17 +138,41 @@ func joinComm(handle int32, o options) (*job, error) {
 	return c.spread(o)
 }
 
+// pack puts a text into words, as much of it as there is room for.
+func pack(words []uint64, text string) {
+	room := make([]byte, 8*len(words))
+	copy(room, text)
+	for i := range words {
+		words[i] = binary.NativeEndian.Uint64(room[8*i:])
+	}
+}
+
+// unpack is the text that pack has put into words.
+func unpack(words []uint64) string {
+	var text []byte
+	for _, word := range words {
+		text = binary.NativeEndian.AppendUint64(text, word)
+	}
+	return string(bytes.TrimRight(text, "\x00"))
+}
+
 // share makes a job in shared memory.
 func (c *communicator) share(name string, o options) (*job, error) {
 	j, err := shm.Join(context.Background(), shm.Config{Rank: c.rank, Size: c.size, Job: name,
 		Timeout: o.timeout, Hidden: o.hidden})
+	var made *job
+	if err == nil {
+		made, err = newJob(j, j.Close)
+	}
 	if err := c.agree(err); err != nil {
-		if j != nil {
+		if made != nil {
+			_ = made.shut()
+		} else if j != nil {
 			_ = j.Close()
 		}
 		return nil, err
 	}
-	return newJob(j, j.Close), nil
+	return made, nil
 }
 
 // agree tells every rank whether all have come so far.
@@ -186,7 +222,10 @@ func (c *communicator) spread(o options) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := newJob(j, nil)
+	made, err := newJob(j, nil)
+	if err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
 	made.leave = func() error { return letGo(made, j) }
 	held.jobs[made] = struct{}{}
 	return made, nil

@@ -37,6 +37,9 @@ func results(p *C.uint8_t, n C.size_t) []set.Result {
 }
 
 func readSetConfig(c *C.farhash_set_config) (set.Config, error) {
+	if c == nil {
+		return set.Config{}, errNull
+	}
 	for _, r := range c.reserved {
 		if r != 0 {
 			return set.Config{}, errReserved("farhash_set_config")
@@ -47,25 +50,21 @@ func readSetConfig(c *C.farhash_set_config) (set.Config, error) {
 	if c.home_word != 0 {
 		cfg.Home = set.HomeWord
 	}
-	return cfg, nil
+	return cfg, checkDepth(c.depth)
 }
 
 //export goSetNew
 func goSetNew(v C.uint64_t, c *C.farhash_set_config, out **C.fh_handle) (code C.int) {
 	defer guard(&code)
-	cfg, err := readSetConfig(c)
-	if err != nil {
-		return fail(err, C.FARHASH_ERROR_ARGUMENT)
-	}
-	s, err := set.New(context.Background(), jobOf(v), cfg)
-	if err != nil {
-		return fail(err, C.FARHASH_ERROR_ARGUMENT)
-	}
-	w := &words{Set: s, job: jobOf(v)}
-	w.c = hold(&everySet, C.FH_SET, w)
-	w.job.enter(w)
-	*out = w.c
-	return C.FARHASH_OK
+	cfg, wrong := readSetConfig(c)
+	w := &words{job: jobOf(v)}
+	err := open(w.job, "farhash_set_new", wrong, out, &everySet, C.FH_SET, w,
+		func(h *C.fh_handle) (err error) {
+			w.c = h
+			w.Set, err = set.New(context.Background(), w.job, cfg)
+			return err
+		})
+	return ended(err, C.FARHASH_ERROR_ARGUMENT)
 }
 
 //export goSetFindOrPut
@@ -120,19 +119,29 @@ func goSetStats(v C.uint64_t, out *C.farhash_set_stats) (code C.int) {
 //export goSetGrow
 func goSetGrow(v C.uint64_t, buckets C.uint64_t) (code C.int) {
 	defer guard(&code)
-	return ended(setOf(v).Grow(context.Background(), uint64(buckets)), C.FARHASH_ERROR)
+	return ended(setOf(v).Grow(context.Background(), uint64(buckets)), C.FARHASH_ERROR_ARGUMENT)
 }
 
 //export goSetSave
 func goSetSave(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
-	return ended(setOf(v).Save(context.Background(), C.GoString(path)), C.FARHASH_ERROR_FILE)
+	t := setOf(v)
+	name, err := t.job.pathOf("farhash_set_save", path)
+	if err == nil {
+		err = t.Save(context.Background(), name)
+	}
+	return ended(err, C.FARHASH_ERROR_FILE, name)
 }
 
 //export goSetLoad
 func goSetLoad(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
-	return ended(setOf(v).Load(context.Background(), C.GoString(path)), C.FARHASH_ERROR_FORMAT)
+	t := setOf(v)
+	name, err := t.job.pathOf("farhash_set_load", path)
+	if err == nil {
+		err = t.Load(context.Background(), name)
+	}
+	return ended(err, C.FARHASH_ERROR_FORMAT, name)
 }
 
 //export goSetCheck

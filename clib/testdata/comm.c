@@ -13,6 +13,23 @@ static void join(MPI_Comm comm, farhash_job **job) {
 	IS(size, farhash_job_size(*job));
 }
 
+// refused has one rank after the other give arguments that make no sense: all are told.
+static void refused(int rank, int size) {
+	farhash_job *job;
+	for (int wrong = 0; wrong < size; wrong++) {
+		farhash_options options = {.timeout_seconds = rank == wrong ? -3 : 1};
+		char who[32];
+		snprintf(who, sizeof who, "rank %d failed", wrong);
+		int code = farhash_join_comm(MPI_COMM_WORLD, &options, &job);
+		IS(rank == wrong ? FARHASH_ERROR_ARGUMENT : FARHASH_ERROR_RANK, code);
+		CLAIM(!job && strstr(farhash_last_error(), "timeout_seconds is -3"));
+		CLAIM(rank == wrong || strstr(farhash_last_error(), who));
+		code = farhash_join_comm(MPI_COMM_WORLD, NULL, rank == wrong ? NULL : &job);
+		IS(rank == wrong ? FARHASH_ERROR_ARGUMENT : FARHASH_ERROR_RANK, code);
+		CLAIM(strstr(farhash_last_error(), "NULL"));
+	}
+}
+
 int main(int argc, char **argv) {
 	int rank, size, level;
 	farhash_job *job, *half, *self;
@@ -25,7 +42,8 @@ int main(int argc, char **argv) {
 	MPI_Init_thread(&argc, &argv, atoi(argv[2]), &level);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
-	FAILS(FARHASH_ERROR, "MPI_COMM_NULL", farhash_join_comm(MPI_COMM_NULL, NULL, &job));
+	FAILS(FARHASH_ERROR_ARGUMENT, "MPI_COMM_NULL", farhash_join_comm(MPI_COMM_NULL, NULL, &job));
+	refused(rank, size);
 	join(MPI_COMM_WORLD, &job);
 	try_tables(job, argv[1]);
 	int everywhere = getenv("FARHASH_ENGINE") != NULL;

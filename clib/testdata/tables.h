@@ -242,6 +242,24 @@ static inline int stop_at_once(const void *key, size_t key_size, const void *val
 	return sum(key, key_size, value, value_size, argument) + 7;
 }
 
+// try_bad_calls has a batch of gets carried out that has calls among it which make no sense.
+static inline void try_bad_calls(farhash_map *map, farhash_map_call *calls, int n) {
+	farhash_map_call good[8];
+	memcpy(good, calls, sizeof good);
+	calls[1].kind = 5;
+	calls[2].key = NULL;
+	calls[3].key_size = 9;
+	calls[5].value = NULL;
+	calls[6].kind = FARHASH_PUT;
+	calls[6].value_size = 41;
+	for (int i = 0; i < n; i++)
+		calls[i].result = 77;
+	FAILS(FARHASH_ERROR_ARGUMENT, "call 1: farhash: kind is 5", farhash_map_batch(map, calls, n));
+	for (int i = 0; i < n; i++)
+		IS(i == 0 || i == 4 || i > 6 ? FARHASH_HIT : FARHASH_ERROR_ARGUMENT, calls[i].result);
+	memcpy(calls, good, sizeof good);
+}
+
 // try_map has every rank put keys of its own, one by one and in batches, and all go for one.
 static inline void try_map(farhash_job *job) {
 	enum { N = 300 };
@@ -293,6 +311,7 @@ static inline void try_map(farhash_job *job) {
 	calls[3].room = 2;
 	FAILS(FARHASH_ERROR_ARGUMENT, "room is 2", farhash_map_batch(map, calls, N));
 	IS(FARHASH_HIT, calls[4].result);
+	try_bad_calls(map, calls, N);
 	OK(farhash_job_barrier(job));
 	OK(farhash_map_len(map, &len));
 	IS(N * size, len);
