@@ -6,8 +6,10 @@
 
 #include "MPI/DHT.h"
 #include "farhash_mpi.h"
+#include "library.h"
 
 struct farhash_dht {
+	DHT table;
 	farhash_job *job;
 	farhash_cache *cache;
 	// Of all processes, when DHT_print_statistics was called last.
@@ -25,16 +27,36 @@ static int error_of(int code) {
 	}
 }
 
+// refuse_table is the answer to a table that is NULL.
+static int refuse_table(void) {
+	farhash_refuse(FARHASH_ERROR_ARGUMENT, "farhash_dht: the table is NULL; did DHT_create succeed?");
+	return DHT_UCX_ERROR;
+}
+
+// outcome is what every process returns from a collective call: its own error, or that of another
+// one, which has FARHASH_ERROR_RANK here.
+static int outcome(DHT *table, int code, int answer) {
+	int mine = code == FARHASH_ERROR_RANK ? DHT_UCX_ERROR : answer, least = DHT_UCX_ERROR;
+	MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, table->comm);
+	return least;
+}
+
+static int positive(int size) { return size > 0 ? size : 0; }
+
+// make joins the processes and makes the cache. It does so with arguments that make no sense as
+// well: then it fails in all processes.
 static int make(struct farhash_dht *d, const DHT_init_t *init) {
-	farhash_cache_config config = {.key_size = init->key_size, .value_size = init->data_size,
-		.buckets_per_rank = init->bucket_count};
+	farhash_cache_config config = {.key_size = positive(init->key_size),
+		.value_size = positive(init->data_size), .buckets_per_rank = init->bucket_count};
 	int initialized = 0, level = MPI_THREAD_SINGLE;
 	MPI_Initialized(&initialized);
 	if (initialized)
 		MPI_Query_thread(&level);
 	// Programs for MPI-DHT call MPI when they like.
 	farhash_options options = {.passive = level != MPI_THREAD_MULTIPLE};
-	int code = farhash_join_comm(init->comm, &options, &d->job);
+	int code = farhash_join_comm(init->comm, &options, d ? &d->job : NULL);
+	if (!d)
+		return farhash_refuse(FARHASH_ERROR_MEMORY, "farhash_dht: there is no memory for a table");
 	if (code == FARHASH_OK && (code = farhash_cache_new(d->job, &config, &d->cache)) < 0) {
 		farhash_job_close(d->job);
 		d->job = NULL;
@@ -42,20 +64,32 @@ static int make(struct farhash_dht *d, const DHT_init_t *init) {
 	return code;
 }
 
+// explain puts what DHT_create was given in front of what the cache says of it, which has other
+// names there.
+static void explain(const DHT_init_t *init) {
+	char text[2048];
+	snprintf(text, sizeof text, "farhash_dht: key_size %d, data_size %d, bucket_count %u: %s",
+		init->key_size, init->data_size, init->bucket_count, farhash_last_error());
+	farhash_refuse(FARHASH_ERROR_ARGUMENT, text);
+}
+
 DHT *DHT_create(const DHT_init_t *init) {
-	if (!init || init->key_size < 1 || init->data_size < 1)
+	if (!init) {
+		farhash_refuse(FARHASH_ERROR_ARGUMENT, "farhash_dht: init_params is NULL");
 		return NULL;
-	DHT *table = calloc(1, sizeof *table);
+	}
 	struct farhash_dht *d = calloc(1, sizeof *d);
-	if (!table || !d || make(d, init) < 0) {
-		free(table);
+	int code = make(d, init);
+	if (code == FARHASH_ERROR_ARGUMENT)
+		explain(init);
+	if (code < 0) {
 		free(d);
 		return NULL;
 	}
-	*table = (DHT){.data_size = init->data_size, .key_size = init->key_size,
+	d->table = (DHT){.data_size = init->data_size, .key_size = init->key_size,
 		.bucket_count = init->bucket_count, .comm = init->comm,
 		.comm_size = farhash_job_size(d->job), .hash_func = init->hash_func, .inside = d};
-	return table;
+	return &d->table;
 }
 
 // where tells in which process and bucket a key is.
@@ -79,7 +113,7 @@ static int written(int result) {
 
 int DHT_write(DHT *table, void *key, void *data, uint32_t *proc, uint32_t *index) {
 	if (!table)
-		return DHT_UCX_ERROR;
+		return refuse_table();
 	int result = farhash_cache_put(table->inside->cache, key, data);
 	if (result > 0)
 		where(table, key, proc, index);
@@ -88,7 +122,7 @@ int DHT_write(DHT *table, void *key, void *data, uint32_t *proc, uint32_t *index
 
 int DHT_read(DHT *table, const void *key, void *destination) {
 	if (!table)
-		return DHT_UCX_ERROR;
+		return refuse_table();
 	int result = farhash_cache_get(table->inside->cache, key, destination);
 	if (result < 0)
 		return error_of(result);
@@ -98,6 +132,8 @@ int DHT_read(DHT *table, const void *key, void *destination) {
 void DHT_set_accumulate_callback(DHT *table, int (*callback)(int, void *, int, void *)) {
 	if (table)
 		table->accumulate_callback = callback;
+	else
+		refuse_table();
 }
 
 // accumulation is what the callback is called with.
@@ -117,8 +153,13 @@ static int accumulate(void *value, int found, void *argument) {
 
 int DHT_write_accumulate(DHT *table, const void *key, int send_size, void *data, uint32_t *proc,
 	uint32_t *index, int *callback_ret) {
-	if (!table || !table->accumulate_callback)
+	if (!table)
+		return refuse_table();
+	if (!table->accumulate_callback) {
+		farhash_refuse(FARHASH_ERROR_ARGUMENT,
+			"farhash_dht: there is no callback; call DHT_set_accumulate_callback first");
 		return DHT_UCX_ERROR;
+	}
 	struct accumulation a = {.table = table, .size = send_size, .data = data};
 	int result = farhash_cache_update(table->inside->cache, key, accumulate, &a);
 	if (result < 0)
@@ -131,24 +172,27 @@ int DHT_write_accumulate(DHT *table, const void *key, int send_size, void *data,
 
 int DHT_to_file(DHT *table, const char *filename) {
 	if (!table)
-		return DHT_UCX_ERROR;
+		return refuse_table();
 	int code = farhash_cache_save(table->inside->cache, filename);
-	if (code == FARHASH_ERROR_RANK)
-		return DHT_FILE_WRITE_ERROR;
-	return code < 0 ? error_of(code) : DHT_SUCCESS;
+	return outcome(table, code, code < 0 ? error_of(code) : DHT_SUCCESS);
+}
+
+// damaged tells whether the last error is that a file is damaged, and not that it is another one.
+static int damaged(const char *filename) {
+	const char *text = farhash_last_error(), *named = strstr(text, filename);
+	if (named)
+		text = named + strlen(filename);
+	return strstr(text, "truncated") || strstr(text, "corrupt");
 }
 
 int DHT_from_file(DHT *table, const char *filename) {
 	if (!table)
-		return DHT_UCX_ERROR;
+		return refuse_table();
 	int code = farhash_cache_load(table->inside->cache, filename);
+	int answer = code < 0 ? error_of(code) : DHT_SUCCESS;
 	if (code == FARHASH_ERROR_FORMAT)
-		return strstr(farhash_last_error(), "truncated") || strstr(farhash_last_error(), "corrupt")
-			? DHT_FILE_READ_ERROR
-			: DHT_WRONG_FILE;
-	if (code == FARHASH_ERROR_RANK)
-		return DHT_FILE_READ_ERROR;
-	return code < 0 ? error_of(code) : DHT_SUCCESS;
+		answer = damaged(filename) ? DHT_FILE_READ_ERROR : DHT_WRONG_FILE;
+	return outcome(table, code, answer);
 }
 
 static uint64_t writes(const farhash_cache_stats *s) {
@@ -182,12 +226,12 @@ static void print_all(DHT *table, const farhash_cache_stats *ranks,
 
 int DHT_print_statistics(DHT *table) {
 	if (!table)
-		return DHT_UCX_ERROR;
+		return refuse_table();
 	struct farhash_dht *d = table->inside;
 	farhash_cache_stats total, *ranks = calloc(table->comm_size, sizeof *ranks);
-	if (!ranks)
-		return DHT_NO_MEM;
 	int code = farhash_cache_all_stats(d->cache, ranks, &total);
+	if (!ranks) // the other processes have been served
+		return DHT_NO_MEM;
 	if (code == FARHASH_OK && farhash_job_rank(d->job) == 0)
 		print_all(table, ranks, &total);
 	free(ranks);
@@ -201,7 +245,7 @@ int DHT_print_statistics(DHT *table) {
 
 int DHT_free(DHT *table, uint32_t *chksum_retries) {
 	if (!table)
-		return DHT_UCX_ERROR;
+		return refuse_table();
 	struct farhash_dht *d = table->inside;
 	farhash_cache_stats total;
 	int code = farhash_cache_all_stats(d->cache, NULL, &total);
@@ -209,6 +253,5 @@ int DHT_free(DHT *table, uint32_t *chksum_retries) {
 		*chksum_retries = (uint32_t)(total.mismatches + d->mismatches);
 	int closed = farhash_job_close(d->job);
 	free(d);
-	free(table);
 	return code < 0 ? error_of(code) : closed < 0 ? error_of(closed) : DHT_SUCCESS;
 }

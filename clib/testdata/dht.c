@@ -5,6 +5,7 @@
 #else
 #include <LUCX/MPI/DHT.h>
 #endif
+#include <farhash.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,59 @@ static void accumulate(DHT *table) {
 	CLAIM(DHT_read(table, key, data) == DHT_SUCCESS && data[0] == 120);
 }
 
+// same claims that a call returns the same in all processes.
+static int same(int code) {
+	int least, most;
+	MPI_Allreduce(&code, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+	MPI_Allreduce(&code, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+	CLAIM(least == most);
+	return code;
+}
+
+// files are those that cannot be written or read: every process gets the same code.
+static void files(DHT *table, const char *directory) {
+	char path[4096], none[4096];
+	CLAIM(same(DHT_to_file(table, "/nonexistent/none")) == DHT_FILE_IO_ERROR);
+	CLAIM(same(DHT_from_file(table, "/nonexistent/none")) == DHT_FILE_IO_ERROR);
+	CLAIM(same(DHT_to_file(table, NULL)) == DHT_UCX_ERROR);
+	CLAIM(same(DHT_to_file(table, rank == 0 ? "" : "x")) == DHT_UCX_ERROR);
+	// One process has another path, and a name tells nothing of the file.
+	snprintf(none, sizeof none, "%s/none/at/all", directory);
+	snprintf(path, sizeof path, "%s/truncated", directory);
+	FILE *f = rank == 0 ? fopen(path, "w") : NULL;
+	CLAIM(rank != 0 || (f && fputs("this is no table", f) >= 0 && fclose(f) == 0));
+	MPI_Barrier(MPI_COMM_WORLD);
+	CLAIM(same(DHT_from_file(table, path)) == DHT_WRONG_FILE);
+	CLAIM(same(DHT_from_file(table, rank == size - 1 ? none : path)) < 0);
+}
+
+// says claims that the last error has some words.
+static int says(const char *words) { return strstr(farhash_last_error(), words) != NULL; }
+
+// refused makes tables that cannot be: every process gets NULL and is told why.
+static void refused(DHT_init_t good) {
+	CLAIM(DHT_create(NULL) == NULL && says("init_params"));
+	DHT_init_t init = good;
+	init.data_size = 0;
+	CLAIM(DHT_create(&init) == NULL && says("data_size 0"));
+	init.data_size = -8;
+	CLAIM(DHT_create(&init) == NULL && says("data_size -8"));
+	init = good;
+	init.key_size = rank == 0 ? 0 : 8;
+	CLAIM(DHT_create(&init) == NULL && says(rank == 0 ? "key_size 0" : "key_size 8"));
+	init = good;
+	init.bucket_count = 0;
+	CLAIM(DHT_create(&init) == NULL && says("bucket_count 0"));
+	init = good;
+	init.comm = MPI_COMM_NULL;
+	CLAIM(DHT_create(&init) == NULL && says("MPI_COMM_NULL"));
+	CLAIM(DHT_write(NULL, NULL, NULL, NULL, NULL) == DHT_UCX_ERROR && says("table is NULL"));
+	CLAIM(DHT_read(NULL, NULL, NULL) == DHT_UCX_ERROR && DHT_to_file(NULL, "x") == DHT_UCX_ERROR);
+	CLAIM(DHT_from_file(NULL, "x") == DHT_UCX_ERROR && DHT_free(NULL, NULL) == DHT_UCX_ERROR);
+	CLAIM(DHT_print_statistics(NULL) == DHT_UCX_ERROR);
+	DHT_set_accumulate_callback(NULL, NULL);
+}
+
 int main(int argc, char **argv) {
 	char path[4096];
 	double key[KEY_DOUBLES], data[DATA_DOUBLES], want[DATA_DOUBLES];
@@ -100,6 +154,7 @@ int main(int argc, char **argv) {
 	CLAIM(DHT_print_statistics(table) == DHT_SUCCESS);
 	accumulate(table);
 	CLAIM(DHT_print_statistics(table) == DHT_SUCCESS);
+	files(table, argc > 1 ? argv[1] : ".");
 	CLAIM(DHT_to_file(table, path) == DHT_SUCCESS);
 	uint32_t retries = 77;
 	CLAIM(DHT_free(table, &retries) == DHT_SUCCESS);
@@ -121,8 +176,7 @@ int main(int argc, char **argv) {
 	MPI_Barrier(MPI_COMM_WORLD);
 	CLAIM(DHT_from_file(table, path) == DHT_FILE_READ_ERROR);
 	CLAIM(DHT_free(table, NULL) == DHT_SUCCESS);
-	init.data_size = 0;
-	CLAIM(DHT_create(&init) == NULL);
+	refused(init);
 	for (int i = 0; i < 100; i++) {
 		init.data_size = 1 + i;
 		CLAIM((table = DHT_create(&init)) != NULL);

@@ -1,0 +1,46 @@
+//go:build clib
+
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+// notInC are fields that C cannot set, so that no message about them comes there.
+var notInC = []string{"access", "addressing", "kernel", "storage", "bucket_slots",
+	"offset_bytes", "max_slots_per_rank", "protocol", "policy", "fixed_bytes", "machine",
+	"absent_share", "clusters", "one_sided", "config"}
+
+// Messages name what farhash.h has, by its names.
+func TestNames(t *testing.T) {
+	header, err := os.ReadFile("farhash.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`\b[a-z]+(_[a-z]+)+\b|^\w+$`)
+	for from, to := range namesInC {
+		for _, name := range names.FindAllString(to, -1) {
+			in := regexp.MustCompile(`\b` + name + `\b`).Match(header)
+			if !in && !slices.Contains(notInC, name) {
+				t.Errorf("%s is %q in C, and farhash.h has no %s", from, to, name)
+			}
+		}
+	}
+	for _, c := range []struct{ text, given, want string }{
+		{"cache: KeySize 0 and ValueSize 3 must", "", "cache: key_size 0 and value_size 3 must"},
+		{"index: raise CopiesMax, or choose Ordered, or", "",
+			"index: raise copies_max, or choose FARHASH_ORDERED, or"},
+		{"and MemoryMax is 7; PeakBytes tells what a build needs", "",
+			"and memory_max is 7; raise it, or use more ranks"},
+		{"make SlotsPerRank or MaxSlotsPerRank larger", "", "make slots_per_rank larger"},
+		{"open Load/Buckets: no Load", "Load/Buckets", "open Load/Buckets: no load"},
+		{"in Overload, KeySizes", "", "in Overload, KeySizes"},
+	} {
+		if got := inC(c.text, c.given); got != c.want {
+			t.Errorf("%q is %q in C, want %q", c.text, got, c.want)
+		}
+	}
+}
