@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import functools
 from typing import Any, Callable
 
 import numpy as np
@@ -164,6 +165,7 @@ class Cache(Table):
         digits, floors: inputs are first rounded by ``round_significant``; function gets
             them rounded.
         """
+        @functools.wraps(function)
         def cached(inputs: Any) -> npt.NDArray[Any]:
             keys = self._keys.many(inputs)
             if digits is not None:

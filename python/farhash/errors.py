@@ -6,6 +6,7 @@ Where Python has an error of its own for the same thing, the class is one of the
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 import numpy as np
@@ -100,7 +101,27 @@ _classes: dict[int, type[FarhashError]] = {
 }
 
 
-def error_of(code: int, library: Any) -> FarhashError:
-    """The error for a code that a call of this thread has just returned."""
+NAMES = {
+    "key_size": "the size of key",
+    "value_size": "the size of value",
+    "element_bytes": "the size of element",
+    "FARHASH_LOCK_FREE": "Mode.LOCK_FREE",
+    "FARHASH_FINE": "Mode.FINE",
+    "FARHASH_COARSE": "Mode.COARSE",
+    "farhash_elements": "Elements",
+    "farhash_join_comm": "Job.from_comm",
+    **{f"farhash_{kind.lower()}_{name}": kind + of for kind in ("Set", "Elements", "Cache")
+       for name, of in (("new", ""), ("save", ".save"), ("load", ".load"))},
+}
+"""What farhash.h names otherwise than this package."""
+
+_named = re.compile(r"\b(?:" + "|".join(NAMES) + r")\b")
+
+
+def error_of(code: int, library: Any, given: str = "") -> FarhashError:
+    """The error for a code that a call of this thread has just returned, in the names of this
+    package. What the program has given, such as a path, stays as it is."""
     text = library.farhash_last_error().decode(errors="replace")
-    return _classes.get(code, FarhashError)(text)
+    parts = text.split(given) if given else [text]
+    named = given.join(_named.sub(lambda m: NAMES[m.group()], part) for part in parts)
+    return _classes.get(code, FarhashError)(named)

@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator, NoReturn, TypeVar
 
 import numpy.typing as npt
 
-from .errors import ClosedError, FarhashError, error_of
+from .errors import ArgumentError, ClosedError, FarhashError, error_of
 from .job import Job
 
 T = TypeVar("T", bound="Table")
@@ -44,10 +44,10 @@ class Table:
     def _function(self, name: str) -> Any:
         return getattr(self._library, f"farhash_{self._kind}_{name}")
 
-    def _error(self, code: int) -> FarhashError:
+    def _error(self, code: int, given: str = "") -> FarhashError:
         if self._handle is None:
             return ClosedError(f"farhash: the {self._kind} has been closed, or its job has")
-        return error_of(code, self._library)
+        return error_of(code, self._library, given)
 
     def _call(self, name: str, *arguments: Any) -> int:
         code: int = self._function(name)(self._handle, *arguments)
@@ -82,12 +82,24 @@ class Table:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a file, which any number of ranks can load. ``path`` is the same file on
         every rank. Collective, and nothing else may run on the table meanwhile. FileError."""
-        self._call("save", os.fsencode(path))
+        self._file("save", path)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Puts what is in the file. Collective, and nothing else may run on the table
         meanwhile. FileError, FormatError."""
-        self._call("load", os.fsencode(path))
+        self._file("load", path)
+
+    def _file(self, name: str, path: str | os.PathLike[str]) -> None:
+        """Calls a function for a path. One that C would cut off is given as none at all: then
+        the call fails on every rank."""
+        encoded = os.fsencode(path)
+        whole = b"\0" not in encoded
+        code = self._function(name)(self._handle, encoded if whole else b"")
+        if code < 0:
+            error = self._error(code, os.fsdecode(path))
+            if isinstance(error, ArgumentError) and not whole:
+                error = ArgumentError(f"farhash: the path {path!r} has a NUL in it")
+            raise error
 
     def close(self) -> None:
         """Gives this rank's memory back. Not collective. To close again does nothing."""

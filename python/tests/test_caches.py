@@ -1,5 +1,6 @@
 """Caches, what keys and values may be, and rounding."""
 
+import functools
 import math
 import os
 import tempfile
@@ -125,6 +126,18 @@ class Caches(OneRank):
             of_bytes(np.zeros((1, 16), np.uint8))
         with self.assertRaisesRegex(ValueError, "3 values"):
             cache.memoize(lambda inputs: np.zeros(3))(inputs + 7)
+
+    def test_memoize_keeps_what_a_function_says(self):
+        cache = farhash.Cache(self.job, "f8", "f8", 100)
+
+        def slow(inputs):
+            """Takes long."""
+            return inputs
+
+        fast = cache.memoize(slow)
+        self.assertEqual((fast.__name__, fast.__doc__), ("slow", "Takes long."))
+        self.assertIs(fast.__wrapped__, slow)
+        self.assertEqual(cache.memoize(functools.partial(slow))(np.ones(2)).tolist(), [1, 1])
 
     def test_files(self):
         cache = farhash.Cache(self.job, "i8", "i8", 1000)

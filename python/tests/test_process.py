@@ -43,6 +43,23 @@ class Ranks(unittest.TestCase):
         with self.assertRaisesRegex(farhash.FarhashError, "rank"):
             farhash.run(lambda job: farhash.Set(job, 64 << job.rank), 2)
 
+    def test_a_path_of_one_rank(self):
+        """The others are told, and do not wait."""
+        errors = []
+
+        def rank(job):
+            words = farhash.Set(job, 64)
+            try:
+                words.save("a\0b" if job.rank == 1 else "x")
+            except farhash.FarhashError as err:
+                errors.append((job.rank, type(err), str(err)))
+
+        farhash.run(rank, 3)
+        errors.sort()
+        self.assertEqual([e[1] for e in errors],
+                         [farhash.RankError, farhash.ArgumentError, farhash.RankError])
+        self.assertRegex(errors[0][2], "Set.save: rank 1")
+
     def test_impossible(self):
         for wrong in (-3, 0):
             with self.assertRaises(farhash.FarhashError):

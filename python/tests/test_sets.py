@@ -1,6 +1,7 @@
 """Sets of words and of byte strings."""
 
 import copy
+import inspect
 import os
 import pickle
 import tempfile
@@ -9,7 +10,8 @@ import unittest
 import numpy as np
 
 import farhash
-from farhash import Answer
+from farhash import Answer, abi
+from farhash.errors import NAMES
 
 
 class OneRank(unittest.TestCase):
@@ -104,6 +106,25 @@ class Words(OneRank):
             with self.assertRaises(farhash.FormatError):
                 words.load(path)
 
+    def test_paths_with_a_nul(self):
+        words = farhash.Set(self.job, 64)
+        with tempfile.TemporaryDirectory() as folder:
+            for call in (words.save, words.load):
+                for path in (os.path.join(folder, "a\0b"), "\0"):
+                    with self.assertRaisesRegex(farhash.ArgumentError, "NUL"):
+                        call(path)
+            with self.assertRaisesRegex(farhash.ArgumentError, "empty"):
+                words.save("")
+            self.assertEqual(os.listdir(folder), [])
+        words.close()
+        with self.assertRaises(farhash.ClosedError):
+            words.save("a\0b")
+
+    def test_paths_stay_as_they_are(self):
+        words = farhash.Set(self.job, 64)
+        with self.assertRaisesRegex(farhash.FileError, "key_size/Buckets/FARHASH_FINE"):
+            words.load("key_size/Buckets/FARHASH_FINE")
+
     def test_closed(self):
         with farhash.Set(self.job, 64) as words:
             self.assertFalse(words.closed)
@@ -136,6 +157,28 @@ class Words(OneRank):
                       {"buckets": 64, "depth": -1}):
             with self.assertRaises(farhash.FarhashError, msg=wrong):
                 farhash.Set(self.job, **wrong)
+
+
+class Names(OneRank):
+    def test_errors_name_parameters(self):
+        """What an error names is a parameter of the class, or is translated."""
+        structs = {farhash.Set: [abi.SetConfig], farhash.Cache: [abi.CacheConfig],
+                   farhash.Elements: [abi.ElementsConfig, abi.SetConfig]}
+        for table, of in structs.items():
+            known = {*inspect.signature(table).parameters, *NAMES, "reserved", "set"}
+            for struct in of:
+                for field in struct._fields_:
+                    self.assertIn(field[0], known, table)
+
+    def test_texts(self):
+        for call, said in (
+                (lambda: farhash.Set(self.job, 0), r"set: buckets must be 1"),
+                (lambda: farhash.Set(self.job, 64, chunk=7), r"set: chunk must"),
+                (lambda: farhash.Cache(self.job, 1 << 20, 8, 9), r"the size of key is 1048576"),
+                (lambda: farhash.Cache(self.job, 8, 8, 0), r"buckets_per_rank must"),
+                (lambda: farhash.Elements(self.job, 5000, 64), r"the size of element is 5000")):
+            with self.assertRaisesRegex(farhash.ArgumentError, said):
+                call()
 
 
 class ByteStrings(OneRank):
