@@ -2,10 +2,16 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: install test-clib bench-clib
+# As one word of the shell, whatever is in it.
+PREFIX_WORD = '$(subst ','\'',$(PREFIX))'
+
+.PHONY: install uninstall test-clib bench-clib
 
 install: ## install the libraries for C, Fortran and Python in PREFIX (/usr/local)
-	GO='$(GO)' scripts/install-clib '$(PREFIX)'
+	GO='$(GO)' scripts/install-clib $(PREFIX_WORD)
+
+uninstall: ## remove what install has put into PREFIX
+	scripts/install-clib -u $(PREFIX_WORD)
 
 # Tests of what lacks its compiler or MPI are skipped.
 test-clib:

@@ -3,8 +3,11 @@
 package main
 
 import (
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -41,38 +44,116 @@ func TestExamples(t *testing.T) {
 const project = `cmake_minimum_required(VERSION 3.13)
 project(user C)
 find_package(farhash 0.1 REQUIRED)
-add_executable(basic SOURCE)
-target_link_libraries(basic farhash::farhash m pthread)
+add_executable(small SOURCE)
+target_link_libraries(small farhash::farhash m pthread)
 `
+
+// byCMake builds a project with the library in a folder, and runs it.
+func byCMake(t *testing.T, prefix string) {
+	t.Helper()
+	source, err := filepath.Abs("testdata/small.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	text := strings.ReplaceAll(project, "SOURCE", source)
+	err = os.WriteFile(filepath.Join(dir, "CMakeLists.txt"), []byte(text), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, nil, "cmake", "-S", dir, "-B", dir+"/b", "-DCMAKE_PREFIX_PATH="+prefix)
+	run(t, nil, "cmake", "--build", dir+"/b")
+	well(t, run(t, nil, dir+"/b/small", dir))
+}
+
+// byPkgConfig builds a program with the library in a folder, in a shell as users do, and runs it.
+func byPkgConfig(t *testing.T, prefix string) {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "small")
+	env := []string{"PKG_CONFIG_PATH=" + prefix + "/lib/pkgconfig",
+		"LD_LIBRARY_PATH=" + prefix + "/lib"}
+	run(t, env, "sh", "-c", "eval gcc testdata/small.c -o "+program+
+		" $(pkg-config --cflags --libs farhash)")
+	well(t, run(t, env, program, t.TempDir()))
+}
 
 // Projects find the library by CMake and by pkg-config.
 func TestFound(t *testing.T) {
 	without.install(t)
-	source, err := filepath.Abs("testdata/basic.c")
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Run("cmake", func(t *testing.T) {
 		need(t, "cmake")
-		dir := t.TempDir()
-		text := strings.ReplaceAll(project, "SOURCE", source)
-		err := os.WriteFile(filepath.Join(dir, "CMakeLists.txt"), []byte(text), 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		run(t, nil, "cmake", "-S", dir, "-B", dir+"/b", "-DCMAKE_PREFIX_PATH="+prefix)
-		run(t, nil, "cmake", "--build", dir+"/b")
-		well(t, run(t, nil, dir+"/b/basic", dir))
+		byCMake(t, prefix)
 	})
 	t.Run("pkg-config", func(t *testing.T) {
 		need(t, "pkg-config")
-		flags := run(t, []string{"PKG_CONFIG_PATH=" + prefix + "/lib/pkgconfig"}, "pkg-config",
-			"--cflags", "--libs", "farhash")
-		program := filepath.Join(t.TempDir(), "small")
-		args := append([]string{"testdata/small.c", "-o", program}, strings.Fields(flags)...)
-		run(t, nil, "gcc", args...)
-		well(t, run(t, []string{"LD_LIBRARY_PATH=" + prefix + "/lib"}, program, t.TempDir()))
+		byPkgConfig(t, prefix)
 	})
+}
+
+// tree is what is below a folder.
+func tree(t *testing.T, root string) []string {
+	t.Helper()
+	var names []string
+	err := fs.WalkDir(os.DirFS(root), ".", func(path string, _ fs.DirEntry, err error) error {
+		names = append(names, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// What was installed can be moved, is used where it is then, and goes without a trace of its own,
+// whatever the folder is called and whatever else is in it.
+func TestMovedAndRemoved(t *testing.T) {
+	need(t, "gcc", "make", "pkg-config")
+	dir := t.TempDir()
+	to, moved := filepath.Join(dir, "dest/usr/a&b|c d"), filepath.Join(dir, "moved")
+	foreign := to + "/lib/python3/keep/file"
+	for _, folder := range []string{filepath.Dir(foreign), to + "/lib/pkgconfig",
+		to + "/share/man"} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(foreign, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, to)
+	for range 2 { // a second time is an upgrade
+		run(t, []string{"DESTDIR=" + dir + "/dest"}, "../scripts/install-clib", "/usr/a&b|c d/",
+			"none")
+	}
+	byPkgConfig(t, to) // it is in DESTDIR, not where it was installed for
+	if err := os.Rename(to, moved); err != nil {
+		t.Fatal(err)
+	}
+	byPkgConfig(t, moved)
+	if _, err := exec.LookPath("cmake"); err == nil { // whose makefiles do not know any folder
+		byCMake(t, moved)
+	}
+	python := exec.Command("python3", "-c", "import farhash")
+	packages, _ := filepath.Glob(moved + "/lib/python3*/*-packages")
+	if len(packages) == 1 {
+		python.Env = append(os.Environ(), "PYTHONPATH="+packages[0])
+		_ = python.Run() // if it has numpy, it leaves compiled files there
+	}
+	if made := tree(t, moved); len(made) < len(before)+20 {
+		t.Errorf("there is only %q", made)
+	}
+	run(t, nil, "make", "-s", "-C", "..", "uninstall", "PREFIX="+moved)
+	if after := tree(t, moved); !slices.Equal(after, before) {
+		t.Errorf("uninstall has left %q of %q", after, before)
+	}
+	again := exec.Command("make", "-s", "-C", "..", "uninstall", "PREFIX="+moved)
+	if out, err := again.CombinedOutput(); err == nil || !strings.Contains(string(out), "nothing") {
+		t.Errorf("uninstall of nothing: %v %s", err, out)
+	}
+	said := run(t, nil, "make", "-n", "-C", "..", "install", "PREFIX=/a'b&c|d")
+	if !strings.Contains(said, `scripts/install-clib '/a'\''b&c|d'`) {
+		t.Errorf("make install runs %s", said)
+	}
 }
 
 // The manual pages have no errors of format.
