@@ -191,6 +191,30 @@ func TestNoMemory(t *testing.T) {
 	well(t, run(t, nil, without.compile(t, "testdata/memory.c")))
 }
 
+// Fortran has all functions, and can use them.
+func TestFortran(t *testing.T) {
+	header, err := os.ReadFile("farhash.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := os.ReadFile("fortran/farhash.f90")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range regexp.MustCompile(`(?m)^int (farhash_\w+)\(`).FindAllSubmatch(header, -1) {
+		if !regexp.MustCompile(`(function |name=')` + string(f[1]) + `\b`).Match(module) {
+			t.Errorf("fortran/farhash.f90 has no %s", f[1])
+		}
+	}
+	need(t, "gfortran")
+	without.install(t)
+	dir := t.TempDir()
+	run(t, nil, "gfortran", "-Wall", "-Wextra", "-Werror", "-J"+dir, "-o", dir+"/tables",
+		prefix+"/include/farhash.f90", "testdata/tables.f90", "-L"+prefix+"/lib", "-lfarhash",
+		"-Wl,-rpath,"+prefix+"/lib")
+	well(t, run(t, nil, dir+"/tables", dir))
+}
+
 // C++ can use the headers.
 func TestCPlusPlus(t *testing.T) {
 	need(t, "g++")

@@ -1,8 +1,9 @@
 ! The interface of farhash.h for Fortran. farhash(3) is the manual.
 !
 ! A communicator of the module mpi is an integer, and goes to farhash_join_comm as it is; of
-! one of the module mpi_f08 that is comm%mpi_val. Keys and values are given by c_loc of a
-! contiguous array. Each program compiles this file.
+! one of the module mpi_f08 that is comm%mpi_val. Keys, values and elements are given by c_loc of a
+! contiguous array, functions by c_funloc; what may be NULL in C may be c_null_ptr. Blanks at the
+! end of a path do not count. Each program compiles this file.
 module farhash
   use, intrinsic :: iso_c_binding
   implicit none
@@ -17,9 +18,24 @@ module farhash
     farhash_error_timeout = -9, farhash_error_unsupported = -10, farhash_error_forked = -11, &
     farhash_error_internal = -12
 
+  ! What a call of a batch of a map does.
+  integer(c_int32_t), parameter :: farhash_get = 0, farhash_put = 1, farhash_delete = 2, &
+    farhash_put_if_absent = 3, farhash_compare_and_put = 4
+
   type, bind(c) :: farhash_set_config
     integer(c_int64_t) :: buckets = 0
     integer(c_int32_t) :: chunk = 0, chunks = 0, home_word = 0, depth = 0
+    integer(c_int64_t) :: reserved(4) = 0
+  end type
+
+  type, bind(c) :: farhash_set_stats
+    integer(c_int64_t) :: inserted = 0, found = 0, not_found = 0, full = 0, lost_swaps = 0, &
+      extra_chunks = 0, longest_probe = 0
+  end type
+
+  type, bind(c) :: farhash_elements_config
+    type(farhash_set_config) :: set
+    integer(c_int64_t) :: element_bytes = 0, capacity = 0
     integer(c_int64_t) :: reserved(4) = 0
   end type
 
@@ -39,6 +55,17 @@ module farhash
     integer(c_int64_t) :: slots_per_rank = 0, bytes_per_rank = 0
     integer(c_int32_t) :: max_key = 0, max_value = 0, copies = 0, chunk = 0, depth = 0
     integer(c_int32_t) :: reserved(7) = 0
+  end type
+
+  type, bind(c) :: farhash_map_call
+    integer(c_int32_t) :: kind = 0, result = 0
+    type(c_ptr) :: key = c_null_ptr, value = c_null_ptr
+    integer(c_size_t) :: key_size = 0, value_size = 0, room = 0
+    integer(c_int64_t) :: version = 0
+  end type
+
+  type, bind(c) :: farhash_map_stats
+    integer(c_int64_t) :: calls(5) = 0, round_trips(5) = 0, lost_swaps = 0
   end type
 
   type, bind(c) :: farhash_index_config
@@ -84,6 +111,19 @@ module farhash
       type(c_ptr), value :: job
     end function
 
+    integer(c_int) function farhash_run(ranks, options, function, argument) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_funptr
+      integer(c_int32_t), value :: ranks
+      type(c_ptr), value :: options, argument
+      type(c_funptr), value :: function
+    end function
+
+    integer(c_int) function farhash_exclusive(function, argument) bind(c)
+      import :: c_int, c_funptr, c_ptr
+      type(c_funptr), value :: function
+      type(c_ptr), value :: argument
+    end function
+
     integer(c_int) function farhash_set_new(job, config, set) bind(c)
       import :: c_int, c_ptr, farhash_set_config
       type(c_ptr), value :: job
@@ -111,15 +151,144 @@ module farhash
       integer(c_int8_t), intent(out) :: results(n)
     end function
 
+    integer(c_int) function farhash_set_contains_batch(set, words, n, results) bind(c)
+      import :: c_int, c_ptr, c_int64_t, c_size_t, c_int8_t
+      type(c_ptr), value :: set
+      integer(c_size_t), value :: n
+      integer(c_int64_t), intent(in) :: words(n)
+      integer(c_int8_t), intent(out) :: results(n)
+    end function
+
     integer(c_int) function farhash_set_len(set, words) bind(c)
       import :: c_int, c_ptr, c_int64_t
       type(c_ptr), value :: set
       integer(c_int64_t), intent(out) :: words
     end function
 
+    integer(c_int) function farhash_set_buckets(set, buckets) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: set
+      integer(c_int64_t), intent(out) :: buckets
+    end function
+
+    integer(c_int) function farhash_set_stats_get(set, stats) bind(c)
+      import :: c_int, c_ptr, farhash_set_stats
+      type(c_ptr), value :: set
+      type(farhash_set_stats), intent(out) :: stats
+    end function
+
+    integer(c_int) function farhash_set_grow(set, buckets) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: set
+      integer(c_int64_t), value :: buckets
+    end function
+
+    integer(c_int) function farhash_set_save_c(set, path) bind(c, name='farhash_set_save')
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: set
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+
+    integer(c_int) function farhash_set_load_c(set, path) bind(c, name='farhash_set_load')
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: set
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+
+    integer(c_int) function farhash_set_check(set) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: set
+    end function
+
     integer(c_int) function farhash_set_close(set) bind(c)
       import :: c_int, c_ptr
       type(c_ptr), value :: set
+    end function
+
+    integer(c_int) function farhash_elements_new(job, config, elements) bind(c)
+      import :: c_int, c_ptr, farhash_elements_config
+      type(c_ptr), value :: job
+      type(farhash_elements_config), intent(in) :: config
+      type(c_ptr), intent(out) :: elements
+    end function
+
+    integer(c_int) function farhash_elements_find_or_put(elements, element) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: elements, element
+    end function
+
+    integer(c_int) function farhash_elements_contains(elements, element) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: elements, element
+    end function
+
+    integer(c_int) function farhash_elements_find_or_put_batch(elements, batch, n, results, refs) &
+      bind(c)
+      import :: c_int, c_ptr, c_size_t, c_int8_t
+      type(c_ptr), value :: elements, batch, refs
+      integer(c_size_t), value :: n
+      integer(c_int8_t), intent(out) :: results(n)
+    end function
+
+    integer(c_int) function farhash_elements_contains_batch(elements, batch, n, results) bind(c)
+      import :: c_int, c_ptr, c_size_t, c_int8_t
+      type(c_ptr), value :: elements, batch
+      integer(c_size_t), value :: n
+      integer(c_int8_t), intent(out) :: results(n)
+    end function
+
+    integer(c_int) function farhash_elements_get(elements, ref, element) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: elements, element
+      integer(c_int64_t), value :: ref
+    end function
+
+    integer(c_int) function farhash_elements_len(elements, n) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: elements
+      integer(c_int64_t), intent(out) :: n
+    end function
+
+    integer(c_int) function farhash_elements_buckets(elements, buckets) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: elements
+      integer(c_int64_t), intent(out) :: buckets
+    end function
+
+    integer(c_int) function farhash_elements_stats_get(elements, stats) bind(c)
+      import :: c_int, c_ptr, farhash_set_stats
+      type(c_ptr), value :: elements
+      type(farhash_set_stats), intent(out) :: stats
+    end function
+
+    integer(c_int) function farhash_elements_grow(elements, buckets, capacity) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: elements
+      integer(c_int64_t), value :: buckets, capacity
+    end function
+
+    integer(c_int) function farhash_elements_save_c(elements, path) &
+      bind(c, name='farhash_elements_save')
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: elements
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+
+    integer(c_int) function farhash_elements_load_c(elements, path) &
+      bind(c, name='farhash_elements_load')
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: elements
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+
+    integer(c_int) function farhash_elements_check(elements) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: elements
+    end function
+
+    integer(c_int) function farhash_elements_close(elements) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: elements
     end function
 
     integer(c_int) function farhash_cache_new(job, config, cache) bind(c)
@@ -158,11 +327,58 @@ module farhash
       integer(c_int8_t), intent(out) :: results(n)
     end function
 
+    integer(c_int) function farhash_cache_update(cache, key, function, argument) bind(c)
+      import :: c_int, c_ptr, c_funptr
+      type(c_ptr), value :: cache, key, argument
+      type(c_funptr), value :: function
+    end function
+
+    integer(c_int) function farhash_cache_stats_get(cache, stats) bind(c)
+      import :: c_int, c_ptr, farhash_cache_stats
+      type(c_ptr), value :: cache
+      type(farhash_cache_stats), intent(out) :: stats
+    end function
+
+    integer(c_int) function farhash_cache_stats_reset(cache) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: cache
+    end function
+
     integer(c_int) function farhash_cache_all_stats_of(cache, ranks, total) &
       bind(c, name='farhash_cache_all_stats')
       import :: c_int, c_ptr, farhash_cache_stats
       type(c_ptr), value :: cache, ranks
       type(farhash_cache_stats), intent(out) :: total
+    end function
+
+    integer(c_int) function farhash_cache_locate(cache, key, rank, bucket) bind(c)
+      import :: c_int, c_ptr, c_int32_t, c_int64_t
+      type(c_ptr), value :: cache, key
+      integer(c_int32_t), intent(out) :: rank
+      integer(c_int64_t), intent(out) :: bucket
+    end function
+
+    integer(c_int) function farhash_cache_buckets(cache, buckets) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: cache
+      integer(c_int64_t), intent(out) :: buckets
+    end function
+
+    integer(c_int) function farhash_cache_save_c(cache, path) bind(c, name='farhash_cache_save')
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: cache
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+
+    integer(c_int) function farhash_cache_load_c(cache, path) bind(c, name='farhash_cache_load')
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: cache
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+
+    integer(c_int) function farhash_cache_check(cache) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: cache
     end function
 
     integer(c_int) function farhash_cache_close(cache) bind(c)
@@ -215,10 +431,34 @@ module farhash
       integer(c_size_t), value :: key_size
     end function
 
+    integer(c_int) function farhash_map_batch(map, calls, n) bind(c)
+      import :: c_int, c_ptr, farhash_map_call, c_size_t
+      type(c_ptr), value :: map
+      integer(c_size_t), value :: n
+      type(farhash_map_call), intent(inout) :: calls(n)
+    end function
+
+    integer(c_int) function farhash_map_range(map, function, argument) bind(c)
+      import :: c_int, c_ptr, c_funptr
+      type(c_ptr), value :: map, argument
+      type(c_funptr), value :: function
+    end function
+
+    integer(c_int) function farhash_map_stats_get(map, stats) bind(c)
+      import :: c_int, c_ptr, farhash_map_stats
+      type(c_ptr), value :: map
+      type(farhash_map_stats), intent(out) :: stats
+    end function
+
     integer(c_int) function farhash_map_len(map, keys) bind(c)
       import :: c_int, c_ptr, c_int64_t
       type(c_ptr), value :: map
       integer(c_int64_t), intent(out) :: keys
+    end function
+
+    integer(c_int) function farhash_map_check(map) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: map
     end function
 
     integer(c_int) function farhash_map_close(map) bind(c)
@@ -226,7 +466,7 @@ module farhash
       type(c_ptr), value :: map
     end function
 
-    ! next is c_funloc of a function as farhash.h says; path ends with c_null_char.
+    ! next is c_funloc of a function as farhash.h says.
     integer(c_int) function farhash_index_build(job, config, next, argument, index) bind(c)
       import :: c_int, c_ptr, c_funptr, farhash_index_config
       type(c_ptr), value :: job, argument
@@ -235,12 +475,24 @@ module farhash
       type(c_ptr), intent(out) :: index
     end function
 
-    integer(c_int) function farhash_index_load(job, path, config, index) bind(c)
-      import :: c_int, c_ptr, c_char, farhash_index_config
-      type(c_ptr), value :: job
+    integer(c_int) function farhash_index_load_c(job, path, config, index) &
+      bind(c, name='farhash_index_load')
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: job, config
       character(kind=c_char), intent(in) :: path(*)
-      type(farhash_index_config), intent(in) :: config
       type(c_ptr), intent(out) :: index
+    end function
+
+    integer(c_int) function farhash_index_save_c(index, path) bind(c, name='farhash_index_save')
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: index
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+
+    integer(c_int) function farhash_index_get(index, key, val, value_size) bind(c)
+      import :: c_int, c_ptr, c_size_t
+      type(c_ptr), value :: index, key, val
+      integer(c_size_t), intent(out) :: value_size
     end function
 
     integer(c_int) function farhash_index_get_batch(index, keys, n, values, sizes, &
@@ -251,10 +503,22 @@ module farhash
       integer(c_int32_t), intent(out) :: counts(n)
     end function
 
+    integer(c_int) function farhash_index_lookup(index, keys, n, found, argument) bind(c)
+      import :: c_int, c_ptr, c_size_t, c_funptr
+      type(c_ptr), value :: index, keys, argument
+      integer(c_size_t), value :: n
+      type(c_funptr), value :: found
+    end function
+
     integer(c_int) function farhash_index_len(index, records) bind(c)
       import :: c_int, c_ptr, c_int64_t
       type(c_ptr), value :: index
       integer(c_int64_t), intent(out) :: records
+    end function
+
+    integer(c_int) function farhash_index_check(index) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: index
     end function
 
     integer(c_int) function farhash_index_close(index) bind(c)
@@ -274,13 +538,113 @@ module farhash
       import :: c_ptr
     end function
 
+    integer(c_int) function farhash_refuse(code, text) bind(c)
+      import :: c_int, c_char
+      integer(c_int), value :: code
+      character(kind=c_char), intent(in) :: text(*)
+    end function
+
     integer(c_size_t) function farhash_c_length(text) bind(c, name='strlen')
       import :: c_ptr, c_size_t
       type(c_ptr), value :: text
     end function
   end interface
 
+  abstract interface
+    integer(c_int) function farhash_takes_path(handle, path) bind(c)
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: handle
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+  end interface
+
+  private :: with_path, c_path, explained
+
 contains
+
+  ! A path as C takes it. None is given of one that has a NUL in it, as C would take the part before
+  ! that for the path.
+  function c_path(path) result(text)
+    character(len=*), intent(in) :: path
+    character(len=:), allocatable :: text
+    integer :: length
+    length = len_trim(path)
+    if (length > 0) then
+      if (path(length:length) == c_null_char) length = len_trim(path(:length - 1))
+    end if
+    if (scan(path(:length), c_null_char) > 0) length = 0
+    text = path(:length) // c_null_char
+  end function
+
+  ! The code of a call with a path, and why it was refused if c_path had none.
+  integer(c_int) function explained(code, path)
+    integer(c_int), intent(in) :: code
+    character(len=*), intent(in) :: path
+    explained = code
+    if (code == farhash_error_argument .and. len(c_path(path)) == 1 .and. len_trim(path) > 0) &
+      explained = farhash_refuse(code, 'farhash: the path has a NUL in it' // c_null_char)
+  end function
+
+  integer(c_int) function with_path(call, handle, path)
+    procedure(farhash_takes_path) :: call
+    type(c_ptr), intent(in) :: handle
+    character(len=*), intent(in) :: path
+    with_path = explained(call(handle, c_path(path)), path)
+  end function
+
+  integer(c_int) function farhash_set_save(set, path)
+    type(c_ptr), intent(in) :: set
+    character(len=*), intent(in) :: path
+    farhash_set_save = with_path(farhash_set_save_c, set, path)
+  end function
+
+  integer(c_int) function farhash_set_load(set, path)
+    type(c_ptr), intent(in) :: set
+    character(len=*), intent(in) :: path
+    farhash_set_load = with_path(farhash_set_load_c, set, path)
+  end function
+
+  integer(c_int) function farhash_elements_save(elements, path)
+    type(c_ptr), intent(in) :: elements
+    character(len=*), intent(in) :: path
+    farhash_elements_save = with_path(farhash_elements_save_c, elements, path)
+  end function
+
+  integer(c_int) function farhash_elements_load(elements, path)
+    type(c_ptr), intent(in) :: elements
+    character(len=*), intent(in) :: path
+    farhash_elements_load = with_path(farhash_elements_load_c, elements, path)
+  end function
+
+  integer(c_int) function farhash_cache_save(cache, path)
+    type(c_ptr), intent(in) :: cache
+    character(len=*), intent(in) :: path
+    farhash_cache_save = with_path(farhash_cache_save_c, cache, path)
+  end function
+
+  integer(c_int) function farhash_cache_load(cache, path)
+    type(c_ptr), intent(in) :: cache
+    character(len=*), intent(in) :: path
+    farhash_cache_load = with_path(farhash_cache_load_c, cache, path)
+  end function
+
+  integer(c_int) function farhash_index_save(index, path)
+    type(c_ptr), intent(in) :: index
+    character(len=*), intent(in) :: path
+    farhash_index_save = with_path(farhash_index_save_c, index, path)
+  end function
+
+  ! Without config it is the index that was saved.
+  integer(c_int) function farhash_index_load(job, path, config, index)
+    type(c_ptr), intent(in) :: job
+    character(len=*), intent(in) :: path
+    type(farhash_index_config), intent(in), target, optional :: config
+    type(c_ptr), intent(out) :: index
+    type(c_ptr) :: given
+    given = c_null_ptr
+    if (present(config)) given = c_loc(config)
+    farhash_index_load = explained(farhash_index_load_c(job, c_path(path), given, index), path)
+  end function
 
   ! The job that the launcher has started, with default options.
   integer(c_int) function farhash_join(job)
