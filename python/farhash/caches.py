@@ -61,14 +61,17 @@ class Cache(Table):
     def __init__(self, job: Job, key: Any, value: Any, buckets_per_rank: int, *,
                  mode: Mode = Mode.LOCK_FREE, retries: int = 0, group_buckets: int = 0,
                  choices: int = 0, depth: int = 0) -> None:
-        self._keys = Items("key", key)
-        self._values = Items("value", value)
-        super().__init__(job, CacheConfig(
-            key_size=self._keys.size, value_size=self._values.size,
-            buckets_per_rank=whole("buckets_per_rank", buckets_per_rank), mode=Mode(mode),
-            retries=max(-1, min(retries, 1 << 30)),
-            group_buckets=whole("group_buckets", group_buckets, 31),
-            choices=whole("choices", choices, 31), depth=whole("depth", depth, 31)))
+        def configure() -> CacheConfig:
+            self._keys = Items("key", key)
+            self._values = Items("value", value)
+            return CacheConfig(
+                key_size=self._keys.size, value_size=self._values.size,
+                buckets_per_rank=whole("buckets_per_rank", buckets_per_rank), mode=Mode(mode),
+                retries=max(-1, min(retries, 1 << 30)),
+                group_buckets=whole("group_buckets", group_buckets, 31),
+                choices=whole("choices", choices, 31), depth=whole("depth", depth, 31))
+
+        super().__init__(job, configure)
         self._get = self._function("get")
         self._put = self._function("put")
         self._buffer = ctypes.c_char * self._values.size

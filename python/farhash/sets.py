@@ -107,7 +107,7 @@ class Set(_Searched):
 
     def __init__(self, job: Job, buckets: int, *, chunk: int = 0, chunks: int = 0,
                  home_word: bool = False, depth: int = 0) -> None:
-        super().__init__(job, _config(buckets, chunk, chunks, home_word, depth))
+        super().__init__(job, lambda: _config(buckets, chunk, chunks, home_word, depth))
         self._put = self._function("find_or_put")
         self._has = self._function("contains")
 
@@ -163,10 +163,13 @@ class Elements(_Searched):
     def __init__(self, job: Job, element: Any, buckets: int, *, capacity: int = 0,
                  chunk: int = 0, chunks: int = 0, home_word: bool = False,
                  depth: int = 0) -> None:
-        self._items = Items("element", element)
-        super().__init__(job, ElementsConfig(
-            set=_config(buckets, chunk, chunks, home_word, depth),
-            element_bytes=self._items.size, capacity=whole("capacity", capacity)))
+        def configure() -> ElementsConfig:
+            self._items = Items("element", element)
+            return ElementsConfig(set=_config(buckets, chunk, chunks, home_word, depth),
+                                  element_bytes=self._items.size,
+                                  capacity=whole("capacity", capacity))
+
+        super().__init__(job, configure)
         self._put = self._function("find_or_put")
         self._has = self._function("contains")
 

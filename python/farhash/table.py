@@ -28,14 +28,20 @@ class Table:
 
     _kind = ""
 
-    def __init__(self, job: Job, config: ctypes.Structure) -> None:
+    def __init__(self, job: Job, configure: Callable[[], ctypes.Structure]) -> None:
         if not isinstance(job, Job):
             raise TypeError(f"farhash: a table is made on a Job, not {job!r:.60}")
         self._library = job._library
         self._handle: int | None = None
         self._job = job
         handle = ctypes.c_void_p()
-        code = self._function("new")(job._handle, ctypes.byref(config), ctypes.byref(handle))
+        new = self._function("new")
+        try:
+            config = configure()
+        except Exception:
+            new(job._handle, None, ctypes.byref(handle))  # so that no rank waits for this one
+            raise
+        code = new(job._handle, ctypes.byref(config), ctypes.byref(handle))
         if code < 0:
             raise job._error(code)
         self._handle = handle.value

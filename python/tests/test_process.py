@@ -60,6 +60,23 @@ class Ranks(unittest.TestCase):
                          [farhash.RankError, farhash.ArgumentError, farhash.RankError])
         self.assertRegex(errors[0][2], "Set.save: rank 1")
 
+    def test_arguments_of_one_rank(self):
+        """What Python refuses on one rank the others do not wait for."""
+        for make in (lambda job, bad: farhash.Set(job, -1 if bad else 64),
+                     lambda job, bad: farhash.Elements(job, "O" if bad else 8, 64),
+                     lambda job, bad: farhash.Cache(job, 8, 8, 64, mode=9 if bad else 0)):
+            kinds = {}
+
+            def rank(job):
+                try:
+                    make(job, job.rank == 1)
+                except Exception as err:
+                    kinds[job.rank] = isinstance(err, farhash.RankError)
+                farhash.Set(job, 64).check()  # all are at the same call
+
+            farhash.run(rank, 3)
+            self.assertEqual(kinds, {0: True, 1: False, 2: True})
+
     def test_impossible(self):
         for wrong in (-3, 0):
             with self.assertRaises(farhash.FarhashError):
