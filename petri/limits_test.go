@@ -40,7 +40,8 @@ func TestLimits(t *testing.T) {
 		limits                      petri.Limits
 		most                        int
 	}{
-		{"NULs", "", "\x00", "line 1: more than 16777216 bytes", petri.Limits{}, 17 << 20},
+		{"NULs", "", "\x00", "line 1: more than 100000 bytes",
+			petri.Limits{TextBytes: 1e5}, 1 << 18},
 		{"text", begin, "x", "line 2: more than 100000 bytes",
 			petri.Limits{TextBytes: 1e5}, 1 << 18},
 		{"blank text", begin, "\n", "line 2: more than 100000 bytes",
