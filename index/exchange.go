@@ -232,15 +232,20 @@ func (x *exchange) inbox(from int) int {
 	return (x.round%inboxesOfRank*x.ranks + from) * (x.block + 1)
 }
 
-// await takes the results of all that was posted.
+// await takes the results of all that was posted, also when one has failed: until then there is
+// no room for more. The error is the first one.
 func (x *exchange) await(ctx context.Context) error {
 	err := x.q.Submit()
+	if err != nil {
+		return err
+	}
 	for _, h := range x.puts {
-		if err == nil {
-			err = x.q.Wait(ctx, h)
+		failed := x.q.Wait(ctx, h)
+		if failed == nil {
+			_, failed = x.q.Value(h)
 		}
 		if err == nil {
-			_, err = x.q.Value(h)
+			err = failed
 		}
 	}
 	return err

@@ -115,3 +115,28 @@ func TestRankDiesWhileBuilding(t *testing.T) {
 		t.Errorf("%d builds failed, %d did not; want some of both", failed, built)
 	}
 }
+
+// TestLinkIsCutWhileBuilding cuts a link at some time, so that some puts of a round fail and
+// others do not: every rank gets an error or an index, and none panics.
+func TestLinkIsCutWhileBuilding(t *testing.T) {
+	cfg := Config{KeySize: 8, ValueSize: 40}
+	all := records(rand.New(rand.NewPCG(5, 6)), cfg, 500, 2)
+	failed, calls := 0, 0
+	for fromNs := int64(0); fromNs < 200_000; fromNs += 4000 {
+		opts := sim.Options{Ranks: 4, Seed: 1}
+		opts.Faults.RetryNs = 10_000
+		opts.Faults.Cuts = []sim.Cut{{A: 0, B: 1, FromNs: fromNs, ToNs: fromNs + 40_000}}
+		_, err := sim.Run(opts, func(job rma.Job) error {
+			x, err := Build(context.Background(), job, cfg, each(all, job.Rank(), 4))
+			if calls++; err != nil {
+				failed++
+				return nil
+			}
+			return x.Close()
+		})
+		must(t, err)
+	}
+	if failed == 0 || failed == calls {
+		t.Errorf("%d of %d builds failed; want some, and not all", failed, calls)
+	}
+}
