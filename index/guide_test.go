@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"sort"
 	"testing"
@@ -52,6 +53,62 @@ func TestGuide(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestHomeOfTwoParts has a home whose records lie in two parts of the store, behind a home with
+// a border: its mark comes before the records of both parts.
+func TestHomeOfTwoParts(t *testing.T) {
+	cfg := Config{KeySize: 8, Load: 0.5}
+	for _, count := range []struct{ before, first, second int }{
+		{40, 40, 40}, {0, 40, 40}, {70, 40, 0}, {0, 70, 70}, {40, 0, 70}, {300, 1, 1},
+	} {
+		n := count.before + count.first + count.second
+		const homes = 1600
+		const shared = 609 // parts 389 and 390 share it, and it is behind a border
+		var all []Record
+		add := func(hash uint64, records int) {
+			key := binary.LittleEndian.AppendUint64(nil, unmix(hash))
+			for range records {
+				all = append(all, Record{Key: key})
+			}
+		}
+		const second = 390 << (64 - partitionBits) // the first hash there
+		if homeOf(second-1, homes) != shared || homeOf(second, homes) != shared {
+			t.Fatal("parts have other borders")
+		}
+		before, _ := bits.Div64(shared-1, 0, homes)
+		add(before+1, count.before)
+		add(second-1, count.first)
+		add(second, count.second)
+		for i := range uint64(homes/2 - n) {
+			add(mix(i), 1)
+		}
+		m := modelOf(all)
+		x := built(t, cfg, all)
+		if x.t.homes != homes {
+			t.Fatalf("%d homes", x.t.homes)
+		}
+		must(t, x.checked())
+		r, err := x.NewReader(Lookups{Policy: Guided, OneSided: true})
+		must(t, err)
+		keys := m.keys(rand.New(rand.NewPCG(1, 2)), cfg.KeySize)
+		must(t, m.verify(r, keys, cfg.KeySize), r.Close())
+		at, bound, _ := r.guides[0].between(shared, x.t.units)
+		if here := count.first + count.second; here >= runMarked && bound-at != here {
+			t.Errorf("%+v: slots [%d, %d) are searched for %d records", count, at, bound, here)
+		}
+	}
+}
+
+// unmix gives the word that mix makes a hash of.
+func unmix(hash uint64) uint64 {
+	inverse := uint64(1)
+	for range 6 { // each step doubles the bits that are right
+		inverse *= 2 - golden*inverse
+	}
+	hash *= inverse
+	hash ^= hash >> 32
+	return hash * inverse
 }
 
 // zipf are records of 8 bytes whose keys are drawn by a law of Zipf, of n; keys are those of

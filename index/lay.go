@@ -57,13 +57,15 @@ func (s *sorter) count(p *part, number int) {
 // is told of homes that may need a border or a mark, and of the next free slot before them.
 func (s *sorter) sort(base uint64, border func(home, free uint64)) (free uint64) {
 	free = base
-	long := true // the home before has many records, or lies in another part
+	before := true // the home before may have many records
 	for i, n := range s.counts {
 		home := s.low + uint64(i)
-		if long || n >= runMarked || home%borderHomes == 0 {
+		// Other parts may have records of the first home and of the last one.
+		many := n >= runMarked || i == 0 || i == len(s.counts)-1
+		if before || many || home%borderHomes == 0 {
 			border(home, free)
 		}
-		long = n >= runMarked
+		before = many
 		start := max(home, free)
 		s.counts[i] = uint32(start - base)
 		if n > 0 {
