@@ -90,7 +90,11 @@ func (b *builder) build(ctx context.Context) error {
 	}
 	b.t.window, b.t.flat = w, rma.Flat(w)
 	// Nobody reads before all have written.
-	return b.share(ctx, b.write(ctx))
+	if err := b.share(ctx, b.write(ctx)); err != nil {
+		return err
+	}
+	b.t.seeGuides()
+	return nil
 }
 
 // count finds the number of records, and returns that of the rank that has the most.

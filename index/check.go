@@ -36,10 +36,11 @@ func (x *Index) Check(ctx context.Context) error {
 
 // check checks a segment.
 func (t *table) check(ctx context.Context, rank int) error {
-	c := checker{t: t, rank: rank, lastEmpty: -1, previous: -1}
-	if err := c.fetchGuide(ctx); err != nil {
+	guide, err := t.guideOf(ctx, rank)
+	if err != nil {
 		return err
 	}
+	c := checker{t: t, rank: rank, guide: guide, lastEmpty: -1, previous: -1}
 	for e, err := range t.entries(ctx, rank) {
 		if err != nil {
 			return err
@@ -72,21 +73,6 @@ type checker struct {
 	home      uint64
 	faults    []error
 	more      int
-}
-
-// fetchGuide gets what guides searches on this rank.
-func (c *checker) fetchGuide(ctx context.Context) error {
-	t := c.t
-	if t.borders == 0 {
-		return nil
-	}
-	l, err := t.guideLine()
-	if err != nil {
-		return err
-	}
-	defer l.close()
-	c.guide, err = t.fetchGuide(ctx, l, c.rank)
-	return err
 }
 
 func (c *checker) fault(e entry, format string, args ...any) {

@@ -144,8 +144,8 @@
 //
 // # Files
 //
-// [Index.Save] writes the table as it lies in memory, segment behind segment; image.go
-// describes the file. There are two ways to have it again, both with any number of ranks:
+// [Index.Save] writes the table as it lies in memory, segment behind segment, and its marks;
+// image.go describes the file. There are two ways to have it again, both with any number of ranks:
 //
 //   - [Open] maps it into memory, to be read only. That takes no time worth mentioning, and
 //     all jobs of a host share the one copy that the system keeps of the file. Lookups go to
@@ -156,8 +156,15 @@
 // truncated or foreign. Blocks of 64 KiB have checksums, of which the header has a digest:
 // Load verifies them before it uses a record, Open leaves that to [Index.CheckAll]. In a file
 // that is damaged and was not checked, lookups may give wrong values, or an error; they stay
-// inside. A page that cannot be read any more is an error, too. Save replaces a file and
-// never writes into one, so that what is mapped stays as it is.
+// inside. Save replaces a file and never writes into one, so that what is mapped stays as it is.
+//
+// A file that is truncated while it is mapped, and a page that cannot be read any more, are
+// errors. A lookup that ends without one has read what was saved: the last word of the file,
+// which a truncation takes away first, is verified at the end of each call (image.go). The values
+// of a key are copied before Lookup gives them away; those that a batch gives before it ends with
+// an error may be wrong.
+//
+// Files of version 1, written by earlier versions, are not mapped but built.
 //
 // [Index.Check] walks a rank's memory and says what is broken.
 package index

@@ -2,12 +2,14 @@ package index
 
 import (
 	"context"
+	"encoding/binary"
 	"sort"
 
 	"github.com/farhash/farhash/rma"
 )
 
-// Guided knows of an ordered table beforehand, for all ranks:
+// What guides searches in an ordered table. Guided gets it beforehand, for all ranks; searches in
+// memory that is seen use it where it lies:
 //
 //	border   the displacement at every 32nd home, in a byte
 //	mark     a home and a slot: records of homes before the one lie before the other, and
@@ -16,11 +18,11 @@ import (
 //
 // Tables whose keys differ have hardly any marks.
 
-// mark takes two words in a window.
+// mark takes 16 bytes in a window and in a file: its numbers, little-endian.
 type mark struct{ home, slot uint64 }
 
 const (
-	markWords = 2
+	markBytes = 16
 	// runMarked is how many records of a home have marks around them.
 	runMarked = 2 * borderHomes
 )
@@ -87,9 +89,9 @@ func (b *builder) share(ctx context.Context, failed error) error {
 	if most == 0 {
 		return nil
 	}
-	t.peakBytes += most*markWords*8 + uint64(len(b.marks))*markWords*8
+	t.peakBytes += most*markBytes + uint64(len(b.marks))*markBytes
 	t.marked, err = b.job.NewWindow(ctx, rma.Spec{Name: "index: marks",
-		Words: int(most) * markWords})
+		Words: int(most) * markBytes / 8})
 	if err != nil {
 		return err
 	}
@@ -102,25 +104,61 @@ func (b *builder) writeMarks(ctx context.Context) error {
 		return err
 	}
 	for _, m := range b.marks {
-		record := [markWords]uint64{m.home, m.slot}
-		copy(w.next(ctx, markWords*8), bytesOf(record[:]))
+		m.put(w.next(ctx, markBytes))
 	}
 	return w.close(ctx)
 }
 
-// guide is what Guided knows of a rank.
+// put writes a mark.
+func (m mark) put(to []byte) {
+	binary.LittleEndian.PutUint64(to, m.home)
+	binary.LittleEndian.PutUint64(to[8:], m.slot)
+}
+
+// guide is what searches on a rank are guided by.
 type guide struct {
 	borders []byte
-	marks   []mark
+	marks   []byte
+}
+
+// mark is number i of the marks.
+func (g *guide) mark(i int) mark {
+	b := g.marks[i*markBytes:]
+	return mark{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
 }
 
 // guideBytes is what Guided keeps of all ranks.
 func (t *table) guideBytes() uint64 {
 	n := uint64(t.borders) * uint64(t.ranks)
 	for _, marks := range t.marks {
-		n += uint64(marks) * markWords * 8
+		n += uint64(marks) * markBytes
 	}
 	return n
+}
+
+// seeGuides finds the guides of the ranks whose memory is seen. They stay where they are.
+func (t *table) seeGuides() {
+	t.guides = make([]guide, t.ranks)
+	if t.borders == 0 {
+		return
+	}
+	for rank := range t.guides {
+		memory := t.words(rank)
+		if memory == nil {
+			continue
+		}
+		g := guide{borders: bytesOf(memory[t.bordersAt:])[:t.borders]}
+		if n := t.marks[rank] * markBytes; n > 0 && t.image != nil {
+			g.marks = t.image.memory[t.marksAt(t.image.header, rank):][:n]
+		} else if n > 0 {
+			marks := t.marked.Words(rank)
+			if marks == nil {
+				continue
+			}
+			g.marks = bytesOf(marks)[:n]
+		}
+		t.guides[rank] = g
+	}
 }
 
 // fetchGuides gets the guides of all ranks.
@@ -138,37 +176,51 @@ func (r *Reader) fetchGuides() error {
 	return nil
 }
 
+// guideOf is the guide of a rank, an empty one where the layout has none.
+func (t *table) guideOf(ctx context.Context, rank int) (g guide, err error) {
+	if t.borders == 0 {
+		return g, nil
+	}
+	l, err := t.guideLine()
+	if err != nil {
+		return g, err
+	}
+	defer l.close()
+	return t.fetchGuide(ctx, l, rank)
+}
+
 // guideLine is a line for fetchGuide.
 func (t *table) guideLine() (*line, error) {
 	words := (t.borders + 7) / 8
 	for _, n := range t.marks {
-		words = max(words, n*markWords)
+		words = max(words, n*markBytes/8)
 	}
 	return newLine(t.job, t.window, words)
 }
 
 // fetchGuide gets the guide of a rank.
 func (t *table) fetchGuide(ctx context.Context, l *line, rank int) (g guide, err error) {
-	words := (t.borders + 7) / 8
-	if memory := t.words(rank); memory != nil && t.window == nil {
-		g.borders = bytesOf(memory[t.bordersAt : t.bordersAt+words])
-		return g, nil // without marks
+	if g = t.guides[rank]; g.borders != nil {
+		return g, nil
 	}
-	if err := l.get(ctx, rank, t.bordersAt, words); err != nil {
-		return g, rankError(rank, err)
+	if g.borders, err = l.fetch(ctx, t.window, rank, t.bordersAt, t.borders); err != nil {
+		return guide{}, err
 	}
-	borders := append([]byte(nil), bytesOf(l.buf[:words])...)
-	if n := t.marks[rank] * markWords; n > 0 {
-		of := &line{q: l.q, w: t.marked, buf: l.buf}
-		if err := of.get(ctx, rank, 0, n); err != nil {
-			return g, rankError(rank, err)
-		}
-		for i := 0; i < n; i += markWords {
-			g.marks = append(g.marks, mark{l.buf[i], l.buf[i+1]})
+	if n := t.marks[rank] * markBytes; n > 0 {
+		if g.marks, err = l.fetch(ctx, t.marked, rank, 0, n); err != nil {
+			return guide{}, err
 		}
 	}
-	g.borders = borders
 	return g, nil
+}
+
+// fetch gets so many bytes, in whole words, and copies them.
+func (l *line) fetch(ctx context.Context, w rma.Window, rank, off, n int) ([]byte, error) {
+	of := line{q: l.q, w: w, buf: l.buf}
+	if err := of.get(ctx, rank, off, (n+7)/8); err != nil {
+		return nil, rankError(rank, err)
+	}
+	return append([]byte(nil), bytesOf(l.buf)[:n]...), nil
 }
 
 // crowd is how many slots more than homes lie between two borders where a search reads all
@@ -188,12 +240,13 @@ func (g *guide) between(home, units int) (at, bound int, crowded bool) {
 	if d := g.borders[block+1]; d < displacementMost {
 		bound = min(bound, (block+1)*borderHomes+int(d))
 	}
-	i := sort.Search(len(g.marks), func(i int) bool { return g.marks[i].home > uint64(home) })
-	if i < len(g.marks) {
-		bound = min(bound, int(g.marks[i].slot))
+	n := len(g.marks) / markBytes
+	i := sort.Search(n, func(i int) bool { return g.mark(i).home > uint64(home) })
+	if i < n {
+		bound = min(bound, int(g.mark(i).slot))
 	}
 	if i > 0 {
-		at = max(at, int(g.marks[i-1].slot))
+		at = max(at, int(g.mark(i-1).slot))
 	}
 	return max(at, home), bound, bound-at > borderHomes+crowd
 }

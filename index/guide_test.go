@@ -38,7 +38,10 @@ func TestGuide(t *testing.T) {
 			}
 		}
 		g.finish(uint64(homes), uint64(free))
-		is := guide{borders: g.borders, marks: g.marks}
+		is := guide{g.borders, make([]byte, len(g.marks)*markBytes)}
+		for i, m := range g.marks {
+			m.put(is.marks[i*markBytes:])
+		}
 		for home := range homes {
 			at, bound, _ := is.between(home, homes+1_000_000)
 			if ends[home] > starts[home] && (at > starts[home] || bound < ends[home]) {

@@ -22,16 +22,26 @@ import (
 //	byte 0       magic, version, bytes of the header, bytes of the description: 8 each
 //	     32      description, zeros, checksum of all before it in the last 8 bytes
 //	header       segment 0 | segment 1 | ...       each of whole lines of 64 bytes
+//	behind       marks of segment 0 | ...          16 bytes each
+//	behind       zeros                             64 KiB
 //	behind       sums of segment 0 | ...           8 bytes for each block of 64 KiB
 //
 // A header has whole pages, so that segments begin at lines also where the file is mapped.
-// It has a digest of the sums of each segment.
+// It has a digest of the sums and the marks of each segment.
+//
+// The last sum is the end mark of a file that is mapped. Where the file is truncated, Linux
+// first takes the pages behind its new end away, and then fills the rest of its last page with
+// zeros. The zeros before the sums are more than a page has. So who has read such zeros in a table
+// cannot read the last sum any more; and who can, has read what was written there.
+//
+// Version 1 has no marks and no zeros, and some borders of it are wrong. It is not mapped.
 type image struct {
 	description
 	path        string
 	f           *os.File
 	header      int64  // bytes
 	fingerprint uint64 // the checksum of the header, and so of all
+	end         uint64 // the last sum
 	memory      []byte // the whole file, if it is mapped
 }
 
@@ -56,19 +66,23 @@ type description struct {
 	Marker      []byte    `json:"marker,omitempty"`
 	Unique      bool      `json:"unique,omitempty"`
 	Segments    []segment `json:"segments"`
+
+	version uint64 // of the file
 }
 
 type segment struct {
 	Records uint64 `json:"records"`
-	Seed    uint64 `json:"seed,omitempty"` // of Cuckoo
-	Digest  uint64 `json:"digest"`         // of its sums
+	Seed    uint64 `json:"seed,omitempty"`  // of Cuckoo
+	Marks   int    `json:"marks,omitempty"` // of Ordered
+	Digest  uint64 `json:"digest"`          // of its sums and its marks
 }
 
 const (
 	kindImage    = "farhash index table"
 	imageMagic   = "farindex"
-	imageVersion = 1
+	imageVersion = 2
 	imagePage    = 4096
+	imageGap     = 1 << 16 // bytes, as many as the largest pages have
 	imageHead    = 32      // bytes before the description
 	headerMost   = 1 << 28 // bytes
 	segmentsMost = 1 << 20
@@ -85,7 +99,8 @@ func (t *table) describe() description {
 		CopiesMax: c.CopiesMax, Records: t.records, ValuesBytes: t.valueBytes, Homes: t.homes,
 		Units: t.units, HeapWords: t.heapWords, Marker: t.marker, Unique: t.unique}
 	for rank := range t.ranks {
-		d.Segments = append(d.Segments, segment{Records: t.owned[rank], Seed: t.seeds[rank]})
+		d.Segments = append(d.Segments, segment{Records: t.owned[rank], Seed: t.seeds[rank],
+			Marks: t.marks[rank]})
 	}
 	return d
 }
@@ -103,9 +118,12 @@ func (d *description) table(job rma.Job) *table {
 		homes: d.Homes, marker: d.Marker, unique: d.Unique, valueBytes: d.ValuesBytes}
 	for _, s := range d.Segments {
 		t.owned, t.seeds = append(t.owned, s.Records), append(t.seeds, s.Seed)
+		t.marks = append(t.marks, s.Marks)
 	}
-	t.marks = make([]int, t.ranks)
 	t.shape(d.Units, d.HeapWords)
+	if d.version == 1 {
+		t.gap = 0
+	}
 	t.chooseHeapFirst()
 	return t
 }
@@ -120,6 +138,10 @@ func (d *description) check() error {
 	records := uint64(0)
 	for _, s := range d.Segments {
 		records += s.Records
+		if s.Marks < 0 || uint64(s.Marks) > min(s.Records, d.Homes) {
+			return fmt.Errorf("a segment of %d records and %d homes has %d marks", s.Records,
+				d.Homes, s.Marks)
+		}
 	}
 	switch {
 	case d.Kind != kindImage:
@@ -145,13 +167,21 @@ func (d *description) check() error {
 // sums is how many blocks of a segment have a sum.
 func (t *table) sums() int { return (t.segment + blockSumWords - 1) / blockSumWords }
 
-// segmentAt and sumsAt are where a segment and its sums begin, behind a header.
+// segmentAt, marksAt and sumsAt are where a segment, its marks and its sums begin, behind a header.
 func (t *table) segmentAt(header int64, number int) int64 {
 	return header + int64(number)*int64(t.segment)*8
 }
 
+func (t *table) marksAt(header int64, number int) int64 {
+	at := t.segmentAt(header, t.ranks)
+	for _, n := range t.marks[:number] {
+		at += int64(n) * markBytes
+	}
+	return at
+}
+
 func (t *table) sumsAt(header int64, number int) int64 {
-	return t.segmentAt(header, t.ranks) + int64(number)*int64(t.sums())*8
+	return t.marksAt(header, t.ranks) + t.gap + int64(number)*int64(t.sums())*8
 }
 
 // encode is the header, of the size given or, if that is 0, as large as need be.
@@ -205,8 +235,8 @@ func (m *image) read() error {
 	version, size := binary.LittleEndian.Uint64(head[8:]), binary.LittleEndian.Uint64(head[16:])
 	text := binary.LittleEndian.Uint64(head[24:])
 	switch {
-	case version != imageVersion:
-		return fmt.Errorf("has version %d, and this program reads version %d", version,
+	case version < 1 || version > imageVersion:
+		return fmt.Errorf("has version %d, and this program reads versions 1 to %d", version,
 			imageVersion)
 	case text > headerMost || size > headerMost ||
 		size < uint64(headerBytes(int(text))) || size%imagePage != 0:
@@ -222,6 +252,7 @@ func (m *image) read() error {
 	if m.fingerprint != xxh3.Hash(head[:size-8]) {
 		return errors.New("is corrupt: its header fails the checksum")
 	}
+	m.version = version
 	if err := json.Unmarshal(head[imageHead:imageHead+text], &m.description); err != nil {
 		return fmt.Errorf("is corrupt: %w", err)
 	}
@@ -229,25 +260,36 @@ func (m *image) read() error {
 		return fmt.Errorf("is corrupt: %w", err)
 	}
 	t := m.table(nil)
-	if float64(t.segment)*float64(t.ranks) > 1<<58 {
+	if float64(t.segment+int(t.homes)*markBytes)*float64(t.ranks) > 1<<58 {
 		return errors.New("is corrupt: it says that it is larger than any file")
 	}
-	if want := t.sumsAt(m.header, t.ranks); info.Size() != want {
+	want := t.sumsAt(m.header, t.ranks)
+	if info.Size() != want {
 		return fmt.Errorf("is truncated or has been added to: it has %d bytes and should "+
 			"have %d", info.Size(), want)
 	}
-	return nil
+	end := make([]byte, 8)
+	_, err = m.f.ReadAt(end, want-8)
+	m.end = binary.LittleEndian.Uint64(end)
+	return err
 }
 
 // verify verifies the sums of a segment.
 func (m *image) verify(ctx context.Context, t *table, number int) error {
-	sums := make([]byte, t.sums()*8)
-	if _, err := m.f.ReadAt(sums, t.sumsAt(m.header, number)); err != nil {
+	sums, marks := make([]byte, t.sums()*8), make([]byte, t.marks[number]*markBytes)
+	gap := make([]byte, t.gap)
+	_, err := m.f.ReadAt(sums, t.sumsAt(m.header, number))
+	_, err2 := m.f.ReadAt(marks, t.marksAt(m.header, number))
+	_, err3 := m.f.ReadAt(gap, t.marksAt(m.header, t.ranks))
+	if err = errors.Join(err, err2, err3); err != nil {
 		return fmt.Errorf("index: reading %s: %w", m.path, err)
 	}
-	if xxh3.Hash(sums) != m.Segments[number].Digest {
-		return fmt.Errorf("index: %s is corrupt: the sums of segment %d fail their checksum",
-			m.path, number)
+	if digestOf(sums, marks) != m.Segments[number].Digest {
+		return fmt.Errorf("index: %s is corrupt: the sums and marks of segment %d fail their "+
+			"checksum", m.path, number)
+	}
+	if len(bytes.Trim(gap, "\x00")) > 0 {
+		return fmt.Errorf("index: %s is corrupt: bytes before its sums are not zero", m.path)
 	}
 	return t.eachBlock(ctx, number, func(block int, words []uint64) error {
 		if binary.LittleEndian.Uint64(sums[block*8:]) != blockSum(number, block, words) {
@@ -256,6 +298,14 @@ func (m *image) verify(ctx context.Context, t *table, number int) error {
 		}
 		return nil
 	})
+}
+
+// digestOf is what the header says of the sums and the marks of a segment.
+func digestOf(sums, marks []byte) uint64 {
+	h := xxh3.New()
+	_, _ = h.Write(sums)
+	_, _ = h.Write(marks)
+	return h.Sum64()
 }
 
 // eachBlock reads a segment block by block.

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -55,6 +56,7 @@ func Open(ctx context.Context, job rma.Job, path string) (*Index, error) {
 	t.image = m
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(&m.memory[m.header])), t.ranks*t.segment)
 	t.flat = words
+	t.seeGuides()
 	for _, number := range t.share() {
 		t.mine += t.owned[number]
 	}
@@ -91,6 +93,10 @@ var mapping = mapFile
 // mapped maps the file.
 func (m *image) mapped() (err error) {
 	t := m.table(nil)
+	if m.version < imageVersion {
+		return fmt.Errorf("index: %s has version %d, whose borders may be wrong; Save it again to "+
+			"have it mapped", m.path, m.version)
+	}
 	m.memory, err = mapping(m.f, t.sumsAt(m.header, t.ranks))
 	if err != nil {
 		return fmt.Errorf("index: mapping %s: %w", m.path, err)
@@ -115,7 +121,8 @@ func (t *table) share() (numbers []int) {
 }
 
 // guarded calls what reads the table. Where a page of a mapped file cannot be read, as its
-// disk fails or somebody has cut it short, that is an error and not the end of the process.
+// disk fails or somebody has cut it short, that is an error and not the end of the process. It is
+// one as well where such a file now ends inside a page, whose rest can be read and is zero.
 func (t *table) guarded(read func() error) (err error) {
 	if t.image == nil {
 		return read()
@@ -131,10 +138,25 @@ func (t *table) guarded(read func() error) (err error) {
 		if !ok || !t.image.holds(fault.Addr()) {
 			panic(panicked)
 		}
-		err = fmt.Errorf("index: a page of %s cannot be read any more: its disk fails, or it was "+
-			"truncated", t.image.path)
+		err = t.image.lost()
 	}()
-	return read()
+	err = read()
+	if t.image.cut() {
+		err = t.image.lost()
+	}
+	return err
+}
+
+// cut reports whether a file that is mapped has been truncated since it was opened: then the end
+// mark is zero, or cannot be read. Whatever was read before is right if it has not.
+func (m *image) cut() bool {
+	return m != nil && m.memory != nil &&
+		binary.LittleEndian.Uint64(m.memory[len(m.memory)-8:]) != m.end
+}
+
+func (m *image) lost() error {
+	return fmt.Errorf("index: a page of %s cannot be read any more: its disk fails, or it was "+
+		"truncated", m.path)
 }
 
 // holds reports whether an address lies in the mapped file.

@@ -21,11 +21,12 @@ type query struct {
 	signature byte
 	found     func(i int, v Value) bool
 	matches   int
-	refs      []ref // records in the heap that may match
-	next      int   // the slot after that of the last of them
-	enough    bool  // found wants no more
-	vague     bool  // a slot did not tell exactly where its record has its home
-	end       int   // the slot at which a search has ended
+	copied    []byte // a value of a mapped file
+	refs      []ref  // records in the heap that may match
+	next      int    // the slot after that of the last of them
+	enough    bool   // found wants no more
+	vague     bool   // a slot did not tell exactly where its record has its home
+	end       int    // the slot at which a search has ended
 }
 
 // ref is where a record begins, in words of the heap. Those of slots that follow each other
@@ -53,8 +54,17 @@ func (q *query) begin(number int, key []byte, found func(i int, v Value) bool) b
 	return true
 }
 
-// match takes a value that was found.
+// match takes a value that was found. What comes from a mapped file is copied first: no fault is
+// to meet the caller's code, and nothing that was truncated is to be given to who may leave before
+// the search ends with an error.
 func (q *query) match(v []byte) {
+	if m := q.t.image; m != nil {
+		q.copied = append(q.copied[:0], v...)
+		if v = q.copied; m.cut() {
+			q.enough = true
+			return
+		}
+	}
 	q.matches++
 	if !q.found(q.number, v) {
 		q.enough = true

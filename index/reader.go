@@ -72,8 +72,12 @@ func (r *Reader) Lookup(key []byte) iter.Seq2[Value, error] {
 			return
 		}
 		if r.direct {
-			err := r.one(key, func(_ int, v Value) bool { return yield(v, nil) })
-			if err != nil {
+			more := true
+			err := r.one(key, func(_ int, v Value) bool {
+				more = yield(v, nil)
+				return more
+			})
+			if err != nil && more {
 				yield(nil, err)
 			}
 			return

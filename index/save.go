@@ -8,8 +8,6 @@ import (
 	"math"
 	"os"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/farhash/farhash/internal/archive"
 	"github.com/farhash/farhash/internal/replace"
 	"github.com/farhash/farhash/rma"
@@ -89,13 +87,20 @@ func (s *saver) segments(ctx context.Context) error {
 			_, err := s.f.WriteAt(bytesOf(words), at)
 			return err
 		})
+		var g guide
+		if err == nil {
+			g, err = t.guideOf(ctx, number)
+		}
+		if err == nil {
+			_, err = s.f.WriteAt(g.marks, t.marksAt(s.header, number))
+		}
 		if err == nil {
 			_, err = s.f.WriteAt(sums, t.sumsAt(s.header, number))
 		}
 		if err != nil {
 			return fmt.Errorf("index: saving %s: %w", s.path, err)
 		}
-		s.digests[number] = xxh3.Hash(sums)
+		s.digests[number] = digestOf(sums, g.marks)
 	}
 	if err := s.f.Sync(); err != nil {
 		return fmt.Errorf("index: saving %s: %w", s.path, err)

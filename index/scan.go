@@ -198,11 +198,19 @@ func (w *walker) far(ctx context.Context, unit []byte, j int, e *entry) (bool, e
 func (x *Index) Local(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		more := true
+		var copied []byte
 		err := x.t.guarded(func() error {
 			for _, number := range x.t.share() {
 				for r, err := range x.t.recordsOf(ctx, number) {
 					if err != nil {
 						return err
+					}
+					if m := x.t.image; m != nil && m.memory != nil { // as in query.match
+						n := len(r.Key)
+						copied = append(append(copied[:0], r.Key...), r.Value...)
+						if r = (Record{copied[:n:n], copied[n:]}); m.cut() {
+							return m.lost()
+						}
 					}
 					if more = yield(r, nil); !more {
 						return nil
@@ -211,7 +219,7 @@ func (x *Index) Local(ctx context.Context) iter.Seq2[Record, error] {
 			}
 			return nil
 		})
-		if err != nil {
+		if err != nil && more {
 			yield(Record{}, err)
 		}
 	}

@@ -39,11 +39,13 @@ type table struct {
 	heapWords  int // the most of a rank
 	heapFirst  int // words of the first get of a record
 	bordersAt  int
-	borders    int // how many
-	segment    int // words
+	borders    int   // how many
+	segment    int   // words
+	gap        int64 // bytes of zeros in a file, before the sums
 	marker     []byte
 	marks      []int // how many a rank has
 	marked     rma.Window
+	guides     []guide  // by rank; none where the memory is not seen
 	seeds      []uint64 // of Cuckoo, by rank
 	unique     bool     // no key stands twice; known of Cuckoo alone
 	owned      []uint64 // records by rank
@@ -98,6 +100,7 @@ func (t *table) shape(units, heapWords int) {
 	}
 	// Segments are whole lines, so that those of all ranks begin at one.
 	t.segment = max(8, (t.bordersAt+(t.borders+7)/8+7)/8*8)
+	t.gap = imageGap
 }
 
 // heapFirstBytes is how much of a record of variable size is got at once at least: few are

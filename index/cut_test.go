@@ -1,0 +1,195 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/farhash/farhash/rma/local"
+)
+
+// TestCutShort: a file that is cut short while it is mapped gives errors.
+func TestCutShort(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere such memory may be zero")
+	}
+	ctx := context.Background()
+	job := local.Single()
+	defer job.Close()
+	path := filepath.Join(t.TempDir(), "index")
+	saved(t, path, 1, Config{KeySize: 4, ValueSize: 4}, records(rand.New(rand.NewPCG(1, 2)),
+		Config{KeySize: 4, ValueSize: 4}, 10000, 1))
+	x, err := Open(ctx, job, path)
+	must(t, err)
+	defer x.Close()
+	must(t, os.Truncate(path, 4096))
+	keys := make([]byte, 4000)
+	for i := range keys {
+		keys[i] = byte(i * i)
+	}
+	says(t, x.LookupBatch(keys, func(int, Value) {}), "cannot be read any more")
+	for _, err := range x.Lookup(keys[:4]) {
+		says(t, err, "cannot be read any more")
+	}
+	says(t, x.Check(ctx), "cannot be read any more")
+	says(t, x.Save(ctx, path+"2"), "cannot be read any more")
+	defer func() {
+		if recover() == nil {
+			t.Error("a panic of the caller was swallowed")
+		}
+	}()
+	_ = x.t.guarded(func() error { panic("of the caller") })
+}
+
+// mappedFile is a file that is mapped, to be cut short.
+type mappedFile struct {
+	x    *Index
+	path string
+	m    model
+	keys []byte
+}
+
+// openToCut opens a copy of a file.
+func (f mappedFile) openToCut(t *testing.T, content []byte) mappedFile {
+	t.Helper()
+	f.path = filepath.Join(t.TempDir(), "index")
+	must(t, os.WriteFile(f.path, content, 0o600))
+	job := local.Single()
+	t.Cleanup(func() { _ = job.Close() })
+	var err error
+	f.x, err = Open(context.Background(), job, f.path)
+	must(t, err)
+	t.Cleanup(func() { _ = f.x.Close() })
+	return f
+}
+
+// look looks all keys up in every way. Each answer is right, or an error.
+func (f mappedFile) look() (failed int, err error) {
+	size := f.x.t.cfg.KeySize
+	answers := make([][]string, len(f.keys)/size)
+	lost := f.x.LookupBatch(f.keys, func(i int, v Value) {
+		answers[i] = append(answers[i], string(v))
+	})
+	for i := range answers {
+		key := f.keys[i*size : (i+1)*size]
+		want := f.m[string(key)]
+		if lost == nil {
+			if err := f.m.same("in a batch", key, answers[i]); err != nil {
+				return failed, err
+			}
+		}
+		var got []string
+		var single error
+		for v, err := range f.x.Lookup(key) {
+			if single = err; err == nil {
+				got = append(got, string(v))
+			}
+		}
+		if single == nil {
+			if err := f.m.same("alone", key, got); err != nil {
+				return failed, err
+			}
+		} else {
+			failed++
+		}
+		for v, err := range f.x.Lookup(key) { // and leaves
+			if err == nil && !slices.Contains(want, string(v)) {
+				return failed, fmt.Errorf("key %x has a first value %x", key, v)
+			}
+			break
+		}
+	}
+	for r, err := range f.x.Local(context.Background()) {
+		if err == nil && !slices.Contains(f.m[string(r.Key)], string(r.Value)) {
+			return failed, fmt.Errorf("a record is %x %x", r.Key, r.Value)
+		}
+	}
+	return failed, nil
+}
+
+// shapesToCut are files of every shape that are small, and what is in them.
+func shapesToCut(t *testing.T, use func(t *testing.T, f mappedFile, content []byte)) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere such memory may be zero")
+	}
+	for i, s := range shapes {
+		if s.cfg.ValueSize > 700 {
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(uint64(i), 3))
+			all := records(rng, s.cfg, 150, copiesOf(s.cfg))
+			path := filepath.Join(t.TempDir(), "index")
+			saved(t, path, 1+i%2, s.cfg, all)
+			content, err := os.ReadFile(path)
+			must(t, err)
+			m := modelOf(all)
+			use(t, mappedFile{m: m, keys: m.keys(rng, s.cfg.KeySize)}, content)
+		})
+	}
+}
+
+// TestCutInAPage: the page in which a file ends after it was cut short can still be read, and is
+// zero behind the end. That is no table without records.
+func TestCutInAPage(t *testing.T) {
+	shapesToCut(t, func(t *testing.T, f mappedFile, content []byte) {
+		f = f.openToCut(t, content)
+		failed, err := f.look()
+		must(t, err)
+		if failed > 0 {
+			t.Errorf("%d lookups fail in a file that is whole", failed)
+		}
+		// In its last page, in the zeros before that, and then in the table.
+		rng := rand.New(rand.NewPCG(1, 2))
+		end := int64(len(content))
+		table := f.x.t.marksAt(f.x.t.image.header, f.x.t.ranks)
+		for size := end - 1; size > f.x.t.image.header; size -= 1 + rng.Int64N(700) {
+			if size < end-5000 && size > table {
+				size = table
+			}
+			must(t, os.Truncate(f.path, size))
+			failed, err = f.look()
+			must(t, err)
+			if failed < len(f.keys)/f.x.t.cfg.KeySize && size < end-8 {
+				t.Fatalf("%d lookups fail where %d of %d bytes are left", failed, size, end)
+			}
+		}
+	})
+}
+
+// TestCutMeanwhile: so it is while lookups run.
+func TestCutMeanwhile(t *testing.T) {
+	rounds := 4
+	shapesToCut(t, func(t *testing.T, f mappedFile, content []byte) {
+		for round := range rounds {
+			f := f.openToCut(t, content)
+			var over atomic.Bool
+			done := make(chan error, 1)
+			begun := make(chan struct{})
+			go func() {
+				for first := true; ; first = false {
+					last := over.Load()
+					if _, err := f.look(); err != nil || last {
+						done <- err
+						return
+					}
+					if first {
+						close(begun)
+					}
+				}
+			}()
+			<-begun
+			header := f.x.t.image.header
+			size := f.x.t.marksAt(header, f.x.t.ranks) - header
+			err := os.Truncate(f.path, header+int64(round)*size/int64(rounds))
+			over.Store(true)
+			must(t, err, <-done)
+		}
+	})
+}
