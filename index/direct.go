@@ -5,7 +5,12 @@ import (
 )
 
 // Over directly addressable memory a search looks at slots where they are, one after the
-// other, and there are no requests whose size would have to be chosen.
+// other, and there are no requests whose size would have to be chosen. It begins at the home, and
+// where it does not end in the slots next to it, it is guided as others are.
+
+// nearSlots is how many slots a search looks at before it is guided. Borders say little more of a
+// record so near to its home, and of keys that differ nearly all are.
+const nearSlots = borderHomes
 
 // one looks up a single key. It is not counted beyond the lookup: a counter that all
 // goroutines share costs as much as the search.
@@ -70,7 +75,13 @@ func (q *query) walk() error {
 		return nil
 	}
 	home := int(q.home)
-	q.scan(units[home*t.unitBytes:], home, t.units-home)
+	next := min(home+nearSlots, t.units)
+	if !q.scan(units[home*t.unitBytes:], home, next-home) {
+		at, bound, _ := t.guides[q.rank].between(home, t.units)
+		if at = max(at, next); at < bound {
+			q.scan(units[at*t.unitBytes:], at, bound-at)
+		}
+	}
 	return q.records(segment)
 }
 
@@ -108,7 +119,7 @@ func (t *table) manyWords(b *batch) (matches uint64) {
 	var words [ahead]uint64
 	marker := binary.LittleEndian.Uint32(t.marker)
 	ordered := t.cfg.Layout == Ordered
-	n := b.len()
+	n, flat := b.len(), t.flat
 	for from := 0; from < n; from += ahead {
 		group := min(ahead, n-from)
 		for i := range group {
@@ -118,30 +129,43 @@ func (t *table) manyWords(b *batch) (matches uint64) {
 			slots[i] = rank*t.segment + int(homes[i])
 		}
 		for i := range group {
-			words[i] = t.flat[slots[i]]
+			words[i] = flat[slots[i]]
 		}
 		for i := range group {
 			key := binary.LittleEndian.Uint32(b.keys[(from+i)*4:])
-			end := slots[i] + t.units - int(homes[i])
+			end := slots[i] + min(nearSlots, t.units-int(homes[i]))
 			if key == marker {
 				continue
 			}
 			word := words[i]
-			for at := slots[i]; ; word = t.flat[at] {
+			for at := slots[i]; ; word = flat[at] {
 				there := keyInWord(word)
 				if there == key {
 					matches++
-					b.found(from+i, bytesOf(t.flat[at : at+1])[4:8:8])
+					b.found(from+i, bytesOf(flat[at : at+1])[4:8:8])
 				} else if there == marker || ordered && t.homeOfWord(there) > homes[i] {
 					break
 				}
 				if at++; at == end {
-					break
+					if at, end = t.rest(slots[i], at); at >= end {
+						break
+					}
 				}
 			}
 		}
 	}
 	return matches
+}
+
+// rest tells which slots are left for a search that has come from its home at first to at.
+func (t *table) rest(first, at int) (from, end int) {
+	if at-first != nearSlots {
+		return at, at // it was guided, or is at the last slot
+	}
+	rank := first / t.segment
+	base := rank * t.segment
+	from, end, _ = t.guides[rank].between(first-base, t.units)
+	return max(base+from, at), base + end
 }
 
 // keyInWord is the first 4 bytes of a word in memory.
