@@ -76,9 +76,12 @@ func (q *query) walk() error {
 	}
 	home := int(q.home)
 	next := min(home+nearSlots, t.units)
-	if !q.scan(units[home*t.unitBytes:], home, next-home) {
+	if !q.scan(units[home*t.unitBytes:], home, next-home) && !endsNear.On() {
 		at, bound, _ := t.guides[q.rank].between(home, t.units)
-		if at = max(at, next); at < bound {
+		if !seesTwice.On() {
+			at = max(at, next)
+		}
+		if at < bound {
 			q.scan(units[at*t.unitBytes:], at, bound-at)
 		}
 	}
@@ -159,7 +162,7 @@ func (t *table) manyWords(b *batch) (matches uint64) {
 
 // rest tells which slots are left for a search that has come from its home at first to at.
 func (t *table) rest(first, at int) (from, end int) {
-	if at-first != nearSlots {
+	if at-first != nearSlots || endsNear.On() {
 		return at, at // it was guided, or is at the last slot
 	}
 	rank := first / t.segment

@@ -39,7 +39,7 @@ type tracker struct {
 // home takes a home before which the slots up to free are taken: all homes with a border,
 // those with many records, and those behind them.
 func (g *tracker) home(home, free uint64) {
-	if g.begun && home == g.last.home {
+	if g.begun && home == g.last.home && !toldAgain.On() {
 		return // parts share it, and its records of the first one come behind this
 	}
 	slot := max(home, free)
@@ -235,13 +235,20 @@ func (g *guide) between(home, units int) (at, bound int, crowded bool) {
 		return home, units, false
 	}
 	block := home / borderHomes
+	if startsLate.On() {
+		block = (home + borderHomes - 1) / borderHomes
+	}
 	// A displacement too large for a byte says at least where records do not lie.
 	at, bound = block*borderHomes+int(g.borders[block]), units
-	if d := g.borders[block+1]; d < displacementMost {
+	if d := g.borders[block+1]; d < displacementMost || overflows.On() {
 		bound = min(bound, (block+1)*borderHomes+int(d))
 	}
 	n := len(g.marks) / markBytes
-	i := sort.Search(n, func(i int) bool { return g.mark(i).home > uint64(home) })
+	behind := uint64(home)
+	if boundsOwn.On() {
+		behind--
+	}
+	i := sort.Search(n, func(i int) bool { return g.mark(i).home > behind })
 	if i < n {
 		bound = min(bound, int(g.mark(i).slot))
 	}

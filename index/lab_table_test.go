@@ -99,7 +99,9 @@ func labConfig(rng *rand.Rand) Config {
 	if rng.IntN(3) > 0 {
 		cfg.KeySize, cfg.ValueSize = 4+rng.IntN(9), rng.IntN(40)
 		cfg.Storage = Storage(rng.IntN(3))
-		cfg.Variable = cfg.Storage != Inline && rng.IntN(3) == 0
+		if cfg.Storage != Inline && rng.IntN(2) == 0 {
+			cfg.Variable, cfg.ValueSize = true, rng.IntN(500)
+		}
 	}
 	switch rng.IntN(4) {
 	case 0:
@@ -139,11 +141,11 @@ func labRecords(rng *rand.Rand, cfg Config, ranks int) (all []Record) {
 		}
 		for range many {
 			size := cfg.ValueSize
-			if cfg.Variable {
-				size = rng.IntN(size + 1)
+			if cfg.Variable && rng.IntN(20) > 0 { // some are far longer than the others
+				size = rng.IntN(size/8 + 1)
 			}
-			value := make([]byte, 40)
-			binary.LittleEndian.PutUint64(value, rng.Uint64())
+			value := make([]byte, size+8)
+			binary.LittleEndian.PutUint64(value[size/2:], rng.Uint64())
 			all = append(all, Record{key, value[:size]})
 		}
 	}

@@ -19,7 +19,7 @@ func labSchedules() int {
 	case memory.RaceEnabled || testing.Short():
 		return 15
 	case mutant.Enabled: // make test-lab
-		return 1000
+		return 500
 	}
 	return 45
 }
@@ -44,4 +44,4 @@ func TestLabLive(t *testing.T) {
 func TestSoak(t *testing.T) { lab.Soak(t, labTable) }
 
 // TestLabCatchesMutants: each wrong version of a line fails a schedule.
-func TestLabCatchesMutants(t *testing.T) { lab.Catch(t, mutant.All(), 2000, labTable) }
+func TestLabCatchesMutants(t *testing.T) { lab.Catch(t, mutant.All(), 500, labTable) }

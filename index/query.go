@@ -123,7 +123,7 @@ func (q *query) heapSlot(slot []byte, number uint64) bool {
 	}
 	if t.cfg.Layout == Ordered {
 		d := uint64(slot[signatureBytes])
-		if d < displacementMost && number-d != q.home {
+		if (d < displacementMost || exactly.On()) && number-d != q.home {
 			return number-d > q.home
 		}
 		q.vague = q.vague || d == displacementMost
