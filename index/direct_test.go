@@ -93,3 +93,45 @@ func inTurns(b *testing.B, keys []byte, readers ...*Reader) (medians []float64) 
 	}
 	return medians
 }
+
+// TestDirectIsGuided: a search in direct memory does not look at the slots of a key with many
+// records that lie between its home and its own. Here these are empty: who looked would be at
+// the end.
+func TestDirectIsGuided(t *testing.T) {
+	for _, cfg := range []Config{{KeySize: 4, ValueSize: 4}, {KeySize: 5, ValueSize: 4},
+		{KeySize: 4, ValueSize: 4, Storage: Heap}} {
+		all := records(rand.New(rand.NewPCG(1, 2)), cfg, 4000, 1)
+		hot := all[0]
+		for range 3000 {
+			all = append(all, hot)
+		}
+		m := modelOf(all)
+		x := built(t, cfg, all)
+		var first, last int // slots of the hot key
+		for e, err := range x.t.entries(context.Background(), 0) {
+			must(t, err)
+			if string(e.record.Key) == string(hot.Key) {
+				if last = e.unit; first == 0 {
+					first = e.unit
+				}
+			}
+		}
+		units := bytesOf(x.t.flat)
+		for slot := first + 3*nearSlots; slot <= last; slot++ {
+			clear(units[slot*x.t.unitBytes:][:x.t.unitBytes])
+			copy(units[slot*x.t.unitBytes:], x.t.marker)
+		}
+		var keys []byte
+		for key := range m {
+			_, rest := place(hashKey([]byte(key)), 1)
+			home := int(homeOf(rest, x.t.homes))
+			if home > first && home < first+2*nearSlots && key != string(hot.Key) {
+				keys = append(keys, key...)
+			}
+		}
+		if len(keys) < 10*cfg.KeySize {
+			t.Fatalf("%d bytes of keys have their homes there", len(keys))
+		}
+		must(t, m.verify(x.Reader, keys, cfg.KeySize))
+	}
+}
