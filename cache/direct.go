@@ -58,6 +58,7 @@ func (t *table) putNear(f *flight, key, value []uint64) (r Result, candidate int
 			if place == nil {
 				place, candidate = b, i
 			}
+			nearLooked.Hit()
 			seal := sealOf(f.hash, value)
 			if r == Updated {
 				t.update(place, seal, value)
@@ -69,9 +70,14 @@ func (t *table) putNear(f *flight, key, value []uint64) (r Result, candidate int
 			if place == nil {
 				place, candidate = b, i
 			}
+			if endsAtHole.On() && r == 0 {
+				storeBucket(place, sealOf(f.hash, value), key, value)
+				return Inserted, candidate
+			}
 		default:
 			switch {
 			case !sameWords(t.keyIn(b), key):
+			case r == Updated && putsFirst.On():
 			case r == Updated:
 				return 0, 0
 			default:
@@ -122,8 +128,12 @@ func (t *table) visit(l *latch, s *search) {
 		}
 		at := t.offset(group)
 		v = s.look(t.memory[s.rank][at : at+t.groupBuckets*t.bucketWords])
+		if t.mode == Fine && appliesLate.On() {
+			t.drop(l, s, group)
+		}
+		looked.Hit()
 		t.apply(s, group)
-		if t.mode == Fine {
+		if t.mode == Fine && !appliesLate.On() {
 			t.drop(l, s, group)
 		}
 	}
@@ -133,7 +143,8 @@ func (t *table) visit(l *latch, s *search) {
 func (t *table) goBack(l *latch, s *search) bool {
 	group := s.late.group
 	lateWrite.Hit()
-	if t.mode == Fine {
+	locks := t.mode == Fine && !goesUnlocked.On()
+	if locks {
 		t.hold(l, s, group)
 	}
 	taken := atomic.LoadUint64(&t.bucketAt(s.rank, group, s.late.bucket)[0]) > invalid &&
@@ -141,10 +152,11 @@ func (t *table) goBack(l *latch, s *search) bool {
 	if taken {
 		lateTaken.Hit()
 	} else {
+		lateFree.Hit()
 		s.write, s.late = s.late, spot{}
 		t.apply(s, group)
 	}
-	if t.mode == Fine {
+	if locks {
 		t.drop(l, s, group)
 	}
 	return !taken

@@ -1,13 +1,11 @@
 package cache
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/internal/mark"
 	"github.com/farhash/farhash/internal/memory"
-	"github.com/farhash/farhash/internal/mutant"
 	"github.com/farhash/farhash/ship"
 )
 
@@ -50,10 +48,9 @@ func TestLab(t *testing.T) {
 
 func TestSoak(t *testing.T) { lab.Soak(t, labTables...) }
 
-// TestLabCatchesMutants: each wrong version of the protocol fails a schedule, but for the one
-// that only loses pairs, as gets may do anyway: it fails TestMarkMeetsPut.
+// TestLabCatchesMutants: each wrong version of the protocol that no script notices fails a
+// schedule, and some that one does notice.
 func TestLabCatchesMutants(t *testing.T) {
-	mutants := slices.DeleteFunc(mutant.All(),
-		func(m *mutant.Mutant) bool { return m == marksBlindly })
+	mutants := append(scripts.Others(), copiesStay, goesBlindly, neverLocks)
 	lab.Catch(t, mutants, 5000, labTables...)
 }

@@ -21,6 +21,11 @@ var (
 	breaksLiving = mutant.New("cache: a lock is broken while its owner lives")
 	lostIsDone   = mutant.New("cache: a release that got no answer is not repeated")
 	lostJoin     = mutant.New("cache: a lock that may have been taken is forgotten")
+	goesUnlocked = mutant.New("cache: a put goes back to an earlier group without its lock")
+	appliesLate  = mutant.New("cache: what a look has decided is done when the lock is given back")
+	putsUnlocked = mutant.New("cache: a put of a batch takes no lock")
+	putsFirst    = mutant.New("cache: a put of a batch updates the first copy and leaves others")
+	endsAtHole   = mutant.New("cache: a put of a batch takes an invalid bucket at once")
 )
 
 // Branches that are rarely taken.
@@ -30,6 +35,9 @@ var (
 	markTooLate = mark.New("cache: a bucket has changed before it is marked invalid")
 	copied      = mark.New("cache: a put finds its key twice")
 	lateWrite   = mark.New("cache: a put goes back to an earlier group")
+	lateFree    = mark.New("cache: a put that goes back to a bucket is about to write")
+	looked      = mark.New("cache: what a look over memory has decided is about to be done")
+	nearLooked  = mark.New("cache: a put of a batch over memory is about to write")
 	lateTaken   = mark.New("cache: a put goes back to a bucket that is taken by then")
 	readerBack  = mark.New("cache: a reader finds an owner and takes back its 1")
 	lockBroken  = mark.New("cache: the lock of a dead owner is broken")

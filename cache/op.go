@@ -223,6 +223,7 @@ func (o *op) goBack(q rma.Queue) rma.Handle {
 		o.last = more
 		return o.give(q, phaseNext)
 	}
+	lateFree.Hit()
 	o.write, o.late = o.late, spot{}
 	o.phase = phaseApplied
 	return o.apply(q, o.write.group)

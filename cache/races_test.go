@@ -4,30 +4,60 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 
+	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/internal/mark"
+	"github.com/farhash/farhash/internal/mutant"
 	"github.com/farhash/farhash/rma"
 )
 
-// TestMarkMeetsPut: a key is put just before a reader marks the bucket invalid in which it has
-// found a broken pair. The pair that was put stays.
-func TestMarkMeetsPut(t *testing.T) {
-	if !mark.Enabled {
-		t.Skip("marks are compiled in by -race and -tags invariants")
-	}
-	tornAgain.Claim(t)
-	markTooLate.Claim(t)
-	for _, e := range engines[:2] {
-		must(t, markMeetsPut(t, e))
-		off := marksBlindly.Switch()
-		if markMeetsPut(t, e) == nil {
-			t.Errorf("%s: that it is marked blindly is not noticed", e.Name)
+// scripts are races, and small cases, with what they have to notice.
+var scripts = lab.Scripts{
+	{Name: "mark meets put over memory", Run: scripted(engines[0], markMeetsPut),
+		Mutants: []*mutant.Mutant{marksBlindly}},
+	{Name: "mark meets put", Run: scripted(engines[1], markMeetsPut),
+		Mutants: []*mutant.Mutant{marksBlindly}},
+	{Name: "late bucket is taken over memory", Run: scripted(engines[0], lateBucketIsTaken),
+		Mutants: []*mutant.Mutant{goesBlindly}},
+	{Name: "late bucket is taken", Run: scripted(engines[1], lateBucketIsTaken),
+		Mutants: []*mutant.Mutant{goesBlindly}},
+	{Name: "late bucket is wanted over memory", Run: scripted(engines[0], lateBucketIsWanted),
+		Mutants: []*mutant.Mutant{goesUnlocked}},
+	{Name: "late bucket is wanted", Run: scripted(engines[1], lateBucketIsWanted)},
+	{Name: "bucket is wanted over memory", Run: scripted(engines[0], bucketIsWanted),
+		Mutants: []*mutant.Mutant{appliesLate, neverLocks}},
+	{Name: "bucket is wanted by a batch", Run: scripted(engines[0], bucketIsWantedByBatch),
+		Mutants: []*mutant.Mutant{putsUnlocked, neverLocks}},
+	{Name: "every short sequence", Run: everySequence,
+		Mutants: []*mutant.Mutant{endsAtHole}},
+	{Name: "copies are removed", Run: copiesAreRemoved,
+		Mutants: []*mutant.Mutant{copiesStay, putsFirst}},
+}
+
+func TestLabScripts(t *testing.T) {
+	if mark.Enabled {
+		for _, m := range []*mark.Mark{tornAgain, markTooLate, lateWrite, lateTaken, lateFree,
+			looked, nearLooked} {
+			m.Claim(t)
 		}
-		off()
+	}
+	scripts.Run(t)
+}
+
+// scripted runs a script that needs marks.
+func scripted(e engine, run func(t *testing.T, e engine) error) func(t *testing.T) error {
+	return func(t *testing.T) error {
+		if !mark.Enabled {
+			t.Skip("marks are compiled in by -race and -tags invariants")
+		}
+		return run(t, e)
 	}
 }
 
+// markMeetsPut: a key is put just before a reader marks the bucket invalid in which it has
+// found a broken pair. The pair that was put stays.
 func markMeetsPut(t *testing.T, e engine) error {
 	cfg := Config{KeySize: 8, ValueSize: 16, BucketsPerRank: 1}
 	return withCache(e, 1, cfg, func(c *Cache) error {
@@ -63,25 +93,9 @@ func damage(c *Cache, word int) error {
 	return errors.Join(err, cells.Close())
 }
 
-// TestLateBucketIsTaken: a put of key 0 has found its first bucket invalid, and no copy of the
+// lateBucketIsTaken: a put of key 0 has found its first bucket invalid, and no copy of the
 // key further on. Before it comes back to that bucket, key 1 is put there. With locks
 // neither is lost.
-func TestLateBucketIsTaken(t *testing.T) {
-	if !mark.Enabled {
-		t.Skip("marks are compiled in by -race and -tags invariants")
-	}
-	lateWrite.Claim(t)
-	lateTaken.Claim(t)
-	for _, e := range engines[:2] {
-		must(t, lateBucketIsTaken(t, e))
-		off := goesBlindly.Switch()
-		if lateBucketIsTaken(t, e) == nil {
-			t.Errorf("%s: that a put goes back blindly is not noticed", e.Name)
-		}
-		off()
-	}
-}
-
 func lateBucketIsTaken(t *testing.T, e engine) error {
 	cfg := Config{KeySize: 8, ValueSize: 8, BucketsPerRank: 64, GroupBuckets: 1, Choices: 2,
 		Mode: Fine}
@@ -91,16 +105,90 @@ func lateBucketIsTaken(t *testing.T, e engine) error {
 		_, err2 := c.Delete(keys[1])
 		lateWrite.Intercept(t, func() { _, _ = c.Put(keys[1], spread(1, 8)) })
 		_, err3 := c.Put(keys[0], spread(0, 8))
-		if err := errors.Join(err1, err2, err3); err != nil {
+		return errors.Join(err1, err2, err3, hasAll(c, keys))
+	})
+}
+
+// lateBucketIsWanted: the same, and key 1 is put when the put of key 0 has come back to the
+// bucket, and has seen that it is free. The lock has it wait.
+func lateBucketIsWanted(t *testing.T, e engine) error {
+	return wanted(t, e, Fine, lateFree, func(c *Cache, keys [][]byte) error {
+		_, err1 := c.Put(keys[1], spread(1, 8))
+		_, err2 := c.Delete(keys[1])
+		return errors.Join(err1, err2)
+	}, false)
+}
+
+// bucketIsWanted: two keys are put into an empty bucket at the same time.
+func bucketIsWanted(t *testing.T, e engine) error {
+	nothing := func(*Cache, [][]byte) error { return nil }
+	return errors.Join(wanted(t, e, Fine, looked, nothing, false),
+		wanted(t, e, Coarse, looked, nothing, false))
+}
+
+// bucketIsWantedByBatch: one of them by a batch.
+func bucketIsWantedByBatch(t *testing.T, e engine) error {
+	nothing := func(*Cache, [][]byte) error { return nil }
+	return errors.Join(wanted(t, e, Fine, nearLooked, nothing, true),
+		wanted(t, e, Coarse, nearLooked, nothing, true))
+}
+
+// wanted has a put of key 1 come when one of key 0 is at a mark. It gets to its end, or waits for
+// a lock; then that of key 0 goes on. Neither key is lost.
+func wanted(t *testing.T, e engine, mode Mode, at *mark.Mark,
+	before func(c *Cache, keys [][]byte) error, batch bool) error {
+	cfg := Config{KeySize: 8, ValueSize: 8, BucketsPerRank: 64, GroupBuckets: 1, Choices: 2,
+		Mode: mode}
+	return withCache(e, 1, cfg, func(c *Cache) error {
+		waits, done := make(chan bool, 1), make(chan error, 1)
+		c.t.job = sleeper{c.t.job, func() {
+			select {
+			case waits <- true:
+			default:
+			}
+			runtime.Gosched()
+		}}
+		keys := sameHome(c)
+		if err := before(c, keys); err != nil {
 			return err
 		}
-		for i, key := range keys {
-			if found, err := c.Get(key, make([]byte, 8)); !found || err != nil {
-				return fmt.Errorf("key %d is lost: %w", i, err)
+		met := false
+		at.Intercept(t, func() {
+			if met {
+				return
 			}
+			met = true
+			go func() {
+				_, err := c.Put(keys[1], spread(1, 8))
+				done <- err
+			}()
+			select {
+			case err := <-done:
+				done <- err
+			case <-waits:
+			}
+		})
+		var err error
+		if batch {
+			err = c.PutBatch(keys[0], spread(0, 8), make([]Result, 1))
+		} else {
+			_, err = c.Put(keys[0], spread(0, 8))
 		}
-		return nil
+		if !met {
+			return errors.Join(err, fmt.Errorf("%q is not reached", at))
+		}
+		return errors.Join(err, <-done, hasAll(c, keys))
 	})
+}
+
+// hasAll makes sure that no key is lost.
+func hasAll(c *Cache, keys [][]byte) error {
+	for i, key := range keys {
+		if found, err := c.Get(key, make([]byte, 8)); !found || err != nil {
+			return fmt.Errorf("key %d is lost: %w", i, err)
+		}
+	}
+	return nil
 }
 
 // sameHome is two keys with the same first group and different second ones.
