@@ -26,6 +26,7 @@ var (
 	putsUnlocked = mutant.New("cache: a put of a batch takes no lock")
 	putsFirst    = mutant.New("cache: a put of a batch updates the first copy and leaves others")
 	endsAtHole   = mutant.New("cache: a put of a batch takes an invalid bucket at once")
+	staysThere   = mutant.New("cache: memory of a rank that came back is looked at where it was")
 )
 
 // Branches that are rarely taken.

@@ -12,7 +12,7 @@ type near struct {
 func (b *batch) run() error {
 	t := b.t
 	switch {
-	case t.all && b.order == nil:
+	case b.order == nil && t.seesAll():
 		b.direct(b.pipe)
 		return nil
 	case !t.any:

@@ -34,6 +34,7 @@ var scripts = lab.Scripts{
 		Mutants: []*mutant.Mutant{endsAtHole}},
 	{Name: "copies are removed", Run: copiesAreRemoved,
 		Mutants: []*mutant.Mutant{copiesStay, putsFirst}},
+	{Name: "rank comes back", Run: rankComesBack, Mutants: []*mutant.Mutant{staysThere}},
 }
 
 func TestLabScripts(t *testing.T) {

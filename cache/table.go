@@ -98,7 +98,12 @@ func (t *table) look() {
 // sees tells whether the buckets of a key are directly addressable.
 func (t *table) sees(hash uint64) bool {
 	rank := t.rankOf(hash)
-	return t.memory[rank] != nil && (t.backs == nil || !t.backs.moved(rank))
+	return t.memory[rank] != nil && (t.backs == nil || staysThere.On() || !t.backs.moved(rank))
+}
+
+// seesAll tells whether the buckets of all keys are directly addressable.
+func (t *table) seesAll() bool {
+	return t.all && (t.backs == nil || staysThere.On() || t.backs.job.Returns() == 0)
 }
 
 // offset is where the buckets of a group begin in the segment of its rank.
