@@ -15,7 +15,7 @@ type item struct {
 
 // again is the item for its next use.
 func (it item) again() item {
-	if !unversioned.On() {
+	if !unversioned.On() && !(sticks.On() && it.use == 7) {
 		it.use = (it.use + 1) & useMask
 	}
 	return it
@@ -104,7 +104,7 @@ func (a *arena) is(it item) (*owned, bool) {
 func (a *arena) give(it item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if o, is := a.is(it); is {
+	if o, is := a.is(it); is || givesTwice.On() {
 		a.release(it, o)
 	}
 }
@@ -129,7 +129,7 @@ func (a *arena) put(it item) {
 func (a *arena) publish(it item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if o, is := a.is(it); is {
+	if o, is := a.is(it); is || revives.On() {
 		o.where = inTable
 	}
 }
@@ -156,7 +156,7 @@ func (a *arena) collect() error {
 		if err != nil {
 			return err
 		}
-		if mark == markOf(it) {
+		if mark == markOf(it) || anyMark.On() && mark != 0 {
 			a.release(it, o)
 			collected.Hit()
 		}

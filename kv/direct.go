@@ -103,7 +103,7 @@ func (m *Map) seek(t *table, g *glance) bool {
 		switch {
 		case g.word&occupied == 0:
 			return true
-		case g.word&frozen != 0:
+		case g.word&frozen != 0 && !seesThrough.On():
 			return false
 		case g.word&lookMask == look:
 			return true
@@ -139,7 +139,7 @@ func (m *Map) settle(t *table, g *glance) bool {
 	for range reads {
 		switch {
 		case g.word&occupied == 0:
-			return movedFrom(g.word) < t.gen && g.answer(nil, false)
+			return (movedFrom(g.word) < t.gen || seesEnd.On()) && g.answer(nil, false)
 		case g.word&frozen != 0:
 			return false
 		}
@@ -205,7 +205,8 @@ func load(c *Call, word uint64, it []uint64) (value []byte, whole, same bool) {
 		h = hashStep(h, w)
 		rest = store(rest, w)
 	}
-	return value, hashEnd(h, 1+wordsOf(keySize)+len(words)) == want, same
+	whole = hashEnd(h, 1+wordsOf(keySize)+len(words)) == want || seesTorn.On()
+	return value, whole, same
 }
 
 // peek answers a get, if it can.

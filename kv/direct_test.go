@@ -126,37 +126,6 @@ func TestDirectClosed(t *testing.T) {
 	}
 }
 
-// An item that does not fit the word of its slot is not believed, and nothing is changed.
-func TestDirectTorn(t *testing.T) {
-	key, value := []byte("key of some length"), []byte("a value of several words")
-	err := withMap(engines[0], 1, small(false), func(m *Map) error {
-		if _, err := m.Put(key, value); err != nil {
-			return err
-		}
-		g := glance{call: &Call{Key: key}}
-		table := m.seen()
-		if !m.home(&table, &g) || !m.seek(&table, &g) {
-			return errors.New("the key is not found")
-		}
-		it := m.itemIn(g.word)
-		for i := sealWord; i < itemWords(len(key), len(value)); i++ {
-			c := Call{Kind: Get, Key: key, Value: []byte("before")}
-			it[i] ^= 1 << 20
-			if m.peek(&c) || c.Done || string(c.Value) != "before" {
-				return fmt.Errorf("word %d is broken, and the call is %+v", i, c)
-			}
-			it[i] ^= 1 << 20
-			if !m.peek(&c) || !c.Done || string(c.Value) != "before"+string(value) {
-				return fmt.Errorf("the item is whole, and the call is %+v", c)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // A get that is a look at memory, into a buffer of the caller, allocates nothing.
 func TestDirectAllocatesNothing(t *testing.T) {
 	key, room := []byte("key"), make([]byte, 0, 64)

@@ -112,7 +112,7 @@ func (s *session) move(m *Map, now state, claim func() (part int, ok bool)) erro
 			if first == nil {
 				first = v.dummy.Err
 			}
-			if v.ended {
+			if v.ended || partDone.On() {
 				m.moves.finish(from.gen, v.part)
 			}
 		}

@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"testing"
 
-	"github.com/farhash/farhash/internal/invariant"
-	"github.com/farhash/farhash/internal/mark"
-	"github.com/farhash/farhash/internal/mutant"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -268,53 +264,4 @@ func lateSweep() error {
 		m.pool.Give(s, false)
 		return err
 	})
-}
-
-// lateScripts are the interleavings, and the wrong versions that they catch. The lab does not,
-// or not soon.
-var lateScripts = []struct {
-	name   string
-	run    func() error
-	mutant *mutant.Mutant
-}{{"write", lateWrite, thawed}, {"mover", lateMover, untagged}, {"delete", lateDelete, unclosed},
-	{"get", lateGet, jumps}, {"mover of a removed key", lateRemoved, unasked},
-	{"swap", lateSwap, mixes}, {"thaw", lateThaw, nil},
-	{"sweep", lateSweep, endsWalk}}
-
-func lateMutant(m *mutant.Mutant) bool {
-	for _, s := range lateScripts {
-		if s.mutant == m {
-			return true
-		}
-	}
-	return false
-}
-
-func TestLate(t *testing.T) {
-	for _, m := range []*mark.Mark{late, mixed, arrived, closed, stale} {
-		m.Claim(t)
-	}
-	for _, s := range lateScripts {
-		if err := s.run(); err != nil {
-			t.Errorf("a late %s: %v", s.name, err)
-		}
-	}
-}
-
-func TestLateCatchesMutants(t *testing.T) {
-	if !invariant.Enabled {
-		t.Skip("mutants are not compiled in")
-	}
-	for _, s := range lateScripts {
-		if s.mutant == nil {
-			continue
-		}
-		off := s.mutant.Switch()
-		if err := s.run(); err == nil {
-			t.Errorf("%v, and nothing fails", s.mutant)
-		} else {
-			t.Logf("%v: %v", s.mutant, err)
-		}
-		off()
-	}
 }

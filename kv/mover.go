@@ -311,6 +311,9 @@ func (v *mover) swapped(q rma.Queue) rma.Handle {
 		v.moved(q)
 	default:
 		v.words[v.i] = seen
+		if loses.On() {
+			v.i++
+		}
 	}
 	v.stage = stageSlots
 	return rma.NoHandle

@@ -221,7 +221,7 @@ func (o *op) end(q rma.Queue) rma.Handle {
 	case !o.taken || o.call.Err != nil:
 	case o.sent:
 		o.m.arena.publish(o.mine)
-	case o.tried: // a copy with its word may be in a slot
+	case o.tried && !keepsUse.On(): // a copy with its word may be in a slot
 		o.m.arena.give(o.mine)
 	default:
 		o.m.arena.put(o.mine)

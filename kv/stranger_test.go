@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"testing"
-
-	"github.com/farhash/farhash/internal/invariant"
 )
 
 // strangers puts so many keys that some meet others with the same fingerprint, and gets them.
@@ -34,21 +31,4 @@ func strangers() error {
 		}
 		return nil
 	})
-}
-
-func TestStrangers(t *testing.T) {
-	stranger.Claim(t)
-	if err := strangers(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestStrangersCatchesMutant(t *testing.T) {
-	if !invariant.Enabled {
-		t.Skip("mutants are not compiled in")
-	}
-	defer unkeyed.Switch()()
-	if strangers() == nil {
-		t.Error("keys with equal fingerprints are taken for equal, and nothing fails")
-	}
 }

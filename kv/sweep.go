@@ -60,7 +60,7 @@ func (a *arena) published() uses {
 	defer a.mu.Unlock()
 	u := make(uses, len(a.known))
 	for unit, o := range a.known {
-		if o.where == inTable {
+		if o.where == inTable || sweepsHeld.On() && o.where == held {
 			u[unit] = o.use + 1
 		}
 	}
@@ -74,7 +74,7 @@ func (a *arena) recover(lost uses) (found int) {
 	defer a.mu.Unlock()
 	for unit, use := range lost {
 		o := &a.known[unit]
-		if use != 0 && o.where == inTable && o.use == use-1 {
+		if use != 0 && o.where == inTable && (o.use == use-1 || sweepsUsed.On()) {
 			a.release(item{number: a.first + uint64(unit), use: uint64(o.use)}, o)
 			recovered.Hit()
 			found++

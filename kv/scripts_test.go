@@ -1,0 +1,127 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/internal/mark"
+	"github.com/farhash/farhash/internal/mutant"
+)
+
+// script is one for each way of running it.
+func script(name string, run func() error, mutants ...*mutant.Mutant) lab.Script {
+	return lab.Script{Name: name, Run: func(*testing.T) error { return run() }, Mutants: mutants}
+}
+
+// scripts are interleavings and small cases, and the wrong versions that they notice. The lab
+// does not, or not soon.
+var scripts = lab.Scripts{
+	script("late write", lateWrite, thawed), script("late mover", lateMover, untagged),
+	script("late delete", lateDelete, unclosed), script("late get", lateGet, jumps),
+	script("late mover of a removed key", lateRemoved, unasked),
+	script("late swap", lateSwap, mixes), script("late thaw", lateThaw),
+	script("late sweep", lateSweep, endsWalk),
+	script("equal fingerprints", strangers, unkeyed),
+	script("look at a table that has moved", lookAtMoved, seesEnd),
+	script("look at a frozen slot", lookAtFrozen, seesThrough),
+	script("look at a torn item", lookAtTorn, seesTorn),
+	script("versions", versionsDiffer, unversioned, sticks),
+	script("uses", usesDiffer, unversioned, sticks),
+	script("items", everySequence, unversioned, anyMark, givesTwice, revives, sweepsUsed,
+		sweepsHeld),
+}
+
+func TestLabScripts(t *testing.T) {
+	for _, m := range []*mark.Mark{late, mixed, arrived, closed, stale, stranger} {
+		m.Claim(t)
+	}
+	scripts.Run(t)
+}
+
+// overMemory runs fn with a map of one rank that has one key, whose gets are looks at memory.
+func overMemory(fn func(m *Map, key []byte) error) error {
+	cfg := Config{SlotsPerRank: 8, MaxSlotsPerRank: 8, BytesPerRank: 1 << 12, MaxKey: 8,
+		MaxValue: 8}
+	return withMap(engines[0], 1, cfg, func(m *Map) error {
+		key := []byte("key")
+		_, err := m.Put(key, []byte("old"))
+		return errors.Join(err, fn(m, key))
+	})
+}
+
+// lookAtMoved has a rank look at a table that has moved, which it does not know.
+func lookAtMoved() error {
+	for _, batch := range []bool{false, true} {
+		err := overMemory(func(m *Map, key []byte) error {
+			before := m.view.word.Load()
+			err := moveTable(m, 0)
+			m.view.word.Store(before)
+			return errors.Join(err, looks(m, key, batch))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookAtFrozen has a rank look when the slot of its key is frozen, and when it has moved.
+func lookAtFrozen() error {
+	for _, batch := range []bool{false, true} {
+		err := overMemory(func(m *Map, key []byte) error {
+			s, v, err := paused(m, key, stageItem)
+			err = errors.Join(err, looks(m, key, batch), until(s.q, v, never), looks(m, key, batch))
+			m.pool.Give(s, false)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// looks makes sure of the value of a key.
+func looks(m *Map, key []byte, batch bool) error {
+	if !batch {
+		return has(m, key, "old")
+	}
+	calls := []Call{{Kind: Get, Key: key}, {Kind: Get, Key: []byte("nowhere")}}
+	err := m.Batch(calls)
+	if err == nil && (string(calls[0].Value) != "old" || calls[1].Done) {
+		err = fmt.Errorf("a batch gets %q, and %v for a key that is nowhere", calls[0].Value,
+			calls[1].Done)
+	}
+	return err
+}
+
+// lookAtTorn: an item that does not fit the word of its slot is not believed, and nothing is
+// changed.
+func lookAtTorn() error {
+	key, value := []byte("key of some length"), []byte("a value of several words")
+	return withMap(engines[0], 1, small(false), func(m *Map) error {
+		if _, err := m.Put(key, value); err != nil {
+			return err
+		}
+		g := glance{call: &Call{Key: key}}
+		table := m.seen()
+		if !m.home(&table, &g) || !m.seek(&table, &g) {
+			return errors.New("the key is not found")
+		}
+		it := m.itemIn(g.word)
+		for i := sealWord; i < itemWords(len(key), len(value)); i++ {
+			c := Call{Kind: Get, Key: key, Value: []byte("before")}
+			it[i] ^= 1 << 20
+			if m.peek(&c) || c.Done || string(c.Value) != "before" {
+				return fmt.Errorf("word %d is broken, and the call is %+v", i, c)
+			}
+			it[i] ^= 1 << 20
+			if !m.peek(&c) || !c.Done || string(c.Value) != "before"+string(value) {
+				return fmt.Errorf("the item is whole, and the call is %+v", c)
+			}
+		}
+		return nil
+	})
+}
