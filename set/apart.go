@@ -136,7 +136,7 @@ func (a *apart) near(v *span, at []int, far *[]int) error {
 				continue
 			}
 			a.results[i] = b.results[k]
-			if a.refs != nil {
+			if a.refs != nil && !namesLost.On() {
 				a.refs[i] = b.refs[k]
 			}
 		}

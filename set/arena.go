@@ -196,8 +196,9 @@ func (a *arenas) takeRun(ctx context.Context, rank int) (begin, end uint64, err 
 		if err != nil || begin == end {
 			return begin, begin, err
 		}
+		runIsSeen.Hit()
 		won, err := a.counter.CompareAndSwap(ctx, rank, cellTaken, begin, end)
-		if won || err != nil {
+		if won || err != nil || sharesRun.On() {
 			return begin, end, err
 		}
 	}

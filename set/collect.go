@@ -2,6 +2,7 @@ package set
 
 import (
 	"context"
+	"errors"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -41,6 +42,9 @@ func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) 
 	}
 	t, err := m.into(ctx, e.job, e.t, e.t.geometry)
 	if err != nil {
+		if freesEarly.On() {
+			err = errors.Join(err, e.arenas.putFreed(ctx, freed))
+		}
 		return err
 	}
 	if err := replace(ctx, e.job, e.tally, &e.t, t, m.moved); err != nil {

@@ -191,7 +191,7 @@ func TestEachElementIsInsertedOnce(t *testing.T) {
 
 // noSlotIsLost: each slot that was handed out holds an element or is free, also where
 // the element lost its bucket to an equal one.
-func noSlotIsLost(t *testing.T, sets []*Elements) {
+func noSlotIsLost(t testing.TB, sets []*Elements) {
 	t.Helper()
 	taken, err := sets[0].arenas.counter.Sum(t.Context(), 0)
 	must(t, err)

@@ -27,12 +27,15 @@ func (v *span) findOrPut(bits, home uint64) (r Result, examined, lost uint64) {
 			} else {
 				wordLosesOther.Hit()
 			}
+			if claimsBlindly.On() {
+				seen = 0
+			}
 		}
 		if seen == bits {
 			return Found, examined, lost
 		}
 		if at++; at == uint64(len(v.flat)) {
-			if !v.whole {
+			if !v.whole && !staysInSeen.On() {
 				return elsewhere, examined, lost
 			}
 			at = 0
@@ -53,6 +56,9 @@ func (v *span) find(bits, home uint64) (r Result, examined uint64) {
 			return NotFound, examined
 		}
 		if at++; at == uint64(len(v.flat)) {
+			if endsAtSeen.On() && !v.whole {
+				return NotFound, examined
+			}
 			if !v.whole {
 				return elsewhere, examined
 			}

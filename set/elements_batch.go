@@ -135,6 +135,9 @@ func (v *span) compareLine(f *elementFlight) {
 		taken |= b >> 63 << i
 	}
 	f.bucket, f.taken = bucket, uint64(bits.TrailingZeros64(^taken))
+	if countsTaken.On() {
+		f.taken = uint64(bits.OnesCount64(taken))
+	}
 }
 
 // settle ends the searches of a block.
@@ -173,7 +176,7 @@ func (p *elementPipeline) goOn(f *elementFlight, at int, element []uint64) error
 	s := &p.s
 	s.element, s.key, s.home = element, f.key, f.home
 	s.examined, s.lost, s.ref, s.stored = 0, 0, 0, false
-	if f.bucket == 0 && p.t.unit == lineBuckets {
+	if (f.bucket == 0 || skipsTaken.On()) && p.t.unit == lineBuckets {
 		s.examined = f.taken
 	}
 	r, err := s.run(p.insert)

@@ -22,7 +22,7 @@ type elementSearch struct {
 // run examines buckets, from the first that has not been, until the search ends.
 func (s *elementSearch) run(insert bool) (Result, error) {
 	r, err := s.search(insert)
-	if s.stored && r != Inserted {
+	if s.stored && r != Inserted && !leaksSlot.On() {
 		s.h.keep(s.mine)
 	}
 	return r, err
@@ -63,6 +63,9 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 				elementLosesEqual.Hit()
 			} else {
 				elementLosesOther.Hit()
+			}
+			if passesEqual.On() {
+				seen = 0
 			}
 		}
 		if seen&^refMask == s.key {

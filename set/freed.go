@@ -39,7 +39,11 @@ func (a *arenas) putFreed(ctx context.Context, slots []Ref) error {
 		if err != nil {
 			return err
 		}
-		if err := a.link(ctx, last, head&refMask); err != nil {
+		next := head & refMask
+		if dropsChain.On() {
+			next = 0
+		}
+		if err := a.link(ctx, last, next); err != nil {
 			return err
 		}
 		won, err := a.moveHead(ctx, rank, head, uint64(slots[0])+1)
@@ -74,6 +78,9 @@ func (a *arenas) takeFreed(ctx context.Context, rank int) (ref Ref, ok bool, err
 
 // moveHead makes next the head of a chain, and reports whether head was still there.
 func (a *arenas) moveHead(ctx context.Context, rank int, head, next uint64) (bool, error) {
+	if sameHead.On() {
+		return a.counter.CompareAndSwap(ctx, rank, cellFreed, head, next&refMask)
+	}
 	return a.counter.CompareAndSwap(ctx, rank, cellFreed, head,
 		(head&^refMask+versionOne)|next&refMask)
 }

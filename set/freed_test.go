@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"testing"
-
-	"github.com/farhash/farhash/internal/mark"
 )
 
 // What one rank's Collect has freed another rank can use, all of it, round after round.
@@ -40,8 +38,9 @@ func TestFreedSlotsServeAllRanks(t *testing.T) {
 	}
 }
 
-// Ranks that take freed slots at the same time get different ones, and all of them.
-func TestFreedSlotsAreTakenOnce(t *testing.T) {
+// freedSlotsAreTakenOnce: ranks that take freed slots at the same time get different ones, and
+// all of them.
+func freedSlotsAreTakenOnce(t testing.TB) {
 	const slots, ranks = 600, 4
 	jobs := ranksOf(t, engineHidden, ranks)
 	arenasOf := make([]*arenas, ranks)
@@ -84,12 +83,10 @@ func TestFreedSlotsAreTakenOnce(t *testing.T) {
 	must(t, onAll(ranks, func(rank int) error { return arenasOf[rank].close() }))
 }
 
-// A slot that was taken and has come back, while another rank was about to take it, is
-// not at the head of the chain that this rank has seen.
-func TestFreedSlotComesBack(t *testing.T) {
-	if !mark.Enabled {
-		t.Skip("needs marks: go test -tags invariants")
-	}
+// freedSlotComesBack: a slot that was taken and has come back, while another rank was about to
+// take it, is not at the head of the chain that this rank has seen.
+func freedSlotComesBack(t testing.TB) {
+	scripted(t)
 	job := ranksOf(t, engineDirect, 1)[0]
 	a, err := newArenas(t.Context(), job, 8, 1)
 	must(t, err, a.putFreed(t.Context(), []Ref{1, 2, 3}))
@@ -101,7 +98,6 @@ func TestFreedSlotComesBack(t *testing.T) {
 		return ref
 	}
 	comeBack := true
-	freedIsRead.Claim(t)
 	freedIsRead.Intercept(t, func() {
 		if comeBack {
 			comeBack = false

@@ -25,10 +25,11 @@ var (
 	claimsElement     = mark.New("set: elementSearch is about to claim a bucket")
 	elementLosesEqual = mark.New("set: elementSearch loses its bucket to the same element")
 	elementLosesOther = mark.New("set: elementSearch loses its bucket to another element")
+	runIsSeen         = mark.New("set: takeRun is about to move the counter")
 	lineIsRead        = mark.New("set: compareLine is about to read a bucket")
 )
 
-// Wrong versions of the protocol, each of which the lab has to notice.
+// Wrong versions of the protocol, each of which the lab or a script has to notice.
 var (
 	looksAway     = mutant.New("set: what won a compare-and-swap is not examined")
 	trustsWinner  = mutant.New("set: what won a compare-and-swap is taken for the element")
@@ -38,6 +39,19 @@ var (
 	endsAtEnd     = mutant.New("set: a search ends where the table does")
 	tooEarly      = mutant.New("set: a bucket refers to an element before that is written")
 	keepsUsedSlot = mutant.New("set: a slot is used again though a bucket refers to it")
+	losesLast     = mutant.New("set: a last run of one bucket does not move")
+	claimsBlindly = mutant.New("set: findOrPut goes on behind what won a compare-and-swap")
+	passesEqual   = mutant.New("set: elementSearch goes on behind what won a compare-and-swap")
+	endsAtSeen    = mutant.New("set: a look over memory ends where that is not seen")
+	staysInSeen   = mutant.New("set: an insertion over memory goes around in what is seen")
+	countsTaken   = mutant.New("set: the buckets taken in a line are counted, gaps or not")
+	skipsTaken    = mutant.New("set: behind a fingerprint that fits another element all is skipped")
+	leaksSlot     = mutant.New("set: a slot whose element lost its bucket is not kept")
+	sharesRun     = mutant.New("set: a run of slots is taken though another rank has it")
+	sameHead      = mutant.New("set: the head of a chain has no version")
+	dropsChain    = mutant.New("set: what is freed replaces the chain of what was free")
+	freesEarly    = mutant.New("set: slots are freed before the rest has moved")
+	namesLost     = mutant.New("set: a batch over the memory of a host gives no names")
 )
 
 // noteTwins marks a batch in which something was inserted and found.

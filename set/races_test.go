@@ -11,20 +11,17 @@ import (
 // place that has a mark.
 
 // scripted skips a test of this kind in a build without marks.
-func scripted(t *testing.T) {
+func scripted(t testing.TB) {
 	t.Helper()
 	if !mark.Enabled {
 		t.Skip("marks are compiled in by -race and -tags invariants")
 	}
 }
 
-// TestWordLosesItsBucket: a word is inserted just before another search claims the
+// wordLosesItsBucket: a word is inserted just before another search claims the
 // same bucket, for the same word or another one.
-func TestWordLosesItsBucket(t *testing.T) {
+func wordLosesItsBucket(t testing.TB) {
 	scripted(t)
-	claimsWord.Claim(t)
-	wordLosesEqual.Claim(t)
-	wordLosesOther.Claim(t)
 	words := wordsWithHomes(2, []uint64{0})
 	for i, want := range []Result{Found, Inserted} {
 		jobs := ranksOf(t, engineDirect, 1)
@@ -44,13 +41,9 @@ func TestWordLosesItsBucket(t *testing.T) {
 	}
 }
 
-// TestElementLosesItsBucket is the same for elements, one by one and in batches.
-func TestElementLosesItsBucket(t *testing.T) {
+// elementLosesItsBucket is the same for elements, one by one and in batches.
+func elementLosesItsBucket(t testing.TB) {
 	scripted(t)
-	claimsElement.Claim(t)
-	elementLosesEqual.Claim(t)
-	elementLosesOther.Claim(t)
-	slotReused.Claim(t)
 	elements := elementsAtHome(3)
 	for _, batch := range []bool{false, true} {
 		for i, want := range []Result{Found, Inserted} {
@@ -65,12 +58,11 @@ func TestElementLosesItsBucket(t *testing.T) {
 	}
 }
 
-// TestLineReadInPieces: two elements come into a line while a batch reads it, one into a
+// lineReadInPieces: two elements come into a line while a batch reads it, one into a
 // bucket that it has read and one into a bucket that it has not. The first of them is
 // the one that it searches for.
-func TestLineReadInPieces(t *testing.T) {
+func lineReadInPieces(t testing.TB) {
 	scripted(t)
-	lineIsRead.Claim(t)
 	elements := elementsAtHome(3)
 	for visit := 1; visit <= lineBuckets; visit++ {
 		for _, during := range [][][]byte{elements[:2], elements[:3]} {
@@ -104,7 +96,7 @@ type elementRace struct {
 
 // run inserts elements, all that come during the race being new, and returns what is
 // told of them.
-func (r *elementRace) run(t *testing.T, elements ...[]byte) []Result {
+func (r *elementRace) run(t testing.TB, elements ...[]byte) []Result {
 	t.Helper()
 	jobs := ranksOf(t, engineDirect, 1)
 	sets, err := newElements(jobs, ElementsConfig{ElementBytes: len(elements[0]),
@@ -134,6 +126,7 @@ func (r *elementRace) run(t *testing.T, elements ...[]byte) []Result {
 		t.Fatalf("%q was reached %d times", r.place, visits)
 	}
 	must(t, checkRanks(jobs, checksOf(sets)))
+	noSlotIsLost(t, sets)
 	return results
 }
 

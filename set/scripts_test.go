@@ -1,0 +1,238 @@
+package set
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/internal/mark"
+	"github.com/farhash/farhash/internal/mutant"
+	"github.com/farhash/farhash/ship"
+)
+
+// scripts are races and small cases over memory, and the wrong versions that they notice.
+var scripts = lab.Scripts{
+	script("word loses its bucket", wordLosesItsBucket, claimsBlindly),
+	script("element loses its bucket", elementLosesItsBucket, passesEqual, leaksSlot),
+	script("line read in pieces", lineReadInPieces, countsTaken),
+	script("equal fingerprints", fingerprintsAreEqual, skipsTaken),
+	script("end of what is seen", endOfSeen, endsAtSeen, staysInSeen, namesLost),
+	script("slots taken at the same time", runTakenAtOnce, sharesRun),
+	script("freed slots", freedSlotsAreTakenOnce, dropsChain),
+	script("freed slot comes back", freedSlotComesBack, sameHead),
+	script("collection that fails", collectionThatFails, freesEarly),
+	script("every length of a move", everyMove, losesLast),
+}
+
+func TestLabScripts(t *testing.T) {
+	if mark.Enabled {
+		for _, m := range []*mark.Mark{claimsWord, wordLosesEqual, wordLosesOther, claimsElement,
+			elementLosesEqual, elementLosesOther, slotReused, lineIsRead, runIsSeen, freedIsRead} {
+			m.Claim(t)
+		}
+	}
+	scripts.Run(t)
+}
+
+// script runs fn, whose failure is an error.
+func script(name string, fn func(t testing.TB), mutants ...*mutant.Mutant) lab.Script {
+	return lab.Script{Name: name, Mutants: mutants, Run: func(t *testing.T) (err error) {
+		told := &told{TB: t}
+		defer func() {
+			if r := recover(); r != nil && r != told {
+				panic(r)
+			}
+			err = errors.Join(told.errs...)
+		}()
+		fn(told)
+		return nil
+	}}
+}
+
+// told is a test that keeps its failures as errors.
+type told struct {
+	testing.TB
+	errs []error
+}
+
+func (t *told) Errorf(format string, args ...any) {
+	t.errs = append(t.errs, fmt.Errorf(format, args...))
+}
+
+func (t *told) Fatalf(format string, args ...any) {
+	t.Errorf(format, args...)
+	panic(t)
+}
+
+func (t *told) Fatal(args ...any) { t.Fatalf("%s", fmt.Sprint(args...)) }
+
+// endOfSeen has rank 0 insert what has its home in the last line that it sees from its memory on.
+// Some of it lies behind that.
+func endOfSeen(t testing.TB) {
+	const n, ranks = 12, 4
+	jobs := ranksOf(t, engineHosts, ranks)
+	cfg := Config{Buckets: 256, Access: ship.OneSided}
+	sets, err := newSets(jobs, cfg)
+	must(t, err)
+	elements, err := newElements(jobs, ElementsConfig{Config: cfg, ElementBytes: 8})
+	must(t, err)
+	end := uint64(len(sets[0].t.seen(0).flat))
+	words := wordsWithHomes(2*n, []uint64{end<<32/cfg.Buckets - 1})
+	var bytes []byte
+	for i := uint64(0); len(bytes) < 8*n; i++ {
+		if h := hashElement([]uint64{i}); elements[0].t.home(h) == end-lineBuckets {
+			bytes = binary.LittleEndian.AppendUint64(bytes, i)
+		}
+	}
+	for i, word := range words[:n] {
+		r, err := sets[0].FindOrPut(word)
+		if must(t, err); r != Inserted {
+			t.Errorf("word %d is %v", i, r)
+		}
+	}
+	results, names := make([]Result, n), make([]Ref, n)
+	must(t, sets[0].FindOrPutBatch(words[n:], results),
+		elements[0].FindOrPutRefs(bytes, results, names))
+	for rank := range ranks {
+		for i, word := range words {
+			if there, err := sets[rank].Contains(word); !there || err != nil {
+				t.Errorf("rank %d misses word %d: %v", rank, i, err)
+			}
+		}
+		got := make([]byte, len(bytes))
+		must(t, elements[rank].ContainsBatch(bytes, results),
+			elements[rank].GetBatch(t.Context(), names, got))
+		if slices.Contains(results, NotFound) || string(got) != string(bytes) {
+			t.Errorf("rank %d finds elements %v, and names are those of %x", rank, results, got)
+		}
+	}
+	must(t, checkRanks(jobs, checksOf(sets)), checkRanks(jobs, checksOf(elements)))
+}
+
+// runTakenAtOnce has a rank take slots when another one is about to take the same.
+func runTakenAtOnce(t testing.TB) {
+	scripted(t)
+	jobs := ranksOf(t, engineDirect, 2)
+	of := make([]*arenas, 2)
+	must(t, onAll(2, func(rank int) (err error) {
+		of[rank], err = newArenas(context.Background(), jobs[rank], 4*slotRun, 1)
+		return err
+	}))
+	var other []uint64
+	runIsSeen.Intercept(t, func() {
+		if other == nil {
+			begin, end, err := of[1].takeRun(t.Context(), 0)
+			must(t, err)
+			other = []uint64{begin, end}
+		}
+	})
+	begin, end, err := of[0].takeRun(t.Context(), 0)
+	must(t, err)
+	if begin < other[1] && other[0] < end {
+		t.Errorf("slots %d to %d are taken, and %d to %d", other[0], other[1], begin, end)
+	}
+	must(t, onAll(2, func(rank int) error { return of[rank].close() }))
+}
+
+// collectionThatFails: the set is as it was, and what is inserted then takes the slot of nothing
+// that was to be removed.
+func collectionThatFails(t testing.TB) {
+	const n = 100
+	jobs := ranksOf(t, engineDirect, 1)
+	sets, err := newElements(jobs, ElementsConfig{ElementBytes: 8, Capacity: n,
+		Config: Config{Buckets: 4 * scanWords}})
+	must(t, err)
+	e, results := sets[0], make([]Result, n)
+	must(t, e.FindOrPutBatch(numbered(0, n), results))
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := e.Collect(ctx, func([]byte) bool { cancel(); return false }); err == nil {
+		t.Fatal("a collection that is cancelled does not fail")
+	}
+	var full *FullError
+	for from := uint64(n); err == nil; from += n {
+		err = e.FindOrPutBatch(numbered(from, n), make([]Result, n))
+	}
+	if !errors.As(err, &full) {
+		t.Fatal(err)
+	}
+	must(t, e.ContainsBatch(numbered(0, n), results), e.Check(t.Context()))
+	if slices.Contains(results, NotFound) {
+		t.Errorf("elements are lost: %v", results)
+	}
+}
+
+// numbered are elements of 8 bytes.
+func numbered(from, n uint64) (all []byte) {
+	for i := range n {
+		all = binary.LittleEndian.AppendUint64(all, from+i)
+	}
+	return all
+}
+
+// everyMove has sets grow, and be collected, that hold just as much as some whole runs of what
+// moves at a time, one less and one more.
+func everyMove(t testing.TB) {
+	job := ranksOf(t, engineDirect, 1)
+	for runs := range 10 {
+		for n := max(0, runs*growRun-1); n <= runs*growRun+1; n++ {
+			sets, err := newSets(job, Config{Buckets: 6000})
+			must(t, err, moves(sets[0], n))
+			if runs < 2 || runs > 8 {
+				elements, err := newElements(job, ElementsConfig{ElementBytes: 8,
+					Config: Config{Buckets: 6000}})
+				must(t, err, movesElements(elements[0], n))
+			}
+		}
+	}
+}
+
+// moves has a set of n words grow, and then lose each that is odd.
+func moves(s *Set, n int) error {
+	words, results := make([]uint64, 2*n), make([]Result, 2*n)
+	for i := range words {
+		words[i] = uint64(i)
+	}
+	ctx := context.Background()
+	err := errors.Join(s.FindOrPutBatch(words[:n], results[:n]), s.Grow(ctx, 12000))
+	if err == nil {
+		err = s.ContainsBatch(words[:n], results[:n])
+	}
+	if slices.Contains(results[:n], NotFound) {
+		return fmt.Errorf("of %d words some are lost by growth", n)
+	}
+	err = errors.Join(err, s.FindOrPutBatch(words[n:], results[n:]),
+		s.Collect(ctx, func(word uint64) bool { return word%2 == 0 }),
+		s.ContainsBatch(words, results))
+	for i, r := range results {
+		if (r == Found) != (i%2 == 0) {
+			err = errors.Join(err, fmt.Errorf("of %d words number %d is %v", 2*n, i, r))
+		}
+	}
+	return errors.Join(err, s.Check(ctx), s.Close())
+}
+
+// movesElements is the same for elements.
+func movesElements(e *Elements, n int) error {
+	all, results := numbered(0, uint64(2*n)), make([]Result, 2*n)
+	ctx := context.Background()
+	err := errors.Join(e.FindOrPutBatch(all[:8*n], results[:n]), e.Grow(ctx, 12000, 0))
+	if err == nil {
+		err = e.ContainsBatch(all[:8*n], results[:n])
+	}
+	if slices.Contains(results[:n], NotFound) {
+		return fmt.Errorf("of %d elements some are lost by growth", n)
+	}
+	err = errors.Join(err, e.FindOrPutBatch(all[8*n:], results[n:]),
+		e.Collect(ctx, func(element []byte) bool { return element[0]%2 == 0 }),
+		e.ContainsBatch(all, results))
+	for i, r := range results {
+		if (r == Found) != (i%2 == 0) {
+			err = errors.Join(err, fmt.Errorf("of %d elements number %d is %v", 2*n, i, r))
+		}
+	}
+	return errors.Join(err, e.Check(ctx), e.Close())
+}
