@@ -47,6 +47,7 @@ func costs(t *testing.T, e engine, cfg Config, ns func(before, after Stats) floa
 // Auto is at no load more than 3 % above the best fixed C, neither in round trips nor in
 // time by the cost model of LP's network, and asks for nothing that it does not need.
 func TestAutoChunk(t *testing.T) {
+	alone(t)
 	buckets := uint64(1 << 19)
 	if slow {
 		buckets = 1 << 16
@@ -90,6 +91,7 @@ func TestAutoChunk(t *testing.T) {
 // What a rank believes of the load is what the load is, also when it finds more than it
 // inserts: what is there lies where the table is full.
 func TestAutoSeesTheLoad(t *testing.T) {
+	alone(t)
 	sets, err := newSets(ranksOf(t, engineHidden, 2), Config{Buckets: 1 << 16})
 	must(t, err)
 	defer sets[0].Close()

@@ -83,6 +83,7 @@ func at(chances []float64, i int) float64 {
 // TestLawsAgree: the queue of homes of one bucket is what Borel's law describes, and
 // its mean is the one that Knuth gives for linear probing.
 func TestLawsAgree(t *testing.T) {
+	alone(t)
 	for _, law := range laws {
 		borel, queue, free := wordTail(law.load), lineTail(law.load, 1), 1-law.load
 		for k := range borel {

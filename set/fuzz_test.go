@@ -8,10 +8,20 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/farhash/farhash/internal/invariant"
+	"github.com/farhash/farhash/internal/memory"
 )
 
 // slow is set where every step costs much: under the race detector.
 const slow = invariant.Enabled
+
+// alone skips a test in which nothing is concurrent, and that takes long, under the race
+// detector: it would see nothing.
+func alone(t *testing.T) {
+	t.Helper()
+	if memory.RaceEnabled {
+		t.Skip("one goroutine counts here, and there is nothing to see for the race detector")
+	}
+}
 
 // elementSizes are those that the streams run with: parts of a word, whole words,
 // neither, and the largest.

@@ -1,6 +1,7 @@
 package set
 
 import (
+	"flag"
 	"os"
 	"testing"
 
@@ -12,5 +13,8 @@ var beforeTests = func() {}
 
 func TestMain(m *testing.M) {
 	beforeTests()
+	if slow {
+		_ = flag.Set("rapid.checks", "30") // unless the command line says otherwise
+	}
 	os.Exit(mark.Main(m, "set: ", os.Stderr))
 }

@@ -68,6 +68,7 @@ func roundTripModel(load float64, chunk int) float64 {
 // its size; the paper's 5.7, where the model has 5.78, is such a stray. The paper prints
 // one decimal: to that comes half a tenth.
 func TestRoundTripsOfThePaper(t *testing.T) {
+	alone(t)
 	buckets := 1 << 22
 	if slow {
 		buckets = 1 << 17
@@ -92,6 +93,7 @@ func TestRoundTripsOfThePaper(t *testing.T) {
 // TestRoundTripsThroughQueues counts the same round trips where requests are made:
 // the engine must not change them.
 func TestRoundTripsThroughQueues(t *testing.T) {
+	alone(t)
 	const buckets = 1 << 15
 	for _, chunk := range []int{8, 64} {
 		direct := measureRoundTrips(t, engineDirect, buckets, chunk)
@@ -176,6 +178,7 @@ func randomWords(rng *rand.Rand, n int) []uint64 {
 // TestWhenFullComes fills tables until the first Full: not before load 0.9 with the
 // default reach, and long before with one of 256 buckets.
 func TestWhenFullComes(t *testing.T) {
+	alone(t)
 	buckets := 1 << 22
 	if slow {
 		buckets = 1 << 18

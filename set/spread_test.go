@@ -125,6 +125,7 @@ func fillBatches(word func(uint64) uint64, insert func(words []uint64, results [
 // TestWordsSpreadLawfully: however orderly words are, a set of them is like one of
 // random words, neither more crowded nor more even.
 func TestWordsSpreadLawfully(t *testing.T) {
+	alone(t)
 	job := ranksOf(t, engineDirect, 1)
 	spreadsLawfully(t, 1<<17, func(cfg Config, word func(uint64) uint64) (filler, error) {
 		sets, err := newSets(job, cfg)
@@ -136,6 +137,7 @@ func TestWordsSpreadLawfully(t *testing.T) {
 // TestElementsSpreadLawfully does the same with elements, which have other hashes. The
 // words lie in the middle of the elements.
 func TestElementsSpreadLawfully(t *testing.T) {
+	alone(t)
 	job := ranksOf(t, engineDirect, 1)
 	sizes := []int{12, 8, 16, 24, 100}
 	if slow {
