@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/internal/mark"
 	"github.com/farhash/farhash/rma/shm"
 )
@@ -48,7 +49,19 @@ func mortal(life string, in io.Reader, out io.Writer) error {
 		return err
 	}
 	ctx := context.Background()
-	job, err := shm.Join(ctx, shm.Config{Rank: rank, Size: killRanks, Job: name, Hidden: hidden})
+	joining, cancel := context.WithCancel(ctx)
+	stop := make(chan struct{})
+	go func() {
+		_, _ = io.ReadAll(in)
+		cancel() // it is not told to stop before it has joined, or the parent is gone
+		close(stop)
+	}()
+	dir, err := lab.Folder()
+	if err != nil {
+		return err
+	}
+	job, err := shm.Join(joining, shm.Config{Rank: rank, Size: killRanks, Job: name,
+		Hidden: hidden, Dir: dir})
 	if err != nil {
 		return err
 	}
@@ -58,11 +71,6 @@ func mortal(life string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	stop := make(chan struct{})
-	go func() {
-		_, _ = io.ReadAll(in)
-		close(stop)
-	}()
 	rng := rand.New(rand.NewPCG(uint64(rank), uint64(os.Getpid())))
 	for {
 		for range killStep {
@@ -144,6 +152,8 @@ type rankProcess struct {
 
 func startRank(t *testing.T, life string) *rankProcess {
 	t.Helper()
+	_, err := lab.Folder()
+	must(t, err)
 	p := &rankProcess{cmd: exec.Command(os.Args[0])}
 	p.cmd.Env = append(os.Environ(), killEnv+"="+life)
 	p.cmd.Stderr = &p.stderr

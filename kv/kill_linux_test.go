@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/internal/mark"
 	"github.com/farhash/farhash/rma/shm"
 )
@@ -48,7 +49,19 @@ func mortal(life string) error {
 		return err
 	}
 	ctx := context.Background()
-	job, err := shm.Join(ctx, shm.Config{Rank: rank, Size: killRanks, Job: name, Hidden: hidden})
+	joining, cancel := context.WithCancel(ctx)
+	stop := make(chan struct{})
+	go func() {
+		_, _ = io.ReadAll(os.Stdin)
+		cancel() // it is not told to stop before it has joined, or the parent is gone
+		close(stop)
+	}()
+	dir, err := lab.Folder()
+	if err != nil {
+		return err
+	}
+	job, err := shm.Join(joining, shm.Config{Rank: rank, Size: killRanks, Job: name,
+		Hidden: hidden, Dir: dir})
 	if err != nil {
 		return err
 	}
@@ -61,11 +74,6 @@ func mortal(life string) error {
 	if err != nil {
 		return err
 	}
-	stop := make(chan struct{})
-	go func() {
-		_, _ = io.ReadAll(os.Stdin)
-		close(stop)
-	}()
 	for n := uint64(1); ; n++ {
 		if err := step(m, rank, n); err != nil {
 			return err
@@ -157,6 +165,9 @@ type child struct {
 
 func kill(name string, hidden, moves bool) error {
 	children := make([]child, killRanks)
+	if _, err := lab.Folder(); err != nil {
+		return err
+	}
 	for rank := range children {
 		c := &children[rank]
 		c.cmd = exec.Command(os.Args[0])

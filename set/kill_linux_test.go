@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/shm"
 )
@@ -72,8 +73,21 @@ func killElements(words []uint64) []byte {
 // each rank, then "end". Lines on out: "done BATCH WORDS ELEMENTS", the last two being
 // how many were Inserted.
 func mortal(rank int, in io.Reader, out io.Writer) error {
-	job, err := shm.Join(context.Background(), shm.Config{Rank: rank, Size: killRanks,
-		Job: os.Getenv(killJobEnv), Hidden: os.Getenv(killHidden) != ""})
+	joining, cancel := context.WithCancel(context.Background())
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		defer cancel() // the parent is gone
+		for scan := bufio.NewScanner(in); scan.Scan(); {
+			lines <- scan.Text()
+		}
+	}()
+	dir, err := lab.Folder()
+	if err != nil {
+		return err
+	}
+	job, err := shm.Join(joining, shm.Config{Rank: rank, Size: killRanks,
+		Job: os.Getenv(killJobEnv), Hidden: os.Getenv(killHidden) != "", Dir: dir})
 	if err != nil {
 		return err
 	}
@@ -88,13 +102,6 @@ func mortal(rank int, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	lines := make(chan string)
-	go func() {
-		defer close(lines)
-		for scan := bufio.NewScanner(in); scan.Scan(); {
-			lines <- scan.Text()
-		}
-	}()
 	for batch := 0; ; batch++ {
 		select {
 		case <-lines: // stop, or the parent is gone
@@ -203,11 +210,12 @@ type process struct {
 
 func startProcess(t *testing.T, rank int, env ...string) *process {
 	t.Helper()
+	_, err := lab.Folder()
+	must(t, err)
 	p := &process{cmd: exec.Command(os.Args[0]), rank: rank}
 	p.changed.L = &p.mu
 	p.cmd.Env = append(os.Environ(), append(env, fmt.Sprintf("%s=%d", killRankEnv, rank))...)
 	p.cmd.Stderr = &p.stderr
-	var err error
 	p.in, err = p.cmd.StdinPipe()
 	must(t, err)
 	out, err := p.cmd.StdoutPipe()

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/farhash/farhash/internal/lab"
 )
 
 // The operations of a stream that move a whole set: they make a table anew, from the
@@ -53,24 +55,18 @@ func (st *stream) collect(first int) error {
 }
 
 // save writes the set to the stream's file.
-func (st *stream) save() (err error) {
+func (st *stream) save() error {
 	if st.dir == "" {
-		if st.dir, err = os.MkdirTemp(fastDir(), "stream"); err != nil {
+		folder, err := lab.Folder()
+		if err == nil {
+			st.dir, err = os.MkdirTemp(folder, "stream")
+		}
+		if err != nil {
 			return err
 		}
 	}
 	st.saved = maps.Clone(st.stored)
 	return onAll(len(st.ranks), func(rank int) error { return st.ranks[rank].save(st.file()) })
-}
-
-// fastDir is where a file is best that lives for a moment: a disk takes longer to
-// synchronise than all the rest of a stream.
-func fastDir() string {
-	const memory = "/dev/shm"
-	if info, err := os.Stat(memory); err == nil && info.IsDir() {
-		return memory
-	}
-	return ""
 }
 
 func (st *stream) file() string { return filepath.Join(st.dir, "set") }

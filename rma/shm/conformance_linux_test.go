@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/conformance"
 	"github.com/farhash/farhash/rma/internal/direct"
@@ -25,7 +26,11 @@ const hangGuard = 2 * time.Minute
 // sharedDir makes a directory in memory for one test.
 func sharedDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(DefaultDir, "farhash-test-")
+	folder, err := lab.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(folder, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,37 @@
+package lab
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"sync"
+)
+
+// Folder is a directory for the files of tests. It lies in memory where it can: a disk takes
+// longer to synchronise than all the rest of a test. It is removed when this process has ended,
+// in whatever way: a shell waits for the end of its input, which is open as long as the process
+// lives. Processes that this one starts then have the same.
+var Folder = sync.OnceValues(func() (dir string, err error) {
+	if dir := os.Getenv(folderVariable); dir != "" {
+		return dir, nil
+	}
+	parent := "/dev/shm"
+	if info, err := os.Stat(parent); err != nil || !info.IsDir() {
+		parent = ""
+	}
+	if dir, err = os.MkdirTemp(parent, "farhash-test-"); err != nil {
+		return "", err
+	}
+	remove := exec.Command("/bin/sh", "-c", `trap "" HUP INT TERM; read end; rm -rf "$0"`, dir)
+	open, err := remove.StdinPipe()
+	if err == nil {
+		err = remove.Start()
+	}
+	folderOpen = open
+	return dir, errors.Join(err, os.Setenv(folderVariable, dir))
+})
+
+const folderVariable = "FARHASH_TEST_FOLDER"
+
+// folderOpen keeps the input of the shell open.
+var folderOpen any
