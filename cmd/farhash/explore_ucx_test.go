@@ -13,22 +13,18 @@ import (
 // awaitOther waits until a file is there, and is another one than before.
 func awaitOther(t *testing.T, path string, before os.FileInfo) {
 	t.Helper()
-	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(time.Millisecond) {
+	for ; ; time.Sleep(time.Millisecond) {
 		if now, err := os.Stat(path); err == nil && (before == nil || !os.SameFile(before, now)) {
 			return
 		}
 	}
-	t.Fatalf("%s was not written", path)
 }
 
 // A rank that is killed while the ranks make their tables ends all others as well.
 func TestUCXLosesRankEarly(t *testing.T) {
 	hosts := newHostPair(t, 2)
 	hosts.start(endless(t)...)
-	for begin := time.Now(); !strings.Contains(hosts.both[0].stderr.String(), "plan: "); {
-		if time.Since(begin) > time.Minute {
-			t.Fatalf("no plan: %s", &hosts.both[0].stderr)
-		}
+	for !strings.Contains(hosts.both[0].stderr.String(), "plan: ") {
 		time.Sleep(time.Millisecond)
 	}
 	hosts.kill(2)

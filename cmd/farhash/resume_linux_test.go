@@ -84,10 +84,7 @@ func (c *command) advice() []string {
 // awaitFile waits for a file to appear.
 func awaitFile(t *testing.T, path string) {
 	t.Helper()
-	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
+	for _, err := os.Stat(path); err != nil; _, err = os.Stat(path) {
+		time.Sleep(time.Millisecond)
 	}
-	t.Fatalf("%s never appeared", path)
 }

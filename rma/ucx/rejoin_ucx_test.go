@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -27,17 +28,7 @@ const lives = 3
 // await waits for the files of so many ranks that say that they have come so far.
 func await(t *testing.T, ranks []*process, sign string, life, count int) {
 	t.Helper()
-	for seen := 0; seen < count; {
-		files, err := os.ReadDir(sign)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen = 0
-		for _, f := range files {
-			if strings.HasSuffix(f.Name(), fmt.Sprint("-", life)) {
-				seen++
-			}
-		}
+	for signs(t, sign, life) < count {
 		for rank, p := range ranks {
 			select {
 			case <-p.ended:
@@ -46,6 +37,16 @@ func await(t *testing.T, ranks []*process, sign string, life, count int) {
 			}
 		}
 	}
+}
+
+// signs are the ranks that say that they have come so far.
+func signs(t *testing.T, sign string, life int) int {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("%s/*-%d", sign, life))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(files)
 }
 
 // TestRejoin: a rank is killed and started again, several times, and the others use its new
@@ -88,16 +89,19 @@ func rejoin(t *testing.T, role, how, address string, command func(rank int) *exe
 		}
 		_ = v.cmd.Process.Kill()
 		_ = v.wait()
-		for said := "is still there"; strings.Contains(said, "is still there"); {
-			all[victim] = startRank(t, victim, ranks, role, "again,"+argument, address,
-				command(victim))
-			select {
-			case <-all[victim].ended:
-				said = all[victim].out.String()
-			case <-time.After(50 * time.Millisecond):
-				said = ""
+		for refused := true; refused; {
+			v = startRank(t, victim, ranks, role, "again,"+argument, address, command(victim))
+			for refused = false; !refused && signs(t, sign, life+1) == 0; {
+				select {
+				case <-v.ended:
+					if refused = strings.Contains(v.out.String(), "is still there"); !refused {
+						t.Fatalf("rank %d does not join again: %s", victim, &v.out)
+					}
+				case <-time.After(time.Millisecond):
+				}
 			}
 		}
+		all[victim] = v
 	}
 	for _, p := range all {
 		p.expectEnd(t, "came back")
