@@ -128,12 +128,12 @@ func (t *table) visit(l *latch, s *search) {
 		}
 		at := t.offset(group)
 		v = s.look(t.memory[s.rank][at : at+t.groupBuckets*t.bucketWords])
-		if t.mode == Fine && appliesLate.On() {
+		if appliesLate.On() && t.mode == Fine {
 			t.drop(l, s, group)
 		}
 		looked.Hit()
 		t.apply(s, group)
-		if t.mode == Fine && !appliesLate.On() {
+		if !appliesLate.On() && t.mode == Fine {
 			t.drop(l, s, group)
 		}
 	}
@@ -143,7 +143,7 @@ func (t *table) visit(l *latch, s *search) {
 func (t *table) goBack(l *latch, s *search) bool {
 	group := s.late.group
 	lateWrite.Hit()
-	locks := t.mode == Fine && !goesUnlocked.On()
+	locks := !goesUnlocked.On() && t.mode == Fine
 	if locks {
 		t.hold(l, s, group)
 	}

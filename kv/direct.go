@@ -205,8 +205,7 @@ func load(c *Call, word uint64, it []uint64) (value []byte, whole, same bool) {
 		h = hashStep(h, w)
 		rest = store(rest, w)
 	}
-	whole = hashEnd(h, 1+wordsOf(keySize)+len(words)) == want || seesTorn.On()
-	return value, whole, same
+	return value, hashEnd(h, 1+wordsOf(keySize)+len(words)) == want || seesTorn.On(), same
 }
 
 // peek answers a get, if it can.

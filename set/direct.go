@@ -56,9 +56,6 @@ func (v *span) find(bits, home uint64) (r Result, examined uint64) {
 			return NotFound, examined
 		}
 		if at++; at == uint64(len(v.flat)) {
-			if endsAtSeen.On() && !v.whole {
-				return NotFound, examined
-			}
 			if !v.whole {
 				return elsewhere, examined
 			}

@@ -271,7 +271,7 @@ func (p *process) progress(t *testing.T, n int) {
 // TestKill kills 8 of 9 ranks, one after the other in mid-insert, and asks the last.
 // All of it some times over, in turn by memory and through queues.
 func TestKill(t *testing.T) {
-	rounds := 13 // of 8 deaths
+	rounds := 6 // of 8 deaths
 	if slow {
 		rounds = 2
 	}

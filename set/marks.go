@@ -42,7 +42,7 @@ var (
 	losesLast     = mutant.New("set: a last run of one bucket does not move")
 	claimsBlindly = mutant.New("set: findOrPut goes on behind what won a compare-and-swap")
 	passesEqual   = mutant.New("set: elementSearch goes on behind what won a compare-and-swap")
-	endsAtSeen    = mutant.New("set: a look over memory ends where that is not seen")
+	endsAtSeen    = mutant.New("set: a word behind what is seen is not looked for")
 	staysInSeen   = mutant.New("set: an insertion over memory goes around in what is seen")
 	countsTaken   = mutant.New("set: the buckets taken in a line are counted, gaps or not")
 	skipsTaken    = mutant.New("set: behind a fingerprint that fits another element all is skipped")

@@ -156,7 +156,7 @@ func (s *Set) Contains(word uint64) (bool, error) {
 	if v != nil {
 		r, examined = v.find(word|occupied, home-v.first)
 	}
-	if r == elsewhere {
+	if r == elsewhere && !endsAtSeen.On() {
 		r, err := s.one(word, false)
 		return r == Found, err
 	}
