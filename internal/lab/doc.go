@@ -32,10 +32,19 @@
 //
 // Where nobody is killed and no link is cut an error of a call fails the schedule.
 //
+// # Scripts
+//
+// What chance hardly finds is a [Script]: an interleaving that is written down, by marks, or a
+// small case tried in every order. So are loops over memory tested, which the simulated engine
+// does not run. Each names the wrong versions (package mutant) that it has to notice, and
+// [Scripts.Run] fails if it does not; those that no script names are for [Catch].
+//
 // # Engines
 //
 // Tests that need no history are to hold on every engine: [Engines] has the three that
 // run anywhere.
+//
+// Their files lie in the [Folder], of which nothing stays when a test is interrupted.
 //
 // # Flags
 //

@@ -159,7 +159,7 @@ func TestTwoAgain(t *testing.T) {
 func TestAgainRefused(t *testing.T) {
 	address, ready, end := twohosts.FreeAddress(t), make(chan *Star), make(chan bool)
 	cfg := Config{Size: 2, Address: address, Token: token, Timeout: time.Minute,
-		Beat: 100 * time.Millisecond}
+		Beat: time.Minute}
 	go func() {
 		s, err := Join(t.Context(), cfg)
 		if err != nil {
