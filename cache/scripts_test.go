@@ -42,10 +42,12 @@ func sequences(c *Cache, batch bool) error {
 	for ; number > 0; number-- {
 		clear(c.t.memory[0])
 		s := sequence{c: c, batch: batch, has: map[int]uint64{}}
-		for step, left := 0, (number-1)*kinds; step < sequenceLength; step, left = step+1, left/kinds {
-			if err := s.step(left%kinds, uint64(step)); err != nil {
+		left := (number - 1) * kinds
+		for step := range uint64(sequenceLength) {
+			if err := s.step(left%kinds, step); err != nil {
 				return fmt.Errorf("batch %v, sequence %d, step %d: %w", batch, number, step, err)
 			}
+			left /= kinds
 		}
 		if err := c.Check(context.Background()); err != nil {
 			return err
@@ -133,7 +135,8 @@ func copiesAreRemoved(*testing.T) error {
 						return err
 					}
 					if second[0] != invalid || name == "delete" && first[0] != invalid {
-						return fmt.Errorf("%v, addressing %d: %s leaves copies", mode, addressing, name)
+						return fmt.Errorf("%v, addressing %d: %s leaves copies", mode,
+							addressing, name)
 					}
 					return nil
 				})

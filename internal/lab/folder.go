@@ -23,15 +23,11 @@ var Folder = sync.OnceValues(func() (dir string, err error) {
 		return "", err
 	}
 	remove := exec.Command("/bin/sh", "-c", `trap "" HUP INT TERM; read end; rm -rf "$0"`, dir)
-	open, err := remove.StdinPipe()
-	if err == nil {
+	if _, err = remove.StdinPipe(); err == nil {
 		err = remove.Start()
 	}
-	folderOpen = open
+	go func() { _ = remove.Wait() }() // which keeps the input open
 	return dir, errors.Join(err, os.Setenv(folderVariable, dir))
 })
 
 const folderVariable = "FARHASH_TEST_FOLDER"
-
-// folderOpen keeps the input of the shell open.
-var folderOpen any
