@@ -39,7 +39,7 @@ func Agree(ctx context.Context, job Job, what string, fields ...Field) error {
 	if err != nil {
 		return err
 	}
-	rank, err := v.lowest(ctx, mine != nil)
+	rank, _, err := v.lowest(ctx, mine)
 	if err != nil {
 		return err
 	}
@@ -58,26 +58,35 @@ func AllSucceeded(ctx context.Context, job Job, what string, mine error) error {
 		return mine
 	}
 	if err := refuseRejoined(job, what); err != nil {
-		return errors.Join(mine, err)
+		return tellOnce(mine, err)
 	}
 	v, err := newVote(ctx, job, what+": outcome", 0)
 	if err != nil {
-		return errors.Join(mine, err)
+		return tellOnce(mine, err)
 	}
 	defer v.close()
-	rank, err := v.lowest(ctx, mine != nil)
+	rank, missed, err := v.lowest(ctx, mine)
 	if err != nil {
-		return errors.Join(mine, err)
+		return tellOnce(mine, err)
 	}
 	var other error
 	if rank >= 0 {
-		other = &PeerError{What: what, Rank: rank}
+		other = PeerFailed(what, rank, missed, job.Rank())
 	}
 	err = v.leave(ctx, nil, nil)
 	if mine != nil {
 		return mine
 	}
-	return errors.Join(other, err)
+	return tellOnce(other, err)
+}
+
+// tellOnce joins errors, but where both tell of a lost rank the first one is enough.
+func tellOnce(first, second error) error {
+	var gone *RankError
+	if errors.As(first, &gone) && errors.As(second, &gone) {
+		return first
+	}
+	return errors.Join(first, second)
 }
 
 // vote is a window in which ranks find the lowest one that objects. The work of a
@@ -86,8 +95,12 @@ type vote struct {
 	job    Job
 	window Window
 	cells  *Cells
-	at     int // the word of rank 0 with the lowest rank that objects, plus 1; 0: none
+	// at is the word of rank 0 with the lowest rank that objects, plus 1; 0: none. Above it, from
+	// bit missedShift on, is what MissedBy says of its error.
+	at int
 }
+
+const missedShift = 32
 
 // newVote makes a vote with room for words on each rank. Collective.
 func newVote(ctx context.Context, job Job, what string, words int) (*vote, error) {
@@ -102,27 +115,28 @@ func newVote(ctx context.Context, job Job, what string, words int) (*vote, error
 	return &vote{job: job, window: w, cells: cells, at: words}, nil
 }
 
-// lowest returns the lowest rank that objects, -1 if none does. Collective.
-func (v *vote) lowest(ctx context.Context, objects bool) (rank int, err error) {
-	if objects {
-		err = v.object(ctx)
+// lowest returns the lowest rank that objects, -1 if none does, and which rank that one misses, as
+// MissedBy tells. Collective.
+func (v *vote) lowest(ctx context.Context, objection error) (rank int, missed uint32, err error) {
+	if objection != nil {
+		err = v.object(ctx, uint64(MissedBy(objection)))
 	}
-	if err := errors.Join(err, v.job.Barrier(ctx)); err != nil {
-		return -1, err
+	if err := tellOnce(err, v.job.Barrier(ctx)); err != nil {
+		return -1, 0, err
 	}
 	word, err := v.cells.Load(ctx, 0, v.at)
-	return int(word) - 1, err
+	return int(uint32(word)) - 1, uint32(word >> missedShift), err
 }
 
 // object enters this rank, unless a lower one is there.
-func (v *vote) object(ctx context.Context) error {
-	mine := uint64(v.job.Rank()) + 1
+func (v *vote) object(ctx context.Context, missed uint64) error {
+	mine := uint32(v.job.Rank()) + 1
 	for {
 		seen, err := v.cells.Load(ctx, 0, v.at)
-		if err != nil || seen != 0 && seen < mine {
+		if err != nil || seen != 0 && uint32(seen) < mine {
 			return err
 		}
-		won, err := v.cells.CompareAndSwap(ctx, 0, v.at, seen, mine)
+		won, err := v.cells.CompareAndSwap(ctx, 0, v.at, seen, missed<<missedShift|uint64(mine))
 		if won || err != nil {
 			return err
 		}

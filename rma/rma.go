@@ -2,6 +2,7 @@ package rma
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -157,12 +158,47 @@ func (e *RankError) Error() string {
 	return fmt.Sprintf("rma: rank %d has died, and this call needs every rank", e.Rank)
 }
 
-// PeerError says that another rank has failed; what that rank returns says why.
+// PeerError says that another rank has failed; what that rank returns says why. Where it failed
+// because it missed a third one, that is named here too.
 type PeerError struct {
 	What string
 	Rank int
+	Lost *RankError // nil: it missed none
 }
 
 func (e *PeerError) Error() string {
+	if e.Lost != nil {
+		return fmt.Sprintf("%s: %v", e.What, e.Lost)
+	}
 	return fmt.Sprintf("%s: rank %d failed; its message says why", e.What, e.Rank)
+}
+
+func (e *PeerError) Unwrap() error {
+	if e.Lost == nil {
+		return nil
+	}
+	return e.Lost
+}
+
+// MissedBy is 1 + the rank that err says has died; 0: it says so of none.
+func MissedBy(err error) uint32 {
+	var gone *RankError
+	if errors.As(err, &gone) && !gone.Left {
+		return uint32(gone.Rank) + 1
+	}
+	return 0
+}
+
+// PeerFailed is what the failure of a peer is to another rank, self, where missed is [MissedBy] of
+// the peer's error. If that is self, it is the peer that is lost for it.
+func PeerFailed(what string, peer int, missed uint32, self int) *PeerError {
+	e := &PeerError{What: what, Rank: peer}
+	switch missed {
+	case 0:
+	case uint32(self) + 1:
+		e.Lost = &RankError{Rank: peer}
+	default:
+		e.Lost = &RankError{Rank: int(missed) - 1}
+	}
+	return e
 }
