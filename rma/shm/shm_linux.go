@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -118,7 +119,7 @@ func removable(path, job string) error {
 
 // awaitControl waits for the control file of a living rank 0.
 func awaitControl(ctx context.Context, cfg Config, path string) (*file, uint64, error) {
-	var pace rma.Backoff
+	start, pace := time.Now(), rma.Backoff{}
 	for {
 		f, h, err := openFile(path)
 		switch {
@@ -134,7 +135,9 @@ func awaitControl(ctx context.Context, cfg Config, path string) (*file, uint64, 
 		}
 		if ctx.Err() != nil {
 			return nil, 0, fmt.Errorf("rma/shm: rank %d waited %v for rank 0 of job %q, which "+
-				"never came to %s: %w", cfg.Rank, cfg.Timeout, cfg.Job, cfg.Dir, ctx.Err())
+				"never came to %s: %w", cfg.Rank,
+				min(cfg.Timeout, time.Since(start).Round(time.Millisecond)), cfg.Job, cfg.Dir,
+				ctx.Err())
 		}
 		pace.Pause()
 	}

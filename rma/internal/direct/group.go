@@ -118,7 +118,8 @@ func (g *Group) Close() {
 // missing.
 func (g *Group) Join(ctx context.Context, timeout time.Duration) error {
 	g.SetState(g.rank, Joined)
-	deadline := time.Now().Add(timeout)
+	start := time.Now()
+	deadline := start.Add(timeout)
 	var pace rma.Backoff
 	for {
 		missing := g.missing()
@@ -138,8 +139,8 @@ func (g *Group) Join(ctx context.Context, timeout time.Duration) error {
 			err = g.gone(rank) // nobody leaves in good order before all have met
 		}
 		if err != nil {
-			return fmt.Errorf("rma: rank %d waited for ranks %v of the job: %w",
-				g.rank, missing, err)
+			return fmt.Errorf("rma: rank %d waited %v for ranks %v of the job: %w", g.rank,
+				time.Since(start).Round(time.Millisecond), missing, err)
 		}
 	}
 }
@@ -154,12 +155,18 @@ func (g *Group) missing() []int {
 	return missing
 }
 
-// gone is a RankError if a rank has died or left.
+// gone is a RankError if a rank has died or left. Where it has left, and another one has died, that
+// one is named: others leave when they see that one has died.
 func (g *Group) gone(rank int) error {
 	switch g.state(rank) {
 	case Failed:
 		return &rma.RankError{Rank: rank}
 	case Left:
+		for other := range g.size {
+			if g.state(other) == Failed {
+				return &rma.RankError{Rank: other}
+			}
+		}
 		return &rma.RankError{Rank: rank, Left: true}
 	}
 	return nil

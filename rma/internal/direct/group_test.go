@@ -92,15 +92,18 @@ func TestStates(t *testing.T) {
 	groups, dead := newGroups(4)
 	groups[1].Close()
 	dead[1].Store(true) // it ended after it had left
+	var gone *rma.RankError
+	if err := groups[0].gone(1); !errors.As(err, &gone) || gone.Rank != 1 || !gone.Left {
+		t.Errorf("rank 1: %v", err)
+	}
 	dead[2].Store(true)
 	groups[0].SetState(3, Failed)
 	if got := fmt.Sprint(groups[0].Failed()); got != "[2 3]" {
 		t.Errorf("Failed() = %s, want [2 3]", got)
 	}
-	for rank, left := range map[int]bool{1: true, 2: false, 3: false} {
-		var gone *rma.RankError
-		if err := groups[0].gone(rank); !errors.As(err, &gone) || gone.Left != left ||
-			gone.Rank != rank || !strings.Contains(err.Error(), fmt.Sprint("rank ", rank)) {
+	for rank, blamed := range map[int]int{1: 2, 2: 2, 3: 3} {
+		if err := groups[0].gone(rank); !errors.As(err, &gone) || gone.Left ||
+			gone.Rank != blamed || !strings.Contains(err.Error(), fmt.Sprint("rank ", blamed)) {
 			t.Errorf("rank %d: %v", rank, err)
 		}
 	}
@@ -185,6 +188,25 @@ func TestGoneWhileAnotherIsLate(t *testing.T) {
 	})
 	if err := errors.Join(errs...); err != nil {
 		t.Error(err)
+	}
+}
+
+// A rank that has left because another one had died is not blamed.
+func TestDeadBeforeLeft(t *testing.T) {
+	for what, wait := range map[string]func(g *Group) error{
+		"barrier": func(g *Group) error { return g.Barrier(t.Context()) },
+		"joining": func(g *Group) error {
+			atomic.StoreUint64(g.word(3, wordState), uint64(Absent))
+			return g.Join(t.Context(), time.Hour)
+		},
+	} {
+		groups, dead := newGroups(4)
+		dead[2].Store(true)
+		groups[0].Close()
+		var gone *rma.RankError
+		if err := wait(groups[1]); !errors.As(err, &gone) || gone.Rank != 2 || gone.Left {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 
