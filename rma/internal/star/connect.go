@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/farhash/farhash/rma"
 )
 
 // connect reaches rank 0, which may begin to listen later than this rank calls.
 func connect(ctx context.Context, cfg Config) (net.Conn, error) {
-	var pace rma.Backoff
+	start, pace := time.Now(), rma.Backoff{}
 	for {
 		c, err := tryConnect(ctx, cfg)
 		if err == nil || errors.Is(err, errRefused) {
@@ -21,7 +22,7 @@ func connect(ctx context.Context, cfg Config) (net.Conn, error) {
 		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("rank %d waited %v for rank 0 at %s: %w; was it started, and "+
-				"does this host reach that address?", cfg.Rank, cfg.Timeout, cfg.Address, err)
+				"does this host reach that address?", cfg.Rank, cfg.waited(start), cfg.Address, err)
 		}
 	}
 }

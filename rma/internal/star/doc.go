@@ -27,8 +27,8 @@
 //
 //	G  to the hub     what this rank gives to the next gathering
 //	R  to a member    what all have given
-//	F  to a member    a rank has left or died, and how often it has given before
-//	L  to the hub     this rank leaves
+//	F  to a member    a rank has left or died, how often it has given before, whom it missed
+//	L  to the hub     this rank leaves; if it cannot go on without another one, which
 //	H  both ways      still here
 //	S, X  to a member  all have come; the job does not begin, for this reason
 //	A  to a member    what one that joins again has to know of the job
@@ -43,7 +43,10 @@
 // A connection that ends, or on which nothing comes for four beats of 750 ms, is that of a
 // rank that has died, unless it has left before. A process that was itself stopped meanwhile
 // grants the others as much time again. When rank 0 dies, the others learn that and nothing
-// more of each other. One that has left is there until it hangs up.
+// more of each other. One that has left is there until it hangs up. Where it has left because
+// it missed another rank, errors name that one.
+//
+// A rank that is gone before all have come ends the wait of all others.
 //
 // # Who comes back
 //

@@ -150,15 +150,15 @@ func split(all []byte, size int) ([][]byte, error) {
 }
 
 func encodeFate(rank int, p peer) []byte {
-	b := binary.LittleEndian.AppendUint32(nil, uint32(rank))
-	return binary.LittleEndian.AppendUint64(append(b, byte(p.fate)), p.given)
+	b := append(appendNumbers(nil, uint32(rank), p.missed), byte(p.fate))
+	return binary.LittleEndian.AppendUint64(b, p.given)
 }
 
 func decodeFate(b []byte, size int) (rank int, p peer, err error) {
-	if len(b) != 13 || uint64(binary.LittleEndian.Uint32(b)) >= uint64(size) ||
-		Fate(b[4]) != Left && Fate(b[4]) != Died {
+	n, b, err := takeNumbers(b, 2)
+	if err != nil || len(b) != 9 || uint64(n[0]) >= uint64(size) || uint64(n[1]) > uint64(size) ||
+		Fate(b[0]) != Left && Fate(b[0]) != Died {
 		return 0, p, errMalformed
 	}
-	return int(binary.LittleEndian.Uint32(b)),
-		peer{Fate(b[4]), binary.LittleEndian.Uint64(b[5:])}, nil
+	return int(n[0]), peer{Fate(b[0]), binary.LittleEndian.Uint64(b[1:]), n[1]}, nil
 }

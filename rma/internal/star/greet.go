@@ -16,7 +16,7 @@ import (
 const greetLimit = 5 * time.Second
 
 const (
-	magic      = "farhash\x02"
+	magic      = "farhash\x03"
 	nonceBytes = 32
 	helloBytes = len(magic) + 12 + nonceBytes
 	proofBytes = sha256.Size

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/farhash/farhash/rma"
 )
 
 // strangers is how many may be saying who they are at the same time.
@@ -17,6 +20,7 @@ type hub struct {
 	cfg      Config
 	listener net.Listener
 	arrived  chan struct{} // a rank has come
+	missed   chan struct{} // one has gone again before all had come
 
 	mu      sync.Mutex
 	members []member
@@ -52,7 +56,7 @@ func openHub(ctx context.Context, cfg Config) (*hub, net.Conn, error) {
 			"one of this host, and the port free", err)
 	}
 	h := &hub{cfg: cfg, listener: listener, members: make([]member, cfg.Size),
-		arrived: make(chan struct{}, cfg.Size)}
+		arrived: make(chan struct{}, cfg.Size), missed: make(chan struct{}, 1)}
 	mine, theirs := net.Pipe()
 	h.enter(0, mine)
 	go h.accept()
@@ -153,6 +157,7 @@ func (h *hub) enter(rank int, c net.Conn) {
 	}
 	h.members[rank] = member{}
 	h.connect(rank, c)
+	h.listenTo(rank)
 	h.arrived <- struct{}{} // which has room for all
 }
 
@@ -174,27 +179,58 @@ func write(c *conn, out *outbox) {
 
 // assemble waits until all ranks have come, and has them begin.
 func (h *hub) assemble(ctx context.Context) error {
+	start := time.Now()
 	for range h.cfg.Size {
+		var err error
 		select {
 		case <-h.arrived:
+			continue
+		case <-h.missed:
+			err = h.lost()
 		case <-ctx.Done():
-			err := fmt.Errorf("rank 0 waited at %s for %v; of %d ranks these never arrived: %v; %s",
-				h.cfg.Address, h.cfg.Timeout, h.cfg.Size, h.missing(), h.remedy())
-			h.mu.Lock()
-			h.tellAll(frame{'X', []byte(err.Error())})
-			h.mu.Unlock()
-			h.close()
-			return err
+			err = fmt.Errorf("rank 0 waited at %s for %v (%w); of %d ranks these never arrived: "+
+				"%v; %s", h.cfg.Address, h.cfg.waited(start), ctx.Err(), h.cfg.Size, h.missing(),
+				h.remedy())
 		}
+		h.mu.Lock()
+		h.tellAll(frame{'X', []byte(err.Error())})
+		h.mu.Unlock()
+		h.close()
+		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.began = true
 	h.tellAll(frame{'S', nil})
-	for rank := range h.members {
-		h.listenTo(rank)
-	}
 	return nil
+}
+
+// lost tells of a rank that has gone again before all had come: of one that has died, if there
+// is one, as others may have left for that reason.
+func (h *hub) lost() error {
+	missing := h.missing()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var first *rma.RankError
+	for rank := range h.members {
+		if f := h.members[rank].fate; f != Here && (first == nil || first.Left) {
+			first = &rma.RankError{Rank: rank, Left: f == Left}
+		}
+	}
+	return early(h.cfg.Address, missing, first)
+}
+
+// early is an error of the time before all ranks have come.
+func early(address string, missing []int, gone *rma.RankError) error {
+	if len(missing) == 0 {
+		return fmt.Errorf("meeting at %s: %w", address, gone)
+	}
+	return fmt.Errorf("meeting at %s, where ranks %v had not yet come: %w", address, missing, gone)
+}
+
+// waited is for how long, for people: less than the limit where the wait was interrupted.
+func (c *Config) waited(since time.Time) time.Duration {
+	return min(c.Timeout, time.Since(since).Round(time.Millisecond))
 }
 
 // remedy says what to look for where ranks do not come.
@@ -247,7 +283,10 @@ func (h *hub) follow(rank int, c *conn) {
 		case 'G':
 			ok = h.give(rank, payload)
 		case 'L':
-			h.gone(rank, Left)
+			n, rest, err := takeNumbers(payload, 1)
+			if ok = err == nil && len(rest) == 0 && uint64(n[0]) <= uint64(h.cfg.Size); ok {
+				h.gone(rank, Left, n[0])
+			}
 		case 'B', 'N':
 			ok = h.announce(rank, kind, payload)
 		case 'K':
@@ -257,7 +296,7 @@ func (h *hub) follow(rank int, c *conn) {
 			c.close()
 		}
 	}
-	h.gone(rank, Died)
+	h.gone(rank, Died, 0)
 }
 
 // give takes what a rank gives, and ends the gathering when all have given.
@@ -283,20 +322,26 @@ func (h *hub) give(rank int, gift []byte) (ok bool) {
 	return true
 }
 
-// gone tells all what became of a rank.
-func (h *hub) gone(rank int, fate Fate) {
+// gone tells all what became of a rank, and which other one it missed.
+func (h *hub) gone(rank int, fate Fate, missed uint32) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m := &h.members[rank]
-	if m.fate == Died || m.fate == fate {
-		return // one that has left is there until it hangs up
+	if m.fate == Died || m.fate == fate || m.fate == Left && !h.began {
+		return // one that has left is there until it hangs up, but not before all have come
 	}
 	m.fate = fate
-	f := frame{'F', encodeFate(rank, peer{fate, m.given})}
+	f := frame{'F', encodeFate(rank, peer{fate, m.given, missed})}
 	if m.news = append(m.news, f); fate == Died {
 		m.news = nil
 	}
 	h.tellAll(f)
+	if !h.began {
+		select {
+		case h.missed <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // close ends all connections when what was to be told is told.

@@ -2,9 +2,12 @@ package star
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"time"
+
+	"github.com/farhash/farhash/rma"
 )
 
 // Join meets the other ranks of the job.
@@ -27,7 +30,8 @@ func Join(ctx context.Context, cfg Config) (*Star, error) {
 		return nil, err
 	}
 	s.conn = newConn(c, cfg.Beat)
-	began := make(chan error, 1)
+	go s.conn.pulse()
+	start, began := time.Now(), make(chan error, 1)
 	go func() { began <- s.awaitBeginning() }()
 	if s.hub != nil {
 		err = s.hub.assemble(within)
@@ -36,18 +40,21 @@ func Join(ctx context.Context, cfg Config) (*Star, error) {
 		select {
 		case err = <-began:
 		case <-within.Done(): // the hub says more, a moment later, unless it is gone
-			select {
-			case err = <-began:
-			case <-time.After(beatsMissed * cfg.Beat):
-				err = fmt.Errorf("rank %d waiting for the others: %w", cfg.Rank, within.Err())
+			err = fmt.Errorf("rank %d waited %v for all ranks to come to %s: %w", cfg.Rank,
+				cfg.waited(start), cfg.Address, within.Err())
+			if errors.Is(err, context.DeadlineExceeded) {
+				select {
+				case err = <-began:
+				case <-time.After(beatsMissed * cfg.Beat):
+				}
 			}
 		}
 	}
 	if err != nil {
+		s.Leave() // if the hub is there, rank 0 is told that this one has not died
 		s.conn.close()
 		return nil, err
 	}
-	go s.conn.pulse()
 	s.ended.Go(s.listen)
 	return s, nil
 }
@@ -55,15 +62,38 @@ func Join(ctx context.Context, cfg Config) (*Star, error) {
 // awaitBeginning returns when the hub says that all have come, or why they have not. A rank that
 // joins again is told of the job instead.
 func (s *Star) awaitBeginning() error {
-	kind, payload, err := s.conn.receive(maxState)
-	switch {
-	case err != nil:
-		return fmt.Errorf("rank %d lost rank 0 at %s before all had come: %w", s.cfg.Rank,
-			s.cfg.Address, err)
-	case kind == 'A' && s.cfg.Again:
-		return s.enterAgain(payload)
-	case kind != 'S':
-		return fmt.Errorf("%s", payload)
+	var gone *rma.RankError
+	for {
+		kind, payload, err := s.conn.receive(maxState)
+		switch {
+		case err != nil:
+			return early(s.cfg.Address, nil, &rma.RankError{Rank: 0})
+		case kind == 'A' && s.cfg.Again:
+			return s.enterAgain(payload)
+		case kind == 'S':
+			return nil
+		case kind == 'F':
+			rank, p, err := decodeFate(payload, s.cfg.Size)
+			if err != nil {
+				return err
+			}
+			s.update(func() { s.end(rank, p) })
+			if gone == nil || gone.Left {
+				gone = s.Reason(rank)
+			}
+		case gone != nil:
+			return &earlyError{string(payload), gone}
+		default:
+			return errors.New(string(payload))
+		}
 	}
-	return nil
 }
+
+// earlyError is what the hub says of a rank that is gone before all have come.
+type earlyError struct {
+	text string
+	gone *rma.RankError
+}
+
+func (e *earlyError) Error() string { return e.text }
+func (e *earlyError) Unwrap() error { return e.gone }

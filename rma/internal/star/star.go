@@ -73,8 +73,9 @@ const (
 
 // peer is what a member knows of a rank.
 type peer struct {
-	fate  Fate
-	given uint64 // gatherings that it gave to, once it is gone
+	fate   Fate
+	given  uint64 // gatherings that it gave to, once it is gone
+	missed uint32 // 1 + the rank whose loss made it leave; 0: none did
 }
 
 // Star is a rank's place among the others.
@@ -146,14 +147,53 @@ func (s *Star) gather(ctx context.Context, mine []byte) ([][]byte, error) {
 	}
 }
 
-// absent tells of a rank that is gone and has not given to the gathering under way.
+// absent tells of a rank that is gone and has not given to the gathering under way: of one that
+// has died if there is one, as others may have left for that reason.
 func (s *Star) absent() error {
+	var first *rma.RankError
 	for rank, p := range s.peers {
-		if p.fate != Here && p.given < s.given {
-			return &rma.RankError{Rank: rank, Left: p.fate == Left}
+		if p.fate != Here && p.given < s.given && (first == nil || first.Left) {
+			first = s.reason(rank)
 		}
 	}
-	return nil
+	if first == nil {
+		return nil
+	}
+	return first
+}
+
+// reason tells why a rank is not there: where it has left because it missed another one, that
+// one is named. Under the lock.
+func (s *Star) reason(rank int) *rma.RankError {
+	p := s.peers[rank]
+	switch missed := int(p.missed) - 1; {
+	case p.fate == Left && missed == s.cfg.Rank: // for this rank it is the other one that is lost
+		return &rma.RankError{Rank: rank}
+	case p.fate == Left && missed >= 0:
+		return &rma.RankError{Rank: missed}
+	}
+	return &rma.RankError{Rank: rank, Left: p.fate == Left}
+}
+
+// Gone tells of a rank that is not there: of one that has died, if there is one. nil: all are here.
+func (s *Star) Gone() *rma.RankError {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var first *rma.RankError
+	for rank, p := range s.peers {
+		if p.fate != Here && (first == nil || first.Left) {
+			first = s.reason(rank)
+		}
+	}
+	return first
+}
+
+// Reason tells why a rank is not there. One that has left because it missed another one is not
+// to blame.
+func (s *Star) Reason(rank int) *rma.RankError {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reason(rank)
 }
 
 func (s *Star) isLeaving() bool {
@@ -187,9 +227,14 @@ func (s *Star) Beat() time.Duration { return s.cfg.Beat }
 
 // Leave tells the others that this rank gives to no further gathering. It waits for nobody,
 // and one that waits here returns.
-func (s *Star) Leave() {
+func (s *Star) Leave() { s.leave(0) }
+
+// GiveUp is Leave for a rank that cannot go on without another one, which it has lost.
+func (s *Star) GiveUp(lost int) { s.leave(uint32(lost) + 1) }
+
+func (s *Star) leave(missed uint32) {
 	s.update(func() { s.leaving = true })
-	_ = s.conn.send('L', nil)
+	_ = s.conn.send('L', appendNumbers(nil, missed))
 }
 
 // AwaitOthers returns when every other rank has left or died.
@@ -264,7 +309,7 @@ func (s *Star) listen() {
 	s.update(func() {
 		s.cut = true
 		if s.cfg.Rank != 0 {
-			s.end(0, peer{Died, s.met})
+			s.end(0, peer{fate: Died, given: s.met})
 		}
 	})
 }

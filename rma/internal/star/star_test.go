@@ -326,7 +326,7 @@ func TestBadConfig(t *testing.T) {
 func FuzzFrame(f *testing.F) {
 	f.Add([]byte{3, 0, 0, 0, 'G', 1, 2, 3})
 	f.Add(join([][]byte{{1}, {2, 3}}))
-	f.Add(encodeFate(1, peer{Died, 7}))
+	f.Add(encodeFate(1, peer{fate: Died, given: 7}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, payload, err := readFrame(bytes.NewReader(data), 10)
 		if err == nil && len(payload) > 10 {
