@@ -122,7 +122,8 @@
 // Where all ranks are on one host, memory outlives its owner, as rma/shm says.
 //
 // Close waits until all others have left or are lost: until then they may use this rank's
-// memory. Abandon, for a rank that has failed, waits for five seconds. Where rank 0 is lost
+// memory. Abandon, for a rank that has failed, waits for five seconds, and so does Join when it
+// fails. Where the rank has lost another one, the others blame that one, and not this rank. Where rank 0 is lost
 // nobody knows who has left, and Close does not wait.
 //
 // # Ranks that come back

@@ -7,7 +7,6 @@ import (
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/neighbours"
-	"github.com/farhash/farhash/rma/internal/star"
 )
 
 // protocolVersion changes with what ranks do together in this package.
@@ -35,11 +34,9 @@ func (j *Job) untilGone(ctx context.Context) (context.Context, context.CancelFun
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		for {
-			fates, change := j.star.Fates()
-			for rank, fate := range fates {
-				if fate != star.Here {
-					cancel(&rma.RankError{Rank: rank, Left: fate == star.Left})
-				}
+			_, change := j.star.Fates()
+			if gone := j.star.Gone(); gone != nil {
+				cancel(gone)
 			}
 			if j.closing.Load() {
 				cancel(errClosed)

@@ -105,8 +105,7 @@ func joinAs(ctx context.Context, cfg Config, p pretence) (rma.Job, error) {
 		err = j.join(within, cfg)
 	}
 	if err != nil {
-		j.star.Leave()
-		j.end(false)
+		j.fail(cfg.Rejoin)
 		return nil, err
 	}
 	if j.near.Everybody() {
@@ -227,18 +226,28 @@ func (j *Job) share(ctx context.Context, what string, mine []byte, failed error)
 	if failed != nil {
 		mine = nil
 	}
-	all, err := j.star.Gather(ctx, append([]byte{flag(failed != nil)}, mine...))
+	head := binary.LittleEndian.AppendUint32([]byte{flag(failed != nil)}, rma.MissedBy(failed))
+	all, err := j.star.Gather(ctx, append(head, mine...))
 	if failed != nil {
 		return nil, failed
 	}
 	if err != nil {
 		return nil, err
 	}
-	for rank := range all {
-		if len(all[rank]) == 0 || all[rank][0] != 0 {
-			return nil, &rma.PeerError{What: "rma/ucx: " + what, Rank: rank}
+	var failure *rma.PeerError
+	for rank, gift := range all {
+		missed := uint32(0)
+		if len(gift) >= len(head) {
+			missed = binary.LittleEndian.Uint32(gift[1:])
+			all[rank] = gift[len(head):]
 		}
-		all[rank] = all[rank][1:]
+		ok := len(gift) >= len(head) && gift[0] == 0
+		if !ok && (failure == nil || failure.Lost == nil) {
+			failure = rma.PeerFailed("rma/ucx: "+what, rank, missed, j.rank)
+		}
+	}
+	if failure != nil {
+		return nil, failure
 	}
 	return all, nil
 }
@@ -255,7 +264,7 @@ func (j *Job) Failed() []int {
 	fates, _ := j.star.Fates()
 	var failed []int
 	for rank, fate := range fates {
-		lost := !j.closing.Load() && C.fu_lost(j.c, C.int(rank)) != 0
+		lost := !j.closing.Load() && j.c != nil && C.fu_lost(j.c, C.int(rank)) != 0
 		if fate == star.Died || lost && fate == star.Here {
 			failed = append(failed, rank)
 		}
@@ -263,11 +272,19 @@ func (j *Job) Failed() []int {
 	return failed
 }
 
-// lost is the error of an operation on the memory of a rank that is gone.
-func (j *Job) lost(rank int) error {
-	fates, _ := j.star.Fates()
-	return &lostError{rma.RankError{Rank: rank, Left: fates[rank] == star.Left}}
+// missed is a rank that is lost and that this one may not be able to go on without, or -1.
+func (j *Job) missed() int {
+	if failed := j.Failed(); len(failed) > 0 {
+		return failed[0]
+	}
+	if gone := j.star.Gone(); gone != nil && !gone.Left {
+		return gone.Rank
+	}
+	return -1
 }
+
+// lost is the error of an operation on the memory of a rank that is gone.
+func (j *Job) lost(rank int) error { return &lostError{*j.star.Reason(rank)} }
 
 // lostError says that memory is gone, and is an rma.RankError as well.
 type lostError struct{ gone rma.RankError }
@@ -286,10 +303,10 @@ func (e *lostError) Unwrap() error { return &e.gone }
 // use this rank's memory.
 func (j *Job) Close() error {
 	if !j.p.hasty {
-		return j.leave(context.Background())
+		return j.leave(context.Background(), -1)
 	}
 	if !j.closing.Load() {
-		go func() { _ = j.leave(context.Background()) }()
+		go func() { _ = j.leave(context.Background(), -1) }()
 		for !j.closing.Load() {
 			time.Sleep(time.Millisecond)
 		}
@@ -297,28 +314,56 @@ func (j *Job) Close() error {
 	return nil
 }
 
-// Abandon is Close for a rank that has failed: it waits for the others only for a while.
+// Abandon is Close for a rank that has failed: it waits for the others only for a while. If it has
+// lost a rank, that is why, and the others blame that one.
 func (j *Job) Abandon() error {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonGrace)
 	defer cancel()
-	return j.leave(ctx)
+	return j.leave(ctx, j.missed())
 }
 
-func (j *Job) leave(ctx context.Context) error {
+// fail ends a job that could not be joined. The others may need to hear from rank 0 who is lost, so
+// it is abandoned; they do not wait for one that joins again, nor it for them.
+func (j *Job) fail(again bool) {
+	grace := abandonGrace
+	if again {
+		grace = 0
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	_ = j.part(ctx, j.missed()) // the error of Join says more
+	j.end(false)
+}
+
+// leave leaves because of a rank that is lost, or in good order where that is below 0.
+func (j *Job) leave(ctx context.Context, missed int) error {
 	if j.closing.Swap(true) {
 		return nil
 	}
-	j.settle()
-	j.star.Leave()
-	err := j.star.AwaitOthers(ctx)
-	if err == nil {
-		time.Sleep(linger)
-	}
+	err := j.part(ctx, missed)
 	j.end(err == nil)
 	if err != nil {
 		return fmt.Errorf("rma/ucx: %w", err)
 	}
 	return nil
+}
+
+// part tells the others that this rank leaves, as leave says, and waits until they have left.
+func (j *Job) part(ctx context.Context, missed int) error {
+	j.closing.Store(true)
+	if j.c != nil {
+		j.settle()
+	}
+	if missed < 0 {
+		j.star.Leave()
+	} else {
+		j.star.GiveUp(missed)
+	}
+	err := j.star.AwaitOthers(ctx)
+	if err == nil {
+		time.Sleep(linger)
+	}
+	return err
 }
 
 // linger is for what UCX still has to say to others when all have left: fu_close tells why.

@@ -1,0 +1,81 @@
+//go:build ucx && cgo
+
+package ucx
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/farhash/farhash/internal/twohosts"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/conformance"
+	"github.com/farhash/farhash/rma/internal/star"
+)
+
+// blames checks that err says that a rank has died, and of no other one that it has.
+func blames(t *testing.T, who, rank int, err error) {
+	t.Helper()
+	var gone *rma.RankError
+	if !errors.As(err, &gone) || *gone != (rma.RankError{Rank: rank}) {
+		t.Errorf("rank %d: %v, want that rank %d has died", who, err, rank)
+	}
+}
+
+// A rank whose part fails because it has lost another one tells all of that one.
+func TestShareNamesTheLost(t *testing.T) {
+	err := together(t, 3, 3, true, pretence{transports: "tcp,self", atomics: taken},
+		func(job rma.Job) error {
+			var failed error
+			if job.Rank() == 1 {
+				failed = &lostError{rma.RankError{Rank: 2}}
+			}
+			_, err := job.(*Job).share(t.Context(), "a step", nil, failed)
+			blames(t, job.Rank(), []int{2, 2, 1}[job.Rank()], err)
+			return nil
+		})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A rank that gives up because another one has died is not blamed by the others: that one is, in
+// collective calls and where memory of who has given up is asked for.
+func TestAbandonNamesTheLost(t *testing.T) {
+	address := twohosts.FreeAddress(t)
+	err := conformance.Together(4, func(rank int) error {
+		j, err := joinAs(t.Context(), Config{Rank: rank, Size: 4, Rendezvous: address,
+			Token: testToken, Timeout: hangGuard, Hidden: true},
+			pretence{transports: "tcp,self", atomics: taken, host: fmt.Sprint(rank)})
+		if err != nil {
+			return err
+		}
+		job := j.(*Job)
+		switch rank {
+		case 3:
+			job.star.Close() // as its death would
+			return errors.Join(job.Close())
+		case 1:
+			for len(job.Failed()) == 0 {
+				_, change := job.star.Fates()
+				if len(job.Failed()) == 0 {
+					<-change
+				}
+			}
+			return job.Abandon()
+		}
+		for {
+			fates, change := job.star.Fates()
+			if fates[1] == star.Left {
+				break
+			}
+			<-change
+		}
+		blames(t, rank, 3, job.Barrier(t.Context()))
+		blames(t, rank, 3, job.lost(1))
+		return job.Abandon()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
