@@ -52,14 +52,14 @@ func collect(opts []Option) (options, error) {
 	case "", "shm", "mpi", "ucx":
 	default:
 		return options{}, fmt.Errorf("farhash: %s=%q is neither \"shm\", \"mpi\" nor \"ucx\"",
-			EngineVariable, wish)
+			EngineVariable, launch.Cut(wish))
 	}
 	var o options
 	if text := os.Getenv(TimeoutVariable); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil || d <= 0 {
 			return o, fmt.Errorf("farhash: %s=%q is no positive duration such as 90s",
-				TimeoutVariable, text)
+				TimeoutVariable, launch.Cut(text))
 		}
 		o.timeout = d
 	}
@@ -68,7 +68,7 @@ func collect(opts []Option) (options, error) {
 	case "1":
 		o.rejoin = true
 	default:
-		return o, fmt.Errorf("farhash: %s=%q is neither 0 nor 1", RejoinVariable, wish)
+		return o, fmt.Errorf("farhash: %s=%q is neither 0 nor 1", RejoinVariable, launch.Cut(wish))
 	}
 	for _, opt := range opts {
 		opt(&o)

@@ -149,12 +149,12 @@ func (s source) number(e environ, name, other string, least int) (int, error) {
 	text := e.get(name)
 	if text == "" {
 		return 0, fmt.Errorf("%s is not set though %s=%q is; set both (%s does) or none",
-			name, other, e.get(other), s.launcher)
+			name, other, Cut(e.get(other)), s.launcher)
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least {
 		return 0, fmt.Errorf("%s=%q is not a whole number of at least %d; "+
-			"unset it or start the program with a launcher", name, text, least)
+			"unset it or start the program with a launcher", name, Cut(text), least)
 	}
 	return n, nil
 }

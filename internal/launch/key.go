@@ -36,7 +36,7 @@ func newJob() string {
 
 func farhashJob(e environ, _ int) (string, error) {
 	return "", fmt.Errorf("%s is not set though %s=%q is; "+
-		"set it to one string for all ranks of the job", envJob, envRank, e.get(envRank))
+		"set it to one string for all ranks of the job", envJob, envRank, Cut(e.get(envRank)))
 }
 
 // openMPIJob: version 4 sets all of these, version 5 only PMIX_NAMESPACE.
@@ -45,7 +45,7 @@ func openMPIJob(e environ, _ int) (string, error) {
 	if id == "" {
 		return "", fmt.Errorf("PMIX_NAMESPACE is not set though OMPI_COMM_WORLD_RANK=%q is; "+
 			"set %s to one string for all ranks of the job",
-			e.get("OMPI_COMM_WORLD_RANK"), envJob)
+			Cut(e.get("OMPI_COMM_WORLD_RANK")), envJob)
 	}
 	// In version 4 the id holds 16 bits of the process id of mpirun, and two
 	// jobs may share it. The transport key is random.
@@ -71,7 +71,7 @@ func pmiJob(e environ, ppid int) (string, error) {
 	if ppid <= 1 {
 		// The parent is gone, or in another process namespace.
 		return "", fmt.Errorf("PMI_RANK=%q, but nothing tells which job this is; "+
-			"set %s to one string for all ranks of the job", e.get("PMI_RANK"), envJob)
+			"set %s to one string for all ranks of the job", Cut(e.get("PMI_RANK")), envJob)
 	}
 	p := process{pid: ppid}
 	if found, ok := readProcess(ppid); ok {
@@ -90,7 +90,7 @@ func torchrunJob(e environ, _ int) (string, error) {
 		return "", fmt.Errorf("RANK=%q and WORLD_SIZE=%q are set, but neither "+
 			"TORCHELASTIC_RUN_ID nor MASTER_ADDR and MASTER_PORT tell which job this is; "+
 			"set %s to one string for all ranks of the job",
-			e.get("RANK"), e.get("WORLD_SIZE"), envJob)
+			Cut(e.get("RANK")), Cut(e.get("WORLD_SIZE")), envJob)
 	}
 	restarts := e.get("TORCHELASTIC_RESTART_COUNT")
 	return strings.Join([]string{"torchrun", id, addr, port, restarts}, "|"), nil

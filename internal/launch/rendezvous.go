@@ -41,7 +41,7 @@ func DetectRendezvous() (Rendezvous, error) {
 	token, found, err := FindToken("")
 	if err == nil && !found {
 		err = fmt.Errorf("%s=%s is set, and neither %s nor %s is; set one of them, alike for all "+
-			"ranks", RendezvousVariable, r.Address, TokenVariable, TokenFileVariable)
+			"ranks", RendezvousVariable, Cut(r.Address), TokenVariable, TokenFileVariable)
 	}
 	r.Token = token
 	return r, err

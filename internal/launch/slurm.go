@@ -21,7 +21,7 @@ func slurmStarted(e environ, _ source) (bool, error) {
 	step, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
 		return false, fmt.Errorf("%s=%q is not the number of a step; "+
-			"unset it or start the program with srun", name, text)
+			"unset it or start the program with srun", name, Cut(text))
 	}
 	if step >= slurmSpecialSteps {
 		return false, nil
@@ -34,7 +34,7 @@ func slurmStarted(e environ, _ source) (bool, error) {
 	tasks, err := strconv.Atoi(text)
 	if err != nil || tasks < 1 {
 		return false, fmt.Errorf("%s=%q is not a number of tasks; "+
-			"unset it or start the program with srun", name, text)
+			"unset it or start the program with srun", name, Cut(text))
 	}
 	return tasks > 1, nil
 }
@@ -44,7 +44,7 @@ func slurmJob(e environ, _ int) (string, error) {
 	if job == "" {
 		return "", fmt.Errorf("SLURM_JOB_ID is not set though SLURM_PROCID=%q is; "+
 			"set %s to one string for all ranks of the job",
-			e.get("SLURM_PROCID"), envJob)
+			Cut(e.get("SLURM_PROCID")), envJob)
 	}
 	_, step := e.first("SLURM_STEP_ID", "SLURM_STEPID")
 	return "slurm-" + job + "." + step, nil
@@ -61,13 +61,13 @@ func slurmLocalSize(e environ, size int) (int, error) {
 	node, err := strconv.Atoi(nodeText)
 	if err != nil || node < 0 {
 		return 0, fmt.Errorf("SLURM_NODEID=%q is not the number of a node; "+
-			"unset it or start the program with srun", nodeText)
+			"unset it or start the program with srun", Cut(nodeText))
 	}
 	for group := range strings.SplitSeq(list, ",") {
 		tasks, nodes, ok := slurmNodeGroup(group)
 		if !ok {
 			return 0, fmt.Errorf("%s=%q is not a list such as 4(x2),3; "+
-				"unset it or start the program with srun", name, list)
+				"unset it or start the program with srun", name, Cut(list))
 		}
 		if node >= nodes {
 			node -= nodes
