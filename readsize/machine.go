@@ -20,6 +20,12 @@ func EDR() Machine {
 		MessagesPerSecond: 87.17e6, HeaderBytes: 30}
 }
 
+// The figures of a machine lie between these, or are 0. Beyond them what is computed is not finite.
+const (
+	least = 1e-6
+	most  = 1e15
+)
+
 // Check says what is wrong with a machine, nil if nothing is.
 func (m Machine) Check() error {
 	for _, p := range []struct {
@@ -32,8 +38,8 @@ func (m Machine) Check() error {
 		{"rate of messages per second", m.MessagesPerSecond, false},
 		{"header in bytes", m.HeaderBytes, false},
 	} {
-		if !(p.value >= 0) || math.IsInf(p.value, 1) || p.value == 0 && !p.zero {
-			return fmt.Errorf("readsize: the %s must be positive and finite, not %v", p.what,
+		if !(p.value >= least && p.value <= most) && !(p.value == 0 && p.zero) {
+			return fmt.Errorf("readsize: the %s must be %g to %g, not %v", p.what, least, most,
 				p.value)
 		}
 	}

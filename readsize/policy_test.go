@@ -306,6 +306,9 @@ func TestConfigCheck(t *testing.T) {
 		"rate of messages": func(c *Config) { c.MessagesPerSecond = 0 },
 		"header":           func(c *Config) { c.HeaderBytes = -30 },
 		"cost nothing":     func(c *Config) { c.LatencyNs, c.ByteNs = 0, 0 },
+		"not 1e+308":       func(c *Config) { c.LatencyNs = 1e308 },
+		"not 1e+16":        func(c *Config) { c.HeaderBytes = 1e16 },
+		"not 1e-308":       func(c *Config) { c.MessagesPerSecond = 1e-308 },
 	} {
 		c := edr(8)
 		change(&c)

@@ -23,6 +23,8 @@ func TestModelUsage(t *testing.T) {
 		"--load 0.5 --latency-ns 0": "--latency-ns", "--load 0.5 --gbps -1": "--gbps",
 		"--load 0.5 --mops 0": "--mops", "--load 0.5 --header NaN": "--header",
 		"--load 0.5 --gbps Inf": "bandwidth", "--load 0.5 --latency-ns Inf": "latency",
+		"--load 0.5 --latency-ns 1e308": "not 1e+308", "--load 0.5 --mops 1e-308": "not 1e-302",
+		"--load 0.5 --header 1e308": "header", "--load 0.5 --gbps 1e308": "ns of a byte",
 		"--load 0.5 --max-slots -1": "--max-slots", "--load 0.5 --plot x.pdf": "--plot",
 		"--load 0.5 --plot no/such/folder/x.svg": "no folder", "--none": "unknown",
 		"--load 0.5 --file x":                    "--file is for",

@@ -18,7 +18,7 @@ func TestSimulateUsage(t *testing.T) {
 		"set --hosts=", "set --preset ethernet", "set --workload quick", "set --workload find",
 		"set --load 0.99", "set --load -1", "set --chunk 12", "set --chunk -8", "set --chunks -1",
 		"set --batch 0", "set --batch x", "set --ops 0", "set --ops -1", "set --seed -1",
-		"set --latency-ns -1", "set --latency-ns NaN", "set --gbps 0", "set --mops -1",
+		"set --latency-ns -1", "set --latency-ns NaN", "set --gbps 0", "set --mops -1", "set --mops 1e-308",
 		"set --doubling-ns -1", "set --sharing-ns -1", "set --word-ns -1", "set --plot x.pdf",
 		"set --plot no/such/folder/x.svg", "set --table1 --hosts 2", "set --table1 --load 0.5",
 		"set --table1 --ops 7",

@@ -43,6 +43,10 @@ func (c Cost) check() error {
 			return fmt.Errorf("sim: Cost.%s must be 0 to 1e12, not %v", v.name, v.value)
 		}
 	}
+	if rate := c.MessagesPerSecond; rate > 0 && rate < 1 { // the gap between two must be finite
+		return fmt.Errorf("sim: Cost.MessagesPerSecond must be 1 or more, or 0 for no limit, not %v",
+			rate)
+	}
 	for _, v := range []struct {
 		name  string
 		value float64

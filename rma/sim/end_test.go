@@ -159,6 +159,7 @@ func TestBadOptions(t *testing.T) {
 		"LimitNs must be 0 to 86400":    {Ranks: 1, LimitNs: 1 << 62},
 		"StallEvery":                    {Ranks: 1, StallEvery: -1},
 		"Cost.LatencyNs":                {Ranks: 1, Cost: sim.Cost{LatencyNs: -1}},
+		"Cost.MessagesPerSecond":        {Ranks: 1, Cost: sim.Cost{MessagesPerSecond: 1e-302}},
 		"Cost.BytesPerNs":               {Ranks: 1, Cost: sim.Cost{LatencyNs: 1}},
 		"is no Kill of 2 ranks":         {Ranks: 2, Faults: sim.Faults{Kills: []sim.Kill{kill}}},
 		"is no Cut between two of 2":    {Ranks: 2, Faults: sim.Faults{Cuts: []sim.Cut{cut}}},
