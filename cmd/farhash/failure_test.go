@@ -140,6 +140,9 @@ func TestOutputFull(t *testing.T) {
 	defer full.Close()
 	for _, args := range [][]string{
 		{"explore", family(t, "dekker", "3"), "-q"}, {"petri", "dekker", "-n", "3"}, {"doctor"},
+		{"--help"}, {"help", "explore"}, {"explore", "--help"}, {"--version"}, {},
+		{"completion", "bash"}, {"completion", "zsh"}, {"__complete", "exp"},
+		{"model", "--load", "0.8"}, {"model", "--load", "0.8", "--json"}, {"doctor", "--json"},
 	} {
 		c := newCommand(t, args...)
 		c.Stdout = full
@@ -194,6 +197,63 @@ func TestPetriFails(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
+}
+
+// A message repeats no more than the beginning of what was given.
+func TestLongValues(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	path := family(t, "dekker", "2")
+	for _, c := range []struct {
+		code int
+		args []string
+		env  string
+	}{
+		{2, []string{"explore", path, "--order", long}, ""},
+		{2, []string{"explore", path, "-n", long}, ""},
+		{2, []string{"explore", path, "--" + long}, ""}, {2, []string{long}, ""},
+		{2, []string{"petri", long, "-n", "3"}, ""}, {1, []string{"explore", long}, ""},
+		{2, []string{"bench", "set", "--buckets", long}, ""},
+		{2, []string{"run", "-n", "2", "--rendezvous", long, "--", "true"}, ""},
+		{1, []string{"explore", path}, "FARHASH_ENGINE=" + long},
+		{1, []string{"explore", path}, "FARHASH_TIMEOUT=" + long},
+		{1, []string{"explore", path}, "FARHASH_REJOIN=" + long},
+		{1, []string{"explore", path}, "FARHASH_RANK=" + long},
+	} {
+		cmd := newCommand(t, c.args...)
+		cmd.Env = append(cmd.Env, c.env)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		cmd.finish()
+		if text := cmd.stderr.String(); cmd.code() != c.code || len(text) > 3000 || text == "" {
+			t.Errorf("%.60q, %.30q: exit code %d, %d bytes: %.300s", c.args, c.env, cmd.code(),
+				len(text), text)
+		}
+	}
+}
+
+// Limits that are too low are told in a sentence, as far as the runtime of Go gets there.
+func TestLowLimits(t *testing.T) {
+	path := family(t, "dekker", "3")
+	for limit, says := range map[string]string{"-n 6": "ulimit -n", "-n 7": "ulimit -n",
+		"-v 1000000": "ulimit -v"} {
+		c := newCommand(t, "-c", "ulimit "+limit+` && exec "$0" explore `+path+" -n 1 -q",
+			os.Args[0])
+		c.Path, c.Args[0] = "/bin/sh", "sh"
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		c.finish()
+		text := c.stderr.String()
+		if !strings.Contains(text, says) || limit[1] == 'n' && (c.code() != 1 ||
+			strings.Contains(text, "goroutine")) {
+			t.Errorf("ulimit %s: exit code %d, %.300s", limit, c.code(), text)
+		}
+	}
+}
+
+func TestHelpAboutNothing(t *testing.T) {
+	mustFail(t, 2, `unknown command "exlpore"`, "help", "exlpore")
 }
 
 func TestRunFails(t *testing.T) {

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"strings"
 
@@ -50,9 +52,29 @@ func usage(err error) error {
 }
 
 func main() {
+	if err := checkLimits(); err != nil {
+		os.Exit(report(nil, err))
+	}
 	root := newRoot()
+	out := &output{Writer: os.Stdout} // of what cobra prints: help, version, completion
+	root.SetOut(out)
 	cmd, err := root.ExecuteContextC(context.Background())
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("printing the answer: %w", out.err)
+	}
 	os.Exit(report(cmd, err))
+}
+
+// output remembers why a write has failed.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(text []byte) (int, error) {
+	n, err := o.Writer.Write(text)
+	o.err = errors.Join(o.err, err)
+	return n, err
 }
 
 // report prints an error and returns the exit code.
@@ -65,6 +87,7 @@ func report(cmd *cobra.Command, err error) int {
 	code := exitFailure
 	if errors.As(err, &gone) && !gone.Left {
 		code = exitLost
+		err = fmt.Errorf("%w; start all ranks again", err)
 	} else if errors.As(err, &exit) {
 		code = exit.code
 		if exit.err == nil {
@@ -74,11 +97,26 @@ func report(cmd *cobra.Command, err error) int {
 		strings.HasPrefix(text, "required flag") {
 		code = exitUsage // cobra has no type for these
 	}
-	fmt.Fprintln(os.Stderr, "farhash:", strings.TrimPrefix(err.Error(), "farhash: "))
+	fmt.Fprintln(os.Stderr, "farhash:", brief(strings.TrimPrefix(err.Error(), "farhash: ")))
 	if code == exitUsage {
 		fmt.Fprintf(os.Stderr, "Run '%s --help' for how it is used.\n", cmd.CommandPath())
 	}
 	return code
+}
+
+// quoted is a long text in quotation marks.
+var quoted = regexp.MustCompile(`"([^"\\]|\\.){100,}"`)
+
+// brief shortens the flags and arguments that a message repeats.
+func brief(message string) string {
+	message = quoted.ReplaceAllStringFunc(message, func(text string) string {
+		return `"` + launch.Cut(text[1:len(text)-1]) + `"`
+	})
+	const most, ends = 16 << 10, 1 << 10 // a few paths may be 4 KiB each
+	if len(message) > most {
+		message = message[:ends] + " ... " + message[len(message)-ends:]
+	}
+	return message
 }
 
 // version is what Go knows of this program: the version of the module, or the commit.
@@ -105,6 +143,14 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 incomplete because memory is full
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "Help about a command",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			about, _, err := root.Find(given)
+			if err != nil {
+				return usage(err)
+			}
+			return about.Help()
+		}})
 	root.AddCommand(newExplore(), newPetri(), newRun(), newBench(), newSimulate(),
 		newModel(), newCalibrate(), newDoctor())
 	return root
