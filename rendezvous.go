@@ -3,6 +3,7 @@ package farhash
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/farhash/farhash/internal/launch"
 	"github.com/farhash/farhash/rma"
@@ -14,6 +15,9 @@ func joinUCX(ctx context.Context, m launch.Membership, o options) (rma.Job, erro
 	r, err := launch.DetectRendezvous()
 	if err != nil {
 		return nil, fmt.Errorf("farhash: %s=ucx: %w", EngineVariable, err)
+	}
+	if text := launch.TokenWarning(""); text != "" && m.Rank == 0 {
+		fmt.Fprintln(os.Stderr, "farhash: warning:", text)
 	}
 	return ucx.Join(ctx, ucx.Config{Rank: m.Rank, Size: m.Size, Rendezvous: r.Address,
 		Token: r.Token, Timeout: o.timeout, Hidden: o.oneSided, Rejoin: o.rejoin})

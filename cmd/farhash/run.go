@@ -38,10 +38,11 @@ without a rank that was killed, and the exit code is that of the others.
 
 With --rendezvous the job has several hosts: run this on each of them, with the same
 address, which is one of the host with --node-rank 0, and the same token. Who knows the
-token is let in; what the ranks say to each other then is neither encrypted nor signed.
-PROGRAM must be built with -tags ucx.`,
+token is let in; what the ranks say to each other then is neither encrypted nor signed,
+and the ports of UCX ask for no token: only hosts of the job may reach them (see farhash
+doctor). PROGRAM must be built with -tags ucx.`,
 		Example: `  farhash run -n 4 -- farhash explore models/philosophers-12.pnml
-  head -c 24 /dev/urandom | base64 > token   # and copy it to the other host
+  (umask 077; head -c 24 /dev/urandom | base64 > token)   # and copy it to the other host
   farhash run --rendezvous 10.0.0.1:29500 --nnodes 2 --node-rank 0 --nproc 2 \
       --token-file token -- farhash explore models/philosophers-12.pnml`,
 		RunE: func(cmd *cobra.Command, given []string) error {

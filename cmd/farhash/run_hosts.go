@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -65,10 +66,14 @@ func (f *hostFlags) apply(opts *launch.Options) error {
 		return err
 	case !found && f.nodes > 1:
 		return fmt.Errorf("a job of several hosts needs a token that only its ranks know: write "+
-			"one with head -c 24 /dev/urandom | base64 > token, copy it to all hosts, and give "+
-			"--token-file token, or set %s or %s", launch.TokenVariable, launch.TokenFileVariable)
+			"one with umask 077; head -c 24 /dev/urandom | base64 > token, copy it to all hosts, "+
+			"and give --token-file token, or set %s or %s", launch.TokenVariable,
+			launch.TokenFileVariable)
 	case !found:
 		token = launch.NewToken()
+	}
+	if text := launch.TokenWarning(f.tokenFile); text != "" {
+		warn(errors.New(text))
 	}
 	opts.First, opts.Size = f.node*opts.Ranks, f.nodes*opts.Ranks
 	opts.Job = launch.Rendezvous{Address: f.rendezvous, Token: token}.Job()

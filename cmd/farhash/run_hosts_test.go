@@ -61,3 +61,19 @@ func TestRunHosts(t *testing.T) {
 		}
 	}
 }
+
+// A token file that others may read is no reason not to start, but a warning.
+func TestRunWarnsOfToken(t *testing.T) {
+	file := writeFile(t, "token", "open sesame\n")
+	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o644: true} {
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		c := execute(t, "run", "--rendezvous", "192.0.2.1:29500", "--nnodes", "2", "--nproc", "1",
+			"--token-file", file, "--", "true")
+		if text := c.stderr.String(); c.code() != 0 ||
+			strings.Contains(text, "warning: others may use") != warned {
+			t.Errorf("mode %o: exit code %d, %q", mode, c.code(), text)
+		}
+	}
+}

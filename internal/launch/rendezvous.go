@@ -60,7 +60,7 @@ func FindToken(file string) (token string, found bool, err error) {
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return "", false, fmt.Errorf("the token of the job: %w; make one by head -c 24 "+
+		return "", false, fmt.Errorf("the token of the job: %w; make one by umask 077; head -c 24 "+
 			"/dev/urandom | base64 > token, and copy it to all hosts", err)
 	}
 	defer f.Close()
@@ -69,6 +69,20 @@ func FindToken(file string) (token string, found bool, err error) {
 		return "", false, fmt.Errorf("the token of the job: %w", err)
 	}
 	return checkToken(strings.TrimSpace(string(text)), file)
+}
+
+// TokenWarning says what is wrong with who may read the file that [FindToken] takes the token from;
+// "" where nothing is.
+func TokenWarning(file string) string {
+	if file == "" && os.Getenv(TokenVariable) == "" {
+		file = os.Getenv(TokenFileVariable)
+	}
+	info, err := os.Stat(file)
+	if file == "" || err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 {
+		return ""
+	}
+	return fmt.Sprintf("others may use the file %s with the token of the job (its mode is %04o), "+
+		"and who knows the token can join: chmod 600 %s", file, info.Mode().Perm(), file)
 }
 
 // checkToken returns a token that was found, if it will do.

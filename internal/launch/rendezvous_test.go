@@ -73,3 +73,39 @@ func TestRunPart(t *testing.T) {
 		t.Error("ranks 3 and 4 of 4 were started")
 	}
 }
+
+// A token file that others may use is told, with what to do.
+func TestTokenWarning(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	t.Setenv(TokenVariable, "")
+	t.Setenv(TokenFileVariable, "")
+	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: true,
+		0o604: true, 0o666: true} {
+		if err := os.WriteFile(file, []byte("from a file"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		text := TokenWarning(file)
+		if (text != "") != warned || warned && !strings.HasSuffix(text, "chmod 600 "+file) {
+			t.Errorf("mode %o: %q", mode, text)
+		}
+		t.Setenv(TokenFileVariable, file)
+		if TokenWarning("") != text {
+			t.Errorf("mode %o: by the environment: %q", mode, TokenWarning(""))
+		}
+		t.Setenv(TokenVariable, "a token of its own")
+		if text := TokenWarning(""); text != "" { // the file is not used
+			t.Error(text)
+		}
+		t.Setenv(TokenFileVariable, "")
+		t.Setenv(TokenVariable, "")
+		_ = os.Remove(file)
+	}
+	for _, none := range []string{"", file, os.DevNull} {
+		if text := TokenWarning(none); text != "" {
+			t.Errorf("%q: %s", none, text)
+		}
+	}
+}
