@@ -30,8 +30,8 @@ func checkLimits() error {
 	for range filesLeast {
 		fd, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 		if err == syscall.EMFILE || err == syscall.ENFILE {
-			return fmt.Errorf("fewer than %d files can be opened: %w; raise the limit of open files "+
-				"(ulimit -n 1024)", filesLeast, err)
+			return fmt.Errorf("fewer than %d files can be opened: %w; raise the limit of open "+
+				"files (ulimit -n 1024)", filesLeast, err)
 		}
 		if err == nil {
 			defer syscall.Close(fd)

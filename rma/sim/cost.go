@@ -44,8 +44,8 @@ func (c Cost) check() error {
 		}
 	}
 	if rate := c.MessagesPerSecond; rate > 0 && rate < 1 { // the gap between two must be finite
-		return fmt.Errorf("sim: Cost.MessagesPerSecond must be 1 or more, or 0 for no limit, not %v",
-			rate)
+		return fmt.Errorf("sim: Cost.MessagesPerSecond must be 1 or more, or 0 for no limit, "+
+			"not %v", rate)
 	}
 	for _, v := range []struct {
 		name  string
