@@ -4,7 +4,9 @@
 // rank that waits in a collective call learns that somebody will never come.
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "shim.h"
 #include "internal.h"
@@ -48,19 +50,28 @@ int fh_poke(fh_job *job, int rank) {
 	return err ? err : MPI_Request_free(&sent);
 }
 
+void *fh_calloc(size_t count, size_t bytes) {
+	void *memory = calloc(count, bytes);
+	if (memory || !count || !bytes)
+		return memory;
+	fprintf(stderr, "rma/mpi: no memory for %zu times %zu bytes; give the job more, or fewer "
+		"ranks\n", count, bytes);
+	_exit(1);
+}
+
 // fh_join makes a job of all ranks of the world, a collective call that fh_meet ends; or
 // at once of its first ranks.
 int fh_join(int ranks, fh_job **out) {
-	fh_job *job = calloc(1, sizeof *job);
+	fh_job *job = fh_calloc(1, sizeof *job);
 	fh_lock();
 	int size, err;
 	MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	job->meeting = MPI_REQUEST_NULL;
 	job->size = ranks ? ranks : size;
-	job->left = calloc(job->size, sizeof *job->left);
-	job->farewells = calloc(job->size, sizeof *job->farewells);
-	job->poked = calloc(job->size, sizeof *job->poked);
+	job->left = fh_calloc(job->size, sizeof *job->left);
+	job->farewells = fh_calloc(job->size, sizeof *job->farewells);
+	job->poked = fh_calloc(job->size, sizeof *job->poked);
 	if (ranks) {
 		int range[1][3] = {{0, ranks - 1, 1}};
 		MPI_Group world, group;

@@ -159,7 +159,7 @@ func pause(pace *rma.Backoff) {
 // held.
 func (j *Job) transfer(ctx context.Context, mine []uint64, brings int,
 	start func(mine, all *C.uint64_t) C.int) ([]uint64, error) {
-	mem := (*C.uint64_t)(C.calloc(C.size_t(len(mine)+brings), 8))
+	mem := (*C.uint64_t)(C.fh_calloc(C.size_t(len(mine)+brings), 8))
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(mem)), len(mine)+brings)
 	copy(words, mine)
 	there := (*C.uint64_t)(unsafe.Pointer(&words[len(mine)]))

@@ -52,8 +52,9 @@ struct fh_queue {
 	int touches;
 };
 
+// fh_new_queue returns NULL where there is no memory for a queue of that depth.
 fh_queue *fh_new_queue(fh_job *job, int depth, int useRequests, int addBySwap) {
-	fh_queue *q = calloc(1, sizeof *q);
+	fh_queue *q = fh_calloc(1, sizeof *q);
 	q->job = job;
 	q->depth = depth;
 	q->useRequests = useRequests;
@@ -65,6 +66,10 @@ fh_queue *fh_new_queue(fh_job *job, int depth, int useRequests, int addBySwap) {
 	q->requests = calloc(depth, sizeof *q->requests);
 	q->heads = calloc(depth, sizeof *q->heads);
 	q->ended = calloc(depth, sizeof *q->ended);
+	if (!q->ops || !q->posted || !q->targets || !q->requests || !q->heads || !q->ended) {
+		fh_free_queue(q);
+		return NULL;
+	}
 	return q;
 }
 

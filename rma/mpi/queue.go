@@ -38,6 +38,9 @@ func (j *Job) NewQueue(depth int) (rma.Queue, error) {
 	}
 	q := &Queue{job: j, c: C.fh_new_queue(j.c, C.int(depth), flag(j.lib.useRequests()),
 		flag(j.lib.addBySwap()))}
+	if q.c == nil {
+		return nil, fmt.Errorf("rma/mpi: no memory for a queue with %d operations in flight", depth)
+	}
 	q.bufs = buffers.Store{Engine: "rma/mpi", Allocate: calloc}
 	q.ops = unsafe.Slice(C.fh_ops(q.c), depth)
 	for h := depth - 1; h >= 0; h-- {

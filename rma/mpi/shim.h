@@ -2,6 +2,7 @@
 // the lock that serialises all calls of MPI. Functions that return int return 0, a code
 // of MPI for fh_error_text, or one of the codes below.
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum { FH_PENDING = -1, FH_GONE = -2 };
@@ -22,6 +23,8 @@ int fh_start(long napNs);
 void fh_attach(void); // in place of fh_start: no thread owns MPI
 int fh_phase(fh_facts *facts);
 void fh_finish(void);
+// fh_calloc is zeroed memory of C. Where there is none the process ends, as one of Go does.
+void *fh_calloc(size_t count, size_t bytes);
 void fh_lock(void);
 void fh_unlock(void);
 void fh_crowded(int yes);

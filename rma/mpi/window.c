@@ -26,9 +26,9 @@ static int make(fh_job *job, uint64_t *base, int64_t words, MPI_Win *win, uint64
 // fh_open is collective: a window over memory at base, or, if that is NULL, over memory
 // of MPI, which is zeroed. mine is where this rank's segment lies.
 int fh_open(fh_job *job, uint64_t *base, int64_t words, fh_window **out, uint64_t **mine) {
-	fh_window *w = calloc(1, sizeof *w);
+	fh_window *w = fh_calloc(1, sizeof *w);
 	w->job = job;
-	w->direct = calloc(job->size, sizeof *w->direct);
+	w->direct = fh_calloc(job->size, sizeof *w->direct);
 	fh_lock();
 	int err = make(job, base, words, &w->win, mine);
 	if (!err) {
