@@ -59,6 +59,9 @@ func Join(ctx context.Context, cfg Config) (rma.Job, error) {
 	if cfg.Rank == 0 {
 		control.unname()
 	}
+	if err == nil {
+		err = j.group.Barrier(ctx) // who joins the next job of that name does not find this one
+	}
 	if err != nil {
 		j.group.Close()
 		return nil, errors.Join(err, control.close())
