@@ -86,8 +86,9 @@ func (s *ucxSight) findings(cards []string) []doctor.Finding {
 	if s.Choice != "" {
 		all = append(all, s.batches())
 	}
-	return append(all, doctor.Finding{Group: groupUCX, Name: "encryption", Level: doctor.Note,
-		Says: "what ranks say to each other is neither encrypted nor signed",
+	return append(all, s.ports(addressesOf), doctor.Finding{Group: groupUCX, Name: "encryption",
+		Level: doctor.Note,
+		Says:  "what ranks say to each other is neither encrypted nor signed",
 		Remedy: "use a network that you trust; UCX_NET_DEVICES restricts UCX to one, which may " +
 			"be a tunnel such as wg0"})
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -157,4 +158,33 @@ func TestUCXFolders(t *testing.T) {
 	}
 	hosts.start(resume...)
 	says("copies", "", 0, 0)
+}
+
+// UCX listens on the device by which the ranks meet, and on no other one.
+func TestUCXPorts(t *testing.T) {
+	hosts := newHostPair(t, 1)
+	file := t.TempDir() + "/checkpoint" // shows that the search has begun
+	hosts.start(endless(t, "--checkpoint", file, "--every", "10ms")...)
+	awaitOther(t, file, nil)
+	for host, c := range hosts.both {
+		table, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", c.pidOf(host)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports := 0
+		for line := range strings.Lines(string(table)) {
+			part := strings.Fields(line)
+			if len(part) < 4 || part[3] != "0A" { // TCP_LISTEN
+				continue
+			}
+			if ports++; !strings.HasSuffix(strings.Split(part[1], ":")[0], "4D0A") { // 10.77
+				t.Errorf("host %d listens at %s", host, part[1])
+			}
+		}
+		if ports == 0 {
+			t.Errorf("host %d listens nowhere:\n%s", host, table)
+		}
+	}
+	hosts.kill(0, 1)
+	hosts.finish(137, 137)
 }

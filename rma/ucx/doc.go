@@ -18,8 +18,20 @@
 // tell each other the addresses of their workers of UCX. Ranks that do not come are named.
 // Barriers and what ranks agree on when they make a window go through the star.
 //
-// What the ranks say to each other is neither encrypted nor signed, and UCX accepts connections
-// on all devices that it uses (UCX_NET_DEVICES): the network between the ranks must be trusted.
+// # What the token protects, and what it does not
+//
+// Who does not know the token does not become a rank: rank 0, at the rendezvous, reads 84 bytes
+// from who connects, for five seconds at most, and hangs up. It listens at the address given and
+// no other.
+//
+// The token does not protect what comes after. What the ranks say to each other is neither
+// encrypted nor signed. Each rank also listens at a port that the system chooses, by UCX, on
+// every device that UCX reaches by TCP, and UCX asks nobody there who it is: who reaches the port
+// can end the rank, in UCX 1.13 by 13 bytes, and who speaks UCX's protocol can read and write its
+// memory. So only the hosts of a job may reach these ports. Where UCX_NET_DEVICES is not set a
+// rank has UCX use, of the devices that it reaches by TCP, the one alone by which the rank meets
+// rank 0, and all InfiniBand and RoCE cards as before; UCX_NET_DEVICES=all undoes that. farhash
+// doctor tells which ports these are.
 //
 // # Memory
 //
@@ -123,8 +135,8 @@
 //
 // Close waits until all others have left or are lost: until then they may use this rank's
 // memory. Abandon, for a rank that has failed, waits for five seconds, and so does Join when it
-// fails. Where the rank has lost another one, the others blame that one, and not this rank. Where rank 0 is lost
-// nobody knows who has left, and Close does not wait.
+// fails. Where the rank has lost another one, the others blame that one, and not this rank.
+// Where rank 0 is lost nobody knows who has left, and Close does not wait.
 //
 // # Ranks that come back
 //

@@ -67,6 +67,10 @@ struct fu_window {
 	int atomics;       // processor atomics on direct segments are allowed
 };
 
+// fu_calloc is zeroed memory of C. Where there is none the process ends, as one of Go does: in a
+// callback of UCX nobody could be told.
+void *fu_calloc(size_t count, size_t bytes);
+
 void fu_lock(fu_job *job);
 void fu_unlock(fu_job *job);
 unsigned fu_progress(fu_job *job); // under the lock, as are the following

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -27,6 +28,15 @@ const char *fu_version(void) { return ucp_get_version_string(); }
 
 const char *fu_text(int code) { return ucs_status_string((ucs_status_t)code); }
 
+void *fu_calloc(size_t count, size_t bytes) {
+	void *memory = calloc(count, bytes);
+	if (memory || !count || !bytes)
+		return memory;
+	fprintf(stderr, "rma/ucx: no memory for %zu times %zu bytes; give the job more, or fewer "
+		"ranks\n", count, bytes);
+	_exit(1);
+}
+
 void fu_lock(fu_job *job) {
 	for (int i = 0; pthread_mutex_trylock(&job->lock) != 0; i++)
 		if (i == LOCK_TRIES) {
@@ -37,13 +47,15 @@ void fu_lock(fu_job *job) {
 
 void fu_unlock(fu_job *job) { pthread_mutex_unlock(&job->lock); }
 
-static int start(fu_job *job, const char *transports) {
+static int start(fu_job *job, const char *transports, const char *devices) {
 	ucp_config_t *config;
 	ucs_status_t s = ucp_config_read(NULL, NULL, &config);
 	if (s != UCS_OK)
 		return s;
 	if (transports[0])
 		s = ucp_config_modify(config, "TLS", transports);
+	if (s == UCS_OK && devices[0])
+		s = ucp_config_modify(config, "NET_DEVICES", devices);
 	ucp_params_t cp = {
 		.field_mask = UCP_PARAM_FIELD_FEATURES,
 		.features = UCP_FEATURE_RMA | UCP_FEATURE_AMO64 | UCP_FEATURE_AM |
@@ -66,17 +78,22 @@ static int start(fu_job *job, const char *transports) {
 	return s;
 }
 
-int fu_open(int rank, int size, const char *transports, fu_job **out) {
+int fu_open(int rank, int size, const char *transports, const char *devices, fu_job **out) {
 	fu_job *job = calloc(1, sizeof *job);
-	job->rank = rank;
-	job->size = size;
-	int err = start(job, transports);
+	fu_peer_t *peers = calloc(size, sizeof *peers);
+	int err = UCS_ERR_NO_MEMORY;
+	if (job && peers) {
+		job->rank = rank;
+		job->size = size;
+		err = start(job, transports, devices);
+	}
 	if (err) {
+		free(peers);
 		free(job);
 		return err;
 	}
 	pthread_mutex_init(&job->lock, NULL);
-	job->peers = calloc(size, sizeof *job->peers);
+	job->peers = peers;
 	for (int r = 0; r < size; r++) {
 		job->peers[r].job = job;
 		job->peers[r].rank = r;

@@ -32,9 +32,6 @@ func Library() string { return "UCX " + C.GoString(C.fu_version()) }
 // errClosed is the answer to a call of a rank that has left.
 var errClosed = errors.New("rma/ucx: this rank has closed the job")
 
-// abandonGrace is how long the others may go on when a rank has failed.
-const abandonGrace = 5 * time.Second
-
 // addressMax is more than the address of a worker has bytes.
 const addressMax = 1 << 14
 
@@ -42,6 +39,7 @@ const addressMax = 1 << 14
 type Job struct {
 	c          *C.fu_job // nil where all ranks share memory
 	star       *star.Star
+	place      string // in places
 	rank, size int
 	near       *neighbours.Group // the ranks of this host
 	hidden     bool              // no window is seen by others
@@ -88,6 +86,22 @@ func joinAs(ctx context.Context, cfg Config, p pretence) (rma.Job, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = DefaultTimeout
 	}
+	place := fmt.Sprint(cfg.Rank, " of the job at ", cfg.Rendezvous)
+	if _, twice := places.LoadOrStore(place, true); twice && !cfg.Rejoin {
+		return nil, fmt.Errorf("rma/ucx: this process is rank %s already; close that job first, "+
+			"or give each job a rendezvous of its own", place)
+	}
+	job, err := joinPlace(ctx, cfg, p, place)
+	if err != nil {
+		places.Delete(place)
+	}
+	return job, err
+}
+
+// places are the ranks that this process is.
+var places sync.Map
+
+func joinPlace(ctx context.Context, cfg Config, p pretence, place string) (rma.Job, error) {
 	within, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
 	s, err := star.Join(within, star.Config{Rank: cfg.Rank, Size: cfg.Size,
@@ -96,7 +110,7 @@ func joinAs(ctx context.Context, cfg Config, p pretence) (rma.Job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rma/ucx: %w", err)
 	}
-	j := &Job{star: s, rank: cfg.Rank, size: cfg.Size, hidden: cfg.Hidden, p: p,
+	j := &Job{star: s, place: place, rank: cfg.Rank, size: cfg.Size, hidden: cfg.Hidden, p: p,
 		near: neighbours.Alone(cfg.Rank, cfg.Size)}
 	j.after.lives = make([]int, cfg.Size)
 	if cfg.Rejoin {
@@ -169,9 +183,12 @@ func (j *Job) open() C.int {
 	if os.Getenv(connectVariable) == "" {
 		_ = os.Setenv(connectVariable, "y") // in C as well; a constant is never refused
 	}
+	C.fu_hush(0)
 	transports := append([]byte(j.p.transports), 0)
+	devices := append([]byte(j.netDevices()), 0)
 	return C.fu_open(C.int(j.rank), C.int(j.size),
-		(*C.char)(unsafe.Pointer(unsafe.SliceData(transports))), &j.c)
+		(*C.char)(unsafe.Pointer(unsafe.SliceData(transports))),
+		(*C.char)(unsafe.Pointer(unsafe.SliceData(devices))), &j.c)
 }
 
 // fault is an error of UCX with its text.
@@ -298,111 +315,3 @@ func (e *lostError) Error() string {
 }
 
 func (e *lostError) Unwrap() error { return &e.gone }
-
-// Close leaves the job. It waits until all others have left or died: until then they may
-// use this rank's memory.
-func (j *Job) Close() error {
-	if !j.p.hasty {
-		return j.leave(context.Background(), -1)
-	}
-	if !j.closing.Load() {
-		go func() { _ = j.leave(context.Background(), -1) }()
-		for !j.closing.Load() {
-			time.Sleep(time.Millisecond)
-		}
-	}
-	return nil
-}
-
-// Abandon is Close for a rank that has failed: it waits for the others only for a while. If it has
-// lost a rank, that is why, and the others blame that one.
-func (j *Job) Abandon() error {
-	ctx, cancel := context.WithTimeout(context.Background(), abandonGrace)
-	defer cancel()
-	return j.leave(ctx, j.missed())
-}
-
-// fail ends a job that could not be joined. The others may need to hear from rank 0 who is lost, so
-// it is abandoned; they do not wait for one that joins again, nor it for them.
-func (j *Job) fail(again bool) {
-	grace := abandonGrace
-	if again {
-		grace = 0
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), grace)
-	defer cancel()
-	_ = j.part(ctx, j.missed()) // the error of Join says more
-	j.end(false)
-}
-
-// leave leaves because of a rank that is lost, or in good order where that is below 0.
-func (j *Job) leave(ctx context.Context, missed int) error {
-	if j.closing.Swap(true) {
-		return nil
-	}
-	err := j.part(ctx, missed)
-	j.end(err == nil)
-	if err != nil {
-		return fmt.Errorf("rma/ucx: %w", err)
-	}
-	return nil
-}
-
-// part tells the others that this rank leaves, as leave says, and waits until they have left.
-func (j *Job) part(ctx context.Context, missed int) error {
-	j.closing.Store(true)
-	if j.c != nil {
-		j.settle()
-	}
-	if missed < 0 {
-		j.star.Leave()
-	} else {
-		j.star.GiveUp(missed)
-	}
-	err := j.star.AwaitOthers(ctx)
-	if err == nil {
-		time.Sleep(linger)
-	}
-	return err
-}
-
-// linger is for what UCX still has to say to others when all have left: fu_close tells why.
-const linger = 20 * time.Millisecond
-
-// settleLimit bounds the wait for a rank that is being met and is neither lost nor there.
-const settleLimit = 2 * time.Second
-
-// settle waits until no rank is being met: while one is, UCX cannot end at the other side, see
-// fu_close.
-func (j *Job) settle() {
-	var pace rma.Backoff
-	for limit := time.Now().Add(settleLimit); C.fu_settled(j.c) == 0 &&
-		time.Now().Before(limit); {
-		pace.Pause()
-	}
-}
-
-// end gives everything back, but for what UCX keeps where ranks were lost.
-func (j *Job) end(inOrder bool) {
-	j.closing.Store(true)
-	j.mu.Lock() // a collective call that waits has seen that this rank leaves
-	defer j.mu.Unlock()
-	if j.c != nil {
-		C.fu_dismiss(j.c)
-	}
-	j.service.running.Wait() // a handler under way may use memory of others, which are watched
-	j.watch.end()
-	if j.c != nil {
-		if !inOrder {
-			C.fu_strand(j.c)
-		}
-		C.fu_close(j.c)
-	}
-	j.watch.close()
-	for _, w := range j.windows {
-		_ = w.release()
-	}
-	j.windows = nil
-	_ = j.near.Close()
-	j.star.Close()
-}

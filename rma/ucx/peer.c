@@ -12,7 +12,7 @@
 enum { CLOSE_MS = 100 }; // how long UCX may take to close an endpoint
 
 void fu_peer(fu_job *job, int rank, const void *address, int bytes) {
-	job->peers[rank].address = malloc(bytes);
+	job->peers[rank].address = fu_calloc(1, bytes);
 	memcpy(job->peers[rank].address, address, bytes);
 }
 
@@ -104,7 +104,7 @@ int fu_meet(fu_window *w, int rank) {
 		err = fu_unlock_key(w, rank, &rkey);
 	if (err)
 		return err;
-	greeting *g = malloc(sizeof *g);
+	greeting *g = fu_calloc(1, sizeof *g);
 	*g = (greeting){.peer = p, .ep = ep};
 	ucp_request_param_t params = {
 		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |

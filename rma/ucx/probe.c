@@ -80,7 +80,8 @@ static void listDomain(look *l, uct_component_h component, const char *name) {
 			snprintf(d->transport, sizeof d->transport, "%s", all[i].tl_name);
 			snprintf(d->name, sizeof d->name, "%s", all[i].dev_name);
 			d->kind = kind(all[i].dev_type);
-			describe(l, md, &all[i], d);
+			if (l->worker)
+				describe(l, md, &all[i], d);
 		}
 		uct_release_tl_resource_list(all);
 	}
@@ -92,6 +93,8 @@ static void listComponent(look *l, uct_component_h component) {
 	if (uct_component_query(component, &attr) != UCS_OK || attr.md_resource_count == 0)
 		return;
 	attr.md_resources = calloc(attr.md_resource_count, sizeof *attr.md_resources);
+	if (!attr.md_resources)
+		return;
 	attr.field_mask = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
 	if (uct_component_query(component, &attr) == UCS_OK)
 		for (unsigned i = 0; i < attr.md_resource_count; i++)
@@ -99,7 +102,27 @@ static void listComponent(look *l, uct_component_h component) {
 	free(attr.md_resources);
 }
 
-// fu_devices lists what UCX can send over: how many, or a code below 0.
+static ucs_status_t list(look *l) {
+	uct_component_h *components;
+	unsigned n;
+	ucs_status_t s = uct_query_components(&components, &n);
+	if (s != UCS_OK)
+		return s;
+	for (unsigned i = 0; i < n; i++)
+		listComponent(l, components[i]);
+	uct_release_component_list(components);
+	return UCS_OK;
+}
+
+// fu_names lists what UCX can send over, by transport, name and kind alone, and opens none of it:
+// how many, or a code below 0.
+int fu_names(fu_device *to, int most) {
+	look l = {.to = to, .most = most};
+	ucs_status_t s = list(&l);
+	return s == UCS_OK ? l.found : (int)s;
+}
+
+// fu_devices is fu_names, and looks at each closely.
 int fu_devices(fu_device *to, int most) {
 	look l = {.to = to, .most = most};
 	ucs_status_t s = ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK, &l.async);
@@ -107,14 +130,7 @@ int fu_devices(fu_device *to, int most) {
 		return s;
 	s = uct_worker_create(l.async, UCS_THREAD_MODE_SINGLE, &l.worker);
 	if (s == UCS_OK) {
-		uct_component_h *components;
-		unsigned n;
-		s = uct_query_components(&components, &n);
-		if (s == UCS_OK) {
-			for (unsigned i = 0; i < n; i++)
-				listComponent(&l, components[i]);
-			uct_release_component_list(components);
-		}
+		s = list(&l);
 		uct_worker_destroy(l.worker);
 	}
 	ucs_async_context_destroy(l.async);
@@ -125,7 +141,7 @@ int fu_devices(fu_device *to, int most) {
 // text is what UCX says of its choice of devices, cut off where it is longer.
 int fu_events(char *text, int most, int *events) {
 	fu_job *job;
-	int err = fu_open(0, 1, "", &job);
+	int err = fu_open(0, 1, "", "", &job);
 	if (err)
 		return err;
 	int fd;

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -37,17 +38,36 @@ func LookAround() (Look, error) {
 		return Look{}, fault("starting "+Library(), code)
 	}
 	chosen := strings.Fields(C.GoString(&text[0]))
-	look := Look{Events: events != 0}
-	for i := range found[:n] {
-		f := &found[i]
-		d := Device{Transport: C.GoString(&f.transport[0]), Name: C.GoString(&f.name[0]),
-			Kind:           [...]DeviceKind{Network, Memory, Self, Accelerator}[f.kind],
-			Atomics:        [...]Atomics{ByTarget, ByProcessor, ByCard}[f.atomics],
-			BytesPerSecond: float64(f.bytesPerSecond), LatencyNs: float64(f.latencyNs)}
+	look := Look{Events: events != 0, Devices: devices(found[:n])}
+	for i := range look.Devices {
+		d := &look.Devices[i]
 		d.Used = slices.Contains(chosen, d.Transport+"/"+d.Name)
-		look.Devices = append(look.Devices, d)
 	}
 	return look, nil
+}
+
+func devices(found []C.fu_device) []Device {
+	var all []Device
+	for i := range found {
+		f := &found[i]
+		all = append(all, Device{Transport: C.GoString(&f.transport[0]),
+			Name:           C.GoString(&f.name[0]),
+			Kind:           [...]DeviceKind{Network, Memory, Self, Accelerator}[f.kind],
+			Atomics:        [...]Atomics{ByTarget, ByProcessor, ByCard}[f.atomics],
+			BytesPerSecond: float64(f.bytesPerSecond), LatencyNs: float64(f.latencyNs)})
+	}
+	return all
+}
+
+// netDevices is what UCX is to use of networks: of those that it sends over by TCP the one alone
+// that this rank meets rank 0 by, as it listens on each, and all others. "" leaves it to UCX.
+func (j *Job) netDevices() string {
+	if os.Getenv(DevicesVariable) != "" || j.p.transports != "" {
+		return ""
+	}
+	var found [devicesMax]C.fu_device
+	n := C.fu_names(&found[0], devicesMax)
+	return Reaching(devices(found[:max(n, 0)]), j.star.LocalAddr())
 }
 
 // fault is an error of UCX with its text.

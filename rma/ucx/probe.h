@@ -9,5 +9,6 @@ typedef struct {
 	double bytesPerSecond, latencyNs;
 } fu_device;
 
+int fu_names(fu_device *to, int most);
 int fu_devices(fu_device *to, int most);
 int fu_events(char *text, int most, int *events);

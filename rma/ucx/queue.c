@@ -43,17 +43,31 @@ fu_op **fu_ops(fu_queue *q) { return q->ops; }
 
 int32_t *fu_ring(fu_queue *q) { return q->ring; }
 
+static void freeQueue(fu_queue *q) {
+	free(q->touched);
+	free(q->puts);
+	free(q->ring);
+	free(q->ops);
+	free(q->made);
+	free(q);
+}
+
+// fu_new_queue returns NULL where there is no memory for a queue of that depth.
 fu_queue *fu_new_queue(fu_job *job, int depth) {
-	fu_queue *q = calloc(1, sizeof *q);
+	fu_queue *q = fu_calloc(1, sizeof *q);
 	q->job = job;
 	q->depth = depth;
 	q->made = calloc(depth, sizeof *q->made);
 	q->ops = calloc(depth, sizeof *q->ops);
-	for (int slot = 0; slot < depth; slot++)
-		q->ops[slot] = &q->made[slot];
 	q->ring = calloc(depth, sizeof *q->ring);
 	q->puts = calloc(job->size, sizeof *q->puts);
 	q->touched = calloc(job->size, sizeof *q->touched);
+	if (!q->made || !q->ops || !q->ring || !q->puts || !q->touched) {
+		freeQueue(q);
+		return NULL;
+	}
+	for (int slot = 0; slot < depth; slot++)
+		q->ops[slot] = &q->made[slot];
 	fu_lock(job);
 	q->born = job->returns;
 	q->next = job->queues;
@@ -381,9 +395,13 @@ int fu_wait(fu_queue *q, int slot, int spins) {
 
 void fu_renew(fu_queue *q, int slot) {
 	fu_lock(q->job);
-	q->given = realloc(q->given, (q->givens + 1) * sizeof *q->given);
+	fu_op **given = fu_calloc(q->givens + 1, sizeof *given);
+	if (q->givens > 0)
+		memcpy(given, q->given, q->givens * sizeof *given);
+	free(q->given);
+	q->given = given;
 	q->given[q->givens++] = q->ops[slot];
-	q->ops[slot] = calloc(1, sizeof **q->ops);
+	q->ops[slot] = fu_calloc(1, sizeof **q->ops);
 	fu_unlock(q->job);
 }
 
@@ -428,9 +446,6 @@ int fu_free_queue(fu_queue *q) {
 	fu_unlock(q->job);
 	if (kept)
 		return FH_PENDING;
-	free(q->touched);
-	free(q->puts);
-	free(q->ring);
 	for (int slot = 0; slot < q->depth; slot++)
 		if (q->ops[slot] < q->made || q->ops[slot] >= q->made + q->depth)
 			free(q->ops[slot]);
@@ -438,8 +453,6 @@ int fu_free_queue(fu_queue *q) {
 		if (q->given[i] < q->made || q->given[i] >= q->made + q->depth)
 			free(q->given[i]);
 	free(q->given);
-	free(q->ops);
-	free(q->made);
-	free(q);
+	freeQueue(q);
 	return 0;
 }

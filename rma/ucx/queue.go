@@ -46,6 +46,9 @@ func (j *Job) NewQueue(depth int) (rma.Queue, error) {
 			queueDepthMax, depth)
 	}
 	q := &Queue{job: j, c: C.fu_new_queue(j.c, C.int(depth)), looked: rma.NoHandle}
+	if q.c == nil {
+		return nil, fmt.Errorf("rma/ucx: no memory for a queue with %d operations in flight", depth)
+	}
 	q.bufs = buffers.Store{Engine: "rma/ucx", Allocate: calloc}
 	q.ops = unsafe.Slice(C.fu_ops(q.c), depth)
 	q.ring = unsafe.Slice((*C.int32_t)(unsafe.Pointer(C.fu_ring(q.c))), depth)

@@ -11,7 +11,7 @@ const char *fu_text(int code);
 // A job: a worker of UCX, the endpoints of all ranks, and the thread that makes progress.
 typedef struct fu_job fu_job;
 
-int fu_open(int rank, int size, const char *transports, fu_job **job);
+int fu_open(int rank, int size, const char *transports, const char *devices, fu_job **job);
 int fu_address(fu_job *job, void *to, int most);
 void fu_peer(fu_job *job, int rank, const void *address, int bytes);
 int fu_serve(fu_job *job);
@@ -21,6 +21,7 @@ int fu_settled(fu_job *job);
 void fu_reborn(fu_job *job, int life);
 int fu_life(fu_job *job, int rank);
 int fu_revive(fu_job *job, int rank, int life, const void *address, int bytes);
+void fu_hush(int yes);
 void fu_strand(fu_job *job);
 void fu_close(fu_job *job); // its windows too
 

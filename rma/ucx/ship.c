@@ -175,7 +175,7 @@ static void refusalSent(void *request, ucs_status_t status, void *note) {
 
 // refuse answers a request at once, at an endpoint.
 static void refuse(fu_peer_t *p, ucp_ep_h ep, const fu_note *n, int code) {
-	fu_note *note = malloc(sizeof *note);
+	fu_note *note = fu_calloc(1, sizeof *note);
 	*note = (fu_note){.serial = n->serial, .rank = p->job->rank, .ticket = n->ticket,
 			.room = code};
 	ucp_request_param_t with = params(refusalSent, note);
@@ -204,7 +204,7 @@ static ucs_status_t asked(void *arg, const void *header, size_t headerBytes, voi
 	if (parcel)
 		job->spare = parcel->next;
 	else
-		parcel = malloc(sizeof *parcel);
+		parcel = fu_calloc(1, sizeof *parcel);
 	parcel->request = (fu_request){.request = parcel->words,
 		.answer = parcel->words + bytes / 8, .words = bytes / 8, .room = n.room,
 		.window = n.window, .from = n.rank};

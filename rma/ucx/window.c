@@ -10,13 +10,13 @@
 
 // fu_map makes a window over memory of this rank.
 int fu_map(fu_job *job, uint32_t number, uint64_t *base, int64_t words, fu_window **out) {
-	fu_window *w = calloc(1, sizeof *w);
+	fu_window *w = fu_calloc(1, sizeof *w);
 	w->job = job;
 	w->number = number;
-	w->bases = calloc(job->size, sizeof *w->bases);
-	w->keys = calloc(job->size, sizeof *w->keys);
-	w->rkeys = calloc(job->size, sizeof *w->rkeys);
-	w->direct = calloc(job->size, sizeof *w->direct);
+	w->bases = fu_calloc(job->size, sizeof *w->bases);
+	w->keys = fu_calloc(job->size, sizeof *w->keys);
+	w->rkeys = fu_calloc(job->size, sizeof *w->rkeys);
+	w->direct = fu_calloc(job->size, sizeof *w->direct);
 	ucp_mem_map_params_t params = {
 		.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
 		.address = base,
@@ -65,7 +65,7 @@ void fu_segment(fu_window *w, int rank, uint64_t base, const void *key, int byte
 	fu_lock(w->job);
 	fu_forget(w, rank);
 	w->bases[rank] = base;
-	w->keys[rank] = malloc(bytes);
+	w->keys[rank] = fu_calloc(1, bytes);
 	memcpy(w->keys[rank], key, bytes);
 	fu_unlock(w->job);
 }

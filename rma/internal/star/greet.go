@@ -50,7 +50,7 @@ var refusals = map[verdict]string{
 	stillHere: "rank %[2]d of the job at %[1]s is still there; one that has died is missed at " +
 		"once, and one whose host was cut off after some seconds",
 	hasLeft: "rank %[2]d of the job at %[1]s has left it in good order, and cannot join again",
-	ending:  "the job at %[1]s is ending: rank 0 has closed it; rank %[2]d cannot join again",
+	ending:  "the job at %[1]s is ending, and rank %[2]d cannot join it any more",
 }
 
 // greeting is what both sides have said of themselves.
@@ -109,6 +109,12 @@ func introduce(c net.Conn, cfg Config) error {
 	case wrongToken:
 		return fmt.Errorf("%w: the job at %s has another token; give all ranks of a job the "+
 			"same, and jobs at the same time different ports", errRefused, cfg.Address)
+	case ending: // one that does not join again waits for the next job
+		err := fmt.Errorf(refusals[v], cfg.Address, cfg.Rank)
+		if cfg.Again {
+			err = fmt.Errorf("%w: %w", errRefused, err)
+		}
+		return err
 	default:
 		if why, known := refusals[v]; known {
 			return fmt.Errorf("%w: %s", errRefused, fmt.Sprintf(why, cfg.Address, cfg.Rank))

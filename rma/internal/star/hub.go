@@ -127,7 +127,7 @@ func (h *hub) place(rank int, again bool) verdict {
 	defer h.mu.Unlock()
 	m, v := &h.members[rank], welcome
 	switch {
-	case h.closed || h.members[0].fate != Here:
+	case h.closed || h.members[0].fate != Here || !again && m.fate == Left:
 		v = ending
 	case !again && h.began:
 		v = begun

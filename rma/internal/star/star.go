@@ -43,7 +43,7 @@ func (c *Config) complete() error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("the rendezvous %q is no HOST:PORT: %w", c.Address, err)
-	case host == "":
+	case host == "" || net.ParseIP(host) != nil && net.ParseIP(host).IsUnspecified():
 		return fmt.Errorf("the rendezvous %q names no host: rank 0 listens on one address only; "+
 			"give one of its host that the other hosts reach", c.Address)
 	case c.Size < 1 || c.Rank < 0 || c.Rank >= c.Size:
@@ -220,6 +220,14 @@ func (s *Star) Alone() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cut
+}
+
+// LocalAddr is the address of this host by which this rank meets the others.
+func (s *Star) LocalAddr() net.Addr {
+	if s.hub != nil {
+		return s.hub.listener.Addr()
+	}
+	return s.conn.LocalAddr()
 }
 
 // Beat is how often a rank says that it is there.

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/farhash/farhash/internal/doctor"
+	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/rma/ucx"
+)
+
+// reach is who reaches an address, unless a firewall keeps them away.
+type reach int
+
+const (
+	thisHost reach = iota
+	itsNetwork
+	everybody
+)
+
+func (r reach) String() string {
+	return [...]string{"this host alone", "all of its network", "everybody"}[r]
+}
+
+// reachOf tells who reaches one of some addresses.
+func reachOf(addresses []net.IP) reach {
+	most := thisHost
+	for _, ip := range addresses {
+		switch {
+		case ip.IsLoopback():
+		case ip.IsPrivate() || ip.IsLinkLocalUnicast():
+			most = max(most, itsNetwork)
+		default:
+			most = everybody
+		}
+	}
+	return most
+}
+
+// ports tells where ranks of a job on several hosts would listen here. addressesOf are those of a
+// device.
+func (s *ucxSight) ports(addressesOf func(device string) []net.IP) doctor.Finding {
+	chosen, only := []string(nil), s.meeting()
+	named := os.Getenv(ucx.DevicesVariable) != ""
+	where := "that one of these devices by which it reaches the rendezvous"
+	if named {
+		where = "each of these devices (" + ucx.DevicesVariable + ")"
+	} else if only != nil {
+		where = "the device by which it reaches the rendezvous"
+	}
+	most := thisHost
+	var says []string
+	for _, d := range s.Look.Devices {
+		left := !named && only != nil && !slices.Contains(only, d.Name)
+		if !d.Used || d.Transport != "tcp" || left {
+			continue
+		}
+		addresses := addressesOf(d.Name)
+		who := reachOf(addresses)
+		most = max(most, who)
+		chosen = append(chosen, d.Name)
+		says = append(says, fmt.Sprintf("%s %v: %v", d.Name, addresses, who))
+	}
+	f := doctor.Finding{Group: groupUCX, Name: "open ports", Level: doctor.OK,
+		Values: map[string]any{"tcpDevices": append([]string{}, chosen...), "reach": most.String()}}
+	f.Says = "rank 0 listens at the rendezvous, and lets in who knows the token"
+	if len(chosen) > 0 {
+		f.Says += fmt.Sprintf("; each rank listens, by UCX, at a port of %s: %s", where,
+			strings.Join(says, ", "))
+	}
+	if most == thisHost {
+		return f
+	}
+	f.Says += "; who reaches such a port can end the rank, and read and write its memory, " +
+		"without the token"
+	f.Level, f.Remedy = doctor.Note, "let only the hosts of the job reach them: by a firewall, or "+
+		ucx.DevicesVariable+" with a device of a network of their own, such as wg0"
+	if most == everybody {
+		f.Level = doctor.Warning
+	}
+	return f
+}
+
+// meeting are the devices that a rank started like this process would use, nil where no rendezvous
+// is known.
+func (s *ucxSight) meeting() []string {
+	address := os.Getenv(launch.RendezvousVariable)
+	if address == "" {
+		return nil
+	}
+	c, err := net.Dial("udp", address) // sends nothing
+	if err != nil {
+		return nil
+	}
+	defer c.Close()
+	if devices := ucx.Reaching(s.Look.Devices, c.LocalAddr()); devices != "" {
+		return strings.Split(devices, ",")
+	}
+	return nil
+}
+
+// addressesOf are the addresses of a network device of this host.
+func addressesOf(device string) []net.IP {
+	i, err := net.InterfaceByName(device)
+	if err != nil {
+		return nil
+	}
+	all, _ := i.Addrs()
+	var ips []net.IP
+	for _, a := range all {
+		if own, ok := a.(*net.IPNet); ok {
+			ips = append(ips, own.IP)
+		}
+	}
+	return ips
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/internal/doctor"
+	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/rma/ucx"
+)
+
+// The ports of a job are told, and who reaches them.
+func TestDoctorPorts(t *testing.T) {
+	tcp := func(name string, used bool) ucx.Device {
+		return ucx.Device{Transport: "tcp", Name: name, Kind: ucx.Network, Used: used}
+	}
+	addresses := func(device string) []net.IP {
+		return []net.IP{net.ParseIP(map[string]string{"lo": "127.0.0.1", "eth0": "10.1.2.3",
+			"eth1": "198.51.100.7"}[device])}
+	}
+	card := ucx.Device{Transport: "rc_mlx5", Name: "mlx5_0:1", Kind: ucx.Network, Used: true}
+	t.Setenv(launch.RendezvousVariable, "")
+	for _, c := range []struct {
+		named   string
+		devices []ucx.Device
+		level   doctor.Level
+		says    []string
+	}{
+		{"", []ucx.Device{tcp("lo", true), tcp("eth0", true), tcp("eth1", false), card},
+			doctor.Note, []string{"that one of these", "eth0 [10.1.2.3]: all of its network",
+				"without the token"}},
+		{"", []ucx.Device{tcp("eth0", true), tcp("eth1", true)}, doctor.Warning,
+			[]string{"eth1 [198.51.100.7]: everybody"}},
+		{"lo", []ucx.Device{tcp("lo", true)}, doctor.OK, []string{"each of these", "this host"}},
+		{"mlx5_0:1", []ucx.Device{card}, doctor.OK, []string{"rank 0 listens"}},
+	} {
+		t.Setenv(ucx.DevicesVariable, c.named)
+		s := &ucxSight{Look: ucx.Look{Devices: c.devices}}
+		f := s.ports(addresses)
+		if f.Level != c.level || (f.Level == doctor.OK) != (f.Remedy == "") {
+			t.Errorf("%+v", f)
+		}
+		for _, want := range c.says {
+			if !strings.Contains(f.Says, want) {
+				t.Errorf("%q is not in %q", want, f.Says)
+			}
+		}
+		if strings.Contains(f.Says, "mlx5") {
+			t.Errorf("a card that needs no TCP listens: %q", f.Says)
+		}
+	}
+	// Where the rendezvous is known, so is the device.
+	t.Setenv(ucx.DevicesVariable, "")
+	t.Setenv(launch.RendezvousVariable, "127.0.0.1:29500")
+	s := &ucxSight{Look: ucx.Look{Devices: []ucx.Device{tcp("lo", true), tcp("eth1", true)}}}
+	if f := s.ports(addresses); f.Level != doctor.OK || strings.Contains(f.Says, "eth1") {
+		t.Errorf("%+v", f)
+	}
+}

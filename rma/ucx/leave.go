@@ -1,0 +1,127 @@
+//go:build ucx && cgo
+
+package ucx
+
+// #include "shim.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// abandonGrace is how long the others may go on when a rank has failed.
+const abandonGrace = 5 * time.Second
+
+// Close leaves the job. It waits until all others have left or died: until then they may
+// use this rank's memory.
+func (j *Job) Close() error {
+	if !j.p.hasty {
+		return j.leave(context.Background(), -1)
+	}
+	if !j.closing.Load() {
+		go func() { _ = j.leave(context.Background(), -1) }()
+		for !j.closing.Load() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// Abandon is Close for a rank that has failed: it waits for the others only for a while. If it has
+// lost a rank, that is why, and the others blame that one.
+func (j *Job) Abandon() error {
+	ctx, cancel := context.WithTimeout(context.Background(), abandonGrace)
+	defer cancel()
+	return j.leave(ctx, j.missed())
+}
+
+// fail ends a job that could not be joined. The others may need to hear from rank 0 who is lost, so
+// it is abandoned; they do not wait for one that joins again, nor it for them.
+func (j *Job) fail(again bool) {
+	grace := abandonGrace
+	if again {
+		grace = 0
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	_ = j.part(ctx, j.missed()) // the error of Join says more
+	j.end(false)
+}
+
+// leave leaves because of a rank that is lost, or in good order where that is below 0.
+func (j *Job) leave(ctx context.Context, missed int) error {
+	if j.closing.Swap(true) {
+		return nil
+	}
+	err := j.part(ctx, missed)
+	j.end(err == nil)
+	if err != nil {
+		return fmt.Errorf("rma/ucx: %w", err)
+	}
+	return nil
+}
+
+// part tells the others that this rank leaves, as leave says, and waits until they have left.
+func (j *Job) part(ctx context.Context, missed int) error {
+	j.closing.Store(true)
+	if j.c != nil {
+		C.fu_hush(1)
+		j.settle()
+	}
+	if missed < 0 {
+		j.star.Leave()
+	} else {
+		j.star.GiveUp(missed)
+	}
+	err := j.star.AwaitOthers(ctx)
+	if err == nil {
+		time.Sleep(linger)
+	}
+	return err
+}
+
+// linger is for what UCX still has to say to others when all have left: fu_close tells why.
+const linger = 20 * time.Millisecond
+
+// settleLimit bounds the wait for a rank that is being met and is neither lost nor there.
+const settleLimit = 2 * time.Second
+
+// settle waits until no rank is being met: while one is, UCX cannot end at the other side, see
+// fu_close.
+func (j *Job) settle() {
+	var pace rma.Backoff
+	for limit := time.Now().Add(settleLimit); C.fu_settled(j.c) == 0 &&
+		time.Now().Before(limit); {
+		pace.Pause()
+	}
+}
+
+// end gives everything back, but for what UCX keeps where ranks were lost.
+func (j *Job) end(inOrder bool) {
+	j.closing.Store(true)
+	j.mu.Lock() // a collective call that waits has seen that this rank leaves
+	defer j.mu.Unlock()
+	if j.c != nil {
+		C.fu_dismiss(j.c)
+	}
+	j.service.running.Wait() // a handler under way may use memory of others, which are watched
+	j.watch.end()
+	if j.c != nil {
+		if !inOrder {
+			C.fu_strand(j.c)
+		}
+		C.fu_close(j.c)
+	}
+	j.watch.close()
+	for _, w := range j.windows {
+		_ = w.release()
+	}
+	j.windows = nil
+	_ = j.near.Close()
+	j.star.Close()
+	places.Delete(j.place)
+}
