@@ -80,6 +80,18 @@ func collect(opts []Option) (options, error) {
 // run, mpirun, srun or torchrun. Ranks on several hosts need a program that is built with
 // MPI, see package rma/mpi, or with UCX, see package rma/ucx. Without a launcher this process
 // is the only rank of a job of its own. Close the job when done.
+//
+// A process may join job after job, as often and in the same order on all ranks. How, depends on
+// the engine:
+//
+//	a job of one  any number, also at the same time
+//	rma/shm       the same
+//	rma/ucx       the next one after Close of the last; before, it is an error at once
+//	rma/mpi       one: Close ends MPI, which cannot begin again, and the next Join is an error at
+//	              once; package rma/mpi has Start for several, one after the other
+//
+// Under mpirun it is rma/shm that carries a job of one host, unless [EngineVariable] says mpi: a
+// program that joins twice there needs rma/mpi's Start on several hosts.
 func Join(ctx context.Context, opts ...Option) (rma.Job, error) {
 	o, err := collect(opts)
 	if err != nil {

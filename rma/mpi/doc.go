@@ -70,8 +70,17 @@
 // a rank that has failed, waits for five seconds; the launcher ends the others when this
 // process ends. MPI_Finalize of MPICH over TCP waits for ranks that are gone; a function in
 // place of ucp_disconnect_nb cures it. Where it does not return all the same, it is left
-// behind after five seconds. A rank that dies ends the job: Caps.PeerErrors is false,
-// and Failed lists nobody.
+// behind after five seconds.
+//
+// Caps.PeerErrors is false, and Failed lists nobody. A rank that a signal kills ends the job, as
+// the launcher ends the others. One that exits without Close or Abandon, and so without
+// MPI_Finalize, does so under Open MPI; under MPICH on several hosts the others may wait for it
+// for ever, as those of a program in C do. In a collective call the context bounds that wait,
+// but an operation on its memory may not end. So let a rank that fails return from farhash.Run,
+// which abandons the job, or give collective calls a context with a limit.
+//
+// MPI cannot begin again: after Close, Join is an error, and while a job is open as well.
+// Between [Start] and its stop jobs may be joined one after the other.
 //
 // # What does not work is found at the start
 //

@@ -1,0 +1,31 @@
+package shm
+
+import (
+	"errors"
+	"testing"
+)
+
+// A process joins job after job by one name, whether it has closed the last one or not.
+func TestJoinTwice(t *testing.T) {
+	cfg := Config{Size: 3, Job: "twice", Dir: sharedDir(t)}
+	for _, open := range []bool{false, true} {
+		mustTogether(t, cfg, func(job *Job) error {
+			for range 30 {
+				next, err := Join(t.Context(), job.cfg)
+				if err != nil {
+					return err
+				}
+				err = next.Barrier(t.Context())
+				if !open {
+					err = errors.Join(err, next.Close())
+				} else {
+					defer next.Close()
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
