@@ -27,6 +27,7 @@ type hub struct {
 	gifts   int      // to the gathering under way
 	refused []string // who, and why, before all had come
 	began   bool
+	failed  []byte // why the job does not begin
 	closed  bool
 	state   func() []byte // what a rank that joins again is told of the job; nil: none may
 	readers sync.WaitGroup
@@ -158,6 +159,14 @@ func (h *hub) enter(rank int, c net.Conn) {
 	h.members[rank] = member{}
 	h.connect(rank, c)
 	h.listenTo(rank)
+	for other := range h.members { // what the others have been told
+		if fate := h.members[other].fate; fate != Here {
+			h.members[rank].out.put(frame{'F', encodeFate(other, peer{fate: fate})})
+		}
+	}
+	if h.failed != nil {
+		h.members[rank].out.put(frame{'X', h.failed})
+	}
 	h.arrived <- struct{}{} // which has room for all
 }
 
@@ -180,7 +189,7 @@ func write(c *conn, out *outbox) {
 // assemble waits until all ranks have come, and has them begin.
 func (h *hub) assemble(ctx context.Context) error {
 	start := time.Now()
-	for range h.cfg.Size {
+	for come := range h.cfg.Size {
 		var err error
 		select {
 		case <-h.arrived:
@@ -193,8 +202,10 @@ func (h *hub) assemble(ctx context.Context) error {
 				h.remedy())
 		}
 		h.mu.Lock()
-		h.tellAll(frame{'X', []byte(err.Error())})
+		h.failed = []byte(err.Error())
+		h.tellAll(frame{'X', h.failed})
 		h.mu.Unlock()
+		h.awaitLate(ctx, h.cfg.Size-come)
 		h.close()
 		return err
 	}
@@ -203,6 +214,21 @@ func (h *hub) assemble(ctx context.Context) error {
 	h.began = true
 	h.tellAll(frame{'S', nil})
 	return nil
+}
+
+// awaitLate has ranks that come now be told that the job does not begin, so many at most, as long as
+// a rank may be silent. They would wait for a rank 0 that is not there any more.
+func (h *hub) awaitLate(ctx context.Context, most int) {
+	limit := time.After(beatsMissed * h.cfg.Beat)
+	for range most {
+		select {
+		case <-h.arrived:
+		case <-limit:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // lost tells of a rank that has gone again before all had come: of one that has died, if there

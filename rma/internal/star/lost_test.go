@@ -19,10 +19,12 @@ func isLost(err error, rank int) bool {
 	return errors.As(err, &gone) && *gone == rma.RankError{Rank: rank}
 }
 
-// newHub is that of a job of so many, as rank 0 opens it, when these others have come.
+// newHub is that of a job of so many, as rank 0 opens it, when these others have come. The test ends
+// when they have, so they must not heed its context.
 func newHub(t *testing.T, ranks int, others ...func(cfg Config)) *hub {
 	t.Helper()
-	cfg := Config{Size: ranks, Address: twohosts.FreeAddress(t), Token: token, Timeout: time.Hour}
+	cfg := Config{Size: ranks, Address: twohosts.FreeAddress(t), Token: token, Timeout: time.Hour,
+		Beat: 5 * time.Second}
 	if err := cfg.complete(); err != nil {
 		t.Fatal(err)
 	}
@@ -48,18 +50,24 @@ func newHub(t *testing.T, ranks int, others ...func(cfg Config)) *hub {
 	for range 1 + len(others) {
 		<-h.arrived
 	}
+	for range 1 + len(others) {
+		h.arrived <- struct{}{}
+	}
 	return h
 }
 
 // A rank that is lost before all have come ends the wait of those who have, at once, and is named.
+// So is it to one that comes later.
 func TestLostEarly(t *testing.T) {
 	h := newHub(t, 4, func(cfg Config) {
-		_, err := Join(t.Context(), cfg)
-		if !isLost(err, 2) || !strings.Contains(fmt.Sprint(err), "[3] had not yet come") {
-			t.Errorf("rank 1: %v", err)
+		for _, cfg.Rank = range []int{1, 3} {
+			_, err := Join(context.Background(), cfg)
+			if !isLost(err, 2) || !strings.Contains(fmt.Sprint(err), "[3] had not yet come") {
+				t.Errorf("rank %d: %v", cfg.Rank, err)
+			}
 		}
 	}, func(cfg Config) {
-		c, err := connect(t.Context(), cfg)
+		c, err := connect(context.Background(), cfg)
 		if err != nil {
 			t.Error(err)
 			return
@@ -74,7 +82,7 @@ func TestLostEarly(t *testing.T) {
 // Where rank 0 is lost before all have come, it is rank 0 that is named.
 func TestHubLostEarly(t *testing.T) {
 	h := newHub(t, 3, func(cfg Config) {
-		if _, err := Join(t.Context(), cfg); !isLost(err, 0) {
+		if _, err := Join(context.Background(), cfg); !isLost(err, 0) {
 			t.Error(err)
 		}
 	})
@@ -89,6 +97,10 @@ func TestInterruptedEarly(t *testing.T) {
 		_, err := Join(ctx, cfg)
 		if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "1h") {
 			t.Errorf("rank 1: %v", err)
+		}
+		cfg.Rank = 2
+		if _, err = Join(context.Background(), cfg); !strings.Contains(fmt.Sprint(err), "rank 1 has left") {
+			t.Errorf("rank 2: %v", err)
 		}
 	})
 	cancel()
