@@ -216,8 +216,8 @@ func (h *hub) assemble(ctx context.Context) error {
 	return nil
 }
 
-// awaitLate has ranks that come now be told that the job does not begin, so many at most, as long as
-// a rank may be silent. They would wait for a rank 0 that is not there any more.
+// awaitLate has ranks that come now be told that the job does not begin, so many at most, as long
+// as a rank may be silent. They would wait for a rank 0 that is not there any more.
 func (h *hub) awaitLate(ctx context.Context, most int) {
 	limit := time.After(beatsMissed * h.cfg.Beat)
 	for range most {

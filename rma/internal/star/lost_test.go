@@ -19,8 +19,8 @@ func isLost(err error, rank int) bool {
 	return errors.As(err, &gone) && *gone == rma.RankError{Rank: rank}
 }
 
-// newHub is that of a job of so many, as rank 0 opens it, when these others have come. The test ends
-// when they have, so they must not heed its context.
+// newHub is that of a job of so many, as rank 0 opens it, when these others have come. The test
+// ends when they have, so they must not heed its context.
 func newHub(t *testing.T, ranks int, others ...func(cfg Config)) *hub {
 	t.Helper()
 	cfg := Config{Size: ranks, Address: twohosts.FreeAddress(t), Token: token, Timeout: time.Hour,
@@ -99,7 +99,8 @@ func TestInterruptedEarly(t *testing.T) {
 			t.Errorf("rank 1: %v", err)
 		}
 		cfg.Rank = 2
-		if _, err = Join(context.Background(), cfg); !strings.Contains(fmt.Sprint(err), "rank 1 has left") {
+		_, err = Join(context.Background(), cfg)
+		if !strings.Contains(fmt.Sprint(err), "rank 1 has left") {
 			t.Errorf("rank 2: %v", err)
 		}
 	})
