@@ -4,6 +4,7 @@ package ucx
 
 import (
 	"context"
+	"errors"
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/neighbours"
@@ -24,7 +25,17 @@ func (j *Job) meetHosts(ctx context.Context, cfg Config) error {
 	if cfg.Hidden {
 		return nil
 	}
-	_, err = j.share(ctx, "sharing memory within hosts", nil, near.Share(ctx, cfg.Timeout))
+	if j.p.dies {
+		j.star.Close()
+		return errors.New("a test has this rank die")
+	}
+	within, cancel := j.untilGone(ctx)
+	defer cancel()
+	err = near.InWorld(near.Share(within, cfg.Timeout))
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		err = context.Cause(within)
+	}
+	_, err = j.share(ctx, "sharing memory within hosts", nil, err)
 	return err
 }
 

@@ -65,6 +65,7 @@ type pretence struct {
 	beat       time.Duration // of the star; 0 is its own
 	atomics    belief
 	careless   bool // in the litmus test the owner of memory loses updates
+	dies       bool // it hangs up when ranks have told each other of their hosts
 	hasty      bool // Close does not wait until the others have left
 }
 

@@ -79,3 +79,20 @@ func TestAbandonNamesTheLost(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Ranks of a host that share memory do not wait for one that was lost on the way.
+func TestLostNeighbour(t *testing.T) {
+	address := twohosts.FreeAddress(t)
+	err := conformance.Together(3, func(rank int) error {
+		_, err := joinAs(t.Context(), Config{Rank: rank, Size: 3, Rendezvous: address,
+			Token: testToken, Timeout: hangGuard},
+			pretence{transports: "tcp,self", host: fmt.Sprint(rank > 0), dies: rank == 1})
+		if rank != 1 {
+			blames(t, rank, 1, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
