@@ -18,10 +18,8 @@ type trait struct{ name, value string }
 
 // traits are those of this rank's search.
 func (s *search) traits() []trait {
-	initial := make([]uint64, s.model.StateWords())
-	s.model.Initial(initial)
 	return []trait{
-		{"model", fmt.Sprint(s.opts.ModelID, s.model.StateBits(), initial)},
+		{"model", fmt.Sprint(s.opts.ModelID, s.bits, s.initial)},
 		{"order", string(s.opts.Order)},
 		{"encoding", string(s.encoding)},
 		{"mem", fmt.Sprint(s.opts.Mem)},
@@ -33,15 +31,17 @@ func (s *search) traits() []trait {
 }
 
 // A rank's words: a mask of the traits in which it differs from rank 0, with spread where it is on
-// another host, a hash of each trait, and the name of its host.
+// another host and refused where it cannot search at all, a hash of each trait, and the name of its
+// host.
 const (
 	hostWords = 8 // names are cut off
 	spread    = 1 << 63
+	refused   = 1 << 62
 )
 
-// agree makes sure that all ranks search for the same, and tells all of them what differs.
-// Collective.
-func (s *search) agree(ctx context.Context) error {
+// agree makes sure that all ranks search for the same, and tells all of them what differs. failure
+// is why this rank cannot search, nil if it can. Collective.
+func (s *search) agree(ctx context.Context, failure error) error {
 	mine := s.traits()
 	w, err := s.job.NewWindow(ctx, rma.Spec{Name: "explore: options",
 		Words: 1 + len(mine) + hostWords})
@@ -52,12 +52,16 @@ func (s *search) agree(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, w.Close())
 	}
-	err = s.compare(ctx, cells, mine)
+	err = s.compare(ctx, cells, mine, failure != nil)
+	if failure != nil {
+		err = failure
+	}
 	return errors.Join(err, cells.Close(), w.Close())
 }
 
 // compare compares each rank's traits with those of rank 0, and finds out who is on which host.
-func (s *search) compare(ctx context.Context, cells *rma.Cells, mine []trait) error {
+func (s *search) compare(ctx context.Context, cells *rma.Cells, mine []trait,
+	fails bool) error {
 	rank := s.job.Rank()
 	words := []uint64{0}
 	for _, t := range mine {
@@ -86,6 +90,9 @@ func (s *search) compare(ctx context.Context, cells *rma.Cells, mine []trait) er
 			differs |= spread
 		}
 	}
+	if fails {
+		differs = refused
+	}
 	if err := cells.Store(ctx, rank, 0, differs); err != nil {
 		return err
 	}
@@ -106,7 +113,9 @@ func (s *search) learn(ctx context.Context, cells *rma.Cells, mine []trait) erro
 			return err
 		}
 		all |= mask
-		failure = differing(other, mask, mine)
+		if failure = differing(other, mask, mine); mask&refused != 0 {
+			failure = &rma.PeerError{What: "explore", Rank: other}
+		}
 	}
 	if failure != nil || all&spread == 0 {
 		return failure

@@ -104,8 +104,9 @@
 //     order, encoding and engine. Depth and trace are those of breadth first search.
 //   - A result that is not complete says so and why. Its counts are what was found
 //     until then.
-//   - Every rank gets the same result. When a model fails on one rank, every rank gets
-//     an error; when its packing was too small, every rank gets an *OverflowError.
+//   - Every rank gets the same result. When a model fails, panics or breaks its contract on
+//     one rank, every rank gets an error that says which; when its packing was too small,
+//     every rank gets an *OverflowError.
 //   - A rank that is lost does not stop the others for good: they end with [RankLost],
 //     which names it, its host and the checkpoint to go on with. Where its memory outlives
 //     it and it died after its last state, the result is complete.

@@ -148,9 +148,6 @@ type Snapshot struct {
 // for what was found. An error means that there is no result: *OverflowError when
 // the packing of the model was too small, on every rank.
 func Run(ctx context.Context, job rma.Job, model Model, opts Options) (*Result, error) {
-	if err := opts.complete(); err != nil {
-		return nil, err
-	}
 	s, err := newSearch(context.WithoutCancel(ctx), job, model, opts)
 	if err != nil {
 		return nil, err
@@ -163,6 +160,10 @@ func Run(ctx context.Context, job rma.Job, model Model, opts Options) (*Result, 
 type search struct {
 	job      rma.Job
 	model    Model
+	bits     int      // of a state
+	words    int      // of a state
+	initial  []uint64 // the initial state
+	expander Expander
 	opts     Options
 	encoding Encoding
 	control  *control
@@ -179,12 +180,16 @@ type search struct {
 
 // newSearch makes what the ranks share. Collective.
 func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*search, error) {
-	encoding, err := opts.Encoding.choose(model)
-	if err != nil {
-		return nil, err
+	s := &search{job: job, started: time.Now()}
+	err := opts.complete()
+	if err == nil {
+		err = s.admit(model)
 	}
-	s := &search{job: job, model: model, opts: opts, encoding: encoding, started: time.Now()}
-	if err := s.agree(ctx); err != nil {
+	if err == nil {
+		s.encoding, err = opts.Encoding.choose(s.bits)
+	}
+	s.opts = opts
+	if err := s.agree(ctx, err); err != nil {
 		return nil, err
 	}
 	if opts.Checkpoint != "" {
@@ -196,7 +201,7 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 			return nil, err // before hours of search, not after
 		}
 	}
-	if s.control, err = newControl(ctx, job, model.StateWords()); err != nil {
+	if s.control, err = newControl(ctx, job, s.words); err != nil {
 		return nil, err
 	}
 	if s.budget, err = shareBudget(ctx, s.control, opts.Mem, job.Barrier); err != nil {
@@ -205,7 +210,7 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 	if s.exchange, err = newExchange(ctx, job); err != nil {
 		return nil, errors.Join(err, s.control.close())
 	}
-	s.visited, err = newVisited(ctx, job, encoding, model.StateWords(), s.budget, opts.Access)
+	s.visited, err = newVisited(ctx, job, s.encoding, s.words, s.budget, opts.Access)
 	if err != nil {
 		return nil, errors.Join(err, s.exchange.close(), s.control.close())
 	}
@@ -247,7 +252,10 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 	if err == nil && s.loss == nil {
 		err = ignoreLost(s.job.Barrier(calm)) // nobody closes what others still read
 	}
-	return res, err
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
 }
 
 // elapsed is the time that the search has taken, that before a checkpoint included.
@@ -333,10 +341,10 @@ func (s *search) explain(ctx context.Context, r *Result) error {
 			return s.worker.overflow
 		}
 		return &OverflowError{}
-	case stopError:
-		return &rma.PeerError{What: "explore", Rank: rank}
-	default:
+	case stopLost:
 		s.explainLost(r, rank)
+	default:
+		return why.failed(rank)
 	}
 	return nil
 }

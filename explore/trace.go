@@ -10,8 +10,12 @@ import (
 var errNoPredecessor = errors.New("explore: no predecessor of a state of the trace was found; " +
 	"this is a bug of the model's Predecessors")
 
-// traceHead is the words before the state in a trace bank: step, transition.
-const traceHead = 2
+const (
+	// traceHead is the words before the state in a trace bank: step, transition.
+	traceHead = 2
+	// traceFailed is set in the step of a rank that has failed. The word after it says why.
+	traceFailed = 1 << 63
+)
 
 // trace finds a shortest way to a deadlock, backwards: the ranks agree on a
 // deadlock in the lowest level, then level by level each fires the transitions of
@@ -26,7 +30,7 @@ func (s *search) trace(ctx context.Context) ([]int, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	state := make([]uint64, s.model.StateWords())
+	state := make([]uint64, s.words)
 	if err := s.visited.load(ctx, []uint64{task}, state); err != nil {
 		return nil, false, err
 	}
@@ -60,35 +64,61 @@ func (s *search) firstDeadlock(ctx context.Context) (rank int, level uint64, err
 
 // stepBack replaces state, of the given level, by a predecessor in the level before,
 // and returns the transition that leads from there. Collective: the ranks publish
-// what they find in a bank of their own, and the lowest rank's counts. Banks take
-// turns, so that nobody overwrites what another still reads.
+// what they find, or why they stop, in a bank of their own, and the lowest rank's counts.
+// Banks take turns, so that nobody overwrites what another still reads.
 func (s *search) stepBack(ctx context.Context, level uint64, state []uint64) (int, error) {
 	bank := cellTrace + int(level%2)*(traceHead+len(state))
-	before, transition, err := s.findPredecessor(ctx, level-1, state)
-	if err != nil {
-		return 0, err
+	before, transition, failure := s.findPredecessor(ctx, level-1, state)
+	var words []uint64
+	switch {
+	case failure != nil:
+		words = []uint64{level | traceFailed, uint64(reasonOf(failure))}
+	case before != nil:
+		words = append([]uint64{level, uint64(transition)}, before...)
 	}
-	if before != nil {
-		words := append([]uint64{level, uint64(transition)}, before...)
-		for i, word := range slices.Backward(words) { // the step last: the rest is there then
-			if err := s.control.set(ctx, bank+i, word); err != nil {
-				return 0, err
-			}
+	for i, word := range slices.Backward(words) { // the step last: the rest is there then
+		if err := s.control.set(ctx, bank+i, word); err != nil {
+			return 0, errors.Join(failure, err)
 		}
 	}
 	if err := s.job.Barrier(ctx); err != nil {
-		return 0, err
+		return 0, errors.Join(failure, err)
 	}
+	finder, peer, err := s.readSteps(ctx, bank, level)
+	switch {
+	case err != nil:
+		return 0, errors.Join(failure, err)
+	case peer != nil:
+		err = s.job.Barrier(ctx) // nobody closes what others still read
+		if failure != nil {
+			return 0, failure
+		}
+		return 0, errors.Join(peer, err)
+	case finder < 0:
+		return 0, errNoPredecessor
+	}
+	return s.readBank(ctx, finder, bank, state)
+}
+
+// readSteps finds the lowest rank that has found a predecessor, -1 if none has, and whether one has
+// failed.
+func (s *search) readSteps(ctx context.Context, bank int, level uint64) (finder int, peer,
+	err error) {
+	finder = -1
 	for rank := range s.job.Size() {
 		step, err := s.control.Load(ctx, rank, bank)
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
-		if step == level {
-			return s.readBank(ctx, rank, bank, state)
+		switch {
+		case step == level && finder < 0:
+			finder = rank
+		case step == level|traceFailed:
+			why, err := s.control.Load(ctx, rank, bank+1)
+			return 0, stopReason(why).failed(rank), err
 		}
 	}
-	return 0, errNoPredecessor
+	return finder, nil, nil
 }
 
 func (s *search) readBank(ctx context.Context, rank, bank int, state []uint64) (int, error) {
@@ -105,7 +135,10 @@ func (s *search) readBank(ctx context.Context, rank, bank int, state []uint64) (
 // that leads to target.
 func (s *search) findPredecessor(ctx context.Context, level uint64, target []uint64) (
 	[]uint64, int, error) {
-	preds, transitions := s.worker.expander.Predecessors(target, nil, nil)
+	preds, transitions, err := s.predecessors(target)
+	if err != nil {
+		return nil, 0, err
+	}
 	words := len(target)
 	wanted := make(map[string]int, len(transitions)) // packed state to its number
 	for i := range transitions {
@@ -113,12 +146,11 @@ func (s *search) findPredecessor(ctx context.Context, level uint64, target []uin
 	}
 	state, at := make([]uint64, words), -1
 	if level == 0 {
-		s.model.Initial(state)
+		copy(state, s.initial)
 		if i, ok := wanted[string(bytesOf(state))]; ok && s.job.Rank() == 0 {
 			at = i
 		}
 	} else {
-		var err error
 		// The states of a level were inserted while the level before was expanded.
 		s.worker.log.tasks(level-1, func(task uint64) bool {
 			if err = s.visited.load(ctx, []uint64{task}, state); err != nil {
@@ -135,6 +167,9 @@ func (s *search) findPredecessor(ctx context.Context, level uint64, target []uin
 	}
 	if at < 0 {
 		return nil, 0, nil
+	}
+	if err := s.leads(state, target, transitions[at]); err != nil {
+		return nil, 0, err
 	}
 	return state, transitions[at], nil
 }

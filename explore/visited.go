@@ -46,9 +46,9 @@ const (
 // maxWordBits is the size of a state that fits in a bucket.
 const maxWordBits = 63
 
-// choose settles on an encoding for a model.
-func (e Encoding) choose(m Model) (Encoding, error) {
-	fits := m.StateBits() <= maxWordBits
+// choose settles on an encoding for states of so many bits.
+func (e Encoding) choose(stateBits int) (Encoding, error) {
+	fits := stateBits <= maxWordBits
 	switch {
 	case e == EncodingAuto && fits:
 		return EncodingWord, nil
@@ -58,7 +58,7 @@ func (e Encoding) choose(m Model) (Encoding, error) {
 		return EncodingWord, nil
 	case e == EncodingWord:
 		return "", fmt.Errorf("explore: a state has %d bits and a word holds %d; "+
-			"use encoding %q", m.StateBits(), maxWordBits, EncodingElement)
+			"use encoding %q", stateBits, maxWordBits, EncodingElement)
 	}
 	return "", fmt.Errorf("explore: encoding %q is unknown; use %q or %q", string(e),
 		EncodingWord, EncodingElement)

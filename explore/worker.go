@@ -31,6 +31,7 @@ const (
 	stopOverflow
 	stopError
 	stopLost
+	stopModel // and a breach
 )
 
 // number is the number of a command to stop: a reason, and the rank that has it.
@@ -47,7 +48,6 @@ var errStopped = errors.New("explore: stopped")
 // worker is the rank that expands states.
 type worker struct {
 	*search
-	expander   Expander
 	pool       pool
 	now, next  frontier // of the present level and of the one after it
 	level      uint64
@@ -68,16 +68,18 @@ type worker struct {
 	results []set.Result
 	tasks   []uint64
 
-	created [2]uint64
-	done    [2]uint64
-	arcs    uint64
-	dead    uint64
-	heap    uint64 // most bytes of frontier and log so far
+	created    [2]uint64
+	done       [2]uint64
+	arcs       uint64
+	dead       uint64
+	deadlocked uint64 // the first of them
+	peaks      Peaks  // of the states expanded here
+	heap       uint64 // most bytes of frontier and log so far
 }
 
 func newWorker(s *search) *worker {
-	w := &worker{search: s, saved: s.started, expander: s.model.NewExpander(),
-		states: make([]uint64, blockTasks*s.model.StateWords()), full: batchStates}
+	w := &worker{search: s, saved: s.started, states: make([]uint64, blockTasks*s.words),
+		full: batchStates}
 	if travels(s.visited.access()) {
 		w.full = farStates
 	}
@@ -125,7 +127,7 @@ func (w *worker) loop(ctx, calm context.Context) error {
 // is obeyed first: to grow, the others need this rank. Which reason to stop came
 // first decides what all of them return, so that an overflow is no error yet.
 func (w *worker) fail(ctx context.Context, cause error) error {
-	why := stopError
+	why := reasonOf(cause)
 	switch {
 	case errors.As(cause, &w.overflow):
 		why = stopOverflow
@@ -139,7 +141,7 @@ func (w *worker) fail(ctx context.Context, cause error) error {
 		}
 		switch {
 		case err == nil:
-		case errors.Is(err, errStopped) && why != stopError:
+		case errors.Is(err, errStopped) && (why == stopOverflow || why == stopLost):
 			return w.publish(ctx)
 		case errors.Is(err, errStopped):
 			return cause
@@ -157,8 +159,7 @@ func (w *worker) begin(ctx context.Context) error {
 		return w.resume(ctx)
 	}
 	if w.job.Rank() == 0 {
-		w.batch = append(w.batch, make([]uint64, w.model.StateWords())...)
-		w.model.Initial(w.batch)
+		w.batch = append(w.batch, w.initial...)
 		if err := w.insert(ctx, &w.now, 0); err != nil {
 			return err
 		}
@@ -239,31 +240,21 @@ func (w *worker) expand(ctx context.Context, b *block) error {
 	}
 	w.block, w.at, w.counted = b, 0, 0
 	defer func() { w.block = nil }()
-	words := w.model.StateWords()
-	if err := w.visited.load(ctx, b.tasks[:b.n], w.states[:b.n*words]); err != nil {
+	if err := w.visited.load(ctx, b.tasks[:b.n], w.states[:b.n*w.words]); err != nil {
 		return err
 	}
-	for i, task := range b.tasks[:b.n] {
-		w.at = i + 1
-		before := len(w.batch)
-		var err error
-		w.batch, err = w.expander.Expand(w.states[i*words:(i+1)*words], w.batch)
+	for w.at < b.n {
+		dead := w.dead
+		err := w.gather(b)
+		if err == nil && dead == 0 && w.dead > 0 {
+			err = w.tellDeadlock(ctx)
+		}
+		if err == nil {
+			err = w.settle(ctx, next, parity)
+		}
 		if err != nil {
 			return err
 		}
-		if len(w.batch) == before {
-			if err := w.deadlock(ctx, task); err != nil {
-				return err
-			}
-		}
-		if len(w.batch) >= w.full*words {
-			if err := w.settle(ctx, next, parity); err != nil {
-				return err
-			}
-		}
-	}
-	if err := w.settle(ctx, next, parity); err != nil {
-		return err
 	}
 	w.countDone()
 	return w.publish(ctx)
@@ -287,12 +278,16 @@ func (w *worker) countDone() {
 }
 
 // deadlock counts a state without successors, and remembers the first.
-func (w *worker) deadlock(ctx context.Context, task uint64) error {
-	w.dead++
-	if w.dead > 1 {
-		return nil
+func (w *worker) deadlock(task uint64) {
+	if w.dead == 0 {
+		w.deadlocked = task
 	}
-	if err := w.control.set(ctx, cellDeadlockTask, task); err != nil {
+	w.dead++
+}
+
+// tellDeadlock has the other ranks know of the first deadlock.
+func (w *worker) tellDeadlock(ctx context.Context) error {
+	if err := w.control.set(ctx, cellDeadlockTask, w.deadlocked); err != nil {
 		return err
 	}
 	return w.control.set(ctx, cellDeadlockLevel, w.level+1)
@@ -300,7 +295,7 @@ func (w *worker) deadlock(ctx context.Context, task uint64) error {
 
 // insert puts the batch of successors into the set; what is new goes to a frontier.
 func (w *worker) insert(ctx context.Context, to *frontier, parity int) error {
-	words := w.model.StateWords()
+	words := w.words
 	w.arcs += uint64(len(w.batch) / words)
 	for rest := w.batch; len(rest) > 0; {
 		n := min(len(rest), len(w.results)*words)
@@ -317,7 +312,7 @@ func (w *worker) insert(ctx context.Context, to *frontier, parity int) error {
 // for them.
 func (w *worker) insertPiece(ctx context.Context, states []uint64, to *frontier,
 	parity int) error {
-	words := w.model.StateWords()
+	words := w.words
 	for len(states) > 0 {
 		n := len(states) / words
 		results, tasks := w.results[:n], w.tasks[:n]
@@ -352,16 +347,14 @@ func (w *worker) insertPiece(ctx context.Context, states []uint64, to *frontier,
 
 // publish writes this rank's counters: created before done, see control.
 func (w *worker) publish(ctx context.Context) error {
-	peaks := w.expander.Peaks()
-	peaks.TokensPlace = max(peaks.TokensPlace, w.base.TokensPlace)
-	peaks.TokensMarking = max(peaks.TokensMarking, w.base.TokensMarking)
 	for _, c := range []struct {
 		cell int
 		word uint64
 	}{
 		{cellCreated, w.created[0]}, {cellCreated + 1, w.created[1]},
 		{cellArcs, w.arcs}, {cellDeadlocks, w.dead},
-		{cellPeakPlace, peaks.TokensPlace}, {cellPeakMarking, peaks.TokensMarking},
+		{cellPeakPlace, max(w.peaks.TokensPlace, w.base.TokensPlace)},
+		{cellPeakMarking, max(w.peaks.TokensMarking, w.base.TokensMarking)},
 		{cellDone + w.parity, w.done[w.parity]},
 	} {
 		if err := w.control.set(ctx, c.cell, c.word); err != nil {

@@ -1,0 +1,228 @@
+package explore
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"unsafe"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// maxStateWords is the length of the longest states.
+const maxStateWords = 512
+
+// ModelError says what a model did on this rank that its contract does not allow. The other
+// ranks get a *rma.PeerError that says which rank it was, and which rule was broken.
+type ModelError struct {
+	Rank   int
+	Detail string // what it did, with the values
+
+	breach breach
+}
+
+func (e *ModelError) Error() string {
+	return fmt.Sprintf("explore: on rank %d %v: %s", e.Rank, e.breach, e.Detail)
+}
+
+// breach is a rule of the contract that a model has broken.
+type breach uint8
+
+const (
+	breachPanic breach = iota
+	breachSizes
+	breachInitial
+	breachShorter
+	breachChanged
+	breachPart
+	breachWide
+	breachPeaks
+	breachPredecessors
+	breaches // how many there are
+)
+
+func (b breach) String() string {
+	return "the model " + [breaches]string{
+		breachPanic:        "panicked",
+		breachSizes:        "has sizes that no search can work with",
+		breachInitial:      "has an initial state that is none",
+		breachShorter:      "returned from Expand less than it was given",
+		breachChanged:      "changed in Expand what it was given",
+		breachPart:         "returned from Expand a part of a state",
+		breachWide:         "returned from Expand a state with bits beyond StateBits",
+		breachPeaks:        "returned from Peaks less than before",
+		breachPredecessors: "returned from Predecessors what does not go together",
+	}[b]
+}
+
+// reason is a breach as a reason for all ranks to stop.
+func (b breach) reason() stopReason { return stopModel + stopReason(b) }
+
+// failed is the error of the ranks that a rank tells why it stops.
+func (why stopReason) failed(rank int) error {
+	what := "explore"
+	if why >= stopModel && why < stopModel+stopReason(breaches) {
+		what += ": " + breach(why-stopModel).String()
+	}
+	return &rma.PeerError{What: what, Rank: rank}
+}
+
+// reasonOf is why a rank stops that has met an error.
+func reasonOf(cause error) stopReason {
+	var broken *ModelError
+	if errors.As(cause, &broken) {
+		return broken.breach.reason()
+	}
+	return stopError
+}
+
+// broken is the error of a model that has broken a rule on this rank.
+func (s *search) broken(b breach, format string, args ...any) error {
+	return &ModelError{Rank: s.job.Rank(), breach: b, Detail: fmt.Sprintf(format, args...)}
+}
+
+// blame makes a panic of the model an error, so that the other ranks are told. It is deferred
+// where nothing but the model runs.
+func (s *search) blame(err *error) {
+	if p := recover(); p != nil {
+		*err = s.broken(breachPanic, "%v\n%s", p, debug.Stack())
+	}
+}
+
+// admit takes over what the model says of itself, and refuses what breaks the contract.
+func (s *search) admit(model Model) (err error) {
+	defer s.blame(&err)
+	if model == nil {
+		return s.broken(breachSizes, "it is nil; give Run a model")
+	}
+	bits, words := model.StateBits(), model.StateWords()
+	switch {
+	case words < 1 || words > maxStateWords:
+		return s.broken(breachSizes, "StateWords is %d; a state has 1 to %d words", words,
+			maxStateWords)
+	case bits < 1 || bits > 64*words:
+		return s.broken(breachSizes, "StateBits is %d; %d words have 1 to %d bits", bits, words,
+			64*words)
+	case bits <= 64 && words > 1:
+		return s.broken(breachSizes, "StateBits is %d and StateWords %d; up to 64 bits are "+
+			"one word", bits, words)
+	}
+	s.model, s.bits, s.words, s.initial = model, bits, words, make([]uint64, words)
+	model.Initial(s.initial)
+	if i := s.tooWide(s.initial); i >= 0 {
+		return s.broken(breachInitial, "%#x has bits beyond the %d of StateBits", s.initial[i],
+			bits)
+	}
+	if s.expander = model.NewExpander(); s.expander == nil {
+		return s.broken(breachSizes, "NewExpander returned nil")
+	}
+	return nil
+}
+
+// tooWide returns the first of states that has bits beyond StateBits, -1 if none has. Where a
+// state has several words, which bits count is the model's affair.
+func (s *search) tooWide(states []uint64) int {
+	if s.words > 1 {
+		return -1
+	}
+	all, rest := uint64(0), states
+	for ; len(rest) >= 8; rest = rest[8:] { // each time all are right
+		w := (*[8]uint64)(rest)
+		all |= w[0] | w[1] | w[2] | w[3] | w[4] | w[5] | w[6] | w[7]
+	}
+	for _, word := range rest {
+		all |= word
+	}
+	if all>>s.bits == 0 {
+		return -1
+	}
+	return slices.IndexFunc(states, func(word uint64) bool { return word>>s.bits != 0 })
+}
+
+// gather has the model expand the states of a block, from the one at hand on, until the batch of
+// successors is full or none is left.
+func (w *worker) gather(b *block) (err error) {
+	defer w.blame(&err)
+	for words := w.words; w.at < b.n && len(w.batch) < w.full*words; w.at++ {
+		// Capped: a model that appends to a state must not reach the next one.
+		state := w.states[w.at*words : (w.at+1)*words : (w.at+1)*words]
+		given, last := len(w.batch), uint64(0)
+		if given > 0 {
+			last = w.batch[given-1]
+		}
+		out, err := w.expander.Expand(state, w.batch)
+		if err != nil {
+			return err
+		}
+		if words == 1 && len(out) >= given && given > 0 && out[given-1] == last &&
+			unsafe.SliceData(out) == unsafe.SliceData(w.batch) {
+			w.batch = out // as nearly always
+		} else if err := w.take(out, last); err != nil {
+			return err
+		}
+		if len(out) == given {
+			w.deadlock(b.tasks[w.at])
+		}
+	}
+	if i := w.tooWide(w.batch); i >= 0 {
+		return w.broken(breachWide, "%#x, and StateBits is %d", w.batch[i], w.bits)
+	}
+	peaks := w.expander.Peaks()
+	if peaks.TokensPlace < w.peaks.TokensPlace || peaks.TokensMarking < w.peaks.TokensMarking {
+		return w.broken(breachPeaks, "%+v after %+v; they are of all states expanded so far",
+			peaks, w.peaks)
+	}
+	w.peaks = peaks
+	return nil
+}
+
+// take makes what Expand has returned the batch, whose last word was last.
+func (w *worker) take(out []uint64, last uint64) error {
+	given := len(w.batch)
+	switch {
+	case len(out) < given:
+		return w.broken(breachShorter, "%d words of %d; append to out and return all of it",
+			len(out), given)
+	case w.words > 1 && (len(out)-given)%w.words != 0:
+		return w.broken(breachPart, "%d words were appended; a state has %d", len(out)-given,
+			w.words)
+	case given > 0 && out[given-1] != last,
+		unsafe.SliceData(out) != unsafe.SliceData(w.batch) && !slices.Equal(out[:given], w.batch):
+		return w.broken(breachChanged, "the %d words of out are others now; append to out and "+
+			"return all of it", given)
+	case unsafe.SliceData(out) != unsafe.SliceData(w.batch):
+		// The memory may be the model's, which may use it again.
+		w.batch = append(w.batch, out[given:]...)
+	default:
+		w.batch = out
+	}
+	return nil
+}
+
+// predecessors has the model list the predecessors of a state.
+func (s *search) predecessors(state []uint64) (preds []uint64, transitions []int, err error) {
+	defer s.blame(&err)
+	preds, transitions = s.expander.Predecessors(slices.Clone(state), nil, nil)
+	if len(preds) != len(transitions)*s.words {
+		return nil, nil, s.broken(breachPredecessors, "%d words and %d transitions; a state has "+
+			"%d words", len(preds), len(transitions), s.words)
+	}
+	return preds, transitions, nil
+}
+
+// leads refuses a predecessor of a state that does not lead there.
+func (s *search) leads(from, to []uint64, transition int) (err error) {
+	defer s.blame(&err)
+	out, err := s.expander.Expand(slices.Clone(from), nil)
+	if err != nil {
+		return nil // from has yet to be expanded, where the search was cut short
+	}
+	for ; len(out) >= s.words; out = out[s.words:] {
+		if slices.Equal(out[:s.words], to) {
+			return nil
+		}
+	}
+	return s.broken(breachPredecessors, "%#x by transition %d, and Expand does not lead from "+
+		"there to %#x", from, transition, to)
+}

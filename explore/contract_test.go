@@ -1,0 +1,282 @@
+package explore_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/explore"
+)
+
+// faulty is a graph that breaks its contract on some rank, or comes close to that.
+type faulty struct {
+	*graph
+	begins func(dst []uint64)
+	makes  func() explore.Expander
+	now    func() bool // whether to do what follows
+	expand func(given, out []uint64) []uint64
+	touch  func(state []uint64)
+	sees   func(explore.Peaks) explore.Peaks
+	back   func(preds []uint64, transitions []int) ([]uint64, []int)
+}
+
+func (f *faulty) Initial(dst []uint64) {
+	f.graph.Initial(dst)
+	if f.begins != nil {
+		f.begins(dst)
+	}
+}
+
+func (f *faulty) NewExpander() explore.Expander {
+	if f.makes != nil {
+		return f.makes()
+	}
+	return &faultyWalker{walker{graph: f.graph}, f}
+}
+
+type faultyWalker struct {
+	walker
+	*faulty
+}
+
+func (w *faultyWalker) Expand(state, out []uint64) ([]uint64, error) {
+	res, err := w.walker.Expand(state, out)
+	if err == nil && w.now() {
+		if w.touch != nil {
+			w.touch(state)
+		}
+		if w.expand != nil {
+			res = w.expand(out, res)
+		}
+	}
+	return res, err
+}
+
+func (w *faultyWalker) Peaks() explore.Peaks {
+	if w.sees != nil && w.now() {
+		return w.sees(w.walker.Peaks())
+	}
+	return w.walker.Peaks()
+}
+
+func (w *faultyWalker) Predecessors(state, preds []uint64, transitions []int) ([]uint64, []int) {
+	preds, transitions = w.walker.Predecessors(state, preds, transitions)
+	if w.back != nil && w.now() {
+		return w.back(preds, transitions)
+	}
+	return preds, transitions
+}
+
+func always() bool { return true }
+
+// mustBlame checks what ranks were told of a model that broke its contract on one of them.
+func mustBlame(t *testing.T, what any, out []outcome, err error, rank int, says string) {
+	t.Helper()
+	var broken *explore.ModelError
+	if !errors.As(err, &broken) || broken.Rank != rank || !strings.Contains(err.Error(), says) {
+		t.Fatalf("%v: %v, want rank %d to be told %q", what, err, rank, says)
+	}
+	name := fmt.Sprintf("rank %d", rank)
+	for r, o := range out {
+		if o.res != nil || o.err == nil || !strings.Contains(o.err.Error(), name) {
+			t.Fatalf("%v: rank %d: %+v, %v", what, r, o.res, o.err)
+		}
+	}
+}
+
+// A model that breaks its contract in mid-search on one rank ends the search on all of them, and
+// each is told which rank it was and what the model did.
+func TestContractBroken(t *testing.T) {
+	fresh := func(given, out []uint64) []uint64 { return slices.Clone(out[len(given):]) }
+	var own []uint64
+	for _, c := range []struct {
+		says  string
+		words int // 0: 1
+		model faulty
+	}{
+		{says: "the model panicked: runtime error: index out of range", model: faulty{
+			expand: func(_, out []uint64) []uint64 { _ = out[len(out):][0]; return out }}},
+		{says: "less than it was given: ", model: faulty{
+			expand: func(given, out []uint64) []uint64 {
+				if len(given) == 0 {
+					return out
+				}
+				return given[:len(given)-1]
+			}}},
+		{says: "returned from Expand less than it was given: 2 words of", model: faulty{
+			expand: func(given, out []uint64) []uint64 {
+				if len(given) < 10 {
+					return out
+				}
+				return fresh(given, out)
+			}}},
+		{says: "changed in Expand what it was given: ", model: faulty{expand: fresh}},
+		{says: "changed in Expand what it was given: ", model: faulty{
+			expand: func(given, out []uint64) []uint64 {
+				own = append(own[:0], out[len(given):]...)
+				return own
+			}}},
+		{says: "changed in Expand what it was given: ", model: faulty{
+			expand: func(given, out []uint64) []uint64 {
+				if len(given) == 0 {
+					return out
+				}
+				return append(given[:len(given)-1], out[len(given):]...)
+			}}},
+		{says: "a part of a state: 3 words were appended; a state has 2", words: 2, model: faulty{
+			expand: func(_, out []uint64) []uint64 { return out[:len(out)-1] }}},
+		{says: "bits beyond StateBits: 0x4000, and StateBits is 14", model: faulty{
+			expand: func(_, out []uint64) []uint64 { return append(out, 1<<14) }}},
+		{says: "returned from Peaks less than before: ", model: faulty{
+			sees: func(explore.Peaks) explore.Peaks { return explore.Peaks{} }}},
+	} {
+		for _, s := range settings(1, 2, 4) {
+			short := s.opts.Encoding == explore.EncodingWord
+			if s.hidden && s.ranks != 2 || c.words == 2 && short ||
+				c.model.sees != nil && s.ranks > 1 { // the victim need not see any before
+				continue
+			}
+			v := newVictim(func() error { return nil })
+			out, err := searchModel(s, func(rank int) explore.Model {
+				m := c.model
+				if m.graph = v.model(rank, s.ranks); c.words > 1 {
+					m.graph = m.graph.long(c.words)
+				}
+				m.now = func() bool { return v.rank.Load() == int64(rank) }
+				return &m
+			})
+			mustBlame(t, fmt.Sprintf("%v, %q", s, c.says), out, err, int(v.rank.Load()), c.says)
+		}
+	}
+}
+
+// What a model does with memory that is lent to it harms no search.
+func TestContractKept(t *testing.T) {
+	for what, m := range map[string]faulty{
+		"changes its input":    {touch: func(state []uint64) { clear(state) }},
+		"appends to its input": {touch: func(state []uint64) { _ = append(state, 7, 7, 7) }},
+		"returns a copy": {expand: func(_, out []uint64) []uint64 {
+			return slices.Clip(slices.Clone(out))
+		}},
+		"fills its memory": {expand: func(_, out []uint64) []uint64 {
+			rest := out[len(out):cap(out)]
+			for i := range rest {
+				rest[i] = 7
+			}
+			return out
+		}},
+	} {
+		for _, s := range settings(1, 3) {
+			m := m
+			m.graph, m.now = doubling(9), always
+			if s.opts.Encoding == explore.EncodingElement {
+				m.graph = m.graph.long(2)
+			}
+			if got := countsOf(mustSearchModel(t, s, &m)); got != wantDoubling(9, s.opts.Order) {
+				t.Errorf("%s, %v: %+v", what, s, got)
+			}
+		}
+	}
+}
+
+// A model that no search can work with is refused on all ranks, whichever of them has it.
+func TestModelRefused(t *testing.T) {
+	for _, c := range []struct {
+		says string
+		make func(m *faulty) explore.Model
+	}{
+		{"it is nil", func(*faulty) explore.Model { return nil }},
+		{"StateWords is 0;", func(m *faulty) explore.Model { m.words = 0; return m }},
+		{"StateWords is -1;", func(m *faulty) explore.Model { m.words = -1; return m }},
+		{"StateWords is 513;", func(m *faulty) explore.Model { m.words = 513; return m }},
+		{"StateBits is 0;", func(m *faulty) explore.Model { m.bits = 0; return m }},
+		{"StateBits is 65; 1 words", func(m *faulty) explore.Model { m.bits = 65; return m }},
+		{"up to 64 bits are one word", func(m *faulty) explore.Model { m.words = 2; return m }},
+		{"0x21 has bits beyond the 5", func(m *faulty) explore.Model {
+			m.begins = func(dst []uint64) { dst[0] = 0x21 }
+			return m
+		}},
+		{"the model panicked: runtime error: index", func(m *faulty) explore.Model {
+			m.begins = func(dst []uint64) { dst[len(dst):][0]++ }
+			return m
+		}},
+		{"NewExpander returned nil", func(m *faulty) explore.Model {
+			m.makes = func() explore.Expander { return nil }
+			return m
+		}},
+		{"the model panicked: nothing", func(m *faulty) explore.Model {
+			m.makes = func() explore.Expander { panic("nothing") }
+			return m
+		}},
+		{"the model panicked: runtime error", func(*faulty) explore.Model {
+			return (*faulty)(nil)
+		}},
+	} {
+		for _, ranks := range []int{1, 3} {
+			for only := -1; only < ranks; only++ { // -1: all have it
+				out, err := searchModel(setting{ranks: ranks}, func(rank int) explore.Model {
+					m := &faulty{graph: doubling(5), now: always}
+					if only < 0 || rank == only {
+						return c.make(m)
+					}
+					return m
+				})
+				what := fmt.Sprintf("%q on rank %d of %d", c.says, only, ranks)
+				if only >= 0 {
+					mustBlame(t, what, out, err, only, c.says)
+				}
+				for rank, o := range out {
+					if only < 0 && (o.err == nil || !strings.Contains(o.err.Error(), c.says)) {
+						t.Errorf("%s: rank %d: %v", what, rank, o.err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A model whose predecessors are wrong on one rank gets no trace, and all ranks know why.
+func TestPredecessorsWrong(t *testing.T) {
+	for says, back := range map[string]func(p []uint64, t []int) ([]uint64, []int){
+		"0 words and 1 transitions": func(_ []uint64, t []int) ([]uint64, []int) { return nil, t },
+		"2 words and 1 transitions": func(p []uint64, t []int) ([]uint64, []int) {
+			return append(p, 0), t
+		},
+		"1 words and 0 transitions": func(p []uint64, _ []int) ([]uint64, []int) { return p, nil },
+		"the model panicked: lost":  func([]uint64, []int) ([]uint64, []int) { panic("lost") },
+	} {
+		for _, ranks := range []int{1, 3} {
+			for only := range ranks {
+				s := setting{ranks: ranks, opts: explore.Options{Trace: true}}
+				out, err := searchModel(s, func(rank int) explore.Model {
+					return &faulty{graph: chain(20), back: back,
+						now: func() bool { return rank == only }}
+				})
+				mustBlame(t, fmt.Sprintf("%q on rank %d of %d", says, only, ranks), out, err,
+					only, says)
+			}
+		}
+	}
+	// The state before, by a transition that does not lead on from there.
+	m := chain(4)
+	m.prev = func(_ uint64, out []uint64) []uint64 { return append(out, 0, 0, 1) }
+	m.next = func(s uint64, out []uint64) []uint64 {
+		switch s {
+		case 0:
+			return append(out, 1, 2)
+		case 1:
+			return append(out, 1)
+		case 2:
+			return append(out, 3)
+		}
+		return out
+	}
+	_, err := searchModel(setting{ranks: 2, opts: explore.Options{Trace: true}},
+		func(int) explore.Model { return m })
+	var broken *explore.ModelError
+	if !errors.As(err, &broken) || !strings.Contains(err.Error(), "does not lead from there") {
+		t.Errorf("a predecessor that is none: %v", err)
+	}
+}
