@@ -3,15 +3,20 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"os/signal"
 	"strconv"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"unicode"
 
 	"github.com/dustin/go-humanize"
+	"golang.org/x/sys/unix"
 
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/petri"
@@ -96,6 +101,42 @@ func (a *answer) print(w io.Writer, f *exploreFlags) error {
 		return fmt.Errorf("printing the answer: %w", err)
 	}
 	return nil
+}
+
+// openStdout returns standard output, unless it was closed when this program began. A pipe that
+// nobody reads any more makes writing fail then, and does not kill the process.
+func openStdout() (*os.File, error) {
+	if stdoutClosed() {
+		return nil, errors.New("printing the answer: standard output is closed, or a null device " +
+			"that is open for reading as well; to do without the answer give >" + os.DevNull)
+	}
+	signal.Ignore(syscall.SIGPIPE)
+	return os.Stdout, nil
+}
+
+// stdoutClosed tells whether standard output was closed: Go's runtime has then opened the null
+// device there, for reading and writing. Shells that discard output open it for writing; what
+// starts programs with one null device for output and errors does not count either.
+func stdoutClosed() bool {
+	null, err := os.Stat(os.DevNull)
+	if err != nil {
+		return false
+	}
+	out, err := os.Stdout.Stat()
+	if err != nil || !os.SameFile(null, out) {
+		return err != nil
+	}
+	stdout, stderr := os.Stdout.Fd(), os.Stderr.Fd()
+	flags, err := unix.FcntlInt(stdout, unix.F_GETFL, 0)
+	if err != nil || flags&unix.O_ACCMODE != unix.O_RDWR {
+		return false
+	}
+	// Flags belong to what is open, by whatever number.
+	_, _ = unix.FcntlInt(stdout, unix.F_SETFL, flags^unix.O_APPEND)
+	changed, err := unix.FcntlInt(stderr, unix.F_GETFL, 0)
+	_, _ = unix.FcntlInt(stdout, unix.F_SETFL, flags)
+	before, _ := unix.FcntlInt(stderr, unix.F_GETFL, 0)
+	return err != nil || changed == before
 }
 
 // printMCC prints the lines of the StateSpace examination.

@@ -181,6 +181,9 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	if launched && f.ranksGiven && !f.quiet {
 		fmt.Fprintf(os.Stderr, "farhash: -n is ignored: %s has started the ranks\n", launcher)
 	}
+	if _, err := openStdout(); err != nil && !launched { // launched, rank 0 alone prints
+		return err
+	}
 	net, err := petri.Limits{FileBytes: int64(maxNet)}.ReadFile(path)
 	if err != nil {
 		return err
@@ -200,8 +203,7 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 		res, p, err := search.Run(ctx, job, opts)
 		show.close()
 		if err == nil && job.Rank() == 0 {
-			ans := newAnswer(net, res, p)
-			err = ans.print(os.Stdout, f)
+			err = f.print(newAnswer(net, res, p))
 		}
 		if err == nil {
 			err = f.exitFor(res, caught)
@@ -212,6 +214,15 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 		return &exitError{code: interruptCode(caught), err: err} // before the search began
 	}
 	return err
+}
+
+// print writes the answer to standard output.
+func (f *exploreFlags) print(a answer) error {
+	out, err := openStdout()
+	if err != nil {
+		return err
+	}
+	return a.print(out, f)
 }
 
 // exitFor is the exit code that an incomplete result asks for.

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// An answer that does not arrive is an error, in every form.
+func TestExploreAnswerLost(t *testing.T) {
+	path := family(t, "philosophers", "3")
+	reader, closedPipe, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closedPipe.Close()
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	for _, form := range []string{"--check", "--json", "--mcc", "--trace=deadlock"} {
+		for _, way := range []struct {
+			stdout *os.File // nil: closed
+			says   string
+		}{
+			{nil, "standard output is closed"}, {full, "no space left"},
+			{closedPipe, "broken pipe"}, {null, "open for reading as well"},
+		} {
+			c := newCommand(t, "explore", path, "-q", "-n", "2", form)
+			if way.stdout != nil {
+				c.Cmd.Stdout = way.stdout
+			} else {
+				c.Path = "/bin/sh"
+				c.Args = slices.Concat([]string{"sh", "-c", `exec "$0" "$@" >&-`}, c.Args)
+			}
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			c.finish()
+			if text := c.stderr.String(); c.code() != 1 || !strings.Contains(text, way.says) ||
+				!strings.HasPrefix(text, "farhash: printing the answer: ") {
+				t.Errorf("%s, want %q: exit code %d, %q", form, way.says, c.code(), text)
+			}
+		}
+	}
+	// What discards the answer on purpose is well.
+	for _, both := range []bool{false, true} {
+		c := newCommand(t, "explore", path, "-q")
+		if c.Cmd.Stdout = nil; both {
+			c.Cmd.Stdout, c.Cmd.Stderr = null, null
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if c.finish(); c.code() != 0 {
+			t.Errorf("discarded with stderr: %v: exit code %d", both, c.code())
+		}
+	}
+}
