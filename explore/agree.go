@@ -23,6 +23,7 @@ func (s *search) traits() []trait {
 		{"order", string(s.opts.Order)},
 		{"encoding", string(s.encoding)},
 		{"mem", fmt.Sprint(s.opts.Mem)},
+		{"mem whole", fmt.Sprint(s.opts.MemWhole)},
 		{"trace", fmt.Sprint(s.opts.Trace)},
 		{"check", fmt.Sprint(s.opts.Check)},
 		{"checkpoint", s.opts.Checkpoint},

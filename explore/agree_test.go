@@ -24,6 +24,7 @@ func TestRanksDiffer(t *testing.T) {
 		{`another order (here "`, 5, explore.Options{Order: explore.AnyOrder}},
 		{"another encoding", 5, explore.Options{Encoding: explore.EncodingElement}},
 		{"another mem", 5, explore.Options{Mem: 1 << 30}},
+		{"another mem whole", 5, explore.Options{MemWhole: true}},
 		{"another trace", 5, explore.Options{Trace: true}},
 		{"another check (", 5, explore.Options{Check: true}},
 		{"another checkpoint", 5, explore.Options{Checkpoint: dir + "/file"}},

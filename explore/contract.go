@@ -200,6 +200,13 @@ func (w *worker) take(out []uint64, last uint64) error {
 	return nil
 }
 
+// successors has the model count those of the initial state, as far as they fit its packing.
+func (s *search) successors() (n int, err error) {
+	defer s.blame(&err)
+	out, _ := s.expander.Expand(slices.Clone(s.initial), nil)
+	return len(out) / s.words, nil
+}
+
 // predecessors has the model list the predecessors of a state.
 func (s *search) predecessors(state []uint64) (preds []uint64, transitions []int, err error) {
 	defer s.blame(&err)

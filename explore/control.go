@@ -39,6 +39,10 @@ const (
 	cellLoaded  = 11 // states that this rank has taken from a checkpoint
 	cellWaiting = 12 // and 13: those of them that wait for this level and for the next
 
+	cellProcess = 14 // what tells processes apart
+	cellProgram = 15 // bytes that this rank takes beside its part of the budget
+	cellPeak    = 19 // most bytes that its process has taken so far, if it is the first one there
+
 	// Words of rank 0 only.
 	cellLevel   = 16 // the level being expanded, or levelEnd
 	cellCommand = 17

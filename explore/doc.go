@@ -64,7 +64,11 @@
 // # Memory
 //
 // [Options].Mem is for everything: table, arenas, frontier, the log for traces, and
-// 48 MiB (at most a quarter) for the program. The table begins with 65536 buckets,
+// 48 MiB (at most a quarter) for the program. With [Options].MemWhole the program gets what
+// it takes instead: each process is weighed when the search begins, with net and model, and
+// the ranks' buffers are added. What resides in memory then stays within Mem, and where that
+// cannot be the error says how much is needed. Frontier and log lie outside the Go heap, so
+// that no garbage gathers beside them. The table begins with 65536 buckets,
 // less where states are long, and grows by half at load 0.85, by less when memory is
 // short, and then not at all. Old and new buckets are there at once while it grows:
 // 23.5 bytes a state at that moment for states of up to 63 bits, 9.4 to 14.1 bytes
@@ -116,9 +120,10 @@
 //
 // A model has 1 to 512 words of 64 bits a state. There are at most 2^36 states that
 // are kept as elements. A state is expanded by one rank at a time, and a block by
-// one; a level below some hundred states keeps few ranks busy. What a model itself
-// allocates is not part of the memory plan, nor is the batch of one state with very
-// many successors. Budgets of less than about 64 MiB are below what the program
-// itself takes. Every rank takes about 0.3 MiB beside the plan, and a Go runtime as
-// well where it is a process: hundreds of ranks need a budget to match.
+// one; a level below some hundred states keeps few ranks busy. What a model allocates
+// while it expands is not part of the memory plan, and where a state has more than half
+// as many successors again as any before, neither is the batch while it grows. Without
+// MemWhole budgets of less than about 64 MiB are below what the program itself takes, every
+// rank takes about 0.3 MiB beside the plan, and a Go runtime as well where it is a process:
+// hundreds of ranks need a budget to match.
 package explore

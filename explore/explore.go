@@ -31,6 +31,10 @@ type Options struct {
 	// Mem is the memory that the whole search may use, in bytes, all ranks
 	// together. 0 means 80 percent of what is available.
 	Mem uint64
+	// MemWhole has Mem include all that the processes of the ranks take: the program, what it
+	// holds already, and the model. Otherwise they get 48 MiB of it, at most a quarter, whatever
+	// they take. Where Mem is 0 it is without meaning.
+	MemWhole bool
 	// Access is how the set is reached where its memory is not seen, as between hosts; 0 means
 	// ship.Auto, which measures.
 	Access ship.Access
@@ -164,6 +168,7 @@ type search struct {
 	words    int      // of a state
 	initial  []uint64 // the initial state
 	expander Expander
+	spare    int // states that a batch has room for beyond its length
 	opts     Options
 	encoding Encoding
 	control  *control
@@ -180,7 +185,7 @@ type search struct {
 
 // newSearch makes what the ranks share. Collective.
 func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*search, error) {
-	s := &search{job: job, started: time.Now()}
+	s := &search{job: job, started: time.Now(), spare: spareStates}
 	err := opts.complete()
 	if err == nil {
 		err = s.admit(model)
@@ -204,7 +209,7 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 	if s.control, err = newControl(ctx, job, s.words); err != nil {
 		return nil, err
 	}
-	if s.budget, err = shareBudget(ctx, s.control, opts.Mem, job.Barrier); err != nil {
+	if err := s.makeBudget(ctx); err != nil {
 		return nil, errors.Join(err, s.control.close())
 	}
 	if s.exchange, err = newExchange(ctx, job); err != nil {
@@ -220,7 +225,8 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 }
 
 func (s *search) close() {
-	_ = errors.Join(s.visited.close(), s.exchange.close(), s.control.close())
+	_ = errors.Join(s.worker.pool.slabs.close(), s.worker.log.close(), s.visited.close(),
+		s.exchange.close(), s.control.close())
 }
 
 // run searches and sums up.

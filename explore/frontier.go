@@ -1,5 +1,7 @@
 package explore
 
+import "unsafe"
+
 // blockTasks is how many states a rank expands, or gives away, at a time.
 const blockTasks = 128
 
@@ -10,15 +12,16 @@ type block struct {
 	n     int
 }
 
-// blockBytes is the memory of a block: 1032 bytes, which the allocator rounds up,
-// and its place in a list.
-const blockBytes = 1152 + 8
+// blockBytes is the memory of a block: 1032 bytes, and its places in lists, which grow by
+// being copied.
+const blockBytes = 1032 + 128
 
 // pool makes blocks and takes them back. A search that narrows uses no more
 // memory than it did when it was widest.
 type pool struct {
-	free []*block
-	made uint64
+	slabs slabs
+	free  []*block
+	made  uint64
 }
 
 func (p *pool) get() *block {
@@ -29,7 +32,7 @@ func (p *pool) get() *block {
 		return b
 	}
 	p.made++
-	return new(block)
+	return (*block)(unsafe.Pointer(unsafe.SliceData(p.slabs.words(blockTasks + 1))))
 }
 
 func (p *pool) put(b *block) { p.free = append(p.free, b) }

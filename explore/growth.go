@@ -63,10 +63,10 @@ func (w *worker) loaded(ctx context.Context) (bool, error) {
 	return float64(states) >= growLoad*float64(w.visited.buckets()), err
 }
 
-// weighHeap accounts for frontier and log, and ends the search when they take more
-// than their share.
+// weighHeap accounts for frontier, log and a batch that has grown, and ends the search when
+// they take more than their share.
 func (w *worker) weighHeap(ctx context.Context) error {
-	heap := w.pool.bytes() + w.log.bytes()
+	heap := w.pool.bytes() + w.log.bytes() + w.batchBytes()
 	if heap <= w.heap {
 		return nil
 	}

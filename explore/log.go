@@ -7,6 +7,7 @@ package explore
 // states of level l+1 are added while level l is the present one. The initial state
 // is added at level 0 as well.
 type levelLog struct {
+	slabs  slabs
 	chunks [][]uint64
 	n      int
 	begins []int
@@ -22,7 +23,7 @@ func (l *levelLog) add(task uint64) {
 		return
 	}
 	if l.n%logChunk == 0 {
-		l.chunks = append(l.chunks, make([]uint64, 0, logChunk))
+		l.chunks = append(l.chunks, l.slabs.words(logChunk)[:0])
 	}
 	last := &l.chunks[len(l.chunks)-1]
 	*last = append(*last, task)
@@ -54,6 +55,14 @@ func (l *levelLog) tasks(level uint64, yield func(task uint64) bool) {
 			return
 		}
 	}
+}
+
+// close gives the memory back.
+func (l *levelLog) close() error {
+	if l == nil {
+		return nil
+	}
+	return l.slabs.close()
 }
 
 // bytes is the memory of the log.

@@ -36,6 +36,7 @@ func arenaFor(buckets uint64) uint64 { return uint64(growLoad*float64(buckets)) 
 // budget is how a search spends its memory: the same on every rank.
 type budget struct {
 	mem     uint64 // bytes for everything
+	program uint64 // bytes of it for the program; 0: not known
 	states  uint64 // bytes of it for table, arenas, frontier and log
 	ranks   uint64
 	blocked error // why the table cannot grow any more, once that is known
@@ -66,7 +67,11 @@ func (b *budget) firstTable(bytesFor func(buckets uint64) uint64) (uint64, error
 		buckets /= 2
 	}
 	if need := bytesFor(buckets); need > b.states {
-		need += min(runtimeBytes, need)
+		if b.program > 0 {
+			need += b.program + need/128
+		} else {
+			need += min(runtimeBytes, need)
+		}
 		return 0, fmt.Errorf("explore: %s of memory are too few for states of this length; "+
 			"give at least %s", memory.Format(b.mem), memory.Format(need))
 	}

@@ -18,6 +18,9 @@ const (
 	batchStates = 512
 	farStates   = 4096
 
+	// spareStates is for how many more there is room without growing, at least.
+	spareStates = 128
+
 	// insertBatches is how many batches go into the set between two looks at its load.
 	insertBatches = 2
 )
@@ -83,6 +86,7 @@ func newWorker(s *search) *worker {
 	if travels(s.visited.access()) {
 		w.full = farStates
 	}
+	w.batch = make([]uint64, 0, (w.full+s.spare)*s.words)
 	w.results = make([]set.Result, insertBatches*w.full)
 	w.tasks = make([]uint64, insertBatches*w.full)
 	w.now.pool, w.next.pool = &w.pool, &w.pool
@@ -90,6 +94,21 @@ func newWorker(s *search) *worker {
 		w.log = newLevelLog()
 	}
 	return w
+}
+
+// bufferBytes is the memory of the buffers that a worker begins with.
+func bufferBytes(words, full, spare int) uint64 {
+	return uint64(blockTasks+full+spare)*uint64(words)*8 + uint64(insertBatches*full)*16
+}
+
+// batchBytes is the memory that the batch takes beyond what it began with: as much again while it
+// grows.
+func (w *worker) batchBytes() uint64 {
+	begun := (w.full + w.spare) * w.words
+	if cap(w.batch) <= begun {
+		return 0
+	}
+	return 2 * 8 * uint64(cap(w.batch))
 }
 
 // travels tells whether batches of some length are shipped.

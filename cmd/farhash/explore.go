@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -148,6 +149,7 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 		if opts.Mem, err = parseBytes("--mem", f.mem); err != nil {
 			return opts, err
 		}
+		opts.MemWhole = true
 	}
 	return opts, nil
 }
@@ -160,6 +162,10 @@ func parseBytes(flag, text string) (uint64, error) {
 	}
 	return bytes, nil
 }
+
+// gcPercent is how much garbage there may be where memory is bounded, in percent of what is in
+// use: states lie outside the Go heap, and searching leaves little garbage.
+const gcPercent = 20
 
 // warn reports what does not end a search.
 func warn(err error) { fmt.Fprintln(os.Stderr, "farhash: warning:", err) }
@@ -183,6 +189,9 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	}
 	if _, err := openStdout(); err != nil && !launched { // launched, rank 0 alone prints
 		return err
+	}
+	if opts.MemWhole {
+		debug.SetGCPercent(gcPercent)
 	}
 	net, err := petri.Limits{FileBytes: int64(maxNet)}.ReadFile(path)
 	if err != nil {

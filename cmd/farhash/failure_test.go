@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestExploreBadFile(t *testing.T) {
 	coloured := writeFile(t, "coloured.pnml", "<pnml>\n<net id=\"n\" "+
 		"type=\"http://www.pnml.org/version-2009/grammar/symmetricnet\"/>\n</pnml>\n")
 	mustFail(t, 1, "coloured.pnml: line 2", "explore", coloured)
-	mustFail(t, 1, "1 B of memory are too few; give at least 4.0 MiB",
+	mustFail(t, 1, "1 B of memory are too few, as program, net and model alone come to",
 		"explore", family(t, "dekker", "2"), "--mem", "1", "-q")
 	c := execute(t, "explore", family(t, "dekker", "10"), "--encoding", "word", "-n", "1")
 	if c.code() != 0 {
@@ -78,21 +79,23 @@ func TestExploreMemoryFull(t *testing.T) {
 			In: arcTo(2*i, 1), Out: arcTo(2*i+1, 1)})
 	}
 	path := writeTestNet(t, n)
-	flags := []string{"explore", path, "--mem", "4MiB"}
+	flags := []string{"explore", path}
 	ways := [][]string{append(flags, "-n", "3"), launched(t, "2", flags...)}
 	if invariant.Enabled {
 		ways = ways[:1]
 	}
 	for _, args := range ways {
+		least := leastMem(t, args...)
+		args = append(args, "--mem", least)
 		c := execute(t, append(args, "--json")...)
 		o := object(t, c)
 		if c.code() != 3 || o["complete"] != false || o["reason"] != "memory full" ||
-			o["needMem"].(float64) <= 4<<20 || o["states"].(float64) < 1e5 {
+			o["needMem"].(float64) <= 8<<20 || o["states"].(float64) < 1e5 {
 			t.Errorf("%q: exit code %d: %v", args, c.code(), o)
 		}
 		c = execute(t, append(args, "--trace", "deadlock")...)
 		for _, want := range []string{"so far: INCOMPLETE\n",
-			"INCOMPLETE: memory full: 4.0 MiB are not enough; try ",
+			"INCOMPLETE: memory full: " + least[:len(least)-3] + " MiB are not enough; try ",
 			"no deadlock was found so far\n"} {
 			if c.code() != 3 || !strings.Contains(c.stdout.String(), want) {
 				t.Errorf("%q: exit code %d, %q is not in:\n%s", args, c.code(), want, &c.stdout)
@@ -103,6 +106,18 @@ func TestExploreMemoryFull(t *testing.T) {
 			t.Errorf("%q --mcc: exit code %d, %s", args, c.code(), &c.stdout)
 		}
 	}
+}
+
+// leastMem is the least memory that a command says it needs.
+func leastMem(t *testing.T, args ...string) string {
+	t.Helper()
+	c := execute(t, append(slices.Clone(args), "--mem", "1", "-q")...)
+	_, least, _ := strings.Cut(c.stderr.String(), "give at least ")
+	least, _, found := strings.Cut(least, " MiB\n")
+	if c.code() != 1 || !found {
+		t.Fatalf("%q: exit code %d: %s", args, c.code(), &c.stderr)
+	}
+	return least + "MiB"
 }
 
 func arcTo(place int, weight int64) []petri.Arc {
@@ -117,7 +132,7 @@ func TestExploreUnbounded(t *testing.T) {
 		Transitions: []petri.Transition{{ID: "t", Name: "t", Out: arcTo(0, 1)},
 			{ID: "u", Name: "u", Out: arcTo(1, 1)}}})
 	for _, args := range [][]string{{"explore", source}, launched(t, "2", "explore", source)} {
-		c := execute(t, append(args, "--mem", "4MiB", "--json")...)
+		c := execute(t, append(args, "--mem", leastMem(t, args...), "--json")...)
 		if o := object(t, c); c.code() != 3 || o["complete"] != false {
 			t.Errorf("%q: exit code %d: %v", args, c.code(), o)
 		}

@@ -70,6 +70,11 @@ func (e *expander) fireOneWord(state uint64, out []uint64) []uint64 {
 
 // fire appends the successors of any packed marking.
 func (e *expander) fire(state, out []uint64) ([]uint64, error) {
+	most := 0 // or less, where conditions are left to test
+	for i := range e.g.batches {
+		most += bits.OnesCount64(e.enabled(&e.g.batches[i]))
+	}
+	out = slices.Grow(out, most*len(state)) // at once, or wide nets leave much garbage
 	for i := range e.g.batches {
 		enabled := e.enabled(&e.g.batches[i])
 		for ; enabled != 0; enabled &= enabled - 1 {

@@ -38,6 +38,7 @@ func (s *Search) packing(guessBits int) (*Packing, error) {
 	if p := s.packings[guessBits]; p != nil {
 		return p, nil
 	}
+	clear(s.packings) // ranks widen together, and a packing may be large
 	p, err := New(s.net, Options{GuessBits: guessBits})
 	if err == nil {
 		s.packings[guessBits] = p
