@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
@@ -272,7 +273,8 @@ func (c *Cache) check(key, value []byte) error {
 }
 
 func (c *Cache) sizeError(what string, got, want int) error {
-	return fmt.Errorf("cache: a %s of %d bytes; this cache has %ss of %d", what, got, what, want)
+	return fmt.Errorf("cache: a %s of %s; this cache has %ss of %d", what,
+		plural.Of(got, "byte"), what, want)
 }
 
 // Config is the configuration in force, with what was left to the cache filled in.

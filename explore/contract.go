@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -102,8 +103,8 @@ func (s *search) admit(model Model) (err error) {
 		return s.broken(breachSizes, "StateWords is %d; a state has 1 to %d words", words,
 			maxStateWords)
 	case bits < 1 || bits > 64*words:
-		return s.broken(breachSizes, "StateBits is %d; %d words have 1 to %d bits", bits, words,
-			64*words)
+		return s.broken(breachSizes, "StateBits is %d; where StateWords is %d it is 1 to %d", bits,
+			words, 64*words)
 	case bits <= 64 && words > 1:
 		return s.broken(breachSizes, "StateBits is %d and StateWords %d; up to 64 bits are "+
 			"one word", bits, words)
@@ -182,15 +183,15 @@ func (w *worker) take(out []uint64, last uint64) error {
 	given := len(w.batch)
 	switch {
 	case len(out) < given:
-		return w.broken(breachShorter, "%d words of %d; append to out and return all of it",
-			len(out), given)
+		return w.broken(breachShorter, "%s of %d; append to out and return all of it",
+			plural.Of(len(out), "word"), given)
 	case w.words > 1 && (len(out)-given)%w.words != 0:
-		return w.broken(breachPart, "%d words were appended; a state has %d", len(out)-given,
-			w.words)
+		return w.broken(breachPart, "it appended %s; a state has %d",
+			plural.Of(len(out)-given, "word"), w.words)
 	case given > 0 && out[given-1] != last,
 		unsafe.SliceData(out) != unsafe.SliceData(w.batch) && !slices.Equal(out[:given], w.batch):
-		return w.broken(breachChanged, "the %d words of out are others now; append to out and "+
-			"return all of it", given)
+		return w.broken(breachChanged, "out does not begin any more with what it had; append to "+
+			"out and return all of it")
 	case unsafe.SliceData(out) != unsafe.SliceData(w.batch):
 		// The memory may be the model's, which may use it again.
 		w.batch = append(w.batch, out[given:]...)
@@ -212,8 +213,10 @@ func (s *search) predecessors(state []uint64) (preds []uint64, transitions []int
 	defer s.blame(&err)
 	preds, transitions = s.expander.Predecessors(slices.Clone(state), nil, nil)
 	if len(preds) != len(transitions)*s.words {
-		return nil, nil, s.broken(breachPredecessors, "%d words and %d transitions; a state has "+
-			"%d words", len(preds), len(transitions), s.words)
+		return nil, nil, s.broken(breachPredecessors, "%s and %s; a state has %s",
+			plural.Of(len(preds), "word"),
+			plural.Of(len(transitions), "transition"),
+			plural.Of(s.words, "word"))
 	}
 	return preds, transitions, nil
 }

@@ -125,7 +125,7 @@ func TestContractBroken(t *testing.T) {
 				}
 				return append(given[:len(given)-1], out[len(given):]...)
 			}}},
-		{says: "a part of a state: 3 words were appended; a state has 2", words: 2, model: faulty{
+		{says: "a part of a state: it appended 3 words; a state has 2", words: 2, model: faulty{
 			expand: func(_, out []uint64) []uint64 { return out[:len(out)-1] }}},
 		{says: "bits beyond StateBits: 0x4000, and StateBits is 14", model: faulty{
 			expand: func(_, out []uint64) []uint64 { return append(out, 1<<14) }}},
@@ -192,7 +192,10 @@ func TestModelRefused(t *testing.T) {
 		{"StateWords is -1;", func(m *faulty) explore.Model { m.words = -1; return m }},
 		{"StateWords is 513;", func(m *faulty) explore.Model { m.words = 513; return m }},
 		{"StateBits is 0;", func(m *faulty) explore.Model { m.bits = 0; return m }},
-		{"StateBits is 65; 1 words", func(m *faulty) explore.Model { m.bits = 65; return m }},
+		{"StateBits is 65; where StateWords is 1 it is 1 to 64", func(m *faulty) explore.Model {
+			m.bits = 65
+			return m
+		}},
 		{"up to 64 bits are one word", func(m *faulty) explore.Model { m.words = 2; return m }},
 		{"0x21 has bits beyond the 5", func(m *faulty) explore.Model {
 			m.begins = func(dst []uint64) { dst[0] = 0x21 }
@@ -240,11 +243,13 @@ func TestModelRefused(t *testing.T) {
 // A model whose predecessors are wrong on one rank gets no trace, and all ranks know why.
 func TestPredecessorsWrong(t *testing.T) {
 	for says, back := range map[string]func(p []uint64, t []int) ([]uint64, []int){
-		"0 words and 1 transitions": func(_ []uint64, t []int) ([]uint64, []int) { return nil, t },
-		"2 words and 1 transitions": func(p []uint64, t []int) ([]uint64, []int) {
+		"and 1 transition; a state has 1 word": func(_ []uint64, t []int) ([]uint64, []int) {
+			return nil, t
+		},
+		"2 words and 1 transition;": func(p []uint64, t []int) ([]uint64, []int) {
 			return append(p, 0), t
 		},
-		"1 words and 0 transitions": func(p []uint64, _ []int) ([]uint64, []int) { return p, nil },
+		"1 word and 0 transitions;": func(p []uint64, _ []int) ([]uint64, []int) { return p, nil },
 		"the model panicked: lost":  func([]uint64, []int) ([]uint64, []int) { panic("lost") },
 	} {
 		for _, ranks := range []int{1, 3} {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/farhash/farhash/internal/archive"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
@@ -360,5 +362,6 @@ func (e *OverflowError) Error() string {
 	if e.Place == "" {
 		return "explore: a state does not fit the packing"
 	}
-	return fmt.Sprintf("explore: place %s has more tokens than %d bits hold", e.Place, e.Bits)
+	return fmt.Sprintf("explore: place %s has more tokens than %d %s", e.Place, e.Bits,
+		english.PluralWord(e.Bits, "bit holds", "bits hold"))
 }

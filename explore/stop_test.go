@@ -114,6 +114,8 @@ func TestOverflowMessage(t *testing.T) {
 	for want, err := range map[string]error{
 		"explore: place p has more tokens than 8 bits hold": &explore.OverflowError{
 			Place: "p", Bits: 8},
+		"explore: place p has more tokens than 1 bit holds": &explore.OverflowError{
+			Place: "p", Bits: 1},
 		"explore: a state does not fit the packing": &explore.OverflowError{},
 	} {
 		if err.Error() != want {

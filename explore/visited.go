@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
 	"github.com/farhash/farhash/ship"
@@ -57,8 +58,8 @@ func (e Encoding) choose(stateBits int) (Encoding, error) {
 	case e == EncodingWord && fits:
 		return EncodingWord, nil
 	case e == EncodingWord:
-		return "", fmt.Errorf("explore: a state has %d bits and a word holds %d; "+
-			"use encoding %q", stateBits, maxWordBits, EncodingElement)
+		return "", fmt.Errorf("explore: a state has %s and a word holds %d; "+
+			"use encoding %q", plural.Of(stateBits, "bit"), maxWordBits, EncodingElement)
 	}
 	return "", fmt.Errorf("explore: encoding %q is unknown; use %q or %q", string(e),
 		EncodingWord, EncodingElement)

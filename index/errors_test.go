@@ -281,7 +281,7 @@ func TestRefusedLookups(t *testing.T) {
 		says(t, err, c.want)
 	}
 	for _, err := range x.Lookup([]byte("12345")) {
-		says(t, err, "5 bytes for 1 keys; this index has keys of 4")
+		says(t, err, "5 bytes for 1 key; this index has keys of 4")
 	}
 	says(t, x.LookupBatch([]byte("12345"), nil), "this index has keys of 4")
 	must(t, x.Close())

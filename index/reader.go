@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/readsize"
 	"github.com/farhash/farhash/rma"
 )
@@ -142,7 +143,8 @@ func (r *Reader) check(keys []byte, n int) error {
 		return err
 	}
 	if len(keys) != n*r.t.cfg.KeySize {
-		return fmt.Errorf("index: %d bytes for %d keys; this index has keys of %d", len(keys), n,
+		return fmt.Errorf("index: %s for %s; this index has keys of %d",
+			plural.Of(len(keys), "byte"), plural.Of(n, "key"),
 			r.t.cfg.KeySize)
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"unsafe"
+
+	"github.com/farhash/farhash/internal/plural"
 )
 
 // Record is a key with a value, as it goes into a table and comes out of it.
@@ -32,14 +34,14 @@ func formOf(c *Config) form {
 func (f form) check(r Record) error {
 	switch {
 	case len(r.Key) != f.keySize:
-		return fmt.Errorf("index: a key of %d bytes; this index has keys of %d", len(r.Key),
-			f.keySize)
+		return fmt.Errorf("index: a key of %s; this index has keys of %d",
+			plural.Of(len(r.Key), "byte"), f.keySize)
 	case f.prefix == 0 && len(r.Value) != f.valueSize:
-		return fmt.Errorf("index: a value of %d bytes; this index has values of %d",
-			len(r.Value), f.valueSize)
+		return fmt.Errorf("index: a value of %s; this index has values of %d",
+			plural.Of(len(r.Value), "byte"), f.valueSize)
 	case len(r.Value) > f.valueSize:
-		return fmt.Errorf("index: a value of %d bytes; this index has values of at most %d",
-			len(r.Value), f.valueSize)
+		return fmt.Errorf("index: a value of %s; this index has values of at most %d",
+			plural.Of(len(r.Value), "byte"), f.valueSize)
 	}
 	return nil
 }

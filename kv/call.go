@@ -1,6 +1,10 @@
 package kv
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/farhash/farhash/internal/plural"
+)
 
 // Kind is what a call does.
 type Kind uint8
@@ -47,12 +51,13 @@ func (c *Config) check(call *Call) error {
 	case call.Kind >= kinds:
 		return fmt.Errorf("kv: there is no %v", call.Kind)
 	case len(call.Key) < 1 || len(call.Key) > c.MaxKey:
-		return fmt.Errorf("kv: a key of %d bytes; this map takes 1 to %d", len(call.Key), c.MaxKey)
+		return fmt.Errorf("kv: a key of %s; this map takes 1 to %d",
+			plural.Of(len(call.Key), "byte"), c.MaxKey)
 	case c.Protocol != Default && call.Kind > Delete:
 		return fmt.Errorf("kv: protocol Paper has no %v; use Default", call.Kind)
 	case call.Kind.puts() && len(call.Value) > c.MaxValue:
-		return fmt.Errorf("kv: a value of %d bytes; this map takes up to %d", len(call.Value),
-			c.MaxValue)
+		return fmt.Errorf("kv: a value of %s; this map takes up to %d",
+			plural.Of(len(call.Value), "byte"), c.MaxValue)
 	}
 	return nil
 }

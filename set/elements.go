@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/mark"
+	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -159,8 +160,8 @@ func (e *Elements) oneQueued(element []uint64, insert bool) (Result, error) {
 }
 
 func (e *Elements) lengthError(bytes, results int) error {
-	return fmt.Errorf("set: %d bytes and %d results; an element has %d bytes", bytes, results,
-		e.cfg.ElementBytes)
+	return fmt.Errorf("set: %s and %s; an element has %s", plural.Of(bytes, "byte"),
+		plural.Of(results, "result"), plural.Of(e.cfg.ElementBytes, "byte"))
 }
 
 // ended counts a batch, and gives its error.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
@@ -14,7 +15,8 @@ func (e *Elements) Get(ctx context.Context, ref Ref, dst []byte) error {
 		return nameError(ref)
 	}
 	if len(dst) != e.cfg.ElementBytes {
-		return fmt.Errorf("set: dst has %d bytes, an element has %d", len(dst), e.cfg.ElementBytes)
+		return fmt.Errorf("set: dst has %s, an element has %d",
+			plural.Of(len(dst), "byte"), e.cfg.ElementBytes)
 	}
 	words, err := e.elementNamed(ctx, ref)
 	copy(dst, bytesOf(words))
@@ -29,8 +31,8 @@ func nameError(ref Ref) error {
 func (e *Elements) GetBatch(ctx context.Context, refs []Ref, dst []byte) error {
 	size := e.cfg.ElementBytes
 	if len(dst) != len(refs)*size {
-		return fmt.Errorf("set: dst has %d bytes for %d elements; an element has %d", len(dst),
-			len(refs), size)
+		return fmt.Errorf("set: dst has %s for %s; an element has %d",
+			plural.Of(len(dst), "byte"), plural.Of(len(refs), "element"), size)
 	}
 	var far []int
 	for i, ref := range refs {

@@ -119,7 +119,7 @@ func TestBadCalls(t *testing.T) {
 		fails(t, "a wide word", s.FindOrPutBatch([]uint64{1, wide}, make([]Result, 2)), "63 bits")
 		fails(t, "a wide word", s.ContainsBatch([]uint64{1, wide}, make([]Result, 2)), "63 bits")
 		fails(t, "results", s.FindOrPutBatch([]uint64{1, 2}, make([]Result, 1)),
-			"2 words and 1 results")
+			"2 words and 1 result;")
 		if n, err := s.Len(t.Context()); n != 0 || err != nil {
 			t.Fatalf("after bad calls Len is %d, %v", n, err)
 		}
@@ -134,9 +134,9 @@ func badElementCalls(t *testing.T, jobs []rma.Job) {
 	must(t, err)
 	s := elements[0]
 	_, err = s.FindOrPut(make([]byte, 8))
-	fails(t, "a short element", err, "8 bytes and 1 results; an element has 9 bytes")
+	fails(t, "a short element", err, "8 bytes and 1 result; an element has 9 bytes")
 	_, err = s.Contains(nil)
-	fails(t, "no element", err, "0 bytes and 1 results")
+	fails(t, "no element", err, "0 bytes and 1 result;")
 	fails(t, "a wrong batch", s.FindOrPutBatch(make([]byte, 17), make([]Result, 2)), "17 bytes")
 	fails(t, "few refs", s.FindOrPutRefs(make([]byte, 18), make([]Result, 2), make([]Ref, 1)),
 		"2 results and 1 refs")

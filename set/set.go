@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/farhash/farhash/internal/mark"
+	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
@@ -182,8 +183,8 @@ func (s *Set) ContainsBatch(words []uint64, results []Result) error {
 
 func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 	if len(results) != len(words) {
-		return fmt.Errorf("set: %d words and %d results; they must be equally many",
-			len(words), len(results))
+		return fmt.Errorf("set: %s and %s; they must be equally many",
+			plural.Of(len(words), "word"), plural.Of(len(results), "result"))
 	}
 	for _, word := range words {
 		if word > MaxWord {

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/ship"
@@ -160,7 +161,8 @@ func (a *answer) printMCC(w io.Writer) {
 }
 
 func (a *answer) printText(w io.Writer) {
-	fmt.Fprintf(w, "%s: %d places, %d transitions\n", printable(a.Model), a.Places, a.Transitions)
+	fmt.Fprintf(w, "%s: %s, %s\n", printable(a.Model), plural.Of(a.Places, "place"),
+		plural.Of(a.Transitions, "transition"))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	mark := ""
 	if !a.Complete {
@@ -174,10 +176,11 @@ func (a *answer) printText(w io.Writer) {
 	fmt.Fprintf(t, "deadlocks\t%d%s\n", a.Deadlocks, mark)
 	fmt.Fprintf(t, "most tokens in a place\t%d%s\n", a.MaxTokensPlace, mark)
 	fmt.Fprintf(t, "most tokens in a marking\t%d%s\n", a.MaxTokensMarking, mark)
-	fmt.Fprintf(t, "seconds\t%.3f\t%s, %s with %d ranks\n", a.Seconds,
-		rate(a.States, a.Seconds, "states/s"), rate(a.Arcs, a.Seconds, "arcs/s"), a.Ranks)
-	fmt.Fprintf(t, "bytes per state\t%.1f\ta marking has %d bits, kept as %s\n",
-		a.BytesPerState, a.bits, a.Encoding)
+	fmt.Fprintf(t, "seconds\t%.3f\t%s, %s with %s\n", a.Seconds,
+		rate(a.States, a.Seconds, "states/s"), rate(a.Arcs, a.Seconds, "arcs/s"),
+		plural.Of(a.Ranks, "rank"))
+	fmt.Fprintf(t, "bytes per state\t%.1f\ta marking has %s, kept as %s\n",
+		a.BytesPerState, plural.Of(a.bits, "bit"), a.Encoding)
 	if a.Access != "" {
 		fmt.Fprintf(t, "access\t%s\n", a.Access)
 	}
@@ -204,7 +207,8 @@ func (a *answer) printTrace(w io.Writer) {
 	case len(*a.Trace) == 0:
 		fmt.Fprintln(w, "the initial marking is a deadlock")
 	default:
-		fmt.Fprintf(w, "shortest way to a deadlock, %d firings:\n", len(*a.Trace))
+		fmt.Fprintf(w, "shortest way to a deadlock, %s:\n",
+			plural.Of(len(*a.Trace), "firing"))
 		for _, id := range *a.Trace {
 			fmt.Fprintf(w, "  %s\n", printable(id))
 		}

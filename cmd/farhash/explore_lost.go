@@ -11,14 +11,16 @@ import (
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/launch"
+	"github.com/farhash/farhash/internal/plural"
 )
 
 // lost tells of a search that a rank was lost of, and how to go on.
 func (f *exploreFlags) lost(res *explore.Result) error {
 	switch {
 	case res.Saved.Path != "":
-		return fmt.Errorf("%s; go on with the checkpoint, which has %d states, on any number of "+
-			"hosts and ranks:\n  %s%s%s", res.Detail, res.Saved.States, f.goOn,
+		return fmt.Errorf("%s; go on with the checkpoint, which has %s, on any number of "+
+			"hosts and ranks:\n  %s%s%s", res.Detail,
+			plural.Of(int(res.Saved.States), "state"), f.goOn,
 			quote("--resume="+res.Saved.Path), onHosts())
 	case f.checkpoint != "":
 		return fmt.Errorf("%s; there is no checkpoint yet, as the first one is written after %v "+

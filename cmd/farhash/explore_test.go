@@ -152,6 +152,10 @@ func TestExploreText(t *testing.T) {
 		!strings.HasPrefix(text, "plan: up to ") || strings.ContainsAny(text, "\r\x1b") {
 		t.Errorf("exit code %d, stderr %q", c.code(), text)
 	}
+	c = execute(t, "explore", path, "-n", "1")
+	if !strings.Contains(c.stdout.String(), "arcs/s with 1 rank\n") {
+		t.Errorf("one rank: %s", &c.stdout)
+	}
 	c = execute(t, "explore", path, "-n", "2", "--quiet")
 	if c.code() != 0 || c.stderr.Len() > 0 || !strings.Contains(c.stdout.String(), "243") {
 		t.Errorf("quiet: exit code %d, stderr %q, stdout %s", c.code(), &c.stderr, &c.stdout)
@@ -230,7 +234,7 @@ func TestExploreStrangeNames(t *testing.T) {
 	path := writeTestNet(t, n)
 	c := execute(t, "explore", path, "--trace", "deadlock", "-q")
 	if text := c.stdout.String(); c.code() != 0 || strings.ContainsRune(text, 0x9b) ||
-		!strings.Contains(text, `"a\u009b31m\nstates 7": 1 places`) ||
+		!strings.Contains(text, `"a\u009b31m\nstates 7": 1 place, 1 transition`) ||
 		!strings.Contains(text, `  "t\nu"`) {
 		t.Errorf("exit code %d: %q", c.code(), text)
 	}
