@@ -4,6 +4,8 @@ GO ?= go
 BENCH ?= .
 FUZZTIME ?= 10s
 SOAK ?= 1h
+TORTURE ?= 1h
+SEED ?= 0
 
 # The packages whose tables are in the lab, internal/lab. Each has a test TestSoak.
 LAB = ./set ./cache ./kv ./kv/internal/nessie
@@ -16,7 +18,7 @@ include clib/clib.mk
 # One target after the other: the tests measure out the machine.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help build run setup test test-plain test-race test-lab test-mpi test-ucx test-beside soak cross spec spec-quick lint bench fuzz clean
+.PHONY: help build run setup test test-plain test-race test-lab test-mpi test-ucx test-beside soak torture cross spec spec-quick lint bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' \
@@ -53,6 +55,12 @@ soak: ## go on with random schedules and kills for SOAK; ^C ends it and reports
 		$(GO) test -c -tags "$$tags" -o bin/soak.test $$package && \
 		(cd $$package && exec "$(CURDIR)/bin/soak.test" -test.run '^TestSoak$$' \
 			-test.timeout 0 -soak $(SOAK)) || exit 1; done
+
+# What it builds depends on the libraries that are here. Without SEED it is a new one.
+torture: ## attack farhash from outside for TORTURE; SEED makes a sweep again; ^C ends it and reports
+	@mkdir -p bin && $(GO) test -c -o bin/torture.test ./internal/torture && \
+		cd internal/torture && exec "$(CURDIR)/bin/torture.test" -test.run '^TestTorture$$' \
+			-test.timeout 0 -soak $(TORTURE) -seed $(SEED)
 
 # The engine for each MPI that programs can be built with here.
 test-mpi: ## run what needs MPI under each that is here

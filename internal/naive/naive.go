@@ -23,6 +23,8 @@ type Result struct {
 	Widest    int // states on the largest level
 	Deadlocks int // states that enable no transition
 
+	DeadlockDepth int // the lowest level that has one, where there are any
+
 	MaxTokensPlace   int64 // most tokens in one place of one state
 	MaxTokensMarking int64 // most tokens in one state, all places together
 
@@ -89,6 +91,9 @@ func (s *search) expand(key string) (full bool, err error) {
 	}
 	s.res.Arcs += enabled
 	if enabled == 0 {
+		if s.res.Deadlocks == 0 {
+			s.res.DeadlockDepth = s.res.Depth
+		}
 		s.res.Deadlocks++
 	}
 	return false, nil

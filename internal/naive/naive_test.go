@@ -39,13 +39,13 @@ func TestExplore(t *testing.T) {
 			naive.Result{States: 1, Arcs: 1, Widest: 1, MaxTokensPlace: 200, MaxTokensMarking: 200,
 				Complete: true}},
 		{"parallel firings count twice", net([]int64{2, 0}, move, move),
-			naive.Result{States: 3, Arcs: 4, Depth: 2, Widest: 1, Deadlocks: 1, MaxTokensPlace: 2,
-				MaxTokensMarking: 2, Complete: true}},
+			naive.Result{States: 3, Arcs: 4, Depth: 2, Widest: 1, Deadlocks: 1, DeadlockDepth: 2,
+				MaxTokensPlace: 2, MaxTokensMarking: 2, Complete: true}},
 		{"weights and widths", net([]int64{3, 0, 0}, move,
 			petri.Transition{In: []petri.Arc{{Place: 0, Weight: 3}},
 				Out: []petri.Arc{{Place: 2, Weight: 300}}}),
-			naive.Result{States: 5, Arcs: 4, Depth: 3, Widest: 2, Deadlocks: 2, MaxTokensPlace: 300,
-				MaxTokensMarking: 300, Complete: true}},
+			naive.Result{States: 5, Arcs: 4, Depth: 3, Widest: 2, Deadlocks: 2, DeadlockDepth: 1,
+				MaxTokensPlace: 300, MaxTokensMarking: 300, Complete: true}},
 	} {
 		got, err := naive.Explore(c.net, 100)
 		if err != nil || got != c.want {
