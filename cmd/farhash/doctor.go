@@ -61,8 +61,10 @@ const (
 	groupUCX    = "many hosts"
 )
 
-// run examines everything and prints what it finds.
+// run examines everything and prints what it finds. A signal ends it when what it tries out is
+// put away: a window that was being made would stay in /dev/shm.
 func (f *doctorFlags) run(ctx context.Context, out io.Writer) error {
+	ctx, caught := catchSignals(ctx)
 	r := doctor.Report{Program: version(), System: runtime.GOOS + "/" + runtime.GOARCH}
 	r.Add(kernels(), available(), launcher())
 	here := doctor.Here()
@@ -73,6 +75,9 @@ func (f *doctorFlags) run(ctx context.Context, out io.Writer) error {
 	processes, closed := probeProcesses(ctx)
 	r.Add(processes, probeMPI(ctx))
 	r.Add(probeUCX(ctx, here.Cards())...)
+	if signal := context.Cause(ctx); signal != nil {
+		return &exitError{code: interruptCode(caught), err: errors.Join(signal, err, closed)}
+	}
 	write := r.WriteText
 	if f.json {
 		write = r.WriteJSON

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -99,6 +100,35 @@ func TestKillRank(t *testing.T) {
 			!reflect.DeepEqual(o["lostRanks"], []any{2.}) {
 			t.Errorf("rank %d: %v", number, o)
 		}
+	}
+}
+
+// A doctor that is told to end leaves no memory behind.
+func TestInterruptDoctor(t *testing.T) {
+	c := newCommand(t, "doctor")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := c.Process.Pid
+	window := fmt.Sprintf("/dev/shm/farhash.*.doctor-%d.*.w0", pid)
+	for { // it is there for a moment only
+		if made, _ := filepath.Glob(window); len(made) > 0 {
+			send(t, pid, syscall.SIGTERM)
+			c.finish()
+			if c.code() != exitTerminate {
+				t.Errorf("exit code %d: %s", c.code(), &c.stderr)
+			}
+			break
+		}
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err == nil && len(line) == 0 { // it has ended
+			c.finish()
+			t.Skip("the window was gone before anybody looked")
+		}
+	}
+	if left, _ := filepath.Glob(window); len(left) > 0 {
+		t.Errorf("%q are left", left)
+		_ = os.Remove(left[0])
 	}
 }
 
