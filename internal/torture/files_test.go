@@ -79,8 +79,8 @@ func (r *round) checkpointed(m *model, order string) ([]byte, error) {
 // breakCheckpoint goes on with checkpoints that are broken, or of two that are mixed.
 func (r *round) breakCheckpoint() error {
 	order := pick(r, "bfs", "any")
-	other, err := r.family(8)
-	m, err2 := r.family(8)
+	other, err := r.family(6)
+	m, err2 := r.family(6)
 	if err = errors.Join(err, err2); err != nil {
 		return err
 	}

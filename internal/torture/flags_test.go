@@ -4,6 +4,7 @@ package torture
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -83,6 +84,9 @@ func strikeFlags(r *round) error {
 	for range 10 {
 		h := pick(r, all...)
 		line := append([]string{r.programs["plain"]}, h.path...)
+		if slices.Contains(h.flags, "buckets") { // or it takes a GiB, and its time to end
+			line = append(line, "--buckets=64Ki")
+		}
 		for range r.IntN(4) {
 			flag := pick(r, h.flags...)
 			name, bare := strings.CutSuffix(flag, "=")

@@ -12,7 +12,7 @@ import (
 // strikeKill interrupts and kills a search with checkpoints at random moments, and goes on with
 // other ranks, until it comes to its end.
 func strikeKill(r *round) error {
-	m, err := r.family(pick(r, 9, 10, 11))
+	m, err := r.family(pick(r, 7, 8, 9))
 	if err != nil {
 		return err
 	}

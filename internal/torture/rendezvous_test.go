@@ -66,7 +66,7 @@ func greeting(rng *rand.Rand) []byte {
 
 // strikeRendezvous has clients that do not belong there besiege the port where ranks meet.
 func strikeRendezvous(r *round) error {
-	m, err := r.family(9)
+	m, err := r.family(7)
 	if err != nil {
 		return err
 	}

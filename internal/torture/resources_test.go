@@ -38,7 +38,7 @@ var scarcities = []scarcity{
 
 // strikeResource runs a search with checkpoints where something is scarce.
 func strikeResource(r *round) error {
-	m, err := r.family(9)
+	m, err := r.family(7)
 	if err != nil {
 		return err
 	}
