@@ -8,7 +8,7 @@ TORTURE ?= 1h
 SEED ?= 0
 
 # The packages whose tables are in the lab, internal/lab. Each has a test TestSoak.
-LAB = ./set ./cache ./kv ./kv/internal/nessie
+LAB = ./set ./cache ./index ./kv ./kv/internal/nessie
 
 # A checkout that git refuses to look at, say of another user, builds as well.
 VCS = $(shell git status >/dev/null 2>&1 || echo -buildvcs=false)
