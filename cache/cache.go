@@ -106,11 +106,7 @@ type Cache struct {
 // has joined again ([rma.Rejoined]) it takes part in the cache that the others have, which is
 // empty in this rank's memory.
 func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
-	err := cfg.agree(ctx, job)
-	if err == nil {
-		err = cfg.complete(job.Size())
-	}
-	if err != nil {
+	if err := cfg.agree(ctx, job); err != nil {
 		return nil, err
 	}
 	t, err := newTable(ctx, job, cfg)
@@ -128,20 +124,21 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 	return c, nil
 }
 
-// agree makes sure that all ranks have the same configuration. One that joins again finds that
-// out by the window of statistics, whose name tells it.
+// agree makes sure that all ranks have the same configuration, and completes it. A rank that
+// joins again finds that out by the window of statistics, whose name says it.
 func (c *Config) agree(ctx context.Context, job rma.Job) error {
+	fields := []rma.Field{{Name: "bytes per key", Value: uint64(c.KeySize)},
+		{Name: "bytes per value", Value: uint64(c.ValueSize)},
+		{Name: "buckets per rank", Value: c.BucketsPerRank},
+		{Name: "modes", Value: uint64(c.Mode)},
+		{Name: "kinds of addressing", Value: uint64(c.Addressing)},
+		{Name: "buckets per group", Value: uint64(c.GroupBuckets)},
+		{Name: "choices", Value: uint64(c.Choices)}}
+	err := c.complete(job.Size())
 	if rma.Rejoined(job) {
-		return nil
+		return err
 	}
-	return rma.Agree(ctx, job, "cache",
-		rma.Field{Name: "bytes per key", Value: uint64(c.KeySize)},
-		rma.Field{Name: "bytes per value", Value: uint64(c.ValueSize)},
-		rma.Field{Name: "buckets per rank", Value: c.BucketsPerRank},
-		rma.Field{Name: "modes", Value: uint64(c.Mode)},
-		rma.Field{Name: "kinds of addressing", Value: uint64(c.Addressing)},
-		rma.Field{Name: "buckets per group", Value: uint64(c.GroupBuckets)},
-		rma.Field{Name: "choices", Value: uint64(c.Choices)})
+	return rma.Agree(ctx, job, "cache", err, fields...)
 }
 
 // complete checks a configuration and fills in what is left to it.

@@ -30,11 +30,7 @@ type builder struct {
 // does; a rank whose own part was fine then gets a [rma.PeerError].
 func Build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Record, error]) (
 	*Index, error) {
-	err := cfg.agree(ctx, job)
-	if err == nil {
-		err = cfg.complete()
-	}
-	if err != nil {
+	if err := cfg.agree(ctx, job); err != nil {
 		return nil, err
 	}
 	if records == nil { // this rank has none

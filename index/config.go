@@ -129,7 +129,7 @@ func (c *Config) agree(ctx context.Context, job rma.Job) error {
 	}
 	// Homes follow from the load, and a search begins where its rank thinks they are.
 	fields = append(fields, rma.Field{Name: "bits of loads", Value: math.Float64bits(c.Load)})
-	return rma.Agree(ctx, job, "index", fields...)
+	return rma.Agree(ctx, job, "index", c.complete(), fields...)
 }
 
 // complete checks a configuration and fills in what is left to it, but for OffsetBytes,

@@ -104,18 +104,15 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 	if cfg.Copies {
 		copies = 1
 	}
-	err := rma.Agree(ctx, job, "kv",
-		rma.Field{Name: "slots per rank", Value: cfg.SlotsPerRank},
-		rma.Field{Name: "most slots per rank", Value: cfg.MaxSlotsPerRank},
-		rma.Field{Name: "bytes per rank", Value: cfg.BytesPerRank},
-		rma.Field{Name: "bytes of the longest key", Value: uint64(cfg.MaxKey)},
-		rma.Field{Name: "bytes of the longest value", Value: uint64(cfg.MaxValue)},
-		rma.Field{Name: "slots with copies", Value: copies},
-		rma.Field{Name: "slots per chunk", Value: uint64(cfg.Chunk)},
-		rma.Field{Name: "protocols", Value: uint64(cfg.Protocol)})
-	if err == nil {
-		err = cfg.complete(job.Size())
-	}
+	fields := []rma.Field{{Name: "slots per rank", Value: cfg.SlotsPerRank},
+		{Name: "most slots per rank", Value: cfg.MaxSlotsPerRank},
+		{Name: "bytes per rank", Value: cfg.BytesPerRank},
+		{Name: "bytes of the longest key", Value: uint64(cfg.MaxKey)},
+		{Name: "bytes of the longest value", Value: uint64(cfg.MaxValue)},
+		{Name: "slots with copies", Value: copies},
+		{Name: "slots per chunk", Value: uint64(cfg.Chunk)},
+		{Name: "protocols", Value: uint64(cfg.Protocol)}}
+	err := rma.Agree(ctx, job, "kv", cfg.complete(job.Size()), fields...)
 	if err != nil {
 		return nil, err
 	}

@@ -12,19 +12,21 @@ type Field struct {
 	Value uint64
 }
 
-// Agree makes sure that every rank calls it with the same values. Where they do not,
-// every rank gets the same error, which tells of the lowest rank that differs from
-// rank 0. Collective; the fields have the same names in the same order on every rank.
-func Agree(ctx context.Context, job Job, what string, fields ...Field) error {
+// Agree makes sure that every rank calls it with the same values, and that no rank has to refuse
+// them: refusal is what is wrong with them on this rank, nil if nothing is. Where values differ,
+// every rank gets the same error, which names the lowest rank that differs from rank 0. Else a
+// rank gets its own refusal, and the others a [PeerError]. Collective; the fields have the same
+// names in the same order on every rank.
+func Agree(ctx context.Context, job Job, what string, refusal error, fields ...Field) error {
 	if job.Size() == 1 || len(fields) == 0 {
-		return nil
+		return refusal
 	}
 	if err := refuseRejoined(job, what); err != nil {
-		return err
+		return tellOnce(refusal, err)
 	}
 	v, err := newVote(ctx, job, what+": configuration", len(fields))
 	if err != nil {
-		return err
+		return tellOnce(refusal, err)
 	}
 	defer v.close()
 	for i, f := range fields {
@@ -39,15 +41,23 @@ func Agree(ctx context.Context, job Job, what string, fields ...Field) error {
 	if err != nil {
 		return err
 	}
+	if mine == nil {
+		mine = refusal
+	}
 	rank, _, err := v.lowest(ctx, mine)
 	if err != nil {
 		return err
 	}
-	var differ error
-	if rank >= 0 {
-		differ, err = v.difference(ctx, rank, what, fields)
+	var outcome error
+	for r := 0; r < job.Size() && rank >= 0 && outcome == nil && err == nil; r++ {
+		outcome, err = v.difference(ctx, r, what, fields) // a difference says more than a refusal
 	}
-	return v.leave(ctx, differ, err)
+	if outcome == nil && refusal != nil {
+		outcome = refusal
+	} else if outcome == nil && rank >= 0 {
+		outcome = &PeerError{What: what, Rank: rank}
+	}
+	return v.leave(ctx, outcome, err)
 }
 
 // AllSucceeded tells every rank whether all ranks came so far: it returns mine

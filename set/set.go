@@ -103,23 +103,20 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Set, error) {
 	return &Set{job: job, cfg: cfg, t: t, tally: tally}, nil
 }
 
-// agree makes sure that every rank asks for the same set, then that it is legal.
+// agree makes sure that every rank asks for the same set, and that it is legal.
 func agree(ctx context.Context, job rma.Job, g *geometry,
 	elementBytes, elements uint64) error {
-	err := rma.Agree(ctx, job, "set",
-		rma.Field{Name: "buckets", Value: g.buckets},
-		rma.Field{Name: "buckets per chunk", Value: uint64(g.chunk)},
-		rma.Field{Name: "chunks", Value: uint64(g.chunks)},
-		rma.Field{Name: "kinds of home", Value: uint64(g.home)},
-		rma.Field{Name: "bytes per element", Value: elementBytes},
-		rma.Field{Name: "elements", Value: elements})
-	if err != nil {
-		return err
-	}
+	fields := []rma.Field{{Name: "buckets", Value: g.buckets},
+		{Name: "buckets per chunk", Value: uint64(g.chunk)},
+		{Name: "chunks", Value: uint64(g.chunks)},
+		{Name: "kinds of home", Value: uint64(g.home)},
+		{Name: "bytes per element", Value: elementBytes},
+		{Name: "elements", Value: elements}}
+	err := g.complete(job.Size())
 	if g.depth < 0 || g.depth > 1<<16 {
-		return fmt.Errorf("set: Depth must be 0 to 65536, not %d", g.depth)
+		err = fmt.Errorf("set: Depth must be 0 to 65536, not %d", g.depth)
 	}
-	return g.complete(job.Size())
+	return rma.Agree(ctx, job, "set", err, fields...)
 }
 
 // FindOrPut finds word or inserts it (OP 3.3). The result is Found, Inserted or

@@ -70,7 +70,7 @@ func same(ctx context.Context, job rma.Job, path string, r *Reader, failed error
 	if err := rma.AllSucceeded(ctx, job, "loading "+path, failed); err != nil {
 		return err
 	}
-	err := rma.Agree(ctx, job, "loading "+path, rma.Field{
+	err := rma.Agree(ctx, job, "loading "+path, nil, rma.Field{
 		Name: "the files that ranks find there (their checksums)", Value: r.sum})
 	if err != nil {
 		err = fmt.Errorf("%w; ranks on several hosts need a folder that all share, or copies of "+

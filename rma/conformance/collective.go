@@ -124,13 +124,13 @@ func cellsAfterCancel(r *rank) error {
 
 func agreeOnTheSame(r *rank) error {
 	for range 3 {
-		err := rma.Agree(r.ctx, r.job, "test", rma.Field{Name: "one", Value: 1},
+		err := rma.Agree(r.ctx, r.job, "test", nil, rma.Field{Name: "one", Value: 1},
 			rma.Field{Name: "most", Value: ^uint64(0)})
 		if err != nil {
 			return err
 		}
 	}
-	return rma.Agree(r.ctx, r.job, "nothing")
+	return rma.Agree(r.ctx, r.job, "nothing", nil)
 }
 
 func allSucceeded(r *rank) error { return rma.AllSucceeded(r.ctx, r.job, "test", nil) }

@@ -75,7 +75,7 @@ func agreeOnDifferent(t *testing.T, start Starter, ranks int) {
 		if job.Rank() == ranks-1 {
 			value = 5678
 		}
-		err := rma.Agree(ctx, job, "thing", rma.Field{Name: "width", Value: 1},
+		err := rma.Agree(ctx, job, "thing", nil, rma.Field{Name: "width", Value: 1},
 			rma.Field{Name: "height", Value: value}, rma.Field{Name: "depth", Value: value})
 		texts[job.Rank()] = outcome(err)
 		return job.Barrier(ctx)
@@ -127,7 +127,7 @@ func rankReturnsEarly(t *testing.T, start Starter, ranks int) {
 			return err
 		},
 		"Agree": func(ctx context.Context, job rma.Job) error {
-			return rma.Agree(ctx, job, "incomplete", rma.Field{Name: "one", Value: 1})
+			return rma.Agree(ctx, job, "incomplete", nil, rma.Field{Name: "one", Value: 1})
 		},
 		"AllSucceeded": func(ctx context.Context, job rma.Job) error {
 			return rma.AllSucceeded(ctx, job, "incomplete", nil)
