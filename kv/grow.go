@@ -205,9 +205,13 @@ func (s *session) sample(ctx context.Context, m *Map, now state) (slots, taken, 
 		slots += uint64(n)
 	}
 	err = s.q.Submit()
-	for _, h := range flights {
-		if err = errors.Join(err, s.q.Wait(ctx, h)); err == nil {
-			_, err = s.q.Value(h)
+	for _, h := range flights { // all of them: what is not taken stays on the queue
+		waited := s.q.Wait(ctx, h)
+		if waited == nil {
+			_, waited = s.q.Value(h)
+		}
+		if err == nil {
+			err = waited
 		}
 	}
 	if err != nil {
