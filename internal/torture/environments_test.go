@@ -30,7 +30,7 @@ func strikeEnvironment(r *round) error {
 		return err
 	}
 	plain := r.programs["plain"]
-	explore := []string{"explore", m.path, "--json", "-q", "--mem=4MiB"}
+	explore := []string{"explore", m.path, "--json", "-q", "--mem=128MiB"}
 	for range 10 {
 		var env []string
 		for range 1 + r.IntN(5) {

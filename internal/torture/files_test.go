@@ -39,7 +39,7 @@ func (r *round) breakNet() error {
 		if err := os.WriteFile(m.path, text, 0o600); err != nil {
 			return err
 		}
-		c, err := r.run(r.programs["plain"], "explore", m.path, "--json", "-q", "--mem=4MiB")
+		c, err := r.run(r.programs["plain"], "explore", m.path, "--json", "-q", "--mem=128MiB")
 		if err != nil {
 			return err
 		}
