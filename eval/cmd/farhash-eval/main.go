@@ -1,0 +1,74 @@
+// Command farhash-eval measures what the four papers behind farhash have measured, and prints
+// each table and figure beside the paper's.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/farhash/farhash/eval/internal/experiment"
+	"github.com/farhash/farhash/eval/op"
+)
+
+// Exit codes, those of farhash.
+const (
+	exitFailure   = 1
+	exitUsage     = 2
+	exitInterrupt = 130
+)
+
+func main() {
+	cmd, err := newRoot().ExecuteContextC(context.Background())
+	if err == nil {
+		return
+	}
+	if errors.Is(err, experiment.ErrInterrupted) {
+		os.Exit(exitInterrupt)
+	}
+	fmt.Fprintln(os.Stderr, "farhash-eval:", err)
+	if errors.Is(err, experiment.ErrUsage) {
+		fmt.Fprintf(os.Stderr, "Run '%s --help' for how it is used.\n", cmd.CommandPath())
+		os.Exit(exitUsage)
+	}
+	os.Exit(exitFailure)
+}
+
+// paper is a group of experiments.
+type paper struct {
+	name, short string
+	experiments []*experiment.Experiment
+}
+
+func papers() []paper {
+	return []paper{
+		{"op", "Oortwijn et al., A Distributed Hash Table for Shared Memory: the set",
+			op.Experiments()},
+	}
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "farhash-eval",
+		Short:         "The tables and figures of the papers behind farhash, measured again",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return fmt.Errorf("%w: %w", experiment.ErrUsage, err)
+	})
+	var all []*experiment.Experiment
+	for _, p := range papers() {
+		group := &cobra.Command{Use: p.name, Short: p.short}
+		for _, e := range p.experiments {
+			group.AddCommand(experiment.Command(e))
+		}
+		root.AddCommand(group)
+		all = append(all, p.experiments...)
+	}
+	root.AddCommand(experiment.Show(all))
+	return root
+}

@@ -1,0 +1,15 @@
+// Package eval is the module that measures what the four papers behind farhash have measured,
+// and prints each table and figure beside the paper's. It has a package for each paper:
+//
+//	op   Oortwijn et al.: A Distributed Hash Table for Shared Memory (package set)
+//	lp   Wang et al.: Efficient Usage of One-Sided RDMA for Linear Probing (package index)
+//	md   Luebke et al.: MPI-DHT as Surrogate Model (package cache)
+//	ne   Szepesi et al.: Nessie (package kv), with the paper's own protocol
+//
+// The command farhash-eval runs them. An experiment measures and gives records (package
+// internal/record), in the benchmark format of Go; views (package internal/view) make tables,
+// JSON and plots of records. So a result that was saved can be shown again, and a new
+// experiment is what it measures and a few lines on how it is shown.
+//
+// The tables and engines are those of the module above, which knows nothing of this one.
+package eval

@@ -1,0 +1,118 @@
+package chart
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+const (
+	// PanelWidth is the usual width of a panel.
+	PanelWidth = 15 * vg.Centimeter
+
+	panelHeight = 11 * vg.Centimeter
+	plotDPI     = 110
+)
+
+// palette has colours that people with any kind of colour vision tell apart (Okabe
+// and Ito), dark enough for lines on white.
+var palette = []color.Color{
+	color.RGBA{0x00, 0x72, 0xB2, 0xFF}, color.RGBA{0xD5, 0x5E, 0x00, 0xFF},
+	color.RGBA{0x00, 0x9E, 0x73, 0xFF}, color.RGBA{0xCC, 0x79, 0xA7, 0xFF},
+	color.RGBA{0xE6, 0x9F, 0x00, 0xFF}, color.RGBA{0x56, 0xB4, 0xE9, 0xFF},
+	color.RGBA{0x50, 0x50, 0x50, 0xFF}, color.RGBA{0x8C, 0x56, 0x4B, 0xFF},
+	color.RGBA{0x9E, 0x9E, 0x9E, 0xFF}, color.RGBA{0x33, 0x22, 0x88, 0xFF},
+	color.RGBA{0x88, 0x22, 0x55, 0xFF},
+}
+
+// Colour is the colour of the i-th line or bar.
+func Colour(i int) color.Color { return palette[i%len(palette)] }
+
+// Format is the format that the name of a file asks for: "svg" or "png".
+func Format(path string) (string, error) {
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".svg", ".png":
+		return ext[1:], nil
+	}
+	return "", fmt.Errorf("chart: a plot is a file ending in .svg or .png, not %q", path)
+}
+
+// NewPanel is an empty plot with a grid.
+func NewPanel(title, x, y string) *plot.Plot {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.Title.Padding = vg.Points(6)
+	p.BackgroundColor = color.White
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{0xE0}, color.Gray{0xE0}
+	p.Add(grid)
+	p.X.Tick.Marker, p.Y.Tick.Marker = RoundTicks{}, RoundTicks{}
+	p.Legend.Padding = vg.Points(2)
+	return p
+}
+
+// Write draws plots side by side, each of them so wide.
+func Write(w io.Writer, format string, panels []*plot.Plot, panelWidth vg.Length) error {
+	width, height := panelWidth*vg.Length(len(panels)), panelHeight
+	var canvas vg.CanvasSizer
+	var out io.WriterTo
+	switch format {
+	case "svg":
+		svg := vgsvg.New(width, height)
+		canvas, out = svg, svg
+	case "png":
+		img := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(plotDPI))
+		canvas, out = img, vgimg.PngCanvas{Canvas: img}
+	default:
+		return fmt.Errorf("chart: plots are svg or png, not %q", format)
+	}
+	tiles := draw.Tiles{Rows: 1, Cols: len(panels), PadX: vg.Points(14),
+		PadTop: vg.Points(8), PadBottom: vg.Points(8),
+		PadLeft: vg.Points(8), PadRight: vg.Points(14)}
+	for i, c := range plot.Align([][]*plot.Plot{panels}, tiles, draw.New(canvas))[0] {
+		panels[i].Draw(c)
+	}
+	_, err := out.WriteTo(w)
+	return err
+}
+
+// AddLine draws points joined by a line, with a glyph at each if shape is not nil.
+func AddLine(p *plot.Plot, name string, xys plotter.XYs, c color.Color,
+	shape draw.GlyphDrawer) error {
+	line, err := plotter.NewLine(xys)
+	if err != nil {
+		return err
+	}
+	line.Color, line.Width = c, vg.Points(1.4)
+	p.Add(line)
+	thumbs := []plot.Thumbnailer{line}
+	if shape != nil {
+		points, err := NewPoints(xys, c, shape)
+		if err != nil {
+			return err
+		}
+		p.Add(points)
+		thumbs = append(thumbs, points)
+	}
+	p.Legend.Add(name, thumbs...)
+	return nil
+}
+
+// NewPoints are points without a line.
+func NewPoints(xys plotter.XYs, c color.Color, shape draw.GlyphDrawer) (*plotter.Scatter, error) {
+	points, err := plotter.NewScatter(xys)
+	if err != nil {
+		return nil, err
+	}
+	points.GlyphStyle = draw.GlyphStyle{Color: c, Radius: vg.Points(3.2), Shape: shape}
+	return points, nil
+}

@@ -1,0 +1,82 @@
+package chart
+
+import (
+	"bytes"
+	"image"
+	_ "image/png"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+func TestFormat(t *testing.T) {
+	for path, want := range map[string]string{"a.svg": "svg", "x/b.PNG": "png", "c.pdf": "",
+		"": ""} {
+		if got, err := Format(path); got != want || (err == nil) != (want != "") {
+			t.Errorf("Format(%q) = %q, %v", path, got, err)
+		}
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		ticks     plot.Ticker
+		low, high float64
+		want      string
+	}{
+		{RoundTicks{}, 0, 1, "0 0.2 0.4 0.6 0.8 1"}, {RoundTicks{}, 0, 8.4, "0 2 4 6 8"},
+		{RoundTicks{}, 0, 539, "0 100 200 300 400 500"},
+		{RoundTicks{}, 0, 0.003, "0 0.0005 0.001 0.0015 0.002 0.0025 0.003"},
+		{RoundTicks{}, 1, 1, ""}, {RoundTicks{}, -0.1, 1, "0 0.2 0.4 0.6 0.8 1"},
+		{LogTicks{}, 1, 10, "1 2 5 10"}, {LogTicks{}, 3, 40, "5 10 20"},
+		{LogTicks{}, 0.02, 1, "0.02 0.05 0.1 0.2 0.5 1"},
+		{LogTicks{}, 2, 20000, "10 100 1000 10000"},
+	} {
+		var got []string
+		for _, tick := range c.ticks.Ticks(c.low, c.high) {
+			got = append(got, tick.Label)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%T of %v to %v are %v, want %s", c.ticks, c.low, c.high, got, c.want)
+		}
+	}
+}
+
+func TestLogRange(t *testing.T) {
+	for _, c := range [][4]float64{{3, 7, 2, 10}, {1, 10, 1, 10}, {0.06, 0.21, 0.05, 0.5},
+		{0.2, 0.2, 0.2, 0.2}, {5.1, 1999, 5, 2000}} {
+		if low, high := LogRange(c[0], c[1]); low != c[2] || high != c[3] {
+			t.Errorf("%v to %v becomes %v to %v", c[0], c[1], low, high)
+		}
+	}
+}
+
+func TestWrite(t *testing.T) {
+	p := NewPanel("a title", "x", "y")
+	err := AddLine(p, "a line", plotter.XYs{{X: 1, Y: 2}, {X: 3, Y: 4}}, Colour(0),
+		draw.CircleGlyph{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var svg, png bytes.Buffer
+	for format, w := range map[string]*bytes.Buffer{"svg": &svg, "png": &png} {
+		if err := Write(w, format, []*plot.Plot{p, p}, PanelWidth); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range []string{"a title", "a line"} {
+		if strings.Count(svg.String(), text) != 2 {
+			t.Errorf("%q is not in both panels", text)
+		}
+	}
+	if img, format, err := image.Decode(&png); err != nil || format != "png" ||
+		img.Bounds().Dx() < 2*img.Bounds().Dy() {
+		t.Errorf("no picture of two panels: %v, %v", format, err)
+	}
+	if err := Write(&svg, "pdf", []*plot.Plot{p}, PanelWidth); err == nil {
+		t.Error("pdf is written")
+	}
+}

@@ -1,0 +1,31 @@
+package op
+
+import "slices"
+
+// table1Chunks are the C of OP Table 1.
+var table1Chunks = []int{8, 16, 32, 64, 128}
+
+// table1Loads are its rows.
+var table1Loads = []string{"0.5", "0.6", "0.7", "0.8", "0.9"}
+
+// printed is a cell of OP Table 1, the left half: two processes on two machines with an
+// Infiniband network between them.
+type printed struct{ microseconds, roundTrips float64 }
+
+// printedCells are the rows of OP Table 1, by table1Loads and table1Chunks.
+var printedCells = [][]printed{
+	{{3.69, 1.0}, {3.71, 1.0}, {3.99, 1.0}, {4.17, 1.0}, {4.50, 1.0}},
+	{{3.74, 1.1}, {3.72, 1.0}, {4.00, 1.0}, {4.18, 1.0}, {4.50, 1.0}},
+	{{3.90, 1.3}, {3.78, 1.1}, {4.00, 1.0}, {4.18, 1.0}, {4.51, 1.0}},
+	{{4.50, 2.1}, {4.00, 1.4}, {4.09, 1.1}, {4.20, 1.0}, {4.52, 1.0}},
+	{{7.70, 5.7}, {5.64, 3.2}, {4.92, 2.0}, {4.54, 1.4}, {4.66, 1.1}},
+}
+
+// printedTable1 is the cell for a load and a chunk.
+func printedTable1(load string, chunk int) (p printed, ok bool) {
+	row, column := slices.Index(table1Loads, load), slices.Index(table1Chunks, chunk)
+	if row < 0 || column < 0 {
+		return printed{}, false
+	}
+	return printedCells[row][column], true
+}
