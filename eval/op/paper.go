@@ -1,6 +1,10 @@
 package op
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/farhash/farhash/eval/internal/record"
+)
 
 // table1Chunks are the C of OP Table 1.
 var table1Chunks = []int{8, 16, 32, 64, 128}
@@ -28,4 +32,32 @@ func printedTable1(load string, chunk int) (p printed, ok bool) {
 		return printed{}, false
 	}
 	return printedCells[row][column], true
+}
+
+// rate is a column of OP Table 1, the right half: the mixed workload with C = 32.
+type rate struct {
+	machines, processes int // processes on each machine
+	mops                float64
+}
+
+var printedMops = []rate{
+	{1, 1, 189.46}, {1, 2, 326.36}, {1, 4, 709.52}, {1, 8, 898.34},
+	{2, 1, 1.28}, {2, 2, 2.21}, {2, 4, 3.83}, {2, 8, 6.18}, {2, 16, 10.17},
+	{32, 1, 8.51}, {32, 2, 16.09}, {32, 4, 28.76}, {32, 8, 49.41}, {32, 16, 81.55},
+	{48, 1, 11.73}, {48, 2, 22.05}, {48, 4, 37.82}, {48, 8, 63.36}, {48, 16, 114.85},
+}
+
+// printedRates are the rate of so many processes and its ratio to that of one.
+func printedRates(machines, processes int) []record.Value {
+	one := 0.0
+	for _, p := range printedMops {
+		if p.machines == machines && p.processes == 1 {
+			one = p.mops
+		}
+		if p.machines == machines && p.processes == processes {
+			return []record.Value{{Value: p.mops, Unit: "op-Mop/s"},
+				{Value: p.mops / one, Unit: "op-speedup"}}
+		}
+	}
+	return nil
 }

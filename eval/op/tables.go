@@ -1,0 +1,259 @@
+package op
+
+import (
+	"context"
+	"errors"
+	"math/bits"
+	"slices"
+	"sync/atomic"
+
+	"github.com/farhash/farhash/internal/limit"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/set"
+
+	"github.com/farhash/farhash/eval/internal/measure"
+)
+
+// table is one rank's view of what is measured.
+type table interface {
+	// prefill inserts words while no clock runs.
+	prefill(words []uint64) error
+	// ready takes the words of the operations to come, which are its own from then
+	// on, while no clock runs. The first of them insert where the stream keeps inserts
+	// and finds apart.
+	ready(words []uint64, inserts int)
+	// run does the operations from begin to end of these.
+	run(begin, end int) error
+	// inserted is how many words this rank has inserted. The operations of all ranks
+	// are done.
+	inserted() uint64
+	close() error
+}
+
+// open makes the table. Collective.
+func (s *sample) open(ctx context.Context, elements uint64) (err error) {
+	job := measure.TouchedJob{Job: s.job}
+	cfg := set.Config{Buckets: s.buckets, Chunk: s.r.chunk, Chunks: s.r.chunks,
+		Kernel: kernels[s.impl]}
+	perCall := s.r.batch
+	if s.impl == scalar {
+		perCall = 0
+	}
+	results := make([]set.Result, max(s.r.batch, defaultBatch))
+	switch {
+	case s.impl.peer():
+		s.table, err = s.openPeer(ctx, elements)
+	case s.impl.bare():
+		s.table, err = newBareTable(ctx, job, s.buckets, s.impl)
+	case s.r.elementBytes > 0:
+		e, err := set.NewElements(ctx, job, set.ElementsConfig{Config: cfg,
+			ElementBytes: s.r.elementBytes, Capacity: elements})
+		if err != nil {
+			return err
+		}
+		s.table = &elementsTable{set: e, shape: s.r.shape(), batch: perCall, results: results}
+	default:
+		w, err := set.New(ctx, job, cfg)
+		if err != nil {
+			return err
+		}
+		s.table = &setTable{set: w, batch: perCall, results: results}
+	}
+	return err
+}
+
+// setTable is a set of words.
+type setTable struct {
+	set     *set.Set
+	batch   int // words per call; 0: one at a time
+	words   []uint64
+	results []set.Result
+}
+
+func (t *setTable) prefill(words []uint64) error { return t.batches(words, defaultBatch) }
+
+func (t *setTable) ready(words []uint64, _ int) { t.words = words }
+
+func (t *setTable) run(begin, end int) error {
+	if t.batch > 0 {
+		return t.batches(t.words[begin:end], t.batch)
+	}
+	for _, word := range t.words[begin:end] {
+		if _, err := t.set.FindOrPut(word); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *setTable) batches(words []uint64, batch int) error {
+	for some := range slices.Chunk(words, batch) {
+		if err := t.set.FindOrPutBatch(some, t.results[:len(some)]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *setTable) inserted() uint64 { return t.set.Stats().Inserted }
+
+func (t *setTable) close() error { return t.set.Close() }
+
+// elementsTable is a set of elements.
+type elementsTable struct {
+	set      *set.Elements
+	shape    shape
+	batch    int // elements per call; 0: one at a time
+	elements []byte
+	results  []set.Result
+}
+
+func (t *elementsTable) prefill(words []uint64) error {
+	t.ready(words, 0)
+	return t.batches(t.elements, defaultBatch)
+}
+
+func (t *elementsTable) ready(words []uint64, _ int) {
+	t.elements = t.shape.elements(t.elements[:0], words)
+}
+
+func (t *elementsTable) run(begin, end int) error {
+	size := t.shape.bytes
+	elements := t.elements[begin*size : end*size]
+	if t.batch > 0 {
+		return t.batches(elements, t.batch)
+	}
+	for ; len(elements) > 0; elements = elements[size:] {
+		if _, err := t.set.FindOrPut(elements[:size]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *elementsTable) batches(elements []byte, batch int) error {
+	for some := range slices.Chunk(elements, batch*t.shape.bytes) {
+		n := len(some) / t.shape.bytes
+		if err := t.set.FindOrPutBatch(some, t.results[:n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *elementsTable) inserted() uint64 { return t.set.Stats().Inserted }
+
+func (t *elementsTable) close() error { return t.set.Close() }
+
+// bareTable is memory like that of a set without a set. As cas-loop it is find-or-put as one
+// would write it by hand, a loop of loads and compare-and-swaps without checks, counters and
+// answers: it examines the same buckets as a set, so that what scalar takes longer is what the
+// set's promises cost. As limit it is what the memory allows.
+type bareTable struct {
+	window  rma.Window
+	flat    []uint64
+	words   []uint64
+	impl    impl
+	rank    int
+	inserts int    // of words, for limit
+	done    uint64 // inserts of limit
+	sum     uint64 // of what was read, so that the compiler keeps the reading
+}
+
+const lineWords = 8
+
+func newBareTable(ctx context.Context, job rma.Job, buckets uint64, i impl) (*bareTable, error) {
+	line := uint64(job.Size()) * lineWords
+	perRank := (buckets + line - 1) / line * lineWords
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "eval: words", Words: int(perRank)})
+	if err != nil {
+		return nil, err
+	}
+	flat := rma.Flat(w)
+	if flat == nil {
+		return nil, errors.Join(errors.New("cas-loop and limit need memory that is directly "+
+			"addressable; leave them out"), w.Close())
+	}
+	return &bareTable{window: w, flat: flat, impl: i, rank: job.Rank()}, nil
+}
+
+func (t *bareTable) prefill(words []uint64) error {
+	if t.impl == casLoop {
+		t.findOrPut(words)
+	}
+	t.done += uint64(len(words))
+	return nil
+}
+
+// ready turns words into places of the table where they are not searched for.
+func (t *bareTable) ready(words []uint64, inserts int) {
+	t.words, t.inserts = words, inserts
+	if t.impl == casLoop {
+		return
+	}
+	for i, word := range words {
+		words[i], _ = bits.Mul64(measure.Mix64(word), uint64(len(t.flat)))
+	}
+}
+
+func (t *bareTable) run(begin, end int) error {
+	if t.impl == casLoop {
+		t.findOrPut(t.words[begin:end])
+		return nil
+	}
+	places, inserts := t.words[begin:end], min(max(t.inserts-begin, 0), end-begin)
+	t.done += uint64(inserts)
+	if t.impl == limitReads {
+		inserts = 0
+	}
+	limit.Swaps(t.flat, places[:inserts])
+	t.sum += limit.Reads(t.flat, places[inserts:])
+	return nil
+}
+
+// findOrPut never meets a full table: it has room for all words of the workload.
+func (t *bareTable) findOrPut(words []uint64) {
+	const occupied = 1 << 63 // as in package set
+	flat, lines := t.flat, uint64(len(t.flat))/lineWords
+	for _, word := range words {
+		line, _ := bits.Mul64(spread(word), lines)
+		word |= occupied
+		for at := line * lineWords; ; {
+			seen := atomic.LoadUint64(&flat[at])
+			if seen == 0 {
+				if atomic.CompareAndSwapUint64(&flat[at], 0, word) {
+					break
+				}
+				seen = atomic.LoadUint64(&flat[at])
+			}
+			if seen == word {
+				break
+			}
+			if at++; at == uint64(len(flat)) {
+				at = 0
+			}
+		}
+	}
+}
+
+// spread is the hash of package set.
+func spread(word uint64) uint64 {
+	const factor = 0x9E3779B97F4A7C15
+	word = (word ^ word>>32) * factor
+	return (word ^ word>>32) * factor
+}
+
+// inserted counts the words in this rank's part of the table.
+func (t *bareTable) inserted() (n uint64) {
+	if t.impl != casLoop {
+		return t.done
+	}
+	for _, word := range t.window.Words(t.rank) {
+		if word != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (t *bareTable) close() error { return t.window.Close() }
