@@ -56,5 +56,5 @@ import "github.com/farhash/farhash/eval/internal/experiment"
 
 // Experiments are those of this package.
 func Experiments() []*experiment.Experiment {
-	return []*experiment.Experiment{Table1(), Set()}
+	return []*experiment.Experiment{Table1(), Set(), Simulate(), SimulatedTable1()}
 }
