@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash/eval/internal/experiment"
+	"github.com/farhash/farhash/eval/md"
 	"github.com/farhash/farhash/eval/op"
 )
 
@@ -47,6 +48,7 @@ func papers() []paper {
 	return []paper{
 		{"op", "Oortwijn et al., A Distributed Hash Table for Shared Memory: the set",
 			op.Experiments()},
+		{"md", "Lübke et al., MPI-DHT as Surrogate Model: the cache", md.Experiments()},
 	}
 }
 

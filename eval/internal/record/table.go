@@ -42,7 +42,10 @@ func NewTable(name string, records []Record) *Table {
 	return t
 }
 
+// identity is the same for the same keys in any order.
 func identity(keys []Key) string {
+	keys = slices.Clone(keys)
+	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
 	var id strings.Builder
 	for _, k := range keys {
 		id.WriteString("/" + k.Name + "=" + k.Value)
@@ -103,8 +106,12 @@ func (t *Table) Where(keys ...Key) *Table {
 	return some
 }
 
-// Like is the case that has the keys of c but for one, nil if there is none.
+// Like is the case that has the keys of c but for one, nil if there is none or c does not
+// have that key.
 func (t *Table) Like(c *Case, but Key) *Case {
+	if c.Get(but.Name) == "" {
+		return nil
+	}
 	keys := slices.Clone(c.Keys)
 	for i := range keys {
 		if keys[i].Name == but.Name {

@@ -1,0 +1,36 @@
+/* What the programs here have in common: workloads.c measures a table that another file has. */
+#ifndef TABLE_H
+#define TABLE_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+#ifndef KEY_WORDS
+#define KEY_WORDS 10
+#endif
+#ifndef VALUE_WORDS
+#define VALUE_WORDS 13
+#endif
+
+typedef struct {
+	uint64_t number; /* of the key */
+	int put, found;
+	uint64_t key[KEY_WORDS], value[VALUE_WORDS];
+} operation;
+
+extern int rank, ranks, batch; /* batch: operations that may be carried out at once */
+
+extern const char *const table_mode; /* how lines of benchmarks call the table */
+extern uint64_t mismatches;          /* buckets that failed their checksum */
+
+/* An empty table for the next workloads, with so many buckets on each rank, and its end. */
+void table_open(uint64_t buckets);
+void table_close(void);
+
+/* table_end is called before MPI_Finalize. */
+void table_end(void);
+
+/* table_work carries operations out: puts put their value, gets set found and get theirs. */
+void table_work(operation *all, uint64_t operations);
+
+#endif

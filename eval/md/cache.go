@@ -1,0 +1,283 @@
+package md
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/farhash/farhash/cache"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
+
+	"github.com/farhash/farhash/eval/internal/experiment"
+	"github.com/farhash/farhash/eval/internal/measure"
+	"github.com/farhash/farhash/eval/internal/record"
+	"github.com/farhash/farhash/eval/internal/view"
+)
+
+// workload is what ranks do with a cache.
+type workload string
+
+// The workloads of MD 5.2, in the order in which they are done.
+const (
+	writes workload = "write"
+	reads  workload = "read"  // the keys that the same rank has written
+	mixes  workload = "mixed" // 95% reads, 5% writes
+)
+
+func workloads() []workload { return []workload{writes, reads, mixes} }
+
+// modes and accesses by name.
+var (
+	modes = map[string]cache.Mode{"lock-free": cache.LockFree, "fine": cache.Fine,
+		"coarse": cache.Coarse}
+	accesses = map[string]ship.Access{"auto": ship.Auto, "one-sided": ship.OneSided,
+		"shipped": ship.Shipped}
+)
+
+const (
+	// standardKeyBytes, standardValueBytes and standardKeys are those of MD 5.2.
+	standardKeyBytes, standardValueBytes, standardKeys = 80, 104, 712_500
+
+	maxKeys       = 1 << 26
+	maxOperations = 1 << 32
+	maxBatch      = 1 << 20
+	// minPartBytes is the shortest key, so that keys differ, and the shortest value, so that
+	// it can tell its key.
+	minPartBytes = 8
+	// pieceBytes bounds the keys and values that a rank generates at a time.
+	pieceBytes = 128 << 20
+	// stepOperations is about how many operations are done before the context is examined.
+	stepOperations = 1024
+)
+
+// Cache is MD 5.2: writes, reads and mixed operations in three modes of consistency.
+func Cache() *experiment.Experiment {
+	over := func(key, value string) view.Column {
+		return view.Column{Unit: "kop/s", Over: record.K(key, value)}
+	}
+	return &experiment.Experiment{
+		Name:  "cache",
+		Short: "MD 5.2: writes, reads and both in three modes of consistency",
+		Long: `Measures how many operations a second the cache does in its three modes, with the workloads of
+MD 5.2. Every value that is read is compared with what was written for its key. On several
+hosts --access says how batches reach them; on one host ranks work on memory directly.`,
+		Ranks: []int{1, 2, 4},
+		Runs:  3,
+		Views: []view.View{{Name: "Cache", Title: "the cache, thousand operations a second",
+			Columns: []view.Column{{Unit: "kop/s", Spread: true}, over("mode", "fine"),
+				over("mode", "coarse"), over("access", "one-sided"), over("mode", "baseline"),
+				{Unit: "hits-%", Head: "hits", Digits: 2}, {Unit: "evicted", Whole: true},
+				{Unit: "mismatches", Whole: true}},
+			Plots: []view.Plot{{Panel: "workload", X: "ranks", Y: "kop/s", LogY: true}}}},
+		New: newCacheRunner,
+	}
+}
+
+// cacheRunner measures the cache in all cases.
+type cacheRunner struct {
+	modes, accesses      []string
+	laws                 []measure.LawName
+	workloads            []workload
+	batches              []int
+	operations, keys     experiment.Count
+	buckets              experiment.Count
+	keyBytes, valueBytes int
+	direct               bool
+
+	draw map[measure.LawName]*measure.Law
+}
+
+func newCacheRunner(flags *pflag.FlagSet) experiment.Runner {
+	r := &cacheRunner{}
+	all := []string{"lock-free", "fine", "coarse"}
+	experiment.ChoiceVar(flags, &r.modes, "mode", all, all, "modes of consistency, a list of")
+	experiment.ChoiceVar(flags, &r.accesses, "access", []string{"auto", "one-sided", "shipped"},
+		[]string{"auto"}, "how batches reach other hosts, a list of")
+	experiment.ChoiceVar(flags, &r.laws, "keys", measure.Laws(), measure.Laws(),
+		"how keys are drawn, a list of")
+	experiment.ChoiceVar(flags, &r.workloads, "workload", workloads(), workloads(),
+		"what ranks do, a list of")
+	flags.IntSliceVar(&r.batches, "batch", []int{1, 1024},
+		"operations of one call, a list; 1: one at a time")
+	experiment.CountVar(flags, &r.operations, "ops", 100_000,
+		"operations of each rank and workload (MD: 500000)")
+	experiment.CountVar(flags, &r.keys, "key-space", standardKeys, "how many keys there are")
+	experiment.CountVar(flags, &r.buckets, "buckets", 1<<18, "buckets of each rank")
+	flags.IntVar(&r.keyBytes, "key-bytes", standardKeyBytes, "length of keys")
+	flags.IntVar(&r.valueBytes, "value-bytes", standardValueBytes, "length of values")
+	flags.BoolVar(&r.direct, "direct", true, "use memory directly where it is addressable")
+	return r
+}
+
+// OneSided tells which path is measured.
+func (r *cacheRunner) OneSided() bool { return !r.direct }
+
+// Check refuses what makes no sense.
+func (r *cacheRunner) Check() error {
+	pair := r.keyBytes + r.valueBytes
+	err := errors.Join(
+		experiment.InRange("ops", r.operations, 1, maxOperations),
+		experiment.InRange("key-space", r.keys, 1, maxKeys),
+		experiment.InRange("buckets", r.buckets, 1, cache.MaxBuckets),
+		experiment.InRange("key-bytes", r.keyBytes, minPartBytes, cache.MaxPairBytes-minPartBytes),
+		experiment.InRange("value-bytes", r.valueBytes, minPartBytes,
+			cache.MaxPairBytes-r.keyBytes))
+	if len(r.batches) == 0 {
+		err = errors.Join(err, errors.New("--batch needs a number"))
+	}
+	for _, batch := range r.batches {
+		err = errors.Join(err, experiment.InRange("batch", batch, 1,
+			min(maxBatch, 8*pieceBytes/max(pair, 1))))
+	}
+	if err != nil {
+		return err
+	}
+	r.draw = map[measure.LawName]*measure.Law{}
+	for _, law := range r.laws {
+		r.draw[law] = measure.NewLaw(law, int(r.keys))
+	}
+	return nil
+}
+
+// Round measures everything once.
+func (r *cacheRunner) Round(ctx context.Context, job rma.Job, _ uint64,
+	emit experiment.Emit) error {
+	p := newPiece(r)
+	for _, law := range r.laws {
+		for _, batch := range r.batches {
+			for _, mode := range r.modes {
+				for _, access := range r.accesses {
+					c := cacheCase{r: r, job: job, piece: p, law: law, batch: batch, mode: mode,
+						access: access}
+					if err := c.measure(ctx, emit); err != nil {
+						return fmt.Errorf("%s, %s, %s keys: %w", mode, access, law, err)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// cacheCase measures the workloads with one cache on one rank.
+type cacheCase struct {
+	r            *cacheRunner
+	job          rma.Job
+	law          measure.LawName
+	mode, access string
+	batch        int
+	piece        *piece
+	cache        *cache.Cache
+	stamp        uint64 // the last one
+}
+
+// measure does what is asked for, and the writes before in any case.
+func (c *cacheCase) measure(ctx context.Context, emit experiment.Emit) (err error) {
+	runtime.GC() // what the last cache left is not this one's to collect
+	c.cache, err = cache.New(ctx, measure.TouchedJob{Job: c.job}, cache.Config{
+		KeySize: c.r.keyBytes, ValueSize: c.r.valueBytes, BucketsPerRank: uint64(c.r.buckets),
+		Mode: modes[c.mode], Access: accesses[c.access]})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.cache.Close()) }()
+	const rankShift = 40 // ranks have stamps of their own
+	c.stamp = uint64(c.job.Rank()) << rankShift
+	for _, w := range workloads() {
+		if w != writes && !slices.Contains(c.r.workloads, w) {
+			continue
+		}
+		rec, err := c.workload(ctx, w)
+		if err != nil {
+			return fmt.Errorf("%s: %w", w, err)
+		}
+		if slices.Contains(c.r.workloads, w) {
+			emit(rec)
+		}
+	}
+	return nil
+}
+
+// workload does one of them.
+func (c *cacheCase) workload(ctx context.Context, w workload) (record.Record, error) {
+	c.cache.ResetStats()
+	s := newStream(c.r.draw[c.law], w, c.job.Rank(), int(c.r.operations), &c.stamp)
+	var elapsed time.Duration
+	var wrong uint64
+	for s.reads+s.puts > 0 { // as often on every rank
+		c.piece.fill(s, c.batch)
+		spent, err := c.timed(ctx)
+		if err != nil {
+			return record.Record{}, err
+		}
+		elapsed += spent
+		wrong += c.piece.wrong()
+	}
+	return c.sumUp(ctx, w, elapsed, wrong)
+}
+
+// timed does the operations of the piece. Ranks begin together, and those that are done wait
+// for the others: what comes next is not to disturb them.
+func (c *cacheCase) timed(ctx context.Context) (time.Duration, error) {
+	if err := c.job.Barrier(ctx); err != nil {
+		return 0, err
+	}
+	step := max(1, stepOperations/c.batch) * c.batch
+	start := time.Now()
+	for begin := 0; begin < c.piece.n; begin += step {
+		if err := c.piece.run(c.cache, begin, min(begin+step, c.piece.n)); err != nil {
+			return 0, err
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start), c.job.Barrier(ctx)
+}
+
+// sumUp gathers what the ranks have seen.
+func (c *cacheCase) sumUp(ctx context.Context, w workload, elapsed time.Duration,
+	wrong uint64) (rec record.Record, err error) {
+	all, err := measure.GatherWords(ctx, c.job, []uint64{uint64(elapsed), wrong})
+	if err != nil {
+		return rec, err
+	}
+	slowest, wrongs := uint64(1), uint64(0)
+	for _, of := range all {
+		slowest = max(slowest, of[0])
+		wrongs += of[1]
+	}
+	_, stats, err := c.cache.AllStats(ctx)
+	if err != nil {
+		return rec, err
+	}
+	n := uint64(c.r.operations) * uint64(c.job.Size())
+	if done := stats.Reads() + stats.Writes(); done != n {
+		return rec, fmt.Errorf("the cache has done %d operations of %d: it is wrong", done, n)
+	}
+	if wrongs > 0 {
+		return rec, fmt.Errorf("%d values were read that nobody has written for their key: the "+
+			"cache is broken", wrongs)
+	}
+	rec = record.Record{Name: "Cache", N: int(n), Keys: []record.Key{
+		record.K("keys", string(c.law)), record.K("workload", string(w)),
+		record.K("batch", c.batch), record.K("mode", c.mode)}, Values: []record.Value{
+		{Value: float64(n) / float64(slowest) * 1e6, Unit: "kop/s"},
+		{Value: float64(slowest) / float64(n), Unit: "ns/op"},
+		{Value: float64(stats.Evicted), Unit: "evicted"},
+		{Value: float64(stats.Mismatches), Unit: "mismatches"}}}
+	if len(c.r.accesses) > 1 || c.access != "auto" {
+		rec.Keys = append(rec.Keys, record.K("access", c.access))
+	}
+	if r := stats.Reads(); r > 0 {
+		rec.Values = append(rec.Values, record.Value{
+			Value: 100 * float64(stats.Hits) / float64(r), Unit: "hits-%"})
+	}
+	return rec, nil
+}

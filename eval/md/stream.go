@@ -1,0 +1,153 @@
+package md
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/farhash/farhash/cache"
+
+	"github.com/farhash/farhash/eval/internal/measure"
+)
+
+// stream generates the operations of one rank for one workload.
+type stream struct {
+	law   *measure.Law
+	rng   *rand.Rand
+	reads uint64 // still to come
+	puts  uint64 // still to come
+	stamp *uint64
+}
+
+// newStream begins a workload. Reads ask for the same keys as the writes before. Stamps
+// go on from workload to workload.
+func newStream(law *measure.Law, of workload, rank, operations int,
+	stamp *uint64) *stream {
+	s := &stream{law: law, stamp: stamp}
+	seed := uint64(1)
+	switch n := uint64(operations); of {
+	case writes:
+		s.puts = n
+	case reads:
+		s.reads = n
+	case mixes:
+		seed = 2
+		s.puts = (n + 19) / 20
+		s.reads = n - s.puts
+	}
+	s.rng = rand.New(rand.NewPCG(seed, uint64(rank)))
+	return s
+}
+
+// one is the next operation. The chance of a put is its share of what is left, so that the
+// numbers come out exactly.
+func (s *stream) one() (number uint64, put bool) {
+	if s.reads == 0 || s.puts > 0 && s.rng.Uint64N(s.reads+s.puts) < s.puts {
+		s.puts--
+		put = true
+	} else {
+		s.reads--
+	}
+	return s.law.Draw(s.rng), put
+}
+
+// piece is operations that are generated before they are timed, and their answers.
+type piece struct {
+	keyBytes, valueBytes int
+	batch                int
+
+	n       int
+	numbers []uint64 // of keys
+	puts    []bool
+	keys    []byte
+	values  []byte // to be put, and what was read
+	found   []bool
+	results []cache.Result
+	scratch []byte
+}
+
+// newPiece makes room for whole batches of the largest size.
+func newPiece(cfg *cacheRunner) *piece {
+	batch := slices.Max(cfg.batches)
+	room := max(batch, min(int(cfg.operations), pieceBytes/(cfg.keyBytes+cfg.valueBytes)))
+	room = room / batch * batch
+	return &piece{keyBytes: cfg.keyBytes, valueBytes: cfg.valueBytes,
+		numbers: make([]uint64, room), puts: make([]bool, room),
+		keys: make([]byte, room*cfg.keyBytes), values: make([]byte, room*cfg.valueBytes),
+		found: make([]bool, room), results: make([]cache.Result, room),
+		scratch: make([]byte, cfg.valueBytes)}
+}
+
+// fill generates up to as many operations as there is room for, in batches of one size.
+// In each batch reads stand before puts.
+func (p *piece) fill(s *stream, batch int) {
+	p.batch = batch
+	p.n = int(min(uint64(len(p.puts)/batch*batch), s.reads+s.puts))
+	for begin := 0; begin < p.n; begin += batch {
+		front, back := begin, min(begin+batch, p.n)
+		for front < back {
+			number, put := s.one()
+			at := front
+			if put {
+				back--
+				at = back
+			} else {
+				front++
+			}
+			p.numbers[at], p.puts[at], p.found[at] = number, put, false
+			measure.FillKey(p.key(at), number)
+			if put {
+				*s.stamp++
+				measure.FillValue(p.value(at), number, *s.stamp)
+			}
+		}
+	}
+}
+
+func (p *piece) key(i int) []byte   { return p.keys[i*p.keyBytes : (i+1)*p.keyBytes] }
+func (p *piece) value(i int) []byte { return p.values[i*p.valueBytes : (i+1)*p.valueBytes] }
+
+// run does the operations from begin to end.
+func (p *piece) run(c *cache.Cache, begin, end int) (err error) {
+	if p.batch > 1 {
+		for ; begin < end && err == nil; begin += p.batch {
+			err = p.runBatch(c, begin, min(begin+p.batch, end))
+		}
+		return err
+	}
+	for i := begin; i < end && err == nil; i++ {
+		if p.puts[i] {
+			_, err = c.Put(p.key(i), p.value(i))
+		} else {
+			p.found[i], err = c.Get(p.key(i), p.value(i))
+		}
+	}
+	return err
+}
+
+func (p *piece) runBatch(c *cache.Cache, begin, end int) error {
+	puts := begin
+	for puts < end && !p.puts[puts] {
+		puts++
+	}
+	k, v := p.keyBytes, p.valueBytes
+	if begin < puts {
+		err := c.GetBatch(p.keys[begin*k:puts*k], p.values[begin*v:puts*v], p.found[begin:puts])
+		if err != nil {
+			return err
+		}
+	}
+	if puts == end {
+		return nil
+	}
+	return c.PutBatch(p.keys[puts*k:end*k], p.values[puts*v:end*v], p.results[puts:end])
+}
+
+// wrong counts values that were read and are none that was written for their key.
+func (p *piece) wrong() (n uint64) {
+	for i, found := range p.found[:p.n] {
+		if found && !measure.RightValue(p.value(i), p.numbers[i], p.scratch) {
+			n++
+		}
+	}
+	return n
+}
