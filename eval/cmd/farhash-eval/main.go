@@ -12,6 +12,7 @@ import (
 
 	"github.com/farhash/farhash/eval/internal/experiment"
 	"github.com/farhash/farhash/eval/md"
+	"github.com/farhash/farhash/eval/ne"
 	"github.com/farhash/farhash/eval/op"
 )
 
@@ -49,6 +50,7 @@ func papers() []paper {
 		{"op", "Oortwijn et al., A Distributed Hash Table for Shared Memory: the set",
 			op.Experiments()},
 		{"md", "Lübke et al., MPI-DHT as Surrogate Model: the cache", md.Experiments()},
+		{"ne", "Szepesi et al., Nessie: the map", ne.Experiments()},
 	}
 }
 

@@ -1,0 +1,12 @@
+// Package ne has the experiments of Szepesi, Wong, Cassell, Brecht: Designing A Low-Latency Cuckoo
+// Hash Table for Write-Intensive Workloads Using RDMA, 2014 ("NE", Nessie), on package kv, and the
+// map beside a Redis server.
+//
+//	table1  NE Table 1: round trips by load, also of the paper's own protocol (package nessie)
+//	ycsb    the core workloads of YCSB, beside Redis
+package ne
+
+import "github.com/farhash/farhash/eval/internal/experiment"
+
+// Experiments are those of this package.
+func Experiments() []*experiment.Experiment { return []*experiment.Experiment{Table1()} }
