@@ -9,4 +9,4 @@ package ne
 import "github.com/farhash/farhash/eval/internal/experiment"
 
 // Experiments are those of this package.
-func Experiments() []*experiment.Experiment { return []*experiment.Experiment{Table1()} }
+func Experiments() []*experiment.Experiment { return []*experiment.Experiment{Table1(), YCSB()} }

@@ -1,0 +1,142 @@
+package ne
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/farhash/farhash/kv"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
+
+	"github.com/farhash/farhash/eval/internal/measure"
+	"github.com/farhash/farhash/eval/internal/redis"
+)
+
+// impl is what is measured with the workloads.
+type impl string
+
+const (
+	ours     impl = "kv"        // a map of package kv
+	oneSided impl = "one-sided" // the same with nothing but one-sided operations
+	shipped  impl = "shipped"   // the same with batches shipped to other hosts
+	aServer  impl = "redis"     // a server, and the ranks as its clients
+)
+
+// store is where the calls of one rank go: Get and Put, none other.
+type store interface {
+	// batch carries out calls, as kv.Map.Batch does.
+	batch(calls []kv.Call) error
+	// counts are of this rank so far.
+	counts() counts
+	// served is the CPU time of the server so far, 0 where there is none. Rank 0 asks.
+	served() (time.Duration, error)
+	// close is collective.
+	close(ctx context.Context) error
+}
+
+type counts struct{ calls, roundTrips, lost uint64 }
+
+// mapStore is a map of package kv.
+type mapStore struct{ m *kv.Map }
+
+// openMap makes an empty map. Collective.
+func (r *run) openMap(ctx context.Context) (store, error) {
+	cfg := r.of.mapConfig(r.job.Size())
+	cfg.Access = map[impl]ship.Access{oneSided: ship.OneSided, shipped: ship.Shipped}[r.impl]
+	m, err := kv.New(ctx, measure.TouchedJob{Job: r.job}, cfg)
+	return mapStore{m}, err
+}
+
+func (s mapStore) batch(calls []kv.Call) error { return s.m.Batch(calls) }
+
+func (s mapStore) counts() (sum counts) {
+	for _, kind := range s.m.Stats().Kinds {
+		sum.calls += kind.Calls
+		sum.roundTrips += kind.RoundTrips
+		sum.lost += kind.Lost
+	}
+	return sum
+}
+
+func (s mapStore) served() (time.Duration, error) { return 0, nil }
+
+func (s mapStore) close(context.Context) error { return s.m.Close() }
+
+// redisStore is one rank's connection to a server that all ranks share.
+type redisStore struct {
+	job     rma.Job
+	address string
+	conn    *redis.Conn
+	server  *redis.Server // on rank 0, if it was started here
+	done    counts
+}
+
+// openRedis connects to a server that has no keys; rank 0 starts it if it is to be started.
+// Collective.
+func (r *run) openRedis(ctx context.Context) (_ store, err error) {
+	s := &redisStore{job: r.job, address: r.of.redis}
+	if s.address == redis.Own {
+		address := ""
+		if r.job.Rank() == 0 {
+			if s.server, err = redis.Start(ctx); err == nil {
+				address = s.server.Address
+			}
+		}
+		if err := rma.AllSucceeded(ctx, r.job, "starting Redis", err); err != nil {
+			return nil, err
+		}
+		all, err := measure.GatherTexts(ctx, r.job, []byte(address))
+		if err != nil {
+			return nil, errors.Join(err, s.stop())
+		}
+		s.address = string(all[0])
+	}
+	s.conn, err = redis.Dial(ctx, s.address)
+	if err == nil && r.job.Rank() == 0 {
+		err = s.conn.MustBeEmpty()
+	}
+	if err = rma.AllSucceeded(ctx, r.job, "connecting to Redis", err); err != nil {
+		if s.conn != nil {
+			err = errors.Join(err, s.conn.Close())
+		}
+		return nil, errors.Join(err, s.stop())
+	}
+	return s, nil
+}
+
+func (s *redisStore) batch(calls []kv.Call) error {
+	s.done.calls += uint64(len(calls))
+	s.done.roundTrips += uint64(len(calls))
+	return s.conn.Batch(calls)
+}
+
+func (s *redisStore) counts() counts { return s.done }
+
+func (s *redisStore) served() (time.Duration, error) {
+	if s.job.Rank() != 0 {
+		return 0, nil
+	}
+	return s.conn.CPUTime()
+}
+
+func (s *redisStore) stop() error {
+	if s.server == nil {
+		return nil
+	}
+	return s.server.Stop()
+}
+
+// close leaves the server without keys, as it was, also when ctx has ended.
+func (s *redisStore) close(ctx context.Context) error {
+	err := s.conn.Close()
+	if s.server != nil {
+		err = errors.Join(err, s.server.Stop())
+	} else if s.job.Rank() == 0 && s.server == nil {
+		err = errors.Join(err, redis.Empty(context.WithoutCancel(ctx), s.address))
+	}
+	if ctx.Err() != nil {
+		return err
+	}
+	return errors.Join(err, s.job.Barrier(ctx))
+}
