@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// Report is what was measured and where. The field names are those of the JSON output.
+type Report struct {
+	CPU     string   `json:"cpu"`
+	Cores   int      `json:"cores"` // logical processors
+	OS      string   `json:"os"`
+	Arch    string   `json:"arch"`
+	Go      string   `json:"go"`
+	Command string   `json:"command"`
+	Engine  string   `json:"engine"` // how ranks reach memory
+	Results []Result `json:"results"`
+}
+
+// NewReport says where it was measured.
+func NewReport(command, engine string, results []Result) *Report {
+	return &Report{CPU: cpuModel(), Cores: runtime.NumCPU(), OS: runtime.GOOS,
+		Arch: runtime.GOARCH, Go: runtime.Version(), Command: command, Engine: engine,
+		Results: results}
+}
+
+// cpuModel is the name of the processor, or the architecture where the system does not tell.
+func cpuModel() string {
+	info, _ := os.ReadFile("/proc/cpuinfo") // there is none on some systems
+	for line := range strings.Lines(string(info)) {
+		name, value, _ := strings.Cut(line, ":")
+		if strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}
+
+// WriteText writes one screen for people.
+func (r *Report) WriteText(w io.Writer) error {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s, %d cores, %s %s/%s\n%s\n%s\n\n", r.CPU, r.Cores, r.Go, r.OS, r.Arch,
+		r.Command, r.Engine)
+	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "table\toperation\tranks\tone at a time\tbatches\tlimit\tof the limit")
+	for i := range r.Results {
+		is := &r.Results[i]
+		batch := is
+		if is.Batch > 1 {
+			continue // beside the one before
+		}
+		if i+1 < len(r.Results) && r.Results[i+1].Operation == is.Operation {
+			batch = &r.Results[i+1]
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%.2f\n", is.Table, is.Operation, is.Ranks,
+			rate(is.Mops), rate(batch.Mops), rate(is.LimitMops), batch.Mops/is.LimitMops)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	out.WriteString("\nMillion operations a second of all ranks together, medians. The limit is " +
+		"how often the same ranks\ncan touch the cache lines that such an operation touches, with " +
+		"nothing to find there.\n")
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// rate has three digits.
+func rate(mops float64) string {
+	digits := 2
+	for bound := 10.0; digits > 0 && mops >= bound; bound *= 10 {
+		digits--
+	}
+	if mops < 0.1 {
+		return strconv.FormatFloat(mops, 'g', 2, 64)
+	}
+	return strconv.FormatFloat(mops, 'f', digits, 64)
+}
+
+// WriteJSON writes one object.
+func (r *Report) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
+
+// WriteBenchfmt writes every run in the format of Go benchmarks, for benchstat.
+func (r *Report) WriteBenchfmt(w io.Writer) error {
+	var out strings.Builder
+	fmt.Fprintf(&out, "goos: %s\ngoarch: %s\npkg: github.com/farhash/farhash\ncpu: %s\n", r.OS,
+		r.Arch, r.CPU)
+	for i := range r.Results {
+		is := &r.Results[i]
+		operation := strings.ReplaceAll(strings.ReplaceAll(is.Operation, ", ", ","), " ", "_")
+		for _, mops := range is.rates {
+			fmt.Fprintf(&out, "BenchmarkFarhash/table=%s/op=%s/batch=%d/ranks=%d-%d\t%d\t%.4g ns/op\t"+
+				"%.5g Mop/s\t%.4g of-limit\n", is.Table, operation, is.Batch, is.Ranks,
+				runtime.GOMAXPROCS(0), is.Operations, 1e3/mops, mops, mops/is.LimitMops)
+		}
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
