@@ -216,7 +216,7 @@ func (t *bareTable) findOrPut(words []uint64) {
 	const occupied = 1 << 63 // as in package set
 	flat, lines := t.flat, uint64(len(t.flat))/lineWords
 	for _, word := range words {
-		line, _ := bits.Mul64(spread(word), lines)
+		line, _ := bits.Mul64(measure.Spread(word), lines)
 		word |= occupied
 		for at := line * lineWords; ; {
 			seen := atomic.LoadUint64(&flat[at])
@@ -234,13 +234,6 @@ func (t *bareTable) findOrPut(words []uint64) {
 			}
 		}
 	}
-}
-
-// spread is the hash of package set.
-func spread(word uint64) uint64 {
-	const factor = 0x9E3779B97F4A7C15
-	word = (word ^ word>>32) * factor
-	return (word ^ word>>32) * factor
 }
 
 // inserted counts the words in this rank's part of the table.

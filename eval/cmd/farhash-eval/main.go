@@ -13,6 +13,7 @@ import (
 	"github.com/farhash/farhash/eval/internal/experiment"
 	"github.com/farhash/farhash/eval/md"
 	"github.com/farhash/farhash/eval/ne"
+	"github.com/farhash/farhash/eval/net"
 	"github.com/farhash/farhash/eval/op"
 )
 
@@ -51,6 +52,7 @@ func papers() []paper {
 			op.Experiments()},
 		{"md", "Lübke et al., MPI-DHT as Surrogate Model: the cache", md.Experiments()},
 		{"ne", "Szepesi et al., Nessie: the map", ne.Experiments()},
+		{"net", "One-sided and shipped operations between hosts", net.Experiments()},
 	}
 }
 

@@ -74,14 +74,14 @@ func (s *Stream) word(i uint64) uint64 {
 	if s.keys == Sequential {
 		return s.base + i
 	}
-	return mix63(i*s.ranks + s.rank + 1)
+	return Mix63(i*s.ranks + s.rank + 1)
 }
 
 const mask63 = 1<<63 - 1
 
-// mix63 is a bijection of 63-bit words that leaves no pattern of a sequence: each of
+// Mix63 is a bijection of 63-bit words that leaves no pattern of a sequence: each of
 // its steps is one.
-func mix63(x uint64) uint64 {
+func Mix63(x uint64) uint64 {
 	x ^= x >> 31
 	x = x * 0xBF58476D1CE4E5B9 & mask63
 	x ^= x >> 29
@@ -121,4 +121,11 @@ func Sum(values []uint64) (total uint64) {
 		total += v
 	}
 	return total
+}
+
+// Spread is the hash of package set.
+func Spread(word uint64) uint64 {
+	const factor = 0x9E3779B97F4A7C15
+	word = (word ^ word>>32) * factor
+	return (word ^ word>>32) * factor
 }

@@ -91,6 +91,25 @@ func (c *Conn) Batch(calls []kv.Call) error {
 	return nil
 }
 
+// Begin begins a pipeline, Add adds a command to it, and Send sends it in one piece. Answer is the
+// next answer, valid until the one after it.
+func (c *Conn) Begin() { c.out = c.out[:0] }
+
+// Add adds a command.
+func (c *Conn) Add(name string, args ...[]byte) { c.out = appendCommand(c.out, name, args...) }
+
+// Send sends what was added.
+func (c *Conn) Send() error { return c.send() }
+
+// Answer takes the next answer.
+func (c *Conn) Answer() ([]byte, error) {
+	var err error
+	if c.text, _, err = c.answer(c.text[:0]); err != nil {
+		return nil, c.failed(err)
+	}
+	return c.text, nil
+}
+
 // take takes the answer to a call.
 func (c *Conn) take(call *kv.Call) (err error) {
 	if call.Kind == kv.Get {

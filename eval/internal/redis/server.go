@@ -21,7 +21,7 @@ import (
 const Own = "start"
 
 const (
-	program       = "redis-server"
+	Program       = "redis-server"
 	startLimit    = 10 * time.Second
 	socketPathMax = 100 // bytes; systems allow 103 or 107
 )
@@ -53,14 +53,14 @@ func Start(ctx context.Context) (*Server, error) { return StartAt(ctx, "", "") }
 // StartAt starts one at a port of an address of this host, or where that is "" on a
 // socket, and returns when it answers.
 func StartAt(ctx context.Context, host, password string) (*Server, error) {
-	path, err := exec.LookPath(program)
+	path, err := exec.LookPath(Program)
 	if err != nil {
 		return nil, fmt.Errorf("there is no program %s to start: install it, or give the "+
-			"address of a server, HOST:PORT or unix:PATH", program)
+			"address of a server, HOST:PORT or unix:PATH", Program)
 	}
 	dir, err := os.MkdirTemp("", "farhash-redis-")
 	if err != nil {
-		return nil, fmt.Errorf("a folder for %s: %w", program, err)
+		return nil, fmt.Errorf("a folder for %s: %w", Program, err)
 	}
 	s := &Server{dir: dir, password: password, ended: make(chan struct{})}
 	listens, err := s.listens(host)
@@ -88,7 +88,7 @@ func (s *Server) listens(host string) ([]string, error) {
 	if host != "" {
 		free, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 		if err != nil {
-			return nil, fmt.Errorf("a port for %s: %w", program, err)
+			return nil, fmt.Errorf("a port for %s: %w", Program, err)
 		}
 		s.Address = free.Addr().String()
 		_, port, err := net.SplitHostPort(s.Address)
@@ -109,7 +109,7 @@ func (s *Server) run(cmd *exec.Cmd, started chan<- error) {
 	defer close(s.ended)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = s, s, launch.Attributes()
 	if err := cmd.Start(); err != nil {
-		started <- fmt.Errorf("starting %s: %w", program, err)
+		started <- fmt.Errorf("starting %s: %w", Program, err)
 		return
 	}
 	s.process = cmd.Process
@@ -137,10 +137,10 @@ func (s *Server) answers(ctx context.Context) error {
 		case <-s.ended:
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			return fmt.Errorf("%s has ended at once (%v): %s", program, s.cause,
+			return fmt.Errorf("%s has ended at once (%v): %s", Program, s.cause,
 				bytes.TrimSpace(s.said.Bytes()))
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w", program, context.Cause(ctx))
+			return fmt.Errorf("waiting for %s: %w", Program, context.Cause(ctx))
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
