@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/eval/internal/experiment"
+)
+
+// tiny are the flags with which an experiment takes little time.
+var tiny = map[string]string{
+	"op table1":           "--buckets 4Ki --runs 2",
+	"op set":              "--buckets 4Ki --peer-elements 1Ki --workload fill,mixed,read,write,find -n 1,2",
+	"op simulate":         "--hosts 2,3 --procs 1,2 --ops 200",
+	"op simulated-table1": "--buckets 16Ki --latencies 100 --ops 20",
+	"md cache":            "--buckets 1Ki --key-space 500 --ops 400 --batch 1,16 -n 1,2",
+	"ne table1":           "--slots 1Ki",
+	"ne ycsb":             "--records 500 --ops 300 --batch 1,16 -n 1,2",
+}
+
+// needHosts are experiments that need more than this process.
+var needHosts = map[string]bool{"net hosts": true}
+
+// run is what the command prints, and its error.
+func run(args ...string) (string, error) {
+	root := newRoot()
+	var out bytes.Buffer
+	root.SetOut(&out)
+	root.SetErr(&out)
+	root.SetArgs(args)
+	err := root.Execute()
+	return out.String(), err
+}
+
+// Every experiment runs, and what it measures can be read again, shown and drawn.
+func TestExperiments(t *testing.T) {
+	for _, p := range papers() {
+		for _, e := range p.experiments {
+			name := p.name + " " + e.Name
+			if needHosts[name] {
+				continue
+			}
+			t.Run(strings.ReplaceAll(name, " ", "/"), func(t *testing.T) {
+				flags, known := tiny[name]
+				if !known {
+					t.Fatal("say in tiny how it is run in little time")
+				}
+				args := append(strings.Fields(name), strings.Fields(flags)...)
+				checkForms(t, append(args, "-q", "--benchfmt"))
+			})
+		}
+	}
+}
+
+func checkForms(t *testing.T, args []string) {
+	t.Helper()
+	lines, err := run(args...)
+	if err != nil || !strings.Contains(lines, "\nBenchmark") {
+		t.Fatalf("%v\n%s", err, lines)
+	}
+	dir := t.TempDir()
+	saved, plot := filepath.Join(dir, "saved"), filepath.Join(dir, "plot.svg")
+	if err := os.WriteFile(saved, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, err := run("show", saved, "--plot", plot)
+	if err != nil || strings.Contains(text, "NaN") || len(text) < 100 {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if drawn, err := os.ReadFile(plot); err != nil || !bytes.Contains(drawn, []byte("<svg")) {
+		t.Errorf("the plot: %v, %d bytes", err, len(drawn))
+	}
+	object, err := run("show", saved, "--json")
+	var cases struct{ Cases []map[string]any }
+	if err == nil {
+		err = json.Unmarshal([]byte(object), &cases)
+	}
+	if err != nil || len(cases.Cases) == 0 {
+		t.Errorf("%d cases: %v", len(cases.Cases), err)
+	}
+}
+
+// What makes no sense is wrong usage, and nothing is measured.
+func TestUsage(t *testing.T) {
+	for _, args := range []string{
+		"op table1 x", "op table1 --runs 0", "op table1 --keys none", "op table1 --buckets 1",
+		"op set -n 0", "op set -n 1,1", "op set --impl x", "op set --impl batch,batch",
+		"op set --from 1", "op set --buckets 1GB", "op set --chunk 9", "op set --json --benchfmt",
+		"op set --plot x.pdf", "op simulate --preset x", "op simulate --gbps 0",
+		"op simulate --latency-ns NaN", "md cache --mode x", "md cache --key-bytes 1",
+		"md cache --batch 0", "ne table1 --slots 1", "ne ycsb --impl redis",
+		"ne ycsb --redis nowhere", "net hosts --new 2", "show",
+	} {
+		if out, err := run(strings.Fields(args)...); !errors.Is(err, experiment.ErrUsage) {
+			t.Errorf("%s: %v\n%s", args, err, out)
+		}
+	}
+	if _, err := run("show", filepath.Join(t.TempDir(), "none")); err == nil ||
+		errors.Is(err, experiment.ErrUsage) {
+		t.Error(fmt.Errorf("a file that is not there: %w", err))
+	}
+}
