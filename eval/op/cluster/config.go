@@ -24,7 +24,8 @@ type Config struct {
 	Operations int
 	Seed       uint64
 
-	total int // instead of DefaultOperations, if not 0
+	total   int            // instead of DefaultOperations, if not 0
+	counted func(done int) // for tests: called as operations are done
 }
 
 const (

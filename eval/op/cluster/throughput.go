@@ -197,4 +197,7 @@ func (t *throughput) count(job *sim.Job, n int) {
 	if before < goal && t.done >= goal {
 		t.end = mark{t.done, job.NowNs()}
 	}
+	if t.cfg.counted != nil {
+		t.cfg.counted(t.done)
+	}
 }
