@@ -21,6 +21,7 @@ const (
 
 	panelHeight = 11 * vg.Centimeter
 	plotDPI     = 110
+	maxAcross   = 3
 )
 
 // palette has colours that people with any kind of colour vision tell apart (Okabe
@@ -60,9 +61,11 @@ func NewPanel(title, x, y string) *plot.Plot {
 	return p
 }
 
-// Write draws plots side by side, each of them so wide.
+// Write draws plots side by side, each of them so wide, in rows of up to three.
 func Write(w io.Writer, format string, panels []*plot.Plot, panelWidth vg.Length) error {
-	width, height := panelWidth*vg.Length(len(panels)), panelHeight
+	columns := min(len(panels), maxAcross)
+	rows := (len(panels) + maxAcross - 1) / maxAcross
+	width, height := panelWidth*vg.Length(columns), panelHeight*vg.Length(rows)
 	var canvas vg.CanvasSizer
 	var out io.WriterTo
 	switch format {
@@ -75,11 +78,20 @@ func Write(w io.Writer, format string, panels []*plot.Plot, panelWidth vg.Length
 	default:
 		return fmt.Errorf("chart: plots are svg or png, not %q", format)
 	}
-	tiles := draw.Tiles{Rows: 1, Cols: len(panels), PadX: vg.Points(14),
+	tiles := draw.Tiles{Rows: rows, Cols: columns, PadX: vg.Points(14), PadY: vg.Points(14),
 		PadTop: vg.Points(8), PadBottom: vg.Points(8),
 		PadLeft: vg.Points(8), PadRight: vg.Points(14)}
-	for i, c := range plot.Align([][]*plot.Plot{panels}, tiles, draw.New(canvas))[0] {
-		panels[i].Draw(c)
+	grid := make([][]*plot.Plot, rows)
+	for i := range grid {
+		grid[i] = make([]*plot.Plot, columns) // nil: nothing is there
+		copy(grid[i], panels[i*columns:])
+	}
+	for i, row := range plot.Align(grid, tiles, draw.New(canvas)) {
+		for k, p := range grid[i] {
+			if p != nil {
+				p.Draw(row[k])
+			}
+		}
 	}
 	_, err := out.WriteTo(w)
 	return err

@@ -63,18 +63,18 @@ func TestWrite(t *testing.T) {
 	}
 	var svg, png bytes.Buffer
 	for format, w := range map[string]*bytes.Buffer{"svg": &svg, "png": &png} {
-		if err := Write(w, format, []*plot.Plot{p, p}, PanelWidth); err != nil {
+		if err := Write(w, format, []*plot.Plot{p, p, p, p}, PanelWidth); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, text := range []string{"a title", "a line"} {
-		if strings.Count(svg.String(), text) != 2 {
-			t.Errorf("%q is not in both panels", text)
+		if strings.Count(svg.String(), text) != 4 {
+			t.Errorf("%q is not in all panels", text)
 		}
 	}
 	if img, format, err := image.Decode(&png); err != nil || format != "png" ||
-		img.Bounds().Dx() < 2*img.Bounds().Dy() {
-		t.Errorf("no picture of two panels: %v, %v", format, err)
+		2*img.Bounds().Dx() < 3*img.Bounds().Dy() {
+		t.Errorf("no picture of three panels and one below: %v, %v", format, err)
 	}
 	if err := Write(&svg, "pdf", []*plot.Plot{p}, PanelWidth); err == nil {
 		t.Error("pdf is written")

@@ -55,6 +55,9 @@ func TestTable(t *testing.T) {
 	if _, ok := other.Median("ns/op"); ok || all.HasUnit("none") || !all.HasUnit("ns/op") {
 		t.Error("units that were not measured are there")
 	}
+	if !all.Follows("load", "impl") || all.Follows("impl", "load") {
+		t.Error("of the same load there are two implementations, and not the other way round")
+	}
 	if batch.Number("load") != 0.5 || len(all.Where(record.K("load", 0.5)).Cases) != 2 {
 		t.Error("the load of a case is not 0.5")
 	}

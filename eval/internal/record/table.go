@@ -137,6 +137,19 @@ func (t *Table) Values(key string) (all []string) {
 	return all
 }
 
+// Follows tells whether the value of a key follows from that of another.
+func (t *Table) Follows(key, from string) bool {
+	value := map[string]string{}
+	for _, c := range t.Cases {
+		v, seen := value[c.Get(from)]
+		if seen && v != c.Get(key) {
+			return false
+		}
+		value[c.Get(from)] = c.Get(key)
+	}
+	return true
+}
+
 // HasUnit tells whether a case has a value of a unit.
 func (t *Table) HasUnit(unit string) bool {
 	return slices.ContainsFunc(t.Cases, func(c *Case) bool { return len(c.samples[unit]) > 0 })

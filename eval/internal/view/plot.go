@@ -134,10 +134,10 @@ func numbers(values []string) bool {
 	})
 }
 
-// lines have a name for each combination of the keys that vary, the horizontal one aside.
+// lines have a name for each combination of the keys that vary, without those that follow
+// from the horizontal one.
 func (p *Plot) lines(t *record.Table) (all []*line) {
-	_, varying := keys(t)
-	varying = slices.DeleteFunc(varying, func(name string) bool { return name == p.X })
+	varying := slices.DeleteFunc(names(t), func(name string) bool { return t.Follows(name, p.X) })
 	for _, c := range t.Cases {
 		point, ok := p.point(t, c)
 		paper, printed := c.Median(p.Paper)
@@ -209,6 +209,9 @@ func (p *Plot) point(t *record.Table, c *record.Case) (point line, ok bool) {
 
 func (p *Plot) drawLines(panel *plot.Plot, lines []*line) error {
 	rings := false
+	if !p.LogX {
+		separate(lines)
+	}
 	for i, l := range lines {
 		if len(l.points) > 0 {
 			shape := draw.GlyphDrawer(draw.CircleGlyph{})
@@ -246,6 +249,23 @@ func (p *Plot) drawLines(panel *plot.Plot, lines []*line) error {
 		panel.Legend.Add(p.PaperName, legend)
 	}
 	return err
+}
+
+// separate moves lines with error bars a little, so that bars stand beside each other.
+func separate(lines []*line) {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, l := range lines {
+		for _, at := range l.points {
+			low, high = min(low, at.X), max(high, at.X)
+		}
+	}
+	for i, l := range lines {
+		for k := range l.points {
+			if l.spread {
+				l.points[k].X += (float64(i) - float64(len(lines)-1)/2) * (high - low) / 200
+			}
+		}
+	}
 }
 
 // manyPoints is from how many on a line has no glyphs.
@@ -306,10 +326,17 @@ func (s shifted) Plot(c draw.Canvas, p *plot.Plot) {
 	s.YErrorBars.Plot(c, p)
 }
 
+// manyLines is from how many on the legend is small.
+const manyLines = 6
+
 // scale sets the axes, with room above for the legend.
 func (p *Plot) scale(panel *plot.Plot, lines int, bars bool) {
 	panel.Legend.Top = true
-	room := 0.075 * float64(lines+1)
+	share := min(0.055*float64(lines+1), 0.5) // of the height, which the legend needs
+	room := share / (1 - share)
+	if lines > manyLines {
+		panel.Legend.TextStyle.Font.Size *= 0.75
+	}
 	if bars {
 		panel.Legend.Left = true
 		panel.X.Min, panel.X.Max = panel.X.Min-0.5, panel.X.Max+0.5
@@ -317,6 +344,8 @@ func (p *Plot) scale(panel *plot.Plot, lines int, bars bool) {
 	if p.LogX {
 		panel.X.Scale, panel.X.Tick.Marker = plot.LogScale{}, chart.LogTicks{}
 		panel.X.Min, panel.X.Max = chart.LogRange(panel.X.Min, panel.X.Max)
+	} else if margin := (panel.X.Max - panel.X.Min) / 40; !bars {
+		panel.X.Min, panel.X.Max = panel.X.Min-margin, panel.X.Max+margin
 	}
 	if p.LogY {
 		panel.Y.Scale, panel.Y.Tick.Marker = plot.LogScale{}, chart.LogTicks{}

@@ -44,18 +44,23 @@ func (v *View) text(out *strings.Builder, t *record.Table) error {
 	if v.Notes != "" {
 		fmt.Fprintln(out, v.Notes)
 	}
-	constant, varying := keys(t)
-	for _, name := range constant {
-		if name != v.Across && !slices.Contains(v.Hidden, name) {
-			fmt.Fprintf(out, "%s=%s ", name, t.Values(name)[0])
+	g := grid{view: v, table: t, across: []string{""}}
+	var constant []string
+	for _, name := range names(t) {
+		switch values := t.Values(name); {
+		case name == v.Across:
+			g.across = values
+		case slices.Contains(v.Hidden, name):
+		case len(values) > 1 || slices.Contains(v.Rows, name):
+			g.rows = append(g.rows, name)
+		default:
+			constant = append(constant, name+"="+values[0])
 		}
 	}
-	fmt.Fprint(out, "\n\n")
-	hidden := func(name string) bool { return name == v.Across || slices.Contains(v.Hidden, name) }
-	g := grid{view: v, table: t, rows: slices.DeleteFunc(varying, hidden), across: []string{""}}
-	if v.Across != "" {
-		g.across = t.Values(v.Across)
+	if len(constant) > 0 {
+		fmt.Fprintln(out, strings.Join(constant, " "))
 	}
+	fmt.Fprintln(out)
 	return g.write(out)
 }
 
@@ -73,14 +78,14 @@ func (g *grid) write(out *strings.Builder) error {
 	for _, column := range columns {
 		heads := column.heads()
 		if g.view.Across != "" && column.first {
-			heads[0] = strings.TrimSpace(g.view.Across + "=" + column.across + " " + column.Head)
+			heads[0] = strings.TrimSpace(g.acrossName(column.across) + " " + column.Head)
 		}
 		lines[0] = append(lines[0], heads...)
 	}
 	for _, row := range g.distinct() {
 		line := make([]string, len(g.rows))
 		for i, k := range row {
-			line[i] = k.Value
+			line[i] = strings.ReplaceAll(k.Value, "_", " ") // as it was before record.K
 		}
 		for _, column := range columns {
 			keys := row
@@ -97,6 +102,14 @@ func (g *grid) write(out *strings.Builder) error {
 		fmt.Fprintln(w, strings.Join(line, "\t")+"\t")
 	}
 	return w.Flush()
+}
+
+// acrossName is the head of columns for a value. Where a value is a number, the key is needed.
+func (g *grid) acrossName(value string) string {
+	if slices.ContainsFunc(g.across, func(v string) bool { return numbers([]string{v}) }) {
+		return g.view.Across + "=" + value
+	}
+	return value
 }
 
 // gridColumn is a column for a value of View.Across.

@@ -18,6 +18,7 @@ type View struct {
 	// Across is a key whose values stand side by side, each with all columns.
 	Across  string
 	Hidden  []string // keys that are not printed
+	Rows    []string // keys that are columns even if they have one value
 	Columns []Column
 	Plots   []Plot
 	// Derive makes further records of what was measured, such as ratios that a paper has in
@@ -50,10 +51,8 @@ func choose(t *record.Table, where []record.Key, only func(*record.Case) bool) *
 	return t
 }
 
-// keys are the names of the keys of a table, in order of appearance: those with one value
-// and those that vary.
-func keys(t *record.Table) (constant, varying []string) {
-	var all []string
+// names are those of the keys of a table, in order of appearance.
+func names(t *record.Table) (all []string) {
 	for _, c := range t.Cases {
 		for _, k := range c.Keys {
 			if !slices.Contains(all, k.Name) {
@@ -61,14 +60,7 @@ func keys(t *record.Table) (constant, varying []string) {
 			}
 		}
 	}
-	for _, name := range all {
-		if len(t.Values(name)) == 1 {
-			constant = append(constant, name)
-		} else {
-			varying = append(varying, name)
-		}
-	}
-	return constant, varying
+	return all
 }
 
 // cells are what a column prints of a case, "-" where there is nothing.
