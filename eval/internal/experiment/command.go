@@ -60,7 +60,8 @@ func usage(format string, args ...any) error {
 func Command(e *Experiment) *cobra.Command {
 	var o output
 	s := session{of: e, ranks: []int{1}}
-	cmd := &cobra.Command{Use: e.Name, Short: e.Short, Long: e.Long, Args: noArgs}
+	cmd := &cobra.Command{Use: e.Name, Aliases: e.Aliases, Short: e.Short, Long: e.Long,
+		Args: noArgs}
 	o.flags(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&o.benchfmt, "benchfmt", false,

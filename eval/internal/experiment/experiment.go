@@ -15,9 +15,10 @@ import (
 
 // Experiment is something that can be measured and shown.
 type Experiment struct {
-	Name  string // of the command, such as table1
-	Short string // one line
-	Long  string // what is measured and how
+	Name    string   // of the command, such as table1
+	Aliases []string // other tables and figures that it has
+	Short   string   // one line
+	Long    string   // what is measured and how
 	// Ranks are the numbers of ranks that are measured one after the other unless the
 	// command line says otherwise; none: one rank, and there is no flag for it.
 	Ranks []int
