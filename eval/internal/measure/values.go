@@ -33,14 +33,19 @@ type Law struct {
 
 // NewLaw prepares to draw from so many keys.
 func NewLaw(of LawName, keys int) *Law {
-	law := &Law{keys: keys}
 	if of == Zipf {
-		law.sums = make([]float64, keys)
-		sum := 0.0
-		for i := range law.sums {
-			sum += math.Pow(float64(i+1), -zipfSkew)
-			law.sums[i] = sum
-		}
+		return NewZipf(zipfSkew, keys)
+	}
+	return &Law{keys: keys}
+}
+
+// NewZipf draws key i, counted from 0, with a chance proportional to (i+1)^-skew.
+func NewZipf(skew float64, keys int) *Law {
+	law := &Law{keys: keys, sums: make([]float64, keys)}
+	sum := 0.0
+	for i := range law.sums {
+		sum += math.Pow(float64(i+1), -skew)
+		law.sums[i] = sum
 	}
 	return law
 }
