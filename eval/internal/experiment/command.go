@@ -59,7 +59,7 @@ func usage(format string, args ...any) error {
 // Command is the command that runs an experiment.
 func Command(e *Experiment) *cobra.Command {
 	var o output
-	s := session{of: e, ranks: []int{1}}
+	s := session{of: e, ranks: []int{1}, runs: 1}
 	cmd := &cobra.Command{Use: e.Name, Aliases: e.Aliases, Short: e.Short, Long: e.Long,
 		Args: noArgs}
 	o.flags(cmd)
@@ -67,7 +67,9 @@ func Command(e *Experiment) *cobra.Command {
 	flags.BoolVar(&o.benchfmt, "benchfmt", false,
 		"print all runs as Go benchmarks, for benchstat and for farhash-eval show")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
-	flags.IntVar(&s.runs, "runs", max(e.Runs, 1), "how often everything is measured")
+	if !e.Computed {
+		flags.IntVar(&s.runs, "runs", max(e.Runs, 1), "how often everything is measured")
+	}
 	if len(e.Ranks) > 0 {
 		flags.IntSliceVarP(&s.ranks, "ranks", "n", e.Ranks, "ranks inside this process, a list")
 	}

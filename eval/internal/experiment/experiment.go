@@ -24,6 +24,8 @@ type Experiment struct {
 	Ranks []int
 	// Runs is how often everything is measured unless the command line says otherwise.
 	Runs int
+	// Computed says that nothing is measured: there are neither runs nor progress.
+	Computed bool
 	// OneSided takes the one-sided path even where memory is addressable.
 	OneSided bool
 	Views    []view.View
@@ -109,7 +111,9 @@ func (s *session) round(ctx context.Context, job rma.Job, round int) error {
 				r.Keys = append(r.Keys[:len(r.Keys):len(r.Keys)], record.K("ranks", job.Size()))
 			}
 			s.records = append(s.records, r)
-			s.tell("%s\n", line(&r))
+			if !s.of.Computed {
+				s.tell("%s\n", line(&r))
+			}
 		}
 	}
 	if err := s.runner.Round(ctx, job, uint64(round), emit); err != nil {

@@ -81,6 +81,9 @@ func Figure(w io.Writer, format string, records []record.Record, views []View) e
 // barsOfPanel is how many bars a panel of the usual width has room for.
 const barsOfPanel = 40
 
+// panelLetters is how many letters below an axis have room side by side.
+const panelLetters = 70
+
 // part is what a panel shows.
 type part struct {
 	title string
@@ -172,7 +175,7 @@ func lineName(c *record.Case, keys []string) string {
 		if numbers([]string{value}) {
 			value = name + " " + value
 		}
-		names = append(names, value)
+		names = append(names, words(value))
 	}
 	return strings.Join(names, ", ")
 }
@@ -309,6 +312,10 @@ func drawBars(panel *plot.Plot, lines []*line, values []string) error {
 		}
 	}
 	panel.NominalX(values...)
+	if len(strings.Join(values, "  ")) > panelLetters {
+		label := &panel.X.Tick.Label
+		label.Rotation, label.XAlign, label.YAlign = math.Pi/4, draw.XRight, draw.YCenter
+	}
 	return nil
 }
 

@@ -54,7 +54,7 @@ func (v *View) text(out *strings.Builder, t *record.Table) error {
 		case len(values) > 1 || slices.Contains(v.Rows, name):
 			g.rows = append(g.rows, name)
 		default:
-			constant = append(constant, name+"="+values[0])
+			constant = append(constant, name+"="+words(values[0]))
 		}
 	}
 	if len(constant) > 0 {
@@ -85,7 +85,7 @@ func (g *grid) write(out *strings.Builder) error {
 	for _, row := range g.distinct() {
 		line := make([]string, len(g.rows))
 		for i, k := range row {
-			line[i] = strings.ReplaceAll(k.Value, "_", " ") // as it was before record.K
+			line[i] = words(k.Value)
 		}
 		for _, column := range columns {
 			keys := row
@@ -109,8 +109,11 @@ func (g *grid) acrossName(value string) string {
 	if slices.ContainsFunc(g.across, func(v string) bool { return numbers([]string{v}) }) {
 		return g.view.Across + "=" + value
 	}
-	return value
+	return words(value)
 }
+
+// words is a value of a key as it was before record.K.
+func words(value string) string { return strings.ReplaceAll(value, "_", " ") }
 
 // gridColumn is a column for a value of View.Across.
 type gridColumn struct {
