@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash/eval/internal/experiment"
+	"github.com/farhash/farhash/eval/lp"
 	"github.com/farhash/farhash/eval/md"
 	"github.com/farhash/farhash/eval/ne"
 	"github.com/farhash/farhash/eval/net"
@@ -50,6 +51,8 @@ func papers() []paper {
 	return []paper{
 		{"op", "Oortwijn et al., A Distributed Hash Table for Shared Memory: the set",
 			op.Experiments()},
+		{"lp", "Wang et al., Efficient Usage of One-Sided RDMA for Linear Probing: the index",
+			lp.Experiments()},
 		{"md", "Lübke et al., MPI-DHT as Surrogate Model: the cache", md.Experiments()},
 		{"ne", "Szepesi et al., Nessie: the map", ne.Experiments()},
 		{"net", "One-sided and shipped operations between hosts", net.Experiments()},

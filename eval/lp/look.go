@@ -1,0 +1,270 @@
+package lp
+
+import (
+	"slices"
+
+	"github.com/farhash/farhash/index"
+	"github.com/farhash/farhash/readsize"
+
+	"github.com/farhash/farhash/eval/internal/record"
+)
+
+// look is a kind of lookups in a kind of table: a case of an experiment.
+type look struct {
+	impl     impl
+	load     float64
+	bytes    int // of a record, of which keyBytes are the key's
+	storage  index.Storage
+	bucket   int     // slots of a bucket of cuckoo; 0: 4
+	repeated bool    // a key has two records, so that a search never ends with the first
+	assumed  float64 // the load that slots are best for; 0: the policy knows the load
+	slots    int     // of every read; 0: what the policy chooses
+	skew     float64 // exponent of the law of Zipf that keys follow; 0: all differ
+	clusters int     // that a worker knows
+}
+
+const keyBytes = 4 // LP 5.1
+
+// lookKeys are the fields of a look as keys of records.
+var lookKeys = []struct {
+	name string
+	of   func(*look) any
+}{
+	{"load", func(c *look) any { return c.load }},
+	{"assumed", func(c *look) any { return c.assumed }},
+	{"skew", func(c *look) any { return c.skew }},
+	{"record", func(c *look) any { return c.bytes }},
+	{"storage", func(c *look) any { return c.storage }},
+	{"impl", func(c *look) any { return string(c.impl) }},
+	{"clusters", func(c *look) any { return c.clusters }},
+	{"bucket", func(c *look) any { return c.bucket }},
+	{"keys", func(c *look) any {
+		if c.repeated {
+			return "repeated"
+		}
+		return "distinct"
+	}},
+	{"slots", func(c *look) any { return c.slots }},
+}
+
+// keys are those of a case: the fields that some case of the experiment has set.
+func (t *trial) keys(of *look) (all []record.Key) {
+	for _, k := range lookKeys {
+		unset := k.of(&look{})
+		if slices.ContainsFunc(t.cases, func(c look) bool { return k.of(&c) != unset }) {
+			all = append(all, record.K(k.name, k.of(of)))
+		}
+	}
+	return all
+}
+
+// newLook has records of 8 bytes, inline.
+func newLook(impl impl, load float64) look {
+	return look{impl: impl, load: load, bytes: 8, storage: index.Inline}
+}
+
+// sameTable reports whether two cases differ in how they look keys up alone.
+func (c look) sameTable(other look) bool {
+	if c.impl.kind().layout != other.impl.kind().layout {
+		return false
+	}
+	other.impl, other.clusters, other.slots, other.assumed = c.impl, c.clusters, c.slots, c.assumed
+	return c == other
+}
+
+// config is that of the table.
+func (c *look) config() index.Config {
+	return index.Config{KeySize: keyBytes, ValueSize: c.bytes - keyBytes,
+		Layout: c.impl.kind().layout, Load: c.load, Storage: c.storage, BucketSlots: c.bucket}
+}
+
+// supply has the records of a table of so many.
+func (c *look) supply(seed uint64, records int) keys {
+	k := keys{keyBytes: keyBytes, valueBytes: c.bytes - keyBytes, seed: seed, records: records}
+	if c.skew > 0 {
+		k.skew(c.skew)
+	}
+	if c.repeated {
+		k.repeat()
+	}
+	return k
+}
+
+// lookups know no clusters unless the case says so: the laws know none either.
+func (c *look) lookups() index.Lookups {
+	clusters := c.clusters
+	if clusters == 0 {
+		clusters = -1
+	}
+	l := c.impl.lookups(clusters)
+	if c.slots > 0 {
+		l.Policy, l.FixedBytes = index.Fixed, c.slots*c.bytes
+	}
+	return l
+}
+
+// lpConfig is a table of LP with slots of so many bytes on its machine.
+func lpConfig(slotBytes int) readsize.Config {
+	return readsize.Config{Machine: readsize.EDR(), SlotBytes: slotBytes}
+}
+
+// modelSlots is the read size of LP's model for records of 8 bytes.
+func modelSlots(load float64) int { return lpConfig(8).Capped(laws(load).Absent) }
+
+func laws(load float64) *readsize.Laws {
+	laws, err := readsize.NewLaws(load)
+	if err != nil {
+		panic(err) // the loads are constants
+	}
+	return laws
+}
+
+// fixedBytes is the size of fixed reads (LP 5.1).
+const fixedBytes = 256
+
+// expected is what lookups of a case take by the laws of package readsize. There is no law of
+// a heap, of skewed keys, of clusters, and of lookups that end early.
+func (c *look) expected() (cost readsize.Cost, ok bool) {
+	if c.storage == index.Heap || c.skew > 0 || c.clusters > 0 {
+		return cost, false
+	}
+	m := lpConfig(c.bytes)
+	sizes, err := readsize.NewSizes(m, c.load)
+	if err != nil {
+		panic(err) // sizes and loads are constants
+	}
+	is := laws(c.load)
+	switch c.impl {
+	case linearFixed:
+		return m.Cost(is.Present, max(1, fixedBytes/m.SlotBytes)), c.slots == 0
+	case linearUncapped:
+		return m.Cost(is.Present, sizes.Uncapped), true
+	case linearModel:
+		return m.Cost(is.Present, sizes.Capped), c.slots == 0
+	case orderedAdaptive:
+		return m.Cost(is.OrderedPresent, sizes.Ordered...), true
+	case cuckooParallel:
+		return readsize.Cuckoo{Ways: 3, Slots: 4}.Parallel(m), c.bucket != 1
+	}
+	return cost, false
+}
+
+// loads are those of LP Table 1.
+func loads() []float64 { return []float64{0.25, 0.5, 0.65, 0.8, 0.85, 0.9, 0.95} }
+
+// loadCases are those of LP 5.3 (Table 1, Fig. 7, 8), and what is better.
+func loadCases() (all []look) {
+	for _, load := range loads() {
+		for _, impl := range []impl{linearFixed, linearUncapped, linearModel, cuckooParallel,
+			orderedAdaptive, orderedGuided} {
+			all = append(all, newLook(impl, load))
+		}
+	}
+	return all
+}
+
+// table2Loads are those of LP Table 2.
+var table2Loads = []float64{0.25, 0.5, 0.65}
+
+func assumedCases() (all []look) {
+	for _, load := range table2Loads {
+		for _, assumed := range table2Loads {
+			of := newLook(linearModel, load)
+			of.assumed, of.slots = assumed, modelSlots(assumed)
+			all = append(all, of)
+		}
+	}
+	return all
+}
+
+// cuckooCases are the four kinds of LP Fig. 6, whose searches never end with the first
+// record that is found, and what can be done where all keys differ.
+func cuckooCases() (all []look) {
+	for _, load := range loads() {
+		for _, bucket := range []int{4, 1} {
+			if load > index.CuckooMaxLoad(3, bucket) {
+				continue // LP has none either
+			}
+			of := newLook(cuckooParallel, load)
+			of.bucket, of.repeated = bucket, true
+			all = append(all, of)
+			of.impl = cuckooSequential
+			all = append(all, of)
+			of.repeated = false
+			all = append(all, of)
+		}
+	}
+	return all
+}
+
+// latencyCases are those of LP Fig. 9, and what is better.
+func latencyCases() (all []look) {
+	for _, load := range loads() {
+		for _, impl := range []impl{linearFixed, linearUncapped, linearModel, orderedAdaptive,
+			orderedGuided, cuckooParallel, cuckooSequential} {
+			all = append(all, latencyCase(impl, load))
+		}
+		all = append(all, newLook(cuckooSequential, load))
+	}
+	return all
+}
+
+// latencyCase reads all places of cuckoo.
+func latencyCase(impl impl, load float64) look {
+	of := newLook(impl, load)
+	of.repeated = impl.kind().layout == index.Cuckoo
+	return of
+}
+
+// figure10Loads and figure10Sizes are what LP Fig. 10 spans; it does not print its sizes but
+// for 7, 13, 18, 23 and 32.
+var (
+	figure10Loads = []float64{0.5, 0.85}
+	figure10Sizes = []int{3, 5, 7, 10, 13, 16, 18, 20, 23, 26, 32, 40, 48}
+)
+
+func sizeCases() (all []look) {
+	for _, load := range figure10Loads {
+		for _, slots := range figure10Sizes {
+			of := newLook(linearFixed, load)
+			of.slots = slots
+			all = append(all, of)
+		}
+	}
+	return all
+}
+
+// storageLoad and storageBytes are those of LP 5.7.
+const storageLoad = 0.65
+
+var storageBytes = []int{8, 32, 128}
+
+// storageCases are those of LP 5.7 (Tables 3 and 4, Fig. 11), and what is better.
+func storageCases() (all []look) {
+	for _, storage := range []index.Storage{index.Inline, index.Heap} {
+		for _, bytes := range storageBytes {
+			for _, impl := range []impl{cuckooParallel, linearFixed, linearModel,
+				orderedAdaptive, orderedGuided} {
+				all = append(all, look{impl: impl, load: storageLoad, bytes: bytes,
+					storage: storage})
+			}
+		}
+	}
+	return all
+}
+
+// skewCases are those of LP 5.8 (Fig. 12), with what is better.
+func skewCases() (all []look) {
+	for _, skew := range []float64{0, 0.25, 0.5, 0.75} {
+		for _, impl := range []impl{linearModel, orderedAdaptive, orderedGuided} {
+			of := newLook(impl, storageLoad)
+			of.skew = skew
+			all = append(all, of)
+			if impl != orderedGuided { // it knows all borders beforehand
+				of.clusters = index.DefaultClusters
+				all = append(all, of)
+			}
+		}
+	}
+	return all
+}

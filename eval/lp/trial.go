@@ -1,0 +1,289 @@
+package lp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/farhash/farhash/index"
+	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/rma"
+
+	"github.com/farhash/farhash/eval/internal/experiment"
+	"github.com/farhash/farhash/eval/internal/measure"
+	"github.com/farhash/farhash/eval/internal/record"
+	"github.com/farhash/farhash/eval/internal/view"
+)
+
+// trial is an experiment of LP: lookups for keys that are there, in tables that are really
+// built. They are counted, simulated and timed.
+type trial struct {
+	name  string // of the records
+	cases []look // those of the same table are neighbours
+	// single has lookups one at a time, and a latency for each, as in LP 5.4.
+	single   bool
+	learning bool                         // workers have to meet clusters first
+	paper    func(c *look) []record.Value // what LP prints
+	findings []finding                    // what LP says in words
+	command  experiment.Experiment
+}
+
+const (
+	defaultRecords = 1 << 20
+	defaultLookups = 1 << 17 // of each rank
+	minRecords     = 64
+	maxRecords     = 1 << 30 // and the most lookups
+
+	// defaultSimulated is how many lookups of a case are simulated, and learnt how many
+	// times as many where clusters must be met first.
+	defaultSimulated = 28 << 10
+	learnt           = 4
+	// latencyShare is how many lookups there would be for each whose latency is measured.
+	latencyShare = 8
+)
+
+// experiment is the command.
+func (t *trial) experiment() *experiment.Experiment {
+	e := t.command
+	e.Runs = 3
+	e.Views = append(slices.Clone(e.Views), t.findingView())
+	for i := range e.Views[:len(e.Views)-1] {
+		e.Views[i].Name = t.name
+	}
+	e.Views[0].Derive = t.derive
+	e.New = func(flags *pflag.FlagSet) experiment.Runner {
+		r := &lookUps{trial: t, workers: simulatedWorkers}
+		countFlags(flags, &r.records, &r.lookups, defaultLookups)
+		return r
+	}
+	return &e
+}
+
+func countFlags(flags *pflag.FlagSet, records, lookups *experiment.Count,
+	standard experiment.Count) {
+	experiment.CountVar(flags, records, "records", defaultRecords, "records of all ranks")
+	experiment.CountVar(flags, lookups, "lookups", standard, "lookups of each rank in a case")
+}
+
+func checkCounts(records, lookups experiment.Count) error {
+	return errors.Join(experiment.InRange("records", records, minRecords, maxRecords),
+		experiment.InRange("lookups", lookups, 1, maxRecords))
+}
+
+// lookUps runs a trial.
+type lookUps struct {
+	*trial
+	records, lookups experiment.Count
+	workers          int // of the simulated client
+}
+
+// Check refuses numbers that make no sense.
+func (r *lookUps) Check() error { return checkCounts(r.records, r.lookups) }
+
+// Round counts and times all cases once, each round with other keys as LP 5.1 has 10 tables,
+// and simulates them in the first: every simulation would be the same.
+func (r *lookUps) Round(ctx context.Context, job rma.Job, seed uint64,
+	emit experiment.Emit) error {
+	for _, cases := range byTable(r.cases, look.sameTable) {
+		var err error
+		if seed == 0 && job.Rank() == 0 {
+			err = r.simulate(ctx, cases, job.Size(), emit)
+		}
+		if err = rma.AllSucceeded(ctx, job, "lp: simulation", err); err == nil {
+			err = r.measure(ctx, job, seed, cases, emit)
+		}
+		if err != nil {
+			return fmt.Errorf("%s, load %v: %w", cases[0].impl, cases[0].load, err)
+		}
+	}
+	return nil
+}
+
+// share is a number of lookups, and how many of them are given at once.
+func (r *lookUps) share(lookups int) (n, batch int) {
+	if r.single {
+		return max(lookups/latencyShare, 1), 1
+	}
+	return lookups, batchKeys
+}
+
+// result is a record of a case.
+func (r *lookUps) result(c *look, ranks, n int, values ...[]record.Value) record.Record {
+	share, _ := r.share(int(r.lookups))
+	lookups := experiment.Count(share)
+	keys := append(r.keys(c), record.K("records", r.records.String()),
+		record.K("lookups", lookups.String()), record.K("ranks", ranks))
+	return record.Record{Name: r.name, Keys: keys, N: n, Values: slices.Concat(values...)}
+}
+
+// simulate does the cases of one table in virtual time.
+func (r *lookUps) simulate(ctx context.Context, cases []look, ranks int,
+	emit experiment.Emit) (err error) {
+	of := &cases[0]
+	records := int(of.load * simulatedBytes / float64(of.bytes))
+	t, err := newSimulatedTable(ctx, of.config(), of.supply(0, min(records, int(r.records))))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.close()) }()
+	most := defaultSimulated
+	if r.learning {
+		most *= learnt
+	}
+	each, batch := r.share(max(min(int(r.lookups), most)/r.workers, 1))
+	if !r.single {
+		batch = each // a worker waits for the last of its lookups alone
+	}
+	for _, c := range cases {
+		s, err := t.simulate(ctx, c.lookups(), r.workers, each, batch)
+		if err != nil {
+			return err
+		}
+		values := [][]record.Value{rates("sim-", &s.stats, s.elapsedNs()),
+			counts("sim-", &s.stats, c.impl), percentiles("sim-", s.ns), r.paper(&c)}
+		if law, ok := c.expected(); ok {
+			values = append(values, []record.Value{{Value: law.Requests, Unit: "law-requests/op"},
+				{Value: law.Bytes, Unit: "law-B/op"}, {Value: law.Ns, Unit: "law-model-ns/op"}})
+		}
+		emit(r.result(&c, ranks, each*r.workers, values...))
+	}
+	return nil
+}
+
+// measure does the cases of one table on the ranks of job. Collective.
+func (r *lookUps) measure(ctx context.Context, job rma.Job, seed uint64, cases []look,
+	emit experiment.Emit) error {
+	of := &cases[0]
+	keys := of.supply(seed, int(r.records))
+	x, err := index.Build(ctx, job, of.config(), keys.stream(job.Rank(), job.Size()))
+	if err != nil {
+		return err
+	}
+	for _, c := range cases {
+		if err = r.lookUp(ctx, job, &c, x, &keys, emit); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, x.Close())
+}
+
+// lookUp does one case. Ranks begin together; a rate is that of all by the time of the
+// slowest, latencies are those of rank 0.
+func (r *lookUps) lookUp(ctx context.Context, job rma.Job, c *look, x *index.Index, keys *keys,
+	emit experiment.Emit) error {
+	n, batch := r.share(int(r.lookups))
+	l := looker{ctx: ctx, index: x, keys: keys, batch: batch}
+	var watch stopwatch
+	if r.single {
+		watch.ns = make([]float64, 0, 2*n)
+		l.seen = watch.seen
+	}
+	elapsed, err := l.timed(job, c.lookups(), n, &watch)
+	if err != nil {
+		return err
+	}
+	s := &l.stats
+	all, err := measure.GatherWords(ctx, job, []uint64{uint64(elapsed), s.Lookups, s.Matches,
+		s.Requests, s.Slots, s.Bytes, s.HeapRequests, s.HeapBytes})
+	if err != nil {
+		return err
+	}
+	var sum index.Stats
+	slowest := uint64(1)
+	for _, w := range all {
+		slowest = max(slowest, w[0])
+		sum.Add(index.Stats{Lookups: w[1], Matches: w[2], Requests: w[3], Slots: w[4],
+			Bytes: w[5], HeapRequests: w[6], HeapBytes: w[7]})
+	}
+	emit(r.result(c, job.Size(), int(sum.Lookups), rates("", &sum, float64(slowest)),
+		counts("", &sum, c.impl), percentiles("", watch.ns)))
+	return nil
+}
+
+// timed looks up n keys on each rank, which begin together. Collective.
+func (l *looker) timed(job rma.Job, lookups index.Lookups, n int,
+	watch *stopwatch) (time.Duration, error) {
+	if err := l.open(lookups); err != nil {
+		return 0, err
+	}
+	l.draw(job.Rank(), n)
+	err := job.Barrier(l.ctx)
+	start := time.Now()
+	if watch != nil {
+		watch.last = start
+	}
+	if err == nil {
+		err = l.run()
+	}
+	elapsed := time.Since(start)
+	return elapsed, errors.Join(err, l.close())
+}
+
+// stopwatch takes the time from one lookup to the next.
+type stopwatch struct {
+	last time.Time
+	ns   []float64
+}
+
+func (w *stopwatch) seen() {
+	now := time.Now()
+	w.ns = append(w.ns, float64(now.Sub(w.last)))
+	w.last = now
+}
+
+// rates are millions of records found in a second, which are lookups where keys differ, and
+// bytes of payload in a nanosecond: the effective bandwidth of LP Fig. 8.
+func rates(prefix string, s *index.Stats, ns float64) []record.Value {
+	return []record.Value{{Value: float64(s.Matches) / ns * 1e3, Unit: prefix + "Mrecords/s"},
+		{Value: float64(s.Bytes+s.HeapBytes) / ns, Unit: prefix + "GB/s"}}
+}
+
+// counts are means of lookups.
+func counts(prefix string, s *index.Stats, of impl) []record.Value {
+	c, n := lookupCost(s, of), float64(max(s.Lookups, 1))
+	return nonzero([]record.Value{{Value: c.Requests, Unit: prefix + "requests/op"},
+		{Value: c.Bytes, Unit: prefix + "B/op"}, {Value: c.Ns, Unit: prefix + "model-ns/op"},
+		{Value: float64(s.Requests) / n, Unit: prefix + "table-requests/op"},
+		{Value: float64(s.HeapRequests) / n, Unit: prefix + "heap-requests/op"},
+		{Value: float64(s.Slots) / float64(max(s.Requests, 1)), Unit: prefix + "slots/read"}})
+}
+
+// lookupCost is what a lookup took in the mean, by the cost model of LP 3.2. Requests of
+// cuckoo, parallel, follow one another at the rate of messages and share one latency.
+func lookupCost(s *index.Stats, of impl) readsize.Cost {
+	m, n := readsize.EDR(), float64(max(s.Lookups, 1))
+	table, heap := float64(s.Requests)/n, float64(s.HeapRequests)/n
+	c := readsize.Cost{Requests: table + heap, Bytes: float64(s.Bytes+s.HeapBytes) / n}
+	c.Ns = c.Requests*m.LatencyNs + c.Bytes*m.ByteNs
+	if of == cuckooParallel {
+		c.Ns -= (table - 1) * (m.LatencyNs - 1e9/m.MessagesPerSecond)
+	}
+	return c
+}
+
+// percents are those of LP Fig. 9.
+var percents = []int{10, 25, 50, 75, 90}
+
+func percentiles(prefix string, ns []float64) (values []record.Value) {
+	slices.Sort(ns)
+	for _, p := range percents {
+		if len(ns) > 0 {
+			values = append(values, record.Value{Value: ns[p*(len(ns)-1)/100],
+				Unit: fmt.Sprintf("%sp%d-ns", prefix, p)})
+		}
+	}
+	return values
+}
+
+// findingName is that of what LP says of an experiment in words.
+func (t *trial) findingName() string { return t.name + "Findings" }
+
+func (t *trial) findingView() view.View {
+	return view.View{Name: t.findingName(), Title: "What LP says in words",
+		Rows: []string{"what"}, Columns: []view.Column{{Unit: "lp", Head: "LP", Digits: 2},
+			{Unit: "sim", Digits: 2}, {Unit: "here", Digits: 2}}}
+}
