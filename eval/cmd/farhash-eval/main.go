@@ -75,9 +75,10 @@ func newRoot() *cobra.Command {
 		for _, e := range p.experiments {
 			group.AddCommand(experiment.Command(e))
 		}
+		group.AddCommand(experiment.All(p.experiments))
 		root.AddCommand(group)
 		all = append(all, p.experiments...)
 	}
-	root.AddCommand(experiment.Show(all))
+	root.AddCommand(experiment.All(all), experiment.Show(all))
 	return root
 }

@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/farhash/farhash/internal/replace"
 	"github.com/farhash/farhash/rma/local"
@@ -56,17 +58,29 @@ func usage(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrUsage, fmt.Errorf(format, args...))
 }
 
-// Command is the command that runs an experiment.
-func Command(e *Experiment) *cobra.Command {
-	var o output
-	s := session{of: e, ranks: []int{1}, runs: 1}
-	cmd := &cobra.Command{Use: e.Name, Aliases: e.Aliases, Short: e.Short, Long: e.Long,
-		Args: noArgs}
+// runFlags are those of commands that measure.
+func (o *output) runFlags(cmd *cobra.Command) {
 	o.flags(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&o.benchfmt, "benchfmt", false,
 		"print all runs as Go benchmarks, for benchstat and for farhash-eval show")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
+}
+
+// Command is the command that runs an experiment.
+func Command(e *Experiment) *cobra.Command {
+	var o output
+	cmd := &cobra.Command{Use: e.Name, Aliases: e.Aliases, Short: e.Short, Long: e.Long,
+		Args: noArgs}
+	o.runFlags(cmd)
+	s := newSession(e, cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd, s) }
+	return cmd
+}
+
+// newSession is a run of an experiment whose parameters are flags.
+func newSession(e *Experiment, flags *pflag.FlagSet) *session {
+	s := &session{of: e, ranks: []int{1}, runs: 1}
 	if !e.Computed {
 		flags.IntVar(&s.runs, "runs", max(e.Runs, 1), "how often everything is measured")
 	}
@@ -74,36 +88,71 @@ func Command(e *Experiment) *cobra.Command {
 		flags.IntSliceVarP(&s.ranks, "ranks", "n", e.Ranks, "ranks inside this process, a list")
 	}
 	s.runner = e.New(flags)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := errors.Join(o.check(), s.check()); err != nil {
+	return s
+}
+
+// run does one experiment after the other, and prints what they have measured, also where a
+// signal or an error ends one early.
+func (o *output) run(cmd *cobra.Command, sessions ...*session) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	for _, s := range sessions {
+		if err := s.check(); err != nil {
 			return err
 		}
 		if err := s.runner.Check(); err != nil {
 			return usage("%w", err)
 		}
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var failed error
+	var done []*session
+	for _, s := range sessions {
 		s.tell = func(format string, args ...any) {
 			if !o.quiet {
 				fmt.Fprintf(os.Stderr, format, args...)
 			}
 		}
-		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		err := s.run(ctx)
+		failed = s.run(ctx)
 		interrupted := ctx.Err() != nil
-		if err != nil && !interrupted {
-			return err
-		}
 		if interrupted {
 			fmt.Fprintln(os.Stderr, "interrupted: what has been measured so far follows")
-			err = ErrInterrupted
+			failed = ErrInterrupted
 		}
-		if s.first && len(s.records) > 0 {
-			config := record.Machine(cpuModel(), commandLine())
-			err = errors.Join(o.print(cmd.OutOrStdout(), config, s.records, e.Views), err)
+		if len(s.records) > 0 && (failed == nil || interrupted) {
+			done = append(done, s)
 		}
-		return err
+		if failed != nil {
+			break
+		}
 	}
-	return cmd
+	return errors.Join(o.show(cmd.OutOrStdout(), done, len(sessions) > 1), failed)
+}
+
+// show prints and draws what experiments have measured; where they are several each has a
+// plot of its own.
+func (o *output) show(w io.Writer, done []*session, several bool) error {
+	var records []record.Record
+	var views []view.View
+	for _, s := range done {
+		records, views = append(records, s.records...), append(views, s.of.Views...)
+	}
+	if len(done) == 0 {
+		return nil
+	}
+	err := o.print(w, record.Machine(cpuModel(), commandLine()), records, views)
+	for _, s := range done {
+		path := o.plot
+		if ext := filepath.Ext(path); several {
+			path = strings.TrimSuffix(path, ext) + "-" + s.of.Views[0].Name + ext
+		}
+		if err == nil && o.plot != "" {
+			err = draw(path, s.records, s.of.Views)
+		}
+	}
+	return err
 }
 
 func (s *session) check() error {
@@ -158,7 +207,11 @@ func Show(all []*Experiment) *cobra.Command {
 			return fmt.Errorf("%s has no results of farhash-eval; make it with --benchfmt",
 				strings.Join(args, ", "))
 		}
-		return o.print(cmd.OutOrStdout(), config, records, views)
+		err := o.print(cmd.OutOrStdout(), config, records, views)
+		if err == nil && o.plot != "" {
+			err = draw(o.plot, records, views)
+		}
+		return err
 	}
 	return cmd
 }
@@ -188,7 +241,7 @@ func viewsOf(all []*Experiment, records []record.Record) (views []view.View) {
 	return views
 }
 
-// print writes results in one piece, and a plot of them.
+// print writes results in one piece.
 func (o *output) print(w io.Writer, config record.Config, records []record.Record,
 	views []view.View) (err error) {
 	var text bytes.Buffer
@@ -206,18 +259,20 @@ func (o *output) print(w io.Writer, config record.Config, records []record.Recor
 	if err != nil {
 		return fmt.Errorf("printing the results: %w", err)
 	}
-	if o.plot == "" {
-		return nil
-	}
-	format, err := chart.Format(o.plot)
+	return nil
+}
+
+// draw writes a plot.
+func draw(path string, records []record.Record, views []view.View) error {
+	format, err := chart.Format(path)
 	if err != nil {
 		return err
 	}
 	var drawing bytes.Buffer
 	if err := view.Figure(&drawing, format, records, views); err != nil {
-		return fmt.Errorf("drawing %s: %w", o.plot, err)
+		return fmt.Errorf("drawing %s: %w", path, err)
 	}
-	return replace.File(o.plot, func(w io.Writer) error {
+	return replace.File(path, func(w io.Writer) error {
 		_, err := drawing.WriteTo(w)
 		return err
 	})

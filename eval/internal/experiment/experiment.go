@@ -56,8 +56,7 @@ type session struct {
 	runs   int
 	tell   func(format string, args ...any)
 
-	first   bool // this process has rank 0
-	records []record.Record
+	records []record.Record // where this process has rank 0
 }
 
 // run measures all rounds. Where a launcher has started this process all rounds are done in
@@ -105,7 +104,6 @@ func (s *session) run(ctx context.Context) error {
 func (s *session) round(ctx context.Context, job rma.Job, round int) error {
 	emit := func(record.Record) {}
 	if job.Rank() == 0 {
-		s.first = true
 		emit = func(r record.Record) {
 			if len(s.of.Ranks) > 0 {
 				r.Keys = append(r.Keys[:len(r.Keys):len(r.Keys)], record.K("ranks", job.Size()))

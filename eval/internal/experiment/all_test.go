@@ -1,0 +1,81 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/farhash/farhash/rma"
+
+	"github.com/farhash/farhash/eval/internal/record"
+	"github.com/farhash/farhash/eval/internal/view"
+)
+
+// fake emits the values of its flags.
+type fake struct {
+	name       string
+	size, rest int
+}
+
+func (f *fake) Check() error { return InRange("size", f.size, 0, 100) }
+
+func (f *fake) Round(_ context.Context, job rma.Job, _ uint64, emit Emit) error {
+	if f.rest == 13 {
+		return errors.New("bad luck")
+	}
+	emit(record.Record{Name: f.name, Keys: []record.Key{record.K("x", f.size)}, N: 1,
+		Values: []record.Value{{Value: float64(f.rest + job.Size()), Unit: "u"}}})
+	return nil
+}
+
+func newFake(name string, restName string, rest int) *Experiment {
+	return &Experiment{Name: name, Ranks: []int{2}, Views: []view.View{{Name: name,
+		Title: "of " + name, Columns: []view.Column{{Unit: "u"}},
+		Plots: []view.Plot{{X: "x", Y: "u"}}}},
+		New: func(flags *pflag.FlagSet) Runner {
+			f := &fake{name: name}
+			flags.IntVar(&f.size, "size", 7, "the same for all")
+			flags.IntVar(&f.rest, restName, rest, "of "+name)
+			return f
+		}}
+}
+
+// TestAll: experiments are run with the flags that they have in common, printed as one and
+// drawn separately; an error of one does not lose what others have measured.
+func TestAll(t *testing.T) {
+	dir := t.TempDir()
+	run := func(last int, args ...string) (string, error) {
+		cmd := All([]*Experiment{newFake("A", "a", 1), newFake("B", "b", 2), newFake("C", "c", last)})
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		var out bytes.Buffer
+		cmd.SetOut(&out)
+		cmd.SetArgs(append(args, "-q"))
+		err := cmd.Execute()
+		return out.String(), err
+	}
+	text, err := run(3, "--size", "9", "--plot", filepath.Join(dir, "x.svg"))
+	for _, want := range []string{"of A\nx=9 ranks=2", "of B", "of C", "5.000"} {
+		if err != nil || !strings.Contains(text, want) {
+			t.Errorf("%q is not in %q, %v", want, text, err)
+		}
+	}
+	for _, name := range []string{"A", "B", "C"} {
+		if _, err := os.Stat(filepath.Join(dir, "x-"+name+".svg")); err != nil {
+			t.Error(err)
+		}
+	}
+	if text, err = run(13); err == nil || !strings.Contains(text, "of B") {
+		t.Errorf("an error of the last one is %v, and the others print %q", err, text)
+	}
+	for _, flags := range []string{"--a=1", "--size=101", "--size=x", "--plot=x.pdf", "--json --benchfmt"} {
+		if text, err = run(3, strings.Fields(flags)...); err == nil || text != "" {
+			t.Errorf("%s: %v, %q", flags, err, text)
+		}
+	}
+}
