@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -24,7 +23,7 @@ func All(all []*Experiment) *cobra.Command {
 		names = append(names, e.Name)
 	}
 	cmd := &cobra.Command{Use: "all", Args: noArgs,
-		Short: fmt.Sprintf("Run all %d experiments one after the other", len(all)),
+		Short: "Run all of these one after the other",
 		Long: "Runs " + strings.Join(names, ", ") + `,
 one after the other. With --plot x.png each has a plot of its own, such as x-` +
 			all[0].Views[0].Name + ".png."}

@@ -1,0 +1,182 @@
+package lp
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"iter"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/index"
+	"github.com/farhash/farhash/readsize"
+	"github.com/farhash/farhash/rma/local"
+)
+
+// TestSimulated: the card is the bottleneck, so that the requests and bytes that were counted
+// say how long lookups take, and these follow the laws of readsize. A lookup alone takes what
+// LP's model says of a read.
+func TestSimulated(t *testing.T) {
+	m := readsize.EDR()
+	for _, of := range []look{newLook(linearModel, 0.65), newLook(linearFixed, 0.5),
+		newLook(orderedGuided, 0.8), newLook(cuckooParallel, 0.8)} {
+		const each = 150
+		s := simulateCase(t, of, 1<<15, simulatedWorkers, each, each)
+		requests, _, payload := s.stats.PerLookup()
+		bound := 1e3 / (requests*1e9/m.MessagesPerSecond + payload*m.ByteNs)
+		got := float64(s.stats.Matches) / s.elapsedNs() * 1e3
+		if got/bound < 0.96 || got/bound > 1.005 || s.stats.Lookups != simulatedWorkers*each {
+			t.Errorf("%s: %.2f million of %d lookups/s, the card allows %.2f", of.impl, got,
+				s.stats.Lookups, bound)
+		}
+		if want, ok := of.expected(); ok && (math.Abs(requests-want.Requests) > 0.03 ||
+			math.Abs(payload/want.Bytes-1) > 0.05) {
+			t.Errorf("%s: %v requests and %v bytes, want %+v", of.impl, requests, payload, want)
+		}
+	}
+	of := newLook(linearFixed, 0.25)
+	of.slots = 100
+	s := simulateCase(t, of, 1<<12, 1, 50, 1)
+	if want := lpConfig(8).ReadNs(100); len(s.ns) != 50 || !near(s.ns[0], want, 10) ||
+		!near(s.ns[49], want, 10) {
+		t.Errorf("%d lookups, %v ns, want %.0f", len(s.ns), s.ns, want)
+	}
+}
+
+// simulateCase does a case in a small table.
+func simulateCase(t *testing.T, of look, records, workers, each, batch int) *simulation {
+	t.Helper()
+	table, err := newSimulatedTable(context.Background(), of.config(), of.supply(0, records))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := table.simulate(context.Background(), of.lookups(), workers, each, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := table.close(); err != nil {
+		t.Error(err)
+	}
+	return s
+}
+
+// TestSimulatedReads: what lookups find comes from the memory of the simulated server, and the
+// same run is the same.
+func TestSimulatedReads(t *testing.T) {
+	of := newLook(linearModel, 0.5)
+	ctx := context.Background()
+	table, err := newSimulatedTable(ctx, of.config(), of.supply(0, 1000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.close()
+	var ns [2]float64
+	for i := range ns {
+		s, err := table.simulate(ctx, of.lookups(), simulatedWorkers, 20, 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ns[i] = s.elapsedNs()
+	}
+	if ns[0] != ns[1] {
+		t.Errorf("two runs differ: %v", ns)
+	}
+	for _, w := range table.server.windows {
+		clear(w.Words(0))
+	}
+	if _, err := table.simulate(ctx, of.lookups(), simulatedWorkers, 20, 20); err == nil ||
+		!strings.Contains(err.Error(), "is wrong") {
+		t.Errorf("values were found in memory that is empty: %v", err)
+	}
+}
+
+// TestKeys: keys of different numbers differ, and those of another seed are others.
+func TestKeys(t *testing.T) {
+	for _, size := range []int{4, 5, 16} {
+		seen := map[string]bool{}
+		for seed := range uint64(2) {
+			k := keys{keyBytes: size, valueBytes: 4, records: 1000, seed: seed}
+			for rank := range 3 {
+				for r := range k.stream(rank, 3) {
+					if size > 8 && bytes.Count(r.Key[4:], []byte{0}) == size-4 {
+						t.Errorf("a key ends with zeros: %v", r.Key)
+					}
+					seen[string(r.Key)] = true
+				}
+			}
+			if n := len(seen); n != 1000*int(seed+1) {
+				t.Errorf("%d keys of %d bytes", n, size)
+			}
+		}
+	}
+}
+
+// TestLooker: a missing value, one of another record, and one too many are errors.
+func TestLooker(t *testing.T) {
+	keys := keys{keyBytes: 4, valueBytes: 4, records: 100}
+	lookUp := func(records iter.Seq2[index.Record, error], batch int) error {
+		job := local.Single()
+		defer job.Close()
+		x, err := index.Build(context.Background(), job, index.Config{KeySize: 4, ValueSize: 4},
+			records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := looker{ctx: context.Background(), index: x, keys: &keys, batch: batch}
+		_, err = l.timed(job, index.Lookups{}, 5000, nil)
+		return err
+	}
+	for name, copies := range map[string]func(i int, r index.Record) int{
+		"right":   func(int, index.Record) int { return 1 },
+		"missing": func(i int, _ index.Record) int { return min(1, i) }, // all but the first
+		"twice":   func(i int, _ index.Record) int { return 2 - min(1, i) },
+		"another": func(i int, r index.Record) int {
+			if i == 0 {
+				binary.LittleEndian.PutUint32(r.Value, keys.stamp(1))
+			}
+			return 1
+		},
+	} {
+		for _, batch := range []int{1, 7, 4096} {
+			err := lookUp(func(yield func(index.Record, error) bool) {
+				i := 0
+				for r, err := range keys.stream(0, 1) {
+					for range copies(i, r) {
+						if !yield(r, err) {
+							return
+						}
+					}
+					i++
+				}
+			}, batch)
+			if (err != nil) != (name != "right") ||
+				err != nil && !strings.Contains(err.Error(), "is wrong") {
+				t.Errorf("%s, batches of %d: %v", name, batch, err)
+			}
+		}
+	}
+}
+
+// TestSameTable: cases that differ in anything but how they look keys up have tables of their
+// own.
+func TestSameTable(t *testing.T) {
+	a := newLook(linearFixed, 0.5)
+	for _, c := range []struct {
+		change func(*look)
+		same   bool
+	}{
+		{func(c *look) { c.impl, c.clusters = linearModel, 9 }, true},
+		{func(c *look) { c.slots, c.assumed = 9, 0.6 }, true},
+		{func(c *look) { c.impl = orderedGuided }, false}, {func(c *look) { c.load = 0.6 }, false},
+		{func(c *look) { c.bytes = 32 }, false}, {func(c *look) { c.skew = 1 }, false},
+		{func(c *look) { c.storage = index.Heap }, false},
+		{func(c *look) { c.repeated = true }, false}, {func(c *look) { c.bucket = 1 }, false},
+	} {
+		b := a
+		c.change(&b)
+		if a.sameTable(b) != c.same {
+			t.Errorf("%+v", b)
+		}
+	}
+}
