@@ -72,6 +72,7 @@ func Hosts() *experiment.Experiment {
 	}
 	return &experiment.Experiment{
 		Name:  "hosts",
+		Hosts: true,
 		Short: "LP 7: one-sided and shipped probing between hosts, beside UCX alone and Redis",
 		Long: `Measures, in turns over the same network, gets by a loop in C around UCX (raw) and by a queue
 of the engine (engine), find-or-put of a set whose batches are gets and compare-and-swaps

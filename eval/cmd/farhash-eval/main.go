@@ -75,7 +75,9 @@ func newRoot() *cobra.Command {
 		for _, e := range p.experiments {
 			group.AddCommand(experiment.Command(e))
 		}
-		group.AddCommand(experiment.All(p.experiments))
+		if len(p.experiments) > 1 {
+			group.AddCommand(experiment.All(p.experiments))
+		}
 		root.AddCommand(group)
 		all = append(all, p.experiments...)
 	}

@@ -17,6 +17,9 @@ func All(all []*Experiment) *cobra.Command {
 	var names []string
 	flags := map[string][]*pflag.Flag{}
 	for _, e := range all {
+		if e.Hosts {
+			continue
+		}
 		own := pflag.NewFlagSet(e.Name, pflag.ContinueOnError)
 		sessions = append(sessions, newSession(e, own))
 		own.VisitAll(func(f *pflag.Flag) { flags[f.Name] = append(flags[f.Name], f) })

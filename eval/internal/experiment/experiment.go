@@ -26,6 +26,7 @@ type Experiment struct {
 	Runs int
 	// Computed says that nothing is measured: there are neither runs nor progress.
 	Computed bool
+	Hosts    bool // it needs ranks on several hosts, so that All leaves it out
 	// OneSided takes the one-sided path even where memory is addressable.
 	OneSided bool
 	Views    []view.View
