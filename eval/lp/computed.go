@@ -27,18 +27,17 @@ func (c computed) Round(_ context.Context, _ rma.Job, _ uint64, emit experiment.
 	return c.emit(emit)
 }
 
-// hintSays is what LP 5.8 says of its Fig. 13: less is -1 for a size below that of reads that
-// know no cluster, 1 for a larger one.
+// hintSays is what LP 5.8 says of its Fig. 13; oblivious reads know no cluster.
 var hintSays = []struct {
-	load    float64
-	x, less int
-	says    string
+	load float64
+	x    int
+	says string
 }{
-	{0.65, -30, 0, "the oblivious size"}, {0.25, -30, 0, "the oblivious size"},
-	{0.65, -20, -1, "fewer slots than oblivious"},
-	{0.65, -4, -1, "to the end of the cluster, fewer than oblivious"},
-	{0.25, -4, 1, "to the end of the cluster, more than oblivious"},
-	{0.65, 10, 0, "the oblivious size"}, {0.25, 10, 0, "the oblivious size"},
+	{0.65, -30, "the oblivious size"}, {0.25, -30, "the oblivious size"},
+	{0.65, -20, "fewer slots than oblivious"},
+	{0.65, -4, "to the end of the cluster, fewer than oblivious"},
+	{0.25, -4, "to the end of the cluster, more than oblivious"},
+	{0.65, 10, "the oblivious size"}, {0.25, 10, "the oblivious size"},
 }
 
 const (
@@ -56,8 +55,8 @@ func figure13() *experiment.Experiment {
 		Short:    "LP Fig. 13: read sizes near a known cluster, computed",
 		Computed: true,
 		Views: []view.View{
-			{Name: "LPFigure13", Title: "LP Fig. 13: slots of a read by LP's model that begins at x, " +
-				"where a cluster is known\nthat begins at x = 0 and has 10 slots",
+			{Name: "LPFigure13", Title: "LP Fig. 13: slots of a read by LP's model that begins " +
+				"at x, where a cluster is known that begins at x = 0 and has 10 slots",
 				Notes: "Computed; LP has curves alone.", Across: "load",
 				Columns: []view.Column{slots}, Plots: []view.Plot{{
 					Title: "slots of a read near a cluster of 10 slots", X: "x",
@@ -106,9 +105,9 @@ func cost() *experiment.Experiment {
 		Name:     "cost",
 		Short:    "LP's cost of a lookup by read size at any load, as in Fig. 10b, computed",
 		Computed: true,
-		Long: `Computes what a lookup costs by the size of its reads, on the machine of LP 5.1 or another
-one: what LP's model minimises, E[X(R)]*T(R), with rings where it does, and what that comes to for
-keys that are there. Read sizes and costs by policy are those that farhash model prints.`,
+		Long: `Computes what a lookup costs by the size of its reads, on the machine of LP 5.1 or
+another one: what LP's model minimises, E[X(R)]*T(R), with rings where it does, and what that
+comes to for keys that are there. Farhash model prints read sizes and costs by policy.`,
 		Views: []view.View{{Name: "LPCost", Title: "expected ns of a lookup by slots of a read",
 			Notes: `Computed. "cap" is how many slots the link has room for.`, Across: "curve",
 			Only: func(c *record.Case) bool { // few rows

@@ -1,20 +1,50 @@
 package lp
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/farhash/farhash/index"
 
 	"github.com/farhash/farhash/eval/internal/record"
+	"github.com/farhash/farhash/eval/internal/view"
 )
 
-// finding is what LP says of an experiment in words, and how it comes about here; NaN where
-// something is missing.
+// finding is what LP says of an experiment in words, and how it comes about here: by ratios
+// of what was measured of pairs of cases.
 type finding struct {
 	what  string
 	paper float64
-	find  func(r results) float64
+	pairs []pair
+	pick  func(ratios []float64) float64
+}
+
+// pair is two cases of which the figure of one is divided by that of the other.
+type pair struct {
+	a, b         look
+	unitA, unitB string // empty: millions of records a second
+}
+
+// pairs has the cases that are chosen, as b, and what change makes of them, as a.
+func pairs(cases []look, choose func(c *look) bool, change func(c *look)) (all []pair) {
+	for _, c := range cases {
+		if choose(&c) {
+			changed := c
+			change(&changed)
+			all = append(all, pair{a: changed, b: c})
+		}
+	}
+	return all
+}
+
+// findingName is that of the records of findings.
+func (t *trial) findingName() string { return t.name + "Findings" }
+
+func (t *trial) findingView() view.View {
+	return view.View{Name: t.findingName(), Title: "What LP says in words",
+		Rows: []string{"what"}, Columns: []view.Column{{Unit: "lp", Head: "LP", Digits: 2},
+			{Unit: "sim", Digits: 2}, {Unit: "here", Digits: 2}}}
 }
 
 // derive makes records of the findings: simulated and here.
@@ -26,7 +56,12 @@ func (t *trial) derive(table *record.Table) (all []record.Record) {
 		is := record.Record{Name: t.findingName(), N: 1, Keys: []record.Key{
 			record.K("what", f.what)}, Values: []record.Value{{Value: f.paper, Unit: "lp"}}}
 		for unit, prefix := range map[string]string{"sim": "sim-", "here": ""} {
-			if v := f.find(results{t, table, prefix}); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			var ratios []float64
+			for _, p := range f.pairs {
+				ratios = append(ratios, t.figure(table, &p.a, prefix, p.unitA)/
+					t.figure(table, &p.b, prefix, p.unitB))
+			}
+			if v := f.pick(ratios); !math.IsNaN(v) && !math.IsInf(v, 0) {
 				is.Values = append(is.Values, record.Value{Value: v, Unit: unit})
 			}
 		}
@@ -35,179 +70,134 @@ func (t *trial) derive(table *record.Table) (all []record.Record) {
 	return all
 }
 
-// results are what was simulated, or measured here.
-type results struct {
-	of     *trial
-	table  *record.Table
-	prefix string
-}
-
-// at is the figure of a case, NaN if there is none.
-func (r results) at(c look, unit string) float64 {
-	if is := r.table.Find(r.of.keys(&c)...); is != nil {
-		if v, ok := is.Median(r.prefix + unit); ok {
+// figure is that of a case, NaN if there is none.
+func (t *trial) figure(table *record.Table, c *look, prefix, unit string) float64 {
+	if unit == "" {
+		unit = "Mrecords/s"
+	}
+	if is := table.Find(t.keys(c)...); is != nil {
+		if v, ok := is.Median(prefix + unit); ok {
 			return v
 		}
 	}
 	return math.NaN()
 }
 
-func (r results) rate(c look) float64 { return r.at(c, "Mrecords/s") }
+func most(ratios []float64) float64  { return slices.Max(ratios) }
+func least(ratios []float64) float64 { return slices.Min(ratios) }
 
-// firstLoad is the lowest load of LP for which something holds, NaN if there is none.
-func firstLoad(holds func(load float64) bool) float64 {
-	for _, load := range loads() {
-		if holds(load) {
-			return load
-		}
+func mean(ratios []float64) float64 {
+	total := 0.0
+	for _, v := range ratios {
+		total += v
 	}
-	return math.NaN()
+	return total / float64(len(ratios))
+}
+
+// firstAhead is where a ratio is above 1 for the first time, NaN if nowhere.
+func firstAhead[T int | float64](at []T) func(ratios []float64) float64 {
+	return func(ratios []float64) float64 {
+		i := slices.IndexFunc(ratios, func(ratio float64) bool { return ratio > 1 })
+		if i < 0 {
+			return math.NaN()
+		}
+		return float64(at[i])
+	}
 }
 
 // table1Findings are those of LP 5.3.
 func table1Findings() []finding {
-	extreme := func(pick func([]float64) float64, a, b impl) func(r results) float64 {
-		return func(r results) float64 {
-			var ratios []float64
-			for _, load := range loads() {
-				ratios = append(ratios, r.rate(newLook(a, load))/r.rate(newLook(b, load)))
-			}
-			return pick(ratios)
-		}
+	by := func(a, b impl) []pair {
+		return pairs(loadCases(), func(c *look) bool { return c.impl == b },
+			func(c *look) { c.impl = a })
 	}
 	return []finding{
-		{"linear-model by cuckoo-parallel, most", 2.8,
-			extreme(slices.Max, linearModel, cuckooParallel)},
-		{"linear-model by linear-fixed, most", 1.7, extreme(slices.Max, linearModel, linearFixed)},
-		{"linear-fixed by cuckoo-parallel, most", 1.6,
-			extreme(slices.Max, linearFixed, cuckooParallel)},
-		{"linear-uncapped by linear-fixed, least", 0.5,
-			extreme(slices.Min, linearUncapped, linearFixed)},
+		{"linear-model by cuckoo-parallel, most", 2.8, by(linearModel, cuckooParallel), most},
+		{"linear-model by linear-fixed, most", 1.7, by(linearModel, linearFixed), most},
+		{"linear-fixed by cuckoo-parallel, most", 1.6, by(linearFixed, cuckooParallel), most},
+		{"linear-uncapped by linear-fixed, least", 0.5, by(linearUncapped, linearFixed), least},
 		{"load from which cuckoo-parallel is ahead of linear-model", 0.9,
-			func(r results) float64 {
-				return firstLoad(func(load float64) bool {
-					return r.rate(newLook(cuckooParallel, load)) > r.rate(newLook(linearModel, load))
-				})
-			}},
+			by(cuckooParallel, linearModel), firstAhead(loads())},
 	}
 }
 
-// neighbourLoss is of LP 5.6.
-func neighbourLoss(r results) float64 {
-	cells := assumedCases()
-	n := len(table2Loads)
-	most := 0.0
-	for i := range n {
-		for _, j := range []int{i - 1, i + 1} {
-			if j >= 0 && j < n {
-				most = max(most, 1-r.rate(cells[i*n+j])/r.rate(cells[i*n+i]))
-			}
-		}
-	}
-	return most
+// table2Findings are of LP 5.6.
+func table2Findings() []finding {
+	neighbours := pairs(assumedCases(), func(c *look) bool {
+		by := slices.Index(table2Loads, c.load) - slices.Index(table2Loads, c.assumed)
+		return by*by == 1
+	}, func(c *look) { c.assumed, c.slots = c.load, modelSlots(c.load) })
+	return []finding{{"most that is lost with the read size of a neighbouring load", 0.2,
+		neighbours, func(ratios []float64) float64 { return max(0, 1-1/slices.Max(ratios)) }}}
 }
 
-// cuckooFindings are of LP 5.2: means over loads of the throughput of one kind by another's.
-func cuckooFindings() []finding {
-	mean := func(loads []float64, a, b func(*look)) func(r results) float64 {
-		return func(r results) float64 {
-			total := 0.0
-			for _, load := range loads {
-				x := look{impl: cuckooParallel, load: load, bytes: 8, storage: index.Inline,
-					bucket: 4, repeated: true}
-				y := x
-				a(&x)
-				b(&y)
-				total += r.rate(x) / r.rate(y)
-			}
-			return total / float64(len(loads))
-		}
-	}
-	all, same := loads(), func(*look) {}
+// table3Findings are of LP 5.7.
+func table3Findings() []finding {
+	heap := pairs(storageCases(), func(c *look) bool {
+		return c.impl == linearModel && c.storage == index.Inline
+	}, func(c *look) { c.storage = index.Heap })
 	return []finding{
-		{"buckets of four slots by those of one, mean", 0.97, // which have no table at load 0.95
-			mean(all[:len(all)-1], same, func(c *look) { c.bucket = 1 })},
-		{"sequential by parallel, mean", 1,
-			mean(all, func(c *look) { c.impl = cuckooSequential }, same)},
-	}
+		{"heap by inline, linear-model, 128 bytes", 2.4, heap[len(heap)-1:], most},
+		{"bytes of a record from which the heap is ahead, linear-model", 32, heap,
+			firstAhead(storageBytes)}}
 }
 
-// latencyFindings are of LP 5.4.
-func latencyFindings() []finding {
-	median := func(r results, impl impl, load float64) float64 {
-		return r.at(latencyCase(impl, load), "p50-ns")
+// figure6Findings are of LP 5.2.
+func figure6Findings() []finding {
+	parallel := func(bucket int) func(c *look) bool {
+		return func(c *look) bool { return c.impl == cuckooParallel && c.bucket == bucket }
 	}
-	tail := func(impl impl) func(r results) float64 {
-		return func(r results) float64 {
-			return r.at(latencyCase(impl, 0.8), "p90-ns") / median(r, impl, 0.8)
+	return []finding{
+		{"buckets of four slots by those of one, mean", 0.97,
+			pairs(cuckooCases(), parallel(1), func(c *look) { c.bucket = 4 }), mean},
+		{"sequential by parallel, mean", 1,
+			pairs(cuckooCases(), parallel(4), func(c *look) { c.impl = cuckooSequential }), mean}}
+}
+
+// figure9Findings are of LP 5.4.
+func figure9Findings() []finding {
+	of := func(load float64, a, b look, unitA string) (all []pair) {
+		for _, a.load = range loads() {
+			if b.load = a.load; load == 0 || load == a.load {
+				all = append(all, pair{a, b, unitA, "p50-ns"})
+			}
 		}
+		return all
 	}
+	parallel, sequential := latencyCase(cuckooParallel, 0), latencyCase(cuckooSequential, 0)
+	fixed, model := latencyCase(linearFixed, 0), latencyCase(linearModel, 0)
 	return []finding{
 		{"median of cuckoo-parallel by linear-model, load 0.65", 4.7 / 2.9,
-			func(r results) float64 {
-				return median(r, cuckooParallel, 0.65) / median(r, linearModel, 0.65)
-			}},
+			of(0.65, parallel, model, "p50-ns"), most},
 		{"median of cuckoo-sequential, all places, by cuckoo-parallel, load 0.65", 1.7,
-			func(r results) float64 {
-				return median(r, cuckooSequential, 0.65) / median(r, cuckooParallel, 0.65)
-			}},
+			of(0.65, sequential, parallel, "p50-ns"), most},
 		{"median of cuckoo-sequential, keys distinct, by cuckoo-parallel, load 0.65", 1.7,
-			func(r results) float64 {
-				return r.at(newLook(cuckooSequential, 0.65), "p50-ns") /
-					median(r, cuckooParallel, 0.65)
-			}},
-		{"90th percentile by median, linear-fixed, load 0.8", 5.4 / 2.9, tail(linearFixed)},
-		{"90th percentile by median, linear-model, load 0.8", 6.2 / 2.9, tail(linearModel)},
+			of(0.65, newLook(cuckooSequential, 0), parallel, "p50-ns"), most},
+		{"90th percentile by median, linear-fixed, load 0.8", 5.4 / 2.9,
+			of(0.8, fixed, fixed, "p90-ns"), most},
+		{"90th percentile by median, linear-model, load 0.8", 6.2 / 2.9,
+			of(0.8, model, model, "p90-ns"), most},
 		{"load from which the median of cuckoo-parallel is below that of linear-model", 0.95,
-			func(r results) float64 {
-				return firstLoad(func(load float64) bool {
-					return median(r, cuckooParallel, load) < median(r, linearModel, load)
-				})
-			}},
+			of(0, model, parallel, "p50-ns"), firstAhead(loads())},
 	}
 }
 
-// modelRatio is the throughput with the read size of LP's model by that with the best size.
-func modelRatio(load float64) func(r results) float64 {
-	return func(r results) float64 {
-		c := newLook(linearFixed, load)
-		best := 0.0
-		for _, c.slots = range figure10Sizes {
-			best = max(best, r.rate(c))
-		}
-		c.slots = modelSlots(load)
-		return r.rate(c) / best
+// figure10Findings are of LP 5.5.
+func figure10Findings() (all []finding) {
+	for _, load := range figure10Loads {
+		sizes := pairs(sizeCases(), func(c *look) bool { return c.load == load },
+			func(c *look) { c.slots = modelSlots(load) })
+		what := fmt.Sprintf("read size of the model by the best one, load %v", load)
+		all = append(all, finding{what, 1, sizes, least})
 	}
+	return all
 }
 
-// heapRatio is of LP 5.7.
-func heapRatio(r results, bytes int) float64 {
-	c := newLook(linearModel, storageLoad)
-	c.bytes = bytes
-	inline := r.rate(c)
-	c.storage = index.Heap
-	return r.rate(c) / inline
-}
-
-func heapFrom(r results) float64 {
-	for _, bytes := range storageBytes {
-		if heapRatio(r, bytes) > 1 {
-			return float64(bytes)
-		}
-	}
-	return math.NaN()
-}
-
-// clusterRatio is of LP 5.8.
-func clusterRatio(pick func([]float64) float64) func(r results) float64 {
-	return func(r results) float64 {
-		var ratios []float64
-		for _, c := range skewCases() {
-			if with := c; c.impl == linearModel && c.clusters == 0 {
-				with.clusters = index.DefaultClusters
-				ratios = append(ratios, r.rate(with)/r.rate(c))
-			}
-		}
-		return pick(ratios)
-	}
+// figure12Findings are of LP 5.8.
+func figure12Findings() []finding {
+	clusters := pairs(skewCases(), func(c *look) bool {
+		return c.impl == linearModel && c.clusters == 0
+	}, func(c *look) { c.clusters = index.DefaultClusters })
+	return []finding{{"with clusters by without, linear-model, most", 1.7, clusters, most},
+		{"with clusters by without, linear-model, least", 1, clusters, least}}
 }

@@ -2,10 +2,13 @@ package lp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/farhash/farhash/index"
+	"github.com/farhash/farhash/rma"
 )
 
 // batchKeys is how many lookups are given at once, and are done between two checks of the
@@ -18,21 +21,31 @@ type looker struct {
 	ctx   context.Context
 	index *index.Index
 	keys  *keys
-	batch int    // 1: one at a time
-	seen  func() // called for every value that is found, if not nil
+	batch int          // 1: one at a time
+	clock func() int64 // not nil: times from one value to the next are kept
 
 	reader *index.Reader
 	sample []byte
 	want   [2]uint64 // values, and the sum of their stamps
 	stats  index.Stats
+	ns     []float64
 }
 
-func (l *looker) open(lookups index.Lookups) (err error) {
-	l.reader, err = l.index.NewReader(lookups)
-	return err
+// timed looks up n keys on each rank, which begin together. Collective.
+func (l *looker) timed(job rma.Job, lookups index.Lookups, n int) (elapsed time.Duration,
+	err error) {
+	if l.reader, err = l.index.NewReader(lookups); err != nil {
+		return 0, err
+	}
+	l.draw(job.Rank(), n)
+	err = job.Barrier(l.ctx)
+	start := time.Now()
+	if err == nil {
+		err = l.run()
+	}
+	elapsed = time.Since(start)
+	return elapsed, errors.Join(err, l.reader.Close())
 }
-
-func (l *looker) close() error { return l.reader.Close() }
 
 // draw chooses the keys.
 func (l *looker) draw(rank, n int) {
@@ -43,12 +56,18 @@ func (l *looker) draw(rank, n int) {
 func (l *looker) run() error {
 	l.reader.ResetStats()
 	var got [2]uint64
+	var lastNs int64
 	found := func(_ int, v index.Value) {
 		got[0]++
 		got[1] += stampOf(v)
-		if l.seen != nil {
-			l.seen()
+		if l.clock != nil {
+			if now := l.clock(); now > lastNs { // else two values have come at once
+				l.ns, lastNs = append(l.ns, float64(now-lastNs)), now
+			}
 		}
+	}
+	if l.clock != nil {
+		lastNs = l.clock()
 	}
 	step := max(1, batchKeys/l.batch) * l.batch * l.keys.keyBytes
 	for piece := range slices.Chunk(l.sample, step) {

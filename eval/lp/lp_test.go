@@ -73,7 +73,7 @@ func TestTable1(t *testing.T) {
 	if invariant.Enabled {
 		t.Skip("it takes long where every step is checked, and has no races")
 	}
-	of := table1()
+	of := trials()[0]
 	r := &lookUps{trial: of, records: 1 << 18, lookups: 1 << 14}
 	table := record.NewTable(of.name, emitted(t, r, 1, 1))
 	if len(table.Cases) != 42 {
@@ -116,7 +116,7 @@ func TestTable1(t *testing.T) {
 // TestTable3: read sizes are those that LP printed, and requests to the heap those of keys
 // that are distinct: one, and what signatures of a byte have in common by chance.
 func TestTable3(t *testing.T) {
-	of := table3()
+	of := trials()[2]
 	r := &lookUps{trial: of, records: 1 << 13, lookups: 1 << 11}
 	table := record.NewTable(of.name, emitted(t, r, 2, 1, 2))
 	for _, c := range of.cases {
@@ -216,12 +216,12 @@ func TestInterrupted(t *testing.T) {
 	job := local.Single()
 	defer job.Close()
 	n := 0
-	err := (&lookUps{trial: table1(), records: 1000, lookups: 140, workers: 28}).Round(ctx, job, 0,
-		func(record.Record) {
-			if n++; n == 4 { // linear probing at the first load is simulated, one measured
-				cancel()
-			}
-		})
+	r := &lookUps{trial: trials()[0], records: 1000, lookups: 140, workers: 28}
+	err := r.Round(ctx, job, 0, func(record.Record) {
+		if n++; n == 4 { // linear probing at the first load is simulated, one measured
+			cancel()
+		}
+	})
 	if err == nil || n != 4 {
 		t.Errorf("%d records, %v", n, err)
 	}
@@ -270,7 +270,7 @@ func TestIndex(t *testing.T) {
 	for _, flags := range []string{"--load=0", "--load=1", "--load=0.995 --impl=cuckoo-parallel",
 		"--impl=cuckoo-direct --direct=false", "--batch=0", "--batch=1048577", "--records=63",
 		"--records=2Gi", "--lookups=2Gi", "--key-bytes=3", "--key-bytes=65", "--value-bytes=3",
-		"--value-bytes=4097", "--lookups=1Gi --key-bytes=64"} {
+		"--value-bytes=4097"} {
 		if newRunner(t, indexExperiment(), strings.Fields(flags)...).Check() == nil {
 			t.Errorf("%s is taken", flags)
 		}
@@ -303,7 +303,8 @@ func TestFigure13(t *testing.T) {
 	for _, s := range hintSays {
 		is := values{said.Find(record.K("x", s.x), record.K("load", s.load))}
 		less := is.of("slots") - is.of("oblivious-slots")
-		if less != 0 && math.Signbit(less) != (s.less < 0) || (less == 0) != (s.less == 0) {
+		fewer, more := strings.Contains(s.says, "fewer"), strings.Contains(s.says, "more")
+		if math.IsNaN(less) || (less < 0) != fewer || (less > 0) != more {
 			t.Errorf("load %v, x = %d: %v slots more than oblivious, not %s", s.load, s.x, less,
 				s.says)
 		}

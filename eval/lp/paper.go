@@ -128,5 +128,3 @@ func paperFigure9(c *look) []record.Value {
 	return nonzero([]record.Value{{Value: median, Unit: "lp-p50-ns"},
 		{Value: p90, Unit: "lp-p90-ns"}})
 }
-
-func paperNothing(*look) []record.Value { return nil }

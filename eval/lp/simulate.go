@@ -151,33 +151,24 @@ type worker struct {
 	s       *simulation
 	job     *sim.Job
 	windows map[rma.Window]rma.Window // by those that the index was built in
-	lastNs  int64
 }
 
-func (w *worker) work() error {
+func (w *worker) work() (err error) {
 	s := w.s
 	l := looker{ctx: s.ctx, index: s.index, keys: &s.keys, batch: s.batch}
 	if s.batch == 1 {
-		l.seen = w.seen
+		l.clock = w.job.NowNs
 	}
 	s.server.worker = w
-	if err := l.open(s.lookups); err != nil {
+	if l.reader, err = s.index.NewReader(s.lookups); err != nil {
 		return err
 	}
 	l.draw(w.job.Rank(), s.each)
-	w.lastNs = w.job.NowNs()
-	s.beginNs = max(s.beginNs, w.lastNs)
+	s.beginNs = max(s.beginNs, w.job.NowNs())
 	s.server.worker = w // others ran meanwhile, and the first lookup opens a queue
-	err := errors.Join(l.run(), l.close())
+	err = errors.Join(l.run(), l.reader.Close())
 	s.endNs = max(s.endNs, w.job.NowNs())
 	s.stats.Add(l.stats)
+	s.ns = append(s.ns, l.ns...)
 	return err
-}
-
-// seen takes the time of a lookup, when it finds its first record.
-func (w *worker) seen() {
-	if now := w.job.NowNs(); now > w.lastNs {
-		w.s.ns = append(w.s.ns, float64(now-w.lastNs))
-		w.lastNs = now
-	}
 }

@@ -124,7 +124,7 @@ func TestLooker(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := looker{ctx: context.Background(), index: x, keys: &keys, batch: batch}
-		_, err = l.timed(job, index.Lookups{}, 5000, nil)
+		_, err = l.timed(job, index.Lookups{}, 5000)
 		return err
 	}
 	for name, copies := range map[string]func(i int, r index.Record) int{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -22,21 +23,24 @@ import (
 // trial is an experiment of LP: lookups for keys that are there, in tables that are really
 // built. They are counted, simulated and timed.
 type trial struct {
-	name  string // of the records
-	cases []look // those of the same table are neighbours
+	name    string // of the records
+	short   string // one line
+	aliases []string
+	cases   []look // those of the same table are neighbours
 	// single has lookups one at a time, and a latency for each, as in LP 5.4.
 	single   bool
 	learning bool                         // workers have to meet clusters first
-	paper    func(c *look) []record.Value // what LP prints
+	paper    func(c *look) []record.Value // what LP prints, if not nil
 	findings []finding                    // what LP says in words
-	command  experiment.Experiment
+	views    []view.View
 }
 
 const (
 	defaultRecords = 1 << 20
 	defaultLookups = 1 << 17 // of each rank
 	minRecords     = 64
-	maxRecords     = 1 << 30 // and the most lookups
+	maxRecords     = 1 << 30
+	maxLookups     = 1 << 26
 
 	// defaultSimulated is how many lookups of a case are simulated, and learnt how many
 	// times as many where clusters must be met first.
@@ -48,19 +52,24 @@ const (
 
 // experiment is the command.
 func (t *trial) experiment() *experiment.Experiment {
-	e := t.command
-	e.Runs = 3
-	e.Views = append(slices.Clone(e.Views), t.findingView())
-	for i := range e.Views[:len(e.Views)-1] {
+	e := &experiment.Experiment{Name: strings.ToLower(strings.TrimPrefix(t.name, "LP")),
+		Aliases: t.aliases, Short: t.short, Runs: 3, Views: t.views, Long: t.short + `
+
+Keys that are there are looked up in tables that are really built. Lookups are counted, timed on
+this machine, and simulated with the latency, bandwidth, rate of messages and workers of LP 5.1,
+which is the same everywhere. Every value that is found is compared with what was given to its key.
+Each run has other keys.`}
+	for i := range e.Views {
 		e.Views[i].Name = t.name
 	}
 	e.Views[0].Derive = t.derive
+	e.Views = append(e.Views, t.findingView())
 	e.New = func(flags *pflag.FlagSet) experiment.Runner {
 		r := &lookUps{trial: t, workers: simulatedWorkers}
 		countFlags(flags, &r.records, &r.lookups, defaultLookups)
 		return r
 	}
-	return &e
+	return e
 }
 
 func countFlags(flags *pflag.FlagSet, records, lookups *experiment.Count,
@@ -71,7 +80,7 @@ func countFlags(flags *pflag.FlagSet, records, lookups *experiment.Count,
 
 func checkCounts(records, lookups experiment.Count) error {
 	return errors.Join(experiment.InRange("records", records, minRecords, maxRecords),
-		experiment.InRange("lookups", lookups, 1, maxRecords))
+		experiment.InRange("lookups", lookups, 1, maxLookups))
 }
 
 // lookUps runs a trial.
@@ -144,7 +153,10 @@ func (r *lookUps) simulate(ctx context.Context, cases []look, ranks int,
 			return err
 		}
 		values := [][]record.Value{rates("sim-", &s.stats, s.elapsedNs()),
-			counts("sim-", &s.stats, c.impl), percentiles("sim-", s.ns), r.paper(&c)}
+			counts("sim-", &s.stats, c.impl), percentiles("sim-", s.ns)}
+		if r.paper != nil {
+			values = append(values, r.paper(&c))
+		}
 		if law, ok := c.expected(); ok {
 			values = append(values, []record.Value{{Value: law.Requests, Unit: "law-requests/op"},
 				{Value: law.Bytes, Unit: "law-B/op"}, {Value: law.Ns, Unit: "law-model-ns/op"}})
@@ -177,12 +189,11 @@ func (r *lookUps) lookUp(ctx context.Context, job rma.Job, c *look, x *index.Ind
 	emit experiment.Emit) error {
 	n, batch := r.share(int(r.lookups))
 	l := looker{ctx: ctx, index: x, keys: keys, batch: batch}
-	var watch stopwatch
-	if r.single {
-		watch.ns = make([]float64, 0, 2*n)
-		l.seen = watch.seen
+	if begin := time.Now(); r.single {
+		l.ns = make([]float64, 0, 2*n)
+		l.clock = func() int64 { return int64(time.Since(begin)) }
 	}
-	elapsed, err := l.timed(job, c.lookups(), n, &watch)
+	elapsed, err := l.timed(job, c.lookups(), n)
 	if err != nil {
 		return err
 	}
@@ -200,39 +211,8 @@ func (r *lookUps) lookUp(ctx context.Context, job rma.Job, c *look, x *index.Ind
 			Bytes: w[5], HeapRequests: w[6], HeapBytes: w[7]})
 	}
 	emit(r.result(c, job.Size(), int(sum.Lookups), rates("", &sum, float64(slowest)),
-		counts("", &sum, c.impl), percentiles("", watch.ns)))
+		counts("", &sum, c.impl), percentiles("", l.ns)))
 	return nil
-}
-
-// timed looks up n keys on each rank, which begin together. Collective.
-func (l *looker) timed(job rma.Job, lookups index.Lookups, n int,
-	watch *stopwatch) (time.Duration, error) {
-	if err := l.open(lookups); err != nil {
-		return 0, err
-	}
-	l.draw(job.Rank(), n)
-	err := job.Barrier(l.ctx)
-	start := time.Now()
-	if watch != nil {
-		watch.last = start
-	}
-	if err == nil {
-		err = l.run()
-	}
-	elapsed := time.Since(start)
-	return elapsed, errors.Join(err, l.close())
-}
-
-// stopwatch takes the time from one lookup to the next.
-type stopwatch struct {
-	last time.Time
-	ns   []float64
-}
-
-func (w *stopwatch) seen() {
-	now := time.Now()
-	w.ns = append(w.ns, float64(now.Sub(w.last)))
-	w.last = now
 }
 
 // rates are millions of records found in a second, which are lookups where keys differ, and
@@ -277,13 +257,4 @@ func percentiles(prefix string, ns []float64) (values []record.Value) {
 		}
 	}
 	return values
-}
-
-// findingName is that of what LP says of an experiment in words.
-func (t *trial) findingName() string { return t.name + "Findings" }
-
-func (t *trial) findingView() view.View {
-	return view.View{Name: t.findingName(), Title: "What LP says in words",
-		Rows: []string{"what"}, Columns: []view.Column{{Unit: "lp", Head: "LP", Digits: 2},
-			{Unit: "sim", Digits: 2}, {Unit: "here", Digits: 2}}}
 }

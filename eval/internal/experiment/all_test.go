@@ -51,7 +51,8 @@ func newFake(name string, restName string, rest int) *Experiment {
 func TestAll(t *testing.T) {
 	dir := t.TempDir()
 	run := func(last int, args ...string) (string, error) {
-		cmd := All([]*Experiment{newFake("A", "a", 1), newFake("B", "b", 2), newFake("C", "c", last)})
+		cmd := All([]*Experiment{newFake("A", "a", 1), newFake("B", "b", 2),
+			newFake("C", "c", last)})
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		var out bytes.Buffer
 		cmd.SetOut(&out)
@@ -73,7 +74,8 @@ func TestAll(t *testing.T) {
 	if text, err = run(13); err == nil || !strings.Contains(text, "of B") {
 		t.Errorf("an error of the last one is %v, and the others print %q", err, text)
 	}
-	for _, flags := range []string{"--a=1", "--size=101", "--size=x", "--plot=x.pdf", "--json --benchfmt"} {
+	for _, flags := range []string{"--a=1", "--size=101", "--size=x", "--plot=x.pdf",
+		"--json --benchfmt"} {
 		if text, err = run(3, strings.Fields(flags)...); err == nil || text != "" {
 			t.Errorf("%s: %v, %q", flags, err, text)
 		}
