@@ -339,11 +339,12 @@ const manyLines = 6
 // scale sets the axes, with room above for the legend.
 func (p *Plot) scale(panel *plot.Plot, lines int, bars bool) {
 	panel.Legend.Top = true
-	share := min(0.055*float64(lines+1), 0.5) // of the height, which the legend needs
-	room := share / (1 - share)
+	share := 0.055 * float64(lines+1) // of the height, which the legend needs
 	if lines > manyLines {
 		panel.Legend.TextStyle.Font.Size *= 0.75
+		share = min(0.75*share, 0.5)
 	}
+	room := share / (1 - share)
 	if bars {
 		panel.Legend.Left = true
 		panel.X.Min, panel.X.Max = panel.X.Min-0.5, panel.X.Max+0.5
