@@ -19,13 +19,20 @@ var tiny = map[string]string{
 	"op set":              "--buckets 4Ki --peer-elements 1Ki --workload fill,mixed,read,write,find -n 1,2",
 	"op simulate":         "--hosts 2,3 --procs 1,2 --ops 200",
 	"op simulated-table1": "--buckets 16Ki --latencies 100 --ops 20",
+	"lp table1":           "--records 1000 --lookups 100 --runs 1",
+	"lp table2":           "--records 1000 --lookups 100 --runs 2",
+	"lp table3":           "--records 1000 --lookups 100 --runs 1",
+	"lp figure6":          "--records 1000 --lookups 100 --runs 1",
+	"lp figure9":          "--records 1000 --lookups 400 --runs 1",
+	"lp figure10":         "--records 1000 --lookups 100 --runs 1",
+	"lp figure12":         "--records 1000 --lookups 100 --runs 1",
+	"lp figure13":         "",
+	"lp cost":             "--load 0.5",
+	"lp index":            "--records 1000 --lookups 100 --batch 1,16 --runs 1",
 	"md cache":            "--buckets 1Ki --key-space 500 --ops 400 --batch 1,16 -n 1,2",
 	"ne table1":           "--slots 1Ki",
 	"ne ycsb":             "--records 500 --ops 300 --batch 1,16 -n 1,2",
 }
-
-// needHosts are experiments that need more than this process.
-var needHosts = map[string]bool{"net hosts": true}
 
 // run is what the command prints, and its error.
 func run(args ...string) (string, error) {
@@ -43,8 +50,8 @@ func TestExperiments(t *testing.T) {
 	for _, p := range papers() {
 		for _, e := range p.experiments {
 			name := p.name + " " + e.Name
-			if needHosts[name] {
-				continue
+			if e.Hosts {
+				continue // it needs more than this process
 			}
 			t.Run(strings.ReplaceAll(name, " ", "/"), func(t *testing.T) {
 				flags, known := tiny[name]
@@ -94,7 +101,9 @@ func TestUsage(t *testing.T) {
 		"op set --from 1", "op set --buckets 1GB", "op set --chunk 9", "op set --json --benchfmt",
 		"op set --plot x.pdf", "op simulate --preset x", "op simulate --gbps 0",
 		"op simulate --latency-ns NaN", "md cache --mode x", "md cache --key-bytes 1",
-		"md cache --batch 0", "ne table1 --slots 1", "ne ycsb --impl redis",
+		"lp table4 --records 63", "lp figure8 --lookups 0", "lp figure13 --runs 3",
+		"lp cost --load 1", "lp index --impl cuckoo-direct --direct=false", "lp all --load 0.5",
+		"all x", "md cache --batch 0", "ne table1 --slots 1", "ne ycsb --impl redis",
 		"ne ycsb --redis nowhere", "net hosts --new 2", "show",
 	} {
 		if out, err := run(strings.Fields(args)...); !errors.Is(err, experiment.ErrUsage) {
