@@ -64,9 +64,9 @@ func Cache() *experiment.Experiment {
 	return &experiment.Experiment{
 		Name:  "cache",
 		Short: "MD 5.2: writes, reads and both in three modes of consistency",
-		Long: `Measures how many operations a second the cache does in its three modes, with the workloads of
-MD 5.2. Every value that is read is compared with what was written for its key. On several
-hosts --access says how batches reach them; on one host ranks work on memory directly.`,
+		Long: `Measures how many operations a second the cache does in its three modes, with the
+workloads of MD 5.2. Every value that is read is compared with what was written for its key.
+On several hosts --access says how batches reach them; on one host ranks work on memory directly.`,
 		Ranks: []int{1, 2, 4},
 		Runs:  3,
 		Views: []view.View{{Name: "Cache", Title: "the cache, thousand operations a second",

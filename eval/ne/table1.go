@@ -47,6 +47,10 @@ type pair struct {
 
 var pairs = []pair{{8, 8, true}, {8, 100, true}, {8, 100, false}}
 
+const tripsNotes = `Means of puts for which one migration is enough; server is the share of the
+others, for which NE would have called it. NE prints one accounting: fitted meets it
+within 0.1, literal is that of Algorithms 1 and 2. at-once is NE 5.1: transactions over several words.`
+
 // Table1 is NE Table 1: round trips by load.
 func Table1() *experiment.Experiment {
 	trips := func(unit string) view.Column { return view.Column{Unit: unit, Digits: 3} }
@@ -57,8 +61,8 @@ func Table1() *experiment.Experiment {
 	return &experiment.Experiment{
 		Name:  "table1",
 		Short: "NE Table 1: round trips of put, get and delete by load",
-		Long: `Counts round trips of the map by load, and those of the paper's own protocol, beside NE
-Table 1. There is one writer, on the one-sided path. Nothing is timed, so the counts are the
+		Long: `Counts round trips of the map by load, and those of the paper's own protocol, beside
+NE Table 1. There is one writer, on the one-sided path. Nothing is timed, so the counts are the
 same on every machine.`,
 		Runs:     1,
 		OneSided: true,
@@ -72,14 +76,12 @@ same on every machine.`,
 					plot("put of a key that is there", "put-present", ""),
 					plot("get of a key that is there", "get", "ne-get")}},
 			{Name: "NessieTrips", Title: "puts of new keys by the paper's own protocol",
-				Notes: "Means of puts for which one migration is enough; server is the share of the " +
-					"others, for which NE would\nhave called it. NE prints one accounting: fitted " +
-					"meets it within 0.1, literal is that of Algorithms 1 and 2.\nat-once is " +
-					"NE 5.1: transactions over several words.",
+				Notes: tripsNotes,
 				Columns: []view.Column{{Unit: "ne-put", Head: "NE", Digits: 1},
 					{Unit: "fitted", Digits: 2}, {Unit: "literal", Digits: 2},
 					{Unit: "counted", Digits: 2}, {Unit: "server", Digits: 2},
-					{Unit: "at-once", Digits: 2}, {Unit: "at-once-server", Head: "server", Digits: 2}}},
+					{Unit: "at-once", Digits: 2},
+					{Unit: "at-once-server", Head: "server", Digits: 2}}},
 		},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			t := &table1{}

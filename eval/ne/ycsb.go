@@ -65,9 +65,9 @@ func YCSB() *experiment.Experiment {
 	return &experiment.Experiment{
 		Name:  "ycsb",
 		Short: "YCSB on the map, beside a Redis server",
-		Long: `Measures how many operations a second a map does, and their latencies, with the workloads of
-YCSB on records drawn with a skew of 0.99 (Zipf): load (puts of new keys), a (50% reads, 50%
-updates), b (95% and 5%), c (reads), f (50% reads, 50% reads with a write of the same record), d
+		Long: `Measures how many operations a second a map does, and their latencies, with the
+workloads of YCSB on records drawn with a skew of 0.99 (Zipf): load (puts of new keys), a (50%
+reads, 50% updates), b (95% and 5%), c (reads), f (50% reads, 50% reads with a write of the same record), d
 (95% reads of the newest records, 5% inserts). Every read has to find its record, with a value
 that was written for it. On several hosts one-sided and shipped are the same map where batches
 reach other hosts by one-sided operations alone, or are shipped to them.
@@ -87,9 +87,10 @@ time on the other; what its clients spend is not counted.`,
 					{Unit: "core-kop/s", Head: "/ redis", Over: record.K("impl", string(aServer))},
 					{Unit: "trips/op", Head: "round trips", Digits: 3}, whole("lost", "")},
 				Plots: []view.Plot{{Panel: "batch", X: "workload", Y: "kop/s"}}},
-			{Name: "KV", Title: "latencies in ns; an operation in a batch takes as long as the batch",
-				Columns: []view.Column{whole("read-p50-ns", "read p50"), whole("read-p99-ns", "p99"),
-					whole("read-p999-ns", "p99.9"), whole("read-max-ns", "max"),
+			{Name: "KV", Title: "latencies in ns; an operation takes as long as its batch",
+				Columns: []view.Column{whole("read-p50-ns", "read p50"),
+					whole("read-p99-ns", "p99"), whole("read-p999-ns", "p99.9"),
+					whole("read-max-ns", "max"),
 					whole("write-p50-ns", "write p50"), whole("write-p99-ns", "p99"),
 					whole("write-p999-ns", "p99.9"), whole("write-max-ns", "max")}},
 		},
@@ -120,7 +121,8 @@ func newYCSB(flags *pflag.FlagSet) experiment.Runner {
 	flags.IntSliceVar(&y.batches, "batch", []int{1, usualBatch},
 		"operations of one call, a list; 1: one at a time")
 	experiment.CountVar(flags, &y.records, "records", 1_000_000, "records of all ranks")
-	experiment.CountVar(flags, &y.operations, "ops", 100_000, "operations of each rank and workload")
+	experiment.CountVar(flags, &y.operations, "ops", 100_000,
+		"operations of each rank and workload")
 	flags.IntVar(&y.keyBytes, "key-bytes", 8, "length of keys")
 	flags.IntVar(&y.valueBytes, "value-bytes", 100, "length of values")
 	flags.StringVar(&y.redis, "redis", "", "measure Redis as well: start, HOST:PORT or unix:PATH")

@@ -106,8 +106,8 @@ type engineParty struct {
 
 // openEngine makes a window. Collective.
 func (r *run) openEngine(ctx context.Context) (party, error) {
-	w, err := measure.TouchedJob{Job: r.job}.NewWindow(ctx, rma.Spec{Name: "eval: memory to get from",
-		Words: int(r.segmentWords())})
+	w, err := measure.TouchedJob{Job: r.job}.NewWindow(ctx, rma.Spec{
+		Name: "eval: memory to get from", Words: int(r.segmentWords())})
 	if err != nil {
 		return nil, err
 	}

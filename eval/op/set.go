@@ -98,8 +98,8 @@ func Set() *experiment.Experiment {
 	return &experiment.Experiment{
 		Name:  "set",
 		Short: "OP 4.2 and Fig. 3: find-or-put by workload, beside other maps and the limit",
-		Long: `Measures how many operations a second the set does, beside sync.Map, xsync.Map and a map
-divided among mutexes, beside a bare loop of compare-and-swaps, and beside what the memory of
+		Long: `Measures how many operations a second the set does, beside sync.Map, xsync.Map and a
+map divided among mutexes, beside a bare loop of compare-and-swaps, and beside what the memory of
 this machine allows. The peers run on a table of at most --peer-elements, since they need
 several times the memory; a smaller table favours them.`,
 		Runs:  3,
@@ -109,8 +109,9 @@ several times the memory; a smaller table favours them.`,
 				over(casLoop), over(limitSwaps), {Unit: "op-Mop/s", Head: "OP", Digits: 2}},
 			Plots: []view.Plot{
 				{Panel: "ranks", X: "workload", Y: "Mop/s", YName: "million operations per second"},
-				{Title: "speedup", Panel: "workload", X: "ranks", Y: "Mop/s", YName: "speedup over 1 rank",
-					Over: record.K("ranks", 1), Paper: "op-speedup", PaperName: "OP Table 1, mixed"},
+				{Title: "speedup", Panel: "workload", X: "ranks", Y: "Mop/s",
+					YName: "speedup over 1 rank", Over: record.K("ranks", 1), Paper: "op-speedup",
+					PaperName: "OP Table 1, mixed"},
 			}}},
 		New: newSetRunner,
 	}

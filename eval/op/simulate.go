@@ -23,8 +23,8 @@ func Simulate() *experiment.Experiment {
 	return &experiment.Experiment{
 		Name:  "simulate",
 		Short: "Predict the throughput of find-or-put on clusters, beside OP Table 1",
-		Long: `Runs the set in virtual time on simulated clusters: every request of every rank, on one
-core. Presets are das5 (the cluster of OP, fitted to four cells of its Table 1), edr, ndr, roce
+		Long: `Runs the set in virtual time on simulated clusters: every request of every rank, on
+one core. Presets are das5 (the cluster of OP, fitted to four cells of its Table 1), edr, ndr, roce
 and tcp (networks; how they slow down with more hosts and ranks is not known, so predictions for
 many are upper bounds). --latency-ns to --word-ns change a preset. The same flags print the same
 figures. Package eval/op/cluster says what the model leaves out.`,
@@ -71,8 +71,8 @@ func SimulatedTable1() *experiment.Experiment {
 		Short: "Simulate all of OP Table 1, with the error of every cell",
 		Views: []view.View{trips, ns, rateView("SimulatedRate"), summaryView()},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
-			s := &simulation{table1: true, workload: cluster.Mixed, batch: 1, chunk: cluster.DefaultChunk,
-				chunks: printedChunks}
+			s := &simulation{table1: true, workload: cluster.Mixed, batch: 1,
+				chunk: cluster.DefaultChunk, chunks: printedChunks}
 			experiment.CountVar(flags, &s.buckets, "buckets", cluster.DefaultLatencyBuckets,
 				"size of the table for latencies")
 			flags.IntVar(&s.latencies, "latencies", 20_000, "operations measured for each latency")
@@ -252,7 +252,8 @@ func (s *simulation) roundLatencies(ctx context.Context, emit experiment.Emit,
 				percent := errs.add("latency", where, l.LatencyNs, p.microseconds*1e3,
 					s.das5() && cluster.Fitted(chunk, l.Load))
 				errs.add("round_trips", where, l.RoundTrips, p.roundTrips, false)
-				r.Values = append(r.Values, record.Value{Value: p.microseconds * 1e3, Unit: "op-ns/op"},
+				r.Values = append(r.Values,
+					record.Value{Value: p.microseconds * 1e3, Unit: "op-ns/op"},
 					record.Value{Value: p.roundTrips, Unit: "op-trips/op"},
 					record.Value{Value: percent, Unit: "error-%"})
 			}

@@ -38,9 +38,9 @@ func Table1() *experiment.Experiment {
 	return &experiment.Experiment{
 		Name:  "table1",
 		Short: "OP Table 1 and Fig. 2: latency and round trips of find-or-put by load",
-		Long: `Inserts distinct words one at a time, on the one-sided path, with C = 8 to 128 buckets in a
-get and with the C that the set chooses by itself, up to a load of 0.92. Averages are those
-over the inserts between load-0.02 and load. OP measured between two machines.`,
+		Long: `Inserts distinct words one at a time, on the one-sided path, with C = 8 to 128
+buckets in a get and with the C that the set chooses by itself, up to a load of 0.92. Averages
+are those over the inserts between load-0.02 and load. OP measured between two machines.`,
 		Runs:     3,
 		OneSided: true,
 		Views: []view.View{
@@ -56,7 +56,8 @@ over the inserts between load-0.02 and load. OP measured between two machines.`,
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			t := &table1{keys: measure.Random}
 			experiment.CountVar(flags, &t.buckets, "buckets", table1Buckets, "size of the table")
-			flags.StringVar((*string)(&t.keys), "keys", string(t.keys), "words: random or sequential")
+			flags.StringVar((*string)(&t.keys), "keys", string(t.keys),
+				"words: random or sequential")
 			return t
 		},
 	}
@@ -92,7 +93,7 @@ func (t *table1) Round(ctx context.Context, job rma.Job, _ uint64, emit experime
 			err = t.insert(ctx, s, chunk, emit)
 		}
 		if err := errors.Join(err, s.Close()); err != nil {
-			return fmt.Errorf("C=%s: %w", chunkName(chunk), err)
+			return fmt.Errorf("with C=%s: %w", chunkName(chunk), err)
 		}
 		if err := job.Barrier(ctx); err != nil {
 			return err
@@ -145,9 +146,11 @@ func (t *table1) insert(ctx context.Context, s *set.Set, chunk int, emit experim
 			record.K("buckets", t.buckets.String()), record.K("load", load),
 			record.K("C", chunkName(chunk))}, Values: []record.Value{
 			{Value: float64(elapsed.Nanoseconds()) / float64(n), Unit: "ns/op"},
-			{Value: float64(after.RoundTrips()-before.RoundTrips()) / float64(n), Unit: "trips/op"}}}
+			{Value: float64(after.RoundTrips()-before.RoundTrips()) / float64(n),
+				Unit: "trips/op"}}}
 		if p, ok := printedTable1(r.Keys[1].Value, chunk); ok {
-			r.Values = append(r.Values, record.Value{Value: p.microseconds * 1000, Unit: "op-ns/op"},
+			r.Values = append(r.Values,
+				record.Value{Value: p.microseconds * 1000, Unit: "op-ns/op"},
 				record.Value{Value: p.roundTrips, Unit: "op-trips/op"})
 		}
 		emit(r)

@@ -42,6 +42,11 @@ func cpuModel() string {
 	return runtime.GOARCH
 }
 
+const footnote = `
+Million operations a second of all ranks together, medians. The limit is how often the same ranks
+can touch the cache lines that such an operation touches, with nothing to find there.
+`
+
 // WriteText writes one screen for people.
 func (r *Report) WriteText(w io.Writer) error {
 	var out strings.Builder
@@ -64,9 +69,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	out.WriteString("\nMillion operations a second of all ranks together, medians. The limit is " +
-		"how often the same ranks\ncan touch the cache lines that such an operation touches, with " +
-		"nothing to find there.\n")
+	out.WriteString(footnote)
 	_, err := io.WriteString(w, out.String())
 	return err
 }
@@ -95,8 +98,8 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 		is := &r.Results[i]
 		operation := strings.ReplaceAll(strings.ReplaceAll(is.Operation, ", ", ","), " ", "_")
 		for _, mops := range is.rates {
-			fmt.Fprintf(&out, "BenchmarkFarhash/table=%s/op=%s/batch=%d/ranks=%d-%d\t%d\t%.4g ns/op\t"+
-				"%.5g Mop/s\t%.4g of-limit\n", is.Table, operation, is.Batch, is.Ranks,
+			fmt.Fprintf(&out, "BenchmarkFarhash/table=%s/op=%s/batch=%d/ranks=%d-%d\t%d\t"+
+				"%.4g ns/op\t%.5g Mop/s\t%.4g of-limit\n", is.Table, operation, is.Batch, is.Ranks,
 				runtime.GOMAXPROCS(0), is.Operations, 1e3/mops, mops, mops/is.LimitMops)
 		}
 	}

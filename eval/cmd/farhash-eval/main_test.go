@@ -15,8 +15,9 @@ import (
 
 // tiny are the flags with which an experiment takes little time.
 var tiny = map[string]string{
-	"op table1":           "--buckets 4Ki --runs 2",
-	"op set":              "--buckets 4Ki --peer-elements 1Ki --workload fill,mixed,read,write,find -n 1,2",
+	"op table1": "--buckets 4Ki --runs 2",
+	"op set": "--buckets 4Ki --peer-elements 1Ki -n 1,2 " +
+		"--workload fill,mixed,read,write,find",
 	"op simulate":         "--hosts 2,3 --procs 1,2 --ops 200",
 	"op simulated-table1": "--buckets 16Ki --latencies 100 --ops 20",
 	"lp table1":           "--records 200 --lookups 28 --runs 1",

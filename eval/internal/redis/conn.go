@@ -41,7 +41,7 @@ func Network(address string) (network, at string, err error) {
 	if host, port, err := net.SplitHostPort(address); err == nil && host != "" && port != "" {
 		return "tcp", address, nil
 	}
-	return "", "", fmt.Errorf("Redis must be %q, HOST:PORT or unix:PATH, not %q",
+	return "", "", fmt.Errorf("a Redis server is %q, HOST:PORT or unix:PATH, not %q",
 		Own, address)
 }
 

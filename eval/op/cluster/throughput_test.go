@@ -138,7 +138,8 @@ func TestCardsLimitThroughput(t *testing.T) {
 		for _, hosts := range []int{2, 3, 8} {
 			r := simulated(t, Config{Cluster: c.cluster, Hosts: hosts, Procs: 12, Operations: 100})
 			limit := c.opsHost / (1 - 1/float64(hosts))
-			t.Logf("%s, %d hosts: %.4f of %.4f Mop/s a host", c.name, hosts, r.Mops/float64(hosts), limit)
+			t.Logf("%s, %d hosts: %.4f of %.4f Mop/s a host", c.name, hosts,
+				r.Mops/float64(hosts), limit)
 			if perHost := r.Mops / float64(hosts); perHost > 1.02*limit || perHost < 0.75*limit {
 				t.Errorf("%s, %d hosts: %.4f Mop/s a host, the card has room for %.4f", c.name,
 					hosts, r.Mops/float64(hosts), limit)
