@@ -48,8 +48,8 @@ type pair struct {
 var pairs = []pair{{8, 8, true}, {8, 100, true}, {8, 100, false}}
 
 const tripsNotes = `Means of puts for which one migration is enough; server is the share of the
-others, for which NE would have called it. NE prints one accounting: fitted meets it
-within 0.1, literal is that of Algorithms 1 and 2. at-once is NE 5.1: transactions over several words.`
+others, for which NE would have called it. NE prints one accounting: fitted meets it within 0.1,
+literal is that of Algorithms 1 and 2. at-once is NE 5.1: transactions over several words.`
 
 // Table1 is NE Table 1: round trips by load.
 func Table1() *experiment.Experiment {

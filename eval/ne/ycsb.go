@@ -67,10 +67,10 @@ func YCSB() *experiment.Experiment {
 		Short: "YCSB on the map, beside a Redis server",
 		Long: `Measures how many operations a second a map does, and their latencies, with the
 workloads of YCSB on records drawn with a skew of 0.99 (Zipf): load (puts of new keys), a (50%
-reads, 50% updates), b (95% and 5%), c (reads), f (50% reads, 50% reads with a write of the same record), d
-(95% reads of the newest records, 5% inserts). Every read has to find its record, with a value
-that was written for it. On several hosts one-sided and shipped are the same map where batches
-reach other hosts by one-sided operations alone, or are shipped to them.
+reads, 50% updates), b (95% and 5%), c (reads), f (50% reads, 50% reads with a write of the same
+record), d (95% reads of the newest records, 5% inserts). Every read has to find its record,
+with a value that was written for it. On several hosts one-sided and shipped are the same map
+where batches reach other hosts by one-sided operations alone, or are shipped to them.
 
 With --redis a Redis server does the same in turns with the map: ranks are its clients, and
 batches are pipelines. "start" starts redis-server, without persistence and on a socket in a
