@@ -8,7 +8,7 @@ TORTURE ?= 1h
 SEED ?= 0
 
 # The packages whose tables are in the lab, internal/lab. Each has a test TestSoak.
-LAB = ./set ./cache ./index ./kv ./kv/internal/nessie
+LAB = ./set ./cache ./index ./kv
 
 # A checkout that git refuses to look at, say of another user, builds as well.
 VCS = $(shell git status >/dev/null 2>&1 || echo -buildvcs=false)
@@ -18,7 +18,7 @@ include clib/clib.mk
 # One target after the other: the tests measure out the machine.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help build run setup test test-plain test-race test-lab test-mpi test-ucx test-beside soak torture cross spec spec-quick lint bench fuzz clean
+.PHONY: help build build-eval run setup test test-plain test-race test-lab test-mpi test-ucx test-beside soak torture cross spec spec-quick lint bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' \
@@ -26,6 +26,9 @@ help: ## list the targets
 
 build: ## build bin/farhash
 	$(GO) build $(VCS) -o bin/farhash ./cmd/farhash
+
+build-eval: ## build bin/farhash-eval, which measures what the papers have measured
+	$(GO) -C eval build $(VCS) -o $(CURDIR)/bin/farhash-eval ./cmd/farhash-eval
 
 run: build ## explore a net of 12 philosophers with two ranks
 	bin/farhash explore models/philosophers-12.pnml -n 2
@@ -38,12 +41,14 @@ test: setup test-plain test-race test-lab test-mpi test-ucx test-clib test-besid
 # Not from the cache: the tests depend on the MPIs that are installed.
 test-plain:
 	$(GO) test -count=1 -timeout 5m ./...
+	$(GO) -C eval test -count=1 -timeout 5m ./...
 
 test-race:
 	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 7m ./...
 
 test-lab: ## run tables through random schedules, right ones and wrong ones
 	$(GO) test -count=1 -tags invariants -run Lab $(LAB)
+	$(GO) -C eval test -count=1 -tags invariants -run Lab ./ne/nessie
 
 # With UCX ranks that are processes on two hosts are killed, in place of simulated ones.
 soak: ## go on with random schedules and kills for SOAK; ^C ends it and reports
@@ -76,9 +81,11 @@ test-mpi: ## run what needs MPI under each that is here
 
 test-ucx: ## run what needs UCX, where it is here
 	@if pkg-config --exists ucx 2>/dev/null; then export CGO_ENABLED=1; \
-		echo "$(GO) test -tags ucx . ./rma/ucx ./bench/internal/rawucx"; \
-		$(GO) vet -tags ucx . ./rma/ucx ./bench/... ./cmd/farhash && \
-		$(GO) test -count=1 -timeout 5m -tags ucx . ./rma/ucx ./bench/internal/rawucx && \
+		echo "$(GO) test -tags ucx . ./rma/ucx"; \
+		$(GO) vet -tags ucx . ./rma/ucx ./cmd/farhash && \
+		$(GO) test -count=1 -timeout 5m -tags ucx . ./rma/ucx && \
+		$(GO) -C eval vet -tags ucx ./... && \
+		$(GO) -C eval test -count=1 -timeout 5m -tags ucx ./net/... && \
 		$(GO) test -count=1 -timeout 5m -tags ucx -run UCX ./cmd/farhash || exit 1; \
 	else echo "tests of rma/ucx skipped: pkg-config knows no ucx (libucx-dev)"; fi
 
@@ -92,6 +99,7 @@ cross: ## build and vet for the platforms that this is not
 	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build $(VCS) ./...
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) -C eval vet ./...
 
 spec: ## check the models of find-or-put and of the map with SPIN
 	spec/run
@@ -104,6 +112,8 @@ lint: ## check format, vet, staticcheck and lengths
 		echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
+	$(GO) -C eval vet ./...
+	$(GO) -C eval tool staticcheck ./...
 	scripts/lengths
 
 bench: ## run the benchmarks, those that match BENCH

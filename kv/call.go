@@ -53,8 +53,6 @@ func (c *Config) check(call *Call) error {
 	case len(call.Key) < 1 || len(call.Key) > c.MaxKey:
 		return fmt.Errorf("kv: a key of %s; this map takes 1 to %d",
 			plural.Of(len(call.Key), "byte"), c.MaxKey)
-	case c.Protocol != Default && call.Kind > Delete:
-		return fmt.Errorf("kv: protocol Paper has no %v; use Default", call.Kind)
 	case call.Kind.puts() && len(call.Value) > c.MaxValue:
 		return fmt.Errorf("kv: a value of %s; this map takes up to %d",
 			plural.Of(len(call.Value), "byte"), c.MaxValue)

@@ -24,9 +24,6 @@ type place struct {
 // Check walks the map and reports the first thing that is broken. Nobody may change the map
 // meanwhile. Where the table moves, as a rank has died that was moving it, both are walked.
 func (m *Map) Check(ctx context.Context) error {
-	if m.paper != nil {
-		return m.paper.Check(ctx)
-	}
 	w, err := m.walker()
 	if err != nil {
 		return err

@@ -92,7 +92,6 @@ func (d *desk) clear() {
 func packAnswer(to []uint64, c *Call) (words int) {
 	var gone *rma.RankError
 	var full *FullError
-	var given *BusyError
 	var value []byte
 	status, second := uint64(answered), uint64(c.Version)
 	switch {
@@ -109,8 +108,6 @@ func packAnswer(to []uint64, c *Call) (words int) {
 		if gone.Left {
 			second++
 		}
-	case errors.As(c.Err, &given):
-		status, second = busy, uint64(given.Attempts)
 	default:
 		text := c.Err.Error()
 		status, value = failed, []byte(text[:min(len(text), 8*(len(to)-answerHead))])

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 
 	"github.com/farhash/farhash/rma"
@@ -53,7 +52,6 @@ func TestBadRequests(t *testing.T) {
 func TestErrorsTravel(t *testing.T) {
 	key := []byte("key")
 	for _, sent := range []error{
-		&BusyError{Key: key, Attempts: 77},
 		&rma.RankError{Rank: 5, Left: true},
 		&rma.RankError{Rank: 6},
 		errors.New("something else"),
@@ -66,13 +64,8 @@ func TestErrorsTravel(t *testing.T) {
 			continue
 		}
 		got := s.calls[0].Err
-		var busy, sentBusy *BusyError
 		var gone, sentGone *rma.RankError
 		switch {
-		case errors.As(sent, &sentBusy):
-			if !errors.As(got, &busy) || !reflect.DeepEqual(busy, sentBusy) {
-				t.Errorf("%v arrives as %v", sent, got)
-			}
 		case errors.As(sent, &sentGone):
 			if !errors.As(got, &gone) || *gone != *sentGone {
 				t.Errorf("%v arrives as %v", sent, got)

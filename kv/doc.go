@@ -4,9 +4,8 @@
 // linearizable, and a rank that dies stops nobody.
 //
 // The protocol is not the paper's, which has histories that are not linearizable:
-// docs/nessie.md tells of them, step by step, and proves the one used here; spec has both as
-// models. [Paper] and [PaperTransactions] are the paper's, to be measured beside it; what
-// follows is about [Default].
+// docs/nessie.md has them, step by step, and proves the one used here; spec has both as models. The
+// paper's is package eval/ne/nessie of the module that measures the papers.
 //
 // # Layout
 //
@@ -69,7 +68,6 @@
 //     that comes back counts in both.
 //   - The error of a write that has met a lost rank is that [rma.RankError]; other errors of an
 //     owner are told in words. Both leave open whether the write was done.
-//   - With Paper and PaperTransactions the owner is the rank of a key's first slot.
 //
 // # Growth
 //

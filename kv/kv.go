@@ -5,27 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/farhash/farhash/kv/internal/nessie"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
-)
-
-// Protocol says how the map works.
-type Protocol int
-
-const (
-	// Default is the protocol of this package: see the package comment.
-	Default Protocol = iota
-	// Paper is the protocol of NE 3, to be measured beside Default: it is not linearizable
-	// where a key has several writers, and a client that dies may hide a key (docs/nessie.md,
-	// faults 3, 4 and 8; package kv/internal/nessie). It has Get, Put and Delete, whose answer
-	// may be wrong while keys move; batches are made one call after the other. Versions are
-	// 0. Half of its slots can be filled at most, and where none of an item's BytesPerRank is left,
-	// or no slot, a put returns a FullError. Items all have the size of the largest.
-	Paper
-	// PaperTransactions is the protocol that NE 5.1 outlines, on engines with transactions
-	// (rma/local, rma/sim). It is linearizable. Otherwise it is like Paper.
-	PaperTransactions
 )
 
 // Config shapes a Map. Every rank gives the same.
@@ -56,9 +37,6 @@ type Config struct {
 	// Access is how batches reach memory that this process does not see: see package ship. Auto,
 	// the default, finds out. It may differ between ranks.
 	Access ship.Access
-	// Protocol is Default, or one of the paper's, which has no use for Copies, Chunk, Depth and
-	// MaxSlotsPerRank.
-	Protocol Protocol
 }
 
 const (
@@ -94,8 +72,6 @@ type Map struct {
 	moves   progress
 	direct  direct
 	traffic traffic
-
-	paper *nessie.Table // nil with Default; there is nothing else then
 }
 
 // New makes an empty map. Collective: every rank calls it with the same Config.
@@ -110,8 +86,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 		{Name: "bytes of the longest key", Value: uint64(cfg.MaxKey)},
 		{Name: "bytes of the longest value", Value: uint64(cfg.MaxValue)},
 		{Name: "slots with copies", Value: copies},
-		{Name: "slots per chunk", Value: uint64(cfg.Chunk)},
-		{Name: "protocols", Value: uint64(cfg.Protocol)}}
+		{Name: "slots per chunk", Value: uint64(cfg.Chunk)}}
 	err := rma.Agree(ctx, job, "kv", cfg.complete(job.Size()), fields...)
 	if err != nil {
 		return nil, err
@@ -123,17 +98,10 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 		m.stride += copyWords
 	}
 	m.only = m.table(1, 0)
-	if cfg.Protocol != Default {
-		err = m.openPaper(ctx)
-	} else {
-		err = m.allocate(ctx)
-	}
-	if err != nil {
+	if err := m.allocate(ctx); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
-	if cfg.Protocol == Default {
-		m.look()
-	}
+	m.look()
 	if err := m.openLine(ctx); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -193,9 +161,6 @@ func (c *Config) complete(ranks int) error {
 	case c.Depth < 0 || c.Depth > 1<<16:
 		return fmt.Errorf("kv: Depth must be 0 to 65536, not %d", c.Depth)
 	}
-	if err := c.checkPaper(); err != nil {
-		return err
-	}
 	if c.Chunk == 0 {
 		c.Chunk = 64
 		if c.Copies {
@@ -218,9 +183,6 @@ func (m *Map) Config() Config { return m.cfg }
 
 // Slots is the number of slots of all ranks, in the latest table that this rank has seen.
 func (m *Map) Slots() uint64 {
-	if m.paper != nil {
-		return m.paper.Slots()
-	}
 	return m.seen().all
 }
 
@@ -239,24 +201,17 @@ func (m *Map) Close() error {
 			err = errors.Join(err, w.Close())
 		}
 	}
-	if m.paper != nil {
-		err = errors.Join(err, m.paper.Close())
-	}
 	return err
 }
 
 // FullError says that nothing can be put: no slot is free for a new key and the table cannot
 // move to a larger one, or no item of this rank is free.
 type FullError struct {
-	Items    bool   // no item is free; else no slot
-	Slots    uint64 // of all ranks
-	Protocol Protocol
+	Items bool   // no item is free; else no slot
+	Slots uint64 // of all ranks
 }
 
 func (e *FullError) Error() string {
-	if e.Protocol != Default {
-		return (&nessie.FullError{Items: e.Items, Slots: e.Slots}).Error()
-	}
 	if e.Items {
 		return "kv: this rank has no free item of that size; make BytesPerRank larger"
 	}

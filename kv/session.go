@@ -94,10 +94,6 @@ func (m *Map) Batch(calls []Call) error {
 // batch carries out some calls of a batch itself, or all for nil. If an error is returned it was
 // broken off, and nobody knows of which calls.
 func (m *Map) batch(calls []Call, which []int) error {
-	if m.paper != nil {
-		m.batchPaper(calls, which)
-		return nil
-	}
 	s, err := m.session()
 	if err != nil {
 		return tell(calls, which, err)

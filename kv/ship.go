@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"github.com/farhash/farhash/rma"
@@ -30,7 +29,6 @@ const (
 	tooLong  // there was no room for the value
 	yourself // the call had no effect: the rank that asks is to make it
 	lostRank // memory of a rank is lost, that stands, doubled, in place of the version
-	busy     // the call was given up, after the attempts that stand in place of the version
 	failed   // what the error says stands in place of the value
 )
 
@@ -53,10 +51,7 @@ const firstRoom = 8
 
 // trips is how many messages a call takes one-sided, about.
 func (c *Config) trips() float64 {
-	switch {
-	case c.Protocol != Default:
-		return 4
-	case c.Copies:
+	if c.Copies {
 		return 2
 	}
 	return 2.5
@@ -65,20 +60,13 @@ func (c *Config) trips() float64 {
 // openLine has batches travel, if they can. Collective.
 func (m *Map) openLine(ctx context.Context) (err error) {
 	m.traffic.room.Store(int64(min(firstRoom, wordsOf(m.cfg.MaxValue))))
-	window := m.slots
-	if m.paper != nil {
-		window = m.paper.Index()
-	}
-	m.traffic.line, err = ship.Open(ctx, m.job, window, ship.Config{Access: m.cfg.Access,
+	m.traffic.line, err = ship.Open(ctx, m.job, m.slots, ship.Config{Access: m.cfg.Access,
 		Trips: m.cfg.trips(), Answer: m.answer})
 	return err
 }
 
 // owner is the rank that has the home of a key, in the latest table seen.
 func (m *Map) owner(key []byte) int {
-	if m.paper != nil {
-		return m.paper.Home(key)
-	}
 	t := m.seen()
 	rank, _, _ := m.place(t, m.slotAt(t, hashOf(key), 0))
 	return rank
@@ -215,8 +203,6 @@ func (s *shipment) unpack(i int, from []uint64) (words int, err error) {
 	case lostRank:
 		c.Err = fmt.Errorf("kv: rank %d: %w", s.owners[i],
 			&rma.RankError{Rank: int(from[1] >> 1), Left: from[1]&1 != 0})
-	case busy:
-		c.Err = &BusyError{Key: slices.Clone(c.Key), Attempts: int(from[1])}
 	case failed:
 		c.Err = fmt.Errorf("kv: rank %d: %s", s.owners[i], unpack(nil, value, size))
 	default:

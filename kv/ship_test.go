@@ -188,41 +188,6 @@ func TestShippedFull(t *testing.T) {
 	})
 }
 
-// TestShippedPaper: the paper's protocols answer as over memory.
-func TestShippedPaper(t *testing.T) {
-	for _, protocol := range []Protocol{Paper, PaperTransactions} {
-		cfg := paperConfig(protocol)
-		cfg.SlotsPerRank, cfg.BytesPerRank = 200, 1<<14
-		eachCarrier(t, 3, cfg, func(m *Map) error {
-			ctx := context.Background()
-			calls := make([]Call, 30)
-			for i := range calls {
-				key := []byte{byte(m.job.Rank()), byte(i)}
-				calls[i] = Call{Kind: Put, Key: key, Value: key}
-			}
-			err := m.Batch(calls)
-			for i := range calls {
-				calls[i].Value = nil
-				if calls[i].Kind = Get; i%3 == 0 {
-					calls[i].Kind = Delete
-				}
-			}
-			err = errors.Join(err, m.Batch(calls))
-			for i, c := range calls {
-				if c.Err == nil && (!c.Done || i%3 > 0 && !bytes.Equal(c.Key, c.Value)) {
-					err = errors.Join(err, fmt.Errorf("%v of %x: %v, %x", c.Kind, c.Key, c.Done,
-						c.Value))
-				}
-			}
-			err = errors.Join(err, m.job.Barrier(ctx))
-			if s := m.Stats(); s.Served == 0 || s.Queues.Ships == 0 {
-				err = errors.Join(err, fmt.Errorf("rank %d: %+v", m.job.Rank(), s))
-			}
-			return errors.Join(err, m.job.Barrier(ctx))
-		})
-	}
-}
-
 // TestShippedToClosed: calls of a rank that does not answer any more are made one-sided.
 func TestShippedToClosed(t *testing.T) {
 	eachCarrier(t, 2, small(true), func(m *Map) error {

@@ -48,10 +48,6 @@ type Stats struct {
 	// Served is how many calls other ranks have shipped to this one. They count here, where they
 	// were made, and not there.
 	Served uint64
-
-	// Of protocol Paper: keys that have moved to their other slot, and puts for which the paper
-	// would have called the server.
-	Migrations, Chains uint64
 }
 
 // tally adds up statistics.
@@ -95,14 +91,6 @@ func (t *tally) serve(n int) {
 	t.s.Served += uint64(n)
 }
 
-// shipped adds what is known of calls that travel to the figures of the paper's protocol.
-func (m *Map) shipped(s *Stats) {
-	m.tally.mu.Lock()
-	defer m.tally.mu.Unlock()
-	s.Access, s.Served = m.traffic.line.Choice(), m.tally.s.Served
-	s.Queues.Add(m.tally.s.Queues)
-}
-
 // queue adds what a queue was asked for.
 func (t *tally) queue(before, now rma.Stats) {
 	t.mu.Lock()
@@ -112,9 +100,6 @@ func (t *tally) queue(before, now rma.Stats) {
 
 // Stats tells what this rank has done since New.
 func (m *Map) Stats() Stats {
-	if m.paper != nil {
-		return m.statsPaper()
-	}
 	m.tally.mu.Lock()
 	defer m.tally.mu.Unlock()
 	s := m.tally.s

@@ -1,19 +1,11 @@
 package kv
 
-import (
-	"context"
-	"errors"
-)
-
-var errNoSweep = errors.New("kv: protocol Paper has no Sweep; use Default")
+import "context"
 
 // Sweep finds the items of this rank that no slot refers to and no call holds, and takes them
 // back: those whose mark was lost, as a rank died that had taken them out of the table. It
 // reads every slot, and returns how many items it has found. Others may go on.
 func (m *Map) Sweep(ctx context.Context) (found int, err error) {
-	if m.paper != nil {
-		return 0, errNoSweep
-	}
 	found, _, _, err = m.sweep(ctx)
 	return found, err
 }

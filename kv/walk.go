@@ -127,9 +127,6 @@ func (w *walker) slot(ctx context.Context, t table, slot uint64) (uint64, error)
 // is put or deleted meanwhile may come. fn may keep what it is given, and call the map.
 // Where the table can move, Range keeps 16 bytes for each key that has come.
 func (m *Map) Range(ctx context.Context, fn func(key, value []byte) bool) error {
-	if m.paper != nil {
-		return errNoRange
-	}
 	w, err := m.walker()
 	if err != nil {
 		return err
@@ -169,9 +166,6 @@ func hashTwice(key []byte) [2]uint64 {
 
 // Len counts the keys. It reads every slot, and every item if the table moves meanwhile.
 func (m *Map) Len(ctx context.Context) (uint64, error) {
-	if m.paper != nil {
-		return m.paper.Len(ctx)
-	}
 	w, err := m.walker()
 	if err != nil {
 		return 0, err

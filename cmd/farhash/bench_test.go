@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
 
 // runArgs runs the command line and returns the exit code.
 func runArgs(args ...string) int {
@@ -11,25 +15,35 @@ func runArgs(args ...string) int {
 }
 
 func TestBenchUsage(t *testing.T) {
-	for _, given := range [][]string{
-		{"bench"}, {"bench", "map"}, {"bench", "set", "x"}, {"bench", "set", "--none"},
-		{"bench", "set", "-n", "0"}, {"bench", "set", "-n", "1,1"}, {"bench", "set", "--runs", "0"},
-		{"bench", "set", "--impl", "quick"}, {"bench", "set", "--workload", "none"},
-		{"bench", "set", "--keys", "even"}, {"bench", "set", "--buckets", "many"},
-		{"bench", "set", "--buckets", "1GiB"}, {"bench", "set", "--from", "0.6"},
-		{"bench", "set", "--to", "2"}, {"bench", "set", "--chunk", "3"},
-		{"bench", "set", "--batch", "0"}, {"bench", "set", "--plot", "x.pdf"},
-		{"bench", "set", "--plot", "no/such/folder/x.svg"},
-		{"bench", "set", "--json", "--benchfmt"},
-		{"bench", "set", "--impl", ""}, {"bench", "set", "--workload", ""},
-		{"bench", "set", "--element-bytes", "7"}, {"bench", "set", "--element-bytes", "4097"},
-		{"bench", "set", "--element-bytes", "16", "--impl", "cas-loop"},
-		{"bench", "set", "--table1", "--element-bytes", "16"},
-		{"bench", "set", "--table1", "--to", "0.9"}, {"bench", "set", "--table1", "--buckets", "8"},
-	} {
-		if code := runArgs(given...); code != exitUsage {
-			t.Errorf("%q: exit code %d, want %d", given, code, exitUsage)
+	for _, flags := range []string{"x", "--none", "-n 0", "-n 5000", "--runs 0", "--batch 1",
+		"--size 1KiB", "--size much", "--ops 0", "--ops 1GB", "--ops 2^40", "--json --benchfmt"} {
+		args := append([]string{"bench"}, strings.Fields(flags)...)
+		if code := runArgs(args...); code != exitUsage {
+			t.Errorf("%q: exit code %d, want %d", args, code, exitUsage)
 		}
+	}
+}
+
+// All four tables are measured, in any form and on any ranks.
+func TestBench(t *testing.T) {
+	tiny := []string{"bench", "-q", "--size", "1MiB", "--ops", "200", "--runs", "1", "--batch", "16"}
+	with := func(flag string) []string { return append(tiny[:len(tiny):len(tiny)], flag) }
+	for _, args := range [][]string{tiny, with("--direct=false"), launched(t, "2", tiny...)} {
+		c := execute(t, args...)
+		for _, table := range []string{"set", "index", "cache", "kv"} {
+			if c.code() != 0 || !strings.Contains(c.stdout.String(), "\n"+table+" ") {
+				t.Errorf("%q: exit code %d, no %s:\n%s%s", args, c.code(), table, &c.stdout, &c.stderr)
+			}
+		}
+	}
+	c := execute(t, with("--json")...)
+	var r struct{ Results []map[string]any }
+	if err := json.Unmarshal(c.stdout.Bytes(), &r); err != nil || len(r.Results) != 14 {
+		t.Errorf("%d results: %v", len(r.Results), err)
+	}
+	c = execute(t, with("--benchfmt")...)
+	if n := strings.Count(c.stdout.String(), "\nBenchmarkFarhash/table="); n != 14 {
+		t.Errorf("%d lines for benchstat:\n%s", n, &c.stdout)
 	}
 }
 
@@ -38,7 +52,7 @@ func TestParseCount(t *testing.T) {
 		"128Mi": 1 << 27, "2^27": 1 << 27, "1000000": 1000000, "4k": 4000, "16Ki": 1 << 14,
 		"": 0, "-1": 0, "0": 0, "2^": 0, "2^64": 0, "1MiB": 0, "x": 0,
 	} {
-		got, err := parseCount("--buckets", text)
+		got, err := parseCount("--ops", text)
 		if got != want || (err == nil) != (want > 0) {
 			t.Errorf("parseCount(%q) = %d, %v; want %d", text, got, err, want)
 		}

@@ -171,7 +171,7 @@ func (f *calibrateFlags) print(r *calibrate.Result, file string) error {
 		}
 		_, err := fmt.Fprintf(w, "\nkept in %s for farhash model --calibrated\n", file)
 		return err
-	}, "", nil)
+	})
 }
 
 // printRates prints a line for each length and a column for each number in flight.

@@ -233,7 +233,7 @@ func TestLongValues(t *testing.T) {
 		{2, []string{"explore", path, "-n", long}, ""},
 		{2, []string{"explore", path, "--" + long}, ""}, {2, []string{long}, ""},
 		{2, []string{"petri", long, "-n", "3"}, ""}, {1, []string{"explore", long}, ""},
-		{2, []string{"bench", "set", "--buckets", long}, ""},
+		{2, []string{"bench", "--ops", long}, ""},
 		{2, []string{"run", "-n", "2", "--rendezvous", long, "--", "true"}, ""},
 		{1, []string{"explore", path}, "FARHASH_ENGINE=" + long},
 		{1, []string{"explore", path}, "FARHASH_TIMEOUT=" + long},

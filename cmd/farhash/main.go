@@ -151,8 +151,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 incomplete because memory is full
 			}
 			return about.Help()
 		}})
-	root.AddCommand(newExplore(), newPetri(), newRun(), newBench(), newSimulate(),
-		newModel(), newCalibrate(), newDoctor())
+	root.AddCommand(newExplore(), newPetri(), newRun(), newBench(), newModel(),
+		newCalibrate(), newDoctor())
 	return root
 }
 

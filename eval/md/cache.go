@@ -266,8 +266,8 @@ func (c *cacheCase) sumUp(ctx context.Context, w workload, elapsed time.Duration
 			"cache is broken", wrongs)
 	}
 	rec = record.Record{Name: "Cache", N: int(n), Keys: []record.Key{
-		record.K("keys", string(c.law)), record.K("workload", string(w)),
-		record.K("batch", c.batch), record.K("mode", c.mode)}, Values: []record.Value{
+		record.K("mode", c.mode), record.K("keys", string(c.law)),
+		record.K("workload", string(w)), record.K("batch", c.batch)}, Values: []record.Value{
 		{Value: float64(n) / float64(slowest) * 1e6, Unit: "kop/s"},
 		{Value: float64(slowest) / float64(n), Unit: "ns/op"},
 		{Value: float64(stats.Evicted), Unit: "evicted"},

@@ -45,7 +45,7 @@ build_farhash() {
 		echo "$self: $1 is left out: there is no mpicc.$1 or mpirun.$1" >&2
 		return 1
 	}
-	CGO_ENABLED=1 go build -tags "mpi $1" -o "$work/farhash-$1" ./cmd/farhash
+	CGO_ENABLED=1 go -C eval build -tags "mpi $1" -o "$work/farhash-$1" ./cmd/farhash-eval
 }
 
 # connect makes two hosts: namespaces that have a host name each.
