@@ -15,6 +15,13 @@
 // mpirun, srun or torchrun, its processes are the ranks of one job. [Run] starts
 // ranks as goroutines instead.
 //
-// The tables are in packages of their own; there is package set so far. Package rma
-// is the contract between tables and the engines that move the words.
+// The tables are in packages of their own:
+//
+//   - set: words or byte strings, insert-only, by find-or-put; loses nothing and grows.
+//   - cache: keys and values of fixed size; forgets when it is full.
+//   - index: built in bulk and then read-only; all records of a key by one look-up.
+//   - kv: byte strings to byte strings, mutable and linearizable; loses nothing and grows.
+//
+// Package explore searches state spaces with a set. Package rma is the contract between tables
+// and the engines that move the words.
 package farhash

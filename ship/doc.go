@@ -5,7 +5,7 @@
 // each of them; shipped, it takes one for each owner, with thousands of operations in it. The
 // owner carries them out on its own memory, by the table's own code, and one message brings
 // all answers back. LP section 7 asks how such two-sided probing compares with one-sided
-// probing: farhash bench net answers it.
+// probing: farhash-eval net hosts answers it.
 //
 //	rank 0                                   rank 2
 //	batch: 5 operations   --[ op op op ]-->  handler: the table's batch

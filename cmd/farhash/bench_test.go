@@ -15,7 +15,7 @@ func runArgs(args ...string) int {
 }
 
 func TestBenchUsage(t *testing.T) {
-	for _, flags := range []string{"x", "--none", "-n 0", "-n 5000", "--runs 0", "--batch 1",
+	for _, flags := range []string{"x", "--none", "-n 0", "-n 70000", "--runs 0", "--batch 1",
 		"--size 1KiB", "--size much", "--ops 0", "--ops 1GB", "--ops 2^40", "--json --benchfmt"} {
 		args := append([]string{"bench"}, strings.Fields(flags)...)
 		if code := runArgs(args...); code != exitUsage {
@@ -26,13 +26,14 @@ func TestBenchUsage(t *testing.T) {
 
 // All four tables are measured, in any form and on any ranks.
 func TestBench(t *testing.T) {
-	tiny := []string{"bench", "-q", "--size", "1MiB", "--ops", "200", "--runs", "1", "--batch", "16"}
+	tiny := strings.Fields("bench -q --size 1MiB --ops 200 --runs 1 --batch 16")
 	with := func(flag string) []string { return append(tiny[:len(tiny):len(tiny)], flag) }
 	for _, args := range [][]string{tiny, with("--direct=false"), launched(t, "2", tiny...)} {
 		c := execute(t, args...)
 		for _, table := range []string{"set", "index", "cache", "kv"} {
 			if c.code() != 0 || !strings.Contains(c.stdout.String(), "\n"+table+" ") {
-				t.Errorf("%q: exit code %d, no %s:\n%s%s", args, c.code(), table, &c.stdout, &c.stderr)
+				t.Errorf("%q: exit code %d, no %s:\n%s%s", args, c.code(), table, &c.stdout,
+					&c.stderr)
 			}
 		}
 	}

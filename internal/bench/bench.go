@@ -22,6 +22,13 @@ type Config struct {
 	Progress func(Result)
 }
 
+// Bytes is about what a process takes that has so many ranks: the largest table, which has room for
+// what its ranks put, and their operations.
+func (c *Config) Bytes(ranks int) uint64 {
+	const operationBytes = 2 << 10
+	return c.SizeBytes + uint64(ranks)*uint64(c.Operations)*operationBytes
+}
+
 // Result is one case.
 type Result struct {
 	Table     string `json:"table"`
