@@ -13,6 +13,8 @@
 // prefetched 48 operations before (package limit): by a compare-and-swap where the operation
 // inserts, else by a read. Nothing there searches, compares or copies, so no table can be much
 // faster. Caches and maps hold only what is put into them here, which may be less than the memory
-// of the limit and lie more in the processor's caches. Where memory is reached by a queue the limit is how many gets of a cache line the
-// engine does, 64 in flight.
+// of the limit and lie more in the processor's caches.
+//
+// Where memory is reached by a queue the limit is how many gets of a cache line the engine does,
+// 64 in flight.
 package bench
