@@ -249,7 +249,7 @@ func TestLabCatchesMutants(t *testing.T) {
 			still = append(still, m)
 		}
 	}
-	lab.Catch(t, append(still, unversioned), 5000, labTable)
+	lab.Catch(t, append(still, unversioned), 30000, labTable)
 }
 
 var movingMutants = []*mutant.Mutant{unfrozen, skips, copiesOver, movesFirst, loses, partDone}

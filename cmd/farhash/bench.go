@@ -145,7 +145,7 @@ func (f *benchFlags) run(ctx context.Context) error {
 		ranks = 1 // of this process; the others may be on other hosts
 	}
 	if err := memory.Check(f.cfg.Bytes(ranks), "measuring"); err != nil {
-		return fmt.Errorf("%w; fewer --ops or ranks take less", err)
+		return fmt.Errorf("%w; a smaller --size, and fewer --ops or ranks, take less", err)
 	}
 	ctx, caught := catchSignals(ctx)
 	results, first, err := f.measure(ctx)
@@ -153,10 +153,10 @@ func (f *benchFlags) run(ctx context.Context) error {
 	if err != nil && !interrupted {
 		return err
 	}
-	if first && interrupted {
+	if first && interrupted && len(results) > 0 {
 		fmt.Fprintln(os.Stderr, "farhash: INTERRUPTED: what has been measured so far follows")
 	}
-	if first {
+	if first && len(results) > 0 {
 		if err := f.print(results); err != nil {
 			return err
 		}

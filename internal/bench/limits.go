@@ -36,20 +36,22 @@ func (m *measurement) limits(ctx context.Context) (err error) {
 }
 
 func (m *measurement) memoryLimits(ctx context.Context, flat []uint64) error {
-	places := make([]uint64, m.cfg.Operations)
+	// Swaps have other places than reads, or would find them in the cache.
+	places := make([]uint64, 2*m.cfg.Operations)
 	for i := range places {
-		line, _ := bits.Mul64(mix(uint64(m.job.Rank())<<40+uint64(i)), uint64(len(flat)/lineWords))
+		line, _ := bits.Mul64(mix(number(m.job.Rank(), i)), uint64(len(flat)/lineWords))
 		places[i] = line * lineWords
 	}
-	reads, err := timed(ctx, m.job, len(places), func() error {
-		limit.Reads(flat, places)
+	n := m.cfg.Operations
+	reads, err := timed(ctx, m.job, n, func() error {
+		limit.Reads(flat, places[:n])
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	swaps, err := timed(ctx, m.job, len(places), func() error {
-		limit.Swaps(flat, places)
+	swaps, err := timed(ctx, m.job, n, func() error {
+		limit.Swaps(flat, places[n:])
 		return nil
 	})
 	m.reads, m.swaps = append(m.reads, reads), append(m.swaps, swaps)

@@ -59,8 +59,18 @@ func papers() []paper {
 	}
 }
 
+// needsCommand is what a group of commands does by itself.
+func needsCommand(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%w: there is no %s %s", experiment.ErrUsage, cmd.CommandPath(), args[0])
+	}
+	return cmd.Help()
+}
+
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
+		Args:          cobra.ArbitraryArgs,
+		RunE:          needsCommand,
 		Use:           "farhash-eval",
 		Short:         "The tables and figures of the papers behind farhash, measured again",
 		SilenceErrors: true,
@@ -71,7 +81,7 @@ func newRoot() *cobra.Command {
 	})
 	var all []*experiment.Experiment
 	for _, p := range papers() {
-		group := &cobra.Command{Use: p.name, Short: p.short}
+		group := &cobra.Command{Use: p.name, Short: p.short, RunE: needsCommand}
 		for _, e := range p.experiments {
 			group.AddCommand(experiment.Command(e))
 		}

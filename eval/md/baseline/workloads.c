@@ -1,4 +1,4 @@
-/* The workloads of farhash bench cache in C, for tables that can be had from C:
+/* The workloads of farhash-eval md cache in C, for tables that can be had from C:
  *
  *   mpicc -O3 -DNDEBUG -o mpidht workloads.c mpidht.c -lm          a plain loop of MPI_Get and MPI_Put
  *   mpicc -O3 -DNDEBUG -o dropin workloads.c dropin.c -lm $(pkg-config --cflags --libs farhash_dht)
@@ -8,7 +8,7 @@
  * OPERATIONS are those of each rank and workload, BUCKETS those of each rank, KEYS how many
  * to draw from, BATCH how many operations go to the library at once. Keys have 80 bytes and
  * values 104, or what -DKEY_WORDS and -DVALUE_WORDS say. It prints a line for each run of each
- * workload, in the format of farhash bench cache --benchfmt. Operations are generated, and
+ * workload, in the format of farhash-eval md cache --benchfmt. Operations are generated, and
  * values that were read are verified, while no clock runs. */
 #include <math.h>
 #include <mpi.h>
