@@ -44,8 +44,8 @@ func cpuModel() string {
 
 const footnote = `
 Million operations a second of all ranks together, medians. The limit is how often the same ranks
-can touch the cache lines that such an operation touches, with nothing to find there. Where the operations
-are few beside --size, or the table is small, the processor's caches help more than they do there.
+can touch the cache lines that such an operation touches, with nothing to find there. Where there
+are few operations beside --size the processor's caches help them more than it.
 `
 
 // WriteText writes one screen for people.
