@@ -22,6 +22,7 @@ type pairs struct {
 	rank, keyBytes, valueBytes int
 	keys, values               []byte
 	numbers                    []uint64
+	drawn                      draws
 }
 
 // ready fills in keys, and values where they are to be put.
@@ -90,8 +91,8 @@ func (t *cacheTable) cases() []testCase {
 		{operation: "get, 80+104 bytes", lines: lines, run: t.get,
 			ready: func(n int) {
 				t.found = make([]bool, n)
-				t.pairs.ready(n, false, func(i int) uint64 {
-					return number(t.rank, int(mix(uint64(i))%uint64(t.next)))
+				t.pairs.ready(n, false, func(int) uint64 {
+					return number(t.rank, t.drawn.below(t.next))
 				})
 			},
 			check: t.check},
@@ -197,8 +198,8 @@ func (t *mapTable) cases() []testCase {
 				return number(t.rank, t.next-1)
 			})},
 		{operation: "get, 8+100 bytes", lines: slotLines + itemLines, run: t.run, check: check,
-			ready: ready(kv.Get, func(i int) uint64 {
-				return number(t.rank, int(mix(uint64(i))%uint64(t.next)))
+			ready: ready(kv.Get, func(int) uint64 {
+				return number(t.rank, t.drawn.below(t.next))
 			})},
 	}
 }

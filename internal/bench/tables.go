@@ -17,7 +17,7 @@ const (
 	lineBytes = lineWords * wordBytes
 )
 
-// key numbers are those of the rank in the high bits: no two ranks have the same.
+// number is the i-th key of a rank: no two ranks have the same.
 func number(rank, i int) uint64 { return uint64(rank)<<40 | uint64(i) }
 
 func counted(what string, got, want int) error {
@@ -27,11 +27,21 @@ func counted(what string, got, want int) error {
 	return nil
 }
 
+// draws are random numbers, others from case to case: what one case has read is in the
+// processor's cache.
+type draws uint64
+
+func (d *draws) below(n int) int {
+	*d++
+	return int(mix(uint64(*d)) % uint64(n))
+}
+
 // setTable inserts words into a table that is a quarter full, and finds all that are in it.
 type setTable struct {
 	set     *set.Set
 	rank    int
 	next    int // words inserted by this rank
+	drawn   draws
 	words   []uint64
 	results []set.Result
 }
@@ -85,9 +95,7 @@ func (t *setTable) cases() []testCase {
 			check: check(set.Inserted),
 			ready: ready(func(int) uint64 { t.next++; return number(t.rank, t.next-1) })},
 		{operation: "find-or-put, present", lines: 1, run: t.run, check: check(set.Found),
-			ready: ready(func(i int) uint64 {
-				return number(t.rank, int(mix(uint64(i))%uint64(t.next)))
-			})},
+			ready: ready(func(int) uint64 { return number(t.rank, t.drawn.below(t.next)) })},
 	}
 }
 
@@ -113,6 +121,7 @@ type indexTable struct {
 	rank    int
 	ranks   int
 	records int // of each rank
+	drawn   draws
 	numbers []uint64
 	keys    []byte
 	right   int
@@ -148,8 +157,7 @@ func (t *indexTable) cases() []testCase {
 func (t *indexTable) ready(n int) {
 	t.numbers, t.keys, t.right = make([]uint64, n), make([]byte, n*wordBytes), 0
 	for i := range t.numbers {
-		random := mix(uint64(i) + 1<<50)
-		t.numbers[i] = number(int(random>>32)%t.ranks, int(random&(1<<32-1))%t.records)
+		t.numbers[i] = number(t.drawn.below(t.ranks), t.drawn.below(t.records))
 		binary.LittleEndian.PutUint64(t.keys[i*wordBytes:], mix(t.numbers[i]))
 	}
 }
