@@ -5,6 +5,7 @@
 //	lp   Wang et al.: Efficient Usage of One-Sided RDMA for Linear Probing (package index)
 //	md   Luebke et al.: MPI-DHT as Surrogate Model (package cache)
 //	ne   Szepesi et al.: Nessie (package kv), with the paper's own protocol
+//	net  operations between hosts, one-sided and shipped (LP 7)
 //
 // The command farhash-eval runs them. An experiment measures and gives records (package
 // internal/record), in the benchmark format of Go; views (package internal/view) make tables,
