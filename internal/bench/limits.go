@@ -31,6 +31,9 @@ func (m *measurement) limits(ctx context.Context) (err error) {
 			own[i] = 0 // no page faults while the clock runs
 		}
 	}
+	if err := m.job.Barrier(ctx); err != nil {
+		return err
+	}
 	if flat := rma.Flat(w); flat != nil {
 		return m.memoryLimits(ctx, flat)
 	}
