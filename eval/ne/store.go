@@ -132,7 +132,7 @@ func (s *redisStore) close(ctx context.Context) error {
 	err := s.conn.Close()
 	if s.server != nil {
 		err = errors.Join(err, s.server.Stop())
-	} else if s.job.Rank() == 0 && s.server == nil {
+	} else if s.job.Rank() == 0 {
 		err = errors.Join(err, redis.Empty(context.WithoutCancel(ctx), s.address))
 	}
 	if ctx.Err() != nil {

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/farhash/farhash/rma/sim"
@@ -68,16 +67,4 @@ func (c Cluster) of(hosts, procs int) sim.Cost {
 		cost.LatencyNs += c.DoublingNs * math.Log2(float64(hosts)/2)
 	}
 	return cost
-}
-
-// String lists the parameters, in two lines.
-func (c Cluster) String() string {
-	messages := "any number of messages"
-	if c.MessagesPerSecond > 0 {
-		messages = fmt.Sprintf("%.4g million messages", c.MessagesPerSecond/1e6)
-	}
-	return fmt.Sprintf("one way %.4g ns, %.3g more when hosts double beyond 2, %.3g more for "+
-		"each further rank of a host;\na card has %.4g Gb/s and %s a second; "+
-		"a word taken costs %.3g ns", c.LatencyNs, c.DoublingNs, c.SharingNs, c.BytesPerNs*8,
-		messages, c.WordNs)
 }
