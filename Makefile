@@ -7,7 +7,7 @@ SOAK ?= 1h
 TORTURE ?= 1h
 SEED ?= 0
 
-# The packages whose tables are in the lab, internal/lab. Each has a test TestSoak.
+# The packages whose tables are in the lab, internal/testkit/lab. Each has a test TestSoak.
 LAB = ./set ./cache ./index ./kv
 
 # A checkout that git refuses to look at, say of another user, builds as well.
@@ -63,8 +63,8 @@ soak: ## go on with random schedules and kills for SOAK; ^C ends it and reports
 
 # What it builds depends on the libraries that are here. Without SEED it is a new one.
 torture: ## attack farhash from outside for TORTURE; SEED makes a sweep again; ^C ends it and reports
-	@mkdir -p bin && $(GO) test -c -o bin/torture.test ./internal/torture && \
-		cd internal/torture && exec "$(CURDIR)/bin/torture.test" -test.run '^TestTorture$$' \
+	@mkdir -p bin && $(GO) test -c -o bin/torture.test ./internal/testkit/torture && \
+		cd internal/testkit/torture && exec "$(CURDIR)/bin/torture.test" -test.run '^TestTorture$$' \
 			-test.timeout 0 -soak $(TORTURE) -seed $(SEED)
 
 # The engine for each MPI that programs can be built with here.

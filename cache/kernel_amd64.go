@@ -4,7 +4,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/farhash/farhash/internal/memory"
-	"github.com/farhash/farhash/internal/mutant"
+	"github.com/farhash/farhash/internal/testkit/mutant"
 )
 
 // hashFlights computes the hash, the first and the second candidate of keys, and asks for

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/internal/lab"
-	"github.com/farhash/farhash/internal/mark"
+	"github.com/farhash/farhash/internal/testkit/lab"
+	"github.com/farhash/farhash/internal/testkit/mark"
 	"github.com/farhash/farhash/rma/shm"
 )
 

@@ -3,9 +3,9 @@ package cache
 import (
 	"testing"
 
-	"github.com/farhash/farhash/internal/lab"
-	"github.com/farhash/farhash/internal/mark"
 	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/testkit/lab"
+	"github.com/farhash/farhash/internal/testkit/mark"
 	"github.com/farhash/farhash/ship"
 )
 

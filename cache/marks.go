@@ -1,8 +1,8 @@
 package cache
 
 import (
-	"github.com/farhash/farhash/internal/mark"
-	"github.com/farhash/farhash/internal/mutant"
+	"github.com/farhash/farhash/internal/testkit/mark"
+	"github.com/farhash/farhash/internal/testkit/mutant"
 )
 
 // Wrong versions of the protocol, each of which a test has to notice.

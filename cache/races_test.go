@@ -7,9 +7,9 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/farhash/farhash/internal/lab"
-	"github.com/farhash/farhash/internal/mark"
-	"github.com/farhash/farhash/internal/mutant"
+	"github.com/farhash/farhash/internal/testkit/lab"
+	"github.com/farhash/farhash/internal/testkit/mark"
+	"github.com/farhash/farhash/internal/testkit/mutant"
 	"github.com/farhash/farhash/rma"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/archive"
-	"github.com/farhash/farhash/internal/archive/archivetest"
+	"github.com/farhash/farhash/internal/testkit/archivetest"
 	"github.com/farhash/farhash/rma/local"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/invariant"
-	"github.com/farhash/farhash/internal/naive"
+	"github.com/farhash/farhash/internal/testkit/naive"
 	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/rma"

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/explore"
+	seeds "github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/sim"
-	seeds "github.com/farhash/farhash/rma/sim/replay"
 )
 
 // On clusters where messages are torn, late and overtake each other every rank counts

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/internal/archive/archivetest"
+	"github.com/farhash/farhash/internal/testkit/archivetest"
 )
 
 // A checkpoint of the blocks of two, or with a block too many, too few or twice, is not gone on

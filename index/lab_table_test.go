@@ -10,7 +10,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/zeebo/xxh3"
 
-	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )

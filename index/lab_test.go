@@ -5,11 +5,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/internal/memory"
-	"github.com/farhash/farhash/internal/mutant"
+	"github.com/farhash/farhash/internal/testkit/lab"
+	"github.com/farhash/farhash/internal/testkit/mutant"
+	"github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/sim/replay"
 	"github.com/farhash/farhash/ship"
 )
 

@@ -1,6 +1,6 @@
 package index
 
-import "github.com/farhash/farhash/internal/mutant"
+import "github.com/farhash/farhash/internal/testkit/mutant"
 
 // Wrong versions of what the table cannot do without. The lab catches each of them.
 var (

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
 )
 

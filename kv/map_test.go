@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/farhash/farhash/internal/lab"
-	"github.com/farhash/farhash/internal/mark"
-	"github.com/farhash/farhash/internal/mutant"
+	"github.com/farhash/farhash/internal/testkit/lab"
+	"github.com/farhash/farhash/internal/testkit/mark"
+	"github.com/farhash/farhash/internal/testkit/mutant"
 )
 
 // script is one for each way of running it.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/farhash/farhash/internal/mark"
 	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/internal/testkit/mark"
 	"github.com/farhash/farhash/rma"
 )
 

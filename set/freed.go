@@ -3,7 +3,7 @@ package set
 import (
 	"context"
 
-	"github.com/farhash/farhash/internal/mark"
+	"github.com/farhash/farhash/internal/testkit/mark"
 )
 
 var freedIsRead = mark.New("set: takeFreed knows what follows a slot")

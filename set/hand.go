@@ -3,7 +3,7 @@ package set
 import (
 	"context"
 
-	"github.com/farhash/farhash/internal/mark"
+	"github.com/farhash/farhash/internal/testkit/mark"
 )
 
 // handSlots is how many arena slots a batch holds at most.

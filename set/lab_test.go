@@ -3,9 +3,9 @@ package set
 import (
 	"testing"
 
-	"github.com/farhash/farhash/internal/lab"
-	"github.com/farhash/farhash/internal/mark"
 	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/testkit/lab"
+	"github.com/farhash/farhash/internal/testkit/mark"
 )
 
 // labSchedules is how many schedules of a table a test runs.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/farhash/farhash/internal/mark"
+	"github.com/farhash/farhash/internal/testkit/mark"
 )
 
 // beforeTests ends the program where it is no test but a rank of one.

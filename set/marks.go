@@ -1,8 +1,8 @@
 package set
 
 import (
-	"github.com/farhash/farhash/internal/mark"
-	"github.com/farhash/farhash/internal/mutant"
+	"github.com/farhash/farhash/internal/testkit/mark"
+	"github.com/farhash/farhash/internal/testkit/mutant"
 )
 
 // Branches that are rare, each claimed by a test that gets there. Without assertions

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/farhash/farhash/internal/mark"
+	"github.com/farhash/farhash/internal/testkit/mark"
 )
 
 // Races over memory as scripts: some insertions happen in the middle of another, at a

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/farhash/farhash/internal/mark"
 	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/internal/testkit/mark"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )

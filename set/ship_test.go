@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/ship"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/archive"
-	"github.com/farhash/farhash/internal/archive/archivetest"
+	"github.com/farhash/farhash/internal/testkit/archivetest"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/set"

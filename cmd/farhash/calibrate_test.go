@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/calibrate"
-	"github.com/farhash/farhash/internal/twohosts"
+	"github.com/farhash/farhash/internal/calibrate"
+	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/rma/ucx"
 )
 

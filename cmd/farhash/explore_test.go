@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/internal/naive"
+	"github.com/farhash/farhash/internal/testkit/naive"
 	"github.com/farhash/farhash/petri"
 )
 

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/farhash/farhash/internal/twohosts"
+	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/petri"
 )
 

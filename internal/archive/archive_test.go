@@ -14,7 +14,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/farhash/farhash/internal/archive"
-	"github.com/farhash/farhash/internal/archive/archivetest"
+	"github.com/farhash/farhash/internal/testkit/archivetest"
 )
 
 // write makes an archive of blocks, written by several ranks in any order.

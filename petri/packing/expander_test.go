@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/internal/naive"
+	"github.com/farhash/farhash/internal/testkit/naive"
 	"github.com/farhash/farhash/petri"
 )
 

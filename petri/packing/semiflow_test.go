@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/invariant"
-	"github.com/farhash/farhash/internal/naive"
+	"github.com/farhash/farhash/internal/testkit/naive"
 	"github.com/farhash/farhash/petri"
 )
 

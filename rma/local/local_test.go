@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/conformance"
+	"github.com/farhash/farhash/rma/rmatest"
 )
 
 func TestConformance(t *testing.T) {
@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 		{Carries: true, Hosts: 2}} {
 		t.Run(fmt.Sprintf("%+v", options), func(t *testing.T) {
 			t.Parallel()
-			conformance.Test(t, func(ranks int, fn func(job rma.Job) error) error {
+			rmatest.Test(t, func(ranks int, fn func(job rma.Job) error) error {
 				return RunWith(options, ranks, fn)
 			})
 		})

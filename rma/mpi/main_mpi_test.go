@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/conformance"
+	"github.com/farhash/farhash/rma/rmatest"
 )
 
 // hangGuard ends what would never end. No test that passes comes near it.
@@ -189,9 +189,9 @@ func openTheatre(t *testing.T, ranks int, env ...string) *theatre {
 	return th
 }
 
-// run is a conformance.Starter. A rank alone hides its windows, or MPI had no part in it.
+// run is a rmatest.Starter. A rank alone hides its windows, or MPI had no part in it.
 func (th *theatre) run(ranks int, hidden bool, hosts int, fn func(job rma.Job) error) error {
-	return conformance.Together(ranks, func(rank int) error {
+	return rmatest.Together(ranks, func(rank int) error {
 		d := th.drivers[rank]
 		reply, err := d.tell(Request{What: "join", Numbers: []int{ranks},
 			Flag: hidden || ranks == 1, Text: fmt.Sprint("host ", rank%hosts)})
@@ -213,7 +213,7 @@ func TestConformance(t *testing.T) {
 		hosts  int
 	}{{"two hosts", false, 2}, {"MPI only", true, 1}} {
 		t.Run(mode.name, func(t *testing.T) {
-			conformance.Test(t, func(ranks int, fn func(job rma.Job) error) error {
+			rmatest.Test(t, func(ranks int, fn func(job rma.Job) error) error {
 				return th.run(ranks, mode.hidden, mode.hosts, fn)
 			})
 		})

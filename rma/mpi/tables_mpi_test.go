@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/farhash/farhash/internal/stream"
+	"github.com/farhash/farhash/internal/testkit/stream"
 	"github.com/farhash/farhash/rma"
 )
 

@@ -14,10 +14,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/conformance"
 	"github.com/farhash/farhash/rma/internal/direct"
+	"github.com/farhash/farhash/rma/rmatest"
 )
 
 // hangGuard ends what would never end. No test that passes comes near it.
@@ -111,10 +111,10 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			dir := sharedDir(t)
 			var jobs atomic.Int64
-			conformance.Test(t, func(ranks int, fn func(job rma.Job) error) error {
+			rmatest.Test(t, func(ranks int, fn func(job rma.Job) error) error {
 				cfg := Config{Size: ranks, Dir: dir, Hidden: hidden, Timeout: hangGuard,
 					Job: fmt.Sprint("job", jobs.Add(1))}
-				return conformance.OwnError(together(cfg, func(job *Job) error { return fn(job) }))
+				return rmatest.OwnError(together(cfg, func(job *Job) error { return fn(job) }))
 			})
 			expectNames(t, dir)
 		})

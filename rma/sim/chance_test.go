@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/sim"
-	"github.com/farhash/farhash/rma/sim/replay"
 )
 
 // busy has a rank do a bit of everything at random places.

@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/invariant"
+	"github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/conformance"
+	"github.com/farhash/farhash/rma/rmatest"
 	"github.com/farhash/farhash/rma/sim"
-	"github.com/farhash/farhash/rma/sim/replay"
 )
 
 // rough is a cluster in which everything but a death happens often.
@@ -30,11 +30,11 @@ func TestConformance(t *testing.T) {
 			if invariant.Enabled && c.name != "own words" {
 				t.Skip("one kind is enough with the race detector, under which it takes long")
 			}
-			conformance.Test(t, func(ranks int, fn func(job rma.Job) error) error {
+			rmatest.Test(t, func(ranks int, fn func(job rma.Job) error) error {
 				c.opts.Ranks = ranks
 				_, err := sim.Run(c.opts, fn)
 				return err
-			}, conformance.OneGoroutine)
+			}, rmatest.OneGoroutine)
 		})
 	}
 }
@@ -45,9 +45,9 @@ func TestConformanceAtRandom(t *testing.T) {
 		seeds = 1
 	}
 	replay.Seeds(t, seeds, func(t *testing.T, seed uint64) {
-		conformance.Test(t, func(ranks int, fn func(job rma.Job) error) error {
+		rmatest.Test(t, func(ranks int, fn func(job rma.Job) error) error {
 			_, err := sim.Run(sim.Random(ranks, seed), fn)
 			return err
-		}, conformance.OneGoroutine)
+		}, rmatest.OneGoroutine)
 	})
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/sim"
-	"github.com/farhash/farhash/rma/sim/replay"
 )
 
 // program does a bit of everything with few calls.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/sim"
-	"github.com/farhash/farhash/rma/sim/replay"
 	"github.com/farhash/farhash/set"
 )
 

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/farhash/farhash/internal/twohosts"
+	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/conformance"
 	"github.com/farhash/farhash/rma/internal/star"
+	"github.com/farhash/farhash/rma/rmatest"
 )
 
 // blames checks that err says that a rank has died, and of no other one that it has.
@@ -43,7 +43,7 @@ func TestShareNamesTheLost(t *testing.T) {
 // collective calls and where memory of who has given up is asked for.
 func TestAbandonNamesTheLost(t *testing.T) {
 	address := twohosts.FreeAddress(t)
-	err := conformance.Together(4, func(rank int) error {
+	err := rmatest.Together(4, func(rank int) error {
 		j, err := joinAs(t.Context(), Config{Rank: rank, Size: 4, Rendezvous: address,
 			Token: testToken, Timeout: hangGuard, Hidden: true},
 			pretence{transports: "tcp,self", atomics: taken, host: fmt.Sprint(rank)})
@@ -83,7 +83,7 @@ func TestAbandonNamesTheLost(t *testing.T) {
 // Ranks of a host that share memory do not wait for one that was lost on the way.
 func TestLostNeighbour(t *testing.T) {
 	address := twohosts.FreeAddress(t)
-	err := conformance.Together(3, func(rank int) error {
+	err := rmatest.Together(3, func(rank int) error {
 		_, err := joinAs(t.Context(), Config{Rank: rank, Size: 3, Rendezvous: address,
 			Token: testToken, Timeout: hangGuard},
 			pretence{transports: "tcp,self", host: fmt.Sprint(rank > 0), dies: rank == 1})

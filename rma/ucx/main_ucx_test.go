@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/farhash/farhash/internal/twohosts"
+	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/conformance"
+	"github.com/farhash/farhash/rma/rmatest"
 )
 
 // hangGuard ends what would never end. No test that passes comes near it.
@@ -21,12 +21,12 @@ const hangGuard = 2 * time.Minute
 const testToken = "token of the tests"
 
 // together runs fn on all ranks of a job, each with a worker of UCX of its own, in this
-// process. It is a conformance.Starter but for the mode.
+// process. It is a rmatest.Starter but for the mode.
 func together(t testing.TB, ranks, hosts int, hidden bool, p pretence,
 	fn func(job rma.Job) error) error {
 	t.Helper()
 	address := twohosts.FreeAddress(t)
-	return conformance.Together(ranks, func(rank int) error {
+	return rmatest.Together(ranks, func(rank int) error {
 		p := p
 		p.host = fmt.Sprint("host ", rank%hosts)
 		job, err := joinAs(context.Background(), Config{Rank: rank, Size: ranks,
@@ -49,7 +49,7 @@ func TestConformance(t *testing.T) {
 		{"two hosts without processor atomics", false, 2, denied}, {"one host", false, 1, taken},
 	} {
 		t.Run(mode.name, func(t *testing.T) {
-			conformance.Test(t, func(ranks int, fn func(job rma.Job) error) error {
+			rmatest.Test(t, func(ranks int, fn func(job rma.Job) error) error {
 				return together(t, ranks, mode.hosts, mode.hidden, pretence{
 					transports: "tcp,self", atomics: mode.atomics, hasty: true}, fn)
 			})

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/farhash/farhash/internal/twohosts"
+	"github.com/farhash/farhash/internal/testkit/twohosts"
 )
 
 // onTwoHosts starts four ranks, two on each of two hosts.

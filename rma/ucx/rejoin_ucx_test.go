@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/cache"
-	"github.com/farhash/farhash/internal/twohosts"
+	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
 	"github.com/farhash/farhash/ship"

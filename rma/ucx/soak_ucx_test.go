@@ -18,10 +18,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/farhash/farhash/internal/lab"
-	"github.com/farhash/farhash/internal/netns"
-	"github.com/farhash/farhash/internal/stream"
-	"github.com/farhash/farhash/internal/twohosts"
+	"github.com/farhash/farhash/internal/testkit/lab"
+	"github.com/farhash/farhash/internal/testkit/netns"
+	"github.com/farhash/farhash/internal/testkit/stream"
+	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/ship"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/internal/stream"
-	"github.com/farhash/farhash/internal/twohosts"
+	"github.com/farhash/farhash/internal/testkit/stream"
+	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/ship"
 )
 

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/internal/twohosts"
-	"github.com/farhash/farhash/rma/conformance"
+	"github.com/farhash/farhash/internal/testkit/twohosts"
+	"github.com/farhash/farhash/rma/rmatest"
 )
 
 // A process joins one job after the other at one rendezvous, but not the next one before it has
 // closed the last: that is an error at once.
 func TestJoinTwice(t *testing.T) {
 	address := twohosts.FreeAddress(t)
-	err := conformance.Together(3, func(rank int) error {
+	err := rmatest.Together(3, func(rank int) error {
 		cfg := Config{Rank: rank, Size: 3, Rendezvous: address, Token: testToken,
 			Timeout: hangGuard, Hidden: true}
 		p := pretence{transports: "tcp,self", atomics: taken, host: fmt.Sprint(rank)}

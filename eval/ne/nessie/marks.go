@@ -1,8 +1,8 @@
 package nessie
 
 import (
-	"github.com/farhash/farhash/internal/mark"
-	"github.com/farhash/farhash/internal/mutant"
+	"github.com/farhash/farhash/internal/testkit/mark"
+	"github.com/farhash/farhash/internal/testkit/mutant"
 )
 
 // Rare branches that tests must reach.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/farhash/farhash/internal/lab"
+	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
 )
 

@@ -6,8 +6,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/farhash/farhash/internal/lab"
 	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/testkit/lab"
 )
 
 // table1 is NE Table 1.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/farhash/farhash/internal/twohosts"
+	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/rma"
 )
 

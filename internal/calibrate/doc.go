@@ -1,0 +1,36 @@
+// Package calibrate measures what reads of remote memory cost on the engine of a job: the
+// parameters of the model of package readsize (Wang et al., Efficient Usage of One-Sided
+// RDMA for Linear Probing, 2020; "LP" below, 3.5). The command farhash calibrate prints it.
+//
+// # What is measured
+//
+//   - LatencyNs (c) and ByteNs (alpha): rank 0 reads blocks of several lengths, one at a
+//     time, from random places in the memory of the other ranks, or of its own where there
+//     is none. A straight line through the medians has c where it meets a read of no
+//     bytes, and alpha as its slope. LP takes c from reads of no bytes, which not every
+//     engine has, and alpha from the name of the network.
+//   - MessagesPerSecond (rho0): all ranks read single words with many in flight. LP takes
+//     reads of no bytes, which not every engine has; 8 bytes more or less are nothing to
+//     what limits the rate of short messages. h is not measured: [HeaderBytes].
+//   - LinkBytesPerSecond (l): the same with blocks of 8 KiB.
+//
+// Both rates are those of all ranks together. The bound of a read size (LP Eq. 2) depends
+// on their ratio alone. One rank does not always post fast enough to saturate a card: let
+// as many ranks measure as will look things up.
+//
+// And for people, who want to know what batches gain and when they should travel:
+//
+//   - Rates: reads a second by their length and by how many each rank has in flight.
+//   - Shipped: requests that the programs of other ranks answer with as many bytes, where the
+//     engine carries requests (rma.Server): a line through single ones as above, the rate
+//     with several in flight, and what tables with ship.Auto make of it.
+//
+// The lengths are read in turn, and medians are taken of groups of reads, so that what
+// else the machine does falls on all of them and is mostly left out. The memory is larger
+// than caches, unless Config says otherwise, and has been written to before.
+//
+// # What is kept
+//
+// [Result.Save] writes a JSON object into a file, [Load] reads it again and refuses
+// what no measurement gives.
+package calibrate

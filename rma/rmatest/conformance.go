@@ -1,0 +1,217 @@
+package rmatest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// Starter runs fn on every rank of a new job at once, all of them in this process,
+// and waits for them. It returns the error of a rank's own where one failed.
+type Starter func(ranks int, fn func(job rma.Job) error) error
+
+// hangGuard ends what would never end. No test that passes comes near it.
+const hangGuard = 2 * time.Minute
+
+// rankCounts are the sizes of the jobs.
+var rankCounts = []int{1, 2, 4}
+
+// queueDepth is the room of the queue that every rank is given.
+const queueDepth = 64
+
+// Limit is something that an engine cannot show; what needs it is skipped.
+type Limit int
+
+// OneGoroutine: a rank is one goroutine, and nothing but the engine makes it wait, as
+// in a simulation.
+const OneGoroutine Limit = 1
+
+// manyGoroutines are the tests in which a rank starts goroutines that use the engine.
+var manyGoroutines = map[string]bool{"CellsTogether": true, "CloseEndsWaiting": true}
+
+// skipBeyond skips a test that an engine with these limits cannot run.
+func skipBeyond(t *testing.T, limits []Limit, name string) {
+	t.Helper()
+	if manyGoroutines[name] && slices.Contains(limits, OneGoroutine) {
+		t.Skip("a rank of this engine is one goroutine")
+	}
+}
+
+// Test checks an engine.
+func Test(t *testing.T, start Starter, limits ...Limit) {
+	for _, ranks := range rankCounts {
+		t.Run(fmt.Sprintf("ranks=%d", ranks), func(t *testing.T) {
+			for _, c := range cases {
+				t.Run(c.name, func(t *testing.T) {
+					skipBeyond(t, limits, c.name)
+					if ranks < c.ranksMin {
+						t.Skipf("needs %d ranks", c.ranksMin)
+					}
+					if err := start(ranks, c.onRank); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			for _, s := range stories {
+				t.Run(s.name, func(t *testing.T) {
+					skipBeyond(t, limits, s.name)
+					s.run(t, start, ranks)
+				})
+			}
+		})
+	}
+}
+
+// testCase is what every rank does alike, and passes if no rank returns an error.
+type testCase struct {
+	name     string
+	ranksMin int
+	words    int // of each segment of the window that r.w is
+	run      func(r *rank) error
+}
+
+var cases = []testCase{
+	{"Zeroed", 1, 1, zeroed},
+	{"Shape", 1, 10, shape},
+	{"Ranges", 1, 4 * rangeWords, ranges},
+	{"PutIsVisible", 1, 2 + messageWords, putIsVisible},
+	{"OrderInQueue", 1, 4, orderInQueue},
+	{"HandlesAreReused", 1, queueDepth, handlesAreReused},
+	{"Flush", 1, 4, flush},
+	{"ManyWindows", 1, 1, manyWindows},
+	{"ClosedByOne", 2, 4, closedByOne},
+
+	{"OneWinner", 1, 3 * contended, oneWinner},
+	{"SwapTellsWhatWasThere", 1, 4, swapTellsWhatWasThere},
+	{"SumIsExact", 1, 2, sumIsExact},
+	{"TicketsAreDistinct", 1, 1 + 4*tickets, ticketsAreDistinct},
+	{"CPUAtomicsTakePart", 1, 2, cpuAtomicsTakePart},
+	{"WordsAreTheSameMemory", 1, 8, wordsAreTheSameMemory},
+	{"Flat", 1, 12, flat},
+	{"Transactions", 1, 3, transactions},
+	{"Requests", 1, 1, requests},
+
+	{"BarrierSeparates", 1, 1, barrierSeparates},
+	{"Cells", 1, 4, cells},
+	{"CellsTogether", 1, 2, cellsTogether},
+	{"CellsAfterCancel", 1, 1, cellsAfterCancel},
+	{"AgreeOnTheSame", 1, 1, agreeOnTheSame},
+	{"AllSucceeded", 1, 1, allSucceeded},
+	{"BadSpecs", 1, 1, badSpecs},
+	{"CancelledBarrier", 2, 1, cancelledBarrier},
+	{"AfterClose", 1, 1, afterClose},
+
+	{"Run", 1, 2, runOne},
+	{"RunAll", 1, 2, runMany},
+	{"RunAllEndsWithError", 1, 2, runAllEndsWithError},
+	{"RunEndsWithContext", 1, 2, runEndsWithContext},
+	{"Stats", 1, 16, stats},
+	{"OutsideWindowPanics", 1, 8, outsideWindowPanics},
+	{"MisusePanics", 1, 1, misusePanics},
+
+	{"Random", 1, randomBlocks * blockWords, randomOperations},
+}
+
+// story is a test whose ranks do different things or fail on purpose.
+type story struct {
+	name string
+	run  func(t *testing.T, start Starter, ranks int)
+}
+
+var stories = []story{
+	{"SpecMismatch", specMismatch},
+	{"AgreeOnDifferent", agreeOnDifferent},
+	{"OneFailed", oneFailed},
+	{"RankReturnsEarly", rankReturnsEarly},
+	{"RankLeavesAfterBarrier", rankLeavesAfterBarrier},
+	{"CloseEndsWaiting", closeEndsWaiting},
+}
+
+// rank is what a test case has to work with on one rank.
+type rank struct {
+	job  rma.Job
+	ctx  context.Context
+	q    rma.Queue
+	w    rma.Window
+	me   int
+	size int
+}
+
+// onRank readies a rank, runs the test case on it and cleans up.
+func (c testCase) onRank(job rma.Job) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
+	defer cancel()
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "conformance: " + c.name, Words: c.words})
+	if err != nil {
+		return err
+	}
+	q, err := job.NewQueue(queueDepth)
+	if err != nil {
+		return err
+	}
+	r := &rank{job: job, ctx: ctx, q: q, w: w, me: job.Rank(), size: job.Size()}
+	if err := c.run(r); err != nil {
+		return fmt.Errorf("rank %d of %d: %w", r.me, r.size, err)
+	}
+	return errors.Join(q.Close(), w.Close())
+}
+
+func (r *rank) barrier() error { return r.job.Barrier(r.ctx) }
+
+// finish submits what was posted and takes the result of h.
+func (r *rank) finish(h rma.Handle) (uint64, error) {
+	if err := r.q.Submit(); err != nil {
+		return 0, err
+	}
+	if err := r.q.Wait(r.ctx, h); err != nil {
+		return 0, err
+	}
+	return r.q.Value(h)
+}
+
+// get returns words of a segment.
+func (r *rank) get(w rma.Window, rank, off, words int) (rma.Buf, error) {
+	buf, err := r.q.Alloc(words)
+	if err != nil {
+		return nil, err
+	}
+	_, err = r.finish(r.q.Get(buf, w, rank, off))
+	return buf, err
+}
+
+// put writes words to a segment.
+func (r *rank) put(w rma.Window, rank, off int, words ...uint64) error {
+	buf, err := r.q.Alloc(len(words))
+	if err != nil {
+		return err
+	}
+	copy(buf, words)
+	_, err = r.finish(r.q.Put(buf, w, rank, off))
+	return err
+}
+
+// expect compares the words of a segment with those that it must hold.
+func (r *rank) expect(w rma.Window, rank, off int, want ...uint64) error {
+	got, err := r.get(w, rank, off, len(want))
+	if err != nil {
+		return err
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			return fmt.Errorf("word %d of rank %d is %d, want %d", off+i, rank, got[i], want[i])
+		}
+	}
+	return nil
+}
+
+// panics reports whether fn does.
+func panics(fn func()) (panicked bool) {
+	defer func() { panicked = recover() != nil }()
+	fn()
+	return false
+}
