@@ -15,7 +15,7 @@ uninstall: ## remove what install has put into PREFIX
 
 # Tests of what lacks its compiler or MPI are skipped.
 test-clib:
-	CGO_ENABLED=1 $(GO) test -count=1 -timeout 10m -tags clib ./clib ./python
+	CGO_ENABLED=1 $(GO) test -count=1 -timeout 30m -tags clib ./clib ./python
 
 bench-clib: ## compare calls from C and Python with those of Go
-	CGO_ENABLED=1 $(GO) test -count=1 -timeout 10m -tags clib -run '^$$' -bench Speed ./clib ./python
+	CGO_ENABLED=1 $(GO) test -count=1 -timeout 30m -tags clib -run '^$$' -bench Speed ./clib ./python
