@@ -11,7 +11,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Ref is the stable name of an element of an Elements set: the number of its slot
+// Ref is the reference of an element of an Elements set: the number of its slot
 // in an arena, interleaved over the ranks. It fits in 36 bits, means the same on
 // every rank, and stays valid when the set grows.
 type Ref uint64
@@ -22,7 +22,7 @@ const (
 	fingerprintBits = 63 - refBits
 )
 
-// arenas are where elements lie: slots of whole words in windows, one window at
+// arenas hold the elements: slots of whole words in windows, one window at
 // the start and one more each time the set grows.
 //
 //	part 0    | rank 0: slot 0 .. s0-1    | rank 1: slot 0 .. s0-1    | ...
@@ -30,21 +30,21 @@ const (
 //
 // A slot is written once, before a bucket refers to it, and never changes then.
 // Slots are handed out from the own rank's arena, and from the others' when that
-// is full: a counter per rank, moved by compare-and-swap in runs of slotRun. Those
-// that Collect has freed are handed out again when the counter has come to its end.
+// is full: a counter per rank, moved by compare-and-swap in runs of slotRun. Slots
+// that Collect has freed are handed out again when the counter is at its end.
 type arenas struct {
 	job       rma.Job
 	slotWords int  // words of a slot
-	rankBits  uint // low bits of a Ref that name the rank
+	rankBits  uint // low bits of a Ref that are the rank
 	parts     []part
 	slots     uint64 // of each rank, in all parts
 
 	counterWindow rma.Window
 	counter       *rma.Cells // of each rank: slots handed out, and those freed again
 
-	mu   sync.Mutex
-	free []Ref // slots handed out to this rank and not used, of memory that is seen
-	far  []Ref // and of other memory
+	mu         sync.Mutex
+	free       []Ref // slots handed out to this rank and not used, of memory that is seen
+	freeRemote []Ref // and of other memory
 }
 
 // part is one window of an arena.
@@ -82,13 +82,14 @@ func newArenas(ctx context.Context, job rma.Job, elements uint64, slotWords int)
 // extend adds a part so that the arenas hold elements in all. Collective.
 func (a *arenas) extend(ctx context.Context, elements uint64) error {
 	ranks := uint64(a.job.Size())
-	// What ranks hold in reserve must not make an arena look full too soon.
-	want := (min(elements, refMask+1)+ranks-1)/ranks + 2*slotRun // too many anyhow, beyond that
+	// Free slots that ranks hold must not fill an arena too soon. More than refMask+1 elements
+	// are refused below.
+	want := (min(elements, refMask+1)+ranks-1)/ranks + 2*slotRun
 	if want <= a.slots {
 		return nil
 	}
 	if want > refMask>>a.rankBits {
-		return fmt.Errorf("set: %d elements are more than 2^%d slots can name", elements, refBits)
+		return fmt.Errorf("set: %d elements do not fit into 2^%d slots", elements, refBits)
 	}
 	p := part{begin: a.slots, slots: want - a.slots}
 	var err error
@@ -111,21 +112,21 @@ func (a *arenas) extend(ctx context.Context, elements uint64) error {
 	return nil
 }
 
-// take hands out n free slots of any rank, as many as there are; near asks for slots that are
-// seen. It has an error only where there is none.
-func (a *arenas) take(ctx context.Context, dst []Ref, n int, near bool) ([]Ref, error) {
+// take appends n free slots of any rank, or as many as there are. With directOnly it takes only
+// slots that are directly addressable. It returns an error only when it has taken none.
+func (a *arenas) take(ctx context.Context, dst []Ref, n int, directOnly bool) ([]Ref, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	had := len(dst)
 	for len(dst) < n {
-		if len(a.free) == 0 && (near || len(a.far) == 0) {
-			if err := a.refill(ctx, near); err != nil && len(dst) == had {
+		if len(a.free) == 0 && (directOnly || len(a.freeRemote) == 0) {
+			if err := a.refill(ctx, directOnly); err != nil && len(dst) == had {
 				return dst, err
 			}
 		}
 		from := &a.free
-		if len(a.free) == 0 && !near {
-			from = &a.far
+		if len(a.free) == 0 && !directOnly {
+			from = &a.freeRemote
 		}
 		k := min(n-len(dst), len(*from))
 		if k == 0 {
@@ -137,15 +138,15 @@ func (a *arenas) take(ctx context.Context, dst []Ref, n int, near bool) ([]Ref, 
 	return dst, nil
 }
 
-// refill takes a run of slots from the own arena, else from the next that has any. Of
-// each, those that were freed come last. Ranks that are gone are an error if no other has slots:
-// who asks for near ones gets none then, and asks for others.
-func (a *arenas) refill(ctx context.Context, near bool) error {
+// refill takes a run of slots from the own arena, else from the next that has any. From
+// each arena it takes freed slots last. Lost ranks are an error if no other rank has slots. With
+// directOnly they are none: the caller gets no slot, and then asks for slots of any rank.
+func (a *arenas) refill(ctx context.Context, directOnly bool) error {
 	var lost error
 	for i := range a.job.Size() {
 		rank := (a.job.Rank() + i) % a.job.Size()
-		to := a.store(rank)
-		if near && to == &a.far {
+		to := a.freeList(rank)
+		if directOnly && to == &a.freeRemote {
 			continue
 		}
 		begin, end, err := a.takeRun(ctx, rank)
@@ -157,32 +158,32 @@ func (a *arenas) refill(ctx context.Context, near bool) error {
 			if err = failed; !ok {
 				break
 			}
-			a.keep(ref) // it may be of another rank's arena
+			a.addFree(ref) // it may be of another rank's arena
 		}
 		gone := (*rma.RankError)(nil)
 		switch {
-		case errors.As(err, &gone) && !near:
+		case errors.As(err, &gone) && !directOnly:
 			lost = err
 		case err != nil && gone == nil:
 			return err
 		}
-		if len(a.free) > 0 || !near && len(a.far) > 0 {
+		if len(a.free) > 0 || !directOnly && len(a.freeRemote) > 0 {
 			return nil
 		}
 	}
 	return lost
 }
 
-// keep keeps a free slot.
-func (a *arenas) keep(ref Ref) {
-	to := a.store(int(uint64(ref) & (1<<a.rankBits - 1)))
+// addFree adds a slot to the free slots of this rank.
+func (a *arenas) addFree(ref Ref) {
+	to := a.freeList(int(uint64(ref) & (1<<a.rankBits - 1)))
 	*to = append(*to, ref)
 }
 
-// store is where free slots of a rank are kept.
-func (a *arenas) store(rank int) *[]Ref {
+// freeList is the list for free slots in the arena of a rank.
+func (a *arenas) freeList(rank int) *[]Ref {
 	if a.parts[0].segments[rank] == nil {
-		return &a.far
+		return &a.freeRemote
 	}
 	return &a.free
 }
@@ -196,7 +197,7 @@ func (a *arenas) takeRun(ctx context.Context, rank int) (begin, end uint64, err 
 		if err != nil || begin == end {
 			return begin, begin, err
 		}
-		runIsSeen.Hit()
+		runIsRead.Hit()
 		won, err := a.counter.CompareAndSwap(ctx, rank, cellTaken, begin, end)
 		if won || err != nil || sharesRun.On() {
 			return begin, end, err
@@ -212,7 +213,7 @@ func (a *arenas) giveBack(slots []Ref) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, ref := range slots {
-		a.keep(ref)
+		a.addFree(ref)
 	}
 }
 
@@ -234,7 +235,7 @@ func (a *arenas) valid(ref Ref) bool {
 	return rank < uint64(a.job.Size()) && uint64(ref)>>a.rankBits < a.slots
 }
 
-// words is a slot in directly addressable memory, nil where that is not seen.
+// words is a slot in directly addressable memory, nil where only queues reach it.
 func (a *arenas) words(ref Ref) []uint64 {
 	slot, rank := uint64(ref)>>a.rankBits, uint64(ref)&(1<<a.rankBits-1)
 	p := &a.parts[len(a.parts)-1]
@@ -250,7 +251,7 @@ func (a *arenas) words(ref Ref) []uint64 {
 }
 
 // lines stores a word of the first and of the last line of a slot, and returns how many
-// lines that are; dst[0] is nil where the slot is not seen.
+// lines that are; dst[0] is nil where the slot is not directly addressable.
 func (a *arenas) lines(ref Ref, dst []*uint64) int {
 	words := a.words(ref)
 	if words == nil {
@@ -265,9 +266,9 @@ func (a *arenas) lines(ref Ref, dst []*uint64) int {
 	return 2
 }
 
-// fetch asks the memory for the given slots, where it is directly addressable.
+// fetch prefetches the given slots, where they are directly addressable.
 func (a *arenas) fetch(slots []Ref) {
-	var lines [2 * handSlots]*uint64
+	var lines [2 * maxHeldSlots]*uint64
 	n := 0
 	for _, ref := range slots {
 		n += a.lines(ref, lines[n:])

@@ -12,8 +12,8 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// TestElementsAfterLoss: elements that this rank can still insert find slots elsewhere when those
-// that it has in reserve are lost with their rank.
+// TestElementsAfterLoss: a rank goes on inserting elements when the free slots that it holds are
+// lost with another rank: it takes slots of other ranks.
 func TestElementsAfterLoss(t *testing.T) {
 	must(t, runEngine(engineCarriers, 3, 1, func(job rma.Job) error {
 		cut := -1
@@ -31,7 +31,7 @@ func TestElementsAfterLoss(t *testing.T) {
 }
 
 // fillAfterLoss inserts elements whose homes are at rank 0 until all arenas are full but that of
-// rank 1, which is lost when three of its slots are in use and more are in reserve.
+// rank 1, which is lost when three of its slots are in use and others hold more of them.
 func fillAfterLoss(e *Elements, cut *int) error {
 	const used = 3
 	perRank, element, inserted := int(e.arenas.slots), make([]byte, 8), 0
@@ -56,8 +56,8 @@ func fillAfterLoss(e *Elements, cut *int) error {
 	}
 }
 
-// TestArenaLost: slots of other ranks are handed out when one is gone. It is an error when those
-// are used up, but for who can do with near ones only.
+// TestArenaLost: slots of other ranks are handed out when one is lost. It is an error when those
+// are used up, except for callers that take only directly addressable slots.
 func TestArenaLost(t *testing.T) {
 	must(t, runEngine(engineCarriers, 3, 1, func(job rma.Job) error {
 		ctx, cut := context.Background(), -1
@@ -85,7 +85,7 @@ func TestArenaLost(t *testing.T) {
 		}
 		return errors.Join(job.Barrier(ctx), a.close())
 	}))
-	must(t, runEngine(engineHosts, 4, 1, func(job rma.Job) error { // 0 sees 2
+	must(t, runEngine(engineHosts, 4, 1, func(job rma.Job) error { // 0 addresses 2
 		ctx, cut := context.Background(), -1
 		a, err := newArenas(ctx, lab.Cut(job, &cut), 30, 1)
 		if err != nil {

@@ -88,8 +88,8 @@ func TestAutoChunk(t *testing.T) {
 	}
 }
 
-// What a rank believes of the load is what the load is, also when it finds more than it
-// inserts: what is there lies where the table is full.
+// The load that a rank estimates is the load of the table, also when it finds more than it
+// inserts: elements lie where the table is full.
 func TestAutoSeesTheLoad(t *testing.T) {
 	alone(t)
 	sets, err := newSets(ranksOf(t, engineHidden, 2), Config{Buckets: 1 << 16})
@@ -105,8 +105,8 @@ func TestAutoSeesTheLoad(t *testing.T) {
 		must(t, sets[1].ContainsBatch(randomWords(rng, 2048), results[:2048]))
 	}
 	for rank, s := range sets {
-		load := s.t.auto.before
-		t.Logf("rank %d sees load %.3f and takes C=%d", rank, load, s.t.auto.now.Load())
+		load := s.t.auto.lastLoad
+		t.Logf("rank %d sees load %.3f and takes C=%d", rank, load, s.t.auto.chunk.Load())
 		if want := 0.85; math.Abs(load-want) > 0.04 {
 			t.Errorf("rank %d believes in load %.3f instead of %.2f", rank, load, want)
 		}

@@ -41,8 +41,7 @@ func halfFull(b *testing.B, n uint64) *Set {
 	return s
 }
 
-// supply draws words to be asked for: stored ones, and in every 100 new ones as many
-// as it is told.
+// supply draws words for a benchmark: stored ones, and a given share of new ones.
 type supply struct {
 	rng    *rand.Rand
 	stored uint64

@@ -33,7 +33,7 @@ func (f *faults) err() error {
 }
 
 // Check walks this rank's part of the table and reports what is broken: a word
-// that a search would not reach, a word that stands twice. Nothing may insert
+// that a search would not reach, a word that is stored twice. Nothing may insert
 // meanwhile on any rank. Every rank checks its own part; nobody waits.
 func (s *Set) Check(ctx context.Context) error {
 	return s.checkPart(ctx, s.t.window.Rank())
@@ -49,7 +49,7 @@ func (s *Set) checkPart(ctx context.Context, rank int) error {
 
 // Check walks this rank's part of the table and reports what is broken: a bucket
 // whose reference or fingerprint is wrong, an element that a search would not
-// reach, one that stands twice. Nothing may insert meanwhile on any rank.
+// reach, one that is stored twice. Nothing may insert meanwhile on any rank.
 func (e *Elements) Check(ctx context.Context) error {
 	return e.checkPart(ctx, e.t.window.Rank())
 }
@@ -64,7 +64,7 @@ func (e *Elements) checkPart(ctx context.Context, rank int) error {
 		}
 		hash := hashElement(words)
 		if key := fingerprintKey(hash); bucket&^refMask != key {
-			return 0, fmt.Errorf("set: bucket %#x has not the fingerprint of its element (%#x)",
+			return 0, fmt.Errorf("set: bucket %#x lacks the fingerprint of its element (%#x)",
 				bucket, key)
 		}
 		return hash, nil
@@ -86,21 +86,21 @@ func (e *Elements) checkPart(ctx context.Context, rank int) error {
 // walker checks one rank's part of a table.
 //
 // Invariant: between the home of what a bucket holds and that bucket there is no
-// empty bucket and nothing equal, and they are less than limit apart.
+// empty bucket and nothing equal, and their distance is less than limit.
 type walker struct {
-	t    *table
-	hash func(bucket uint64) (uint64, error)
-	same func(a, b uint64) (bool, error)
-	path *reader // reads the way from home to a bucket
-	f    faults
+	t          *table
+	hash       func(bucket uint64) (uint64, error)
+	same       func(a, b uint64) (bool, error)
+	pathReader *reader // reads the way from home to a bucket
+	f          faults
 }
 
 func (w *walker) walk(ctx context.Context, rank int) error {
 	var err error
-	if w.path, err = newReader(w.t); err != nil {
+	if w.pathReader, err = newReader(w.t); err != nil {
 		return err
 	}
-	defer w.path.close()
+	defer w.pathReader.close()
 	own, err := newReader(w.t)
 	if err != nil {
 		return err
@@ -142,16 +142,16 @@ func (w *walker) bucket(ctx context.Context, at, bucket uint64) error {
 			at, bucket, distance, home, w.t.limit)
 		return nil
 	}
-	return w.way(ctx, home, at, distance, bucket)
+	return w.checkPath(ctx, home, at, distance, bucket)
 }
 
-// way checks the buckets from home to just before at.
-func (w *walker) way(ctx context.Context, home, at, distance, bucket uint64) error {
+// checkPath checks the buckets from home to just before at.
+func (w *walker) checkPath(ctx context.Context, home, at, distance, bucket uint64) error {
 	for step := uint64(0); step < distance; {
 		from := (home + step) % w.t.buckets
 		rank, off := w.t.place(from)
 		n := min(distance-step, w.t.perRank-uint64(off), scanWords)
-		run, err := w.path.read(ctx, rank, off, int(n))
+		run, err := w.pathReader.read(ctx, rank, off, int(n))
 		if err != nil {
 			return err
 		}
@@ -163,10 +163,10 @@ func (w *walker) way(ctx context.Context, home, at, distance, bucket uint64) err
 			}
 			same, err := w.same(other, bucket)
 			if err != nil {
-				continue // its own bucket reports it
+				continue // the check of that bucket reports it
 			}
 			if same {
-				w.f.add("set: %#x stands in bucket %d and in bucket %d", bucket,
+				w.f.add("set: %#x is in bucket %d and in bucket %d", bucket,
 					(from+uint64(i))%w.t.buckets, at)
 			}
 		}
@@ -175,7 +175,7 @@ func (w *walker) way(ctx context.Context, home, at, distance, bucket uint64) err
 	return nil
 }
 
-// CheckAll runs check on every rank and tells every rank whether all were clean.
+// CheckAll runs check on every rank and reports on every rank whether all succeeded.
 // Collective.
 func CheckAll(ctx context.Context, job rma.Job, check func(context.Context) error) error {
 	return rma.AllSucceeded(ctx, job, "set: check", check(ctx))

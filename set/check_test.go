@@ -20,7 +20,7 @@ var damages = []damage{
 	{"a hole", func(b []uint64, at []int) { b[at[4]] = 0 },
 		fmt.Sprintf("miss: bucket %d is empty", 4)},
 	{"a duplicate", func(b []uint64, at []int) { b[at[9]] = b[at[2]] },
-		"stands in bucket 2 and in bucket 9"},
+		"is in bucket 2 and in bucket 9"},
 	{"a word that has lost its occupied bit", func(b []uint64, at []int) { b[at[3]] &^= occupied },
 		"bucket 3 holds 0x"},
 	{"a lost occupied bit", func(b []uint64, at []int) { b[at[3]] &^= occupied },
@@ -32,14 +32,14 @@ var damages = []damage{
 
 var elementDamages = append([]damage{
 	{"a wrong fingerprint", func(b []uint64, at []int) { b[at[5]] ^= 1 << refBits },
-		"has not the fingerprint of its element"},
+		"lacks the fingerprint of its element"},
 	{"a wrong element", func(b []uint64, at []int) { b[at[5]] ^= 1 },
-		"has not the fingerprint of its element"},
+		"lacks the fingerprint of its element"},
 	{"a dangling reference", func(b []uint64, at []int) { b[at[5]] |= refMask },
 		"refers to slot 0xfffffffff, which does not exist"},
 }, damages...)
 
-// checkSays breaks a table whose home is bucket 0, checks it and mends it.
+// checkSays breaks a table whose home is bucket 0, checks it and repairs it.
 func checkSays(t *testing.T, d damage, buckets []uint64, check func(context.Context) error) {
 	t.Helper()
 	must(t, check(t.Context()))
@@ -99,8 +99,8 @@ func TestCheckFindsFaults(t *testing.T) {
 	})
 }
 
-// TestCheckReportsSomeFaults: a table that is broken everywhere does not fill the
-// screen.
+// TestCheckReportsSomeFaults: Check reports only the first faults of a table that is broken
+// everywhere.
 func TestCheckReportsSomeFaults(t *testing.T) {
 	sets, err := newSets(ranksOf(t, engineDirect, 1), Config{Buckets: 64})
 	must(t, err)
@@ -127,7 +127,7 @@ func TestCheckAllTellsEveryRank(t *testing.T) {
 			want = "without the occupied bit"
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
-			return fmt.Errorf("rank %d is told %w, not %q", rank, err, want)
+			return fmt.Errorf("rank %d got the answer %w, not %q", rank, err, want)
 		}
 		return nil
 	})

@@ -7,24 +7,24 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Collect removes every word that keep does not want: the garbage collection that
+// Collect removes every word for which keep returns false: the garbage collection that
 // OP leaves out. Each rank calls its keep for the words in its part of the table.
 // Collective; no other call may run on any rank meanwhile, and old and new table
-// are in memory together for a while. When it fails the set is as it was.
+// are in memory together for a while. When it fails the set is unchanged.
 func (s *Set) Collect(ctx context.Context, keep func(word uint64) bool) error {
 	m := s.mover()
 	m.keep = func(_ context.Context, bucket uint64) (bool, error) {
 		return keep(bucket &^ occupied), nil
 	}
-	t, err := m.into(ctx, s.job, s.t, s.t.geometry)
+	t, err := m.rebuild(ctx, s.job, s.t, s.t.geometry)
 	if err != nil {
 		return err
 	}
 	return replace(ctx, s.job, s.tally, &s.t, t, m.moved)
 }
 
-// Collect removes every element that keep does not want; see Set.Collect. The slots
-// of what is removed are used again, and the names of what stays remain valid. The
+// Collect removes every element for which keep returns false; see Set.Collect. The slots
+// of removed elements are used again. References of the other elements remain valid. The
 // bytes given to keep are valid until it returns.
 func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) error {
 	var freed []Ref
@@ -40,7 +40,7 @@ func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) 
 		}
 		return wanted, nil
 	}
-	t, err := m.into(ctx, e.job, e.t, e.t.geometry)
+	t, err := m.rebuild(ctx, e.job, e.t, e.t.geometry)
 	if err != nil {
 		if freesEarly.On() {
 			err = errors.Join(err, e.arenas.putFreed(ctx, freed))
@@ -50,7 +50,7 @@ func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) 
 	if err := replace(ctx, e.job, e.tally, &e.t, t, m.moved); err != nil {
 		return err
 	}
-	// Only now: no rank looks at the old table any more.
+	// Only now: no rank reads the old table any more.
 	return e.arenas.putFreed(ctx, freed)
 }
 

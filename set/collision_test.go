@@ -42,7 +42,7 @@ func wordsWithHomes(n int, high []uint64) []uint64 {
 }
 
 // TestOneHash has all words begin their search in the same bucket, or in two or
-// three places, one of them the end of the table.
+// three buckets, one of them at the end of the table.
 func TestOneHash(t *testing.T) {
 	homes := [][]uint64{{1<<32 - 1}, {5, 6, 1 << 31}, {0}, {1 << 31, 1<<32 - 1}}
 	if slow {
@@ -50,7 +50,7 @@ func TestOneHash(t *testing.T) {
 	}
 	for _, high := range homes {
 		words := wordsWithHomes(250, high)
-		overCrowds(t, func(t *testing.T, jobs []rma.Job, c *crowd, home Home) {
+		overContention(t, func(t *testing.T, jobs []rma.Job, c *contention, home Home) {
 			c.elements, c.inserted = len(words), c.inserted[:len(words)]
 			// Only the portable loop counts buckets; the others count lines of them.
 			cfg := Config{Buckets: 272, Home: home, Depth: 8, Chunk: 16, Kernel: KernelPortable}
@@ -68,8 +68,8 @@ func TestOneHash(t *testing.T) {
 	}
 }
 
-// TestReach fills all that a word with one home can reach: it and its like are Full
-// then, while others find room.
+// TestReach fills all buckets that a search from one home examines: words with that home are
+// Full then, while others find room.
 func TestReach(t *testing.T) {
 	words := wordsWithHomes(49, []uint64{1<<32 - 1})
 	for e := range engines {
@@ -96,7 +96,7 @@ func TestReach(t *testing.T) {
 		}
 		r, err = s.FindOrPut(wordsWithHomes(1, []uint64{1 << 31})[0])
 		if r != Inserted || err != nil {
-			t.Fatalf("%v: elsewhere: %v, %v", e, r, err)
+			t.Fatalf("%v: at another home: %v, %v", e, r, err)
 		}
 		if n, err := s.Len(t.Context()); n != 49 || err != nil {
 			t.Fatalf("%v: Len is %d, %v", e, n, err)
@@ -118,7 +118,7 @@ func equalFingerprints() (elements []uint64) {
 }
 
 // fingerprintsAreEqual inserts pairs of elements that only a comparison of the
-// whole element tells apart, into tables so small that they meet.
+// whole element distinguishes, into tables so small that their searches meet both.
 func fingerprintsAreEqual(t testing.TB) {
 	elements := equalFingerprints()
 	if len(elements) < 64 {
@@ -147,8 +147,8 @@ func fingerprintsAreEqual(t testing.TB) {
 	}
 }
 
-// TestGlance compares the look at a whole line with the search bucket by bucket.
-func TestGlance(t *testing.T) {
+// TestFindInLine compares the search of a whole line with the search bucket by bucket.
+func TestFindInLine(t *testing.T) {
 	words := wordsWithHomes(12, []uint64{0})
 	cfg := Config{Buckets: 64, Kernel: KernelPortable} // it inserts in the order of the batch
 	sets, err := newSets(ranksOf(t, engineDirect, 1), cfg)
@@ -160,13 +160,13 @@ func TestGlance(t *testing.T) {
 		if i >= lineBuckets {
 			want = 0 // beyond the line, or not there
 		}
-		if got := table.glance(word|occupied, 0); got != want {
-			t.Fatalf("word %d: a glance examines %d buckets, a search %d", i, got, want)
+		if got := table.findInLine(word|occupied, 0); got != want {
+			t.Fatalf("word %d: findInLine examines %d buckets, a search %d", i, got, want)
 		}
 	}
 	for home := table.buckets - lineBuckets + 1; home < table.buckets; home++ {
-		if got := table.glance(words[0]|occupied, home); got != 0 {
-			t.Fatalf("a glance over the end examines %d buckets", got)
+		if got := table.findInLine(words[0]|occupied, home); got != 0 {
+			t.Fatalf("findInLine over the end examines %d buckets", got)
 		}
 	}
 }

@@ -173,7 +173,7 @@ func TestCollectElementsReusesSlots(t *testing.T) {
 		}
 		kept := make([]byte, 12)
 		if err := e.Get(ctx, refs[0], kept); err != nil || !bytes.Equal(kept, element(0)) {
-			return fmt.Errorf("the name of what stayed gives %x, %v", kept, err)
+			return fmt.Errorf("the reference of a kept element gives %x, %v", kept, err)
 		}
 		return expectElements(ctx, e, func(n uint64) bool { return n < many/2 })
 	})
@@ -262,7 +262,7 @@ func TestLoadRefusals(t *testing.T) {
 	t.Run("words for elements", func(t *testing.T) { refuses(t, good, 12) })
 }
 
-// refuses loads a file into a set with one thing in it and expects that to stay alone.
+// refuses loads a file into a set of one item, and expects an error and no other item.
 func refuses(t *testing.T, path string, elementBytes int) {
 	t.Helper()
 	err := local.Run(2, func(job rma.Job) error {

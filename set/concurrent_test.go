@@ -12,25 +12,25 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// crowd is several goroutines on each of several ranks that insert the same
+// contention is several goroutines on each of several ranks that insert the same
 // elements at the same time.
-type crowd struct {
+type contention struct {
 	ranks, goroutines int
 	elements          int
-	inserted          []atomic.Int32 // how often each element was told Inserted
+	inserted          []atomic.Int32 // how often each element was Inserted
 }
 
-// size of a crowd's set: small enough that most goroutines meet.
-func crowdElements() int {
+// contentionElements is the number of elements: small enough that most goroutines contend.
+func contentionElements() int {
 	if slow {
 		return 1000
 	}
 	return 6000
 }
 
-func newCrowd(ranks, goroutines int) *crowd {
-	n := crowdElements()
-	return &crowd{ranks: ranks, goroutines: goroutines, elements: n,
+func newContention(ranks, goroutines int) *contention {
+	n := contentionElements()
+	return &contention{ranks: ranks, goroutines: goroutines, elements: n,
 		inserted: make([]atomic.Int32, n)}
 }
 
@@ -39,12 +39,12 @@ type insertFunc func(rank, goroutine int, ids []int, results []Result) error
 
 // run has every goroutine insert all elements in an order of its own: part of them
 // one by one, part in batches with duplicates.
-func (c *crowd) run(insert insertFunc) error {
+func (c *contention) run(insert insertFunc) error {
 	var ready sync.WaitGroup
 	ready.Add(c.ranks * c.goroutines)
 	return onAll(c.ranks*c.goroutines, func(i int) error {
 		ready.Done()
-		ready.Wait() // so that they meet from the beginning
+		ready.Wait() // so that they contend from the beginning
 		rank, goroutine := i%c.ranks, i/c.ranks
 		rng := rand.New(rand.NewPCG(uint64(rank), uint64(goroutine)))
 		ids := c.order(rng, i)
@@ -69,7 +69,7 @@ func (c *crowd) run(insert insertFunc) error {
 
 // order is all elements: half of the goroutines take them in the same order, so that
 // they race for the same buckets, the others shuffle.
-func (c *crowd) order(rng *rand.Rand, i int) []int {
+func (c *contention) order(rng *rand.Rand, i int) []int {
 	ids := rng.Perm(c.elements)
 	if i%2 == 0 {
 		for i := range ids {
@@ -79,7 +79,7 @@ func (c *crowd) order(rng *rand.Rand, i int) []int {
 	return ids
 }
 
-func (c *crowd) note(ids []int, results []Result) error {
+func (c *contention) note(ids []int, results []Result) error {
 	for i, id := range ids {
 		switch results[i] {
 		case Inserted:
@@ -92,8 +92,8 @@ func (c *crowd) note(ids []int, results []Result) error {
 	return nil
 }
 
-// exactlyOnce tells which element was not inserted once.
-func (c *crowd) exactlyOnce() error {
+// exactlyOnce reports an element that was not inserted exactly once.
+func (c *contention) exactlyOnce() error {
 	for id := range c.inserted {
 		if n := c.inserted[id].Load(); n != 1 {
 			return fmt.Errorf("element %d was inserted %d times", id, n)
@@ -102,15 +102,15 @@ func (c *crowd) exactlyOnce() error {
 	return nil
 }
 
-// crowdWord is the word called id; neighbours lie far apart.
-func crowdWord(id int) uint64 { return hashWord(uint64(id)) & MaxWord }
+// wordOfID is the word called id; the words of adjacent ids have distant homes.
+func wordOfID(id int) uint64 { return hashWord(uint64(id)) & MaxWord }
 
-// crowdElement writes the element called id.
-func crowdElement(dst []byte, id int) {
+// elementOfID writes the element called id.
+func elementOfID(dst []byte, id int) {
 	binary.LittleEndian.PutUint32(dst[len(dst)-4:], uint32(id))
 }
 
-// insertWords inserts through the set of a rank the words that have the given names.
+// insertWords inserts through the set of a rank the words with the given ids.
 func insertWords(s *Set, word func(id int) uint64, ids []int, results []Result) (err error) {
 	if len(ids) == 1 {
 		results[0], err = s.FindOrPut(word(ids[0]))
@@ -123,20 +123,20 @@ func insertWords(s *Set, word func(id int) uint64, ids []int, results []Result) 
 	return s.FindOrPutBatch(words, results)
 }
 
-// insertElements inserts through the set of a rank, and has every name given name the
-// element.
-func insertElements(e *Elements, names *sync.Map, ids []int, results []Result) error {
+// insertElements inserts through the set of a rank, and checks that each element always gets
+// the same reference.
+func insertElements(e *Elements, refsByID *sync.Map, ids []int, results []Result) error {
 	size := e.cfg.ElementBytes
 	buf := make([]byte, len(ids)*size)
 	for i, id := range ids {
-		crowdElement(buf[i*size:(i+1)*size], id)
+		elementOfID(buf[i*size:(i+1)*size], id)
 	}
 	refs := make([]Ref, len(ids))
 	if err := e.FindOrPutRefs(buf, results, refs); err != nil {
 		return err
 	}
 	for i, id := range ids {
-		if first, _ := names.LoadOrStore(id, refs[i]); first != refs[i] {
+		if first, _ := refsByID.LoadOrStore(id, refs[i]); first != refs[i] {
 			return fmt.Errorf("element %d is called %v and %v", id, first, refs[i])
 		}
 	}
@@ -145,12 +145,12 @@ func insertElements(e *Elements, names *sync.Map, ids []int, results []Result) e
 
 // TestEachWordIsInsertedOnce has many goroutines of many ranks insert the same words.
 func TestEachWordIsInsertedOnce(t *testing.T) {
-	overCrowds(t, func(t *testing.T, jobs []rma.Job, c *crowd, home Home) {
+	overContention(t, func(t *testing.T, jobs []rma.Job, c *contention, home Home) {
 		buckets := uint64(c.elements) * 10 / 9
 		sets, err := newSets(jobs, Config{Buckets: buckets, Home: home, Depth: 8})
 		must(t, err)
 		must(t, c.run(func(rank, _ int, ids []int, results []Result) error {
-			return insertWords(sets[rank], crowdWord, ids, results)
+			return insertWords(sets[rank], wordOfID, ids, results)
 		}))
 		must(t, c.exactlyOnce())
 		must(t, checkRanks(jobs, checksOf(sets)))
@@ -164,22 +164,22 @@ func TestEachWordIsInsertedOnce(t *testing.T) {
 	})
 }
 
-// TestEachElementIsInsertedOnce is the same for elements, whose names must be the
-// same for everybody.
+// TestEachElementIsInsertedOnce is the same for elements, whose references must be the
+// same on all ranks.
 func TestEachElementIsInsertedOnce(t *testing.T) {
 	sizes := []int{4, 16, 100}
 	if slow {
 		sizes = sizes[1:2]
 	}
 	for _, size := range sizes {
-		overCrowds(t, func(t *testing.T, jobs []rma.Job, c *crowd, home Home) {
+		overContention(t, func(t *testing.T, jobs []rma.Job, c *contention, home Home) {
 			sets, err := newElements(jobs, ElementsConfig{ElementBytes: size,
 				Capacity: uint64(c.elements) + 1024, // more goroutines than two hold slots
 				Config:   Config{Buckets: uint64(c.elements) * 10 / 9, Home: home, Depth: 8}})
 			must(t, err)
-			var names sync.Map
+			var refsByID sync.Map
 			must(t, c.run(func(rank, _ int, ids []int, results []Result) error {
-				return insertElements(sets[rank], &names, ids, results)
+				return insertElements(sets[rank], &refsByID, ids, results)
 			}))
 			must(t, c.exactlyOnce())
 			must(t, checkRanks(jobs, checksOf(sets)))
@@ -202,21 +202,22 @@ func noSlotIsLost(t testing.TB, sets []*Elements) {
 	used, err := sets[0].Len(t.Context())
 	must(t, err)
 	for _, e := range sets {
-		used += uint64(len(e.arenas.free) + len(e.arenas.far))
+		used += uint64(len(e.arenas.free) + len(e.arenas.freeRemote))
 	}
 	if used != taken {
 		t.Fatalf("%d slots are handed out, %d hold an element or are free", taken, used)
 	}
 }
 
-// overCrowds runs a test for crowds of several sizes on all engines.
-func overCrowds(t *testing.T, test func(t *testing.T, jobs []rma.Job, c *crowd, home Home)) {
+// overContention runs a test with several numbers of ranks on all engines.
+func overContention(t *testing.T,
+	test func(t *testing.T, jobs []rma.Job, c *contention, home Home)) {
 	for e := range engines {
 		for _, ranks := range []int{1, 3} {
 			for _, home := range []Home{HomeLine, HomeWord} {
 				name := fmt.Sprintf("%v/ranks=%d/home=%d", e, ranks, home)
 				t.Run(name, func(t *testing.T) {
-					c := newCrowd(ranks, 4)
+					c := newContention(ranks, 4)
 					if e == engineLate {
 						c.elements = min(c.elements, 600)
 						c.inserted = c.inserted[:c.elements]
@@ -233,7 +234,7 @@ func overCrowds(t *testing.T, test func(t *testing.T, jobs []rma.Job, c *crowd, 
 func TestTwoPathsOnOneTable(t *testing.T) {
 	jobs := ranksOf(t, engineDirect, 2)
 	t.Run("words", func(t *testing.T) {
-		c := newCrowd(2, 4)
+		c := newContention(2, 4)
 		sets, err := newSets(jobs, Config{Buckets: uint64(c.elements) * 10 / 9})
 		must(t, err)
 		queued := make([]*Set, len(sets))
@@ -242,14 +243,14 @@ func TestTwoPathsOnOneTable(t *testing.T) {
 		}
 		must(t, c.run(func(rank, goroutine int, ids []int, results []Result) error {
 			s := []*Set{sets[rank], queued[rank]}[goroutine%2]
-			return insertWords(s, crowdWord, ids, results)
+			return insertWords(s, wordOfID, ids, results)
 		}))
 		must(t, c.exactlyOnce(), checkRanks(jobs, checksOf(sets)),
 			checkRanks(jobs, checksOf(queued)))
 		onlyThese(t, sets, queued)
 	})
 	t.Run("elements", func(t *testing.T) {
-		c := newCrowd(2, 4)
+		c := newContention(2, 4)
 		sets, err := newElements(jobs, ElementsConfig{ElementBytes: 12,
 			Capacity: uint64(c.elements) + 1024,
 			Config:   Config{Buckets: uint64(c.elements) * 10 / 9}})
@@ -271,12 +272,12 @@ func TestTwoPathsOnOneTable(t *testing.T) {
 
 // throughQueues is a view of a table that takes the one-sided path.
 func throughQueues(t *table) *table {
-	return &table{span: span{limit: t.limit}, job: t.job, window: t.window, of: t.of,
-		perRank: t.perRank, buckets: t.buckets, chunk: t.chunk, direct: t.direct, unit: t.unit,
-		units: t.units}
+	return &table{span: span{limit: t.limit}, job: t.job, window: t.window, ops: t.ops,
+		perRank: t.perRank, buckets: t.buckets, chunk: t.chunk, directChunk: t.directChunk,
+		unit: t.unit, units: t.units}
 }
 
-// onlyThese makes sure that both views count and see the same.
+// onlyThese makes sure that both views count and contain the same.
 func onlyThese(t *testing.T, sets, queued []*Set) {
 	t.Helper()
 	if s := queued[0].Stats(); s.Queues.Gets == 0 {

@@ -3,11 +3,11 @@ package set
 import "sync/atomic"
 
 // The hot loops over directly addressable memory. They do what probe does, bucket
-// by bucket and without chunks; a differential test holds the two together. Where a
-// search comes to the end of a span that is not the whole table, it goes on elsewhere.
+// by bucket and without chunks; a differential test keeps the two equal. A search that
+// comes to the end of a span that is not the whole table is unfinished.
 
-// findOrPut looks for the occupied word bits from home on and claims the first
-// empty bucket on the way. It returns how many buckets it examined and how many
+// findOrPut searches for the occupied word bits from home on and claims the first
+// empty bucket before it. It returns how many buckets it examined and how many
 // compare-and-swaps it lost.
 func (v *span) findOrPut(bits, home uint64) (r Result, examined, lost uint64) {
 	at := home
@@ -27,7 +27,7 @@ func (v *span) findOrPut(bits, home uint64) (r Result, examined, lost uint64) {
 			} else {
 				wordLosesOther.Hit()
 			}
-			if claimsBlindly.On() {
+			if skipsWinningWord.On() {
 				seen = 0
 			}
 		}
@@ -35,8 +35,8 @@ func (v *span) findOrPut(bits, home uint64) (r Result, examined, lost uint64) {
 			return Found, examined, lost
 		}
 		if at++; at == uint64(len(v.flat)) {
-			if !v.whole && !staysInSeen.On() {
-				return elsewhere, examined, lost
+			if !v.whole && !wrapsInSpan.On() {
+				return unfinished, examined, lost
 			}
 			at = 0
 		}
@@ -44,7 +44,7 @@ func (v *span) findOrPut(bits, home uint64) (r Result, examined, lost uint64) {
 	return Full, examined, lost
 }
 
-// find looks for the occupied word bits from home on.
+// find searches for the occupied word bits from home on.
 func (v *span) find(bits, home uint64) (r Result, examined uint64) {
 	at := home
 	for examined < v.limit {
@@ -57,7 +57,7 @@ func (v *span) find(bits, home uint64) (r Result, examined uint64) {
 		}
 		if at++; at == uint64(len(v.flat)) {
 			if !v.whole {
-				return elsewhere, examined
+				return unfinished, examined
 			}
 			at = 0
 		}
@@ -65,8 +65,7 @@ func (v *span) find(bits, home uint64) (r Result, examined uint64) {
 	return NotFound, examined
 }
 
-// blockWords is how many words the portable loop has on the way from memory at a
-// time.
+// blockWords is how many first buckets the portable loop loads together.
 const blockWords = 32
 
 // searchBatch is findOrPut, or find, for many words whose homes are in a span.
@@ -83,11 +82,11 @@ func (t *table) searchBatch(v *span, words []uint64, results []Result, insert bo
 	return c
 }
 
-// glance compares the line of 8 buckets from home on with bits, without a branch for
-// each bucket, which nobody could predict. It returns how many buckets a search would
-// examine to find bits there, 0 when another way must be taken. An equal bucket
-// anywhere is the answer, as nothing stands twice.
-func (v *span) glance(bits, home uint64) (examined uint64) {
+// findInLine compares the line of 8 buckets from home on with bits. It has no branch for
+// each bucket, as the processor could not predict it. It returns how many buckets a search
+// would examine to find bits there, or 0 when bits is not in the line or the line crosses the
+// end of the span. An equal bucket anywhere is the answer, as no word is stored twice.
+func (v *span) findInLine(bits, home uint64) (examined uint64) {
 	if home+lineBuckets > uint64(len(v.flat)) {
 		return 0
 	}
@@ -134,7 +133,7 @@ func (t *table) searchBlock(v *span, words []uint64, results []Result, insert bo
 		bits, home := word|occupied, homes[i%blockWords]
 		r, examined, lost := Found, uint64(1), uint64(0)
 		if first[i%blockWords] != bits {
-			switch examined = v.glance(bits, home); {
+			switch examined = v.findInLine(bits, home); {
 			case examined > 0:
 			case insert:
 				r, examined, lost = v.findOrPut(bits, home)
@@ -143,6 +142,6 @@ func (t *table) searchBlock(v *span, words []uint64, results []Result, insert bo
 			}
 		}
 		results[i] = r
-		c.count(r, examined, lost, t.direct)
+		c.count(r, examined, lost, t.directChunk)
 	}
 }

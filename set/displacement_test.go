@@ -100,10 +100,10 @@ func TestLawsAgree(t *testing.T) {
 }
 
 // laws are the loads that tables are measured at and, for each, how far a table may
-// stray from the law of a home: the largest difference of the tails, times the root of
+// deviate from the law of a home: the largest difference of the tails, times the root of
 // the number of buckets. Neighbouring homes lie before the same empty bucket, so that
 // chance does more the longer the runs are. Of 5000 tables of random words, of 2^14 and
-// 2^17 buckets, none strayed that far.
+// 2^17 buckets, none deviated that far.
 var laws = []struct {
 	load       float64
 	word, line float64
@@ -133,9 +133,9 @@ func newLawful(home Home) *lawful {
 	return l
 }
 
-// stray is how far a table at the load of the i-th law strays from it, as a share of what
+// deviation is how far a table at the load of the i-th law deviates from it, as a share of what
 // it may.
-func (l *lawful) stray(buckets []uint64, i int) (share float64) {
+func (l *lawful) deviation(buckets []uint64, i int) (share float64) {
 	unit, may := 1, laws[i].word
 	if l.home == HomeLine {
 		unit, may = lineBuckets, laws[i].line

@@ -1,11 +1,11 @@
 // Package set is an insert-only set over the memory of all ranks with one
 // operation, find-or-put (Oortwijn, van Dijk, van de Pol: A Distributed Hash Table
-// for Shared Memory, PPAM 2015; "OP" below): it tells whether something was in the
-// set before and puts it there if not. It is the visited set of a model checker,
+// for Shared Memory, PPAM 2015; "OP" below): it reports whether something was in the
+// set before, and inserts it if it was not. It is the visited set of a model checker,
 // and the core of deduplication.
 //
-// [Set] holds words of 63 bits, [Elements] byte strings of one length (1 byte to
-// 4 KiB), exactly: no two elements are ever taken for the same.
+// [Set] holds words of 63 bits. [Elements] holds byte strings of one length (1 byte to
+// 4 KiB). Both are exact: no two elements are ever taken for the same.
 //
 // # Layout
 //
@@ -16,64 +16,69 @@
 //	Elements  | 1 | fingerprint (27) | reference (36)    |
 //	           63  62              36  35               0
 //
-// The reference names a slot of whole words in an arena ([Ref]); the arenas lie in
-// windows of their own. An element that does not fill its last word is padded
-// with zeros.
+// The reference ([Ref]) is the number of a slot in an arena. A slot has whole words. An
+// element that does not fill its last word is padded with zeros. The arenas have windows
+// of their own.
 //
 // # Protocol
 //
-// The hash gives a home; buckets are examined from there on, around the end of the
-// table (linear probing). Without [HomeWord] a home is the start of a cache line
-// of 8 buckets. Where only one-sided operations reach the buckets they come in
-// chunks of C, the next one requested before the present one is awaited, a chunk
-// that crosses into another rank's segment by several gets (OP Fig. 1). With [Auto], the
-// default, C follows the load, and no chunk is requested before it is needed. An empty
-// bucket is claimed by one compare-and-swap. When that loses, the word that won is
-// examined in its place and the search goes on. After C*M buckets the answer is
-// Full (OP 3.3).
+// The hash gives a home. A search examines the buckets from the home on, around the end
+// of the table (linear probing). The home is the start of a cache line of 8 buckets, or any
+// bucket with [HomeWord].
 //
-// An element is first written into an arena slot, by default of the inserting
-// rank, and only then a compare-and-swap publishes the reference. Whoever loses
-// that race keeps the slot for the next element. A bucket whose fingerprint fits is
-// compared with the whole element.
+// Where only one-sided operations reach the buckets, they come in chunks of C (OP Fig. 1).
+// The next chunk is requested before the present one is awaited. A chunk that crosses into
+// another rank's segment takes several gets. With [Auto], the default, C follows the load,
+// and no chunk is requested before it is needed.
+//
+// A search claims an empty bucket with one compare-and-swap. When the compare-and-swap
+// loses, the search examines the word that won and goes on. After C*M buckets the
+// answer is Full (OP 3.3).
+//
+// An element is first written into an arena slot, by default of the inserting rank. Only
+// then a compare-and-swap publishes the reference. A search that loses this
+// compare-and-swap keeps the slot for the next element. Where the fingerprint of a bucket
+// is that of the element, the whole element is compared.
 //
 // Where memory is directly addressable, loops over it replace the step machine.
 // Batches of words run on a [Kernel] that keeps many searches in flight. Batches of
-// elements pass through three stages, hash, compare and settle, with other elements'
-// stages between, so that neither bucket nor arena slot is waited for.
+// elements pass through three stages: hash, compare and finish. Between the stages of
+// an element other elements are worked on, so that the waits for buckets and arena slots
+// overlap.
 //
-// Where some of the memory is seen, such as that of the ranks of one host, searches that begin
-// there run by the same loops. One that comes to its end, or to an element that is not seen, goes
-// on through a queue.
+// A process may address only a part of the memory directly, for example that of the ranks
+// of its host. Searches that begin in that part run by the same loops. A search that comes
+// to the end of the part, or to an element outside it, goes on through a queue.
 //
-// Elements always lie out of line, never in wide buckets of their own. A bucket of one
-// word is claimed by one compare-and-swap, whatever the length; a line holds 8 of them,
-// so that most searches touch one line and one slot; and references stay valid as
-// names when the table grows. Inline buckets save the slot's line, but only for up to
-// 24 bytes in a table that is less than 0.6 full were they found to be faster.
+// Elements always lie in arenas, never in the table itself, for three reasons. A bucket of
+// one word is claimed by one compare-and-swap, whatever the length. A line holds 8 buckets,
+// so that most searches touch one line and one slot. References stay valid when the table
+// grows. Elements in wide buckets would save the line of the slot, but measured faster only
+// for up to 24 bytes in a table that is less than 0.6 full.
 //
 // Growth, garbage collection ([Set.Collect], which OP leaves out) and loading a file stop
 // the world: all ranks call them, and nothing else runs meanwhile.
 //
 // # Access
 //
-// A batch may travel (package ship, [Config].Access): a request takes the words of the items,
-// the answer a word for each, with the result and, of elements, the name. The rank of
-// the home searches its own memory by the loops above, and stores what it inserts in its own
-// arena. What it cannot decide there, because the search runs off its memory or no slot is
-// free in it, it leaves to the rank that asked, which goes on one-sided: owners wait for
-// nobody. A rank that sees none of its memory answers by its queues instead: slow, and right.
+// A batch may be shipped (package ship, [Config].Access). A request holds the words of the
+// items. The answer holds a word for each item: the result and, for elements, the
+// reference. The rank that owns the home searches its own memory by the loops above, and
+// stores what it inserts in its own arena. It may be unable to finish a search, because the
+// search leaves its memory or because its arena has no free slot. It then hands the item
+// back, and the requesting rank goes on one-sided: owners wait for nobody. A rank that
+// cannot address its own memory directly answers by its queues: slow, but correct.
 //
-// With Auto a word is taken to need 1.5 messages one-sided, an element 2.5. Whoever asked counts
-// the results, so Len is exact as ever; [Stats] says what the owner counts. [Elements.GetBatch]
-// travels as well. Single operations do not, nor do Grow and Collect: what they move stays with
-// its rank, but for what runs off a rank's memory.
+// With Auto a word is taken to need 1.5 messages one-sided, an element 2.5. The requesting
+// rank counts the results, so Len stays exact; [Stats] lists what the owner counts.
+// [Elements.GetBatch] is shipped as well. Single operations are not shipped. Nor are Grow
+// and Collect: they keep items on their rank, except where a search leaves its memory.
 //
 // # Invariants
 //
 //   - A bucket changes once, from empty to occupied.
-//   - Between the home of an element and its bucket all buckets are occupied, by
-//     others, and they are fewer than C*M.
+//   - Between the home of an element and its bucket all buckets are occupied by other
+//     elements, and they are fewer than C*M.
 //   - A slot that a bucket refers to does not change any more.
 //
 // Check verifies them.
@@ -81,17 +86,17 @@
 // # Guarantees
 //
 //   - Of all calls that insert the same element, by any goroutine of any rank,
-//     exactly one is told Inserted. Each operation takes effect at one moment
+//     exactly one returns Inserted. Each operation takes effect at one moment
 //     between its call and its return: the compare-and-swap that succeeded, or the
 //     read of the bucket that ended the search.
 //   - Why equal elements cannot both be inserted: two searches for the same
 //     element examine the same buckets in the same order, and each tries the first
-//     bucket it saw empty. Buckets never become empty again, so the search that
+//     bucket that it reads as empty. Buckets never become empty again. So the search that
 //     comes later to the bucket where the first succeeded finds the element there,
-//     in what it read or in what its lost compare-and-swap shows.
+//     in what it read or in what its lost compare-and-swap returns.
 //   - Full is an answer of its own, with a [FullError]; nothing stored is lost.
 //   - No lock is held in shared memory. A rank that is killed in mid-insert leaves
-//     its element either in the set or not, and everything acknowledged is there.
-//   - An error of the engine (a dead rank whose memory is gone) leaves open whether
-//     the element was inserted; calling again tells.
+//     its element either in the set or not, and everything acknowledged stays in the set.
+//   - After an error of the engine (a dead rank whose memory is gone) the element may or
+//     may not have been inserted; another call finds out.
 package set

@@ -21,7 +21,7 @@ type ElementsConfig struct {
 	ElementBytes int
 	// Capacity is how many elements the arenas hold at least while no more than two
 	// goroutines of a rank insert at a time, the one included that answers other ranks;
-	// each further one may have 32 slots in hand. 0 means 15/16 of Buckets.
+	// each further one may hold 32 free slots. 0 means 15/16 of Buckets.
 	Capacity uint64
 }
 
@@ -69,7 +69,7 @@ func NewElements(ctx context.Context, job rma.Job, cfg ElementsConfig) (*Element
 	if e.arenas, err = newArenas(ctx, job, cfg.capacity(), e.words); err != nil {
 		return nil, errors.Join(err, e.t.close(), e.tally.close())
 	}
-	e.t.of = e
+	e.t.ops = e
 	if err := e.t.open(ctx, cfg.Access, e.tally, nil); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -79,7 +79,7 @@ func NewElements(ctx context.Context, job rma.Job, cfg ElementsConfig) (*Element
 func (e *Elements) width() int                { return e.words }
 func (e *Elements) trips() float64            { return 2.5 } // a chunk, an element, half a swap
 func (e *Elements) hash(item []uint64) uint64 { return hashElement(item) }
-func (e *Elements) legal([]uint64) bool       { return true }
+func (e *Elements) valid([]uint64) bool       { return true }
 
 // bytesOf is the memory of words as bytes.
 func bytesOf(words []uint64) []byte {
@@ -95,12 +95,12 @@ func (e *Elements) FindOrPut(element []byte) (Result, error) {
 
 // FindOrPutBatch is FindOrPut for many elements, which lie one after the other
 // in elements: results[i] answers the one at i*ElementBytes. When any result is
-// Full the error is a *FullError and the other results hold.
+// Full the error is a *FullError and the other results are valid.
 func (e *Elements) FindOrPutBatch(elements []byte, results []Result) error {
 	return e.FindOrPutRefs(elements, results, nil)
 }
 
-// FindOrPutRefs is FindOrPutBatch that also stores in refs[i] the name of element
+// FindOrPutRefs is FindOrPutBatch that also stores in refs[i] the reference of element
 // i, unless its result is Full. refs may be nil.
 func (e *Elements) FindOrPutRefs(elements []byte, results []Result, refs []Ref) error {
 	if refs != nil && len(refs) != len(results) {
@@ -121,7 +121,7 @@ func (e *Elements) ContainsBatch(elements []byte, results []Result) error {
 	return e.batch(elements, results, nil, false)
 }
 
-// one is a batch of one, without what only larger ones are worth.
+// one runs one operation: in its span, or through a queue if it cannot end there.
 func (e *Elements) one(element []byte, insert bool) (Result, error) {
 	if len(element) != e.cfg.ElementBytes {
 		return NotFound, e.lengthError(len(element), 1)
@@ -129,24 +129,24 @@ func (e *Elements) one(element []byte, insert bool) (Result, error) {
 	words := e.aligned(element)
 	hash := hashElement(words)
 	home := e.t.home(hash)
-	v := e.t.seen(home)
+	v := e.t.spanOf(home)
 	if v == nil {
 		return e.oneQueued(words, insert)
 	}
-	s := elementSearch{e: e, v: v, h: newHand(e.arenas, 1, !v.whole), element: words,
+	s := elementSearch{e: e, v: v, held: newHeldSlots(e.arenas, 1, !v.whole), element: words,
 		key: fingerprintKey(hash), home: home - v.first}
 	r, err := s.run(insert)
-	s.h.release()
+	s.held.release()
 	switch {
 	case err != nil:
 		return NotFound, err
-	case r == elsewhere:
+	case r == unfinished:
 		return e.oneQueued(words, insert)
-	case r == Inserted || r == Full || s.examined > e.t.direct || s.lost > 0:
-		e.tally.count(r, s.examined, s.lost, e.t.direct)
+	case r == Inserted || r == Full || s.examined > e.t.directChunk || s.lost > 0:
+		e.tally.count(r, s.examined, s.lost, e.t.directChunk)
 	}
 	if r == Full {
-		return r, fullErrorOf(e.tally, e.t, s.h.missed)
+		return r, fullErrorOf(e.tally, e.t, s.held.noSlot)
 	}
 	return r, nil
 }
@@ -164,7 +164,7 @@ func (e *Elements) lengthError(bytes, results int) error {
 		plural.Of(results, "result"), plural.Of(e.cfg.ElementBytes, "byte"))
 }
 
-// ended counts a batch, and gives its error.
+// ended counts a batch, and returns its error.
 func (e *Elements) ended(b *batch, err error) error {
 	e.tally.add(b.counts)
 	if err == nil && b.full > 0 {
@@ -182,17 +182,17 @@ func (e *Elements) batch(elements []byte, results []Result, refs []Ref, insert b
 	if e.t.flat != nil {
 		err = e.search(e.t, &e.t.span, &b)
 	} else {
-		err = e.t.runApart(&b)
+		err = e.t.runSplit(&b)
 	}
 	if mark.Enabled {
 		size := e.cfg.ElementBytes
-		noteTwins(results, func(i int) string { return string(elements[i*size : (i+1)*size]) })
+		markDuplicates(results, func(i int) string { return string(elements[i*size : (i+1)*size]) })
 	}
 	return e.ended(&b, err)
 }
 
-// aligned is elements as words: the same memory where it is fit for that, a copy
-// where it is not.
+// aligned is elements as words: the same memory where its alignment allows that, a copy
+// where it does not.
 func (e *Elements) aligned(elements []byte) []uint64 {
 	if len(elements) == 0 {
 		return nil
@@ -213,8 +213,8 @@ func (e *Elements) aligned(elements []byte) []uint64 {
 // Buckets is the number of buckets of all ranks.
 func (e *Elements) Buckets() uint64 { return e.t.buckets }
 
-// Capacity is how many elements the arenas of all ranks hold, those included that
-// goroutines may have in hand.
+// Capacity is how many elements the arenas of all ranks hold, counting the free slots that
+// goroutines may hold.
 func (e *Elements) Capacity() uint64 { return e.arenas.slots * uint64(e.job.Size()) }
 
 // Len is the number of elements in the set; see Set.Len.
@@ -234,7 +234,7 @@ func (e *Elements) Stats() Stats {
 }
 
 // Local iterates over the elements that this rank's part of the table refers to.
-// The bytes are valid until the next turn.
+// The bytes are valid until the next iteration.
 func (e *Elements) Local(ctx context.Context) func(yield func([]byte, error) bool) {
 	return func(yield func([]byte, error) bool) {
 		dst := make([]byte, e.cfg.ElementBytes)
@@ -250,9 +250,9 @@ func (e *Elements) Local(ctx context.Context) func(yield func([]byte, error) boo
 }
 
 // Grow moves the set into a table of the given number of buckets, and gives the
-// arenas room for capacity elements in all (0: 15/16 of buckets). Elements stay
-// where they are, and so do their names. Collective; no other call may run on any
-// rank meanwhile. When it fails the set is as it was.
+// arenas room for capacity elements in all (0: 15/16 of buckets). Elements keep their
+// slots and references. Collective; no other call may run on any rank meanwhile. When it
+// fails the set is unchanged.
 func (e *Elements) Grow(ctx context.Context, buckets, capacity uint64) error {
 	cfg := e.cfg
 	cfg.Buckets, cfg.Capacity = buckets, capacity
@@ -265,7 +265,7 @@ func (e *Elements) Grow(ctx context.Context, buckets, capacity uint64) error {
 		return err
 	}
 	m := e.mover()
-	t, err := m.into(ctx, e.job, e.t, g)
+	t, err := m.rebuild(ctx, e.job, e.t, g)
 	if err != nil {
 		return err
 	}
@@ -297,7 +297,7 @@ func (e *Elements) elementOf(ctx context.Context, bucket uint64) ([]uint64, erro
 		return nil, fmt.Errorf("set: bucket %#x refers to slot %#x, which does not exist",
 			bucket, uint64(ref))
 	}
-	return e.elementNamed(ctx, ref)
+	return e.elementAt(ctx, ref)
 }
 
 // Close gives this rank's memory back. The other ranks keep theirs.

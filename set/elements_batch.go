@@ -9,18 +9,18 @@ import (
 )
 
 // A batch of elements over directly addressable memory passes three stages, a block
-// at a time, and each stage asks the memory for what the next one needs. Between the
+// at a time. Each stage prefetches what the next one needs. Between the
 // stages of one block others are worked on, so that the waits overlap:
 //
-//	hash     compute the home, ask for its line of 8 buckets
-//	compare  look for the fingerprint in the line, ask for the slot it refers to
-//	settle   compare with the whole element, or store it and claim a bucket
+//	hash     compute the home, prefetch its line of 8 buckets
+//	compare  search the line for the fingerprint, prefetch the slot of that bucket
+//	finish   compare with the whole element, or store it and claim a bucket
 //
-// What settle does not find as expected it leaves to elementSearch, the plain loop.
+// An element that finish does not find in that slot goes to elementSearch, the plain loop.
 const (
 	stageBlock = 8 // elements that pass a stage together
 	stageLead  = 3 // blocks between two stages
-	stageRing  = 8 // blocks that are remembered: a power of two above 2*stageLead
+	stageRing  = 8 // blocks whose flights are kept: a power of two above 2*stageLead
 )
 
 // elementFlight is an element between the stages. The assembly knows the offsets.
@@ -28,28 +28,28 @@ type elementFlight struct {
 	key    uint64 // occupied bit and fingerprint
 	home   uint64
 	bucket uint64  // of the home line, with the element's fingerprint; 0: none
-	taken  uint64  // buckets of the home line before the first one seen empty
+	taken  uint64  // buckets of the home line before the first one that was read empty
 	slot   *uint64 // that bucket refers to
 }
 
-// elementPipeline is a batch on its way, whose homes are in a span.
+// elementPipeline is a batch in progress. Its homes are in a span.
 type elementPipeline struct {
 	*batch
 	t     *table
 	v     *span
 	a     *arenas
 	words int           // of an element
-	s     elementSearch // of the element that is settled
+	s     elementSearch // of the element that finish works on
 	ring  [stageRing][stageBlock]elementFlight
 }
 
 // search runs a batch over directly addressable memory.
 func (e *Elements) search(t *table, v *span, b *batch) error {
 	p := elementPipeline{batch: b, t: t, v: v, a: e.arenas, words: e.words,
-		s: elementSearch{e: e, v: v, h: newHand(e.arenas, len(b.results), !v.whole)}}
+		s: elementSearch{e: e, v: v, held: newHeldSlots(e.arenas, len(b.results), !v.whole)}}
 	err := p.run()
-	p.s.h.release()
-	b.noArena = v.whole && p.s.h.missed
+	p.s.held.release()
+	b.noArena = v.whole && p.s.held.noSlot
 	return err
 }
 
@@ -64,7 +64,7 @@ func (p *elementPipeline) run() error {
 			p.compare(middle)
 		}
 		if last >= 0 {
-			if err := p.settle(last); err != nil {
+			if err := p.finish(last); err != nil {
 				return err
 			}
 		}
@@ -107,7 +107,7 @@ func (p *elementPipeline) compare(block int) {
 		switch {
 		case f.bucket != 0:
 			lines := p.a.lines(Ref(f.bucket&refMask), wanted[n:])
-			f.slot = wanted[n] // nil: it is not seen
+			f.slot = wanted[n] // nil: it is not directly addressable
 			n += lines
 		case f.taken == lineBuckets && f.home+lineBuckets < uint64(len(v.flat)):
 			wanted[n] = &v.flat[f.home+lineBuckets]
@@ -117,8 +117,8 @@ func (p *elementPipeline) compare(block int) {
 	memory.Prefetch(wanted[:n], 1)
 }
 
-// compareLine looks for a fingerprint in the 8 buckets from home on, without a branch
-// for each of them, which nobody could predict.
+// compareLine searches the 8 buckets from home on for a fingerprint. It has no branch for
+// each bucket, as the processor could not predict it.
 func (v *span) compareLine(f *elementFlight) {
 	f.bucket, f.taken = 0, 0
 	if f.home+lineBuckets > uint64(len(v.flat)) {
@@ -140,14 +140,14 @@ func (v *span) compareLine(f *elementFlight) {
 	}
 }
 
-// settle ends the searches of a block.
+// finish ends the searches of a block.
 //
 // The line was read some time ago, its buckets one after the other. A bucket that
 // refers to the element is the answer all the same, as a bucket changes only once. If
-// none had the fingerprint, those seen occupied before the first one seen empty hold
-// other elements for good, and the search goes on at that one. What was seen behind it
-// says nothing: the buckets between may have been taken after they were read.
-func (p *elementPipeline) settle(block int) error {
+// none had the fingerprint, the buckets before the first one that was read empty hold
+// other elements for good, and the search goes on at that one. The buckets behind it
+// prove nothing: those between may have been claimed after they were read.
+func (p *elementPipeline) finish(block int) error {
 	flights := p.block(block)
 	words := p.words
 	at := block * stageBlock
@@ -155,7 +155,7 @@ func (p *elementPipeline) settle(block int) error {
 		f := &flights[i]
 		element := p.items[at*words:][:words]
 		if f.bucket == 0 || f.slot == nil || !equal(unsafe.Slice(f.slot, words), element) {
-			if err := p.goOn(f, at, element); err != nil {
+			if err := p.continueSearch(f, at, element); err != nil {
 				return err
 			}
 		} else {
@@ -171,8 +171,8 @@ func (p *elementPipeline) settle(block int) error {
 	return nil
 }
 
-// goOn searches where the home line did not tell.
-func (p *elementPipeline) goOn(f *elementFlight, at int, element []uint64) error {
+// continueSearch searches where the home line has not decided.
+func (p *elementPipeline) continueSearch(f *elementFlight, at int, element []uint64) error {
 	s := &p.s
 	s.element, s.key, s.home = element, f.key, f.home
 	s.examined, s.lost, s.ref, s.stored = 0, 0, 0, false
@@ -187,6 +187,6 @@ func (p *elementPipeline) goOn(f *elementFlight, at int, element []uint64) error
 	if p.refs != nil {
 		p.refs[at] = s.ref
 	}
-	p.count(r, s.examined, s.lost, p.t.direct)
+	p.count(r, s.examined, s.lost, p.t.directChunk)
 	return nil
 }

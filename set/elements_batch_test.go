@@ -16,12 +16,12 @@ func TestElementFlightLayout(t *testing.T) {
 	got := [...]uintptr{unsafe.Offsetof(f.home), unsafe.Offsetof(f.bucket),
 		unsafe.Offsetof(f.taken), unsafe.Sizeof(f)}
 	if want := [...]uintptr{8, 16, 24, 40}; got != want {
-		t.Errorf("home, bucket, taken and the next flight are at %v, the assembly looks at %v",
+		t.Errorf("home, bucket, taken and the next flight are at %v, the assembly reads %v",
 			got, want)
 	}
 }
 
-// The kernel tells of a line what the portable loop tells.
+// The kernel returns for a line what the portable loop returns.
 func TestCompareFlights(t *testing.T) {
 	if len(vectorKernels()) == 0 {
 		t.Skip("no kernel in assembly runs here")

@@ -7,7 +7,7 @@ import "sync/atomic"
 type elementSearch struct {
 	e       *Elements
 	v       *span
-	h       hand
+	held    heldSlots
 	element []uint64
 	key     uint64 // occupied bit and fingerprint
 	home    uint64 // in v
@@ -15,7 +15,7 @@ type elementSearch struct {
 	examined uint64 // buckets, from home on
 	lost     uint64 // compare-and-swaps
 	ref      Ref    // the element that was found or inserted
-	mine     Ref    // a slot with the element in it
+	mine     Ref    // the slot that the element was stored in
 	stored   bool   // there is such a slot
 }
 
@@ -23,7 +23,7 @@ type elementSearch struct {
 func (s *elementSearch) run(insert bool) (Result, error) {
 	r, err := s.search(insert)
 	if s.stored && r != Inserted && !leaksSlot.On() {
-		s.h.keep(s.mine)
+		s.held.takeBack(s.mine)
 	}
 	return r, err
 }
@@ -38,7 +38,7 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 	for s.examined < v.limit {
 		if at == n {
 			if !v.whole {
-				return elsewhere, nil
+				return unfinished, nil
 			}
 			at = 0
 		}
@@ -64,7 +64,7 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 			} else {
 				elementLosesOther.Hit()
 			}
-			if passesEqual.On() {
+			if skipsWinningElement.On() {
 				seen = 0
 			}
 		}
@@ -86,29 +86,29 @@ func (s *elementSearch) store() (ok bool, err error) {
 	if s.stored {
 		return true, nil
 	}
-	if s.mine, s.stored, err = s.h.next(); err != nil || !s.stored {
+	if s.mine, s.stored, err = s.held.next(); err != nil || !s.stored {
 		return false, err
 	}
 	copy(s.e.arenas.words(s.mine), s.element)
 	return true, nil
 }
 
-// noSlot is the answer where no slot is seen that the element could lie in.
+// noSlot is the answer where no directly addressable slot is free for the element.
 func (s *elementSearch) noSlot() Result {
 	if s.v.whole {
 		return Full
 	}
-	return elsewhere
+	return unfinished
 }
 
-// compare tells whether a bucket refers to the element, and keeps its name then: Found,
-// NotFound, or elsewhere if the slot is not seen.
+// compare reports whether a bucket refers to the element, and keeps the reference then:
+// Found, NotFound, or unfinished if the slot is not directly addressable.
 func (s *elementSearch) compare(bucket uint64) Result {
 	ref := Ref(bucket & refMask)
 	words := s.e.arenas.words(ref)
 	switch {
 	case words == nil:
-		return elsewhere
+		return unfinished
 	case !equal(words, s.element):
 		return NotFound
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// Every rank gets all elements by their names, whichever arena they lie in: one by one, and in
-// batches in which names occur twice.
+// Every rank gets all elements by their references, whichever arena they lie in: one by one, and
+// in batches in which references occur twice.
 func TestGetBatch(t *testing.T) {
 	const ranks, each, size = 4, 300, 20
 	for e := range allEngines {
@@ -21,12 +21,12 @@ func TestGetBatch(t *testing.T) {
 		var elements []byte
 		var refs []Ref
 		for rank, s := range sets {
-			buf, names := make([]byte, each*size), make([]Ref, each)
+			buf, own := make([]byte, each*size), make([]Ref, each)
 			for i := range each {
-				crowdElement(buf[i*size:(i+1)*size], rank*each+i)
+				elementOfID(buf[i*size:(i+1)*size], rank*each+i)
 			}
-			must(t, s.FindOrPutRefs(buf, make([]Result, each), names))
-			elements, refs = append(elements, buf...), append(refs, names...)
+			must(t, s.FindOrPutRefs(buf, make([]Result, each), own))
+			elements, refs = append(elements, buf...), append(refs, own...)
 		}
 		elements, refs = append(elements, elements[:size*each]...), append(refs, refs[:each]...)
 		for rank, s := range sets {
@@ -39,7 +39,7 @@ func TestGetBatch(t *testing.T) {
 				one := make([]byte, size)
 				must(t, s.Get(t.Context(), refs[i], one))
 				if !bytes.Equal(one, elements[i*size:(i+1)*size]) {
-					t.Fatalf("%v: rank %d gets another for name %d", e, rank, i)
+					t.Fatalf("%v: rank %d gets another for reference %d", e, rank, i)
 				}
 			}
 			if ships := s.Stats().Queues.Ships; (ships > 1) != e.ships() {
@@ -56,8 +56,8 @@ func TestGetBatch(t *testing.T) {
 	}
 }
 
-// When the arena of the owner is full, whoever asked puts elements into another one, until all
-// are full.
+// When the arena of the owner is full, the requesting rank puts elements into another one, until
+// all are full.
 func TestOwnersArenaIsFull(t *testing.T) {
 	onShips(t, func(t *testing.T, e engine) {
 		sets, err := newElements(ranksOf(t, e, 2), ElementsConfig{ElementBytes: 8, Capacity: 16,
@@ -69,7 +69,7 @@ func TestOwnersArenaIsFull(t *testing.T) {
 			var buf []byte
 			for len(buf) < 10*8 { // homes of rank 0 alone
 				element := make([]byte, 8)
-				crowdElement(element, id)
+				elementOfID(element, id)
 				if id++; s.t.owner(hashElement(s.aligned(element))) == 0 {
 					buf = append(buf, element...)
 				}
@@ -88,7 +88,7 @@ func TestOwnersArenaIsFull(t *testing.T) {
 			}
 		}
 		// Capacity is for two goroutines of each rank.
-		if inserted < 16 || !full.NoArena || inserted+4*handSlots < s.Capacity() {
+		if inserted < 16 || !full.NoArena || inserted+4*maxHeldSlots < s.Capacity() {
 			t.Errorf("%d of %d slots are used; %+v", inserted, s.Capacity(), full)
 		}
 		n, err := s.Len(t.Context())

@@ -11,14 +11,14 @@ import (
 // the protocol: comparing and storing.
 type elementOp struct {
 	e       *Elements
-	hand    *hand
+	held    *heldSlots
 	element []uint64
 	key     uint64
 
 	there  rma.Buf // an element fetched for comparison
-	here   rma.Buf // the element on its way to the arena
+	here   rma.Buf // the element to be written into the arena
 	handle rma.Handle
-	wait   bool // handle is on its way
+	wait   bool // the request of handle is in flight
 	mine   Ref
 	stored bool // the element lies in slot mine
 }
@@ -48,7 +48,7 @@ func (o *elementOp) stepStore(q rma.Queue) (rma.Handle, uint64, error) {
 	if !o.wait {
 		var ok bool
 		var err error
-		if o.mine, ok, err = o.hand.next(); err != nil || !ok {
+		if o.mine, ok, err = o.held.next(); err != nil || !ok {
 			return rma.NoHandle, 0, err
 		}
 		copy(o.here, o.element)
@@ -61,7 +61,7 @@ func (o *elementOp) stepStore(q rma.Queue) (rma.Handle, uint64, error) {
 	}
 	done, err := o.arrived(q)
 	if gone := (*rma.RankError)(nil); errors.As(err, &gone) {
-		o.hand.needed++ // another slot, perhaps of another rank, will do
+		o.held.needed++ // another slot, perhaps of another rank, will do
 		return o.stepStore(q)
 	}
 	if !done || err != nil {
@@ -71,7 +71,7 @@ func (o *elementOp) stepStore(q rma.Queue) (rma.Handle, uint64, error) {
 	return rma.NoHandle, o.key | uint64(o.mine), nil
 }
 
-// arrived takes the result of the request on its way, if it is done.
+// arrived takes the result of the request in flight, if it is done.
 func (o *elementOp) arrived(q rma.Queue) (bool, error) {
 	if !q.Done(o.handle) {
 		return false, nil
@@ -82,33 +82,33 @@ func (o *elementOp) arrived(q rma.Queue) (bool, error) {
 }
 
 // queued runs a batch through a queue.
-func (e *Elements) queued(t *table, b *batch, at []int) error {
+func (e *Elements) queued(t *table, b *batch, indices []int) error {
 	ses, err := e.session(t)
 	if err != nil {
 		return err
 	}
-	h := newHand(e.arenas, len(b.results), false)
+	h := newHeldSlots(e.arenas, len(b.results), false)
 	defer h.release()
 	start := func(p *probe, i int) {
-		o := p.k.(*elementOp)
-		o.hand, o.element = &h, b.items[i*e.words:(i+1)*e.words]
+		o := p.match.(*elementOp)
+		o.held, o.element = &h, b.items[i*e.words:(i+1)*e.words]
 		hash := hashElement(o.element)
 		o.key, o.wait, o.stored = fingerprintKey(hash), false, false
 		p.start(t, o, hash, o.key, ^uint64(refMask), b.insert)
 	}
 	finish := func(p *probe, i int) {
-		o := p.k.(*elementOp)
+		o := p.match.(*elementOp)
 		b.results[i] = p.result
 		if b.refs != nil {
 			b.refs[i] = Ref(p.bucket & refMask)
 		}
 		if o.stored && (p.result != Inserted || keepsUsedSlot.On()) {
-			h.keep(o.mine)
+			h.takeBack(o.mine)
 		}
 	}
-	c, err := ses.run(len(b.results), at, start, finish)
+	c, err := ses.run(len(b.results), indices, start, finish)
 	b.add(c)
-	b.noArena = b.noArena || h.missed
+	b.noArena = b.noArena || h.noSlot
 	t.sessions.Give(ses, err != nil)
 	return err
 }
@@ -130,7 +130,7 @@ func (e *Elements) session(t *table) (*session, error) {
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
-		s.probes[i].k = o
+		s.probes[i].match = o
 	}
 	return s, nil
 }

@@ -56,7 +56,7 @@ func TestBadConfigs(t *testing.T) {
 		_, err := newElements(jobs, ElementsConfig{Config: Config{Buckets: 64}, ElementBytes: 8,
 			Capacity: capacity})
 		fails(t, "the capacity", err,
-			fmt.Sprint(capacity, " elements are more than 2^36 slots can name"))
+			fmt.Sprint(capacity, " elements do not fit into 2^36 slots"))
 	}
 }
 
@@ -66,7 +66,7 @@ func TestRanksThatDisagree(t *testing.T) {
 	err := onAll(4, func(rank int) error {
 		_, err := New(t.Context(), jobs[rank], Config{Buckets: uint64(1024 + rank/3*1024)})
 		if err == nil || !strings.Contains(err.Error(), differ) {
-			return fmt.Errorf("rank %d is told %w", rank, err)
+			return fmt.Errorf("rank %d got the answer %w", rank, err)
 		}
 		return nil
 	})
@@ -140,7 +140,8 @@ func badElementCalls(t *testing.T, jobs []rma.Job) {
 	fails(t, "a wrong batch", s.FindOrPutBatch(make([]byte, 17), make([]Result, 2)), "17 bytes")
 	fails(t, "few refs", s.FindOrPutRefs(make([]byte, 18), make([]Result, 2), make([]Ref, 1)),
 		"2 results and 1 refs")
-	fails(t, "a name", s.Get(t.Context(), 1<<35, make([]byte, 9)), "no element has the name")
+	fails(t, "a reference", s.Get(t.Context(), 1<<35, make([]byte, 9)),
+		"no element has the reference")
 	fails(t, "dst", s.Get(t.Context(), 0, make([]byte, 8)), "dst has 8 bytes, an element has 9")
 	must(t, s.FindOrPutBatch(nil, nil))
 }
@@ -157,13 +158,13 @@ func TestArenasFull(t *testing.T) {
 		capacity := int(s.Capacity())
 		element := make([]byte, 12)
 		for id := range capacity { // from its own arena first, then from the others'
-			crowdElement(element, id)
+			elementOfID(element, id)
 			r, err := s.FindOrPut(element)
 			if r != Inserted || err != nil {
 				t.Fatalf("%v: element %d of %d: %v, %v", e, id, capacity, r, err)
 			}
 		}
-		crowdElement(element, capacity)
+		elementOfID(element, capacity)
 		r, err := s.FindOrPut(element)
 		var full *FullError
 		if r != Full || !errors.As(err, &full) || !full.NoArena || full.Enough <= 4096 {
@@ -189,14 +190,14 @@ func arenasGrow(t *testing.T, jobs []rma.Job, sets []*Elements, element []byte) 
 			t.Fatalf("%d slots for %d elements and more", sets[0].Capacity(), stored)
 		}
 		for ; stored < int(sets[0].Capacity()); stored++ {
-			crowdElement(element, stored)
+			elementOfID(element, stored)
 			if r, err := sets[1].FindOrPut(element); r != Inserted || err != nil {
 				t.Fatalf("element %d of %d: %v, %v", stored, sets[0].Capacity(), r, err)
 			}
 		}
 	}
 	for id := range stored {
-		crowdElement(element, id)
+		elementOfID(element, id)
 		there, err := sets[id%3].Contains(element)
 		if !there || err != nil {
 			t.Fatalf("after growth element %d: %v, %v", id, there, err)
@@ -231,7 +232,7 @@ func TestGrowthThatFails(t *testing.T) {
 	}
 }
 
-// TestClosedSets: a set that is closed says so, whatever it is asked.
+// TestClosedSets: every call of a closed set returns an error that says so.
 func TestClosedSets(t *testing.T) {
 	for e := range engines {
 		jobs := ranksOf(t, e, 1)
@@ -294,7 +295,7 @@ func TestElementsAreCopied(t *testing.T) {
 }
 
 // TestEngineErrors has submissions fail, one after the other. What was inserted before
-// is told and counted, and the set goes on.
+// is reported and counted, and the set goes on.
 func TestEngineErrors(t *testing.T) {
 	words := wordsWithHomes(6, []uint64{0, 1 << 30})
 	for failing := int64(1); ; failing++ {
@@ -306,12 +307,12 @@ func TestEngineErrors(t *testing.T) {
 		job.fail.Store(failing)
 		err = s.FindOrPutBatch(words, results)
 		if job.fail.Store(0); err == nil && failing > 10 {
-			break // all submissions of the batch have had their turn
+			break // each submission of the batch has failed once
 		}
 		if !errors.Is(err, errSubmit) || s.t.sessions.Idle() != 0 {
 			t.Fatalf("submission %d fails: %v; %d sessions", failing, err, s.t.sessions.Idle())
 		}
-		told := 0
+		inserted := 0
 		for i, word := range words {
 			there, err := s.Contains(word)
 			must(t, err)
@@ -320,11 +321,11 @@ func TestEngineErrors(t *testing.T) {
 					failing, i, results[i], there)
 			}
 			if there {
-				told++
+				inserted++
 			}
 		}
-		if n, err := s.Len(t.Context()); n != uint64(told) || err != nil {
-			t.Fatalf("submission %d fails: Len is %d, %v, not %d", failing, n, err, told)
+		if n, err := s.Len(t.Context()); n != uint64(inserted) || err != nil {
+			t.Fatalf("submission %d fails: Len is %d, %v, not %d", failing, n, err, inserted)
 		}
 		must(t, s.FindOrPutBatch(words, results), s.Check(t.Context()))
 	}

@@ -64,7 +64,7 @@ func ExampleSet_FindOrPutBatch() {
 	// <nil>
 }
 
-// Elements longer than a word. Each has a name, the same on every rank.
+// Elements longer than a word. Each has a reference, the same on every rank.
 func ExampleNewElements() {
 	ctx := context.Background()
 	job := local.Single()
@@ -87,7 +87,7 @@ func ExampleNewElements() {
 	// grape <nil>
 }
 
-// Every rank sees its own part of the table.
+// Every rank iterates over its own part of the table.
 func ExampleSet_Local() {
 	ctx := context.Background()
 	job := local.Single()

@@ -10,7 +10,7 @@ type FullError struct {
 	LoadFactor   float64 // of the whole table
 	Buckets      uint64
 	LongestProbe uint64 // buckets examined by this rank's longest search
-	Enough       uint64 // a number of buckets that would do for twice the content
+	Enough       uint64 // a number of buckets that is enough for twice the content
 	NoArena      bool   // buckets are free, but the arenas have no slot left
 }
 
@@ -24,20 +24,20 @@ func (e *FullError) Error() string {
 		"%d buckets would hold twice as many", e.LoadFactor, e.Buckets, e.LongestProbe, e.Enough)
 }
 
-// comfortable is the load factor that a recommended size aims at.
-const comfortable = 0.8
+// recommendedLoad is the load factor of a table of the recommended size.
+const recommendedLoad = 0.8
 
-// fullErrorOf describes a set that is full: for want of buckets or of arena slots.
+// fullErrorOf describes a set that is full: it lacks buckets or arena slots.
 func fullErrorOf(ta *tally, t *table, noArena bool) *FullError {
 	n, err := ta.inserted(context.Background())
 	if err != nil {
-		n = t.buckets // the worst that can be
+		n = t.buckets // the upper bound
 	}
-	// A table whose searches are too long at this load needs a lower one, even
+	// A table whose searches are too long at this load needs a lower load, even
 	// where this one is low.
-	enough := float64(t.buckets) * 2 / comfortable
+	enough := float64(t.buckets) * 2 / recommendedLoad
 	if noArena {
-		enough = max(float64(n)*2/comfortable, float64(t.buckets+1))
+		enough = max(float64(n)*2/recommendedLoad, float64(t.buckets+1))
 	}
 	return &FullError{
 		LoadFactor:   float64(n) / float64(t.buckets),

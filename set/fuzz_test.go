@@ -15,11 +15,11 @@ import (
 const slow = invariant.Enabled
 
 // alone skips a test in which nothing is concurrent, and that takes long, under the race
-// detector: it would see nothing.
+// detector: it would find nothing.
 func alone(t *testing.T) {
 	t.Helper()
 	if memory.RaceEnabled {
-		t.Skip("one goroutine counts here, and there is nothing to see for the race detector")
+		t.Skip("one goroutine counts here, and the race detector would find nothing")
 	}
 }
 

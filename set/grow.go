@@ -25,14 +25,14 @@ type mover struct {
 	moved uint64
 }
 
-// into makes a table of g and moves the buckets of old there; each rank moves its
+// rebuild makes a table of g and moves the buckets of old there; each rank moves its
 // own. Collective.
-func (m *mover) into(ctx context.Context, job rma.Job, old *table, g geometry) (*table, error) {
+func (m *mover) rebuild(ctx context.Context, job rma.Job, old *table, g geometry) (*table, error) {
 	t, err := newTable(ctx, job, g)
 	if err != nil {
 		return nil, err
 	}
-	t.kernel, t.of = old.kernel, old.of
+	t.kernel, t.ops = old.kernel, old.ops
 	err = m.move(ctx, old, t)
 	err = rma.AllSucceeded(ctx, job, "set: moving to another table", err)
 	if err == nil {
@@ -56,7 +56,7 @@ func (m *mover) move(ctx context.Context, old, t *table) error {
 			return err
 		}
 		m.moved += uint64(len(run))
-		err := t.placeAll(run, hashes)
+		err := t.insertBuckets(run, hashes)
 		run = run[:0]
 		return err
 	}
@@ -80,29 +80,29 @@ func (m *mover) move(ctx context.Context, old, t *table) error {
 	return flush()
 }
 
-// placeAll puts bucket words that are known to be different into a table that
+// insertBuckets inserts bucket words that are known to be different into a table that
 // nobody searches yet.
-func (t *table) placeAll(run, hashes []uint64) error {
+func (t *table) insertBuckets(run, hashes []uint64) error {
 	var c counts
-	var far []int
+	var remote []int
 	for i, bits := range run {
-		home, r := t.home(hashes[i]), elsewhere
-		if v := t.seen(home); v != nil {
+		home, r := t.home(hashes[i]), unfinished
+		if v := t.spanOf(home); v != nil {
 			var examined, lost uint64
 			r, examined, lost = v.findOrPut(bits, home-v.first)
-			c.count(r, examined, lost, t.direct)
+			c.count(r, examined, lost, t.directChunk)
 		}
-		if r == elsewhere {
-			far = append(far, i)
+		if r == unfinished {
+			remote = append(remote, i)
 		}
 	}
-	if len(far) > 0 {
+	if len(remote) > 0 {
 		s, err := newSession(t)
 		if err != nil {
 			return err
 		}
 		defer s.Close()
-		queued, err := s.run(0, far, func(p *probe, i int) {
+		queued, err := s.run(0, remote, func(p *probe, i int) {
 			p.start(t, nil, hashes[i], run[i], ^uint64(0), true)
 		}, func(*probe, int) {})
 		if err != nil {

@@ -7,9 +7,9 @@ import (
 )
 
 // hashWord spreads a 63-bit word over 64 bits. It is a bijection: two odd
-// multiplications, each after a shift. A multiplication carries upward only, so that
-// without the first shift words that differ in their high bits alone would lie in a
-// lattice, which is crowded for some of them.
+// multiplications, each after a shift. A multiplication carries upward only. Without the
+// first shift the hashes of words that differ in their high bits alone would form a
+// lattice, and some such words would have homes close to each other.
 func hashWord(word uint64) uint64 {
 	word ^= word >> 32
 	word *= hashFactor
@@ -23,7 +23,7 @@ const hashFactor = 0x9E3779B97F4A7C15 // 2^64 over the golden ratio
 // twice the time for so few words.
 const shortWords = 8
 
-// Digits of pi, which nobody has chosen.
+// Digits of pi: constants that are not chosen for a purpose.
 const (
 	pi0 = 0x243F6A8885A308D3
 	pi1 = 0x13198A2E03707344
@@ -48,7 +48,7 @@ func hashElement(words []uint64) uint64 {
 	return fold(hash^pi2, pi3)
 }
 
-// fold is the product of two words with its halves laid over each other.
+// fold is the exclusive or of the two halves of the product of two words.
 func fold(a, b uint64) uint64 {
 	high, low := bits.Mul64(a, b)
 	return high ^ low

@@ -19,14 +19,14 @@ const (
 	// KernelAVX2 does the same in two halves, on AVX2.
 	KernelAVX2 Kernel = "avx2"
 	// KernelPortable is plain Go: the first buckets of a block of words are loaded
-	// together. The only one under the race detector, which does not see the others.
+	// together. The only one under the race detector, which cannot instrument assembly.
 	KernelPortable Kernel = "portable"
 )
 
 // Kernels lists those that this processor can run, the preferred one first.
 func Kernels() []Kernel { return append(vectorKernels(), KernelPortable) }
 
-// choose settles on the kernel of a table.
+// choose returns the kernel for a table.
 func (k Kernel) choose(t *table) (Kernel, error) {
 	fits := t.unit == lineBuckets && chunkIsPowerOfTwo(t)
 	vector := vectorKernels()
@@ -46,8 +46,8 @@ func (k Kernel) choose(t *table) (Kernel, error) {
 func chunkIsPowerOfTwo(t *table) bool { return t.geometry.chunk&(t.geometry.chunk-1) == 0 }
 
 const (
-	// kernelWords is how many words a kernel works on before the scheduler gets a
-	// turn: assembly cannot be preempted. It takes some 30 microseconds.
+	// kernelWords is how many words a kernel works on in one call. The scheduler runs between
+	// calls: assembly cannot be preempted. A call takes some 30 microseconds.
 	kernelWords = 2048
 
 	// flights is how many searches a kernel has in flight.
@@ -55,47 +55,47 @@ const (
 )
 
 // flight is one search, for the assembly alone: the word with its occupied bit, the
-// byte offset of the line that it looks at next, the number of the word in the batch,
-// and how many lines it may still look at.
+// byte offset of the line that it examines next, the number of the word in the batch,
+// and how many lines it may still examine.
 type flight [4]uint64
 
-// kernelWork is what a kernel gets and gives. The assembly knows the offsets.
+// kernelWork is the arguments and results of a kernel. The assembly knows the offsets.
 //
 // A kernel visits its flights in turn. It compares a line with the word and with
 // zero; the line was prefetched one turn before. Then it has found the word, or
-// claims the first empty bucket, or prefetches the next line and comes back to it
-// a turn later. The order of examination is that of the other loops, and what keeps
-// it correct beside concurrent insertions is this:
+// claims the first empty bucket, or prefetches the next line and examines it
+// one turn later. It examines buckets in the order of the other loops. It is correct
+// beside concurrent insertions for these reasons:
 //
-//   - Buckets of a line fill in order: whoever claims a bucket has seen all those
-//     before it in the line occupied, because every search enters a line at its
+//   - Buckets of a line fill in order: a search that claims a bucket has read all those
+//     before it in the line as occupied, because every search enters a line at its
 //     first bucket.
-//   - Each of the 8 words loaded is one that was there at some moment, though not
-//     all at the same. A word that matches is in the set, wherever it stands.
+//   - Each of the 8 words loaded was in its bucket at some moment, though not
+//     all at the same moment. A word that matches is in the set, wherever it is.
 //   - If none matches, the buckets before the first empty one hold other words for
 //     good. The compare-and-swap succeeds only if that bucket is still empty, and
 //     then so are those behind it: the word is nowhere in the line.
 //   - If it fails, the word that won is compared, and the line is loaded again:
 //     what was empty in it may not be any more.
 type kernelWork struct {
-	base      uintptr // where bucket 0 of the table is, or would be
+	base      uintptr // address of bucket 0 of the table, even if the span begins behind it
 	lines     uint64  // in the table
 	words     *uint64
 	results   *Result
 	n         uint64
 	ring      *flight
 	slots     uint64
-	limit     uint64 // lines that a search may look at
+	limit     uint64 // lines that a search may examine
 	chunkMask uint64 // lines of a chunk, less one
 	insert    uint64 // 0: an empty bucket ends the search
 
 	inserted, found, notFound, full uint64
 	lost, extra                     uint64
-	least                           uint64 // fewest lines that a search had left
+	minLeft                         uint64 // fewest lines that a search had left
 
-	end       uint64 // of the span: bytes from base
-	whole     uint64 // 0: the span is not the whole table, and a search ends where it does
-	elsewhere uint64 // searches that did
+	end        uint64 // of the span: bytes from base
+	whole      uint64 // 0: the span is not the whole table, and a search ends at its end
+	unfinished uint64 // searches that ended there
 }
 
 // runKernel searches words, a piece at a time.
@@ -123,7 +123,7 @@ func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool,
 		limit: t.limit / lineBuckets, chunkMask: uint64(t.geometry.chunk)/lineBuckets - 1,
 		end: (v.first + uint64(len(v.flat))) * 8,
 	}
-	w.least = w.limit
+	w.minLeft = w.limit
 	if v.whole {
 		w.whole = 1
 	}
@@ -135,9 +135,9 @@ func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool,
 	c.found += w.found
 	c.notFound += w.notFound
 	c.full += w.full
-	c.elsewhere += w.elsewhere
+	c.unfinished += w.unfinished
 	c.lost += w.lost
 	c.extra += w.extra
-	// Whole lines: where in its last one a search ended is not kept.
-	c.longest = max(c.longest, min(w.limit-w.least+1, w.limit)*lineBuckets)
+	// Whole lines: the bucket of the last line at which a search ended is not recorded.
+	c.longest = max(c.longest, min(w.limit-w.minLeft+1, w.limit)*lineBuckets)
 }

@@ -17,10 +17,10 @@
 #define WORK_FULL 104
 #define WORK_LOST 112
 #define WORK_EXTRA 120
-#define WORK_LEAST 128
+#define WORK_MINLEFT 128
 #define WORK_END 136
 #define WORK_WHOLE 144
-#define WORK_ELSEWHERE 152
+#define WORK_UNFINISHED 152
 
 #define FLY_BITS 0
 #define FLY_LINE 8
@@ -140,7 +140,7 @@ again:                        \
 	FINISH(WORK_INSERTED, 2)  \
 refill:                       \
 	MOVQ FLY_LEFT(R9), AX     \
-	CMPQ AX, WORK_LEAST(CX)   \
+	CMPQ AX, WORK_MINLEFT(CX)   \
 	JLT  longest              \
 refill2:                      \
 	CMPQ R12, R13             \
@@ -148,7 +148,7 @@ refill2:                      \
 	START                     \
 	ADVANCE                   \
 longest:                      \
-	MOVQ AX, WORK_LEAST(CX)   \
+	MOVQ AX, WORK_MINLEFT(CX)   \
 	JMP  refill2              \
 lost:                         \
 	INCQ WORK_LOST(CX)        \
@@ -174,7 +174,7 @@ within:                       \
 	JNE  inside               \
 	XORQ DX, DX               \
 	CMPQ WORK_WHOLE(CX), $0   \
-	JEQ  elsewhere            \
+	JEQ  unfinished           \
 inside:                       \
 	PREFETCHT0 (DI)(DX*1)     \
 	MOVQ DX, FLY_LINE(R9)     \
@@ -184,8 +184,8 @@ full:                         \
 	JEQ  absent               \
 	FINISH(WORK_FULL, 3)      \
 	JMP  refill               \
-elsewhere:                    \
-	FINISH(WORK_ELSEWHERE, 4) \
+unfinished:                   \
+	FINISH(WORK_UNFINISHED, 4) \
 	JMP  refill               \
 drain:                        \
 	SUBQ $32, R11             \

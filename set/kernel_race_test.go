@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Goroutines insert different words that all want the same bucket: compare-and-swaps
-// are lost to other words all the time. The test goes on until some have been.
+// Goroutines insert different words with the same home, so that compare-and-swaps
+// are lost to other words. The test goes on until some have been lost.
 func TestKernelsLoseToOtherWords(t *testing.T) {
 	const workers, each, most = 4, 60, 2000
 	words := wordsWithHomes(workers*each, []uint64{0})
@@ -16,7 +16,7 @@ func TestKernelsLoseToOtherWords(t *testing.T) {
 			lost := uint64(0)
 			for round := 0; round < most && lost < 50; round++ {
 				s := newKernelSet(t, Config{Buckets: 1024, Kernel: kernel})
-				must(t, insertApart(s, words, each))
+				must(t, insertParts(s, words, each))
 				must(t, s.Check(t.Context()))
 				lost += s.Stats().LostSwaps
 			}
@@ -27,8 +27,8 @@ func TestKernelsLoseToOtherWords(t *testing.T) {
 	}
 }
 
-// insertApart has goroutines insert a part of words each; every word is new.
-func insertApart(s *Set, words []uint64, each int) error {
+// insertParts has goroutines insert a part of words each; every word is new.
+func insertParts(s *Set, words []uint64, each int) error {
 	errs := make([]error, len(words)/each)
 	start := make(chan struct{})
 	var wg sync.WaitGroup

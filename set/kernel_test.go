@@ -30,12 +30,12 @@ func TestKernelLayout(t *testing.T) {
 		{"insert", unsafe.Offsetof(w.insert), 72}, {"inserted", unsafe.Offsetof(w.inserted), 80},
 		{"found", unsafe.Offsetof(w.found), 88}, {"notFound", unsafe.Offsetof(w.notFound), 96},
 		{"full", unsafe.Offsetof(w.full), 104}, {"lost", unsafe.Offsetof(w.lost), 112},
-		{"extra", unsafe.Offsetof(w.extra), 120}, {"least", unsafe.Offsetof(w.least), 128},
+		{"extra", unsafe.Offsetof(w.extra), 120}, {"minLeft", unsafe.Offsetof(w.minLeft), 128},
 		{"end", unsafe.Offsetof(w.end), 136}, {"whole", unsafe.Offsetof(w.whole), 144},
-		{"elsewhere", unsafe.Offsetof(w.elsewhere), 152},
+		{"unfinished", unsafe.Offsetof(w.unfinished), 152},
 	} {
 		if f.at != f.want {
-			t.Errorf("kernelWork.%s is at %d, the assembly looks at %d", f.name, f.at, f.want)
+			t.Errorf("kernelWork.%s is at %d, the assembly reads %d", f.name, f.at, f.want)
 		}
 	}
 	var f flight

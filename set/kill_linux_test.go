@@ -18,18 +18,18 @@ import (
 	"github.com/farhash/farhash/rma/shm"
 )
 
-// The test of sudden death: ranks are processes that insert batch after batch and
-// acknowledge each on a pipe. The parent kills one after the other. The last one is
-// then asked for everything that any rank has acknowledged.
+// The test of killed ranks: ranks are processes that insert batch after batch and
+// acknowledge each on a pipe. The parent kills one after the other. The last one then
+// looks up everything that any rank has acknowledged.
 
 const (
-	killRankEnv = "FARHASH_SET_TEST_RANK" // tells the test binary that it is a rank
+	killRankEnv = "FARHASH_SET_TEST_RANK" // makes the test binary a rank
 	killJobEnv  = "FARHASH_SET_TEST_JOB"
 	killHidden  = "FARHASH_SET_TEST_HIDDEN"
 
-	killRanks   = 9 // one of them lives
+	killRanks   = 9 // one of them is not killed
 	killBatch   = 32
-	killBatches = 2000 // of one rank; then it starts over, and finds
+	killBatches = 2000 // of one rank; then it starts over, and finds all words
 )
 
 func init() {
@@ -38,7 +38,7 @@ func init() {
 		if _, err := fmt.Sscan(os.Getenv(killRankEnv), &rank); err != nil {
 			return
 		}
-		if err := mortal(rank, os.Stdin, os.Stdout); err != nil {
+		if err := runKilledRank(rank, os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "rank", rank, err)
 			os.Exit(1)
 		}
@@ -69,10 +69,10 @@ func killElements(words []uint64) []byte {
 	return elements
 }
 
-// mortal is the life of a rank. Lines on in: "stop", then "verify RANK BATCHES" for
+// runKilledRank is the program of a rank. Lines on in: "stop", then "verify RANK BATCHES" for
 // each rank, then "end". Lines on out: "done BATCH WORDS ELEMENTS", the last two being
 // how many were Inserted.
-func mortal(rank int, in io.Reader, out io.Writer) error {
+func runKilledRank(rank int, in io.Reader, out io.Writer) error {
 	joining, cancel := context.WithCancel(context.Background())
 	lines := make(chan string)
 	go func() {
@@ -138,7 +138,7 @@ func killInsert(s *Set, e *Elements, rank, batch int, out io.Writer) error {
 	return err
 }
 
-// answer looks for what others have acknowledged, and checks the whole table.
+// answer looks up what others have acknowledged, and checks the whole table.
 func answer(job rma.Job, s *Set, e *Elements, lines <-chan string, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, "stopped"); err != nil {
 		return err
@@ -193,7 +193,7 @@ func answer(job rma.Job, s *Set, e *Elements, lines <-chan string, out io.Writer
 	return err
 }
 
-// process is a rank as its parent sees it.
+// process is what the parent knows of a rank.
 type process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser

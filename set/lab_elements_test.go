@@ -56,7 +56,7 @@ func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Confi
 		if err != nil {
 			return answers, err
 		}
-		return answers, e.namesFit(ctx, answers, of(keys))
+		return answers, e.checkRefs(ctx, answers, of(keys))
 	}
 	c.find = func(keys []int, single bool) ([]labAnswer, error) {
 		results := make([]Result, len(keys))
@@ -70,18 +70,19 @@ func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Confi
 	return c, nil
 }
 
-// namesFit makes sure that names name the elements of a batch.
-func (e *Elements) namesFit(ctx context.Context, answers []labAnswer, batch []byte) error {
+// checkRefs makes sure that references are those of the elements of a batch.
+func (e *Elements) checkRefs(ctx context.Context, answers []labAnswer, batch []byte) error {
 	dst := make([]byte, e.cfg.ElementBytes)
 	for i, answer := range answers {
-		if !answer.named {
+		if !answer.hasRef {
 			continue
 		}
 		if err := e.Get(ctx, answer.ref, dst); err != nil {
 			return err
 		}
 		if element := batch[i*len(dst):][:len(dst)]; !bytes.Equal(dst, element) {
-			return fmt.Errorf("the name %#x of % x names % x", uint64(answer.ref), element, dst)
+			return fmt.Errorf("the reference %#x of % x is that of % x", uint64(answer.ref),
+				element, dst)
 		}
 	}
 	return nil

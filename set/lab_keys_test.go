@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A table for the lab is so small that its keys meet: their homes lie close before the
-// end of the table or of a rank's part.
+// A table for the lab is so small that its keys contend for buckets: their homes lie shortly
+// before the end of the table or of a rank's part.
 
 // labConfig draws a small table.
 func labConfig(rng *rand.Rand, ranks int) Config {
@@ -31,8 +31,8 @@ func labSpot(rng *rand.Rand, t *table) uint64 {
 	return t.buckets - 1
 }
 
-// near reports whether a home lies at most that many buckets before spot.
-func (t *table) near(home, spot, most uint64) bool { return t.distance(home, spot) <= most }
+// closeTo reports whether a home lies at most that many buckets before spot.
+func (t *table) closeTo(home, spot, most uint64) bool { return t.distance(home, spot) <= most }
 
 // labWords draws words with homes near a spot.
 func labWords(rng *rand.Rand, t *table) []uint64 {
@@ -42,7 +42,7 @@ func labWords(rng *rand.Rand, t *table) []uint64 {
 	for i := range words {
 		for {
 			words[i] = rng.Uint64() & MaxWord
-			if t.near(t.home(hashWord(words[i])), spot, most) {
+			if t.closeTo(t.home(hashWord(words[i])), spot, most) {
 				break
 			}
 		}
@@ -59,10 +59,10 @@ type labElement struct {
 // labSizes are the lengths of elements, in bytes: a word, two, and two and a half.
 var labSizes = []int{8, 16, 20}
 
-// labTwins are pairs of elements, of each of labSizes, that have the same fingerprint and
+// labCollisions are pairs of elements, of each of labSizes, that have the same fingerprint and
 // differ in their last word only.
-var labTwins = sync.OnceValue(func() [][][2]labElement {
-	twins := make([][][2]labElement, len(labSizes))
+var labCollisions = sync.OnceValue(func() [][][2]labElement {
+	collisions := make([][][2]labElement, len(labSizes))
 	for i, size := range labSizes {
 		seen := map[uint64]labElement{}
 		for last := uint64(0); last < 1<<17; last++ {
@@ -70,27 +70,28 @@ var labTwins = sync.OnceValue(func() [][][2]labElement {
 			words[0] = uint64(size)
 			words[len(words)-1] = last
 			e := labElement{words, hashElement(words)}
-			if twin, ok := seen[fingerprintKey(e.hash)]; ok {
-				twins[i] = append(twins[i], [2]labElement{twin, e})
+			if other, ok := seen[fingerprintKey(e.hash)]; ok {
+				collisions[i] = append(collisions[i], [2]labElement{other, e})
 			}
 			seen[fingerprintKey(e.hash)] = e
 		}
 	}
-	return twins
+	return collisions
 })
 
 // labElements draws elements with homes near a spot: pairs with the same fingerprint,
 // as far as there are any, and others.
 func labElements(rng *rand.Rand, t *table, size int) (elements [][]byte) {
-	twins := labTwins()[size]
+	collisions := labCollisions()[size]
 	spot, most := labSpot(rng, t), t.unit-1+[]uint64{0, 3, 8}[rng.IntN(3)]
 	add := func(e labElement) {
 		elements = append(elements, bytesOf(e.words)[:labSizes[size]])
 	}
 	n := 3 + rng.IntN(20)
-	for _, i := range rng.Perm(len(twins)) {
-		if pair := twins[i]; len(elements) < n && t.near(t.home(pair[0].hash), spot, most) &&
-			t.near(t.home(pair[1].hash), spot, most) {
+	for _, i := range rng.Perm(len(collisions)) {
+		if pair := collisions[i]; len(elements) < n &&
+			t.closeTo(t.home(pair[0].hash), spot, most) &&
+			t.closeTo(t.home(pair[1].hash), spot, most) {
 			add(pair[0])
 			add(pair[1])
 		}
@@ -98,7 +99,7 @@ func labElements(rng *rand.Rand, t *table, size int) (elements [][]byte) {
 	for first := uint64(1 << 40); len(elements) < n; first++ {
 		words := make([]uint64, (labSizes[size]+7)/8)
 		words[0] = first
-		if hash := hashElement(words); t.near(t.home(hash), spot, most) {
+		if hash := hashElement(words); t.closeTo(t.home(hash), spot, most) {
 			add(labElement{words, hash})
 		}
 	}

@@ -26,22 +26,22 @@ const (
 
 func (o labOp) String() string { return [...]string{"FindOrPut", "Contains"}[o] }
 
-// labAnswer is what a rank is told of a key.
+// labAnswer is the answer about a key.
 type labAnswer struct {
 	result Result
 	ref    Ref
-	named  bool // ref is the name of the element
+	hasRef bool // ref is the reference of the element
 }
 
 func (a labAnswer) String() string {
-	if a.named {
+	if a.hasRef {
 		return fmt.Sprintf("%v, named %#x", a.result, uint64(a.ref))
 	}
 	return a.result.String()
 }
 
-// labState is what is known of a key: whether it is in the set, its name, and whether it
-// can never be, since all buckets in its reach are taken.
+// labState is what is known of a key: whether it is in the set, its reference, and whether it
+// can never be, since all buckets that a search for it examines are occupied.
 type labState struct {
 	present, shut, named bool
 	ref                  Ref
@@ -60,10 +60,10 @@ var labModel = porcupine.Model{
 		was := s.present
 		if a.result == Found || a.result == Inserted {
 			s.present = true
-			if a.named && s.named && a.ref != s.ref {
+			if a.hasRef && s.named && a.ref != s.ref {
 				return false, s
 			}
-			if a.named {
+			if a.hasRef {
 				s.named, s.ref = true, a.ref
 			}
 		}
@@ -124,12 +124,12 @@ func labCall(op labOp, do func([]int, bool) ([]labAnswer, error), keys []int,
 		inputs[i] = lab.Input{Key: key, What: op}
 	}
 	return lab.Call{Inputs: inputs, Do: func(answers []any) error {
-		told, err := do(keys, single)
+		got, err := do(keys, single)
 		var full *FullError
 		if errors.As(err, &full) && !full.NoArena {
 			err = nil
 		}
-		for i, answer := range told {
+		for i, answer := range got {
 			// NotFound of an insertion, and of a batch that failed, is no answer.
 			if answer.result != NotFound || err == nil && op == labContains {
 				answers[i] = answer
@@ -139,7 +139,7 @@ func labCall(op labOp, do func([]int, bool) ([]labAnswer, error), keys []int,
 	}}
 }
 
-// Audit looks for every key.
+// Audit looks up every key.
 func (s *labSet) Audit() (calls []lab.Call) {
 	for key := range s.keys {
 		calls = append(calls, labCall(labContains, s.find, []int{key}, true))
@@ -148,7 +148,7 @@ func (s *labSet) Audit() (calls []lab.Call) {
 }
 
 // Check walks the table, and makes sure that it holds nothing twice and that Full was
-// said of what has no free bucket in reach.
+// the answer only where no bucket in reach is free.
 func (s *labSet) Check(ctx context.Context, history []lab.Operation) error {
 	for rank := range s.t.window.Size() {
 		if err := s.check(ctx, rank); err != nil {
@@ -169,7 +169,7 @@ func (s *labSet) Check(ctx context.Context, history []lab.Operation) error {
 			return fmt.Errorf("bucket %d: %w", at, err)
 		}
 		if slices.Contains(stored, key) {
-			return fmt.Errorf("key %d stands in two buckets: %x", key, buckets)
+			return fmt.Errorf("key %d is in two buckets: %x", key, buckets)
 		}
 		stored = append(stored, key)
 	}
@@ -265,13 +265,13 @@ func openLabWords(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Config) 
 	return c, nil
 }
 
-// answersOf joins results with names, if there are any.
+// answersOf joins results with references, if there are any.
 func answersOf(results []Result, refs []Ref) []labAnswer {
 	answers := make([]labAnswer, len(results))
 	for i, r := range results {
 		answers[i].result = r
 		if refs != nil && (r == Found || r == Inserted) {
-			answers[i].ref, answers[i].named = refs[i], true
+			answers[i].ref, answers[i].hasRef = refs[i], true
 		}
 	}
 	return answers

@@ -20,16 +20,16 @@ func labSchedules() int {
 }
 
 func TestLabWords(t *testing.T) {
-	for _, m := range []*mark.Mark{lostToEqual, lostToOther, chunkWraps, chunkSplits, unneeded,
-		reachIsFull, twins} {
+	for _, m := range []*mark.Mark{lostToEqual, lostToOther, chunkWraps, chunkSplits, unneededChunk,
+		noFreeBucket, duplicateInBatch} {
 		m.Claim(t)
 	}
 	labWordTable.Search(t, labSchedules())
 }
 
 func TestLabElements(t *testing.T) {
-	for _, m := range []*mark.Mark{lostToEqual, lostToOther, chunkWraps, chunkSplits, unneeded,
-		reachIsFull, twins, stranger, slotReused} {
+	for _, m := range []*mark.Mark{lostToEqual, lostToOther, chunkWraps, chunkSplits, unneededChunk,
+		noFreeBucket, duplicateInBatch, fingerprintCollision, slotReused} {
 		m.Claim(t)
 	}
 	labElementTable.Search(t, labSchedules())

@@ -13,7 +13,7 @@ import (
 // lateJob is a job whose queues hold the step machines to the contract of rma:
 // what was submitted is done late, in any order, part by part; a get fills its
 // buffer with rubbish before it is done; a put reads its source late; a queue has
-// no more room than was asked for, and asking for what was not submitted panics.
+// no more room than was requested, and waiting for what was not submitted panics.
 type lateJob struct {
 	rma.Job
 	seed   uint64
@@ -40,7 +40,7 @@ const (
 	lateDone
 )
 
-// lateRequest is a request on its way.
+// lateRequest is a request in flight.
 type lateRequest struct {
 	state lateState
 	left  [][2]int // spans of buf that have still to move
@@ -50,7 +50,7 @@ type lateRequest struct {
 	rank  int
 	off   int
 	old   uint64 // compare-and-swap
-	word  uint64 // new word or delta, then what was seen
+	word  uint64 // new word or delta, then what was read
 	add   bool
 }
 

@@ -42,7 +42,7 @@ func TestLostSwaps(t *testing.T) {
 			for i, id := range ids {
 				element := make([]byte, 8)
 				element[0] = 1
-				crowdElement(element, id)
+				elementOfID(element, id)
 				if results[i], err = elements[rank].FindOrPut(element); err != nil {
 					return err
 				}
@@ -52,7 +52,7 @@ func TestLostSwaps(t *testing.T) {
 		"elements": func(rank, _ int, ids []int, results []Result) error {
 			buf := make([]byte, 8*len(ids))
 			for i, id := range ids {
-				crowdElement(buf[8*i:8*i+8], id)
+				elementOfID(buf[8*i:8*i+8], id)
 			}
 			return elements[rank].FindOrPutBatch(buf, results)
 		},
@@ -71,7 +71,7 @@ func TestLostSwaps(t *testing.T) {
 // both are there.
 func lockstep(rounds, each int, insert insertFunc) error {
 	var arrived atomic.Int64
-	told := [2][]Result{make([]Result, rounds*each), make([]Result, rounds*each)}
+	answers := [2][]Result{make([]Result, rounds*each), make([]Result, rounds*each)}
 	err := onAll(2, func(rank int) error {
 		ids := make([]int, each)
 		for round := range rounds {
@@ -84,7 +84,7 @@ func lockstep(rounds, each int, insert insertFunc) error {
 					runtime.Gosched()
 				}
 			}
-			results := told[rank][round*each : (round+1)*each]
+			results := answers[rank][round*each : (round+1)*each]
 			if err := insert(rank, 0, ids, results); err != nil {
 				arrived.Add(int64(2 * rounds)) // the other must not wait
 				return err
@@ -92,10 +92,10 @@ func lockstep(rounds, each int, insert insertFunc) error {
 		}
 		return nil
 	})
-	for id := range told[0] {
-		a, b := told[0][id], told[1][id]
+	for id := range answers[0] {
+		a, b := answers[0][id], answers[1][id]
 		if err == nil && (a != Inserted || b != Found) && (a != Found || b != Inserted) {
-			err = fmt.Errorf("%d: one rank is told %v, the other %v", id, a, b)
+			err = fmt.Errorf("%d: one rank got the answer %v, the other %v", id, a, b)
 		}
 	}
 	return err

@@ -3,38 +3,38 @@ package set
 import "github.com/farhash/farhash/rma"
 
 // probe is find-or-put as a step machine (OP Fig. 1), for words and elements and
-// for look-ups that must not insert. It examines buckets in order from home:
+// for lookups, which do not insert. It examines buckets in order from home:
 //
 //	home            home+C          home+2C
 //	| chunk 0       | chunk 1       | chunk 2 ...      at most limit buckets
-//	  examined now    on its way
+//	  examined now    requested
 //
 // A bucket that was empty in the chunk is claimed by one compare-and-swap; when
 // that loses, the word that won is examined in its place. Buckets never change
 // once occupied, so everything before the bucket claimed is known not to match.
 type probe struct {
-	t *table
-	k matcher // nil for words: a bucket with the same word matches
+	t     *table
+	match matcher // nil for words: a bucket with the same word matches
 
-	key    uint64 // what an occupied bucket must look like
+	key    uint64 // a bucket may hold what is searched for if it equals key
 	mask   uint64 // in these bits
 	offer  uint64 // the word to put into an empty bucket
 	home   uint64
 	insert bool // false: an empty bucket ends the search
 
-	chunks [2]chunkRequest
-	size   uint64 // C of this search
-	asked  uint64 // chunks asked for
-	number uint64 // of the chunk examined
-	next   int    // bucket in it to examine
-	look   bool   // tell what the first chunk says of the load
-	taken  uint64 // occupied buckets in it
-	phase  phase
-	swap   rma.Handle
+	chunks    [2]chunkRequest
+	size      uint64 // C of this search
+	requested uint64 // chunks asked for
+	number    uint64 // of the chunk examined
+	next      int    // bucket in it to examine
+	sample    bool   // tell what the first chunk says of the load
+	taken     uint64 // occupied buckets in it
+	phase     phase
+	swap      rma.Handle
 
 	result   Result
 	bucket   uint64 // content of the bucket that ended the search
-	examined uint64 // buckets looked at
+	examined uint64 // buckets examined
 	lost     uint64 // compare-and-swaps lost
 }
 
@@ -60,7 +60,7 @@ type matcher interface {
 	stepStore(q rma.Queue) (rma.Handle, uint64, error)
 }
 
-// chunkRequest is one chunk on its way or here: a get for each owner.
+// chunkRequest is one chunk, in flight or arrived: a get for each owner.
 type chunkRequest struct {
 	buf     rma.Buf
 	length  int
@@ -69,14 +69,14 @@ type chunkRequest struct {
 }
 
 // start readies the machine for a search. Buffers are kept.
-func (p *probe) start(t *table, k matcher, hash, key, mask uint64, insert bool) {
-	p.t, p.k, p.key, p.mask, p.insert = t, k, key, mask, insert
+func (p *probe) start(t *table, match matcher, hash, key, mask uint64, insert bool) {
+	p.t, p.match, p.key, p.mask, p.insert = t, match, key, mask, insert
 	p.offer = key
 	p.home = t.home(hash)
-	p.number, p.next, p.asked, p.phase = 0, 0, 0, phaseStart
-	p.size, p.look = t.chunk, false
+	p.number, p.next, p.requested, p.phase = 0, 0, 0, phaseStart
+	p.size, p.sample = t.chunk, false
 	if t.auto != nil {
-		p.size, p.look = min(t.auto.now.Load(), t.chunk), t.auto.turn()
+		p.size, p.sample = min(t.auto.chunk.Load(), t.chunk), t.auto.sample()
 	}
 	p.result, p.bucket, p.examined, p.lost = NotFound, 0, 0, 0
 }
@@ -85,10 +85,10 @@ func (p *probe) start(t *table, k matcher, hash, key, mask uint64, insert bool) 
 func (p *probe) Step(q rma.Queue) (rma.Handle, error) {
 	p.chunks[0].posted, p.chunks[1].posted = false, false
 	if p.phase == phaseStart {
-		if h, err := p.settleLeftovers(q); h != rma.NoHandle || err != nil {
+		if h, err := p.collectUnneeded(q); h != rma.NoHandle || err != nil {
 			return h, err
 		}
-		p.arriveAt(q, 0)
+		p.startChunk(q, 0)
 	}
 	for {
 		h, err := p.advance(q)
@@ -98,28 +98,28 @@ func (p *probe) Step(q rma.Queue) (rma.Handle, error) {
 	}
 }
 
-// settleLeftovers takes the chunk that the search before this one asked for and
+// collectUnneeded waits for the chunk that the search before this one requested and
 // did not need: its buffer is free only when it has arrived.
-func (p *probe) settleLeftovers(q rma.Queue) (rma.Handle, error) {
+func (p *probe) collectUnneeded(q rma.Queue) (rma.Handle, error) {
 	for i := range p.chunks {
-		if h, err := p.chunks[i].settle(q); h != rma.NoHandle || err != nil {
-			unneeded.Hit()
+		if h, err := p.chunks[i].collect(q); h != rma.NoHandle || err != nil {
+			unneededChunk.Hit()
 			return h, err
 		}
 	}
 	return rma.NoHandle, nil
 }
 
-// advance does what the phase asks for. It returns a handle to wait for, or
+// advance carries out the current phase. It returns a handle to wait for, or
 // NoHandle when there is more to do at once or the search has ended.
 func (p *probe) advance(q rma.Queue) (rma.Handle, error) {
 	switch p.phase {
 	case phaseChunk:
 		c := &p.chunks[p.number%2]
-		if h, err := c.settle(q); h != rma.NoHandle || err != nil {
+		if h, err := c.collect(q); h != rma.NoHandle || err != nil {
 			return h, err
 		}
-		if p.look && p.number == 0 && p.next == 0 {
+		if p.sample && p.number == 0 && p.next == 0 {
 			p.taken = occupiedIn(c.buf[:c.length])
 		}
 		return p.examine(q)
@@ -127,8 +127,8 @@ func (p *probe) advance(q rma.Queue) (rma.Handle, error) {
 		if !q.Done(p.swap) {
 			return p.swap, nil
 		}
-		if tooEarly.On() && p.k != nil { // written at the same time
-			if h, _, err := p.k.stepStore(q); h != rma.NoHandle || err != nil {
+		if tooEarly.On() && p.match != nil { // written at the same time
+			if h, _, err := p.match.stepStore(q); h != rma.NoHandle || err != nil {
 				return h, err
 			}
 		}
@@ -139,7 +139,7 @@ func (p *probe) advance(q rma.Queue) (rma.Handle, error) {
 		if seen == 0 {
 			return p.finish(Inserted, p.offer)
 		}
-		return p.lose(q, seen)
+		return p.loseSwap(q, seen)
 	case phaseMatch:
 		return p.compare(q, p.bucket)
 	default:
@@ -147,8 +147,8 @@ func (p *probe) advance(q rma.Queue) (rma.Handle, error) {
 	}
 }
 
-// lose goes on after a compare-and-swap that lost to seen.
-func (p *probe) lose(q rma.Queue, seen uint64) (rma.Handle, error) {
+// loseSwap goes on after a compare-and-swap that lost to seen.
+func (p *probe) loseSwap(q rma.Queue, seen uint64) (rma.Handle, error) {
 	p.lost++
 	q.Stats().Retries++
 	if seen&p.mask == p.key {
@@ -157,15 +157,15 @@ func (p *probe) lose(q rma.Queue, seen uint64) (rma.Handle, error) {
 		lostToOther.Hit()
 	}
 	switch {
-	case looksAway.On():
-		return p.pass()
+	case ignoresWinner.On():
+		return p.nextBucket()
 	case trustsWinner.On():
 		return p.finish(Found, seen)
 	}
 	return p.consider(q, seen)
 }
 
-// request asks for chunk number i, split where it crosses into another owner's
+// request requests chunk number i, split where it crosses into another owner's
 // segment and around the end of the table.
 func (p *probe) request(q rma.Queue, i uint64) {
 	c := &p.chunks[i%2]
@@ -190,20 +190,20 @@ func (p *probe) request(q rma.Queue, i uint64) {
 	}
 }
 
-// arriveAt makes chunk i the one examined, and asks for it and for the next one before
-// the present one is waited for (OP 3.3). With Auto the next one is hardly ever needed.
-func (p *probe) arriveAt(q rma.Queue, i uint64) {
+// startChunk makes chunk i the one examined. It requests chunk i and the next one before
+// chunk i is waited for (OP 3.3). With Auto the next one is rarely needed and not requested.
+func (p *probe) startChunk(q rma.Queue, i uint64) {
 	p.number, p.next, p.phase = i, 0, phaseChunk
 	last := i + 1
 	if p.t.auto != nil {
 		last = i
 	}
-	for ; p.asked <= last && p.asked*p.size < p.t.limit; p.asked++ {
-		p.request(q, p.asked)
+	for ; p.requested <= last && p.requested*p.size < p.t.limit; p.requested++ {
+		p.request(q, p.requested)
 	}
 }
 
-// occupiedIn counts.
+// occupiedIn counts the occupied buckets.
 func occupiedIn(buckets []uint64) uint64 {
 	n := uint64(0)
 	for _, bucket := range buckets {
@@ -212,8 +212,8 @@ func occupiedIn(buckets []uint64) uint64 {
 	return n
 }
 
-// settle takes the results of a chunk's gets, or names one that is not done.
-func (c *chunkRequest) settle(q rma.Queue) (rma.Handle, error) {
+// collect takes the results of a chunk's gets, or returns the handle of one that is not done.
+func (c *chunkRequest) collect(q rma.Queue) (rma.Handle, error) {
 	for len(c.handles) > 0 {
 		last := c.handles[len(c.handles)-1]
 		if c.posted || !q.Done(last) {
@@ -227,7 +227,7 @@ func (c *chunkRequest) settle(q rma.Queue) (rma.Handle, error) {
 	return rma.NoHandle, nil
 }
 
-// examine looks at the present chunk from p.next on.
+// examine examines the present chunk from p.next on.
 func (p *probe) examine(q rma.Queue) (rma.Handle, error) {
 	c := &p.chunks[p.number%2]
 	if trustsLine.On() {
@@ -243,20 +243,20 @@ func (p *probe) examine(q rma.Queue) (rma.Handle, error) {
 	if (p.number+1)*p.size >= p.t.limit {
 		return p.finish(p.fullResult(), 0)
 	}
-	p.arriveAt(q, p.number+1)
+	p.startChunk(q, p.number+1)
 	return rma.NoHandle, nil
 }
 
-// fullResult is the answer when every bucket in reach is taken by others.
+// fullResult is the answer when every bucket within the limit is occupied by others.
 func (p *probe) fullResult() Result {
 	if p.insert {
-		reachIsFull.Hit()
+		noFreeBucket.Hit()
 		return Full
 	}
 	return NotFound
 }
 
-// consider decides on the content of bucket p.next, as read or as seen by a
+// consider decides on the content of bucket p.next, as read or as returned by a
 // compare-and-swap that lost.
 func (p *probe) consider(q rma.Queue, bucket uint64) (rma.Handle, error) {
 	switch {
@@ -265,39 +265,39 @@ func (p *probe) consider(q rma.Queue, bucket uint64) (rma.Handle, error) {
 	case bucket == 0:
 		return p.store(q)
 	case bucket&p.mask != p.key:
-		return p.pass()
-	case p.k == nil || unCompared.On():
+		return p.nextBucket()
+	case p.match == nil || uncompared.On():
 		return p.finish(Found, bucket)
 	}
 	p.bucket, p.phase = bucket, phaseMatch
 	return p.compare(q, bucket)
 }
 
-// pass goes on to the next bucket of the chunk.
-func (p *probe) pass() (rma.Handle, error) {
+// nextBucket goes on to the next bucket of the chunk.
+func (p *probe) nextBucket() (rma.Handle, error) {
 	p.next++
 	p.phase = phaseChunk
 	return rma.NoHandle, nil
 }
 
-// compare asks whether the element that a bucket refers to is the one searched.
+// compare finds out whether the element that a bucket refers to is the one searched for.
 func (p *probe) compare(q rma.Queue, bucket uint64) (rma.Handle, error) {
-	h, same, err := p.k.stepCompare(q, bucket)
+	h, same, err := p.match.stepCompare(q, bucket)
 	switch {
 	case h != rma.NoHandle || err != nil:
 		return h, err
 	case same:
 		return p.finish(Found, bucket)
 	}
-	stranger.Hit()
-	return p.pass()
+	fingerprintCollision.Hit()
+	return p.nextBucket()
 }
 
 // store makes sure that the element lies in an arena, then claims the bucket.
 func (p *probe) store(q rma.Queue) (rma.Handle, error) {
-	if p.k != nil {
+	if p.match != nil {
 		p.phase = phaseStore
-		h, offer, err := p.k.stepStore(q)
+		h, offer, err := p.match.stepStore(q)
 		if h != rma.NoHandle || err != nil {
 			return h, err
 		}
@@ -312,12 +312,12 @@ func (p *probe) store(q rma.Queue) (rma.Handle, error) {
 	return p.swap, nil
 }
 
-// finish ends the search. The chunk behind the one examined may still be on its
-// way; it is left to the next search of this machine, and nobody waits for it.
+// finish ends the search. The chunk behind the one examined may still be in flight.
+// Only the next search of this machine waits for it.
 func (p *probe) finish(result Result, bucket uint64) (rma.Handle, error) {
 	p.examined = min(p.number*p.size+uint64(p.next)+1, p.t.limit)
-	if p.look && (result == Inserted || result == NotFound) {
-		p.t.auto.learn(min(p.size, p.t.limit), p.taken)
+	if p.sample && (result == Inserted || result == NotFound) {
+		p.t.auto.addSample(min(p.size, p.t.limit), p.taken)
 	}
 	p.result, p.bucket, p.phase = result, bucket, phaseStart
 	return rma.NoHandle, nil

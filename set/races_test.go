@@ -8,7 +8,7 @@ import (
 )
 
 // Races over memory as scripts: some insertions happen in the middle of another, at a
-// place that has a mark.
+// line of code that has a mark.
 
 // scripted skips a test of this kind in a build without marks.
 func scripted(t testing.TB) {
@@ -94,8 +94,8 @@ type elementRace struct {
 	during [][]byte
 }
 
-// run inserts elements, all that come during the race being new, and returns what is
-// told of them.
+// run inserts elements, of which all that come during the race are new, and returns their
+// results.
 func (r *elementRace) run(t testing.TB, elements ...[]byte) []Result {
 	t.Helper()
 	jobs := ranksOf(t, engineDirect, 1)

@@ -19,9 +19,9 @@ var (
 		{2.1, 1.4, 1.1, 1.0, 1.0},
 		{5.7, 3.2, 2.0, 1.4, 1.1},
 	}
-	// By so much of it one table of 2^22 buckets may stray from the mean over all tables:
-	// four standard deviations for C=8, which strays most.
-	tableStrays = []float64{0.0035, 0.0065, 0.011, 0.02, 0.045}
+	// By so much of it one table of 2^22 buckets may deviate from the mean over all tables:
+	// four standard deviations for C=8, which deviates most.
+	tableDeviations = []float64{0.0035, 0.0065, 0.011, 0.02, 0.045}
 )
 
 // longer is the share of insertions, at the given load, that examine more than k
@@ -63,9 +63,9 @@ func roundTripModel(load float64, chunk int) float64 {
 // TestRoundTripsOfThePaper counts the round trips of OP Table 1 and compares all 25
 // of them with the paper and with the model.
 //
-// The model is the mean over all tables. One table strays from it, most of all at load
+// The model is the mean over all tables. One table deviates from it, most of all at load
 // 0.9, where long runs are few and count much, and a smaller one by more, as the root of
-// its size; the paper's 5.7, where the model has 5.78, is such a stray. The paper prints
+// its size; the paper's 5.7, where the model has 5.78, is such a deviation. The paper prints
 // one decimal: to that comes half a tenth.
 func TestRoundTripsOfThePaper(t *testing.T) {
 	alone(t)
@@ -79,11 +79,11 @@ func TestRoundTripsOfThePaper(t *testing.T) {
 			paper, model := tablePaper[row][column], roundTripModel(load, chunk)
 			t.Logf("load %.1f C %3d: %.3f round trips, model %.3f, paper %.1f",
 				load, chunk, got[row], model, paper)
-			stray := tableStrays[row] * model * math.Sqrt(1<<22/float64(buckets))
-			if math.Abs(got[row]-paper) > 0.05+stray {
+			deviation := tableDeviations[row] * model * math.Sqrt(1<<22/float64(buckets))
+			if math.Abs(got[row]-paper) > 0.05+deviation {
 				t.Errorf("load %.1f C %d: %.3f, the paper has %.1f", load, chunk, got[row], paper)
 			}
-			if math.Abs(got[row]-model) > stray {
+			if math.Abs(got[row]-model) > deviation {
 				t.Errorf("load %.1f C %d: %.3f, the model has %.3f", load, chunk, got[row], model)
 			}
 		}
@@ -141,10 +141,10 @@ func measureRoundTrips(t *testing.T, e engine, buckets, chunk int) []float64 {
 	return means
 }
 
-// queuesFit checks what the engine was asked for against what the operations needed.
-// Each chunk examined was got, and at most one more of each operation was asked for
+// queuesFit checks the requests to the engine against what the operations needed.
+// Each chunk examined was got, and at most one more of each operation was requested
 // in advance. The engine of this test has a request done when it is submitted, so
-// a chunk asked for in advance is there when the one before it has been examined:
+// a chunk requested in advance has arrived when the one before it has been examined:
 // a machine waits for every other chunk, and once for its compare-and-swap.
 func queuesFit(t *testing.T, e engine, s Stats) {
 	t.Helper()

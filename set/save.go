@@ -21,13 +21,13 @@ const (
 	kindElements = "farhash set of elements"
 
 	// loadLoad is the load factor that a set is grown for when a file is loaded.
-	loadLoad = 0.8
+	fileLoadFactor = 0.8
 )
 
 // Save writes the set to a file, in a form that is loaded with any number of ranks
 // and buckets. The ranks write it together: path must mean the same file on each.
-// It replaces what was there only when it is complete; a symbolic link stays, and what
-// it leads to is replaced. Collective; nothing may insert meanwhile on any rank.
+// It replaces an existing file only when it is complete; a symbolic link stays, and the
+// file that it leads to is replaced. Collective; nothing may insert meanwhile on any rank.
 func (s *Set) Save(ctx context.Context, path string) error {
 	record := make([]byte, 8)
 	is := contents{Kind: kindWords, ElementBytes: 8}
@@ -61,9 +61,9 @@ func (e *Elements) Save(ctx context.Context, path string) error {
 	})
 }
 
-// Load inserts what a file holds that Save has written, growing the set when it
+// Load inserts the contents of a file that Save has written. It grows the set when it
 // would be more than 0.8 full. A truncated, foreign or corrupt file is refused on
-// every rank, and the set is as it was. Collective; no other call may run on any
+// every rank, and the set is unchanged. Collective; no other call may run on any
 // rank meanwhile.
 func (s *Set) Load(ctx context.Context, path string) error {
 	want := contents{Kind: kindWords, ElementBytes: 8}
@@ -78,7 +78,7 @@ func (s *Set) Load(ctx context.Context, path string) error {
 	})
 }
 
-// Load inserts what a file holds that Save has written; see Set.Load.
+// Load inserts the contents of a file that Save has written; see Set.Load.
 func (e *Elements) Load(ctx context.Context, path string) error {
 	want := contents{Kind: kindElements, ElementBytes: e.cfg.ElementBytes}
 	return load(ctx, e.job, path, want, e.Len, func(records uint64) error {
@@ -99,13 +99,13 @@ func makeRoom(ctx context.Context, job rma.Job, records uint64,
 	grow func(ctx context.Context, buckets uint64) error) error {
 	n, err := length(ctx)
 	err = rma.AllSucceeded(ctx, job, "set: counting what is there", err)
-	if err != nil || float64(n+records) <= loadLoad*float64(room) {
+	if err != nil || float64(n+records) <= fileLoadFactor*float64(room) {
 		return err
 	}
-	return grow(ctx, uint64(float64(n+records)/loadLoad)+1)
+	return grow(ctx, uint64(float64(n+records)/fileLoadFactor)+1)
 }
 
-// save writes a set to a file, each rank what its records gives.
+// save writes a set to a file. records passes each record of this rank to add.
 func save(ctx context.Context, job rma.Job, path string, is contents,
 	records func(add func([]byte) error) error) error {
 	description, err := json.Marshal(is)
@@ -120,7 +120,7 @@ func save(ctx context.Context, job rma.Job, path string, is contents,
 	return s.Finish(ctx, err, description)
 }
 
-// load verifies a file, makes room, and inserts what it holds.
+// load verifies a file, makes room, and inserts its contents.
 func load(ctx context.Context, job rma.Job, path string, want contents,
 	length func(context.Context) (uint64, error), makeRoom func(records uint64) error,
 	insert func(payload []byte) error) error {

@@ -10,7 +10,7 @@ import (
 // scanWords is how many buckets a scan reads at a time.
 const scanWords = 1024
 
-// reader reads runs of buckets, from memory where it can.
+// reader reads runs of buckets, directly where they are addressable, else through a queue.
 type reader struct {
 	t   *table
 	q   rma.Queue
@@ -41,7 +41,7 @@ func newReader(t *table) (*reader, error) {
 func (r *reader) read(ctx context.Context, rank, off, n int) ([]uint64, error) {
 	buf := r.buf[:n]
 	at := uint64(rank)*r.t.perRank + uint64(off)
-	if v := r.t.seen(at); v != nil {
+	if v := r.t.spanOf(at); v != nil {
 		for i := range buf {
 			buf[i] = v.load(at - v.first + uint64(i))
 		}

@@ -16,14 +16,14 @@ import (
 
 // scripts are races and small cases over memory, and the wrong versions that they notice.
 var scripts = lab.Scripts{
-	script("word loses its bucket", wordLosesItsBucket, claimsBlindly),
-	script("element loses its bucket", elementLosesItsBucket, passesEqual, leaksSlot),
+	script("word loses its bucket", wordLosesItsBucket, skipsWinningWord),
+	script("element loses its bucket", elementLosesItsBucket, skipsWinningElement, leaksSlot),
 	script("line read in pieces", lineReadInPieces, countsTaken),
 	script("equal fingerprints", fingerprintsAreEqual, skipsTaken),
-	script("end of what is seen", endOfSeen, endsAtSeen, staysInSeen, namesLost),
+	script("end of a span", endOfSpan, endsAtSpan, wrapsInSpan, losesRefs),
 	script("slots taken at the same time", runTakenAtOnce, sharesRun),
 	script("freed slots", freedSlotsAreTakenOnce, dropsChain),
-	script("freed slot comes back", freedSlotComesBack, sameHead),
+	script("freed slot comes back", freedSlotComesBack, unversionedHead),
 	script("collection that fails", collectionThatFails, freesEarly),
 	script("every length of a move", everyMove, losesLast),
 }
@@ -31,7 +31,7 @@ var scripts = lab.Scripts{
 func TestLabScripts(t *testing.T) {
 	if mark.Enabled {
 		for _, m := range []*mark.Mark{claimsWord, wordLosesEqual, wordLosesOther, claimsElement,
-			elementLosesEqual, elementLosesOther, slotReused, lineIsRead, runIsSeen, freedIsRead} {
+			elementLosesEqual, elementLosesOther, slotReused, lineIsRead, runIsRead, freedIsRead} {
 			m.Claim(t)
 		}
 	}
@@ -41,38 +41,38 @@ func TestLabScripts(t *testing.T) {
 // script runs fn, whose failure is an error.
 func script(name string, fn func(t testing.TB), mutants ...*mutant.Mutant) lab.Script {
 	return lab.Script{Name: name, Mutants: mutants, Run: func(t *testing.T) (err error) {
-		told := &told{TB: t}
+		recorded := &recordingTB{TB: t}
 		defer func() {
-			if r := recover(); r != nil && r != told {
+			if r := recover(); r != nil && r != recorded {
 				panic(r)
 			}
-			err = errors.Join(told.errs...)
+			err = errors.Join(recorded.errs...)
 		}()
-		fn(told)
+		fn(recorded)
 		return nil
 	}}
 }
 
-// told is a test that keeps its failures as errors.
-type told struct {
+// recordingTB is a test that keeps its failures as errors.
+type recordingTB struct {
 	testing.TB
 	errs []error
 }
 
-func (t *told) Errorf(format string, args ...any) {
+func (t *recordingTB) Errorf(format string, args ...any) {
 	t.errs = append(t.errs, fmt.Errorf(format, args...))
 }
 
-func (t *told) Fatalf(format string, args ...any) {
+func (t *recordingTB) Fatalf(format string, args ...any) {
 	t.Errorf(format, args...)
 	panic(t)
 }
 
-func (t *told) Fatal(args ...any) { t.Fatalf("%s", fmt.Sprint(args...)) }
+func (t *recordingTB) Fatal(args ...any) { t.Fatalf("%s", fmt.Sprint(args...)) }
 
-// endOfSeen has rank 0 insert what has its home in the last line that it sees from its memory on.
-// Some of it lies behind that.
-func endOfSeen(t testing.TB) {
+// endOfSpan has rank 0 insert what has its home in the last line of its span. Some of it lies
+// behind that.
+func endOfSpan(t testing.TB) {
 	const n, ranks = 12, 4
 	jobs := ranksOf(t, engineHosts, ranks)
 	cfg := Config{Buckets: 256, Access: ship.OneSided}
@@ -80,7 +80,7 @@ func endOfSeen(t testing.TB) {
 	must(t, err)
 	elements, err := newElements(jobs, ElementsConfig{Config: cfg, ElementBytes: 8})
 	must(t, err)
-	end := uint64(len(sets[0].t.seen(0).flat))
+	end := uint64(len(sets[0].t.spanOf(0).flat))
 	words := wordsWithHomes(2*n, []uint64{end<<32/cfg.Buckets - 1})
 	var bytes []byte
 	for i := uint64(0); len(bytes) < 8*n; i++ {
@@ -94,9 +94,9 @@ func endOfSeen(t testing.TB) {
 			t.Errorf("word %d is %v", i, r)
 		}
 	}
-	results, names := make([]Result, n), make([]Ref, n)
+	results, refs := make([]Result, n), make([]Ref, n)
 	must(t, sets[0].FindOrPutBatch(words[n:], results),
-		elements[0].FindOrPutRefs(bytes, results, names))
+		elements[0].FindOrPutRefs(bytes, results, refs))
 	for rank := range ranks {
 		for i, word := range words {
 			if there, err := sets[rank].Contains(word); !there || err != nil {
@@ -105,9 +105,10 @@ func endOfSeen(t testing.TB) {
 		}
 		got := make([]byte, len(bytes))
 		must(t, elements[rank].ContainsBatch(bytes, results),
-			elements[rank].GetBatch(t.Context(), names, got))
+			elements[rank].GetBatch(t.Context(), refs, got))
 		if slices.Contains(results, NotFound) || string(got) != string(bytes) {
-			t.Errorf("rank %d finds elements %v, and names are those of %x", rank, results, got)
+			t.Errorf("rank %d finds elements %v, and references are those of %x", rank, results,
+				got)
 		}
 	}
 	must(t, checkRanks(jobs, checksOf(sets)), checkRanks(jobs, checksOf(elements)))
@@ -123,7 +124,7 @@ func runTakenAtOnce(t testing.TB) {
 		return err
 	}))
 	var other []uint64
-	runIsSeen.Intercept(t, func() {
+	runIsRead.Intercept(t, func() {
 		if other == nil {
 			begin, end, err := of[1].takeRun(t.Context(), 0)
 			must(t, err)

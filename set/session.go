@@ -19,7 +19,7 @@ func newSession(t *table) (*session, error) {
 	if depth == 0 {
 		depth = DefaultDepth
 	}
-	// Two chunks of each machine may be on their way, or one and a request of
+	// Two chunks of each machine may be in flight, or one and a request of
 	// another kind.
 	q, err := t.job.NewQueue(depth * 2 * int(t.pieces()))
 	if err != nil {
@@ -41,19 +41,20 @@ func newSession(t *table) (*session, error) {
 // Close gives back the queue.
 func (s *session) Close() error { return s.q.Close() }
 
-// run drives the operations at, all n if it is nil: start readies a machine for one,
-// finish takes its answer. After an error the session is not to be used again.
-func (s *session) run(n int, at []int, start, finish func(p *probe, i int)) (counts, error) {
+// run drives the operations with the given indices, or all n if indices is nil: start readies
+// a machine for one, finish takes its answer. After an error the session is not to be used
+// again.
+func (s *session) run(n int, indices []int, start, finish func(p *probe, i int)) (counts, error) {
 	var c counts
-	if at != nil {
-		n = len(at)
+	if indices != nil {
+		n = len(indices)
 	}
 	depth := min(max(n, 1), len(s.probes))
 	running := make([]int, depth) // operation in each slot, -1 for none
 	for slot := range running {
 		running[slot] = -1
 	}
-	settle := func(slot int) {
+	complete := func(slot int) {
 		if i := running[slot]; i >= 0 {
 			p := &s.probes[slot]
 			c.count(p.result, p.examined, p.lost, p.size)
@@ -64,13 +65,13 @@ func (s *session) run(n int, at []int, start, finish func(p *probe, i int)) (cou
 	issued := 0
 	before := *s.q.Stats()
 	err := rma.RunAll(context.Background(), s.q, depth, func(slot int) rma.Op {
-		settle(slot)
+		complete(slot)
 		if issued == n {
 			return nil
 		}
 		i := issued
-		if at != nil {
-			i = at[i]
+		if indices != nil {
+			i = indices[i]
 		}
 		running[slot] = i
 		start(&s.probes[slot], i)
@@ -79,7 +80,7 @@ func (s *session) run(n int, at []int, start, finish func(p *probe, i int)) (cou
 	})
 	for slot := range running { // after an error, what had ended before it
 		if s.probes[slot].result != NotFound {
-			settle(slot)
+			complete(slot)
 		}
 	}
 	c.rma = s.q.Stats().Since(before)

@@ -18,7 +18,7 @@ const (
 	NotFound Result = iota // Contains: the element is not in the set
 	Found                  // it was in the set before the call
 	Inserted               // it was not, and now it is
-	Full                   // it is not in the set and no bucket in its reach is free
+	Full                   // it is not in the set, and none of the C*M buckets is free
 )
 
 // String is the result's name.
@@ -44,7 +44,7 @@ type Config struct {
 	// It matters only where ranks are reached through queues.
 	Chunk int
 	// Chunks is M: C*M buckets are examined, then the answer is Full. 0 means
-	// DefaultChunks. With Auto the reach is that of DefaultChunk.
+	// DefaultChunks. With Auto as many buckets are examined as with DefaultChunk.
 	Chunks int
 	// Home says where searches begin.
 	Home Home
@@ -54,8 +54,8 @@ type Config struct {
 	// Depth is how many operations of a batch are in flight on a queue. 0 means
 	// DefaultDepth.
 	Depth int
-	// Access says how batches reach memory that this rank does not see. It may differ
-	// between ranks.
+	// Access says how batches reach memory that this rank cannot address directly. It may
+	// differ between ranks.
 	Access ship.Access
 }
 
@@ -96,7 +96,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Set, error) {
 	if err != nil {
 		return nil, errors.Join(err, t.close())
 	}
-	t.of = wordContent{}
+	t.ops = wordOps{}
 	if err := t.open(ctx, cfg.Access, tally, nil); err != nil {
 		return nil, errors.Join(err, t.close(), tally.close())
 	}
@@ -126,18 +126,18 @@ func (s *Set) FindOrPut(word uint64) (Result, error) {
 		return NotFound, WordError(word)
 	}
 	home := s.t.home(hashWord(word))
-	v := s.t.seen(home)
+	v := s.t.spanOf(home)
 	if v == nil {
 		return s.one(word, true)
 	}
 	r, examined, lost := v.findOrPut(word|occupied, home-v.first)
-	if r == Found && examined <= s.t.direct && lost == 0 {
-		return r, nil // a counter would cost more than the look-up
+	if r == Found && examined <= s.t.directChunk && lost == 0 {
+		return r, nil // a counter would cost more than the lookup
 	}
-	if r == elsewhere {
+	if r == unfinished {
 		return s.one(word, true)
 	}
-	s.tally.count(r, examined, lost, s.t.direct)
+	s.tally.count(r, examined, lost, s.t.directChunk)
 	if r == Full {
 		return r, s.fullError()
 	}
@@ -150,16 +150,16 @@ func (s *Set) Contains(word uint64) (bool, error) {
 		return false, WordError(word)
 	}
 	home := s.t.home(hashWord(word))
-	v, r, examined := s.t.seen(home), elsewhere, uint64(0)
+	v, r, examined := s.t.spanOf(home), unfinished, uint64(0)
 	if v != nil {
 		r, examined = v.find(word|occupied, home-v.first)
 	}
-	if r == elsewhere && !endsAtSeen.On() {
+	if r == unfinished && !endsAtSpan.On() {
 		r, err := s.one(word, false)
 		return r == Found, err
 	}
-	if examined > s.t.direct {
-		s.tally.count(r, examined, 0, s.t.direct)
+	if examined > s.t.directChunk {
+		s.tally.count(r, examined, 0, s.t.directChunk)
 	}
 	return r == Found, nil
 }
@@ -167,7 +167,7 @@ func (s *Set) Contains(word uint64) (bool, error) {
 // FindOrPutBatch is FindOrPut for many words: results[i] answers words[i]. The
 // words are worked on with many requests in flight, in no particular order; a word
 // that occurs twice is Inserted once and Found once. When any result is Full the
-// error is a *FullError and the other results hold. results must be as long as
+// error is a *FullError and the other results are valid. results must be as long as
 // words. A word of more than 63 bits is an error, and nothing is inserted then.
 func (s *Set) FindOrPutBatch(words []uint64, results []Result) error {
 	return s.batch(words, results, true)
@@ -193,11 +193,11 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 	if s.t.flat != nil {
 		b.counts = s.t.searchBatch(&s.t.span, words, results, insert)
 	} else {
-		err = s.t.runApart(&b)
+		err = s.t.runSplit(&b)
 	}
 	s.tally.add(b.counts)
 	if mark.Enabled {
-		noteTwins(results, func(i int) uint64 { return words[i] })
+		markDuplicates(results, func(i int) uint64 { return words[i] })
 	}
 	if err == nil && b.full > 0 {
 		err = s.fullError()
@@ -235,7 +235,7 @@ func (s *Set) Stats() Stats {
 }
 
 // Local iterates over the words in this rank's part of the table, in the order
-// of the table. Words inserted meanwhile may or may not be seen.
+// of the table. Words inserted meanwhile may or may not be among them.
 func (s *Set) Local(ctx context.Context) func(yield func(uint64, error) bool) {
 	return func(yield func(uint64, error) bool) {
 		for bucket, err := range s.t.local(ctx) {
@@ -247,7 +247,7 @@ func (s *Set) Local(ctx context.Context) func(yield func(uint64, error) bool) {
 }
 
 // Grow moves the set into a table of the given number of buckets. Collective; no
-// other call may run on any rank meanwhile. When it fails the set is as it was.
+// other call may run on any rank meanwhile. When it fails the set is unchanged.
 func (s *Set) Grow(ctx context.Context, buckets uint64) error {
 	cfg := s.cfg
 	cfg.Buckets = buckets
@@ -256,7 +256,7 @@ func (s *Set) Grow(ctx context.Context, buckets uint64) error {
 		return err
 	}
 	m := s.mover()
-	t, err := m.into(ctx, s.job, s.t, g)
+	t, err := m.rebuild(ctx, s.job, s.t, g)
 	if err != nil {
 		return err
 	}

@@ -8,20 +8,20 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// Batches may travel to the ranks that own the homes (package ship). A request holds the items
+// Batches may be shipped to the ranks that own the homes (package ship). A request holds the items
 // one after the other, and the answer a word for each:
 //
-//	| name (36) | result (8) |
+//	| reference (36) | result (8) |
 //
-// Elements that are asked for by their names travel from the rank in whose arena they lie.
+// Requests for elements by their references go to the ranks in whose arenas they lie.
 //
-// The owner works on what it sees, by the loops that it has for its own batches. What leaves that
-// is elsewhere, and the rank that asked goes on one-sided: owners wait for nobody.
+// The owner searches its span, by the loops that it has for its own batches. A search that leaves
+// the span is unfinished, and the requesting rank goes on one-sided: owners wait for nobody.
 
 const (
 	kindFind uint32 = iota
 	kindFindOrPut
-	kindGet // the items are names, and the answers elements
+	kindGet // the items are references, and the answers elements
 )
 
 func kindOf(insert bool) uint32 {
@@ -36,32 +36,32 @@ const (
 	resultMask = 1<<resultBits - 1
 )
 
-// open has the table answer what others ship to it. A table that takes the place of another has
-// a line like the other's. Collective.
+// open has the table answer what others ship to it. like is the line of the table that this one
+// replaces, or nil: its measurements hold for the new line. Collective.
 func (t *table) open(ctx context.Context, access ship.Access, ta *tally, like *ship.Line) error {
 	var err error
-	t.line, err = ship.Open(ctx, t.job, t.window, ship.Config{Access: access, Trips: t.of.trips(),
+	t.line, err = ship.Open(ctx, t.job, t.window, ship.Config{Access: access, Trips: t.ops.trips(),
 		Answer: (&owner{t: t, tally: ta}).answer, Like: like})
 	return err
 }
 
-// told takes the answer to item i.
-func (a *apart) told(i int, answer uint64) (Result, error) {
+// takeAnswer takes the answer to item i.
+func (s *splitBatch) takeAnswer(i int, answer uint64) (Result, error) {
 	r := Result(answer & resultMask)
 	switch {
-	case r == elsewhere:
+	case r == unfinished:
 		return r, nil
-	case r == Found, a.insert && (r == Inserted || r == Full), !a.insert && r == NotFound:
+	case r == Found, s.insert && (r == Inserted || r == Full), !s.insert && r == NotFound:
 	default:
 		return r, ship.ErrDisorder
 	}
-	a.results[i] = r
-	if a.refs != nil {
-		a.refs[i] = Ref(answer >> resultBits)
+	s.results[i] = r
+	if s.refs != nil {
+		s.refs[i] = Ref(answer >> resultBits)
 	}
-	a.count(r, 0, 0, a.t.direct) // the owner counts what it has examined
+	s.count(r, 0, 0, s.t.directChunk) // the owner counts what it has examined
 	if r == Full {
-		a.longest = max(a.longest, a.t.limit) // as the error is to say
+		s.longest = max(s.longest, s.t.limit) // so that the error reports it
 	}
 	return r, nil
 }
@@ -75,7 +75,7 @@ type owner struct {
 }
 
 func (o *owner) answer(kind uint32, n int, request, answer []uint64) (int, error) {
-	t, width, answerWidth := o.t, o.t.of.width(), 1
+	t, width, answerWidth := o.t, o.t.ops.width(), 1
 	if kind == kindGet {
 		width, answerWidth = 1, width
 	}
@@ -86,12 +86,12 @@ func (o *owner) answer(kind uint32, n int, request, answer []uint64) (int, error
 			len(answer), n, width)
 	}
 	if kind == kindGet {
-		return t.of.get(t, request, answer)
+		return t.ops.get(t, request, answer)
 	}
 	for i := range n {
 		item := request[i*width : (i+1)*width]
-		if !t.of.legal(item) || t.owner(t.of.hash(item)) != t.window.Rank() {
-			return 0, fmt.Errorf("set: item %d of a request is none of rank %d; run the same "+
+		if !t.ops.valid(item) || t.owner(t.ops.hash(item)) != t.window.Rank() {
+			return 0, fmt.Errorf("set: item %d of a request is not rank %d's; run the same "+
 				"program on every rank", i, t.window.Rank())
 		}
 	}
@@ -102,14 +102,14 @@ func (o *owner) answer(kind uint32, n int, request, answer []uint64) (int, error
 		insert: kind == kindFindOrPut}
 	clear(b.refs)
 	var err error
-	if v := t.seen(uint64(t.window.Rank()) * t.perRank); v != nil {
-		err = t.of.search(t, v, &b)
+	if v := t.spanOf(uint64(t.window.Rank()) * t.perRank); v != nil {
+		err = t.ops.search(t, v, &b)
 	} else {
-		err = t.of.queued(t, &b, nil)
+		err = t.ops.queued(t, &b, nil)
 	}
 	for i, r := range b.results {
 		if r == Full && b.noArena {
-			r = elsewhere // who asked is to see why
+			r = unfinished // the requesting rank goes on, in all arenas
 		}
 		answer[i] = uint64(b.refs[i])<<resultBits | uint64(r)
 	}

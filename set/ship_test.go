@@ -20,31 +20,31 @@ func onShips(t *testing.T, test func(t *testing.T, e engine)) {
 	}
 }
 
-// Goroutines of many ranks insert the same things at once, some of which travel: each is
-// inserted once, and counted once.
-func TestShippedCrowd(t *testing.T) {
+// Goroutines of many ranks insert the same things at the same time. Some of these are shipped.
+// Each is inserted once, and counted once.
+func TestShippedContention(t *testing.T) {
 	onShips(t, func(t *testing.T, e engine) {
 		t.Run("words", func(t *testing.T) {
-			c, jobs := newCrowd(4, 2), ranksOf(t, e, 4)
+			c, jobs := newContention(4, 2), ranksOf(t, e, 4)
 			sets, err := newSets(jobs, Config{Buckets: uint64(c.elements) * 10 / 9, Depth: 8,
 				Access: ship.Shipped})
 			must(t, err)
 			must(t, c.run(func(rank, _ int, ids []int, results []Result) error {
-				return insertWords(sets[rank], crowdWord, ids, results)
+				return insertWords(sets[rank], wordOfID, ids, results)
 			}))
 			must(t, c.exactlyOnce(), checkRanks(jobs, checksOf(sets)))
 			shippedAll(t, c, func(rank int) Stats { return sets[rank].Stats() })
 		})
 		t.Run("elements", func(t *testing.T) {
-			c, jobs := newCrowd(4, 2), ranksOf(t, e, 4)
+			c, jobs := newContention(4, 2), ranksOf(t, e, 4)
 			sets, err := newElements(jobs, ElementsConfig{ElementBytes: 20,
 				Capacity: uint64(c.elements) + 2048, // batches and owners hold slots
 				Config: Config{Buckets: uint64(c.elements) * 10 / 9, Depth: 8,
 					Access: ship.Shipped}})
 			must(t, err)
-			var names sync.Map
+			var refsByID sync.Map
 			must(t, c.run(func(rank, _ int, ids []int, results []Result) error {
-				return insertElements(sets[rank], &names, ids, results)
+				return insertElements(sets[rank], &refsByID, ids, results)
 			}))
 			must(t, c.exactlyOnce(), checkRanks(jobs, checksOf(sets)))
 			shippedAll(t, c, func(rank int) Stats { return sets[rank].Stats() })
@@ -54,7 +54,7 @@ func TestShippedCrowd(t *testing.T) {
 }
 
 // shippedAll makes sure that every element was counted once, and that much was shipped.
-func shippedAll(t *testing.T, c *crowd, stats func(rank int) Stats) {
+func shippedAll(t *testing.T, c *contention, stats func(rank int) Stats) {
 	t.Helper()
 	var sum Stats
 	for rank := range c.ranks {
@@ -169,11 +169,12 @@ func TestBadRequests(t *testing.T) {
 func TestOddAnswers(t *testing.T) {
 	for result := range uint64(256) {
 		for _, insert := range []bool{false, true} {
-			a := apart{batch: &batch{results: make([]Result, 1), insert: insert}, t: new(table)}
-			r, err := a.told(0, result)
+			s := splitBatch{batch: &batch{results: make([]Result, 1), insert: insert},
+				t: new(table)}
+			r, err := s.takeAnswer(0, result)
 			want := errors.Is(err, ship.ErrDisorder)
 			switch Result(result) {
-			case Found, elsewhere:
+			case Found, unfinished:
 				want = err == nil
 			case Inserted, Full:
 				want = insert == (err == nil)
@@ -194,7 +195,7 @@ func TestOwnerHasClosed(t *testing.T) {
 		must(t, err)
 		words, results := make([]uint64, 2000), make([]Result, 2000)
 		for i := range words {
-			words[i] = crowdWord(i)
+			words[i] = wordOfID(i)
 		}
 		must(t, sets[0].FindOrPutBatch(words[:1000], results[:1000]), sets[1].Close(),
 			sets[0].FindOrPutBatch(words, results))
@@ -210,7 +211,7 @@ func TestOwnerHasClosed(t *testing.T) {
 	})
 }
 
-// Access is checked, and what was chosen is told.
+// Access is checked, and the choice is reported.
 func TestAccess(t *testing.T) {
 	for _, c := range []struct {
 		e      engine
@@ -260,9 +261,9 @@ func TestLabShipped(t *testing.T) {
 }
 
 var (
-	labWordsShipped = &lab.Table{Name: "set of words that travel", Model: labModel,
+	labWordsShipped = &lab.Table{Name: "set of words that are shipped", Model: labModel,
 		Open: with(openLabWords, ship.Shipped)}
-	labElementsShipped = &lab.Table{Name: "set of elements that travel", Model: labModel,
+	labElementsShipped = &lab.Table{Name: "set of elements that are shipped", Model: labModel,
 		Open: with(openLabElements, ship.Shipped)}
 )
 

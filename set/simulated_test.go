@@ -9,18 +9,18 @@ import (
 	"github.com/farhash/farhash/rma/sim"
 )
 
-// office lets goroutines use a simulated cluster as they use other engines, each call of
-// the engine being a letter to its rank. A rank of the simulation takes its letters one
-// after the other. While it waits within one, the others let virtual time pass. When
-// all have nothing to do, or still wait after a long time, as they do for a rank that has
-// not come to a barrier yet, time stands still until there is a letter.
-type office struct {
+// callServer lets goroutines use a simulated cluster as they use other engines. Each call of
+// the engine is put into the list of its rank. A rank of the simulation makes the calls of its
+// list one after the other. While it waits within one, the others let virtual time pass. Time
+// stops until there is a call when no rank has anything to do, or when ranks still wait after a
+// long time, as they do for a rank that has not called Barrier yet.
+type callServer struct {
 	mu      sync.Mutex // guards what follows
 	arrived *sync.Cond
-	letters [][]func(job *sim.Job) // to each rank
-	unread  int
+	calls   [][]func(job *sim.Job) // of each rank
+	pending int
 	working int // ranks that are within a call
-	ticks   int // in a row, with nothing happening to letters
+	ticks   int // in a row, while no call began or ended
 	closed  []bool
 
 	over chan struct{} // closed when the simulation has ended
@@ -28,14 +28,14 @@ type office struct {
 
 // runSimulated runs fn for every rank, each in a goroutine of its own.
 func runSimulated(n int, seed uint64, fn func(job rma.Job) error) error {
-	o := &office{letters: make([][]func(*sim.Job), n), closed: make([]bool, n),
+	o := &callServer{calls: make([][]func(*sim.Job), n), closed: make([]bool, n),
 		over: make(chan struct{})}
 	o.arrived = sync.NewCond(&o.mu)
 	failed := make(chan error)
 	go func() {
 		failed <- onAll(n, func(rank int) error {
 			defer o.close(rank)
-			return fn(&simulatedJob{office: o, rank: rank, size: n})
+			return fn(&simulatedJob{server: o, rank: rank, size: n})
 		})
 	}()
 	_, err := sim.Run(sim.Random(n, seed), o.serve)
@@ -44,20 +44,20 @@ func runSimulated(n int, seed uint64, fn func(job rma.Job) error) error {
 }
 
 const (
-	// tickNs is how long a rank without letters sleeps while others work.
+	// tickNs is how long a rank without calls sleeps while others work.
 	tickNs = 1_000_000
-	// mostTicks of it are longer than any operation takes.
-	mostTicks = 20
+	// maxTicks of it are longer than any operation takes.
+	maxTicks = 20
 )
 
 // serve is a rank of the simulation.
-func (o *office) serve(job rma.Job) error {
+func (o *callServer) serve(job rma.Job) error {
 	rank := job.Rank()
 	for {
-		letter, closed := o.next(rank)
+		call, closed := o.nextCall(rank)
 		switch {
-		case letter != nil:
-			letter(job.(*sim.Job))
+		case call != nil:
+			call(job.(*sim.Job))
 			o.mu.Lock()
 			o.working--
 			o.ticks = 0
@@ -70,34 +70,34 @@ func (o *office) serve(job rma.Job) error {
 	}
 }
 
-// next is a rank's next letter, nil when it is rather another rank's turn.
-func (o *office) next(rank int) (letter func(*sim.Job), closed bool) {
+// nextCall is a rank's next call, nil when another rank is to run.
+func (o *callServer) nextCall(rank int) (call func(*sim.Job), closed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.unread == 0 && (o.working == 0 || o.ticks > mostTicks) && !o.closed[rank] {
+	for o.pending == 0 && (o.working == 0 || o.ticks > maxTicks) && !o.closed[rank] {
 		o.arrived.Wait()
 	}
 	o.ticks++
-	if len(o.letters[rank]) == 0 {
+	if len(o.calls[rank]) == 0 {
 		return nil, o.closed[rank]
 	}
 	o.ticks = 0
-	letter = o.letters[rank][0]
-	o.letters[rank] = o.letters[rank][1:]
-	o.unread--
+	call = o.calls[rank][0]
+	o.calls[rank] = o.calls[rank][1:]
+	o.pending--
 	o.working++
-	return letter, false
+	return call, false
 }
 
 // do has a rank make a call, and returns when it has.
-func (o *office) do(rank int, call func(job *sim.Job)) {
+func (o *callServer) do(rank int, call func(job *sim.Job)) {
 	done := make(chan struct{})
 	o.mu.Lock()
-	o.letters[rank] = append(o.letters[rank], func(job *sim.Job) {
+	o.calls[rank] = append(o.calls[rank], func(job *sim.Job) {
 		call(job)
 		close(done)
 	})
-	o.unread++
+	o.pending++
 	o.mu.Unlock()
 	o.arrived.Signal()
 	select {
@@ -107,16 +107,16 @@ func (o *office) do(rank int, call func(job *sim.Job)) {
 	}
 }
 
-func (o *office) close(rank int) {
+func (o *callServer) close(rank int) {
 	o.mu.Lock()
 	o.closed[rank] = true
 	o.mu.Unlock()
 	o.arrived.Signal()
 }
 
-// simulatedJob is a rank of an office.
+// simulatedJob is a rank of a callServer.
 type simulatedJob struct {
-	office     *office
+	server     *callServer
 	rank, size int
 }
 
@@ -124,17 +124,17 @@ func (j *simulatedJob) Rank() int { return j.rank }
 func (j *simulatedJob) Size() int { return j.size }
 
 func (j *simulatedJob) NewWindow(ctx context.Context, spec rma.Spec) (w rma.Window, err error) {
-	j.office.do(j.rank, func(job *sim.Job) { w, err = job.NewWindow(ctx, spec) })
+	j.server.do(j.rank, func(job *sim.Job) { w, err = job.NewWindow(ctx, spec) })
 	return w, err
 }
 
 func (j *simulatedJob) Barrier(ctx context.Context) (err error) {
-	j.office.do(j.rank, func(job *sim.Job) { err = job.Barrier(ctx) })
+	j.server.do(j.rank, func(job *sim.Job) { err = job.Barrier(ctx) })
 	return err
 }
 
 func (j *simulatedJob) NewQueue(depth int) (q rma.Queue, err error) {
-	j.office.do(j.rank, func(job *sim.Job) { q, err = job.NewQueue(depth) })
+	j.server.do(j.rank, func(job *sim.Job) { q, err = job.NewQueue(depth) })
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +142,12 @@ func (j *simulatedJob) NewQueue(depth int) (q rma.Queue, err error) {
 }
 
 func (j *simulatedJob) Failed() (ranks []int) {
-	j.office.do(j.rank, func(job *sim.Job) { ranks = job.Failed() })
+	j.server.do(j.rank, func(job *sim.Job) { ranks = job.Failed() })
 	return ranks
 }
 
 func (j *simulatedJob) Close() (err error) {
-	j.office.do(j.rank, func(job *sim.Job) { err = job.Close() })
+	j.server.do(j.rank, func(job *sim.Job) { err = job.Close() })
 	return err
 }
 
@@ -158,7 +158,7 @@ type simulatedQueue struct {
 }
 
 func (q *simulatedQueue) do(call func()) {
-	q.job.office.do(q.job.rank, func(*sim.Job) { call() })
+	q.job.server.do(q.job.rank, func(*sim.Job) { call() })
 }
 
 func (q *simulatedQueue) Get(dst rma.Buf, w rma.Window, rank, off int) (h rma.Handle) {

@@ -6,24 +6,24 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// span is buckets that lie next to each other in directly addressable memory: those of the
-// whole table, or those of the ranks of one host.
+// span is a run of buckets in directly addressable memory: those of the whole table, or those
+// of adjacent ranks of one host.
 type span struct {
-	flat  []uint64 // nil: nothing is seen
+	flat  []uint64 // the buckets; nil: not all of the table is directly addressable
 	first uint64   // the number in the table of the first of them
 	whole bool     // they are the whole table, and a search goes on around its end
 	limit uint64   // buckets examined before Full: min(C*M, n)
 }
 
-// elsewhere stands for the result of a search that leaves what it sees. Who gets it asks through
-// a queue, from the home on: what the search has seen is there for good.
-const elsewhere = Full + 1
+// unfinished is the result of a search that leaves its span. The caller searches again through
+// a queue, from the home on. That is correct, as the occupied buckets of the span do not change.
+const unfinished = Full + 1
 
-// load reads the bucket number i of a span.
+// load reads bucket i of a span.
 func (v *span) load(i uint64) uint64 { return atomic.LoadUint64(&v.flat[i]) }
 
-// see finds the buckets that are seen.
-func (t *table) see() {
+// findSpans finds the buckets that are directly addressable.
+func (t *table) findSpans() {
 	for _, s := range rma.Stretches(t.window) {
 		v := &span{flat: s.Words, first: uint64(s.First) * t.perRank, limit: t.limit}
 		if s.Ranks == t.window.Size() {
@@ -40,8 +40,8 @@ func (t *table) see() {
 	}
 }
 
-// seen is the span that a bucket lies in, nil where only queues reach it.
-func (t *table) seen(bucket uint64) *span {
+// spanOf is the span that a bucket lies in, nil where only queues reach it.
+func (t *table) spanOf(bucket uint64) *span {
 	if t.flat != nil {
 		return &t.span
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // orderlyWords are sets of keys: words that have much in common, and random ones. Each
-// gives its i-th word, and is asked for them in order.
+// gives its i-th word, and is called for them in order.
 func orderlyWords() map[string]func(i uint64) uint64 {
 	few := sparse()
 	rng := rand.New(rand.NewPCG(63, 1))
@@ -84,15 +84,15 @@ func spreadsLawfully(t *testing.T, buckets int,
 			for i, law := range laws {
 				table, err := fill(int(law.load * float64(buckets)))
 				must(t, err)
-				stray := l.stray(table.flat, i)
-				worst = max(worst, stray)
-				if stray > 1 {
-					t.Errorf("home %d, load %v, %s: displacements stray %.2f times as far from "+
-						"the law as chance does", home, law.load, name, stray)
+				deviation := l.deviation(table.flat, i)
+				worst = max(worst, deviation)
+				if deviation > 1 {
+					t.Errorf("home %d, load %v, %s: displacements deviate %.2f times as far from "+
+						"the law as chance does", home, law.load, name, deviation)
 				}
 			}
 		}
-		t.Logf("home %d: nothing strays more than %.2f times as far as chance may", home, worst)
+		t.Logf("home %d: nothing deviates more than %.2f times as far as chance may", home, worst)
 	}
 }
 
@@ -123,7 +123,7 @@ func fillBatches(word func(uint64) uint64, insert func(words []uint64, results [
 }
 
 // TestWordsSpreadLawfully: however orderly words are, a set of them is like one of
-// random words, neither more crowded nor more even.
+// random words, neither more clustered nor more even.
 func TestWordsSpreadLawfully(t *testing.T) {
 	alone(t)
 	job := ranksOf(t, engineDirect, 1)
@@ -169,19 +169,19 @@ func mean(tail []float64) (sum float64) {
 	return sum
 }
 
-// TestLawRejectsPoorHashes: displacements tell a poor hash from a good one, whether it
-// crowds the words or spreads them more evenly than chance would.
+// TestLawRejectsPoorHashes: displacements distinguish a poor hash from a good one, whether it
+// clusters the words or spreads them more evenly than chance would.
 func TestLawRejectsPoorHashes(t *testing.T) {
 	const buckets = 1 << 14
 	l := lawfuls[HomeWord]()
-	strays := func(hash, word func(uint64) uint64) (worst float64) {
+	deviations := func(hash, word func(uint64) uint64) (worst float64) {
 		var homes []uint64
 		for i, law := range laws {
 			for len(homes) < int(law.load*buckets) {
 				home, _ := bits.Mul64(hash(word(uint64(len(homes)))), buckets)
 				homes = append(homes, home)
 			}
-			worst = max(worst, l.stray(park(homes, buckets), i))
+			worst = max(worst, l.deviation(park(homes, buckets), i))
 		}
 		return worst
 	}
@@ -211,13 +211,13 @@ func TestLawRejectsPoorHashes(t *testing.T) {
 		{"high bits lost", func(word uint64) uint64 { return hashWord(word << 16) },
 			"three counters"},
 	} {
-		if got := strays(hashWord, orderlyWords()[poor.words]); got > 1 {
-			t.Errorf("of %s the hash strays %.2f", poor.words, got)
+		if got := deviations(hashWord, orderlyWords()[poor.words]); got > 1 {
+			t.Errorf("of %s the hash deviates %.2f", poor.words, got)
 		}
-		got := strays(poor.hash, orderlyWords()[poor.words])
-		t.Logf("%s of %s strays %.2f", poor.name, poor.words, got)
+		got := deviations(poor.hash, orderlyWords()[poor.words])
+		t.Logf("%s of %s deviates %.2f", poor.name, poor.words, got)
 		if got < 1 {
-			t.Errorf("%s of %s strays no more than chance does: %.2f", poor.name, poor.words, got)
+			t.Errorf("%s of %s deviates no more than chance does: %.2f", poor.name, poor.words, got)
 		}
 	}
 }

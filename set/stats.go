@@ -22,31 +22,31 @@ type Stats struct {
 	ExtraChunks  uint64 // chunks examined beyond the first of each operation
 	LongestProbe uint64 // buckets examined by the longest search counted
 
-	// Access is how batches reach memory that this rank does not see, and why.
+	// Access is how batches reach memory that this rank cannot address directly, and why.
 	Access ship.Choice
 	// Answered is how many operations this rank has carried out for others that shipped
-	// them. Who has shipped an operation counts its result, and who carries it out
-	// LostSwaps, ExtraChunks and LongestProbe.
+	// them. The requesting rank counts the result of an operation. The rank that carries
+	// it out counts LostSwaps, ExtraChunks and LongestProbe.
 	Answered uint64
 
-	// Queues is what the engine was asked for; zero where memory is direct. Its
+	// Queues counts requests to the engine; zero where memory is direct. Its
 	// RoundTrips are waits: for compare-and-swaps and elements as well, but not for a
-	// chunk that came while the one before it was examined.
+	// chunk that arrived while the one before it was examined.
 	Queues rma.Stats
 }
 
 // Operations is the number of operations counted.
 func (s Stats) Operations() uint64 { return s.Inserted + s.Found + s.NotFound + s.Full }
 
-// RoundTrips is what OP Table 1 counts: chunks that an operation had to have.
-// Chunks asked for in advance and compare-and-swaps are not among them.
+// RoundTrips is what OP Table 1 counts: chunks that an operation needed.
+// Chunks requested in advance and compare-and-swaps are not among them.
 func (s Stats) RoundTrips() uint64 { return s.Operations() + s.ExtraChunks }
 
 // counts is what a batch adds to the statistics.
 type counts struct {
 	inserted, found, notFound, full uint64
 	lost, extra, longest            uint64
-	elsewhere                       uint64 // searches that someone else goes on with
+	unfinished                      uint64 // searches that have left their span
 	noArena                         bool   // an element found no slot
 	rma                             rma.Stats
 }
@@ -59,7 +59,7 @@ func (c *counts) add(o counts) {
 	c.full += o.full
 	c.lost += o.lost
 	c.extra += o.extra
-	c.elsewhere += o.elsewhere
+	c.unfinished += o.unfinished
 	c.longest = max(c.longest, o.longest)
 	c.noArena = c.noArena || o.noArena
 	c.rma.Add(o.rma)
@@ -76,8 +76,8 @@ func (c *counts) count(r Result, examined, lost, chunk uint64) {
 		c.notFound++
 	case Full:
 		c.full++
-	case elsewhere:
-		c.elsewhere++
+	case unfinished:
+		c.unfinished++
 		c.lost += lost
 		return
 	}
@@ -89,7 +89,7 @@ func (c *counts) count(r Result, examined, lost, chunk uint64) {
 }
 
 const (
-	stripes      = 16 // so that goroutines of one rank rarely meet in a counter
+	stripes      = 16 // so that goroutines of one rank rarely share a counter
 	stripeWords  = 8  // a cache line each
 	tallyWords   = stripes * stripeWords
 	cellInserted = 0 // the word of a stripe that counts insertions
@@ -134,10 +134,10 @@ func newTally(ctx context.Context, job rma.Job) (*tally, error) {
 
 // count adds one operation.
 func (ta *tally) count(r Result, examined, lost, chunk uint64) {
-	i := stripeHere()
+	i := currentStripe()
 	if r == Inserted && ta.own != nil && examined <= chunk && lost == 0 {
 		atomic.AddUint64(&ta.own[i*stripeWords+cellInserted], 1)
-		ta.stripes[i].see(examined)
+		ta.stripes[i].noteLongest(examined)
 		return
 	}
 	var c counts
@@ -145,9 +145,9 @@ func (ta *tally) count(r Result, examined, lost, chunk uint64) {
 	ta.addTo(i, c)
 }
 
-// stripeHere tells goroutines apart by where their stacks are, which costs less than a
-// counter whose line is elsewhere.
-func stripeHere() int {
+// currentStripe is the stripe of this goroutine, chosen by the address of its stack. That costs
+// less than a shared counter, whose line is often in the cache of another core.
+func currentStripe() int {
 	var here byte
 	return int(uintptr(unsafe.Pointer(&here)) >> stackBits % stripes)
 }
@@ -156,9 +156,9 @@ func stripeHere() int {
 const stackBits = 13
 
 // add adds a batch.
-func (ta *tally) add(c counts) { ta.addTo(stripeHere(), c) }
+func (ta *tally) add(c counts) { ta.addTo(currentStripe(), c) }
 
-// answered adds what was answered to others. Who asked counts what came of it.
+// answered adds operations that were carried out for other ranks, which count the results.
 func (ta *tally) answered(c counts) {
 	n := c.inserted + c.found + c.notFound + c.full
 	ta.stripes[0].answered.Add(n)
@@ -181,7 +181,7 @@ func (ta *tally) addTo(i int, c counts) {
 			one.to.Add(one.by)
 		}
 	}
-	st.see(c.longest)
+	st.noteLongest(c.longest)
 	ta.addInserted(i, c.inserted)
 }
 
@@ -192,13 +192,13 @@ func (ta *tally) addInserted(i int, n uint64) {
 	case ta.own != nil:
 		atomic.AddUint64(&ta.own[off], n)
 	default:
-		// Counting is not worth an operation's failure: what is in the table counts.
+		// A counter that fails must not fail the operation: the table is what counts.
 		_, _ = ta.cells.Add(context.Background(), ta.rank, off, n)
 	}
 }
 
-// see remembers the longest search.
-func (st *stripe) see(examined uint64) {
+// noteLongest records the longest search.
+func (st *stripe) noteLongest(examined uint64) {
 	for {
 		longest := st.longest.Load()
 		if examined <= longest || st.longest.CompareAndSwap(longest, examined) {

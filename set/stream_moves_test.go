@@ -50,7 +50,7 @@ func (st *stream) collect(first int) error {
 		return st.tooFew(err, len(kept), uint64(len(st.shadow)))
 	}
 	st.stored = kept
-	maps.DeleteFunc(st.names, func(id int, _ Ref) bool { return !kept[id] })
+	maps.DeleteFunc(st.refs, func(id int, _ Ref) bool { return !kept[id] })
 	return st.reread()
 }
 
@@ -83,7 +83,7 @@ func (st *stream) load() error {
 		return st.partlyLoaded(err)
 	}
 	t := st.ranks[0].table()
-	if n := len(st.stored) + len(st.saved); float64(n) > loadLoad*float64(t.buckets) {
+	if n := len(st.stored) + len(st.saved); float64(n) > fileLoadFactor*float64(t.buckets) {
 		return fmt.Errorf("%d and %d elements were loaded into %d buckets", len(st.stored),
 			len(st.saved), t.buckets)
 	}

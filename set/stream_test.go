@@ -18,7 +18,7 @@ type shape struct {
 	cfg    Config
 	bytes  int  // of an element, 0 for words
 	skewed bool // elements lie at odd addresses
-	strict bool // batches work in order, so that every answer can be foretold
+	strict bool // batches work in order, so that every answer can be predicted
 	moving bool // operations that make the table anew take part
 }
 
@@ -69,7 +69,7 @@ type stream struct {
 	ranks  []subject
 	shadow []int // the element in each bucket, none
 	stored map[int]bool
-	names  map[int]Ref // of the elements, as far as they were told
+	refs   map[int]Ref // references of the elements, as far as they are known
 	log    []byte      // every answer, to be compared with other engines
 
 	dir     string       // of the file, empty while there is none
@@ -101,7 +101,7 @@ func runStream(s shape, data []byte) (answers []byte, err error) {
 
 // open makes an empty set.
 func (st *stream) open() (err error) {
-	st.stored, st.names = map[int]bool{}, map[int]Ref{}
+	st.stored, st.refs = map[int]bool{}, map[int]Ref{}
 	st.longest = 0
 	if st.ranks, err = subjectsOf(st.jobs, st.shape); err != nil {
 		return err
@@ -192,7 +192,7 @@ func (st *stream) insert(s subject, ids []int, single bool) error {
 		if results[i] == Full {
 			continue
 		}
-		if err := st.named(ids[i], ref); err != nil {
+		if err := st.checkRef(ids[i], ref); err != nil {
 			return err
 		}
 	}
@@ -229,12 +229,12 @@ func (st *stream) insert(s subject, ids []int, single bool) error {
 	return st.reread()
 }
 
-// named compares the name of an element with the one that it has had so far.
-func (st *stream) named(id int, ref Ref) error {
-	if before, known := st.names[id]; known && before != ref {
-		return fmt.Errorf("the name of element %d is %#x, not %#x", id, ref, before)
+// checkRef compares the reference of an element with the one that it has had so far.
+func (st *stream) checkRef(id int, ref Ref) error {
+	if before, known := st.refs[id]; known && before != ref {
+		return fmt.Errorf("the reference of element %d is %#x, not %#x", id, ref, before)
 	}
-	st.names[id] = ref
+	st.refs[id] = ref
 	return nil
 }
 
@@ -272,7 +272,7 @@ func (st *stream) contains(s subject, ids []int, single bool) error {
 			want = Found
 		}
 		if results[i] != want {
-			return fmt.Errorf("look-up of element %d: %v, not %v", id, results[i], want)
+			return fmt.Errorf("lookup of element %d: %v, not %v", id, results[i], want)
 		}
 		st.log = append(st.log, byte(results[i]))
 	}
@@ -355,7 +355,7 @@ func (st *stream) read() ([]int, error) {
 		if layout[i], err = st.ranks[0].id(bucket); err != nil {
 			return nil, err
 		}
-		if err := st.named(layout[i], Ref(bucket&refMask)); err != nil {
+		if err := st.checkRef(layout[i], Ref(bucket&refMask)); err != nil {
 			return nil, err
 		}
 	}

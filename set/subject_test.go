@@ -10,7 +10,7 @@ import (
 // subject is one rank's view of a Set or Elements that holds elements called 0 to
 // 255.
 type subject interface {
-	// findOrPut tells the names of the elements too where it can.
+	// findOrPut returns the references of the elements too where it can.
 	findOrPut(ids []int, single bool) ([]Result, []Ref, error)
 	contains(ids []int, single bool) ([]Result, error)
 	local() ([]int, error)
@@ -195,7 +195,7 @@ func (s elementSubject) findOrPut(ids []int, single bool) ([]Result, []Ref, erro
 			return nil, nil, err
 		}
 		if string(dst) != string(s.bytesFor(ids[i:i+1])) {
-			return nil, nil, fmt.Errorf("the name of element %d names % x", id, dst)
+			return nil, nil, fmt.Errorf("the reference of element %d is that of % x", id, dst)
 		}
 	}
 	return results, refs, err

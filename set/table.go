@@ -19,7 +19,7 @@ const (
 
 	// DefaultChunk is the C that Auto begins with, and that statistics go by where
 	// memory is direct and there are no chunks. 64 buckets are 512 bytes; at load 0.9
-	// they take 1.37 round trips (OP Table 1).
+	// a search takes 1.37 round trips (OP Table 1).
 	DefaultChunk = 64
 
 	// DefaultChunks is M, the chunks that an operation examines before it says
@@ -32,30 +32,30 @@ const (
 	MaxBuckets = 1 << 44
 )
 
-// table is the array of buckets over all ranks, and how to find a way in it. It is
-// what Set and Elements have in common, and is replaced as a whole by growth.
+// table is the array of buckets over all ranks, and the arithmetic of homes and owners. Set
+// and Elements share it. Growth replaces it as a whole.
 type table struct {
-	span          // all buckets, where all are seen
-	spans []*span // by rank: what is seen with its segment, nil where only queues reach that
+	span          // all buckets, where all are directly addressable
+	spans []*span // by rank: the span that its segment is in, nil where only queues reach it
 
-	geometry geometry
-	job      rma.Job
-	window   rma.Window
-	perRank  uint64 // k, buckets of each rank
-	buckets  uint64 // n = k * ranks
-	chunk    uint64 // C; with auto the largest, where there are queues
-	direct   uint64 // C as the statistics have it where memory is direct
-	auto     *auto  // chooses C, nil if it is given or memory is direct
-	unit     uint64 // homes are multiples of it
-	units    uint64 // n / unit
-	depth    int    // of a session; 0 for DefaultDepth
+	geometry    geometry
+	job         rma.Job
+	window      rma.Window
+	perRank     uint64 // k, buckets of each rank
+	buckets     uint64 // n = k * ranks
+	chunk       uint64 // C; with auto the largest, where there are queues
+	directChunk uint64 // C as the statistics have it where memory is direct
+	auto        *auto  // chooses C, nil if it is given or memory is direct
+	unit        uint64 // homes are multiples of it, in buckets
+	units       uint64 // n / unit
+	depth       int    // of a session; 0 for DefaultDepth
 
-	kernel Kernel // searches batches; settled, not KernelAuto
+	kernel Kernel // searches batches; chosen, not KernelAuto
 
 	sessions rma.Pool[*session]
 
-	of   content
-	line *ship.Line // nil: nothing travels
+	ops  itemOps
+	line *ship.Line // nil: nothing is shipped
 }
 
 // Home says where a search may begin.
@@ -112,13 +112,13 @@ func newTable(ctx context.Context, job rma.Job, g geometry) (*table, error) {
 		chunk: min(uint64(g.chunk), g.buckets), unit: 1, depth: g.depth,
 		sessions: rma.Pool[*session]{Closed: errClosed}}
 	t.limit = min(uint64(g.chunk)*uint64(g.chunks), t.buckets)
-	t.see()
+	t.findSpans()
 	if g.home == HomeLine {
 		t.unit = lineBuckets
 	}
-	t.direct = t.chunk
+	t.directChunk = t.chunk
 	if g.auto && t.flat == nil {
-		t.auto, t.chunk = newAuto(), min(autoMost, g.buckets)
+		t.auto, t.chunk = newAuto(), min(maxAutoChunk, g.buckets)
 	}
 	t.units = t.buckets / t.unit
 	return t, nil
@@ -142,8 +142,8 @@ func (t *table) place(bucket uint64) (rank, off int) {
 	return int(bucket / t.perRank), int(bucket % t.perRank)
 }
 
-// pieces is the number of gets that a chunk may take: one for each segment that it
-// reaches into.
+// pieces is the number of gets that a chunk may take: one for each segment that has a part
+// of it.
 func (t *table) pieces() uint64 {
 	if t.chunk < 2 {
 		return 1
@@ -165,7 +165,7 @@ var errClosed = errors.New("set: the set is closed")
 // close gives back queues and buckets. A later call goes to the pool of sessions
 // and finds it closed, not to memory that is gone.
 func (t *table) close() error {
-	err := t.line.Close() // first: what others have shipped is worked on
+	err := t.line.Close() // first: requests of other ranks are being carried out
 	t.flat, t.spans, t.line = nil, nil, nil
 	return errors.Join(err, t.sessions.Close(), t.window.Close())
 }

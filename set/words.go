@@ -2,29 +2,29 @@ package set
 
 import "errors"
 
-// wordContent is the words of a Set: an item is a word.
-type wordContent struct{}
+// wordOps is itemOps for a Set: an item is a word.
+type wordOps struct{}
 
-func (wordContent) width() int                { return 1 }
-func (wordContent) trips() float64            { return 1.5 } // a chunk, and where it is new a swap
-func (wordContent) hash(item []uint64) uint64 { return hashWord(item[0]) }
-func (wordContent) legal(item []uint64) bool  { return item[0] <= MaxWord }
+func (wordOps) width() int                { return 1 }
+func (wordOps) trips() float64            { return 1.5 } // a chunk, and where it is new a swap
+func (wordOps) hash(item []uint64) uint64 { return hashWord(item[0]) }
+func (wordOps) valid(item []uint64) bool  { return item[0] <= MaxWord }
 
-func (wordContent) search(t *table, v *span, b *batch) error {
+func (wordOps) search(t *table, v *span, b *batch) error {
 	b.add(t.searchBatch(v, b.items, b.results, b.insert))
 	return nil
 }
 
-func (wordContent) get(*table, []uint64, []uint64) (int, error) {
-	return 0, errors.New("set: words have no names; run the same program on every rank")
+func (wordOps) get(*table, []uint64, []uint64) (int, error) {
+	return 0, errors.New("set: words have no references; run the same program on every rank")
 }
 
-func (wordContent) queued(t *table, b *batch, at []int) error {
+func (wordOps) queued(t *table, b *batch, indices []int) error {
 	ses, err := t.wordSession()
 	if err != nil {
 		return err
 	}
-	c, err := ses.run(len(b.results), at, func(p *probe, i int) {
+	c, err := ses.run(len(b.results), indices, func(p *probe, i int) {
 		word := b.items[i]
 		p.start(t, nil, hashWord(word), word|occupied, ^uint64(0), b.insert)
 	}, func(p *probe, i int) { b.results[i] = p.result })
@@ -44,7 +44,7 @@ func (t *table) wordSession() (*session, error) {
 func (s *Set) one(word uint64, insert bool) (Result, error) {
 	var results [1]Result
 	b := batch{items: []uint64{word}, results: results[:], insert: insert}
-	err := wordContent{}.queued(s.t, &b, nil)
+	err := wordOps{}.queued(s.t, &b, nil)
 	s.tally.add(b.counts)
 	if err == nil && b.full > 0 {
 		err = s.fullError()

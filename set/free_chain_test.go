@@ -62,7 +62,7 @@ func freedSlotsAreTakenOnce(t testing.TB) {
 				return err
 			}
 			taken[rank] = append(taken[rank], ref)
-			// Whoever reads the link of a slot that is taken reads this.
+			// A rank that reads the link of a slot that is taken reads this.
 			if err := arenasOf[rank].link(context.Background(), ref, 12345); err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func freedSlotsAreTakenOnce(t testing.TB) {
 }
 
 // freedSlotComesBack: a slot that was taken and has come back, while another rank was about to
-// take it, is not at the head of the chain that this rank has seen.
+// take it, is not at the head of the chain that this rank has read.
 func freedSlotComesBack(t testing.TB) {
 	scripted(t)
 	job := ranksOf(t, engineDirect, 1)[0]

@@ -8,14 +8,15 @@ import (
 
 var freedIsRead = mark.New("set: takeFreed knows what follows a slot")
 
-// Slots that Collect has freed form a chain for each rank that freed them, open to
-// all ranks: the first word of a slot names the next one, and the head lies beside the
+// Slots that Collect has freed form a chain for each rank that freed them. All ranks take
+// from it. The first word of a slot refers to the next slot. The head lies beside the
 // counter of slots taken.
 //
-//	head  | version (28) | name of the first slot, plus 1 (36) |
+//	head  | version (28) | reference of the first slot, plus 1 (36) |
 //
-// The head moves by compare-and-swap. Its version changes each time, so that a
-// slot which has come back meanwhile is not taken for the one that was there.
+// The head is changed by compare-and-swap. Its version changes each time: if a slot was
+// taken and freed again meanwhile, the compare-and-swap fails, as the slot behind it may be
+// another one.
 const (
 	cellTaken = 0 // word of the counter window: slots handed out
 	cellFreed = 1 // head of the chain
@@ -78,14 +79,14 @@ func (a *arenas) takeFreed(ctx context.Context, rank int) (ref Ref, ok bool, err
 
 // moveHead makes next the head of a chain, and reports whether head was still there.
 func (a *arenas) moveHead(ctx context.Context, rank int, head, next uint64) (bool, error) {
-	if sameHead.On() {
+	if unversionedHead.On() {
 		return a.counter.CompareAndSwap(ctx, rank, cellFreed, head, next&refMask)
 	}
 	return a.counter.CompareAndSwap(ctx, rank, cellFreed, head,
 		(head&^refMask+versionOne)|next&refMask)
 }
 
-// link stores in a free slot what follows it in the chain.
+// link stores in a free slot a reference, plus 1, of the next slot of the chain.
 func (a *arenas) link(ctx context.Context, slot Ref, next uint64) error {
 	p, rank, off := a.locate(slot)
 	return p.cells.Store(ctx, rank, off, next)

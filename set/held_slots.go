@@ -1,0 +1,90 @@
+package set
+
+import (
+	"context"
+
+	"github.com/farhash/farhash/internal/testkit/mark"
+)
+
+// maxHeldSlots is how many free arena slots a batch holds at most.
+const maxHeldSlots = 32
+
+// heldSlots is the free arena slots that one batch holds. They are filled up and prefetched
+// when half of them are used, so that a slot is in the cache when an element is written to
+// it: a compare-and-swap waits for all writes before it.
+type heldSlots struct {
+	arenas     *arenas
+	directOnly bool // take only slots that are directly addressable
+	needed     int  // slots that the batch may still take
+	exhausted  bool // the arenas had fewer than wanted
+	noSlot     bool // a slot was needed and no arena had one
+	kept       int  // for a mark: slots that were taken back, at slots[begin]
+
+	slots [maxHeldSlots]Ref
+	begin int // the free slots are slots[begin:end]
+	end   int
+}
+
+func newHeldSlots(a *arenas, needed int, directOnly bool) heldSlots {
+	return heldSlots{arenas: a, needed: needed, directOnly: directOnly}
+}
+
+// next returns a free slot, ok false when no arena has one.
+func (h *heldSlots) next() (ref Ref, ok bool, err error) {
+	if n := h.end - h.begin; n == 0 || n <= maxHeldSlots/2 && h.needed > 0 && !h.exhausted {
+		if err := h.fill(); err != nil {
+			return 0, false, err
+		}
+		if h.begin == h.end {
+			noSlotLeft.Hit()
+			h.noSlot = true
+			return 0, false, nil
+		}
+	}
+	ref = h.slots[h.begin]
+	h.begin++
+	if mark.Enabled && h.kept > 0 {
+		slotReused.Hit()
+		h.kept--
+	}
+	return ref, true, nil
+}
+
+// fill takes slots from the arenas and prefetches them.
+func (h *heldSlots) fill() error {
+	had := copy(h.slots[:], h.slots[h.begin:h.end])
+	h.begin, h.end = 0, had
+	want := had + min(maxHeldSlots/2, h.needed)
+	slots, err := h.arenas.take(context.Background(), h.slots[:had], want, h.directOnly)
+	if err != nil && had == 0 {
+		return err
+	}
+	h.end = len(slots)
+	h.needed -= h.end - had
+	h.exhausted = h.end < want
+	h.arenas.fetch(slots[had:])
+	return nil
+}
+
+// takeBack takes back a slot whose element lost its compare-and-swap.
+func (h *heldSlots) takeBack(ref Ref) {
+	switch {
+	case h.begin > 0:
+		h.begin--
+		h.slots[h.begin] = ref
+		if mark.Enabled {
+			h.kept++
+		}
+	case h.end < maxHeldSlots:
+		h.slots[h.end] = ref
+		h.end++
+	default:
+		h.arenas.giveBack([]Ref{ref})
+	}
+}
+
+// release gives back what was not used.
+func (h *heldSlots) release() {
+	h.arenas.giveBack(h.slots[h.begin:h.end])
+	h.begin, h.end = 0, 0
+}
