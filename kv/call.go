@@ -26,7 +26,7 @@ func (k Kind) String() string {
 	return [...]string{"Get", "Put", "Delete", "PutIfAbsent", "CompareAndPut"}[k]
 }
 
-// puts tells whether a call of this kind may store a value.
+// puts reports whether a call of this kind may store a value.
 func (k Kind) puts() bool { return k == Put || k == PutIfAbsent || k == CompareAndPut }
 
 // Call is one operation of a batch, and its answer.
@@ -35,8 +35,8 @@ type Call struct {
 	Key  []byte
 	// Value is what to put. A Get appends the value found to it.
 	Value []byte
-	// Version is what CompareAndPut expects. Afterwards it is that of what the key has now, 0
-	// where it is not there.
+	// Version is what CompareAndPut expects. Afterwards it is the version that the key has now, or
+	// 0 if the key is not there.
 	Version Version
 	// Done: a Get has found the key, a Delete has removed it, one of the others has put.
 	Done bool

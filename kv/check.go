@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// checker is what Check has seen.
+// checker is what Check has read.
 type checker struct {
 	m     *Map
 	w     *walker
@@ -22,7 +22,7 @@ type place struct {
 }
 
 // Check walks the map and reports the first thing that is broken. Nobody may change the map
-// meanwhile. Where the table moves, as a rank has died that was moving it, both are walked.
+// meanwhile. If the table is moving, because a rank that moved it has died, both are walked.
 func (m *Map) Check(ctx context.Context) error {
 	w, err := m.walker()
 	if err != nil {
@@ -31,7 +31,7 @@ func (m *Map) Check(ctx context.Context) error {
 	defer w.q.Close()
 	c := checker{m, w, map[string]place{}, map[uint64]string{}}
 	if !m.grows() {
-		return c.table(ctx, m.seen(), false)
+		return c.table(ctx, m.latestTable(), false)
 	}
 	now, err := m.state(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (m *Map) Check(ctx context.Context) error {
 		return err
 	}
 	if now.moving() {
-		return c.table(ctx, m.table(now.gen()+1, now.next()), false)
+		return c.table(ctx, m.table(now.gen()+1, now.nextSize()), false)
 	}
 	return c.empty(ctx, m.table(now.gen()+1, now.size()))
 }
@@ -79,11 +79,12 @@ func (c *checker) slot(ctx context.Context, words []uint64, p place, moving bool
 			p.word)
 	}
 	if p.word&frozen != 0 {
-		if when := frozenWhen(p.word, p.t.gen); when == later || when == now && !moving {
+		relation := frozenRelation(p.word, p.t.gen)
+		if relation == fromLater || relation == fromThis && !moving {
 			return fmt.Errorf("kv: slot %d of table %d is frozen with %#x", p.slot, p.t.gen,
 				p.word)
 		}
-		p.old = frozenWhen(p.word, p.t.gen) == now
+		p.old = frozenRelation(p.word, p.t.gen) == fromThis
 		p.word = thaw(p.word, hashTwice(key)[0])
 	}
 	if err := c.m.checkPlace(p.t, words, p.slot, p.word, key); err != nil {
@@ -107,7 +108,7 @@ func (c *checker) slot(ctx context.Context, words []uint64, p place, moving bool
 func (c *checker) empty(ctx context.Context, t table) error {
 	_, err := c.w.each(ctx, t, func(slot, word uint64) (bool, error) {
 		if word&occupied != 0 || movedFrom(word) >= t.gen {
-			return false, fmt.Errorf("kv: slot %d of table %d has %#x, and nobody uses it yet",
+			return false, fmt.Errorf("kv: slot %d of table %d, which is not used yet, has %#x",
 				slot, t.gen, word)
 		}
 		return true, nil
@@ -118,7 +119,7 @@ func (c *checker) empty(ctx context.Context, t table) error {
 // checkPlace makes sure that a search finds the key in its slot.
 func (m *Map) checkPlace(t table, words []uint64, slot, word uint64, key []byte) error {
 	hash := hashTwice(key)[0]
-	if word&lookMask != lookFor(hash) {
+	if word&matchMask != matchWord(hash) {
 		return fmt.Errorf("kv: slot %d has the fingerprint of another key than %x", slot, key)
 	}
 	for d := uint64(0); ; d++ {

@@ -12,7 +12,7 @@ import (
 )
 
 // The test of death at every step: rank 1 makes one call, and dies in each call of the engine
-// that it makes for it, in turn. Rank 0 then tells what the keys have.
+// that it makes for it, in turn. Rank 0 then checks what the keys have.
 
 // crash is a call, what the key had before, and has after it; "" if it is not there.
 type crash struct {
@@ -176,7 +176,7 @@ func (r *crashRun) rank(job *sim.Job) error {
 	if !r.began {
 		return nil
 	}
-	return r.inherit(job, m)
+	return r.verify(job, m)
 }
 
 // prepare puts what is there before.
@@ -206,8 +206,8 @@ func (r *crashRun) prepare(m *Map) error {
 	return nil
 }
 
-// inherit makes sure of what rank 1 has left, and that the map goes on.
-func (r *crashRun) inherit(job *sim.Job, m *Map) error {
+// verify makes sure of what rank 1 has left, and that the map goes on.
+func (r *crashRun) verify(job *sim.Job, m *Map) error {
 	first, err := r.value(m)
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func (r *crashRun) inherit(job *sim.Job, m *Map) error {
 		return fmt.Errorf("the key has %q; it had %q, and %q was put, acknowledged: %v", first,
 			r.was, r.is, r.acked)
 	}
-	job.Sleep(10_000_000) // what was on its way has arrived, perhaps with effect
+	job.Sleep(10_000_000) // requests in flight have arrived, perhaps with effect
 	last, err := r.value(m)
 	if err != nil || last != first && last != r.is {
 		return fmt.Errorf("the key has %q, and had %q: %w", last, first, err)

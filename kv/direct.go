@@ -8,30 +8,32 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// direct is the memory of a map that this rank sees: its own, and that of ranks of its host. A get
-// looks there by itself, without a queue:
+// direct is the memory of a map that this rank addresses directly: its own, and that of ranks of
+// its host. A get reads it without a queue:
 //
-//	slots   from home on, in the latest table that this rank has seen: an empty one ends the
-//	        search, and where the fingerprint fits the item is looked at
-//	item    each word is loaded once, for the seal and for the value; if the seal does not
-//	        fit the item has been used again, and the slot is read again
+//	slots   from home on, in the latest table that this rank knows: an empty one ends the
+//	        search, and where the fingerprint matches the item is read
+//	item    each word is loaded once, for the seal and for the value; if the seal is not that
+//	        of the slot's word the item has been used again, and the slot is read again
 //
 // The get takes effect with the read of the slot whose item was whole, or that was empty, as it
-// does in the machine. What tells of a table that moves is left to that: a frozen slot, and one
-// that has moved from this table or a later one. So is what is out of sight. A slot that is read
-// again and has another key by then is of a later table: all slots behind have moved from this one,
-// and say so, if they do not have the key as it is now.
+// does in the step machine (op.go). Slots of a table that moves are left to the machine: a frozen
+// slot, and one that has moved from this table or a later one. So is memory that is not directly
+// addressable.
+//
+// A slot that is read again and has another key by then is of a later table. All slots behind it
+// then either have the key as it is now, or are marked as moved from this table.
 type direct struct {
-	slots, items [][]uint64 // by rank, nil where out of sight
-	flat         []uint64   // the items of all ranks, if they lie so
-	any, all     bool       // memory of some rank, of every rank, is in sight
+	slots, items [][]uint64 // by rank, nil where not directly addressable
+	flat         []uint64   // the items of all ranks, if they are one slice
+	some, all    bool       // memory of some rank, of every rank, is directly addressable
 }
 
 // lineSlots is how many slots a cache line has.
 const lineSlots = 8
 
-// look finds out which parts of the map are in sight.
-func (m *Map) look() {
+// findDirect finds out which parts of the map are directly addressable.
+func (m *Map) findDirect() {
 	d := direct{slots: make([][]uint64, m.ranks), items: make([][]uint64, m.ranks), all: true,
 		flat: rma.Flat(m.items)}
 	for rank := range d.slots {
@@ -40,20 +42,20 @@ func (m *Map) look() {
 			d.all = false
 			continue
 		}
-		d.slots[rank], d.items[rank], d.any = slots, items, true
+		d.slots[rank], d.items[rank], d.some = slots, items, true
 	}
 	m.direct = d
 	if d.all {
-		m.chunk = min(m.chunk, lineSlots) // more gets take no longer than longer ones
+		m.chunk = min(m.chunk, lineSlots) // several short gets take no longer than a long one
 	}
 }
 
-// glance is a get under way: the slot that it looks at.
-type glance struct {
+// directGet is a get in progress: the slot that it examines.
+type directGet struct {
 	call  *Call
 	index int // of the call in its batch
 	hash  uint64
-	slots []uint64 // of the rank, nil if out of sight
+	slots []uint64 // of the rank, nil if not directly addressable
 	at    int      // the slot among the words of these
 	rank  int
 	rest  int    // slots from this one to the last of the rank
@@ -70,16 +72,17 @@ func hashOf(key []byte) uint64 {
 	return hashEnd(h, n)
 }
 
-// home goes to the first slot that the key may have, and tells whether it is in sight.
-func (m *Map) home(t *table, g *glance) bool {
+// startAtHome goes to the first slot that the key may have, and reports whether it is directly
+// addressable.
+func (m *Map) startAtHome(t *table, g *directGet) bool {
 	g.hash = hashOf(g.call.Key)
 	g.rank, g.at, g.rest = m.place(*t, m.slotAt(*t, g.hash, 0))
 	g.slots = m.direct.slots[g.rank]
 	return g.slots != nil
 }
 
-// next goes to the slot behind.
-func (m *Map) next(t *table, g *glance) {
+// nextSlot goes to the next slot.
+func (m *Map) nextSlot(t *table, g *directGet) {
 	g.at += m.stride
 	if g.rest--; g.rest > 0 {
 		return
@@ -91,10 +94,10 @@ func (m *Map) next(t *table, g *glance) {
 	_, g.at, g.rest = m.place(*t, 0)
 }
 
-// seek goes on to the first slot without a key or that may be the key's, from the one looked at
-// on. It reports false where the machine has to see to it.
-func (m *Map) seek(t *table, g *glance) bool {
-	look := lookFor(g.hash)
+// findCandidate goes on to the first slot that has no key or may have the key of the call,
+// beginning with the present one. It returns false where the machine has to make the call.
+func (m *Map) findCandidate(t *table, g *directGet) bool {
+	want := matchWord(g.hash)
 	for range t.all {
 		if g.slots == nil {
 			return false
@@ -103,17 +106,17 @@ func (m *Map) seek(t *table, g *glance) bool {
 		switch {
 		case g.word&occupied == 0:
 			return true
-		case g.word&frozen != 0 && !seesThrough.On():
+		case g.word&frozen != 0 && !passesFrozen.On():
 			return false
-		case g.word&lookMask == look:
+		case g.word&matchMask == want:
 			return true
 		}
-		m.next(t, g)
+		m.nextSlot(t, g)
 	}
 	return false
 }
 
-// itemIn is the item of a word, nil for one that is nowhere, or out of sight.
+// itemIn is the item of a word, nil if it does not exist or is not directly addressable.
 func (m *Map) itemIn(word uint64) []uint64 {
 	at, n := (word&itemMask)*unitWords, uint64(classWords(classOf(word)))
 	items := m.direct.flat
@@ -130,16 +133,17 @@ func (m *Map) itemIn(word uint64) []uint64 {
 	return items[at : at+n]
 }
 
-// reads is how often a slot is read whose item does not fit, before it is left to the machine.
-const reads = 64
+// maxReads is how often a slot is read whose item is not that of its word, before the call is
+// left to the machine.
+const maxReads = 64
 
-// settle answers the call of a glance that seek has let go on to a slot. It reports false, and
-// has changed nothing, where the machine has to.
-func (m *Map) settle(t *table, g *glance) bool {
-	for range reads {
+// finishGet answers the call of a get after findCandidate has found a slot. It returns false, and
+// has changed nothing, where the machine has to make the call.
+func (m *Map) finishGet(t *table, g *directGet) bool {
+	for range maxReads {
 		switch {
 		case g.word&occupied == 0:
-			return (movedFrom(g.word) < t.gen || seesEnd.On()) && g.answer(nil, false)
+			return (movedFrom(g.word) < t.gen || takesMovedForEmpty.On()) && g.answer(nil, false)
 		case g.word&frozen != 0:
 			return false
 		}
@@ -147,13 +151,13 @@ func (m *Map) settle(t *table, g *glance) bool {
 		if it == nil {
 			return false
 		}
-		value, whole, same := load(g.call, g.word, it)
+		value, whole, same := loadItem(g.call, g.word, it)
 		switch {
 		case whole && same:
 			return g.answer(value, g.word&removed == 0)
 		case whole:
-			stranger.Hit()
-			if !m.further(t, g) {
+			fingerprintCollision.Hit()
+			if !m.nextCandidate(t, g) {
 				return false
 			}
 		default:
@@ -163,14 +167,14 @@ func (m *Map) settle(t *table, g *glance) bool {
 	return false
 }
 
-// further seeks on behind the slot looked at.
-func (m *Map) further(t *table, g *glance) bool {
-	m.next(t, g)
-	return m.seek(t, g)
+// nextCandidate finds the next candidate behind the present slot.
+func (m *Map) nextCandidate(t *table, g *directGet) bool {
+	m.nextSlot(t, g)
+	return m.findCandidate(t, g)
 }
 
-// answer tells the call that its key is there or not.
-func (g *glance) answer(value []byte, there bool) bool {
+// answer stores in the call whether its key is there, and its value.
+func (g *directGet) answer(value []byte, there bool) bool {
 	c := g.call
 	c.Done, c.Version, c.Err = there, 0, nil
 	if there {
@@ -179,12 +183,13 @@ func (g *glance) answer(value []byte, there bool) bool {
 	return true
 }
 
-// load reads an item. If it is whole, that is what the word refers to, it tells whether its key
-// is that of the call; the value of the call is then that of the item, appended.
-func load(c *Call, word uint64, it []uint64) (value []byte, whole, same bool) {
+// loadItem reads an item. whole reports whether it is the one that the word refers to, same
+// whether its key is that of the call. value is the value of the call with that of the item
+// appended.
+func loadItem(c *Call, word uint64, it []uint64) (value []byte, whole, same bool) {
 	want := atomic.LoadUint64(&it[sealWord])
 	lengths := atomic.LoadUint64(&it[lengthWord])
-	keySize, valueSize, ok := sizesOf(lengths, len(it))
+	keySize, valueSize, ok := splitLengths(lengths, len(it))
 	if !ok {
 		return nil, false, false
 	}
@@ -203,41 +208,41 @@ func load(c *Call, word uint64, it []uint64) (value []byte, whole, same bool) {
 	for i := range words {
 		w := atomic.LoadUint64(&words[i])
 		h = hashStep(h, w)
-		rest = store(rest, w)
+		rest = storeWord(rest, w)
 	}
-	return value, hashEnd(h, 1+wordsOf(keySize)+len(words)) == want || seesTorn.On(), same
+	return value, hashEnd(h, 1+wordsOf(keySize)+len(words)) == want || takesTorn.On(), same
 }
 
-// peek answers a get, if it can.
-func (m *Map) peek(c *Call) bool {
-	t := m.seen()
-	g := glance{call: c} // here, or the call would move to the heap
-	return m.home(&t, &g) && m.seek(&t, &g) && m.settle(&t, &g)
+// tryDirect answers a get, if it can.
+func (m *Map) tryDirect(c *Call) bool {
+	t := m.latestTable()
+	g := directGet{call: c} // here, or the call would move to the heap
+	return m.startAtHome(&t, &g) && m.findCandidate(&t, &g) && m.finishGet(&t, &g)
 }
 
 const (
-	glances   = 32 // gets of a batch whose memory is asked for at once
-	itemLines = 3  // of an item
+	maxDirectGets = 32 // gets of a batch whose memory is prefetched together
+	itemLines     = 3  // of an item
 )
 
-// peeks is what the gets of a batch need.
-type peeks struct {
-	all   [glances]glance
-	lines [glances]*uint64
+// directGets is the working memory for the gets of a batch.
+type directGets struct {
+	all   [maxDirectGets]directGet
+	lines [maxDirectGets]*uint64
 	left  []int // calls for the machine
 }
 
-// answerGets answers those gets of a batch that it can. The rest, and what are no gets, is left
-// for the machines; what they need of the memory is asked for as well.
-func (m *Map) answerGets(p *peeks, calls []Call, which []int) {
+// answerGets answers those gets of a batch that it can. The rest, and other calls, are left to
+// the machines; the memory that they need is prefetched as well.
+func (m *Map) answerGets(p *directGets, calls []Call, indices []int) {
 	p.left = p.left[:0]
-	for len(which) > 0 {
-		t := m.seen()
+	for len(indices) > 0 {
+		t := m.latestTable()
 		n := 0
-		for ; len(which) > 0 && n < glances; which = which[1:] {
+		for ; len(indices) > 0 && n < maxDirectGets; indices = indices[1:] {
 			g := &p.all[n]
-			g.call, g.index = &calls[which[0]], which[0]
-			if !m.home(&t, g) {
+			g.call, g.index = &calls[indices[0]], indices[0]
+			if !m.startAtHome(&t, g) {
 				p.left = append(p.left, g.index)
 				continue
 			}
@@ -249,20 +254,20 @@ func (m *Map) answerGets(p *peeks, calls []Call, which []int) {
 }
 
 // answerGroup answers gets that are at their homes.
-func (m *Map) answerGroup(p *peeks, group []glance, t *table) {
+func (m *Map) answerGroup(p *directGets, group []directGet, t *table) {
 	memory.Prefetch(p.lines[:len(group)], 1)
 	lines := p.lines[:0]
 	for k := range group {
 		g := &group[k]
-		if !m.seek(t, g) {
-			g.word = frozen | occupied // which settle leaves to the machine
+		if !m.findCandidate(t, g) {
+			g.word = frozen | occupied // which finishGet leaves to the machine
 		} else if it := m.itemIn(g.word); it != nil {
 			lines = append(lines, &it[0])
 		}
 	}
 	memory.Prefetch(lines, itemLines)
 	for k := range group {
-		if g := &group[k]; g.call.Kind != Get || !m.settle(t, g) {
+		if g := &group[k]; g.call.Kind != Get || !m.finishGet(t, g) {
 			p.left = append(p.left, g.index)
 		}
 	}

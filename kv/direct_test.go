@@ -13,8 +13,8 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
-// Readers of few keys that are put, deleted and moved all the time by looks at memory: a value
-// is that of a put of this very key, and none is older than what was put before the look.
+// Direct gets of few keys that are put, deleted and moved all the time: a value is that of a put of
+// this very key, and none is older than what was put before the get.
 func TestDirect(t *testing.T) {
 	const keys, puts = 5, 20000
 	cfg := Config{SlotsPerRank: 8, MaxSlotsPerRank: 32, BytesPerRank: 1 << 14, MaxKey: 8,
@@ -35,7 +35,7 @@ func TestDirect(t *testing.T) {
 			})
 			written.Store(true)
 		} else {
-			// When the table rests all gets are looks at memory.
+			// When the table does not move all gets are direct.
 			for n := 0; err == nil && (!written.Load() || m.Stats().Kinds[Get].Direct < 100); n++ {
 				err = readDirectly(m, n%keys, n%3 == 0, &acknowledged)
 				reads.Add(1)
@@ -135,7 +135,7 @@ func TestDirectClosed(t *testing.T) {
 	}
 }
 
-// A get that is a look at memory, into a buffer of the caller, allocates nothing.
+// A direct get, into a buffer of the caller, allocates nothing.
 func TestDirectAllocatesNothing(t *testing.T) {
 	key, room := []byte("key"), make([]byte, 0, 64)
 	err := withMap(engines[0], 1, small(false), func(m *Map) error {
@@ -151,7 +151,7 @@ func TestDirectAllocatesNothing(t *testing.T) {
 			}
 		})
 		if m.Stats().Kinds[Get].Direct < before+100 {
-			return errors.New("the gets are no looks at memory")
+			return errors.New("the gets are not direct")
 		}
 		if n != 0 {
 			return fmt.Errorf("a get allocates %v times", n)

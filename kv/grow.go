@@ -8,11 +8,13 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// worth is that a table moves because of removed keys only if they have one slot in so many.
-const worth = 8
+// shareDivisor sets the limits of this package on shares: one slot or item in so many. A table
+// moves because of removed keys only if they have at least this share of its slots.
+const shareDivisor = 8
 
-// nextSize is the size of the table that one moves to of whose slots, all or some that were
-// looked at, that many are of removed keys. ok is false if it would be as full as this one.
+// nextSize is the size of the table that t moves to. Of the given number of slots of t that were
+// examined, all or a sample, the given number are of removed keys. ok is false if the next table
+// would be as full as this one.
 func (m *Map) nextSize(t table, slots, removed uint64) (size uint64, ok bool) {
 	switch {
 	case removed > slots/2: // more than half of the next table will be empty
@@ -20,12 +22,12 @@ func (m *Map) nextSize(t table, slots, removed uint64) (size uint64, ok bool) {
 	case !m.largest(t):
 		return t.size + 1, true
 	}
-	return t.size, removed >= max(1, slots/worth)
+	return t.size, removed >= max(1, slots/shareDivisor)
 }
 
-// begin has a table move to the next one, of a given size, unless it does so already, and
+// beginMove has a table move to the next one, of a given size, unless it does so already, and
 // returns the state.
-func (m *Map) begin(ctx context.Context, now state, size uint64) (state, error) {
+func (m *Map) beginMove(ctx context.Context, now state, size uint64) (state, error) {
 	won, err := m.states.CompareAndSwap(ctx, 0, 0, uint64(now), uint64(now.begun(size)))
 	if err != nil {
 		return now, err
@@ -36,7 +38,7 @@ func (m *Map) begin(ctx context.Context, now state, size uint64) (state, error) 
 	return m.state(ctx)
 }
 
-// satisfy does what a call needs before it can be made. The error is what the call is told.
+// satisfy does what a call needs before it can be made. The error is that of the call.
 func (s *session) satisfy(m *Map, n need) error {
 	ctx := context.Background()
 	if n.what == needItem {
@@ -48,7 +50,7 @@ func (s *session) satisfy(m *Map, n need) error {
 		if !ok {
 			return &FullError{Slots: n.table.all}
 		}
-		now, err = m.begin(ctx, now, size)
+		now, err = m.beginMove(ctx, now, size)
 	}
 	switch {
 	case err != nil:
@@ -57,13 +59,14 @@ func (s *session) satisfy(m *Map, n need) error {
 		return nil // it has moved meanwhile
 	case n.what == needPart:
 		part, left := m.partAt(n.table, n.slot), 1
-		return s.move(m, now, func() (int, bool) { left--; return part, left == 0 })
+		return s.moveParts(m, now, func() (int, bool) { left--; return part, left == 0 })
 	}
-	return s.finish(ctx, m, now)
+	return s.finishMove(ctx, m, now)
 }
 
-// finish has all slots of a table move, those that others are at as well, and says so.
-func (s *session) finish(ctx context.Context, m *Map, now state) error {
+// finishMove has all slots of a table move, also those that other ranks work on, and ends the
+// move in the state.
+func (s *session) finishMove(ctx context.Context, m *Map, now state) error {
 	from := m.table(now.gen(), now.size())
 	parts, rank := m.partsOf(from), m.job.Rank()
 	for {
@@ -71,7 +74,7 @@ func (s *session) finish(ctx context.Context, m *Map, now state) error {
 		if left == 0 {
 			break
 		}
-		if err := s.help(m, now, left); err != nil {
+		if err := s.helpMove(m, now, left); err != nil {
 			return err
 		}
 	}
@@ -84,9 +87,9 @@ func (s *session) finish(ctx context.Context, m *Map, now state) error {
 	return nil
 }
 
-// help has up to n parts of a table move.
-func (s *session) help(m *Map, now state, n int) error {
-	return s.move(m, now, func() (part int, ok bool) {
+// helpMove has up to n parts of a table move.
+func (s *session) helpMove(m *Map, now state, n int) error {
+	return s.moveParts(m, now, func() (part int, ok bool) {
 		if n--; n < 0 {
 			return 0, false
 		}
@@ -94,21 +97,21 @@ func (s *session) help(m *Map, now state, n int) error {
 	})
 }
 
-// move has the parts move that claim gives, until that has no more.
-func (s *session) move(m *Map, now state, claim func() (part int, ok bool)) error {
-	from, into := m.table(now.gen(), now.size()), m.table(now.gen()+1, now.next())
+// moveParts has the parts move that claim returns, until ok is false.
+func (s *session) moveParts(m *Map, now state, claim func() (part int, ok bool)) error {
+	from, into := m.table(now.gen(), now.size()), m.table(now.gen()+1, now.nextSize())
 	if s.movers == nil {
 		s.movers = make([]mover, len(s.ops))
 	}
 	var first error
-	late := false
+	tooLate := false
 	running := make([]bool, len(s.movers))
 	next := func(slot int) rma.Op {
 		v := &s.movers[slot]
 		if running[slot] {
 			running[slot] = false
 			m.tally.growth(Growth{RoundTrips: v.counts.roundTrips, Slots: v.counts.moved})
-			late = late || v.late
+			tooLate = tooLate || v.tooLate
 			if first == nil {
 				first = v.dummy.Err
 			}
@@ -117,7 +120,7 @@ func (s *session) move(m *Map, now state, claim func() (part int, ok bool)) erro
 			}
 		}
 		part, ok := 0, false
-		if first == nil && !late {
+		if first == nil && !tooLate {
 			part, ok = claim()
 		}
 		if !ok {
@@ -133,14 +136,15 @@ func (s *session) move(m *Map, now state, claim func() (part int, ok bool)) erro
 	if err := s.q.Submit(); err != nil || first != nil {
 		return errors.Join(first, err)
 	}
-	if late {
-		return m.isLate(now)
+	if tooLate {
+		return m.confirmLate(now)
 	}
 	return nil
 }
 
-// isLate makes sure that a mover that came too late, or found no room, did.
-func (m *Map) isLate(was state) error {
+// confirmLate is called after a mover was too late, or found no room. It is an error if the table
+// has not moved on, as then there was no room.
+func (m *Map) confirmLate(was state) error {
 	now, err := m.state(context.Background())
 	if err != nil {
 		return fmt.Errorf("kv: %w", err)
@@ -153,59 +157,59 @@ func (m *Map) isLate(was state) error {
 	return nil
 }
 
-// tend does what a batch has found that the table needs: it helps to move it, a part for each
-// write that has seen it moving, or has it move where keys are crowded. Errors come again, and
-// are then told to a call that needs this.
-func (s *session) tend(m *Map) {
+// maintain does what a batch has found that the table needs: it helps to move it, a part for each
+// write that has found it moving, or has it move where keys are far from home. It drops errors:
+// they occur again, and then fail a call that needs this.
+func (s *session) maintain(m *Map) {
 	ctx := context.Background()
 	now, err := m.state(ctx)
 	if err != nil {
 		return
 	}
-	if !now.moving() && s.crowd != 0 {
+	if !now.moving() && s.farHash != 0 {
 		slots, taken, removed, err := s.sample(ctx, m, now)
-		if err != nil || taken < slots-slots/worth {
+		if err != nil || taken < slots-slots/shareDivisor {
 			return
 		}
 		t := m.table(now.gen(), now.size())
 		if size, ok := m.nextSize(t, taken, removed); ok {
-			if now, err = m.begin(ctx, now, size); err == nil && now.moving() {
-				_ = s.finish(ctx, m, now)
+			if now, err = m.beginMove(ctx, now, size); err == nil && now.moving() {
+				_ = s.finishMove(ctx, m, now)
 			}
 		}
 		return
 	}
-	if !now.moving() || now.gen() != s.met {
+	if !now.moving() || now.gen() != s.movingGen {
 		return
 	}
 	from := m.table(now.gen(), now.size())
 	if m.moves.begin(from.gen, m.partsOf(from), m.job.Rank(), m.job.Size()) > s.writes {
-		_ = s.help(m, now, s.writes)
+		_ = s.helpMove(m, now, s.writes)
 		return
 	}
-	_ = s.finish(ctx, m, now)
+	_ = s.finishMove(ctx, m, now)
 }
 
 const (
-	samples     = 8  // places where slots are looked at
-	sampleSlots = 32 // at each
+	sampleRuns  = 8  // runs of slots in a sample
+	sampleSlots = 32 // in each run
 )
 
-// sample looks at slots here and there in a table, and counts those that are taken, and those
-// of removed keys among them. The crowd is where it begins.
+// sample reads runs of slots that are spread over a table, and counts those that are taken, and
+// those of removed keys among them. It begins where farHash has its home.
 func (s *session) sample(ctx context.Context, m *Map, now state) (slots, taken, removedOnes uint64,
 	err error) {
 	t := m.table(now.gen(), now.size())
-	var flights [samples]rma.Handle
+	var flights [sampleRuns]rma.Handle
 	for i := range flights {
-		slot := (s.crowd%t.all + uint64(i)*(t.all/samples)) % t.all
+		slot := (s.farHash%t.all + uint64(i)*(t.all/sampleRuns)) % t.all
 		rank, off, rest := m.place(t, slot)
 		n, at := min(sampleSlots, rest), int(slots)*m.stride
 		flights[i] = s.q.Get(s.chunk[at:at+n*m.stride], m.slots, rank, off)
 		slots += uint64(n)
 	}
 	err = s.q.Submit()
-	for _, h := range flights { // all of them: what is not taken stays on the queue
+	for _, h := range flights { // all of them: a result that is not taken stays on the queue
 		waited := s.q.Wait(ctx, h)
 		if waited == nil {
 			_, waited = s.q.Value(h)

@@ -28,7 +28,7 @@ func versionsDiffer() error {
 // usesDiffer: the word of an item comes again only when it has had all.
 func usesDiffer() error {
 	seen := make([]bool, useMask+1)
-	for it := (item{}); !seen[it.use]; it = it.again() {
+	for it := (item{}); !seen[it.use]; it = it.nextUse() {
 		seen[it.use] = true
 	}
 	if missing := slices.Index(seen, false); missing >= 0 {
@@ -44,7 +44,7 @@ func everySequence() error {
 	for units := 1; units <= 2; units++ {
 		cfg := Config{SlotsPerRank: 8, BytesPerRank: uint64(units * unitWords * 8), MaxKey: 8,
 			MaxValue: 8}
-		err := withMap(engines[0], 1, cfg, func(m *Map) error { return goOn(m, nil) })
+		err := withMap(engines[0], 1, cfg, func(m *Map) error { return tryNext(m, nil) })
 		if err != nil {
 			return fmt.Errorf("of %d items: %w", units, err)
 		}
@@ -52,15 +52,15 @@ func everySequence() error {
 	return nil
 }
 
-const eventsMax = 7
+const maxEvents = 7
 
-// goOn tries what can come behind some events, and behind that.
-func goOn(m *Map, before []event) error {
+// tryNext tries all events that can follow some events, and all that can follow those.
+func tryNext(m *Map, before []event) error {
 	for e := range events {
 		all := append(slices.Clip(before), e)
 		possible, err := runEvents(m, all)
-		if err == nil && possible && len(all) < eventsMax {
-			err = goOn(m, all)
+		if err == nil && possible && len(all) < maxEvents {
+			err = tryNext(m, all)
 		}
 		if err != nil {
 			return err
@@ -87,8 +87,8 @@ const (
 	events
 )
 
-// books are what is known of the items.
-type books struct {
+// expectation is what the test knows of the items.
+type expectation struct {
 	m           *Map
 	held, there []item // by calls, and in slots
 	out         []item // of the table, with the use that has ended
@@ -100,8 +100,8 @@ type books struct {
 // runEvents runs a sequence, possible unless its last event makes no sense.
 func runEvents(m *Map, all []event) (possible bool, err error) {
 	a := &m.arena
-	a.known, a.free, a.takes, a.swept = nil, [classes][]item{}, 0, 0
-	b := books{m: m}
+	a.unitStates, a.free, a.handedOut, a.sweptAt = nil, [classes][]item{}, 0, 0
+	b := expectation{m: m}
 	for _, e := range all {
 		if possible, err = b.happens(e); err != nil {
 			return true, fmt.Errorf("events %v: %w", all, err)
@@ -110,7 +110,7 @@ func runEvents(m *Map, all []event) (possible bool, err error) {
 	return possible, nil
 }
 
-func (b *books) happens(e event) (possible bool, err error) {
+func (b *expectation) happens(e event) (possible bool, err error) {
 	a := &b.m.arena
 	switch {
 	case e == isTaken:
@@ -128,27 +128,27 @@ func (b *books) happens(e event) (possible bool, err error) {
 			return true, fmt.Errorf("a sweep finds %d items that nobody has lost", n)
 		}
 	case e == isPutBack && len(b.held) > 0:
-		a.put(last(&b.held))
+		a.putBack(last(&b.held))
 	case e == isPublished && len(b.held) > 0:
 		it := last(&b.held)
 		a.publish(it)
 		b.there = append(b.there, it)
 	case e == isOutBefore && len(b.held) > 0:
 		it := last(&b.held)
-		a.give(it)
+		a.giveBack(it)
 		a.publish(it)
 		b.out = append(b.out, it)
 	case (e == isGiven || e == isMarked) && len(b.there) > 0:
 		it := last(&b.there)
 		b.out = append(b.out, it)
 		if e == isGiven {
-			a.give(it)
+			a.giveBack(it)
 		} else {
 			*b.mark(it) = markOf(it)
 			b.marked++
 		}
 	case e == isGivenLate && len(b.out) > 0:
-		a.give(b.out[0])
+		a.giveBack(b.out[0])
 	case e == isMarkedOld && len(b.out) > 0:
 		*b.mark(b.out[0]) = markOf(b.out[0])
 	default:
@@ -157,16 +157,16 @@ func (b *books) happens(e event) (possible bool, err error) {
 	return true, nil
 }
 
-// walk has a sweep see every slot.
-func (b *books) walk() {
+// walk has a sweep read every slot.
+func (b *expectation) walk() {
 	for _, it := range b.there {
-		b.swept.sees(it.number-b.m.arena.first, it.use)
+		b.swept.remove(it.number-b.m.arena.first, it.use)
 	}
 	b.sweep = sweepWalks
 }
 
 // take has a call take an item, if there is one.
-func (b *books) take() (ok bool, err error) {
+func (b *expectation) take() (ok bool, err error) {
 	it, ok, err := b.m.arena.take(0)
 	if err != nil || !ok {
 		return false, err
@@ -185,7 +185,7 @@ func (b *books) take() (ok bool, err error) {
 }
 
 // mark is where the mark of an item lies.
-func (b *books) mark(it item) *uint64 {
+func (b *expectation) mark(it item) *uint64 {
 	_, off := b.m.arena.locate(it.number)
 	return &b.m.items.Words(0)[off+markWord]
 }

@@ -17,22 +17,22 @@ import (
 	"github.com/farhash/farhash/rma/shm"
 )
 
-// The test of sudden death: ranks are processes. Each counts up a key of its own, tells every
+// The test of killed ranks: ranks are processes. Each counts up a key of its own, prints every
 // number once it is acknowledged, and writes keys that all write. The parent kills all but
-// rank 0, which then tells what the keys have. Where the table moves each puts a new key for
-// each number as well, and deletes one: it moves again and again.
+// rank 0, which then prints what the keys have. Where the table moves each rank also puts a new
+// key for each number, and deletes one: the table moves again and again.
 
 const (
 	killEnv   = "FARHASH_KV_TEST_RANK" // "rank job hidden moves" makes the binary a rank
 	killRanks = 4
-	killLines = 300 // numbers that a rank tells before it is killed
+	killLines = 300 // numbers that a rank prints before it is killed
 	killKeys  = 20  // new ones that a rank keeps
 )
 
 func TestMain(m *testing.M) {
-	if life := os.Getenv(killEnv); life != "" {
-		if err := mortal(life); err != nil {
-			fmt.Fprintln(os.Stderr, life, err)
+	if parameters := os.Getenv(killEnv); parameters != "" {
+		if err := runKilledRank(parameters); err != nil {
+			fmt.Fprintln(os.Stderr, parameters, err)
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -40,12 +40,12 @@ func TestMain(m *testing.M) {
 	os.Exit(mark.Main(m, "kv: ", os.Stderr))
 }
 
-// mortal is the life of a rank.
-func mortal(life string) error {
+// runKilledRank is the program of a rank.
+func runKilledRank(parameters string) error {
 	var rank int
 	var hidden, moves bool
 	var name string
-	if _, err := fmt.Sscan(life, &rank, &name, &hidden, &moves); err != nil {
+	if _, err := fmt.Sscan(parameters, &rank, &name, &hidden, &moves); err != nil {
 		return err
 	}
 	ctx := context.Background()
@@ -53,7 +53,7 @@ func mortal(life string) error {
 	stop := make(chan struct{})
 	go func() {
 		_, _ = io.ReadAll(os.Stdin)
-		cancel() // it is not told to stop before it has joined, or the parent is gone
+		cancel() // before it has joined this means that the parent is gone
 		close(stop)
 	}()
 	dir, err := lab.Folder()
@@ -83,20 +83,20 @@ func mortal(life string) error {
 		}
 		select {
 		case <-stop:
-			return testament(m)
+			return reportAll(m)
 		default:
 		}
 	}
 }
 
-// step is one round of a rank's life.
+// step is one round of a rank.
 func step(m *Map, rank int, n uint64) error {
 	own, hot := []byte{byte(rank)}, []byte{byte(100 + n%3)}
 	value := binary.LittleEndian.AppendUint64(nil, n)
 	if m.grows() {
-		_, err := m.Put(passing(rank, n), value)
+		_, err := m.Put(temporaryKey(rank, n), value)
 		if n > killKeys {
-			_, deleteErr := m.Delete(passing(rank, n-killKeys))
+			_, deleteErr := m.Delete(temporaryKey(rank, n-killKeys))
 			err = errors.Join(err, deleteErr)
 		}
 		if err != nil {
@@ -114,13 +114,13 @@ func step(m *Map, rank int, n uint64) error {
 	return err
 }
 
-// passing is the key of a number, that goes again.
-func passing(rank int, n uint64) []byte {
+// temporaryKey is the key of a number. It is deleted later.
+func temporaryKey(rank int, n uint64) []byte {
 	return binary.LittleEndian.AppendUint64(nil, n<<8|1<<63|uint64(rank))
 }
 
-// testament tells the number of every rank, and walks the map.
-func testament(m *Map) error {
+// reportAll prints the number of every rank, and walks the map.
+func reportAll(m *Map) error {
 	for rank := range killRanks {
 		value, _, ok, err := m.Get([]byte{byte(rank)}, nil)
 		if err != nil || !ok {
@@ -129,14 +129,14 @@ func testament(m *Map) error {
 		last := binary.LittleEndian.Uint64(value)
 		fmt.Println("rank", rank, last)
 		for n := last; m.grows() && n > last-min(last, killKeys-1); n-- {
-			if _, _, ok, err := m.Get(passing(rank, n), nil); err != nil || !ok {
-				return fmt.Errorf("rank %d was told that it has put %d of %d: there %v, %w", rank,
-					n, last, ok, err)
+			if _, _, ok, err := m.Get(temporaryKey(rank, n), nil); err != nil || !ok {
+				return fmt.Errorf("key %d of %d that rank %d has put: there %v, %w", n, last, rank,
+					ok, err)
 			}
 		}
 	}
-	if m.grows() && m.seen().gen < 10 {
-		return fmt.Errorf("the table has moved %d times only", m.seen().gen-1)
+	if m.grows() && m.latestTable().gen < 10 {
+		return fmt.Errorf("the table has moved %d times only", m.latestTable().gen-1)
 	}
 	return m.Check(context.Background())
 }
@@ -155,12 +155,12 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// child is a rank as its parent sees it.
+// child is what the parent knows of a rank.
 type child struct {
 	cmd   *exec.Cmd
 	in    io.Closer
 	lines *bufio.Scanner
-	last  uint64 // number told last
+	last  uint64 // number printed last
 }
 
 func kill(name string, hidden, moves bool) error {
@@ -195,10 +195,10 @@ func kill(name string, hidden, moves bool) error {
 		}
 		_ = c.cmd.Wait()
 	}
-	return children[0].inherit(children)
+	return children[0].verify(children)
 }
 
-// read takes the numbers that a rank tells, up to some, or to its end.
+// read reads the numbers that a rank prints, up to some, or to its end.
 func (c *child) read(lines int) error {
 	for range lines {
 		if !c.lines.Scan() {
@@ -206,17 +206,17 @@ func (c *child) read(lines int) error {
 		}
 		n, err := strconv.ParseUint(c.lines.Text(), 10, 64)
 		if err != nil {
-			return fmt.Errorf("told %q: %w", c.lines.Text(), err)
+			return fmt.Errorf("a rank prints %q: %w", c.lines.Text(), err)
 		}
 		c.last = n
 	}
 	return nil
 }
 
-// inherit stops the last rank and compares what it tells with what all have told before.
-func (c *child) inherit(children []child) error {
+// verify stops the last rank and compares what it prints with what all have printed before.
+func (c *child) verify(children []child) error {
 	_ = c.in.Close()
-	told := 0
+	reported := 0
 	for c.lines.Scan() {
 		var rank int
 		var n uint64
@@ -227,13 +227,13 @@ func (c *child) inherit(children []child) error {
 			}
 			continue
 		}
-		told++
+		reported++
 		if last := children[rank].last; n != last && n != last+1 {
-			return fmt.Errorf("rank %d was told that %d is put; its key has %d", rank, last, n)
+			return fmt.Errorf("rank %d has put %d, acknowledged; its key has %d", rank, last, n)
 		}
 	}
-	if told != killRanks {
-		return fmt.Errorf("the last rank told of %d keys", told)
+	if reported != killRanks {
+		return fmt.Errorf("the last rank reports %d keys", reported)
 	}
 	return c.cmd.Wait()
 }

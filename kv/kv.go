@@ -14,13 +14,13 @@ type Config struct {
 	// SlotsPerRank is rounded up to a multiple of 8: 1 to MaxSlots. A key takes one, also when
 	// it is deleted, until the table moves.
 	SlotsPerRank uint64
-	// MaxSlotsPerRank lets the table move when it is full, into one that is twice as large as
-	// long as that has not more slots than these, rounded up like SlotsPerRank: at least that
-	// many, at most MaxSlots. Memory is reserved for twice as many slots. At 0 the table stays
-	// as it is.
+	// MaxSlotsPerRank lets the table move when it is full, into one that is twice as large but
+	// has at most this many slots on each rank. It is rounded up like SlotsPerRank:
+	// SlotsPerRank to MaxSlots. Memory is reserved for twice as many slots. At 0 the table does
+	// not move.
 	MaxSlotsPerRank uint64
-	// BytesPerRank is the memory for items: those of a rank hold what that rank puts, and what it
-	// puts for others whose batches travel. An item takes its key and value, 24 bytes, and is
+	// BytesPerRank is the memory for items. Those of a rank hold what that rank puts, and what it
+	// puts for others whose batches are shipped. An item takes its key, its value and 24 bytes,
 	// rounded up to 64 bytes times a power of two.
 	BytesPerRank uint64
 	// MaxKey and MaxValue are the longest key and value, in bytes: 1 to MaxSize, and 0 to
@@ -34,44 +34,44 @@ type Config struct {
 	// Depth is how many operations of a batch are in flight on a queue. 0 means 64. It may
 	// differ between ranks.
 	Depth int
-	// Access is how batches reach memory that this process does not see: see package ship. Auto,
-	// the default, finds out. It may differ between ranks.
+	// Access is how batches reach memory that this process cannot address directly: see package
+	// ship. Auto, the default, measures. It may differ between ranks.
 	Access ship.Access
 }
 
 const (
 	// MaxSize is the longest key, and the longest value.
 	MaxSize = 1 << 16
-	// MaxSlots is the most that a rank can have.
+	// MaxSlots is the maximum of slots of a rank.
 	MaxSlots = 1 << 40
 )
 
-// Version names what was put under a key: each put gives another. 0 is the version of a key
+// Version identifies what was put under a key: each put gives another. 0 is the version of a key
 // that is not there.
 type Version uint64
 
 // Map is a map of byte strings over the memory of all ranks. It is safe for concurrent use.
 // Close is not to run beside other calls.
 type Map struct {
-	job    rma.Job
-	cfg    Config
-	slots  rma.Window // one table behind the other, if they move
-	items  rma.Window
-	cells  *rma.Cells // of items
-	arena  arena
-	ranks  uint64
-	only   table // if tables do not move
-	stride int   // words of a slot
-	chunk  int   // slots of a get, behind the first one more
-	pool   rma.Pool[*session]
-	tally  tally
+	job        rma.Job
+	cfg        Config
+	slots      rma.Window // of two tables, one behind the other, if they move
+	items      rma.Window
+	cells      *rma.Cells // of items
+	arena      arena
+	ranks      uint64
+	fixedTable table // the table, if it does not move
+	stride     int   // words of a slot
+	chunk      int   // slots of the first get of a search; later ones have more
+	pool       rma.Pool[*session]
+	tally      tally
 
-	control rma.Window // nil if tables do not move, like states
-	states  *rma.Cells
-	view    view
-	moves   progress
-	direct  direct
-	traffic traffic
+	control  rma.Window // nil if tables do not move, like states
+	states   *rma.Cells
+	view     view
+	moves    progress
+	direct   direct
+	shipping shipping
 }
 
 // New makes an empty map. Collective: every rank calls it with the same Config.
@@ -81,7 +81,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 		copies = 1
 	}
 	fields := []rma.Field{{Name: "slots per rank", Value: cfg.SlotsPerRank},
-		{Name: "most slots per rank", Value: cfg.MaxSlotsPerRank},
+		{Name: "maximum slots per rank", Value: cfg.MaxSlotsPerRank},
 		{Name: "bytes per rank", Value: cfg.BytesPerRank},
 		{Name: "bytes of the longest key", Value: uint64(cfg.MaxKey)},
 		{Name: "bytes of the longest value", Value: uint64(cfg.MaxValue)},
@@ -93,15 +93,15 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 	}
 	m := &Map{job: job, cfg: cfg, ranks: uint64(job.Size()), stride: 1, chunk: cfg.Chunk,
 		pool: rma.Pool[*session]{Closed: errClosed}}
-	m.traffic.spare.Closed = errClosed
+	m.shipping.shipments.Closed = errClosed
 	if cfg.Copies {
 		m.stride += copyWords
 	}
-	m.only = m.table(1, 0)
+	m.fixedTable = m.table(1, 0)
 	if err := m.allocate(ctx); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
-	m.look()
+	m.findDirect()
 	if err := m.openLine(ctx); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -138,7 +138,7 @@ func (m *Map) allocate(ctx context.Context) (err error) {
 	return err
 }
 
-// complete checks a configuration and fills in what is left to it.
+// complete checks a configuration and fills in the defaults.
 func (c *Config) complete(ranks int) error {
 	switch {
 	case c.SlotsPerRank < 1 || c.SlotsPerRank > MaxSlots:
@@ -178,17 +178,17 @@ func (c *Config) complete(ranks int) error {
 // largest is the class of the largest item.
 func (c *Config) largest() int { return classFor(itemWords(c.MaxKey, c.MaxValue)) }
 
-// Config is the configuration in force, with what was left to the map filled in.
+// Config is the configuration in force, with the defaults filled in.
 func (m *Map) Config() Config { return m.cfg }
 
-// Slots is the number of slots of all ranks, in the latest table that this rank has seen.
+// Slots is the number of slots of all ranks, in the latest table that this rank knows.
 func (m *Map) Slots() uint64 {
-	return m.seen().all
+	return m.latestTable().all
 }
 
 // Close gives this rank's memory back. The other ranks keep theirs.
 func (m *Map) Close() error {
-	err := errors.Join(m.traffic.line.Close(), m.traffic.spare.Close())
+	err := errors.Join(m.shipping.line.Close(), m.shipping.shipments.Close())
 	m.direct = direct{}
 	err = errors.Join(err, m.pool.Close())
 	for _, c := range []*rma.Cells{m.cells, m.states} {
@@ -260,12 +260,12 @@ func (m *Map) one(c *Call) error {
 	if err := m.cfg.check(c); err != nil {
 		return err
 	}
-	if c.Kind == Get && m.direct.any && m.peek(c) {
+	if c.Kind == Get && m.direct.some && m.tryDirect(c) {
 		m.tally.direct.Add(1)
 		return nil
 	}
 	calls := [1]Call{*c}
-	_ = m.batch(calls[:], nil) // it does not travel, and has its error
+	_ = m.batch(calls[:], nil) // it is not shipped, and has its error
 	*c = calls[0]
 	return c.Err
 }

@@ -28,7 +28,7 @@ func (i labInput) String() string {
 	return fmt.Sprintf("%v(%d if %d)", i.kind, i.value, i.expect)
 }
 
-// labAnswer is what a rank is told: whether it was done, and the value that a Get found.
+// labAnswer is the answer of a call: whether it was done, and the value that a Get found.
 type labAnswer struct {
 	done, full bool
 	value      uint64
@@ -39,14 +39,14 @@ var labModel = porcupine.Model{
 	Init: func() any { return uint64(0) },
 	Step: func(state, input, output any) (bool, any) {
 		is, in := state.(uint64), input.(labInput)
-		told, known := output.(labAnswer)
-		if told.full {
+		got, known := output.(labAnswer)
+		if got.full {
 			return true, is
 		}
 		done, next := is != 0, is
 		switch in.kind {
 		case Get:
-			return !known || told.done == done && told.value == is, is
+			return !known || got.done == done && got.value == is, is
 		case Put:
 			done, next = true, in.value
 		case Delete:
@@ -60,7 +60,7 @@ var labModel = porcupine.Model{
 				next = in.value
 			}
 		}
-		return !known || told.done == done, next
+		return !known || got.done == done, next
 	},
 }
 
@@ -71,10 +71,10 @@ type labMap struct {
 	puts uint64
 	// moveEvery is how many calls it is until this rank has the table move; 0: never.
 	moveEvery int
-	last      map[int]labSeen // what this rank has seen last of a key
+	last      map[int]labKnown // what this rank knows last of a key
 }
 
-type labSeen struct {
+type labKnown struct {
 	value   uint64
 	version Version
 }
@@ -110,7 +110,7 @@ func newLab(ctx context.Context, job rma.Job, cfg Config, keys, moveEvery int) (
 	if err != nil {
 		return nil, err
 	}
-	return &labMap{m: m, keys: keys, moveEvery: moveEvery, last: map[int]labSeen{}}, nil
+	return &labMap{m: m, keys: keys, moveEvery: moveEvery, last: map[int]labKnown{}}, nil
 }
 
 // Draw chooses a call of one or a few operations.
@@ -181,17 +181,17 @@ func (l *labMap) call(inputs []lab.Input) lab.Call {
 	}}
 }
 
-// answer is what a call was told. It keeps what that says of the key.
+// answer is the answer of a call. It records what that says of the key.
 func (l *labMap) answer(input lab.Input, c *Call) labAnswer {
 	in, a := input.What.(labInput), labAnswer{done: c.Done}
 	switch {
 	case in.kind == Get && c.Done:
 		a.value = binary.LittleEndian.Uint64(c.Value)
-		l.last[input.Key] = labSeen{a.value, c.Version}
+		l.last[input.Key] = labKnown{a.value, c.Version}
 	case in.kind.puts() && c.Done:
-		l.last[input.Key] = labSeen{in.value, c.Version}
+		l.last[input.Key] = labKnown{in.value, c.Version}
 	case in.kind <= Delete:
-		l.last[input.Key] = labSeen{}
+		l.last[input.Key] = labKnown{}
 	}
 	return a
 }
@@ -224,7 +224,7 @@ func labSchedules() int {
 }
 
 func TestLab(t *testing.T) {
-	for _, m := range []*mark.Mark{recycled, lost, staled, collected} {
+	for _, m := range []*mark.Mark{recycled, lostSwap, staleCopy, collected} {
 		m.Claim(t)
 	}
 	labTable.Search(t, labSchedules())
@@ -232,7 +232,7 @@ func TestLab(t *testing.T) {
 
 // TestLabMoving: the table moves while ranks read, write and die.
 func TestLabMoving(t *testing.T) {
-	for _, m := range []*mark.Mark{followed, helped, twice} {
+	for _, m := range []*mark.Mark{followedMove, foundFrozen, copiedTwice} {
 		m.Claim(t)
 	}
 	labMovesAll.Search(t, labSchedules())
@@ -252,7 +252,8 @@ func TestLabCatchesMutants(t *testing.T) {
 	lab.Catch(t, append(still, unversioned), 30000, labTable)
 }
 
-var movingMutants = []*mutant.Mutant{unfrozen, skips, copiesOver, movesFirst, loses, partDone}
+var movingMutants = []*mutant.Mutant{unfrozen, endsAtEmpty, copiesOver, movesFirst,
+	passesLostSwap, partDone}
 
 // TestLabCatchesMovingMutants: so does each wrong version of what moves a table.
 func TestLabCatchesMovingMutants(t *testing.T) {

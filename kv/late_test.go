@@ -8,11 +8,11 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Interleavings that chance hardly finds: somebody stops for so long that the table has moved
-// twice meanwhile, and is where it was before.
+// Interleavings that random schedules hardly find: a call stops for so long that the table has
+// moved twice meanwhile, and is in the same memory again.
 
-// until steps a machine until it has got what it waits for when stop holds, or to its end.
-func until(q rma.Queue, machine rma.Op, stop func() bool) error {
+// runUntil steps a machine until stop holds and it has got what it waits for, or to its end.
+func runUntil(q rma.Queue, machine rma.Op, stop func() bool) error {
 	for {
 		h, err := machine.Step(q)
 		if err != nil || h == rma.NoHandle {
@@ -38,16 +38,16 @@ func paused(m *Map, key []byte, at stage) (*session, *mover, error) {
 	ctx := context.Background()
 	now, err := m.state(ctx)
 	if err == nil && !now.moving() {
-		now, err = m.begin(ctx, now, now.size())
+		now, err = m.beginMove(ctx, now, now.size())
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	v := &mover{}
-	from, into := m.table(now.gen(), now.size()), m.table(now.gen()+1, now.next())
+	from, into := m.table(now.gen(), now.size()), m.table(now.gen()+1, now.nextSize())
 	slot := m.slotAt(from, hashTwice(key)[0], 0)
 	v.start(&s.ops[0], from, into, m.partAt(from, slot))
-	return s, v, until(s.q, v, func() bool { return v.stage == at })
+	return s, v, runUntil(s.q, v, func() bool { return v.stage == at })
 }
 
 // alone runs fn with a map of one rank that has one key and moves without growing.
@@ -80,18 +80,18 @@ func lateWrite() error {
 		}
 		o, c := &s.ops[0], Call{Kind: Put, Key: key, Value: []byte("new")}
 		o.start(&c)
-		err = until(s.q, o, func() bool { return o.phase == phaseItem })
+		err = runUntil(s.q, o, func() bool { return o.phase == phaseItem })
 		if err = errors.Join(err, moveTable(m, 0)); err != nil {
 			return err
 		}
 		moverSession, v, err := paused(m, key, stagePlace)
-		if err = errors.Join(err, until(s.q, o, never)); err != nil {
+		if err = errors.Join(err, runUntil(s.q, o, never)); err != nil {
 			return err
 		}
 		if o.need.what != needNothing {
 			_, err = m.Put(key, c.Value)
 		}
-		err = errors.Join(err, has(m, key, "new"), until(moverSession.q, v, never))
+		err = errors.Join(err, has(m, key, "new"), runUntil(moverSession.q, v, never))
 		m.pool.Give(s, false)
 		m.pool.Give(moverSession, false)
 		return errors.Join(err, moveTable(m, 0), has(m, key, "new"))
@@ -107,15 +107,15 @@ func lateMover() error {
 			return err
 		}
 		second, other, err := paused(m, key, stageItem)
-		err = errors.Join(err, until(first.q, one, never), has(m, key, "old"),
-			until(second.q, other, never), moveTable(m, 0), has(m, key, "old"))
+		err = errors.Join(err, runUntil(first.q, one, never), has(m, key, "old"),
+			runUntil(second.q, other, never), moveTable(m, 0), has(m, key, "old"))
 		m.pool.Give(first, false)
 		m.pool.Give(second, false)
 		return err
 	})
 }
 
-// lateDelete has a delete see a slot that has moved and an empty one behind it, where its key
+// lateDelete has a delete find a slot that has moved and an empty one behind it, where its key
 // is put before it goes on, and copied from.
 func lateDelete() error {
 	return alone(func(m *Map, first []byte) error {
@@ -127,10 +127,10 @@ func lateDelete() error {
 		put, c := &writer.ops[0], Call{Kind: Put, Key: key, Value: []byte("new")}
 		put.start(&c)
 		chunk := func() bool { return true }
-		err = until(writer.q, put, chunk)
+		err = runUntil(writer.q, put, chunk)
 		moverSession, v, pauseErr := paused(m, first, stagePlace)
-		err = errors.Join(err, pauseErr, until(moverSession.q, v, func() bool {
-			return v.stage == stageSwap && v.new == v.gone
+		err = errors.Join(err, pauseErr, runUntil(moverSession.q, v, func() bool {
+			return v.stage == stageSwap && v.new == v.doneWord
 		}))
 		deleter, sessionErr := m.session()
 		if err = errors.Join(err, sessionErr); err != nil {
@@ -138,9 +138,9 @@ func lateDelete() error {
 		}
 		del, d := &deleter.ops[0], Call{Kind: Delete, Key: key}
 		del.start(&d)
-		err = errors.Join(until(deleter.q, del, chunk), until(writer.q, put, never),
-			until(moverSession.q, v, func() bool { return v.stage == stagePlace }),
-			until(deleter.q, del, never))
+		err = errors.Join(runUntil(deleter.q, del, chunk), runUntil(writer.q, put, never),
+			runUntil(moverSession.q, v, func() bool { return v.stage == stagePlace }),
+			runUntil(deleter.q, del, never))
 		if del.need.what != needNothing {
 			_, e := m.Delete(key)
 			err = errors.Join(err, e)
@@ -148,7 +148,7 @@ func lateDelete() error {
 		if _, _, ok, e := m.Get(key, nil); ok || e != nil {
 			err = errors.Join(err, e, errors.New("the key is there, and was deleted"))
 		}
-		err = errors.Join(err, until(moverSession.q, v, never), has(m, first, "old"))
+		err = errors.Join(err, runUntil(moverSession.q, v, never), has(m, first, "old"))
 		for _, s := range []*session{writer, moverSession, deleter} {
 			m.pool.Give(s, false)
 		}
@@ -170,13 +170,13 @@ func lateGet() error {
 		o.start(&c)
 		err = errors.Join(moveTable(m, 0), moveTable(m, 0))
 		moverSession, v, pauseErr := paused(m, first, stagePlace)
-		err = errors.Join(err, pauseErr, until(moverSession.q, v, func() bool {
-			return v.stage == stageSwap && v.new == v.gone
-		}), until(s.q, o, never))
+		err = errors.Join(err, pauseErr, runUntil(moverSession.q, v, func() bool {
+			return v.stage == stageSwap && v.new == v.doneWord
+		}), runUntil(s.q, o, never))
 		if !c.Done {
 			err = errors.Join(err, errors.New("the key is there, and is not found"))
 		}
-		err = errors.Join(err, until(moverSession.q, v, never))
+		err = errors.Join(err, runUntil(moverSession.q, v, never))
 		m.pool.Give(s, false)
 		m.pool.Give(moverSession, false)
 		return err
@@ -194,14 +194,14 @@ func lateRemoved() error {
 		ctx := context.Background()
 		now, err := m.state(ctx)
 		if err == nil {
-			now, err = m.begin(ctx, now, now.size())
+			now, err = m.beginMove(ctx, now, now.size())
 		}
 		v := &mover{}
 		v.start(&s.ops[0], m.table(now.gen(), 0), m.table(now.gen()+1, 0), 0)
 		err = errors.Join(err, moveTable(m, 0), moveTable(m, 0))
 		_, e := m.Put([]byte("other"), []byte("old"))
 		_, e2 := m.Delete(first)
-		err = errors.Join(err, e, e2, until(s.q, v, never), has(m, []byte("other"), "old"))
+		err = errors.Join(err, e, e2, runUntil(s.q, v, never), has(m, []byte("other"), "old"))
 		m.pool.Give(s, false)
 		return err
 	})
@@ -219,14 +219,14 @@ func lateSwap() error {
 		}
 		o, c := &s.ops[0], Call{Kind: Delete, Key: key}
 		o.start(&c)
-		err = until(s.q, o, func() bool { return o.phase == phaseItem })
+		err = runUntil(s.q, o, func() bool { return o.phase == phaseItem })
 		_, e = m.Delete(first)
 		err = errors.Join(err, e, moveTable(m, 0))
 		for _, k := range []string{"third", "key"} {
 			_, e = m.Put([]byte(k), []byte("old"))
 			err = errors.Join(err, e)
 		}
-		err = errors.Join(err, moveTable(m, 0), until(s.q, o, never))
+		err = errors.Join(err, moveTable(m, 0), runUntil(s.q, o, never))
 		if !c.Done {
 			err = errors.Join(err, errors.New("the key was there, and is not deleted"))
 		}
@@ -239,11 +239,11 @@ func lateSwap() error {
 func lateThaw() error {
 	return alone(func(m *Map, key []byte) error {
 		s, v, err := paused(m, key, stagePlace)
-		err = errors.Join(err, until(s.q, v, func() bool {
-			return v.stage == stageSwap && v.new == v.gone
+		err = errors.Join(err, runUntil(s.q, v, func() bool {
+			return v.stage == stageSwap && v.new == v.doneWord
 		}))
 		_, e := m.Put(key, []byte("new"))
-		err = errors.Join(err, e, has(m, key, "new"), until(s.q, v, never), has(m, key, "new"))
+		err = errors.Join(err, e, has(m, key, "new"), runUntil(s.q, v, never), has(m, key, "new"))
 		m.pool.Give(s, false)
 		return err
 	})
@@ -253,14 +253,14 @@ func lateThaw() error {
 func lateSweep() error {
 	return alone(func(m *Map, key []byte) error {
 		s, v, err := paused(m, key, stagePlace)
-		err = errors.Join(err, until(s.q, v, func() bool {
-			return v.stage == stageSwap && v.new == v.gone
+		err = errors.Join(err, runUntil(s.q, v, func() bool {
+			return v.stage == stageSwap && v.new == v.doneWord
 		}))
 		n, e := m.Sweep(context.Background())
 		if n != 0 {
 			err = errors.Join(err, fmt.Errorf("%d items are found that are in use", n))
 		}
-		err = errors.Join(err, e, until(s.q, v, never), has(m, key, "old"))
+		err = errors.Join(err, e, runUntil(s.q, v, never), has(m, key, "old"))
 		m.pool.Give(s, false)
 		return err
 	})

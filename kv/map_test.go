@@ -19,10 +19,10 @@ type engine = lab.Engine
 
 var engines = lab.Engines()
 
-// carriers are those on which batches travel.
+// carriers are those on which batches are shipped.
 var carriers = lab.Carriers()
 
-// withMap runs fn with a map on every rank. Where batches can travel they do.
+// withMap runs fn with a map on every rank. Where batches can be shipped they are.
 func withMap(e engine, ranks int, cfg Config, fn func(m *Map) error) error {
 	if slices.ContainsFunc(carriers, func(c engine) bool { return c.Name == e.Name }) {
 		cfg.Access = ship.Shipped
@@ -88,7 +88,7 @@ func stream(m *Map, calls int) error {
 	return errors.Join(same(m, want), m.Check(context.Background()))
 }
 
-// call makes a call, which travels if batches are to.
+// call makes a call, which is shipped if batches are.
 func (m *Map) call(c *Call) error {
 	if m.cfg.Access != ship.Shipped {
 		return m.one(c)
@@ -121,13 +121,13 @@ func streamCall(m *Map, rng *rand.Rand, want map[string]entry, key, value string
 	}
 	switch {
 	case c.Done != done:
-		return fmt.Errorf("%v is told %v, not %v", kind, c.Done, done)
+		return fmt.Errorf("%v returns done %v, not %v", kind, c.Done, done)
 	case kind == Get && there && string(c.Value) != "x"+was.value:
 		return fmt.Errorf("value %q, not %q", c.Value, was.value)
 	case done && kind.puts() && (c.Version == was.version || c.Version == 0):
 		return fmt.Errorf("version %#x after %#x", c.Version, was.version)
 	case (!done || kind == Get) && c.Version != was.version:
-		return fmt.Errorf("%v tells version %#x, not %#x", kind, c.Version, was.version)
+		return fmt.Errorf("%v returns version %#x, not %#x", kind, c.Version, was.version)
 	}
 	switch {
 	case done && kind.puts():
@@ -219,13 +219,14 @@ func count(m *Map, keys, adds int) error {
 	return nil
 }
 
-// goesOn puts new keys, in vain and always for the same reason, and then one that is there.
-func goesOn(m *Map, items bool) error {
+// failsRepeatedly puts new keys, which fails always for the same reason, and then one that is
+// there.
+func failsRepeatedly(m *Map, items bool) error {
 	full := (*FullError)(nil)
 	for i := range 200 {
 		_, err := m.Put([]byte{200, byte(i)}, []byte{1})
 		if !errors.As(err, &full) || full.Items != items {
-			return fmt.Errorf("put %d into a full map is told %w", i, err)
+			return fmt.Errorf("put %d into a full map returns %w", i, err)
 		}
 	}
 	if items {
@@ -252,7 +253,8 @@ func TestFull(t *testing.T) {
 					if n != uint64(i) {
 						return fmt.Errorf("%d keys after %d puts", n, i)
 					}
-					return errors.Join(lenErr, goesOn(m, items), m.Check(context.Background()))
+					return errors.Join(lenErr, failsRepeatedly(m, items),
+						m.Check(context.Background()))
 				case err != nil:
 					return fmt.Errorf("put %d: %w", i, err)
 				}

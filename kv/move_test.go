@@ -23,16 +23,16 @@ func moveTable(m *Map, parts int) error {
 		if !m.largest(t) && now.gen()%3 == 0 {
 			size++
 		}
-		now, err = m.begin(ctx, now, size)
+		now, err = m.beginMove(ctx, now, size)
 	}
 	switch {
 	case err != nil || !now.moving():
 	case parts > 0:
 		t := m.table(now.gen(), now.size())
 		m.moves.begin(t.gen, m.partsOf(t), m.job.Rank(), m.job.Size())
-		err = s.help(m, now, parts)
+		err = s.helpMove(m, now, parts)
 	default:
-		err = s.finish(ctx, m, now)
+		err = s.finishMove(ctx, m, now)
 	}
 	m.pool.Give(s, err != nil)
 	return err
@@ -92,7 +92,7 @@ func streamMoving(m *Map, calls int) error {
 			}
 		}
 	}
-	if gen := m.seen().gen; gen < 10 {
+	if gen := m.latestTable().gen; gen < 10 {
 		return fmt.Errorf("the table has moved %d times only", gen-1)
 	}
 	return errors.Join(same(m, want), m.Check(context.Background()))
@@ -207,7 +207,7 @@ func TestFullGrown(t *testing.T) {
 		full := (*FullError)(nil)
 		_, err := m.Put([]byte{99}, nil)
 		if !errors.As(err, &full) || full.Items || full.Slots != 40 {
-			return fmt.Errorf("the put of one more key is told %w", err)
+			return fmt.Errorf("the put of one more key returns %w", err)
 		}
 		n, err := m.Len(context.Background())
 		if n != 40 {

@@ -13,27 +13,27 @@ import (
 //	occupied  frozen; then, if the table is still moving
 //	removed   swapped for moved, and its item is free; else
 //	item      read, so that its key is known
-//	chunk     of the next table: look for the key, as an op does
+//	chunk     of the next table: search for the key, as an op does
 //	place     if it is not there, the word is put into the empty slot, still frozen
-//	swap      the slot for moved
+//	swap      the slot is swapped for moved
 //	thaw      the word in the next table is thawed, which nobody waits for
 //
-// Anyone may take any of these steps at any time, many at once.
+// Any mover may take any of these steps at any time, several at the same time.
 type mover struct {
 	*op
-	dummy Call // which the op believes to make
-	stage stage
-	from  table
-	part  int
-	first uint64   // slot of the part
-	words []uint64 // of the part
-	i     int      // the slot that moves
-	key   []byte   // that it has
-	value []byte
-	ended bool
-	late  bool   // the table is empty already
-	fresh bool   // the word in the next table is to be thawed
-	gone  uint64 // what slot i becomes when its key is in the next table
+	dummy    Call // stands in for the call of the op
+	stage    stage
+	from     table
+	part     int
+	first    uint64   // slot of the part
+	words    []uint64 // of the part
+	i        int      // the slot that moves
+	key      []byte   // that it has
+	value    []byte
+	ended    bool
+	tooLate  bool   // the table has moved already
+	mustThaw bool   // the word in the next table is to be thawed
+	doneWord uint64 // what slot i becomes when its key is in the next table
 }
 
 // stage is what a mover waits for.
@@ -57,7 +57,7 @@ const (
 const partSlots = 64
 
 // partLen is how many slots a part has.
-func (m *Map) partLen() uint64 { return uint64(min(partSlots, longer*m.cfg.Chunk)) }
+func (m *Map) partLen() uint64 { return uint64(min(partSlots, laterChunkFactor*m.cfg.Chunk)) }
 
 // partsOf is how many parts a table has. None has slots of two ranks.
 func (m *Map) partsOf(t table) int {
@@ -77,8 +77,8 @@ func (v *mover) start(o *op, from, into table, part int) {
 	rank, in := uint64(part)/perRank, uint64(part)%perRank*m.partLen()
 	*v = mover{op: o, from: from, part: part, first: rank*from.n + in, key: v.key,
 		value: v.value, words: append(v.words[:0], make([]uint64, min(m.partLen(), from.n-in))...),
-		gone: movedWord(from.gen, into.size)}
-	o.call, o.table, o.again, o.counts = &v.dummy, into, 0, counts{}
+		doneWord: movedWord(from.gen, into.size)}
+	o.call, o.table, o.rereads, o.counts = &v.dummy, into, 0, counts{}
 }
 
 // Step is one step. An error of the engine ends the mover and is kept in its call.
@@ -92,17 +92,17 @@ func (v *mover) Step(q rma.Queue) (rma.Handle, error) {
 	return rma.NoHandle, nil
 }
 
-// advance does what the stage asks for, and returns a handle to wait for or NoHandle.
+// advance carries out the current stage, and returns a handle to wait for or NoHandle.
 func (v *mover) advance(q rma.Queue) rma.Handle {
 	if v.stage == stageSwap || v.stage == stagePlace {
 		return v.swapped(q)
 	}
-	if v.stage == stageStart || v.stage == stageSlots { // the buffers of left are used again
-		if h := v.settle(q, &v.left, false); h != rma.NoHandle {
+	if v.stage == stageStart || v.stage == stageSlots { // their buffers are used again
+		if h := v.collect(q, &v.unawaited, false); h != rma.NoHandle {
 			return h
 		}
 	}
-	if h := v.settle(q, &v.flights, true); h != rma.NoHandle {
+	if h := v.collect(q, &v.flights, true); h != rma.NoHandle {
 		return h
 	}
 	if v.dummy.Err != nil {
@@ -119,24 +119,24 @@ func (v *mover) advance(q rma.Queue) rma.Handle {
 	case stageReread:
 		v.words[v.i] = v.chunk[0]
 	case stageRemoved:
-		if state(v.control[0]).gen() > v.from.gen && !unasked.On() {
-			return v.comesLate()
+		if state(v.control[0]).gen() > v.from.gen && !skipsStateCheck.On() {
+			return v.endLate()
 		}
-		return v.swapSlot(q, v.gone)
+		return v.swapSlot(q, v.doneWord)
 	case stageItem:
 		if state(v.control[0]).gen() > v.from.gen {
-			return v.comesLate()
+			return v.endLate()
 		}
-		return v.source(q)
+		return v.takeItem(q)
 	case stageOther:
-		return v.other(q)
+		return v.compareItem(q)
 	case stageChunk:
-		return v.seek(q)
+		return v.findKey(q)
 	}
-	return v.slots(q)
+	return v.advanceSlots(q)
 }
 
-// get asks for words.
+// get requests words.
 func (v *mover) get(q rma.Queue, then stage, dst rma.Buf, w rma.Window, rank, off int) rma.Handle {
 	v.stage = then
 	v.flights = append(v.flights, q.Get(dst, w, rank, off))
@@ -145,21 +145,21 @@ func (v *mover) get(q rma.Queue, then stage, dst rma.Buf, w rma.Window, rank, of
 
 // end ends the mover.
 func (v *mover) end() rma.Handle {
-	v.left = append(v.left, v.flights...)
+	v.unawaited = append(v.unawaited, v.flights...)
 	v.flights = v.flights[:0]
 	v.stage = stageEnd
 	return rma.NoHandle
 }
 
-// comesLate ends the mover, as the table is empty already.
-func (v *mover) comesLate() rma.Handle {
-	late.Hit()
-	v.late = true
+// endLate ends the mover, as the table has moved already.
+func (v *mover) endLate() rma.Handle {
+	lateMove.Hit()
+	v.tooLate = true
 	return v.end()
 }
 
-// slots does what the slots from i on need.
-func (v *mover) slots(q rma.Queue) rma.Handle {
+// advanceSlots goes on with slot i, and with the next ones that need no request.
+func (v *mover) advanceSlots(q rma.Queue) rma.Handle {
 	gen := v.from.gen
 	for ; v.i < len(v.words); v.i++ {
 		word := v.words[v.i]
@@ -167,10 +167,10 @@ func (v *mover) slots(q rma.Queue) rma.Handle {
 		case word&occupied == 0 && movedFrom(word) == gen:
 			continue
 		case word&occupied == 0 && movedFrom(word) < gen:
-			return v.swapSlot(q, v.gone|wasEmpty)
-		case word&occupied == 0, word&frozen != 0 && frozenWhen(word, gen) == later:
-			return v.comesLate()
-		case !unfrozen.On() && (word&frozen == 0 || frozenWhen(word, gen) == earlier):
+			return v.swapSlot(q, v.doneWord|wasEmpty)
+		case word&occupied == 0, word&frozen != 0 && frozenRelation(word, gen) == fromLater:
+			return v.endLate()
+		case !unfrozen.On() && (word&frozen == 0 || frozenRelation(word, gen) == fromEarlier):
 			return v.swapSlot(q, freeze(word, gen))
 		}
 		// The table may have moved before this slot was frozen, and have it in a later one.
@@ -192,7 +192,7 @@ func (v *mover) swapSlot(q rma.Queue, word uint64) rma.Handle {
 	return v.swap
 }
 
-// fetch asks for the item that a word refers to.
+// fetch requests the item that a word refers to.
 func (v *mover) fetch(q rma.Queue, word uint64, buf rma.Buf, then stage) rma.Handle {
 	rank, off := v.m.arena.locate(itemOf(word).number)
 	if rank >= int(v.m.ranks) || classOf(word) > v.m.cfg.largest() {
@@ -202,14 +202,14 @@ func (v *mover) fetch(q rma.Queue, word uint64, buf rma.Buf, then stage) rma.Han
 	return v.get(q, then, buf[:classWords(classOf(word))], v.m.items, rank, off)
 }
 
-// source takes the item of slot i, and looks for its key in the next table.
-func (v *mover) source(q rma.Queue) rma.Handle {
+// takeItem takes the item of slot i, and begins the search for its key in the next table.
+func (v *mover) takeItem(q rma.Queue) rma.Handle {
 	word := v.words[v.i]
 	it := v.here[:classWords(classOf(word))]
-	thawed, keySize, valueSize, ok := whole(word, it)
+	thawed, keySize, valueSize, ok := verify(word, it)
 	rank, off, _ := v.m.place(v.from, v.first+uint64(v.i))
 	if !ok { // the slot has moved meanwhile
-		if v.again++; v.again > againMax {
+		if v.rereads++; v.rereads > maxRereads {
 			v.dummy.Err = fmt.Errorf("kv: slot %#x refers to an item that is broken", word)
 			return v.end()
 		}
@@ -220,42 +220,43 @@ func (v *mover) source(q rma.Queue) rma.Handle {
 	v.key = unpack(v.key[:0], it[headWords:], keySize)
 	v.value = unpack(v.value[:0], it[headWords+wordsOf(keySize):], valueSize)
 	if movesFirst.On() {
-		v.left = append(v.left, q.CompareAndSwap(v.m.slots, rank, off, word, v.gone))
+		v.unawaited = append(v.unawaited, q.CompareAndSwap(v.m.slots, rank, off, word, v.doneWord))
 	}
-	v.at(v.table)
+	v.startIn(v.table)
 	v.stage = stageChunk
 	return v.request(q)
 }
 
-// seek looks for the key, or an empty slot, in the next table.
-func (v *mover) seek(q rma.Queue) rma.Handle {
+// findKey searches for the key, or an empty slot, in the next table.
+func (v *mover) findKey(q rma.Queue) rma.Handle {
 	for ; v.next < v.n; v.next++ {
 		word := v.chunk[v.next*v.m.stride]
 		switch {
 		case word&occupied == 0 && movedFrom(word) < v.table.gen:
-			return v.put(q, word)
-		case word&occupied == 0, word&frozen != 0 && frozenWhen(word, v.table.gen) != earlier:
-			return v.comesLate() // as the next table moves, all of this one has
-		case !mayBe(word, v.hash):
+			return v.placeWord(q, word)
+		case word&occupied == 0,
+			word&frozen != 0 && frozenRelation(word, v.table.gen) != fromEarlier:
+			return v.endLate() // as the next table moves, all of this one has
+		case !mayMatch(word, v.hash):
 			continue
 		case identity(thaw(word, v.hash)) == v.word:
-			twice.Hit()
-			v.fresh = word == freeze(v.word, v.from.gen)
-			return v.swapSlot(q, v.gone)
+			copiedTwice.Hit()
+			v.mustThaw = word == freeze(v.word, v.from.gen)
+			return v.swapSlot(q, v.doneWord)
 		}
 		return v.fetch(q, word, v.there, stageOther)
 	}
 	if v.begin += uint64(v.n); v.begin >= v.table.all {
-		return v.comesLate() // or there is an error: who reads the state finds out
+		return v.endLate() // or there is no room: confirmLate reads the state and finds out
 	}
 	return v.request(q)
 }
 
-// other compares the key with that of an item in the next table.
-func (v *mover) other(q rma.Queue) rma.Handle {
+// compareItem compares the key with that of an item in the next table.
+func (v *mover) compareItem(q rma.Queue) rma.Handle {
 	word := v.chunk[v.next*v.m.stride]
 	it := v.there[:classWords(classOf(word))]
-	thawed, keySize, _, ok := whole(word, it)
+	thawed, keySize, _, ok := verify(word, it)
 	v.stage = stageChunk
 	if !ok { // it has been used again, and the slot has changed
 		return v.request(q)
@@ -265,25 +266,25 @@ func (v *mover) other(q rma.Queue) rma.Handle {
 		return rma.NoHandle
 	}
 	if copiesOver.On() && identity(thawed) != v.word {
-		return v.put(q, word)
+		return v.placeWord(q, word)
 	}
-	v.fresh = false
-	return v.swapSlot(q, v.gone)
+	v.mustThaw = false
+	return v.swapSlot(q, v.doneWord)
 }
 
-// put places the word into a slot of the next table. It stays frozen until the old slot has
-// moved: nobody is to change it before, who takes the next table for an earlier one.
-func (v *mover) put(q rma.Queue, old uint64) rma.Handle {
+// placeWord puts the word into a slot of the next table. It stays frozen until the old slot has
+// moved: a late call that takes the next table for an earlier one must not change it before.
+func (v *mover) placeWord(q rma.Queue, old uint64) rma.Handle {
 	m := v.m
 	rank, off, _ := m.place(v.table, v.slot())
 	v.stage, v.old, v.new = stagePlace, old, freeze(v.word, v.from.gen)
-	if thawed.On() {
+	if thawsEarly.On() {
 		v.new = v.word
 	}
 	v.swap = q.CompareAndSwap(m.slots, rank, off, old, v.new)
-	if m.cfg.Copies && len(v.key)+len(v.value) <= copySize && len(v.left) == 0 {
+	if m.cfg.Copies && len(v.key)+len(v.value) <= copySize && len(v.unawaited) == 0 {
 		writeCopy(v.copy, v.word, v.key, v.value)
-		v.left = append(v.left, q.Put(v.copy, m.slots, rank, off+1))
+		v.unawaited = append(v.unawaited, q.Put(v.copy, m.slots, rank, off+1))
 	}
 	return v.swap
 }
@@ -301,17 +302,17 @@ func (v *mover) swapped(q rma.Queue) rma.Handle {
 	won := seen == v.old
 	switch {
 	case v.stage == stagePlace && won:
-		v.fresh = true
-		return v.swapSlot(q, v.gone)
+		v.mustThaw = true
+		return v.swapSlot(q, v.doneWord)
 	case v.stage == stagePlace:
 		v.chunk[v.next*v.m.stride], v.stage = seen, stageChunk
 		return rma.NoHandle
 	case won:
 		v.words[v.i] = v.new
-		v.moved(q)
+		v.cleanUp(q)
 	default:
 		v.words[v.i] = seen
-		if loses.On() {
+		if passesLostSwap.On() {
 			v.i++
 		}
 	}
@@ -319,17 +320,18 @@ func (v *mover) swapped(q rma.Queue) rma.Handle {
 	return rma.NoHandle
 }
 
-// moved clears up when this mover has swapped the word of slot i.
-func (v *mover) moved(q rma.Queue) {
-	if v.new != v.gone {
+// cleanUp follows when this mover has swapped the word of slot i: it gives the item of a removed
+// key back, or thaws the word in the next table.
+func (v *mover) cleanUp(q rma.Queue) {
+	if v.new != v.doneWord {
 		return
 	}
 	v.counts.moved++
 	if v.old&removed != 0 {
-		v.release(q, v.old)
-	} else if v.fresh {
+		v.giveBack(q, v.old)
+	} else if v.mustThaw {
 		rank, off, _ := v.m.place(v.table, v.slot())
-		v.left = append(v.left, q.CompareAndSwap(v.m.slots, rank, off,
+		v.unawaited = append(v.unawaited, q.CompareAndSwap(v.m.slots, rank, off,
 			freeze(v.word, v.from.gen), v.word))
 	}
 }

@@ -9,58 +9,58 @@ import (
 // op is a call as a step machine:
 //
 //	start    write the item; get the first chunk of slots
-//	chunk    look for the key; where a slot may be it, get its item
-//	item     compare; go on, or it is found
-//	swap     compare-and-swap of the slot, and its copy; when that loses, look again
+//	chunk    search for the key; where a slot may have it, get its item
+//	item     compare the key; go on, or it is found
+//	swap     compare-and-swap of the slot, and its copy; when that loses, examine the word
 //
-// It goes on in the next table where slots have moved. What is more than one slot, such as
+// It goes on in the next table where slots have moved. Work on more than one slot, such as
 // moving a table, it leaves to the session, and is started again: see need.
 //
-// What comes last, a copy or a mark for the owner of an item, is not waited for: the next
-// call of this machine settles it.
+// The last requests of a call, a copy or a mark for the owner of an item, are not waited for: the
+// next call of this machine collects their results.
 type op struct {
 	m    *Map
 	call *Call
 	hash uint64
 
-	phase   phase
-	flights []rma.Handle // waited for
-	left    []rma.Handle // not waited for
-	swap    rma.Handle
+	phase     phase
+	flights   []rma.Handle // waited for
+	unawaited []rma.Handle // not waited for
+	swap      rma.Handle
 
 	table table
 	chunk rma.Buf
 	begin uint64 // distance of the chunk from home, in slots
 	n     int    // slots in it
-	next  int    // the one looked at
+	next  int    // the one examined
 
-	into     table  // where slots of the table have moved
-	sawMoved bool   // on the way
-	met      uint64 // the last generation of which this was seen, 0 for none
-	followed bool   // the table is not the first one looked at
-	behind   bool   // not all slots may have moved into the table
-	changed  bool   // the slot looked at was read again
-	checked  bool   // all slots are looked at, and the state since
-	removed  uint64 // slots of removed keys on the way
-	asked    bool   // the state is asked for
-	control  rma.Buf
-	need     need
+	into           table  // where slots of the table have moved
+	sawMoved       bool   // a slot examined has moved
+	movingGen      uint64 // the last generation of which this was found, 0 for none
+	followed       bool   // the table is not the first one searched
+	incomplete     bool   // not all slots may have moved into the table
+	changed        bool   // the present slot was read again
+	checked        bool   // all slots were examined, and the state was requested since
+	removed        uint64 // slots of removed keys among those examined
+	stateRequested bool   // the state is requested
+	control        rma.Buf
+	need           need
 
-	there rma.Buf // an item of another
+	there rma.Buf // the item of a slot
 	here  rma.Buf // the item of this call
 	copy  rma.Buf
 	mark  rma.Buf
 
-	mine  item
-	taken bool   // mine is this call's
-	sent  bool   // and may be in a slot
-	tried bool   // or its copy may
-	word  uint64 // that refers to it
-	old   uint64 // what the compare-and-swap expects
-	new   uint64 // and stores
+	mine     item
+	taken    bool   // mine is this call's
+	sent     bool   // and may be in a slot
+	copySent bool   // or its copy may
+	word     uint64 // that refers to it
+	old      uint64 // what the compare-and-swap expects
+	new      uint64 // and stores
 
-	again  int // reads of a slot whose item has been used again
-	counts counts
+	rereads int // reads of a slot whose item has been used again
+	counts  counts
 }
 
 type phase uint8
@@ -91,29 +91,29 @@ const (
 	needItem               // an item of this rank is free
 )
 
-// againMax is how often a slot is read again whose item does not fit before it is taken
-// for broken.
-const againMax = 1 << 20
+// maxRereads is how often a slot is read again whose item is not that of its word, before the
+// item is reported as broken.
+const maxRereads = 1 << 20
 
-// longer is how much more than the first chunk the ones behind it are: who needs a second one
-// is in a crowd.
-const longer = 4
+// laterChunkFactor is how many times as long as the first chunk the ones behind it are: a search
+// that needs a second chunk is among many occupied slots.
+const laterChunkFactor = 4
 
 // start readies the machine for a call, or to make it again.
 func (o *op) start(c *Call) {
 	o.call = c
 	o.hash = hashOf(c.Key)
-	o.phase, o.again, o.need = phaseStart, 0, need{}
-	o.at(o.m.seen())
-	o.met, o.followed, o.behind, o.asked = 0, false, false, false
-	o.taken, o.sent, o.tried, o.counts = false, false, false, counts{}
+	o.phase, o.rereads, o.need = phaseStart, 0, need{}
+	o.startIn(o.m.latestTable())
+	o.movingGen, o.followed, o.incomplete, o.stateRequested = 0, false, false, false
+	o.taken, o.sent, o.copySent, o.counts = false, false, false, counts{}
 	c.Done, c.Err = false, nil
 }
 
 // Step is one step of the protocol. An error of the engine ends the call and is kept in it.
 func (o *op) Step(q rma.Queue) (rma.Handle, error) {
 	if o.phase == phaseStart {
-		if h := o.settle(q, &o.left, false); h != rma.NoHandle {
+		if h := o.collect(q, &o.unawaited, false); h != rma.NoHandle {
 			return h, nil
 		}
 	}
@@ -127,22 +127,23 @@ func (o *op) Step(q rma.Queue) (rma.Handle, error) {
 	return rma.NoHandle, nil
 }
 
-// settle takes results, and returns a handle to wait for while there is one.
-func (o *op) settle(q rma.Queue, flights *[]rma.Handle, tell bool) rma.Handle {
+// collect takes results, and returns a handle to wait for while there is one. report stores the
+// first error in the call.
+func (o *op) collect(q rma.Queue, flights *[]rma.Handle, report bool) rma.Handle {
 	for len(*flights) > 0 {
 		last := (*flights)[len(*flights)-1]
 		if !q.Done(last) {
 			return last
 		}
 		*flights = (*flights)[:len(*flights)-1]
-		if _, err := q.Value(last); err != nil && tell && o.call.Err == nil {
+		if _, err := q.Value(last); err != nil && report && o.call.Err == nil {
 			o.call.Err = fmt.Errorf("kv: %w", err)
 		}
 	}
 	return rma.NoHandle
 }
 
-// advance does what the phase asks for. It returns a handle to wait for, or NoHandle when
+// advance carries out the current phase. It returns a handle to wait for, or NoHandle when
 // there is more to do at once.
 func (o *op) advance(q rma.Queue) rma.Handle {
 	switch o.phase {
@@ -151,13 +152,13 @@ func (o *op) advance(q rma.Queue) rma.Handle {
 			if o.call.Err != nil {
 				return o.end(q)
 			}
-			return o.wants(q, need{what: needItem})
+			return o.suspend(q, need{what: needItem})
 		}
 		return o.request(q)
 	case phaseSwap:
 		return o.swapped(q)
 	}
-	if h := o.settle(q, &o.flights, true); h != rma.NoHandle {
+	if h := o.collect(q, &o.flights, true); h != rma.NoHandle {
 		return h
 	}
 	if o.call.Err != nil {
@@ -184,7 +185,7 @@ func (o *op) prepare(q rma.Queue) bool {
 	rank, off := o.m.arena.locate(o.mine.number)
 	flights := &o.flights
 	if tooEarly.On() { // nobody waits for it
-		flights = &o.left
+		flights = &o.unawaited
 	}
 	*flights = append(*flights, q.Put(o.here[:n], o.m.items, rank, off))
 	if o.copies() {
@@ -193,51 +194,51 @@ func (o *op) prepare(q rma.Queue) bool {
 	return true
 }
 
-// copies tells whether the pair of this call has a copy in its slot.
+// copies reports whether the pair of this call has a copy in its slot.
 func (o *op) copies() bool {
 	return o.m.cfg.Copies && len(o.call.Key)+len(o.call.Value) <= copySize
 }
 
-// release gives the item of a word that is in no slot any more back to its owner.
-func (o *op) release(q rma.Queue, word uint64) {
+// giveBack gives the item of a word that is in no slot any more back to its owner.
+func (o *op) giveBack(q rma.Queue, word uint64) {
 	if word&occupied == 0 {
 		return
 	}
 	it := itemOf(word)
-	if o.m.arena.mine(it) {
-		o.m.arena.give(it)
+	if o.m.arena.owns(it) {
+		o.m.arena.giveBack(it)
 		return
 	}
 	rank, off := o.m.arena.locate(it.number)
 	o.mark[0] = markOf(it)
-	o.left = append(o.left, q.Put(o.mark, o.m.items, rank, off+markWord))
+	o.unawaited = append(o.unawaited, q.Put(o.mark, o.m.items, rank, off+markWord))
 }
 
 // end ends the call. An item that no slot can refer to is kept for the next one.
 func (o *op) end(q rma.Queue) rma.Handle {
-	o.left = append(o.left, o.flights...)
+	o.unawaited = append(o.unawaited, o.flights...)
 	o.flights = o.flights[:0]
 	switch { // after an error the engine may still write the item, or the word
 	case !o.taken || o.call.Err != nil:
 	case o.sent:
 		o.m.arena.publish(o.mine)
-	case o.tried && !keepsUse.On(): // a copy with its word may be in a slot
-		o.m.arena.give(o.mine)
+	case o.copySent && !keepsUse.On(): // a copy with its word may be in a slot
+		o.m.arena.giveBack(o.mine)
 	default:
-		o.m.arena.put(o.mine)
+		o.m.arena.putBack(o.mine)
 	}
 	o.phase = phaseEnd
 	return rma.NoHandle
 }
 
-// wants ends the machine's turn: the call is to be made again when it has what it needs.
-func (o *op) wants(q rma.Queue, n need) rma.Handle {
+// suspend stops the machine: the call is to be made again when it has what it needs.
+func (o *op) suspend(q rma.Queue, n need) rma.Handle {
 	o.need = n
 	return o.end(q)
 }
 
-// crowded tells whether a call that has put a new key has found its slot far from home.
-func (o *op) crowded() bool {
-	near := uint64(o.m.cfg.Chunk) * (1 + longer)
+// farFromHome reports whether a call that has put a new key has found its slot far from home.
+func (o *op) farFromHome() bool {
+	near := uint64(o.m.cfg.Chunk) * (1 + laterChunkFactor)
 	return o.m.grows() && o.call.Done && o.sent && o.old&occupied == 0 && o.begin >= near
 }

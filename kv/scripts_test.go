@@ -18,29 +18,30 @@ func script(name string, run func() error, mutants ...*mutant.Mutant) lab.Script
 // scripts are interleavings and small cases, and the wrong versions that they notice. The lab
 // does not, or not soon.
 var scripts = lab.Scripts{
-	script("late write", lateWrite, thawed), script("late mover", lateMover, untagged),
-	script("late delete", lateDelete, unclosed), script("late get", lateGet, jumps),
-	script("late mover of a removed key", lateRemoved, unasked),
-	script("late swap", lateSwap, mixes), script("late thaw", lateThaw),
+	script("late write", lateWrite, thawsEarly), script("late mover", lateMover, untagged),
+	script("late delete", lateDelete, unclosed), script("late get", lateGet, skipsTable),
+	script("late mover of a removed key", lateRemoved, skipsStateCheck),
+	script("late swap", lateSwap, ignoresChange), script("late thaw", lateThaw),
 	script("late sweep", lateSweep, endsWalk),
-	script("equal fingerprints", strangers, unkeyed),
-	script("look at a table that has moved", lookAtMoved, seesEnd),
-	script("look at a frozen slot", lookAtFrozen, seesThrough),
-	script("look at a torn item", lookAtTorn, seesTorn),
-	script("versions", versionsDiffer, unversioned, sticks),
-	script("uses", usesDiffer, unversioned, sticks),
+	script("equal fingerprints", fingerprintCollisions, unkeyed),
+	script("direct get from a table that has moved", getFromMoved, takesMovedForEmpty),
+	script("direct get from a frozen slot", getFromFrozen, passesFrozen),
+	script("direct get of a torn item", getFromTorn, takesTorn),
+	script("versions", versionsDiffer, unversioned, useSticks),
+	script("uses", usesDiffer, unversioned, useSticks),
 	script("items", everySequence, unversioned, anyMark, givesTwice, revives, sweepsUsed,
 		sweepsHeld),
 }
 
 func TestLabScripts(t *testing.T) {
-	for _, m := range []*mark.Mark{late, mixed, arrived, closed, stale, stranger} {
+	for _, m := range []*mark.Mark{lateMove, keyChanged, changesArrived, closesOldTable,
+		staleTable, fingerprintCollision} {
 		m.Claim(t)
 	}
 	scripts.Run(t)
 }
 
-// overMemory runs fn with a map of one rank that has one key, whose gets are looks at memory.
+// overMemory runs fn with a map of one rank that has one key, whose gets are direct.
 func overMemory(fn func(m *Map, key []byte) error) error {
 	cfg := Config{SlotsPerRank: 8, MaxSlotsPerRank: 8, BytesPerRank: 1 << 12, MaxKey: 8,
 		MaxValue: 8}
@@ -51,14 +52,14 @@ func overMemory(fn func(m *Map, key []byte) error) error {
 	})
 }
 
-// lookAtMoved has a rank look at a table that has moved, which it does not know.
-func lookAtMoved() error {
+// getFromMoved has a rank get from a table that has moved, which it does not know.
+func getFromMoved() error {
 	for _, batch := range []bool{false, true} {
 		err := overMemory(func(m *Map, key []byte) error {
 			before := m.view.word.Load()
 			err := moveTable(m, 0)
 			m.view.word.Store(before)
-			return errors.Join(err, looks(m, key, batch))
+			return errors.Join(err, checkGet(m, key, batch))
 		})
 		if err != nil {
 			return err
@@ -67,12 +68,13 @@ func lookAtMoved() error {
 	return nil
 }
 
-// lookAtFrozen has a rank look when the slot of its key is frozen, and when it has moved.
-func lookAtFrozen() error {
+// getFromFrozen has a rank get when the slot of its key is frozen, and when it has moved.
+func getFromFrozen() error {
 	for _, batch := range []bool{false, true} {
 		err := overMemory(func(m *Map, key []byte) error {
 			s, v, err := paused(m, key, stageItem)
-			err = errors.Join(err, looks(m, key, batch), until(s.q, v, never), looks(m, key, batch))
+			err = errors.Join(err, checkGet(m, key, batch), runUntil(s.q, v, never),
+				checkGet(m, key, batch))
 			m.pool.Give(s, false)
 			return err
 		})
@@ -83,8 +85,8 @@ func lookAtFrozen() error {
 	return nil
 }
 
-// looks makes sure of the value of a key.
-func looks(m *Map, key []byte, batch bool) error {
+// checkGet makes sure of the value of a key.
+func checkGet(m *Map, key []byte, batch bool) error {
 	if !batch {
 		return has(m, key, "old")
 	}
@@ -97,28 +99,28 @@ func looks(m *Map, key []byte, batch bool) error {
 	return err
 }
 
-// lookAtTorn: an item that does not fit the word of its slot is not believed, and nothing is
-// changed.
-func lookAtTorn() error {
+// getFromTorn: an item whose seal is not that of the word of its slot is not returned, and the
+// call is not changed.
+func getFromTorn() error {
 	key, value := []byte("key of some length"), []byte("a value of several words")
 	return withMap(engines[0], 1, small(false), func(m *Map) error {
 		if _, err := m.Put(key, value); err != nil {
 			return err
 		}
-		g := glance{call: &Call{Key: key}}
-		table := m.seen()
-		if !m.home(&table, &g) || !m.seek(&table, &g) {
+		g := directGet{call: &Call{Key: key}}
+		table := m.latestTable()
+		if !m.startAtHome(&table, &g) || !m.findCandidate(&table, &g) {
 			return errors.New("the key is not found")
 		}
 		it := m.itemIn(g.word)
 		for i := sealWord; i < itemWords(len(key), len(value)); i++ {
 			c := Call{Kind: Get, Key: key, Value: []byte("before")}
 			it[i] ^= 1 << 20
-			if m.peek(&c) || c.Done || string(c.Value) != "before" {
+			if m.tryDirect(&c) || c.Done || string(c.Value) != "before" {
 				return fmt.Errorf("word %d is broken, and the call is %+v", i, c)
 			}
 			it[i] ^= 1 << 20
-			if !m.peek(&c) || !c.Done || string(c.Value) != "before"+string(value) {
+			if !m.tryDirect(&c) || !c.Done || string(c.Value) != "before"+string(value) {
 				return fmt.Errorf("the item is whole, and the call is %+v", c)
 			}
 		}

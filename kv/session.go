@@ -10,22 +10,22 @@ import (
 
 // session is a queue with step machines on it, for one batch at a time.
 type session struct {
-	q       rma.Queue
-	ops     []op
-	movers  []mover // that use the ops, when these have ended
-	chunk   rma.Buf // for slots of no op
-	running []int   // call of each slot, -1 for none
-	turns   turns.Turns
-	needs   []needy
-	met     uint64 // the last generation that writes have seen moving, 0 for none
-	writes  int    // that have
-	peeks   peeks
-	all     []int  // the numbers of the calls for the machines
-	crowd   uint64 // hash of a new key far from home, 0 for none
+	q          rma.Queue
+	ops        []op
+	movers     []mover // they use the ops when these have ended
+	chunk      rma.Buf // for the slots of a sample
+	running    []int   // call of each slot, -1 for none
+	turns      turns.Turns
+	needs      []callNeed
+	movingGen  uint64 // the last generation that writes have found moving, 0 for none
+	writes     int    // that have
+	directGets directGets
+	indices    []int  // the numbers of the calls for the machines
+	farHash    uint64 // hash of a new key far from home, 0 for none
 }
 
-// needy is a call that needs something before it can be made.
-type needy struct {
+// callNeed is a call that needs something before it can be made.
+type callNeed struct {
 	call int
 	need
 }
@@ -40,14 +40,14 @@ func (m *Map) session() (*session, error) {
 	if s, ok, err := m.pool.Take(); ok || err != nil {
 		return s, err
 	}
-	// An item, a copy, a mark and the state may be on their way together with a chunk in parts.
-	q, err := m.job.NewQueue(m.cfg.Depth*(5+longer*m.cfg.Chunk/8+1) + samples)
+	// An item, a copy, a mark and the state may be in flight together with a chunk in parts.
+	q, err := m.job.NewQueue(m.cfg.Depth*(5+laterChunkFactor*m.cfg.Chunk/8+1) + sampleRuns)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{q: q, ops: make([]op, m.cfg.Depth), running: make([]int, m.cfg.Depth),
 		turns: turns.New(m.cfg.Depth)}
-	if s.chunk, err = q.Alloc(samples * sampleSlots * m.stride); err != nil {
+	if s.chunk, err = q.Alloc(sampleRuns * sampleSlots * m.stride); err != nil {
 		return nil, errors.Join(err, q.Close())
 	}
 	for i := range s.ops {
@@ -56,9 +56,9 @@ func (m *Map) session() (*session, error) {
 		for _, b := range []struct {
 			buf   *rma.Buf
 			words int
-		}{{&o.chunk, longer * m.cfg.Chunk * m.stride}, {&o.there, classWords(m.cfg.largest())},
-			{&o.here, classWords(m.cfg.largest())}, {&o.copy, copyWords}, {&o.mark, 1},
-			{&o.control, 1}} {
+		}{{&o.chunk, laterChunkFactor * m.cfg.Chunk * m.stride},
+			{&o.there, classWords(m.cfg.largest())}, {&o.here, classWords(m.cfg.largest())},
+			{&o.copy, copyWords}, {&o.mark, 1}, {&o.control, 1}} {
 			if *b.buf, err = q.Alloc(b.words); err != nil {
 				return nil, errors.Join(err, q.Close())
 			}
@@ -67,10 +67,10 @@ func (m *Map) session() (*session, error) {
 	return s, nil
 }
 
-// Batch carries out calls, many of them at a time and in any order: calls of one batch on the
-// same key take effect one after the other, but nobody knows in which order. They may travel to
+// Batch carries out calls, many of them at the same time and in any order. Calls of one batch on
+// the same key take effect one after the other, in an unspecified order. They may be shipped to
 // the ranks that have the keys, as [Config].Access says. The error is the first one of a call, or
-// one that broke the batch off.
+// one that aborted the batch.
 func (m *Map) Batch(calls []Call) error {
 	for i := range calls {
 		if err := m.cfg.check(&calls[i]); err != nil {
@@ -78,7 +78,7 @@ func (m *Map) Batch(calls []Call) error {
 		}
 	}
 	var err error
-	if !m.direct.all && m.traffic.line.Worth(len(calls)) {
+	if !m.direct.all && m.shipping.line.Worth(len(calls)) {
 		err = m.ship(calls)
 	} else {
 		err = m.batch(calls, nil)
@@ -91,62 +91,63 @@ func (m *Map) Batch(calls []Call) error {
 	return err
 }
 
-// batch carries out some calls of a batch itself, or all for nil. If an error is returned it was
-// broken off, and nobody knows of which calls.
-func (m *Map) batch(calls []Call, which []int) error {
+// batch carries out the calls with the given indices without shipping them, or all for nil. If it
+// returns an error it was aborted: all these calls have the error, and may have been made.
+func (m *Map) batch(calls []Call, indices []int) error {
 	s, err := m.session()
 	if err != nil {
-		return tell(calls, which, err)
+		return failCalls(calls, indices, err)
 	}
 	before := *s.q.Stats()
-	if which == nil {
-		which = s.first(len(calls))
+	if indices == nil {
+		indices = s.firstIndices(len(calls))
 	}
-	err = s.run(m, calls, s.toRun(m, calls, which))
+	err = s.run(m, calls, s.machineCalls(m, calls, indices))
 	m.tally.queue(before, *s.q.Stats())
 	m.pool.Give(s, err != nil)
 	if err != nil {
-		return tell(calls, which, err)
+		return failCalls(calls, indices, err)
 	}
 	return nil
 }
 
-// tell gives some calls, or all for nil, an error, and returns it.
-func tell(calls []Call, which []int, err error) error {
-	for _, i := range which {
+// failCalls gives the calls with the given indices, or all for nil, an error, and returns it.
+func failCalls(calls []Call, indices []int, err error) error {
+	for _, i := range indices {
 		calls[i].Err = err
 	}
-	for i := 0; which == nil && i < len(calls); i++ {
+	for i := 0; indices == nil && i < len(calls); i++ {
 		calls[i].Err = err
 	}
 	return err
 }
 
-// first is the numbers of the first n calls.
-func (s *session) first(n int) []int {
-	for i := len(s.all); i < n; i++ {
-		s.all = append(s.all, i)
+// firstIndices is the indices of the first n calls.
+func (s *session) firstIndices(n int) []int {
+	for i := len(s.indices); i < n; i++ {
+		s.indices = append(s.indices, i)
 	}
-	return s.all[:n]
+	return s.indices[:n]
 }
 
-// toRun is the calls for the machines: those that are not answered by a look.
-func (s *session) toRun(m *Map, calls []Call, which []int) []int {
-	if !m.direct.any {
-		return which
+// machineCalls answers gets directly, and returns the indices of the calls for the machines.
+func (s *session) machineCalls(m *Map, calls []Call, indices []int) []int {
+	if !m.direct.some {
+		return indices
 	}
-	m.answerGets(&s.peeks, calls, which)
-	m.tally.direct.Add(uint64(len(which) - len(s.peeks.left)))
-	return s.peeks.left
+	m.answerGets(&s.directGets, calls, indices)
+	m.tally.direct.Add(uint64(len(indices) - len(s.directGets.left)))
+	return s.directGets.left
 }
 
-// run makes some calls of a batch. What some of them need is done between them.
-func (s *session) run(m *Map, calls []Call, which []int) error {
-	s.needs, s.met, s.writes, s.crowd = s.needs[:0], 0, 0, 0
-	if len(which) == 0 {
+// run makes the calls with the given indices. It does what they need and makes them again, until
+// all are made.
+func (s *session) run(m *Map, calls []Call, indices []int) error {
+	s.needs, s.movingGen, s.writes, s.farHash = s.needs[:0], 0, 0, 0
+	if len(indices) == 0 {
 		return nil
 	}
-	err := s.make(m, calls, which)
+	err := s.drive(m, calls, indices)
 	for err == nil && len(s.needs) > 0 {
 		var again []int
 		for _, n := range s.needs {
@@ -155,17 +156,17 @@ func (s *session) run(m *Map, calls []Call, which []int) error {
 			}
 		}
 		s.needs = s.needs[:0]
-		err = s.make(m, calls, again)
+		err = s.drive(m, calls, again)
 	}
-	if err == nil && (s.writes > 0 || s.crowd != 0) {
-		s.tend(m)
+	if err == nil && (s.writes > 0 || s.farHash != 0) {
+		s.maintain(m)
 	}
 	return err
 }
 
-// make drives some calls.
-func (s *session) make(m *Map, calls []Call, which []int) error {
-	depth := min(max(len(which), 1), len(s.ops))
+// drive steps the machines of the calls with the given indices.
+func (s *session) drive(m *Map, calls []Call, indices []int) error {
+	depth := min(max(len(indices), 1), len(s.ops))
 	for i := range depth {
 		s.running[i] = -1
 	}
@@ -174,11 +175,11 @@ func (s *session) make(m *Map, calls []Call, which []int) error {
 		o := &s.ops[slot]
 		call := -1
 		if s.running[slot] >= 0 {
-			s.ended(m, o, s.running[slot])
+			s.recordEnd(m, o, s.running[slot])
 			call = s.turns.Next(slot)
 		}
-		for call < 0 && issued < len(which) {
-			call = which[issued]
+		for call < 0 && issued < len(indices) {
+			call = indices[issued]
 			issued++
 			c := &calls[call]
 			if c.Kind != Get && depth > 1 && !s.turns.Take(slot, call, hashOf(c.Key)) {
@@ -194,19 +195,19 @@ func (s *session) make(m *Map, calls []Call, which []int) error {
 	if err := rma.RunAll(context.Background(), s.q, depth, next); err != nil {
 		return err
 	}
-	return s.q.Submit() // what nobody waits for
+	return s.q.Submit() // requests that nobody waits for
 }
 
-// ended takes down how a call has ended.
-func (s *session) ended(m *Map, o *op, call int) {
+// recordEnd records how a call has ended.
+func (s *session) recordEnd(m *Map, o *op, call int) {
 	m.tally.call(o)
 	if o.need.what != needNothing {
-		s.needs = append(s.needs, needy{call, o.need})
+		s.needs = append(s.needs, callNeed{call, o.need})
 	}
-	if o.call.Kind != Get && o.met > 0 {
-		s.met, s.writes = max(s.met, o.met), s.writes+1
+	if o.call.Kind != Get && o.movingGen > 0 {
+		s.movingGen, s.writes = max(s.movingGen, o.movingGen), s.writes+1
 	}
-	if o.crowded() {
-		s.crowd = o.hash | 1
+	if o.farFromHome() {
+		s.farHash = o.hash | 1
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// TestLabShipped: the histories of ranks whose batches travel are linearizable, while the table
-// moves as well. The simulation carries no requests, so these are ranks in real time.
+// TestLabShipped: the histories of ranks whose batches are shipped are linearizable, while the
+// table moves as well. The simulation carries no requests, so these are ranks in real time.
 func TestLabShipped(t *testing.T) {
 	calls := 150
 	if memory.RaceEnabled || testing.Short() {
@@ -45,7 +45,7 @@ func TestLabShipped(t *testing.T) {
 	}
 }
 
-// eachCarrier runs fn on ranks whose batches travel.
+// eachCarrier runs fn on ranks whose batches are shipped.
 func eachCarrier(t *testing.T, ranks int, cfg Config, fn func(m *Map) error) {
 	for _, e := range carriers {
 		t.Run(e.Name, func(t *testing.T) {
@@ -56,14 +56,14 @@ func eachCarrier(t *testing.T, ranks int, cfg Config, fn func(m *Map) error) {
 	}
 }
 
-// sized is a string that is as long as asked, or as its number.
+// sized is a string of the given size, or longer if its number needs more.
 func sized(prefix string, i, size int) []byte {
 	b := fmt.Appendf(nil, "%s%d ", prefix, i)
 	return append(b, bytes.Repeat([]byte{byte(i)}, max(0, size-len(b)))...)
 }
 
-// TestShippedSizes: keys and values of all sizes come as they were put, also those that no request
-// and no answer has room for; and answers learn how much room it takes.
+// TestShippedSizes: keys and values of all sizes arrive as they were put, also those that no
+// request and no answer has room for; and the room in answers adapts to the values.
 func TestShippedSizes(t *testing.T) {
 	cfg := Config{SlotsPerRank: 1 << 10, BytesPerRank: 1 << 24, MaxKey: MaxSize,
 		MaxValue: MaxSize}
@@ -80,16 +80,16 @@ func TestShippedSizes(t *testing.T) {
 	})
 }
 
-// putAndGet puts keys with values, and gets them until no call comes back from its owner, which
-// is so as soon as answers have room enough, or where there is too much for any.
+// putAndGet puts keys with values, and gets them until no call is handed back by its owner. That
+// is so as soon as answers have room enough, or where the values are too long for any answer.
 func putAndGet(m *Map, n, size int) error {
 	calls := make([]Call, n)
-	far := 0
+	remote := 0
 	for i := range calls {
 		calls[i] = Call{Kind: Put, Key: sized("key", i, size/2*(i%3)),
 			Value: sized("value", i, size)}
 		if m.owner(calls[i].Key) == 2 {
-			far++
+			remote++
 		}
 	}
 	if err := m.Batch(calls); err != nil {
@@ -112,12 +112,12 @@ func putAndGet(m *Map, n, size int) error {
 			}
 		}
 		mine := int(m.Stats().Kinds[Get].Calls - before)
-		if far == 0 || mine <= n-far || size > 8000 && round > 12 {
+		if remote == 0 || mine <= n-remote || size > 8000 && round > 12 {
 			return nil
 		}
 		if round > 20 {
-			return fmt.Errorf("%d of %d keys are elsewhere, and still %d calls are made here", far,
-				n, mine)
+			return fmt.Errorf("%d of %d keys are in another rank, and still %d calls are made here",
+				remote, n, mine)
 		}
 	}
 }
@@ -156,8 +156,8 @@ func TestShippedCounts(t *testing.T) {
 	})
 }
 
-// TestShippedFull: what the owner has no item for the rank that asks puts itself, and when there is
-// nothing left a FullError comes.
+// TestShippedFull: where the owner has no item the requesting rank puts into its own, and when
+// there is none left either the error is a FullError.
 func TestShippedFull(t *testing.T) {
 	cfg := Config{SlotsPerRank: 256, BytesPerRank: 20 * 64, MaxKey: 8, MaxValue: 8}
 	eachCarrier(t, 2, cfg, func(m *Map) error {
@@ -193,7 +193,7 @@ func TestShippedToClosed(t *testing.T) {
 	eachCarrier(t, 2, small(true), func(m *Map) error {
 		ctx := context.Background()
 		if m.job.Rank() == 1 {
-			return errors.Join(m.traffic.line.Close(), m.job.Barrier(ctx), m.job.Barrier(ctx))
+			return errors.Join(m.shipping.line.Close(), m.job.Barrier(ctx), m.job.Barrier(ctx))
 		}
 		err := errors.Join(m.job.Barrier(ctx), stream(m, 100))
 		if m.Stats().Queues.Ships == 0 {
@@ -204,7 +204,7 @@ func TestShippedToClosed(t *testing.T) {
 }
 
 // TestShippedLost: when a rank is lost, the calls of others are made all the same, and the error
-// names it.
+// has the number of the rank.
 func TestShippedLost(t *testing.T) {
 	const ranks, lost = 3, 2
 	ctx := context.Background()

@@ -21,32 +21,32 @@ type counts struct {
 // KindStats is what the calls of one kind have needed.
 type KindStats struct {
 	Calls      uint64
-	Direct     uint64 // of them, gets that were a look at memory, and asked the engine for nothing
+	Direct     uint64 // of them, gets that read memory directly, without requests to the engine
 	RoundTrips uint64 // times that a call had to wait
-	LookUps    uint64 // of them, for slots, and for an item of its own to be written
+	LookUps    uint64 // of them, for slots, and for the item of the call to be written
 	Items      uint64 // for items
 	Swaps      uint64 // for compare-and-swaps
 	Lost       uint64 // compare-and-swaps lost to others
 	Recycled   uint64 // items that were used again before they were read
-	Copies     uint64 // slots whose copy was looked at
+	Copies     uint64 // slots whose copy was read
 }
 
-// Growth is what a rank has done to have tables move.
+// Growth is the work of a rank on moving tables.
 type Growth struct {
 	Begun      uint64 // moves that it has begun
-	Slots      uint64 // of keys, that have moved by it
-	RoundTrips uint64 // of that
+	Slots      uint64 // of keys, that it has moved
+	RoundTrips uint64 // for moving them
 }
 
 // Stats is what this rank has done with a map since New.
 type Stats struct {
 	Kinds  [kinds]KindStats // by Kind
 	Growth Growth
-	Queues rma.Stats // what the engine was asked for
-	// Access is how batches reach memory that this process does not see, and why.
+	Queues rma.Stats // requests to the engine
+	// Access is how batches reach memory that this process cannot address directly, and why.
 	Access ship.Choice
-	// Served is how many calls other ranks have shipped to this one. They count here, where they
-	// were made, and not there.
+	// Served is how many calls other ranks have shipped to this one. They count on this rank,
+	// which made them, and not on the requesting rank.
 	Served uint64
 }
 
@@ -75,7 +75,7 @@ func (t *tally) call(o *op) {
 	k.Copies += o.counts.copies
 }
 
-// growth adds to what was done for growth.
+// growth adds work on moving tables.
 func (t *tally) growth(g Growth) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,19 +91,19 @@ func (t *tally) serve(n int) {
 	t.s.Served += uint64(n)
 }
 
-// queue adds what a queue was asked for.
+// queue adds the requests of a queue.
 func (t *tally) queue(before, now rma.Stats) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.s.Queues.Add(now.Since(before))
 }
 
-// Stats tells what this rank has done since New.
+// Stats returns what this rank has done since New.
 func (m *Map) Stats() Stats {
 	m.tally.mu.Lock()
 	defer m.tally.mu.Unlock()
 	s := m.tally.s
-	s.Access = m.traffic.line.Choice()
+	s.Access = m.shipping.line.Choice()
 	s.Kinds[Get].Direct = m.tally.direct.Load()
 	s.Kinds[Get].Calls += s.Kinds[Get].Direct
 	return s

@@ -3,8 +3,8 @@ package kv
 import "context"
 
 // Sweep finds the items of this rank that no slot refers to and no call holds, and takes them
-// back: those whose mark was lost, as a rank died that had taken them out of the table. It
-// reads every slot, and returns how many items it has found. Others may go on.
+// back. Their marks were lost, as a rank died that had taken them out of the table. Sweep
+// reads every slot, and returns how many items it has found. Other calls may run meanwhile.
 func (m *Map) Sweep(ctx context.Context) (found int, err error) {
 	found, _, _, err = m.sweep(ctx)
 	return found, err
@@ -23,8 +23,8 @@ func (m *Map) sweep(ctx context.Context) (found int, taken, removedOnes uint64, 
 		if word&removed != 0 {
 			removedOnes++
 		}
-		if it := itemOf(word); m.arena.mine(it) {
-			lost.sees(it.number-m.arena.first, it.use)
+		if it := itemOf(word); m.arena.owns(it) {
+			lost.remove(it.number-m.arena.first, it.use)
 		}
 		return true, nil
 	})
@@ -34,40 +34,39 @@ func (m *Map) sweep(ctx context.Context) (found int, taken, removedOnes uint64, 
 	return found, taken, removedOnes, err
 }
 
-// uses has, by unit, the uses of items of which no slot is known, plus 1, or 0.
+// uses has, by unit, the uses, plus 1, of items for which no slot was found yet, or 0.
 type uses []uint16
 
-// sees says that a slot refers to a use.
-func (u uses) sees(unit, use uint64) {
+// remove removes a use that a slot refers to.
+func (u uses) remove(unit, use uint64) {
 	if unit < uint64(len(u)) && uint64(u[unit]) == use+1 {
 		u[unit] = 0
 	}
 }
 
-// published are the items that have come into the table. A slot that refers to one of them
-// does so for good, or goes over into the next table, until the use ends: who then walks the
-// tables one after the other meets it.
+// published is the uses of items in the table. A slot that refers to one of them does so until
+// the use ends, or moves to the next table. So a walk over the tables, one after the other, finds
+// a slot of each use that has not ended.
 func (a *arena) published() uses {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	u := make(uses, len(a.known))
-	for unit, o := range a.known {
-		if o.where == inTable || sweepsHeld.On() && o.where == held {
+	u := make(uses, len(a.unitStates))
+	for unit, o := range a.unitStates {
+		if o.state == itemInTable || sweepsHeld.On() && o.state == heldItem {
 			u[unit] = o.use + 1
 		}
 	}
 	return u
 }
 
-// recover takes back the items that are published still, and no slot was seen that refers to
-// them.
+// recover takes back the items that are still published and that the walk found no slot for.
 func (a *arena) recover(lost uses) (found int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for unit, use := range lost {
-		o := &a.known[unit]
-		if use != 0 && o.where == inTable && (o.use == use-1 || sweepsUsed.On()) {
-			a.release(item{number: a.first + uint64(unit), use: uint64(o.use)}, o)
+		o := &a.unitStates[unit]
+		if use != 0 && o.state == itemInTable && (o.use == use-1 || sweepsUsed.On()) {
+			a.recycle(item{number: a.first + uint64(unit), use: uint64(o.use)}, o)
 			recovered.Hit()
 			found++
 		}
@@ -75,9 +74,8 @@ func (a *arena) recover(lost uses) (found int) {
 	return found
 }
 
-// findItem looks for items that can be used again: those that were lost, and those of removed
-// keys, if the table can move. That takes long, so that it is done once in so many uses, or
-// when a rank has died.
+// findItem finds items that can be used again: those whose mark was lost, and those of removed
+// keys, if the table can move. That takes long, so that due limits how often it is done.
 func (s *session) findItem(ctx context.Context, m *Map) error {
 	full := &FullError{Items: true, Slots: m.Slots()}
 	dead := len(m.job.Failed())
@@ -88,31 +86,32 @@ func (s *session) findItem(ctx context.Context, m *Map) error {
 	if err != nil || found > 0 {
 		return err
 	}
-	if !m.grows() || removedOnes < max(1, taken/worth) {
+	if !m.grows() || removedOnes < max(1, taken/shareDivisor) {
 		m.arena.sweptInVain(dead)
 		return full
 	}
 	now, err := m.state(ctx)
 	if err == nil && !now.moving() {
-		now, err = m.begin(ctx, now, now.size())
+		now, err = m.beginMove(ctx, now, now.size())
 	}
 	if err != nil || !now.moving() {
 		return err
 	}
-	return s.finish(ctx, m, now)
+	return s.finishMove(ctx, m, now)
 }
 
-// due tells whether a sweep may find something: none has been in vain since many items were
-// handed out, and since another rank died.
+// due reports whether a sweep may find something: no sweep has found nothing yet, or many items
+// were handed out since, or another rank has died since.
 func (a *arena) due(dead int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	few := a.takes-a.swept < max(1, uint64(len(a.known)/worth))
-	return a.swept == 0 || !few || a.dead != dead
+	few := a.handedOut-a.sweptAt < max(1, uint64(len(a.unitStates)/shareDivisor))
+	return a.sweptAt == 0 || !few || a.deadAt != dead
 }
 
+// sweptInVain records that a sweep has found nothing.
 func (a *arena) sweptInVain(dead int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.swept, a.dead = a.takes, dead
+	a.sweptAt, a.deadAt = a.handedOut, dead
 }

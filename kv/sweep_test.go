@@ -8,12 +8,12 @@ import (
 )
 
 // TestSweep: a rank takes items of another one out of the table and dies before it marks them.
-// Their owner finds them, and nothing else, when it is asked to, or when it runs dry.
+// Their owner finds them, and nothing else, when Sweep is called, or when it has no free item.
 func TestSweep(t *testing.T) {
 	recovered.Claim(t)
 	const keys = 20
 	for _, e := range engines {
-		for _, asked := range []bool{false, true} {
+		for _, sweep := range []bool{false, true} {
 			cfg := Config{SlotsPerRank: 80, BytesPerRank: 100 * 64, MaxKey: 8, MaxValue: 8}
 			err := withMap(e, 2, cfg, func(m *Map) error {
 				ctx := context.Background()
@@ -28,18 +28,18 @@ func TestSweep(t *testing.T) {
 					err = takeOut(m, keys/2)
 				}
 				if err = errors.Join(err, m.job.Barrier(ctx)); err == nil && m.job.Rank() == 0 {
-					err = getBack(m, keys, asked)
+					err = getBack(m, keys, sweep)
 				}
 				return errors.Join(err, m.job.Barrier(ctx))
 			})
 			if err != nil {
-				t.Errorf("%s, asked %v: %v", e.Name, asked, err)
+				t.Errorf("%s, sweep %v: %v", e.Name, sweep, err)
 			}
 		}
 	}
 }
 
-// takeOut puts the first keys, without telling the owners of the items that were there.
+// takeOut puts the first keys, without marking the items that were there.
 func takeOut(m *Map, keys int) error {
 	for i := range keys {
 		s, err := m.session()
@@ -48,7 +48,7 @@ func takeOut(m *Map, keys int) error {
 		}
 		o, c := &s.ops[0], Call{Kind: Put, Key: []byte{byte(i)}, Value: []byte("new")}
 		o.start(&c)
-		err = until(s.q, o, func() bool { return o.phase == phaseSwap })
+		err = runUntil(s.q, o, func() bool { return o.phase == phaseSwap })
 		m.pool.Give(s, true) // which forgets what was not submitted
 		if err != nil {
 			return err
@@ -58,9 +58,9 @@ func takeOut(m *Map, keys int) error {
 }
 
 // getBack uses all items of this rank, keys of which it has put, and half of them are lost.
-func getBack(m *Map, keys int, asked bool) error {
+func getBack(m *Map, keys int, sweep bool) error {
 	ctx := context.Background()
-	if asked {
+	if sweep {
 		for _, want := range []int{keys / 2, 0} {
 			if n, err := m.Sweep(ctx); n != want || err != nil {
 				return fmt.Errorf("swept %d items, not %d: %w", n, want, err)

@@ -11,7 +11,7 @@ import (
 // (r+1)*n-1.
 type table struct {
 	gen  uint64 // 1 is the first
-	size uint64 // the slots of a rank are those of New doubled that often, up to the most
+	size uint64 // the slots of a rank are those of New doubled that often, up to the maximum
 	n    uint64 // slots of a rank
 	from uint64 // offset of the first one, in slots
 	all  uint64 // slots of all ranks
@@ -37,10 +37,10 @@ func (m *Map) slotsOf(size uint64) uint64 {
 	return n
 }
 
-// grows tells whether there is room for tables to move.
+// grows reports whether there is memory for tables to move.
 func (m *Map) grows() bool { return m.cfg.MaxSlotsPerRank > 0 }
 
-// largest tells whether no table can have more slots.
+// largest reports whether no table can have more slots.
 func (m *Map) largest(t table) bool { return t.n >= m.cfg.MaxSlotsPerRank }
 
 // slotAt is the slot at a distance from the home of a hash. Homes are cache lines of 8 words.
@@ -56,37 +56,37 @@ func (m *Map) place(t table, slot uint64) (rank, off, rest int) {
 	return int(slot / t.n), int(t.from+in) * m.stride, int(t.n - in)
 }
 
-// A state tells where the map is, in the first word of the window of control on rank 0:
+// A state is the state of the map, in the first word of the window of control on rank 0:
 //
 //	| moving | generation - 1 (47) | size of the next (8) | size (8) |
 //	 63       62                 16 15                  8  7      0
 //
-// While it is moving, its slots go over into the next generation. It is 0 at first.
+// While the moving bit is set, slots move to the next generation. The state is 0 at first.
 type state uint64
 
 const stateMoving state = 1 << 63
 
-func (s state) gen() uint64  { return uint64(s&^stateMoving)>>16 + 1 }
-func (s state) size() uint64 { return uint64(s & 255) }
-func (s state) next() uint64 { return uint64(s >> 8 & 255) }
-func (s state) moving() bool { return s&stateMoving != 0 }
+func (s state) gen() uint64      { return uint64(s&^stateMoving)>>16 + 1 }
+func (s state) size() uint64     { return uint64(s & 255) }
+func (s state) nextSize() uint64 { return uint64(s >> 8 & 255) }
+func (s state) moving() bool     { return s&stateMoving != 0 }
 
-// rest is the state of a table that is not moving.
-func rest(gen, size uint64) state { return state((gen-1)<<16 | size) }
+// restingState is the state of a table that is not moving.
+func restingState(gen, size uint64) state { return state((gen-1)<<16 | size) }
 
 // begun is the state of a table that moves to the next generation, of a given size.
 func (s state) begun(next uint64) state { return s | stateMoving | state(next<<8) }
 
 // ended is the state when all slots have moved.
-func (s state) ended() state { return rest(s.gen()+1, s.next()) }
+func (s state) ended() state { return restingState(s.gen()+1, s.nextSize()) }
 
-// view is what a rank knows of the state: the latest table that it has seen at rest. All
-// before it are empty.
+// view is what a rank knows of the state: the latest table in the states that it has read. All
+// tables before it have moved.
 type view struct{ word atomic.Uint64 }
 
-// see learns from a state.
-func (v *view) see(s state) {
-	for now := rest(s.gen(), s.size()); ; {
+// update takes the table of a state, unless it knows a later one.
+func (v *view) update(s state) {
+	for now := restingState(s.gen(), s.size()); ; {
 		old := v.word.Load()
 		if state(old).gen() >= s.gen() || v.word.CompareAndSwap(old, uint64(now)) {
 			return
@@ -94,25 +94,25 @@ func (v *view) see(s state) {
 	}
 }
 
-// seen is the latest table seen at rest.
-func (m *Map) seen() table {
+// latestTable is the table of the view.
+func (m *Map) latestTable() table {
 	if !m.grows() {
-		return m.only
+		return m.fixedTable
 	}
 	s := state(m.view.word.Load())
 	return m.table(s.gen(), s.size())
 }
 
-// state reads the state, and learns from it.
+// state reads the state, and updates the view.
 func (m *Map) state(ctx context.Context) (state, error) {
 	word, err := m.states.Load(ctx, 0, 0)
 	if err == nil {
-		m.view.see(state(word))
+		m.view.update(state(word))
 	}
 	return state(word), err
 }
 
-// progress is which parts of a table this rank has seen moved.
+// progress is which parts of a table this rank knows to have moved.
 type progress struct {
 	mu     sync.Mutex
 	gen    uint64
@@ -121,8 +121,8 @@ type progress struct {
 	cursor int // the next one to be taken up
 }
 
-// begin turns to a table of some parts, where rank of ranks begins at its share, and returns
-// how many are left.
+// begin prepares for a table of some parts, unless it is the present one, and returns how many
+// parts are left. Each of the ranks begins at another part.
 func (p *progress) begin(gen uint64, parts, rank, ranks int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,7 +134,7 @@ func (p *progress) begin(gen uint64, parts, rank, ranks int) int {
 	return p.left
 }
 
-// claim is a part to be moved, ok false if all are done. Nobody else need not have it.
+// claim returns a part to be moved, ok false if all are done. Others may be moving the same part.
 func (p *progress) claim(gen uint64) (part int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,7 +152,7 @@ func (p *progress) claim(gen uint64) (part int, ok bool) {
 	}
 }
 
-// finish says that a part is done.
+// finish records that a part is done.
 func (p *progress) finish(gen uint64, part int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,13 +162,13 @@ func (p *progress) finish(gen uint64, part int) {
 	}
 }
 
-// drop forgets a table that has moved.
+// drop records that all of a table has moved.
 func (p *progress) drop(gen uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.gen == gen {
 		p.left = 0
-		for part := range p.done { // who is still at one counts it no more
+		for part := range p.done { // so that finish does not count a part again
 			p.done[part] = true
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
-// Writes of one batch to one key do not get in each other's way.
+// Writes of one batch to one key do not lose compare-and-swaps to each other.
 func TestBatchOfOneKey(t *testing.T) {
 	job := local.SingleWith(local.Options{Hidden: true})
 	defer job.Close()

@@ -74,7 +74,7 @@ func (w *walker) each(ctx context.Context, t table,
 func (w *walker) tables(ctx context.Context,
 	fn func(t table, slot, word uint64) (bool, error)) error {
 	m := w.m
-	for t := m.seen(); ; {
+	for t := m.latestTable(); ; {
 		more, err := w.each(ctx, t, func(slot, word uint64) (bool, error) {
 			if word&occupied == 0 {
 				return true, nil
@@ -91,7 +91,7 @@ func (w *walker) tables(ctx context.Context,
 		case s.gen() > t.gen:
 			t = m.table(s.gen(), s.size())
 		case s.gen() == t.gen && s.moving():
-			t = m.table(s.gen()+1, s.next())
+			t = m.table(s.gen()+1, s.nextSize())
 		default:
 			return nil
 		}
@@ -108,7 +108,7 @@ func (w *walker) item(ctx context.Context, word uint64) (key, value []byte, fits
 	if err := w.get(ctx, it, w.m.items, rank, off); err != nil {
 		return nil, nil, false, err
 	}
-	_, k, v, ok := whole(word, it)
+	_, k, v, ok := verify(word, it)
 	if !ok {
 		return nil, nil, false, nil
 	}
@@ -123,16 +123,16 @@ func (w *walker) slot(ctx context.Context, t table, slot uint64) (uint64, error)
 }
 
 // Range calls fn with every key and its value, until fn returns false. A key that is there
-// from the beginning to the end comes once, with a value that it has had meanwhile; one that
-// is put or deleted meanwhile may come. fn may keep what it is given, and call the map.
-// Where the table can move, Range keeps 16 bytes for each key that has come.
+// from the beginning to the end is passed once, with a value that it has had meanwhile. A key
+// that is put or deleted meanwhile may be passed. fn may keep its arguments, and call the map.
+// Where the table can move, Range keeps 16 bytes for each key passed.
 func (m *Map) Range(ctx context.Context, fn func(key, value []byte) bool) error {
 	w, err := m.walker()
 	if err != nil {
 		return err
 	}
 	defer w.q.Close()
-	came := map[[2]uint64]bool{} // hashes of keys, which come again when they have moved
+	visited := map[[2]uint64]bool{} // hashes of keys, which are found again when they have moved
 	return w.tables(ctx, func(t table, slot, word uint64) (bool, error) {
 		for word&occupied != 0 && word&removed == 0 {
 			key, value, fits, err := w.item(ctx, word)
@@ -142,10 +142,10 @@ func (m *Map) Range(ctx context.Context, fn func(key, value []byte) bool) error 
 			if fits {
 				if m.grows() {
 					hashes := hashTwice(key)
-					if came[hashes] {
+					if visited[hashes] {
 						return true, nil
 					}
-					came[hashes] = true
+					visited[hashes] = true
 				}
 				return fn(key, value), nil
 			}
@@ -157,7 +157,7 @@ func (m *Map) Range(ctx context.Context, fn func(key, value []byte) bool) error 
 	})
 }
 
-// hashTwice are two hashes of a key.
+// hashTwice returns two hashes of a key.
 func hashTwice(key []byte) [2]uint64 {
 	packed := make([]uint64, wordsOf(len(key)))
 	pack(packed, key)
@@ -171,7 +171,7 @@ func (m *Map) Len(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	defer w.q.Close()
-	keys, first := uint64(0), m.seen()
+	keys, first := uint64(0), m.latestTable()
 	moving := false
 	err = w.tables(ctx, func(t table, _, word uint64) (bool, error) {
 		if word&removed == 0 {

@@ -25,19 +25,20 @@ const (
 	itemMask      = 1<<32 - 1
 
 	fingerprintMask = 1023
-	// lookMask are the bits in which the words of a key agree whatever its item.
-	lookMask = occupied | fingerprintMask<<fingerprintAt
+	// matchMask is the bits that are equal in all words of a key, whatever its item.
+	matchMask = occupied | fingerprintMask<<fingerprintAt
 )
 
-// lookFor is what the word of a key with this hash looks like under lookMask.
-func lookFor(hash uint64) uint64 { return occupied | hash&fingerprintMask<<fingerprintAt }
+// matchWord is the bits under matchMask of the word of a key with this hash.
+func matchWord(hash uint64) uint64 { return occupied | hash&fingerprintMask<<fingerprintAt }
 
-// mayBe tells whether a word may be of a key with this hash: of a frozen one nobody knows.
-func mayBe(word, hash uint64) bool {
-	return word&lookMask == lookFor(hash) || word&(occupied|frozen) == occupied|frozen
+// mayMatch reports whether a word may be of a key with this hash. A frozen one has no
+// fingerprint, and so may be of any key.
+func mayMatch(word, hash uint64) bool {
+	return word&matchMask == matchWord(hash) || word&(occupied|frozen) == occupied|frozen
 }
 
-// freeze is a word that nobody may change any more but who moves it from generation gen.
+// freeze is a frozen word: only movers from generation gen may change it.
 func freeze(word, gen uint64) uint64 {
 	if untagged.On() {
 		gen &= 1
@@ -53,27 +54,27 @@ func thaw(word, hash uint64) uint64 {
 	return word&^(frozen|fingerprintMask<<fingerprintAt) | hash&fingerprintMask<<fingerprintAt
 }
 
-// Of a frozen word a table's generation is the one that it moves from, or earlier, or later.
-type when int
+// relation is how the generation that a frozen word moves from compares with that of a table.
+type relation int
 
 const (
-	earlier when = iota - 1
-	now
-	later
+	fromEarlier relation = iota - 1
+	fromThis
+	fromLater
 )
 
-// frozenWhen compares the generation of a frozen word with gen. They are less than 512 apart.
-func frozenWhen(word, gen uint64) when {
+// frozenRelation compares the generation of a frozen word with gen. They differ by less than 512.
+func frozenRelation(word, gen uint64) relation {
 	if untagged.On() {
 		gen &= 1
 	}
 	switch d := (word>>fingerprintAt - gen) & fingerprintMask; {
 	case d == 0:
-		return now
+		return fromThis
 	case d < (fingerprintMask+1)/2 && !untagged.On():
-		return later
+		return fromLater
 	}
-	return earlier
+	return fromEarlier
 }
 
 // The word of a slot without a key:
@@ -81,8 +82,8 @@ func frozenWhen(word, gen uint64) when {
 //	| 0 | generation (54) | was empty | size of the next (8) |
 //	 63   62           9    8           7                  0
 //
-// It has moved from that generation, and from all before it, and is empty for those behind.
-// The size is that of the next. Nothing was there when it moved if the bit is set.
+// It has moved from that generation, and from all before it, and is empty for later ones.
+// The size is that of the next table. The bit is set if the slot was empty when it moved.
 const (
 	movedAt  = 9
 	wasEmpty = 1 << 8
@@ -97,10 +98,11 @@ func movedFrom(word uint64) uint64 { return word >> movedAt }
 
 // newWord refers to an item.
 func newWord(hash uint64, class int, it item) uint64 {
-	return lookFor(hash) | uint64(class)<<classAt | it.use<<useAt | it.number
+	return matchWord(hash) | uint64(class)<<classAt | it.use<<useAt | it.number
 }
 
-// identity is a word, not frozen, without what may change while it refers to the same item.
+// identity is a word, not frozen, without the bit that may change while it refers to the same
+// item.
 func identity(word uint64) uint64 { return word &^ removed }
 
 func classOf(word uint64) int { return int(word >> classAt & 15) }
@@ -150,7 +152,7 @@ func pack(words []uint64, b []byte) int {
 	return n
 }
 
-// hasKey tells whether an item with keys of such a size has this one.
+// hasKey reports whether an item with a key of keySize bytes has this key.
 func hasKey(it []uint64, keySize int, key []byte) bool {
 	if keySize != len(key) {
 		return false
@@ -173,9 +175,9 @@ func wordAt(b []byte, i int) uint64 {
 	return binary.LittleEndian.Uint64(last[:])
 }
 
-// store writes a word to the front of bytes, as much of it as there is room for, and returns
+// storeWord writes a word to the front of bytes, as much of it as there is room for, and returns
 // the rest.
-func store(b []byte, w uint64) []byte {
+func storeWord(b []byte, w uint64) []byte {
 	if len(b) >= 8 {
 		binary.LittleEndian.PutUint64(b, w)
 		return b[8:]
@@ -192,7 +194,7 @@ func unpack(dst []byte, words []uint64, size int) []byte {
 	dst = slices.Grow(dst, size)[:at+size]
 	rest := dst[at:]
 	for _, w := range words[:wordsOf(size)] {
-		rest = store(rest, w)
+		rest = storeWord(rest, w)
 	}
 	return dst
 }
@@ -222,7 +224,7 @@ func hashEnd(h uint64, words int) uint64 {
 // hashKey is the hash of a packed key of size bytes.
 func hashKey(key []uint64, size int) uint64 { return hashWords(uint64(size), key) }
 
-// seal makes sure of an item: it is over its words behind the seal and the word of the slot.
+// seal is the hash that verifies an item: over its words behind the seal and the word of the slot.
 func seal(word uint64, it []uint64, n int) uint64 {
 	return hashWords(identity(word), it[lengthWord:n])
 }
@@ -237,13 +239,13 @@ func writeItem(it []uint64, key, value []byte) int {
 	return n
 }
 
-// sizes are the lengths of key and value in an item as read, ok false if they cannot be.
-func sizes(it []uint64) (keySize, valueSize int, ok bool) {
-	return sizesOf(it[lengthWord], len(it))
+// itemSizes are the lengths of key and value in an item as read, ok false if they are impossible.
+func itemSizes(it []uint64) (keySize, valueSize int, ok bool) {
+	return splitLengths(it[lengthWord], len(it))
 }
 
-// sizesOf are those that the word of the lengths tells, of an item in so many words.
-func sizesOf(lengths uint64, words int) (keySize, valueSize int, ok bool) {
+// splitLengths splits the word of the lengths, of an item in the given number of words.
+func splitLengths(lengths uint64, words int) (keySize, valueSize int, ok bool) {
 	k, v := lengths&0xffffffff, lengths>>32
 	if k > MaxSize || v > MaxSize || itemWords(int(k), int(v)) > words {
 		return 0, 0, false
@@ -265,7 +267,7 @@ func sealCopy(word uint64, pair []uint64, keySize, valueSize int) uint64 {
 }
 
 // readCopy is the pair of a slot's copy, ok false if it is not that of the word. The hash is
-// that of the key that is looked for.
+// that of the key that is searched for.
 func readCopy(slot []uint64, hash uint64, room *[copySize]byte) (key, value []byte, ok bool) {
 	lengths := int(slot[1] & 1023)
 	k, v := lengths>>5, lengths&31
@@ -286,10 +288,10 @@ func writeCopy(c []uint64, word uint64, key, value []byte) {
 	c[0] = sealCopy(word, c[1:], len(key), len(value))
 }
 
-// whole is the word of the slot that an item as read was in, not frozen, and the lengths of
-// its key and value. ok is false if it is not the item of this word.
-func whole(word uint64, it []uint64) (thawed uint64, keySize, valueSize int, ok bool) {
-	if keySize, valueSize, ok = sizes(it); !ok {
+// verify checks the seal of an item as read with the word of its slot. It returns the word, not
+// frozen, and the lengths of key and value. ok is false if it is not the item of this word.
+func verify(word uint64, it []uint64) (thawed uint64, keySize, valueSize int, ok bool) {
+	if keySize, valueSize, ok = itemSizes(it); !ok {
 		return 0, 0, 0, false
 	}
 	if word&frozen != 0 {

@@ -43,8 +43,8 @@ type arenas struct {
 	counter       *rma.Cells // of each rank: slots handed out, and those freed again
 
 	mu         sync.Mutex
-	free       []Ref // slots handed out to this rank and not used, of memory that is seen
-	freeRemote []Ref // and of other memory
+	free       []Ref // slots handed out to this rank and not used, in directly addressable memory
+	freeRemote []Ref // and in other memory
 }
 
 // part is one window of an arena.
@@ -140,7 +140,7 @@ func (a *arenas) take(ctx context.Context, dst []Ref, n int, directOnly bool) ([
 
 // refill takes a run of slots from the own arena, else from the next that has any. From
 // each arena it takes freed slots last. Lost ranks are an error if no other rank has slots. With
-// directOnly they are none: the caller gets no slot, and then asks for slots of any rank.
+// directOnly they are none: the caller gets no slot, and then takes slots of any rank.
 func (a *arenas) refill(ctx context.Context, directOnly bool) error {
 	var lost error
 	for i := range a.job.Size() {

@@ -45,7 +45,7 @@ func costs(t *testing.T, e engine, cfg Config, ns func(before, after Stats) floa
 }
 
 // Auto is at no load more than 3 % above the best fixed C, neither in round trips nor in
-// time by the cost model of LP's network, and asks for nothing that it does not need.
+// time by the cost model of LP's network, and requests nothing that it does not need.
 func TestAutoChunk(t *testing.T) {
 	alone(t)
 	buckets := uint64(1 << 19)

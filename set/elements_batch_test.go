@@ -52,7 +52,7 @@ func TestCompareFlights(t *testing.T) {
 				// Of several that fit any will do.
 				if (f.bucket == 0) != (want[i].bucket == 0) || f.taken != want[i].taken ||
 					f.bucket != 0 && f.bucket&^refMask != f.key {
-					t.Fatalf("the kernel tells %+v, the portable loop %+v", f, want[i])
+					t.Fatalf("the kernel returns %+v, the portable loop %+v", f, want[i])
 				}
 				if f.bucket != 0 {
 					matches++

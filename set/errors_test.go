@@ -92,7 +92,7 @@ func TestRanksThatDisagree(t *testing.T) {
 	}
 	sets, err := newSets(jobs, Config{Buckets: 64})
 	must(t, err)
-	// Also where what one rank asks for is illegal: nobody must wait for it.
+	// Also where the configuration of one rank is illegal: nobody must wait for it.
 	for _, last := range []uint64{2048, 0} {
 		err := onAll(4, func(rank int) error {
 			buckets := uint64(1024)

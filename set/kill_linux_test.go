@@ -268,7 +268,7 @@ func (p *process) progress(t *testing.T, n int) {
 	p.await(t, "done", func() bool { return p.batches >= n })
 }
 
-// TestKill kills 8 of 9 ranks, one after the other in mid-insert, and asks the last.
+// TestKill kills 8 of 9 ranks, one after the other in mid-insert, and checks with the last.
 // All of it some times over, in turn by memory and through queues.
 func TestKill(t *testing.T) {
 	rounds := 6 // of 8 deaths

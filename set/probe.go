@@ -24,10 +24,10 @@ type probe struct {
 
 	chunks    [2]chunkRequest
 	size      uint64 // C of this search
-	requested uint64 // chunks asked for
+	requested uint64 // chunks requested
 	number    uint64 // of the chunk examined
 	next      int    // bucket in it to examine
-	sample    bool   // tell what the first chunk says of the load
+	sample    bool   // report the load of the first chunk to auto
 	taken     uint64 // occupied buckets in it
 	phase     phase
 	swap      rma.Handle

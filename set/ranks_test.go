@@ -37,7 +37,7 @@ const (
 	allEngines
 )
 
-// ships tells whether an engine carries requests.
+// ships reports whether an engine carries requests.
 func (e engine) ships() bool { return e >= streamEngines }
 
 // access is what sets on an engine are to take.

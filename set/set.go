@@ -103,7 +103,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Set, error) {
 	return &Set{job: job, cfg: cfg, t: t, tally: tally}, nil
 }
 
-// agree makes sure that every rank asks for the same set, and that it is legal.
+// agree makes sure that every rank has the same configuration, and that it is legal.
 func agree(ctx context.Context, job rma.Job, g *geometry,
 	elementBytes, elements uint64) error {
 	fields := []rma.Field{{Name: "buckets", Value: g.buckets},

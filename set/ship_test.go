@@ -165,7 +165,7 @@ func TestBadRequests(t *testing.T) {
 	})
 }
 
-// TestOddAnswers: an answer that nobody asked for is an error.
+// TestOddAnswers: an answer that does not fit the request is an error.
 func TestOddAnswers(t *testing.T) {
 	for result := range uint64(256) {
 		for _, insert := range []bool{false, true} {

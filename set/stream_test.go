@@ -279,7 +279,7 @@ func (st *stream) contains(s subject, ids []int, single bool) error {
 	return nil
 }
 
-// count compares the numbers that a set tells of itself.
+// count compares the counts of a set with those of the stream.
 func (st *stream) count() error {
 	inserted := uint64(0)
 	for _, s := range st.ranks {

@@ -163,7 +163,7 @@ func (t *table) distance(home, bucket uint64) uint64 {
 var errClosed = errors.New("set: the set is closed")
 
 // close gives back queues and buckets. A later call goes to the pool of sessions
-// and finds it closed, not to memory that is gone.
+// and finds it closed, before it can use memory that is unmapped.
 func (t *table) close() error {
 	err := t.line.Close() // first: requests of other ranks are being carried out
 	t.flat, t.spans, t.line = nil, nil, nil

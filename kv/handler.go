@@ -7,22 +7,22 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// desk is where calls are made that other ranks have shipped, one request at a time.
-type desk struct {
+// handler makes the calls that other ranks have shipped, one request at a time.
+type handler struct {
 	calls  []Call
 	bytes  []byte   // their keys, and the values to be put
 	values [][]byte // by call: for what a Get finds
 }
 
-// keptBytes is the longest room for a value that is kept for the next request.
-const keptBytes = 1 << 10
+// maxKeptBytes is the longest buffer for a value that is kept for the next request.
+const maxKeptBytes = 1 << 10
 
 // answer makes calls that another rank has shipped.
 func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, err error) {
 	if kind != 0 || n < 0 || n > len(request) || n*answerHead > len(answer) {
-		return 0, errOddRequest
+		return 0, errBadRequest
 	}
-	d := &m.traffic.desk
+	d := &m.shipping.handler
 	d.calls = slices.Grow(d.calls[:0], n)[:n]
 	d.bytes = slices.Grow(d.bytes[:0], 8*len(request)) // so that it does not move
 	for len(d.values) < n {
@@ -30,7 +30,7 @@ func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, e
 	}
 	defer d.clear()
 	for i := range d.calls {
-		if request, err = d.take(i, request); err == nil {
+		if request, err = d.parse(i, request); err == nil {
 			err = m.cfg.check(&d.calls[i])
 		}
 		if err != nil {
@@ -38,7 +38,7 @@ func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, e
 		}
 	}
 	if len(request) > 0 {
-		return 0, errOddRequest
+		return 0, errBadRequest
 	}
 	_ = m.batch(d.calls, nil) // calls have their errors
 	m.tally.serve(n)
@@ -49,10 +49,10 @@ func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, e
 	return words, nil
 }
 
-// take takes call i off a request, and returns what follows it.
-func (d *desk) take(i int, request []uint64) (rest []uint64, err error) {
+// parse reads call i from the front of a request, and returns what follows it.
+func (d *handler) parse(i int, request []uint64) (rest []uint64, err error) {
 	if len(request) < callHead {
-		return nil, errOddRequest
+		return nil, errBadRequest
 	}
 	const mask = 1<<sizeBits - 1
 	c, head, words := &d.calls[i], request[0], request[callHead:]
@@ -62,7 +62,7 @@ func (d *desk) take(i int, request []uint64) (rest []uint64, err error) {
 		c.Version, words = Version(words[0]), words[1:]
 	}
 	if wordsOf(keySize)+wordsOf(valueSize) > len(words) {
-		return nil, errOddRequest
+		return nil, errBadRequest
 	}
 	c.Key, words = d.unpack(words, keySize), words[wordsOf(keySize):]
 	if c.Value = d.values[i]; c.Kind.puts() {
@@ -71,17 +71,17 @@ func (d *desk) take(i int, request []uint64) (rest []uint64, err error) {
 	return words[wordsOf(valueSize):], nil
 }
 
-// unpack is so many bytes that lie in words.
-func (d *desk) unpack(words []uint64, size int) []byte {
+// unpack is size bytes that lie in words.
+func (d *handler) unpack(words []uint64, size int) []byte {
 	from := len(d.bytes)
 	d.bytes = unpack(d.bytes, words, size)
 	return d.bytes[from:len(d.bytes):len(d.bytes)]
 }
 
-// clear forgets the calls, and keeps room for values.
-func (d *desk) clear() {
+// clear drops the calls, and keeps the buffers for values.
+func (d *handler) clear() {
 	for i := range d.calls {
-		if c := &d.calls[i]; c.Kind == Get && cap(c.Value) <= keptBytes {
+		if c := &d.calls[i]; c.Kind == Get && cap(c.Value) <= maxKeptBytes {
 			d.values[i] = c.Value[:0]
 		}
 	}
@@ -102,7 +102,7 @@ func packAnswer(to []uint64, c *Call) (words int) {
 		}
 	case c.Err == nil:
 	case c.Kind == Get || errors.As(c.Err, &full):
-		status = yourself
+		status = declined
 	case errors.As(c.Err, &gone):
 		status, second = lostRank, uint64(gone.Rank)<<1
 		if gone.Left {
@@ -120,4 +120,4 @@ func packAnswer(to []uint64, c *Call) (words int) {
 	return answerHead + pack(to[answerHead:], value)
 }
 
-var errOddRequest = errors.New("kv: a request that is none; run the same program on every rank")
+var errBadRequest = errors.New("kv: a malformed request; run the same program on every rank")

@@ -6,8 +6,9 @@ import (
 	"fmt"
 )
 
-// strangers puts so many keys that some meet others with the same fingerprint, and gets them.
-func strangers() error {
+// fingerprintCollisions puts so many keys that searches meet others with the same fingerprint, and
+// gets them.
+func fingerprintCollisions() error {
 	cfg := Config{SlotsPerRank: 1 << 12, BytesPerRank: 1 << 18, MaxKey: 8, MaxValue: 8}
 	return withMap(engines[1], 1, cfg, func(m *Map) error {
 		calls := make([]Call, 3600)

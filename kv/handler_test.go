@@ -10,8 +10,8 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// TestBadRequests: what is no request is answered by an error, and never with more words than there
-// is room for. What is no answer is an error of its calls.
+// TestBadRequests: a malformed request is answered by an error, and never with more words than
+// there is room for. A malformed answer is an error of its calls.
 func TestBadRequests(t *testing.T) {
 	eachCarrier(t, 2, small(false), func(m *Map) error {
 		if m.job.Rank() == 1 {
@@ -48,8 +48,8 @@ func TestBadRequests(t *testing.T) {
 	})
 }
 
-// TestErrorsTravel: who has shipped a call finds the errors that it would have met itself.
-func TestErrorsTravel(t *testing.T) {
+// TestErrorsAreShipped: the requesting rank gets the errors that one-sided calls would return.
+func TestErrorsAreShipped(t *testing.T) {
 	key := []byte("key")
 	for _, sent := range []error{
 		&rma.RankError{Rank: 5, Left: true},
