@@ -6,7 +6,7 @@
  *
  *   PROCS ranks. Rank 0 does OPS searches, the others OTHERS (at most OPS); up to
  *   DEATHS of them die. BUCKETS are examined in chunks of CHUNK (1 or 2), LIMIT of
- *   them before Full. HOME3, STRANGER: homes and fingerprints. MEMORY: the loops over
+ *   them before Full. HOME3, DISTINCT: homes and fingerprints. MEMORY: the loops over
  *   memory, with CHUNK 1. MUTANT: a wrong version. REACH: a MARK.
  */
 #define OCCUPIED 128            /* a bucket: | 1 | fingerprint (2) | reference (5) | */
@@ -14,14 +14,14 @@
 #define REFMASK  31
 #define WORDS    2              /* of an element: enough to tear */
 #define BOTH     3              /* their mask */
-#define ONWAY    1              /* in a buffer: a word that has not come yet */
-#define PAST     2              /* in a buffer: beyond the limit, not asked for */
+#define INFLIGHT 1              /* in a buffer: a word that has not arrived yet */
+#define PAST     2              /* in a buffer: beyond the limit, not requested */
 #define NOSLOT   255
 
-/* The elements are 1, 2 and 3. All but STRANGER have the same fingerprint, all but 3 begin
- * at the last bucket. A slot with 1 that is written over with 2 looks like 3 for a moment. */
+/* The elements are 1, 2 and 3. All but DISTINCT have the same fingerprint; the home of all but
+ * 3 is the last bucket. A slot of 1 that is overwritten by 2 holds 3 for a moment. */
 #define WORD(e, i)     ((i) == 0 -> ((e) == 2 -> 2 : 1) : ((e) == 1 -> 1 : 2))
-#define KEY(e)         (OCCUPIED + ((e) == STRANGER -> 64 : 32))
+#define KEY(e)         (OCCUPIED + ((e) == DISTINCT -> 64 : 32))
 #define HOME(e)        ((e) == 3 -> HOME3 : BUCKETS - 1)
 #define DISTANCE(e, b) (((b) + BUCKETS - HOME(e)) % BUCKETS)
 
@@ -32,9 +32,9 @@ byte arena[PROCS * OPS * WORDS];
 #define SAME(word, e, i) (arena[REF(word) * WORDS + i] == WORD(e, i))
 #define HOLDS(word, e) (SAME(word, e, 0) && SAME(word, e, 1))
 
-/* What no rank sees, it only judges them. Sets of elements and of slots are masks. */
+/* What no rank reads: it serves the assertions. Sets of elements and of slots are masks. */
 byte inSet;                     /* elements whose compare-and-swap has won */
-byte told;                      /* elements that somebody was told Inserted of */
+byte acked;                     /* elements with an answer Inserted */
 byte whole;                     /* slots written to the last word */
 byte shown;                     /* slots that a bucket refers to */
 byte deaths, ended;
@@ -42,30 +42,30 @@ hidden byte b, n, x;            /* used within one step only */
 
 #define HAS(mask, i) (((mask) >> (i)) & 1)
 
-/* MARK is what must be able to happen; spec/run sees to it that each of them does. */
+/* MARK is what must be able to happen; spec/run checks that each of them does. */
 #define MARK(name, condition) assert(!(REACH == name && (condition)))
-#define WRAPPED      1          /* an element goes behind the end of the table */
+#define WRAPPED      1          /* an element goes around the end of the table */
 #define LOST_EQUAL   2          /* a compare-and-swap loses to the same element */
 #define LOST_SIMILAR 3          /* to another one with the same fingerprint */
 #define LOST_OTHER   4          /* to another fingerprint */
 #define STALE        5          /* a bucket read as empty is taken when examined */
-#define REUSED       6          /* a slot that was kept is written over */
-#define FULL_TOLD    7
-#define FULL_EARLY   8          /* Full, and a bucket out of reach is empty */
+#define REUSED       6          /* a slot that was kept is overwritten */
+#define FULL_ANSWER  7
+#define FULL_EARLY   8          /* Full, and a bucket beyond the limit is empty */
 #define ABSENT_FULL  9          /* NotFound, and no bucket in reach is empty */
-#define DIED_IN     10          /* dead, the element in the set, and nobody told */
+#define DIED_IN     10          /* dead, the element in the set, and no answer */
 #define DIED_TORN   11          /* dead with half an element written */
 #define DIED_OUT    12          /* dead with the element written and not in the set */
 
-/* Each MUTANT is a wrong version; spec/run sees to it that SPIN finds the error. */
-#define SKIP         1          /* who has won a compare-and-swap is not examined */
-#define TRUST        2          /* who has won with this fingerprint is taken for equal */
+/* Each MUTANT is a wrong version; spec/run checks that SPIN finds the error. */
+#define SKIP         1          /* the word that won a compare-and-swap is not examined */
+#define TRUST        2          /* a winner with this fingerprint is taken for equal */
 #define PUT          3          /* the bucket is read and written, not swapped */
-#define NO_AWAIT     4          /* buckets that have not come are passed over */
+#define NO_AWAIT     4          /* buckets that have not arrived are skipped */
 #define NO_WRAP      5          /* the search ends with the table */
 #define RETRY        6          /* in place of Full: again, until there is room */
 #define FINGERPRINT  7          /* equal fingerprints make equal elements */
-#define HALF         8          /* one word is compared, whichever comes first */
+#define HALF         8          /* one word is compared, whichever arrives first */
 #define KEEP         9          /* the slot is kept though a bucket refers to it */
 #define EARLY       10          /* the reference is published, then the element written */
 #define WAIT        11          /* so it is, but readers wait for the element */
@@ -74,11 +74,11 @@ hidden byte b, n, x;            /* used within one step only */
 mtype = { idle, examine, match, store, swap, done };    /* phases */
 mtype = { None, Inserted, Found, NotFound, Full };      /* results */
 
-/* The buffer holds the present chunk and behind it the next one, which is asked for
+/* The buffer holds the present chunk and behind it the next one, which is requested
  * before the present one is waited for. PLACE is the bucket of word i of the buffer. */
 #define PLACE(i)   ((HOME(e) + begin + (i)) % BUCKETS)
-#define REQUEST(i) buf[i] = (begin + (i) < LIMIT -> ONWAY : PAST)
-#define ARRIVED    (buf[0] != ONWAY && buf[CHUNK - !staged] != ONWAY || MUTANT == NO_AWAIT)
+#define REQUEST(i) buf[i] = (begin + (i) < LIMIT -> INFLIGHT : PAST)
+#define ARRIVED    (buf[0] != INFLIGHT && buf[CHUNK - !staged] != INFLIGHT || MUTANT == NO_AWAIT)
 #define REACHED    (begin + next >= LIMIT || MUTANT == NO_WRAP && HOME(e) + begin + next >= BUCKETS)
 #define COMPARED   (fetched == BOTH || MUTANT == HALF && fetched != 0)
 #define MATCHES(word) (((word) & KEYMASK) == KEY(e))
@@ -87,7 +87,7 @@ mtype = { None, Inserted, Found, NotFound, Full };      /* results */
 
 inline finish(answer) { result = answer; phase = done }
 
-/* searchFrom asks for two chunks; those of 1 are named twice. */
+/* searchFrom requests two chunks; a chunk of 1 bucket is requested twice. */
 inline searchFrom(distance) {
 	begin = distance; next = 0; phase = examine;
 	REQUEST(0); REQUEST(CHUNK - 1); REQUEST(CHUNK); REQUEST(2 * CHUNK - 1)
@@ -98,9 +98,9 @@ inline nextChunk() {
 	REQUEST(CHUNK); REQUEST(2 * CHUNK - 1)
 }
 
-/* settleLine: a batch over memory has read a line, here of two buckets, some time ago.
- * If none has the fingerprint, those before the first empty one need no second look. */
-inline settleLine() {
+/* finishLine: a batch over memory has read a line, here of two buckets, some time ago.
+ * If none has the fingerprint, those before the first empty one are not read again. */
+inline finishLine() {
 	if
 	:: MATCHES(buf[0]) -> phase = match
 	:: !MATCHES(buf[0]) && MATCHES(buf[1]) -> next = 1; phase = match
@@ -119,13 +119,13 @@ inline advance() {
 		:: !REACHED && next == CHUNK -> nextChunk()
 		:: !REACHED && next < CHUNK && !ARRIVED -> break
 		:: !REACHED && next < CHUNK && ARRIVED && !staged -> consider()
-		:: !REACHED && next < CHUNK && ARRIVED && staged -> settleLine()
+		:: !REACHED && next < CHUNK && ARRIVED && staged -> finishLine()
 		fi
 	od;
 	skip                            /* a d_step must not end with a loop */
 }
 
-/* consider decides on a bucket, as read or as a lost compare-and-swap showed it. */
+/* consider decides on a bucket, as read or as a lost compare-and-swap returned it. */
 inline consider() {
 	if
 	:: buf[next] == 0 && !insert -> finish(NotFound)
@@ -139,7 +139,7 @@ inline consider() {
 	fi
 }
 
-/* takeSlot takes a slot, the one in hand if there is one. */
+/* takeSlot takes a slot, the one that was kept if there is one. */
 inline takeSlot() {
 	if
 	:: mine == NOSLOT -> mine = id * OPS + taken; taken++
@@ -147,10 +147,10 @@ inline takeSlot() {
 	fi
 }
 
-/* get is a word of a chunk that comes: any one, at any time, whatever the phase. */
-inline get(i) { d_step { buf[i] == ONWAY -> buf[i] = bucket[PLACE(i)]; advance() } }
+/* get is the arrival of a word of a chunk: any one, at any time, whatever the phase. */
+inline get(i) { d_step { buf[i] == INFLIGHT -> buf[i] = bucket[PLACE(i)]; advance() } }
 
-/* put is a word of the own element that goes into the slot. */
+/* put writes a word of the own element into the slot. */
 inline put(i) {
 	d_step {
 		phase == store && !HAS(stored, i) ->
@@ -166,7 +166,7 @@ inline put(i) {
 	}
 }
 
-/* fetch is a word that comes of the element that the bucket refers to. */
+/* fetch is the arrival of a word of the element that the bucket refers to. */
 inline fetch(i) {
 	d_step {
 		phase == match && !HAS(fetched, i) && READABLE ->
@@ -184,7 +184,7 @@ inline fetch(i) {
 	}
 }
 
-/* compareAndSwap: what it shows when it loses is examined in place of what was read. */
+/* compareAndSwap: what it returns when it loses is examined in place of what was read. */
 inline compareAndSwap() {
 	d_step {
 		phase == swap ->
@@ -204,7 +204,7 @@ inline compareAndSwap() {
 			MARK(LOST_SIMILAR, !HOLDS(b, e) && MATCHES(b));
 			MARK(LOST_OTHER, !MATCHES(b));
 			phase = examine;
-			buf[next] = (MEMORY -> ONWAY : b);      /* the loop reads it again */
+			buf[next] = (MEMORY -> INFLIGHT : b);      /* the loop reads it again */
 			if :: MUTANT == SKIP -> next++
 			   :: MUTANT == TRUST && MATCHES(b) -> finish(Found)
 			   :: else fi;
@@ -213,7 +213,7 @@ inline compareAndSwap() {
 	}
 }
 
-/* answer judges what a search has told, as if it were done at one moment of its time. */
+/* answer checks the result of a search, as if it were done at one moment of its time. */
 inline answer() {
 	d_step {
 		phase == done ->
@@ -223,13 +223,13 @@ inline answer() {
 		for (b : 0 .. BUCKETS - 1) { n = n + (bucket[b] == 0 && DISTANCE(e, b) < LIMIT) }
 		if
 		:: result == Inserted ->
-			assert(insert && !HAS(told, e));        /* one alone is told Inserted */
-			told = told | 1 << e;
+			assert(insert && !HAS(acked, e));       /* one answer alone is Inserted */
+			acked = acked | 1 << e;
 			mine = (MUTANT == KEEP -> mine : NOSLOT)
 		:: result == Full ->
 			assert(insert && n == 0);               /* Full only without room in reach */
 			assert(!HAS(inSet, e));                 /* Full only of what is not in the set */
-			MARK(FULL_TOLD, true);
+			MARK(FULL_ANSWER, true);
 			for (b : 0 .. BUCKETS - 1) { MARK(FULL_EARLY, bucket[b] == 0) }
 		:: result == NotFound ->
 			assert(!insert);                        /* what is not found is put */
@@ -240,7 +240,7 @@ inline answer() {
 	}
 }
 
-/* forget leaves nothing behind but the slot in hand, so that equal states are equal. */
+/* forget clears all but the slot that is kept, so that equal states are equal. */
 inline forget() {
 	for (b : 0 .. 2 * CHUNK - 1) { buf[b] = 0 }
 	phase = idle; result = None; e = 0; insert = false; was = false;
@@ -256,7 +256,7 @@ proctype Rank(byte id) {
 	byte buf[2 * CHUNK];
 	byte fetched, stored;           /* words of the other and of the own element */
 	bool same = true;               /* the words fetched so far are those of e */
-	byte mine = NOSLOT, taken;      /* slot in hand, slots used up */
+	byte mine = NOSLOT, taken;      /* slot that is kept, slots used up */
 	byte left = (id == 0 -> OPS : OTHERS);  /* searches to do */
 
 	do
@@ -286,13 +286,13 @@ proctype Rank(byte id) {
 
 init {
 	atomic { n = 0; do :: n < PROCS -> run Rank(n); n++ :: else -> break od };
-	ended == PROCS;                 /* the dead are counted: nobody else may hang */
+	ended == PROCS;                 /* the dead are counted: no other may hang */
 	d_step {
 		for (x : 1 .. 3) {
 			n = 0;
 			for (b : 0 .. BUCKETS - 1) { n = n + (bucket[b] != 0 && HOLDS(bucket[b], x)) }
 			assert(n == HAS(inSet, x))      /* nothing lost, nothing twice */
 		}
-		assert(told == inSet || deaths > 0 && (told & inSet) == told)   /* one told of each */
+		assert(acked == inSet || deaths > 0 && (acked & inSet) == acked) /* one Inserted of each */
 	}
 }

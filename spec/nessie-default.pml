@@ -2,13 +2,13 @@
  * The table of package kv, for SPIN: what docs/nessie.md calls Default. One step of a client
  * is one access to one word of shared memory, with the local work that follows from it; what
  * lies in a slot or in an item comes word by word. README.md says what stands for what;
- * spec/run-nessie sets the parameters:
+ * nessie.sh sets the parameters:
  *
  *   PROCS clients, up to DEATHS of which die. Client c makes OPS_c calls out of MENU_c. START
  *   is which keys are there in the beginning. COPIES: slots have copies of small pairs.
  *   MUTANT: a wrong version. REACH: a MARK.
  *
- * There are two keys, which have the same home and the same fingerprint; A alone is watched.
+ * There are two keys, which have the same home and the same fingerprint; only the history of A is checked.
  * Table 0 is the one in use; when it moves, table 1 takes over. Both have SLOTS slots.
  */
 #include "nessie-history.pml"
@@ -44,7 +44,7 @@
 #define SEAL(w, pair) ((w) * 64 + (pair))       /* stands for a hash of both */
 #define PAIR(k, v)    ((k) * 8 + (v))
 
-/* Each MUTANT is a wrong version; spec/run-nessie sees to it that SPIN finds the error. */
+/* Each MUTANT is a wrong version; nessie.sh checks that SPIN finds the error. */
 #define NO_VERSION 1            /* an item has the same word whenever it is used */
 #define NO_SEAL    2            /* an item is taken as it is read */
 #define NO_KEY     3            /* equal fingerprints make equal keys */
@@ -57,20 +57,20 @@
 #define NO_CLOSE  10            /* what is put into the new table leaves the old one open */
 #define COPY_OVER 11            /* a mover copies over what the new table has */
 #define MARK_FIRST 12           /* a slot is moved, then copied */
-#define UNMARKED  13            /* who helps a mover leaves the old slot frozen */
+#define UNMARKED  13            /* a call that helps a mover leaves the old slot frozen */
 #define SKIPS     14            /* a reader ends at an empty slot, though others have moved */
 
 /* MARK is what must be able to happen. */
 #define MARK(name, condition) assert(!(REACH == name && (condition)))
 #define LOST       1            /* a compare-and-swap loses to the same key */
 #define RECYCLED   2            /* an item has been used again by the time it is read */
-#define HELPED     3            /* one who writes moves the slot */
-#define CLOSED     4            /* one who writes closes the old table */
+#define HELPED     3            /* a write moves the slot */
+#define CLOSED     4            /* a write closes the old table */
 #define OLD_VALUE  5            /* a value is read in a frozen slot */
 #define FROM_COPY  6
 #define STALE_COPY 7
 #define DIED_MOVING 8           /* dead, the slot frozen */
-#define DIED_IN    9            /* dead, the write has taken effect, and nobody was told */
+#define DIED_IN    9            /* dead, the write has taken effect, and no answer */
 #define REVIVED    10           /* a removed key is put again */
 #define TWICE      11           /* two movers copy the same slot */
 #define CROSSED    12           /* a copy and its seal are from two writers */
@@ -103,11 +103,11 @@ inline take() {
 	printf("client %d: begins item %d.%d: key %d, value %d\n", id, n & 15, USE(n), k, v)
 }
 
-/* free tells the owner of the item of a word that is in no slot any more. */
+/* free gives the item of a word that is in no slot any more back to its owner. */
 inline free(w) { if :: (w) & 15 -> ITEM(w).taken = false :: else fi }
 
-/* look reads the item of word w. If the seal is not that of w, it has been used again. */
-inline look(w) {
+/* readItem reads the item of word w. If the seal is not that of w, it has been used again. */
+inline readItem(w) {
 	bad = (ITEM(w).torn || USE(w) != (MUTANT == NO_VERSION -> 0 : ITEM(w).use)) &&
 		MUTANT != NO_SEAL;
 	key = ITEM(w).key; val = ITEM(w).val;
@@ -116,8 +116,8 @@ inline look(w) {
 
 inline answered(what) {
 	d_step {
-		printf("client %d: is told %d\n", id, what);
-		if :: k == A && op < WRITE_B -> tell(id, what) :: else fi };
+		printf("client %d: gets the answer %d\n", id, what);
+		if :: k == A && op < WRITE_B -> answerIs(id, what) :: else fi };
 	goto next
 }
 
@@ -215,7 +215,7 @@ examine:
 	:: else
 	fi;
 	atomic {
-		look(w);
+		readItem(w);
 		MARK(RECYCLED, bad);
 		if
 		:: bad ->
@@ -258,7 +258,7 @@ examined:
 	:: COPIES -> goto swap
 	:: !COPIES -> goto swap
 	fi;
-copyFirst:                      /* the copy is on its way together with the compare-and-swap */
+copyFirst:                      /* the copy is in flight together with the compare-and-swap */
 	atomic { pair[table * SLOTS + d] = PAIR(k, v) }
 	atomic { seal[table * SLOTS + d] = SEAL(n, PAIR(k, v)) }
 swap:
@@ -314,7 +314,7 @@ move:
 place:
 	if :: MUTANT == MARK_FIRST -> atomic { cas(from, mover, MOVED) } :: else fi;
 	atomic {
-		look(mover);
+		readItem(mover);
 		if
 		:: bad ->
 			assert(slot[from] != mover);    /* an item in use is whole */
@@ -409,5 +409,5 @@ init {
 		:: else
 		fi;
 		x = 0;
-		tell(AUDIT, y); y = 0 }
+		answerIs(AUDIT, y); y = 0 }
 }

@@ -1,16 +1,16 @@
 /*
  * Is the history of a key linearizable? Included by the models of NE. The answer is exact:
- * `possible` is the set of all states that the key may be in, given what everybody has been
- * told so far. A state is the value (0: absent) and for each client 0, or 1 + what it is to
- * be told by its open operation, when that has taken effect. A client that dies is never
- * told anything: its operation may take effect at any later time, or never.
+ * `possible` is the set of all states that the key may be in, given all answers so
+ * far. A state is the value (0: absent) and for each client 0, or 1 + the answer of its open
+ * operation, when that has taken effect. A client that dies never gets an answer: its
+ * operation may take effect at any later time, or never.
  */
-#define READ    1               /* told the value */
-#define WRITE   2               /* told 0, that it is done */
-#define DELETE  3               /* told 0, that it is done */
-#define REMOVE  4               /* told whether the key was there */
-#define IFNONE  5               /* PutIfAbsent: told whether the key was there */
-#define IFSAME  6               /* CompareAndPut: told whether the value was the one given */
+#define READ    1               /* answer: the value */
+#define WRITE   2               /* answer: 0, it is done */
+#define DELETE  3               /* answer: 0, it is done */
+#define REMOVE  4               /* answer: whether the key was there */
+#define IFNONE  5               /* PutIfAbsent; answer: whether the key was there */
+#define IFSAME  6               /* CompareAndPut; answer: whether the value was the one given */
 
 #define VALUES   5              /* 0 to 4 */
 #define CODES    (VALUES + 1)
@@ -20,11 +20,11 @@
 #define STATES   (VALUES * CODES * CODES * CODES)
 #endif
 #define SETWORDS ((STATES + 63) / 64)
-#define AUDIT    PROCS          /* who looks when all is over */
+#define AUDIT    PROCS          /* the client of the last read, when all have ended */
 
 byte calls[PROCS];              /* the open operation of each client, 0 for none */
 byte puts[PROCS], expects[PROCS]; /* the value that it puts, and that has to be there */
-byte who, told;                 /* used within one step only */
+byte who, reply;                /* used within one step only */
 bool linearizable = true;
 
 c_decl {
@@ -35,21 +35,21 @@ c_decl {
 
 	/* takeEffect is state s when the operation of the client with weight w has taken effect. */
 	static int takeEffect(int s, int w, int call, int put, int expect) {
-		int was = s % VALUES, is = was, tell = 0;
+		int was = s % VALUES, is = was, reply = 0;
 		switch (call) {
-		case READ: tell = was; break;
+		case READ: reply = was; break;
 		case WRITE: is = put; break;
 		case DELETE: is = 0; break;
-		case REMOVE: tell = was != 0; is = 0; break;
-		case IFNONE: tell = was != 0; is = was ? was : put; break;
-		case IFSAME: tell = was == expect; is = tell ? put : was; break;
+		case REMOVE: reply = was != 0; is = 0; break;
+		case IFNONE: reply = was != 0; is = was ? was : put; break;
+		case IFSAME: reply = was == expect; is = reply ? put : was; break;
 		}
-		return s - was + is + (1 + tell) * w;
+		return s - was + is + (1 + reply) * w;
 	}
 
-	/* answer keeps the states in which the client may be told this; 0: there are none. */
+	/* answer keeps the states in which the client may get this reply; 0: there are none. */
 	static int answer(States *set, unsigned char *call, unsigned char *put,
-			unsigned char *expect, int client, int tell) {
+			unsigned char *expect, int client, int reply) {
 		States next = { { 0 } };
 		int s, c, w, t, more = 1, any = 0;
 		while (more) {
@@ -66,8 +66,8 @@ c_decl {
 		for (c = 0, w = VALUES; c < client; c++) w *= CODES;
 		for (s = 0; s < STATES; s++) {
 			if (!has(set, s)) continue;
-			if (client == AUDIT ? s % VALUES == tell : s / w % CODES == 1 + tell) {
-				add(&next, client == AUDIT ? s : s - (1 + tell) * w);
+			if (client == AUDIT ? s % VALUES == reply : s / w % CODES == 1 + reply) {
+				add(&next, client == AUDIT ? s : s - (1 + reply) * w);
 				any = 1;
 			}
 		}
@@ -84,11 +84,11 @@ inline call(client, what, put, expect) {
 	calls[client] = what; puts[client] = put; expects[client] = expect
 }
 
-inline tell(client, what) {
-	who = client; told = what;
+inline answerIs(client, what) {
+	who = client; reply = what;
 	c_code { now.linearizable = answer(&now.possible, now.calls, now.puts, now.expects,
-		now.who, now.told); };
+		now.who, now.reply); };
 	if :: who < PROCS -> calls[who] = 0; puts[who] = 0; expects[who] = 0 :: else fi;
-	who = 0; told = 0;
+	who = 0; reply = 0;
 	assert(linearizable)            /* the history is linearizable */
 }

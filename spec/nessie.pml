@@ -1,14 +1,14 @@
 /*
  * Nessie, for SPIN: NE section 3 as it is written. One step of a client is one access to
  * shared memory, with the local work that follows from it. README.md says what stands for
- * what; spec/run-nessie sets the parameters:
+ * what; nessie.sh sets the parameters:
  *
  *   PROCS clients, up to DEATHS of which die. Client c makes OPS_c calls out of MENU_c. START
  *   is where the keys are in the beginning. Where the paper leaves something open: ROLLBACK,
  *   CHECKED, CLEAN. What is tried as a repair: SOURCE. MUTANT: a mistake on purpose.
  *
  * There are two keys. A has its primary slot at 0 and its secondary slot at 1, B at 0 and 2.
- * Only A is watched. Migrations of A are calls of their own: they come from writes of further
+ * Only the history of A is checked. Migrations of A are calls of their own: they come from writes of further
  * keys, which are not here.
  */
 #include "nessie-history.pml"
@@ -31,7 +31,7 @@
 #define MENU  (id == 0 -> MENU0 : (id == 1 -> MENU1 : MENU2))
 #define OPS   (id == 0 -> OPS0 : (id == 1 -> OPS1 : OPS2))
 
-/* MUTANT: parts of the protocol left out, to see that the search notices. */
+/* MUTANT: parts of the protocol left out, to check that the search finds the error. */
 #define NO_VERSION 1            /* an item has the same word whenever it is used */
 #define NO_FLAG    2            /* items are valid from the beginning */
 #define NO_FINAL   3            /* finish does not check */
@@ -57,7 +57,7 @@ byte cleared[3];                /* with VERSIONS: how often a slot has become em
 Item item[EACH * PROCS];
 bool dead[PROCS], cleaned[PROCS];
 byte deaths, ended, writes = 1;
-bool hides;                     /* an invalid item stays where A is looked for */
+bool hides;                     /* an invalid item stays in a slot of A */
 bool gaveUp;                    /* an attempt too many: no fault of the paper's */
 byte x, y;                      /* used within one step only, 0 between */
 
@@ -85,8 +85,8 @@ inline check(at, word) {
 		(word) & 15, (word) >> 4)
 }
 
-/* look reads an item: its hash is right or not, its key and value, whether it is valid. */
-inline look(w) {
+/* readItem reads an item: its hash is right or not, its key and value, whether it is valid. */
+inline readItem(w) {
 	torn = ITEM(w).torn && MUTANT != NO_HASH;
 	key = ITEM(w).key; val = ITEM(w).val; valid = ITEM(w).valid;
 	printf("client %d: item %d has key %d, value %d, valid %d, torn %d\n", id, (w) & 15,
@@ -124,8 +124,8 @@ inline publish(w) {
 
 inline answered(what) {
 	atomic {
-		printf("client %d: is told %d\n", id, what);
-		if :: k == A && op <= DELETE_A -> tell(id, what) :: else fi;
+		printf("client %d: gets the answer %d\n", id, what);
+		if :: k == A && op <= DELETE_A -> answerIs(id, what) :: else fi;
 		goto next }
 }
 
@@ -165,7 +165,7 @@ read:
 	if
 	:: EMPTY(i) -> goto readSecond
 	:: !EMPTY(i) -> atomic {
-		look(i);
+		readItem(i);
 		if
 		:: torn || key == k && !valid -> goto read
 		:: !torn && key == k && valid -> goto readFound
@@ -177,7 +177,7 @@ readSecond:
 	if
 	:: EMPTY(j) -> goto readNone
 	:: !EMPTY(j) -> atomic {
-		look(j);
+		readItem(j);
 		if
 		:: torn || key == k && !valid -> goto read
 		:: !torn && key == k && valid -> goto readFound
@@ -207,7 +207,7 @@ delete:
 	if
 	:: EMPTY(e)
 	:: !EMPTY(e) -> atomic {
-		look(e);
+		readItem(e);
 		if
 		:: torn -> goto delete
 		:: !torn && key != k -> goto deletePrimary
@@ -220,7 +220,7 @@ deletePrimary:
 	if
 	:: EMPTY(j) -> goto deleteFinish
 	:: !EMPTY(j) -> atomic {
-		look(j);
+		readItem(j);
 		if
 		:: torn -> goto delete
 		:: !torn && key != k -> goto deleteFinish
@@ -244,7 +244,7 @@ write:
 	if
 	:: EMPTY(i) -> goto primary
 	:: !EMPTY(i) -> atomic {
-		look(i);
+		readItem(i);
 		if
 		:: torn -> goto write
 		:: !torn && key != k -> goto secondary
@@ -259,7 +259,7 @@ primary:                        /* the slot p was i and is n now */
 	if
 	:: EMPTY(j) -> goto finish
 	:: !EMPTY(j) -> atomic {
-		look(j);
+		readItem(j);
 		if
 		:: torn -> goto undoPrimary
 		:: !torn && key != k -> goto finish
@@ -271,7 +271,7 @@ secondary:                      /* slot p is taken by another key, i */
 	if
 	:: EMPTY(j)
 	:: !EMPTY(j) -> atomic {
-		look(j);
+		readItem(j);
 		if
 		:: torn -> goto write
 		:: !torn && key != k -> goto giveUp     /* it would have to migrate */
@@ -307,7 +307,7 @@ migrate:
 	atomic { i = slot[p]; printf("client %d: slot %d is %d.%d\n", id, p, i & 15, i >> 4) }
 	if :: EMPTY(i) -> goto next :: else fi;
 	atomic {
-		look(i);
+		readItem(i);
 		if :: torn || key != k || SOURCE && !valid -> goto next :: else v = val fi };
 	store(k, v);
 	atomic { cas(s, 0, n); if :: !EMPTY(seen) -> goto next :: else fi }
@@ -404,5 +404,5 @@ init {
 		:: !HAS_A(0) && HAS_A(1) && ITEM(slot[1]).valid -> x = ITEM(slot[1]).val
 		:: else
 		fi;
-		if :: !hides && !gaveUp -> y = x; tell(AUDIT, y) :: else fi }
+		if :: !hides && !gaveUp -> y = x; answerIs(AUDIT, y) :: else fi }
 }

@@ -22,13 +22,13 @@ fi
 history='the history is linearizable'
 whole='an item in use is whole'
 
-# NE as it is written, or in a kinder reading; docs/nessie.md tells these errors step by step.
+# NE as it is written, or in a kinder reading; docs/nessie.md shows these errors step by step.
 use nessie "${nessie[@]}"
 
 fault() { # NAME ERROR PARAMETER...
 	fails SAFETY "nessie: $1" "${@:2}"
 }
-kind=(CHECKED=1 VERSIONS=1 ROLLBACK=1 SOURCE=1) # every doubt is the paper's benefit
+kind=(CHECKED=1 VERSIONS=1 ROLLBACK=1 SOURCE=1) # what is open is read in favour of the paper
 
 fault 'missed' "$history" MENU0=1 MENU1=2 START=2
 fault 'hidden' 'no key is hidden for ever' MENU0=4 MENU1=8
@@ -49,7 +49,7 @@ if [ "$scope" = all ]; then
 		ROLLBACK=1
 	effort=
 	# What is right of it, so that the errors are not the model's: without deletions, and
-	# with migrations of which none meets two writers.
+	# with migrations that never run beside two writers.
 	kind=(CHECKED=1 VERSIONS=1 SOURCE=1)
 	holds SAFETY 'nessie: writes' MENU0=3 MENU1=3 OPS0=2 OPS1=2 "${kind[@]}"
 	holds SAFETY 'nessie: both slots' MENU0=3 MENU1=3 OPS0=2 OPS1=2 START=2 "${kind[@]}"
