@@ -48,7 +48,7 @@ func (m *Map) Check(ctx context.Context) error {
 
 // table checks a table, which may be moving to the next one.
 func (c *checker) table(ctx context.Context, t table, moving bool) error {
-	words := make([]uint64, 0, t.all)
+	words := make([]uint64, 0, t.slots)
 	collect := func(_, word uint64) (bool, error) { words = append(words, word); return true, nil }
 	if _, err := c.w.each(ctx, t, collect); err != nil {
 		return err

@@ -98,7 +98,7 @@ func (m *Map) nextSlot(t *table, g *directGet) {
 // beginning with the present one. It returns false where the machine has to make the call.
 func (m *Map) findCandidate(t *table, g *directGet) bool {
 	want := matchWord(g.hash)
-	for range t.all {
+	for range t.slots {
 		if g.slots == nil {
 			return false
 		}

@@ -46,9 +46,9 @@ func (s *session) satisfy(m *Map, n need) error {
 	}
 	now, err := m.state(ctx)
 	if err == nil && n.what == needRoom && !now.moving() && now.gen() == n.table.gen {
-		size, ok := m.nextSize(n.table, n.table.all, n.removed)
+		size, ok := m.nextSize(n.table, n.table.slots, n.removed)
 		if !ok {
-			return &FullError{Slots: n.table.all}
+			return &FullError{Slots: n.table.slots}
 		}
 		now, err = m.beginMove(ctx, now, size)
 	}
@@ -202,7 +202,7 @@ func (s *session) sample(ctx context.Context, m *Map, now state) (slots, taken, 
 	t := m.table(now.gen(), now.size())
 	var flights [sampleRuns]rma.Handle
 	for i := range flights {
-		slot := (s.farHash%t.all + uint64(i)*(t.all/sampleRuns)) % t.all
+		slot := (s.farHash%t.slots + uint64(i)*(t.slots/sampleRuns)) % t.slots
 		rank, off, rest := m.place(t, slot)
 		n, at := min(sampleSlots, rest), int(slots)*m.stride
 		flights[i] = s.q.Get(s.chunk[at:at+n*m.stride], m.slots, rank, off)

@@ -183,7 +183,7 @@ func (m *Map) Config() Config { return m.cfg }
 
 // Slots is the number of slots of all ranks, in the latest table that this rank knows.
 func (m *Map) Slots() uint64 {
-	return m.latestTable().all
+	return m.latestTable().slots
 }
 
 // Close gives this rank's memory back. The other ranks keep theirs.

@@ -48,35 +48,36 @@ const (
 	stageItem
 	stageReread
 	stageChunk
-	stageOther
+	stageCompare
 	stagePlace
 	stageEnd
 )
 
-// partSlots is how many slots a part of a table has, or fewer with short chunks.
-const partSlots = 64
+// maxPartSlots is how many slots a part of a table has, or fewer with short chunks.
+const maxPartSlots = 64
 
 // partLen is how many slots a part has.
-func (m *Map) partLen() uint64 { return uint64(min(partSlots, laterChunkFactor*m.cfg.Chunk)) }
+func (m *Map) partLen() uint64 { return uint64(min(maxPartSlots, laterChunkFactor*m.cfg.Chunk)) }
 
 // partsOf is how many parts a table has. None has slots of two ranks.
 func (m *Map) partsOf(t table) int {
-	return int((t.n + m.partLen() - 1) / m.partLen() * m.ranks)
+	return int((t.perRank + m.partLen() - 1) / m.partLen() * m.ranks)
 }
 
 // partAt is the part that a slot belongs to.
 func (m *Map) partAt(t table, slot uint64) int {
-	perRank := (t.n + m.partLen() - 1) / m.partLen()
-	return int(slot/t.n*perRank + slot%t.n/m.partLen())
+	partsPerRank := (t.perRank + m.partLen() - 1) / m.partLen()
+	return int(slot/t.perRank*partsPerRank + slot%t.perRank/m.partLen())
 }
 
 // start readies the mover for a part of a table.
 func (v *mover) start(o *op, from, into table, part int) {
 	m := o.m
-	perRank := (from.n + m.partLen() - 1) / m.partLen()
-	rank, in := uint64(part)/perRank, uint64(part)%perRank*m.partLen()
-	*v = mover{op: o, from: from, part: part, first: rank*from.n + in, key: v.key,
-		value: v.value, words: append(v.words[:0], make([]uint64, min(m.partLen(), from.n-in))...),
+	partsPerRank := (from.perRank + m.partLen() - 1) / m.partLen()
+	rank, in := uint64(part)/partsPerRank, uint64(part)%partsPerRank*m.partLen()
+	*v = mover{op: o, from: from, part: part, first: rank*from.perRank + in, key: v.key,
+		value: v.value, words: append(v.words[:0],
+			make([]uint64, min(m.partLen(), from.perRank-in))...),
 		doneWord: movedWord(from.gen, into.size)}
 	o.call, o.table, o.rereads, o.counts = &v.dummy, into, 0, counts{}
 }
@@ -128,7 +129,7 @@ func (v *mover) advance(q rma.Queue) rma.Handle {
 			return v.endLate()
 		}
 		return v.takeItem(q)
-	case stageOther:
+	case stageCompare:
 		return v.compareItem(q)
 	case stageChunk:
 		return v.findKey(q)
@@ -244,9 +245,9 @@ func (v *mover) findKey(q rma.Queue) rma.Handle {
 			v.mustThaw = word == freeze(v.word, v.from.gen)
 			return v.swapSlot(q, v.doneWord)
 		}
-		return v.fetch(q, word, v.there, stageOther)
+		return v.fetch(q, word, v.there, stageCompare)
 	}
-	if v.begin += uint64(v.n); v.begin >= v.table.all {
+	if v.begin += uint64(v.n); v.begin >= v.table.slots {
 		return v.endLate() // or there is no room: confirmLate reads the state and finds out
 	}
 	return v.request(q)

@@ -21,7 +21,7 @@ func (o *op) request(q rma.Queue) rma.Handle {
 	if o.begin > 0 {
 		n *= laterChunkFactor
 	}
-	o.n, o.next, o.phase = int(min(n, o.table.all-o.begin)), 0, phaseChunk
+	o.n, o.next, o.phase = int(min(n, o.table.slots-o.begin)), 0, phaseChunk
 	for done := 0; done < o.n; {
 		rank, off, rest := m.place(o.table, m.slotAt(o.table, o.hash, o.begin+uint64(done)))
 		n := min(o.n-done, rest)
@@ -161,7 +161,7 @@ func (o *op) endOfChunk(q rma.Queue) rma.Handle {
 	o.begin += uint64(o.n)
 	o.n, o.next = 0, 0
 	switch {
-	case o.begin < o.table.all:
+	case o.begin < o.table.slots:
 		return o.request(q)
 	case o.sawMoved:
 		return o.follow(q)
@@ -289,7 +289,7 @@ func (o *op) absent(q rma.Queue, empty bool, word uint64) rma.Handle {
 		return o.suspend(q, need{what: needRoom, table: o.table, removed: o.removed})
 	case !empty:
 		h := o.end(q) // the item goes back: there is no error of the engine
-		c.Err = &FullError{Slots: o.table.all}
+		c.Err = &FullError{Slots: o.table.slots}
 		return h
 	}
 	return o.exchange(q, word, o.word)

@@ -7,24 +7,24 @@ import (
 	"sync/atomic"
 )
 
-// table is a generation of slots. They are numbered over all ranks: rank r has r*n to
-// (r+1)*n-1.
+// table is a generation of slots. They are numbered over all ranks: rank r has r*perRank to
+// (r+1)*perRank-1.
 type table struct {
-	gen  uint64 // 1 is the first
-	size uint64 // the slots of a rank are those of New doubled that often, up to the maximum
-	n    uint64 // slots of a rank
-	from uint64 // offset of the first one, in slots
-	all  uint64 // slots of all ranks
+	gen     uint64 // 1 is the first
+	size    uint64 // the slots of a rank are those of New doubled that often, up to the maximum
+	perRank uint64 // slots of a rank
+	offset  uint64 // of its first slot in the window, in slots
+	slots   uint64 // slots of all ranks
 }
 
 // table is a generation whose size is given.
 func (m *Map) table(gen, size uint64) table {
-	t := table{gen: gen, size: size, n: m.cfg.SlotsPerRank}
+	t := table{gen: gen, size: size, perRank: m.cfg.SlotsPerRank}
 	if m.grows() {
-		t.n = m.slotsOf(size)
-		t.from = (gen - 1) & 1 * m.cfg.MaxSlotsPerRank
+		t.perRank = m.slotsOf(size)
+		t.offset = (gen - 1) & 1 * m.cfg.MaxSlotsPerRank
 	}
-	t.all = t.n * m.ranks
+	t.slots = t.perRank * m.ranks
 	return t
 }
 
@@ -41,19 +41,19 @@ func (m *Map) slotsOf(size uint64) uint64 {
 func (m *Map) grows() bool { return m.cfg.MaxSlotsPerRank > 0 }
 
 // largest reports whether no table can have more slots.
-func (m *Map) largest(t table) bool { return t.n >= m.cfg.MaxSlotsPerRank }
+func (m *Map) largest(t table) bool { return t.perRank >= m.cfg.MaxSlotsPerRank }
 
 // slotAt is the slot at a distance from the home of a hash. Homes are cache lines of 8 words.
 func (m *Map) slotAt(t table, hash, distance uint64) uint64 {
 	lines := uint64(8 / m.stride)
-	home, _ := bits.Mul64(hash, t.all/lines)
-	return (home*lines + distance) % t.all
+	home, _ := bits.Mul64(hash, t.slots/lines)
+	return (home*lines + distance) % t.slots
 }
 
 // place is the rank and offset of a slot, and how many slots follow it there, itself included.
 func (m *Map) place(t table, slot uint64) (rank, off, rest int) {
-	in := slot % t.n
-	return int(slot / t.n), int(t.from+in) * m.stride, int(t.n - in)
+	in := slot % t.perRank
+	return int(slot / t.perRank), int(t.offset+in) * m.stride, int(t.perRank - in)
 }
 
 // A state is the state of the map, in the first word of the window of control on rank 0:

@@ -53,7 +53,7 @@ func (w *walker) get(ctx context.Context, dst rma.Buf, win rma.Window, rank, off
 func (w *walker) each(ctx context.Context, t table,
 	fn func(slot, word uint64) (bool, error)) (more bool, err error) {
 	m := w.m
-	for at := uint64(0); at < t.all; {
+	for at := uint64(0); at < t.slots; {
 		rank, off, rest := m.place(t, at)
 		n := min(rest, walkSlots)
 		if err := w.get(ctx, w.chunk[:n*m.stride], m.slots, rank, off); err != nil {

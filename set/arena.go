@@ -112,8 +112,9 @@ func (a *arenas) extend(ctx context.Context, elements uint64) error {
 	return nil
 }
 
-// take appends n free slots of any rank, or as many as there are. With directOnly it takes only
-// slots that are directly addressable. It returns an error only when it has taken none.
+// take appends free slots of any rank to dst until it has n, or until there are no more. With
+// directOnly it takes only slots that are directly addressable. It returns an error only when it
+// has taken none.
 func (a *arenas) take(ctx context.Context, dst []Ref, n int, directOnly bool) ([]Ref, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

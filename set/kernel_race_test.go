@@ -9,19 +9,19 @@ import (
 // Goroutines insert different words with the same home, so that compare-and-swaps
 // are lost to other words. The test goes on until some have been lost.
 func TestKernelsLoseToOtherWords(t *testing.T) {
-	const workers, each, most = 4, 60, 2000
+	const workers, each, maxRounds = 4, 60, 2000
 	words := wordsWithHomes(workers*each, []uint64{0})
 	for _, kernel := range Kernels() {
 		t.Run(string(kernel), func(t *testing.T) {
 			lost := uint64(0)
-			for round := 0; round < most && lost < 50; round++ {
+			for round := 0; round < maxRounds && lost < 50; round++ {
 				s := newKernelSet(t, Config{Buckets: 1024, Kernel: kernel})
 				must(t, insertParts(s, words, each))
 				must(t, s.Check(t.Context()))
 				lost += s.Stats().LostSwaps
 			}
 			if lost == 0 {
-				t.Skipf("nothing was lost in %d rounds: only one core?", most)
+				t.Skipf("nothing was lost in %d rounds: only one core?", maxRounds)
 			}
 		})
 	}

@@ -31,18 +31,20 @@ func labSpot(rng *rand.Rand, t *table) uint64 {
 	return t.buckets - 1
 }
 
-// closeTo reports whether a home lies at most that many buckets before spot.
-func (t *table) closeTo(home, spot, most uint64) bool { return t.distance(home, spot) <= most }
+// closeTo reports whether a home lies at most maxDistance buckets before spot.
+func (t *table) closeTo(home, spot, maxDistance uint64) bool {
+	return t.distance(home, spot) <= maxDistance
+}
 
 // labWords draws words with homes near a spot.
 func labWords(rng *rand.Rand, t *table) []uint64 {
-	spot, most := labSpot(rng, t), []uint64{0, 3, 9}[rng.IntN(3)]
-	most = max(most, t.unit-1)
+	spot, maxDistance := labSpot(rng, t), []uint64{0, 3, 9}[rng.IntN(3)]
+	maxDistance = max(maxDistance, t.unit-1)
 	words := make([]uint64, 3+rng.IntN(20))
 	for i := range words {
 		for {
 			words[i] = rng.Uint64() & MaxWord
-			if t.closeTo(t.home(hashWord(words[i])), spot, most) {
+			if t.closeTo(t.home(hashWord(words[i])), spot, maxDistance) {
 				break
 			}
 		}
@@ -83,15 +85,15 @@ var labCollisions = sync.OnceValue(func() [][][2]labElement {
 // as far as there are any, and others.
 func labElements(rng *rand.Rand, t *table, size int) (elements [][]byte) {
 	collisions := labCollisions()[size]
-	spot, most := labSpot(rng, t), t.unit-1+[]uint64{0, 3, 8}[rng.IntN(3)]
+	spot, maxDistance := labSpot(rng, t), t.unit-1+[]uint64{0, 3, 8}[rng.IntN(3)]
 	add := func(e labElement) {
 		elements = append(elements, bytesOf(e.words)[:labSizes[size]])
 	}
 	n := 3 + rng.IntN(20)
 	for _, i := range rng.Perm(len(collisions)) {
 		if pair := collisions[i]; len(elements) < n &&
-			t.closeTo(t.home(pair[0].hash), spot, most) &&
-			t.closeTo(t.home(pair[1].hash), spot, most) {
+			t.closeTo(t.home(pair[0].hash), spot, maxDistance) &&
+			t.closeTo(t.home(pair[1].hash), spot, maxDistance) {
 			add(pair[0])
 			add(pair[1])
 		}
@@ -99,7 +101,7 @@ func labElements(rng *rand.Rand, t *table, size int) (elements [][]byte) {
 	for first := uint64(1 << 40); len(elements) < n; first++ {
 		words := make([]uint64, (labSizes[size]+7)/8)
 		words[0] = first
-		if hash := hashElement(words); t.closeTo(t.home(hash), spot, most) {
+		if hash := hashElement(words); t.closeTo(t.home(hash), spot, maxDistance) {
 			add(labElement{words, hash})
 		}
 	}

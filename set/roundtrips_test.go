@@ -27,18 +27,18 @@ var (
 // longer is the share of insertions, at the given load, that examine more than k
 // buckets, for k from 0: what linear probing gives in a large table. The lengths of
 // runs follow the Borel distribution b.
-func longer(load float64, kMax int) []float64 {
-	u := make([]float64, kMax)
+func longer(load float64, maxK int) []float64 {
+	u := make([]float64, maxK)
 	b := math.Exp(-load) // a run of length 1 more than k
 	for n := 1; n < 1<<20 && b > 1e-18; n++ {
 		b *= load * math.Exp(-load+float64(n-1)*math.Log1p(1/float64(n)))
 		// A run of n buckets ahead: (1-load)*b. It makes all k below n shorter.
-		u[min(n, kMax)-1] += (1 - load) * b
+		u[min(n, maxK)-1] += (1 - load) * b
 	}
 	// u[k] is now the share of starts before a run of exactly k+1: sum from the end
 	// twice, once over the starts within a run and once over its length.
 	for range 2 {
-		for k := kMax - 2; k >= 0; k-- {
+		for k := maxK - 2; k >= 0; k-- {
 			u[k] += u[k+1]
 		}
 	}

@@ -20,7 +20,7 @@ type itemOps interface {
 	// search answers the items of b, whose homes are in v. Searches that leave v are unfinished.
 	search(t *table, v *span, b *batch) error
 	// queued answers the items with the given indices, or all if it is nil, through a queue.
-	queued(t *table, b *batch, at []int) error
+	queued(t *table, b *batch, indices []int) error
 	// get answers with the items of the given references.
 	get(t *table, refs, answer []uint64) (words int, err error)
 }
@@ -117,8 +117,8 @@ const spanBatchWords = 1 << 12
 
 // searchSpan answers those of the given items whose homes are in v. It appends the items whose
 // search leaves v to remote.
-func (s *splitBatch) searchSpan(v *span, at []int, remote *[]int) error {
-	maxCopied := min(len(at), max(stageBlock, spanBatchWords/s.width))
+func (s *splitBatch) searchSpan(v *span, indices []int, remote *[]int) error {
+	maxCopied := min(len(indices), max(stageBlock, spanBatchWords/s.width))
 	copied := batch{items: make([]uint64, 0, maxCopied*s.width), results: make([]Result, maxCopied),
 		insert: s.insert}
 	if s.refs != nil {
@@ -147,7 +147,7 @@ func (s *splitBatch) searchSpan(v *span, at []int, remote *[]int) error {
 		numbers, copied.items = numbers[:0], copied.items[:0]
 		return err
 	}
-	for _, i := range at {
+	for _, i := range indices {
 		item := s.item(i)
 		if s.t.spanOf(s.t.home(s.t.ops.hash(item))) != v {
 			continue
