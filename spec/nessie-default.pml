@@ -8,7 +8,8 @@
  *   is which keys are there in the beginning. COPIES: slots have copies of small pairs.
  *   MUTANT: a wrong version. REACH: a MARK.
  *
- * There are two keys, which have the same home and the same fingerprint; only the history of A is checked.
+ * There are two keys, which have the same home and the same fingerprint. Only the history of A
+ * is checked.
  * Table 0 is the one in use; when it moves, table 1 takes over. Both have SLOTS slots.
  */
 #include "nessie-history.pml"
