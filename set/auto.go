@@ -13,7 +13,7 @@ import (
 const Auto = 0
 
 const (
-	// autoMost is the largest C that Auto takes: 4 KiB, where tables of load 0.95 end.
+	// maxAutoChunk is the largest C that Auto takes: 4 KiB, where tables of load 0.95 end.
 	maxAutoChunk = 512
 
 	// A rank samples the first chunk of one in autoInterval searches, and decides by the last
