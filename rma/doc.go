@@ -35,8 +35,7 @@
 // for. [Run] drives one, [RunAll] keeps many in flight on one [Queue]. The same
 // machine so runs on every engine, blocking or in a batch.
 //
-// Queues of some engines can do more, as a [Transactor] and a [Carrier] can; who needs that
-// asks for it.
+// Queues of some engines ship requests to the programs of other ranks: see [Carrier] and [Server].
 //
 // Words of control (counters, flags) that do not need a protocol are read and
 // written through [Cells].

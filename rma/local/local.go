@@ -96,8 +96,7 @@ type cluster struct {
 	opts  Options
 	lines []uint64
 
-	transactions sync.Mutex   // held by the one that is under way
-	turns        []sync.Mutex // by rank: held by the handler that is under way there
+	turns []sync.Mutex // by rank: held by the handler that is under way there
 
 	mu      sync.Mutex
 	pending map[int]*shared // windows being made, by their number
@@ -149,10 +148,12 @@ func (j *Job) Size() int { return j.size }
 // Barrier returns when every rank has called it.
 func (j *Job) Barrier(ctx context.Context) error { return j.group.Barrier(ctx) }
 
-// NewQueue returns a queue that works on memory. It is an [rma.Transactor], and an
-// [rma.Carrier] where Options.Carries is set.
+// NewQueue returns a queue that works on memory, an [rma.Carrier] where Options.Carries is set.
 func (j *Job) NewQueue(depth int) (rma.Queue, error) {
-	return direct.NewTransactor(depth, &j.cluster.transactions)
+	if j.cluster.opts.Carries {
+		return direct.NewCarrier(depth)
+	}
+	return direct.NewQueue(depth)
 }
 
 // Failed lists the ranks whose function returned an error or panicked.

@@ -93,7 +93,6 @@ var cases = []testCase{
 	{"CPUAtomicsTakePart", 1, 2, cpuAtomicsTakePart},
 	{"WordsAreTheSameMemory", 1, 8, wordsAreTheSameMemory},
 	{"Flat", 1, 12, flat},
-	{"Transactions", 1, 3, transactions},
 	{"Requests", 1, 1, requests},
 
 	{"BarrierSeparates", 1, 1, barrierSeparates},

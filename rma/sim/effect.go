@@ -66,8 +66,6 @@ func (c *cluster) apply(op *operation, piece int) {
 		bytes = 8 * op.words
 	case compareAndSwap, fetchAdd:
 		bytes = 8
-	case transact:
-		bytes = 8 * len(op.changes)
 	}
 	c.send(op, op.target, op.origin.id, bytes, response)
 }
@@ -104,14 +102,6 @@ func (c *cluster) executeAtomic(op *operation) {
 
 // exchange reads the word of an atomic and decides what to write.
 func (c *cluster) exchange(op *operation) {
-	if op.kind == transact { // at one moment, whatever CPUs see of an atomic
-		op.old = 0
-		if op.changes.On(op.w.of(op.target)) {
-			op.old = 1
-		}
-		c.apply(op, 0)
-		return
-	}
 	seen := op.segment()[0]
 	switch {
 	case op.kind == fetchAdd:

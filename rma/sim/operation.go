@@ -13,10 +13,9 @@ const (
 	put
 	compareAndSwap
 	fetchAdd
-	transact
 )
 
-var opNames = [...]string{"get", "put", "compare-and-swap", "fetch-and-add", "transaction"}
+var opNames = [...]string{"get", "put", "compare-and-swap", "fetch-and-add"}
 
 type opState uint8
 
@@ -47,12 +46,11 @@ type operation struct {
 	q      *queue
 	state  opState
 
-	buf     rma.Buf // get and put
-	changes rma.Transaction
-	old     uint64 // what a compare-and-swap expects, and in the end what was seen
-	word    uint64 // new word, or delta and then the sum
-	writes  bool   // an atomic stores word
-	err     error
+	buf    rma.Buf // get and put
+	old    uint64  // what a compare-and-swap expects, and in the end what was seen
+	word   uint64  // new word, or delta and then the sum
+	writes bool    // an atomic stores word
+	err    error
 
 	leaves  instant // when its last message leaves
 	payload int     // of that message, in bytes
@@ -114,8 +112,6 @@ func (c *cluster) start(op *operation) {
 		bytes = 16
 	case fetchAdd:
 		bytes = 8
-	case transact:
-		bytes = 24 * len(op.changes)
 	case get:
 		for i := range op.buf { // whoever looks too early shall notice
 			op.buf[i] = 0xbadbadbadbadbad

@@ -25,7 +25,7 @@ type queue struct {
 	lanes []*operation
 }
 
-var _ rma.Transactor = (*queue)(nil)
+var _ rma.Queue = (*queue)(nil)
 
 // mostLanes bounds the memory of a deep queue.
 const mostLanes = 256
@@ -71,17 +71,6 @@ func (q *queue) FetchAdd(w rma.Window, rank, off int, delta uint64) rma.Handle {
 	q.stats.FetchAdds++
 	q.r.c.report.FetchAdds++
 	op.word = delta
-	return h
-}
-
-// Transact changes words of a segment together. It counts as a compare-and-swap.
-func (q *queue) Transact(w rma.Window, rank int, t rma.Transaction) rma.Handle {
-	off, words := t.Span()
-	h, op := q.post(transact, w, rank, off, words)
-	q.stats.CompareAndSwaps++
-	q.r.c.report.CompareAndSwaps++
-	q.stats.Bytes += uint64(len(t)-words) * 8 // those between are not touched
-	op.changes = t
 	return h
 }
 

@@ -77,10 +77,20 @@
 //
 // # Transactions
 //
-// With [Config].Transactions the protocol is that of NE 5.1, where the engine has transactions
-// (rma.Transactor; rma/local and rma/sim emulate them). Both slots of a key lie at one rank and
-// change together; transact.go says what is left of the rest. In the lab this one is
+// With [Config].Transactions the protocol is that of NE 5.1, which asks network cards to compare
+// several words of one rank and to write them at one moment. Both slots of a key lie at one rank
+// and change together; transact.go says what is left of the rest. In the lab this one is
 // linearizable, whoever writes what and whoever dies, and Delete reports what it should.
+//
+// No card and no engine has such transactions. This package emulates them, where the ranks are
+// goroutines of one process (rma/local and rma/sim), in memory that the ranks share. A
+// compare-and-swap that changes nothing goes to the rank of the slots in place of a transaction:
+// the round trip, and the errors of lost ranks and links, are those of that operation. The words
+// change when the transaction is posted or when its answer is taken, one or the other at random,
+// and not at the moment of the operation at its target. So a rank that dies in between has
+// changed all words or none, as with a card, but changes none after its death. The engine counts
+// the bytes of one compare-and-swap, whatever the number of words: the round trips of transactions
+// are meaningful, their bytes and simulated times are not.
 //
 // # Round trips
 //

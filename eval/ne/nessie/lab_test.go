@@ -106,11 +106,11 @@ func (j slowJob) NewQueue(depth int) (rma.Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slowQueue{q.(rma.Transactor), j}, nil
+	return slowQueue{q, j}, nil
 }
 
 type slowQueue struct {
-	rma.Transactor
+	rma.Queue
 	job slowJob
 }
 
@@ -118,7 +118,7 @@ func (q slowQueue) Submit() error {
 	if q.job.rng.IntN(10) == 0 {
 		q.job.Sleep(q.job.rng.Int64N(300_000))
 	}
-	return q.Transactor.Submit()
+	return q.Queue.Submit()
 }
 
 // key is a key for a number. Those of a crowd have the same primary slot.

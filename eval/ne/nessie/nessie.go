@@ -16,8 +16,8 @@ type Config struct {
 	// Attempts is how often an operation is tried before it returns a BusyError. 0 means 1000,
 	// for which it pauses about a second.
 	Attempts int
-	// Transactions has the table use the protocol of NE 5.1, on engines whose queues are
-	// rma.Transactors. Both slots of a key are at one rank then, which needs 2 of them.
+	// Transactions has the table use the protocol of NE 5.1, on engines whose ranks are goroutines
+	// of one process. Both slots of a key are at one rank then, which needs 2 of them.
 	Transactions bool
 }
 
@@ -31,12 +31,15 @@ type Table struct {
 	cfg   Config
 	slots rma.Window
 	items rma.Window
-	cells *rma.Cells
-	arena arena
-	total uint64 // slots of all ranks
-	first [kinds + 1]step
-	pool  rma.Pool[*session]
-	tally tally
+	// shared has the slots where there are transactions. The window of the slots then only
+	// takes the operations that stand for them. nil: no transactions.
+	shared *sharedSlots
+	cells  *rma.Cells
+	arena  arena
+	total  uint64 // slots of all ranks
+	first  [kinds + 1]step
+	pool   rma.Pool[*session]
+	tally  tally
 }
 
 var errClosed = errors.New("kv: the map is closed")
@@ -45,6 +48,9 @@ var errClosed = errors.New("kv: the map is closed")
 func New(ctx context.Context, job rma.Job, cfg Config) (*Table, error) {
 	ranks := uint64(job.Size())
 	switch {
+	case cfg.Transactions && cfg.SlotsPerRank < 2:
+		return nil, fmt.Errorf("kv: transactions need 2 slots on each rank, not %d",
+			cfg.SlotsPerRank)
 	case cfg.SlotsPerRank < 1 || cfg.SlotsPerRank*ranks < 2:
 		return nil, fmt.Errorf("kv: protocol Paper needs at least 2 slots, not %d",
 			cfg.SlotsPerRank*ranks)
@@ -58,17 +64,18 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Table, error) {
 	}
 	t := &Table{job: job, cfg: cfg, total: cfg.SlotsPerRank * ranks, first: plain,
 		pool: rma.Pool[*session]{Closed: errClosed}}
-	if cfg.Transactions {
-		if err := canTransact(job, cfg); err != nil {
-			return nil, err
-		}
-		t.first = atOnce
-	}
 	words := itemWords(cfg.MaxKey, cfg.MaxValue)
 	var err error
 	t.slots, err = job.NewWindow(ctx, rma.Spec{Name: "kv: index", Words: int(cfg.SlotsPerRank)})
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Transactions {
+		t.first = atOnce
+		t.shared, err = shareSlots(ctx, job, t.slots, t.total, &sharing)
+		if err != nil {
+			return nil, errors.Join(err, t.slots.Close())
+		}
 	}
 	t.items, err = job.NewWindow(ctx, rma.Spec{Name: "kv: items",
 		Words: int(cfg.ItemsPerRank) * words})
@@ -81,22 +88,6 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Table, error) {
 	t.arena = arena{cells: t.cells, first: uint64(job.Rank()) * cfg.ItemsPerRank,
 		count: cfg.ItemsPerRank, words: words}
 	return t, nil
-}
-
-// canTransact makes sure that the engine has transactions.
-func canTransact(job rma.Job, cfg Config) error {
-	q, err := job.NewQueue(1)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	if _, ok := q.(rma.Transactor); !ok {
-		return errors.New("kv: this engine has no transactions; only rma/local and rma/sim do")
-	}
-	if cfg.SlotsPerRank < 2 {
-		return fmt.Errorf("kv: transactions need 2 slots on each rank, not %d", cfg.SlotsPerRank)
-	}
-	return nil
 }
 
 // Slots is the number of slots of all ranks.

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/lab"
@@ -225,14 +226,6 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// plainJob has queues without transactions.
-type plainJob struct{ rma.Job }
-
-func (j plainJob) NewQueue(depth int) (rma.Queue, error) {
-	q, err := j.Job.NewQueue(depth)
-	return struct{ rma.Queue }{q}, err
-}
-
 // TestConfig: what cannot be is refused.
 func TestConfig(t *testing.T) {
 	good := Config{SlotsPerRank: 8, ItemsPerRank: 8, MaxKey: 8, MaxValue: 8}
@@ -240,13 +233,13 @@ func TestConfig(t *testing.T) {
 		"at least 2 slots":  func(c *Config) { c.SlotsPerRank = 1 },
 		"2 to 4294967296":   func(c *Config) { c.ItemsPerRank = 1 },
 		"Attempts must be":  func(c *Config) { c.Attempts = -1 },
-		"no transactions":   func(c *Config) { c.Transactions = true },
+		"need 2 slots on":   func(c *Config) { c.SlotsPerRank, c.Transactions = 1, true },
 		"a key of 9 bytes,": func(c *Config) {},
 	} {
 		err := lab.Engines()[0].Run(1, func(job rma.Job) error {
 			cfg := good
 			change(&cfg)
-			tab, err := New(ctx, plainJob{job}, cfg)
+			tab, err := New(ctx, job, cfg)
 			if err != nil {
 				return err
 			}
@@ -255,5 +248,56 @@ func TestConfig(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q is not said by %v", says, err)
 		}
+	}
+}
+
+// TestNoTransactions: all ranks get the same error where one is in another process.
+func TestNoTransactions(t *testing.T) {
+	var processes [2]sync.Map
+	for _, e := range lab.Engines() {
+		err := e.Run(3, func(job rma.Job) error {
+			w, err := job.NewWindow(ctx, rma.Spec{Name: "test", Words: 2})
+			if err != nil {
+				return err
+			}
+			_, err = shareSlots(ctx, job, w, 6, &processes[job.Rank()/2])
+			if !errors.Is(err, ErrNoTransactions) {
+				return fmt.Errorf("rank %d: %w", job.Rank(), err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+}
+
+// TestTransactionsTakeTurns: goroutines move what is in one slot to another, and each sees that
+// the sum stays.
+func TestTransactionsTakeTurns(t *testing.T) {
+	const goroutines, transfers = 4, 20_000
+	m := &sharedSlots{words: make([]uint64, 3)}
+	var all sync.WaitGroup
+	for range goroutines {
+		all.Go(func() {
+			tx := transaction{changes: []change{swap(0, 0, 1), swap(2, 0, ^uint64(0))}}
+			for done := 0; done < transfers; {
+				m.carryOut(&tx)
+				first, second := tx.changes[0].seen, tx.changes[1].seen
+				if first+second != 0 {
+					t.Errorf("a transaction sees %d and %d", first, second)
+					return
+				}
+				if tx.agreed {
+					done++
+				}
+				tx.changes[0] = swap(0, first, first+1)
+				tx.changes[1] = swap(2, second, second-1)
+			}
+		})
+	}
+	all.Wait()
+	if m.words[0] != goroutines*transfers && !t.Failed() {
+		t.Errorf("%d transfers leave %d", goroutines*transfers, m.words)
 	}
 }

@@ -39,8 +39,8 @@ type op struct {
 	path   []link // of a chain
 	links  int    // that it may have
 
-	changes rma.Transaction
-	moves   uint64 // keys that a transaction has moved for a write
+	atOnce transaction
+	moves  uint64 // keys that a transaction has moved for a write
 
 	itemA, itemB, here, flag, marks rma.Buf
 	marked                          int    // marks under way
@@ -52,8 +52,9 @@ type step func(o *op, q rma.Queue) step
 
 // flight is an operation in flight, and where its result goes.
 type flight struct {
-	h  rma.Handle
-	to *uint64 // may be nil
+	h      rma.Handle
+	to     *uint64 // may be nil
+	atOnce bool    // it stands for a transaction
 }
 
 // outcome is how an attempt has ended.
@@ -123,6 +124,9 @@ func (o *op) settle(q rma.Queue) rma.Handle {
 		if err != nil && o.err == nil {
 			o.err = fmt.Errorf("kv: %w", err)
 		}
+		if f.atOnce && err == nil {
+			seen = o.transacted()
+		}
 		if f.to != nil {
 			*f.to = seen
 		}
@@ -131,10 +135,16 @@ func (o *op) settle(q rma.Queue) rma.Handle {
 	return rma.NoHandle
 }
 
-// cas compares and swaps a slot, and tells what was there.
+// cas compares and swaps a slot; seen is then what the slot had.
 func (o *op) cas(q rma.Queue, slot, old, word uint64, seen *uint64) {
+	if o.t.shared != nil {
+		o.transact(q, swap(slot, old, word))
+		o.flights[len(o.flights)-1].to = seen
+		return
+	}
 	rank, off := o.t.place(slot)
-	o.flights = append(o.flights, flight{q.CompareAndSwap(o.t.slots, rank, off, old, word), seen})
+	h := q.CompareAndSwap(o.t.slots, rank, off, old, word)
+	o.flights = append(o.flights, flight{h: h, to: seen})
 }
 
 // look reads a slot: by compare-and-swap, as all access to the index (NE 3).
@@ -184,7 +194,7 @@ func (o *op) take(q rma.Queue, key, value []byte) bool {
 	return true
 }
 
-// release tells the owner of an item that was taken out of the table.
+// release frees an item that was taken out of the table: another rank's by a mark for its owner.
 func (o *op) release(q rma.Queue, word uint64) {
 	if empty(word) {
 		return

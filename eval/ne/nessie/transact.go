@@ -2,32 +2,50 @@ package nessie
 
 import "github.com/farhash/farhash/rma"
 
-// NE 5.1: the protocol where the engine has transactions. Items stay as they are; the slots of
-// a key lie at one rank and change together. So no key is ever in two slots, no item has to be
-// published, nothing is checked in the end, and a key moves without a copy. A transaction
-// compares what its decision rests on with what is there, in place of being open
-// meanwhile. An empty slot needs no version then. An item does: who reads it has to know
-// whether it is still the one that the slot refers to.
+// NE 5.1: the protocol with transactions. Items stay as they are; the slots of a key lie at one
+// rank and change together. So no key is ever in two slots, no item has to be published, nothing
+// is checked in the end, and a key moves without a copy. A transaction compares the words that its
+// decision rests on with those in the slots. An empty slot needs no version then. An item does:
+// who reads it has to know whether it is still the one that the slot refers to.
 
-// transact changes some words of the key's slots together. What was there is in seen.
-func (o *op) transact(q rma.Queue, changes ...rma.Change) {
-	o.changes = append(o.changes[:0], changes...)
-	rank, _ := o.t.place(o.p)
-	for i := range o.changes {
-		_, o.changes[i].Off = o.t.place(uint64(changes[i].Off))
+// transact changes some of the key's slots together; x is then 1 if it was done, else 0. What
+// the slots had is in seen. One transaction of an operation is in flight at a time.
+//
+// No engine changes several words at one moment. So the slots lie in memory that the ranks share,
+// and what goes to the rank of the slots is a compare-and-swap of 0 for 0. It takes the time of
+// a round trip, and fails where the engine has it fail. The transaction takes effect when it is
+// posted or when its answer is taken, by the toss of a coin: then a rank that dies or loses a link
+// in between may have changed the slots or not.
+func (o *op) transact(q rma.Queue, changes ...change) {
+	o.atOnce.changes = append(o.atOnce.changes[:0], changes...)
+	o.atOnce.late = o.t.shared.heads()
+	if !o.atOnce.late {
+		o.t.shared.carryOut(&o.atOnce)
 	}
-	h := q.(rma.Transactor).Transact(o.t.slots, rank, o.changes)
-	o.flights = append(o.flights, flight{h, &o.x})
+	rank, off := o.t.place(changes[0].slot)
+	h := q.CompareAndSwap(o.t.slots, rank, off, 0, 0)
+	o.flights = append(o.flights, flight{h: h, to: &o.x, atOnce: true})
 }
 
-// swap is a slot that has a word, and is to have another.
-func swap(slot, old, word uint64) rma.Change {
-	return rma.Change{Off: int(slot), Old: old, New: word}
+// transacted ends the transaction in flight and returns its result. A transaction of one slot is a
+// compare-and-swap: its result is what the slot had.
+func (o *op) transacted() uint64 {
+	t := &o.atOnce
+	if t.late {
+		o.t.shared.carryOut(t)
+	}
+	switch {
+	case len(t.changes) == 1:
+		return t.changes[0].seen
+	case t.agreed:
+		return 1
+	}
+	return 0
 }
 
 // items reads the items of both slots, and goes on.
 func (o *op) items(q rma.Queue, on step) step {
-	o.i, o.j = o.changes[0].Seen, o.changes[1].Seen
+	o.i, o.j = o.atOnce.changes[0].seen, o.atOnce.changes[1].seen
 	if !empty(o.i) {
 		o.get(q, o.i, o.itemA)
 	}
@@ -56,6 +74,7 @@ func (o *op) readItems() (inP, inS, ok bool) {
 	return !empty(o.i) && o.is(&o.a), !empty(o.j) && o.is(&o.b), true
 }
 
+// lookBoth reads both slots at one moment.
 func (o *op) lookBoth(q rma.Queue, on step) step {
 	o.transact(q, swap(o.p, 0, 0), swap(o.s, 0, 0))
 	return on
@@ -170,7 +189,7 @@ func (o *op) movedOr(q rma.Queue) step {
 	case o.x == 1:
 		o.moves++
 		return o.published(q)
-	case o.changes[0].Seen == o.i && o.changes[1].Seen == o.j:
+	case o.atOnce.changes[0].seen == o.i && o.atOnce.changes[1].seen == o.j:
 		o.outcome = crowded
 		return nil
 	}

@@ -38,7 +38,9 @@ func (t *Table) walk(ctx context.Context, fn func(w *walker, slot, word uint64) 
 	for at := uint64(0); at < t.total; {
 		rank, off := t.place(at)
 		n := min(walkSlots, t.cfg.SlotsPerRank-uint64(off))
-		if err := w.get(ctx, w.chunk[:n], t.slots, rank, off); err != nil {
+		if t.shared != nil {
+			t.shared.read(w.chunk[:n], at)
+		} else if err := w.get(ctx, w.chunk[:n], t.slots, rank, off); err != nil {
 			return err
 		}
 		for i := range n {

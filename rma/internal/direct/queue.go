@@ -16,7 +16,6 @@ const (
 	put
 	compareAndSwap
 	fetchAdd
-	transact
 	ship
 )
 
@@ -37,9 +36,8 @@ type operation struct {
 	old    uint64   // compare-and-swap
 	word   uint64   // new word, delta, and in the end what was seen
 
-	transaction *transaction
-	request     *request
-	err         error // of a request
+	request *request
+	err     error // of a request
 }
 
 // Queue runs its operations at Submit, in the order in which they were posted.
@@ -144,8 +142,6 @@ func (op *operation) run() {
 		op.word = swapAndTell(&op.target[0], op.old, op.word)
 	case fetchAdd:
 		op.word = atomic.AddUint64(&op.target[0], op.word) - op.word
-	case transact:
-		op.word = op.transaction.run()
 	case ship:
 		op.word, op.err = op.request.run()
 	}

@@ -75,9 +75,23 @@ type request struct {
 
 func (r *request) run() (uint64, error) { return r.desk.ask(r.from, r.words, r.answer) }
 
-// Ship sends a request to a rank, whose handler Submit will call. The windows of the queue's job
-// must be served ones.
-func (q *transactor) Ship(words, answer rma.Buf, w rma.Window, rank int) rma.Handle {
+// carrier is a queue that ships requests.
+type carrier struct{ Queue }
+
+var _ rma.Carrier = (*carrier)(nil)
+
+// NewCarrier is NewQueue for a queue that ships requests. The windows of its job must be
+// [ServedWindow]s.
+func NewCarrier(depth int) (rma.Carrier, error) {
+	q, err := NewQueue(depth)
+	if err != nil {
+		return nil, err
+	}
+	return &carrier{*q.(*Queue)}, nil
+}
+
+// Ship sends a request to a rank, whose handler Submit will call.
+func (q *carrier) Ship(words, answer rma.Buf, w rma.Window, rank int) rma.Handle {
 	rma.CheckShip(words, answer, w, rank)
 	served := w.(*ServedWindow)
 	q.stats.Ships++
