@@ -246,7 +246,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// Ranks that make different collective calls are all told the same.
+// Ranks that make different collective calls all get the same error.
 func TestDifferentCollectiveCalls(t *testing.T) {
 	for _, spec := range []rma.Spec{{Name: "window", Words: 5}, {}} {
 		texts := make([]string, 3)

@@ -27,7 +27,7 @@ type Cost struct {
 	// Time of the rank's processor.
 	PostNs   float64 // an operation posted
 	SubmitNs float64 // a Submit that starts something
-	PollNs   float64 // a look whether an operation is done; at least 1
+	PollNs   float64 // a call of Done or Failed; at least 1
 	TakeNs   float64 // a result taken, and what the rank does with it
 }
 
@@ -72,7 +72,7 @@ type fares struct {
 // fromNs is a duration in the units of the scheduler.
 func fromNs(ns float64) instant { return instant(math.Round(ns * float64(nanosecond))) }
 
-// fares of a cluster. Ranks meet in as many rounds of messages as it takes to
+// fares of a cluster. A collective call takes as many rounds of messages as it takes to
 // double from one host to all of them.
 func (c Cost) fares(hosts int, incoherent bool) fares {
 	f := fares{latency: fromNs(c.LatencyNs), hostLatency: fromNs(c.HostLatencyNs),

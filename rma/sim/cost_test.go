@@ -160,7 +160,7 @@ func TestManyPutsToOne(t *testing.T) {
 	}
 }
 
-// Ranks meet in as many rounds of messages as there are bits in the number of hosts.
+// A collective call takes as many rounds of messages as there are bits in the number of hosts.
 func TestBarrierTakesItsRounds(t *testing.T) {
 	for hosts, rounds := range map[int]int64{1: 0, 2: 1, 3: 2, 8: 3, 9: 4} {
 		cost := sim.EDR()

@@ -30,7 +30,7 @@ func (d *deadline) Err() error {
 	return d.Context.Err()
 }
 
-// expire ends the context and has its rank look at it.
+// expire ends the context and has its rank examine it.
 func (d *deadline) expire() {
 	if d.Context.Err() != nil {
 		return

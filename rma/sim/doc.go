@@ -5,8 +5,8 @@
 //		...
 //	})
 //
-// It is for tests of protocols under schedules that no real network would show within
-// years, and for predictions of clusters that are not at hand. [Options] says what is
+// It is for tests of protocols under schedules that are very rare on real networks, and for
+// predictions of clusters that are not available. [Options] says what is
 // simulated; [Random] draws options from a seed. A run with the same options and the
 // same ranks' functions is the same run, event by event ([Report].Trace); an error
 // begins with the seed.
@@ -25,8 +25,8 @@
 //
 // Any word is, nothing longer. A get or put of several words reads or writes them at one
 // moment unless Options.TearNs allows it more: then in up to 8 pieces at moments of their
-// own. A get's buffer holds garbage until it is done, and a put takes its words when it
-// writes them: who touches a buffer in flight finds out.
+// own. A get's buffer holds garbage until it is done, and a put takes its words when it writes
+// them: so tests find code that uses a buffer in flight.
 //
 // Operations of one queue that touch the same word of the same segment take effect in
 // the order in which they were posted. All others take effect, and are done, in any
@@ -59,9 +59,9 @@
 // memory survives. Where a request or a response is lost on a link that is cut, the
 // operation fails with a LostError too: it may have taken effect.
 //
-// Collective calls fail with an rma.RankError when a rank is gone that has not come. A rank
-// that is started again (Job.Life) cannot take part in them, and the others' operations on
-// its memory go on failing. Meetings are not disturbed by links that are cut.
+// Collective calls fail with an rma.RankError when a rank is lost that has not made the call. A
+// rank that is started again (Job.Incarnation) cannot take part in them, and the others' operations
+// on its memory still fail. Links that are cut do not affect collective calls.
 //
 // # Replay
 //
@@ -71,8 +71,8 @@
 //
 // Options.Trace then writes what happens, a line for each event. A test replays exactly if
 // nothing but the seed decides what its ranks do: no maps ranged over, no time of the
-// machine, random numbers from [Job.Rand]. Run's error for a run without end lists where
-// each rank is.
+// machine, random numbers from [Job.Rand]. Run's error for a run without end lists what
+// each rank waits for.
 //
 // # What it cannot show
 //
@@ -83,7 +83,7 @@
 //     one moment; one that waits for a word never ends. Pace it by an [rma.Backoff] with
 //     its Job set, which sleeps in virtual time. Races between CPUs, and the order in
 //     which a CPU's stores become visible, are for real engines and the race detector.
-//   - Contexts that end in real time are looked at now and then, and make a run depend on
-//     the machine; [Job.WithTimeout] has those that end in virtual time.
+//   - Contexts that end in real time are examined at intervals, and make a run depend on the
+//     machine; [Job.WithTimeout] makes contexts that end in virtual time.
 //   - Switches and routes of a network, and its congestion.
 package sim

@@ -133,7 +133,7 @@ func (c *cluster) end(op *operation) {
 	op.after = op.after[:0]
 }
 
-// complete tells the origin that an operation is done.
+// complete marks an operation as done for its origin.
 func (c *cluster) complete(op *operation) {
 	op.state = done
 	r := op.origin

@@ -22,7 +22,7 @@ func mentions(t *testing.T, err error, texts ...string) {
 	}
 }
 
-// A run without end is ended, and its error tells where the ranks are.
+// A run without end is ended, and its error lists what the ranks wait for.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -164,7 +164,7 @@ func TestBadOptions(t *testing.T) {
 		"is no Kill of 2 ranks":         {Ranks: 2, Faults: sim.Faults{Kills: []sim.Kill{kill}}},
 		"is no Cut between two of 2":    {Ranks: 2, Faults: sim.Faults{Cuts: []sim.Cut{cut}}},
 		"is no Slow of 2 ranks":         {Ranks: 2, Faults: sim.Faults{Slow: []sim.Slow{slow}}},
-		"KillEvery -1 and KillsMax 0":   {Ranks: 2, Faults: sim.Faults{KillEvery: -1}},
+		"KillEvery -1 and MaxKills 0":   {Ranks: 2, Faults: sim.Faults{KillEvery: -1}},
 		"Faults.RestartNs must be 0 to": {Ranks: 2, Faults: sim.Faults{RestartNs: -5}},
 	} {
 		_, err := sim.Run(opts, func(rma.Job) error { return errors.New("was run") })

@@ -9,10 +9,10 @@ import (
 type Faults struct {
 	Kills []Kill
 	// One call of the engine in KillEvery kills the rank that makes it, 0 for none, and
-	// at most KillsMax do; 0 means all ranks but one. A rank so killed starts again
+	// at most MaxKills do; 0 means all ranks but one. A rank so killed starts again
 	// after RestartNs, if that is not 0.
 	KillEvery int
-	KillsMax  int
+	MaxKills  int
 	RestartNs int64
 	// MemorySurvives: operations on the memory of a killed rank go on as before, as in
 	// memory that hosts share. Otherwise they fail.
@@ -42,7 +42,7 @@ type Kill struct {
 	Rank int
 	// AtCall is the call of the engine, counted from 1, in which it dies, before that
 	// call does anything. When 0 it dies at AtNs instead. The second Kill with AtCall
-	// of a rank is for its second life, and so on.
+	// of a rank is for its second incarnation, and so on.
 	AtCall uint64
 	AtNs   int64
 	// RestartNs is after how long the rank's function is called again, in a process
@@ -87,22 +87,22 @@ func (f *Faults) check(o Options) error {
 				s, o.Ranks)
 		}
 	}
-	if f.KillEvery < 0 || f.KillsMax < 0 {
-		return fmt.Errorf("sim: KillEvery %d and KillsMax %d must not be negative",
-			f.KillEvery, f.KillsMax)
+	if f.KillEvery < 0 || f.MaxKills < 0 {
+		return fmt.Errorf("sim: KillEvery %d and MaxKills %d must not be negative",
+			f.KillEvery, f.MaxKills)
 	}
 	return nil
 }
 
-// deadlyCall is the kill in a call of the engine that ends a life of a rank, nil for none.
-func (f *Faults) deadlyCall(rank, life int) *Kill {
+// deadlyCall is the kill in a call of the engine that ends an incarnation of a rank, nil for none.
+func (f *Faults) deadlyCall(rank, incarnation int) *Kill {
 	for i := range f.Kills {
 		k := &f.Kills[i]
 		if k.Rank == rank && k.AtCall > 0 {
-			if life == 0 {
+			if incarnation == 0 {
 				return k
 			}
-			life--
+			incarnation--
 		}
 	}
 	return nil
@@ -149,7 +149,7 @@ func (c *cluster) makePlan() {
 	}
 	if f.KillEvery > 0 {
 		p.deadlyCalls = true
-		if p.killsLeft = f.KillsMax; p.killsLeft == 0 {
+		if p.killsLeft = f.MaxKills; p.killsLeft == 0 {
 			p.killsLeft = c.opts.Ranks - 1
 		}
 	}
@@ -162,8 +162,8 @@ func (c *cluster) makePlan() {
 	}
 }
 
-// fate kills the rank in the call that it makes if the options or chance have it so.
-func (c *cluster) fate(r *rank) {
+// drawKill kills the rank in its present call if the options or chance say so.
+func (c *cluster) drawKill(r *rank) {
 	p := &c.plan
 	if r.kill != nil && r.calls == r.kill.AtCall {
 		c.strike(r.kill)
@@ -193,12 +193,12 @@ func (c *cluster) strike(k *Kill) {
 	r.leave(true)
 }
 
-// restart begins a new life of a rank that was killed.
+// restart begins a new incarnation of a rank that was killed.
 func (c *cluster) restart(id int) {
 	before := c.ranks[id]
 	c.report.Restarts++
 	c.trace("rank %d starts again", id)
-	r := newRank(c, id, before.life+1)
+	r := newRank(c, id, before.incarnation+1)
 	r.failed = true
 	c.begin(r)
 }
@@ -206,7 +206,7 @@ func (c *cluster) restart(id int) {
 // memoryLost reports whether a rank's memory has gone with it.
 func (c *cluster) memoryLost(id int) bool {
 	r := c.ranks[id]
-	return (r.life > 0 || r.dead) && !c.opts.Faults.MemorySurvives
+	return (r.incarnation > 0 || r.dead) && !c.opts.Faults.MemorySurvives
 }
 
 // departure is when a message that is ready to leave at a moment can leave, and

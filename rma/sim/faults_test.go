@@ -36,7 +36,8 @@ func program(m *member) error {
 	return m.barrier()
 }
 
-// Wherever a rank is killed, the others come to an end: they succeed, or are told who died.
+// Wherever a rank is killed, the others come to an end: they succeed, or get an error that names
+// the dead rank.
 func TestKillAtEveryCall(t *testing.T) {
 	for _, survives := range []bool{false, true} {
 		killed := 0
@@ -229,19 +230,19 @@ func TestKilledPutArrivesInPart(t *testing.T) {
 
 // A rank that is started again knows it, and cannot take part in collective calls.
 func TestRestart(t *testing.T) {
-	lives, barrier := 0, error(nil)
+	incarnations, barrier := 0, error(nil)
 	opts := sim.Options{Ranks: 2, Faults: sim.Faults{Kills: []sim.Kill{
 		{Rank: 1, AtCall: 10, RestartNs: 1000}, {Rank: 1, AtCall: 2, RestartNs: 1000}}}}
 	r, err := sim.Run(opts, func(job rma.Job) error {
 		j := job.(*sim.Job)
 		if j.Rank() == 1 {
-			lives++
-			if j.Life() != lives-1 {
-				t.Errorf("life %d is said to be %d", lives-1, j.Life())
+			incarnations++
+			if j.Incarnation() != incarnations-1 {
+				t.Errorf("incarnation %d is said to be %d", incarnations-1, j.Incarnation())
 			}
 		}
 		j.Sleep(10)
-		if j.Life() == 2 {
+		if j.Incarnation() == 2 {
 			barrier = j.Barrier(t.Context())
 			return nil
 		}
@@ -253,8 +254,8 @@ func TestRestart(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || lives != 3 || r.Kills != 2 || r.Restarts != 2 {
-		t.Errorf("%v; %d lives; %v", err, lives, r)
+	if err != nil || incarnations != 3 || r.Kills != 2 || r.Restarts != 2 {
+		t.Errorf("%v; %d incarnations; %v", err, incarnations, r)
 	}
 	var gone *rma.RankError
 	if !errors.As(barrier, &gone) || gone.Rank != 1 ||
@@ -267,7 +268,7 @@ func TestRestart(t *testing.T) {
 func TestRestartedRankSleepsUndisturbed(t *testing.T) {
 	opts := sim.Options{Ranks: 2, Faults: sim.Faults{Kills: []sim.Kill{
 		{AtNs: 50_000, RestartNs: 1000}}}}
-	lives := 0
+	incarnations := 0
 	_, err := sim.Run(opts, func(job rma.Job) error {
 		j := job.(*sim.Job)
 		for j.Rank() == 1 && j.NowNs() < 2_000_000 { // so that rank 0 does not run alone
@@ -276,23 +277,23 @@ func TestRestartedRankSleepsUndisturbed(t *testing.T) {
 		if j.Rank() == 1 {
 			return nil
 		}
-		lives++
+		incarnations++
 		begin := j.NowNs()
 		j.Sleep(1_000_000)
 		if took := j.NowNs() - begin; took != 1_000_000 {
-			t.Errorf("life %d slept for %d ns", j.Life(), took)
+			t.Errorf("incarnation %d slept for %d ns", j.Incarnation(), took)
 		}
 		return nil
 	})
-	if err != nil || lives != 2 {
-		t.Errorf("%v; %d lives", err, lives)
+	if err != nil || incarnations != 2 {
+		t.Errorf("%v; %d incarnations", err, incarnations)
 	}
 }
 
 func TestKillsByChance(t *testing.T) {
 	kills := uint64(0)
 	replay.Seeds(t, 20, func(t *testing.T, seed uint64) {
-		opts := sim.Options{Ranks: 8, Seed: seed, Faults: sim.Faults{KillEvery: 50, KillsMax: 3,
+		opts := sim.Options{Ranks: 8, Seed: seed, Faults: sim.Faults{KillEvery: 50, MaxKills: 3,
 			RestartNs: 1 + int64(seed%2)*1000, MemorySurvives: true}}
 		r, err := together(opts, 1, func(m *member) error {
 			for range 300 {

@@ -12,13 +12,14 @@ import (
 // maxWords is the largest window, all segments together.
 const maxWords = 1 << 50
 
-// smallWords is the size of a window for which nobody asks how much memory is left: 8 MiB.
+// smallWords is the largest size of a window that is made without a check of the memory left: 8
+// MiB.
 const smallWords = 1 << 20
 
 // errClosed is the answer to a collective call of a rank that has left.
 var errClosed = errors.New("sim: this rank has closed the job")
 
-// call is what a rank comes to a meeting for: a barrier or a window.
+// call is a collective call of a rank: a barrier or a window.
 type call struct {
 	window bool
 	spec   rma.Spec
@@ -31,36 +32,36 @@ func (k call) String() string {
 	return fmt.Sprintf("makes window %q with %d words per rank", k.spec.Name, k.spec.Words)
 }
 
-// meeting is where the ranks come together for collective calls, one at a time.
+// meeting is the state of the collective calls, of which there is one at a time.
 type meeting struct {
-	number int    // meetings that all ranks have come to
-	come   int    // ranks that have come to the next one
-	calls  []call // what each rank wants there
+	number int    // collective calls that all ranks have made
+	come   int    // ranks that have made the next one
+	calls  []call // of each rank
 
-	// Of the last meeting. All ranks have taken it before the next one is held.
+	// The result of the last one. All ranks have taken it before the next one ends.
 	ends    instant
 	segment *segments
 	err     error
 
-	gone   error // the rank that went first, a RankError
-	broken error // why there is no next meeting
+	gone   error // of the rank that was lost first, a RankError
+	broken error // why there is no next one
 }
 
-// meet comes to the next meeting and returns when all ranks have, with what they
-// agreed on. Once that has failed the rank comes to none.
+// meet makes the next collective call and returns when all ranks have made it, with the window
+// that they agreed on. Once that has failed, the later calls of the rank fail as well.
 func (r *rank) meet(ctx context.Context, k call) (*segments, error) {
 	c, m := r.c, &r.c.meeting
 	if r.left {
 		return nil, errClosed
 	}
-	if r.life > 0 {
+	if r.incarnation > 0 {
 		return nil, fmt.Errorf("sim: rank %d has been started again and is not part of the "+
 			"job's collective calls any more: %w", r.id, &rma.RankError{Rank: r.id})
 	}
 	if r.broken != nil {
 		return nil, r.broken
 	}
-	r.advance() // others may be gone by the time that it comes
+	r.advance() // others may be lost by then
 	if r.broken = m.broken; r.broken != nil {
 		return nil, r.broken
 	}
@@ -74,7 +75,7 @@ func (r *rank) meet(ctx context.Context, k call) (*segments, error) {
 		r.broken = fmt.Errorf("sim: waiting for all ranks: %w", err)
 		return nil, r.broken
 	}
-	if m.number < r.arrivals { // it will never be held
+	if m.number < r.arrivals { // not all ranks will make it
 		r.broken = m.broken
 		return nil, r.broken
 	}
@@ -83,7 +84,7 @@ func (r *rank) meet(ctx context.Context, k call) (*segments, error) {
 	return m.segment, m.err
 }
 
-// hold has all ranks agree and wakes those that wait.
+// hold ends a collective call that all ranks have made, and wakes those that wait.
 func (c *cluster) hold() {
 	m := &c.meeting
 	m.number++
@@ -114,9 +115,9 @@ func (c *cluster) agree() (*segments, error) {
 		return nil, nil
 	}
 	words := k.spec.Words
-	if most := maxWords / len(c.ranks); words < 1 || words > most {
+	if limit := maxWords / len(c.ranks); words < 1 || words > limit {
 		return nil, fmt.Errorf("sim: making window %q: a segment of %d ranks has 1 to %d words, "+
-			"not %d", k.spec.Name, len(c.ranks), most, words)
+			"not %d", k.spec.Name, len(c.ranks), limit, words)
 	}
 	total := words * len(c.ranks)
 	if total > smallWords {
@@ -129,7 +130,7 @@ func (c *cluster) agree() (*segments, error) {
 		flat: make([]uint64, total)}, nil
 }
 
-// depart tells the others that a rank is gone: those that wait for it, after a while.
+// depart wakes the ranks that wait for one that is gone, after DetectNs.
 func (c *cluster) depart(r *rank, left bool) {
 	m := &c.meeting
 	gone := &rma.RankError{Rank: r.id, Left: left}
@@ -147,12 +148,12 @@ func (c *cluster) depart(r *rank, left bool) {
 	}
 }
 
-// absent says who has not come to the next meeting.
+// absent lists the ranks that have not made the next collective call.
 func (m *meeting) absent(c *cluster) string {
-	const most = 8
+	const maxListed = 8
 	var absent []int
 	for _, r := range c.ranks {
-		if r.arrivals <= m.number && len(absent) < most {
+		if r.arrivals <= m.number && len(absent) < maxListed {
 			absent = append(absent, r.id)
 		}
 	}

@@ -113,7 +113,7 @@ func (c *cluster) start(op *operation) {
 	case fetchAdd:
 		bytes = 8
 	case get:
-		for i := range op.buf { // whoever looks too early shall notice
+		for i := range op.buf { // so that a read before the end is noticed
 			op.buf[i] = 0xbadbadbadbadbad
 		}
 	}

@@ -47,7 +47,7 @@ type Options struct {
 	// so that no run is endless. 0 means [DefaultLimitSteps].
 	LimitSteps uint64
 
-	// Trace is told of every event and of every fault, a line each; nil for none.
+	// Trace gets a line for every event and every fault; nil for none.
 	Trace io.Writer
 }
 

@@ -27,11 +27,11 @@ type queue struct {
 
 var _ rma.Queue = (*queue)(nil)
 
-// mostLanes bounds the memory of a deep queue.
-const mostLanes = 256
+// maxLanes bounds the memory of a deep queue.
+const maxLanes = 256
 
 func newQueue(r *rank, depth int) *queue {
-	lanes := min(depth, len(r.c.ranks), mostLanes)
+	lanes := min(depth, len(r.c.ranks), maxLanes)
 	return &queue{r: r, depth: depth, lanes: make([]*operation, 1<<bits.Len(uint(lanes-1)))}
 }
 
@@ -104,7 +104,7 @@ func (q *queue) post(k opKind, window rma.Window, rank, off, words int) (rma.Han
 	return rma.Handle(len(q.slots) - 1), op
 }
 
-// Submit has everything leave that was posted.
+// Submit sends everything that was posted.
 func (q *queue) Submit() error {
 	q.r.enter()
 	if len(q.posted) == 0 {
@@ -129,7 +129,7 @@ func (q *queue) at(h rma.Handle) *operation {
 	return q.slots[h]
 }
 
-// Done reports whether h is done, after a look that takes a little time.
+// Done reports whether h is done. It takes Cost.PollNs.
 func (q *queue) Done(h rma.Handle) bool {
 	q.r.enter()
 	op := q.at(h)
@@ -185,7 +185,7 @@ func (q *queue) Flush(ctx context.Context, window rma.Window, rank int) error {
 // Stats are the queue's counters.
 func (q *queue) Stats() *rma.Stats { return &q.stats }
 
-// Close forgets everything posted. What is on its way goes on.
+// Close drops everything posted. Operations that were submitted continue.
 func (q *queue) Close() error {
 	if q.closed {
 		return nil

@@ -6,13 +6,13 @@ import (
 	"runtime/debug"
 )
 
-// rank is one life of a rank: its function is a coroutine that runs while the scheduler
+// rank is one incarnation of a rank: its function is a coroutine that runs while the scheduler
 // waits. A rank that is killed and starts again is another rank value.
 type rank struct {
-	c    *cluster
-	id   int
-	life int // 0, and 1 more each time that the rank starts again
-	job  *Job
+	c           *cluster
+	id          int
+	incarnation int // 0, and 1 more each time that the rank starts again
+	job         *Job
 
 	next  func() (struct{}, bool)
 	stop  func()
@@ -22,8 +22,8 @@ type rank struct {
 	stops   uint32  // times that it gave its turn away
 	blocked bool    // it waits for waiting to be over, and nothing else will wake it
 	waiting waiting
-	lookIn  instant // until its next look at the context of a meeting
-	calls   uint64  // of the engine, in this life
+	checkIn instant // until it next examines the context of a collective call
+	calls   uint64  // of the engine, in this incarnation
 	last    place   // of the operation posted last
 	dead    bool    // killed, or the run is over: it is to unwind
 	ended   bool    // its function has returned or is unwound
@@ -35,16 +35,16 @@ type rank struct {
 	arrivals int   // meetings that it came to
 	broken   error // why it can come to no more
 	left     bool  // its job is closed
-	failed   bool  // it died, in this life or before
+	failed   bool  // it died, in this incarnation or before
 }
 
 // unwinding is the panic by which a rank leaves its function when it is killed.
 type unwinding struct{ rank int }
 
-func newRank(c *cluster, id, life int) *rank {
-	r := &rank{c: c, id: id, life: life, slow: c.plan.slow[id]}
+func newRank(c *cluster, id, incarnation int) *rank {
+	r := &rank{c: c, id: id, incarnation: incarnation, slow: c.plan.slow[id]}
 	r.job = &Job{r: r}
-	r.kill = c.opts.Faults.deadlyCall(id, life)
+	r.kill = c.opts.Faults.deadlyCall(id, incarnation)
 	r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
 		r.yield = yield
 		r.main()
@@ -143,7 +143,7 @@ func (r *rank) enter() {
 		r.suspend()
 	}
 	if c.plan.deadlyCalls {
-		c.fate(r)
+		c.drawKill(r)
 		r.unwindIfDead()
 	}
 	if c.opts.StallEvery > 0 {

@@ -16,21 +16,21 @@ const (
 type kind uint8
 
 const (
-	wake     kind = iota // a rank goes on, if it is still its n-th stop
-	look                 // a rank in a meeting looks at its context, if it is still that stop
-	expire               // the n-th deadline is over
-	strike               // the n-th kill of the options
-	restart              // a rank starts again
-	request              // the first byte of a request is at its target
-	execute              // the request has been received
-	exchange             // an atomic reads its word, to write it at once or later
-	apply                // the n-th piece of an operation's words is read or written
-	response             // the first byte of the response is at the origin
-	complete             // the response has been received
-	fail                 // the origin gives up
+	wake         kind = iota // a rank goes on, if it is still its n-th stop
+	checkContext             // of a rank in a collective call, if it is still that stop
+	expire                   // the n-th deadline is over
+	strike                   // the n-th kill of the options
+	restart                  // a rank starts again
+	request                  // the first byte of a request is at its target
+	execute                  // the request has been received
+	exchange                 // an atomic reads its word, to write it at once or later
+	apply                    // the n-th piece of an operation's words is read or written
+	response                 // the first byte of the response is at the origin
+	complete                 // the response has been received
+	fail                     // the origin gives up
 )
 
-var kindNames = [...]string{"wake", "look", "expire", "strike", "restart", "request",
+var kindNames = [...]string{"wake", "check context", "expire", "strike", "restart", "request",
 	"execute", "exchange", "apply", "response", "complete", "fail"}
 
 // event is something that happens at a moment.
@@ -112,7 +112,7 @@ func (c *cluster) scheduleOp(at instant, k kind, op *operation) {
 	c.schedule(at, event{kind: k, op: op})
 }
 
-// scheduleTurn has a rank go on, or look, in the stop that it has come to.
+// scheduleTurn has a rank go on, or examine its context, in the stop that it has come to.
 func (c *cluster) scheduleTurn(at instant, k kind, r *rank) {
 	c.schedule(at, event{kind: k, rank: uint16(r.id), n: r.stops})
 }
@@ -152,8 +152,8 @@ func (c *cluster) inline() bool {
 // happen lets an event happen that is not a rank's turn.
 func (c *cluster) happen(e *event) {
 	switch e.kind {
-	case look:
-		c.lookAtContext(c.ranks[e.rank], e.n)
+	case checkContext:
+		c.examineContext(c.ranks[e.rank], e.n)
 	case expire:
 		c.deadlines[e.n].expire()
 	case strike:

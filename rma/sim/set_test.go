@@ -16,7 +16,7 @@ import (
 // inserted what.
 type insertions struct {
 	inserted map[uint64]int  // times that a word was Inserted
-	known    map[uint64]bool // words that some rank was told to be in the set
+	known    map[uint64]bool // words that some rank has found or inserted
 }
 
 const (
@@ -85,7 +85,7 @@ func TestSetOnRandomClusters(t *testing.T) {
 	t.Log(total)
 }
 
-// Where memory outlives its rank, what anybody was told to be in the set stays there when
+// Where memory outlives its rank, what any rank has found or inserted stays in the set when
 // ranks die, and is not inserted again.
 func TestSetOutlivesRanks(t *testing.T) {
 	kills := uint64(0)

@@ -103,7 +103,7 @@ func (c *cluster) unwind() {
 	}
 }
 
-// firstCause is the error to tell of: one of a rank's own before the news that another
+// firstCause is the error to return: one of a rank's own before the report that another
 // rank is gone or has failed.
 func (c *cluster) firstCause() error {
 	var echo error
@@ -127,12 +127,12 @@ func isEcho(err error) bool {
 // chance is true once in so many times; never for 0.
 func (c *cluster) chance(oneIn int) bool { return oneIn > 0 && c.rng.IntN(oneIn) == 0 }
 
-// upTo is a random duration of 0 to most ns.
-func (c *cluster) upTo(mostNs int64) instant {
-	if mostNs == 0 {
+// upTo is a random duration of 0 to maxNs.
+func (c *cluster) upTo(maxNs int64) instant {
+	if maxNs == 0 {
 		return 0
 	}
-	return instant(c.rng.Int64N(mostNs*int64(nanosecond) + 1))
+	return instant(c.rng.Int64N(maxNs*int64(nanosecond) + 1))
 }
 
 // stall is a rare delay of a message or of a rank.

@@ -28,13 +28,13 @@ func (r *rank) await(ctx context.Context, w waiting) error {
 	r.advance()
 	r.waiting = w
 	r.waiting.ctx = ctx
-	r.lookIn = firstLook
+	r.checkIn = minCheckInterval
 	var err error
 	for err == nil && !r.waiting.over(c) {
 		if err = ctx.Err(); err == nil && !c.inline() {
 			r.blocked = true
 			if w.meeting > 0 && ctx.Done() != nil {
-				c.scheduleTurn(c.now+r.lookIn, look, r)
+				c.scheduleTurn(c.now+r.checkIn, checkContext, r)
 			}
 			r.suspend()
 		}
@@ -44,7 +44,7 @@ func (r *rank) await(ctx context.Context, w waiting) error {
 	return err
 }
 
-// waiting is what a rank waits for: an operation, a flush of a queue or a meeting.
+// waiting is what a rank waits for: an operation, a flush of a queue or a collective call.
 type waiting struct {
 	ctx     context.Context
 	op      *operation
@@ -73,12 +73,12 @@ func (w *waiting) String() string {
 }
 
 const (
-	firstLook = 100_000 * nanosecond
-	lastLook  = 100 * firstLook
+	minCheckInterval = 100_000 * nanosecond
+	maxCheckInterval = 100 * minCheckInterval
 )
 
-// lookAtContext wakes a rank in a meeting whose context has ended.
-func (c *cluster) lookAtContext(r *rank, stops uint32) {
+// examineContext wakes a rank in a collective call whose context has ended.
+func (c *cluster) examineContext(r *rank, stops uint32) {
 	if !r.blocked || r.stops != stops {
 		return
 	}
@@ -86,19 +86,19 @@ func (c *cluster) lookAtContext(r *rank, stops uint32) {
 		c.wakeAt(r, c.now)
 		return
 	}
-	r.lookIn = min(2*r.lookIn, lastLook)
-	c.scheduleTurn(c.now+r.lookIn, look, r)
+	r.checkIn = min(2*r.checkIn, maxCheckInterval)
+	c.scheduleTurn(c.now+r.checkIn, checkContext, r)
 }
 
 // whoWaits lists what the ranks wait for, the first few of them.
 func (c *cluster) whoWaits() string {
-	const most = 8
+	const maxListed = 8
 	var list []string
 	more := 0
 	for _, r := range c.ranks {
 		switch {
 		case r.ended:
-		case len(list) == most:
+		case len(list) == maxListed:
 			more++
 		case r.blocked:
 			list = append(list, fmt.Sprintf("rank %d waits for %v", r.id, &r.waiting))

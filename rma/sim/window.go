@@ -37,7 +37,7 @@ func (w *Window) Caps() rma.Caps {
 		PeerErrors: true}
 }
 
-// Words is rank's segment where [Options].View shows it, nil elsewhere.
+// Words is rank's segment where [Options].View shows it, otherwise nil.
 func (w *Window) Words(rank int) []uint64 {
 	view := w.r.c.opts.View
 	if w.closed || view == ViewNone || view == ViewOwn && rank != w.r.id {
