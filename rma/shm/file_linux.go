@@ -27,7 +27,7 @@ const (
 	headKind
 	headRanks
 	headWords // of one rank's segment
-	headNonce // of the job, so that leftovers of another are told apart
+	headNonce // of the job, so that files of another job are recognized
 )
 
 const (
@@ -105,9 +105,9 @@ func (f *file) fill(h header) error {
 	return nil
 }
 
-// openFile opens and maps a file that another rank made, and refuses a stranger's.
+// openFile opens and maps a file that another rank made, and refuses a foreign one.
 func openFile(path string) (*file, header, error) {
-	f, h, err := lookAt(path)
+	f, h, err := examine(path)
 	if err != nil {
 		return nil, h, err
 	}
@@ -117,8 +117,8 @@ func openFile(path string) (*file, header, error) {
 	return f, h, nil
 }
 
-// lookAt is openFile without a mapping.
-func lookAt(path string) (*file, header, error) {
+// examine is openFile without a mapping.
+func examine(path string) (*file, header, error) {
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, header{}, &os.PathError{Op: "open", Path: path, Err: err}
@@ -133,18 +133,18 @@ func lookAt(path string) (*file, header, error) {
 }
 
 // read checks an opened file. It reads without a mapping: touching a hole of a
-// stranger's file on a full file system would be a SIGBUS.
+// foreign file on a full file system would be a SIGBUS.
 func (f *file) read() (header, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.fd.Fd()), &st); err != nil {
-		return header{}, fmt.Errorf("rma/shm: looking at %s: %w", f.path, err)
+		return header{}, fmt.Errorf("rma/shm: examining %s: %w", f.path, err)
 	}
 	if int(st.Uid) != os.Getuid() || st.Mode&0o077 != 0 {
 		return header{}, fmt.Errorf("rma/shm: %s belongs to user %d with mode %o; "+
 			"it must be our own with mode 600", f.path, st.Uid, st.Mode&0o777)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size < headerBytes {
-		return header{}, f.stranger(fmt.Sprintf("it has %d bytes", st.Size))
+		return header{}, f.foreign(fmt.Sprintf("it has %d bytes", st.Size))
 	}
 	var data [(headNonce + 1) * 8]byte
 	if _, err := f.fd.ReadAt(data[:], 0); err != nil {
@@ -155,7 +155,7 @@ func (f *file) read() (header, error) {
 		head[i] = binary.NativeEndian.Uint64(data[i*8:])
 	}
 	if head[headMagic] != magic {
-		return header{}, f.stranger(fmt.Sprintf("it begins with %#x", head[headMagic]))
+		return header{}, f.foreign(fmt.Sprintf("it begins with %#x", head[headMagic]))
 	}
 	if head[headVersion] != version {
 		return header{}, fmt.Errorf("rma/shm: %s has layout version %d, this program has %d; "+
@@ -164,13 +164,14 @@ func (f *file) read() (header, error) {
 	}
 	h := header{head[headKind], head[headRanks], head[headWords], head[headNonce]}
 	if uint64(st.Size) != h.bytes() {
-		return header{}, f.stranger(fmt.Sprintf("it has %d bytes instead of %d",
+		return header{}, f.foreign(fmt.Sprintf("it has %d bytes instead of %d",
 			st.Size, h.bytes()))
 	}
 	return h, nil
 }
 
-func (f *file) stranger(why string) error {
+// foreign is the error of a file that is not of farhash.
+func (f *file) foreign(why string) error {
 	return fmt.Errorf("rma/shm: %s is not a file of farhash (%s); remove it", f.path, why)
 }
 
@@ -259,7 +260,7 @@ func (f *file) lock(at int64) (bool, error) {
 }
 
 // locked reports whether another process holds the lock of a byte. Where the
-// system does not tell, it is taken to be held.
+// system does not say, it is taken to be held.
 func (f *file) locked(at int64) bool {
 	l := unix.Flock_t{Type: unix.F_WRLCK, Start: at, Len: 1}
 	err := unix.FcntlFlock(f.fd.Fd(), unix.F_OFD_GETLK, &l)

@@ -124,8 +124,8 @@ func TestRoomTakenMeanwhile(t *testing.T) {
 	}
 }
 
-// Where there is no room to meet, rank 0 says so, and a stranger's hole where the
-// control file should be is not touched.
+// Where there is no room for the control file, rank 0 says so, and a hole in a foreign file where
+// the control file should be is not touched.
 func TestNoRoomToMeet(t *testing.T) {
 	dir := mountTmpfs(t, "size=4m")
 	path := filePath(dir, "hole", "ctl")
@@ -214,7 +214,7 @@ func TestUnnameOnlyOwnName(t *testing.T) {
 	dir := sharedDir(t)
 	leaveBehind(t, dir, "name", 2)
 	path := filePath(dir, "name", "ctl")
-	old, _, err := lookAt(path) // one process has opened it to remove it
+	old, _, err := examine(path) // one process has opened it to remove it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestRemovalIsLocked(t *testing.T) {
 	dir := sharedDir(t)
 	leaveBehind(t, dir, "locked", 2)
 	path := filePath(dir, "locked", "ctl")
-	other, _, err := lookAt(path)
+	other, _, err := examine(path)
 	if err != nil {
 		t.Fatal(err)
 	}

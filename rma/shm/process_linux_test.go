@@ -12,7 +12,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Processes join, make windows, meet and leave.
+// Processes join, make windows, pass barriers and leave.
 func TestProcesses(t *testing.T) {
 	dir := sharedDir(t)
 	ranks := startRanks(t, dir, "processes", 3)

@@ -34,7 +34,7 @@ type Job struct {
 
 var _ rma.Job = (*Job)(nil)
 
-// Join meets the other ranks of the job.
+// Join connects this rank to the others of the job.
 func Join(ctx context.Context, cfg Config) (rma.Job, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -42,9 +42,9 @@ func Join(ctx context.Context, cfg Config) (rma.Job, error) {
 	if _, err := os.Stat(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("rma/shm: no place for shared memory: %w", err)
 	}
-	meetCtx, cancel := context.WithTimeout(ctx, cfg.Timeout)
+	joinCtx, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
-	control, nonce, err := meet(meetCtx, cfg)
+	control, nonce, err := openControl(joinCtx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,8 @@ func Join(ctx context.Context, cfg Config) (rma.Job, error) {
 		control.unname()
 	}
 	if err == nil {
-		err = j.group.Barrier(ctx) // who joins the next job of that name does not find this one
+		// After it no rank of the next job of that name finds this one.
+		err = j.group.Barrier(ctx)
 	}
 	if err != nil {
 		j.group.Close()
@@ -69,9 +70,9 @@ func Join(ctx context.Context, cfg Config) (rma.Job, error) {
 	return j, nil
 }
 
-// meet makes (rank 0) or opens (the others) the control file and takes the
+// openControl makes (rank 0) or opens (the others) the control file and takes the
 // lock of this rank.
-func meet(ctx context.Context, cfg Config) (*file, uint64, error) {
+func openControl(ctx context.Context, cfg Config) (*file, uint64, error) {
 	path := filePath(cfg.Dir, cfg.Job, "ctl")
 	if cfg.Rank == 0 {
 		return makeControl(ctx, cfg, path)
@@ -105,7 +106,7 @@ func makeControl(ctx context.Context, cfg Config, path string) (*file, uint64, e
 // removable says why the file at path will not go away; nil where it is of a dead
 // job or gone already.
 func removable(path, job string) error {
-	f, _, err := lookAt(path)
+	f, _, err := examine(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -146,10 +147,10 @@ func awaitControl(ctx context.Context, cfg Config, path string) (*file, uint64, 
 	}
 }
 
-// takePlace makes this process the rank that it says it is.
+// takePlace makes this process the rank of its Config.
 func takePlace(f *file, h header, cfg Config) error {
 	if h.kind != kindControl || h.words != direct.LineWords {
-		return f.stranger("it is no control file")
+		return f.foreign("it is no control file")
 	}
 	if h.ranks != uint64(cfg.Size) {
 		return fmt.Errorf("rma/shm: job %q has %d ranks for rank 0 and %d for rank %d",
@@ -246,12 +247,12 @@ func (j *Job) openWindow(path string, spec rma.Spec) (*file, error) {
 	}
 	want := header{kindWindow, uint64(j.cfg.Size), uint64(spec.Words), j.nonce}
 	if h != want {
-		return nil, errors.Join(f.stranger("it belongs to another job"), f.close())
+		return nil, errors.Join(f.foreign("it belongs to another job"), f.close())
 	}
 	return f, nil
 }
 
-// allOK tells every rank whether all ranks came so far.
+// allOK returns mine where that is an error, and an error on all ranks where one has failed.
 func (j *Job) allOK(ctx context.Context, mine error) error {
 	var v direct.Values
 	if mine != nil {
@@ -269,12 +270,12 @@ func (j *Job) allOK(ctx context.Context, mine error) error {
 	return nil
 }
 
-// checkRoom says what is missing before anything is reserved.
+// checkRoom reports missing memory before any is reserved.
 func checkRoom(dir string, spec rma.Spec, size int) error {
 	need := headerBytes + uint64(size)*uint64(spec.Words)*8
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
-		return fmt.Errorf("rma/shm: looking at %s: %w", dir, err)
+		return fmt.Errorf("rma/shm: examining %s: %w", dir, err)
 	}
 	if left := st.Bavail * uint64(st.Bsize); st.Blocks > 0 && need > left {
 		return fmt.Errorf("rma/shm: %s has %s left and %s are needed: %s are missing: %w; %s", dir,
@@ -310,7 +311,7 @@ func RemoveJob(dir, job string) error {
 func sweep(dir, pattern string) error {
 	names, err := fs.Glob(os.DirFS(dir), pattern)
 	if err != nil {
-		return fmt.Errorf("rma/shm: looking for leftovers in %s: %w", dir, err)
+		return fmt.Errorf("rma/shm: listing old files in %s: %w", dir, err)
 	}
 	for _, name := range names {
 		removeDead(filepath.Join(dir, name))
@@ -318,14 +319,14 @@ func sweep(dir, pattern string) error {
 	return nil
 }
 
-// removeLock is the byte that is locked by who removes a file, beyond those of ranks.
+// removeLock is the byte that a process locks to remove a file, behind those of ranks.
 const removeLock = MaxRanks
 
 // removeDead removes a file of a job whose rank 0 is dead. Rank 0 does not come back,
 // so the file stays dead; but another process may remove it at the same time and
-// a new job take the name. Hence the lock, under which unname looks at the name.
+// a new job take the name. Hence the lock, under which unname examines the name.
 func removeDead(path string) {
-	f, _, err := lookAt(path)
+	f, _, err := examine(path)
 	if err != nil {
 		return // gone by now, or not ours
 	}
