@@ -17,14 +17,14 @@ const MaxRanks = 1 << 16
 
 // Options change how a job works.
 type Options struct {
-	// Hidden windows give no load/store view, so that tables take the one-sided
-	// path through queues. For tests and for measuring that path.
+	// Hidden windows allow no direct access, so that tables use one-sided access
+	// through queues. For tests and for measuring that path.
 	Hidden bool
-	// Carries has the ranks answer requests, as rma.Server says, which elsewhere is only worth
-	// it between hosts. For tests.
+	// Carries has queues ship requests and windows answer them, as rma.Carrier and rma.Server
+	// say. That pays only between hosts, so it is for tests.
 	Carries bool
-	// Hosts, if above 1, has windows show only the segments of ranks of the same host: rank r of
-	// n is on host r*Hosts/n. For tests of what is otherwise seen on several hosts alone.
+	// Hosts, if above 1, limits direct access to the segments of ranks of the same simulated
+	// host: rank r of n is on host r*Hosts/n. For tests of jobs on several hosts.
 	Hosts int
 }
 
@@ -73,8 +73,8 @@ func call(job *Job, fn func(job rma.Job) error) (err error) {
 	return fn(job)
 }
 
-// firstCause prefers an error of a rank's own to the news that another rank is
-// gone or has failed, which is only its echo.
+// firstCause prefers an error of a rank's own to the report that another rank is
+// lost or has failed, which is only its consequence.
 func firstCause(errs []error) error {
 	var echo error
 	for _, err := range errs {
@@ -96,7 +96,7 @@ type cluster struct {
 	opts  Options
 	lines []uint64
 
-	turns []sync.Mutex // by rank: held by the handler that is under way there
+	handling []sync.Mutex // by rank: held while a handler of the rank runs
 
 	mu      sync.Mutex
 	pending map[int]*shared // windows being made, by their number
@@ -104,16 +104,16 @@ type cluster struct {
 
 // shared is the memory of one window.
 type shared struct {
-	flat    []uint64
-	desks   direct.Desks // nil where requests are not carried
-	err     error
-	release func() error
-	users   int // ranks that have it and have not closed it
+	flat     []uint64
+	handlers direct.Handlers // nil where requests are not shipped
+	err      error
+	release  func() error
+	users    int // ranks that have it and have not closed it
 }
 
 func newCluster(opts Options, n int) *cluster {
 	return &cluster{opts: opts, lines: make([]uint64, n*direct.LineWords),
-		turns: make([]sync.Mutex, n), pending: map[int]*shared{}}
+		handling: make([]sync.Mutex, n), pending: map[int]*shared{}}
 }
 
 // Job is one rank of a cluster of goroutines.
@@ -137,7 +137,7 @@ func (c *cluster) join(rank int) *Job {
 
 func (c *cluster) size() int { return len(c.lines) / direct.LineWords }
 
-// group is a rank's view of the words where ranks meet.
+// group is a rank's view of the words for collective calls.
 func (c *cluster) group(rank int) *direct.Group {
 	return direct.NewGroup(rank, c.size(), c.lines, func(int) bool { return true })
 }
@@ -169,7 +169,7 @@ func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 	number := j.made
 	j.made++
 	s := j.cluster.share(number, spec)
-	// Everybody has taken the memory before its number is forgotten.
+	// All ranks have taken the memory before its number is forgotten.
 	if err := j.group.Barrier(ctx); err != nil {
 		j.cluster.drop(number, s)
 		return nil, err
@@ -180,16 +180,16 @@ func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 	}
 	w := j.windows.Open(j.rank, j.size, s.flat, j.cluster.opts.Hidden,
 		func() error {
-			if s.desks != nil {
-				s.desks.Serve(j.rank, nil)
+			if s.handlers != nil {
+				s.handlers.Serve(j.rank, nil)
 			}
 			return j.cluster.drop(number, s)
 		})
 	if hosts := j.cluster.opts.Hosts; hosts > 1 {
 		w.Show(func(a, b int) bool { return a*hosts/j.size == b*hosts/j.size })
 	}
-	if s.desks != nil {
-		return direct.Served(w, s.desks), nil
+	if s.handlers != nil {
+		return direct.Served(w, s.handlers), nil
 	}
 	return w, nil
 }
@@ -204,7 +204,7 @@ func (c *cluster) share(number int, spec rma.Spec) *shared {
 	}
 	s := &shared{users: 1}
 	if c.opts.Carries {
-		s.desks = direct.NewDesks(c.turns)
+		s.handlers = direct.NewHandlers(c.handling)
 	}
 	c.pending[number] = s
 	words := spec.Words * c.size()
@@ -220,7 +220,7 @@ func (c *cluster) forget(number int) {
 	delete(c.pending, number)
 }
 
-// drop gives the memory back when its last user has closed it.
+// drop releases the memory when its last user has closed it.
 func (c *cluster) drop(number int, s *shared) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

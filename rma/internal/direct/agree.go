@@ -13,7 +13,7 @@ import (
 // MaxWords is the largest window, all segments together: 2^50 words.
 const MaxWords = 1 << 50
 
-// What a rank tells the others of its window: the words, a hash of the name, and
+// The values that ranks exchange about a window: the words, a hash of the name, and
 // as much of the name as there is room for.
 const (
 	specWords = iota
@@ -21,7 +21,7 @@ const (
 	specName
 )
 
-// nameBytes is how much of a window's name the others learn.
+// nameBytes is the number of bytes of a window's name that ranks exchange.
 const nameBytes = (ValueWords - specName) * 8
 
 // Exchanger gives the values of each rank to every rank.
@@ -42,9 +42,9 @@ func AgreeOnSpec(ctx context.Context, g Exchanger, spec rma.Spec) error {
 				all[0].spec(), rank, v.spec())
 		}
 	}
-	if most := MaxWords / len(all); spec.Words < 1 || spec.Words > most {
+	if limit := MaxWords / len(all); spec.Words < 1 || spec.Words > limit {
 		return fmt.Errorf("making window %q: a segment of %d ranks has 1 to %d words, not %d",
-			spec.Name, len(all), most, spec.Words)
+			spec.Name, len(all), limit, spec.Words)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // LineWords is the number of words that a group keeps for each rank: two cache
-// lines, so that ranks do not disturb each other.
+// lines, so that ranks do not write to the same ones.
 const LineWords = 16
 
 const (
@@ -23,7 +23,7 @@ const (
 	ValueWords = 7
 )
 
-// State is what a rank has said of itself.
+// State is the state of a rank.
 type State uint64
 
 // The states of a rank, in the order in which it goes through them.
@@ -31,24 +31,24 @@ const (
 	Absent State = iota
 	Joined
 	Left   // closed the job in good order
-	Failed // died, and somebody said so
+	Failed // died
 )
 
-// Values is what a rank gives to an exchange.
+// Values is the contribution of a rank to an exchange.
 type Values [ValueWords]uint64
 
 // errClosed is the answer to a collective call of a rank that has left.
 var errClosed = errors.New("rma: this rank has closed the job")
 
-// Group lets the ranks of a job meet in shared words.
+// Group carries out the collective calls of a job in shared words.
 type Group struct {
 	rank, size int
 	alive      func(rank int) bool
 
 	mu       sync.Mutex // one collective call at a time
 	barriers uint64     // barriers this rank has arrived at
-	broken   error      // why this rank can meet the others no more
-	look     int        // rank that was looked at last, while waiting for another
+	broken   error      // why this rank is out of step
+	checked  int        // rank that was checked last, while waiting for another
 
 	closing atomic.Bool  // collective calls are to return
 	use     sync.RWMutex // read-locked while words are in use
@@ -56,7 +56,7 @@ type Group struct {
 }
 
 // NewGroup returns rank's view of a group over words, LineWords for each of
-// size ranks. alive tells whether a rank that joined still runs; it is asked
+// size ranks. alive reports whether a rank that joined still runs; it is called
 // rarely.
 func NewGroup(rank, size int, words []uint64, alive func(rank int) bool) *Group {
 	return &Group{rank: rank, size: size, words: words[:size*LineWords], alive: alive}
@@ -64,14 +64,14 @@ func NewGroup(rank, size int, words []uint64, alive func(rank int) bool) *Group 
 
 func (g *Group) word(rank, i int) *uint64 { return &g.words[rank*LineWords+i] }
 
-// said is what a rank has said of itself.
+// said is the state in the words of a rank.
 func (g *Group) said(rank int) State { return State(atomic.LoadUint64(g.word(rank, wordState))) }
 
-// state tells what is known of a rank.
+// state is the state of a rank, where a dead rank cannot write its own.
 func (g *Group) state(rank int) State {
 	s := g.said(rank)
 	if s == Joined && rank != g.rank && !g.alive(rank) {
-		// It may have left between the look at its state and at its life.
+		// It may have left between the two checks.
 		if s = g.said(rank); s == Joined {
 			return Failed
 		}
@@ -79,7 +79,7 @@ func (g *Group) state(rank int) State {
 	return s
 }
 
-// SetState records what became of a rank.
+// SetState records the state of a rank.
 func (g *Group) SetState(rank int, s State) {
 	g.use.RLock()
 	defer g.use.RUnlock()
@@ -136,7 +136,7 @@ func (g *Group) Join(ctx context.Context, timeout time.Duration) error {
 		}
 		err := ctx.Err()
 		for rank := 0; rank < g.size && err == nil; rank++ {
-			err = g.gone(rank) // nobody leaves in good order before all have met
+			err = g.gone(rank) // no rank leaves in good order before all have joined
 		}
 		if err != nil {
 			return fmt.Errorf("rma: rank %d waited %v for ranks %v of the job: %w", g.rank,
@@ -155,8 +155,8 @@ func (g *Group) missing() []int {
 	return missing
 }
 
-// gone is a RankError if a rank has died or left. Where it has left, and another one has died, that
-// one is named: others leave when they see that one has died.
+// gone is a RankError if a rank has died or left. Where it has left, and another one has died, it
+// names that one: ranks leave when they find that one has died.
 func (g *Group) gone(rank int) error {
 	switch g.state(rank) {
 	case Failed:
@@ -178,7 +178,7 @@ func (g *Group) Barrier(ctx context.Context) error {
 	return g.collective(func() error { return g.meet(ctx) })
 }
 
-// Exchange gives mine to every rank and returns what each rank gave. It is a
+// Exchange sends mine to every rank and returns what each rank sent. It is a
 // barrier as well.
 func (g *Group) Exchange(ctx context.Context, mine Values) ([]Values, error) {
 	all := make([]Values, g.size)
@@ -239,10 +239,10 @@ func (g *Group) awaitArrival(ctx context.Context, rank int) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("rma: waiting for rank %d: %w", rank, err)
 		}
-		// The rank that is awaited may be long in coming, and another one dead.
-		g.look = (g.look + 1) % g.size
-		for _, r := range [...]int{rank, g.look} {
-			// A rank may arrive and be gone between two looks.
+		// Another rank than the one that is awaited may be dead.
+		g.checked = (g.checked + 1) % g.size
+		for _, r := range [...]int{rank, g.checked} {
+			// A rank may arrive and be gone between two checks.
 			if err := g.gone(r); err != nil && !g.arrived(r) {
 				return err
 			}
@@ -251,7 +251,7 @@ func (g *Group) awaitArrival(ctx context.Context, rank int) error {
 	return nil
 }
 
-// arrived reports whether a rank has come to the barrier where this one waits.
+// arrived reports whether a rank has arrived at the barrier where this one waits.
 func (g *Group) arrived(rank int) bool {
 	return atomic.LoadUint64(g.word(rank, wordArrived)) >= g.barriers
 }

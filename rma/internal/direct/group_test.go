@@ -111,7 +111,7 @@ func TestStates(t *testing.T) {
 		t.Error(err)
 	}
 	if groups[1].Failed() != nil {
-		t.Error("a rank that has left still looks at the others")
+		t.Error("a rank that has left still reads the words of the others")
 	}
 }
 
@@ -121,7 +121,7 @@ func TestCloseAfterFailure(t *testing.T) {
 	groups[0].SetState(0, Failed)
 	groups[0].Close()
 	groups[0].Close()
-	groups[0].SetState(0, Left) // too late: it does not look at the words any more
+	groups[0].SetState(0, Left) // too late: it does not read the words any more
 	if got := fmt.Sprint(groups[1].Failed()); got != "[0]" {
 		t.Errorf("Failed() = %s, want [0]", got)
 	}
@@ -160,11 +160,11 @@ func TestGoneAfterArrival(t *testing.T) {
 // A rank that has come and gone is no reason not to wait for one that is late.
 func TestGoneWhileAnotherIsLate(t *testing.T) {
 	words := make([]uint64, 3*LineWords)
-	looks := make(chan bool, 1000)
+	checks := make(chan bool, 1000)
 	alive := func(rank int) bool {
 		if rank == 2 {
 			select {
-			case looks <- true:
+			case checks <- true:
 			default:
 			}
 		}
@@ -182,7 +182,7 @@ func TestGoneWhileAnotherIsLate(t *testing.T) {
 	}
 	errs := onAll(groups[:2], func(rank int, g *Group) error {
 		if rank == 1 {
-			<-looks // rank 0 waits, and learns that rank 2 is dead
+			<-checks // rank 0 waits, and learns that rank 2 is dead
 		}
 		return g.Barrier(t.Context())
 	})

@@ -139,7 +139,7 @@ func (op *operation) run() {
 		}
 		op.word = 0
 	case compareAndSwap:
-		op.word = swapAndTell(&op.target[0], op.old, op.word)
+		op.word = swap(&op.target[0], op.old, op.word)
 	case fetchAdd:
 		op.word = atomic.AddUint64(&op.target[0], op.word) - op.word
 	case ship:
@@ -148,8 +148,8 @@ func (op *operation) run() {
 	op.state = done
 }
 
-// swapAndTell stores newWord at p if old is there, and returns what was there.
-func swapAndTell(p *uint64, old, newWord uint64) uint64 {
+// swap stores newWord at p if old is there, and returns what was there.
+func swap(p *uint64, old, newWord uint64) uint64 {
 	for {
 		if atomic.CompareAndSwapUint64(p, old, newWord) {
 			return old
@@ -172,7 +172,7 @@ func (q *Queue) Wait(ctx context.Context, h rma.Handle) error {
 	return ctx.Err()
 }
 
-// Value returns what h saw and releases h.
+// Value returns the word that h saw and releases h.
 func (q *Queue) Value(h rma.Handle) (uint64, error) {
 	op := &q.slots[h]
 	if op.state != done {
@@ -190,7 +190,7 @@ func (q *Queue) Flush(ctx context.Context, _ rma.Window, _ int) error { return c
 // Stats are the queue's counters.
 func (q *Queue) Stats() *rma.Stats { return &q.stats }
 
-// Close forgets everything posted.
+// Close drops everything posted.
 func (q *Queue) Close() error {
 	*q = Queue{}
 	return nil

@@ -9,9 +9,9 @@ import (
 	"github.com/farhash/farhash/internal/invariant"
 )
 
-// Who is told that the word was there has swapped it, also where the word changes
-// away and back in between.
-func TestSwapTellsTheTruth(t *testing.T) {
+// A compare-and-swap that returns the expected word has swapped it, also where the word
+// changes away and back in between.
+func TestSwapReturnsWhatItSaw(t *testing.T) {
 	var word uint64
 	var over atomic.Bool
 	var toggling sync.WaitGroup
@@ -25,7 +25,7 @@ func TestSwapTellsTheTruth(t *testing.T) {
 	}
 	swapped := 0
 	for i := 0; i < 100000 || swapped < 100; i++ {
-		switch seen := swapAndTell(&word, 0, 2); seen {
+		switch seen := swap(&word, 0, 2); seen {
 		case 0:
 			swapped++
 			if there := atomic.LoadUint64(&word); there != 2 {

@@ -6,54 +6,55 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Desks are where requests to the segments of a window are answered, by rank. The queue that
-// ships a request calls the handler itself, at Submit.
-type Desks []desk
+// Handlers are the handlers of a window, by rank. The queue that ships a request calls the handler
+// itself, at Submit.
+type Handlers []handler
 
-type desk struct {
-	turn    *sync.Mutex // of the rank whose segment it is: one handler at a time
-	handler rma.Handler
+type handler struct {
+	running *sync.Mutex // of the rank: one handler runs at a time
+	call    rma.Handler // nil: none
 }
 
-// NewDesks returns desks without handlers. turns has a lock for each rank of the job.
-func NewDesks(turns []sync.Mutex) Desks {
-	desks := make(Desks, len(turns))
-	for rank := range desks {
-		desks[rank].turn = &turns[rank]
+// NewHandlers returns handlers that answer nothing yet. running has a lock for each rank of the
+// job.
+func NewHandlers(running []sync.Mutex) Handlers {
+	all := make(Handlers, len(running))
+	for rank := range all {
+		all[rank].running = &running[rank]
 	}
-	return desks
+	return all
 }
 
-// ask has a request answered.
-func (d *desk) ask(from int, request, answer []uint64) (uint64, error) {
-	d.turn.Lock()
-	defer d.turn.Unlock()
-	if d.handler == nil {
+// answer has the handler answer a request.
+func (h *handler) answer(from int, request, answer []uint64) (uint64, error) {
+	h.running.Lock()
+	defer h.running.Unlock()
+	if h.call == nil {
 		return 0, rma.ErrNotServed
 	}
-	return uint64(d.handler(from, request, answer)), nil
+	return uint64(h.call(from, request, answer)), nil
 }
 
 // ServedWindow is a window whose ranks answer requests.
 type ServedWindow struct {
 	*Window
-	desks Desks
+	handlers Handlers
 }
 
 var _ rma.Server = (*ServedWindow)(nil)
 
-// Served returns w with desks, which its ranks share.
-func Served(w *Window, desks Desks) *ServedWindow { return &ServedWindow{w, desks} }
+// Served returns w with handlers, which its ranks share.
+func Served(w *Window, handlers Handlers) *ServedWindow { return &ServedWindow{w, handlers} }
 
 // Serve has handler answer what is shipped to this rank's segment.
-func (w *ServedWindow) Serve(handler rma.Handler) { w.desks.Serve(w.rank, handler) }
+func (w *ServedWindow) Serve(handler rma.Handler) { w.handlers.Serve(w.rank, handler) }
 
 // Serve has handler answer what is shipped to a rank. nil ends that.
-func (desks Desks) Serve(rank int, handler rma.Handler) {
-	d := &desks[rank]
-	d.turn.Lock()
-	defer d.turn.Unlock()
-	d.handler = handler
+func (all Handlers) Serve(rank int, handler rma.Handler) {
+	h := &all[rank]
+	h.running.Lock()
+	defer h.running.Unlock()
+	h.call = handler
 }
 
 // segmented is the window of this package in one that an operation names. A window of another
@@ -67,13 +68,13 @@ func segmented(w rma.Window) *Window {
 
 // request is one that is in flight.
 type request struct {
-	desk   *desk
-	from   int
-	words  rma.Buf
-	answer rma.Buf
+	handler *handler
+	from    int
+	words   rma.Buf
+	answer  rma.Buf
 }
 
-func (r *request) run() (uint64, error) { return r.desk.ask(r.from, r.words, r.answer) }
+func (r *request) run() (uint64, error) { return r.handler.answer(r.from, r.words, r.answer) }
 
 // carrier is a queue that ships requests.
 type carrier struct{ Queue }
@@ -97,5 +98,5 @@ func (q *carrier) Ship(words, answer rma.Buf, w rma.Window, rank int) rma.Handle
 	q.stats.Ships++
 	q.stats.Bytes += uint64(len(words)+len(answer)) * 8
 	return q.post(operation{kind: ship,
-		request: &request{&served.desks[rank], served.rank, words, answer}})
+		request: &request{&served.handlers[rank], served.rank, words, answer}})
 }

@@ -14,8 +14,8 @@ type Window struct {
 	rank, size int
 	flat       []uint64 // size segments
 	words      int      // of one segment
-	hidden     bool     // Words gives nil, so that tables take the one-sided path
-	near       Near     // or gives nil for some ranks; may be nil
+	hidden     bool     // Words returns nil, so that tables use one-sided access
+	near       Near     // limits Words; nil: does not
 	release    func() error
 	closeOnce  sync.Once
 	closeErr   error
@@ -23,12 +23,11 @@ type Window struct {
 
 var _ rma.Window = (*Window)(nil)
 
-// Near tells whether a rank shows its segment to another, as those of one host do.
+// Near reports whether a rank may directly access the segment of another, as on one host.
 type Near func(rank, other int) bool
 
 // NewWindow returns a window over flat, which holds size segments of equal
-// length. release is called once by Close. A hidden window keeps its memory to
-// its queues.
+// length. release is called once by Close. Of a hidden window Words is nil.
 func NewWindow(rank, size int, flat []uint64, hidden bool, release func() error) *Window {
 	return &Window{rank: rank, size: size, flat: flat, words: len(flat) / size,
 		hidden: hidden, release: release}
@@ -55,7 +54,7 @@ func (w *Window) segment(rank int) []uint64 {
 	return w.flat[rank*w.words : (rank+1)*w.words : (rank+1)*w.words]
 }
 
-// Close gives the memory back. Later calls return what the first returned.
+// Close releases the memory. Later calls return what the first returned.
 func (w *Window) Close() error {
 	w.closeOnce.Do(func() {
 		w.flat = nil // a later use panics instead of reaching memory that is gone
@@ -64,10 +63,10 @@ func (w *Window) Close() error {
 	return w.closeErr
 }
 
-// Show has Words give the segments of near ranks alone.
+// Show limits Words to the segments of near ranks.
 func (w *Window) Show(near Near) { w.near = near }
 
-// Registry knows the open windows of a job. The zero value is ready.
+// Registry has the open windows of a job. The zero value is ready.
 type Registry struct {
 	mu   sync.Mutex
 	open map[*Window]bool
