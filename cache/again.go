@@ -33,7 +33,7 @@ func newComebacks(job rma.Job) *comebacks {
 func (a *comebacks) moved(rank int) bool {
 	if returns := a.job.Returns(); returns != a.seen.Load() {
 		for other := range a.ranks {
-			if life, _ := a.job.Life(other); life > 0 && other != a.job.Rank() {
+			if life, _ := a.job.Incarnation(other); life > 0 && other != a.job.Rank() {
 				a.ranks[other].Store(true)
 			}
 		}
@@ -46,7 +46,7 @@ func (a *comebacks) moved(rank int) bool {
 // for each time that it has joined again.
 func ownerNumber(job rma.Job) uint64 {
 	number := uint64(job.Rank() + 1)
-	if life := rma.Life(job); life > 0 {
+	if life := rma.Incarnation(job); life > 0 {
 		number += uint64(life) * uint64(job.Size())
 	}
 	return number

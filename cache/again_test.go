@@ -63,7 +63,7 @@ type comeback struct {
 func (j *comeback) Rejoined() bool  { return false }
 func (j *comeback) Returns() uint64 { return j.returns }
 
-func (j *comeback) Life(rank int) (number int, alive bool) {
+func (j *comeback) Incarnation(rank int) (number int, alive bool) {
 	if rank == 1 {
 		return int(j.returns), true
 	}

@@ -12,21 +12,21 @@ type Field struct {
 	Value uint64
 }
 
-// Agree makes sure that every rank calls it with the same values, and that no rank has to refuse
-// them: refusal is what is wrong with them on this rank, nil if nothing is. Where values differ,
-// every rank gets the same error, which names the lowest rank that differs from rank 0. Else a
-// rank gets its own refusal, and the others a [PeerError]. Collective; the fields have the same
-// names in the same order on every rank.
+// Agree makes sure that every rank calls it with the same values, and that no rank refuses them.
+// refusal is this rank's error with them, nil if it accepts them. Where values differ, every rank
+// gets the same error, which names the lowest rank that differs from rank 0. Otherwise a rank that
+// refuses gets its own refusal, and the others get a [PeerError]. Collective; the fields have the
+// same names in the same order on every rank.
 func Agree(ctx context.Context, job Job, what string, refusal error, fields ...Field) error {
 	if job.Size() == 1 || len(fields) == 0 {
 		return refusal
 	}
 	if err := refuseRejoined(job, what); err != nil {
-		return tellOnce(refusal, err)
+		return joinErrors(refusal, err)
 	}
 	v, err := newVote(ctx, job, what+": configuration", len(fields))
 	if err != nil {
-		return tellOnce(refusal, err)
+		return joinErrors(refusal, err)
 	}
 	defer v.close()
 	for i, f := range fields {
@@ -60,24 +60,23 @@ func Agree(ctx context.Context, job Job, what string, refusal error, fields ...F
 	return v.leave(ctx, outcome, err)
 }
 
-// AllSucceeded tells every rank whether all ranks came so far: it returns mine
-// where that is an error, and otherwise a [PeerError] if another rank has one.
-// Collective.
+// AllSucceeded returns mine on each rank where that is an error, and otherwise a
+// [PeerError] if another rank has one. nil: all ranks came so far. Collective.
 func AllSucceeded(ctx context.Context, job Job, what string, mine error) error {
 	if job.Size() == 1 {
 		return mine
 	}
 	if err := refuseRejoined(job, what); err != nil {
-		return tellOnce(mine, err)
+		return joinErrors(mine, err)
 	}
 	v, err := newVote(ctx, job, what+": outcome", 0)
 	if err != nil {
-		return tellOnce(mine, err)
+		return joinErrors(mine, err)
 	}
 	defer v.close()
 	rank, missed, err := v.lowest(ctx, mine)
 	if err != nil {
-		return tellOnce(mine, err)
+		return joinErrors(mine, err)
 	}
 	var other error
 	if rank >= 0 {
@@ -87,11 +86,11 @@ func AllSucceeded(ctx context.Context, job Job, what string, mine error) error {
 	if mine != nil {
 		return mine
 	}
-	return tellOnce(other, err)
+	return joinErrors(other, err)
 }
 
-// tellOnce joins errors, but where both tell of a lost rank the first one is enough.
-func tellOnce(first, second error) error {
+// joinErrors joins errors. Where both are of a lost rank it returns the first alone.
+func joinErrors(first, second error) error {
 	var gone *RankError
 	if errors.As(first, &gone) && errors.As(second, &gone) {
 		return first
@@ -105,8 +104,8 @@ type vote struct {
 	job    Job
 	window Window
 	cells  *Cells
-	// at is the word of rank 0 with the lowest rank that objects, plus 1; 0: none. Above it, from
-	// bit missedShift on, is what MissedBy says of its error.
+	// at is the offset of the word of rank 0 with the lowest rank that objects, plus 1; 0: none.
+	// From bit missedShift on it has MissedBy of that rank's error.
 	at int
 }
 
@@ -125,20 +124,20 @@ func newVote(ctx context.Context, job Job, what string, words int) (*vote, error
 	return &vote{job: job, window: w, cells: cells, at: words}, nil
 }
 
-// lowest returns the lowest rank that objects, -1 if none does, and which rank that one misses, as
-// MissedBy tells. Collective.
+// lowest returns the lowest rank that objects, -1 if none does, and MissedBy of its error.
+// Collective.
 func (v *vote) lowest(ctx context.Context, objection error) (rank int, missed uint32, err error) {
 	if objection != nil {
 		err = v.object(ctx, uint64(MissedBy(objection)))
 	}
-	if err := tellOnce(err, v.job.Barrier(ctx)); err != nil {
+	if err := joinErrors(err, v.job.Barrier(ctx)); err != nil {
 		return -1, 0, err
 	}
 	word, err := v.cells.Load(ctx, 0, v.at)
 	return int(uint32(word)) - 1, uint32(word >> missedShift), err
 }
 
-// object enters this rank, unless a lower one is there.
+// object enters this rank in the word, unless a lower one is there.
 func (v *vote) object(ctx context.Context, missed uint64) error {
 	mine := uint32(v.job.Rank()) + 1
 	for {

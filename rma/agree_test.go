@@ -10,7 +10,7 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
-// Where a rank fails because it has lost another one, all are told of that one, once. For the one
+// Where a rank fails because it has lost another one, all errors name that one, once. For the one
 // that is missed, it is the other that is lost.
 func TestAllSucceededNamesTheLost(t *testing.T) {
 	for _, lost := range []int{0, 2} {

@@ -26,15 +26,15 @@ type Sleeper interface {
 const (
 	spinRounds  = 64
 	yieldRounds = 128
-	sleepMin    = 10 * time.Microsecond
-	sleepMax    = time.Millisecond
+	minSleep    = 10 * time.Microsecond
+	maxSleep    = time.Millisecond
 )
 
 // Pause waits a little longer than the last time, and reports whether it has
-// slept: the moment to look at slower things such as a dead peer.
+// slept: the moment to examine what is slower to read, such as whether a peer died.
 func (b *Backoff) Pause() (slept bool) {
 	if s, ok := b.Job.(Sleeper); ok {
-		b.sleep = min(max(2*b.sleep, time.Microsecond), sleepMax)
+		b.sleep = min(max(2*b.sleep, time.Microsecond), maxSleep)
 		s.Sleep(b.sleep.Nanoseconds())
 		return true
 	}
@@ -46,7 +46,7 @@ func (b *Backoff) Pause() (slept bool) {
 		runtime.Gosched()
 		return false
 	}
-	b.sleep = min(max(2*b.sleep, sleepMin), sleepMax)
+	b.sleep = min(max(2*b.sleep, minSleep), maxSleep)
 	time.Sleep(b.sleep)
 	return true
 }

@@ -1,46 +1,98 @@
-// Package rma is the one-sided contract: what a table may ask of the memory of
-// other ranks, and what it may expect.
+// Package rma is the one-sided contract: what a table may ask of the memory of other ranks, and
+// what it may expect. Tables are written against this package, engines implement it, and no table
+// knows an engine.
 //
-// A [Job] is a number of ranks. Each rank gives a segment of 64-bit words to a
-// [Window]; every rank reaches all segments. The owner of a segment does
-// nothing: gets, puts, compare-and-swaps and fetch-and-adds are done by the
-// rank that wants them.
+// # Terminology
+//
+// All packages use these words, and no others for the same things.
+//
+// Ranks and memory:
+//
+//   - job: a fixed number of ranks that work together ([Job]).
+//   - rank: one member of a job, a process or a goroutine, with a number from 0.
+//   - word: an aligned unit of 64 bits, the only thing that changes atomically.
+//   - segment: the words that one rank gives to a window.
+//   - window: the segments of all ranks, of the same length, which every rank can access
+//     ([Window]).
+//   - owner: the rank whose segment holds something.
+//   - region: the segments of consecutive ranks that lie next to each other in memory which this
+//     process addresses ([Region]).
+//   - line: a cache line, 64 bytes or 8 words.
+//
+// Tables:
+//
+//   - bucket: the place of one entry: a word in a set, a key with its value in a cache. Where
+//     buckets hold several entries, as in a cuckoo index, each place in them is a slot; an index
+//     and a map call every such place a slot.
+//   - home: the bucket, or the first one of a line, at which the search for a key begins.
+//   - probe: to examine the buckets from the home on, in the order that the table defines.
+//   - chunk: the consecutive buckets that one get of a probe reads.
+//   - item: a key and value of a map, stored outside its slot.
+//   - element: a byte string of a set of byte strings, stored outside its bucket.
+//   - reference: the part of a bucket that says where its element or item is.
+//   - fingerprint: the part of a bucket with some bits of the hash, compared before the key is.
+//   - load factor (or load): occupied buckets divided by all buckets.
+//
+// Access:
+//
+//   - batch: many operations in one call, carried out together and in no particular order.
+//   - direct access: the caller's processor reads and writes the memory of a region.
+//   - one-sided access: gets, puts, compare-and-swaps and fetch-and-adds of the caller, through a
+//     [Queue]; the owner's program takes no part.
+//   - shipped access, or function shipping: the operations of a batch are sent to the owner, which
+//     carries them out and sends the results back ([Carrier], [Server]).
+//   - minimum batch: the number of operations for one owner from which on they are shipped.
+//   - round trip: one wait for requests that were submitted together.
+//
+// Failure:
+//
+//   - collective: a call that every rank makes, in the same order; it returns when all have made
+//     it.
+//   - lost rank: a rank that has died, or that left the job while others needed it ([RankError]).
+//   - incarnation: how many processes have taken the place of a rank before the present one
+//     ([Rejoiner]).
+//
+// # Windows
+//
+// Each rank gives a segment to a [Window]; every rank accesses all segments. The owner of a segment
+// does nothing for that: the rank that wants a get, put, compare-and-swap or fetch-and-add does it.
 //
 //	window          rank 0            rank 1            rank 2
 //	            [0 .. words)      [0 .. words)      [0 .. words)
 //	                 ^ (rank, offset) names a word; offsets count words
 //
-// # What holds
+// # Guarantees
 //
-//   - Only an aligned 64-bit word is atomic. A longer get may be torn between
-//     words: layouts verify themselves.
-//   - A get that is done holds words that were in memory at some moment between
-//     its submission and its completion, each word on its own.
-//   - Operations of one queue on the same words take effect in the order in which
-//     they were posted. Otherwise they may complete in any order; Flush waits for
-//     those to one rank.
-//   - A put that is done is visible to every operation submitted later, by any
-//     rank.
-//   - Compare-and-swap and fetch-and-add on one word are totally ordered. Where
-//     [Caps].CPUAtomicsCoherent holds, CPU atomics on [Window].Words take part
-//     in that order; where it does not, they must not be used on words that
-//     anybody swaps through a queue.
-//   - A rank that dies stops nobody: no operation takes a lock. Collective calls
-//     (NewWindow, Barrier) return a [RankError] instead of waiting for the dead.
+//   - Only an aligned 64-bit word is atomic. A longer get may be torn between words, so the
+//     layouts of tables verify themselves.
+//   - A get that is done holds words that were in memory at some moment between its submission
+//     and its completion, each word on its own.
+//   - Operations of one queue on the same words take effect in the order in which they were
+//     posted. All others may complete in any order; Flush waits for those to one rank.
+//   - A put that is done is visible to every operation that any rank submits later.
+//   - Compare-and-swaps and fetch-and-adds on one word are totally ordered. Where
+//     [Caps].CPUAtomicsCoherent holds, CPU atomics on [Window].Words are part of that order. Where
+//     it does not, they must not be used on words that anybody changes through a queue.
+//   - No operation takes a lock, so a rank that dies stops nobody. Collective calls (NewWindow,
+//     Barrier) return a [RankError] and do not wait for the dead.
 //
 // # Step machines
 //
-// A protocol is written once, as an [Op]: a small struct whose Step looks at
-// what came back, posts what it needs next and names the handle that it waits
-// for. [Run] drives one, [RunAll] keeps many in flight on one [Queue]. The same
-// machine so runs on every engine, blocking or in a batch.
+// A protocol is written once, as an [Op]: a small struct whose Step examines the results that it
+// waited for, posts what it needs next and names the handle to wait for. [Run] drives one Op,
+// [RunAll] keeps many in flight on one [Queue]. So the same machine runs on every engine, alone or
+// in a batch.
 //
-// Queues of some engines ship requests to the programs of other ranks: see [Carrier] and [Server].
+// Single words that need no protocol, such as counters and flags, are read and written through
+// [Cells].
 //
-// Words of control (counters, flags) that do not need a protocol are read and
-// written through [Cells].
+// # Engines
 //
-// The engines are rma/local (ranks are goroutines), rma/shm (ranks are processes of
-// one host), rma/mpi and rma/ucx (ranks are processes on many hosts) and rma/sim (ranks
-// are simulated in virtual time). No table knows an engine.
+//	rma/local  ranks are goroutines of one process
+//	rma/shm    ranks are processes of one host
+//	rma/mpi    ranks are processes of an MPI job on many hosts
+//	rma/ucx    ranks are processes on many hosts, connected by UCX
+//	rma/sim    ranks are simulated in virtual time
+//
+// Package rma/rmatest has the tests that every engine must pass.
 package rma

@@ -6,26 +6,26 @@ import "unsafe"
 // engine has laid them out next to each other in directly addressable memory
 // whose words CPU atomics may swap; nil otherwise.
 func Flat(w Window) []uint64 {
-	if all := Stretches(w); len(all) == 1 && all[0].Ranks == w.Size() {
+	if all := Regions(w); len(all) == 1 && all[0].Ranks == w.Size() {
 		return all[0].Words
 	}
 	return nil
 }
 
-// A Stretch is the segments of some ranks that follow each other, in rank and in memory.
-type Stretch struct {
+// A Region is the segments of some ranks that follow each other, in rank and in memory.
+type Region struct {
 	First, Ranks int
 	Words        []uint64
 }
 
-// Stretches returns the segments in directly addressable memory whose words CPU atomics may
-// swap, such as those of the ranks of this host, as few stretches in the order of ranks.
-func Stretches(w Window) []Stretch {
+// Regions returns the segments in directly addressable memory whose words CPU atomics may
+// swap, such as those of the ranks of this host, as few regions in the order of ranks.
+func Regions(w Window) []Region {
 	if !w.Caps().CPUAtomicsCoherent {
 		return nil
 	}
-	var all []Stretch
-	end := uintptr(0) // of the last stretch; a number: it may point nowhere
+	var all []Region
+	end := uintptr(0) // of the last region; a number: it may point nowhere
 	for rank := range w.Size() {
 		segment := w.Words(rank)
 		if len(segment) == 0 || len(segment) != w.Len() {
@@ -38,7 +38,7 @@ func Stretches(w Window) []Stretch {
 			all[last].Words = unsafe.Slice(unsafe.SliceData(all[last].Words),
 				len(all[last].Words)+len(segment))
 		} else {
-			all = append(all, Stretch{First: rank, Ranks: 1, Words: segment})
+			all = append(all, Region{First: rank, Ranks: 1, Words: segment})
 		}
 		end = begin + uintptr(len(segment))*8
 	}

@@ -19,13 +19,13 @@ func (s segments) Len() int                { return 4 }
 func (s segments) Words(rank int) []uint64 { return s.words[rank] }
 func (s segments) Caps() rma.Caps          { return rma.Caps{CPUAtomicsCoherent: !s.torn} }
 
-// Stretches are as few as they can be, and one of all ranks is flat.
-func TestStretches(t *testing.T) {
+// Regions are as few as they can be, and one of all ranks is flat.
+func TestRegions(t *testing.T) {
 	memory := make([]uint64, 64)
 	at := func(i int) []uint64 { return memory[4*i : 4*i+4] }
 	for _, c := range []struct {
 		w    segments
-		want string // first rank, ranks and words of each stretch
+		want string // first rank, ranks and words of each region
 		flat bool
 	}{
 		{segments{words: [][]uint64{at(0), at(1), at(2)}}, "[0 3 12]", true},
@@ -36,14 +36,14 @@ func TestStretches(t *testing.T) {
 		{segments{words: [][]uint64{nil, at(7), at(8), at(10)}}, "[1 2 8][3 1 4]", false},
 	} {
 		got := ""
-		for _, s := range rma.Stretches(c.w) {
+		for _, s := range rma.Regions(c.w) {
 			got += fmt.Sprint([]int{s.First, s.Ranks, len(s.Words)})
 			if &s.Words[0] != &c.w.words[s.First][0] {
-				t.Errorf("%s begins elsewhere", c.want)
+				t.Errorf("%s begins at another word", c.want)
 			}
 		}
 		if flat := rma.Flat(c.w); got != c.want || (flat != nil) != c.flat {
-			t.Errorf("the stretches are %q, not %q; flat: %v", got, c.want, flat != nil)
+			t.Errorf("the regions are %q, not %q; flat: %v", got, c.want, flat != nil)
 		}
 	}
 }

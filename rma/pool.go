@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// Pool keeps what the calls of a table need, such as a queue with step machines on it, from
-// one call to the next. It is safe for concurrent use. A Pool is used where it was made, and
-// not copied.
+// Pool keeps the resources that the calls of a table need, such as a queue with step machines
+// on it, from one call to the next. It is safe for concurrent use. A Pool must not be copied.
 type Pool[S io.Closer] struct {
 	// Closed is the error of Take and Open after Close.
 	Closed error
@@ -17,7 +16,7 @@ type Pool[S io.Closer] struct {
 	closed bool
 }
 
-// Take returns one that nobody uses; ok is false if there is none, and the caller makes one.
+// Take returns an idle one; ok is false if there is none, and the caller makes one.
 func (p *Pool[S]) Take() (s S, ok bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,8 +32,8 @@ func (p *Pool[S]) Take() (s S, ok bool, err error) {
 	return s, true, nil
 }
 
-// TakeSince is Take of one that was born at that time or later, as born tells: older ones that it
-// comes upon are closed.
+// TakeSince is Take of one for which born returns that time or a later one. It closes the older
+// ones that it finds.
 func (p *Pool[S]) TakeSince(time uint64, born func(S) uint64) (s S, ok bool, err error) {
 	for {
 		s, ok, err = p.Take()
@@ -45,8 +44,8 @@ func (p *Pool[S]) TakeSince(time uint64, born func(S) uint64) (s S, ok bool, err
 	}
 }
 
-// Give takes one back after a call. If the call was broken off, operations may still be in
-// flight, and it is closed.
+// Give takes one back after a call. If the call ended early, operations may still be in flight,
+// and it is closed.
 func (p *Pool[S]) Give(s S, broken bool) {
 	p.mu.Lock()
 	keep := !broken && !p.closed
@@ -54,7 +53,7 @@ func (p *Pool[S]) Give(s S, broken bool) {
 		p.idle = append(p.idle, s)
 	}
 	p.mu.Unlock()
-	if !keep { // which may wait for what is in flight: others do not wait with it
+	if !keep { // Close may wait for what is in flight, so the lock is not held
 		_ = s.Close()
 	}
 }
@@ -69,7 +68,7 @@ func (p *Pool[S]) Open() error {
 	return nil
 }
 
-// Idle is how many there are that nobody uses.
+// Idle is the number of idle ones.
 func (p *Pool[S]) Idle() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -41,7 +41,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// asking is closed with a look at the pool, as calls of others have.
+// asking is closed by a call on the pool, as calls of others are.
 type asking struct{ pool *Pool[*asking] }
 
 func (a *asking) Close() error {

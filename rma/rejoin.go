@@ -6,30 +6,30 @@ import (
 )
 
 // A Rejoiner is a job of an engine where a new process may take the place of a rank that has
-// died. Its memory begins anew, all zeros, and what the rank held is lost, so a table has to
-// allow it. To the others it remains a rank that has failed: collective calls go on to fail,
-// and Failed to list it. A queue does not reach the memory of ranks that have come back since
-// the queue was made.
+// died. Its memory begins with zeros, and what the rank held is lost, so a table has to support
+// it. For the other ranks it remains a rank that has failed: collective calls fail as before, and
+// Failed lists it. A queue does not access the memory of ranks that have rejoined since the queue
+// was made.
 type Rejoiner interface {
 	Job
-	// Rejoined tells whether this process has taken such a place. Its collective calls fail;
-	// NewWindow takes over the next window of that name which the others have made.
+	// Rejoined reports whether this process has taken such a place. Its collective calls fail.
+	// Its NewWindow takes over the next window of that name which the others have made.
 	Rejoined() bool
-	// Life tells how often the place of a rank was taken anew, and whether the process that has
-	// it is alive, as far as this rank knows.
-	Life(rank int) (life int, alive bool)
-	// Returns counts how often this rank has seen others come back.
+	// Incarnation is the number of processes that have taken the place of a rank after the
+	// first one, and whether the present one is alive, as far as this rank knows.
+	Incarnation(rank int) (number int, alive bool)
+	// Returns counts how often this rank has seen others rejoin.
 	Returns() uint64
 }
 
-// Rejoined tells whether this process has taken the place of a rank that had died.
+// Rejoined reports whether this process has taken the place of a rank that had died.
 func Rejoined(job Job) bool {
 	r, ok := job.(Rejoiner)
 	return ok && r.Rejoined()
 }
 
-// Returns counts how often this rank has seen others come back: queues that are older do not
-// reach their memory.
+// Returns counts how often this rank has seen others rejoin. Older queues do not access their
+// memory.
 func Returns(job Job) uint64 {
 	if r, ok := job.(Rejoiner); ok {
 		return r.Returns()
@@ -37,33 +37,32 @@ func Returns(job Job) uint64 {
 	return 0
 }
 
-// Life is how often the place of this rank was taken anew.
-func Life(job Job) int {
+// Incarnation is the incarnation of this rank: 0 for the first process.
+func Incarnation(job Job) int {
 	r, ok := job.(Rejoiner)
 	if !ok {
 		return 0
 	}
-	life, _ := r.Life(job.Rank())
-	return life
+	number, _ := r.Incarnation(job.Rank())
+	return number
 }
 
-// Dead tells whether the process is gone that had the place of a rank after it was taken anew
-// so often.
-func Dead(job Job, rank, life int) bool {
+// Dead reports whether the process with that incarnation of a rank is gone.
+func Dead(job Job, rank, incarnation int) bool {
 	r, ok := job.(Rejoiner)
 	if !ok {
 		return slices.Contains(job.Failed(), rank)
 	}
-	now, alive := r.Life(rank)
-	return life < now || life == now && !alive
+	now, alive := r.Incarnation(rank)
+	return incarnation < now || incarnation == now && !alive
 }
 
-// refuseRejoined is the error of what needs all that every rank has held.
+// refuseRejoined is the error of a call that needs everything that every rank has held.
 func refuseRejoined(job Job, what string) error {
 	if !Rejoined(job) {
 		return nil
 	}
-	return fmt.Errorf("%s: rank %d has joined again, and what it held is lost, which a cache "+
-		"alone can bear; end the job and start all ranks anew, from a checkpoint or by Load",
+	return fmt.Errorf("%s: rank %d has rejoined, and what it held is lost, which only a cache "+
+		"supports; end the job and start all ranks again, from a checkpoint or by Load",
 		what, job.Rank())
 }

@@ -16,8 +16,8 @@ type Job interface {
 	// when NewWindow returns: using it cannot fail.
 	NewWindow(ctx context.Context, spec Spec) (Window, error)
 	// Barrier returns when every rank has called it. Collective. Once a barrier or
-	// the meeting in NewWindow has failed, because a rank is gone or ctx has ended,
-	// this rank is out of step: its later collective calls return the same error.
+	// NewWindow has failed because a rank is lost or ctx has ended, this rank is out
+	// of step with the others: its later collective calls return the same error.
 	Barrier(ctx context.Context) error
 	// NewQueue returns an ordered stream of operations on any windows of the job,
 	// with room for depth of them in flight. One goroutine uses it.
@@ -35,17 +35,17 @@ type Spec struct {
 	Words int    // 64-bit words in each rank's segment, at least 1
 }
 
-// Window is memory of all ranks that this rank reaches.
+// Window is the segments of all ranks, which this rank accesses.
 type Window interface {
 	Rank() int
 	Size() int
 	// Len is the number of 64-bit words of each segment.
 	Len() int
 	Caps() Caps
-	// Words is the load/store view of a rank's segment, nil where only
-	// one-sided operations reach it.
+	// Words is a rank's segment as memory of this process, for direct access; nil where
+	// only one-sided operations access it.
 	Words(rank int) []uint64
-	// Close gives the memory back. The other ranks keep theirs.
+	// Close releases this rank's use of the memory. The other ranks keep theirs.
 	Close() error
 }
 
@@ -72,21 +72,21 @@ type Handle int
 const NoHandle Handle = -1
 
 // Queue is an ordered stream of one-sided operations of one goroutine, on the
-// windows of its job. Offsets and lengths count 64-bit words. Nothing moves before
+// windows of its job. Offsets and lengths count 64-bit words. Nothing is sent before
 // Submit. An operation outside the segment panics, and so does waiting for one that
 // was not submitted: these are bugs of the protocol, not input errors.
 type Queue interface {
-	// Alloc returns a buffer that the engine can read and write. It belongs to
-	// the queue and lives as long.
+	// Alloc returns a zeroed buffer that the engine can read and write. It is valid until
+	// the queue is closed.
 	Alloc(words int) (Buf, error)
 	// Get copies len(dst) words at (rank, off) into dst.
 	Get(dst Buf, w Window, rank, off int) Handle
 	// Put copies src to (rank, off). src must not change before it is done.
 	Put(src Buf, w Window, rank, off int) Handle
-	// CompareAndSwap stores newWord at (rank, off) if old is there. Value tells
-	// what was there.
+	// CompareAndSwap stores newWord at (rank, off) if old is there. Value is
+	// the word that was there.
 	CompareAndSwap(w Window, rank, off int, old, newWord uint64) Handle
-	// FetchAdd adds delta at (rank, off). Value tells what was there before.
+	// FetchAdd adds delta at (rank, off). Value is the word that was there before.
 	FetchAdd(w Window, rank, off int, delta uint64) Handle
 	// Submit starts everything posted since the last Submit.
 	Submit() error
@@ -108,15 +108,15 @@ type Queue interface {
 // Buf is memory of a queue. Slicing it gives a shorter Buf.
 type Buf []uint64
 
-// Stats counts what was asked of an engine.
+// Stats counts the operations of a queue.
 type Stats struct {
 	Gets            uint64
 	Puts            uint64
 	CompareAndSwaps uint64
 	FetchAdds       uint64
-	Ships           uint64 // requests to the programs of other ranks
+	Ships           uint64 // shipped requests
 	Bytes           uint64 // payload of gets, puts, atomics, requests and answers
-	RoundTrips      uint64 // times a step machine had to wait
+	RoundTrips      uint64 // waits of step machines
 	Retries         uint64 // compare-and-swaps that lost
 }
 
@@ -132,7 +132,7 @@ func (s *Stats) Add(t Stats) {
 	s.Retries += t.Retries
 }
 
-// Since is what was counted after before was read.
+// Since is s less an earlier reading of the same counters.
 func (s Stats) Since(before Stats) Stats {
 	s.Gets -= before.Gets
 	s.Puts -= before.Puts
@@ -145,7 +145,7 @@ func (s Stats) Since(before Stats) Stats {
 	return s
 }
 
-// RankError says that a collective call cannot succeed because a rank is gone.
+// RankError says that a call cannot succeed because a rank is lost.
 type RankError struct {
 	Rank int
 	Left bool // it closed the job in good order; false: it died
@@ -158,12 +158,12 @@ func (e *RankError) Error() string {
 	return fmt.Sprintf("rma: rank %d has died, and this call needs every rank", e.Rank)
 }
 
-// PeerError says that another rank has failed; what that rank returns says why. Where it failed
-// because it missed a third one, that is named here too.
+// PeerError says that another rank has failed; the error of that rank says why. Where it failed
+// because a third rank was lost, Lost names that one.
 type PeerError struct {
 	What string
 	Rank int
-	Lost *RankError // nil: it missed none
+	Lost *RankError // nil: no lost rank is the cause
 }
 
 func (e *PeerError) Error() string {
@@ -180,7 +180,7 @@ func (e *PeerError) Unwrap() error {
 	return e.Lost
 }
 
-// MissedBy is 1 + the rank that err says has died; 0: it says so of none.
+// MissedBy is 1 + the rank whose death err reports; 0: it reports none.
 func MissedBy(err error) uint32 {
 	var gone *RankError
 	if errors.As(err, &gone) && !gone.Left {
@@ -189,8 +189,8 @@ func MissedBy(err error) uint32 {
 	return 0
 }
 
-// PeerFailed is what the failure of a peer is to another rank, self, where missed is [MissedBy] of
-// the peer's error. If that is self, it is the peer that is lost for it.
+// PeerFailed is the error that rank self returns after the failure of a peer. missed is [MissedBy]
+// of the peer's error. Where the peer reports the death of self, self reports that of the peer.
 func PeerFailed(what string, peer int, missed uint32, self int) *PeerError {
 	e := &PeerError{What: what, Rank: peer}
 	switch missed {

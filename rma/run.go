@@ -7,11 +7,11 @@ import (
 
 // Op is a protocol step machine: one operation of a table.
 type Op interface {
-	// Step is called first with nothing posted, then each time the handle that
-	// it returned is done. It takes the results that it was waiting for, posts
-	// what it needs next on q and returns the handle to wait for, or NoHandle
-	// when the operation has ended. Several requests may be in flight; Step
-	// waits for one. After an error the operation has ended as well.
+	// Step is called first with nothing posted, then each time the handle that it
+	// returned is done. It takes the results that it waited for, posts what it
+	// needs next on q and returns the handle to wait for, or NoHandle when the
+	// operation has ended. Several requests may be in flight; Step waits for one.
+	// An error ends the operation as well.
 	Step(q Queue) (Handle, error)
 }
 

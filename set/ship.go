@@ -80,7 +80,7 @@ func (o *owner) answer(kind uint32, n int, request, answer []uint64) (int, error
 		width, answerWidth = 1, width
 	}
 	if kind > kindGet || len(request) != n*width || len(answer) < n*answerWidth ||
-		n > rma.ShipMax {
+		n > rma.MaxShipWords {
 		return 0, fmt.Errorf("set: a request of kind %d has %d words and room for %d, for %d "+
 			"items of %d words; run the same program on every rank", kind, len(request),
 			len(answer), n, width)
@@ -96,7 +96,7 @@ func (o *owner) answer(kind uint32, n int, request, answer []uint64) (int, error
 		}
 	}
 	if o.results == nil {
-		o.results, o.refs = make([]Result, rma.ShipMax), make([]Ref, rma.ShipMax)
+		o.results, o.refs = make([]Result, rma.MaxShipWords), make([]Ref, rma.MaxShipWords)
 	}
 	b := batch{items: request, results: o.results[:n], refs: o.refs[:n],
 		insert: kind == kindFindOrPut}

@@ -24,7 +24,7 @@ func (v *span) load(i uint64) uint64 { return atomic.LoadUint64(&v.flat[i]) }
 
 // findSpans finds the buckets that are directly addressable.
 func (t *table) findSpans() {
-	for _, s := range rma.Stretches(t.window) {
+	for _, s := range rma.Regions(t.window) {
 		v := &span{flat: s.Words, first: uint64(s.First) * t.perRank, limit: t.limit}
 		if s.Ranks == t.window.Size() {
 			v.whole = true

@@ -31,7 +31,7 @@ const (
 	// flights is how many requests a batch has on their way, to all ranks together.
 	flights = 8
 	// requestWords is how long a request becomes: more save little, and make others wait.
-	requestWords = rma.ShipMax / 2
+	requestWords = rma.MaxShipWords / 2
 )
 
 // flight is a request on its way.
@@ -77,8 +77,8 @@ func (l *Line) session() (*session, error) {
 	for i := range s.flights {
 		f := &s.flights[i]
 		f.handle = rma.NoHandle
-		if f.request, err = q.Alloc(rma.ShipMax); err == nil {
-			f.answer, err = q.Alloc(rma.ShipMax)
+		if f.request, err = q.Alloc(rma.MaxShipWords); err == nil {
+			f.answer, err = q.Alloc(rma.MaxShipWords)
 		}
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -216,7 +216,7 @@ func (r *run) fill(f *flight, rank int) bool {
 	for ; s.next[rank] < s.ends[rank]; s.next[rank]++ {
 		i := s.order[s.next[rank]]
 		request, answer := b.Size(i)
-		if 1+request > rma.ShipMax || 1+answer > rma.ShipMax {
+		if 1+request > rma.MaxShipWords || 1+answer > rma.MaxShipWords {
 			if f.used > 1 {
 				break
 			}

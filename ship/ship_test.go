@@ -155,7 +155,7 @@ func TestEachOnce(t *testing.T) {
 	onLines(t, 4, &o, func(ctx context.Context, job rma.Job, l *ship.Line) error {
 		rng := rand.New(rand.NewPCG(1, uint64(job.Rank())))
 		for _, size := range []struct{ n, most int }{{0, 1}, {1, 1}, {3, 0}, {5000, 3},
-			{300, 500}, {40, rma.ShipMax + 40}, {9, 10 * rma.ShipMax}} {
+			{300, 500}, {40, rma.MaxShipWords + 40}, {9, 10 * rma.MaxShipWords}} {
 			s := newSums(rng, size.n, job.Size(), size.most)
 			if _, err := l.Run(ctx, s.batch(kindSum)); err != nil {
 				return err

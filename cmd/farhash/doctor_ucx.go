@@ -25,7 +25,7 @@ const ucxTimeout = 20 * time.Second
 
 // ucxSight is what that process finds: it prints this.
 type ucxSight struct {
-	Look     ucx.Look
+	Look     ucx.Survey
 	Coherent bool   // what the litmus test says
 	Failed   string // why two ranks did not work together
 	// Choice is how ship.Auto would have a table reach other hosts; "": unknown. Least is from how
@@ -241,7 +241,7 @@ func ucxLines(said string) string {
 func lookAtUCX(ctx context.Context, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, ucxTimeout*3/4)
 	defer cancel()
-	look, err := ucx.LookAround()
+	look, err := ucx.Examine()
 	if err != nil {
 		return err
 	}

@@ -111,18 +111,18 @@ func TestUCXSight(t *testing.T) {
 		level       doctor.Level
 		says, avoid string
 	}{
-		{ucxSight{Look: ucx.Look{Devices: []ucx.Device{card, wire}}}, "to other hosts", doctor.OK,
+		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{card, wire}}}, "to other hosts", doctor.OK,
 			"rc_mlx5 on mlx5_0:1, tcp on eth0", ""},
-		{ucxSight{Look: ucx.Look{Devices: []ucx.Device{idle}}}, "to other hosts", doctor.Warning,
+		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{idle}}}, "to other hosts", doctor.Warning,
 			"nothing", ""},
-		{ucxSight{Look: ucx.Look{Devices: []ucx.Device{idle, wire}}}, "cards", doctor.Warning,
+		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{idle, wire}}}, "cards", doctor.Warning,
 			"mlx5_0: UCX does not reach", ""},
-		{ucxSight{Look: ucx.Look{Devices: []ucx.Device{card}}}, "atomics", doctor.Note,
+		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{card}}}, "atomics", doctor.Note,
 			"of rc_mlx5 do not agree", ""},
-		{ucxSight{Look: ucx.Look{Devices: []ucx.Device{wire}}, Failed: "no way"}, "atomics",
+		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{wire}}, Failed: "no way"}, "atomics",
 			doctor.Warning, "no way", ""},
 		{ucxSight{}, "progress", doctor.Warning, "no events", ""},
-		{ucxSight{Look: ucx.Look{Devices: []ucx.Device{card}}}, "", "", "", "cards"},
+		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{card}}}, "", "", "", "cards"},
 		{ucxSight{}, "", "", "", "batches"},
 	} {
 		said := ""

@@ -31,7 +31,7 @@ func (m *meter) rates() ([]Rate, error) {
 }
 
 // shipLengths are those of requests and of their answers, in words. A request has one at least.
-var shipLengths = [...]int{1, 64, 512, rma.ShipMax}
+var shipLengths = [...]int{1, 64, 512, rma.MaxShipWords}
 
 // shipFlight is how many requests of each rank are in flight for their rate: an engine has no
 // more than a few on their way.
@@ -63,10 +63,10 @@ func (m *meter) shipped() (r *Shipped, err error) {
 }
 
 func (s *shipper) measure() (r *Shipped, err error) {
-	if s.requests, err = s.carrier.Alloc(shipFlight * rma.ShipMax); err != nil {
+	if s.requests, err = s.carrier.Alloc(shipFlight * rma.MaxShipWords); err != nil {
 		return nil, err
 	}
-	if s.answers, err = s.carrier.Alloc(shipFlight * rma.ShipMax); err != nil {
+	if s.answers, err = s.carrier.Alloc(shipFlight * rma.MaxShipWords); err != nil {
 		return nil, err
 	}
 	s.server.Serve(func(_ int, request, answer []uint64) int { return copy(answer, request) })
@@ -95,7 +95,7 @@ func (s *shipper) measure() (r *Shipped, err error) {
 
 // post ships a request.
 func (s *shipper) post(i, words int) rma.Handle {
-	from := i * rma.ShipMax
+	from := i * rma.MaxShipWords
 	return s.carrier.Ship(s.requests[from:from+words], s.answers[from:from+words], s.server,
 		s.other())
 }

@@ -10,8 +10,8 @@
 //
 // # Memory
 //
-// When ranks meet they tell each other of their hosts: same kernel, same /dev/shm, same
-// host name. Ranks of one host share memory by rma/shm, and there are three cases:
+// At the start ranks exchange what identifies their hosts: kernel, /dev/shm and host name.
+// Ranks of one host share memory by rma/shm, and there are three cases:
 //
 //	all on one host   the windows and queues are those of rma/shm: processor
 //	                  atomics, direct memory, nothing of MPI but start and end
@@ -21,7 +21,7 @@
 //
 // [rma.Caps].CPUAtomicsCoherent holds in the first case only. In the others a library
 // may swap words under a lock or in the target's process, so what is swapped is swapped by
-// MPI alone. A segment begins at a cache line: MPICH 4.0 errs about odd ones.
+// MPI alone. A segment begins at a cache line: MPICH 4.0 has a fault with others.
 //
 // # Which calls
 //
@@ -37,9 +37,9 @@
 // MPI_Rget is done before the words are there.) Done and Wait may so complete more than was
 // asked for, and a flush does not end with a context.
 //
-// Collective calls are MPI_Ibarrier, MPI_Iallgather and MPI_Iallreduce, looked after in
-// turns with the context and with the farewells of ranks that have left, so nobody waits
-// for them. NewWindow makes the window when all ranks have agreed, and frees those that all
+// Collective calls are MPI_Ibarrier, MPI_Iallgather and MPI_Iallreduce. While one is under way
+// the rank also examines the context and the messages of ranks that have left, so that no call
+// waits for these. NewWindow makes the window when all ranks have agreed, and frees those that all
 // have closed.
 //
 // # Threads
@@ -47,7 +47,7 @@
 // One thread of C owns MPI. It initialises MPI with MPI_THREAD_SERIALIZED, finalises it, and
 // enters it every [ProgressInterval] for other ranks if this one does not, so that a rank that
 // computes serves them even if Go has but one processor. A rank that uses the memory of
-// another one tells it so by an empty message, once a millisecond; the owner there then makes
+// another one sends it an empty message, at most once a millisecond; the owner there then makes
 // progress all the time for two milliseconds, or, where ranks are as many as processors, every
 // few microseconds. Queues call MPI in their own thread, once for a batch, under the lock of
 // the owner; to hand a batch over to the owner would cost two switches of threads. Buffers are
@@ -66,11 +66,11 @@
 //
 // # The end
 //
-// Close tells the others and waits until all have closed, as MPI_Finalize would. Abandon, for
-// a rank that has failed, waits for five seconds; the launcher ends the others when this
-// process ends. MPI_Finalize of MPICH over TCP waits for ranks that are gone; a function in
-// place of ucp_disconnect_nb cures it. Where it does not return all the same, it is left
-// behind after five seconds.
+// Close sends a message to the others and waits until all have closed, as MPI_Finalize would.
+// Abandon, for a rank that has failed, waits for five seconds; the launcher ends the others when
+// this process ends. MPI_Finalize of MPICH over TCP waits for ranks that are gone; a function in
+// place of ucp_disconnect_nb prevents that. Where it does not return all the same, the process
+// continues after five seconds.
 //
 // Caps.PeerErrors is false, and Failed lists nobody. A rank that a signal kills ends the job, as
 // the launcher ends the others. One that exits without Close or Abandon, and so without
@@ -84,13 +84,13 @@
 //
 // # What does not work is found at the start
 //
-// A launcher of another MPI starts processes that are alone; the launcher's variables say
-// so, and Join fails. Join has each rank use the memory of others in every way and compares
-// (unless all share memory): wrong words, no end and a crash of the library are reported
+// A launcher of another MPI starts processes as jobs of one rank each; Join finds that by the
+// launcher's variables, and fails. Join has each rank use the memory of others in every way and
+// compares (unless all share memory): wrong words, no end and a crash of the library are reported
 // with the remedy. Of Open MPI 4 the default one-sided component crashes in the first
-// compare-and-swap on one host and makes no windows over TCP, so OMPI_MCA_osc is set to
-// sm,pt2pt, or sm,ucx,pt2pt where there is a fast network, if it is not set. A program that
-// initialises MPI itself sets it before. pt2pt refuses MPI_THREAD_MULTIPLE.
+// compare-and-swap on one host and makes no windows over TCP, so OMPI_MCA_osc is set to sm,pt2pt,
+// or sm,ucx,pt2pt where there is a fast network, if it is not set. A program that initialises MPI
+// itself sets it before. pt2pt refuses MPI_THREAD_MULTIPLE.
 //
 // # What was measured
 //
@@ -106,7 +106,7 @@
 //	MPICH 4.0.2      44       2.4       66     41     17
 //	  loop in C      78                 57     39
 //
-// Within a host an operation through a queue of rma/shm takes 0.05 to 0.1, and a table that
-// uses the memory itself has nothing of this package on its way. Operations on a rank that
+// Within a host an operation through a queue of rma/shm takes 0.05 to 0.1, and a table with
+// direct access calls nothing of this package. Operations on a rank that
 // was not in use take up to ProgressInterval longer.
 package mpi

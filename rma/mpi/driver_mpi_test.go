@@ -120,17 +120,17 @@ func (w *remoteWindow) Close() error {
 // remoteQueue is a puppet's queue. To save calls, operations that are in order go with the
 // next call, and the end of one brings its value along. Handles are numbers of this queue.
 type remoteQueue struct {
-	job    *remoteJob
-	object int
-	depth  int
-	last   rma.Handle
-	posts  []Post
-	posted bool // something is to be submitted
-	open   map[rma.Handle]*remoteOp
-	values []int     // taken here and not yet there
-	stats  rma.Stats // what is added to the puppet's
-	told   rma.Stats
-	closed bool
+	job     *remoteJob
+	object  int
+	depth   int
+	last    rma.Handle
+	posts   []Post
+	posted  bool // something is to be submitted
+	open    map[rma.Handle]*remoteOp
+	values  []int     // taken here and not yet there
+	stats   rma.Stats // what is added to the puppet's
+	counted rma.Stats
+	closed  bool
 }
 
 // remoteOp is an operation whose value was not taken.
@@ -234,20 +234,20 @@ func (q *remoteQueue) Flush(ctx context.Context, w rma.Window, rank int) error {
 	return err
 }
 
-// Stats adds what the puppet has counted since the last look.
+// Stats adds what the puppet has counted since the last call.
 func (q *remoteQueue) Stats() *rma.Stats {
 	if q.closed {
 		return &q.stats
 	}
 	if reply, err := q.tell(Request{What: "QStats"}); err == nil {
 		news := reply.Stats
-		news.Gets -= q.told.Gets
-		news.Puts -= q.told.Puts
-		news.CompareAndSwaps -= q.told.CompareAndSwaps
-		news.FetchAdds -= q.told.FetchAdds
-		news.Bytes -= q.told.Bytes
+		news.Gets -= q.counted.Gets
+		news.Puts -= q.counted.Puts
+		news.CompareAndSwaps -= q.counted.CompareAndSwaps
+		news.FetchAdds -= q.counted.FetchAdds
+		news.Bytes -= q.counted.Bytes
 		q.stats.Add(news)
-		q.told = reply.Stats
+		q.counted = reply.Stats
 	}
 	return &q.stats
 }

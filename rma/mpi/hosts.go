@@ -16,10 +16,10 @@ import (
 // protocolVersion changes with what ranks do together in this package.
 const protocolVersion = 1
 
-// meetHosts finds out which ranks share memory with this one, and has them share it. Either all
+// shareHosts finds out which ranks share memory with this one, and has them share it. Either all
 // ranks of the job succeed or none does. Collective.
-func (j *Job) meetHosts(ctx context.Context, cfg Config, name string) error {
-	near, err := neighbours.Meet(ctx, j, j.rank, neighbours.Self{Engine: "mpi",
+func (j *Job) shareHosts(ctx context.Context, cfg Config, name string) error {
+	near, err := neighbours.Find(ctx, j, j.rank, neighbours.Self{Engine: "mpi",
 		Version: protocolVersion, Hidden: cfg.Hidden, Host: name})
 	if err != nil {
 		return err

@@ -9,12 +9,12 @@ struct fh_job {
 	MPI_Comm comm;
 	int rank, size;
 	MPI_Request meeting; // the collective call under way
-	uint64_t met;        // collective calls that came to their end here
+	uint64_t ended;      // collective calls that came to their end here
 	uint64_t *left;      // by rank: 1 + how many had done so there when it left; 0: it is here
 	int leftRanks;
-	uint64_t farewell;
-	MPI_Request *farewells;
-	int64_t *poked; // by rank: when it was told that its memory is in use
+	uint64_t leaving;
+	MPI_Request *leaves;
+	int64_t *poked; // by rank: until when it knows that its memory is in use
 	int gone; // its windows are no more
 	fh_job *next;
 };
@@ -35,5 +35,5 @@ int64_t fh_now(void);
 void fh_heat(void);
 void fh_attend(fh_job *job); // under the lock, as are the following
 void fh_forget(fh_job *job);
-int fh_hear(fh_job *job);
+int fh_receive(fh_job *job);
 int fh_poke(fh_job *job, int rank);

@@ -1,7 +1,7 @@
 //go:build mpi
 
-// Ranks that meet, and that leave. Whoever leaves tells all others by a message; so a
-// rank that waits in a collective call learns that somebody will never come.
+// Ranks that join and leave. A rank that leaves sends a message to all others, so that a rank
+// which waits in a collective call learns that another one will never make it.
 
 #include <sched.h>
 #include <stdio.h>
@@ -11,10 +11,10 @@
 #include "shim.h"
 #include "internal.h"
 
-enum { FAREWELL = 4711, GROUP = 4712, POKE = 4713 };
+enum { LEAVE = 4711, GROUP = 4712, POKE = 4713 };
 
-// fh_hear takes farewells and pokes. To look for them is also what makes progress.
-int fh_hear(fh_job *job) {
+// fh_receive takes leave messages and pokes. The probe for them also makes progress.
+int fh_receive(fh_job *job) {
 	for (;;) {
 		int there = 0;
 		MPI_Status status;
@@ -29,7 +29,7 @@ int fh_hear(fh_job *job) {
 			fh_heat();
 			continue;
 		}
-		err = MPI_Recv(&job->left[from], 1, MPI_UINT64_T, from, FAREWELL, job->comm,
+		err = MPI_Recv(&job->left[from], 1, MPI_UINT64_T, from, LEAVE, job->comm,
 			MPI_STATUS_IGNORE);
 		if (err)
 			return err;
@@ -37,9 +37,9 @@ int fh_hear(fh_job *job) {
 	}
 }
 
-// fh_poke tells a rank that its memory is in use, so that it makes progress all the time
-// for a while; not again while it still does. Farewells come after. Where no thread owns MPI
-// nobody would listen.
+// fh_poke announces to a rank that its memory is in use, so that it makes progress all the time
+// for a while; not again while it still does. Leave messages come after. Where no thread owns MPI
+// the rank would not receive it.
 int fh_poke(fh_job *job, int rank) {
 	int64_t now = fh_now();
 	if (rank == job->rank || fh_is_passive || now < job->poked[rank])
@@ -70,7 +70,7 @@ int fh_join(int ranks, fh_job **out) {
 	job->meeting = MPI_REQUEST_NULL;
 	job->size = ranks ? ranks : size;
 	job->left = fh_calloc(job->size, sizeof *job->left);
-	job->farewells = fh_calloc(job->size, sizeof *job->farewells);
+	job->leaves = fh_calloc(job->size, sizeof *job->leaves);
 	job->poked = fh_calloc(job->size, sizeof *job->poked);
 	if (ranks) {
 		int range[1][3] = {{0, ranks - 1, 1}};
@@ -126,12 +126,12 @@ int fh_meet(fh_job *job, int spins, int *goneRank) {
 		fh_lock();
 		int err = MPI_Test(&job->meeting, &done, MPI_STATUS_IGNORE);
 		if (!err && done)
-			err = job->met++ == 0 ? attend(job) : 0;
-		else if (!err && job->met > 0)
-			err = fh_hear(job);
+			err = job->ended++ == 0 ? attend(job) : 0;
+		else if (!err && job->ended > 0)
+			err = fh_receive(job);
 		// A rank may have left after the call ended there and not yet here.
 		for (int r = job->size - 1; r >= 0 && !err && !done; r--)
-			if (job->left[r] && job->left[r] <= job->met + 1)
+			if (job->left[r] && job->left[r] <= job->ended + 1)
 				*goneRank = r;
 		fh_unlock();
 		if (err || done)
@@ -143,16 +143,16 @@ int fh_meet(fh_job *job, int spins, int *goneRank) {
 	}
 }
 
-// fh_leave tells all others that this rank comes to no further collective call.
+// fh_leave announces to all others that this rank makes no further collective call.
 int fh_leave(fh_job *job) {
 	int err = 0;
 	fh_lock();
-	job->farewell = job->met + 1;
+	job->leaving = job->ended + 1;
 	for (int r = 0; r < job->size; r++) {
-		job->farewells[r] = MPI_REQUEST_NULL;
+		job->leaves[r] = MPI_REQUEST_NULL;
 		if (r != job->rank && !err)
-			err = MPI_Isend(&job->farewell, 1, MPI_UINT64_T, r, FAREWELL, job->comm,
-				&job->farewells[r]);
+			err = MPI_Isend(&job->leaving, 1, MPI_UINT64_T, r, LEAVE, job->comm,
+				&job->leaves[r]);
 	}
 	fh_unlock();
 	return err;
@@ -162,9 +162,9 @@ int fh_leave(fh_job *job) {
 int fh_all_left(fh_job *job) {
 	int sent = 0;
 	fh_lock();
-	int err = fh_hear(job);
+	int err = fh_receive(job);
 	if (!err)
-		err = MPI_Testall(job->size, job->farewells, &sent, MPI_STATUSES_IGNORE);
+		err = MPI_Testall(job->size, job->leaves, &sent, MPI_STATUSES_IGNORE);
 	int all = sent && job->leftRanks == job->size - 1;
 	fh_unlock();
 	return err ? err : all ? 0 : FH_PENDING;

@@ -27,8 +27,8 @@ var errClosed = errors.New("rma/mpi: this rank has closed the job")
 // abandonGrace is how long the others may go on when a rank has failed.
 const abandonGrace = 5 * time.Second
 
-// spins is how often C looks for an end, letting other threads run in between, before Go
-// looks whether to go on.
+// spins is how often C polls for completion, letting other threads run in between, before Go
+// examines the context.
 const spins = 50
 
 // Job is this process's membership in a job of MPI.
@@ -41,7 +41,7 @@ type Job struct {
 
 	closing atomic.Bool
 	mu      sync.Mutex // one collective call at a time
-	broken  error      // why this rank can meet the others no more
+	broken  error      // why this rank is out of step
 	windows []*Window  // made and not freed, in the same order on every rank
 }
 
@@ -49,53 +49,53 @@ var _ rma.Job = (*Job)(nil)
 
 // Join makes this process a rank of the job that MPI has started.
 func Join(ctx context.Context, cfg Config) (rma.Job, error) {
-	return joinAs(ctx, cfg, pretence{})
+	return joinAs(ctx, cfg, overrides{})
 }
 
-func joinAs(ctx context.Context, cfg Config, p pretence) (rma.Job, error) {
+func joinAs(ctx context.Context, cfg Config, p overrides) (rma.Job, error) {
 	cfg.complete()
-	life.mu.Lock()
-	defer life.mu.Unlock()
-	if life.joined {
+	mpiState.mu.Lock()
+	defer mpiState.mu.Unlock()
+	if mpiState.joined {
 		return nil, errors.New("rma/mpi: this process is a rank of a job already; close it " +
 			"first, or join several jobs between mpi.Start and its stop")
 	}
-	owns := !life.held
+	owns := !mpiState.held
 	if owns {
 		if err := begin(ctx, cfg); err != nil {
 			return nil, err
 		}
 	} else if p.first == 0 {
-		if err := bury(ctx); err != nil {
+		if err := freeClosed(ctx); err != nil {
 			return nil, err
 		}
 	}
 	j := &Job{lib: ask(), owns: owns}
-	life.joined = owns
+	mpiState.joined = owns
 	if err := j.join(ctx, cfg, p); err != nil {
 		return nil, err // MPI stays: it cannot end well without the others
 	}
-	if j.near.Everybody() {
+	if j.near.OneHost() {
 		return &onOneHost{Job: j.near.Memory, mpi: j}, nil
 	}
 	return j, nil
 }
 
-// join meets the other ranks and tries out what MPI can do.
-func (j *Job) join(ctx context.Context, cfg Config, p pretence) error {
+// join connects to the other ranks and tests what MPI can do.
+func (j *Job) join(ctx context.Context, cfg Config, p overrides) error {
 	within, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
 	var world C.fh_facts
 	C.fh_phase(&world)
 	j.rank, j.size = int(world.rank), int(world.size)
-	err := j.meet(within, func() C.int { return C.fh_join(C.int(p.first), &j.c) })
+	err := j.collective(within, func() C.int { return C.fh_join(C.int(p.first), &j.c) })
 	if err != nil {
-		return fmt.Errorf("rma/mpi: meeting the other ranks: %w; were all ranks started?", err)
+		return fmt.Errorf("rma/mpi: joining the other ranks: %w; were all ranks started?", err)
 	}
 	if p.first > 0 {
 		j.size = p.first
 	}
-	if err := j.meetHosts(within, cfg, p.host); err != nil || j.near.Everybody() {
+	if err := j.shareHosts(within, cfg, p.host); err != nil || j.near.OneHost() {
 		return err
 	}
 	return j.tryOut(within)
@@ -108,21 +108,21 @@ func (j *Job) Size() int { return j.size }
 func (j *Job) Barrier(ctx context.Context) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.meet(ctx, func() C.int { return C.fh_barrier(j.c) })
+	return j.collective(ctx, func() C.int { return C.fh_barrier(j.c) })
 }
 
-// meet makes one collective call, and none after one has failed. The lock is held.
-func (j *Job) meet(ctx context.Context, start func() C.int) error {
+// collective makes one collective call, and none after one has failed. The lock is held.
+func (j *Job) collective(ctx context.Context, start func() C.int) error {
 	if j.closing.Load() {
 		return errClosed
 	}
 	if j.broken == nil {
-		j.broken = j.meetOnce(ctx, start)
+		j.broken = j.collectiveOnce(ctx, start)
 	}
 	return j.broken
 }
 
-func (j *Job) meetOnce(ctx context.Context, start func() C.int) error {
+func (j *Job) collectiveOnce(ctx context.Context, start func() C.int) error {
 	if code := start(); code != 0 {
 		return j.lib.fault("beginning a collective call", code)
 	}
@@ -149,7 +149,7 @@ func (j *Job) meetOnce(ctx context.Context, start func() C.int) error {
 // pause lets time pass, in which the thread that owns MPI makes progress for others. Where there
 // is none, whoever waits does so itself.
 func pause(pace *rma.Backoff) {
-	if !life.passive {
+	if !mpiState.passive {
 		pace.Pause()
 	}
 }
@@ -163,7 +163,7 @@ func (j *Job) transfer(ctx context.Context, mine []uint64, brings int,
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(mem)), len(mine)+brings)
 	copy(words, mine)
 	there := (*C.uint64_t)(unsafe.Pointer(&words[len(mine)]))
-	if err := j.meet(ctx, func() C.int { return start(mem, there) }); err != nil {
+	if err := j.collective(ctx, func() C.int { return start(mem, there) }); err != nil {
 		return nil, err
 	}
 	all := append([]uint64(nil), words[len(mine):]...)
@@ -196,7 +196,7 @@ func (j *Job) least(ctx context.Context, mine []uint64) ([]uint64, error) {
 	})
 }
 
-// agree tells every rank whether all ranks came so far. As Exchange.
+// agree returns the same error on all ranks where one has failed. As Exchange.
 func (j *Job) agree(ctx context.Context, what string, mine error) error {
 	vote := uint64(math.MaxUint64)
 	if mine != nil {
@@ -221,7 +221,7 @@ func (j *Job) Close() error {
 	if err := j.leave(); err != nil || !j.owns {
 		return err
 	}
-	return j.part(context.Background())
+	return j.finish(context.Background())
 }
 
 // Abandon is Close for a rank that has failed: it waits for the others only for a while.
@@ -232,35 +232,35 @@ func (j *Job) Abandon() error {
 	if err := j.leave(); err != nil || !j.owns {
 		return err
 	}
-	return j.part(ctx)
+	return j.finish(ctx)
 }
 
-// leave tells the others that this rank comes to no further collective call.
+// leave announces to the others that this rank makes no further collective call.
 func (j *Job) leave() error {
 	if j.closing.Swap(true) {
 		return nil
 	}
-	j.mu.Lock() // a call that waits has seen that it is to end
+	j.mu.Lock() // collective calls under way have ended
 	defer j.mu.Unlock()
 	if err := j.lib.fault("leaving the job", C.fh_leave(j.c)); err != nil {
 		return err
 	}
 	if !j.owns {
-		life.mu.Lock()
-		defer life.mu.Unlock()
-		life.graves = append(life.graves, j)
+		mpiState.mu.Lock()
+		defer mpiState.mu.Unlock()
+		mpiState.closed = append(mpiState.closed, j)
 	}
 	return nil
 }
 
-// part waits for the others, frees everything and ends MPI.
-func (j *Job) part(ctx context.Context) error {
-	life.mu.Lock()
-	defer life.mu.Unlock()
-	if !life.joined {
+// finish waits for the others, frees everything and ends MPI.
+func (j *Job) finish(ctx context.Context) error {
+	mpiState.mu.Lock()
+	defer mpiState.mu.Unlock()
+	if !mpiState.joined {
 		return nil
 	}
-	life.joined = false
+	mpiState.joined = false
 	if err := j.awaitOthers(ctx); err != nil {
 		return err
 	}

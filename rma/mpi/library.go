@@ -14,7 +14,7 @@ import (
 	"unsafe"
 )
 
-// Built tells whether this program contains the engine.
+// Built reports whether this program contains the engine.
 const Built = true
 
 // library is the MPI library that the program is linked with.
@@ -40,8 +40,8 @@ func ask() library {
 }
 
 // parseLibrary reads "Open MPI v4.1.4, package: ..." or "MPICH Version:\t4.0.2\n...".
-func parseLibrary(said string) library {
-	line, _, _ := strings.Cut(said, "\n")
+func parseLibrary(version string) library {
+	line, _, _ := strings.Cut(version, "\n")
 	line, _, _ = strings.Cut(line, ",")
 	l := library{text: strings.Join(strings.Fields(line), " "), kind: other}
 	for _, kind := range []string{openMPI, mpich} {
@@ -86,11 +86,11 @@ func setDefault(name, value string) {
 	}
 }
 
-// useRequests tells whether gets are completed by requests: in Open MPI a flush is
+// useRequests reports whether gets are completed by requests: in Open MPI a flush is
 // faster and surer, in MPICH a request.
 func (l library) useRequests() bool { return l.kind != openMPI }
 
-// addBySwap tells whether fetch-and-add is made of swaps, since that of the library is not
+// addBySwap reports whether fetch-and-add is made of swaps, since that of the library is not
 // atomic: so it is in osc/pt2pt of Open MPI 4, and no other component need be there.
 func (l library) addBySwap() bool { return l.kind == openMPI && l.major <= 4 }
 

@@ -20,7 +20,7 @@ const litmusWords = 16
 func (j *Job) tryOut(ctx context.Context) error {
 	result := make(chan error, 1) // a library that hangs is left behind
 	try := func() { result <- j.lib.guard(func() error { return j.litmus(ctx) }) }
-	if life.passive { // MPI is for this thread alone
+	if mpiState.passive { // MPI is for this thread alone
 		try()
 	} else {
 		go try()

@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "role", role, "failed:", err)
 		os.Exit(1)
 	}
-	if life.hangs {
+	if mpiState.hangs {
 		fmt.Fprintln(os.Stderr, "MPI_Finalize did not return")
 		os.Exit(1)
 	}
@@ -200,7 +200,7 @@ func (th *theatre) run(ranks int, hidden bool, hosts int, fn func(job rma.Job) e
 		}
 		job := &remoteJob{d, reply.Object, rank, ranks}
 		err = errors.Join(fn(job), job.Close())
-		_, err2 := d.tell(Request{What: "bury"})
+		_, err2 := d.tell(Request{What: "free closed"})
 		return errors.Join(err, err2)
 	})
 }

@@ -104,7 +104,7 @@ static int progress(void) {
 	int alone = seen == entered;
 	if (alone)
 		for (fh_job *j = jobs; j; j = j->next)
-			fh_hear(j);
+			fh_receive(j);
 	seen = entered;
 	int hot = hotUntil && fh_now() < hotUntil;
 	if (!hot)
@@ -115,7 +115,7 @@ static int progress(void) {
 
 // serve makes progress until the end: all the time while others use this rank's memory,
 // where there is a core for it, and otherwise now and then. A rank that keeps calling MPI
-// needs little of it; each look costs that rank's thread more than a microsecond.
+// needs little of it; each poll costs that rank's thread more than a microsecond.
 static void serve(void) {
 	static const struct timespec shortNap = {0, 5000};
 	struct timespec now = nap;
@@ -217,7 +217,7 @@ static struct sigaction unguarded;
 static void lastWords(int sig) {
 	ssize_t n = write(2, guardText, strlen(guardText));
 	(void)n;
-	sigaction(sig, &unguarded, NULL); // the fault comes again, and Go tells of it
+	sigaction(sig, &unguarded, NULL); // the fault comes again, and Go reports it
 }
 
 // fh_guard has a crash say some last words; NULL ends that.

@@ -94,7 +94,7 @@ type puppetOp struct {
 	buf rma.Buf
 }
 
-// Puppet does what it is told, each call in a goroutine of its own.
+// Puppet does what the driver sends, each call in a goroutine of its own.
 type Puppet struct {
 	mu      sync.Mutex
 	last    int
@@ -176,15 +176,15 @@ func (p *Puppet) doOther(ctx context.Context, req *Request, reply *Reply) error 
 		}
 	case "join":
 		job, err := joinAs(ctx, Config{Hidden: req.Flag, Timeout: hangGuard},
-			pretence{host: req.Text, first: req.Numbers[0]})
+			overrides{host: req.Text, first: req.Numbers[0]})
 		if err == nil {
 			reply.Object = p.keep(job)
 		}
 		return err
-	case "bury":
-		life.mu.Lock()
-		defer life.mu.Unlock()
-		return bury(ctx)
+	case "free closed":
+		mpiState.mu.Lock()
+		defer mpiState.mu.Unlock()
+		return freeClosed(ctx)
 	case "close":
 		return object[rma.Window](p, req.Object).Close()
 	case "exit":

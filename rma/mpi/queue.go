@@ -15,8 +15,8 @@ import (
 	"github.com/farhash/farhash/rma/internal/buffers"
 )
 
-// queueDepthMax keeps the slots within what C counts.
-const queueDepthMax = 1 << 24
+// maxQueueDepth keeps the slots within what C counts.
+const maxQueueDepth = 1 << 24
 
 // Queue is a queue of MPI. Its slots lie in memory of C, where MPI writes results.
 type Queue struct {
@@ -32,9 +32,9 @@ var _ rma.Queue = (*Queue)(nil)
 
 // NewQueue returns a queue with room for depth operations in flight.
 func (j *Job) NewQueue(depth int) (rma.Queue, error) {
-	if depth < 1 || depth > queueDepthMax {
+	if depth < 1 || depth > maxQueueDepth {
 		return nil, fmt.Errorf("rma/mpi: a queue needs a depth of 1 to %d, not %d",
-			queueDepthMax, depth)
+			maxQueueDepth, depth)
 	}
 	q := &Queue{job: j, c: C.fh_new_queue(j.c, C.int(depth), flag(j.lib.useRequests()),
 		flag(j.lib.addBySwap()))}
@@ -133,7 +133,7 @@ func (q *Queue) Submit() error {
 	return q.job.lib.fault("starting operations", C.fh_submit(q.c))
 }
 
-// Done reports whether h is done, after a look that makes progress.
+// Done reports whether h is done. It makes progress.
 func (q *Queue) Done(h rma.Handle) bool {
 	if q.ops[h].state == C.FH_FLYING {
 		C.fh_wait(q.c, C.int(h), 0) // an error comes again in Wait

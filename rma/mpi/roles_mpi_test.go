@@ -36,7 +36,7 @@ var roles = map[string]func(string) error{
 func inJob(argument string, fn func(ctx context.Context, job rma.Job, w rma.Window) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
 	defer cancel()
-	var p pretence
+	var p overrides
 	switch argument {
 	case "hosts": // each rank on a host of its own
 		p.host = fmt.Sprint(os.Getpid())
@@ -118,7 +118,7 @@ func passive(argument string) error {
 	return guest.Finalize()
 }
 
-// views prints how many segments a rank sees as memory, after a look at what is there.
+// views prints how many segments a rank sees as memory, after it has examined them.
 func views(string) error {
 	return inJob("", func(ctx context.Context, job rma.Job, w rma.Window) error {
 		atomic.StoreUint64(&w.Words(job.Rank())[1], 7)

@@ -12,10 +12,10 @@
 #include "shim.h"
 #include "internal.h"
 
-enum { YIELDS = 32 }; // looks in vain until it sleeps
+enum { YIELDS = 32 }; // polls without progress until it sleeps
 
 // MPICH waits without letting go of the core: where ranks outnumber cores, each wait takes
-// the rank that is waited for a slice of time. After looks in vain this yields and
+// the rank that is waited for a slice of time. After polls without progress this yields and
 // then sleeps.
 unsigned ucp_worker_progress(void *worker) {
 	static unsigned (*progress)(void *);
@@ -33,9 +33,9 @@ unsigned ucp_worker_progress(void *worker) {
 	return found;
 }
 
-// In MPI_Finalize a rank waits until the others answer to its farewell, and those that need
+// In MPI_Finalize a rank waits until the others answer to its leaving, and those that need
 // no answer any more give none: over TCP it never ends. All ranks have left by then
-// and nothing is in flight, so there is no farewell.
+// and nothing is in flight, so there is no leaving.
 void *ucp_disconnect_nb(void *endpoint) {
 	static void *(*disconnect)(void *);
 	if (!disconnect)

@@ -60,7 +60,7 @@ func requests(r *rank) error {
 		return err
 	}
 	sum := uint64(0)
-	for _, words := range []int{1, 2, 7, 512, 513, rma.ShipMax - 1} {
+	for _, words := range []int{1, 2, 7, 512, 513, rma.MaxShipWords - 1} {
 		n, err := roundOfRequests(r, q, words)
 		if err != nil {
 			return fmt.Errorf("%d words: %w", words, err)
@@ -133,7 +133,7 @@ func notServed(r *rank, q rma.Carrier) error {
 	if err := r.barrier(); err != nil {
 		return err
 	}
-	buf, err := q.Alloc(rma.ShipMax + 1)
+	buf, err := q.Alloc(rma.MaxShipWords + 1)
 	if err != nil {
 		return err
 	}

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Look is what UCX finds on this host. The field names are those of farhash doctor --json.
-type Look struct {
+// Survey is what UCX finds on this host. The field names are those of farhash doctor --json.
+type Survey struct {
 	Devices []Device `json:"devices"`
-	// Events: a thread can sleep until something happens that UCX must see to.
+	// Events: a thread can sleep until an event that UCX must handle.
 	Events bool `json:"events"`
 }
 
@@ -18,11 +18,11 @@ type Device struct {
 	Transport string     `json:"transport"` // for UCX_TLS: "tcp", "rc_mlx5"
 	Name      string     `json:"name"`      // for UCX_NET_DEVICES: "eth0", "mlx5_0:1"
 	Kind      DeviceKind `json:"kind"`
-	// Used: UCX takes it into account as it is set up. Which of these it sends over, it
-	// decides for each pair of ranks.
+	// Used: UCX may send over it with its present settings. It chooses among these for each
+	// pair of ranks.
 	Used    bool    `json:"used"`
 	Atomics Atomics `json:"atomics"`
-	// What UCX supposes; 0 where it does not say.
+	// Estimates of UCX; 0 where it has none.
 	BytesPerSecond float64 `json:"bytesPerSecond"`
 	LatencyNs      float64 `json:"latencyNs"`
 }
@@ -41,23 +41,23 @@ const (
 // Atomics is who does compare-and-swap and fetch-and-add.
 type Atomics string
 
-// The target's processor does them where the device can not. A card's own need not agree
-// with the processor's: the litmus test tells.
+// The target's processor does them where the device cannot. Those of a card need not be atomic with
+// respect to the processor's: the litmus test finds out.
 const (
 	ByTarget    Atomics = "target"
 	ByProcessor Atomics = "processor"
 	ByCard      Atomics = "card"
 )
 
-// OtherHosts tells whether a device that UCX takes into account reaches other hosts.
+// OtherHosts reports whether UCX may send over the device to other hosts.
 func (d Device) OtherHosts() bool { return d.Used && d.Kind == Network && d.Name != "lo" }
 
 // DevicesVariable is the environment variable of UCX that names the devices that it uses.
 const DevicesVariable = "UCX_NET_DEVICES"
 
-// Reaching is the [DevicesVariable] of a rank that meets the others at a local address, where the
-// user has not set it: of what UCX reaches by TCP, the interface with that address, and all other
-// networks, such as InfiniBand. It is "" where UCX does not see that interface.
+// Reaching is the [DevicesVariable] of a rank that is connected to rank 0 from a local address,
+// where the user has not set it: of the devices by TCP the interface with that address, and all
+// other networks, such as InfiniBand. It is "" where UCX does not find that interface.
 func Reaching(devices []Device, at net.Addr) string {
 	name := interfaceOf(at)
 	var names []string

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Of what UCX reaches by TCP a rank takes the interface by which it meets the others. Cards that
-// need no TCP stay.
+// Of what UCX reaches by TCP a rank takes the interface by which it is connected to the others.
+// Cards that need no TCP stay.
 func TestReaching(t *testing.T) {
 	all, err := net.Interfaces()
 	lo := ""

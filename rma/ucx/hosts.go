@@ -10,13 +10,12 @@ import (
 	"github.com/farhash/farhash/rma/internal/neighbours"
 )
 
-// protocolVersion changes with what ranks do together in this package.
-const protocolVersion = 2
+// protocolVersion changes with the messages between ranks of this package.
+const protocolVersion = 3
 
-// meetHosts finds out which ranks share memory with this one, and has them share it.
-// Collective.
-func (j *Job) meetHosts(ctx context.Context, cfg Config) error {
-	near, err := neighbours.Meet(ctx, j, j.rank, neighbours.Self{Engine: "ucx",
+// shareHosts finds out which ranks are on this host, and has them share memory. Collective.
+func (j *Job) shareHosts(ctx context.Context, cfg Config) error {
+	near, err := neighbours.Find(ctx, j, j.rank, neighbours.Self{Engine: "ucx",
 		Version: protocolVersion, Hidden: cfg.Hidden, Host: j.p.host})
 	if err != nil {
 		return err
@@ -39,13 +38,13 @@ func (j *Job) meetHosts(ctx context.Context, cfg Config) error {
 	return err
 }
 
-// untilGone is a context that ends as well when a rank is gone, or this one leaves: a neighbour
-// that is out of step for that reason does not come, and does not say so within the host.
+// untilGone is a context that ends as well when a rank is gone, or this one leaves: a rank of this
+// host that is out of step for that reason does not come, and does not report it within the host.
 func (j *Job) untilGone(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		for {
-			_, change := j.star.Fates()
+			_, change := j.star.States()
 			if gone := j.star.Gone(); gone != nil {
 				cancel(gone)
 			}

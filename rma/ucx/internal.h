@@ -15,13 +15,13 @@ typedef struct {
 	fu_job *job;
 	int rank;
 	void *address;      // of its worker
-	int life;           // how often its place was taken anew
+	int incarnation;           // processes that had its place before
 	uint64_t since;     // and at which return that was last
 	ucp_ep_h ep;        // made when it is first needed
-	int greeting;       // the first operation on it is on its way
-	int met;            // and was answered
+	int connecting;       // the first operation on it is in flight
+	int connected;            // and was answered
 	ucs_status_t fault; // or failed
-	fu_op *parked;      // what waits for that
+	fu_op *parked;      // operations that wait for that
 	int lost;
 	void *closing;   // the request that ends a lost endpoint
 	int64_t closeMs; // when that was made
@@ -40,8 +40,8 @@ struct fu_job {
 	int waiters; // that make progress for all
 	unsigned waits; // that have begun
 	uint64_t returns; // of ranks that have joined again
-	int sick;    // a peer is lost and its endpoint not closed
-	int news;    // a peer has been met
+	int unclosed;    // a peer is lost and its endpoint not closed
+	int changed;    // a first get has ended
 	int stuck;   // an endpoint cannot be closed
 	int gone;    // UCX is no more
 	fu_peer_t *peers;
@@ -67,8 +67,8 @@ struct fu_window {
 	int atomics;       // processor atomics on direct segments are allowed
 };
 
-// fu_calloc is zeroed memory of C. Where there is none the process ends, as one of Go does: in a
-// callback of UCX nobody could be told.
+// fu_calloc is zeroed memory of C. Where there is none the process ends, as one of Go does: a callback
+// of UCX can return no error.
 void *fu_calloc(size_t count, size_t bytes);
 
 void fu_lock(fu_job *job);
@@ -76,7 +76,7 @@ void fu_unlock(fu_job *job);
 unsigned fu_progress(fu_job *job); // under the lock, as are the following
 void fu_fail(fu_peer_t *peer);
 int fu_reach(fu_job *job, int rank, ucp_ep_h *ep);
-int fu_meet(fu_window *w, int rank);
+int fu_connect(fu_window *w, int rank);
 void fu_unpark(fu_peer_t *peer);
 int fu_unlock_key(fu_window *w, int rank, ucp_rkey_h *rkey);
 int fu_release(fu_window *w);

@@ -18,7 +18,7 @@
 
 enum {
 	LOCK_TRIES = 1000,
-	POLL_MS = 100,      // what UCX does not tell by an event waits so long at most
+	POLL_MS = 100,      // what UCX signals by no event waits so long at most
 	NAP_NS = 50000,     // while others make progress
 	BURST = 64,         // calls of progress under one lock
 	CLOSE_TRIES = 2000, // of a millisecond
@@ -118,7 +118,7 @@ int fu_address(fu_job *job, void *to, int most) {
 static void *serve(void *arg) {
 	static const struct timespec nap = {0, NAP_NS};
 	fu_job *job = arg;
-	unsigned waits = 0; // that had begun when this thread last looked
+	unsigned waits = 0; // that had begun when this thread last read the counter
 	struct pollfd fds[2] = {{.fd = job->stop[0], .events = POLLIN}, {.events = POLLIN}};
 	ucp_worker_get_efd(job->worker, &fds[1].fd);
 	prctl(PR_SET_TIMERSLACK, 1000); // a nap may so be short
@@ -136,18 +136,18 @@ static void *serve(void *arg) {
 		while (more > 0 && fu_progress(job))
 			more--;
 		ucs_status_t s = more > 0 ? ucp_worker_arm(job->worker) : UCS_ERR_BUSY;
-		int sick = job->sick;
+		int unclosed = job->unclosed;
 		fu_unlock(job);
 		if (s == UCS_OK)
-			poll(fds, 2, sick ? 1 : POLL_MS);
+			poll(fds, 2, unclosed ? 1 : POLL_MS);
 		else
 			sched_yield();
 	}
 	return NULL;
 }
 
-// fu_serve starts the thread. Signals are for other threads, where Go handles them, save
-// those of a crash.
+// fu_serve starts the thread. It blocks signals, except those of a crash: Go handles them on other
+// threads.
 int fu_serve(fu_job *job) {
 	sigset_t all, before;
 	if (pipe(job->stop) != 0)
@@ -181,7 +181,7 @@ void fu_strand(fu_job *job) { job->stuck = 1; }
 
 // fu_close ends the thread and all of UCX. What is small stays for queues that outlive it. Where
 // a rank was lost, or may have been, the worker stays: UCX 1.13 aborts the process where one is
-// destroyed that still has to answer a wish to connect (its pull request 8175).
+// destroyed that still has to answer a request to connect (its pull request 8175).
 void fu_close(fu_job *job) {
 	static const struct timespec nap = {0, 1000000};
 	if (job->served)
@@ -193,7 +193,7 @@ void fu_close(fu_job *job) {
 		if (job->peers[r].ep || job->peers[r].closing)
 			fu_fail(&job->peers[r]);
 	}
-	for (int i = 0; job->sick && i < CLOSE_TRIES; i++) {
+	for (int i = 0; job->unclosed && i < CLOSE_TRIES; i++) {
 		if (i > 0)
 			nanosleep(&nap, NULL);
 		for (int n = 0; n < BURST; n++)

@@ -23,7 +23,7 @@ import (
 	"github.com/farhash/farhash/rma/internal/star"
 )
 
-// Built tells whether this program contains the engine.
+// Built reports whether this program contains the engine.
 const Built = true
 
 // Library is the version of UCX that the program is linked with.
@@ -32,8 +32,8 @@ func Library() string { return "UCX " + C.GoString(C.fu_version()) }
 // errClosed is the answer to a call of a rank that has left.
 var errClosed = errors.New("rma/ucx: this rank has closed the job")
 
-// addressMax is more than the address of a worker has bytes.
-const addressMax = 1 << 14
+// maxAddressBytes is more than UCX needs for the address of a worker.
+const maxAddressBytes = 1 << 14
 
 // Job is this process's membership in a job.
 type Job struct {
@@ -42,10 +42,10 @@ type Job struct {
 	place      string // in places
 	rank, size int
 	near       *neighbours.Group // the ranks of this host
-	hidden     bool              // no window is seen by others
+	hidden     bool              // no window has memory for direct access
 	coherent   bool              // processor atomics and those of UCX agree
 	addresses  [][]byte          // of the workers of UCX, by rank
-	p          pretence
+	p          overrides
 
 	closing atomic.Bool
 	watch   watch
@@ -58,32 +58,32 @@ type Job struct {
 
 var _ rma.Job = (*Job)(nil)
 
-// pretence is what tests have a rank believe.
-type pretence struct {
+// overrides are settings for tests.
+type overrides struct {
 	host       string        // the name of this host; "" is the real one
 	transports string        // of UCX; "" leaves it to UCX_TLS
 	beat       time.Duration // of the star; 0 is its own
-	atomics    belief
+	atomics    atomicsMode
 	careless   bool // in the litmus test the owner of memory loses updates
-	dies       bool // it hangs up when ranks have told each other of their hosts
+	dies       bool // it closes its connection when ranks have exchanged their hosts
 	hasty      bool // Close does not wait until the others have left
 }
 
-// belief is whether processor atomics agree with those of UCX.
-type belief int
+// atomicsMode says whether processor atomics agree with those of UCX.
+type atomicsMode int
 
 const (
-	tried  belief = iota // as the litmus test says
-	taken                // yes
-	denied               // no
+	measured   atomicsMode = iota // as the litmus test says
+	coherent                      // yes
+	incoherent                    // no
 )
 
 // Join makes this process a rank of a job.
 func Join(ctx context.Context, cfg Config) (rma.Job, error) {
-	return joinAs(ctx, cfg, pretence{})
+	return joinAs(ctx, cfg, overrides{})
 }
 
-func joinAs(ctx context.Context, cfg Config, p pretence) (rma.Job, error) {
+func joinAs(ctx context.Context, cfg Config, p overrides) (rma.Job, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = DefaultTimeout
 	}
@@ -102,18 +102,18 @@ func joinAs(ctx context.Context, cfg Config, p pretence) (rma.Job, error) {
 // places are the ranks that this process is.
 var places sync.Map
 
-func joinPlace(ctx context.Context, cfg Config, p pretence, place string) (rma.Job, error) {
+func joinPlace(ctx context.Context, cfg Config, p overrides, place string) (rma.Job, error) {
 	within, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
 	s, err := star.Join(within, star.Config{Rank: cfg.Rank, Size: cfg.Size,
 		Address: cfg.Rendezvous, Token: cfg.Token, Timeout: cfg.Timeout, Beat: p.beat,
-		Again: cfg.Rejoin})
+		Rejoin: cfg.Rejoin})
 	if err != nil {
 		return nil, fmt.Errorf("rma/ucx: %w", err)
 	}
 	j := &Job{star: s, place: place, rank: cfg.Rank, size: cfg.Size, hidden: cfg.Hidden, p: p,
 		near: neighbours.Alone(cfg.Rank, cfg.Size)}
-	j.after.lives = make([]int, cfg.Size)
+	j.after.incarnations = make([]int, cfg.Size)
 	if cfg.Rejoin {
 		err = j.rejoin(within, cfg)
 	} else {
@@ -123,7 +123,7 @@ func joinPlace(ctx context.Context, cfg Config, p pretence, place string) (rma.J
 		j.fail(cfg.Rejoin)
 		return nil, err
 	}
-	if j.near.Everybody() {
+	if j.near.OneHost() {
 		return &onOneHost{Job: j.near.Memory, ucx: j}, nil
 	}
 	return j, nil
@@ -131,7 +131,7 @@ func joinPlace(ctx context.Context, cfg Config, p pretence, place string) (rma.J
 
 // join finds out who shares memory, and connects the others by UCX.
 func (j *Job) join(ctx context.Context, cfg Config) error {
-	if err := j.meetHosts(ctx, cfg); err != nil || j.near.Everybody() {
+	if err := j.shareHosts(ctx, cfg); err != nil || j.near.OneHost() {
 		return err
 	}
 	address, err := j.start()
@@ -162,8 +162,8 @@ func (j *Job) start() ([]byte, error) {
 	if err := j.fault("starting "+Library(), j.open()); err != nil {
 		return nil, err
 	}
-	var address [addressMax]byte
-	n := C.fu_address(j.c, unsafe.Pointer(&address[0]), addressMax)
+	var address [maxAddressBytes]byte
+	n := C.fu_address(j.c, unsafe.Pointer(&address[0]), maxAddressBytes)
 	return address[:max(n, 0)], j.fault("the address of this rank", min(n, 0))
 }
 
@@ -184,7 +184,7 @@ func (j *Job) open() C.int {
 	if os.Getenv(connectVariable) == "" {
 		_ = os.Setenv(connectVariable, "y") // in C as well; a constant is never refused
 	}
-	C.fu_hush(0)
+	C.fu_filter_log(0)
 	transports := append([]byte(j.p.transports), 0)
 	devices := append([]byte(j.netDevices()), 0)
 	return C.fu_open(C.int(j.rank), C.int(j.size),
@@ -200,7 +200,7 @@ func (j *Job) fault(what string, code C.int) error {
 	case C.FH_GONE:
 		return errClosed
 	}
-	return fmt.Errorf("rma/ucx: %s: %s; UCX_LOG_LEVEL=info tells more", what,
+	return fmt.Errorf("rma/ucx: %s: %s; UCX_LOG_LEVEL=info says more", what,
 		C.GoString(C.fu_text(code)))
 }
 
@@ -215,30 +215,30 @@ func (j *Job) Barrier(ctx context.Context) error {
 	return err
 }
 
-// Exchange gives mine to every rank and returns what each rank gave.
+// Exchange sends mine to every rank and returns what each rank sent.
 func (j *Job) Exchange(ctx context.Context, mine direct.Values) ([]direct.Values, error) {
-	var gift []byte
+	var payload []byte
 	for _, word := range mine {
-		gift = binary.LittleEndian.AppendUint64(gift, word)
+		payload = binary.LittleEndian.AppendUint64(payload, word)
 	}
-	gifts, err := j.star.Gather(ctx, gift)
+	payloads, err := j.star.Gather(ctx, payload)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]direct.Values, j.size)
-	for rank, gift := range gifts {
-		if len(gift) != direct.ValueWords*8 {
-			return nil, fmt.Errorf("rma/ucx: rank %d gave %d bytes; run the same program on every "+
-				"rank", rank, len(gift))
+	for rank, payload := range payloads {
+		if len(payload) != direct.ValueWords*8 {
+			return nil, fmt.Errorf("rma/ucx: rank %d sent %d bytes; run the same program on every "+
+				"rank", rank, len(payload))
 		}
 		for i := range all[rank] {
-			all[rank][i] = binary.LittleEndian.Uint64(gift[i*8:])
+			all[rank][i] = binary.LittleEndian.Uint64(payload[i*8:])
 		}
 	}
 	return all, nil
 }
 
-// share gives mine to every rank and returns what each rank gave, if all came so far.
+// share sends mine to every rank and returns what each rank sent, unless one has failed.
 func (j *Job) share(ctx context.Context, what string, mine []byte, failed error) (
 	[][]byte, error) {
 	if failed != nil {
@@ -253,13 +253,13 @@ func (j *Job) share(ctx context.Context, what string, mine []byte, failed error)
 		return nil, err
 	}
 	var failure *rma.PeerError
-	for rank, gift := range all {
+	for rank, payload := range all {
 		missed := uint32(0)
-		if len(gift) >= len(head) {
-			missed = binary.LittleEndian.Uint32(gift[1:])
-			all[rank] = gift[len(head):]
+		if len(payload) >= len(head) {
+			missed = binary.LittleEndian.Uint32(payload[1:])
+			all[rank] = payload[len(head):]
 		}
-		ok := len(gift) >= len(head) && gift[0] == 0
+		ok := len(payload) >= len(head) && payload[0] == 0
 		if !ok && (failure == nil || failure.Lost == nil) {
 			failure = rma.PeerFailed("rma/ucx: "+what, rank, missed, j.rank)
 		}
@@ -279,18 +279,18 @@ func flag(yes bool) byte {
 
 // Failed lists the ranks that died, or that this rank has lost.
 func (j *Job) Failed() []int {
-	fates, _ := j.star.Fates()
+	states, _ := j.star.States()
 	var failed []int
-	for rank, fate := range fates {
+	for rank, state := range states {
 		lost := !j.closing.Load() && j.c != nil && C.fu_lost(j.c, C.int(rank)) != 0
-		if fate == star.Died || lost && fate == star.Here {
+		if state == star.Died || lost && state == star.Here {
 			failed = append(failed, rank)
 		}
 	}
 	return failed
 }
 
-// missed is a rank that is lost and that this one may not be able to go on without, or -1.
+// missed is a lost rank because of which this one may have failed, or -1.
 func (j *Job) missed() int {
 	if failed := j.Failed(); len(failed) > 0 {
 		return failed[0]

@@ -39,8 +39,8 @@ func (j *Job) Abandon() error {
 	return j.leave(ctx, j.missed())
 }
 
-// fail ends a job that could not be joined. The others may need to hear from rank 0 who is lost, so
-// it is abandoned; they do not wait for one that joins again, nor it for them.
+// fail ends a job that could not be joined. The others may need rank 0 to learn who is lost, so the
+// job is abandoned. They do not wait for a rank that rejoins, nor it for them.
 func (j *Job) fail(again bool) {
 	grace := abandonGrace
 	if again {
@@ -48,7 +48,7 @@ func (j *Job) fail(again bool) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
-	_ = j.part(ctx, j.missed()) // the error of Join says more
+	_ = j.depart(ctx, j.missed()) // the error of Join says more
 	j.end(false)
 }
 
@@ -57,7 +57,7 @@ func (j *Job) leave(ctx context.Context, missed int) error {
 	if j.closing.Swap(true) {
 		return nil
 	}
-	err := j.part(ctx, missed)
+	err := j.depart(ctx, missed)
 	j.end(err == nil)
 	if err != nil {
 		return fmt.Errorf("rma/ucx: %w", err)
@@ -65,11 +65,12 @@ func (j *Job) leave(ctx context.Context, missed int) error {
 	return nil
 }
 
-// part tells the others that this rank leaves, as leave says, and waits until they have left.
-func (j *Job) part(ctx context.Context, missed int) error {
+// depart announces to the others that this rank leaves, as leave says, and waits until they have
+// left.
+func (j *Job) depart(ctx context.Context, missed int) error {
 	j.closing.Store(true)
 	if j.c != nil {
-		C.fu_hush(1)
+		C.fu_filter_log(1)
 		j.settle()
 	}
 	if missed < 0 {
@@ -84,13 +85,14 @@ func (j *Job) part(ctx context.Context, missed int) error {
 	return err
 }
 
-// linger is for what UCX still has to say to others when all have left: fu_close tells why.
+// linger is the time for messages that UCX still has to send when all have left: see fu_close.
 const linger = 20 * time.Millisecond
 
-// settleLimit bounds the wait for a rank that is being met and is neither lost nor there.
+// settleLimit bounds the wait for a rank to which UCX connects and that is neither lost nor
+// connected.
 const settleLimit = 2 * time.Second
 
-// settle waits until no rank is being met: while one is, UCX cannot end at the other side, see
+// settle waits until UCX connects to no rank: while it does, UCX cannot end at the other side, see
 // fu_close.
 func (j *Job) settle() {
 	var pace rma.Backoff
@@ -103,7 +105,7 @@ func (j *Job) settle() {
 // end gives everything back, but for what UCX keeps where ranks were lost.
 func (j *Job) end(inOrder bool) {
 	j.closing.Store(true)
-	j.mu.Lock() // a collective call that waits has seen that this rank leaves
+	j.mu.Lock() // collective calls under way have ended, as this rank leaves
 	defer j.mu.Unlock()
 	if j.c != nil {
 		C.fu_dismiss(j.c)

@@ -37,8 +37,8 @@ const litmusRounds = 32
 // while the owner changes them by the processor. If no update is lost, processor atomics are
 // allowed on direct memory; else nobody uses them, and UCX alone must lose none. Collective.
 func (j *Job) tryOut(ctx context.Context) error {
-	if j.p.atomics != tried {
-		j.coherent = j.p.atomics == taken && j.near.Memory != nil
+	if j.p.atomics != measured {
+		j.coherent = j.p.atomics == coherent && j.near.Memory != nil
 		return nil
 	}
 	exact, err := j.litmus(ctx, j.near.Memory != nil)
@@ -73,7 +73,7 @@ func (j *Job) partner(rank int, hosts []int) int {
 	return (rank + 1) % j.size
 }
 
-// litmus tells whether no rank has lost an update. With processor set the owners take part.
+// litmus reports whether no rank has lost an update. With processor set the owners take part.
 func (j *Job) litmus(ctx context.Context, processor bool) (exact bool, err error) {
 	hosts, err := j.hosts(ctx)
 	if err != nil {
@@ -194,7 +194,7 @@ func (j *Job) visit(ctx context.Context, w *Window, target int) error {
 	return err
 }
 
-// holds tells whether the words of this rank are what they must be when all have ended. Where
+// holds reports whether the words of this rank are what they must be when all have ended. Where
 // the owner took no part, one swap was won.
 func (j *Job) holds(ctx context.Context, w *Window, o *owner, guests int, processor bool) (
 	bool, error) {

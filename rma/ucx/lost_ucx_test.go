@@ -22,9 +22,9 @@ func blames(t *testing.T, who, rank int, err error) {
 	}
 }
 
-// A rank whose part fails because it has lost another one tells all of that one.
+// A rank that fails because it has lost another one has all errors name that one.
 func TestShareNamesTheLost(t *testing.T) {
-	err := together(t, 3, 3, true, pretence{transports: "tcp,self", atomics: taken},
+	err := together(t, 3, 3, true, overrides{transports: "tcp,self", atomics: coherent},
 		func(job rma.Job) error {
 			var failed error
 			if job.Rank() == 1 {
@@ -46,7 +46,7 @@ func TestAbandonNamesTheLost(t *testing.T) {
 	err := rmatest.Together(4, func(rank int) error {
 		j, err := joinAs(t.Context(), Config{Rank: rank, Size: 4, Rendezvous: address,
 			Token: testToken, Timeout: hangGuard, Hidden: true},
-			pretence{transports: "tcp,self", atomics: taken, host: fmt.Sprint(rank)})
+			overrides{transports: "tcp,self", atomics: coherent, host: fmt.Sprint(rank)})
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func TestAbandonNamesTheLost(t *testing.T) {
 			return errors.Join(job.Close())
 		case 1:
 			for len(job.Failed()) == 0 {
-				_, change := job.star.Fates()
+				_, change := job.star.States()
 				if len(job.Failed()) == 0 {
 					<-change
 				}
@@ -65,8 +65,8 @@ func TestAbandonNamesTheLost(t *testing.T) {
 			return job.Abandon()
 		}
 		for {
-			fates, change := job.star.Fates()
-			if fates[1] == star.Left {
+			states, change := job.star.States()
+			if states[1] == star.Left {
 				break
 			}
 			<-change
@@ -86,7 +86,7 @@ func TestLostNeighbour(t *testing.T) {
 	err := rmatest.Together(3, func(rank int) error {
 		_, err := joinAs(t.Context(), Config{Rank: rank, Size: 3, Rendezvous: address,
 			Token: testToken, Timeout: hangGuard},
-			pretence{transports: "tcp,self", host: fmt.Sprint(rank > 0), dies: rank == 1})
+			overrides{transports: "tcp,self", host: fmt.Sprint(rank > 0), dies: rank == 1})
 		if rank != 1 {
 			blames(t, rank, 1, err)
 		}

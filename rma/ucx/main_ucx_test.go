@@ -22,7 +22,7 @@ const testToken = "token of the tests"
 
 // together runs fn on all ranks of a job, each with a worker of UCX of its own, in this
 // process. It is a rmatest.Starter but for the mode.
-func together(t testing.TB, ranks, hosts int, hidden bool, p pretence,
+func together(t testing.TB, ranks, hosts int, hidden bool, p overrides,
 	fn func(job rma.Job) error) error {
 	t.Helper()
 	address := twohosts.FreeAddress(t)
@@ -43,30 +43,31 @@ func TestConformance(t *testing.T) {
 		name    string
 		hidden  bool
 		hosts   int
-		atomics belief
+		atomics atomicsMode
 	}{
-		{"UCX only", true, 1, denied}, {"two hosts", false, 2, taken},
-		{"two hosts without processor atomics", false, 2, denied}, {"one host", false, 1, taken},
+		{"UCX only", true, 1, incoherent}, {"two hosts", false, 2, coherent},
+		{"two hosts without processor atomics", false, 2, incoherent},
+		{"one host", false, 1, coherent},
 	} {
 		t.Run(mode.name, func(t *testing.T) {
 			rmatest.Test(t, func(ranks int, fn func(job rma.Job) error) error {
-				return together(t, ranks, mode.hosts, mode.hidden, pretence{
+				return together(t, ranks, mode.hosts, mode.hidden, overrides{
 					transports: "tcp,self", atomics: mode.atomics, hasty: true}, fn)
 			})
 		})
 	}
 }
 
-// The litmus test tells coherent atomics from others, and refuses no network for it.
+// The litmus test distinguishes coherent atomics from others, and refuses no network for it.
 func TestLitmus(t *testing.T) {
-	err := together(t, 2, 2, true, pretence{transports: "tcp,self"},
+	err := together(t, 2, 2, true, overrides{transports: "tcp,self"},
 		func(job rma.Job) error { return job.Barrier(t.Context()) })
 	if err != nil {
 		t.Errorf("hidden: %v", err)
 	}
 	for _, careless := range []bool{false, true} {
 		for _, ranks := range []int{2, 3} {
-			err := together(t, ranks, 2, false, pretence{transports: "tcp,self",
+			err := together(t, ranks, 2, false, overrides{transports: "tcp,self",
 				careless: careless}, func(job rma.Job) error {
 				w, err := job.NewWindow(t.Context(), rma.Spec{Name: "litmus", Words: 1})
 				if err == nil && w.Caps().CPUAtomicsCoherent == careless {

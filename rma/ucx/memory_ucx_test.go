@@ -14,7 +14,7 @@ import (
 
 // A queue that there is no memory for is an error.
 func TestQueueWithoutMemory(t *testing.T) {
-	err := together(t, 2, 2, true, pretence{transports: "tcp,self", atomics: taken},
+	err := together(t, 2, 2, true, overrides{transports: "tcp,self", atomics: coherent},
 		func(job rma.Job) error {
 			if job.Rank() == 1 {
 				return job.Barrier(t.Context())
@@ -36,7 +36,7 @@ func TestQueueWithoutMemory(t *testing.T) {
 			if err := syscall.Setrlimit(syscall.RLIMIT_AS, &limit); err != nil {
 				return err
 			}
-			_, full := job.NewQueue(queueDepthMax)
+			_, full := job.NewQueue(maxQueueDepth)
 			if err := syscall.Setrlimit(syscall.RLIMIT_AS, &before); err != nil {
 				return err
 			}

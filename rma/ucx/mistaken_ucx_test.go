@@ -17,12 +17,12 @@ import (
 func init() { roles["mistaken"] = mistaken }
 
 // A rank that was stopped for so long that the others have given it up goes on, and ships to one
-// that it has never asked anything: it is told that they are lost to each other, and does not
+// that it has never sent anything: it gets the error that they are lost to each other, and does not
 // wait for an answer that never comes.
 func TestShipMistaken(t *testing.T) {
 	t.Parallel()
 	all := start(t, 4, "mistaken", "hidden-silent")
-	all[2].expectEnd(t, "is told of the loss")
+	all[2].expectEnd(t, "has the error of the loss")
 	for _, p := range []*process{all[0], all[1], all[3]} {
 		_ = p.cmd.Process.Kill()
 		_ = p.wait()
@@ -69,7 +69,7 @@ func mistaken(a *actor) error {
 		var gone *rma.RankError
 		switch err := k.ask(asked); {
 		case errors.As(err, &gone):
-			fmt.Println("is told of the loss")
+			fmt.Println("has the error of the loss")
 			os.Exit(0)
 		case err != nil:
 			return err

@@ -69,7 +69,7 @@ func TestCutOff(t *testing.T) {
 	t.Log("all had noticed after ", time.Since(begin))
 }
 
-// A cable that is cut while the ranks meet, or soon after, has them fail or go on without the
+// A cable that is cut while the ranks connect, or soon after, has them fail or go on without the
 // others, and wait for nobody.
 func TestCutOffEarly(t *testing.T) {
 	for range 4 {
@@ -82,9 +82,9 @@ func TestCutOffEarly(t *testing.T) {
 			_ = p.wait()
 			said := p.out.String()
 			ended := p.cmd.ProcessState.ExitCode() < 2 // it neither panics nor is aborted
-			told := slices.ContainsFunc([]string{"was cut off", "rank 0", "has died",
+			reported := slices.ContainsFunc([]string{"was cut off", "rank 0", "has died",
 				"deadline exceeded"}, func(why string) bool { return strings.Contains(said, why) })
-			if !ended || !told {
+			if !ended || !reported {
 				t.Errorf("rank %d, cut off after %v, said:\n%s", rank, after, said)
 			}
 		}

@@ -1,6 +1,6 @@
 //go:build ucx
 
-// The other ranks: how they are met, and how they are lost.
+// The other ranks: how UCX connects to them, and what happens when they are lost.
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ void fu_peer(fu_job *job, int rank, const void *address, int bytes) {
 	memcpy(job->peers[rank].address, address, bytes);
 }
 
-// fu_is_loss tells the errors of a rank that is gone from others.
+// fu_is_loss reports whether an error is that of a rank that is gone.
 int fu_is_loss(ucs_status_t s) {
 	return s == UCS_ERR_CANCELED || s == UCS_ERR_ENDPOINT_TIMEOUT ||
 		s == UCS_ERR_CONNECTION_RESET || s == UCS_ERR_UNREACHABLE || s == UCS_ERR_NOT_CONNECTED ||
@@ -26,7 +26,7 @@ int fu_is_loss(ucs_status_t s) {
 // fu_fail marks a rank as lost. Its endpoint is closed later: this may be a callback of it.
 void fu_fail(fu_peer_t *p) {
 	__atomic_store_n(&p->lost, 1, __ATOMIC_RELEASE);
-	p->job->sick = 1;
+	p->job->unclosed = 1;
 }
 
 static void failed(void *peer, ucp_ep_h ep, ucs_status_t status) {
@@ -60,42 +60,42 @@ int fu_reach(fu_job *job, int rank, ucp_ep_h *ep) {
 	return 0;
 }
 
-// A greeting is the first operation of an endpoint: a get of a word.
+// The first operation of an endpoint: a get of a word.
 typedef struct {
 	fu_peer_t *peer;
 	ucp_ep_h ep;
 	uint64_t word;
-} greeting;
+} first_get;
 
-// greeted takes the end of a greeting.
-static void greeted(greeting *g, ucs_status_t status) {
+// connectDone takes the end of the first get.
+static void connectDone(first_get *g, ucs_status_t status) {
 	fu_peer_t *p = g->peer;
-	if (p->ep == g->ep) { // otherwise nobody waits any more
-		p->greeting = 0;
-		p->met = status == UCS_OK;
+	if (p->ep == g->ep) { // otherwise nothing waits for it any more
+		p->connecting = 0;
+		p->connected = status == UCS_OK;
 		p->fault = status;
 		if (fu_is_loss(status))
 			fu_fail(p);
-		p->job->news = 1;
+		p->job->changed = 1;
 	}
 	free(g);
 }
 
 static void landed(void *request, ucs_status_t status, void *g) {
 	ucp_request_free(request);
-	greeted(g, status);
+	connectDone(g, status);
 }
 
-// fu_meet makes sure that the endpoint of a rank works, by the rank's segment of a window:
-// FH_PENDING until it does. Nothing else is asked of it before. So nothing is on its way
-// while UCX connects the two, where it cannot be called back: see leave.
-int fu_meet(fu_window *w, int rank) {
+// fu_connect makes sure that the endpoint of a rank works, by a get from the rank's segment of a
+// window: FH_PENDING until it does. No other operation is started before. So none is in flight while
+// UCX connects the two, when it could not be cancelled: see abandon.
+int fu_connect(fu_window *w, int rank) {
 	fu_peer_t *p = &w->job->peers[rank];
 	ucp_ep_h ep;
 	ucp_rkey_h rkey;
-	if (p->met)
+	if (p->connected)
 		return 0;
-	if (p->greeting)
+	if (p->connecting)
 		return FH_PENDING;
 	int err = p->fault;
 	if (!err)
@@ -104,8 +104,8 @@ int fu_meet(fu_window *w, int rank) {
 		err = fu_unlock_key(w, rank, &rkey);
 	if (err)
 		return err;
-	greeting *g = fu_calloc(1, sizeof *g);
-	*g = (greeting){.peer = p, .ep = ep};
+	first_get *g = fu_calloc(1, sizeof *g);
+	*g = (first_get){.peer = p, .ep = ep};
 	ucp_request_param_t params = {
 		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
 			UCP_OP_ATTR_FIELD_MEMORY_TYPE,
@@ -114,10 +114,10 @@ int fu_meet(fu_window *w, int rank) {
 		.memory_type = UCS_MEMORY_TYPE_HOST,
 	};
 	void *request = ucp_get_nbx(ep, &g->word, 8, w->bases[rank], rkey, &params);
-	p->greeting = 1;
+	p->connecting = 1;
 	if (UCS_PTR_IS_PTR(request))
 		return FH_PENDING;
-	greeted(g, UCS_PTR_STATUS(request));
+	connectDone(g, UCS_PTR_STATUS(request));
 	return p->lost ? FH_LOST : p->fault;
 }
 
@@ -127,8 +127,8 @@ static int64_t nowMs(void) {
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-// hangUp begins to close an endpoint without the other side.
-static void hangUp(fu_peer_t *p) {
+// closeEndpoint begins to close an endpoint without the other side.
+static void closeEndpoint(fu_peer_t *p) {
 	ucp_request_param_t params = {
 		.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
 		.flags = UCP_EP_CLOSE_FLAG_FORCE,
@@ -139,17 +139,17 @@ static void hangUp(fu_peer_t *p) {
 	p->ep = NULL;
 }
 
-// leave gives up an endpoint that has never worked. UCX 1.13 aborts the process where one
-// is closed while an answer to the other side's wish to connect waits to be sent (its pull
+// abandon gives up an endpoint that has never worked. UCX 1.13 aborts the process where one
+// is closed while an answer to the other side's request to connect waits to be sent (its pull
 // request 8175). So that one stays, and the worker with it.
-static void leave(fu_peer_t *p) {
+static void abandon(fu_peer_t *p) {
 	p->job->stuck = 1;
 	p->ep = NULL;
 }
 
-// hungUp tells whether that has come to its end. Where bytes wait that a host which was cut off
-// does not take, UCX would wait for it to take them: that endpoint stays as well.
-static int hungUp(fu_peer_t *p) {
+// endpointClosed reports whether an endpoint has been closed. Where bytes wait for a host that was cut
+// off, UCX would wait until it takes them: that endpoint stays as well.
+static int endpointClosed(fu_peer_t *p) {
 	if (!p->closing)
 		return 1;
 	if (ucp_request_check_status(p->closing) != UCS_INPROGRESS)
@@ -162,19 +162,19 @@ static int hungUp(fu_peer_t *p) {
 	return 1;
 }
 
-// tend closes the endpoints of lost ranks, and then gives up what they have not answered.
-static void tend(fu_job *job) {
-	job->sick = 0;
+// closeLost closes the endpoints of lost ranks, and then gives up what they have not answered.
+static void closeLost(fu_job *job) {
+	job->unclosed = 0;
 	for (int r = 0; r < job->size; r++) {
 		fu_peer_t *p = &job->peers[r];
 		if (!p->lost || (!p->ep && !p->closing))
 			continue;
-		if (p->ep && p->met)
-			hangUp(p);
+		if (p->ep && p->connected)
+			closeEndpoint(p);
 		else if (p->ep)
-			leave(p);
-		if (!hungUp(p)) {
-			job->sick = 1;
+			abandon(p);
+		if (!endpointClosed(p)) {
+			job->unclosed = 1;
 			continue;
 		}
 		fu_unpark(p);
@@ -184,11 +184,11 @@ static void tend(fu_job *job) {
 	}
 }
 
-// spread has all go on that wait for a rank to be met.
-static void spread(fu_job *job) {
-	job->news = 0;
+// resumeAll continues the operations that wait for a rank to be connected.
+static void resumeAll(fu_job *job) {
+	job->changed = 0;
 	for (int r = 0; r < job->size; r++) {
-		if (!job->peers[r].greeting)
+		if (!job->peers[r].connecting)
 			fu_unpark(&job->peers[r]);
 		fu_ship_on(&job->peers[r]);
 	}
@@ -198,10 +198,10 @@ static void spread(fu_job *job) {
 
 unsigned fu_progress(fu_job *job) {
 	unsigned n = ucp_worker_progress(job->worker);
-	if (job->sick)
-		tend(job);
-	if (job->news && !job->gone)
-		spread(job);
+	if (job->unclosed)
+		closeLost(job);
+	if (job->changed && !job->gone)
+		resumeAll(job);
 	return n;
 }
 
@@ -218,24 +218,24 @@ int fu_lost(fu_job *job, int rank) {
 	return __atomic_load_n(&job->peers[rank].lost, __ATOMIC_ACQUIRE);
 }
 
-// fu_settled tells whether no rank is being met.
+// fu_settled reports whether UCX connects to no rank.
 int fu_settled(fu_job *job) {
 	int settled = 1;
 	fu_lock(job);
 	for (int r = 0; r < job->size; r++)
-		settled &= !job->peers[r].greeting || job->peers[r].lost;
+		settled &= !job->peers[r].connecting || job->peers[r].lost;
 	fu_unlock(job);
 	return settled;
 }
 
-// fu_life is how often the place of a rank was taken anew.
-int fu_life(fu_job *job, int rank) {
-	return __atomic_load_n(&job->peers[rank].life, __ATOMIC_ACQUIRE);
+// fu_incarnation is the number of processes that had the place of a rank before.
+int fu_incarnation(fu_job *job, int rank) {
+	return __atomic_load_n(&job->peers[rank].incarnation, __ATOMIC_ACQUIRE);
 }
 
-// fu_revive has a process take the place of a rank: FH_PENDING until the endpoint of the old
-// one is closed. No segment of its is open yet.
-int fu_revive(fu_job *job, int rank, int life, const void *address, int bytes) {
+// fu_replace has a process take the place of a rank: FH_PENDING until the endpoint of the old one is
+// closed. Its segments are not open yet.
+int fu_replace(fu_job *job, int rank, int incarnation, const void *address, int bytes) {
 	fu_peer_t *p = &job->peers[rank];
 	fu_lock(job);
 	int err = job->gone ? FH_GONE : 0;
@@ -249,10 +249,10 @@ int fu_revive(fu_job *job, int rank, int life, const void *address, int bytes) {
 		fu_peer(job, rank, address, bytes);
 		for (fu_window *w = job->windows; w; w = w->next)
 			fu_forget(w, rank);
-		p->greeting = p->met = p->asks = 0;
+		p->connecting = p->connected = p->asks = 0;
 		p->fault = UCS_OK;
 		p->since = ++job->returns;
-		__atomic_store_n(&p->life, life, __ATOMIC_RELEASE);
+		__atomic_store_n(&p->incarnation, incarnation, __ATOMIC_RELEASE);
 		__atomic_store_n(&p->lost, 0, __ATOMIC_RELEASE);
 	}
 	fu_unlock(job);

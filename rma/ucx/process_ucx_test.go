@@ -61,7 +61,7 @@ func inJob(argument string, rank, size int, address string, role func(a *actor) 
 	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
 	defer cancel()
 	pairs, hosts := strings.Contains(argument, "pairs"), strings.Contains(argument, "hosts")
-	p := pretence{transports: "tcp,self"}
+	p := overrides{transports: "tcp,self"}
 	if strings.Contains(argument, "silent") {
 		p.beat = 300 * time.Millisecond
 	}
@@ -75,8 +75,8 @@ func inJob(argument string, rank, size int, address string, role func(a *actor) 
 	if pairs {
 		p.host = fmt.Sprint(rank % 2)
 	}
-	if strings.Contains(argument, "denied") {
-		p.atomics = denied
+	if strings.Contains(argument, "incoherent") {
+		p.atomics = incoherent
 	}
 	if strings.Contains(argument, "any") { // what UCX chooses
 		p.transports = ""
@@ -169,7 +169,7 @@ func (p *process) expectEnd(t *testing.T, says string) {
 func TestProcesses(t *testing.T) {
 	for _, ranks := range []int{1, 2, 3} {
 		for _, c := range []struct{ argument, says string }{
-			{"hidden", "flat false"}, {"pairs", "flat "}, {"pairs-denied", "flat "},
+			{"hidden", "flat false"}, {"pairs", "flat "}, {"pairs-incoherent", "flat "},
 			{"any-hidden", "flat false"}, {"any-pairs", "flat "},
 		} {
 			for rank, p := range start(t, ranks, "sum", c.argument) {
@@ -189,7 +189,7 @@ func TestTargetComputes(t *testing.T) {
 
 // A table on two hosts, with and without processor atomics within them.
 func TestSet(t *testing.T) {
-	for _, argument := range []string{"hidden", "pairs", "pairs-denied"} {
+	for _, argument := range []string{"hidden", "pairs", "pairs-incoherent"} {
 		for _, p := range start(t, 3, "visited", argument) {
 			p.expectEnd(t, "the set is right")
 		}
@@ -202,7 +202,7 @@ func TestLostRank(t *testing.T) {
 	for _, c := range []struct {
 		victim, ranks int
 		how           string
-	}{{2, 3, "hidden"}, {1, 3, "pairs"}, {0, 3, "hidden"}, {3, 4, "pairs-denied"},
+	}{{2, 3, "hidden"}, {1, 3, "pairs"}, {0, 3, "hidden"}, {3, 4, "pairs-incoherent"},
 		{1, 3, "hidden-silent"}, {0, 3, "pairs-silent"}, {1, 3, "any-hidden"},
 		{2, 3, "any-hidden-silent"}} {
 		t.Run(fmt.Sprintf("rank %d of %d %s", c.victim, c.ranks, c.how), func(t *testing.T) {

@@ -14,7 +14,7 @@
 enum {
 	LINES = 1 << 12, // counters of lines in flight
 	WIDE = 512,      // words from which an operation counts as one on all lines
-	BURST = 16,      // calls of progress, as long as there is some, between two looks
+	BURST = 16,      // calls of progress, as long as there is some, in a row
 };
 
 struct fu_queue {
@@ -23,8 +23,8 @@ struct fu_queue {
 	int depth;
 	fu_op **ops;   // by slot
 	fu_op *made;   // with the queue, in one piece
-	fu_op **given; // up: orphans, which have a slot no more
-	int givens;
+	fu_op **abandoned; // orphans, which have no slot any more
+	int abandonedCount;
 	int32_t *ring; // slots in the order in which they were posted
 	int64_t submitted, started;
 	uint64_t born; // after so many returns of ranks
@@ -81,7 +81,7 @@ static uint32_t lineOf(const fu_op *op, int64_t line) {
 	return (place ^ (uint64_t)line) * 0xff51afd7ed558ccd >> 40 & (LINES - 1);
 }
 
-// clashes tells whether an operation may touch words of one in flight, one of them writing.
+// clashes reports whether an operation may touch words of one in flight, one of them writing.
 static int clashes(const fu_queue *q, const fu_op *op) {
 	if (op->kind == FH_SHIP)
 		return 0;
@@ -177,7 +177,7 @@ void fu_orphan(fu_queue *q, int rank) {
 	}
 }
 
-// copyDirect does an operation on memory that this process sees.
+// copyDirect does an operation on memory that this process addresses.
 static void copyDirect(fu_op *op, uint64_t *there) {
 	uint64_t *from = op->kind == FH_PUT ? op->buf : there;
 	uint64_t *to = op->kind == FH_PUT ? there : op->buf;
@@ -222,15 +222,15 @@ static void *post(fu_op *op, ucp_ep_h ep, ucp_rkey_h rkey) {
 	return ucp_atomic_op_nbx(ep, UCP_ATOMIC_OP_CSWAP, &op->old, 1, there, rkey, &params);
 }
 
-// gone tells whether what an operation is meant for is no more. A queue does not reach the
-// memory of a rank that has come back since the queue was made: what a step machine has seen of
-// the old memory must not lead it in the new one.
+// gone reports whether the target of an operation is lost. A queue does not access the memory of a
+// rank that has rejoined since the queue was made: decisions of a step machine that rest on the old
+// memory must not be applied to the new one.
 static int gone(const fu_op *op) {
 	const fu_peer_t *p = fu_target(op);
 	return p->lost || p->since > op->queue->born || !op->window->keys[op->rank];
 }
 
-// launch posts an operation for a rank that has been met.
+// launch posts an operation for a rank that is connected.
 static void launch(fu_op *op) {
 	fu_queue *q = op->queue;
 	ucp_ep_h ep;
@@ -260,14 +260,14 @@ static void launch(fu_op *op) {
 	q->puts[op->rank] = op;
 }
 
-// fu_unpark has the operations go on that waited for a rank to be met.
+// fu_unpark continues the operations that waited for a rank to be connected.
 void fu_unpark(fu_peer_t *p) {
 	fu_op *op = p->parked;
 	p->parked = NULL;
 	while (op) {
 		fu_op *next = op->next;
 		op->next = NULL;
-		if (p->met && !gone(op))
+		if (p->connected && !gone(op))
 			launch(op);
 		else
 			fu_end(op, p->fault && !fu_is_loss(p->fault) ? p->fault : FH_LOST);
@@ -294,7 +294,7 @@ static void start(fu_queue *q, int slot) {
 	}
 	op->state = FH_FLYING;
 	count(q, op, 1);
-	int err = fu_meet(op->window, op->rank);
+	int err = fu_connect(op->window, op->rank);
 	if (err == FH_PENDING) {
 		fu_peer_t *p = fu_target(op);
 		fu_op **at = &p->parked;
@@ -360,8 +360,8 @@ int fu_submit(fu_queue *q, int posts) {
 	return 0;
 }
 
-// look makes some progress, unless another thread does so.
-static int look(fu_queue *q) {
+// progressOnce makes some progress, unless another thread does so.
+static int progressOnce(fu_queue *q) {
 	fu_job *job = q->job;
 	if (pthread_mutex_trylock(&job->lock) != 0)
 		return 0;
@@ -381,7 +381,7 @@ int fu_wait(fu_queue *q, int slot, int spins) {
 	__atomic_fetch_add(&q->job->waits, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&q->job->waiters, 1, __ATOMIC_RELAXED);
 	while (!err && __atomic_load_n(&op->state, __ATOMIC_ACQUIRE) != FH_DONE) {
-		err = look(q);
+		err = progressOnce(q);
 		if (!err && __atomic_load_n(&op->state, __ATOMIC_ACQUIRE) != FH_DONE) {
 			if (spins-- <= 0)
 				err = FH_PENDING;
@@ -395,17 +395,17 @@ int fu_wait(fu_queue *q, int slot, int spins) {
 
 void fu_renew(fu_queue *q, int slot) {
 	fu_lock(q->job);
-	fu_op **given = fu_calloc(q->givens + 1, sizeof *given);
-	if (q->givens > 0)
-		memcpy(given, q->given, q->givens * sizeof *given);
-	free(q->given);
-	q->given = given;
-	q->given[q->givens++] = q->ops[slot];
+	fu_op **abandoned = fu_calloc(q->abandonedCount + 1, sizeof *abandoned);
+	if (q->abandonedCount > 0)
+		memcpy(abandoned, q->abandoned, q->abandonedCount * sizeof *abandoned);
+	free(q->abandoned);
+	q->abandoned = abandoned;
+	q->abandoned[q->abandonedCount++] = q->ops[slot];
 	q->ops[slot] = fu_calloc(1, sizeof **q->ops);
 	fu_unlock(q->job);
 }
 
-// unparkOwn gives up the operations of a queue that wait for a rank to be met.
+// unparkOwn gives up the operations of a queue that wait for a rank to be connected.
 static void unparkOwn(fu_queue *q, fu_peer_t *p) {
 	for (fu_op **at = &p->parked; *at;) {
 		fu_op *op = *at;
@@ -419,8 +419,8 @@ static void unparkOwn(fu_queue *q, fu_peer_t *p) {
 	}
 }
 
-// fu_drained makes some progress and tells whether nothing is in flight. What has not begun
-// never does.
+// fu_drained makes some progress and reports whether nothing is in flight. Operations that have not
+// begun never do.
 int fu_drained(fu_queue *q) {
 	fu_lock(q->job);
 	q->submitted = q->started;
@@ -449,10 +449,10 @@ int fu_free_queue(fu_queue *q) {
 	for (int slot = 0; slot < q->depth; slot++)
 		if (q->ops[slot] < q->made || q->ops[slot] >= q->made + q->depth)
 			free(q->ops[slot]);
-	for (int i = 0; i < q->givens; i++)
-		if (q->given[i] < q->made || q->given[i] >= q->made + q->depth)
-			free(q->given[i]);
-	free(q->given);
+	for (int i = 0; i < q->abandonedCount; i++)
+		if (q->abandoned[i] < q->made || q->abandoned[i] >= q->made + q->depth)
+			free(q->abandoned[i]);
+	free(q->abandoned);
 	freeQueue(q);
 	return 0;
 }

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	queueDepthMax = 1 << 24
-	// spins is how often C looks for an end, letting other threads run in between, before Go
-	// looks whether to go on.
+	maxQueueDepth = 1 << 24
+	// spins is how often C polls for completion, letting other threads run in between, before
+	// Go examines the context.
 	spins = 50
 )
 
@@ -33,7 +33,7 @@ type Queue struct {
 	posts  int         // since the last Submit
 	free   []rma.Handle
 	bufs   buffers.Store
-	looked rma.Handle // the first one since the last progress that was not done
+	polled rma.Handle // the first one since the last progress that was not done
 	stats  rma.Stats
 }
 
@@ -41,11 +41,11 @@ var _ rma.Queue = (*Queue)(nil)
 
 // NewQueue returns a queue with room for depth operations in flight.
 func (j *Job) NewQueue(depth int) (rma.Queue, error) {
-	if depth < 1 || depth > queueDepthMax {
+	if depth < 1 || depth > maxQueueDepth {
 		return nil, fmt.Errorf("rma/ucx: a queue needs a depth of 1 to %d, not %d",
-			queueDepthMax, depth)
+			maxQueueDepth, depth)
 	}
-	q := &Queue{job: j, c: C.fu_new_queue(j.c, C.int(depth)), looked: rma.NoHandle}
+	q := &Queue{job: j, c: C.fu_new_queue(j.c, C.int(depth)), polled: rma.NoHandle}
 	if q.c == nil {
 		return nil, fmt.Errorf("rma/ucx: no memory for a queue with %d operations in flight", depth)
 	}
@@ -149,12 +149,13 @@ func (q *Queue) Submit() error {
 	return err
 }
 
-// state is how far an operation is. C writes it, last of all that it writes.
+// state is the state of an operation. C writes it last, after the results.
 func (q *Queue) state(h rma.Handle) int32 {
 	return atomic.LoadInt32((*int32)(unsafe.Pointer(&q.ops[h].state)))
 }
 
-// Done reports whether h is done. Who asks again and again makes progress once a round.
+// Done reports whether h is done. It makes progress when it is called again for the same
+// operation: once in each round over all operations.
 func (q *Queue) Done(h rma.Handle) bool {
 	switch q.state(h) {
 	case C.FH_DONE:
@@ -162,11 +163,11 @@ func (q *Queue) Done(h rma.Handle) bool {
 	case C.FH_POSTED, C.FH_FREE:
 		return false
 	}
-	if q.looked == rma.NoHandle || q.state(q.looked) == C.FH_FREE {
-		q.looked = h
-	} else if q.looked == h {
+	if q.polled == rma.NoHandle || q.state(q.polled) == C.FH_FREE {
+		q.polled = h
+	} else if q.polled == h {
 		C.fu_wait(q.c, C.int(h), 0) // an error comes again in Wait
-		q.looked = rma.NoHandle
+		q.polled = rma.NoHandle
 	}
 	return q.state(h) == C.FH_DONE
 }
@@ -220,7 +221,7 @@ func (q *Queue) Value(h rma.Handle) (uint64, error) {
 	case op.error == C.FH_UNSERVED:
 		return 0, fmt.Errorf("rma/ucx: rank %d: %w", op.rank, rma.ErrNotServed)
 	case op.error == C.FH_GARBLED:
-		return 0, fmt.Errorf("rma/ucx: a request to rank %d, or its answer, has come in disorder; "+
+		return 0, fmt.Errorf("rma/ucx: a request to rank %d, or its answer, is malformed; "+
 			"run the same program on every rank", op.rank)
 	}
 	return 0, q.job.fault(fmt.Sprintf("an operation on the memory of rank %d", op.rank),
@@ -245,8 +246,8 @@ func (q *Queue) Flush(ctx context.Context, window rma.Window, rank int) error {
 // Stats are the queue's counters.
 func (q *Queue) Stats() *rma.Stats { return &q.stats }
 
-// Close waits for what is in flight: UCX still writes to the queue's memory. What a lost
-// rank never answered keeps it.
+// Close waits for operations in flight: UCX still writes to the queue's memory. The memory is kept
+// where a lost rank has never answered.
 func (q *Queue) Close() error {
 	if q.c == nil {
 		return nil

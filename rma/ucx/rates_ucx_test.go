@@ -86,7 +86,7 @@ func ships(a *actor) error {
 	if err != nil {
 		return err
 	}
-	for _, words := range []int{1, 64, 1024, rma.ShipMax} {
+	for _, words := range []int{1, 64, 1024, rma.MaxShipWords} {
 		request, err := q.Alloc(words)
 		if err != nil {
 			return err

@@ -19,42 +19,42 @@ import (
 
 var _ rma.Rejoiner = (*Job)(nil)
 
-// state is what a rank that joins again is told of the job, as it was before any rank was lost.
-type state struct {
+// snapshot is what a rank that rejoins gets to know of the job, as it was before any rank was lost.
+type snapshot struct {
 	Version          uint64
 	Hidden, Coherent bool
 	Addresses        [][]byte // of the workers of UCX, by rank
 	Windows          []offer
 }
 
-// offer is a window that such a rank may take over.
+// offer is a window that a rank which rejoins may take over.
 type offer struct {
 	Number uint32
 	Name   string
 	Words  int
-	Gifts  [][]byte // by rank: what opens its segment
+	Keys   [][]byte // by rank: the address and key of its segment
 }
 
-// successors is what a rank knows of those that have joined again.
+// successors is what a rank knows of the ranks that have rejoined.
 type successors struct {
-	mu    sync.Mutex
-	lives []int // by rank: the life whose memory is reached
-	// gifts are by number of a window and by rank: what opens the new segment. Windows may be
-	// taken over here later than there.
-	gifts   map[uint32][][]byte
-	returns uint64  // how often a rank has come back
-	offers  []offer // to this rank, if it has joined again itself: what it has not taken over
+	mu           sync.Mutex
+	incarnations []int // by rank: the one whose memory is accessed
+	// keys are by number of a window and by rank: address and key of the new segment. Windows may
+	// be taken over here later than there.
+	keys    map[uint32][][]byte
+	returns uint64  // how often a rank has rejoined
+	offers  []offer // to this rank, if it has rejoined: windows that it has not taken over
 	again   bool
 }
 
-// describe is what a rank that joins again is told. Of rank 0.
+// describe returns the snapshot for a rank that rejoins. Only rank 0 calls it.
 func (j *Job) describe() []byte {
-	s := state{Version: protocolVersion, Hidden: j.near.Memory == nil, Coherent: j.coherent,
+	s := snapshot{Version: protocolVersion, Hidden: j.near.Memory == nil, Coherent: j.coherent,
 		Addresses: j.addresses}
 	j.after.mu.Lock()
 	for _, w := range j.windows {
 		if !w.closed.Load() {
-			s.Windows = append(s.Windows, offer{w.number, w.name, w.words, w.gifts})
+			s.Windows = append(s.Windows, offer{w.number, w.name, w.words, w.keys})
 		}
 	}
 	j.after.mu.Unlock()
@@ -64,8 +64,8 @@ func (j *Job) describe() []byte {
 
 // rejoin takes the place of a rank that has died.
 func (j *Job) rejoin(ctx context.Context, cfg Config) error {
-	var s state
-	if err := json.Unmarshal(j.star.State(), &s); err != nil {
+	var s snapshot
+	if err := json.Unmarshal(j.star.Snapshot(), &s); err != nil {
 		return fmt.Errorf("rma/ucx: joining again: %w; run the same program on every rank", err)
 	}
 	if s.Version != protocolVersion || s.Hidden != cfg.Hidden || len(s.Addresses) != j.size {
@@ -80,10 +80,10 @@ func (j *Job) rejoin(ctx context.Context, cfg Config) error {
 		return err
 	}
 	for rank, a := range s.Addresses {
-		life, _ := j.star.Life(rank)
-		if j.after.lives[rank] = life; rank == j.rank {
+		number, _ := j.star.Incarnation(rank)
+		if j.after.incarnations[rank] = number; rank == j.rank {
 			a = address
-			C.fu_reborn(j.c, C.int(life))
+			C.fu_set_incarnation(j.c, C.int(number))
 		}
 		C.fu_peer(j.c, C.int(rank), unsafe.Pointer(unsafe.SliceData(a)), C.int(len(a)))
 	}
@@ -97,7 +97,7 @@ func (j *Job) rejoin(ctx context.Context, cfg Config) error {
 	return j.watch.present(ctx)
 }
 
-// takeOver makes a window that the job has.
+// takeOver makes this rank's part of a window that the job has.
 func (j *Job) takeOver(ctx context.Context, spec rma.Spec) (rma.Window, error) {
 	o, err := j.after.choose(spec)
 	if err != nil {
@@ -105,9 +105,9 @@ func (j *Job) takeOver(ctx context.Context, spec rma.Spec) (rma.Window, error) {
 	}
 	w := &Window{job: j, name: o.Name, number: o.Number, words: o.Words,
 		views: make([][]uint64, j.size)}
-	var gift []byte
+	var key []byte
 	if err = w.reserve(ctx, spec, true); err == nil {
-		gift, err = w.register()
+		key, err = w.register()
 	}
 	if err != nil {
 		_ = w.free()
@@ -117,18 +117,18 @@ func (j *Job) takeOver(ctx context.Context, spec rma.Spec) (rma.Window, error) {
 		w.views[j.rank] = unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(w.mem))), w.words)
 	}
 	j.after.mu.Lock()
-	for rank, theirs := range o.Gifts {
-		if j.after.lives[rank] > 0 {
-			theirs = j.after.gift(o.Number, rank, j.size)
+	for rank, theirs := range o.Keys {
+		if j.after.incarnations[rank] > 0 {
+			theirs = j.after.key(o.Number, rank, j.size)
 		}
 		if rank == j.rank {
-			theirs = gift
+			theirs = key
 		}
 		w.accept(rank, theirs)
 	}
 	j.windows = append(j.windows, w)
 	j.after.mu.Unlock()
-	err = j.star.Note(ctx, append(binary.LittleEndian.AppendUint32(nil, o.Number), gift...))
+	err = j.star.Note(ctx, append(binary.LittleEndian.AppendUint32(nil, o.Number), key...))
 	if err != nil {
 		return nil, fmt.Errorf("taking over window %q: %w", spec.Name, err)
 	}
@@ -156,80 +156,80 @@ func (a *successors) choose(spec rma.Spec) (o offer, err error) {
 		"with the same configuration", spec.Name, names)
 }
 
-// gift is what a rank that has joined again gave for a window, or nil.
-func (a *successors) gift(number uint32, rank, size int) []byte {
-	if all := a.gifts[number]; all != nil {
+// key is the address and key that a rank which has rejoined announced for a window, or nil.
+func (a *successors) key(number uint32, rank, size int) []byte {
+	if all := a.keys[number]; all != nil {
 		return all[rank]
 	}
 	return nil
 }
 
-// happen acts upon what has happened to another rank.
-func (j *Job) happen(e star.Event) {
+// handleEvent acts upon an event of another rank.
+func (j *Job) handleEvent(e star.Event) {
 	switch e.Kind {
 	case star.Gone:
-		// When all have left, whoever is faster ends first.
-		if fates, _ := j.star.Fates(); !j.closing.Load() || fates[e.Rank] != star.Left {
+		// When all have left, they end at different times.
+		if states, _ := j.star.States(); !j.closing.Load() || states[e.Rank] != star.Left {
 			C.fu_lose(j.c, C.int(e.Rank))
 		}
 	case star.Returned:
-		j.revive(e)
+		j.replace(e)
 	case star.Noted:
 		j.noted(e)
 	}
 	j.star.Act(e)
 }
 
-// revive has a process take the place of a rank. Its windows follow.
-func (j *Job) revive(e star.Event) {
+// replace has a process take the place of a rank. Its windows follow.
+func (j *Job) replace(e star.Event) {
 	j.after.mu.Lock()
 	defer j.after.mu.Unlock()
 	var pace rma.Backoff
-	for C.fu_revive(j.c, C.int(e.Rank), C.int(e.Life), unsafe.Pointer(unsafe.SliceData(e.Data)),
-		C.int(len(e.Data))) == C.FH_PENDING {
+	for C.fu_replace(j.c, C.int(e.Rank), C.int(e.Incarnation),
+		unsafe.Pointer(unsafe.SliceData(e.Data)), C.int(len(e.Data))) == C.FH_PENDING {
 		pace.Pause()
 	}
-	for _, gifts := range j.after.gifts {
-		gifts[e.Rank] = nil
+	for _, keys := range j.after.keys {
+		keys[e.Rank] = nil
 	}
-	j.after.lives[e.Rank] = e.Life
+	j.after.incarnations[e.Rank] = e.Incarnation
 	j.after.returns++
 }
 
-// noted takes what opens the new segment of a rank.
+// noted takes the address and key of the new segment of a rank.
 func (j *Job) noted(e star.Event) {
 	if len(e.Data) <= 12 {
 		return
 	}
-	number, gift := binary.LittleEndian.Uint32(e.Data), e.Data[4:]
+	number, key := binary.LittleEndian.Uint32(e.Data), e.Data[4:]
 	j.after.mu.Lock()
 	defer j.after.mu.Unlock()
-	if j.after.gifts == nil {
-		j.after.gifts = map[uint32][][]byte{}
+	if j.after.keys == nil {
+		j.after.keys = map[uint32][][]byte{}
 	}
-	if j.after.gifts[number] == nil {
-		j.after.gifts[number] = make([][]byte, j.size)
+	if j.after.keys[number] == nil {
+		j.after.keys[number] = make([][]byte, j.size)
 	}
-	j.after.gifts[number][e.Rank] = gift
+	j.after.keys[number][e.Rank] = key
 	for _, w := range j.windows {
 		if w.number == number {
-			w.accept(e.Rank, gift)
+			w.accept(e.Rank, key)
 		}
 	}
 }
 
-// Rejoined tells whether this process has taken the place of a rank that had died.
+// Rejoined reports whether this process has taken the place of a rank that had died.
 func (j *Job) Rejoined() bool { return j.after.again }
 
-// Life tells how often the place of a rank was taken anew, and whether the process that has it
-// has not died.
-func (j *Job) Life(rank int) (life int, alive bool) {
-	life, fate := j.star.Life(rank)
+// Incarnation is the number of processes that have taken the place of a rank after the first one,
+// and whether the present one is alive.
+func (j *Job) Incarnation(rank int) (number int, alive bool) {
+	number, state := j.star.Incarnation(rank)
 	lost := !j.closing.Load() && C.fu_lost(j.c, C.int(rank)) != 0
-	return life, fate != star.Died && !lost
+	return number, state != star.Died && !lost
 }
 
-// Returns counts how often ranks have joined again.
+// Returns counts how often ranks have rejoined.
 func (j *Job) Returns() uint64 {
 	j.after.mu.Lock()
 	defer j.after.mu.Unlock()

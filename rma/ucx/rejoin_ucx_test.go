@@ -20,15 +20,15 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-func init() { roles["comeBack"], roles["cacheAgain"] = comeBack, cacheAgain }
+func init() { roles["rejoin"], roles["rejoinCache"] = rejoinPlain, rejoinCache }
 
-// lives is how often the rank is started that is killed, after the first time.
-const lives = 3
+// rejoins is how often the killed rank rejoins.
+const rejoins = 3
 
 // await waits for the files of so many ranks that say that they have come so far.
-func await(t *testing.T, ranks []*process, sign string, life, count int) {
+func await(t *testing.T, ranks []*process, sign string, n, count int) {
 	t.Helper()
-	for signs(t, sign, life) < count {
+	for signs(t, sign, n) < count {
 		for rank, p := range ranks {
 			select {
 			case <-p.ended:
@@ -40,9 +40,9 @@ func await(t *testing.T, ranks []*process, sign string, life, count int) {
 }
 
 // signs are the ranks that say that they have come so far.
-func signs(t *testing.T, sign string, life int) int {
+func signs(t *testing.T, sign string, n int) int {
 	t.Helper()
-	files, err := filepath.Glob(fmt.Sprintf("%s/*-%d", sign, life))
+	files, err := filepath.Glob(fmt.Sprintf("%s/*-%d", sign, n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +53,9 @@ func signs(t *testing.T, sign string, life int) int {
 // memory as it uses theirs.
 func TestRejoin(t *testing.T) {
 	for _, c := range []struct{ role, how string }{
-		{"comeBack", "hidden"}, {"comeBack", "pairs"}, {"comeBack", "pairs-denied"},
-		{"cacheAgain", "pairs"}, {"cacheAgain", "hidden-fine"},
-		{"cacheAgain", "hidden-coarse"}, {"cacheAgain", "hidden-shipped"},
+		{"rejoin", "hidden"}, {"rejoin", "pairs"}, {"rejoin", "pairs-incoherent"},
+		{"rejoinCache", "pairs"}, {"rejoinCache", "hidden-fine"},
+		{"rejoinCache", "hidden-coarse"}, {"rejoinCache", "hidden-shipped"},
 	} {
 		t.Run(c.role+" "+c.how, func(t *testing.T) {
 			t.Parallel()
@@ -68,7 +68,7 @@ func TestRejoin(t *testing.T) {
 // TestRejoinTwoHosts is that on two hosts.
 func TestRejoinTwoHosts(t *testing.T) {
 	hosts := twohosts.New(t)
-	rejoin(t, "cacheAgain", "hosts", hosts.Address(0)+":29500",
+	rejoin(t, "rejoinCache", "hosts", hosts.Address(0)+":29500",
 		func(rank int) *exec.Cmd { return hosts.Command(rank/2, os.Args[0]) })
 }
 
@@ -77,10 +77,10 @@ func rejoin(t *testing.T, role, how, address string, command func(rank int) *exe
 	sign := t.TempDir()
 	argument := fmt.Sprintf("%s,%s", how, sign)
 	all := startWith(t, ranks, role, argument, address, command)
-	for life := range lives {
-		await(t, all, sign, life, ranks-1)
+	for n := range rejoins {
+		await(t, all, sign, n, ranks-1)
 		v := all[victim]
-		if life == 0 {
+		if n == 0 {
 			refused := startRank(t, victim, ranks, role, "again,"+argument, address,
 				command(victim))
 			if _ = refused.wait(); !strings.Contains(refused.out.String(), "is still there") {
@@ -91,7 +91,7 @@ func rejoin(t *testing.T, role, how, address string, command func(rank int) *exe
 		_ = v.wait()
 		for refused := true; refused; {
 			v = startRank(t, victim, ranks, role, "again,"+argument, address, command(victim))
-			for refused = false; !refused && signs(t, sign, life+1) == 0; {
+			for refused = false; !refused && signs(t, sign, n+1) == 0; {
 				select {
 				case <-v.ended:
 					if refused = strings.Contains(v.out.String(), "is still there"); !refused {
@@ -109,50 +109,50 @@ func rejoin(t *testing.T, role, how, address string, command func(rank int) *exe
 }
 
 // say makes the file that says how far this rank has come.
-func (a *actor) say(life int) error {
+func (a *actor) say(n int) error {
 	_, sign, _ := strings.Cut(strings.TrimPrefix(a.argument, "again,"), ",")
-	return os.WriteFile(fmt.Sprintf("%s/%d-%d", sign, a.job.Rank(), life), nil, 0o600)
+	return os.WriteFile(fmt.Sprintf("%s/%d-%d", sign, a.job.Rank(), n), nil, 0o600)
 }
 
-// The words of a segment that comeBack uses.
+// The words of a segment that rejoin uses.
 const (
-	wordLife = iota // 100 and the life
-	wordSeen        // how many have seen it
-	wordAdds        // how often the rank has been seen to come
+	wordIncarnation = iota // 100 and the incarnation
+	wordSeen               // how many have seen it
+	wordAdds               // how often the rank has been seen to come
 )
 
-// comeBack is the role of ranks that use each other's words while rank 1 is killed and comes
+// rejoin is the role of ranks that use each other's words while rank 1 is killed and comes
 // back.
-func comeBack(a *actor) error {
+func rejoinPlain(a *actor) error {
 	if a.job.Rank() == 1 {
 		return a.mortal()
 	}
-	for life := 0; life <= lives; {
+	for n := 0; n <= rejoins; {
 		seen, err := a.once(1, func(q rma.Queue) rma.Handle {
-			return q.FetchAdd(a.w, 1, wordLife, 0)
+			return q.FetchAdd(a.w, 1, wordIncarnation, 0)
 		})
 		var gone *rma.RankError
-		if errors.As(err, &gone) || err == nil && seen != uint64(100+life) {
+		if errors.As(err, &gone) || err == nil && seen != uint64(100+n) {
 			time.Sleep(time.Millisecond)
 			continue
 		}
 		if err == nil {
 			err = a.ask()
 		}
-		if err == nil && life == lives { // the others are waited for below
+		if err == nil && n == rejoins { // the others are waited for below
 			_, err = a.once(1, func(q rma.Queue) rma.Handle {
 				return q.FetchAdd(a.w, 1, wordSeen, 1)
 			})
 		}
-		if err = errors.Join(err, a.say(life)); err != nil {
+		if err = errors.Join(err, a.say(n)); err != nil {
 			return err
 		}
-		life++
+		n++
 	}
 	adds, err := a.once(a.job.Rank(), func(q rma.Queue) rma.Handle {
 		return q.FetchAdd(a.w, a.job.Rank(), wordAdds, 0)
 	})
-	if err != nil || adds != lives+1 {
+	if err != nil || adds != rejoins+1 {
 		return fmt.Errorf("rank 1 has added %d times: %w", adds, err)
 	}
 	var gone *rma.RankError
@@ -196,7 +196,7 @@ func (a *actor) once(rank int, post func(q rma.Queue) rma.Handle) (uint64, error
 
 // mortal is rank 1.
 func (a *actor) mortal() error {
-	life := rma.Life(a.job)
+	n := rma.Incarnation(a.job)
 	for rank := range a.job.Size() {
 		_, err := a.once(rank, func(q rma.Queue) rma.Handle {
 			return q.FetchAdd(a.w, rank, wordAdds, 1)
@@ -206,7 +206,7 @@ func (a *actor) mortal() error {
 		}
 	}
 	_, err := a.once(1, func(q rma.Queue) rma.Handle {
-		return q.FetchAdd(a.w, 1, wordLife, uint64(100+life))
+		return q.FetchAdd(a.w, 1, wordIncarnation, uint64(100+n))
 	})
 	for seen := 0; seen < a.job.Size()-1 && err == nil; {
 		var n uint64
@@ -229,7 +229,7 @@ func (a *actor) limits() error {
 		says string
 	}{
 		{a.job.Barrier(a.ctx), "has joined again"},
-		{set, "rank 1 has joined again, and what it held is lost"},
+		{set, "rank 1 has rejoined, and what it held is lost"},
 		{name, `there is no further one "another"`},
 	} {
 		if !strings.Contains(fmt.Sprint(c.err), c.says) {
@@ -240,8 +240,8 @@ func (a *actor) limits() error {
 	return nil
 }
 
-// cacheAgain is the role of ranks that share a cache while rank 1 is killed and comes back.
-func cacheAgain(a *actor) error {
+// rejoinCache is the role of ranks that share a cache while rank 1 is killed and comes back.
+func rejoinCache(a *actor) error {
 	cfg := cache.Config{KeySize: 8, ValueSize: 16, BucketsPerRank: 4096}
 	switch {
 	case strings.Contains(a.argument, "fine"):
@@ -263,31 +263,31 @@ func cacheAgain(a *actor) error {
 	if err != nil {
 		return err
 	}
-	for life := rma.Life(a.job); ; life++ {
-		if err := a.fill(c, life); err != nil {
+	for n := rma.Incarnation(a.job); ; n++ {
+		if err := a.fill(c, n); err != nil {
 			return err
 		}
-		if err := a.say(life); err != nil {
+		if err := a.say(n); err != nil {
 			return err
 		}
-		if life == lives {
+		if n == rejoins {
 			break
 		}
 		if a.job.Rank() == 1 {
 			<-a.ctx.Done() // it is killed before
 		}
-		for now, alive := 0, false; now <= life || !alive; {
+		for now, alive := 0, false; now <= n || !alive; {
 			if err := a.work(c); err != nil {
 				return err
 			}
-			now, alive = a.job.(rma.Rejoiner).Life(1)
+			now, alive = a.job.(rma.Rejoiner).Incarnation(1)
 		}
 	}
 	fmt.Println("rank 1 came back")
 	return c.Close()
 }
 
-// put and get are batches of one where batches travel: single operations do not.
+// put and get are batches of one where batches are shipped: single operations are not.
 func (a *actor) put(c *cache.Cache, key, value []byte) error {
 	if !strings.Contains(a.argument, "shipped") {
 		_, err := c.Put(key, value)
@@ -322,14 +322,14 @@ func (a *actor) work(c *cache.Cache) error {
 }
 
 // fill puts and gets until all works, in the memory of all.
-func (a *actor) fill(c *cache.Cache, life int) error {
+func (a *actor) fill(c *cache.Cache, n int) error {
 	const keys = 60
 	for missing := -1; missing != 0; {
 		missing = 0
 		vanished, before := 0, c.Stats().Queues.Ships
 		for i := range uint64(keys) {
-			key := words(uint64(life)<<32 | uint64(a.job.Rank())<<24 | i)
-			value, got := words(i, uint64(life)), make([]byte, 16)
+			key := words(uint64(n)<<32 | uint64(a.job.Rank())<<24 | i)
+			value, got := words(i, uint64(n)), make([]byte, 16)
 			err := a.put(c, key, value)
 			found := false
 			if err == nil {
@@ -344,15 +344,16 @@ func (a *actor) fill(c *cache.Cache, life int) error {
 			case !found:
 				vanished++ // puts that overlap may choose one bucket, but seldom do
 			case !slices.Equal(got, value):
-				return fmt.Errorf("life %d: key %d has %v", life, i, got)
+				return fmt.Errorf("incarnation %d: key %d has %v", n, i, got)
 			}
 		}
 		if vanished > 3 || vanished > 0 && strings.Contains(a.argument, "fine") {
-			return fmt.Errorf("life %d: %d of %d pairs have vanished", life, vanished, keys)
+			return fmt.Errorf("incarnation %d: %d of %d pairs have vanished", n, vanished, keys)
 		}
 		ships := c.Stats().Queues.Ships - before
 		if strings.Contains(a.argument, "shipped") && missing == 0 && ships <= 2*keys*5/8 {
-			return fmt.Errorf("life %d: %d requests: those to a rank do not travel", life, ships)
+			return fmt.Errorf("incarnation %d: %d requests: those to a rank are not shipped", n,
+				ships)
 		}
 	}
 	return nil

@@ -164,10 +164,10 @@ func lose(a *actor) error {
 	return q.Close()
 }
 
-// part has those who are left wait for each other, who cannot meet without rank 0: each tells
-// the others, and looks at its own memory.
+// part has the ranks that are left wait for each other, as they have no barrier without rank 0:
+// each writes to all others, and reads its own memory.
 func (a *actor) part(victim int) error {
-	const told = 3000
+	const arrived = 3000
 	cells, err := rma.NewCells(a.job, a.w)
 	if err != nil {
 		return err
@@ -176,13 +176,13 @@ func (a *actor) part(victim int) error {
 		if rank == victim {
 			continue
 		}
-		if _, err := cells.Add(a.ctx, rank, told, 1); err != nil {
+		if _, err := cells.Add(a.ctx, rank, arrived, 1); err != nil {
 			return err
 		}
 	}
 	pace := rma.Backoff{Job: a.job}
 	for {
-		word, err := cells.Load(a.ctx, a.job.Rank(), told)
+		word, err := cells.Load(a.ctx, a.job.Rank(), arrived)
 		if err != nil || int(word) == a.job.Size()-1 {
 			return err
 		}
@@ -190,7 +190,7 @@ func (a *actor) part(victim int) error {
 	}
 }
 
-// round uses the memory of all ranks in every way, many operations at once, and tells which
+// round uses the memory of all ranks in every way, many operations at once, and prints which
 // rank is lost, or -1.
 func (a *actor) round(q rma.Queue) (lost int, err error) {
 	lost = -1

@@ -1,7 +1,7 @@
 //go:build ucx
 
 // Requests to the programs of other ranks, and their answers: active messages of UCX with a
-// note. What comes is copied, so that nothing of UCX is kept and all words lie where words may.
+// note. Incoming messages are copied, so that no buffers of UCX are kept and all words are aligned.
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,13 +77,13 @@ static fu_ticket *freeTicket(fu_peer_t *p) {
 	return NULL;
 }
 
-// fu_ship_on sends what waits for a ticket, in the order in which it came, once the rank has
-// been met.
+// fu_ship_on sends what waits for a ticket, in the order in which it came, once UCX has
+// connected to the rank.
 void fu_ship_on(fu_peer_t *p) {
 	while (p->waiting) {
 		fu_op *op = p->waiting;
 		fu_ticket *t = freeTicket(p);
-		int err = p->lost ? FH_LOST : fu_meet(op->window, p->rank);
+		int err = p->lost ? FH_LOST : fu_connect(op->window, p->rank);
 		if (err == FH_PENDING || (!err && !t))
 			return;
 		p->waiting = op->next;
@@ -118,7 +118,7 @@ void fu_unship(fu_op *op) {
 		fu_return(op);
 }
 
-// sender reads a note and returns who sent it, or NULL.
+// sender reads a note and returns the rank that sent it, or NULL.
 static fu_peer_t *sender(fu_job *job, const void *header, size_t bytes, fu_note *n) {
 	if (bytes != sizeof *n)
 		return NULL;
@@ -128,16 +128,16 @@ static fu_peer_t *sender(fu_job *job, const void *header, size_t bytes, fu_note 
 	return &job->peers[n->rank];
 }
 
-// Serial numbers begin with the life of their rank, so that what was asked in a former one, by a
-// process that was stopped perhaps, is told apart.
-enum { LIFE_SHIFT = 48 };
+// Serial numbers begin with the incarnation of their rank, so that requests of a former one, perhaps
+// of a process that was stopped, are recognized.
+enum { INCARNATION_SHIFT = 48 };
 
-static int lifeOf(const fu_note *n) { return n->serial >> LIFE_SHIFT; }
+static int incarnationOf(const fu_note *n) { return n->serial >> INCARNATION_SHIFT; }
 
-// whole tells whether a message carries words, so many at most.
-static int whole(const ucp_am_recv_param_t *param, size_t bytes, int64_t most) {
+// whole reports whether a message has whole words, at most maxWords.
+static int whole(const ucp_am_recv_param_t *param, size_t bytes, int64_t maxWords) {
 	return !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) && bytes % 8 == 0 &&
-		bytes / 8 <= (size_t)most;
+		bytes / 8 <= (size_t)maxWords;
 }
 
 // answered takes an answer. Nobody waits for that of a rank that was given up.
@@ -191,7 +191,7 @@ static ucs_status_t asked(void *arg, const void *header, size_t headerBytes, voi
 	fu_peer_t *p = sender(job, header, headerBytes, &n);
 	if (!p || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP))
 		return UCS_OK;
-	if (p->lost || lifeOf(&n) != p->life) {
+	if (p->lost || incarnationOf(&n) != p->incarnation) {
 		refuse(p, param->reply_ep, &n, FH_LOST);
 		return UCS_OK;
 	}
@@ -227,10 +227,10 @@ static void keep(fu_parcel *parcel) {
 	parcel->job->spare = parcel;
 }
 
-// gone takes the end of sending an answer. Who does not get it would wait for ever.
+// gone takes the end of sending an answer. Where that has failed the other rank is marked as lost.
 static void gone(fu_parcel *parcel, ucs_status_t status) {
 	fu_peer_t *p = &parcel->job->peers[parcel->request.from];
-	if (status != UCS_OK && lifeOf(&parcel->note) == p->life)
+	if (status != UCS_OK && incarnationOf(&parcel->note) == p->incarnation)
 		fu_fail(p);
 	keep(parcel);
 }
@@ -264,7 +264,7 @@ void fu_answer(fu_job *job, fu_request *r, int code, int words) {
 	ucp_ep_h ep;
 	fu_lock(job);
 	fu_peer_t *p = &job->peers[r->from];
-	int waits = lifeOf(&parcel->note) == p->life;
+	int waits = incarnationOf(&parcel->note) == p->incarnation;
 	// The answer may let the next request come while it is sent.
 	p->asks -= waits;
 	if (!waits || fu_reach(job, r->from, &ep)) {
@@ -326,8 +326,8 @@ void fu_close_ships(fu_job *job) {
 	job->inbox = job->spare = NULL;
 }
 
-// fu_reborn says which life of its rank this process is.
-void fu_reborn(fu_job *job, int life) {
-	job->peers[job->rank].life = life;
-	job->serial = (uint64_t)life << LIFE_SHIFT;
+// fu_set_incarnation sets the incarnation of this rank.
+void fu_set_incarnation(fu_job *job, int incarnation) {
+	job->peers[job->rank].incarnation = incarnation;
+	job->serial = (uint64_t)incarnation << INCARNATION_SHIFT;
 }

@@ -16,11 +16,11 @@ import (
 var (
 	_ rma.Server  = (*Window)(nil)
 	_ rma.Carrier = (*Queue)(nil)
-	_ [0]struct{} = [rma.ShipMax - C.FH_SHIP_WORDS]struct{}{} // C knows the limit as well
+	_ [0]struct{} = [rma.MaxShipWords - C.FH_SHIP_WORDS]struct{}{} // C knows the limit as well
 )
 
-// service is what a rank has to answer the others: the windows that are served, by number,
-// and the goroutine that calls their handlers.
+// service answers the requests of other ranks: it has the windows that are served, by number, and
+// the goroutine that calls their handlers.
 type service struct {
 	mu      sync.Mutex
 	windows map[uint32]*Window

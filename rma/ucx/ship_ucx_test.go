@@ -18,7 +18,7 @@ import (
 // ranksWith has ranks serve a window by handlers of their own.
 func ranksWith(t *testing.T, ranks int, hidden bool, fn func(job rma.Job, w *Window) error) {
 	t.Helper()
-	err := together(t, ranks, 2, hidden, pretence{transports: "tcp,self", atomics: taken},
+	err := together(t, ranks, 2, hidden, overrides{transports: "tcp,self", atomics: coherent},
 		func(job rma.Job) error {
 			w, err := job.NewWindow(t.Context(), rma.Spec{Name: "served", Words: 64})
 			if err != nil {
@@ -56,20 +56,20 @@ func shipAll(ctx context.Context, job rma.Job, w rma.Window, seed, rounds int) e
 		return err
 	}
 	q := queue.(rma.Carrier)
-	buf, err := q.Alloc(2 * depth * rma.ShipMax)
+	buf, err := q.Alloc(2 * depth * rma.MaxShipWords)
 	if err != nil {
 		return err
 	}
-	size := func() int { return min(1+int(random.ExpFloat64()*600), rma.ShipMax) }
+	size := func() int { return min(1+int(random.ExpFloat64()*600), rma.MaxShipWords) }
 	for range rounds {
 		var requests, answers [depth]rma.Buf
 		var handles [depth]rma.Handle
 		var to [depth]int
 		before, bytes := *q.Stats(), 0
 		for i := range depth {
-			at, room := 2*i*rma.ShipMax, size()
+			at, room := 2*i*rma.MaxShipWords, size()
 			requests[i], to[i] = buf[at:at+size()], random.IntN(job.Size())
-			answers[i] = buf[at+rma.ShipMax : at+rma.ShipMax+room]
+			answers[i] = buf[at+rma.MaxShipWords : at+rma.MaxShipWords+room]
 			for j := range requests[i] {
 				requests[i][j] = random.Uint64()
 			}
@@ -268,8 +268,8 @@ func TestBackPressure(t *testing.T) {
 			handles = append(handles, one.post(i, 0), two.post(i, 0))
 		}
 		err = errors.Join(two.q.Submit(), one.ask(3-job.Rank()))
-		_, told := result(t.Context(), one.q, one.q.FetchAdd(w, 0, job.Rank(), 1))
-		err = errors.Join(err, told)
+		_, addErr := result(t.Context(), one.q, one.q.FetchAdd(w, 0, job.Rank(), 1))
+		err = errors.Join(err, addErr)
 		for i, h := range handles {
 			q := []rma.Queue{one.q, two.q}[i%2]
 			words, failed := uint64(0), q.Wait(t.Context(), h)

@@ -26,7 +26,7 @@ import (
 )
 
 // The soak: jobs of four ranks on two hosts work on tables of every kind, and some of the ranks
-// are killed at random moments. The others are told so by rma.RankError and nothing else, get
+// are killed at random moments. The others get an rma.RankError and no other error, get
 // right answers, go on with what is left, and end.
 
 const (
@@ -70,7 +70,7 @@ func (p *soakPlan) death(rank int) (soakVictim, bool) {
 	return p.victims[i], true
 }
 
-// soaked is the life of a rank. Files beside sign tell who is how far.
+// soaked is the function of a rank. Files beside sign say how far each rank is.
 func soaked(a *actor) error {
 	debug.SetTraceback("all") // should it hang
 	var seed uint64
@@ -269,11 +269,11 @@ func TestSoak(t *testing.T) {
 func (s *soaker) goOn(begin time.Time, long time.Duration) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	told, seed := begin, uint64(begin.UnixNano())
+	printed, seed := begin, uint64(begin.UnixNano())
 	for ; time.Since(begin) < long && ctx.Err() == nil; seed++ {
 		s.run(seed)
-		if time.Since(told) > time.Minute {
-			told = time.Now()
+		if time.Since(printed) > time.Minute {
+			printed = time.Now()
 			fmt.Printf("rma/ucx, %s: after %v: %v, seed %d\n", s.how,
 				time.Since(begin).Round(time.Second), s, seed)
 		}

@@ -52,8 +52,8 @@ var accesses = []ship.Access{ship.OneSided, ship.Shipped, ship.Auto}
 // The tables give the answers of plain maps: everything through UCX, and on hosts that are
 // pretended, with atomics of the processor and without.
 func TestTables(t *testing.T) {
-	for _, argument := range []string{"hidden=shipped", "pairs=one-sided", "pairs-denied=shipped",
-		"pairs-denied=auto"} {
+	for _, argument := range []string{"hidden=shipped", "pairs=one-sided",
+		"pairs-incoherent=shipped", "pairs-incoherent=auto"} {
 		for _, p := range start(t, 4, "tables", argument) {
 			p.expectEnd(t, "the tables are right")
 		}

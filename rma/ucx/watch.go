@@ -15,16 +15,16 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// probeBeats is how many beats a rank may take to answer a probe.
-const probeBeats = 2
+// maxPingBeats is how many beats a rank may take to answer a ping.
+const maxPingBeats = 2
 
-// watch has UCX give up what is asked of ranks that are gone. Rank 0 tells who they are; when
-// it is lost itself, this rank looks after the others by a get of a word, again and again.
+// watch has UCX give up operations on ranks that are gone. Rank 0 reports which these are. When
+// rank 0 is lost itself, this rank pings the others: by a get of a word, repeatedly.
 type watch struct {
 	job     *Job
 	window  atomic.Pointer[Window]
 	queue   rma.Queue    // made when rank 0 is lost
-	probes  []rma.Handle // by rank: the get in flight, or NoHandle
+	pings   []rma.Handle // by rank: the get in flight, or NoHandle
 	words   rma.Buf
 	stop    chan struct{}
 	running sync.WaitGroup
@@ -36,8 +36,8 @@ func (w *watch) begin(j *Job) {
 	w.running.Go(w.run)
 }
 
-// present makes the window with the words that others get. Collective. It is hidden, as memory
-// that is shared does not tell whether its owner is there.
+// present makes the window with the words that others get. Collective. It is hidden, as a read of
+// shared memory succeeds whether its owner is alive or not.
 func (w *watch) present(ctx context.Context) error {
 	window, err := w.job.newWindow(ctx, rma.Spec{Name: "rma/ucx: presence", Words: 1}, true)
 	if err == nil {
@@ -50,11 +50,11 @@ func (w *watch) run() {
 	for seen := 0; ; {
 		events, change := w.job.star.Events(seen)
 		for _, e := range events {
-			w.job.happen(e)
+			w.job.handleEvent(e)
 		}
 		seen += len(events)
 		var tick <-chan time.Time
-		limit := probeBeats * w.job.star.Beat()
+		limit := maxPingBeats * w.job.star.Beat()
 		due := time.Now().Add(limit)
 		if w.job.star.Alone() && w.ready() {
 			w.send()
@@ -73,7 +73,7 @@ func (w *watch) run() {
 	}
 }
 
-// ready makes what probes need.
+// ready makes the queue for pings.
 func (w *watch) ready() bool {
 	if w.queue != nil || w.window.Load() == nil {
 		return w.queue != nil
@@ -86,31 +86,31 @@ func (w *watch) ready() bool {
 		_ = q.Close()
 		return false
 	}
-	w.queue, w.probes = q, slices.Repeat([]rma.Handle{rma.NoHandle}, w.job.size)
+	w.queue, w.pings = q, slices.Repeat([]rma.Handle{rma.NoHandle}, w.job.size)
 	return true
 }
 
-// send sends a probe to every rank that has answered the last one.
+// send pings every rank that has answered the last ping.
 func (w *watch) send() {
-	for rank := range w.probes {
+	for rank := range w.pings {
 		if rank == w.job.rank || C.fu_lost(w.job.c, C.int(rank)) != 0 {
 			continue
 		}
-		if h := w.probes[rank]; h != rma.NoHandle {
+		if h := w.pings[rank]; h != rma.NoHandle {
 			if !w.queue.Done(h) {
 				continue
 			}
 			_, _ = w.queue.Value(h)
 		}
-		w.probes[rank] = w.queue.Get(w.words[rank:rank+1], w.window.Load(), rank, 0)
+		w.pings[rank] = w.queue.Get(w.words[rank:rank+1], w.window.Load(), rank, 0)
 	}
-	_ = w.queue.Submit() // what has not begun is not done when it should be
+	_ = w.queue.Submit() // a ping that was not submitted is not answered in time
 }
 
-// collect loses the ranks that have not answered.
+// collect marks the ranks as lost that have not answered.
 func (w *watch) collect() {
-	for rank, h := range w.probes {
-		if h != rma.NoHandle && !w.queue.Done(h) && !w.queue.Done(h) { // the second time it looks
+	for rank, h := range w.pings {
+		if h != rma.NoHandle && !w.queue.Done(h) && !w.queue.Done(h) { // the second makes progress
 			C.fu_lose(w.job.c, C.int(rank))
 		}
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/farhash/farhash/rma/internal/direct"
 )
 
-// keyMax is more than the key of a segment has bytes.
-const keyMax = 1 << 12
+// maxKeyBytes is more than UCX needs for the key of a segment.
+const maxKeyBytes = 1 << 12
 
 // Window is a window of several hosts, or a hidden one.
 type Window struct {
@@ -30,11 +30,11 @@ type Window struct {
 	name   string
 	c      *C.fu_window
 	words  int
-	views  [][]uint64 // by rank: where this process sees its segment; nil: nowhere
+	views  [][]uint64 // by rank: its segment for direct access; nil: none
 	host   rma.Window // the segments of this host; nil in a hidden window
 	mem    []byte     // this rank's segment of a hidden window
 	closed atomic.Bool
-	gifts  [][]byte // by rank: what opens its segment; of rank 0
+	keys   [][]byte // by rank: the address and key of its segment; only on rank 0
 
 	number   uint32 // the same on all ranks
 	handling sync.Mutex
@@ -56,7 +56,7 @@ func (j *Job) newWindow(ctx context.Context, spec rma.Spec, hidden bool) (rma.Wi
 	if j.after.again {
 		return j.takeOver(ctx, spec)
 	}
-	number := j.made // ranks that differ fail here
+	number := j.made // the same on every rank, else AgreeOnSpec fails
 	j.made++
 	if err := direct.AgreeOnSpec(ctx, j, spec); err != nil {
 		return nil, err
@@ -110,8 +110,8 @@ func (w *Window) reserve(ctx context.Context, spec rma.Spec, hidden bool) error 
 	return nil
 }
 
-// register has UCX know this rank's segment, and returns what opens it to others.
-func (w *Window) register() (gift []byte, err error) {
+// register registers this rank's segment with UCX, and returns its address and key for the others.
+func (w *Window) register() (packed []byte, err error) {
 	j := w.job
 	base := (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(w.mem)))
 	if w.host != nil {
@@ -122,41 +122,41 @@ func (w *Window) register() (gift []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var key [keyMax]byte
-	n := C.fu_key(w.c, unsafe.Pointer(&key[0]), keyMax)
+	var key [maxKeyBytes]byte
+	n := C.fu_key(w.c, unsafe.Pointer(&key[0]), maxKeyBytes)
 	if n < 0 {
 		return nil, j.fault("the key of a segment", n)
 	}
-	gift = binary.LittleEndian.AppendUint64(nil, uint64(uintptr(unsafe.Pointer(base))))
-	return append(gift, key[:n]...), nil
+	packed = binary.LittleEndian.AppendUint64(nil, uint64(uintptr(unsafe.Pointer(base))))
+	return append(packed, key[:n]...), nil
 }
 
-// open tells all ranks of this one's segment. Collective.
+// open exchanges the addresses and keys of all segments. Collective.
 func (w *Window) open(ctx context.Context) error {
-	gift, err := w.register()
-	all, err := w.job.share(ctx, "making a window", gift, err)
+	key, err := w.register()
+	all, err := w.job.share(ctx, "making a window", key, err)
 	if err != nil {
 		return err
 	}
-	for rank, gift := range all {
-		if len(gift) <= 8 {
+	for rank, key := range all {
+		if len(key) <= 8 {
 			return fmt.Errorf("rma/ucx: rank %d has given no key of its segment", rank)
 		}
-		w.accept(rank, gift)
+		w.accept(rank, key)
 	}
 	if w.job.rank == 0 {
-		w.gifts = all
+		w.keys = all
 	}
 	return nil
 }
 
-// accept takes what opens the segment of a rank; without, that is lost.
-func (w *Window) accept(rank int, gift []byte) {
-	if len(gift) <= 8 {
+// accept takes the address and key of the segment of a rank. Without, the segment is lost.
+func (w *Window) accept(rank int, key []byte) {
+	if len(key) <= 8 {
 		return
 	}
-	C.fu_segment(w.c, C.int(rank), C.uint64_t(binary.LittleEndian.Uint64(gift)),
-		unsafe.Pointer(&gift[8]), C.int(len(gift)-8))
+	C.fu_segment(w.c, C.int(rank), C.uint64_t(binary.LittleEndian.Uint64(key)),
+		unsafe.Pointer(&key[8]), C.int(len(key)-8))
 	if w.Words(rank) != nil {
 		C.fu_direct(w.c, C.int(rank), pointer(w.views[rank]), C.int(flag(w.job.coherent)))
 	}
@@ -198,7 +198,7 @@ func (j *Job) freeClosed(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// free gives the window back, which nobody uses any more.
+// free releases a window that nobody uses any more.
 func (w *Window) free() error {
 	var err error
 	if w.c != nil {
@@ -207,7 +207,7 @@ func (w *Window) free() error {
 	return errors.Join(err, w.release())
 }
 
-// release gives back the memory, of which UCX knows no more.
+// release releases the memory, which is not registered with UCX any more.
 func (w *Window) release() error {
 	w.closed.Store(true)
 	var err error
@@ -230,17 +230,17 @@ func (w *Window) Caps() rma.Caps {
 	return rma.Caps{CPUAtomicsCoherent: w.job.coherent, PerOpCompletion: true, PeerErrors: true}
 }
 
-// Words is the segment of a rank of this host; nil for others, in a hidden window, and for one
-// that has joined again: its memory is its own.
+// Words is the segment of a rank of this host; nil for others, in a hidden window, and for a rank
+// that has rejoined, whose memory is not shared.
 func (w *Window) Words(rank int) []uint64 {
-	if rank != w.job.rank && C.fu_life(w.job.c, C.int(rank)) > 0 {
+	if rank != w.job.rank && C.fu_incarnation(w.job.c, C.int(rank)) > 0 {
 		return nil
 	}
 	return w.views[rank]
 }
 
-// Close gives the window up. Its memory is given back when every rank has done so, by
-// the next NewWindow or the end of the job.
+// Close ends this rank's use of the window. Its memory is released when every rank has closed it,
+// by the next NewWindow or the end of the job.
 func (w *Window) Close() error {
 	w.Serve(nil) // one under way may use the window
 	w.closed.Store(true)

@@ -1,10 +1,10 @@
-// Package neighbours finds the ranks of a job that are on one host, and has them share memory:
-// what an engine needs that reaches other hosts by messages and its own by loads and stores.
+// Package neighbours finds the ranks of a job that are on one host, and has them share memory. It
+// is for engines that access other hosts by messages, and their own host by loads and stores.
 //
-//	near, err := neighbours.Meet(ctx, job, rank, neighbours.Self{Engine: "mpi", Version: 1})
+//	near, err := neighbours.Find(ctx, job, rank, neighbours.Self{Engine: "mpi", Version: 1})
 //	err = near.Share(ctx, timeout) // the engine has the ranks agree on how that went
 //	window, err := near.Memory.NewWindow(ctx, spec)
-//	err = near.InWorld(err)        // speaks of ranks by their numbers in the job
+//	err = near.InWorld(err)        // with the numbers that ranks have in the job
 //
 // Ranks are neighbours that have the same kernel, the same /dev/shm and the same name of their
 // host: containers on one machine are not, unless they share all three.
@@ -27,23 +27,23 @@ import (
 	"github.com/farhash/farhash/rma/shm"
 )
 
-// What the ranks tell each other when they meet.
+// The values that ranks exchange.
 const (
-	meetVersion = iota
-	meetHidden
-	meetHost
-	meetNonce
+	valueVersion = iota
+	valueHidden
+	valueHost
+	valueNonce
 )
 
-// Self is what a rank tells the others of itself.
+// Self describes a rank to the others.
 type Self struct {
 	Engine  string // its name, for messages and for the name of shared memory: "mpi"
-	Version uint64 // of what ranks do together in that engine
+	Version uint64 // of the messages between ranks of that engine
 	Hidden  bool   // windows are not shared
 	Host    string // the name of this host; "" is the real one
 }
 
-// Group is the ranks of a host, as one of them sees it.
+// Group is the ranks of this host.
 type Group struct {
 	Ranks  []int   // in rising order, this one among them
 	Places []int   // by rank of the job: its place in Ranks, or -1
@@ -54,7 +54,7 @@ type Group struct {
 	nonce  uint64
 }
 
-// Alone is the group of a rank that shares memory with nobody, in a job of so many.
+// Alone is the group of a rank that shares memory with no other, in a job of size ranks.
 func Alone(rank, size int) *Group {
 	g := &Group{Ranks: []int{rank}, Places: make([]int, size), mine: rank}
 	for i := range g.Places {
@@ -64,35 +64,35 @@ func Alone(rank, size int) *Group {
 	return g
 }
 
-// Meet finds out which ranks are on this one's host. Ranks of different programs are an error.
+// Find finds out which ranks are on this one's host. Ranks of different programs are an error.
 // Collective.
-func Meet(ctx context.Context, job direct.Exchanger, rank int, self Self) (*Group, error) {
-	mine := direct.Values{meetVersion: self.Version, meetHost: hostKey(self.Host)}
+func Find(ctx context.Context, job direct.Exchanger, rank int, self Self) (*Group, error) {
+	mine := direct.Values{valueVersion: self.Version, valueHost: hostKey(self.Host)}
 	if self.Hidden {
-		mine[meetHidden] = 1
+		mine[valueHidden] = 1
 	}
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:]) // never fails
-	mine[meetNonce] = binary.LittleEndian.Uint64(nonce[:])
+	mine[valueNonce] = binary.LittleEndian.Uint64(nonce[:])
 	all, err := job.Exchange(ctx, mine)
 	if err != nil {
 		return nil, err
 	}
 	g := &Group{Places: make([]int, len(all)), mine: rank, engine: self.Engine}
 	for other, v := range all {
-		if v[meetVersion] != all[0][meetVersion] || v[meetHidden] != all[0][meetHidden] {
+		if v[valueVersion] != all[0][valueVersion] || v[valueHidden] != all[0][valueHidden] {
 			return nil, fmt.Errorf("rma/%s: rank %d has version %d of the engine and hides "+
 				"windows: %d; rank 0 has %d and %d; run the same program in the same way on every "+
-				"rank", self.Engine, other, v[meetVersion], v[meetHidden], all[0][meetVersion],
-				all[0][meetHidden])
+				"rank", self.Engine, other, v[valueVersion], v[valueHidden], all[0][valueVersion],
+				all[0][valueHidden])
 		}
 		g.Places[other] = -1
-		if v[meetHost] == all[rank][meetHost] {
+		if v[valueHost] == all[rank][valueHost] {
 			g.Places[other] = len(g.Ranks)
 			g.Ranks = append(g.Ranks, other)
 		}
 	}
-	g.nonce = all[g.Ranks[0]][meetNonce]
+	g.nonce = all[g.Ranks[0]][valueNonce]
 	return g, nil
 }
 
@@ -120,7 +120,7 @@ func (g *Group) Share(ctx context.Context, timeout time.Duration) error {
 	return err
 }
 
-// Close gives Memory back.
+// Close closes Memory.
 func (g *Group) Close() error {
 	if g.Memory == nil {
 		return nil
@@ -128,10 +128,10 @@ func (g *Group) Close() error {
 	return g.Memory.Close()
 }
 
-// Everybody tells whether all ranks of the job share memory.
-func (g *Group) Everybody() bool { return g.Memory != nil && len(g.Ranks) == len(g.Places) }
+// OneHost reports whether all ranks of the job share memory.
+func (g *Group) OneHost() bool { return g.Memory != nil && len(g.Ranks) == len(g.Places) }
 
-// InWorld says of whom an error of Memory tells, by their numbers in the job.
+// InWorld replaces the numbers of ranks in an error of Memory by those in the job.
 func (g *Group) InWorld(err error) error {
 	var gone *rma.RankError
 	var peer *rma.PeerError

@@ -44,7 +44,7 @@ func meet(t *testing.T, selves []Self, more func(rank int, g *Group, err error))
 	var ranks sync.WaitGroup
 	for rank, self := range selves {
 		ranks.Go(func() {
-			g, err := Meet(t.Context(), seat{tab, rank}, rank, self)
+			g, err := Find(t.Context(), seat{tab, rank}, rank, self)
 			more(rank, g, err)
 		})
 	}
@@ -68,7 +68,7 @@ func TestMeet(t *testing.T) {
 			t.Errorf("rank %d: %v", rank, err)
 			return
 		}
-		if g.Memory.Size() != len(want) || g.Memory.Rank() != rank/2 || g.Everybody() {
+		if g.Memory.Size() != len(want) || g.Memory.Rank() != rank/2 || g.OneHost() {
 			t.Errorf("rank %d is %d of %d", rank, g.Memory.Rank(), g.Memory.Size())
 		}
 		if err := g.Close(); err != nil {
@@ -81,7 +81,7 @@ func TestMeet(t *testing.T) {
 func TestEverybody(t *testing.T) {
 	self := Self{Engine: "test"}
 	meet(t, []Self{self, self}, func(rank int, g *Group, err error) {
-		if err != nil || len(g.Ranks) != 2 || g.Everybody() {
+		if err != nil || len(g.Ranks) != 2 || g.OneHost() {
 			t.Errorf("rank %d: %+v: %v", rank, g, err)
 			return
 		}
@@ -89,7 +89,7 @@ func TestEverybody(t *testing.T) {
 			return
 		}
 		err = g.Share(t.Context(), 10*time.Second)
-		if err != nil || !g.Everybody() {
+		if err != nil || !g.OneHost() {
 			t.Errorf("rank %d: %+v: %v", rank, g, err)
 		}
 		if err := g.Close(); err != nil {
@@ -98,7 +98,7 @@ func TestEverybody(t *testing.T) {
 	})
 }
 
-// Programs that do not fit together are told apart, with what to do.
+// Programs that do not fit together are an error with a remedy.
 func TestDiffers(t *testing.T) {
 	for _, other := range []Self{{Engine: "test", Version: 2}, {Engine: "test", Hidden: true}} {
 		meet(t, []Self{{Engine: "test"}, other}, func(rank int, _ *Group, err error) {
@@ -114,7 +114,7 @@ func TestDiffers(t *testing.T) {
 func TestAlone(t *testing.T) {
 	g := Alone(1, 3)
 	if !slices.Equal(g.Ranks, []int{1}) || !slices.Equal(g.Places, []int{-1, 0, -1}) ||
-		g.Everybody() || g.Close() != nil {
+		g.OneHost() || g.Close() != nil {
 		t.Errorf("%+v", g)
 	}
 }

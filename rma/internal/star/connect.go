@@ -10,7 +10,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// connect reaches rank 0, which may begin to listen later than this rank calls.
+// connect connects to rank 0, which may begin to listen later than this rank calls.
 func connect(ctx context.Context, cfg Config) (net.Conn, error) {
 	start, pace := time.Now(), rma.Backoff{}
 	for {
@@ -33,7 +33,7 @@ func tryConnect(ctx context.Context, cfg Config) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := introduce(c, cfg); err != nil {
+	if err := shakeHands(c, cfg); err != nil {
 		_ = c.Close()
 		return nil, err
 	}

@@ -1,57 +1,58 @@
-// Package star lets the ranks of a job meet over TCP without a launcher: rank 0 listens at
-// an address that all know, the others connect to it, and what a rank says to all goes
-// through rank 0.
+// Package star connects the ranks of a job over TCP without a launcher: rank 0 listens at an
+// address that all ranks know, and the others connect to it. A message to all ranks goes through
+// rank 0.
 //
 //	rank 1 --+
-//	rank 2 --+-- hub, in the process of rank 0, which is a member of it like the others
+//	rank 2 --+-- hub, in the process of rank 0, which is a member like the others
 //	rank 3 --+
 //
-// # Who is let in
+// # Admission
 //
-// The hub listens on the address given and no other, as long as the job lasts. Whoever
-// connects and knows the token of the job is let in if it has a place: a member proves by an
-// HMAC over random numbers of both sides that it does, and the hub proves it in return. The token
-// itself does not travel. What comes after is neither encrypted nor signed: the network between the
-// ranks is trusted, the rest of the world is not.
+// The hub listens on the given address and no other, as long as the job lasts. A process that
+// connects is admitted if it knows the token of the job and the job has a place for it. The member
+// proves by an HMAC over random numbers of both sides that it knows the token, and the hub proves
+// it in return. The token itself is not sent. What follows is neither encrypted nor signed: the
+// network between the ranks is trusted, all other networks are not.
 //
-//	member -> hub    magic, again, rank, ranks, nonce     52 bytes
-//	hub -> member    nonce                              32 bytes
+//	member -> hub    magic, rejoin, rank, ranks, nonce    52 bytes
+//	hub -> member    nonce                                32 bytes
 //	member -> hub    HMAC("member", nonces, rank, ranks)  32 bytes
-//	hub -> member    verdict, number, HMAC("hub", ...)  40 bytes
+//	hub -> member    verdict, number, HMAC("hub", ...)    40 bytes
 //
 // Before that is done the hub reads these bytes and no more, for five seconds at most.
 //
-// # What is said
+// # Frames
 //
 // A frame is its length (4 bytes, little-endian), a letter and a payload:
 //
-//	G  to the hub     what this rank gives to the next gathering
-//	R  to a member    what all have given
-//	F  to a member    a rank has left or died, how often it has given before, whom it missed
-//	L  to the hub     this rank leaves; if it cannot go on without another one, which
-//	H  both ways      still here
-//	S, X  to a member  all have come; the job does not begin, for this reason
-//	A  to a member    what one that joins again has to know of the job
-//	B, N  both ways   one that has joined again says that, and something more
-//	K  both ways      a rank has acted upon that
+//	G  to the hub     this rank's payload for the next gathering
+//	R  to a member    the payloads of all ranks
+//	F  to a member    a rank has left or died; the gatherings that it took part in before; the
+//	                  lost rank because of which it left
+//	L  to the hub     this rank leaves; the lost rank because of which it does, if there is one
+//	H  both ways      a sign of life
+//	S, X  to a member  all ranks have connected; the job does not begin, with the reason
+//	A  to a member    the snapshot of the job for a rank that rejoins
+//	B, N  both ways   the first announcement of a rank that has rejoined, and a later one
+//	K  both ways      a rank has acted upon an announcement
 //
-// A gathering ends with an error for who waits for a rank that is gone and has not given. A
-// rank whose gathering has failed is out of step, and all later ones fail alike.
+// A gathering ends with an error for a rank that waits for another one which is gone and has not
+// contributed. A rank whose gathering has failed is out of step, and all its later ones fail alike.
 //
-// # Who is gone
+// # Lost ranks
 //
-// A connection that ends, or on which nothing comes for four beats of 750 ms, is that of a
-// rank that has died, unless it has left before. A process that was itself stopped meanwhile
-// grants the others as much time again. When rank 0 dies, the others learn that and nothing
-// more of each other. One that has left is there until it hangs up. Where it has left because
-// it missed another rank, errors name that one.
+// A rank has died when its connection ends, or when nothing comes on it for four beats of 750 ms,
+// unless it has left before. A process that was itself stopped meanwhile grants the others as much
+// time again. When rank 0 dies, the others learn that, and nothing more of each other. A rank that
+// has left is present until it closes the connection. Where it has left because another rank was
+// lost, errors name that one.
 //
-// A rank that is gone before all have come ends the wait of all others.
+// A rank that is gone before all have connected ends the wait of all others.
 //
-// # Who comes back
+// # Rejoining
 //
-// A process may take the place of a rank that has died, but not that of rank 0. It gives to no
-// gathering, as for those the rank has died. What it says is told to all others in order, with
-// what else happens to ranks, and it waits until all have acted upon it. So are those who join
-// again later told.
+// A process may take the place of a rank that has died, but not that of rank 0. It takes part in
+// no gathering: for gatherings the rank has died. Its announcements go to all other ranks, in order
+// with the other events, and it waits until all have acted upon them. Ranks that rejoin later get
+// them as well.
 package star

@@ -29,8 +29,8 @@ func (c *conn) close() {
 	_ = c.Conn.Close()
 }
 
-// hangUp has the other end read all that was sent, and then the end.
-func (c *conn) hangUp() {
+// closeWrite has the other end read all that was sent, and then the end.
+func (c *conn) closeWrite() {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	c.once.Do(func() { close(c.done) })
@@ -40,12 +40,11 @@ func (c *conn) hangUp() {
 	_ = c.Conn.Close()
 }
 
-// limit is how long the other end may be silent, or not take what is sent.
-func (c *conn) limit() time.Time { return time.Now().Add(beatsMissed * c.beat) }
+// limit is until when the other end may be silent, or not take what is sent.
+func (c *conn) limit() time.Time { return time.Now().Add(maxMissedBeats * c.beat) }
 
 // Read reads until the other end was silent for too long. If this process was stopped
-// meanwhile, together with the others perhaps, it does not know, and gives the other end
-// as much time again.
+// meanwhile, the other end perhaps was as well, so it gets as much time again.
 func (c *conn) Read(b []byte) (int, error) {
 	for {
 		limit := c.limit()
@@ -76,10 +75,10 @@ func (c *conn) send(kind byte, payload []byte) error {
 	return err
 }
 
-// receive takes the next frame that says more than that the other end is there.
-func (c *conn) receive(most int) (kind byte, payload []byte, err error) {
+// receive takes the next frame that is more than a sign of life.
+func (c *conn) receive(maxBytes int) (kind byte, payload []byte, err error) {
 	for {
-		kind, payload, err = readFrame(c, most)
+		kind, payload, err = readFrame(c, maxBytes)
 		if err != nil {
 			c.close()
 		}
@@ -89,22 +88,22 @@ func (c *conn) receive(most int) (kind byte, payload []byte, err error) {
 	}
 }
 
-// readFrame reads a frame with a payload of most bytes at most.
-func readFrame(r io.Reader, most int) (kind byte, payload []byte, err error) {
+// readFrame reads a frame with a payload of at most maxBytes.
+func readFrame(r io.Reader, maxBytes int) (kind byte, payload []byte, err error) {
 	var head [5]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return 0, nil, err
 	}
 	size := binary.LittleEndian.Uint32(head[:])
-	if uint64(size) > uint64(most) {
-		return 0, nil, fmt.Errorf("a frame of %d bytes, and %d are allowed", size, most)
+	if uint64(size) > uint64(maxBytes) {
+		return 0, nil, fmt.Errorf("a frame of %d bytes, and %d are allowed", size, maxBytes)
 	}
 	payload = make([]byte, size)
 	_, err = io.ReadFull(r, payload)
 	return head[4], payload, err
 }
 
-// pulse says now and then that this end is there.
+// pulse sends signs of life.
 func (c *conn) pulse() {
 	tick := time.NewTicker(c.beat)
 	defer tick.Stop()
@@ -120,10 +119,10 @@ func (c *conn) pulse() {
 
 var errMalformed = errors.New("a malformed frame")
 
-// join packs what all ranks have given.
-func join(gifts [][]byte) []byte {
+// join packs the payloads of all ranks.
+func join(payloads [][]byte) []byte {
 	var all []byte
-	for _, g := range gifts {
+	for _, g := range payloads {
 		all = append(binary.LittleEndian.AppendUint32(all, uint32(len(g))), g...)
 	}
 	return all
@@ -131,8 +130,8 @@ func join(gifts [][]byte) []byte {
 
 // split is the inverse of join.
 func split(all []byte, size int) ([][]byte, error) {
-	gifts := make([][]byte, size)
-	for rank := range gifts {
+	payloads := make([][]byte, size)
+	for rank := range payloads {
 		if len(all) < 4 {
 			return nil, errMalformed
 		}
@@ -141,24 +140,24 @@ func split(all []byte, size int) ([][]byte, error) {
 		if uint64(n) > uint64(len(all)) {
 			return nil, errMalformed
 		}
-		gifts[rank], all = all[:n:n], all[n:]
+		payloads[rank], all = all[:n:n], all[n:]
 	}
 	if len(all) != 0 {
 		return nil, errMalformed
 	}
-	return gifts, nil
+	return payloads, nil
 }
 
-func encodeFate(rank int, p peer) []byte {
-	b := append(appendNumbers(nil, uint32(rank), p.missed), byte(p.fate))
+func encodeState(rank int, p peer) []byte {
+	b := append(appendNumbers(nil, uint32(rank), p.missed), byte(p.state))
 	return binary.LittleEndian.AppendUint64(b, p.given)
 }
 
-func decodeFate(b []byte, size int) (rank int, p peer, err error) {
+func decodeState(b []byte, size int) (rank int, p peer, err error) {
 	n, b, err := takeNumbers(b, 2)
 	if err != nil || len(b) != 9 || uint64(n[0]) >= uint64(size) || uint64(n[1]) > uint64(size) ||
-		Fate(b[0]) != Left && Fate(b[0]) != Died {
+		State(b[0]) != Left && State(b[0]) != Died {
 		return 0, p, errMalformed
 	}
-	return int(n[0]), peer{Fate(b[0]), binary.LittleEndian.Uint64(b[1:]), n[1]}, nil
+	return int(n[0]), peer{State(b[0]), binary.LittleEndian.Uint64(b[1:]), n[1]}, nil
 }

@@ -12,40 +12,40 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// strangers is how many may be saying who they are at the same time.
-const strangers = 64
+// maxHandshakes is the number of handshakes at the same time.
+const maxHandshakes = 64
 
-// hub is where the members of a star are connected. It lives in the process of rank 0.
+// hub is the process of rank 0 as the server of all members.
 type hub struct {
 	cfg      Config
 	listener net.Listener
-	arrived  chan struct{} // a rank has come
-	missed   chan struct{} // one has gone again before all had come
+	arrived  chan struct{} // a rank has connected
+	missed   chan struct{} // one has gone before all had connected
 
-	mu      sync.Mutex
-	members []member
-	gifts   int      // to the gathering under way
-	refused []string // who, and why, before all had come
-	began   bool
-	failed  []byte // why the job does not begin
-	closed  bool
-	state   func() []byte // what a rank that joins again is told of the job; nil: none may
-	readers sync.WaitGroup
-	writers sync.WaitGroup
+	mu       sync.Mutex
+	members  []member
+	received int      // payloads of the gathering under way
+	refused  []string // which hosts, and why, before all had connected
+	began    bool
+	failed   []byte // why the job does not begin
+	closed   bool
+	snapshot func() []byte // of the job, for a rank that rejoins; nil: none may
+	readers  sync.WaitGroup
+	writers  sync.WaitGroup
 }
 
 // member is a rank as the hub sees it.
 type member struct {
-	conn  *conn
-	out   *outbox // what it is to be told
-	held  bool    // a stranger with the token is taking this place
-	gift  []byte  // to the gathering under way
-	gave  bool
-	given uint64
-	fate  Fate    // of the process that has the place
-	life  int     // how often the place was taken anew
-	news  []frame // what a rank that joins again has to learn of this life
-	said  uint32  // how often it has told the others something in this life
+	conn          *conn
+	out           *outbox // the frames for it
+	held          bool    // a process with the token is taking this place
+	payload       []byte  // of the gathering under way
+	gave          bool
+	given         uint64
+	state         State   // of the present process
+	incarnation   int     // number of the present process
+	announcements []frame // of this incarnation, for ranks that rejoin later
+	announced     uint32  // announcements of this incarnation
 }
 
 // openHub listens and makes rank 0 its first member.
@@ -64,19 +64,19 @@ func openHub(ctx context.Context, cfg Config) (*hub, net.Conn, error) {
 	return h, theirs, nil
 }
 
-// accept lets ranks in until the listener is closed.
+// accept admits ranks until the listener is closed.
 func (h *hub) accept() {
-	room := make(chan struct{}, strangers)
+	slots := make(chan struct{}, maxHandshakes)
 	for {
 		c, err := h.listener.Accept()
 		if err != nil {
 			return
 		}
 		select {
-		case room <- struct{}{}:
+		case slots <- struct{}{}:
 			go func() {
-				defer func() { <-room }()
-				h.greet(c)
+				defer func() { <-slots }()
+				h.handshake(c)
 			}()
 		default:
 			_ = c.Close()
@@ -84,16 +84,16 @@ func (h *hub) accept() {
 	}
 }
 
-// greet lets a rank in that has a place and knows the token.
-func (h *hub) greet(c net.Conn) {
+// handshake admits a rank that has a place and knows the token.
+func (h *hub) handshake(c net.Conn) {
 	held := false
-	g, err := hear(c, h.cfg, func(rank int, again bool) verdict {
+	g, err := admit(c, h.cfg, func(rank int, again bool) verdict {
 		v := h.place(rank, again)
 		held = v == welcome
 		return v
 	})
 	switch {
-	case err == nil && g.again == 1:
+	case err == nil && g.rejoin == 1:
 		h.readmit(int(g.rank), c)
 	case err == nil:
 		h.enter(int(g.rank), c)
@@ -108,27 +108,27 @@ func (h *hub) greet(c net.Conn) {
 	}
 }
 
-// refusedMost is how many refusals are remembered, to be told if ranks do not come.
-const refusedMost = 4
+// maxRefused is how many refusals are kept, for the error where ranks do not come.
+const maxRefused = 4
 
-// refuse takes note of a stranger that was not let in.
+// refuse keeps the host of a process that was not admitted, and why.
 func (h *hub) refuse(c net.Conn, err error) {
 	host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
-	said := fmt.Sprintf("%s (%v)", host, err)
+	text := fmt.Sprintf("%s (%v)", host, err)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.began && len(h.refused) < refusedMost && !slices.Contains(h.refused, said) {
-		h.refused = append(h.refused, said)
+	if !h.began && len(h.refused) < maxRefused && !slices.Contains(h.refused, text) {
+		h.refused = append(h.refused, text)
 	}
 }
 
-// place keeps a place for a rank, or says why there is none.
+// place reserves the place of a rank, or says why it cannot.
 func (h *hub) place(rank int, again bool) verdict {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m, v := &h.members[rank], welcome
 	switch {
-	case h.closed || h.members[0].fate != Here || !again && m.fate == Left:
+	case h.closed || h.members[0].state != Here || !again && m.state == Left:
 		v = ending
 	case !again && h.began:
 		v = begun
@@ -137,11 +137,11 @@ func (h *hub) place(rank int, again bool) verdict {
 	case !again:
 	case !h.began:
 		v = notBegun
-	case h.state == nil:
+	case h.snapshot == nil:
 		v = never
-	case m.fate == Left:
+	case m.state == Left:
 		v = hasLeft
-	case m.fate == Here || m.held:
+	case m.state == Here || m.held:
 		v = stillHere
 	}
 	m.held = m.held || v == welcome
@@ -159,9 +159,9 @@ func (h *hub) enter(rank int, c net.Conn) {
 	h.members[rank] = member{}
 	h.connect(rank, c)
 	h.listenTo(rank)
-	for other := range h.members { // what the others have been told
-		if fate := h.members[other].fate; fate != Here {
-			h.members[rank].out.put(frame{'F', encodeFate(other, peer{fate: fate})})
+	for other := range h.members { // what was sent to the others before
+		if state := h.members[other].state; state != Here {
+			h.members[rank].out.put(frame{'F', encodeState(other, peer{state: state})})
 		}
 	}
 	if h.failed != nil {
@@ -170,23 +170,23 @@ func (h *hub) enter(rank int, c net.Conn) {
 	h.arrived <- struct{}{} // which has room for all
 }
 
-// connect has a member told what it is to be told.
+// connect starts to send frames to a member.
 func (h *hub) connect(rank int, c net.Conn) {
 	conn, out := newConn(c, h.cfg.Beat), newOutbox()
 	h.members[rank].conn, h.members[rank].out = conn, out
 	h.writers.Go(func() { write(conn, out) })
 }
 
-// write tells a member what it is to be told, until there is no more to come.
+// write sends the frames for a member, until no more come.
 func write(c *conn, out *outbox) {
 	go c.pulse()
 	for f, more := out.next(); more; f, more = out.next() {
 		_ = c.send(f.kind, f.payload)
 	}
-	c.hangUp()
+	c.closeWrite()
 }
 
-// assemble waits until all ranks have come, and has them begin.
+// assemble waits until all ranks have connected, and has them begin.
 func (h *hub) assemble(ctx context.Context) error {
 	start := time.Now()
 	for come := range h.cfg.Size {
@@ -203,7 +203,7 @@ func (h *hub) assemble(ctx context.Context) error {
 		}
 		h.mu.Lock()
 		h.failed = []byte(err.Error())
-		h.tellAll(frame{'X', h.failed})
+		h.sendAll(frame{'X', h.failed})
 		h.mu.Unlock()
 		h.awaitLate(ctx, h.cfg.Size-come)
 		h.close()
@@ -212,15 +212,15 @@ func (h *hub) assemble(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.began = true
-	h.tellAll(frame{'S', nil})
+	h.sendAll(frame{'S', nil})
 	return nil
 }
 
-// awaitLate has ranks that come now be told that the job does not begin, so many at most, as long
-// as a rank may be silent. They would wait for a rank 0 that is not there any more.
-func (h *hub) awaitLate(ctx context.Context, most int) {
-	limit := time.After(beatsMissed * h.cfg.Beat)
-	for range most {
+// awaitLate waits for up to n ranks that connect now, as long as a rank may be silent. They learn
+// that the job does not begin, and would otherwise wait for a rank 0 that is gone.
+func (h *hub) awaitLate(ctx context.Context, n int) {
+	limit := time.After(maxMissedBeats * h.cfg.Beat)
+	for range n {
 		select {
 		case <-h.arrived:
 		case <-limit:
@@ -231,41 +231,42 @@ func (h *hub) awaitLate(ctx context.Context, most int) {
 	}
 }
 
-// lost tells of a rank that has gone again before all had come: of one that has died, if there
-// is one, as others may have left for that reason.
+// lost is the error of a rank that has gone before all had connected: of one that has died, if
+// there is one, as others may have left for that reason.
 func (h *hub) lost() error {
 	missing := h.missing()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var first *rma.RankError
 	for rank := range h.members {
-		if f := h.members[rank].fate; f != Here && (first == nil || first.Left) {
+		if f := h.members[rank].state; f != Here && (first == nil || first.Left) {
 			first = &rma.RankError{Rank: rank, Left: f == Left}
 		}
 	}
 	return early(h.cfg.Address, missing, first)
 }
 
-// early is an error of the time before all ranks have come.
+// early is an error of the time before all ranks have connected.
 func early(address string, missing []int, gone *rma.RankError) error {
 	if len(missing) == 0 {
-		return fmt.Errorf("meeting at %s: %w", address, gone)
+		return fmt.Errorf("connecting at %s: %w", address, gone)
 	}
-	return fmt.Errorf("meeting at %s, where ranks %v had not yet come: %w", address, missing, gone)
+	return fmt.Errorf("connecting at %s, where ranks %v had not yet come: %w", address, missing,
+		gone)
 }
 
-// waited is for how long, for people: less than the limit where the wait was interrupted.
+// waited is how long this rank has waited, rounded for messages: at most the timeout.
 func (c *Config) waited(since time.Time) time.Duration {
 	return min(c.Timeout, time.Since(since).Round(time.Millisecond))
 }
 
-// remedy says what to look for where ranks do not come.
+// remedy says what to check where ranks do not come.
 func (h *hub) remedy() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	remedy := "were all ranks started, with this address and the same token, --nnodes and --nproc?"
 	if len(h.refused) > 0 {
-		remedy += " There came, and were not let in: " + strings.Join(h.refused, ", ")
+		remedy += " These came and were not admitted: " + strings.Join(h.refused, ", ")
 	}
 	return remedy
 }
@@ -282,8 +283,8 @@ func (h *hub) missing() []int {
 	return missing
 }
 
-// tellAll tells all who are connected, under the lock.
-func (h *hub) tellAll(f frame) {
+// sendAll sends a frame to all members that are connected, under the lock.
+func (h *hub) sendAll(f frame) {
 	for rank := range h.members {
 		if out := h.members[rank].out; out != nil {
 			out.put(f)
@@ -291,16 +292,16 @@ func (h *hub) tellAll(f frame) {
 	}
 }
 
-// listenTo begins to follow a member, under the lock.
+// listenTo starts to receive from a member, under the lock.
 func (h *hub) listenTo(rank int) {
 	conn := h.members[rank].conn
 	h.readers.Go(func() { h.follow(rank, conn) })
 }
 
-// follow takes what a member says until it says no more.
+// follow takes the frames of a member until the connection ends.
 func (h *hub) follow(rank int, c *conn) {
 	for {
-		kind, payload, err := c.receive(MaxGift)
+		kind, payload, err := c.receive(MaxPayloadBytes)
 		if err != nil {
 			break
 		}
@@ -325,43 +326,43 @@ func (h *hub) follow(rank int, c *conn) {
 	h.gone(rank, Died, 0)
 }
 
-// give takes what a rank gives, and ends the gathering when all have given.
-func (h *hub) give(rank int, gift []byte) (ok bool) {
+// give takes the payload of a rank, and ends the gathering when all have come.
+func (h *hub) give(rank int, payload []byte) (ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m := &h.members[rank]
-	if m.gave || m.fate != Here {
+	if m.gave || m.state != Here {
 		return false // a rank waits for the end of a gathering before the next one
 	}
-	m.gave, m.gift = true, gift
+	m.gave, m.payload = true, payload
 	m.given++
-	if h.gifts++; h.gifts < len(h.members) {
+	if h.received++; h.received < len(h.members) {
 		return true
 	}
-	var gifts [][]byte
+	var payloads [][]byte
 	for i := range h.members {
-		gifts = append(gifts, h.members[i].gift)
-		h.members[i].gave, h.members[i].gift = false, nil
+		payloads = append(payloads, h.members[i].payload)
+		h.members[i].gave, h.members[i].payload = false, nil
 	}
-	h.gifts = 0
-	h.tellAll(frame{'R', join(gifts)})
+	h.received = 0
+	h.sendAll(frame{'R', join(payloads)})
 	return true
 }
 
-// gone tells all what became of a rank, and which other one it missed.
-func (h *hub) gone(rank int, fate Fate, missed uint32) {
+// gone sends the new state of a rank to all, and the lost rank because of which it left.
+func (h *hub) gone(rank int, state State, missed uint32) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m := &h.members[rank]
-	if m.fate == Died || m.fate == fate || m.fate == Left && !h.began {
-		return // one that has left is there until it hangs up, but not before all have come
+	if m.state == Died || m.state == state || m.state == Left && !h.began {
+		return // one that has left is present until it closes, but not before all have connected
 	}
-	m.fate = fate
-	f := frame{'F', encodeFate(rank, peer{fate, m.given, missed})}
-	if m.news = append(m.news, f); fate == Died {
-		m.news = nil
+	m.state = state
+	f := frame{'F', encodeState(rank, peer{state, m.given, missed})}
+	if m.announcements = append(m.announcements, f); state == Died {
+		m.announcements = nil
 	}
-	h.tellAll(f)
+	h.sendAll(f)
 	if !h.began {
 		select {
 		case h.missed <- struct{}{}:
@@ -370,7 +371,7 @@ func (h *hub) gone(rank int, fate Fate, missed uint32) {
 	}
 }
 
-// close ends all connections when what was to be told is told.
+// close ends all connections when all frames have been sent.
 func (h *hub) close() {
 	_ = h.listener.Close()
 	h.mu.Lock()
@@ -383,7 +384,7 @@ func (h *hub) close() {
 	}
 	h.mu.Unlock()
 	h.writers.Wait()
-	h.readers.Wait() // who has heard the end hangs up
+	h.readers.Wait() // a member that reads the end closes the connection
 	for rank := range h.members {
 		if c := h.members[rank].conn; c != nil {
 			c.close()

@@ -10,15 +10,15 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Join meets the other ranks of the job.
+// Join connects this rank to the others of the job.
 func Join(ctx context.Context, cfg Config) (*Star, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
 	within, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
-	s := &Star{cfg: cfg, peers: make([]peer, cfg.Size), lives: make([]life, cfg.Size),
-		heard: make([]mark, cfg.Size), change: make(chan struct{})}
+	s := &Star{cfg: cfg, peers: make([]peer, cfg.Size), current: make([]incarnation, cfg.Size),
+		acted: make([]mark, cfg.Size), change: make(chan struct{})}
 	var c net.Conn
 	var err error
 	if cfg.Rank == 0 {
@@ -39,19 +39,19 @@ func Join(ctx context.Context, cfg Config) (*Star, error) {
 	if err == nil {
 		select {
 		case err = <-began:
-		case <-within.Done(): // the hub says more, a moment later, unless it is gone
+		case <-within.Done(): // the hub sends a better error a moment later, unless it is gone
 			err = fmt.Errorf("rank %d waited %v for all ranks to come to %s: %w", cfg.Rank,
 				cfg.waited(start), cfg.Address, within.Err())
 			if errors.Is(err, context.DeadlineExceeded) {
 				select {
 				case err = <-began:
-				case <-time.After(beatsMissed * cfg.Beat):
+				case <-time.After(maxMissedBeats * cfg.Beat):
 				}
 			}
 		}
 	}
 	if err != nil {
-		s.Leave() // if the hub is there, rank 0 is told that this one has not died
+		s.Leave() // so that for rank 0 this one has not died
 		s.conn.close()
 		return nil, err
 	}
@@ -59,21 +59,21 @@ func Join(ctx context.Context, cfg Config) (*Star, error) {
 	return s, nil
 }
 
-// awaitBeginning returns when the hub says that all have come, or why they have not. A rank that
-// joins again is told of the job instead.
+// awaitBeginning returns when all ranks have connected, or with the error of the hub where they
+// have not. A rank that rejoins gets a snapshot of the job instead.
 func (s *Star) awaitBeginning() error {
 	var gone *rma.RankError
 	for {
-		kind, payload, err := s.conn.receive(maxState)
+		kind, payload, err := s.conn.receive(maxSnapshotBytes)
 		switch {
 		case err != nil:
 			return early(s.cfg.Address, nil, &rma.RankError{Rank: 0})
-		case kind == 'A' && s.cfg.Again:
-			return s.enterAgain(payload)
+		case kind == 'A' && s.cfg.Rejoin:
+			return s.enterRejoined(payload)
 		case kind == 'S':
 			return nil
 		case kind == 'F':
-			rank, p, err := decodeFate(payload, s.cfg.Size)
+			rank, p, err := decodeState(payload, s.cfg.Size)
 			if err != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ func (s *Star) awaitBeginning() error {
 	}
 }
 
-// earlyError is what the hub says of a rank that is gone before all have come.
+// earlyError is the error of the hub for a rank that is gone before all have connected.
 type earlyError struct {
 	text string
 	gone *rma.RankError

@@ -13,7 +13,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// isLost tells whether err says that a rank has died, and of no other one that it has.
+// isLost reports whether err says that a rank has died, and of no other one that it has.
 func isLost(err error, rank int) bool {
 	var gone *rma.RankError
 	return errors.As(err, &gone) && *gone == rma.RankError{Rank: rank}
@@ -35,9 +35,9 @@ func newHub(t *testing.T, ranks int, others ...func(cfg Config)) *hub {
 	rank0 := newConn(c, cfg.Beat)
 	go rank0.pulse()
 	go func() {
-		_, _, err := rank0.receive(maxState)
+		_, _, err := rank0.receive(maxSnapshotBytes)
 		for err == nil {
-			_, _, err = rank0.receive(maxState)
+			_, _, err = rank0.receive(maxSnapshotBytes)
 		}
 	}()
 	var wg sync.WaitGroup
@@ -89,8 +89,8 @@ func TestHubLostEarly(t *testing.T) {
 	h.close()
 }
 
-// A rank that is interrupted while it waits has not died. How long it has waited is told, not how
-// long it would have.
+// A rank that is interrupted while it waits has not died. The error says how long it has waited,
+// not how long it would have.
 func TestInterruptedEarly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	h := newHub(t, 3, func(cfg Config) {

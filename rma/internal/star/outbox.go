@@ -7,18 +7,18 @@ type frame struct {
 	payload []byte
 }
 
-// outbox is what a member is to be told. It is never full: who does not take what is sent for
-// too long is found out by who sends it.
+// outbox is the queue of frames for a member. It is never full: a member that does not take what
+// is sent for too long is found by the writer.
 type outbox struct {
 	mu     sync.Mutex
-	news   sync.Cond
+	filled sync.Cond
 	frames []frame
 	closed bool
 }
 
 func newOutbox() *outbox {
 	o := &outbox{}
-	o.news.L = &o.mu
+	o.filled.L = &o.mu
 	return o
 }
 
@@ -26,23 +26,23 @@ func (o *outbox) put(f frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.frames = append(o.frames, f)
-	o.news.Signal()
+	o.filled.Signal()
 }
 
-// close says that there is no more to come.
+// close has next return no more frames after those in the queue.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
-	o.news.Signal()
+	o.filled.Signal()
 }
 
-// next waits for the next frame; more is false when there is none to come.
+// next waits for the next frame; more is false when none comes any more.
 func (o *outbox) next() (f frame, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.frames) == 0 && !o.closed {
-		o.news.Wait()
+		o.filled.Wait()
 	}
 	if len(o.frames) == 0 {
 		return f, false

@@ -11,14 +11,13 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// MaxGift is how many bytes a rank may give to a gathering.
-const MaxGift = 1 << 16
+// MaxPayloadBytes is the largest payload of a rank in a gathering, and of an announcement.
+const MaxPayloadBytes = 1 << 16
 
-// defaultBeat and beatsMissed, how many beats may be missed by who is alive, have a rank be
-// missed after three seconds.
+// A rank that is silent for maxMissedBeats beats is taken for dead: after three seconds.
 const (
-	defaultBeat = 750 * time.Millisecond
-	beatsMissed = 4
+	defaultBeat    = 750 * time.Millisecond
+	maxMissedBeats = 4
 )
 
 // errLeft is the answer to a collective call of a rank that has left.
@@ -28,15 +27,15 @@ var errLeft = errors.New("rma: this rank has closed the job")
 type Config struct {
 	Rank, Size int
 	Address    string        // HOST:PORT where rank 0 listens
-	Token      string        // what only the ranks of this job know, at least MinToken bytes
+	Token      string        // a secret of the ranks of this job, at least MinTokenBytes
 	Timeout    time.Duration // how long to wait for the others
-	Beat       time.Duration // how often a rank says that it is there; 0 is 750 ms
-	// Again has this process take the place of a rank that has died.
-	Again bool
+	Beat       time.Duration // between two signs of life; 0 is 750 ms
+	// Rejoin has this process take the place of a rank that has died.
+	Rejoin bool
 }
 
-// MinToken is the least length of a token.
-const MinToken = 8
+// MinTokenBytes is the smallest length of a token.
+const MinTokenBytes = 8
 
 func (c *Config) complete() error {
 	host, _, err := net.SplitHostPort(c.Address)
@@ -48,12 +47,12 @@ func (c *Config) complete() error {
 			"give one of its host that the other hosts reach", c.Address)
 	case c.Size < 1 || c.Rank < 0 || c.Rank >= c.Size:
 		return fmt.Errorf("rank %d is not a rank of a job of %d", c.Rank, c.Size)
-	case c.Again && c.Rank == 0:
-		return errors.New("rank 0 cannot join again: the others meet where it listens; end the " +
-			"job and start all ranks anew")
-	case len(c.Token) < MinToken:
+	case c.Rejoin && c.Rank == 0:
+		return errors.New("rank 0 cannot join again: the others connect to it; end the job and " +
+			"start all ranks anew")
+	case len(c.Token) < MinTokenBytes:
 		return fmt.Errorf("the token of the job has %d bytes, and needs %d at least; give all "+
-			"ranks the same random one", len(c.Token), MinToken)
+			"ranks the same random one", len(c.Token), MinTokenBytes)
 	}
 	if c.Beat <= 0 {
 		c.Beat = defaultBeat
@@ -61,52 +60,53 @@ func (c *Config) complete() error {
 	return nil
 }
 
-// Fate is what became of a rank.
-type Fate uint8
+// State is the state of a rank.
+type State uint8
 
-// The fates of a rank.
+// The states of a rank: present, left in good order, dead.
 const (
-	Here Fate = iota
+	Here State = iota
 	Left
 	Died
 )
 
-// peer is what a member knows of a rank.
+// peer is what a member knows of the first process of a rank.
 type peer struct {
-	fate   Fate
-	given  uint64 // gatherings that it gave to, once it is gone
-	missed uint32 // 1 + the rank whose loss made it leave; 0: none did
+	state  State
+	given  uint64 // gatherings that it contributed to, once it is gone
+	missed uint32 // 1 + the lost rank because of which it left; 0: none
 }
 
-// Star is a rank's place among the others.
+// Star is this rank's connection to the others.
 type Star struct {
 	cfg  Config
 	conn *conn
 	hub  *hub // of rank 0
 
-	turn   sync.Mutex // one gathering at a time
-	given  uint64     // gatherings that this rank gave to
-	broken error      // why this rank is out of step
-	told   uint32     // how often a rank that has joined again has told the others something
-	state  []byte     // what such a rank was told
+	turn      sync.Mutex // one gathering at a time
+	given     uint64     // gatherings that this rank contributed to
+	broken    error      // why this rank is out of step
+	announced uint32     // announcements of this rank, if it has rejoined
+	snapshot  []byte     // of the job, if this rank has rejoined
 
-	mu      sync.Mutex
-	peers   []peer // the processes that were there from the beginning
-	lives   []life // those that are there now
-	heard   []mark
-	events  []Event
-	met     uint64   // gatherings that came to their end
-	all     [][]byte // what was given to the last one
-	leaving bool
-	cut     bool          // the hub says no more
-	change  chan struct{} // closed when any of these changes
-	ended   sync.WaitGroup
+	mu       sync.Mutex
+	peers    []peer        // the processes that were there from the beginning
+	current  []incarnation // those that are there now
+	acted    []mark
+	events   []Event
+	gathered uint64   // gatherings that have ended
+	all      [][]byte // the payloads of the last one
+	leaving  bool
+	cut      bool          // the connection to the hub has ended
+	change   chan struct{} // closed when any of these changes
+	ended    sync.WaitGroup
 }
 
-// Gather gives mine to all ranks and returns what each rank gave. Collective.
+// Gather sends mine to all ranks and returns what each rank sent. Collective.
 func (s *Star) Gather(ctx context.Context, mine []byte) ([][]byte, error) {
-	if len(mine) > MaxGift {
-		return nil, fmt.Errorf("%d bytes are more than a rank may give: %d", len(mine), MaxGift)
+	if len(mine) > MaxPayloadBytes {
+		return nil, fmt.Errorf("a payload of %d bytes is longer than %d", len(mine),
+			MaxPayloadBytes)
 	}
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -123,14 +123,14 @@ func (s *Star) gather(ctx context.Context, mine []byte) ([][]byte, error) {
 		return nil, errLeft
 	}
 	s.given++
-	_ = s.conn.send('G', mine) // the reader learns as well that the hub is gone
+	_ = s.conn.send('G', mine) // listen learns as well that the hub is gone
 	for {
 		s.mu.Lock()
-		met, all, leaving, cut, change := s.met, s.all, s.leaving, s.cut, s.change
+		gathered, all, leaving, cut, change := s.gathered, s.all, s.leaving, s.cut, s.change
 		err := s.absent()
 		s.mu.Unlock()
 		switch {
-		case met == s.given:
+		case gathered == s.given:
 			return all, nil
 		case leaving:
 			return nil, errLeft
@@ -147,12 +147,12 @@ func (s *Star) gather(ctx context.Context, mine []byte) ([][]byte, error) {
 	}
 }
 
-// absent tells of a rank that is gone and has not given to the gathering under way: of one that
-// has died if there is one, as others may have left for that reason.
+// absent is the error of a rank that is gone and has not contributed to the gathering under way: of
+// one that has died if there is one, as others may have left for that reason.
 func (s *Star) absent() error {
 	var first *rma.RankError
 	for rank, p := range s.peers {
-		if p.fate != Here && p.given < s.given && (first == nil || first.Left) {
+		if p.state != Here && p.given < s.given && (first == nil || first.Left) {
 			first = s.reason(rank)
 		}
 	}
@@ -162,34 +162,34 @@ func (s *Star) absent() error {
 	return first
 }
 
-// reason tells why a rank is not there: where it has left because it missed another one, that
-// one is named. Under the lock.
+// reason says why a rank is not present. Where it left because another rank was lost, it names
+// that one. Under the lock.
 func (s *Star) reason(rank int) *rma.RankError {
 	p := s.peers[rank]
 	switch missed := int(p.missed) - 1; {
-	case p.fate == Left && missed == s.cfg.Rank: // for this rank it is the other one that is lost
+	case p.state == Left && missed == s.cfg.Rank: // for this rank it is the other one that is lost
 		return &rma.RankError{Rank: rank}
-	case p.fate == Left && missed >= 0:
+	case p.state == Left && missed >= 0:
 		return &rma.RankError{Rank: missed}
 	}
-	return &rma.RankError{Rank: rank, Left: p.fate == Left}
+	return &rma.RankError{Rank: rank, Left: p.state == Left}
 }
 
-// Gone tells of a rank that is not there: of one that has died, if there is one. nil: all are here.
+// Gone names a rank that is not present: one that has died, if there is one. nil: all are.
 func (s *Star) Gone() *rma.RankError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var first *rma.RankError
 	for rank, p := range s.peers {
-		if p.fate != Here && (first == nil || first.Left) {
+		if p.state != Here && (first == nil || first.Left) {
 			first = s.reason(rank)
 		}
 	}
 	return first
 }
 
-// Reason tells why a rank is not there. One that has left because it missed another one is not
-// to blame.
+// Reason says why a rank is not present. Where it left because another rank was lost, it names
+// that one.
 func (s *Star) Reason(rank int) *rma.RankError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,27 +202,27 @@ func (s *Star) isLeaving() bool {
 	return s.leaving
 }
 
-// Fates tells what became of each rank, and a channel that is closed when that changes, or
-// when a gathering ends. One that has died has, for collective calls, also when its place is taken
-// anew: see Life.
-func (s *Star) Fates() ([]Fate, <-chan struct{}) {
+// States returns the state of each rank, and a channel that is closed when one changes or a
+// gathering ends. A rank that has died remains dead for collective calls when another process takes
+// its place: see Incarnation.
+func (s *Star) States() ([]State, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fates := make([]Fate, len(s.peers))
+	states := make([]State, len(s.peers))
 	for rank, p := range s.peers {
-		fates[rank] = p.fate
+		states[rank] = p.state
 	}
-	return fates, s.change
+	return states, s.change
 }
 
-// Alone tells whether rank 0 is lost, so that nobody tells what becomes of the others.
+// Alone reports whether rank 0 is lost, so that this rank learns no more of the others.
 func (s *Star) Alone() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cut
 }
 
-// LocalAddr is the address of this host by which this rank meets the others.
+// LocalAddr is the address of this host by which this rank is connected to the others.
 func (s *Star) LocalAddr() net.Addr {
 	if s.hub != nil {
 		return s.hub.listener.Addr()
@@ -230,11 +230,11 @@ func (s *Star) LocalAddr() net.Addr {
 	return s.conn.LocalAddr()
 }
 
-// Beat is how often a rank says that it is there.
+// Beat is the time between two signs of life.
 func (s *Star) Beat() time.Duration { return s.cfg.Beat }
 
-// Leave tells the others that this rank gives to no further gathering. It waits for nobody,
-// and one that waits here returns.
+// Leave announces that this rank takes part in no further gathering. It waits for nobody, and a
+// gathering that waits here returns.
 func (s *Star) Leave() { s.leave(0) }
 
 // GiveUp is Leave for a rank that cannot go on without another one, which it has lost.
@@ -250,13 +250,13 @@ func (s *Star) AwaitOthers(ctx context.Context) error {
 	for {
 		s.mu.Lock()
 		change, alone, staying := s.change, s.cut, -1
-		for rank, l := range s.lives {
-			if l.fate == Here && rank != s.cfg.Rank {
+		for rank, l := range s.current {
+			if l.state == Here && rank != s.cfg.Rank {
 				staying = rank
 			}
 		}
 		s.mu.Unlock()
-		if staying < 0 || alone { // then nobody tells any more
+		if staying < 0 || alone { // without rank 0 it never learns that others leave
 			return nil
 		}
 		select {
@@ -268,7 +268,7 @@ func (s *Star) AwaitOthers(ctx context.Context) error {
 	}
 }
 
-// Close hangs up. Where this rank has not left it has died, for the others.
+// Close closes the connection. For the others this rank has died if it has not left before.
 func (s *Star) Close() {
 	if s.hub != nil {
 		s.hub.close()
@@ -277,7 +277,7 @@ func (s *Star) Close() {
 	s.ended.Wait()
 }
 
-// update changes what is known, and wakes those who wait.
+// update changes what is known, and wakes the goroutines that wait for a change.
 func (s *Star) update(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -286,10 +286,10 @@ func (s *Star) update(change func()) {
 	s.change = make(chan struct{})
 }
 
-// listen takes what the hub says until it says no more.
+// listen takes the frames of the hub until the connection ends.
 func (s *Star) listen() {
 	for {
-		kind, payload, err := s.conn.receive(s.cfg.Size * (MaxGift + 4))
+		kind, payload, err := s.conn.receive(s.cfg.Size * (MaxPayloadBytes + 4))
 		if err != nil {
 			break
 		}
@@ -300,16 +300,16 @@ func (s *Star) listen() {
 				s.conn.close()
 				break
 			}
-			s.update(func() { s.met, s.all = s.met+1, all })
+			s.update(func() { s.gathered, s.all = s.gathered+1, all })
 		case 'F':
-			rank, p, err := decodeFate(payload, s.cfg.Size)
+			rank, p, err := decodeState(payload, s.cfg.Size)
 			if err != nil {
 				s.conn.close()
 				break
 			}
 			s.update(func() { s.end(rank, p) })
 		case 'B', 'N', 'K':
-			if err := s.hear(kind, payload); err != nil {
+			if err := s.takeAnnouncement(kind, payload); err != nil {
 				s.conn.close()
 			}
 		}
@@ -317,18 +317,19 @@ func (s *Star) listen() {
 	s.update(func() {
 		s.cut = true
 		if s.cfg.Rank != 0 {
-			s.end(0, peer{fate: Died, given: s.met})
+			s.end(0, peer{state: Died, given: s.gathered})
 		}
 	})
 }
 
-// end is told that a rank has left or died.
+// end records that a rank has left or died.
 func (s *Star) end(rank int, p peer) {
-	if s.peers[rank].fate == Here {
+	if s.peers[rank].state == Here {
 		s.peers[rank] = p
 	}
-	s.lives[rank].fate = p.fate
-	if p.fate == Died {
-		s.events = append(s.events, Event{Kind: Gone, Rank: rank, Life: s.lives[rank].number})
+	s.current[rank].state = p.state
+	if p.state == Died {
+		s.events = append(s.events, Event{Kind: Gone, Rank: rank,
+			Incarnation: s.current[rank].number})
 	}
 }

@@ -52,15 +52,18 @@ func TestGather(t *testing.T) {
 	for _, ranks := range []int{1, 2, 5} {
 		job(t, ranks, func(s *Star) error {
 			for round := range 20 {
-				size := func(rank int) int { return (round*rank*997 + round) % (MaxGift + 1) }
+				size := func(rank int) int {
+					return (round*rank*997 + round) % (MaxPayloadBytes + 1)
+				}
 				all, err := s.Gather(t.Context(), bytes.Repeat([]byte{byte(s.cfg.Rank)},
 					size(s.cfg.Rank)))
 				if err != nil {
 					return err
 				}
-				for rank, gift := range all {
-					if !bytes.Equal(gift, bytes.Repeat([]byte{byte(rank)}, size(rank))) {
-						return fmt.Errorf("round %d: rank %d gave %d bytes", round, rank, len(gift))
+				for rank, payload := range all {
+					if !bytes.Equal(payload, bytes.Repeat([]byte{byte(rank)}, size(rank))) {
+						return fmt.Errorf("round %d: rank %d gave %d bytes", round, rank,
+							len(payload))
 					}
 				}
 			}
@@ -100,8 +103,9 @@ func TestGone(t *testing.T) {
 			if again != err {
 				return fmt.Errorf("after %v: %w", err, again)
 			}
-			if fates, _ := s.Fates(); (fates[1] == Left) != (how == "left") || fates[1] == Here {
-				return fmt.Errorf("rank 1 has %s: fates %v", how, fates)
+			states, _ := s.States()
+			if (states[1] == Left) != (how == "left") || states[1] == Here {
+				return fmt.Errorf("rank 1 has %s: states %v", how, states)
 			}
 			return nil
 		})
@@ -177,7 +181,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// Who has another token, another job or no idea is not let in, and stops nobody.
+// A process with another token or of another job, or no rank at all, is not admitted, and
+// stops nobody.
 func TestStrangers(t *testing.T) {
 	address := twohosts.FreeAddress(t)
 	var wg sync.WaitGroup
@@ -224,7 +229,7 @@ func TestStrangers(t *testing.T) {
 		_, _ = conn.Write([]byte(text))
 		if text != "" {
 			if said, _ := io.ReadAll(conn); len(said) != 0 {
-				t.Errorf("a stranger was told %q", said)
+				t.Errorf("a foreign process got %q", said)
 			}
 		}
 		conn.Close()
@@ -241,15 +246,15 @@ func TestStrangers(t *testing.T) {
 	wg.Wait()
 }
 
-// If ranks do not come rank 0 tells whom it has not let in.
+// If ranks do not come, the error of rank 0 lists the processes that it has not admitted.
 func TestRefusedAreTold(t *testing.T) {
 	address := twohosts.FreeAddress(t)
 	cfg := Config{Size: 3, Address: address, Token: token, Timeout: time.Minute}
 	ctx, give := context.WithCancel(t.Context())
-	told := make(chan string)
+	failure := make(chan string)
 	go func() {
 		_, err := Join(ctx, cfg)
-		told <- fmt.Sprint(err)
+		failure <- fmt.Sprint(err)
 	}()
 	for range 5 { // the others are as the first
 		for _, change := range []func(c *Config){
@@ -264,7 +269,7 @@ func TestRefusedAreTold(t *testing.T) {
 		}
 	}
 	give()
-	said := <-told
+	said := <-failure
 	for _, want := range []string{"never arrived: [1 2]", "another token", "a rank 2 of 4"} {
 		if strings.Count(said, want) != 1 {
 			t.Errorf("%q is not in %q, once", want, said)
@@ -272,7 +277,7 @@ func TestRefusedAreTold(t *testing.T) {
 	}
 }
 
-// A rank does not tell its token to who does not know it, and knows who is no job.
+// A rank does not send its token to a process that does not know it, and finds that it is no job.
 func TestImpostor(t *testing.T) {
 	for fill, says := range map[byte]string{0: "does not know the token", 'H': "no farhash job"} {
 		impostor(t, fill, says)
@@ -322,22 +327,22 @@ func TestBadConfig(t *testing.T) {
 	}
 }
 
-// What strangers may send is read without a panic, and not beyond what is allowed.
+// Whatever foreign processes send is read without a panic, and not beyond what is allowed.
 func FuzzFrame(f *testing.F) {
 	f.Add([]byte{3, 0, 0, 0, 'G', 1, 2, 3})
 	f.Add(join([][]byte{{1}, {2, 3}}))
-	f.Add(encodeFate(1, peer{fate: Died, given: 7}))
+	f.Add(encodeState(1, peer{state: Died, given: 7}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, payload, err := readFrame(bytes.NewReader(data), 10)
 		if err == nil && len(payload) > 10 {
 			t.Errorf("%d bytes of payload", len(payload))
 		}
-		if gifts, err := split(data, 2); err == nil && !bytes.Equal(join(gifts), data) {
-			t.Errorf("%q splits into %q", data, gifts)
+		if payloads, err := split(data, 2); err == nil && !bytes.Equal(join(payloads), data) {
+			t.Errorf("%q splits into %q", data, payloads)
 		}
-		if rank, p, err := decodeFate(data, 2); err == nil &&
-			(rank > 1 || !bytes.Equal(encodeFate(rank, p), data)) {
-			t.Errorf("%q is fate %v of rank %d", data, p, rank)
+		if rank, p, err := decodeState(data, 2); err == nil &&
+			(rank > 1 || !bytes.Equal(encodeState(rank, p), data)) {
+			t.Errorf("%q is state %v of rank %d", data, p, rank)
 		}
 	})
 }

@@ -1,6 +1,6 @@
 //go:build ucx
 
-// Messages of UCX that mean nothing.
+// Filters log messages of UCX that report no error.
 
 #include <pthread.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 static int left; // 1: a rank of this process has left its job, or is about to
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// meaningless tells what is no error once a rank has left: it, or the other end, closed a connection
-// of two that the ranks had begun to make at the same time, and needs the other one no more. UCX
-// tries each again, or tells of a rank that is lost in another way, which the job does not hide.
+// meaningless suppresses messages that are no errors once a rank has left: two ranks had begun to
+// connect to each other at the same time, and one end has closed the connection that was not needed.
+// UCX tries each again, or reports a lost rank in another way, which this does not suppress.
 static ucs_log_func_rc_t meaningless(const char *file, unsigned line, const char *function,
 	ucs_log_level_t level, const ucs_log_component_config_t *component, const char *message,
 	va_list arguments) {
@@ -27,8 +27,8 @@ static ucs_log_func_rc_t meaningless(const char *file, unsigned line, const char
 
 static void begin(void) { ucs_log_push_handler(meaningless); }
 
-// fu_hush is called when a rank leaves its job, with 0 when this process joins one.
-void fu_hush(int yes) {
+// fu_filter_log is called when a rank leaves its job, with 0 when this process joins one.
+void fu_filter_log(int yes) {
 	pthread_once(&once, begin);
 	__atomic_store_n(&left, yes, __ATOMIC_RELAXED);
 }

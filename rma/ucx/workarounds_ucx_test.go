@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// The functions that mend UCX are in this program by the names that UCX calls: without, most tests
-// of lost ranks would pass, and a rank be lost with another one now and then.
-func TestMendsAreFound(t *testing.T) {
+// The functions that replace those of UCX are in this program by the names that UCX calls: without,
+// most tests of lost ranks would pass, and a rank be lost with another one now and then.
+func TestWorkaroundsAreFound(t *testing.T) {
 	program, err := elf.Open("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)

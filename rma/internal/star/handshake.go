@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// greetLimit is how long a stranger may take to say who it is.
-const greetLimit = 5 * time.Second
+// handshakeTimeout bounds a handshake.
+const handshakeTimeout = 5 * time.Second
 
 const (
 	magic      = "farhash\x03"
@@ -22,7 +22,7 @@ const (
 	proofBytes = sha256.Size
 )
 
-// verdict is the hub's answer to a rank that wants to be let in.
+// verdict is the hub's answer to a process that asks for admission.
 type verdict uint32
 
 const (
@@ -30,15 +30,15 @@ const (
 	wrongToken
 	wrongSize // the number is the size of the job
 	taken
-	begun    // and the place is not taken anew by who does not ask for that
-	notBegun // so there is no place to be taken anew
-	never    // are places taken anew
+	begun    // only a process that rejoins is admitted
+	notBegun // no place can be taken over
+	never    // can places of this job be taken over
 	stillHere
 	hasLeft
 	ending
 )
 
-// refusals say what a verdict means for a rank of the job at an address.
+// refusals are the messages of verdicts, for a rank of the job at an address.
 var refusals = map[verdict]string{
 	taken: "the job at %[1]s has a rank %[2]d already; two processes were given the same number",
 	begun: "the job at %[1]s has begun, and rank %[2]d was there; to take the place of one that " +
@@ -47,27 +47,27 @@ var refusals = map[verdict]string{
 		"others were",
 	never: "the ranks of the job at %[1]s share the memory of one host, which outlives them; " +
 		"rank %[2]d cannot join again",
-	stillHere: "rank %[2]d of the job at %[1]s is still there; one that has died is missed at " +
-		"once, and one whose host was cut off after some seconds",
+	stillHere: "rank %[2]d of the job at %[1]s is still there; a death is noticed at once, the " +
+		"loss of a host that was cut off after some seconds",
 	hasLeft: "rank %[2]d of the job at %[1]s has left it in good order, and cannot join again",
 	ending:  "the job at %[1]s is ending, and rank %[2]d cannot join it any more",
 }
 
-// greeting is what both sides have said of themselves.
-type greeting struct {
-	again      uint32 // 1: the place of a rank that has died is to be taken
+// handshake is what both sides have sent of themselves.
+type handshake struct {
+	rejoin     uint32 // 1: the process takes the place of a rank that has died
 	rank, size uint32
 	nonces     [2 * nonceBytes]byte // of the member, of the hub
 }
 
-// hello is what a member says first, but for the nonce.
-func (g *greeting) hello() []byte {
-	b := binary.LittleEndian.AppendUint32([]byte(magic), g.again)
+// hello is the first message of a member, without the nonce.
+func (g *handshake) hello() []byte {
+	b := binary.LittleEndian.AppendUint32([]byte(magic), g.rejoin)
 	b = binary.LittleEndian.AppendUint32(b, g.rank)
 	return binary.LittleEndian.AppendUint32(b, g.size)
 }
 
-func (g *greeting) proof(token, who string) []byte {
+func (g *handshake) proof(token, who string) []byte {
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write(g.hello())
 	fmt.Fprint(mac, who, "\n")
@@ -75,15 +75,15 @@ func (g *greeting) proof(token, who string) []byte {
 	return mac.Sum(nil)
 }
 
-// errRefused wraps what makes it useless to try again.
+// errRefused wraps errors after which it is useless to try again.
 var errRefused = errors.New("refused")
 
-// introduce says to the hub who this rank is.
-func introduce(c net.Conn, cfg Config) error {
-	_ = c.SetDeadline(time.Now().Add(greetLimit))
-	g := greeting{rank: uint32(cfg.Rank), size: uint32(cfg.Size)}
-	if cfg.Again {
-		g.again = 1
+// shakeHands asks the hub to admit this rank.
+func shakeHands(c net.Conn, cfg Config) error {
+	_ = c.SetDeadline(time.Now().Add(handshakeTimeout))
+	g := handshake{rank: uint32(cfg.Rank), size: uint32(cfg.Size)}
+	if cfg.Rejoin {
+		g.rejoin = 1
 	}
 	_, _ = rand.Read(g.nonces[:nonceBytes]) // never fails
 	if _, err := c.Write(append(g.hello(), g.nonces[:nonceBytes]...)); err != nil {
@@ -109,9 +109,9 @@ func introduce(c net.Conn, cfg Config) error {
 	case wrongToken:
 		return fmt.Errorf("%w: the job at %s has another token; give all ranks of a job the "+
 			"same, and jobs at the same time different ports", errRefused, cfg.Address)
-	case ending: // one that does not join again waits for the next job
+	case ending: // a process that does not rejoin waits for the next job
 		err := fmt.Errorf(refusals[v], cfg.Address, cfg.Rank)
-		if cfg.Again {
+		if cfg.Rejoin {
 			err = fmt.Errorf("%w: %w", errRefused, err)
 		}
 		return err
@@ -123,16 +123,16 @@ func introduce(c net.Conn, cfg Config) error {
 			"0, and the port free there?", errRefused, cfg.Address)
 	}
 	if !hmac.Equal(answer[8:], g.proof(cfg.Token, "hub")) {
-		return fmt.Errorf("%w: who listens at %s does not know the token of this job",
+		return fmt.Errorf("%w: the process that listens at %s does not know the token of this job",
 			errRefused, cfg.Address)
 	}
 	return c.SetDeadline(time.Time{})
 }
 
-// hear finds out which rank a stranger is. check looks for a place for it.
-func hear(c net.Conn, cfg Config, check func(rank int, again bool) verdict) (g greeting,
+// admit finds out which rank a process is that has connected. check finds its place.
+func admit(c net.Conn, cfg Config, check func(rank int, again bool) verdict) (g handshake,
 	err error) {
-	_ = c.SetDeadline(time.Now().Add(greetLimit))
+	_ = c.SetDeadline(time.Now().Add(handshakeTimeout))
 	var hello [helloBytes]byte
 	if _, err := io.ReadFull(c, hello[:]); err != nil {
 		return g, err
@@ -140,9 +140,9 @@ func hear(c net.Conn, cfg Config, check func(rank int, again bool) verdict) (g g
 	if string(hello[:len(magic)]) != magic {
 		return g, errors.New("this is no rank")
 	}
-	said := hello[len(magic):]
-	g = greeting{again: binary.LittleEndian.Uint32(said),
-		rank: binary.LittleEndian.Uint32(said[4:]), size: binary.LittleEndian.Uint32(said[8:])}
+	rest := hello[len(magic):]
+	g = handshake{rejoin: binary.LittleEndian.Uint32(rest),
+		rank: binary.LittleEndian.Uint32(rest[4:]), size: binary.LittleEndian.Uint32(rest[8:])}
 	copy(g.nonces[:], hello[helloBytes-nonceBytes:])
 	_, _ = rand.Read(g.nonces[nonceBytes:]) // never fails
 	if _, err := c.Write(g.nonces[nonceBytes:]); err != nil {
@@ -159,7 +159,7 @@ func hear(c net.Conn, cfg Config, check func(rank int, again bool) verdict) (g g
 		case int(g.size) != cfg.Size || int(g.rank) >= cfg.Size:
 			v = wrongSize
 		default:
-			v = check(int(g.rank), g.again == 1)
+			v = check(int(g.rank), g.rejoin == 1)
 		}
 	}
 	answer := binary.LittleEndian.AppendUint32(nil, uint32(v))

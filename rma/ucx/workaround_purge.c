@@ -1,14 +1,14 @@
 //go:build ucx
 
-// Another mend for UCX 1.13. Two that connect to each other by TCP answer each other's wish to do
-// so by messages. If the connection fails while such an answer waits to be sent, UCX gives up what
-// waits, does not expect that one (its pull request 8175 does), and aborts the process:
+// A workaround for a fault of UCX 1.13. Two processes that connect by TCP exchange messages for that.
+// If the connection fails while such a message waits to be sent, UCX drops all messages that wait, does
+// not expect that one (its pull request 8175 does), and aborts the process:
 //
 //	ucp_request.c  Assertion ... failed: ... got REP message
 //
-// The function below gives up what waits on TCP. The linker finds it first, as it is in the program
-// itself. It has UCX do so, but for messages of that kind, which it drops: nobody asks for them any
-// more. Nothing else changes.
+// The function below drops the messages that wait on TCP. It replaces that of UCX, since the linker
+// searches the program first. It calls that of UCX for all messages but those of that kind, which
+// nobody needs any more. Nothing else changes.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,18 +1,18 @@
 //go:build ucx
 
-// A mend for UCX (seen in 1.13). Over TCP it carries out gets and atomics by software: the owner of
-// the memory answers each with a message. A rank that is killed may have several of them under
-// way to an owner, which lie there together. The answer to one finds that the connection is
-// broken, and when the answer to the next one fails as the endpoint has failed before, UCX aborts
+// A workaround for a fault of UCX (seen in 1.13). Over TCP it carries out gets and atomics by
+// software: the owner of the memory answers each with a message. A rank that is killed may have
+// several of them in flight to an owner, which handles them together. The first answer finds that
+// the connection is broken. The second one fails since the endpoint has failed, and UCX then aborts
 // the owner, which has done nothing wrong:
 //
 //	ucp_request.inl  Fatal: unexpected error: Endpoint timeout
 //
-// The functions below are how such messages are sent: by a failed lane of UCP, and by TCP. The
-// linker finds these first, as they are in the program itself. Where an endpoint has failed the
-// message is packed, so that UCX knows how long it would be, and thrown away. What waits for an
-// answer to it is given up when the endpoint is closed. Nothing else changes; where the functions
-// are not found, ranks may be lost with the one that was killed.
+// The functions below send such messages: by a failed lane of UCP, and by TCP. They replace those of
+// UCX, since the linker searches the program first. Where an endpoint has failed the message is
+// packed, so that UCX gets its length, and dropped. Operations that wait for an answer to it end
+// when the endpoint is closed. Nothing else changes. Where the functions do not replace those of UCX,
+// other ranks may be lost together with the one that was killed.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,9 +21,9 @@
 
 #include <uct/api/uct.h>
 
-enum { SCRATCH = 1 << 24 }; // more than any message; only what is written takes memory
+enum { SCRATCH = 1 << 24 }; // more than any message; only pages that are written take memory
 
-static void *scratch; // nobody reads it
+static void *scratch; // never read
 static ssize_t (*sendTCP)(uct_ep_h, uint8_t, uct_pack_callback_t, void *, unsigned);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -37,7 +37,7 @@ static ssize_t drop(uct_pack_callback_t pack, void *arg) {
 	return scratch ? (ssize_t)pack(scratch, arg) : UCS_ERR_ENDPOINT_TIMEOUT;
 }
 
-// The lanes have it for puts as well, where the second argument is a function.
+// A failed lane calls it for puts as well, where the second argument is a function.
 ssize_t ucs_empty_function_return_bc_ep_timeout(uct_ep_h ep, uintptr_t id, uct_pack_callback_t pack,
 	void *arg) {
 	(void)ep;

@@ -15,12 +15,12 @@ import (
 
 // UCX sees the loopback device of every host, which reaches no other one, and memory.
 func TestLookAround(t *testing.T) {
-	look, err := LookAround()
+	c, err := Examine()
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := make(map[string]Device)
-	for _, d := range look.Devices {
+	for _, d := range c.Devices {
 		if d.Transport == "" || d.Name == "" || d.Kind == "" || d.Atomics == "" {
 			t.Errorf("%+v says too little", d)
 		}
@@ -31,15 +31,15 @@ func TestLookAround(t *testing.T) {
 	}
 	lo, posix := seen["tcp/lo"], seen["posix/memory"]
 	if lo.Kind != Network || lo.OtherHosts() || lo.Atomics != ByTarget || posix.Kind != Memory ||
-		!posix.Used || posix.OtherHosts() || posix.Atomics != ByProcessor || !look.Events {
-		t.Errorf("%+v", look)
+		!posix.Used || posix.OtherHosts() || posix.Atomics != ByProcessor || !c.Events {
+		t.Errorf("%+v", c)
 	}
 	if os.Getenv("UCX_NET_DEVICES") == "" && !lo.Used {
 		t.Error("UCX is said not to use tcp/lo")
 	}
 }
 
-// What UCX is told not to use is not taken for a device that reaches other hosts.
+// A device that UCX is set not to use is not taken for one that reaches other hosts.
 func TestLookAroundChoice(t *testing.T) {
 	hosts := twohosts.New(t)
 	for choice, want := range map[string]bool{"all": true, "lo": false, "fh0": true} {

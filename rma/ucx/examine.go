@@ -3,7 +3,7 @@
 package ucx
 
 // #include "shim.h"
-// #include "probe.h"
+// #include "examine.h"
 import "C"
 
 import (
@@ -21,29 +21,29 @@ import (
 )
 
 const (
-	devicesMax = 1 << 10 // more than a host has
-	choiceMax  = 1 << 18 // more than UCX has to say of them
+	maxDevices     = 1 << 10 // more than a host has
+	maxChoiceBytes = 1 << 18 // more than UCX prints of them
 )
 
-// LookAround asks UCX what it finds on this host. UCX may log to the standard output then:
+// Examine lists what UCX finds on this host. UCX may log to the standard output then:
 // UCX_LOG_FILE=stderr prevents that if it is set when the program starts.
-func LookAround() (Look, error) {
-	var found [devicesMax]C.fu_device
-	n := C.fu_devices(&found[0], devicesMax)
+func Examine() (Survey, error) {
+	var found [maxDevices]C.fu_device
+	n := C.fu_devices(&found[0], maxDevices)
 	if n < 0 {
-		return Look{}, fault("listing devices", n)
+		return Survey{}, fault("listing devices", n)
 	}
-	text, events := make([]C.char, choiceMax), C.int(0)
-	if code := C.fu_events(&text[0], choiceMax, &events); code != 0 {
-		return Look{}, fault("starting "+Library(), code)
+	text, events := make([]C.char, maxChoiceBytes), C.int(0)
+	if code := C.fu_events(&text[0], maxChoiceBytes, &events); code != 0 {
+		return Survey{}, fault("starting "+Library(), code)
 	}
 	chosen := strings.Fields(C.GoString(&text[0]))
-	look := Look{Events: events != 0, Devices: devices(found[:n])}
-	for i := range look.Devices {
-		d := &look.Devices[i]
+	c := Survey{Events: events != 0, Devices: devices(found[:n])}
+	for i := range c.Devices {
+		d := &c.Devices[i]
 		d.Used = slices.Contains(chosen, d.Transport+"/"+d.Name)
 	}
-	return look, nil
+	return c, nil
 }
 
 func devices(found []C.fu_device) []Device {
@@ -59,14 +59,15 @@ func devices(found []C.fu_device) []Device {
 	return all
 }
 
-// netDevices is what UCX is to use of networks: of those that it sends over by TCP the one alone
-// that this rank meets rank 0 by, as it listens on each, and all others. "" leaves it to UCX.
+// netDevices lists the networks that UCX is to use: all but those by TCP, since UCX listens on each
+// of these, and of those by TCP the one alone by which this rank is connected to rank 0. "" leaves
+// the choice to UCX.
 func (j *Job) netDevices() string {
 	if os.Getenv(DevicesVariable) != "" || j.p.transports != "" {
 		return ""
 	}
-	var found [devicesMax]C.fu_device
-	n := C.fu_names(&found[0], devicesMax)
+	var found [maxDevices]C.fu_device
+	n := C.fu_names(&found[0], maxDevices)
 	return Reaching(devices(found[:max(n, 0)]), j.star.LocalAddr())
 }
 
@@ -93,7 +94,7 @@ func Loopback(ctx context.Context, transports string, fn func(job rma.Job) error
 		ranks.Go(func() {
 			job, err := joinAs(ctx, Config{Rank: rank, Size: len(errs), Rendezvous: address,
 				Token: "loopback " + address, Timeout: loopbackTimeout},
-				pretence{host: fmt.Sprint("loopback ", rank), transports: transports})
+				overrides{host: fmt.Sprint("loopback ", rank), transports: transports})
 			if err != nil {
 				errs[rank] = err
 				return

@@ -16,8 +16,8 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// pretence is what tests have a rank believe.
-type pretence struct {
+// overrides is what tests have a rank believe.
+type overrides struct {
 	host  string // the name of this host; "" is the real one
 	first int    // how many ranks of MPI the job has, 0 for all
 }
@@ -32,8 +32,8 @@ func (c *Config) complete() {
 // nothing is lost with a library that never returns from it.
 const finalizeTimeout = 5 * time.Second
 
-// life is the state of MPI in this process.
-var life struct {
+// mpiState is the state of MPI in this process.
+var mpiState struct {
 	mu      sync.Mutex
 	running bool   // the thread that owns MPI runs
 	held    bool   // by Start
@@ -41,7 +41,7 @@ var life struct {
 	joined  bool   // by a job that will stop MPI
 	over    bool   // MPI cannot be initialised again
 	hangs   bool   // MPI_Finalize did not return in time
-	graves  []*Job // closed and not yet freed, as that is collective
+	closed  []*Job // closed and not yet freed, as that is collective
 }
 
 // levels are the thread levels by their names.
@@ -51,20 +51,20 @@ var levels = [...]string{"SINGLE", "FUNNELED", "SERIALIZED", "MULTIPLE"}
 // one after the other. Close of such a job waits for nobody; stop does. Collective.
 func Start(ctx context.Context, cfg Config) (stop func() error, err error) {
 	cfg.complete()
-	life.mu.Lock()
-	defer life.mu.Unlock()
-	if life.running {
+	mpiState.mu.Lock()
+	defer mpiState.mu.Unlock()
+	if mpiState.running {
 		return nil, errors.New("rma/mpi: MPI is in use by this engine already")
 	}
 	if err := begin(ctx, cfg); err != nil {
 		return nil, err
 	}
-	life.held = true
+	mpiState.held = true
 	return sync.OnceValue(func() error {
-		life.mu.Lock()
-		defer life.mu.Unlock()
-		err := bury(context.Background())
-		life.held = false
+		mpiState.mu.Lock()
+		defer mpiState.mu.Unlock()
+		err := freeClosed(context.Background())
+		mpiState.held = false
 		end()
 		return err
 	}), nil
@@ -73,18 +73,18 @@ func Start(ctx context.Context, cfg Config) (stop func() error, err error) {
 // begin starts the thread that owns MPI. The lock is held.
 func begin(ctx context.Context, cfg Config) error {
 	l := ask()
-	if life.over {
+	if mpiState.over {
 		return fmt.Errorf("rma/mpi: %s has been finalised and cannot be initialised again; "+
 			"join several jobs between mpi.Start and its stop", l.text)
 	}
 	l.prepare()
-	life.passive = cfg.Passive
+	mpiState.passive = cfg.Passive
 	if cfg.Passive {
 		C.fh_attach()
 	} else if errno := C.fh_start(C.long(ProgressInterval.Nanoseconds())); errno != 0 {
 		return fmt.Errorf("rma/mpi: no thread for MPI: error %d", int(errno))
 	}
-	life.running = true
+	mpiState.running = true
 	facts, err := initialised(ctx, l, cfg.Timeout)
 	if err == nil {
 		err = usable(l, facts, cfg.Passive)
@@ -106,7 +106,7 @@ func initialised(ctx context.Context, l library, timeout time.Duration) (C.fh_fa
 		case C.FH_RUNNING:
 			return facts, nil
 		case C.FH_FAILED:
-			if life.passive && facts.ours == 0 {
+			if mpiState.passive && facts.ours == 0 {
 				return facts, errors.New("rma/mpi: the program has not initialised MPI, which " +
 					"Config.Passive leaves to it")
 			}
@@ -159,7 +159,7 @@ func (l library) together(launcher string) string {
 }
 
 // end has the thread that owns MPI finalise it, if the engine has initialised it, and end.
-// A library that hangs is left behind. The lock is held.
+// It does not wait for a library that hangs. The lock is held.
 func end() {
 	C.fh_finish()
 	deadline := time.Now().Add(finalizeTimeout)
@@ -168,23 +168,23 @@ func end() {
 	for {
 		phase := C.fh_phase(&facts)
 		if phase == C.FH_FINISHED || phase == C.FH_FAILED || time.Now().After(deadline) {
-			life.running = false
-			life.hangs = phase == C.FH_RUNNING
-			life.over = phase != C.FH_FINISHED || facts.ours != 0
+			mpiState.running = false
+			mpiState.hangs = phase == C.FH_RUNNING
+			mpiState.over = phase != C.FH_FINISHED || facts.ours != 0
 			return
 		}
 		pace.Pause()
 	}
 }
 
-// bury frees the jobs that were closed while MPI was held. Collective among the ranks of
+// freeClosed frees the jobs that were closed while MPI was held. Collective among the ranks of
 // each. The lock is held.
-func bury(ctx context.Context) error {
+func freeClosed(ctx context.Context) error {
 	var errs []error
-	for _, j := range life.graves {
+	for _, j := range mpiState.closed {
 		errs = append(errs, j.awaitOthers(ctx), j.free())
 	}
-	life.graves = nil
+	mpiState.closed = nil
 	return errors.Join(errs...)
 }
 

@@ -1,18 +1,18 @@
 //go:build ucx
 
-// A third mend for UCX 1.13. When a connection over TCP breaks UCX gives it up at once, and then
-// goes on with what it was doing there: the message that it was sending is not known to wait no
-// more, or the closed connection is watched for events. And of the events that have come together
-// one may have a connection closed that another one is of. It aborts the process for either:
+// A workaround for a fault of UCX 1.13. When a connection over TCP breaks UCX closes it at once, and
+// then goes on with what it was doing there: it still counts a message as waiting, or waits for
+// events of the closed connection. Also, of several events that have come together one may close a
+// connection that another event belongs to. In both cases UCX aborts the process:
 //
 //	wireup_ep.c  Assertion `wireup_ep->pending_count == 0' failed
 //	tcp_iface.c  Assertion `ep->conn_state != UCT_TCP_EP_CONN_STATE_CLOSED' failed
 //
-// The functions below are how TCP goes on with a connection that is made, how it sends what waits,
-// how it gives up, and how events are taken. The linker finds them first, as they are in the
-// program itself. They have UCX give up a connection when it has done what it was doing there,
-// and forget the events of those that it has given up meanwhile. Nothing else changes, and nothing
-// at all in other versions of UCX.
+// The functions below continue a TCP connection that is being made, send the messages that wait,
+// close a connection, and take events. They replace those of UCX, since the linker searches the
+// program first. With them UCX closes a connection after it has done what it was doing there, and
+// drops the events of connections that it has closed meanwhile. Nothing else changes, and nothing at
+// all in other versions of UCX.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -35,13 +35,13 @@ static give_up *giveUp;
 static send_pending *sendPending;
 static go_on *goOn;
 static __typeof__(ucs_event_set_wait) *takeEvents;
-static int mends; // this version
+static int applies; // 1: this version has the fault
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void prepare(void) {
 	unsigned major, minor, release;
 	ucp_get_version(&major, &minor, &release);
-	mends = major == 1 && minor == 13;
+	applies = major == 1 && minor == 13;
 	*(void **)&giveUp = dlsym(RTLD_NEXT, "uct_tcp_ep_set_failed");
 	*(void **)&sendPending = dlsym(RTLD_NEXT, "uct_tcp_ep_pending_queue_dispatch");
 	*(void **)&goOn = dlsym(RTLD_NEXT, "uct_tcp_cm_conn_progress");
@@ -62,7 +62,7 @@ static void missing(const char *name) {
 			missing(__func__); \
 	} while (0)
 
-// What a thread is doing at a connection, perhaps while it is doing something else.
+// A call for a connection in which this thread is, perhaps within another one.
 typedef struct doing {
 	struct doing *outer;
 	void *ep;
@@ -71,13 +71,13 @@ typedef struct doing {
 
 static __thread doing *innermost;
 
-enum { CLOSED_MOST = 256 }; // connections that break at once; more are left to UCX
+enum { MAX_CLOSED = 256 }; // connections that break at the same time; more are left to UCX
 
 // Events that have come together.
 typedef struct {
 	ucs_event_set_handler_t take;
 	void *arg;
-	void *closed[CLOSED_MOST]; // given up since they have come
+	void *closed[MAX_CLOSED]; // given up since they have come
 	int n;
 } events;
 
@@ -85,12 +85,12 @@ static __thread events *current;
 
 static void begin(doing *d, void *ep) {
 	*d = (doing){.outer = innermost, .ep = ep};
-	if (mends)
+	if (applies)
 		innermost = d;
 }
 
 static void end(doing *d) {
-	if (mends)
+	if (applies)
 		innermost = d->outer;
 	if (d->broken)
 		uct_tcp_ep_set_failed(d->ep, d->status);
@@ -105,7 +105,7 @@ void uct_tcp_ep_set_failed(void *ep, int status) {
 		}
 	NEED(giveUp);
 	giveUp(ep, status);
-	if (current && current->n < CLOSED_MOST)
+	if (current && current->n < MAX_CLOSED)
 		current->closed[current->n++] = ep;
 }
 
@@ -138,7 +138,7 @@ ucs_status_t ucs_event_set_wait(ucs_sys_event_set_t *set, unsigned *n, int timeo
 	ucs_event_set_handler_t take, void *arg) {
 	events e, *outer = current;
 	NEED(takeEvents);
-	if (!mends)
+	if (!applies)
 		return takeEvents(set, n, timeoutMs, take, arg);
 	e.take = take;
 	e.arg = arg;

@@ -1,6 +1,6 @@
 //go:build ucx
 
-// A look at what UCX finds on this host. A job does not need it.
+// Lists what UCX finds on this host. A job does not need it.
 
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -10,15 +10,15 @@
 
 #include "shim.h"
 #include "internal.h"
-#include "probe.h"
+#include "examine.h"
 
-// look is where the devices go.
+// survey is where the devices go.
 typedef struct {
 	fu_device *to;
 	int most, found;
 	ucs_async_context_t *async;
 	uct_worker_h worker;
-} look;
+} survey;
 
 static int kind(uct_device_type_t type) {
 	switch (type) {
@@ -34,7 +34,7 @@ static int kind(uct_device_type_t type) {
 }
 
 // describe opens a device to ask what it can do.
-static void describe(look *l, uct_md_h md, const uct_tl_resource_desc_t *r, fu_device *d) {
+static void describe(survey *l, uct_md_h md, const uct_tl_resource_desc_t *r, fu_device *d) {
 	uct_iface_config_t *config;
 	if (uct_md_iface_config_read(md, r->tl_name, NULL, NULL, &config) != UCS_OK)
 		return;
@@ -62,7 +62,7 @@ static void describe(look *l, uct_md_h md, const uct_tl_resource_desc_t *r, fu_d
 }
 
 // listDomain lists the devices of a memory domain. One that does not open has none.
-static void listDomain(look *l, uct_component_h component, const char *name) {
+static void listDomain(survey *l, uct_component_h component, const char *name) {
 	uct_md_config_t *config;
 	if (uct_md_config_read(component, NULL, NULL, &config) != UCS_OK)
 		return;
@@ -88,7 +88,7 @@ static void listDomain(look *l, uct_component_h component, const char *name) {
 	uct_md_close(md);
 }
 
-static void listComponent(look *l, uct_component_h component) {
+static void listComponent(survey *l, uct_component_h component) {
 	uct_component_attr_t attr = {.field_mask = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT};
 	if (uct_component_query(component, &attr) != UCS_OK || attr.md_resource_count == 0)
 		return;
@@ -102,7 +102,7 @@ static void listComponent(look *l, uct_component_h component) {
 	free(attr.md_resources);
 }
 
-static ucs_status_t list(look *l) {
+static ucs_status_t list(survey *l) {
 	uct_component_h *components;
 	unsigned n;
 	ucs_status_t s = uct_query_components(&components, &n);
@@ -117,14 +117,14 @@ static ucs_status_t list(look *l) {
 // fu_names lists what UCX can send over, by transport, name and kind alone, and opens none of it:
 // how many, or a code below 0.
 int fu_names(fu_device *to, int most) {
-	look l = {.to = to, .most = most};
+	survey l = {.to = to, .most = most};
 	ucs_status_t s = list(&l);
 	return s == UCS_OK ? l.found : (int)s;
 }
 
-// fu_devices is fu_names, and looks at each closely.
+// fu_devices is fu_names, and opens each device to ask what it can do.
 int fu_devices(fu_device *to, int most) {
-	look l = {.to = to, .most = most};
+	survey l = {.to = to, .most = most};
 	ucs_status_t s = ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK, &l.async);
 	if (s != UCS_OK)
 		return s;

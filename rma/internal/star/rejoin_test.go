@@ -11,15 +11,15 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// again is the Config of a rank that joins again.
-func again(s *Star, rank int) Config {
+// rejoining is the Config of a process that rejoins.
+func rejoining(s *Star, rank int) Config {
 	cfg := s.cfg
-	cfg.Rank, cfg.Again = rank, true
+	cfg.Rank, cfg.Rejoin = rank, true
 	return cfg
 }
 
-// joinAgain joins again as soon as the old process is missed.
-func joinAgain(t *testing.T, cfg Config) (*Star, error) {
+// rejoin rejoins as soon as the death of the old process is noticed.
+func rejoin(t *testing.T, cfg Config) (*Star, error) {
 	for {
 		s, err := Join(t.Context(), cfg)
 		if err == nil || !strings.Contains(err.Error(), "is still there") {
@@ -35,7 +35,7 @@ func followEvents(s *Star, until func(text string) bool) string {
 	for seen := 0; !until(text.String()); {
 		events, change := s.Events(seen)
 		for _, e := range events {
-			fmt.Fprintf(&text, " %d.%d %s%s", e.Rank, e.Life, [...]string{"gone", "back ",
+			fmt.Fprintf(&text, " %d.%d %s%s", e.Rank, e.Incarnation, [...]string{"gone", "back ",
 				"notes "}[e.Kind], e.Data)
 			s.Act(e)
 		}
@@ -46,35 +46,36 @@ func followEvents(s *Star, until func(text string) bool) string {
 	return text.String()
 }
 
-// A rank that dies again and again, and each time comes back.
-func TestAgain(t *testing.T) {
-	const lives = 3
+// A rank that dies several times, and each time rejoins.
+func TestRejoin(t *testing.T) {
+	const rejoins = 3
 	want := " 1.0 gone"
-	for life := 1; life <= lives; life++ {
-		want += fmt.Sprintf(" 1.%d back at %[1]d 1.%[1]d notes one", life)
-		if life < lives {
-			want += fmt.Sprintf(" 1.%d gone", life)
+	for n := 1; n <= rejoins; n++ {
+		want += fmt.Sprintf(" 1.%d back at %[1]d 1.%[1]d notes one", n)
+		if n < rejoins {
+			want += fmt.Sprintf(" 1.%d gone", n)
 		}
 	}
-	want += fmt.Sprintf(" 1.%d notes end", lives)
+	want += fmt.Sprintf(" 1.%d notes end", rejoins)
 	job(t, 3, func(s *Star) error {
 		if s.hub != nil {
-			s.Admit(func() []byte { return []byte("the state") })
+			s.Admit(func() []byte { return []byte("the snapshot") })
 		}
 		if _, err := s.Gather(t.Context(), nil); err != nil {
 			return err
 		}
 		if s.cfg.Rank == 1 {
-			return comeBack(t, s, lives)
+			return dieAndRejoin(t, s, rejoins)
 		}
 		end := func(text string) bool { return strings.HasSuffix(text, "end") }
 		if got := followEvents(s, end); got != want {
 			return fmt.Errorf("rank %d saw%s, want%s", s.cfg.Rank, got, want)
 		}
-		number, fate := s.Life(1)
-		fates, _ := s.Fates()
-		if number != lives || fate != Here && fate != Left || fates[1] != Died {
-			return fmt.Errorf("life %d of rank 1 is %v, and the first %v", number, fate, fates[1])
+		number, state := s.Incarnation(1)
+		states, _ := s.States()
+		if number != rejoins || state != Here && state != Left || states[1] != Died {
+			return fmt.Errorf("incarnation %d of rank 1 is %v, and the first %v", number, state,
+				states[1])
 		}
 		_, err := s.Gather(t.Context(), nil)
 		var gone *rma.RankError
@@ -85,24 +86,24 @@ func TestAgain(t *testing.T) {
 	})
 }
 
-// comeBack has rank 1 die, so often.
-func comeBack(t *testing.T, s *Star, lives int) error {
-	for life := 1; life <= lives; life++ {
+// dieAndRejoin has rank 1 die and rejoin, so often.
+func dieAndRejoin(t *testing.T, s *Star, rejoins int) error {
+	for n := 1; n <= rejoins; n++ {
 		_ = s.conn.Conn.Close()
-		next, err := joinAgain(t, again(s, 1))
+		next, err := rejoin(t, rejoining(s, 1))
 		if err != nil {
 			return err
 		}
-		if state := string(next.State()); state != "the state" {
-			return fmt.Errorf("life %d was told %q", life, state)
+		if snapshot := string(next.Snapshot()); snapshot != "the snapshot" {
+			return fmt.Errorf("incarnation %d got %q", n, snapshot)
 		}
-		if number, fate := next.Life(1); number != life || fate != Here {
-			return fmt.Errorf("life %d is told that it is %d: %v", life, number, fate)
+		if number, state := next.Incarnation(1); number != n || state != Here {
+			return fmt.Errorf("incarnation %d is said to be %d: %v", n, number, state)
 		}
-		if _, err := next.Gather(t.Context(), nil); !errors.Is(err, errAgain) {
-			return fmt.Errorf("a gathering of who has joined again: %w", err)
+		if _, err := next.Gather(t.Context(), nil); !errors.Is(err, errRejoined) {
+			return fmt.Errorf("a gathering of a rank that has rejoined: %w", err)
 		}
-		err = errors.Join(next.Return(t.Context(), fmt.Append(nil, "at ", life)),
+		err = errors.Join(next.Return(t.Context(), fmt.Append(nil, "at ", n)),
 			next.Note(t.Context(), []byte("one")))
 		if err != nil {
 			return err
@@ -115,8 +116,8 @@ func comeBack(t *testing.T, s *Star, lives int) error {
 	return errors.Join(err, s.AwaitOthers(t.Context()))
 }
 
-// Two ranks that join again learn of each other, whoever comes first.
-func TestTwoAgain(t *testing.T) {
+// Two ranks that rejoin learn of each other, in any order.
+func TestTwoRejoin(t *testing.T) {
 	job(t, 3, func(s *Star) error {
 		if s.hub != nil {
 			s.Admit(func() []byte { return nil })
@@ -126,7 +127,7 @@ func TestTwoAgain(t *testing.T) {
 		}
 		if s.cfg.Rank > 0 {
 			_ = s.conn.Conn.Close()
-			next, err := joinAgain(t, again(s, s.cfg.Rank))
+			next, err := rejoin(t, rejoining(s, s.cfg.Rank))
 			if err != nil {
 				return err
 			}
@@ -155,8 +156,8 @@ func TestTwoAgain(t *testing.T) {
 	})
 }
 
-// Who cannot join again is told why.
-func TestAgainRefused(t *testing.T) {
+// The error of a process that cannot rejoin says why.
+func TestRejoinRefused(t *testing.T) {
 	address, ready, end := twohosts.FreeAddress(t), make(chan *Star), make(chan bool)
 	cfg := Config{Size: 2, Address: address, Token: token, Timeout: time.Minute,
 		Beat: time.Minute}
@@ -175,7 +176,7 @@ func TestAgainRefused(t *testing.T) {
 	try := func(rank int, token, says string) {
 		t.Helper()
 		late := cfg
-		late.Rank, late.Again = rank, token != ""
+		late.Rank, late.Rejoin = rank, token != ""
 		late.Token += strings.TrimPrefix(token, "x")
 		s, err := Join(t.Context(), late)
 		if err == nil {
@@ -203,7 +204,7 @@ func TestAgainRefused(t *testing.T) {
 	try(1, "x", "has 2 ranks")
 	cfg.Size = 2
 	one.Leave()
-	for fates, change := zero.Fates(); fates[1] == Here; fates, change = zero.Fates() {
+	for states, change := zero.States(); states[1] == Here; states, change = zero.States() {
 		<-change
 	}
 	try(1, "x", "has left it in good order")

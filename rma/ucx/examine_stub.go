@@ -8,8 +8,8 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// LookAround says how to build the engine.
-func LookAround() (Look, error) { return Look{}, errNotBuilt }
+// Examine says how to build the engine.
+func Examine() (Survey, error) { return Survey{}, errNotBuilt }
 
 // Loopback says how to build the engine.
 func Loopback(context.Context, string, func(job rma.Job) error) error { return errNotBuilt }
