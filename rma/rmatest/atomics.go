@@ -12,9 +12,9 @@ import (
 const contended = 100
 
 // oneWinner has every rank swap its mark into the same empty words. One wins
-// each, and the others are told its mark.
+// each, and the others see its mark.
 func oneWinner(r *rank) error {
-	const marks, wins, told = 0, contended, 2 * contended
+	const marks, wins, seenSums = 0, contended, 2 * contended
 	for i := range contended {
 		target := i % r.size
 		mark := uint64(r.me + 1)
@@ -29,7 +29,7 @@ func oneWinner(r *rank) error {
 		if err != nil {
 			return err
 		}
-		if _, err := r.finish(r.q.FetchAdd(r.w, target, told+i, seen)); err != nil {
+		if _, err := r.finish(r.q.FetchAdd(r.w, target, seenSums+i, seen)); err != nil {
 			return err
 		}
 	}
@@ -47,14 +47,14 @@ func oneWinner(r *rank) error {
 		if err := r.expect(r.w, i%r.size, wins+i, 1); err != nil {
 			return fmt.Errorf("winners of word %d: %w", i, err)
 		}
-		if err := r.expect(r.w, i%r.size, told+i, mark[0]*uint64(r.size)); err != nil {
+		if err := r.expect(r.w, i%r.size, seenSums+i, mark[0]*uint64(r.size)); err != nil {
 			return fmt.Errorf("sum of what was seen in word %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-func swapTellsWhatWasThere(r *rank) error {
+func swapReturnsWhatWasThere(r *rank) error {
 	for target := range r.size {
 		for _, step := range []struct{ old, newWord, seen, left uint64 }{
 			{0, 7, 0, 7},
@@ -250,7 +250,7 @@ func flat(r *rank) error {
 	}
 	for target := range r.size {
 		if &all[target*r.w.Len()] != &r.w.Words(target)[0] {
-			return fmt.Errorf("rank %d's segment lies elsewhere in the flat view", target)
+			return fmt.Errorf("rank %d's segment lies at another place in the flat view", target)
 		}
 	}
 	return nil

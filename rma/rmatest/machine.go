@@ -62,8 +62,8 @@ func (o *counting) Step(q rma.Queue) (rma.Handle, error) {
 	return o.swap, nil
 }
 
-// crew gives operations to RunAll, one buffer for each slot.
-type crew struct {
+// supply gives operations to RunAll, one buffer for each slot.
+type supply struct {
 	r       *rank
 	q       rma.Queue
 	bufs    []rma.Buf
@@ -72,13 +72,13 @@ type crew struct {
 	ops     func(slot int) *counting
 }
 
-// newCrew readies a queue of its own for depth operations.
-func newCrew(r *rank, depth, ops int) (*crew, error) {
+// newSupply readies a queue of its own for depth operations.
+func newSupply(r *rank, depth, ops int) (*supply, error) {
 	q, err := r.job.NewQueue(2 * depth)
 	if err != nil {
 		return nil, err
 	}
-	c := &crew{r: r, q: q, running: make([]bool, depth), left: ops}
+	c := &supply{r: r, q: q, running: make([]bool, depth), left: ops}
 	for range depth {
 		buf, err := q.Alloc(1)
 		if err != nil {
@@ -92,7 +92,7 @@ func newCrew(r *rank, depth, ops int) (*crew, error) {
 	return c, nil
 }
 
-func (c *crew) next(slot int) rma.Op {
+func (c *supply) next(slot int) rma.Op {
 	if c.left == 0 {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (c *crew) next(slot int) rma.Op {
 }
 
 func runOne(r *rank) error {
-	c, err := newCrew(r, 1, 0)
+	c, err := newSupply(r, 1, 0)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func runMany(r *rank) error {
 	total := 0
 	for _, depth := range []int{1, 3, 20} {
 		for _, ops := range []int{0, 1, depth - 1, depth, depth + 1, 5*depth + 2} {
-			c, err := newCrew(r, depth, ops)
+			c, err := newSupply(r, depth, ops)
 			if err != nil {
 				return err
 			}
@@ -152,7 +152,7 @@ func runMany(r *rank) error {
 // runAllEndsWithError: the first error of an operation ends all of them.
 func runAllEndsWithError(r *rank) error {
 	for failAt := 1; failAt <= 4; failAt++ {
-		c, err := newCrew(r, 3, 100)
+		c, err := newSupply(r, 3, 100)
 		if err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func runAllEndsWithError(r *rank) error {
 		if err := c.q.Close(); err != nil { // what was in flight still takes its room
 			return err
 		}
-		if c, err = newCrew(r, 1, 0); err != nil {
+		if c, err = newSupply(r, 1, 0); err != nil {
 			return err
 		}
 		op := c.ops(0)
@@ -196,7 +196,7 @@ func runAllEndsWithError(r *rank) error {
 func runEndsWithContext(r *rank) error {
 	for _, depth := range []int{1, 3} {
 		ctx, cancel := context.WithCancel(r.ctx)
-		c, err := newCrew(r, depth, depth)
+		c, err := newSupply(r, depth, depth)
 		if err != nil {
 			cancel()
 			return err

@@ -14,7 +14,7 @@ func zeroed(r *rank) error {
 		if err != nil {
 			return err
 		}
-		target := (r.me + round) % r.size // every segment is looked at by some rank
+		target := (r.me + round) % r.size // some rank reads every segment
 		got, err := r.get(w, target, 0, words)
 		if err != nil {
 			return err
@@ -23,7 +23,7 @@ func zeroed(r *rank) error {
 			return fmt.Errorf("round %d: word %d of rank %d of a new window is %d",
 				round, i, target, got[i])
 		}
-		if err := r.barrier(); err != nil { // all have looked
+		if err := r.barrier(); err != nil { // all have read
 			return err
 		}
 		dirt := slices.Repeat([]uint64{^uint64(0)}, words)
@@ -37,7 +37,7 @@ func zeroed(r *rank) error {
 	return nil
 }
 
-// shape: a window tells what it is.
+// shape: the sizes and numbers of a window are right.
 func shape(r *rank) error {
 	if r.w.Rank() != r.me || r.w.Size() != r.size || r.w.Len() != 10 {
 		return fmt.Errorf("window of rank %d of %d with %d words, want rank %d of %d with 10",
@@ -69,7 +69,7 @@ func pattern(writer, target, i int) uint64 {
 	return uint64(writer)<<40 | uint64(target)<<20 | uint64(i) | 1<<63
 }
 
-// ranges writes ranges of all lengths into every segment, a word apart, and reads
+// ranges writes ranges of all lengths into every segment, with a word between them, and reads
 // what everybody wrote at once and in parts.
 func ranges(r *rank) error {
 	var written [rangeWords]bool

@@ -8,16 +8,16 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// office answers requests: with the request backwards, and the sender's rank behind it. It adds
+// responder answers requests: with the request backwards, and the sender's rank behind it. It adds
 // the first word to word 0 of its own segment, by a queue.
-type office struct {
+type responder struct {
 	w      rma.Window
 	q      rma.Queue
 	inside atomic.Int32 // handlers under way
 	err    error
 }
 
-func (o *office) handle(from int, request, answer []uint64) int {
+func (o *responder) handle(from int, request, answer []uint64) int {
 	if o.inside.Add(1) != 1 {
 		o.err = errors.New("two handlers of a rank run at the same time")
 	}
@@ -54,7 +54,7 @@ func requests(r *rank) error {
 	if err != nil {
 		return err
 	}
-	o := &office{w: r.w, q: own}
+	o := &responder{w: r.w, q: own}
 	server.Serve(o.handle)
 	if err := r.barrier(); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Together runs fn for all ranks at once, for who writes a [Starter], and returns what [OwnError]
-// makes of their errors.
+// Together calls fn for ranks 0 to ranks-1, each in a goroutine of its own, waits for all of them
+// and returns [OwnError] of their errors. A [Starter] may use it.
 func Together(ranks int, fn func(rank int) error) error {
 	errs := make([]error, ranks)
 	var running sync.WaitGroup
@@ -19,16 +19,17 @@ func Together(ranks int, fn func(rank int) error) error {
 	return OwnError(errs)
 }
 
-// OwnError returns a rank's own error, or what ranks say of others where there is none.
+// OwnError returns the first error that is not about another rank: neither an [rma.RankError] nor
+// an [rma.PeerError]. If there is none it returns all errors joined.
 func OwnError(errs []error) error {
-	var echo error
+	var others error
 	for _, err := range errs {
 		var gone *rma.RankError
 		var peer *rma.PeerError
 		if err != nil && !errors.As(err, &gone) && !errors.As(err, &peer) {
 			return err
 		}
-		echo = errors.Join(echo, err)
+		others = errors.Join(others, err)
 	}
-	return echo
+	return others
 }

@@ -11,24 +11,24 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Starter runs fn on every rank of a new job at once, all of them in this process,
-// and waits for them. It returns the error of a rank's own where one failed.
+// Starter runs fn on every rank of a new job at the same time, all of them in this process, and
+// waits for them. Where ranks fail it returns what [OwnError] does.
 type Starter func(ranks int, fn func(job rma.Job) error) error
 
-// hangGuard ends what would never end. No test that passes comes near it.
-const hangGuard = 2 * time.Minute
+// maxWait ends tests that hang. No test that passes takes nearly as long.
+const maxWait = 2 * time.Minute
 
 // rankCounts are the sizes of the jobs.
 var rankCounts = []int{1, 2, 4}
 
-// queueDepth is the room of the queue that every rank is given.
+// queueDepth is the depth of the queue that every rank gets.
 const queueDepth = 64
 
-// Limit is something that an engine cannot show; what needs it is skipped.
+// Limit is something that an engine cannot do. Tests that need it are skipped.
 type Limit int
 
-// OneGoroutine: a rank is one goroutine, and nothing but the engine makes it wait, as
-// in a simulation.
+// OneGoroutine: a rank is one goroutine, and waits only in calls of the engine, as in a
+// simulation.
 const OneGoroutine Limit = 1
 
 // manyGoroutines are the tests in which a rank starts goroutines that use the engine.
@@ -42,22 +42,22 @@ func skipBeyond(t *testing.T, limits []Limit, name string) {
 	}
 }
 
-// Test checks an engine.
+// Test checks an engine, as subtests of t.
 func Test(t *testing.T, start Starter, limits ...Limit) {
 	for _, ranks := range rankCounts {
 		t.Run(fmt.Sprintf("ranks=%d", ranks), func(t *testing.T) {
 			for _, c := range cases {
 				t.Run(c.name, func(t *testing.T) {
 					skipBeyond(t, limits, c.name)
-					if ranks < c.ranksMin {
-						t.Skipf("needs %d ranks", c.ranksMin)
+					if ranks < c.minRanks {
+						t.Skipf("needs %d ranks", c.minRanks)
 					}
 					if err := start(ranks, c.onRank); err != nil {
 						t.Error(err)
 					}
 				})
 			}
-			for _, s := range stories {
+			for _, s := range scenarios {
 				t.Run(s.name, func(t *testing.T) {
 					skipBeyond(t, limits, s.name)
 					s.run(t, start, ranks)
@@ -67,11 +67,11 @@ func Test(t *testing.T, start Starter, limits ...Limit) {
 	}
 }
 
-// testCase is what every rank does alike, and passes if no rank returns an error.
+// testCase is a test whose ranks all do the same. It passes if no rank returns an error.
 type testCase struct {
 	name     string
-	ranksMin int
-	words    int // of each segment of the window that r.w is
+	minRanks int
+	words    int // of each segment of the window r.w
 	run      func(r *rank) error
 }
 
@@ -87,7 +87,7 @@ var cases = []testCase{
 	{"ClosedByOne", 2, 4, closedByOne},
 
 	{"OneWinner", 1, 3 * contended, oneWinner},
-	{"SwapTellsWhatWasThere", 1, 4, swapTellsWhatWasThere},
+	{"SwapReturnsWhatWasThere", 1, 4, swapReturnsWhatWasThere},
 	{"SumIsExact", 1, 2, sumIsExact},
 	{"TicketsAreDistinct", 1, 1 + 4*tickets, ticketsAreDistinct},
 	{"CPUAtomicsTakePart", 1, 2, cpuAtomicsTakePart},
@@ -116,13 +116,13 @@ var cases = []testCase{
 	{"Random", 1, randomBlocks * blockWords, randomOperations},
 }
 
-// story is a test whose ranks do different things or fail on purpose.
-type story struct {
+// scenario is a test whose ranks do different things or fail on purpose.
+type scenario struct {
 	name string
 	run  func(t *testing.T, start Starter, ranks int)
 }
 
-var stories = []story{
+var scenarios = []scenario{
 	{"SpecMismatch", specMismatch},
 	{"AgreeOnDifferent", agreeOnDifferent},
 	{"OneFailed", oneFailed},
@@ -131,7 +131,7 @@ var stories = []story{
 	{"CloseEndsWaiting", closeEndsWaiting},
 }
 
-// rank is what a test case has to work with on one rank.
+// rank is what a test case uses on one rank.
 type rank struct {
 	job  rma.Job
 	ctx  context.Context
@@ -141,9 +141,9 @@ type rank struct {
 	size int
 }
 
-// onRank readies a rank, runs the test case on it and cleans up.
+// onRank prepares a rank, runs the test case on it and cleans up.
 func (c testCase) onRank(job rma.Job) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
+	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
 	defer cancel()
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "conformance: " + c.name, Words: c.words})
 	if err != nil {

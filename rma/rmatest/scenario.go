@@ -16,7 +16,7 @@ import (
 func containsAll(text string, parts ...string) error {
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
-			return fmt.Errorf("%q does not tell of %q", text, part)
+			return fmt.Errorf("%q does not name %q", text, part)
 		}
 	}
 	return nil
@@ -29,8 +29,8 @@ func specMismatch(t *testing.T, start Starter, ranks int) {
 	}
 	long := strings.Repeat("a long name ", 20)
 	for _, c := range []struct {
-		most, last rma.Spec
-		parts      []string
+		others, last rma.Spec
+		parts        []string
 	}{
 		{rma.Spec{Name: "same", Words: 10}, rma.Spec{Name: "same", Words: 20},
 			[]string{"10", "20", "same"}},
@@ -42,9 +42,9 @@ func specMismatch(t *testing.T, start Starter, ranks int) {
 	} {
 		texts := make([]string, ranks)
 		err := start(ranks, func(job rma.Job) error {
-			ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
+			ctx, cancel := context.WithTimeout(t.Context(), maxWait)
 			defer cancel()
-			spec := c.most
+			spec := c.others
 			if job.Rank() == ranks-1 {
 				spec = c.last
 			}
@@ -69,7 +69,7 @@ func agreeOnDifferent(t *testing.T, start Starter, ranks int) {
 	}
 	texts := make([]string, ranks)
 	err := start(ranks, func(job rma.Job) error {
-		ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
+		ctx, cancel := context.WithTimeout(t.Context(), maxWait)
 		defer cancel()
 		value := uint64(1234)
 		if job.Rank() == ranks-1 {
@@ -95,7 +95,7 @@ func oneFailed(t *testing.T, start Starter, ranks int) {
 	for culprit := range ranks {
 		errs := make([]error, ranks)
 		err := start(ranks, func(job rma.Job) error {
-			ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
+			ctx, cancel := context.WithTimeout(t.Context(), maxWait)
 			defer cancel()
 			var mine error
 			if job.Rank() == culprit {
@@ -140,7 +140,7 @@ func rankReturnsEarly(t *testing.T, start Starter, ranks int) {
 				if job.Rank() == culprit {
 					return errPlanned
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
+				ctx, cancel := context.WithTimeout(t.Context(), maxWait)
 				defer cancel()
 				errs[job.Rank()] = call(ctx, job)
 				return errs[job.Rank()]
@@ -169,7 +169,7 @@ func rankLeavesAfterBarrier(t *testing.T, start Starter, ranks int) {
 			last = errPlanned
 		}
 		err := start(ranks, func(job rma.Job) error {
-			ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
+			ctx, cancel := context.WithTimeout(t.Context(), maxWait)
 			defer cancel()
 			if err := job.Barrier(ctx); err != nil {
 				return fmt.Errorf("the barrier that all came to: %v", err)
@@ -198,7 +198,7 @@ func closeEndsWaiting(t *testing.T, start Starter, ranks int) {
 	}
 	closed := make(chan bool)
 	err := start(ranks, func(job rma.Job) error {
-		ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
+		ctx, cancel := context.WithTimeout(t.Context(), maxWait)
 		defer cancel()
 		if job.Rank() != 0 {
 			select {
