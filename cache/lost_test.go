@@ -41,7 +41,7 @@ const readyNs = 1_000_000
 
 // cutAt has rank 1 work on one key in the memory of rank 0 while the link between them is cut.
 func cutAt(mode Mode, fromNs, longNs int64) (failed int, err error) {
-	opts := sim.Options{Ranks: 2, Seed: 1, LimitSteps: 200_000}
+	opts := sim.Options{Ranks: 2, Seed: 1, MaxSteps: 200_000}
 	opts.Faults.RetryNs = 20_000
 	opts.Faults.Cuts = []sim.Cut{{A: 0, B: 1, FromNs: fromNs, ToNs: fromNs + longNs}}
 	cfg := Config{KeySize: 8, ValueSize: 8, BucketsPerRank: 64, Mode: mode}

@@ -114,8 +114,8 @@ func (t *simulatedTable) simulate(ctx context.Context, lookups index.Lookups, wo
 	s := &simulation{simulatedTable: t, ctx: ctx, workers: workers, lookups: lookups, each: each,
 		batch: batch}
 	_, err := sim.Run(sim.Options{Ranks: workers + 1, RanksPerHost: workers,
-		Seed: 1 + t.keys.seed, Cost: simulatedCost(), View: sim.ViewOwn, LimitNs: sim.MaxNs,
-		LimitSteps: math.MaxUint64},
+		Seed: 1 + t.keys.seed, Cost: simulatedCost(), View: sim.ViewOwn, MaxTimeNs: sim.MaxNs,
+		MaxSteps: math.MaxUint64},
 		func(job rma.Job) error { return s.rank(job.(*sim.Job)) })
 	t.server.worker = nil
 	if err != nil {

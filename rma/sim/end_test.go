@@ -29,8 +29,8 @@ func TestLimits(t *testing.T) {
 		opts sim.Options
 		want string
 	}{
-		{"time", sim.Options{LimitNs: 1_000_000}, "past the limit of 1000000.000 ns"},
-		{"steps", sim.Options{LimitSteps: 10_000}, "more than 10000 events and calls"},
+		{"time", sim.Options{MaxTimeNs: 1_000_000}, "past the limit of 1000000.000 ns"},
+		{"steps", sim.Options{MaxSteps: 10_000}, "more than 10000 events and calls"},
 	} {
 		c.opts.Ranks, c.opts.Seed = 4, 42
 		unwound := 0
@@ -137,7 +137,7 @@ func TestGoexit(t *testing.T) {
 
 // A rank that has closed its job and then fails is known as failed.
 func TestFailedAfterClose(t *testing.T) {
-	_, err := sim.Run(sim.Options{Ranks: 2, LimitNs: 1e9}, func(job rma.Job) error {
+	_, err := sim.Run(sim.Options{Ranks: 2, MaxTimeNs: 1e9}, func(job rma.Job) error {
 		if job.Rank() == 1 {
 			return errors.Join(job.Close(), errors.New("its own"))
 		}
@@ -156,7 +156,7 @@ func TestBadOptions(t *testing.T) {
 		"RanksPerHost":                  {Ranks: 1, RanksPerHost: -1},
 		"View":                          {Ranks: 1, View: sim.ViewAll + 1},
 		"TearNs":                        {Ranks: 1, TearNs: -1},
-		"LimitNs must be 0 to 86400":    {Ranks: 1, LimitNs: 1 << 62},
+		"MaxTimeNs must be 0 to 86400":  {Ranks: 1, MaxTimeNs: 1 << 62},
 		"StallEvery":                    {Ranks: 1, StallEvery: -1},
 		"Cost.LatencyNs":                {Ranks: 1, Cost: sim.Cost{LatencyNs: -1}},
 		"Cost.MessagesPerSecond":        {Ranks: 1, Cost: sim.Cost{MessagesPerSecond: 1e-302}},
@@ -230,7 +230,7 @@ func TestWithTimeout(t *testing.T) {
 
 // A rank waits in virtual time, even for a word that it sees as memory.
 func TestBackoffSleepsInVirtualTime(t *testing.T) {
-	opts := sim.Options{Ranks: 2, View: sim.ViewOwn, LimitNs: 1e9}
+	opts := sim.Options{Ranks: 2, View: sim.ViewOwn, MaxTimeNs: 1e9}
 	mustTogether(t, opts, 1, func(m *member) error {
 		if m.Rank() == 1 {
 			m.Sleep(100_000)

@@ -41,18 +41,18 @@ type Options struct {
 
 	Faults Faults
 
-	// LimitNs ends the run with an error when virtual time passes it; 0 means 100 days.
-	LimitNs int64
-	// LimitSteps ends the run with an error after so many events and calls of the engine,
-	// so that no run is endless. 0 means [DefaultLimitSteps].
-	LimitSteps uint64
+	// MaxTimeNs ends the run with an error when virtual time passes it; 0 means 100 days.
+	MaxTimeNs int64
+	// MaxSteps ends the run with an error after so many events and calls of the engine,
+	// so that no run is endless. 0 means [DefaultMaxSteps].
+	MaxSteps uint64
 
 	// Trace gets a line for every event and every fault; nil for none.
 	Trace io.Writer
 }
 
-// DefaultLimitSteps is a few minutes of real time.
-const DefaultLimitSteps = 1 << 31
+// DefaultMaxSteps is a few minutes of real time.
+const DefaultMaxSteps = 1 << 31
 
 // View says which segments of a window a rank sees as memory.
 type View uint8
@@ -70,8 +70,8 @@ func (o Options) complete() (Options, error) {
 	if o.Cost == (Cost{}) {
 		o.Cost = EDR()
 	}
-	if o.LimitSteps == 0 {
-		o.LimitSteps = DefaultLimitSteps
+	if o.MaxSteps == 0 {
+		o.MaxSteps = DefaultMaxSteps
 	}
 	switch {
 	case o.Ranks < 1 || o.Ranks > MaxRanks:
@@ -87,7 +87,7 @@ func (o Options) complete() (Options, error) {
 		name string
 		ns   int64
 	}{{"TearNs", o.TearNs}, {"JitterNs", o.JitterNs}, {"StallNs", o.StallNs},
-		{"LimitNs", o.LimitNs}, {"Faults.DetectNs", o.Faults.DetectNs},
+		{"MaxTimeNs", o.MaxTimeNs}, {"Faults.DetectNs", o.Faults.DetectNs},
 		{"Faults.RetryNs", o.Faults.RetryNs}, {"Faults.RestartNs", o.Faults.RestartNs}} {
 		if d.ns < 0 || d.ns > MaxNs {
 			return o, fmt.Errorf("sim: %s must be 0 to %d, not %d", d.name, int64(MaxNs), d.ns)

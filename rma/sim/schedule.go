@@ -200,14 +200,14 @@ func (c *cluster) run() error {
 }
 
 // over reports whether a limit of the options has been passed.
-func (c *cluster) over() bool { return c.steps > c.opts.LimitSteps || c.now > c.limit }
+func (c *cluster) over() bool { return c.steps > c.opts.MaxSteps || c.now > c.limit }
 
 func (c *cluster) limitError() error {
-	what := fmt.Sprintf("more than %d events and calls", c.opts.LimitSteps)
+	what := fmt.Sprintf("more than %d events and calls", c.opts.MaxSteps)
 	if c.now > c.limit {
 		what = fmt.Sprintf("past the limit of %v", c.limit)
 	}
-	return fmt.Errorf("%s at %v: %s; raise Options.LimitNs and LimitSteps if the ranks are "+
+	return fmt.Errorf("%s at %v: %s; raise Options.MaxTimeNs and MaxSteps if the ranks are "+
 		"to go on", what, c.now, c.whoWaits())
 }
 

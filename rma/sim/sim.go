@@ -72,8 +72,8 @@ func newCluster(opts Options, fn func(job rma.Job) error) *cluster {
 		fares: opts.Cost.fares(hosts, opts.Incoherent),
 		rng:   rand.New(rand.NewPCG(opts.Seed, 0x5eed0fa11)),
 		ranks: make([]*rank, opts.Ranks), hosts: make([]host, hosts), alive: opts.Ranks}
-	if opts.LimitNs > 0 {
-		c.limit = instant(opts.LimitNs) * nanosecond
+	if opts.MaxTimeNs > 0 {
+		c.limit = instant(opts.MaxTimeNs) * nanosecond
 	}
 	c.report.Seed = opts.Seed
 	c.meeting.calls = make([]call, opts.Ranks)

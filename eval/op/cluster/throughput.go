@@ -67,7 +67,7 @@ func (t *throughput) bytes() uint64 {
 // run starts the ranks of a simulated cluster.
 func run(cost sim.Cost, ranks, procs int, seed uint64, fn func(job *sim.Job) error) error {
 	_, err := sim.Run(sim.Options{Ranks: ranks, RanksPerHost: procs, Seed: seed, Cost: cost,
-		View: sim.ViewOwn, LimitNs: sim.MaxNs, LimitSteps: math.MaxUint64},
+		View: sim.ViewOwn, MaxTimeNs: sim.MaxNs, MaxSteps: math.MaxUint64},
 		func(job rma.Job) error { return fn(job.(*sim.Job)) })
 	return err
 }

@@ -23,8 +23,8 @@ const (
 	programNs = 1_000_000
 	// drainNs is longer than anything can be on its way.
 	drainNs = 10_000_000
-	// limitSteps is far more than a schedule takes: ranks that run on for ever fail.
-	limitSteps = 1 << 22
+	// maxSteps is far more than a schedule takes: ranks that run on for ever fail.
+	maxSteps = 1 << 22
 )
 
 // draw makes the schedule of a seed.
@@ -32,7 +32,7 @@ func draw(seed uint64) schedule {
 	rng := rand.New(rand.NewPCG(seed, 0x1ab))
 	ranks := min(1+rng.IntN(2*mostRanks), mostRanks) // mostly mostRanks
 	s := schedule{opts: sim.Random(ranks, seed), calls: 1 + rng.IntN(mostCalls)}
-	s.opts.LimitSteps = limitSteps
+	s.opts.MaxSteps = maxSteps
 	if rng.IntN(2) == 0 {
 		s.opts.View = sim.ViewOwn
 	}
