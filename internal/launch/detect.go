@@ -41,7 +41,7 @@ func Detect() (m Membership, found bool, err error) {
 	return detect(os.LookupEnv, os.Getppid())
 }
 
-// environ looks up variables; an empty one counts as unset.
+// environ reads variables; an empty one counts as unset.
 type environ func(name string) (string, bool)
 
 func (e environ) get(name string) string {

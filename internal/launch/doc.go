@@ -3,7 +3,7 @@
 //
 // # Which rank am I
 //
-// [Detect] reads the environment that a launcher leaves behind. The first
+// [Detect] reads the environment variables of launchers. The first
 // launcher of this list that has set its variables is chosen:
 //
 //	launcher   rank, size                      ranks on this host         job key from
@@ -15,7 +15,7 @@
 //
 // "mpich" stands for every launcher that speaks PMI. An empty variable counts
 // as unset. Variables of the chosen launcher that are half set or malformed are
-// an error, because a rank that goes on alone leaves the others waiting. Two
+// an error, because the other ranks would wait for a rank that goes on alone. Two
 // cases are no error but "not found": RANK without WORLD_SIZE, since many
 // programs use the name RANK, and the Slurm variables of a batch script or of an
 // salloc shell, which name an allocation but start one process only.
@@ -31,11 +31,11 @@
 //
 // Open MPI names the job in PMIX_NAMESPACE (version 4 makes it of 16 bits of the
 // process id of mpirun, so the random transport key of the job is added).
-// MPICH passes on nothing that tells two jobs apart: its ranks have equal
-// variables in all jobs, so the key is the process id and the start time of
-// their common ancestor, the hydra_pmi_proxy of this host. Wrappers between the
-// proxy and the program do no harm where /proc tells of ancestors, which is on
-// Linux; elsewhere the parent process must be the proxy, or FARHASH_JOB set.
+// MPICH sets no variable that identifies a job: they are equal in all jobs. So the
+// key is the process id and the start time of the common ancestor of the ranks,
+// the hydra_pmi_proxy of this host. On Linux there may be wrappers between the
+// proxy and the program, as /proc lists ancestors. On other systems the parent
+// process must be the proxy, or FARHASH_JOB must be set.
 //
 // # Starting ranks
 //
@@ -54,11 +54,11 @@
 //     the processes that the launcher started: of a wrapper that does not exec
 //     the program, only the wrapper.
 //   - Output is passed on in whole lines. Run returns when all ranks have
-//     exited and their output is closed; a background process that a rank left
-//     behind and that holds its output is waited for.
+//     exited and their output is closed. So it also waits for a background process
+//     of a rank that holds its output.
 //   - Rank 0 reads the standard input, the other ranks read /dev/null.
 //
-// A job of several hosts has one Run on each, which starts its part of the ranks. They meet
-// where [Rendezvous] says: FARHASH_RENDEZVOUS and FARHASH_TOKEN, which farhash run sets and
+// A job of several hosts has one Run on each, which starts its part of the ranks. They connect to
+// the address of a [Rendezvous]: FARHASH_RENDEZVOUS and FARHASH_TOKEN, which farhash run sets and
 // which are set by hand under other launchers.
 package launch

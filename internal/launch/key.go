@@ -56,8 +56,8 @@ func openMPIJob(e environ, _ int) (string, error) {
 // the kernel names it.
 const hydraProxy = "hydra_pmi_proxy"
 
-// pmiJob: the variables of hydra are the same in every job, so its proxy tells
-// jobs apart. Other launchers that speak PMI name the job.
+// pmiJob: the variables of hydra are the same in every job, so its proxy identifies
+// the job. Other launchers that speak PMI name it.
 func pmiJob(e environ, ppid int) (string, error) {
 	if p, ok := ancestor(ppid, hydraProxy); ok {
 		return fmt.Sprintf("mpich-%d.%s", p.pid, p.start), nil
@@ -70,7 +70,7 @@ func pmiJob(e environ, ppid int) (string, error) {
 	}
 	if ppid <= 1 {
 		// The parent is gone, or in another process namespace.
-		return "", fmt.Errorf("PMI_RANK=%q, but nothing tells which job this is; "+
+		return "", fmt.Errorf("PMI_RANK=%q, but no variable identifies the job; "+
 			"set %s to one string for all ranks of the job", Cut(e.get("PMI_RANK")), envJob)
 	}
 	p := process{pid: ppid}
@@ -81,14 +81,13 @@ func pmiJob(e environ, ppid int) (string, error) {
 }
 
 // torchrunJob: the run id is "none" unless it was chosen, so the address of the
-// master has to tell two jobs apart. After a failure torchrun starts the ranks
-// anew with a higher restart count, and they must not meet what the first ones
-// left.
+// master is part of the key. After a failure torchrun starts the ranks again with
+// a higher restart count, and they must not use what the first ones left.
 func torchrunJob(e environ, _ int) (string, error) {
 	id, addr, port := e.get("TORCHELASTIC_RUN_ID"), e.get("MASTER_ADDR"), e.get("MASTER_PORT")
 	if id == "" && (addr == "" || port == "") {
 		return "", fmt.Errorf("RANK=%q and WORLD_SIZE=%q are set, but neither "+
-			"TORCHELASTIC_RUN_ID nor MASTER_ADDR and MASTER_PORT tell which job this is; "+
+			"TORCHELASTIC_RUN_ID nor MASTER_ADDR and MASTER_PORT identify the job; "+
 			"set %s to one string for all ranks of the job",
 			Cut(e.get("RANK")), Cut(e.get("WORLD_SIZE")), envJob)
 	}

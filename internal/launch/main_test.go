@@ -115,7 +115,7 @@ func playFail(args []string) int {
 }
 
 // playNotice has rank 0 end with a code, such as ExitRankLost, at the end of its input. The others
-// tell their processes and wait.
+// print their process ids and wait.
 func playNotice(args []string) int {
 	if self() == 0 {
 		io.Copy(io.Discard, os.Stdin)
@@ -174,7 +174,7 @@ func playChatter(args []string) int {
 	return 0
 }
 
-// playEcho tells what it reads.
+// playEcho prints what it reads.
 func playEcho([]string) int {
 	input, err := io.ReadAll(os.Stdin)
 	fmt.Printf("%d read %q %v\n", self(), input, err)

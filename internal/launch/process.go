@@ -1,6 +1,6 @@
 package launch
 
-// process is what tells a process apart from all others of this host.
+// process identifies a process among all others of this host.
 type process struct {
 	pid    int
 	parent int

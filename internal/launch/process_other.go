@@ -2,5 +2,5 @@
 
 package launch
 
-// readProcess knows of no other processes: the parent alone is told by its id.
+// readProcess finds no processes: only the id of the parent is known.
 func readProcess(int) (process, bool) { return process{}, false }

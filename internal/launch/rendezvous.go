@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The variables of a rendezvous, for jobs whose ranks meet by TCP. farhash run sets the first
+// The variables of a rendezvous, for jobs whose ranks connect by TCP. farhash run sets the first
 // two; under another launcher they are set by hand, alike for all ranks.
 const (
 	RendezvousVariable = "FARHASH_RENDEZVOUS" // HOST:PORT where rank 0 listens
@@ -18,13 +18,13 @@ const (
 	TokenFileVariable  = "FARHASH_TOKEN_FILE" // a file that holds it, where that is not set
 )
 
-// A token has that many bytes, the most being more than anybody needs.
+// The smallest and the largest length of a token.
 const (
-	tokenMin = 8
-	tokenMax = 1 << 10
+	minTokenBytes = 8
+	maxTokenBytes = 1 << 10
 )
 
-// Rendezvous is where the ranks of a job meet, and what they know each other by.
+// Rendezvous is the address to which the ranks of a job connect, and their common secret.
 type Rendezvous struct {
 	Address string // HOST:PORT
 	Token   string
@@ -64,7 +64,7 @@ func FindToken(file string) (token string, found bool, err error) {
 			"/dev/urandom | base64 > token, and copy it to all hosts", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, tokenMax+1))
+	text, err := io.ReadAll(io.LimitReader(f, maxTokenBytes+1))
 	if err != nil {
 		return "", false, fmt.Errorf("the token of the job: %w", err)
 	}
@@ -87,10 +87,10 @@ func TokenWarning(file string) string {
 
 // checkToken returns a token that was found, if it will do.
 func checkToken(token, from string) (string, bool, error) {
-	if n := len(token); n < tokenMin || n > tokenMax {
+	if n := len(token); n < minTokenBytes || n > maxTokenBytes {
 		return "", false, fmt.Errorf("the token of the job: %s has %d bytes; it should have a "+
 			"random text of %d to %d, such as that of: head -c 24 /dev/urandom | base64", from, n,
-			tokenMin, tokenMax)
+			minTokenBytes, maxTokenBytes)
 	}
 	return token, true, nil
 }
@@ -102,8 +102,8 @@ func NewToken() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Job is a key of the job that meets there: the same on all hosts, and telling nothing.
+// Job is a key of the job: the same on all hosts, and without the secret.
 func (r Rendezvous) Job() string {
 	sum := sha256.Sum256([]byte("job\n" + r.Address + "\n" + r.Token))
-	return "meet-" + hex.EncodeToString(sum[:12])
+	return "rendezvous-" + hex.EncodeToString(sum[:12])
 }

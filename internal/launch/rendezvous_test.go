@@ -24,7 +24,8 @@ func TestDetectRendezvous(t *testing.T) {
 		{"h:1", "", good, "from a file", ""},
 		{"h:1", "", filepath.Join(dir, "none"), "", "no such file"},
 		{"h:1", "", write("empty", " \n"), "", "has 0 bytes"},
-		{"h:1", "", write("long", strings.Repeat("x", tokenMax+10)), "", "random text of 8 to"},
+		{"h:1", "", write("long", strings.Repeat("x", maxTokenBytes+10)), "",
+			"random text of 8 to"},
 	} {
 		t.Setenv(RendezvousVariable, c.address)
 		t.Setenv(TokenVariable, c.token)
@@ -74,7 +75,7 @@ func TestRunPart(t *testing.T) {
 	}
 }
 
-// A token file that others may use is told, with what to do.
+// A token file that others may use is an error with a remedy.
 func TestTokenWarning(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	t.Setenv(TokenVariable, "")

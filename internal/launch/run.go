@@ -44,7 +44,7 @@ type Options struct {
 	Env []string
 	// Stdout and Stderr receive the output of the ranks, whole lines at a time;
 	// nil discards it. Without Prefix rank 0 writes to a Stdout that is an
-	// *os.File itself, so that it can tell a terminal.
+	// *os.File itself, so that it can recognize a terminal.
 	Stdout, Stderr io.Writer
 	// Stdin is what rank 0 reads. A file that is no terminal is handed to rank 0;
 	// anything else is read ahead of it, and a read may be left pending when Run

@@ -96,7 +96,7 @@ func TestRunFailure(t *testing.T) {
 	}
 }
 
-// A rank is killed and another one ends: whichever the launcher hears of first, it tells of both,
+// A rank is killed and another one ends: whichever the launcher notices first, it reports both,
 // and the exit code is that of the loss. With Survive it is the code of the one that has ended.
 func TestRunLosesRank(t *testing.T) {
 	for _, test := range []struct {

@@ -67,7 +67,7 @@ func TestSecondInterruptKills(t *testing.T) {
 	}
 }
 
-// Ranks that die of the signal that the user sent are no news.
+// Ranks that die of the signal that the user sent are not reported.
 func TestSignalDeathByRequest(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "lock")
 	cmd, out := startLauncher(t, 2, "hold:"+dir)

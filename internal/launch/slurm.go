@@ -12,7 +12,7 @@ const slurmSpecialSteps = 0xfffffff0
 
 // slurmStarted reports whether srun started this process as one of several. In
 // an allocation the variables of Slurm are set for every process, so the step
-// id has to tell whether this process belongs to a step.
+// id decides whether this process belongs to a step.
 func slurmStarted(e environ, _ source) (bool, error) {
 	name, text := e.first("SLURM_STEP_ID", "SLURM_STEPID")
 	if text == "" || e.get("SLURM_PROCID") == "" {

@@ -91,7 +91,7 @@ func (j *jobRun) asked(e rankExit) bool {
 	return j.passedOn[syscall.Signal(status.ExitStatus()-exitSignal)]
 }
 
-// outcome tells the exit code of a rank and what happened to it.
+// outcome returns the exit code of a rank and what happened to it.
 func outcome(e rankExit) (code int, how string) {
 	if e.err != nil {
 		return 1, fmt.Sprintf("could not be waited for: %v", e.err)

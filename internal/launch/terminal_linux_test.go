@@ -38,7 +38,7 @@ func openTerminal(t *testing.T) (keyboard, terminal *os.File) {
 }
 
 // startInTerminal runs a role in ranks of a launcher in the foreground of a
-// terminal, and keeps its output apart from that.
+// terminal, and keeps its output separate from that.
 func startInTerminal(t *testing.T, role string) (*exec.Cmd, *transcript, *os.File) {
 	t.Helper()
 	keyboard, terminal := openTerminal(t)
