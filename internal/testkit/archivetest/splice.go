@@ -41,7 +41,7 @@ func Refused(t *testing.T, one, other string, load func(path string) (content st
 	}
 	s.count = min(blocks(s.files[0]), blocks(s.files[1]))
 	if s.count < 2 {
-		t.Fatalf("%d blocks are too few to tell anything", s.count)
+		t.Fatalf("%d blocks are too few for this test", s.count)
 	}
 	s.blocks()
 	s.sizes()

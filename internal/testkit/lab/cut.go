@@ -2,8 +2,8 @@ package lab
 
 import "github.com/farhash/farhash/rma"
 
-// Cut is a job whose queues, of an engine that carries requests, do not reach rank *lost, from
-// when that is one on. What they ask of it may be done, but they are told that it has died.
+// Cut is a job whose queues, of an engine that ships requests, lose rank *lost once that is a rank.
+// Their operations on it may take effect, but return the error that it has died.
 func Cut(job rma.Job, lost *int) rma.Job { return cutJob{job, lost} }
 
 type cutJob struct {

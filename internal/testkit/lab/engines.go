@@ -13,8 +13,8 @@ type Engine struct {
 	Run func(ranks int, fn func(job rma.Job) error) error
 }
 
-// Engines are ranks that see all memory, ranks that see none of it, and a simulated
-// cluster with torn gets and messages that overtake each other, in this order.
+// Engines are ranks with direct access to all memory, ranks without, and a simulated cluster
+// with torn gets and messages that overtake each other, in this order.
 func Engines() []Engine {
 	return []Engine{
 		{"direct", local.Run},
@@ -30,8 +30,8 @@ func Engines() []Engine {
 	}
 }
 
-// Carriers are engines whose ranks answer requests: ranks of two hosts, that see the memory of
-// their own host, and ranks that see none.
+// Carriers are engines that ship requests: ranks of two hosts, with direct access to the memory of
+// their own host, and ranks without direct access.
 func Carriers() []Engine {
 	carrier := func(opts local.Options) func(int, func(rma.Job) error) error {
 		opts.Carries = true

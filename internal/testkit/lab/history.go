@@ -41,7 +41,7 @@ const (
 	openFew = 10
 )
 
-// decide tells whether a history is linearizable. Each operation without an answer may have been
+// decide checks whether a history is linearizable. Each operation without an answer may have been
 // done or not, at any time since, and porcupine tries all combinations: those of 32 are too many.
 // Mostly all is well without any of them, or with one or two; half of the time is for those.
 func decide(model porcupine.Model, operations []Operation, limit time.Duration,

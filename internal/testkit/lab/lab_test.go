@@ -61,7 +61,7 @@ func flagTable(kind flagKind) *Table {
 
 var errBroken = errors.New("broken on purpose")
 
-// flagModel: who claims a free flag has it, and is told so by 0.
+// flagModel: a rank that claims a free flag has it, and gets the answer 0.
 var flagModel = porcupine.Model{
 	Init: func() any { return uint64(0) },
 	Step: func(state, input, output any) (bool, any) {
@@ -181,7 +181,7 @@ func TestBadTablesFail(t *testing.T) {
 }
 
 // TestNondeterministicModel: what may forget passes where the model says so, and still
-// not when it tells of a rank that never claimed.
+// not when it names a rank that never claimed.
 func TestNondeterministicModel(t *testing.T) {
 	lossy := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{uint64(0)} },
@@ -199,7 +199,7 @@ func TestNondeterministicModel(t *testing.T) {
 	if _, err := table.Try(0, upTo(300)); err != nil {
 		t.Error(err)
 	}
-	table = flagTable(hasty) // the rank that wrote first is told that it has the flag
+	table = flagTable(hasty) // the rank that wrote first gets the answer that it has the flag
 	table.Model = lossy.ToModel()
 	history := []Operation{
 		{Input: Input{What: flagClaim{1}}, Answer: uint64(0), CallNs: 1, ReturnNs: 2},

@@ -23,7 +23,7 @@ type run struct {
 	counts   Summary
 }
 
-// Run runs the schedule of a seed. The error tells what went wrong, with the history
+// Run runs the schedule of a seed. The error says what went wrong, with the history
 // of the key that shows it. Unless w is nil the engine writes a trace to it, and the
 // whole history follows.
 func (t *Table) Run(seed uint64, w io.Writer) (Summary, error) {
@@ -54,7 +54,7 @@ func (t *Table) Run(seed uint64, w io.Writer) (Summary, error) {
 	return r.counts, err
 }
 
-// rank is the life of a rank.
+// rank is the function of a rank.
 func (r *run) rank(job *sim.Job) error {
 	working := true
 	defer func() { // a rank that is killed comes here too
@@ -115,7 +115,7 @@ func (r *run) call(job *sim.Job, call Call) error {
 	}
 	r.counts.Calls++
 	err := call.Do(answers)
-	end := job.NowNs() // a rank that dies in this was told nothing
+	end := job.NowNs() // a rank that dies in this has no answer
 	for i, answer := range answers {
 		if o := &r.history[first+i]; answer != nil {
 			o.Answer, o.ReturnNs = answer, end

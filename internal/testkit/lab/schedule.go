@@ -14,8 +14,8 @@ type schedule struct {
 }
 
 const (
-	mostRanks = 4
-	mostCalls = 16
+	maxRanks = 4
+	maxCalls = 16
 	// callsOfEngine is about how many calls of the engine a rank makes at most. A rank
 	// that is to die does so in one of them.
 	callsOfEngine = 1500
@@ -30,8 +30,8 @@ const (
 // draw makes the schedule of a seed.
 func draw(seed uint64) schedule {
 	rng := rand.New(rand.NewPCG(seed, 0x1ab))
-	ranks := min(1+rng.IntN(2*mostRanks), mostRanks) // mostly mostRanks
-	s := schedule{opts: sim.Random(ranks, seed), calls: 1 + rng.IntN(mostCalls)}
+	ranks := min(1+rng.IntN(2*maxRanks), maxRanks) // mostly maxRanks
+	s := schedule{opts: sim.Random(ranks, seed), calls: 1 + rng.IntN(maxCalls)}
 	s.opts.MaxSteps = maxSteps
 	if rng.IntN(2) == 0 {
 		s.opts.View = sim.ViewOwn

@@ -91,7 +91,7 @@ func (t *Table) Try(first uint64, more func(n uint64) bool) (Summary, error) {
 // mutants, and under the race detector, where it would take too long.
 func Catch(t *testing.T, mutants []*mutant.Mutant, schedules uint64, tables ...*Table) {
 	if !mutant.Enabled || memory.RaceEnabled {
-		t.Skip("mutants are looked for with -tags invariants, in make test-lab")
+		t.Skip("mutants are searched for with -tags invariants, in make test-lab")
 	}
 	for _, m := range mutants {
 		t.Run(m.String(), func(t *testing.T) {

@@ -24,21 +24,21 @@ type Table struct {
 	Model porcupine.Model
 }
 
-// Client is a rank's way into the table.
+// Client makes the calls of one rank on the table.
 type Client interface {
 	// Draw chooses the next call.
 	Draw(rng *rand.Rand) Call
-	// Audit gives calls that together tell of every key.
+	// Audit returns calls that together read every key.
 	Audit() []Call
-	// Check walks the whole table when nobody uses it any more and returns what is wrong
-	// with it, or with the history in its light.
+	// Check walks the whole table when no rank uses it any more and returns what is wrong
+	// with it, or with the history compared with it.
 	Check(ctx context.Context, history []Operation) error
 }
 
 // Call is one call of a rank.
 type Call struct {
 	Inputs []Input
-	// Do makes the call and stores what input i is told in answers[i]. An answer that it
+	// Do makes the call and stores the answer to input i in answers[i]. An answer that it
 	// does not get stays nil. The error is of the engine or of the table; that a table
 	// is full is an answer.
 	Do func(answers []any) error

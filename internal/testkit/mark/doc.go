@@ -5,12 +5,12 @@
 //
 //	lostToOther.Hit()                // in the branch
 //	lostToOther.Claim(t)             // in the test, before it begins
-//	lostToOther.Intercept(t, fn)     // in a test that wants something to happen there
+//	lostToOther.Intercept(t, fn)     // in a test that does something there
 //
-// Marks count under the race detector and with the build tag "invariants". Otherwise
-// Hit is nothing, and claims are not held against a test.
+// Marks count under the race detector and with the build tag "invariants". Otherwise Hit does
+// nothing, a claim cannot fail a test, and only the names of marks are in the program.
 //
 // A package whose TestMain ends with Main fails when one of its marks was claimed by no
-// test. So a branch that no test reaches cannot be marked, and one that was
-// reached by chance is noticed when it is not any more.
+// test. So every marked branch is reached by a test, and a test that does not reach its
+// branch any more fails.
 package mark

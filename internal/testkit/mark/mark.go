@@ -7,7 +7,7 @@ import (
 	"github.com/farhash/farhash/internal/invariant"
 )
 
-// Enabled tells whether marks count. Guard by it what only a mark needs to know.
+// Enabled reports whether marks count. Use it to skip work that only a mark needs.
 const Enabled = invariant.Enabled
 
 // Mark is a branch of the code.

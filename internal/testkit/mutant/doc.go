@@ -6,6 +6,6 @@
 //	if skipReexamination.On() { ... }          // in the code, beside what is right
 //	defer skipReexamination.Switch()()         // in a test
 //
-// Mutants exist under the race detector and with the build tag "invariants". Otherwise
-// On is the constant false, and nothing of them is compiled.
+// Mutants exist under the race detector and with the build tag "invariants". Otherwise On is the
+// constant false: the wrong code is not compiled, and only the names of mutants are in the program.
 package mutant

@@ -8,7 +8,7 @@ import (
 	"github.com/farhash/farhash/internal/invariant"
 )
 
-// Enabled tells whether there are mutants in this build.
+// Enabled reports whether there are mutants in this build.
 const Enabled = invariant.Enabled
 
 // Mutant is a wrong version of some lines.
@@ -43,7 +43,7 @@ func All() []*Mutant {
 // String is the name of the mutant.
 func (m *Mutant) String() string { return m.name }
 
-// On tells whether the wrong version is to run.
+// On reports whether the wrong version is to run.
 func (m *Mutant) On() bool { return Enabled && m.on.Load() }
 
 // Switch turns the mutant on, in builds that have it. The function that it returns

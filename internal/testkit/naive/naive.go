@@ -28,8 +28,8 @@ type Result struct {
 	MaxTokensPlace   int64 // most tokens in one place of one state
 	MaxTokensMarking int64 // most tokens in one state, all places together
 
-	// Complete is false where the search met more states than the limit. The
-	// other fields then tell of a part of the states, which is at least a
+	// Complete is false where the search found more states than the limit. The
+	// other fields then count a part of the states, which is at least a
 	// proof that there are more than the limit.
 	Complete bool
 }
@@ -73,7 +73,7 @@ type search struct {
 }
 
 // expand fires all that the state enables. It reports whether the limit was
-// met.
+// reached.
 func (s *search) expand(key string) (full bool, err error) {
 	m := decode(key, len(s.net.Places))
 	enabled := 0

@@ -106,8 +106,7 @@ func (p *Pair) Command(host int, program string, args ...string) *exec.Cmd {
 		"-c", `hostname "$0"; exec "$@"`, name, program}, args...)...)
 }
 
-// Cut cuts the cable. What is sent then goes to a card that nobody has: it is lost, and nobody
-// is told.
+// Cut cuts the cable. What is sent then is lost, without an error.
 func (p *Pair) Cut() error {
 	for host := range 2 {
 		line := fmt.Sprintf("-n NAME-%d neigh replace %s lladdr 02:00:00:00:00:99 dev fh%d", host,

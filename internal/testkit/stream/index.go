@@ -42,7 +42,7 @@ func (o opener) index() (table, error) {
 	return &indexTable{o.items, x}, nil
 }
 
-// step looks up items of any rank, and some that are not there.
+// step looks up items of any rank, and some that are absent.
 func (t *indexTable) step(n int) error {
 	drawn, keys := make([]uint64, n), []byte(nil)
 	for i := range drawn {

@@ -128,7 +128,7 @@ func (t *mapTable) compare(item uint64, c *kv.Call, number uint64, v *known) err
 
 func (t *mapTable) check(ctx context.Context) error { return t.m.Check(ctx) }
 
-// finish looks at every item of this rank.
+// finish examines every item of this rank.
 func (t *mapTable) finish(context.Context) error {
 	for item, v := range t.known {
 		value, _, there, err := t.m.Get(keyOf(item, t.key), nil)

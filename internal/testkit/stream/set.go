@@ -20,9 +20,9 @@ type setTable struct {
 	walk          func(ctx context.Context) error
 	end           func() error
 
-	there    map[uint64]bool // this rank was told so
+	there    map[uint64]bool // this rank has found or inserted it
 	tried    map[uint64]bool // a put has failed
-	inserted map[uint64]bool // this rank was told that it did
+	inserted map[uint64]bool // by this rank
 }
 
 func newSetTable(o opener) *setTable {

@@ -137,8 +137,8 @@ func (s *Stream) Calls() int {
 	return calls
 }
 
-// Inserted are the items of everybody's that this rank was told it has inserted, in all sets.
-// No other rank may be told the same of one.
+// Inserted are the items of all ranks that this rank has inserted, by the answers, in all sets.
+// No other rank may have inserted one of them.
 func (s *Stream) Inserted() []uint64 {
 	var all []uint64
 	for i, t := range s.tables {
@@ -254,7 +254,7 @@ type known struct {
 	maybe []uint64
 }
 
-// may tells whether the item may have the value of a number.
+// may reports whether the item may have the value of a number.
 func (v *known) may(number uint64) bool {
 	return v.last == number || slices.Contains(v.maybe, number)
 }

@@ -21,7 +21,7 @@ func TestStream(t *testing.T) {
 			rounds = 100
 		}
 		var lock sync.Mutex
-		inserted := map[uint64]int{} // how many ranks were told so; a late rank finds all there
+		inserted := map[uint64]int{} // by how many ranks; a late rank finds all there
 		err := e.Run(3, func(job rma.Job) error {
 			s, err := Open(ctx, job, Options{Seed: 1})
 			for i := 0; err == nil && i < rounds; i++ {

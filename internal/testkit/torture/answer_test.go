@@ -21,7 +21,7 @@ type answer struct {
 }
 
 // answers compares what explore --json says with what is right, which is not known where the
-// naive explorer has met its limit. An exit code of 0 claims that it is right, other codes
+// naive explorer has reached its limit. An exit code of 0 claims that it is right, other codes
 // that it is not complete.
 func (c *command) answers(m *model) error {
 	want := m.want

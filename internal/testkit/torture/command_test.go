@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	messageMax = 4 << 10 // bytes of an error message
-	outputMax  = 1 << 20 // bytes of output that are kept
+	maxMessageBytes = 4 << 10 // bytes of an error message
+	maxOutputBytes  = 1 << 20 // bytes of output that are kept
 )
 
 // command is a run of a program.
 type command struct {
 	*exec.Cmd
 	r        *round
-	mark     string // among its variables: tells its processes from all others
+	mark     string // among its variables: identifies its processes
 	line     string // as it is shown
 	out, err output
 	begun    time.Time
@@ -31,7 +31,7 @@ type command struct {
 	sent     []syscall.Signal
 	// any lets it end with any exit code: that of a program which it starts.
 	any bool
-	// mute has its messages go elsewhere.
+	// mute drops its messages.
 	mute bool
 }
 
@@ -39,7 +39,7 @@ type command struct {
 type output struct{ text []byte }
 
 func (o *output) Write(p []byte) (int, error) {
-	o.text = append(o.text, p[:min(len(p), outputMax-len(o.text))]...)
+	o.text = append(o.text, p[:min(len(p), maxOutputBytes-len(o.text))]...)
 	return len(p), nil
 }
 
@@ -188,7 +188,7 @@ func (c *command) judge() error {
 		return c.wrong("it ends with exit code %d", c.code())
 	case fails && said == "" && !c.any && !c.mute:
 		return c.wrong("it fails without a message")
-	case fails && len(said) > messageMax:
+	case fails && len(said) > maxMessageBytes:
 		return c.wrong("its message has %d bytes", len(said))
 	}
 	return nil

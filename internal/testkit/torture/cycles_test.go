@@ -71,7 +71,7 @@ func (r *round) cycle(once func() error) error {
 		r.count(1, "cycles")
 	}
 	after := held()
-	// Goroutines that were told to end may still be about to, and Go takes memory now and then.
+	// Goroutines that are to end may still run, and Go takes memory now and then.
 	for begin := time.Now(); after.goroutines > before.goroutines; after = held() {
 		if time.Since(begin) > r.linger {
 			break

@@ -1,5 +1,5 @@
-// Package torture attacks the command from outside, as users, other programs and machines
-// would, and as nothing in the packages does: `make torture` builds farhash in every way that
+// Package torture tests the command from outside, with the faults that users, other programs and
+// machines cause: `make torture` builds farhash in every way that
 // this machine can (plain, with UCX, with Open MPI, with MPICH) and goes on with attacks until
 // the time is over. It has tests only.
 //
@@ -9,7 +9,8 @@
 //
 // The attack that has had the least time has the next round. A round that fails prints what
 // was run and one command that makes the same round again; the sweep goes on. Where a round
-// kills processes the moment is drawn as well, but what it meets is for the machine to say.
+// kills processes the moment is drawn as well, but what they do at that moment depends on the
+// machine.
 //
 // # What is always wrong
 //
@@ -24,7 +25,7 @@
 //
 // # Where it works
 //
-// As root the test gives itself a network and a /dev/shm of its own, which its children inherit:
+// As root the test has a network and a /dev/shm of its own, which its children inherit:
 // nothing reaches beyond loopback and the hosts of package netns, and what lies in /dev/shm
 // afterwards was left by them. Without root /dev/shm is not watched and attacks that need
 // one of their own are skipped, as are those of an engine that is not installed.

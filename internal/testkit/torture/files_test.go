@@ -50,7 +50,7 @@ func (r *round) breakNet() error {
 			}
 			continue
 		}
-		m.want, _ = naive.Explore(m.Net, naiveLimit)
+		m.want, _ = naive.Explore(m.Net, maxNaiveStates)
 		if err := c.answers(m); err != nil {
 			return err
 		}

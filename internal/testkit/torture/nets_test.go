@@ -16,8 +16,8 @@ import (
 	"github.com/farhash/farhash/petri"
 )
 
-// naiveLimit is how many states the naive explorer may meet.
-const naiveLimit = 20_000
+// maxNaiveStates is how many states the naive explorer may find.
+const maxNaiveStates = 20_000
 
 // strikeNet explores a random net in random ways.
 func strikeNet(r *round) error {
@@ -153,7 +153,7 @@ func (r *round) write(n *petri.Net, limit int) (*model, error) {
 		if err != nil && !errors.Is(err, naive.ErrTokens) {
 			return nil, err
 		}
-		if limit > naiveLimit {
+		if limit > maxNaiveStates {
 			r.known[text.String()] = m.want // it took a while
 		}
 	}
@@ -161,7 +161,7 @@ func (r *round) write(n *petri.Net, limit int) (*model, error) {
 }
 
 // small is a random net.
-func (r *round) small() (*model, error) { return r.write(r.net(), naiveLimit) }
+func (r *round) small() (*model, error) { return r.write(r.net(), maxNaiveStates) }
 
 // family is a net that takes a moment to explore.
 func (r *round) family(size int) (*model, error) {

@@ -64,7 +64,7 @@ func greeting(rng *rand.Rand) []byte {
 	return append(b, noise(rng, 32)...)
 }
 
-// strikeRendezvous has clients that do not belong there besiege the port where ranks meet.
+// strikeRendezvous has foreign clients connect to the port of the rendezvous.
 func strikeRendezvous(r *round) error {
 	m, err := r.family(7)
 	if err != nil {

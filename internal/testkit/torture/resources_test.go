@@ -66,7 +66,7 @@ func strikeResource(r *round) error {
 		switch lost := strings.Contains(script, " >"); {
 		case err != nil:
 		case lost && c.code() == 0:
-			err = c.wrong("its answer is lost, and nobody is told")
+			err = c.wrong("its answer is lost, without an error")
 		case !lost && !strings.Contains(script, "|"):
 			err = c.answers(m)
 		}

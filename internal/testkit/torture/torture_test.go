@@ -165,7 +165,7 @@ func (s *sweep) goOn(able []attack, long time.Duration) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the next one is not caught
 	begin := time.Now()
-	told := begin
+	reported := begin
 	defer s.report(begin)
 	for time.Since(begin) < long && ctx.Err() == nil {
 		a := slices.MinFunc(able, func(a, b attack) int {
@@ -175,8 +175,8 @@ func (s *sweep) goOn(able []attack, long time.Duration) {
 			fmt.Printf("FAILED: %v\n\n", err)
 			s.t.Fail()
 		}
-		if time.Since(told) > reportEvery {
-			told = time.Now()
+		if time.Since(reported) > reportEvery {
+			reported = time.Now()
 			s.report(begin)
 		}
 	}

@@ -22,7 +22,7 @@ func New(t testing.TB) *Pair {
 	return &Pair{p}
 }
 
-// Cut cuts the cable. What is sent then is lost, and nobody is told.
+// Cut cuts the cable. What is sent then is lost, without an error.
 func (p *Pair) Cut(t testing.TB) {
 	t.Helper()
 	if err := p.Pair.Cut(); err != nil {

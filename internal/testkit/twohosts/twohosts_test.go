@@ -24,13 +24,13 @@ func TestPair(t *testing.T) {
 	}
 }
 
-// reaches has a host connect to a port of the other, where nobody listens: it is told so at
-// once, or nothing.
+// reaches has a host connect to a port of the other, where nobody listens: it gets an
+// error at once, or no answer.
 func (p *Pair) reaches(host int) error {
 	script := fmt.Sprintf("exec 2>&1; : < /dev/tcp/%s/9", p.Address(1-host))
 	out, _ := p.Command(host, "timeout", "0.3", "bash", "-c", script).CombinedOutput()
 	if !strings.Contains(string(out), "refused") {
-		return fmt.Errorf("it was told %q", out)
+		return fmt.Errorf("it got %q", out)
 	}
 	return nil
 }
