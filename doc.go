@@ -19,9 +19,9 @@
 //
 //   - set: words or byte strings, insert-only, by find-or-put; loses nothing and grows.
 //   - cache: keys and values of fixed size; forgets when it is full.
-//   - index: built in bulk and then read-only; all records of a key by one look-up.
+//   - index: built in bulk and then read-only; all records of a key by one lookup.
 //   - kv: byte strings to byte strings, mutable and linearizable; loses nothing and grows.
 //
-// Package explore searches state spaces with a set. Package rma is the contract between tables
-// and the engines that move the words.
+// Package explore searches state spaces with a set. Package rma is the contract between tables and
+// the engines that carry out their operations; its page explains the words that all packages use.
 package farhash

@@ -18,9 +18,9 @@ import (
 // the others to arrive, as a duration: "90s". An option given to Join comes first.
 const TimeoutVariable = "FARHASH_TIMEOUT"
 
-// EngineVariable is the environment variable that says which engine carries a job of
-// processes: "shm", "mpi" or "ucx". Without it rma/shm does where all ranks are on one host,
-// and rma/mpi where they are not.
+// EngineVariable is the environment variable that names the engine of a job of processes: "shm",
+// "mpi" or "ucx". Without it the engine is rma/shm where all ranks are on one host, and rma/mpi
+// where they are not.
 const EngineVariable = "FARHASH_ENGINE"
 
 // RejoinVariable is the environment variable that, set to 1, has Join do what [Rejoin] says.
@@ -38,13 +38,13 @@ type options struct {
 // Timeout bounds the wait for the other ranks to arrive; the default is a minute.
 func Timeout(d time.Duration) Option { return func(o *options) { o.timeout = d } }
 
-// OneSided keeps tables from using memory directly: everything goes through the
+// OneSided prevents direct access of tables to memory: everything goes through the
 // queues of the engine. For tests, and to measure that path.
 func OneSided() Option { return func(o *options) { o.oneSided = true } }
 
 // Rejoin has this process take the place of a rank of a running job that has died, on the
-// engine rma/ucx. Its memory begins anew, empty, and collective calls go on to fail: package
-// cache can live with that, the other tables cannot and say so.
+// engine rma/ucx. Its memory begins empty, and collective calls fail as before. Package cache
+// supports that; the other tables return an error.
 func Rejoin() Option { return func(o *options) { o.rejoin = true } }
 
 func collect(opts []Option) (options, error) {
@@ -90,7 +90,7 @@ func collect(opts []Option) (options, error) {
 //	rma/mpi       one: Close ends MPI, which cannot begin again, and the next Join is an error at
 //	              once; package rma/mpi has Start for several, one after the other
 //
-// Under mpirun it is rma/shm that carries a job of one host, unless [EngineVariable] says mpi: a
+// Under mpirun the engine of a job of one host is rma/shm, unless [EngineVariable] says mpi: a
 // program that joins twice there needs rma/mpi's Start on several hosts.
 func Join(ctx context.Context, opts ...Option) (rma.Job, error) {
 	o, err := collect(opts)
@@ -109,7 +109,7 @@ func Join(ctx context.Context, opts ...Option) (rma.Job, error) {
 	return joinLaunched(ctx, m, o)
 }
 
-// errNoRejoin is the answer to who asks to join again where no rank can.
+// errNoRejoin is the error of a process that asks to rejoin where no rank can.
 var errNoRejoin = fmt.Errorf("farhash: only a rank of the engine rma/ucx joins again (%s=ucx, and "+
 	"the rank, ranks and rendezvous of the job, as farhash run --rejoin sets them)", EngineVariable)
 
@@ -132,7 +132,7 @@ func joinLaunched(ctx context.Context, m launch.Membership, o options) (rma.Job,
 		Timeout: o.timeout, Hidden: o.oneSided})
 }
 
-// chooseMPI decides between rma/mpi and rma/shm. built tells whether there is a choice.
+// chooseMPI decides between rma/mpi and rma/shm. built reports whether there is a choice.
 func chooseMPI(m launch.Membership, wish string, built bool) (bool, error) {
 	spread := m.LocalSize != 0 && m.LocalSize != m.Size
 	where := fmt.Sprintf("%s started %d ranks, %d of them on this host", m.Launcher, m.Size,
@@ -185,12 +185,12 @@ func Run(ctx context.Context, n int, fn func(job rma.Job) error, opts ...Option)
 	return job.Close()
 }
 
-// lastWords is how long a rank that failed because another did lives on: launchers end a job
-// with the first rank that fails, and the other may not have said yet what was wrong.
-const lastWords = time.Second
+// echoDelay is how long a rank that failed because of another one delays its end: launchers end a
+// job with the first rank that fails, and the other may not have printed its error yet.
+const echoDelay = time.Second
 
-// giveUp closes the job of a rank that has failed. An engine whose Close waits for the
-// other ranks does not wait for long then: they may be waiting for this one.
+// giveUp closes the job of a rank that has failed. An engine whose Close waits for the other
+// ranks then waits for a short time only: they may be waiting for this one.
 func giveUp(job rma.Job, why error) {
 	if j, ok := job.(interface{ Abandon() error }); ok {
 		_ = j.Abandon()
@@ -200,11 +200,11 @@ func giveUp(job rma.Job, why error) {
 	var gone *rma.RankError
 	var failed *rma.PeerError
 	if errors.As(why, &gone) || errors.As(why, &failed) {
-		time.Sleep(lastWords)
+		time.Sleep(echoDelay)
 	}
 }
 
-// Launched tells whether a launcher has started this process as a rank, and which. Environment
+// Launched reports whether a launcher has started this process as a rank, and which. Environment
 // variables that no job can be joined with are an error.
 func Launched() (launcher string, launched bool, err error) {
 	o, err := collect(nil)

@@ -189,7 +189,7 @@ type launcher struct {
 	name     string
 	programs []string
 	version  string // in what --version prints, for names that are shared
-	library  string // how the library that belongs to it begins to tell its version
+	library  string // how the version of its library begins
 	args     []string
 	env      []string
 }
@@ -220,7 +220,7 @@ func (l launcher) path(t *testing.T) string {
 	return ""
 }
 
-// Ranks started by an MPI meet and work on one window: in shared memory, and by MPI where
+// Ranks started by an MPI join one job and use one window: in shared memory, and by MPI where
 // this program is built with it.
 func TestUnderMPI(t *testing.T) {
 	withoutLauncher(t)

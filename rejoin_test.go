@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Who asks to join again where no rank can is told so.
+// A process that asks to rejoin where no rank can gets an error.
 func TestRejoinRefused(t *testing.T) {
 	for _, c := range []struct{ value, says string }{
 		{"1", "only a rank of the engine rma/ucx joins again"}, {"yes", "neither 0 nor 1"},

@@ -10,7 +10,7 @@ import (
 	"github.com/farhash/farhash/rma/ucx"
 )
 
-// joinUCX joins a job whose ranks meet by TCP, where the environment says.
+// joinUCX joins a job whose ranks connect by TCP, at the rendezvous in the environment.
 func joinUCX(ctx context.Context, m launch.Membership, o options) (rma.Job, error) {
 	r, err := launch.DetectRendezvous()
 	if err != nil {

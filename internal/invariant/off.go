@@ -2,5 +2,5 @@
 
 package invariant
 
-// Enabled tells whether assertions are compiled in.
+// Enabled reports whether assertions are compiled in.
 const Enabled = false

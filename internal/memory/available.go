@@ -8,11 +8,11 @@ import (
 // Available is the memory that may still be used.
 type Available struct {
 	Bytes  uint64
-	Source string // what says so: "the machine", "the control group"
+	Source string // of that number: "the machine", "the control group"
 }
 
 // Check returns an error that says what is missing if sizeBytes more are not
-// available. A system that does not tell passes.
+// available. On a system that does not say, it returns nil.
 func Check(sizeBytes uint64, what string) error {
 	avail, err := Now()
 	if err != nil || sizeBytes <= avail.Bytes {

@@ -1,3 +1,3 @@
-// Package memory tells how much memory this process may still use, and gets
-// large zeroed blocks of words from the system. It asks for lines before they are needed.
+// Package memory finds how much memory this process may still use, and maps large zeroed blocks
+// of words. It also prefetches cache lines.
 package memory

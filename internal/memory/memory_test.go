@@ -34,7 +34,7 @@ func TestCheck(t *testing.T) {
 	}
 	for _, part := range []string{"everything needs 16.0 EiB", "left", "missing"} {
 		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q does not tell of %q", err, part)
+			t.Errorf("%q does not name %q", err, part)
 		}
 	}
 }

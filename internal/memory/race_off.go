@@ -2,5 +2,5 @@
 
 package memory
 
-// RaceEnabled tells whether the race detector is on.
+// RaceEnabled reports whether the race detector is on.
 const RaceEnabled = false

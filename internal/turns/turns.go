@@ -1,20 +1,20 @@
-// Package turns has operations of a batch that would be in each other's way wait for each other,
-// where many of them are in flight at once: writes of one key, of which one wins the
-// compare-and-swap and the others have sent their messages in vain, or those that need one lock.
+// Package turns runs conflicting operations of a batch one after the other, while all others are in
+// flight at the same time. Operations conflict if they write the same key, as all but one would
+// lose the compare-and-swap after their round trips, or if they need the same lock.
 //
 //	if t.Take(machine, operation, hash) { ... run it ... }   // else it waits, and
 //	operation = t.Next(machine)                              // runs here in the end
 //
 // The step machine that runs one of them runs those that wait for it as well, in the order in
-// which they came. Hashes tell which are in each other's way, by their low bits: a few wait
-// that need not.
+// which they came. Operations conflict if the low bits of their hashes are equal, so a few wait
+// without need.
 package turns
 
 import "github.com/farhash/farhash/internal/invariant"
 
 // Turns is for the operations of one batch at a time. It is not safe for concurrent use.
 //
-// Invariant: when all operations have been run nobody has a turn.
+// Invariant: when all operations have been run no machine has a turn.
 type Turns struct {
 	holders []int32 // by a part of the hash: the machine that has the turn, plus 1
 	held    []int   // by machine: which of these, -1 for none
@@ -23,10 +23,11 @@ type Turns struct {
 	behind  []int // by operation: the one that waits behind it
 }
 
-// perMachine keeps operations apart that are not in each other's way.
+// perMachine is the number of parts of the hash for each machine: so many that few operations wait
+// without need.
 const perMachine = 16
 
-// New is for so many machines, with numbers from 0.
+// New returns Turns for machines with the numbers 0 to machines-1.
 func New(machines int) Turns {
 	size := 1
 	for size < perMachine*machines {
