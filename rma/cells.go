@@ -17,7 +17,7 @@ type Cells struct {
 	mu   sync.Mutex // guards the queue and its buffer
 	q    Queue
 	buf  Buf
-	late Handle // an operation that was given up and is still in flight
+	late Handle // an operation whose caller gave up and that is still in flight
 }
 
 // NewCells returns the cells of w, a window of job.
@@ -128,7 +128,7 @@ func (c *Cells) Sum(ctx context.Context, off int) (uint64, error) {
 	return total, nil
 }
 
-// Close gives back the queue. The window stays.
+// Close closes the queue. The window stays open.
 func (c *Cells) Close() error {
 	if c.q == nil {
 		return nil
@@ -148,7 +148,7 @@ func (c *Cells) await(ctx context.Context, h Handle) (uint64, error) {
 	return c.q.Value(h)
 }
 
-// settle waits for an operation that was given up: the next one needs its place.
+// settle waits for an operation whose caller gave up: the next one needs its place in the queue.
 func (c *Cells) settle(ctx context.Context) error {
 	if c.late == NoHandle {
 		return nil
@@ -156,7 +156,7 @@ func (c *Cells) settle(ctx context.Context) error {
 	if err := c.q.Wait(ctx, c.late); err != nil {
 		return err
 	}
-	_, _ = c.q.Value(c.late) // nobody waits for what it saw
+	_, _ = c.q.Value(c.late) // its result is not needed any more
 	c.late = NoHandle
 	return nil
 }

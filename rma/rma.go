@@ -24,8 +24,9 @@ type Job interface {
 	NewQueue(depth int) (Queue, error)
 	// Failed lists the ranks that died or left without Close, in rising order.
 	Failed() []int
-	// Close leaves the job. It waits for nobody: collective calls of this rank that
-	// still wait return an error. Windows are closed with it.
+	// Close leaves the job and closes its windows. Collective calls of this rank that wait
+	// return an error. Where the memory of a rank ends with its process (rma/mpi, rma/ucx),
+	// Close waits until the other ranks have left or are lost.
 	Close() error
 }
 

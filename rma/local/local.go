@@ -76,7 +76,7 @@ func call(job *Job, fn func(job rma.Job) error) (err error) {
 // firstCause prefers an error of a rank's own to the report that another rank is
 // lost or has failed, which is only its consequence.
 func firstCause(errs []error) error {
-	var echo error
+	var second error
 	for _, err := range errs {
 		var gone *rma.RankError
 		var failed *rma.PeerError
@@ -84,11 +84,11 @@ func firstCause(errs []error) error {
 		case err == nil:
 		case !errors.As(err, &gone) && !errors.As(err, &failed):
 			return err
-		case echo == nil:
-			echo = err
+		case second == nil:
+			second = err
 		}
 	}
-	return echo
+	return second
 }
 
 // cluster is what the ranks of a job share.

@@ -95,7 +95,7 @@ func TestRankEnds(t *testing.T) {
 }
 
 // A rank's own error counts for more than what others say of it.
-func TestCauseBeforeEcho(t *testing.T) {
+func TestCauseBeforeConsequence(t *testing.T) {
 	own := errors.New("its own")
 	gone, peer := &rma.RankError{Rank: 3}, &rma.PeerError{What: "x", Rank: 3}
 	for _, c := range []struct {

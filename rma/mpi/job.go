@@ -24,7 +24,7 @@ import (
 // errClosed is the answer to a call of a rank that has left.
 var errClosed = errors.New("rma/mpi: this rank has closed the job")
 
-// abandonGrace is how long the others may go on when a rank has failed.
+// abandonGrace is how long a rank that has failed waits for the others.
 const abandonGrace = 5 * time.Second
 
 // spins is how often C polls for completion, letting other threads run in between, before Go
@@ -212,7 +212,7 @@ func (j *Job) agree(ctx context.Context, what string, mine error) error {
 	return nil
 }
 
-// Failed lists nobody: when a rank dies, the launcher of MPI ends the job.
+// Failed lists no rank: when a rank dies, the launcher of MPI ends the job.
 func (j *Job) Failed() []int { return nil }
 
 // Close leaves the job. It waits until all ranks have, as MPI demands, unless MPI is held
@@ -278,7 +278,7 @@ func (j *Job) awaitOthers(ctx context.Context) error {
 			return j.lib.fault("waiting for all ranks to leave", code)
 		}
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("rma/mpi: rank %d has left and others go on: %w", j.rank, err)
+			return fmt.Errorf("rma/mpi: rank %d has left and others have not: %w", j.rank, err)
 		}
 		pause(&pace)
 	}

@@ -65,7 +65,7 @@ func (j *Job) litmus(ctx context.Context) error {
 	return nil
 }
 
-// litmusOn works on a segment that nobody else works on at the time.
+// litmusOn works on a segment that no other rank uses at the time.
 func litmusOn(ctx context.Context, q rma.Queue, w rma.Window, target int, buf rma.Buf) error {
 	for i := range buf {
 		buf[i] = uint64(i) << 40

@@ -1,6 +1,6 @@
 //go:build mpi
 
-// The thread that owns MPI, and the lock under which everybody calls it.
+// The thread that owns MPI, and the lock under which all threads call it.
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -94,7 +94,7 @@ int64_t fh_now(void) {
 
 void fh_heat(void) { hotUntil = fh_now() + FH_HOT_NS; }
 
-enum { IDLE, ACTIVE, HOT }; // nobody calls MPI; this rank does; others wait for the owner
+enum { IDLE, ACTIVE, HOT }; // no thread calls MPI; this rank does; others wait for the owner
 
 // progress lets the library work for other ranks, unless this rank did so just now.
 static int progress(void) {

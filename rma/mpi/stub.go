@@ -9,7 +9,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Built tells whether this program contains the engine.
+// Built reports whether this program contains the engine.
 const Built = false
 
 var errNotBuilt = errors.New("rma/mpi: this program was built without MPI; build it with " +

@@ -16,15 +16,15 @@ type Config struct {
 	Dir string
 	// Timeout bounds the wait for the other ranks; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Hidden windows give no load/store view, so that tables take the one-sided
-	// path through queues. For tests and for measuring that path.
+	// Hidden windows allow no direct access, so that tables use one-sided access
+	// through queues. For tests and for measuring that path.
 	Hidden bool
 }
 
 // DefaultTimeout is how long a rank waits for the others to arrive.
 const DefaultTimeout = time.Minute
 
-// DefaultDir is where shared memory lives on Linux.
+// DefaultDir is the file system of shared memory on Linux.
 const DefaultDir = "/dev/shm"
 
 // MaxRanks is the largest number of ranks of a job on one host.

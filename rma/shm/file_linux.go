@@ -59,7 +59,7 @@ func filePath(dir, job, suffix string) string {
 }
 
 // createFile makes a file with its header, holds the lock of byte 0, and only then
-// gives it its name: nobody sees it unfinished.
+// gives it its name, so that no rank opens an unfinished file.
 func createFile(path string, h header) (*file, error) {
 	dir := filepath.Dir(path)
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)

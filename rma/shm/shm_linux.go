@@ -53,7 +53,7 @@ func Join(ctx context.Context, cfg Config) (rma.Job, error) {
 		func(rank int) bool { return control.locked(int64(rank)) })
 	err = j.group.Join(ctx, cfg.Timeout)
 	if err == nil {
-		// Everybody has it open: the name is not needed any more.
+		// After it all ranks have the file open: the name is not needed any more.
 		err = j.group.Barrier(ctx)
 	}
 	if cfg.Rank == 0 {
@@ -204,8 +204,8 @@ func (j *Job) windowPath(number int) string {
 	return filePath(j.cfg.Dir, j.cfg.Job, fmt.Sprintf("%016x.w%d", j.nonce, number))
 }
 
-// shareFile has rank 0 make the file, the others open it, and everybody reserve
-// their own segment. Either all ranks succeed or none does.
+// shareFile has rank 0 make the file, the others open it, and each rank reserve its
+// own segment. Either all ranks succeed or none does.
 func (j *Job) shareFile(ctx context.Context, path string, spec rma.Spec) (*file, error) {
 	var f *file
 	var err error
@@ -222,7 +222,7 @@ func (j *Job) shareFile(ctx context.Context, path string, spec rma.Spec) (*file,
 		if err == nil {
 			off, size := headerBytes+j.cfg.Rank*spec.Words*8, spec.Words*8
 			if err = f.reserve(int64(off), int64(size)); err == nil {
-				f.huge(off, size) // only memory that is there can be gathered
+				f.huge(off, size) // only reserved memory can be made huge pages
 			}
 		}
 		err = j.allOK(ctx, err)

@@ -6,9 +6,9 @@ import (
 	"math/bits"
 )
 
-// Cost is what things take. On an idle network a get of b bytes from another host is
-// done 2 LatencyNs + b/BytesPerNs after it has left, a put as well, and a
-// compare-and-swap after 2 LatencyNs + 24/BytesPerNs + AtomicNs.
+// Cost is the time that messages, atomics and calls of the engine take. On an idle network a get of
+// b bytes from another host is done 2 LatencyNs + b/BytesPerNs after it has left, a put as well,
+// and a compare-and-swap after 2 LatencyNs + 24/BytesPerNs + AtomicNs.
 //
 // A card sends one message after the other and receives one after the other; each
 // keeps it busy for the longer of 1/MessagesPerSecond and the time of its bytes,
@@ -25,10 +25,10 @@ type Cost struct {
 	HostBytesPerNs float64
 
 	// Time of the rank's processor.
-	PostNs   float64 // an operation posted
-	SubmitNs float64 // a Submit that starts something
+	PostNs   float64 // to post an operation
+	SubmitNs float64 // of a Submit that starts operations
 	PollNs   float64 // a call of Done or Failed; at least 1
-	TakeNs   float64 // a result taken, and what the rank does with it
+	TakeNs   float64 // to take a result, and of the rank's own work with it
 }
 
 func (c Cost) check() error {
@@ -58,8 +58,8 @@ func (c Cost) check() error {
 	return nil
 }
 
-// fares is a Cost in the units of the scheduler.
-type fares struct {
+// durations are a Cost in the units of the scheduler.
+type durations struct {
 	latency, hostLatency     instant
 	bytePs, hostBytePs       float64
 	gap                      instant // between messages of a card
@@ -72,10 +72,10 @@ type fares struct {
 // fromNs is a duration in the units of the scheduler.
 func fromNs(ns float64) instant { return instant(math.Round(ns * float64(nanosecond))) }
 
-// fares of a cluster. A collective call takes as many rounds of messages as it takes to
+// durations of a cluster. A collective call takes as many rounds of messages as it takes to
 // double from one host to all of them.
-func (c Cost) fares(hosts int, incoherent bool) fares {
-	f := fares{latency: fromNs(c.LatencyNs), hostLatency: fromNs(c.HostLatencyNs),
+func (c Cost) durations(hosts int, incoherent bool) durations {
+	f := durations{latency: fromNs(c.LatencyNs), hostLatency: fromNs(c.HostLatencyNs),
 		bytePs:     float64(nanosecond) / c.BytesPerNs,
 		hostBytePs: float64(nanosecond) / c.HostBytesPerNs,
 		header:     c.HeaderBytes, atomic: fromNs(c.AtomicNs),
@@ -92,16 +92,16 @@ func (c Cost) fares(hosts int, incoherent bool) fares {
 }
 
 // transfer is the time of a payload on the wire.
-func (f *fares) transfer(bytes int) instant {
+func (f *durations) transfer(bytes int) instant {
 	return instant(math.Round(float64(bytes) * f.bytePs))
 }
 
 // transferOnHost is the time of a payload between ranks of one host.
-func (f *fares) transferOnHost(bytes int) instant {
+func (f *durations) transferOnHost(bytes int) instant {
 	return instant(math.Round(float64(bytes) * f.hostBytePs))
 }
 
 // busy is for how long a message keeps a card from the next one.
-func (f *fares) busy(payloadBytes int) instant {
+func (f *durations) busy(payloadBytes int) instant {
 	return max(f.gap, f.transfer(payloadBytes+f.header))
 }

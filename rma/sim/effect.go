@@ -85,7 +85,7 @@ const incoherentNs = 300
 func (c *cluster) executeAtomic(op *operation) {
 	h := &c.hosts[c.hostOf(op.target)]
 	at := max(c.now, h.atomics)
-	h.atomics = at + c.fares.atomic
+	h.atomics = at + c.durations.atomic
 	if c.opts.Incoherent {
 		h.atomics++ // so that the next one reads after this one has written
 	} else {
@@ -111,7 +111,7 @@ func (c *cluster) exchange(op *operation) {
 	}
 	op.old = seen
 	if c.opts.Incoherent {
-		c.scheduleOp(c.now+c.fares.atomic, apply, op)
+		c.scheduleOp(c.now+c.durations.atomic, apply, op)
 		return
 	}
 	c.apply(op, 0)

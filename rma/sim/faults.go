@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Faults are what goes wrong beside delays. The zero value is a cluster without.
+// Faults are the faults of a cluster, other than delays. The zero value has none.
 type Faults struct {
 	Kills []Kill
 	// One call of the engine in KillEvery kills the rank that makes it, 0 for none, and
@@ -14,8 +14,8 @@ type Faults struct {
 	KillEvery int
 	MaxKills  int
 	RestartNs int64
-	// MemorySurvives: operations on the memory of a killed rank go on as before, as in
-	// memory that hosts share. Otherwise they fail.
+	// MemorySurvives: operations on the memory of a killed rank succeed as before, as in
+	// memory that the ranks of a host share. Otherwise they fail.
 	MemorySurvives bool
 	// DetectNs is how long it takes until others notice that a rank is gone.
 	// 0 means [DefaultDetectNs].
@@ -45,15 +45,15 @@ type Kill struct {
 	// of a rank is for its second incarnation, and so on.
 	AtCall uint64
 	AtNs   int64
-	// RestartNs is after how long the rank's function is called again, in a process
-	// that knows nothing of the first; 0 means never. Its collective calls fail, and
-	// its old memory stays as it is for the others.
+	// RestartNs is the time after which the rank's function is called again, as in a new
+	// process; 0 means never. Its collective calls fail, and its old memory stays as it
+	// is for the others.
 	RestartNs int64
 }
 
-// Cut is a link between two hosts that carries nothing for a while. Messages that would
-// leave then are held until it is back, or lost if that takes longer than RetryNs.
-// Collective calls are not disturbed.
+// Cut is a link between two hosts that transmits nothing for a time. Messages that would leave then
+// are held until the link is back, or lost if that takes longer than RetryNs. Collective calls are
+// not affected.
 type Cut struct {
 	A, B   int // hosts; host h has ranks h*RanksPerHost and on
 	FromNs int64

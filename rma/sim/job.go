@@ -81,7 +81,7 @@ func (j *Job) NewQueue(depth int) (rma.Queue, error) {
 // Failed lists the ranks that were killed or whose function returned an error or panicked.
 func (j *Job) Failed() []int {
 	j.r.enter()
-	j.r.spend(j.r.c.fares.poll)
+	j.r.spend(j.r.c.durations.poll)
 	j.r.advance()
 	var failed []int
 	for _, r := range j.r.c.ranks {

@@ -89,7 +89,7 @@ func (c *cluster) hold() {
 	m := &c.meeting
 	m.number++
 	m.come = 0
-	m.ends = c.now + c.fares.meeting
+	m.ends = c.now + c.durations.meeting
 	m.segment, m.err = c.agree()
 	if m.gone != nil {
 		m.broken = m.gone

@@ -12,17 +12,17 @@ func (c *cluster) hostOf(rank int) int { return rank / c.opts.RanksPerHost }
 // send has an operation's message leave for another rank, which notices it as the event k.
 func (c *cluster) send(op *operation, from, to, payloadBytes int, k kind) {
 	a, b := c.hostOf(from), c.hostOf(to)
-	latency, leaves := c.fares.hostLatency, c.now
+	latency, leaves := c.durations.hostLatency, c.now
 	if a != b {
-		latency = c.fares.latency
+		latency = c.durations.latency
 		var ok bool
 		if leaves, ok = c.departure(a, b, max(c.now, c.hosts[a].sends)); !ok {
 			c.lose(op, false)
 			return
 		}
-		c.hosts[a].sends = leaves + c.fares.busy(payloadBytes)
+		c.hosts[a].sends = leaves + c.durations.busy(payloadBytes)
 		c.report.Messages++
-		c.report.Bytes += uint64(payloadBytes + c.fares.header)
+		c.report.Bytes += uint64(payloadBytes + c.durations.header)
 	}
 	if slow := c.plan.slow[from] * c.plan.slow[to]; slow != 1 && from != to {
 		latency = instant(float64(latency) * slow)
@@ -44,10 +44,10 @@ func (c *cluster) arrive(op *operation, k kind) {
 	ready := c.now
 	if h := c.hostOf(at); h != c.hostOf(from) {
 		ready = max(ready, c.hosts[h].receives)
-		c.hosts[h].receives = ready + c.fares.busy(op.payload)
-		ready += c.fares.transfer(op.payload)
+		c.hosts[h].receives = ready + c.durations.busy(op.payload)
+		ready += c.durations.transfer(op.payload)
 	} else {
-		ready += c.fares.transferOnHost(op.payload)
+		ready += c.durations.transferOnHost(op.payload)
 	}
 	switch {
 	case ready > c.now:
@@ -59,8 +59,8 @@ func (c *cluster) arrive(op *operation, k kind) {
 	}
 }
 
-// lostWithOrigin decides what becomes of a request whose rank has been killed: what
-// had not left is lost, and half of the rest.
+// lostWithOrigin decides whether a request of a killed rank is lost: it is if it had not left, and
+// else with a chance of one half.
 func (c *cluster) lostWithOrigin(op *operation) bool {
 	if !op.origin.dead || op.leaves <= op.origin.diedAt && c.chance(2) {
 		return false
@@ -71,7 +71,7 @@ func (c *cluster) lostWithOrigin(op *operation) bool {
 	return true
 }
 
-// lose has an operation fail at its origin after a while.
+// lose has an operation fail at its origin after the time of detection.
 func (c *cluster) lose(op *operation, died bool) {
 	c.report.Lost++
 	op.err = &LostError{Operation: op.place.String(), Rank: op.target, Died: died}

@@ -9,19 +9,19 @@ import (
 // MaxRanks is the largest number of ranks of a simulated cluster.
 const MaxRanks = 1 << 16
 
-// Options say what is simulated, and what goes wrong. The zero value of every
-// field is the harmless one; Ranks alone must be given.
+// Options are the simulated cluster and its faults. The zero value of a field causes no delays and
+// no faults; only Ranks must be given.
 type Options struct {
 	Ranks        int
-	RanksPerHost int // ranks that share a card and reach each other by memory; 0 means 1
+	RanksPerHost int // ranks that share a network card and, among them, memory; 0 means 1
 
 	// Seed decides everything that is left to chance.
 	Seed uint64
 
-	// Cost is what computing and messages take. The zero value means [EDR].
+	// Cost is the time that computing and messages take. The zero value means [EDR].
 	Cost Cost
 
-	// View says which segments Window.Words gives.
+	// View says which segments Window.Words returns.
 	View View
 	// Incoherent atomics read a word and write it a while later, as network cards do:
 	// what a CPU or a put writes in between is lost. Other atomics of the engine
@@ -30,8 +30,8 @@ type Options struct {
 	// TearNs is how long a get or put of several words may take at the memory: its words
 	// are then read or written in pieces and in any order. 0 means all at once.
 	TearNs int64
-	// JitterNs is the most by which a message is late, evenly distributed. It makes
-	// operations overtake each other.
+	// JitterNs is the largest delay of a message, evenly distributed. It makes operations
+	// overtake each other.
 	JitterNs int64
 	// Of StallEvery messages one is late by up to StallNs, and of StallEvery calls of
 	// the engine one comes that much late, as if the rank had not had a processor.
@@ -51,10 +51,10 @@ type Options struct {
 	Trace io.Writer
 }
 
-// DefaultMaxSteps is a few minutes of real time.
+// DefaultMaxSteps takes a few minutes of real time.
 const DefaultMaxSteps = 1 << 31
 
-// View says which segments of a window a rank sees as memory.
+// View says to which segments of a window a rank has direct access.
 type View uint8
 
 const (
@@ -101,15 +101,15 @@ func (o Options) complete() (Options, error) {
 
 // Random draws options from a seed, for tests that want many different clusters:
 // cards and ranks on a host, torn gets and puts, jitter, stalls, slow ranks, atomics
-// that are coherent with CPUs or not. Nobody sees memory and nobody is killed; set
-// View and Faults.Kills or Faults.KillEvery besides.
+// that are coherent with CPUs or not. It has no direct access and no kills: set View, and
+// Faults.Kills or Faults.KillEvery, for these.
 func Random(ranks int, seed uint64) Options {
 	rng := rand.New(rand.NewPCG(seed, 0x5eed))
-	upTo := func(most int64) int64 { // in half of all cases none
+	upTo := func(limit int64) int64 { // in half of all cases none
 		if rng.IntN(2) == 0 {
 			return 0
 		}
-		return 1 + rng.Int64N(most)
+		return 1 + rng.Int64N(limit)
 	}
 	names := Presets()
 	cost, _ := Preset(names[rng.IntN(len(names))])

@@ -92,7 +92,7 @@ func (q *queue) post(k opKind, window rma.Window, rank, off, words int) (rma.Han
 	op.place = place{w: w.s, target: rank, off: off, words: words, kind: k}
 	q.r.last = op.place
 	q.stats.Bytes += uint64(words) * 8
-	q.r.spend(q.r.c.fares.post)
+	q.r.spend(q.r.c.durations.post)
 	q.posted = append(q.posted, op)
 	if n := len(q.free); n > 0 {
 		h := q.free[n-1]
@@ -111,7 +111,7 @@ func (q *queue) Submit() error {
 		return nil
 	}
 	c := q.r.c
-	q.r.spend(c.fares.submit)
+	q.r.spend(c.durations.submit)
 	q.r.advance()
 	for i, op := range q.posted {
 		c.start(op)
@@ -133,7 +133,7 @@ func (q *queue) at(h rma.Handle) *operation {
 func (q *queue) Done(h rma.Handle) bool {
 	q.r.enter()
 	op := q.at(h)
-	q.r.spend(q.r.c.fares.poll)
+	q.r.spend(q.r.c.durations.poll)
 	if op.state == flying {
 		q.r.advance()
 	}
@@ -157,7 +157,7 @@ func (q *queue) Value(h rma.Handle) (uint64, error) {
 	if op.state != done {
 		panic(fmt.Sprintf("sim: %v is not done", op.place))
 	}
-	q.r.spend(q.r.c.fares.take)
+	q.r.spend(q.r.c.durations.take)
 	word, err := uint64(0), op.err
 	if err == nil && op.kind >= compareAndSwap {
 		word = op.old

@@ -32,8 +32,8 @@ type rank struct {
 	kill    *Kill   // in one of its calls, nil for none
 	diedAt  instant
 
-	arrivals int   // meetings that it came to
-	broken   error // why it can come to no more
+	arrivals int   // collective calls that it made
+	broken   error // why it can make no more
 	left     bool  // its job is closed
 	failed   bool  // it died, in this incarnation or before
 }

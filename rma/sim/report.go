@@ -2,7 +2,7 @@ package sim
 
 import "fmt"
 
-// Report is what a run came to.
+// Report is the result of a run.
 type Report struct {
 	Seed   uint64
 	TimeNs int64  // virtual time at the end
@@ -22,7 +22,7 @@ type Report struct {
 	Restarts uint64
 }
 
-// Add adds what another run came to; Seed and Trace are kept.
+// Add adds the counts of another run; Seed and Trace are kept.
 func (r *Report) Add(s Report) {
 	r.TimeNs += s.TimeNs
 	r.Events += s.Events

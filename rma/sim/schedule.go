@@ -99,7 +99,7 @@ func (h *events) pop() event {
 // orderBits is how many bits of a tie keep the order of equal chances.
 const orderBits = 40
 
-// schedule has something happen.
+// schedule adds an event.
 func (c *cluster) schedule(at instant, e event) {
 	c.scheduled++
 	e.at = at
@@ -107,7 +107,7 @@ func (c *cluster) schedule(at instant, e event) {
 	c.events.push(e)
 }
 
-// scheduleOp has an operation go on.
+// scheduleOp schedules the next event of an operation.
 func (c *cluster) scheduleOp(at instant, k kind, op *operation) {
 	c.schedule(at, event{kind: k, op: op})
 }
@@ -186,7 +186,7 @@ func (c *cluster) run() error {
 			c.ready = append(c.ready[:0], c.ready[1:]...)
 			c.resume(r)
 		case len(c.events) == 0:
-			return fmt.Errorf("deadlock at %v, nothing is on its way: %s", c.now, c.whoWaits())
+			return fmt.Errorf("deadlock at %v, nothing is in flight: %s", c.now, c.whoWaits())
 		default:
 			e := c.take()
 			if e.kind != wake {
@@ -207,8 +207,8 @@ func (c *cluster) limitError() error {
 	if c.now > c.limit {
 		what = fmt.Sprintf("past the limit of %v", c.limit)
 	}
-	return fmt.Errorf("%s at %v: %s; raise Options.MaxTimeNs and MaxSteps if the ranks are "+
-		"to go on", what, c.now, c.whoWaits())
+	return fmt.Errorf("%s at %v: %s; raise Options.MaxTimeNs and MaxSteps if the ranks need "+
+		"more", what, c.now, c.whoWaits())
 }
 
 // String prints a moment in nanoseconds.

@@ -49,14 +49,14 @@ func TestEventsAreInOrder(t *testing.T) {
 	}
 }
 
-// If nothing is on its way and ranks wait, the run ends with an error.
+// If nothing is in flight and ranks wait, the run ends with an error.
 func TestDeadlock(t *testing.T) {
 	_, err := Run(Options{Ranks: 12, Seed: 42}, func(job rma.Job) error {
 		r := job.(*Job).r
 		r.enter()
 		return r.await(context.Background(), waiting{meeting: 7}) // where nobody is to come
 	})
-	want := "sim: seed 42: deadlock at 0.000 ns, nothing is on its way: rank 0 waits for the " +
+	want := "sim: seed 42: deadlock at 0.000 ns, nothing is in flight: rank 0 waits for the " +
 		"other ranks in collective call 7; rank 1"
 	if err == nil || !strings.HasPrefix(err.Error(), want) ||
 		!strings.HasSuffix(err.Error(), "and 4 ranks more") {

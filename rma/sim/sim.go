@@ -9,13 +9,12 @@ import (
 )
 
 // Run starts fn on every rank of a simulated cluster and lets them run, one at a time,
-// until all have ended. What fn is given is a [*Job].
+// until all have ended. The argument of fn is a [*Job].
 //
-// The error is that of the lowest rank that failed by itself, with the seed; what
-// others say of it comes second, and that a rank was killed as planned is no
-// error. A panic of a rank is an error with its stack. Ranks that wait for what never
-// comes, and a run past its limits, are errors that list who waits for what;
-// all ranks are unwound then. runtime.Goexit in a rank, as called by t.FailNow,
+// The error is that of the lowest rank that failed by itself, with the seed; errors about
+// other ranks come second, and a planned kill is no error. A panic of a rank is an error
+// with its stack. A deadlock, and a run past its limits, are errors that list what each
+// rank waits for; all ranks are unwound then. runtime.Goexit in a rank, as called by t.FailNow,
 // ends the goroutine that called Run once the other ranks are unwound.
 func Run(opts Options, fn func(job rma.Job) error) (Report, error) {
 	opts, err := opts.complete()
@@ -36,18 +35,18 @@ func Run(opts Options, fn func(job rma.Job) error) (Report, error) {
 	return c.report, err
 }
 
-// cluster is everything that is simulated.
+// cluster is the whole simulation.
 type cluster struct {
-	opts  Options
-	fn    func(job rma.Job) error
-	fares fares
-	limit instant
-	rng   *rand.Rand
+	opts      Options
+	fn        func(job rma.Job) error
+	durations durations
+	limit     instant
+	rng       *rand.Rand
 
 	now       instant
 	events    events
 	scheduled uint64  // events so far, fewer than 2^orderBits
-	ready     []*rank // ranks to be given the turn before time goes on
+	ready     []*rank // ranks that run before time advances
 	steps     uint64  // events and calls of the engine so far
 
 	ranks   []*rank // by number; a rank that starts again is a new one
@@ -69,9 +68,9 @@ const longest = 100 * MaxNs * nanosecond
 func newCluster(opts Options, fn func(job rma.Job) error) *cluster {
 	hosts := (opts.Ranks + opts.RanksPerHost - 1) / opts.RanksPerHost
 	c := &cluster{opts: opts, fn: fn, limit: longest,
-		fares: opts.Cost.fares(hosts, opts.Incoherent),
-		rng:   rand.New(rand.NewPCG(opts.Seed, 0x5eed0fa11)),
-		ranks: make([]*rank, opts.Ranks), hosts: make([]host, hosts), alive: opts.Ranks}
+		durations: opts.Cost.durations(hosts, opts.Incoherent),
+		rng:       rand.New(rand.NewPCG(opts.Seed, 0x5eed0fa11)),
+		ranks:     make([]*rank, opts.Ranks), hosts: make([]host, hosts), alive: opts.Ranks}
 	if opts.MaxTimeNs > 0 {
 		c.limit = instant(opts.MaxTimeNs) * nanosecond
 	}
@@ -106,16 +105,16 @@ func (c *cluster) unwind() {
 // firstCause is the error to return: one of a rank's own before the report that another
 // rank is gone or has failed.
 func (c *cluster) firstCause() error {
-	var echo error
+	var second error
 	for _, r := range c.ranks {
 		if r.err != nil && !isEcho(r.err) {
 			return r.err
 		}
-		if echo == nil {
-			echo = r.err
+		if second == nil {
+			second = r.err
 		}
 	}
-	return echo
+	return second
 }
 
 func isEcho(err error) bool {

@@ -46,7 +46,7 @@ func (w *Window) Words(rank int) []uint64 {
 	return w.s.of(rank)
 }
 
-// Close ends this rank's use of the window. The memory goes when nobody refers to it.
+// Close ends this rank's use of the window. The memory is freed when no rank refers to it.
 func (w *Window) Close() error {
 	w.closed = true
 	return nil

@@ -68,7 +68,7 @@ type onOneHost struct {
 	ucx *Job
 }
 
-// Close leaves the job. It waits for nobody, but has rank 0 stay until all have begun.
+// Close leaves the job. It does not wait, except that rank 0 stays until all have begun.
 func (o *onOneHost) Close() error {
 	err := o.Job.Close()
 	if !o.ucx.closing.Swap(true) {

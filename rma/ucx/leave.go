@@ -13,7 +13,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// abandonGrace is how long the others may go on when a rank has failed.
+// abandonGrace is how long a rank that has failed waits for the others.
 const abandonGrace = 5 * time.Second
 
 // Close leaves the job. It waits until all others have left or died: until then they may

@@ -35,7 +35,7 @@ const litmusRounds = 32
 
 // tryOut has every rank change words of another one, on another host if there is one, by UCX
 // while the owner changes them by the processor. If no update is lost, processor atomics are
-// allowed on direct memory; else nobody uses them, and UCX alone must lose none. Collective.
+// allowed on direct memory; else no rank uses them, and UCX alone must lose none. Collective.
 func (j *Job) tryOut(ctx context.Context) error {
 	if j.p.atomics != measured {
 		j.coherent = j.p.atomics == coherent && j.near.Memory != nil
