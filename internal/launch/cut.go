@@ -8,7 +8,7 @@ import (
 // maxCut is how much of a value a message repeats.
 const maxCut = 100
 
-// Cut shortens a value that somebody has given, for a message.
+// Cut shortens a value of the user's for a message.
 func Cut(value string) string {
 	if len(value) <= maxCut {
 		return value

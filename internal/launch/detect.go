@@ -71,9 +71,8 @@ type source struct {
 	job func(e environ, ppid int) (string, error)
 }
 
-// sources are in order of precedence. A launcher that runs inside the ranks of
-// another one is the one that counts, and only the own launcher is sure to run
-// inside.
+// sources are in order of precedence. Where one launcher runs within the ranks of
+// another, the inner one is right. farhash run is first, as it normally is the inner one.
 func sources() []source {
 	return []source{
 		{Farhash, envRank, envSize, envLocalSize, eitherSet, farhashJob},

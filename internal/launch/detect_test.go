@@ -229,14 +229,14 @@ func TestSlurmLocalSize(t *testing.T) {
 }
 
 func TestSanitise(t *testing.T) {
-	fit := []string{"run-0123", "slurm-77.0", strings.Repeat("x", longestKey)}
+	fit := []string{"run-0123", "slurm-77.0", strings.Repeat("x", maxKeyBytes)}
 	for _, key := range fit {
 		if got := sanitise(key); got != key {
 			t.Errorf("sanitise(%q) = %q, want it as it is", key, got)
 		}
 	}
 	seen := map[string]string{}
-	long := strings.Repeat("x", longestKey+1)
+	long := strings.Repeat("x", maxKeyBytes+1)
 	unfit := []string{"a/b", "a b", "..", ".a", "", "ä", "a\x00", long}
 	for _, key := range unfit {
 		got := sanitise(key)

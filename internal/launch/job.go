@@ -22,8 +22,8 @@ const (
 	abandoned        // what they left behind is no longer waited for
 )
 
-// abandonAfter is how long output is waited for that stays open when the user
-// has asked twice to end the job.
+// abandonAfter is how long Run waits for output that stays open when the user has
+// asked twice to end the job.
 const abandonAfter = time.Second
 
 // jobRun is a job in the course of Run. One goroutine, that of Run, uses it; the
@@ -147,7 +147,7 @@ func (j *jobRun) abort() {
 	j.closePipes()
 }
 
-// wait sees the job to its end.
+// wait waits for the end of the job.
 func (j *jobRun) wait(ctx context.Context, signals <-chan os.Signal) (int, error) {
 	var err error
 	done := ctx.Done()

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// longestKey leaves room in a file name for what is put around a key.
-const longestKey = 64
+// maxKeyBytes leaves room in a file name for what is put around a key.
+const maxKeyBytes = 64
 
 const keyCharacters = "abcdefghijklmnopqrstuvwxyz" +
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZ" + "0123456789" + "._-"
@@ -18,7 +18,7 @@ const keyCharacters = "abcdefghijklmnopqrstuvwxyz" +
 // that a name set by hand can be recognised; another one is replaced by its
 // hash, so that different keys stay different.
 func sanitise(key string) string {
-	fit := key != "" && len(key) <= longestKey && !strings.HasPrefix(key, ".") &&
+	fit := key != "" && len(key) <= maxKeyBytes && !strings.HasPrefix(key, ".") &&
 		strings.Trim(key, keyCharacters) == ""
 	if fit {
 		return key

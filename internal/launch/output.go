@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// longestLine bounds what is held back of a line that does not end.
-const longestLine = 1 << 20
+// maxLineBytes bounds what is held back of a line that does not end.
+const maxLineBytes = 1 << 20
 
 // sink is one destination of output. Many goroutines write to it; what one call
 // of write brings stays together.
@@ -105,7 +105,7 @@ func (b *lineBuffer) add(p []byte) []byte {
 		b.emit()
 	}
 	b.held = append(b.held, p[end:]...)
-	if len(b.held) >= longestLine {
+	if len(b.held) >= maxLineBytes {
 		b.emit()
 	}
 	return b.out

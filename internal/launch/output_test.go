@@ -13,7 +13,7 @@ import (
 )
 
 func TestLineBuffer(t *testing.T) {
-	long := strings.Repeat("x", longestLine)
+	long := strings.Repeat("x", maxLineBytes)
 	tests := []struct {
 		name, prefix string
 		pieces       []string

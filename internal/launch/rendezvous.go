@@ -71,8 +71,8 @@ func FindToken(file string) (token string, found bool, err error) {
 	return checkToken(strings.TrimSpace(string(text)), file)
 }
 
-// TokenWarning says what is wrong with who may read the file that [FindToken] takes the token from;
-// "" where nothing is.
+// TokenWarning is a warning if other users may read the file that [FindToken] takes the token from,
+// otherwise "".
 func TokenWarning(file string) string {
 	if file == "" && os.Getenv(TokenVariable) == "" {
 		file = os.Getenv(TokenFileVariable)
@@ -82,10 +82,10 @@ func TokenWarning(file string) string {
 		return ""
 	}
 	return fmt.Sprintf("others may use the file %s with the token of the job (its mode is %04o), "+
-		"and who knows the token can join: chmod 600 %s", file, info.Mode().Perm(), file)
+		"and a process that knows the token can join: chmod 600 %s", file, info.Mode().Perm(), file)
 }
 
-// checkToken returns a token that was found, if it will do.
+// checkToken returns a token if its length is allowed.
 func checkToken(token, from string) (string, bool, error) {
 	if n := len(token); n < minTokenBytes || n > maxTokenBytes {
 		return "", false, fmt.Errorf("the token of the job: %s has %d bytes; it should have a "+

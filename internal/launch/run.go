@@ -18,7 +18,7 @@ import (
 // DefaultGrace is the Grace of Options that give none.
 const DefaultGrace = 10 * time.Second
 
-// Exit codes of programs that could not be started, as shells use them.
+// Exit codes for programs that could not be started, as of shells.
 const (
 	exitNotExecutable = 126
 	exitNotFound      = 127
@@ -68,10 +68,10 @@ type Options struct {
 //
 // An error says that the ranks could not be started (the exit code is then 126
 // or 127, or 1) or that ctx was done before they were, which stops them with
-// SIGTERM and after Grace with SIGKILL. A ctx that ends upon SIGINT takes from
-// the ranks the time to act upon the SIGINT they get themselves.
+// SIGTERM and after Grace with SIGKILL. With a ctx that ends upon SIGINT the ranks
+// have no time to act upon the SIGINT that they get themselves.
 //
-// One Run at a time is meant for a process: signals go to all.
+// A process must have only one Run at a time, as a signal goes to the ranks of all.
 func Run(ctx context.Context, opts Options) (exitCode int, err error) {
 	if opts.Ranks < 1 {
 		return 1, fmt.Errorf("run: %d ranks asked for; at least 1 is needed", opts.Ranks)

@@ -13,7 +13,7 @@ type stdin struct {
 	feed *os.File // where this process writes what it reads for the rank
 }
 
-// openStdin decides how rank 0 gets its input. A terminal cannot be handed on:
+// openStdin decides how rank 0 gets its input. A terminal cannot be passed to it:
 // the rank is in the background there, and reading would stop it.
 func openStdin(r io.Reader) (stdin, error) {
 	if r == nil {
@@ -34,7 +34,7 @@ func openStdin(r io.Reader) (stdin, error) {
 }
 
 // start feeds the rank in the background. A read that is pending when the job
-// ends cannot be called off, so nobody waits for it.
+// ends cannot be cancelled, so Run does not wait for it.
 func (s stdin) start(r io.Reader) {
 	if s.feed == nil {
 		return

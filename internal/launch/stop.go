@@ -23,7 +23,7 @@ func notifySignals() (signals chan os.Signal, stop func()) {
 	return signals, func() { signal.Stop(signals) }
 }
 
-// exited takes note of the end of a rank. The first failure starts the end of
+// exited records the end of a rank. The first failure starts the end of
 // the job.
 func (j *jobRun) exited(e rankExit) {
 	r := j.ranks[e.rank]
@@ -55,7 +55,7 @@ func (j *jobRun) exited(e rankExit) {
 	j.stopAt(graced)
 }
 
-// outlived takes note of a rank that was killed, in a job that survives that.
+// outlived records that a rank was killed, in a job that survives that.
 func (j *jobRun) outlived(e rankExit, code int, how string) {
 	next := ""
 	switch {
@@ -67,8 +67,8 @@ func (j *jobRun) outlived(e rankExit, code int, how string) {
 	j.say("rank %d (pid %d) %s%s", j.opts.First+e.rank, j.ranks[e.rank].cmd.Process.Pid, how, next)
 }
 
-// cause reports whether a rank that ends after a failure is the reason for it: one that
-// was struck by a signal, while those that ended before it had only noticed.
+// cause reports whether a rank that ends after a failure is the reason for it: one that a signal
+// killed, where those that ended before it did so because of that.
 func (j *jobRun) cause(e rankExit) bool {
 	return j.stage == graced && died(e) && !j.struck && !j.asked(e)
 }
@@ -130,7 +130,7 @@ func (j *jobRun) stopAt(to stage) {
 	j.timer = time.NewTimer(next)
 }
 
-// force kills the ranks at once, and has little patience with what they left.
+// force kills the ranks at once, and waits only shortly for processes that they left.
 func (j *jobRun) force() {
 	if j.forced {
 		return

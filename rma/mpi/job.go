@@ -147,7 +147,7 @@ func (j *Job) collectiveOnce(ctx context.Context, start func() C.int) error {
 }
 
 // pause lets time pass, in which the thread that owns MPI makes progress for others. Where there
-// is none, whoever waits does so itself.
+// is none, a goroutine that waits does so itself.
 func pause(pace *rma.Backoff) {
 	if !mpiState.passive {
 		pace.Pause()

@@ -114,8 +114,8 @@ static int progress(void) {
 }
 
 // serve makes progress until the end: all the time while others use this rank's memory,
-// where there is a core for it, and otherwise now and then. A rank that keeps calling MPI
-// needs little of it; each poll costs that rank's thread more than a microsecond.
+// where there is a core for it, and otherwise at intervals. A rank that keeps calling MPI needs it
+// rarely; each poll costs that rank's thread more than a microsecond.
 static void serve(void) {
 	static const struct timespec shortNap = {0, 5000};
 	struct timespec now = nap;
@@ -150,8 +150,8 @@ static void *own(void *unused) {
 	return unused;
 }
 
-// fh_start starts the owner. Signals are for other threads, where Go handles them, save
-// those of a crash.
+// fh_start starts the owner. It blocks signals, except those of a crash: Go handles them on other
+// threads.
 int fh_start(long napNs) {
 	sigset_t all, before;
 	pthread_t thread;
@@ -220,7 +220,7 @@ static void lastWords(int sig) {
 	sigaction(sig, &unguarded, NULL); // the fault comes again, and Go reports it
 }
 
-// fh_guard has a crash say some last words; NULL ends that.
+// fh_guard has a crash print a text; NULL ends that.
 void fh_guard(const char *text) {
 	struct sigaction act;
 	memset(&act, 0, sizeof act);

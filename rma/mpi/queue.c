@@ -96,7 +96,7 @@ static void complete(fh_queue *q, int slot) {
 	}
 }
 
-// settle forgets what was in flight once nothing is.
+// settle clears the bits of lines once nothing is in flight.
 static void settle(fh_queue *q) {
 	if (q->flights || q->flushed >= 0)
 		return;
@@ -119,7 +119,7 @@ static void mark(fh_queue *q, uint64_t *word, uint64_t bit) {
 	*word |= bit;
 }
 
-// flush asks for the end at the target. With MPI_Win_flush_local, osc/pt2pt of Open MPI brings
+// flush waits for completion at the target. With MPI_Win_flush_local, osc/pt2pt of Open MPI brings
 // the answer of a fetch-and-add before it has happened, and sometimes never returns.
 static int flush(fh_queue *q) {
 	for (; q->flushes > 0; q->flushes--) {
@@ -134,7 +134,7 @@ static int flush(fh_queue *q) {
 	return 0;
 }
 
-// test completes what requests say is done.
+// test completes operations whose requests are done.
 static int test(fh_queue *q) {
 	int n = 0;
 	int err = MPI_Testsome(q->flights, q->requests, &n, q->ended, MPI_STATUSES_IGNORE);
@@ -288,7 +288,7 @@ static int join(fh_queue *q, int slot) {
 	return 0;
 }
 
-// copyDirect does a get or put on memory that this process sees.
+// copyDirect does a get or put on memory that this process addresses.
 static void copyDirect(fh_op *op) {
 	uint64_t *there = op->window->direct[op->rank] + op->off;
 	uint64_t *from = op->kind == FH_PUT ? op->buf : there;
@@ -302,7 +302,7 @@ static void copyDirect(fh_op *op) {
 }
 
 // addBySwap is a fetch-and-add of swaps, to its end. osc/pt2pt of Open MPI answers a
-// fetch-and-add before it adds, and with one thread nothing keeps others out in between.
+// fetch-and-add before it adds, and with one thread it does not exclude others in between.
 static int addBySwap(fh_queue *q, fh_op *op) {
 	for (;; q->guess = op->seen) {
 		uint64_t sum = q->guess + op->word;
@@ -375,7 +375,7 @@ int fh_submit(fh_queue *q) {
 	return err;
 }
 
-// fh_wait waits a little for an operation: FH_PENDING if it is not done.
+// fh_wait waits shortly for an operation: FH_PENDING if it is not done.
 int fh_wait(fh_queue *q, int slot, int spins) {
 	for (;; sched_yield()) {
 		fh_lock();

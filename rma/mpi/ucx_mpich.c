@@ -1,7 +1,7 @@
 //go:build mpi && mpich
 
-// Two cures of MPICH over UCX. A function of this program takes the place of one of UCX that
-// MPICH calls, since it is found first. Over another network nothing is lost.
+// Two workarounds for MPICH over UCX. A function of this program replaces one of UCX that MPICH calls,
+// since the linker searches the program first. Over other networks they have no effect.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,9 +14,8 @@
 
 enum { YIELDS = 32 }; // polls without progress until it sleeps
 
-// MPICH waits without letting go of the core: where ranks outnumber cores, each wait takes
-// the rank that is waited for a slice of time. After polls without progress this yields and
-// then sleeps.
+// MPICH waits without yielding the core: where ranks outnumber cores, each wait takes a time slice
+// from the rank that it waits for. After polls without progress this yields, and then sleeps.
 unsigned ucp_worker_progress(void *worker) {
 	static unsigned (*progress)(void *);
 	static int vain;
@@ -33,9 +32,9 @@ unsigned ucp_worker_progress(void *worker) {
 	return found;
 }
 
-// In MPI_Finalize a rank waits until the others answer to its leaving, and those that need
-// no answer any more give none: over TCP it never ends. All ranks have left by then
-// and nothing is in flight, so there is no leaving.
+// In MPI_Finalize a rank waits until the others answer its disconnect, and ranks that have finished
+// give no answer: over TCP it never ends. All ranks have left by then and nothing is in flight, so
+// this does not disconnect.
 void *ucp_disconnect_nb(void *endpoint) {
 	static void *(*disconnect)(void *);
 	if (!disconnect)

@@ -1,6 +1,6 @@
 //go:build mpi
 
-// Windows that are open for one-sided operations from their making to their end.
+// Windows, which are locked for one-sided operations from their creation to their end.
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ int fh_open(fh_job *job, uint64_t *base, int64_t words, fh_window **out, uint64_
 	return 0;
 }
 
-// fh_unified reports whether loads and stores see what one-sided operations do.
+// fh_unified reports whether loads see the results of one-sided operations, and these stores.
 int fh_unified(fh_window *w) {
 	int *model, there = 0;
 	fh_lock();

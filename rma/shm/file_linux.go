@@ -279,7 +279,7 @@ func (f *file) close() error {
 }
 
 // unname removes the file's name, if it still is the file's; the memory stays with
-// those who map it.
+// those that map it.
 func (f *file) unname() {
 	if f.named() {
 		_ = os.Remove(f.path)

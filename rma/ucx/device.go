@@ -38,7 +38,7 @@ const (
 	Accelerator DeviceKind = "accelerator"
 )
 
-// Atomics is who does compare-and-swap and fetch-and-add.
+// Atomics says which component does compare-and-swap and fetch-and-add.
 type Atomics string
 
 // The target's processor does them where the device cannot. Those of a card need not be atomic with

@@ -14,7 +14,7 @@ import (
 )
 
 // UCX sees the loopback device of every host, which reaches no other one, and memory.
-func TestLookAround(t *testing.T) {
+func TestExamine(t *testing.T) {
 	c, err := Examine()
 	if err != nil {
 		t.Fatal(err)
@@ -40,10 +40,10 @@ func TestLookAround(t *testing.T) {
 }
 
 // A device that UCX is set not to use is not taken for one that reaches other hosts.
-func TestLookAroundChoice(t *testing.T) {
+func TestExamineChoice(t *testing.T) {
 	hosts := twohosts.New(t)
 	for choice, want := range map[string]bool{"all": true, "lo": false, "fh0": true} {
-		there := hosts.Command(0, os.Args[0], "-test.run=^TestLookAround$", "-test.v")
+		there := hosts.Command(0, os.Args[0], "-test.run=^TestExamine$", "-test.v")
 		there.Env = append(os.Environ(), "UCX_NET_DEVICES="+choice)
 		out, err := there.CombinedOutput()
 		if err != nil || strings.Contains(string(out), "other hosts by tcp/fh0") != want {

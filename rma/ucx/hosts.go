@@ -62,7 +62,7 @@ func (j *Job) untilGone(ctx context.Context) (context.Context, context.CancelFun
 }
 
 // onOneHost is a job whose ranks all share memory: the windows are those of rma/shm, which
-// outlive who made them.
+// outlive the rank that made them.
 type onOneHost struct {
 	rma.Job
 	ucx *Job

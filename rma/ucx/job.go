@@ -129,7 +129,7 @@ func joinPlace(ctx context.Context, cfg Config, p overrides, place string) (rma.
 	return j, nil
 }
 
-// join finds out who shares memory, and connects the others by UCX.
+// join finds out which ranks share memory, and connects to the others by UCX.
 func (j *Job) join(ctx context.Context, cfg Config) error {
 	if err := j.shareHosts(ctx, cfg); err != nil || j.near.OneHost() {
 		return err
