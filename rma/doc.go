@@ -21,17 +21,17 @@
 //
 // Tables:
 //
-//   - bucket: the place of one entry: a word in a set, a key with its value in a cache. Where
-//     buckets hold several entries, as in a cuckoo index, each place in them is a slot; an index
-//     and a map call every such place a slot.
-//   - home: the bucket, or the first one of a line, at which the search for a key begins.
-//   - probe: to examine the buckets from the home on, in the order that the table defines.
-//   - chunk: the consecutive buckets that one get of a probe reads.
+//   - bucket: the unit that a search examines: a word in a set, a key with its value in a cache, up
+//     to four records in a cuckoo index.
+//   - slot: the place of one record in an index, of one key in a map, or of one element.
+//   - home: the bucket or slot at which the search for a key begins, often the first of a line.
+//   - probe: to examine buckets or slots from the home on, in the order that the table defines.
+//   - chunk: the consecutive buckets or slots that one get of a probe reads.
 //   - item: a key and value of a map, stored outside its slot.
 //   - element: a byte string of a set of byte strings, stored outside its bucket.
-//   - reference: the part of a bucket that says where its element or item is.
-//   - fingerprint: the part of a bucket with some bits of the hash, compared before the key is.
-//   - load factor (or load): occupied buckets divided by all buckets.
+//   - reference: the part of a bucket or slot that says where its element or item is.
+//   - fingerprint: some bits of the hash in a bucket or slot, compared before the key is.
+//   - load factor, or load: the share of the buckets or slots that is occupied.
 //
 // Access:
 //
@@ -49,7 +49,7 @@
 //   - collective: a call that every rank makes, in the same order; it returns when all have made
 //     it.
 //   - lost rank: a rank that has died, or that left the job while others needed it ([RankError]).
-//   - incarnation: how many processes have taken the place of a rank before the present one
+//   - incarnation: the number of processes that had the place of a rank before the present one
 //     ([Rejoiner]).
 //
 // # Windows

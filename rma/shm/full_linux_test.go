@@ -93,7 +93,7 @@ func TestTooLargeWindow(t *testing.T) {
 	}
 }
 
-// The space goes between the look at it and the reservation.
+// The space is used up between the check and the reservation.
 func TestRoomTakenMeanwhile(t *testing.T) {
 	dir := mountTmpfs(t, "size=8m")
 	spec := rma.Spec{Name: "late", Words: 1 << 17}
@@ -126,7 +126,7 @@ func TestRoomTakenMeanwhile(t *testing.T) {
 
 // Where there is no room for the control file, rank 0 says so, and a hole in a foreign file where
 // the control file should be is not touched.
-func TestNoRoomToMeet(t *testing.T) {
+func TestNoRoomForControlFile(t *testing.T) {
 	dir := mountTmpfs(t, "size=4m")
 	path := filePath(dir, "hole", "ctl")
 	if err := badFile(nil, 1<<16, 0o600)(path); err != nil {

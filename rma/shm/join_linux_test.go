@@ -82,7 +82,7 @@ func TestJoinCancelled(t *testing.T) {
 }
 
 // A rank that goes again while others are still to come ends the wait of all.
-func TestRankGoesWhileMeeting(t *testing.T) {
+func TestRankGoesWhileJoining(t *testing.T) {
 	dir := sharedDir(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var errs [2]error

@@ -37,8 +37,8 @@ func TestProcesses(t *testing.T) {
 	expectNames(t, dir)
 }
 
-// The death of a rank stops nobody who works on its memory, and who waits for it
-// is told.
+// The death of a rank stops no rank that uses its memory, and a rank that waits for it
+// gets an error.
 func TestDeath(t *testing.T) {
 	for victim := range 3 {
 		dir := sharedDir(t)
@@ -89,12 +89,12 @@ func TestDeathWhileWaiting(t *testing.T) {
 	}
 }
 
-// A rank is killed while the job meets: those who came are told, do not wait for
-// the time to run out, and leave nothing unless it was rank 0.
-func TestDeathWhileMeeting(t *testing.T) {
+// A rank is killed while the job starts: those that have joined get an error, do not wait
+// for the timeout, and leave nothing unless it was rank 0.
+func TestDeathWhileJoining(t *testing.T) {
 	for victim := range 2 {
 		dir := sharedDir(t)
-		ranks := startRanks(t, dir, "meeting", 3)[:2] // rank 2 is never told to join
+		ranks := startRanks(t, dir, "meeting", 3)[:2] // rank 2 never joins
 		for _, p := range ranks {
 			p.tell("join")
 		}
@@ -185,8 +185,8 @@ func TestKillAfterWindow(t *testing.T) {
 	expectNames(t, dir)
 }
 
-// Rank 0 is killed between naming a window and taking the name back. The others are
-// told, and the next start removes it.
+// Rank 0 is killed between naming a window and taking the name back. The others get an
+// error, and the next start removes it.
 func TestKillWhileWindowIsNamed(t *testing.T) {
 	dir := sharedDir(t)
 	first := startRank(t, dir, "named", 0, 2)

@@ -52,7 +52,7 @@ func meet(t *testing.T, selves []Self, more func(rank int, g *Group, err error))
 }
 
 // Ranks of one name are neighbours, and share memory.
-func TestMeet(t *testing.T) {
+func TestFind(t *testing.T) {
 	odd, even := Self{Engine: "test", Host: "odd"}, Self{Engine: "test", Host: "even"}
 	meet(t, []Self{even, odd, even, odd, even}, func(rank int, g *Group, err error) {
 		want := [][]int{{0, 2, 4}, {1, 3}}[rank%2]

@@ -183,7 +183,7 @@ func TestMissing(t *testing.T) {
 
 // A process with another token or of another job, or no rank at all, is not admitted, and
 // stops nobody.
-func TestStrangers(t *testing.T) {
+func TestForeignProcesses(t *testing.T) {
 	address := twohosts.FreeAddress(t)
 	var wg sync.WaitGroup
 	cfg := Config{Size: 2, Address: address, Token: token, Timeout: time.Minute}
@@ -247,7 +247,7 @@ func TestStrangers(t *testing.T) {
 }
 
 // If ranks do not come, the error of rank 0 lists the processes that it has not admitted.
-func TestRefusedAreTold(t *testing.T) {
+func TestRefusedAreListed(t *testing.T) {
 	address := twohosts.FreeAddress(t)
 	cfg := Config{Size: 3, Address: address, Token: token, Timeout: time.Minute}
 	ctx, give := context.WithCancel(t.Context())
