@@ -127,19 +127,3 @@ func TestInstalled(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
-
-// The package and the library have one version.
-func TestVersion(t *testing.T) {
-	of := func(file, pattern string) string {
-		text, err := os.ReadFile(file)
-		match := regexp.MustCompile(pattern).FindSubmatch(text)
-		if err != nil || match == nil {
-			t.Fatalf("%s tells no version: %v", file, err)
-		}
-		return string(match[1])
-	}
-	library := of("../clib/farhash.h", `#define FARHASH_VERSION "(.*)"`)
-	if own := of("farhash/version.py", `__version__ = "(.*)"`); own != library {
-		t.Errorf("the package is version %s, the library %s", own, library)
-	}
-}

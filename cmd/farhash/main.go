@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/internal/launch"
 	"github.com/farhash/farhash/rma"
 )
@@ -119,13 +120,26 @@ func brief(message string) string {
 	return message
 }
 
-// version is what Go knows of this program: the version of the module, or the commit.
+// version is that of the project, with the commit that it was built from where Go has recorded
+// one: "0.1.0 (commit 5f9b9de2ad1c, go1.26.8)".
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return farhash.Version()
 	}
-	return info.Main.Version + ", " + info.GoVersion
+	commit := ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = "commit " + s.Value[:min(len(s.Value), 12)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			commit += ", modified"
+		}
+	}
+	if commit != "" {
+		commit += ", "
+	}
+	return farhash.Version() + " (" + commit + info.GoVersion + ")"
 }
 
 func newRoot() *cobra.Command {
