@@ -17,6 +17,7 @@ func TestVersion(t *testing.T) {
 		{"clib/farhash.h", `#define FARHASH_VERSION "(.*)"`},
 		{"clib/man/farhash.3", `"farhash (\d.*?)"`},
 		{"clib/man/farhash_dht.3", `"farhash (\d.*?)"`},
+		{"cmd/farhash/man/farhash.1", `(?m)^\.Os farhash (.*)$`},
 		{"python/farhash/version.py", `__version__ = "(.*)"`},
 	} {
 		text, err := os.ReadFile(c.file)

@@ -30,8 +30,8 @@ func TestExploreAnswerLost(t *testing.T) {
 	defer null.Close()
 	for _, form := range []string{"--check", "--json", "--mcc", "--trace=deadlock"} {
 		for _, way := range []struct {
-			stdout *os.File // nil: closed
-			says   string
+			stdout  *os.File // nil: closed
+			message string
 		}{
 			{nil, "standard output is closed"}, {full, "no space left"},
 			{closedPipe, "broken pipe"}, {null, "open for reading as well"},
@@ -47,9 +47,9 @@ func TestExploreAnswerLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.finish()
-			if text := c.stderr.String(); c.code() != 1 || !strings.Contains(text, way.says) ||
+			if text := c.stderr.String(); c.code() != 1 || !strings.Contains(text, way.message) ||
 				!strings.HasPrefix(text, "farhash: printing the answer: ") {
-				t.Errorf("%s, want %q: exit code %d, %q", form, way.says, c.code(), text)
+				t.Errorf("%s, want %q: exit code %d, %q", form, way.message, c.code(), text)
 			}
 		}
 	}

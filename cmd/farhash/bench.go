@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/bench"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
@@ -48,16 +49,20 @@ type benchFlags struct {
 func newBench() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
-		Use:   "bench [-n RANKS]",
-		Short: "Measure the four tables on this machine, beside the machine's limit",
-		Args:  args(cobra.NoArgs),
-		Long: `Measures how many operations a second each table does, one at a time and in batches,
-beside what the machine allows: how often the same ranks can touch the cache lines that such
-an operation touches, or where memory is reached by a queue, how many gets the engine does.
-Every answer is checked. Runs take turns, and results are medians.
+		Use:               "bench [-n RANKS]",
+		Short:             "Measure the four tables, beside this machine's limit",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Measures the operations per second of each table, one per call and in batches. Beside
+them stands the limit of this machine: how many random cache lines per second the same
+ranks can access, divided by the cache lines of the operation; or, where memory is
+reached through a queue, the gets per second of the engine. Every result is verified.
+The cases are measured in turn, --runs times, and medians are printed.
 
-Started by farhash run, mpirun, srun or torchrun every process is a rank; otherwise -n ranks
-run inside this process.`,
+Started by farhash run, mpirun, srun or torchrun, every process is a rank. Otherwise -n
+ranks run as goroutines of this process.
+
+After Ctrl-C or SIGTERM the results so far are printed and marked INCOMPLETE.`,
 		Example: `  farhash bench
   farhash bench -n 1 --size 1GiB --json
   farhash bench --benchfmt > new.txt
@@ -69,17 +74,18 @@ run inside this process.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&f.ranks, "ranks", "n", 2, "ranks inside this process")
+	flags.IntVarP(&f.ranks, "ranks", "n", 2, "number `N` of ranks in this process")
 	flags.StringVar(&f.size, "size", "",
-		"memory of each table (default: 256MiB or less, by memory)")
-	flags.StringVar(&f.operations, "ops", "128Ki", "operations of each rank in a case")
-	flags.IntVar(&f.batch, "batch", 1024, "operations of one call of the batch operations")
-	flags.IntVar(&f.runs, "runs", 3, "how often everything is measured")
-	flags.BoolVar(&f.direct, "direct", true,
-		"use memory directly; =false takes the one-sided path everywhere")
+		"`SIZE` of each table in memory (default: 256MiB, or less where memory is short)")
+	flags.StringVar(&f.operations, "ops", "128Ki", "`COUNT` of operations of each rank in a case")
+	flags.IntVar(&f.batch, "batch", 1024, "`N` operations in each batch")
+	flags.IntVar(&f.runs, "runs", 3, "`N` runs of every case")
+	flags.BoolVar(&f.direct, "direct", true, "access memory directly where that is possible; "+
+		"--direct=false uses one-sided operations everywhere")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 	flags.BoolVar(&f.benchfmt, "benchfmt", false, "print all runs as Go benchmarks, for benchstat")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no progress")
+	completeFlags(cmd, nil)
 	return cmd
 }
 
@@ -138,7 +144,7 @@ func (f *benchFlags) run(ctx context.Context) error {
 		return err
 	}
 	if f.launched && f.changed("ranks") {
-		f.tell("farhash: -n is ignored: %s has started the ranks\n", f.launcher)
+		f.note("farhash: -n is ignored: %s has started the ranks\n", f.launcher)
 	}
 	ranks := f.ranks
 	if f.launched {
@@ -149,19 +155,21 @@ func (f *benchFlags) run(ctx context.Context) error {
 	}
 	ctx, caught := catchSignals(ctx)
 	results, first, err := f.measure(ctx)
-	interrupted := ctx.Err() != nil
-	if err != nil && !interrupted {
+	complete := ctx.Err() == nil
+	if err != nil && complete {
 		return err
 	}
-	if first && interrupted && len(results) > 0 {
-		fmt.Fprintln(os.Stderr, "farhash: INTERRUPTED: what has been measured so far follows")
+	if !first {
+		results = nil // rank 0 prints them
+	} else if !complete && len(results) == 0 {
+		return interrupted(caught, "nothing was measured yet")
 	}
-	if first && len(results) > 0 {
-		if err := f.print(results); err != nil {
+	if len(results) > 0 {
+		if err := f.print(results, complete); err != nil {
 			return err
 		}
 	}
-	if interrupted {
+	if !complete {
 		return &exitError{code: interruptCode(caught)}
 	}
 	return nil
@@ -170,7 +178,7 @@ func (f *benchFlags) run(ctx context.Context) error {
 // measure returns what was measured and whether this process has rank 0.
 func (f *benchFlags) measure(ctx context.Context) (results []bench.Result, _ bool, err error) {
 	f.cfg.Progress = func(r bench.Result) {
-		f.tell("%s, %s, batch %d: %.3g Mop/s\n", r.Table, r.Operation, r.Batch, r.Mops)
+		f.note("%s, %s, batch %d: %.3g Mop/s\n", r.Table, r.Operation, r.Batch, r.Mops)
 	}
 	var opts []farhash.Option
 	if !f.direct {
@@ -188,20 +196,23 @@ func (f *benchFlags) measure(ctx context.Context) (results []bench.Result, _ boo
 	return results, first.Load(), err
 }
 
-// engine says how ranks reach memory.
+// engine describes how ranks reach memory.
 func (f *benchFlags) engine() string {
 	how := "goroutines of one process"
 	if f.launched {
 		how = "ranks started by " + f.launcher
 	}
 	if !f.direct {
-		how += ", one-sided path"
+		how += ", one-sided operations only"
 	}
 	return how
 }
 
-func (f *benchFlags) print(results []bench.Result) error {
+func (f *benchFlags) print(results []bench.Result, complete bool) error {
 	r := bench.NewReport(commandLine(), f.engine(), results)
+	if !complete {
+		r.Complete, r.Reason = false, string(explore.Interrupted)
+	}
 	write := r.WriteText
 	switch {
 	case f.json:
@@ -212,7 +223,7 @@ func (f *benchFlags) print(results []bench.Result) error {
 	return printResults(write)
 }
 
-func (f *benchFlags) tell(format string, args ...any) {
+func (f *benchFlags) note(format string, args ...any) {
 	if !f.quiet {
 		fmt.Fprintf(os.Stderr, format, args...)
 	}
@@ -231,7 +242,7 @@ func printResults(write func(w io.Writer) error) error {
 	return nil
 }
 
-// commandLine is how this program was called, without where it lies.
+// commandLine is the command line of this process, without the path of the program.
 func commandLine() string { return strings.Join(append([]string{"farhash"}, os.Args[1:]...), " ") }
 
 // parseCount reads a number such as 128Mi, 2^27 or 1000000.

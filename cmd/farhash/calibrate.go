@@ -39,26 +39,33 @@ type calibrateFlags struct {
 func newCalibrate() *cobra.Command {
 	var f calibrateFlags
 	cmd := &cobra.Command{
-		Use:   "calibrate [-n RANKS]",
-		Short: "Measure what reads of remote memory cost, for farhash model",
-		Args:  args(cobra.NoArgs),
-		Long: `Measures the parameters of farhash model on the engine in use: what a read takes (c,
-and alpha for a byte), how many reads a second (rho0) and how much bandwidth (l) all
-ranks together reach. Started by farhash run, mpirun, srun or torchrun every process
-is a rank; otherwise -n ranks run inside this process. Everything goes through the queues
-of the engine, also where memory could be reached directly.
+		Use:               "calibrate [-n RANKS]",
+		Short:             "Measure inter-host throughput and latency",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Measures the engine in use: the latency of a read (c), the time of each of its bytes
+(alpha), and the reads (rho0) and bytes (l) per second of all ranks together. All reads go
+through the queues of the engine, also where memory can be accessed directly.
 
-The result is kept in a file, for farhash model --calibrated. --json prints what is
-in it: engine, ranks, time, latencyNs, byteNs, linkBytesPerSecond, messagesPerSecond,
-headerBytes (not measured), points (bytes and ns of the reads that the line with latencyNs
-and byteNs is laid through), rates (perSecond of reads, by bytes and flight, which is how many
-each rank has in flight). With two ranks or more on an engine that carries requests to the
-programs of other ranks, such as UCX, also shipped: latencyNs, byteNs, points and rates of
-requests whose answers are as long, auto (what tables do by themselves here, and why) and
-least (from how many operations for a rank on they ship them; 0: never).`,
+Started by farhash run, mpirun, srun or torchrun, every process is a rank. To measure a
+network start ranks on several hosts. Otherwise -n ranks run as goroutines of this process.
+
+The result is stored in a file for farhash model --calibrated. --json prints its content:
+
+  engine, ranks, time  what was measured, and when
+  latencyNs, byteNs    c and alpha
+  messagesPerSecond    rho0
+  linkBytesPerSecond   l
+  headerBytes          bytes of a message without payload: assumed, not measured
+  points               bytes and ns of the reads that c and alpha are fitted to
+  rates                perSecond of reads, by bytes and flight (reads in flight per rank)
+  shipped              requests to the programs of other ranks, where the engine carries
+                       them, as UCX does: latencyNs, byteNs, points and rates, as above;
+                       auto, how tables access other ranks here by default, and why;
+                       least, the operations per rank from which they ship (0: never)`,
 		Example: `  farhash calibrate -n 2
   farhash run -n 2 -- farhash calibrate
-  farhash run --rendezvous 127.0.0.1:29500 -n 2 -- farhash calibrate   # by UCX
+  farhash run --rendezvous 127.0.0.1:29500 -n 2 -- farhash calibrate   # over UCX
   mpirun -n 16 --map-by node farhash calibrate --file cluster.json
   farhash model --load 0.8 --slot 8 --calibrated`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -67,16 +74,17 @@ least (from how many operations for a rank on they ship them; 0: never).`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&f.ranks, "ranks", "n", 1, "ranks inside this process")
-	flags.IntVar(&f.mib, "mib", calibrate.DefaultSegmentBytes>>20,
-		"memory of each rank that is read, MiB; more than caches hold, as a large table has")
+	flags.IntVarP(&f.ranks, "ranks", "n", 1, "number `N` of ranks in this process")
+	flags.IntVar(&f.mib, "mib", calibrate.DefaultSegmentBytes>>20, "`MIB` of memory of each rank "+
+		"to read; more than its caches hold, as in a large table")
 	flags.StringVar(&f.file, "file", "", calibrationUsage)
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	completeFlags(cmd, nil)
 	return cmd
 }
 
 // calibrationUsage explains --file.
-const calibrationUsage = "file of the result (default: farhash/calibration.json in the user's " +
+const calibrationUsage = "`FILE` of the result (default: farhash/calibration.json in the user's " +
 	"cache folder)"
 
 // calibrationPath is the file that is named, or else the usual one.
@@ -87,8 +95,8 @@ func calibrationPath(file string) (string, error) {
 	return calibrate.DefaultPath()
 }
 
-// check refuses flags that make no sense, and says where the result is to be kept. A folder
-// that cannot be made is better found before measuring.
+// check refuses flags that make no sense, and returns the file of the result. A folder that
+// cannot be made is better found before measuring.
 func (f *calibrateFlags) check() (file string, err error) {
 	if f.ranks < 1 || f.ranks > maxCalibrateRanks {
 		return "", fmt.Errorf("-n must be 1 to %d, not %d", maxCalibrateRanks, f.ranks)
@@ -100,15 +108,15 @@ func (f *calibrateFlags) check() (file string, err error) {
 		return "", err
 	}
 	if _, _, err := replace.Target(file); err != nil {
-		return "", fmt.Errorf("--file: %w; name a file", err)
+		return "", failure(fmt.Errorf("--file: %w; name a file", err))
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return "", fmt.Errorf("--file: %w", err)
+		return "", failure(fmt.Errorf("--file: %w", err))
 	}
 	return file, nil
 }
 
-// run measures, keeps the result and prints it; all this on rank 0.
+// run measures, and stores and prints the result on rank 0.
 func (f *calibrateFlags) run(ctx context.Context) error {
 	file, err := f.check()
 	if err != nil {
@@ -132,7 +140,7 @@ func (f *calibrateFlags) run(ctx context.Context) error {
 		return err
 	}, farhash.OneSided())
 	if ctx.Err() != nil {
-		return &exitError{code: interruptCode(caught)}
+		return interrupted(caught, "nothing was stored")
 	}
 	if err != nil || r == nil {
 		return err
@@ -154,11 +162,11 @@ func (f *calibrateFlags) print(r *calibrate.Result, file string) error {
 			return json.NewEncoder(w).Encode(r)
 		}
 		fmt.Fprintf(w, "engine %s, %s\n", r.Engine, english.Plural(r.Ranks, "rank", ""))
-		fmt.Fprintf(w, "c      %9.4g ns           a read of no bytes\n", r.LatencyNs)
-		fmt.Fprintf(w, "alpha  %9.4g ns           each byte of it\n", r.ByteNs)
-		fmt.Fprintf(w, "rho0   %9.4g M reads/s    of a word, all ranks together\n",
+		fmt.Fprintf(w, "c      %9.4g ns           a read of no bytes: latency\n", r.LatencyNs)
+		fmt.Fprintf(w, "alpha  %9.4g ns           each byte of a read\n", r.ByteNs)
+		fmt.Fprintf(w, "rho0   %9.4g M reads/s    reads of a word, all ranks together\n",
 			r.MessagesPerSecond/1e6)
-		fmt.Fprintf(w, "l      %9.4g GB/s         all ranks together\n",
+		fmt.Fprintf(w, "l      %9.4g GB/s         bandwidth, all ranks together\n",
 			r.LinkBytesPerSecond/1e9)
 		fmt.Fprint(w, "\nbytes      ns  c + alpha*bytes\n")
 		for _, p := range r.Points {
@@ -169,15 +177,15 @@ func (f *calibrateFlags) print(r *calibrate.Result, file string) error {
 		if r.Shipped != nil {
 			printShipped(w, r.Shipped)
 		}
-		_, err := fmt.Fprintf(w, "\nkept in %s for farhash model --calibrated\n", file)
+		_, err := fmt.Fprintf(w, "\nstored in %s for farhash model --calibrated\n", file)
 		return err
 	})
 }
 
 // printRates prints a line for each length and a column for each number in flight.
 func printRates(w io.Writer, rates []calibrate.Rate) {
-	fmt.Fprint(w, "\nthousand reads a second of all ranks together, by how many each has in "+
-		"flight\nbytes")
+	fmt.Fprint(w, "\nthousand reads per second of all ranks together, by the reads that each has "+
+		"in flight\nbytes")
 	for _, r := range rates {
 		if r.Bytes == rates[0].Bytes {
 			fmt.Fprintf(w, "  %8d", r.Flight)
@@ -192,10 +200,10 @@ func printRates(w io.Writer, rates []calibrate.Rate) {
 	fmt.Fprintln(w)
 }
 
-// printShipped prints what requests cost, and what tables make of it.
+// printShipped prints the costs of requests, and the access that tables choose by them.
 func printShipped(w io.Writer, s *calibrate.Shipped) {
-	fmt.Fprintf(w, "\nshipped: requests that the other rank's program answers, with as many "+
-		"bytes\n%.4g ns for one of no bytes, %.4g ns each byte of it\n", s.LatencyNs, s.ByteNs)
+	fmt.Fprintf(w, "\nshipped: requests that the other rank's program answers by as many bytes\n"+
+		"%.4g ns for a request of no bytes, %.4g ns for each of its bytes\n", s.LatencyNs, s.ByteNs)
 	fmt.Fprintf(w, "bytes       ns  thousand/s of all ranks, %d in flight  MB/s each way\n",
 		s.Rates[0].Flight)
 	for i, p := range s.Points {

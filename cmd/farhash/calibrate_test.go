@@ -13,21 +13,24 @@ import (
 
 func TestCalibrateUsage(t *testing.T) {
 	for flags, message := range map[string]string{
-		"x": "unknown", "-n 0": "-n must be", "-n 65": "-n must be", "-n x": "invalid",
+		"x": "takes no arguments", "-n 0": "-n must be", "-n 65": "-n must be",
+		"-n x":    "must be a whole number",
 		"--mib 0": "--mib must be", "--mib 65537": "--mib must be",
-		"--none": "unknown", "--file " + t.TempDir(): "is a folder",
+		"--none": "unknown",
 	} {
 		mustFail(t, exitUsage, message, append([]string{"calibrate"}, strings.Fields(flags)...)...)
 	}
 	file := writeFile(t, "x", "")
-	mustFail(t, exitUsage, "not a directory", "calibrate", "--file", filepath.Join(file, "y", "z"))
+	mustFail(t, exitFailure, "is a folder", "calibrate", "--file", t.TempDir())
+	mustFail(t, exitFailure, "not a directory", "calibrate", "--file",
+		filepath.Join(file, "y", "z"))
 }
 
 // TestCalibrate measures here, keeps it, and has the model use it.
 func TestCalibrate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "c.json")
 	text := execute(t, "calibrate", "--mib", "1", "--file", file)
-	for _, want := range []string{"engine local, 1 rank\n", "rho0", "8192", "kept in " + file,
+	for _, want := range []string{"engine local, 1 rank\n", "rho0", "8192", "stored in " + file,
 		"\nbytes         1         4        16        64\n    8  "} {
 		if text.code() != 0 || !strings.Contains(text.stdout.String(), want) {
 			t.Errorf("%q is not in\n%s%s", want, &text.stdout, &text.stderr)
@@ -55,7 +58,7 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
-// TestCalibrateUCX measures requests as well, and says what tables make of them.
+// TestCalibrateUCX measures requests as well, and reports the access that tables choose.
 func TestCalibrateUCX(t *testing.T) {
 	if !ucx.Built {
 		t.Skip("built without UCX")
@@ -84,7 +87,7 @@ func TestModelCalibrated(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", home)
 	t.Setenv("HOME", home)
-	mustFail(t, exitUsage, "farhash calibrate makes it", "model", "--load", "0.5", "--calibrated")
+	mustFail(t, exitFailure, "farhash calibrate makes it", "model", "--load", "0.5", "--calibrated")
 	path, err := calibrate.DefaultPath()
 	if err != nil {
 		t.Fatal(err)
@@ -120,5 +123,5 @@ func TestModelCalibrated(t *testing.T) {
 		t.Errorf("%v, %s", o, &asked.stderr)
 	}
 	damaged := writeFile(t, "c.json", `{"latencyNs": -1}`)
-	mustFail(t, exitUsage, "no measurement gives", append(base, "--file", damaged)...)
+	mustFail(t, exitFailure, "no measurement gives", append(base, "--file", damaged)...)
 }

@@ -21,36 +21,45 @@ import (
 )
 
 // doctorFlags are the flags of doctor as given.
-type doctorFlags struct{ json, mpiRank, ucxLook bool }
+type doctorFlags struct{ json, mpiRank, ucxProbe bool }
 
 func newDoctor() *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Tell what works on this machine, and what to do about the rest",
-		Args:  args(cobra.NoArgs),
-		Long: `Tries out what ranks need on this machine: CPUs, huge pages, limits, shared memory,
-MPI and UCX. What is not "ok" is a "note" (costs speed or room in some cases) or a
-"warning" (does not work, or costs much), and has a remedy. The exit code is 0 also then.
+		Short: "Diagnose this machine",
+		Args:  noArgs,
 
---json prints one object: program, system, warnings, notes (how many), and findings, each
-with group, name, level, says, remedy and values; units are last in names of values.`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Tests what ranks need on this machine: CPUs, huge pages, limits, shared memory, MPI,
+UCX. A finding is "ok", a "note" (costs speed or memory in some cases) or a "warning"
+(does not work, or costs much). Notes and warnings have a remedy. The exit code is 0
+whatever the findings are.
+
+--json prints one object:
+
+  program, system  the version of farhash, and the platform
+  warnings, notes  how many there are
+  findings         a list; each has group, name, level, message, remedy and values. The
+                   names of values end with their units`,
+		Example: `  farhash doctor
+  farhash doctor --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case f.mpiRank:
 				return beMPIRank(cmd.Context())
-			case f.ucxLook:
-				return lookAtUCX(cmd.Context(), os.Stdout)
+			case f.ucxProbe:
+				return examineUCX(cmd.Context(), os.Stdout)
 			}
 			return f.run(cmd.Context(), os.Stdout)
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
-	flags.BoolVar(&f.mpiRank, "mpi-rank", false, "try out MPI as a rank of it")
-	flags.BoolVar(&f.ucxLook, "ucx-look", false, "try out UCX and print JSON")
+	flags.BoolVar(&f.mpiRank, "mpi-rank", false, "test MPI as one of its ranks")
+	flags.BoolVar(&f.ucxProbe, "ucx-probe", false, "test UCX and print JSON")
 	_ = flags.MarkHidden("mpi-rank")
-	_ = flags.MarkHidden("ucx-look")
+	_ = flags.MarkHidden("ucx-probe")
 	return cmd
 }
 
@@ -61,8 +70,8 @@ const (
 	groupUCX    = "many hosts"
 )
 
-// run examines everything and prints what it finds. A signal ends it when what it tries out is
-// put away: a window that was being made would stay in /dev/shm.
+// run tests everything and prints the findings. A signal ends it after the windows of the tests are
+// closed: one that was being made would stay in /dev/shm.
 func (f *doctorFlags) run(ctx context.Context, out io.Writer) error {
 	ctx, caught := catchSignals(ctx)
 	r := doctor.Report{Program: version(), System: runtime.GOOS + "/" + runtime.GOARCH}
@@ -75,40 +84,42 @@ func (f *doctorFlags) run(ctx context.Context, out io.Writer) error {
 	processes, closed := probeProcesses(ctx)
 	r.Add(processes, probeMPI(ctx))
 	r.Add(probeUCX(ctx, here.Cards())...)
-	if signal := context.Cause(ctx); signal != nil {
-		return &exitError{code: interruptCode(caught), err: errors.Join(signal, err, closed)}
+	if ctx.Err() != nil {
+		return interrupted(caught, "nothing is reported")
 	}
 	write := r.WriteText
 	if f.json {
 		write = r.WriteJSON
 	}
-	if told := write(out); told != nil {
-		told = fmt.Errorf("printing the answer: %w", told)
-		return errors.Join(err, closed, told)
+	printed := write(out)
+	if printed != nil {
+		printed = fmt.Errorf("printing the answer: %w", printed)
 	}
-	return errors.Join(err, closed)
+	return errors.Join(err, closed, printed)
 }
 
 func kernels() doctor.Finding {
 	names := set.Kernels()
 	return doctor.Finding{Group: groupSystem, Name: "search kernels", Level: doctor.OK,
-		Says: fmt.Sprintf("%v; the first is used", names), Values: map[string]any{"kernels": names}}
+		Message: fmt.Sprintf("%v; the first is used", names),
+		Values:  map[string]any{"kernels": names}}
 }
 
-// memoryLeastBytes is where even a small search has trouble.
-const memoryLeastBytes = 256 << 20
+// minMemoryBytes is what even a small search needs.
+const minMemoryBytes = 256 << 20
 
 func available() doctor.Finding {
 	f := doctor.Finding{Group: groupSystem, Name: "memory", Level: doctor.OK}
 	avail, err := memory.Now()
 	if err != nil {
-		f.Level, f.Says = doctor.Note, fmt.Sprintf("unknown: %v", err)
-		f.Remedy = "say how much a search may take: farhash explore --mem 2GiB"
+		f.Level, f.Message = doctor.Note, fmt.Sprintf("unknown: %v", err)
+		f.Remedy = "give a search its memory: farhash explore --mem 2GiB"
 		return f
 	}
-	f.Says = fmt.Sprintf("%s available, says %s", memory.Format(avail.Bytes), avail.Source)
+	f.Message = fmt.Sprintf("%s available, according to %s", memory.Format(avail.Bytes),
+		avail.Source)
 	f.Values = map[string]any{"availableBytes": avail.Bytes, "source": avail.Source}
-	if avail.Bytes < memoryLeastBytes {
+	if avail.Bytes < minMemoryBytes {
 		f.Level = doctor.Note
 		f.Remedy = "end other programs, or raise the limit of the control group (memory.max)"
 	}
@@ -120,40 +131,39 @@ func launcher() doctor.Finding {
 	name, launched, err := farhash.Launched()
 	switch {
 	case err != nil:
-		f.Level, f.Says = doctor.Warning, fmt.Sprintf("trouble: %v", err)
-		f.Remedy = "set the variables that it names for all ranks alike, to what it asks for, or " +
-			"unset them"
+		f.Level, f.Message = doctor.Warning, err.Error()
+		f.Remedy = "set these variables for all ranks to what the message asks for, or unset them"
 	case launched:
-		f.Says = "this process is a rank started by " + name
+		f.Message = "this process is a rank started by " + name
 	default:
-		f.Says = "none: a program started like this is a job of one rank"
+		f.Message = "none: a program started in this way is a job of one rank"
 	}
 	f.Values = map[string]any{"launcher": name}
 	return f
 }
 
-// probeProcesses tries out ranks that share memory; err is trouble at the end.
+// probeProcesses tests ranks that share memory; err is that of closing the job.
 func probeProcesses(ctx context.Context) (f doctor.Finding, err error) {
 	const name = "ranks as processes"
 	job, err := shm.Join(ctx, shm.Config{Size: 1, Timeout: 10 * time.Second,
 		Job: fmt.Sprintf("doctor-%d", os.Getpid())})
 	if err != nil {
-		return doesNotWork(name, err), nil // it has been told
+		return doesNotWork(name, err), nil // the finding reports it
 	}
 	return probeEngine(ctx, name, job, doctor.SharedHugeRemedy), job.Close()
 }
 
-// doesNotWork is what is found of ranks that do not.
+// doesNotWork is the finding for ranks that do not work.
 func doesNotWork(name string, err error) doctor.Finding {
 	return doctor.Finding{Group: groupRanks, Name: name, Level: doctor.Warning,
-		Says:   fmt.Sprintf("do not work: %v", err),
-		Remedy: "see memory, memory limit and shared memory above"}
+		Message: fmt.Sprintf("do not work: %v", err),
+		Remedy:  "see the findings memory, memory limit and shared memory above"}
 }
 
 // probeWords is the size of the windows that doctor makes: 64 MiB.
 const probeWords = 8 << 20
 
-// probeEngine makes a window, touches it, and tells what it is made of.
+// probeEngine makes a window, writes to it, and reports its share of huge pages.
 func probeEngine(ctx context.Context, name string, job rma.Job, remedy string) doctor.Finding {
 	win, err := job.NewWindow(ctx, rma.Spec{Name: "doctor", Words: probeWords})
 	if err != nil {
@@ -167,15 +177,15 @@ func probeEngine(ctx context.Context, name string, job rma.Job, remedy string) d
 	f := doctor.Finding{Group: groupRanks, Name: name, Level: doctor.OK}
 	huge, err := memory.HugeBytes(words)
 	if err != nil {
-		f.Says = fmt.Sprintf("work; huge pages: unknown (%v)", err)
+		f.Message = fmt.Sprintf("work; huge pages: unknown (%v)", err)
 		return f
 	}
 	share := float64(huge) / float64(len(words)*8)
 	f.Values = map[string]any{"hugeShare": share}
-	f.Says = fmt.Sprintf("work; %.0f %% in huge pages", 100*share)
+	f.Message = fmt.Sprintf("work; %.0f %% in huge pages", 100*share)
 	if share <= 0.5 {
 		f.Level, f.Remedy = doctor.Note, remedy
-		f.Says += ", which costs speed in large tables"
+		f.Message += ", which makes large tables slower"
 	}
 	return f
 }

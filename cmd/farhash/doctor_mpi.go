@@ -21,7 +21,7 @@ const mpiTimeout = 20 * time.Second
 
 // mpiInstallation is what belongs to one MPI.
 type mpiInstallation struct {
-	library  string   // how the library begins to tell its version
+	library  string   // prefix of the version that the library reports
 	programs []string // names of its launcher
 	version  string   // in what the launcher's --version prints
 	args     []string
@@ -38,16 +38,15 @@ var mpiInstallations = []mpiInstallation{
 		"apt-get install mpich"},
 }
 
-// probeMPI starts two ranks under MPI, which try out what the engine needs, and tells
-// what came of it.
+// probeMPI starts two ranks under MPI, which test what the engine needs, and reports the result.
 func probeMPI(ctx context.Context) doctor.Finding {
 	f := doctor.Finding{Group: groupRanks, Name: "ranks under MPI", Level: doctor.OK}
 	library := mpi.Library()
 	f.Values = map[string]any{"built": mpi.Built, "library": library}
 	if !mpi.Built {
-		f.Says = "not built in, and not needed beside UCX"
+		f.Message = "not built in, and not needed, as UCX is"
 		if !ucx.Built {
-			f.Says = "not built in, which only ranks on several hosts need"
+			f.Message = "not built in; only ranks on several hosts need it"
 			f.Level, f.Remedy = doctor.Note, "go build -tags 'mpi openmpi' ./cmd/farhash, or "+
 				"'mpi mpich', with libopenmpi-dev or libmpich-dev"
 		}
@@ -55,38 +54,38 @@ func probeMPI(ctx context.Context) doctor.Finding {
 	}
 	switch launcher, launched, err := farhash.Launched(); {
 	case err != nil:
-		f.Says = library + ": not tried out, see launcher above"
+		f.Message = library + ": not tested, see launcher above"
 		return f
 	case launched:
-		f.Says = fmt.Sprintf("%s: not tried out as a rank of %s; run doctor by itself", library,
-			launcher)
+		f.Message = fmt.Sprintf("%s: not tested, as this process is a rank of %s; run doctor "+
+			"without a launcher", library, launcher)
 		return f
 	}
 	for _, m := range mpiInstallations {
 		if strings.HasPrefix(library, m.library) {
-			var trouble string
-			trouble, f.Remedy = m.probe(ctx)
-			f.Says = library + ": " + trouble
+			var message string
+			message, f.Remedy = m.probe(ctx)
+			f.Message = library + ": " + message
 			if f.Remedy != "" {
 				f.Level = doctor.Warning
 			}
 			return f
 		}
 	}
-	f.Level, f.Says = doctor.Note, library+": doctor does not know its launcher"
+	f.Level, f.Message = doctor.Note, library+": doctor does not know its launcher"
 	f.Remedy = "start 'farhash doctor --mpi-rank' with it on two ranks"
 	return f
 }
 
-// mpiRemedy is for failures that MPI has to explain.
-const mpiRemedy = "do what that says, or start two ranks by hand with 'farhash doctor " +
-	"--mpi-rank'"
+// mpiRemedy is for failures that MPI itself explains.
+const mpiRemedy = "do what this message asks for, or start two ranks of 'farhash doctor " +
+	"--mpi-rank' by hand"
 
-// probe tells whether two ranks work together, and a remedy if not.
-func (m mpiInstallation) probe(ctx context.Context) (says, remedy string) {
-	launcher, seen := m.find()
+// probe reports whether two ranks work together, and a remedy if not.
+func (m mpiInstallation) probe(ctx context.Context) (message, remedy string) {
+	launcher, others := m.find()
 	if launcher == "" {
-		return fmt.Sprintf("its launcher is missing (%s)", seen), m.install
+		return fmt.Sprintf("its launcher is missing (%s)", others), m.install
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -101,7 +100,7 @@ func (m mpiInstallation) probe(ctx context.Context) (says, remedy string) {
 	out, err := cmd.CombinedOutput()
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Sprintf("two ranks under %s do not end within %v; they said: %s", launcher,
+		return fmt.Sprintf("two ranks under %s do not end within %v; their output: %s", launcher,
 			mpiTimeout, lastLines(out)), mpiRemedy
 	case err != nil:
 		return fmt.Sprintf("two ranks under %s fail: %s", launcher, lastLines(out)), mpiRemedy
@@ -109,28 +108,27 @@ func (m mpiInstallation) probe(ctx context.Context) (says, remedy string) {
 	return "works under " + launcher, ""
 }
 
-// find finds the launcher, and tells what there is instead.
-func (m mpiInstallation) find() (path, seen string) {
-	var others []string
+// find finds the launcher, or reports which programs it has found instead.
+func (m mpiInstallation) find() (path, others string) {
+	var found []string
 	for _, name := range m.programs {
 		path, err := exec.LookPath(name)
 		if err != nil {
-			others = append(others, "no "+name)
+			found = append(found, "no "+name)
 			continue
 		}
 		cmd := exec.Command(path, "--version")
 		cmd.Env = append(os.Environ(), m.env...)
-		said, err := cmd.CombinedOutput()
-		if err == nil && strings.Contains(string(said), m.version) {
+		out, err := cmd.CombinedOutput()
+		if err == nil && strings.Contains(string(out), m.version) {
 			return path, ""
 		}
-		others = append(others, path+" is of another MPI")
+		found = append(found, path+" is of another MPI")
 	}
-	return "", strings.Join(others, ", ")
+	return "", strings.Join(found, ", ")
 }
 
-// lastLines is the line in which the engine says what is wrong, or else the last lines
-// that tell something, as one.
+// lastLines is the line with the error of the engine, or else the last lines with text, as one.
 func lastLines(out []byte) string {
 	var lines []string
 	for line := range strings.Lines(string(out)) {
@@ -145,8 +143,8 @@ func lastLines(out []byte) string {
 	return strings.Join(lines[max(0, len(lines)-8):], " | ")
 }
 
-// beMPIRank is a rank of the job that probe starts. Windows of MPI alone are the ones to
-// try: on one host there would be none otherwise.
+// beMPIRank is a rank of the job that probe starts. It tests windows of MPI alone: on one host
+// there would be none otherwise.
 func beMPIRank(ctx context.Context) error {
 	job, err := mpi.Join(ctx, mpi.Config{Hidden: true, Timeout: mpiTimeout / 2})
 	if err != nil {

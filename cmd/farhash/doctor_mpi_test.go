@@ -39,7 +39,7 @@ func TestExploreAndBenchUnderMPI(t *testing.T) {
 			t.Logf("not with %s: %s", m.library, seen)
 			continue
 		}
-		for _, c := range []struct{ says, args string }{
+		for _, c := range []struct{ message, args string }{
 			{"states                    2187\n", "explore -q " + net},
 			{"states                    2187\n", "explore -q --direct=false " + net},
 			{"set    find-or-put, new      4  ", "bench -q --size 1MiB --ops 100 --runs 1"},
@@ -49,8 +49,8 @@ func TestExploreAndBenchUnderMPI(t *testing.T) {
 			cmd.Env = append(append(os.Environ(), m.env...), "FARHASH_ENGINE=mpi",
 				"TMPDIR="+t.TempDir(), commandVariable+"="+filepath.Join(t.TempDir(), "ranks"))
 			out, err := cmd.CombinedOutput()
-			if err != nil || strings.Count(string(out), c.says) != 1 {
-				t.Errorf("%s: %v, want %q once in:\n%s", c.args, err, c.says, out)
+			if err != nil || strings.Count(string(out), c.message) != 1 {
+				t.Errorf("%s: %v, want %q once in:\n%s", c.args, err, c.message, out)
 			}
 		}
 	}
@@ -64,25 +64,25 @@ func TestDoctorOnMPI(t *testing.T) {
 	f := probeMPI(t.Context())
 	if !mpi.Built {
 		if !ucx.Built && !strings.Contains(f.Remedy, "go build -tags 'mpi openmpi'") {
-			t.Errorf("doctor says %+v", f)
+			t.Errorf("doctor reports %+v", f)
 		}
 		return
 	}
-	if strings.Contains(f.Says, "launcher is missing") {
-		t.Skip(f.Says)
+	if strings.Contains(f.Message, "launcher is missing") {
+		t.Skip(f.Message)
 	}
-	if !strings.Contains(f.Says, ": works under /") || f.Level != doctor.OK {
-		t.Errorf("doctor says %+v", f)
+	if !strings.Contains(f.Message, ": works under /") || f.Level != doctor.OK {
+		t.Errorf("doctor reports %+v", f)
 	}
-	if strings.HasPrefix(f.Says, "Open MPI v4") {
+	if strings.HasPrefix(f.Message, "Open MPI v4") {
 		t.Setenv("OMPI_MCA_osc", "rdma")
-		if f := probeMPI(t.Context()); !strings.Contains(f.Says, "set OMPI_MCA_osc=sm,") ||
+		if f := probeMPI(t.Context()); !strings.Contains(f.Message, "set OMPI_MCA_osc=sm,") ||
 			f.Level != doctor.Warning || f.Remedy == "" {
-			t.Errorf("of osc/rdma doctor says %+v", f)
+			t.Errorf("of osc/rdma doctor reports %+v", f)
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
 	if f := probeMPI(t.Context()); !strings.Contains(f.Remedy, "apt-get install") {
-		t.Errorf("without a launcher doctor says %+v", f)
+		t.Errorf("without a launcher doctor reports %+v", f)
 	}
 }

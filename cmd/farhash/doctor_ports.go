@@ -12,7 +12,7 @@ import (
 	"github.com/farhash/farhash/rma/ucx"
 )
 
-// reach is who reaches an address, unless a firewall keeps them away.
+// reach is who can connect to an address, unless a firewall prevents it.
 type reach int
 
 const (
@@ -22,37 +22,37 @@ const (
 )
 
 func (r reach) String() string {
-	return [...]string{"this host alone", "all of its network", "everybody"}[r]
+	return [...]string{"this host alone", "its network", "everybody"}[r]
 }
 
-// reachOf tells who reaches one of some addresses.
+// reachOf is the widest reach of some addresses.
 func reachOf(addresses []net.IP) reach {
-	most := thisHost
+	widest := thisHost
 	for _, ip := range addresses {
 		switch {
 		case ip.IsLoopback():
 		case ip.IsPrivate() || ip.IsLinkLocalUnicast():
-			most = max(most, itsNetwork)
+			widest = max(widest, itsNetwork)
 		default:
-			most = everybody
+			widest = everybody
 		}
 	}
-	return most
+	return widest
 }
 
-// ports tells where ranks of a job on several hosts would listen here. addressesOf are those of a
-// device.
+// ports reports where ranks of a job on several hosts would listen here. addressesOf returns those
+// of a device.
 func (s *ucxSight) ports(addressesOf func(device string) []net.IP) doctor.Finding {
 	chosen, only := []string(nil), s.meeting()
 	named := os.Getenv(ucx.DevicesVariable) != ""
-	where := "that one of these devices by which it reaches the rendezvous"
+	where := "the one of these devices that reaches the rendezvous"
 	if named {
 		where = "each of these devices (" + ucx.DevicesVariable + ")"
 	} else if only != nil {
-		where = "the device by which it reaches the rendezvous"
+		where = "the device that reaches the rendezvous"
 	}
-	most := thisHost
-	var says []string
+	widest := thisHost
+	var ports []string
 	for _, d := range s.Look.Devices {
 		left := !named && only != nil && !slices.Contains(only, d.Name)
 		if !d.Used || d.Transport != "tcp" || left {
@@ -60,25 +60,26 @@ func (s *ucxSight) ports(addressesOf func(device string) []net.IP) doctor.Findin
 		}
 		addresses := addressesOf(d.Name)
 		who := reachOf(addresses)
-		most = max(most, who)
+		widest = max(widest, who)
 		chosen = append(chosen, d.Name)
-		says = append(says, fmt.Sprintf("%s %v: %v", d.Name, addresses, who))
+		ports = append(ports, fmt.Sprintf("%s %v: %v", d.Name, addresses, who))
 	}
 	f := doctor.Finding{Group: groupUCX, Name: "open ports", Level: doctor.OK,
-		Values: map[string]any{"tcpDevices": append([]string{}, chosen...), "reach": most.String()}}
-	f.Says = "rank 0 listens at the rendezvous, and lets in who knows the token"
+		Values: map[string]any{"tcpDevices": append([]string{}, chosen...),
+			"reach": widest.String()}}
+	f.Message = "rank 0 listens at the rendezvous, and admits processes that have the token"
 	if len(chosen) > 0 {
-		f.Says += fmt.Sprintf("; each rank listens, by UCX, at a port of %s: %s", where,
-			strings.Join(says, ", "))
+		f.Message += fmt.Sprintf("; UCX listens for each rank at a port of %s: %s", where,
+			strings.Join(ports, ", "))
 	}
-	if most == thisHost {
+	if widest == thisHost {
 		return f
 	}
-	f.Says += "; who reaches such a port can end the rank, and read and write its memory, " +
-		"without the token"
-	f.Level, f.Remedy = doctor.Note, "let only the hosts of the job reach them: by a firewall, or "+
-		ucx.DevicesVariable+" with a device of a network of their own, such as wg0"
-	if most == everybody {
+	f.Message += "; whoever can connect to such a port can end the rank, and read and write its " +
+		"memory, without the token"
+	f.Level, f.Remedy = doctor.Note, "admit only the hosts of the job to them: by a firewall, or "+
+		"by "+ucx.DevicesVariable+" with a device of a private network, such as wg0"
+	if widest == everybody {
 		f.Level = doctor.Warning
 	}
 	return f

@@ -10,7 +10,7 @@ import (
 	"github.com/farhash/farhash/rma/ucx"
 )
 
-// The ports of a job are told, and who reaches them.
+// The ports of a job are reported, with who can connect to them.
 func TestDoctorPorts(t *testing.T) {
 	tcp := func(name string, used bool) ucx.Device {
 		return ucx.Device{Transport: "tcp", Name: name, Kind: ucx.Network, Used: used}
@@ -22,13 +22,13 @@ func TestDoctorPorts(t *testing.T) {
 	card := ucx.Device{Transport: "rc_mlx5", Name: "mlx5_0:1", Kind: ucx.Network, Used: true}
 	t.Setenv(launch.RendezvousVariable, "")
 	for _, c := range []struct {
-		named   string
-		devices []ucx.Device
-		level   doctor.Level
-		says    []string
+		named    string
+		devices  []ucx.Device
+		level    doctor.Level
+		messages []string
 	}{
 		{"", []ucx.Device{tcp("lo", true), tcp("eth0", true), tcp("eth1", false), card},
-			doctor.Note, []string{"that one of these", "eth0 [10.1.2.3]: all of its network",
+			doctor.Note, []string{"the one of these", "eth0 [10.1.2.3]: its network",
 				"without the token"}},
 		{"", []ucx.Device{tcp("eth0", true), tcp("eth1", true)}, doctor.Warning,
 			[]string{"eth1 [198.51.100.7]: everybody"}},
@@ -41,20 +41,20 @@ func TestDoctorPorts(t *testing.T) {
 		if f.Level != c.level || (f.Level == doctor.OK) != (f.Remedy == "") {
 			t.Errorf("%+v", f)
 		}
-		for _, want := range c.says {
-			if !strings.Contains(f.Says, want) {
-				t.Errorf("%q is not in %q", want, f.Says)
+		for _, want := range c.messages {
+			if !strings.Contains(f.Message, want) {
+				t.Errorf("%q is not in %q", want, f.Message)
 			}
 		}
-		if strings.Contains(f.Says, "mlx5") {
-			t.Errorf("a card that needs no TCP listens: %q", f.Says)
+		if strings.Contains(f.Message, "mlx5") {
+			t.Errorf("a card that needs no TCP listens: %q", f.Message)
 		}
 	}
 	// Where the rendezvous is known, so is the device.
 	t.Setenv(ucx.DevicesVariable, "")
 	t.Setenv(launch.RendezvousVariable, "127.0.0.1:29500")
 	s := &ucxSight{Look: ucx.Survey{Devices: []ucx.Device{tcp("lo", true), tcp("eth1", true)}}}
-	if f := s.ports(addresses); f.Level != doctor.OK || strings.Contains(f.Says, "eth1") {
+	if f := s.ports(addresses); f.Level != doctor.OK || strings.Contains(f.Message, "eth1") {
 		t.Errorf("%+v", f)
 	}
 }

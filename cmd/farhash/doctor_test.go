@@ -74,11 +74,11 @@ func TestDoctorJSON(t *testing.T) {
 	for _, item := range report["findings"].([]any) {
 		f := item.(map[string]any)
 		keys := strings.TrimSuffix(keysOf(f), " values")
-		if keys != "group level name remedy says" {
+		if keys != "group level message name remedy" {
 			t.Errorf("keys %s", keys)
 		}
 		level := f["level"].(string)
-		if (level == "ok") != (f["remedy"] == "") || f["says"] == "" || f["group"] == "" {
+		if (level == "ok") != (f["remedy"] == "") || f["message"] == "" || f["group"] == "" {
 			t.Errorf("%v", f)
 		}
 		levels[level]++
@@ -105,7 +105,7 @@ func TestDoctorJSON(t *testing.T) {
 	}
 }
 
-// Variables that no job could be joined with are told.
+// Variables with which no job can be joined are reported.
 func TestDoctorVariables(t *testing.T) {
 	for _, variable := range []string{"FARHASH_ENGINE=nonsense", "FARHASH_TIMEOUT=soon"} {
 		c := startDoctor(t, []string{variable})
@@ -118,7 +118,7 @@ func TestDoctorVariables(t *testing.T) {
 
 func TestDoctorUsage(t *testing.T) {
 	mustFail(t, exitUsage, "unknown flag", "doctor", "--none")
-	mustFail(t, exitUsage, "unknown command", "doctor", "who")
+	mustFail(t, exitUsage, "takes no arguments", "doctor", "who")
 }
 
 // A report that could not be printed is an error.
@@ -141,7 +141,7 @@ func TestDoctorFull(t *testing.T) {
 	}
 }
 
-// Without UCX doctor says how to build it.
+// Without UCX doctor describes how to build it.
 func TestDoctorWithout(t *testing.T) {
 	if ucx.Built {
 		t.Skip("built with UCX")
@@ -149,6 +149,6 @@ func TestDoctorWithout(t *testing.T) {
 	c := startDoctor(t, nil)
 	if text := strings.Join(strings.Fields(c.stdout.String()), " "); !strings.Contains(text,
 		"UCX not built in") || !strings.Contains(text, "go build -tags ucx ./cmd/farhash") {
-		t.Errorf("doctor says %s", &c.stdout)
+		t.Errorf("doctor prints %s", &c.stdout)
 	}
 }

@@ -38,7 +38,7 @@ func TestDoctorUCX(t *testing.T) {
 	c.finish()
 	report := object(t, c)
 	f := doctored(t, report, "to other hosts")
-	if f["level"] != "ok" || !strings.Contains(f["says"].(string), "tcp on fh0") {
+	if f["level"] != "ok" || !strings.Contains(f["message"].(string), "tcp on fh0") {
 		t.Errorf("%v", f)
 	}
 	seen := ""
@@ -54,11 +54,11 @@ func TestDoctorUCX(t *testing.T) {
 			t.Errorf("%q is not in %q", want, seen)
 		}
 	}
-	for name, says := range map[string]string{"UCX": ucx.Library(), "atomics": "agree",
+	for name, message := range map[string]string{"UCX": ucx.Library(), "atomics": "coherent",
 		"progress": "sleeps", "batches": "a get takes"} {
 		if f := doctored(t, report, name); f["level"] != "ok" ||
-			!strings.Contains(f["says"].(string), says) {
-			t.Errorf("%v, want %q", f, says)
+			!strings.Contains(f["message"].(string), message) {
+			t.Errorf("%v, want %q", f, message)
 		}
 	}
 	if f := doctored(t, report, "encryption"); f["level"] != "note" {
@@ -66,18 +66,18 @@ func TestDoctorUCX(t *testing.T) {
 	}
 }
 
-// What UCX is told not to do is found, with a remedy, and spoils no JSON.
+// What the settings of UCX forbid is found, with a remedy, and does not mix with the JSON.
 func TestDoctorUCXSettings(t *testing.T) {
 	if !ucx.Built {
 		t.Skip("built without UCX")
 	}
-	for _, c := range []struct{ setting, name, says, remedy string }{
-		{"UCX_NET_DEVICES=lo", "to other hosts", "nothing", "unset UCX_TLS"},
+	for _, c := range []struct{ setting, name, message, remedy string }{
+		{"UCX_NET_DEVICES=lo", "to other hosts", "no device", "unset UCX_TLS"},
 		{"UCX_TLS=no_such", "UCX", "does not work", "unset UCX_TLS"},
 	} {
 		report := object(t, startDoctor(t, []string{c.setting}, "--json"))
 		f := doctored(t, report, c.name)
-		if f["level"] != "warning" || !strings.Contains(f["says"].(string), c.says) ||
+		if f["level"] != "warning" || !strings.Contains(f["message"].(string), c.message) ||
 			!strings.Contains(f["remedy"].(string), c.remedy) {
 			t.Errorf("%s: %v", c.setting, f)
 		}
@@ -89,11 +89,12 @@ func TestDoctorUCXSettings(t *testing.T) {
 }
 
 func TestUCXLines(t *testing.T) {
-	const said = "[1795323231.48] [vm:11304:0] ucp_context.c:1014 UCX  WARN  'xx' is not here\n\n" +
+	const complaints = "[1795323231.48] [vm:11304:0] ucp_context.c:1014 UCX  WARN  " +
+		"'xx' is not here\n\n" +
 		"[1795323231.49] [vm:11304:0] ucp_context.c:1276 UCX  ERROR none are\n" +
 		"farhash: rma/ucx: starting UCX: No such device\n"
 	want := "'xx' is not here; none are; rma/ucx: starting UCX: No such device"
-	if got := ucxLines(said); got != want {
+	if got := ucxLines(complaints); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -106,38 +107,38 @@ func TestUCXSight(t *testing.T) {
 	idle := card
 	idle.Used = false
 	for _, c := range []struct {
-		sight       ucxSight
-		name        string
-		level       doctor.Level
-		says, avoid string
+		sight          ucxSight
+		name           string
+		level          doctor.Level
+		message, avoid string
 	}{
 		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{card, wire}}}, "to other hosts", doctor.OK,
 			"rc_mlx5 on mlx5_0:1, tcp on eth0", ""},
 		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{idle}}}, "to other hosts", doctor.Warning,
-			"nothing", ""},
+			"no device", ""},
 		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{idle, wire}}}, "cards", doctor.Warning,
-			"mlx5_0: UCX does not reach", ""},
+			"mlx5_0: UCX does not use", ""},
 		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{card}}}, "atomics", doctor.Note,
-			"of rc_mlx5 do not agree", ""},
+			"of rc_mlx5 are not coherent", ""},
 		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{wire}}, Failed: "no way"}, "atomics",
 			doctor.Warning, "no way", ""},
 		{ucxSight{}, "progress", doctor.Warning, "no events", ""},
 		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{card}}}, "", "", "", "cards"},
 		{ucxSight{}, "", "", "", "batches"},
 	} {
-		said := ""
+		message := ""
 		for _, f := range c.sight.findings([]string{"mlx5_0"}[:min(1, len(c.sight.Look.Devices))]) {
 			if (f.Level == doctor.OK) != (f.Remedy == "") || f.Name == c.avoid {
 				t.Errorf("%+v", f)
 			}
 			if f.Name == c.name {
-				said = f.Says
-				if f.Level != c.level || !strings.Contains(f.Says, c.says) {
-					t.Errorf("%+v, want %s, %q", f, c.level, c.says)
+				message = f.Message
+				if f.Level != c.level || !strings.Contains(f.Message, c.message) {
+					t.Errorf("%+v, want %s, %q", f, c.level, c.message)
 				}
 			}
 		}
-		if (said == "") != (c.name == "") {
+		if (message == "") != (c.name == "") {
 			t.Errorf("%+v: nothing of %s", c.sight, c.name)
 		}
 	}

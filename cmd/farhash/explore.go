@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"syscall"
@@ -37,7 +38,7 @@ type exploreFlags struct {
 	checkpoint, resume string
 	maxNet             string
 	every              time.Duration
-	goOn               string // the command to go on with, but for the checkpoint
+	resumeCommand      string // without --resume
 }
 
 func newExplore() *cobra.Command {
@@ -45,22 +46,29 @@ func newExplore() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explore FILE [-n RANKS]",
 		Short: "Count the reachable markings of a Petri net",
-		Args:  args(cobra.ExactArgs(1)),
-		Long: `Explores all reachable markings of the place/transition net in FILE (PNML, ISO/IEC
-15909-2), exactly. Started by farhash run, mpirun, srun or torchrun every process is
-a rank; otherwise -n ranks run inside this process.
+		Args: oneArg("FILE", "the net to explore, in PNML; for example: farhash explore "+
+			"models/philosophers-12.pnml"),
+		ValidArgsFunction: completeNets,
+		Long: `Counts all markings that the place/transition net in FILE can reach, exactly. FILE is
+PNML (ISO/IEC 15909-2). The markings are stored in a set in the memory of all ranks.
 
-When memory is full the counts are marked incomplete, and the exit code is 3.
+Started by farhash run, mpirun, srun or torchrun, every process is a rank. Otherwise -n
+ranks run as goroutines of this process.
 
-A checkpoint is written to FILE.partial and takes the place of the one before when it is
-complete. Where FILE is a symbolic link, what it leads to is replaced.
+When memory is full the counts so far are printed and marked INCOMPLETE, with exit code 3.
+After Ctrl-C or SIGTERM they are printed and marked as well, with exit code 130 or 143.
 
-When a rank is lost all others end, with exit code 4. The states that the lost one had
-yet to expand are lost with it: what goes on with --resume, on any number of hosts and
-ranks, is the last checkpoint. Ranks on several hosts need a folder for it that they share.`,
+A checkpoint is written to FILE.partial, which then replaces the previous checkpoint. If
+FILE is a symbolic link, its target is replaced.
+
+When a rank is lost, all others end with exit code 4. The markings that the lost rank had
+yet to expand are lost as well, so continue from the last checkpoint by --resume, on any
+number of hosts and ranks. Ranks on several hosts need a shared folder for it.`,
 		Example: `  farhash explore models/philosophers-12.pnml
   farhash explore models/philosophers-12.pnml -n 2 --json
   farhash explore models/philosophers-12.pnml --trace deadlock
+  farhash explore net.pnml --checkpoint net.save --every 5m
+  farhash explore net.pnml --resume net.save
   farhash run -n 4 -- farhash explore models/philosophers-12.pnml`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			f.ranksGiven = cmd.Flags().Changed("ranks")
@@ -68,31 +76,38 @@ ranks, is the last checkpoint. Ranks on several hosts need a folder for it that 
 				return usage(errors.New("--every is the time between checkpoints; it needs " +
 					"--checkpoint FILE"))
 			}
-			f.goOn = goOn(cmd, given[0])
+			f.resumeCommand = resumeCommand(cmd, given[0])
 			return f.run(cmd.Context(), given[0])
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&f.ranks, "ranks", "n", runtime.GOMAXPROCS(0), "ranks inside this process")
+	flags.IntVarP(&f.ranks, "ranks", "n", runtime.GOMAXPROCS(0),
+		"number `N` of ranks in this process (default: one for each processor)")
+	flags.Lookup("ranks").DefValue = "0" // not shown, as it depends on the machine
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 	flags.BoolVar(&f.mcc, "mcc", false, "print the StateSpace lines of the Model Checking Contest")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no plan and no progress on standard error")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no plan and no progress")
 	flags.StringVar(&f.order, "order", string(explore.BreadthFirst),
-		"bfs: level by level, knows the depth; any: whatever is at hand")
-	flags.StringVar(&f.trace, "trace", "", "deadlock: a shortest firing sequence to a deadlock")
-	flags.StringVar(&f.mem, "mem", "",
-		"memory for all ranks together, such as 2GiB (default: 80% of what is available)")
-	flags.StringVar(&f.maxNet, "max-net", "1GiB", "largest FILE that is read")
-	flags.StringVar(&f.checkpoint, "checkpoint", "", "file to save the search to now and then")
-	flags.DurationVar(&f.every, "every", 10*time.Minute, "time between checkpoints")
-	flags.StringVar(&f.resume, "resume", "", "checkpoint to go on with, with any number of ranks")
-	flags.StringVar(&f.encoding, "encoding", "",
-		"word or element (default: word for markings of up to 63 bits)")
+		"`ORDER` of the search: bfs, level by level, which gives the depth; or any")
+	flags.StringVar(&f.trace, "trace", "",
+		"print a shortest firing sequence to a `KIND` of marking: deadlock")
+	flags.StringVar(&f.mem, "mem", "", "`SIZE` of the memory of all ranks together, such as 2GiB "+
+		"(default: 80% of the available memory)")
+	flags.StringVar(&f.maxNet, "max-net", "1GiB", "largest `SIZE` of the net's file")
+	flags.StringVar(&f.checkpoint, "checkpoint", "", "checkpoint `FILE`, written every --every")
+	flags.DurationVar(&f.every, "every", 10*time.Minute, "`TIME` between checkpoints")
+	flags.StringVar(&f.resume, "resume", "",
+		"checkpoint `FILE` to continue from, with any number of ranks")
+	flags.StringVar(&f.encoding, "encoding", "", "`ENCODING` of markings in the set: word or "+
+		"element (default: word for markings of up to 63 bits)")
 	flags.StringVar(&f.access, "access", ship.Auto.String(),
-		"how ranks of other hosts are reached: auto, one-sided or shipped")
-	flags.BoolVar(&f.direct, "direct", true,
-		"use memory directly; =false takes the one-sided path everywhere, for tests")
-	flags.BoolVar(&f.check, "check", false, "walk the visited set afterwards and verify it")
+		"`ACCESS` to ranks of other hosts: auto, one-sided or shipped")
+	flags.BoolVar(&f.direct, "direct", true, "access memory directly where that is possible; "+
+		"--direct=false uses one-sided operations everywhere, for tests")
+	flags.BoolVar(&f.check, "check", false, "verify the whole set after the search")
+	completeFlags(cmd, map[string][]cobra.Completion{"order": {"bfs", "any"},
+		"trace": {"deadlock"}, "encoding": {"word", "element"},
+		"access": {"auto", "one-sided", "shipped"}})
 	return cmd
 }
 
@@ -121,18 +136,18 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 		return opts, fmt.Errorf("--trace must be deadlock, not %q", f.trace)
 	}
 	if opts.Trace && opts.Order != explore.BreadthFirst {
-		return opts, errors.New("--trace needs --order bfs: only level by level is shortest")
+		return opts, errors.New("--trace needs --order bfs: only that finds a shortest one")
 	}
 	if opts.Trace && f.resume != "" {
 		return opts, errors.New("--trace and --resume exclude each other: " +
-			"a checkpoint does not say how its states were reached")
+			"a checkpoint does not contain how its states were reached")
 	}
 	if f.every <= 0 {
 		return opts, fmt.Errorf("--every must be positive, not %v", f.every)
 	}
 	if f.checkpoint != "" {
 		if _, err := archive.Writable(f.checkpoint); err != nil {
-			return opts, fmt.Errorf("--checkpoint: %w", err)
+			return opts, failure(fmt.Errorf("--checkpoint: %w", err))
 		}
 		if replace.Same(f.checkpoint, net) {
 			return opts, fmt.Errorf("--checkpoint %s is the net itself, which it would replace; "+
@@ -193,6 +208,10 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	if opts.MemWhole {
 		debug.SetGCPercent(gcPercent)
 	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder; name one net in it, such as %s", path,
+			filepath.Join(path, "net.pnml"))
+	}
 	net, err := petri.Limits{FileBytes: int64(maxNet)}.ReadFile(path)
 	if err != nil {
 		return err
@@ -220,7 +239,7 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 		return err
 	}, join...)
 	if errors.Is(err, context.Canceled) {
-		return &exitError{code: interruptCode(caught), err: err} // before the search began
+		return interrupted(caught, "the search had not begun")
 	}
 	return err
 }
@@ -258,7 +277,7 @@ func interruptCode(caught func() os.Signal) int {
 }
 
 // catchSignals returns a context that the first SIGINT or SIGTERM ends, and which of
-// them it was. The next one kills the process as if nobody had listened.
+// them it was. The next one kills the process as by default.
 func catchSignals(ctx context.Context) (context.Context, func() os.Signal) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)
@@ -275,6 +294,12 @@ func catchSignals(ctx context.Context) (context.Context, func() os.Signal) {
 		}
 		return nil // another rank was interrupted
 	}
+}
+
+// interrupted is the error of a command that a signal has ended before it printed anything.
+func interrupted(caught func() os.Signal, what string) error {
+	return &exitError{code: interruptCode(caught),
+		err: fmt.Errorf("INCOMPLETE: interrupted: %s", what)}
 }
 
 type caughtSignal struct{ os.Signal }

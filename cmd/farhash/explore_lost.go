@@ -14,23 +14,23 @@ import (
 	"github.com/farhash/farhash/internal/plural"
 )
 
-// lost tells of a search that a rank was lost of, and how to go on.
+// lost is the error of a search that has lost a rank, with the command that continues it.
 func (f *exploreFlags) lost(res *explore.Result) error {
 	switch {
 	case res.Saved.Path != "":
-		return fmt.Errorf("%s; go on with the checkpoint, which has %s, on any number of "+
-			"hosts and ranks:\n  %s%s%s", res.Detail,
-			plural.Of(int(res.Saved.States), "state"), f.goOn,
+		return fmt.Errorf("%s; continue from the checkpoint, which has %s, on any number "+
+			"of hosts and ranks:\n  %s%s%s", res.Detail,
+			plural.Of(int(res.Saved.States), "state"), f.resumeCommand,
 			quote("--resume="+res.Saved.Path), onHosts())
 	case f.checkpoint != "":
 		return fmt.Errorf("%s; there is no checkpoint yet, as the first one is written after %v "+
 			"(--every): start again", res.Detail, f.every)
 	}
 	return fmt.Errorf("%s; nothing was saved: start again, with --checkpoint FILE to be able to "+
-		"go on after the next loss", res.Detail)
+		"continue after the next loss", res.Detail)
 }
 
-// onHosts says how a search that a launcher has started goes on in the same way.
+// onHosts describes how to continue a search in the way in which a launcher has started it.
 func onHosts() string {
 	launcher, launched, err := farhash.Launched()
 	switch {
@@ -42,8 +42,8 @@ func onHosts() string {
 	return fmt.Sprintf("\nwith the command before it by which %s has started this one", launcher)
 }
 
-// goOn is the command line that was given, but for what does not go with --resume.
-func goOn(cmd *cobra.Command, file string) string {
+// resumeCommand is the command line that was given, without the flags that exclude --resume.
+func resumeCommand(cmd *cobra.Command, file string) string {
 	_, command, _ := strings.Cut(cmd.CommandPath(), " ")
 	words := []string{quote(os.Args[0]), command, quote(file)}
 	cmd.Flags().Visit(func(flag *pflag.Flag) {

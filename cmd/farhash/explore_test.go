@@ -36,7 +36,7 @@ func exploreJSON(t *testing.T, args ...string) map[string]any {
 	return object(t, c)
 }
 
-// expected is what naive exploration says of a net, under the keys of JSON.
+// expected is the result of naive exploration of a net, under the keys of JSON.
 func expected(t *testing.T, n *petri.Net) map[string]any {
 	t.Helper()
 	r, err := naive.Explore(n, 1<<20)

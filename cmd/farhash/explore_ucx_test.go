@@ -81,10 +81,10 @@ func TestUCXResume(t *testing.T) {
 func TestUCXLosesRanks(t *testing.T) {
 	hosts := newHostPair(t, 2)
 	for _, c := range []struct {
-		what   string
-		strike func()
-		says   [2]string // on each host, a regular expression
-		codes  [2]int
+		what     string
+		strike   func()
+		messages [2]string // on each host, a regular expression
+		codes    [2]int
 	}{
 		{"rank 0", func() { hosts.kill(0) }, [2]string{`rank 0 on \S+-0 was lost`,
 			`rank 0 on \S+-0 was lost`}, [2]int{exitLost, exitLost}},
@@ -100,10 +100,10 @@ func TestUCXLosesRanks(t *testing.T) {
 		awaitOther(t, file, nil)
 		c.strike()
 		hosts.finish(c.codes[:]...)
-		for host, says := range c.says {
+		for host, message := range c.messages {
 			text := hosts.both[host].stderr.String()
-			if !regexp.MustCompile(says).MatchString(text) {
-				t.Errorf("%s lost: host %d said no %q: %s", c.what, host, says, text)
+			if !regexp.MustCompile(message).MatchString(text) {
+				t.Errorf("%s lost: host %d printed no %q: %s", c.what, host, message, text)
 			}
 		}
 		if c.what == "rank 0" {
@@ -123,23 +123,23 @@ func TestUCXFolders(t *testing.T) {
 	hosts := newHostPair(t, 1)
 	hosts.own, hosts.instead = t.TempDir(), t.TempDir()
 	path := family(t, "philosophers", "9")
-	says := func(what, want string, codes ...int) {
+	prints := func(what, want string, codes ...int) {
 		t.Helper()
 		hosts.finish(codes...)
 		if text := hosts.both[1].stderr.String(); !strings.Contains(text, want) {
-			t.Errorf("%s: host 1 says no %q: %s", what, want, text)
+			t.Errorf("%s: host 1 prints no %q: %s", what, want, text)
 		}
 	}
 	file := hosts.instead + "/checkpoint"
 	save := []string{"explore", path, "--checkpoint", file, "--every", "1ms"}
 	hosts.start(save...)
-	says("no folder in common", "share", 1, 1)
+	prints("no folder in common", "share", 1, 1)
 	left := []byte("farhash partial\x00 another") // by a save that has died
 	if err := os.WriteFile(hosts.own+"/checkpoint.partial", left, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	hosts.start(save...)
-	says("something was left behind", "share", 1, 1)
+	prints("something was left behind", "share", 1, 1)
 
 	for _, folder := range []string{hosts.own, hosts.instead} {
 		save[3] = folder + "/checkpoint"
@@ -149,7 +149,7 @@ func TestUCXFolders(t *testing.T) {
 	}
 	resume := []string{"explore", path, "--resume", file, "--check", "--quiet"}
 	hosts.start(resume...)
-	says("two checkpoints", "differ", 1, 1)
+	prints("two checkpoints", "differ", 1, 1)
 	content, err := os.ReadFile(file)
 	if err == nil {
 		err = os.WriteFile(hosts.own+"/checkpoint", content, 0o600)
@@ -158,7 +158,7 @@ func TestUCXFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	hosts.start(resume...)
-	says("copies", "", 0, 0)
+	prints("copies", "", 0, 0)
 }
 
 // UCX listens on the device by which the ranks meet, and on no other one.

@@ -32,17 +32,20 @@ func TestExploreUsage(t *testing.T) {
 		{"-n must be 1 to 4096, not 0", []string{"-n", "0"}},
 		{"-n must be 1 to 4096, not -1", []string{"-n", "-1"}},
 		{"-n must be 1 to 4096, not 4097", []string{"-n", "4097"}},
-		{"invalid argument", []string{"-n", "two"}},
+		{`-n, --ranks must be a whole number, not "two"`, []string{"-n", "two"}},
+		{"--mem needs a value: SIZE of the memory", []string{"--mem"}},
+		{"--every must be a time such as 90s", []string{"--every", "often"}},
+		{"--json must be true or false", []string{"--json=perhaps"}},
 		{`--mem "0" is no size`, []string{"--mem", "0"}},
 		{`--mem "-5" is no size`, []string{"--mem", "-5"}},
 		{`--mem "NaN" is no size`, []string{"--mem", "NaN"}},
 		{`--mem "lots" is no size`, []string{"--mem", "lots"}},
 		{`--mem "99999999999TB" is no size`, []string{"--mem", "99999999999TB"}},
-		{"accepts 1 arg(s), received 2", []string{path}},
+		{"takes one FILE, but also", []string{path}},
 	} {
 		mustFail(t, 2, c.message, append([]string{"explore", path}, c.flags...)...)
 	}
-	mustFail(t, 2, "accepts 1 arg(s), received 0", "explore")
+	mustFail(t, 2, "FILE is missing: the net to explore", "explore")
 	mustFail(t, 2, `unknown command "exlpore"`, "exlpore")
 	mustFail(t, 2, "--order must be", launched(t, "2", "explore", path, "--order", "dfs")...)
 }
@@ -51,7 +54,7 @@ func TestExploreBadFile(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing.pnml")
 	mustFail(t, 1, missing, "explore", missing)
 	mustFail(t, 1, missing, launched(t, "2", "explore", missing)...)
-	mustFail(t, 1, "is a directory", "explore", t.TempDir())
+	mustFail(t, 1, "is a folder; name one net in it", "explore", t.TempDir())
 	mustFail(t, 1, "line 1", "explore", os.DevNull)
 	broken := writeFile(t, "broken.pnml",
 		"<pnml>\n<net id=\"n\">\n<place id=\"p\"/>\n</nets>\n</pnml>\n")
@@ -86,7 +89,7 @@ func TestExploreMemoryFull(t *testing.T) {
 		ways = ways[:1]
 	}
 	for _, args := range ways {
-		least := leastMem(t, args...)
+		least := minMem(t, args...)
 		args = append(args, "--mem", least)
 		c := execute(t, append(args, "--json")...)
 		o := object(t, c)
@@ -109,9 +112,9 @@ func TestExploreMemoryFull(t *testing.T) {
 	}
 }
 
-// leastMem is a tenth more than the least memory that a command says it needs: what the
+// minMem is a tenth more than the memory that a command reports to need: what the
 // program itself takes differs from run to run.
-func leastMem(t *testing.T, args ...string) string {
+func minMem(t *testing.T, args ...string) string {
 	t.Helper()
 	c := execute(t, append(slices.Clone(args), "--mem", "1", "-q")...)
 	_, least, _ := strings.Cut(c.stderr.String(), "give at least ")
@@ -138,7 +141,7 @@ func TestExploreUnbounded(t *testing.T) {
 		Transitions: []petri.Transition{{ID: "t", Name: "t", Out: arcTo(0, 1)},
 			{ID: "u", Name: "u", Out: arcTo(1, 1)}}})
 	for _, args := range [][]string{{"explore", source}, launched(t, "2", "explore", source)} {
-		c := execute(t, append(args, "--mem", leastMem(t, args...), "--json")...)
+		c := execute(t, append(args, "--mem", minMem(t, args...), "--json")...)
 		if o := object(t, c); c.code() != 3 || o["complete"] != false {
 			t.Errorf("%q: exit code %d: %v", args, c.code(), o)
 		}
@@ -204,10 +207,10 @@ func TestPetri(t *testing.T) {
 func TestPetriFails(t *testing.T) {
 	mustFail(t, 2, "the number of processes is 0", "petri", "dekker", "-n", "0")
 	mustFail(t, 2, "philosophers is 1", "petri", "philosophers", "-n", "1")
-	mustFail(t, 2, "invalid argument", "petri", "dekker", "-n", "x")
+	mustFail(t, 2, "-n, --size must be a whole number", "petri", "dekker", "-n", "x")
 	mustFail(t, 2, `no family "hilbert"`, "petri", "hilbert", "-n", "3")
-	mustFail(t, 2, "required flag", "petri", "dekker")
-	mustFail(t, 2, "accepts 1 arg(s)", "petri", "-n", "3")
+	mustFail(t, 2, "-n N is missing", "petri", "dekker")
+	mustFail(t, 2, "the family of the net is missing: one of", "petri", "-n", "3")
 	dir := t.TempDir()
 	mustFail(t, 1, "no such file",
 		"petri", "dekker", "-n", "3", "-o", filepath.Join(dir, "no", "x"))
@@ -253,13 +256,13 @@ func TestLongValues(t *testing.T) {
 	}
 }
 
-// Limits that are too low are told in a sentence, as far as the runtime of Go gets there.
+// Limits that are too low are reported in a sentence, if the runtime of Go starts at all.
 func TestLowLimits(t *testing.T) {
 	if invariant.Enabled {
 		t.Skip("the race detector takes more than the limit before the program begins")
 	}
 	path := family(t, "dekker", "3")
-	for limit, says := range map[string]string{"-n 6": "ulimit -n", "-n 7": "ulimit -n",
+	for limit, message := range map[string]string{"-n 6": "ulimit -n", "-n 7": "ulimit -n",
 		"-v 1000000": "ulimit -v"} {
 		c := newCommand(t, "-c", "ulimit "+limit+` && exec "$0" explore `+path+" -n 1 -q",
 			os.Args[0])
@@ -269,7 +272,7 @@ func TestLowLimits(t *testing.T) {
 		}
 		c.finish()
 		text := c.stderr.String()
-		if !strings.Contains(text, says) || limit[1] == 'n' && (c.code() != 1 ||
+		if !strings.Contains(text, message) || limit[1] == 'n' && (c.code() != 1 ||
 			strings.Contains(text, "goroutine")) {
 			t.Errorf("ulimit %s: exit code %d, %.300s", limit, c.code(), text)
 		}
@@ -281,19 +284,19 @@ func TestHelpAboutNothing(t *testing.T) {
 }
 
 func TestRunFails(t *testing.T) {
-	launched(t, "1") // skips elsewhere
+	launched(t, "1") // skips on other systems
 	mustFail(t, 127, "no-such-program not found in PATH", "run", "-n", "2", "--", "no-such-program")
 	mustFail(t, 126, "is a directory", "run", "-n", "2", "--", t.TempDir())
-	mustFail(t, 2, "one of -n and --nproc", "run", "--", "true")
-	mustFail(t, 2, "one of -n and --nproc", "run", "-n", "2", "--nproc", "3", "--", "true")
+	mustFail(t, 2, "either -n or --nproc", "run", "--", "true")
+	mustFail(t, 2, "either -n or --nproc", "run", "-n", "2", "--nproc", "3", "--", "true")
 	mustFail(t, 2, "-n must be 1 to 4096, not 0", "run", "-n", "0", "--", "true")
 	mustFail(t, 2, "-n must be 1 to 4096, not 5000", "run", "-n", "5000", "--", "true")
-	mustFail(t, 2, "requires at least 1 arg(s)", "run", "-n", "2")
+	mustFail(t, 2, "PROGRAM is missing", "run", "-n", "2")
 	mustFail(t, 2, "--timeout must be positive", "run", "-n", "2", "--timeout", "0s", "--", "true")
 	mustFail(t, 2, "--grace must not be negative", "run", "-n", "2", "--grace", "-1s", "--", "true")
 }
 
-// That a rank was lost is told by an exit code of its own, that one left by that of a failure.
+// The loss of a rank has an exit code of its own; that a rank left is a failure.
 func TestExitCodeOfLoss(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -311,7 +314,7 @@ func TestExitCodeOfLoss(t *testing.T) {
 
 // A grace of nothing is none, and not the default: the other rank is stopped at once.
 func TestRunWithoutGrace(t *testing.T) {
-	launched(t, "1") // skips elsewhere
+	launched(t, "1") // skips on other systems
 	c := execute(t, "run", "-n", "2", "--grace", "0s", "--", "sh", "-c",
 		"[ $FARHASH_RANK = 1 ] && exit 4; sleep 60")
 	if code := c.ProcessState.ExitCode(); code != 4 {

@@ -1,6 +1,8 @@
-// Command farhash explores the state spaces of Petri nets with the tables of this
-// project, starts the ranks of a job, and makes nets to try it on.
+// Command farhash runs and measures the tables of this project: it explores the state spaces of
+// Petri nets, benchmarks the tables, starts the ranks of a job, and diagnoses a machine.
 package main
+
+//go:generate go test -run TestManualPage -update
 
 import (
 	"context"
@@ -21,8 +23,8 @@ import (
 
 // Exit codes.
 const (
-	exitFailure    = 1 // it did not work
-	exitUsage      = 2 // the command line makes no sense
+	exitFailure    = 1 // files, memory or other ranks did not allow it
+	exitUsage      = 2 // the command line is wrong, whatever files there are
 	exitIncomplete = 3 // the answer is not complete: memory is full
 	exitLost       = launch.ExitRankLost
 	exitInterrupt  = 130 // Ctrl-C
@@ -44,13 +46,17 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks an error of the command line.
+// usage marks an error of the command line. An error that has an exit code keeps it.
 func usage(err error) error {
-	if err == nil {
-		return nil
+	var exit *exitError
+	if err == nil || errors.As(err, &exit) {
+		return err
 	}
 	return &exitError{code: exitUsage, err: err}
 }
+
+// failure marks an error that is found while flags are checked and depends on files.
+func failure(err error) error { return &exitError{code: exitFailure, err: err} }
 
 func main() {
 	if err := checkLimits(); err != nil {
@@ -94,13 +100,12 @@ func report(cmd *cobra.Command, err error) int {
 		if exit.err == nil {
 			return code
 		}
-	} else if text := err.Error(); strings.HasPrefix(text, "unknown command") ||
-		strings.HasPrefix(text, "required flag") {
-		code = exitUsage // cobra has no type for these
+	} else if strings.HasPrefix(err.Error(), "unknown command") {
+		code = exitUsage // cobra has no type for it
 	}
 	fmt.Fprintln(os.Stderr, "farhash:", brief(strings.TrimPrefix(err.Error(), "farhash: ")))
 	if code == exitUsage {
-		fmt.Fprintf(os.Stderr, "Run '%s --help' for how it is used.\n", cmd.CommandPath())
+		fmt.Fprintf(os.Stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
 	}
 	return code
 }
@@ -113,8 +118,8 @@ func brief(message string) string {
 	message = quoted.ReplaceAllStringFunc(message, func(text string) string {
 		return `"` + launch.Cut(text[1:len(text)-1]) + `"`
 	})
-	const most, ends = 16 << 10, 1 << 10 // a few paths may be 4 KiB each
-	if len(message) > most {
+	const maxBytes, ends = 16 << 10, 1 << 10 // a few paths may be 4 KiB each
+	if len(message) > maxBytes {
 		message = message[:ends] + " ... " + message[len(message)-ends:]
 	}
 	return message
@@ -140,37 +145,4 @@ func version() string {
 		commit += ", "
 	}
 	return farhash.Version() + " (" + commit + info.GoVersion + ")"
-}
-
-func newRoot() *cobra.Command {
-	root := &cobra.Command{
-		Use:           "farhash",
-		Version:       version(),
-		Short:         "Hash tables in the memory of many processes, and what is built on them",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Long: `farhash explores the reachable markings of Petri nets with a visited set that lives
-in the memory of many ranks: goroutines of one process, or processes of one host or many.
-
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 incomplete because memory is full,
-4 incomplete because a rank was lost, 130 interrupted by Ctrl-C, 143 by SIGTERM.`,
-	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "Help about a command",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			about, _, err := root.Find(given)
-			if err != nil {
-				return usage(err)
-			}
-			return about.Help()
-		}})
-	root.AddCommand(newExplore(), newPetri(), newRun(), newBench(), newModel(),
-		newCalibrate(), newDoctor())
-	return root
-}
-
-// args wraps a check of the arguments, so that a failure counts as wrong usage.
-func args(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, given []string) error { return usage(check(cmd, given)) }
 }

@@ -36,7 +36,7 @@ func runForPeak(path string) (code int) {
 // more.
 func TestExploreKeepsWithinMem(t *testing.T) {
 	if memory.RaceEnabled || runtime.GOOS != "linux" {
-		t.Skip("the race detector takes memory of its own, and other systems do not tell")
+		t.Skip("the race detector takes memory of its own, and other systems do not report it")
 	}
 	for _, c := range []struct {
 		family, size string
@@ -54,7 +54,7 @@ func TestExploreKeepsWithinMem(t *testing.T) {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			args := append([]string{"explore", family(t, c.family, c.size)}, c.flags...)
 			if c.mem == "" {
-				c.mem = leastMem(t, args...)
+				c.mem = minMem(t, args...)
 			}
 			limit, err := humanize.ParseBytes(c.mem)
 			if err != nil {

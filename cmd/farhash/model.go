@@ -28,31 +28,48 @@ type modelFlags struct {
 func newModel() *cobra.Command {
 	var f modelFlags
 	cmd := &cobra.Command{
-		Use:   "model --load A --slot W",
-		Short: "Tell how much to read at once from a remote hash table",
-		Args:  args(cobra.NoArgs),
-		Long: `Prints read sizes for lookups in a hash table in remote memory, and what a lookup is
-expected to cost with them, by layout of the table and policy. The model is that of Wang
-et al.: Efficient Usage of One-Sided RDMA for Linear Probing, 2020 ("LP"), and so is the
-machine: InfiniBand EDR. --calibrated takes what farhash calibrate has measured instead,
-and --latency-ns to --header change either.
+		Use:               "model --load LOAD [--slot BYTES]",
+		Short:             "Compute how much to read at once from a remote hash table",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Prints sizes of reads for lookups in a hash table in remote memory, and the expected
+cost of a lookup with them: requests, bytes and ns, for each layout and policy. The model
+is that of Wang et al., Efficient Usage of One-Sided RDMA for Linear Probing, 2020 ("LP").
+So is the machine, InfiniBand EDR; --calibrated takes the figures that farhash calibrate
+has measured instead. --latency-ns, --gbps, --mops and --header change single figures.
 
-Layouts: linear (linear probing), ordered (linear probing with the records in the order of
-their homes), cuckoo (3 ways, 4 slots). Policies: fixed (256 bytes), capped (LP's model),
-uncapped (the same without the bound of the link), adaptive (decides again after each read
-that was not enough); for cuckoo parallel and sequential.
+Layouts of a table:
 
-A search for a present key brings all matches; sequential cuckoo ends at the first.
+  linear      linear probing
+  ordered     linear probing, records in the order of their home slots
+  cuckoo      3 hash functions, buckets of 4 slots
 
---json prints one object: load, slotBytes, cap (the most slots that the link has room
-for), uncapped, capped, adaptive (a list, first read first; the last is repeated), and
-expected, an object by policy: fixed, capped, uncapped, adaptive, the same of ordered
-tables as orderedFixed and so on, cuckooParallel, cuckooSequential. Each has requests,
-bytes, ns for a key that is there, absent (the same for one that is not), and sizes (slots
-of each read).
+Policies of reading:
 
-For sequential cuckoo this is LP's mean of three places in random order, 2.0 requests; an index
-fills the first buckets first and needs 1.10 to 1.96, by load.`,
+  fixed       256 bytes at a time
+  uncapped    the size of least cost by LP's model
+  capped      the same, but no more than the link carries at its rate of messages
+  adaptive    as uncapped, with a new size after each read that did not suffice
+  parallel    cuckoo: the 3 buckets of a key at once
+  sequential  cuckoo: one bucket after the other, up to the first match
+
+A lookup finds all records of a present key; that of sequential cuckoo ends at the first.
+
+Sequential cuckoo is costed as in LP: a key is in each of its 3 buckets with the same
+probability, so its lookup needs (1+2+3)/3 = 2.0 requests at any load. The tables of
+package index fill the first bucket of a key first, and need fewer: 1.10 to 1.96 requests,
+more at higher load. Take that into account where the table prints sequential cuckoo.
+
+--json prints one object:
+
+  load, slotBytes   as given
+  cap               slots of the largest read that the link has room for
+  uncapped, capped  slots of a read
+  adaptive          slots of the first read, the second and so on; the last is repeated
+  expected          an object by policy: fixed, capped, uncapped, adaptive, orderedFixed,
+                    orderedCapped, orderedUncapped, orderedAdaptive, cuckooParallel,
+                    cuckooSequential. Each has requests, bytes and ns for a present key,
+                    absent (the same for an absent key), and sizes (slots of each read)`,
 		Example: `  farhash model --load 0.8 --slot 8
   farhash model --load 0.95 --slot 5 --max-slots 512
   farhash model --load 0.65 --slot 32 --latency-ns 8000 --gbps 25 --mops 10 --json
@@ -66,24 +83,26 @@ fills the first buckets first and needs 1.10 to 1.96, by load.`,
 	return cmd
 }
 
-// register tells cobra of the flags.
+// register adds the flags to the command.
 func (f *modelFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Float64Var(&f.load, "load", 0, "occupied part of the table, above 0 and up to 0.99")
-	flags.IntVar(&f.slotBytes, "slot", 8, "bytes of a slot")
-	flags.Float64Var(&f.latencyNs, "latency-ns", 0, "c, what a read of no bytes takes (LP: 1290)")
-	flags.Float64Var(&f.gbps, "gbps", 0,
-		"bandwidth of the link, Gb/s, and so what a byte takes (LP: 100)")
-	flags.Float64Var(&f.mops, "mops", 0, "rho0, million reads of no bytes a second (LP: 87.17)")
-	flags.Float64Var(&f.headerBytes, "header", 0, "bytes of a message without payload (LP: 30)")
-	flags.IntVar(&f.maxSlots, "max-slots", 0, "most slots of one read, 0: no limit")
-	flags.BoolVar(&f.calibrated, "calibrated", false, "the machine that farhash calibrate measured")
+	flags.Float64Var(&f.load, "load", 0, "`LOAD` factor of the table, above 0 and up to 0.99")
+	flags.IntVar(&f.slotBytes, "slot", 8, "`BYTES` of a slot")
+	flags.Float64Var(&f.latencyNs, "latency-ns", 0,
+		"c, `NS` that a read of no bytes takes (LP: 1290)")
+	flags.Float64Var(&f.gbps, "gbps", 0, "bandwidth of the link in `GBIT` per second, which also "+
+		"gives alpha, the time of a byte (LP: 100)")
+	flags.Float64Var(&f.mops, "mops", 0, "rho0, `MILLION` reads of no bytes per second (LP: 87.17)")
+	flags.Float64Var(&f.headerBytes, "header", 0, "`BYTES` of a message without payload (LP: 30)")
+	flags.IntVar(&f.maxSlots, "max-slots", 0, "at most `N` slots in a read; 0: no limit")
+	flags.BoolVar(&f.calibrated, "calibrated", false, "take the figures of farhash calibrate")
 	flags.StringVar(&f.file, "file", "", "with --calibrated: "+calibrationUsage)
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
+	completeFlags(cmd, nil)
 }
 
-// machine is LP's or the one that was measured, with what the flags change, and where its
-// figures are from.
+// machine is that of LP or the one that was measured, with the changes of the flags, and the source
+// of its figures.
 func (f *modelFlags) machine() (m readsize.Machine, source string, err error) {
 	m, source, err = f.preset()
 	if err != nil {
@@ -119,7 +138,7 @@ func (f *modelFlags) machine() (m readsize.Machine, source string, err error) {
 func (f *modelFlags) preset() (readsize.Machine, string, error) {
 	if !f.calibrated {
 		if f.file != "" {
-			return readsize.Machine{}, "", errors.New("--file is for --calibrated")
+			return readsize.Machine{}, "", errors.New("--file needs --calibrated")
 		}
 		return readsize.EDR(), "LP 5.1, InfiniBand EDR", nil
 	}
@@ -129,7 +148,7 @@ func (f *modelFlags) preset() (readsize.Machine, string, error) {
 	}
 	r, err := calibrate.Load(path)
 	if err != nil {
-		return readsize.Machine{}, "", fmt.Errorf("--calibrated: %w", err)
+		return readsize.Machine{}, "", failure(fmt.Errorf("--calibrated: %w", err))
 	}
 	return readsize.Machine{LatencyNs: r.LatencyNs, ByteNs: r.ByteNs,
 			LinkBytesPerSecond: r.LinkBytesPerSecond, MessagesPerSecond: r.MessagesPerSecond,
@@ -142,12 +161,13 @@ func (f *modelFlags) preset() (readsize.Machine, string, error) {
 func (f *modelFlags) check() error {
 	switch {
 	case !f.changed("load"):
-		return errors.New("--load is needed: the occupied part of the table, such as 0.8")
+		return errors.New("--load LOAD is missing: the load factor of the table; for example: " +
+			"farhash model --load 0.8 --slot 8")
 	case !(f.load > 0 && f.load < 1):
 		return fmt.Errorf("--load must lie between 0 and 1, exclusive, not be %v", f.load)
 	case f.load > readsize.MaxLoad:
-		return fmt.Errorf("--load %v is above %v, where runs of occupied slots have no end "+
-			"worth reading to; give the table more slots", f.load, readsize.MaxLoad)
+		return fmt.Errorf("--load %v is above %v, where runs of occupied slots are too long to "+
+			"be read; give the table more slots", f.load, readsize.MaxLoad)
 	case f.slotBytes < 1:
 		return fmt.Errorf("--slot must be at least 1 byte, not %d", f.slotBytes)
 	case f.maxSlots < 0:

@@ -100,11 +100,11 @@ func (r *modelReport) writeText(w io.Writer) error {
 	var b bytes.Buffer
 	c := r.config
 	fmt.Fprintf(&b, "load %v, slots of %s%s\n", r.Load, english.Plural(c.SlotBytes, "byte", ""),
-		mostSlots(c.MaxSlots))
+		maxSlots(c.MaxSlots))
 	fmt.Fprintf(&b, "%s: %.5g ns a read + %.4g ns a byte, %.4g GB/s, %.4g M reads/s, "+
 		"header %v bytes\n", r.machine, c.LatencyNs, c.ByteNs, c.LinkBytesPerSecond/1e9,
 		c.MessagesPerSecond/1e6, c.HeaderBytes)
-	fmt.Fprintf(&b, "the link has room for %s a read\n\n", english.Plural(r.Cap, "slot", ""))
+	fmt.Fprintf(&b, "the link has room for %s in a read\n\n", english.Plural(r.Cap, "slot", ""))
 
 	widest := len("slots a read")
 	for _, row := range r.rows {
@@ -130,23 +130,25 @@ func (r *modelReport) writeText(w io.Writer) error {
 		}
 	}
 	fmt.Fprintf(&b, "\nleast ns for present keys: %s, %s\n", best.layout, best.policy)
+	fmt.Fprintln(&b, "sequential cuckoo as in LP, 2.0 requests; package index needs 1.10 to 1.96, "+
+		"by load")
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-func mostSlots(most int) string {
-	if most == 0 {
+func maxSlots(n int) string {
+	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", at most %d of them a read", most)
+	return fmt.Sprintf(", at most %d of them in a read", n)
 }
 
 // sizesText prints a list of read sizes: "97 137 150 ...". The last that is printed in
 // full is repeated.
 func sizesText(sizes []int) string {
-	const most = 4
-	text := strings.Trim(fmt.Sprint(sizes[:min(len(sizes), most)]), "[]")
-	if len(sizes) > most {
+	const maxSizes = 4
+	text := strings.Trim(fmt.Sprint(sizes[:min(len(sizes), maxSizes)]), "[]")
+	if len(sizes) > maxSizes {
 		text += " ..."
 	}
 	return text

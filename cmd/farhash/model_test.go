@@ -10,22 +10,24 @@ import (
 
 func TestModelUsage(t *testing.T) {
 	for flags, message := range map[string]string{
-		"": "--load is needed", "--slot 8": "--load is needed", "x": "unknown",
+		"": "--load LOAD is missing", "--slot 8": "--load LOAD is missing",
+		"x":        "takes no arguments",
 		"--load 0": "not be 0", "--load 1": "not be 1", "--load -0.5": "not be -0.5",
-		"--load NaN": "not be NaN", "--load x": "invalid", "--load 0.995": "more slots",
+		"--load NaN": "not be NaN", "--load x": "must be a number", "--load 0.995": "more slots",
 		"--load 0.5 --slot 0": "at least 1 byte", "--load 0.5 --slot -8": "at least 1 byte",
-		"--load 0.5 --slot 2000000000": "1073741824", "--load 0.5 --slot 1.5": "invalid",
+		"--load 0.5 --slot 2000000000": "1073741824", "--load 0.5 --slot 1.5": "must be a whole",
 		"--load 0.5 --latency-ns 0": "--latency-ns", "--load 0.5 --gbps -1": "--gbps",
 		"--load 0.5 --mops 0": "--mops", "--load 0.5 --header NaN": "--header",
 		"--load 0.5 --gbps Inf": "bandwidth", "--load 0.5 --latency-ns Inf": "latency",
 		"--load 0.5 --latency-ns 1e308": "not 1e+308", "--load 0.5 --mops 1e-308": "not 1e-302",
 		"--load 0.5 --header 1e308": "header", "--load 0.5 --gbps 1e308": "ns of a byte",
 		"--load 0.5 --max-slots -1": "--max-slots", "--none": "unknown",
-		"--load 0.5 --file x":                    "--file is for",
-		"--load 0.5 --calibrated --file no/such": "farhash calibrate makes it",
+		"--load 0.5 --file x": "--file needs --calibrated",
 	} {
 		mustFail(t, exitUsage, message, append([]string{"model"}, strings.Fields(flags)...)...)
 	}
+	mustFail(t, exitFailure, "farhash calibrate makes it", "model", "--load", "0.5",
+		"--calibrated", "--file", "no/such")
 }
 
 // TestModelJSON has the keys that the help lists, and LP's figures.
@@ -98,7 +100,7 @@ func TestModelMachine(t *testing.T) {
 		t.Errorf("%v", fixed)
 	}
 	text := execute(t, base...)
-	for _, want := range []string{"load 0.5, slots of 10 bytes, at most 6 of them a read",
+	for _, want := range []string{"load 0.5, slots of 10 bytes, at most 6 of them in a read",
 		"500 ns a read + 0.1 ns a byte, 10 GB/s, 20 M reads/s, header 10 bytes",
 		"room for 100 slots"} {
 		if text.code() != 0 || !strings.Contains(text.stdout.String(), want) {

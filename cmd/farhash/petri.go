@@ -17,18 +17,25 @@ func newPetri() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:       "petri " + strings.Join(petri.FamilyNames(), "|") + " -n N",
-		Short:     "Write a net of a known family as PNML",
+		Short:     "Write a Petri net with a known number of states",
 		ValidArgs: petri.FamilyNames(),
-		Args:      args(cobra.ExactArgs(1)),
-		Long: `Writes a place/transition net whose number of states is known:
+		Args: oneArg("the family of the net", "one of "+strings.Join(petri.FamilyNames(), ", ")+
+			"; for example: farhash petri philosophers -n 12"),
+		Long: `Writes a place/transition net of a family and size N, as PNML. The numbers of its
+states (reachable markings) and arcs are known:
 
   philosophers  3^N states, 7N*3^(N-2) arcs
   rwmutex       2^N + N states, N*2^N + 2N arcs (N readers, N writers)
   referendum    3^N + 1 states, 2N*3^(N-1) + 1 arcs
   dekker        2^(N-1)*(N+2) states
   kanban        160, 4600, 58400, 454475, 2546432, ... states`,
-		Example: "  farhash petri philosophers -n 12 -o philosophers-12.pnml",
-		RunE: func(_ *cobra.Command, given []string) error {
+		Example: `  farhash petri philosophers -n 12 -o philosophers-12.pnml
+  farhash petri kanban -n 4 | farhash explore /dev/stdin`,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if !cmd.Flags().Changed("size") {
+				return usage(fmt.Errorf("-n N is missing: the size of the net; for example: "+
+					"farhash petri %s -n 12", given[0]))
+			}
 			net, err := petri.Family(given[0], n)
 			if err != nil {
 				return usage(err)
@@ -36,9 +43,9 @@ func newPetri() *cobra.Command {
 			return writeNet(out, net)
 		},
 	}
-	cmd.Flags().IntVarP(&n, "size", "n", 0, "size of the net")
-	cmd.Flags().StringVarP(&out, "output", "o", "-", "file to write, - for standard output")
-	_ = cmd.MarkFlagRequired("size")
+	cmd.Flags().IntVarP(&n, "size", "n", 0, "size `N` of the net")
+	cmd.Flags().StringVarP(&out, "output", "o", "-", "`FILE` to write, - for standard output")
+	completeFlags(cmd, nil)
 	return cmd
 }
 

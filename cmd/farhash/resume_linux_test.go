@@ -65,10 +65,10 @@ func TestResumeAfterKill(t *testing.T) {
 	mustFail(t, 2, "exclude", "explore", path, "--resume", path, "--trace", "deadlock")
 	mustFail(t, 2, "--every must", "explore", path, "--every", "-1s", "--checkpoint", file)
 	mustFail(t, 2, "needs --checkpoint", "explore", path, "--every", "1s")
-	mustFail(t, 2, "--checkpoint", "explore", path, "--checkpoint", "/no/such/folder/file")
+	mustFail(t, 1, "--checkpoint", "explore", path, "--checkpoint", "/no/such/folder/file")
 }
 
-// advice are the arguments of the command that a search which lost a rank says to go on with.
+// advice are the arguments of the command that is printed to continue a search after a loss.
 func (c *command) advice() []string {
 	c.t.Helper()
 	_, line, found := strings.Cut(c.stderr.String(), "hosts and ranks:\n  ")

@@ -27,42 +27,55 @@ func newRun() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run -n RANKS [flags] -- PROGRAM [ARGS...]",
-		Short: "Start a program as the ranks of one job, on this host or several",
-		Args:  args(cobra.MinimumNArgs(1)),
-		Long: `Starts PROGRAM once for each rank. The processes find each other through shared
-memory. Output is passed on line by line and signals are forwarded. The exit code is
-that of the first rank that failed, 128 plus the signal for one that was killed, or 4
-where a rank says that it could not go on without another one that was lost; the others
-then have the grace period to end by themselves. With --survive the job goes on
-without a rank that was killed, and the exit code is that of the others.
+		Short: "Start a program as the ranks of a job, on one host or several",
+		Args: func(cmd *cobra.Command, given []string) error {
+			if len(given) == 0 {
+				return usage(errors.New("PROGRAM is missing: what to start; for example: " +
+					"farhash run -n 4 -- farhash explore models/philosophers-12.pnml"))
+			}
+			return nil
+		},
+		Long: `Starts PROGRAM once for each rank and waits for all of them. The ranks of a host find
+each other through shared memory. Their output is passed on line by line, and signals
+are forwarded.
 
-With --rendezvous the job has several hosts: run this on each of them, with the same
-address, which is one of the host with --node-rank 0, and the same token. Who knows the
-token is let in; what the ranks say to each other then is neither encrypted nor signed,
-and the ports of UCX ask for no token: only hosts of the job may reach them (see farhash
-doctor). PROGRAM must be built with -tags ucx.`,
+The exit code is 0 if all ranks end with 0. Otherwise it is that of the first rank that
+failed, 128 plus the signal for a rank that a signal killed, or 4 for a rank that reports
+the loss of another one. After a failure the other ranks have the time of --grace to end.
+With --survive the job continues without a killed rank, and its exit code is that of the
+others.
+
+For a job on several hosts run the command on each of them, with --rendezvous: an address
+of the host that has --node-rank 0, the same for all. PROGRAM must be built with -tags ucx.
+Only processes with the token of --token-file are admitted. Their messages are then neither
+encrypted nor signed, and the ports of UCX ask for no token: only the hosts of the job may
+reach them (see farhash doctor).`,
 		Example: `  farhash run -n 4 -- farhash explore models/philosophers-12.pnml
-  (umask 077; head -c 24 /dev/urandom | base64 > token)   # and copy it to the other host
+
+  On several hosts: make a token, copy it to all, and run this on each with its number.
+  (umask 077; head -c 24 /dev/urandom | base64 > token)
   farhash run --rendezvous 10.0.0.1:29500 --nnodes 2 --node-rank 0 --nproc 2 \
       --token-file token -- farhash explore models/philosophers-12.pnml`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if flags := cmd.Flags(); flags.Changed("ranks") == flags.Changed("nproc") {
-				return usage(errors.New("give the number of ranks by one of -n and --nproc"))
+				return usage(errors.New("give the number of ranks by either -n or --nproc; for " +
+					"example: farhash run -n 4 -- " + given[0]))
 			}
 			return f.run(given)
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&f.ranks, "ranks", "n", 0, "number of processes to start on this host")
-	flags.IntVar(&f.ranks, "nproc", 0, "the same as -n, as torchrun calls it")
+	flags.IntVarP(&f.ranks, "ranks", "n", 0, "`N` processes to start on this host")
+	flags.IntVar(&f.ranks, "nproc", 0, "`N` as for -n; the name in torchrun")
 	flags.BoolVarP(&f.prefix, "prefix", "p", false, "put [rank] before each line of output")
 	flags.DurationVar(&f.timeout, "timeout", shm.DefaultTimeout,
-		"how long ranks wait for each other to arrive")
+		"`TIME` that ranks wait for each other at the start")
 	flags.DurationVar(&f.grace, "grace", launch.DefaultGrace,
-		"how long the others may go on when a rank has failed")
+		"`TIME` that other ranks have to end after one has failed")
 	flags.BoolVar(&f.survive, "survive", false,
-		"let the others go on for good when a signal has killed a rank")
+		"let the other ranks continue after a signal has killed one")
 	f.hosts.register(cmd)
+	completeFlags(cmd, nil)
 	flags.SetInterspersed(false)
 	return cmd
 }

@@ -18,23 +18,23 @@ type hostFlags struct {
 	rendezvous  string
 	nodes, node int
 	tokenFile   string
-	rejoin      int // the rank that is to join again; below 0: none
+	rejoin      int // the rank to start alone; below 0: none
 }
 
 func (f *hostFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.rendezvous, "rendezvous", "",
-		"HOST:PORT where rank 0 listens for the ranks of all hosts")
-	flags.IntVar(&f.nodes, "nnodes", 1, "number of hosts, each with as many ranks")
-	flags.IntVar(&f.node, "node-rank", 0, "which of them this one is, from 0")
-	flags.IntVar(&f.rejoin, "rejoin", -1, "start this rank alone, to take the place of the one "+
-		"that has died, in the job that is running")
+		"`HOST:PORT` where rank 0 listens for the ranks of all hosts")
+	flags.IntVar(&f.nodes, "nnodes", 1, "`N` hosts, each with as many ranks")
+	flags.IntVar(&f.node, "node-rank", 0, "number `I` of this host, from 0")
+	flags.IntVar(&f.rejoin, "rejoin", -1, "start `RANK` alone, in place of the one that was lost, "+
+		"in the running job")
 	flags.Lookup("rejoin").DefValue = "0" // which is not shown
-	flags.StringVar(&f.tokenFile, "token-file", "", "file with what only the ranks of the job "+
-		"know (default: "+launch.TokenVariable+", or "+launch.TokenFileVariable+")")
+	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the token, which only the ranks "+
+		"of the job know (default: "+launch.TokenVariable+", or "+launch.TokenFileVariable+")")
 }
 
-// logVariable says where UCX complains. Without it, that is among the output of the program.
+// logVariable is where UCX reports errors. Without it they mix with the output of the program.
 const logVariable = "UCX_LOG_FILE"
 
 // apply makes the ranks of this host a part of a job of several.
@@ -49,13 +49,14 @@ func (f *hostFlags) apply(opts *launch.Options) error {
 	host, port, err := net.SplitHostPort(f.rendezvous)
 	if err != nil || host == "" || port == "" {
 		return fmt.Errorf("--rendezvous %q is no HOST:PORT; give an address of the first host "+
-			"that the others reach, such as 10.0.0.1:29500", f.rendezvous)
+			"that the others can reach, such as 10.0.0.1:29500", f.rendezvous)
 	}
 	if f.nodes < 1 || f.nodes > 1<<16 {
 		return fmt.Errorf("--nnodes must be 1 to %d, not %d", 1<<16, f.nodes)
 	}
 	if f.node < 0 || f.node >= f.nodes {
-		return fmt.Errorf("--node-rank must be 0 to --nnodes less 1, not %d of %d", f.node, f.nodes)
+		return fmt.Errorf("--node-rank must be 0 to --nnodes minus 1, not %d of %d", f.node,
+			f.nodes)
 	}
 	if number, err := strconv.Atoi(port); err != nil || number < 1 || number > 1<<16-1 {
 		return fmt.Errorf("--rendezvous %q: the port must be 1 to %d", f.rendezvous, 1<<16-1)
@@ -63,7 +64,7 @@ func (f *hostFlags) apply(opts *launch.Options) error {
 	token, found, err := launch.FindToken(f.tokenFile)
 	switch {
 	case err != nil:
-		return err
+		return failure(err)
 	case !found && f.nodes > 1:
 		return fmt.Errorf("a job of several hosts needs a token that only its ranks know: write "+
 			"one with umask 077; head -c 24 /dev/urandom | base64 > token, copy it to all hosts, "+
@@ -81,7 +82,7 @@ func (f *hostFlags) apply(opts *launch.Options) error {
 		launch.TokenVariable+"="+token, farhash.EngineVariable+"=ucx")
 	if f.rejoin >= 0 {
 		if f.rejoin == 0 || f.rejoin >= opts.Size {
-			return fmt.Errorf("--rejoin must be 1 to %d, the ranks of all hosts less 1, not %d; "+
+			return fmt.Errorf("--rejoin must be 1 to %d, the ranks of all hosts minus 1, not %d; "+
 				"rank 0 cannot join again", opts.Size-1, f.rejoin)
 		}
 		opts.First, opts.Ranks = f.rejoin, 1

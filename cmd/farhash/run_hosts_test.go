@@ -9,8 +9,8 @@ import (
 // What makes no sense for a job of several hosts is refused, with what to do.
 func TestRunHostsFlags(t *testing.T) {
 	empty := writeFile(t, "empty", "")
-	for _, c := range []struct{ flags, says string }{
-		{"", "one of -n and --nproc"},
+	for _, c := range []struct{ flags, message string }{
+		{"", "either -n or --nproc"},
 		{"-n 2 --nnodes 2", "need --rendezvous"},
 		{"-n 2 --rejoin 1", "need --rendezvous"},
 		{"-n 2 --rendezvous here", "is no HOST:PORT"},
@@ -21,14 +21,15 @@ func TestRunHostsFlags(t *testing.T) {
 		{"-n 2 --rendezvous :80", "is no HOST:PORT"},
 		{"-n 2 --rendezvous h:80 --nnodes 2 --node-rank 2 --token-file x", "not 2 of 2"},
 		{"-n 2 --rendezvous h:80 --nnodes 2", "head -c 24 /dev/urandom"},
-		{"-n 2 --rendezvous h:80 --nnodes 2 --token-file " + empty, "has 0 bytes"},
 	} {
 		args := append(append([]string{"run"}, strings.Fields(c.flags)...), "--", "true")
 		cmd := execute(t, args...)
-		if cmd.code() != exitUsage || !strings.Contains(cmd.stderr.String(), c.says) {
+		if cmd.code() != exitUsage || !strings.Contains(cmd.stderr.String(), c.message) {
 			t.Errorf("run %s: exit code %d, %s", c.flags, cmd.code(), &cmd.stderr)
 		}
 	}
+	mustFail(t, exitFailure, "has 0 bytes", "run", "-n", "2", "--rendezvous", "h:80", "--nnodes",
+		"2", "--token-file", empty, "--", "true")
 }
 
 // A rank that is to join again is started alone.
@@ -46,7 +47,7 @@ func TestRunRejoin(t *testing.T) {
 func TestRunHosts(t *testing.T) {
 	c := execute(t, "run", "--rendezvous", "192.0.2.1:29500", "--nnodes", "3", "--node-rank", "1",
 		"--nproc", "2", "--token-file", os.Args[0]+".none", "--", "true")
-	if c.code() != exitUsage || !strings.Contains(c.stderr.String(), "no such file") {
+	if c.code() != exitFailure || !strings.Contains(c.stderr.String(), "no such file") {
 		t.Errorf("a token file that is not there: exit code %d, %s", c.code(), &c.stderr)
 	}
 	file := writeFile(t, "token", "open sesame\n")

@@ -107,7 +107,7 @@ func TestUCXTwoHosts(t *testing.T) {
 			t.Errorf("%s: a way of %d firings, want %d", c.name, len(way), c.size)
 		}
 		if out := hosts.both[1].stdout.String(); out != "" {
-			t.Errorf("host 1 said %s", out)
+			t.Errorf("host 1 printed %s", out)
 		}
 	}
 }

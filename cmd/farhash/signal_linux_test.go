@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endless are arguments for a search that does not come to an end before it is told.
+// endless are arguments for a search that runs until a signal ends it.
 func endless(t *testing.T, flags ...string) []string {
 	t.Helper()
 	return append([]string{"explore", family(t, "philosophers", "30"), "--mem", "4GiB"}, flags...)
@@ -37,7 +37,7 @@ func TestInterrupt(t *testing.T) {
 			o := object(t, c)
 			wrong := c.code() != code
 			if s == syscall.SIGTERM && args[0] == "run" {
-				// A rank that hears of it from another before its own signal cannot tell.
+				// A rank that learns of it from another first does not know which signal it was.
 				wrong = wrong && c.code() != 130
 			}
 			if wrong || o["complete"] != false || o["reason"] != "interrupted" ||
@@ -103,7 +103,7 @@ func TestKillRank(t *testing.T) {
 	}
 }
 
-// A doctor that is told to end leaves no memory behind.
+// A doctor that a signal ends leaves no memory behind.
 func TestInterruptDoctor(t *testing.T) {
 	c := newCommand(t, "doctor")
 	if err := c.Start(); err != nil {
@@ -123,7 +123,7 @@ func TestInterruptDoctor(t *testing.T) {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		if err == nil && len(line) == 0 { // it has ended
 			c.finish()
-			t.Skip("the window was gone before anybody looked")
+			t.Skip("the window was closed before it was seen")
 		}
 	}
 	if left, _ := filepath.Glob(window); len(left) > 0 {
@@ -206,11 +206,11 @@ func TestProgressOnTerminal(t *testing.T) {
 	terminal.Close()
 	var shown strings.Builder
 	buf := make([]byte, 1<<12)
-	for told := false; ; {
+	for sent := false; ; {
 		n, err := screen.Read(buf)
 		shown.Write(buf[:n])
-		if !told && strings.Count(shown.String(), "states/s") >= 2 {
-			told = true
+		if !sent && strings.Count(shown.String(), "states/s") >= 2 {
+			sent = true
 			send(t, c.Process.Pid, syscall.SIGINT)
 		}
 		if err != nil { // EIO: the other side is closed

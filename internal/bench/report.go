@@ -21,13 +21,16 @@ type Report struct {
 	Command string   `json:"command"`
 	Engine  string   `json:"engine"` // how ranks reach memory
 	Results []Result `json:"results"`
+	// Complete is false where a signal has ended the measurement; Reason says so.
+	Complete bool   `json:"complete"`
+	Reason   string `json:"reason,omitempty"`
 }
 
 // NewReport says where it was measured.
 func NewReport(command, engine string, results []Result) *Report {
 	return &Report{CPU: cpuModel(), Cores: runtime.NumCPU(), OS: runtime.GOOS,
 		Arch: runtime.GOARCH, Go: runtime.Version(), Command: command, Engine: engine,
-		Results: results}
+		Results: results, Complete: true}
 }
 
 // cpuModel is the name of the processor, or the architecture where the system does not tell.
@@ -71,6 +74,9 @@ func (r *Report) WriteText(w io.Writer) error {
 		return err
 	}
 	out.WriteString(footnote)
+	if !r.Complete {
+		fmt.Fprintf(&out, "INCOMPLETE: %s\n", r.Reason)
+	}
 	_, err := io.WriteString(w, out.String())
 	return err
 }
@@ -95,6 +101,9 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "goos: %s\ngoarch: %s\npkg: github.com/farhash/farhash\ncpu: %s\n", r.OS,
 		r.Arch, r.CPU)
+	if !r.Complete {
+		fmt.Fprintf(&out, "incomplete: %s\n", r.Reason)
+	}
 	for i := range r.Results {
 		is := &r.Results[i]
 		operation := strings.ReplaceAll(strings.ReplaceAll(is.Operation, ", ", ","), " ", "_")

@@ -31,7 +31,7 @@ func Each(membership, root, controller string, visit func(dir string, version in
 		default:
 			continue
 		}
-		// Within a name space the path may begin with "/..": the rest is not to be seen.
+		// In a name space the path may begin with "/..": only the part below is visible.
 		dir := filepath.Join(base, filepath.Join("/", parts[2]))
 		for ; strings.HasPrefix(dir, base); dir = filepath.Dir(dir) {
 			visit(dir, version)

@@ -13,7 +13,7 @@ import (
 const bindRemedy = "start with mpirun --bind-to none (Open MPI), mpiexec -bind-to none " +
 	"(MPICH), srun --cpu-bind=none, or without taskset or cpuset"
 
-// affinity tells of the CPUs that this process may use. A launcher that binds each rank to one
+// affinity reports the CPUs that this process may use. A launcher that binds each rank to one CPU
 // leaves none for the threads that serve other ranks.
 func (m Machine) affinity() (Finding, bool) {
 	text, found := m.read("sys/devices/system/cpu/online")
@@ -32,19 +32,19 @@ func (m Machine) affinity() (Finding, bool) {
 			"gomaxprocs": m.GOMAXPROCS}}
 	switch {
 	case mine == len(online):
-		f.Says = fmt.Sprintf("%d online, and this process may use all", mine)
+		f.Message = fmt.Sprintf("%d online, and this process may use all", mine)
 	case mine == 1:
 		f.Level, f.Remedy = Warning, bindRemedy
-		f.Says = fmt.Sprintf("bound to CPU %s of %d; what serves other ranks waits while the "+
-			"program computes", allowed, len(online))
+		f.Message = fmt.Sprintf("bound to CPU %s of %d; the threads that serve other ranks wait "+
+			"while the program computes", allowed, len(online))
 	default:
-		f.Level, f.Remedy = Note, bindRemedy+"; nothing where several ranks share this host"
-		f.Says = fmt.Sprintf("bound to %d of %d (%s)", mine, len(online), allowed)
+		f.Level, f.Remedy = Note, bindRemedy+"; not needed where several ranks share this host"
+		f.Message = fmt.Sprintf("bound to %d of %d (%s)", mine, len(online), allowed)
 	}
-	f.Says += fmt.Sprintf("; GOMAXPROCS is %d", m.GOMAXPROCS)
+	f.Message += fmt.Sprintf("; GOMAXPROCS is %d", m.GOMAXPROCS)
 	if m.GOMAXPROCS > mine && f.Level == OK {
 		f.Level = Note
-		f.Says += ", which is more, and makes threads wait for each other"
+		f.Message += ", which is more, so threads wait for each other"
 		f.Remedy = "unset GOMAXPROCS"
 	}
 	return f, true
@@ -70,31 +70,31 @@ func cpuList(text string) map[int]bool {
 	return all
 }
 
-// cpuLimit tells what share of processors the control groups allow.
+// cpuLimit reports the processor time that the control groups allow.
 func (m Machine) cpuLimit() (Finding, bool) {
-	least, where := 0.0, ""
+	limit, where := 0.0, ""
 	m.groups("cpu", func(dir string, version int) {
-		if cpus, ok := groupCPUs(dir, version); ok && (where == "" || cpus < least) {
-			least, where = cpus, fmt.Sprintf("a control group (version %d)", version)
+		if cpus, ok := groupCPUs(dir, version); ok && (where == "" || cpus < limit) {
+			limit, where = cpus, fmt.Sprintf("a control group (version %d)", version)
 		}
 	})
-	f := Finding{Group: CPUs, Name: "CPU limit", Level: OK, Says: "none"}
+	f := Finding{Group: CPUs, Name: "CPU limit", Level: OK, Message: "none"}
 	if where == "" {
 		return f, true
 	}
-	f.Values = map[string]any{"cpus": least}
-	f.Says = fmt.Sprintf("%.4g CPUs by %s", least, where)
+	f.Values = map[string]any{"cpus": limit}
+	f.Message = fmt.Sprintf("%.4g CPUs by %s", limit, where)
 	text, _ := m.field("proc/self/status", "Cpus_allowed_list:")
-	if least < float64(len(cpuList(text))) {
+	if limit < float64(len(cpuList(text))) {
 		f.Level = Note
-		f.Says += "; ranks beyond that are stopped for parts of each tenth of a second"
+		f.Message += "; with more ranks than that, all are stopped for a part of each 100 ms"
 		f.Remedy = fmt.Sprintf("start at most %s here, or raise cpu.max (docker run "+
-			"--cpus, Kubernetes: limits.cpu)", english.Plural(max(1, int(least)), "rank", ""))
+			"--cpus, Kubernetes: limits.cpu)", english.Plural(max(1, int(limit)), "rank", ""))
 	}
 	return f, true
 }
 
-// groupCPUs is how many processors' time one control group gives.
+// groupCPUs is the processor time that one control group allows, in processors.
 func groupCPUs(dir string, version int) (cpus float64, ok bool) {
 	var quota, period uint64
 	if version == 2 {

@@ -1,26 +1,26 @@
-// Package doctor finds out what of this machine matters to ranks, and what to do about what is
-// not as it should be. It is the part of farhash doctor that only reads files.
+// Package doctor diagnoses this machine: it finds the settings and limits that matter to ranks,
+// with a remedy where one is needed. It is the part of farhash doctor that only reads files.
 //
 // # Findings
 //
-// A [Finding] has a [Level]: OK; Note, for what costs speed or room in some cases; Warning, for
-// what does not work or costs much. Each that is not OK has a remedy, which is a command or
-// a setting and not an essay. A [Report] is printed for people, in 80 columns, or as one
-// JSON object; names of findings, levels and values stay as they are.
+// A [Finding] has a [Level]: OK; Note, for what costs speed or memory in some cases; Warning, for
+// what does not work or costs much. Each that is not OK has a remedy: a command or a setting. A
+// [Report] is printed for people, in 80 columns, or as one JSON object. Names of findings, levels
+// and values stay as they are.
 //
-// # What a machine says
+// # What is read
 //
 // [Machine.Findings] reads, below a root that tests make up:
 //
 //	CPUs            /sys/devices/system/cpu/online against Cpus_allowed_list of
-//	                /proc/self/status, which launchers narrow; GOMAXPROCS
+//	                /proc/self/status, which launchers restrict; GOMAXPROCS
 //	CPU limit       cpu.max or cpu.cfs_quota_us of the control groups
 //	memory limit    memory.max or memory.limit_in_bytes of the control groups
 //	huge pages      /sys/kernel/mm/transparent_hugepage/enabled
 //	shared pages    .../shmem_enabled, and whether the kernel collapses pages on demand
 //	reserved pages  HugePages_Total and _Free of /proc/meminfo
-//	shared memory   size and room of /dev/shm, where segments of ranks on one host lie
-//	locked memory   /proc/self/limits against /sys/class/infiniband: cards lock what they
-//	                reach
+//	shared memory   size and free bytes of /dev/shm, where segments of ranks on one host lie
+//	locked memory   /proc/self/limits against /sys/class/infiniband: cards lock the memory
+//	                that they access
 //	open files      /proc/self/limits
 package doctor

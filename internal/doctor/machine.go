@@ -17,11 +17,11 @@ const (
 	Limits = "limits"
 )
 
-// Machine is where to look.
+// Machine is the machine that is examined.
 type Machine struct {
-	Root       string // "/", or the folder of a machine that a test has made up
+	Root       string // "/", or the folder of a machine that a test has made
 	GOMAXPROCS int
-	// Room tells size and free bytes of the file system that holds a folder.
+	// Room returns size and free bytes of the file system that holds a folder.
 	Room func(path string) (sizeBytes, freeBytes uint64, err error)
 }
 
@@ -30,8 +30,8 @@ func Here() Machine {
 	return Machine{Root: "/", GOMAXPROCS: runtime.GOMAXPROCS(0), Room: room}
 }
 
-// Findings are those of Linux; there are none elsewhere, where there is no /proc. What another
-// file would say that is not there is left out.
+// Findings are those of Linux; other systems, without /proc, have none. Findings of files that are
+// missing are left out.
 func (m Machine) Findings() []Finding {
 	if _, linux := m.read("proc/self/status"); !linux {
 		return nil
@@ -49,7 +49,7 @@ func (m Machine) Findings() []Finding {
 // path is where a file of the machine is.
 func (m Machine) path(name string) string { return filepath.Join(m.Root, name) }
 
-// read is a file without the space around it.
+// read returns a file without leading and trailing space.
 func (m Machine) read(name string) (text string, found bool) {
 	data, err := os.ReadFile(m.path(name))
 	return strings.TrimSpace(string(data)), err == nil
@@ -81,7 +81,7 @@ func number(path string) (uint64, bool) {
 	return n, err == nil
 }
 
-// Cards are the names of those that reach memory without its processor: InfiniBand, RoCE.
+// Cards are the names of network cards that access memory without its processor: InfiniBand, RoCE.
 func (m Machine) Cards() []string {
 	entries, _ := os.ReadDir(m.path("sys/class/infiniband"))
 	var names []string

@@ -59,7 +59,7 @@ func examine(t *testing.T, change map[string]string, m Machine) map[string]Findi
 	}
 	all := make(map[string]Finding)
 	for _, f := range m.Findings() {
-		if (f.Level == OK) != (f.Remedy == "") || f.Says == "" || f.Group == "" ||
+		if (f.Level == OK) != (f.Remedy == "") || f.Message == "" || f.Group == "" ||
 			f.Level != OK && f.Level != Note && f.Level != Warning {
 			t.Errorf("%+v", f)
 		}
@@ -95,11 +95,11 @@ const (
 
 // findingCases are changes to a machine on which all is well, and what is found of each.
 var findingCases = []struct {
-	name   string
-	level  Level
-	says   string
-	remedy string
-	files  map[string]string
+	name    string
+	level   Level
+	message string
+	remedy  string
+	files   map[string]string
 }{
 	{"CPUs", Warning, "bound to CPU 3 of 8", "--bind-to none",
 		map[string]string{status: "Cpus_allowed_list:\t3\n"}},
@@ -125,7 +125,7 @@ var findingCases = []struct {
 		"proc/self/cgroup": v1,
 		"sys/fs/cgroup/memory/x/memory.limit_in_bytes": "1073741824\n"}},
 	{"memory limit", OK, "none", "", map[string]string{"proc/self/cgroup": v1}},
-	{"huge pages", Warning, `"never" given`, "echo madvise",
+	{"huge pages", Warning, `set to "never"`, "echo madvise",
 		map[string]string{pages + "enabled": "always madvise [never]\n"}},
 	{"huge pages", Note, "no transparent huge pages", "CONFIG_",
 		map[string]string{pages + "enabled": "none"}},
@@ -137,12 +137,12 @@ var findingCases = []struct {
 		pages + "shmem_enabled": "always [never]\n", "proc/sys/kernel/osrelease": "5.15.0\n"}},
 	{"shared pages", Note, `"deny"`, "echo advise",
 		map[string]string{pages + "shmem_enabled": "always never [deny] force\n"}},
-	{"reserved pages", Note, "512 huge pages are set aside (hugetlb) and 256 free: 512.0 MiB",
+	{"reserved pages", Note, "512 huge pages are reserved (hugetlb) and 256 free: 512.0 MiB",
 		"nr_hugepages=0", map[string]string{"proc/meminfo": "HugePages_Total: 512\n" +
 			"HugePages_Free: 256\nHugepagesize: 2048 kB\n"}},
 	{"reserved pages", OK, "all in use", "", map[string]string{"proc/meminfo": "HugePages_" +
 		"Total: 512\nHugePages_Free: 0\nHugepagesize: 2048 kB\n"}},
-	{"shared memory", Note, "little beside the machine's 64.0 GiB", "--shm-size",
+	{"shared memory", Note, "little compared with the 64.0 GiB", "--shm-size",
 		map[string]string{"proc/meminfo": "MemTotal: 67108864 kB\n"}},
 	{"locked memory", Warning, "8.0 MiB (memlock): mlx5_0", "ulimit -l unlimited",
 		map[string]string{card: ""}},
@@ -160,9 +160,9 @@ var findingCases = []struct {
 func TestFindings(t *testing.T) {
 	for _, c := range findingCases {
 		f := examine(t, c.files, Machine{})[c.name]
-		if f.Level != c.level || !strings.Contains(f.Says, c.says) ||
+		if f.Level != c.level || !strings.Contains(f.Message, c.message) ||
 			!strings.Contains(f.Remedy, c.remedy) {
-			t.Errorf("%v: found %+v, want %s, %q, %q", c.files, f, c.level, c.says, c.remedy)
+			t.Errorf("%v: found %+v, want %s, %q, %q", c.files, f, c.level, c.message, c.remedy)
 		}
 	}
 }
@@ -172,11 +172,11 @@ func TestSharedMemory(t *testing.T) {
 		size, free uint64
 		err        error
 		level      Level
-		says       string
+		message    string
 	}{
 		{8 * gib, 7 * gib, nil, OK, "7.0 GiB free of 8.0 GiB"},
 		{64 << 20, 64 << 20, nil, Warning, "64.0 MiB free of 64.0 MiB in /dev/shm: tables"},
-		{8 * gib, 1 << 20, nil, Warning, "no room"},
+		{8 * gib, 1 << 20, nil, Warning, "do not fit"},
 		{0, 0, errors.New("no such file"), Warning, "no such file"},
 	} {
 		f := examine(t, nil, Machine{Room: func(path string) (uint64, uint64, error) {
@@ -185,13 +185,13 @@ func TestSharedMemory(t *testing.T) {
 			}
 			return c.size, c.free, c.err
 		}})["shared memory"]
-		if f.Level != c.level || !strings.Contains(f.Says, c.says) {
+		if f.Level != c.level || !strings.Contains(f.Message, c.message) {
 			t.Errorf("%+v: %+v", c, f)
 		}
 	}
 }
 
-// A machine that says nothing, as one that is not Linux, has no findings.
+// A machine without these files, as one that is not Linux, has no findings.
 func TestNothing(t *testing.T) {
 	m := Machine{Root: t.TempDir(), GOMAXPROCS: 1, Room: room}
 	if all := m.Findings(); len(all) != 0 {

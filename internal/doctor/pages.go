@@ -8,7 +8,7 @@ import (
 	"github.com/farhash/farhash/internal/memory"
 )
 
-// What brings huge pages to memory of a process, and to memory that processes share.
+// Remedies for missing huge pages in memory of a process, and in memory that processes share.
 const (
 	HugeRemedy = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, as root, where " +
 		"it is \"never\""
@@ -29,26 +29,26 @@ func (m Machine) hugePages() (Finding, bool) {
 	f.Values = map[string]any{"enabled": chosen}
 	switch {
 	case !found:
-		f.Level, f.Says = Note, "this kernel has no transparent huge pages"
-		f.Remedy = "take a kernel with CONFIG_TRANSPARENT_HUGEPAGE; large tables are slower " +
-			"without"
+		f.Level, f.Message = Note, "this kernel has no transparent huge pages"
+		f.Remedy = "use a kernel with CONFIG_TRANSPARENT_HUGEPAGE; large tables are slower " +
+			"without it"
 	case chosen == "never":
-		f.Level, f.Says, f.Remedy = Warning, "transparent huge pages are \"never\" given, which "+
-			"costs speed in large tables", HugeRemedy
+		f.Level, f.Remedy = Warning, HugeRemedy
+		f.Message = "transparent huge pages are set to \"never\", which makes large tables slower"
 	default:
-		f.Says = fmt.Sprintf("transparent huge pages are set to %q", chosen)
+		f.Message = fmt.Sprintf("transparent huge pages are set to %q", chosen)
 	}
 	return f, true
 }
 
-// collapses is the first Linux that makes huge pages of shared memory on demand, whatever
-// shmem_enabled says.
+// collapses is the first Linux that makes huge pages of shared memory on demand, whatever the
+// value of shmem_enabled is.
 var collapses = [2]int{6, 1}
 
 func (m Machine) sharedPages() (Finding, bool) {
 	chosen, found := m.setting("shmem_enabled")
 	if !found {
-		return Finding{}, false // nor are there others, and hugePages has said so
+		return Finding{}, false // hugePages reports that there are none at all
 	}
 	release, _ := m.read("proc/sys/kernel/osrelease")
 	can := atLeast(release, collapses)
@@ -57,15 +57,15 @@ func (m Machine) sharedPages() (Finding, bool) {
 	switch {
 	case chosen == "deny":
 		f.Level, f.Remedy = Note, SharedHugeRemedy
-		f.Says = "shmem_enabled is \"deny\": memory that processes share gets no huge pages"
+		f.Message = "shmem_enabled is \"deny\": memory that processes share gets no huge pages"
 	case chosen != "never":
-		f.Says = fmt.Sprintf("shmem_enabled is %q", chosen)
+		f.Message = fmt.Sprintf("shmem_enabled is %q", chosen)
 	case can:
-		f.Says = fmt.Sprintf("shmem_enabled is \"never\", but Linux %s makes huge pages on demand "+
-			"(MADV_COLLAPSE)", release)
+		f.Message = fmt.Sprintf("shmem_enabled is \"never\", but Linux %s makes huge pages on "+
+			"demand (MADV_COLLAPSE)", release)
 	default:
 		f.Level, f.Remedy = Note, SharedHugeRemedy+"; from Linux 6.1 on it is not needed"
-		f.Says = fmt.Sprintf("shmem_enabled is \"never\", and Linux %s makes none on demand: "+
+		f.Message = fmt.Sprintf("shmem_enabled is \"never\", and Linux %s makes none on demand: "+
 			"ranks that are processes get no huge pages", release)
 	}
 	return f, true
@@ -80,7 +80,8 @@ func atLeast(release string, least [2]int) bool {
 	return major > least[0] || major == least[0] && minor >= least[1]
 }
 
-// reservedPages tells of huge pages that are set aside for who asks for them, which we do not.
+// reservedPages reports huge pages that are reserved for programs which ask for them; farhash does
+// not.
 func (m Machine) reservedPages() (Finding, bool) {
 	var n [3]uint64
 	for i, key := range []string{"HugePages_Total:", "HugePages_Free:", "Hugepagesize:"} {
@@ -96,12 +97,12 @@ func (m Machine) reservedPages() (Finding, bool) {
 		"total": total, "free": free, "pageBytes": sizeBytes}}
 	switch {
 	case total == 0:
-		f.Says = "no huge pages are set aside (hugetlb), and none are needed"
+		f.Message = "no huge pages are reserved (hugetlb), and none are needed"
 	case free == 0:
-		f.Says = fmt.Sprintf("%d huge pages are set aside (hugetlb), all in use", total)
+		f.Message = fmt.Sprintf("%d huge pages are reserved (hugetlb), all in use", total)
 	default:
-		f.Level, f.Remedy = Note, "sysctl vm.nr_hugepages=0, unless another program wants them"
-		f.Says = fmt.Sprintf("%d huge pages are set aside (hugetlb) and %d free: %s that tables "+
+		f.Level, f.Remedy = Note, "sysctl vm.nr_hugepages=0, unless another program needs them"
+		f.Message = fmt.Sprintf("%d huge pages are reserved (hugetlb) and %d free: %s that tables "+
 			"cannot use", total, free, memory.Format(free*sizeBytes))
 	}
 	return f, true

@@ -13,24 +13,24 @@ import (
 	"github.com/farhash/farhash/internal/invariant"
 )
 
-// Level is how a finding is to be taken.
+// Level is the severity of a finding.
 type Level string
 
 const (
 	OK      Level = "ok"
-	Note    Level = "note"    // costs speed or room in some cases
+	Note    Level = "note"    // costs speed or memory in some cases
 	Warning Level = "warning" // does not work, or costs much
 )
 
 // Finding is something about this machine. The field names are those of --json.
 type Finding struct {
-	Group  string `json:"group"`
-	Name   string `json:"name"` // unique in a report
-	Level  Level  `json:"level"`
-	Says   string `json:"says"`
-	Remedy string `json:"remedy"` // "" where all is well
-	// Values are what it says, for programs; units last in names. Which there are depends on
-	// the name.
+	Group   string `json:"group"`
+	Name    string `json:"name"` // unique in a report
+	Level   Level  `json:"level"`
+	Message string `json:"message"`
+	Remedy  string `json:"remedy"` // "" where all is well
+	// Values are the figures of the message, for programs. Names end with units. Which there are
+	// depends on the name of the finding.
 	Values map[string]any `json:"values,omitempty"`
 }
 
@@ -46,7 +46,7 @@ type Report struct {
 // Add adds findings. Those of a group come one after the other.
 func (r *Report) Add(findings ...Finding) {
 	for _, f := range findings {
-		invariant.Check(f.Group != "" && f.Name != "" && f.Says != "", "%+v says nothing", f)
+		invariant.Check(f.Group != "" && f.Name != "" && f.Message != "", "%+v has no message", f)
 		invariant.Check((f.Level == OK) == (f.Remedy == ""), "%+v and its remedy", f)
 		switch f.Level {
 		case Warning:
@@ -69,11 +69,11 @@ func (r *Report) WriteJSON(w io.Writer) error {
 
 // Columns of the text: those of levels and names are as wide as the longest.
 const (
-	columns      = 80
-	levelWidth   = len(Warning)
-	nameWidth    = 19
-	saysColumn   = 2 + levelWidth + 2 + nameWidth + 2
-	remedyColumn = 2 + levelWidth + 2
+	columns       = 80
+	levelWidth    = len(Warning)
+	nameWidth     = 19
+	messageColumn = 2 + levelWidth + 2 + nameWidth + 2
+	remedyColumn  = 2 + levelWidth + 2
 )
 
 // WriteText writes for people.
@@ -87,27 +87,27 @@ func (r *Report) WriteText(w io.Writer) error {
 			fmt.Fprintf(&text, "\n%s\n", group)
 		}
 		head := fmt.Sprintf("  %-*s  %-*s  ", levelWidth, f.Level, nameWidth, f.Name)
-		text.WriteString(Wrap(head, saysColumn, f.Says))
+		text.WriteString(Wrap(head, messageColumn, f.Message))
 		if f.Remedy != "" {
 			text.WriteString(Wrap(strings.Repeat(" ", remedyColumn)+"-> ", remedyColumn+3,
 				f.Remedy))
 		}
 	}
-	fmt.Fprintf(&text, "\n%s.\n", r.sum())
+	fmt.Fprintf(&text, "\n%s.\n", r.summary())
 	_, err := w.Write(text.Bytes())
 	return err
 }
 
-// sum counts what is not as it should be.
-func (r *Report) sum() string {
+// summary counts warnings and notes.
+func (r *Report) summary() string {
 	if r.Warnings+r.Notes == 0 {
 		return "All is well"
 	}
 	return english.Plural(r.Warnings, "warning", "") + ", " + english.Plural(r.Notes, "note", "")
 }
 
-// Wrap lays text out behind head and below, from a column on, in lines of 80 columns at most. A
-// word that is longer than a line stands alone.
+// Wrap formats text behind head and below, from a column on, in lines of 80 columns at most. A word
+// that is longer than a line has one of its own.
 func Wrap(head string, column int, text string) string {
 	var b strings.Builder
 	b.WriteString(head)

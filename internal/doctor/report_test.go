@@ -12,11 +12,11 @@ import (
 // sample has each level, and lines of each length.
 func sample() *Report {
 	r := &Report{Program: "v1", System: "linux/amd64"}
-	r.Add(Finding{Group: "a", Name: "fine", Level: OK, Says: "all is well"},
-		Finding{Group: "a", Name: "long", Level: Note, Says: strings.Repeat("so so ", 40),
+	r.Add(Finding{Group: "a", Name: "fine", Level: OK, Message: "all is well"},
+		Finding{Group: "a", Name: "long", Level: Note, Message: strings.Repeat("so so ", 40),
 			Remedy: "do this; " + strings.Repeat("x", 90) + " and then that"},
-		Finding{Group: "b", Name: "bad", Level: Warning, Says: "it is über-broken",
-			Remedy: "mend it", Values: map[string]any{"sizeBytes": 8}})
+		Finding{Group: "b", Name: "bad", Level: Warning, Message: "it is über-broken",
+			Remedy: "repair it", Values: map[string]any{"sizeBytes": 8}})
 	return r
 }
 
@@ -28,7 +28,7 @@ func TestText(t *testing.T) {
 	text := b.String()
 	for _, want := range []string{
 		"farhash v1, linux/amd64\n\na\n  ok       fine                 all is well\n",
-		"\n\nb\n  warning  bad                  it is über-broken\n           -> mend it\n",
+		"\n\nb\n  warning  bad                  it is über-broken\n           -> repair it\n",
 		"\n\n1 warning, 1 note.\n",
 	} {
 		if !strings.Contains(text, want) {
@@ -49,7 +49,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// JSON has the names that the command promises, and all of what the text says.
+// JSON has the names that the command promises, and all that the text has.
 func TestJSON(t *testing.T) {
 	var b strings.Builder
 	if err := sample().WriteJSON(&b); err != nil {
@@ -64,9 +64,9 @@ func TestJSON(t *testing.T) {
 	if object["program"] != "v1" || object["system"] != "linux/amd64" ||
 		object["warnings"] != 1.0 || object["notes"] != 1.0 || len(object) != 5 ||
 		!reflect.DeepEqual(findings[0], map[string]any{"group": "a", "name": "fine",
-			"level": "ok", "says": "all is well", "remedy": ""}) ||
+			"level": "ok", "message": "all is well", "remedy": ""}) ||
 		!reflect.DeepEqual(findings[2], map[string]any{"group": "b", "name": "bad",
-			"level": "warning", "says": "it is über-broken", "remedy": "mend it",
+			"level": "warning", "message": "it is über-broken", "remedy": "repair it",
 			"values": map[string]any{"sizeBytes": 8.0}}) {
 		t.Errorf("%s", &b)
 	}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// noArgs refuses arguments.
+func noArgs(cmd *cobra.Command, given []string) error {
+	if len(given) > 0 {
+		return usage(fmt.Errorf("%s takes no arguments, but %q was given", cmd.Name(),
+			given[0]))
+	}
+	return nil
+}
+
+// oneArg asks for one argument. about says what it is, and has an example.
+func oneArg(name, about string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		switch len(given) {
+		case 0:
+			return usage(fmt.Errorf("%s is missing: %s", name, about))
+		case 1:
+			return nil
+		}
+		return usage(fmt.Errorf("%s takes one %s, but also %q was given", cmd.Name(), name,
+			given[1]))
+	}
+}
+
+// badFlag words an error of a flag.
+func badFlag(err error) error {
+	var invalid *pflag.InvalidValueError
+	var missing *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &invalid):
+		flag := invalid.GetFlag()
+		return fmt.Errorf("%s must be %s, not %q", flagNames(flag), valueOf(flag),
+			invalid.GetValue())
+	case errors.As(err, &missing):
+		flag := missing.GetFlag()
+		return fmt.Errorf("%s needs %s", flagNames(flag), valueOf(flag))
+	}
+	return err
+}
+
+// flagNames is "-n, --ranks" or "--mem".
+func flagNames(flag *pflag.Flag) string {
+	if flag.Shorthand != "" {
+		return "-" + flag.Shorthand + ", --" + flag.Name
+	}
+	return "--" + flag.Name
+}
+
+// valueOf describes the values of a flag.
+func valueOf(flag *pflag.Flag) string {
+	switch flag.Value.Type() {
+	case "int":
+		return "a whole number"
+	case "float64":
+		return "a number"
+	case "bool":
+		return "true or false"
+	case "duration":
+		return "a time such as 90s or 10m"
+	}
+	_, about := pflag.UnquoteUsage(flag)
+	return "a value: " + strings.ReplaceAll(about, "\n", " ")
+}
+
+// completeFlags has shells complete the values of flags: those that are fixed, and files where
+// the usage text names a FILE.
+func completeFlags(cmd *cobra.Command, fixed map[string][]cobra.Completion) {
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		name, _ := pflag.UnquoteUsage(flag)
+		complete := cobra.NoFileCompletions
+		switch values, found := fixed[flag.Name]; {
+		case found:
+			complete = cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+		case strings.HasPrefix(name, "FILE"):
+			return
+		}
+		_ = cmd.RegisterFlagCompletionFunc(flag.Name, complete) // fails for unknown flags alone
+	})
+}
+
+// completeNets completes one argument by nets.
+func completeNets(_ *cobra.Command, given []string, _ string) ([]cobra.Completion,
+	cobra.ShellCompDirective) {
+	if len(given) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []cobra.Completion{"pnml"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// foldUsages folds the usage texts of flags, which cobra would print in lines of any length.
+func foldUsages(cmd *cobra.Command) {
+	const columns = 60
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		var text strings.Builder
+		at := 0
+		for word := range strings.FieldsSeq(flag.Usage) {
+			switch {
+			case at == 0:
+			case at+1+len(word) > columns:
+				text.WriteByte('\n')
+				at = 0
+			default:
+				text.WriteByte(' ')
+				at++
+			}
+			text.WriteString(word)
+			at += len(word)
+		}
+		flag.Usage = text.String()
+	})
+}

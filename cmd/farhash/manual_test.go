@@ -1,0 +1,194 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/internal/doctor"
+)
+
+var update = flag.Bool("update", false, "write man/farhash.1")
+
+const manualPage = "man/farhash.1"
+
+// The manual page has the help of all commands and flags.
+func TestManualPage(t *testing.T) {
+	want := manual(newRoot())
+	if *update {
+		if err := os.WriteFile(manualPage, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(manualPage)
+	if err != nil || string(got) != want {
+		t.Errorf("%s is not what the help of the commands is: go generate ./cmd/farhash (%v)",
+			manualPage, err)
+	}
+	if _, err := exec.LookPath("mandoc"); err != nil {
+		t.Skip("there is no mandoc")
+	}
+	out, err := exec.Command("mandoc", "-T", "lint", "-W", "warning", manualPage).CombinedOutput()
+	if err != nil || len(out) > 0 {
+		t.Errorf("mandoc: %v\n%s", err, out)
+	}
+}
+
+// Every command has a short text that is a sentence, an example and a group, and every flag that
+// has a value gives it a name.
+func TestHelp(t *testing.T) {
+	for _, c := range commands(newRoot()) {
+		if c.Short == "" || strings.HasSuffix(c.Short, ".") || c.Example == "" || c.GroupID == "" {
+			t.Errorf("help of %s: short %q, example %q, group %q", c.Name(), c.Short, c.Example,
+				c.GroupID)
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			name, about := pflag.UnquoteUsage(f)
+			if name != strings.ToUpper(name) || about == "" {
+				t.Errorf("%s --%s: the value is %q, %q", c.Name(), f.Name, name, about)
+			}
+		})
+		for line := range strings.Lines(c.Long) {
+			if len(line) > 92 {
+				t.Errorf("%s: a line of %d columns: %s", c.Name(), len(line), line)
+			}
+		}
+	}
+}
+
+// commands are those that this package has made.
+func commands(root *cobra.Command) (all []*cobra.Command) {
+	for _, c := range root.Commands() {
+		if c.Name() != "help" && c.Name() != "completion" {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// page is a manual page in the language mdoc(7).
+type page struct{ strings.Builder }
+
+// macro writes a line of a macro, with its arguments as they are.
+func (p *page) macro(words ...string) { fmt.Fprintln(p, "."+strings.Join(words, " ")) }
+
+// line writes a line of text.
+func (p *page) line(text string) {
+	text = strings.ReplaceAll(text, `\`, `\e`)
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
+		text = `\&` + text
+	}
+	fmt.Fprintln(p, strings.ReplaceAll(text, "--", `\-\-`))
+}
+
+// literal writes lines as they are.
+func (p *page) literal(text string) {
+	p.macro("Bd", "-literal", "-offset", "indent")
+	for line := range strings.Lines(text) {
+		p.line(strings.TrimPrefix(strings.TrimRight(line, "\n"), "  "))
+	}
+	p.macro("Ed")
+}
+
+// text writes paragraphs. One that is indented stays as it is.
+func (p *page) text(text string) {
+	for i, paragraph := range strings.Split(text, "\n\n") {
+		switch {
+		case strings.HasPrefix(paragraph, "  "):
+			p.literal(paragraph)
+			continue
+		case i > 0:
+			p.macro("Pp")
+		}
+		text := strings.Join(strings.Fields(paragraph), " ")
+		for sentence := range strings.SplitAfterSeq(text, ". ") {
+			for line := range strings.Lines(doctor.Wrap("", 0, sentence)) {
+				p.line(strings.TrimSpace(line))
+			}
+		}
+	}
+}
+
+// flags writes a list of the flags of a command that are not hidden.
+func (p *page) flags(c *cobra.Command) {
+	p.macro("Bl", "-tag", "-width", "Ds")
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		name, about := pflag.UnquoteUsage(f)
+		item := []string{"It", "Fl", "-" + f.Name}
+		if f.Shorthand != "" {
+			item = []string{"It", "Fl", f.Shorthand, ",", "Fl", "-" + f.Name}
+		}
+		if name != "" {
+			item = append(item, "Ar", name)
+		}
+		p.macro(item...)
+		if zero := f.DefValue == "0" || f.DefValue == "" || f.DefValue == "false"; !zero {
+			about += fmt.Sprintf(" (default %s)", f.DefValue)
+		}
+		p.text(about)
+	})
+	p.macro("El")
+}
+
+// environment has the variables that a user sets.
+const environment = `  FARHASH_ENGINE      shm, mpi or ucx: the engine of a job of processes
+  FARHASH_TIMEOUT     time that ranks wait for each other at the start, such as 90s
+  FARHASH_TOKEN       the token of a job on several hosts
+  FARHASH_TOKEN_FILE  a file with the token
+  UCX_NET_DEVICES     the network devices that UCX may use
+  UCX_TLS             the transports that UCX may use`
+
+// manual is the manual page of all commands.
+func manual(root *cobra.Command) string {
+	var p page
+	fmt.Fprintln(&p, `.\" From the help of the commands, by: go generate ./cmd/farhash`)
+	p.macro("Dd November 22, 2026")
+	p.macro("Dt FARHASH 1")
+	p.macro("Os farhash", farhash.Version())
+	p.macro("Sh NAME")
+	p.macro("Nm farhash")
+	p.macro("Nd hash tables in the memory of many processes")
+	p.macro("Sh SYNOPSIS")
+	p.macro("Nm")
+	p.macro("Ar command")
+	p.macro("Op Ar flags")
+	p.macro("Nm")
+	p.macro("Ar command", "Fl -help")
+	p.macro("Nm")
+	p.macro("Fl -version")
+	p.macro("Sh DESCRIPTION")
+	p.text(aboutRoot)
+	p.macro("Pp")
+	p.text(aboutCompletion)
+	for _, c := range commands(root) {
+		p.macro("Sh", strings.ToUpper(c.Name()))
+		p.line(c.Short + ":")
+		p.literal("  farhash " + c.Use)
+		p.macro("Pp")
+		p.text(c.Long)
+		p.macro("Ss Flags of " + c.Name())
+		p.flags(c)
+		p.macro("Ss Examples of " + c.Name())
+		p.literal(c.Example)
+	}
+	p.macro("Sh ENVIRONMENT")
+	p.literal(environment)
+	p.macro("Sh EXIT STATUS")
+	p.literal(aboutExitCodes)
+	p.macro("Sh EXAMPLES")
+	p.literal(rootExamples)
+	p.macro("Sh SEE ALSO")
+	p.macro("Xr farhash 3 ,")
+	p.macro("Xr farhash_dht 3")
+	return p.String()
+}

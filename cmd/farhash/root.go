@@ -1,0 +1,85 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// The groups of commands in the help.
+const (
+	groupExplore = "explore"
+	groupJobs    = "jobs"
+	groupPlan    = "plan"
+	groupOthers  = "others"
+)
+
+const aboutRoot = `farhash is four hash tables in the memory of many processes, reached by one-sided
+operations: get, put, compare-and-swap, fetch-and-add. The tables are libraries for Go,
+C, C++, Fortran and Python. This command runs them and measures them.
+
+  set    words or byte strings, insert-only, by find-or-put: visited states, duplicates
+  cache  keys and values of fixed size, forgets when full: results worth reusing
+  index  built in bulk, then read-only: joins, dictionaries
+  kv     byte strings to byte strings, mutable, linearizable: shared state
+
+farhash explore uses the set, and farhash bench measures all four.
+
+A rank is a goroutine or a process that takes part, and all ranks together are a job.
+farhash run, mpirun, srun and torchrun start jobs of processes.`
+
+const aboutExitCodes = `  0    done
+  1    failed: files, memory or other ranks did not allow it
+  2    wrong usage: the command line is wrong
+  3    incomplete, because memory is full
+  4    incomplete, because a rank was lost
+  130  interrupted by Ctrl-C (SIGINT)
+  143  interrupted by SIGTERM`
+
+const aboutCompletion = `For completion in bash: source <(farhash completion bash).
+For other shells see farhash completion --help. make install installs completion for
+bash, zsh and fish.`
+
+const rootExamples = `  farhash doctor
+  farhash bench
+  farhash petri philosophers -n 14 -o net.pnml
+  farhash explore net.pnml
+  farhash run -n 4 -- farhash explore net.pnml`
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "farhash",
+		Version:       version(),
+		Short:         "Hash tables in the memory of many processes",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Long: aboutRoot + "\n\nExit codes:\n\n" + aboutExitCodes + "\n\n" +
+			aboutCompletion,
+		Example: rootExamples,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(badFlag(err)) })
+	root.AddGroup(&cobra.Group{ID: groupExplore, Title: "Explore and measure:"},
+		&cobra.Group{ID: groupJobs, Title: "Jobs and machines:"},
+		&cobra.Group{ID: groupPlan, Title: "Plan the sizes of reads:"},
+		&cobra.Group{ID: groupOthers, Title: "Others:"})
+	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "Show the help of a command",
+		Example: "  farhash help explore", GroupID: groupOthers,
+		RunE: func(_ *cobra.Command, given []string) error {
+			about, _, err := root.Find(given)
+			if err != nil {
+				return usage(err)
+			}
+			return about.Help()
+		}})
+	root.SetCompletionCommandGroupID(groupOthers)
+	for group, commands := range map[string][]*cobra.Command{
+		groupExplore: {newExplore(), newPetri(), newBench()},
+		groupJobs:    {newRun(), newDoctor()},
+		groupPlan:    {newCalibrate(), newModel()},
+	} {
+		for _, c := range commands {
+			c.GroupID = group
+			foldUsages(c)
+			root.AddCommand(c)
+		}
+	}
+	return root
+}
