@@ -1,4 +1,5 @@
-# The libraries for C, Fortran and whatever can call C. The Makefile includes this.
+# What is installed: the command, and the libraries for C, C++, Fortran and Python. The Makefile
+# includes this.
 
 PREFIX ?= /usr/local
 
@@ -7,11 +8,11 @@ PREFIX_WORD = '$(subst ','\'',$(PREFIX))'
 
 .PHONY: install uninstall test-clib bench-clib
 
-install: ## install the libraries for C, Fortran and Python in PREFIX (/usr/local)
-	GO='$(GO)' scripts/install-clib $(PREFIX_WORD)
+install: ## install the command and the libraries for C, Fortran and Python in PREFIX (/usr/local)
+	GO='$(GO)' scripts/install $(PREFIX_WORD)
 
 uninstall: ## remove what install has put into PREFIX
-	scripts/install-clib -u $(PREFIX_WORD)
+	scripts/install -u $(PREFIX_WORD)
 
 # Tests of what lacks its compiler or MPI are skipped.
 test-clib:

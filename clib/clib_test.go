@@ -55,9 +55,9 @@ var (
 )
 
 func build(name string) error {
-	out, err := exec.Command("../scripts/install-clib", prefix, name).CombinedOutput()
+	out, err := exec.Command("../scripts/install", prefix, name).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("install-clib %s: %w: %s", name, err, out)
+		return fmt.Errorf("install %s: %w: %s", name, err, out)
 	}
 	return nil
 }

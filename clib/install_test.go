@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/farhash/farhash"
 )
 
 // The examples run as their comments say.
@@ -104,8 +106,47 @@ func tree(t *testing.T, root string) []string {
 	return names
 }
 
-// What was installed can be moved, is used where it is then, and goes without a trace of its own,
-// whatever the folder is called and whatever else is in it.
+// commandFiles are those of the command in PREFIX.
+var commandFiles = []string{"bin/farhash", "share/man/man1/farhash.1",
+	"share/bash-completion/completions/farhash", "share/zsh/site-functions/_farhash",
+	"share/fish/vendor_completions.d/farhash.fish"}
+
+// checkCommand tests the command that is installed in a folder.
+func checkCommand(t *testing.T, prefix string) {
+	t.Helper()
+	for _, name := range commandFiles {
+		if info, err := os.Stat(filepath.Join(prefix, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s is not installed: %v", name, err)
+		}
+	}
+	out := run(t, nil, filepath.Join(prefix, commandFiles[0]), "--version")
+	if !strings.HasPrefix(out, "farhash version "+farhash.Version()+" (") {
+		t.Errorf("the installed command prints %q", out)
+	}
+	if _, err := exec.LookPath("bash"); err == nil {
+		run(t, nil, "bash", "-n", filepath.Join(prefix, commandFiles[2]))
+	}
+}
+
+// Without a C compiler the command is installed, and a message names what is left out.
+func TestCommandAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "x")
+	out := run(t, []string{"CC=no-such-compiler"}, "../scripts/install", dir)
+	if !strings.Contains(out, "libraries are left out") || !strings.Contains(out, "C compiler") {
+		t.Errorf("install prints %q", out)
+	}
+	checkCommand(t, dir)
+	if _, err := os.Stat(dir + "/lib"); err == nil {
+		t.Error("there are libraries")
+	}
+	run(t, nil, "../scripts/install", "-u", dir)
+	if left := tree(t, dir); len(left) != 1 {
+		t.Errorf("uninstall has left %q", left)
+	}
+}
+
+// What was installed can be moved and used in its new place. Uninstall removes all of it and
+// nothing else, whatever the name of the folder.
 func TestMovedAndRemoved(t *testing.T) {
 	need(t, "gcc", "make", "pkg-config")
 	dir := t.TempDir()
@@ -122,14 +163,15 @@ func TestMovedAndRemoved(t *testing.T) {
 	}
 	before := tree(t, to)
 	for range 2 { // a second time is an upgrade
-		run(t, []string{"DESTDIR=" + dir + "/dest"}, "../scripts/install-clib", "/usr/a&b|c d/",
-			"none")
+		run(t, []string{"DESTDIR=" + dir + "/dest"}, "../scripts/install", "/usr/a&b|c d/",
+			"command", "none")
 	}
 	byPkgConfig(t, to) // it is in DESTDIR, not where it was installed for
 	if err := os.Rename(to, moved); err != nil {
 		t.Fatal(err)
 	}
 	byPkgConfig(t, moved)
+	checkCommand(t, moved)
 	if _, err := exec.LookPath("cmake"); err == nil { // whose makefiles do not know any folder
 		byCMake(t, moved)
 	}
@@ -139,7 +181,7 @@ func TestMovedAndRemoved(t *testing.T) {
 		python.Env = append(os.Environ(), "PYTHONPATH="+packages[0])
 		_ = python.Run() // if it has numpy, it leaves compiled files there
 	}
-	if made := tree(t, moved); len(made) < len(before)+20 {
+	if made := tree(t, moved); len(made) < len(before)+30 {
 		t.Errorf("there is only %q", made)
 	}
 	run(t, nil, "make", "-s", "-C", "..", "uninstall", "PREFIX="+moved)
@@ -151,7 +193,7 @@ func TestMovedAndRemoved(t *testing.T) {
 		t.Errorf("uninstall of nothing: %v %s", err, out)
 	}
 	said := run(t, nil, "make", "-n", "-C", "..", "install", "PREFIX=/a'b&c|d")
-	if !strings.Contains(said, `scripts/install-clib '/a'\''b&c|d'`) {
+	if !strings.Contains(said, `scripts/install '/a'\''b&c|d'`) {
 		t.Errorf("make install runs %s", said)
 	}
 }
@@ -163,7 +205,7 @@ func TestManual(t *testing.T) {
 	if err != nil || len(pages) == 0 {
 		t.Fatal("no pages", err)
 	}
-	run(t, nil, "mandoc", append([]string{"-T", "lint", "-W", "error"}, pages...)...)
+	run(t, nil, "mandoc", append([]string{"-T", "lint", "-W", "warning"}, pages...)...)
 }
 
 // Nothing but the interface is visible to programs.

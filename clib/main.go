@@ -4,8 +4,8 @@
 // caches and the jobs in whose memory they lie. farhash.h is its interface and farhash(3) its
 // manual; this page is about what is behind.
 //
-//	scripts/install-clib PREFIX       builds and installs it; see there
-//	scripts/install-clib -u PREFIX    removes it again
+//	scripts/install PREFIX       builds and installs it; see there
+//	scripts/install -u PREFIX    removes it again
 //
 // # Two halves
 //

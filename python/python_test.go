@@ -59,10 +59,10 @@ func variants() []string {
 }
 
 var installed = sync.OnceValues(func() (string, error) {
-	cmd := exec.Command("../scripts/install-clib", append([]string{prefix}, variants()...)...)
+	cmd := exec.Command("../scripts/install", append([]string{prefix}, variants()...)...)
 	cmd.Env = append(os.Environ(), "PYTHON="+interpreter())
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("install-clib: %w: %s", err, out)
+		return "", fmt.Errorf("install: %w: %s", err, out)
 	}
 	found, err := filepath.Glob(prefix + "/lib/python3*/*-packages")
 	if err != nil || len(found) != 1 {
