@@ -47,7 +47,7 @@ type answer struct {
 	Reason  string `json:"reason,omitempty"`
 	NeedMem uint64 `json:"needMem,omitempty"` // bytes
 	Lost    []int  `json:"lostRanks,omitempty"`
-	Saved   string `json:"checkpoint,omitempty"` // to go on with after the loss
+	Saved   string `json:"checkpoint,omitempty"` // to continue from after the loss
 	// Only when asked for and found: the ids of the transitions.
 	Trace *[]string `json:"trace,omitempty"`
 
@@ -104,18 +104,18 @@ func (a *answer) print(w io.Writer, f *exploreFlags) error {
 	return nil
 }
 
-// openStdout returns standard output, unless it was closed when this program began. A pipe that
-// nobody reads any more makes writing fail then, and does not kill the process.
+// openStdout returns standard output, unless it was closed when this program began. Writing to a
+// pipe without a reader fails then, and does not kill the process.
 func openStdout() (*os.File, error) {
 	if stdoutClosed() {
 		return nil, errors.New("printing the answer: standard output is closed, or a null device " +
-			"that is open for reading as well; to do without the answer give >" + os.DevNull)
+			"that is open for reading as well; to discard the answer give >" + os.DevNull)
 	}
 	signal.Ignore(syscall.SIGPIPE)
 	return os.Stdout, nil
 }
 
-// stdoutClosed tells whether standard output was closed: Go's runtime has then opened the null
+// stdoutClosed reports whether standard output was closed: Go's runtime has then opened the null
 // device there, for reading and writing. Shells that discard output open it for writing; what
 // starts programs with one null device for output and errors does not count either.
 func stdoutClosed() bool {
@@ -174,12 +174,12 @@ func (a *answer) printText(w io.Writer) {
 		fmt.Fprintf(t, "depth\t%d%s\n", *a.Depth, mark)
 	}
 	fmt.Fprintf(t, "deadlocks\t%d%s\n", a.Deadlocks, mark)
-	fmt.Fprintf(t, "most tokens in a place\t%d%s\n", a.MaxTokensPlace, mark)
-	fmt.Fprintf(t, "most tokens in a marking\t%d%s\n", a.MaxTokensMarking, mark)
+	fmt.Fprintf(t, "max tokens in a place\t%d%s\n", a.MaxTokensPlace, mark)
+	fmt.Fprintf(t, "max tokens in a marking\t%d%s\n", a.MaxTokensMarking, mark)
 	fmt.Fprintf(t, "seconds\t%.3f\t%s, %s with %s\n", a.Seconds,
 		rate(a.States, a.Seconds, "states/s"), rate(a.Arcs, a.Seconds, "arcs/s"),
 		plural.Of(a.Ranks, "rank"))
-	fmt.Fprintf(t, "bytes per state\t%.1f\ta marking has %s, kept as %s\n",
+	fmt.Fprintf(t, "bytes per state\t%.1f\ta marking has %s, stored as %s\n",
 		a.BytesPerState, plural.Of(a.bits, "bit"), a.Encoding)
 	if a.Access != "" {
 		fmt.Fprintf(t, "access\t%s\n", a.Access)
@@ -199,7 +199,7 @@ func (a *answer) printTrace(w io.Writer) {
 	switch {
 	case !a.traced:
 	case a.Trace == nil && a.Deadlocks > 0:
-		fmt.Fprintln(w, "the way to the deadlock is lost with a rank that died")
+		fmt.Fprintln(w, "the firing sequence to the deadlock was lost with a rank")
 	case a.Trace == nil && a.Complete:
 		fmt.Fprintln(w, "no deadlock is reachable")
 	case a.Trace == nil:
@@ -207,7 +207,7 @@ func (a *answer) printTrace(w io.Writer) {
 	case len(*a.Trace) == 0:
 		fmt.Fprintln(w, "the initial marking is a deadlock")
 	default:
-		fmt.Fprintf(w, "shortest way to a deadlock, %s:\n",
+		fmt.Fprintf(w, "shortest firing sequence to a deadlock, %s:\n",
 			plural.Of(len(*a.Trace), "firing"))
 		for _, id := range *a.Trace {
 			fmt.Fprintf(w, "  %s\n", printable(id))
@@ -215,7 +215,7 @@ func (a *answer) printTrace(w io.Writer) {
 	}
 }
 
-// printable is a name as it is, unless it could upset a terminal or feign a line.
+// printable is a name as it is, or quoted where it could change the terminal or imitate a line.
 func printable(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(name)

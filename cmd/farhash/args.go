@@ -18,7 +18,7 @@ func noArgs(cmd *cobra.Command, given []string) error {
 	return nil
 }
 
-// oneArg asks for one argument. about says what it is, and has an example.
+// oneArg asks for one argument. about describes it, with an example.
 func oneArg(name, about string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		switch len(given) {

@@ -117,7 +117,7 @@ func (f *benchFlags) check() error {
 	return nil
 }
 
-// tableSize is what --size says, or a sixteenth of the memory that is left.
+// tableSize is the value of --size, or a sixteenth of the available memory.
 func (f *benchFlags) tableSize() (uint64, error) {
 	if f.size == "" {
 		size := uint64(benchSize)

@@ -13,8 +13,8 @@ import (
 	"github.com/farhash/farhash/internal/memory"
 )
 
-// display shows a search on standard error: the plan always, how far it has come
-// when that is a terminal.
+// display shows a search on standard error: the plan always, the progress when that is a
+// terminal.
 type display struct {
 	quiet bool
 	plan  explore.Plan
@@ -80,7 +80,7 @@ func (d *display) announce(p explore.Plan) {
 	if d.bar != nil {
 		_ = d.bar.Clear()
 	}
-	fmt.Fprintf(os.Stderr, "plan: up to %s, enough for %s (%.1f bytes each, kept as %s)\n",
+	fmt.Fprintf(os.Stderr, "plan: up to %s, enough for %s (%.1f bytes each, stored as %s)\n",
 		memory.Format(p.Mem), humanize.SIWithDigits(float64(p.States), 1, "states"),
 		p.StateBytes, p.Encoding)
 }

@@ -138,11 +138,11 @@ func TestExploreText(t *testing.T) {
 	path := family(t, "philosophers", "5")
 	c := execute(t, "explore", path, "-n", "2")
 	for _, want := range []string{"Philosophers-5: 25 places, 25 transitions\n",
-		"states                    243\n", "arcs                      945\n",
-		"depth                     5\n", "deadlocks                 2\n",
-		"most tokens in a place    1\n",
-		"most tokens in a marking  10\n", "states/s, ", "arcs/s with 2 ranks\n",
-		"bytes per state ", "a marking has 10 bits, kept as word\n"} {
+		"states                   243\n", "arcs                     945\n",
+		"depth                    5\n", "deadlocks                2\n",
+		"max tokens in a place    1\n",
+		"max tokens in a marking  10\n", "states/s, ", "arcs/s with 2 ranks\n",
+		"bytes per state ", "a marking has 10 bits, stored as word\n"} {
 		if !strings.Contains(c.stdout.String(), want) {
 			t.Errorf("%q is not in:\n%s", want, &c.stdout)
 		}
@@ -198,7 +198,8 @@ func TestExploreTrace(t *testing.T) {
 			}
 		}
 		c := execute(t, args...)
-		_, text, _ := strings.Cut(c.stdout.String(), "shortest way to a deadlock, 4 firings:\n")
+		_, text, _ := strings.Cut(c.stdout.String(),
+			"shortest firing sequence to a deadlock, 4 firings:\n")
 		if len(trace) != 4 || strings.Count(text, "\n") != 4 {
 			t.Errorf("%q: trace %v, text %s", args, trace, &c.stdout)
 		}

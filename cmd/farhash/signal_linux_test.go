@@ -132,6 +132,24 @@ func TestInterruptDoctor(t *testing.T) {
 	}
 }
 
+// A bench that a signal ends marks what it prints as incomplete, in every form.
+func TestInterruptBench(t *testing.T) {
+	for form, mark := range map[string]string{"": "\nINCOMPLETE: interrupted\n",
+		"--benchfmt": "\nincomplete: interrupted\n",
+		"--json":     `"complete":false,"reason":"interrupted"}`} {
+		args := []string{"bench", "--size", "1MiB", "--ops", "200", "--runs", "1000"}
+		if form != "" {
+			args = append(args, form)
+		}
+		c := startUntil(t, "kv, get", args...)
+		send(t, c.Process.Pid, syscall.SIGINT)
+		if c.finish(); c.code() != exitInterrupt || !strings.Contains(c.stdout.String(), mark) {
+			t.Errorf("%q: exit code %d, no %q in\n%s%s", args, c.code(), mark, &c.stdout,
+				&c.stderr)
+		}
+	}
+}
+
 // columns is the width of a terminal, less than the progress would like.
 const columns = 64
 
