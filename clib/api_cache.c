@@ -1,4 +1,4 @@
-// The functions of farhash.h about caches: as api.c, but for the first look.
+// The functions of farhash.h about caches: as api.c, with the fast path.
 
 #include "library.h"
 #include "_cgo_export.h"
@@ -18,7 +18,7 @@ int farhash_cache_get(farhash_cache *cache, const void *key, void *value) {
 	HANDLE(cache, FH_CACHE);
 	NEED(key);
 	NEED(value);
-	int seen = h->shape.flat ? fh_look_get(h, key, value) : FH_UNKNOWN;
+	int seen = h->shape.flat ? fh_fast_get(h, key, value) : FH_UNKNOWN;
 	return seen != FH_UNKNOWN ? seen : goCacheGet(h->number, BARE(key), value);
 }
 
@@ -26,7 +26,7 @@ int farhash_cache_put(farhash_cache *cache, const void *key, const void *value) 
 	HANDLE(cache, FH_CACHE);
 	NEED(key);
 	NEED(value);
-	int done = h->shape.flat ? fh_look_put(h, key, value) : FH_UNKNOWN;
+	int done = h->shape.flat ? fh_fast_put(h, key, value) : FH_UNKNOWN;
 	return done != FH_UNKNOWN ? done : goCachePut(h->number, BARE(key), BARE(value));
 }
 

@@ -17,7 +17,7 @@ type pairs struct {
 	c *C.fh_handle
 	*cache.Cache
 	keySize, valueSize int
-	looks              *looks // what C has done; nil if C does not look
+	fast               *fastPath // nil where all calls go to Go
 	job                *job
 }
 
@@ -28,7 +28,7 @@ func cacheOf(number C.uint64_t) *pairs { return everyCache.at(number) }
 func (p *pairs) shut() error {
 	p.job.remove(p)
 	release(&everyCache, p.c)
-	return errors.Join(p.looks.close(), p.Close())
+	return errors.Join(p.fast.close(), p.Close())
 }
 
 // keys and values are bytes of C, for n of them.
@@ -69,7 +69,7 @@ func goCacheNew(v C.uint64_t, c *C.farhash_cache_config, out **C.fh_handle) (cod
 	return ended(err, C.FARHASH_ERROR_ARGUMENT)
 }
 
-// begin makes the cache, with what C needs to look at it. Collective.
+// begin makes the cache and its fast path. Collective.
 func (p *pairs) begin(h *C.fh_handle, cfg cache.Config) (err error) {
 	p.c = h
 	p.c.bytes, p.c.more = C.uint64_t(p.keySize), C.uint64_t(p.valueSize)
@@ -77,10 +77,10 @@ func (p *pairs) begin(h *C.fh_handle, cfg cache.Config) (err error) {
 	if p.Cache, err = cache.New(context.Background(), watched, cfg); err != nil {
 		return err
 	}
-	if p.looks, err = newLooks(context.Background(), p.Cache, watched); err != nil {
+	if p.fast, err = newFastPath(context.Background(), p.Cache, watched); err != nil {
 		return errors.Join(err, p.Close())
 	}
-	p.looks.allow(p.c)
+	p.fast.enable(p.c)
 	return nil
 }
 
@@ -146,7 +146,7 @@ func goCacheUpdate(v C.uint64_t, key, function, argument unsafe.Pointer) (code C
 }
 
 // report writes statistics.
-func report(s cache.Stats, out *C.farhash_cache_stats) {
+func writeCacheStats(s cache.Stats, out *C.farhash_cache_stats) {
 	*out = C.farhash_cache_stats{hits: C.uint64_t(s.Hits), misses: C.uint64_t(s.Misses),
 		inserted: C.uint64_t(s.Inserted), updated: C.uint64_t(s.Updated),
 		evicted: C.uint64_t(s.Evicted), deletes: C.uint64_t(s.Deletes),
@@ -161,8 +161,8 @@ func goCacheStats(v C.uint64_t, out *C.farhash_cache_stats) (code C.int) {
 	defer guard(&code)
 	p := cacheOf(v)
 	s := p.Stats()
-	p.looks.addTo(&s, p.job.Rank())
-	report(s, out)
+	p.fast.addTo(&s, p.job.Rank())
+	writeCacheStats(s, out)
 	return C.FARHASH_OK
 }
 
@@ -171,7 +171,7 @@ func goCacheStatsReset(v C.uint64_t) (code C.int) {
 	defer guard(&code)
 	p := cacheOf(v)
 	p.ResetStats()
-	p.looks.reset()
+	p.fast.reset()
 	return C.FARHASH_OK
 }
 
@@ -184,12 +184,12 @@ func goCacheAllStats(v C.uint64_t, ranks, total *C.farhash_cache_stats) (code C.
 	if err != nil {
 		return fail(err, C.FARHASH_ERROR)
 	}
-	if p.looks != nil {
+	if p.fast != nil {
 		for rank := range all {
-			p.looks.addTo(&all[rank], rank)
-			p.looks.addTo(&sum, rank)
+			p.fast.addTo(&all[rank], rank)
+			p.fast.addTo(&sum, rank)
 		}
-		// Nobody counts on, or begins anew, before all have read this.
+		// No rank counts or resets before all have read this.
 		if err := p.job.Barrier(ctx); err != nil {
 			return fail(err, C.FARHASH_ERROR)
 		}
@@ -197,13 +197,13 @@ func goCacheAllStats(v C.uint64_t, ranks, total *C.farhash_cache_stats) (code C.
 	if ranks != nil {
 		out := unsafe.Slice(ranks, len(all))
 		for rank := range all {
-			report(all[rank], &out[rank])
+			writeCacheStats(all[rank], &out[rank])
 		}
 	}
 	if total == nil { // the other ranks have been served
 		return fail(errNull, C.FARHASH_ERROR_ARGUMENT)
 	}
-	report(sum, total)
+	writeCacheStats(sum, total)
 	return C.FARHASH_OK
 }
 

@@ -3,7 +3,7 @@
 #ifndef FARHASH_CALLS_H
 #define FARHASH_CALLS_H
 
-// fh_usable tells whether a handle can be used; fh_refuse_handle says why not.
+// fh_usable reports whether a handle can be used; fh_refuse_handle gives the reason if not.
 int fh_usable(const fh_handle *handle, uint32_t kind);
 int fh_refuse_handle(const fh_handle *handle, uint32_t kind);
 int fh_alive(void);
@@ -27,7 +27,7 @@ int fh_refuse_size(void);
 		return fh_refuse_size()
 
 // OUT sets what a collective function gives to NULL. That of Go says if there is no place for it,
-// as all ranks have to be told.
+// as all ranks have to fail then.
 #define OUT(pointer) \
 	if (pointer) \
 		*(pointer) = NULL

@@ -90,7 +90,7 @@ func (k kind) install(t testing.TB) {
 // limit is more than any program takes, and less than all tests may.
 const limit = 4 * time.Minute
 
-// run runs a program. One that comes to no end is ended, and what it was about is told.
+// run runs a program. One that does not end is killed, and what it was doing is logged.
 func run(t testing.TB, env []string, name string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)

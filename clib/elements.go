@@ -126,7 +126,7 @@ func goElementsBuckets(v C.uint64_t) C.uint64_t {
 //export goElementsStats
 func goElementsStats(v C.uint64_t, out *C.farhash_set_stats) (code C.int) {
 	defer guard(&code)
-	tell(elementsOf(v).Stats(), out)
+	writeSetStats(elementsOf(v).Stats(), out)
 	return C.FARHASH_OK
 }
 

@@ -7,15 +7,15 @@
  *   farhash_elements  the same for byte strings of one length
  *   farhash_cache     keys and values of fixed sizes; forgets when it is full
  *   farhash_map       keys and values of any length, changed and deleted; loses nothing
- *   farhash_index     records that are given once and then only looked up
+ *   farhash_index     records that are given once; then read-only
  *
  * Functions that say "collective" are called by all ranks of the job, in the same order, with
  * the same arguments. Arguments that make no sense on one rank fail on all; a rank whose handle is
  * NULL or closed has not called, and the others wait. The other functions are safe to call from
- * any thread at any time, save that nothing may run beside the close of its table. No function
+ * any thread at any time, except that nothing may run during the close of its table. No function
  * may be called by a signal handler: it could end the process or wait for ever. Functions that
  * return int return 0 or an answer, which is positive, or an error, which is negative;
- * farhash_last_error then tells in words what failed and what to do about it. Nothing is printed,
+ * farhash_last_error then has in words what failed and what to do about it. Nothing is printed,
  * nothing aborts.
  *
  * farhash(3) is the manual. Programs link with -lfarhash, see also farhash_mpi.h.
@@ -106,8 +106,8 @@ int farhash_join(const farhash_options *options, farhash_job **job);
  * at lower levels always, no thread does, and others wait until the process calls MPI or
  * farhash; then one thread of the program calls both. The call begins as any collective one of MPI
  * does: until every process of the communicator has called it, it waits, however long that takes;
- * timeout_seconds is for what comes then. If a process gives options that make no sense, it is told
- * so by FARHASH_ERROR_ARGUMENT and the others by FARHASH_ERROR_RANK, with its rank and the reason.
+ * timeout_seconds is for what comes then. If a process gives options that make no sense, it
+ * gets FARHASH_ERROR_ARGUMENT and the others FARHASH_ERROR_RANK, with its rank and the reason.
  * Collective. */
 int farhash_join_fortran_comm(int32_t comm, const farhash_options *options, farhash_job **job);
 
@@ -187,7 +187,7 @@ int farhash_set_grow(farhash_set *set, uint64_t buckets);
 int farhash_set_save(farhash_set *set, const char *path);
 int farhash_set_load(farhash_set *set, const char *path);
 
-/* farhash_set_check verifies the whole table, and tells every rank whether it is in order. */
+/* farhash_set_check verifies the whole table. Every rank gets the result. */
 int farhash_set_check(farhash_set *set);
 
 /* Close gives this rank's memory back. Not collective. */
@@ -233,7 +233,8 @@ int farhash_elements_close(farhash_elements *elements);
 
 typedef struct farhash_cache farhash_cache;
 
-/* How readers and writers of a bucket keep out of each other's way. */
+/* How reads and writes of a bucket are synchronized: by checksums alone, by a lock of each
+ * group of buckets, or by a lock of each rank. */
 enum { FARHASH_LOCK_FREE = 0, FARHASH_FINE = 1, FARHASH_COARSE = 2 };
 
 /* Every rank gives the same. 0 is the default of everything but sizes and buckets. */
@@ -292,7 +293,7 @@ int farhash_cache_stats_reset(farhash_cache *cache);
 int farhash_cache_all_stats(farhash_cache *cache, farhash_cache_stats *ranks,
 	farhash_cache_stats *total);
 
-/* farhash_cache_locate tells which rank has a key in its memory, and in which bucket of that rank
+/* farhash_cache_locate finds which rank has a key in its memory, and in which bucket of that rank
  * it is; -1 and UINT64_MAX if it is nowhere. FARHASH_HIT or FARHASH_MISS. */
 int farhash_cache_locate(farhash_cache *cache, const void *key, int32_t *rank, uint64_t *bucket);
 
@@ -431,7 +432,7 @@ int farhash_index_save(farhash_index *index, const char *path);
  * that of one of them, and value_size, which may be NULL, its size. */
 int farhash_index_get(farhash_index *index, const void *key, void *value, size_t *value_size);
 
-/* Many at once. Keys lie one after the other, and so do values, config.value_size apart; counts[i]
+/* Many at once. Keys lie one after the other, and so do values, at distances of config.value_size; counts[i]
  * is how many records have key i. sizes may be NULL. */
 int farhash_index_get_batch(farhash_index *index, const void *keys, size_t n, void *values,
 	size_t *sizes, uint32_t *counts);
@@ -445,7 +446,7 @@ int farhash_index_lookup(farhash_index *index, const void *keys, size_t n,
 /* How many records all ranks have. */
 int farhash_index_len(farhash_index *index, uint64_t *records);
 
-/* farhash_index_check verifies the whole index, and tells every rank. Collective. */
+/* farhash_index_check verifies the whole index. Every rank gets the result. Collective. */
 int farhash_index_check(farhash_index *index);
 int farhash_index_close(farhash_index *index);
 

@@ -1,6 +1,6 @@
-// The first look at a cache in plain memory; main.go says why it is here, and looks.go when it
-// is used. What follows is package cache once more: hash.go, address.go, bucket.go and the
-// beginning of search.go.
+// The fast path of a cache in plain memory; main.go explains why it is here, and fastpath.go when
+// it is used. The code repeats package cache: hash.go, address.go, bucket.go and the beginning of
+// search.go.
 
 #include <string.h>
 
@@ -50,14 +50,14 @@ static inline void store(uint64_t *at, uint64_t word) {
 
 static inline int same(const uint64_t *shared, const uint64_t *own, uint64_t n) {
 	uint64_t differ = 0;
-	if (load(shared) != own[0]) // so most others take one cache line
+	if (load(shared) != own[0]) // so most other keys take one cache line
 		return 0;
 	for (uint64_t i = 0; i < n; i++)
 		differ |= load(shared + i) ^ own[i];
 	return differ == 0;
 }
 
-// whole is the words of a key or value: where they are, or a copy that is filled up with zeros.
+// whole returns the words of a key or value: in place, or a copy that is padded with zeros.
 static inline const uint64_t *whole(const void *from, uint64_t bytes, uint64_t *padded) {
 	if (((uintptr_t)from | bytes) % 8 == 0)
 		return from;
@@ -90,11 +90,11 @@ static inline uint64_t *candidate(const fh_shape *s, const place *p, uint64_t i)
 	return p->group + (p->first + i) % s->group_buckets * s->bucket_words;
 }
 
-// fh_look_get is FARHASH_HIT if the first group has the key with a whole value, and FARHASH_MISS
+// fh_fast_get is FARHASH_HIT if the first group has the key with a whole value, and FARHASH_MISS
 // if it has an empty bucket before that. Else it is FH_UNKNOWN.
-int fh_look_get(fh_handle *cache, const void *key, void *value) {
+int fh_fast_get(fh_handle *cache, const void *key, void *value) {
 	const fh_shape *s = &cache->shape;
-	uint64_t padded[FH_LOOK_WORDS], seen[FH_LOOK_WORDS];
+	uint64_t padded[FH_FAST_WORDS], seen[FH_FAST_WORDS];
 	const uint64_t *k = whole(key, cache->bytes, padded);
 	place p = place_of(s, k);
 	fh_tally *tally = &cache->tallies[p.hash % FH_STRIPES];
@@ -128,11 +128,11 @@ static void write_bucket(uint64_t *bucket, const fh_shape *s, uint64_t seal,
 	__atomic_store_n(bucket, seal, __ATOMIC_RELEASE);
 }
 
-// fh_look_put stores a pair if the first group has an empty bucket: the key is nowhere behind
+// fh_fast_put stores a pair if the first group has an empty bucket: the key is nowhere behind
 // that. Where the group has the key twice, or no empty bucket, it is FH_UNKNOWN.
-int fh_look_put(fh_handle *cache, const void *key, const void *value) {
+int fh_fast_put(fh_handle *cache, const void *key, const void *value) {
 	const fh_shape *s = &cache->shape;
-	uint64_t paddedKey[FH_LOOK_WORDS], paddedValue[FH_LOOK_WORDS];
+	uint64_t paddedKey[FH_FAST_WORDS], paddedValue[FH_FAST_WORDS];
 	const uint64_t *k = whole(key, cache->bytes, paddedKey);
 	const uint64_t *v = whole(value, cache->more, paddedValue);
 	place p = place_of(s, k);

@@ -34,11 +34,11 @@ func (w *watch) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error
 	return made, err
 }
 
-// looks is what C needs to look at a cache by itself, and what it has counted. The
-// counters lie in a window, so that each rank can tell what all have done:
+// fastPath is what C needs to access a cache by itself, and its counters. They are in a window, so
+// that each rank can read those of all:
 //
 //	segment of a rank  | fh_tally 0 | ... | fh_tally 15 |    each a cache line
-type looks struct {
+type fastPath struct {
 	shape  C.fh_shape
 	window rma.Window
 	rank   int
@@ -46,9 +46,9 @@ type looks struct {
 
 const tallyWords = int(unsafe.Sizeof(C.fh_tally{}) / 8)
 
-// newLooks is nil where memory is not direct, or where C would see another table than Go
-// does. Collective.
-func newLooks(ctx context.Context, c *cache.Cache, w *watch) (*looks, error) {
+// newFastPath is nil where memory is not direct, or where C and Go would not agree on the layout of
+// the table. Collective.
+func newFastPath(ctx context.Context, c *cache.Cache, w *watch) (*fastPath, error) {
 	if w.buckets == nil || c.Config().Mode != cache.LockFree {
 		return nil, nil
 	}
@@ -56,16 +56,16 @@ func newLooks(ctx context.Context, c *cache.Cache, w *watch) (*looks, error) {
 	if flat == nil {
 		return nil, nil
 	}
-	counters, err := w.NewWindow(ctx, rma.Spec{Name: "libfarhash: what C has looked up",
+	counters, err := w.NewWindow(ctx, rma.Spec{Name: "libfarhash: counters of C",
 		Words: C.FH_STRIPES * tallyWords})
 	if err != nil {
 		return nil, err
 	}
-	l := &looks{window: counters, rank: w.Rank()}
-	if max(c.Config().KeySize, c.Config().ValueSize) <= 8*C.FH_LOOK_WORDS && agrees(c.Config()) {
-		l.shape = shapeOf(c.Config(), w, flat)
+	f := &fastPath{window: counters, rank: w.Rank()}
+	if max(c.Config().KeySize, c.Config().ValueSize) <= 8*C.FH_FAST_WORDS && agrees(c.Config()) {
+		f.shape = shapeOf(c.Config(), w, flat)
 	}
-	return l, nil
+	return f, nil
 }
 
 func shapeOf(cfg cache.Config, w *watch, flat []uint64) C.fh_shape {
@@ -80,21 +80,21 @@ func shapeOf(cfg cache.Config, w *watch, flat []uint64) C.fh_shape {
 	return s
 }
 
-// allow lets C look.
-func (l *looks) allow(h *C.fh_handle) {
-	if l == nil {
+// enable lets C use it.
+func (f *fastPath) enable(h *C.fh_handle) {
+	if f == nil {
 		return
 	}
-	h.tallies = (*C.fh_tally)(unsafe.Pointer(unsafe.SliceData(l.window.Words(l.rank))))
-	h.shape = l.shape
+	h.tallies = (*C.fh_tally)(unsafe.Pointer(unsafe.SliceData(f.window.Words(f.rank))))
+	h.shape = f.shape
 }
 
-// addTo adds what C has done on a rank.
-func (l *looks) addTo(s *cache.Stats, rank int) {
-	if l == nil {
+// addTo adds the counters of C on a rank.
+func (f *fastPath) addTo(s *cache.Stats, rank int) {
+	if f == nil {
 		return
 	}
-	words := l.window.Words(rank)
+	words := f.window.Words(rank)
 	for i := 0; i < len(words); i += tallyWords {
 		t := (*C.fh_tally)(unsafe.Pointer(&words[i]))
 		s.Hits += atomic.LoadUint64((*uint64)(&t.hits))
@@ -104,21 +104,21 @@ func (l *looks) addTo(s *cache.Stats, rank int) {
 	}
 }
 
-func (l *looks) reset() {
-	if l == nil {
+func (f *fastPath) reset() {
+	if f == nil {
 		return
 	}
-	words := l.window.Words(l.rank)
+	words := f.window.Words(f.rank)
 	for i := range words {
 		atomic.StoreUint64(&words[i], 0)
 	}
 }
 
-func (l *looks) close() error {
-	if l == nil {
+func (f *fastPath) close() error {
+	if f == nil {
 		return nil
 	}
-	return l.window.Close()
+	return f.window.Close()
 }
 
 // Trials of shapes, by their configuration.
@@ -129,8 +129,8 @@ const (
 	trialKeys  = 128
 )
 
-// agrees tells whether C and Go mean the same table by this configuration: what either puts
-// into a small one is found by the other, and the table is in order.
+// agrees reports whether C and Go lay out a table of this configuration alike: what either puts
+// into a small table is found by the other, and the table passes its check.
 func agrees(cfg cache.Config) bool {
 	cfg.BucketsPerRank = trialKeys / 2 / uint64(cfg.GroupBuckets) * uint64(cfg.GroupBuckets)
 	known, ok := trials.Load(cfg)
@@ -141,7 +141,7 @@ func agrees(cfg cache.Config) bool {
 	return known.(bool)
 }
 
-// try has rank 0 work on the memory of all ranks by turns in C and in Go.
+// try has rank 0 access the memory of all ranks in C and in Go in turn.
 func try(j rma.Job, cfg cache.Config) error {
 	ctx := context.Background()
 	w := &watch{Job: j}
@@ -169,7 +169,7 @@ func try(j rma.Job, cfg cache.Config) error {
 	return errors.Join(err, c.CheckAll(ctx), c.Close())
 }
 
-// trial is a cache that C and Go try out.
+// trial is a cache that C and Go test together.
 type trial struct {
 	c    *cache.Cache
 	cell *C.fh_handle
@@ -185,7 +185,7 @@ func (t *trial) one(keySize int, seed uint64) error {
 	for turn := range uint64(2) {
 		fill(value, seed+turn<<32)
 		want := bytes.Clone(value)
-		if put := C.fh_look_put(t.cell, t.pair, unsafe.Pointer(&value[0])); put == C.FH_UNKNOWN ||
+		if put := C.fh_fast_put(t.cell, t.pair, unsafe.Pointer(&value[0])); put == C.FH_UNKNOWN ||
 			turn == 1 {
 			if _, err := t.c.Put(key, value); err != nil {
 				return err
@@ -196,7 +196,7 @@ func (t *trial) one(keySize int, seed uint64) error {
 			return fmt.Errorf("farhash: Go does not find what C has put: %v", err)
 		}
 		clear(value)
-		got := C.fh_look_get(t.cell, t.pair, unsafe.Pointer(&value[0]))
+		got := C.fh_fast_get(t.cell, t.pair, unsafe.Pointer(&value[0]))
 		if got == C.FARHASH_MISS || got == C.FARHASH_HIT && !bytes.Equal(value, want) {
 			return errors.New("farhash: C does not find what Go has put")
 		}

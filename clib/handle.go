@@ -61,8 +61,8 @@ func hold[T any](r *registry[T], kind C.uint32_t, value *T) (*C.fh_handle, error
 	return h, nil
 }
 
-// open makes a table of a job, by begin, which is collective. What is wrong with the arguments
-// of this rank it tells to all ranks before that.
+// open makes a table of a job, by begin, which is collective. Before that all ranks get what is
+// wrong with the arguments of this one.
 func open[T any](j *job, call string, wrong error, out **C.fh_handle, r *registry[T],
 	kind C.uint32_t, value *T, begin func(h *C.fh_handle) error) error {
 	if out == nil {

@@ -31,7 +31,7 @@ func newJob(j rma.Job, leave func() error) (made *job, err error) {
 	return made, err
 }
 
-// together tells every rank, before a collective call begins, if one of them has been given
+// together fails on every rank, before a collective call begins, if one of them has been given
 // arguments that make no sense: the others would wait for it. Collective.
 func (j *job) together(call string, wrong error) error {
 	return rma.AllSucceeded(context.Background(), j.Job, "farhash: the arguments of "+call, wrong)

@@ -78,13 +78,13 @@ int fh_alive(void) {
 
 // ---- Handles ----
 
-// Handles of tables that are closed stay for a while, so that a call with one of them finds out.
-enum { GRAVES = 1024 };
+// Handles of closed tables are kept for a while, so that a call with one of them is an error.
+enum { MAX_RETIRED = 1024 };
 static struct {
 	pthread_mutex_t lock;
 	fh_handle *first, *last;
 	int n;
-} graves = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} retired = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 fh_handle *fh_new(uint32_t kind, uint64_t number) {
 	fh_handle *h = calloc(1, sizeof *h);
@@ -99,18 +99,18 @@ void fh_retire(fh_handle *h) {
 	fh_handle *oldest = NULL;
 	h->closed = 1;
 	h->shape.flat = NULL;
-	pthread_mutex_lock(&graves.lock);
-	if (graves.last)
-		graves.last->next = h;
+	pthread_mutex_lock(&retired.lock);
+	if (retired.last)
+		retired.last->next = h;
 	else
-		graves.first = h;
-	graves.last = h;
-	if (++graves.n > GRAVES) {
-		oldest = graves.first;
-		graves.first = oldest->next;
-		graves.n--;
+		retired.first = h;
+	retired.last = h;
+	if (++retired.n > MAX_RETIRED) {
+		oldest = retired.first;
+		retired.first = oldest->next;
+		retired.n--;
 	}
-	pthread_mutex_unlock(&graves.lock);
+	pthread_mutex_unlock(&retired.lock);
 	free(oldest);
 }
 

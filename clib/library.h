@@ -10,12 +10,12 @@
 
 enum { FH_JOB = 0x66686a31, FH_SET, FH_ELEMENTS, FH_CACHE, FH_MAP, FH_INDEX };
 
-// FH_LOOK_WORDS is the longest key and the longest value of a cache that C looks at.
-enum { FH_LOOK_WORDS = 64 };
+// FH_FAST_WORDS is the longest key and the longest value of a cache that C accesses by itself.
+enum { FH_FAST_WORDS = 64 };
 
 // A cache as C sees it.
 typedef struct {
-	uint64_t *flat; // all segments; NULL: C does not look
+	uint64_t *flat; // all segments; NULL: there is no fast path
 	uint64_t ranks, segment, groups, group_words, bucket_words, group_buckets;
 	uint64_t key_words, value_words;
 } fh_shape;
@@ -65,12 +65,12 @@ int fh_call_next(void *function, fh_record *record, void *argument);
 void fh_call_found(void *function, size_t i, void *value, size_t value_size, void *argument);
 void fh_call_plain(void *function, void *argument);
 
-// fh_keep_stacks sees to signal handlers that were installed behind the library's back.
+// fh_keep_stacks adjusts signal handlers that were installed without the library's sigaction.
 void fh_keep_stacks(void);
 
-// The first look, at a cache whose shape is known. FH_UNKNOWN: nothing has been done.
+// The fast path, of a cache whose shape is known. FH_UNKNOWN: nothing has been done.
 enum { FH_UNKNOWN = -1 };
-int fh_look_get(fh_handle *cache, const void *key, void *value);
-int fh_look_put(fh_handle *cache, const void *key, const void *value);
+int fh_fast_get(fh_handle *cache, const void *key, void *value);
+int fh_fast_put(fh_handle *cache, const void *key, const void *value);
 
 #endif

@@ -2,7 +2,7 @@
 
 // Command clib is the library libfarhash for C, C++, Fortran and whatever can call C: sets,
 // caches and the jobs in whose memory they lie. farhash.h is its interface and farhash(3) its
-// manual; this page is about what is behind.
+// manual; this page is about the implementation.
 //
 //	scripts/install PREFIX       builds and installs it; see there
 //	scripts/install -u PREFIX    removes it again
@@ -19,19 +19,19 @@
 // the number of a Go value (handle.go). It outlives its table for a while, so that a call with
 // a closed table is an error and not a crash.
 //
-// Arguments of collective calls are checked in Go, where a rank whose own make no sense can tell
-// the others before anything collective begins (job.together, handle.go's open). Messages of Go
+// Arguments of collective calls are checked in Go, where a rank reports to the others that its own
+// make no sense before anything collective begins (job.together, handle.go's open). Messages of Go
 // become those of C in one place (names.go).
 //
 // No panic crosses: every function of Go recovers, and says FARHASH_ERROR_INTERNAL.
 //
-// # The first look
+// # The fast path
 //
-// To call Go from C takes longer than a look-up. So look.c does in C what most calls of a
-// lock-free cache in plain memory come to: it looks at the first group of a key, which decides
-// everything if it has an empty bucket. All else goes to Go. The arithmetic is that of package
-// cache. Lest the two drift apart, looks.go tries every shape of a cache out in a small one of
-// its own, before it lets C look.
+// A call of Go from C takes longer than a lookup in a cache. So fastpath.c does in C what most
+// calls of a lock-free cache in plain memory need: it reads the first group of a key, which
+// suffices if it has an empty bucket. All other cases go to Go. The arithmetic is that of package
+// cache. To be sure that the two stay alike, fastpath.go tests every shape of a cache on a small
+// one of its own before it enables the fast path.
 //
 // # Which MPI
 //
@@ -44,7 +44,7 @@
 //	libfarhash-openmpi    tags mpi openmpi
 //	libfarhash-mpich      tags mpi mpich
 //
-// Ranks of a communicator that are on one host tell each other a name and meet in shared memory
+// Ranks of a communicator that are on one host exchange a name and meet in shared memory
 // (rma/shm); MPI is called in that one call only, in the caller's thread. So the thread
 // level does not matter, nor when MPI is finalised. Else rma/mpi carries the job, and an
 // attribute of MPI_COMM_SELF closes it when MPI is finalised.

@@ -92,7 +92,7 @@ func (d *dictionary) ask(c *C.farhash_map_call) (kv.Call, error) {
 	return call, nil
 }
 
-// reply tells C of a call that has been made.
+// reply writes the result of a call to that of C.
 func reply(c *C.farhash_map_call, call *kv.Call) C.int {
 	c.version = C.uint64_t(call.Version)
 	if call.Kind == kv.Get {

@@ -46,7 +46,7 @@ func mpiError(what string, code C.int) error {
 
 func ask(handle int32) (*communicator, error) {
 	var f C.fh_comm_facts
-	err := mpiError("looking at the communicator", C.fh_comm_ask(C.int(handle), &f))
+	err := mpiError("examining the communicator", C.fh_comm_ask(C.int(handle), &f))
 	if err != nil {
 		return nil, err
 	}
@@ -64,13 +64,13 @@ func ask(handle int32) (*communicator, error) {
 		level: int(f.level), world: f.world != 0}, nil
 }
 
-// What ranks tell each other before they join.
+// The words that ranks exchange before they join.
 const (
-	tellHost  = iota
-	tellNonce // of which that of rank 0 names the job
-	tellPath  // 1: one-sided only; 2: by MPI on any host; 4: passive
-	tellWrong // why the rank cannot join; all zeros if it can
-	tellWords = tellWrong + 32
+	hostWord       = iota
+	nonceWord      // of which that of rank 0 names the job
+	optionsWord    // 1: one-sided only; 2: by MPI on any host; 4: passive
+	errorWord      // why the rank cannot join; all zeros if it can
+	exchangedWords = errorWord + 32
 )
 
 // hostOf is equal on processes that share /dev/shm.
@@ -85,7 +85,7 @@ func hostOf() uint64 {
 }
 
 // joinComm makes the processes of a communicator the ranks of a job. What is wrong with the
-// arguments of this rank it tells to all. Collective.
+// arguments of this rank is sent to all. Collective.
 func joinComm(handle int32, o options, wrong error) (*job, error) {
 	c, err := ask(handle)
 	if err != nil {
@@ -93,47 +93,47 @@ func joinComm(handle int32, o options, wrong error) (*job, error) {
 	}
 	// Below SERIALIZED the library may have no thread of its own that calls MPI.
 	o.passive = o.passive || c.level < 2
-	var mine [tellWords]uint64
-	mine[tellHost] = hostOf()
+	var mine [exchangedWords]uint64
+	mine[hostWord] = hostOf()
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:]) // never fails
-	mine[tellNonce] = binary.LittleEndian.Uint64(nonce[:])
+	mine[nonceWord] = binary.LittleEndian.Uint64(nonce[:])
 	if o.hidden {
-		mine[tellPath] |= 1
+		mine[optionsWord] |= 1
 	}
 	if os.Getenv(farhash.EngineVariable) == "mpi" {
-		mine[tellPath] |= 2
+		mine[optionsWord] |= 2
 	}
 	if o.passive {
-		mine[tellPath] |= 4
+		mine[optionsWord] |= 4
 	}
 	if wrong != nil {
-		pack(mine[tellWrong:], wrong.Error())
+		pack(mine[errorWord:], wrong.Error())
 	}
-	all := make([]uint64, tellWords*c.size)
-	err = mpiError("telling the other ranks of this one", C.fh_comm_gather(c.handle,
-		(*C.uint64_t)(&mine[0]), (*C.uint64_t)(&all[0]), tellWords))
+	all := make([]uint64, exchangedWords*c.size)
+	err = mpiError("exchanging the options of the ranks", C.fh_comm_gather(c.handle,
+		(*C.uint64_t)(&mine[0]), (*C.uint64_t)(&all[0]), exchangedWords))
 	if err != nil {
 		return nil, err
 	}
 	if wrong != nil {
 		return nil, wrong
 	}
-	oneHost := mine[tellPath]&2 == 0
+	oneHost := mine[optionsWord]&2 == 0
 	for rank := range c.size {
-		its := all[rank*tellWords:][:tellWords]
-		if why := unpack(its[tellWrong:]); why != "" {
+		its := all[rank*exchangedWords:][:exchangedWords]
+		if why := unpack(its[errorWord:]); why != "" {
 			return nil, fmt.Errorf("%w: %s", &rma.PeerError{What: "farhash: joining", Rank: rank},
 				why)
 		}
-		if its[tellPath] != mine[tellPath] {
+		if its[optionsWord] != mine[optionsWord] {
 			return nil, errArgument("ranks %d and %d differ in one_sided or passive, in the "+
 				"thread level of MPI or in %s", c.rank, rank, farhash.EngineVariable)
 		}
-		oneHost = oneHost && its[tellHost] == mine[tellHost]
+		oneHost = oneHost && its[hostWord] == mine[hostWord]
 	}
 	if oneHost {
-		return c.share(fmt.Sprintf("comm-%016x", all[tellNonce]), o)
+		return c.share(fmt.Sprintf("comm-%016x", all[nonceWord]), o)
 	}
 	return c.spread(o)
 }
@@ -175,7 +175,7 @@ func (c *communicator) share(name string, o options) (*job, error) {
 	return made, nil
 }
 
-// agree tells every rank whether all have come so far.
+// agree fails on every rank if one of them has failed so far.
 func (c *communicator) agree(mine error) error {
 	vote, least := uint64(math.MaxUint64), C.uint64_t(0)
 	if mine != nil {

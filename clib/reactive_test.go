@@ -157,7 +157,7 @@ func checkFields(t *testing.T, path string) {
 	}
 }
 
-// reactiveRefuses claims that wrong arguments are told, with exit code 2.
+// reactiveRefuses claims that wrong arguments are reported, with exit code 2.
 func reactiveRefuses(t *testing.T, k kind, program string) {
 	t.Helper()
 	for _, args := range []string{"--digits 3,,4", "--grid 5", "--picture /no/such.png"} {

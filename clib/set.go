@@ -27,7 +27,7 @@ func (w *words) shut() error {
 	return w.Close()
 }
 
-// answers tells of results as C does.
+// answers are the results in the codes of C.
 var answers = [...]C.int{set.NotFound: C.FARHASH_NOT_FOUND, set.Found: C.FARHASH_FOUND,
 	set.Inserted: C.FARHASH_INSERTED, set.Full: C.FARHASH_ERROR_FULL}
 
@@ -101,8 +101,8 @@ func goSetLen(v C.uint64_t, out *C.uint64_t) (code C.int) {
 //export goSetBuckets
 func goSetBuckets(v C.uint64_t) C.uint64_t { return C.uint64_t(setOf(v).Buckets()) }
 
-// tell writes statistics.
-func tell(s set.Stats, out *C.farhash_set_stats) {
+// writeSetStats converts statistics to those of C.
+func writeSetStats(s set.Stats, out *C.farhash_set_stats) {
 	*out = C.farhash_set_stats{inserted: C.uint64_t(s.Inserted), found: C.uint64_t(s.Found),
 		not_found: C.uint64_t(s.NotFound), full: C.uint64_t(s.Full),
 		lost_swaps: C.uint64_t(s.LostSwaps), extra_chunks: C.uint64_t(s.ExtraChunks),
@@ -112,7 +112,7 @@ func tell(s set.Stats, out *C.farhash_set_stats) {
 //export goSetStats
 func goSetStats(v C.uint64_t, out *C.farhash_set_stats) (code C.int) {
 	defer guard(&code)
-	tell(setOf(v).Stats(), out)
+	writeSetStats(setOf(v).Stats(), out)
 	return C.FARHASH_OK
 }
 

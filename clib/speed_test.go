@@ -27,7 +27,7 @@ func fillBytes(to []byte, seed uint64) {
 	}
 }
 
-// inGo does what testdata/speed.c does, and tells what each call takes.
+// inGo does what testdata/speed.c does, and returns the time of each call.
 func inGo(b *testing.B, pairs uint64) map[string]float64 {
 	const keySize, valueSize, calls, rounds = 80, 104, 1 << 19, 5
 	keys, values := make([]byte, pairs*keySize), make([]byte, pairs*valueSize)

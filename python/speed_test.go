@@ -67,7 +67,7 @@ func newTables(b *testing.B, pairs int) *tables {
 	return t
 }
 
-// inGo does what farhash/bench.py does, and tells what each item or call takes.
+// inGo does what farhash/bench.py does, and returns the time of each item or call.
 func inGo(b *testing.B, pairs int) map[string]float64 {
 	t := newTables(b, pairs)
 	took := map[string]float64{}

@@ -92,7 +92,7 @@ DHT *DHT_create(const DHT_init_t *init) {
 	return &d->table;
 }
 
-// where tells in which process and bucket a key is.
+// where finds the process and bucket of a key.
 static void where(DHT *table, const void *key, uint32_t *proc, uint32_t *index) {
 	if (!proc && !index)
 		return;
@@ -177,7 +177,7 @@ int DHT_to_file(DHT *table, const char *filename) {
 	return outcome(table, code, code < 0 ? error_of(code) : DHT_SUCCESS);
 }
 
-// damaged tells whether the last error is that a file is damaged, and not that it is another one.
+// damaged reports whether the last error is that a file is damaged, and not that it is another one.
 static int damaged(const char *filename) {
 	const char *text = farhash_last_error(), *named = strstr(text, filename);
 	if (named)

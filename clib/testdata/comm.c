@@ -13,7 +13,7 @@ static void join(MPI_Comm comm, farhash_job **job) {
 	IS(size, farhash_job_size(*job));
 }
 
-// refused has one rank after the other give arguments that make no sense: all are told.
+// refused has one rank after the other give arguments that make no sense: it is an error of all.
 static void refused(int rank, int size) {
 	farhash_job *job;
 	for (int wrong = 0; wrong < size; wrong++) {

@@ -79,7 +79,7 @@ static void files(DHT *table, const char *directory) {
 	CLAIM(same(DHT_from_file(table, "/nonexistent/none")) == DHT_FILE_IO_ERROR);
 	CLAIM(same(DHT_to_file(table, NULL)) == DHT_UCX_ERROR);
 	CLAIM(same(DHT_to_file(table, rank == 0 ? "" : "x")) == DHT_UCX_ERROR);
-	// One process has another path, and a name tells nothing of the file.
+	// One process has another path, and the file of a path is unknown.
 	snprintf(none, sizeof none, "%s/none/at/all", directory);
 	snprintf(path, sizeof path, "%s/truncated", directory);
 	FILE *f = rank == 0 ? fopen(path, "w") : NULL;
@@ -92,7 +92,7 @@ static void files(DHT *table, const char *directory) {
 // says claims that the last error has some words.
 static int says(const char *words) { return strstr(farhash_last_error(), words) != NULL; }
 
-// refused makes tables that cannot be: every process gets NULL and is told why.
+// refused makes tables that cannot be: every process gets NULL and a reason.
 static void refused(DHT_init_t good) {
 	CLAIM(DHT_create(NULL) == NULL && says("init_params"));
 	DHT_init_t init = good;

@@ -47,7 +47,7 @@ static void work(int round) {
 
 static atomic_int ends;
 
-// bombard sends signals to the process until told to end.
+// bombard sends signals to the process until it is stopped.
 static void *bombard(void *sig) {
 	for (int i = 0; !ends; i++) {
 		kill(getpid(), *(int *)sig);
@@ -124,7 +124,7 @@ static void hundreds(void) {
 	}
 }
 
-// A signal that nobody handles ends the program as ever.
+// A signal without a handler ends the program as ever.
 static void default_action(void) {
 	int status;
 	pid_t child = fork();

@@ -1,4 +1,4 @@
-/* A simulation whose ranks share results: each looks in the cache before it computes.
+/* A simulation whose ranks share results: each reads the cache before it computes.
  *
  *   mpicc cache.c -I$PREFIX/include -L$PREFIX/lib -lfarhash-openmpi -lm -Wl,-rpath,$PREFIX/lib
  *   mpirun -n 4 ./a.out

@@ -1,4 +1,4 @@
-! A simulation whose ranks share results: each looks in the cache before it computes.
+! A simulation whose ranks share results: each reads the cache before it computes.
 !
 !   mpifort -c $PREFIX/include/farhash.f90
 !   mpifort cache.f90 farhash.o -L$PREFIX/lib -lfarhash-openmpi -Wl,-rpath,$PREFIX/lib -o cache

@@ -180,7 +180,7 @@ static int slopes(chemistry *c, const double *extents, double *rate)
 	double cell[SPECIES];
 	progress(c->start, extents, cell);
 	if (cell[CARBON] <= 0 || cell[CALCIUM] < 0 || cell[MAGNESIUM] < 0)
-		return 1; /* tells CVODE to try a smaller step */
+		return 1; /* CVODE tries a smaller step then */
 	if (speciate(cell, &c->now)) {
 		c->now = guess(c->start);
 		return 1;

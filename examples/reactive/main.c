@@ -65,7 +65,7 @@ static void show_progress(const options *o, int digits, long step)
 		fprintf(stderr, "\r%60s\r", "");
 }
 
-/* parts tells MPI how many of the cells each rank has, in numbers of doubles. Cells are dealt
+/* parts counts the cells of each rank for MPI, in numbers of doubles. Cells are dealt
  * round robin: what is new and must be integrated lies close together, at the fronts. */
 static void parts(size_t cells, int *counts, int *offsets)
 {
@@ -234,7 +234,7 @@ static void simulate_all(const options *o)
 		grid_free(runs[r].grid);
 }
 
-/* cannot_draw tells before the work what would make it be in vain. */
+/* cannot_draw reports before the work why no picture could be written. */
 static const char *cannot_draw(const options *o)
 {
 	static char complaint[300];

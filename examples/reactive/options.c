@@ -10,7 +10,7 @@
 const char usage[] =
 	"usage: mpirun -n RANKS reactive [options]\n"
 	"  --digits LIST    round to so many significant digits: 4, or 3,4,5,6 for several runs\n"
-	"  --compare        run without the cache first, and tell time saved and errors made\n"
+	"  --compare        run without the cache first, and report time saved and errors made\n"
 	"  --no-cache       run without the cache only\n"
 	"  --grid WxH       cells (60x40)\n"
 	"  --steps N        time steps (60)\n"

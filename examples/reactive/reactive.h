@@ -2,7 +2,7 @@
  *
  * A time step moves the water of all cells (transport.c), and then lets every cell react for
  * itself (chemistry.c), which takes nearly all of the time. Many cells are nearly alike,
- * beside each other and from step to step: surrogate.c looks in a cache that all ranks share
+ * beside each other and from step to step: surrogate.c reads a cache that all ranks share
  * before it computes, and is the only file that knows farhash.
  */
 #ifndef REACTIVE_H
@@ -27,7 +27,7 @@ enum {
 	SPECIES
 };
 
-/* What the chemistry of a time step tells: the change of each species, and how the water is in
+/* The result of the chemistry of a time step: the change of each species, and how the water is in
  * the end. A saturation index is log10 of how many times the water is saturated. */
 enum {
 	PH = SPECIES,
@@ -47,7 +47,7 @@ typedef struct chemistry chemistry;
 chemistry *chemistry_new(void);
 void chemistry_free(chemistry *c);
 
-/* chemistry_react tells what becomes of a cell in some time. It depends on nothing else, to the
+/* chemistry_react computes the change of a cell in some time. It depends on nothing else, to the
  * last bit. Returns 0, or -1 if there is no answer: the state makes no sense. */
 int chemistry_react(chemistry *c, const double *cell, double seconds, double *results);
 

@@ -18,7 +18,7 @@ from .table import Table, pieces
 
 
 class Mode(enum.IntEnum):
-    """How readers and writers of a bucket keep out of each other's way."""
+    """How reads and writes of a bucket are synchronized."""
 
     LOCK_FREE = 0
     FINE = 1
@@ -94,7 +94,7 @@ class Cache(Table):
         return stored
 
     def delete(self, key: Any) -> bool:
-        """Removes a key, and tells whether it was there."""
+        """Removes a key. Returns whether it was there."""
         return bool(self._call("delete", self._keys.one(key)))
 
     def get_batch(self, keys: Any, out: npt.NDArray[Any] | None = None) -> \

@@ -99,7 +99,7 @@ class Job:
         self._call("barrier")
 
     def close(self) -> None:
-        """Leaves the job and closes its tables. On one host it waits for nobody. To close again
+        """Leaves the job and closes its tables. On one host it does not wait for other ranks. To close again
         does nothing."""
         if self._handle is not None:
             self._forget(self._call("close"))

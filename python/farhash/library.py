@@ -3,10 +3,10 @@
 There is one library for each MPI and one without, and a process can have one of them only. It
 is loaded by the first call that needs it:
 
-- ``FARHASH_LIBRARY``, if set, is the file, or the folder to look in;
+- ``FARHASH_LIBRARY``, if set, is the file, or its folder;
 - else it is libfarhash-openmpi or libfarhash-mpich if ``mpi4py.MPI`` has been imported, by the
-  MPI that mpi4py is linked with, and libfarhash if not. It is looked for in the ``lib`` folders
-  above this package and of this Python, then where the loader looks.
+  MPI that mpi4py is linked with, and libfarhash if not. It is searched for in the ``lib`` folders
+  above this package and of this Python, then where the loader searches.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class _Searched(Table):
     """What both kinds of set have in common."""
 
     def __len__(self) -> int:
-        """How many there are: exact when nobody inserts."""
+        """How many there are: exact while no rank inserts."""
         return self._number("len")
 
     def __bool__(self) -> bool:

@@ -22,7 +22,7 @@ def joined(how):
 
 
 def words(job):
-    """Of all who put a word one is told that it is new."""
+    """Of all ranks that put a word exactly one finds it new."""
     seen = farhash.Set(job, 1 << 12)
     counts = farhash.Cache(job, "i8", "i8", 100)
     results = seen.find_or_put_batch(np.arange(N))

@@ -44,7 +44,7 @@ class Ranks(unittest.TestCase):
             farhash.run(lambda job: farhash.Set(job, 64 << job.rank), 2)
 
     def test_a_path_of_one_rank(self):
-        """The others are told, and do not wait."""
+        """It is an error of the others, which do not wait."""
         errors = []
 
         def rank(job):

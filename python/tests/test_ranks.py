@@ -17,7 +17,7 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def mpi_of_mpi4py():
-    """The MPI that mpi4py is linked with, as it calls itself; asked elsewhere, lest MPI starts in
+    """The MPI that mpi4py is linked with, as it calls itself; asked in another process, so that MPI does not start in
     this process."""
     return python("from mpi4py import MPI; print(MPI.Get_library_version())", **AS_ROOT)
 

@@ -1,6 +1,6 @@
 /* The interface of MPI-DHT, with the cache of farhash behind it: programs that were written for
  * MPI-DHT are compiled and linked against this header and -lfarhash_dht, and run as they are.
- * farhash_dht(3) tells what is different behind the interface. */
+ * farhash_dht(3) lists the differences behind the interface. */
 #ifndef DHT_H
 #define DHT_H
 
@@ -51,7 +51,7 @@ typedef struct DHT_init {
 } DHT_init_t;
 
 /* DHT_create makes a table whose memory is given by the processes of a communicator. NULL if it
- * cannot; farhash_last_error() tells why. Collective. */
+ * cannot; farhash_last_error() has the reason. Collective. */
 extern DHT *DHT_create(const DHT_init_t *init_params);
 
 /* DHT_write stores data under a key. proc gets the process whose memory it is in and index the
