@@ -42,7 +42,7 @@ func reachOf(addresses []net.IP) reach {
 
 // ports reports where ranks of a job on several hosts would listen here. addressesOf returns those
 // of a device.
-func (s *ucxSight) ports(addressesOf func(device string) []net.IP) doctor.Finding {
+func (s *ucxReport) ports(addressesOf func(device string) []net.IP) doctor.Finding {
 	chosen, only := []string(nil), s.meeting()
 	named := os.Getenv(ucx.DevicesVariable) != ""
 	where := "the one of these devices that reaches the rendezvous"
@@ -53,7 +53,7 @@ func (s *ucxSight) ports(addressesOf func(device string) []net.IP) doctor.Findin
 	}
 	widest := thisHost
 	var ports []string
-	for _, d := range s.Look.Devices {
+	for _, d := range s.Survey.Devices {
 		left := !named && only != nil && !slices.Contains(only, d.Name)
 		if !d.Used || d.Transport != "tcp" || left {
 			continue
@@ -87,7 +87,7 @@ func (s *ucxSight) ports(addressesOf func(device string) []net.IP) doctor.Findin
 
 // meeting are the devices that a rank started like this process would use, nil where no rendezvous
 // is known.
-func (s *ucxSight) meeting() []string {
+func (s *ucxReport) meeting() []string {
 	address := os.Getenv(launch.RendezvousVariable)
 	if address == "" {
 		return nil
@@ -97,7 +97,7 @@ func (s *ucxSight) meeting() []string {
 		return nil
 	}
 	defer c.Close()
-	if devices := ucx.Reaching(s.Look.Devices, c.LocalAddr()); devices != "" {
+	if devices := ucx.Reaching(s.Survey.Devices, c.LocalAddr()); devices != "" {
 		return strings.Split(devices, ",")
 	}
 	return nil

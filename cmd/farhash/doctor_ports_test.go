@@ -36,7 +36,7 @@ func TestDoctorPorts(t *testing.T) {
 		{"mlx5_0:1", []ucx.Device{card}, doctor.OK, []string{"rank 0 listens"}},
 	} {
 		t.Setenv(ucx.DevicesVariable, c.named)
-		s := &ucxSight{Look: ucx.Survey{Devices: c.devices}}
+		s := &ucxReport{Survey: ucx.Survey{Devices: c.devices}}
 		f := s.ports(addresses)
 		if f.Level != c.level || (f.Level == doctor.OK) != (f.Remedy == "") {
 			t.Errorf("%+v", f)
@@ -53,7 +53,8 @@ func TestDoctorPorts(t *testing.T) {
 	// Where the rendezvous is known, so is the device.
 	t.Setenv(ucx.DevicesVariable, "")
 	t.Setenv(launch.RendezvousVariable, "127.0.0.1:29500")
-	s := &ucxSight{Look: ucx.Survey{Devices: []ucx.Device{tcp("lo", true), tcp("eth1", true)}}}
+	devices := []ucx.Device{tcp("lo", true), tcp("eth1", true)}
+	s := &ucxReport{Survey: ucx.Survey{Devices: devices}}
 	if f := s.ports(addresses); f.Level != doctor.OK || strings.Contains(f.Message, "eth1") {
 		t.Errorf("%+v", f)
 	}

@@ -23,9 +23,9 @@ import (
 // ucxTimeout bounds the process that tests UCX.
 const ucxTimeout = 20 * time.Second
 
-// ucxSight is what that process finds and prints.
-type ucxSight struct {
-	Look     ucx.Survey
+// ucxReport is what that process finds and prints.
+type ucxReport struct {
+	Survey   ucx.Survey
 	Coherent bool   // by the litmus test
 	Failed   string // why two ranks did not work together
 	// Choice is how a table with ship.Auto would access other hosts; "": unknown. Least is the
@@ -36,9 +36,9 @@ type ucxSight struct {
 }
 
 // transports are those that reach other hosts.
-func (s *ucxSight) transports() []string {
+func (s *ucxReport) transports() []string {
 	var names []string
-	for _, d := range s.Look.Devices {
+	for _, d := range s.Survey.Devices {
 		if d.OtherHosts() && !slices.Contains(names, d.Transport) {
 			names = append(names, d.Transport)
 		}
@@ -74,7 +74,7 @@ func probeUCX(ctx context.Context, cards []string) []doctor.Finding {
 }
 
 // findings are those about UCX.
-func (s *ucxSight) findings(cards []string) []doctor.Finding {
+func (s *ucxReport) findings(cards []string) []doctor.Finding {
 	all := []doctor.Finding{s.devices()}
 	if f, found := s.idleCards(cards); found {
 		all = append(all, f)
@@ -94,11 +94,11 @@ func (s *ucxSight) findings(cards []string) []doctor.Finding {
 }
 
 // devices reports what reaches other hosts.
-func (s *ucxSight) devices() doctor.Finding {
+func (s *ucxReport) devices() doctor.Finding {
 	f := doctor.Finding{Group: groupUCX, Name: "to other hosts", Level: doctor.OK,
-		Values: map[string]any{"devices": s.Look.Devices, "transports": s.transports()}}
+		Values: map[string]any{"devices": s.Survey.Devices, "transports": s.transports()}}
 	var reaching []string
-	for _, d := range s.Look.Devices {
+	for _, d := range s.Survey.Devices {
 		if !d.OtherHosts() {
 			continue
 		}
@@ -114,10 +114,10 @@ func (s *ucxSight) devices() doctor.Finding {
 }
 
 // idleCards reports cards that UCX does not use.
-func (s *ucxSight) idleCards(cards []string) (doctor.Finding, bool) {
+func (s *ucxReport) idleCards(cards []string) (doctor.Finding, bool) {
 	var idle []string
 	for _, card := range cards {
-		if !slices.ContainsFunc(s.Look.Devices, func(d ucx.Device) bool {
+		if !slices.ContainsFunc(s.Survey.Devices, func(d ucx.Device) bool {
 			return d.OtherHosts() && strings.HasPrefix(d.Name, card+":")
 		}) {
 			idle = append(idle, card)
@@ -131,7 +131,7 @@ func (s *ucxSight) idleCards(cards []string) (doctor.Finding, bool) {
 }
 
 // atomics reports whether those of the network are coherent with the processor's.
-func (s *ucxSight) atomics() doctor.Finding {
+func (s *ucxReport) atomics() doctor.Finding {
 	over := strings.Join(s.transports(), ", ")
 	f := doctor.Finding{Group: groupUCX, Name: "atomics", Level: doctor.OK,
 		Values: map[string]any{"coherent": s.Coherent, "works": s.Failed == ""}}
@@ -154,11 +154,11 @@ func (s *ucxSight) atomics() doctor.Finding {
 }
 
 // progress reports whether a rank that computes serves the others.
-func (s *ucxSight) progress() doctor.Finding {
+func (s *ucxReport) progress() doctor.Finding {
 	f := doctor.Finding{Group: groupUCX, Name: "progress", Level: doctor.OK,
 		Message: "UCX signals events, so a thread of each rank sleeps until requests arrive",
-		Values:  map[string]any{"events": s.Look.Events}}
-	if !s.Look.Events {
+		Values:  map[string]any{"events": s.Survey.Events}}
+	if !s.Survey.Events {
 		f.Level, f.Message = doctor.Warning, "UCX signals no events, so ranks that compute "+
 			"answer requests after up to 100 ms"
 		f.Remedy = "use other transports: UCX_TLS=tcp,self"
@@ -167,7 +167,7 @@ func (s *ucxSight) progress() doctor.Finding {
 }
 
 // batches reports how tables access other hosts by default.
-func (s *ucxSight) batches() doctor.Finding {
+func (s *ucxReport) batches() doctor.Finding {
 	return doctor.Finding{Group: groupUCX, Name: "batches", Level: doctor.OK,
 		Message: "with ship.Auto, by costs measured between two ranks of this host: " + s.Choice,
 		Values: map[string]any{"choice": s.Choice, "least": s.Least, "getNs": s.Costs.GetNs,
@@ -188,7 +188,7 @@ func ucxSettings() []string {
 }
 
 // startUCXProbe starts this program again to test UCX.
-func startUCXProbe(ctx context.Context) (*ucxSight, error) {
+func startUCXProbe(ctx context.Context) (*ucxReport, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func startUCXProbe(ctx context.Context) (*ucxSight, error) {
 	if ctx.Err() != nil {
 		err = fmt.Errorf("it does not end within %v", ucxTimeout)
 	}
-	s := new(ucxSight)
+	s := new(ucxReport)
 	if err == nil {
 		err = json.Unmarshal(out.Bytes(), s)
 	}
@@ -245,7 +245,7 @@ func examineUCX(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s := ucxSight{Look: look}
+	s := ucxReport{Survey: look}
 	if over := s.transports(); len(over) > 0 {
 		err = ucx.Loopback(ctx, strings.Join(append(over, "self"), ","),
 			func(job rma.Job) error { return s.test(ctx, job) })
@@ -257,7 +257,7 @@ func examineUCX(ctx context.Context, out io.Writer) error {
 }
 
 // test runs on each of two ranks. Rank 0 stores the results.
-func (s *ucxSight) test(ctx context.Context, job rma.Job) error {
+func (s *ucxReport) test(ctx context.Context, job rma.Job) error {
 	window, err := job.NewWindow(ctx, rma.Spec{Name: "doctor", Words: 1 << 10})
 	if err != nil {
 		return err

@@ -100,34 +100,35 @@ func TestUCXLines(t *testing.T) {
 }
 
 // What machines with a card would show, and which none of the tests has.
-func TestUCXSight(t *testing.T) {
+func TestUCXReport(t *testing.T) {
 	card := ucx.Device{Transport: "rc_mlx5", Name: "mlx5_0:1", Kind: ucx.Network, Used: true,
 		Atomics: ucx.ByCard}
 	wire := ucx.Device{Transport: "tcp", Name: "eth0", Kind: ucx.Network, Used: true}
 	idle := card
 	idle.Used = false
+	of := func(devices ...ucx.Device) ucxReport {
+		return ucxReport{Survey: ucx.Survey{Devices: devices}}
+	}
+	failed := of(wire)
+	failed.Failed = "no way"
 	for _, c := range []struct {
-		sight          ucxSight
+		report         ucxReport
 		name           string
 		level          doctor.Level
 		message, avoid string
 	}{
-		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{card, wire}}}, "to other hosts", doctor.OK,
-			"rc_mlx5 on mlx5_0:1, tcp on eth0", ""},
-		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{idle}}}, "to other hosts", doctor.Warning,
-			"no device", ""},
-		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{idle, wire}}}, "cards", doctor.Warning,
-			"mlx5_0: UCX does not use", ""},
-		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{card}}}, "atomics", doctor.Note,
-			"of rc_mlx5 are not coherent", ""},
-		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{wire}}, Failed: "no way"}, "atomics",
-			doctor.Warning, "no way", ""},
-		{ucxSight{}, "progress", doctor.Warning, "no events", ""},
-		{ucxSight{Look: ucx.Survey{Devices: []ucx.Device{card}}}, "", "", "", "cards"},
-		{ucxSight{}, "", "", "", "batches"},
+		{of(card, wire), "to other hosts", doctor.OK, "rc_mlx5 on mlx5_0:1, tcp on eth0", ""},
+		{of(idle), "to other hosts", doctor.Warning, "no device", ""},
+		{of(idle, wire), "cards", doctor.Warning, "mlx5_0: UCX does not use", ""},
+		{of(card), "atomics", doctor.Note, "of rc_mlx5 are not coherent", ""},
+		{failed, "atomics", doctor.Warning, "no way", ""},
+		{ucxReport{}, "progress", doctor.Warning, "no events", ""},
+		{of(card), "", "", "", "cards"},
+		{ucxReport{}, "", "", "", "batches"},
 	} {
 		message := ""
-		for _, f := range c.sight.findings([]string{"mlx5_0"}[:min(1, len(c.sight.Look.Devices))]) {
+		cards := []string{"mlx5_0"}[:min(1, len(c.report.Survey.Devices))]
+		for _, f := range c.report.findings(cards) {
 			if (f.Level == doctor.OK) != (f.Remedy == "") || f.Name == c.avoid {
 				t.Errorf("%+v", f)
 			}
@@ -139,7 +140,7 @@ func TestUCXSight(t *testing.T) {
 			}
 		}
 		if (message == "") != (c.name == "") {
-			t.Errorf("%+v: nothing of %s", c.sight, c.name)
+			t.Errorf("%+v: nothing of %s", c.report, c.name)
 		}
 	}
 }
