@@ -46,9 +46,9 @@ func cpuModel() string {
 }
 
 const footnote = `
-Million operations a second of all ranks together, medians. The limit is how often the same ranks
-can touch the cache lines that such an operation touches, with nothing to find there. Where there
-are few operations beside --size the processor's caches help them more than it.
+Million operations per second of all ranks together, medians. The limit is the rate at which the
+same ranks access random cache lines, divided by the number of lines that the operation needs. With
+few operations for the --size a table profits more from the processor's caches than the limit does.
 `
 
 // WriteText writes one screen for people.
