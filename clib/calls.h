@@ -26,7 +26,7 @@ int fh_refuse_size(void);
 	if (__builtin_expect((n) > (size_t)PTRDIFF_MAX / (bytes), 0)) \
 		return fh_refuse_size()
 
-// OUT sets what a collective function gives to NULL. That of Go says if there is no place for it,
+// OUT sets the result of a collective function to NULL. Go reports a missing place for the result,
 // as all ranks have to fail then.
 #define OUT(pointer) \
 	if (pointer) \

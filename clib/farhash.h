@@ -38,19 +38,19 @@ enum {
 	FARHASH_ERROR = -1,             /* see farhash_last_error */
 	FARHASH_ERROR_ARGUMENT = -2,    /* a NULL, a size or a number that makes no sense */
 	FARHASH_ERROR_CLOSED = -3,      /* the table or the job has been closed */
-	FARHASH_ERROR_FULL = -4,        /* a set or map had no place; what it holds stays */
+	FARHASH_ERROR_FULL = -4,        /* a set or map had no free place; its content stays */
 	FARHASH_ERROR_MEMORY = -5,      /* the machine or /dev/shm has not enough */
 	FARHASH_ERROR_FILE = -6,        /* a file cannot be opened, read or written */
-	FARHASH_ERROR_FORMAT = -7,      /* a file is foreign, truncated or corrupt */
+	FARHASH_ERROR_FORMAT = -7,      /* a file is of another program, truncated or corrupt */
 	FARHASH_ERROR_RANK = -8,        /* another rank has failed, died or left */
-	FARHASH_ERROR_TIMEOUT = -9,     /* other ranks did not come in time */
+	FARHASH_ERROR_TIMEOUT = -9,     /* other ranks did not arrive in time */
 	FARHASH_ERROR_UNSUPPORTED = -10, /* not with this library, MPI or launcher */
 	FARHASH_ERROR_FORKED = -11,     /* this process is a fork(2) of the one that had the table */
 	FARHASH_ERROR_INTERNAL = -12    /* a bug of farhash */
 };
 
 /* Answers. Where many are given at once, each is a byte of an array. If that call fails, other than
- * by FARHASH_ERROR_FULL, the array holds nothing of use. */
+ * by FARHASH_ERROR_FULL, the array is undefined. */
 enum {
 	FARHASH_NOT_FOUND = 0, /* set: it is not there */
 	FARHASH_FOUND = 1,     /* set: it was there before the call */
@@ -263,7 +263,7 @@ typedef struct farhash_cache_stats {
 int farhash_cache_new(farhash_job *job, const farhash_cache_config *config,
 	farhash_cache **cache);
 
-/* FARHASH_HIT or FARHASH_MISS. After a miss value holds nothing of use. */
+/* FARHASH_HIT or FARHASH_MISS. After a miss value is undefined. */
 int farhash_cache_get(farhash_cache *cache, const void *key, void *value);
 
 /* FARHASH_NEW, FARHASH_UPDATED or FARHASH_EVICTED. */

@@ -45,7 +45,7 @@ func reachOf(addresses []net.IP) reach {
 func (s *ucxReport) ports(addressesOf func(device string) []net.IP) doctor.Finding {
 	chosen, only := []string(nil), s.meeting()
 	named := os.Getenv(ucx.DevicesVariable) != ""
-	where := "the one of these devices that reaches the rendezvous"
+	where := "the device that reaches the rendezvous, one of these"
 	if named {
 		where = "each of these devices (" + ucx.DevicesVariable + ")"
 	} else if only != nil {

@@ -28,7 +28,7 @@ func TestDoctorPorts(t *testing.T) {
 		messages []string
 	}{
 		{"", []ucx.Device{tcp("lo", true), tcp("eth0", true), tcp("eth1", false), card},
-			doctor.Note, []string{"the one of these", "eth0 [10.1.2.3]: its network",
+			doctor.Note, []string{"one of these", "eth0 [10.1.2.3]: its network",
 				"without the token"}},
 		{"", []ucx.Device{tcp("eth0", true), tcp("eth1", true)}, doctor.Warning,
 			[]string{"eth1 [198.51.100.7]: everybody"}},

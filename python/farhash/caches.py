@@ -104,7 +104,7 @@ class Cache(Table):
         keys: array of n keys, used where it is if C-contiguous.
         out: C-contiguous array of n values to write to; a new one if None.
         Returns the array of values and an array (n,) of bool, True for what was there. Where it
-        is False the value holds nothing of use.
+        is False the value is undefined.
         """
         items = self._keys.many(keys)
         values = self._values.room(len(items), out)

@@ -36,7 +36,7 @@ class ClosedError(FarhashError, ValueError):
 
 
 class FullError(FarhashError):
-    """A set had no place for something; what it holds stays.
+    """A set had no free place for an element; its content stays.
 
     ``results`` are those of a batch, as ``find_or_put_batch`` returns them, with
     ``Answer.FULL`` for what found no place; None after a single call.
@@ -71,7 +71,7 @@ class RankError(FarhashError):
 
 
 class TimedOutError(FarhashError, TimeoutError):
-    """Other ranks did not come in time."""
+    """Other ranks did not arrive in time."""
 
     code = -9
 
