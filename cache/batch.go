@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// GetBatch is Get for many keys, which lie one after the other in keys: found[i] tells
+// GetBatch is Get for many keys, which lie one after the other in keys: found[i] reports
 // whether the one at i*KeySize was found, and then its value is at i*ValueSize of values.
-// What stands there for other keys is of no use. The keys are worked on with many
+// For keys that are not found values holds nothing of use. The keys are worked on with many
 // requests in flight, or by their owners, as [Config].Access says. When memory of some ranks is
 // lost, keys of others are answered all the same, and the error names one rank.
 func (c *Cache) GetBatch(keys, values []byte, found []bool) error {
@@ -87,7 +87,7 @@ func (c *Cache) batch(o call) error {
 	return c.work(s, nil)
 }
 
-// one is a batch of one, which does not travel.
+// one is a batch of one, which is not shipped.
 func (c *Cache) one(k kind, key, value []byte) (bool, Result, error) {
 	s := c.scratch.take()
 	defer c.scratch.give(s)
@@ -115,7 +115,7 @@ func (c *Cache) work(s *scratch, chosen order) error {
 		err = s.piece.each(b, o, chosen, b.run)
 	}
 	c.tally.add(uint64(o.n), &b.counts)
-	*b = batch{} // it is kept, and what it was given is not
+	*b = batch{} // the batch is kept; what the caller gave is not
 	return err
 }
 
@@ -148,7 +148,7 @@ type batch struct {
 	values  []uint64
 	found   []bool          // get and remove
 	results []Result        // put
-	ended   func(s *search) // is shown a search that has ended, through a queue; may be nil
+	ended   func(s *search) // called with each search that has ended through a queue; may be nil
 	counts  Stats
 	pipe    *pipeline
 	near    *near

@@ -21,8 +21,9 @@ func bucketWords(keySize, valueSize int) uint64 {
 
 func wordsOf(size int) int { return (size + 7) / 8 }
 
-// Shared memory is read and written word by word under the race detector, which would
-// complain otherwise. Without it any way will do: what meets a writer fails its checksum.
+// Under the race detector, which reports other accesses as races, shared memory is read and
+// written word by word. Without it any way is right: what a reader reads of a bucket that is
+// being written fails its checksum.
 
 // sameWords compares words of a bucket, which others may be writing, with own ones.
 func sameWords(shared, own []uint64) bool {
@@ -48,8 +49,8 @@ func loadWords(own, shared []uint64) {
 	}
 }
 
-// storeBucket writes a bucket, the checksum last: a reader that meets the writer then
-// finds the old one for longer, and its attempt to mark the bucket invalid fails.
+// storeBucket writes a bucket, the checksum last: a reader at the same time then finds the old
+// checksum for longer, and its attempt to mark the bucket invalid fails.
 func storeBucket(shared []uint64, seal uint64, key, value []uint64) {
 	storeWords(shared[1:], key)
 	storeWords(shared[1+len(key):], value)

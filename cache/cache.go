@@ -11,11 +11,11 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// Mode says how readers and writers of a bucket keep out of each other's way.
+// Mode says how readers and writers of a bucket are kept from disturbing each other.
 type Mode int
 
 const (
-	// LockFree lets them meet and finds out by a checksum (MD 4.2): the default.
+	// LockFree has no locks: a checksum shows what is torn (MD 4.2). The default.
 	LockFree Mode = iota
 	// Fine has a readers-writer lock for each group of buckets (MD 4.1).
 	Fine
@@ -69,7 +69,7 @@ type Config struct {
 	// Depth is how many operations of a batch are in flight on a queue. 0 means
 	// DefaultDepth. It may differ between ranks.
 	Depth int
-	// Access is how batches reach memory that this process does not see: see package ship. Auto,
+	// Access is how batches reach memory that is not addressable: see package ship. Auto,
 	// the default, finds out. It may differ between ranks.
 	Access ship.Access
 }
@@ -84,8 +84,8 @@ const (
 	// MaxChoices is the most groups that a key may lie in.
 	MaxChoices = 8
 
-	// DefaultRetries is enough for a reader that meets a writer: a writer has
-	// a put to do, a reader that comes again a get.
+	// DefaultRetries is enough for a reader of a bucket that is being written: the writer
+	// takes one put, and each retry of the reader takes a get.
 	DefaultRetries = 3
 	// DefaultDepth is how many operations of a batch are in flight on a queue.
 	DefaultDepth = 64
@@ -99,7 +99,7 @@ type Cache struct {
 	t       *table
 	tally   *tally
 	scratch scratchPool
-	line    *ship.Line // nil: nothing travels
+	line    *ship.Line // nil: nothing is shipped
 }
 
 // New makes an empty cache. Collective: every rank calls it with the same Config. On a rank that
@@ -124,8 +124,8 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 	return c, nil
 }
 
-// agree makes sure that all ranks have the same configuration, and completes it. A rank that
-// joins again finds that out by the window of statistics, whose name says it.
+// agree makes sure that all ranks have the same configuration, and completes it. For a rank that
+// joins again the window of statistics does it: its name contains the configuration.
 func (c *Config) agree(ctx context.Context, job rma.Job) error {
 	fields := []rma.Field{{Name: "bytes per key", Value: uint64(c.KeySize)},
 		{Name: "bytes per value", Value: uint64(c.ValueSize)},
@@ -154,8 +154,8 @@ func (c *Config) complete(ranks int) error {
 		return fmt.Errorf("cache: Mode must be LockFree, Fine or Coarse, not %d", c.Mode)
 	case c.Depth < 0 || c.Depth > 1<<16:
 		return fmt.Errorf("cache: Depth must be 0 to 65536, not %d", c.Depth)
-	case ranks > ownerMax:
-		return fmt.Errorf("cache: locks can name %d ranks, not %d", ownerMax, ranks)
+	case ranks > maxOwner:
+		return fmt.Errorf("cache: locks can name %d ranks, not %d", maxOwner, ranks)
 	}
 	if c.Retries == 0 {
 		c.Retries = DefaultRetries
@@ -177,8 +177,8 @@ func (c *Config) complete(ranks int) error {
 	return nil
 }
 
-// Get looks for key. If it finds it, it stores the value in value and returns true. If
-// not, value may have been written to and holds nothing of use. key has KeySize bytes,
+// Get reads the value of key. If the key is found, Get stores the value in value and returns
+// true. If not, value may have been written to and holds nothing of use. key has KeySize bytes,
 // value ValueSize.
 func (c *Cache) Get(key, value []byte) (bool, error) {
 	if err := c.check(key, value); err != nil {
@@ -186,7 +186,7 @@ func (c *Cache) Get(key, value []byte) (bool, error) {
 	}
 	if k, v, ok := c.view(key, value); ok && c.t.any {
 		hash := hashKey(k)
-		if c.t.sees(hash) {
+		if c.t.addressable(hash) {
 			if c.t.peek(hash, k, v) {
 				c.tally.hit(hash)
 				return true, nil
@@ -208,7 +208,7 @@ func (c *Cache) Put(key, value []byte) (Result, error) {
 	}
 	if k, v, ok := c.view(key, value); ok && c.t.any {
 		hash := hashKey(k)
-		if c.t.sees(hash) {
+		if c.t.addressable(hash) {
 			s := search{t: c.t, kind: kindPut, key: k, value: v}
 			c.search(&s, hash)
 			return s.result, nil
@@ -234,13 +234,13 @@ func (c *Cache) search(s *search, hash uint64) {
 	c.tally.one(s)
 }
 
-// Update reads the value of key, has fn change it in place and stores it. fn is told
-// whether the key was found; if not, value is all zeros. It returns false to leave the
-// cache as it is; then the Result is 0.
+// Update reads the value of key, has fn change it in place and stores it. found says whether
+// the key was found; if not, value is all zeros. fn returns false to leave the cache as it is;
+// then the Result is 0.
 //
 // It is a Get and a Put, with fn between them and no lock held: what others put in
-// between is lost, and an entry may be evicted before the next Update. So a count that is
-// kept so may fall behind. fn must not keep value.
+// between is lost, and an entry may be evicted before the next Update. So a counter that is
+// updated so may be too low. fn must not keep value.
 func (c *Cache) Update(key []byte, fn func(value []byte, found bool) bool) (Result, error) {
 	s := c.scratch.take()
 	defer c.scratch.give(s)

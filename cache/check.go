@@ -8,20 +8,20 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// faultsMax is how many faults a check reports.
-const faultsMax = 10
+// maxFaults is how many faults a check reports.
+const maxFaults = 10
 
 // Check walks this rank's memory and reports what is broken: a bucket that fails its
 // checksum, a key in a bucket that is none of its candidates or behind an empty one, a key
 // that stands twice, a lock that is taken. Nothing may work on the cache meanwhile, on any
 // rank. Every rank checks its own memory; nobody waits.
 //
-// A rank that was killed may leave a broken bucket or a lock. That harms nobody: it
-// lasts until somebody comes to it. And ranks that have put a key at the same time may leave
-// two copies, until the next put.
+// A rank that was killed may leave a broken bucket or a lock. That is harmless: the next
+// operation on the bucket or the lock repairs it. And ranks that have put a key at the same time
+// may leave two copies, until the next put.
 func (c *Cache) Check(ctx context.Context) error { return c.checkPart(ctx, c.job.Rank()) }
 
-// CheckAll waits for all ranks, has every one Check, and tells every one whether all were
+// CheckAll waits for all ranks, has every one Check, and reports to every one whether all were
 // clean. Collective.
 func (c *Cache) CheckAll(ctx context.Context) error {
 	if err := c.job.Barrier(ctx); err != nil {
@@ -65,7 +65,7 @@ type walker struct {
 }
 
 func (w *walker) fault(b bucket, format string, args ...any) {
-	if len(w.faults) == faultsMax {
+	if len(w.faults) == maxFaults {
 		w.more++
 		return
 	}
@@ -95,7 +95,7 @@ func (w *walker) bucket(ctx context.Context, b bucket) error {
 		if err != nil {
 			return err
 		}
-		v = s.look(words)
+		v = s.examine(words)
 		for _, m := range s.marks[:s.n] {
 			copies++
 			here = here || group == b.group && m.bucket == b.index

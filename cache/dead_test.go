@@ -13,7 +13,7 @@ import (
 var errPlanned = errors.New("this rank dies as planned")
 
 // TestDeadOwner: a rank dies with the lock of a bucket, as a writer or as a reader. The other
-// one reads and writes there all the same, and tells that it has broken a lock.
+// one reads and writes there all the same, and reports that it has broken a lock.
 func TestDeadOwner(t *testing.T) {
 	for _, hidden := range []bool{false, true} {
 		for _, mode := range []Mode{Fine, Coarse} {

@@ -7,7 +7,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// peek looks at the first candidate of a key, over direct memory and without a lock, and
+// peek reads the first candidate of a key, over direct memory and without a lock, and
 // reports whether the key was there with a whole value.
 func (t *table) peek(hash uint64, key, value []uint64) bool {
 	if t.mode != LockFree {
@@ -58,7 +58,7 @@ func (t *table) putNear(f *flight, key, value []uint64) (r Result, candidate int
 			if place == nil {
 				place, candidate = b, i
 			}
-			nearLooked.Hit()
+			nearExamined.Hit()
 			seal := sealOf(f.hash, value)
 			if r == Updated {
 				t.update(place, seal, value)
@@ -119,7 +119,7 @@ func (t *table) run(s *search) {
 	s.broken += l.broken
 }
 
-// visit looks at the groups of a key in their order.
+// visit examines the groups of a key in their order.
 func (t *table) visit(l *latch, s *search) {
 	for v := more; v != over; {
 		group := s.number
@@ -127,11 +127,11 @@ func (t *table) visit(l *latch, s *search) {
 			t.hold(l, s, group)
 		}
 		at := t.offset(group)
-		v = s.look(t.memory[s.rank][at : at+t.groupBuckets*t.bucketWords])
+		v = s.examine(t.memory[s.rank][at : at+t.groupBuckets*t.bucketWords])
 		if appliesLate.On() && t.mode == Fine {
 			t.drop(l, s, group)
 		}
-		looked.Hit()
+		groupExamined.Hit()
 		t.apply(s, group)
 		if !appliesLate.On() && t.mode == Fine {
 			t.drop(l, s, group)
@@ -184,7 +184,7 @@ func (t *table) hold(l *latch, s *search, group uint64) {
 
 func (t *table) drop(l *latch, s *search, group uint64) { l.on(t.lockWord(s, group), l.release()) }
 
-// apply carries out the effects of a look at a group.
+// apply carries out the effects of examining a group.
 func (t *table) apply(s *search, group uint64) {
 	if s.write.known {
 		storeBucket(t.bucketAt(s.rank, s.write.group, s.write.bucket), s.seal, s.key, s.value)

@@ -1,10 +1,11 @@
 // Package cache is a lossy table of keys and values over the memory of all ranks (Lübke,
 // De Lucia, Petri, Schnor: MPI-DHT as Surrogate Model, the extended version of their ICCS
 // 2025 paper; "MD" below). Simulations keep results in it that others may need: a value
-// costs long to compute, and to lose one costs only that. Keys and values have fixed sizes.
+// takes long to compute, and a value that is lost is computed again. Keys and values have fixed
+// sizes.
 //
 // What was put may vanish at any time: it is evicted when its candidates are taken, and a
-// bucket that is found broken is given up. What is found is right.
+// bucket that is found broken is marked invalid. What is found is right.
 //
 // # Layout
 //
@@ -21,9 +22,10 @@
 // # Addressing
 //
 // [Groups], the default: the hash of a key gives a rank, and a few groups on it, each from a
-// word of its own. The candidates are the buckets of these groups, in each from a bucket
-// that the hash chooses around in a circle. One get brings a group, and most keys lie in
-// their first. The share of keys still there when t times as many as buckets were put:
+// word of its own. The candidates are the buckets of these groups. In each group they begin at
+// a bucket that the hash chooses, and go around in a circle. One get brings a group, and most
+// keys lie in their first. When the keys put are t times as many as the buckets, this share of
+// them is still there:
 //
 //	t                          .5     .75    .9     1.0    1.5
 //	3 groups of 4            .9996  .9887  .9587  .9216  .6658
@@ -38,51 +40,53 @@
 //
 // # Protocol
 //
-// A get looks at the candidates in their order. A put stores its pair where the key is, else
-// in the first candidate that is invalid or empty, else over the last one. A key lies behind
-// no empty bucket, as what has been used never becomes empty again, so a search ends
-// there. Put and Delete look at all candidates before, since ranks that put a key at the same
-// time may each have found another place: one is updated, further copies become invalid.
-// A put of the value that is there already writes nothing.
+// A get examines the candidates in their order. A put stores its pair in the bucket that has the
+// key. If there is none, it takes the first candidate that is invalid or empty, and else
+// overwrites the last one. A bucket that has been used never becomes empty again, so no key lies
+// behind an empty bucket, and a search ends there. Put and Delete examine all candidates before
+// they write: ranks that put a key at the same time may each have chosen another bucket. A put
+// updates the first copy and makes further copies invalid. A put of the value that is there
+// already writes nothing.
 //
-//   - [LockFree] (MD 4.2): buckets are written and read without more ado. The checksum is over
+//   - [LockFree] (MD 4.2): buckets are written and read without locks. The checksum is over
 //     key and value. A reader whose checksum fails reads again, Retries times, and then
 //     marks the bucket invalid.
 //   - [Fine] (MD 4.1): each group is locked while it is read, or read and written, by a
-//     readers-writer lock of one word. Where groups are of one bucket that is one per bucket.
-//     A put that goes back to an earlier group looks there again, and begins anew if somebody
-//     has taken the bucket meanwhile. Puts of one batch that begin with the same group take
-//     turns (internal/turns).
+//     readers-writer lock of one word. With GroupBuckets 1 that is a lock for each bucket.
+//     A put that goes back to an earlier group reads it again, and begins anew if another
+//     operation has taken the bucket meanwhile. Puts of one batch that begin with the same group
+//     take turns (internal/turns).
 //   - [Coarse] (MD 3.1): one such lock for the memory of a rank, held for the whole operation.
 //
-// A lock word names its owner, and has an epoch: see lock.go. A rank that finds a lock in
-// the hands of a dead one ([rma.Job].Failed) breaks it. Readers have no names; a
-// writer for which they do not go away, in a job with dead ranks, breaks the lock after a
-// while. Nobody waits for the dead. Where a link is cut, and a request on a lock gets no
-// answer, the operation makes sure that it does not keep the lock, if need be by breaking it.
-// If the link stays away, it returns the error, and the next calls of its rank see to that.
+// A lock word names its owner, and has an epoch: see lock.go. A rank that finds a lock whose owner
+// is dead ([rma.Job].Failed) breaks it. Readers have no names. In a job with dead ranks a writer
+// breaks a lock whose readers do not release it for a while. So no operation waits for a dead
+// rank. Where a link is cut, a request on a lock gets no answer. The operation then makes sure
+// that it does not keep the lock, if need be by breaking it. If the link stays cut, the operation
+// returns the error, and the next calls of its rank repair the lock.
 //
 // A rank that has died may join again, where the engine allows: New then takes part in the cache
-// that the others have, and the rank's memory is empty (again.go). What the others ask of that
-// memory fails from its death until New has returned. Collective calls stay impossible.
+// that the others have, and the rank's memory is empty (rejoin.go). Operations on that memory
+// fail from its death until New has returned. Collective calls stay impossible.
 //
 // Operations are step machines over a queue (op.go), of which a batch has many in flight.
-// Where the owner's memory is directly addressable loops over it replace them (direct.go), with
-// the same decisions (search.go), and batches pass three stages in assembly (pipeline.go).
-// Ranks of the same host see each other's memory, those of others not: a batch is
-// sorted accordingly (near.go).
+// Where the owner's memory is directly addressable, loops over it replace them (direct.go). Both
+// make the same decisions (search.go). Batches over such memory pass three stages in assembly
+// (pipeline.go). Ranks of the same host address each other's memory; ranks of different hosts
+// do not. A batch is split accordingly (near.go).
 //
 // # Access
 //
-// Batches may also travel: with [Config].Access at [ship.Shipped], or at [ship.Auto] where that
-// takes less time, the keys of ranks whose memory is not seen are sent to these, some thousand in
-// a message, with the values to be put (ship.go). All candidates of a key are in the memory of one
-// rank, which carries out the very same operations by loops over its memory, and answers with
-// the results and values. Meanwhile the rest of the batch is carried out. In Fine and Coarse a
-// lock is then some nanoseconds instead of two round trips. Single calls do not travel.
+// Batches may also be shipped, with [Config].Access at [ship.Shipped], or at [ship.Auto] where that
+// takes less time. The keys of ranks whose memory is not addressable are sent to these ranks, some
+// thousand in a message, with the values to be put (ship.go). All candidates of a key are in the
+// memory of one rank. That rank carries out the very same operations by loops over its memory, and
+// answers with the results and values. Meanwhile the rest of the batch is carried out. In Fine and
+// Coarse a lock then takes some nanoseconds instead of two round trips. Single calls are not
+// shipped.
 //
 // An operation counts in the [Stats] of the rank that has carried it out, and there among those
-// Served as well; the sums over all ranks are those of the calls. [Cache.Access] tells what was
+// Served as well; the sums over all ranks are those of the calls. [Cache.Access] reports what was
 // chosen, and why.
 //
 // # Guarantees
@@ -95,18 +99,18 @@
 //     forget. When puts of a key overlap, gets may find first the one and then the other.)
 //   - A rank that is alone gets what it has put last, or nothing if that was evicted.
 //   - In LockFree, puts that overlap may choose the same bucket, and one of them, or both,
-//     vanish; a reader may give up a bucket whose writer is slow. In Fine and Coarse a pair
+//     vanish; a reader may mark a bucket invalid whose writer is slow. In Fine and Coarse a pair
 //     vanishes only when it is evicted, deleted, or when a rank dies or a link is cut.
 //   - Neither readers nor writers wait for others in LockFree. In Fine and Coarse they wait
 //     while another holds the lock and is alive.
 //   - An error of the engine (memory of a rank that is gone) leaves open what a put or Delete
-//     has done. Other operations of the batch are carried out, whether they travel or not.
+//     has done. Other operations of the batch are carried out, whether they are shipped or not.
 //
 // # What a mode costs
 //
 // Over memory a lock is two atomic operations, some ten nanoseconds where nobody else has
 // it, and modes differ by less than a put takes. Over a network each of these is a round
-// trip, and keys that many want are waited for. On a simulated cluster of 4 hosts, with
+// trip, and operations wait for locks under contention. On a simulated cluster of 4 hosts, with
 // batches of puts drawn from Zipf(0.99), all ranks together need 24 ns a put in LockFree,
 // 390 in Fine and 1700 in Coarse (BenchmarkOnCluster).
 //
@@ -114,13 +118,13 @@
 //
 //   - The checksum has 64 bits, not 32, and the other modes have it too.
 //   - It includes the key by its hash: a reader compares the key itself first.
-//   - A bucket is marked invalid by a compare-and-swap of its checksum, so that what came
-//     since is not harmed. The published code writes back the bucket that it has read, which
+//   - A bucket is marked invalid by a compare-and-swap of its checksum, so that a later write
+//     survives. The published code writes back the bucket that it has read, which
 //     may by then have been replaced.
 //   - Invalid buckets do not end a search, empty ones do; the paper has no deletion.
 //   - A writer announces itself to readers, and so is not starved by them. Locks are broken
 //     when their owner has died; MPI-DHT waits for ever.
-//   - A put looks further than the first copy, for others.
+//   - A put searches on behind the first copy of its key, for further ones.
 //   - Window indices are right for any number of buckets. The published code maps every key to
 //     bucket 0 from 2^23 buckets on.
 //

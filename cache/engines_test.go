@@ -30,11 +30,11 @@ var engines = lab.Engines()
 
 var modes = []Mode{LockFree, Fine, Coarse}
 
-// carriers are those on which batches travel.
+// carriers are those on which batches can be shipped.
 var carriers = lab.Carriers()
 
 // eachCase runs a test on every engine, in every mode and with both kinds of addressing. Where
-// batches can travel they do.
+// batches can be shipped they are.
 func eachCase(t *testing.T, fn func(t *testing.T, e engine, cfg Config)) {
 	each := func(e engine, access ship.Access) {
 		for _, mode := range modes {

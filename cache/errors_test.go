@@ -36,14 +36,14 @@ func TestWrongSizes(t *testing.T) {
 	}))
 }
 
-// TestConfigsDiffer: every rank is told.
+// TestConfigsDiffer: every rank gets an error.
 func TestConfigsDiffer(t *testing.T) {
 	err := local.Run(2, func(job rma.Job) error {
 		cfg := saveConfig
 		cfg.Mode = Mode(job.Rank())
 		_, err := New(context.Background(), job, cfg)
 		if err == nil || !strings.Contains(err.Error(), "modes differ") {
-			t.Errorf("rank %d is told %v", job.Rank(), err)
+			t.Errorf("rank %d returned %v", job.Rank(), err)
 		}
 		return nil
 	})

@@ -68,7 +68,7 @@ func hotKeys(c *Cache) (keys [][]byte) {
 	return keys
 }
 
-// hammer makes calls on two keys. The top bit of a value tells of which key it is.
+// hammer makes calls on two keys. The top bit of a value says of which key it is.
 func hammer(c *Cache, goroutine int) error {
 	rng := rand.New(rand.NewPCG(uint64(c.job.Rank()), uint64(goroutine)))
 	value := make([]byte, c.cfg.ValueSize)

@@ -7,23 +7,23 @@ import (
 	"github.com/farhash/farhash/internal/testkit/mutant"
 )
 
-// hashFlights computes the hash, the first and the second candidate of keys, and asks for
-// the lines of the first.
+// hashFlights computes the hash, the first and the second candidate of keys, and prefetches the
+// lines of the first.
 //
 //go:noescape
 func hashFlights(w *kernelWork)
 
-// glanceFlights asks for the lines of the second candidate where the first has another key,
-// and has gets begin there.
+// advanceFlights prefetches the second candidate where the first has another key, and has gets
+// begin there.
 //
 //go:noescape
-func glanceFlights(w *kernelWork)
+func advanceFlights(w *kernelWork)
 
 // takeFlights is peekAt for each flight.
 //
 //go:noescape
 func takeFlights(w *kernelWork)
 
-// kernelRuns tells whether the assembly can be used: it needs AVX2 and BMI2, the race
-// detector does not see it, and mutants are not in it.
+// kernelRuns says whether the assembly can be used: it needs AVX2 and BMI2, the race
+// detector does not examine it, and mutants are not in it.
 var kernelRuns = cpu.X86.HasAVX2 && cpu.X86.HasBMI2 && !memory.RaceEnabled && !mutant.Enabled

@@ -111,7 +111,7 @@ nextKey:
 	MOVQ  R10, 16(R9)
 	ADDQ  $24, R9
 
-	// A put looks at the second candidate as well.
+	// A put examines the second candidate as well.
 	CMPQ 64(DI), $0
 	JEQ  onlyFirst
 	MOVQ R12, R13
@@ -140,8 +140,8 @@ fetchFirst:
 hashed:
 	RET
 
-// func glanceFlights(w *kernelWork)
-TEXT ·glanceFlights(SB), NOSPLIT, $0-8
+// func advanceFlights(w *kernelWork)
+TEXT ·advanceFlights(SB), NOSPLIT, $0-8
 	MOVQ w+0(FP), DI
 	MOVQ 0(DI), SI
 	MOVQ 8(DI), R15
@@ -151,9 +151,9 @@ TEXT ·glanceFlights(SB), NOSPLIT, $0-8
 	MOVQ 80(DI), R10
 	IMULQ 72(DI), R10 // bytes of a group's buckets
 
-nextGlance:
+nextAdvance:
 	DECQ R15
-	JLT  glanced
+	JLT  advanced
 	MOVQ 8(R9), R12
 	MOVQ 8(R12), AX
 	MOVQ R12, R13
@@ -165,7 +165,7 @@ nextGlance:
 	MOVQ (SI), DX
 	ADDQ R8, SI
 	CMPQ AX, DX
-	CMOVQEQ R12, R13 // no branch, as nobody can foretell it
+	CMOVQEQ R12, R13 // no branch: it cannot be predicted
 	CMPQ 64(DI), $0
 	JNE  isPut
 	MOVQ R13, 8(R9)
@@ -179,9 +179,9 @@ fetchSecond:
 	ADDQ $64, R13
 	DECQ AX
 	JGT  fetchSecond
-	JMP  nextGlance
+	JMP  nextAdvance
 
-glanced:
+advanced:
 	RET
 
 // func takeFlights(w *kernelWork)
@@ -197,7 +197,7 @@ nextTake:
 	DECQ R15
 	JLT  taken
 	MOVQ 8(R9), R14 // a bucket
-	MOVQ 80(DI), CX // buckets left to look at
+	MOVQ 80(DI), CX // buckets left to examine
 
 candidate:
 	MOVQ R14, SI

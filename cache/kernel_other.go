@@ -2,9 +2,9 @@
 
 package cache
 
-// kernelRuns tells whether there is assembly for this machine.
+// kernelRuns says whether there is assembly for this machine.
 const kernelRuns = false
 
-func hashFlights(*kernelWork)   { panic("cache: no kernel") }
-func glanceFlights(*kernelWork) { panic("cache: no kernel") }
-func takeFlights(*kernelWork)   { panic("cache: no kernel") }
+func hashFlights(*kernelWork)    { panic("cache: no kernel") }
+func advanceFlights(*kernelWork) { panic("cache: no kernel") }
+func takeFlights(*kernelWork)    { panic("cache: no kernel") }

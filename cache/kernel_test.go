@@ -14,7 +14,7 @@ import (
 )
 
 // TestKernel: the assembly gives the same answers as the loops in Go, for keys and values of
-// all lengths, in tables that are empty, crowded, torn and marked, and counts the same.
+// all lengths, in tables that are empty, full, torn and marked, and counts the same.
 func TestKernel(t *testing.T) {
 	if !kernelRuns {
 		t.Skip("there is no assembly in this build")
@@ -47,7 +47,7 @@ func TestKernel(t *testing.T) {
 	})
 }
 
-// damaged puts keys, breaks some buckets, asks for keys and tells all answers.
+// damaged puts keys, breaks some buckets, asks for keys and returns all answers.
 func damaged(c *Cache, stored, asked int, seed uint64) (string, error) {
 	pack := func(n, size int) (packed []byte) {
 		for i := range n {
@@ -105,7 +105,7 @@ func TestKernelHashes(t *testing.T) {
 				p.prepare(c.t)
 				p.kernel = p == &assembly
 				b.hash(p, 0)
-				b.glance(p, 0)
+				b.advance(p, 0)
 			}
 			if loops.ring != assembly.ring {
 				t.Errorf("%d words: the loops say %+v, the assembly %+v", words, loops.ring[0],

@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(mark.Main(m, "cache: ", os.Stderr))
 }
 
-// mortal is the life of a rank: it says "alive" now and then, and when it is told to stop
-// it looks at everything once more and says "clean".
+// mortal is the program of a rank that may be killed: it prints "alive" now and then. When its
+// input ends it stops, verifies every key once more and prints "clean".
 func mortal(life string, in io.Reader, out io.Writer) error {
 	var rank, mode int
 	var hidden bool
@@ -53,7 +53,7 @@ func mortal(life string, in io.Reader, out io.Writer) error {
 	stop := make(chan struct{})
 	go func() {
 		_, _ = io.ReadAll(in)
-		cancel() // it is not told to stop before it has joined, or the parent is gone
+		cancel() // the input ends after the rank has joined, or because the parent is gone
 		close(stop)
 	}()
 	dir, err := lab.Folder()
@@ -83,7 +83,7 @@ func mortal(life string, in io.Reader, out io.Writer) error {
 		}
 		select {
 		case <-stop:
-			return lastLook(c, out)
+			return verifyAll(c, out)
 		default:
 		}
 	}
@@ -112,8 +112,8 @@ func ownValue(number uint64, value []byte) error {
 	return err
 }
 
-// lastLook puts every key, which must then be there: nobody else is left to evict it.
-func lastLook(c *Cache, out io.Writer) error {
+// verifyAll puts every key, which must then be there: nobody else is left to evict it.
+func verifyAll(c *Cache, out io.Writer) error {
 	there := 0
 	value := make([]byte, 104)
 	for number := uint64(1); number <= killKeys; number++ {

@@ -32,7 +32,7 @@ func (o labOp) String() string {
 	return fmt.Sprintf("%s %d", [...]string{kindPut: "put", kindRemove: "delete"}[o.kind], o.number)
 }
 
-// labFound is what a get is told: the number of the put whose value it found, 0 for none.
+// labFound is the answer of a get: the number of the put whose value it found, 0 for none.
 type labFound uint64
 
 // labModel is the register of one key.
@@ -118,7 +118,7 @@ func labConfig(rng *rand.Rand) Config {
 func (l *labCache) Draw(rng *rand.Rand) lab.Call {
 	keys := make([]int, 1)
 	if rng.IntN(3) == 0 {
-		keys = make([]int, 1+rng.IntN(mostLabKeys))
+		keys = make([]int, 1+rng.IntN(maxLabKeys))
 	}
 	for i := range keys {
 		keys[i] = rng.IntN(l.keys)
@@ -135,11 +135,11 @@ func (l *labCache) Draw(rng *rand.Rand) lab.Call {
 	return l.put(keys)
 }
 
-const mostLabKeys = 6
+const maxLabKeys = 6
 
 // number is that of a write: all ranks, all their calls and all keys of these differ.
 func (l *labCache) number(i int) uint64 {
-	return uint64((l.c.job.Rank()<<8|l.calls)*mostLabKeys+i) + 1
+	return uint64((l.c.job.Rank()<<8|l.calls)*maxLabKeys+i) + 1
 }
 
 func (l *labCache) pack(keys []int) (packed []byte) {
@@ -239,7 +239,7 @@ func (l *labCache) update(key int) lab.Call {
 	}}
 }
 
-// Audit looks for every key.
+// Audit reads every key.
 func (l *labCache) Audit() (calls []lab.Call) {
 	for key := range l.keys {
 		calls = append(calls, l.get([]int{key}))
@@ -292,7 +292,7 @@ func nothingLost(mode Mode, history []lab.Operation) error {
 }
 
 // mayVanish reports whether there is a reason for which the pair of a put need not be there
-// when get looks for it. In LockFree that are others in the middle of it: writes that may
+// when get reads it. In LockFree that are others in the middle of it: writes that may
 // choose the same bucket, and gets of the key, which may give the bucket up; and puts
 // of the key that come later, to which the same may happen.
 func mayVanish(mode Mode, put, get lab.Operation, history []lab.Operation) bool {

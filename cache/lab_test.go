@@ -33,8 +33,8 @@ func TestLab(t *testing.T) {
 	marks := [][]*mark.Mark{
 		LockFree: {torn, tornAgain, markTooLate, copied, lateWrite},
 		Fine: {lateWrite, lateTaken, readerBack, lockBroken, expelled, takenAway, lockInDoubt,
-			lockMended},
-		Coarse: {lateWrite, readerBack, lockBroken, expelled, takenAway, lockInDoubt, lockMended},
+			lockRepaired},
+		Coarse: {lateWrite, readerBack, lockBroken, expelled, takenAway, lockInDoubt, lockRepaired},
 	}
 	for mode, table := range labTables {
 		t.Run(table.Name, func(t *testing.T) {

@@ -1,6 +1,6 @@
 package cache
 
-// Locate tells which rank has key in its memory, and in which bucket of that rank. It is a
+// Locate reports which rank has key in its memory, and in which bucket of that rank. It is a
 // Get that leaves the value; by the time it returns another key may stand there.
 func (c *Cache) Locate(key []byte) (rank int, bucket uint64, found bool, err error) {
 	if len(key) != c.cfg.KeySize {
@@ -10,7 +10,7 @@ func (c *Cache) Locate(key []byte) (rank int, bucket uint64, found bool, err err
 	k, v := words[:c.t.keyWords], words[c.t.keyWords:]
 	copy(bytesOf(k), key)
 	hash := hashKey(k)
-	if c.t.sees(hash) {
+	if c.t.addressable(hash) {
 		s := search{t: c.t, kind: kindGet, key: k, value: v}
 		c.search(&s, hash)
 		return s.rank, s.place(), s.matched, nil

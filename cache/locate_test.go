@@ -71,7 +71,7 @@ func locateAll(job rma.Job, c *Cache) error {
 			later)
 	}
 	if _, _, _, err := c.Locate([]byte("short")); err == nil {
-		return fmt.Errorf("a short key was looked for")
+		return fmt.Errorf("a short key was accepted")
 	}
 	return nil
 }

@@ -18,34 +18,34 @@ import (
 // then waits until the readers have gone. Those that come meanwhile see it and wait, so
 // that readers cannot starve a writer.
 //
-// The owner has a name, its rank and 1, so that others can find that it is dead. (One that has
-// joined again has another name in each life: again.go.)
-// Whoever finds it begins a new epoch, in which nobody has the lock. A reader has no
-// name. A writer for which readers do not go away, while some rank of the job is known
-// to be dead, begins a new epoch after patience. So does who waits for an owner that lives, where
-// the lock is in memory of a dead rank, which the owner may not reach any more. A rank that
-// gives up a lock of an epoch that is over changes nothing.
+// The owner has a number, its rank plus 1, so that others can find that it is dead. (A rank that
+// has joined again has another number in each incarnation: rejoin.go.) A rank that finds a dead
+// owner begins a new epoch, in which no rank has the lock. A reader has no number. A writer whose
+// readers do not release the lock, while some rank of the job is known to be dead, begins a new
+// epoch after maxUnchanged reads. So does a rank that waits for an owner that is alive, where the
+// lock is in memory of a dead rank: the owner may not reach that memory any more. A rank that
+// releases a lock of an epoch that is over changes nothing.
 //
-// Where a request on a lock has got no answer, since the link is cut, nobody knows what it has
-// done: the lock may have been taken, or not given back. So its rank mends the lock as soon as
-// it reaches it: it begins a new epoch if the lock is its own, or if it has readers.
-// Others who had the lock lose it.
+// Where the link is cut, a request on a lock gets no answer, and its effect is unknown: the lock
+// may have been taken, or not released. So its rank repairs the lock as soon as it reaches it
+// again: it begins a new epoch if the lock is its own, or if the lock has readers. Other ranks
+// that had the lock lose it.
 //
 // Nothing wrong is read because of a lock that was broken too early, or because a put of a
 // dead writer arrives late: buckets have their checksums in every mode.
 const (
 	readerMask = 1<<24 - 1
 	ownerShift = 24
-	ownerMax   = 1<<20 - 2
+	maxOwner   = 1<<20 - 2
 	ownerMask  = (1<<20 - 1) << ownerShift
 	epochUnit  = 1 << 44
 
-	// patience is how often who waits looks at readers or an owner that do not move, with
-	// pauses of up to a millisecond, before it takes them for dead.
-	patience = 64
-	// mendTries is how often an operation tries to mend a lock. It then leaves that to
+	// maxUnchanged is how often a waiting rank reads a lock word that does not change, with
+	// pauses of up to a millisecond, before it takes the holders of the lock for dead.
+	maxUnchanged = 64
+	// maxRepairTries is how often an operation tries to repair a lock. It then leaves that to
 	// the next calls.
-	mendTries = 64
+	maxRepairTries = 64
 )
 
 // request is an access to the word of a lock.
@@ -74,22 +74,22 @@ const (
 	draining
 	expelling
 	leaving
-	mending
+	repairing
 )
 
-// latch takes and releases a lock. It says which access it wants and is told what was in the
-// word before, so that it works through a queue and on memory alike.
+// latch takes and releases a lock. It returns the access that it wants, and gets the word that was
+// there before. So it works through a queue and on memory alike.
 type latch struct {
 	job    rma.Job
 	pace   rma.Backoff
-	crowd  *crowd // the operations of a batch; nil for one alone
+	shared *sharedPace // the operations of a batch; nil for one alone
 	writer bool
 	rank   int // in whose memory the lock is
 
-	state latchState
-	asked request
-	held  uint64 // the word when the lock was taken, or waited for
-	still int    // looks at one that had not changed
+	state     latchState
+	asked     request
+	held      uint64 // the word when the lock was taken, or waited for
+	unchanged int    // reads of a word that had not changed
 
 	waits, broken uint64
 }
@@ -107,7 +107,7 @@ func (l *latch) swap(state latchState, old, new uint64) request {
 
 // acquire begins to take the lock.
 func (l *latch) acquire() request {
-	l.still = 0
+	l.unchanged = 0
 	if l.writer {
 		return l.swap(swapping, 0, l.owner())
 	}
@@ -117,13 +117,13 @@ func (l *latch) acquire() request {
 // release begins to give the lock back.
 func (l *latch) release() request { return l.swap(leaving, l.held, l.held-l.share()) }
 
-// mend begins to make sure that this rank does not have the lock.
-func (l *latch) mend() request { return l.ask(mending, request{kind: load}) }
+// repair begins to make sure that this rank does not have the lock.
+func (l *latch) repair() request { return l.ask(repairing, request{kind: load}) }
 
-// mended begins a new epoch if this rank may still have the lock.
-func (l *latch) mended(saw uint64) request {
+// repairStep begins a new epoch if this rank may still have the lock.
+func (l *latch) repairStep(saw uint64) request {
 	if l.writer && saw&ownerMask == l.owner() || !l.writer && saw&readerMask != 0 {
-		return l.swap(mending, saw, nextEpoch(saw))
+		return l.swap(repairing, saw, nextEpoch(saw))
 	}
 	return request{}
 }
@@ -136,7 +136,7 @@ func (l *latch) share() uint64 {
 	return 1
 }
 
-// next is told what was in the word, and says what to do.
+// next gets the word that the last request found, and returns the next request.
 func (l *latch) next(saw uint64) request {
 	won := saw == l.asked.old
 	switch l.state {
@@ -171,7 +171,7 @@ func (l *latch) next(saw uint64) request {
 		case !won:
 			return l.again(saw)
 		}
-		l.held, l.still = l.asked.new, 0
+		l.held, l.unchanged = l.asked.new, 0
 		return l.drain(l.held)
 	case draining:
 		return l.drain(saw)
@@ -182,12 +182,12 @@ func (l *latch) next(saw uint64) request {
 		l.broken++
 		expelled.Hit()
 		return l.taken(l.asked.new)
-	case mending:
+	case repairing:
 		if won && l.asked.kind == swap {
-			lockMended.Hit()
+			lockRepaired.Hit()
 			return request{}
 		}
-		return l.mended(saw)
+		return l.repairStep(saw)
 	}
 	if won || l.revoked(saw) || l.writer && saw&ownerMask != l.owner() {
 		return request{}
@@ -205,24 +205,24 @@ func (l *latch) again(saw uint64) request {
 
 func (l *latch) taken(word uint64) request {
 	l.held = word
-	if l.crowd == nil {
+	if l.shared == nil {
 		l.pace.Reset()
 	}
 	return request{}
 }
 
-// revoked tells that another epoch has begun since the lock was taken.
+// revoked reports that another epoch has begun since the lock was taken.
 func (l *latch) revoked(saw uint64) bool { return saw/epochUnit != l.held/epochUnit }
 
 // wait waits for the owner, or breaks its lock if it is dead.
 func (l *latch) wait(saw uint64) request {
 	l.waits++
 	if saw != l.held {
-		l.held, l.still = saw, 0
+		l.held, l.unchanged = saw, 0
 	}
 	if l.pause() && saw&ownerMask != 0 && !neverBreaks.On() {
-		l.still++
-		cutOff := l.still > patience && slices.Contains(l.job.Failed(), l.rank)
+		l.unchanged++
+		cutOff := l.unchanged > maxUnchanged && slices.Contains(l.job.Failed(), l.rank)
 		if ownerDead(l.job, saw&ownerMask>>ownerShift) || cutOff || breaksLiving.On() {
 			return l.swap(breaking, saw, nextEpoch(saw))
 		}
@@ -232,23 +232,23 @@ func (l *latch) wait(saw uint64) request {
 
 // pause lets others go on, and reports whether time has passed.
 func (l *latch) pause() bool {
-	if l.crowd != nil {
-		return l.crowd.pause()
+	if l.shared != nil {
+		return l.shared.pause()
 	}
 	return l.pace.Pause()
 }
 
-// crowd is the operations of a batch, which one goroutine drives. One that waits for a lock
-// must not keep the others from going on, since they may have that very lock. So there is
-// a pause only when all do nothing but wait, and then none of them has a lock.
-type crowd struct {
+// sharedPace decides when the operations of a batch pause, all of which one goroutine drives. One
+// that waits for a lock must not keep the others from going on, since they may have that very
+// lock. So there is a pause only when all do nothing but wait, and then none of them has a lock.
+type sharedPace struct {
 	pace   rma.Backoff
 	active int  // operations in flight
 	idle   int  // those that have waited since anything else was done
 	slept  bool // the last round ended with a pause
 }
 
-func (c *crowd) pause() bool {
+func (c *sharedPace) pause() bool {
 	c.idle++
 	if c.idle >= c.active {
 		c.idle = 0
@@ -257,8 +257,8 @@ func (c *crowd) pause() bool {
 	return c.slept
 }
 
-// progress says that an operation did something else than wait.
-func (c *crowd) progress() {
+// progress is called when an operation did something else than wait.
+func (c *sharedPace) progress() {
 	c.idle, c.slept = 0, false
 	c.pace.Reset()
 }
@@ -268,47 +268,47 @@ func (l *latch) drain(saw uint64) request {
 	switch {
 	case l.revoked(saw) || saw&ownerMask != l.owner():
 		takenAway.Hit()
-		return l.acquire() // somebody took this rank for dead
+		return l.acquire() // another rank took this one for dead
 	case saw&readerMask == 0 || neverDrains.On():
 		return l.taken(saw)
 	case saw != l.held:
-		l.held, l.still = saw, 0
+		l.held, l.unchanged = saw, 0
 	}
 	l.waits++
 	if l.pause() {
-		l.still++
-		if l.still > patience && len(l.job.Failed()) > 0 && !neverBreaks.On() {
+		l.unchanged++
+		if l.unchanged > maxUnchanged && len(l.job.Failed()) > 0 && !neverBreaks.On() {
 			return l.swap(expelling, saw, nextEpoch(saw)|l.owner())
 		}
 	}
 	return l.ask(draining, request{kind: load})
 }
 
-// debt is a lock that may be this rank's by mistake.
-type debt struct {
+// pendingRepair is a lock that this rank may hold by mistake.
+type pendingRepair struct {
 	rank, lock int
 	writer     bool
 }
 
-// debts are those of a rank that it could not mend.
-type debts struct {
+// pendingRepairs are the locks that this rank could not repair yet.
+type pendingRepairs struct {
 	mu   sync.Mutex
-	owed []debt
+	list []pendingRepair
 }
 
-func (d *debts) add(one debt) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.owed = append(d.owed, one)
+func (p *pendingRepairs) add(one pendingRepair) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.list = append(p.list, one)
 }
 
-// take returns all of them; they are to be paid, or added again.
-func (d *debts) take() []debt {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	owed := d.owed
-	d.owed = nil
-	return owed
+// take returns all of them. The caller repairs them, or adds them again.
+func (p *pendingRepairs) take() []pendingRepair {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pending := p.list
+	p.list = nil
+	return pending
 }
 
 // nextEpoch is a word in which nobody has the lock.

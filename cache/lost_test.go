@@ -17,8 +17,8 @@ import (
 func TestLostRelease(t *testing.T) {
 	const shortNs, longNs = 200_000, 200_000_000
 	lockInDoubt.Claim(t)
-	lockMended.Claim(t)
-	lockOwed.Claim(t)
+	lockRepaired.Claim(t)
+	repairLeft.Claim(t)
 	for _, mode := range []Mode{Fine, Coarse} {
 		for _, long := range []int64{shortNs, longNs} {
 			t.Run(fmt.Sprintf("%v/%d ns", mode, long), func(t *testing.T) {

@@ -1,6 +1,6 @@
 package cache
 
-// near is what a batch needs where only some memory is seen: that of ranks of this host.
+// near splits a batch where only some memory is addressable: that of ranks of this host.
 type near struct {
 	near, far order
 	piece     piece
@@ -8,11 +8,11 @@ type near struct {
 	batch     batch
 }
 
-// run carries out a batch, over memory where that is seen, else through a queue.
+// run carries out a batch, over memory where that is addressable, else through a queue.
 func (b *batch) run() error {
 	t := b.t
 	switch {
-	case b.order == nil && t.seesAll():
+	case b.order == nil && t.allAddressable():
 		b.direct(b.pipe)
 		return nil
 	case !t.any:
@@ -35,12 +35,12 @@ func (b *batch) run() error {
 	return err
 }
 
-// sort finds out which operations of a batch are on memory that is seen.
+// sort finds out which operations of a batch are on memory that is addressable.
 func (p *near) sort(b *batch) {
 	p.near, p.far = p.near[:0], p.far[:0]
 	for i := range b.n {
 		at := b.order.at(i)
-		if b.t.sees(hashKey(b.key(at))) {
+		if b.t.addressable(hashKey(b.key(at))) {
 			p.near = append(p.near, at)
 		} else {
 			p.far = append(p.far, at)

@@ -10,9 +10,9 @@ import (
 // op is an operation as a step machine: a search whose groups come through a queue, with
 // locks around it as the mode asks for.
 //
-//	LockFree   get group, look, put and mark; get the next group at the same time ...
-//	Fine       lock group, get, look, put and mark, unlock; the next group ...
-//	Coarse     lock rank; get, look, put and mark; the next group ...; unlock
+//	LockFree   get group, examine, put and mark; get the next group at the same time ...
+//	Fine       lock group, get, examine, put and mark, unlock; the next group ...
+//	Coarse     lock rank; get, examine, put and mark; the next group ...; unlock
 type op struct {
 	search
 	latch latch
@@ -21,14 +21,14 @@ type op struct {
 	then  phase   // after the lock is taken or released
 	lock  int     // offset of the lock in use
 	held  bool    // it is taken
-	last  verdict // of the last look
+	last  verdict // of the group examined last
 
 	flights []rma.Handle
 	marked  []rma.Handle // those of them that mark buckets, with what they expect
 	expects []uint64
 	saw     uint64 // what the last atomic on a lock saw
 	lost    bool   // what was waited for last has failed
-	tries   int    // to mend a lock
+	tries   int    // to repair a lock
 	err     error
 	earlier error // before the lock was to be released
 
@@ -43,9 +43,9 @@ const (
 	phaseStart phase = iota
 	phaseLock
 	phaseUnlock
-	phaseMend
+	phaseRepair
 	phaseFetch
-	phaseLook
+	phaseExamine
 	phaseApplied
 	phaseNext
 	phaseBack
@@ -69,7 +69,7 @@ func (o *op) Step(q rma.Queue) (rma.Handle, error) {
 		return h, nil
 	}
 	for {
-		if o.err != nil && o.phase != phaseEnd && o.phase != phaseUnlock && o.phase != phaseMend {
+		if o.err != nil && o.phase != phaseEnd && o.phase != phaseUnlock && o.phase != phaseRepair {
 			o.fail()
 		}
 		if o.phase == phaseEnd {
@@ -83,7 +83,7 @@ func (o *op) Step(q rma.Queue) (rma.Handle, error) {
 	}
 }
 
-// fail ends the operation after an error, and gives up a lock if it has one, or may have.
+// fail ends the operation after an error, and releases a lock if it has one, or may have.
 func (o *op) fail() {
 	switch {
 	case o.held:
@@ -91,7 +91,7 @@ func (o *op) fail() {
 		o.phase, o.then = phaseUnlock, phaseEnd
 		o.latch.asked = request{} // so that the release begins
 	case o.phase == phaseLock:
-		o.toMend(o.err, phaseEnd, mendTries)
+		o.startRepair(o.err, phaseEnd, maxRepairTries)
 		if lostJoin.On() {
 			o.phase = phaseEnd
 		}
@@ -137,8 +137,8 @@ func (o *op) post(h rma.Handle) rma.Handle {
 // advance does what the phase asks for. It returns a handle to wait for, or NoHandle when
 // there is more to do at once.
 func (o *op) advance(q rma.Queue) rma.Handle {
-	if o.phase != phaseLock && o.phase != phaseMend {
-		o.latch.crowd.progress()
+	if o.phase != phaseLock && o.phase != phaseRepair {
+		o.latch.shared.progress()
 	}
 	switch o.phase {
 	case phaseStart:
@@ -150,13 +150,13 @@ func (o *op) advance(q rma.Queue) rma.Handle {
 		return o.locking(q, o.latch.next(o.lockSaw()))
 	case phaseUnlock:
 		return o.unlocking(q)
-	case phaseMend:
-		return o.mending(q)
+	case phaseRepair:
+		return o.repairing(q)
 	case phaseFetch:
-		o.phase = phaseLook
+		o.phase = phaseExamine
 		return o.post(q.Get(o.in, o.t.window, o.rank, o.t.offset(o.number)))
-	case phaseLook:
-		return o.examine(q)
+	case phaseExamine:
+		return o.examineGroup(q)
 	case phaseApplied:
 		o.phase = phaseNext
 		if o.t.mode == Fine {
@@ -198,10 +198,10 @@ func (o *op) enter(q rma.Queue) rma.Handle {
 	return rma.NoHandle
 }
 
-// examine looks at the group that has come.
-func (o *op) examine(q rma.Queue) rma.Handle {
+// examineGroup examines the group that has come.
+func (o *op) examineGroup(q rma.Queue) rma.Handle {
 	group := o.number
-	if o.last = o.look(o.in); o.last == again {
+	if o.last = o.search.examine(o.in); o.last == again {
 		o.phase = phaseFetch
 		return rma.NoHandle
 	}
@@ -232,7 +232,7 @@ func (o *op) goBack(q rma.Queue) rma.Handle {
 // bucketOf is the offset of a bucket.
 func (o *op) bucketOf(s spot) int { return o.t.offset(s.group) + s.bucket*o.t.bucketWords }
 
-// apply posts the effects of a look.
+// apply posts the effects of examining a group.
 func (o *op) apply(q rma.Queue, group uint64) rma.Handle {
 	h := rma.NoHandle
 	t := o.t
@@ -283,7 +283,7 @@ func (o *op) unlocking(q rma.Queue) rma.Handle {
 	case o.latch.asked.kind == nothing:
 		r = o.latch.release()
 	case o.lost && !lostIsDone.On():
-		o.toMend(o.earlier, o.then, mendTries)
+		o.startRepair(o.earlier, o.then, maxRepairTries)
 		return rma.NoHandle
 	default:
 		r = o.latch.next(o.lockSaw())
@@ -295,19 +295,19 @@ func (o *op) unlocking(q rma.Queue) rma.Handle {
 	return o.access(q, r)
 }
 
-// toMend has the lock mended, of which a request got no answer. When that is done the
+// startRepair begins to repair the lock, of which a request got no answer. When that is done the
 // operation goes on in a phase with the error that it had before.
-func (o *op) toMend(earlier error, then phase, tries int) {
+func (o *op) startRepair(earlier error, then phase, tries int) {
 	lockInDoubt.Hit()
-	o.phase, o.then, o.earlier, o.tries = phaseMend, then, earlier, tries
+	o.phase, o.then, o.earlier, o.tries = phaseRepair, then, earlier, tries
 	o.latch.asked = request{}
 }
 
-func (o *op) mending(q rma.Queue) rma.Handle {
+func (o *op) repairing(q rma.Queue) rma.Handle {
 	var r request
 	switch {
 	case o.latch.asked.kind == nothing:
-		r = o.latch.mend()
+		r = o.latch.repair()
 	case !o.lost:
 		r = o.latch.next(o.lockSaw())
 	case o.died():
@@ -316,13 +316,13 @@ func (o *op) mending(q rma.Queue) rma.Handle {
 	default:
 		if o.tries--; o.tries <= 0 {
 			o.phase = phaseEnd
-			lockOwed.Hit()
-			o.t.debts.add(debt{o.rank, o.lock, o.latch.writer})
+			repairLeft.Hit()
+			o.t.repairs.add(pendingRepair{o.rank, o.lock, o.latch.writer})
 			o.err = fmt.Errorf("%w; it may hold up others until this rank calls again", o.err)
 			return rma.NoHandle
 		}
 		o.latch.pause()
-		r = o.latch.mend()
+		r = o.latch.repair()
 	}
 	if r.kind == nothing {
 		o.phase, o.err = o.then, o.earlier
@@ -332,11 +332,11 @@ func (o *op) mending(q rma.Queue) rma.Handle {
 	return o.access(q, r)
 }
 
-// pay tries once more to mend a lock.
-func (o *op) pay(d debt) {
-	o.phase, o.held, o.err = phaseMend, false, nil
-	o.rank, o.lock, o.latch.writer = d.rank, d.lock, d.writer
-	o.toMend(nil, phaseEnd, 1)
+// retryRepair tries once more to repair a lock.
+func (o *op) retryRepair(p pendingRepair) {
+	o.phase, o.held, o.err = phaseRepair, false, nil
+	o.rank, o.lock, o.latch.writer = p.rank, p.lock, p.writer
+	o.startRepair(nil, phaseEnd, 1)
 }
 
 // died reports whether the last error says that the memory is gone.

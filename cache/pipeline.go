@@ -8,12 +8,12 @@ import (
 )
 
 // A batch over directly addressable memory passes three stages, a block at a time, and each
-// stage asks the memory for what the next one needs. Between the stages of one block others
+// stage prefetches what the next one needs. Between the stages of one block others
 // are worked on, so that the waits overlap:
 //
-//	hash    compute the candidates, ask for the first one's lines
-//	glance  where another key stands there, ask for the second one's; a get begins there
-//	settle  compare, verify and copy; or write
+//	hash     compute the candidates, prefetch the first one
+//	advance  where the first has another key, prefetch the second; a get begins there
+//	settle   compare, verify and copy; or write
 //
 // What is not found in the first candidate is left to the plain loop. The stages exist in Go
 // and, for most of what they do, in assembly.
@@ -25,7 +25,7 @@ const (
 // flight is a key between the stages. The assembly knows the offsets.
 type flight struct {
 	hash   uint64
-	bucket *uint64 // the first candidate; of a get, after the glance, perhaps the second
+	bucket *uint64 // the first candidate; of a get, after advance, perhaps the second
 	group  *uint64 // the first bucket of its group
 }
 
@@ -50,7 +50,7 @@ type kernelWork struct {
 	hits         uint64
 }
 
-// pipeline is the keys on their way.
+// pipeline is the keys that are between the stages.
 type pipeline struct {
 	ring   [stageRing][stageBlock]flight
 	lines  [stageBlock]*uint64
@@ -73,7 +73,7 @@ func (b *batch) direct(p *pipeline) {
 			b.hash(p, first)
 		}
 		if middle := last + 1; middle >= 0 && middle < blocks {
-			b.glance(p, middle)
+			b.advance(p, middle)
 		}
 		if last >= 0 {
 			b.settleBlock(p, last)
@@ -84,7 +84,7 @@ func (b *batch) direct(p *pipeline) {
 	b.counts.LocksBroken += p.latch.broken
 }
 
-// prepare tells the assembly about the table.
+// prepare describes the table to the assembly.
 func (p *pipeline) prepare(t *table) {
 	p.kernel = t.kernel
 	p.work = kernelWork{
@@ -129,10 +129,10 @@ func (b *batch) hash(p *pipeline, block int) {
 	}
 }
 
-func (b *batch) glance(p *pipeline, block int) {
+func (b *batch) advance(p *pipeline, block int) {
 	n, t, flights := 0, b.t, b.block(p, block)
 	if p.kernel {
-		glanceFlights(&p.work)
+		advanceFlights(&p.work)
 		return
 	}
 	for i := range flights {
@@ -208,7 +208,7 @@ func (b *batch) putNear(p *pipeline, f *flight, at int) bool {
 	return true
 }
 
-// take reads the keys of a block that are found where the stages have looked, and returns
+// take reads the keys of a block that are found where the stages have brought them, and returns
 // how many these are.
 func (b *batch) take(p *pipeline, flights []flight, from int) int {
 	before := b.counts.Hits
@@ -229,9 +229,9 @@ func (b *batch) take(p *pipeline, flights []flight, from int) int {
 	return int(b.counts.Hits - before)
 }
 
-// fetchLinesMost is how many lines of a bucket are asked for; what streams beyond is seen
-// by the processor itself.
-const fetchLinesMost = 8
+// maxFetchLines is how many lines of a bucket are prefetched at most; the processor prefetches
+// the lines behind them by itself.
+const maxFetchLines = 8
 
 // fetchLines is the lines that a bucket may touch.
 func (t *table) fetchLines() int {
@@ -239,5 +239,5 @@ func (t *table) fetchLines() int {
 	if t.bucketWords%lineWords == 0 && t.lockWords == 0 {
 		lines = t.bucketWords / lineWords
 	}
-	return min(lines, fetchLinesMost)
+	return min(lines, maxFetchLines)
 }

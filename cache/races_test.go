@@ -34,13 +34,13 @@ var scripts = lab.Scripts{
 		Mutants: []*mutant.Mutant{endsAtHole}},
 	{Name: "copies are removed", Run: copiesAreRemoved,
 		Mutants: []*mutant.Mutant{copiesStay, putsFirst}},
-	{Name: "rank comes back", Run: rankComesBack, Mutants: []*mutant.Mutant{staysThere}},
+	{Name: "rank comes back", Run: rankComesBack, Mutants: []*mutant.Mutant{usesOld}},
 }
 
 func TestLabScripts(t *testing.T) {
 	if mark.Enabled {
 		for _, m := range []*mark.Mark{tornAgain, markTooLate, lateWrite, lateTaken, lateFree,
-			looked, nearLooked} {
+			groupExamined, nearExamined} {
 			m.Claim(t)
 		}
 	}
@@ -123,15 +123,15 @@ func lateBucketIsWanted(t *testing.T, e engine) error {
 // bucketIsWanted: two keys are put into an empty bucket at the same time.
 func bucketIsWanted(t *testing.T, e engine) error {
 	nothing := func(*Cache, [][]byte) error { return nil }
-	return errors.Join(wanted(t, e, Fine, looked, nothing, false),
-		wanted(t, e, Coarse, looked, nothing, false))
+	return errors.Join(wanted(t, e, Fine, groupExamined, nothing, false),
+		wanted(t, e, Coarse, groupExamined, nothing, false))
 }
 
 // bucketIsWantedByBatch: one of them by a batch.
 func bucketIsWantedByBatch(t *testing.T, e engine) error {
 	nothing := func(*Cache, [][]byte) error { return nil }
-	return errors.Join(wanted(t, e, Fine, nearLooked, nothing, true),
-		wanted(t, e, Coarse, nearLooked, nothing, true))
+	return errors.Join(wanted(t, e, Fine, nearExamined, nothing, true),
+		wanted(t, e, Coarse, nearExamined, nothing, true))
 }
 
 // wanted has a put of key 1 come when one of key 0 is at a mark. It gets to its end, or waits for

@@ -100,7 +100,7 @@ func (r Rounding) round(i int, x float64) float64 {
 		return math.NaN()
 	case x == 0 || math.Abs(x) < floor:
 		return 0
-	case digits == 0 || digits > mostDigits || math.IsInf(x, 0):
+	case digits == 0 || digits > maxDigits || math.IsInf(x, 0):
 		return x
 	}
 	if y, ok := roundFast(x, digits); ok {
@@ -109,8 +109,8 @@ func (r Rounding) round(i int, x float64) float64 {
 	return roundExactly(x, digits)
 }
 
-// mostDigits is the most digits that change a float64: 17 tell all of them apart.
-const mostDigits = 16
+// maxDigits is the most digits that change a float64: 17 distinguish all of them.
+const maxDigits = 16
 
 // roundExactly rounds by way of decimal digits.
 func roundExactly(x float64, digits int) float64 {

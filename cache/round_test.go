@@ -60,7 +60,7 @@ func decimal(x float64, digits int) float64 {
 func TestRounding(t *testing.T) {
 	fast := 0
 	rapid.Check(t, func(t *rapid.T) {
-		x, digits := drawFloat(t), rapid.IntRange(1, mostDigits).Draw(t, "n")
+		x, digits := drawFloat(t), rapid.IntRange(1, maxDigits).Draw(t, "n")
 		key := []float64{x}
 		must(t, RoundSignificant(key, []int{digits}))
 		if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {

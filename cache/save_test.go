@@ -150,7 +150,7 @@ func TestRefusedFiles(t *testing.T) {
 			must(t, withCache(engines[0], 2, saveConfig, func(cache *Cache) error {
 				err := cache.Load(context.Background(), bad)
 				if err == nil || cache.job.Rank() == 0 && !strings.Contains(err.Error(), c.want) {
-					t.Errorf("rank %d is told %v, want %q", cache.job.Rank(), err, c.want)
+					t.Errorf("rank %d returned %v, want %q", cache.job.Rank(), err, c.want)
 				}
 				n, err := there(cache, 1000)
 				if n != 0 {

@@ -63,7 +63,7 @@ type sequence struct {
 	has   map[int]uint64
 }
 
-// step puts a key or deletes it, and looks for all.
+// step puts a key or deletes it, and reads all.
 func (s *sequence) step(code int, number uint64) error {
 	id := code % sequenceKeys
 	key, value := spread(uint64(id), 16), spread(number, 8)
@@ -156,7 +156,7 @@ func standsTwice(c *Cache, key []byte) (first, second []uint64, err error) {
 	words, _ := asWords(key)
 	s.begin(hashKey(words))
 	first = c.t.bucketAt(0, s.number, s.bucket())
-	if s.looked++; s.looked == c.t.groupBuckets && !s.next() {
+	if s.examined++; s.examined == c.t.groupBuckets && !s.next() {
 		err = errors.Join(err, errors.New("the key has one candidate"))
 	}
 	second = c.t.bucketAt(0, s.number, s.bucket())

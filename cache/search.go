@@ -10,18 +10,18 @@ const (
 	kindRemove
 )
 
-// search is what an operation knows of its key's buckets, and what it decides. It looks at
+// search is what an operation knows of its key's buckets, and what it decides. It examines
 // one group at a time, wherever the words of it are: in a buffer that a get has brought, or
-// in directly addressable memory. What it wants changed it says in effects.
+// in directly addressable memory. The changes that it wants are its effects.
 //
 //	candidates:  group 0           group 1           group 2
 //	             | 3 0 1 2 |       | 1 2 3 0 |       | 0 1 2 3 |      first = 1, 3, 0
 //
 // A key stands in no candidate behind an empty one: a put takes the first empty candidate
 // it comes to, and what is not empty never becomes empty again. So a search ends at an
-// empty bucket. A put and a deletion look at all candidates before, since the key may
-// stand twice: two ranks that put it at the same time may have seen different things.
-// A put updates the first copy and marks others invalid, lest their old value comes up
+// empty bucket. A put and a deletion examine all candidates before, since the key may
+// stand twice: two ranks that put it at the same time may have found different buckets free.
+// A put updates the first copy and marks others invalid. Otherwise their old value would be found
 // again when the first is evicted.
 type search struct {
 	t     *table
@@ -31,13 +31,13 @@ type search struct {
 	hash  uint64
 	seal  uint64 // put: of key and value
 
-	rank   int
-	choice int // which group of the key is looked at
-	number uint64
-	first  int // bucket of it that is the first candidate
-	looked int // buckets of it that have been looked at
-	tries  int // times that the bucket has failed its checksum
-	before [MaxChoices]uint64
+	rank     int
+	choice   int // which group of the key is examined
+	number   uint64
+	first    int // bucket of it that is the first candidate
+	examined int // buckets of it that have been examined
+	tries    int // times that the bucket has failed its checksum
+	before   [MaxChoices]uint64
 
 	matched bool // the key is there; get: with a whole value
 	free    spot // put: an empty or invalid candidate
@@ -56,10 +56,10 @@ type spot struct {
 	known     bool
 }
 
-// effects is what is to be done to the memory of the rank after a look at a group.
+// effects is what is to be done to the memory of the rank after a group was examined.
 type effects struct {
 	write spot // write the key and its value there
-	late  spot // the same, but in a group that was looked at before
+	late  spot // the same, but in a group that was examined before
 	marks [MaxGroupBuckets]erasure
 	n     int
 }
@@ -75,7 +75,7 @@ type trouble struct {
 	mismatches, retries, marked, waits, broken uint64
 }
 
-// verdict is what follows a look at a group.
+// verdict says how a search goes on after a group.
 type verdict uint8
 
 const (
@@ -91,7 +91,7 @@ func (s *search) begin(hash uint64) {
 		s.seal = sealOf(hash, s.value)
 	}
 	s.rank = s.t.rankOf(hash)
-	s.choice, s.looked, s.tries = 0, 0, 0
+	s.choice, s.examined, s.tries = 0, 0, 0
 	s.number, s.first = s.t.group(hash, 0)
 	s.matched, s.result, s.used = false, 0, 0
 	s.free, s.effects.write, s.late, s.n = spot{}, spot{}, spot{}, 0
@@ -109,7 +109,7 @@ func (s *search) restart() {
 // there is one. Small tables have few.
 func (s *search) next() bool {
 	s.before[s.choice] = s.number
-	s.looked, s.tries = 0, 0
+	s.examined, s.tries = 0, 0
 next:
 	for i := s.choice + 1; i < s.t.choices; i++ {
 		number, first := s.t.group(s.hash, i)
@@ -126,18 +126,18 @@ next:
 	return false
 }
 
-// here is the bucket looked at.
+// here is the bucket that is examined.
 func (s *search) here() spot {
 	return spot{group: s.number, bucket: s.bucket(), known: true,
-		candidate: s.choice*s.t.groupBuckets + s.looked}
+		candidate: s.choice*s.t.groupBuckets + s.examined}
 }
 
-func (s *search) bucket() int { return (s.first + s.looked) % s.t.groupBuckets }
+func (s *search) bucket() int { return (s.first + s.examined) % s.t.groupBuckets }
 
-// look examines the buckets of the group, in the order of candidates.
-func (s *search) look(group []uint64) verdict {
+// examine examines the buckets of the group, in the order of candidates.
+func (s *search) examine(group []uint64) verdict {
 	t := s.t
-	for s.looked < t.groupBuckets {
+	for s.examined < t.groupBuckets {
 		i := s.bucket()
 		b := group[i*t.bucketWords:][:t.bucketWords]
 		switch seal := atomic.LoadUint64(&b[0]); {
@@ -154,7 +154,7 @@ func (s *search) look(group []uint64) verdict {
 				return v
 			}
 		}
-		s.looked++
+		s.examined++
 		s.tries = 0
 	}
 	last := s.first + t.groupBuckets - 1
@@ -177,7 +177,7 @@ func (s *search) offer() {
 	}
 }
 
-// match deals with a bucket that has the key. done tells that the look is over.
+// match deals with a bucket that has the key. done says that the rest of the group is not examined.
 func (s *search) match(b []uint64, seal uint64) (v verdict, done bool) {
 	switch {
 	case s.kind == kindGet:
@@ -213,7 +213,7 @@ func (s *search) match(b []uint64, seal uint64) (v verdict, done bool) {
 	return 0, false
 }
 
-// mark asks for the bucket looked at to be made invalid.
+// mark asks for the bucket that is examined to be made invalid.
 func (s *search) mark(seal uint64) {
 	s.marks[s.n] = erasure{bucket: s.bucket(), seal: seal}
 	s.n++
@@ -233,5 +233,5 @@ func (s *search) end() verdict {
 	return over
 }
 
-// settled forgets the effects of the last look once they are done.
+// settled forgets the effects once they have been applied.
 func (s *search) settled() { s.write, s.n = spot{}, 0 }

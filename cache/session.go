@@ -14,7 +14,7 @@ type session struct {
 	ops     []op
 	running []int // operation in each slot, -1 for none of the batch
 	turns   turns.Turns
-	crowd   crowd
+	pace    sharedPace
 	born    uint64 // after so many returns of ranks, whose memory it reaches
 }
 
@@ -34,10 +34,10 @@ func (t *table) session() (*session, error) {
 		return nil, err
 	}
 	s = &session{q: q, born: now, ops: make([]op, t.depth), running: make([]int, t.depth),
-		turns: turns.New(t.depth), crowd: crowd{pace: rma.Backoff{Job: t.job}}}
+		turns: turns.New(t.depth), pace: sharedPace{pace: rma.Backoff{Job: t.job}}}
 	for i := range s.ops {
 		o := &s.ops[i]
-		o.t, o.latch.job, o.latch.crowd = t, t.job, &s.crowd
+		o.t, o.latch.job, o.latch.shared = t, t.job, &s.pace
 		for _, b := range []struct {
 			buf   *rma.Buf
 			words int
@@ -50,7 +50,7 @@ func (t *table) session() (*session, error) {
 	return s, nil
 }
 
-// queued runs a batch of searches through a queue. Errors of single operations are told
+// queued runs a batch of searches through a queue. Errors of single operations are returned
 // after all have ended.
 func (t *table) queued(b *batch) error {
 	s, err := t.session()
@@ -67,7 +67,7 @@ func (t *table) queued(b *batch) error {
 
 // run drives the operations of a batch. failed is the first error of one.
 func (s *session) run(b *batch) (failed, err error) {
-	if err := s.pay(b.t.debts.take()); err != nil {
+	if err := s.repairPending(b.t.repairs.take()); err != nil {
 		return nil, err
 	}
 	depth := min(max(b.n, 1), len(s.ops))
@@ -76,8 +76,8 @@ func (s *session) run(b *batch) (failed, err error) {
 	}
 	exclude := depth > 1 && b.t.mode == Fine && b.kind != kindGet
 	issued := 0
-	s.crowd.active = 0
-	s.crowd.progress()
+	s.pace.active = 0
+	s.pace.progress()
 	for slot := range depth {
 		s.running[slot] = -1
 	}
@@ -86,7 +86,7 @@ func (s *session) run(b *batch) (failed, err error) {
 		if i := s.running[slot]; i >= 0 {
 			place = s.turns.Next(slot)
 			s.running[slot] = -1
-			s.crowd.active--
+			s.pace.active--
 			if o.err == nil {
 				b.settle(i, &o.search)
 			} else if failed == nil {
@@ -105,7 +105,7 @@ func (s *session) run(b *batch) (failed, err error) {
 		}
 		i := b.order.at(place)
 		s.running[slot] = i
-		s.crowd.active++
+		s.pace.active++
 		o.kind, o.key, o.value = b.kind, b.key(i), b.value(i)
 		o.start(hashKey(o.key))
 		return o
@@ -114,18 +114,18 @@ func (s *session) run(b *batch) (failed, err error) {
 	return failed, err
 }
 
-// lock tells the lock of a group that operation i needs first from others.
+// lock identifies the lock of the group that operation i needs first.
 func (b *batch) lock(i int) uint64 {
 	hash := hashKey(b.key(i))
 	group, _ := b.t.group(hash, 0)
 	return (group + uint64(b.t.rankOf(hash))<<40) * rankFactor >> 32
 }
 
-// pay tries to mend locks.
-func (s *session) pay(owed []debt) error {
-	s.crowd.active = 1
-	for _, d := range owed {
-		s.ops[0].pay(d)
+// repairPending tries to repair locks.
+func (s *session) repairPending(pending []pendingRepair) error {
+	s.pace.active = 1
+	for _, p := range pending {
+		s.ops[0].retryRepair(p)
 		if err := rma.Run(context.Background(), s.q, &s.ops[0]); err != nil {
 			return err
 		}

@@ -8,14 +8,14 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// A batch that travels is packed so, operation by operation:
+// A batch that is shipped is packed so, operation by operation:
 //
 //	get     request   key                 answer   0, or 1 and the value
 //	put     request   key and value       answer   its result
 //
 // All are whole words. The owner of a key is its rank, which has all its candidates.
 
-// shipping is what a batch needs that travels, or that has come.
+// shipping is what a batch needs that is shipped, or that another rank has shipped here.
 type shipping struct {
 	ranks   []int // of the keys
 	key     []uint64
@@ -32,20 +32,20 @@ func (c *Config) trips() float64 {
 	return 3.5
 }
 
-// open has batches travel, if they can. Collective.
+// open lets batches be shipped, if the engine can. Collective.
 func (c *Cache) open(ctx context.Context) (err error) {
 	c.line, err = ship.Open(ctx, c.job, c.t.window, ship.Config{Access: c.cfg.Access,
 		Trips: c.cfg.trips(), Answer: c.answer})
 	return err
 }
 
-// Access is how batches reach memory that this process does not see, and why.
+// Access is how batches reach memory that is not addressable, and why.
 func (c *Cache) Access() ship.Choice { return c.line.Choice() }
 
-// ship has a batch travel to the owners of its keys, but for what is not worth it.
+// ship ships a batch to the owners of its keys, save what is not worth a request.
 func (c *Cache) ship(s *scratch) error {
 	t, o, sh := c.t, &s.call, &s.ship
-	if err := t.sessions.Open(); err != nil { // which tells of the cache, and not of the line
+	if err := t.sessions.Open(); err != nil { // this error names the cache, and not the line
 		return err
 	}
 	sh.ranks = slices.Grow(sh.ranks[:0], o.n)[:o.n]

@@ -15,7 +15,7 @@ import (
 
 var shipConfig = Config{KeySize: 16, ValueSize: 24, BucketsPerRank: 256, Access: ship.Shipped}
 
-// eachCarrier runs fn on ranks whose batches travel, in every mode.
+// eachCarrier runs fn on ranks whose batches are shipped, in every mode.
 func eachCarrier(t *testing.T, ranks int, fn func(c *Cache) error) {
 	for _, e := range carriers {
 		for _, mode := range modes {
@@ -28,7 +28,7 @@ func eachCarrier(t *testing.T, ranks int, fn func(c *Cache) error) {
 	}
 }
 
-// TestLabShipped: the histories of ranks whose batches travel are those of a lossy table. The
+// TestLabShipped: the histories of ranks whose batches are shipped are those of a lossy table. The
 // simulation carries no requests, so these are ranks in real time.
 func TestLabShipped(t *testing.T) {
 	calls := 120
@@ -107,7 +107,7 @@ func bytesOfResults(results []Result) (b []byte) {
 	return b
 }
 
-// TestShippedAfterClose: a batch of a closed cache is told so.
+// TestShippedAfterClose: a batch of a closed cache returns that error.
 func TestShippedAfterClose(t *testing.T) {
 	eachCarrier(t, 2, func(c *Cache) error {
 		err := errors.Join(c.job.Barrier(context.Background()), c.Close())

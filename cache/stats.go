@@ -28,7 +28,7 @@ type Stats struct {
 	Retries    uint64 // buckets read again for it
 	Invalid    uint64 // buckets marked invalid, after mismatches and by Delete
 
-	LockWaits   uint64 // looks at a lock that another had
+	LockWaits   uint64 // reads of a lock that another operation had
 	LocksBroken uint64 // locks of dead ranks taken from them
 
 	// Candidates[i] is how many writes went to candidate i of their key. Those above the
@@ -77,7 +77,7 @@ const (
 	atCandidates = unsafe.Offsetof(Stats{}.Candidates) / 8
 )
 
-// each tells what the search adds to the counters.
+// each calls add with what the search adds to the counters.
 func (s *search) each(add func(at uintptr, n uint64)) {
 	switch {
 	case s.kind == kindPut:
@@ -113,9 +113,9 @@ func (s *Stats) count(done *search) {
 	done.each(func(at uintptr, n uint64) { words[at] += n })
 }
 
-const stripes = 16 // so that goroutines of one rank rarely meet in a counter
+const stripes = 16 // so that goroutines of one rank rarely share a counter
 
-// tally is a rank's statistics, and a window in which ranks tell them each other.
+// tally is a rank's statistics, and a window in which all ranks read them.
 type tally struct {
 	job    rma.Job
 	window rma.Window

@@ -223,7 +223,7 @@ func TestSameAnswers(t *testing.T) {
 	})
 }
 
-// runScript runs operations and tells all answers.
+// runScript runs operations and returns all answers.
 func runScript(c *Cache, script []uint32) (string, error) {
 	cfg := c.Config()
 	var log bytes.Buffer

@@ -11,17 +11,17 @@ import (
 // lineWords is the number of words in a cache line.
 const lineWords = 8
 
-// table is the buckets of all ranks and how to find a way in them.
+// table is the buckets of all ranks and their layout.
 type table struct {
-	job    rma.Job
-	window rma.Window
-	memory [][]uint64 // by rank: its segment; nil where only queues reach it
-	bases  []*uint64  // by rank: the first bucket of it; nil like memory
-	all    bool       // every segment is seen
-	any    bool       // one at least is
-	backs  *comebacks // nil where no rank joins again
-	mode   Mode
-	paper  bool
+	job     rma.Job
+	window  rma.Window
+	memory  [][]uint64 // by rank: its segment; nil where only queues reach it
+	bases   []*uint64  // by rank: the first bucket of it; nil like memory
+	all     bool       // every segment is addressable
+	any     bool       // one at least is
+	rejoins *rejoins   // nil where no rank joins again
+	mode    Mode
+	paper   bool
 
 	ranks        int
 	segment      int    // words of each rank
@@ -40,7 +40,7 @@ type table struct {
 	kernel       bool // batches over direct memory run in assembly
 
 	sessions rma.Pool[*session]
-	debts    debts
+	repairs  pendingRepairs
 }
 
 // shape computes the layout.
@@ -73,14 +73,14 @@ func newTable(ctx context.Context, job rma.Job, cfg Config) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.window, t.backs = w, newComebacks(job)
+	t.window, t.rejoins = w, newRejoins(job)
 	t.kernel = kernelRuns && !t.paper
-	t.look()
+	t.findDirect()
 	return t, nil
 }
 
-// look finds out which segments are directly addressable memory, that of ranks of this host.
-func (t *table) look() {
+// findDirect finds out which segments are directly addressable: those of ranks of this host.
+func (t *table) findDirect() {
 	t.memory, t.bases = make([][]uint64, t.ranks), make([]*uint64, t.ranks)
 	if !t.window.Caps().CPUAtomicsCoherent {
 		return
@@ -95,15 +95,15 @@ func (t *table) look() {
 	}
 }
 
-// sees tells whether the buckets of a key are directly addressable.
-func (t *table) sees(hash uint64) bool {
+// addressable reports whether the buckets of a key are directly addressable.
+func (t *table) addressable(hash uint64) bool {
 	rank := t.rankOf(hash)
-	return t.memory[rank] != nil && (t.backs == nil || staysThere.On() || !t.backs.moved(rank))
+	return t.memory[rank] != nil && (t.rejoins == nil || usesOld.On() || !t.rejoins.moved(rank))
 }
 
-// seesAll tells whether the buckets of all keys are directly addressable.
-func (t *table) seesAll() bool {
-	return t.all && (t.backs == nil || staysThere.On() || t.backs.job.Returns() == 0)
+// allAddressable reports whether the buckets of all keys are directly addressable.
+func (t *table) allAddressable() bool {
+	return t.all && (t.rejoins == nil || usesOld.On() || t.rejoins.job.Returns() == 0)
 }
 
 // offset is where the buckets of a group begin in the segment of its rank.
@@ -126,7 +126,7 @@ func (t *table) lockOf(group uint64) int {
 // errClosed is the answer of a cache that has been closed.
 var errClosed = errors.New("cache: the cache is closed")
 
-// close gives back queues and buckets. A later call goes to the pool of sessions and finds
+// close releases queues and buckets. A later call goes to the pool of sessions and finds
 // it closed, not to memory that is gone.
 func (t *table) close() error {
 	clear(t.memory)

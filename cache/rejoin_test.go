@@ -10,7 +10,7 @@ import (
 )
 
 // rankComesBack: the memory of a rank that has died and joined again is not where it was, and is
-// looked for by queues.
+// read through queues.
 func rankComesBack(*testing.T) error {
 	cfg := Config{KeySize: 8, ValueSize: 8, BucketsPerRank: 64}
 	return engines[0].Run(2, func(job rma.Job) error {
@@ -45,7 +45,7 @@ func callsOfReturned(c *Cache, key []byte) error {
 		before := c.Stats().Queues.Gets
 		err := call()
 		if err == nil && c.Stats().Queues.Gets == before {
-			err = errors.New("rank 1 has come back, and is looked for where it was")
+			err = errors.New("rank 1 has joined again, and its old memory is read")
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)

@@ -1,0 +1,70 @@
+package cache
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// rejoins knows which ranks have joined again, and so have new memory. A rank that has died may
+// join again where the engine allows ([rma.Rejoiner]): a cache may lose what was in its memory.
+// The rank takes over the windows of the cache, empty. Then:
+//
+//   - Only queues that are made afterwards reach the new memory. So no search goes on in it that
+//     began in the old one. Older sessions are closed.
+//   - Ranks of its host, which address the old memory, do not use it any more. All of them know
+//     before any rank reaches the new memory, so that nothing old is found.
+//   - Locks name the incarnation of their owner, so that those of the former one are broken.
+type rejoins struct {
+	job   rma.Rejoiner
+	seen  atomic.Uint64 // job.Returns when ranks was last brought up to date
+	ranks []atomic.Bool // by rank: its memory is not where it was at the beginning
+}
+
+func newRejoins(job rma.Job) *rejoins {
+	r, ok := job.(rma.Rejoiner)
+	if !ok {
+		return nil
+	}
+	return &rejoins{job: r, ranks: make([]atomic.Bool, job.Size())}
+}
+
+// moved reports whether the memory of a rank is not where it was at the beginning.
+func (a *rejoins) moved(rank int) bool {
+	if returns := a.job.Returns(); returns != a.seen.Load() {
+		for other := range a.ranks {
+			if life, _ := a.job.Incarnation(other); life > 0 && other != a.job.Rank() {
+				a.ranks[other].Store(true)
+			}
+		}
+		a.seen.Store(returns)
+	}
+	return a.ranks[rank].Load()
+}
+
+// ownerNumber names this incarnation of this rank in locks: its rank plus 1, plus the number of
+// ranks for each time that it has joined again.
+func ownerNumber(job rma.Job) uint64 {
+	number := uint64(job.Rank() + 1)
+	if life := rma.Incarnation(job); life > 0 {
+		number += uint64(life) * uint64(job.Size())
+	}
+	return number
+}
+
+// ownerDead reports whether the rank, in the incarnation that has this number, is dead.
+func ownerDead(job rma.Job, number uint64) bool {
+	if _, ok := job.(rma.Rejoiner); !ok {
+		return rma.Dead(job, int(number)-1, 0)
+	}
+	n := uint64(job.Size())
+	return rma.Dead(job, int((number-1)%n), int((number-1)/n))
+}
+
+// shape describes what ranks must agree on.
+func (c *Config) shape() string {
+	return fmt.Sprintf("keys of %d bytes, values of %d, %d buckets per rank in groups of %d, "+
+		"%d choices, %v, addressing %d", c.KeySize, c.ValueSize, c.BucketsPerRank, c.GroupBuckets,
+		c.Choices, c.Mode, c.Addressing)
+}
