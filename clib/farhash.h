@@ -402,15 +402,15 @@ enum { FARHASH_ORDERED = 0, FARHASH_LINEAR = 1, FARHASH_CUCKOO = 2 }; /* layouts
 
 /* Every rank gives the same. 0 is the default of everything but sizes. */
 typedef struct farhash_index_config {
-	uint64_t key_size;    /* bytes of every key: 4 to 64 */
-	uint64_t value_size;  /* of every value, or of the longest: 0 to 4096 */
-	double load;          /* records for each slot: 0.8 */
-	uint64_t memory_max;  /* bytes that building may take on a rank; no limit */
-	uint64_t copies_max;  /* records with the same key; any number */
-	int32_t variable;     /* not 0: values have different sizes */
+	uint64_t key_size;         /* bytes of every key: 4 to 64 */
+	uint64_t value_size;       /* of every value, or of the longest: 0 to 4096 */
+	double load;               /* records for each slot: 0.8 */
+	uint64_t max_memory_bytes; /* bytes that building may take on a rank; no limit */
+	uint64_t max_copies;       /* records with the same key; any number */
+	int32_t variable;          /* not 0: values have different sizes */
 	int32_t layout;
-	uint32_t depth;       /* look-ups of a batch in flight */
-	uint32_t reserved[7]; /* 0 */
+	uint32_t depth;            /* look-ups of a batch in flight */
+	uint32_t reserved[7];      /* 0 */
 } farhash_index_config;
 
 /* farhash_index_build makes an index of the records of all ranks. Each gives its own, in any

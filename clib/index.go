@@ -47,10 +47,10 @@ func readIndexConfig(c *C.farhash_index_config) (index.Config, error) {
 		}
 	}
 	if c.key_size > index.MaxKeySize || c.value_size > index.MaxValueSize ||
-		c.copies_max > math.MaxInt32 {
-		return index.Config{}, errArgument("key_size is %d, value_size %d and copies_max %d; they "+
+		c.max_copies > math.MaxInt32 {
+		return index.Config{}, errArgument("key_size is %d, value_size %d and max_copies %d; they "+
 			"may be %d, %d and %d", uint64(c.key_size), uint64(c.value_size),
-			uint64(c.copies_max), index.MaxKeySize, index.MaxValueSize, math.MaxInt32)
+			uint64(c.max_copies), index.MaxKeySize, index.MaxValueSize, math.MaxInt32)
 	}
 	if c.layout < C.FARHASH_ORDERED || c.layout > C.FARHASH_CUCKOO || !(c.load >= 0 &&
 		c.load <= index.MaxLoad) {
@@ -59,8 +59,9 @@ func readIndexConfig(c *C.farhash_index_config) (index.Config, error) {
 			float64(c.load), index.MaxLoad)
 	}
 	return index.Config{KeySize: int(c.key_size), ValueSize: int(c.value_size),
-		Variable: c.variable != 0, Layout: index.Layout(c.layout), Load: float64(c.load),
-		CopiesMax: int(c.copies_max), MemoryMax: uint64(c.memory_max)}, checkDepth(c.depth)
+			Variable: c.variable != 0, Layout: index.Layout(c.layout), Load: float64(c.load),
+			MaxCopies: int(c.max_copies), MaxMemoryBytes: uint64(c.max_memory_bytes)},
+		checkDepth(c.depth)
 }
 
 // openIndex makes an index with its handle.

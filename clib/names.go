@@ -16,7 +16,7 @@ import (
 )
 
 // configs have the fields that messages of Go name. In farhash.h they have the same names,
-// written as in C: MemoryMax is memory_max.
+// written as in C: MaxMemoryBytes is max_memory_bytes.
 var configs = []any{set.Config{}, set.ElementsConfig{}, cache.Config{}, kv.Config{},
 	index.Config{}, index.Lookups{}}
 
@@ -33,10 +33,10 @@ var otherNames = map[string]string{
 	"Save":     "farhash_index_save",
 	"Check":    "farhash_index_check",
 
-	"PeakBytes tells what a build needs": "raise it, or use more ranks",
-	"choose Heap, which needs none":      "set variable, which needs none",
-	"SlotsPerRank or MaxSlotsPerRank":    "slots_per_rank",
-	"between mpi.Start and its stop":     "by farhash_join_comm",
+	"PeakBytes says what a build needs": "raise it, or use more ranks",
+	"choose Heap, which needs none":     "set variable, which needs none",
+	"SlotsPerRank or MaxSlotsPerRank":   "slots_per_rank",
+	"between mpi.Start and its stop":    "by farhash_join_comm",
 }
 
 // namesInC are all of these by what Go's messages have in their place.

@@ -31,10 +31,10 @@ func TestNames(t *testing.T) {
 	}
 	for _, c := range []struct{ text, given, want string }{
 		{"cache: KeySize 0 and ValueSize 3 must", "", "cache: key_size 0 and value_size 3 must"},
-		{"index: raise CopiesMax, or choose Ordered, or", "",
-			"index: raise copies_max, or choose FARHASH_ORDERED, or"},
-		{"and MemoryMax is 7; PeakBytes tells what a build needs", "",
-			"and memory_max is 7; raise it, or use more ranks"},
+		{"index: raise MaxCopies, or choose Ordered, or", "",
+			"index: raise max_copies, or choose FARHASH_ORDERED, or"},
+		{"and MaxMemoryBytes is 7; PeakBytes says what a build needs", "",
+			"and max_memory_bytes is 7; raise it, or use more ranks"},
 		{"make SlotsPerRank or MaxSlotsPerRank larger", "", "make slots_per_rank larger"},
 		{"open Load/Buckets: no Load", "Load/Buckets", "open Load/Buckets: no load"},
 		{"in Overload, KeySizes", "", "in Overload, KeySizes"},

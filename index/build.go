@@ -42,7 +42,7 @@ func Build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Recor
 	}
 	x := &Index{job: job, t: t}
 	x.Reader, err = x.NewReader(Lookups{})
-	// Nobody goes away before all have what they need to begin.
+	// No rank goes on before all have what they need to begin.
 	if err = rma.AllSucceeded(ctx, job, "index: opening", err); err == nil {
 		t.line, err = ship.Open(ctx, job, t.window, ship.Config{Access: cfg.Access,
 			Trips: tripsOfLookup, Answer: x.answer})
@@ -86,10 +86,10 @@ func (b *builder) build(ctx context.Context) error {
 	}
 	b.t.window, b.t.flat = w, rma.Flat(w)
 	// Nobody reads before all have written.
-	if err := b.share(ctx, b.write(ctx)); err != nil {
+	if err := b.shareMarks(ctx, b.write(ctx)); err != nil {
 		return err
 	}
-	b.t.seeGuides()
+	b.t.findGuides()
 	return nil
 }
 
@@ -97,18 +97,18 @@ func (b *builder) build(ctx context.Context) error {
 func (b *builder) count(ctx context.Context) (largest uint64, err error) {
 	t, c := b.t, &b.t.cfg
 	copies := uint64(0)
-	if c.Layout == Cuckoo || c.CopiesMax > 0 {
+	if c.Layout == Cuckoo || c.MaxCopies > 0 {
 		copies = b.store.copies()
 	}
 	most := uint64(math.MaxUint64)
-	if c.CopiesMax > 0 {
-		most = uint64(c.CopiesMax)
+	if c.MaxCopies > 0 {
+		most = uint64(c.MaxCopies)
 	} else if c.Layout == Cuckoo {
 		most = uint64(c.places())
 	}
 	if copies > most {
 		err = fmt.Errorf("index: a key has %d records, and this index takes %d of one; raise "+
-			"CopiesMax, or choose Ordered, which takes any number", copies, most)
+			"MaxCopies, or choose Ordered, which takes any number", copies, most)
 	}
 	all, err := gather(ctx, b.job, "counting records",
 		[]uint64{b.store.records, b.store.values, copies}, err)
@@ -165,7 +165,7 @@ func (b *builder) size(ctx context.Context, largest uint64) error {
 	if c.Layout == Cuckoo {
 		slots = float64(largest) / c.Load
 	}
-	err = b.roomy(slots)
+	err = b.checkSlots(slots)
 	switch {
 	case err != nil:
 	case c.Layout == Cuckoo:
@@ -192,26 +192,26 @@ func (b *builder) size(ctx context.Context, largest uint64) error {
 	}
 	t.shape(int(units), int(heap))
 	t.chooseHeapFirst()
-	return rma.AllSucceeded(ctx, b.job, "index: memory", b.within())
+	return rma.AllSucceeded(ctx, b.job, "index: memory", b.checkMemory())
 }
 
-// slotsMost is more slots than a rank has memory for.
-const slotsMost = 1 << 40
+// maxSlots is more slots than a rank has memory for.
+const maxSlots = 1 << 40
 
-// roomy refuses a load so low that there is no memory for the slots of a rank, before
+// checkSlots refuses a load so low that there is no memory for the slots of a rank, before
 // anything is made that grows with them.
-func (b *builder) roomy(slots float64) error {
+func (b *builder) checkSlots(slots float64) error {
 	c := &b.t.cfg
 	slotBytes := float64(signatureBytes)
 	if b.t.inline() {
 		slotBytes = float64(c.KeySize + c.ValueSize)
 	}
 	if c.Layout == Cuckoo {
-		slotBytes += 8 // while records look for their places
+		slotBytes += 8 // while records are given their places
 	}
 	err := error(nil)
-	if slots > slotsMost {
-		err = fmt.Errorf("more than %d", uint64(slotsMost))
+	if slots > maxSlots {
+		err = fmt.Errorf("more than %d", uint64(maxSlots))
 	} else {
 		err = memory.Check(uint64(slots*slotBytes), "a rank")
 	}
@@ -248,8 +248,8 @@ func (b *builder) offsets(heap uint64) error {
 	return nil
 }
 
-// within finds what building takes on this rank, and refuses more than is allowed.
-func (b *builder) within() error {
+// checkMemory finds what building takes on this rank, and refuses more than is allowed.
+func (b *builder) checkMemory() error {
 	t := b.t
 	b.peak = b.store.bytes + uint64(t.segment)*8 + uint64(t.borders) + 2*writerWords*8
 	if b.assigned != nil {
@@ -259,9 +259,9 @@ func (b *builder) within() error {
 	}
 	b.peak = max(b.peak, b.store.bytes+exchangeBytes(t.ranks))
 	t.peakBytes = b.peak
-	if most := t.cfg.MemoryMax; most > 0 && b.peak > most {
+	if most := t.cfg.MaxMemoryBytes; most > 0 && b.peak > most {
 		return fmt.Errorf("index: building takes %d bytes on rank %d, which owns %d of %d "+
-			"records, and MemoryMax is %d; PeakBytes tells what a build needs", b.peak,
+			"records, and MaxMemoryBytes is %d; PeakBytes says what a build needs", b.peak,
 			b.job.Rank(), b.store.records, t.records, most)
 	}
 	return nil
@@ -300,9 +300,9 @@ func (b *builder) write(ctx context.Context) error {
 	return w.close(ctx)
 }
 
-// PeakBytes announces the most bytes that building an index takes on a rank, for so many
+// PeakBytes estimates the most bytes that building an index takes on a rank, for so many
 // records of all ranks whose values have valueBytes in the mean, where hashes spread them
-// evenly. A rank that owns a key with very many records takes more; MemoryMax then makes
+// evenly. A rank that owns a key with very many records takes more; MaxMemoryBytes then makes
 // the build an error. It is 0 for a Config that Build refuses.
 //
 // What a rank takes is its records in whole words, the window in which records arrive, and
@@ -317,10 +317,10 @@ func (c Config) PeakBytes(ranks int, records uint64, valueBytes float64) uint64 
 	t := &table{cfg: c, form: formOf(&c), ranks: ranks}
 	mine := float64(records) / float64(ranks)
 	mine += 6*math.Sqrt(mine) + 1 // more than that is rarer than 1e-9
-	if mine > slotsMost || mine/c.Load > slotsMost {
+	if mine > maxSlots || mine/c.Load > maxSlots {
 		return math.MaxUint64
 	}
-	words := mine * float64(t.form.wordsMax())
+	words := mine * float64(t.form.maxWords())
 	if c.Variable { // a word is half full in the mean, and 4 of 5 words are
 		words = mine * (float64(prefixBytes+c.KeySize)/8 + valueBytes/8 + 1)
 	}
@@ -331,8 +331,8 @@ func (c Config) PeakBytes(ranks int, records uint64, valueBytes float64) uint64 
 	if t.cfg.OffsetBytes == 0 {
 		t.cfg.OffsetBytes = 8
 	}
-	store := 2*words*8 + partitions*chunkFirst*8
-	store = min(store, words*8*(1+float64(t.form.wordsMax())/chunkMost)+storeSlackBytes)
+	store := 2*words*8 + partitions*firstChunkWords*8
+	store = min(store, words*8*(1+float64(t.form.maxWords())/maxChunkWords)+storeSlackBytes)
 	sum := store + 2*writerWords*8
 	if c.Layout == Cuckoo {
 		t.homes = ceil(mine / (c.Load * float64(c.places())))

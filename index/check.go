@@ -8,8 +8,8 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// faultsMax is how many faults a check reports.
-const faultsMax = 10
+// maxFaults is how many faults a check reports.
+const maxFaults = 10
 
 // Check walks this rank's memory, or its part of a file that is mapped, whose checksums it
 // verifies as well, and reports what is broken: a record that belongs to
@@ -23,7 +23,7 @@ func (x *Index) Check(ctx context.Context) error {
 	}
 	return t.guarded(func() error {
 		var errs []error
-		for _, number := range t.share() {
+		for _, number := range t.ownSegments() {
 			err := t.check(ctx, number)
 			if t.image != nil {
 				err = errors.Join(t.image.verify(ctx, t, number), err)
@@ -57,7 +57,7 @@ func (t *table) check(ctx context.Context, rank int) error {
 	return errors.Join(c.faults...)
 }
 
-// CheckAll has every rank Check, and tells every one whether all were clean. Collective.
+// CheckAll has every rank Check, and reports to every one whether all were clean. Collective.
 func (x *Index) CheckAll(ctx context.Context) error {
 	return rma.AllSucceeded(ctx, x.job, "index: check", x.Check(ctx))
 }
@@ -76,7 +76,7 @@ type checker struct {
 }
 
 func (c *checker) fault(e entry, format string, args ...any) {
-	if len(c.faults) == faultsMax {
+	if len(c.faults) == maxFaults {
 		c.more++
 		return
 	}

@@ -2,8 +2,8 @@ package index
 
 import "sort"
 
-// clusters are the largest that a worker has seen (LP 3.4, 4.4). Each is what a search has
-// shown that began at slot from and ended at slot end:
+// clusters are the largest that a worker has found (LP 3.4, 4.4). Each is what follows from a
+// search that began at slot from and ended at slot end:
 //
 //	Linear    the slots [from, end) are taken, and end is empty
 //	Ordered   all records with homes up to from lie before end, and none at end or behind
@@ -22,8 +22,8 @@ type cluster struct{ from, end int }
 
 func (c cluster) length() int { return c.end - c.from }
 
-// freshMost is how many clusters are kept for the next update.
-const freshMost = 64
+// maxFresh is how many clusters are kept for the next update.
+const maxFresh = 64
 
 func newClusters(most int, linear bool) clusters {
 	return clusters{most: most, linear: linear, least: 1}
@@ -31,7 +31,7 @@ func newClusters(most int, linear bool) clusters {
 
 // note keeps what a search has shown on a rank whose slots begin with number base.
 func (c *clusters) note(base, from, end int) {
-	if c.most > 0 && end-from >= c.least && len(c.fresh) < freshMost {
+	if c.most > 0 && end-from >= c.least && len(c.fresh) < maxFresh {
 		c.fresh = append(c.fresh, cluster{base + from, base + end})
 	}
 }

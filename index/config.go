@@ -31,7 +31,7 @@ func (l Layout) String() string {
 type Storage int
 
 const (
-	// Auto is Inline for records of fixed size up to InlineMaxBytes, and Heap for others.
+	// Auto is Inline for records of fixed size up to MaxInlineBytes, and Heap for others.
 	Auto Storage = iota
 	// Inline keeps them in the slots.
 	Inline
@@ -54,10 +54,10 @@ const (
 	MinKeySize, MaxKeySize = 4, 64
 	// MaxValueSize is the longest value.
 	MaxValueSize = 4096
-	// InlineMaxBytes is the longest record that Auto keeps in the slots: from there on
+	// MaxInlineBytes is the longest record that Auto keeps in the slots: from there on
 	// a heap gives more lookups a second (LP 5.7, Fig. 11).
-	InlineMaxBytes = 32
-	// DefaultLoad is the load of a table that is not told otherwise.
+	MaxInlineBytes = 32
+	// DefaultLoad is the load of a table whose Config gives none.
 	DefaultLoad = 0.8
 	// MaxLoad is the highest load of Ordered and Linear.
 	MaxLoad = 0.99
@@ -83,14 +83,14 @@ type Config struct {
 	// OffsetBytes is the size of an offset into the heap, 4 or 8. 0 means 4 if that can
 	// number the words of the largest heap of a rank, and else 8.
 	OffsetBytes int
-	// CopiesMax is how many records with the same key there may be; 0: any number. Cuckoo
+	// MaxCopies is how many records with the same key there may be; 0: any number. Cuckoo
 	// has room for Choices*BucketSlots at most.
-	CopiesMax int
-	// MemoryMax is the most bytes that building may take on a rank: PeakBytes tells how
+	MaxCopies int
+	// MaxMemoryBytes is the most bytes that building may take on a rank: PeakBytes says how
 	// many it needs. A build that would need more ends with an error. 0: no limit.
-	MemoryMax uint64
-	// Access says how look-ups by Best reach memory that a rank does not see: one-sided, or by
-	// batches that travel to the owners of the keys. It may differ between ranks.
+	MaxMemoryBytes uint64
+	// Access says how lookups by Best reach memory that is not addressable: one-sided, or by
+	// batches that are shipped to the owners of the keys. It may differ between ranks.
 	Access ship.Access
 }
 
@@ -122,8 +122,8 @@ func (c *Config) agree(ctx context.Context, job rma.Job) error {
 		{"values of variable size (0 or 1)", variable}, {"layouts", int(c.Layout)},
 		{"kinds of storage", int(c.Storage)}, {"loads in millionths", int(c.Load * 1e6)},
 		{"choices", c.Choices}, {"slots per bucket", c.BucketSlots},
-		{"bytes per offset", c.OffsetBytes}, {"copies of a key", c.CopiesMax},
-		{"limits of memory", int(c.MemoryMax)},
+		{"bytes per offset", c.OffsetBytes}, {"copies of a key", c.MaxCopies},
+		{"limits of memory", int(c.MaxMemoryBytes)},
 	} {
 		fields = append(fields, rma.Field{Name: f.name, Value: uint64(f.value)})
 	}
@@ -149,15 +149,15 @@ func (c *Config) complete() error {
 		return fmt.Errorf("index: values of variable size need a heap; leave Storage at Auto")
 	case c.OffsetBytes != 0 && c.OffsetBytes != 4 && c.OffsetBytes != 8:
 		return fmt.Errorf("index: OffsetBytes must be 0, 4 or 8, not %d", c.OffsetBytes)
-	case c.CopiesMax < 0:
-		return fmt.Errorf("index: CopiesMax must be 0 or more, not %d", c.CopiesMax)
+	case c.MaxCopies < 0:
+		return fmt.Errorf("index: MaxCopies must be 0 or more, not %d", c.MaxCopies)
 	}
 	if err := c.Access.Check(); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	if c.Storage == Auto {
 		c.Storage = Inline
-		if c.Variable || c.KeySize+c.ValueSize > InlineMaxBytes {
+		if c.Variable || c.KeySize+c.ValueSize > MaxInlineBytes {
 			c.Storage = Heap
 		}
 	}
@@ -187,9 +187,9 @@ func (c *Config) completeCuckoo() error {
 		return fmt.Errorf("index: Cuckoo has 2 to 4 Choices and 1 or 4 BucketSlots, not %d and %d",
 			c.Choices, c.BucketSlots)
 	}
-	if c.CopiesMax > c.places() {
-		return fmt.Errorf("index: CopiesMax %d; a cuckoo table with these Choices has room for "+
-			"%d records of a key", c.CopiesMax, c.places())
+	if c.MaxCopies > c.places() {
+		return fmt.Errorf("index: MaxCopies %d; a cuckoo table with these Choices has room for "+
+			"%d records of a key", c.MaxCopies, c.places())
 	}
 	return nil
 }

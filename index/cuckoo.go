@@ -16,11 +16,11 @@ type assignment struct {
 }
 
 const (
-	// walkMost is how many records an insertion moves at most before another seed is tried.
-	walkMost = 20000
-	// seedsMost is how many seeds are tried. With two choices of one slot at the highest
+	// maxMoves is how many records an insertion moves at most before another seed is tried.
+	maxMoves = 20000
+	// maxSeeds is how many seeds are tried. With two choices of one slot at the highest
 	// load about every second fails, others hardly ever do.
-	seedsMost = 40
+	maxSeeds = 40
 )
 
 // assign finds places for the records of this rank.
@@ -31,7 +31,7 @@ func (b *builder) assign() error {
 		a.chunks = append(a.chunks, b.store.parts[i].chunks()...)
 	}
 	a.refs = make([]uint64, int(t.homes)*t.cfg.places())
-	for seed := range uint64(seedsMost) {
+	for seed := range uint64(maxSeeds) {
 		a.seed, a.random = seed, mix(seed+1)
 		clear(a.refs)
 		if a.all() {
@@ -41,7 +41,7 @@ func (b *builder) assign() error {
 	}
 	return fmt.Errorf("index: no cuckoo table was found for the %d records of rank %d in %d "+
 		"buckets of %d slots, with %d seeds; choose a lower Load, or Ordered", b.store.records,
-		b.job.Rank(), int(t.homes)*t.cfg.Choices, a.slots, seedsMost)
+		b.job.Rank(), int(t.homes)*t.cfg.Choices, a.slots, maxSeeds)
 }
 
 // all inserts all records.
@@ -67,7 +67,7 @@ func (a *assignment) record(ref uint64) []uint64 {
 // Earlier choices come first, so that a search that goes through them is short.
 func (a *assignment) insert(ref uint64) bool {
 	from := -1 // the bucket that the record has left
-	for range walkMost {
+	for range maxMoves {
 		hash := hashKey(a.t.form.key(a.record(ref)))
 		var buckets [len(choiceWords)]int
 		others := 0

@@ -17,7 +17,7 @@ import (
 // TestCutShort: a file that is cut short while it is mapped gives errors.
 func TestCutShort(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("elsewhere such memory may be zero")
+		t.Skip("other systems may show zeros there")
 	}
 	ctx := context.Background()
 	job := local.Single()
@@ -69,8 +69,8 @@ func (f mappedFile) openToCut(t *testing.T, content []byte) mappedFile {
 	return f
 }
 
-// look looks all keys up in every way. Each answer is right, or an error.
-func (f mappedFile) look() (failed int, err error) {
+// lookupAll looks all keys up in every way. Each answer is right, or an error.
+func (f mappedFile) lookupAll() (failed int, err error) {
 	size := f.x.t.cfg.KeySize
 	answers := make([][]string, len(f.keys)/size)
 	lost := f.x.LookupBatch(f.keys, func(i int, v Value) {
@@ -116,7 +116,7 @@ func (f mappedFile) look() (failed int, err error) {
 // shapesToCut are files of every shape that are small, and what is in them.
 func shapesToCut(t *testing.T, use func(t *testing.T, f mappedFile, content []byte)) {
 	if runtime.GOOS != "linux" {
-		t.Skip("elsewhere such memory may be zero")
+		t.Skip("other systems may show zeros there")
 	}
 	for i, s := range shapes {
 		if s.cfg.ValueSize > 700 {
@@ -140,7 +140,7 @@ func shapesToCut(t *testing.T, use func(t *testing.T, f mappedFile, content []by
 func TestCutInAPage(t *testing.T) {
 	shapesToCut(t, func(t *testing.T, f mappedFile, content []byte) {
 		f = f.openToCut(t, content)
-		failed, err := f.look()
+		failed, err := f.lookupAll()
 		must(t, err)
 		if failed > 0 {
 			t.Errorf("%d lookups fail in a file that is whole", failed)
@@ -154,7 +154,7 @@ func TestCutInAPage(t *testing.T) {
 				size = table
 			}
 			must(t, os.Truncate(f.path, size))
-			failed, err = f.look()
+			failed, err = f.lookupAll()
 			must(t, err)
 			if failed < len(f.keys)/f.x.t.cfg.KeySize && size < end-8 {
 				t.Fatalf("%d lookups fail where %d of %d bytes are left", failed, size, end)
@@ -175,7 +175,7 @@ func TestCutMeanwhile(t *testing.T) {
 			go func() {
 				for first := true; ; first = false {
 					last := over.Load()
-					if _, err := f.look(); err != nil || last {
+					if _, err := f.lookupAll(); err != nil || last {
 						done <- err
 						return
 					}

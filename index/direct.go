@@ -4,12 +4,12 @@ import (
 	"encoding/binary"
 )
 
-// Over directly addressable memory a search looks at slots where they are, one after the
-// other, and there are no requests whose size would have to be chosen. It begins at the home, and
-// where it does not end in the slots next to it, it is guided as others are.
+// Over directly addressable memory a search examines slots in place, one after the other, and
+// there are no requests whose size would have to be chosen. It begins at the home. If it does not
+// end in the slots next to it, it is guided as one-sided searches are.
 
-// nearSlots is how many slots a search looks at before it is guided. Borders say little more of a
-// record so near to its home, and of keys that differ nearly all are.
+// nearSlots is how many slots a search examines before it is guided. For a record so near to its
+// home borders save little, and where keys differ nearly all records are that near.
 const nearSlots = borderHomes
 
 // one looks up a single key. It is not counted beyond the lookup: a counter that all
@@ -88,8 +88,8 @@ func (q *query) walk() error {
 	return q.records(segment)
 }
 
-// records looks at the records in the heap whose signatures fit. Those of a file may lie
-// anywhere, if it was damaged.
+// records examines the records in the heap whose signatures fit. In a file that was damaged a
+// signature may name any place.
 func (q *query) records(segment []uint64) error {
 	t := q.t
 	heap := segment[t.heapAt : t.heapAt+t.heapWords]
@@ -111,7 +111,7 @@ func (q *query) records(segment []uint64) error {
 	return nil
 }
 
-// ahead is how many searches have their first word asked for before the first of them
+// ahead is how many searches load their first word before the first of them
 // goes on: loads that do not wait for each other overlap.
 const ahead = 32
 
@@ -160,7 +160,7 @@ func (t *table) manyWords(b *batch) (matches uint64) {
 	return matches
 }
 
-// rest tells which slots are left for a search that has come from its home at first to at.
+// rest returns the slots that are left for a search that has come from its home at first to at.
 func (t *table) rest(first, at int) (from, end int) {
 	if at-first != nearSlots || endsNear.On() {
 		return at, at // it was guided, or is at the last slot

@@ -94,9 +94,9 @@ func inTurns(b *testing.B, keys []byte, readers ...*Reader) (medians []float64) 
 	return medians
 }
 
-// TestDirectIsGuided: a search in direct memory does not look at the slots of a key with many
-// records that lie between its home and its own. Here these are empty: who looked would be at
-// the end.
+// TestDirectIsGuided: a search in direct memory does not examine the slots of a key with many
+// records that lie between its home and its own. Here these are empty:
+// examining them would end the search.
 func TestDirectIsGuided(t *testing.T) {
 	for _, cfg := range []Config{{KeySize: 4, ValueSize: 4}, {KeySize: 5, ValueSize: 4},
 		{KeySize: 4, ValueSize: 4, Storage: Heap}} {

@@ -1,7 +1,7 @@
 // Package index is a table of keys and values over the memory of all ranks that is built at
 // once and then only read (Wang, Yang, Kimura, Swart, Blanas: Efficient Usage of One-Sided
 // RDMA for Linear Probing, ADMS 2020; "LP" below). A key may have any number of records, and
-// a lookup finds all of them. It is for joins, and for lookups in what others have made.
+// a lookup finds all of them. It is for joins, and for lookups in tables made by other programs.
 //
 //	x, err := index.Build(ctx, job, index.Config{KeySize: 4, ValueSize: 4}, records)
 //	for value, err := range x.Lookup(key) { ... }
@@ -12,8 +12,8 @@
 //
 // # Layout
 //
-// The high part of a key's hash names the rank, and what is left a place there. Each rank
-// is a table of its own: a search never leaves it. A segment has whole words:
+// The high part of a key's hash names the rank, and the rest a place there. Each rank
+// has a table of its own: a search never leaves it. A segment has whole words:
 //
 //		rank r      | slots | heap | borders |
 //		Inline      | key value | key value | ...                       packed, without gaps
@@ -23,7 +23,7 @@
 //
 //	  - [Ordered], the default, is linear probing whose records lie in the order of their homes
 //	    (Robin Hood). A search ends at the first record whose home is past the key's. In a heap
-//	    the displacement, slot less home, tells the home; 255 is 255 or more, and then the
+//	    the displacement, slot less home, gives the home; 255 is 255 or more, and then the
 //	    search goes on.
 //	  - [Linear] is that of the paper: a search ends at the first empty slot. It is laid out in
 //	    the same order. Which slots are taken, and so what a search for all matches reads, does
@@ -34,8 +34,8 @@
 // there, the same number on all ranks, so that the largest need counts. A search that comes
 // to the end of the slots is over.
 //
-// An empty slot of an inline table has a key that no record has, which the build looks for
-// among 65536; so slots need no byte to say that they are taken. In a heap it has
+// An empty slot of an inline table has a key that no record has. The build chooses it among
+// 65536 keys. So slots need no byte to say that they are taken. In a heap an empty slot has
 // signature 0. Where values have one size, [Auto] keeps records of up to 32 bytes inline (LP
 // 5.7), and others in the heap. Offsets count words, so that 4 bytes reach 32 GiB a rank.
 // Where values have several sizes a bucket of Cuckoo has an offset for each slot, and a
@@ -46,27 +46,29 @@
 //
 // [Build] is collective. Each rank gives a stream of records and reads it once:
 //
-//  1. Records go to their owners, in blocks, by puts into double inboxes, a barrier a round.
+//  1. Records go to their owners, in blocks, by puts into double inboxes, with one barrier a
+//     round.
 //  2. An owner keeps them divided into 1024 parts by their place.
-//  3. When all are there, their number gives that of the slots. Each part is brought into
+//  3. When all have arrived, their number gives that of the slots. Each part is brought into
 //     order by counting, in the processor's cache, and slots and heap are written from
 //     beginning to end. No compare-and-swap is needed. Cuckoo moves records at random until
 //     all have a place.
 //
-// [Config].PeakBytes announces what that takes, and MemoryMax makes more an error. With n
-// records of b bytes on a rank (whole words) and a segment of s bytes it is about
+// [Config].PeakBytes estimates the memory that a build takes, and a build that would take more
+// than MaxMemoryBytes is an error. With n records of b bytes on a rank (whole words) and a segment
+// of s bytes it is about
 //
 //	n*b + chunks that are not full + max(s + sorting, inboxes)
 //	      at most n*b, and 24 MiB        25 MiB at most, up to 1000 ranks
 //
 // where sorting takes 12 bytes for a record of the largest part, which is a 1024th unless a
 // key has many records, and Cuckoo 8 bytes for each slot. Counting the records of each key
-// (Cuckoo, CopiesMax) takes 8 bytes for each of the largest part. Marks around keys with many
-// records (see below) take about 2 bytes a record more, which nobody announces.
+// (Cuckoo, MaxCopies) takes 8 bytes for each of the largest part. Marks around keys with many
+// records (see below) take about 2 bytes a record more, which the estimate does not include.
 //
-// What cannot be built is an error on all ranks: one says what is wrong, the others
-// return a [rma.PeerError]. That is: a record of the wrong size, an error of the stream, more
-// than CopiesMax records of a key or than Cuckoo has places, a load above what the layout
+// A build that fails is an error on all ranks: one rank says what is wrong, the others
+// return a [rma.PeerError]. Causes are: a record of the wrong size, an error of the stream, more
+// than MaxCopies records of a key or than Cuckoo has places, a load above what the layout
 // takes (0.99; Cuckoo: [CuckooMaxLoad]) or so low that there is no memory for the slots, a
 // heap too large for its offsets, too much memory, a key that marks empty slots not found.
 // When a rank dies the others get a [rma.RankError].
@@ -74,8 +76,9 @@
 // # Lookups
 //
 // A lookup is a step machine over a queue (op.go), of which a batch has many in flight (LP
-// Algorithm 1). What it reads at once is its policy; package readsize has the model. An
-// [Index] looks up by [Best]; [Index.NewReader] gives others, each with its own [Stats].
+// Algorithm 1). A policy decides how much it reads at once; package readsize has the model. An
+// [Index] looks up by [Best]; [Index.NewReader] gives readers with other policies, each with its
+// own [Stats].
 //
 //	Adaptive     decides again after each read that was not enough; knows clusters
 //	Guided       Adaptive, which knows borders; Ordered
@@ -85,31 +88,32 @@
 //	Parallel     all buckets of a key; Cuckoo
 //	Sequential   bucket by bucket, until the key is found if no key has two records; Cuckoo
 //
-// Clusters (LP 3.4, 4.4): each worker keeps the largest that its searches have met, and
-// updates them when its requests are on their way. In Ordered these are pairs of a home and
-// the slot where its search ended, which bound the searches of all homes between: they begin
-// behind the one and end before the other.
+// Clusters (LP 3.4, 4.4): each worker keeps the largest that its searches have found, and
+// updates them while its requests are in flight. In Ordered these are pairs of a home and
+// the slot where its search ended. They bound the searches of all homes between: these begin
+// behind the slot of the pair before, and end before the slot of the pair after.
 //
-// Borders are such pairs for every 32nd home, made by the build: a byte each. Where a byte
-// cannot tell, and before and after a home with 64 records or more, there are marks of 16
-// bytes. Guided gets all of them beforehand, a byte for 32 slots of all ranks where keys
-// differ, and so needs one request at any load. A table is only read, so that they never
-// grow old. Between borders that have more slots than homes a search reads all at once.
+// Borders are such pairs for every 32nd home, made by the build: a byte each. A mark is such a
+// pair in 16 bytes. There is one where a byte is too small, and one before and after a home with
+// 64 records or more. Guided gets all of them beforehand, which where keys differ is a byte for
+// each 32 slots of all ranks. So it needs one request at any load. A table is only read, so
+// borders and marks are always right. Between borders that have more slots than homes a search
+// reads all slots at once.
 //
 // So Guided needs no clusters. Skewed keys, drawn by a law of Zipf, have runs of thousands
-// of slots, in which a searcher that knows no borders is lost. Requests and bytes of a
+// of slots, which a search without borders reads from their beginning. Requests and bytes of a
 // lookup for keys that are there, evenly drawn, at load 0.8 (TestSkew):
 //
 //	exponent                        0.5          0.75          0.9
 //	ordered, guided           1.04   145   1.09    158   1.08    148
 //	linear, adaptive, 1000    1.02   802   1.44   8859   3.96  51674
 //
-// Records in the heap whose signatures fit are asked for all at once, with the next slots:
-// a lookup waits for slots, for records, and perhaps for the end of a long one. Records of a
-// key lie behind each other in the heap of Ordered and Linear, and come with one get for
-// each KiB or two records (TestHeapRoundTrips).
+// The gets of all records in the heap whose signatures fit are posted at once, with that of the
+// next slots: a lookup waits for slots, for records, and perhaps for the end of a long record.
+// Records of a key lie behind each other in the heap of Ordered and Linear, and come with one get
+// for each KiB or two records (TestHeapRoundTrips).
 //
-// Counted, requests and bytes of a lookup for a key that is there, 8-byte slots, and ns by
+// Requests and bytes of a lookup for a key that is there, 8-byte slots, as counted, and ns by
 // the cost model of LP 3.2 (TestTargets, TestLaw):
 //
 //	load                  0.5           0.8           0.9            0.95
@@ -123,32 +127,32 @@
 //
 // Where all memory is directly addressable, loops over it replace the step machine
 // (direct.go), unless [Lookups].OneSided is set, and there are no requests to count. A search
-// looks at the 32 slots from its home on, where nearly all keys are that differ, and is then guided
-// by the borders and marks where they lie. So it takes no longer than a one-sided one, however
-// skewed keys are (BenchmarkDirect).
+// examines the 32 slots from its home on. Where keys differ, nearly all records lie there. Then
+// the search is guided by borders and marks, which it reads in the memory of their rank. So it
+// takes no longer than a one-sided one, however skewed keys are (BenchmarkDirect).
 //
 // # Access
 //
-// Over a network where messages are dear, as over TCP, batches of look-ups travel to the owners
-// of their keys, which look at their own memory and send the values back ([Config].Access,
-// package ship, ship.go). That is for the index itself and readers by [Best]; those by another
-// policy are asked for its sake, and read. A key with more values than its part of the answer
-// has room for is looked up one-sided after all. [Index.Access] tells what was chosen.
-// Memory of other ranks that is seen, as that of ranks of the same host, is looked at directly.
+// Over a network where messages cost much, as over TCP, batches of lookups are shipped to the
+// owners of their keys, which look them up in their own memory and send the values back
+// ([Config].Access, package ship, ship.go). The index itself and readers by [Best] do so. Readers
+// by another policy are for comparing what policies read, so their lookups are always one-sided.
+// A key with more values than its part of the answer has room for is looked up one-sided after
+// all. [Index.Access] reports what was chosen. Memory of other ranks that is addressable, as that
+// of ranks of the same host, is read directly.
 //
 // # Guarantees
 //
 //   - A lookup finds every record of its key once, also where records are equal. They come in
 //     no particular order.
-//   - Nothing changes after Build, so that a get that is torn between words is whole all the
-//     same, and nobody waits for anybody.
+//   - Nothing changes after Build, so a get is never torn, and no rank waits for another.
 //   - Where memory of a rank is lost, lookups of its keys return an error, and those of other
 //     keys their values. On engines whose memory outlives a rank nothing is lost.
 //
 // # Files
 //
 // [Index.Save] writes the table as it lies in memory, segment behind segment, and its marks;
-// image.go describes the file. There are two ways to have it again, both with any number of ranks:
+// image.go describes the file. There are two ways to read it, both with any number of ranks:
 //
 //   - [Open] maps it into memory, to be read only. That takes no time worth mentioning, and
 //     all jobs of a host share the one copy that the system keeps of the file. Lookups go to
@@ -158,16 +162,17 @@
 // Opening verifies the size of the file and a header with a checksum, and so finds what is
 // truncated or foreign. Blocks of 64 KiB have checksums, of which the header has a digest:
 // Load verifies them before it uses a record, Open leaves that to [Index.CheckAll]. In a file
-// that is damaged and was not checked, lookups may give wrong values, or an error; they stay
-// inside. Save replaces a file and never writes into one, so that what is mapped stays as it is.
+// that is damaged and was not checked, lookups may give wrong values, or an error; they never read
+// outside of the file. Save replaces a file and never writes into one, so a mapped file does not
+// change.
 //
 // A file that is truncated while it is mapped, and a page that cannot be read any more, are
 // errors. A lookup that ends without one has read what was saved: the last word of the file,
-// which a truncation takes away first, is verified at the end of each call (image.go). The values
-// of a key are copied before Lookup gives them away; those that a batch gives before it ends with
+// which a truncation removes first, is verified at the end of each call (image.go). The values
+// of a key are copied before Lookup passes them on; those that a batch gives before it ends with
 // an error may be wrong.
 //
-// Files of version 1, written by earlier versions, are not mapped but built.
+// Files of version 1, written by earlier versions, are not mapped: Open loads them.
 //
 // [Index.Check] walks a rank's memory and says what is broken.
 package index

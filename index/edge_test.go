@@ -200,7 +200,7 @@ func TestReaderAfterLoss(t *testing.T) {
 	const lost, deathNs = 1, 1_000_000_000
 	opts := sim.Options{Ranks: 3, Seed: 1}
 	opts.Faults.Kills = []sim.Kill{{Rank: lost, AtNs: deathNs}}
-	looked := 0
+	lookups := 0
 	_, err := sim.Run(opts, func(job rma.Job) error {
 		ctx := context.Background()
 		x, err := Build(ctx, job, Config{KeySize: 4, ValueSize: 4},
@@ -224,13 +224,13 @@ func TestReaderAfterLoss(t *testing.T) {
 			if (err != nil) != (rank == lost) || err == nil && matches != 1 {
 				return fmt.Errorf("key %d of rank %d: %d matches, %v", i, rank, matches, err)
 			}
-			looked++
+			lookups++
 		}
 		return r.Close()
 	})
 	must(t, err)
-	if looked != 300 {
-		t.Errorf("%d keys were looked up, want 300", looked)
+	if lookups != 300 {
+		t.Errorf("%d keys were looked up, want 300", lookups)
 	}
 }
 

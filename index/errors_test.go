@@ -37,11 +37,11 @@ func TestRefusedConfigs(t *testing.T) {
 		{Config{KeySize: 8, Storage: Inline, Variable: true}, "need a heap"},
 		{Config{KeySize: 8, OffsetBytes: 5}, "OffsetBytes must be 0, 4 or 8, not 5"},
 		{Config{KeySize: 8, OffsetBytes: 4}, "without a heap"},
-		{Config{KeySize: 8, CopiesMax: -1}, "CopiesMax must be"},
+		{Config{KeySize: 8, MaxCopies: -1}, "MaxCopies must be"},
 		{Config{KeySize: 8, Choices: 3}, "are for Cuckoo"},
 		{Config{KeySize: 8, Layout: Cuckoo, Choices: 5}, "2 to 4 Choices"},
 		{Config{KeySize: 8, Layout: Cuckoo, BucketSlots: 2}, "1 or 4 BucketSlots"},
-		{Config{KeySize: 8, Layout: Cuckoo, CopiesMax: 13}, "room for 12 records"},
+		{Config{KeySize: 8, Layout: Cuckoo, MaxCopies: 13}, "room for 12 records"},
 		{Config{KeySize: 8, Load: 1}, "at most 0.99 for this layout, not 1"},
 		{Config{KeySize: 8, Load: -0.5}, "Load must be above 0"},
 		{Config{KeySize: 8, Layout: Cuckoo, Choices: 2, BucketSlots: 1, Load: 0.5},
@@ -73,17 +73,17 @@ func fails(t *testing.T, ranks int, cfg func(rank int) Config,
 			// The ranks are in step: they can go on with something else.
 			return job.Barrier(context.Background())
 		}))
-		told := 0
+		reported := 0
 		for rank, err := range errs {
 			var peer *rma.PeerError
 			switch {
 			case strings.Contains(err.Error(), want):
-				told++
+				reported++
 			case !errors.As(err, &peer):
 				t.Errorf("%s: rank %d got %v", e.Name, rank, err)
 			}
 		}
-		if told == 0 {
+		if reported == 0 {
 			t.Errorf("%s: nobody said %q: %v", e.Name, want, errs)
 		}
 	}
@@ -130,9 +130,9 @@ func TestBuildErrors(t *testing.T) {
 	}, shares(all), "loads in millionths differ")
 }
 
-// TestFailureIsHeard: a rank whose records are wrong tells the others, whose streams have no
+// TestFailureIsShared: a rank whose records are wrong stops the others, whose streams have no
 // end.
-func TestFailureIsHeard(t *testing.T) {
+func TestFailureIsShared(t *testing.T) {
 	endless := func(rank int) iter.Seq2[Record, error] {
 		return func(yield func(Record, error) bool) {
 			n := 0
@@ -151,7 +151,7 @@ func TestFailureIsHeard(t *testing.T) {
 
 func TestTooManyCopies(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
-	cfg := Config{KeySize: 4, ValueSize: 4, CopiesMax: 3}
+	cfg := Config{KeySize: 4, ValueSize: 4, MaxCopies: 3}
 	all := records(rng, cfg, 3000, 3)
 	must(t, withIndex(engines[0], 2, cfg, all, (*Index).checked))
 	for range 4 {
@@ -159,7 +159,7 @@ func TestTooManyCopies(t *testing.T) {
 	}
 	fails(t, 3, same(cfg), shares(all), "a key has 4 records, and this index takes 3 of one")
 	cuckoo := Config{KeySize: 4, ValueSize: 4, Layout: Cuckoo, Choices: 2, BucketSlots: 1}
-	fails(t, 3, same(cuckoo), shares(all), "takes 2 of one; raise CopiesMax, or choose Ordered")
+	fails(t, 3, same(cuckoo), shares(all), "takes 2 of one; raise MaxCopies, or choose Ordered")
 }
 
 // checked is Check as withIndex wants it.
@@ -243,7 +243,7 @@ func TestMemory(t *testing.T) {
 			for _, ranks := range []int{1, 3} {
 				announced := cfg.PeakBytes(ranks, uint64(n), mean)
 				limited := cfg
-				limited.MemoryMax = announced
+				limited.MaxMemoryBytes = announced
 				must(t, withIndex(engines[0], ranks, limited, all, func(x *Index) error {
 					if got := x.Info().PeakBytes; got > announced || got == 0 {
 						return fmt.Errorf("%s: %d bytes, %d announced", s.name, got, announced)
@@ -253,11 +253,11 @@ func TestMemory(t *testing.T) {
 			}
 		}
 	}
-	cfg := Config{KeySize: 4, ValueSize: 4, MemoryMax: 1 << 20}
+	cfg := Config{KeySize: 4, ValueSize: 4, MaxMemoryBytes: 1 << 20}
 	many := func(rank int) iter.Seq2[Record, error] { return words8(200_000, uint32(rank*200_000)) }
 	fails(t, 3, same(cfg), many, "so far take")
 	few := func(rank int) iter.Seq2[Record, error] { return words8(10_000, uint32(rank*10_000)) }
-	cfg.MemoryMax, cfg.Load = 8<<20, 0.01
+	cfg.MaxMemoryBytes, cfg.Load = 8<<20, 0.01
 	fails(t, 3, same(cfg), few, "building takes")
 }
 

@@ -10,9 +10,9 @@ import (
 )
 
 // exchange brings records to the ranks that own them, in rounds. In each a rank fills a
-// block for every other one, until one is full or its records are at an end, puts them
-// into the others' inboxes, meets the others, and takes what has come. Inboxes are double:
-// while one is emptied the other is filled, and a round has one barrier.
+// block for every other one, until one is full or its records are at an end. It puts them into the
+// others' inboxes, waits at a barrier, and takes what has come. Inboxes are double: while one is
+// emptied the other is filled, so that a round has one barrier.
 //
 //	inbox of a rank   even rounds | from rank 0 | from rank 1 | ...
 //	                  odd rounds  | from rank 0 | ...
@@ -33,24 +33,24 @@ type exchange struct {
 	most   uint64 // bytes of memory; 0: no limit
 	over   bool   // all are done, or one has failed
 	failed error  // of this rank
-	fatal  error  // a barrier has failed: there is nobody to meet any more
+	fatal  error  // a barrier has failed: no further round is possible
 }
 
 const (
-	blockMost     = 1 << 16 // words
-	blockLeast    = 1 << 10 // more than the longest record has
-	inboxesMost   = 1 << 20 // words of all blocks of a rank, where they can be so small
-	headerDone    = 1 << 62
-	headerFailed  = 1 << 63
-	headerWords   = 1<<32 - 1
-	roundShift    = 32
-	roundMask     = 1<<16 - 1
-	inboxesOfRank = 2
+	maxBlockWords   = 1 << 16 // words
+	minBlockWords   = 1 << 10 // more than the longest record has
+	maxInboxesWords = 1 << 20 // words of all blocks of a rank, where they can be so small
+	headerDone      = 1 << 62
+	headerFailed    = 1 << 63
+	headerWords     = 1<<32 - 1
+	roundShift      = 32
+	roundMask       = 1<<16 - 1
+	inboxesOfRank   = 2
 )
 
 // blockWords is the room for records in a block, by the number of ranks.
 func blockWords(ranks int) int {
-	return min(max(inboxesMost/ranks, blockLeast), blockMost)
+	return min(max(maxInboxesWords/ranks, minBlockWords), maxBlockWords)
 }
 
 // exchangeBytes is what the exchange takes on a rank.
@@ -67,7 +67,7 @@ func collect(ctx context.Context, job rma.Job, cfg *Config,
 	records iter.Seq2[Record, error]) (*store, error) {
 	s := newStore(cfg, job.Size())
 	x := &exchange{job: job, ranks: job.Size(), me: job.Rank(), store: s,
-		block: blockWords(job.Size()), most: cfg.MemoryMax}
+		block: blockWords(job.Size()), most: cfg.MaxMemoryBytes}
 	if x.ranks > 1 {
 		if err := x.open(ctx); err != nil {
 			return nil, err
@@ -97,8 +97,8 @@ func collect(ctx context.Context, job rma.Job, cfg *Config,
 	return s, nil
 }
 
-// limit returns what looks now and then whether the store is larger than allowed, or ctx has
-// ended.
+// limit returns a function that checks now and then whether the store is larger than allowed, or
+// ctx has ended.
 func (x *exchange) limit(ctx context.Context) func() error {
 	n := 0
 	return func() error {
@@ -108,15 +108,16 @@ func (x *exchange) limit(ctx context.Context) func() error {
 		if err := ctx.Err(); err != nil || x.most == 0 {
 			return err
 		}
-		return x.within()
+		return x.checkMemory()
 	}
 }
 
-// within refuses to take more memory than allowed.
-func (x *exchange) within() error {
+// checkMemory refuses to take more memory than allowed.
+func (x *exchange) checkMemory() error {
 	if need := x.store.bytes + exchangeBytes(x.ranks); need > x.most {
-		return fmt.Errorf("index: the %d records of rank %d so far take %d bytes, and MemoryMax "+
-			"is %d; PeakBytes tells what a build needs", x.store.records, x.me, need, x.most)
+		return fmt.Errorf("index: the %d records of rank %d so far take %d bytes, and "+
+			"MaxMemoryBytes is %d; PeakBytes says what a build needs", x.store.records, x.me,
+			need, x.most)
 	}
 	return nil
 }
@@ -152,7 +153,7 @@ func (x *exchange) close() {
 	_ = x.window.Close()
 }
 
-// add takes a record to its owner's block.
+// add copies a record into its owner's block.
 func (x *exchange) add(ctx context.Context, r Record) {
 	owner, rest := place(hashKey(r.Key), x.ranks)
 	if owner == x.me {
@@ -161,7 +162,7 @@ func (x *exchange) add(ctx context.Context, r Record) {
 	}
 	n := x.store.form.words(len(r.Value))
 	if x.used[owner]+n > x.block {
-		x.meet(ctx, false)
+		x.runRound(ctx, false)
 		if x.over {
 			return
 		}
@@ -174,7 +175,7 @@ func (x *exchange) add(ctx context.Context, r Record) {
 // finish takes part until all ranks are done.
 func (x *exchange) finish(ctx context.Context) error {
 	for x.ranks > 1 && !x.over {
-		x.meet(ctx, true)
+		x.runRound(ctx, true)
 	}
 	if x.fatal != nil {
 		return x.fatal
@@ -185,11 +186,11 @@ func (x *exchange) finish(ctx context.Context) error {
 	return rma.AllSucceeded(ctx, x.job, "index: reading records", x.failed)
 }
 
-// meet is a round. All ranks see the same headers, and so agree when it was the last.
-func (x *exchange) meet(ctx context.Context, done bool) {
+// runRound is a round. All ranks get the same headers, and so agree on which is the last.
+func (x *exchange) runRound(ctx context.Context, done bool) {
 	mine, err := x.send(ctx, done)
 	if x.failed == nil {
-		x.failed = err // the others hear of it in the next round, or at the end
+		x.failed = err // the others get it in the next round, or at the end
 	}
 	err = x.job.Barrier(ctx)
 	if err == nil {
@@ -201,7 +202,7 @@ func (x *exchange) meet(ctx context.Context, done bool) {
 	x.round++
 }
 
-// send puts the blocks into the others' inboxes, and returns what it tells them.
+// send puts the blocks into the others' inboxes, and returns the header without their lengths.
 func (x *exchange) send(ctx context.Context, done bool) (uint64, error) {
 	mine := uint64(x.round&roundMask) << roundShift
 	if done {
@@ -275,7 +276,7 @@ func (x *exchange) receive(ctx context.Context, mine uint64) error {
 	}
 	x.over = all&headerDone != 0 || failed&headerFailed != 0
 	if x.failed == nil && x.most > 0 {
-		x.failed = x.within()
+		x.failed = x.checkMemory()
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 // one key mostly do.
 type fetch struct {
 	buf  rma.Buf
-	own  bool  // the buffer is the operation's, and not of the shelf
+	own  bool  // the buffer is the operation's, and not of the pool
 	from int   // word of the heap at which the buffer begins
 	have int   // words of the buffer that have been asked for
 	want int   // words that the last record ends after, when that is known; 0: not yet
@@ -18,48 +18,48 @@ type fetch struct {
 const (
 	// fetchWords is the least room of a buffer for records.
 	fetchWords = 128
-	// shelfBytes and shelfMost are how many buffers there are beyond one for each lookup.
-	shelfBytes = 4 << 20
-	shelfMost  = 512
-	// runLeast is how many records behind each other come with one get. A second one alone is
+	// maxPoolBytes and maxPoolBuffers limit the buffers beyond one for each lookup.
+	maxPoolBytes   = 4 << 20
+	maxPoolBuffers = 512
+	// minRun is how many records behind each other come with one get. A second one alone is
 	// mostly of another key, whose signature agrees by chance, and is counted as LP does.
-	runLeast = 3
-	// refsMost is how many records may wait to be asked for before a search goes on.
-	refsMost = 64
+	minRun = 3
+	// maxRefs is how many records may wait to be asked for before a search goes on.
+	maxRefs = 64
 )
 
 // fetchRoom is the words of a buffer: for a few records, if they are not long.
-func (t *table) fetchRoom() int { return max(2*t.form.wordsMax(), fetchWords) }
+func (t *table) fetchRoom() int { return max(2*t.form.maxWords(), fetchWords) }
 
-// shelf has the buffers that lookups of a session take when they find more records than one
+// bufferPool has the buffers that lookups of a session take when they find more records than one
 // buffer has room for. They are made when they are needed.
-type shelf struct {
+type bufferPool struct {
 	q     rma.Queue
 	words int
 	free  []rma.Buf
 	more  int // that may still be made
 }
 
-func (t *table) newShelf() shelf {
+func (t *table) newBufferPool() bufferPool {
 	if t.inline() {
-		return shelf{}
+		return bufferPool{}
 	}
 	words := t.fetchRoom()
-	return shelf{words: words, more: min(shelfMost, shelfBytes/(words*8))}
+	return bufferPool{words: words, more: min(maxPoolBuffers, maxPoolBytes/(words*8))}
 }
 
 // take returns a buffer, nil if all are in use.
-func (s *shelf) take() (rma.Buf, error) {
-	if n := len(s.free); n > 0 {
-		buf := s.free[n-1]
-		s.free = s.free[:n-1]
+func (p *bufferPool) take() (rma.Buf, error) {
+	if n := len(p.free); n > 0 {
+		buf := p.free[n-1]
+		p.free = p.free[:n-1]
 		return buf, nil
 	}
-	if s.more == 0 {
+	if p.more == 0 {
 		return nil, nil
 	}
-	s.more--
-	return s.q.Alloc(s.words)
+	p.more--
+	return p.q.Alloc(p.words)
 }
 
 // drop gives back what fetches hold, from one on.
@@ -68,14 +68,14 @@ func (o *op) drop(from int) {
 		if f := &o.fetches[i]; f.own {
 			o.idle = true
 		} else {
-			o.shelf.free = append(o.shelf.free, f.buf)
+			o.pool.free = append(o.pool.free, f.buf)
 		}
 	}
 	o.fetches = o.fetches[:from]
 }
 
-// examineRecords looks at the records that have come. Fetches stay whose last record is
-// still to come in part.
+// examineRecords examines the records that have come. A fetch stays if a part of its last record
+// has yet to come.
 func (o *op) examineRecords() {
 	for i := 0; i < len(o.fetches); {
 		f := &o.fetches[i]
@@ -99,7 +99,7 @@ func (o *op) examineRecords() {
 	}
 }
 
-// askRecords posts gets of the records that signatures have named, of all at once as far as
+// askRecords posts gets of the records whose signatures fit, of all at once as far as
 // there are buffers, and of the rest of long ones.
 func (o *op) askRecords(q rma.Queue) {
 	for i := range o.fetches {
@@ -111,7 +111,7 @@ func (o *op) askRecords(q rma.Queue) {
 	for taken < len(o.refs) && o.err == nil {
 		buf, own := o.buf, o.idle
 		if !own {
-			if buf, o.err = o.shelf.take(); buf == nil {
+			if buf, o.err = o.pool.take(); buf == nil {
 				break
 			}
 		}
@@ -129,12 +129,12 @@ func (o *op) askRun(q rma.Queue, buf rma.Buf, own bool, refs []ref) int {
 	for end := from + t.heapFirst; n < len(refs); n++ {
 		next := refs[n].word
 		behind := next > refs[n-1].word && (refs[n].adjoins || next <= end)
-		if !behind || next-from+t.form.wordsMax() > len(buf) {
+		if !behind || next-from+t.form.maxWords() > len(buf) {
 			break
 		}
 		end = next + t.heapFirst
 	}
-	if n < runLeast {
+	if n < minRun {
 		n = 1
 	}
 	end := min(refs[n-1].word+t.heapFirst, t.heapWords)

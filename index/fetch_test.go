@@ -87,7 +87,7 @@ func heapRoundTrips(t *testing.T, cfg Config, copies int) {
 		if err != nil {
 			return err
 		}
-		s.shelf.free, s.shelf.more = nil, 1
+		s.pool.free, s.pool.more = nil, 1
 		r.sessions.Give(s, false)
 		return m.verify(r, keys, cfg.KeySize)
 	}))

@@ -7,8 +7,8 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// gather tells every rank the words of all ranks, which have equally many. A rank that
-// comes with an error gives it to all: they get a [rma.PeerError]. Collective.
+// gather returns on every rank the words of all ranks, which have equally many. An error that one
+// rank brings fails all: the others get a [rma.PeerError]. Collective.
 func gather(ctx context.Context, job rma.Job, what string, mine []uint64, failed error) (
 	[][]uint64, error) {
 	if err := rma.AllSucceeded(ctx, job, "index: "+what, failed); err != nil {
@@ -22,7 +22,7 @@ func gather(ctx context.Context, job rma.Job, what string, mine []uint64, failed
 		return nil, err
 	}
 	defer w.Close()
-	l, err := newLine(job, w, len(mine))
+	l, err := newTransfer(job, w, len(mine))
 	if err == nil {
 		defer l.close()
 		copy(l.buf, mine)
@@ -41,14 +41,14 @@ func gather(ctx context.Context, job rma.Job, what string, mine []uint64, failed
 	return all, rma.AllSucceeded(ctx, job, "index: "+what, err)
 }
 
-// line is a queue with a buffer, for one transfer at a time.
-type line struct {
+// transfer is a queue with a buffer, for one get or put at a time.
+type transfer struct {
 	q   rma.Queue
 	w   rma.Window
 	buf rma.Buf
 }
 
-func newLine(job rma.Job, w rma.Window, words int) (*line, error) {
+func newTransfer(job rma.Job, w rma.Window, words int) (*transfer, error) {
 	q, err := job.NewQueue(1)
 	if err != nil {
 		return nil, err
@@ -57,20 +57,20 @@ func newLine(job rma.Job, w rma.Window, words int) (*line, error) {
 	if err != nil {
 		return nil, errors.Join(err, q.Close())
 	}
-	return &line{q: q, w: w, buf: buf}, nil
+	return &transfer{q: q, w: w, buf: buf}, nil
 }
 
 // put copies the first words of the buffer to (rank, off).
-func (l *line) put(ctx context.Context, rank, off, words int) error {
+func (l *transfer) put(ctx context.Context, rank, off, words int) error {
 	return l.await(ctx, l.q.Put(l.buf[:words], l.w, rank, off))
 }
 
 // get fills the buffer from (rank, off).
-func (l *line) get(ctx context.Context, rank, off, words int) error {
+func (l *transfer) get(ctx context.Context, rank, off, words int) error {
 	return l.await(ctx, l.q.Get(l.buf[:words], l.w, rank, off))
 }
 
-func (l *line) await(ctx context.Context, h rma.Handle) error {
+func (l *transfer) await(ctx context.Context, h rma.Handle) error {
 	err := l.q.Submit()
 	if err == nil {
 		err = l.q.Wait(ctx, h)
@@ -81,4 +81,4 @@ func (l *line) await(ctx context.Context, h rma.Handle) error {
 	return err
 }
 
-func (l *line) close() error { return l.q.Close() }
+func (l *transfer) close() error { return l.q.Close() }

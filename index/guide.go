@@ -8,13 +8,13 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// What guides searches in an ordered table. Guided gets it beforehand, for all ranks; searches in
-// memory that is seen use it where it lies:
+// Borders and marks guide searches in an ordered table. Guided gets them beforehand, for all ranks;
+// searches in addressable memory read them there:
 //
 //	border   the displacement at every 32nd home, in a byte
-//	mark     a home and a slot: records of homes before the one lie before the other, and
+//	mark     a home and a slot: records of homes before that one lie before the slot, and
 //	         records of the home and behind lie there or behind. There is one for every
-//	         border that a byte cannot tell, and two around a home with many records.
+//	         border that does not fit in a byte, and two around a home with many records.
 //
 // Tables whose keys differ have hardly any marks.
 
@@ -39,7 +39,7 @@ type tracker struct {
 // home takes a home before which the slots up to free are taken: all homes with a border,
 // those with many records, and those behind them.
 func (g *tracker) home(home, free uint64) {
-	if g.begun && home == g.last.home && !toldAgain.On() {
+	if g.begun && home == g.last.home && !borderTwice.On() {
 		return // parts share it, and its records of the first one come behind this
 	}
 	slot := max(home, free)
@@ -49,7 +49,7 @@ func (g *tracker) home(home, free uint64) {
 	}
 	if home%borderHomes == 0 && len(g.borders) < g.homes {
 		g.borders = append(g.borders, saturated(free, home))
-		if slot-home >= displacementMost {
+		if slot-home >= maxDisplacement {
 			g.mark(mark{home, slot})
 		}
 	}
@@ -65,7 +65,7 @@ func (g *tracker) mark(m mark) {
 // finish takes the slot behind all records.
 func (g *tracker) finish(homes, free uint64) {
 	g.home(homes, free)
-	if free >= homes+displacementMost {
+	if free >= homes+maxDisplacement {
 		g.mark(mark{homes, free})
 	}
 	for len(g.borders) < g.homes {
@@ -73,9 +73,9 @@ func (g *tracker) finish(homes, free uint64) {
 	}
 }
 
-// share puts the marks of this rank where all can get them, if any rank has some.
+// shareMarks puts the marks of this rank where all can get them, if any rank has some.
 // Collective.
-func (b *builder) share(ctx context.Context, failed error) error {
+func (b *builder) shareMarks(ctx context.Context, failed error) error {
 	t := b.t
 	all, err := gather(ctx, b.job, "writing", []uint64{uint64(len(b.marks))}, failed)
 	if err != nil {
@@ -136,8 +136,8 @@ func (t *table) guideBytes() uint64 {
 	return n
 }
 
-// seeGuides finds the guides of the ranks whose memory is seen. They stay where they are.
-func (t *table) seeGuides() {
+// findGuides finds the guides of the ranks whose memory is addressable.
+func (t *table) findGuides() {
 	t.guides = make([]guide, t.ranks)
 	if t.borders == 0 {
 		return
@@ -163,7 +163,7 @@ func (t *table) seeGuides() {
 
 // fetchGuides gets the guides of all ranks.
 func (r *Reader) fetchGuides() error {
-	l, err := r.t.guideLine()
+	l, err := r.t.guideTransfer()
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (t *table) guideOf(ctx context.Context, rank int) (g guide, err error) {
 	if t.borders == 0 {
 		return g, nil
 	}
-	l, err := t.guideLine()
+	l, err := t.guideTransfer()
 	if err != nil {
 		return g, err
 	}
@@ -189,17 +189,17 @@ func (t *table) guideOf(ctx context.Context, rank int) (g guide, err error) {
 	return t.fetchGuide(ctx, l, rank)
 }
 
-// guideLine is a line for fetchGuide.
-func (t *table) guideLine() (*line, error) {
+// guideTransfer is a transfer for fetchGuide.
+func (t *table) guideTransfer() (*transfer, error) {
 	words := (t.borders + 7) / 8
 	for _, n := range t.marks {
 		words = max(words, n*markBytes/8)
 	}
-	return newLine(t.job, t.window, words)
+	return newTransfer(t.job, t.window, words)
 }
 
 // fetchGuide gets the guide of a rank.
-func (t *table) fetchGuide(ctx context.Context, l *line, rank int) (g guide, err error) {
+func (t *table) fetchGuide(ctx context.Context, l *transfer, rank int) (g guide, err error) {
 	if g = t.guides[rank]; g.borders != nil {
 		return g, nil
 	}
@@ -215,22 +215,22 @@ func (t *table) fetchGuide(ctx context.Context, l *line, rank int) (g guide, err
 }
 
 // fetch gets so many bytes, in whole words, and copies them.
-func (l *line) fetch(ctx context.Context, w rma.Window, rank, off, n int) ([]byte, error) {
-	of := line{q: l.q, w: w, buf: l.buf}
+func (l *transfer) fetch(ctx context.Context, w rma.Window, rank, off, n int) ([]byte, error) {
+	of := transfer{q: l.q, w: w, buf: l.buf}
 	if err := of.get(ctx, rank, off, (n+7)/8); err != nil {
 		return nil, rankError(rank, err)
 	}
 	return append([]byte(nil), bytesOf(l.buf)[:n]...), nil
 }
 
-// crowd is how many slots more than homes lie between two borders where a search reads all
-// of them at once: there keys have several records, or others are in front of them, of
-// which the load says nothing.
-const crowd = 4
+// denseSlots is how many more slots than homes lie between two borders where a search reads all
+// slots at once: there keys have several records, or records of other homes lie before them, and
+// the load does not say how many.
+const denseSlots = 4
 
-// between tells between which slots the records of a home lie, in a table with so many, and
-// whether they are crowded.
-func (g *guide) between(home, units int) (at, bound int, crowded bool) {
+// between returns the slots between which the records of a home lie, in a table with so many
+// slots, and whether these are dense.
+func (g *guide) between(home, units int) (at, bound int, dense bool) {
 	if g.borders == nil {
 		return home, units, false
 	}
@@ -240,7 +240,7 @@ func (g *guide) between(home, units int) (at, bound int, crowded bool) {
 	}
 	// A displacement too large for a byte says at least where records do not lie.
 	at, bound = block*borderHomes+int(g.borders[block]), units
-	if d := g.borders[block+1]; d < displacementMost || overflows.On() {
+	if d := g.borders[block+1]; d < maxDisplacement || overflows.On() {
 		bound = min(bound, (block+1)*borderHomes+int(d))
 	}
 	n := len(g.marks) / markBytes
@@ -255,5 +255,5 @@ func (g *guide) between(home, units int) (at, bound int, crowded bool) {
 	if i > 0 {
 		at = max(at, int(g.mark(i-1).slot))
 	}
-	return max(at, home), bound, bound-at > borderHomes+crowd
+	return max(at, home), bound, bound-at > borderHomes+denseSlots
 }

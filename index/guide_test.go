@@ -14,7 +14,7 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
-// TestGuide compares what a guide tells of homes, some with very many records, with where
+// TestGuide compares what a guide says of homes, some with very many records, with where
 // these lie.
 func TestGuide(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))

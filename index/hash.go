@@ -70,8 +70,8 @@ func bucketOf(hash, seed uint64, i int, partBuckets uint64) uint64 {
 	return uint64(i)*partBuckets + bucket
 }
 
-// Empty slots of an inline table hold a key that no record has. It is looked for among so
-// many keys, scattered over all so that no range of numbers takes them.
+// Empty slots of an inline table hold a key that no record has. It is chosen among so many keys.
+// They are scattered over all keys, so that no range of numbers contains all of them.
 const markers = 1 << 16
 
 const (

@@ -30,9 +30,9 @@ import (
 // It has a digest of the sums and the marks of each segment.
 //
 // The last sum is the end mark of a file that is mapped. Where the file is truncated, Linux
-// first takes the pages behind its new end away, and then fills the rest of its last page with
-// zeros. The zeros before the sums are more than a page has. So who has read such zeros in a table
-// cannot read the last sum any more; and who can, has read what was written there.
+// first removes the pages behind its new end, and then fills the rest of its last page with
+// zeros. The zeros before the sums are more than a page has. So a rank that has read such zeros in
+// a table cannot read the last sum any more. A rank that can read it has read what was saved.
 //
 // Version 1 has no marks and no zeros, and some borders of it are wrong. It is not mapped.
 type image struct {
@@ -45,7 +45,7 @@ type image struct {
 	memory      []byte // the whole file, if it is mapped
 }
 
-// description is what the header of an image tells, as JSON.
+// description is what the header of an image says, as JSON.
 type description struct {
 	Kind        string    `json:"kind"`
 	KeySize     int       `json:"keyBytes"`
@@ -57,7 +57,7 @@ type description struct {
 	Choices     int       `json:"choices,omitempty"`
 	BucketSlots int       `json:"bucketSlots,omitempty"`
 	OffsetBytes int       `json:"offsetBytes,omitempty"`
-	CopiesMax   int       `json:"copiesMax,omitempty"`
+	MaxCopies   int       `json:"copiesMax,omitempty"`
 	Records     uint64    `json:"records"`
 	ValuesBytes uint64    `json:"valuesBytes"` // of all values
 	Homes       uint64    `json:"homes"`
@@ -78,14 +78,14 @@ type segment struct {
 }
 
 const (
-	kindImage    = "farhash index table"
-	imageMagic   = "farindex"
-	imageVersion = 2
-	imagePage    = 4096
-	imageGap     = 1 << 16 // bytes, as many as the largest pages have
-	imageHead    = 32      // bytes before the description
-	headerMost   = 1 << 28 // bytes
-	segmentsMost = 1 << 20
+	kindImage      = "farhash index table"
+	imageMagic     = "farindex"
+	imageVersion   = 2
+	imagePage      = 4096
+	imageGap       = 1 << 16 // bytes, as many as the largest pages have
+	imageHead      = 32      // bytes before the description
+	maxHeaderBytes = 1 << 28 // bytes
+	maxSegments    = 1 << 20
 	// blockSumWords is how many words of a segment have a sum.
 	blockSumWords = viewWords
 )
@@ -96,7 +96,7 @@ func (t *table) describe() description {
 	d := description{Kind: kindImage, KeySize: c.KeySize, ValueSize: c.ValueSize,
 		Variable: c.Variable, Layout: c.Layout, Storage: c.Storage, Load: c.Load,
 		Choices: c.Choices, BucketSlots: c.BucketSlots, OffsetBytes: c.OffsetBytes,
-		CopiesMax: c.CopiesMax, Records: t.records, ValuesBytes: t.valueBytes, Homes: t.homes,
+		MaxCopies: c.MaxCopies, Records: t.records, ValuesBytes: t.valueBytes, Homes: t.homes,
 		Units: t.units, HeapWords: t.heapWords, Marker: t.marker, Unique: t.unique}
 	for rank := range t.ranks {
 		d.Segments = append(d.Segments, segment{Records: t.owned[rank], Seed: t.seeds[rank],
@@ -108,7 +108,7 @@ func (t *table) describe() description {
 func (d *description) config() Config {
 	return Config{KeySize: d.KeySize, ValueSize: d.ValueSize, Variable: d.Variable,
 		Layout: d.Layout, Storage: d.Storage, Load: d.Load, Choices: d.Choices,
-		BucketSlots: d.BucketSlots, OffsetBytes: d.OffsetBytes, CopiesMax: d.CopiesMax}
+		BucketSlots: d.BucketSlots, OffsetBytes: d.OffsetBytes, MaxCopies: d.MaxCopies}
 }
 
 // table is the table that is described, without memory.
@@ -148,10 +148,10 @@ func (d *description) check() error {
 		return fmt.Errorf("it is described as %.100q", d.Kind)
 	case c != d.config() || !inline && c.OffsetBytes == 0:
 		return errors.New("its configuration is not complete")
-	case len(d.Segments) < 1 || len(d.Segments) > segmentsMost || records != d.Records:
+	case len(d.Segments) < 1 || len(d.Segments) > maxSegments || records != d.Records:
 		return fmt.Errorf("its %d segments have %d records, and all are %d", len(d.Segments),
 			records, d.Records)
-	case d.Homes < 1 || d.Homes > slotsMost || d.Units < 1 || d.Units > 2*slotsMost:
+	case d.Homes < 1 || d.Homes > maxSlots || d.Units < 1 || d.Units > 2*maxSlots:
 		return fmt.Errorf("it has %d homes and %d units", d.Homes, d.Units)
 	case c.Layout == Cuckoo && uint64(d.Units) != d.Homes*uint64(c.Choices) ||
 		c.Layout != Cuckoo && uint64(d.Units) < d.Homes:
@@ -238,7 +238,7 @@ func (m *image) read() error {
 	case version < 1 || version > imageVersion:
 		return fmt.Errorf("has version %d, and this program reads versions 1 to %d", version,
 			imageVersion)
-	case text > headerMost || size > headerMost ||
+	case text > maxHeaderBytes || size > maxHeaderBytes ||
 		size < uint64(headerBytes(int(text))) || size%imagePage != 0:
 		return errors.New("is corrupt: its header makes no sense")
 	case int64(size) > info.Size():

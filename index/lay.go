@@ -54,14 +54,15 @@ func (s *sorter) count(p *part, number int) {
 
 // sort decides the slots of the records counted last, given the first slot that is free,
 // and returns the slot after them. refs then has what lies in the slots from base on. border
-// is told of homes that may need a border or a mark, and of the next free slot before them.
+// is called with each home that may need a border or a mark, and with the next free slot before
+// it.
 func (s *sorter) sort(base uint64, border func(home, free uint64)) (free uint64) {
 	free = base
 	before := true // the home before may have many records
 	for i, n := range s.counts {
 		home := s.low + uint64(i)
 		// Other parts may have records of the first home and of the last one.
-		many := n >= runMarked || i == 0 || i == len(s.counts)-1 && !toldLate.On()
+		many := n >= runMarked || i == 0 || i == len(s.counts)-1 && !borderLate.On()
 		if before || many || home%borderHomes == 0 {
 			border(home, free)
 		}
@@ -98,7 +99,7 @@ func (s *sorter) record(ref uint64) []uint64 {
 }
 
 // slotsNeeded is how many slots the records of a rank take, at least as many as there are
-// homes: the largest number of a home and of records from there on. It looks only at
+// homes: the largest number of a home and of records from there on. It examines only
 // parts near the end, where that may be more than the homes.
 func (b *builder) slotsNeeded() uint64 {
 	need, after := b.t.homes, uint64(0)
@@ -164,12 +165,12 @@ func (b *builder) layProbing(ctx context.Context, slots, heap *writer) []byte {
 	return g.borders
 }
 
-// saturated is how far a slot lies behind a home, as far as a byte can tell.
+// saturated is how far a slot lies behind a home, at most maxDisplacement.
 func saturated(slot, home uint64) byte {
 	if slot <= home {
 		return 0
 	}
-	return byte(min(slot-home, displacementMost))
+	return byte(min(slot-home, maxDisplacement))
 }
 
 func (b *builder) writeSlots(ctx context.Context, s *sorter, base uint64, slots, heap *writer) {

@@ -4,8 +4,8 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// op is a lookup as a step machine, in rounds: it posts what it can ask for now, and when
-// all of that has come it looks at it.
+// op is a lookup as a step machine, in rounds: it posts all gets that it can, and when all have
+// come it examines what they have brought.
 //
 //	Ordered, Linear      get slots, as many as the policy says; the next ones ...
 //	Cuckoo, Parallel     get all buckets of the key
@@ -27,10 +27,10 @@ type op struct {
 	flights []rma.Handle
 	in      []rma.Buf
 	pieces  []piece
-	fetches []fetch // of the heap
-	buf     rma.Buf // for the first of them
-	idle    bool    // nobody uses it
-	shelf   *shelf  // has more
+	fetches []fetch     // of the heap
+	buf     rma.Buf     // for the first of them
+	idle    bool        // nobody uses it
+	pool    *bufferPool // has more
 }
 
 // piece is units on their way.
@@ -87,7 +87,7 @@ func (o *op) settle(q rma.Queue) rma.Handle {
 	return rma.NoHandle
 }
 
-// examine looks at what has come.
+// examine examines what has come.
 func (o *op) examine() {
 	for i, p := range o.pieces {
 		units := bytesOf(o.in[i][:p.words])[p.skip:]
@@ -110,14 +110,14 @@ func (o *op) ask(q rma.Queue) {
 		return
 	}
 	switch {
-	case o.over || len(o.refs) > refsMost:
+	case o.over || len(o.refs) > maxRefs:
 	case o.t.cfg.Layout != Cuckoo:
 		o.askSlots(q)
 	case o.r.cfg.Policy == Parallel:
 		for o.at < o.bound {
 			o.askBucket(q)
 		}
-	// A key that stands in the table once is not looked for when it may have been found.
+	// A key that stands in the table once is not searched for when it may have been found.
 	case !o.t.unique && !onceOnly.On() || o.matches == 0 && len(o.fetches) == 0:
 		o.askBucket(q)
 	}
@@ -130,7 +130,7 @@ func (o *op) askSlots(q rma.Queue) {
 		o.over = true
 		return
 	}
-	n := o.r.slotsMost
+	n := o.r.maxSlots
 	if !o.exact {
 		n = o.r.size(o)
 	}

@@ -56,8 +56,8 @@ func Open(ctx context.Context, job rma.Job, path string) (*Index, error) {
 	t.image = m
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(&m.memory[m.header])), t.ranks*t.segment)
 	t.flat = words
-	t.seeGuides()
-	for _, number := range t.share() {
+	t.findGuides()
+	for _, number := range t.ownSegments() {
 		t.mine += t.owned[number]
 	}
 	x := &Index{job: job, t: t}
@@ -110,7 +110,7 @@ func (x *Index) NotMapped() error { return x.notMapped }
 
 // share are the segments whose records are this rank's to save, check and list: its own,
 // or its part of a file.
-func (t *table) share() (numbers []int) {
+func (t *table) ownSegments() (numbers []int) {
 	if t.image == nil {
 		return []int{t.job.Rank()}
 	}

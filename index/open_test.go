@@ -52,15 +52,15 @@ func TestOpen(t *testing.T) {
 			for ranks := 1; ranks <= 3; ranks++ {
 				e := engines[(i+ranks)%len(engines)]
 				must(t, e.Run(ranks, func(job rma.Job) error {
-					return openAndLook(job, path, m, keys)
+					return openAndVerify(job, path, m, keys)
 				}))
 			}
 		})
 	}
 }
 
-// openAndLook opens a file, holds it against a model, and saves it again.
-func openAndLook(job rma.Job, path string, m model, keys []byte) error {
+// openAndVerify opens a file, holds it against a model, and saves it again.
+func openAndVerify(job rma.Job, path string, m model, keys []byte) error {
 	ctx := context.Background()
 	x, err := Open(ctx, job, path)
 	if err != nil {
@@ -109,18 +109,18 @@ func openAndLook(job rma.Job, path string, m model, keys []byte) error {
 
 const roleFile = "FARHASH_INDEX_TEST_FILE"
 
-// TestOpenRole is another process: it opens the file that it is told of, with two ranks, and
+// TestOpenRole is another process: it opens the file that it is given, with two ranks, and
 // looks up what words8 has put there.
 func TestOpenRole(t *testing.T) {
 	path := os.Getenv(roleFile)
 	if path == "" {
 		t.Skip("it is for TestProcessesShareAFile")
 	}
-	must(t, lookAtWords(path, 2))
+	must(t, verifyWords(path, 2))
 	fmt.Println("all values are right")
 }
 
-func lookAtWords(path string, ranks int) error {
+func verifyWords(path string, ranks int) error {
 	return local.Run(ranks, func(job rma.Job) error {
 		x, err := Open(context.Background(), job, path)
 		if err != nil {
@@ -165,7 +165,7 @@ func TestProcessesShareAFile(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
-	must(t, x.Check(ctx), x.Close(), lookAtWords(path, 3))
+	must(t, x.Check(ctx), x.Close(), verifyWords(path, 3))
 }
 
 // TestOpenLoads: where a rank cannot map the file, all ranks get a table that is built, and hear
@@ -224,7 +224,7 @@ func TestVersion1(t *testing.T) {
 }
 
 // TestDamagedImages: files that were cut short or have a damaged header are not opened; a
-// damage elsewhere is seen by Check, and lookups survive it.
+// damage in other places is found by Check, and lookups survive it.
 func TestDamagedImages(t *testing.T) {
 	ctx := context.Background()
 	job := local.Single()

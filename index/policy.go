@@ -10,7 +10,7 @@ import (
 type Policy int
 
 const (
-	// Best is Guided for Ordered where the guides of all ranks have at most GuideMaxBytes,
+	// Best is Guided for Ordered where the guides of all ranks have at most MaxGuideBytes,
 	// Parallel for Cuckoo, and Adaptive for others: the default.
 	Best Policy = iota
 	// Adaptive decides the size of a read again after each that was not enough, and knows
@@ -66,23 +66,23 @@ const (
 
 	// fixedBytes is the read size of LP 5.1.
 	fixedBytes = 256
-	// readMostBytes is the longest read. Longer ones pay only beyond a load of 0.95.
-	readMostBytes = 1 << 16
-	// longBytes is what a read may have at least in a known cluster, and in a search that
+	// maxReadBytes is the longest read. Longer ones pay only beyond a load of 0.95.
+	maxReadBytes = 1 << 16
+	// longReadBytes is what a read may have at least in a known cluster, and in a search that
 	// is longer than the load explains.
-	longBytes = 1 << 14
+	longReadBytes = 1 << 14
 )
 
-// GuideMaxBytes is the most that Best keeps on a rank to guide searches: the borders of 2^31
+// MaxGuideBytes is the most that Best keeps on a rank to guide searches: the borders of 2^31
 // slots.
-const GuideMaxBytes = 1 << 26
+const MaxGuideBytes = 1 << 26
 
 // best is what Best stands for.
 func (t *table) best() Policy {
 	switch {
 	case t.cfg.Layout == Cuckoo:
 		return Parallel
-	case t.cfg.Layout == Ordered && t.guideBytes() <= GuideMaxBytes:
+	case t.cfg.Layout == Ordered && t.guideBytes() <= MaxGuideBytes:
 		return Guided
 	}
 	return Adaptive
@@ -99,8 +99,8 @@ func (l *Lookups) complete(t *table) error {
 		return fmt.Errorf("index: Policy %v is not for layout %v", l.Policy, layout)
 	case l.Policy == Guided && layout != Ordered:
 		return fmt.Errorf("index: Policy guided is for Ordered, not for layout %v", layout)
-	case l.FixedBytes < 0 || l.FixedBytes > readMostBytes:
-		return fmt.Errorf("index: FixedBytes must be 0 to %d, not %d", readMostBytes, l.FixedBytes)
+	case l.FixedBytes < 0 || l.FixedBytes > maxReadBytes:
+		return fmt.Errorf("index: FixedBytes must be 0 to %d, not %d", maxReadBytes, l.FixedBytes)
 	case l.Clusters > 1<<20:
 		return fmt.Errorf("index: Clusters must be at most 2^20, not %d", l.Clusters)
 	case l.Depth < 0 || l.Depth > 1<<16:
@@ -135,11 +135,11 @@ func (l *Lookups) complete(t *table) error {
 func (r *Reader) choose() error {
 	t := r.t
 	if t.cfg.Layout == Cuckoo {
-		r.slotsMost = 1
+		r.maxSlots = 1
 		return nil
 	}
 	c := readsize.Config{Machine: r.cfg.Machine, SlotBytes: t.unitBytes,
-		MaxSlots: readMostBytes / t.unitBytes, AbsentShare: r.cfg.AbsentShare}
+		MaxSlots: maxReadBytes / t.unitBytes, AbsentShare: r.cfg.AbsentShare}
 	if err := c.Check(); err != nil {
 		return err
 	}
@@ -163,10 +163,10 @@ func (r *Reader) choose() error {
 		}
 	}
 	for _, n := range r.sizes {
-		r.slotsMost = max(r.slotsMost, n)
+		r.maxSlots = max(r.maxSlots, n)
 	}
 	if r.cfg.Clusters > 0 || r.adapts() {
-		r.slotsMost = max(r.slotsMost, longBytes/t.unitBytes)
+		r.maxSlots = max(r.maxSlots, longReadBytes/t.unitBytes)
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func (r *Reader) size(o *op) int {
 			n = r.hinted(o, n, distance, length)
 		}
 	}
-	return min(n, r.slotsMost)
+	return min(n, r.maxSlots)
 }
 
 // hinted is the size of a read near a cluster (LP 3.4).

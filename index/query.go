@@ -25,7 +25,7 @@ type query struct {
 	refs      []ref  // records in the heap that may match
 	next      int    // the slot after that of the last of them
 	enough    bool   // found wants no more
-	vague     bool   // a slot did not tell exactly where its record has its home
+	vague     bool   // the home of some record is not known: its displacement is 255 or more
 	end       int    // the slot at which a search has ended
 }
 
@@ -54,9 +54,9 @@ func (q *query) begin(number int, key []byte, found func(i int, v Value) bool) b
 	return true
 }
 
-// match takes a value that was found. What comes from a mapped file is copied first: no fault is
-// to meet the caller's code, and nothing that was truncated is to be given to who may leave before
-// the search ends with an error.
+// match takes a value that was found. A value of a mapped file is copied first, so that no page
+// fault happens in the caller's code. It is not passed on if the file was truncated: the caller may
+// leave the loop before the search ends with an error.
 func (q *query) match(v []byte) {
 	if m := q.t.image; m != nil {
 		q.copied = append(q.copied[:0], v...)
@@ -71,7 +71,7 @@ func (q *query) match(v []byte) {
 	}
 }
 
-// scan looks at n units, the first of which has number first, in memory that begins with
+// scan examines n units, the first of which has number first, in memory that begins with
 // it. It returns true when the search for the key ends there.
 func (q *query) scan(units []byte, first, n int) bool {
 	t := q.t
@@ -96,7 +96,7 @@ func (q *query) scan(units []byte, first, n int) bool {
 	return false
 }
 
-// slot looks at a slot of an inline table.
+// slot examines a slot of an inline table.
 func (q *query) slot(slot []byte) bool {
 	key := slot[:len(q.key)]
 	switch {
@@ -115,7 +115,7 @@ func (q *query) past(key []byte) bool {
 	return homeOf(rest, q.t.homes) > q.home
 }
 
-// heapSlot looks at a slot of a table with a heap.
+// heapSlot examines a slot of a table with a heap.
 func (q *query) heapSlot(slot []byte, number uint64) bool {
 	t := q.t
 	if slot[0] == 0 {
@@ -123,10 +123,10 @@ func (q *query) heapSlot(slot []byte, number uint64) bool {
 	}
 	if t.cfg.Layout == Ordered {
 		d := uint64(slot[signatureBytes])
-		if (d < displacementMost || exactly.On()) && number-d != q.home {
+		if (d < maxDisplacement || exactly.On()) && number-d != q.home {
 			return number-d > q.home
 		}
-		q.vague = q.vague || d == displacementMost
+		q.vague = q.vague || d == maxDisplacement
 	}
 	if slot[0] == q.signature {
 		word := t.offset(slot[t.unitBytes-t.cfg.OffsetBytes:])
@@ -136,7 +136,7 @@ func (q *query) heapSlot(slot []byte, number uint64) bool {
 	return false
 }
 
-// bucket looks at a bucket of an inline table.
+// bucket examines a bucket of an inline table.
 func (q *query) bucket(bucket []byte) {
 	for size := q.t.cfg.KeySize + q.t.cfg.ValueSize; len(bucket) > 0; bucket = bucket[size:] {
 		if !q.enough && bytes.Equal(bucket[:len(q.key)], q.key) {
@@ -145,14 +145,14 @@ func (q *query) bucket(bucket []byte) {
 	}
 }
 
-// heapBucket looks at a bucket of a table with a heap.
+// heapBucket examines a bucket of a table with a heap.
 func (q *query) heapBucket(bucket []byte) {
 	t, slots := q.t, q.t.cfg.BucketSlots
 	for j := range slots {
 		if t.grouped() {
 			if bucket[j] == q.signature {
 				block := t.offset(bucket[slots*signatureBytes:])
-				q.refs = append(q.refs, ref{word: block + j*t.form.wordsMax()})
+				q.refs = append(q.refs, ref{word: block + j*t.form.maxWords()})
 			}
 			continue
 		}
@@ -162,7 +162,7 @@ func (q *query) heapBucket(bucket []byte) {
 	}
 }
 
-// record looks at a whole record of the heap.
+// record examines a whole record of the heap.
 func (q *query) record(record []uint64) {
 	if bytes.Equal(q.t.form.key(record), q.key) {
 		q.match(q.t.form.value(record))

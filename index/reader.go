@@ -15,14 +15,14 @@ import (
 // Reader looks keys up by one policy and counts what that takes. It is safe for
 // concurrent use.
 type Reader struct {
-	t         *table
-	cfg       Lookups
-	direct    bool
-	best      bool  // Best was asked for
-	sizes     []int // of reads in slots, one after the other; the last one is repeated
-	slotsMost int   // of a read
-	model     *readsize.Sizes
-	guides    []guide // by rank; Guided alone has them
+	t        *table
+	cfg      Lookups
+	direct   bool
+	best     bool  // Best was asked for
+	sizes    []int // of reads in slots, one after the other; the last one is repeated
+	maxSlots int   // of a read
+	model    *readsize.Sizes
+	guides   []guide // by rank; Guided alone has them
 
 	sessions rma.Pool[*session]
 	scratch  sync.Pool
@@ -168,7 +168,7 @@ type Stats struct {
 	HeapRequests uint64 // gets of records
 	HeapBytes    uint64
 
-	// Look-ups that owners have answered are among Lookups, and took no requests but these.
+	// Shipped is how many of Lookups their owners have answered, in ShippedRequests requests.
 	Shipped         uint64
 	ShippedRequests uint64
 }

@@ -49,13 +49,13 @@ func (f form) check(r Record) error {
 // words is the length of a record.
 func (f form) words(valueSize int) int { return (f.prefix + f.keySize + valueSize + 7) / 8 }
 
-// wordsMax is that of the longest one.
-func (f form) wordsMax() int { return f.words(f.valueSize) }
+// maxWords is that of the longest one.
+func (f form) maxWords() int { return f.words(f.valueSize) }
 
 // wordsAt is the length of the record that begins with a word.
 func (f form) wordsAt(first uint64) int {
 	if f.prefix == 0 {
-		return f.wordsMax()
+		return f.maxWords()
 	}
 	return f.words(f.valueSizeAt(first))
 }

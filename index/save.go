@@ -48,7 +48,7 @@ type saver struct {
 // open has rank 0 begin the file, and the others open it. Collective.
 func (s *saver) open(ctx context.Context, failed error) error {
 	job, mark := s.t.job, uint64(0)
-	told := func(err error) error {
+	named := func(err error) error {
 		if err != nil {
 			err = fmt.Errorf("index: saving %s: %w", s.path, err)
 		}
@@ -56,12 +56,12 @@ func (s *saver) open(ctx context.Context, failed error) error {
 	}
 	if failed == nil && job.Rank() == 0 {
 		s.f, mark, failed = replace.Begin(s.target, imageMagic)
-		failed = told(failed)
+		failed = named(failed)
 	}
 	all, err := gather(ctx, job, "saving "+s.path, []uint64{mark}, failed)
 	if err == nil && job.Rank() != 0 {
 		s.f, err = replace.Continue(s.target, all[0][0])
-		err = told(err)
+		err = named(err)
 	}
 	return rma.AllSucceeded(ctx, job, "index: saving "+s.path, err)
 }
@@ -79,7 +79,7 @@ func (s *saver) segments(ctx context.Context) error {
 		return err
 	}
 	s.header, s.digests = int64(len(head)), make([]uint64, t.ranks)
-	for _, number := range t.share() {
+	for _, number := range t.ownSegments() {
 		var sums []byte
 		err := t.eachBlock(ctx, number, func(block int, words []uint64) error {
 			at := t.segmentAt(s.header, number) + int64(block)*blockSumWords*8
@@ -153,7 +153,7 @@ func Load(ctx context.Context, job rma.Job, path string, cfg Config) (*Index, er
 	t.image = m
 	defer m.close()
 	err = m.accept(path, &cfg)
-	for _, number := range t.share() { // before anybody uses a record
+	for _, number := range t.ownSegments() { // before anybody uses a record
 		if err == nil {
 			err = m.verify(ctx, t, number)
 		}

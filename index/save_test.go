@@ -78,16 +78,16 @@ func TestRefusedFiles(t *testing.T) {
 		{good, Config{Storage: Inline}, "need a heap"},
 	} {
 		must(t, os.WriteFile(path, c.content, 0o600))
-		var told [2]bool
+		var reported [2]bool
 		must(t, engines[0].Run(2, func(job rma.Job) error {
 			x, err := Load(ctx, job, path, c.cfg)
 			if err == nil {
 				return errors.Join(fmt.Errorf("loaded in spite of %q", c.want), x.Close())
 			}
-			told[job.Rank()] = strings.Contains(err.Error(), c.want)
+			reported[job.Rank()] = strings.Contains(err.Error(), c.want)
 			return job.Barrier(ctx)
 		}))
-		if !told[0] && !told[1] {
+		if !reported[0] && !reported[1] {
 			t.Errorf("nobody said %q", c.want)
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"iter"
 )
 
-// view reads a segment from its beginning to its end: through memory where the engine
-// shows it or a file is mapped, and else in blocks, from a window or a file.
+// view reads a segment from its beginning to its end: directly where its memory is addressable or a
+// file is mapped, and else in blocks, from a window or a file.
 type view struct {
 	t     *table
 	rank  int
 	words []uint64
-	l     *line
+	l     *transfer
 	buf   []uint64
 	at, n int // the block in the buffer
 }
@@ -30,7 +30,7 @@ func (t *table) newView(rank int) (*view, error) {
 		return v, nil
 	}
 	var err error
-	if v.l, err = newLine(t.job, t.window, viewWords); err != nil {
+	if v.l, err = newTransfer(t.job, t.window, viewWords); err != nil {
 		return nil, err
 	}
 	v.buf = v.l.buf
@@ -157,7 +157,7 @@ func (w *walker) far(ctx context.Context, unit []byte, j int, e *entry) (bool, e
 	ref := 0
 	if t.grouped() {
 		e.signature = unit[j]
-		ref = t.offset(unit[slots*signatureBytes:]) + j*t.form.wordsMax()
+		ref = t.offset(unit[slots*signatureBytes:]) + j*t.form.maxWords()
 	} else {
 		slot := unit[j*t.unitBytes/slots : (j+1)*t.unitBytes/slots]
 		e.signature = slot[0]
@@ -171,7 +171,7 @@ func (w *walker) far(ctx context.Context, unit []byte, j int, e *entry) (bool, e
 	}
 	least := t.form.words(0)
 	if t.form.prefix == 0 {
-		least = t.form.wordsMax()
+		least = t.form.maxWords()
 	}
 	if ref < 0 || ref > t.heapWords-least {
 		e.fault = "its record lies outside the heap"
@@ -182,7 +182,7 @@ func (w *walker) far(ctx context.Context, unit []byte, j int, e *entry) (bool, e
 		return false, err
 	}
 	n := t.form.wordsAt(first[0])
-	if n > t.form.wordsMax() || ref > t.heapWords-n {
+	if n > t.form.maxWords() || ref > t.heapWords-n {
 		e.fault = "its record is too long"
 		return true, nil
 	}
@@ -200,7 +200,7 @@ func (x *Index) Local(ctx context.Context) iter.Seq2[Record, error] {
 		more := true
 		var copied []byte
 		err := x.t.guarded(func() error {
-			for _, number := range x.t.share() {
+			for _, number := range x.t.ownSegments() {
 				for r, err := range x.t.recordsOf(ctx, number) {
 					if err != nil {
 						return err
@@ -240,4 +240,4 @@ func (t *table) recordsOf(ctx context.Context, number int) iter.Seq2[Record, err
 }
 
 // errBroken is the answer of a table whose memory makes no sense.
-var errBroken = errors.New("index: the table is broken; Check tells more")
+var errBroken = errors.New("index: the table is broken; Check says where")

@@ -13,20 +13,20 @@ var errClosed = errors.New("index: the index is closed")
 // session is a queue with step machines on it, for one call at a time: a worker of LP
 // Algorithm 1.
 type session struct {
-	watched
+	clusterQueue
 	ops     []op
-	shelf   shelf
+	pool    bufferPool
 	running []bool // by slot
 }
 
-// watched is a queue that updates the clusters when all requests have been posted, while
-// they are on their way (LP 4.4 and Algorithm 1, line 15).
-type watched struct {
+// clusterQueue is a queue that updates the clusters when all requests have been posted, while
+// they are in flight (LP 4.4 and Algorithm 1, line 15).
+type clusterQueue struct {
 	rma.Queue
 	known clusters
 }
 
-func (w *watched) Submit() error {
+func (w *clusterQueue) Submit() error {
 	err := w.Queue.Submit()
 	w.known.update()
 	return err
@@ -42,18 +42,18 @@ func (r *Reader) session() (*session, error) {
 	if r.cfg.Policy == Parallel {
 		reads = t.cfg.Choices
 	}
-	s := &session{ops: make([]op, depth), running: make([]bool, depth), shelf: t.newShelf()}
-	q, err := r.t.job.NewQueue(depth*(reads+1) + s.shelf.more)
+	s := &session{ops: make([]op, depth), running: make([]bool, depth), pool: t.newBufferPool()}
+	q, err := r.t.job.NewQueue(depth*(reads+1) + s.pool.more)
 	if err != nil {
 		return nil, err
 	}
-	s.shelf.q = q
+	s.pool.q = q
 	s.Queue, s.known = q, newClusters(max(r.cfg.Clusters, 0), t.cfg.Layout == Linear)
 	for i := range s.ops {
 		o := &s.ops[i]
-		o.r, o.t, o.known, o.shelf, o.idle = r, t, &s.known, &s.shelf, !t.inline()
+		o.r, o.t, o.known, o.pool, o.idle = r, t, &s.known, &s.pool, !t.inline()
 		for range reads {
-			if o.in, err = appendBuf(q, o.in, wordsSpanned(r.slotsMost, t.unitBytes)); err != nil {
+			if o.in, err = appendBuf(q, o.in, wordsSpanned(r.maxSlots, t.unitBytes)); err != nil {
 				return nil, errors.Join(err, q.Close())
 			}
 		}
@@ -106,7 +106,7 @@ func (b *batch) number(i int) int {
 	return i
 }
 
-// queued looks up a batch through a queue. Errors of single lookups are told after all have
+// queued looks up a batch through a queue. Errors of single lookups are returned after all have
 // ended.
 func (r *Reader) queued(b *batch) error {
 	var counts Stats
@@ -148,6 +148,6 @@ func (s *session) run(b *batch, counts *Stats) (failed, err error) {
 		return o
 	}
 	depth := min(max(b.len(), 1), len(s.ops))
-	err = rma.RunAll(context.Background(), &s.watched, depth, next)
+	err = rma.RunAll(context.Background(), &s.clusterQueue, depth, next)
 	return failed, err
 }

@@ -7,26 +7,26 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// Batches of look-ups may travel to the ranks that own the keys (package ship; LP section 7 asks
-// how two-sided probing compares). A key takes its words in a request, and its answer is
+// Batches of lookups may be shipped to the ranks that own the keys (package ship; LP section 7
+// asks how two-sided probing compares). A key takes its words in a request, and its answer is
 //
 //	| values | value | value | ...         fixed: whole words
 //	| values | size | value | size | ...   variable
 //
 // or manyValues alone: the answer has no room for all of them, and the rank that asked looks
-// itself. Room is for as many words as an answer takes in the mean, and some.
+// the key up itself. There is room for twice the values of the mean size.
 
-// tripsOfLookup is how many messages a look-up takes one-sided, about.
+// tripsOfLookup is about how many messages a lookup takes one-sided.
 const tripsOfLookup = 1.1
 
 // manyValues stands for the number of values.
 const manyValues = 1<<64 - 1
 
-// ships reports whether some of n look-ups may travel. What policies read is for those to find
-// out who ask for one, so only readers by Best ship.
+// ships reports whether some of n lookups may be shipped. A reader by another policy than Best is
+// for counting what that policy reads, so its lookups are not shipped.
 func (r *Reader) ships(n int) bool { return r.best && r.t.line.Worth(n) }
 
-// near is the memory of a rank where that is seen, for look-ups that need not count requests.
+// near is the memory of a rank where that is addressable, for lookups that need not count requests.
 func (r *Reader) near(rank int) []uint64 {
 	if !r.best {
 		return nil
@@ -34,7 +34,7 @@ func (r *Reader) near(rank int) []uint64 {
 	return r.t.words(rank)
 }
 
-// answerWords is the room for the answer to a look-up of a key.
+// answerWords is the room for the answer to a lookup of a key.
 func (t *table) answerWords() int {
 	bytes, words := t.cfg.ValueSize, 1
 	if t.cfg.Variable {
@@ -186,7 +186,7 @@ func (x *Index) answerByQueue(a *answers, request []uint64) (int, error) {
 	for len(request) > 0 {
 		a.begin()
 		b := batch{keys: bytesOf(request)[:size], size: size, found: a.add}
-		if err := x.throughQueue(&b, &Stats{}); err != nil { // who asked counts
+		if err := x.throughQueue(&b, &Stats{}); err != nil { // the rank that asked counts
 			return 0, err
 		}
 		request = request[wordsOf(size):]
@@ -194,5 +194,5 @@ func (x *Index) answerByQueue(a *answers, request []uint64) (int, error) {
 	return a.used, nil
 }
 
-// Access is how look-ups by [Best] reach memory that this rank does not see, and why.
+// Access is how lookups by [Best] reach memory that is not addressable, and why.
 func (x *Index) Access() ship.Choice { return x.t.line.Choice() }

@@ -16,7 +16,7 @@ import (
 
 var carriers = lab.Carriers()
 
-// TestShipped is TestMultisets with batches that travel.
+// TestShipped is TestMultisets with batches that are shipped.
 func TestShipped(t *testing.T) {
 	for i, e := range carriers {
 		for j, s := range shapes {

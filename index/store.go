@@ -31,10 +31,10 @@ const (
 	partitionBits = 10
 	partitions    = 1 << partitionBits
 
-	chunkFirst = 1 << 7 // words of the first chunk of a part that is not smaller than a record
-	chunkMost  = 1 << 12
-	slabFirst  = 1 << 13
-	slabMost   = 1 << 20
+	firstChunkWords = 1 << 7 // words of the first chunk of a part that is not smaller than a record
+	maxChunkWords   = 1 << 12
+	firstSlabWords  = 1 << 13
+	maxSlabWords    = 1 << 20
 )
 
 // part is some of the records, in chunks of whole records.
@@ -45,7 +45,7 @@ type part struct {
 }
 
 func newStore(c *Config, ranks int) *store {
-	return &store{form: formOf(c), ranks: ranks, slabNext: slabFirst,
+	return &store{form: formOf(c), ranks: ranks, slabNext: firstSlabWords,
 		marked: make([]uint64, markers/64)}
 }
 
@@ -103,7 +103,7 @@ func (s *store) grow(p *part, least int) bool {
 	if s.failed != nil {
 		return false
 	}
-	size := min(max(2*cap(p.open), chunkFirst), chunkMost)
+	size := min(max(2*cap(p.open), firstChunkWords), maxChunkWords)
 	for size < least {
 		size *= 2
 	}
@@ -125,7 +125,7 @@ func (s *store) refill(least int) bool {
 		s.failed = err
 		return false
 	}
-	s.slab, s.slabNext = slab, min(2*size, slabMost)
+	s.slab, s.slabNext = slab, min(2*size, maxSlabWords)
 	s.releases = append(s.releases, release)
 	s.bytes += uint64(size) * 8
 	return true
@@ -133,7 +133,7 @@ func (s *store) refill(least int) bool {
 
 // storeSlackBytes is the most that a store takes beyond twice its records, or beyond them
 // where they are many: chunks and a slab that are not full.
-const storeSlackBytes = partitions*chunkMost*8/2 + slabMost*8
+const storeSlackBytes = partitions*maxChunkWords*8/2 + maxSlabWords*8
 
 // chunks are the chunks of a part, in the order in which they were filled.
 func (p *part) chunks() [][]uint64 {

@@ -61,7 +61,7 @@ func multiset(t *testing.T, e engine, cfg Config, ranks, n int) {
 }
 
 // TestManyCopies has keys with hundreds of records: runs are longer than any read, and
-// displacements than a byte can tell.
+// displacements than fit in a byte.
 func TestManyCopies(t *testing.T) {
 	for i, e := range engines[:2] {
 		for j, s := range shapes {

@@ -26,7 +26,7 @@ type table struct {
 	job    rma.Job
 	window rma.Window
 	flat   []uint64   // all segments in order; nil where only queues reach them
-	line   *ship.Line // of batches that travel; nil where none do
+	line   *ship.Line // ships batches; nil where none are shipped
 
 	cfg        Config
 	form       form
@@ -45,7 +45,7 @@ type table struct {
 	marker     []byte
 	marks      []int // how many a rank has
 	marked     rma.Window
-	guides     []guide  // by rank; none where the memory is not seen
+	guides     []guide  // by rank; none where the memory is not addressable
 	seeds      []uint64 // of Cuckoo, by rank
 	unique     bool     // no key stands twice; known of Cuckoo alone
 	owned      []uint64 // records by rank
@@ -62,8 +62,8 @@ type table struct {
 const (
 	signatureBytes    = 1
 	displacementBytes = 1
-	// displacementMost stands for itself and all larger ones.
-	displacementMost = 255
+	// maxDisplacement stands for itself and all larger ones.
+	maxDisplacement = 255
 	// borderHomes is how many homes lie between two borders.
 	borderHomes = 32
 )
@@ -103,16 +103,16 @@ func (t *table) shape(units, heapWords int) {
 	t.gap = imageGap
 }
 
-// heapFirstBytes is how much of a record of variable size is got at once at least: few are
+// minFirstGetBytes is how much of a record of variable size is got at once at least: few are
 // longer than twice the mean, and so much costs little beside the request.
-const heapFirstBytes = 128
+const minFirstGetBytes = 128
 
 // chooseHeapFirst decides how much of a record is got at once.
 func (t *table) chooseHeapFirst() {
-	t.heapFirst = t.form.wordsMax()
+	t.heapFirst = t.form.maxWords()
 	if t.cfg.Variable && t.records > 0 {
 		mean := int(t.valueBytes / t.records)
-		t.heapFirst = min(t.heapFirst, max(t.form.words(2*mean), heapFirstBytes/8))
+		t.heapFirst = min(t.heapFirst, max(t.form.words(2*mean), minFirstGetBytes/8))
 	}
 }
 

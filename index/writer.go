@@ -6,12 +6,12 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// writer writes into this rank's own segment, from a word on and ever further: by the
-// processor where the engine shows the segment, and else through a queue.
+// writer writes into this rank's own segment, from a word on, without gaps: directly where the
+// segment is addressable, and else through a queue.
 type writer struct {
 	rank  int
-	words []uint64 // the segment; nil where it is not shown
-	l     *line
+	words []uint64 // the segment; nil where it is not addressable
+	l     *transfer
 	buf   []uint64
 	bytes []byte // of buf
 	used  int    // bytes of it
@@ -23,7 +23,7 @@ type writer struct {
 const writerWords = 1 << 12
 
 func newWriter(job rma.Job, w rma.Window, at int) (*writer, error) {
-	l, err := newLine(job, w, writerWords)
+	l, err := newTransfer(job, w, writerWords)
 	if err != nil {
 		return nil, err
 	}

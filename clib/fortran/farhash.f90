@@ -71,7 +71,7 @@ module farhash
   type, bind(c) :: farhash_index_config
     integer(c_int64_t) :: key_size = 0, value_size = 0
     real(c_double) :: load = 0
-    integer(c_int64_t) :: memory_max = 0, copies_max = 0
+    integer(c_int64_t) :: max_memory_bytes = 0, max_copies = 0
     integer(c_int32_t) :: variable = 0, layout = 0, depth = 0
     integer(c_int32_t) :: reserved(7) = 0
   end type

@@ -406,12 +406,12 @@ static void index_configs(farhash_index_config good) {
 	wrong[5].load = -1;
 	wrong[6].load = 2;
 	wrong[7].load = NAN;
-	wrong[8].copies_max = UINT64_MAX;
+	wrong[8].max_copies = UINT64_MAX;
 	wrong[9].layout = 3;
 	wrong[10].layout = -1;
 	wrong[11].depth = UINT32_MAX;
 	wrong[12].reserved[6] = 1;
-	wrong[13].memory_max = 1;
+	wrong[13].max_memory_bytes = 1;
 	for (int i = 0; i < 14; i++) {
 		REFUSED(farhash_index_build(job, &wrong[i], no_next, NULL, &none));
 		CLAIM(!none);
