@@ -1,7 +1,6 @@
 package readsize
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -349,16 +348,6 @@ func TestConfigCheck(t *testing.T) {
 	if huge.Cap() != math.MaxInt32 || tiny.Cap() != 1 {
 		t.Errorf("caps %d and %d", huge.Cap(), tiny.Cap())
 	}
-}
-
-func ExamplePlan() {
-	plan, err := NewPlan(Config{Machine: EDR(), SlotBytes: 8})
-	if err != nil {
-		panic(err)
-	}
-	sizes := plan.Sizes(.8)
-	fmt.Println(sizes.Uncapped, sizes.Capped, sizes.Adaptive, sizes.Ordered, plan.Chunk(.8))
-	// Output: 96 23 [97 137 150 155] [17 16] 88
 }
 
 func BenchmarkPlan(b *testing.B) {
