@@ -229,7 +229,7 @@ func FuzzLoad(f *testing.F) {
 		path := filepath.Join(t.TempDir(), "file")
 		w, err := archive.Create(path)
 		must(t, err)
-		if len(payload) > archive.PayloadBytes || len(description) > archive.MaxDescription {
+		if len(payload) > archive.PayloadBytes || len(description) > archive.MaxDescriptionBytes {
 			t.Skip("more than a writer takes")
 		}
 		must(t, w.WriteBlock(0, 0, payload), w.Finish(1, uint64(len(payload)/53), description),

@@ -15,7 +15,7 @@ type session struct {
 	running []int // operation in each slot, -1 for none of the batch
 	turns   turns.Turns
 	pace    sharedPace
-	born    uint64 // after so many returns of ranks, whose memory it reaches
+	returns uint64 // rma.Returns when it was made: older queues do not reach new memory
 }
 
 // Close gives back the queue.
@@ -24,7 +24,7 @@ func (s *session) Close() error { return s.q.Close() }
 // session returns one that nobody uses.
 func (t *table) session() (*session, error) {
 	now := rma.Returns(t.job)
-	s, ok, err := t.sessions.TakeSince(now, func(s *session) uint64 { return s.born })
+	s, ok, err := t.sessions.TakeSince(now, func(s *session) uint64 { return s.returns })
 	if ok || err != nil {
 		return s, err
 	}
@@ -33,7 +33,7 @@ func (t *table) session() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &session{q: q, born: now, ops: make([]op, t.depth), running: make([]int, t.depth),
+	s = &session{q: q, returns: now, ops: make([]op, t.depth), running: make([]int, t.depth),
 		turns: turns.New(t.depth), pace: sharedPace{pace: rma.Backoff{Job: t.job}}}
 	for i := range s.ops {
 		o := &s.ops[i]
@@ -60,7 +60,7 @@ func (t *table) queued(b *batch) error {
 	before := *s.q.Stats()
 	failed, err := s.run(b)
 	now := *s.q.Stats()
-	t.sessions.Give(s, err != nil || s.born != rma.Returns(t.job))
+	t.sessions.Give(s, err != nil || s.returns != rma.Returns(t.job))
 	b.counts.Queues.Add(now.Since(before))
 	return errors.Join(err, failed)
 }

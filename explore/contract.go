@@ -85,7 +85,7 @@ func (s *search) broken(b breach, format string, args ...any) error {
 
 // blame makes a panic of the model an error, so that the other ranks are told. It is deferred
 // where nothing but the model runs.
-func (s *search) blame(err *error) {
+func (s *search) recoverPanic(err *error) {
 	if p := recover(); p != nil {
 		*err = s.broken(breachPanic, "%v\n%s", p, debug.Stack())
 	}
@@ -93,7 +93,7 @@ func (s *search) blame(err *error) {
 
 // admit takes over what the model says of itself, and refuses what breaks the contract.
 func (s *search) admit(model Model) (err error) {
-	defer s.blame(&err)
+	defer s.recoverPanic(&err)
 	if model == nil {
 		return s.broken(breachSizes, "it is nil; give Run a model")
 	}
@@ -144,7 +144,7 @@ func (s *search) tooWide(states []uint64) int {
 // gather has the model expand the states of a block, from the one at hand on, until the batch of
 // successors is full or none is left.
 func (w *worker) gather(b *block) (err error) {
-	defer w.blame(&err)
+	defer w.recoverPanic(&err)
 	for words := w.words; w.at < b.n && len(w.batch) < w.full*words; w.at++ {
 		// Capped: a model that appends to a state must not reach the next one.
 		state := w.states[w.at*words : (w.at+1)*words : (w.at+1)*words]
@@ -203,14 +203,14 @@ func (w *worker) take(out []uint64, last uint64) error {
 
 // successors has the model count those of the initial state, as far as they fit its packing.
 func (s *search) successors() (n int, err error) {
-	defer s.blame(&err)
+	defer s.recoverPanic(&err)
 	out, _ := s.expander.Expand(slices.Clone(s.initial), nil)
 	return len(out) / s.words, nil
 }
 
 // predecessors has the model list the predecessors of a state.
 func (s *search) predecessors(state []uint64) (preds []uint64, transitions []int, err error) {
-	defer s.blame(&err)
+	defer s.recoverPanic(&err)
 	preds, transitions = s.expander.Predecessors(slices.Clone(state), nil, nil)
 	if len(preds) != len(transitions)*s.words {
 		return nil, nil, s.broken(breachPredecessors, "%s and %s; a state has %s",
@@ -223,7 +223,7 @@ func (s *search) predecessors(state []uint64) (preds []uint64, transitions []int
 
 // leads refuses a predecessor of a state that does not lead there.
 func (s *search) leads(from, to []uint64, transition int) (err error) {
-	defer s.blame(&err)
+	defer s.recoverPanic(&err)
 	out, err := s.expander.Expand(slices.Clone(from), nil)
 	if err != nil {
 		return nil // from has yet to be expanded, where the search was cut short

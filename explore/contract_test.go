@@ -71,8 +71,8 @@ func (w *faultyWalker) Predecessors(state, preds []uint64, transitions []int) ([
 
 func always() bool { return true }
 
-// mustBlame checks what ranks were told of a model that broke its contract on one of them.
-func mustBlame(t *testing.T, what any, out []outcome, err error, rank int, says string) {
+// mustReport checks what ranks were told of a model that broke its contract on one of them.
+func mustReport(t *testing.T, what any, out []outcome, err error, rank int, says string) {
 	t.Helper()
 	var broken *explore.ModelError
 	if !errors.As(err, &broken) || broken.Rank != rank || !strings.Contains(err.Error(), says) {
@@ -147,7 +147,7 @@ func TestContractBroken(t *testing.T) {
 				m.now = func() bool { return v.rank.Load() == int64(rank) }
 				return &m
 			})
-			mustBlame(t, fmt.Sprintf("%v, %q", s, c.says), out, err, int(v.rank.Load()), c.says)
+			mustReport(t, fmt.Sprintf("%v, %q", s, c.says), out, err, int(v.rank.Load()), c.says)
 		}
 	}
 }
@@ -228,7 +228,7 @@ func TestModelRefused(t *testing.T) {
 				})
 				what := fmt.Sprintf("%q on rank %d of %d", c.says, only, ranks)
 				if only >= 0 {
-					mustBlame(t, what, out, err, only, c.says)
+					mustReport(t, what, out, err, only, c.says)
 				}
 				for rank, o := range out {
 					if only < 0 && (o.err == nil || !strings.Contains(o.err.Error(), c.says)) {
@@ -259,7 +259,7 @@ func TestPredecessorsWrong(t *testing.T) {
 					return &faulty{graph: chain(20), back: back,
 						now: func() bool { return rank == only }}
 				})
-				mustBlame(t, fmt.Sprintf("%q on rank %d of %d", says, only, ranks), out, err,
+				mustReport(t, fmt.Sprintf("%q on rank %d of %d", says, only, ranks), out, err,
 					only, says)
 			}
 		}

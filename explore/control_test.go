@@ -225,7 +225,7 @@ func TestWere(t *testing.T) {
 		{[]int{2}, hosts, "rank 2 on b was"}, {[]int{2, 3}, hosts, "ranks 2 and 3 on b were"},
 		{[]int{1, 2, 3, 4}, hosts, "ranks 1 on a, 2, 3 on b and 4 on c were"},
 	} {
-		if got := were(c.ranks, c.hosts); got != c.want {
+		if got := ranksWere(c.ranks, c.hosts); got != c.want {
 			t.Errorf("%v on %v: %q, want %q", c.ranks, c.hosts, got, c.want)
 		}
 	}

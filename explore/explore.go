@@ -233,11 +233,11 @@ func (s *search) close() {
 
 // run searches and sums up.
 func (s *search) run(ctx context.Context) (*Result, error) {
-	calm := context.WithoutCancel(ctx) // stopping together must not be cut short
-	stopProgress := s.startProgress(calm)
-	failure := s.worker.loop(ctx, calm)
+	uncancelled := context.WithoutCancel(ctx) // stopping together must not be cut short
+	stopProgress := s.startProgress(uncancelled)
+	failure := s.worker.loop(ctx, uncancelled)
 	if s.loss == nil { // else not all would come
-		if err := s.job.Barrier(calm); !s.missing(err) {
+		if err := s.job.Barrier(uncancelled); !s.missing(err) {
 			s.loss = err
 		}
 	}
@@ -245,20 +245,20 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 	if failure != nil {
 		return nil, failure
 	}
-	res, err := s.result(calm)
+	res, err := s.result(uncancelled)
 	if err != nil {
 		return nil, err
 	}
 	if s.opts.Check && s.loss == nil {
-		if err := set.CheckAll(calm, s.job, s.visited.check); err != nil {
+		if err := set.CheckAll(uncancelled, s.job, s.visited.check); err != nil {
 			return nil, err
 		}
 	}
 	if s.opts.Trace && s.loss == nil {
-		res.Trace, res.HasTrace, err = s.trace(calm)
+		res.Trace, res.HasTrace, err = s.trace(uncancelled)
 	}
 	if err == nil && s.loss == nil {
-		err = ignoreLost(s.job.Barrier(calm)) // nobody closes what others still read
+		err = ignoreLost(s.job.Barrier(uncancelled)) // nobody closes what others still read
 	}
 	if err != nil {
 		return nil, err

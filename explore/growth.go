@@ -24,7 +24,7 @@ func (t *tableSize) see(v visited, oldBytes uint64) {
 // makeRoom has the table grow when it is loaded, and ends the search when it must
 // grow and cannot. It returns when there is room.
 func (w *worker) makeRoom(ctx context.Context, full bool) error {
-	if err := w.weighHeap(ctx); err != nil {
+	if err := w.accountHeap(ctx); err != nil {
 		return err
 	}
 	before := w.generation
@@ -63,9 +63,9 @@ func (w *worker) loaded(ctx context.Context) (bool, error) {
 	return float64(states) >= growLoad*float64(w.visited.buckets()), err
 }
 
-// weighHeap accounts for frontier, log and a batch that has grown, and ends the search when
+// accountHeap accounts for frontier, log and a batch that has grown, and ends the search when
 // they take more than their share.
-func (w *worker) weighHeap(ctx context.Context) error {
+func (w *worker) accountHeap(ctx context.Context) error {
 	heap := w.pool.bytes() + w.log.bytes() + w.batchBytes()
 	if heap <= w.heap {
 		return nil

@@ -7,20 +7,20 @@ import (
 	"github.com/farhash/farhash/internal/invariant"
 )
 
-// crowdedMem is the least memory there is. With states of crowdedWords words the table
+// tightMem is the least memory there is. With states of tightWords words the table
 // begins with 2048 buckets, grows after 1740, 2611 and 3916 states, and is full after
 // some 5000, for up to 4 ranks.
 const (
-	crowdedMem   = 4 << 20
-	crowdedWords = 64
+	tightMem   = 4 << 20
+	tightWords = 64
 )
 
-// crowdedSettings are searches with the least memory.
-func crowdedSettings(hidden bool, ranks ...int) []setting {
+// tightSettings are searches with the least memory.
+func tightSettings(hidden bool, ranks ...int) []setting {
 	var all []setting
 	for _, s := range settings(ranks...) {
 		if s.opts.Encoding == explore.EncodingElement && s.hidden == hidden {
-			s.opts.Mem = crowdedMem
+			s.opts.Mem = tightMem
 			all = append(all, s)
 		}
 	}
@@ -35,11 +35,11 @@ func TestGrowth(t *testing.T) {
 		rounds = 3
 	}
 	for round := range rounds {
-		for _, s := range append(crowdedSettings(false, 1, 2, 4), crowdedSettings(true, 4)...) {
+		for _, s := range append(tightSettings(false, 1, 2, 4), tightSettings(true, 4)...) {
 			if s.opts.Check = round == 0; s.hidden && round != 0 {
 				continue
 			}
-			r := mustCount(t, s, doubling(bits).long(crowdedWords),
+			r := mustCount(t, s, doubling(bits).long(tightWords),
 				wantDoubling(bits, s.opts.Order))
 			if buckets := float64(r.States) / r.LoadFactor; buckets < 4600 || buckets > 7000 {
 				t.Fatalf("%v: %v buckets", s, buckets)
@@ -65,7 +65,7 @@ func TestGrowthOfWords(t *testing.T) {
 // the table is full, and says what it needs. With that it gets further, and in the end
 // comes through.
 func TestMemoryFull(t *testing.T) {
-	all := crowdedSettings(false, 1, 3)
+	all := tightSettings(false, 1, 3)
 	for i := range all {
 		all[i].opts.Trace = all[i].ranks == 3 && all[i].opts.Order == explore.BreadthFirst
 	}
@@ -73,7 +73,7 @@ func TestMemoryFull(t *testing.T) {
 	for _, s := range all {
 		bits, m := 18, doubling(18)
 		if s.opts.Encoding == explore.EncodingElement {
-			bits, m = 14, doubling(14).long(crowdedWords)
+			bits, m = 14, doubling(14).long(tightWords)
 		}
 		last := uint64(0)
 		for {

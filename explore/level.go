@@ -41,7 +41,7 @@ func (w *worker) seeLevel(ctx context.Context) error {
 }
 
 // look is what a rank does now and then that finds nothing to do.
-func (w *worker) look(ctx context.Context) error {
+func (w *worker) checkFailed(ctx context.Context) error {
 	if len(w.job.Failed()) > 0 {
 		return w.stopAll(ctx, stopLost)
 	}

@@ -37,24 +37,24 @@ func (s *search) missing(err error) bool {
 }
 
 // explainLost tells of the loss, and what there is to go on with.
-func (s *search) explainLost(r *Result, teller int) {
-	s.hearOfLoss()
+func (s *search) explainLost(r *Result, reporter int) {
+	s.awaitLoss()
 	r.Reason, r.Lost, r.Saved = RankLost, s.lost, s.latest()
 	if len(s.lost) == 0 { // this rank reaches all others
-		r.Detail = fmt.Sprintf("rank %d does not reach another one any more", teller)
+		r.Detail = fmt.Sprintf("rank %d does not reach another one any more", reporter)
 		return
 	}
-	r.Detail = were(s.lost, s.hosts) + " lost, with the states yet to be expanded there"
+	r.Detail = ranksWere(s.lost, s.hosts) + " lost, with the states yet to be expanded there"
 }
 
-// hearPauses is how often a rank pauses, for a millisecond at most, to hear who is lost.
-const hearPauses = 1000
+// maxLossPauses is how often a rank pauses, for a millisecond at most, to hear who is lost.
+const maxLossPauses = 1000
 
-// hearOfLoss waits until this rank, too, knows who is lost: the news of another rank that a search
+// awaitLoss waits until this rank, too, knows who is lost: the news of another rank that a search
 // has ended may be here first.
-func (s *search) hearOfLoss() {
+func (s *search) awaitLoss() {
 	pace := rma.Backoff{Job: s.job}
-	for pauses := 0; len(s.lost) == 0 && pauses < hearPauses; {
+	for pauses := 0; len(s.lost) == 0 && pauses < maxLossPauses; {
 		if pace.Pause() {
 			pauses++
 		}
@@ -62,9 +62,9 @@ func (s *search) hearOfLoss() {
 	}
 }
 
-// were is the beginning of a sentence on ranks: "ranks 1 and 3 were", or, where ranks are on
+// ranksWere is the beginning of a sentence on ranks: "ranks 1 and 3 were", or, where ranks are on
 // several hosts, "rank 1 on alpha was".
-func were(ranks []int, hosts []string) string {
+func ranksWere(ranks []int, hosts []string) string {
 	var text strings.Builder
 	for i, rank := range ranks {
 		switch {

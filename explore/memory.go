@@ -10,9 +10,9 @@ import (
 const (
 	// firstBuckets is the size of the table that a search begins with: half a
 	// megabyte, which a small model never outgrows. Where states are long or memory is
-	// short it is less, down to leastBuckets.
+	// short it is less, down to minBuckets.
 	firstBuckets = 1 << 16
-	leastBuckets = 1 << 10
+	minBuckets   = 1 << 10
 
 	// growLoad is the load factor at which the table grows. Growth by half from
 	// there holds old and new table at once: 2.5/0.85 buckets, 23.5 bytes, a state
@@ -26,8 +26,8 @@ const (
 	// when it is not told.
 	defaultShare = 0.8
 
-	// leastMem is the smallest budget that a search accepts.
-	leastMem = 4 << 20
+	// minMem is the smallest budget that a search accepts.
+	minMem = 4 << 20
 )
 
 // arenaFor is how many elements a table of that many buckets comes to hold.
@@ -52,9 +52,9 @@ func newBudget(mem uint64, ranks int) (*budget, error) {
 		}
 		mem = uint64(defaultShare * float64(avail.Bytes))
 	}
-	if mem < leastMem {
+	if mem < minMem {
 		return nil, fmt.Errorf("explore: %s of memory are too few; give at least %s",
-			memory.Format(mem), memory.Format(leastMem))
+			memory.Format(mem), memory.Format(minMem))
 	}
 	return &budget{mem: mem, states: mem - min(runtimeBytes, mem/4), ranks: uint64(ranks)}, nil
 }
@@ -63,7 +63,7 @@ func newBudget(mem uint64, ranks int) (*budget, error) {
 // most half of the budget, but for the least table.
 func (b *budget) firstTable(bytesFor func(buckets uint64) uint64) (uint64, error) {
 	buckets := uint64(firstBuckets)
-	for buckets > leastBuckets && bytesFor(buckets) > b.states/2 {
+	for buckets > minBuckets && bytesFor(buckets) > b.states/2 {
 		buckets /= 2
 	}
 	if need := bytesFor(buckets); need > b.states {

@@ -32,7 +32,7 @@ func TestBudget(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	grown, refused := 0, 0
 	for range 3000 {
-		mem := leastMem + rng.Uint64N(1<<(23+rng.IntN(20)))
+		mem := minMem + rng.Uint64N(1<<(23+rng.IntN(20)))
 		b, err := newBudget(mem, 1+rng.IntN(64))
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func TestBudget(t *testing.T) {
 		}
 		v := &table{words: rng.IntN(3) * rng.IntN(512), ranks: int(b.ranks)}
 		if v.n, err = b.firstTable(v.bytesFor); err != nil {
-			if v.bytesFor(leastBuckets) <= b.states {
+			if v.bytesFor(minBuckets) <= b.states {
 				t.Fatalf("%+v: no table for states of %d words: %v", b, v.words, err)
 			}
 			refused++

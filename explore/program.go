@@ -15,8 +15,8 @@ const (
 	processBytes = 8 << 20
 	// rankBytes is what a rank takes in queues, exchange, and pages that are not full.
 	rankBytes = 512 << 10
-	// leastStates is the least that a search must have for states.
-	leastStates = leastMem - leastMem/4
+	// minStateBytes is the least that a search must have for states.
+	minStateBytes = minMem - minMem/4
 )
 
 // process tells the processes of ranks apart.
@@ -26,23 +26,23 @@ var process = rand.Uint64() | 1
 func (s *search) makeBudget(ctx context.Context) (err error) {
 	mem, whole := s.opts.Mem, s.opts.MemWhole && s.opts.Mem > 0
 	if whole {
-		mem = max(mem, leastMem) // how much is too little is seen below
+		mem = max(mem, minMem) // how much is too little is seen below
 	}
 	if s.budget, err = shareBudget(ctx, s.control, mem, s.job.Barrier); err != nil || !whole {
 		return err
 	}
 	s.budget.mem = s.opts.Mem
-	return s.weighProgram(ctx)
+	return s.reserveProgram(ctx)
 }
 
-// weighProgram has the budget leave what the processes of all ranks take for themselves, net and
+// reserveProgram has the budget leave what the processes of all ranks take for themselves, net and
 // model included: what they take now and what they are about to. Collective.
-func (s *search) weighProgram(ctx context.Context) error {
+func (s *search) reserveProgram(ctx context.Context) error {
 	n, _ := s.successors() // what fails fails again in the search, where all ranks are told
 	s.spare = max(s.spare, n+n/2)
 	full := batchStates
 	if s.hosts != nil {
-		full = farStates
+		full = shippedBatchStates
 	}
 	mine := rankBytes + bufferBytes(s.words, full, s.spare)
 	if err := s.control.set(ctx, cellProcess, process); err != nil {
@@ -84,13 +84,13 @@ func (s *search) weighProgram(ctx context.Context) error {
 	if peak, err = s.control.Sum(ctx, cellPeak); err != nil {
 		return err
 	}
-	return s.budget.leave(program, peak)
+	return s.budget.reserve(program, peak)
 }
 
 // leave takes what the program needs out of what is for states, with what the system needs to map
 // it all. The program has taken peak bytes already.
-func (b *budget) leave(program, peak uint64) error {
-	need := max(program+leastStates, peak)
+func (b *budget) reserve(program, peak uint64) error {
+	need := max(program+minStateBytes, peak)
 	if need += need / 512; b.mem < need {
 		need += need / 32 // the next time it may take a little more
 		return fmt.Errorf("explore: %s of memory are too few, as program, net and model alone "+

@@ -52,12 +52,12 @@ func TestLeave(t *testing.T) {
 		{1 << 40, 20 * mib, 20 * mib, true},
 	} {
 		b := &budget{mem: c.mem, states: c.mem, ranks: 1}
-		err := b.leave(c.program, c.peak)
+		err := b.reserve(c.program, c.peak)
 		if (err == nil) != c.fits {
 			t.Errorf("%+v: %v", c, err)
 			continue
 		}
-		if err == nil && (b.states+4096 < leastStates ||
+		if err == nil && (b.states+4096 < minStateBytes ||
 			b.states+c.program+c.mem/512 != c.mem) {
 			t.Errorf("%+v: %+v", c, b)
 		}

@@ -52,13 +52,13 @@ func TestCancelledBefore(t *testing.T) {
 // Cancelled in mid-search, also while the table is about to grow.
 func TestCancelledDuring(t *testing.T) {
 	for _, after := range []uint64{1, 300, 860, 870, 880, 1300} {
-		for _, s := range append(settings(1, 4), crowdedSettings(false, 1, 4)...) {
+		for _, s := range append(settings(1, 4), tightSettings(false, 1, 4)...) {
 			if s.hidden && after > 300 {
 				continue
 			}
 			m := doubling(30)
-			if s.opts.Mem == crowdedMem {
-				m = m.long(crowdedWords)
+			if s.opts.Mem == tightMem {
+				m = m.long(tightWords)
 			}
 			ctx, cancel := context.WithCancel(context.Background())
 			var expanded atomic.Uint64
@@ -70,7 +70,7 @@ func TestCancelledDuring(t *testing.T) {
 			}
 			s.ctx = func(rank int) context.Context {
 				// Where memory is short it may be full before a single rank looks.
-				if rank == s.ranks/2 || s.opts.Mem == crowdedMem {
+				if rank == s.ranks/2 || s.opts.Mem == tightMem {
 					return ctx
 				}
 				return context.Background()
@@ -86,11 +86,11 @@ func TestCancelledDuring(t *testing.T) {
 // while others want the table to grow.
 func TestOverflow(t *testing.T) {
 	for _, limit := range []uint64{2, 3, 100, 1700, 1750, 1800, 2500, 2600, 2700, 3900, 4000} {
-		for _, s := range append(settings(1), crowdedSettings(false, 2, 4)...) {
+		for _, s := range append(settings(1), tightSettings(false, 2, 4)...) {
 			m := doubling(24)
 			m.limit = limit
-			if s.opts.Mem == crowdedMem {
-				m = m.long(crowdedWords)
+			if s.opts.Mem == tightMem {
+				m = m.long(tightWords)
 			}
 			out, err := searchModel(s, func(int) explore.Model { return m })
 			named := 0

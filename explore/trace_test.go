@@ -170,8 +170,8 @@ func TestTraceWithoutEnd(t *testing.T) {
 	}
 	m.prev = func(s uint64, out []uint64) []uint64 { return append(out, s>>1, s>>1|1<<23) }
 	for _, ranks := range []int{1, 4} {
-		s := setting{ranks: ranks, opts: explore.Options{Trace: true, Mem: crowdedMem}}
-		r := mustSearchModel(t, s, m.long(crowdedWords))
+		s := setting{ranks: ranks, opts: explore.Options{Trace: true, Mem: tightMem}}
+		r := mustSearchModel(t, s, m.long(tightWords))
 		if r.Complete || !r.HasTrace || len(r.Trace) != 11 || r.Trace[10] != 1<<10 {
 			t.Errorf("%v: %+v", s, r)
 		}

@@ -13,10 +13,10 @@ import (
 
 const (
 	// batchStates is how many successors are gathered before they go into the set,
-	// or more, by what one state has; farStates is it where batches travel, and a request
+	// or more, by what one state has; shippedBatchStates is it where batches travel, and a request
 	// costs as much as thousands of insertions.
-	batchStates = 512
-	farStates   = 4096
+	batchStates        = 512
+	shippedBatchStates = 4096
 
 	// spareStates is for how many more there is room without growing, at least.
 	spareStates = 128
@@ -83,8 +83,8 @@ type worker struct {
 func newWorker(s *search) *worker {
 	w := &worker{search: s, saved: s.started, states: make([]uint64, blockTasks*s.words),
 		full: batchStates}
-	if travels(s.visited.access()) {
-		w.full = farStates
+	if ships(s.visited.access()) {
+		w.full = shippedBatchStates
 	}
 	w.batch = make([]uint64, 0, (w.full+s.spare)*s.words)
 	w.results = make([]set.Result, insertBatches*w.full)
@@ -112,34 +112,34 @@ func (w *worker) batchBytes() uint64 {
 }
 
 // travels tells whether batches of some length are shipped.
-func travels(c ship.Choice) bool { return c != (ship.Choice{}) && c.Least < math.MaxInt }
+func ships(c ship.Choice) bool { return c != (ship.Choice{}) && c.MinBatch < math.MaxInt }
 
 // loop expands states until all ranks are done or stop.
-func (w *worker) loop(ctx, calm context.Context) error {
-	err := w.begin(calm)
+func (w *worker) loop(ctx, uncancelled context.Context) error {
+	err := w.begin(uncancelled)
 	if err != nil && w.opts.Resume != "" && ignoreLost(err) != nil {
 		return err // of a checkpoint, and on every rank
 	}
 	pace := rma.Backoff{Job: w.job}
 	for err == nil {
 		var worked bool
-		if err = w.obey(ctx, calm); err != nil {
+		if err = w.obey(ctx, uncancelled); err != nil {
 			break
 		}
-		worked, err = w.work(calm)
+		worked, err = w.work(uncancelled)
 		if err == nil && !worked {
-			worked, err = w.wait(calm)
+			worked, err = w.wait(uncancelled)
 		}
 		if worked {
 			pace.Reset()
 		} else if err == nil && pace.Pause() {
-			err = w.look(calm)
+			err = w.checkFailed(uncancelled)
 		}
 	}
 	if errors.Is(err, errStopped) {
-		return w.publish(calm)
+		return w.publish(uncancelled)
 	}
-	return w.fail(calm, err)
+	return w.fail(uncancelled, err)
 }
 
 // fail has all ranks stop because this one cannot go on. A command that came first
@@ -191,8 +191,8 @@ func (w *worker) begin(ctx context.Context) error {
 }
 
 // obey does what all ranks have been told to do together.
-func (w *worker) obey(ctx, calm context.Context) error {
-	cmd, err := w.control.command(calm)
+func (w *worker) obey(ctx, uncancelled context.Context) error {
+	cmd, err := w.control.command(uncancelled)
 	if err != nil {
 		return err
 	}
@@ -200,11 +200,11 @@ func (w *worker) obey(ctx, calm context.Context) error {
 	case cmd.kind() == commandStop:
 		return errStopped
 	case cmd.kind() == commandGrow && cmd.generation() == w.generation%generations:
-		return w.growTogether(calm, cmd.number())
+		return w.growTogether(uncancelled, cmd.number())
 	case cmd.kind() == commandSave && cmd.generation() == w.generation%generations:
-		return w.saveTogether(calm)
+		return w.saveTogether(uncancelled)
 	case ctx.Err() != nil:
-		return w.stopAll(calm, stopInterrupted)
+		return w.stopAll(uncancelled, stopInterrupted)
 	}
 	return nil
 }
@@ -266,7 +266,7 @@ func (w *worker) expand(ctx context.Context, b *block) error {
 		dead := w.dead
 		err := w.gather(b)
 		if err == nil && dead == 0 && w.dead > 0 {
-			err = w.tellDeadlock(ctx)
+			err = w.publishDeadlock(ctx)
 		}
 		if err == nil {
 			err = w.settle(ctx, next, parity)
@@ -304,8 +304,8 @@ func (w *worker) deadlock(task uint64) {
 	w.dead++
 }
 
-// tellDeadlock has the other ranks know of the first deadlock.
-func (w *worker) tellDeadlock(ctx context.Context) error {
+// publishDeadlock has the other ranks know of the first deadlock.
+func (w *worker) publishDeadlock(ctx context.Context) error {
 	if err := w.control.set(ctx, cellDeadlockTask, w.deadlocked); err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@ package ship
 
 import "fmt"
 
-// Access is how a table reaches memory that its process does not see.
+// Access is how a table reaches memory that is not addressable in its process.
 type Access int
 
 const (

@@ -15,7 +15,7 @@ const kindPing = 1<<32 - 1
 const (
 	statusDone = iota
 	statusFailed
-	statusLost // the owner met a rank that is gone: its number, and 1 if it has left
+	statusLost // the owner has lost a rank: its number, and 1 if it has left
 )
 
 // header is the first word of a request.
@@ -76,7 +76,7 @@ func unpackText(from []uint64) string {
 	return string(text[:min(from[0], uint64(len(text)))])
 }
 
-// RemoteError is an error that the owner of some operations met when it carried them out.
+// RemoteError is an error of the owner of some operations when it carried them out.
 type RemoteError struct {
 	Rank int
 	Text string

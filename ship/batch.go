@@ -22,36 +22,36 @@ type Batch struct {
 	// Unpack takes an operation's answer, of a word or more, off the front and returns its words.
 	// An error, that of an answer in disorder, stands for those that come after it as well.
 	Unpack func(i int, from []uint64) (words int, err error)
-	// Rest carries out the operations that are not shipped, while others are on their way. It is
+	// Rest carries out the operations that are not shipped, while others are in flight. It is
 	// called when there are any, and a second time for those of ranks that do not answer.
 	Rest func(operations []int) error
 }
 
 const (
-	// flights is how many requests a batch has on their way, to all ranks together.
-	flights = 8
-	// requestWords is how long a request becomes: more save little, and make others wait.
-	requestWords = rma.MaxShipWords / 2
+	// maxInFlight is how many requests a batch has in flight, to all ranks together.
+	maxInFlight = 8
+	// maxRequestWords is how long a request becomes: longer ones save little and delay others.
+	maxRequestWords = rma.MaxShipWords / 2
 )
 
-// flight is a request on its way.
+// flight is a request and its answer.
 type flight struct {
 	request, answer rma.Buf
 	used, room      int // words of them
 	operations      []int
 	rank            int
-	handle          rma.Handle // NoHandle: it is not on its way
+	handle          rma.Handle // NoHandle: it is not in flight
 }
 
 // session is what one batch needs.
 type session struct {
 	q       rma.Carrier
-	flights [flights]flight
+	flights [maxInFlight]flight
 	order   []int // operations by rank
 	ends    []int // by rank: the end of its operations in order
 	next    []int // by rank: the first of them that was not sent
 	rest    []int
-	born    uint64 // after so many returns of ranks, whose memory it reaches
+	returns uint64 // rma.Returns when it was made: older queues do not reach new memory
 }
 
 // Close gives back the queue.
@@ -59,11 +59,11 @@ func (s *session) Close() error { return s.q.Close() }
 
 func (l *Line) session() (*session, error) {
 	now := rma.Returns(l.job)
-	s, ok, err := l.pool.TakeSince(now, func(s *session) uint64 { return s.born })
+	s, ok, err := l.pool.TakeSince(now, func(s *session) uint64 { return s.returns })
 	if ok || err != nil {
 		return s, err
 	}
-	q, err := l.job.NewQueue(flights)
+	q, err := l.job.NewQueue(maxInFlight)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (l *Line) session() (*session, error) {
 		return nil, errors.Join(errors.New("ship: a queue of this engine carries no requests"),
 			q.Close())
 	}
-	s = &session{q: carrier, born: now, ends: make([]int, l.job.Size()),
+	s = &session{q: carrier, returns: now, ends: make([]int, l.job.Size()),
 		next: make([]int, l.job.Size())}
 	for i := range s.flights {
 		f := &s.flights[i]
@@ -99,7 +99,7 @@ func (l *Line) Run(ctx context.Context, b *Batch) (rma.Stats, error) {
 	r := run{line: l, s: s, b: b, ctx: ctx}
 	broken := r.all()
 	stats := s.q.Stats().Since(before)
-	l.pool.Give(s, broken || s.born != rma.Returns(l.job))
+	l.pool.Give(s, broken || s.returns != rma.Returns(l.job))
 	return stats, r.err
 }
 
@@ -127,7 +127,7 @@ func (s *session) sort(l *Line, b *Batch) {
 	begin := 0
 	for rank, end := range s.ends {
 		s.next[rank] = begin
-		if l.seen[rank] || end-begin < l.least {
+		if l.addressable[rank] || end-begin < l.minBatch {
 			s.rest = append(s.rest, s.order[begin:end]...)
 			s.next[rank] = end
 		}
@@ -165,7 +165,7 @@ func (r *run) all() (broken bool) {
 			r.fail(err)
 			return true
 		}
-		r.land(f)
+		r.finish(f)
 		sent--
 		if r.send(f) {
 			sent++
@@ -224,7 +224,7 @@ func (r *run) fill(f *flight, rank int) bool {
 			first = s.next[rank] + 1
 			continue
 		}
-		if f.used > 1 && (f.used+request > requestWords || f.room+answer > requestWords) {
+		if f.used > 1 && (f.used+request > maxRequestWords || f.room+answer > maxRequestWords) {
 			break
 		}
 		b.Pack(i, f.request[f.used:f.used+request])
@@ -238,17 +238,18 @@ func (r *run) fill(f *flight, rank int) bool {
 
 // post posts a request.
 func (l *Line) post(s *session, f *flight) {
-	f.handle = s.q.Ship(f.request[:f.used], f.answer[:max(f.room, answerMin)], l.window, f.rank)
+	f.handle = s.q.Ship(f.request[:f.used], f.answer[:max(f.room, minAnswerWords)], l.window,
+		f.rank)
 }
 
-// answerMin is room for the text of an error.
-const answerMin = 64
+// minAnswerWords is room for the text of an error.
+const minAnswerWords = 64
 
 // ErrDisorder is the error of an answer that no rank of the same program gives.
 var ErrDisorder = errors.New("an answer has come in disorder; run the same program on every rank")
 
-// land takes an answer.
-func (r *run) land(f *flight) {
+// finish takes an answer.
+func (r *run) finish(f *flight) {
 	words, err := r.s.q.Value(f.handle)
 	f.handle = rma.NoHandle
 	switch {

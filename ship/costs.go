@@ -17,15 +17,15 @@ type Costs struct {
 	GetEachNs  float64 // time for each of many of them that are in flight
 	RequestNs  float64 // from the post of an empty request to its answer; 0: there was none
 	WordNs     float64 // more for each word of a request and of its answer
-	NeedTarget bool    // gets wait for the target's program to enter the engine
+	NeedTarget bool    // gets wait until the target's program enters the engine
 }
 
 // handleNs is what an operation costs the owner, about: a miss of the cache or two.
 const handleNs = 200
 
-// least is from how many operations for one owner on a request takes less time than
-// one-sided operations of trips messages each; MaxInt for never.
-func (c Costs) least(trips float64) int {
+// minBatch is the least number of operations for one owner for which a request takes less time
+// than one-sided operations of trips messages each; MaxInt if there is none.
+func (c Costs) minBatch(trips float64) int {
 	if c.RequestNs == 0 {
 		return math.MaxInt
 	}
@@ -38,23 +38,23 @@ func (c Costs) least(trips float64) int {
 
 // Choice is what a line does, and why.
 type Choice struct {
-	Access Access
-	Trips  float64 // messages of an operation, one-sided
-	Least  int     // a batch with that many operations for one owner is shipped; MaxInt: none is
-	Costs  Costs   // measured with Auto, else zero
+	Access   Access
+	Trips    float64 // messages of an operation, one-sided
+	MinBatch int     // least operations for one owner that are shipped; MaxInt: none are
+	Costs    Costs   // measured with Auto, else zero
 }
 
 // String says it in a sentence.
 func (c Choice) String() string {
 	switch {
 	case c == (Choice{}):
-		return "direct: all memory is seen, or the engine carries no requests"
+		return "direct: all memory is addressable, or the engine carries no requests"
 	case c.Access == Shipped:
 		return "shipped, as asked"
 	case c.Access == OneSided:
 		return "one-sided, as asked"
 	case c.Costs == (Costs{}):
-		return "direct: all memory is seen"
+		return "direct: all memory is addressable"
 	case c.Costs.RequestNs == 0:
 		return "one-sided: another rank has ended meanwhile"
 	}
@@ -64,13 +64,13 @@ func (c Choice) String() string {
 	if c.Costs.NeedTarget {
 		why += "; gets need the target's processor"
 	}
-	if c.Least == math.MaxInt {
+	if c.MinBatch == math.MaxInt {
 		return "one-sided: " + why
 	}
-	if c.Least == 1 {
+	if c.MinBatch == 1 {
 		return "shipped: " + why
 	}
-	return fmt.Sprintf("shipped from %d operations for a rank on: %s", c.Least, why)
+	return fmt.Sprintf("shipped from %d operations for a rank on: %s", c.MinBatch, why)
 }
 
 const (
@@ -102,7 +102,7 @@ func (l *Line) measure(ctx context.Context) (Costs, error) {
 	}
 	l.pool.Give(s, m.err != nil)
 	if errors.Is(m.err, rma.ErrNotServed) {
-		// It has given up since the barrier, as it has lost a rank. This one will hear of that.
+		// That rank has stopped since the barrier, as it has lost a rank, which this one will lose.
 		return Costs{GetNs: costs.GetNs, GetEachNs: costs.GetEachNs}, nil
 	}
 	return costs, m.err

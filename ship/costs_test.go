@@ -18,7 +18,7 @@ func TestLeast(t *testing.T) {
 			math.MaxInt, math.MaxInt},
 		{"requests as quick as gets", Costs{GetNs: 20e3, GetEachNs: 5e3, RequestNs: 20e3}, 2, 1, 1},
 	} {
-		if n := c.costs.least(c.trips); n < c.low || n > c.high {
+		if n := c.costs.minBatch(c.trips); n < c.low || n > c.high {
 			t.Errorf("%s: shipped from %d operations on", c.name, n)
 		}
 	}

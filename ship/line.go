@@ -25,15 +25,16 @@ type Config struct {
 // time; see rma.Handler for what it may do. The words of an error go to the rank that asked.
 type Answerer func(kind uint32, n int, request, answer []uint64) (words int, err error)
 
-// Line is a table's way to the memory that others own, on one window. It is safe for
-// concurrent use. A nil line ships nothing: all memory is seen, or the engine carries no requests.
+// Line ships the batches of a table to the ranks that own the memory of one window. It is safe for
+// concurrent use. A nil Line ships nothing: all memory is addressable, or the engine carries no
+// requests.
 type Line struct {
-	job    rma.Job
-	window rma.Server
-	seen   []bool // by rank: its segment is memory of this process
-	choice Choice
-	least  int // operations for one owner that are worth a request
-	pool   rma.Pool[*session]
+	job         rma.Job
+	window      rma.Server
+	addressable []bool // by rank: its segment is memory of this process
+	choice      Choice
+	minBatch    int // operations for one owner that are worth a request
+	pool        rma.Pool[*session]
 }
 
 // errClosed is the answer of a line that has been closed.
@@ -45,10 +46,10 @@ func Open(ctx context.Context, job rma.Job, w rma.Window, cfg Config) (*Line, er
 	if err := cfg.Access.Check(); err != nil {
 		return nil, err
 	}
-	seen, all := make([]bool, w.Size()), true
-	for rank := range seen {
-		seen[rank] = rank == w.Rank() || w.Words(rank) != nil && w.Caps().CPUAtomicsCoherent
-		all = all && seen[rank]
+	addressable, all := make([]bool, w.Size()), true
+	for rank := range addressable {
+		addressable[rank] = rank == w.Rank() || w.Words(rank) != nil && w.Caps().CPUAtomicsCoherent
+		all = all && addressable[rank]
 	}
 	server, ok := w.(rma.Server)
 	switch {
@@ -59,12 +60,13 @@ func Open(ctx context.Context, job rma.Job, w rma.Window, cfg Config) (*Line, er
 	default:
 		return nil, nil
 	}
-	l := &Line{job: job, window: server, seen: seen, pool: rma.Pool[*session]{Closed: errClosed}}
+	l := &Line{job: job, window: server, addressable: addressable,
+		pool: rma.Pool[*session]{Closed: errClosed}}
 	server.Serve(func(_ int, request, answer []uint64) int {
 		return respond(cfg.Answer, request, answer)
 	})
 	again := rma.Rejoined(job)
-	if !again { // all have a handler; where it joins again, the others have
+	if !again { // afterwards all have a handler; when a rank joins again, the others have
 		if err := job.Barrier(ctx); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
@@ -73,7 +75,7 @@ func Open(ctx context.Context, job rma.Job, w rma.Window, cfg Config) (*Line, er
 	err := l.choose(ctx, cfg)
 	if again && (errors.As(err, &gone) || errors.Is(err, rma.ErrNotServed)) {
 		// The rank that was asked is lost itself, or has closed the table.
-		l.least, err = math.MaxInt, nil
+		l.minBatch, err = math.MaxInt, nil
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -86,27 +88,27 @@ func (l *Line) choose(ctx context.Context, cfg Config) error {
 	l.choice = Choice{Access: cfg.Access, Trips: cfg.Trips}
 	switch {
 	case cfg.Access == Shipped:
-		l.choice.Least = 1
+		l.choice.MinBatch = 1
 	case cfg.Access == OneSided || l.far() < 0:
-		l.choice.Least = math.MaxInt
+		l.choice.MinBatch = math.MaxInt
 	case cfg.Like != nil && cfg.Like.choice.Costs != (Costs{}):
 		l.choice.Costs = cfg.Like.choice.Costs
-		l.choice.Least = l.choice.Costs.least(cfg.Trips)
+		l.choice.MinBatch = l.choice.Costs.minBatch(cfg.Trips)
 	default:
 		costs, err := l.measure(ctx)
 		if err != nil {
-			return fmt.Errorf("ship: measuring whether batches should travel: %w", err)
+			return fmt.Errorf("ship: measuring whether to ship batches: %w", err)
 		}
-		l.choice.Costs, l.choice.Least = costs, costs.least(cfg.Trips)
+		l.choice.Costs, l.choice.MinBatch = costs, costs.minBatch(cfg.Trips)
 	}
-	l.least = l.choice.Least
+	l.minBatch = l.choice.MinBatch
 	return nil
 }
 
-// far is a rank whose memory is not seen, the next one behind this rank; -1 if there is none.
+// far is a rank whose memory is not addressable, the next one behind this rank; -1: none.
 func (l *Line) far() int {
-	for i := range l.seen {
-		if rank := (l.window.Rank() + i) % len(l.seen); !l.seen[rank] {
+	for i := range l.addressable {
+		if rank := (l.window.Rank() + i) % len(l.addressable); !l.addressable[rank] {
 			return rank
 		}
 	}
@@ -121,8 +123,8 @@ func (l *Line) Choice() Choice {
 	return l.choice
 }
 
-// Worth tells whether any of n operations may be shipped.
-func (l *Line) Worth(n int) bool { return l != nil && n >= l.least }
+// Worth reports whether any of n operations may be shipped.
+func (l *Line) Worth(n int) bool { return l != nil && n >= l.minBatch }
 
 // Close ends answering. Batches of other ranks then reach this one's memory one-sided.
 func (l *Line) Close() error {

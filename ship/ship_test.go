@@ -22,11 +22,11 @@ const (
 	kindGarble
 )
 
-// office answers sums, and counts what it answers.
-type office struct{ answered atomic.Int64 }
+// adder answers sums, and counts what it answers.
+type adder struct{ answered atomic.Int64 }
 
-// answer is sent operations of some words, each led by their number.
-func (o *office) answer(kind uint32, n int, request, answer []uint64) (int, error) {
+// answer gets operations of some words, each led by their number.
+func (o *adder) answer(kind uint32, n int, request, answer []uint64) (int, error) {
 	if kind == kindFail {
 		return 0, errors.New("no sums today: " + strings.Repeat("ü", 40))
 	}
@@ -134,8 +134,8 @@ func onRanks(t *testing.T, n int, fn func(job rma.Job, w rma.Window) error) {
 	}
 }
 
-// onLines runs fn on ranks that have opened a line to an office, which ships everything.
-func onLines(t *testing.T, n int, o *office,
+// onLines runs fn on ranks that have opened a line, which ships everything.
+func onLines(t *testing.T, n int, o *adder,
 	fn func(ctx context.Context, job rma.Job, l *ship.Line) error) {
 	t.Helper()
 	onRanks(t, n, func(job rma.Job, w rma.Window) error {
@@ -150,7 +150,7 @@ func onLines(t *testing.T, n int, o *office,
 
 // Every operation of a batch is done once, whatever its length and its owner.
 func TestEachOnce(t *testing.T) {
-	var o office
+	var o adder
 	var sent, rest atomic.Int64
 	onLines(t, 4, &o, func(ctx context.Context, job rma.Job, l *ship.Line) error {
 		rng := rand.New(rand.NewPCG(1, uint64(job.Rank())))
@@ -190,7 +190,7 @@ func TestErrors(t *testing.T) {
 		kindForget: func(_ int, err error) bool { return errors.Is(err, ship.ErrDisorder) },
 		kindGarble: func(_ int, err error) bool { return errors.Is(err, ship.ErrDisorder) },
 	} {
-		var o office
+		var o adder
 		onLines(t, 2, &o, func(ctx context.Context, job rma.Job, l *ship.Line) error {
 			s := newSums(rand.New(rand.NewPCG(2, 2)), 100, 2, 3)
 			if _, err := l.Run(ctx, s.batch(kind)); !right(1-job.Rank(), err) {
@@ -208,7 +208,7 @@ func TestErrors(t *testing.T) {
 
 // The part of a rank that has closed its table is done one-sided.
 func TestOwnerHasClosed(t *testing.T) {
-	var o office
+	var o adder
 	onLines(t, 3, &o, func(ctx context.Context, job rma.Job, l *ship.Line) error {
 		if job.Rank() == 1 {
 			if err := l.Close(); err != nil {
@@ -240,7 +240,7 @@ func TestOwnerHasClosed(t *testing.T) {
 
 // Auto measures, and decides by what it has found; a second line takes that over.
 func TestAuto(t *testing.T) {
-	var o office
+	var o adder
 	onRanks(t, 2, func(job rma.Job, w rma.Window) error {
 		ctx := context.Background()
 		cfg := ship.Config{Trips: 1.5, Answer: o.answer}
@@ -253,7 +253,7 @@ func TestAuto(t *testing.T) {
 		if c.GetNs <= 0 || c.GetEachNs <= 0 || c.RequestNs <= 0 || c.WordNs < 0 {
 			return fmt.Errorf("measured %+v", c)
 		}
-		if many := 1 << 20; l.Worth(many) != (choice.Least <= many) ||
+		if many := 1 << 20; l.Worth(many) != (choice.MinBatch <= many) ||
 			!strings.Contains(choice.String(), "a get") {
 			return fmt.Errorf("%v is not what it does", choice)
 		}
@@ -275,7 +275,7 @@ func TestAuto(t *testing.T) {
 
 // A rank that gives up while another one measures leaves it one-sided operations.
 func TestOwnerGivesUp(t *testing.T) {
-	var o office
+	var o adder
 	onRanks(t, 2, func(job rma.Job, w rma.Window) error {
 		ctx := context.Background()
 		if job.Rank() == 1 { // it answers nothing
@@ -292,7 +292,7 @@ func TestOwnerGivesUp(t *testing.T) {
 	})
 }
 
-// Where all memory is seen nothing is shipped, and where the engine carries nothing it says so.
+// Where all memory is addressable nothing is shipped. Where the engine carries none, it says so.
 func TestNothingToShip(t *testing.T) {
 	for _, c := range []struct {
 		options local.Options
@@ -303,7 +303,7 @@ func TestNothingToShip(t *testing.T) {
 		{local.Options{}, ship.Auto, "direct"},
 		{local.Options{Hidden: true}, ship.Auto, "direct"},
 		{local.Options{Hidden: true}, ship.Shipped, ""},
-		{local.Options{Carries: true}, ship.Auto, "direct: all memory is seen"},
+		{local.Options{Carries: true}, ship.Auto, "direct: all memory is addressable"},
 		{local.Options{Hidden: true, Carries: true}, ship.OneSided, "one-sided, as asked"},
 		{local.Options{Hidden: true, Carries: true}, ship.Shipped, "shipped, as asked"},
 		{local.Options{Hidden: true, Carries: true}, 7, ""},

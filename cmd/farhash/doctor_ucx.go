@@ -272,8 +272,8 @@ func (s *ucxReport) test(ctx context.Context, job rma.Job) error {
 		if line != nil {
 			c := line.Choice()
 			s.Choice, s.Costs = c.String(), c.Costs
-			if c.Least < math.MaxInt {
-				s.Least = c.Least
+			if c.MinBatch < math.MaxInt {
+				s.Least = c.MinBatch
 			}
 		}
 	}

@@ -28,8 +28,8 @@ const (
 
 	stride = headBytes + PayloadBytes
 
-	// MaxDescription is the longest description.
-	MaxDescription = headerBytes - descriptionAt - 8
+	// MaxDescriptionBytes is the longest description.
+	MaxDescriptionBytes = headerBytes - descriptionAt - 8
 )
 
 // Writer writes blocks into a file that is not complete.
@@ -123,9 +123,9 @@ func (w *Writer) Sync() error {
 // description of what they are. One rank does it when all have written their blocks and called
 // Sync.
 func (w *Writer) Finish(blocks, records uint64, description []byte) error {
-	if len(description) > MaxDescription {
+	if len(description) > MaxDescriptionBytes {
 		return fmt.Errorf("archive: a description of %d bytes; at most %d fit",
-			len(description), MaxDescription)
+			len(description), MaxDescriptionBytes)
 	}
 	err := w.f.Truncate(blockOffset(blocks))
 	if err == nil {
@@ -260,7 +260,7 @@ func (r *Reader) decodeHeader(head []byte) error {
 	case payload != PayloadBytes:
 		return fmt.Errorf("has blocks of %d bytes, and this program reads blocks of %d", payload,
 			PayloadBytes)
-	case length > MaxDescription || r.Blocks > 1<<40:
+	case length > MaxDescriptionBytes || r.Blocks > 1<<40:
 		return errors.New("is corrupt: its header makes no sense")
 	}
 	r.Description = head[descriptionAt : descriptionAt+length]

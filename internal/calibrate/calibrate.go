@@ -222,8 +222,8 @@ func (m *meter) rate(flight, words int) (float64, error) {
 	})
 }
 
-// leastRound is how many operations a round has at least: a clock takes as long as some.
-const leastRound = 16
+// minRound is how many operations a round has at least: a clock takes as long as some.
+const minRound = 16
 
 // throughput is how many operations all ranks together do in a second, with so many in flight
 // at each. post posts the i-th of these, and is called for it again when it is done.
@@ -252,7 +252,7 @@ func (m *meter) throughput(q rma.Queue, flight int, post func(i int) rma.Handle)
 			return 0, err
 		}
 	}
-	rounds := m.cfg.Rounds * max(1, leastRound/flight)
+	rounds := m.cfg.Rounds * max(1, minRound/flight)
 	began := m.cfg.NowNs()
 	for i := range rounds * parts {
 		if err := errors.Join(take(i%parts), start(i%parts)); err != nil {

@@ -132,7 +132,7 @@ func TestShipped(t *testing.T) {
 				return nil
 			}
 			if len(s.Points) != len(shipLengths) || len(s.Rates) != len(shipLengths) ||
-				!(s.LatencyNs > 0) || s.ByteNs < 0 || s.Auto == "" || s.Least < 0 {
+				!(s.LatencyNs > 0) || s.ByteNs < 0 || s.Auto == "" || s.MinBatch < 0 {
 				t.Errorf("%d ranks: %+v", ranks, s)
 			}
 			for i, p := range s.Points {

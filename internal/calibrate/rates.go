@@ -132,8 +132,8 @@ func (s *shipper) auto(r *Shipped) error {
 	}
 	choice := line.Choice()
 	r.Auto = choice.String()
-	if choice.Least < math.MaxInt {
-		r.Least = choice.Least
+	if choice.MinBatch < math.MaxInt {
+		r.MinBatch = choice.MinBatch
 	}
 	return errors.Join(s.job.Barrier(s.ctx), line.Close())
 }

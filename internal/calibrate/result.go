@@ -50,9 +50,9 @@ type Shipped struct {
 	Points    []Point `json:"points"`    // that the line is laid through
 	Rates     []Rate  `json:"rates"`
 	// Auto is what a table with ship.Auto does here, and why, if an operation takes one
-	// message; Least is from how many operations for a rank on it ships them, 0 for never.
-	Auto  string `json:"auto"`
-	Least int    `json:"least"`
+	// message; MinBatch is from how many operations for a rank on it ships them, 0 for never.
+	Auto     string `json:"auto"`
+	MinBatch int    `json:"least"`
 }
 
 // Point is what reads of one length took.
