@@ -141,7 +141,7 @@ func TestRefusedFiles(t *testing.T) {
 		damage     func([]byte) []byte
 	}{
 		{"truncated", "truncated", func(b []byte) []byte { return b[:len(b)-1] }},
-		{"foreign", "no archive", func(b []byte) []byte { return append([]byte("PK"), b...) }},
+		{"foreign", "no checkpoint", func(b []byte) []byte { return append([]byte("PK"), b...) }},
 		{"bit", "checksum", func(b []byte) []byte { b[5000] ^= 4; return b }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

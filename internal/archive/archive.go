@@ -62,15 +62,15 @@ func openPartial(path string, open func(target string) (*os.File, uint64, error)
 	}
 	f, mark, err := open(target)
 	if err != nil {
-		return nil, fmt.Errorf("archive: writing %s: %w", path, err)
+		return nil, fmt.Errorf("writing %s: %w", path, err)
 	}
 	return &Writer{path: target, f: f, mark: mark}, nil
 }
 
-// Mark is by what others know the file: no two have the same.
+// Mark identifies the file to other ranks: no two files have the same.
 func (w *Writer) Mark() uint64 { return w.mark }
 
-// Writable says why no file could be written at a path, as far as that can be told
+// Writable says why no file could be written at a path, as far as that can be known
 // beforehand, and else what symbolic links there lead to.
 func Writable(path string) (target string, err error) {
 	target, special, err := replace.Target(path)
@@ -81,17 +81,17 @@ func Writable(path string) (target string, err error) {
 		_, err = os.Stat(filepath.Dir(target))
 	}
 	if err != nil {
-		return "", fmt.Errorf("archive: writing %s: %w", path, err)
+		return "", fmt.Errorf("writing %s: %w", path, err)
 	}
 	return target, nil
 }
 
-// Spares says why a file that is written at a path would cost another one before that is read.
+// Spares says why writing a file at a path would overwrite another one before that is read.
 func Spares(path, other string) error {
 	if target, err := Writable(path); err != nil || !replace.Overwrites(target, other) {
 		return err
 	}
-	return fmt.Errorf("archive: %s is where %s is written until it is complete; rename it, or "+
+	return fmt.Errorf("%s is where %s is written until it is complete; rename it, or "+
 		"write another file", other, path)
 }
 
@@ -106,7 +106,7 @@ func (w *Writer) WriteBlock(n uint64, section uint32, payload []byte) error {
 	binary.LittleEndian.PutUint32(head[4:], uint32(len(payload)))
 	binary.LittleEndian.PutUint64(head[8:], blockSum(w.mark, n, section, payload))
 	if _, err := w.f.WriteAt(append(head, payload...), blockOffset(n)); err != nil {
-		return fmt.Errorf("archive: writing %s: %w", w.path, err)
+		return fmt.Errorf("writing %s: %w", w.path, err)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (w *Writer) WriteBlock(n uint64, section uint32, payload []byte) error {
 // Sync waits until the blocks of this rank are in the file for all hosts, and for good.
 func (w *Writer) Sync() error {
 	if err := w.f.Sync(); err != nil {
-		return fmt.Errorf("archive: writing %s: %w", w.path, err)
+		return fmt.Errorf("writing %s: %w", w.path, err)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (w *Writer) Finish(blocks, records uint64, description []byte) error {
 		err = replace.Finish(w.f, w.path, encodeHeader(blocks, records, w.mark, description))
 	}
 	if err != nil {
-		return fmt.Errorf("archive: writing %s: %w", w.path, err)
+		return fmt.Errorf("writing %s: %w", w.path, err)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ type Reader struct {
 	Description []byte
 
 	mark uint64
-	sum  uint64 // of the header, and with its mark of this very file
+	sum  uint64 // of the header; it identifies the file, as the header has its mark
 	path string
 	f    *os.File
 }
@@ -159,11 +159,11 @@ type Reader struct {
 func Open(path string) (*Reader, error) {
 	f, err := regular.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
+		return nil, fmt.Errorf("reading what farhash has saved: %w", err)
 	}
 	r := &Reader{path: path, f: f}
 	if err := r.readHeader(); err != nil {
-		return nil, errors.Join(fmt.Errorf("archive: %s %w", path, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("%s %w", path, err), f.Close())
 	}
 	return r, nil
 }
@@ -171,7 +171,8 @@ func Open(path string) (*Reader, error) {
 func (r *Reader) readHeader() error {
 	head := make([]byte, headerBytes)
 	if _, err := io.ReadFull(io.NewSectionReader(r.f, 0, headerBytes), head); err != nil {
-		return fmt.Errorf("is no archive of farhash: it ends within the header (%w)", err)
+		return fmt.Errorf("is no checkpoint or saved table of farhash: it ends within the header "+
+			"(%w)", err)
 	}
 	if err := r.decodeHeader(head); err != nil {
 		return err
@@ -200,20 +201,20 @@ func (r *Reader) ReadBlock(n uint64, buf []byte) (section uint32, payload []byte
 	}
 	var head [headBytes]byte
 	if _, err := r.f.ReadAt(head[:], blockOffset(n)); err != nil {
-		return 0, nil, fmt.Errorf("archive: reading block %d of %s: %w", n, r.path, err)
+		return 0, nil, fmt.Errorf("reading block %d of %s: %w", n, r.path, err)
 	}
 	section = binary.LittleEndian.Uint32(head[:])
 	length := binary.LittleEndian.Uint32(head[4:])
 	if length > PayloadBytes || int(length) > len(buf) {
-		return 0, nil, fmt.Errorf("archive: %s is corrupt: block %d says it has %d bytes",
+		return 0, nil, fmt.Errorf("%s is corrupt: block %d says it has %d bytes",
 			r.path, n, length)
 	}
 	payload = buf[:length]
 	if _, err := r.f.ReadAt(payload, blockOffset(n)+headBytes); err != nil {
-		return 0, nil, fmt.Errorf("archive: reading block %d of %s: %w", n, r.path, err)
+		return 0, nil, fmt.Errorf("reading block %d of %s: %w", n, r.path, err)
 	}
 	if sum := binary.LittleEndian.Uint64(head[8:]); sum != blockSum(r.mark, n, section, payload) {
-		return 0, nil, fmt.Errorf("archive: %s is corrupt: block %d fails its checksum; it is "+
+		return 0, nil, fmt.Errorf("%s is corrupt: block %d fails its checksum; it is "+
 			"damaged, or from another place or file", r.path, n)
 	}
 	return section, payload, nil
@@ -251,7 +252,7 @@ func (r *Reader) decodeHeader(head []byte) error {
 	r.Blocks, r.mark, r.Records = word(1), word(4), word(5)
 	switch {
 	case !bytes.HasPrefix(head, []byte(magic)):
-		return errors.New("is no archive of farhash")
+		return errors.New("is no checkpoint or saved table of farhash")
 	case binary.LittleEndian.Uint64(head[headerBytes-8:]) != xxh3.Hash(head[:headerBytes-8]):
 		return errors.New("is corrupt: its header fails the checksum")
 	case found != version:

@@ -156,8 +156,8 @@ func TestRefusals(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		{"empty", nil, "no archive"},
-		{"foreign", bytes.Repeat([]byte("PK"), 5000), "no archive"},
+		{"empty", nil, "no checkpoint or saved table"},
+		{"foreign", bytes.Repeat([]byte("PK"), 5000), "no checkpoint or saved table"},
 		{"truncated", good[:len(good)-1], "truncated"},
 		{"longer", append(bytes.Clone(good), 0), "added to"},
 		{"half a header", good[:100], "ends within the header"},

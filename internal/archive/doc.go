@@ -1,5 +1,5 @@
 // Package archive is a file of checksummed blocks that many ranks write and read
-// at once.
+// at once: a checkpoint of package explore, or a saved set or cache.
 //
 //	byte 0           header: magic, version, number of blocks, block size, length of
 //	                 a description, mark, number of records, the description, checksum
@@ -13,19 +13,20 @@
 //
 // # Writing
 //
-// Ranks write into a temporary file beside the one wanted, each block by its
-// number; who writes which number is for the caller to hand out. When all are done, and
+// Ranks write into a temporary file beside the final one, each block by its
+// number. The caller decides which rank writes which number. When all are done, and
 // what each has written is on the disk, one rank writes the header and renames the file.
-// A crash before leaves what was there before, and a temporary file that the next save to this
+// A crash before that leaves the old file, and a temporary file that the next save to this
 // path uses.
 //
-// The file has a mark of its own from the beginning, by which the ranks know it: on hosts
-// that share no folder the path leads to none, or to another that a job has left behind.
+// The file begins with a random mark, by which the ranks identify it: on hosts that share no
+// folder the path leads to no file, or to another one that an earlier job has left.
 //
 // # Reading
 //
-// Open verifies the header and the size, ReadBlock verifies a block. A truncated,
-// foreign or corrupted file is an error that says which of these it is. A Loader also makes
+// Open verifies the header and the size, ReadBlock verifies a block. For a truncated,
+// foreign or corrupted file the error says which of these it is. It begins with the path and
+// not with the name of this package, as users read it. A Loader also makes
 // sure that all ranks read the same file, or copies of it, and that it has as many records as
 // were saved. Versions 1 and 2, whose checksums did not cover the mark, are refused.
 package archive

@@ -114,7 +114,7 @@ func TestSameFile(t *testing.T) {
 	}
 }
 
-// TestTry: what is there stays, and what cannot be written is told on all ranks.
+// TestTry: what is there stays, and what cannot be written is an error on all ranks.
 func TestTry(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder+"/file", [][]byte{[]byte("old")})

@@ -15,7 +15,7 @@ type Loader struct {
 
 // NewLoader opens a file and verifies all of it, each rank its share, before anybody
 // uses a record: each has recordBytes bytes, and there are as many as the header says. accept
-// looks at the description. Collective: either every rank gets a Loader or none does.
+// checks the description. Collective: either every rank gets a Loader or none does.
 func NewLoader(ctx context.Context, job rma.Job, path string, recordBytes int,
 	accept func(description []byte) error) (*Loader, error) {
 	r, err := Open(path)
@@ -45,7 +45,7 @@ func (l *Loader) verify(ctx context.Context, recordBytes int) error {
 	mine := uint64(0)
 	err = l.blocks(ctx, func(n uint64, _ uint32, payload []byte) error {
 		if len(payload)%recordBytes != 0 {
-			return fmt.Errorf("archive: %s is corrupt: block %d has %d bytes, no whole records of "+
+			return fmt.Errorf("%s is corrupt: block %d has %d bytes, no whole records of "+
 				"%d", l.path, n, len(payload), recordBytes)
 		}
 		mine += uint64(len(payload) / recordBytes)
@@ -59,7 +59,7 @@ func (l *Loader) verify(ctx context.Context, recordBytes int) error {
 	}
 	all, err := c.Load(ctx, 0, 0)
 	if err == nil && all != l.Records {
-		err = fmt.Errorf("archive: %s is corrupt: its %d blocks have %d records, and its header "+
+		err = fmt.Errorf("%s is corrupt: its %d blocks have %d records, and its header "+
 			"says %d", l.path, l.Blocks, all, l.Records)
 	}
 	return rma.AllSucceeded(ctx, l.job, "loading "+l.path, err) // nobody closes what others read

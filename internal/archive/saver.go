@@ -46,7 +46,7 @@ func newCells(ctx context.Context, job rma.Job, name string, words int) (*cells,
 
 func (c *cells) Close() error { return errors.Join(c.Cells.Close(), c.window.Close()) }
 
-// NewSaver begins a file; path means the same file on every rank, which is made sure of.
+// NewSaver begins a file, and makes sure that path means the same file on every rank.
 // Collective.
 func NewSaver(ctx context.Context, job rma.Job, path string) (*Saver, error) {
 	s := &Saver{job: job, bufs: map[uint32][]byte{}}
