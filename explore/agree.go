@@ -40,7 +40,7 @@ const (
 	refused   = 1 << 62
 )
 
-// agree makes sure that all ranks search for the same, and tells all of them what differs. failure
+// agree makes sure that all ranks search for the same, and reports to all what differs. failure
 // is why this rank cannot search, nil if it can. Collective.
 func (s *search) agree(ctx context.Context, failure error) error {
 	mine := s.traits()

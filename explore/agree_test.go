@@ -11,7 +11,7 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
-// Ranks that were not asked for the same are told so, all of them, and which one and what.
+// Ranks whose options differ all get an error, which says which rank differs and in what.
 func TestRanksDiffer(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {

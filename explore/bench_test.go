@@ -12,7 +12,7 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
-// BenchmarkExplore explores nets whose figures are known elsewhere, each from the first
+// BenchmarkExplore explores nets whose figures other tools have published, each from the first
 // state to the last: 13 philosophers (1,594,323 states) and Kanban-5 (24,460,016 arcs).
 func BenchmarkExplore(b *testing.B) {
 	for _, net := range []struct {

@@ -22,8 +22,8 @@ const (
 // checkpointKind begins the description of a checkpoint.
 const checkpointKind = "farhash exploration"
 
-// checkpoint describes a search that stands still: between two states, with nothing
-// on its way into the set.
+// checkpoint describes a search that is paused: between two states, with nothing
+// in flight into the set.
 type checkpoint struct {
 	Kind          string    `json:"kind"`
 	Model         string    `json:"model"` // Options.ModelID
@@ -81,7 +81,7 @@ func (w *worker) saveTogether(ctx context.Context) error {
 	if w.missing(err) {
 		return errStopped
 	}
-	var peer *rma.PeerError // has told by itself
+	var peer *rma.PeerError // that rank reports the cause itself
 	if err != nil && w.opts.Warn != nil && (w.job.Rank() == 0 || !errors.As(err, &peer)) {
 		w.opts.Warn(fmt.Errorf("no checkpoint was written: %w", err))
 	}
@@ -142,7 +142,7 @@ func (w *worker) eachWaiting(ctx context.Context,
 	return w.exchange.offered(ctx, func(tasks []uint64) error { return run(sectionNow, tasks) })
 }
 
-// describe sums up the counters of all ranks, which stand still.
+// describe sums up the counters of all ranks, which are paused.
 func (w *worker) describe(ctx context.Context) ([]byte, error) {
 	c := checkpoint{Kind: checkpointKind, Model: w.opts.ModelID,
 		StateWords: w.model.StateWords(), Order: w.opts.Order, Level: w.level,
@@ -210,8 +210,8 @@ func (w *worker) resume(ctx context.Context) error {
 	return rma.AllSucceeded(ctx, w.job, "resuming "+path, err)
 }
 
-// complete refuses a checkpoint whose states are not those that its counters speak of: a
-// search that goes on with it would wait for ever for the ones that are missing.
+// complete refuses a checkpoint whose states do not agree with its counters: a search that goes on
+// with it would wait for ever for the missing ones.
 func (w *worker) complete(ctx context.Context, c *checkpoint) error {
 	loaded, err := w.control.Sum(ctx, cellLoaded)
 	if err != nil {

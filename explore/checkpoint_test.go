@@ -27,7 +27,7 @@ func interruptAfter(states uint64) (context.Context, func(explore.Snapshot)) {
 	}
 }
 
-// searchWith explores a model with so many ranks and returns what rank 0 was told.
+// searchWith explores a model with so many ranks and returns the result of rank 0.
 func searchWith(ctx context.Context, ranks int, m explore.Model, opts explore.Options) (
 	*explore.Result, error) {
 	var res *explore.Result

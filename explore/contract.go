@@ -60,7 +60,7 @@ func (b breach) String() string {
 // reason is a breach as a reason for all ranks to stop.
 func (b breach) reason() stopReason { return stopModel + stopReason(b) }
 
-// failed is the error of the ranks that a rank tells why it stops.
+// failed is the error of the other ranks when one rank stops for a reason.
 func (why stopReason) failed(rank int) error {
 	what := "explore"
 	if why >= stopModel && why < stopModel+stopReason(breaches) {
@@ -69,7 +69,7 @@ func (why stopReason) failed(rank int) error {
 	return &rma.PeerError{What: what, Rank: rank}
 }
 
-// reasonOf is why a rank stops that has met an error.
+// reasonOf is the reason for which a rank stops after an error.
 func reasonOf(cause error) stopReason {
 	var broken *ModelError
 	if errors.As(cause, &broken) {
@@ -83,8 +83,8 @@ func (s *search) broken(b breach, format string, args ...any) error {
 	return &ModelError{Rank: s.job.Rank(), breach: b, Detail: fmt.Sprintf(format, args...)}
 }
 
-// blame makes a panic of the model an error, so that the other ranks are told. It is deferred
-// where nothing but the model runs.
+// recoverPanic makes a panic of the model an error, so that the other ranks get one too. It is
+// deferred where nothing but the model runs.
 func (s *search) recoverPanic(err *error) {
 	if p := recover(); p != nil {
 		*err = s.broken(breachPanic, "%v\n%s", p, debug.Stack())

@@ -71,12 +71,12 @@ func (w *faultyWalker) Predecessors(state, preds []uint64, transitions []int) ([
 
 func always() bool { return true }
 
-// mustReport checks what ranks were told of a model that broke its contract on one of them.
+// mustReport checks the errors of the ranks for a model that broke its contract on one of them.
 func mustReport(t *testing.T, what any, out []outcome, err error, rank int, says string) {
 	t.Helper()
 	var broken *explore.ModelError
 	if !errors.As(err, &broken) || broken.Rank != rank || !strings.Contains(err.Error(), says) {
-		t.Fatalf("%v: %v, want rank %d to be told %q", what, err, rank, says)
+		t.Fatalf("%v: %v, want rank %d to get %q", what, err, rank, says)
 	}
 	name := fmt.Sprintf("rank %d", rank)
 	for r, o := range out {
@@ -87,7 +87,7 @@ func mustReport(t *testing.T, what any, out []outcome, err error, rank int, says
 }
 
 // A model that breaks its contract in mid-search on one rank ends the search on all of them, and
-// each is told which rank it was and what the model did.
+// each gets an error that says which rank it was and what the model did.
 func TestContractBroken(t *testing.T) {
 	fresh := func(given, out []uint64) []uint64 { return slices.Clone(out[len(given):]) }
 	var own []uint64

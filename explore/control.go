@@ -22,8 +22,8 @@ type control struct {
 	ranks  int
 }
 
-// Words of a rank's segment. Created and done are kept for even and odd levels
-// apart, so that a level ends when its own kind is all done, whatever has been
+// Words of a rank's segment. Created and done are kept separately for even and odd
+// levels, so that a level ends when its own states are all done, whatever has been
 // created for the next.
 const (
 	cellCreated       = 0 // and 1
@@ -39,7 +39,7 @@ const (
 	cellLoaded  = 11 // states that this rank has taken from a checkpoint
 	cellWaiting = 12 // and 13: those of them that wait for this level and for the next
 
-	cellProcess = 14 // what tells processes apart
+	cellProcess = 14 // a number that differs between processes
 	cellProgram = 15 // bytes that this rank takes beside its part of the budget
 	cellPeak    = 19 // most bytes that its process has taken so far, if it is the first one there
 
@@ -152,8 +152,8 @@ const (
 	commandSave command = 3
 )
 
-// generations is how many growths a command tells apart. Ranks are never more than
-// one apart: growth waits for all of them.
+// generations is how many growths a command distinguishes. Ranks never differ by more
+// than one: growth waits for all of them.
 const generations = 1 << 8
 
 func (c command) kind() command      { return c & 3 }
@@ -171,7 +171,7 @@ func (c *control) command(ctx context.Context) (command, error) {
 }
 
 // ask makes kind the command if the ranks are running as of generation. It does
-// not tell whether another command came first: the caller looks again.
+// not report whether another command came first: the caller reads the command again.
 func (c *control) ask(ctx context.Context, generation uint64, kind command, number uint64) error {
 	_, err := c.CompareAndSwap(ctx, 0, cellCommand,
 		uint64(makeCommand(commandRun, generation, 0)),

@@ -212,7 +212,7 @@ func TestGenerationsWrap(t *testing.T) {
 	}
 }
 
-// Lost ranks are told with their hosts where there are several.
+// Lost ranks are named with their hosts where there are several.
 func TestWere(t *testing.T) {
 	hosts := []string{"a", "a", "b", "b", "c"}
 	for _, c := range []struct {

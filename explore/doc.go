@@ -3,20 +3,20 @@
 //
 // [Run] takes a [Model], whose states are packed into a fixed number of words, and
 // searches it breadth first or in any order. It finds the number of states, arcs,
-// levels and deadlocks, the largest token counts, and a shortest way to a deadlock.
-// Package petri/packing makes models of Petri nets.
+// levels and deadlocks, the largest token counts, and a shortest sequence of transitions
+// to a deadlock. Package petri/packing makes models of Petri nets.
 //
 // # Work
 //
-// A state goes into the visited set (package set) when it is found. The rank that is
-// told Inserted owns it: exactly one rank, so each state is expanded once. Owned
+// A state goes into the visited set (package set) when it is found. Exactly one rank gets
+// the answer Inserted. That rank owns the state, so each state is expanded once. Owned
 // states wait in a frontier, a list of blocks of 128 tasks. A task is one word that
-// names a state: the state itself where it fits into 63 bits, else the name of its
+// names a state: the state itself where it fits into 63 bits, else the reference of its
 // element in the set.
 //
 // A rank expands its blocks oldest first. Successors are gathered and put into the
-// set by the batch, so that many requests are under way at once. Between hosts batches are
-// larger and travel to the states' owners where that takes less time ([Options].Access).
+// set in batches, so that many requests are in flight at once. Between hosts batches are
+// larger and are shipped to the states' owners where that takes less time ([Options].Access).
 //
 // # Sharing
 //
@@ -28,25 +28,25 @@
 //	header 1..128   that many tasks: anybody may claim it
 //	header 1<<63    being read by whoever claimed it
 //
-// The owner does nothing when its block is taken, and takes it back itself when it
-// runs out of others.
+// The owner does nothing when its block is taken. When it has no other block left, it claims its
+// own block back.
 //
 // # Levels and the end
 //
-// No rank coordinates. Each publishes, in words that only it writes, how many states
-// it has created and how many it has done, for levels of even and odd number apart.
-// A state is counted as created before the state is counted as done that it was
-// reached from, and done is published once per block.
+// There is no coordinator. Each rank publishes, in words that only it writes, how many states
+// it has created and how many it has done. Levels of even and odd number have separate words.
+// A state is counted as created before its predecessor is counted as done. Done is published
+// once per block.
 //
 // A rank without work adds up all done words, then all created words. Both only grow,
 // and done never exceeds created; so equal sums mean that at a moment between the two
 // readings nothing was waiting or being expanded. Then the level is over, and no more
-// states of it can come. Any rank that sees this moves the level word on by one
-// compare-and-swap, or marks the end when the next level is empty. In any order there
+// states of it can come. Any rank that finds this moves the level word on by one
+// compare-and-swap, or marks the end when the next level is empty. With [AnyOrder] there
 // is one level, and its end is that of the search.
 //
-// A level of a single state costs its rank a few loads and one compare-and-swap; the
-// others look, less and less often, up to every millisecond.
+// A level of a single state costs its rank a few loads and one compare-and-swap. The
+// other ranks read the words at growing intervals, of up to a millisecond.
 //
 // # Commands
 //
@@ -59,15 +59,15 @@
 //   - save: all ranks write a checkpoint, and go on like after growth.
 //   - stop: all ranks publish their counts and end, with the reason in the word.
 //
-// Ranks look at the word between blocks, and while they wait for room.
+// Ranks read the word between blocks, and while they wait for room.
 //
 // # Memory
 //
 // [Options].Mem is for everything: table, arenas, frontier, the log for traces, and
 // 48 MiB (at most a quarter) for the program. With [Options].MemWhole the program gets what
-// it takes instead: each process is weighed when the search begins, with net and model, and
-// the ranks' buffers are added. What resides in memory then stays within Mem, and where that
-// cannot be the error says how much is needed. Frontier and log lie outside the Go heap, so
+// it takes instead: the memory of each process is measured when the search begins, with net and
+// model, and the ranks' buffers are added. The resident memory then stays within Mem. If it
+// cannot, the error says how much is needed. Frontier and log lie outside the Go heap, so
 // that no garbage gathers beside them. The table begins with 65536 buckets,
 // less where states are long, and grows by half at load 0.85, by less when memory is
 // short, and then not at all. Old and new buckets are there at once while it grows:
@@ -80,40 +80,40 @@
 //
 // # Checkpoints
 //
-// With Options.Checkpoint a rank whose block is not done asks for one when it is time:
-// the search cannot end meanwhile. All ranks stand still between two states, with nothing
-// on its way into the set, and write the states found, those that wait (what is left of
-// the block at hand, the lists, what lies in the exchange), the level and the sums of all
-// counters into one file of checksummed blocks. It takes the place of the one before when
-// it is complete, so a search killed at any moment leaves a whole one, and beside it perhaps
-// PATH.partial, which the next search that saves there uses. Whatever else has that name is
-// refused. Resuming verifies the file first; states and waiting states are dealt out to
-// however many ranks there are, and rank 0 takes over the counters.
+// With Options.Checkpoint a rank whose block is not done asks for a checkpoint when it is due:
+// because of that block the search cannot end meanwhile. All ranks pause between two states, when
+// nothing is in flight into the set. They write into one file of checksummed blocks: the states
+// found, the states that wait (the rest of the present block, the lists, the blocks in the
+// exchange), the level, and the sums of all counters. The file replaces the one before when it is
+// complete. So a search killed at any moment leaves a complete checkpoint, and perhaps a file
+// PATH.partial, which the next search that saves there uses. Any other file of that name is
+// refused. Resuming verifies the file first. States and waiting states are distributed over
+// the ranks, however many there are, and rank 0 takes over the counters.
 //
-// When a rank is lost the states that waited in its program are lost too, and on several
-// hosts its part of the set. So nothing can be saved any more then, and the last
-// checkpoint is what there is to go on with. Ranks on several hosts need a folder that
+// When a rank is lost, the states that waited in its program are lost too, and on several
+// hosts its part of the set. So nothing can be saved any more, and the search can only be
+// resumed from the last checkpoint. Ranks on several hosts need a folder that
 // they share: before they search they make sure that each can write the same file there.
 //
 // # Trace
 //
 // With [Options].Trace each rank logs its tasks by level, 8 bytes a state. When the
-// search is over the ranks agree on a deadlock of the lowest level. They fire the
-// transitions of the model backwards from there and look up which of the
-// predecessors was inserted one level earlier, level by level.
+// search is over the ranks agree on a deadlock of the lowest level. From there they go back level
+// by level: they fire the transitions of the model backwards, and find a predecessor that was
+// inserted one level earlier.
 //
 // # Guarantees
 //
 //   - Counts of a complete result are exact, and the same for every number of ranks,
 //     order, encoding and engine. Depth and trace are those of breadth first search.
-//   - A result that is not complete says so and why. Its counts are what was found
-//     until then.
+//   - A result that is not complete says so and why. Its counts are of what was found
+//     before the search stopped.
 //   - Every rank gets the same result. When a model fails, panics or breaks its contract on
 //     one rank, every rank gets an error that says which; when its packing was too small,
 //     every rank gets an *OverflowError.
-//   - A rank that is lost does not stop the others for good: they end with [RankLost],
-//     which names it, its host and the checkpoint to go on with. Where its memory outlives
-//     it and it died after its last state, the result is complete.
+//   - When a rank is lost the others do not hang: they end with [RankLost], and the result
+//     names the rank, its host and the checkpoint to resume from. If the engine keeps the memory
+//     of the rank, and the rank died after its last state, the result is complete.
 //   - A cancelled context of any rank ends the search on all ranks, between blocks.
 //
 // # Limits

@@ -22,7 +22,7 @@ type exchange struct {
 	buf    rma.Buf
 	rank   int
 	ranks  int
-	next   int // rank to look at first
+	next   int // rank whose slots a claim reads first
 }
 
 const (
@@ -72,8 +72,8 @@ func (x *exchange) offer(ctx context.Context, slot int, b *block) error {
 	return x.cells.Store(ctx, x.rank, slot*slotWords, uint64(b.n))
 }
 
-// claimRanks is how many ranks a claim looks at. Where there are many more, who has nothing to
-// do would else look for long before it hears that the search is over.
+// claimRanks is how many ranks' slots a claim reads at most. If it read those of many more ranks,
+// a rank without work would learn late that the search is over.
 const claimRanks = 64
 
 // claim takes a block that some rank has left, this rank's own first, then those

@@ -37,8 +37,8 @@ type Options struct {
 	// holds already, and the model. Otherwise they get 48 MiB of it, at most a quarter, whatever
 	// they take. Where Mem is 0 it is without meaning.
 	MemWhole bool
-	// Access is how the set is reached where its memory is not seen, as between hosts; 0 means
-	// ship.Auto, which measures.
+	// Access is how the set is reached where its memory is not addressable, as between hosts;
+	// 0 means ship.Auto, which measures.
 	Access ship.Access
 	// Trace asks for a shortest sequence of transitions to a deadlock. It takes 8
 	// bytes more for each state and needs BreadthFirst.
@@ -56,10 +56,10 @@ type Options struct {
 	// Resume is a checkpoint to go on with, by any number of ranks. It excludes Trace:
 	// a checkpoint does not say how its states were reached.
 	Resume string
-	// ModelID tells models apart, so that a checkpoint of another one is refused.
+	// ModelID identifies the model, so that a checkpoint of another one is refused.
 	// Ranks whose models have different ones do not search together.
 	ModelID string
-	// Warn is told of what went wrong and did not end the search: on the rank where it did,
+	// Warn is called with errors that do not end the search: on the rank where they happen,
 	// and on rank 0.
 	Warn func(error)
 	// Check walks the set when the search is over and reports what is broken.
@@ -110,7 +110,7 @@ type Result struct {
 
 	Complete bool
 	Reason   Reason // why not complete
-	Detail   string // more about it, for people
+	Detail   string // more about it, in a sentence
 	NeedMem  uint64 // after MemoryFull: a budget to try, in bytes
 	Lost     []int  // after RankLost: the ranks that this one misses, in rising order
 	Saved    Saved  // after RankLost: what Options.Resume can go on with
@@ -118,7 +118,7 @@ type Result struct {
 	Ranks      int
 	Order      Order
 	Encoding   Encoding
-	Access     ship.Choice // how this rank has reached the set where it did not see it
+	Access     ship.Choice // how this rank has reached the set where it is not addressable
 	Elapsed    time.Duration
 	StateBytes float64 // bytes of table, arenas, frontier and log at their peak, for each state
 	LoadFactor float64
@@ -180,8 +180,8 @@ type search struct {
 	worker   *worker
 	started  time.Time
 	table    tableSize
-	loss     error    // that first told of a rank that is gone
-	lost     []int    // the ranks that were then
+	loss     error    // the first error that named a lost rank
+	lost     []int    // the ranks that were lost then
 	hosts    []string // by rank; nil where all are on one
 }
 
@@ -233,7 +233,7 @@ func (s *search) close() {
 
 // run searches and sums up.
 func (s *search) run(ctx context.Context) (*Result, error) {
-	uncancelled := context.WithoutCancel(ctx) // stopping together must not be cut short
+	uncancelled := context.WithoutCancel(ctx) // ranks stop together, which takes messages
 	stopProgress := s.startProgress(uncancelled)
 	failure := s.worker.loop(ctx, uncancelled)
 	if s.loss == nil { // else not all would come
@@ -269,7 +269,7 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 // elapsed is the time that the search has taken, that before a checkpoint included.
 func (s *search) elapsed() time.Duration { return time.Since(s.started) }
 
-// ignoreLost drops the news that a rank is gone, where its part is done.
+// ignoreLost drops the error that a rank is lost, where its part is done.
 func ignoreLost(err error) error {
 	var gone *rma.RankError
 	if errors.As(err, &gone) {

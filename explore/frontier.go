@@ -2,7 +2,7 @@ package explore
 
 import "unsafe"
 
-// blockTasks is how many states a rank expands, or gives away, at a time.
+// blockTasks is how many states a rank expands, or offers to others, at a time.
 const blockTasks = 128
 
 // block is a run of states that wait to be expanded, each by its task: the

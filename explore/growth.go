@@ -13,7 +13,7 @@ type tableSize struct {
 	peak    atomic.Uint64 // bytes at the worst moment so far
 }
 
-// see notes the present size, and that beside it a table of oldBytes was there.
+// see notes the present size, and that a table of oldBytes existed at the same time.
 func (t *tableSize) see(v visited, oldBytes uint64) {
 	now := v.bytesFor(v.buckets())
 	t.buckets.Store(v.buckets())

@@ -6,7 +6,7 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// Ranks of two hosts find what ranks of one find, whether batches travel or not.
+// Ranks of two hosts find what ranks of one find, whether batches are shipped or not.
 func TestTwoHosts(t *testing.T) {
 	const bits = 13
 	for _, s := range settings(3) {

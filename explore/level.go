@@ -2,9 +2,9 @@ package explore
 
 import "context"
 
-// wait looks whether the level or the search is over, and goes on with them. The
-// level word comes first: what this rank has found for the next level may be the
-// only work left, and the counters of its own level have gone on meanwhile.
+// wait checks whether the level or the search is over, and if so goes on to the next level or ends.
+// It reads the level word first: what this rank has found for the next level may be the
+// only work left, and other ranks may have moved the level on meanwhile.
 func (w *worker) wait(ctx context.Context) (moved bool, err error) {
 	before := w.level
 	if err := w.seeLevel(ctx); err != nil || w.level != before {
@@ -40,7 +40,7 @@ func (w *worker) seeLevel(ctx context.Context) error {
 	return nil
 }
 
-// look is what a rank does now and then that finds nothing to do.
+// checkFailed stops the search if a rank is lost. A rank without work calls it now and then.
 func (w *worker) checkFailed(ctx context.Context) error {
 	if len(w.job.Failed()) > 0 {
 		return w.stopAll(ctx, stopLost)

@@ -30,8 +30,8 @@ func (l *levelLog) add(task uint64) {
 	l.n++
 }
 
-// level notes that a level has begun. Levels that passed without this rank's doing
-// are noted as well.
+// level notes that a level has begun. Levels in which this rank expanded nothing are noted as
+// well.
 func (l *levelLog) level(level uint64) {
 	if l == nil {
 		return

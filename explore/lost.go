@@ -17,9 +17,8 @@ type Saved struct {
 	States uint64 // that had been found
 }
 
-// missing reports whether err tells of a rank that is gone. The ranks that are missed when
-// this one first hears of it are remembered: of those that are gone later some have only
-// ended for the same reason.
+// missing reports whether err says that a rank is lost. It remembers the ranks that are lost at
+// the first such error: ranks that are missing later may have ended because of that loss.
 func (s *search) missing(err error) bool {
 	var gone *rma.RankError
 	if !errors.As(err, &gone) {
@@ -36,7 +35,7 @@ func (s *search) missing(err error) bool {
 	return true
 }
 
-// explainLost tells of the loss, and what there is to go on with.
+// explainLost describes the loss, and the checkpoint to resume from.
 func (s *search) explainLost(r *Result, reporter int) {
 	s.awaitLoss()
 	r.Reason, r.Lost, r.Saved = RankLost, s.lost, s.latest()
@@ -47,11 +46,11 @@ func (s *search) explainLost(r *Result, reporter int) {
 	r.Detail = ranksWere(s.lost, s.hosts) + " lost, with the states yet to be expanded there"
 }
 
-// maxLossPauses is how often a rank pauses, for a millisecond at most, to hear who is lost.
+// maxLossPauses is how often a rank pauses, a millisecond at most, until it knows who is lost.
 const maxLossPauses = 1000
 
-// awaitLoss waits until this rank, too, knows who is lost: the news of another rank that a search
-// has ended may be here first.
+// awaitLoss waits until this rank, too, knows who is lost: the command to stop may arrive
+// before the engine reports the loss here.
 func (s *search) awaitLoss() {
 	pace := rma.Backoff{Job: s.job}
 	for pauses := 0; len(s.lost) == 0 && pauses < maxLossPauses; {
@@ -85,9 +84,9 @@ func ranksWere(ranks []int, hosts []string) string {
 	return "ranks " + text.String() + " were"
 }
 
-// latest is the checkpoint to go on with when memory is lost: the one that this search writes,
-// or else the one that it began with. The file is asked, as ranks may have been lost while it
-// took its place.
+// latest is the checkpoint to resume from when memory is lost: the one that this search writes,
+// or else the one that it began with. The file itself is read, as ranks may have been lost while it
+// was replaced.
 func (s *search) latest() Saved {
 	for _, path := range []string{s.opts.Checkpoint, s.opts.Resume} {
 		var c checkpoint
@@ -113,7 +112,8 @@ func (s *search) accept(path string, c *checkpoint, description []byte) error {
 	err := json.Unmarshal(description, c)
 	switch {
 	case err != nil || c.Kind != checkpointKind:
-		return fmt.Errorf("explore: %s is no checkpoint of an exploration", path)
+		return fmt.Errorf("explore: %s is no checkpoint of an exploration, but something else "+
+			"that farhash has saved", path)
 	case c.Model != s.opts.ModelID || c.StateWords != s.model.StateWords():
 		return &OtherModelError{Path: path, Have: c.Model, Want: s.opts.ModelID}
 	case c.Order != s.opts.Order:

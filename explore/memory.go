@@ -23,7 +23,7 @@ const (
 	runtimeBytes = 48 << 20
 
 	// defaultShare is the part of the available memory that a search may use
-	// when it is not told.
+	// when Options.Mem is 0.
 	defaultShare = 0.8
 
 	// minMem is the smallest budget that a search accepts.
@@ -47,7 +47,7 @@ func newBudget(mem uint64, ranks int) (*budget, error) {
 	if mem == 0 {
 		avail, err := memory.Now()
 		if err != nil {
-			return nil, fmt.Errorf("explore: how much memory there is cannot be told (%w); "+
+			return nil, fmt.Errorf("explore: how much memory there is cannot be found (%w); "+
 				"say how much to use", err)
 		}
 		mem = uint64(defaultShare * float64(avail.Bytes))
@@ -115,8 +115,8 @@ func (b *budget) enough(v visited, states uint64) uint64 {
 	return 2*max(uint64(float64(states)*b.stateBytes(v)), b.states) + (b.mem - b.states)
 }
 
-// shareBudget gives every rank the budget of rank 0, which has looked at the
-// machine a moment before or after them.
+// shareBudget gives every rank the budget of rank 0, which may have found another amount
+// of available memory.
 func shareBudget(ctx context.Context, c *control, mem uint64, barrier func(context.Context) error) (
 	*budget, error) {
 	b, err := newBudget(mem, c.ranks)

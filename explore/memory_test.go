@@ -135,7 +135,7 @@ func TestSharedBudget(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			// Ranks that look at the machine at different moments see different memory.
+			// Ranks that measure the available memory at different moments get different amounts.
 			own := mem
 			if own != 0 {
 				own += uint64(job.Rank()) << 20

@@ -9,7 +9,7 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
-// spyJob is a job whose queues tell what they are about to do.
+// spyJob is a job whose queues report what they are about to do.
 type spyJob struct {
 	rma.Job
 	onGet  func(off int)
@@ -41,7 +41,7 @@ func (q spyQueue) CompareAndSwap(w rma.Window, rank, off int, old, newWord uint6
 	return q.Queue.CompareAndSwap(w, rank, off, old, newWord)
 }
 
-// A block that another rank claims between the look at its header and the swap is
+// A block that another rank claims between the load of its header and the swap is
 // not claimed a second time.
 func TestClaimLost(t *testing.T) {
 	job := &spyJob{Job: local.SingleWith(local.Options{Hidden: true})}

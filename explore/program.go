@@ -19,14 +19,14 @@ const (
 	minStateBytes = minMem - minMem/4
 )
 
-// process tells the processes of ranks apart.
+// process is a number by which ranks know which of them share a process.
 var process = rand.Uint64() | 1
 
 // makeBudget divides the memory. Collective.
 func (s *search) makeBudget(ctx context.Context) (err error) {
 	mem, whole := s.opts.Mem, s.opts.MemWhole && s.opts.Mem > 0
 	if whole {
-		mem = max(mem, minMem) // how much is too little is seen below
+		mem = max(mem, minMem) // reserve refuses too little
 	}
 	if s.budget, err = shareBudget(ctx, s.control, mem, s.job.Barrier); err != nil || !whole {
 		return err
@@ -38,7 +38,7 @@ func (s *search) makeBudget(ctx context.Context) (err error) {
 // reserveProgram has the budget leave what the processes of all ranks take for themselves, net and
 // model included: what they take now and what they are about to. Collective.
 func (s *search) reserveProgram(ctx context.Context) error {
-	n, _ := s.successors() // what fails fails again in the search, where all ranks are told
+	n, _ := s.successors() // an error here comes again in the search, on all ranks
 	s.spare = max(s.spare, n+n/2)
 	full := batchStates
 	if s.hosts != nil {
@@ -64,7 +64,7 @@ func (s *search) reserveProgram(ctx context.Context) error {
 		debug.FreeOSMemory() // of what the net and the model were made
 		now, most, err := memory.Resident()
 		if err != nil {
-			now = runtimeBytes // as where nobody asks
+			now = runtimeBytes // as without MemWhole
 		}
 		mine, peak = mine+now+processBytes, most
 	}

@@ -102,7 +102,7 @@ func TestProgramOfOneProcess(t *testing.T) {
 			t.Errorf("%d ranks: %d bytes for the program, of which %d for ranks", ranks, p, more)
 		}
 	}
-	// Every rank is told.
+	// Every rank gets the error.
 	var errs [3]error
 	_ = local.Run(3, func(job rma.Job) error {
 		_, errs[job.Rank()] = Run(t.Context(), job, oneState{}, Options{Mem: 1, MemWhole: true})

@@ -69,7 +69,7 @@ func TestCancelledDuring(t *testing.T) {
 				return nil
 			}
 			s.ctx = func(rank int) context.Context {
-				// Where memory is short it may be full before a single rank looks.
+				// Where memory is short it may be full before a rank reads the command.
 				if rank == s.ranks/2 || s.opts.Mem == tightMem {
 					return ctx
 				}

@@ -18,8 +18,8 @@ const (
 )
 
 // trace finds a shortest way to a deadlock, backwards: the ranks agree on a
-// deadlock in the lowest level, then level by level each fires the transitions of
-// the present state backwards and looks for what comes out among the states that
+// deadlock in the lowest level. Then level by level each fires the transitions of
+// the present state backwards, and searches for these predecessors among the states that
 // it inserted in the level before. Collective.
 func (s *search) trace(ctx context.Context) ([]int, bool, error) {
 	rank, level, err := s.firstDeadlock(ctx)
@@ -46,7 +46,7 @@ func (s *search) trace(ctx context.Context) ([]int, bool, error) {
 	return way, true, nil
 }
 
-// firstDeadlock finds the lowest level with a deadlock, and a rank that met one there;
+// firstDeadlock finds the lowest level with a deadlock, and a rank that found one there;
 // rank -1 when there is none.
 func (s *search) firstDeadlock(ctx context.Context) (rank int, level uint64, err error) {
 	rank = -1
@@ -131,7 +131,7 @@ func (s *search) readBank(ctx context.Context, rank, bank int, state []uint64) (
 	return int(transition), err
 }
 
-// findPredecessor looks among the states that this rank inserted in a level for one
+// findPredecessor searches the states that this rank inserted in a level for one
 // that leads to target.
 func (s *search) findPredecessor(ctx context.Context, level uint64, target []uint64) (
 	[]uint64, int, error) {

@@ -27,7 +27,7 @@ type visited interface {
 	// keptBytes is the part of the present memory that growth keeps in place.
 	keptBytes() uint64
 	check(ctx context.Context) error
-	// access is how the set is reached where its memory is not seen.
+	// access is how the set is reached where its memory is not addressable.
 	access() ship.Choice
 	close() error
 }

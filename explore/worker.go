@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// batchStates is how many successors are gathered before they go into the set,
-	// or more, by what one state has; shippedBatchStates is it where batches travel, and a request
-	// costs as much as thousands of insertions.
+	// batchStates is how many successors are gathered before they go into the set: so many, and
+	// what the last state has beyond. shippedBatchStates is the same where batches are shipped,
+	// and a request costs as much as thousands of insertions.
 	batchStates        = 512
 	shippedBatchStates = 4096
 
 	// spareStates is for how many more there is room without growing, at least.
 	spareStates = 128
 
-	// insertBatches is how many batches go into the set between two looks at its load.
+	// insertBatches is how many batches go into the set before its load is checked again.
 	insertBatches = 2
 )
 
@@ -40,7 +40,7 @@ const (
 // number is the number of a command to stop: a reason, and the rank that has it.
 func (why stopReason) number(rank int) uint64 { return uint64(rank)<<8 | uint64(why) }
 
-// stopped takes the number of a command to stop apart.
+// stopped splits the number of a command to stop.
 func stopped(number uint64) (why stopReason, rank int) {
 	return stopReason(number & 0xff), int(number >> 8)
 }
@@ -111,7 +111,7 @@ func (w *worker) batchBytes() uint64 {
 	return 2 * 8 * uint64(cap(w.batch))
 }
 
-// travels tells whether batches of some length are shipped.
+// ships reports whether batches of some length are shipped.
 func ships(c ship.Choice) bool { return c != (ship.Choice{}) && c.MinBatch < math.MaxInt }
 
 // loop expands states until all ranks are done or stop.
@@ -190,7 +190,7 @@ func (w *worker) begin(ctx context.Context) error {
 	return w.job.Barrier(ctx)
 }
 
-// obey does what all ranks have been told to do together.
+// obey carries out the command that all ranks carry out together.
 func (w *worker) obey(ctx, uncancelled context.Context) error {
 	cmd, err := w.control.command(uncancelled)
 	if err != nil {
@@ -209,7 +209,7 @@ func (w *worker) obey(ctx, uncancelled context.Context) error {
 	return nil
 }
 
-// stopAll tells all ranks to stop, unless they have been told something already.
+// stopAll commands all ranks to stop, unless there is another command already.
 func (w *worker) stopAll(ctx context.Context, why stopReason) error {
 	return w.control.ask(ctx, w.generation, commandStop, why.number(w.job.Rank()))
 }
@@ -279,7 +279,7 @@ func (w *worker) expand(ctx context.Context, b *block) error {
 	return w.publish(ctx)
 }
 
-// settle inserts the batch of successors. Between two states, with nothing on its way,
+// settle inserts the batch of successors. Between two states, with nothing in flight,
 // is the moment for a checkpoint.
 func (w *worker) settle(ctx context.Context, to *frontier, parity int) error {
 	if err := w.insert(ctx, to, parity); err != nil {
