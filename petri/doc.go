@@ -49,7 +49,7 @@
 //   - toolspecific and graphics are skipped with all that they hold. Other
 //     elements that the standard does not know are skipped too, unless they hold
 //     one of those listed below.
-//   - Namespaces are not looked at.
+//   - Namespaces are ignored.
 //   - Any declared character set is read, and UTF-8, UTF-16 and UTF-32 with a
 //     byte order mark whatever is declared. Lines are counted after decoding.
 //

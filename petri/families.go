@@ -47,8 +47,8 @@ func Family(name string, n int) (*Net, error) {
 // 7n*3^(n-2) arcs. Two states are deadlocks: all hold their left fork, or all
 // their right one. It is the Philosophers net of the Model Checking Contest.
 func Philosophers(n int) (*Net, error) {
-	const most = 100_000
-	if err := checkSize("philosophers", n, 2, most); err != nil {
+	const maxSize = 100_000
+	if err := checkSize("philosophers", n, 2, maxSize); err != nil {
 		return nil, err
 	}
 	b := newBuilder(fmt.Sprintf("Philosophers-%d", n), 5*n, 5*n)
@@ -77,16 +77,16 @@ func Philosophers(n int) (*Net, error) {
 // 2^r + w reachable states and r*2^r + 2w arcs, and no deadlock. It is the
 // RwMutex net of the Model Checking Contest.
 func RWMutex(readers, writers int) (*Net, error) {
-	const most, mostArcs = 10_000, 1_000_000
-	if err := checkSize("readers", readers, 1, most); err != nil {
+	const maxSize, maxArcs = 10_000, 1_000_000
+	if err := checkSize("readers", readers, 1, maxSize); err != nil {
 		return nil, err
 	}
-	if err := checkSize("writers", writers, 0, most); err != nil {
+	if err := checkSize("writers", writers, 0, maxSize); err != nil {
 		return nil, err
 	}
-	if readers*writers > mostArcs {
+	if readers*writers > maxArcs {
 		return nil, fmt.Errorf("%d readers with %d writers are too many; "+
-			"their product must be at most %d", readers, writers, mostArcs)
+			"their product must be at most %d", readers, writers, maxArcs)
 	}
 	b := newBuilder(fmt.Sprintf("RwMutex-r%d-w%d", readers, writers),
 		3*readers+2*writers, 2*readers+2*writers)
@@ -115,8 +115,8 @@ func RWMutex(readers, writers int) (*Net, error) {
 // 2n*3^(n-1) + 1 arcs. The 2^n states in which all have voted are deadlocks.
 // It is the Referendum net of the Model Checking Contest.
 func Referendum(n int) (*Net, error) {
-	const most = 100_000
-	if err := checkSize("voters", n, 1, most); err != nil {
+	const maxSize = 100_000
+	if err := checkSize("voters", n, 1, maxSize); err != nil {
 		return nil, err
 	}
 	b := newBuilder(fmt.Sprintf("Referendum-%d", n), 3*n+1, 2*n+1)
@@ -140,8 +140,8 @@ func Referendum(n int) (*Net, error) {
 // states and n + n*2^(n-3)*(n^2 + 3n + 4) arcs, and no deadlock. It is the
 // Dekker net of the Model Checking Contest.
 func Dekker(n int) (*Net, error) {
-	const most = 500 // the arcs grow with the square of n
-	if err := checkSize("processes", n, 1, most); err != nil {
+	const maxSize = 500 // the arcs grow with the square of n
+	if err := checkSize("processes", n, 1, maxSize); err != nil {
 		return nil, err
 	}
 	b := newBuilder(fmt.Sprintf("Dekker-%d", n), 5*n, n*n+2*n)
@@ -170,9 +170,9 @@ func Dekker(n int) (*Net, error) {
 }
 
 // checkSize refuses a size before it exhausts memory.
-func checkSize(what string, n, least, most int) error {
-	if n < least || n > most {
-		return fmt.Errorf("the number of %s is %d; it must be %d to %d", what, n, least, most)
+func checkSize(what string, n, minSize, maxSize int) error {
+	if n < minSize || n > maxSize {
+		return fmt.Errorf("the number of %s is %d; it must be %d to %d", what, n, minSize, maxSize)
 	}
 	return nil
 }

@@ -18,9 +18,9 @@ import (
 // readBytes is how much is read at a time.
 const readBytes = 64 << 10
 
-// decode returns a reader of UTF-8 where the first bytes of r tell its
-// encoding, known to be right whatever the XML declaration says. Otherwise the
-// declaration, readable as ASCII, decides.
+// decode returns a reader of UTF-8. If the first bytes of r show its encoding,
+// known is true, and the XML declaration does not count. Otherwise the
+// declaration, which can be read as ASCII, decides.
 func decode(r io.Reader) (in io.Reader, known bool, err error) {
 	buf := bufio.NewReaderSize(r, readBytes)
 	head, _ := buf.Peek(4) // an error comes again with the first read

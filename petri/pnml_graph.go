@@ -144,7 +144,7 @@ func (p *parser) follow(n node) (int32, error) {
 	return n.to, nil
 }
 
-// direction tells whether a transition consumes or produces.
+// direction says whether a transition consumes or produces.
 type direction uint8
 
 const (

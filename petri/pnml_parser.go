@@ -53,7 +53,7 @@ func newParser(r io.Reader, limits Limits) (*parser, error) {
 	return p, nil
 }
 
-// source remembers what became of the underlying reader, to tell its errors
+// source remembers the error of the underlying reader, to distinguish it
 // from those of the XML, and keeps to the limits.
 type source struct {
 	r      io.Reader

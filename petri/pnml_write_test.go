@@ -80,7 +80,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestWriteIDs looks for ids of pages and arcs that a net has already.
+// TestWriteIDs writes nets that already have the ids that pages and arcs would get.
 func TestWriteIDs(t *testing.T) {
 	n := &petri.Net{Name: "_", Places: []petri.Place{place("__page", 0)},
 		Transitions: []petri.Transition{transition("___1", []petri.Arc{{Weight: 1}}, nil)}}

@@ -32,7 +32,7 @@ const UnknownBound = -1
 type PlaceInfo struct {
 	ID    string
 	Role  Role
-	Bound int64 // most tokens as far as invariants tell, or UnknownBound
+	Bound int64 // most tokens by the invariants, or UnknownBound
 	Bits  int   // of a counted place, or of the whole field of a group
 	Field int   // number of the field, shared by a group; -1 if there is none
 }

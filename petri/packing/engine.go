@@ -7,11 +7,11 @@ import (
 
 // The sizes that decide how lanes are computed.
 const (
-	firstCache  = 32 << 10 // bytes of tables that stay in the nearest cache
-	secondCache = 1 << 20  // bytes of tables that are still worth a lookup
-	widestChunk = 11
-	leastChunk  = 4
-	fewLanes    = 12 // words of a row that are summed up quad by quad
+	firstCache   = 32 << 10 // bytes of tables that stay in the nearest cache
+	secondCache  = 1 << 20  // bytes of tables that are still worth a lookup
+	maxChunkBits = 11
+	minChunkBits = 4
+	fewLanes     = 12 // words of a row that are summed up quad by quad
 )
 
 // dense computes the lanes of a small net. It cuts the packed marking into
@@ -63,8 +63,8 @@ type sparseField struct {
 
 // chooseEngine builds the engine that takes fewer additions.
 func (g *program) chooseEngine() {
-	chunks := g.cut(leastChunk)
-	for width := leastChunk + 1; width <= widestChunk; width++ {
+	chunks := g.cut(minChunkBits)
+	for width := minChunkBits + 1; width <= maxChunkBits; width++ {
 		wider := g.cut(width)
 		if g.tableBytes(wider) > firstCache {
 			break

@@ -36,7 +36,7 @@ func (e *expander) Expand(state, out []uint64) ([]uint64, error) {
 	} else {
 		e.g.sparse.evaluate(e.g.bias, state, e.lanes)
 	}
-	e.peaks.look(e.lanes)
+	e.peaks.update(e.lanes)
 	if len(state) == 1 && !e.g.checks {
 		return e.fireOneWord(state[0], out), nil
 	}

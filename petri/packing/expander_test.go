@@ -23,7 +23,7 @@ func engines(p *Packing) map[string]*Packing {
 	if program.dense != nil {
 		program.dense, program.sparse = nil, program.list()
 	} else {
-		program.dense, program.sparse = program.tabulate(program.cut(leastChunk)), nil
+		program.dense, program.sparse = program.tabulate(program.cut(minChunkBits)), nil
 	}
 	return map[string]*Packing{"chosen": p, "other": &other}
 }

@@ -81,7 +81,7 @@ func Explore(ctx context.Context, job rma.Job, net *petri.Net, opts explore.Opti
 	return NewSearch(net).Run(ctx, job, opts)
 }
 
-// identity tells nets and their packings apart.
+// identity is a text that differs between nets, and between packings of a net.
 func (p *Packing) identity(net *petri.Net, guessBits int) (string, error) {
 	h := xxh3.New()
 	if err := petri.Write(h, net); err != nil {

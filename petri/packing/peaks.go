@@ -75,7 +75,7 @@ func newPeaks(g *program) peaks {
 }
 
 // raise sets the most tokens in a place. Places that cannot have more are not
-// looked at any longer.
+// examined any longer.
 func (k *peaks) raise(place int64) {
 	k.place = place
 	first := k.g.sumWord + 1
@@ -96,8 +96,8 @@ func (k *peaks) raise(place int64) {
 	}
 }
 
-// look takes note of a marking, given its lane words.
-func (k *peaks) look(lanes []uint64) {
+// update takes a marking into account, given its lane words.
+func (k *peaks) update(lanes []uint64) {
 	k.expanded = true
 	k.sum = max(k.sum, lanes[k.g.sumWord])
 	tail := lanes[k.g.sumWord+1:]
