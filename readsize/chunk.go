@@ -12,7 +12,7 @@ func (l *Law) RoundTrips(chunk int) float64 {
 }
 
 // RoundTripsBetween is the mean of RoundTrips over the inserts that take a table from one
-// load to another (OP Table 1, where these are 0.02 apart).
+// load to another (OP Table 1, where these differ by 0.02).
 func RoundTripsBetween(from, to float64, chunk int) (float64, error) {
 	// Simpson's rule; the integrand is smooth and intervals are short.
 	const steps = 8

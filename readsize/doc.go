@@ -61,7 +61,7 @@
 //     first such k are not considered. Only so all seven sizes of LP Table 1 come out
 //     ([Law.ModelReads]).
 //   - The bound of Eq. 2 is rounded to the nearest, and takes the rate of messages with one
-//     slot. The best size below it is looked for; it is not the lesser of both.
+//     slot. The model's size is the best one below it, which is not the lesser of both.
 //   - LP Table 1 has 7.41 and 10.05 requests at load 0.95; by the law these are 7.417 and
 //     10.095.
 //   - LP Table 4 has 1.04 reads of the heap for each lookup; signatures of a byte that

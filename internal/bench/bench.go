@@ -18,7 +18,7 @@ type Config struct {
 	Operations int
 	Batch      int // operations of one call
 	Runs       int
-	// Progress is told each case on rank 0, if not nil.
+	// Progress is called with each case on rank 0, if not nil.
 	Progress func(Result)
 }
 
@@ -180,7 +180,7 @@ func timed(ctx context.Context, job rma.Job, operations int, run func() error) (
 	begin := time.Now()
 	err := run()
 	elapsed := time.Since(begin)
-	// What one has failed at is no wrong answer of the others: all hear of it.
+	// An error of one rank is an error on all: without it their answers would seem wrong.
 	if err = rma.AllSucceeded(ctx, job, "bench", err); err != nil {
 		return 0, err
 	}

@@ -41,7 +41,7 @@ func (p *pairs) ready(n int, put bool, at func(i int) uint64) {
 func (p *pairs) key(i int) []byte   { return p.keys[i*p.keyBytes : (i+1)*p.keyBytes] }
 func (p *pairs) value(i int) []byte { return p.values[i*p.valueBytes : (i+1)*p.valueBytes] }
 
-// right tells whether a value is that of operation i.
+// right reports whether a value is that of operation i.
 func (p *pairs) right(i int, value []byte) bool {
 	want := make([]byte, p.valueBytes)
 	fill(want, p.numbers[i]+1)

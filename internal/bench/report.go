@@ -33,7 +33,7 @@ func NewReport(command, engine string, results []Result) *Report {
 		Results: results, Complete: true}
 }
 
-// cpuModel is the name of the processor, or the architecture where the system does not tell.
+// cpuModel is the name of the processor, or the architecture where the system does not give it.
 func cpuModel() string {
 	info, _ := os.ReadFile("/proc/cpuinfo") // there is none on some systems
 	for line := range strings.Lines(string(info)) {

@@ -26,7 +26,7 @@ const (
 	flightLong  = 32   // in flight for the bandwidth
 )
 
-// lengths of reads that the line is laid through, in words.
+// lengths of reads that the line is fitted to, in words.
 var lengths = [...]int{1, 16, 64, 256, longWords}
 
 // Config is how to measure. All ranks have the same.

@@ -5,28 +5,28 @@
 // # What is measured
 //
 //   - LatencyNs (c) and ByteNs (alpha): rank 0 reads blocks of several lengths, one at a
-//     time, from random places in the memory of the other ranks, or of its own where there
-//     is none. A straight line through the medians has c where it meets a read of no
-//     bytes, and alpha as its slope. LP takes c from reads of no bytes, which not every
-//     engine has, and alpha from the name of the network.
+//     time, from random places in the memory of the other ranks, or of its own if it is
+//     alone. A straight line is fitted to the medians: its value at no bytes is c, and its
+//     slope alpha. LP takes c from reads of no bytes, which not every engine has, and alpha
+//     from the nominal rate of the network.
 //   - MessagesPerSecond (rho0): all ranks read single words with many in flight. LP takes
-//     reads of no bytes, which not every engine has; 8 bytes more or less are nothing to
-//     what limits the rate of short messages. h is not measured: [HeaderBytes].
+//     reads of no bytes, which not every engine has; 8 bytes do not change the rate of short
+//     messages. h is not measured: [HeaderBytes].
 //   - LinkBytesPerSecond (l): the same with blocks of 8 KiB.
 //
 // Both rates are those of all ranks together. The bound of a read size (LP Eq. 2) depends
 // on their ratio alone. One rank does not always post fast enough to saturate a card: let
 // as many ranks measure as will look things up.
 //
-// And for people, who want to know what batches gain and when they should travel:
+// And for readers who want to know what batches gain and when to ship them:
 //
 //   - Rates: reads a second by their length and by how many each rank has in flight.
 //   - Shipped: requests that the programs of other ranks answer with as many bytes, where the
 //     engine carries requests (rma.Server): a line through single ones as above, the rate
 //     with several in flight, and what tables with ship.Auto make of it.
 //
-// The lengths are read in turn, and medians are taken of groups of reads, so that what
-// else the machine does falls on all of them and is mostly left out. The memory is larger
+// The lengths are read in turn, and medians are taken of groups of reads. So what else the
+// machine does affects all lengths alike, and mostly does not count. The memory is larger
 // than caches, unless Config says otherwise, and has been written to before.
 //
 // # What is kept

@@ -18,7 +18,7 @@ import (
 
 // Result is what reads cost. The field names are those of the file.
 type Result struct {
-	Engine string    `json:"engine"` // for people: who saves it says which
+	Engine string    `json:"engine"` // set by the caller that saves it; the model does not use it
 	Ranks  int       `json:"ranks"`
 	Time   time.Time `json:"time"`
 
@@ -28,9 +28,9 @@ type Result struct {
 	MessagesPerSecond  float64 `json:"messagesPerSecond"`  // rho0, all ranks together
 	HeaderBytes        float64 `json:"headerBytes"`        // h, not measured
 
-	Points []Point `json:"points"` // that the line is laid through
+	Points []Point `json:"points"` // that the line is fitted to
 
-	// For people; the model does without.
+	// The model does not use these.
 	Rates   []Rate   `json:"rates,omitempty"`   // of reads
 	Shipped *Shipped `json:"shipped,omitempty"` // nil where the engine carries no requests
 }
@@ -47,7 +47,7 @@ type Rate struct {
 type Shipped struct {
 	LatencyNs float64 `json:"latencyNs"` // of one of no bytes
 	ByteNs    float64 `json:"byteNs"`    // more for each byte of it, there and back
-	Points    []Point `json:"points"`    // that the line is laid through
+	Points    []Point `json:"points"`    // that the line is fitted to
 	Rates     []Rate  `json:"rates"`
 	// Auto is what a table with ship.Auto does here, and why, if an operation takes one
 	// message; MinBatch is from how many operations for a rank on it ships them, 0 for never.
@@ -68,7 +68,7 @@ func median(values []float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// fit lays a line through points with least squares of the relative errors. Where noise
+// fit fits a line to points with least squares of the relative errors. Where noise
 // gives a line that falls, or one that meets zero bytes below zero, the answer is the
 // nearest that makes sense.
 func fit(points []Point) (latencyNs, byteNs float64) {

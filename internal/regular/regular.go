@@ -1,8 +1,9 @@
-// Package regular opens files without waiting, and where need be regular ones alone.
+// Package regular opens files without waiting, and refuses files that are not regular where only
+// these can be used.
 //
-// Opening a pipe waits for who is at its other end, and a signal that is caught does not end that.
-// A table is read at any offset, by every rank for itself, for which a pipe or a device does not
-// serve at all.
+// Opening a pipe waits for the process at its other end, and a signal that is caught does not end
+// that wait. A saved table is read at any offset, by each rank separately, which a pipe or a device
+// does not allow.
 package regular
 
 import (

@@ -16,8 +16,8 @@ import (
 // partialSuffix marks a file that is not complete.
 const partialSuffix = ".partial"
 
-// beginnings is how often Begin tries again where the file is renamed under its hands.
-const beginnings = 100
+// maxTries is how often Begin tries again where another process renames the file meanwhile.
+const maxTries = 100
 
 // A file that is not complete begins with its mark, until its writer puts a header there.
 const (
@@ -33,7 +33,7 @@ const (
 // refused: somebody may need it, or may have put it there so that another file is overwritten.
 func Begin(target, magic string) (f *os.File, mark uint64, err error) {
 	path := target + partialSuffix
-	for range beginnings {
+	for range maxTries {
 		f, err := openJoint(path, os.O_CREATE|os.O_EXCL)
 		found := errors.Is(err, fs.ErrExist)
 		if err != nil && !found {

@@ -11,11 +11,11 @@ import (
 )
 
 // Target is the file that is to be replaced when a path is written to: what symbolic links
-// lead to. special tells that it is there and is no regular file but, say, a device or a
+// lead to. special reports that it exists and is no regular file but, say, a device or a
 // pipe, which must be written to and not replaced. A folder is an error, and so is a symbolic
-// link that leads to nothing: to replace the link would leave the file where it is not wanted,
-// and to make what it names would let others choose, in a folder that they share, which file of
-// the user's comes to be.
+// link that leads to nothing. If the link were replaced, the file would lie where it is not wanted.
+// If the file were made that the link names, others who share the folder could choose which file
+// of the user's is made.
 func Target(path string) (target string, special bool, err error) {
 	info, err := os.Stat(path) // the system follows no links that it knows to be dangerous
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,9 +47,9 @@ func Same(path, other string) bool {
 	return err == nil && os.SameFile(this, that)
 }
 
-// File has write write a file that a user names, which is there when that has succeeded. A
-// device or a pipe is written to, as is what standard output or error go to: under a name like
-// /dev/stdout a shell's file is to go on, and not to be replaced.
+// File calls write to write a file that a user names. The file is replaced when that has succeeded.
+// A device or a pipe is written to directly. So is the file of standard output or error: under a
+// name like /dev/stdout the file of a shell is continued, and not replaced.
 func File(path string, write func(w io.Writer) error) error {
 	for _, open := range []*os.File{os.Stdout, os.Stderr} {
 		this, openErr := open.Stat()
@@ -73,7 +73,7 @@ func File(path string, write func(w io.Writer) error) error {
 	f, err := os.CreateTemp(folder, ".farhash-*")
 	if err != nil {
 		var of *fs.PathError
-		if errors.As(err, &of) { // the name of the file for the time being tells nobody anything
+		if errors.As(err, &of) { // the name of the temporary file is of no use to a user
 			return fmt.Errorf("a file in %s: %w", folder, of.Err)
 		}
 		return err
