@@ -103,12 +103,12 @@
 //     vanishes only when it is evicted, deleted, or when a rank dies or a link is cut.
 //   - Neither readers nor writers wait for others in LockFree. In Fine and Coarse they wait
 //     while another holds the lock and is alive.
-//   - An error of the engine (memory of a rank that is gone) leaves open what a put or Delete
+//   - An error of the engine (memory of a rank that is lost) leaves open what a put or Delete
 //     has done. Other operations of the batch are carried out, whether they are shipped or not.
 //
 // # What a mode costs
 //
-// Over memory a lock is two atomic operations, some ten nanoseconds where nobody else has
+// Over memory a lock is two atomic operations, some ten nanoseconds where no other operation has
 // it, and modes differ by less than a put takes. Over a network each of these is a round
 // trip, and operations wait for locks under contention. On a simulated cluster of 4 hosts, with
 // batches of puts drawn from Zipf(0.99), all ranks together need 24 ns a put in LockFree,
@@ -123,7 +123,7 @@
 //     may by then have been replaced.
 //   - Invalid buckets do not end a search, empty ones do; the paper has no deletion.
 //   - A writer announces itself to readers, and so is not starved by them. Locks are broken
-//     when their owner has died; MPI-DHT waits for ever.
+//     when their owner has died; MPI-DHT waits without end.
 //   - A put searches on behind the first copy of its key, for further ones.
 //   - Window indices are right for any number of buckets. The published code maps every key to
 //     bucket 0 from 2^23 buckets on.

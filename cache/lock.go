@@ -15,7 +15,7 @@ import (
 //
 // A reader adds 1; if there is an owner it takes that back and waits. A writer puts itself
 // in as the owner, by a compare-and-swap that succeeds only where there is none, and
-// then waits until the readers have gone. Those that come meanwhile see it and wait, so
+// then waits until the readers have released it. Readers that come meanwhile wait, so
 // that readers cannot starve a writer.
 //
 // The owner has a number, its rank plus 1, so that others can find that it is dead. (A rank that

@@ -17,7 +17,7 @@ type reader struct {
 	buf rma.Buf
 
 	rank, off int
-	get       rma.Handle // on its way
+	get       rma.Handle // in flight; NoHandle: none
 }
 
 func (t *table) newReader() (*reader, error) {

@@ -28,7 +28,7 @@ func (t *table) session() (*session, error) {
 	if ok || err != nil {
 		return s, err
 	}
-	// A put and marks may be on their way together with the get of the next group.
+	// A put and marks may be in flight together with the get of the next group.
 	q, err := t.job.NewQueue(t.depth * (t.groupBuckets + 2))
 	if err != nil {
 		return nil, err
