@@ -11,11 +11,11 @@ import "sort"
 // Slots are numbered through all ranks. In both layouts the list is in the order of from
 // and of end at once; in Linear clusters do not overlap.
 type clusters struct {
-	most   int
-	linear bool
-	list   []cluster
-	fresh  []cluster // seen since the last update
-	least  int       // no shorter one comes in
+	maxKnown int
+	linear   bool
+	list     []cluster
+	fresh    []cluster // seen since the last update
+	least    int       // no shorter one comes in
 }
 
 type cluster struct{ from, end int }
@@ -25,13 +25,13 @@ func (c cluster) length() int { return c.end - c.from }
 // maxFresh is how many clusters are kept for the next update.
 const maxFresh = 64
 
-func newClusters(most int, linear bool) clusters {
-	return clusters{most: most, linear: linear, least: 1}
+func newClusters(maxKnown int, linear bool) clusters {
+	return clusters{maxKnown: maxKnown, linear: linear, least: 1}
 }
 
 // note keeps what a search has shown on a rank whose slots begin with number base.
 func (c *clusters) note(base, from, end int) {
-	if c.most > 0 && end-from >= c.least && len(c.fresh) < maxFresh {
+	if c.maxKnown > 0 && end-from >= c.least && len(c.fresh) < maxFresh {
 		c.fresh = append(c.fresh, cluster{base + from, base + end})
 	}
 }
@@ -60,7 +60,7 @@ func (c *clusters) enter(f cluster) {
 	c.list = append(c.list, cluster{})
 	copy(c.list[i+1:], c.list[i:])
 	c.list[i] = f
-	if len(c.list) > c.most {
+	if len(c.list) > c.maxKnown {
 		c.drop()
 	}
 }

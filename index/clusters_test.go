@@ -26,8 +26,8 @@ func TestClusters(t *testing.T) {
 			if rng.IntN(5) == 0 {
 				c.update()
 			}
-			if len(c.list) > c.most {
-				t.Fatalf("%d clusters, at most %d are wanted", len(c.list), c.most)
+			if len(c.list) > c.maxKnown {
+				t.Fatalf("%d clusters, at most %d are wanted", len(c.list), c.maxKnown)
 			}
 			slot := rng.IntN(slots)
 			distance, length := c.hint(slot)

@@ -154,7 +154,7 @@
 // [Index.Save] writes the table as it lies in memory, segment behind segment, and its marks;
 // image.go describes the file. There are two ways to read it, both with any number of ranks:
 //
-//   - [Open] maps it into memory, to be read only. That takes no time worth mentioning, and
+//   - [Open] maps it into memory, to be read only. Its time does not grow with the file, and
 //     all jobs of a host share the one copy that the system keeps of the file. Lookups go to
 //     that memory directly. A rank needs none of its own, and no other rank.
 //   - [Load] builds an index of its records, with any layout and storage.

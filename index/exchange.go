@@ -18,22 +18,22 @@ import (
 //	                  odd rounds  | from rank 0 | ...
 //	block             | words, round, done, failed | records ...
 type exchange struct {
-	job    rma.Job
-	ranks  int
-	me     int
-	store  *store
-	block  int // words for records in a block
-	window rma.Window
-	q      rma.Queue
-	in     rma.Buf
-	out    []rma.Buf // by rank; the first word is the header
-	used   []int     // words of records in each
-	puts   []rma.Handle
-	round  int
-	most   uint64 // bytes of memory; 0: no limit
-	over   bool   // all are done, or one has failed
-	failed error  // of this rank
-	fatal  error  // a barrier has failed: no further round is possible
+	job      rma.Job
+	ranks    int
+	me       int
+	store    *store
+	block    int // words for records in a block
+	window   rma.Window
+	q        rma.Queue
+	in       rma.Buf
+	out      []rma.Buf // by rank; the first word is the header
+	used     []int     // words of records in each
+	puts     []rma.Handle
+	round    int
+	maxBytes uint64 // bytes of memory; 0: no limit
+	over     bool   // all are done, or one has failed
+	failed   error  // of this rank
+	fatal    error  // a barrier has failed: no further round is possible
 }
 
 const (
@@ -67,7 +67,7 @@ func collect(ctx context.Context, job rma.Job, cfg *Config,
 	records iter.Seq2[Record, error]) (*store, error) {
 	s := newStore(cfg, job.Size())
 	x := &exchange{job: job, ranks: job.Size(), me: job.Rank(), store: s,
-		block: blockWords(job.Size()), most: cfg.MaxMemoryBytes}
+		block: blockWords(job.Size()), maxBytes: cfg.MaxMemoryBytes}
 	if x.ranks > 1 {
 		if err := x.open(ctx); err != nil {
 			return nil, err
@@ -105,7 +105,7 @@ func (x *exchange) limit(ctx context.Context) func() error {
 		if n++; n%1024 != 0 {
 			return x.store.failed
 		}
-		if err := ctx.Err(); err != nil || x.most == 0 {
+		if err := ctx.Err(); err != nil || x.maxBytes == 0 {
 			return err
 		}
 		return x.checkMemory()
@@ -114,17 +114,17 @@ func (x *exchange) limit(ctx context.Context) func() error {
 
 // checkMemory refuses to take more memory than allowed.
 func (x *exchange) checkMemory() error {
-	if need := x.store.bytes + exchangeBytes(x.ranks); need > x.most {
+	if need := x.store.bytes + exchangeBytes(x.ranks); need > x.maxBytes {
 		return fmt.Errorf("index: the %d records of rank %d so far take %d bytes, and "+
 			"MaxMemoryBytes is %d; PeakBytes says what a build needs", x.store.records, x.me,
-			need, x.most)
+			need, x.maxBytes)
 	}
 	return nil
 }
 
 func (x *exchange) open(ctx context.Context) error {
 	words := inboxesOfRank * x.ranks * (x.block + 1)
-	w, err := x.job.NewWindow(ctx, rma.Spec{Name: "index: records on their way", Words: words})
+	w, err := x.job.NewWindow(ctx, rma.Spec{Name: "index: records in exchange", Words: words})
 	if err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func (x *exchange) receive(ctx context.Context, mine uint64) error {
 		all, failed = all&header, failed|header
 	}
 	x.over = all&headerDone != 0 || failed&headerFailed != 0
-	if x.failed == nil && x.most > 0 {
+	if x.failed == nil && x.maxBytes > 0 {
 		x.failed = x.checkMemory()
 	}
 	return nil

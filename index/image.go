@@ -337,7 +337,7 @@ func blockSum(number, block int, words []uint64) uint64 {
 	return xxh3.HashSeed(bytesOf(words), uint64(number)<<40+uint64(block)+1)
 }
 
-// close gives up the file, and the memory that it is mapped to.
+// close closes the file, and unmaps its memory.
 func (m *image) close() error {
 	if m == nil || m.f == nil {
 		return nil

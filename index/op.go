@@ -33,7 +33,7 @@ type op struct {
 	pool    *bufferPool // has more
 }
 
-// piece is units on their way.
+// piece is units that a get in flight brings.
 type piece struct{ first, n, words, skip int }
 
 // start readies the machine.

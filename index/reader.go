@@ -83,7 +83,7 @@ func (r *Reader) Lookup(key []byte) iter.Seq2[Value, error] {
 			}
 			return
 		}
-		// The caller's code does not run while requests are on their way.
+		// The caller's code does not run while requests are in flight.
 		var values []byte
 		var ends []int
 		b := batch{keys: key, size: len(key), found: func(_ int, v Value) bool {
