@@ -6,7 +6,7 @@
 //
 // A search in linear probing reads slots from the home of its key on. A read of R slots of
 // w bytes costs T(R) = c + alpha*R*w (LP Eq. 3); one that was not enough is followed by
-// another. Short reads are many, long ones bring slots that nobody asked for.
+// another. With short reads there are many, and long reads bring slots that are not needed.
 //
 //	home             empty
 //	 v                 v

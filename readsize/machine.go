@@ -22,8 +22,8 @@ func EDR() Machine {
 
 // The figures of a machine lie between these, or are 0. Beyond them what is computed is not finite.
 const (
-	least = 1e-6
-	most  = 1e15
+	minFigure = 1e-6
+	maxFigure = 1e15
 )
 
 // Check says what is wrong with a machine, nil if nothing is.
@@ -38,9 +38,9 @@ func (m Machine) Check() error {
 		{"rate of messages per second", m.MessagesPerSecond, false},
 		{"header in bytes", m.HeaderBytes, false},
 	} {
-		if !(p.value >= least && p.value <= most) && !(p.value == 0 && p.zero) {
-			return fmt.Errorf("readsize: the %s must be %g to %g, not %v", p.what, least, most,
-				p.value)
+		if !(p.value >= minFigure && p.value <= maxFigure) && !(p.value == 0 && p.zero) {
+			return fmt.Errorf("readsize: the %s must be %g to %g, not %v", p.what, minFigure,
+				maxFigure, p.value)
 		}
 	}
 	if m.LatencyNs+m.ByteNs == 0 {

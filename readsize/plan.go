@@ -103,7 +103,7 @@ type Plan struct {
 	chunks [percents]func() int
 }
 
-// NewPlan makes a plan. It takes no time worth mentioning.
+// NewPlan makes a plan. It computes nothing yet.
 func NewPlan(c Config) (*Plan, error) {
 	if err := c.Check(); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func (c Config) programme(l *Law, most int) []int {
 	cost := make([]float64, n+1) // F
 	queue := make([]int, 0, n)
 	turns := make([]int, 0, n) // from which k down an entry beats the one before
-	// turn is the greatest k below j at which reading up to j is no dearer than up to i > j.
+	// turn is the greatest k below j at which reading up to j costs no more than up to i > j.
 	turn := func(i, j int) int {
 		slope, more := c.slotNs()*float64(i-j), cost[j]-cost[i]
 		cheaper := sort.Search(j, func(k int) bool { return l.unfinished[k]*slope < more }) - 1
