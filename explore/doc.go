@@ -25,8 +25,8 @@
 // claims a block from any slot, by one compare-and-swap on its header:
 //
 //	header 0        empty: the owner may fill it
-//	header 1..128   that many tasks: anybody may claim it
-//	header 1<<63    being read by whoever claimed it
+//	header 1..128   that many tasks: any rank may claim it
+//	header 1<<63    being read by the rank that claimed it
 //
 // The owner does nothing when its block is taken. When it has no other block left, it claims its
 // own block back.
@@ -54,7 +54,7 @@
 // commands never compete:
 //
 //   - run: nothing special.
-//   - grow: all ranks move the set into a larger table, then whoever comes first makes
+//   - grow: all ranks move the set into a larger table, then the first that is done makes
 //     the word say run with the next generation.
 //   - save: all ranks write a checkpoint, and go on like after growth.
 //   - stop: all ranks publish their counts and end, with the reason in the word.

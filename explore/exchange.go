@@ -11,7 +11,7 @@ import (
 // rank's segment, each a header and a block of tasks.
 //
 //	header 0                empty: the owner may fill it
-//	header 1 .. blockTasks  that many tasks: anybody may claim it
+//	header 1 .. blockTasks  that many tasks: any rank may claim it
 //	header slotClaimed      being read by the rank that swapped the header
 //
 // The owner writes the tasks before the header; a claim is one compare-and-swap.

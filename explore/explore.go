@@ -293,7 +293,7 @@ func (s *search) result(ctx context.Context) (*Result, error) {
 	for rank := range s.job.Size() {
 		c, err := s.control.counts(ctx, rank)
 		if s.missing(err) {
-			whole = false // its counts are gone with it
+			whole = false // its counts are lost with it
 			continue
 		}
 		if err != nil {

@@ -14,8 +14,8 @@ const (
 	DefaultTextBytes = 16 << 20
 )
 
-// Limits say how much is read, so that what is no net, or never ends, takes neither all memory nor
-// for ever. What is beyond one is a *SyntaxError.
+// Limits say how much is read, so that input that is no net, or never ends, cannot take all memory
+// or endless time. What is beyond one is a *SyntaxError.
 type Limits struct {
 	// FileBytes is the length of the longest file; 0 means DefaultFileBytes.
 	FileBytes int64

@@ -44,11 +44,11 @@
 //
 // A shipped operation takes effect between the call and its return, as a one-sided one does: it is
 // the same operation, only that the owner's processor carries it out. When a rank is lost, what was
-// on its way to it may have taken effect or not; the others' part of the batch is done.
+// in flight to it may have taken effect or not; the others' part of the batch is done.
 //
 // The answers of an owner come from one goroutine of its program. So a rank gives at most one
 // processor to the others, a request that waits does not delay one-sided operations, and a
 // rank that computes answers when Go's scheduler lets the goroutine run, 10 ms later at most
 // for each processor's worth of goroutines before it. The memory for requests is bounded: each
-// call in progress has 8*2*64 KiB, and an engine limits what is on its way to a rank.
+// call in progress has 8*2*64 KiB, and an engine limits what is in flight to a rank.
 package ship

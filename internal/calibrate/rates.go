@@ -34,7 +34,7 @@ func (m *meter) rates() ([]Rate, error) {
 var shipLengths = [...]int{1, 64, 512, rma.MaxShipWords}
 
 // shipFlight is how many requests of each rank are in flight for their rate: an engine has no
-// more than a few on their way.
+// more than a few in flight.
 const shipFlight = 8
 
 // shipper is what a rank has to measure requests with.
