@@ -22,12 +22,13 @@ type finding struct {
 
 // pair is two cases of which the figure of one is divided by that of the other.
 type pair struct {
-	a, b         look
+	a, b         lookupCase
 	unitA, unitB string // empty: millions of records a second
 }
 
 // pairs has the cases that are chosen, as b, and what change makes of them, as a.
-func pairs(cases []look, choose func(c *look) bool, change func(c *look)) (all []pair) {
+func pairs(cases []lookupCase, choose func(c *lookupCase) bool,
+	change func(c *lookupCase)) (all []pair) {
 	for _, c := range cases {
 		if choose(&c) {
 			changed := c
@@ -71,7 +72,7 @@ func (t *trial) derive(table *record.Table) (all []record.Record) {
 }
 
 // figure is that of a case, NaN if there is none.
-func (t *trial) figure(table *record.Table, c *look, prefix, unit string) float64 {
+func (t *trial) figure(table *record.Table, c *lookupCase, prefix, unit string) float64 {
 	if unit == "" {
 		unit = "Mrecords/s"
 	}
@@ -108,8 +109,8 @@ func firstAhead[T int | float64](at []T) func(ratios []float64) float64 {
 // table1Findings are those of LP 5.3.
 func table1Findings() []finding {
 	by := func(a, b impl) []pair {
-		return pairs(loadCases(), func(c *look) bool { return c.impl == b },
-			func(c *look) { c.impl = a })
+		return pairs(loadCases(), func(c *lookupCase) bool { return c.impl == b },
+			func(c *lookupCase) { c.impl = a })
 	}
 	return []finding{
 		{"linear-model by cuckoo-parallel, most", 2.8, by(linearModel, cuckooParallel), most},
@@ -123,19 +124,19 @@ func table1Findings() []finding {
 
 // table2Findings are of LP 5.6.
 func table2Findings() []finding {
-	neighbours := pairs(assumedCases(), func(c *look) bool {
+	neighbours := pairs(assumedCases(), func(c *lookupCase) bool {
 		by := slices.Index(table2Loads, c.load) - slices.Index(table2Loads, c.assumed)
 		return by*by == 1
-	}, func(c *look) { c.assumed, c.slots = c.load, modelSlots(c.load) })
+	}, func(c *lookupCase) { c.assumed, c.slots = c.load, modelSlots(c.load) })
 	return []finding{{"most that is lost with the read size of a neighbouring load", 0.2,
 		neighbours, func(ratios []float64) float64 { return max(0, 1-1/slices.Max(ratios)) }}}
 }
 
 // table3Findings are of LP 5.7.
 func table3Findings() []finding {
-	heap := pairs(storageCases(), func(c *look) bool {
+	heap := pairs(storageCases(), func(c *lookupCase) bool {
 		return c.impl == linearModel && c.storage == index.Inline
-	}, func(c *look) { c.storage = index.Heap })
+	}, func(c *lookupCase) { c.storage = index.Heap })
 	return []finding{
 		{"heap by inline, linear-model, 128 bytes", 2.4, heap[len(heap)-1:], most},
 		{"bytes of a record from which the heap is ahead, linear-model", 32, heap,
@@ -144,19 +145,20 @@ func table3Findings() []finding {
 
 // figure6Findings are of LP 5.2.
 func figure6Findings() []finding {
-	parallel := func(bucket int) func(c *look) bool {
-		return func(c *look) bool { return c.impl == cuckooParallel && c.bucket == bucket }
+	parallel := func(bucket int) func(c *lookupCase) bool {
+		return func(c *lookupCase) bool { return c.impl == cuckooParallel && c.bucket == bucket }
 	}
 	return []finding{
 		{"buckets of four slots by those of one, mean", 0.97,
-			pairs(cuckooCases(), parallel(1), func(c *look) { c.bucket = 4 }), mean},
+			pairs(cuckooCases(), parallel(1), func(c *lookupCase) { c.bucket = 4 }), mean},
 		{"sequential by parallel, mean", 1,
-			pairs(cuckooCases(), parallel(4), func(c *look) { c.impl = cuckooSequential }), mean}}
+			pairs(cuckooCases(), parallel(4),
+				func(c *lookupCase) { c.impl = cuckooSequential }), mean}}
 }
 
 // figure9Findings are of LP 5.4.
 func figure9Findings() []finding {
-	of := func(load float64, a, b look, unitA string) (all []pair) {
+	of := func(load float64, a, b lookupCase, unitA string) (all []pair) {
 		for _, a.load = range loads() {
 			if b.load = a.load; load == 0 || load == a.load {
 				all = append(all, pair{a, b, unitA, "p50-ns"})
@@ -172,7 +174,7 @@ func figure9Findings() []finding {
 		{"median of cuckoo-sequential, all places, by cuckoo-parallel, load 0.65", 1.7,
 			of(0.65, sequential, parallel, "p50-ns"), most},
 		{"median of cuckoo-sequential, keys distinct, by cuckoo-parallel, load 0.65", 1.7,
-			of(0.65, newLook(cuckooSequential, 0), parallel, "p50-ns"), most},
+			of(0.65, newCase(cuckooSequential, 0), parallel, "p50-ns"), most},
 		{"90th percentile by median, linear-fixed, load 0.8", 5.4 / 2.9,
 			of(0.8, fixed, fixed, "p90-ns"), most},
 		{"90th percentile by median, linear-model, load 0.8", 6.2 / 2.9,
@@ -185,8 +187,8 @@ func figure9Findings() []finding {
 // figure10Findings are of LP 5.5.
 func figure10Findings() (all []finding) {
 	for _, load := range figure10Loads {
-		sizes := pairs(sizeCases(), func(c *look) bool { return c.load == load },
-			func(c *look) { c.slots = modelSlots(load) })
+		sizes := pairs(sizeCases(), func(c *lookupCase) bool { return c.load == load },
+			func(c *lookupCase) { c.slots = modelSlots(load) })
 		what := fmt.Sprintf("read size of the model by the best one, load %v", load)
 		all = append(all, finding{what, 1, sizes, least})
 	}
@@ -195,9 +197,9 @@ func figure10Findings() (all []finding) {
 
 // figure12Findings are of LP 5.8.
 func figure12Findings() []finding {
-	clusters := pairs(skewCases(), func(c *look) bool {
+	clusters := pairs(skewCases(), func(c *lookupCase) bool {
 		return c.impl == linearModel && c.clusters == 0
-	}, func(c *look) { c.clusters = index.DefaultClusters })
+	}, func(c *lookupCase) { c.clusters = index.DefaultClusters })
 	return []finding{{"with clusters by without, linear-model, most", 1.7, clusters, most},
 		{"with clusters by without, linear-model, least", 1, clusters, least}}
 }

@@ -21,7 +21,7 @@ import (
 
 const (
 	indexLookups  = 1 << 18 // of each rank
-	minValueBytes = 4       // so that a value tells its record
+	minValueBytes = 4       // so that a value identifies its record
 	maxBatch      = 1 << 20
 	minLoad       = 0.01
 )
@@ -149,7 +149,7 @@ func (t *throughput) table(ctx context.Context, job rma.Job, load float64, impls
 			if err != nil {
 				break
 			}
-			l := looker{ctx: ctx, index: x, keys: &keys, batch: batch}
+			l := lookupRun{ctx: ctx, index: x, keys: &keys, batch: batch}
 			if elapsed, err = l.timed(job, impl.lookups(0), int(t.lookups)); err == nil {
 				err = t.keep(ctx, job, emit, "LPLookup", int(t.lookups)*job.Size(), elapsed,
 					[]record.Key{record.K("impl", string(impl)), record.K("load", load),

@@ -63,7 +63,7 @@ func (v values) of(unit string) float64 {
 	return math.NaN()
 }
 
-// near tells whether two numbers differ by at most so much.
+// near reports whether two numbers differ by at most so much.
 func near(a, b, by float64) bool { return math.Abs(a-b) <= by }
 
 // TestTable1: requests and bytes are those of the laws of readsize, and requests and read
@@ -74,7 +74,7 @@ func TestTable1(t *testing.T) {
 		t.Skip("it takes long where every step is checked, and has no races")
 	}
 	of := trials()[0]
-	r := &lookUps{trial: of, records: 1 << 18, lookups: 1 << 14}
+	r := &trialRunner{trial: of, records: 1 << 18, lookups: 1 << 14}
 	table := record.NewTable(of.name, emitted(t, r, 1, 1))
 	if len(table.Cases) != 42 {
 		t.Fatalf("%d cases", len(table.Cases))
@@ -95,7 +95,7 @@ func TestTable1(t *testing.T) {
 				t.Errorf("%s, load %v: %v requests", c.impl, c.load, requests)
 			}
 			for _, other := range []impl{linearFixed, linearUncapped, linearModel} {
-				c := newLook(other, c.load)
+				c := newCase(other, c.load)
 				if worse := (values{table.Find(of.keys(&c)...)}).of("model-ns/op"); !(ns < worse) {
 					t.Errorf("load %v: %v ns, %s %v", c.load, ns, other, worse)
 				}
@@ -117,7 +117,7 @@ func TestTable1(t *testing.T) {
 // that are distinct: one, and what signatures of a byte have in common by chance.
 func TestTable3(t *testing.T) {
 	of := trials()[2]
-	r := &lookUps{trial: of, records: 1 << 13, lookups: 1 << 11}
+	r := &trialRunner{trial: of, records: 1 << 13, lookups: 1 << 11}
 	table := record.NewTable(of.name, emitted(t, r, 2, 1, 2))
 	for _, c := range of.cases {
 		is := values{table.Find(of.keys(&c)...)}
@@ -170,7 +170,7 @@ var trialBounds = map[string][][2]float64{
 // words holds as nearly as it should.
 func TestTrials(t *testing.T) {
 	for i, of := range trials() {
-		r := &lookUps{trial: of, records: 1 << 13, lookups: 2100, workers: 14}
+		r := &trialRunner{trial: of, records: 1 << 13, lookups: 2100, workers: 14}
 		if invariant.Enabled {
 			if of.name != "LPTable2" && of.name != "LPFigure9" {
 				continue // they take long where every step is checked, and differ in cases alone
@@ -216,7 +216,7 @@ func TestInterrupted(t *testing.T) {
 	job := local.Single()
 	defer job.Close()
 	n := 0
-	r := &lookUps{trial: trials()[0], records: 1000, lookups: 140, workers: 28}
+	r := &trialRunner{trial: trials()[0], records: 1000, lookups: 140, workers: 28}
 	err := r.Round(ctx, job, 0, func(record.Record) {
 		if n++; n == 4 { // linear probing at the first load is simulated, one measured
 			cancel()

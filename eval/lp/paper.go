@@ -61,7 +61,7 @@ func paperRate(load float64, slots int) record.Value {
 	return v
 }
 
-func paperTable1(c *look) []record.Value {
+func paperTable1(c *lookupCase) []record.Value {
 	var requests, slots, gbs float64
 	column := slices.Index([]impl{linearFixed, linearUncapped, linearModel}, c.impl)
 	switch {
@@ -82,13 +82,13 @@ func paperTable1(c *look) []record.Value {
 	return nonzero(values)
 }
 
-func paperTable2(c *look) []record.Value {
+func paperTable2(c *lookupCase) []record.Value {
 	return nonzero([]record.Value{paperRate(c.load, c.slots)})
 }
 
 // paperFigure10 adds the cost that LP's model predicts, E[X(R)]*T(R) of LP Eq. 1, and marks
 // the size that it picks.
-func paperFigure10(c *look) []record.Value {
+func paperFigure10(c *lookupCase) []record.Value {
 	ns := laws(c.load).Absent.ModelReads(c.slots) * lpConfig(c.bytes).ReadNs(c.slots)
 	values := append(paperTable2(c), record.Value{Value: ns, Unit: "predicted-ns"})
 	if c.slots == modelSlots(c.load) {
@@ -98,7 +98,7 @@ func paperFigure10(c *look) []record.Value {
 }
 
 // paperTable3 is also LP Table 4 and Fig. 11.
-func paperTable3(c *look) []record.Value {
+func paperTable3(c *lookupCase) []record.Value {
 	bytes := c.bytes
 	var requests [2]float64
 	if c.storage == index.Heap {
@@ -114,7 +114,7 @@ func paperTable3(c *look) []record.Value {
 	return nonzero(values)
 }
 
-func paperFigure9(c *look) []record.Value {
+func paperFigure9(c *lookupCase) []record.Value {
 	var median, p90 float64
 	switch {
 	case c.impl.kind().layout == index.Linear && c.load <= 0.8:

@@ -155,7 +155,7 @@ type worker struct {
 
 func (w *worker) work() (err error) {
 	s := w.s
-	l := looker{ctx: s.ctx, index: s.index, keys: &s.keys, batch: s.batch}
+	l := lookupRun{ctx: s.ctx, index: s.index, keys: &s.keys, batch: s.batch}
 	if s.batch == 1 {
 		l.clock = w.job.NowNs
 	}

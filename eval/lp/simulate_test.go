@@ -19,8 +19,8 @@ import (
 // LP's model says of a read.
 func TestSimulated(t *testing.T) {
 	m := readsize.EDR()
-	for _, of := range []look{newLook(linearModel, 0.65), newLook(linearFixed, 0.5),
-		newLook(orderedGuided, 0.8), newLook(cuckooParallel, 0.8)} {
+	for _, of := range []lookupCase{newCase(linearModel, 0.65), newCase(linearFixed, 0.5),
+		newCase(orderedGuided, 0.8), newCase(cuckooParallel, 0.8)} {
 		const each = 150
 		s := simulateCase(t, of, 1<<15, simulatedWorkers, each, each)
 		requests, _, payload := s.stats.PerLookup()
@@ -35,7 +35,7 @@ func TestSimulated(t *testing.T) {
 			t.Errorf("%s: %v requests and %v bytes, want %+v", of.impl, requests, payload, want)
 		}
 	}
-	of := newLook(linearFixed, 0.25)
+	of := newCase(linearFixed, 0.25)
 	of.slots = 100
 	s := simulateCase(t, of, 1<<12, 1, 50, 1)
 	if want := lpConfig(8).ReadNs(100); len(s.ns) != 50 || !near(s.ns[0], want, 10) ||
@@ -45,7 +45,7 @@ func TestSimulated(t *testing.T) {
 }
 
 // simulateCase does a case in a small table.
-func simulateCase(t *testing.T, of look, records, workers, each, batch int) *simulation {
+func simulateCase(t *testing.T, of lookupCase, records, workers, each, batch int) *simulation {
 	t.Helper()
 	table, err := newSimulatedTable(context.Background(), of.config(), of.supply(0, records))
 	if err != nil {
@@ -64,7 +64,7 @@ func simulateCase(t *testing.T, of look, records, workers, each, batch int) *sim
 // TestSimulatedReads: what lookups find comes from the memory of the simulated server, and the
 // same run is the same.
 func TestSimulatedReads(t *testing.T) {
-	of := newLook(linearModel, 0.5)
+	of := newCase(linearModel, 0.5)
 	ctx := context.Background()
 	table, err := newSimulatedTable(ctx, of.config(), of.supply(0, 1000))
 	if err != nil {
@@ -123,7 +123,7 @@ func TestLooker(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := looker{ctx: context.Background(), index: x, keys: &keys, batch: batch}
+		l := lookupRun{ctx: context.Background(), index: x, keys: &keys, batch: batch}
 		_, err = l.timed(job, index.Lookups{}, 5000)
 		return err
 	}
@@ -161,17 +161,20 @@ func TestLooker(t *testing.T) {
 // TestSameTable: cases that differ in anything but how they look keys up have tables of their
 // own.
 func TestSameTable(t *testing.T) {
-	a := newLook(linearFixed, 0.5)
+	a := newCase(linearFixed, 0.5)
 	for _, c := range []struct {
-		change func(*look)
+		change func(*lookupCase)
 		same   bool
 	}{
-		{func(c *look) { c.impl, c.clusters = linearModel, 9 }, true},
-		{func(c *look) { c.slots, c.assumed = 9, 0.6 }, true},
-		{func(c *look) { c.impl = orderedGuided }, false}, {func(c *look) { c.load = 0.6 }, false},
-		{func(c *look) { c.bytes = 32 }, false}, {func(c *look) { c.skew = 1 }, false},
-		{func(c *look) { c.storage = index.Heap }, false},
-		{func(c *look) { c.repeated = true }, false}, {func(c *look) { c.bucket = 1 }, false},
+		{func(c *lookupCase) { c.impl, c.clusters = linearModel, 9 }, true},
+		{func(c *lookupCase) { c.slots, c.assumed = 9, 0.6 }, true},
+		{func(c *lookupCase) { c.impl = orderedGuided }, false},
+		{func(c *lookupCase) { c.load = 0.6 }, false},
+		{func(c *lookupCase) { c.bytes = 32 }, false},
+		{func(c *lookupCase) { c.skew = 1 }, false},
+		{func(c *lookupCase) { c.storage = index.Heap }, false},
+		{func(c *lookupCase) { c.repeated = true }, false},
+		{func(c *lookupCase) { c.bucket = 1 }, false},
 	} {
 		b := a
 		c.change(&b)

@@ -26,12 +26,12 @@ type trial struct {
 	name    string // of the records
 	short   string // one line
 	aliases []string
-	cases   []look // those of the same table are neighbours
+	cases   []lookupCase // those of the same table are neighbours
 	// single has lookups one at a time, and a latency for each, as in LP 5.4.
 	single   bool
-	learning bool                         // workers have to meet clusters first
-	paper    func(c *look) []record.Value // what LP prints, if not nil
-	findings []finding                    // what LP says in words
+	learning bool                               // workers have to meet clusters first
+	paper    func(c *lookupCase) []record.Value // what LP prints, if not nil
+	findings []finding                          // what LP says in words
 	views    []view.View
 }
 
@@ -65,7 +65,7 @@ Each run has other keys.`}
 	e.Views[0].Derive = t.derive
 	e.Views = append(e.Views, t.findingView())
 	e.New = func(flags *pflag.FlagSet) experiment.Runner {
-		r := &lookUps{trial: t, workers: simulatedWorkers}
+		r := &trialRunner{trial: t, workers: simulatedWorkers}
 		countFlags(flags, &r.records, &r.lookups, defaultLookups)
 		return r
 	}
@@ -83,21 +83,21 @@ func checkCounts(records, lookups experiment.Count) error {
 		experiment.InRange("lookups", lookups, 1, maxLookups))
 }
 
-// lookUps runs a trial.
-type lookUps struct {
+// trialRunner runs a trial.
+type trialRunner struct {
 	*trial
 	records, lookups experiment.Count
 	workers          int // of the simulated client
 }
 
 // Check refuses numbers that make no sense.
-func (r *lookUps) Check() error { return checkCounts(r.records, r.lookups) }
+func (r *trialRunner) Check() error { return checkCounts(r.records, r.lookups) }
 
 // Round counts and times all cases once, each round with other keys as LP 5.1 has 10 tables,
 // and simulates them in the first: every simulation would be the same.
-func (r *lookUps) Round(ctx context.Context, job rma.Job, seed uint64,
+func (r *trialRunner) Round(ctx context.Context, job rma.Job, seed uint64,
 	emit experiment.Emit) error {
-	for _, cases := range byTable(r.cases, look.sameTable) {
+	for _, cases := range byTable(r.cases, lookupCase.sameTable) {
 		var err error
 		if seed == 0 && job.Rank() == 0 {
 			err = r.simulate(ctx, cases, job.Size(), emit)
@@ -113,7 +113,7 @@ func (r *lookUps) Round(ctx context.Context, job rma.Job, seed uint64,
 }
 
 // share is a number of lookups, and how many of them are given at once.
-func (r *lookUps) share(lookups int) (n, batch int) {
+func (r *trialRunner) share(lookups int) (n, batch int) {
 	if r.single {
 		return max(lookups/latencyShare, 1), 1
 	}
@@ -121,7 +121,7 @@ func (r *lookUps) share(lookups int) (n, batch int) {
 }
 
 // result is a record of a case.
-func (r *lookUps) result(c *look, ranks, n int, values ...[]record.Value) record.Record {
+func (r *trialRunner) result(c *lookupCase, ranks, n int, values ...[]record.Value) record.Record {
 	share, _ := r.share(int(r.lookups))
 	lookups := experiment.Count(share)
 	keys := append(r.keys(c), record.K("records", r.records.String()),
@@ -130,7 +130,7 @@ func (r *lookUps) result(c *look, ranks, n int, values ...[]record.Value) record
 }
 
 // simulate does the cases of one table in virtual time.
-func (r *lookUps) simulate(ctx context.Context, cases []look, ranks int,
+func (r *trialRunner) simulate(ctx context.Context, cases []lookupCase, ranks int,
 	emit experiment.Emit) (err error) {
 	of := &cases[0]
 	records := int(of.load * simulatedBytes / float64(of.bytes))
@@ -167,7 +167,7 @@ func (r *lookUps) simulate(ctx context.Context, cases []look, ranks int,
 }
 
 // measure does the cases of one table on the ranks of job. Collective.
-func (r *lookUps) measure(ctx context.Context, job rma.Job, seed uint64, cases []look,
+func (r *trialRunner) measure(ctx context.Context, job rma.Job, seed uint64, cases []lookupCase,
 	emit experiment.Emit) error {
 	of := &cases[0]
 	keys := of.supply(seed, int(r.records))
@@ -185,10 +185,10 @@ func (r *lookUps) measure(ctx context.Context, job rma.Job, seed uint64, cases [
 
 // lookUp does one case. Ranks begin together; a rate is that of all by the time of the
 // slowest, latencies are those of rank 0.
-func (r *lookUps) lookUp(ctx context.Context, job rma.Job, c *look, x *index.Index, keys *keys,
-	emit experiment.Emit) error {
+func (r *trialRunner) lookUp(ctx context.Context, job rma.Job, c *lookupCase,
+	x *index.Index, keys *keys, emit experiment.Emit) error {
 	n, batch := r.share(int(r.lookups))
-	l := looker{ctx: ctx, index: x, keys: keys, batch: batch}
+	l := lookupRun{ctx: ctx, index: x, keys: keys, batch: batch}
 	if begin := time.Now(); r.single {
 		l.ns = make([]float64, 0, 2*n)
 		l.clock = func() int64 { return int64(time.Since(begin)) }

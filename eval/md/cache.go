@@ -48,7 +48,7 @@ const (
 	maxOperations = 1 << 32
 	maxBatch      = 1 << 20
 	// minPartBytes is the shortest key, so that keys differ, and the shortest value, so that
-	// it can tell its key.
+	// it identifies its key.
 	minPartBytes = 8
 	// pieceBytes bounds the keys and values that a rank generates at a time.
 	pieceBytes = 128 << 20

@@ -48,7 +48,7 @@ const (
 	maxRecords    = 1 << 26
 	maxOperations = 1 << 32
 	maxBatch      = 1 << 16
-	minPartBytes  = 8         // values tell their keys
+	minPartBytes  = 8         // a value identifies its key
 	pieceBytes    = 128 << 20 // of operations that are generated at a time
 	batchBytes    = 1 << 30
 	usualBatch    = 64 // how many operations kv keeps in flight

@@ -29,15 +29,15 @@ const (
 
 func impls() []impl { return []impl{raw, engine, oneSided, shipped, aServer} }
 
-// gets tells whether it does gets, and no find-or-put.
+// gets reports whether it does gets, and no find-or-put.
 func (i impl) gets() bool { return i == raw || i == engine }
 
-// traffic says which ranks work on whose memory.
-type traffic string
+// direction says which ranks work on whose memory.
+type direction string
 
 const (
-	oneWay   traffic = "one-way"   // ranks of the first host on memory of all others
-	bothWays traffic = "both-ways" // all ranks on memory of the hosts that they are not on
+	oneWay   direction = "one-way"   // ranks of the first host on memory of all others
+	bothWays direction = "both-ways" // all ranks on memory of the hosts that they are not on
 )
 
 const (
@@ -92,7 +92,7 @@ What cannot be measured here is left out. Build farhash-eval with -tags ucx.`,
 				over("message-k/s", raw, "/ raw"), over("kop/s", oneSided, ""),
 				over("kop/s", aServer, ""), whole("each-p50-ns", "p50"),
 				whole("each-p99-ns", "p99")},
-			Plots: []view.Plot{{Title: "find-or-put and gets", Panel: "traffic", X: "impl",
+			Plots: []view.Plot{{Title: "find-or-put and gets", Panel: "direction", X: "impl",
 				Y: "kop/s"}}}},
 		New: newRunner,
 	}
@@ -141,11 +141,11 @@ func newRun(r *runner, job rma.Job, of netCase) *run {
 	switch {
 	case of.batch == 1:
 		is.clients = 1
-	case of.traffic == bothWays:
+	case of.direction == bothWays:
 		is.clients = job.Size()
 	}
 	for rank := range job.Size() {
-		if host(rank) > 0 || of.traffic == bothWays {
+		if host(rank) > 0 || of.direction == bothWays {
 			is.owners = append(is.owners, rank)
 		}
 		if host(rank) != host(job.Rank()) {
@@ -252,7 +252,7 @@ func (r *run) sumUp(ctx context.Context, s *sample) (rec record.Record, err erro
 	}
 	perMs := func(n uint64) float64 { return float64(n) / float64(max(slowest, 1)) * 1e6 }
 	rec = record.Record{Name: "Net", N: int(operations), Keys: []record.Key{
-		record.K("traffic", string(r.of.traffic)), record.K("batch", atOnce(r.of.batch)),
+		record.K("direction", string(r.of.direction)), record.K("batch", atOnce(r.of.batch)),
 		record.K("impl", string(r.of.impl)),
 		// A search in a table that is hardly full gets a line.
 		record.K("bytes", max(r.of.bytes, lineBytes))},

@@ -19,7 +19,7 @@ import (
 // runner measures all cases.
 type runner struct {
 	impls           []impl
-	traffics        []traffic
+	directions      []direction
 	batch, inFlight int
 	getBytes        []int
 	buckets         experiment.Count
@@ -31,14 +31,14 @@ type runner struct {
 	address string
 	server  *redis.Server // started by this rank
 	servers []string      // by rank: where they listen
-	secret  string        // that they want to be told
+	secret  string        // the password of these servers
 }
 
 func newRunner(flags *pflag.FlagSet) experiment.Runner {
 	r := &runner{}
 	experiment.ChoiceVar(flags, &r.impls, "impl", impls(), impls(), "what is measured, a list of")
-	experiment.ChoiceVar(flags, &r.traffics, "traffic", []traffic{oneWay, bothWays},
-		[]traffic{oneWay, bothWays}, "who works on what, a list of")
+	experiment.ChoiceVar(flags, &r.directions, "direction", []direction{oneWay, bothWays},
+		[]direction{oneWay, bothWays}, "who works on what, a list of")
 	flags.IntVar(&r.batch, "batch", usualBatch, "words of one call, and of a pipeline")
 	flags.IntVar(&r.inFlight, "in-flight", 64,
 		"gets in flight, and operations of a one-sided batch")
@@ -79,15 +79,15 @@ func (r *runner) Check() error {
 
 // netCase is what a sample is of.
 type netCase struct {
-	impl    impl
-	traffic traffic
-	batch   int // words of one call, and for gets how many are in flight; 1: one at a time
-	bytes   int // of a get; 0 for the others
+	impl      impl
+	direction direction
+	batch     int // words of one call, and for gets how many are in flight; 1: one at a time
+	bytes     int // of a get; 0 for the others
 }
 
-// cases are what is measured with some traffic, in the order in which it is: one at a time
+// cases are what is measured in a direction, in the order of measuring: one at a time
 // first, several times, one-way.
-func (r *runner) cases(t traffic) (all []netCase) {
+func (r *runner) cases(t direction) (all []netCase) {
 	add := func(i impl, batch int) {
 		if !i.gets() {
 			all = append(all, netCase{i, t, batch, 0})
@@ -138,7 +138,7 @@ func (r *runner) Round(ctx context.Context, job rma.Job, _ uint64, emit experime
 		}
 	}
 	defer func() { err = errors.Join(err, r.stopServer()) }()
-	for _, t := range r.traffics {
+	for _, t := range r.directions {
 		for _, of := range r.cases(t) {
 			if missing[of.impl] != "" {
 				continue

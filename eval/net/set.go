@@ -40,7 +40,7 @@ func (r *run) setConfig() set.Config {
 	return set.Config{Buckets: uint64(r.buckets), Depth: r.inFlight, Access: access}
 }
 
-// canShip tells whether batches are shipped here. Collective.
+// canShip reports whether batches are shipped here. Collective.
 func canShip(ctx context.Context, job rma.Job) (bool, error) {
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "eval: whether batches are shipped", Words: 1})
 	if err != nil {
@@ -116,7 +116,7 @@ func (p *setParty) close(ctx context.Context) error {
 	return errors.Join(p.r.job.Barrier(ctx), p.set.Close())
 }
 
-// run does all batches by do, which tells how many words were new.
+// run does all batches by do, which returns how many words were new.
 func (b *batches) run(ctx context.Context, s *sample,
 	do func(words []uint64) (fresh int, err error)) error {
 	for i, want := range b.fresh {

@@ -16,7 +16,7 @@ type store[K comparable] interface {
 	put(key K) bool
 }
 
-// newStore makes a store; all but sync.Map can be told how many keys will come.
+// newStore makes a store; all but sync.Map take the number of keys in advance.
 func newStore[K comparable](impl impl, keys int, hash func(K) uint64) store[K] {
 	switch impl {
 	case syncMap:

@@ -43,10 +43,10 @@ const (
 var kernels = map[impl]set.Kernel{batchAVX512: set.KernelAVX512, batchAVX2: set.KernelAVX2,
 	batchPortable: set.KernelPortable}
 
-// peer tells whether i is not part of this project and runs on a table of its own size.
+// peer reports whether i is not part of this project and runs on a table of its own size.
 func (i impl) peer() bool { return i == syncMap || i == xsyncMap || i == sharded }
 
-// bare tells whether i works on memory without a set.
+// bare reports whether i works on memory without a set.
 func (i impl) bare() bool { return i == casLoop || i == limitSwaps || i == limitReads }
 
 // workload is a mix of finds and inserts; mixed, read and write are those of OP 4.2.
@@ -258,7 +258,7 @@ func (s *sample) measure(ctx context.Context) (record.Record, error) {
 	finds := s.workload.finds(mine)
 	s.stream = measure.NewStream(r.keys, s.job.Rank(), s.job.Size(),
 		all/uint64(s.job.Size())+1)
-	s.stream.Apart = s.impl == limitSwaps || s.impl == limitReads
+	s.stream.InsertsFirst = s.impl == limitSwaps || s.impl == limitReads
 	runtime.GC() // what the last sample left is not this one's to collect
 	if err := s.open(ctx, all); err != nil {
 		return record.Record{}, err
@@ -327,7 +327,7 @@ func (s *sample) prefill(ctx context.Context, words uint64) error {
 
 func (s *sample) timed(ctx context.Context, operations int) error {
 	step := max(1, stepWords/s.r.batch) * s.r.batch
-	if s.stream.Apart {
+	if s.stream.InsertsFirst {
 		step = max(1, operations)
 	}
 	for begin := 0; begin < operations; begin += step {

@@ -269,7 +269,7 @@ func (s *simulation) das5() bool { return s.cluster == cluster.DAS5() }
 // new at most, in 2^27 buckets.
 const printedLoad = 0.05
 
-// likePaper tells whether the throughput is to be compared with the paper's.
+// likePaper reports whether the throughput is to be compared with the paper's.
 func (s *simulation) likePaper() bool {
 	return s.table1 || s.das5() && s.workload == cluster.Mixed &&
 		s.chunk == cluster.DefaultChunk && s.batch == 1 && s.load < printedLoad

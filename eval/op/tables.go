@@ -19,8 +19,8 @@ type table interface {
 	// prefill inserts words while no clock runs.
 	prefill(words []uint64) error
 	// ready takes the words of the operations to come, which are its own from then
-	// on, while no clock runs. The first of them insert where the stream keeps inserts
-	// and finds apart.
+	// on, while no clock runs. The first of them insert where the stream has inserts
+	// before finds.
 	ready(words []uint64, inserts int)
 	// run does the operations from begin to end of these.
 	run(begin, end int) error

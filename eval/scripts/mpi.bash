@@ -81,7 +81,7 @@ launch() {
 	# lets them yield, MPICH alone has no such setting.
 	[ "$mpi" = mpich ] || [ "$n" -le "$cores" ] || line+=(--mca mpi_yield_when_idle 1)
 	if [ "$where" = tcp ]; then
-		# Namespaces share memory, which hosts do not: UCX is told to leave it alone.
+		# Namespaces share memory, which hosts do not: UCX_TLS keeps UCX from using it.
 		line=(env UCX_TLS=tcp,self "$work/agent" 10.77.0.1 "${line[@]}")
 		local hosts=10.77.0.1:$per_host,10.77.0.2:$per_host
 		if [ "$mpi" = openmpi ]; then

@@ -24,7 +24,7 @@ const (
 	maxAcross   = 3
 )
 
-// palette has colours that people with any kind of colour vision tell apart (Okabe
+// palette has colours that people with any kind of colour vision distinguish (Okabe
 // and Ito), dark enough for lines on white.
 var palette = []color.Color{
 	color.RGBA{0x00, 0x72, 0xB2, 0xFF}, color.RGBA{0xD5, 0x5E, 0x00, 0xFF},

@@ -110,7 +110,7 @@ func (o *output) run(cmd *cobra.Command, sessions ...*session) error {
 	var failed error
 	var done []*session
 	for _, s := range sessions {
-		s.tell = func(format string, args ...any) {
+		s.progress = func(format string, args ...any) {
 			if !o.quiet {
 				fmt.Fprintf(os.Stderr, format, args...)
 			}
@@ -290,7 +290,7 @@ func commandLine() string {
 	return strings.Join(append([]string{"farhash-eval"}, os.Args[1:]...), " ")
 }
 
-// cpuModel is the name of the processor, "" where the system does not tell.
+// cpuModel is the name of the processor, "" where the system does not report it.
 func cpuModel() string {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

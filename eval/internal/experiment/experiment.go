@@ -51,11 +51,11 @@ type OneSider interface{ OneSided() bool }
 
 // session is a command under way.
 type session struct {
-	of     *Experiment
-	runner Runner
-	ranks  []int
-	runs   int
-	tell   func(format string, args ...any)
+	of       *Experiment
+	runner   Runner
+	ranks    []int
+	runs     int
+	progress func(format string, args ...any)
 
 	records []record.Record // where this process has rank 0
 }
@@ -77,7 +77,7 @@ func (s *session) run(ctx context.Context) error {
 	}
 	if launched {
 		if len(s.ranks) > 1 {
-			s.tell("-n is ignored: %s has started the ranks\n", launcher)
+			s.progress("-n is ignored: %s has started the ranks\n", launcher)
 		}
 		return farhash.Run(ctx, 1, func(job rma.Job) error {
 			for round := range s.runs {
@@ -111,7 +111,7 @@ func (s *session) round(ctx context.Context, job rma.Job, round int) error {
 			}
 			s.records = append(s.records, r)
 			if !s.of.Computed {
-				s.tell("%s\n", line(&r))
+				s.progress("%s\n", line(&r))
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// GatherWords tells every rank the words of each, as many of all. Collective.
+// GatherWords gives every rank the words of each, as many of all. Collective.
 func GatherWords(ctx context.Context, job rma.Job, mine []uint64) ([][]uint64, error) {
 	n := len(mine)
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "eval: results", Words: n})
@@ -54,13 +54,13 @@ func One(ctx context.Context, q rma.Queue, h rma.Handle) error {
 	return err
 }
 
-// Gather tells every rank the value of each. Collective.
+// Gather gives every rank the value of each. Collective.
 func Gather(ctx context.Context, job rma.Job, value uint64) ([]uint64, error) {
 	all, err := GatherWords(ctx, job, []uint64{value})
 	return slices.Concat(all...), err
 }
 
-// GatherTexts tells every rank the text of each. Collective.
+// GatherTexts gives every rank the text of each. Collective.
 func GatherTexts(ctx context.Context, job rma.Job, text []byte) ([][]byte, error) {
 	sizes, err := Gather(ctx, job, uint64(len(text)))
 	if err != nil {
@@ -89,7 +89,7 @@ func GatherTexts(ctx context.Context, job rma.Job, text []byte) ([][]byte, error
 	return texts, nil
 }
 
-// MergeHistograms tells every rank what all of them have together. Collective.
+// MergeHistograms gives every rank the sum of the histograms of all. Collective.
 func MergeHistograms(ctx context.Context, job rma.Job,
 	h *hdrhistogram.Histogram) (*hdrhistogram.Histogram, error) {
 	snapshot := h.Export()

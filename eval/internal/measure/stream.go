@@ -12,11 +12,11 @@ type Stream struct {
 	rank, ranks uint64
 	base        uint64 // first word of a sequence
 
-	next    uint64 // words inserted so far
-	inserts uint64 // still to come
-	finds   uint64 // still to come
-	state   uint64 // of the random numbers
-	Apart   bool   // inserts at the front of each piece, finds at its end
+	next         uint64 // words inserted so far
+	inserts      uint64 // still to come
+	finds        uint64 // still to come
+	state        uint64 // of the random numbers
+	InsertsFirst bool   // inserts at the front of each piece, finds at its end
 }
 
 // NewStream is that of a rank that inserts no more than so many words.
@@ -36,7 +36,7 @@ func (s *Stream) Fill(words []uint64) (n, inserts int) {
 	for i := range n {
 		word, insert := s.one()
 		switch {
-		case !s.Apart:
+		case !s.InsertsFirst:
 			words[i] = word
 		case insert:
 			words[front] = word

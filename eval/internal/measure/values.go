@@ -73,7 +73,7 @@ func FillBytes(dst []byte, seed uint64) {
 // FillKey writes key number number.
 func FillKey(key []byte, number uint64) { FillBytes(key, number) }
 
-// FillValue writes a value for a key: a stamp that tells who wrote it when, and bytes that
+// FillValue writes a value for a key: a stamp that identifies writer and time, and bytes that
 // derive from the key and the stamp, so that neither parts of two values nor a value of
 // another key pass for one of this.
 func FillValue(value []byte, number, stamp uint64) {
@@ -92,7 +92,7 @@ func fillRest(rest []byte, number uint64, stamp []byte) {
 	FillBytes(rest, Mix64(number+1)^Mix64(binary.LittleEndian.Uint64(whole[:])+golden))
 }
 
-// RightValue tells whether value is one that was written for a key. scratch is as long.
+// RightValue reports whether value is one that was written for a key. scratch is as long.
 func RightValue(value []byte, number uint64, scratch []byte) bool {
 	n := stampBytes(value)
 	fillRest(scratch[n:len(value)], number, value[:n])

@@ -65,7 +65,7 @@ func (c *Case) Number(name string) float64 {
 	return v
 }
 
-// Has tells whether the case has all these keys.
+// Has reports whether the case has all these keys.
 func (c *Case) Has(keys ...Key) bool {
 	return !slices.ContainsFunc(keys, func(k Key) bool { return c.Get(k.Name) != k.Value })
 }
@@ -137,7 +137,7 @@ func (t *Table) Values(key string) (all []string) {
 	return all
 }
 
-// Follows tells whether the value of a key follows from that of another.
+// Follows reports whether the value of a key follows from that of another.
 func (t *Table) Follows(key, from string) bool {
 	value := map[string]string{}
 	for _, c := range t.Cases {
@@ -150,7 +150,7 @@ func (t *Table) Follows(key, from string) bool {
 	return true
 }
 
-// HasUnit tells whether a case has a value of a unit.
+// HasUnit reports whether a case has a value of a unit.
 func (t *Table) HasUnit(unit string) bool {
 	return slices.ContainsFunc(t.Cases, func(c *Case) bool { return len(c.samples[unit]) > 0 })
 }

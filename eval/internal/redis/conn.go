@@ -213,7 +213,7 @@ func (c *Conn) Ask(words ...string) (string, error) {
 	return string(answer), nil
 }
 
-// Login tells a server the password that it wants, if any.
+// Login sends a server the password that it wants, if any.
 func (c *Conn) Login(password string) error {
 	if password == "" {
 		return nil
@@ -254,7 +254,7 @@ func (c *Conn) Info(section, field string) (string, error) {
 			return strings.TrimSpace(value), nil
 		}
 	}
-	return "", fmt.Errorf("this Redis does not tell %s: is it another server?", field)
+	return "", fmt.Errorf("this Redis does not report %s: is it another server?", field)
 }
 
 // CPUTime is how long the server has worked so far, with all its threads.
@@ -266,7 +266,7 @@ func (c *Conn) CPUTime() (sum time.Duration, err error) {
 		}
 		seconds, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return 0, fmt.Errorf("this Redis tells its CPU time as %q", text)
+			return 0, fmt.Errorf("this Redis reports its CPU time as %q", text)
 		}
 		sum += time.Duration(seconds * float64(time.Second))
 	}

@@ -102,7 +102,7 @@ func (p *Plot) parts(t *record.Table) []part {
 	return all
 }
 
-// draw makes a panel, nil if there is nothing in it, and tells how many bars it has.
+// draw makes a panel, nil if there is nothing in it, and returns how many bars it has.
 func (p *Plot) draw(of part) (panel *plot.Plot, bars int, err error) {
 	lines := p.lines(of.cases)
 	if len(lines) == 0 {

@@ -20,7 +20,7 @@ void table_open(uint64_t buckets)
 	}
 }
 
-/* What failed its checksum is told here and by DHT_print_statistics only: no line has it. */
+/* DHT_print_statistics alone reports what failed its checksum: no line of the output has it. */
 void table_close(void)
 {
 	DHT_free(table, NULL);

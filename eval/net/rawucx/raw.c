@@ -17,7 +17,7 @@
 
 enum {
 	LINE = 64,  // gets begin at such a place
-	BURST = 64, // calls of progress between two looks at other things
+	BURST = 64, // calls of progress between two checks of other things
 	IDLE = 4,   // calls without progress until another thread may run
 	POLL_MS = 5,
 };

@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// Built tells whether this program contains the loop.
+// Built reports whether this program contains the loop.
 const Built = true
 
 // cardMax is more than a card has bytes.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Built tells whether this program contains the loop.
+// Built reports whether this program contains the loop.
 const Built = false
 
 var errNotBuilt = errors.New("rawucx: this program was built without UCX")

@@ -27,17 +27,17 @@ const (
 	fittedMany  = 16
 )
 
-// Fitted tells whether a parameter was fitted to the latency of a cell.
+// Fitted reports whether a parameter was fitted to the latency of a cell.
 func Fitted(chunk int, load float64) bool {
 	return (chunk == fittedSmall || chunk == fittedLarge) && math.Abs(load-fittedLoad) < 1e-6
 }
 
-// FittedRate tells whether a parameter was fitted to the throughput of a cell.
+// FittedRate reports whether a parameter was fitted to the throughput of a cell.
 func FittedRate(hosts, procs int) bool {
 	return hosts == fittedHosts && (procs == fittedFew || procs == fittedMany)
 }
 
-// Calibrate fits the four parameters of a cluster that OP Table 1 tells, each to one cell:
+// Calibrate fits the four parameters of a cluster that OP Table 1 determines, each to one cell:
 // WordNs, LatencyNs, DoublingNs and SharingNs. The others stay as they are.
 func Calibrate(ctx context.Context, c Cluster, to Printed, seed uint64) (Cluster, error) {
 	c.WordNs, c.DoublingNs, c.SharingNs = 0, 0, 0

@@ -35,10 +35,10 @@ func TestLatencyIsTheFormula(t *testing.T) {
 	before := of(start)
 	formula := 4*start.LatencyNs + 3*start.PostNs + 2*start.SubmitNs + 3*start.TakeNs +
 		start.AtomicNs + 2*chunk*start.WordNs + (chunk*8+16+8)/start.BytesPerNs
-	// What is left are looks whether something is done.
-	if looks := (before - formula) / start.PollNs; looks < 2 || looks > 8 {
-		t.Errorf("an insert takes %v ns, the formula has %v without %v looks", before, formula,
-			looks)
+	// What is left is polling for completion.
+	if polls := (before - formula) / start.PollNs; polls < 2 || polls > 8 {
+		t.Errorf("an insert takes %v ns, the formula has %v without %v polls", before, formula,
+			polls)
 	}
 	for _, c := range []struct {
 		name  string

@@ -9,8 +9,8 @@ import (
 	"github.com/farhash/farhash/eval/internal/record"
 )
 
-// look is a kind of lookups in a kind of table: a case of an experiment.
-type look struct {
+// lookupCase is a kind of lookups in a kind of table: a case of an experiment.
+type lookupCase struct {
 	impl     impl
 	load     float64
 	bytes    int // of a record, of which keyBytes are the key's
@@ -25,46 +25,46 @@ type look struct {
 
 const keyBytes = 4 // LP 5.1
 
-// lookKeys are the fields of a look as keys of records.
-var lookKeys = []struct {
+// caseKeys are the fields of a lookupCase as keys of records.
+var caseKeys = []struct {
 	name string
-	of   func(*look) any
+	of   func(*lookupCase) any
 }{
-	{"load", func(c *look) any { return c.load }},
-	{"assumed", func(c *look) any { return c.assumed }},
-	{"skew", func(c *look) any { return c.skew }},
-	{"record", func(c *look) any { return c.bytes }},
-	{"storage", func(c *look) any { return c.storage }},
-	{"impl", func(c *look) any { return string(c.impl) }},
-	{"clusters", func(c *look) any { return c.clusters }},
-	{"bucket", func(c *look) any { return c.bucket }},
-	{"keys", func(c *look) any {
+	{"load", func(c *lookupCase) any { return c.load }},
+	{"assumed", func(c *lookupCase) any { return c.assumed }},
+	{"skew", func(c *lookupCase) any { return c.skew }},
+	{"record", func(c *lookupCase) any { return c.bytes }},
+	{"storage", func(c *lookupCase) any { return c.storage }},
+	{"impl", func(c *lookupCase) any { return string(c.impl) }},
+	{"clusters", func(c *lookupCase) any { return c.clusters }},
+	{"bucket", func(c *lookupCase) any { return c.bucket }},
+	{"keys", func(c *lookupCase) any {
 		if c.repeated {
 			return "repeated"
 		}
 		return "distinct"
 	}},
-	{"slots", func(c *look) any { return c.slots }},
+	{"slots", func(c *lookupCase) any { return c.slots }},
 }
 
 // keys are those of a case: the fields that some case of the experiment has set.
-func (t *trial) keys(of *look) (all []record.Key) {
-	for _, k := range lookKeys {
-		unset := k.of(&look{})
-		if slices.ContainsFunc(t.cases, func(c look) bool { return k.of(&c) != unset }) {
+func (t *trial) keys(of *lookupCase) (all []record.Key) {
+	for _, k := range caseKeys {
+		unset := k.of(&lookupCase{})
+		if slices.ContainsFunc(t.cases, func(c lookupCase) bool { return k.of(&c) != unset }) {
 			all = append(all, record.K(k.name, k.of(of)))
 		}
 	}
 	return all
 }
 
-// newLook has records of 8 bytes, inline.
-func newLook(impl impl, load float64) look {
-	return look{impl: impl, load: load, bytes: 8, storage: index.Inline}
+// newCase has records of 8 bytes, inline.
+func newCase(impl impl, load float64) lookupCase {
+	return lookupCase{impl: impl, load: load, bytes: 8, storage: index.Inline}
 }
 
 // sameTable reports whether two cases differ in how they look keys up alone.
-func (c look) sameTable(other look) bool {
+func (c lookupCase) sameTable(other lookupCase) bool {
 	if c.impl.kind().layout != other.impl.kind().layout {
 		return false
 	}
@@ -73,13 +73,13 @@ func (c look) sameTable(other look) bool {
 }
 
 // config is that of the table.
-func (c *look) config() index.Config {
+func (c *lookupCase) config() index.Config {
 	return index.Config{KeySize: keyBytes, ValueSize: c.bytes - keyBytes,
 		Layout: c.impl.kind().layout, Load: c.load, Storage: c.storage, BucketSlots: c.bucket}
 }
 
 // supply has the records of a table of so many.
-func (c *look) supply(seed uint64, records int) keys {
+func (c *lookupCase) supply(seed uint64, records int) keys {
 	k := keys{keyBytes: keyBytes, valueBytes: c.bytes - keyBytes, seed: seed, records: records}
 	if c.skew > 0 {
 		k.skew(c.skew)
@@ -91,7 +91,7 @@ func (c *look) supply(seed uint64, records int) keys {
 }
 
 // lookups know no clusters unless the case says so: the laws know none either.
-func (c *look) lookups() index.Lookups {
+func (c *lookupCase) lookups() index.Lookups {
 	clusters := c.clusters
 	if clusters == 0 {
 		clusters = -1
@@ -124,7 +124,7 @@ const fixedBytes = 256
 
 // expected is what lookups of a case take by the laws of package readsize. There is no law of
 // a heap, of skewed keys, of clusters, and of lookups that end early.
-func (c *look) expected() (cost readsize.Cost, ok bool) {
+func (c *lookupCase) expected() (cost readsize.Cost, ok bool) {
 	if c.storage == index.Heap || c.skew > 0 || c.clusters > 0 {
 		return cost, false
 	}
@@ -153,11 +153,11 @@ func (c *look) expected() (cost readsize.Cost, ok bool) {
 func loads() []float64 { return []float64{0.25, 0.5, 0.65, 0.8, 0.85, 0.9, 0.95} }
 
 // loadCases are those of LP 5.3 (Table 1, Fig. 7, 8), and what is better.
-func loadCases() (all []look) {
+func loadCases() (all []lookupCase) {
 	for _, load := range loads() {
 		for _, impl := range []impl{linearFixed, linearUncapped, linearModel, cuckooParallel,
 			orderedAdaptive, orderedGuided} {
-			all = append(all, newLook(impl, load))
+			all = append(all, newCase(impl, load))
 		}
 	}
 	return all
@@ -166,10 +166,10 @@ func loadCases() (all []look) {
 // table2Loads are those of LP Table 2.
 var table2Loads = []float64{0.25, 0.5, 0.65}
 
-func assumedCases() (all []look) {
+func assumedCases() (all []lookupCase) {
 	for _, load := range table2Loads {
 		for _, assumed := range table2Loads {
-			of := newLook(linearModel, load)
+			of := newCase(linearModel, load)
 			of.assumed, of.slots = assumed, modelSlots(assumed)
 			all = append(all, of)
 		}
@@ -179,13 +179,13 @@ func assumedCases() (all []look) {
 
 // cuckooCases are the four kinds of LP Fig. 6, whose searches never end with the first
 // record that is found, and what can be done where all keys differ.
-func cuckooCases() (all []look) {
+func cuckooCases() (all []lookupCase) {
 	for _, load := range loads() {
 		for _, bucket := range []int{4, 1} {
 			if load > index.CuckooMaxLoad(3, bucket) {
 				continue // LP has none either
 			}
-			of := newLook(cuckooParallel, load)
+			of := newCase(cuckooParallel, load)
 			of.bucket, of.repeated = bucket, true
 			all = append(all, of)
 			of.impl = cuckooSequential
@@ -198,20 +198,20 @@ func cuckooCases() (all []look) {
 }
 
 // latencyCases are those of LP Fig. 9, and what is better.
-func latencyCases() (all []look) {
+func latencyCases() (all []lookupCase) {
 	for _, load := range loads() {
 		for _, impl := range []impl{linearFixed, linearUncapped, linearModel, orderedAdaptive,
 			orderedGuided, cuckooParallel, cuckooSequential} {
 			all = append(all, latencyCase(impl, load))
 		}
-		all = append(all, newLook(cuckooSequential, load))
+		all = append(all, newCase(cuckooSequential, load))
 	}
 	return all
 }
 
 // latencyCase reads all places of cuckoo.
-func latencyCase(impl impl, load float64) look {
-	of := newLook(impl, load)
+func latencyCase(impl impl, load float64) lookupCase {
+	of := newCase(impl, load)
 	of.repeated = impl.kind().layout == index.Cuckoo
 	return of
 }
@@ -223,10 +223,10 @@ var (
 	figure10Sizes = []int{3, 5, 7, 10, 13, 16, 18, 20, 23, 26, 32, 40, 48}
 )
 
-func sizeCases() (all []look) {
+func sizeCases() (all []lookupCase) {
 	for _, load := range figure10Loads {
 		for _, slots := range figure10Sizes {
-			of := newLook(linearFixed, load)
+			of := newCase(linearFixed, load)
 			of.slots = slots
 			all = append(all, of)
 		}
@@ -240,12 +240,12 @@ const storageLoad = 0.65
 var storageBytes = []int{8, 32, 128}
 
 // storageCases are those of LP 5.7 (Tables 3 and 4, Fig. 11), and what is better.
-func storageCases() (all []look) {
+func storageCases() (all []lookupCase) {
 	for _, storage := range []index.Storage{index.Inline, index.Heap} {
 		for _, bytes := range storageBytes {
 			for _, impl := range []impl{cuckooParallel, linearFixed, linearModel,
 				orderedAdaptive, orderedGuided} {
-				all = append(all, look{impl: impl, load: storageLoad, bytes: bytes,
+				all = append(all, lookupCase{impl: impl, load: storageLoad, bytes: bytes,
 					storage: storage})
 			}
 		}
@@ -254,10 +254,10 @@ func storageCases() (all []look) {
 }
 
 // skewCases are those of LP 5.8 (Fig. 12), with what is better.
-func skewCases() (all []look) {
+func skewCases() (all []lookupCase) {
 	for _, skew := range []float64{0, 0.25, 0.5, 0.75} {
 		for _, impl := range []impl{linearModel, orderedAdaptive, orderedGuided} {
-			of := newLook(impl, storageLoad)
+			of := newCase(impl, storageLoad)
 			of.skew = skew
 			all = append(all, of)
 			if impl != orderedGuided { // it knows all borders beforehand

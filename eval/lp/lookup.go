@@ -15,9 +15,9 @@ import (
 // context.
 const batchKeys = 1024
 
-// looker looks up a sample of keys on one rank, and compares what it finds with what is
+// lookupRun looks up a sample of keys on one rank, and compares what it finds with what is
 // there.
-type looker struct {
+type lookupRun struct {
 	ctx   context.Context
 	index *index.Index
 	keys  *keys
@@ -32,7 +32,7 @@ type looker struct {
 }
 
 // timed looks up n keys on each rank, which begin together. Collective.
-func (l *looker) timed(job rma.Job, lookups index.Lookups, n int) (elapsed time.Duration,
+func (l *lookupRun) timed(job rma.Job, lookups index.Lookups, n int) (elapsed time.Duration,
 	err error) {
 	if l.reader, err = l.index.NewReader(lookups); err != nil {
 		return 0, err
@@ -48,12 +48,12 @@ func (l *looker) timed(job rma.Job, lookups index.Lookups, n int) (elapsed time.
 }
 
 // draw chooses the keys.
-func (l *looker) draw(rank, n int) {
+func (l *lookupRun) draw(rank, n int) {
 	l.sample, l.want[0], l.want[1] = l.keys.sample(rank, n)
 }
 
 // run looks the keys up.
-func (l *looker) run() error {
+func (l *lookupRun) run() error {
 	l.reader.ResetStats()
 	var got [2]uint64
 	var lastNs int64
@@ -87,7 +87,7 @@ func (l *looker) run() error {
 	return nil
 }
 
-func (l *looker) piece(keys []byte, found func(int, index.Value)) error {
+func (l *lookupRun) piece(keys []byte, found func(int, index.Value)) error {
 	size := l.keys.keyBytes
 	if l.batch > 1 {
 		for batch := range slices.Chunk(keys, l.batch*size) {
