@@ -108,6 +108,7 @@ func cost() *experiment.Experiment {
 		Long: `Computes what a lookup costs by the size of its reads, on the machine of LP 5.1 or
 another one: what LP's model minimises, E[X(R)]*T(R), with rings where it does, and what that
 comes to for keys that are there. Farhash model prints read sizes and costs by policy.`,
+		Example: "--load 0.95 --slot 16 --gbps 400",
 		Views: []view.View{{Name: "LPCost", Title: "expected ns of a lookup by slots of a read",
 			Notes: `Computed. "cap" is how many slots the link has room for.`, Across: "curve",
 			Only: func(c *record.Case) bool { // few rows

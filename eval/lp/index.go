@@ -37,13 +37,16 @@ func indexExperiment() *experiment.Experiment {
 keys a second are looked up. Every value that is found is compared with what was given to
 its key. The direct implementations have loops over memory, the others take the one-sided
 path.`,
-		Ranks: []int{1, 2}, Runs: 3,
+		Takes:   "25 s",
+		Example: "--impl ordered-direct,linear-direct --load 0.5,0.8,0.95",
+		Ranks:   []int{1, 2}, Runs: 3,
 		Views: []view.View{
 			{Name: "LPBuild", Title: "building, million records/s of all ranks", Columns: columns,
 				Across: "ranks", Plots: []view.Plot{{Title: "building", X: "layout", Y: "Mop/s",
 					YName: "million records/s"}}},
 			{Name: "LPLookup", Title: "lookups, million keys/s of all ranks",
-				Notes: sequentialNotes, Columns: columns[:1], Across: "ranks",
+				Notes: sequentialNotes, NotesFor: record.K("impl", string(cuckooSequential)),
+				Columns: columns[:1], Across: "ranks",
 				Plots: []view.Plot{{Title: "lookups", Panel: "batch", X: "impl", Y: "Mop/s",
 					YName: "million lookups/s"}}},
 		},
@@ -51,7 +54,8 @@ path.`,
 			t := &throughput{}
 			experiment.ChoiceVar(flags, &t.impls, "impl", impls(), impls(), "what is measured")
 			flags.Float64SliceVar(&t.loads, "load", []float64{index.DefaultLoad},
-				"loads of the tables")
+				"loads of the tables, a list of `numbers`")
+			flags.Lookup("load").DefValue = fmt.Sprint(index.DefaultLoad)
 			flags.IntSliceVar(&t.batches, "batch", []int{1, batchKeys},
 				"lookups of one call, a list; 1: one at a time")
 			countFlags(flags, &t.records, &t.lookups, indexLookups)

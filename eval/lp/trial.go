@@ -25,6 +25,7 @@ import (
 type trial struct {
 	name    string // of the records
 	short   string // one line
+	takes   string // about how long, with the usual flags
 	aliases []string
 	cases   []lookupCase // those of the same table are neighbours
 	// single has lookups one at a time, and a latency for each, as in LP 5.4.
@@ -53,7 +54,8 @@ const (
 // experiment is the command.
 func (t *trial) experiment() *experiment.Experiment {
 	e := &experiment.Experiment{Name: strings.ToLower(strings.TrimPrefix(t.name, "LP")),
-		Aliases: t.aliases, Short: t.short, Runs: 3, Views: t.views, Long: t.short + `
+		Aliases: t.aliases, Short: t.short, Runs: 3, Views: t.views, Takes: t.takes,
+		Example: "--runs 1 --panels simulated --plot simulated.svg", Long: t.short + `.
 
 Keys that are there are looked up in tables that are really built. Lookups are counted, timed on
 this machine, and simulated with the latency, bandwidth, rate of messages and workers of LP 5.1,

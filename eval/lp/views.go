@@ -37,20 +37,21 @@ func rateView(title, notes, x, xName string) view.View {
 // trials are the experiments with lookups.
 func trials() []*trial {
 	return []*trial{
-		{name: "LPTable1", aliases: []string{"figure7", "figure8"},
+		{name: "LPTable1", takes: "20 s", aliases: []string{"figure7", "figure8"},
 			short: "LP Table 1, Fig. 7 and 8: requests, bytes and throughput by load and policy",
 			cases: loadCases(), paper: paperTable1, findings: table1Findings(),
 			views: table1Views()},
-		{name: "LPTable2", short: "LP Table 2: throughput with the read size for another load",
+		{name: "LPTable2", takes: "3 s",
+			short: "LP Table 2: throughput with the read size for another load",
 			cases: assumedCases(), paper: paperTable2, findings: table2Findings(),
 			views: []view.View{rateView("LP Table 2: throughput where reads have the size that "+
 				"LP's model gives for another load", "", "assumed",
 				"load that the read size is for")}},
-		{name: "LPTable3", aliases: []string{"table4", "figure11"},
+		{name: "LPTable3", takes: "20 s", aliases: []string{"table4", "figure11"},
 			short: "LP Tables 3 and 4, Fig. 11: records by size, inline and in a heap",
 			cases: storageCases(), paper: paperTable3, findings: table3Findings(),
 			views: table3Views()},
-		{name: "LPFigure6",
+		{name: "LPFigure6", takes: "40 s",
 			short: "LP Fig. 6: cuckoo hashing by slots of a bucket, parallel and sequential",
 			cases: cuckooCases(), findings: figure6Findings(), views: []view.View{rateView(
 				"LP Fig. 6: cuckoo hashing by slots of a bucket, with reads of all places at "+
@@ -58,13 +59,15 @@ func trials() []*trial {
 Where a key has two records (repeated), searches read all places, as LP's do. LP has no
 table of one slot at load 0.95: it would have taken weeks.
 `+sequentialNotes, "load", "")}},
-		{name: "LPFigure9", short: "LP Fig. 9: latency of lookups one at a time", single: true,
+		{name: "LPFigure9", takes: "20 s",
+			short: "LP Fig. 9: latency of lookups one at a time", single: true,
 			cases: latencyCases(), paper: paperFigure9, findings: figure9Findings(),
 			views: []view.View{latencyView()}},
-		{name: "LPFigure10", short: "LP Fig. 10: throughput and predicted cost by read size",
+		{name: "LPFigure10", takes: "7 s",
+			short: "LP Fig. 10: throughput and predicted cost by read size",
 			cases: sizeCases(), paper: paperFigure10, findings: figure10Findings(),
 			views: []view.View{sizeView()}},
-		{name: "LPFigure12",
+		{name: "LPFigure12", takes: "30 s",
 			short: "LP Fig. 12: records found of skewed keys, with and without clusters",
 			cases: skewCases(), learning: true, findings: figure12Findings(),
 			views: []view.View{rateView("LP Fig. 12: records found where keys follow a law of "+

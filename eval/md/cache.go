@@ -67,8 +67,10 @@ func Cache() *experiment.Experiment {
 		Long: `Measures how many operations a second the cache does in its three modes, with the
 workloads of MD 5.2. Every value that is read is compared with what was written for its key.
 On several hosts --access says how batches reach them; on one host ranks work on memory directly.`,
-		Ranks: []int{1, 2, 4},
-		Runs:  3,
+		Takes:   "40 s",
+		Example: "-n 4 --keys zipf --mode lock-free --workload read",
+		Ranks:   []int{1, 2, 4},
+		Runs:    3,
 		Views: []view.View{{Name: "Cache", Title: "the cache, thousand operations a second",
 			Columns: []view.Column{{Unit: "kop/s", Spread: true}, over("mode", "fine"),
 				over("mode", "coarse"), over("access", "one-sided"), over("mode", "baseline"),

@@ -77,8 +77,10 @@ batches are pipelines. "start" starts redis-server, without persistence and on a
 temporary folder of this host. A server given as HOST:PORT or unix:PATH must have no keys, and has
 none in the end. Rates are compared by core: a rank on one side, a second of the server's CPU
 time on the other; what its clients spend is not counted.`,
-		Ranks: []int{1, 2},
-		Runs:  3,
+		Takes:   "20 s, and longer with Redis,",
+		Example: "-n 1 --batch 64 --workload b,c --redis start",
+		Ranks:   []int{1, 2},
+		Runs:    3,
 		Views: []view.View{
 			{Name: "KV", Title: "YCSB, thousand operations a second",
 				Columns: []view.Column{{Unit: "kop/s", Spread: true},

@@ -84,7 +84,8 @@ farhash run --rendezvous starts it on each host:
       --token-file token -- farhash-eval net hosts
 
 What cannot be measured here is left out. Build farhash-eval with -tags ucx.`,
-		Runs: 7,
+		Takes: "a minute",
+		Runs:  7,
 		Views: []view.View{{Name: "Net", Title: "between hosts, thousand operations a second",
 			Notes: hostsNotes,
 			Columns: []view.Column{{Unit: "kop/s", Spread: true},

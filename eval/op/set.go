@@ -102,8 +102,10 @@ func Set() *experiment.Experiment {
 map divided among mutexes, beside a bare loop of compare-and-swaps, and beside what the memory of
 this machine allows. The peers run on a table of at most --peer-elements, since they need
 several times the memory; a smaller table favours them.`,
-		Runs:  3,
-		Ranks: []int{1},
+		Takes:   "90 s",
+		Example: "-n 1,2 --workload mixed,read,write --impl batch,limit",
+		Runs:    3,
+		Ranks:   []int{1},
 		Views: []view.View{{Name: "Set", Title: "find-or-put, million operations a second",
 			Columns: []view.Column{{Unit: "Mop/s", Digits: 2, Spread: true}, over(scalar),
 				over(casLoop), over(limitSwaps), {Unit: "op-Mop/s", Head: "OP", Digits: 2}},

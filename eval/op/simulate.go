@@ -28,7 +28,9 @@ one core. Presets are das5 (the cluster of OP, fitted to four cells of its Table
 and tcp (networks; how they slow down with more hosts and ranks is not known, so predictions for
 many are upper bounds). --latency-ns to --word-ns change a preset. The same flags print the same
 figures. Package eval/op/cluster says what the model leaves out.`,
-		Views: []view.View{rateView("Simulated"), summaryView()},
+		Takes:   "10 s",
+		Example: "--hosts 2,48,1000 --procs 1,16 --preset ndr",
+		Views:   []view.View{rateView("Simulated"), summaryView("SimulatedErrors")},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			s := &simulation{table1: false}
 			flags.IntSliceVar(&s.hosts, "hosts", []int{2, 4, 8, 16, 32, 48}, "numbers of hosts")
@@ -69,7 +71,8 @@ func SimulatedTable1() *experiment.Experiment {
 	return &experiment.Experiment{
 		Name:  "simulated-table1",
 		Short: "Simulate all of OP Table 1, with the error of every cell",
-		Views: []view.View{trips, ns, rateView("SimulatedRate"), summaryView()},
+		Takes: "20 s",
+		Views: []view.View{trips, ns, rateView("SimulatedRate"), summaryView(table1Errors)},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			s := &simulation{table1: true, workload: cluster.Mixed, batch: 1,
 				chunk: cluster.DefaultChunk, chunks: printedChunks}
@@ -82,6 +85,16 @@ func SimulatedTable1() *experiment.Experiment {
 			return s
 		},
 	}
+}
+
+// table1Errors names the records of the errors of all of OP Table 1.
+const table1Errors = "SimulatedTable1Errors"
+
+func (s *simulation) errorsName() string {
+	if s.table1 {
+		return table1Errors
+	}
+	return "SimulatedErrors"
 }
 
 // printedChunks is the M of OP 4.2.
@@ -98,8 +111,8 @@ func rateView(name string) view.View {
 }
 
 // summaryView sums up the errors of cells that nothing was fitted to.
-func summaryView() view.View {
-	return view.View{Name: "SimulatedErrors", Title: "errors where nothing was fitted, percent",
+func summaryView(name string) view.View {
+	return view.View{Name: name, Title: "errors where nothing was fitted, percent",
 		Columns: []view.Column{{Unit: "cells", Whole: true}, {Unit: "mean", Digits: 1},
 			{Unit: "largest", Digits: 1}}}
 }
@@ -227,7 +240,7 @@ func (s *simulation) Round(ctx context.Context, job rma.Job, _ uint64,
 	if err != nil {
 		return err
 	}
-	for _, r := range errs.records() {
+	for _, r := range errs.records(s.errorsName()) {
 		emit(r)
 	}
 	return job.Barrier(ctx)
@@ -328,9 +341,9 @@ func (e *errorsOf) add(of, where string, got, want float64, fitted bool) float64
 	return percent
 }
 
-func (e *errorsOf) records() (all []record.Record) {
+func (e *errorsOf) records(name string) (all []record.Record) {
 	for _, s := range e.all {
-		all = append(all, record.Record{Name: "SimulatedErrors", N: s.cells, Keys: []record.Key{
+		all = append(all, record.Record{Name: name, N: s.cells, Keys: []record.Key{
 			record.K("of", s.of), record.K("where", s.where)}, Values: []record.Value{
 			{Value: float64(s.cells), Unit: "cells"},
 			{Value: s.sum / float64(s.cells), Unit: "mean"}, {Value: s.greatest, Unit: "largest"}}})

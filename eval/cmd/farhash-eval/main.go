@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,7 @@ const (
 	exitFailure   = 1
 	exitUsage     = 2
 	exitInterrupt = 130
+	exitTerminate = 143
 )
 
 func main() {
@@ -30,7 +32,11 @@ func main() {
 	if err == nil {
 		return
 	}
-	if errors.Is(err, experiment.ErrInterrupted) {
+	var interrupted *experiment.InterruptedError
+	if errors.As(err, &interrupted) {
+		if interrupted.Signal == syscall.SIGTERM {
+			os.Exit(exitTerminate)
+		}
 		os.Exit(exitInterrupt)
 	}
 	fmt.Fprintln(os.Stderr, "farhash-eval:", err)
@@ -75,7 +81,20 @@ func newRoot() *cobra.Command {
 		Short:         "The tables and figures of the papers behind farhash, measured again",
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Long: `The tables and figures of the papers behind farhash, measured, simulated or computed
+again, each beside what the paper prints. docs/papers.md has all results.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted by Ctrl-C, 143 by SIGTERM. What was
+measured before a signal is printed, and marked INCOMPLETE.`,
+		Example: `  farhash-eval op table1
+  farhash-eval lp table1 --plot table1.svg
+  farhash-eval ne table1 --json
+  farhash-eval op set -n 1,2 --benchfmt > set.txt
+  farhash-eval show set.txt
+  farhash run -n 2 -- farhash-eval md cache`,
 	}
+	cobra.EnableCommandSorting = false // figure6 comes before figure10
+	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %w", experiment.ErrUsage, err)
 	})
@@ -83,6 +102,7 @@ func newRoot() *cobra.Command {
 	for _, p := range papers() {
 		group := &cobra.Command{Use: p.name, Short: p.short, RunE: needsCommand}
 		for _, e := range p.experiments {
+			e.Group = p.name
 			group.AddCommand(experiment.Command(e))
 		}
 		if len(p.experiments) > 1 {

@@ -94,6 +94,19 @@ func checkForms(t *testing.T, args []string) {
 	}
 }
 
+// What farhash bench prints can be shown.
+func TestShowBench(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bench.txt")
+	lines := "cpu: x\nBenchmarkFarhash/table=set/op=get/batch=1/ranks=2-2 8 2 ns/op 5 Mop/s " +
+		"0.1 of-limit\n"
+	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := run("show", path); err != nil || !strings.Contains(text, "5.000") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
 // What makes no sense is wrong usage, and nothing is measured.
 func TestUsage(t *testing.T) {
 	for _, args := range []string{

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"bytes"
 	"fmt"
 	"image/color"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -47,8 +49,12 @@ func Format(path string) (string, error) {
 	return "", fmt.Errorf("chart: a plot is a file ending in .svg or .png, not %q", path)
 }
 
+// fontFamily is the typeface that widths are computed with, and those of the same widths.
+const fontFamily = "Liberation Sans, Arimo, Arial, Helvetica, sans-serif"
+
 // NewPanel is an empty plot with a grid.
 func NewPanel(title, x, y string) *plot.Plot {
+	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
 	p.Title.Padding = vg.Points(6)
@@ -64,7 +70,10 @@ func NewPanel(title, x, y string) *plot.Plot {
 // Write draws plots side by side, each of them so wide, in rows of up to three.
 func Write(w io.Writer, format string, panels []*plot.Plot, panelWidth vg.Length) error {
 	columns := min(len(panels), maxAcross)
-	rows := (len(panels) + maxAcross - 1) / maxAcross
+	if len(panels) == maxAcross+1 {
+		columns = 2
+	}
+	rows := (len(panels) + columns - 1) / columns
 	width, height := panelWidth*vg.Length(columns), panelHeight*vg.Length(rows)
 	var canvas vg.CanvasSizer
 	var out io.WriterTo
@@ -93,7 +102,12 @@ func Write(w io.Writer, format string, panels []*plot.Plot, panelWidth vg.Length
 			}
 		}
 	}
-	_, err := out.WriteTo(w)
+	var drawing bytes.Buffer
+	if _, err := out.WriteTo(&drawing); err != nil {
+		return err
+	}
+	_, err := w.Write(bytes.ReplaceAll(drawing.Bytes(), []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:"+fontFamily+";")))
 	return err
 }
 

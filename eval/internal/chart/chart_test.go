@@ -45,6 +45,26 @@ func TestTicks(t *testing.T) {
 	}
 }
 
+func TestValueTicks(t *testing.T) {
+	for _, c := range []struct {
+		values      []float64
+		logarithmic bool
+		want        string
+	}{
+		{[]float64{4, 1, 2, 1}, false, "1 2 4"},
+		{[]float64{2, 4, 8, 16, 32, 48}, true, "2 4 8 16 32 48"},
+		{[]float64{2, 4, 8, 16, 32, 48}, false, ""}, {[]float64{3}, false, ""},
+	} {
+		var got []string
+		for _, tick := range ValueTicks(c.values, c.logarithmic) {
+			got = append(got, tick.Label)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("ticks of %v are %v, want %s", c.values, got, c.want)
+		}
+	}
+}
+
 func TestLogRange(t *testing.T) {
 	for _, c := range [][4]float64{{3, 7, 2, 10}, {1, 10, 1, 10}, {0.06, 0.21, 0.05, 0.5},
 		{0.2, 0.2, 0.2, 0.2}, {5.1, 1999, 5, 2000}} {
@@ -63,18 +83,18 @@ func TestWrite(t *testing.T) {
 	}
 	var svg, png bytes.Buffer
 	for format, w := range map[string]*bytes.Buffer{"svg": &svg, "png": &png} {
-		if err := Write(w, format, []*plot.Plot{p, p, p, p}, PanelWidth); err != nil {
+		if err := Write(w, format, []*plot.Plot{p, p, p, p, p}, PanelWidth); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, text := range []string{"a title", "a line"} {
-		if strings.Count(svg.String(), text) != 4 {
+		if strings.Count(svg.String(), text) != 5 {
 			t.Errorf("%q is not in all panels", text)
 		}
 	}
 	if img, format, err := image.Decode(&png); err != nil || format != "png" ||
 		2*img.Bounds().Dx() < 3*img.Bounds().Dy() {
-		t.Errorf("no picture of three panels and one below: %v, %v", format, err)
+		t.Errorf("no picture of three panels and two below: %v, %v", format, err)
 	}
 	if err := Write(&svg, "pdf", []*plot.Plot{p}, PanelWidth); err == nil {
 		t.Error("pdf is written")

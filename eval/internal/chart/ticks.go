@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot"
@@ -28,6 +29,35 @@ func (RoundTicks) Ticks(low, high float64) []plot.Tick {
 		v := i*step + 0                             // 0 in place of -0
 		label := strconv.FormatFloat(v, 'g', 6, 64) // 6 digits: 0.30000000000000004
 		ticks = append(ticks, plot.Tick{Value: v, Label: label})
+	}
+	return ticks
+}
+
+const (
+	maxValueTicks = 8
+	minTickShare  = 0.06 // of an axis, which a label needs
+)
+
+// ValueTicks labels an axis at the values themselves, such as 1, 2 and 4 ranks. It is nil where
+// they are too many, or too close to each other for labels.
+func ValueTicks(values []float64, logarithmic bool) plot.ConstantTicks {
+	values = slices.Compact(slices.Sorted(slices.Values(values)))
+	if len(values) < 2 || len(values) > maxValueTicks {
+		return nil
+	}
+	at := func(v float64) float64 {
+		if logarithmic {
+			return math.Log(v)
+		}
+		return v
+	}
+	whole := at(values[len(values)-1]) - at(values[0])
+	var ticks plot.ConstantTicks
+	for i, v := range values {
+		if i > 0 && at(v)-at(values[i-1]) < minTickShare*whole {
+			return nil
+		}
+		ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 6, 64)})
 	}
 	return ticks
 }

@@ -1,7 +1,9 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -23,13 +25,16 @@ func All(all []*Experiment) *cobra.Command {
 		own := pflag.NewFlagSet(e.Name, pflag.ContinueOnError)
 		sessions = append(sessions, newSession(e, own))
 		own.VisitAll(func(f *pflag.Flag) { flags[f.Name] = append(flags[f.Name], f) })
-		names = append(names, e.Name)
+		took, _, _ := strings.Cut(cmp.Or(e.Takes, "0 s"), ",")
+		names = append(names, fmt.Sprintf("  %-20s %5s  %s", e.path(), took, e.Short))
 	}
 	cmd := &cobra.Command{Use: "all", Args: noArgs,
 		Short: "Run all of these one after the other",
-		Long: "Runs " + strings.Join(names, ", ") + `,
-one after the other. With --plot x.png each has a plot of its own, such as x-` +
-			all[0].Views[0].Name + ".png."}
+		Long: "Runs, one after the other, in so much time on two cores:\n\n" +
+			strings.Join(names, "\n") + `
+
+With --plot x.svg each has a plot of its own, such as x-` + all[0].Views[0].Name + `.svg. What was
+measured before a signal or an error is printed, and marked INCOMPLETE.`}
 	o.runFlags(cmd)
 	for _, of := range flags {
 		shareFlag(cmd.Flags(), of)

@@ -74,7 +74,11 @@ func TestAll(t *testing.T) {
 	if text, err = run(13); err == nil || !strings.Contains(text, "of B") {
 		t.Errorf("an error of the last one is %v, and the others print %q", err, text)
 	}
+	if !strings.Contains(text, "INCOMPLETE: failed\n") {
+		t.Errorf("an incomplete output does not say so: %q", text)
+	}
 	for _, flags := range []string{"--a=1", "--size=101", "--size=x", "--plot=x.pdf",
+		"--plot=none/x.svg", "--panels=(",
 		"--json --benchfmt"} {
 		if text, err = run(3, strings.Fields(flags)...); err == nil || text != "" {
 			t.Errorf("%s: %v, %q", flags, err, text)

@@ -2,12 +2,14 @@ package experiment
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -26,30 +28,43 @@ import (
 // ErrUsage is what an error of the command line is.
 var ErrUsage = errors.New("wrong usage")
 
-// ErrInterrupted is the error of a command that a signal ended early.
-var ErrInterrupted = errors.New("interrupted")
+// InterruptedError is the error of a command that a signal ended early.
+type InterruptedError struct{ Signal os.Signal }
+
+func (e *InterruptedError) Error() string { return "interrupted by " + e.Signal.String() }
 
 // output says in which form results are printed.
 type output struct {
 	json, benchfmt, quiet bool
-	plot                  string
+	plot, panels          string
+	only                  *regexp.Regexp // panels
 }
 
 func (o *output) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
-	flags.StringVar(&o.plot, "plot", "", "draw into a file ending in .svg or .png as well")
+	flags.StringVar(&o.plot, "plot", "", "draw into a `file` ending in .svg or .png as well")
+	flags.StringVar(&o.panels, "panels", "",
+		"draw the panels whose titles match a regular `expression` alone")
 }
 
 func (o *output) check() error {
 	if o.json && o.benchfmt {
 		return usage("--json and --benchfmt exclude each other")
 	}
+	var err error
+	if o.only, err = regexp.Compile(o.panels); err != nil {
+		return usage("--panels: %w", err)
+	}
 	if o.plot == "" {
 		return nil
 	}
 	if _, err := chart.Format(o.plot); err != nil {
 		return usage("--plot: %w", err)
+	}
+	folder := filepath.Dir(o.plot)
+	if is, err := os.Stat(folder); err != nil || !is.IsDir() {
+		return usage("--plot: there is no folder %s; make it, or name another", folder)
 	}
 	return nil
 }
@@ -70,8 +85,12 @@ func (o *output) runFlags(cmd *cobra.Command) {
 // Command is the command that runs an experiment.
 func Command(e *Experiment) *cobra.Command {
 	var o output
-	cmd := &cobra.Command{Use: e.Name, Aliases: e.Aliases, Short: e.Short, Long: e.Long,
-		Args: noArgs}
+	call := "  farhash-eval " + e.path()
+	cmd := &cobra.Command{Use: e.Name, Aliases: e.Aliases, Short: e.Short, Long: e.help(),
+		Example: call + " --plot " + e.Name + ".svg", Args: noArgs}
+	if e.Example != "" {
+		cmd.Example += "\n" + call + " " + e.Example
+	}
 	o.runFlags(cmd)
 	s := newSession(e, cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd, s) }
@@ -105,8 +124,7 @@ func (o *output) run(cmd *cobra.Command, sessions ...*session) error {
 			return usage("%w", err)
 		}
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, caught := catchSignals(cmd.Context())
 	var failed error
 	var done []*session
 	for _, s := range sessions {
@@ -116,24 +134,55 @@ func (o *output) run(cmd *cobra.Command, sessions ...*session) error {
 			}
 		}
 		failed = s.run(ctx)
-		interrupted := ctx.Err() != nil
-		if interrupted {
-			fmt.Fprintln(os.Stderr, "interrupted: what has been measured so far follows")
-			failed = ErrInterrupted
+		if s := caught(); s != nil {
+			failed = &InterruptedError{s}
 		}
-		if len(s.records) > 0 && (failed == nil || interrupted) {
+		if len(s.records) > 0 && (failed == nil || caught() != nil) {
 			done = append(done, s)
 		}
 		if failed != nil {
 			break
 		}
 	}
-	return errors.Join(o.show(cmd.OutOrStdout(), done, len(sessions) > 1), failed)
+	config := record.Machine(cpuModel(), commandLine())
+	if failed != nil && len(done) > 0 {
+		reason := "failed"
+		if caught() != nil {
+			reason = "interrupted"
+			fmt.Fprintln(os.Stderr,
+				"farhash-eval: INTERRUPTED: what has been measured so far follows")
+		}
+		config = append(config, record.Key{Name: record.Incomplete, Value: reason})
+	}
+	return errors.Join(o.show(cmd.OutOrStdout(), config, done, len(sessions) > 1), failed)
+}
+
+// catchSignals returns a context that the first SIGINT or SIGTERM ends, and which of them it
+// was, nil for none. The next one kills the process.
+func catchSignals(ctx context.Context) (context.Context, func() os.Signal) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals, first := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		signal.Stop(signals)
+		first <- s
+		cancel()
+	}()
+	return ctx, func() os.Signal {
+		select {
+		case s := <-first:
+			first <- s
+			return s
+		default:
+			return nil
+		}
+	}
 }
 
 // show prints and draws what experiments have measured; where they are several each has a
 // plot of its own.
-func (o *output) show(w io.Writer, done []*session, several bool) error {
+func (o *output) show(w io.Writer, config record.Config, done []*session, several bool) error {
 	var records []record.Record
 	var views []view.View
 	for _, s := range done {
@@ -142,14 +191,14 @@ func (o *output) show(w io.Writer, done []*session, several bool) error {
 	if len(done) == 0 {
 		return nil
 	}
-	err := o.print(w, record.Machine(cpuModel(), commandLine()), records, views)
+	err := o.print(w, config, records, views)
 	for _, s := range done {
 		path := o.plot
 		if ext := filepath.Ext(path); several {
 			path = strings.TrimSuffix(path, ext) + "-" + s.of.Views[0].Name + ext
 		}
 		if err == nil && o.plot != "" {
-			err = draw(path, s.records, s.of.Views)
+			err = o.draw(path, s.records, s.of.Views)
 		}
 	}
 	return err
@@ -175,72 +224,6 @@ func (s *session) check() error {
 
 const maxRuns = 1000
 
-// Show is the command that shows files in the benchmark format.
-func Show(all []*Experiment) *cobra.Command {
-	var o output
-	cmd := &cobra.Command{
-		Use:   "show FILE...",
-		Short: "Show what was measured before, from files made by --benchfmt",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage("show needs a file; - is standard input")
-			}
-			return nil
-		},
-	}
-	o.flags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := o.check(); err != nil {
-			return err
-		}
-		var config record.Config
-		var records []record.Record
-		for _, path := range args {
-			c, some, err := readFile(cmd.InOrStdin(), path)
-			if err != nil {
-				return err
-			}
-			config, records = c, append(records, some...)
-		}
-		views := viewsOf(all, records)
-		if len(views) == 0 {
-			return fmt.Errorf("%s has no results of farhash-eval; make it with --benchfmt",
-				strings.Join(args, ", "))
-		}
-		err := o.print(cmd.OutOrStdout(), config, records, views)
-		if err == nil && o.plot != "" {
-			err = draw(o.plot, records, views)
-		}
-		return err
-	}
-	return cmd
-}
-
-func readFile(stdin io.Reader, path string) (record.Config, []record.Record, error) {
-	if path == "-" {
-		return record.Read(stdin, path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	return record.Read(f, path)
-}
-
-// viewsOf are the views of the experiments that the records are of.
-func viewsOf(all []*Experiment, records []record.Record) (views []view.View) {
-	for _, e := range all {
-		known := func(r record.Record) bool {
-			return slices.ContainsFunc(e.Views, func(v view.View) bool { return v.Name == r.Name })
-		}
-		if slices.ContainsFunc(records, known) {
-			views = append(views, e.Views...)
-		}
-	}
-	return views
-}
-
 // print writes results in one piece.
 func (o *output) print(w io.Writer, config record.Config, records []record.Record,
 	views []view.View) (err error) {
@@ -263,13 +246,13 @@ func (o *output) print(w io.Writer, config record.Config, records []record.Recor
 }
 
 // draw writes a plot.
-func draw(path string, records []record.Record, views []view.View) error {
+func (o *output) draw(path string, records []record.Record, views []view.View) error {
 	format, err := chart.Format(path)
 	if err != nil {
 		return err
 	}
 	var drawing bytes.Buffer
-	if err := view.Figure(&drawing, format, records, views); err != nil {
+	if err := view.Figure(&drawing, format, records, views, o.only); err != nil {
 		return fmt.Errorf("drawing %s: %w", path, err)
 	}
 	return replace.File(path, func(w io.Writer) error {

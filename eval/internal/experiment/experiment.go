@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -15,10 +16,15 @@ import (
 
 // Experiment is something that can be measured and shown.
 type Experiment struct {
+	Group   string   // the command above it, such as op
 	Name    string   // of the command, such as table1
 	Aliases []string // other tables and figures that it has
 	Short   string   // one line
 	Long    string   // what is measured and how
+	// Takes is about how long the command takes with its usual flags, as a part of a sentence.
+	Takes string
+	// Example is flags that show what the command can do besides.
+	Example string
 	// Ranks are the numbers of ranks that are measured one after the other unless the
 	// command line says otherwise; none: one rank, and there is no flag for it.
 	Ranks []int
@@ -32,6 +38,21 @@ type Experiment struct {
 	Views    []view.View
 	// New makes a runner whose parameters are flags.
 	New func(flags *pflag.FlagSet) Runner
+}
+
+// path is what the experiment is called by on the command line.
+func (e *Experiment) path() string { return strings.TrimSpace(e.Group + " " + e.Name) }
+
+// help is Long and how long it takes.
+func (e *Experiment) help() string {
+	text := e.Long
+	if text == "" {
+		text = e.Short + "."
+	}
+	if e.Takes != "" {
+		text += "\n\nTakes about " + e.Takes + " on two cores."
+	}
+	return text
 }
 
 // Runner measures.
@@ -116,7 +137,7 @@ func (s *session) round(ctx context.Context, job rma.Job, round int) error {
 		}
 	}
 	if err := s.runner.Round(ctx, job, uint64(round), emit); err != nil {
-		return fmt.Errorf("%s: %w", s.of.Name, err)
+		return fmt.Errorf("%s: %w", s.of.path(), err)
 	}
 	return nil
 }

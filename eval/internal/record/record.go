@@ -43,6 +43,9 @@ type Record struct {
 // Config is what all records of a run have in common, such as the processor.
 type Config []Key
 
+// Incomplete is the key of a configuration that says why not everything was measured.
+const Incomplete = "incomplete"
+
 // Machine is the configuration that Go's benchmarks print, and the command.
 func Machine(cpu, command string) Config {
 	return Config{{"goos", runtime.GOOS}, {"goarch", runtime.GOARCH}, {"cpu", cpu},

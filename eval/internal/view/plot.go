@@ -1,10 +1,11 @@
 package view
 
 import (
-	"errors"
+	"fmt"
 	"image/color"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,8 +52,10 @@ type line struct {
 	middle, lowest, highest float64
 }
 
-// Figure draws the plots of views side by side. format is "svg" or "png".
-func Figure(w io.Writer, format string, records []record.Record, views []View) error {
+// Figure draws the plots of views side by side, those whose titles only matches. format is
+// "svg" or "png".
+func Figure(w io.Writer, format string, records []record.Record, views []View,
+	only *regexp.Regexp) error {
 	records = derive(records, views)
 	var panels []*plot.Plot
 	bars := 0
@@ -61,6 +64,9 @@ func Figure(w io.Writer, format string, records []record.Record, views []View) e
 		for k := range views[i].Plots {
 			p := &views[i].Plots[k]
 			for _, part := range p.parts(choose(all, p.Where, p.Only)) {
+				if !only.MatchString(part.title) {
+					continue
+				}
 				panel, width, err := p.draw(part)
 				if err != nil {
 					return err
@@ -72,7 +78,7 @@ func Figure(w io.Writer, format string, records []record.Record, views []View) e
 		}
 	}
 	if len(panels) == 0 {
-		return errors.New("nothing has been measured that can be drawn")
+		return fmt.Errorf("nothing has been measured that can be drawn in panels %q", only)
 	}
 	width := chart.PanelWidth * max(1, vg.Length(bars)/barsOfPanel)
 	return chart.Write(w, format, panels, width)
@@ -125,7 +131,7 @@ func (p *Plot) draw(of part) (panel *plot.Plot, bars int, err error) {
 		err = drawBars(panel, lines, values)
 	}
 	if err == nil {
-		p.scale(panel, len(lines), bars > 0)
+		p.scale(panel, lines, bars > 0)
 	}
 	return panel, bars, err
 }
@@ -172,7 +178,12 @@ func lineName(c *record.Case, keys []string) string {
 	var names []string
 	for _, name := range keys {
 		value := c.Get(name)
-		if numbers([]string{value}) {
+		switch {
+		case value == "true":
+			value = name
+		case value == "false":
+			value = "no " + name
+		case numbers([]string{value}):
 			value = name + " " + value
 		}
 		names = append(names, words(value))
@@ -212,6 +223,9 @@ func (p *Plot) point(t *record.Table, c *record.Case) (point line, ok bool) {
 
 func (p *Plot) drawLines(panel *plot.Plot, lines []*line) error {
 	rings := false
+	for _, l := range lines {
+		l.spread = l.spread && len(l.points) <= manyPoints
+	}
 	if !p.LogX {
 		separate(lines)
 	}
@@ -271,7 +285,7 @@ func separate(lines []*line) {
 	}
 }
 
-// manyPoints is from how many on a line has no glyphs.
+// manyPoints is from how many on a line has neither glyphs nor error bars.
 const manyPoints = 24
 
 // ends are points with error bars.
@@ -311,10 +325,14 @@ func drawBars(panel *plot.Plot, lines []*line, values []string) error {
 			panel.Add(shifted{marks, bars.Offset})
 		}
 	}
-	panel.NominalX(values...)
-	if len(strings.Join(values, "  ")) > panelLetters {
+	labels := make([]string, len(values))
+	for i, value := range values {
+		labels[i] = words(value)
+	}
+	panel.NominalX(labels...)
+	if len(strings.Join(labels, "  ")) > panelLetters {
 		label := &panel.X.Tick.Label
-		label.Rotation, label.XAlign, label.YAlign = math.Pi/4, draw.XRight, draw.YCenter
+		label.Rotation, label.XAlign, label.YAlign = math.Pi/4, draw.XRight, draw.YTop
 	}
 	return nil
 }
@@ -331,36 +349,4 @@ func (s shifted) Plot(c draw.Canvas, p *plot.Plot) {
 	defer c.Pop()
 	c.Translate(vg.Point{X: s.by})
 	s.YErrorBars.Plot(c, p)
-}
-
-// manyLines is from how many on the legend is small.
-const manyLines = 6
-
-// scale sets the axes, with room above for the legend.
-func (p *Plot) scale(panel *plot.Plot, lines int, bars bool) {
-	panel.Legend.Top = true
-	share := 0.055 * float64(lines+1) // of the height, which the legend needs
-	if lines > manyLines {
-		panel.Legend.TextStyle.Font.Size *= 0.75
-		share = min(0.75*share, 0.5)
-	}
-	room := share / (1 - share)
-	if bars {
-		panel.Legend.Left = true
-		panel.X.Min, panel.X.Max = panel.X.Min-0.5, panel.X.Max+0.5
-	}
-	if p.LogX {
-		panel.X.Scale, panel.X.Tick.Marker = plot.LogScale{}, chart.LogTicks{}
-		panel.X.Min, panel.X.Max = chart.LogRange(panel.X.Min, panel.X.Max)
-	} else if margin := (panel.X.Max - panel.X.Min) / 40; !bars {
-		panel.X.Min, panel.X.Max = panel.X.Min-margin, panel.X.Max+margin
-	}
-	if p.LogY {
-		panel.Y.Scale, panel.Y.Tick.Marker = plot.LogScale{}, chart.LogTicks{}
-		low, high := chart.LogRange(panel.Y.Min, panel.Y.Max)
-		panel.Y.Min, panel.Y.Max = low, high*math.Pow(high/low, room)
-	} else {
-		panel.Y.Min = min(panel.Y.Min, 0)
-		panel.Y.Max *= 1 + room
-	}
 }

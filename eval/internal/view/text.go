@@ -14,8 +14,10 @@ import (
 // Text writes the views as tables for people.
 func Text(w io.Writer, config record.Config, records []record.Record, views []View) error {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s, %s cores, %s %s/%s\n%s\n", config.Get("cpu"), config.Get("cores"),
-		config.Get("go"), config.Get("goos"), config.Get("goarch"), config.Get("command"))
+	head(&out, config)
+	if reason := config.Get(record.Incomplete); reason != "" {
+		fmt.Fprintf(&out, "INCOMPLETE: %s\n", reason)
+	}
 	records = derive(records, views)
 	for i := range views {
 		v := &views[i]
@@ -27,6 +29,19 @@ func Text(w io.Writer, config record.Config, records []record.Record, views []Vi
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// head says where records were measured, as far as the configuration says it.
+func head(out *strings.Builder, config record.Config) {
+	parts := []string{config.Get("cpu"), config.Get("cores") + " cores",
+		config.Get("go") + " " + config.Get("goos") + "/" + config.Get("goarch")}
+	parts = slices.DeleteFunc(parts, func(part string) bool {
+		return part == "" || part == " cores" || part == " /"
+	})
+	fmt.Fprintln(out, strings.ReplaceAll(strings.Join(parts, ", "), ",  ", ", "))
+	if command := config.Get("command"); command != "" {
+		fmt.Fprintln(out, command)
+	}
 }
 
 // derive adds what views make of what was measured.
@@ -41,7 +56,7 @@ func derive(records []record.Record, views []View) []record.Record {
 
 func (v *View) text(out *strings.Builder, t *record.Table) error {
 	fmt.Fprintf(out, "\n%s\n", v.Title)
-	if v.Notes != "" {
+	if v.Notes != "" && (v.NotesFor.Name == "" || t.Find(v.NotesFor) != nil) {
 		fmt.Fprintln(out, v.Notes)
 	}
 	g := grid{view: v, table: t, across: []string{""}}

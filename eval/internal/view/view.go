@@ -12,6 +12,8 @@ type View struct {
 	Name  string // of the records
 	Title string // a line above the table
 	Notes string // lines below the title: what the reader has to know
+	// NotesFor is what a case has to have for Notes to be printed; empty: always.
+	NotesFor record.Key
 	// Where and Only choose the cases; without them all are shown.
 	Where []record.Key
 	Only  func(*record.Case) bool
