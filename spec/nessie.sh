@@ -14,7 +14,8 @@ if [ "$scope" = trace ]; then
 	search=-DBFS
 	build SAFETY -O1 "${@:3}"
 	./pan >pan.out 2>&1
-	echo "found: $(found)"
+	found=$(found)
+	echo "$(meaning "$found"): $found"
 	steps
 	return
 fi
