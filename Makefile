@@ -6,6 +6,7 @@ FUZZTIME ?= 10s
 SOAK ?= 1h
 TORTURE ?= 1h
 SEED ?= 0
+MEASURED ?=
 
 # The packages whose tables are in the lab, internal/testkit/lab. Each has a test TestSoak.
 LAB = ./set ./cache ./index ./kv
@@ -127,6 +128,27 @@ bench: ## run the benchmarks, those that match BENCH
 
 fuzz: ## fuzz every fuzz test for FUZZTIME
 	GO='$(GO)' scripts/fuzz $(FUZZTIME)
+
+# Panels of what depends on the machine are left out. MEASURED is a file made by --benchfmt.
+draw = bin/farhash-eval $(2) -q --panels '$(3)' --plot docs/figures/$(1).svg >/dev/null
+.PHONY: figures
+figures: build-eval ## draw the plots of docs/papers.md, in two minutes, and those of MEASURED
+	@mkdir -p docs/figures
+	$(call draw,op-table1,op table1 --runs 1,trips)
+	$(call draw,op-table1-simulated,op simulated-table1,.)
+	$(call draw,op-clusters,op simulate,.)
+	$(call draw,lp-cost,lp cost,.)
+	$(call draw,lp-table1,lp table1 --runs 1,requests|slots|simulated)
+	$(call draw,lp-table2,lp table2 --runs 1,simulated)
+	$(call draw,lp-figure6,lp figure6 --runs 1,simulated)
+	$(call draw,lp-figure9,lp figure9 --runs 1,simulated)
+	$(call draw,lp-figure10,lp figure10 --runs 1,simulated|predicts)
+	$(call draw,lp-figure11,lp table3 --runs 1,requests|simulated)
+	$(call draw,lp-figure12,lp figure12 --runs 1,simulated)
+	$(call draw,lp-figure13,lp figure13,.)
+	$(call draw,ne-table1,ne table1,.)
+	@if [ -n "$(MEASURED)" ]; then name=$$(basename "$(MEASURED)"); \
+		bin/farhash-eval show "$(MEASURED)" --plot "docs/figures/$${name%.*}.svg" >/dev/null; fi
 
 clean: ## remove what make builds
 	rm -rf bin
