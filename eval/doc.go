@@ -7,7 +7,8 @@
 //	ne   Szepesi et al.: Nessie (package kv), with the paper's own protocol
 //	net  operations between hosts, one-sided and shipped (LP 7)
 //
-// The command farhash-eval runs them. An experiment measures and gives records (package
+// docs/papers.md has their results, and what cannot be reproduced. The command farhash-eval runs
+// them. An experiment measures and gives records (package
 // internal/record), in the benchmark format of Go; views (package internal/view) make tables,
 // JSON and plots of records. So a result that was saved can be shown again, and a new
 // experiment is what it measures and a few lines on how it is shown.

@@ -78,8 +78,8 @@ func (c *lookupCase) config() index.Config {
 		Layout: c.impl.kind().layout, Load: c.load, Storage: c.storage, BucketSlots: c.bucket}
 }
 
-// supply has the records of a table of so many.
-func (c *lookupCase) supply(seed uint64, records int) keys {
+// newKeys has the records of a table of so many.
+func (c *lookupCase) newKeys(seed uint64, records int) keys {
 	k := keys{keyBytes: keyBytes, valueBytes: c.bytes - keyBytes, seed: seed, records: records}
 	if c.skew > 0 {
 		k.skew(c.skew)

@@ -168,10 +168,10 @@ func (p *costPlan) run(emit experiment.Emit) error {
 			return readsize.Cuckoo{Ways: 3, Slots: 4}.Parallel(c).Ns
 		}},
 	}
-	most := 4 * max(s.Uncapped, s.Capped, min(s.Cap, 1000), 16) // beyond all that is chosen
-	for slots := 1; slots <= most; slots++ {
+	maxSlots := 4 * max(s.Uncapped, s.Capped, min(s.Cap, 1000), 16) // beyond all that is chosen
+	for slots := 1; slots <= maxSlots; slots++ {
 		chosen := slots == s.Capped || slots == s.Uncapped
-		if slots > 256 && slots&(slots-1) != 0 && slots%(most/128) != 0 && !chosen {
+		if slots > 256 && slots&(slots-1) != 0 && slots%(maxSlots/128) != 0 && !chosen {
 			continue // lines are smooth there
 		}
 		for i, curve := range curves {

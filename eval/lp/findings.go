@@ -84,8 +84,8 @@ func (t *trial) figure(table *record.Table, c *lookupCase, prefix, unit string) 
 	return math.NaN()
 }
 
-func most(ratios []float64) float64  { return slices.Max(ratios) }
-func least(ratios []float64) float64 { return slices.Min(ratios) }
+func maxRatio(ratios []float64) float64 { return slices.Max(ratios) }
+func minRatio(ratios []float64) float64 { return slices.Min(ratios) }
 
 func mean(ratios []float64) float64 {
 	total := 0.0
@@ -113,10 +113,10 @@ func table1Findings() []finding {
 			func(c *lookupCase) { c.impl = a })
 	}
 	return []finding{
-		{"linear-model by cuckoo-parallel, most", 2.8, by(linearModel, cuckooParallel), most},
-		{"linear-model by linear-fixed, most", 1.7, by(linearModel, linearFixed), most},
-		{"linear-fixed by cuckoo-parallel, most", 1.6, by(linearFixed, cuckooParallel), most},
-		{"linear-uncapped by linear-fixed, least", 0.5, by(linearUncapped, linearFixed), least},
+		{"linear-model by cuckoo-parallel, most", 2.8, by(linearModel, cuckooParallel), maxRatio},
+		{"linear-model by linear-fixed, most", 1.7, by(linearModel, linearFixed), maxRatio},
+		{"linear-fixed by cuckoo-parallel, most", 1.6, by(linearFixed, cuckooParallel), maxRatio},
+		{"linear-uncapped by linear-fixed, least", 0.5, by(linearUncapped, linearFixed), minRatio},
 		{"load from which cuckoo-parallel is ahead of linear-model", 0.9,
 			by(cuckooParallel, linearModel), firstAhead(loads())},
 	}
@@ -138,7 +138,7 @@ func table3Findings() []finding {
 		return c.impl == linearModel && c.storage == index.Inline
 	}, func(c *lookupCase) { c.storage = index.Heap })
 	return []finding{
-		{"heap by inline, linear-model, 128 bytes", 2.4, heap[len(heap)-1:], most},
+		{"heap by inline, linear-model, 128 bytes", 2.4, heap[len(heap)-1:], maxRatio},
 		{"bytes of a record from which the heap is ahead, linear-model", 32, heap,
 			firstAhead(storageBytes)}}
 }
@@ -170,15 +170,15 @@ func figure9Findings() []finding {
 	fixed, model := latencyCase(linearFixed, 0), latencyCase(linearModel, 0)
 	return []finding{
 		{"median of cuckoo-parallel by linear-model, load 0.65", 4.7 / 2.9,
-			of(0.65, parallel, model, "p50-ns"), most},
+			of(0.65, parallel, model, "p50-ns"), maxRatio},
 		{"median of cuckoo-sequential, all places, by cuckoo-parallel, load 0.65", 1.7,
-			of(0.65, sequential, parallel, "p50-ns"), most},
+			of(0.65, sequential, parallel, "p50-ns"), maxRatio},
 		{"median of cuckoo-sequential, keys distinct, by cuckoo-parallel, load 0.65", 1.7,
-			of(0.65, newCase(cuckooSequential, 0), parallel, "p50-ns"), most},
+			of(0.65, newCase(cuckooSequential, 0), parallel, "p50-ns"), maxRatio},
 		{"90th percentile by median, linear-fixed, load 0.8", 5.4 / 2.9,
-			of(0.8, fixed, fixed, "p90-ns"), most},
+			of(0.8, fixed, fixed, "p90-ns"), maxRatio},
 		{"90th percentile by median, linear-model, load 0.8", 6.2 / 2.9,
-			of(0.8, model, model, "p90-ns"), most},
+			of(0.8, model, model, "p90-ns"), maxRatio},
 		{"load from which the median of cuckoo-parallel is below that of linear-model", 0.95,
 			of(0, model, parallel, "p50-ns"), firstAhead(loads())},
 	}
@@ -190,7 +190,7 @@ func figure10Findings() (all []finding) {
 		sizes := pairs(sizeCases(), func(c *lookupCase) bool { return c.load == load },
 			func(c *lookupCase) { c.slots = modelSlots(load) })
 		what := fmt.Sprintf("read size of the model by the best one, load %v", load)
-		all = append(all, finding{what, 1, sizes, least})
+		all = append(all, finding{what, 1, sizes, minRatio})
 	}
 	return all
 }
@@ -200,6 +200,6 @@ func figure12Findings() []finding {
 	clusters := pairs(skewCases(), func(c *lookupCase) bool {
 		return c.impl == linearModel && c.clusters == 0
 	}, func(c *lookupCase) { c.clusters = index.DefaultClusters })
-	return []finding{{"with clusters by without, linear-model, most", 1.7, clusters, most},
-		{"with clusters by without, linear-model, least", 1, clusters, least}}
+	return []finding{{"with clusters by without, linear-model, most", 1.7, clusters, maxRatio},
+		{"with clusters by without, linear-model, least", 1, clusters, minRatio}}
 }

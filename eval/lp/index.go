@@ -104,11 +104,11 @@ func (t *throughput) Check() error {
 	}
 	for _, load := range t.loads {
 		for _, impl := range t.impls {
-			most := index.MaxLoad
+			maxLoad := index.MaxLoad
 			if impl.kind().layout == index.Cuckoo {
-				most = index.CuckooMaxLoad(3, 4) // what an index has by default
+				maxLoad = index.CuckooMaxLoad(3, 4) // what an index has by default
 			}
-			err = errors.Join(err, experiment.InRange("load", load, minLoad, most))
+			err = errors.Join(err, experiment.InRange("load", load, minLoad, maxLoad))
 		}
 	}
 	return err

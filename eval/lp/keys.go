@@ -12,7 +12,7 @@ import (
 
 const golden = 0x9E3779B97F4A7C15 // 2^64 over the golden ratio
 
-// keys is a supply of numbered records. Keys with different numbers below 2^32 differ, and
+// keys are numbered records. Keys with different numbers below 2^32 differ, and
 // are others for another seed. A value derives from the number of its record.
 type keys struct {
 	keyBytes, valueBytes int

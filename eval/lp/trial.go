@@ -30,7 +30,7 @@ type trial struct {
 	cases   []lookupCase // those of the same table are neighbours
 	// single has lookups one at a time, and a latency for each, as in LP 5.4.
 	single   bool
-	learning bool                               // workers have to meet clusters first
+	learning bool                               // workers first learn clusters
 	paper    func(c *lookupCase) []record.Value // what LP prints, if not nil
 	findings []finding                          // what LP says in words
 	views    []view.View
@@ -43,10 +43,10 @@ const (
 	maxRecords     = 1 << 30
 	maxLookups     = 1 << 26
 
-	// defaultSimulated is how many lookups of a case are simulated, and learnt how many
-	// times as many where clusters must be met first.
+	// defaultSimulated is how many lookups of a case are simulated, and learningFactor how many
+	// times as many where clusters must be learned first.
 	defaultSimulated = 28 << 10
-	learnt           = 4
+	learningFactor   = 4
 	// latencyShare is how many lookups there would be for each whose latency is measured.
 	latencyShare = 8
 )
@@ -136,16 +136,16 @@ func (r *trialRunner) simulate(ctx context.Context, cases []lookupCase, ranks in
 	emit experiment.Emit) (err error) {
 	of := &cases[0]
 	records := int(of.load * simulatedBytes / float64(of.bytes))
-	t, err := newSimulatedTable(ctx, of.config(), of.supply(0, min(records, int(r.records))))
+	t, err := newSimulatedTable(ctx, of.config(), of.newKeys(0, min(records, int(r.records))))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
-	most := defaultSimulated
+	lookups := defaultSimulated
 	if r.learning {
-		most *= learnt
+		lookups *= learningFactor
 	}
-	each, batch := r.share(max(min(int(r.lookups), most)/r.workers, 1))
+	each, batch := r.share(max(min(int(r.lookups), lookups)/r.workers, 1))
 	if !r.single {
 		batch = each // a worker waits for the last of its lookups alone
 	}
@@ -172,7 +172,7 @@ func (r *trialRunner) simulate(ctx context.Context, cases []lookupCase, ranks in
 func (r *trialRunner) measure(ctx context.Context, job rma.Job, seed uint64, cases []lookupCase,
 	emit experiment.Emit) error {
 	of := &cases[0]
-	keys := of.supply(seed, int(r.records))
+	keys := of.newKeys(seed, int(r.records))
 	x, err := index.Build(ctx, job, of.config(), keys.stream(job.Rank(), job.Size()))
 	if err != nil {
 		return err

@@ -171,13 +171,13 @@ func (y *ycsb) mapConfig(ranks int) kv.Config {
 	records, n := uint64(y.records), uint64(ranks)
 	inserts := uint64(float64(uint64(y.operations)*workloadD.writePercent()*n)/100*
 		insertsSlack) + spareItems
-	most := records + inserts
+	keys := records + inserts
 	puts := uint64(0)
 	for _, w := range workloads()[1:] {
 		puts += uint64(y.operations) * w.writePercent() / 100
 	}
-	mine := min(most, (records+n-1)/n+uint64(float64(puts)*insertsSlack)) + 2*spareItems
-	return kv.Config{SlotsPerRank: uint64(float64(most)/finalLoad)/n + 8,
+	mine := min(keys, (records+n-1)/n+uint64(float64(puts)*insertsSlack)) + 2*spareItems
+	return kv.Config{SlotsPerRank: uint64(float64(keys)/finalLoad)/n + 8,
 		BytesPerRank: mine * itemBytes(y.keyBytes, y.valueBytes), MaxKey: y.keyBytes,
 		MaxValue: y.valueBytes, Copies: y.keyBytes+y.valueBytes <= 16} // where a slot has room
 }
@@ -249,11 +249,11 @@ func (r *run) workload(ctx context.Context, w workload, p *piece) (record.Record
 	s := newStream(w, r.of.law, r.of, r.job.Rank(), r.job.Size(), &r.stamp)
 	is := &sample{operations: s.left, latencies: latencies{measure.NewHistogram(),
 		measure.NewHistogram()}}
-	most := s.left // of any rank: they meet as often
+	operations := s.left // the largest number of any rank: they meet as often
 	if w == loading {
-		most = (s.records + s.ranks - 1) / s.ranks
+		operations = (s.records + s.ranks - 1) / s.ranks
 	}
-	for done := uint64(0); done < most; done += uint64(len(p.calls)) {
+	for done := uint64(0); done < operations; done += uint64(len(p.calls)) {
 		p.fill(s)
 		if err := r.timed(ctx, p, is); err != nil {
 			return record.Record{}, err

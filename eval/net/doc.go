@@ -4,7 +4,7 @@
 // Clients are ranks that work on memory of owners, over the same network in turns:
 //
 //   - raw is gets by a loop in C around UCX, in the process of the rank but with a worker and
-//     connections of its own, while the engine is at rest: see package rawucx.
+//     connections of its own, while the engine is idle: see package rawucx.
 //   - engine is gets by a queue of the engine, which keeps an order, reports lost ranks and
 //     shares its worker with other goroutines.
 //   - one-sided is batches of find-or-put of a set whose gets and compare-and-swaps cross the

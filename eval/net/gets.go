@@ -11,8 +11,8 @@ import (
 	"github.com/farhash/farhash/eval/net/rawucx"
 )
 
-// rawParty does gets by a loop in C, with a worker of UCX and connections of its own.
-type rawParty struct {
+// rawParticipant does gets by a loop in C, with a worker of UCX and connections of its own.
+type rawParticipant struct {
 	r    *run
 	side *rawucx.Side
 	each []int64
@@ -20,8 +20,8 @@ type rawParty struct {
 }
 
 // openRaw connects a client to the memory of its targets. Collective.
-func (r *run) openRaw(ctx context.Context) (party, error) {
-	p := &rawParty{r: r}
+func (r *run) openRaw(ctx context.Context) (participant, error) {
+	p := &rawParticipant{r: r}
 	var card []byte
 	side, err := rawucx.Open(int(r.segmentWords()) * 8)
 	if err == nil {
@@ -51,32 +51,32 @@ func (r *run) openRaw(ctx context.Context) (party, error) {
 	return p, nil
 }
 
-func (p *rawParty) gets(n int, each []int64) (time.Duration, error) {
+func (p *rawParticipant) gets(n int, each []int64) (time.Duration, error) {
 	return p.side.Gets(n, p.r.of.bytes, p.r.of.batch, uint64(p.r.job.Rank())+1, each)
 }
 
 // warm does some gets. A rank that serves as well does so again when it is done: others are not.
-func (p *rawParty) warm(n int) error {
+func (p *rawParticipant) warm(n int) error {
 	p.side.Stop()
 	_, err := p.gets(n, nil)
 	return errors.Join(err, p.serve())
 }
 
-func (p *rawParty) serve() error {
+func (p *rawParticipant) serve() error {
 	if !p.r.owner() {
 		return nil
 	}
 	return p.side.Serve(false)
 }
 
-func (p *rawParty) ready(n int) {
+func (p *rawParticipant) ready(n int) {
 	p.n = n
 	if p.r.of.batch == 1 {
 		p.each = make([]int64, n)
 	}
 }
 
-func (p *rawParty) run(_ context.Context, s *sample) error {
+func (p *rawParticipant) run(_ context.Context, s *sample) error {
 	p.side.Stop()
 	_, err := p.gets(p.n, p.each)
 	for _, ns := range p.each {
@@ -87,14 +87,14 @@ func (p *rawParty) run(_ context.Context, s *sample) error {
 }
 
 // close leaves when nobody gets from here any more.
-func (p *rawParty) close(ctx context.Context) error {
+func (p *rawParticipant) close(ctx context.Context) error {
 	err := p.r.job.Barrier(ctx)
 	p.side.Close()
 	return err
 }
 
-// engineParty does gets by a queue.
-type engineParty struct {
+// engineParticipant does gets by a queue.
+type engineParticipant struct {
 	r      *run
 	window rma.Window
 	queue  rma.Queue
@@ -105,7 +105,7 @@ type engineParty struct {
 }
 
 // openEngine makes a window. Collective.
-func (r *run) openEngine(ctx context.Context) (party, error) {
+func (r *run) openEngine(ctx context.Context) (participant, error) {
 	w, err := measure.TouchedJob{Job: r.job}.NewWindow(ctx, rma.Spec{
 		Name: "eval: memory to get from", Words: int(r.segmentWords())})
 	if err != nil {
@@ -115,7 +115,7 @@ func (r *run) openEngine(ctx context.Context) (party, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
-	p := &engineParty{r: r, window: w, queue: q, words: *newWords(r)}
+	p := &engineParticipant{r: r, window: w, queue: q, words: *newWords(r)}
 	for range r.of.batch {
 		buf, err := q.Alloc(r.of.bytes / 8)
 		if err != nil {
@@ -127,7 +127,7 @@ func (r *run) openEngine(ctx context.Context) (party, error) {
 }
 
 // post asks for the get with that number.
-func (p *engineParty) post(i int) {
+func (p *engineParticipant) post(i int) {
 	rank := p.r.targets[p.words.below(len(p.r.targets))]
 	lines := (p.window.Len()*8-p.r.of.bytes)/lineBytes + 1
 	off := p.words.below(lines) * lineBytes / 8
@@ -135,7 +135,7 @@ func (p *engineParty) post(i int) {
 }
 
 // gets keeps as many under way as there are buffers.
-func (p *engineParty) gets(ctx context.Context, n int, took func(time.Duration)) error {
+func (p *engineParticipant) gets(ctx context.Context, n int, took func(time.Duration)) error {
 	begin := time.Now()
 	for posted, done := 0, 0; done < n; {
 		for ; posted < n && posted-done < len(p.bufs); posted++ {
@@ -165,11 +165,11 @@ func (p *engineParty) gets(ctx context.Context, n int, took func(time.Duration))
 	return nil
 }
 
-func (p *engineParty) warm(n int) error { return p.gets(context.Background(), n, nil) }
+func (p *engineParticipant) warm(n int) error { return p.gets(context.Background(), n, nil) }
 
-func (p *engineParty) ready(n int) { p.n = n }
+func (p *engineParticipant) ready(n int) { p.n = n }
 
-func (p *engineParty) run(ctx context.Context, s *sample) error {
+func (p *engineParticipant) run(ctx context.Context, s *sample) error {
 	before := *p.queue.Stats()
 	var took func(time.Duration)
 	if p.r.of.batch == 1 {
@@ -180,7 +180,7 @@ func (p *engineParty) run(ctx context.Context, s *sample) error {
 	return err
 }
 
-func (p *engineParty) close(ctx context.Context) error {
+func (p *engineParticipant) close(ctx context.Context) error {
 	return errors.Join(p.queue.Close(), p.r.job.Barrier(ctx), p.window.Close())
 }
 

@@ -114,8 +114,8 @@ func (s *sample) asked(of rma.Stats) {
 	s.messages = of.Gets + of.Puts + of.CompareAndSwaps + of.FetchAdds + of.Ships
 }
 
-// party is one rank's part in a case.
-type party interface {
+// participant is one rank's part in a case.
+type participant interface {
 	// warm does what is not counted: on a client as many operations as given.
 	warm(n int) error
 	// ready prepares n operations of a client, while no clock runs.
@@ -162,8 +162,9 @@ func (r *run) owner() bool { return slices.Contains(r.owners, r.job.Rank()) }
 
 func (r *run) measure(ctx context.Context) (rec record.Record, err error) {
 	runtime.GC() // what the last one left is not this one's to collect
-	open := map[impl]func(context.Context) (party, error){raw: r.openRaw, engine: r.openEngine,
-		aServer: r.openRedis, oneSided: r.openSet, shipped: r.openSet}[r.of.impl]
+	open := map[impl]func(context.Context) (participant, error){raw: r.openRaw,
+		engine: r.openEngine, aServer: r.openRedis, oneSided: r.openSet,
+		shipped: r.openSet}[r.of.impl]
 	p, err := open(ctx)
 	if err != nil {
 		return rec, err
@@ -179,7 +180,7 @@ func (r *run) measure(ctx context.Context) (rec record.Record, err error) {
 }
 
 // timed does the operations of this rank.
-func (r *run) timed(ctx context.Context, p party, s *sample) error {
+func (r *run) timed(ctx context.Context, p participant, s *sample) error {
 	if err := r.job.Barrier(ctx); err != nil {
 		return err
 	}
@@ -205,7 +206,7 @@ func (r *run) timed(ctx context.Context, p party, s *sample) error {
 }
 
 // plan warms up and says how many operations each client does.
-func (r *run) plan(ctx context.Context, p party) (int, error) {
+func (r *run) plan(ctx context.Context, p participant) (int, error) {
 	warm := warmWords
 	if r.of.impl.gets() {
 		warm = warmGets

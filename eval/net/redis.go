@@ -21,9 +21,9 @@ import (
 // redisSet is the key of the set that each server has.
 const redisSet = "s"
 
-// redisParty has a connection to the server of each target. The word decides which, as the hash
-// of a set does.
-type redisParty struct {
+// redisParticipant has a connection to the server of each target. The word decides which, as the
+// hash of a set does.
+type redisParticipant struct {
 	r     *run
 	words *batches
 	conns []*redis.Conn // by rank, nil where that is no target
@@ -62,11 +62,11 @@ func (r *runner) missing(ctx context.Context, job rma.Job) (map[impl]string, err
 
 // openRedis connects to the servers, which are started when they are first needed.
 // Collective.
-func (r *run) openRedis(ctx context.Context) (party, error) {
+func (r *run) openRedis(ctx context.Context) (participant, error) {
 	if err := r.startServers(ctx, r.job); err != nil {
 		return nil, err
 	}
-	p := &redisParty{r: r, words: newBatches(r), conns: make([]*redis.Conn, r.job.Size()),
+	p := &redisParticipant{r: r, words: newBatches(r), conns: make([]*redis.Conn, r.job.Size()),
 		asked: make([]int, r.job.Size())}
 	if !r.client() {
 		return p, nil
@@ -74,7 +74,7 @@ func (r *run) openRedis(ctx context.Context) (party, error) {
 	for _, target := range r.targets {
 		c, err := r.dial(ctx, target)
 		if err != nil {
-			return nil, errors.Join(err, p.hangUp())
+			return nil, errors.Join(err, p.closeAll())
 		}
 		p.conns[target] = c
 	}
@@ -138,7 +138,7 @@ func ownAddress(other string) (string, error) {
 	return host, err
 }
 
-func (p *redisParty) warm(n int) error {
+func (p *redisParticipant) warm(n int) error {
 	fresh, err := p.batch(p.words.warm(n))
 	if err == nil && fresh != n {
 		err = fmt.Errorf("%d words are new to an empty set, and %d were inserted", n, fresh)
@@ -146,9 +146,9 @@ func (p *redisParty) warm(n int) error {
 	return err
 }
 
-func (p *redisParty) ready(n int) { p.words.ready(n) }
+func (p *redisParticipant) ready(n int) { p.words.ready(n) }
 
-func (p *redisParty) run(ctx context.Context, s *sample) error {
+func (p *redisParticipant) run(ctx context.Context, s *sample) error {
 	if p.r.of.batch > 1 {
 		return p.words.run(ctx, s, p.batch)
 	}
@@ -167,7 +167,7 @@ func (p *redisParty) run(ctx context.Context, s *sample) error {
 }
 
 // batch sends each server its words in one piece, a pipeline, and takes the answers.
-func (p *redisParty) batch(words []uint64) (fresh int, err error) {
+func (p *redisParticipant) batch(words []uint64) (fresh int, err error) {
 	for rank, c := range p.conns {
 		if p.asked[rank] = 0; c != nil {
 			c.Begin()
@@ -201,8 +201,8 @@ func (p *redisParty) batch(words []uint64) (fresh int, err error) {
 	return fresh, nil
 }
 
-// hangUp ends all connections.
-func (p *redisParty) hangUp() (err error) {
+// closeAll ends all connections.
+func (p *redisParticipant) closeAll() (err error) {
 	for _, c := range p.conns {
 		if c != nil {
 			err = errors.Join(err, c.Close())
@@ -212,8 +212,8 @@ func (p *redisParty) hangUp() (err error) {
 }
 
 // close has every server forget its words.
-func (p *redisParty) close(ctx context.Context) error {
-	err := errors.Join(p.hangUp(), p.r.job.Barrier(ctx))
+func (p *redisParticipant) close(ctx context.Context) error {
+	err := errors.Join(p.closeAll(), p.r.job.Barrier(ctx))
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/farhash/farhash/eval/internal/measure"
 )
 
-// setParty works on a set.
-type setParty struct {
+// setParticipant works on a set.
+type setParticipant struct {
 	r       *run
 	set     *set.Set
 	words   *batches
@@ -23,12 +23,12 @@ type setParty struct {
 }
 
 // openSet makes an empty set. Collective.
-func (r *run) openSet(ctx context.Context) (party, error) {
+func (r *run) openSet(ctx context.Context) (participant, error) {
 	s, err := set.New(ctx, measure.TouchedJob{Job: r.job}, r.setConfig())
 	if err != nil {
 		return nil, err
 	}
-	return &setParty{r: r, set: s, words: newBatches(r),
+	return &setParticipant{r: r, set: s, words: newBatches(r),
 		results: make([]set.Result, max(r.of.batch, usualBatch))}, nil
 }
 
@@ -50,7 +50,7 @@ func canShip(ctx context.Context, job rma.Job) (bool, error) {
 	return can, w.Close()
 }
 
-func (p *setParty) warm(n int) error {
+func (p *setParticipant) warm(n int) error {
 	for some := range slices.Chunk(p.words.warm(n), usualBatch) {
 		if err := p.set.FindOrPutBatch(some, p.results[:len(some)]); err != nil {
 			return err
@@ -59,9 +59,9 @@ func (p *setParty) warm(n int) error {
 	return nil
 }
 
-func (p *setParty) ready(n int) { p.words.ready(n) }
+func (p *setParticipant) ready(n int) { p.words.ready(n) }
 
-func (p *setParty) run(ctx context.Context, s *sample) error {
+func (p *setParticipant) run(ctx context.Context, s *sample) error {
 	before := p.set.Stats().Queues
 	var err error
 	if p.r.of.batch == 1 {
@@ -79,7 +79,7 @@ func (p *setParty) run(ctx context.Context, s *sample) error {
 }
 
 // batch returns how many words were new.
-func (p *setParty) batch(words []uint64) (fresh int, err error) {
+func (p *setParticipant) batch(words []uint64) (fresh int, err error) {
 	results := p.results[:len(words)]
 	if err := p.set.FindOrPutBatch(words, results); err != nil {
 		return 0, err
@@ -93,7 +93,7 @@ func (p *setParty) batch(words []uint64) (fresh int, err error) {
 }
 
 // singles asks for words that are there.
-func (p *setParty) singles(ctx context.Context, s *sample) error {
+func (p *setParticipant) singles(ctx context.Context, s *sample) error {
 	for _, word := range p.words.all {
 		begin := time.Now()
 		result, err := p.set.FindOrPut(word)
@@ -112,7 +112,7 @@ func (p *setParty) singles(ctx context.Context, s *sample) error {
 }
 
 // close leaves when nobody works on the set any more.
-func (p *setParty) close(ctx context.Context) error {
+func (p *setParticipant) close(ctx context.Context) error {
 	return errors.Join(p.r.job.Barrier(ctx), p.set.Close())
 }
 

@@ -121,14 +121,14 @@ several times the memory; a smaller table favours them.`,
 
 // setRunner measures samples: one implementation doing one workload once, on all ranks.
 type setRunner struct {
-	impls                []impl
-	workloads            []workload
-	keys                 measure.Keys
-	buckets, most        experiment.Count
-	from, to             float64
-	batch, chunk, chunks int
-	elementBytes         int
-	direct               bool
+	impls                    []impl
+	workloads                []workload
+	keys                     measure.Keys
+	buckets, maxPeerElements experiment.Count
+	from, to                 float64
+	batch, chunk, chunks     int
+	elementBytes             int
+	direct                   bool
 
 	mu   sync.Mutex
 	peer any // the store being measured, for the ranks of this process
@@ -145,7 +145,8 @@ func newSetRunner(flags *pflag.FlagSet) experiment.Runner {
 	flags.StringVar((*string)(&r.keys), "keys", string(r.keys), "words: random or sequential")
 	flags.IntVar(&r.elementBytes, "element-bytes", 0, "length of the elements; 0: words")
 	experiment.CountVar(flags, &r.buckets, "buckets", setBuckets, "size of the table")
-	experiment.CountVar(flags, &r.most, "peer-elements", peerElements, "most that peers hold")
+	experiment.CountVar(flags, &r.maxPeerElements, "peer-elements", peerElements,
+		"most that peers hold")
 	flags.Float64Var(&r.from, "from", 0, "load of the table before")
 	flags.Float64Var(&r.to, "to", 0.5, "load of the table after")
 	flags.IntVar(&r.batch, "batch", defaultBatch, "words or elements of one call")
@@ -171,7 +172,7 @@ func (r *setRunner) Check() error {
 	}
 	err := errors.Join(r.keys.Check(),
 		experiment.InRange("buckets", r.buckets, minBuckets, maxBuckets),
-		experiment.InRange("peer-elements", r.most, minBuckets, maxBuckets),
+		experiment.InRange("peer-elements", r.maxPeerElements, minBuckets, maxBuckets),
 		experiment.InRange("batch", r.batch, 1, 1<<24),
 		experiment.InRange("chunk", r.chunk, 0, 1<<16),
 		experiment.InRange("chunks", r.chunks, 0, 1<<24))
@@ -250,7 +251,7 @@ func (s *sample) share(n uint64) uint64 { return measure.Part(n, s.job.Rank(), s
 func (s *sample) measure(ctx context.Context) (record.Record, error) {
 	r := s.r
 	if s.impl.peer() {
-		for float64(s.buckets)*r.to > float64(r.most) && s.buckets > minBuckets {
+		for float64(s.buckets)*r.to > float64(r.maxPeerElements) && s.buckets > minBuckets {
 			s.buckets /= 2
 		}
 	}

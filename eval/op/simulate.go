@@ -25,9 +25,9 @@ func Simulate() *experiment.Experiment {
 		Short: "Predict the throughput of find-or-put on clusters, beside OP Table 1",
 		Long: `Runs the set in virtual time on simulated clusters: every request of every rank, on
 one core. Presets are das5 (the cluster of OP, fitted to four cells of its Table 1), edr, ndr, roce
-and tcp (networks; how they slow down with more hosts and ranks is not known, so predictions for
-many are upper bounds). --latency-ns to --word-ns change a preset. The same flags print the same
-figures. Package eval/op/cluster says what the model leaves out.`,
+and tcp (networks; how much slower they are with more hosts and ranks is not known, so that
+predictions for many are upper bounds). --latency-ns to --word-ns change a preset. The same
+flags print the same figures. Package eval/op/cluster says what the model leaves out.`,
 		Takes:   "10 s",
 		Example: "--hosts 2,48,1000 --procs 1,16 --preset ndr",
 		Views:   []view.View{rateView("Simulated"), summaryView("SimulatedErrors")},
@@ -143,15 +143,15 @@ var overrides = []struct {
 	unit       float64
 	of         func(c *cluster.Cluster) *float64
 }{
-	{"latency-ns", "way from host to host, for nothing", 1,
+	{"latency-ns", "latency of an empty message from host to host", 1,
 		func(c *cluster.Cluster) *float64 { return &c.LatencyNs }},
 	{"gbps", "bandwidth of a card in each direction, Gb/s", 1.0 / 8,
 		func(c *cluster.Cluster) *float64 { return &c.BytesPerNs }},
 	{"mops", "million messages a second of a card in each direction; 0: no limit", 1e6,
 		func(c *cluster.Cluster) *float64 { return &c.MessagesPerSecond }},
-	{"doubling-ns", "by how much the way grows when the hosts double", 1,
+	{"doubling-ns", "by how much the latency grows when the hosts double", 1,
 		func(c *cluster.Cluster) *float64 { return &c.DoublingNs }},
-	{"sharing-ns", "by how much the way grows with each further rank of a host", 1,
+	{"sharing-ns", "by how much the latency grows with each further rank of a host", 1,
 		func(c *cluster.Cluster) *float64 { return &c.SharingNs }},
 	{"word-ns", "time of a processor for a word that a get brings", 1,
 		func(c *cluster.Cluster) *float64 { return &c.WordNs }},

@@ -14,10 +14,10 @@ type Cluster struct {
 	// WordNs is the time of a rank's processor for each word that a get has brought
 	// from another host: copying and examining it.
 	WordNs float64
-	// DoublingNs is by how much the way between two hosts grows each time that the
+	// DoublingNs is by how much the latency between two hosts grows each time that the
 	// hosts double beyond two, as switches are added.
 	DoublingNs float64
-	// SharingNs is by how much that way grows with every rank more on a host.
+	// SharingNs is by how much that latency grows with every rank more on a host.
 	SharingNs float64
 }
 
@@ -36,7 +36,7 @@ func DAS5() Cluster {
 const assumedWordNs = 1
 
 // Preset returns a cluster by the name that [sim.Presets] lists. Of those that OP did
-// not measure it is not known how the way grows: it does not.
+// not measure it is not known how the latency grows: it does not.
 func Preset(name string) (Cluster, error) {
 	if name == "das5" {
 		return DAS5(), nil

@@ -170,7 +170,7 @@ func TestTheWayGrows(t *testing.T) {
 	// Of 16 operations 14 are on other hosts; they wait for a get, half for a swap as well.
 	want := fast.LatencyNs + 14.0/16*1.5*2*(2*1900+990)
 	if got := simulated(t, cfg).LatencyNs; math.Abs(got/want-1) > 0.05 {
-		t.Errorf("an operation takes %.0f ns, %.0f before the way grew; want %.0f", got,
+		t.Errorf("an operation takes %.0f ns, %.0f before the latency grew; want %.0f", got,
 			fast.LatencyNs, want)
 	}
 }
