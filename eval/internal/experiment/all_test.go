@@ -78,7 +78,7 @@ func TestAll(t *testing.T) {
 		t.Errorf("an incomplete output does not say so: %q", text)
 	}
 	for _, flags := range []string{"--a=1", "--size=101", "--size=x", "--plot=x.pdf",
-		"--plot=none/x.svg", "--panels=(",
+		"--plot=none/x.svg", "--panels=(", "--panels=x",
 		"--json --benchfmt"} {
 		if text, err = run(3, strings.Fields(flags)...); err == nil || text != "" {
 			t.Errorf("%s: %v, %q", flags, err, text)

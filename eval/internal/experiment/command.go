@@ -57,6 +57,9 @@ func (o *output) check() error {
 		return usage("--panels: %w", err)
 	}
 	if o.plot == "" {
+		if o.panels != "" {
+			return usage("--panels needs --plot")
+		}
 		return nil
 	}
 	if _, err := chart.Format(o.plot); err != nil {
