@@ -57,6 +57,9 @@ func (p *Plot) scale(panel *plot.Plot, lines []*line, bars bool) {
 	}
 }
 
+// marginShare is how much of its length an axis goes on at both ends: separate moves points.
+const marginShare = 1. / 25
+
 func (p *Plot) scaleX(panel *plot.Plot, lines []*line, bars bool) {
 	if bars {
 		panel.X.Min, panel.X.Max = panel.X.Min-0.5, panel.X.Max+0.5
@@ -71,10 +74,10 @@ func (p *Plot) scaleX(panel *plot.Plot, lines []*line, bars bool) {
 		panel.X.Min, panel.X.Max = ticks[0].Value, ticks[len(ticks)-1].Value
 	}
 	if p.LogX {
-		margin := math.Pow(panel.X.Max/panel.X.Min, 1./40)
+		margin := math.Pow(panel.X.Max/panel.X.Min, marginShare)
 		panel.X.Min, panel.X.Max = panel.X.Min/margin, panel.X.Max*margin
 	} else {
-		margin := (panel.X.Max - panel.X.Min) / 40
+		margin := (panel.X.Max - panel.X.Min) * marginShare
 		panel.X.Min, panel.X.Max = panel.X.Min-margin, panel.X.Max+margin
 	}
 }
