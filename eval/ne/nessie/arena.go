@@ -8,8 +8,8 @@ import (
 )
 
 // arena hands out this rank's items, those that have been free for longest first. Who takes the
-// item of another out of the table marks it with the use that has ended; the owner looks
-// for marks when it runs dry.
+// item of another out of the table marks it with the use that has ended; the owner reads
+// the marks when it has no free item.
 type arena struct {
 	cells *rma.Cells
 	first uint64 // number of this rank's first item
@@ -26,7 +26,7 @@ func (a *arena) locate(it item) (rank, off int) {
 	return int(it.number / a.count), int(it.number%a.count) * a.words
 }
 
-// mine tells whether an item is this rank's.
+// mine reports whether an item is this rank's.
 func (a *arena) mine(it item) bool {
 	return it.number >= a.first && it.number < a.first+a.count
 }
@@ -63,7 +63,7 @@ func (a *arena) give(it item) {
 // marked is set in marks, which are else the use that has ended.
 const marked = 1 << 32
 
-// sweep looks for items that others have marked.
+// sweep finds items that others have marked.
 func (a *arena) sweep() error {
 	ctx := context.Background()
 	for n := range a.next {
@@ -74,7 +74,7 @@ func (a *arena) sweep() error {
 			err = a.cells.Store(ctx, rank, off+markWord, 0)
 			it.use = mark & useMask
 			a.free = append(a.free, it.again())
-			told.Hit()
+			markFound.Hit()
 		}
 		if err != nil {
 			return err

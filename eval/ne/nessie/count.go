@@ -67,17 +67,17 @@ func (c *Counted) Add(d Counted) {
 	c.Loads += d.Loads
 }
 
-// leastCounted is how many slots there are at least, so that there are some writes.
-const leastCounted = 1000
+// minCountedSlots is how many slots there are at least, so that there are some writes.
+const minCountedSlots = 1000
 
 // Count fills an empty table, which nobody else uses, to 0.01 less than a load, as NE 4 assumes
 // it: each slot is taken with that chance, by a key whose other slot may be any. It then
 // counts writes of new keys, a fiftieth of the slots. A write for which one migration is not
 // enough changes nothing. Keys have 8 bytes.
 func (t *Table) Count(ctx context.Context, load float64, seed uint64) (c Counted, err error) {
-	if t.cfg.MaxKey < 8 || t.total < leastCounted || !(load >= .01 && load < 1) {
+	if t.cfg.MaxKey < 8 || t.total < minCountedSlots || !(load >= .01 && load < 1) {
 		return c, fmt.Errorf("kv: counting needs keys of 8 bytes, not %d, at least %d slots, "+
-			"not %d, and a load from 0.01 to below 1, not %g", t.cfg.MaxKey, leastCounted,
+			"not %d, and a load from 0.01 to below 1, not %g", t.cfg.MaxKey, minCountedSlots,
 			t.total, load)
 	}
 	s, err := t.newSession()
@@ -111,7 +111,7 @@ func (t *Table) Count(ctx context.Context, load float64, seed uint64) (c Counted
 
 func drawKey(rng *rand.Rand) []byte { return binary.LittleEndian.AppendUint64(nil, rng.Uint64()) }
 
-// scatter takes slots with that chance each, and tells how many.
+// scatter takes slots with that chance each, and returns how many.
 func (s *session) scatter(ctx context.Context, rng *rand.Rand, load float64) (uint64, error) {
 	wanted, n := make([]bool, s.t.total), uint64(0)
 	for i := range wanted {

@@ -6,7 +6,7 @@ import "github.com/farhash/farhash/rma"
 // else no key could be deleted whose secondary slot belongs to another.
 
 func (o *op) delete(q rma.Queue) step {
-	o.look(q, o.s, &o.j)
+	o.readSlot(q, o.s, &o.j)
 	return (*op).deleteSecondary
 }
 
@@ -42,7 +42,7 @@ func (o *op) deletedSecond(q rma.Queue) step {
 }
 
 func (o *op) deleteOn(q rma.Queue) step {
-	o.look(q, o.p, &o.i)
+	o.readSlot(q, o.p, &o.i)
 	return (*op).deletePrimary
 }
 

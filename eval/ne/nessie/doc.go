@@ -68,7 +68,7 @@
 //     written the key. That write, acknowledged, is lost (3).
 //   - A write that has lost may clear s of a newer value that has moved there (4).
 //   - A client that dies, or whose engine fails, in the midst of a write hides its key: reads of
-//     it end with a BusyError, until somebody writes or deletes it. NE has the server clean up. No
+//     it end with a BusyError, until a client writes or deletes it. NE has the server clean up. No
 //     rule for that is right (8), and there is none here.
 //   - Delete reports whether it took out an item of the key. That may be a copy that was about
 //     to be taken back, or a value that was never acknowledged; NE has it report nothing.

@@ -31,27 +31,27 @@ func (i labInput) String() string {
 	return fmt.Sprintf("%s(%d)", [...]string{"read", "write", "delete"}[i.kind], i.value)
 }
 
-// labAnswer is what a rank is told: the value that it has read, or that it has deleted a key.
+// labAnswer is what a rank gets: the value that it has read, or that it has deleted a key.
 type labAnswer struct {
 	full  bool
 	value uint64
 	taken bool
 }
 
-// labModel is a key. What a delete reports is not looked at, unless with transactions: NE has it
+// labModel is a key. What a delete reports is not checked, unless with transactions: NE has it
 // report nothing.
 var labModel = porcupine.Model{
 	Init: func() any { return uint64(0) },
 	Step: func(state, input, output any) (bool, any) {
 		in := input.(labInput)
-		told, known := output.(labAnswer)
+		got, known := output.(labAnswer)
 		switch {
-		case told.full:
+		case got.full:
 			return true, state
 		case in.kind == Read:
-			return !known || told.value == state, state
+			return !known || got.value == state, state
 		case in.kind == Delete && in.exact && known:
-			return told.taken == (state != uint64(0)), uint64(0)
+			return got.taken == (state != uint64(0)), uint64(0)
 		}
 		return true, in.value
 	},
@@ -59,13 +59,13 @@ var labModel = porcupine.Model{
 
 // labTable is what a rank does with a table.
 type labTable struct {
-	t      *Table
-	keys   [][]byte
-	writes uint64
-	next   []labInput
-	on     int
-	shared bool // all ranks write all keys; else each key is one's
-	crowd  bool
+	t         *Table
+	keys      [][]byte
+	writes    uint64
+	next      []labInput
+	on        int
+	shared    bool // all ranks write all keys; else each key is one's
+	contended bool
 }
 
 func openLab(name string, shared, transactions bool) *lab.Table {
@@ -83,7 +83,7 @@ func openLab(name string, shared, transactions bool) *lab.Table {
 			return nil, err
 		}
 		l := &labTable{t: t, keys: make([][]byte, 1+rng.IntN(6)), shared: shared}
-		l.crowd = shared || rng.IntN(2) == 0
+		l.contended = shared || rng.IntN(2) == 0
 		if shared {
 			l.keys = l.keys[:min(len(l.keys), 3)]
 		}
@@ -121,11 +121,11 @@ func (q slowQueue) Submit() error {
 	return q.Queue.Submit()
 }
 
-// key is a key for a number. Those of a crowd have the same primary slot.
+// key is a key for a number. Contended ones have the same primary slot.
 func (l *labTable) key(n uint64) []byte {
 	for ; ; n += 1 << 8 {
 		key := number(n)
-		if p, _ := l.t.slotsOf(key); p == 0 || !l.crowd {
+		if p, _ := l.t.slotsOf(key); p == 0 || !l.contended {
 			return key
 		}
 	}

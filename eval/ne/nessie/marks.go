@@ -7,7 +7,7 @@ import (
 
 // Rare branches that tests must reach.
 var (
-	told        = mark.New("nessie: an item that another rank has marked is found")
+	markFound   = mark.New("nessie: an item that another rank has marked is found")
 	torn        = mark.New("nessie: an item does not fit its hash")
 	unpublished = mark.New("nessie: an item is not valid")
 	undone      = mark.New("nessie: a swap is taken back")

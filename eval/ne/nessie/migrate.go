@@ -11,7 +11,7 @@ import (
 // copy that is in vain is taken back.
 
 func (o *op) migrate(q rma.Queue) step {
-	o.look(q, o.p, &o.i)
+	o.readSlot(q, o.p, &o.i)
 	return (*op).migrateSource
 }
 
@@ -87,7 +87,7 @@ const mostLinks = 256
 // walk follows the chain from slot p: each key has one other slot, so there is one chain. It is
 // done when it comes to an empty slot.
 func (o *op) walk(q rma.Queue) step {
-	o.look(q, o.p, &o.i)
+	o.readSlot(q, o.p, &o.i)
 	return (*op).walked
 }
 

@@ -61,10 +61,10 @@ type flight struct {
 type outcome uint8
 
 const (
-	done    outcome = iota
-	retry           // another client was at the same slots
-	crowded         // a write finds other keys in both slots, a and b
-	blocked         // a migration finds its destination taken, or a chain no end
+	done      outcome = iota
+	retry             // another client was at the same slots
+	bothTaken         // a write finds other keys in both slots, a and b
+	blocked           // a migration finds its destination taken, or a chain no end
 )
 
 // queueDepth is how many operations are in flight at most.
@@ -147,8 +147,8 @@ func (o *op) cas(q rma.Queue, slot, old, word uint64, seen *uint64) {
 	o.flights = append(o.flights, flight{h: h, to: seen})
 }
 
-// look reads a slot: by compare-and-swap, as all access to the index (NE 3).
-func (o *op) look(q rma.Queue, slot uint64, seen *uint64) { o.cas(q, slot, 0, 0, seen) }
+// readSlot reads a slot by compare-and-swap, as all access to the index is (NE 3).
+func (o *op) readSlot(q rma.Queue, slot uint64, seen *uint64) { o.cas(q, slot, 0, 0, seen) }
 
 // get reads the item of a word.
 func (o *op) get(q rma.Queue, word uint64, into rma.Buf) {

@@ -3,10 +3,10 @@ package nessie
 import "github.com/farhash/farhash/rma"
 
 // NE 3.1. A key that is not found was not there, if neither slot has changed between the first
-// look and the last.
+// read and the last.
 
 func (o *op) read(q rma.Queue) step {
-	o.look(q, o.p, &o.i)
+	o.readSlot(q, o.p, &o.i)
 	return (*op).readPrimary
 }
 
@@ -40,7 +40,7 @@ func (o *op) readItem(q rma.Queue, c *content, on step) step {
 }
 
 func (o *op) readOn(q rma.Queue) step {
-	o.look(q, o.s, &o.j)
+	o.readSlot(q, o.s, &o.j)
 	return (*op).readSecondary
 }
 

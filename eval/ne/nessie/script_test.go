@@ -111,7 +111,7 @@ func TestLostWriteClears(t *testing.T) {
 		if err := t.writeSecondary(a, b, "v1"); err != nil {
 			return err
 		}
-		w, err := t.hand((*op).writeApart, a, "v3")
+		w, err := t.hand((*op).writeLate, a, "v3")
 		if err != nil {
 			return err
 		}
@@ -132,17 +132,17 @@ func TestLostWriteClears(t *testing.T) {
 	})
 }
 
-// writeApart is write where the look at s comes late, as it may where s is at another rank.
-func (o *op) writeApart(q rma.Queue) step {
+// writeLate is write where s is read late, as it may where s is at another rank.
+func (o *op) writeLate(q rma.Queue) step {
 	o.take(q, o.key, o.value)
 	o.cas(q, o.p, 0, o.n, &o.i)
 	return func(o *op, q rma.Queue) step {
-		o.look(q, o.s, &o.j)
+		o.readSlot(q, o.s, &o.j)
 		return (*op).tried
 	}
 }
 
-// TestMissIsChecked is fault 1, which the check at the end of a read mends: the key moves from s
+// TestMissIsChecked is fault 1, which the check at the end of a read prevents: the key moves from s
 // to p while it is read.
 func TestMissIsChecked(t *testing.T) {
 	script(t, func(t *Table) error {
@@ -189,7 +189,7 @@ func TestOvertakenWrite(t *testing.T) {
 
 // TestItemsComeBack: a rank writes with items that others have taken out of the table.
 func TestItemsComeBack(t *testing.T) {
-	told.Claim(t)
+	markFound.Claim(t)
 	cfg := Config{SlotsPerRank: 16, ItemsPerRank: 3, MaxKey: 8, MaxValue: 8}
 	for _, e := range lab.Engines() {
 		err := withTable(e, 2, cfg, func(t *Table) error {

@@ -18,7 +18,7 @@ var ErrNoTransactions = errors.New("kv: transactions are emulated in memory that
 type sharedSlots struct {
 	mu    sync.Mutex
 	words []uint64
-	coin  *rand.Rand
+	rng   *rand.Rand
 }
 
 // sharing has those that tables are being made with, by a random number.
@@ -37,7 +37,7 @@ func shareSlots(ctx context.Context, job rma.Job, w rma.Window, slots uint64, al
 	if err == nil && job.Rank() == 0 {
 		number := rand.Uint64()
 		all.Store(number, &sharedSlots{words: make([]uint64, slots),
-			coin: rand.New(rand.NewPCG(1, 1))})
+			rng: rand.New(rand.NewPCG(1, 1))})
 		defer all.Delete(number)
 		err = cells.Store(ctx, 0, numberWord, number)
 	}
@@ -80,11 +80,11 @@ type transaction struct {
 	agreed  bool // all slots had what they should
 }
 
-// heads tosses a coin.
-func (m *sharedSlots) heads() bool {
+// takesEffectLate chooses at random.
+func (m *sharedSlots) takesEffectLate() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.coin.IntN(2) == 0
+	return m.rng.IntN(2) == 0
 }
 
 // carryOut changes the slots, if all have what they should; else none changes.

@@ -73,7 +73,7 @@ func (t *tally) session() uint64 {
 	return t.sessions
 }
 
-// Stats tells what this rank has done since New.
+// Stats returns what this rank has done since New.
 func (t *Table) Stats() Stats {
 	t.tally.mu.Lock()
 	defer t.tally.mu.Unlock()

@@ -14,11 +14,11 @@ import "github.com/farhash/farhash/rma"
 // No engine changes several words at one moment. So the slots lie in memory that the ranks share,
 // and what goes to the rank of the slots is a compare-and-swap of 0 for 0. It takes the time of
 // a round trip, and fails where the engine has it fail. The transaction takes effect when it is
-// posted or when its answer is taken, by the toss of a coin: then a rank that dies or loses a link
+// posted or when its answer is taken, at random: then a rank that dies or loses a link
 // in between may have changed the slots or not.
 func (o *op) transact(q rma.Queue, changes ...change) {
 	o.atOnce.changes = append(o.atOnce.changes[:0], changes...)
-	o.atOnce.late = o.t.shared.heads()
+	o.atOnce.late = o.t.shared.takesEffectLate()
 	if !o.atOnce.late {
 		o.t.shared.carryOut(&o.atOnce)
 	}
@@ -55,7 +55,7 @@ func (o *op) items(q rma.Queue, on step) step {
 	return on
 }
 
-// readItems takes the items as they came, and tells in which slot the key is. It is not ok if
+// readItems takes the items as they came, and reports in which slot the key is. It is not ok if
 // an item has been used again meanwhile.
 func (o *op) readItems() (inP, inS, ok bool) {
 	ok = true
@@ -74,13 +74,13 @@ func (o *op) readItems() (inP, inS, ok bool) {
 	return !empty(o.i) && o.is(&o.a), !empty(o.j) && o.is(&o.b), true
 }
 
-// lookBoth reads both slots at one moment.
-func (o *op) lookBoth(q rma.Queue, on step) step {
+// readSlots reads both slots at one moment.
+func (o *op) readSlots(q rma.Queue, on step) step {
 	o.transact(q, swap(o.p, 0, 0), swap(o.s, 0, 0))
 	return on
 }
 
-func (o *op) readAtOnce(q rma.Queue) step { return o.lookBoth(q, (*op).readBoth) }
+func (o *op) readAtOnce(q rma.Queue) step { return o.readSlots(q, (*op).readBoth) }
 
 func (o *op) readBoth(q rma.Queue) step { return o.items(q, (*op).readEither) }
 
@@ -97,7 +97,7 @@ func (o *op) readEither(rma.Queue) step {
 	return nil
 }
 
-func (o *op) deleteAtOnce(q rma.Queue) step { return o.lookBoth(q, (*op).deleteBoth) }
+func (o *op) deleteAtOnce(q rma.Queue) step { return o.readSlots(q, (*op).deleteBoth) }
 
 func (o *op) deleteBoth(q rma.Queue) step { return o.items(q, (*op).deleteEither) }
 
@@ -174,7 +174,7 @@ func (o *op) written(q rma.Queue) step {
 
 // writeMoved has the key in s make room, where the one in p cannot.
 func (o *op) writeMoved(q rma.Queue) step {
-	if next := o.movedOr(q); next != nil || o.outcome != crowded {
+	if next := o.movedOr(q); next != nil || o.outcome != bothTaken {
 		return next
 	}
 	o.outcome = done
@@ -190,14 +190,14 @@ func (o *op) movedOr(q rma.Queue) step {
 		o.moves++
 		return o.published(q)
 	case o.atOnce.changes[0].seen == o.i && o.atOnce.changes[1].seen == o.j:
-		o.outcome = crowded
+		o.outcome = bothTaken
 		return nil
 	}
 	return o.again()
 }
 
 // moveAtOnce moves the key from p to s: a part of a chain.
-func (o *op) moveAtOnce(q rma.Queue) step { return o.lookBoth(q, (*op).moveBoth) }
+func (o *op) moveAtOnce(q rma.Queue) step { return o.readSlots(q, (*op).moveBoth) }
 
 func (o *op) moveBoth(q rma.Queue) step { return o.items(q, (*op).moveEither) }
 

@@ -10,7 +10,7 @@ func (o *op) write(q rma.Queue) step {
 		return nil
 	}
 	o.cas(q, o.p, 0, o.n, &o.i)
-	o.look(q, o.s, &o.j)
+	o.readSlot(q, o.s, &o.j)
 	return (*op).tried
 }
 
@@ -99,7 +99,7 @@ func (o *op) secondary(q rma.Queue) step {
 			torn.Hit()
 			return o.again()
 		case !o.is(&o.b):
-			o.outcome = crowded
+			o.outcome = bothTaken
 			return nil
 		}
 	}
@@ -158,7 +158,7 @@ func (o *op) undone(q rma.Queue) step {
 	if o.x == o.n {
 		undone.Hit()
 		o.t.arena.give(o.mine.again())
-	} else { // another has taken it out, and tells this rank
+	} else { // another has taken it out, and marks it for this rank
 		overtaken.Hit()
 		o.release(q, o.old)
 	}
