@@ -25,7 +25,7 @@ const (
 	// DefaultChunks is M, the chunks that an operation examines before it says
 	// Full. C*M = 8192 buckets: the chance that a search at load 0.9 is longer
 	// is about exp(-0.0054*8192) = 1e-19, so Full does not come before that load.
-	// OP's M of 32 with C of 8 would say Full near load 0.76 in a large table.
+	// OP's M of 32 with C of 8 would say Full near load 0.74 in a table of 2^28, by the formula.
 	DefaultChunks = 128
 
 	// MaxBuckets is the largest table.
