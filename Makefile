@@ -19,7 +19,7 @@ include clib/clib.mk
 # One target after the other: the tests measure out the machine.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help build build-eval run setup test test-all test-plain test-race test-lab test-mpi test-ucx test-beside soak torture cross spec spec-quick lint bench fuzz clean
+.PHONY: help build build-eval run setup test test-all test-plain test-race test-lab test-mpi test-ucx test-beside soak torture cross spec spec-quick lint docs-check bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' \
@@ -122,6 +122,9 @@ lint: ## check format, vet, staticcheck and lengths
 	$(GO) -C eval vet ./...
 	$(GO) -C eval tool staticcheck ./...
 	scripts/lengths
+
+docs-check: ## run the commands and programs of the documentation
+	scripts/docs-check
 
 bench: ## run the benchmarks, those that match BENCH
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
