@@ -14,6 +14,7 @@ func TestVersion(t *testing.T) {
 		t.Errorf("VERSION is %q, want MAJOR.MINOR.PATCH", farhash.Version())
 	}
 	for _, c := range []struct{ file, pattern string }{
+		{"CITATION.cff", `(?m)^version: (.*)$`},
 		{"clib/farhash.h", `#define FARHASH_VERSION "(.*)"`},
 		{"clib/man/farhash.3", `"farhash (\d.*?)"`},
 		{"clib/man/farhash_dht.3", `"farhash (\d.*?)"`},

@@ -1,7 +1,7 @@
 """What calls take from Python: ``python3 -m farhash.bench [PAIRS]``.
 
 It prints a line ``NAME NANOSECONDS`` for each: of batches per item, of single calls per call.
-Keys have 80 bytes and values 104; each figure is the best of several rounds. python/README.md
+Keys have 80 bytes and values 104; each figure is the best of several rounds. docs/python.md
 says how to see them beside those of Go.
 """
 
