@@ -173,7 +173,7 @@ func (c *command) code() int {
 
 // judge says what no command may do.
 func (c *command) judge() error {
-	for _, sign := range []string{"panic:", "goroutine 1 [", "SIGSEGV", "fatal error", "DATA RACE",
+	for _, sign := range []string{"panic:", "[running]:", "SIGSEGV", "fatal error", "DATA RACE",
 		"runtime error", "unexpected fault"} {
 		if strings.Contains(c.err.String(), sign) || strings.Contains(c.out.String(), sign) {
 			return c.wrong("it says %q", sign)
