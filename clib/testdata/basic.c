@@ -56,7 +56,7 @@ static void no_sense(farhash_job *job, const char *directory) {
 	snprintf(path, sizeof path, "%s/no-table", directory);
 	FILE *f = fopen(path, "w");
 	CLAIM(f && fputs("this is no table", f) >= 0 && fclose(f) == 0);
-	FAILS(FARHASH_ERROR_FORMAT, "no archive", farhash_set_load(set, path));
+	FAILS(FARHASH_ERROR_FORMAT, "no checkpoint or saved table", farhash_set_load(set, path));
 	FAILS(FARHASH_ERROR_FORMAT, "no index", farhash_index_load(job, path, NULL, &index));
 	OK(farhash_set_close(set));
 	FAILS(FARHASH_ERROR_ARGUMENT, "key_size", farhash_cache_new(job, &(farhash_cache_config){0}, &cache));
