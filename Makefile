@@ -11,7 +11,7 @@ MEASURED ?=
 # The packages whose tables are in the lab, internal/testkit/lab. Each has a test TestSoak.
 LAB = ./set ./cache ./index ./kv
 
-# A checkout that git refuses to look at, say of another user, builds as well.
+# A checkout that git refuses to read, say of another user, builds as well.
 VCS = $(shell git status >/dev/null 2>&1 || echo -buildvcs=false)
 
 include clib/clib.mk
@@ -28,7 +28,7 @@ help: ## list the targets
 build: ## build bin/farhash
 	$(GO) build $(VCS) -o bin/farhash ./cmd/farhash
 
-build-eval: ## build bin/farhash-eval, which measures what the papers have measured
+build-eval: ## build bin/farhash-eval, which repeats the experiments of the papers
 	$(GO) -C eval build $(VCS) -o $(CURDIR)/bin/farhash-eval ./cmd/farhash-eval
 
 run: build ## explore a net of 12 philosophers with two ranks
@@ -37,9 +37,9 @@ run: build ## explore a net of 12 philosophers with two ranks
 setup: ## install what the tests need and the machine lacks
 	scripts/setup
 
-test: setup test-plain ## run the tests once: about two minutes on two idle cores
+test: setup test-plain ## install what the tests need and run them once: one to four minutes
 
-test-all: test-race test-lab test-mpi test-ucx test-clib test-beside ## run what CI runs besides: about ten minutes
+test-all: test-race test-lab test-mpi test-ucx test-clib test-beside ## run what CI tests in addition: about ten minutes
 
 # Not from the cache: the tests depend on the MPIs that are installed. The time limits are for
 # a hang, which go test reports with all stacks; a busy machine stays far below them.
@@ -53,12 +53,12 @@ test-race:
 	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 30m $$($(GO) list ./... | \
 		grep -vE '/(cmd|clib|python|internal/(bench|calibrate|doctor|limit|testkit/torture))(/|$$)')
 
-test-lab: ## run tables through random schedules, right ones and wrong ones
+test-lab: ## run the tables under random schedules, right versions and wrong ones
 	$(GO) test -count=1 -timeout 30m -tags invariants -run Lab $(LAB)
 	$(GO) -C eval test -count=1 -timeout 30m -tags invariants -run Lab ./ne/nessie
 
 # With UCX ranks that are processes on two hosts are killed, in place of simulated ones.
-soak: ## go on with random schedules and kills for SOAK; ^C ends it and reports
+soak: ## run random schedules and kills for SOAK (1h); ^C ends it and reports
 	@mkdir -p bin
 	@packages="$(LAB)"; tags=invariants; \
 	if pkg-config --exists ucx 2>/dev/null; then export CGO_ENABLED=1; \
@@ -69,13 +69,13 @@ soak: ## go on with random schedules and kills for SOAK; ^C ends it and reports
 			-test.timeout 0 -soak $(SOAK)) || exit 1; done
 
 # What it builds depends on the libraries that are here. Without SEED it is a new one.
-torture: ## attack farhash from outside for TORTURE; SEED makes a sweep again; ^C ends it and reports
+torture: ## run random, wrong and killed commands for TORTURE (1h); SEED repeats a run; ^C ends it
 	@mkdir -p bin && $(GO) test -c -o bin/torture.test ./internal/testkit/torture && \
 		cd internal/testkit/torture && exec "$(CURDIR)/bin/torture.test" -test.run '^TestTorture$$' \
 			-test.timeout 0 -soak $(TORTURE) -seed $(SEED)
 
 # The engine for each MPI that programs can be built with here.
-test-mpi: ## run what needs MPI under each that is here
+test-mpi: ## run what needs MPI, with each MPI that is installed
 	@for mpi in openmpi:ompi-c mpich:mpich; do \
 		if pkg-config --exists $${mpi#*:} 2>/dev/null; then \
 			tags="mpi $${mpi%:*}"; export CGO_ENABLED=1; \
@@ -86,7 +86,7 @@ test-mpi: ## run what needs MPI under each that is here
 		else echo "tests of rma/mpi skipped for $${mpi%:*}: pkg-config knows no $${mpi#*:}"; \
 		fi; done
 
-test-ucx: ## run what needs UCX, where it is here
+test-ucx: ## run what needs UCX, where it is installed
 	@if pkg-config --exists ucx 2>/dev/null; then export CGO_ENABLED=1; \
 		echo "$(GO) test -tags ucx . ./rma/ucx"; \
 		$(GO) vet -tags ucx . ./rma/ucx ./cmd/farhash && \
@@ -101,7 +101,7 @@ test-beside:
 	@$(MAKE) --no-print-directory cross & cross=$$!; $(MAKE) --no-print-directory spec-quick; \
 	spec=$$?; wait $$cross && exit $$spec
 
-cross: ## build and vet for the platforms that this is not
+cross: ## build and vet for linux/arm64 and darwin/arm64
 	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) build $(VCS) ./...
 	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build $(VCS) ./...
@@ -114,7 +114,7 @@ spec: ## check the models of find-or-put and of the map with SPIN
 spec-quick: # a part of it; nothing where there is no SPIN
 	spec/run quick
 
-lint: ## check format, vet, staticcheck and lengths
+lint: ## check gofmt, go vet, staticcheck and the lengths of files, functions and lines
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
 		echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
@@ -129,13 +129,13 @@ docs-check: ## run the commands and programs of the documentation
 bench: ## run the benchmarks, those that match BENCH
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
-fuzz: ## fuzz every fuzz test for FUZZTIME
+fuzz: ## run every fuzz test for FUZZTIME (10s)
 	GO='$(GO)' scripts/fuzz $(FUZZTIME)
 
 # Panels of what depends on the machine are left out. MEASURED is a file made by --benchfmt.
 draw = bin/farhash-eval $(2) -q --panels '$(3)' --plot docs/figures/$(1).svg >/dev/null
 .PHONY: figures
-figures: build-eval ## draw the plots of docs/papers.md, in two minutes, and those of MEASURED
+figures: build-eval ## draw the plots of docs/papers.md, in two minutes, and that of the file MEASURED
 	@mkdir -p docs/figures
 	$(call draw,op-table1,op table1 --runs 1,trips)
 	$(call draw,op-table1-simulated,op simulated-table1,.)

@@ -8,14 +8,14 @@ PREFIX_WORD = '$(subst ','\'',$(PREFIX))'
 
 .PHONY: install uninstall test-clib bench-clib
 
-install: ## install the command and the libraries for C, Fortran and Python in PREFIX (/usr/local)
+install: ## install the command and the libraries for C, C++, Fortran and Python in PREFIX (/usr/local)
 	GO='$(GO)' scripts/install $(PREFIX_WORD)
 
-uninstall: ## remove what install has put into PREFIX
+uninstall: ## remove what make install has put into PREFIX
 	scripts/install -u $(PREFIX_WORD)
 
 # Tests of what lacks its compiler or MPI are skipped.
-test-clib:
+test-clib: ## test the libraries for C, C++, Fortran and Python
 	CGO_ENABLED=1 $(GO) test -count=1 -timeout 30m -tags clib ./clib ./python
 
 bench-clib: ## compare calls from C and Python with those of Go
