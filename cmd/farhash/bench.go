@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/bits"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -56,8 +57,9 @@ func newBench() *cobra.Command {
 		Long: `Measures the operations per second of each table, one per call and in batches. Beside
 them stands the limit of this machine: how many random cache lines per second the same
 ranks can access, divided by the cache lines of the operation; or, where memory is
-reached through a queue, the gets per second of the engine. Every result is verified.
-The cases are measured in turn, --runs times, and medians are printed.
+reached through a queue, the gets per second of the engine. The limit is measured
+directly before and after each case. Every result is verified. The cases are measured
+in turn, --runs times, and medians are printed.
 
 Started by farhash run, mpirun, srun or torchrun, every process is a rank. Otherwise -n
 ranks run as goroutines of this process.
@@ -74,10 +76,13 @@ After Ctrl-C or SIGTERM the results so far are printed and marked INCOMPLETE.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&f.ranks, "ranks", "n", 2, "number `N` of ranks in this process")
+	flags.IntVarP(&f.ranks, "ranks", "n", runtime.GOMAXPROCS(0),
+		"number `N` of ranks in this process (default: one for each processor)")
+	flags.Lookup("ranks").DefValue = "0" // not shown, as it depends on the machine
 	flags.StringVar(&f.size, "size", "",
 		"`SIZE` of each table in memory (default: 256MiB, or less where memory is short)")
-	flags.StringVar(&f.operations, "ops", "128Ki", "`COUNT` of operations of each rank in a case")
+	flags.StringVar(&f.operations, "ops", "",
+		"`COUNT` of operations of each rank in a case (default: as many as --size has room for)")
 	flags.IntVar(&f.batch, "batch", 1024, "`N` operations in each batch")
 	flags.IntVar(&f.runs, "runs", 3, "`N` runs of every case")
 	flags.BoolVar(&f.direct, "direct", true, "access memory directly where that is possible; "+
@@ -99,12 +104,15 @@ func (f *benchFlags) check() error {
 	case f.ranks < 1 || f.ranks > local.MaxRanks:
 		return fmt.Errorf("-n must be 1 to %d, not %d", local.MaxRanks, f.ranks)
 	}
-	operations, err := parseCount("--ops", f.operations)
-	if err != nil {
-		return err
-	}
-	if operations > maxBenchOps {
-		return fmt.Errorf("--ops must be 1 to %d, not %d", maxBenchOps, operations)
+	operations := uint64(0)
+	if f.operations != "" {
+		var err error
+		if operations, err = parseCount("--ops", f.operations); err != nil {
+			return err
+		}
+		if operations > maxBenchOps {
+			return fmt.Errorf("--ops must be 1 to %d, not %d", maxBenchOps, operations)
+		}
 	}
 	if f.batch < 2 || f.batch > 1<<20 {
 		return fmt.Errorf("--batch must be 2 to %d, not %d", 1<<20, f.batch)
@@ -126,12 +134,12 @@ func (f *benchFlags) tableSize() (uint64, error) {
 		}
 		return size, nil
 	}
-	size, err := humanize.ParseBytes(f.size)
-	if err != nil || size < minBenchSize || size > maxBenchSize {
-		return 0, fmt.Errorf("--size must be %s to %s, not %q", memory.Format(minBenchSize),
+	size, err := parseBytes("--size", f.size)
+	if err == nil && (size < minBenchSize || size > maxBenchSize) {
+		err = fmt.Errorf("--size must be %s to %s, not %q", memory.Format(minBenchSize),
 			memory.Format(maxBenchSize), f.size)
 	}
-	return size, nil
+	return size, err
 }
 
 // run measures and prints. What was measured before a signal is printed as well.

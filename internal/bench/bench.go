@@ -12,9 +12,10 @@ import (
 
 // Config says how much is measured. All ranks give the same.
 type Config struct {
-	// SizeBytes is about how much memory each table takes, of all ranks together.
+	// SizeBytes is about how much memory each table takes, of all ranks together, and the memory
+	// in which the limit is measured.
 	SizeBytes uint64
-	// Operations is how many each rank does in a case.
+	// Operations is how many each rank does in a case; 0: as many as the size has room for.
 	Operations int
 	Batch      int // operations of one call
 	Runs       int
@@ -22,11 +23,15 @@ type Config struct {
 	Progress func(Result)
 }
 
-// Bytes is about what a process takes that has so many ranks: the largest table, which has room for
-// what its ranks put, and their operations.
+// Bytes is about what a process takes that has so many ranks: the memory of the limit, the largest
+// table, which has room for what its ranks put, and their operations.
 func (c *Config) Bytes(ranks int) uint64 {
 	const operationBytes = 2 << 10
-	return c.SizeBytes + uint64(ranks)*uint64(c.Operations)*operationBytes
+	operations := uint64(ranks) * uint64(c.Operations) * operationBytes
+	if c.Operations == 0 {
+		operations = 3 * c.SizeBytes
+	}
+	return 2*c.SizeBytes + operations
 }
 
 // Result is one case.
@@ -39,17 +44,22 @@ type Result struct {
 	Mops    float64 `json:"mops"`
 	MopsMin float64 `json:"mopsMin"`
 	MopsMax float64 `json:"mopsMax"`
-	// LimitMops is what the machine allows for such an operation.
-	LimitMops  float64 `json:"limitMops"`
+	// LimitMops is what the machine allows for such an operation: the median of what was measured
+	// directly before and after each run of the case.
+	LimitMops float64 `json:"limitMops"`
+	// OfLimit is the median of the runs' rates, each divided by the limit of that run.
+	OfLimit    float64 `json:"ofLimit"`
 	Operations int     `json:"operations"` // of a run, of all ranks
+	Runs       int     `json:"runs"`       // that the medians are of
 
-	lines int  // cache lines that the operation touches
-	swaps bool // and whether it changes them
-	rates []float64
+	rates, limits, shares []float64 // by run
 }
 
 // workload is a table that is measured.
 type workload interface {
+	// operations is how many each rank does in a case, so that all cases fill a table of share
+	// bytes for each rank as far as they are meant to.
+	operations(shareBytes int) int
 	// open makes the table and fills it. Collective.
 	open(ctx context.Context, job rma.Job, cfg *Config) error
 	cases() []testCase
@@ -60,8 +70,8 @@ type workload interface {
 // testCase is an operation of a table.
 type testCase struct {
 	operation string
-	lines     int
-	swaps     bool
+	lines     int  // cache lines that the operation needs
+	swaps     bool // and whether it changes them
 	// ready prepares n operations of this rank, while no clock runs.
 	ready func(n int)
 	// run does operations from to to, batch at a time.
@@ -72,12 +82,13 @@ type testCase struct {
 
 // Run measures everything. Collective. Results are those of rank 0; with an error or when ctx
 // ends they are those so far.
-func Run(ctx context.Context, job rma.Job, cfg Config) ([]Result, error) {
+func Run(ctx context.Context, job rma.Job, cfg Config) (_ []Result, err error) {
 	m := &measurement{job: job, cfg: cfg}
+	if m.limit, err = newProbe(ctx, job, cfg.SizeBytes); err != nil {
+		return nil, fmt.Errorf("bench: the machine's limit: %w", err)
+	}
+	defer func() { err = errors.Join(err, m.limit.close()) }()
 	for range cfg.Runs {
-		if err := m.limits(ctx); err != nil {
-			return m.sumUp(), fmt.Errorf("bench: the machine's limit: %w", err)
-		}
 		for _, w := range []struct {
 			name  string
 			table workload
@@ -95,20 +106,27 @@ func Run(ctx context.Context, job rma.Job, cfg Config) ([]Result, error) {
 type measurement struct {
 	job     rma.Job
 	cfg     Config
+	limit   *probe
 	results []*Result
-	swaps   []float64 // million cache lines a second
-	reads   []float64
 }
 
 // table measures one of them.
 func (m *measurement) table(ctx context.Context, name string, w workload) (err error) {
-	if err := w.open(ctx, m.job, &m.cfg); err != nil {
+	cfg := m.cfg
+	if cfg.Operations == 0 {
+		cfg.Operations = m.limit.fitting(w.operations(int(cfg.SizeBytes) / m.job.Size()))
+	}
+	n := cfg.Operations
+	if err := w.open(ctx, m.job, &cfg); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
+	before, err := m.limit.measure(ctx)
+	if err != nil {
+		return err
+	}
 	for _, c := range w.cases() {
-		for _, batch := range []int{1, m.cfg.Batch} {
-			n := m.cfg.Operations
+		for _, batch := range []int{1, cfg.Batch} {
 			c.ready(n)
 			rate, err := timed(ctx, m.job, n, func() error {
 				const step = 1 << 14 // operations before the context is examined
@@ -129,24 +147,31 @@ func (m *measurement) table(ctx context.Context, name string, w workload) (err e
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.operation, err)
 			}
-			m.keep(name, &c, batch, rate)
+			after, err := m.limit.measure(ctx)
+			if err != nil {
+				return err
+			}
+			m.keep(&Result{Table: name, Operation: c.operation, Batch: batch,
+				Operations: n * m.job.Size()}, rate, before.and(after, &c))
+			before = after
 		}
 	}
 	return nil
 }
 
-func (m *measurement) keep(table string, c *testCase, batch int, rate float64) {
+// keep adds a run to the results of its case.
+func (m *measurement) keep(is *Result, rate, limit float64) {
 	at := slices.IndexFunc(m.results, func(r *Result) bool {
-		return r.Table == table && r.Operation == c.operation && r.Batch == batch
+		return r.Table == is.Table && r.Operation == is.Operation && r.Batch == is.Batch
 	})
 	if at < 0 {
 		at = len(m.results)
-		m.results = append(m.results, &Result{Table: table, Operation: c.operation, Batch: batch,
-			Ranks: m.job.Size(), Operations: m.cfg.Operations * m.job.Size(), lines: c.lines,
-			swaps: c.swaps})
+		is.Ranks = m.job.Size()
+		m.results = append(m.results, is)
 	}
 	r := m.results[at]
-	r.rates = append(r.rates, rate)
+	r.rates, r.limits = append(r.rates, rate), append(r.limits, limit)
+	r.shares = append(r.shares, rate/limit)
 	if m.cfg.Progress != nil && m.job.Rank() == 0 {
 		m.cfg.Progress(m.result(r))
 	}
@@ -163,11 +188,7 @@ func (m *measurement) sumUp() (all []Result) {
 func (m *measurement) result(r *Result) Result {
 	is := *r
 	is.Mops, is.MopsMin, is.MopsMax = median(r.rates), slices.Min(r.rates), slices.Max(r.rates)
-	limit := median(m.reads)
-	if r.swaps {
-		limit = median(m.swaps)
-	}
-	is.LimitMops = limit / float64(r.lines)
+	is.LimitMops, is.OfLimit, is.Runs = median(r.limits), median(r.shares), len(r.rates)
 	return is
 }
 

@@ -17,6 +17,9 @@ func TestRun(t *testing.T) {
 	for _, hidden := range []bool{false, true} {
 		var results []Result
 		cfg := Config{SizeBytes: 1 << 18, Operations: 500, Batch: 64, Runs: 2}
+		if hidden {
+			cfg.Operations = 0
+		}
 		err := local.RunWith(local.Options{Hidden: hidden}, 2, func(job rma.Job) error {
 			all, err := Run(context.Background(), job, cfg)
 			if job.Rank() == 0 {
@@ -33,12 +36,49 @@ func TestRun(t *testing.T) {
 		}
 		for _, is := range results {
 			if !(is.MopsMin > 0 && is.Mops >= is.MopsMin && is.MopsMax >= is.Mops) ||
-				!(is.LimitMops > 0) || is.Ranks != 2 {
+				!(is.LimitMops > 0 && is.OfLimit > 0) || is.Ranks != 2 || is.Runs != 2 ||
+				is.Operations != operations(&is, cfg.Operations) {
 				t.Errorf("hidden %v: %+v makes no sense", hidden, is)
 			}
 		}
 		checkForms(t, NewReport("farhash bench", "goroutines", results))
 	}
+}
+
+// operations is how many a run has on two ranks with 256 KiB.
+func operations(is *Result, perRank int) int {
+	if perRank == 0 {
+		perRank = map[string]int{"set": 1 << 17 / 64, "index": 1 << 17 / 64,
+			"cache": 1 << 17 / 192 / 4, "kv": 1 << 17 / 256 / 3}[is.Table]
+	}
+	return 2 * perRank
+}
+
+// The text says how many runs the medians are of, and whether they differ too much.
+func TestReportRuns(t *testing.T) {
+	results := []Result{{Operation: "get", Batch: 1, Runs: 2, MopsMin: 1, MopsMax: 1.2},
+		{Operation: "get", Batch: 9, Runs: 1, MopsMin: 1, MopsMax: 1}}
+	r := NewReport("farhash bench", "goroutines", results)
+	r.Complete, r.Reason = false, "interrupted"
+	for _, want := range []string{"medians of 1 to 2 runs.",
+		"INCOMPLETE: interrupted\nThe medians are of the 1 to 2 runs before that."} {
+		if text := textOf(t, r); !strings.Contains(text, want) || strings.Contains(text, "Noisy") {
+			t.Errorf("%q, and not Noisy, is wanted in\n%s", want, text)
+		}
+	}
+	results[0].MopsMax = 1.3
+	if text := textOf(t, r); !strings.Contains(text, "Noisy: in 1 of 2 cases") {
+		t.Errorf("it is not noisy:\n%s", text)
+	}
+}
+
+func textOf(t *testing.T, r *Report) string {
+	t.Helper()
+	var text bytes.Buffer
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
 }
 
 func checkForms(t *testing.T, r *Report) {
@@ -60,6 +100,9 @@ func checkForms(t *testing.T, r *Report) {
 	}
 	if n := strings.Count(lines.String(), "BenchmarkFarhash/"); n != 2*len(r.Results) {
 		t.Errorf("%d lines for benchstat, want 2 runs of %d cases", n, len(r.Results))
+	}
+	if !strings.Contains(text.String(), "medians of 2 runs") {
+		t.Errorf("there is no number of runs in\n%s", &text)
 	}
 	for _, table := range []string{"set", "index", "cache", "kv"} {
 		if !strings.Contains(text.String(), "\n"+table+" ") {

@@ -12,74 +12,115 @@ import (
 const (
 	lineWords = 8
 	pageWords = 512
-	// limitShare is how many lines are touched for the limit for each operation of a case.
-	limitShare = 4
 	// inFlight is how many gets are under way where memory is reached by a queue.
 	inFlight = 64
+	// maxLines is how many lines a rank accesses for the limit: more than caches hold.
+	maxLines = 1 << 21
+	// maxGets is the same, and for the operations of a case, where memory is reached by a queue.
+	maxGets, maxQueued = 1 << 16, 1 << 17
 )
 
-// limits measures what the machine allows, in cache lines. Collective.
-func (m *measurement) limits(ctx context.Context) (err error) {
-	perRank := int(m.cfg.SizeBytes) / 8 / m.job.Size() / lineWords * lineWords
-	w, err := m.job.NewWindow(ctx, rma.Spec{Name: "bench: limit", Words: max(perRank, pageWords)})
-	if err != nil {
-		return err
+// probe measures what the machine allows, again and again in the same memory: a busy machine
+// allows less from one moment to the next.
+type probe struct {
+	job    rma.Job
+	w      rma.Window
+	flat   []uint64 // the memory of all ranks; nil: reached by a queue
+	places []uint64
+	lines  int // that this rank accesses in a measurement
+	drawn  int // random lines so far
+}
+
+// bounds are million cache lines a second, of all ranks.
+type bounds struct{ reads, swaps float64 }
+
+// and is the limit of a case between two measurements.
+func (b bounds) and(after bounds, c *testCase) float64 {
+	sum := b.reads + after.reads
+	if c.swaps {
+		sum = b.swaps + after.swaps
 	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	if own := w.Words(m.job.Rank()); own != nil {
-		for i := 0; i < len(own); i += pageWords {
-			own[i] = 0 // no page faults while the clock runs
+	return sum / 2 / float64(c.lines)
+}
+
+// newProbe allocates so many bytes on all ranks together. Collective.
+func newProbe(ctx context.Context, job rma.Job, sizeBytes uint64) (*probe, error) {
+	lines := max(int(sizeBytes)/lineBytes/job.Size(), pageWords/lineWords)
+	w, err := touched{job}.NewWindow(ctx, rma.Spec{Name: "bench: limit", Words: lines * lineWords})
+	if err != nil {
+		return nil, err
+	}
+	p := &probe{job: job, w: w, flat: rma.Flat(w), lines: min(lines, maxLines)}
+	if p.flat == nil {
+		p.lines = min(p.lines, maxGets)
+		return p, nil
+	}
+	p.places = make([]uint64, p.lines)
+	if _, err = p.measure(ctx); err != nil { // has the pages to find
+		return nil, errors.Join(err, w.Close())
+	}
+	return p, nil
+}
+
+func (p *probe) close() error { return p.w.Close() }
+
+// fitting is how many operations of a case there is time for, of those that are wanted.
+func (p *probe) fitting(operations int) int {
+	if p.flat == nil {
+		operations = min(operations, maxQueued)
+	}
+	return max(operations, 1)
+}
+
+// measure is collective.
+func (p *probe) measure(ctx context.Context) (b bounds, err error) {
+	if p.flat == nil {
+		b.reads, err = p.gets(ctx)
+		b.swaps = b.reads
+		return b, err
+	}
+	for _, access := range []struct {
+		run func()
+		to  *float64
+	}{{func() { limit.Reads(p.flat, p.places) }, &b.reads},
+		{func() { limit.Swaps(p.flat, p.places) }, &b.swaps}} {
+		// Each has places of its own, or would find them in the cache.
+		for i := range p.places {
+			line, _ := bits.Mul64(p.random(), uint64(len(p.flat)/lineWords))
+			p.places[i] = line * lineWords
+		}
+		*access.to, err = timed(ctx, p.job, len(p.places), func() error {
+			access.run()
+			return ctx.Err()
+		})
+		if err != nil {
+			return b, err
 		}
 	}
-	if err := m.job.Barrier(ctx); err != nil {
-		return err
-	}
-	if flat := rma.Flat(w); flat != nil {
-		return m.memoryLimits(ctx, flat)
-	}
-	return m.queueLimits(ctx, w)
+	return b, nil
 }
 
-func (m *measurement) memoryLimits(ctx context.Context, flat []uint64) error {
-	// Reads and swaps have places of their own, or would find them in the cache, and are so many
-	// that beginning takes no time beside them. What comes first has the pages to find.
-	n := limitShare * m.cfg.Operations
-	places := make([]uint64, 3*n)
-	for i := range places {
-		line, _ := bits.Mul64(mix(number(m.job.Rank(), i)), uint64(len(flat)/lineWords))
-		places[i] = line * lineWords
-	}
-	limit.Reads(flat, places[:n])
-	reads, err := timed(ctx, m.job, n, func() error {
-		limit.Reads(flat, places[n:2*n])
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	swaps, err := timed(ctx, m.job, n, func() error {
-		limit.Swaps(flat, places[2*n:])
-		return nil
-	})
-	m.reads, m.swaps = append(m.reads, reads), append(m.swaps, swaps)
-	return err
+// random is another number each time and on each rank.
+func (p *probe) random() uint64 {
+	p.drawn++
+	return mix(number(p.job.Rank(), p.drawn))
 }
 
-// queueLimits gets lines of all ranks but, where there are others, this one.
-func (m *measurement) queueLimits(ctx context.Context, w rma.Window) (err error) {
-	q, err := m.job.NewQueue(inFlight)
+// gets measures gets of lines of all ranks but, where there are others, this one. Collective.
+func (p *probe) gets(ctx context.Context) (rate float64, err error) {
+	q, err := p.job.NewQueue(inFlight)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
 	var bufs [inFlight]rma.Buf
 	for i := range bufs {
 		if bufs[i], err = q.Alloc(lineWords); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	gets := max(m.cfg.Operations/inFlight, 1) * inFlight
-	rate, err := timed(ctx, m.job, gets, func() error {
+	gets := p.lines / inFlight * inFlight
+	return timed(ctx, p.job, gets, func() error {
 		var flying [inFlight]rma.Handle
 		for i := range gets + inFlight {
 			slot := i % inFlight
@@ -94,18 +135,16 @@ func (m *measurement) queueLimits(ctx context.Context, w rma.Window) (err error)
 			if i >= gets {
 				continue
 			}
-			random := mix(uint64(m.job.Rank())<<40 + uint64(i))
-			rank := (m.job.Rank() + 1 + int(random%uint64(max(m.job.Size()-1, 1)))) % m.job.Size()
-			line, _ := bits.Mul64(random, uint64(w.Len()/lineWords))
-			flying[slot] = q.Get(bufs[slot], w, rank, int(line)*lineWords)
+			random := p.random()
+			rank := (p.job.Rank() + 1 + int(random%uint64(max(p.job.Size()-1, 1)))) % p.job.Size()
+			line, _ := bits.Mul64(random, uint64(p.w.Len()/lineWords))
+			flying[slot] = q.Get(bufs[slot], p.w, rank, int(line)*lineWords)
 			if err := q.Submit(); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	m.reads, m.swaps = append(m.reads, rate), append(m.swaps, rate)
-	return err
 }
 
 // mix turns a sequence into random numbers (the finalizer of SplitMix64).

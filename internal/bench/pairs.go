@@ -15,6 +15,8 @@ const (
 	cacheKeyBytes, cacheValueBytes = 80, 104
 	// mapValueBytes is that of YCSB, with keys of a word.
 	mapValueBytes = 100
+	// maxPairs is how many operations a rank does where the size does not ask for fewer.
+	maxPairs = 1 << 18
 )
 
 // pairs are keys and values of operations, and what comes back.
@@ -67,17 +69,27 @@ type cacheTable struct {
 	results []cache.Result
 }
 
+const (
+	bucketBytes = 8 + cacheKeyBytes + cacheValueBytes
+	// bucketsPerOperation leaves half of the buckets empty after both sizes of batches.
+	bucketsPerOperation = 4
+)
+
+func (t *cacheTable) operations(shareBytes int) int {
+	return min(shareBytes/bucketBytes/bucketsPerOperation, maxPairs)
+}
+
 func (t *cacheTable) open(ctx context.Context, job rma.Job, cfg *Config) (err error) {
 	t.pairs = pairs{rank: job.Rank(), keyBytes: cacheKeyBytes, valueBytes: cacheValueBytes}
-	const bucketBytes, share = 8 + cacheKeyBytes + cacheValueBytes, 4
-	buckets := max(cfg.SizeBytes/bucketBytes/uint64(job.Size()), uint64(share*cfg.Operations))
+	buckets := max(cfg.SizeBytes/bucketBytes/uint64(job.Size()),
+		uint64(bucketsPerOperation*cfg.Operations))
 	t.cache, err = cache.New(ctx, touched{job}, cache.Config{KeySize: cacheKeyBytes,
 		ValueSize: cacheValueBytes, BucketsPerRank: buckets})
 	return err
 }
 
 func (t *cacheTable) cases() []testCase {
-	const lines = (8 + cacheKeyBytes + cacheValueBytes + lineBytes - 1) / lineBytes
+	const lines = (bucketBytes + lineBytes - 1) / lineBytes
 	return []testCase{
 		{operation: "put, 80+104 bytes", lines: lines, swaps: true, run: t.put,
 			ready: func(n int) {
@@ -157,11 +169,21 @@ type mapTable struct {
 	calls []kv.Call
 }
 
+const (
+	itemBytes = 256 // what such a pair takes, with its head
+	// itemsPerOperation is room for what both sizes of batches put, and for items that wait to be
+	// used again.
+	itemsPerOperation = 3
+)
+
+func (t *mapTable) operations(shareBytes int) int {
+	return min(shareBytes/itemBytes/itemsPerOperation, maxPairs)
+}
+
 func (t *mapTable) open(ctx context.Context, job rma.Job, cfg *Config) (err error) {
 	t.pairs = pairs{rank: job.Rank(), keyBytes: wordBytes, valueBytes: mapValueBytes}
-	const itemBytes = 256 // what such a pair takes, with its head
-	// Room for what both sizes of batches put, and for items that wait to be used again.
-	items := max(cfg.SizeBytes/itemBytes/uint64(job.Size()), uint64(3*cfg.Operations))
+	items := max(cfg.SizeBytes/itemBytes/uint64(job.Size()),
+		uint64(itemsPerOperation*cfg.Operations))
 	t.kv, err = kv.New(ctx, touched{job}, kv.Config{SlotsPerRank: items * 2,
 		BytesPerRank: items * itemBytes, MaxKey: wordBytes, MaxValue: mapValueBytes})
 	return err

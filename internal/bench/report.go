@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // Report is what was measured and where. The field names are those of the JSON output.
@@ -45,11 +47,16 @@ func cpuModel() string {
 	return runtime.GOARCH
 }
 
+// footnote explains the table. It begins with what the medians are of.
 const footnote = `
-Million operations per second of all ranks together, medians. The limit is the rate at which the
-same ranks access random cache lines, divided by the number of lines that the operation needs. With
-few operations for the --size a table profits more from the processor's caches than the limit does.
+Million operations per second of all ranks together, medians of %s. The limit is the rate at
+which the same ranks access random cache lines, divided by the lines that the operation needs. It
+counts memory accesses alone. index, cache and kv also hash, compare, copy and verify, and kv
+accesses the slot before the pair: a small share of the limit is normal there.
 `
+
+// maxSpread is how much the runs of a case may differ before the machine counts as busy.
+const maxSpread = 1.25
 
 // WriteText writes one screen for people.
 func (r *Report) WriteText(w io.Writer) error {
@@ -68,17 +75,45 @@ func (r *Report) WriteText(w io.Writer) error {
 			batch = &r.Results[i+1]
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%.2f\n", is.Table, is.Operation, is.Ranks,
-			rate(is.Mops), rate(batch.Mops), rate(is.LimitMops), batch.Mops/is.LimitMops)
+			rate(is.Mops), rate(batch.Mops), rate(batch.LimitMops), batch.OfLimit)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	out.WriteString(footnote)
+	fmt.Fprintf(&out, footnote, r.runs())
+	if noisy := r.noisy(); noisy > 0 {
+		fmt.Fprintf(&out, "Noisy: in %d of %d cases one run took more than %.0f %% longer than "+
+			"another. Repeat this when\nno other program needs "+
+			"the processors, or with more --runs.\n", noisy, len(r.Results), 100*maxSpread-100)
+	}
 	if !r.Complete {
-		fmt.Fprintf(&out, "INCOMPLETE: %s\n", r.Reason)
+		fmt.Fprintf(&out, "INCOMPLETE: %s\nThe medians are of the %s before that. Cases that are "+
+			"missing were not measured.\n", r.Reason, r.runs())
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// runs is how many the medians are of: "3 runs", or "1 to 2 runs" after an interruption.
+func (r *Report) runs() string {
+	least, most := r.Results[0].Runs, r.Results[0].Runs
+	for i := range r.Results {
+		least, most = min(least, r.Results[i].Runs), max(most, r.Results[i].Runs)
+	}
+	if least < most {
+		return fmt.Sprintf("%d to %d runs", least, most)
+	}
+	return english.Plural(most, "run", "")
+}
+
+// noisy is how many cases have runs that differ too much.
+func (r *Report) noisy() (n int) {
+	for i := range r.Results {
+		if is := &r.Results[i]; is.MopsMax > maxSpread*is.MopsMin {
+			n++
+		}
+	}
+	return n
 }
 
 // rate has three digits.
@@ -107,10 +142,10 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 	for i := range r.Results {
 		is := &r.Results[i]
 		operation := strings.ReplaceAll(strings.ReplaceAll(is.Operation, ", ", ","), " ", "_")
-		for _, mops := range is.rates {
+		for run, mops := range is.rates {
 			fmt.Fprintf(&out, "BenchmarkFarhash/table=%s/op=%s/batch=%d/ranks=%d-%d\t%d\t"+
 				"%.4g ns/op\t%.5g Mop/s\t%.4g of-limit\n", is.Table, operation, is.Batch, is.Ranks,
-				runtime.GOMAXPROCS(0), is.Operations, 1e3/mops, mops, mops/is.LimitMops)
+				runtime.GOMAXPROCS(0), is.Operations, 1e3/mops, mops, is.shares[run])
 		}
 	}
 	_, err := io.WriteString(w, out.String())

@@ -46,6 +46,9 @@ type setTable struct {
 	results []set.Result
 }
 
+// operations accesses as many lines as there are.
+func (t *setTable) operations(shareBytes int) int { return min(shareBytes/lineBytes, maxLines) }
+
 func (t *setTable) open(ctx context.Context, job rma.Job, cfg *Config) (err error) {
 	// Half full in the end, with what both cases of both sizes of batches insert.
 	least := uint64(2 * 2 * cfg.Operations * job.Size())
@@ -126,6 +129,8 @@ type indexTable struct {
 	keys    []byte
 	right   int
 }
+
+func (t *indexTable) operations(shareBytes int) int { return min(shareBytes/lineBytes, maxLines) }
 
 func (t *indexTable) open(ctx context.Context, job rma.Job, cfg *Config) (err error) {
 	t.rank, t.ranks = job.Rank(), job.Size()
