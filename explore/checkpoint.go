@@ -46,7 +46,7 @@ type OtherModelError struct {
 }
 
 func (e *OtherModelError) Error() string {
-	return fmt.Sprintf("explore: %s is a checkpoint of another model or packing (%s, not %s)",
+	return fmt.Sprintf("explore: %s belongs to another model (%s; this one is %s)",
 		e.Path, e.Have, e.Want)
 }
 

@@ -122,6 +122,7 @@ type Result struct {
 	Elapsed    time.Duration
 	StateBytes float64 // bytes of table, arenas, frontier and log at their peak, for each state
 	LoadFactor float64
+	Checked    bool // the set was examined as Options.Check asks, and is consistent
 
 	// Trace is the transitions of a shortest way to a deadlock; nil where none was
 	// asked for or there is none.
@@ -253,6 +254,7 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 		if err := set.CheckAll(uncancelled, s.job, s.visited.check); err != nil {
 			return nil, err
 		}
+		res.Checked = true
 	}
 	if s.opts.Trace && s.loss == nil {
 		res.Trace, res.HasTrace, err = s.trace(uncancelled)
@@ -339,7 +341,7 @@ func (s *search) explain(ctx context.Context, r *Result) error {
 	case stopFull:
 		r.Reason = MemoryFull
 		r.NeedMem = s.budget.enough(s.visited, r.States)
-		r.Detail = fmt.Sprintf("%s are not enough; try %s",
+		r.Detail = fmt.Sprintf("%s is not enough; try %s or more: the number of states is unknown",
 			memory.Format(s.budget.mem), memory.Format(r.NeedMem))
 		if s.budget.blocked != nil { // a larger budget alone would not help
 			r.Detail = fmt.Sprintf("the table cannot grow: %v", s.budget.blocked)

@@ -101,8 +101,8 @@ func TestOptionsRefused(t *testing.T) {
 	}{
 		{explore.Options{Order: "dfs"}, `order "dfs" is unknown`},
 		{explore.Options{Order: explore.AnyOrder, Trace: true}, "a shortest trace needs order"},
-		{explore.Options{Mem: 1}, "1 B of memory are too few; give at least 4.0 MiB"},
-		{explore.Options{Mem: 1<<22 - 1}, "are too few"},
+		{explore.Options{Mem: 1}, "1 B of memory is too little; give at least 4.0 MiB"},
+		{explore.Options{Mem: 1<<22 - 1}, "is too little"},
 	} {
 		out, err := searchModel(setting{ranks: 2, opts: c.opts},
 			func(int) explore.Model { return chain(3) })
@@ -114,7 +114,7 @@ func TestOptionsRefused(t *testing.T) {
 	mustSearchModel(t, setting{ranks: 2, opts: explore.Options{Mem: 1 << 22}}, chain(3))
 	_, err := searchModel(setting{ranks: 2, opts: explore.Options{Mem: 1 << 22}},
 		func(int) explore.Model { return chain(3).long(512) })
-	if err == nil || !strings.Contains(err.Error(), "too few for states of this length") {
+	if err == nil || !strings.Contains(err.Error(), "too little for states of this length") {
 		t.Errorf("long states: %v", err)
 	}
 }

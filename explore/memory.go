@@ -53,7 +53,7 @@ func newBudget(mem uint64, ranks int) (*budget, error) {
 		mem = uint64(defaultShare * float64(avail.Bytes))
 	}
 	if mem < minMem {
-		return nil, fmt.Errorf("explore: %s of memory are too few; give at least %s",
+		return nil, fmt.Errorf("explore: %s of memory is too little; give at least %s",
 			memory.Format(mem), memory.Format(minMem))
 	}
 	return &budget{mem: mem, states: mem - min(runtimeBytes, mem/4), ranks: uint64(ranks)}, nil
@@ -72,7 +72,7 @@ func (b *budget) firstTable(bytesFor func(buckets uint64) uint64) (uint64, error
 		} else {
 			need += min(runtimeBytes, need)
 		}
-		return 0, fmt.Errorf("explore: %s of memory are too few for states of this length; "+
+		return 0, fmt.Errorf("explore: %s of memory is too little for states of this length; "+
 			"give at least %s", memory.Format(b.mem), memory.Format(need))
 	}
 	return buckets, nil

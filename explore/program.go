@@ -93,8 +93,8 @@ func (b *budget) reserve(program, peak uint64) error {
 	need := max(program+minStateBytes, peak)
 	if need += need / 512; b.mem < need {
 		need += need / 32 // the next time it may take a little more
-		return fmt.Errorf("explore: %s of memory are too few, as program, net and model alone "+
-			"come to %s; give at least %s", memory.Format(b.mem),
+		return fmt.Errorf("explore: %s of memory is too little, as program, net and model "+
+			"alone come to %s; give at least %s", memory.Format(b.mem),
 			memory.Format(max(program, peak)), memory.Format(need))
 	}
 	b.program = program + b.mem/512

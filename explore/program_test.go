@@ -109,7 +109,7 @@ func TestProgramOfOneProcess(t *testing.T) {
 		return nil
 	})
 	for rank, err := range errs {
-		if err == nil || !strings.Contains(err.Error(), "explore: 1 B of memory are too few") {
+		if err == nil || !strings.Contains(err.Error(), "explore: 1 B of memory is too little") {
 			t.Errorf("rank %d: %v", rank, err)
 		}
 	}

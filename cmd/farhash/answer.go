@@ -42,6 +42,8 @@ type answer struct {
 	BytesPerState    float64 `json:"bytesPerState"`
 	Encoding         string  `json:"encoding"`
 	Access           string  `json:"access,omitempty"` // of rank 0, where ranks are on other hosts
+	// Checked: the set was verified, as --check asks, and is consistent.
+	Checked bool `json:"checked,omitempty"`
 
 	// Only when not complete.
 	Reason  string `json:"reason,omitempty"`
@@ -63,7 +65,7 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) answer {
 		MaxTokensPlace:   res.Peaks.TokensPlace,
 		MaxTokensMarking: res.Peaks.TokensMarking,
 		Complete:         res.Complete, Ranks: res.Ranks, Seconds: res.Elapsed.Seconds(),
-		BytesPerState: res.StateBytes, Encoding: string(res.Encoding),
+		Checked: res.Checked, BytesPerState: res.StateBytes, Encoding: string(res.Encoding),
 		Reason: string(res.Reason), NeedMem: res.NeedMem,
 		Lost: res.Lost, Saved: res.Saved.Path,
 		bits: p.StateBits(), detail: res.Detail,
@@ -183,6 +185,9 @@ func (a *answer) printText(w io.Writer) {
 		a.BytesPerState, plural.Of(a.bits, "bit"), a.Encoding)
 	if a.Access != "" {
 		fmt.Fprintf(t, "access\t%s\n", a.Access)
+	}
+	if a.Checked {
+		fmt.Fprintf(t, "check\tthe set of %s is consistent\n", plural.Of(int(a.States), "state"))
 	}
 	_ = t.Flush()
 	a.printTrace(w)

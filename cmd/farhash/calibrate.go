@@ -40,12 +40,13 @@ func newCalibrate() *cobra.Command {
 	var f calibrateFlags
 	cmd := &cobra.Command{
 		Use:               "calibrate [-n RANKS]",
-		Short:             "Measure inter-host throughput and latency",
+		Short:             "Measure the engine's latency and throughput",
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		Long: `Measures the engine in use: the latency of a read (c), the time of each of its bytes
-(alpha), and the reads (rho0) and bytes (l) per second of all ranks together. All reads go
-through the queues of the engine, also where memory can be accessed directly.
+		Long: `Measures the engine in use: the latency of a read, the time of each of its bytes, and
+the reads and bytes per second of all ranks together. All reads go through the queues of
+the engine, also where memory can be accessed directly. The letters in brackets are those
+of the paper that farhash model names.
 
 Started by farhash run, mpirun, srun or torchrun, every process is a rank. To measure a
 network start ranks on several hosts. Otherwise -n ranks run as goroutines of this process.
@@ -53,11 +54,11 @@ network start ranks on several hosts. Otherwise -n ranks run as goroutines of th
 The result is stored in a file for farhash model --calibrated. --json prints its content:
 
   engine, ranks, time  what was measured, and when
-  latencyNs, byteNs    c and alpha
-  messagesPerSecond    rho0
-  linkBytesPerSecond   l
+  latencyNs, byteNs    latency of a read (c), and time of each of its bytes (alpha)
+  messagesPerSecond    reads per second (rho0)
+  linkBytesPerSecond   bandwidth (l)
   headerBytes          bytes of a message without payload: assumed, not measured
-  points               bytes and ns of the reads that c and alpha are fitted to
+  points               bytes and ns of the reads that the first two are fitted to
   rates                perSecond of reads, by bytes and flight (reads in flight per rank)
   shipped              requests to the programs of other ranks, where the engine carries
                        them, as UCX does: latencyNs, byteNs, points and rates, as above;
@@ -65,9 +66,12 @@ The result is stored in a file for farhash model --calibrated. --json prints its
                        least, the operations per rank from which they ship (0: never)`,
 		Example: `  farhash calibrate -n 2
   farhash run -n 2 -- farhash calibrate
-  farhash run --rendezvous 127.0.0.1:29500 -n 2 -- farhash calibrate   # over UCX
   mpirun -n 16 --map-by node farhash calibrate --file cluster.json
-  farhash model --load 0.8 --slot 8 --calibrated`,
+  farhash model --load 0.8 --slot 8 --calibrated
+
+  Over UCX, with a farhash built with it (in the sources of farhash):
+  CGO_ENABLED=1 go build -tags ucx -o farhash-ucx ./cmd/farhash
+  farhash run --rendezvous 127.0.0.1:29500 -n 2 -- ./farhash-ucx calibrate`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.changed = cmd.Flags().Changed
 			return f.run(cmd.Context())
@@ -162,15 +166,15 @@ func (f *calibrateFlags) print(r *calibrate.Result, file string) error {
 			return json.NewEncoder(w).Encode(r)
 		}
 		fmt.Fprintf(w, "engine %s, %s\n", r.Engine, english.Plural(r.Ranks, "rank", ""))
-		fmt.Fprintf(w, "c      %9.4g ns           a read of no bytes: latency\n", r.LatencyNs)
-		fmt.Fprintf(w, "alpha  %9.4g ns           each byte of a read\n", r.ByteNs)
-		fmt.Fprintf(w, "rho0   %9.4g M reads/s    reads of a word, all ranks together\n",
+		fmt.Fprintf(w, "latency      %9.4g ns         a read of no bytes (c)\n", r.LatencyNs)
+		fmt.Fprintf(w, "ns per byte  %9.4g ns         each byte of a read (alpha)\n", r.ByteNs)
+		fmt.Fprintf(w, "reads/s      %9.4g million    reads of a word, all ranks together (rho0)\n",
 			r.MessagesPerSecond/1e6)
-		fmt.Fprintf(w, "l      %9.4g GB/s         bandwidth, all ranks together\n",
+		fmt.Fprintf(w, "bandwidth    %9.4g GB/s       all ranks together (l)\n",
 			r.LinkBytesPerSecond/1e9)
-		fmt.Fprint(w, "\nbytes      ns  c + alpha*bytes\n")
+		fmt.Fprint(w, "\nbytes      ns  latency + bytes * ns per byte\n")
 		for _, p := range r.Points {
-			fmt.Fprintf(w, "%5d  %6.0f  %15.0f\n", p.Bytes, p.Ns,
+			fmt.Fprintf(w, "%5d  %6.0f  %29.0f\n", p.Bytes, p.Ns,
 				r.LatencyNs+r.ByteNs*float64(p.Bytes))
 		}
 		printRates(w, r.Rates)

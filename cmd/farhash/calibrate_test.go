@@ -30,7 +30,8 @@ func TestCalibrateUsage(t *testing.T) {
 func TestCalibrate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "c.json")
 	text := execute(t, "calibrate", "--mib", "1", "--file", file)
-	for _, want := range []string{"engine local, 1 rank\n", "rho0", "8192", "stored in " + file,
+	for _, want := range []string{"engine local, 1 rank\n", "\nlatency ",
+		"together (rho0)", "8192", "stored in " + file,
 		"\nbytes         1         4        16        64\n    8  "} {
 		if text.code() != 0 || !strings.Contains(text.stdout.String(), want) {
 			t.Errorf("%q is not in\n%s%s", want, &text.stdout, &text.stderr)
@@ -99,11 +100,16 @@ func TestModelCalibrated(t *testing.T) {
 	}
 	base := []string{"model", "--load", "0.5", "--slot", "10", "--calibrated"}
 	for _, c := range []struct{ flag, value, want string }{
-		{"", "", ": 500 ns a read + 0.25 ns a byte, 10 GB/s, 20 M reads/s, header 10 bytes"},
-		{"--latency-ns", "7", ": 7 ns a read + 0.25 ns a byte, 10 GB/s, 20 M reads/s, header 10"},
-		{"--gbps", "8", ": 500 ns a read + 1 ns a byte, 1 GB/s, 20 M reads/s, header 10"},
-		{"--mops", "3", ": 500 ns a read + 0.25 ns a byte, 10 GB/s, 3 M reads/s, header 10"},
-		{"--header", "4", ": 500 ns a read + 0.25 ns a byte, 10 GB/s, 20 M reads/s, header 4"},
+		{"", "", "\nlatency 500 ns (c), 0.25 ns per byte (alpha), 20 M reads/s (rho0), " +
+			"bandwidth 10 GB/s (l), header 10 bytes"},
+		{"--latency-ns", "7", "\nlatency 7 ns (c), 0.25 ns per byte (alpha), 20 M reads/s " +
+			"(rho0), bandwidth 10 GB/s (l), header 10"},
+		{"--gbps", "8", "\nlatency 500 ns (c), 1 ns per byte (alpha), 20 M reads/s (rho0), " +
+			"bandwidth 1 GB/s (l), header 10"},
+		{"--mops", "3", "\nlatency 500 ns (c), 0.25 ns per byte (alpha), 3 M reads/s (rho0), " +
+			"bandwidth 10 GB/s (l), header 10"},
+		{"--header", "4", "\nlatency 500 ns (c), 0.25 ns per byte (alpha), 20 M reads/s (rho0), " +
+			"bandwidth 10 GB/s (l), header 4"},
 	} {
 		args, source := base, "calibrated: shm with 2 ranks, "
 		if c.flag != "" {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -50,7 +52,9 @@ func newExplore() *cobra.Command {
 			"models/philosophers-12.pnml"),
 		ValidArgsFunction: completeNets,
 		Long: `Counts all markings that the place/transition net in FILE can reach, exactly. FILE is
-PNML (ISO/IEC 15909-2). The markings are stored in a set in the memory of all ranks.
+PNML (ISO/IEC 15909-2), or - for standard input. The markings are stored in a set in the
+memory of all ranks. Progress is shown where standard error is a terminal; that of ranks
+which a launcher has started is not one.
 
 Started by farhash run, mpirun, srun or torchrun, every process is a rank. Otherwise -n
 ranks run as goroutines of this process.
@@ -80,6 +84,12 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.`,
 			return f.run(cmd.Context(), given[0])
 		},
 	}
+	f.register(cmd)
+	return cmd
+}
+
+// register adds the flags to the command.
+func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVarP(&f.ranks, "ranks", "n", runtime.GOMAXPROCS(0),
 		"number `N` of ranks in this process (default: one for each processor)")
@@ -104,11 +114,10 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.`,
 		"`ACCESS` to ranks of other hosts: auto, one-sided or shipped")
 	flags.BoolVar(&f.direct, "direct", true, "access memory directly where that is possible; "+
 		"--direct=false uses one-sided operations everywhere, for tests")
-	flags.BoolVar(&f.check, "check", false, "verify the whole set after the search")
+	flags.BoolVar(&f.check, "check", false, "verify the whole set after the search, and say so")
 	completeFlags(cmd, map[string][]cobra.Completion{"order": {"bfs", "any"},
 		"trace": {"deadlock"}, "encoding": {"word", "element"},
 		"access": {"auto", "one-sided", "shipped"}})
-	return cmd
 }
 
 // options turns flags into options of the search for a net in a file.
@@ -152,6 +161,12 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 		if replace.Same(f.checkpoint, net) {
 			return opts, fmt.Errorf("--checkpoint %s is the net itself, which it would replace; "+
 				"name another file", f.checkpoint)
+		}
+	}
+	if f.resume != "" {
+		var missing *fs.PathError
+		if _, err := os.Stat(f.resume); errors.As(err, &missing) {
+			return opts, failure(fmt.Errorf("--resume %s: %w", f.resume, missing.Err))
 		}
 	}
 	if f.json && f.mcc {
@@ -205,6 +220,9 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	if _, err := openStdout(); err != nil && !launched { // launched, rank 0 alone prints
 		return err
 	}
+	if path == "-" {
+		path = "/dev/stdin"
+	}
 	if opts.MemWhole {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -238,10 +256,28 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 		}
 		return err
 	}, join...)
+	var other *explore.OtherModelError
+	if errors.As(err, &other) {
+		return otherNet(other)
+	}
 	if errors.Is(err, context.Canceled) {
 		return interrupted(caught, "the search had not begun")
 	}
 	return err
+}
+
+// otherNet is the error for a checkpoint of another net, where their numbers of bits differ.
+func otherNet(err *explore.OtherModelError) error {
+	bitsOf := func(id string) (bits int) { // 0: no id of packing.Search
+		_, rest, _ := strings.Cut(id, ", ")
+		_, _ = fmt.Sscanf(rest, "%d bits", &bits)
+		return bits
+	}
+	text := fmt.Sprintf("--resume: %s belongs to another net", err.Path)
+	if have, want := bitsOf(err.Have), bitsOf(err.Want); have > 0 && have != want {
+		text += fmt.Sprintf(" (its markings have %d bits, those of this one %d)", have, want)
+	}
+	return errors.New(text)
 }
 
 // print writes the answer to standard output.

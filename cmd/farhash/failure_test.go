@@ -56,13 +56,14 @@ func TestExploreBadFile(t *testing.T) {
 	mustFail(t, 1, missing, launched(t, "2", "explore", missing)...)
 	mustFail(t, 1, "is a folder; name one net in it", "explore", t.TempDir())
 	mustFail(t, 1, "line 1", "explore", os.DevNull)
+	mustFail(t, 1, "--resume "+missing+": no such file", "explore", os.DevNull, "--resume", missing)
 	broken := writeFile(t, "broken.pnml",
 		"<pnml>\n<net id=\"n\">\n<place id=\"p\"/>\n</nets>\n</pnml>\n")
 	mustFail(t, 1, "broken.pnml: line 4", "explore", broken)
 	coloured := writeFile(t, "coloured.pnml", "<pnml>\n<net id=\"n\" "+
 		"type=\"http://www.pnml.org/version-2009/grammar/symmetricnet\"/>\n</pnml>\n")
 	mustFail(t, 1, "coloured.pnml: line 2", "explore", coloured)
-	mustFail(t, 1, "1 B of memory are too few, as program, net and model alone come to",
+	mustFail(t, 1, "1 B of memory is too little, as program, net and model alone come to",
 		"explore", family(t, "dekker", "2"), "--mem", "1", "-q")
 	c := execute(t, "explore", family(t, "dekker", "10"), "--encoding", "word", "-n", "1")
 	if c.code() != 0 {
@@ -99,7 +100,7 @@ func TestExploreMemoryFull(t *testing.T) {
 		}
 		c = execute(t, append(args, "--trace", "deadlock")...)
 		for _, want := range []string{"so far: INCOMPLETE\n",
-			"INCOMPLETE: memory full: " + least[:len(least)-3] + " MiB are not enough; try ",
+			"INCOMPLETE: memory full: " + least[:len(least)-3] + " MiB is not enough; try ",
 			"no deadlock was found so far\n"} {
 			if c.code() != 3 || !strings.Contains(c.stdout.String(), want) {
 				t.Errorf("%q: exit code %d, %q is not in:\n%s", args, c.code(), want, &c.stdout)
@@ -210,7 +211,10 @@ func TestPetriFails(t *testing.T) {
 	mustFail(t, 2, "-n, --size must be a whole number", "petri", "dekker", "-n", "x")
 	mustFail(t, 2, `no family "hilbert"`, "petri", "hilbert", "-n", "3")
 	mustFail(t, 2, "-n N is missing", "petri", "dekker")
-	mustFail(t, 2, "the family of the net is missing: one of", "petri", "-n", "3")
+	mustFail(t, 2, "FAMILY is missing: the family of the net, one of", "petri", "-n",
+		"3")
+	mustFail(t, 2, `no family "hilbert"`, "petri", "hilbert")
+	mustFail(t, 2, `petri takes one FAMILY, but also "x"`, "petri", "dekker", "-n", "3", "x")
 	dir := t.TempDir()
 	mustFail(t, 1, "no such file",
 		"petri", "dekker", "-n", "3", "-o", filepath.Join(dir, "no", "x"))

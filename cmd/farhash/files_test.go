@@ -80,6 +80,8 @@ func TestCheckpointSparesTheOther(t *testing.T) {
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("it has become %.30q, %v", after, err)
 	}
+	mustFail(t, 1, ".partial belongs to another net (its markings have", "explore",
+		family(t, "philosophers", "9"), "-q", "--resume", file+".partial")
 	c := execute(t, append(args, file+".partial", "--resume", file+".partial")...)
 	if c.code() != 0 {
 		t.Errorf("exit code %d: %s", c.code(), &c.stderr)
@@ -113,13 +115,15 @@ func TestNetsThatAreNoFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newCommand(t, "explore", "/dev/stdin", "-q")
-	c.Stdin = bytes.NewReader(file) // by a pipe
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if c.finish(); c.code() != 0 || !strings.Contains(c.stdout.String(), "27") {
-		t.Errorf("exit code %d: %s%s", c.code(), &c.stdout, &c.stderr)
+	for _, name := range []string{"/dev/stdin", "-"} {
+		c := newCommand(t, "explore", name, "-q")
+		c.Stdin = bytes.NewReader(file) // by a pipe
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if c.finish(); c.code() != 0 || !strings.Contains(c.stdout.String(), "27") {
+			t.Errorf("%s: exit code %d: %s%s", name, c.code(), &c.stdout, &c.stderr)
+		}
 	}
 }
 

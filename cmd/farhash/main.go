@@ -24,7 +24,7 @@ import (
 // Exit codes.
 const (
 	exitFailure    = 1 // files, memory or other ranks did not allow it
-	exitUsage      = 2 // the command line is wrong, whatever files there are
+	exitUsage      = 2 // wrong usage, whatever files there are
 	exitIncomplete = 3 // the answer is not complete: memory is full
 	exitLost       = launch.ExitRankLost
 	exitInterrupt  = 130 // Ctrl-C

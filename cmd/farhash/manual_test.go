@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -55,6 +57,11 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s --%s: the value is %q, %q", c.Name(), f.Name, name, about)
 			}
 		})
+		for line := range strings.Lines(c.Example) {
+			if len(line) > 76 { // what a page of 80 columns has room for
+				t.Errorf("%s: an example of %d columns: %s", c.Name(), len(line), line)
+			}
+		}
 		for line := range strings.Lines(c.Long) {
 			if len(line) > 92 {
 				t.Errorf("%s: a line of %d columns: %s", c.Name(), len(line), line)
@@ -90,11 +97,43 @@ func (p *page) line(text string) {
 
 // literal writes lines as they are.
 func (p *page) literal(text string) {
-	p.macro("Bd", "-literal", "-offset", "indent")
+	p.macro("Bd", "-literal")
 	for line := range strings.Lines(text) {
 		p.line(strings.TrimPrefix(strings.TrimRight(line, "\n"), "  "))
 	}
 	p.macro("Ed")
+}
+
+// row is a line of a table in a help text: a name and what it means.
+var row = regexp.MustCompile(`^  (\S+(?: \S+)*)  +(\S.*)$`)
+
+// table writes names with what they mean, so that pages of any width fold it. What is no such
+// table stays as it is.
+func (p *page) table(text string) {
+	var names, meanings []string
+	width := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		columns := row.FindStringSubmatch(line)
+		switch {
+		case columns != nil:
+			names, meanings = append(names, columns[1]), append(meanings, columns[2])
+			if len(columns[1]) > len(width) {
+				width = columns[1]
+			}
+		case len(names) > 0 && strings.HasPrefix(line, "      "):
+			meanings[len(meanings)-1] += " " + strings.TrimSpace(line)
+		default:
+			p.literal(text)
+			return
+		}
+	}
+	p.macro("Bl", "-tag", "-offset", "indent", "-compact", "-width", strconv.Quote(width))
+	for i, name := range names {
+		p.macro("It", name)
+		p.text(meanings[i])
+	}
+	p.macro("El")
 }
 
 // text writes paragraphs. One that is indented stays as it is.
@@ -102,7 +141,7 @@ func (p *page) text(text string) {
 	for i, paragraph := range strings.Split(text, "\n\n") {
 		switch {
 		case strings.HasPrefix(paragraph, "  "):
-			p.literal(paragraph)
+			p.table(paragraph)
 			continue
 		case i > 0:
 			p.macro("Pp")
@@ -142,6 +181,10 @@ func (p *page) flags(c *cobra.Command) {
 
 // environment has the variables that a user sets.
 const environment = `  FARHASH_ENGINE      shm, mpi or ucx: the engine of a job of processes
+  FARHASH_REJOIN      1: this process takes the place of a rank that was lost; farhash run
+                      --rejoin sets it
+  FARHASH_RENDEZVOUS  HOST:PORT where rank 0 of a job over UCX listens; farhash run
+                      --rendezvous sets it
   FARHASH_TIMEOUT     time that ranks wait for each other at the start, such as 90s
   FARHASH_TOKEN       the token of a job on several hosts
   FARHASH_TOKEN_FILE  a file with the token
@@ -182,9 +225,9 @@ func manual(root *cobra.Command) string {
 		p.literal(c.Example)
 	}
 	p.macro("Sh ENVIRONMENT")
-	p.literal(environment)
+	p.table(environment)
 	p.macro("Sh EXIT STATUS")
-	p.literal(aboutExitCodes)
+	p.text(aboutExitCodes)
 	p.macro("Sh EXAMPLES")
 	p.literal(rootExamples)
 	p.macro("Sh SEE ALSO")

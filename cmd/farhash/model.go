@@ -72,8 +72,8 @@ more at higher load. Take that into account where the table prints sequential cu
                     absent (the same for an absent key), and sizes (slots of each read)`,
 		Example: `  farhash model --load 0.8 --slot 8
   farhash model --load 0.95 --slot 5 --max-slots 512
-  farhash model --load 0.65 --slot 32 --latency-ns 8000 --gbps 25 --mops 10 --json
-  farhash calibrate -n 2 && farhash model --load 0.9 --slot 16 --calibrated`,
+  farhash model --load 0.65 --latency-ns 8000 --gbps 25 --mops 10 --json
+  farhash calibrate -n 2 && farhash model --load 0.9 --calibrated`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.changed = cmd.Flags().Changed
 			return f.run()
@@ -89,10 +89,10 @@ func (f *modelFlags) register(cmd *cobra.Command) {
 	flags.Float64Var(&f.load, "load", 0, "`LOAD` factor of the table, above 0 and up to 0.99")
 	flags.IntVar(&f.slotBytes, "slot", 8, "`BYTES` of a slot")
 	flags.Float64Var(&f.latencyNs, "latency-ns", 0,
-		"c, `NS` that a read of no bytes takes (LP: 1290)")
-	flags.Float64Var(&f.gbps, "gbps", 0, "bandwidth of the link in `GBIT` per second, which also "+
-		"gives alpha, the time of a byte (LP: 100)")
-	flags.Float64Var(&f.mops, "mops", 0, "rho0, `MILLION` reads of no bytes per second (LP: 87.17)")
+		"latency: `NS` that a read of no bytes takes (c; LP: 1290)")
+	flags.Float64Var(&f.gbps, "gbps", 0, "bandwidth of the link in `GBIT` per second (l), which "+
+		"also gives the ns per byte (alpha; LP: 100)")
+	flags.Float64Var(&f.mops, "mops", 0, "`MILLION` reads of no bytes per second (rho0; LP: 87.17)")
 	flags.Float64Var(&f.headerBytes, "header", 0, "`BYTES` of a message without payload (LP: 30)")
 	flags.IntVar(&f.maxSlots, "max-slots", 0, "at most `N` slots in a read; 0: no limit")
 	flags.BoolVar(&f.calibrated, "calibrated", false, "take the figures of farhash calibrate")
@@ -163,11 +163,9 @@ func (f *modelFlags) check() error {
 	case !f.changed("load"):
 		return errors.New("--load LOAD is missing: the load factor of the table; for example: " +
 			"farhash model --load 0.8 --slot 8")
-	case !(f.load > 0 && f.load < 1):
-		return fmt.Errorf("--load must lie between 0 and 1, exclusive, not be %v", f.load)
-	case f.load > readsize.MaxLoad:
-		return fmt.Errorf("--load %v is above %v, where runs of occupied slots are too long to "+
-			"be read; give the table more slots", f.load, readsize.MaxLoad)
+	case !(f.load > 0 && f.load <= readsize.MaxLoad):
+		return fmt.Errorf("--load must be above 0 and up to %v, not %v; in a fuller table runs of "+
+			"occupied slots are too long to be read", readsize.MaxLoad, f.load)
 	case f.slotBytes < 1:
 		return fmt.Errorf("--slot must be at least 1 byte, not %d", f.slotBytes)
 	case f.maxSlots < 0:

@@ -101,9 +101,9 @@ func (r *modelReport) writeText(w io.Writer) error {
 	c := r.config
 	fmt.Fprintf(&b, "load %v, slots of %s%s\n", r.Load, english.Plural(c.SlotBytes, "byte", ""),
 		maxSlots(c.MaxSlots))
-	fmt.Fprintf(&b, "%s: %.5g ns a read + %.4g ns a byte, %.4g GB/s, %.4g M reads/s, "+
-		"header %v bytes\n", r.machine, c.LatencyNs, c.ByteNs, c.LinkBytesPerSecond/1e9,
-		c.MessagesPerSecond/1e6, c.HeaderBytes)
+	fmt.Fprintf(&b, "%s:\nlatency %.5g ns (c), %.4g ns per byte (alpha), %.4g M reads/s (rho0), "+
+		"bandwidth %.4g GB/s (l), header %v bytes\n", r.machine, c.LatencyNs, c.ByteNs,
+		c.MessagesPerSecond/1e6, c.LinkBytesPerSecond/1e9, c.HeaderBytes)
 	fmt.Fprintf(&b, "the link has room for %s in a read\n\n", english.Plural(r.Cap, "slot", ""))
 
 	widest := len("slots a read")

@@ -12,8 +12,8 @@ func TestModelUsage(t *testing.T) {
 	for flags, message := range map[string]string{
 		"": "--load LOAD is missing", "--slot 8": "--load LOAD is missing",
 		"x":        "takes no arguments",
-		"--load 0": "not be 0", "--load 1": "not be 1", "--load -0.5": "not be -0.5",
-		"--load NaN": "not be NaN", "--load x": "must be a number", "--load 0.995": "more slots",
+		"--load 0": "and up to 0.99, not 0", "--load 1": "not 1;", "--load -0.5": "not -0.5;",
+		"--load NaN": "not NaN", "--load x": "must be a number", "--load 0.995": "up to 0.99",
 		"--load 0.5 --slot 0": "at least 1 byte", "--load 0.5 --slot -8": "at least 1 byte",
 		"--load 0.5 --slot 2000000000": "1073741824", "--load 0.5 --slot 1.5": "must be a whole",
 		"--load 0.5 --latency-ns 0": "--latency-ns", "--load 0.5 --gbps -1": "--gbps",
@@ -101,7 +101,8 @@ func TestModelMachine(t *testing.T) {
 	}
 	text := execute(t, base...)
 	for _, want := range []string{"load 0.5, slots of 10 bytes, at most 6 of them in a read",
-		"500 ns a read + 0.1 ns a byte, 10 GB/s, 20 M reads/s, header 10 bytes",
+		"latency 500 ns (c), 0.1 ns per byte (alpha), 20 M reads/s (rho0), " +
+			"bandwidth 10 GB/s (l), header 10 bytes",
 		"room for 100 slots"} {
 		if text.code() != 0 || !strings.Contains(text.stdout.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &text.stdout)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,11 +16,12 @@ import (
 func newPetri() *cobra.Command {
 	var n int
 	var out string
+	families := strings.Join(petri.FamilyNames(), ", ")
 	cmd := &cobra.Command{
 		Use:       "petri " + strings.Join(petri.FamilyNames(), "|") + " -n N",
 		Short:     "Write a Petri net with a known number of states",
 		ValidArgs: petri.FamilyNames(),
-		Args: oneArg("the family of the net", "one of "+strings.Join(petri.FamilyNames(), ", ")+
+		Args: oneArg("FAMILY", "the family of the net, one of "+families+
 			"; for example: farhash petri philosophers -n 12"),
 		Long: `Writes a place/transition net of a family and size N, as PNML. The numbers of its
 states (reachable markings) and arcs are known:
@@ -30,8 +32,12 @@ states (reachable markings) and arcs are known:
   dekker        2^(N-1)*(N+2) states
   kanban        160, 4600, 58400, 454475, 2546432, ... states`,
 		Example: `  farhash petri philosophers -n 12 -o philosophers-12.pnml
-  farhash petri kanban -n 4 | farhash explore /dev/stdin`,
+  farhash petri kanban -n 4 | farhash explore -`,
 		RunE: func(cmd *cobra.Command, given []string) error {
+			if !slices.Contains(petri.FamilyNames(), given[0]) {
+				_, err := petri.Family(given[0], n)
+				return usage(err)
+			}
 			if !cmd.Flags().Changed("size") {
 				return usage(fmt.Errorf("-n N is missing: the size of the net; for example: "+
 					"farhash petri %s -n 12", given[0]))

@@ -12,8 +12,8 @@ const (
 	groupOthers  = "others"
 )
 
-const aboutRoot = `farhash is four hash tables in the memory of many processes, reached by one-sided
-operations: get, put, compare-and-swap, fetch-and-add. The tables are libraries for Go,
+const aboutRoot = `farhash has four hash tables in the memory of many processes, reached by
+one-sided operations: get, put, compare-and-swap, fetch-and-add. The tables are libraries for Go,
 C, C++, Fortran and Python. This command runs them and measures them.
 
   set    words or byte strings, insert-only, by find-or-put: visited states, duplicates
@@ -28,15 +28,19 @@ farhash run, mpirun, srun and torchrun start jobs of processes.`
 
 const aboutExitCodes = `  0    done
   1    failed: files, memory or other ranks did not allow it
-  2    wrong usage: the command line is wrong
+  2    wrong usage
   3    incomplete, because memory is full
   4    incomplete, because a rank was lost
   130  interrupted by Ctrl-C (SIGINT)
-  143  interrupted by SIGTERM`
+  143  interrupted by SIGTERM
+
+farhash run has exit codes of its own: the code of the first rank that failed, 128 plus
+the signal for a rank that a signal killed (137: SIGKILL), 127 if PROGRAM is not found,
+and 126 if it cannot be executed.`
 
 const aboutCompletion = `For completion in bash: source <(farhash completion bash).
-For other shells see farhash completion --help. make install installs completion for
-bash, zsh and fish.`
+It needs the package bash-completion. For other shells see farhash completion --help.
+make install installs completion for bash, zsh and fish.`
 
 const rootExamples = `  farhash doctor
   farhash bench

@@ -40,22 +40,27 @@ each other through shared memory. Their output is passed on line by line, and si
 are forwarded.
 
 The exit code is 0 if all ranks end with 0. Otherwise it is that of the first rank that
-failed, 128 plus the signal for a rank that a signal killed, or 4 for a rank that reports
-the loss of another one. After a failure the other ranks have the time of --grace to end.
-With --survive the job continues without a killed rank, and its exit code is that of the
-others.
+failed, 128 plus the signal for a rank that a signal killed, or 4 for a rank that
+reports the loss of another one. It is 127 if PROGRAM is not found, 126 if it cannot be
+executed, and 2 for wrong usage of farhash run itself. After a failure the other ranks
+have the time of --grace to end. With --survive the job continues without a killed rank,
+and its exit code is that of the others.
 
-For a job on several hosts run the command on each of them, with --rendezvous: an address
-of the host that has --node-rank 0, the same for all. PROGRAM must be built with -tags ucx.
-Only processes with the token of --token-file are admitted. Their messages are then neither
-encrypted nor signed, and the ports of UCX ask for no token: only the hosts of the job may
-reach them (see farhash doctor).`,
+For a job on several hosts run the command on each of them, with --rendezvous: an
+address of the host that has --node-rank 0, the same for all. PROGRAM must be built with
+-tags ucx, as in the example; the farhash of make build is not. Only processes with the
+token of --token-file are admitted. Their messages are then neither encrypted nor
+signed, and the ports of UCX ask for no token: only the hosts of the job may reach them
+(see farhash doctor).`,
 		Example: `  farhash run -n 4 -- farhash explore models/philosophers-12.pnml
 
-  On several hosts: make a token, copy it to all, and run this on each with its number.
+  On several hosts: build with UCX in the sources of farhash, make a token,
+  copy both to all hosts, and run the last command on each with its number.
+  CGO_ENABLED=1 go build -tags ucx -o farhash-ucx ./cmd/farhash
   (umask 077; head -c 24 /dev/urandom | base64 > token)
-  farhash run --rendezvous 10.0.0.1:29500 --nnodes 2 --node-rank 0 --nproc 2 \
-      --token-file token -- farhash explore models/philosophers-12.pnml`,
+  farhash run --rendezvous 10.0.0.1:29500 --nnodes 2 --node-rank 0 \
+      --nproc 2 --token-file token -- \
+      ./farhash-ucx explore models/philosophers-12.pnml`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if flags := cmd.Flags(); flags.Changed("ranks") == flags.Changed("nproc") {
 				return usage(errors.New("give the number of ranks by either -n or --nproc; for " +
