@@ -132,7 +132,8 @@ func checkCommand(t *testing.T, prefix string) {
 func TestCommandAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "x")
 	out := run(t, []string{"CC=no-such-compiler"}, "../scripts/install", dir)
-	if !strings.Contains(out, "libraries are left out") || !strings.Contains(out, "C compiler") {
+	if !strings.Contains(out, "libraries are left out") || !strings.Contains(out, "C compiler") ||
+		!strings.Contains(out, " (command)\n") {
 		t.Errorf("install prints %q", out)
 	}
 	checkCommand(t, dir)
@@ -162,9 +163,18 @@ func TestMovedAndRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := tree(t, to)
+	python3 := filepath.Join(dir, "python3") // without numpy
+	if err := os.WriteFile(python3, []byte("#!/bin/sh\n[ \"$1\" != -c ] && exec python3 \"$@\"\n"),
+		0o700); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 { // a second time is an upgrade
-		run(t, []string{"DESTDIR=" + dir + "/dest"}, "../scripts/install", "/usr/a&b|c d/",
-			"command", "none")
+		out := run(t, []string{"DESTDIR=" + dir + "/dest", "PYTHON=" + python3},
+			"../scripts/install", "/usr/a&b|c d/", "command", "none")
+		if _, err := exec.LookPath("python3"); !strings.Contains(out,
+			"(command; libraries without MPI)") || err == nil && !strings.Contains(out, "numpy") {
+			t.Errorf("install prints %q", out)
+		}
 	}
 	byPkgConfig(t, to) // it is in DESTDIR, not where it was installed for
 	if err := os.Rename(to, moved); err != nil {
