@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -39,9 +40,10 @@ func main() {
 		}
 		os.Exit(exitInterrupt)
 	}
-	fmt.Fprintln(os.Stderr, "farhash-eval:", err)
+	const prefix = "wrong usage: " // which the last line and the exit code say
+	fmt.Fprintln(os.Stderr, "farhash-eval:", strings.TrimPrefix(err.Error(), prefix))
 	if errors.Is(err, experiment.ErrUsage) {
-		fmt.Fprintf(os.Stderr, "Run '%s --help' for how it is used.\n", cmd.CommandPath())
+		fmt.Fprintf(os.Stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
 		os.Exit(exitUsage)
 	}
 	os.Exit(exitFailure)
@@ -68,7 +70,8 @@ func papers() []paper {
 // needsCommand is what a group of commands does by itself.
 func needsCommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%w: there is no %s %s", experiment.ErrUsage, cmd.CommandPath(), args[0])
+		return fmt.Errorf("%w: unknown command %q for %q", experiment.ErrUsage, args[0],
+			cmd.CommandPath())
 	}
 	return cmd.Help()
 }

@@ -124,6 +124,12 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%s: %v\n%s", args, err, out)
 		}
 	}
+	for _, args := range []string{"x", "op x"} {
+		if _, err := run(strings.Fields(args)...); !errors.Is(err, experiment.ErrUsage) ||
+			!strings.Contains(err.Error(), `unknown command "x" for "farhash-eval`) {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
 	if _, err := run("show", filepath.Join(t.TempDir(), "none")); err == nil ||
 		errors.Is(err, experiment.ErrUsage) {
 		t.Error(fmt.Errorf("a file that is not there: %w", err))
