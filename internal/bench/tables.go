@@ -130,7 +130,11 @@ type indexTable struct {
 	right   int
 }
 
-func (t *indexTable) operations(shareBytes int) int { return min(shareBytes/lineBytes, maxLines) }
+// operations are fewer than those of the set, as a lookup takes several times longer.
+func (t *indexTable) operations(shareBytes int) int {
+	const maxLookups = 1 << 19
+	return min(shareBytes/lineBytes, maxLookups)
+}
 
 func (t *indexTable) open(ctx context.Context, job rma.Job, cfg *Config) (err error) {
 	t.rank, t.ranks = job.Rank(), job.Size()
