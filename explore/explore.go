@@ -133,7 +133,7 @@ type Result struct {
 // Plan is how a search means to use its memory.
 type Plan struct {
 	Mem        uint64  // bytes for everything
-	States     uint64  // states that this is enough for
+	States     uint64  // states that this is enough for, about
 	StateBytes float64 // at the worst moment
 	Encoding   Encoding
 }

@@ -100,15 +100,15 @@ func TestModelCalibrated(t *testing.T) {
 	}
 	base := []string{"model", "--load", "0.5", "--slot", "10", "--calibrated"}
 	for _, c := range []struct{ flag, value, want string }{
-		{"", "", "\nlatency 500 ns (c), 0.25 ns per byte (alpha), 20 M reads/s (rho0), " +
+		{"", "", "\nlatency 500 ns (c), 0.25 ns per byte (alpha), 20 M reads/s (rho0),\n" +
 			"bandwidth 10 GB/s (l), header 10 bytes"},
-		{"--latency-ns", "7", "\nlatency 7 ns (c), 0.25 ns per byte (alpha), 20 M reads/s " +
-			"(rho0), bandwidth 10 GB/s (l), header 10"},
-		{"--gbps", "8", "\nlatency 500 ns (c), 1 ns per byte (alpha), 20 M reads/s (rho0), " +
+		{"--latency-ns", "7", "\nlatency 7 ns (c), 0.25 ns per byte (alpha), " +
+			"20 M reads/s (rho0),\nbandwidth 10 GB/s (l), header 10"},
+		{"--gbps", "8", "\nlatency 500 ns (c), 1 ns per byte (alpha), 20 M reads/s (rho0),\n" +
 			"bandwidth 1 GB/s (l), header 10"},
-		{"--mops", "3", "\nlatency 500 ns (c), 0.25 ns per byte (alpha), 3 M reads/s (rho0), " +
+		{"--mops", "3", "\nlatency 500 ns (c), 0.25 ns per byte (alpha), 3 M reads/s (rho0),\n" +
 			"bandwidth 10 GB/s (l), header 10"},
-		{"--header", "4", "\nlatency 500 ns (c), 0.25 ns per byte (alpha), 20 M reads/s (rho0), " +
+		{"--header", "4", "\nlatency 500 ns (c), 0.25 ns per byte (alpha), 20 M reads/s (rho0),\n" +
 			"bandwidth 10 GB/s (l), header 4"},
 	} {
 		args, source := base, "calibrated: shm with 2 ranks, "

@@ -80,7 +80,7 @@ func (d *display) announce(p explore.Plan) {
 	if d.bar != nil {
 		_ = d.bar.Clear()
 	}
-	fmt.Fprintf(os.Stderr, "plan: up to %s, enough for at least %s (%.1f bytes each, stored "+
+	fmt.Fprintf(os.Stderr, "plan: up to %s, enough for about %s (%.1f bytes each, stored "+
 		"as %s)\n", memory.Format(p.Mem), humanize.SIWithDigits(float64(p.States), 1, "states"),
 		p.StateBytes, p.Encoding)
 }

@@ -101,7 +101,7 @@ func (r *modelReport) writeText(w io.Writer) error {
 	c := r.config
 	fmt.Fprintf(&b, "load %v, slots of %s%s\n", r.Load, english.Plural(c.SlotBytes, "byte", ""),
 		maxSlots(c.MaxSlots))
-	fmt.Fprintf(&b, "%s:\nlatency %.5g ns (c), %.4g ns per byte (alpha), %.4g M reads/s (rho0), "+
+	fmt.Fprintf(&b, "%s:\nlatency %.5g ns (c), %.4g ns per byte (alpha), %.4g M reads/s (rho0),\n"+
 		"bandwidth %.4g GB/s (l), header %v bytes\n", r.machine, c.LatencyNs, c.ByteNs,
 		c.MessagesPerSecond/1e6, c.LinkBytesPerSecond/1e9, c.HeaderBytes)
 	fmt.Fprintf(&b, "the link has room for %s in a read\n\n", english.Plural(r.Cap, "slot", ""))

@@ -101,7 +101,7 @@ func TestModelMachine(t *testing.T) {
 	}
 	text := execute(t, base...)
 	for _, want := range []string{"load 0.5, slots of 10 bytes, at most 6 of them in a read",
-		"latency 500 ns (c), 0.1 ns per byte (alpha), 20 M reads/s (rho0), " +
+		"latency 500 ns (c), 0.1 ns per byte (alpha), 20 M reads/s (rho0),\n" +
 			"bandwidth 10 GB/s (l), header 10 bytes",
 		"room for 100 slots"} {
 		if text.code() != 0 || !strings.Contains(text.stdout.String(), want) {
