@@ -1,0 +1,149 @@
+package table
+
+import (
+	"context"
+	"slices"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// Ops is a batch of operations, numbered from 0.
+type Ops interface {
+	// Owners stores the rank whose memory each operation touches first.
+	Owners(owners []int32)
+	// Direct carries out the operations at, or the whole batch if at is nil, by loops over memory
+	// that this process can address, and appends to left those that must go on one-sided.
+	// The operations at are ordered by owner.
+	Direct(at, left []int) ([]int, error)
+	// Queued carries out the operations at, or the whole batch if at is nil, one-sided.
+	Queued(at []int) error
+
+	// Kind is what the request says of all its operations.
+	Kind() uint32
+	// Size is how many words operation i takes in a request, and its answer at most. An operation
+	// that is too long for a request is carried out one-sided.
+	Size(i int) (request, answer int)
+	// Pack writes operation i to the words that Size gave it.
+	Pack(i int, to []uint64)
+	// Unpack takes the answer to operation i, of a word or more, off the front and returns its
+	// words. again is true if this rank must carry the operation out one-sided. An error stands
+	// for the answers behind as well: no rank of the same program gives such an answer.
+	Unpack(i int, from []uint64) (words int, again bool, err error)
+}
+
+// Core is what the batches of a table need. It is safe for concurrent use.
+type Core struct {
+	Regions
+	InOnePiece bool // Direct takes a whole batch only if all memory is in one region
+
+	plans rma.Pool[*plan]
+	line  *line // nil: nothing is shipped
+	ranks int
+}
+
+// plan is the division of a batch, kept from one batch to the next.
+type plan struct {
+	owners []int32
+	order  []int // operations by owner
+	begins []int // by rank: where its operations begin in order; one more for the end
+	next   []int // by rank: the first of them that is to be shipped and was not
+	direct []int // operations on memory that this process can address
+	queued []int // operations to be carried out one-sided
+}
+
+// Close has nothing to give back.
+func (p *plan) Close() error { return nil }
+
+// Run carries out a batch of n operations. It returns what the requests took.
+func (c *Core) Run(ctx context.Context, n int, ops Ops) (requests rma.Stats, err error) {
+	if c.takesWhole() {
+		left, err := ops.Direct(nil, nil)
+		if len(left) > 0 {
+			err = first(err, ops.Queued(left))
+		}
+		return requests, err
+	}
+	ships := c.line.worth(n)
+	if !c.Any && !ships {
+		return requests, ops.Queued(nil)
+	}
+	p, ok, err := c.plans.Take()
+	if err != nil {
+		return requests, err
+	}
+	if !ok {
+		p = &plan{begins: make([]int, c.ranks+1), next: make([]int, c.ranks)}
+	}
+	p.divide(n, ops)
+	c.assign(p, ships)
+	if ships {
+		requests, err = c.line.run(ctx, p, ops)
+	} else {
+		err = p.local(ops)
+	}
+	c.plans.Give(p, false)
+	return requests, err
+}
+
+// takesWhole reports whether Direct can work on a whole batch.
+func (c *Core) takesWhole() bool {
+	return c.All && (c.Whole != nil || !c.InOnePiece) && c.Moved == nil
+}
+
+// first is the first of two errors.
+func first(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// divide orders the operations by owner.
+func (p *plan) divide(n int, ops Ops) {
+	p.owners = slices.Grow(p.owners[:0], n)[:n]
+	p.order = slices.Grow(p.order[:0], n)[:n]
+	ops.Owners(p.owners)
+	clear(p.begins)
+	for _, rank := range p.owners {
+		p.begins[rank+1]++
+	}
+	for rank := range p.next {
+		p.begins[rank+1] += p.begins[rank]
+	}
+	copy(p.next, p.begins)
+	for i, rank := range p.owners {
+		p.order[p.next[rank]] = i
+		p.next[rank]++
+	}
+}
+
+// assign decides how the operations of each rank are carried out. Those between next and the end
+// of their rank are shipped.
+func (c *Core) assign(p *plan, ships bool) {
+	p.direct, p.queued = p.direct[:0], p.queued[:0]
+	for rank := range p.next {
+		begin, end := p.begins[rank], p.begins[rank+1]
+		p.next[rank] = end
+		switch {
+		case begin == end:
+		case c.At(rank) != nil:
+			p.direct = append(p.direct, p.order[begin:end]...)
+		case ships && c.line.shipsTo(rank, end-begin):
+			p.next[rank] = begin
+		default:
+			p.queued = append(p.queued, p.order[begin:end]...)
+		}
+	}
+}
+
+// local carries out what is not shipped.
+func (p *plan) local(ops Ops) (err error) {
+	if len(p.direct) > 0 {
+		p.queued, err = ops.Direct(p.direct, p.queued)
+	}
+	if len(p.queued) > 0 {
+		err = first(err, ops.Queued(p.queued))
+	}
+	p.direct, p.queued = p.direct[:0], p.queued[:0]
+	return err
+}

@@ -1,0 +1,216 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/farhash/farhash/rma"
+)
+
+const (
+	// maxFlights is how many requests a batch has in flight, to all ranks together.
+	maxFlights = 8
+	// requestWords is how long a request becomes: more save little, and make others wait.
+	requestWords = rma.ShipMax / 2
+	// minAnswerWords is room for the text of an error.
+	minAnswerWords = 64
+)
+
+// flights are the requests of one batch at a time.
+type flights struct {
+	q    rma.Carrier
+	all  [maxFlights]flight
+	born uint64 // how many ranks had come back when q was made: it does not reach later ones
+}
+
+// flight is a request in flight.
+type flight struct {
+	request, answer rma.Buf
+	used, room      int // words of them
+	operations      []int
+	rank            int
+	handle          rma.Handle // NoHandle: it is not in flight
+}
+
+// Close gives back the queue.
+func (f *flights) Close() error { return f.q.Close() }
+
+// flights returns some that nobody uses.
+func (l *line) flights() (*flights, error) {
+	now := rma.Returns(l.job)
+	f, ok, err := l.pool.TakeSince(now, func(f *flights) uint64 { return f.born })
+	if ok || err != nil {
+		return f, err
+	}
+	q, err := l.job.NewQueue(maxFlights)
+	if err != nil {
+		return nil, err
+	}
+	carrier, ok := q.(rma.Carrier)
+	if !ok {
+		return nil, errors.Join(errors.New("ship: a queue of this engine carries no requests"),
+			q.Close())
+	}
+	f = &flights{q: carrier, born: now}
+	for i := range f.all {
+		one := &f.all[i]
+		one.handle = rma.NoHandle
+		if one.request, err = q.Alloc(rma.ShipMax); err == nil {
+			one.answer, err = q.Alloc(rma.ShipMax)
+		}
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+	return f, nil
+}
+
+// give takes flights back after a batch, or a measurement.
+func (l *line) give(f *flights, broken bool) {
+	l.pool.Give(f, broken || f.born != rma.Returns(l.job))
+}
+
+// run carries out a batch whose operations are partly shipped.
+func (l *line) run(ctx context.Context, p *plan, ops Ops) (rma.Stats, error) {
+	f, err := l.flights()
+	if err != nil {
+		return rma.Stats{}, err
+	}
+	before := *f.q.Stats()
+	r := shipping{line: l, f: f, p: p, ops: ops, ctx: ctx}
+	broken := r.all()
+	requests := f.q.Stats().Since(before)
+	l.give(f, broken)
+	return requests, r.err
+}
+
+// shipping is a batch that is being shipped.
+type shipping struct {
+	line *line
+	f    *flights
+	p    *plan
+	ops  Ops
+	ctx  context.Context
+	turn int // the rank that a request was last for
+	err  error
+}
+
+// all carries the batch out. It reports whether the flights cannot be used again.
+func (s *shipping) all() (broken bool) {
+	sent := 0
+	for sent < maxFlights && s.send(&s.f.all[sent]) {
+		sent++
+	}
+	if err := s.f.q.Submit(); err != nil {
+		s.fail(err)
+		return true
+	}
+	s.fail(s.p.local(s.ops))
+	for i := 0; sent > 0; i = (i + 1) % maxFlights {
+		f := &s.f.all[i]
+		if f.handle == rma.NoHandle {
+			continue
+		}
+		if err := s.f.q.Wait(s.ctx, f.handle); err != nil {
+			s.fail(err)
+			return true
+		}
+		s.take(f)
+		sent--
+		if s.send(f) {
+			sent++
+			if err := s.f.q.Submit(); err != nil {
+				s.fail(err)
+				return true
+			}
+		}
+	}
+	s.fail(s.p.local(s.ops)) // what owners did not carry out
+	return false
+}
+
+// fail keeps the first error.
+func (s *shipping) fail(err error) { s.err = first(s.err, err) }
+
+// send posts the next request, if there is anything left to be sent. Ranks take turns.
+func (s *shipping) send(f *flight) bool {
+	p := s.p
+	for range p.next {
+		s.turn = (s.turn + 1) % len(p.next)
+		if p.next[s.turn] < p.begins[s.turn+1] && s.fill(f, s.turn) {
+			f.handle = s.f.q.Ship(f.request[:f.used], f.answer[:max(f.room, minAnswerWords)],
+				s.line.window, f.rank)
+			return true
+		}
+	}
+	return false
+}
+
+// fill packs operations of a rank into a request, as many as there is room for. It reports false
+// if it finds none that any request has room for.
+func (s *shipping) fill(f *flight, rank int) bool {
+	p := s.p
+	f.rank, f.used, f.room = rank, 1, 1
+	begin := p.next[rank]
+	for ; p.next[rank] < p.begins[rank+1]; p.next[rank]++ {
+		i := p.order[p.next[rank]]
+		request, answer := s.ops.Size(i)
+		if 1+request > rma.ShipMax || 1+answer > rma.ShipMax {
+			if f.used > 1 {
+				break
+			}
+			p.queued = append(p.queued, i)
+			begin = p.next[rank] + 1
+			continue
+		}
+		if f.used > 1 && (f.used+request > requestWords || f.room+answer > requestWords) {
+			break
+		}
+		s.ops.Pack(i, f.request[f.used:f.used+request])
+		f.used += request
+		f.room += answer
+	}
+	f.operations = p.order[begin:p.next[rank]]
+	f.request[0] = header(s.ops.Kind(), len(f.operations))
+	return len(f.operations) > 0
+}
+
+// ErrDisorder is the error of an answer that no rank of the same program gives.
+var ErrDisorder = errors.New("an answer is in disorder; run the same program on every rank")
+
+// take takes the answer to a request.
+func (s *shipping) take(f *flight) {
+	words, err := s.f.q.Value(f.handle)
+	f.handle = rma.NoHandle
+	switch {
+	case errors.Is(err, rma.ErrNotServed):
+		s.p.queued = append(s.p.queued, f.operations...)
+		return
+	case err != nil:
+		s.fail(err)
+		return
+	}
+	answer, err := check(f.rank, f.answer[:words])
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	for _, i := range f.operations {
+		taken, again, err := 0, false, ErrDisorder
+		if len(answer) > 0 {
+			taken, again, err = s.ops.Unpack(i, answer)
+		}
+		if err != nil {
+			s.fail(fmt.Errorf("rank %d: %w", f.rank, err))
+			return
+		}
+		if again {
+			s.p.queued = append(s.p.queued, i)
+		}
+		answer = answer[taken:]
+	}
+	if len(answer) > 0 {
+		s.fail(fmt.Errorf("rank %d: %w", f.rank, ErrDisorder))
+	}
+}

@@ -1,0 +1,142 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
+)
+
+// Config says what a table's batches need.
+type Config struct {
+	Access ship.Access
+	// Messages is how many messages one operation takes one-sided, about.
+	Messages float64
+	// Answer carries out operations that other ranks ship to this one.
+	Answer Answerer
+	// Like is the core of another window of the same job, whose measurements hold here; nil: none.
+	Like *Core
+	// Closed is the error of Run after Close.
+	Closed error
+}
+
+// Answerer carries out n operations, packed in request, and packs their answers into answer, of
+// which it returns how many words it has written. It runs on the engine's goroutine, one call at a
+// time; see [rma.Handler] for what it may do. The text of an error goes to the rank that asked.
+type Answerer func(kind uint32, n int, request, answer []uint64) (words int, err error)
+
+// line ships the operations of a batch to their owners. It is safe for concurrent use. A nil
+// line ships nothing.
+type line struct {
+	job    rma.Job
+	window rma.Server
+	own    int
+	choice ship.Choice
+	pool   rma.Pool[*flights]
+}
+
+// Open readies a table's batches on the window that owners are asked about. Collective, with the
+// same Config on every rank save for Access, which may differ. A rank that has joined again
+// calls it alone. Regions may be set before, where the memory is no window's.
+func (c *Core) Open(ctx context.Context, job rma.Job, w rma.Window, cfg Config) error {
+	if err := cfg.Access.Check(); err != nil {
+		return err
+	}
+	c.ranks, c.plans.Closed = w.Size(), cfg.Closed
+	if c.by == nil {
+		c.Regions = NewRegions(w)
+	}
+	server, ok := w.(rma.Server)
+	switch {
+	case ok:
+	case cfg.Access == ship.Shipped && !c.All:
+		return errors.New("ship: this engine carries no requests to other ranks; take " +
+			"Auto or OneSided, or the engine rma/ucx (FARHASH_ENGINE=ucx)")
+	default:
+		return nil
+	}
+	l := &line{job: job, window: server, own: w.Rank(),
+		pool: rma.Pool[*flights]{Closed: cfg.Closed}}
+	c.line = l
+	server.Serve(func(_ int, request, answer []uint64) int {
+		return respond(cfg.Answer, request, answer)
+	})
+	again := rma.Rejoined(job)
+	if !again { // all have a handler; where a rank joins again, the others have
+		if err := job.Barrier(ctx); err != nil {
+			return errors.Join(err, c.Close())
+		}
+	}
+	var gone *rma.RankError
+	err := l.choose(ctx, c.remote(w.Rank()), cfg)
+	if again && (errors.As(err, &gone) || errors.Is(err, rma.ErrNotServed)) {
+		// The rank that was asked is lost itself, or has closed the table.
+		l.choice.Least, err = math.MaxInt, nil
+	}
+	if err != nil {
+		return errors.Join(err, c.Close())
+	}
+	return nil
+}
+
+// choose decides from how many operations for a rank on it ships. remote is a rank to measure
+// with, -1 if there is none.
+func (l *line) choose(ctx context.Context, remote int, cfg Config) error {
+	l.choice = ship.Choice{Access: cfg.Access, Trips: cfg.Messages}
+	switch {
+	case cfg.Access == ship.Shipped:
+		l.choice.Least = 1
+	case cfg.Access == ship.OneSided || remote < 0:
+		l.choice.Least = math.MaxInt
+	case cfg.Like != nil && cfg.Like.Access().Costs != (ship.Costs{}):
+		l.choice.Costs = cfg.Like.Access().Costs
+		l.choice.Least = least(l.choice.Costs, cfg.Messages)
+	default:
+		costs, err := l.measure(ctx, remote)
+		if err != nil {
+			return fmt.Errorf("ship: measuring whether to ship batches: %w", err)
+		}
+		l.choice.Costs, l.choice.Least = costs, least(costs, cfg.Messages)
+	}
+	return nil
+}
+
+// remote is a rank whose memory this process cannot address, the next one after self; -1 if there
+// is none.
+func (c *Core) remote(self int) int {
+	for i := 1; i < c.ranks; i++ {
+		if rank := (self + i) % c.ranks; c.by[rank] == nil {
+			return rank
+		}
+	}
+	return -1
+}
+
+// Access is how batches reach memory that this process cannot address, and why.
+func (c *Core) Access() ship.Choice {
+	if c.line == nil {
+		return ship.Choice{}
+	}
+	return c.line.choice
+}
+
+// worth reports whether any of n operations may be shipped.
+func (l *line) worth(n int) bool { return l != nil && n >= l.choice.Least }
+
+// shipsTo reports whether n operations for a rank are shipped.
+func (l *line) shipsTo(rank, n int) bool { return rank != l.own && n >= l.choice.Least }
+
+// Close ends answering. Batches of other ranks then reach this one's memory one-sided. Regions are
+// forgotten, so that later calls do not touch memory that is gone.
+func (c *Core) Close() error {
+	c.Regions = Regions{}
+	err := c.plans.Close()
+	if c.line != nil {
+		c.line.window.Serve(nil)
+		err = errors.Join(err, c.line.pool.Close())
+	}
+	return err
+}

@@ -1,0 +1,82 @@
+package table
+
+import (
+	"context"
+
+	"github.com/farhash/farhash/internal/turns"
+	"github.com/farhash/farhash/rma"
+)
+
+// Machines are step machines on one queue, each of which carries out one operation at a time.
+type Machines interface {
+	// Start readies a machine for operation i of the batch.
+	Start(machine, i int) rma.Op
+	// Finish takes the answer of operation i from its machine, which has ended.
+	Finish(machine, i int)
+}
+
+// Exclusive is what Machines have whose operations may disturb each other.
+type Exclusive interface {
+	Machines
+	// Turn gives a hash of what operation i needs for itself. Operations with the same hash are
+	// carried out one after the other. ok is false if it needs nothing for itself.
+	Turn(i int) (hash uint64, ok bool)
+}
+
+// Slots drives the operations of one batch at a time through step machines. A session of a table
+// has one, beside its queue and its machines. It is not safe for concurrent use.
+type Slots struct {
+	running []int // by machine: its operation, -1 for none
+	turns   turns.Turns
+}
+
+// NewSlots is for so many machines.
+func NewSlots(machines int) Slots {
+	return Slots{running: make([]int, machines), turns: turns.New(machines)}
+}
+
+// Running is the operation of a machine that has not been finished, -1 for none. After an error of
+// Drive it tells which operations were in flight, or had ended unfinished.
+func (s *Slots) Running(machine int) int { return s.running[machine] }
+
+// Drive carries out the operations at, or 0 to n-1 if at is nil, with up to depth of them in flight
+// on q. It ends with the first error that a machine returns; the queue must be closed then.
+func (s *Slots) Drive(ctx context.Context, q rma.Queue, n int, at []int, depth int,
+	m Machines) error {
+	if at != nil {
+		n = len(at)
+	}
+	if depth = min(max(n, 1), depth, len(s.running)); n == 0 {
+		return nil
+	}
+	exclusive, _ := m.(Exclusive)
+	if depth == 1 {
+		exclusive = nil // one after the other as it is
+	}
+	for machine := range s.running {
+		s.running[machine] = -1
+	}
+	issued := 0
+	return rma.RunAll(ctx, q, depth, func(machine int) rma.Op {
+		i := -1
+		if done := s.running[machine]; done >= 0 {
+			m.Finish(machine, done)
+			i = s.turns.Next(machine)
+		}
+		for i < 0 && issued < n {
+			if i = issued; at != nil {
+				i = at[issued]
+			}
+			issued++
+			if exclusive != nil {
+				if hash, ok := exclusive.Turn(i); ok && !s.turns.Take(machine, i, hash) {
+					i = -1
+				}
+			}
+		}
+		if s.running[machine] = i; i < 0 {
+			return nil
+		}
+		return m.Start(machine, i)
+	})
+}
