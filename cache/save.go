@@ -47,8 +47,8 @@ func (c *Cache) Save(ctx context.Context, path string) error {
 // As always keys are evicted where there are too many. A truncated, foreign or corrupt
 // file is refused on every rank, and the cache is as it was. Collective.
 func (c *Cache) Load(ctx context.Context, path string) error {
-	recordBytes := c.cfg.KeySize + c.cfg.ValueSize
-	l, err := archive.NewLoader(ctx, c.job, path, recordBytes, func(description []byte) error {
+	records := archive.Fixed(c.cfg.KeySize + c.cfg.ValueSize)
+	l, err := archive.NewLoader(ctx, c.job, path, records, func(description []byte) error {
 		return c.accept(path, description)
 	})
 	if err != nil {

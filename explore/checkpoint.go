@@ -178,7 +178,8 @@ func (w *worker) resume(ctx context.Context) error {
 	var c checkpoint
 	path := w.opts.Resume
 	stateBytes := 8 * w.model.StateWords()
-	l, err := archive.NewLoader(ctx, w.job, path, stateBytes, func(description []byte) error {
+	states := archive.Fixed(stateBytes)
+	l, err := archive.NewLoader(ctx, w.job, path, states, func(description []byte) error {
 		return w.accept(path, &c, description)
 	})
 	if err != nil {

@@ -153,4 +153,10 @@
 //
 // A table that does not move needs a slot for each key that it ever has. Where there is no slot
 // left, or no item, a put of a new key returns a [FullError], and nothing is lost.
+//
+// # Files
+//
+// [Map.Save] writes keys and values to an archive (checksummed blocks, written by all ranks), and
+// [Map.Load] puts them into a map with any number of ranks, slots and bytes. So a map survives
+// the end of its job. Versions begin anew.
 package kv

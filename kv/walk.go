@@ -52,10 +52,16 @@ func (w *walker) get(ctx context.Context, dst rma.Buf, win rma.Window, rank, off
 // each calls fn with every slot of a table and its word, until it returns false.
 func (w *walker) each(ctx context.Context, t table,
 	fn func(slot, word uint64) (bool, error)) (more bool, err error) {
+	return w.slotsIn(ctx, t, 0, t.slots, fn)
+}
+
+// slotsIn is each for the slots from begin to before end.
+func (w *walker) slotsIn(ctx context.Context, t table, begin, end uint64,
+	fn func(slot, word uint64) (bool, error)) (more bool, err error) {
 	m := w.m
-	for at := uint64(0); at < t.slots; {
+	for at := begin; at < end; {
 		rank, off, rest := m.place(t, at)
-		n := min(rest, walkSlots)
+		n := min(rest, walkSlots, int(end-at))
 		if err := w.get(ctx, w.chunk[:n*m.stride], m.slots, rank, off); err != nil {
 			return false, err
 		}

@@ -124,7 +124,8 @@ func save(ctx context.Context, job rma.Job, path string, is contents,
 func load(ctx context.Context, job rma.Job, path string, want contents,
 	length func(context.Context) (uint64, error), makeRoom func(records uint64) error,
 	insert func(payload []byte) error) error {
-	l, err := archive.NewLoader(ctx, job, path, want.ElementBytes, func(description []byte) error {
+	records := archive.Fixed(want.ElementBytes)
+	l, err := archive.NewLoader(ctx, job, path, records, func(description []byte) error {
 		return accept(path, description, want)
 	})
 	if err != nil {

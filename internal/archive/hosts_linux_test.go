@@ -89,7 +89,8 @@ func TestSameFile(t *testing.T) {
 		write(t, folder+"/file", [][]byte{[]byte("one"), []byte("two")})
 	}
 	load := func(job rma.Job, path string) error {
-		l, err := archive.NewLoader(t.Context(), job, path, 1, func([]byte) error { return nil })
+		l, err := archive.NewLoader(t.Context(), job, path, archive.Fixed(1),
+			func([]byte) error { return nil })
 		if err == nil {
 			err = l.Close()
 		}

@@ -13,10 +13,25 @@ type Loader struct {
 	job rma.Job
 }
 
+// Count is how many records lie in the payload of a block. An error says why they cannot be loaded,
+// as "is corrupt: ...".
+type Count func(payload []byte) (records int, err error)
+
+// Fixed counts records that all have so many bytes.
+func Fixed(recordBytes int) Count {
+	return func(payload []byte) (int, error) {
+		if len(payload)%recordBytes != 0 {
+			return 0, fmt.Errorf("is corrupt: it has %d bytes, no whole records of %d",
+				len(payload), recordBytes)
+		}
+		return len(payload) / recordBytes, nil
+	}
+}
+
 // NewLoader opens a file and verifies all of it, each rank its share, before anybody
-// uses a record: each has recordBytes bytes, and there are as many as the header says. accept
-// checks the description. Collective: either every rank gets a Loader or none does.
-func NewLoader(ctx context.Context, job rma.Job, path string, recordBytes int,
+// uses a record: a block has whole records, and there are as many as the header says. accept
+// examines the description. Collective: either every rank gets a Loader or none does.
+func NewLoader(ctx context.Context, job rma.Job, path string, count Count,
 	accept func(description []byte) error) (*Loader, error) {
 	r, err := Open(path)
 	l := &Loader{Reader: r, job: job}
@@ -24,7 +39,7 @@ func NewLoader(ctx context.Context, job rma.Job, path string, recordBytes int,
 		err = accept(r.Description)
 	}
 	if err = same(ctx, job, path, l.Reader, err); err == nil {
-		err = l.verify(ctx, recordBytes)
+		err = l.verify(ctx, count)
 	}
 	if err = rma.AllSucceeded(ctx, job, "loading "+path, err); err != nil {
 		if r != nil {
@@ -36,7 +51,7 @@ func NewLoader(ctx context.Context, job rma.Job, path string, recordBytes int,
 }
 
 // verify reads all blocks and counts their records. Collective.
-func (l *Loader) verify(ctx context.Context, recordBytes int) error {
+func (l *Loader) verify(ctx context.Context, count Count) error {
 	c, err := newCells(ctx, l.job, "records", 1)
 	if err != nil {
 		return err
@@ -44,11 +59,11 @@ func (l *Loader) verify(ctx context.Context, recordBytes int) error {
 	defer c.Close()
 	mine := uint64(0)
 	err = l.blocks(ctx, func(n uint64, _ uint32, payload []byte) error {
-		if len(payload)%recordBytes != 0 {
-			return fmt.Errorf("%s is corrupt: block %d has %d bytes, no whole records of "+
-				"%d", l.path, n, len(payload), recordBytes)
+		records, err := count(payload)
+		if err != nil {
+			return fmt.Errorf("%s: block %d %w", l.path, n, err)
 		}
-		mine += uint64(len(payload) / recordBytes)
+		mine += uint64(records)
 		return nil
 	})
 	if err == nil {

@@ -1,0 +1,166 @@
+package kv
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/rma"
+)
+
+// contents describes a file that a map was saved to. A record, little-endian, is
+//
+//	| bytes of the key (4) | bytes of the value (4) | key | value |
+type contents struct {
+	Kind string `json:"kind"`
+}
+
+const (
+	kindMap         = "farhash map"
+	recordHeadBytes = 8
+	// loadCalls is how many records are put by one batch.
+	loadCalls = 1 << 12
+)
+
+// Save writes all keys and values to a file, in a form that is loaded with any number of ranks,
+// slots and bytes. Versions are not saved. The ranks write it together: path must mean the same
+// file on each. It replaces what was there only when it is complete; a symbolic link stays, and
+// what it leads to is replaced. Collective; nobody may change the map meanwhile on any rank.
+func (m *Map) Save(ctx context.Context, path string) error {
+	description, err := json.Marshal(contents{kindMap})
+	if err != nil {
+		return err
+	}
+	err = m.rest(ctx)
+	if err = rma.AllSucceeded(ctx, m.job, "kv: saving "+path, err); err != nil {
+		return err
+	}
+	s, err := archive.NewSaver(ctx, m.job, path)
+	if err != nil {
+		return err
+	}
+	var record []byte
+	err = m.ownPairs(ctx, func(key, value []byte) error {
+		record = binary.LittleEndian.AppendUint32(record[:0], uint32(len(key)))
+		record = binary.LittleEndian.AppendUint32(record, uint32(len(value)))
+		record = append(append(record, key...), value...)
+		return s.Add(ctx, 0, record)
+	})
+	return s.Finish(ctx, err, description)
+}
+
+// rest ends a move of the table that a rank which died has left unfinished.
+func (m *Map) rest(ctx context.Context) error {
+	if !m.grows() {
+		return nil
+	}
+	now, err := m.state(ctx)
+	if err != nil || !now.moving() {
+		return err
+	}
+	s, err := m.session()
+	if err != nil {
+		return err
+	}
+	err = s.finish(ctx, m, now)
+	m.pool.Give(s, err != nil)
+	return err
+}
+
+// ownPairs calls fn with the keys in this rank's slots, and their values, where no table moves and
+// nobody changes the map.
+func (m *Map) ownPairs(ctx context.Context, fn func(key, value []byte) error) error {
+	w, err := m.walker()
+	if err != nil {
+		return err
+	}
+	defer w.q.Close()
+	t := m.seen()
+	begin := uint64(m.job.Rank()) * t.n
+	_, err = w.slotsIn(ctx, t, begin, begin+t.n, func(slot, word uint64) (bool, error) {
+		if word&occupied == 0 || word&removed != 0 {
+			return true, nil
+		}
+		key, value, fits, err := w.item(ctx, word)
+		if err == nil && !fits {
+			err = fmt.Errorf("kv: slot %d changes while the map is saved, or is broken; "+
+				"CheckAll tells", slot)
+		}
+		if err == nil {
+			err = fn(key, value)
+		}
+		return true, err
+	})
+	return err
+}
+
+// Load puts the keys and values that a file holds which Save has written. A key that is there
+// gets the value of the file. A truncated, foreign or corrupt file, and one with keys or values
+// that are too long for this map, is refused on every rank, and the map is as it was. Where the
+// map has too little room the error is a [FullError], and some of the keys are there. Collective;
+// nobody may change the map meanwhile on any rank.
+func (m *Map) Load(ctx context.Context, path string) error {
+	l, err := archive.NewLoader(ctx, m.job, path, m.countRecords, func(description []byte) error {
+		var is contents
+		if err := json.Unmarshal(description, &is); err != nil || is.Kind != kindMap {
+			return fmt.Errorf("kv: %s is no %s (it is described as %.100q)", path, kindMap,
+				description)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	calls := make([]Call, 0, loadCalls)
+	err = l.Each(ctx, 0, func(payload []byte) error { return m.putRecords(calls, payload) })
+	err = rma.AllSucceeded(ctx, m.job, "kv: loading "+path, err)
+	return errors.Join(err, l.Close())
+}
+
+// record is the key and value of the first record of a payload, and what follows it. ok is false if
+// there is no whole record.
+func record(payload []byte) (key, value, rest []byte, ok bool) {
+	if len(payload) < recordHeadBytes {
+		return nil, nil, nil, false
+	}
+	k := uint64(binary.LittleEndian.Uint32(payload))
+	v := uint64(binary.LittleEndian.Uint32(payload[4:]))
+	if payload = payload[recordHeadBytes:]; k+v > uint64(len(payload)) {
+		return nil, nil, nil, false
+	}
+	return payload[:k:k], payload[k : k+v : k+v], payload[k+v:], true
+}
+
+// countRecords counts the records of a block, all of which must fit the map.
+func (m *Map) countRecords(payload []byte) (n int, err error) {
+	for ; len(payload) > 0; n++ {
+		key, value, rest, ok := record(payload)
+		if !ok {
+			return 0, fmt.Errorf("is corrupt: its bytes end within record %d", n)
+		}
+		if err := m.cfg.check(&Call{Kind: Put, Key: key, Value: value}); err != nil {
+			return 0, fmt.Errorf("cannot be loaded: %w; make MaxKey and MaxValue larger", err)
+		}
+		payload = rest
+	}
+	return n, nil
+}
+
+// putRecords puts the records of a block. calls is room for them.
+func (m *Map) putRecords(calls []Call, payload []byte) error {
+	for len(payload) > 0 {
+		calls = calls[:0]
+		for len(payload) > 0 && len(calls) < loadCalls {
+			key, value, rest, _ := record(payload)
+			calls = append(calls, Call{Kind: Put, Key: key, Value: value})
+			payload = rest
+		}
+		if err := m.Batch(calls); err != nil {
+			return err
+		}
+	}
+	return nil
+}
