@@ -34,7 +34,7 @@ func (m *Map) Save(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	err = m.rest(ctx)
+	err = m.endMove(ctx)
 	if err = rma.AllSucceeded(ctx, m.job, "kv: saving "+path, err); err != nil {
 		return err
 	}
@@ -52,8 +52,8 @@ func (m *Map) Save(ctx context.Context, path string) error {
 	return s.Finish(ctx, err, description)
 }
 
-// rest ends a move of the table that a rank which died has left unfinished.
-func (m *Map) rest(ctx context.Context) error {
+// endMove ends a move of the table that a rank which died has left unfinished.
+func (m *Map) endMove(ctx context.Context) error {
 	if !m.grows() {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (m *Map) rest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = s.finish(ctx, m, now)
+	err = s.finishMove(ctx, m, now)
 	m.pool.Give(s, err != nil)
 	return err
 }
@@ -78,7 +78,7 @@ func (m *Map) ownPairs(ctx context.Context, fn func(key, value []byte) error) er
 		return err
 	}
 	defer w.q.Close()
-	t := m.seen()
+	t := m.latestTable()
 	begin := uint64(m.job.Rank()) * t.n
 	_, err = w.slotsIn(ctx, t, begin, begin+t.n, func(slot, word uint64) (bool, error) {
 		if word&occupied == 0 || word&removed != 0 {
