@@ -1,4 +1,4 @@
-package table_test
+package core_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/farhash/farhash/internal/table"
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/ship"
@@ -144,7 +144,7 @@ func (s *sums) Pack(i int, to []uint64) {
 func (s *sums) Unpack(i int, from []uint64) (words int, again bool, err error) {
 	switch from[0] {
 	case garbled:
-		return 0, false, table.ErrDisorder
+		return 0, false, core.ErrDisorder
 	case refused:
 		return 1, true, nil
 	}
@@ -177,14 +177,14 @@ func onRanks(t *testing.T, n int, fn func(job rma.Job, w rma.Window) error) {
 	}
 }
 
-// onCores runs fn on ranks that have opened a core, which ships everything.
-func onCores(t *testing.T, n int, o *office,
-	fn func(ctx context.Context, job rma.Job, c *table.Core) error) {
+// onBatches runs fn on ranks whose batches ship everything.
+func onBatches(t *testing.T, n int, o *office,
+	fn func(ctx context.Context, job rma.Job, c *core.Batches) error) {
 	t.Helper()
 	onRanks(t, n, func(job rma.Job, w rma.Window) error {
 		ctx := context.Background()
-		var c table.Core
-		err := c.Open(ctx, job, w, table.Config{Access: ship.Shipped, Answer: o.answer,
+		var c core.Batches
+		err := c.Open(ctx, job, w, core.Config{Access: ship.Shipped, Answer: o.answer,
 			Closed: errClosed})
 		if err != nil {
 			return err
@@ -200,7 +200,7 @@ func TestEachOnce(t *testing.T) {
 	for _, kind := range []uint32{kindSum, kindRefuse} {
 		var o office
 		var sent, local atomic.Int64
-		onCores(t, 4, &o, func(ctx context.Context, job rma.Job, c *table.Core) error {
+		onBatches(t, 4, &o, func(ctx context.Context, job rma.Job, c *core.Batches) error {
 			rng := rand.New(rand.NewPCG(1, uint64(job.Rank())))
 			for _, size := range []struct{ n, maxWords int }{{0, 1}, {1, 1}, {3, 0}, {5000, 3},
 				{300, 500}, {40, rma.ShipMax + 40}, {9, 10 * rma.ShipMax}} {
@@ -237,8 +237,8 @@ func TestDirect(t *testing.T) {
 				return err
 			}
 			var o office
-			var c table.Core
-			if err := c.Open(ctx, job, w, table.Config{Answer: o.answer}); err != nil {
+			var c core.Batches
+			if err := c.Open(ctx, job, w, core.Config{Answer: o.answer}); err != nil {
 				return err
 			}
 			s := newSums(rand.New(rand.NewPCG(4, 4)), kindSum, 1000, 4, 3)
@@ -273,11 +273,11 @@ func TestErrors(t *testing.T) {
 			var gone *rma.RankError
 			return errors.As(err, &gone) && gone.Rank == 7 && !gone.Left
 		},
-		kindForget: func(_ int, err error) bool { return errors.Is(err, table.ErrDisorder) },
-		kindGarble: func(_ int, err error) bool { return errors.Is(err, table.ErrDisorder) },
+		kindForget: func(_ int, err error) bool { return errors.Is(err, core.ErrDisorder) },
+		kindGarble: func(_ int, err error) bool { return errors.Is(err, core.ErrDisorder) },
 	} {
 		var o office
-		onCores(t, 2, &o, func(ctx context.Context, job rma.Job, c *table.Core) error {
+		onBatches(t, 2, &o, func(ctx context.Context, job rma.Job, c *core.Batches) error {
 			s := newSums(rand.New(rand.NewPCG(2, 2)), kind, 100, 2, 3)
 			if _, err := c.Run(ctx, 100, s); !right(1-job.Rank(), err) {
 				return fmt.Errorf("a batch of kind %d gives %v", kind, err)
@@ -295,7 +295,7 @@ func TestErrors(t *testing.T) {
 // The part of a rank that has closed its table is done one-sided.
 func TestOwnerHasClosed(t *testing.T) {
 	var o office
-	onCores(t, 3, &o, func(ctx context.Context, job rma.Job, c *table.Core) error {
+	onBatches(t, 3, &o, func(ctx context.Context, job rma.Job, c *core.Batches) error {
 		if job.Rank() == 1 {
 			if err := c.Close(); err != nil {
 				return err

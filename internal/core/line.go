@@ -1,4 +1,4 @@
-package table
+package core
 
 import (
 	"context"
@@ -17,8 +17,8 @@ type Config struct {
 	Messages float64
 	// Answer carries out operations that other ranks ship to this one.
 	Answer Answerer
-	// Like is the core of another window of the same job, whose measurements hold here; nil: none.
-	Like *Core
+	// Like are the batches of another window of the same job, whose measurements hold here; nil: none.
+	Like *Batches
 	// Closed is the error of Run after Close.
 	Closed error
 }
@@ -41,18 +41,18 @@ type line struct {
 // Open readies a table's batches on the window that owners are asked about. Collective, with the
 // same Config on every rank save for Access, which may differ. A rank that has joined again
 // calls it alone. Regions may be set before, where the memory is no window's.
-func (c *Core) Open(ctx context.Context, job rma.Job, w rma.Window, cfg Config) error {
+func (b *Batches) Open(ctx context.Context, job rma.Job, w rma.Window, cfg Config) error {
 	if err := cfg.Access.Check(); err != nil {
 		return err
 	}
-	c.ranks, c.plans.Closed = w.Size(), cfg.Closed
-	if c.by == nil {
-		c.Regions = NewRegions(w)
+	b.ranks, b.plans.Closed = w.Size(), cfg.Closed
+	if b.by == nil {
+		b.Regions = NewRegions(w)
 	}
 	server, ok := w.(rma.Server)
 	switch {
 	case ok:
-	case cfg.Access == ship.Shipped && !c.All:
+	case cfg.Access == ship.Shipped && !b.All:
 		return errors.New("ship: this engine carries no requests to other ranks; take " +
 			"Auto or OneSided, or the engine rma/ucx (FARHASH_ENGINE=ucx)")
 	default:
@@ -60,24 +60,24 @@ func (c *Core) Open(ctx context.Context, job rma.Job, w rma.Window, cfg Config) 
 	}
 	l := &line{job: job, window: server, own: w.Rank(),
 		pool: rma.Pool[*flights]{Closed: cfg.Closed}}
-	c.line = l
+	b.line = l
 	server.Serve(func(_ int, request, answer []uint64) int {
 		return respond(cfg.Answer, request, answer)
 	})
 	again := rma.Rejoined(job)
 	if !again { // all have a handler; where a rank joins again, the others have
 		if err := job.Barrier(ctx); err != nil {
-			return errors.Join(err, c.Close())
+			return errors.Join(err, b.Close())
 		}
 	}
 	var gone *rma.RankError
-	err := l.choose(ctx, c.remote(w.Rank()), cfg)
+	err := l.choose(ctx, b.remote(w.Rank()), cfg)
 	if again && (errors.As(err, &gone) || errors.Is(err, rma.ErrNotServed)) {
 		// The rank that was asked is lost itself, or has closed the table.
 		l.choice.Least, err = math.MaxInt, nil
 	}
 	if err != nil {
-		return errors.Join(err, c.Close())
+		return errors.Join(err, b.Close())
 	}
 	return nil
 }
@@ -106,9 +106,9 @@ func (l *line) choose(ctx context.Context, remote int, cfg Config) error {
 
 // remote is a rank whose memory this process cannot address, the next one after self; -1 if there
 // is none.
-func (c *Core) remote(self int) int {
-	for i := 1; i < c.ranks; i++ {
-		if rank := (self + i) % c.ranks; c.by[rank] == nil {
+func (b *Batches) remote(self int) int {
+	for i := 1; i < b.ranks; i++ {
+		if rank := (self + i) % b.ranks; b.by[rank] == nil {
 			return rank
 		}
 	}
@@ -116,11 +116,11 @@ func (c *Core) remote(self int) int {
 }
 
 // Access is how batches reach memory that this process cannot address, and why.
-func (c *Core) Access() ship.Choice {
-	if c.line == nil {
+func (b *Batches) Access() ship.Choice {
+	if b.line == nil {
 		return ship.Choice{}
 	}
-	return c.line.choice
+	return b.line.choice
 }
 
 // worth reports whether any of n operations may be shipped.
@@ -131,12 +131,12 @@ func (l *line) shipsTo(rank, n int) bool { return rank != l.own && n >= l.choice
 
 // Close ends answering. Batches of other ranks then reach this one's memory one-sided. Regions are
 // forgotten, so that later calls do not touch memory that is gone.
-func (c *Core) Close() error {
-	c.Regions = Regions{}
-	err := c.plans.Close()
-	if c.line != nil {
-		c.line.window.Serve(nil)
-		err = errors.Join(err, c.line.pool.Close())
+func (b *Batches) Close() error {
+	b.Regions = Regions{}
+	err := b.plans.Close()
+	if b.line != nil {
+		b.line.window.Serve(nil)
+		err = errors.Join(err, b.line.pool.Close())
 	}
 	return err
 }

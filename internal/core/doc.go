@@ -1,10 +1,10 @@
-// Package table is what the tables set, cache, index and kv have in common: which memory a process
+// Package core is what the tables set, cache, index and kv have in common: which memory a process
 // can address, and how a batch of operations reaches the rest. A table adds its memory layout, its
 // protocol and its hot loops.
 //
 // # How a batch reaches memory
 //
-// Each operation of a batch has an owner, the rank whose memory it touches first. [Core.Run] asks
+// Each operation of a batch has an owner, the rank whose memory it touches first. [Batches.Run] asks
 // for all owners once and divides the batch by them:
 //
 //	direct      the owner's segment is in a [Region] of this process: the table's own loops
@@ -36,4 +36,4 @@
 // [Counters] are a table's statistics. [Reader] reads memory in order, for scans and checks.
 // [Faults] collects what a check finds, and [CheckAll] is the collective form of every Check.
 // [Gather] gives all ranks the words of all ranks.
-package table
+package core

@@ -1,4 +1,4 @@
-package table_test
+package core_test
 
 import (
 	"context"
@@ -8,19 +8,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/internal/table"
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/ship"
 )
 
-// Auto measures, and decides by what it has found; a second core takes that over.
+// Auto measures, and decides by what it has found; the batches of a second window take that over.
 func TestAuto(t *testing.T) {
 	var o office
 	onRanks(t, 2, func(job rma.Job, w rma.Window) error {
 		ctx := context.Background()
-		var first, second table.Core
-		cfg := table.Config{Messages: 1.5, Answer: o.answer}
+		var first, second core.Batches
+		cfg := core.Config{Messages: 1.5, Answer: o.answer}
 		if err := first.Open(ctx, job, w, cfg); err != nil {
 			return err
 		}
@@ -55,13 +55,13 @@ func TestOwnerGivesUp(t *testing.T) {
 		if job.Rank() == 1 { // it answers nothing
 			return errors.Join(job.Barrier(ctx), job.Barrier(ctx))
 		}
-		var c table.Core
-		if err := c.Open(ctx, job, w, table.Config{Messages: 1.5, Answer: o.answer}); err != nil {
+		var c core.Batches
+		if err := c.Open(ctx, job, w, core.Config{Messages: 1.5, Answer: o.answer}); err != nil {
 			return err
 		}
 		if choice := c.Access(); choice.Least != math.MaxInt ||
 			!strings.HasPrefix(choice.String(), "one-sided") {
-			return fmt.Errorf("the core says %q", choice)
+			return fmt.Errorf("the batches say %q", choice)
 		}
 		return errors.Join(c.Close(), job.Barrier(ctx))
 	})
@@ -73,7 +73,7 @@ func TestNothingToShip(t *testing.T) {
 	for _, c := range []struct {
 		options local.Options
 		access  ship.Access
-		says    string // of the core; "" is an error
+		says    string // of the batches; "" is an error
 	}{
 		{local.Options{}, ship.Shipped, "direct"},
 		{local.Options{}, ship.Auto, "direct"},
@@ -89,18 +89,18 @@ func TestNothingToShip(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			var core table.Core
-			err = core.Open(context.Background(), job, w, table.Config{Access: c.access})
+			var b core.Batches
+			err = b.Open(context.Background(), job, w, core.Config{Access: c.access})
 			if (err != nil) != (c.says == "") {
 				return fmt.Errorf("Open says %v", err)
 			}
 			if err != nil {
 				return nil
 			}
-			if !strings.HasPrefix(core.Access().String(), c.says) {
-				return fmt.Errorf("the core says %q", core.Access())
+			if !strings.HasPrefix(b.Access().String(), c.says) {
+				return fmt.Errorf("the batches say %q", b.Access())
 			}
-			return core.Close()
+			return b.Close()
 		})
 		if err != nil {
 			t.Errorf("%+v, %v: %v", c.options, c.access, err)

@@ -1,4 +1,4 @@
-package table
+package core
 
 import (
 	"context"

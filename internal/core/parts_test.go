@@ -1,4 +1,4 @@
-package table_test
+package core_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/farhash/farhash/internal/table"
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -35,8 +35,8 @@ func TestReader(t *testing.T) {
 			if err := job.Barrier(ctx); err != nil {
 				return err
 			}
-			regions := table.NewRegions(w)
-			r, err := table.NewReader(job, w, &regions, 8)
+			regions := core.NewRegions(w)
+			r, err := core.NewReader(job, w, &regions, 8)
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ type stats struct {
 
 // Counters add up what goroutines add at the same time.
 func TestCounters(t *testing.T) {
-	c := table.NewCounters[stats]()
+	c := core.NewCounters[stats]()
 	var group sync.WaitGroup
 	for g := range uint64(8) {
 		group.Go(func() {
@@ -99,12 +99,12 @@ func TestCounters(t *testing.T) {
 			t.Errorf("counters of strings panic with %q", fault)
 		}
 	}()
-	table.NewCounters[struct{ Name string }]()
+	core.NewCounters[struct{ Name string }]()
 }
 
 // Faults keeps the first ten and counts the rest.
 func TestFaults(t *testing.T) {
-	f := table.Faults{Table: "test"}
+	f := core.Faults{Table: "test"}
 	if f.Err() != nil {
 		t.Errorf("without faults: %v", f.Err())
 	}
@@ -188,7 +188,7 @@ func TestDrive(t *testing.T) {
 				return err
 			}
 		}
-		slots := table.NewSlots(len(c.machines))
+		slots := core.NewSlots(len(c.machines))
 		for _, at := range [][]int{nil, {3, 1, 4}, {}} {
 			c.ended = nil
 			want := at

@@ -1,4 +1,4 @@
-package table
+package core
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ type Counters[S any] struct {
 // is a fault of the table.
 func NewCounters[S any]() *Counters[S] {
 	if kind := reflect.TypeFor[S](); !isWords(kind) {
-		panic(fmt.Sprintf("table: %v has fields that are not uint64", kind))
+		panic(fmt.Sprintf("core: %v has fields that are not uint64", kind))
 	}
 	c := &Counters[S]{words: int(unsafe.Sizeof(*new(S)) / 8)}
 	c.stride = (c.words + lineWords - 1) / lineWords * lineWords

@@ -1,4 +1,4 @@
-package table
+package core
 
 import (
 	"context"
@@ -31,8 +31,8 @@ type Ops interface {
 	Unpack(i int, from []uint64) (words int, again bool, err error)
 }
 
-// Core is what the batches of a table need. It is safe for concurrent use.
-type Core struct {
+// Batches is what the batches of a table need. It is safe for concurrent use.
+type Batches struct {
 	Regions
 	InOnePiece bool // Direct takes a whole batch only if all memory is in one region
 
@@ -55,39 +55,39 @@ type plan struct {
 func (p *plan) Close() error { return nil }
 
 // Run carries out a batch of n operations. It returns what the requests took.
-func (c *Core) Run(ctx context.Context, n int, ops Ops) (requests rma.Stats, err error) {
-	if c.takesWhole() {
+func (b *Batches) Run(ctx context.Context, n int, ops Ops) (requests rma.Stats, err error) {
+	if b.takesWhole() {
 		left, err := ops.Direct(nil, nil)
 		if len(left) > 0 {
 			err = first(err, ops.Queued(left))
 		}
 		return requests, err
 	}
-	ships := c.line.worth(n)
-	if !c.Any && !ships {
+	ships := b.line.worth(n)
+	if !b.Any && !ships {
 		return requests, ops.Queued(nil)
 	}
-	p, ok, err := c.plans.Take()
+	p, ok, err := b.plans.Take()
 	if err != nil {
 		return requests, err
 	}
 	if !ok {
-		p = &plan{begins: make([]int, c.ranks+1), next: make([]int, c.ranks)}
+		p = &plan{begins: make([]int, b.ranks+1), next: make([]int, b.ranks)}
 	}
 	p.divide(n, ops)
-	c.assign(p, ships)
+	b.assign(p, ships)
 	if ships {
-		requests, err = c.line.run(ctx, p, ops)
+		requests, err = b.line.run(ctx, p, ops)
 	} else {
 		err = p.local(ops)
 	}
-	c.plans.Give(p, false)
+	b.plans.Give(p, false)
 	return requests, err
 }
 
 // takesWhole reports whether Direct can work on a whole batch.
-func (c *Core) takesWhole() bool {
-	return c.All && (c.Whole != nil || !c.InOnePiece) && c.Moved == nil
+func (b *Batches) takesWhole() bool {
+	return b.All && (b.Whole != nil || !b.InOnePiece) && b.Moved == nil
 }
 
 // first is the first of two errors.
@@ -119,16 +119,16 @@ func (p *plan) divide(n int, ops Ops) {
 
 // assign decides how the operations of each rank are carried out. Those between next and the end
 // of their rank are shipped.
-func (c *Core) assign(p *plan, ships bool) {
+func (b *Batches) assign(p *plan, ships bool) {
 	p.direct, p.queued = p.direct[:0], p.queued[:0]
 	for rank := range p.next {
 		begin, end := p.begins[rank], p.begins[rank+1]
 		p.next[rank] = end
 		switch {
 		case begin == end:
-		case c.At(rank) != nil:
+		case b.At(rank) != nil:
 			p.direct = append(p.direct, p.order[begin:end]...)
-		case ships && c.line.shipsTo(rank, end-begin):
+		case ships && b.line.shipsTo(rank, end-begin):
 			p.next[rank] = begin
 		default:
 			p.queued = append(p.queued, p.order[begin:end]...)
