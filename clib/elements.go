@@ -163,7 +163,7 @@ func goElementsLoad(v C.uint64_t, path *C.char) (code C.int) {
 func goElementsCheck(v C.uint64_t) (code C.int) {
 	defer guard(&code)
 	e := elementsOf(v)
-	return ended(set.CheckAll(context.Background(), e.job, e.Check), C.FARHASH_ERROR)
+	return ended(e.CheckAll(context.Background()), C.FARHASH_ERROR)
 }
 
 //export goElementsClose

@@ -148,7 +148,7 @@ func goSetLoad(v C.uint64_t, path *C.char) (code C.int) {
 func goSetCheck(v C.uint64_t) (code C.int) {
 	defer guard(&code)
 	s := setOf(v)
-	return ended(set.CheckAll(context.Background(), s.job, s.Check), C.FARHASH_ERROR)
+	return ended(s.CheckAll(context.Background()), C.FARHASH_ERROR)
 }
 
 //export goSetClose

@@ -9,9 +9,9 @@ import (
 	"github.com/dustin/go-humanize/english"
 
 	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/set"
 	"github.com/farhash/farhash/ship"
 )
 
@@ -251,7 +251,7 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	if s.opts.Check && s.loss == nil {
-		if err := set.CheckAll(uncancelled, s.job, s.visited.check); err != nil {
+		if err := core.CheckAll(uncancelled, s.job, "explore", s.visited.check); err != nil {
 			return nil, err
 		}
 		res.Checked = true

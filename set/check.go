@@ -2,35 +2,10 @@ package set
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/internal/core"
 )
-
-// maxFaults is how many faults a check reports.
-const maxFaults = 10
-
-// faults collects what is broken.
-type faults struct {
-	errs []error
-	more int
-}
-
-func (f *faults) add(format string, args ...any) {
-	if len(f.errs) == maxFaults {
-		f.more++
-		return
-	}
-	f.errs = append(f.errs, fmt.Errorf(format, args...))
-}
-
-func (f *faults) err() error {
-	if f.more > 0 {
-		return errors.Join(append(f.errs, fmt.Errorf("set: and %d more faults", f.more))...)
-	}
-	return errors.Join(f.errs...)
-}
 
 // Check walks this rank's part of the table and reports what is broken: a word
 // that a search would not reach, a word that is stored twice. Nothing may insert
@@ -41,7 +16,7 @@ func (s *Set) Check(ctx context.Context) error {
 
 // checkPart checks one rank's part of the table.
 func (s *Set) checkPart(ctx context.Context, rank int) error {
-	w := walker{t: s.t}
+	w := walker{t: s.t, f: core.Faults{Table: "set"}}
 	w.hash = func(bucket uint64) (uint64, error) { return hashWord(bucket &^ occupied), nil }
 	w.same = func(a, b uint64) (bool, error) { return a == b, nil }
 	return w.walk(ctx, rank)
@@ -56,7 +31,7 @@ func (e *Elements) Check(ctx context.Context) error {
 
 // checkPart checks one rank's part of the table.
 func (e *Elements) checkPart(ctx context.Context, rank int) error {
-	w := walker{t: e.t}
+	w := walker{t: e.t, f: core.Faults{Table: "set"}}
 	w.hash = func(bucket uint64) (uint64, error) {
 		words, err := e.elementOf(ctx, bucket)
 		if err != nil {
@@ -91,8 +66,8 @@ type walker struct {
 	t          *table
 	hash       func(bucket uint64) (uint64, error)
 	same       func(a, b uint64) (bool, error)
-	pathReader *reader // reads the way from home to a bucket
-	f          faults
+	pathReader *core.Reader // reads the way from home to a bucket
+	f          core.Faults
 }
 
 func (w *walker) walk(ctx context.Context, rank int) error {
@@ -100,45 +75,38 @@ func (w *walker) walk(ctx context.Context, rank int) error {
 	if w.pathReader, err = newReader(w.t); err != nil {
 		return err
 	}
-	defer w.pathReader.close()
-	own, err := newReader(w.t)
-	if err != nil {
-		return err
-	}
-	defer own.close()
-	for off := 0; off < int(w.t.perRank); off += scanWords {
-		run, err := own.read(ctx, rank, off, min(scanWords, int(w.t.perRank)-off))
+	defer w.pathReader.Close()
+	for run, err := range w.t.runs(ctx, rank) {
 		if err != nil {
 			return err
 		}
-		for i, bucket := range run {
-			at := uint64(rank)*w.t.perRank + uint64(off+i)
+		for i, bucket := range run.buckets {
 			if bucket == 0 {
 				continue
 			}
-			if err := w.bucket(ctx, at, bucket); err != nil {
+			if err := w.bucket(ctx, run.first+uint64(i), bucket); err != nil {
 				return err
 			}
 		}
 	}
-	return w.f.err()
+	return w.f.Err()
 }
 
 // bucket checks one occupied bucket. The error is of reading, not of the table.
 func (w *walker) bucket(ctx context.Context, at, bucket uint64) error {
 	if bucket&occupied == 0 {
-		w.f.add("set: bucket %d holds %#x without the occupied bit", at, bucket)
+		w.f.Add("bucket %d holds %#x without the occupied bit", at, bucket)
 		return nil
 	}
 	hash, err := w.hash(bucket)
 	if err != nil {
-		w.f.add("set: bucket %d: %w", at, err)
+		w.f.Add("bucket %d: %w", at, err)
 		return nil
 	}
 	home := w.t.home(hash)
 	distance := w.t.distance(home, at)
 	if distance >= w.t.limit {
-		w.f.add("set: bucket %d holds %#x, %d buckets from its home %d; a search ends after %d",
+		w.f.Add("bucket %d holds %#x, %d buckets from its home %d; a search ends after %d",
 			at, bucket, distance, home, w.t.limit)
 		return nil
 	}
@@ -151,13 +119,13 @@ func (w *walker) checkPath(ctx context.Context, home, at, distance, bucket uint6
 		from := (home + step) % w.t.buckets
 		rank, off := w.t.place(from)
 		n := min(distance-step, w.t.perRank-uint64(off), scanWords)
-		run, err := w.pathReader.read(ctx, rank, off, int(n))
+		run, err := w.pathReader.Read(ctx, rank, off, int(n))
 		if err != nil {
 			return err
 		}
 		for i, other := range run {
 			if other == 0 {
-				w.f.add("set: bucket %d holds %#x, which searches from %d miss: bucket %d is empty",
+				w.f.Add("bucket %d holds %#x, which searches from %d miss: bucket %d is empty",
 					at, bucket, home, (from+uint64(i))%w.t.buckets)
 				return nil
 			}
@@ -166,7 +134,7 @@ func (w *walker) checkPath(ctx context.Context, home, at, distance, bucket uint6
 				continue // the check of that bucket reports it
 			}
 			if same {
-				w.f.add("set: %#x is in bucket %d and in bucket %d", bucket,
+				w.f.Add("%#x is in bucket %d and in bucket %d", bucket,
 					(from+uint64(i))%w.t.buckets, at)
 			}
 		}
@@ -175,8 +143,13 @@ func (w *walker) checkPath(ctx context.Context, home, at, distance, bucket uint6
 	return nil
 }
 
-// CheckAll runs check on every rank and reports on every rank whether all succeeded.
-// Collective.
-func CheckAll(ctx context.Context, job rma.Job, check func(context.Context) error) error {
-	return rma.AllSucceeded(ctx, job, "set: check", check(ctx))
+// CheckAll waits for all ranks, runs Check on every one, and reports on every rank whether all
+// succeeded. Collective.
+func (s *Set) CheckAll(ctx context.Context) error {
+	return core.CheckAll(ctx, s.job, "set", s.Check)
+}
+
+// CheckAll is Check on all ranks; see [Set.CheckAll].
+func (e *Elements) CheckAll(ctx context.Context) error {
+	return core.CheckAll(ctx, e.job, "set", e.Check)
 }

@@ -121,7 +121,7 @@ func TestCheckAllTellsEveryRank(t *testing.T) {
 	last := sets[0].t.flat[len(sets[0].t.flat)-1:]
 	last[0] = 1
 	err = onAll(3, func(rank int) error {
-		err := CheckAll(t.Context(), jobs[rank], sets[rank].Check)
+		err := sets[rank].CheckAll(t.Context())
 		want := "rank 2 failed"
 		if rank == 2 {
 			want = "without the occupied bit"

@@ -77,7 +77,7 @@ func NewElements(ctx context.Context, job rma.Job, cfg ElementsConfig) (*Element
 }
 
 func (e *Elements) width() int                { return e.words }
-func (e *Elements) trips() float64            { return 2.5 } // a chunk, an element, half a swap
+func (e *Elements) messages() float64         { return 2.5 } // a chunk, an element, half a swap
 func (e *Elements) hash(item []uint64) uint64 { return hashElement(item) }
 func (e *Elements) valid([]uint64) bool       { return true }
 
@@ -154,7 +154,7 @@ func (e *Elements) one(element []byte, insert bool) (Result, error) {
 // oneQueued runs one operation through a queue.
 func (e *Elements) oneQueued(element []uint64, insert bool) (Result, error) {
 	var results [1]Result
-	b := batch{items: element, results: results[:], insert: insert}
+	b := batch{t: e.t, items: element, results: results[:], insert: insert}
 	err := e.queued(e.t, &b, nil)
 	return results[0], e.ended(&b, err)
 }
@@ -177,13 +177,8 @@ func (e *Elements) batch(elements []byte, results []Result, refs []Ref, insert b
 	if len(elements) != len(results)*e.cfg.ElementBytes {
 		return e.lengthError(len(elements), len(results))
 	}
-	b := batch{items: e.aligned(elements), results: results, refs: refs, insert: insert}
-	var err error
-	if e.t.flat != nil {
-		err = e.search(e.t, &e.t.span, &b)
-	} else {
-		err = e.t.runSplit(&b)
-	}
+	b := batch{t: e.t, items: e.aligned(elements), results: results, refs: refs, insert: insert}
+	err := b.run()
 	if mark.Enabled {
 		size := e.cfg.ElementBytes
 		markDuplicates(results, func(i int) string { return string(elements[i*size : (i+1)*size]) })
@@ -229,7 +224,7 @@ func (e *Elements) LoadFactor(ctx context.Context) (float64, error) {
 // Stats returns what this rank has done with the set so far.
 func (e *Elements) Stats() Stats {
 	stats := e.tally.stats()
-	stats.Access = e.t.line.Choice()
+	stats.Access = e.t.batches.Access()
 	return stats
 }
 

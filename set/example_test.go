@@ -56,7 +56,7 @@ func ExampleSet_FindOrPutBatch() {
 		if n, err := s.Len(ctx); job.Rank() == 0 {
 			fmt.Println(n, "words", err)
 		}
-		return set.CheckAll(ctx, job, s.Check)
+		return s.CheckAll(ctx)
 	})
 	fmt.Println(err)
 	// Output:

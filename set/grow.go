@@ -36,7 +36,7 @@ func (m *mover) rebuild(ctx context.Context, job rma.Job, old *table, g geometry
 	err = m.move(ctx, old, t)
 	err = rma.AllSucceeded(ctx, job, "set: moving to another table", err)
 	if err == nil {
-		err = t.open(ctx, m.access, m.tally, old.line)
+		err = t.open(ctx, m.access, m.tally, old)
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.close())

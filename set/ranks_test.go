@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/ship"
@@ -146,7 +147,7 @@ func newElements(jobs []rma.Job, cfg ElementsConfig) ([]*Elements, error) {
 // checkRanks checks the parts of all ranks.
 func checkRanks(jobs []rma.Job, check func(rank int, ctx context.Context) error) error {
 	return onAll(len(jobs), func(rank int) error {
-		return CheckAll(context.Background(), jobs[rank], func(ctx context.Context) error {
+		return core.CheckAll(context.Background(), jobs[rank], "set", func(ctx context.Context) error {
 			return check(rank, ctx)
 		})
 	})
@@ -160,20 +161,13 @@ func checksOf[S interface{ Check(context.Context) error }](sets []S) func(int,
 
 // readAll reads the whole table in order.
 func (t *table) readAll() ([]uint64, error) {
-	r, err := newReader(t)
-	if err != nil {
-		return nil, err
-	}
-	defer r.close()
 	var all []uint64
 	for rank := range t.window.Size() {
-		for off := 0; off < int(t.perRank); off += scanWords {
-			n := min(scanWords, int(t.perRank)-off)
-			run, err := r.read(context.Background(), rank, off, n)
+		for run, err := range t.runs(context.Background(), rank) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, run...)
+			all = append(all, run.buckets...)
 		}
 	}
 	return all, nil

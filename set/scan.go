@@ -4,86 +4,63 @@ import (
 	"context"
 	"iter"
 
-	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/internal/core"
 )
 
 // scanWords is how many buckets a scan reads at a time.
 const scanWords = 1024
 
-// reader reads runs of buckets, directly where they are addressable, else through a queue.
-type reader struct {
-	t   *table
-	q   rma.Queue
-	buf rma.Buf
+// newReader reads runs of buckets.
+func newReader(t *table) (*core.Reader, error) {
+	if err := t.sessions.Open(); err != nil {
+		return nil, err
+	}
+	return core.NewReader(t.job, t.window, &t.batches.Regions, scanWords)
 }
 
-func newReader(t *table) (*reader, error) {
-	r := &reader{t: t, buf: make(rma.Buf, scanWords)}
-	if t.flat != nil {
-		return r, nil
-	}
-	err := t.sessions.Open()
-	if err != nil {
-		return nil, err
-	}
-	if r.q, err = t.job.NewQueue(1); err != nil {
-		return nil, err
-	}
-	if r.buf, err = r.q.Alloc(scanWords); err != nil {
-		r.close()
-		return nil, err
-	}
-	return r, nil
-}
-
-// read returns n buckets, at most scanWords, of one rank. They are the reader's
-// until its next read.
-func (r *reader) read(ctx context.Context, rank, off, n int) ([]uint64, error) {
-	buf := r.buf[:n]
-	at := uint64(rank)*r.t.perRank + uint64(off)
-	if v := r.t.spanOf(at); v != nil {
-		for i := range buf {
-			buf[i] = v.load(at - v.first + uint64(i))
-		}
-		return buf, ctx.Err()
-	}
-	h := r.q.Get(buf, r.t.window, rank, off)
-	if err := r.q.Submit(); err != nil {
-		return nil, err
-	}
-	if err := r.q.Wait(ctx, h); err != nil {
-		return nil, err
-	}
-	_, err := r.q.Value(h)
-	return buf, err
-}
-
-func (r *reader) close() {
-	if r.q != nil {
-		_ = r.q.Close()
-	}
-}
-
-// local iterates over the occupied buckets of this rank.
-func (t *table) local(ctx context.Context) iter.Seq2[uint64, error] {
-	return func(yield func(uint64, error) bool) {
+// runs iterates over the buckets of a rank, scanWords or fewer at a time. They are the iterator's
+// until it goes on.
+func (t *table) runs(ctx context.Context, rank int) iter.Seq2[run, error] {
+	return func(yield func(run, error) bool) {
 		r, err := newReader(t)
 		if err != nil {
-			yield(0, err)
+			yield(run{}, err)
 			return
 		}
-		defer r.close()
+		defer r.Close()
 		for off := 0; off < int(t.perRank); off += scanWords {
-			run, err := r.read(ctx, t.window.Rank(), off, min(scanWords, int(t.perRank)-off))
+			buckets, err := r.Read(ctx, rank, off, min(scanWords, int(t.perRank)-off))
+			if !yield(run{uint64(rank)*t.perRank + uint64(off), buckets}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// run is buckets from number first of the table on.
+type run struct {
+	first   uint64
+	buckets []uint64
+}
+
+// occupiedOf iterates over the occupied buckets of a rank.
+func (t *table) occupiedOf(ctx context.Context, rank int) iter.Seq2[uint64, error] {
+	return func(yield func(uint64, error) bool) {
+		for run, err := range t.runs(ctx, rank) {
 			if err != nil {
 				yield(0, err)
 				return
 			}
-			for _, bucket := range run {
+			for _, bucket := range run.buckets {
 				if bucket != 0 && !yield(bucket, nil) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// local is occupiedOf this rank.
+func (t *table) local(ctx context.Context) iter.Seq2[uint64, error] {
+	return t.occupiedOf(ctx, t.window.Rank())
 }

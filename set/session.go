@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -11,6 +12,11 @@ import (
 type session struct {
 	q      rma.Queue
 	probes []probe
+	slots  core.Slots
+
+	// start readies a machine for operation i, finish takes its answer.
+	start, finish func(p *probe, i int)
+	counts        counts
 }
 
 // newSession makes a session with room for depth operations in flight.
@@ -25,7 +31,7 @@ func newSession(t *table) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{q: q, probes: make([]probe, depth)}
+	s := &session{q: q, probes: make([]probe, depth), slots: core.NewSlots(depth)}
 	for i := range s.probes {
 		for half := range s.probes[i].chunks {
 			buf, err := q.Alloc(int(t.chunk))
@@ -41,48 +47,32 @@ func newSession(t *table) (*session, error) {
 // Close gives back the queue.
 func (s *session) Close() error { return s.q.Close() }
 
-// run drives the operations with the given indices, or all n if indices is nil: start readies
-// a machine for one, finish takes its answer. After an error the session is not to be used
-// again.
+// Start readies a machine.
+func (s *session) Start(machine, i int) rma.Op {
+	s.start(&s.probes[machine], i)
+	return &s.probes[machine]
+}
+
+// Finish takes the answer of a machine.
+func (s *session) Finish(machine, i int) {
+	p := &s.probes[machine]
+	s.counts.count(p.result, p.examined, p.lost, p.size)
+	s.finish(p, i)
+}
+
+// run carries out the operations with the given indices, or all n if indices is nil. After an
+// error the session is not to be used again.
 func (s *session) run(n int, indices []int, start, finish func(p *probe, i int)) (counts, error) {
-	var c counts
-	if indices != nil {
-		n = len(indices)
-	}
-	depth := min(max(n, 1), len(s.probes))
-	running := make([]int, depth) // operation in each slot, -1 for none
-	for slot := range running {
-		running[slot] = -1
-	}
-	complete := func(slot int) {
-		if i := running[slot]; i >= 0 {
-			p := &s.probes[slot]
-			c.count(p.result, p.examined, p.lost, p.size)
-			finish(p, i)
-			running[slot] = -1
-		}
-	}
-	issued := 0
+	s.start, s.finish, s.counts = start, finish, counts{}
 	before := *s.q.Stats()
-	err := rma.RunAll(context.Background(), s.q, depth, func(slot int) rma.Op {
-		complete(slot)
-		if issued == n {
-			return nil
-		}
-		i := issued
-		if indices != nil {
-			i = indices[i]
-		}
-		running[slot] = i
-		start(&s.probes[slot], i)
-		issued++
-		return &s.probes[slot]
-	})
-	for slot := range running { // after an error, what had ended before it
-		if s.probes[slot].result != NotFound {
-			complete(slot)
+	err := s.slots.Drive(context.Background(), s.q, n, indices, len(s.probes), s)
+	for machine := range s.probes { // after an error, what had ended before it
+		i := s.slots.Running(machine)
+		if err != nil && i >= 0 && s.probes[machine].result != NotFound {
+			s.Finish(machine, i)
 		}
 	}
-	c.rma = s.q.Stats().Since(before)
-	return c, err
+	s.counts.queues = s.q.Stats().Since(before)
+	s.start, s.finish = nil, nil
+	return s.counts, err
 }

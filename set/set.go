@@ -188,13 +188,8 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 			return WordError(word)
 		}
 	}
-	b := batch{items: words, results: results, insert: insert}
-	var err error
-	if s.t.flat != nil {
-		b.counts = s.t.searchBatch(&s.t.span, words, results, insert)
-	} else {
-		err = s.t.runSplit(&b)
-	}
+	b := batch{t: s.t, items: words, results: results, insert: insert}
+	err := b.run()
 	s.tally.add(b.counts)
 	if mark.Enabled {
 		markDuplicates(results, func(i int) uint64 { return words[i] })
@@ -230,7 +225,7 @@ func (s *Set) LoadFactor(ctx context.Context) (float64, error) {
 // Stats returns what this rank has done with the set so far.
 func (s *Set) Stats() Stats {
 	stats := s.tally.stats()
-	stats.Access = s.t.line.Choice()
+	stats.Access = s.t.batches.Access()
 	return stats
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
@@ -24,46 +25,20 @@ const (
 	kindGet // the items are references, and the answers elements
 )
 
-func kindOf(insert bool) uint32 {
-	if insert {
-		return kindFindOrPut
-	}
-	return kindFind
-}
-
 const (
 	resultBits = 8
 	resultMask = 1<<resultBits - 1
 )
 
-// open has the table answer what others ship to it. like is the line of the table that this one
-// replaces, or nil: its measurements hold for the new line. Collective.
-func (t *table) open(ctx context.Context, access ship.Access, ta *tally, like *ship.Line) error {
-	var err error
-	t.line, err = ship.Open(ctx, t.job, t.window, ship.Config{Access: access, Trips: t.ops.trips(),
-		Answer: (&owner{t: t, tally: ta}).answer, Like: like})
-	return err
-}
-
-// takeAnswer takes the answer to item i.
-func (s *splitBatch) takeAnswer(i int, answer uint64) (Result, error) {
-	r := Result(answer & resultMask)
-	switch {
-	case r == unfinished:
-		return r, nil
-	case r == Found, s.insert && (r == Inserted || r == Full), !s.insert && r == NotFound:
-	default:
-		return r, ship.ErrDisorder
+// open readies the table for batches. like is the table that this one replaces, or nil: what was
+// measured for it holds here. Collective.
+func (t *table) open(ctx context.Context, access ship.Access, ta *tally, like *table) error {
+	cfg := core.Config{Access: access, Messages: t.ops.messages(), Closed: errClosed,
+		Answer: (&owner{t: t, tally: ta}).answer}
+	if like != nil {
+		cfg.Like = &like.batches
 	}
-	s.results[i] = r
-	if s.refs != nil {
-		s.refs[i] = Ref(answer >> resultBits)
-	}
-	s.count(r, 0, 0, s.t.directChunk) // the owner counts what it has examined
-	if r == Full {
-		s.longest = max(s.longest, s.t.limit) // so that the error reports it
-	}
-	return r, nil
+	return t.batches.Open(ctx, t.job, t.window, cfg)
 }
 
 // owner answers what others ship to this rank's part of a table. Requests come one by one.
@@ -98,7 +73,7 @@ func (o *owner) answer(kind uint32, n int, request, answer []uint64) (int, error
 	if o.results == nil {
 		o.results, o.refs = make([]Result, rma.MaxShipWords), make([]Ref, rma.MaxShipWords)
 	}
-	b := batch{items: request, results: o.results[:n], refs: o.refs[:n],
+	b := batch{t: t, items: request, results: o.results[:n], refs: o.refs[:n],
 		insert: kind == kindFindOrPut}
 	clear(b.refs)
 	var err error
@@ -113,6 +88,6 @@ func (o *owner) answer(kind uint32, n int, request, answer []uint64) (int, error
 		}
 		answer[i] = uint64(b.refs[i])<<resultBits | uint64(r)
 	}
-	o.tally.answered(b.counts)
+	o.tally.served(b.counts)
 	return n, err
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/ship"
 )
@@ -60,13 +61,13 @@ func shippedAll(t *testing.T, c *contention, stats func(rank int) Stats) {
 	for rank := range c.ranks {
 		s := stats(rank)
 		sum.Inserted += s.Inserted
-		sum.Answered += s.Answered
+		sum.Served += s.Served
 		sum.Queues.Add(s.Queues)
-		if s.Access.Access != ship.Shipped || s.Answered == 0 || s.Queues.Ships == 0 {
+		if s.Access.Access != ship.Shipped || s.Served == 0 || s.Queues.Ships == 0 {
 			t.Errorf("rank %d: %+v", rank, s)
 		}
 	}
-	if sum.Inserted != uint64(c.elements) || sum.Answered < sum.Queues.Ships {
+	if sum.Inserted != uint64(c.elements) || sum.Served < sum.Queues.Ships {
 		t.Errorf("%d elements: %+v", c.elements, sum)
 	}
 }
@@ -169,10 +170,13 @@ func TestBadRequests(t *testing.T) {
 func TestOddAnswers(t *testing.T) {
 	for result := range uint64(256) {
 		for _, insert := range []bool{false, true} {
-			s := splitBatch{batch: &batch{results: make([]Result, 1), insert: insert},
-				t: new(table)}
-			r, err := s.takeAnswer(0, result)
-			want := errors.Is(err, ship.ErrDisorder)
+			b := batch{t: new(table), results: make([]Result, 1), insert: insert}
+			_, again, err := b.Unpack(0, []uint64{result})
+			r := b.results[0]
+			if again {
+				r = unfinished
+			}
+			want := errors.Is(err, core.ErrDisorder)
 			switch Result(result) {
 			case Found, unfinished:
 				want = err == nil

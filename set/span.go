@@ -1,10 +1,6 @@
 package set
 
-import (
-	"sync/atomic"
-
-	"github.com/farhash/farhash/rma"
-)
+import "sync/atomic"
 
 // span is a run of buckets in directly addressable memory: those of the whole table, or those
 // of adjacent ranks of one host.
@@ -24,18 +20,18 @@ func (v *span) load(i uint64) uint64 { return atomic.LoadUint64(&v.flat[i]) }
 
 // findSpans finds the buckets that are directly addressable.
 func (t *table) findSpans() {
-	for _, s := range rma.Regions(t.window) {
-		v := &span{flat: s.Words, first: uint64(s.First) * t.perRank, limit: t.limit}
-		if s.Ranks == t.window.Size() {
-			v.whole = true
-			t.span = *v
-			v = &t.span
-		}
-		if t.spans == nil {
-			t.spans = make([]*span, t.window.Size())
-		}
-		for rank := range s.Ranks {
-			t.spans[s.First+rank] = v
+	t.spans = make([]*span, t.window.Size())
+	for rank := range t.spans {
+		r := t.batches.At(rank)
+		switch {
+		case r == nil:
+		case r == t.batches.Whole:
+			t.span = span{flat: r.Words, whole: true, limit: t.limit}
+			t.spans[rank] = &t.span
+		case rank == r.First:
+			t.spans[rank] = &span{flat: r.Words, first: uint64(rank) * t.perRank, limit: t.limit}
+		default:
+			t.spans[rank] = t.spans[r.First]
 		}
 	}
 }

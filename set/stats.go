@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
@@ -24,10 +25,10 @@ type Stats struct {
 
 	// Access is how batches reach memory that this rank cannot address directly, and why.
 	Access ship.Choice
-	// Answered is how many operations this rank has carried out for others that shipped
+	// Served is how many operations this rank has carried out for others that shipped
 	// them. The requesting rank counts the result of an operation. The rank that carries
 	// it out counts LostSwaps, ExtraChunks and LongestProbe.
-	Answered uint64
+	Served uint64
 
 	// Queues counts requests to the engine; zero where memory is direct. Its
 	// RoundTrips are waits: for compare-and-swaps and elements as well, but not for a
@@ -44,11 +45,17 @@ func (s Stats) RoundTrips() uint64 { return s.Operations() + s.ExtraChunks }
 
 // counts is what a batch adds to the statistics.
 type counts struct {
-	inserted, found, notFound, full uint64
-	lost, extra, longest            uint64
-	unfinished                      uint64 // searches that have left their span
-	noArena                         bool   // an element found no slot
-	rma                             rma.Stats
+	sums
+	inserted   uint64
+	longest    uint64 // buckets examined by one search
+	unfinished uint64 // searches that have left their span
+	noArena    bool   // an element found no slot
+}
+
+// sums are the counters that are added up on this rank alone.
+type sums struct {
+	found, notFound, full, lost, extra, served uint64
+	queues                                     rma.Stats
 }
 
 // add adds another batch.
@@ -62,7 +69,7 @@ func (c *counts) add(o counts) {
 	c.unfinished += o.unfinished
 	c.longest = max(c.longest, o.longest)
 	c.noArena = c.noArena || o.noArena
-	c.rma.Add(o.rma)
+	c.queues.Add(o.queues)
 }
 
 // count adds one operation.
@@ -89,14 +96,12 @@ func (c *counts) count(r Result, examined, lost, chunk uint64) {
 }
 
 const (
-	stripes      = 16 // so that goroutines of one rank rarely share a counter
-	stripeWords  = 8  // a cache line each
-	tallyWords   = stripes * stripeWords
-	cellInserted = 0 // the word of a stripe that counts insertions
+	stripes     = 16 // so that goroutines of one rank rarely share a counter
+	stripeWords = 8  // a cache line each
 )
 
-// tally is a rank's statistics. The insertions are kept in a window, where every
-// rank can add them up.
+// tally is a rank's statistics. The insertions are kept in a window, a word for each stripe, where
+// every rank can add them up.
 type tally struct {
 	window rma.Window
 	cells  *rma.Cells
@@ -104,20 +109,14 @@ type tally struct {
 	rank   int
 	closed bool
 
-	stripes [stripes]stripe
-}
-
-// stripe is one goroutine's share of the counters, more or less.
-type stripe struct {
-	found, notFound, full, lost, extra, longest atomic.Uint64
-	gets, puts, swaps, adds, bytes, trips       atomic.Uint64
-	retries, ships, answered                    atomic.Uint64
-	_                                           [1]uint64
+	sums    *core.Counters[sums]
+	longest atomic.Uint64
 }
 
 // newTally makes the counters of a set. Collective.
 func newTally(ctx context.Context, job rma.Job) (*tally, error) {
-	w, err := job.NewWindow(ctx, rma.Spec{Name: "set: counters", Words: tallyWords})
+	spec := rma.Spec{Name: "set: counters", Words: stripes * stripeWords}
+	w, err := job.NewWindow(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -125,24 +124,22 @@ func newTally(ctx context.Context, job rma.Job) (*tally, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
-	ta := &tally{window: w, cells: cells, rank: job.Rank()}
-	if w.Caps().CPUAtomicsCoherent {
-		ta.own = w.Words(job.Rank())
-	}
-	return ta, nil
+	regions := core.NewRegions(w)
+	return &tally{window: w, cells: cells, rank: job.Rank(), own: regions.Here(job.Rank()),
+		sums: core.NewCounters[sums]()}, nil
 }
 
 // count adds one operation.
 func (ta *tally) count(r Result, examined, lost, chunk uint64) {
 	i := currentStripe()
 	if r == Inserted && ta.own != nil && examined <= chunk && lost == 0 {
-		atomic.AddUint64(&ta.own[i*stripeWords+cellInserted], 1)
-		ta.stripes[i].noteLongest(examined)
+		atomic.AddUint64(&ta.own[i*stripeWords], 1)
+		ta.noteLongest(examined)
 		return
 	}
 	var c counts
 	c.count(r, examined, lost, chunk)
-	ta.addTo(i, c)
+	ta.addTo(i, &c)
 }
 
 // currentStripe is the stripe of this goroutine, chosen by the address of its stack. That costs
@@ -156,52 +153,33 @@ func currentStripe() int {
 const stackBits = 13
 
 // add adds a batch.
-func (ta *tally) add(c counts) { ta.addTo(currentStripe(), c) }
+func (ta *tally) add(c counts) { ta.addTo(currentStripe(), &c) }
 
-// answered adds operations that were carried out for other ranks, which count the results.
-func (ta *tally) answered(c counts) {
+// served adds operations that were carried out for other ranks, which count the results.
+func (ta *tally) served(c counts) {
 	n := c.inserted + c.found + c.notFound + c.full
-	ta.stripes[0].answered.Add(n)
-	ta.addTo(0, counts{lost: c.lost, extra: c.extra, longest: c.longest, rma: c.rma})
+	s := sums{lost: c.lost, extra: c.extra, served: n, queues: c.queues}
+	ta.addTo(0, &counts{sums: s, longest: c.longest})
 }
 
-func (ta *tally) addTo(i int, c counts) {
-	st := &ta.stripes[i]
-	for _, one := range []struct {
-		to *atomic.Uint64
-		by uint64
-	}{
-		{&st.found, c.found}, {&st.notFound, c.notFound}, {&st.full, c.full},
-		{&st.lost, c.lost}, {&st.extra, c.extra},
-		{&st.gets, c.rma.Gets}, {&st.puts, c.rma.Puts}, {&st.swaps, c.rma.CompareAndSwaps},
-		{&st.adds, c.rma.FetchAdds}, {&st.bytes, c.rma.Bytes}, {&st.trips, c.rma.RoundTrips},
-		{&st.retries, c.rma.Retries}, {&st.ships, c.rma.Ships},
-	} {
-		if one.by > 0 {
-			one.to.Add(one.by)
-		}
-	}
-	st.noteLongest(c.longest)
-	ta.addInserted(i, c.inserted)
-}
-
-func (ta *tally) addInserted(i int, n uint64) {
-	off := i*stripeWords + cellInserted
+func (ta *tally) addTo(i int, c *counts) {
+	ta.sums.Add(uint64(i), &c.sums)
+	ta.noteLongest(c.longest)
 	switch {
-	case n == 0:
+	case c.inserted == 0:
 	case ta.own != nil:
-		atomic.AddUint64(&ta.own[off], n)
+		atomic.AddUint64(&ta.own[i*stripeWords], c.inserted)
 	default:
 		// A counter that fails must not fail the operation: the table is what counts.
-		_, _ = ta.cells.Add(context.Background(), ta.rank, off, n)
+		_, _ = ta.cells.Add(context.Background(), ta.rank, i*stripeWords, c.inserted)
 	}
 }
 
 // noteLongest records the longest search.
-func (st *stripe) noteLongest(examined uint64) {
+func (ta *tally) noteLongest(examined uint64) {
 	for {
-		longest := st.longest.Load()
-		if examined <= longest || st.longest.CompareAndSwap(longest, examined) {
+		longest := ta.longest.Load()
+		if examined <= longest || ta.longest.CompareAndSwap(longest, examined) {
 			return
 		}
 	}
@@ -214,7 +192,7 @@ func (ta *tally) inserted(ctx context.Context) (uint64, error) {
 	}
 	total := uint64(0)
 	for i := range stripes {
-		n, err := ta.cells.Sum(ctx, i*stripeWords+cellInserted)
+		n, err := ta.cells.Sum(ctx, i*stripeWords)
 		if err != nil {
 			return 0, err
 		}
@@ -223,28 +201,19 @@ func (ta *tally) inserted(ctx context.Context) (uint64, error) {
 	return total, nil
 }
 
-// stats adds up this rank's stripes.
+// stats is what this rank has done.
 func (ta *tally) stats() Stats {
-	var s Stats
 	if ta.closed {
-		return s
+		return Stats{}
 	}
-	for i := range ta.stripes {
-		st := &ta.stripes[i]
-		own, err := ta.cells.Load(context.Background(), ta.rank, i*stripeWords+cellInserted)
+	n := ta.sums.Sum()
+	s := Stats{Found: n.found, NotFound: n.notFound, Full: n.full, LostSwaps: n.lost,
+		ExtraChunks: n.extra, LongestProbe: ta.longest.Load(), Served: n.served, Queues: n.queues}
+	for i := range stripes {
+		own, err := ta.cells.Load(context.Background(), ta.rank, i*stripeWords)
 		if err == nil {
 			s.Inserted += own
 		}
-		s.Found += st.found.Load()
-		s.NotFound += st.notFound.Load()
-		s.Full += st.full.Load()
-		s.LostSwaps += st.lost.Load()
-		s.ExtraChunks += st.extra.Load()
-		s.LongestProbe = max(s.LongestProbe, st.longest.Load())
-		s.Queues.Add(rma.Stats{Gets: st.gets.Load(), Puts: st.puts.Load(),
-			CompareAndSwaps: st.swaps.Load(), FetchAdds: st.adds.Load(), Bytes: st.bytes.Load(),
-			Ships: st.ships.Load(), RoundTrips: st.trips.Load(), Retries: st.retries.Load()})
-		s.Answered += st.answered.Load()
 	}
 	return s
 }
@@ -252,7 +221,7 @@ func (ta *tally) stats() Stats {
 // restart makes n the number of this rank's insertions. Nobody inserts meanwhile.
 func (ta *tally) restart(ctx context.Context, n uint64) error {
 	for i := range stripes {
-		if err := ta.cells.Store(ctx, ta.rank, i*stripeWords+cellInserted, n); err != nil {
+		if err := ta.cells.Store(ctx, ta.rank, i*stripeWords, n); err != nil {
 			return err
 		}
 		n = 0

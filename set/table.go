@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 const (
@@ -54,8 +54,8 @@ type table struct {
 
 	sessions rma.Pool[*session]
 
-	ops  itemOps
-	line *ship.Line // nil: nothing is shipped
+	ops     itemOps
+	batches core.Batches
 }
 
 // Home says where a search may begin.
@@ -112,6 +112,7 @@ func newTable(ctx context.Context, job rma.Job, g geometry) (*table, error) {
 		chunk: min(uint64(g.chunk), g.buckets), unit: 1, depth: g.depth,
 		sessions: rma.Pool[*session]{Closed: errClosed}}
 	t.limit = min(uint64(g.chunk)*uint64(g.chunks), t.buckets)
+	t.batches.Regions, t.batches.InOnePiece = core.NewRegions(w), true
 	t.findSpans()
 	if g.home == HomeLine {
 		t.unit = lineBuckets
@@ -165,7 +166,7 @@ var errClosed = errors.New("set: the set is closed")
 // close gives back queues and buckets. A later call goes to the pool of sessions
 // and finds it closed, before it can use memory that is unmapped.
 func (t *table) close() error {
-	err := t.line.Close() // first: requests of other ranks are being carried out
-	t.flat, t.spans, t.line = nil, nil, nil
+	err := t.batches.Close() // first: requests of other ranks are being carried out
+	t.flat, t.spans = nil, nil
 	return errors.Join(err, t.sessions.Close(), t.window.Close())
 }

@@ -6,7 +6,7 @@ import "errors"
 type wordOps struct{}
 
 func (wordOps) width() int                { return 1 }
-func (wordOps) trips() float64            { return 1.5 } // a chunk, and where it is new a swap
+func (wordOps) messages() float64         { return 1.5 } // a chunk, and where it is new a swap
 func (wordOps) hash(item []uint64) uint64 { return hashWord(item[0]) }
 func (wordOps) valid(item []uint64) bool  { return item[0] <= MaxWord }
 
@@ -43,7 +43,7 @@ func (t *table) wordSession() (*session, error) {
 // one runs one operation through a queue.
 func (s *Set) one(word uint64, insert bool) (Result, error) {
 	var results [1]Result
-	b := batch{items: []uint64{word}, results: results[:], insert: insert}
+	b := batch{t: s.t, items: []uint64{word}, results: results[:], insert: insert}
 	err := wordOps{}.queued(s.t, &b, nil)
 	s.tally.add(b.counts)
 	if err == nil && b.full > 0 {
