@@ -147,9 +147,8 @@ func newElements(jobs []rma.Job, cfg ElementsConfig) ([]*Elements, error) {
 // checkRanks checks the parts of all ranks.
 func checkRanks(jobs []rma.Job, check func(rank int, ctx context.Context) error) error {
 	return onAll(len(jobs), func(rank int) error {
-		return core.CheckAll(context.Background(), jobs[rank], "set", func(ctx context.Context) error {
-			return check(rank, ctx)
-		})
+		own := func(ctx context.Context) error { return check(rank, ctx) }
+		return core.CheckAll(context.Background(), jobs[rank], "set", own)
 	})
 }
 

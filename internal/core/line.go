@@ -17,7 +17,8 @@ type Config struct {
 	Messages float64
 	// Answer carries out operations that other ranks ship to this one.
 	Answer Answerer
-	// Like are the batches of another window of the same job, whose measurements hold here; nil: none.
+	// Like are the batches of another window of the same job, whose measurements hold here;
+	// nil: none.
 	Like *Batches
 	// Closed is the error of Run after Close.
 	Closed error
