@@ -4,8 +4,8 @@
 //
 // # How a batch reaches memory
 //
-// Each operation of a batch has an owner, the rank whose memory it touches first. [Batches.Run] asks
-// for all owners once and divides the batch by them:
+// Each operation of a batch has an owner, the rank whose memory it touches first. [Batches.Run]
+// asks for all owners once and divides the batch by them:
 //
 //	direct      the owner's segment is in a [Region]: the table's own loops work on that memory
 //	            (Ops.Direct)
