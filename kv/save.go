@@ -79,8 +79,8 @@ func (m *Map) ownPairs(ctx context.Context, fn func(key, value []byte) error) er
 	}
 	defer w.q.Close()
 	t := m.latestTable()
-	begin := uint64(m.job.Rank()) * t.n
-	_, err = w.slotsIn(ctx, t, begin, begin+t.n, func(slot, word uint64) (bool, error) {
+	begin := uint64(m.job.Rank()) * t.perRank
+	_, err = w.slotsIn(ctx, t, begin, begin+t.perRank, func(slot, word uint64) (bool, error) {
 		if word&occupied == 0 || word&removed != 0 {
 			return true, nil
 		}
