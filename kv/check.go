@@ -28,7 +28,7 @@ func (m *Map) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer w.q.Close()
+	defer w.close()
 	c := checker{m, w, map[string]place{}, map[uint64]string{}}
 	if !m.grows() {
 		return c.table(ctx, m.latestTable(), false)

@@ -2,10 +2,11 @@ package kv
 
 import (
 	"slices"
+	"sync"
 	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
-	"github.com/farhash/farhash/rma"
 )
 
 // direct is the memory of a map that this rank addresses directly: its own, and that of ranks of
@@ -24,9 +25,9 @@ import (
 // A slot that is read again and has another key by then is of a later table. All slots behind it
 // then either have the key as it is now, or are marked as moved from this table.
 type direct struct {
-	slots, items [][]uint64 // by rank, nil where not directly addressable
-	flat         []uint64   // the items of all ranks, if they are one slice
-	some, all    bool       // memory of some rank, of every rank, is directly addressable
+	items core.Regions
+	flat  []uint64 // the items of all ranks, if they are in one piece
+	gets  sync.Pool
 }
 
 // lineSlots is how many slots a cache line has.
@@ -34,18 +35,11 @@ const lineSlots = 8
 
 // findDirect finds out which parts of the map are directly addressable.
 func (m *Map) findDirect() {
-	d := direct{slots: make([][]uint64, m.ranks), items: make([][]uint64, m.ranks), all: true,
-		flat: rma.Flat(m.items)}
-	for rank := range d.slots {
-		slots, items := m.slots.Words(rank), m.items.Words(rank)
-		if slots == nil || items == nil || !m.slots.Caps().CPUAtomicsCoherent {
-			d.all = false
-			continue
-		}
-		d.slots[rank], d.items[rank], d.some = slots, items, true
+	m.batches.Regions, m.direct.items = core.NewRegions(m.slots), core.NewRegions(m.items)
+	if m.direct.items.Whole != nil {
+		m.direct.flat = m.direct.items.Whole.Words
 	}
-	m.direct = d
-	if d.all {
+	if m.batches.All {
 		m.chunk = min(m.chunk, lineSlots) // several short gets take no longer than a long one
 	}
 }
@@ -77,7 +71,7 @@ func hashOf(key []byte) uint64 {
 func (m *Map) startAtHome(t *table, g *directGet) bool {
 	g.hash = hashOf(g.call.Key)
 	g.rank, g.at, g.rest = m.place(*t, m.slotAt(*t, g.hash, 0))
-	g.slots = m.direct.slots[g.rank]
+	g.slots = m.batches.Segments[g.rank]
 	return g.slots != nil
 }
 
@@ -90,7 +84,7 @@ func (m *Map) nextSlot(t *table, g *directGet) {
 	if g.rank++; g.rank == int(m.ranks) {
 		g.rank = 0
 	}
-	g.slots = m.direct.slots[g.rank]
+	g.slots = m.batches.Segments[g.rank]
 	_, g.at, g.rest = m.place(*t, 0)
 }
 
@@ -125,7 +119,7 @@ func (m *Map) itemIn(word uint64) []uint64 {
 		if rank >= int(m.ranks) {
 			return nil
 		}
-		items, at = m.direct.items[rank], uint64(off)
+		items, at = m.direct.items.Segments[rank], uint64(off)
 	}
 	if word&occupied == 0 || at+n > uint64(len(items)) {
 		return nil
@@ -229,32 +223,47 @@ const (
 type directGets struct {
 	all   [maxDirectGets]directGet
 	lines [maxDirectGets]*uint64
-	left  []int // calls for the machine
 }
 
-// answerGets answers those gets of a batch that it can. The rest, and other calls, are left to
-// the machines; the memory that they need is prefetched as well.
-func (m *Map) answerGets(p *directGets, calls []Call, indices []int) {
-	p.left = p.left[:0]
-	for len(indices) > 0 {
+// answerGets answers those gets that it can, of the calls with the given indices, or of all for
+// nil. The rest, and other calls, are appended to left; the memory that they need is prefetched
+// as well.
+func (m *Map) answerGets(calls []Call, indices, left []int) []int {
+	n := len(indices)
+	if indices == nil {
+		n = len(calls)
+	}
+	had := len(left)
+	p, ok := m.direct.gets.Get().(*directGets)
+	if !ok {
+		p = new(directGets)
+	}
+	for next := 0; next < n; {
 		t := m.latestTable()
-		n := 0
-		for ; len(indices) > 0 && n < maxDirectGets; indices = indices[1:] {
-			g := &p.all[n]
-			g.call, g.index = &calls[indices[0]], indices[0]
+		group := 0
+		for ; next < n && group < maxDirectGets; next++ {
+			g := &p.all[group]
+			if g.index = next; indices != nil {
+				g.index = indices[next]
+			}
+			g.call = &calls[g.index]
 			if !m.startAtHome(&t, g) {
-				p.left = append(p.left, g.index)
+				left = append(left, g.index)
 				continue
 			}
-			p.lines[n] = &g.slots[g.at]
-			n++
+			p.lines[group] = &g.slots[g.at]
+			group++
 		}
-		m.answerGroup(p, p.all[:n], &t)
+		left = m.answerGroup(p, p.all[:group], &t, left)
 	}
+	*p = directGets{} // it is kept, and the calls are not
+	m.direct.gets.Put(p)
+	m.tally.Count(core.Stripe(), directGetsAt, uint64(n-(len(left)-had)))
+	return left
 }
 
 // answerGroup answers gets that are at their homes.
-func (m *Map) answerGroup(p *directGets, group []directGet, t *table) {
+func (m *Map) answerGroup(p *directGets, group []directGet, t *table, left []int) []int {
 	memory.Prefetch(p.lines[:len(group)], 1)
 	lines := p.lines[:0]
 	for k := range group {
@@ -268,7 +277,8 @@ func (m *Map) answerGroup(p *directGets, group []directGet, t *table) {
 	memory.Prefetch(lines, itemLines)
 	for k := range group {
 		if g := &group[k]; g.call.Kind != Get || !m.finishGet(t, g) {
-			p.left = append(p.left, g.index)
+			left = append(left, g.index)
 		}
 	}
+	return left
 }

@@ -33,7 +33,7 @@ func (m *Map) beginMove(ctx context.Context, now state, size uint64) (state, err
 		return now, err
 	}
 	if won {
-		m.tally.growth(Growth{Begun: 1})
+		m.tally.Add(0, &sums{Growth: Growth{Begun: 1}})
 	}
 	return m.state(ctx)
 }
@@ -110,7 +110,8 @@ func (s *session) moveParts(m *Map, now state, claim func() (part int, ok bool))
 		v := &s.movers[slot]
 		if running[slot] {
 			running[slot] = false
-			m.tally.growth(Growth{RoundTrips: v.counts.roundTrips, Slots: v.counts.moved})
+			m.tally.Add(0, &sums{Growth: Growth{RoundTrips: v.counts.roundTrips,
+				Slots: v.counts.moved}})
 			tooLate = tooLate || v.tooLate
 			if first == nil {
 				first = v.dummy.Err

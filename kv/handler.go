@@ -22,7 +22,7 @@ func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, e
 	if kind != 0 || n < 0 || n > len(request) || n*answerHead > len(answer) {
 		return 0, errBadRequest
 	}
-	d := &m.shipping.handler
+	d := &m.handler
 	d.calls = slices.Grow(d.calls[:0], n)[:n]
 	d.bytes = slices.Grow(d.bytes[:0], 8*len(request)) // so that it does not move
 	for len(d.values) < n {
@@ -40,8 +40,8 @@ func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, e
 	if len(request) > 0 {
 		return 0, errBadRequest
 	}
-	_ = m.batch(d.calls, nil) // calls have their errors
-	m.tally.serve(n)
+	m.own(d.calls)
+	m.tally.Add(0, &sums{Served: uint64(n)})
 	for i := range d.calls {
 		room := len(answer) - words - (n-1-i)*answerHead
 		words += packAnswer(answer[words:words+room], &d.calls[i])

@@ -25,7 +25,7 @@ func TestBadRequests(t *testing.T) {
 			if words > len(answer) || err == nil && words < n*answerHead {
 				return fmt.Errorf("%d calls in %d words are answered by %d", n, len(request), words)
 			}
-			s := shipment{calls: make([]Call, 8), owners: make([]int, 8)}
+			s := batch{calls: make([]Call, 8)}
 			for i := range s.calls {
 				s.calls[i].Kind = Kind(i % int(kinds))
 				for j := range answer {
@@ -36,7 +36,7 @@ func TestBadRequests(t *testing.T) {
 				if len(answer) == 0 {
 					continue // package ship sees to those
 				}
-				used, err := s.unpack(i, answer)
+				used, _, err := s.Unpack(0, i, answer)
 				if used > len(answer) {
 					return fmt.Errorf("an answer of %d words has %d", len(answer), used)
 				} else if len(answer) < answerHead && err == nil {
@@ -58,8 +58,8 @@ func TestErrorsAreShipped(t *testing.T) {
 	} {
 		answer := make([]uint64, 40)
 		words := packAnswer(answer, &Call{Kind: Put, Key: key, Err: sent})
-		s := shipment{calls: []Call{{Kind: Put, Key: key}}, owners: []int{2}}
-		if _, err := s.unpack(0, answer[:words]); err != nil {
+		s := batch{calls: []Call{{Kind: Put, Key: key}}}
+		if _, _, err := s.Unpack(2, 0, answer[:words]); err != nil {
 			t.Errorf("%v: %v", sent, err)
 			continue
 		}
@@ -79,11 +79,11 @@ func TestErrorsAreShipped(t *testing.T) {
 // someRequest is a request of some calls that was damaged, most times.
 func someRequest(m *Map, rng *rand.Rand) (request []uint64, n int) {
 	n = rng.IntN(6)
-	s := shipment{calls: make([]Call, n)}
+	s := batch{calls: make([]Call, n)}
 	for i := range s.calls {
 		s.calls[i] = Call{Kind: Kind(rng.IntN(int(kinds))), Key: sized("k", i, rng.IntN(20)),
 			Value: sized("v", i, rng.IntN(50))}
-		words, _ := s.size(i)
+		words, _ := s.Size(i)
 		request = append(request, make([]uint64, words)...)
 		packCall(request[len(request)-words:], &s.calls[i])
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
@@ -64,14 +66,17 @@ type Map struct {
 	stride     int   // words of a slot
 	chunk      int   // slots of the first get of a search; later ones have more
 	pool       rma.Pool[*session]
-	tally      tally
+	tally      *core.Counters[sums]
 
-	control  rma.Window // nil if tables do not move, like states
-	states   *rma.Cells
-	view     view
-	moves    progress
-	direct   direct
-	shipping shipping
+	control rma.Window // nil if tables do not move, like states
+	states  *rma.Cells
+	view    view
+	moves   progress
+	direct  direct
+
+	batches core.Batches
+	room    atomic.Int64 // words for the value of a Get in an answer
+	handler handler
 }
 
 // New makes an empty map. Collective: every rank calls it with the same Config.
@@ -92,8 +97,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 		return nil, err
 	}
 	m := &Map{job: job, cfg: cfg, ranks: uint64(job.Size()), stride: 1, chunk: cfg.Chunk,
-		pool: rma.Pool[*session]{Closed: errClosed}}
-	m.shipping.shipments.Closed = errClosed
+		pool: rma.Pool[*session]{Closed: errClosed}, tally: core.NewCounters[sums]()}
 	if cfg.Copies {
 		m.stride += copyWords
 	}
@@ -102,7 +106,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 		return nil, errors.Join(err, m.Close())
 	}
 	m.findDirect()
-	if err := m.openLine(ctx); err != nil {
+	if err := m.openBatches(ctx); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
@@ -188,8 +192,8 @@ func (m *Map) Slots() uint64 {
 
 // Close gives this rank's memory back. The other ranks keep theirs.
 func (m *Map) Close() error {
-	err := errors.Join(m.shipping.line.Close(), m.shipping.shipments.Close())
-	m.direct = direct{}
+	err := m.batches.Close() // first: requests of other ranks are being carried out
+	m.direct.items, m.direct.flat = core.Regions{}, nil
 	err = errors.Join(err, m.pool.Close())
 	for _, c := range []*rma.Cells{m.cells, m.states} {
 		if c != nil {
@@ -260,12 +264,12 @@ func (m *Map) one(c *Call) error {
 	if err := m.cfg.check(c); err != nil {
 		return err
 	}
-	if c.Kind == Get && m.direct.some && m.tryDirect(c) {
-		m.tally.direct.Add(1)
+	if c.Kind == Get && m.batches.Any && m.tryDirect(c) {
+		m.tally.Count(core.Stripe(), directGetsAt, 1)
 		return nil
 	}
 	calls := [1]Call{*c}
-	_ = m.batch(calls[:], nil) // it is not shipped, and has its error
+	_ = m.queued(calls[:], nil) // it is not shipped, and has its error
 	*c = calls[0]
 	return c.Err
 }

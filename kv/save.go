@@ -77,7 +77,7 @@ func (m *Map) ownPairs(ctx context.Context, fn func(key, value []byte) error) er
 	if err != nil {
 		return err
 	}
-	defer w.q.Close()
+	defer w.close()
 	t := m.latestTable()
 	begin := uint64(m.job.Rank()) * t.perRank
 	_, err = w.slotsIn(ctx, t, begin, begin+t.perRank, func(slot, word uint64) (bool, error) {

@@ -3,25 +3,26 @@ package kv
 import (
 	"context"
 	"errors"
+	"fmt"
 
-	"github.com/farhash/farhash/internal/turns"
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
 // session is a queue with step machines on it, for one batch at a time.
 type session struct {
-	q          rma.Queue
-	ops        []op
-	movers     []mover // they use the ops when these have ended
-	chunk      rma.Buf // for the slots of a sample
-	running    []int   // call of each slot, -1 for none
-	turns      turns.Turns
-	needs      []callNeed
-	movingGen  uint64 // the last generation that writes have found moving, 0 for none
-	writes     int    // that have
-	directGets directGets
-	indices    []int  // the numbers of the calls for the machines
-	farHash    uint64 // hash of a new key far from home, 0 for none
+	q         rma.Queue
+	ops       []op
+	movers    []mover // they use the ops when these have ended
+	chunk     rma.Buf // for the slots of a sample
+	m         *Map
+	slots     core.Slots
+	calls     []Call // of the batch
+	sums      sums
+	needs     []callNeed
+	movingGen uint64 // the last generation that writes have found moving, 0 for none
+	writes    int    // that have
+	farHash   uint64 // hash of a new key far from home, 0 for none
 }
 
 // callNeed is a call that needs something before it can be made.
@@ -45,8 +46,7 @@ func (m *Map) session() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{q: q, ops: make([]op, m.cfg.Depth), running: make([]int, m.cfg.Depth),
-		turns: turns.New(m.cfg.Depth)}
+	s := &session{q: q, m: m, ops: make([]op, m.cfg.Depth), slots: core.NewSlots(m.cfg.Depth)}
 	if s.chunk, err = q.Alloc(sampleRuns * sampleSlots * m.stride); err != nil {
 		return nil, errors.Join(err, q.Close())
 	}
@@ -77,11 +77,16 @@ func (m *Map) Batch(calls []Call) error {
 			return err
 		}
 	}
-	var err error
-	if !m.direct.all && m.shipping.line.Worth(len(calls)) {
-		err = m.ship(calls)
-	} else {
-		err = m.batch(calls, nil)
+	b := batch{m: m, calls: calls}
+	requests, err := m.batches.Run(context.Background(), len(calls), &b)
+	if b.shipped {
+		m.tally.Add(core.Stripe(), &sums{Queues: requests})
+		b.adaptRoom()
+	}
+	for i := range calls {
+		if calls[i].Err == errUnanswered && err != nil {
+			calls[i].Err = fmt.Errorf("kv: %w", err)
+		}
 	}
 	for i := range calls {
 		if calls[i].Err != nil {
@@ -91,19 +96,28 @@ func (m *Map) Batch(calls []Call) error {
 	return err
 }
 
-// batch carries out the calls with the given indices without shipping them, or all for nil. If it
-// returns an error it was aborted: all these calls have the error, and may have been made.
-func (m *Map) batch(calls []Call, indices []int) error {
+// own makes calls without shipping them. They have their own errors.
+func (m *Map) own(calls []Call) {
+	if !m.batches.Any {
+		_ = m.queued(calls, nil)
+	} else if left := m.answerGets(calls, nil, nil); len(left) > 0 {
+		_ = m.queued(calls, left)
+	}
+}
+
+// queued makes the calls with the given indices, or all for nil, through a queue. If it returns an
+// error it was aborted: all these calls have the error, and may have been made.
+func (m *Map) queued(calls []Call, indices []int) error {
 	s, err := m.session()
 	if err != nil {
 		return failCalls(calls, indices, err)
 	}
 	before := *s.q.Stats()
-	if indices == nil {
-		indices = s.firstIndices(len(calls))
-	}
-	err = s.run(m, calls, s.machineCalls(m, calls, indices))
-	m.tally.queue(before, *s.q.Stats())
+	s.calls, s.sums = calls, sums{}
+	err = s.run(indices)
+	s.sums.Queues = s.q.Stats().Since(before)
+	m.tally.Add(core.Stripe(), &s.sums)
+	s.calls = nil
 	m.pool.Give(s, err != nil)
 	if err != nil {
 		return failCalls(calls, indices, err)
@@ -122,85 +136,53 @@ func failCalls(calls []Call, indices []int, err error) error {
 	return err
 }
 
-// firstIndices is the indices of the first n calls.
-func (s *session) firstIndices(n int) []int {
-	for i := len(s.indices); i < n; i++ {
-		s.indices = append(s.indices, i)
-	}
-	return s.indices[:n]
-}
-
-// machineCalls answers gets directly, and returns the indices of the calls for the machines.
-func (s *session) machineCalls(m *Map, calls []Call, indices []int) []int {
-	if !m.direct.some {
-		return indices
-	}
-	m.answerGets(&s.directGets, calls, indices)
-	m.tally.direct.Add(uint64(len(indices) - len(s.directGets.left)))
-	return s.directGets.left
-}
-
-// run makes the calls with the given indices. It does what they need and makes them again, until
-// all are made.
-func (s *session) run(m *Map, calls []Call, indices []int) error {
+// run makes the calls with the given indices, or all for nil. It does what they need and makes
+// them again, until all are made.
+func (s *session) run(indices []int) error {
 	s.needs, s.movingGen, s.writes, s.farHash = s.needs[:0], 0, 0, 0
-	if len(indices) == 0 {
-		return nil
-	}
-	err := s.drive(m, calls, indices)
+	err := s.drive(indices)
 	for err == nil && len(s.needs) > 0 {
-		var again []int
+		again := []int{}
 		for _, n := range s.needs {
-			if calls[n.call].Err = s.satisfy(m, n.need); calls[n.call].Err == nil {
+			if s.calls[n.call].Err = s.satisfy(s.m, n.need); s.calls[n.call].Err == nil {
 				again = append(again, n.call)
 			}
 		}
 		s.needs = s.needs[:0]
-		err = s.drive(m, calls, again)
+		err = s.drive(again)
 	}
 	if err == nil && (s.writes > 0 || s.farHash != 0) {
-		s.maintain(m)
+		s.maintain(s.m)
 	}
 	return err
 }
 
 // drive steps the machines of the calls with the given indices.
-func (s *session) drive(m *Map, calls []Call, indices []int) error {
-	depth := min(max(len(indices), 1), len(s.ops))
-	for i := range depth {
-		s.running[i] = -1
-	}
-	issued := 0
-	next := func(slot int) rma.Op {
-		o := &s.ops[slot]
-		call := -1
-		if s.running[slot] >= 0 {
-			s.recordEnd(m, o, s.running[slot])
-			call = s.turns.Next(slot)
-		}
-		for call < 0 && issued < len(indices) {
-			call = indices[issued]
-			issued++
-			c := &calls[call]
-			if c.Kind != Get && depth > 1 && !s.turns.Take(slot, call, hashOf(c.Key)) {
-				call = -1
-			}
-		}
-		if s.running[slot] = call; call < 0 {
-			return nil
-		}
-		o.start(&calls[call])
-		return o
-	}
-	if err := rma.RunAll(context.Background(), s.q, depth, next); err != nil {
+func (s *session) drive(indices []int) error {
+	err := s.slots.Drive(context.Background(), s.q, len(s.calls), indices, len(s.ops), s)
+	if err != nil {
 		return err
 	}
 	return s.q.Submit() // requests that nobody waits for
 }
 
-// recordEnd records how a call has ended.
-func (s *session) recordEnd(m *Map, o *op, call int) {
-	m.tally.call(o)
+// Turn has writes of one key take turns.
+func (s *session) Turn(call int) (hash uint64, ok bool) {
+	c := &s.calls[call]
+	return hashOf(c.Key), c.Kind != Get
+}
+
+// Start readies a machine for a call.
+func (s *session) Start(machine, call int) rma.Op {
+	o := &s.ops[machine]
+	o.start(&s.calls[call])
+	return o
+}
+
+// Finish records how a call has ended.
+func (s *session) Finish(machine, call int) {
+	o := &s.ops[machine]
+	s.sums.add(o)
 	if o.need.what != needNothing {
 		s.needs = append(s.needs, callNeed{call, o.need})
 	}

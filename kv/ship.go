@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // Shipped calls go to the rank that has the home of their key, and are packed so:
@@ -38,31 +37,22 @@ const doneBit = 1 << 32
 // errUnanswered is the error of a call until it has an answer or another error.
 var errUnanswered = errors.New("kv: no answer has come")
 
-// shipping is what a map needs for calls that are shipped.
-type shipping struct {
-	line      *ship.Line   // nil: nothing is shipped
-	room      atomic.Int64 // words for the value of a Get in an answer
-	handler   handler
-	shipments rma.Pool[*shipment]
-}
-
-// initialRoom is what room is at first, in words.
+// initialRoom is how many words the value of a Get has in an answer at first.
 const initialRoom = 8
 
-// trips is how many messages a call takes one-sided, about.
-func (c *Config) trips() float64 {
+// messages is how many messages a call takes one-sided, about.
+func (c *Config) messages() float64 {
 	if c.Copies {
 		return 2
 	}
 	return 2.5
 }
 
-// openLine opens the line that ships batches. Collective.
-func (m *Map) openLine(ctx context.Context) (err error) {
-	m.shipping.room.Store(int64(min(initialRoom, wordsOf(m.cfg.MaxValue))))
-	m.shipping.line, err = ship.Open(ctx, m.job, m.slots, ship.Config{Access: m.cfg.Access,
-		Trips: m.cfg.trips(), Answer: m.answer})
-	return err
+// openBatches readies the map for batches. Collective.
+func (m *Map) openBatches(ctx context.Context) error {
+	m.room.Store(int64(min(initialRoom, wordsOf(m.cfg.MaxValue))))
+	return m.batches.Open(ctx, m.job, m.slots, core.Config{Access: m.cfg.Access,
+		Messages: m.cfg.messages(), Answer: m.answer, Closed: errClosed})
 }
 
 // owner is the rank that has the home of a key, in the latest table that this rank knows.
@@ -72,90 +62,69 @@ func (m *Map) owner(key []byte) int {
 	return rank
 }
 
-// shipment is a batch that is shipped.
-type shipment struct {
+// batch is the calls of one batch: a core.Ops. Calls have their own errors.
+type batch struct {
+	m           *Map
 	calls       []Call
-	owners      []int
-	remaining   []int // calls that this rank is to make itself
-	room        int   // for the value of a Get, in words
-	tooSmall    bool  // there was too little of it for all
-	gets        int   // number of Gets
-	bytesBefore int   // bytes that their values had before
+	room        int  // for the value of a Get in an answer, in words
+	tooSmall    bool // there was too little of it for all
+	shipped     bool // some calls may have been
+	gets        int  // number of Gets
+	bytesBefore int  // bytes that their values had before
 }
 
-// Close has nothing to give back.
-func (s *shipment) Close() error { return nil }
-
-// ship ships calls to the ranks that have their homes, except where that is not worthwhile.
-func (m *Map) ship(calls []Call) error {
-	s, ok, err := m.shipping.shipments.Take()
-	if err != nil {
-		return err
-	}
-	if !ok {
-		s = new(shipment)
-	}
-	*s = shipment{calls: calls, owners: s.owners[:0], remaining: s.remaining[:0],
-		room: int(m.shipping.room.Load())}
-	for i := range calls {
-		c := &calls[i]
-		s.owners = append(s.owners, m.owner(c.Key))
+// Owners gives the ranks that have the homes.
+func (b *batch) Owners(owners []int32) {
+	b.shipped, b.room = true, int(b.m.room.Load())
+	for i := range b.calls {
+		c := &b.calls[i]
+		owners[i] = int32(b.m.owner(c.Key))
 		c.Err = errUnanswered
 		if c.Kind == Get {
-			s.gets++
-			s.bytesBefore += len(c.Value)
+			b.gets++
+			b.bytesBefore += len(c.Value)
 		}
 	}
-	queues, err := m.shipping.line.Run(context.Background(), &ship.Batch{
-		N:      len(calls),
-		Owner:  func(i int) int { return s.owners[i] },
-		Size:   s.size,
-		Pack:   func(i int, to []uint64) { packCall(to, &calls[i]) },
-		Unpack: s.unpack,
-		Rest: func(indices []int) error { // whose calls have their errors
-			_ = m.batch(calls, indices)
-			return nil
-		},
-	})
-	m.tally.queue(rma.Stats{}, queues)
-	if len(s.remaining) > 0 {
-		_ = m.batch(calls, s.remaining)
-	}
-	for i := range calls {
-		if calls[i].Err == errUnanswered && err != nil {
-			calls[i].Err = fmt.Errorf("kv: %w", err)
-		}
-	}
-	m.shipping.adaptRoom(s, wordsOf(m.cfg.MaxValue))
-	s.calls = nil
-	m.shipping.shipments.Give(s, false)
+}
+
+// Direct makes those calls that can be made in memory that this process addresses.
+func (b *batch) Direct(indices, left []int) ([]int, error) {
+	return b.m.answerGets(b.calls, indices, left), nil
+}
+
+// Queued makes calls through a queue.
+func (b *batch) Queued(indices []int) error {
+	_ = b.m.queued(b.calls, indices)
 	return nil
 }
 
 // adaptRoom adapts the room for values to a batch. An answer has room for all values together, so
 // their mean counts.
-func (t *shipping) adaptRoom(s *shipment, maxWords int) {
-	found := -s.bytesBefore
-	for i := range s.calls {
-		if c := &s.calls[i]; c.Kind == Get {
+func (b *batch) adaptRoom() {
+	found := -b.bytesBefore
+	for i := range b.calls {
+		if c := &b.calls[i]; c.Kind == Get {
 			found += len(c.Value)
 		}
 	}
-	switch {
-	case s.tooSmall:
-		t.room.Store(int64(min(max(2*s.room, 1), maxWords)))
-	case s.gets > 0 && 4*found < 8*s.room*s.gets:
-		t.room.Store(int64(s.room / 2))
+	switch maxWords := wordsOf(b.m.cfg.MaxValue); {
+	case b.tooSmall:
+		b.m.room.Store(int64(min(max(2*b.room, 1), maxWords)))
+	case b.gets > 0 && 4*found < 8*b.room*b.gets:
+		b.m.room.Store(int64(b.room / 2))
 	}
 }
 
-// size is how many words a call takes, and its answer.
-func (s *shipment) size(i int) (request, answer int) {
-	c := &s.calls[i]
+// Kind is the same for all calls: each has its own.
+func (b *batch) Kind() uint32 { return 0 }
+
+// Size is how many words a call takes, and its answer.
+func (b *batch) Size(i int) (request, answer int) {
+	c := &b.calls[i]
 	request, answer = callHead+wordsOf(len(c.Key)), answerHead
 	switch {
 	case c.Kind == Get:
-		answer += s.room
+		answer += b.room
 	case c.Kind.puts():
 		request += wordsOf(len(c.Value))
 	}
@@ -164,6 +133,9 @@ func (s *shipment) size(i int) (request, answer int) {
 	}
 	return request, answer
 }
+
+// Pack packs a call.
+func (b *batch) Pack(i int, to []uint64) { packCall(to, &b.calls[i]) }
 
 // packCall packs a call into as many words as it needs.
 func packCall(to []uint64, c *Call) {
@@ -180,13 +152,13 @@ func packCall(to []uint64, c *Call) {
 	}
 }
 
-// unpack takes the answer to a call.
-func (s *shipment) unpack(i int, from []uint64) (words int, err error) {
-	c := &s.calls[i]
+// Unpack takes the answer to a call.
+func (b *batch) Unpack(rank, i int, from []uint64) (words int, again bool, err error) {
+	c := &b.calls[i]
 	size := int(uint32(from[0]))
 	words = answerHead + wordsOf(size)
 	if words > len(from) {
-		return 0, ship.ErrDisorder
+		return 0, false, core.ErrDisorder
 	}
 	value := from[answerHead:words]
 	switch from[0] >> 48 {
@@ -196,17 +168,16 @@ func (s *shipment) unpack(i int, from []uint64) (words int, err error) {
 			c.Value = unpack(c.Value, value, size)
 		}
 	case tooLong:
-		s.tooSmall = true
-		s.remaining = append(s.remaining, i)
+		b.tooSmall, again = true, true
 	case declined:
-		s.remaining = append(s.remaining, i)
+		again = true
 	case lostRank:
-		c.Err = fmt.Errorf("kv: rank %d: %w", s.owners[i],
+		c.Err = fmt.Errorf("kv: rank %d: %w", rank,
 			&rma.RankError{Rank: int(from[1] >> 1), Left: from[1]&1 != 0})
 	case failed:
-		c.Err = fmt.Errorf("kv: rank %d: %s", s.owners[i], unpack(nil, value, size))
+		c.Err = fmt.Errorf("kv: rank %d: %s", rank, unpack(nil, value, size))
 	default:
-		return 0, ship.ErrDisorder
+		return 0, false, core.ErrDisorder
 	}
-	return words, nil
+	return words, again, nil
 }

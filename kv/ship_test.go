@@ -193,7 +193,7 @@ func TestShippedToClosed(t *testing.T) {
 	eachCarrier(t, 2, small(true), func(m *Map) error {
 		ctx := context.Background()
 		if m.job.Rank() == 1 {
-			return errors.Join(m.shipping.line.Close(), m.job.Barrier(ctx), m.job.Barrier(ctx))
+			return errors.Join(m.batches.Close(), m.job.Barrier(ctx), m.job.Barrier(ctx))
 		}
 		err := errors.Join(m.job.Barrier(ctx), stream(m, 100))
 		if m.Stats().Queues.Ships == 0 {

@@ -1,8 +1,7 @@
 package kv
 
 import (
-	"sync"
-	"sync/atomic"
+	"unsafe"
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
@@ -50,19 +49,20 @@ type Stats struct {
 	Served uint64
 }
 
-// tally adds up statistics.
-type tally struct {
-	direct atomic.Uint64 // gets without a machine
-	_      [56]byte      // a cache line of its own
-	mu     sync.Mutex
-	s      Stats
+// sums is what is counted for Stats.
+type sums struct {
+	Kinds  [kinds]KindStats
+	Growth Growth
+	Queues rma.Stats
+	Served uint64
 }
 
-// call adds a call that has ended.
-func (t *tally) call(o *op) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	k := &t.s.Kinds[o.call.Kind]
+// directGetsAt is where the gets that were direct are counted.
+var directGetsAt = unsafe.Offsetof(sums{}.Kinds) + unsafe.Offsetof(KindStats{}.Direct)
+
+// add adds a call that has ended.
+func (s *sums) add(o *op) {
+	k := &s.Kinds[o.call.Kind]
 	if o.need.what == needNothing {
 		k.Calls++
 	}
@@ -75,36 +75,10 @@ func (t *tally) call(o *op) {
 	k.Copies += o.counts.copies
 }
 
-// growth adds work on moving tables.
-func (t *tally) growth(g Growth) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.s.Growth.Begun += g.Begun
-	t.s.Growth.Slots += g.Slots
-	t.s.Growth.RoundTrips += g.RoundTrips
-}
-
-// serve adds calls that were made for others.
-func (t *tally) serve(n int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.s.Served += uint64(n)
-}
-
-// queue adds the requests of a queue.
-func (t *tally) queue(before, now rma.Stats) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.s.Queues.Add(now.Since(before))
-}
-
 // Stats returns what this rank has done since New.
 func (m *Map) Stats() Stats {
-	m.tally.mu.Lock()
-	defer m.tally.mu.Unlock()
-	s := m.tally.s
-	s.Access = m.shipping.line.Choice()
-	s.Kinds[Get].Direct = m.tally.direct.Load()
+	s := m.tally.Sum()
 	s.Kinds[Get].Calls += s.Kinds[Get].Direct
-	return s
+	return Stats{Kinds: s.Kinds, Growth: s.Growth, Queues: s.Queues, Served: s.Served,
+		Access: m.batches.Access()}
 }

@@ -16,7 +16,7 @@ func (m *Map) sweep(ctx context.Context) (found int, taken, removedOnes uint64, 
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	defer w.q.Close()
+	defer w.close()
 	lost := m.arena.published()
 	err = w.tables(ctx, func(_ table, _, word uint64) (bool, error) {
 		taken++

@@ -2,51 +2,44 @@ package kv
 
 import (
 	"context"
+	"errors"
 
-	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/internal/core"
 )
 
 // walker reads slots and items one after the other.
 type walker struct {
 	m     *Map
-	q     rma.Queue
-	chunk rma.Buf
-	it    rma.Buf
+	slots *core.Reader
+	slot  *core.Reader // of one slot
+	items *core.Reader
 }
 
 // walkSlots is how many slots a walker reads at a time.
 const walkSlots = 256
 
 func (m *Map) walker() (*walker, error) {
-	if err := m.pool.Open(); err != nil {
-		return nil, err
-	}
-	q, err := m.job.NewQueue(1)
+	err := m.pool.Open()
 	if err != nil {
 		return nil, err
 	}
-	w := &walker{m: m, q: q}
-	if w.chunk, err = q.Alloc(walkSlots * m.stride); err == nil {
-		w.it, err = q.Alloc(classWords(m.cfg.largest()))
+	w, maxItem := &walker{m: m}, classWords(m.cfg.largest())
+	slots, items := &m.batches.Regions, &m.direct.items
+	w.slots, err = core.NewReader(m.job, m.slots, slots, walkSlots*m.stride)
+	if err == nil {
+		w.slot, err = core.NewReader(m.job, m.slots, slots, 1)
+	}
+	if err == nil {
+		w.items, err = core.NewReader(m.job, m.items, items, maxItem)
 	}
 	if err != nil {
-		_ = q.Close()
-		return nil, err
+		return nil, errors.Join(err, w.close())
 	}
 	return w, nil
 }
 
-// get reads words.
-func (w *walker) get(ctx context.Context, dst rma.Buf, win rma.Window, rank, off int) error {
-	h := w.q.Get(dst, win, rank, off)
-	if err := w.q.Submit(); err != nil {
-		return err
-	}
-	if err := w.q.Wait(ctx, h); err != nil {
-		return err
-	}
-	_, err := w.q.Value(h)
-	return err
+func (w *walker) close() error {
+	return errors.Join(w.slots.Close(), w.slot.Close(), w.items.Close())
 }
 
 // each calls fn with every slot of a table and its word, until it returns false.
@@ -62,11 +55,12 @@ func (w *walker) slotsIn(ctx context.Context, t table, begin, end uint64,
 	for at := begin; at < end; {
 		rank, off, rest := m.place(t, at)
 		n := min(rest, walkSlots, int(end-at))
-		if err := w.get(ctx, w.chunk[:n*m.stride], m.slots, rank, off); err != nil {
+		words, err := w.slots.Read(ctx, rank, off, n*m.stride)
+		if err != nil {
 			return false, err
 		}
 		for i := range n {
-			if more, err := fn(at+uint64(i), w.chunk[i*m.stride]); !more || err != nil {
+			if more, err := fn(at+uint64(i), words[i*m.stride]); !more || err != nil {
 				return false, err
 			}
 		}
@@ -110,8 +104,8 @@ func (w *walker) item(ctx context.Context, word uint64) (key, value []byte, fits
 	if rank >= int(w.m.ranks) || classOf(word) > w.m.cfg.largest() {
 		return nil, nil, false, nil
 	}
-	it := w.it[:classWords(classOf(word))]
-	if err := w.get(ctx, it, w.m.items, rank, off); err != nil {
+	it, err := w.items.Read(ctx, rank, off, classWords(classOf(word)))
+	if err != nil {
 		return nil, nil, false, err
 	}
 	_, k, v, ok := verify(word, it)
@@ -121,11 +115,14 @@ func (w *walker) item(ctx context.Context, word uint64) (key, value []byte, fits
 	return unpack(nil, it[headWords:], k), unpack(nil, it[headWords+wordsOf(k):], v), true, nil
 }
 
-// slot reads one slot again.
-func (w *walker) slot(ctx context.Context, t table, slot uint64) (uint64, error) {
+// word reads the word of one slot again.
+func (w *walker) word(ctx context.Context, t table, slot uint64) (uint64, error) {
 	rank, off, _ := w.m.place(t, slot)
-	err := w.get(ctx, w.it[:1], w.m.slots, rank, off)
-	return w.it[0], err
+	words, err := w.slot.Read(ctx, rank, off, 1)
+	if err != nil {
+		return 0, err
+	}
+	return words[0], nil
 }
 
 // Range calls fn with every key and its value, until fn returns false. A key that is there
@@ -137,7 +134,7 @@ func (m *Map) Range(ctx context.Context, fn func(key, value []byte) bool) error 
 	if err != nil {
 		return err
 	}
-	defer w.q.Close()
+	defer w.close()
 	visited := map[[2]uint64]bool{} // hashes of keys, which are found again when they have moved
 	return w.tables(ctx, func(t table, slot, word uint64) (bool, error) {
 		for word&occupied != 0 && word&removed == 0 {
@@ -155,7 +152,7 @@ func (m *Map) Range(ctx context.Context, fn func(key, value []byte) bool) error 
 				}
 				return fn(key, value), nil
 			}
-			if word, err = w.slot(ctx, t, slot); err != nil {
+			if word, err = w.word(ctx, t, slot); err != nil {
 				return false, err
 			}
 		}
@@ -176,7 +173,7 @@ func (m *Map) Len(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer w.q.Close()
+	defer w.close()
 	keys, first := uint64(0), m.latestTable()
 	moving := false
 	err = w.tables(ctx, func(t table, _, word uint64) (bool, error) {

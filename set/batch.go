@@ -125,7 +125,7 @@ func (b *batch) Size(int) (request, answer int) { return b.t.ops.width(), 1 }
 func (b *batch) Pack(i int, to []uint64) { copy(to, b.item(i)) }
 
 // Unpack takes the answer to item i.
-func (b *batch) Unpack(i int, from []uint64) (words int, again bool, err error) {
+func (b *batch) Unpack(_, i int, from []uint64) (words int, again bool, err error) {
 	r := Result(from[0] & resultMask)
 	switch {
 	case r == unfinished:

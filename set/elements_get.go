@@ -114,7 +114,7 @@ func (f *fetch) Size(int) (request, answer int) { return 1, f.e.words }
 
 func (f *fetch) Pack(k int, to []uint64) { to[0] = uint64(f.refs[f.number(k)]) }
 
-func (f *fetch) Unpack(k int, from []uint64) (words int, again bool, err error) {
+func (f *fetch) Unpack(_, k int, from []uint64) (words int, again bool, err error) {
 	if words = f.e.words; len(from) < words {
 		return 0, false, core.ErrDisorder
 	}

@@ -171,7 +171,7 @@ func TestOddAnswers(t *testing.T) {
 	for result := range uint64(256) {
 		for _, insert := range []bool{false, true} {
 			b := batch{t: new(table), results: make([]Result, 1), insert: insert}
-			_, again, err := b.Unpack(0, []uint64{result})
+			_, again, err := b.Unpack(1, 0, []uint64{result})
 			r := b.results[0]
 			if again {
 				r = unfinished

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
@@ -131,7 +130,7 @@ func newTally(ctx context.Context, job rma.Job) (*tally, error) {
 
 // count adds one operation.
 func (ta *tally) count(r Result, examined, lost, chunk uint64) {
-	i := currentStripe()
+	i := int(core.Stripe())
 	if r == Inserted && ta.own != nil && examined <= chunk && lost == 0 {
 		atomic.AddUint64(&ta.own[i*stripeWords], 1)
 		ta.noteLongest(examined)
@@ -142,18 +141,8 @@ func (ta *tally) count(r Result, examined, lost, chunk uint64) {
 	ta.addTo(i, &c)
 }
 
-// currentStripe is the stripe of this goroutine, chosen by the address of its stack. That costs
-// less than a shared counter, whose line is often in the cache of another core.
-func currentStripe() int {
-	var here byte
-	return int(uintptr(unsafe.Pointer(&here)) >> stackBits % stripes)
-}
-
-// stackBits is the size of most stacks: 8 KiB.
-const stackBits = 13
-
 // add adds a batch.
-func (ta *tally) add(c counts) { ta.addTo(currentStripe(), &c) }
+func (ta *tally) add(c counts) { ta.addTo(int(core.Stripe()), &c) }
 
 // served adds operations that were carried out for other ranks, which count the results.
 func (ta *tally) served(c counts) {

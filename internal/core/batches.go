@@ -25,10 +25,10 @@ type Ops interface {
 	Size(i int) (request, answer int)
 	// Pack writes operation i to the words that Size gave it.
 	Pack(i int, to []uint64)
-	// Unpack takes the answer to operation i, of a word or more, off the front and returns its
-	// words. again is true if this rank must carry the operation out one-sided. An error stands
+	// Unpack takes the answer of rank to operation i, of a word or more, off the front and returns
+	// its words. again is true if this rank must carry the operation out one-sided. An error stands
 	// for the answers behind as well: no rank of the same program gives such an answer.
-	Unpack(i int, from []uint64) (words int, again bool, err error)
+	Unpack(rank, i int, from []uint64) (words int, again bool, err error)
 }
 
 // Batches is what the batches of a table need. It is safe for concurrent use.

@@ -141,7 +141,7 @@ func (s *sums) Pack(i int, to []uint64) {
 	copy(to[1:], s.words[i])
 }
 
-func (s *sums) Unpack(i int, from []uint64) (words int, again bool, err error) {
+func (s *sums) Unpack(_, i int, from []uint64) (words int, again bool, err error) {
 	switch from[0] {
 	case garbled:
 		return 0, false, core.ErrDisorder

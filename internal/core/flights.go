@@ -199,7 +199,7 @@ func (s *shipping) take(f *flight) {
 	for _, i := range f.operations {
 		taken, again, err := 0, false, ErrDisorder
 		if len(answer) > 0 {
-			taken, again, err = s.ops.Unpack(i, answer)
+			taken, again, err = s.ops.Unpack(f.rank, i, answer)
 		}
 		if err != nil {
 			s.fail(fmt.Errorf("rank %d: %w", f.rank, err))

@@ -71,9 +71,9 @@ func (r *Reader) wait(ctx context.Context) error {
 	return err
 }
 
-// Close gives back the queue.
+// Close gives back the queue. That of nil does nothing.
 func (r *Reader) Close() error {
-	if r.q == nil {
+	if r == nil || r.q == nil {
 		return nil
 	}
 	return r.q.Close()
