@@ -1,7 +1,9 @@
 package cache
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 )
@@ -76,82 +78,153 @@ func (it *items) words() ([]uint64, bool) {
 
 // batch carries out the operations of a batch.
 func (c *Cache) batch(o call) error {
-	clear(o.found)
-	clear(o.results)
 	s := c.scratch.take()
 	defer c.scratch.give(s)
-	s.call = o
-	if !c.t.all && c.line.Worth(o.n) {
-		return c.ship(s)
-	}
-	return c.work(s, nil)
+	s.begin(c, o)
+	requests, err := c.t.batches.Run(context.Background(), o.n, s)
+	s.counts.Queues.Add(requests)
+	c.tally.Add(uint64(o.n), &s.counts)
+	return err
 }
 
 // one is a batch of one, which is not shipped.
 func (c *Cache) one(k kind, key, value []byte) (bool, Result, error) {
 	s := c.scratch.take()
 	defer c.scratch.give(s)
-	s.found[0], s.results[0] = false, 0
-	s.call = call{k, 1, c.keys(key), c.values(value), s.found[:], s.results[:]}
-	err := c.work(s, nil)
-	return s.found[0], s.results[0], err
+	s.begin(c, call{k, 1, c.keys(key), c.values(value), s.foundOne[:], s.resultOne[:]})
+	err := c.own(s)
+	return s.foundOne[0], s.resultOne[0], err
 }
 
-// work carries out the operations that are chosen of the call, whose answers are false or 0. Keys
-// and values that are whole words are worked on where they are, others in pieces that are
-// copied.
-func (c *Cache) work(s *scratch, chosen order) error {
-	b, o := &s.batch, &s.call
-	*b = batch{t: c.t, kind: o.kind, n: chosen.len(o.n), order: chosen, found: o.found,
-		results: o.results, pipe: &s.pipe, near: &s.near}
-	var err error
-	var whole bool
-	if b.keys, whole = o.keys.words(); whole {
-		b.values, whole = o.values.words()
-	}
-	if whole {
-		err = b.run()
-	} else {
-		err = s.piece.each(b, o, chosen, b.run)
-	}
-	c.tally.add(uint64(o.n), &b.counts)
-	*b = batch{} // the batch is kept; what the caller gave is not
+// own carries out a call without shipping it.
+func (c *Cache) own(s *scratch) error {
+	err := c.t.batches.Own(s.n, s)
+	c.tally.Add(uint64(s.n), &s.counts)
 	return err
 }
 
-// order is the operations of a call that are to be carried out; nil: all of them.
-type order []int
+// scratch is a call, a core.Ops, and what it needs for itself.
+type scratch struct {
+	call
+	c       *Cache
+	counts  Stats
+	whole   bool     // keys and values are whole words, and worked on where they are
+	words   batch    // if whole: all operations
+	copied  batch    // a piece of the operations
+	piece   piece    // its memory
+	pipe    pipeline // for direct memory
+	key     []uint64 // room for one
+	at      []int    // the operations of a piece
+	serving shipping
+	update  []uint64 // a value
 
-// len is how many they are, of n.
-func (o order) len(n int) int {
-	if o == nil {
-		return n
-	}
-	return len(o)
+	foundOne  [1]bool
+	resultOne [1]Result
 }
 
-// at is the operation that comes i-th.
-func (o order) at(i int) int {
-	if o == nil {
-		return i
+// begin readies the answers: false, or 0.
+func (s *scratch) begin(c *Cache, o call) {
+	s.c, s.call, s.counts = c, o, Stats{}
+	clear(o.found)
+	clear(o.results)
+	s.words = batch{t: c.t, kind: o.kind, counts: &s.counts, pipe: &s.pipe}
+	b := &s.words
+	if b.keys, s.whole = o.keys.words(); s.whole {
+		b.values, s.whole = o.values.words()
 	}
-	return o[i]
+	if b.n, b.found, b.results = o.n, o.found, o.results; !s.whole {
+		s.piece.reserve(c.t)
+	}
+}
+
+// hash is the hash of a key.
+func (s *scratch) hash(i int) uint64 {
+	if s.whole {
+		return hashKey(s.words.key(i))
+	}
+	s.key = slices.Grow(s.key[:0], s.c.t.keyWords)[:s.c.t.keyWords]
+	s.keys.pack(s.key, i)
+	return hashKey(s.key)
+}
+
+// Owners gives the ranks that have the candidates of the keys.
+func (s *scratch) Owners(owners []int32) {
+	for i := range owners {
+		owners[i] = int32(s.c.t.rankOf(s.hash(i)))
+	}
+}
+
+// Direct works on memory that this process addresses. The stages of the pipeline need the
+// operations one behind the other, so they are copied unless they are that already.
+func (s *scratch) Direct(at, left []int) ([]int, error) {
+	if at == nil && s.whole {
+		s.words.direct(s.words.pipe)
+		return left, nil
+	}
+	s.piece.reserve(s.c.t)
+	return left, s.pieces(at, true)
+}
+
+// Queued works through a queue.
+func (s *scratch) Queued(at []int) error {
+	if s.whole {
+		return s.c.t.queued(&s.words, at)
+	}
+	return s.pieces(at, false)
+}
+
+// pieces carries out the operations at, or all for nil, by copying them into a batch, which works
+// on direct memory or through a queue. The error is the first one.
+func (s *scratch) pieces(at []int, direct bool) (failed error) {
+	p, n := &s.piece, len(at)
+	if at == nil {
+		n = s.n
+	}
+	b := &s.copied
+	*b = batch{t: s.c.t, kind: s.kind, counts: &s.counts, pipe: &s.pipe}
+	for from := 0; from < n; {
+		s.at = s.at[:0]
+		for ; from < n && len(s.at) < len(p.found); from++ {
+			i := from
+			if at != nil {
+				i = at[from]
+			}
+			s.at = append(s.at, i)
+		}
+		b.n = len(s.at)
+		b.keys, b.values, b.found, b.results = p.keys, p.values, p.found[:b.n], p.results[:b.n]
+		clear(b.found)
+		clear(b.results)
+		for j, i := range s.at {
+			s.keys.pack(b.key(j), i)
+			if s.kind == kindPut {
+				s.values.pack(b.value(j), i)
+			}
+		}
+		if direct {
+			b.direct(b.pipe)
+		} else if err := b.t.queued(b, nil); failed == nil {
+			failed = err
+		}
+		for j, i := range s.at {
+			s.answer(i, b, j)
+		}
+	}
+	return failed
 }
 
 // batch is operations on whole words.
 type batch struct {
 	t       *table
 	kind    kind
-	n       int // operations to be carried out
-	order   order
+	n       int
 	keys    []uint64
 	values  []uint64
 	found   []bool          // get and remove
 	results []Result        // put
 	ended   func(s *search) // called with each search that has ended through a queue; may be nil
-	counts  Stats
+	counts  *Stats
 	pipe    *pipeline
-	near    *near
 }
 
 func (b *batch) key(i int) []uint64 { return b.keys[i*b.t.keyWords:][:b.t.keyWords] }
@@ -196,31 +269,6 @@ func (p *piece) reserve(t *table) {
 	p.found, p.results = make([]bool, n), make([]Result, n)
 }
 
-// each carries out the operations that are chosen by copying them into b, which run carries
-// out. The error is the first one.
-func (p *piece) each(b *batch, o *call, chosen order, run func() error) (failed error) {
-	p.reserve(b.t)
-	for from, n := 0, chosen.len(o.n); from < n; from += b.n {
-		b.n, b.order = min(len(p.found), n-from), nil
-		b.keys, b.values, b.found, b.results = p.keys, p.values, p.found[:b.n], p.results[:b.n]
-		clear(b.found)
-		clear(b.results)
-		for i := range b.n {
-			o.keys.pack(b.key(i), chosen.at(from+i))
-			if o.kind == kindPut {
-				o.values.pack(b.value(i), chosen.at(from+i))
-			}
-		}
-		if err := run(); err != nil && failed == nil {
-			failed = err
-		}
-		for i := range b.n {
-			o.answer(chosen.at(from+i), b, i)
-		}
-	}
-	return failed
-}
-
 // answer gives operation i the answer of number j of a batch.
 func (o *call) answer(i int, b *batch, j int) {
 	switch {
@@ -251,19 +299,6 @@ func (c *Cache) view(key, value []byte) (k, v []uint64, ok bool) {
 	return k, v, ok
 }
 
-// scratch is what a call needs for itself.
-type scratch struct {
-	found   [1]bool
-	results [1]Result
-	call    call
-	batch   batch
-	piece   piece
-	pipe    pipeline
-	near    near
-	ship    shipping
-	update  []uint64 // a value
-}
-
 // room is space for a value.
 func (s *scratch) room(size int) []byte {
 	if s.update == nil {
@@ -284,6 +319,6 @@ func (p *scratchPool) take() *scratch {
 
 // give takes one back, without what the call was given.
 func (p *scratchPool) give(s *scratch) {
-	s.call = call{}
+	s.call, s.words, s.copied, s.c = call{}, batch{}, batch{}, nil
 	p.pool.Put(s)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
@@ -99,7 +100,6 @@ type Cache struct {
 	t       *table
 	tally   *tally
 	scratch scratchPool
-	line    *ship.Line // nil: nothing is shipped
 }
 
 // New makes an empty cache. Collective: every rank calls it with the same Config. On a rank that
@@ -118,7 +118,9 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 		return nil, errors.Join(err, t.close())
 	}
 	c := &Cache{job: job, cfg: cfg, t: t, tally: tally}
-	if err := c.open(ctx); err != nil {
+	err = t.batches.Open(ctx, job, t.window, core.Config{Access: cfg.Access,
+		Messages: cfg.messages(), Answer: c.answer, Closed: errClosed})
+	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
@@ -184,11 +186,11 @@ func (c *Cache) Get(key, value []byte) (bool, error) {
 	if err := c.check(key, value); err != nil {
 		return false, err
 	}
-	if k, v, ok := c.view(key, value); ok && c.t.any {
+	if k, v, ok := c.view(key, value); ok && c.t.batches.Any {
 		hash := hashKey(k)
 		if c.t.addressable(hash) {
 			if c.t.peek(hash, k, v) {
-				c.tally.hit(hash)
+				c.tally.Count(hash, atHits, 1)
 				return true, nil
 			}
 			s := search{t: c.t, kind: kindGet, key: k, value: v}
@@ -206,7 +208,7 @@ func (c *Cache) Put(key, value []byte) (Result, error) {
 	if err := c.check(key, value); err != nil {
 		return 0, err
 	}
-	if k, v, ok := c.view(key, value); ok && c.t.any {
+	if k, v, ok := c.view(key, value); ok && c.t.batches.Any {
 		hash := hashKey(k)
 		if c.t.addressable(hash) {
 			s := search{t: c.t, kind: kindPut, key: k, value: v}
@@ -282,5 +284,5 @@ func (c *Cache) Buckets() uint64 { return c.cfg.BucketsPerRank * uint64(c.job.Si
 
 // Close gives this rank's memory back. The other ranks keep theirs.
 func (c *Cache) Close() error {
-	return errors.Join(c.line.Close(), c.t.close(), c.tally.close())
+	return errors.Join(c.t.close(), c.tally.close())
 }

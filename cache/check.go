@@ -2,14 +2,11 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
-
-// maxFaults is how many faults a check reports.
-const maxFaults = 10
 
 // Check walks this rank's memory and reports what is broken: a bucket that fails its
 // checksum, a key in a bucket that is none of its candidates or behind an empty one, a key
@@ -24,10 +21,7 @@ func (c *Cache) Check(ctx context.Context) error { return c.checkPart(ctx, c.job
 // CheckAll waits for all ranks, has every one Check, and reports to every one whether all were
 // clean. Collective.
 func (c *Cache) CheckAll(ctx context.Context) error {
-	if err := c.job.Barrier(ctx); err != nil {
-		return err
-	}
-	return rma.AllSucceeded(ctx, c.job, "cache: check", c.Check(ctx))
+	return core.CheckAll(ctx, c.job, "cache", c.Check)
 }
 
 // checkPart checks the memory of one rank.
@@ -36,8 +30,8 @@ func (c *Cache) checkPart(ctx context.Context, rank int) error {
 	if err != nil {
 		return err
 	}
-	defer r.close()
-	w := walker{t: c.t, r: r, rank: rank}
+	defer r.Close()
+	w := walker{t: c.t, r: r, rank: rank, faults: core.Faults{Table: "cache"}}
 	for b, err := range c.t.buckets(ctx, rank) {
 		if err != nil {
 			return err
@@ -49,29 +43,21 @@ func (c *Cache) checkPart(ctx context.Context, rank int) error {
 	if err := w.locks(ctx); err != nil {
 		return err
 	}
-	if w.more > 0 {
-		w.faults = append(w.faults, fmt.Errorf("cache: and %d more faults", w.more))
-	}
-	return errors.Join(w.faults...)
+	return w.faults.Err()
 }
 
 // walker checks the buckets of a rank.
 type walker struct {
 	t      *table
-	r      *reader // of the way to a bucket
+	r      *core.Reader // of the way to a bucket
 	rank   int
-	faults []error
-	more   int
+	faults core.Faults
 }
 
 func (w *walker) fault(b bucket, format string, args ...any) {
-	if len(w.faults) == maxFaults {
-		w.more++
-		return
-	}
-	where := fmt.Sprintf("cache: rank %d, bucket %d: ", w.rank,
+	where := fmt.Sprintf("rank %d, bucket %d: ", w.rank,
 		b.group*uint64(w.t.groupBuckets)+uint64(b.index))
-	w.faults = append(w.faults, fmt.Errorf(where+format, args...))
+	w.faults.Add(where+format, args...)
 }
 
 // bucket checks a bucket that is in use. The error is of reading, not of the table.
@@ -91,7 +77,7 @@ func (w *walker) bucket(ctx context.Context, b bucket) error {
 	copies, here := 0, false
 	for v := more; v != over; s.settled() {
 		group := s.number
-		words, err := w.r.read(ctx, w.rank, group)
+		words, err := w.t.readGroup(ctx, w.r, w.rank, group)
 		if err != nil {
 			return err
 		}

@@ -257,7 +257,7 @@ func (l *labCache) Check(ctx context.Context, history []lab.Operation) error {
 	open := slices.ContainsFunc(history, func(o lab.Operation) bool { return o.Answer == nil })
 	for rank := range t.ranks {
 		w := walker{t: t, rank: rank}
-		if err := errors.Join(w.locks(ctx), errors.Join(w.faults...)); err != nil {
+		if err := errors.Join(w.locks(ctx), w.faults.Err()); err != nil {
 			return err
 		}
 		if t.mode == Coarse && !open {

@@ -16,10 +16,11 @@ func (c *Cache) Locate(key []byte) (rank int, bucket uint64, found bool, err err
 		return s.rank, s.place(), s.matched, nil
 	}
 	var hit [1]bool
-	b := batch{t: c.t, kind: kindGet, n: 1, keys: k, values: v, found: hit[:],
+	var counts Stats
+	b := batch{t: c.t, kind: kindGet, n: 1, keys: k, values: v, found: hit[:], counts: &counts,
 		ended: func(s *search) { rank, bucket = s.rank, s.place() }}
-	err = c.t.queued(&b)
-	c.tally.add(hash, &b.counts)
+	err = c.t.queued(&b, nil)
+	c.tally.Add(hash, &counts)
 	return rank, bucket, hit[0], err
 }
 

@@ -60,7 +60,7 @@ func cutAt(mode Mode, fromNs, longNs int64) (failed int, err error) {
 		if job.Rank() == 0 { // would wait for ever where a lock is left
 			w := walker{t: c.t}
 			_, err := c.Put(keyOn(c, 0), make([]byte, 8))
-			err = errors.Join(err, w.locks(context.Background()), errors.Join(w.faults...))
+			err = errors.Join(err, w.locks(context.Background()), w.faults.Err())
 			if err != nil {
 				return fmt.Errorf("cut from %d on: %w", fromNs, err)
 			}

@@ -30,8 +30,14 @@ func newRejoins(job rma.Job) *rejoins {
 	return &rejoins{job: r, ranks: make([]atomic.Bool, job.Size())}
 }
 
-// moved reports whether the memory of a rank is not where it was at the beginning.
-func (a *rejoins) moved(rank int) bool {
+// Any reports whether any rank has joined again.
+func (a *rejoins) Any() bool { return a.job.Returns() > 0 && !usesOld.On() }
+
+// Moved reports whether the memory of a rank is not where it was at the beginning.
+func (a *rejoins) Moved(rank int) bool {
+	if usesOld.On() {
+		return false
+	}
 	if returns := a.job.Returns(); returns != a.seen.Load() {
 		for other := range a.ranks {
 			if life, _ := a.job.Incarnation(other); life > 0 && other != a.job.Rank() {

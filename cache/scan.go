@@ -2,70 +2,28 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"iter"
-	"sync/atomic"
 	"unsafe"
 
-	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/internal/core"
 )
 
-// reader reads groups of buckets one after the other, from memory where it can.
-type reader struct {
-	t   *table
-	q   rma.Queue
-	buf rma.Buf
-
-	rank, off int
-	get       rma.Handle // in flight; NoHandle: none
+// newReader reads groups of buckets.
+func (t *table) newReader() (*core.Reader, error) {
+	if err := t.sessions.Open(); err != nil {
+		return nil, err
+	}
+	return core.NewReader(t.job, t.window, &t.batches.Regions, t.groupBuckets*t.bucketWords)
 }
 
-func (t *table) newReader() (*reader, error) {
-	r := &reader{t: t, get: rma.NoHandle}
-	if t.all {
-		r.buf = make(rma.Buf, t.groupBuckets*t.bucketWords)
-		return r, nil
-	}
-	err := t.sessions.Open()
+// readGroup returns the buckets of a group. They are the reader's until its next read.
+func (t *table) readGroup(ctx context.Context, r *core.Reader, rank int, group uint64) ([]uint64,
+	error) {
+	words, err := r.Read(ctx, rank, t.offset(group), t.groupBuckets*t.bucketWords)
 	if err != nil {
-		return nil, err
+		err = rankError(rank, err)
 	}
-	if r.q, err = t.job.NewQueue(1); err != nil {
-		return nil, err
-	}
-	if r.buf, err = r.q.Alloc(t.groupBuckets * t.bucketWords); err != nil {
-		return nil, errors.Join(err, r.q.Close())
-	}
-	return r, nil
-}
-
-// read returns the buckets of a group. They are the reader's until its next read.
-func (r *reader) read(ctx context.Context, rank int, group uint64) ([]uint64, error) {
-	off := r.t.offset(group)
-	if memory := r.t.memory[rank]; memory != nil {
-		loadWords(r.buf, memory[off:][:len(r.buf)])
-		return r.buf, ctx.Err()
-	}
-	r.rank, r.off = rank, off
-	return r.buf, rma.Run(ctx, r.q, r)
-}
-
-// Step gets the group.
-func (r *reader) Step(q rma.Queue) (rma.Handle, error) {
-	h := r.get
-	if h == rma.NoHandle {
-		r.get = q.Get(r.buf, r.t.window, r.rank, r.off)
-		return r.get, nil
-	}
-	r.get = rma.NoHandle
-	_, err := q.Value(h)
-	return rma.NoHandle, err
-}
-
-func (r *reader) close() {
-	if r.q != nil {
-		_ = r.q.Close()
-	}
+	return words, err
 }
 
 // bucket is a place with what stands there.
@@ -84,11 +42,11 @@ func (t *table) buckets(ctx context.Context, rank int) iter.Seq2[bucket, error] 
 			yield(bucket{}, err)
 			return
 		}
-		defer r.close()
+		defer r.Close()
 		for group := range t.groups {
-			words, err := r.read(ctx, rank, group)
+			words, err := t.readGroup(ctx, r, rank, group)
 			if err != nil {
-				yield(bucket{}, rankError(rank, err))
+				yield(bucket{}, err)
 				return
 			}
 			for i := range t.groupBuckets {
@@ -109,23 +67,13 @@ func (t *table) whole(b []uint64) bool {
 // Occupied counts the buckets in this rank's memory that hold a key. It walks through them.
 func (c *Cache) Occupied(ctx context.Context) (uint64, error) {
 	n := uint64(0)
-	if c.t.memory[c.job.Rank()] == nil {
-		for _, err := range c.t.buckets(ctx, c.job.Rank()) {
-			if err != nil {
-				return 0, err
-			}
-			n++
+	for _, err := range c.t.buckets(ctx, c.job.Rank()) {
+		if err != nil {
+			return 0, err
 		}
-		return n, nil
+		n++
 	}
-	for group := range c.t.groups {
-		for i := range c.t.groupBuckets {
-			if atomic.LoadUint64(&c.t.bucketAt(c.job.Rank(), group, i)[0]) > invalid {
-				n++
-			}
-		}
-	}
-	return n, ctx.Err()
+	return n, nil
 }
 
 // Local iterates over the keys and values in this rank's memory that are whole, in the

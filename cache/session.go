@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/farhash/farhash/internal/turns"
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -12,8 +12,9 @@ import (
 type session struct {
 	q       rma.Queue
 	ops     []op
-	running []int // operation in each slot, -1 for none of the batch
-	turns   turns.Turns
+	slots   core.Slots
+	batch   *batch // that is carried out
+	failed  error  // the first one of its operations
 	pace    sharedPace
 	returns uint64 // rma.Returns when it was made: older queues do not reach new memory
 }
@@ -33,8 +34,8 @@ func (t *table) session() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &session{q: q, returns: now, ops: make([]op, t.depth), running: make([]int, t.depth),
-		turns: turns.New(t.depth), pace: sharedPace{pace: rma.Backoff{Job: t.job}}}
+	s = &session{q: q, returns: now, ops: make([]op, t.depth),
+		slots: core.NewSlots(t.depth), pace: sharedPace{pace: rma.Backoff{Job: t.job}}}
 	for i := range s.ops {
 		o := &s.ops[i]
 		o.t, o.latch.job, o.latch.shared = t, t.job, &s.pace
@@ -50,68 +51,63 @@ func (t *table) session() (*session, error) {
 	return s, nil
 }
 
-// queued runs a batch of searches through a queue. Errors of single operations are returned
-// after all have ended.
-func (t *table) queued(b *batch) error {
+// queued carries out the operations at of a batch, or all for nil, through a queue. Errors of
+// single operations are returned after all have ended.
+func (t *table) queued(b *batch, at []int) error {
 	s, err := t.session()
 	if err != nil {
 		return err
 	}
 	before := *s.q.Stats()
-	failed, err := s.run(b)
-	now := *s.q.Stats()
+	err = s.run(b, at)
+	b.counts.Queues.Add(s.q.Stats().Since(before))
+	failed := s.failed
+	s.batch, s.failed = nil, nil
 	t.sessions.Give(s, err != nil || s.returns != rma.Returns(t.job))
-	b.counts.Queues.Add(now.Since(before))
 	return errors.Join(err, failed)
 }
 
-// run drives the operations of a batch. failed is the first error of one.
-func (s *session) run(b *batch) (failed, err error) {
+// run drives the operations of a batch. failed becomes the first error of one.
+func (s *session) run(b *batch, at []int) error {
 	if err := s.repairPending(b.t.repairs.take()); err != nil {
-		return nil, err
+		return err
 	}
-	depth := min(max(b.n, 1), len(s.ops))
+	depth := len(s.ops)
 	if b.t.mode == Coarse && b.kind != kindGet {
 		depth = 1 // they would wait for each other
 	}
-	exclude := depth > 1 && b.t.mode == Fine && b.kind != kindGet
-	issued := 0
-	s.pace.active = 0
+	s.batch, s.pace.active = b, 0
 	s.pace.progress()
-	for slot := range depth {
-		s.running[slot] = -1
+	return s.slots.Drive(context.Background(), s.q, b.n, at, depth, s)
+}
+
+// Turn has writes that need the same lock take turns.
+func (s *session) Turn(i int) (hash uint64, ok bool) {
+	b := s.batch
+	if b.t.mode != Fine || b.kind == kindGet {
+		return 0, false
 	}
-	next := func(slot int) rma.Op {
-		o, place := &s.ops[slot], -1
-		if i := s.running[slot]; i >= 0 {
-			place = s.turns.Next(slot)
-			s.running[slot] = -1
-			s.pace.active--
-			if o.err == nil {
-				b.settle(i, &o.search)
-			} else if failed == nil {
-				failed = o.err
-			}
-		}
-		for place < 0 && issued < b.n {
-			place = issued
-			issued++
-			if exclude && !s.turns.Take(slot, place, b.lock(b.order.at(place))) {
-				place = -1
-			}
-		}
-		if place < 0 {
-			return nil
-		}
-		i := b.order.at(place)
-		s.running[slot] = i
-		s.pace.active++
-		o.kind, o.key, o.value = b.kind, b.key(i), b.value(i)
-		o.start(hashKey(o.key))
-		return o
+	return b.lock(i), true
+}
+
+// Start readies a machine for an operation.
+func (s *session) Start(machine, i int) rma.Op {
+	o, b := &s.ops[machine], s.batch
+	s.pace.active++
+	o.kind, o.key, o.value = b.kind, b.key(i), b.value(i)
+	o.start(hashKey(o.key))
+	return o
+}
+
+// Finish takes the answer of a machine.
+func (s *session) Finish(machine, i int) {
+	o := &s.ops[machine]
+	s.pace.active--
+	if o.err == nil {
+		s.batch.settle(i, &o.search)
+	} else if s.failed == nil {
+		s.failed = o.err
 	}
-	err = rma.RunAll(context.Background(), s.q, depth, next)
-	return failed, err
 }
 
 // lock identifies the lock of the group that operation i needs first.

@@ -128,7 +128,7 @@ func TestShippedToClosed(t *testing.T) {
 	eachCarrier(t, 2, func(c *Cache) error {
 		ctx := context.Background()
 		if c.job.Rank() == 1 {
-			return errors.Join(c.line.Close(), c.job.Barrier(ctx), c.job.Barrier(ctx))
+			return errors.Join(c.t.batches.Close(), c.job.Barrier(ctx), c.job.Barrier(ctx))
 		}
 		if err := c.job.Barrier(ctx); err != nil {
 			return err
@@ -181,11 +181,11 @@ func TestBadRequests(t *testing.T) {
 					}
 				}
 			}
-			o := call{kind: kindGet, n: 1, values: c.values(make([]byte, c.cfg.ValueSize)),
-				found: make([]bool, 1), results: make([]Result, 1)}
+			o := scratch{c: c, call: call{n: 1, values: c.values(make([]byte, c.cfg.ValueSize)),
+				found: make([]bool, 1), results: make([]Result, 1)}}
 			for _, o.kind = range []kind{kindGet, kindPut} {
 				for _, from := range [][]uint64{{1}, {4}, {1, 2, 3}} {
-					words, err := c.unpack(&o, 0, from)
+					words, _, err := o.Unpack(1, 0, from)
 					fits := o.kind == kindPut && from[0] == 1
 					if words > len(from) || fits != (err == nil) {
 						return fmt.Errorf("kind %d: %v gives %d, %v", o.kind, from, words, err)

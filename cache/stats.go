@@ -3,9 +3,9 @@ package cache
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -55,34 +55,29 @@ func (s *Stats) Writes() uint64 { return s.Inserted + s.Updated + s.Evicted }
 
 // Add adds t to s.
 func (s *Stats) Add(t Stats) {
-	a, b := s.words(), t.words()
+	a, b := core.Words(s), core.Words(&t)
 	for i := range a {
 		a[i] += b[i]
 	}
 }
 
-// statWords is the length of Stats, which is nothing but words.
-const statWords = int(unsafe.Sizeof(Stats{}) / 8)
-
-func (s *Stats) words() *[statWords]uint64 { return (*[statWords]uint64)(unsafe.Pointer(s)) }
-
-// Where counters lie among the words of Stats.
+// Where counters lie in Stats, in bytes.
 const (
-	atHits       = unsafe.Offsetof(Stats{}.Hits) / 8
-	atMisses     = unsafe.Offsetof(Stats{}.Misses) / 8
-	atInserted   = unsafe.Offsetof(Stats{}.Inserted) / 8
-	atDeletes    = unsafe.Offsetof(Stats{}.Deletes) / 8
-	atDeleted    = unsafe.Offsetof(Stats{}.Deleted) / 8
-	atTrouble    = unsafe.Offsetof(Stats{}.Mismatches) / 8
-	atCandidates = unsafe.Offsetof(Stats{}.Candidates) / 8
+	atHits       = unsafe.Offsetof(Stats{}.Hits)
+	atMisses     = unsafe.Offsetof(Stats{}.Misses)
+	atInserted   = unsafe.Offsetof(Stats{}.Inserted)
+	atDeletes    = unsafe.Offsetof(Stats{}.Deletes)
+	atDeleted    = unsafe.Offsetof(Stats{}.Deleted)
+	atTrouble    = unsafe.Offsetof(Stats{}.Mismatches)
+	atCandidates = unsafe.Offsetof(Stats{}.Candidates)
 )
 
 // each calls add with what the search adds to the counters.
 func (s *search) each(add func(at uintptr, n uint64)) {
 	switch {
 	case s.kind == kindPut:
-		add(atInserted+uintptr(s.result-Inserted), 1)
-		add(atCandidates+uintptr(s.used), 1)
+		add(atInserted+8*uintptr(s.result-Inserted), 1)
+		add(atCandidates+8*uintptr(s.used), 1)
 	case s.kind == kindGet && s.matched:
 		add(atHits, 1)
 	case s.kind == kindGet:
@@ -97,40 +92,34 @@ func (s *search) each(add func(at uintptr, n uint64)) {
 		return
 	}
 	for i, n := range [...]uint64{s.mismatches, s.retries, s.marked, s.waits, s.broken} {
-		add(atTrouble+uintptr(i), n)
+		add(atTrouble+8*uintptr(i), n)
 	}
 }
 
 // wrote adds a put into a candidate of its key.
 func (s *Stats) wrote(r Result, candidate int) {
-	s.words()[atInserted+uintptr(r-Inserted)]++
+	core.Words(s)[atInserted/8+uintptr(r-Inserted)]++
 	s.Candidates[candidate]++
 }
 
 // count adds a search to the counters of a batch.
 func (s *Stats) count(done *search) {
-	words := s.words()
-	done.each(func(at uintptr, n uint64) { words[at] += n })
+	words := core.Words(s)
+	done.each(func(at uintptr, n uint64) { words[at/8] += n })
 }
-
-const stripes = 16 // so that goroutines of one rank rarely share a counter
 
 // tally is a rank's statistics, and a window in which all ranks read them.
 type tally struct {
+	*core.Counters[Stats]
 	job    rma.Job
 	window rma.Window
 	cells  *rma.Cells
-
-	stripes [stripes]struct {
-		words [statWords]atomic.Uint64
-		_     [lineWords]uint64
-	}
 }
 
 // newTally makes the counters of a cache. Collective.
 func newTally(ctx context.Context, job rma.Job, cfg Config) (*tally, error) {
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: statistics (" + cfg.shape() + ")",
-		Words: statWords})
+		Words: len(core.Words(new(Stats)))})
 	if err != nil {
 		return nil, err
 	}
@@ -138,48 +127,19 @@ func newTally(ctx context.Context, job rma.Job, cfg Config) (*tally, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
-	return &tally{job: job, window: w, cells: cells}, nil
+	return &tally{core.NewCounters[Stats](), job, w, cells}, nil
 }
 
 // one adds a single search.
 func (ta *tally) one(s *search) {
-	st := &ta.stripes[s.hash%stripes]
-	s.each(func(at uintptr, n uint64) { st.words[at].Add(n) })
-}
-
-// hit adds a read that found its key at once.
-func (ta *tally) hit(hash uint64) { ta.stripes[hash%stripes].words[atHits].Add(1) }
-
-// add adds what a batch has counted.
-func (ta *tally) add(stripe uint64, n *Stats) {
-	st := &ta.stripes[stripe%stripes]
-	for i, word := range n.words() {
-		if word > 0 {
-			st.words[i].Add(word)
-		}
-	}
+	s.each(func(at uintptr, n uint64) { ta.Count(s.hash, at, n) })
 }
 
 // Stats returns what this rank has done with the cache so far.
-func (c *Cache) Stats() Stats {
-	var s Stats
-	words := s.words()
-	for i := range c.tally.stripes {
-		for j := range words {
-			words[j] += c.tally.stripes[i].words[j].Load()
-		}
-	}
-	return s
-}
+func (c *Cache) Stats() Stats { return c.tally.Sum() }
 
 // ResetStats begins to count anew on this rank.
-func (c *Cache) ResetStats() {
-	for i := range c.tally.stripes {
-		for j := range c.tally.stripes[i].words {
-			c.tally.stripes[i].words[j].Store(0)
-		}
-	}
-}
+func (c *Cache) ResetStats() { c.tally.Reset() }
 
 // AllStats returns the statistics of every rank, with the buckets occupied in its memory,
 // and their sum. Collective: every rank calls it.
@@ -187,7 +147,7 @@ func (c *Cache) AllStats(ctx context.Context) (ranks []Stats, total Stats, err e
 	mine := c.Stats()
 	mine.Occupied, err = c.Occupied(ctx)
 	ta := c.tally
-	for i, word := range mine.words() {
+	for i, word := range core.Words(&mine) {
 		if err == nil {
 			err = ta.cells.Store(ctx, ta.job.Rank(), i, word)
 		}
@@ -197,9 +157,10 @@ func (c *Cache) AllStats(ctx context.Context) (ranks []Stats, total Stats, err e
 	}
 	ranks = make([]Stats, ta.job.Size())
 	for rank := range ranks {
-		for i := range ranks[rank].words() {
+		words := core.Words(&ranks[rank])
+		for i := range words {
 			if err == nil {
-				ranks[rank].words()[i], err = ta.cells.Load(ctx, rank, i)
+				words[i], err = ta.cells.Load(ctx, rank, i)
 			}
 		}
 		total.Add(ranks[rank])

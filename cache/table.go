@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -15,11 +16,9 @@ const lineWords = 8
 type table struct {
 	job     rma.Job
 	window  rma.Window
+	batches core.Batches
 	memory  [][]uint64 // by rank: its segment; nil where only queues reach it
 	bases   []*uint64  // by rank: the first bucket of it; nil like memory
-	all     bool       // every segment is addressable
-	any     bool       // one at least is
-	rejoins *rejoins   // nil where no rank joins again
 	mode    Mode
 	paper   bool
 
@@ -73,38 +72,22 @@ func newTable(ctx context.Context, job rma.Job, cfg Config) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.window, t.rejoins = w, newRejoins(job)
+	t.window, t.batches.Regions = w, core.NewRegions(w)
+	if r := newRejoins(job); r != nil {
+		t.batches.Moves = r
+	}
 	t.kernel = kernelRuns && !t.paper
-	t.findDirect()
+	t.memory, t.bases = t.batches.Segments, make([]*uint64, t.ranks)
+	for rank, words := range t.memory {
+		if words != nil {
+			t.bases[rank] = &words[t.lockWords]
+		}
+	}
 	return t, nil
 }
 
-// findDirect finds out which segments are directly addressable: those of ranks of this host.
-func (t *table) findDirect() {
-	t.memory, t.bases = make([][]uint64, t.ranks), make([]*uint64, t.ranks)
-	if !t.window.Caps().CPUAtomicsCoherent {
-		return
-	}
-	t.all = true
-	for rank := range t.memory {
-		if words := t.window.Words(rank); len(words) == t.segment {
-			t.memory[rank], t.bases[rank] = words, &words[t.lockWords]
-		}
-		t.any = t.any || t.memory[rank] != nil
-		t.all = t.all && t.memory[rank] != nil
-	}
-}
-
 // addressable reports whether the buckets of a key are directly addressable.
-func (t *table) addressable(hash uint64) bool {
-	rank := t.rankOf(hash)
-	return t.memory[rank] != nil && (t.rejoins == nil || usesOld.On() || !t.rejoins.moved(rank))
-}
-
-// allAddressable reports whether the buckets of all keys are directly addressable.
-func (t *table) allAddressable() bool {
-	return t.all && (t.rejoins == nil || usesOld.On() || t.rejoins.job.Returns() == 0)
-}
+func (t *table) addressable(hash uint64) bool { return t.batches.At(t.rankOf(hash)) != nil }
 
 // offset is where the buckets of a group begin in the segment of its rank.
 func (t *table) offset(group uint64) int { return int(group)*t.groupWords + t.lockWords }
@@ -129,9 +112,8 @@ var errClosed = errors.New("cache: the cache is closed")
 // close releases queues and buckets. A later call goes to the pool of sessions and finds
 // it closed, not to memory that is gone.
 func (t *table) close() error {
-	clear(t.memory)
-	t.all, t.any = false, false
-	return errors.Join(t.sessions.Close(), t.window.Close())
+	err := t.batches.Close()
+	return errors.Join(err, t.sessions.Close(), t.window.Close())
 }
 
 // rankError says in whose memory something failed.

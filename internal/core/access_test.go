@@ -29,7 +29,7 @@ func TestAuto(t *testing.T) {
 		if c.GetNs <= 0 || c.GetEachNs <= 0 || c.RequestNs <= 0 || c.WordNs < 0 {
 			return fmt.Errorf("measured %+v", c)
 		}
-		if choice.Least < 1 || !strings.Contains(choice.String(), "a get") {
+		if choice.MinBatch < 1 || !strings.Contains(choice.String(), "a get") {
 			return fmt.Errorf("%v is not what it does", choice)
 		}
 		cfg.Like = &first
@@ -59,7 +59,7 @@ func TestOwnerGivesUp(t *testing.T) {
 		if err := c.Open(ctx, job, w, core.Config{Messages: 1.5, Answer: o.answer}); err != nil {
 			return err
 		}
-		if choice := c.Access(); choice.Least != math.MaxInt ||
+		if choice := c.Access(); choice.MinBatch != math.MaxInt ||
 			!strings.HasPrefix(choice.String(), "one-sided") {
 			return fmt.Errorf("the batches say %q", choice)
 		}
@@ -79,7 +79,7 @@ func TestNothingToShip(t *testing.T) {
 		{local.Options{}, ship.Auto, "direct"},
 		{local.Options{Hidden: true}, ship.Auto, "direct"},
 		{local.Options{Hidden: true}, ship.Shipped, ""},
-		{local.Options{Carries: true}, ship.Auto, "direct: all memory is seen"},
+		{local.Options{Carries: true}, ship.Auto, "direct: all memory is addressable"},
 		{local.Options{Hidden: true, Carries: true}, ship.OneSided, "one-sided, as asked"},
 		{local.Options{Hidden: true, Carries: true}, ship.Shipped, "shipped, as asked"},
 		{local.Options{Hidden: true, Carries: true}, 7, ""},

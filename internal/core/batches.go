@@ -56,38 +56,55 @@ func (p *plan) Close() error { return nil }
 
 // Run carries out a batch of n operations. It returns what the requests took.
 func (b *Batches) Run(ctx context.Context, n int, ops Ops) (requests rma.Stats, err error) {
-	if b.takesWhole() {
+	if b.takesWhole() || !b.line.worth(n) {
+		return requests, b.Own(n, ops)
+	}
+	p, err := b.plan(n, ops, true)
+	if err != nil {
+		return requests, err
+	}
+	requests, err = b.line.run(ctx, p, ops)
+	b.plans.Give(p, false)
+	return requests, err
+}
+
+// Own is Run without shipping: for single operations, and for those that others have shipped here.
+func (b *Batches) Own(n int, ops Ops) error {
+	switch {
+	case b.takesWhole():
 		left, err := ops.Direct(nil, nil)
 		if len(left) > 0 {
 			err = first(err, ops.Queued(left))
 		}
-		return requests, err
+		return err
+	case !b.Any:
+		return ops.Queued(nil)
 	}
-	ships := b.line.worth(n)
-	if !b.Any && !ships {
-		return requests, ops.Queued(nil)
+	p, err := b.plan(n, ops, false)
+	if err == nil {
+		err = p.local(ops)
+		b.plans.Give(p, false)
 	}
+	return err
+}
+
+// plan divides a batch.
+func (b *Batches) plan(n int, ops Ops, ships bool) (*plan, error) {
 	p, ok, err := b.plans.Take()
 	if err != nil {
-		return requests, err
+		return nil, err
 	}
 	if !ok {
 		p = &plan{begins: make([]int, b.ranks+1), next: make([]int, b.ranks)}
 	}
 	p.divide(n, ops)
 	b.assign(p, ships)
-	if ships {
-		requests, err = b.line.run(ctx, p, ops)
-	} else {
-		err = p.local(ops)
-	}
-	b.plans.Give(p, false)
-	return requests, err
+	return p, nil
 }
 
 // takesWhole reports whether Direct can work on a whole batch.
 func (b *Batches) takesWhole() bool {
-	return b.All && (b.Whole != nil || !b.InOnePiece) && b.Moved == nil
+	return b.All && (b.Whole != nil || !b.InOnePiece) && (b.Moves == nil || !b.Moves.Any())
 }
 
 // first is the first of two errors.

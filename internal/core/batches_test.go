@@ -203,7 +203,7 @@ func TestEachOnce(t *testing.T) {
 		onBatches(t, 4, &o, func(ctx context.Context, job rma.Job, c *core.Batches) error {
 			rng := rand.New(rand.NewPCG(1, uint64(job.Rank())))
 			for _, size := range []struct{ n, maxWords int }{{0, 1}, {1, 1}, {3, 0}, {5000, 3},
-				{300, 500}, {40, rma.ShipMax + 40}, {9, 10 * rma.ShipMax}} {
+				{300, 500}, {40, rma.MaxShipWords + 40}, {9, 10 * rma.MaxShipWords}} {
 				s := newSums(rng, kind, size.n, job.Size(), size.maxWords)
 				if _, err := c.Run(ctx, size.n, s); err != nil {
 					return err

@@ -62,9 +62,9 @@ func Stripe() uint64 {
 // stackBits is the size of most stacks: 8 KiB.
 const stackBits = 13
 
-// Words is the memory of s.
-func (c *Counters[S]) Words(s *S) []uint64 {
-	return unsafe.Slice((*uint64)(unsafe.Pointer(s)), c.words)
+// Words is the memory of statistics as [Counters] have them.
+func Words[S any](s *S) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(s)), unsafe.Sizeof(*s)/8)
 }
 
 // stripe is one copy of all counters. Any number will do; goroutines should have different ones.
@@ -76,7 +76,7 @@ func (c *Counters[S]) stripe(number uint64) []atomic.Uint64 {
 // Add adds s.
 func (c *Counters[S]) Add(stripe uint64, s *S) {
 	sums := c.stripe(stripe)
-	for i, n := range c.Words(s) {
+	for i, n := range Words(s) {
 		if n > 0 {
 			sums[i].Add(n)
 		}
@@ -90,7 +90,7 @@ func (c *Counters[S]) Count(stripe uint64, offset uintptr, n uint64) {
 
 // Sum is what was added since NewCounters or Reset. What is added meanwhile may be in it or not.
 func (c *Counters[S]) Sum() (s S) {
-	words := c.Words(&s)
+	words := Words(&s)
 	for stripe := range uint64(stripes) {
 		sums := c.stripe(stripe)
 		for i := range words {

@@ -12,7 +12,7 @@ const (
 	// maxFlights is how many requests a batch has in flight, to all ranks together.
 	maxFlights = 8
 	// requestWords is how long a request becomes: more save little, and make others wait.
-	requestWords = rma.ShipMax / 2
+	requestWords = rma.MaxShipWords / 2
 	// minAnswerWords is room for the text of an error.
 	minAnswerWords = 64
 )
@@ -56,8 +56,8 @@ func (l *line) flights() (*flights, error) {
 	for i := range f.all {
 		one := &f.all[i]
 		one.handle = rma.NoHandle
-		if one.request, err = q.Alloc(rma.ShipMax); err == nil {
-			one.answer, err = q.Alloc(rma.ShipMax)
+		if one.request, err = q.Alloc(rma.MaxShipWords); err == nil {
+			one.answer, err = q.Alloc(rma.MaxShipWords)
 		}
 		if err != nil {
 			return nil, errors.Join(err, f.Close())
@@ -156,7 +156,7 @@ func (s *shipping) fill(f *flight, rank int) bool {
 	for ; p.next[rank] < p.begins[rank+1]; p.next[rank]++ {
 		i := p.order[p.next[rank]]
 		request, answer := s.ops.Size(i)
-		if 1+request > rma.ShipMax || 1+answer > rma.ShipMax {
+		if 1+request > rma.MaxShipWords || 1+answer > rma.MaxShipWords {
 			if f.used > 1 {
 				break
 			}

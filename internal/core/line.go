@@ -75,7 +75,7 @@ func (b *Batches) Open(ctx context.Context, job rma.Job, w rma.Window, cfg Confi
 	err := l.choose(ctx, b.remote(w.Rank()), cfg)
 	if again && (errors.As(err, &gone) || errors.Is(err, rma.ErrNotServed)) {
 		// The rank that was asked is lost itself, or has closed the table.
-		l.choice.Least, err = math.MaxInt, nil
+		l.choice.MinBatch, err = math.MaxInt, nil
 	}
 	if err != nil {
 		return errors.Join(err, b.Close())
@@ -89,18 +89,18 @@ func (l *line) choose(ctx context.Context, remote int, cfg Config) error {
 	l.choice = ship.Choice{Access: cfg.Access, Trips: cfg.Messages}
 	switch {
 	case cfg.Access == ship.Shipped:
-		l.choice.Least = 1
+		l.choice.MinBatch = 1
 	case cfg.Access == ship.OneSided || remote < 0:
-		l.choice.Least = math.MaxInt
+		l.choice.MinBatch = math.MaxInt
 	case cfg.Like != nil && cfg.Like.Access().Costs != (ship.Costs{}):
 		l.choice.Costs = cfg.Like.Access().Costs
-		l.choice.Least = least(l.choice.Costs, cfg.Messages)
+		l.choice.MinBatch = least(l.choice.Costs, cfg.Messages)
 	default:
 		costs, err := l.measure(ctx, remote)
 		if err != nil {
 			return fmt.Errorf("ship: measuring whether to ship batches: %w", err)
 		}
-		l.choice.Costs, l.choice.Least = costs, least(costs, cfg.Messages)
+		l.choice.Costs, l.choice.MinBatch = costs, least(costs, cfg.Messages)
 	}
 	return nil
 }
@@ -125,19 +125,19 @@ func (b *Batches) Access() ship.Choice {
 }
 
 // worth reports whether any of n operations may be shipped.
-func (l *line) worth(n int) bool { return l != nil && n >= l.choice.Least }
+func (l *line) worth(n int) bool { return l != nil && n >= l.choice.MinBatch }
 
 // shipsTo reports whether n operations for a rank are shipped.
-func (l *line) shipsTo(rank, n int) bool { return rank != l.own && n >= l.choice.Least }
+func (l *line) shipsTo(rank, n int) bool { return rank != l.own && n >= l.choice.MinBatch }
 
 // Close ends answering. Batches of other ranks then reach this one's memory one-sided. Regions are
 // forgotten, so that later calls do not touch memory that is gone.
 func (b *Batches) Close() error {
-	b.Regions = Regions{}
-	err := b.plans.Close()
-	if b.line != nil {
+	var err error
+	if b.line != nil { // first: requests of other ranks are being carried out
 		b.line.window.Serve(nil)
-		err = errors.Join(err, b.line.pool.Close())
+		err = b.line.pool.Close()
 	}
-	return err
+	b.Regions = Regions{}
+	return errors.Join(err, b.plans.Close())
 }

@@ -2,32 +2,30 @@ package core
 
 import "github.com/farhash/farhash/rma"
 
-// Region is memory of a window that this process can address and whose words CPU atomics may
-// change: the segments of ranks that follow each other in rank and in memory.
-type Region struct {
-	First, Ranks int      // ranks First to First+Ranks-1
-	Words        []uint64 // their segments, one behind the other
+// Regions is all memory of a window that this process can address. The zero Regions is none.
+// It does not change while it is in use, but for Moves.
+type Regions struct {
+	Segments [][]uint64  // by rank; nil where only queues reach it
+	Any, All bool        // some segment, or every one, can be addressed
+	Whole    *rma.Region // of all ranks; nil where their segments are not in one piece
+	Moves    Moves       // nil: memory stays where it is
+
+	by []*rma.Region // by rank; nil where only queues reach it
 }
 
-// Regions is all memory of a window that this process can address. The zero Regions is none.
-// It does not change while it is in use, but for Moved.
-type Regions struct {
-	Segments [][]uint64 // by rank; nil where only queues reach it
-	Any, All bool       // some segment, or every one, can be addressed
-	Whole    *Region    // of all ranks; nil where their segments are not in one piece
-	// Moved reports whether the memory of a rank is not where it was when the table was made,
-	// because another process has taken the rank's place. nil: that never happens.
-	Moved func(rank int) bool
-
-	by []*Region // by rank; nil where only queues reach it
+// Moves knows which ranks do not have their memory any more where it was when the table was made,
+// because another process has taken the rank's place.
+type Moves interface {
+	Any() bool
+	Moved(rank int) bool
 }
 
 // NewRegions finds the regions of a window. It is the one place where a table asks for
 // CPUAtomicsCoherent.
 func NewRegions(w rma.Window) Regions {
-	r := Regions{Segments: make([][]uint64, w.Size()), by: make([]*Region, w.Size()), All: true}
-	for _, s := range rma.Stretches(w) {
-		region := &Region{First: s.First, Ranks: s.Ranks, Words: s.Words}
+	r := Regions{Segments: make([][]uint64, w.Size()), by: make([]*rma.Region, w.Size()), All: true}
+	for _, s := range rma.Regions(w) {
+		region := &s
 		for i := range s.Ranks {
 			r.Segments[s.First+i] = s.Words[i*w.Len() : (i+1)*w.Len() : (i+1)*w.Len()]
 			r.by[s.First+i] = region
@@ -43,8 +41,8 @@ func NewRegions(w rma.Window) Regions {
 }
 
 // At is the region of a rank's segment, nil where only queues reach it.
-func (r *Regions) At(rank int) *Region {
-	if r.by == nil || r.by[rank] == nil || r.Moved != nil && r.Moved(rank) {
+func (r *Regions) At(rank int) *rma.Region {
+	if r.by == nil || r.by[rank] == nil || r.Moves != nil && r.Moves.Moved(rank) {
 		return nil
 	}
 	return r.by[rank]
