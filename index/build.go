@@ -7,9 +7,9 @@ import (
 	"iter"
 	"math"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // builder makes a table of the records of a store.
@@ -44,8 +44,8 @@ func Build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Recor
 	x.Reader, err = x.NewReader(Lookups{})
 	// No rank goes on before all have what they need to begin.
 	if err = rma.AllSucceeded(ctx, job, "index: opening", err); err == nil {
-		t.line, err = ship.Open(ctx, job, t.window, ship.Config{Access: cfg.Access,
-			Trips: tripsOfLookup, Answer: x.answer})
+		err = t.batches.Open(ctx, job, t.window, core.Config{Access: cfg.Access,
+			Messages: messagesOfLookup, Answer: x.answer, Closed: errClosed})
 		err = rma.AllSucceeded(ctx, job, "index: opening", err)
 	}
 	if err != nil {
@@ -84,7 +84,8 @@ func (b *builder) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.t.window, b.t.flat = w, rma.Flat(w)
+	b.t.window = w
+	b.t.address(core.NewRegions(w))
 	// Nobody reads before all have written.
 	if err := b.shareMarks(ctx, b.write(ctx)); err != nil {
 		return err

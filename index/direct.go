@@ -33,29 +33,36 @@ func (r *Reader) search(key []byte, found func(i int, v Value) bool) (err error)
 	return err
 }
 
-// many looks up a batch. The error is the first one of a lookup.
-func (r *Reader) many(b *batch) error {
-	counts := Stats{Lookups: uint64(b.len())}
-	t := r.t
-	err := t.guarded(func() error {
-		if t.inline() && t.cfg.Layout != Cuckoo && t.unitBytes == 8 && b.size == 4 {
-			counts.Matches = t.manyWords(b)
+// Direct looks keys up in memory that this process addresses. The error is the first one of a
+// lookup.
+func (b *batch) Direct(at, left []int) ([]int, error) {
+	t := b.r.t
+	return left, t.guarded(func() error {
+		if at == nil && t.inline() && t.cfg.Layout != Cuckoo && t.unitBytes == 8 && b.size == 4 {
+			b.counts.Lookups += uint64(b.len())
+			b.counts.Matches += t.manyWords(b)
 			return nil
 		}
+		n := len(at)
+		if at == nil {
+			n = b.len()
+		}
+		b.counts.Lookups += uint64(n)
 		q := query{t: t}
 		var failed error
-		for i := range b.len() {
+		for i := range n {
+			if at != nil {
+				i = at[i]
+			}
 			if q.begin(i, b.key(i), b.found) {
 				if err := q.walk(); failed == nil {
 					failed = err
 				}
 			}
-			counts.Matches += uint64(q.matches)
+			b.counts.Matches += uint64(q.matches)
 		}
 		return failed
 	})
-	r.add(&counts)
-	return err
 }
 
 // walk searches the memory of the key's rank.

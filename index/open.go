@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -55,7 +56,7 @@ func Open(ctx context.Context, job rma.Job, path string) (*Index, error) {
 	t := m.table(job)
 	t.image = m
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(&m.memory[m.header])), t.ranks*t.segment)
-	t.flat = words
+	t.address(core.OnePiece(t.ranks, words))
 	t.findGuides()
 	for _, number := range t.ownSegments() {
 		t.mine += t.owned[number]

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/readsize"
 	"github.com/farhash/farhash/rma"
@@ -28,8 +29,7 @@ type Reader struct {
 	scratch  sync.Pool
 	closed   atomic.Bool
 
-	mu    sync.Mutex
-	stats Stats
+	counters *core.Counters[Stats]
 }
 
 // NewReader returns a Reader, for lookups by another policy than the index itself has. No
@@ -47,8 +47,8 @@ func (x *Index) NewReader(l Lookups) (*Reader, error) {
 		return nil, errors.New("index: OneSided is for tables in the memory of ranks, and this " +
 			"one lies in a file that is mapped; Load it")
 	}
-	r := &Reader{t: x.t, cfg: l, best: best, direct: x.t.flat != nil && !l.OneSided,
-		sessions: rma.Pool[*session]{Closed: errClosed}}
+	r := &Reader{t: x.t, cfg: l, best: best, direct: x.t.batches.Whole != nil && !l.OneSided,
+		sessions: rma.Pool[*session]{Closed: errClosed}, counters: core.NewCounters[Stats]()}
 	if r.direct {
 		return r, nil
 	}
@@ -86,12 +86,13 @@ func (r *Reader) Lookup(key []byte) iter.Seq2[Value, error] {
 		// The caller's code does not run while requests are in flight.
 		var values []byte
 		var ends []int
-		b := batch{keys: key, size: len(key), found: func(_ int, v Value) bool {
+		b := batch{r: r, keys: key, size: len(key), found: func(_ int, v Value) bool {
 			values = append(values, v...)
 			ends = append(ends, len(values))
 			return true
 		}}
-		err := r.queued(&b)
+		err := b.Queued(nil)
+		r.counters.Add(core.Stripe(), &b.counts)
 		from := 0
 		for _, end := range ends {
 			if !yield(values[from:end:end], nil) {
@@ -117,17 +118,11 @@ func (r *Reader) LookupBatch(keys []byte, found func(i int, v Value)) error {
 	if err := r.check(keys, len(keys)/r.t.cfg.KeySize); err != nil {
 		return err
 	}
-	b := batch{keys: keys, size: r.t.cfg.KeySize, found: func(i int, v Value) bool {
+	b := batch{r: r, keys: keys, size: r.t.cfg.KeySize, found: func(i int, v Value) bool {
 		found(i, v)
 		return true
 	}}
-	switch {
-	case r.direct:
-		return r.many(&b)
-	case r.ships(b.len()):
-		return r.shipped(&b)
-	}
-	return r.queued(&b)
+	return b.run()
 }
 
 func (r *Reader) open() error {
@@ -171,20 +166,16 @@ type Stats struct {
 	// Shipped is how many of Lookups their owners have answered, in ShippedRequests requests.
 	Shipped         uint64
 	ShippedRequests uint64
+	// Served is how many lookups other ranks have shipped to this one, which they count.
+	Served uint64
 }
 
 // Add adds t to s.
 func (s *Stats) Add(t Stats) {
-	s.Lookups += t.Lookups
-	s.Matches += t.Matches
-	s.Rounds += t.Rounds
-	s.Requests += t.Requests
-	s.Slots += t.Slots
-	s.Bytes += t.Bytes
-	s.HeapRequests += t.HeapRequests
-	s.HeapBytes += t.HeapBytes
-	s.Shipped += t.Shipped
-	s.ShippedRequests += t.ShippedRequests
+	a, b := core.Words(s), core.Words(&t)
+	for i := range a {
+		a[i] += b[i]
+	}
 }
 
 // PerLookup is the mean of requests, slots and bytes of a lookup, without the heap's.
@@ -194,21 +185,7 @@ func (s *Stats) PerLookup() (requests, slots, bytes float64) {
 }
 
 // Stats returns what this rank's lookups took.
-func (r *Reader) Stats() Stats {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.stats
-}
+func (r *Reader) Stats() Stats { return r.counters.Sum() }
 
 // ResetStats begins to count anew.
-func (r *Reader) ResetStats() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stats = Stats{}
-}
-
-func (r *Reader) add(s *Stats) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stats.Add(*s)
-}
+func (r *Reader) ResetStats() { r.counters.Reset() }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -14,9 +15,11 @@ var errClosed = errors.New("index: the index is closed")
 // Algorithm 1.
 type session struct {
 	clusterQueue
-	ops     []op
-	pool    bufferPool
-	running []bool // by slot
+	ops    []op
+	pool   bufferPool
+	slots  core.Slots
+	batch  *batch // that is looked up
+	failed error  // the first one of its lookups
 }
 
 // clusterQueue is a queue that updates the clusters when all requests have been posted, while
@@ -42,7 +45,7 @@ func (r *Reader) session() (*session, error) {
 	if r.cfg.Policy == Parallel {
 		reads = t.cfg.Choices
 	}
-	s := &session{ops: make([]op, depth), running: make([]bool, depth), pool: t.newBufferPool()}
+	s := &session{ops: make([]op, depth), slots: core.NewSlots(depth), pool: t.newBufferPool()}
 	q, err := r.t.job.NewQueue(depth*(reads+1) + s.pool.more)
 	if err != nil {
 		return nil, err
@@ -74,80 +77,69 @@ func appendBuf(q rma.Queue, to []rma.Buf, words int) ([]rma.Buf, error) {
 // wordsSpanned is how many words so many units may touch.
 func wordsSpanned(units, unitBytes int) int { return (units*unitBytes+7)/8 + 1 }
 
-// batch is the keys of one call.
+// batch is the keys of one call: a core.Ops.
 type batch struct {
-	keys  []byte
-	size  int // of a key
-	found func(i int, v Value) bool
-	only  []int // the numbers of the keys to be looked up; nil: all
+	r      *Reader
+	keys   []byte
+	size   int // of a key
+	found  func(i int, v Value) bool
+	counts Stats
 }
 
-// part is some keys of a batch.
-func (b *batch) part(numbers []int) *batch {
-	p := *b
-	p.only = numbers
-	return &p
-}
-
-func (b *batch) len() int {
-	if b.only != nil {
-		return len(b.only)
-	}
-	return len(b.keys) / b.size
-}
+func (b *batch) len() int { return len(b.keys) / b.size }
 
 func (b *batch) key(i int) []byte { return b.keys[i*b.size : (i+1)*b.size] }
 
-// number is that of the key that is looked up as the i-th one.
-func (b *batch) number(i int) int {
-	if b.only != nil {
-		return b.only[i]
+// run looks up a batch. A reader by another policy than Best is for counting what that policy reads,
+// so its lookups are neither shipped nor direct, unless all memory is.
+func (b *batch) run() error {
+	r := b.r
+	var err error
+	if r.best || r.direct {
+		var requests rma.Stats
+		requests, err = r.t.batches.Run(context.Background(), b.len(), b)
+		b.counts.ShippedRequests = requests.Ships
+	} else {
+		err = b.Queued(nil)
 	}
-	return i
-}
-
-// queued looks up a batch through a queue. Errors of single lookups are returned after all have
-// ended.
-func (r *Reader) queued(b *batch) error {
-	var counts Stats
-	err := r.throughQueue(b, &counts)
-	r.add(&counts)
+	r.counters.Add(core.Stripe(), &b.counts)
 	return err
 }
 
-func (r *Reader) throughQueue(b *batch, counts *Stats) error {
-	s, err := r.session()
+// Owners gives the ranks that have the records.
+func (b *batch) Owners(owners []int32) {
+	for i := range owners {
+		rank, _ := place(hashKey(b.key(i)), b.r.t.ranks)
+		owners[i] = int32(rank)
+	}
+}
+
+// Queued looks keys up through a queue. Errors of single lookups are returned after all have ended.
+func (b *batch) Queued(at []int) error {
+	s, err := b.r.session()
 	if err != nil {
 		return err
 	}
-	failed, err := s.run(b, counts)
-	r.sessions.Give(s, err != nil)
+	s.batch, s.failed = b, nil
+	err = s.slots.Drive(context.Background(), &s.clusterQueue, b.len(), at, len(s.ops), s)
+	failed := s.failed
+	s.batch, s.failed = nil, nil
+	b.r.sessions.Give(s, err != nil)
 	return errors.Join(err, failed)
 }
 
-// run drives the lookups. failed is the first error of one.
-func (s *session) run(b *batch, counts *Stats) (failed, err error) {
-	clear(s.running)
-	issued := 0
-	next := func(slot int) rma.Op {
-		o := &s.ops[slot]
-		if s.running[slot] {
-			s.running[slot] = false
-			counts.Add(o.counts)
-			if failed == nil {
-				failed = o.err
-			}
-		}
-		if issued == b.len() {
-			return nil
-		}
-		s.running[slot] = true
-		number := b.number(issued)
-		o.start(number, b.key(number), b.found)
-		issued++
-		return o
+// Start readies a machine for a key.
+func (s *session) Start(machine, i int) rma.Op {
+	o := &s.ops[machine]
+	o.start(i, s.batch.key(i), s.batch.found)
+	return o
+}
+
+// Finish takes the counts of a machine, and the first error of one.
+func (s *session) Finish(machine, _ int) {
+	o := &s.ops[machine]
+	s.batch.counts.Add(o.counts)
+	if s.failed == nil {
+		s.failed = o.err
 	}
-	depth := min(max(b.len(), 1), len(s.ops))
-	err = rma.RunAll(context.Background(), &s.clusterQueue, depth, next)
-	return failed, err
 }

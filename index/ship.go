@@ -1,9 +1,9 @@
 package index
 
 import (
-	"context"
 	"fmt"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/ship"
 )
 
@@ -16,15 +16,11 @@ import (
 // or manyValues alone: the answer has no room for all of them, and the rank that asked looks
 // the key up itself. There is room for twice the values of the mean size.
 
-// tripsOfLookup is about how many messages a lookup takes one-sided.
-const tripsOfLookup = 1.1
+// messagesOfLookup is about how many messages a lookup takes one-sided.
+const messagesOfLookup = 1.1
 
 // manyValues stands for the number of values.
 const manyValues = 1<<64 - 1
-
-// ships reports whether some of n lookups may be shipped. A reader by another policy than Best is
-// for counting what that policy reads, so its lookups are not shipped.
-func (r *Reader) ships(n int) bool { return r.best && r.t.line.Worth(n) }
 
 // near is the memory of a rank where that is addressable, for lookups that need not count requests.
 func (r *Reader) near(rank int) []uint64 {
@@ -48,62 +44,45 @@ func (t *table) answerWords() int {
 
 func wordsOf(bytes int) int { return (bytes + 7) / 8 }
 
-// shipped looks up a batch where some keys are worth a request.
-func (r *Reader) shipped(b *batch) error {
-	t := r.t
-	keyWords, answerWords := wordsOf(b.size), t.answerWords()
-	counts := Stats{}
-	var many []int
-	requests, err := t.line.Run(context.Background(), &ship.Batch{N: b.len(),
-		Owner: func(i int) int {
-			rank, _ := place(hashKey(b.key(i)), t.ranks)
-			return rank
-		},
-		Size: func(int) (int, int) { return keyWords, answerWords },
-		Pack: func(i int, to []uint64) {
-			to[keyWords-1] = 0
-			copy(bytesOf(to), b.key(i))
-		},
-		Unpack: func(i int, from []uint64) (int, error) {
-			if from[0] == manyValues {
-				many = append(many, i)
-				return 1, nil
-			}
-			words, err := t.unpackValues(from, func(v Value) { b.found(i, v) })
-			if err == nil {
-				counts.Shipped++
-				counts.Matches += from[0]
-			}
-			return words, err
-		},
-		Rest: func(rest []int) error { return r.queued(b.part(rest)) },
-	})
-	counts.Lookups, counts.ShippedRequests = counts.Shipped, requests.Ships
-	r.add(&counts)
-	if len(many) > 0 {
-		if failed := r.queued(b.part(many)); err == nil {
-			err = failed
-		}
+// Kind, Size, Pack and Unpack are those of a request.
+func (b *batch) Kind() uint32 { return 0 }
+
+func (b *batch) Size(int) (request, answer int) { return wordsOf(b.size), b.r.t.answerWords() }
+
+func (b *batch) Pack(i int, to []uint64) {
+	to[len(to)-1] = 0
+	copy(bytesOf(to), b.key(i))
+}
+
+func (b *batch) Unpack(_, i int, from []uint64) (words int, again bool, err error) {
+	if from[0] == manyValues {
+		return 1, true, nil
 	}
-	return err
+	words, err = b.r.t.unpackValues(from, func(v Value) { b.found(i, v) })
+	if err == nil {
+		b.counts.Lookups++
+		b.counts.Shipped++
+		b.counts.Matches += from[0]
+	}
+	return words, false, err
 }
 
 // unpackValues gives the values of an answer and returns its words.
 func (t *table) unpackValues(from []uint64, found func(v Value)) (words int, err error) {
 	if words = 1; from[0] > t.records {
-		return 0, ship.ErrDisorder
+		return 0, core.ErrDisorder
 	}
 	for range from[0] {
 		size := uint64(t.cfg.ValueSize)
 		if t.cfg.Variable {
 			if words == len(from) {
-				return 0, ship.ErrDisorder
+				return 0, core.ErrDisorder
 			}
 			size = from[words]
 			words++
 		}
 		if size > uint64(len(from)-words)*8 {
-			return 0, ship.ErrDisorder
+			return 0, core.ErrDisorder
 		}
 		n := wordsOf(int(size))
 		found(bytesOf(from[words : words+n])[:size:size])
@@ -163,6 +142,7 @@ func (x *Index) answer(_ uint32, n int, request, to []uint64) (int, error) {
 	if t.words(t.job.Rank()) == nil {
 		return x.answerByQueue(&a, request)
 	}
+	x.counters.Add(0, &Stats{Served: uint64(n)})
 	q := query{t: t}
 	for i := range n {
 		key := bytesOf(request[i*keyWords:])[:size]
@@ -185,8 +165,8 @@ func (x *Index) answerByQueue(a *answers, request []uint64) (int, error) {
 	size := x.t.cfg.KeySize
 	for len(request) > 0 {
 		a.begin()
-		b := batch{keys: bytesOf(request)[:size], size: size, found: a.add}
-		if err := x.throughQueue(&b, &Stats{}); err != nil { // the rank that asked counts
+		b := batch{r: x.Reader, keys: bytesOf(request)[:size], size: size, found: a.add}
+		if err := b.Queued(nil); err != nil { // the rank that asked counts
 			return 0, err
 		}
 		request = request[wordsOf(size):]
@@ -195,4 +175,4 @@ func (x *Index) answerByQueue(a *answers, request []uint64) (int, error) {
 }
 
 // Access is how lookups by [Best] reach memory that is not addressable, and why.
-func (x *Index) Access() ship.Choice { return x.t.line.Choice() }
+func (x *Index) Access() ship.Choice { return x.t.batches.Access() }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // table is where the records of all ranks lie, and what every rank knows of it.
@@ -23,10 +23,10 @@ import (
 //	      Cuckoo, fixed        | signature for each slot | offset of its records |
 //	      Cuckoo, variable     | signature | offset | for each slot
 type table struct {
-	job    rma.Job
-	window rma.Window
-	flat   []uint64   // all segments in order; nil where only queues reach them
-	line   *ship.Line // ships batches; nil where none are shipped
+	job     rma.Job
+	window  rma.Window
+	batches core.Batches
+	flat    []uint64 // all segments in order; nil where only queues reach some
 
 	cfg        Config
 	form       form
@@ -132,10 +132,17 @@ func (t *table) offset(from []byte) int {
 	return int(binary.LittleEndian.Uint64(from))
 }
 
+// address takes the memory that this process addresses directly.
+func (t *table) address(r core.Regions) {
+	if t.batches.Regions, t.batches.InOnePiece = r, true; r.Whole != nil {
+		t.flat = r.Whole.Words
+	}
+}
+
 // close gives the memory back.
 func (t *table) close() error {
 	t.closed.Store(true)
-	errs := []error{t.line.Close()}
+	errs := []error{t.batches.Close()}
 	t.flat = nil
 	for _, w := range []rma.Window{t.window, t.marked} {
 		if w != nil {

@@ -40,6 +40,18 @@ func NewRegions(w rma.Window) Regions {
 	return r
 }
 
+// OnePiece is the regions of segments that lie in one piece of memory, such as a mapped file.
+func OnePiece(ranks int, words []uint64) Regions {
+	whole := &rma.Region{Ranks: ranks, Words: words}
+	r := Regions{Any: true, All: true, Whole: whole}
+	n := len(words) / ranks
+	for rank := range ranks {
+		r.Segments = append(r.Segments, words[rank*n:(rank+1)*n:(rank+1)*n])
+		r.by = append(r.by, whole)
+	}
+	return r
+}
+
 // At is the region of a rank's segment, nil where only queues reach it.
 func (r *Regions) At(rank int) *rma.Region {
 	if r.by == nil || r.by[rank] == nil || r.Moves != nil && r.Moves.Moved(rank) {
