@@ -90,8 +90,8 @@ func (b *batch) len() int { return len(b.keys) / b.size }
 
 func (b *batch) key(i int) []byte { return b.keys[i*b.size : (i+1)*b.size] }
 
-// run looks up a batch. A reader by another policy than Best is for counting what that policy reads,
-// so its lookups are neither shipped nor direct, unless all memory is.
+// run looks up a batch. A reader by another policy than Best is for counting what that policy
+// reads, so its lookups are neither shipped nor direct, unless all memory is.
 func (b *batch) run() error {
 	r := b.r
 	var err error

@@ -1,14 +1,14 @@
-// Package ship is function shipping: it sends batches of operations to the ranks that own the
-// memory that they work on. The tables of farhash use it. A program uses [Access], in the Config of
-// a table, and reads the [Choice] that the table reports. A table of one's own uses [Line].
+// Package ship says whether the batches of a table are shipped: sent to the ranks that own the
+// memory that they work on. A program sets [Access] in the Config of a table, and reads the
+// [Choice] that the Stats of the table report.
 //
 // On some networks a message costs thousands of times more than an access to memory, and the
-// number of messages decides how long a batch takes. A batch of one-sided operations takes one or
-// two messages for each operation. A batch that is shipped takes one message for each owner, with
-// thousands of operations in it. The owner carries them out on its own memory, by the table's own
-// code, and one message brings all answers back. Wang et al. (Efficient Usage of One-Sided RDMA for
-// Linear Probing, ADMS 2020; "LP") ask in section 7 how such two-sided probing compares with
-// one-sided probing. The command farhash-eval net hosts measures it.
+// number of messages decides how long a batch takes. A batch of one-sided operations takes one
+// or two messages for each operation. A batch that is shipped takes one message for each owner,
+// with thousands of operations in it. The owner carries them out on its own memory, by the
+// table's own code, and one message brings all answers back. Wang et al. (Efficient Usage of
+// One-Sided RDMA for Linear Probing, ADMS 2020; "LP") ask in section 7 how such two-sided
+// probing compares with one-sided probing. The command farhash-eval net hosts measures it.
 //
 //	rank 0                                   rank 2
 //	batch: 5 operations   --[ op op op ]-->  handler: the table's batch
@@ -19,36 +19,30 @@
 // # Access
 //
 // [Access] says how a table reaches memory that is not addressable in its process: [OneSided],
-// [Shipped], or [Auto], which is the default. Addressable memory, that of ranks of the same host,
-// is always worked on directly. Single operations are always one-sided: a get is never slower than
-// a message that a program has to answer.
+// [Shipped], or [Auto], which is the default. Addressable memory, that of ranks of the same
+// host, is always worked on directly. Single operations are always one-sided: a get is never
+// slower than a message that a program has to answer.
 //
 // With Auto a rank measures for some milliseconds when a table is made. From this it finds the
 // minimum batch: the number of operations for one owner from which on shipping takes less time:
 //
 //	one-sided   trips * latency + n * trips * 1/rate
-//	shipped     latency of a request + n * (words * time of a word + handleNs)
+//	shipped     latency of a request + n * (words * time of a word + 200 ns)
 //
-// Trips is how many messages an operation takes one-sided; the table gives it. Where messages are
-// cheap, as on InfiniBand, there is no minimum batch, and nothing is shipped. [Line.Choice] reports
-// what was chosen and why.
-//
-// # Protocol
-//
-// A [Line] ships the batches of a table on one window. A request is a word with the kind of the
-// operations (32 bits) and their number (32 bits), and the operations as the table packs them; an
-// answer is a status word and the answers in the same order. An owner that does not answer,
-// because it has closed the table, leaves its part to one-sided operations.
+// Trips is how many messages an operation takes one-sided; the table gives it. Where messages
+// are cheap, as on InfiniBand, there is no minimum batch, and nothing is shipped. [Choice]
+// reports what was chosen and why.
 //
 // # Guarantees
 //
-// A shipped operation takes effect between the call and its return, as a one-sided one does: it is
-// the same operation, only that the owner's processor carries it out. When a rank is lost, what was
-// in flight to it may have taken effect or not; the others' part of the batch is done.
+// A shipped operation takes effect between the call and its return, as a one-sided one does: it
+// is the same operation, only that the owner's processor carries it out. When a rank is lost,
+// what was in flight to it may have taken effect or not; the others' part of the batch is done.
+// An owner that has closed the table leaves its part to one-sided operations.
 //
 // The answers of an owner come from one goroutine of its program. So a rank gives at most one
-// processor to the others, a request that waits does not delay one-sided operations, and a
-// rank that computes answers when Go's scheduler lets the goroutine run, 10 ms later at most
-// for each processor's worth of goroutines before it. The memory for requests is bounded: each
-// call in progress has 8*2*64 KiB, and an engine limits what is in flight to a rank.
+// processor to the others, and a request that waits does not delay one-sided operations. A rank
+// that is busy on all its processors answers when Go's scheduler runs that goroutine, which may
+// take 10 ms. The memory for requests is bounded: each call in progress has 8 requests and
+// answers of 64 KiB, and an engine limits what is in flight to a rank.
 package ship

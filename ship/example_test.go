@@ -2,7 +2,6 @@ package ship_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/farhash/farhash/cache"
@@ -33,51 +32,4 @@ func ExampleAccess() {
 	}
 	// Output:
 	// shipped, as asked
-}
-
-// The owner of a number doubles it. Rank 0 ships what rank 1 owns, and doubles the rest itself.
-func ExampleLine() {
-	double := func(_ uint32, n int, request, answer []uint64) (words int, err error) {
-		for i, number := range request {
-			answer[i] = 2 * number
-		}
-		return n, nil
-	}
-	err := local.RunWith(twoHosts, 2, func(job rma.Job) error {
-		ctx := context.Background()
-		window, err := job.NewWindow(ctx, rma.Spec{Name: "numbers", Words: 8})
-		if err != nil {
-			return err
-		}
-		line, err := ship.Open(ctx, job, window, ship.Config{Access: ship.Shipped, Answer: double})
-		if err != nil {
-			return err
-		}
-		if job.Rank() == 0 {
-			numbers := []uint64{10, 11, 12, 13}
-			_, err = line.Run(ctx, &ship.Batch{N: len(numbers),
-				Owner: func(i int) int { return i % 2 },
-				Size:  func(int) (request, answer int) { return 1, 1 },
-				Pack:  func(i int, to []uint64) { to[0] = numbers[i] },
-				Unpack: func(i int, from []uint64) (words int, err error) {
-					numbers[i] = from[0]
-					return 1, nil
-				},
-				Rest: func(operations []int) error {
-					fmt.Println("not shipped:", operations)
-					for _, i := range operations {
-						numbers[i] *= 2
-					}
-					return nil
-				}})
-			fmt.Println(numbers)
-		}
-		return errors.Join(err, job.Barrier(ctx))
-	})
-	if err != nil {
-		fmt.Println(err)
-	}
-	// Output:
-	// not shipped: [0 2]
-	// [20 22 24 26]
 }

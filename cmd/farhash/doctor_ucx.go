@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/doctor"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/ucx"
@@ -263,19 +264,18 @@ func (s *ucxReport) test(ctx context.Context, job rma.Job) error {
 		return err
 	}
 	nothing := func(uint32, int, []uint64, []uint64) (int, error) { return 0, nil }
-	line, err := ship.Open(ctx, job, window, ship.Config{Trips: 1, Answer: nothing})
-	if err != nil {
+	var b core.Batches
+	if err := b.Open(ctx, job, window, core.Config{Messages: 1, Answer: nothing}); err != nil {
 		return err
 	}
 	if job.Rank() == 0 {
 		s.Coherent = window.Caps().CPUAtomicsCoherent
-		if line != nil {
-			c := line.Choice()
+		if c := b.Access(); c != (ship.Choice{}) {
 			s.Choice, s.Costs = c.String(), c.Costs
 			if c.MinBatch < math.MaxInt {
 				s.Least = c.MinBatch
 			}
 		}
 	}
-	return errors.Join(job.Barrier(ctx), line.Close(), window.Close())
+	return errors.Join(job.Barrier(ctx), b.Close(), window.Close())
 }

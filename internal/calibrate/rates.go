@@ -4,8 +4,8 @@ import (
 	"errors"
 	"math"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // The reads that rates are measured of: words, and how many are in flight at each rank. All that
@@ -126,14 +126,15 @@ func (s *shipper) line(r *Shipped) error {
 // auto asks what a table with ship.Auto would do.
 func (s *shipper) auto(r *Shipped) error {
 	none := func(uint32, int, []uint64, []uint64) (int, error) { return 0, nil }
-	line, err := ship.Open(s.ctx, s.job, s.server, ship.Config{Trips: 1, Answer: none})
+	var b core.Batches
+	err := b.Open(s.ctx, s.job, s.server, core.Config{Messages: 1, Answer: none})
 	if err != nil {
 		return err
 	}
-	choice := line.Choice()
+	choice := b.Access()
 	r.Auto = choice.String()
 	if choice.MinBatch < math.MaxInt {
 		r.MinBatch = choice.MinBatch
 	}
-	return errors.Join(s.job.Barrier(s.ctx), line.Close())
+	return errors.Join(s.job.Barrier(s.ctx), b.Close())
 }

@@ -52,8 +52,8 @@ func isWords(t reflect.Type) bool {
 	return false
 }
 
-// Stripe is the stripe of this goroutine, chosen by the address of its stack. That costs less than a
-// shared counter, whose line is often in the cache of another core.
+// Stripe is the stripe of this goroutine, chosen by the address of its stack. That costs less than
+// a shared counter, whose line is often in the cache of another core.
 func Stripe() uint64 {
 	var here byte
 	return uint64(uintptr(unsafe.Pointer(&here)) >> stackBits % stripes)

@@ -7,7 +7,7 @@
 // Each operation of a batch has an owner, the rank whose memory it touches first. [Batches.Run]
 // asks for all owners once and divides the batch by them:
 //
-//	direct      the owner's segment is in a [rma.Region]: the table's own loops work on that memory
+//	direct      the owner's segment is in a [rma.Region]: the table's own loops work on it
 //	            (Ops.Direct)
 //	shipped     the engine carries requests, and the operations of one owner are enough to be
 //	            worth one: the owner carries them out (function shipping; Ops.Pack, Ops.Unpack)
