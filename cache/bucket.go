@@ -38,22 +38,11 @@ func sameWords(shared, own []uint64) bool {
 	return true
 }
 
-// loadWords copies words of a bucket.
-func loadWords(own, shared []uint64) {
-	if !memory.RaceEnabled {
-		copy(own, shared)
-		return
-	}
-	for i := range own {
-		own[i] = atomic.LoadUint64(&shared[i])
-	}
-}
-
 // storeBucket writes a bucket, the checksum last: a reader at the same time then finds the old
 // checksum for longer, and its attempt to mark the bucket invalid fails.
 func storeBucket(shared []uint64, seal uint64, key, value []uint64) {
-	storeWords(shared[1:], key)
-	storeWords(shared[1+len(key):], value)
+	memory.StoreWords(shared[1:], key)
+	memory.StoreWords(shared[1+len(key):], value)
 	storeSeal(shared, seal)
 }
 
@@ -66,17 +55,6 @@ func storeSeal(shared []uint64, seal uint64) {
 	atomic.StoreUint64(&shared[0], seal)
 }
 
-// storeWords writes words of a bucket.
-func storeWords(shared, own []uint64) {
-	if !memory.RaceEnabled {
-		copy(shared, own)
-		return
-	}
-	for i, word := range own {
-		atomic.StoreUint64(&shared[i], word)
-	}
-}
-
 // key and value are parts of a bucket.
 func (t *table) keyIn(bucket []uint64) []uint64   { return bucket[1 : 1+t.keyWords] }
 func (t *table) valueIn(bucket []uint64) []uint64 { return bucket[1+t.keyWords : t.bucketWords] }
@@ -84,6 +62,6 @@ func (t *table) valueIn(bucket []uint64) []uint64 { return bucket[1+t.keyWords :
 // take copies the value out of a bucket that has shown seal and the key, and reports
 // whether it was there as a whole.
 func (t *table) take(bucket []uint64, seal, hash uint64, value []uint64) bool {
-	loadWords(value, t.valueIn(bucket))
+	memory.LoadWords(value, t.valueIn(bucket))
 	return sealOf(hash, value) == seal || noChecksum.On()
 }

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -94,7 +95,7 @@ func (t *table) putNear(f *flight, key, value []uint64) (r Result, candidate int
 // update gives a bucket another value, if it is another one.
 func (t *table) update(b []uint64, seal uint64, value []uint64) {
 	if atomic.LoadUint64(&b[0]) != seal || !sameWords(t.valueIn(b), value) {
-		storeWords(t.valueIn(b), value)
+		memory.StoreWords(t.valueIn(b), value)
 		storeSeal(b, seal)
 	}
 }

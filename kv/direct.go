@@ -26,8 +26,8 @@ import (
 // then either have the key as it is now, or are marked as moved from this table.
 type direct struct {
 	items core.Regions
-	flat  []uint64 // the items of all ranks, if they are in one piece
-	gets  sync.Pool
+	flat  []uint64  // the items of all ranks, if they are in one piece
+	pool  sync.Pool // of *directCalls
 }
 
 // lineSlots is how many slots a cache line has.
@@ -44,8 +44,8 @@ func (m *Map) findDirect() {
 	}
 }
 
-// directGet is a get in progress: the slot that it examines.
-type directGet struct {
+// directCall is a get in progress: the slot that it examines.
+type directCall struct {
 	call  *Call
 	index int // of the call in its batch
 	hash  uint64
@@ -68,7 +68,7 @@ func hashOf(key []byte) uint64 {
 
 // startAtHome goes to the first slot that the key may have, and reports whether it is directly
 // addressable.
-func (m *Map) startAtHome(t *table, g *directGet) bool {
+func (m *Map) startAtHome(t *table, g *directCall) bool {
 	g.hash = hashOf(g.call.Key)
 	g.rank, g.at, g.rest = m.place(*t, m.slotAt(*t, g.hash, 0))
 	g.slots = m.batches.Segments[g.rank]
@@ -76,7 +76,7 @@ func (m *Map) startAtHome(t *table, g *directGet) bool {
 }
 
 // nextSlot goes to the next slot.
-func (m *Map) nextSlot(t *table, g *directGet) {
+func (m *Map) nextSlot(t *table, g *directCall) {
 	g.at += m.stride
 	if g.rest--; g.rest > 0 {
 		return
@@ -90,7 +90,7 @@ func (m *Map) nextSlot(t *table, g *directGet) {
 
 // findCandidate goes on to the first slot that has no key or may have the key of the call,
 // beginning with the present one. It returns false where the machine has to make the call.
-func (m *Map) findCandidate(t *table, g *directGet) bool {
+func (m *Map) findCandidate(t *table, g *directCall) bool {
 	want := matchWord(g.hash)
 	for range t.slots {
 		if g.slots == nil {
@@ -133,7 +133,7 @@ const maxReads = 64
 
 // finishGet answers the call of a get after findCandidate has found a slot. It returns false, and
 // has changed nothing, where the machine has to make the call.
-func (m *Map) finishGet(t *table, g *directGet) bool {
+func (m *Map) finishGet(t *table, g *directCall) bool {
 	for range maxReads {
 		switch {
 		case g.word&occupied == 0:
@@ -162,13 +162,13 @@ func (m *Map) finishGet(t *table, g *directGet) bool {
 }
 
 // nextCandidate finds the next candidate behind the present slot.
-func (m *Map) nextCandidate(t *table, g *directGet) bool {
+func (m *Map) nextCandidate(t *table, g *directCall) bool {
 	m.nextSlot(t, g)
 	return m.findCandidate(t, g)
 }
 
 // answer stores in the call whether its key is there, and its value.
-func (g *directGet) answer(value []byte, there bool) bool {
+func (g *directCall) answer(value []byte, there bool) bool {
 	c := g.call
 	c.Done, c.Version, c.Err = there, 0, nil
 	if there {
@@ -207,41 +207,46 @@ func loadItem(c *Call, word uint64, it []uint64) (value []byte, whole, same bool
 	return value, hashEnd(h, 1+wordsOf(keySize)+len(words)) == want || takesTorn.On(), same
 }
 
-// tryDirect answers a get, if it can.
-func (m *Map) tryDirect(c *Call) bool {
+// tryGet answers a get, if it can.
+func (m *Map) tryGet(c *Call) bool {
 	t := m.latestTable()
-	g := directGet{call: c} // here, or the call would move to the heap
+	g := directCall{call: c} // here, or the call would move to the heap
 	return m.startAtHome(&t, &g) && m.findCandidate(&t, &g) && m.finishGet(&t, &g)
 }
 
-const (
-	maxDirectGets = 32 // gets of a batch whose memory is prefetched together
-	itemLines     = 3  // of an item
-)
-
-// directGets is the working memory for the gets of a batch.
-type directGets struct {
-	all   [maxDirectGets]directGet
-	lines [maxDirectGets]*uint64
+// tryWrite makes a call that changes the map, if it can.
+func (m *Map) tryWrite(c *Call) bool {
+	t, p := m.latestTable(), m.directCalls()
+	g := directCall{call: c}
+	done := m.startAtHome(&t, &g) && m.findCandidate(&t, &g) && m.finishWrite(&t, &g, &p.write)
+	m.direct.pool.Put(p)
+	return done
 }
 
-// answerGets answers those gets that it can, of the calls with the given indices, or of all for
-// nil. The rest, and other calls, are appended to left; the memory that they need is prefetched
-// as well.
-func (m *Map) answerGets(calls []Call, indices, left []int) []int {
+const (
+	maxDirectCalls = 32 // calls of a batch whose memory is prefetched together
+	itemLines      = 3  // of an item
+)
+
+// directCalls is the working memory for the calls of a batch.
+type directCalls struct {
+	all   [maxDirectCalls]directCall
+	lines [maxDirectCalls]*uint64
+	write directWrite
+}
+
+// makeDirect makes those calls that it can, of the calls with the given indices, or of all for
+// nil. The rest is appended to left; the memory that it needs is prefetched as well.
+func (m *Map) makeDirect(calls []Call, indices, left []int) []int {
 	n := len(indices)
 	if indices == nil {
 		n = len(calls)
 	}
-	had := len(left)
-	p, ok := m.direct.gets.Get().(*directGets)
-	if !ok {
-		p = new(directGets)
-	}
+	p := m.directCalls()
 	for next := 0; next < n; {
 		t := m.latestTable()
 		group := 0
-		for ; next < n && group < maxDirectGets; next++ {
+		for ; next < n && group < maxDirectCalls; next++ {
 			g := &p.all[group]
 			if g.index = next; indices != nil {
 				g.index = indices[next]
@@ -254,31 +259,54 @@ func (m *Map) answerGets(calls []Call, indices, left []int) []int {
 			p.lines[group] = &g.slots[g.at]
 			group++
 		}
-		left = m.answerGroup(p, p.all[:group], &t, left)
+		left = m.makeGroup(p, p.all[:group], &t, left)
 	}
-	*p = directGets{} // it is kept, and the calls are not
-	m.direct.gets.Put(p)
-	m.tally.Count(core.Stripe(), directGetsAt, uint64(n-(len(left)-had)))
+	clear(p.all[:]) // it is kept, and the calls are not
+	m.direct.pool.Put(p)
 	return left
 }
 
-// answerGroup answers gets that are at their homes.
-func (m *Map) answerGroup(p *directGets, group []directGet, t *table, left []int) []int {
+// directCalls returns working memory that nobody uses.
+func (m *Map) directCalls() *directCalls {
+	if p, ok := m.direct.pool.Get().(*directCalls); ok {
+		return p
+	}
+	return new(directCalls)
+}
+
+// makeGroup makes calls that are at their homes.
+func (m *Map) makeGroup(p *directCalls, group []directCall, t *table, left []int) []int {
 	memory.Prefetch(p.lines[:len(group)], 1)
 	lines := p.lines[:0]
 	for k := range group {
 		g := &group[k]
 		if !m.findCandidate(t, g) {
-			g.word = frozen | occupied // which finishGet leaves to the machine
+			g.slots = nil // which finish leaves to the machine
 		} else if it := m.itemIn(g.word); it != nil {
 			lines = append(lines, &it[0])
 		}
 	}
 	memory.Prefetch(lines, itemLines)
+	var made [kinds]uint64
 	for k := range group {
-		if g := &group[k]; g.call.Kind != Get || !m.finishGet(t, g) {
+		if g := &group[k]; g.slots != nil && m.finish(t, g, &p.write) {
+			made[g.call.Kind]++
+		} else {
 			left = append(left, g.index)
 		}
 	}
+	for kind, n := range made {
+		if n > 0 {
+			m.tally.Count(core.Stripe(), directAt(Kind(kind)), n)
+		}
+	}
 	return left
+}
+
+// finish makes a call after findCandidate has found a slot.
+func (m *Map) finish(t *table, g *directCall, w *directWrite) bool {
+	if g.call.Kind == Get {
+		return m.finishGet(t, g)
+	}
+	return m.finishWrite(t, g, w)
 }

@@ -264,8 +264,8 @@ func (m *Map) one(c *Call) error {
 	if err := m.cfg.check(c); err != nil {
 		return err
 	}
-	if c.Kind == Get && m.batches.Any && m.tryDirect(c) {
-		m.tally.Count(core.Stripe(), directGetsAt, 1)
+	if m.batches.Any && (c.Kind == Get && m.tryGet(c) || c.Kind != Get && m.tryWrite(c)) {
+		m.tally.Count(core.Stripe(), directAt(c.Kind), 1)
 		return nil
 	}
 	calls := [1]Call{*c}

@@ -21,6 +21,8 @@ var (
 	copiedTwice          = mark.New("kv: a slot has been copied by the time it is to be")
 	lateMove             = mark.New("kv: a slot is to move when all have")
 	recovered            = mark.New("kv: an item without a mark is found")
+	directSwap           = mark.New("kv: a direct write is about to swap its slot")
+	directSwapped        = mark.New("kv: a direct write has swapped its slot")
 	closesOldTable       = mark.New("kv: a write closes the old table behind a slot that has moved")
 )
 
@@ -49,6 +51,8 @@ var (
 	takesMovedForEmpty = mutant.New("kv: a direct get takes a slot that has moved for an empty one")
 	passesFrozen       = mutant.New("kv: a direct get skips a frozen slot")
 	takesTorn          = mutant.New("kv: a direct get takes an item as it is read")
+	ignoresLost        = mutant.New("kv: a direct write takes a swap that it has lost for its own")
+	writesLate         = mutant.New("kv: a direct write swaps its slot before its item is written")
 	anyMark            = mutant.New("kv: a mark of an earlier use frees an item")
 	givesTwice         = mutant.New("kv: an item is taken back though that is known")
 	revives            = mutant.New("kv: an item is in the table though its use has ended")

@@ -239,6 +239,9 @@ func (o *op) suspend(q rma.Queue, n need) rma.Handle {
 
 // farFromHome reports whether a call that has put a new key has found its slot far from home.
 func (o *op) farFromHome() bool {
-	near := uint64(o.m.cfg.Chunk) * (1 + laterChunkFactor)
-	return o.m.grows() && o.call.Done && o.sent && o.old&occupied == 0 && o.begin >= near
+	return o.m.grows() && o.call.Done && o.sent && o.old&occupied == 0 &&
+		o.begin >= o.m.farFromHome()
 }
+
+// farFromHome is how many slots behind its home a new key is far from it: the chunks of two gets.
+func (m *Map) farFromHome() uint64 { return uint64(m.cfg.Chunk) * (1 + laterChunkFactor) }

@@ -27,6 +27,12 @@ var scripts = lab.Scripts{
 	script("direct get from a table that has moved", getFromMoved, takesMovedForEmpty),
 	script("direct get from a frozen slot", getFromFrozen, passesFrozen),
 	script("direct get of a torn item", getFromTorn, takesTorn),
+	script("direct write to a table that has moved", writeToMoved, takesMovedForEmpty),
+	script("direct write to a frozen slot", writeToFrozen, passesFrozen),
+	{Name: "direct write that loses its swap", Run: writeLoses,
+		Mutants: []*mutant.Mutant{ignoresLost}},
+	{Name: "direct write that is read at once", Run: writeIsRead,
+		Mutants: []*mutant.Mutant{writesLate}},
 	script("versions", versionsDiffer, unversioned, useSticks),
 	script("uses", usesDiffer, unversioned, useSticks),
 	script("items", everySequence, unversioned, anyMark, givesTwice, revives, sweepsUsed,
@@ -35,7 +41,7 @@ var scripts = lab.Scripts{
 
 func TestLabScripts(t *testing.T) {
 	for _, m := range []*mark.Mark{lateMove, keyChanged, changesArrived, closesOldTable,
-		staleTable, fingerprintCollision} {
+		staleTable, fingerprintCollision, directSwap, directSwapped} {
 		m.Claim(t)
 	}
 	scripts.Run(t)
@@ -107,7 +113,7 @@ func getFromTorn() error {
 		if _, err := m.Put(key, value); err != nil {
 			return err
 		}
-		g := directGet{call: &Call{Key: key}}
+		g := directCall{call: &Call{Key: key}}
 		table := m.latestTable()
 		if !m.startAtHome(&table, &g) || !m.findCandidate(&table, &g) {
 			return errors.New("the key is not found")
@@ -116,11 +122,11 @@ func getFromTorn() error {
 		for i := sealWord; i < itemWords(len(key), len(value)); i++ {
 			c := Call{Kind: Get, Key: key, Value: []byte("before")}
 			it[i] ^= 1 << 20
-			if m.tryDirect(&c) || c.Done || string(c.Value) != "before" {
+			if m.tryGet(&c) || c.Done || string(c.Value) != "before" {
 				return fmt.Errorf("word %d is broken, and the call is %+v", i, c)
 			}
 			it[i] ^= 1 << 20
-			if !m.tryDirect(&c) || !c.Done || string(c.Value) != "before"+string(value) {
+			if !m.tryGet(&c) || !c.Done || string(c.Value) != "before"+string(value) {
 				return fmt.Errorf("the item is whole, and the call is %+v", c)
 			}
 		}

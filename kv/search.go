@@ -223,28 +223,11 @@ func (o *op) found(q rma.Queue, word uint64, value []byte) rma.Handle {
 	if there {
 		version = Version(identity(thaw(word, o.hash)))
 	}
-	switch c.Kind {
-	case Get:
-		c.Done, c.Version = there, version
-		if there {
+	if !c.decide(version) {
+		if c.Done {
 			c.Value = append(c.Value, value...)
 		}
 		return o.end(q)
-	case Delete:
-		if !there {
-			c.Version = 0
-			return o.end(q)
-		}
-	case PutIfAbsent:
-		if there {
-			c.Version = version
-			return o.end(q)
-		}
-	case CompareAndPut:
-		if c.Version != version {
-			c.Version = version
-			return o.end(q)
-		}
 	}
 	return o.change(q, word)
 }
@@ -280,8 +263,7 @@ func (o *op) absent(q rma.Queue, empty bool, word uint64) rma.Handle {
 	case o.sawMoved && c.Kind != Get:
 		// No call may put the key here while it is changed in the next table.
 		return o.exchange(q, word, movedWord(o.table.gen, o.into.size)|wasEmpty)
-	case c.Kind == CompareAndPut && c.Version != 0, !c.Kind.puts():
-		c.Version = 0
+	case !c.decide(0):
 		return o.end(q)
 	case o.incomplete: // what moves comes first, so that there is room for it
 		return o.suspend(q, need{what: needMove})

@@ -100,7 +100,7 @@ func (m *Map) Batch(calls []Call) error {
 func (m *Map) own(calls []Call) {
 	if !m.batches.Any {
 		_ = m.queued(calls, nil)
-	} else if left := m.answerGets(calls, nil, nil); len(left) > 0 {
+	} else if left := m.makeDirect(calls, nil, nil); len(left) > 0 {
 		_ = m.queued(calls, left)
 	}
 }

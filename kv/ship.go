@@ -89,7 +89,7 @@ func (b *batch) Owners(owners []int32) {
 
 // Direct makes those calls that can be made in memory that this process addresses.
 func (b *batch) Direct(indices, left []int) ([]int, error) {
-	return b.m.answerGets(b.calls, indices, left), nil
+	return b.m.makeDirect(b.calls, indices, left), nil
 }
 
 // Queued makes calls through a queue.

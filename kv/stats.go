@@ -20,7 +20,7 @@ type counts struct {
 // KindStats is what the calls of one kind have needed.
 type KindStats struct {
 	Calls      uint64
-	Direct     uint64 // of them, gets that read memory directly, without requests to the engine
+	Direct     uint64 // of them, those that worked on memory, without requests to the engine
 	RoundTrips uint64 // times that a call had to wait
 	LookUps    uint64 // of them, for slots, and for the item of the call to be written
 	Items      uint64 // for items
@@ -57,8 +57,11 @@ type sums struct {
 	Served uint64
 }
 
-// directGetsAt is where the gets that were direct are counted.
-var directGetsAt = unsafe.Offsetof(sums{}.Kinds) + unsafe.Offsetof(KindStats{}.Direct)
+// directAt is where direct calls of a kind are counted.
+func directAt(k Kind) uintptr {
+	return unsafe.Offsetof(sums{}.Kinds) + uintptr(k)*unsafe.Sizeof(KindStats{}) +
+		unsafe.Offsetof(KindStats{}.Direct)
+}
 
 // add adds a call that has ended.
 func (s *sums) add(o *op) {
@@ -78,7 +81,9 @@ func (s *sums) add(o *op) {
 // Stats returns what this rank has done since New.
 func (m *Map) Stats() Stats {
 	s := m.tally.Sum()
-	s.Kinds[Get].Calls += s.Kinds[Get].Direct
+	for k := range s.Kinds {
+		s.Kinds[k].Calls += s.Kinds[k].Direct
+	}
 	return Stats{Kinds: s.Kinds, Growth: s.Growth, Queues: s.Queues, Served: s.Served,
 		Access: m.batches.Access()}
 }

@@ -3,8 +3,8 @@ package core
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -39,10 +39,7 @@ func NewReader(job rma.Job, w rma.Window, regions *Regions, maxWords int) (*Read
 func (r *Reader) Read(ctx context.Context, rank, off, n int) ([]uint64, error) {
 	buf := r.buf[:n]
 	if segment := r.regions.Here(rank); segment != nil {
-		segment = segment[off : off+n]
-		for i := range segment {
-			buf[i] = atomic.LoadUint64(&segment[i])
-		}
+		memory.LoadWords(buf, segment[off:off+n])
 		return buf, ctx.Err()
 	}
 	if err := r.wait(ctx); err != nil { // the buffer is in use

@@ -84,15 +84,21 @@ func few(open []Operation) [][]Operation {
 	return sets
 }
 
-// inTime is operations as porcupine takes them. Those of one moment count as concurrent.
+// inTime is operations as porcupine takes them.
 func inTime(operations []Operation) []porcupine.Operation {
 	history := make([]porcupine.Operation, len(operations))
 	for i, o := range operations {
 		history[i] = porcupine.Operation{ClientId: o.Rank, Input: o.What, Output: o.Answer,
-			Call: o.CallNs, Return: o.ReturnNs}
+			Call: o.CallNs<<orderBits | o.callOrder, Return: o.ReturnNs}
+		if o.ReturnNs != Open {
+			history[i].Return = o.ReturnNs<<orderBits | o.returnOrder
+		}
 	}
 	return history
 }
+
+// orderBits are enough for the calls and returns of a schedule, and leave two hours for its time.
+const orderBits = 20
 
 // Print lists operations by the time of their calls.
 func Print(operations []Operation) string {

@@ -21,6 +21,7 @@ type run struct {
 	working  int    // ranks of them that have calls to make
 	audited  bool
 	counts   Summary
+	order    int64 // calls and returns so far
 }
 
 // Run runs the schedule of a seed. The error says what went wrong, with the history
@@ -104,21 +105,28 @@ func (r *run) excused(err error) bool {
 		(errors.As(err, &lost) || errors.As(err, &gone) || errors.As(err, &failed))
 }
 
+// nextOrder numbers calls and returns.
+func (r *run) nextOrder() int64 {
+	r.order++
+	return r.order
+}
+
 // call makes a call and keeps its operations.
 func (r *run) call(job *sim.Job, call Call) error {
 	answers := make([]any, len(call.Inputs))
-	start := job.NowNs() // others may run meanwhile
+	start, order := job.NowNs(), r.nextOrder() // others may run meanwhile
 	first := len(r.history)
 	for _, input := range call.Inputs {
 		r.history = append(r.history, Operation{Input: input, Rank: job.Rank(), CallNs: start,
-			ReturnNs: Open})
+			ReturnNs: Open, callOrder: order})
 	}
 	r.counts.Calls++
 	err := call.Do(answers)
 	end := job.NowNs() // a rank that dies in this has no answer
+	order = r.nextOrder()
 	for i, answer := range answers {
 		if o := &r.history[first+i]; answer != nil {
-			o.Answer, o.ReturnNs = answer, end
+			o.Answer, o.ReturnNs, o.returnOrder = answer, end, order
 		} else if err == nil {
 			return fmt.Errorf("rank %d got no answer and no error: %v", job.Rank(), o)
 		}

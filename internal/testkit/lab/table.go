@@ -57,6 +57,10 @@ type Operation struct {
 	Answer   any // nil: nobody knows
 	CallNs   int64
 	ReturnNs int64 // [Open] when it never returned
+
+	// Numbers of the call and of the return among those of all ranks, which order those of one
+	// moment: calls on memory take no simulated time. 0: they are concurrent.
+	callOrder, returnOrder int64
 }
 
 // Open is the time at which operations return that have no answer.

@@ -1,0 +1,115 @@
+package kv
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+)
+
+// Calls that change the map directly lose nothing: goroutines of two ranks count keys up by
+// CompareAndPut, one at a time and in batches, while other keys come and go and the table moves.
+func TestDirectWrites(t *testing.T) {
+	const keys, goroutines = 6, 3
+	each := 2000
+	if testing.Short() {
+		each = 200
+	}
+	for _, copies := range []bool{false, true} {
+		for _, grows := range []bool{false, true} {
+			cfg := Config{SlotsPerRank: 8, BytesPerRank: 1 << 16, MaxKey: 8, MaxValue: 40,
+				Copies: copies}
+			if grows {
+				cfg.MaxSlotsPerRank = 64
+			}
+			var counted [keys]atomic.Uint64
+			err := local.Run(2, func(job rma.Job) error {
+				m, err := New(context.Background(), job, cfg)
+				if err != nil {
+					return err
+				}
+				errs := make([]error, goroutines)
+				var all sync.WaitGroup
+				for g := range goroutines {
+					all.Go(func() { errs[g] = countUp(m, uint64(g), each, counted[:]) })
+				}
+				all.Wait()
+				ctx := context.Background()
+				err = errors.Join(errors.Join(errs...), job.Barrier(ctx))
+				if err == nil {
+					err = countedUp(m, counted[:])
+				}
+				return errors.Join(err, m.Check(ctx), job.Barrier(ctx), m.Close())
+			})
+			if err != nil {
+				t.Errorf("copies %v, table that moves %v: %v", copies, grows, err)
+			}
+		}
+	}
+}
+
+// countUp adds to keys, and to counted what it has added.
+func countUp(m *Map, seed uint64, times int, counted []atomic.Uint64) error {
+	rng := rand.New(rand.NewPCG(seed, uint64(m.job.Rank())))
+	for n := range times {
+		i := rng.IntN(len(counted))
+		key := fmt.Append(nil, i)
+		if m.grows() && n%3 == 0 { // a key of its own, so that the table fills up
+			own := fmt.Appendf(nil, "%d%d%d", m.job.Rank(), seed, n%7)
+			if _, err := m.Put(own, key); err != nil {
+				return err
+			}
+			if _, err := m.Delete(own); err != nil {
+				return err
+			}
+		}
+		for done := false; !done; {
+			value, v, _, err := m.Get(key, nil)
+			if err != nil {
+				return err
+			}
+			sum := uint64(0)
+			if v != 0 {
+				sum = binary.LittleEndian.Uint64(value)
+			}
+			value = binary.LittleEndian.AppendUint64(nil, sum+1)
+			value = append(value, make([]byte, rng.IntN(30))...)
+			if n%2 == 0 {
+				_, done, err = m.CompareAndPut(key, value, v)
+			} else {
+				calls := []Call{{Kind: CompareAndPut, Key: key, Value: value, Version: v}}
+				err, done = m.Batch(calls), calls[0].Done
+			}
+			if err != nil {
+				return err
+			}
+		}
+		counted[i].Add(1)
+	}
+	return nil
+}
+
+// countedUp makes sure that each key has counted what was added, and that the calls were direct.
+func countedUp(m *Map, counted []atomic.Uint64) error {
+	for i := range counted {
+		value, _, _, err := m.Get(fmt.Append(nil, i), nil)
+		if err != nil {
+			return err
+		}
+		if len(value) < 8 || binary.LittleEndian.Uint64(value) != counted[i].Load() {
+			return fmt.Errorf("key %d has %x, and was counted up %d times", i, value,
+				counted[i].Load())
+		}
+	}
+	if s := m.Stats().Kinds[CompareAndPut]; s.Direct == 0 || s.Direct < s.Calls/2 && !m.grows() {
+		return fmt.Errorf("%d of %d calls were direct", s.Direct, s.Calls)
+	}
+	return nil
+}
