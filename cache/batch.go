@@ -107,7 +107,7 @@ func (c *Cache) own(s *scratch) error {
 type scratch struct {
 	call
 	c       *Cache
-	counts  Stats
+	counts  Counts
 	whole   bool     // keys and values are whole words, and worked on where they are
 	words   batch    // if whole: all operations
 	copied  batch    // a piece of the operations
@@ -124,7 +124,7 @@ type scratch struct {
 
 // begin readies the answers: false, or 0.
 func (s *scratch) begin(c *Cache, o call) {
-	s.c, s.call, s.counts = c, o, Stats{}
+	s.c, s.call, s.counts = c, o, Counts{}
 	clear(o.found)
 	clear(o.results)
 	s.words = batch{t: c.t, kind: o.kind, counts: &s.counts, pipe: &s.pipe}
@@ -223,7 +223,7 @@ type batch struct {
 	found   []bool          // get and remove
 	results []Result        // put
 	ended   func(s *search) // called with each search that has ended through a queue; may be nil
-	counts  *Stats
+	counts  *Counts
 	pipe    *pipeline
 }
 

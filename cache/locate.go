@@ -16,7 +16,7 @@ func (c *Cache) Locate(key []byte) (rank int, bucket uint64, found bool, err err
 		return s.rank, s.place(), s.matched, nil
 	}
 	var hit [1]bool
-	var counts Stats
+	var counts Counts
 	b := batch{t: c.t, kind: kindGet, n: 1, keys: k, values: v, found: hit[:], counts: &counts,
 		ended: func(s *search) { rank, bucket = s.rank, s.place() }}
 	err = c.t.queued(&b, nil)

@@ -245,7 +245,7 @@ func FuzzLoad(f *testing.F) {
 		c, err := New(t.Context(), job, saveConfig)
 		must(t, err)
 		err = c.Load(t.Context(), path)
-		n, occupiedErr := c.Occupied(t.Context())
+		n, occupiedErr := c.occupied(t.Context(), c.job.Rank())
 		must(t, occupiedErr, c.Check(t.Context()))
 		if len(payload)%53 != 0 && err == nil {
 			t.Errorf("a block of %d bytes is taken", len(payload))

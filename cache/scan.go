@@ -64,10 +64,21 @@ func (t *table) whole(b []uint64) bool {
 	return sealOf(hashKey(t.keyIn(b)), t.valueIn(b)) == b[0]
 }
 
-// Occupied counts the buckets in this rank's memory that hold a key. It walks through them.
-func (c *Cache) Occupied(ctx context.Context) (uint64, error) {
-	n := uint64(0)
-	for _, err := range c.t.buckets(ctx, c.job.Rank()) {
+// Len counts the buckets of all ranks that hold a key. It reads all of them.
+func (c *Cache) Len(ctx context.Context) (n uint64, err error) {
+	for rank := range c.job.Size() {
+		of, err := c.occupied(ctx, rank)
+		if err != nil {
+			return 0, err
+		}
+		n += of
+	}
+	return n, nil
+}
+
+// occupied counts the buckets of a rank that hold a key.
+func (c *Cache) occupied(ctx context.Context, rank int) (n uint64, err error) {
+	for _, err := range c.t.buckets(ctx, rank) {
 		if err != nil {
 			return 0, err
 		}
@@ -76,18 +87,28 @@ func (c *Cache) Occupied(ctx context.Context) (uint64, error) {
 	return n, nil
 }
 
-// Local iterates over the keys and values in this rank's memory that are whole, in the
-// order of buckets. They are the iterator's until it goes on. What is put meanwhile may or
-// may not be seen.
+// All iterates over the keys and values of all ranks that are whole, in the order of buckets. They
+// are the iterator's until it goes on. What is put meanwhile may be among them or not.
+func (c *Cache) All(ctx context.Context) iter.Seq2[Pair, error] {
+	return c.pairs(ctx, 0, c.job.Size())
+}
+
+// Local is All for this rank's memory.
 func (c *Cache) Local(ctx context.Context) iter.Seq2[Pair, error] {
+	return c.pairs(ctx, c.job.Rank(), c.job.Rank()+1)
+}
+
+func (c *Cache) pairs(ctx context.Context, rank, end int) iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
-		for b, err := range c.t.buckets(ctx, c.job.Rank()) {
-			if err != nil {
-				yield(Pair{}, err)
-				return
-			}
-			if c.t.whole(b.words) && !yield(c.pairIn(b.words), nil) {
-				return
+		for ; rank < end; rank++ {
+			for b, err := range c.t.buckets(ctx, rank) {
+				if err != nil {
+					yield(Pair{}, err)
+					return
+				}
+				if c.t.whole(b.words) && !yield(c.pairIn(b.words), nil) {
+					return
+				}
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/ship"
 )
 
 // A batch that is shipped is packed so, operation by operation:
@@ -23,9 +22,6 @@ func (c *Config) messages() float64 {
 	}
 	return 3.5
 }
-
-// Access is how batches reach memory that is not addressable, and why.
-func (c *Cache) Access() ship.Choice { return c.t.batches.Access() }
 
 // Kind, Size, Pack and Unpack are those of a request.
 func (s *scratch) Kind() uint32 { return uint32(s.kind) }

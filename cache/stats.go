@@ -7,6 +7,7 @@ import (
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // MaxCandidates is the most buckets that a key may lie in.
@@ -14,6 +15,13 @@ const MaxCandidates = MaxChoices * MaxGroupBuckets
 
 // Stats is what one rank has done with a cache since New or ResetStats.
 type Stats struct {
+	Counts
+	// Access is how batches reach memory that is not addressable, and why.
+	Access ship.Choice
+}
+
+// Counts is what is counted for Stats.
+type Counts struct {
 	Hits   uint64 // reads that found their key
 	Misses uint64 // reads that did not
 
@@ -48,13 +56,13 @@ type Stats struct {
 }
 
 // Reads is the number of reads.
-func (s *Stats) Reads() uint64 { return s.Hits + s.Misses }
+func (s *Counts) Reads() uint64 { return s.Hits + s.Misses }
 
 // Writes is the number of writes.
-func (s *Stats) Writes() uint64 { return s.Inserted + s.Updated + s.Evicted }
+func (s *Counts) Writes() uint64 { return s.Inserted + s.Updated + s.Evicted }
 
 // Add adds t to s.
-func (s *Stats) Add(t Stats) {
+func (s *Counts) Add(t Counts) {
 	a, b := core.Words(s), core.Words(&t)
 	for i := range a {
 		a[i] += b[i]
@@ -63,13 +71,13 @@ func (s *Stats) Add(t Stats) {
 
 // Where counters lie in Stats, in bytes.
 const (
-	atHits       = unsafe.Offsetof(Stats{}.Hits)
-	atMisses     = unsafe.Offsetof(Stats{}.Misses)
-	atInserted   = unsafe.Offsetof(Stats{}.Inserted)
-	atDeletes    = unsafe.Offsetof(Stats{}.Deletes)
-	atDeleted    = unsafe.Offsetof(Stats{}.Deleted)
-	atTrouble    = unsafe.Offsetof(Stats{}.Mismatches)
-	atCandidates = unsafe.Offsetof(Stats{}.Candidates)
+	atHits       = unsafe.Offsetof(Counts{}.Hits)
+	atMisses     = unsafe.Offsetof(Counts{}.Misses)
+	atInserted   = unsafe.Offsetof(Counts{}.Inserted)
+	atDeletes    = unsafe.Offsetof(Counts{}.Deletes)
+	atDeleted    = unsafe.Offsetof(Counts{}.Deleted)
+	atTrouble    = unsafe.Offsetof(Counts{}.Mismatches)
+	atCandidates = unsafe.Offsetof(Counts{}.Candidates)
 )
 
 // each calls add with what the search adds to the counters.
@@ -97,20 +105,20 @@ func (s *search) each(add func(at uintptr, n uint64)) {
 }
 
 // wrote adds a put into a candidate of its key.
-func (s *Stats) wrote(r Result, candidate int) {
+func (s *Counts) wrote(r Result, candidate int) {
 	core.Words(s)[atInserted/8+uintptr(r-Inserted)]++
 	s.Candidates[candidate]++
 }
 
 // count adds a search to the counters of a batch.
-func (s *Stats) count(done *search) {
+func (s *Counts) count(done *search) {
 	words := core.Words(s)
 	done.each(func(at uintptr, n uint64) { words[at/8] += n })
 }
 
 // tally is a rank's statistics, and a window in which all ranks read them.
 type tally struct {
-	*core.Counters[Stats]
+	*core.Counters[Counts]
 	job    rma.Job
 	window rma.Window
 	cells  *rma.Cells
@@ -119,7 +127,7 @@ type tally struct {
 // newTally makes the counters of a cache. Collective.
 func newTally(ctx context.Context, job rma.Job, cfg Config) (*tally, error) {
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: statistics (" + cfg.shape() + ")",
-		Words: len(core.Words(new(Stats)))})
+		Words: len(core.Words(new(Counts)))})
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +135,7 @@ func newTally(ctx context.Context, job rma.Job, cfg Config) (*tally, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
-	return &tally{core.NewCounters[Stats](), job, w, cells}, nil
+	return &tally{core.NewCounters[Counts](), job, w, cells}, nil
 }
 
 // one adds a single search.
@@ -136,16 +144,16 @@ func (ta *tally) one(s *search) {
 }
 
 // Stats returns what this rank has done with the cache so far.
-func (c *Cache) Stats() Stats { return c.tally.Sum() }
+func (c *Cache) Stats() Stats { return Stats{c.tally.Sum(), c.t.batches.Access()} }
 
 // ResetStats begins to count anew on this rank.
 func (c *Cache) ResetStats() { c.tally.Reset() }
 
 // AllStats returns the statistics of every rank, with the buckets occupied in its memory,
 // and their sum. Collective: every rank calls it.
-func (c *Cache) AllStats(ctx context.Context) (ranks []Stats, total Stats, err error) {
-	mine := c.Stats()
-	mine.Occupied, err = c.Occupied(ctx)
+func (c *Cache) AllStats(ctx context.Context) (ranks []Counts, total Counts, err error) {
+	mine := c.tally.Sum()
+	mine.Occupied, err = c.occupied(ctx, c.job.Rank())
 	ta := c.tally
 	for i, word := range core.Words(&mine) {
 		if err == nil {
@@ -153,9 +161,9 @@ func (c *Cache) AllStats(ctx context.Context) (ranks []Stats, total Stats, err e
 		}
 	}
 	if err := rma.AllSucceeded(ctx, ta.job, "cache: statistics", err); err != nil {
-		return nil, Stats{}, err
+		return nil, Counts{}, err
 	}
-	ranks = make([]Stats, ta.job.Size())
+	ranks = make([]Counts, ta.job.Size())
 	for rank := range ranks {
 		words := core.Words(&ranks[rank])
 		for i := range words {
@@ -167,7 +175,7 @@ func (c *Cache) AllStats(ctx context.Context) (ranks []Stats, total Stats, err e
 	}
 	// Nobody writes the next statistics before all have read these.
 	if err := rma.AllSucceeded(ctx, ta.job, "cache: statistics", err); err != nil {
-		return nil, Stats{}, err
+		return nil, Counts{}, err
 	}
 	return ranks, total, nil
 }

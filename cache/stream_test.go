@@ -250,7 +250,7 @@ func runScript(c *Cache, script []uint32) (string, error) {
 	}
 	s := c.Stats()
 	s.Queues = rma.Stats{}
-	n, err := c.Occupied(context.Background())
+	n, err := c.occupied(context.Background(), c.job.Rank())
 	fmt.Fprintln(&log, s, n)
 	return log.String(), err
 }

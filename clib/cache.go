@@ -146,7 +146,7 @@ func goCacheUpdate(v C.uint64_t, key, function, argument unsafe.Pointer) (code C
 }
 
 // report writes statistics.
-func writeCacheStats(s cache.Stats, out *C.farhash_cache_stats) {
+func writeCacheStats(s cache.Counts, out *C.farhash_cache_stats) {
 	*out = C.farhash_cache_stats{hits: C.uint64_t(s.Hits), misses: C.uint64_t(s.Misses),
 		inserted: C.uint64_t(s.Inserted), updated: C.uint64_t(s.Updated),
 		evicted: C.uint64_t(s.Evicted), deletes: C.uint64_t(s.Deletes),
@@ -160,7 +160,7 @@ func writeCacheStats(s cache.Stats, out *C.farhash_cache_stats) {
 func goCacheStats(v C.uint64_t, out *C.farhash_cache_stats) (code C.int) {
 	defer guard(&code)
 	p := cacheOf(v)
-	s := p.Stats()
+	s := p.Stats().Counts
 	p.fast.addTo(&s, p.job.Rank())
 	writeCacheStats(s, out)
 	return C.FARHASH_OK

@@ -90,7 +90,7 @@ func (f *fastPath) enable(h *C.fh_handle) {
 }
 
 // addTo adds the counters of C on a rank.
-func (f *fastPath) addTo(s *cache.Stats, rank int) {
+func (f *fastPath) addTo(s *cache.Counts, rank int) {
 	if f == nil {
 		return
 	}

@@ -213,7 +213,7 @@ func goIndexLookup(v C.uint64_t, keys unsafe.Pointer, n C.size_t,
 }
 
 //export goIndexLen
-func goIndexLen(v C.uint64_t) C.uint64_t { return C.uint64_t(indexOf(v).Len()) }
+func goIndexLen(v C.uint64_t) C.uint64_t { return C.uint64_t(indexOf(v).Info().Records) }
 
 //export goIndexCheck
 func goIndexCheck(v C.uint64_t) (code C.int) {

@@ -191,15 +191,16 @@ func goMapRange(v C.uint64_t, function, argument unsafe.Pointer) (code C.int) {
 	mem := C.malloc(C.size_t(m.Config().MaxKey + m.Config().MaxValue))
 	defer C.free(mem)
 	result := C.int(0)
-	err := m.Range(context.Background(), func(key, value []byte) bool {
-		k, v := C.size_t(len(key)), C.size_t(len(value))
+	for p, err := range m.All(context.Background()) {
+		if err != nil {
+			return fail(err, C.FARHASH_ERROR)
+		}
+		k, v := C.size_t(len(p.Key)), C.size_t(len(p.Value))
 		to := unsafe.Slice((*byte)(mem), k+v)
-		copy(to[copy(to, key):], value)
-		result = C.fh_call_pair(function, mem, k, unsafe.Add(mem, k), v, argument)
-		return result == 0
-	})
-	if err != nil {
-		return fail(err, C.FARHASH_ERROR)
+		copy(to[copy(to, p.Key):], p.Value)
+		if result = C.fh_call_pair(function, mem, k, unsafe.Add(mem, k), v, argument); result != 0 {
+			break
+		}
 	}
 	return max(result, 0)
 }

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"errors"
 
 	"github.com/farhash/farhash/rma"
@@ -52,7 +53,7 @@ func (x *Index) Info() Info {
 func (x *Index) Config() Config { return x.t.cfg }
 
 // Len is the number of records of all ranks.
-func (x *Index) Len() uint64 { return x.t.records }
+func (x *Index) Len(context.Context) (uint64, error) { return x.t.records, x.open() }
 
 // Close gives this rank's memory back. The other ranks keep theirs.
 func (x *Index) Close() error { return errors.Join(x.Reader.Close(), x.t.close()) }

@@ -15,7 +15,7 @@ type op struct {
 	query
 	r      *Reader
 	known  *clusters
-	counts Stats
+	counts Counts
 	err    error
 
 	at    int  // the next slot, or choice
@@ -38,7 +38,7 @@ type piece struct{ first, n, words, skip int }
 
 // start readies the machine.
 func (o *op) start(number int, key []byte, found func(i int, v Value) bool) {
-	o.counts, o.err, o.asked = Stats{Lookups: 1}, nil, 0
+	o.counts, o.err, o.asked = Counts{Lookups: 1}, nil, 0
 	o.pieces = o.pieces[:0]
 	o.drop(0) // what an error has left
 	o.over = !o.begin(number, key, found)

@@ -11,6 +11,7 @@ import (
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/readsize"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // Reader looks keys up by one policy and counts what that takes. It is safe for
@@ -29,7 +30,7 @@ type Reader struct {
 	scratch  sync.Pool
 	closed   atomic.Bool
 
-	counters *core.Counters[Stats]
+	counters *core.Counters[Counts]
 }
 
 // NewReader returns a Reader, for lookups by another policy than the index itself has. No
@@ -48,7 +49,7 @@ func (x *Index) NewReader(l Lookups) (*Reader, error) {
 			"one lies in a file that is mapped; Load it")
 	}
 	r := &Reader{t: x.t, cfg: l, best: best, direct: x.t.batches.Whole != nil && !l.OneSided,
-		sessions: rma.Pool[*session]{Closed: errClosed}, counters: core.NewCounters[Stats]()}
+		sessions: rma.Pool[*session]{Closed: errClosed}, counters: core.NewCounters[Counts]()}
 	if r.direct {
 		return r, nil
 	}
@@ -154,6 +155,13 @@ func (r *Reader) Close() error {
 // Stats is what lookups took, since the reader was made or ResetStats. Over direct memory
 // there are no requests; then only lookups and matches are counted.
 type Stats struct {
+	Counts
+	// Access is how lookups by [Best] reach memory that is not addressable, and why.
+	Access ship.Choice
+}
+
+// Counts is what is counted for Stats.
+type Counts struct {
 	Lookups      uint64
 	Matches      uint64 // records found
 	Rounds       uint64 // times that a lookup waited for its requests
@@ -171,7 +179,7 @@ type Stats struct {
 }
 
 // Add adds t to s.
-func (s *Stats) Add(t Stats) {
+func (s *Counts) Add(t Counts) {
 	a, b := core.Words(s), core.Words(&t)
 	for i := range a {
 		a[i] += b[i]
@@ -179,13 +187,13 @@ func (s *Stats) Add(t Stats) {
 }
 
 // PerLookup is the mean of requests, slots and bytes of a lookup, without the heap's.
-func (s *Stats) PerLookup() (requests, slots, bytes float64) {
+func (s *Counts) PerLookup() (requests, slots, bytes float64) {
 	n := float64(max(s.Lookups, 1))
 	return float64(s.Requests) / n, float64(s.Slots) / n, float64(s.Bytes) / n
 }
 
 // Stats returns what this rank's lookups took.
-func (r *Reader) Stats() Stats { return r.counters.Sum() }
+func (r *Reader) Stats() Stats { return Stats{r.counters.Sum(), r.t.batches.Access()} }
 
 // ResetStats begins to count anew.
 func (r *Reader) ResetStats() { r.counters.Reset() }

@@ -162,8 +162,8 @@ func Load(ctx context.Context, job rma.Job, path string, cfg Config) (*Index, er
 		return nil, err
 	}
 	x, err := Build(ctx, job, cfg, (&Index{job: job, t: t}).Local(ctx))
-	if err == nil && x.Len() != m.Records {
-		err = fmt.Errorf("index: %s is corrupt: it has %d records and says %d", path, x.Len(),
+	if err == nil && x.t.records != m.Records {
+		err = fmt.Errorf("index: %s is corrupt: it has %d records and says %d", path, x.t.records,
 			m.Records)
 		return nil, errors.Join(err, x.Close()) // the same on every rank
 	}

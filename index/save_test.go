@@ -44,8 +44,8 @@ func TestSaveAndLoad(t *testing.T) {
 					return err
 				}
 				defer x.Close()
-				if got := x.Config(); got.Layout != c.to.Layout || x.Len() != uint64(len(all)) {
-					return fmt.Errorf("loaded %d records into %+v", x.Len(), got)
+				if got := x.Config(); got.Layout != c.to.Layout || x.t.records != uint64(len(all)) {
+					return fmt.Errorf("loaded %d records into %+v", x.t.records, got)
 				}
 				err = errors.Join(x.CheckAll(ctx), m.verify(x.Reader, keys, c.from.KeySize))
 				return errors.Join(err, job.Barrier(ctx))

@@ -193,14 +193,27 @@ func (w *walker) far(ctx context.Context, unit []byte, j int, e *entry) (bool, e
 	return true, err
 }
 
-// Local are the records in this rank's memory, or in its part of a file that is mapped. They
-// are valid until the loop goes on. An error ends the loop.
+// All are the records of all ranks. They are valid until the loop goes on. An error ends the loop.
+func (x *Index) All(ctx context.Context) iter.Seq2[Record, error] {
+	all := make([]int, x.t.ranks)
+	for i := range all {
+		all[i] = i
+	}
+	return x.recordsIn(ctx, all)
+}
+
+// Local is All for this rank's memory, or for its part of a file that is mapped.
 func (x *Index) Local(ctx context.Context) iter.Seq2[Record, error] {
+	return x.recordsIn(ctx, x.t.ownSegments())
+}
+
+// recordsIn are the records of some segments.
+func (x *Index) recordsIn(ctx context.Context, segments []int) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		more := true
 		var copied []byte
 		err := x.t.guarded(func() error {
-			for _, number := range x.t.ownSegments() {
+			for _, number := range segments {
 				for r, err := range x.t.recordsOf(ctx, number) {
 					if err != nil {
 						return err

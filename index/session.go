@@ -83,7 +83,7 @@ type batch struct {
 	keys   []byte
 	size   int // of a key
 	found  func(i int, v Value) bool
-	counts Stats
+	counts Counts
 }
 
 func (b *batch) len() int { return len(b.keys) / b.size }

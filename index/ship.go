@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/ship"
 )
 
 // Batches of lookups may be shipped to the ranks that own the keys (package ship; LP section 7
@@ -142,7 +141,7 @@ func (x *Index) answer(_ uint32, n int, request, to []uint64) (int, error) {
 	if t.words(t.job.Rank()) == nil {
 		return x.answerByQueue(&a, request)
 	}
-	x.counters.Add(0, &Stats{Served: uint64(n)})
+	x.counters.Add(0, &Counts{Served: uint64(n)})
 	q := query{t: t}
 	for i := range n {
 		key := bytesOf(request[i*keyWords:])[:size]
@@ -173,6 +172,3 @@ func (x *Index) answerByQueue(a *answers, request []uint64) (int, error) {
 	}
 	return a.used, nil
 }
-
-// Access is how lookups by [Best] reach memory that is not addressable, and why.
-func (x *Index) Access() ship.Choice { return x.t.batches.Access() }

@@ -62,8 +62,8 @@ func TestShippedCounts(t *testing.T) {
 				s.ShippedRequests == 0 || s.ShippedRequests > 5 {
 				return fmt.Errorf("of %d look-ups on two ranks were shipped: %+v", len(m), s)
 			}
-			if !strings.HasPrefix(x.Access().String(), "shipped") {
-				return fmt.Errorf("the index says %q", x.Access())
+			if !strings.HasPrefix(x.Stats().Access.String(), "shipped") {
+				return fmt.Errorf("the index says %q", x.Stats().Access)
 			}
 			return nil
 		}))

@@ -45,9 +45,9 @@ type Call struct {
 	Err error
 }
 
-// decide is the decision of the protocol: what a call makes of its key, which has a version, 0 where
-// it is not there. It returns true if the call has to change the slot of the key, and else answers
-// the call, but for the value of a Get.
+// decide is the decision of the protocol: what a call makes of its key, which has a version, 0
+// where it is not there. It returns true if the call has to change the slot of the key, and else
+// answers the call, but for the value of a Get.
 func (c *Call) decide(version Version) (changes bool) {
 	switch {
 	case c.Kind == Get:

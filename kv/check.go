@@ -3,6 +3,8 @@ package kv
 import (
 	"context"
 	"fmt"
+
+	"github.com/farhash/farhash/internal/core"
 )
 
 // checker is what Check has read.
@@ -19,6 +21,17 @@ type place struct {
 	slot uint64
 	word uint64 // not frozen
 	old  bool   // it is frozen, in a table that moves
+}
+
+// CheckAll waits for all ranks, runs Check on one of them, as it walks the whole map, and reports
+// to all whether it was clean. Collective.
+func (m *Map) CheckAll(ctx context.Context) error {
+	return core.CheckAll(ctx, m.job, "kv", func(ctx context.Context) error {
+		if m.job.Rank() > 0 {
+			return nil
+		}
+		return m.Check(ctx)
+	})
 }
 
 // Check walks the map and reports the first thing that is broken. Nobody may change the map

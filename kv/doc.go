@@ -134,7 +134,7 @@
 //     lost, its slots and items are lost too, and calls that need them return the engine's
 //     error.
 //   - After an error of the engine a write may or may not have been done.
-//   - [Map.Range] and [Map.Len] include the keys that are there all the while; others may be
+//   - [Map.All] and [Map.Len] include the keys that are there all the while; others may be
 //     included.
 //
 // # Memory

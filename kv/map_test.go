@@ -141,13 +141,16 @@ func streamCall(m *Map, rng *rand.Rand, want map[string]entry, key, value string
 // same compares a whole map.
 func same(m *Map, want map[string]entry) error {
 	var got []string
-	err := m.Range(context.Background(), func(key, value []byte) bool {
-		if want[string(key)].value != string(value) {
+	var err error
+	for p, failed := range m.All(context.Background()) {
+		if err = failed; err != nil {
+			break
+		}
+		if want[string(p.Key)].value != string(p.Value) {
 			got = append(got, "wrong value: ")
 		}
-		got = append(got, string(key))
-		return true
-	})
+		got = append(got, string(p.Key))
+	}
 	slices.Sort(got)
 	keys := slices.Sorted(maps.Keys(want))
 	if !slices.Equal(got, keys) {

@@ -3,6 +3,7 @@ package kv
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/farhash/farhash/internal/core"
 )
@@ -125,39 +126,57 @@ func (w *walker) word(ctx context.Context, t table, slot uint64) (uint64, error)
 	return words[0], nil
 }
 
-// Range calls fn with every key and its value, until fn returns false. A key that is there
-// from the beginning to the end is passed once, with a value that it has had meanwhile. A key
-// that is put or deleted meanwhile may be passed. fn may keep its arguments, and call the map.
-// Where the table can move, Range keeps 16 bytes for each key passed.
-func (m *Map) Range(ctx context.Context, fn func(key, value []byte) bool) error {
-	w, err := m.walker()
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	visited := map[[2]uint64]bool{} // hashes of keys, which are found again when they have moved
-	return w.tables(ctx, func(t table, slot, word uint64) (bool, error) {
-		for word&occupied != 0 && word&removed == 0 {
-			key, value, fits, err := w.item(ctx, word)
-			if err != nil {
-				return false, err
-			}
-			if fits {
-				if m.grows() {
-					hashes := hashTwice(key)
-					if visited[hashes] {
-						return true, nil
-					}
-					visited[hashes] = true
-				}
-				return fn(key, value), nil
-			}
-			if word, err = w.word(ctx, t, slot); err != nil {
-				return false, err
-			}
+// Pair is a key and its value.
+type Pair struct{ Key, Value []byte }
+
+// All iterates over the keys of all ranks and their values, in no particular order. A key that is
+// there from the beginning to the end comes once, with a value that it has had meanwhile. A key
+// that is put or deleted meanwhile may come. The loop may keep the pairs, and call the map. Where
+// the table can move, All keeps 16 bytes for each key that has come.
+func (m *Map) All(ctx context.Context) iter.Seq2[Pair, error] {
+	return func(yield func(Pair, error) bool) {
+		w, err := m.walker()
+		if err != nil {
+			yield(Pair{}, err)
+			return
 		}
-		return true, nil
-	})
+		defer w.close()
+		visited := map[[2]uint64]bool{} // hashes of keys, which are found again after a move
+		more := true
+		err = w.tables(ctx, func(t table, slot, word uint64) (bool, error) {
+			p, there, err := w.pair(ctx, t, slot, word)
+			if !there || err != nil {
+				return true, err
+			}
+			if m.grows() {
+				hashes := hashTwice(p.Key)
+				if visited[hashes] {
+					return true, nil
+				}
+				visited[hashes] = true
+			}
+			more = yield(p, nil)
+			return more, nil
+		})
+		if err != nil && more {
+			yield(Pair{}, err)
+		}
+	}
+}
+
+// pair reads the key of a slot and its value, and the slot again where its item has changed.
+func (w *walker) pair(ctx context.Context, t table, slot, word uint64) (p Pair, there bool,
+	err error) {
+	for word&occupied != 0 && word&removed == 0 {
+		key, value, fits, err := w.item(ctx, word)
+		if err != nil || fits {
+			return Pair{key, value}, fits, err
+		}
+		if word, err = w.word(ctx, t, slot); err != nil {
+			return Pair{}, false, err
+		}
+	}
+	return Pair{}, false, nil
 }
 
 // hashTwice returns two hashes of a key.
@@ -187,6 +206,11 @@ func (m *Map) Len(ctx context.Context) (uint64, error) {
 		return keys, err
 	}
 	keys = 0
-	err = m.Range(ctx, func(_, _ []byte) bool { keys++; return true })
-	return keys, err
+	for _, err := range m.All(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		keys++
+	}
+	return keys, nil
 }

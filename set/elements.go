@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/plural"
@@ -228,12 +229,21 @@ func (e *Elements) Stats() Stats {
 	return stats
 }
 
-// Local iterates over the elements that this rank's part of the table refers to.
-// The bytes are valid until the next iteration.
-func (e *Elements) Local(ctx context.Context) func(yield func([]byte, error) bool) {
+// All iterates over the elements of the set. The bytes are valid until the loop goes on.
+func (e *Elements) All(ctx context.Context) iter.Seq2[[]byte, error] {
+	return e.elements(ctx, e.t.occupied(ctx, 0, e.job.Size()))
+}
+
+// Local is All for what this rank's part of the table refers to.
+func (e *Elements) Local(ctx context.Context) iter.Seq2[[]byte, error] {
+	return e.elements(ctx, e.t.local(ctx))
+}
+
+func (e *Elements) elements(ctx context.Context, buckets iter.Seq2[uint64, error],
+) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		dst := make([]byte, e.cfg.ElementBytes)
-		for bucket, err := range e.t.local(ctx) {
+		for bucket, err := range buckets {
 			if err == nil {
 				err = e.Get(ctx, Ref(bucket&refMask), dst)
 			}

@@ -43,24 +43,26 @@ type run struct {
 	buckets []uint64
 }
 
-// occupiedOf iterates over the occupied buckets of a rank.
-func (t *table) occupiedOf(ctx context.Context, rank int) iter.Seq2[uint64, error] {
+// occupied iterates over the occupied buckets of the ranks from rank to before end.
+func (t *table) occupied(ctx context.Context, rank, end int) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
-		for run, err := range t.runs(ctx, rank) {
-			if err != nil {
-				yield(0, err)
-				return
-			}
-			for _, bucket := range run.buckets {
-				if bucket != 0 && !yield(bucket, nil) {
+		for ; rank < end; rank++ {
+			for run, err := range t.runs(ctx, rank) {
+				if err != nil {
+					yield(0, err)
 					return
+				}
+				for _, bucket := range run.buckets {
+					if bucket != 0 && !yield(bucket, nil) {
+						return
+					}
 				}
 			}
 		}
 	}
 }
 
-// local is occupiedOf this rank.
+// local iterates over the occupied buckets of this rank.
 func (t *table) local(ctx context.Context) iter.Seq2[uint64, error] {
-	return t.occupiedOf(ctx, t.window.Rank())
+	return t.occupied(ctx, t.window.Rank(), t.window.Rank()+1)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/internal/testkit/mark"
@@ -229,11 +230,20 @@ func (s *Set) Stats() Stats {
 	return stats
 }
 
-// Local iterates over the words in this rank's part of the table, in the order
-// of the table. Words inserted meanwhile may or may not be among them.
-func (s *Set) Local(ctx context.Context) func(yield func(uint64, error) bool) {
+// All iterates over the words of the set, in the order of the table. Words inserted meanwhile may
+// or may not be among them.
+func (s *Set) All(ctx context.Context) iter.Seq2[uint64, error] {
+	return s.words(s.t.occupied(ctx, 0, s.job.Size()))
+}
+
+// Local is All for this rank's part of the table.
+func (s *Set) Local(ctx context.Context) iter.Seq2[uint64, error] {
+	return s.words(s.t.local(ctx))
+}
+
+func (s *Set) words(buckets iter.Seq2[uint64, error]) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
-		for bucket, err := range s.t.local(ctx) {
+		for bucket, err := range buckets {
 			if !yield(bucket&^occupied, err) || err != nil {
 				return
 			}

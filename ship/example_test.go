@@ -23,7 +23,7 @@ func ExampleAccess() {
 		c, err := cache.New(context.Background(), job, cache.Config{KeySize: 8, ValueSize: 8,
 			BucketsPerRank: 1 << 10, Access: access})
 		if err == nil && job.Rank() == 0 {
-			fmt.Println(c.Access())
+			fmt.Println(c.Stats().Access)
 		}
 		return err
 	})

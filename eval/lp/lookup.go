@@ -27,7 +27,7 @@ type lookupRun struct {
 	reader *index.Reader
 	sample []byte
 	want   [2]uint64 // values, and the sum of their stamps
-	stats  index.Stats
+	stats  index.Counts
 	ns     []float64
 }
 
@@ -78,7 +78,7 @@ func (l *lookupRun) run() error {
 			return err
 		}
 	}
-	l.stats = l.reader.Stats()
+	l.stats = l.reader.Stats().Counts
 	if got != l.want {
 		return fmt.Errorf("lookups of %d keys found %d values with sum %d, and should find %d "+
 			"with sum %d: the index is wrong", len(l.sample)/l.keys.keyBytes, got[0], got[1],

@@ -230,7 +230,7 @@ func TestInterrupted(t *testing.T) {
 // TestLookupCost: requests of cuckoo, parallel, share one latency; others do not, nor do
 // those to a heap.
 func TestLookupCost(t *testing.T) {
-	s := index.Stats{Lookups: 10, Requests: 30, Bytes: 960}
+	s := index.Counts{Lookups: 10, Requests: 30, Bytes: 960}
 	want := readsize.Cuckoo{Ways: 3, Slots: 4}.Parallel(lpConfig(8))
 	if got := lookupCost(&s, cuckooParallel); !near(got.Ns, want.Ns, 1e-6) ||
 		got.Requests != want.Requests || got.Bytes != want.Bytes {

@@ -103,7 +103,7 @@ type simulation struct {
 	batch   int // 1: one at a time
 
 	beginNs, endNs int64 // when the last worker began, and ended
-	stats          index.Stats
+	stats          index.Counts
 	ns             []float64 // of each lookup, where they are one at a time
 }
 

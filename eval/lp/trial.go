@@ -205,11 +205,11 @@ func (r *trialRunner) lookUp(ctx context.Context, job rma.Job, c *lookupCase,
 	if err != nil {
 		return err
 	}
-	var sum index.Stats
+	var sum index.Counts
 	slowest := uint64(1)
 	for _, w := range all {
 		slowest = max(slowest, w[0])
-		sum.Add(index.Stats{Lookups: w[1], Matches: w[2], Requests: w[3], Slots: w[4],
+		sum.Add(index.Counts{Lookups: w[1], Matches: w[2], Requests: w[3], Slots: w[4],
 			Bytes: w[5], HeapRequests: w[6], HeapBytes: w[7]})
 	}
 	emit(r.result(c, job.Size(), int(sum.Lookups), rates("", &sum, float64(slowest)),
@@ -219,13 +219,13 @@ func (r *trialRunner) lookUp(ctx context.Context, job rma.Job, c *lookupCase,
 
 // rates are millions of records found in a second, which are lookups where keys differ, and
 // bytes of payload in a nanosecond: the effective bandwidth of LP Fig. 8.
-func rates(prefix string, s *index.Stats, ns float64) []record.Value {
+func rates(prefix string, s *index.Counts, ns float64) []record.Value {
 	return []record.Value{{Value: float64(s.Matches) / ns * 1e3, Unit: prefix + "Mrecords/s"},
 		{Value: float64(s.Bytes+s.HeapBytes) / ns, Unit: prefix + "GB/s"}}
 }
 
 // counts are means of lookups.
-func counts(prefix string, s *index.Stats, of impl) []record.Value {
+func counts(prefix string, s *index.Counts, of impl) []record.Value {
 	c, n := lookupCost(s, of), float64(max(s.Lookups, 1))
 	return nonzero([]record.Value{{Value: c.Requests, Unit: prefix + "requests/op"},
 		{Value: c.Bytes, Unit: prefix + "B/op"}, {Value: c.Ns, Unit: prefix + "model-ns/op"},
@@ -236,7 +236,7 @@ func counts(prefix string, s *index.Stats, of impl) []record.Value {
 
 // lookupCost is what a lookup took in the mean, by the cost model of LP 3.2. Requests of
 // cuckoo, parallel, follow one another at the rate of messages and share one latency.
-func lookupCost(s *index.Stats, of impl) readsize.Cost {
+func lookupCost(s *index.Counts, of impl) readsize.Cost {
 	m, n := readsize.EDR(), float64(max(s.Lookups, 1))
 	table, heap := float64(s.Requests)/n, float64(s.HeapRequests)/n
 	c := readsize.Cost{Requests: table + heap, Bytes: float64(s.Bytes+s.HeapBytes) / n}

@@ -2,8 +2,8 @@ package memory
 
 import "sync/atomic"
 
-// StoreWords copies own words to memory that others may read meanwhile. They may read any mixture of
-// old and new words, and must verify what they have read.
+// StoreWords copies own words to memory that others may read meanwhile. They may read any mixture
+// of old and new words, and must verify what they have read.
 func StoreWords(shared, own []uint64) {
 	if !RaceEnabled {
 		copy(shared, own)

@@ -82,10 +82,11 @@ func (t *indexTable) finish(context.Context) error {
 	for item := uint64(sharedItems + 1); item <= sharedItems+uint64(t.size)*ownItems; item++ {
 		want += copies(item)
 	}
-	if got := t.x.Len(); got != want {
-		return fmt.Errorf("%d records, want %d", got, want)
+	got, err := t.x.Len(context.Background())
+	if err == nil && got != want {
+		err = fmt.Errorf("%d records, want %d", got, want)
 	}
-	return nil
+	return err
 }
 
 func (t *indexTable) close() error { return t.x.Close() }
