@@ -3,53 +3,44 @@ package kv
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/farhash/farhash/internal/archive"
 	"github.com/farhash/farhash/rma"
 )
 
-// contents describes a file that a map was saved to. A record, little-endian, is
+// A record of a saved map, little-endian, is
 //
 //	| bytes of the key (4) | bytes of the value (4) | key | value |
-type contents struct {
-	Kind string `json:"kind"`
-}
-
 const (
-	kindMap         = "farhash map"
 	recordHeadBytes = 8
 	// loadCalls is how many records are put by one batch.
 	loadCalls = 1 << 12
 )
+
+var mapContents = archive.Contents{Kind: "farhash map"}
 
 // Save writes all keys and values to a file, in a form that is loaded with any number of ranks,
 // slots and bytes. Versions are not saved. The ranks write it together: path must mean the same
 // file on each. It replaces what was there only when it is complete; a symbolic link stays, and
 // what it leads to is replaced. Collective; nobody may change the map meanwhile on any rank.
 func (m *Map) Save(ctx context.Context, path string) error {
-	description, err := json.Marshal(contents{kindMap})
-	if err != nil {
-		return err
-	}
-	err = m.endMove(ctx)
+	err := m.endMove(ctx)
 	if err = rma.AllSucceeded(ctx, m.job, "kv: saving "+path, err); err != nil {
 		return err
 	}
-	s, err := archive.NewSaver(ctx, m.job, path)
-	if err != nil {
-		return err
-	}
 	var record []byte
-	err = m.ownPairs(ctx, func(key, value []byte) error {
-		record = binary.LittleEndian.AppendUint32(record[:0], uint32(len(key)))
-		record = binary.LittleEndian.AppendUint32(record, uint32(len(value)))
-		record = append(append(record, key...), value...)
-		return s.Add(ctx, 0, record)
+	return archive.SaveTable(ctx, m.job, path, mapContents, func(yield func([]byte, error) bool) {
+		for p, err := range m.local(ctx) {
+			record = binary.LittleEndian.AppendUint32(record[:0], uint32(len(p.Key)))
+			record = binary.LittleEndian.AppendUint32(record, uint32(len(p.Value)))
+			if !yield(append(append(record, p.Key...), p.Value...), err) || err != nil {
+				return
+			}
+		}
 	})
-	return s.Finish(ctx, err, description)
 }
 
 // endMove ends a move of the table that a rank which died has left unfinished.
@@ -70,31 +61,29 @@ func (m *Map) endMove(ctx context.Context) error {
 	return err
 }
 
-// ownPairs calls fn with the keys in this rank's slots, and their values, where no table moves and
+// local iterates over the keys in this rank's slots, and their values, where no table moves and
 // nobody changes the map.
-func (m *Map) ownPairs(ctx context.Context, fn func(key, value []byte) error) error {
-	w, err := m.walker()
-	if err != nil {
-		return err
+func (m *Map) local(ctx context.Context) iter.Seq2[Pair, error] {
+	return func(yield func(Pair, error) bool) {
+		w, err := m.walker()
+		if err != nil {
+			yield(Pair{}, err)
+			return
+		}
+		defer w.close()
+		t := m.latestTable()
+		begin := uint64(m.job.Rank()) * t.perRank
+		more := true
+		_, err = w.slotsIn(ctx, t, begin, begin+t.perRank, func(slot, word uint64) (bool, error) {
+			if p, there, err := w.pair(ctx, t, slot, word); there || err != nil {
+				more = yield(p, err) && err == nil
+			}
+			return more, nil
+		})
+		if err != nil && more {
+			yield(Pair{}, err)
+		}
 	}
-	defer w.close()
-	t := m.latestTable()
-	begin := uint64(m.job.Rank()) * t.perRank
-	_, err = w.slotsIn(ctx, t, begin, begin+t.perRank, func(slot, word uint64) (bool, error) {
-		if word&occupied == 0 || word&removed != 0 {
-			return true, nil
-		}
-		key, value, fits, err := w.item(ctx, word)
-		if err == nil && !fits {
-			err = fmt.Errorf("kv: slot %d changes while the map is saved, or is broken; "+
-				"CheckAll tells", slot)
-		}
-		if err == nil {
-			err = fn(key, value)
-		}
-		return true, err
-	})
-	return err
 }
 
 // Load puts the keys and values that a file holds which Save has written. A key that is there
@@ -103,14 +92,7 @@ func (m *Map) ownPairs(ctx context.Context, fn func(key, value []byte) error) er
 // map has too little room the error is a [FullError], and some of the keys are there. Collective;
 // nobody may change the map meanwhile on any rank.
 func (m *Map) Load(ctx context.Context, path string) error {
-	l, err := archive.NewLoader(ctx, m.job, path, m.countRecords, func(description []byte) error {
-		var is contents
-		if err := json.Unmarshal(description, &is); err != nil || is.Kind != kindMap {
-			return fmt.Errorf("kv: %s is no %s (it is described as %.100q)", path, kindMap,
-				description)
-		}
-		return nil
-	})
+	l, err := archive.LoadTable(ctx, m.job, path, mapContents, m.countRecords)
 	if err != nil {
 		return err
 	}
