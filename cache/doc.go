@@ -55,7 +55,7 @@
 //     readers-writer lock of one word. With GroupBuckets 1 that is a lock for each bucket.
 //     A put that goes back to an earlier group reads it again, and begins anew if another
 //     operation has taken the bucket meanwhile. Puts of one batch that begin with the same group
-//     take turns (internal/turns).
+//     take turns (internal/core).
 //   - [Coarse] (MD 3.1): one such lock for the memory of a rank, held for the whole operation.
 //
 // A lock word names its owner, and has an epoch: see lock.go. A rank that finds a lock whose owner

@@ -42,7 +42,7 @@
 // refer to it. A delete sets the bit removed and keeps the item, which still holds the key of
 // the slot. A call that loses a compare-and-swap examines the word that won. When the seal of
 // an item is not that of the slot's word, the slot has changed since, and is read again. Writes
-// of one batch to the same key are made one after the other (internal/turns). Otherwise all but
+// of one batch to the same key are made one after the other (internal/core). Otherwise all but
 // one would lose each time.
 //
 // The copy of a small pair is written together with the compare-and-swap. Its seal covers the

@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 
-	"github.com/farhash/farhash/internal/turns"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -27,12 +26,12 @@ type Exclusive interface {
 // has one, beside its queue and its machines. It is not safe for concurrent use.
 type Slots struct {
 	running []int // by machine: its operation, -1 for none
-	turns   turns.Turns
+	turns   turns
 }
 
 // NewSlots is for so many machines.
 func NewSlots(machines int) Slots {
-	return Slots{running: make([]int, machines), turns: turns.New(machines)}
+	return Slots{running: make([]int, machines), turns: newTurns(machines)}
 }
 
 // Running is the operation of a machine that has not been finished, -1 for none. After an error of
@@ -61,7 +60,7 @@ func (s *Slots) Drive(ctx context.Context, q rma.Queue, n int, at []int, depth i
 		i := -1
 		if done := s.running[machine]; done >= 0 {
 			m.Finish(machine, done)
-			i = s.turns.Next(machine)
+			i = s.turns.next(machine)
 		}
 		for i < 0 && issued < n {
 			if i = issued; at != nil {
@@ -69,7 +68,7 @@ func (s *Slots) Drive(ctx context.Context, q rma.Queue, n int, at []int, depth i
 			}
 			issued++
 			if exclusive != nil {
-				if hash, ok := exclusive.Turn(i); ok && !s.turns.Take(machine, i, hash) {
+				if hash, ok := exclusive.Turn(i); ok && !s.turns.take(machine, i, hash) {
 					i = -1
 				}
 			}

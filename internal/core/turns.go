@@ -1,21 +1,15 @@
-// Package turns runs conflicting operations of a batch one after the other, while all others are in
-// flight at the same time. Operations conflict if they write the same key, as all but one would
-// lose the compare-and-swap after their round trips, or if they need the same lock.
-//
-//	if t.Take(machine, operation, hash) { ... run it ... }   // else it waits, and
-//	operation = t.Next(machine)                              // runs here in the end
-//
-// The step machine that runs one of them runs those that wait for it as well, in the order in
-// which they came. Operations conflict if the low bits of their hashes are equal, so a few wait
-// without need.
-package turns
+package core
 
 import "github.com/farhash/farhash/internal/invariant"
 
-// Turns is for the operations of one batch at a time. It is not safe for concurrent use.
+// turns has operations of a batch that conflict wait for each other, where many are in flight at
+// once: writes of one key, of which one wins the compare-and-swap and the others have sent their
+// messages in vain, or those that need one lock. The step machine that runs one of them runs those
+// that wait for it as well, in the order in which they came. Hashes say which conflict, by their
+// low bits: a few wait that need not. It is for one batch at a time.
 //
 // Invariant: when all operations have been run no machine has a turn.
-type Turns struct {
+type turns struct {
 	holders []int32 // by a part of the hash: the machine that has the turn, plus 1
 	held    []int   // by machine: which of these, -1 for none
 	first   []int   // by machine: the operation that waits, -1 for none
@@ -27,22 +21,22 @@ type Turns struct {
 // without need.
 const perMachine = 16
 
-// New returns Turns for machines with the numbers 0 to machines-1.
-func New(machines int) Turns {
+// newTurns is for machines with the numbers 0 to machines-1.
+func newTurns(machines int) turns {
 	size := 1
 	for size < perMachine*machines {
 		size *= 2
 	}
-	t := Turns{holders: make([]int32, size)}
+	t := turns{holders: make([]int32, size)}
 	for range machines {
 		t.held, t.first, t.last = append(t.held, -1), append(t.first, -1), append(t.last, -1)
 	}
 	return t
 }
 
-// Take gives a machine that has no turn the one for an operation of this hash, or has the operation
+// take gives a machine that has no turn the one for an operation of this hash, or has the operation
 // wait for the machine that has it.
-func (t *Turns) Take(machine, operation int, hash uint64) bool {
+func (t *turns) take(machine, operation int, hash uint64) bool {
 	invariant.Check(t.held[machine] < 0, "machine %d has a turn and takes another", machine)
 	at := int(hash) & (len(t.holders) - 1)
 	if holder := int(t.holders[at]) - 1; holder >= 0 {
@@ -61,9 +55,9 @@ func (t *Turns) Take(machine, operation int, hash uint64) bool {
 	return true
 }
 
-// Next is the operation that has waited longest for this machine, whose own is done. Where none
+// next is the operation that has waited longest for this machine, whose own is done. Where none
 // has it is -1, and the turn is given up.
-func (t *Turns) Next(machine int) (operation int) {
+func (t *turns) next(machine int) (operation int) {
 	if t.held[machine] < 0 {
 		return -1
 	}

@@ -1,4 +1,4 @@
-package turns
+package core
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 func TestTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		machines := rapid.IntRange(1, 5).Draw(t, "machines")
-		turns := New(machines)
+		turns := newTurns(machines)
 		for range rapid.IntRange(1, 3).Draw(t, "batches") {
 			hashes := rapid.SliceOfN(rapid.Uint64Range(0, 6), 0, 40).Draw(t, "hashes")
 			running, done, issued := make([]int, machines), []int{}, 0
@@ -24,10 +24,10 @@ func TestTurns(t *testing.T) {
 				operation := -1
 				if running[m] >= 0 {
 					done = append(done, running[m])
-					operation = turns.Next(m)
+					operation = turns.next(m)
 				}
 				for operation < 0 && issued < len(hashes) {
-					if issued++; turns.Take(m, issued-1, hashes[issued-1]) {
+					if issued++; turns.take(m, issued-1, hashes[issued-1]) {
 						operation = issued - 1
 					}
 				}
