@@ -73,7 +73,7 @@
 // Where the owner's memory is directly addressable, loops over it replace them (direct.go). Both
 // make the same decisions (search.go). Batches over such memory pass three stages in assembly
 // (pipeline.go). Ranks of the same host address each other's memory; ranks of different hosts
-// do not. A batch is split accordingly (near.go).
+// do not. A batch is divided accordingly (internal/core).
 //
 // # Access
 //
@@ -86,7 +86,7 @@
 // shipped.
 //
 // An operation counts in the [Stats] of the rank that has carried it out, and there among those
-// Served as well; the sums over all ranks are those of the calls. [Cache.Access] reports what was
+// Served as well; the sums over all ranks are those of the calls. [Stats].Access reports what was
 // chosen, and why.
 //
 // # Guarantees

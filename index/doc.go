@@ -138,7 +138,7 @@
 // ([Config].Access, package ship, ship.go). The index itself and readers by [Best] do so. Readers
 // by another policy are for comparing what policies read, so their lookups are always one-sided.
 // A key with more values than its part of the answer has room for is looked up one-sided after
-// all. [Index.Access] reports what was chosen. Memory of other ranks that is addressable, as that
+// all. [Stats].Access reports what was chosen. Memory of other ranks that is addressable, as that
 // of ranks of the same host, is read directly.
 //
 // # Guarantees

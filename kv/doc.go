@@ -48,10 +48,15 @@
 // The copy of a small pair is written together with the compare-and-swap. Its seal covers the
 // slot's word as well, so that it is valid beside that word only, whichever write wins.
 //
-// Where a slot and its item are directly addressable, as on the ranks of one host, a get reads
-// them directly (direct.go): the same slots and the same item, verified by the same seal. A get
-// that finds that the table moves is left to the step machine (op.go). The gets of a batch
-// prefetch the memory that they need.
+// Where slots and items are directly addressable, as on the ranks of one host, calls work on them
+// directly (direct.go, direct_write.go): the same slots and the same items, verified by the same
+// seal, and the same compare-and-swap. A call that finds that the table moves, or no empty slot or
+// item, is left to the step machine (op.go, search.go). What a call makes of its key is one
+// function for both, Call.decide. The calls of a batch prefetch the memory that they need.
+//
+// TestLab runs both forms, as ranks of a simulated cluster address their own memory; TestDirect and
+// TestDirectWrites run the direct one beside a table that moves, and scripts_write_test.go has it
+// lose its races.
 //
 // # Access
 //

@@ -59,6 +59,24 @@
 // Growth, garbage collection ([Set.Collect], which OP leaves out) and loading a file stop
 // the world: all ranks call them, and nothing else runs meanwhile.
 //
+// # Forms
+//
+// The protocol is written down several times: over memory a word takes a few nanoseconds, and one
+// general form would cost more. All forms examine the same buckets in the same order, and claim the
+// first empty one:
+//
+//	probe            step machine over a queue, words and elements      probe.go
+//	span.findOrPut   a word over memory; span.find does not insert      direct.go
+//	searchBlock      the portable loop for batches of words             direct.go
+//	search           the same in assembly, AVX2 and AVX-512             kernel_amd64.s
+//	elementSearch    an element over memory                             elements_direct.go
+//	elementPipeline  batches of elements; what its line does not decide
+//	                 it leaves to elementSearch                         elements_batch.go
+//
+// TestKernelsAgree compares the loops for words, TestSameAnswersOnEveryEngine all of them with a
+// plain map, FuzzSet and FuzzElements streams of operations. The scripts (scripts_test.go) and the
+// lab check what concurrent calls may answer.
+//
 // # Access
 //
 // A batch may be shipped (package ship, [Config].Access). A request holds the words of the
