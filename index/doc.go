@@ -172,7 +172,5 @@
 // of a key are copied before Lookup passes them on; those that a batch gives before it ends with
 // an error may be wrong.
 //
-// Files of version 1, written by earlier versions, are not mapped: Open loads them.
-//
 // [Index.Check] walks a rank's memory and says what is broken.
 package index

@@ -66,8 +66,6 @@ type description struct {
 	Marker      []byte    `json:"marker,omitempty"`
 	Unique      bool      `json:"unique,omitempty"`
 	Segments    []segment `json:"segments"`
-
-	version uint64 // of the file
 }
 
 type segment struct {
@@ -121,9 +119,6 @@ func (d *description) table(job rma.Job) *table {
 		t.marks = append(t.marks, s.Marks)
 	}
 	t.shape(d.Units, d.HeapWords)
-	if d.version == 1 {
-		t.gap = 0
-	}
 	t.chooseHeapFirst()
 	return t
 }
@@ -181,7 +176,7 @@ func (t *table) marksAt(header int64, number int) int64 {
 }
 
 func (t *table) sumsAt(header int64, number int) int64 {
-	return t.marksAt(header, t.ranks) + t.gap + int64(number)*int64(t.sums())*8
+	return t.marksAt(header, t.ranks) + imageGap + int64(number)*int64(t.sums())*8
 }
 
 // encode is the header, of the size given or, if that is 0, as large as need be.
@@ -235,9 +230,9 @@ func (m *image) read() error {
 	version, size := binary.LittleEndian.Uint64(head[8:]), binary.LittleEndian.Uint64(head[16:])
 	text := binary.LittleEndian.Uint64(head[24:])
 	switch {
-	case version < 1 || version > imageVersion:
-		return fmt.Errorf("has version %d, and this program reads versions 1 to %d", version,
-			imageVersion)
+	case version != imageVersion:
+		return fmt.Errorf("has version %d, and this program reads version %d; build the index anew "+
+			"and save it", version, imageVersion)
 	case text > maxHeaderBytes || size > maxHeaderBytes ||
 		size < uint64(headerBytes(int(text))) || size%imagePage != 0:
 		return errors.New("is corrupt: its header makes no sense")
@@ -252,7 +247,6 @@ func (m *image) read() error {
 	if m.fingerprint != xxh3.Hash(head[:size-8]) {
 		return errors.New("is corrupt: its header fails the checksum")
 	}
-	m.version = version
 	if err := json.Unmarshal(head[imageHead:imageHead+text], &m.description); err != nil {
 		return fmt.Errorf("is corrupt: %w", err)
 	}
@@ -277,7 +271,7 @@ func (m *image) read() error {
 // verify verifies the sums of a segment.
 func (m *image) verify(ctx context.Context, t *table, number int) error {
 	sums, marks := make([]byte, t.sums()*8), make([]byte, t.marks[number]*markBytes)
-	gap := make([]byte, t.gap)
+	gap := make([]byte, imageGap)
 	_, err := m.f.ReadAt(sums, t.sumsAt(m.header, number))
 	_, err2 := m.f.ReadAt(marks, t.marksAt(m.header, number))
 	_, err3 := m.f.ReadAt(gap, t.marksAt(m.header, t.ranks))

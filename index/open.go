@@ -94,10 +94,6 @@ var mapping = mapFile
 // mapped maps the file.
 func (m *image) mapped() (err error) {
 	t := m.table(nil)
-	if m.version < imageVersion {
-		return fmt.Errorf("index: %s has version %d, whose borders may be wrong; Save it again to "+
-			"have it mapped", m.path, m.version)
-	}
 	m.memory, err = mapping(m.f, t.sumsAt(m.header, t.ranks))
 	if err != nil {
 		return fmt.Errorf("index: mapping %s: %w", m.path, err)

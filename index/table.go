@@ -39,9 +39,8 @@ type table struct {
 	heapWords  int // the most of a rank
 	heapFirst  int // words of the first get of a record
 	bordersAt  int
-	borders    int   // how many
-	segment    int   // words
-	gap        int64 // bytes of zeros in a file, before the sums
+	borders    int // how many
+	segment    int // words
 	marker     []byte
 	marks      []int // how many a rank has
 	marked     rma.Window
@@ -100,7 +99,6 @@ func (t *table) shape(units, heapWords int) {
 	}
 	// Segments are whole lines, so that those of all ranks begin at one.
 	t.segment = max(8, (t.bordersAt+(t.borders+7)/8+7)/8*8)
-	t.gap = imageGap
 }
 
 // minFirstGetBytes is how much of a record of variable size is got at once at least: few are
