@@ -231,8 +231,8 @@ func (m *image) read() error {
 	text := binary.LittleEndian.Uint64(head[24:])
 	switch {
 	case version != imageVersion:
-		return fmt.Errorf("has version %d, and this program reads version %d; build the index anew "+
-			"and save it", version, imageVersion)
+		return fmt.Errorf("has version %d, and this program reads version %d; build the index "+
+			"anew and save it", version, imageVersion)
 	case text > maxHeaderBytes || size > maxHeaderBytes ||
 		size < uint64(headerBytes(int(text))) || size%imagePage != 0:
 		return errors.New("is corrupt: its header makes no sense")
