@@ -39,7 +39,7 @@ func NewCells(job Job, w Window) (*Cells, error) {
 
 // allWords are the segments of all ranks, nil unless CPU atomics reach all of them.
 func allWords(w Window) [][]uint64 {
-	if !w.Caps().CPUAtomicsCoherent {
+	if !w.CPUAtomicsCoherent() {
 		return nil
 	}
 	var all [][]uint64

@@ -71,8 +71,8 @@
 //     posted. All others may complete in any order; Flush waits for those to one rank.
 //   - A put that is done is visible to every operation that any rank submits later.
 //   - Compare-and-swaps and fetch-and-adds on one word are totally ordered. Where
-//     [Caps].CPUAtomicsCoherent holds, CPU atomics on [Window].Words are part of that order. Where
-//     it does not, they must not be used on words that are changed through a queue.
+//     [Window].CPUAtomicsCoherent holds, CPU atomics on [Window].Words are part of that order.
+//     Where it does not, they must not be used on words that are changed through a queue.
 //   - No operation takes a lock, so a rank that dies stops no other. Collective calls (NewWindow,
 //     Barrier) return a [RankError] and do not wait for the dead.
 //

@@ -21,7 +21,7 @@ type Region struct {
 // Regions returns the segments in directly addressable memory whose words CPU atomics may
 // swap, such as those of the ranks of this host, as few regions in the order of ranks.
 func Regions(w Window) []Region {
-	if !w.Caps().CPUAtomicsCoherent {
+	if !w.CPUAtomicsCoherent() {
 		return nil
 	}
 	var all []Region

@@ -14,10 +14,10 @@ type segments struct {
 	torn       bool // CPU atomics do not do
 }
 
-func (s segments) Size() int               { return len(s.words) }
-func (s segments) Len() int                { return 4 }
-func (s segments) Words(rank int) []uint64 { return s.words[rank] }
-func (s segments) Caps() rma.Caps          { return rma.Caps{CPUAtomicsCoherent: !s.torn} }
+func (s segments) Size() int                { return len(s.words) }
+func (s segments) Len() int                 { return 4 }
+func (s segments) Words(rank int) []uint64  { return s.words[rank] }
+func (s segments) CPUAtomicsCoherent() bool { return !s.torn }
 
 // Regions are as few as they can be, and one of all ranks is flat.
 func TestRegions(t *testing.T) {

@@ -42,28 +42,14 @@ type Window interface {
 	Size() int
 	// Len is the number of 64-bit words of each segment.
 	Len() int
-	Caps() Caps
+	// CPUAtomicsCoherent: CPU atomics on Words are atomic with respect to
+	// compare-and-swap and fetch-and-add of the engine.
+	CPUAtomicsCoherent() bool
 	// Words is a rank's segment as memory of this process, for direct access; nil where
 	// only one-sided operations access it.
 	Words(rank int) []uint64
 	// Close releases this rank's use of the memory. The other ranks keep theirs.
 	Close() error
-}
-
-// Caps says what an engine can do.
-type Caps struct {
-	// CPUAtomicsCoherent: CPU atomics on Words are atomic with respect to
-	// compare-and-swap and fetch-and-add of the engine.
-	CPUAtomicsCoherent bool
-	// GetNeedsTarget, AtomicNeedsTarget: the operation only proceeds while the
-	// target rank enters the library now and then.
-	GetNeedsTarget    bool
-	AtomicNeedsTarget bool
-	// PerOpCompletion: operations complete one by one, not only by Flush.
-	PerOpCompletion bool
-	// PeerErrors: an operation on a dead rank's memory fails instead of hanging.
-	// Memory that outlives its owner never fails and counts as well.
-	PeerErrors bool
 }
 
 // Handle names an operation in flight on a queue.

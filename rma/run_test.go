@@ -175,10 +175,10 @@ type scattered struct {
 	coherent bool
 }
 
-func (w *scattered) Size() int               { return len(w.words) }
-func (w *scattered) Len() int                { return 2 }
-func (w *scattered) Words(rank int) []uint64 { return w.words[rank] }
-func (w *scattered) Caps() rma.Caps          { return rma.Caps{CPUAtomicsCoherent: w.coherent} }
+func (w *scattered) Size() int                { return len(w.words) }
+func (w *scattered) Len() int                 { return 2 }
+func (w *scattered) Words(rank int) []uint64  { return w.words[rank] }
+func (w *scattered) CPUAtomicsCoherent() bool { return w.coherent }
 
 func TestFlatOnlyOfSegmentsInARow(t *testing.T) {
 	all := make([]uint64, 8)

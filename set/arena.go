@@ -103,7 +103,7 @@ func (a *arenas) extend(ctx context.Context, elements uint64) error {
 	}
 	p.segments = make([][]uint64, ranks)
 	for rank := range p.segments {
-		if p.window.Caps().CPUAtomicsCoherent {
+		if p.window.CPUAtomicsCoherent() {
 			p.segments[rank] = p.window.Words(rank)
 		}
 	}

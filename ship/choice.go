@@ -8,11 +8,10 @@ import (
 // Costs are what messages to another rank cost, as measured when a table was made: the least of
 // several times, as all ranks measure at once and disturb each other.
 type Costs struct {
-	GetNs      float64 // from the post of a get of a line to its end, alone
-	GetEachNs  float64 // time for each of many of them that are in flight
-	RequestNs  float64 // from the post of an empty request to its answer; 0: there was none
-	WordNs     float64 // more for each word of a request and of its answer
-	NeedTarget bool    // gets wait until the target's program enters the engine
+	GetNs     float64 // from the post of a get of a line to its end, alone
+	GetEachNs float64 // time for each of many of them that are in flight
+	RequestNs float64 // from the post of an empty request to its answer; 0: there was none
+	WordNs    float64 // more for each word of a request and of its answer
 }
 
 // Choice is what a line does, and why.
@@ -40,9 +39,6 @@ func (c Choice) String() string {
 	why := fmt.Sprintf("a get takes %.1f us and each of many %.2f us, a request %.1f us and "+
 		"%.2f ns a word", c.Costs.GetNs/1e3, c.Costs.GetEachNs/1e3, c.Costs.RequestNs/1e3,
 		c.Costs.WordNs)
-	if c.Costs.NeedTarget {
-		why += "; gets need the target's processor"
-	}
 	if c.MinBatch == math.MaxInt {
 		return "one-sided: " + why
 	}

@@ -269,7 +269,7 @@ func (s *ucxReport) test(ctx context.Context, job rma.Job) error {
 		return err
 	}
 	if job.Rank() == 0 {
-		s.Coherent = window.Caps().CPUAtomicsCoherent
+		s.Coherent = window.CPUAtomicsCoherent()
 		if c := b.Access(); c != (ship.Choice{}) {
 			s.Choice, s.Costs = c.String(), c.Costs
 			if c.MinBatch < math.MaxInt {

@@ -43,7 +43,7 @@ func (l *line) measure(ctx context.Context, rank int) (ship.Costs, error) {
 		return ship.Costs{}, err
 	}
 	m := meter{ctx: ctx, line: l, f: f, rank: rank}
-	costs := ship.Costs{NeedTarget: l.window.Caps().GetNeedsTarget}
+	var costs ship.Costs
 	costs.GetNs = m.least(aloneRuns, func() error { return m.gets(1, 1) })
 	costs.GetEachNs = m.least(longRuns, func() error { return m.gets(manyGets, manyDepth) }) /
 		manyGets

@@ -19,7 +19,7 @@
 //	                  within a host are loads and stores, all else goes by MPI
 //	[Config].Hidden   MPI_Win_allocate, and everything goes by MPI
 //
-// [rma.Caps].CPUAtomicsCoherent holds in the first case only. In the others a library
+// [rma.Window].CPUAtomicsCoherent holds in the first case only. In the others a library
 // may swap words under a lock or in the target's process, so what is swapped is swapped by
 // MPI alone. A segment begins at a cache line: MPICH 4.0 has a fault with others.
 //
@@ -72,12 +72,12 @@
 // place of ucp_disconnect_nb prevents that. Where it does not return all the same, the process
 // continues after five seconds.
 //
-// Caps.PeerErrors is false, and Failed lists nobody. A rank that a signal kills ends the job, as
-// the launcher ends the others. One that exits without Close or Abandon, and so without
-// MPI_Finalize, does so under Open MPI; under MPICH on several hosts the others may wait for it
-// for ever, as those of a program in C do. In a collective call the context bounds that wait,
-// but an operation on its memory may not end. So let a rank that fails return from farhash.Run,
-// which abandons the job, or give collective calls a context with a limit.
+// Failed lists nobody. A rank that a signal kills ends the job, as the launcher ends the others.
+// One that exits without Close or Abandon, and so without MPI_Finalize, does so under Open MPI;
+// under MPICH on several hosts the others may wait for it for ever, as those of a program in C do.
+// In a collective call the context bounds that wait, but an operation on its memory may not end. So
+// let a rank that fails return from farhash.Run, which abandons the job, or give collective calls a
+// context with a limit.
 //
 // MPI cannot begin again: after Close, Join is an error, and while a job is open as well.
 // Between [Start] and its stop jobs may be joined one after the other.

@@ -67,7 +67,8 @@ func (j *remoteJob) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, e
 	if err != nil {
 		return nil, err
 	}
-	return &remoteWindow{job: j, object: reply.Object, words: spec.Words, caps: reply.Caps}, nil
+	return &remoteWindow{job: j, object: reply.Object, words: spec.Words,
+		coherent: reply.Flag}, nil
 }
 
 func (j *remoteJob) Barrier(ctx context.Context) error {
@@ -99,18 +100,18 @@ func (j *remoteJob) Close() error {
 
 // remoteWindow is a puppet's window. Its words are out of reach.
 type remoteWindow struct {
-	job    *remoteJob
-	object int
-	words  int
-	caps   rma.Caps
-	closed bool
+	job      *remoteJob
+	object   int
+	words    int
+	coherent bool
+	closed   bool
 }
 
-func (w *remoteWindow) Rank() int          { return w.job.rank }
-func (w *remoteWindow) Size() int          { return w.job.size }
-func (w *remoteWindow) Len() int           { return w.words }
-func (w *remoteWindow) Caps() rma.Caps     { return w.caps }
-func (w *remoteWindow) Words(int) []uint64 { return nil }
+func (w *remoteWindow) Rank() int                { return w.job.rank }
+func (w *remoteWindow) Size() int                { return w.job.size }
+func (w *remoteWindow) Len() int                 { return w.words }
+func (w *remoteWindow) CPUAtomicsCoherent() bool { return w.coherent }
+func (w *remoteWindow) Words(int) []uint64       { return nil }
 func (w *remoteWindow) Close() error {
 	w.closed = true
 	_, err := w.job.tell(Request{What: "close", Object: w.object})

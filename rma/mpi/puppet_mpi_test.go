@@ -42,7 +42,6 @@ type Reply struct {
 	Number int
 	Flag   bool
 	Words  []uint64
-	Caps   rma.Caps
 	Stats  rma.Stats
 	Fault  *Fault
 	Panic  string
@@ -199,7 +198,7 @@ func (p *Puppet) doJob(ctx context.Context, req *Request, reply *Reply) error {
 	case "JWindow":
 		w, err := job.NewWindow(ctx, rma.Spec{Name: req.Text, Words: req.Numbers[0]})
 		if err == nil {
-			reply.Object, reply.Caps = p.keep(w), w.Caps()
+			reply.Object, reply.Flag = p.keep(w), w.CPUAtomicsCoherent()
 		}
 		return err
 	case "JBarrier":

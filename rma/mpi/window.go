@@ -144,9 +144,8 @@ func (w *Window) Rank() int { return w.job.rank }
 func (w *Window) Size() int { return w.job.size }
 func (w *Window) Len() int  { return w.words }
 
-// Caps: the engine enters MPI on behalf of a rank that computes, so no operation needs
-// its help. What MPI swaps, a processor must not.
-func (w *Window) Caps() rma.Caps { return rma.Caps{} }
+// CPUAtomicsCoherent is false: what MPI swaps, a processor must not.
+func (w *Window) CPUAtomicsCoherent() bool { return false }
 
 // Words is the segment of a rank of this host; nil for others, and in a hidden window.
 func (w *Window) Words(rank int) []uint64 { return w.views[rank] }

@@ -155,7 +155,7 @@ func cpuAtomicsTakePart(r *rank) error {
 	const rounds = 500
 	at := r.size - 1
 	words := r.w.Words(at) // nil for a rank that cannot take part by the processor
-	if !r.w.Caps().CPUAtomicsCoherent {
+	if !r.w.CPUAtomicsCoherent() {
 		return nil
 	}
 	for i := range rounds {
@@ -227,7 +227,7 @@ func wordsAreTheSameMemory(r *rank) error {
 
 // flat: there is a flat view exactly where the segments allow one.
 func flat(r *rank) error {
-	possible := r.w.Caps().CPUAtomicsCoherent && r.w.Words(0) != nil
+	possible := r.w.CPUAtomicsCoherent() && r.w.Words(0) != nil
 	for target := 1; possible && target < r.size; target++ {
 		before, here := r.w.Words(target-1), r.w.Words(target)
 		if here == nil {

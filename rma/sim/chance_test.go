@@ -196,7 +196,7 @@ func TestIncoherentAtomics(t *testing.T) {
 			opts := sim.Options{Ranks: 3, Seed: seed, View: sim.ViewOwn, Incoherent: incoherent,
 				JitterNs: 3000}
 			mustTogether(t, opts, 2, func(m *member) error {
-				if got := m.w.Caps().CPUAtomicsCoherent; got == incoherent {
+				if got := m.w.CPUAtomicsCoherent(); got == incoherent {
 					t.Errorf("incoherent %v: CPUAtomicsCoherent is %v", incoherent, got)
 				}
 				for range rounds {

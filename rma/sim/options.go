@@ -25,7 +25,7 @@ type Options struct {
 	View View
 	// Incoherent atomics read a word and write it a while later, as network cards do:
 	// what a CPU or a put writes in between is lost. Other atomics of the engine
-	// wait. Caps.CPUAtomicsCoherent is false then.
+	// wait. Window.CPUAtomicsCoherent is false then.
 	Incoherent bool
 	// TearNs is how long a get or put of several words may take at the memory: its words
 	// are then read or written in pieces and in any order. 0 means all at once.

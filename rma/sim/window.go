@@ -31,11 +31,9 @@ func (w *Window) Rank() int { return w.r.id }
 func (w *Window) Size() int { return len(w.r.c.ranks) }
 func (w *Window) Len() int  { return w.s.words }
 
-// Caps: cards do all there is, but for CPUs perhaps not atomically.
-func (w *Window) Caps() rma.Caps {
-	return rma.Caps{CPUAtomicsCoherent: !w.r.c.opts.Incoherent, PerOpCompletion: true,
-		PeerErrors: true}
-}
+// CPUAtomicsCoherent: cards carry out all operations, with [Options].Incoherent not atomically
+// with respect to CPUs.
+func (w *Window) CPUAtomicsCoherent() bool { return !w.r.c.opts.Incoherent }
 
 // Words is rank's segment where [Options].View shows it, otherwise nil.
 func (w *Window) Words(rank int) []uint64 {

@@ -50,7 +50,7 @@
 // No interface says whether atomics of a network card are atomic with respect to those of
 // processors. So at the start every rank adds to words of a rank on another host and swaps them,
 // while the owner does the same by the processor, and all count. If no update is lost,
-// [rma.Caps].CPUAtomicsCoherent holds. Otherwise it does not, and every compare-and-swap and
+// [rma.Window].CPUAtomicsCoherent holds. Otherwise it does not, and every compare-and-swap and
 // fetch-and-add goes through UCX, also within a host; plain loads and stores remain direct. If
 // updates are lost by UCX alone, Join fails. The test finds lost updates with high probability, not
 // with certainty. [Examine] lists what UCX finds on a host, and [Loopback] does the test between

@@ -60,8 +60,8 @@ func TestLoopback(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if w.Words(1-job.Rank()) != nil || !w.Caps().CPUAtomicsCoherent || job.Size() != 2 {
-			t.Errorf("%d ranks, %+v", job.Size(), w.Caps())
+		if w.Words(1-job.Rank()) != nil || !w.CPUAtomicsCoherent() || job.Size() != 2 {
+			t.Errorf("%d ranks, coherent: %v", job.Size(), w.CPUAtomicsCoherent())
 		}
 		ranks.Add(1)
 		return job.Barrier(t.Context())

@@ -70,7 +70,7 @@ func TestLitmus(t *testing.T) {
 			err := together(t, ranks, 2, false, overrides{transports: "tcp,self",
 				careless: careless}, func(job rma.Job) error {
 				w, err := job.NewWindow(t.Context(), rma.Spec{Name: "litmus", Words: 1})
-				if err == nil && w.Caps().CPUAtomicsCoherent == careless {
+				if err == nil && w.CPUAtomicsCoherent() == careless {
 					err = fmt.Errorf("coherent: %v", !careless)
 				}
 				return err

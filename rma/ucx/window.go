@@ -225,10 +225,8 @@ func (w *Window) Rank() int { return w.job.rank }
 func (w *Window) Size() int { return w.job.size }
 func (w *Window) Len() int  { return w.words }
 
-// Caps: a thread of each rank serves the others, so no operation needs its help.
-func (w *Window) Caps() rma.Caps {
-	return rma.Caps{CPUAtomicsCoherent: w.job.coherent, PerOpCompletion: true, PeerErrors: true}
-}
+// CPUAtomicsCoherent is what the litmus test at the start has found.
+func (w *Window) CPUAtomicsCoherent() bool { return w.job.coherent }
 
 // Words is the segment of a rank of this host; nil for others, in a hidden window, and for a rank
 // that has rejoined, whose memory is not shared.

@@ -12,12 +12,12 @@ import (
 // segments are the memory of a window, each as the rank sees it that owns it.
 type segments [][]uint64
 
-func (s segments) Rank() int               { return 0 }
-func (s segments) Size() int               { return len(s) }
-func (s segments) Len() int                { return len(s[0]) }
-func (s segments) Caps() rma.Caps          { return rma.Caps{CPUAtomicsCoherent: true} }
-func (s segments) Words(rank int) []uint64 { return s[rank] }
-func (s segments) Close() error            { return nil }
+func (s segments) Rank() int                { return 0 }
+func (s segments) Size() int                { return len(s) }
+func (s segments) Len() int                 { return len(s[0]) }
+func (s segments) CPUAtomicsCoherent() bool { return true }
+func (s segments) Words(rank int) []uint64  { return s[rank] }
+func (s segments) Close() error             { return nil }
 
 // inside is a job of one rank for a set whose buckets lie in memory that is there.
 type inside struct{ flat []uint64 }

@@ -37,10 +37,8 @@ func (w *Window) Rank() int { return w.rank }
 func (w *Window) Size() int { return w.size }
 func (w *Window) Len() int  { return w.words }
 
-// Caps: memory does all there is.
-func (w *Window) Caps() rma.Caps {
-	return rma.Caps{CPUAtomicsCoherent: true, PerOpCompletion: true, PeerErrors: true}
-}
+// CPUAtomicsCoherent is true: queues use the atomics of the CPU.
+func (w *Window) CPUAtomicsCoherent() bool { return true }
 
 // Words is rank's segment, nil in a hidden window and for ranks that are not near.
 func (w *Window) Words(rank int) []uint64 {
