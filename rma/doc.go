@@ -68,7 +68,7 @@
 //   - A get that is done holds words that were in memory at some moment between its submission
 //     and its completion, each word on its own.
 //   - Operations of one queue on the same words take effect in the order in which they were
-//     posted. All others may complete in any order; Flush waits for those to one rank.
+//     posted. All others may complete in any order.
 //   - A put that is done is visible to every operation that any rank submits later.
 //   - Compare-and-swaps and fetch-and-adds on one word are totally ordered. Where
 //     [Window].CPUAtomicsCoherent holds, CPU atomics on [Window].Words are part of that order.

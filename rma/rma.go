@@ -84,9 +84,6 @@ type Queue interface {
 	// Value returns the word that a compare-and-swap or fetch-and-add saw (0
 	// after Get and Put) and releases h, which must be done.
 	Value(h Handle) (uint64, error)
-	// Flush returns when everything submitted to w at rank is done. Handles stay
-	// valid.
-	Flush(ctx context.Context, w Window, rank int) error
 	// Stats are the queue's counters, for the queue's goroutine to read and add to.
 	Stats() *Stats
 	Close() error

@@ -197,13 +197,6 @@ func (q *lateQueue) Value(h rma.Handle) (uint64, error) {
 	return r.word, nil
 }
 
-func (q *lateQueue) Flush(ctx context.Context, _ rma.Window, _ int) error {
-	for len(q.order) > 0 {
-		q.progress()
-	}
-	return ctx.Err()
-}
-
 func (q *lateQueue) Stats() *rma.Stats { return &q.stats }
 
 func (q *lateQueue) Close() error { return q.inner.Close() }

@@ -202,11 +202,6 @@ func (q *simulatedQueue) Value(h rma.Handle) (word uint64, err error) {
 	return word, err
 }
 
-func (q *simulatedQueue) Flush(ctx context.Context, w rma.Window, rank int) (err error) {
-	q.do(func() { err = q.Queue.Flush(ctx, w, rank) })
-	return err
-}
-
 func (q *simulatedQueue) Close() (err error) {
 	q.do(func() { err = q.Queue.Close() })
 	return err

@@ -229,12 +229,6 @@ func (q *remoteQueue) Value(h rma.Handle) (uint64, error) {
 	return op.done[0], nil
 }
 
-func (q *remoteQueue) Flush(ctx context.Context, w rma.Window, rank int) error {
-	_, err := q.do(ctx, Request{What: "QFlush", Window: w.(*remoteWindow).object,
-		Numbers: []int{-1, rank}})
-	return err
-}
-
 // Stats adds what the puppet has counted since the last call.
 func (q *remoteQueue) Stats() *rma.Stats {
 	if q.closed {

@@ -249,8 +249,6 @@ func (p *Puppet) doQueue(ctx context.Context, req *Request, reply *Reply) error 
 			return err
 		}
 		reply.Words = q.peek(op)
-	case "QFlush":
-		return q.Flush(ctx, object[rma.Window](p, req.Window), n[1])
 	case "QStats":
 		reply.Stats = *q.Stats()
 	case "QClose":

@@ -177,20 +177,6 @@ func (q *Queue) Value(h rma.Handle) (uint64, error) {
 	return uint64(op.seen), nil
 }
 
-// Flush waits for everything submitted to w at rank.
-func (q *Queue) Flush(ctx context.Context, window rma.Window, rank int) error {
-	w := window.(*Window)
-	for h := range q.ops {
-		op := &q.ops[h]
-		if op.state == C.FH_FLYING && op.window == w.c && int(op.rank) == rank {
-			if err := q.Wait(ctx, rma.Handle(h)); err != nil {
-				return err
-			}
-		}
-	}
-	return ctx.Err()
-}
-
 // calls is how many gets and puts of MPI the queue has made.
 func (q *Queue) calls() int { return int(C.fh_calls(q.c)) }
 

@@ -28,7 +28,7 @@
 // Test runs all cases with 1, 2 and 4 ranks:
 //
 //	windows      zeroed memory, sizes, several at once, use after one rank has closed its own
-//	operations   lengths, visibility of puts, order within a queue, Flush, reuse of handles
+//	operations   lengths, visibility of puts, order within a queue, Done, reuse of handles
 //	atomics      one winner, exact sums, CPU atomics where Window.CPUAtomicsCoherent holds
 //	shipping     requests of all lengths, where windows are an rma.Server
 //	collectives  barriers, different Specs, ranks that fail or leave, calls that are cancelled

@@ -221,8 +221,9 @@ func handlesAreReused(r *rank) error {
 	return nil
 }
 
-// flush: what was submitted is done, and the handles stay valid.
-func flush(r *rank) error {
+// done: an operation is not done before it is submitted, is done after Wait, and its handle stays
+// valid.
+func done(r *rank) error {
 	for target := range r.size {
 		h := r.q.FetchAdd(r.w, target, r.me, 7)
 		if r.q.Done(h) {
@@ -231,11 +232,11 @@ func flush(r *rank) error {
 		if err := r.q.Submit(); err != nil {
 			return err
 		}
-		if err := r.q.Flush(r.ctx, r.w, target); err != nil {
+		if err := r.q.Wait(r.ctx, h); err != nil {
 			return err
 		}
 		if !r.q.Done(h) {
-			return fmt.Errorf("an operation on rank %d is not done after Flush", target)
+			return fmt.Errorf("an operation on rank %d is not done after Wait", target)
 		}
 		if value, err := r.q.Value(h); err != nil || value != 0 {
 			return fmt.Errorf("value %d, %v, want 0", value, err)

@@ -82,7 +82,7 @@ var cases = []testCase{
 	{"PutIsVisible", 1, 2 + messageWords, putIsVisible},
 	{"OrderInQueue", 1, 4, orderInQueue},
 	{"HandlesAreReused", 1, queueDepth, handlesAreReused},
-	{"Flush", 1, 4, flush},
+	{"Done", 1, 4, done},
 	{"ManyWindows", 1, 1, manyWindows},
 	{"ClosedByOne", 2, 4, closedByOne},
 

@@ -141,10 +141,6 @@ func (c *cluster) complete(op *operation) {
 		c.recycle(op)
 		return
 	}
-	if op.flushed {
-		op.flushed = false
-		op.q.flushing--
-	}
 	if r.blocked && r.waiting.over(c) {
 		c.wakeAt(r, c.now)
 	}

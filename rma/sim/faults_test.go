@@ -27,7 +27,7 @@ func program(m *member) error {
 	if err := m.q.Submit(); err != nil {
 		return err
 	}
-	if err := m.q.Flush(m.ctx, m.w, 0); err != nil {
+	if err := m.q.Wait(m.ctx, h); err != nil {
 		return err
 	}
 	if _, err := m.q.Value(h); err != nil {

@@ -56,7 +56,6 @@ type operation struct {
 	payload int     // of that message, in bytes
 	pieces  int     // of its words that are still to be read or written
 	cuts    []int   // where each piece begins, and the end of the last
-	flushed bool    // a Flush waits for it
 
 	// Operations of one queue on the same words take effect in order.
 	before     int          // earlier ones that have not

@@ -11,14 +11,13 @@ import (
 // queue is a rank's stream of operations. Those on different words, and those of
 // different queues, overtake each other; those on the same words do not.
 type queue struct {
-	r        *rank
-	depth    int
-	slots    []*operation // by handle; nil when free
-	free     []rma.Handle
-	posted   []*operation
-	flushing int // operations that a Flush waits for
-	closed   bool
-	stats    rma.Stats
+	r      *rank
+	depth  int
+	slots  []*operation // by handle; nil when free
+	free   []rma.Handle
+	posted []*operation
+	closed bool
+	stats  rma.Stats
 
 	// The operations that have not taken effect, linked by their targets modulo the
 	// number of lanes, a power of two.
@@ -166,20 +165,6 @@ func (q *queue) Value(h rma.Handle) (uint64, error) {
 	q.slots[h] = nil
 	q.free = append(q.free, h)
 	return word, err
-}
-
-// Flush returns when everything submitted to w at rank is done.
-func (q *queue) Flush(ctx context.Context, window rma.Window, rank int) error {
-	q.r.enter()
-	w := window.(*Window)
-	q.r.advance()
-	for _, op := range q.slots {
-		if op != nil && op.state == flying && op.w == w.s && op.target == rank && !op.flushed {
-			op.flushed = true
-			q.flushing++
-		}
-	}
-	return q.r.await(ctx, waiting{q: q})
 }
 
 // Stats are the queue's counters.

@@ -44,30 +44,23 @@ func (r *rank) await(ctx context.Context, w waiting) error {
 	return err
 }
 
-// waiting is what a rank waits for: an operation, a flush of a queue or a collective call.
+// waiting is what a rank waits for: an operation or a collective call.
 type waiting struct {
 	ctx     context.Context
 	op      *operation
-	q       *queue
 	meeting int
 }
 
 func (w *waiting) over(c *cluster) bool {
-	switch {
-	case w.op != nil:
+	if w.op != nil {
 		return w.op.state == done
-	case w.q != nil:
-		return w.q.flushing == 0
 	}
 	return c.meeting.number >= w.meeting || c.meeting.broken != nil
 }
 
 func (w *waiting) String() string {
-	switch {
-	case w.op != nil:
+	if w.op != nil {
 		return w.op.place.String()
-	case w.q != nil:
-		return fmt.Sprintf("%d operations that it flushes", w.q.flushing)
 	}
 	return fmt.Sprintf("the other ranks in collective call %d", w.meeting)
 }

@@ -228,21 +228,6 @@ func (q *Queue) Value(h rma.Handle) (uint64, error) {
 		C.int(op.error))
 }
 
-// Flush waits for everything submitted to w at rank.
-func (q *Queue) Flush(ctx context.Context, window rma.Window, rank int) error {
-	w := window.(*Window)
-	for h := range q.ops {
-		op := q.ops[h]
-		s := q.state(rma.Handle(h))
-		if (s == C.FH_WAITING || s == C.FH_FLYING) && op.window == w.c && int(op.rank) == rank {
-			if err := q.Wait(ctx, rma.Handle(h)); err != nil {
-				return err
-			}
-		}
-	}
-	return ctx.Err()
-}
-
 // Stats are the queue's counters.
 func (q *Queue) Stats() *rma.Stats { return &q.stats }
 

@@ -184,9 +184,6 @@ func (q *Queue) Value(h rma.Handle) (uint64, error) {
 	return word, err
 }
 
-// Flush has nothing to wait for: Submit has run everything.
-func (q *Queue) Flush(ctx context.Context, _ rma.Window, _ int) error { return ctx.Err() }
-
 // Stats are the queue's counters.
 func (q *Queue) Stats() *rma.Stats { return &q.stats }
 
