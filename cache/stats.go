@@ -126,7 +126,8 @@ type tally struct {
 
 // newTally makes the counters of a cache. Collective.
 func newTally(ctx context.Context, job rma.Job, cfg Config) (*tally, error) {
-	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: statistics (" + cfg.shape() + ")",
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: statistics",
+		Key:   "cache: statistics (" + cfg.shape() + ")",
 		Words: len(core.Words(new(Counts)))})
 	if err != nil {
 		return nil, err

@@ -64,11 +64,15 @@ func (t *table) shape(cfg Config, ranks int) {
 	t.windowMask = 1<<(8*windowBytes(t.groups)) - 1
 }
 
+// BucketsKey is the key of the window of the buckets.
+const BucketsKey = "cache: buckets"
+
 // newTable makes the buckets of a cache. Collective.
 func newTable(ctx context.Context, job rma.Job, cfg Config) (*table, error) {
 	t := &table{job: job, sessions: rma.Pool[*session]{Closed: errClosed}}
 	t.shape(cfg, job.Size())
-	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: buckets", Words: t.segment})
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: buckets", Key: BucketsKey,
+		Words: t.segment})
 	if err != nil {
 		return nil, err
 	}

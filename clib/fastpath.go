@@ -28,7 +28,7 @@ type watch struct {
 // NewWindow makes a window of the job.
 func (w *watch) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
 	made, err := w.Job.NewWindow(ctx, spec)
-	if spec.Name == "cache: buckets" {
+	if spec.Key == cache.BucketsKey {
 		w.buckets = made
 	}
 	return made, err

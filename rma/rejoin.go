@@ -13,7 +13,7 @@ import (
 type Rejoiner interface {
 	Job
 	// Rejoined reports whether this process has taken such a place. Its collective calls fail.
-	// Its NewWindow takes over the next window of that name which the others have made.
+	// Its NewWindow takes over the next window of that key which the others have made.
 	Rejoined() bool
 	// Incarnation is the number of processes that have taken the place of a rank after the
 	// first one, and whether the present one is alive, as far as this rank knows.

@@ -63,7 +63,7 @@ func (j *remoteJob) Size() int { return j.size }
 
 func (j *remoteJob) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
 	reply, err := j.do(ctx, Request{What: "JWindow", Object: j.object, Text: spec.Name,
-		Numbers: []int{spec.Words}})
+		Key: spec.Key, Numbers: []int{spec.Words}})
 	if err != nil {
 		return nil, err
 	}

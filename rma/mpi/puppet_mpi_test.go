@@ -23,6 +23,7 @@ type Request struct {
 	Window  int
 	Numbers []int
 	Text    string
+	Key     string
 	Flag    bool
 	Posts   []Post // operations that come before
 	Values  []int  // operations whose value was taken
@@ -196,7 +197,8 @@ func (p *Puppet) doJob(ctx context.Context, req *Request, reply *Reply) error {
 	job := object[rma.Job](p, req.Object)
 	switch req.What {
 	case "JWindow":
-		w, err := job.NewWindow(ctx, rma.Spec{Name: req.Text, Words: req.Numbers[0]})
+		w, err := job.NewWindow(ctx, rma.Spec{Name: req.Text, Key: req.Key,
+			Words: req.Numbers[0]})
 		if err == nil {
 			reply.Object, reply.Flag = p.keep(w), w.CPUAtomicsCoherent()
 		}

@@ -39,6 +39,8 @@ func specMismatch(t *testing.T, start Starter, ranks int) {
 		{rma.Spec{Name: "left", Words: 0}, rma.Spec{Name: "", Words: -1}, []string{"left", "-1"}},
 		{rma.Spec{Name: long + "1", Words: 1}, rma.Spec{Name: long + "2", Words: 1},
 			[]string{"a long name"}},
+		{rma.Spec{Name: "same", Key: "left", Words: 1},
+			rma.Spec{Name: "same", Key: "right", Words: 1}, []string{"key left", "key right"}},
 	} {
 		texts := make([]string, ranks)
 		err := start(ranks, func(job rma.Job) error {

@@ -29,7 +29,11 @@ func (k call) String() string {
 	if !k.window {
 		return "calls Barrier"
 	}
-	return fmt.Sprintf("makes window %q with %d words per rank", k.spec.Name, k.spec.Words)
+	described := k.spec.Name
+	if k.spec.Key != "" {
+		described += ", key " + k.spec.Key
+	}
+	return fmt.Sprintf("makes window %q with %d words per rank", described, k.spec.Words)
 }
 
 // meeting is the state of the collective calls, of which there is one at a time.

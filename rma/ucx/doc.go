@@ -146,7 +146,7 @@
 // it the workers and windows of the others. Join returns when all of them access its worker instead
 // of the old one.
 //
-// NewWindow then takes over the next window of that name that the others have, with a segment of
+// NewWindow then takes over the next window of that key that the others have, with a segment of
 // zeros, and returns when all access it. Until then, and in windows that it does not take over,
 // operations on the rank end with an error as before. They do so for ever on queues that were made
 // before the rank rejoined: decisions of a step machine that rest on the old memory must not be

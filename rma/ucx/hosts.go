@@ -11,7 +11,7 @@ import (
 )
 
 // protocolVersion changes with the messages between ranks of this package.
-const protocolVersion = 3
+const protocolVersion = 4
 
 // shareHosts finds out which ranks are on this host, and has them share memory. Collective.
 func (j *Job) shareHosts(ctx context.Context, cfg Config) error {

@@ -30,7 +30,7 @@ type snapshot struct {
 // offer is a window that a rank which rejoins may take over.
 type offer struct {
 	Number uint32
-	Name   string
+	Key    string // of its Spec
 	Words  int
 	Keys   [][]byte // by rank: the address and key of its segment
 }
@@ -54,7 +54,7 @@ func (j *Job) describe() []byte {
 	j.after.mu.Lock()
 	for _, w := range j.windows {
 		if !w.closed.Load() {
-			s.Windows = append(s.Windows, offer{w.number, w.name, w.words, w.keys})
+			s.Windows = append(s.Windows, offer{w.number, w.key, w.words, w.keys})
 		}
 	}
 	j.after.mu.Unlock()
@@ -103,7 +103,7 @@ func (j *Job) takeOver(ctx context.Context, spec rma.Spec) (rma.Window, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Window{job: j, name: o.Name, number: o.Number, words: o.Words,
+	w := &Window{job: j, key: o.Key, number: o.Number, words: o.Words,
 		views: make([][]uint64, j.size)}
 	var key []byte
 	if err = w.reserve(ctx, spec, true); err == nil {
@@ -135,25 +135,26 @@ func (j *Job) takeOver(ctx context.Context, spec rma.Spec) (rma.Window, error) {
 	return w, nil
 }
 
-// choose finds the next window of a name.
+// choose finds the next window of a key.
 func (a *successors) choose(spec rma.Spec) (o offer, err error) {
-	var names []string
+	key := keyOf(spec)
+	var keys []string
 	for i, o := range a.offers {
-		if o.Name != spec.Name {
-			names = append(names, fmt.Sprintf("%q", o.Name))
+		if o.Key != key {
+			keys = append(keys, fmt.Sprintf("%q", o.Key))
 			continue
 		}
 		if o.Words != spec.Words {
 			return o, fmt.Errorf("rma/ucx: this rank has joined again, and its window %q would "+
 				"have %d words per rank, while that of the job has %d; run the same program with "+
-				"the same configuration", spec.Name, spec.Words, o.Words)
+				"the same configuration", key, spec.Words, o.Words)
 		}
 		a.offers = a.offers[i+1:]
 		return o, nil
 	}
 	return o, fmt.Errorf("rma/ucx: this rank has joined again and can only take over windows that "+
 		"the job has, in their order; there is no further one %q, but %v; run the same program "+
-		"with the same configuration", spec.Name, names)
+		"with the same configuration", key, keys)
 }
 
 // key is the address and key that a rank which has rejoined announced for a window, or nil.

@@ -6,6 +6,7 @@ package ucx
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -27,7 +28,7 @@ const maxKeyBytes = 1 << 12
 // Window is a window of several hosts, or a hidden one.
 type Window struct {
 	job    *Job
-	name   string
+	key    string // of the Spec
 	c      *C.fu_window
 	words  int
 	views  [][]uint64 // by rank: its segment for direct access; nil: none
@@ -42,6 +43,9 @@ type Window struct {
 }
 
 var _ rma.Window = (*Window)(nil)
+
+// keyOf is what says which window it is.
+func keyOf(spec rma.Spec) string { return cmp.Or(spec.Key, spec.Name) }
 
 // NewWindow makes a window. The segments of the ranks of a host lie in memory that they
 // share, unless windows are hidden.
@@ -64,7 +68,7 @@ func (j *Job) newWindow(ctx context.Context, spec rma.Spec, hidden bool) (rma.Wi
 	if err := j.freeClosed(ctx); err != nil {
 		return nil, err
 	}
-	w := &Window{job: j, name: spec.Name, number: number, words: spec.Words,
+	w := &Window{job: j, key: keyOf(spec), number: number, words: spec.Words,
 		views: make([][]uint64, j.size)}
 	_, err := j.share(ctx, "memory for a window", nil, w.reserve(ctx, spec, hidden))
 	if err == nil {

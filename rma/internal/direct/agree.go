@@ -13,16 +13,16 @@ import (
 // MaxWords is the largest window, all segments together: 2^50 words.
 const MaxWords = 1 << 50
 
-// The values that ranks exchange about a window: the words, a hash of the name, and
-// as much of the name as there is room for.
+// The values that ranks exchange about a window: the words, a hash of the name and the key, and
+// as much of them as there is room for.
 const (
 	specWords = iota
 	specHash
-	specName
+	specText
 )
 
-// nameBytes is the number of bytes of a window's name that ranks exchange.
-const nameBytes = (ValueWords - specName) * 8
+// textBytes is the number of bytes of a window's name and key that ranks exchange.
+const textBytes = (ValueWords - specText) * 8
 
 // Exchanger gives the values of each rank to every rank.
 type Exchanger interface {
@@ -50,23 +50,27 @@ func AgreeOnSpec(ctx context.Context, g Exchanger, spec rma.Spec) error {
 }
 
 func specValues(spec rma.Spec) Values {
+	described := spec.Name
+	if spec.Key != "" {
+		described += ", key " + spec.Key
+	}
 	hash := fnv.New64a()
-	hash.Write([]byte(spec.Name))
+	hash.Write([]byte(described))
 	v := Values{specWords: uint64(spec.Words), specHash: hash.Sum64()}
-	var name [nameBytes]byte
-	copy(name[:], spec.Name)
-	for i := range v[specName:] {
-		v[specName+i] = binary.LittleEndian.Uint64(name[i*8:])
+	var text [textBytes]byte
+	copy(text[:], described)
+	for i := range v[specText:] {
+		v[specText+i] = binary.LittleEndian.Uint64(text[i*8:])
 	}
 	return v
 }
 
 // spec describes the window that a rank makes.
 func (v Values) spec() string {
-	var name []byte
-	for _, word := range v[specName:] {
-		name = binary.LittleEndian.AppendUint64(name, word)
+	var text []byte
+	for _, word := range v[specText:] {
+		text = binary.LittleEndian.AppendUint64(text, word)
 	}
-	return fmt.Sprintf("%q with %d words per rank", bytes.TrimRight(name, "\x00"),
+	return fmt.Sprintf("%q with %d words per rank", bytes.TrimRight(text, "\x00"),
 		int64(v[specWords]))
 }
