@@ -38,7 +38,7 @@ type table struct {
 	depth        int
 	kernel       bool // batches over direct memory run in assembly
 
-	sessions rma.Pool[*session]
+	sessions core.Pool[*session]
 	repairs  pendingRepairs
 }
 
@@ -69,7 +69,7 @@ const BucketsKey = "cache: buckets"
 
 // newTable makes the buckets of a cache. Collective.
 func newTable(ctx context.Context, job rma.Job, cfg Config) (*table, error) {
-	t := &table{job: job, sessions: rma.Pool[*session]{Closed: errClosed}}
+	t := &table{job: job, sessions: core.Pool[*session]{Closed: errClosed}}
 	t.shape(cfg, job.Size())
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: buckets", Key: BucketsKey,
 		Words: t.segment})

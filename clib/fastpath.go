@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/cache"
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -52,7 +53,7 @@ func newFastPath(ctx context.Context, c *cache.Cache, w *watch) (*fastPath, erro
 	if w.buckets == nil || c.Config().Mode != cache.LockFree {
 		return nil, nil
 	}
-	flat := rma.Flat(w.buckets)
+	flat := core.Flat(w.buckets)
 	if flat == nil {
 		return nil, nil
 	}
@@ -156,7 +157,7 @@ func try(j rma.Job, cfg cache.Config) error {
 		*t.cell = C.fh_handle{}
 		t.cell.tallies = (*C.fh_tally)(C.malloc(C.FH_STRIPES * C.sizeof_fh_tally))
 		clear(unsafe.Slice(t.cell.tallies, C.FH_STRIPES))
-		t.cell.shape = shapeOf(cfg, w, rma.Flat(w.buckets))
+		t.cell.shape = shapeOf(cfg, w, core.Flat(w.buckets))
 		t.cell.bytes, t.cell.more = C.uint64_t(cfg.KeySize), C.uint64_t(cfg.ValueSize)
 		t.pair = C.malloc(C.size_t(cfg.KeySize + cfg.ValueSize))
 		for i := range uint64(trialKeys) {

@@ -10,7 +10,6 @@ import (
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/readsize"
-	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
 
@@ -26,7 +25,7 @@ type Reader struct {
 	model    *readsize.Sizes
 	guides   []guide // by rank; Guided alone has them
 
-	sessions rma.Pool[*session]
+	sessions core.Pool[*session]
 	scratch  sync.Pool
 	closed   atomic.Bool
 
@@ -49,7 +48,7 @@ func (x *Index) NewReader(l Lookups) (*Reader, error) {
 			"one lies in a file that is mapped; Load it")
 	}
 	r := &Reader{t: x.t, cfg: l, best: best, direct: x.t.batches.Whole != nil && !l.OneSided,
-		sessions: rma.Pool[*session]{Closed: errClosed}, counters: core.NewCounters[Counts]()}
+		sessions: core.Pool[*session]{Closed: errClosed}, counters: core.NewCounters[Counts]()}
 	if r.direct {
 		return r, nil
 	}

@@ -65,7 +65,7 @@ type Map struct {
 	fixedTable table // the table, if it does not move
 	stride     int   // words of a slot
 	chunk      int   // slots of the first get of a search; later ones have more
-	pool       rma.Pool[*session]
+	pool       core.Pool[*session]
 	tally      *core.Counters[sums]
 
 	control rma.Window // nil if tables do not move, like states
@@ -97,7 +97,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 		return nil, err
 	}
 	m := &Map{job: job, cfg: cfg, ranks: uint64(job.Size()), stride: 1, chunk: cfg.Chunk,
-		pool: rma.Pool[*session]{Closed: errClosed}, tally: core.NewCounters[sums]()}
+		pool: core.Pool[*session]{Closed: errClosed}, tally: core.NewCounters[sums]()}
 	if cfg.Copies {
 		m.stride += copyWords
 	}

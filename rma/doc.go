@@ -16,7 +16,7 @@
 //     ([Window]).
 //   - owner: the rank whose segment holds something.
 //   - region: the segments of consecutive ranks that lie next to each other in memory which this
-//     process addresses ([Region]).
+//     process addresses.
 //   - line: a cache line, 64 bytes or 8 words.
 //
 // Tables:

@@ -168,40 +168,6 @@ func TestStatsAdd(t *testing.T) {
 	}
 }
 
-// scattered is a window whose segments do not lie in a row.
-type scattered struct {
-	rma.Window
-	words    [][]uint64
-	coherent bool
-}
-
-func (w *scattered) Size() int                { return len(w.words) }
-func (w *scattered) Len() int                 { return 2 }
-func (w *scattered) Words(rank int) []uint64  { return w.words[rank] }
-func (w *scattered) CPUAtomicsCoherent() bool { return w.coherent }
-
-func TestFlatOnlyOfSegmentsInARow(t *testing.T) {
-	all := make([]uint64, 8)
-	for _, c := range []struct {
-		words    [][]uint64
-		coherent bool
-		want     int
-	}{
-		{[][]uint64{all[0:2], all[2:4], all[4:6]}, true, 6},
-		{[][]uint64{all[0:2]}, true, 2},
-		{[][]uint64{all[0:2], all[2:4]}, false, 0},
-		{[][]uint64{all[0:2], all[4:6]}, true, 0},
-		{[][]uint64{all[2:4], all[0:2]}, true, 0},
-		{[][]uint64{all[0:2], all[2:5]}, true, 0},
-		{[][]uint64{all[0:2], nil}, true, 0},
-		{[][]uint64{nil, nil}, true, 0},
-	} {
-		if got := rma.Flat(&scattered{words: c.words, coherent: c.coherent}); len(got) != c.want {
-			t.Errorf("%d words of %v, want %d", len(got), c.words, c.want)
-		}
-	}
-}
-
 // Every rank adds to a counter of rank 0.
 func ExampleCells() {
 	ctx := context.Background()

@@ -52,7 +52,7 @@ type table struct {
 
 	kernel Kernel // searches batches; chosen, not KernelAuto
 
-	sessions rma.Pool[*session]
+	sessions core.Pool[*session]
 
 	ops     itemOps
 	batches core.Batches
@@ -110,7 +110,7 @@ func newTable(ctx context.Context, job rma.Job, g geometry) (*table, error) {
 	}
 	t := &table{geometry: g, job: job, window: w, perRank: perRank, buckets: g.buckets,
 		chunk: min(uint64(g.chunk), g.buckets), unit: 1, depth: g.depth,
-		sessions: rma.Pool[*session]{Closed: errClosed}}
+		sessions: core.Pool[*session]{Closed: errClosed}}
 	t.limit = min(uint64(g.chunk)*uint64(g.chunks), t.buckets)
 	t.batches.Regions, t.batches.InOnePiece = core.NewRegions(w), true
 	t.findSpans()

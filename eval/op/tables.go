@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/limit"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
@@ -169,7 +170,7 @@ func newBareTable(ctx context.Context, job rma.Job, buckets uint64, i impl) (*ba
 	if err != nil {
 		return nil, err
 	}
-	flat := rma.Flat(w)
+	flat := core.Flat(w)
 	if flat == nil {
 		return nil, errors.Join(errors.New("cas-loop and limit need memory that is directly "+
 			"addressable; leave them out"), w.Close())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/bits"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/limit"
 	"github.com/farhash/farhash/rma"
 )
@@ -50,7 +51,7 @@ func newProbe(ctx context.Context, job rma.Job, sizeBytes uint64) (*probe, error
 	if err != nil {
 		return nil, err
 	}
-	p := &probe{job: job, w: w, flat: rma.Flat(w), lines: min(lines, maxLines)}
+	p := &probe{job: job, w: w, flat: core.Flat(w), lines: min(lines, maxLines)}
 	if p.flat == nil {
 		p.lines = min(p.lines, maxGets)
 		return p, nil

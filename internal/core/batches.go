@@ -36,7 +36,7 @@ type Batches struct {
 	Regions
 	InOnePiece bool // Direct takes a whole batch only if all memory is in one region
 
-	plans rma.Pool[*plan]
+	plans Pool[*plan]
 	line  *line // nil: nothing is shipped
 	ranks int
 }

@@ -7,7 +7,7 @@
 // Each operation of a batch has an owner, the rank whose memory it touches first. [Batches.Run]
 // asks for all owners once and divides the batch by them:
 //
-//	direct      the owner's segment is in a [rma.Region]: the table's own loops work on it
+//	direct      the owner's segment is in a [Region]: the table's own loops work on it
 //	            (Ops.Direct)
 //	shipped     the engine carries requests, and the operations of one owner are enough to be
 //	            worth one: the owner carries them out (function shipping; Ops.Pack, Ops.Unpack)
@@ -35,5 +35,6 @@
 //
 // [Counters] are a table's statistics. [Reader] reads memory in order, for scans and checks.
 // [Faults] collects what a check finds, and [CheckAll] is the collective form of every Check.
-// [Gather] gives all ranks the words of all ranks.
+// [Gather] gives all ranks the words of all ranks. [Pool] keeps what calls need from one call to
+// the next.
 package core

@@ -36,7 +36,7 @@ type line struct {
 	window rma.Server
 	own    int
 	choice ship.Choice
-	pool   rma.Pool[*flights]
+	pool   Pool[*flights]
 }
 
 // Open readies a table's batches on the window that owners are asked about. Collective, with the
@@ -60,7 +60,7 @@ func (b *Batches) Open(ctx context.Context, job rma.Job, w rma.Window, cfg Confi
 		return nil
 	}
 	l := &line{job: job, window: server, own: w.Rank(),
-		pool: rma.Pool[*flights]{Closed: cfg.Closed}}
+		pool: Pool[*flights]{Closed: cfg.Closed}}
 	b.line = l
 	server.Serve(func(_ int, request, answer []uint64) int {
 		return respond(cfg.Answer, request, answer)

@@ -1,16 +1,26 @@
 package core
 
-import "github.com/farhash/farhash/rma"
+import (
+	"unsafe"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// A Region is the segments of some ranks that follow each other, in rank and in memory.
+type Region struct {
+	First, Ranks int
+	Words        []uint64
+}
 
 // Regions is all memory of a window that this process can address. The zero Regions is none.
 // It does not change while it is in use, but for Moves.
 type Regions struct {
-	Segments [][]uint64  // by rank; nil where only queues reach it
-	Any, All bool        // some segment, or every one, can be addressed
-	Whole    *rma.Region // of all ranks; nil where their segments are not in one piece
-	Moves    Moves       // nil: memory stays where it is
+	Segments [][]uint64 // by rank; nil where only queues reach it
+	Any, All bool       // some segment, or every one, can be addressed
+	Whole    *Region    // of all ranks; nil where their segments are not in one piece
+	Moves    Moves      // nil: memory stays where it is
 
-	by []*rma.Region // by rank; nil where only queues reach it
+	by []*Region // by rank; nil where only queues reach it
 }
 
 // Moves knows which ranks do not have their memory any more where it was when the table was made,
@@ -23,8 +33,8 @@ type Moves interface {
 // NewRegions finds the regions of a window. It is the one place where a table asks for
 // CPUAtomicsCoherent.
 func NewRegions(w rma.Window) Regions {
-	r := Regions{Segments: make([][]uint64, w.Size()), by: make([]*rma.Region, w.Size()), All: true}
-	for _, s := range rma.Regions(w) {
+	r := Regions{Segments: make([][]uint64, w.Size()), by: make([]*Region, w.Size()), All: true}
+	for _, s := range regions(w) {
 		region := &s
 		for i := range s.Ranks {
 			r.Segments[s.First+i] = s.Words[i*w.Len() : (i+1)*w.Len() : (i+1)*w.Len()]
@@ -42,7 +52,7 @@ func NewRegions(w rma.Window) Regions {
 
 // OnePiece is the regions of segments that lie in one piece of memory, such as a mapped file.
 func OnePiece(ranks int, words []uint64) Regions {
-	whole := &rma.Region{Ranks: ranks, Words: words}
+	whole := &Region{Ranks: ranks, Words: words}
 	r := Regions{Any: true, All: true, Whole: whole}
 	n := len(words) / ranks
 	for rank := range ranks {
@@ -53,7 +63,7 @@ func OnePiece(ranks int, words []uint64) Regions {
 }
 
 // At is the region of a rank's segment, nil where only queues reach it.
-func (r *Regions) At(rank int) *rma.Region {
+func (r *Regions) At(rank int) *Region {
 	if r.by == nil || r.by[rank] == nil || r.Moves != nil && r.Moves.Moved(rank) {
 		return nil
 	}
@@ -66,4 +76,41 @@ func (r *Regions) Here(rank int) []uint64 {
 		return nil
 	}
 	return r.Segments[rank]
+}
+
+// Flat returns the segments of all ranks as one slice, rank 0 first, when the
+// engine has laid them out next to each other in directly addressable memory
+// whose words CPU atomics may swap; nil otherwise.
+func Flat(w rma.Window) []uint64 {
+	if all := regions(w); len(all) == 1 && all[0].Ranks == w.Size() {
+		return all[0].Words
+	}
+	return nil
+}
+
+// regions returns the segments in directly addressable memory whose words CPU atomics may
+// swap, such as those of the ranks of this host, as few regions in the order of ranks.
+func regions(w rma.Window) []Region {
+	if !w.CPUAtomicsCoherent() {
+		return nil
+	}
+	var all []Region
+	end := uintptr(0) // of the last region; a number: it may point nowhere
+	for rank := range w.Size() {
+		segment := w.Words(rank)
+		if len(segment) == 0 || len(segment) != w.Len() {
+			continue
+		}
+		begin := uintptr(unsafe.Pointer(unsafe.SliceData(segment)))
+		last := len(all) - 1
+		if last >= 0 && begin == end && rank == all[last].First+all[last].Ranks {
+			all[last].Ranks++
+			all[last].Words = unsafe.Slice(unsafe.SliceData(all[last].Words),
+				len(all[last].Words)+len(segment))
+		} else {
+			all = append(all, Region{First: rank, Ranks: 1, Words: segment})
+		}
+		end = begin + uintptr(len(segment))*8
+	}
+	return all
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/rmatest"
 )
@@ -34,7 +35,7 @@ func TestHiddenWindowsHaveNoWords(t *testing.T) {
 		if got := w.Words(0) == nil; got != hidden {
 			t.Errorf("hidden=%v: Words is nil: %v", hidden, got)
 		}
-		if got := rma.Flat(w) == nil; got != hidden {
+		if got := core.Flat(w) == nil; got != hidden {
 			t.Errorf("hidden=%v: Flat is nil: %v", hidden, got)
 		}
 		if err := job.Close(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/launch"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/mpi/internal/guest"
@@ -76,7 +77,7 @@ func sum(argument string) error {
 			return err
 		}
 		total, err := cells.Sum(ctx, 0)
-		flat := rma.Flat(w) != nil
+		flat := core.Flat(w) != nil
 		_, _ = os.Stdout.WriteString(fmt.Sprintf("rank %d of %d: %d, flat %v\n", job.Rank(),
 			job.Size(), total, flat))
 		return err

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -237,7 +238,7 @@ func flat(r *rank) error {
 		distance := uintptr(unsafe.Pointer(&here[0])) - uintptr(unsafe.Pointer(&before[0]))
 		possible = distance == uintptr(r.w.Len())*8
 	}
-	all := rma.Flat(r.w)
+	all := core.Flat(r.w)
 	if !possible {
 		if all != nil {
 			return fmt.Errorf("a flat view of %d words of segments that do not lie in a row",

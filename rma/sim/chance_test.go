@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/sim"
@@ -238,7 +239,7 @@ func TestViews(t *testing.T) {
 			if m.Rank() == 1 && fmt.Sprint(seen) != want {
 				t.Errorf("view %d: rank 1 sees %v, want %v", view, seen, want)
 			}
-			if flat := len(rma.Flat(m.w)); (flat == 12) != (view == sim.ViewAll) {
+			if flat := len(core.Flat(m.w)); (flat == 12) != (view == sim.ViewAll) {
 				t.Errorf("view %d: a flat view of %d words", view, flat)
 			}
 			return nil

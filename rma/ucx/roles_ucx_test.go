@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
 )
@@ -46,7 +47,7 @@ func sum(a *actor) error {
 	}
 	total, err := cells.Sum(a.ctx, 0)
 	fmt.Printf("rank %d of %d: %d, flat %v\n", a.job.Rank(), a.job.Size(), total,
-		rma.Flat(a.w) != nil)
+		core.Flat(a.w) != nil)
 	return err
 }
 

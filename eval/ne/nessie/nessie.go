@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -38,7 +39,7 @@ type Table struct {
 	arena  arena
 	total  uint64 // slots of all ranks
 	first  [kinds + 1]step
-	pool   rma.Pool[*session]
+	pool   core.Pool[*session]
 	tally  tally
 }
 
@@ -63,7 +64,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Table, error) {
 		cfg.Attempts = 1000
 	}
 	t := &Table{job: job, cfg: cfg, total: cfg.SlotsPerRank * ranks, first: plain,
-		pool: rma.Pool[*session]{Closed: errClosed}}
+		pool: core.Pool[*session]{Closed: errClosed}}
 	words := itemWords(cfg.MaxKey, cfg.MaxValue)
 	var err error
 	t.slots, err = job.NewWindow(ctx, rma.Spec{Name: "kv: index", Words: int(cfg.SlotsPerRank)})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
 )
@@ -55,7 +56,7 @@ const fillerBatch = 1 << 13
 
 // newFiller makes a filler of an empty set that was made with cfg.
 func newFiller(ctx context.Context, memory segments, cfg set.Config, w words) (*filler, error) {
-	flat := rma.Flat(memory)
+	flat := core.Flat(memory)
 	if uint64(len(flat)) != cfg.Buckets {
 		return nil, fmt.Errorf("the buckets of %d ranks do not lie in a row", len(memory))
 	}

@@ -1,4 +1,4 @@
-package rma_test
+package core
 
 import (
 	"fmt"
@@ -31,18 +31,21 @@ func TestRegions(t *testing.T) {
 		{segments{words: [][]uint64{at(0), at(1), at(2)}}, "[0 3 12]", true},
 		{segments{words: [][]uint64{at(0), at(1), at(2)}, torn: true}, "", false},
 		{segments{words: [][]uint64{nil, nil}}, "", false},
+		{segments{words: [][]uint64{at(0)}}, "[0 1 4]", true},
+		{segments{words: [][]uint64{at(0), nil}}, "[0 1 4]", false},
+		{segments{words: [][]uint64{at(0), memory[4:9]}}, "[0 1 4]", false}, // too long
 		{segments{words: [][]uint64{at(0), at(1), nil, at(2), at(3)}}, "[0 2 8][3 2 8]", false},
 		{segments{words: [][]uint64{at(1), at(0), at(5)}}, "[0 1 4][1 1 4][2 1 4]", false},
 		{segments{words: [][]uint64{nil, at(7), at(8), at(10)}}, "[1 2 8][3 1 4]", false},
 	} {
 		got := ""
-		for _, s := range rma.Regions(c.w) {
+		for _, s := range regions(c.w) {
 			got += fmt.Sprint([]int{s.First, s.Ranks, len(s.Words)})
 			if &s.Words[0] != &c.w.words[s.First][0] {
 				t.Errorf("%s begins at another word", c.want)
 			}
 		}
-		if flat := rma.Flat(c.w); got != c.want || (flat != nil) != c.flat {
+		if flat := Flat(c.w); got != c.want || (flat != nil) != c.flat {
 			t.Errorf("the regions are %q, not %q; flat: %v", got, c.want, flat != nil)
 		}
 	}

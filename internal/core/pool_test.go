@@ -1,4 +1,4 @@
-package rma
+package core
 
 import (
 	"errors"
