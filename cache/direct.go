@@ -4,8 +4,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/memory"
-	"github.com/farhash/farhash/rma"
 )
 
 // peek reads the first candidate of a key, over direct memory and without a lock, and
@@ -102,7 +102,7 @@ func (t *table) update(b []uint64, seal uint64, value []uint64) {
 
 // run carries out a search over direct memory.
 func (t *table) run(s *search) {
-	l := latch{job: t.job, pace: rma.Backoff{Job: t.job}, writer: s.kind != kindGet}
+	l := latch{job: t.job, pace: backoff.Backoff{Job: t.job}, writer: s.kind != kindGet}
 	if t.mode == Coarse {
 		t.hold(&l, s, s.number)
 	}

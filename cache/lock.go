@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -81,7 +82,7 @@ const (
 // there before. So it works through a queue and on memory alike.
 type latch struct {
 	job    rma.Job
-	pace   rma.Backoff
+	pace   backoff.Backoff
 	shared *sharedPace // the operations of a batch; nil for one alone
 	writer bool
 	rank   int // in whose memory the lock is
@@ -242,7 +243,7 @@ func (l *latch) pause() bool {
 // that waits for a lock must not keep the others from going on, since they may have that very
 // lock. So there is a pause only when all do nothing but wait, and then none of them has a lock.
 type sharedPace struct {
-	pace   rma.Backoff
+	pace   backoff.Backoff
 	active int  // operations in flight
 	idle   int  // those that have waited since anything else was done
 	slept  bool // the last round ended with a pause

@@ -3,8 +3,8 @@ package cache
 import (
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/memory"
-	"github.com/farhash/farhash/rma"
 )
 
 // A batch over directly addressable memory passes three stages, a block at a time, and each
@@ -63,7 +63,7 @@ type pipeline struct {
 // direct runs a batch over directly addressable memory.
 func (b *batch) direct(p *pipeline) {
 	p.prepare(b.t)
-	p.latch = latch{job: b.t.job, pace: rma.Backoff{Job: b.t.job}, writer: true}
+	p.latch = latch{job: b.t.job, pace: backoff.Backoff{Job: b.t.job}, writer: true}
 	if b.kind == kindPut {
 		p.work.puts = 1
 	}

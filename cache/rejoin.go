@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/rejoin"
 	"github.com/farhash/farhash/rma"
 )
 
 // rejoins knows which ranks have joined again, and so have new memory. A rank that has died may
-// join again where the engine allows ([rma.Rejoiner]): a cache may lose what was in its memory.
+// join again where the engine allows ([rejoin.Job]): a cache may lose what was in its memory.
 // The rank takes over the windows of the cache, empty. Then:
 //
 //   - Only queues that are made afterwards reach the new memory. So no search goes on in it that
@@ -17,13 +18,13 @@ import (
 //     before any rank reaches the new memory, so that nothing old is found.
 //   - Locks name the incarnation of their owner, so that those of the former one are broken.
 type rejoins struct {
-	job   rma.Rejoiner
+	job   rejoin.Job
 	seen  atomic.Uint64 // job.Returns when ranks was last brought up to date
 	ranks []atomic.Bool // by rank: its memory is not where it was at the beginning
 }
 
 func newRejoins(job rma.Job) *rejoins {
-	r, ok := job.(rma.Rejoiner)
+	r, ok := job.(rejoin.Job)
 	if !ok {
 		return nil
 	}
@@ -53,7 +54,7 @@ func (a *rejoins) Moved(rank int) bool {
 // ranks for each time that it has joined again.
 func ownerNumber(job rma.Job) uint64 {
 	number := uint64(job.Rank() + 1)
-	if life := rma.Incarnation(job); life > 0 {
+	if life := rejoin.Incarnation(job); life > 0 {
 		number += uint64(life) * uint64(job.Size())
 	}
 	return number
@@ -61,11 +62,11 @@ func ownerNumber(job rma.Job) uint64 {
 
 // ownerDead reports whether the rank, in the incarnation that has this number, is dead.
 func ownerDead(job rma.Job, number uint64) bool {
-	if _, ok := job.(rma.Rejoiner); !ok {
-		return rma.Dead(job, int(number)-1, 0)
+	if _, ok := job.(rejoin.Job); !ok {
+		return rejoin.Dead(job, int(number)-1, 0)
 	}
 	n := uint64(job.Size())
-	return rma.Dead(job, int((number-1)%n), int((number-1)/n))
+	return rejoin.Dead(job, int((number-1)%n), int((number-1)/n))
 }
 
 // shape describes what ranks must agree on.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/rejoin"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -16,7 +18,7 @@ type session struct {
 	batch   *batch // that is carried out
 	failed  error  // the first one of its operations
 	pace    sharedPace
-	returns uint64 // rma.Returns when it was made: older queues do not reach new memory
+	returns uint64 // rejoin.Returns when it was made: older queues do not reach new memory
 }
 
 // Close gives back the queue.
@@ -24,7 +26,7 @@ func (s *session) Close() error { return s.q.Close() }
 
 // session returns one that nobody uses.
 func (t *table) session() (*session, error) {
-	now := rma.Returns(t.job)
+	now := rejoin.Returns(t.job)
 	s, ok, err := t.sessions.TakeSince(now, func(s *session) uint64 { return s.returns })
 	if ok || err != nil {
 		return s, err
@@ -35,7 +37,7 @@ func (t *table) session() (*session, error) {
 		return nil, err
 	}
 	s = &session{q: q, returns: now, ops: make([]op, t.depth),
-		slots: core.NewSlots(t.depth), pace: sharedPace{pace: rma.Backoff{Job: t.job}}}
+		slots: core.NewSlots(t.depth), pace: sharedPace{pace: backoff.Backoff{Job: t.job}}}
 	for i := range s.ops {
 		o := &s.ops[i]
 		o.t, o.latch.job, o.latch.shared = t, t.job, &s.pace
@@ -63,7 +65,7 @@ func (t *table) queued(b *batch, at []int) error {
 	b.counts.Queues.Add(s.q.Stats().Since(before))
 	failed := s.failed
 	s.batch, s.failed = nil, nil
-	t.sessions.Give(s, err != nil || s.returns != rma.Returns(t.job))
+	t.sessions.Give(s, err != nil || s.returns != rejoin.Returns(t.job))
 	return errors.Join(err, failed)
 }
 

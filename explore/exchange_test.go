@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -111,7 +112,7 @@ func trade(ctx context.Context, job rma.Job, blocks int, claims *[]uint64,
 		return err
 	}
 	defer x.close()
-	var pace rma.Backoff
+	var pace backoff.Backoff
 	var b block
 	for next := 0; left.Load() > 0; {
 		if next < blocks {

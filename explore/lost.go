@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -52,7 +53,7 @@ const maxLossPauses = 1000
 // awaitLoss waits until this rank, too, knows who is lost: the command to stop may arrive
 // before the engine reports the loss here.
 func (s *search) awaitLoss() {
-	pace := rma.Backoff{Job: s.job}
+	pace := backoff.Backoff{Job: s.job}
 	for pauses := 0; len(s.lost) == 0 && pauses < maxLossPauses; {
 		if pace.Pause() {
 			pauses++

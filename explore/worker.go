@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/set"
 	"github.com/farhash/farhash/ship"
 )
@@ -120,7 +120,7 @@ func (w *worker) loop(ctx, uncancelled context.Context) error {
 	if err != nil && w.opts.Resume != "" && ignoreLost(err) != nil {
 		return err // of a checkpoint, and on every rank
 	}
-	pace := rma.Backoff{Job: w.job}
+	pace := backoff.Backoff{Job: w.job}
 	for err == nil {
 		var worked bool
 		if err = w.obey(ctx, uncancelled); err != nil {

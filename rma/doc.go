@@ -50,7 +50,7 @@
 //     it.
 //   - lost rank: a rank that has died, or that left the job while others needed it ([RankError]).
 //   - incarnation: the number of processes that had the place of a rank before the present one
-//     ([Rejoiner]).
+//     ([Rejoined]).
 //
 // # Windows
 //
@@ -86,6 +86,11 @@
 // Single words that need no protocol, such as counters and flags, are read and written through
 // [Cells].
 //
+// # Configuration and outcome
+//
+// [Agree] compares the configurations of all ranks, and [AllSucceeded] the outcomes of a collective
+// call. So every rank gets an error, or none does.
+//
 // # Engines
 //
 //	rma/local  ranks are goroutines of one process
@@ -94,5 +99,6 @@
 //	rma/ucx    ranks are processes on many hosts, connected by UCX
 //	rma/sim    ranks are simulated in virtual time
 //
-// Package rma/rmatest has the tests that every engine must pass.
+// Package rma/rmatest has the tests that every engine must pass. An engine that ships requests
+// implements [Server] and [Carrier].
 package rma

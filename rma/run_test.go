@@ -137,26 +137,6 @@ func TestRunReturnsErrorsOfTheQueue(t *testing.T) {
 	}
 }
 
-// The first pauses are short and let nobody wait; then each one sleeps.
-func TestBackoff(t *testing.T) {
-	var b rma.Backoff
-	for round := range 2 {
-		pauses := 0
-		for !b.Pause() {
-			pauses++
-		}
-		if pauses < 32 || pauses > 1000 {
-			t.Errorf("round %d: slept after %d pauses", round, pauses)
-		}
-		for range 10 {
-			if !b.Pause() {
-				t.Errorf("round %d: did not sleep again", round)
-			}
-		}
-		b.Reset()
-	}
-}
-
 func TestStatsAdd(t *testing.T) {
 	one := rma.Stats{Gets: 1, Puts: 2, CompareAndSwaps: 3, FetchAdds: 4, Bytes: 5,
 		RoundTrips: 6, Retries: 7}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/farhash/farhash/internal/rejoin"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -38,7 +39,7 @@ func (f *flights) Close() error { return f.q.Close() }
 
 // flights returns some that nobody uses.
 func (l *line) flights() (*flights, error) {
-	now := rma.Returns(l.job)
+	now := rejoin.Returns(l.job)
 	f, ok, err := l.pool.TakeSince(now, func(f *flights) uint64 { return f.born })
 	if ok || err != nil {
 		return f, err
@@ -68,7 +69,7 @@ func (l *line) flights() (*flights, error) {
 
 // give takes flights back after a batch, or a measurement.
 func (l *line) give(f *flights, broken bool) {
-	l.pool.Give(f, broken || f.born != rma.Returns(l.job))
+	l.pool.Give(f, broken || f.born != rejoin.Returns(l.job))
 }
 
 // run carries out a batch whose operations are partly shipped.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/rmatest"
@@ -120,7 +121,7 @@ func TestFailedAfterClose(t *testing.T) {
 		if job.Rank() == 1 {
 			return errors.Join(job.Close(), errors.New("its own"))
 		}
-		var pace rma.Backoff
+		var pace backoff.Backoff
 		for t.Context().Err() == nil && len(job.Failed()) == 0 {
 			pace.Pause()
 		}

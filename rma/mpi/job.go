@@ -16,6 +16,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 	"github.com/farhash/farhash/rma/internal/neighbours"
@@ -126,7 +127,7 @@ func (j *Job) collectiveOnce(ctx context.Context, start func() C.int) error {
 	if code := start(); code != 0 {
 		return j.lib.fault("beginning a collective call", code)
 	}
-	var pace rma.Backoff
+	var pace backoff.Backoff
 	for {
 		var gone C.int
 		switch code := C.fh_meet(j.c, spins, &gone); code {
@@ -148,7 +149,7 @@ func (j *Job) collectiveOnce(ctx context.Context, start func() C.int) error {
 
 // pause lets time pass, in which the thread that owns MPI makes progress for others. Where there
 // is none, a goroutine that waits does so itself.
-func pause(pace *rma.Backoff) {
+func pause(pace *backoff.Backoff) {
 	if !mpiState.passive {
 		pace.Pause()
 	}
@@ -271,7 +272,7 @@ func (j *Job) finish(ctx context.Context) error {
 
 // awaitOthers waits until all ranks have left.
 func (j *Job) awaitOthers(ctx context.Context) error {
-	var pace rma.Backoff
+	var pace backoff.Backoff
 	for {
 		code := C.fh_all_left(j.c)
 		if code != C.FH_PENDING {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/buffers"
 )
@@ -144,7 +145,7 @@ func (q *Queue) Done(h rma.Handle) bool {
 // Wait returns when h is done, or with an error when ctx ends first. Where the library
 // completes by a flush, it is done in any case.
 func (q *Queue) Wait(ctx context.Context, h rma.Handle) error {
-	var pace rma.Backoff
+	var pace backoff.Backoff
 	for {
 		switch q.ops[h].state {
 		case C.FH_DONE:

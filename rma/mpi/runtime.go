@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/launch"
-	"github.com/farhash/farhash/rma"
 )
 
 // overrides is what tests have a rank believe.
@@ -100,7 +100,7 @@ func initialised(ctx context.Context, l library, timeout time.Duration) (C.fh_fa
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var facts C.fh_facts
-	var pace rma.Backoff
+	var pace backoff.Backoff
 	for {
 		switch C.fh_phase(&facts) {
 		case C.FH_RUNNING:
@@ -164,7 +164,7 @@ func end() {
 	C.fh_finish()
 	deadline := time.Now().Add(finalizeTimeout)
 	var facts C.fh_facts
-	var pace rma.Backoff
+	var pace backoff.Backoff
 	for {
 		phase := C.fh_phase(&facts)
 		if phase == C.FH_FINISHED || phase == C.FH_FAILED || time.Now().After(deadline) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -147,7 +148,7 @@ func putIsVisible(r *rank) error {
 
 // await gets a word until it is at least want.
 func (r *rank) await(rank, off int, want uint64) error {
-	pace := rma.Backoff{Job: r.job}
+	pace := backoff.Backoff{Job: r.job}
 	buf, err := r.q.Alloc(1)
 	for err == nil {
 		if _, err = r.finish(r.q.Get(buf, r.w, rank, off)); err == nil && buf[0] >= want {

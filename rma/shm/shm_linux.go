@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
@@ -83,7 +84,7 @@ func openControl(ctx context.Context, cfg Config) (*file, uint64, error) {
 // makeControl makes the control file, after removing what dead jobs have left.
 func makeControl(ctx context.Context, cfg Config, path string) (*file, uint64, error) {
 	nonce := newNonce()
-	var pace rma.Backoff
+	var pace backoff.Backoff
 	for {
 		if err := sweep(cfg.Dir, fmt.Sprintf("farhash.%d.*", os.Getuid())); err != nil {
 			return nil, 0, err
@@ -123,7 +124,7 @@ func removable(path, job string) error {
 
 // awaitControl waits for the control file of a living rank 0.
 func awaitControl(ctx context.Context, cfg Config, path string) (*file, uint64, error) {
-	start, pace := time.Now(), rma.Backoff{}
+	start, pace := time.Now(), backoff.Backoff{}
 	for {
 		f, h, err := openFile(path)
 		switch {

@@ -80,9 +80,9 @@
 //     engine does not know when a rank waits for a channel, a lock or another goroutine:
 //     that is a real deadlock.
 //   - A loop over memory without calls of the engine, as on segments that View shows, is
-//     one moment; one that waits for a word never ends. Pace it by an [rma.Backoff] with
-//     its Job set, which sleeps in virtual time. Races between CPUs, and the order in
-//     which a CPU's stores become visible, are for real engines and the race detector.
+//     one moment; one that waits for a word never ends. Pace it by [Job.Sleep], which sleeps
+//     in virtual time. Races between CPUs, and the order in which a CPU's stores become
+//     visible, are for real engines and the race detector.
 //   - Contexts that end in real time are examined at intervals, and make a run depend on the
 //     machine; [Job.WithTimeout] makes contexts that end in virtual time.
 //   - Switches and routes of a network, and its congestion.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/sim"
 )
@@ -236,7 +237,7 @@ func TestBackoffSleepsInVirtualTime(t *testing.T) {
 			m.Sleep(100_000)
 			return m.put(0, 0, 1)
 		}
-		pace, pauses := rma.Backoff{Job: m.Job}, 0
+		pace, pauses := backoff.Backoff{Job: m.Job}, 0
 		pace.Reset() // still of the same job
 		for m.w.Words(0)[0] == 0 {
 			pace.Pause()

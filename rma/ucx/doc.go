@@ -154,7 +154,7 @@
 // and [Window].Words is nil for it. The litmus test is not repeated.
 //
 // For collective calls the rank stays lost, on all ranks, and Failed still lists it. Tables
-// distinguish incarnations of a rank by [rma.Rejoiner].
+// distinguish incarnations of a rank by package internal/rejoin.
 //
 // A process that was only taken for dead, since it was stopped, may continue after another one has
 // its place. It has lost rank 0, and no rank uses it, but its gets and puts still arrive.

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/internal/backoff"
 )
 
 // abandonGrace is how long a rank that has failed waits for the others.
@@ -95,7 +95,7 @@ const settleLimit = 2 * time.Second
 // settle waits until UCX connects to no rank: while it does, UCX cannot end at the other side, see
 // fu_close.
 func (j *Job) settle() {
-	var pace rma.Backoff
+	var pace backoff.Backoff
 	for limit := time.Now().Add(settleLimit); C.fu_settled(j.c) == 0 &&
 		time.Now().Before(limit); {
 		pace.Pause()

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/buffers"
 )
@@ -174,7 +175,7 @@ func (q *Queue) Done(h rma.Handle) bool {
 
 // Wait returns when h is done, or with an error when ctx ends first.
 func (q *Queue) Wait(ctx context.Context, h rma.Handle) error {
-	var pace rma.Backoff
+	var pace backoff.Backoff
 	for {
 		switch q.state(h) {
 		case C.FH_DONE:
@@ -237,7 +238,7 @@ func (q *Queue) Close() error {
 	if q.c == nil {
 		return nil
 	}
-	var pace rma.Backoff
+	var pace backoff.Backoff
 	for C.fu_drained(q.c) == 0 {
 		pace.Pause()
 	}

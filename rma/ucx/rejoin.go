@@ -13,11 +13,13 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/rejoin"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/star"
 )
 
-var _ rma.Rejoiner = (*Job)(nil)
+var _ rejoin.Job = (*Job)(nil)
 
 // snapshot is what a rank that rejoins gets to know of the job, as it was before any rank was lost.
 type snapshot struct {
@@ -185,7 +187,7 @@ func (j *Job) handleEvent(e star.Event) {
 func (j *Job) replace(e star.Event) {
 	j.after.mu.Lock()
 	defer j.after.mu.Unlock()
-	var pace rma.Backoff
+	var pace backoff.Backoff
 	for C.fu_replace(j.c, C.int(e.Rank), C.int(e.Incarnation),
 		unsafe.Pointer(unsafe.SliceData(e.Data)), C.int(len(e.Data))) == C.FH_PENDING {
 		pace.Pause()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/cache"
+	"github.com/farhash/farhash/internal/rejoin"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
@@ -59,7 +60,7 @@ func TestRejoin(t *testing.T) {
 	} {
 		t.Run(c.role+" "+c.how, func(t *testing.T) {
 			t.Parallel()
-			rejoin(t, c.role, c.how, twohosts.FreeAddress(t),
+			runRejoin(t, c.role, c.how, twohosts.FreeAddress(t),
 				func(int) *exec.Cmd { return exec.Command(os.Args[0]) })
 		})
 	}
@@ -68,11 +69,11 @@ func TestRejoin(t *testing.T) {
 // TestRejoinTwoHosts is that on two hosts.
 func TestRejoinTwoHosts(t *testing.T) {
 	hosts := twohosts.New(t)
-	rejoin(t, "rejoinCache", "hosts", hosts.Address(0)+":29500",
+	runRejoin(t, "rejoinCache", "hosts", hosts.Address(0)+":29500",
 		func(rank int) *exec.Cmd { return hosts.Command(rank/2, os.Args[0]) })
 }
 
-func rejoin(t *testing.T, role, how, address string, command func(rank int) *exec.Cmd) {
+func runRejoin(t *testing.T, role, how, address string, command func(rank int) *exec.Cmd) {
 	const victim, ranks = 1, 4
 	sign := t.TempDir()
 	argument := fmt.Sprintf("%s,%s", how, sign)
@@ -121,7 +122,7 @@ const (
 	wordAdds               // how often the rank has been seen to come
 )
 
-// rejoin is the role of ranks that use each other's words while rank 1 is killed and comes
+// rejoinPlain is the role of ranks that use each other's words while rank 1 is killed and comes
 // back.
 func rejoinPlain(a *actor) error {
 	if a.job.Rank() == 1 {
@@ -196,7 +197,7 @@ func (a *actor) once(rank int, post func(q rma.Queue) rma.Handle) (uint64, error
 
 // mortal is rank 1.
 func (a *actor) mortal() error {
-	n := rma.Incarnation(a.job)
+	n := rejoin.Incarnation(a.job)
 	for rank := range a.job.Size() {
 		_, err := a.once(rank, func(q rma.Queue) rma.Handle {
 			return q.FetchAdd(a.w, rank, wordAdds, 1)
@@ -263,7 +264,7 @@ func rejoinCache(a *actor) error {
 	if err != nil {
 		return err
 	}
-	for n := rma.Incarnation(a.job); ; n++ {
+	for n := rejoin.Incarnation(a.job); ; n++ {
 		if err := a.fill(c, n); err != nil {
 			return err
 		}
@@ -280,7 +281,7 @@ func rejoinCache(a *actor) error {
 			if err := a.work(c); err != nil {
 				return err
 			}
-			now, alive = a.job.(rma.Rejoiner).Incarnation(1)
+			now, alive = a.job.(rejoin.Job).Incarnation(1)
 		}
 	}
 	fmt.Println("rank 1 came back")

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
@@ -181,7 +182,7 @@ func (a *actor) part(victim int) error {
 			return err
 		}
 	}
-	pace := rma.Backoff{Job: a.job}
+	pace := backoff.Backoff{Job: a.job}
 	for {
 		word, err := cells.Load(a.ctx, a.job.Rank(), arrived)
 		if err != nil || int(word) == a.job.Size()-1 {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -287,7 +288,7 @@ func TestBackPressure(t *testing.T) {
 // awaitWord waits until a word of this rank is not zero any more.
 func awaitWord(ctx context.Context, job rma.Job, w rma.Window, at int) error {
 	cells, err := rma.NewCells(job, w)
-	pace := rma.Backoff{Job: job}
+	pace := backoff.Backoff{Job: job}
 	for err == nil {
 		var word uint64
 		if word, err = cells.Load(ctx, job.Rank(), at); word != 0 {

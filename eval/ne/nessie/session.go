@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -163,7 +164,7 @@ const (
 func (s *session) pause(attempt int) {
 	most := int64(min(pauseMinNs<<min(attempt, 20), pauseMaxNs))
 	ns := most - s.rng.Int64N(most/2)
-	if j, ok := s.t.job.(rma.Sleeper); ok {
+	if j, ok := s.t.job.(backoff.Sleeper); ok {
 		j.Sleep(ns)
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -120,7 +121,7 @@ func (g *Group) Join(ctx context.Context, timeout time.Duration) error {
 	g.SetState(g.rank, Joined)
 	start := time.Now()
 	deadline := start.Add(timeout)
-	var pace rma.Backoff
+	var pace backoff.Backoff
 	for {
 		missing := g.missing()
 		if len(missing) == 0 {
@@ -228,7 +229,7 @@ func (g *Group) meet(ctx context.Context) error {
 }
 
 func (g *Group) awaitArrival(ctx context.Context, rank int) error {
-	var pace rma.Backoff
+	var pace backoff.Backoff
 	for !g.arrived(rank) {
 		if !pace.Pause() {
 			continue

@@ -7,12 +7,12 @@ import (
 	"net"
 	"time"
 
-	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/internal/backoff"
 )
 
 // connect connects to rank 0, which may begin to listen later than this rank calls.
 func connect(ctx context.Context, cfg Config) (net.Conn, error) {
-	start, pace := time.Now(), rma.Backoff{}
+	start, pace := time.Now(), backoff.Backoff{}
 	for {
 		c, err := tryConnect(ctx, cfg)
 		if err == nil || errors.Is(err, errRefused) {

@@ -1,8 +1,11 @@
-package rma
+// Package backoff paces loops that wait for another rank.
+package backoff
 
 import (
 	"runtime"
 	"time"
+
+	"github.com/farhash/farhash/rma"
 )
 
 // Backoff paces a loop that waits for another rank: first it spins, then it
@@ -11,7 +14,7 @@ import (
 // value is ready.
 type Backoff struct {
 	// Job, if it is a [Sleeper], is asked to sleep instead. It may be nil.
-	Job Job
+	Job rma.Job
 
 	rounds int
 	sleep  time.Duration
