@@ -127,7 +127,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 }
 
 // agree makes sure that all ranks have the same configuration, and completes it. For a rank that
-// joins again the window of statistics does it: its name contains the configuration.
+// joins again the window of statistics does it: its key contains the configuration.
 func (c *Config) agree(ctx context.Context, job rma.Job) error {
 	fields := []rma.Field{{Name: "bytes per key", Value: uint64(c.KeySize)},
 		{Name: "bytes per value", Value: uint64(c.ValueSize)},

@@ -64,7 +64,7 @@ func (t *table) shape(cfg Config, ranks int) {
 	t.windowMask = 1<<(8*windowBytes(t.groups)) - 1
 }
 
-// BucketsKey is the key of the window of the buckets.
+// BucketsKey is the key of the window of the buckets ([rma.Spec]), by which a job can know it.
 const BucketsKey = "cache: buckets"
 
 // newTable makes the buckets of a cache. Collective.

@@ -30,7 +30,7 @@ func (k call) String() string {
 		return "calls Barrier"
 	}
 	described := k.spec.Name
-	if k.spec.Key != "" {
+	if k.spec.Key != "" && k.spec.Key != k.spec.Name {
 		described += ", key " + k.spec.Key
 	}
 	return fmt.Sprintf("makes window %q with %d words per rank", described, k.spec.Words)

@@ -51,7 +51,7 @@ func AgreeOnSpec(ctx context.Context, g Exchanger, spec rma.Spec) error {
 
 func specValues(spec rma.Spec) Values {
 	described := spec.Name
-	if spec.Key != "" {
+	if spec.Key != "" && spec.Key != spec.Name {
 		described += ", key " + spec.Key
 	}
 	hash := fnv.New64a()
