@@ -1,9 +1,6 @@
 package rma
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // A Server is a window of an engine that ships requests to the programs of other ranks, and their
 // answers back (function shipping). Engines whose messages cost far more than a read of memory
@@ -42,15 +39,3 @@ const MaxShipWords = 1 << 13
 // ErrNotServed is the answer to a request to a rank that has no handler for the window, because
 // it has closed the table or has not made it yet. Nothing was done.
 var ErrNotServed = errors.New("rma: the rank has no handler for this window")
-
-// CheckShip panics where a request could not be sent: that is a bug of the caller, as an
-// operation outside a segment is.
-func CheckShip(request, answer Buf, w Window, rank int) {
-	if n := max(len(request), len(answer)); n > MaxShipWords || len(request) == 0 {
-		panic(fmt.Sprintf("rma: a request of %d words with an answer of %d; they are limited "+
-			"to %d, and a request has one at least", len(request), len(answer), MaxShipWords))
-	}
-	if rank < 0 || rank >= w.Size() {
-		panic(fmt.Sprintf("rma: a request to rank %d of %d", rank, w.Size()))
-	}
-}

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/direct"
 )
 
 var (
@@ -81,7 +82,7 @@ func (w *Window) Serve(handler rma.Handler) {
 
 // Ship sends a request to the handler of a rank.
 func (q *Queue) Ship(request, answer rma.Buf, window rma.Window, rank int) rma.Handle {
-	rma.CheckShip(request, answer, window, rank)
+	direct.CheckShip(request, answer, window, rank)
 	h, op := q.take(C.FH_SHIP, window.(*Window), rank, 0, len(request))
 	op.buf = q.own(request)
 	if op.room = C.int64_t(len(answer)); op.room > 0 {

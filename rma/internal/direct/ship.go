@@ -1,6 +1,7 @@
 package direct
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/farhash/farhash/rma"
@@ -93,10 +94,23 @@ func NewCarrier(depth int) (rma.Carrier, error) {
 
 // Ship sends a request to a rank, whose handler Submit will call.
 func (q *carrier) Ship(words, answer rma.Buf, w rma.Window, rank int) rma.Handle {
-	rma.CheckShip(words, answer, w, rank)
+	CheckShip(words, answer, w, rank)
 	served := w.(*ServedWindow)
 	q.stats.Ships++
 	q.stats.Bytes += uint64(len(words)+len(answer)) * 8
 	return q.post(operation{kind: ship,
 		request: &request{&served.handlers[rank], served.rank, words, answer}})
+}
+
+// CheckShip panics where a request could not be sent: that is a bug of the caller, as an
+// operation outside a segment is.
+func CheckShip(request, answer rma.Buf, w rma.Window, rank int) {
+	if n := max(len(request), len(answer)); n > rma.MaxShipWords || len(request) == 0 {
+		panic(fmt.Sprintf("rma: a request of %d words with an answer of %d; they are limited "+
+			"to %d, and a request has one at least", len(request), len(answer),
+			rma.MaxShipWords))
+	}
+	if rank < 0 || rank >= w.Size() {
+		panic(fmt.Sprintf("rma: a request to rank %d of %d", rank, w.Size()))
+	}
 }
