@@ -57,9 +57,14 @@ func noise(rng *rand.Rand, n int) []byte {
 	return b
 }
 
-// greeting is how a member begins: what it wants, its rank, the ranks of the job, a nonce.
+// greeting is how a member begins: the version, what it wants, its rank, the ranks of the job, a
+// nonce (rma/internal/star). One of four has an older version, which ends the handshake at once.
 func greeting(rng *rand.Rand) []byte {
-	b := append([]byte("farhash\x02"), byte(rng.IntN(2)), 0, 0, 0, byte(rng.IntN(5)), 0, 0, 0,
+	version := byte(3)
+	if rng.IntN(4) == 0 {
+		version = 2
+	}
+	b := append([]byte("farhash"), version, byte(rng.IntN(2)), 0, 0, 0, byte(rng.IntN(5)), 0, 0, 0,
 		byte(4+rng.IntN(2)), 0, 0, 0)
 	return append(b, noise(rng, 32)...)
 }
