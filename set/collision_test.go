@@ -156,7 +156,7 @@ func TestFindInLine(t *testing.T) {
 	table := sets[0].t
 	must(t, sets[0].FindOrPutBatch(words[:11], make([]Result, 11)))
 	for i, word := range words {
-		_, want := table.find(word|occupied, 0)
+		_, want, _ := table.search(word|occupied, 0, false)
 		if i >= lineBuckets {
 			want = 0 // beyond the line, or not there
 		}

@@ -6,33 +6,35 @@ import "sync/atomic"
 // by bucket and without chunks; a differential test keeps the two equal. A search that
 // comes to the end of a span that is not the whole table is unfinished.
 
-// findOrPut searches for the occupied word bits from home on and claims the first
-// empty bucket before it. It returns how many buckets it examined and how many
-// compare-and-swaps it lost.
-func (v *span) findOrPut(bits, home uint64) (r Result, examined, lost uint64) {
+// search searches for the occupied word bits from home on. With insert it claims the first empty
+// bucket before it. It returns how many buckets it examined and how many compare-and-swaps it lost.
+func (v *span) search(bits, home uint64, insert bool) (r Result, examined, lost uint64) {
 	at := home
 	for examined < v.limit {
 		examined++
 		p := &v.flat[at]
-		seen := atomic.LoadUint64(p)
-		if seen == 0 {
+		d := decide(atomic.LoadUint64(p), bits, ^uint64(0), insert)
+		if d == vacant {
 			claimsWord.Hit()
 			if atomic.CompareAndSwapUint64(p, 0, bits) {
 				return Inserted, examined, lost
 			}
 			lost++
-			seen = atomic.LoadUint64(p) // a bucket changes once, so this is who won
-			if seen == bits {
+			// A bucket changes once, so this is who won.
+			if d = decide(atomic.LoadUint64(p), bits, ^uint64(0), insert); d == same {
 				wordLosesEqual.Hit()
 			} else {
 				wordLosesOther.Hit()
 			}
 			if skipsWinningWord.On() {
-				seen = 0
+				d = other
 			}
 		}
-		if seen == bits {
+		switch d {
+		case same:
 			return Found, examined, lost
+		case absent:
+			return NotFound, examined, lost
 		}
 		if at++; at == uint64(len(v.flat)) {
 			if !v.whole && !wrapsInSpan.On() {
@@ -41,34 +43,13 @@ func (v *span) findOrPut(bits, home uint64) (r Result, examined, lost uint64) {
 			at = 0
 		}
 	}
-	return Full, examined, lost
-}
-
-// find searches for the occupied word bits from home on.
-func (v *span) find(bits, home uint64) (r Result, examined uint64) {
-	at := home
-	for examined < v.limit {
-		examined++
-		switch v.load(at) {
-		case bits:
-			return Found, examined
-		case 0:
-			return NotFound, examined
-		}
-		if at++; at == uint64(len(v.flat)) {
-			if !v.whole {
-				return unfinished, examined
-			}
-			at = 0
-		}
-	}
-	return NotFound, examined
+	return exhausted(insert), examined, lost
 }
 
 // blockWords is how many first buckets the portable loop loads together.
 const blockWords = 32
 
-// searchBatch is findOrPut, or find, for many words whose homes are in a span.
+// searchBatch is search for many words whose homes are in a span.
 func (t *table) searchBatch(v *span, words []uint64, results []Result, insert bool) counts {
 	if t.kernel != KernelPortable {
 		return t.runKernel(v, words, results, insert)
@@ -133,12 +114,8 @@ func (t *table) searchBlock(v *span, words []uint64, results []Result, insert bo
 		bits, home := word|occupied, homes[i%blockWords]
 		r, examined, lost := Found, uint64(1), uint64(0)
 		if first[i%blockWords] != bits {
-			switch examined = v.findInLine(bits, home); {
-			case examined > 0:
-			case insert:
-				r, examined, lost = v.findOrPut(bits, home)
-			default:
-				r, examined = v.find(bits, home)
+			if examined = v.findInLine(bits, home); examined == 0 {
+				r, examined, lost = v.search(bits, home, insert)
 			}
 		}
 		results[i] = r

@@ -61,17 +61,19 @@
 //
 // # Forms
 //
-// The protocol is written down several times: over memory a word takes a few nanoseconds, and one
-// general form would cost more. All forms examine the same buckets in the same order, and claim the
-// first empty one:
+// One function has the protocol's decision: decide says what a bucket means for a search. Three
+// loops ask it about the same buckets in the same order, and claim the first empty one:
 //
 //	probe            step machine over a queue, words and elements      probe.go
-//	span.findOrPut   a word over memory; span.find does not insert      direct.go
-//	searchBlock      the portable loop for batches of words             direct.go
-//	search           the same in assembly, AVX2 and AVX-512             kernel_amd64.s
+//	span.search      a word over memory                                 direct.go
 //	elementSearch    an element over memory                             elements_direct.go
-//	elementPipeline  batches of elements; what its line does not decide
-//	                 it leaves to elementSearch                         elements_batch.go
+//
+// Batches over memory have loops of their own, which overlap the waits for memory. What they do
+// not decide in the first line of a search they leave to the loops above, but for the assembly:
+//
+//	searchBlock      words, portable; findInLine compares the line      direct.go
+//	search           words, the whole search in assembly                kernel_amd64.s
+//	elementPipeline  elements; compareLine, also in assembly            elements_batch.go
 //
 // TestKernelsAgree compares the loops for words, TestSameAnswersOnEveryEngine all of them with a
 // plain map, FuzzSet and FuzzElements streams of operations. The scripts (scripts_test.go) and the

@@ -45,10 +45,8 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 		s.examined++
 		p := &v.flat[at]
 		seen := atomic.LoadUint64(p)
-		if seen == 0 {
-			if !insert {
-				return NotFound, nil
-			}
+		d := decide(seen, s.key, ^uint64(refMask), insert)
+		if d == vacant {
 			if ok, err := s.store(); !ok || err != nil {
 				return s.noSlot(), err
 			}
@@ -59,26 +57,26 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 			}
 			s.lost++
 			seen = atomic.LoadUint64(p) // a bucket changes once, so this is who won
-			if seen&^refMask == s.key {
+			if d = decide(seen, s.key, ^uint64(refMask), insert); d == same {
 				elementLosesEqual.Hit()
 			} else {
 				elementLosesOther.Hit()
 			}
 			if skipsWinningElement.On() {
-				seen = 0
+				d = other
 			}
 		}
-		if seen&^refMask == s.key {
+		switch d {
+		case same:
 			if r := s.compare(seen); r != NotFound {
 				return r, nil
 			}
+		case absent:
+			return NotFound, nil
 		}
 		at++
 	}
-	if !insert {
-		return NotFound, nil
-	}
-	return Full, nil
+	return exhausted(insert), nil
 }
 
 // store makes sure that the element lies in a slot. ok is false when there is none.

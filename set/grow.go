@@ -89,7 +89,7 @@ func (t *table) insertBuckets(run, hashes []uint64) error {
 		home, r := t.home(hashes[i]), unfinished
 		if v := t.spanOf(home); v != nil {
 			var examined, lost uint64
-			r, examined, lost = v.findOrPut(bits, home-v.first)
+			r, examined, lost = v.search(bits, home-v.first, true)
 			c.count(r, examined, lost, t.directChunk)
 		}
 		if r == unfinished {

@@ -235,38 +235,33 @@ func (p *probe) examine(q rma.Queue) (rma.Handle, error) {
 	}
 	for p.next < c.length {
 		bucket := c.buf[p.next]
-		if bucket == 0 || bucket&p.mask == p.key {
+		if decide(bucket, p.key, p.mask, p.insert) != other {
 			return p.consider(q, bucket)
 		}
 		p.next++
 	}
 	if (p.number+1)*p.size >= p.t.limit {
-		return p.finish(p.fullResult(), 0)
+		if p.insert {
+			noFreeBucket.Hit()
+		}
+		return p.finish(exhausted(p.insert), 0)
 	}
 	p.startChunk(q, p.number+1)
 	return rma.NoHandle, nil
 }
 
-// fullResult is the answer when every bucket within the limit is occupied by others.
-func (p *probe) fullResult() Result {
-	if p.insert {
-		noFreeBucket.Hit()
-		return Full
-	}
-	return NotFound
-}
-
 // consider decides on the content of bucket p.next, as read or as returned by a
 // compare-and-swap that lost.
 func (p *probe) consider(q rma.Queue, bucket uint64) (rma.Handle, error) {
-	switch {
-	case bucket == 0 && !p.insert:
-		return p.finish(NotFound, 0)
-	case bucket == 0:
-		return p.store(q)
-	case bucket&p.mask != p.key:
+	switch decide(bucket, p.key, p.mask, p.insert) {
+	case other:
 		return p.nextBucket()
-	case p.match == nil || uncompared.On():
+	case vacant:
+		return p.store(q)
+	case absent:
+		return p.finish(NotFound, 0)
+	}
+	if p.match == nil || uncompared.On() {
 		return p.finish(Found, bucket)
 	}
 	p.bucket, p.phase = bucket, phaseMatch

@@ -122,47 +122,36 @@ func agree(ctx context.Context, job rma.Job, g *geometry,
 
 // FindOrPut finds word or inserts it (OP 3.3). The result is Found, Inserted or
 // Full; Full comes with a *FullError. A word of more than 63 bits is an error.
-func (s *Set) FindOrPut(word uint64) (Result, error) {
+func (s *Set) FindOrPut(word uint64) (Result, error) { return s.one(word, true) }
+
+// Contains reports whether word is in the set.
+func (s *Set) Contains(word uint64) (bool, error) {
+	r, err := s.one(word, false)
+	return r == Found, err
+}
+
+// one runs one operation: in its span, or through a queue if it cannot end there.
+func (s *Set) one(word uint64, insert bool) (Result, error) {
 	if word > MaxWord {
 		return NotFound, WordError(word)
 	}
 	home := s.t.home(hashWord(word))
 	v := s.t.spanOf(home)
 	if v == nil {
-		return s.one(word, true)
+		return s.oneQueued(word, insert)
 	}
-	r, examined, lost := v.findOrPut(word|occupied, home-v.first)
-	if r == Found && examined <= s.t.directChunk && lost == 0 {
+	r, examined, lost := v.search(word|occupied, home-v.first, insert)
+	switch {
+	case r <= Found && examined <= s.t.directChunk && lost == 0:
 		return r, nil // a counter would cost more than the lookup
-	}
-	if r == unfinished {
-		return s.one(word, true)
+	case r == unfinished && !(endsAtSpan.On() && !insert):
+		return s.oneQueued(word, insert)
 	}
 	s.tally.count(r, examined, lost, s.t.directChunk)
 	if r == Full {
 		return r, s.fullError()
 	}
 	return r, nil
-}
-
-// Contains reports whether word is in the set.
-func (s *Set) Contains(word uint64) (bool, error) {
-	if word > MaxWord {
-		return false, WordError(word)
-	}
-	home := s.t.home(hashWord(word))
-	v, r, examined := s.t.spanOf(home), unfinished, uint64(0)
-	if v != nil {
-		r, examined = v.find(word|occupied, home-v.first)
-	}
-	if r == unfinished && !endsAtSpan.On() {
-		r, err := s.one(word, false)
-		return r == Found, err
-	}
-	if examined > s.t.directChunk {
-		s.tally.count(r, examined, 0, s.t.directChunk)
-	}
-	return r == Found, nil
 }
 
 // FindOrPutBatch is FindOrPut for many words: results[i] answers words[i]. The

@@ -40,8 +40,8 @@ func (t *table) wordSession() (*session, error) {
 	return newSession(t)
 }
 
-// one runs one operation through a queue.
-func (s *Set) one(word uint64, insert bool) (Result, error) {
+// oneQueued runs one operation through a queue.
+func (s *Set) oneQueued(word uint64, insert bool) (Result, error) {
 	var results [1]Result
 	b := batch{t: s.t, items: []uint64{word}, results: results[:], insert: insert}
 	err := wordOps{}.queued(s.t, &b, nil)
