@@ -10,8 +10,8 @@ const (
 	absent                // it is empty: the item is not in the set
 )
 
-// decide is the decision of find-or-put (OP Fig. 1). A search asks it about each bucket from home
-// on, until one does not have another item, and about what won when a compare-and-swap lost.
+// decide is the decision of find-or-put (OP Fig. 1). A search makes it for each bucket from home
+// on, until one does not have another item, and for what won when a compare-and-swap lost.
 // Where a bucket equals key in the bits of mask, it has what is searched for or, of elements, what
 // has to be compared. An empty bucket is zero, and key is not.
 func decide(bucket, key, mask uint64, insert bool) verdict {

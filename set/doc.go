@@ -62,10 +62,10 @@
 // # Forms
 //
 // One function has the protocol's decision: decide says what a bucket means for a search. Three
-// loops ask it about the same buckets in the same order, and claim the first empty one:
+// loops make it for the same buckets in the same order, and claim the first empty one:
 //
 //	probe            step machine over a queue, words and elements      probe.go
-//	span.search      a word over memory                                 direct.go
+//	span.search      a word over memory, with decide written out        direct.go
 //	elementSearch    an element over memory                             elements_direct.go
 //
 // Batches over memory have loops of their own, which overlap the waits for memory. What they do
