@@ -128,11 +128,12 @@ func (k kind) compile(t testing.TB, source string, more ...string) string {
 	args := []string{"-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
 		"-I" + prefix + "/include", source, "-o", program, "-L" + prefix + "/lib"}
 	args = append(args, more...)
+	args = append(args, "-l"+k.library) // before MPI, as docs/c.md has it
 	if k.module != "" {
 		flags := run(t, nil, "pkg-config", "--cflags", "--libs", k.module)
 		args = append(args, strings.Fields(flags)...)
 	}
-	args = append(args, "-l"+k.library, "-lm", "-lpthread", "-Wl,-rpath,"+prefix+"/lib")
+	args = append(args, "-lm", "-lpthread", "-Wl,-rpath,"+prefix+"/lib")
 	run(t, nil, "gcc", args...)
 	return program
 }

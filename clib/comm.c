@@ -56,7 +56,19 @@ void fh_comm_error(int code, char *text, int size) {
 	text[size - 1] = 0;
 }
 
-// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF, while MPI still works.
+// Open jobs are closed before MPI_Finalize begins: no other thread may be in a call of MPI then,
+// and MPICH at MPI_THREAD_MULTIPLE sometimes aborts if one is. So this library defines MPI_Finalize,
+// in front of that of MPI. Calls from Fortran and Python, and from programs that link MPI first, do
+// not come here. For these an attribute of MPI_COMM_SELF does the same, a little late: MPI_Finalize
+// begins by deleting the attributes, while MPI still works.
+static int atFinalize = MPI_KEYVAL_INVALID;
+
+int MPI_Finalize(void) {
+	if (atFinalize != MPI_KEYVAL_INVALID)
+		goFinalizing();
+	return PMPI_Finalize();
+}
+
 static int finalizing(MPI_Comm comm, int key, void *value, void *extra) {
 	(void)comm, (void)key, (void)value, (void)extra;
 	goFinalizing();
@@ -64,9 +76,8 @@ static int finalizing(MPI_Comm comm, int key, void *value, void *extra) {
 }
 
 int fh_at_finalize(void) {
-	static int key = MPI_KEYVAL_INVALID;
-	if (key != MPI_KEYVAL_INVALID)
+	if (atFinalize != MPI_KEYVAL_INVALID)
 		return 0;
-	int err = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalizing, &key, NULL);
-	return err ? err : MPI_Comm_set_attr(MPI_COMM_SELF, key, &key);
+	int err = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalizing, &atFinalize, NULL);
+	return err ? err : MPI_Comm_set_attr(MPI_COMM_SELF, atFinalize, &atFinalize);
 }

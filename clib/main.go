@@ -46,8 +46,8 @@
 //
 // Ranks of a communicator that are on one host exchange a name and meet in shared memory
 // (rma/shm); MPI is called in that one call only, in the caller's thread. So the thread
-// level does not matter, nor when MPI is finalised. Else rma/mpi carries the job, and an
-// attribute of MPI_COMM_SELF closes it when MPI is finalised.
+// level does not matter, nor when MPI is finalised. Else rma/mpi carries the job, and MPI_Finalize
+// closes it: this library's, in front of that of MPI, or else an attribute of MPI_COMM_SELF.
 //
 // # Signals
 //
