@@ -152,8 +152,8 @@ func (t *table1) Round(ctx context.Context, job rma.Job, seed uint64,
 
 // countNessie counts the paper's protocol as NE 4 does: rank 0, alone, puts new keys into a
 // table whose slots are taken at random, a fiftieth of them around a load. So full a table the
-// protocols cannot fill by themselves: half of it at most. Transactions need ranks of one process:
-// elsewhere nothing is counted for them.
+// protocols cannot fill by themselves: half of it at most. Transactions need ranks of one process;
+// in other jobs nothing is counted for them.
 func countNessie(ctx context.Context, job rma.Job, slots uint64, transactions bool, load float64,
 	seed uint64) (n nessie.Counted, err error) {
 	t, err := nessie.New(ctx, job, nessie.Config{SlotsPerRank: slots,
