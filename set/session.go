@@ -13,6 +13,7 @@ type session struct {
 	q      rma.Queue
 	probes []probe
 	slots  core.Slots
+	single wordOp
 
 	// start readies a machine for operation i, finish takes its answer.
 	start, finish func(p *probe, i int)
@@ -60,17 +61,24 @@ func (s *session) Finish(machine, i int) {
 	s.finish(p, i)
 }
 
+// finishEnded takes the answers of the machines that had ended before an error.
+func (s *session) finishEnded() {
+	for machine := range s.probes {
+		i := s.slots.Running(machine)
+		if i >= 0 && s.probes[machine].result != NotFound {
+			s.Finish(machine, i)
+		}
+	}
+}
+
 // run carries out the operations with the given indices, or all n if indices is nil. After an
 // error the session is not to be used again.
 func (s *session) run(n int, indices []int, start, finish func(p *probe, i int)) (counts, error) {
 	s.start, s.finish, s.counts = start, finish, counts{}
 	before := *s.q.Stats()
 	err := s.slots.Drive(context.Background(), s.q, n, indices, len(s.probes), s)
-	for machine := range s.probes { // after an error, what had ended before it
-		i := s.slots.Running(machine)
-		if err != nil && i >= 0 && s.probes[machine].result != NotFound {
-			s.Finish(machine, i)
-		}
+	if err != nil {
+		s.finishEnded()
 	}
 	s.counts.queues = s.q.Stats().Since(before)
 	s.start, s.finish = nil, nil

@@ -40,14 +40,38 @@ func (t *table) wordSession() (*session, error) {
 	return newSession(t)
 }
 
+// wordOp is one operation. A session keeps it, so that a single call allocates nothing.
+type wordOp struct {
+	word          uint64
+	insert        bool
+	result        Result
+	start, finish func(p *probe, i int)
+}
+
+func (o *wordOp) init(t *table) {
+	o.start = func(p *probe, _ int) {
+		p.start(t, nil, hashWord(o.word), o.word|occupied, ^uint64(0), o.insert)
+	}
+	o.finish = func(p *probe, _ int) { o.result = p.result }
+}
+
 // oneQueued runs one operation through a queue.
 func (s *Set) oneQueued(word uint64, insert bool) (Result, error) {
-	var results [1]Result
-	b := batch{t: s.t, items: []uint64{word}, results: results[:], insert: insert}
-	err := wordOps{}.queued(s.t, &b, nil)
-	s.tally.add(b.counts)
-	if err == nil && b.full > 0 {
+	ses, err := s.t.wordSession()
+	if err != nil {
+		return NotFound, err
+	}
+	o := &ses.single
+	if o.start == nil {
+		o.init(s.t)
+	}
+	o.word, o.insert, o.result = word, insert, NotFound
+	c, err := ses.run(1, nil, o.start, o.finish)
+	r := o.result
+	s.t.sessions.Give(ses, err != nil)
+	s.tally.add(c)
+	if err == nil && r == Full {
 		err = s.fullError()
 	}
-	return results[0], err
+	return r, err
 }

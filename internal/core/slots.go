@@ -25,13 +25,17 @@ type Exclusive interface {
 // Slots drives the operations of one batch at a time through step machines. A session of a table
 // has one, beside its queue and its machines. It is not safe for concurrent use.
 type Slots struct {
-	running []int // by machine: its operation, -1 for none
+	running []int // by machine: its operation, -1 for none; all -1 between batches
 	turns   turns
 }
 
 // NewSlots is for so many machines.
 func NewSlots(machines int) Slots {
-	return Slots{running: make([]int, machines), turns: newTurns(machines)}
+	running := make([]int, machines)
+	for machine := range running {
+		running[machine] = -1
+	}
+	return Slots{running: running, turns: newTurns(machines)}
 }
 
 // Running is the operation of a machine that has not been finished, -1 for none. After an error of
@@ -51,9 +55,6 @@ func (s *Slots) Drive(ctx context.Context, q rma.Queue, n int, at []int, depth i
 	exclusive, _ := m.(Exclusive)
 	if depth == 1 {
 		exclusive = nil // one after the other as it is
-	}
-	for machine := range s.running {
-		s.running[machine] = -1
 	}
 	issued := 0
 	return rma.RunAll(ctx, q, depth, func(machine int) rma.Op {
