@@ -76,6 +76,31 @@ func BenchmarkLookup(b *testing.B) {
 	}
 }
 
+// BenchmarkSingle looks up one key at a time, directly and one-sided.
+func BenchmarkSingle(b *testing.B) {
+	const n = 1 << 16
+	keys := sample(n, 1<<12, 1)
+	for name, l := range map[string]Lookups{"direct": {}, "one-sided": {OneSided: true}} {
+		for _, storage := range []Storage{Inline, Heap} {
+			b.Run(name+"/"+storage.String(), func(b *testing.B) {
+				job := local.SingleWith(local.Options{Hidden: l.OneSided})
+				defer job.Close()
+				x, err := Build(context.Background(), job, Config{KeySize: 4, ValueSize: 4,
+					Storage: storage}, words8(n, 1))
+				must(b, err)
+				r, err := x.NewReader(l)
+				must(b, err)
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i = (i + 4) % len(keys) {
+					for _, err := range r.Lookup(keys[i : i+4]) {
+						must(b, err)
+					}
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkOpen opens a file of 2^22 records, by mapping it and by building, and looks up
 // in what it has opened.
 func BenchmarkOpen(b *testing.B) {

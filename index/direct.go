@@ -12,25 +12,17 @@ import (
 // home borders save little, and where keys differ nearly all records are that near.
 const nearSlots = borderHomes
 
-// one looks up a single key. It is not counted beyond the lookup: a counter that all
-// goroutines share costs as much as the search.
+// one looks up a single key. It is not counted: a counter that all goroutines share costs as much
+// as the search. Nothing is allocated.
 func (r *Reader) one(key []byte, found func(i int, v Value) bool) error {
+	q, w := query{t: r.t}, wanted{key: key, found: found}
+	if !q.begin(key) {
+		return nil
+	}
 	if r.t.image != nil {
-		return r.t.guarded(func() error { return r.search(key, found) })
+		return r.t.guarded(func() error { return q.walk(&w) })
 	}
-	return r.search(key, found)
-}
-
-func (r *Reader) search(key []byte, found func(i int, v Value) bool) (err error) {
-	q, ok := r.scratch.Get().(*query)
-	if !ok {
-		q = &query{t: r.t}
-	}
-	if q.begin(0, key, found) {
-		err = q.walk()
-	}
-	r.scratch.Put(q)
-	return err
+	return q.walk(&w)
 }
 
 // Direct looks keys up in memory that this process addresses. The error is the first one of a
@@ -48,14 +40,15 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 			n = b.len()
 		}
 		b.counts.Lookups += uint64(n)
-		q := query{t: t}
+		q, w := query{t: t}, wanted{found: b.found}
 		var failed error
 		for i := range n {
 			if at != nil {
 				i = at[i]
 			}
-			if q.begin(i, b.key(i), b.found) {
-				if err := q.walk(); failed == nil {
+			w.number, w.key = i, b.key(i)
+			if q.begin(w.key) {
+				if err := q.walk(&w); failed == nil {
 					failed = err
 				}
 			}
@@ -66,56 +59,41 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 }
 
 // walk searches the memory of the key's rank.
-func (q *query) walk() error {
+func (q *query) walk(w *wanted) error {
 	t := q.t
 	segment := t.words(q.rank)
 	units := bytesOf(segment)
+	if !t.inline() {
+		q.heap = segment[t.heapAt : t.heapAt+t.heapWords]
+	}
 	if t.cfg.Layout == Cuckoo {
-		for i := range t.cfg.Choices {
+		for i := 0; i < t.cfg.Choices && !q.enough && !(t.unique && q.matches > 0); i++ {
 			bucket := int(bucketOf(q.hash, t.seeds[q.rank], i, t.homes))
-			q.scan(units[bucket*t.unitBytes:], bucket, 1)
-			err := q.records(segment)
-			if err != nil || q.enough || t.unique && q.matches > 0 {
-				return err
-			}
+			q.scan(w, units[bucket*t.unitBytes:], bucket, 1)
 		}
-		return nil
+	} else {
+		q.walkSlots(w, units)
 	}
-	home := int(q.home)
-	next := min(home+nearSlots, t.units)
-	if !q.scan(units[home*t.unitBytes:], home, next-home) && !endsNear.On() {
-		at, bound, _ := t.guides[q.rank].between(home, t.units)
-		if !seesTwice.On() {
-			at = max(at, next)
-		}
-		if at < bound {
-			q.scan(units[at*t.unitBytes:], at, bound-at)
-		}
+	if q.broken {
+		return errBroken
 	}
-	return q.records(segment)
+	return nil
 }
 
-// records examines the records in the heap whose signatures fit. In a file that was damaged a
-// signature may name any place.
-func (q *query) records(segment []uint64) error {
-	t := q.t
-	heap := segment[t.heapAt : t.heapAt+t.heapWords]
-	for _, ref := range q.refs {
-		if q.enough {
-			break
-		}
-		if uint(ref.word) >= uint(len(heap)) {
-			return errBroken
-		}
-		record := heap[ref.word:]
-		n := t.form.wordsAt(record[0])
-		if n > len(record) {
-			return errBroken
-		}
-		q.record(record[:n])
+// walkSlots searches the slots from the home on.
+func (q *query) walkSlots(w *wanted, units []byte) {
+	t, home := q.t, int(q.home)
+	next := min(home+nearSlots, t.units)
+	if q.scan(w, units[home*t.unitBytes:], home, next-home) || endsNear.On() {
+		return
 	}
-	q.refs = q.refs[:0]
-	return nil
+	at, bound, _ := t.guides[q.rank].between(home, t.units)
+	if !seesTwice.On() {
+		at = max(at, next)
+	}
+	if at < bound {
+		q.scan(w, units[at*t.unitBytes:], at, bound-at)
+	}
 }
 
 // ahead is how many searches load their first word before the first of them

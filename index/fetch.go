@@ -86,7 +86,7 @@ func (o *op) examineRecords() {
 				f.refs[0], f.refs, f.want = ref, f.refs[:1], end
 				break
 			} else if !o.enough {
-				o.record(f.buf[at:end])
+				o.record(&o.wanted, f.buf[at:end])
 			}
 		}
 		if f.want > 0 {

@@ -13,6 +13,7 @@ import (
 //	with a heap          and get all records whose signatures fit, with the next slots
 type op struct {
 	query
+	wanted
 	r      *Reader
 	known  *clusters
 	counts Counts
@@ -41,10 +42,11 @@ func (o *op) start(number int, key []byte, found func(i int, v Value) bool) {
 	o.counts, o.err, o.asked = Counts{Lookups: 1}, nil, 0
 	o.pieces = o.pieces[:0]
 	o.drop(0) // what an error has left
-	o.over = !o.begin(number, key, found)
+	o.wanted = wanted{number, key, found}
+	o.over = !o.begin(key)
 	o.at, o.bound, o.exact = 0, o.t.cfg.Choices, false
 	if !o.over && o.r.near(o.rank) != nil {
-		o.err, o.over = o.walk(), true
+		o.err, o.over = o.walk(&o.wanted), true
 		return
 	}
 	if o.t.cfg.Layout != Cuckoo {
@@ -91,7 +93,7 @@ func (o *op) settle(q rma.Queue) rma.Handle {
 func (o *op) examine() {
 	for i, p := range o.pieces {
 		units := bytesOf(o.in[i][:p.words])[p.skip:]
-		stopped := o.scan(units, p.first, p.n)
+		stopped := o.scan(&o.wanted, units, p.first, p.n)
 		if !stopped && o.over && o.t.cfg.Layout != Cuckoo {
 			o.end = o.bound // there is nothing behind it
 		}

@@ -10,23 +10,30 @@ import (
 // returns, or the loop goes on; nobody may change it.
 type Value []byte
 
+// wanted is what a search is for. It is apart from the query, which would have its callers allocate
+// what they give it.
+type wanted struct {
+	number int // of the key in its batch
+	key    []byte
+	found  func(i int, v Value) bool
+}
+
 // query is a search for one key.
 type query struct {
 	t         *table
-	number    int // in its batch
-	key       []byte
 	hash      uint64
 	rank      int
 	home      uint64 // of Ordered and Linear
 	signature byte
-	found     func(i int, v Value) bool
 	matches   int
-	copied    []byte // a value of a mapped file
-	refs      []ref  // records in the heap that may match
-	next      int    // the slot after that of the last of them
-	enough    bool   // found wants no more
-	vague     bool   // the home of some record is not known: its displacement is 255 or more
-	end       int    // the slot at which a search has ended
+	copied    []byte   // a value of a mapped file
+	heap      []uint64 // of the key's rank, where it is addressable
+	refs      []ref    // records in the heap that may match, where it is not
+	next      int      // the slot after that of the last of them
+	enough    bool     // found wants no more
+	broken    bool     // a slot names no record
+	vague     bool     // the home of some record is not known: its displacement is 255 or more
+	end       int      // the slot at which a search has ended
 }
 
 // ref is where a record begins, in words of the heap. Those of slots that follow each other
@@ -36,17 +43,17 @@ type ref struct {
 	adjoins bool // the one before
 }
 
-// begin readies a query. It returns false when the key cannot be there.
-func (q *query) begin(number int, key []byte, found func(i int, v Value) bool) bool {
+// begin readies a query for a key. It returns false when the key cannot be there.
+func (q *query) begin(key []byte) bool {
 	t := q.t
-	q.number, q.key, q.found = number, key, found
 	q.hash = hashKey(key)
 	var rest uint64
 	q.rank, rest = place(q.hash, t.ranks)
 	if t.cfg.Layout != Cuckoo {
 		q.home = homeOf(rest, t.homes)
 	}
-	q.refs, q.next, q.matches, q.enough, q.vague = q.refs[:0], -1, 0, false, false
+	q.heap, q.refs, q.next, q.matches = nil, q.refs[:0], -1, 0
+	q.enough, q.broken, q.vague = false, false, false
 	if t.inline() {
 		return !bytes.Equal(key, t.marker)
 	}
@@ -57,7 +64,7 @@ func (q *query) begin(number int, key []byte, found func(i int, v Value) bool) b
 // match takes a value that was found. A value of a mapped file is copied first, so that no page
 // fault happens in the caller's code. It is not passed on if the file was truncated: the caller may
 // leave the loop before the search ends with an error.
-func (q *query) match(v []byte) {
+func (q *query) match(w *wanted, v []byte) {
 	if m := q.t.image; m != nil {
 		q.copied = append(q.copied[:0], v...)
 		if v = q.copied; m.cut() {
@@ -66,29 +73,29 @@ func (q *query) match(v []byte) {
 		}
 	}
 	q.matches++
-	if !q.found(q.number, v) {
+	if !w.found(w.number, v) {
 		q.enough = true
 	}
 }
 
 // scan examines n units, the first of which has number first, in memory that begins with
 // it. It returns true when the search for the key ends there.
-func (q *query) scan(units []byte, first, n int) bool {
+func (q *query) scan(w *wanted, units []byte, first, n int) bool {
 	t := q.t
 	for i := range n {
 		unit := units[i*t.unitBytes : (i+1)*t.unitBytes]
 		over := false
 		switch {
 		case t.cfg.Layout == Cuckoo && t.inline():
-			q.bucket(unit)
+			q.bucket(w, unit)
 		case t.cfg.Layout == Cuckoo:
-			q.heapBucket(unit)
+			q.heapBucket(w, unit)
 		case t.inline():
-			over = q.slot(unit)
+			over = q.slot(w, unit)
 		default:
-			over = q.heapSlot(unit, uint64(first+i))
+			over = q.heapSlot(w, unit, uint64(first+i))
 		}
-		if over || q.enough {
+		if over || q.enough || q.broken {
 			q.end = first + i
 			return true
 		}
@@ -97,11 +104,11 @@ func (q *query) scan(units []byte, first, n int) bool {
 }
 
 // slot examines a slot of an inline table.
-func (q *query) slot(slot []byte) bool {
-	key := slot[:len(q.key)]
+func (q *query) slot(w *wanted, slot []byte) bool {
+	key := slot[:len(w.key)]
 	switch {
-	case bytes.Equal(key, q.key):
-		q.match(slot[len(q.key):])
+	case bytes.Equal(key, w.key):
+		q.match(w, slot[len(w.key):])
 		return false
 	case bytes.Equal(key, q.t.marker):
 		return true
@@ -116,7 +123,7 @@ func (q *query) past(key []byte) bool {
 }
 
 // heapSlot examines a slot of a table with a heap.
-func (q *query) heapSlot(slot []byte, number uint64) bool {
+func (q *query) heapSlot(w *wanted, slot []byte, number uint64) bool {
 	t := q.t
 	if slot[0] == 0 {
 		return true
@@ -130,42 +137,60 @@ func (q *query) heapSlot(slot []byte, number uint64) bool {
 	}
 	if slot[0] == q.signature {
 		word := t.offset(slot[t.unitBytes-t.cfg.OffsetBytes:])
-		q.refs = append(q.refs, ref{word, q.next == int(number)})
+		q.fits(w, ref{word, q.next == int(number)})
 		q.next = int(number) + 1
 	}
 	return false
 }
 
 // bucket examines a bucket of an inline table.
-func (q *query) bucket(bucket []byte) {
+func (q *query) bucket(w *wanted, bucket []byte) {
 	for size := q.t.cfg.KeySize + q.t.cfg.ValueSize; len(bucket) > 0; bucket = bucket[size:] {
-		if !q.enough && bytes.Equal(bucket[:len(q.key)], q.key) {
-			q.match(bucket[len(q.key):size])
+		if !q.enough && bytes.Equal(bucket[:len(w.key)], w.key) {
+			q.match(w, bucket[len(w.key):size])
 		}
 	}
 }
 
 // heapBucket examines a bucket of a table with a heap.
-func (q *query) heapBucket(bucket []byte) {
+func (q *query) heapBucket(w *wanted, bucket []byte) {
 	t, slots := q.t, q.t.cfg.BucketSlots
 	for j := range slots {
 		if t.grouped() {
 			if bucket[j] == q.signature {
 				block := t.offset(bucket[slots*signatureBytes:])
-				q.refs = append(q.refs, ref{word: block + j*t.form.maxWords()})
+				q.fits(w, ref{word: block + j*t.form.maxWords()})
 			}
 			continue
 		}
 		if slot := bucket[j*t.unitBytes/slots:]; slot[0] == q.signature {
-			q.refs = append(q.refs, ref{word: t.offset(slot[signatureBytes:])})
+			q.fits(w, ref{word: t.offset(slot[signatureBytes:])})
+		}
+	}
+}
+
+// fits takes a record whose signature fits. It is examined where memory is addressable. In a file
+// that was damaged a signature may name any place.
+func (q *query) fits(w *wanted, r ref) {
+	switch {
+	case q.heap == nil:
+		q.refs = append(q.refs, r)
+	case q.enough:
+	case uint(r.word) >= uint(len(q.heap)):
+		q.broken = true
+	default:
+		record := q.heap[r.word:]
+		n := q.t.form.wordsAt(record[0])
+		if q.broken = n > len(record); !q.broken {
+			q.record(w, record[:n])
 		}
 	}
 }
 
 // record examines a whole record of the heap.
-func (q *query) record(record []uint64) {
-	if bytes.Equal(q.t.form.key(record), q.key) {
-		q.match(q.t.form.value(record))
+func (q *query) record(w *wanted, record []uint64) {
+	if bytes.Equal(q.t.form.key(record), w.key) {
+		q.match(w, q.t.form.value(record))
 	}
 }
 

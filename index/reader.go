@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync"
 	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/core"
@@ -26,7 +25,6 @@ type Reader struct {
 	guides   []guide // by rank; Guided alone has them
 
 	sessions core.Pool[*session]
-	scratch  sync.Pool
 	closed   atomic.Bool
 
 	counters *core.Counters[Counts]
@@ -67,42 +65,24 @@ func (r *Reader) Lookups() Lookups { return r.cfg }
 // Lookup finds the values of all records with a key, in no particular order. An error ends
 // the loop: the key has the wrong size, or memory is lost; then there may be more.
 func (r *Reader) Lookup(key []byte) iter.Seq2[Value, error] {
-	return func(yield func(Value, error) bool) {
-		if err := r.check(key, 1); err != nil {
-			yield(nil, err)
-			return
-		}
-		if r.direct {
-			more := true
-			err := r.one(key, func(_ int, v Value) bool {
-				more = yield(v, nil)
-				return more
-			})
-			if err != nil && more {
-				yield(nil, err)
-			}
-			return
-		}
-		// The caller's code does not run while requests are in flight.
-		var values []byte
-		var ends []int
-		b := batch{r: r, keys: key, size: len(key), found: func(_ int, v Value) bool {
-			values = append(values, v...)
-			ends = append(ends, len(values))
-			return true
-		}}
-		err := b.Queued(nil)
-		r.counters.Add(core.Stripe(), &b.counts)
-		from := 0
-		for _, end := range ends {
-			if !yield(values[from:end:end], nil) {
-				return
-			}
-			from = end
-		}
-		if err != nil {
-			yield(nil, err)
-		}
+	return func(yield func(Value, error) bool) { r.lookup(key, yield) }
+}
+
+func (r *Reader) lookup(key []byte, yield func(Value, error) bool) {
+	more := true
+	err := r.check(key, 1)
+	switch {
+	case err != nil:
+	case r.direct:
+		err = r.one(key, func(_ int, v Value) bool {
+			more = yield(v, nil)
+			return more
+		})
+	default:
+		more, err = r.oneQueued(key, yield)
+	}
+	if err != nil && more {
+		yield(nil, err)
 	}
 }
 

@@ -20,6 +20,20 @@ type session struct {
 	slots  core.Slots
 	batch  *batch // that is looked up
 	failed error  // the first one of its lookups
+	single single
+}
+
+// single is a lookup of one key. The session keeps it, so that one allocates nothing.
+type single struct {
+	batch
+	values []byte
+	ends   []int // of the values
+}
+
+func (o *single) add(_ int, v Value) bool {
+	o.values = append(o.values, v...)
+	o.ends = append(o.ends, len(o.values))
+	return true
 }
 
 // clusterQueue is a queue that updates the clusters when all requests have been posted, while
@@ -51,6 +65,7 @@ func (r *Reader) session() (*session, error) {
 		return nil, err
 	}
 	s.pool.q = q
+	s.single.batch = batch{r: r, size: t.cfg.KeySize, found: s.single.add}
 	s.Queue, s.known = q, newClusters(max(r.cfg.Clusters, 0), t.cfg.Layout == Linear)
 	for i := range s.ops {
 		o := &s.ops[i]
@@ -120,12 +135,41 @@ func (b *batch) Queued(at []int) error {
 	if err != nil {
 		return err
 	}
-	s.batch, s.failed = b, nil
-	err = s.slots.Drive(context.Background(), &s.clusterQueue, b.len(), at, len(s.ops), s)
-	failed := s.failed
-	s.batch, s.failed = nil, nil
+	failed, err := s.run(b, at)
 	b.r.sessions.Give(s, err != nil)
 	return errors.Join(err, failed)
+}
+
+// run looks keys up. failed is the first error of a lookup.
+func (s *session) run(b *batch, at []int) (failed, err error) {
+	s.batch, s.failed = b, nil
+	err = s.slots.Drive(context.Background(), &s.clusterQueue, b.len(), at, len(s.ops), s)
+	failed = s.failed
+	s.batch, s.failed = nil, nil
+	return failed, err
+}
+
+// oneQueued looks up a single key through a queue. The caller's code does not run while requests
+// are in flight. more is false if it wants no more.
+func (r *Reader) oneQueued(key []byte, yield func(Value, error) bool) (more bool, err error) {
+	s, err := r.session()
+	if err != nil {
+		return true, err
+	}
+	o := &s.single
+	o.keys, o.values, o.ends = append(o.keys[:0], key...), o.values[:0], o.ends[:0]
+	o.counts = Counts{}
+	failed, err := s.run(&o.batch, nil)
+	r.counters.Add(core.Stripe(), &o.counts)
+	defer r.sessions.Give(s, err != nil) // it has the values
+	from := 0
+	for _, end := range o.ends {
+		if !yield(o.values[from:end:end], nil) {
+			return false, nil
+		}
+		from = end
+	}
+	return true, errors.Join(err, failed)
 }
 
 // Start readies a machine for a key.

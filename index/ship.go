@@ -142,7 +142,7 @@ func (x *Index) answer(_ uint32, n int, request, to []uint64) (int, error) {
 		return x.answerByQueue(&a, request)
 	}
 	x.counters.Add(0, &Counts{Served: uint64(n)})
-	q := query{t: t}
+	q, w := query{t: t}, wanted{found: a.add}
 	for i := range n {
 		key := bytesOf(request[i*keyWords:])[:size]
 		if rank, _ := place(hashKey(key), t.ranks); rank != t.job.Rank() {
@@ -150,8 +150,9 @@ func (x *Index) answer(_ uint32, n int, request, to []uint64) (int, error) {
 				"program on every rank", rank, t.job.Rank())
 		}
 		a.begin()
-		if q.begin(i, key, a.add) {
-			if err := q.walk(); err != nil {
+		w.number, w.key = i, key
+		if q.begin(key) {
+			if err := q.walk(&w); err != nil {
 				return 0, err
 			}
 		}
