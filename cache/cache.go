@@ -188,8 +188,8 @@ func (c *Cache) Get(key, value []byte) (bool, error) {
 	}
 	if k, v, ok := c.view(key, value); ok && c.t.batches.Any {
 		hash := hashKey(k)
-		if c.t.addressable(hash) {
-			if c.t.peek(hash, k, v) {
+		if rank := c.t.rankOf(hash); c.t.batches.At(rank) != nil {
+			if c.t.peek(rank, hash, k, v) {
 				c.tally.Count(hash, atHits, 1)
 				return true, nil
 			}

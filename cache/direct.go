@@ -8,14 +8,14 @@ import (
 	"github.com/farhash/farhash/internal/memory"
 )
 
-// peek reads the first candidate of a key, over direct memory and without a lock, and
+// peek reads the first candidate of a key of a rank, over direct memory and without a lock, and
 // reports whether the key was there with a whole value.
-func (t *table) peek(hash uint64, key, value []uint64) bool {
+func (t *table) peek(rank int, hash uint64, key, value []uint64) bool {
 	if t.mode != LockFree {
 		return false
 	}
 	group, first := t.group(hash, 0)
-	b := t.bucketAt(t.rankOf(hash), group, first)
+	b := t.bucketAt(rank, group, first)
 	return t.peekAt(b, hash, key, value)
 }
 

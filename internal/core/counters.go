@@ -13,7 +13,10 @@ const stripes = 16
 
 // Counters adds up statistics: S is a struct of nothing but uint64 fields, or of structs and arrays
 // of such fields. It is safe for concurrent use.
-type Counters[S any] struct {
+type Counters[S any] struct{ striped }
+
+// striped is the memory of Counters. Its methods know no S, so that they are inlined.
+type striped struct {
 	words  int // of S
 	stride int // words from one stripe to the next, in whole cache lines
 	sums   []atomic.Uint64
@@ -25,7 +28,8 @@ func NewCounters[S any]() *Counters[S] {
 	if kind := reflect.TypeFor[S](); !isWords(kind) {
 		panic(fmt.Sprintf("core: %v has fields that are not uint64", kind))
 	}
-	c := &Counters[S]{words: int(unsafe.Sizeof(*new(S)) / 8)}
+	c := new(Counters[S])
+	c.words = int(unsafe.Sizeof(*new(S)) / 8)
 	c.stride = (c.words + lineWords - 1) / lineWords * lineWords
 	c.sums = make([]atomic.Uint64, stripes*c.stride+lineWords)
 	return c
@@ -68,7 +72,7 @@ func Words[S any](s *S) []uint64 {
 }
 
 // stripe is one copy of all counters. Any number will do; goroutines should have different ones.
-func (c *Counters[S]) stripe(number uint64) []atomic.Uint64 {
+func (c *striped) stripe(number uint64) []atomic.Uint64 {
 	at := int(number%stripes) * c.stride
 	return c.sums[at : at+c.words]
 }
@@ -83,8 +87,9 @@ func (c *Counters[S]) Add(stripe uint64, s *S) {
 	}
 }
 
-// Count adds n to one field of S, which lies offset bytes from its beginning (unsafe.Offsetof).
-func (c *Counters[S]) Count(stripe uint64, offset uintptr, n uint64) {
+// Count adds n to one field of the statistics, which lies offset bytes from their beginning
+// (unsafe.Offsetof).
+func (c *striped) Count(stripe uint64, offset uintptr, n uint64) {
 	c.sums[int(stripe%stripes)*c.stride+int(offset/8)].Add(n)
 }
 
@@ -101,7 +106,7 @@ func (c *Counters[S]) Sum() (s S) {
 }
 
 // Reset sets all counters to zero.
-func (c *Counters[S]) Reset() {
+func (c *striped) Reset() {
 	for i := range c.sums {
 		c.sums[i].Store(0)
 	}
