@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"reflect"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 )
@@ -13,13 +14,24 @@ const stripes = 16
 
 // Counters adds up statistics: S is a struct of nothing but uint64 fields, or of structs and arrays
 // of such fields. It is safe for concurrent use.
-type Counters[S any] struct{ striped }
+type Counters[S any] struct {
+	singles
+	parts [stripes]part[S]
+}
 
-// striped is the memory of Counters. Its methods know no S, so that they are inlined.
-type striped struct {
+// part is what Add has added up in one stripe. A lock costs as much as two atomic additions, and
+// most statistics have more fields than that.
+type part[S any] struct {
+	mu  sync.Mutex
+	sum S
+	_   [lineWords]uint64
+}
+
+// singles is what Count has added up. Its methods know no S, so that they are inlined.
+type singles struct {
 	words  int // of S
 	stride int // words from one stripe to the next, in whole cache lines
-	sums   []atomic.Uint64
+	counts []atomic.Uint64
 }
 
 // NewCounters makes counters that are zero. It panics if S has fields that are not uint64, which
@@ -31,7 +43,7 @@ func NewCounters[S any]() *Counters[S] {
 	c := new(Counters[S])
 	c.words = int(unsafe.Sizeof(*new(S)) / 8)
 	c.stride = (c.words + lineWords - 1) / lineWords * lineWords
-	c.sums = make([]atomic.Uint64, stripes*c.stride+lineWords)
+	c.counts = make([]atomic.Uint64, stripes*c.stride+lineWords)
 	return c
 }
 
@@ -71,43 +83,60 @@ func Words[S any](s *S) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(s)), unsafe.Sizeof(*s)/8)
 }
 
-// stripe is one copy of all counters. Any number will do; goroutines should have different ones.
-func (c *striped) stripe(number uint64) []atomic.Uint64 {
-	at := int(number%stripes) * c.stride
-	return c.sums[at : at+c.words]
+// Add adds s. Any number will do as the stripe; goroutines should have different ones.
+func (c *Counters[S]) Add(stripe uint64, s *S) {
+	p := c.lock(stripe)
+	sum := Words(&p.sum)
+	for i, n := range Words(s) {
+		sum[i] += n
+	}
+	p.mu.Unlock()
 }
 
-// Add adds s.
-func (c *Counters[S]) Add(stripe uint64, s *S) {
-	sums := c.stripe(stripe)
-	for i, n := range Words(s) {
-		if n > 0 {
-			sums[i].Add(n)
+// lock locks a part that no other goroutine has locked, where there is one: one that has the lock
+// may not be running.
+func (c *Counters[S]) lock(stripe uint64) *part[S] {
+	for range stripes {
+		p := &c.parts[stripe%stripes]
+		if p.mu.TryLock() {
+			return p
 		}
+		stripe++
 	}
+	p := &c.parts[stripe%stripes]
+	p.mu.Lock()
+	return p
 }
 
 // Count adds n to one field of the statistics, which lies offset bytes from their beginning
 // (unsafe.Offsetof).
-func (c *striped) Count(stripe uint64, offset uintptr, n uint64) {
-	c.sums[int(stripe%stripes)*c.stride+int(offset/8)].Add(n)
+func (c *singles) Count(stripe uint64, offset uintptr, n uint64) {
+	c.counts[int(stripe%stripes)*c.stride+int(offset/8)].Add(n)
 }
 
 // Sum is what was added since NewCounters or Reset. What is added meanwhile may be in it or not.
 func (c *Counters[S]) Sum() (s S) {
 	words := Words(&s)
-	for stripe := range uint64(stripes) {
-		sums := c.stripe(stripe)
-		for i := range words {
-			words[i] += sums[i].Load()
+	for stripe := range c.parts {
+		p := &c.parts[stripe]
+		p.mu.Lock()
+		for i, n := range Words(&p.sum) {
+			words[i] += n + c.counts[stripe*c.stride+i].Load()
 		}
+		p.mu.Unlock()
 	}
 	return s
 }
 
 // Reset sets all counters to zero.
-func (c *striped) Reset() {
-	for i := range c.sums {
-		c.sums[i].Store(0)
+func (c *Counters[S]) Reset() {
+	for stripe := range c.parts {
+		p := &c.parts[stripe]
+		p.mu.Lock()
+		clear(Words(&p.sum))
+		p.mu.Unlock()
+	}
+	for i := range c.counts {
+		c.counts[i].Store(0)
 	}
 }

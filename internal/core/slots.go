@@ -52,6 +52,9 @@ func (s *Slots) Drive(ctx context.Context, q rma.Queue, n int, at []int, depth i
 	if depth = min(max(n, 1), depth, len(s.running)); n == 0 {
 		return nil
 	}
+	if n == 1 {
+		return s.one(ctx, q, at, m)
+	}
 	exclusive, _ := m.(Exclusive)
 	if depth == 1 {
 		exclusive = nil // one after the other as it is
@@ -61,7 +64,9 @@ func (s *Slots) Drive(ctx context.Context, q rma.Queue, n int, at []int, depth i
 		i := -1
 		if done := s.running[machine]; done >= 0 {
 			m.Finish(machine, done)
-			i = s.turns.next(machine)
+			if exclusive != nil {
+				i = s.turns.next(machine)
+			}
 		}
 		for i < 0 && issued < n {
 			if i = issued; at != nil {
@@ -79,4 +84,22 @@ func (s *Slots) Drive(ctx context.Context, q rma.Queue, n int, at []int, depth i
 		}
 		return m.Start(machine, i)
 	})
+}
+
+// one is Drive for a single operation.
+func (s *Slots) one(ctx context.Context, q rma.Queue, at []int, m Machines) error {
+	i := 0
+	if at != nil {
+		i = at[0]
+	}
+	s.running[0] = i
+	if err := rma.Run(ctx, q, m.Start(0, i)); err != nil {
+		return err
+	}
+	if err := q.Submit(); err != nil { // requests that nobody waits for
+		return err
+	}
+	s.running[0] = -1
+	m.Finish(0, i)
+	return nil
 }
