@@ -16,7 +16,7 @@ type op struct {
 	wanted
 	r      *Reader
 	known  *clusters
-	counts Counts
+	counts *Counts // of the batch
 	err    error
 
 	at    int  // the next slot, or choice
@@ -38,11 +38,13 @@ type op struct {
 type piece struct{ first, n, words, skip int }
 
 // start readies the machine.
-func (o *op) start(number int, key []byte, found func(i int, v Value) bool) {
-	o.counts, o.err, o.asked = Counts{Lookups: 1}, nil, 0
+func (o *op) start(number int, b *batch) {
+	key := b.key(number)
+	o.counts, o.err, o.asked = &b.counts, nil, 0
+	o.counts.Lookups++
 	o.pieces = o.pieces[:0]
 	o.drop(0) // what an error has left
-	o.wanted = wanted{number, key, found}
+	o.wanted = wanted{number, key, b.found}
 	o.over = !o.begin(key)
 	o.at, o.bound, o.exact = 0, o.t.cfg.Choices, false
 	if !o.over && o.r.near(o.rank) != nil {
@@ -70,7 +72,7 @@ func (o *op) Step(q rma.Queue) (rma.Handle, error) {
 		o.counts.Rounds++
 		return o.flights[n-1], nil
 	}
-	o.counts.Matches = uint64(o.matches)
+	o.counts.Matches += uint64(o.matches)
 	return rma.NoHandle, nil
 }
 

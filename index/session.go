@@ -175,15 +175,13 @@ func (r *Reader) oneQueued(key []byte, yield func(Value, error) bool) (more bool
 // Start readies a machine for a key.
 func (s *session) Start(machine, i int) rma.Op {
 	o := &s.ops[machine]
-	o.start(i, s.batch.key(i), s.batch.found)
+	o.start(i, s.batch)
 	return o
 }
 
-// Finish takes the counts of a machine, and the first error of one.
+// Finish takes the first error of a machine.
 func (s *session) Finish(machine, _ int) {
-	o := &s.ops[machine]
-	s.batch.counts.Add(o.counts)
 	if s.failed == nil {
-		s.failed = o.err
+		s.failed = s.ops[machine].err
 	}
 }
