@@ -51,13 +51,12 @@ const (
 	kernelWords = 2048
 
 	// flights is how many searches a kernel has in flight.
-	flights = 32
+	flights = 64
 )
 
-// flight is one search, for the assembly alone: the word with its occupied bit, the
-// byte offset of the line that it examines next, the number of the word in the batch,
-// and how many lines it may still examine.
-type flight [4]uint64
+// flight is one search, for the assembly alone: the byte offset of the line that it examines
+// next, and the number of the word in the batch, with the lines examined before in the high half.
+type flight [2]uint64
 
 // kernelWork is the arguments and results of a kernel. The assembly knows the offsets.
 //
@@ -88,14 +87,14 @@ type kernelWork struct {
 	limit     uint64 // lines that a search may examine
 	chunkMask uint64 // lines of a chunk, less one
 	insert    uint64 // 0: an empty bucket ends the search
+	end       uint64 // of the span: bytes from base
+	whole     uint64 // 0: the span is not the whole table, and a search ends at its end
 
-	inserted, found, notFound, full uint64
-	lost, extra                     uint64
-	minLeft                         uint64 // fewest lines that a search had left
-
-	end        uint64 // of the span: bytes from base
-	whole      uint64 // 0: the span is not the whole table, and a search ends at its end
-	unfinished uint64 // searches that ended there
+	ended       uint64 // searches that inserted their word, or did not find it
+	full        uint64
+	unfinished  uint64 // searches that ended at the end of the span
+	lost, extra uint64
+	most        uint64 // lines in which a search found neither its word nor an empty bucket
 }
 
 // runKernel searches words, a piece at a time.
@@ -123,7 +122,6 @@ func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool,
 		limit: t.limit / lineBuckets, chunkMask: uint64(t.geometry.chunk)/lineBuckets - 1,
 		end: (v.first + uint64(len(v.flat))) * 8,
 	}
-	w.minLeft = w.limit
 	if v.whole {
 		w.whole = 1
 	}
@@ -131,13 +129,16 @@ func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool,
 		w.insert = 1
 	}
 	search(t.kernel, &w)
-	c.inserted += w.inserted
-	c.found += w.found
-	c.notFound += w.notFound
+	if insert {
+		c.inserted += w.ended
+	} else {
+		c.notFound += w.ended
+	}
+	c.found += w.n - w.ended - w.full - w.unfinished
 	c.full += w.full
 	c.unfinished += w.unfinished
 	c.lost += w.lost
 	c.extra += w.extra
 	// Whole lines: the bucket of the last line at which a search ended is not recorded.
-	c.longest = max(c.longest, min(w.limit-w.minLeft+1, w.limit)*lineBuckets)
+	c.longest = max(c.longest, min(w.most+1, w.limit)*lineBuckets)
 }

@@ -11,25 +11,26 @@
 #define WORK_LIMIT 56
 #define WORK_CHUNK 64
 #define WORK_INSERT 72
-#define WORK_INSERTED 80
-#define WORK_FOUND 88
-#define WORK_NOTFOUND 96
+#define WORK_END 80
+#define WORK_WHOLE 88
+#define WORK_ENDED 96
 #define WORK_FULL 104
-#define WORK_LOST 112
-#define WORK_EXTRA 120
-#define WORK_MINLEFT 128
-#define WORK_END 136
-#define WORK_WHOLE 144
-#define WORK_UNFINISHED 152
+#define WORK_UNFINISHED 112
+#define WORK_LOST 120
+#define WORK_EXTRA 128
+#define WORK_MOST 136
 
-#define FLY_BITS 0
-#define FLY_LINE 8
-#define FLY_INDEX 16
-#define FLY_LEFT 24
+#define FLY_LINE 0
+#define FLY_INDEX 8
+#define FLY_EXAMINED 12
+#define FLY_BYTES 16
 
 // Registers: CX work, DI buckets, SI words, R8 results, R9 the slot visited, R10
-// first slot, R11 end of the slots in use, R12 next word, R13 number of words,
-// R15 hash factor; BX the word searched, DX byte offset of its line.
+// first slot, R11 end of the slots in use, R12 next word, R13 searches ended at an empty
+// bucket, R15 hash factor; BX the word searched, DX byte offset of its line.
+//
+// What a search stores counts: a locked instruction waits for all stores before it. A search
+// that ends in its first line stores its line, its number and its result.
 
 // START takes the next word into slot R9: hash, home line, prefetch.
 #define START \
@@ -45,12 +46,8 @@
 	MULQ  WORK_LINES(CX)    \
 	SHLQ  $6, DX            \
 	PREFETCHT0 (DI)(DX*1)   \
-	BTSQ  $63, BX           \
-	MOVQ  BX, FLY_BITS(R9)  \
 	MOVQ  DX, FLY_LINE(R9)  \
 	MOVQ  R12, FLY_INDEX(R9) \
-	MOVQ  WORK_LIMIT(CX), AX \
-	MOVQ  AX, FLY_LEFT(R9)  \
 	INCQ  R12
 
 // SCAN512 compares the line at DI+DX: bits of AX where it equals BX, of R14 where it
@@ -81,13 +78,12 @@
 	VPMOVMSKB    Y3, AX
 
 // FINISH stores the result of slot R9.
-#define FINISH(counter, result) \
-	INCQ counter(CX)           \
-	MOVQ FLY_INDEX(R9), AX     \
+#define FINISH(result) \
+	MOVL FLY_INDEX(R9), AX     \
 	MOVB $result, (R8)(AX*1)
 
 #define ADVANCE \
-	ADDQ $32, R9  \
+	ADDQ $FLY_BYTES, R9 \
 	CMPQ R9, R11  \
 	JLT  visit    \
 	MOVQ R10, R9  \
@@ -99,21 +95,21 @@
 	MOVQ WORK_BASE(CX), DI    \
 	MOVQ WORK_WORDS(CX), SI   \
 	MOVQ WORK_RESULTS(CX), R8 \
-	MOVQ WORK_N(CX), R13      \
 	MOVQ WORK_RING(CX), R10   \
 	MOVQ WORK_SLOTS(CX), R11  \
-	SHLQ $5, R11              \
+	SHLQ $4, R11              \
 	ADDQ R10, R11             \
 	XORQ R12, R12             \
+	XORQ R13, R13             \
 	MOVQ $0x9E3779B97F4A7C15, R15 \
 	MOVQ R10, R9              \
 fill:                         \
-	CMPQ R12, R13             \
+	CMPQ R12, WORK_N(CX)      \
 	JGE  filled               \
 	CMPQ R9, R11              \
 	JGE  filled               \
 	START                     \
-	ADDQ $32, R9              \
+	ADDQ $FLY_BYTES, R9       \
 	JMP  fill                 \
 filled:                       \
 	MOVQ R9, R11              \
@@ -121,8 +117,10 @@ filled:                       \
 	JEQ  end                  \
 	MOVQ R10, R9              \
 visit:                        \
-	MOVQ FLY_BITS(R9), BX     \
+	MOVL FLY_INDEX(R9), AX    \
 	MOVQ FLY_LINE(R9), DX     \
+	MOVQ (SI)(AX*8), BX       \
+	BTSQ $63, BX              \
 again:                        \
 	SCAN                      \
 	TESTL AX, AX              \
@@ -137,34 +135,34 @@ again:                        \
 	LOCK                      \
 	CMPXCHGQ BX, (R14)(DX*1)  \
 	JNE  lost                 \
-	FINISH(WORK_INSERTED, 2)  \
+	INCQ R13                  \
+	FINISH(2)                 \
 refill:                       \
-	MOVQ FLY_LEFT(R9), AX     \
-	CMPQ AX, WORK_MINLEFT(CX)   \
-	JLT  longest              \
-refill2:                      \
-	CMPQ R12, R13             \
+	CMPQ R12, WORK_N(CX)      \
 	JGE  drain                \
 	START                     \
 	ADVANCE                   \
-longest:                      \
-	MOVQ AX, WORK_MINLEFT(CX)   \
-	JMP  refill2              \
 lost:                         \
 	INCQ WORK_LOST(CX)        \
 	CMPQ AX, BX               \
 	JNE  again                \
 found:                        \
-	FINISH(WORK_FOUND, 1)     \
+	FINISH(1)                 \
 	JMP  refill               \
 absent:                       \
-	FINISH(WORK_NOTFOUND, 0)  \
+	INCQ R13                  \
+	FINISH(0)                 \
 	JMP  refill               \
 next:                         \
-	DECQ FLY_LEFT(R9)         \
+	MOVL FLY_EXAMINED(R9), AX \
+	INCL AX                   \
+	MOVL AX, FLY_EXAMINED(R9) \
+	CMPQ AX, WORK_MOST(CX)    \
+	JLS  shorter              \
+	MOVQ AX, WORK_MOST(CX)    \
+shorter:                      \
+	CMPQ AX, WORK_LIMIT(CX)   \
 	JEQ  full                 \
-	MOVQ WORK_LIMIT(CX), AX   \
-	SUBQ FLY_LEFT(R9), AX     \
 	TESTQ WORK_CHUNK(CX), AX  \
 	JNE  within               \
 	INCQ WORK_EXTRA(CX)       \
@@ -182,30 +180,29 @@ inside:                       \
 full:                         \
 	CMPQ WORK_INSERT(CX), $0  \
 	JEQ  absent               \
-	FINISH(WORK_FULL, 3)      \
+	INCQ WORK_FULL(CX)        \
+	FINISH(3)                 \
 	JMP  refill               \
 unfinished:                   \
-	FINISH(WORK_UNFINISHED, 4) \
+	INCQ WORK_UNFINISHED(CX)  \
+	FINISH(4)                 \
 	JMP  refill               \
 drain:                        \
-	SUBQ $32, R11             \
+	SUBQ $FLY_BYTES, R11      \
 	CMPQ R10, R11             \
 	JEQ  end                  \
 	CMPQ R9, R11              \
 	JEQ  turn                 \
-	MOVQ FLY_BITS(R11), AX    \
-	MOVQ AX, FLY_BITS(R9)     \
 	MOVQ FLY_LINE(R11), AX    \
 	MOVQ AX, FLY_LINE(R9)     \
 	MOVQ FLY_INDEX(R11), AX   \
 	MOVQ AX, FLY_INDEX(R9)    \
-	MOVQ FLY_LEFT(R11), AX    \
-	MOVQ AX, FLY_LEFT(R9)     \
 	JMP  visit                \
 turn:                         \
 	MOVQ R10, R9              \
 	JMP  visit                \
 end:                          \
+	MOVQ R13, WORK_ENDED(CX)  \
 	VZEROUPPER                \
 	RET
 
