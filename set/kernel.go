@@ -50,7 +50,8 @@ const (
 	// calls: assembly cannot be preempted. A call takes some 30 microseconds.
 	kernelWords = 2048
 
-	// flights is how many searches a kernel has in flight.
+	// flights is how many searches a kernel has in flight. 64 insert a fifth more than 32 on an AMD
+	// Zen 5 (122 and 101 million words a second), and 1 to 5 % more on an Intel Sapphire Rapids.
 	flights = 64
 )
 
