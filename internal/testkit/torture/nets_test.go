@@ -41,7 +41,8 @@ func strikeNet(r *round) error {
 			args = append(args, "--encoding=element")
 		}
 		if !m.want.Complete || r.IntN(8) == 0 {
-			args, mayFail = append(args, "--mem=128MiB"), append(mayFail, 3)
+			// Four ranks of Open MPI alone take 130 MiB.
+			args, mayFail = append(args, "--mem=256MiB"), append(mayFail, 3)
 		}
 		if !m.want.Complete {
 			mayFail = append(mayFail, 1) // more tokens than a net may have
