@@ -87,7 +87,10 @@ func TestCheckSeesFaults(t *testing.T) {
 // displaced is a slot whose record has its home before it, and whose neighbour in front has
 // a lower home.
 func displaced(x *Index, slots []int) int {
-	home := func(slot int) uint64 { return x.t.homeOfWord(keyInWord(x.t.flat[slot])) }
+	home := func(slot int) uint64 {
+		_, rest := place(hashKey(bytesOf(x.t.flat[slot:])[:4]), x.t.ranks)
+		return homeOf(rest, x.t.homes)
+	}
 	for i, at := range slots {
 		if i > 0 && slots[i-1] == at-1 && home(at) < uint64(at) && home(at-1) < home(at) {
 			return at

@@ -2,6 +2,9 @@ package index
 
 import (
 	"encoding/binary"
+	"unsafe"
+
+	"github.com/farhash/farhash/internal/memory"
 )
 
 // Over directly addressable memory a search examines slots in place, one after the other, and
@@ -16,7 +19,7 @@ const nearSlots = borderHomes
 // as the search. Nothing is allocated.
 func (r *Reader) one(key []byte, found func(i int, v Value) bool) error {
 	q, w := query{t: r.t}, wanted{key: key, found: found}
-	if !q.begin(key) {
+	if !q.begin(key, hashKey(key)) {
 		return nil
 	}
 	if r.t.image != nil {
@@ -25,146 +28,245 @@ func (r *Reader) one(key []byte, found func(i int, v Value) bool) error {
 	return q.walk(&w)
 }
 
-// Direct looks keys up in memory that this process addresses. The error is the first one of a
-// lookup.
-func (b *batch) Direct(at, left []int) ([]int, error) {
-	t := b.r.t
-	return left, t.guarded(func() error {
-		if at == nil && t.inline() && t.cfg.Layout != Cuckoo && t.unitBytes == 8 && b.size == 4 {
-			b.counts.Lookups += uint64(b.len())
-			b.counts.Matches += t.manyWords(b)
-			return nil
-		}
-		n := len(at)
-		if at == nil {
-			n = b.len()
-		}
-		b.counts.Lookups += uint64(n)
-		q, w := query{t: t}, wanted{found: b.found}
-		var failed error
-		for i := range n {
-			if at != nil {
-				i = at[i]
-			}
-			w.number, w.key = i, b.key(i)
-			if q.begin(w.key) {
-				if err := q.walk(&w); failed == nil {
-					failed = err
-				}
-			}
-			b.counts.Matches += uint64(q.matches)
-		}
-		return failed
-	})
-}
-
 // walk searches the memory of the key's rank.
 func (q *query) walk(w *wanted) error {
-	t := q.t
-	segment := t.words(q.rank)
-	units := bytesOf(segment)
-	if !t.inline() {
-		q.heap = segment[t.heapAt : t.heapAt+t.heapWords]
-	}
-	if t.cfg.Layout == Cuckoo {
-		for i := 0; i < t.cfg.Choices && !q.enough && !(t.unique && q.matches > 0); i++ {
-			bucket := int(bucketOf(q.hash, t.seeds[q.rank], i, t.homes))
-			q.scan(w, units[bucket*t.unitBytes:], bucket, 1)
-		}
-	} else {
-		q.walkSlots(w, units)
-	}
+	segment := q.t.words(q.rank)
+	q.heap = q.t.heapIn(segment)
+	q.search(w, bytesOf(segment))
 	if q.broken {
 		return errBroken
 	}
 	return nil
 }
 
-// walkSlots searches the slots from the home on.
-func (q *query) walkSlots(w *wanted, units []byte) {
-	t, home := q.t, int(q.home)
-	next := min(home+nearSlots, t.units)
-	if q.scan(w, units[home*t.unitBytes:], home, next-home) || endsNear.On() {
+// heapIn is the heap of a segment, nil where there is none.
+func (t *table) heapIn(segment []uint64) []uint64 {
+	if t.inline() {
+		return nil
+	}
+	return segment[t.heapAt : t.heapAt+t.heapWords]
+}
+
+// search examines the units of a segment that a record of the key may lie in.
+func (q *query) search(w *wanted, units []byte) {
+	t := q.t
+	if t.cfg.Layout == Cuckoo {
+		for i := 0; i < t.cfg.Choices && !q.enough && !(t.unique && q.matches > 0); i++ {
+			bucket := int(bucketOf(q.hash, t.seeds[q.rank], i, t.homes))
+			q.scan(w, units[bucket*t.unitBytes:], bucket, 1)
+		}
 		return
 	}
-	at, bound, _ := t.guides[q.rank].between(home, t.units)
-	if !seesTwice.On() {
-		at = max(at, next)
+	home := int(q.home)
+	next := min(home+nearSlots, t.units)
+	if q.scan(w, units[home*t.unitBytes:], home, next-home) {
+		return
 	}
-	if at < bound {
+	if at, bound := t.beyond(q.rank, home, next); at < bound {
 		q.scan(w, units[at*t.unitBytes:], at, bound-at)
 	}
 }
 
-// ahead is how many searches load their first word before the first of them
-// goes on: loads that do not wait for each other overlap.
-const ahead = 32
+// beyond returns the slots that are left for a search that has examined those from its home up to
+// next.
+func (t *table) beyond(rank, home, next int) (at, bound int) {
+	if endsNear.On() {
+		return next, next
+	}
+	at, bound, _ = t.guides[rank].between(home, t.units)
+	if !seesTwice.On() {
+		at = max(at, next)
+	}
+	return at, bound
+}
 
-// manyWords is the search for keys of 4 bytes in slots of one word.
-func (t *table) manyWords(b *batch) (matches uint64) {
-	var homes [ahead]uint64
-	var slots [ahead]int
-	var words [ahead]uint64
-	marker := binary.LittleEndian.Uint32(t.marker)
-	ordered := t.cfg.Layout == Ordered
-	n, flat := b.len(), t.flat
-	for from := 0; from < n; from += ahead {
-		group := min(ahead, n-from)
-		for i := range group {
-			key := binary.LittleEndian.Uint32(b.keys[(from+i)*4:])
-			rank, rest := place(mix(uint64(key)), t.ranks)
-			homes[i] = homeOf(rest, t.homes)
-			slots[i] = rank*t.segment + int(homes[i])
-		}
-		for i := range group {
-			words[i] = flat[slots[i]]
-		}
-		for i := range group {
-			key := binary.LittleEndian.Uint32(b.keys[(from+i)*4:])
-			end := slots[i] + min(nearSlots, t.units-int(homes[i]))
-			if key == marker {
-				continue
+const (
+	// blockKeys is how many searches of a batch ask for their memory before the first of them goes
+	// on: loads that do not wait for each other overlap.
+	blockKeys = 32
+	// unitLines is how many lines a search asks for: most end in the second one at the latest.
+	unitLines = 2
+)
+
+// Direct looks keys up in memory that this process addresses. The error is the first one of a
+// lookup.
+func (b *batch) Direct(at, left []int) ([]int, error) {
+	t := b.r.t
+	n := len(at)
+	if at == nil {
+		n = b.len()
+	}
+	b.counts.Lookups += uint64(n)
+	return left, t.guarded(func() (failed error) {
+		d := block{batch: b, q: query{t: t}, w: wanted{found: b.found}}
+		for from := 0; from < n; from += blockKeys {
+			d.part = d.room[:min(blockKeys, n-from)]
+			for k := range d.part {
+				d.part[k].number = from + k
+				if at != nil {
+					d.part[k].number = at[from+k]
+				}
 			}
-			word := words[i]
-			for at := slots[i]; ; word = flat[at] {
-				there := keyInWord(word)
-				if there == key {
-					matches++
-					b.found(from+i, bytesOf(flat[at : at+1])[4:8:8])
-				} else if there == marker || ordered && t.homeOfWord(there) > homes[i] {
+			if err := d.search(); failed == nil {
+				failed = err
+			}
+		}
+		return failed
+	})
+}
+
+// block is keys of a batch that are searched for together.
+type block struct {
+	*batch
+	q       query
+	w       wanted
+	room    [blockKeys]blockKey
+	part    []blockKey // of room
+	lines   []*uint64  // memory that is asked for
+	records []blockRecord
+}
+
+type blockKey struct {
+	number int // in the batch
+	hash   uint64
+}
+
+// blockRecord is a record whose signature fits.
+type blockRecord struct {
+	number, rank int
+	ref          ref
+}
+
+// search searches for the keys.
+func (d *block) search() error {
+	d.ask()
+	t := d.r.t
+	switch inline := t.inline() && t.cfg.Layout != Cuckoo; {
+	case inline && d.size == 4:
+		searchWords[uint32](d)
+	case inline && d.size == 8:
+		searchWords[uint64](d)
+	default:
+		return d.searchUnits()
+	}
+	return nil
+}
+
+// ask computes the hashes, and asks for the units where searches begin.
+func (d *block) ask() {
+	t := d.r.t
+	d.lines = d.lines[:0]
+	for k := range d.part {
+		hash := hashKey(d.key(d.part[k].number))
+		d.part[k].hash = hash
+		rank, rest := place(hash, t.ranks)
+		segment := t.words(rank)
+		if t.cfg.Layout != Cuckoo {
+			d.lines = append(d.lines, &segment[int(homeOf(rest, t.homes))*t.unitBytes/8])
+			continue
+		}
+		for i := range t.cfg.Choices {
+			bucket := int(bucketOf(hash, t.seeds[rank], i, t.homes))
+			d.lines = append(d.lines, &segment[bucket*t.unitBytes/8])
+		}
+	}
+	memory.Prefetch(d.lines, unitLines)
+}
+
+// searchUnits searches in tables of all kinds. Records in the heap are asked for before the first
+// of them is examined.
+func (d *block) searchUnits() (failed error) {
+	t, q := d.r.t, &d.q
+	d.lines, d.records = d.lines[:0], d.records[:0]
+	for _, k := range d.part {
+		d.w.number, d.w.key = k.number, d.key(k.number)
+		if !q.begin(d.w.key, k.hash) {
+			continue
+		}
+		segment := t.words(q.rank)
+		q.search(&d.w, bytesOf(segment))
+		d.counts.Matches += uint64(q.matches)
+		heap := t.heapIn(segment)
+		for _, ref := range q.refs {
+			d.records = append(d.records, blockRecord{k.number, q.rank, ref})
+			if uint(ref.word) < uint(len(heap)) {
+				d.lines = append(d.lines, &heap[ref.word])
+			}
+		}
+	}
+	memory.Prefetch(d.lines, 1)
+	q.matches, q.enough = 0, false
+	for _, r := range d.records {
+		if d.w.number = r.number; !lastKeyOnly.On() {
+			d.w.key = d.key(r.number)
+		}
+		q.heap = t.heapIn(t.words(r.rank))
+		if q.fits(&d.w, r.ref); q.broken {
+			failed, q.broken = errBroken, false
+		}
+	}
+	d.counts.Matches += uint64(q.matches)
+	return failed
+}
+
+// searchWords searches for keys that are a number K in the slots of an inline table.
+func searchWords[K uint32 | uint64](d *block) {
+	t, b := d.r.t, d.batch
+	unit, size := t.unitBytes, int(unsafe.Sizeof(K(0)))
+	ordered, marker := t.cfg.Layout == Ordered, keyAt[K](t.marker)
+	for _, k := range d.part {
+		key := keyAt[K](b.keys[k.number*size:])
+		if key == marker {
+			continue
+		}
+		rank, rest := place(k.hash, t.ranks)
+		home := homeOf(rest, t.homes)
+		units := bytesOf(t.words(rank))
+		near := min(int(home)+nearSlots, t.units)
+		at, end := int(home)*unit, near*unit
+		for {
+			there := keyAt[K](units[at:])
+			if there == key {
+				d.take(k.number, units[at+size:at+unit:at+unit])
+				if oneMatch.On() {
 					break
 				}
-				if at++; at == end {
-					if at, end = t.rest(slots[i], at); at >= end {
-						break
-					}
-				}
+			} else if there == marker {
+				break
+			} else if _, rest := place(mix(uint64(there)), t.ranks); ordered &&
+				homeOf(rest, t.homes) > home {
+				break
+			}
+			if at += unit; at < end {
+				continue
+			}
+			if end != near*unit {
+				break // it was guided
+			}
+			from, bound := t.beyond(rank, int(home), near)
+			if at, end = from*unit, bound*unit; at >= end {
+				break
 			}
 		}
 	}
-	return matches
 }
 
-// rest returns the slots that are left for a search that has come from its home at first to at.
-func (t *table) rest(first, at int) (from, end int) {
-	if at-first != nearSlots || endsNear.On() {
-		return at, at // it was guided, or is at the last slot
+// take takes a value that was found.
+func (d *block) take(number int, v []byte) {
+	if d.r.t.image != nil {
+		d.q.matches, d.w.number = 0, number
+		d.q.match(&d.w, v)
+		d.counts.Matches += uint64(d.q.matches)
+		return
 	}
-	rank := first / t.segment
-	base := rank * t.segment
-	from, end, _ = t.guides[rank].between(first-base, t.units)
-	return max(base+from, at), base + end
+	d.counts.Matches++
+	d.found(number, v)
 }
 
-// keyInWord is the first 4 bytes of a word in memory.
-func keyInWord(word uint64) uint32 {
-	var b [8]byte
-	binary.NativeEndian.PutUint64(b[:], word)
-	return binary.LittleEndian.Uint32(b[:])
-}
-
-// homeOfWord is the home of a key of 4 bytes, on its rank.
-func (t *table) homeOfWord(key uint32) uint64 {
-	_, rest := place(mix(uint64(key)), t.ranks)
-	return homeOf(rest, t.homes)
+// keyAt is the key at the beginning of some bytes.
+func keyAt[K uint32 | uint64](b []byte) K {
+	if unsafe.Sizeof(K(0)) == 4 {
+		return K(binary.LittleEndian.Uint32(b))
+	}
+	return K(binary.LittleEndian.Uint64(b))
 }

@@ -131,6 +131,11 @@
 // the search is guided by borders and marks, which it reads in the memory of their rank. So it
 // takes no longer than a one-sided one, however skewed keys are (BenchmarkDirect).
 //
+// A batch is searched for in blocks of 32 keys: the memory where their searches begin is asked
+// for before the first of them goes on, and so are the records in a heap whose signatures fit.
+// Keys of 4 and 8 bytes in the slots are compared as numbers. In a table that no cache holds that
+// takes half of the time, or less (BenchmarkBatch).
+//
 // # Access
 //
 // Over a network where messages cost much, as over TCP, batches of lookups are shipped to the

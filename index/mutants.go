@@ -14,6 +14,8 @@ var (
 	learnsVague = mutant.New("index: a search that does not know all homes notes clusters")
 	endsNear    = mutant.New("index: a search in direct memory ends where it would be guided")
 	seesTwice   = mutant.New("index: a guided search in direct memory has slots twice")
+	oneMatch    = mutant.New("index: a batch in direct memory has the first record of a key alone")
+	lastKeyOnly = mutant.New("index: records of a batch are compared with the last key of a block")
 	onceOnly    = mutant.New("index: a key of a cuckoo table is taken to stand there once")
 	halfRead    = mutant.New("index: the rest of a long record is not waited for")
 )

@@ -45,7 +45,7 @@ func (o *op) start(number int, b *batch) {
 	o.pieces = o.pieces[:0]
 	o.drop(0) // what an error has left
 	o.wanted = wanted{number, key, b.found}
-	o.over = !o.begin(key)
+	o.over = !o.begin(key, hashKey(key))
 	o.at, o.bound, o.exact = 0, o.t.cfg.Choices, false
 	if !o.over && o.r.near(o.rank) != nil {
 		o.err, o.over = o.walk(&o.wanted), true

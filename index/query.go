@@ -44,9 +44,9 @@ type ref struct {
 }
 
 // begin readies a query for a key. It returns false when the key cannot be there.
-func (q *query) begin(key []byte) bool {
+func (q *query) begin(key []byte, hash uint64) bool {
 	t := q.t
-	q.hash = hashKey(key)
+	q.hash = hash
 	var rest uint64
 	q.rank, rest = place(q.hash, t.ranks)
 	if t.cfg.Layout != Cuckoo {

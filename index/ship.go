@@ -145,13 +145,14 @@ func (x *Index) answer(_ uint32, n int, request, to []uint64) (int, error) {
 	q, w := query{t: t}, wanted{found: a.add}
 	for i := range n {
 		key := bytesOf(request[i*keyWords:])[:size]
-		if rank, _ := place(hashKey(key), t.ranks); rank != t.job.Rank() {
+		hash := hashKey(key)
+		if rank, _ := place(hash, t.ranks); rank != t.job.Rank() {
 			return 0, fmt.Errorf("index: a key of rank %d was sent to rank %d; run the same "+
 				"program on every rank", rank, t.job.Rank())
 		}
 		a.begin()
 		w.number, w.key = i, key
-		if q.begin(key) {
+		if q.begin(key, hash) {
 			if err := q.walk(&w); err != nil {
 				return 0, err
 			}
