@@ -93,7 +93,9 @@ func BenchmarkSingle(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i = (i + 4) % len(keys) {
 					for _, err := range r.Lookup(keys[i : i+4]) {
-						must(b, err)
+						if err != nil { // must takes longer than a lookup
+							b.Fatal(err)
+						}
 					}
 				}
 			})

@@ -19,13 +19,33 @@ const nearSlots = borderHomes
 // as the search. Nothing is allocated.
 func (r *Reader) one(key []byte, found func(i int, v Value) bool) error {
 	q, w := query{t: r.t}, wanted{key: key, found: found}
-	if !q.begin(key, hashKey(key)) {
-		return nil
-	}
 	if r.t.image != nil {
-		return r.t.guarded(func() error { return q.walk(&w) })
+		return r.t.guarded(func() error { return q.one(&w) })
 	}
-	return q.walk(&w)
+	return q.one(&w)
+}
+
+func (q *query) one(w *wanted) error {
+	hash := hashKey(w.key)
+	switch q.t.keyWordBytes() {
+	case 4:
+		searchWord[uint32](q, w, hash)
+	case 8:
+		searchWord[uint64](q, w, hash)
+	default:
+		if q.begin(w.key, hash) {
+			return q.walk(w)
+		}
+	}
+	return nil
+}
+
+// keyWordBytes is the size of keys that are searched for as numbers, 0 for others.
+func (t *table) keyWordBytes() int {
+	if size := t.cfg.KeySize; t.inline() && t.cfg.Layout != Cuckoo && (size == 4 || size == 8) {
+		return size
+	}
+	return 0
 }
 
 // walk searches the memory of the key's rank.
@@ -140,15 +160,19 @@ type blockRecord struct {
 // search searches for the keys.
 func (d *block) search() error {
 	d.ask()
-	t := d.r.t
-	switch inline := t.inline() && t.cfg.Layout != Cuckoo; {
-	case inline && d.size == 4:
-		searchWords[uint32](d)
-	case inline && d.size == 8:
-		searchWords[uint64](d)
-	default:
+	size := d.r.t.keyWordBytes()
+	if size == 0 {
 		return d.searchUnits()
 	}
+	for _, k := range d.part {
+		if d.w.number, d.w.key = k.number, d.key(k.number); size == 4 {
+			searchWord[uint32](&d.q, &d.w, k.hash)
+		} else {
+			searchWord[uint64](&d.q, &d.w, k.hash)
+		}
+	}
+	d.counts.Matches += uint64(d.q.matches)
+	d.q.matches = 0
 	return nil
 }
 
@@ -209,58 +233,42 @@ func (d *block) searchUnits() (failed error) {
 	return failed
 }
 
-// searchWords searches for keys that are a number K in the slots of an inline table.
-func searchWords[K uint32 | uint64](d *block) {
-	t, b := d.r.t, d.batch
-	unit, size := t.unitBytes, int(unsafe.Sizeof(K(0)))
-	ordered, marker := t.cfg.Layout == Ordered, keyAt[K](t.marker)
-	for _, k := range d.part {
-		key := keyAt[K](b.keys[k.number*size:])
-		if key == marker {
-			continue
-		}
-		rank, rest := place(k.hash, t.ranks)
-		home := homeOf(rest, t.homes)
-		units := bytesOf(t.words(rank))
-		near := min(int(home)+nearSlots, t.units)
-		at, end := int(home)*unit, near*unit
-		for {
-			there := keyAt[K](units[at:])
-			if there == key {
-				d.take(k.number, units[at+size:at+unit:at+unit])
-				if oneMatch.On() {
-					break
-				}
-			} else if there == marker {
-				break
-			} else if _, rest := place(mix(uint64(there)), t.ranks); ordered &&
-				homeOf(rest, t.homes) > home {
-				break
-			}
-			if at += unit; at < end {
-				continue
-			}
-			if end != near*unit {
-				break // it was guided
-			}
-			from, bound := t.beyond(rank, int(home), near)
-			if at, end = from*unit, bound*unit; at >= end {
-				break
-			}
-		}
-	}
-}
-
-// take takes a value that was found.
-func (d *block) take(number int, v []byte) {
-	if d.r.t.image != nil {
-		d.q.matches, d.w.number = 0, number
-		d.q.match(&d.w, v)
-		d.counts.Matches += uint64(d.q.matches)
+// searchWord searches for a key that is a number K in the slots of an inline table.
+func searchWord[K uint32 | uint64](q *query, w *wanted, hash uint64) {
+	t, key := q.t, keyAt[K](w.key)
+	unit, size, marker := t.unitBytes, int(unsafe.Sizeof(key)), keyAt[K](t.marker)
+	if key == marker {
 		return
 	}
-	d.counts.Matches++
-	d.found(number, v)
+	ordered := t.cfg.Layout == Ordered
+	rank, rest := place(hash, t.ranks)
+	home := homeOf(rest, t.homes)
+	units := bytesOf(t.words(rank))
+	near := min(int(home)+nearSlots, t.units)
+	at, end := int(home)*unit, near*unit
+	for {
+		there := keyAt[K](units[at:])
+		if there == key {
+			if q.match(w, units[at+size:at+unit:at+unit]); q.enough || oneMatch.On() {
+				return
+			}
+		} else if there == marker {
+			return
+		} else if _, rest := place(mix(uint64(there)), t.ranks); ordered &&
+			homeOf(rest, t.homes) > home {
+			return
+		}
+		if at += unit; at < end {
+			continue
+		}
+		if end != near*unit {
+			return // it was guided
+		}
+		from, bound := t.beyond(rank, int(home), near)
+		if at, end = from*unit, bound*unit; at >= end {
+			return
+		}
+	}
 }
 
 // keyAt is the key at the beginning of some bytes.
