@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/anishathalye/porcupine v1.3.1
+	github.com/cockroachdb/swiss v0.0.0-20260820225851-333444432258
 	github.com/dustin/go-humanize v1.1.0
 	github.com/farhash/farhash v0.0.0-00010101000000-000000000000
 	github.com/puzpuzpuz/xsync/v4 v4.5.0

@@ -10,7 +10,8 @@
 //	figure12  LP Fig. 12: records found of skewed keys, with and without clusters
 //	figure13  LP Fig. 13: read sizes near a cluster, computed
 //	cost      cost of a lookup by read size at any load, as in Fig. 10b, computed
-//	index     rates of building and lookups of the index on this machine
+//	index     rates of building and lookups of the index on this machine, beside two maps of
+//	          one process: Go's, and github.com/cockroachdb/swiss
 //
 // Indexes are really built, and keys that are there, drawn evenly, are looked up in them. Every
 // value that is found is compared with what was given to its key. What LP has as a curve alone

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/index"
 	"github.com/farhash/farhash/rma"
 
@@ -36,9 +37,10 @@ func indexExperiment() *experiment.Experiment {
 		Long: `Measures how many records a second an index takes when it is built, and how many
 keys a second are looked up. Every value that is found is compared with what was given to
 its key. The direct implementations have loops over memory, the others take the one-sided
-path.`,
+path. With keys and values of 8 bytes two maps can be measured beside it, which all ranks of one
+process read.`,
 		Takes:   "25 s",
-		Example: "--impl ordered-direct,linear-direct --load 0.5,0.8,0.95",
+		Example: "--impl ordered-direct,go-map,swiss --key-bytes 8 --value-bytes 8 --records 16Mi",
 		Ranks:   []int{1, 2}, Runs: 3,
 		Views: []view.View{
 			{Name: "LPBuild", Title: "building, million records/s of all ranks", Columns: columns,
@@ -52,7 +54,8 @@ path.`,
 		},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			t := &throughput{}
-			experiment.ChoiceVar(flags, &t.impls, "impl", impls(), impls(), "what is measured")
+			experiment.ChoiceVar(flags, &t.impls, "impl", append(impls(), goMap, swissMap),
+				impls(), "what is measured")
 			flags.Float64SliceVar(&t.loads, "load", []float64{index.DefaultLoad},
 				"loads of the tables, a list of `numbers`")
 			flags.Lookup("load").DefValue = fmt.Sprint(index.DefaultLoad)
@@ -76,6 +79,7 @@ type throughput struct {
 	records, lookups     experiment.Count
 	keyBytes, valueBytes int
 	direct               bool
+	shared               peerLookups // of the ranks of this process
 }
 
 // OneSided hides memory, so that nothing is measured that needs it.
@@ -83,9 +87,16 @@ func (t *throughput) OneSided() bool { return !t.direct }
 
 // Check refuses what makes no sense, and brings implementations of one table together.
 func (t *throughput) Check() error {
-	if !t.direct {
-		t.impls = slices.DeleteFunc(t.impls, func(i impl) bool { return i.kind().direct })
+	_, processes, err := farhash.Launched()
+	if err != nil {
+		return err
 	}
+	t.impls = slices.DeleteFunc(t.impls, func(i impl) bool {
+		if i.peer() {
+			return processes // they cannot share it
+		}
+		return !t.direct && i.kind().direct
+	})
 	for flag, n := range map[string]int{"impl": len(t.impls), "load": len(t.loads),
 		"batch": len(t.batches)} {
 		if n == 0 {
@@ -96,14 +107,20 @@ func (t *throughput) Check() error {
 	slices.SortFunc(t.impls, func(a, b impl) int {
 		return slices.Index(all, a) - slices.Index(all, b)
 	})
-	err := errors.Join(checkCounts(t.records, t.lookups),
+	err = errors.Join(checkCounts(t.records, t.lookups),
 		experiment.InRange("key-bytes", t.keyBytes, index.MinKeySize, index.MaxKeySize),
 		experiment.InRange("value-bytes", t.valueBytes, minValueBytes, index.MaxValueSize))
 	for _, batch := range t.batches {
 		err = errors.Join(err, experiment.InRange("batch", batch, 1, maxBatch))
 	}
+	for _, impl := range t.impls {
+		if impl.peer() && (t.keyBytes != peerBytes || t.valueBytes != peerBytes) {
+			err = errors.Join(err, fmt.Errorf("--impl %s needs --key-bytes %d --value-bytes %d",
+				impl, peerBytes, peerBytes))
+		}
+	}
 	for _, load := range t.loads {
-		for _, impl := range t.impls {
+		for _, impl := range t.tables() {
 			maxLoad := index.MaxLoad
 			if impl.kind().layout == index.Cuckoo {
 				maxLoad = index.CuckooMaxLoad(3, 4) // what an index has by default
@@ -114,15 +131,28 @@ func (t *throughput) Check() error {
 	return err
 }
 
+// tables are the implementations that are an index.
+func (t *throughput) tables() []impl {
+	return slices.DeleteFunc(slices.Clone(t.impls), impl.peer)
+}
+
 // Round builds a table for each layout and load, and looks keys up in it.
 func (t *throughput) Round(ctx context.Context, job rma.Job, _ uint64,
 	emit experiment.Emit) error {
 	sameLayout := func(a, b impl) bool { return a.kind().layout == b.kind().layout }
 	for _, load := range t.loads {
-		for _, impls := range byTable(t.impls, sameLayout) {
+		for _, impls := range byTable(t.tables(), sameLayout) {
 			if err := t.table(ctx, job, load, impls, emit); err != nil {
 				return fmt.Errorf("%s, load %v: %w", impls[0], load, err)
 			}
+		}
+	}
+	for _, i := range t.impls {
+		if !i.peer() {
+			continue
+		}
+		if err := t.peer(ctx, job, i, emit); err != nil {
+			return fmt.Errorf("%s: %w", i, err)
 		}
 	}
 	return nil
