@@ -3,7 +3,10 @@ package kv
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -21,9 +24,13 @@ func (it item) nextUse() item {
 	return it
 }
 
-// quarantine is how many free items of a class wait before the first of them is used again,
-// while there is other room. So it takes long until the word of an item is used again.
+// quarantine is how many free items of a class wait in a list before the first of them is used
+// again, while there is other room. So it takes long until the word of an item is used again.
 const quarantine = 64
+
+// itemLists is how many lists of free items there are, so that goroutines of one rank rarely wait
+// for each other.
+const itemLists = 16
 
 // arena hands out this rank's items. The rank that takes an item out of the table marks it with
 // the use that has ended; the arena reads the marks when it has no free item.
@@ -33,20 +40,44 @@ type arena struct {
 	first  uint64 // number of this rank's first unit
 	units  uint64
 
-	mu         sync.Mutex
-	unitStates []unitState // by unit, those that belong to a class
-	free       [classes][]item
-	handedOut  uint64 // items handed out
-	sweptAt    uint64 // handedOut when the last sweep found nothing, 0 if none did
-	deadAt     int    // ranks then
+	states  []atomic.Uint32 // by unit: a unitState
+	divided atomic.Uint64   // units that belong to a class
+	lists   [itemLists]itemList
+
+	mu      sync.Mutex // of a collection of marks, and of what follows
+	sweptAt uint64     // items handed out when the last sweep found nothing, 0 if none did
+	deadAt  int        // ranks then
+}
+
+// itemList is free items.
+type itemList struct {
+	mu        sync.Mutex
+	free      [classes][]item
+	handedOut uint64 // items handed out
+	_         [8]uint64
+}
+
+// list returns one that other goroutines hardly use. With assertions it depends on the key alone,
+// so that what a seed does can be repeated.
+func (a *arena) list(hash uint64) *itemList {
+	if !invariant.Enabled {
+		hash = core.Stripe()
+	}
+	return &a.lists[hash%itemLists]
 }
 
 // unitState is what a unit is: the first one of an item of this rank, or a later one.
-type unitState struct {
-	use   uint16
-	class uint8
-	state itemState
+//
+//	| use: 15 | class: 4 | state: 2 |        21 bits
+type unitState uint32
+
+func newUnitState(use uint64, class int, s itemState) unitState {
+	return unitState(use<<6 | uint64(class)<<2 | uint64(s))
 }
+
+func (u unitState) use() uint64      { return uint64(u >> 6) }
+func (u unitState) class() int       { return int(u >> 2 & 15) }
+func (u unitState) state() itemState { return itemState(u & 3) }
 
 // itemState is where an item of this rank is.
 type itemState uint8
@@ -58,79 +89,119 @@ const (
 	itemInTable // a slot refers to it, or did
 )
 
+// newArena makes an arena of so many units.
+func newArena(window rma.Window, cells *rma.Cells, rank int, units uint64) *arena {
+	return &arena{window: window, cells: cells, first: uint64(rank) * units, units: units,
+		states: make([]atomic.Uint32, units)}
+}
+
 // locate is the rank and offset of an item.
 func (a *arena) locate(number uint64) (rank, off int) {
 	return int(number / a.units), int(number%a.units) * unitWords
 }
 
-// take returns a free item, ok false when there is none. Its use is the one to come.
-func (a *arena) take(class int) (it item, ok bool, err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.free[class]) <= quarantine && a.divide(class) {
-		it = item{number: a.first + uint64(len(a.unitStates)) - 1<<class}
-	} else {
-		if len(a.free[class]) == 0 {
-			if err := a.collectMarked(); err != nil || len(a.free[class]) == 0 {
-				return item{}, false, err
+func (a *arena) load(unit uint64) unitState { return unitState(a.states[unit].Load()) }
+
+// change changes the state of a unit, if it is still the old one.
+func (a *arena) change(unit uint64, old, now unitState) bool {
+	return a.states[unit].CompareAndSwap(uint32(old), uint32(now))
+}
+
+// take returns a free item for a key of this hash, ok false when there is none. Its use is the one
+// to come.
+func (a *arena) take(class int, hash uint64) (it item, ok bool, err error) {
+	mine := a.list(hash)
+	for more := true; more; {
+		if it, ok = a.takeFrom(mine, class); ok {
+			return it, true, nil
+		}
+		for i := range a.lists {
+			if it, ok = a.takeFrom(&a.lists[i], class); ok {
+				return it, true, nil
 			}
 		}
-		it = a.free[class][0]
-		a.free[class] = a.free[class][1:]
+		if more, err = a.collectMarked(mine); err != nil {
+			return item{}, false, err
+		}
 	}
-	a.unitStates[it.number-a.first].state = heldItem
-	a.handedOut++
-	return it, true, nil
+	return item{}, false, nil
+}
+
+// takeFrom takes an item out of a list, or a new one.
+func (a *arena) takeFrom(l *itemList, class int) (it item, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if free := l.free[class]; len(free) > quarantine {
+		it, l.free[class] = free[0], free[1:]
+	} else if unit, ok := a.divide(class); ok {
+		it = item{number: a.first + unit}
+	} else if len(free) > 0 {
+		it, l.free[class] = free[0], free[1:]
+	} else {
+		return item{}, false
+	}
+	a.states[it.number-a.first].Store(uint32(newUnitState(it.use, class, heldItem)))
+	l.handedOut++
+	return it, true
 }
 
 // divide gives the next units to a class, as one item, and reports whether there were enough.
-func (a *arena) divide(class int) bool {
-	size := 1 << class
-	if len(a.unitStates)+size > int(a.units) {
-		return false
+func (a *arena) divide(class int) (unit uint64, ok bool) {
+	for {
+		unit = a.divided.Load()
+		if unit+1<<class > a.units {
+			return 0, false
+		}
+		if a.divided.CompareAndSwap(unit, unit+1<<class) {
+			return unit, true
+		}
 	}
-	a.unitStates = append(a.unitStates, make([]unitState, size)...)
-	a.unitStates[len(a.unitStates)-size] = unitState{class: uint8(class), state: freeItem}
-	return true
 }
 
-// inUse reports whether a use of an item of this rank has not ended. The caller holds the lock.
-func (a *arena) inUse(it item) (*unitState, bool) {
-	o := &a.unitStates[it.number-a.first]
-	return o, o.state > freeItem && uint64(o.use) == it.use
+// inUse reports whether a use of an item of this rank has not ended.
+func (a *arena) inUse(it item) (unitState, bool) {
+	u := a.load(it.number - a.first)
+	return u, u.state() > freeItem && u.use() == it.use
 }
 
 // giveBack takes back an item of this rank whose use has ended, unless it has been taken back.
-func (a *arena) giveBack(it item) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if o, inUse := a.inUse(it); inUse || givesTwice.On() {
-		a.recycle(it, o)
+func (a *arena) giveBack(it item, hash uint64) {
+	for {
+		u, inUse := a.inUse(it)
+		if !inUse && !givesTwice.On() || a.recycle(it, u, a.list(hash)) {
+			return
+		}
 	}
 }
 
-// recycle adds an item whose use has ended to the free ones. The caller holds the lock.
-func (a *arena) recycle(it item, o *unitState) {
+// recycle adds an item whose use has ended to a list. It returns false, and has done nothing, if
+// the item's state has changed.
+func (a *arena) recycle(it item, u unitState, to *itemList) bool {
 	it = it.nextUse()
-	o.use, o.state = uint16(it.use), freeItem
-	a.free[o.class] = append(a.free[o.class], it)
+	if !a.change(it.number-a.first, u, newUnitState(it.use, u.class(), freeItem)) {
+		return false
+	}
+	to.add(it, u.class())
+	return true
+}
+
+func (l *itemList) add(it item, class int) {
+	l.mu.Lock()
+	l.free[class] = append(l.free[class], it)
+	l.mu.Unlock()
 }
 
 // putBack takes back an item whose use has not begun: no slot has referred to it.
-func (a *arena) putBack(it item) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	o := &a.unitStates[it.number-a.first]
-	o.state = freeItem
-	a.free[o.class] = append(a.free[o.class], it)
+func (a *arena) putBack(it item, hash uint64) {
+	class := a.load(it.number - a.first).class()
+	a.states[it.number-a.first].Store(uint32(newUnitState(it.use, class, freeItem)))
+	a.list(hash).add(it, class)
 }
 
 // publish records that an item is in the table. It may have been taken out of it already.
 func (a *arena) publish(it item) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if o, inUse := a.inUse(it); inUse || revives.On() {
-		o.state = itemInTable
+	if u, inUse := a.inUse(it); inUse || revives.On() {
+		a.change(it.number-a.first, u, newUnitState(u.use(), u.class(), itemInTable))
 	}
 }
 
@@ -142,24 +213,26 @@ func (a *arena) owns(it item) bool {
 // markOf is the mark of an item whose use has ended. No item begins with it.
 func markOf(it item) uint64 { return it.use | 1<<32 }
 
-// collectMarked takes back items that others have marked. A mark may arrive late, and be of an
-// earlier use. The caller holds the lock.
-func (a *arena) collectMarked() error {
-	for unit := range a.unitStates {
-		o := &a.unitStates[unit]
-		if o.state <= freeItem {
+// collectMarked takes back items that others have marked, and reports whether there are some. A
+// mark may arrive late, and be of an earlier use.
+func (a *arena) collectMarked(to *itemList) (some bool, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for unit := range a.divided.Load() {
+		u := a.load(unit)
+		if u.state() <= freeItem {
 			continue
 		}
-		it := item{number: a.first + uint64(unit), use: uint64(o.use)}
+		it := item{number: a.first + unit, use: u.use()}
 		rank, off := a.locate(it.number)
 		mark, err := a.cells.Load(context.Background(), rank, off+markWord)
 		if err != nil {
-			return err
+			return some, err
 		}
-		if mark == markOf(it) || anyMark.On() && mark != 0 {
-			a.recycle(it, o)
+		if (mark == markOf(it) || anyMark.On() && mark != 0) && a.recycle(it, u, to) {
 			collected.Hit()
+			some = true
 		}
 	}
-	return nil
+	return some, nil
 }

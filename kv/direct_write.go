@@ -36,7 +36,7 @@ func (m *Map) finishWrite(t *table, g *directCall, w *directWrite) bool {
 	case done && g.call.Done:
 		m.arena.publish(w.mine)
 	default:
-		m.arena.putBack(w.mine)
+		m.arena.putBack(w.mine, g.hash)
 	}
 	return done
 }
@@ -126,7 +126,7 @@ func (m *Map) writeItem(g *directCall, w *directWrite) bool {
 	c := g.call
 	class := classFor(itemWords(len(c.Key), len(c.Value)))
 	var err error
-	if w.mine, w.taken, err = m.arena.take(class); err != nil || !w.taken {
+	if w.mine, w.taken, err = m.arena.take(class, g.hash); err != nil || !w.taken {
 		return false
 	}
 	if w.word = newWord(g.hash, class, w.mine); len(w.item) < classWords(class) {
@@ -191,7 +191,7 @@ func (m *Map) wrote(t *table, g *directCall, w *directWrite) {
 	}
 	it := itemOf(g.word)
 	if m.arena.owns(it) {
-		m.arena.giveBack(it)
+		m.arena.giveBack(it, g.hash)
 		return
 	}
 	rank, off := m.arena.locate(it.number) // it was read, so its memory is addressable

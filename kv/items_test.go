@@ -99,8 +99,8 @@ type expectation struct {
 
 // runEvents runs a sequence, possible unless its last event makes no sense.
 func runEvents(m *Map, all []event) (possible bool, err error) {
-	a := &m.arena
-	a.unitStates, a.free, a.handedOut, a.sweptAt = nil, [classes][]item{}, 0, 0
+	a := m.arena
+	m.arena = newArena(a.window, a.cells, m.job.Rank(), a.units)
 	b := expectation{m: m}
 	for _, e := range all {
 		if possible, err = b.happens(e); err != nil {
@@ -111,7 +111,7 @@ func runEvents(m *Map, all []event) (possible bool, err error) {
 }
 
 func (b *expectation) happens(e event) (possible bool, err error) {
-	a := &b.m.arena
+	a := b.m.arena
 	switch {
 	case e == isTaken:
 		return b.take()
@@ -128,27 +128,27 @@ func (b *expectation) happens(e event) (possible bool, err error) {
 			return true, fmt.Errorf("a sweep finds %d items that nobody has lost", n)
 		}
 	case e == isPutBack && len(b.held) > 0:
-		a.putBack(last(&b.held))
+		a.putBack(last(&b.held), 0)
 	case e == isPublished && len(b.held) > 0:
 		it := last(&b.held)
 		a.publish(it)
 		b.there = append(b.there, it)
 	case e == isOutBefore && len(b.held) > 0:
 		it := last(&b.held)
-		a.giveBack(it)
+		a.giveBack(it, 0)
 		a.publish(it)
 		b.out = append(b.out, it)
 	case (e == isGiven || e == isMarked) && len(b.there) > 0:
 		it := last(&b.there)
 		b.out = append(b.out, it)
 		if e == isGiven {
-			a.giveBack(it)
+			a.giveBack(it, 0)
 		} else {
 			*b.mark(it) = markOf(it)
 			b.marked++
 		}
 	case e == isGivenLate && len(b.out) > 0:
-		a.giveBack(b.out[0])
+		a.giveBack(b.out[0], 0)
 	case e == isMarkedOld && len(b.out) > 0:
 		*b.mark(b.out[0]) = markOf(b.out[0])
 	default:
@@ -167,7 +167,7 @@ func (b *expectation) walk() {
 
 // take has a call take an item, if there is one.
 func (b *expectation) take() (ok bool, err error) {
-	it, ok, err := b.m.arena.take(0)
+	it, ok, err := b.m.arena.take(0, 0)
 	if err != nil || !ok {
 		return false, err
 	}

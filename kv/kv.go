@@ -60,7 +60,7 @@ type Map struct {
 	slots      rma.Window // of two tables, one behind the other, if they move
 	items      rma.Window
 	cells      *rma.Cells // of items
-	arena      arena
+	arena      *arena
 	ranks      uint64
 	fixedTable table // the table, if it does not move
 	stride     int   // words of a slot
@@ -130,8 +130,7 @@ func (m *Map) allocate(ctx context.Context) (err error) {
 	if m.cells, err = rma.NewCells(m.job, m.items); err != nil {
 		return err
 	}
-	m.arena = arena{window: m.items, cells: m.cells, first: uint64(m.job.Rank()) * units,
-		units: units}
+	m.arena = newArena(m.items, m.cells, m.job.Rank(), units)
 	if m.grows() {
 		spec = rma.Spec{Name: "kv: control", Words: 1}
 		if m.control, err = m.job.NewWindow(ctx, spec); err != nil {

@@ -175,7 +175,7 @@ func (o *op) prepare(q rma.Queue) bool {
 	c := o.call
 	class := classFor(itemWords(len(c.Key), len(c.Value)))
 	var err error
-	if o.mine, o.taken, err = o.m.arena.take(class); err != nil || !o.taken {
+	if o.mine, o.taken, err = o.m.arena.take(class, o.hash); err != nil || !o.taken {
 		c.Err = err
 		return false
 	}
@@ -206,7 +206,7 @@ func (o *op) giveBack(q rma.Queue, word uint64) {
 	}
 	it := itemOf(word)
 	if o.m.arena.owns(it) {
-		o.m.arena.giveBack(it)
+		o.m.arena.giveBack(it, o.hash)
 		return
 	}
 	rank, off := o.m.arena.locate(it.number)
@@ -223,9 +223,9 @@ func (o *op) end(q rma.Queue) rma.Handle {
 	case o.sent:
 		o.m.arena.publish(o.mine)
 	case o.copySent && !keepsUse.On(): // a copy with its word may be in a slot
-		o.m.arena.giveBack(o.mine)
+		o.m.arena.giveBack(o.mine, o.hash)
 	default:
-		o.m.arena.putBack(o.mine)
+		o.m.arena.putBack(o.mine, o.hash)
 	}
 	o.phase = phaseEnd
 	return rma.NoHandle

@@ -48,12 +48,11 @@ func (u uses) remove(unit, use uint64) {
 // the use ends, or moves to the next table. So a walk over the tables, one after the other, finds
 // a slot of each use that has not ended.
 func (a *arena) published() uses {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	u := make(uses, len(a.unitStates))
-	for unit, o := range a.unitStates {
-		if o.state == itemInTable || sweepsHeld.On() && o.state == heldItem {
-			u[unit] = o.use + 1
+	u := make(uses, a.divided.Load())
+	for unit := range u {
+		state := a.load(uint64(unit))
+		if s := state.state(); s == itemInTable || sweepsHeld.On() && s == heldItem {
+			u[unit] = uint16(state.use()) + 1
 		}
 	}
 	return u
@@ -61,12 +60,11 @@ func (a *arena) published() uses {
 
 // recover takes back the items that are still published and that the walk found no slot for.
 func (a *arena) recover(lost uses) (found int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	for unit, use := range lost {
-		o := &a.unitStates[unit]
-		if use != 0 && o.state == itemInTable && (o.use == use-1 || sweepsUsed.On()) {
-			a.recycle(item{number: a.first + uint64(unit), use: uint64(o.use)}, o)
+		u := a.load(uint64(unit))
+		it := item{number: a.first + uint64(unit), use: u.use()}
+		if use != 0 && u.state() == itemInTable && (u.use() == uint64(use-1) || sweepsUsed.On()) &&
+			a.recycle(it, u, a.list(it.number)) {
 			recovered.Hit()
 			found++
 		}
@@ -105,7 +103,7 @@ func (s *session) findItem(ctx context.Context, m *Map) error {
 func (a *arena) due(dead int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	few := a.handedOut-a.sweptAt < max(1, uint64(len(a.unitStates)/shareDivisor))
+	few := a.handedOut()-a.sweptAt < max(1, a.divided.Load()/shareDivisor)
 	return a.sweptAt == 0 || !few || a.deadAt != dead
 }
 
@@ -113,5 +111,16 @@ func (a *arena) due(dead int) bool {
 func (a *arena) sweptInVain(dead int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.sweptAt, a.deadAt = a.handedOut, dead
+	a.sweptAt, a.deadAt = a.handedOut(), dead
+}
+
+// handedOut is how many items were handed out.
+func (a *arena) handedOut() (n uint64) {
+	for i := range a.lists {
+		l := &a.lists[i]
+		l.mu.Lock()
+		n += l.handedOut
+		l.mu.Unlock()
+	}
+	return n
 }
