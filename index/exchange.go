@@ -29,11 +29,11 @@ type exchange struct {
 	out      []rma.Buf // by rank; the first word is the header
 	used     []int     // words of records in each
 	puts     []rma.Handle
-	round    int
+	round    int    // from 1: no header is 0
 	maxBytes uint64 // bytes of memory; 0: no limit
 	over     bool   // all are done, or one has failed
 	failed   error  // of this rank
-	fatal    error  // a barrier has failed: no further round is possible
+	fatal    error  // another rank cannot be reached: no further round is possible
 }
 
 const (
@@ -186,20 +186,21 @@ func (x *exchange) finish(ctx context.Context) error {
 	return rma.AllSucceeded(ctx, x.job, "index: reading records", x.failed)
 }
 
-// runRound is a round. All ranks get the same headers, and so agree on which is the last.
+// runRound is a round. All ranks get the same headers, and so agree on which is the last. A rank
+// that cannot reach another one does not know whether that is so: it takes no further part, and the
+// others get an error when it leaves the job.
 func (x *exchange) runRound(ctx context.Context, done bool) {
+	x.round++
 	mine, err := x.send(ctx, done)
-	if x.failed == nil {
-		x.failed = err // the others get it in the next round, or at the end
+	if err == nil {
+		err = x.job.Barrier(ctx)
 	}
-	err = x.job.Barrier(ctx)
 	if err == nil {
 		err = x.receive(ctx, mine)
 	}
 	if err != nil {
 		x.fatal, x.over = errors.Join(x.failed, err), true
 	}
-	x.round++
 }
 
 // send puts the blocks into the others' inboxes, and returns the header without their lengths.

@@ -31,9 +31,16 @@ const (
 // Soak runs schedules of the tables in turn for as long as the flag -soak says, with seeds
 // that no soak before is likely to have had. It prints what they came to every
 // minute, at the end and when it is interrupted, and fails the test with the first
-// that fails. Without the flag it skips the test.
+// that fails. With -seed it runs the schedule of that seed for each table and shows it. With
+// neither flag it skips the test.
 func Soak(tb testing.TB, tables ...*Table) {
 	tb.Helper()
+	if seed := ReplaySeed(); seed != 0 {
+		for _, t := range tables {
+			t.replay(tb, seed)
+		}
+		return
+	}
 	if *soakFlag == 0 {
 		tb.Skip("-soak says for how long, as in make soak SOAK=1h")
 	}
