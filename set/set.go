@@ -58,14 +58,21 @@ type Config struct {
 	// Access says how batches reach memory that this rank cannot address directly. It may
 	// differ between ranks.
 	Access ship.Access
+	// KnownWords is how many words of memory that only queues reach this rank remembers to be in
+	// the set, so that batches need not ask for them again: 8 bytes each. It is rounded up to a
+	// power of two. 0 means none. It may differ between ranks. Elements remember none.
+	KnownWords uint64
 }
+
+// maxKnownWords is more than a rank has memory for.
+const maxKnownWords = 1 << 40
 
 // DefaultDepth is how many operations of a batch are in flight on a queue.
 const DefaultDepth = 64
 
 func (c Config) geometry() geometry {
 	return geometry{buckets: c.Buckets, chunk: c.Chunk, chunks: c.Chunks, home: c.Home,
-		depth: c.Depth}
+		depth: c.Depth, known: c.KnownWords}
 }
 
 // MaxWord is the largest word that a Set holds: 63 bits.
@@ -98,6 +105,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Set, error) {
 		return nil, errors.Join(err, t.close())
 	}
 	t.ops = wordOps{}
+	t.remember()
 	if err := t.open(ctx, cfg.Access, tally, nil); err != nil {
 		return nil, errors.Join(err, t.close(), tally.close())
 	}
@@ -114,8 +122,11 @@ func agree(ctx context.Context, job rma.Job, g *geometry,
 		{Name: "bytes per element", Value: elementBytes},
 		{Name: "elements", Value: elements}}
 	err := g.complete(job.Size())
-	if g.depth < 0 || g.depth > 1<<16 {
+	switch { // these may differ
+	case g.depth < 0 || g.depth > 1<<16:
 		err = fmt.Errorf("set: Depth must be 0 to 65536, not %d", g.depth)
+	case g.known > maxKnownWords:
+		err = fmt.Errorf("set: KnownWords must be at most 2^40, not %d", g.known)
 	}
 	return rma.Agree(ctx, job, "set", err, fields...)
 }
@@ -179,7 +190,12 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 		}
 	}
 	b := batch{t: s.t, items: words, results: results, insert: insert}
-	err := b.run()
+	var err error
+	if k := s.t.known; k != nil {
+		err = k.run(&b)
+	} else {
+		err = b.run()
+	}
 	s.tally.add(b.counts)
 	if mark.Enabled {
 		markDuplicates(results, func(i int) uint64 { return words[i] })
@@ -196,6 +212,14 @@ type WordError uint64
 func (e WordError) Error() string {
 	return fmt.Sprintf("set: word %#x has more than 63 bits; use Elements for larger data",
 		uint64(e))
+}
+
+// KnownBytes is the memory that KnownWords take on this rank: 0 where all memory is addressable.
+func (s *Set) KnownBytes() uint64 {
+	if s.t.known == nil {
+		return 0
+	}
+	return uint64(len(s.t.known.words)) * 8
 }
 
 // Buckets is the number of buckets of all ranks.

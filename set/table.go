@@ -53,6 +53,7 @@ type table struct {
 	kernel Kernel // searches batches; chosen, not KernelAuto
 
 	sessions core.Pool[*session]
+	known    *known // nil for none
 
 	ops     itemOps
 	batches core.Batches
@@ -76,6 +77,7 @@ type geometry struct {
 	home    Home
 	auto    bool
 	depth   int
+	known   uint64 // KnownWords
 }
 
 func (g *geometry) complete(ranks int) error {
