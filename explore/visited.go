@@ -84,7 +84,7 @@ func newVisited(ctx context.Context, job rma.Job, e Encoding, words int, b *budg
 		if err != nil {
 			return nil, err
 		}
-		return &wordSet{s, s.KnownBytes() * uint64(ranks)}, nil
+		return &wordSet{s, uint64(ranks), b.knownWords()}, nil
 	}
 	s, err := set.NewElements(ctx, job, set.ElementsConfig{
 		Config: set.Config{Buckets: buckets, Access: access}, ElementBytes: words * 8,
@@ -107,7 +107,8 @@ const spareSlots = 129
 // wordSet keeps states in the buckets: a task is the state.
 type wordSet struct {
 	s          *set.Set
-	knownBytes uint64 // what all ranks remember of each other's words
+	ranks      uint64
+	knownWords uint64 // the most that each of them remembers of the others
 }
 
 func (v *wordSet) insert(states []uint64, results []set.Result, tasks []uint64) error {
@@ -134,13 +135,17 @@ func (v *wordSet) each(ctx context.Context, use func(state []byte) error) error 
 
 func (v *wordSet) grow(ctx context.Context, buckets uint64) error { return v.s.Grow(ctx, buckets) }
 func (v *wordSet) buckets() uint64                                { return v.s.Buckets() }
-func (v *wordSet) keptBytes() uint64                              { return v.knownBytes }
+func (v *wordSet) keptBytes() uint64                              { return 0 }
 func (v *wordSet) check(ctx context.Context) error                { return v.s.Check(ctx) }
 func (v *wordSet) access() ship.Choice                            { return v.s.Stats().Access }
 func (v *wordSet) close() error                                   { return v.s.Close() }
 
 func (v *wordSet) bytesFor(buckets uint64) uint64 {
-	return wordBytes(buckets) + v.knownBytes
+	bytes := wordBytes(buckets)
+	if v.s.Remembers() {
+		bytes += min(buckets/4, v.knownWords*v.ranks) * 8
+	}
+	return bytes
 }
 
 // elementSet keeps states in arenas: a task is the element's name.

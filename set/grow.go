@@ -33,8 +33,8 @@ func (m *mover) rebuild(ctx context.Context, job rma.Job, old *table, g geometry
 		return nil, err
 	}
 	t.kernel, t.ops = old.kernel, old.ops
-	if t.known = old.known; m.keep != nil {
-		t.remember()
+	if old.known != nil {
+		t.remember(old.known, m.keep == nil)
 	}
 	err = m.move(ctx, old, t)
 	err = rma.AllSucceeded(ctx, job, "set: moving to another table", err)

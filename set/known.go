@@ -10,7 +10,7 @@ import (
 // ever leaves a table, so such a word is Found, and no request is needed. It is lossy: words with
 // the same place replace each other. A table that words are removed from begins with an empty one.
 type known struct {
-	words   []atomic.Uint64 // with the occupied bit; a power of two of them
+	words   []atomic.Uint64 // with the occupied bit
 	scratch sync.Pool       // of *unknown
 }
 
@@ -20,20 +20,31 @@ type unknown struct {
 	at    []int // in the batch
 }
 
-func newKnown(words uint64) *known {
-	return &known{words: make([]atomic.Uint64, 1<<bits.Len64(words-1))}
-}
+// knownShare is how many buckets a rank has at least for each word that it remembers.
+const knownShare = 4
 
-// remember makes room for what a table comes to know, where it has memory that is not addressable.
-func (t *table) remember() {
-	if t.geometry.known > 0 && t.flat == nil {
-		t.known = newKnown(t.geometry.known)
+// remember makes room for what a table comes to know, where it has memory that is not addressable,
+// and takes over what another one knows.
+func (t *table) remember(from *known, takeOver bool) {
+	words := min(t.geometry.known, t.perRank/knownShare)
+	if words == 0 || t.flat != nil {
+		return
+	}
+	t.known = &known{words: make([]atomic.Uint64, words)}
+	if !takeOver {
+		return
+	}
+	for i := range from.words {
+		if word := from.words[i].Load() &^ occupied; word != 0 {
+			t.known.add(word, hashWord(word))
+		}
 	}
 }
 
-// placeOf takes bits of the hash that neither the rank nor the home depends on much.
+// placeOf takes other bits of the hash than the rank and the home do.
 func (k *known) placeOf(hash uint64) *atomic.Uint64 {
-	return &k.words[hash>>8&uint64(len(k.words)-1)]
+	at, _ := bits.Mul64(bits.RotateLeft64(hash, 32), uint64(len(k.words)))
+	return &k.words[at]
 }
 
 func (k *known) has(word, hash uint64) bool {

@@ -17,7 +17,7 @@ func labConfig(rng *rand.Rand, ranks int) Config {
 		Home:    []Home{HomeLine, HomeLine, HomeWord}[rng.IntN(3)],
 		Depth:   1 + rng.IntN(4),
 
-		KnownWords: []uint64{0, 0, 1, 4}[rng.IntN(4)],
+		KnownWords: []uint64{0, 0, 1, 8}[rng.IntN(4)],
 	}
 }
 

@@ -59,8 +59,9 @@ type Config struct {
 	// differ between ranks.
 	Access ship.Access
 	// KnownWords is how many words of memory that only queues reach this rank remembers to be in
-	// the set, so that batches need not ask for them again: 8 bytes each. It is rounded up to a
-	// power of two. 0 means none. It may differ between ranks. Elements remember none.
+	// the set, so that batches need not ask for them again: 8 bytes each. It remembers at most a
+	// quarter as many as it has buckets. 0 means none. It may differ between ranks. Elements
+	// remember none.
 	KnownWords uint64
 }
 
@@ -105,7 +106,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Set, error) {
 		return nil, errors.Join(err, t.close())
 	}
 	t.ops = wordOps{}
-	t.remember()
+	t.remember(nil, false)
 	if err := t.open(ctx, cfg.Access, tally, nil); err != nil {
 		return nil, errors.Join(err, t.close(), tally.close())
 	}
@@ -214,13 +215,9 @@ func (e WordError) Error() string {
 		uint64(e))
 }
 
-// KnownBytes is the memory that KnownWords take on this rank: 0 where all memory is addressable.
-func (s *Set) KnownBytes() uint64 {
-	if s.t.known == nil {
-		return 0
-	}
-	return uint64(len(s.t.known.words)) * 8
-}
+// Remembers reports whether this rank remembers words of others: KnownWords is not 0, and some
+// memory is not addressable.
+func (s *Set) Remembers() bool { return s.t.known != nil }
 
 // Buckets is the number of buckets of all ranks.
 func (s *Set) Buckets() uint64 { return s.t.buckets }
