@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"sync"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
@@ -17,9 +18,8 @@ import (
 type Ref uint64
 
 const (
-	refBits         = 36
-	refMask         = 1<<refBits - 1
-	fingerprintBits = 63 - refBits
+	refBits = 36
+	refMask = 1<<refBits - 1
 )
 
 // arenas hold the elements: slots of whole words in windows, one window at
@@ -39,8 +39,7 @@ type arenas struct {
 	parts     []part
 	slots     uint64 // of each rank, in all parts
 
-	counterWindow rma.Window
-	counter       *rma.Cells // of each rank: slots handed out, and those freed again
+	counter cells // of each rank: slots handed out, and those freed again
 
 	mu         sync.Mutex
 	free       []Ref // slots handed out to this rank and not used, in directly addressable memory
@@ -49,11 +48,9 @@ type arenas struct {
 
 // part is one window of an arena.
 type part struct {
-	window   rma.Window
+	cells
 	segments [][]uint64 // by rank; nil where only queues reach it
-	cells    *rma.Cells
-	begin    uint64 // first slot of each rank that lies here
-	slots    uint64 // slots of each rank that lie here
+	begin    uint64     // first slot of each rank that lies here
 }
 
 // slotRun is how many slots are taken from a counter at a time.
@@ -66,12 +63,8 @@ const freedRun = 16
 func newArenas(ctx context.Context, job rma.Job, elements uint64, slotWords int) (*arenas, error) {
 	a := &arenas{job: job, slotWords: slotWords, rankBits: uint(bits.Len(uint(job.Size() - 1)))}
 	var err error
-	a.counterWindow, err = job.NewWindow(ctx, rma.Spec{Name: "set: slots taken", Words: 2})
-	if err != nil {
+	if a.counter, err = newCells(ctx, job, "slots taken", 2); err != nil {
 		return nil, err
-	}
-	if a.counter, err = rma.NewCells(job, a.counterWindow); err != nil {
-		return nil, errors.Join(err, a.counterWindow.Close())
 	}
 	if err := a.extend(ctx, elements); err != nil {
 		return nil, errors.Join(err, a.close())
@@ -91,23 +84,11 @@ func (a *arenas) extend(ctx context.Context, elements uint64) error {
 	if want > refMask>>a.rankBits {
 		return fmt.Errorf("set: %d elements do not fit into 2^%d slots", elements, refBits)
 	}
-	p := part{begin: a.slots, slots: want - a.slots}
-	var err error
-	p.window, err = a.job.NewWindow(ctx, rma.Spec{Name: "set: elements",
-		Words: int(p.slots) * a.slotWords})
+	c, err := newCells(ctx, a.job, "elements", int(want-a.slots)*a.slotWords)
 	if err != nil {
 		return err
 	}
-	if p.cells, err = rma.NewCells(a.job, p.window); err != nil {
-		return errors.Join(err, p.window.Close())
-	}
-	p.segments = make([][]uint64, ranks)
-	for rank := range p.segments {
-		if p.window.CPUAtomicsCoherent() {
-			p.segments[rank] = p.window.Words(rank)
-		}
-	}
-	a.parts = append(a.parts, p)
+	a.parts = append(a.parts, part{c, core.NewRegions(c.window).Segments, a.slots})
 	a.slots = want
 	return nil
 }
@@ -118,25 +99,32 @@ func (a *arenas) extend(ctx context.Context, elements uint64) error {
 func (a *arenas) take(ctx context.Context, dst []Ref, n int, directOnly bool) ([]Ref, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	had := len(dst)
-	for len(dst) < n {
-		if len(a.free) == 0 && (directOnly || len(a.freeRemote) == 0) {
+	for had := len(dst); len(dst) < n; {
+		from := a.someFree(directOnly)
+		if from == nil {
 			if err := a.refill(ctx, directOnly); err != nil && len(dst) == had {
 				return dst, err
 			}
+			if from = a.someFree(directOnly); from == nil {
+				break
+			}
 		}
-		from := &a.free
-		if len(a.free) == 0 && !directOnly {
-			from = &a.freeRemote
-		}
-		k := min(n-len(dst), len(*from))
-		if k == 0 {
-			break
-		}
-		dst = append(dst, (*from)[len(*from)-k:]...)
-		*from = (*from)[:len(*from)-k]
+		rest := max(0, len(*from)-(n-len(dst)))
+		dst = append(dst, (*from)[rest:]...)
+		*from = (*from)[:rest]
 	}
 	return dst, nil
+}
+
+// someFree is a list that has free slots, nil if there is none.
+func (a *arenas) someFree(directOnly bool) *[]Ref {
+	switch {
+	case len(a.free) > 0:
+		return &a.free
+	case len(a.freeRemote) > 0 && !directOnly:
+		return &a.freeRemote
+	}
+	return nil
 }
 
 // refill takes a run of slots from the own arena, else from the next that has any. From
@@ -146,15 +134,14 @@ func (a *arenas) refill(ctx context.Context, directOnly bool) error {
 	var lost error
 	for i := range a.job.Size() {
 		rank := (a.job.Rank() + i) % a.job.Size()
-		to := a.freeList(rank)
-		if directOnly && to == &a.freeRemote {
+		if directOnly && a.parts[0].segments[rank] == nil {
 			continue
 		}
 		begin, end, err := a.takeRun(ctx, rank)
 		for slot := end; slot > begin && err == nil; slot-- {
-			*to = append(*to, Ref((slot-1)<<a.rankBits|uint64(rank)))
+			a.addFree(Ref((slot-1)<<a.rankBits | uint64(rank)))
 		}
-		for left := freedRun - len(*to); left > 0 && err == nil; left-- {
+		for n := end - begin; n < freedRun && err == nil; n++ {
 			ref, ok, failed := a.takeFreed(ctx, rank)
 			if err = failed; !ok {
 				break
@@ -168,7 +155,7 @@ func (a *arenas) refill(ctx context.Context, directOnly bool) error {
 		case err != nil && gone == nil:
 			return err
 		}
-		if len(a.free) > 0 || !directOnly && len(a.freeRemote) > 0 {
+		if a.someFree(directOnly) != nil {
 			return nil
 		}
 	}
@@ -177,16 +164,11 @@ func (a *arenas) refill(ctx context.Context, directOnly bool) error {
 
 // addFree adds a slot to the free slots of this rank.
 func (a *arenas) addFree(ref Ref) {
-	to := a.freeList(int(uint64(ref) & (1<<a.rankBits - 1)))
-	*to = append(*to, ref)
-}
-
-// freeList is the list for free slots in the arena of a rank.
-func (a *arenas) freeList(rank int) *[]Ref {
-	if a.parts[0].segments[rank] == nil {
-		return &a.freeRemote
+	if _, rank := a.split(ref); a.parts[0].segments[rank] == nil {
+		a.freeRemote = append(a.freeRemote, ref)
+	} else {
+		a.free = append(a.free, ref)
 	}
-	return &a.free
 }
 
 // takeRun moves the counter of a rank over the next slots. It never moves beyond
@@ -218,27 +200,34 @@ func (a *arenas) giveBack(slots []Ref) {
 	}
 }
 
+// split is the number of a slot in the arena of its rank, and the rank.
+func (a *arenas) split(ref Ref) (slot, rank uint64) {
+	return uint64(ref) >> a.rankBits, uint64(ref) & (1<<a.rankBits - 1)
+}
+
 // locate finds the part, rank and word offset of a slot.
 func (a *arenas) locate(ref Ref) (p *part, rank, off int) {
-	slot := uint64(ref) >> a.rankBits
+	slot, owner := a.split(ref)
 	i := len(a.parts) - 1
 	for i > 0 && slot < a.parts[i].begin {
 		i--
 	}
 	p = &a.parts[i]
-	rank = int(uint64(ref) & (1<<a.rankBits - 1))
-	return p, rank, int(slot-p.begin) * a.slotWords
+	return p, int(owner), int(slot-p.begin) * a.slotWords
 }
 
 // valid reports whether ref names a slot that exists.
 func (a *arenas) valid(ref Ref) bool {
-	rank := uint64(ref) & (1<<a.rankBits - 1)
-	return rank < uint64(a.job.Size()) && uint64(ref)>>a.rankBits < a.slots
+	slot, rank := a.split(ref)
+	return rank < uint64(a.job.Size()) && slot < a.slots
 }
+
+// capacity is the number of slots of all ranks.
+func (a *arenas) capacity() uint64 { return a.slots * uint64(a.job.Size()) }
 
 // words is a slot in directly addressable memory, nil where only queues reach it.
 func (a *arenas) words(ref Ref) []uint64 {
-	slot, rank := uint64(ref)>>a.rankBits, uint64(ref)&(1<<a.rankBits-1)
+	slot, rank := a.split(ref)
 	p := &a.parts[len(a.parts)-1]
 	if slot < p.begin {
 		p, _, _ = a.locate(ref)
@@ -278,10 +267,10 @@ func (a *arenas) fetch(slots []Ref) {
 }
 
 func (a *arenas) close() error {
-	errs := []error{a.counter.Close(), a.counterWindow.Close()}
+	err := a.counter.Close()
 	for _, p := range a.parts {
 		clear(p.segments)
-		errs = append(errs, p.cells.Close(), p.window.Close())
+		err = errors.Join(err, p.Close())
 	}
-	return errors.Join(errs...)
+	return err
 }

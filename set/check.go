@@ -2,60 +2,56 @@ package set
 
 import (
 	"context"
-	"fmt"
+	"iter"
+	"slices"
 
 	"github.com/farhash/farhash/internal/core"
 )
 
-// Check walks this rank's part of the table and reports what is broken: a word
-// that a search would not reach, a word that is stored twice. Nothing may insert
-// meanwhile on any rank. Every rank checks its own part; nobody waits.
-func (s *Set) Check(ctx context.Context) error {
-	return s.checkPart(ctx, s.t.window.Rank())
-}
+// scanWords is how many buckets a scan reads at a time.
+const scanWords = 1024
 
-// checkPart checks one rank's part of the table.
-func (s *Set) checkPart(ctx context.Context, rank int) error {
-	w := walker{t: s.t, f: core.Faults{Table: "set"}}
-	w.hash = func(bucket uint64) (uint64, error) { return hashWord(bucket &^ occupied), nil }
-	w.same = func(a, b uint64) (bool, error) { return a == b, nil }
-	return w.walk(ctx, rank)
-}
-
-// Check walks this rank's part of the table and reports what is broken: a bucket
-// whose reference or fingerprint is wrong, an element that a search would not
-// reach, one that is stored twice. Nothing may insert meanwhile on any rank.
-func (e *Elements) Check(ctx context.Context) error {
-	return e.checkPart(ctx, e.t.window.Rank())
-}
-
-// checkPart checks one rank's part of the table.
-func (e *Elements) checkPart(ctx context.Context, rank int) error {
-	w := walker{t: e.t, f: core.Faults{Table: "set"}}
-	w.hash = func(bucket uint64) (uint64, error) {
-		words, err := e.elementOf(ctx, bucket)
-		if err != nil {
-			return 0, err
-		}
-		hash := hashElement(words)
-		if key := fingerprintKey(hash); bucket&^refMask != key {
-			return 0, fmt.Errorf("set: bucket %#x lacks the fingerprint of its element (%#x)",
-				bucket, key)
-		}
-		return hash, nil
+// newReader reads runs of buckets.
+func newReader(t *table) (*core.Reader, error) {
+	if err := t.sessions.Open(); err != nil {
+		return nil, err
 	}
-	w.same = func(a, b uint64) (bool, error) {
-		if a&^refMask != b&^refMask {
-			return false, nil
-		}
-		first, err := e.elementOf(ctx, a)
+	return core.NewReader(t.job, t.window, &t.batches.Regions, scanWords)
+}
+
+// stored is an occupied bucket and its number.
+type stored struct{ at, bucket uint64 }
+
+// occupied iterates over the occupied buckets of the ranks from rank to before end.
+func (t *table) occupied(ctx context.Context, rank, end int) iter.Seq2[stored, error] {
+	return func(yield func(stored, error) bool) {
+		r, err := newReader(t)
 		if err != nil {
-			return false, err
+			yield(stored{}, err)
+			return
 		}
-		second, err := e.elementOf(ctx, b)
-		return string(bytesOf(first)) == string(bytesOf(second)), err
+		defer r.Close()
+		last := uint64(end) * t.perRank
+		for at := uint64(rank) * t.perRank; at < last; {
+			owner, off := t.place(at)
+			buckets, err := r.Read(ctx, owner, off, min(scanWords, int(t.perRank)-off))
+			if err != nil {
+				yield(stored{}, err)
+				return
+			}
+			for i, bucket := range buckets {
+				if bucket != 0 && !yield(stored{at + uint64(i), bucket}, nil) {
+					return
+				}
+			}
+			at += uint64(len(buckets))
+		}
 	}
-	return w.walk(ctx, rank)
+}
+
+// local iterates over the occupied buckets of this rank.
+func (t *table) local(ctx context.Context) iter.Seq2[stored, error] {
+	return t.occupied(ctx, t.window.Rank(), t.window.Rank()+1)
 }
 
 // walker checks one rank's part of a table.
@@ -64,29 +60,24 @@ func (e *Elements) checkPart(ctx context.Context, rank int) error {
 // empty bucket and nothing equal, and their distance is less than limit.
 type walker struct {
 	t          *table
-	hash       func(bucket uint64) (uint64, error)
-	same       func(a, b uint64) (bool, error)
 	pathReader *core.Reader // reads the way from home to a bucket
 	f          core.Faults
 }
 
-func (w *walker) walk(ctx context.Context, rank int) error {
-	var err error
-	if w.pathReader, err = newReader(w.t); err != nil {
+// check checks one rank's part of the table.
+func (t *table) check(ctx context.Context, rank int) error {
+	pathReader, err := newReader(t)
+	if err != nil {
 		return err
 	}
-	defer w.pathReader.Close()
-	for run, err := range w.t.runs(ctx, rank) {
+	defer pathReader.Close()
+	w := walker{t: t, pathReader: pathReader, f: core.Faults{Table: "set"}}
+	for s, err := range t.occupied(ctx, rank, rank+1) {
 		if err != nil {
 			return err
 		}
-		for i, bucket := range run.buckets {
-			if bucket == 0 {
-				continue
-			}
-			if err := w.bucket(ctx, run.first+uint64(i), bucket); err != nil {
-				return err
-			}
+		if err := w.bucket(ctx, s.at, s.bucket); err != nil {
+			return err
 		}
 	}
 	return w.f.Err()
@@ -98,9 +89,14 @@ func (w *walker) bucket(ctx context.Context, at, bucket uint64) error {
 		w.f.Add("bucket %d holds %#x without the occupied bit", at, bucket)
 		return nil
 	}
-	hash, err := w.hash(bucket)
+	hash, err := w.t.hashOf(ctx, bucket)
 	if err != nil {
 		w.f.Add("bucket %d: %w", at, err)
+		return nil
+	}
+	if key := fingerprintKey(hash); w.t.arenas != nil && bucket&w.t.mask != key {
+		w.f.Add("bucket %d: set: bucket %#x lacks the fingerprint of its element (%#x)", at, bucket,
+			key)
 		return nil
 	}
 	home := w.t.home(hash)
@@ -129,7 +125,7 @@ func (w *walker) checkPath(ctx context.Context, home, at, distance, bucket uint6
 					at, bucket, home, (from+uint64(i))%w.t.buckets)
 				return nil
 			}
-			same, err := w.same(other, bucket)
+			same, err := w.t.same(ctx, other, bucket)
 			if err != nil {
 				continue // the check of that bucket reports it
 			}
@@ -143,13 +139,15 @@ func (w *walker) checkPath(ctx context.Context, home, at, distance, bucket uint6
 	return nil
 }
 
-// CheckAll waits for all ranks, runs Check on every one, and reports on every rank whether all
-// succeeded. Collective.
-func (s *Set) CheckAll(ctx context.Context) error {
-	return core.CheckAll(ctx, s.job, "set", s.Check)
-}
-
-// CheckAll is Check on all ranks; see [Set.CheckAll].
-func (e *Elements) CheckAll(ctx context.Context) error {
-	return core.CheckAll(ctx, e.job, "set", e.Check)
+// same reports whether two buckets hold the same.
+func (t *table) same(ctx context.Context, a, b uint64) (bool, error) {
+	if t.arenas == nil || a&t.mask != b&t.mask {
+		return a == b, nil
+	}
+	first, err := t.elementOf(ctx, a)
+	if err != nil {
+		return false, err
+	}
+	second, err := t.elementOf(ctx, b)
+	return slices.Equal(first, second), err
 }

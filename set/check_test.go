@@ -72,7 +72,7 @@ func TestCheckFindsFaults(t *testing.T) {
 		must(t, err)
 		s := sets[0]
 		must(t, s.FindOrPutBatch(wordsWithHomes(12, []uint64{0}), make([]Result, 12)))
-		queued := &Set{job: s.job, cfg: s.cfg, t: throughQueues(s.t), tally: s.tally}
+		queued := &Set{anySet{throughQueues(s.t)}}
 		for _, d := range damages {
 			checkSays(t, d, s.t.flat, s.Check)
 			checkSays(t, d, s.t.flat, queued.Check)
@@ -90,8 +90,7 @@ func TestCheckFindsFaults(t *testing.T) {
 				n++
 			}
 		}
-		queued := &Elements{job: e.job, cfg: e.cfg, t: throughQueues(e.t), tally: e.tally,
-			arenas: e.arenas, words: e.words}
+		queued := &Elements{anySet{throughQueues(e.t)}}
 		for _, d := range elementDamages {
 			checkSays(t, d, e.t.flat, e.Check)
 			checkSays(t, d, e.t.flat, queued.Check)

@@ -126,7 +126,7 @@ func insertWords(s *Set, word func(id int) uint64, ids []int, results []Result) 
 // insertElements inserts through the set of a rank, and checks that each element always gets
 // the same reference.
 func insertElements(e *Elements, refsByID *sync.Map, ids []int, results []Result) error {
-	size := e.cfg.ElementBytes
+	size := e.t.size
 	buf := make([]byte, len(ids)*size)
 	for i, id := range ids {
 		elementOfID(buf[i*size:(i+1)*size], id)
@@ -197,12 +197,12 @@ func TestEachElementIsInsertedOnce(t *testing.T) {
 // the element lost its bucket to an equal one.
 func noSlotIsLost(t testing.TB, sets []*Elements) {
 	t.Helper()
-	taken, err := sets[0].arenas.counter.Sum(t.Context(), 0)
+	taken, err := sets[0].t.arenas.counter.Sum(t.Context(), 0)
 	must(t, err)
 	used, err := sets[0].Len(t.Context())
 	must(t, err)
 	for _, e := range sets {
-		used += uint64(len(e.arenas.free) + len(e.arenas.freeRemote))
+		used += uint64(len(e.t.arenas.free) + len(e.t.arenas.freeRemote))
 	}
 	if used != taken {
 		t.Fatalf("%d slots are handed out, %d hold an element or are free", taken, used)
@@ -239,7 +239,7 @@ func TestTwoPathsOnOneTable(t *testing.T) {
 		must(t, err)
 		queued := make([]*Set, len(sets))
 		for i, s := range sets {
-			queued[i] = &Set{job: s.job, cfg: s.cfg, t: throughQueues(s.t), tally: s.tally}
+			queued[i] = &Set{anySet{throughQueues(s.t)}}
 		}
 		must(t, c.run(func(rank, goroutine int, ids []int, results []Result) error {
 			s := []*Set{sets[rank], queued[rank]}[goroutine%2]
@@ -257,8 +257,7 @@ func TestTwoPathsOnOneTable(t *testing.T) {
 		must(t, err)
 		queued := make([]*Elements, len(sets))
 		for i, e := range sets {
-			queued[i] = &Elements{job: e.job, cfg: e.cfg, t: throughQueues(e.t), tally: e.tally,
-				arenas: e.arenas, words: e.words}
+			queued[i] = &Elements{anySet{throughQueues(e.t)}}
 		}
 		var names sync.Map
 		must(t, c.run(func(rank, goroutine int, ids []int, results []Result) error {
@@ -272,9 +271,9 @@ func TestTwoPathsOnOneTable(t *testing.T) {
 
 // throughQueues is a view of a table that takes the one-sided path.
 func throughQueues(t *table) *table {
-	return &table{span: span{limit: t.limit}, job: t.job, window: t.window, ops: t.ops,
-		perRank: t.perRank, buckets: t.buckets, chunk: t.chunk, directChunk: t.directChunk,
-		unit: t.unit, units: t.units}
+	return &table{span: span{limit: t.limit}, items: t.items, geometry: t.geometry,
+		window: t.window, perRank: t.perRank, buckets: t.buckets, chunk: t.chunk,
+		directChunk: t.directChunk, unit: t.unit, units: t.units}
 }
 
 // onlyThese makes sure that both views count and contain the same.

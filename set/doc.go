@@ -16,9 +16,8 @@
 //	Elements  | 1 | fingerprint (27) | reference (36)    |
 //	           63  62              36  35               0
 //
-// The reference ([Ref]) is the number of a slot in an arena. A slot has whole words. An
-// element that does not fill its last word is padded with zeros. The arenas have windows
-// of their own.
+// The reference ([Ref]) is the number of a slot in an arena. A slot has whole words; zeros fill the
+// last one up. The arenas have windows of their own.
 //
 // # Protocol
 //
@@ -40,11 +39,8 @@
 // compare-and-swap keeps the slot for the next element. Where the fingerprint of a bucket
 // is that of the element, the whole element is compared.
 //
-// Where memory is directly addressable, loops over it replace the step machine.
-// Batches of words run on a [Kernel] that keeps many searches in flight. Batches of
-// elements pass through three stages: hash, compare and finish. Between the stages of
-// an element other elements are worked on, so that the waits for buckets and arena slots
-// overlap.
+// Where memory is directly addressable, loops over it replace the step machine. Batches work on
+// many searches at a time, so that the waits for memory overlap.
 //
 // A process may address only a part of the memory directly, for example that of the ranks
 // of its host. Searches that begin in that part run by the same loops. A search that comes

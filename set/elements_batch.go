@@ -35,21 +35,20 @@ type elementFlight struct {
 // elementPipeline is a batch in progress. Its homes are in a span.
 type elementPipeline struct {
 	*batch
-	t     *table
-	v     *span
-	a     *arenas
-	words int           // of an element
-	s     elementSearch // of the element that finish works on
-	ring  [stageRing][stageBlock]elementFlight
+	v    *span
+	s    elementSearch // of the element that finish works on
+	ring [stageRing][stageBlock]elementFlight
 }
 
-// search runs a batch over directly addressable memory.
-func (e *Elements) search(t *table, v *span, b *batch) error {
-	p := elementPipeline{batch: b, t: t, v: v, a: e.arenas, words: e.words,
-		s: elementSearch{e: e, v: v, held: newHeldSlots(e.arenas, len(b.results), !v.whole)}}
+// searchElements is search for elements.
+func (b *batch) searchElements(v *span) error {
+	p := elementPipeline{batch: b, v: v, s: elementSearch{v: v,
+		held: heldSlots{arenas: b.t.arenas, needed: len(b.results), directOnly: !v.whole}}}
 	err := p.run()
 	p.s.held.release()
-	b.noArena = v.whole && p.s.held.noSlot
+	if v.whole {
+		b.noSlot += p.s.held.noSlot
+	}
 	return err
 }
 
@@ -80,21 +79,22 @@ func (p *elementPipeline) block(i int) []elementFlight {
 
 func (p *elementPipeline) hash(block int) {
 	var lines [stageBlock]*uint64
-	v, flights := p.v, p.block(block)
-	at := block * stageBlock * p.words
+	t, v, flights := p.t, p.v, p.block(block)
+	width := t.width
+	at := block * stageBlock * width
 	for i := range flights {
 		f := &flights[i]
-		hash := hashElement(p.items[at : at+p.words])
-		f.key, f.home = fingerprintKey(hash), p.t.home(hash)-v.first
+		hash := hashElement(p.items[at : at+width])
+		f.key, f.home = fingerprintKey(hash), t.home(hash)-v.first
 		lines[i] = &v.flat[f.home]
-		at += p.words
+		at += width
 	}
 	memory.Prefetch(lines[:len(flights)], 1)
 }
 
 func (p *elementPipeline) compare(block int) {
 	var wanted [2 * stageBlock]*uint64
-	v, flights, n := p.v, p.block(block), 0
+	a, v, flights, n := p.t.arenas, p.v, p.block(block), 0
 	if p.t.kernel != KernelPortable {
 		compareFlights(v.flat, flights)
 	} else {
@@ -106,7 +106,7 @@ func (p *elementPipeline) compare(block int) {
 		f := &flights[i]
 		switch {
 		case f.bucket != 0:
-			lines := p.a.lines(Ref(f.bucket&refMask), wanted[n:])
+			lines := a.lines(Ref(f.bucket&refMask), wanted[n:])
 			f.slot = wanted[n] // nil: it is not directly addressable
 			n += lines
 		case f.taken == lineBuckets && f.home+lineBuckets < uint64(len(v.flat)):
@@ -149,7 +149,7 @@ func (v *span) compareLine(f *elementFlight) {
 // prove nothing: those between may have been claimed after they were read.
 func (p *elementPipeline) finish(block int) error {
 	flights := p.block(block)
-	words := p.words
+	words := p.t.width
 	at := block * stageBlock
 	for i := range flights {
 		f := &flights[i]

@@ -5,7 +5,6 @@ import "sync/atomic"
 // elementSearch is find-or-put, or only find, of one element over direct memory. The
 // element goes into an arena before the bucket that refers to it is claimed.
 type elementSearch struct {
-	e       *Elements
 	v       *span
 	held    heldSlots
 	element []uint64
@@ -48,7 +47,10 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 		d := decide(seen, s.key, ^uint64(refMask), insert)
 		if d == vacant {
 			if ok, err := s.store(); !ok || err != nil {
-				return s.noSlot(), err
+				if v.whole {
+					return Full, err
+				}
+				return unfinished, err
 			}
 			claimsElement.Hit()
 			if atomic.CompareAndSwapUint64(p, 0, s.key|uint64(s.mine)) {
@@ -68,8 +70,13 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 		}
 		switch d {
 		case same:
-			if r := s.compare(seen); r != NotFound {
-				return r, nil
+			words := s.held.arenas.words(Ref(seen & refMask))
+			if words == nil { // it is not directly addressable
+				return unfinished, nil
+			}
+			if equal(words, s.element) {
+				s.ref = Ref(seen & refMask)
+				return Found, nil
 			}
 		case absent:
 			return NotFound, nil
@@ -87,31 +94,8 @@ func (s *elementSearch) store() (ok bool, err error) {
 	if s.mine, s.stored, err = s.held.next(); err != nil || !s.stored {
 		return false, err
 	}
-	copy(s.e.arenas.words(s.mine), s.element)
+	copy(s.held.arenas.words(s.mine), s.element)
 	return true, nil
-}
-
-// noSlot is the answer where no directly addressable slot is free for the element.
-func (s *elementSearch) noSlot() Result {
-	if s.v.whole {
-		return Full
-	}
-	return unfinished
-}
-
-// compare reports whether a bucket refers to the element, and keeps the reference then:
-// Found, NotFound, or unfinished if the slot is not directly addressable.
-func (s *elementSearch) compare(bucket uint64) Result {
-	ref := Ref(bucket & refMask)
-	words := s.e.arenas.words(ref)
-	switch {
-	case words == nil:
-		return unfinished
-	case !equal(words, s.element):
-		return NotFound
-	}
-	s.ref = ref
-	return Found
 }
 
 // equal compares two elements of the same length.

@@ -11,14 +11,14 @@ import (
 
 // Get copies the element with the given reference to dst, which has ElementBytes bytes.
 func (e *Elements) Get(ctx context.Context, ref Ref, dst []byte) error {
-	if !e.arenas.valid(ref) {
+	if !e.t.arenas.valid(ref) {
 		return refError(ref)
 	}
-	if len(dst) != e.cfg.ElementBytes {
+	if len(dst) != e.t.size {
 		return fmt.Errorf("set: dst has %s, an element has %d",
-			plural.Of(len(dst), "byte"), e.cfg.ElementBytes)
+			plural.Of(len(dst), "byte"), e.t.size)
 	}
-	words, err := e.elementAt(ctx, ref)
+	words, err := e.t.elementAt(ctx, ref)
 	copy(dst, bytesOf(words))
 	return err
 }
@@ -30,92 +30,82 @@ func refError(ref Ref) error {
 // GetBatch is Get for many references: it copies the element of refs[i] to dst from
 // i*ElementBytes on.
 func (e *Elements) GetBatch(ctx context.Context, refs []Ref, dst []byte) error {
-	size := e.cfg.ElementBytes
+	size := e.t.size
 	if len(dst) != len(refs)*size {
 		return fmt.Errorf("set: dst has %s for %s; an element has %d",
 			plural.Of(len(dst), "byte"), plural.Of(len(refs), "element"), size)
 	}
-	f := fetch{e: e, t: e.t, ctx: ctx, refs: refs, dst: dst, size: size}
-	remote, err := f.Direct(nil, nil)
-	if err != nil || len(remote) == 0 {
-		return err
+	f := fetch{t: e.t, ctx: ctx, dst: dst, size: size}
+	for i, ref := range refs {
+		if err := f.take(i, ref); err != nil {
+			return err
+		}
 	}
-	if len(remote) < len(refs) {
-		f.only = remote
+	if len(f.refs) == 0 {
+		return nil
 	}
-	requests, err := e.t.batches.Run(ctx, len(remote), &f)
+	requests, err := e.t.batches.Run(ctx, len(f.refs), &f)
 	f.queues.Add(requests)
-	e.tally.add(counts{sums: sums{queues: f.queues}})
+	e.t.tally.add(&counts{queues: f.queues})
 	return err
 }
 
-// fetch is a batch of elements to be copied, a core.Ops: the element of refs[i] to dst, from i*size
-// on. Its operations are all of them, or those in only.
+// fetch is a batch of elements to be copied from memory that this process cannot address, a
+// core.Ops: the element of refs[k] to dst, from to[k]*size on.
 type fetch struct {
-	e      *Elements
 	t      *table
 	ctx    context.Context
 	refs   []Ref
-	only   []int
+	to     []int
 	dst    []byte
 	size   int // bytes of an element that are wanted
 	queues rma.Stats
 }
 
-// number is the reference of operation k.
-func (f *fetch) number(k int) int {
-	if f.only != nil {
-		return f.only[k]
+// take copies element i at once if this process can address it, and else adds it to the batch.
+func (f *fetch) take(i int, ref Ref) error {
+	if !f.t.arenas.valid(ref) {
+		return refError(ref)
 	}
-	return k
+	if words := f.t.arenas.words(ref); words != nil {
+		copy(f.dst[i*f.size:(i+1)*f.size], bytesOf(words))
+		return nil
+	}
+	f.refs, f.to = append(f.refs, ref), append(f.to, i)
+	return nil
 }
 
 // arrived takes the element of operation k.
 func (f *fetch) arrived(k int, words []uint64) {
-	i := f.number(k)
+	i := f.to[k]
 	copy(f.dst[i*f.size:(i+1)*f.size], bytesOf(words))
 }
 
 // Owners gives the ranks in whose arenas the elements lie.
 func (f *fetch) Owners(owners []int32) {
 	for k := range owners {
-		_, rank, _ := f.e.arenas.locate(f.refs[f.number(k)])
+		_, rank, _ := f.t.arenas.locate(f.refs[k])
 		owners[k] = int32(rank)
 	}
 }
 
-// Direct copies elements in memory that this process can address.
+// Direct leaves all: take has copied what is directly addressable.
 func (f *fetch) Direct(at, left []int) ([]int, error) {
-	n := len(at)
-	if at == nil {
-		n = len(f.refs)
+	for k := 0; at == nil && k < len(f.refs); k++ {
+		left = append(left, k)
 	}
-	for k := range n {
-		if at != nil {
-			k = at[k]
-		}
-		ref := f.refs[f.number(k)]
-		if !f.e.arenas.valid(ref) {
-			return nil, refError(ref)
-		}
-		if words := f.e.arenas.words(ref); words != nil {
-			f.arrived(k, words)
-		} else {
-			left = append(left, k)
-		}
-	}
-	return left, nil
+	return append(left, at...), nil
 }
 
 // Kind, Size, Pack and Unpack are those of a request; see ship.go.
 func (f *fetch) Kind() uint32 { return kindGet }
 
-func (f *fetch) Size(int) (request, answer int) { return 1, f.e.words }
+func (f *fetch) Size(int) (request, answer int) { return 1, f.t.width }
 
-func (f *fetch) Pack(k int, to []uint64) { to[0] = uint64(f.refs[f.number(k)]) }
+func (f *fetch) Pack(k int, to []uint64) { to[0] = uint64(f.refs[k]) }
 
 func (f *fetch) Unpack(_, k int, from []uint64) (words int, again bool, err error) {
-	if words = f.e.words; len(from) < words {
+	if words = f.t.width; len(from) < words {
 		return 0, false, core.ErrDisorder
 	}
 	f.arrived(k, from[:words])
@@ -124,80 +114,69 @@ func (f *fetch) Unpack(_, k int, from []uint64) (words int, again bool, err erro
 
 // Queued gets elements through a queue.
 func (f *fetch) Queued(at []int) error {
-	ses, err := f.e.session(f.t)
+	ses, err := f.t.session()
 	if err != nil {
 		return err
 	}
 	before := *ses.q.Stats()
-	n := len(f.refs)
-	switch {
-	case at != nil:
-		n = len(at)
-	case f.only != nil:
-		n = len(f.only)
-	}
-	m := fetchMachines{f: f, ses: ses, ops: make([]fetchOp, min(n, len(ses.probes)))}
-	err = ses.slots.Drive(f.ctx, ses.q, n, at, len(m.ops), &m)
+	err = ses.slots.Drive(f.ctx, ses.q, len(f.refs), at, len(ses.probes), &fetchMachines{f, ses})
 	f.queues.Add(ses.q.Stats().Since(before))
 	f.t.sessions.Give(ses, err != nil)
 	return err
 }
 
-// fetchMachines are the machines of a session that get elements.
+// fetchMachines are the machines of a session as they get elements.
 type fetchMachines struct {
 	f   *fetch
 	ses *session
-	ops []fetchOp
 }
 
 func (m *fetchMachines) Start(machine, k int) rma.Op {
-	m.ops[machine] = fetchOp{m.f, m.ses.probes[machine].match.(*elementOp), k}
-	return &m.ops[machine]
+	p := &m.ses.probes[machine]
+	p.mine, p.phase = m.f.refs[k], phaseStart
+	return (*fetchOp)(p)
 }
 
-func (m *fetchMachines) Finish(int, int) {}
+func (m *fetchMachines) Finish(machine, k int) { m.f.arrived(k, m.ses.probes[machine].there) }
 
-// fetchOp gets the element of operation k.
-type fetchOp struct {
-	f *fetch
-	o *elementOp
-	k int
-}
+// fetchOp is a probe as it gets the element in slot mine.
+type fetchOp probe
 
 // Step is one step of the protocol.
-func (op *fetchOp) Step(q rma.Queue) (rma.Handle, error) {
-	o := op.o
-	if !o.wait {
-		p, rank, off := o.e.arenas.locate(op.f.refs[op.f.number(op.k)])
-		o.handle, o.wait = q.Get(o.there, p.window, rank, off), true
-		return o.handle, nil
+func (p *fetchOp) Step(q rma.Queue) (rma.Handle, error) {
+	if p.phase == phaseStart {
+		part, rank, off := p.t.arenas.locate(p.mine)
+		p.handle, p.phase = q.Get(p.there, part.window, rank, off), phaseCompare
+		return p.handle, nil
 	}
-	if done, err := o.arrived(q); !done || err != nil {
-		return o.handle, err
+	if !q.Done(p.handle) {
+		return p.handle, nil
 	}
-	op.f.arrived(op.k, o.there)
-	return rma.NoHandle, nil
+	_, err := q.Value(p.handle)
+	return rma.NoHandle, err
 }
 
 // get answers with the elements of the given references.
-func (e *Elements) get(t *table, refs, answer []uint64) (words int, err error) {
-	f := fetch{e: e, t: t, ctx: context.Background(), dst: bytesOf(answer), size: e.words * 8}
-	for _, ref := range refs {
-		f.refs = append(f.refs, Ref(ref))
+func (t *table) get(refs, answer []uint64) (words int, err error) {
+	f := fetch{t: t, ctx: context.Background(), dst: bytesOf(answer), size: t.width * 8}
+	for i, ref := range refs {
+		if err := f.take(i, Ref(ref)); err != nil {
+			return 0, err
+		}
 	}
-	remote, err := f.Direct(nil, nil)
-	if err == nil && len(remote) > 0 {
-		err = f.Queued(remote)
+	if len(f.refs) > 0 {
+		err = f.Queued(nil)
 	}
-	return len(refs) * e.words, err
+	return len(refs) * t.width, err
 }
 
 // elementAt is the element in a slot that exists.
-func (e *Elements) elementAt(ctx context.Context, ref Ref) ([]uint64, error) {
-	if words := e.arenas.words(ref); words != nil {
+func (t *table) elementAt(ctx context.Context, ref Ref) ([]uint64, error) {
+	if words := t.arenas.words(ref); words != nil {
 		return words, nil
 	}
-	words := make([]uint64, e.words)
-	f := fetch{e: e, t: e.t, ctx: ctx, refs: []Ref{ref}, dst: bytesOf(words), size: e.words * 8}
+	words := make([]uint64, t.width)
+	f := fetch{t: t, ctx: ctx, refs: []Ref{ref}, to: []int{0}, dst: bytesOf(words),
+		size: t.width * 8}
 	return words, f.Queued(nil)
 }

@@ -65,7 +65,7 @@ func (a *arenas) takeFreed(ctx context.Context, rank int) (ref Ref, ok bool, err
 		p, owner, off := a.locate(ref)
 		// If another rank has taken the slot this is part of an element, and the
 		// compare-and-swap fails.
-		next, err := p.cells.Load(ctx, owner, off)
+		next, err := p.Load(ctx, owner, off)
 		if err != nil {
 			return 0, false, err
 		}
@@ -89,5 +89,5 @@ func (a *arenas) moveHead(ctx context.Context, rank int, head, next uint64) (boo
 // link stores in a free slot a reference, plus 1, of the next slot of the chain.
 func (a *arenas) link(ctx context.Context, slot Ref, next uint64) error {
 	p, rank, off := a.locate(slot)
-	return p.cells.Store(ctx, rank, off, next)
+	return p.Store(ctx, rank, off, next)
 }

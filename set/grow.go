@@ -6,115 +6,179 @@ import (
 	"fmt"
 
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // growRun is how many buckets move at a time.
 const growRun = 512
 
-// mover moves buckets from one table into another.
-type mover struct {
-	// hash gives the hashes of what a run of buckets holds.
-	hash func(ctx context.Context, buckets, hashes []uint64) error
-	// access and tally are those of the set.
-	access ship.Access
-	tally  *tally
-	// keep says whether a bucket is to be moved; nil moves all.
-	keep func(ctx context.Context, bucket uint64) (bool, error)
-	// moved is how many buckets this rank has moved.
-	moved uint64
-}
-
-// rebuild makes a table of g and moves the buckets of old there; each rank moves its
-// own. Collective.
-func (m *mover) rebuild(ctx context.Context, job rma.Job, old *table, g geometry) (*table, error) {
-	t, err := newTable(ctx, job, g)
+// grow moves the set into a table of so many buckets, and extends the arenas to capacity.
+// Collective.
+func (s *anySet) grow(ctx context.Context, buckets, capacity uint64) error {
+	old := s.t
+	cfg := ElementsConfig{Config: old.geometry.Config, ElementBytes: old.size, Capacity: capacity}
+	cfg.Buckets = buckets
+	g, err := newGeometry(ctx, old.job, cfg, nil)
 	if err != nil {
-		return nil, err
-	}
-	t.kernel, t.ops = old.kernel, old.ops
-	if old.known != nil {
-		t.remember(old.known, m.keep == nil)
-	}
-	err = m.move(ctx, old, t)
-	err = rma.AllSucceeded(ctx, job, "set: moving to another table", err)
-	if err == nil {
-		err = t.open(ctx, m.access, m.tally, old)
-	}
-	if err != nil {
-		return nil, errors.Join(err, t.close())
-	}
-	return t, nil
-}
-
-// move puts this rank's buckets of old into t.
-func (m *mover) move(ctx context.Context, old, t *table) error {
-	run := make([]uint64, 0, growRun)
-	hashes := make([]uint64, growRun)
-	flush := func() error {
-		if losesLast.On() && len(run) == 1 && m.moved >= 8*growRun {
-			return nil
-		}
-		if err := m.hash(ctx, run, hashes[:len(run)]); err != nil {
-			return err
-		}
-		m.moved += uint64(len(run))
-		err := t.insertBuckets(run, hashes)
-		run = run[:0]
 		return err
 	}
-	for bucket, err := range old.local(ctx) {
-		keep := err == nil
-		if keep && m.keep != nil {
-			keep, err = m.keep(ctx, bucket)
-		}
-		if err != nil {
+	if old.arenas != nil {
+		if err := old.arenas.extend(ctx, cfg.capacity()); err != nil {
 			return err
 		}
-		if !keep {
+	}
+	t, _, err := old.rebuild(ctx, g, nil)
+	if err != nil {
+		return err
+	}
+	s.t = t
+	return old.close()
+}
+
+// rebuild makes a table of g and moves the buckets of old there that keep is true for; nil keeps
+// all. Each rank moves its own, and moved is how many these were. Collective.
+func (old *table) rebuild(ctx context.Context, g geometry,
+	keep func(bucket uint64) (bool, error)) (t *table, moved uint64, err error) {
+	if t, err = newTable(ctx, old.items, g); err != nil {
+		return nil, 0, err
+	}
+	if t.known != nil && keep == nil {
+		t.known.takeOver(old.known)
+	}
+	moved, err = old.move(ctx, t, keep)
+	err = rma.AllSucceeded(ctx, t.job, "set: moving to another table", err)
+	if err == nil {
+		err = t.open(ctx, old)
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, t.close())
+	}
+	return t, moved, nil
+}
+
+// move puts this rank's buckets of old into t, and returns how many these were.
+func (old *table) move(ctx context.Context, t *table,
+	keep func(bucket uint64) (bool, error)) (moved uint64, err error) {
+	b := batch{t: t, insert: true, results: make([]Result, growRun)}
+	flush := func() error {
+		if losesLast.On() && len(b.items) == 1 && moved >= 8*growRun {
+			return nil
+		}
+		moved += uint64(len(b.items))
+		err := b.insertBuckets()
+		b.items, b.hashes = b.items[:0], b.hashes[:0]
+		return err
+	}
+	for s, err := range old.local(ctx) {
+		keeps := err == nil
+		if keeps && keep != nil {
+			keeps, err = keep(s.bucket)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if !keeps {
 			continue
 		}
-		if run = append(run, bucket); len(run) == growRun {
+		hash, err := old.hashOf(ctx, s.bucket)
+		if err != nil {
+			return 0, err
+		}
+		b.items, b.hashes = append(b.items, s.bucket), append(b.hashes, hash)
+		if len(b.items) == growRun {
 			if err := flush(); err != nil {
-				return err
+				return 0, err
 			}
 		}
 	}
-	return flush()
+	err = flush()
+	return moved, err
+}
+
+// hashOf is the hash of what a bucket holds.
+func (t *table) hashOf(ctx context.Context, bucket uint64) (uint64, error) {
+	if t.arenas == nil {
+		return hashWord(bucket &^ occupied), nil
+	}
+	words, err := t.elementOf(ctx, bucket)
+	if err != nil {
+		return 0, err
+	}
+	return hashElement(words), nil
 }
 
 // insertBuckets inserts bucket words that are known to be different into a table that
 // nobody searches yet.
-func (t *table) insertBuckets(run, hashes []uint64) error {
-	var c counts
-	var remote []int
-	for i, bits := range run {
-		home, r := t.home(hashes[i]), unfinished
+func (b *batch) insertBuckets() error {
+	t, remote := b.t, []int(nil)
+	for i, bits := range b.items {
+		home, r := t.home(b.hashes[i]), unfinished
 		if v := t.spanOf(home); v != nil {
 			var examined, lost uint64
 			r, examined, lost = v.search(bits, home-v.first, true)
-			c.count(r, examined, lost, t.directChunk)
+			b.count(r, examined, lost, t.directChunk)
 		}
 		if r == unfinished {
 			remote = append(remote, i)
 		}
 	}
 	if len(remote) > 0 {
-		s, err := newSession(t)
-		if err != nil {
+		if err := b.Queued(remote); err != nil {
 			return err
 		}
-		defer s.Close()
-		queued, err := s.run(0, remote, func(p *probe, i int) {
-			p.start(t, nil, hashes[i], run[i], ^uint64(0), true)
-		}, func(*probe, int) {})
-		if err != nil {
-			return err
-		}
-		c.add(queued)
 	}
-	if c.full > 0 {
+	if b.full > 0 {
 		return fmt.Errorf("set: %d buckets are too few for what the set holds", t.buckets)
 	}
 	return nil
+}
+
+// Collect removes every word for which keep returns false: the garbage collection that
+// OP leaves out. Each rank calls its keep for the words in its part of the table.
+// Collective; no other call may run on any rank meanwhile, and old and new table
+// are in memory together for a while. When it fails the set is unchanged.
+func (s *Set) Collect(ctx context.Context, keep func(word uint64) bool) error {
+	return s.collect(ctx, func(bucket uint64) (bool, error) {
+		return keep(bucket &^ occupied), nil
+	})
+}
+
+// Collect removes every element for which keep returns false; see Set.Collect. The slots
+// of removed elements are used again. References of the other elements remain valid. The
+// bytes given to keep are valid until it returns.
+func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) error {
+	var freed []Ref
+	err := e.collect(ctx, func(bucket uint64) (bool, error) {
+		words, err := e.t.elementOf(ctx, bucket)
+		if err != nil {
+			return false, err
+		}
+		wanted := keep(bytesOf(words)[:e.t.size])
+		if !wanted {
+			freed = append(freed, Ref(bucket&refMask))
+		}
+		return wanted, nil
+	})
+	if err == nil || freesEarly.On() {
+		// Only now: no rank reads the old table any more.
+		err = errors.Join(err, e.t.arenas.putFreed(ctx, freed))
+	}
+	return err
+}
+
+// collect moves the buckets for which keep is true into a new table, and puts that in the place
+// of the old one. Collective: when it returns every rank has.
+func (s *anySet) collect(ctx context.Context, keep func(bucket uint64) (bool, error)) error {
+	old := s.t
+	t, moved, err := old.rebuild(ctx, old.geometry, keep)
+	if err != nil {
+		return err
+	}
+	s.t = t
+	if err := t.tally.restart(ctx, moved); err != nil {
+		return err
+	}
+	if err := t.job.Barrier(ctx); err != nil {
+		return err
+	}
+	return old.close()
 }

@@ -14,30 +14,25 @@ const maxHeldSlots = 32
 // it: a compare-and-swap waits for all writes before it.
 type heldSlots struct {
 	arenas     *arenas
-	directOnly bool // take only slots that are directly addressable
-	needed     int  // slots that the batch may still take
-	exhausted  bool // the arenas had fewer than wanted
-	noSlot     bool // a slot was needed and no arena had one
-	kept       int  // for a mark: slots that were taken back, at slots[begin]
+	directOnly bool   // take only slots that are directly addressable
+	needed     int    // slots to be taken ahead, while the arenas have as many as wanted
+	noSlot     uint64 // slots that were needed and that no arena had
+	kept       int    // for a mark: slots that were taken back, at slots[begin]
 
 	slots [maxHeldSlots]Ref
 	begin int // the free slots are slots[begin:end]
 	end   int
 }
 
-func newHeldSlots(a *arenas, needed int, directOnly bool) heldSlots {
-	return heldSlots{arenas: a, needed: needed, directOnly: directOnly}
-}
-
 // next returns a free slot, ok false when no arena has one.
 func (h *heldSlots) next() (ref Ref, ok bool, err error) {
-	if n := h.end - h.begin; n == 0 || n <= maxHeldSlots/2 && h.needed > 0 && !h.exhausted {
+	if n := h.end - h.begin; n == 0 || n <= maxHeldSlots/2 && h.needed > 0 {
 		if err := h.fill(); err != nil {
 			return 0, false, err
 		}
 		if h.begin == h.end {
 			noSlotLeft.Hit()
-			h.noSlot = true
+			h.noSlot++
 			return 0, false, nil
 		}
 	}
@@ -54,32 +49,29 @@ func (h *heldSlots) next() (ref Ref, ok bool, err error) {
 func (h *heldSlots) fill() error {
 	had := copy(h.slots[:], h.slots[h.begin:h.end])
 	h.begin, h.end = 0, had
-	want := had + min(maxHeldSlots/2, h.needed)
+	want := had + max(1, min(maxHeldSlots/2, h.needed))
 	slots, err := h.arenas.take(context.Background(), h.slots[:had], want, h.directOnly)
 	if err != nil && had == 0 {
 		return err
 	}
 	h.end = len(slots)
-	h.needed -= h.end - had
-	h.exhausted = h.end < want
+	if h.needed -= h.end - had; h.end < want {
+		h.needed = 0
+	}
 	h.arenas.fetch(slots[had:])
 	return nil
 }
 
 // takeBack takes back a slot whose element lost its compare-and-swap.
 func (h *heldSlots) takeBack(ref Ref) {
-	switch {
-	case h.begin > 0:
-		h.begin--
-		h.slots[h.begin] = ref
-		if mark.Enabled {
-			h.kept++
-		}
-	case h.end < maxHeldSlots:
-		h.slots[h.end] = ref
-		h.end++
-	default:
+	if h.begin == 0 { // it was filled up meanwhile
 		h.arenas.giveBack([]Ref{ref})
+		return
+	}
+	h.begin--
+	h.slots[h.begin] = ref
+	if mark.Enabled {
+		h.kept++
 	}
 }
 

@@ -137,7 +137,6 @@ func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool,
 	}
 	c.found += w.n - w.ended - w.full - w.unfinished
 	c.full += w.full
-	c.unfinished += w.unfinished
 	c.lost += w.lost
 	c.extra += w.extra
 	// Whole lines: the bucket of the last line at which a search ended is not recorded.

@@ -171,10 +171,10 @@ func answer(job rma.Job, s *Set, e *Elements, lines <-chan string, out io.Writer
 	}
 	var occupiedBuckets [2]int
 	for rank := range job.Size() { // the dead cannot check their parts
-		if err := s.checkPart(context.Background(), rank); err != nil {
+		if err := s.t.check(context.Background(), rank); err != nil {
 			return err
 		}
-		if err := e.checkPart(context.Background(), rank); err != nil {
+		if err := e.t.check(context.Background(), rank); err != nil {
 			return err
 		}
 	}

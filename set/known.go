@@ -23,20 +23,11 @@ type unknown struct {
 // knownShare is how many buckets a rank has at least for each word that it remembers.
 const knownShare = 4
 
-// remember makes room for what a table comes to know, where it has memory that is not addressable,
-// and takes over what another one knows.
-func (t *table) remember(from *known, takeOver bool) {
-	words := min(t.geometry.known, t.perRank/knownShare)
-	if words == 0 || t.flat != nil {
-		return
-	}
-	t.known = &known{words: make([]atomic.Uint64, words)}
-	if !takeOver {
-		return
-	}
+// takeOver takes over what another one knows.
+func (k *known) takeOver(from *known) {
 	for i := range from.words {
-		if word := from.words[i].Load() &^ occupied; word != 0 {
-			t.known.add(word, hashWord(word))
+		if bucket := from.words[i].Load(); bucket != 0 {
+			k.add(bucket&^occupied, hashWord(bucket&^occupied))
 		}
 	}
 }
@@ -88,7 +79,7 @@ func (k *known) run(b *batch) error {
 			k.add(word, hash)
 		}
 	}
-	b.add(rest.counts)
+	b.t.tally.add(&b.counts)
 	u.batch = batch{items: rest.items, results: rest.results}
 	return err
 }

@@ -25,10 +25,10 @@ func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Confi
 		return nil, err
 	}
 	elements := labElements(rng, e.t, size)
-	c := &labSet{keys: len(elements), t: e.t, check: e.checkPart, len: e.Len}
+	c := &labSet{keys: len(elements), t: e.t, check: e.t.check, len: e.Len}
 	c.hash = func(key int) uint64 { return hashElement(e.aligned(elements[key])) }
 	c.key = func(bucket uint64) (int, error) {
-		words, err := e.elementOf(ctx, bucket)
+		words, err := e.t.elementOf(ctx, bucket)
 		if err != nil {
 			return 0, err
 		}
@@ -72,7 +72,7 @@ func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Confi
 
 // checkRefs makes sure that references are those of the elements of a batch.
 func (e *Elements) checkRefs(ctx context.Context, answers []labAnswer, batch []byte) error {
-	dst := make([]byte, e.cfg.ElementBytes)
+	dst := make([]byte, e.t.size)
 	for i, answer := range answers {
 		if !answer.hasRef {
 			continue

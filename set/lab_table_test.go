@@ -229,7 +229,7 @@ func openLabWords(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Config) 
 		return nil, err
 	}
 	words := labWords(rng, s.t)
-	c := &labSet{keys: len(words), t: s.t, check: s.checkPart, len: s.Len}
+	c := &labSet{keys: len(words), t: s.t, check: s.t.check, len: s.Len}
 	c.hash = func(key int) uint64 { return hashWord(words[key]) }
 	c.key = func(bucket uint64) (int, error) {
 		if key := slices.Index(words, bucket&^occupied); key >= 0 {

@@ -58,15 +58,15 @@ var (
 )
 
 // markDuplicates marks a batch in which something was inserted and found.
-func markDuplicates[T comparable](results []Result, at func(i int) T) {
-	inserted := map[T]bool{}
-	for i, r := range results {
+func (b *batch) markDuplicates() {
+	inserted := map[string]bool{}
+	for i, r := range b.results {
 		if r == Inserted {
-			inserted[at(i)] = true
+			inserted[string(bytesOf(b.item(i)))] = true
 		}
 	}
-	for i, r := range results {
-		if r == Found && inserted[at(i)] {
+	for i, r := range b.results {
+		if r == Found && inserted[string(bytesOf(b.item(i)))] {
 			duplicateInBatch.Hit()
 		}
 	}

@@ -1,6 +1,11 @@
 package set
 
-import "github.com/farhash/farhash/rma"
+import (
+	"errors"
+	"slices"
+
+	"github.com/farhash/farhash/rma"
+)
 
 // probe is find-or-put as a step machine (OP Fig. 1), for words and elements and
 // for lookups, which do not insert. It examines buckets in order from home:
@@ -12,53 +17,50 @@ import "github.com/farhash/farhash/rma"
 // A bucket that was empty in the chunk is claimed by one compare-and-swap; when
 // that loses, the word that won is examined in its place. Buckets never change
 // once occupied, so everything before the bucket claimed is known not to match.
+//
+// For an element a bucket with the right fingerprint must be compared, and the element must
+// lie in an arena before a bucket refers to it.
 type probe struct {
-	t     *table
-	match matcher // nil for words: a bucket with the same word matches
+	t    *table
+	held *heldSlots
 
-	key    uint64 // a bucket may hold what is searched for if it equals key
-	mask   uint64 // in these bits
-	offer  uint64 // the word to put into an empty bucket
-	home   uint64
-	insert bool // false: an empty bucket ends the search
+	element []uint64 // nil for words: a bucket with the same word matches
+	key     uint64   // a bucket may hold what is searched for if it equals key
+	mask    uint64   // in these bits
+	home    uint64
+	insert  bool // false: an empty bucket ends the search
 
-	chunks    [2]chunkRequest
-	size      uint64 // C of this search
-	requested uint64 // chunks requested
-	number    uint64 // of the chunk examined
-	next      int    // bucket in it to examine
-	sample    bool   // report the load of the first chunk to auto
-	taken     uint64 // occupied buckets in it
-	phase     phase
-	swap      rma.Handle
+	chunks [2]chunkRequest
+	size   uint64 // C of this search
+	number uint64 // of the chunk examined
+	next   int    // bucket in it to examine
+	sample bool   // report the load of the first chunk to auto
+	taken  uint64 // occupied buckets in it
+	phase  phase
+	handle rma.Handle // of the compare-and-swap, or of the get or put of an element
+
+	there  rma.Buf    // an element fetched for comparison
+	here   rma.Buf    // the element to be written into the arena
+	mine   Ref        // its slot; 0 for words
+	stored bool       // the element lies there
+	early  rma.Handle // for a mutant: of the put
 
 	result   Result
-	bucket   uint64 // content of the bucket that ended the search
+	bucket   uint64 // compared, or content of the one that ended the search
 	examined uint64 // buckets examined
 	lost     uint64 // compare-and-swaps lost
 }
 
+// phase is what a probe waits for.
 type phase int
 
 const (
-	phaseStart phase = iota
-	phaseChunk
-	phaseSwap
-	phaseMatch
-	phaseStore
+	phaseStart   phase = iota
+	phaseChunk         // the chunk to be examined
+	phaseCompare       // the element that a bucket refers to
+	phaseStore         // the element to lie in its slot
+	phaseSwap          // the compare-and-swap
 )
-
-// matcher is what elements add to the protocol: a bucket with the right
-// fingerprint must be compared, and an element must lie in an arena before a
-// bucket refers to it.
-type matcher interface {
-	// stepCompare returns NoHandle and the answer when the element in bucket has
-	// been compared, or the handle to wait for.
-	stepCompare(q rma.Queue, bucket uint64) (rma.Handle, bool, error)
-	// stepStore returns NoHandle and the bucket word to offer once the element
-	// is stored, or the handle to wait for.
-	stepStore(q rma.Queue) (rma.Handle, uint64, error)
-}
 
 // chunkRequest is one chunk, in flight or arrived: a get for each owner.
 type chunkRequest struct {
@@ -68,101 +70,196 @@ type chunkRequest struct {
 	posted  bool // by this step, so that it is not submitted yet
 }
 
-// start readies the machine for a search. Buffers are kept.
-func (p *probe) start(t *table, match matcher, hash, key, mask uint64, insert bool) {
-	p.t, p.match, p.key, p.mask, p.insert = t, match, key, mask, insert
-	p.offer = key
-	p.home = t.home(hash)
-	p.number, p.next, p.requested, p.phase = 0, 0, 0, phaseStart
-	p.size, p.sample = t.chunk, false
+// start readies the machine for item i of a batch. Buffers are kept.
+func (p *probe) start(b *batch, i int) {
+	t := p.t
+	var hash uint64
+	if p.element = nil; b.hashes != nil {
+		hash, p.key, p.mask = b.hashes[i], b.items[i], ^uint64(0)
+	} else {
+		item := b.item(i)
+		hash = t.hash(item)
+		p.key, p.mask = t.key(item, hash), t.mask
+		if t.arenas != nil {
+			p.element = item
+		}
+	}
+	p.home, p.insert, p.mine, p.stored = t.home(hash), b.insert, 0, false
+	p.phase, p.size, p.sample = phaseStart, t.chunk, false
 	if t.auto != nil {
 		p.size, p.sample = min(t.auto.chunk.Load(), t.chunk), t.auto.sample()
 	}
 	p.result, p.bucket, p.examined, p.lost = NotFound, 0, 0, 0
 }
 
-// Step is one step of the protocol.
+// Step is one step of the protocol: it takes what the machine waited for, and goes on.
 func (p *probe) Step(q rma.Queue) (rma.Handle, error) {
 	p.chunks[0].posted, p.chunks[1].posted = false, false
-	if p.phase == phaseStart {
-		if h, err := p.collectUnneeded(q); h != rma.NoHandle || err != nil {
-			return h, err
+	if p.phase > phaseChunk && !q.Done(p.handle) {
+		return p.handle, nil
+	}
+	switch p.phase {
+	case phaseStart:
+		// The search before this one may have requested chunks that it did not need: their
+		// buffers are free only when they have arrived.
+		for i := range p.chunks {
+			if h, err := p.chunks[i].collect(q); h != rma.NoHandle || err != nil {
+				unneededChunk.Hit()
+				return h, err
+			}
 		}
 		p.startChunk(q, 0)
-	}
-	for {
-		h, err := p.advance(q)
-		if err != nil || h != rma.NoHandle || p.phase == phaseStart {
-			return h, err
-		}
-	}
-}
-
-// collectUnneeded waits for the chunk that the search before this one requested and
-// did not need: its buffer is free only when it has arrived.
-func (p *probe) collectUnneeded(q rma.Queue) (rma.Handle, error) {
-	for i := range p.chunks {
-		if h, err := p.chunks[i].collect(q); h != rma.NoHandle || err != nil {
-			unneededChunk.Hit()
-			return h, err
-		}
-	}
-	return rma.NoHandle, nil
-}
-
-// advance carries out the current phase. It returns a handle to wait for, or
-// NoHandle when there is more to do at once or the search has ended.
-func (p *probe) advance(q rma.Queue) (rma.Handle, error) {
-	switch p.phase {
+		return p.search(q)
 	case phaseChunk:
+		return p.search(q)
+	case phaseCompare:
+		return p.compare(q)
+	case phaseStore:
+		if _, err := q.Value(p.handle); err != nil {
+			if gone := (*rma.RankError)(nil); errors.As(err, &gone) {
+				return p.store(q) // another slot, perhaps of another rank, will do
+			}
+			return rma.NoHandle, err
+		}
+		p.stored = true
+		return p.claim(q)
+	}
+	return p.endSwap(q)
+}
+
+// search examines buckets, from p.next of the present chunk on.
+func (p *probe) search(q rma.Queue) (rma.Handle, error) {
+	p.phase = phaseChunk
+	for {
 		c := &p.chunks[p.number%2]
 		if h, err := c.collect(q); h != rma.NoHandle || err != nil {
 			return h, err
 		}
 		if p.sample && p.number == 0 && p.next == 0 {
-			p.taken = occupiedIn(c.buf[:c.length])
-		}
-		return p.examine(q)
-	case phaseSwap:
-		if !q.Done(p.swap) {
-			return p.swap, nil
-		}
-		if tooEarly.On() && p.match != nil { // written at the same time
-			if h, _, err := p.match.stepStore(q); h != rma.NoHandle || err != nil {
-				return h, err
+			p.taken = 0
+			for _, bucket := range c.buf[:c.length] {
+				p.taken += bucket >> 63
 			}
 		}
-		seen, err := q.Value(p.swap)
-		if err != nil {
-			return rma.NoHandle, err
+		if trustsLine.On() {
+			p.trustLine(c)
 		}
-		if seen == 0 {
-			return p.finish(Inserted, p.offer)
+		for ; p.next < c.length; p.next++ {
+			bucket := c.buf[p.next]
+			if v := decide(bucket, p.key, p.mask, p.insert); v != other {
+				return p.act(q, v, bucket)
+			}
 		}
-		return p.loseSwap(q, seen)
-	case phaseMatch:
-		return p.compare(q, p.bucket)
-	default:
-		return p.store(q)
+		if (p.number+1)*p.size >= p.t.limit {
+			if p.insert {
+				noFreeBucket.Hit()
+			}
+			return p.finish(exhausted(p.insert), 0)
+		}
+		p.startChunk(q, p.number+1)
 	}
 }
 
-// loseSwap goes on after a compare-and-swap that lost to seen.
-func (p *probe) loseSwap(q rma.Queue, seen uint64) (rma.Handle, error) {
+// act acts on the content of bucket p.next, as read or as returned by a compare-and-swap that
+// lost.
+func (p *probe) act(q rma.Queue, v verdict, bucket uint64) (rma.Handle, error) {
+	switch {
+	case v == other:
+		p.next++
+		return p.search(q)
+	case v == vacant:
+		return p.store(q)
+	case v == absent:
+		return p.finish(NotFound, 0)
+	case p.element == nil || uncompared.On():
+		return p.finish(Found, bucket)
+	}
+	part, rank, off := p.t.arenas.locate(Ref(bucket & refMask))
+	p.handle = q.Get(p.there, part.window, rank, off)
+	p.bucket, p.phase = bucket, phaseCompare
+	return p.handle, nil
+}
+
+// compare finds out whether the element that arrived is the one searched for.
+func (p *probe) compare(q rma.Queue) (rma.Handle, error) {
+	if _, err := q.Value(p.handle); err != nil {
+		return rma.NoHandle, err
+	}
+	n := len(p.element)
+	if halfCompared.On() {
+		n = (n + 1) / 2
+	}
+	if slices.Equal(p.there[:n], rma.Buf(p.element[:n])) {
+		return p.finish(Found, p.bucket)
+	}
+	fingerprintCollision.Hit()
+	return p.act(q, other, p.bucket)
+}
+
+// store puts an element into a slot, once for the whole search. Then the bucket is claimed.
+func (p *probe) store(q rma.Queue) (rma.Handle, error) {
+	if p.element == nil || p.stored {
+		return p.claim(q)
+	}
+	ref, ok, err := p.held.next()
+	if err != nil {
+		return rma.NoHandle, err
+	}
+	if !ok { // no arena has room
+		return p.finish(Full, 0)
+	}
+	p.mine = ref
+	copy(p.here, p.element)
+	part, rank, off := p.t.arenas.locate(ref)
+	p.handle, p.phase = q.Put(p.here, part.window, rank, off), phaseStore
+	if tooEarly.On() {
+		p.early = p.handle
+		return p.claim(q)
+	}
+	return p.handle, nil
+}
+
+// claim claims the bucket.
+func (p *probe) claim(q rma.Queue) (rma.Handle, error) {
+	rank, off := p.t.place((p.home + p.number*p.size + uint64(p.next)) % p.t.buckets)
+	p.handle = q.CompareAndSwap(p.t.window, rank, off, 0, p.key|uint64(p.mine))
+	p.phase = phaseSwap
+	return p.handle, nil
+}
+
+// endSwap takes the result of a compare-and-swap.
+func (p *probe) endSwap(q rma.Queue) (rma.Handle, error) {
+	if tooEarly.On() && p.element != nil && !p.stored { // written at the same time
+		if !q.Done(p.early) {
+			return p.early, nil
+		}
+		if _, err := q.Value(p.early); err != nil {
+			return rma.NoHandle, err
+		}
+		p.stored = true
+	}
+	seen, err := q.Value(p.handle)
+	switch {
+	case err != nil:
+		return rma.NoHandle, err
+	case seen == 0:
+		return p.finish(Inserted, p.key|uint64(p.mine))
+	}
 	p.lost++
 	q.Stats().Retries++
-	if seen&p.mask == p.key {
+	v := decide(seen, p.key, p.mask, p.insert)
+	if v == same {
 		lostToEqual.Hit()
 	} else {
 		lostToOther.Hit()
 	}
 	switch {
 	case ignoresWinner.On():
-		return p.nextBucket()
+		v = other
 	case trustsWinner.On():
 		return p.finish(Found, seen)
 	}
-	return p.consider(q, seen)
+	return p.act(q, v, seen)
 }
 
 // request requests chunk number i, split where it crosses into another owner's
@@ -190,26 +287,17 @@ func (p *probe) request(q rma.Queue, i uint64) {
 	}
 }
 
-// startChunk makes chunk i the one examined. It requests chunk i and the next one before
-// chunk i is waited for (OP 3.3). With Auto the next one is rarely needed and not requested.
+// startChunk makes chunk i the one examined. The next one is requested before chunk i is waited
+// for (OP 3.3), but for Auto, with which it is rarely needed.
 func (p *probe) startChunk(q rma.Queue, i uint64) {
-	p.number, p.next, p.phase = i, 0, phaseChunk
-	last := i + 1
-	if p.t.auto != nil {
-		last = i
+	p.number, p.next = i, 0
+	ahead := p.t.auto == nil
+	if i == 0 || !ahead {
+		p.request(q, i)
 	}
-	for ; p.requested <= last && p.requested*p.size < p.t.limit; p.requested++ {
-		p.request(q, p.requested)
+	if ahead && (i+1)*p.size < p.t.limit {
+		p.request(q, i+1)
 	}
-}
-
-// occupiedIn counts the occupied buckets.
-func occupiedIn(buckets []uint64) uint64 {
-	n := uint64(0)
-	for _, bucket := range buckets {
-		n += bucket >> 63
-	}
-	return n
 }
 
 // collect takes the results of a chunk's gets, or returns the handle of one that is not done.
@@ -227,86 +315,6 @@ func (c *chunkRequest) collect(q rma.Queue) (rma.Handle, error) {
 	return rma.NoHandle, nil
 }
 
-// examine examines the present chunk from p.next on.
-func (p *probe) examine(q rma.Queue) (rma.Handle, error) {
-	c := &p.chunks[p.number%2]
-	if trustsLine.On() {
-		p.trustLine(c)
-	}
-	for p.next < c.length {
-		bucket := c.buf[p.next]
-		if decide(bucket, p.key, p.mask, p.insert) != other {
-			return p.consider(q, bucket)
-		}
-		p.next++
-	}
-	if (p.number+1)*p.size >= p.t.limit {
-		if p.insert {
-			noFreeBucket.Hit()
-		}
-		return p.finish(exhausted(p.insert), 0)
-	}
-	p.startChunk(q, p.number+1)
-	return rma.NoHandle, nil
-}
-
-// consider decides on the content of bucket p.next, as read or as returned by a
-// compare-and-swap that lost.
-func (p *probe) consider(q rma.Queue, bucket uint64) (rma.Handle, error) {
-	switch decide(bucket, p.key, p.mask, p.insert) {
-	case other:
-		return p.nextBucket()
-	case vacant:
-		return p.store(q)
-	case absent:
-		return p.finish(NotFound, 0)
-	}
-	if p.match == nil || uncompared.On() {
-		return p.finish(Found, bucket)
-	}
-	p.bucket, p.phase = bucket, phaseMatch
-	return p.compare(q, bucket)
-}
-
-// nextBucket goes on to the next bucket of the chunk.
-func (p *probe) nextBucket() (rma.Handle, error) {
-	p.next++
-	p.phase = phaseChunk
-	return rma.NoHandle, nil
-}
-
-// compare finds out whether the element that a bucket refers to is the one searched for.
-func (p *probe) compare(q rma.Queue, bucket uint64) (rma.Handle, error) {
-	h, same, err := p.match.stepCompare(q, bucket)
-	switch {
-	case h != rma.NoHandle || err != nil:
-		return h, err
-	case same:
-		return p.finish(Found, bucket)
-	}
-	fingerprintCollision.Hit()
-	return p.nextBucket()
-}
-
-// store makes sure that the element lies in an arena, then claims the bucket.
-func (p *probe) store(q rma.Queue) (rma.Handle, error) {
-	if p.match != nil {
-		p.phase = phaseStore
-		h, offer, err := p.match.stepStore(q)
-		if h != rma.NoHandle || err != nil {
-			return h, err
-		}
-		if offer == 0 { // no arena has room
-			return p.finish(Full, 0)
-		}
-		p.offer = offer
-	}
-	rank, off := p.t.place((p.home + p.number*p.size + uint64(p.next)) % p.t.buckets)
-	p.swap = q.CompareAndSwap(p.t.window, rank, off, 0, p.offer)
-	p.phase = phaseSwap
-	return p.swap, nil
-}
-
 // finish ends the search. The chunk behind the one examined may still be in flight.
 // Only the next search of this machine waits for it.
 func (p *probe) finish(result Result, bucket uint64) (rma.Handle, error) {
@@ -316,4 +324,38 @@ func (p *probe) finish(result Result, bucket uint64) (rma.Handle, error) {
 	}
 	p.result, p.bucket, p.phase = result, bucket, phaseStart
 	return rma.NoHandle, nil
+}
+
+// verdict is what the content of a bucket means for a search.
+type verdict uint8
+
+const (
+	other  verdict = iota // the bucket has another item: examine the next one
+	same                  // it has the word, or an element of equal fingerprint
+	vacant                // it is empty: claim it
+	absent                // it is empty: the item is not in the set
+)
+
+// decide is the decision of find-or-put (OP Fig. 1). A search makes it for each bucket from home
+// on, until one does not have another item, and for what won when a compare-and-swap lost.
+// Where a bucket equals key in the bits of mask, it has what is searched for or, of elements, what
+// has to be compared. An empty bucket is zero, and key is not.
+func decide(bucket, key, mask uint64, insert bool) verdict {
+	switch {
+	case bucket&mask == key:
+		return same
+	case bucket != 0:
+		return other
+	case insert:
+		return vacant
+	}
+	return absent
+}
+
+// exhausted is the answer when every bucket within the limit has another item.
+func exhausted(insert bool) Result {
+	if insert {
+		return Full
+	}
+	return NotFound
 }

@@ -160,14 +160,12 @@ func checksOf[S interface{ Check(context.Context) error }](sets []S) func(int,
 
 // readAll reads the whole table in order.
 func (t *table) readAll() ([]uint64, error) {
-	var all []uint64
-	for rank := range t.window.Size() {
-		for run, err := range t.runs(context.Background(), rank) {
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, run.buckets...)
+	all := make([]uint64, t.buckets)
+	for s, err := range t.occupied(context.Background(), 0, t.window.Size()) {
+		if err != nil {
+			return nil, err
 		}
+		all[s.at] = s.bucket
 	}
 	return all, nil
 }

@@ -9,15 +9,10 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-const (
-	kindWords    = "farhash set of words"
-	kindElements = "farhash set of elements"
+// fileLoadFactor is the load factor that a set is grown for when a file is loaded.
+const fileLoadFactor = 0.8
 
-	// loadLoad is the load factor that a set is grown for when a file is loaded.
-	fileLoadFactor = 0.8
-)
-
-var wordContents = archive.Contents{Kind: kindWords, ElementBytes: 8}
+var wordContents = archive.Contents{Kind: "farhash set of words", ElementBytes: 8}
 
 // Save writes the set to a file, in a form that is loaded with any number of ranks
 // and buckets. The ranks write it together: path must mean the same file on each.
@@ -25,7 +20,7 @@ var wordContents = archive.Contents{Kind: kindWords, ElementBytes: 8}
 // file that it leads to is replaced. Collective; nothing may insert meanwhile on any rank.
 func (s *Set) Save(ctx context.Context, path string) error {
 	record := make([]byte, 8)
-	return archive.SaveTable(ctx, s.job, path, wordContents,
+	return archive.SaveTable(ctx, s.t.job, path, wordContents,
 		func(yield func([]byte, error) bool) {
 			for word, err := range s.Local(ctx) {
 				binary.LittleEndian.PutUint64(record, word)
@@ -38,11 +33,11 @@ func (s *Set) Save(ctx context.Context, path string) error {
 
 // Save writes the set to a file; see Set.Save.
 func (e *Elements) Save(ctx context.Context, path string) error {
-	return archive.SaveTable(ctx, e.job, path, e.contents(), e.Local(ctx))
+	return archive.SaveTable(ctx, e.t.job, path, e.contents(), e.Local(ctx))
 }
 
 func (e *Elements) contents() archive.Contents {
-	return archive.Contents{Kind: kindElements, ElementBytes: e.cfg.ElementBytes}
+	return archive.Contents{Kind: "farhash set of elements", ElementBytes: e.t.size}
 }
 
 // Load inserts the contents of a file that Save has written. It grows the set when it
@@ -50,9 +45,7 @@ func (e *Elements) contents() archive.Contents {
 // every rank, and the set is unchanged. Collective; no other call may run on any
 // rank meanwhile.
 func (s *Set) Load(ctx context.Context, path string) error {
-	return load(ctx, s.job, path, wordContents, s.Len, func(records uint64) error {
-		return makeRoom(ctx, s.job, records, s.Len, s.Buckets(), s.Grow)
-	}, func(payload []byte) error {
+	return s.load(ctx, path, wordContents, func(payload []byte) error {
 		words := make([]uint64, len(payload)/8)
 		for i := range words {
 			words[i] = binary.LittleEndian.Uint64(payload[i*8:])
@@ -63,50 +56,46 @@ func (s *Set) Load(ctx context.Context, path string) error {
 
 // Load inserts the contents of a file that Save has written; see Set.Load.
 func (e *Elements) Load(ctx context.Context, path string) error {
-	return load(ctx, e.job, path, e.contents(), e.Len, func(records uint64) error {
-		room := min(e.Buckets(), e.Capacity())
-		grow := func(ctx context.Context, buckets uint64) error {
-			return e.Grow(ctx, max(buckets, e.Buckets()), 0)
-		}
-		return makeRoom(ctx, e.job, records, e.Len, room, grow)
-	}, func(payload []byte) error {
-		return e.FindOrPutBatch(payload, make([]Result, len(payload)/e.cfg.ElementBytes))
+	return e.load(ctx, path, e.contents(), func(payload []byte) error {
+		return e.FindOrPutBatch(payload, make([]Result, len(payload)/e.t.size))
 	})
 }
 
-// makeRoom grows a set that would be too full with so many records more. All ranks
-// decide by the same number: none inserts before every one has counted. Collective.
-func makeRoom(ctx context.Context, job rma.Job, records uint64,
-	length func(context.Context) (uint64, error), room uint64,
-	grow func(ctx context.Context, buckets uint64) error) error {
-	n, err := length(ctx)
-	err = rma.AllSucceeded(ctx, job, "set: counting what is there", err)
-	if err != nil || float64(n+records) <= fileLoadFactor*float64(room) {
-		return err
-	}
-	return grow(ctx, uint64(float64(n+records)/fileLoadFactor)+1)
-}
-
 // load verifies a file, makes room, and inserts its contents.
-func load(ctx context.Context, job rma.Job, path string, want archive.Contents,
-	length func(context.Context) (uint64, error), makeRoom func(records uint64) error,
+func (s *anySet) load(ctx context.Context, path string, want archive.Contents,
 	insert func(payload []byte) error) error {
+	job := s.t.job
 	l, err := archive.LoadTable(ctx, job, path, want, archive.Fixed(want.ElementBytes))
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	if err := makeRoom(l.Records); err != nil {
+	if err := s.makeRoom(ctx, l.Records); err != nil {
 		return err
 	}
 	err = l.Each(ctx, 0, insert)
 	if err = rma.AllSucceeded(ctx, job, "set: loading "+path, err); err != nil {
 		return err
 	}
-	n, err := length(ctx)
+	n, err := s.Len(ctx)
 	if err == nil && n < l.Records {
 		err = fmt.Errorf("set: %s is corrupt: it has %d elements, some more than once; %d are in "+
 			"the set now", path, l.Records, n)
 	}
 	return rma.AllSucceeded(ctx, job, "set: loading "+path, err)
+}
+
+// makeRoom grows a set that would be too full with so many records more. All ranks
+// decide by the same number: none inserts before every one has counted. Collective.
+func (s *anySet) makeRoom(ctx context.Context, records uint64) error {
+	n, err := s.Len(ctx)
+	err = rma.AllSucceeded(ctx, s.t.job, "set: counting what is there", err)
+	room := s.t.buckets
+	if s.t.arenas != nil {
+		room = min(room, s.t.arenas.capacity())
+	}
+	if err != nil || float64(n+records) <= fileLoadFactor*float64(room) {
+		return err
+	}
+	return s.grow(ctx, max(uint64(float64(n+records)/fileLoadFactor)+1, s.t.buckets), 0)
 }

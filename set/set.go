@@ -2,12 +2,10 @@ package set
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/internal/testkit/mark"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
@@ -24,15 +22,8 @@ const (
 
 // String is the result's name.
 func (r Result) String() string {
-	switch r {
-	case NotFound:
-		return "not found"
-	case Found:
-		return "found"
-	case Inserted:
-		return "inserted"
-	case Full:
-		return "full"
+	if names := [...]string{"not found", "found", "inserted", "full"}; int(r) < len(names) {
+		return names[r]
 	}
 	return fmt.Sprintf("Result(%d)", uint8(r))
 }
@@ -71,65 +62,20 @@ const maxKnownWords = 1 << 40
 // DefaultDepth is how many operations of a batch are in flight on a queue.
 const DefaultDepth = 64
 
-func (c Config) geometry() geometry {
-	return geometry{buckets: c.Buckets, chunk: c.Chunk, chunks: c.Chunks, home: c.Home,
-		depth: c.Depth, known: c.KnownWords}
-}
-
 // MaxWord is the largest word that a Set holds: 63 bits.
 const MaxWord = occupied - 1
 
 // Set is an insert-only set of 63-bit words over the memory of all ranks. It is
 // safe for concurrent use. Grow and Close are not to run beside other calls.
-type Set struct {
-	job   rma.Job
-	cfg   Config
-	t     *table
-	tally *tally
-}
+type Set struct{ anySet }
 
 // New makes an empty set. Collective: every rank calls it with the same Config.
 func New(ctx context.Context, job rma.Job, cfg Config) (*Set, error) {
-	g := cfg.geometry()
-	if err := agree(ctx, job, &g, 0, 0); err != nil {
+	s := new(Set)
+	if err := s.open(ctx, job, ElementsConfig{Config: cfg}, nil); err != nil {
 		return nil, err
 	}
-	t, err := newTable(ctx, job, g)
-	if err != nil {
-		return nil, err
-	}
-	if t.kernel, err = cfg.Kernel.choose(t); err != nil {
-		return nil, errors.Join(err, t.close())
-	}
-	tally, err := newTally(ctx, job)
-	if err != nil {
-		return nil, errors.Join(err, t.close())
-	}
-	t.ops = wordOps{}
-	t.remember(nil, false)
-	if err := t.open(ctx, cfg.Access, tally, nil); err != nil {
-		return nil, errors.Join(err, t.close(), tally.close())
-	}
-	return &Set{job: job, cfg: cfg, t: t, tally: tally}, nil
-}
-
-// agree makes sure that every rank has the same configuration, and that it is legal.
-func agree(ctx context.Context, job rma.Job, g *geometry,
-	elementBytes, elements uint64) error {
-	fields := []rma.Field{{Name: "buckets", Value: g.buckets},
-		{Name: "buckets per chunk", Value: uint64(g.chunk)},
-		{Name: "chunks", Value: uint64(g.chunks)},
-		{Name: "kinds of home", Value: uint64(g.home)},
-		{Name: "bytes per element", Value: elementBytes},
-		{Name: "elements", Value: elements}}
-	err := g.complete(job.Size())
-	switch { // these may differ
-	case g.depth < 0 || g.depth > 1<<16:
-		err = fmt.Errorf("set: Depth must be 0 to 65536, not %d", g.depth)
-	case g.known > maxKnownWords:
-		err = fmt.Errorf("set: KnownWords must be at most 2^40, not %d", g.known)
-	}
-	return rma.Agree(ctx, job, "set", err, fields...)
+	return s, nil
 }
 
 // FindOrPut finds word or inserts it (OP 3.3). The result is Found, Inserted or
@@ -147,21 +93,22 @@ func (s *Set) one(word uint64, insert bool) (Result, error) {
 	if word > MaxWord {
 		return NotFound, WordError(word)
 	}
-	home := s.t.home(hashWord(word))
-	v := s.t.spanOf(home)
+	t := s.t
+	home := t.home(hashWord(word))
+	v := t.spanOf(home)
 	if v == nil {
-		return s.oneQueued(word, insert)
+		return t.oneQueued([]uint64{word}, insert)
 	}
 	r, examined, lost := v.search(word|occupied, home-v.first, insert)
 	switch {
-	case r <= Found && examined <= s.t.directChunk && lost == 0:
+	case r <= Found && examined <= t.directChunk && lost == 0:
 		return r, nil // a counter would cost more than the lookup
 	case r == unfinished && !(endsAtSpan.On() && !insert):
-		return s.oneQueued(word, insert)
+		return t.oneQueued([]uint64{word}, insert)
 	}
-	s.tally.count(r, examined, lost, s.t.directChunk)
+	t.tally.count(r, examined, lost, t.directChunk)
 	if r == Full {
-		return r, s.fullError()
+		return r, t.fullError(false)
 	}
 	return r, nil
 }
@@ -191,21 +138,15 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 		}
 	}
 	b := batch{t: s.t, items: words, results: results, insert: insert}
-	var err error
 	if k := s.t.known; k != nil {
-		err = k.run(&b)
-	} else {
-		err = b.run()
+		return k.run(&b)
 	}
-	s.tally.add(b.counts)
-	if mark.Enabled {
-		markDuplicates(results, func(i int) uint64 { return words[i] })
-	}
-	if err == nil && b.full > 0 {
-		err = s.fullError()
-	}
-	return err
+	return b.run()
 }
+
+// Remembers reports whether this rank remembers words of others: KnownWords is not 0, and some
+// memory is not addressable.
+func (s *Set) Remembers() bool { return s.t.known != nil }
 
 // WordError says that a word is larger than MaxWord.
 type WordError uint64
@@ -215,35 +156,10 @@ func (e WordError) Error() string {
 		uint64(e))
 }
 
-// Remembers reports whether this rank remembers words of others: KnownWords is not 0, and some
-// memory is not addressable.
-func (s *Set) Remembers() bool { return s.t.known != nil }
-
-// Buckets is the number of buckets of all ranks.
-func (s *Set) Buckets() uint64 { return s.t.buckets }
-
-// Len is the number of words in the set: approximate while others insert, exact
-// when nobody does. Words whose insertion a dead rank did not live to count are
-// missing from it; Check counts buckets instead.
-func (s *Set) Len(ctx context.Context) (uint64, error) { return s.tally.inserted(ctx) }
-
-// LoadFactor is the share of buckets that are occupied.
-func (s *Set) LoadFactor(ctx context.Context) (float64, error) {
-	n, err := s.Len(ctx)
-	return float64(n) / float64(s.t.buckets), err
-}
-
-// Stats returns what this rank has done with the set so far.
-func (s *Set) Stats() Stats {
-	stats := s.tally.stats()
-	stats.Access = s.t.batches.Access()
-	return stats
-}
-
 // All iterates over the words of the set, in the order of the table. Words inserted meanwhile may
 // or may not be among them.
 func (s *Set) All(ctx context.Context) iter.Seq2[uint64, error] {
-	return s.words(s.t.occupied(ctx, 0, s.job.Size()))
+	return s.words(s.t.occupied(ctx, 0, s.t.job.Size()))
 }
 
 // Local is All for this rank's part of the table.
@@ -251,10 +167,10 @@ func (s *Set) Local(ctx context.Context) iter.Seq2[uint64, error] {
 	return s.words(s.t.local(ctx))
 }
 
-func (s *Set) words(buckets iter.Seq2[uint64, error]) iter.Seq2[uint64, error] {
+func (s *Set) words(buckets iter.Seq2[stored, error]) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
-		for bucket, err := range buckets {
-			if !yield(bucket&^occupied, err) || err != nil {
+		for s, err := range buckets {
+			if !yield(s.bucket&^occupied, err) {
 				return
 			}
 		}
@@ -264,37 +180,48 @@ func (s *Set) words(buckets iter.Seq2[uint64, error]) iter.Seq2[uint64, error] {
 // Grow moves the set into a table of the given number of buckets. Collective; no
 // other call may run on any rank meanwhile. When it fails the set is unchanged.
 func (s *Set) Grow(ctx context.Context, buckets uint64) error {
-	cfg := s.cfg
-	cfg.Buckets = buckets
-	g := cfg.geometry()
-	if err := agree(ctx, s.job, &g, 0, 0); err != nil {
-		return err
+	return s.grow(ctx, buckets, 0)
+}
+
+// FullError says that something could not be inserted. What was stored stays.
+type FullError struct {
+	LoadFactor   float64 // of the whole table
+	Buckets      uint64
+	LongestProbe uint64 // buckets examined by this rank's longest search
+	Enough       uint64 // a number of buckets that is enough for twice the content
+	NoArena      bool   // buckets are free, but the arenas have no slot left
+}
+
+func (e *FullError) Error() string {
+	if e.NoArena {
+		return fmt.Sprintf("set: the arenas are full at load factor %.2f of %d buckets "+
+			"(longest probe %d buckets); make the set with more elements, or grow it to %d buckets",
+			e.LoadFactor, e.Buckets, e.LongestProbe, e.Enough)
 	}
-	m := s.mover()
-	t, err := m.rebuild(ctx, s.job, s.t, g)
+	return fmt.Sprintf("set: full at load factor %.2f of %d buckets (longest probe %d buckets); "+
+		"%d buckets would hold twice as many", e.LoadFactor, e.Buckets, e.LongestProbe, e.Enough)
+}
+
+// recommendedLoad is the load factor of a table of the recommended size.
+const recommendedLoad = 0.8
+
+// fullError describes a set that is full: it lacks buckets or arena slots.
+func (t *table) fullError(noArena bool) *FullError {
+	n, err := t.tally.inserted(context.Background())
 	if err != nil {
-		return err
+		n = t.buckets // the upper bound
 	}
-	old := s.t
-	s.cfg, s.t = cfg, t
-	return old.close()
-}
-
-func (s *Set) mover() mover {
-	return mover{hash: hashBuckets, access: s.cfg.Access, tally: s.tally}
-}
-
-// hashBuckets gives the hash of each bucket's word.
-func hashBuckets(_ context.Context, words, hashes []uint64) error {
-	for i, bucket := range words {
-		hashes[i] = hashWord(bucket &^ occupied)
+	// A table whose searches are too long at this load needs a lower load, even
+	// where this one is low.
+	enough := float64(t.buckets) * 2 / recommendedLoad
+	if noArena {
+		enough = max(float64(n)*2/recommendedLoad, float64(t.buckets+1))
 	}
-	return nil
+	return &FullError{
+		LoadFactor:   float64(n) / float64(t.buckets),
+		Buckets:      t.buckets,
+		LongestProbe: t.tally.longest.Load(),
+		Enough:       min(uint64(enough), MaxBuckets),
+		NoArena:      noArena,
+	}
 }
-
-// Close gives this rank's memory back. The other ranks keep theirs.
-func (s *Set) Close() error {
-	return errors.Join(s.t.close(), s.tally.close())
-}
-
-func (s *Set) fullError() error { return fullErrorOf(s.tally, s.t, false) }

@@ -125,8 +125,8 @@ func TestBadRequests(t *testing.T) {
 		elements, err := newElements(jobs, ElementsConfig{Config: Config{Buckets: 64},
 			ElementBytes: 16})
 		must(t, err)
-		words := &owner{t: sets[0].t, tally: sets[0].tally}
-		pairs := &owner{t: elements[0].t, tally: elements[0].tally}
+		words := sets[0].t
+		pairs := elements[0].t
 		mine, theirs := uint64(0), uint64(0)
 		for sets[0].t.owner(hashWord(mine)) != 0 {
 			mine++
@@ -136,7 +136,7 @@ func TestBadRequests(t *testing.T) {
 		}
 		room := make([]uint64, 4)
 		for i, c := range []struct {
-			o       *owner
+			o       *table
 			kind    uint32
 			n       int
 			request []uint64
@@ -277,7 +277,7 @@ func BenchmarkAnswer(b *testing.B) {
 	jobs, stop := startRanks(engineHosts, 2, 1)
 	sets, err := newSets(jobs, Config{Buckets: buckets, Access: ship.Shipped})
 	must(b, err)
-	o := &owner{t: sets[0].t, tally: sets[0].tally}
+	o := sets[0].t
 	words, answer := make([]uint64, requests*n), make([]uint64, n)
 	next := uint64(0)
 	for i := range words {

@@ -2,7 +2,6 @@ package set
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/core"
@@ -42,33 +41,23 @@ func (s Stats) Operations() uint64 { return s.Inserted + s.Found + s.NotFound + 
 // Chunks requested in advance and compare-and-swaps are not among them.
 func (s Stats) RoundTrips() uint64 { return s.Operations() + s.ExtraChunks }
 
-// counts is what a batch adds to the statistics.
+// counts is what operations add to the statistics: nothing but uint64, as in core.Counters.
 type counts struct {
-	sums
-	inserted   uint64
-	longest    uint64 // buckets examined by one search
-	unfinished uint64 // searches that have left their span
-	noArena    bool   // an element found no slot
-}
+	inserted, found, notFound, full, lost, extra, served uint64
 
-// sums are the counters that are added up on this rank alone.
-type sums struct {
-	found, notFound, full, lost, extra, served uint64
-	queues                                     rma.Stats
+	longest uint64 // buckets examined by one search
+	noSlot  uint64 // elements that no arena had a slot for
+	queues  rma.Stats
 }
 
 // add adds another batch.
 func (c *counts) add(o counts) {
-	c.inserted += o.inserted
-	c.found += o.found
-	c.notFound += o.notFound
-	c.full += o.full
-	c.lost += o.lost
-	c.extra += o.extra
-	c.unfinished += o.unfinished
-	c.longest = max(c.longest, o.longest)
-	c.noArena = c.noArena || o.noArena
-	c.queues.Add(o.queues)
+	longest := max(c.longest, o.longest)
+	sums := core.Words(c)
+	for i, n := range core.Words(&o) {
+		sums[i] += n
+	}
+	c.longest = longest
 }
 
 // count adds one operation.
@@ -83,7 +72,6 @@ func (c *counts) count(r Result, examined, lost, chunk uint64) {
 	case Full:
 		c.full++
 	case unfinished:
-		c.unfinished++
 		c.lost += lost
 		return
 	}
@@ -102,57 +90,41 @@ const (
 // tally is a rank's statistics. The insertions are kept in a window, a word for each stripe, where
 // every rank can add them up.
 type tally struct {
-	window rma.Window
-	cells  *rma.Cells
+	cells
 	own    []uint64 // this rank's words, nil where they are reached by queue
-	rank   int
 	closed bool
 
-	sums    *core.Counters[sums]
+	sums    *core.Counters[counts] // but for inserted and longest
 	longest atomic.Uint64
 }
 
 // newTally makes the counters of a set. Collective.
 func newTally(ctx context.Context, job rma.Job) (*tally, error) {
-	spec := rma.Spec{Name: "set: counters", Words: stripes * stripeWords}
-	w, err := job.NewWindow(ctx, spec)
+	c, err := newCells(ctx, job, "counters", stripes*stripeWords)
 	if err != nil {
 		return nil, err
 	}
-	cells, err := rma.NewCells(job, w)
-	if err != nil {
-		return nil, errors.Join(err, w.Close())
-	}
-	regions := core.NewRegions(w)
-	return &tally{window: w, cells: cells, rank: job.Rank(), own: regions.Here(job.Rank()),
-		sums: core.NewCounters[sums]()}, nil
+	regions := core.NewRegions(c.window)
+	return &tally{cells: c, own: regions.Here(job.Rank()),
+		sums: core.NewCounters[counts]()}, nil
 }
 
 // count adds one operation.
 func (ta *tally) count(r Result, examined, lost, chunk uint64) {
-	i := int(core.Stripe())
 	if r == Inserted && ta.own != nil && examined <= chunk && lost == 0 {
-		atomic.AddUint64(&ta.own[i*stripeWords], 1)
+		atomic.AddUint64(&ta.own[core.Stripe()*stripeWords], 1)
 		ta.noteLongest(examined)
 		return
 	}
 	var c counts
 	c.count(r, examined, lost, chunk)
-	ta.addTo(i, &c)
+	ta.add(&c)
 }
 
 // add adds a batch.
-func (ta *tally) add(c counts) { ta.addTo(int(core.Stripe()), &c) }
-
-// served adds operations that were carried out for other ranks, which count the results.
-func (ta *tally) served(c counts) {
-	n := c.inserted + c.found + c.notFound + c.full
-	s := sums{lost: c.lost, extra: c.extra, served: n, queues: c.queues}
-	ta.addTo(0, &counts{sums: s, longest: c.longest})
-}
-
-func (ta *tally) addTo(i int, c *counts) {
-	ta.sums.Add(uint64(i), &c.sums)
+func (ta *tally) add(c *counts) {
+	i := core.Stripe()
+	ta.sums.Add(i, c)
 	ta.noteLongest(c.longest)
 	switch {
 	case c.inserted == 0:
@@ -160,8 +132,14 @@ func (ta *tally) addTo(i int, c *counts) {
 		atomic.AddUint64(&ta.own[i*stripeWords], c.inserted)
 	default:
 		// A counter that fails must not fail the operation: the table is what counts.
-		_, _ = ta.cells.Add(context.Background(), ta.rank, i*stripeWords, c.inserted)
+		_, _ = ta.Add(context.Background(), ta.window.Rank(), int(i)*stripeWords, c.inserted)
 	}
+}
+
+// addServed adds operations that were carried out for other ranks, which count the results.
+func (ta *tally) addServed(c *counts) {
+	ta.add(&counts{lost: c.lost, extra: c.extra, longest: c.longest, queues: c.queues,
+		served: c.inserted + c.found + c.notFound + c.full})
 }
 
 // noteLongest records the longest search.
@@ -181,7 +159,7 @@ func (ta *tally) inserted(ctx context.Context) (uint64, error) {
 	}
 	total := uint64(0)
 	for i := range stripes {
-		n, err := ta.cells.Sum(ctx, i*stripeWords)
+		n, err := ta.Sum(ctx, i*stripeWords)
 		if err != nil {
 			return 0, err
 		}
@@ -199,7 +177,7 @@ func (ta *tally) stats() Stats {
 	s := Stats{Found: n.found, NotFound: n.notFound, Full: n.full, LostSwaps: n.lost,
 		ExtraChunks: n.extra, LongestProbe: ta.longest.Load(), Served: n.served, Queues: n.queues}
 	for i := range stripes {
-		own, err := ta.cells.Load(context.Background(), ta.rank, i*stripeWords)
+		own, err := ta.Load(context.Background(), ta.window.Rank(), i*stripeWords)
 		if err == nil {
 			s.Inserted += own
 		}
@@ -210,7 +188,7 @@ func (ta *tally) stats() Stats {
 // restart makes n the number of this rank's insertions. Nobody inserts meanwhile.
 func (ta *tally) restart(ctx context.Context, n uint64) error {
 	for i := range stripes {
-		if err := ta.cells.Store(ctx, ta.rank, i*stripeWords, n); err != nil {
+		if err := ta.Store(ctx, ta.window.Rank(), i*stripeWords, n); err != nil {
 			return err
 		}
 		n = 0
@@ -220,5 +198,5 @@ func (ta *tally) restart(ctx context.Context, n uint64) error {
 
 func (ta *tally) close() error {
 	ta.closed, ta.own = true, nil
-	return errors.Join(ta.cells.Close(), ta.window.Close())
+	return ta.Close()
 }

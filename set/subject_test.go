@@ -151,7 +151,7 @@ type elementSubject struct {
 // bytesFor writes the elements one after the other. They differ from each other
 // in one byte, the first or the last.
 func (s elementSubject) bytesFor(ids []int) []byte {
-	size := s.e.cfg.ElementBytes
+	size := s.e.t.size
 	buf := make([]byte, len(ids)*size+8)
 	if s.skewed {
 		buf = buf[3:]
@@ -186,7 +186,7 @@ func (s elementSubject) findOrPut(ids []int, single bool) ([]Result, []Ref, erro
 	}
 	refs := make([]Ref, len(ids))
 	err := s.e.FindOrPutRefs(s.bytesFor(ids), results, refs)
-	dst := make([]byte, s.e.cfg.ElementBytes)
+	dst := make([]byte, s.e.t.size)
 	for i, id := range ids {
 		if results[i] == Full {
 			continue
@@ -261,9 +261,9 @@ func (s elementSubject) hash(id int) uint64 {
 }
 
 func (s elementSubject) id(bucket uint64) (int, error) {
-	words, err := s.e.elementOf(context.Background(), bucket)
+	words, err := s.e.t.elementOf(context.Background(), bucket)
 	if err != nil {
 		return none, err
 	}
-	return s.idOf(bytesOf(words)[:s.e.cfg.ElementBytes])
+	return s.idOf(bytesOf(words)[:s.e.t.size])
 }

@@ -1,10 +1,12 @@
 package set
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/bits"
+	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
@@ -36,27 +38,50 @@ const (
 // and Elements share it. Growth replaces it as a whole.
 type table struct {
 	span          // all buckets, where all are directly addressable
+	unit  uint64  // homes are multiples of it, in buckets
+	units uint64  // n / unit
 	spans []*span // by rank: the span that its segment is in, nil where only queues reach it
 
+	items
 	geometry    geometry
-	job         rma.Job
 	window      rma.Window
 	perRank     uint64 // k, buckets of each rank
 	buckets     uint64 // n = k * ranks
 	chunk       uint64 // C; with auto the largest, where there are queues
 	directChunk uint64 // C as the statistics have it where memory is direct
 	auto        *auto  // chooses C, nil if it is given or memory is direct
-	unit        uint64 // homes are multiples of it, in buckets
-	units       uint64 // n / unit
-	depth       int    // of a session; 0 for DefaultDepth
-
-	kernel Kernel // searches batches; chosen, not KernelAuto
+	kernel      Kernel // searches batches; chosen, not KernelAuto
 
 	sessions core.Pool[*session]
+	batches  core.Batches
 	known    *known // nil for none
+	shipped  batch  // the request of another rank that is being answered
+}
 
-	ops     itemOps
-	batches core.Batches
+// items is what a set holds, and keeps when it gets another table. An item is a word, or an
+// element as it lies in an arena.
+type items struct {
+	job    rma.Job
+	size   int     // bytes of an element; 0: the items are words
+	width  int     // words of an item
+	mask   uint64  // bits of a bucket that are those of an item's key
+	arenas *arenas // of elements; nil for words
+	tally  *tally
+}
+
+func (its *items) hash(item []uint64) uint64 {
+	if its.arenas == nil {
+		return hashWord(item[0])
+	}
+	return hashElement(item)
+}
+
+// key is what a bucket has, in the bits of mask, that may hold an item.
+func (its *items) key(item []uint64, hash uint64) uint64 {
+	if its.arenas == nil {
+		return item[0] | occupied
+	}
+	return fingerprintKey(hash)
 }
 
 // Home says where a search may begin.
@@ -69,61 +94,71 @@ const (
 	HomeWord
 )
 
-// geometry is the part of a Config that shapes the table of buckets.
+// geometry is a Config whose defaults are filled in, but for Chunk and Kernel.
 type geometry struct {
-	buckets uint64
-	chunk   int
-	chunks  int
-	home    Home
-	auto    bool
-	depth   int
-	known   uint64 // KnownWords
+	Config
+	chunk int // C, or with Auto the one to begin with
 }
 
-func (g *geometry) complete(ranks int) error {
-	if g.auto = g.chunk == Auto; g.auto {
-		g.chunk = DefaultChunk
-	}
-	if g.chunks == 0 {
-		g.chunks = DefaultChunks
-	}
+// newGeometry makes sure that every rank has the same configuration, and that it is legal.
+// refusal is an error with it, or nil. Collective.
+func newGeometry(ctx context.Context, job rma.Job, cfg ElementsConfig, refusal error) (geometry,
+	error) {
+	fields := []rma.Field{{Name: "buckets", Value: cfg.Buckets},
+		{Name: "buckets per chunk", Value: uint64(cfg.Chunk)},
+		{Name: "chunks", Value: uint64(cfg.Chunks)},
+		{Name: "kinds of home", Value: uint64(cfg.Home)},
+		{Name: "bytes per element", Value: uint64(cfg.ElementBytes)},
+		{Name: "elements", Value: cfg.Capacity}}
+	g := geometry{Config: cfg.Config, chunk: cmp.Or(cfg.Chunk, DefaultChunk)}
+	g.Chunks, g.Depth = cmp.Or(g.Chunks, DefaultChunks), cmp.Or(g.Depth, DefaultDepth)
 	switch {
-	case g.buckets < 1 || g.buckets > MaxBuckets:
-		return fmt.Errorf("set: Buckets must be 1 to 2^44, not %d", g.buckets)
+	case g.Buckets < 1 || g.Buckets > MaxBuckets:
+		refusal = fmt.Errorf("set: Buckets must be 1 to 2^44, not %d", g.Buckets)
 	case g.chunk < 0 || g.chunk%lineBuckets != 0 || g.chunk > 1<<16:
-		return fmt.Errorf("set: Chunk must be a multiple of %d up to 65536, not %d",
+		refusal = fmt.Errorf("set: Chunk must be a multiple of %d up to 65536, not %d",
 			lineBuckets, g.chunk)
-	case g.chunks < 0 || g.chunks > 1<<24:
-		return fmt.Errorf("set: Chunks must be 1 to 2^24, not %d", g.chunks)
-	case g.home != HomeLine && g.home != HomeWord:
-		return fmt.Errorf("set: Home must be HomeLine or HomeWord, not %d", g.home)
+	case g.Chunks < 0 || g.Chunks > 1<<24:
+		refusal = fmt.Errorf("set: Chunks must be 1 to 2^24, not %d", g.Chunks)
+	case g.Home != HomeLine && g.Home != HomeWord:
+		refusal = fmt.Errorf("set: Home must be HomeLine or HomeWord, not %d", g.Home)
+	case g.Depth < 0 || g.Depth > 1<<16:
+		refusal = fmt.Errorf("set: Depth must be 0 to 65536, not %d", g.Depth)
+	case g.KnownWords > maxKnownWords:
+		refusal = fmt.Errorf("set: KnownWords must be at most 2^40, not %d", g.KnownWords)
 	}
-	line := uint64(ranks) * lineBuckets
-	g.buckets = (g.buckets + line - 1) / line * line
-	return nil
+	line := uint64(job.Size()) * lineBuckets
+	g.Buckets = (g.Buckets + line - 1) / line * line
+	return g, rma.Agree(ctx, job, "set", refusal, fields...)
 }
 
 // newTable makes the buckets of a set. Collective.
-func newTable(ctx context.Context, job rma.Job, g geometry) (*table, error) {
-	perRank := g.buckets / uint64(job.Size())
-	w, err := job.NewWindow(ctx, rma.Spec{Name: "set: buckets", Words: int(perRank)})
+func newTable(ctx context.Context, its items, g geometry) (*table, error) {
+	t := &table{items: its, geometry: g, perRank: g.Buckets / uint64(its.job.Size()),
+		buckets: g.Buckets, chunk: min(uint64(g.chunk), g.Buckets), unit: 1,
+		sessions: core.Pool[*session]{Closed: errClosed}}
+	t.limit = min(uint64(g.chunk)*uint64(g.Chunks), t.buckets)
+	if g.Home == HomeLine {
+		t.unit = lineBuckets
+	}
+	t.units = t.buckets / t.unit
+	var err error
+	if t.kernel, err = g.Kernel.choose(t); err != nil {
+		return nil, err
+	}
+	t.window, err = t.job.NewWindow(ctx, rma.Spec{Name: "set: buckets", Words: int(t.perRank)})
 	if err != nil {
 		return nil, err
 	}
-	t := &table{geometry: g, job: job, window: w, perRank: perRank, buckets: g.buckets,
-		chunk: min(uint64(g.chunk), g.buckets), unit: 1, depth: g.depth,
-		sessions: core.Pool[*session]{Closed: errClosed}}
-	t.limit = min(uint64(g.chunk)*uint64(g.chunks), t.buckets)
-	t.batches.Regions, t.batches.InOnePiece = core.NewRegions(w), true
+	t.batches.Regions, t.batches.InOnePiece = core.NewRegions(t.window), true
 	t.findSpans()
-	if g.home == HomeLine {
-		t.unit = lineBuckets
-	}
 	t.directChunk = t.chunk
-	if g.auto && t.flat == nil {
-		t.auto, t.chunk = newAuto(), min(maxAutoChunk, g.buckets)
+	if g.Chunk == Auto && t.flat == nil {
+		t.auto, t.chunk = newAuto(), min(maxAutoChunk, g.Buckets)
 	}
-	t.units = t.buckets / t.unit
+	if n := min(g.KnownWords, t.perRank/knownShare); n > 0 && t.flat == nil && t.size == 0 {
+		t.known = &known{words: make([]atomic.Uint64, n)}
+	}
 	return t, nil
 }
 
@@ -147,19 +182,11 @@ func (t *table) place(bucket uint64) (rank, off int) {
 
 // pieces is the number of gets that a chunk may take: one for each segment that has a part
 // of it.
-func (t *table) pieces() uint64 {
-	if t.chunk < 2 {
-		return 1
-	}
-	return (t.chunk-2)/t.perRank + 2
-}
+func (t *table) pieces() uint64 { return (t.chunk-2)/t.perRank + 2 }
 
 // distance is how far bucket lies behind home, around the end of the table.
 func (t *table) distance(home, bucket uint64) uint64 {
-	if bucket >= home {
-		return bucket - home
-	}
-	return bucket + t.buckets - home
+	return (bucket + t.buckets - home) % t.buckets
 }
 
 // errClosed is the answer of a set that has been closed.
@@ -172,3 +199,24 @@ func (t *table) close() error {
 	t.flat, t.spans = nil, nil
 	return errors.Join(err, t.sessions.Close(), t.window.Close())
 }
+
+// cells are words in a window of their own.
+type cells struct {
+	*rma.Cells
+	window rma.Window
+}
+
+// newCells makes so many words on each rank. Collective.
+func newCells(ctx context.Context, job rma.Job, name string, words int) (cells, error) {
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "set: " + name, Words: words})
+	if err != nil {
+		return cells{}, err
+	}
+	c, err := rma.NewCells(job, w)
+	if err != nil {
+		return cells{}, errors.Join(err, w.Close())
+	}
+	return cells{c, w}, nil
+}
+
+func (c cells) Close() error { return errors.Join(c.Cells.Close(), c.window.Close()) }
