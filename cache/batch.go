@@ -3,8 +3,6 @@ package cache
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 	"unsafe"
 )
 
@@ -14,9 +12,6 @@ import (
 // requests in flight, or by their owners, as [Config].Access says. When memory of some ranks is
 // lost, keys of others are answered all the same, and the error names one rank.
 func (c *Cache) GetBatch(keys, values []byte, found []bool) error {
-	if err := c.checkBatch(keys, values, len(found)); err != nil {
-		return err
-	}
 	return c.batch(call{kind: kindGet, n: len(found), keys: c.keys(keys),
 		values: c.values(values), found: found})
 }
@@ -25,20 +20,8 @@ func (c *Cache) GetBatch(keys, values []byte, found []bool) error {
 // number i; it is 0 where there was an error. Of the values of a key that occurs twice
 // either may stay.
 func (c *Cache) PutBatch(keys, values []byte, results []Result) error {
-	if err := c.checkBatch(keys, values, len(results)); err != nil {
-		return err
-	}
 	return c.batch(call{kind: kindPut, n: len(results), keys: c.keys(keys),
 		values: c.values(values), results: results})
-}
-
-func (c *Cache) checkBatch(keys, values []byte, n int) error {
-	if len(keys) != n*c.cfg.KeySize || len(values) != n*c.cfg.ValueSize {
-		return fmt.Errorf("cache: %d bytes of keys and %d of values for %d answers; this cache "+
-			"has keys of %d bytes and values of %d", len(keys), len(values), n, c.cfg.KeySize,
-			c.cfg.ValueSize)
-	}
-	return nil
 }
 
 // call is operations as they are given: on bytes.
@@ -47,8 +30,8 @@ type call struct {
 	n       int
 	keys    items
 	values  items
-	found   []bool   // get and remove
-	results []Result // put
+	found   []bool   // of gets
+	results []Result // of puts
 }
 
 // items are byte strings of one size, each so many bytes behind the one before.
@@ -68,8 +51,8 @@ func (it *items) pack(to []uint64, i int) {
 	copy(bytesOf(to), it.at(i))
 }
 
-// words is the items as words, where they are that: whole, aligned, one behind the other.
-func (it *items) words() ([]uint64, bool) {
+// whole is all items as words, where they are that: whole, aligned, one behind the other.
+func (it *items) whole() ([]uint64, bool) {
 	if it.size%8 != 0 || it.step != it.size {
 		return nil, false
 	}
@@ -78,208 +61,177 @@ func (it *items) words() ([]uint64, bool) {
 
 // batch carries out the operations of a batch.
 func (c *Cache) batch(o call) error {
-	s := c.scratch.take()
-	defer c.scratch.give(s)
-	s.begin(c, o)
+	if len(o.keys.bytes) != o.n*c.cfg.KeySize || len(o.values.bytes) != o.n*c.cfg.ValueSize {
+		return fmt.Errorf("cache: %d bytes of keys and %d of values for %d answers; this cache "+
+			"has keys of %d bytes and values of %d", len(o.keys.bytes), len(o.values.bytes), o.n,
+			c.cfg.KeySize, c.cfg.ValueSize)
+	}
+	s := c.take()
+	defer s.give()
+	s.begin(o)
 	requests, err := c.t.batches.Run(context.Background(), o.n, s)
 	s.counts.Queues.Add(requests)
 	c.tally.Add(uint64(o.n), &s.counts)
 	return err
 }
 
-// one is a batch of one, which is not shipped.
-func (c *Cache) one(k kind, key, value []byte) (bool, Result, error) {
-	s := c.scratch.take()
-	defer c.scratch.give(s)
-	s.begin(c, call{k, 1, c.keys(key), c.values(value), s.foundOne[:], s.resultOne[:]})
-	err := c.own(s)
-	return s.foundOne[0], s.resultOne[0], err
-}
-
-// own carries out a call without shipping it.
-func (c *Cache) own(s *scratch) error {
-	err := c.t.batches.Own(s.n, s)
-	c.tally.Add(uint64(s.n), &s.counts)
-	return err
+// one carries out a single operation, which is not shipped, and returns its search.
+func (c *Cache) one(k kind, key, value []byte) (search, error) {
+	s := c.take()
+	defer s.give()
+	s.begin(call{kind: k, n: 1, keys: c.keys(key), values: c.values(value)})
+	s.single = search{t: c.t, kind: k, key: s.word(0), value: s.value}
+	if hash := hashKey(s.single.key); c.t.addressable(hash) {
+		if k == kindPut {
+			s.values.pack(s.value, 0)
+		}
+		c.search(&s.single, hash)
+		s.copyValue(0, &s.single)
+		return s.single, nil
+	}
+	err := c.t.queued(s, nil)
+	c.tally.Add(1, &s.counts)
+	return s.single, err
 }
 
 // scratch is a call, a core.Ops, and what it needs for itself.
 type scratch struct {
 	call
-	c       *Cache
-	counts  Counts
-	whole   bool     // keys and values are whole words, and worked on where they are
-	words   batch    // if whole: all operations
-	copied  batch    // a piece of the operations
-	piece   piece    // its memory
-	pipe    pipeline // for direct memory
-	key     []uint64 // room for one
-	at      []int    // the operations of a piece
-	serving shipping
-	update  []uint64 // a value
+	c      *Cache
+	counts Counts
+	key    []uint64 // room for one
+	value  []uint64
+	single search   // what became of the operation, where it is a single one
+	pipe   pipeline // for direct memory
+	piece  batch    // room for operations that are copied
+	served batch    // room for the answers to operations of another rank
+}
 
-	foundOne  [1]bool
-	resultOne [1]Result
+// take returns a scratch that no call uses. They are kept, so that calls do not allocate.
+func (c *Cache) take() *scratch {
+	if s, ok := c.scratch.Get().(*scratch); ok {
+		return s
+	}
+	return &scratch{c: c, key: make([]uint64, c.t.keyWords), value: make([]uint64, c.t.valueWords)}
+}
+
+// give gives a scratch back, without what the call was given.
+func (s *scratch) give() {
+	s.call, s.single, s.pipe.batch = call{}, search{}, batch{}
+	s.c.scratch.Put(s)
 }
 
 // begin readies the answers: false, or 0.
-func (s *scratch) begin(c *Cache, o call) {
-	s.c, s.call, s.counts = c, o, Counts{}
+func (s *scratch) begin(o call) {
+	s.call, s.counts = o, Counts{}
 	clear(o.found)
 	clear(o.results)
-	s.words = batch{t: c.t, kind: o.kind, counts: &s.counts, pipe: &s.pipe}
-	b := &s.words
-	if b.keys, s.whole = o.keys.words(); s.whole {
-		b.values, s.whole = o.values.words()
-	}
-	if b.n, b.found, b.results = o.n, o.found, o.results; !s.whole {
-		s.piece.reserve(c.t)
-	}
 }
 
-// hash is the hash of a key.
-func (s *scratch) hash(i int) uint64 {
-	if s.whole {
-		return hashKey(s.words.key(i))
+// word is a key as whole words, which may be in s.key.
+func (s *scratch) word(i int) []uint64 {
+	if words, ok := asWords(s.keys.at(i)); ok {
+		return words
 	}
-	s.key = slices.Grow(s.key[:0], s.c.t.keyWords)[:s.c.t.keyWords]
 	s.keys.pack(s.key, i)
-	return hashKey(s.key)
+	return s.key
 }
 
 // Owners gives the ranks that have the candidates of the keys.
 func (s *scratch) Owners(owners []int32) {
 	for i := range owners {
-		owners[i] = int32(s.c.t.rankOf(s.hash(i)))
+		owners[i] = int32(s.c.t.rankOf(hashKey(s.word(i))))
 	}
-}
-
-// Direct works on memory that this process addresses. The stages of the pipeline need the
-// operations one behind the other, so they are copied unless they are that already.
-func (s *scratch) Direct(at, left []int) ([]int, error) {
-	if at == nil && s.whole {
-		s.words.direct(s.words.pipe)
-		return left, nil
-	}
-	s.piece.reserve(s.c.t)
-	return left, s.pieces(at, true)
-}
-
-// Queued works through a queue.
-func (s *scratch) Queued(at []int) error {
-	if s.whole {
-		return s.c.t.queued(&s.words, at)
-	}
-	return s.pieces(at, false)
-}
-
-// pieces carries out the operations at, or all for nil, by copying them into a batch, which works
-// on direct memory or through a queue. The error is the first one.
-func (s *scratch) pieces(at []int, direct bool) (failed error) {
-	p, n := &s.piece, len(at)
-	if at == nil {
-		n = s.n
-	}
-	b := &s.copied
-	*b = batch{t: s.c.t, kind: s.kind, counts: &s.counts, pipe: &s.pipe}
-	for from := 0; from < n; {
-		s.at = s.at[:0]
-		for ; from < n && len(s.at) < len(p.found); from++ {
-			i := from
-			if at != nil {
-				i = at[from]
-			}
-			s.at = append(s.at, i)
-		}
-		b.n = len(s.at)
-		b.keys, b.values, b.found, b.results = p.keys, p.values, p.found[:b.n], p.results[:b.n]
-		clear(b.found)
-		clear(b.results)
-		for j, i := range s.at {
-			s.keys.pack(b.key(j), i)
-			if s.kind == kindPut {
-				s.values.pack(b.value(j), i)
-			}
-		}
-		if direct {
-			b.direct(b.pipe)
-		} else if err := b.t.queued(b, nil); failed == nil {
-			failed = err
-		}
-		for j, i := range s.at {
-			s.answer(i, b, j)
-		}
-	}
-	return failed
-}
-
-// batch is operations on whole words.
-type batch struct {
-	t       *table
-	kind    kind
-	n       int
-	keys    []uint64
-	values  []uint64
-	found   []bool          // get and remove
-	results []Result        // put
-	ended   func(s *search) // called with each search that has ended through a queue; may be nil
-	counts  *Counts
-	pipe    *pipeline
-}
-
-func (b *batch) key(i int) []uint64 { return b.keys[i*b.t.keyWords:][:b.t.keyWords] }
-
-func (b *batch) value(i int) []uint64 {
-	if b.kind == kindRemove {
-		return nil
-	}
-	return b.values[i*b.t.valueWords:][:b.t.valueWords]
-}
-
-// settle takes the answer of a search.
-func (b *batch) settle(i int, s *search) {
-	b.counts.count(s)
-	if b.ended != nil {
-		b.ended(s)
-	}
-	if b.kind == kindPut {
-		b.results[i] = s.result
-	} else {
-		b.found[i] = s.matched
-	}
-}
-
-// piece is memory for some operations of a call, as whole words next to each other.
-type piece struct {
-	keys    []uint64
-	values  []uint64
-	found   []bool
-	results []Result
 }
 
 // pieceBytes is how much of the keys and values of a call is copied at a time.
 const pieceBytes = 1 << 16
 
-func (p *piece) reserve(t *table) {
-	if len(p.found) > 0 {
-		return
+// Direct works on memory that this process addresses. The stages of the pipeline need the
+// operations one behind the other as whole words, so they are copied unless they are that already.
+func (s *scratch) Direct(at, left []int) ([]int, error) {
+	t, n := s.c.t, s.n
+	if at == nil {
+		keys, wholeKeys := s.keys.whole()
+		values, wholeValues := s.values.whole()
+		if wholeKeys && wholeValues {
+			s.pipe.run(t, s.kind, &s.counts, batch{n, keys, values, s.found, s.results})
+			return left, nil
+		}
+	} else {
+		n = len(at)
 	}
-	n := max(1, pieceBytes/8/t.bucketWords)
-	p.keys, p.values = make([]uint64, n*t.keyWords), make([]uint64, n*t.valueWords)
-	p.found, p.results = make([]bool, n), make([]Result, n)
+	p := &s.piece
+	if p.n == 0 {
+		p.n = max(1, pieceBytes/8/t.bucketWords)
+		p.keys, p.values = make([]uint64, p.n*t.keyWords), make([]uint64, p.n*t.valueWords)
+		p.found, p.results = make([]bool, p.n), make([]Result, p.n)
+	}
+	for from := 0; from < n; from += p.n {
+		s.copied(at, from, min(p.n, n-from))
+	}
+	return left, nil
 }
 
-// answer gives operation i the answer of number j of a batch.
-func (o *call) answer(i int, b *batch, j int) {
-	switch {
-	case o.kind == kindPut:
-		o.results[i] = b.results[j]
-	case b.found[j]:
-		o.found[i] = true
-		if o.kind == kindGet {
-			copy(o.values.at(i), bytesOf(b.value(j)))
+// copied carries out n of the operations at, or of all for nil, by copying them.
+func (s *scratch) copied(at []int, from, n int) {
+	t, p := s.c.t, &s.piece
+	number := func(j int) int {
+		if at == nil {
+			return from + j
+		}
+		return at[from+j]
+	}
+	for j := range n {
+		s.keys.pack(p.keys[j*t.keyWords:][:t.keyWords], number(j))
+		if s.kind == kindPut {
+			s.values.pack(p.values[j*t.valueWords:][:t.valueWords], number(j))
 		}
 	}
+	clear(p.found)
+	s.pipe.run(t, s.kind, &s.counts, batch{n, p.keys, p.values, p.found, p.results})
+	for j := range n {
+		switch i := number(j); {
+		case s.kind == kindPut:
+			s.results[i] = p.results[j]
+		case p.found[j]:
+			s.found[i] = true
+			copy(s.values.at(i), bytesOf(p.values[j*t.valueWords:]))
+		}
+	}
+}
+
+// Queued works through a queue.
+func (s *scratch) Queued(at []int) error { return s.c.t.queued(s, at) }
+
+// settle takes the answer of a search that has ended through a queue.
+func (s *scratch) settle(i int, done *search) {
+	s.counts.count(done)
+	switch {
+	case s.results != nil:
+		s.results[i] = done.result
+	case s.found != nil:
+		s.found[i] = done.matched
+	default:
+		s.single = *done
+	}
+	s.copyValue(i, done)
+}
+
+// copyValue copies the value that a get has found.
+func (s *scratch) copyValue(i int, done *search) {
+	if done.kind == kindGet && done.matched {
+		copy(s.values.at(i), bytesOf(done.value))
+	}
+}
+
+// batch is operations on whole words.
+type batch struct {
+	n       int
+	keys    []uint64
+	values  []uint64
+	found   []bool   // of gets
+	results []Result // of puts
 }
 
 // asWords is the memory of bytes as words, where they are whole and aligned.
@@ -291,34 +243,10 @@ func asWords(b []byte) ([]uint64, bool) {
 	return unsafe.Slice((*uint64)(p), len(b)/8), true
 }
 
-// view is a key and a value as words, where they are whole and aligned words.
-func (c *Cache) view(key, value []byte) (k, v []uint64, ok bool) {
+// asWordPair is asWords of a key and of a value.
+func asWordPair(key, value []byte) (k, v []uint64, ok bool) {
 	if k, ok = asWords(key); ok {
 		v, ok = asWords(value)
 	}
 	return k, v, ok
-}
-
-// room is space for a value.
-func (s *scratch) room(size int) []byte {
-	if s.update == nil {
-		s.update = make([]uint64, wordsOf(size))
-	}
-	return bytesOf(s.update)[:size]
-}
-
-// scratchPool keeps them between calls, so that calls do not allocate.
-type scratchPool struct{ pool sync.Pool }
-
-func (p *scratchPool) take() *scratch {
-	if s, ok := p.pool.Get().(*scratch); ok {
-		return s
-	}
-	return new(scratch)
-}
-
-// give takes one back, without what the call was given.
-func (p *scratchPool) give(s *scratch) {
-	s.call, s.words, s.copied, s.c = call{}, batch{}, batch{}, nil
-	p.pool.Put(s)
 }

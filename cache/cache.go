@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/plural"
@@ -99,7 +100,7 @@ type Cache struct {
 	cfg     Config
 	t       *table
 	tally   *tally
-	scratch scratchPool
+	scratch sync.Pool // of *scratch
 }
 
 // New makes an empty cache. Collective: every rank calls it with the same Config. On a rank that
@@ -186,10 +187,11 @@ func (c *Cache) Get(key, value []byte) (bool, error) {
 	if err := c.check(key, value); err != nil {
 		return false, err
 	}
-	if k, v, ok := c.view(key, value); ok && c.t.batches.Any {
+	if k, v, ok := asWordPair(key, value); ok && c.t.batches.Any {
 		hash := hashKey(k)
 		if rank := c.t.rankOf(hash); c.t.batches.At(rank) != nil {
-			if c.t.peek(rank, hash, k, v) {
+			group, first := c.t.group(hash, 0)
+			if c.t.mode == LockFree && c.t.peek(c.t.bucketAt(rank, group, first), hash, k, v) {
 				c.tally.Count(hash, atHits, 1)
 				return true, nil
 			}
@@ -198,8 +200,8 @@ func (c *Cache) Get(key, value []byte) (bool, error) {
 			return s.matched, nil
 		}
 	}
-	found, _, err := c.one(kindGet, key, value)
-	return found, err
+	s, err := c.one(kindGet, key, value)
+	return s.matched, err
 }
 
 // Put stores a value under a key: where the key is, else in an empty or invalid
@@ -208,16 +210,15 @@ func (c *Cache) Put(key, value []byte) (Result, error) {
 	if err := c.check(key, value); err != nil {
 		return 0, err
 	}
-	if k, v, ok := c.view(key, value); ok && c.t.batches.Any {
-		hash := hashKey(k)
-		if c.t.addressable(hash) {
+	if k, v, ok := asWordPair(key, value); ok && c.t.batches.Any {
+		if hash := hashKey(k); c.t.addressable(hash) {
 			s := search{t: c.t, kind: kindPut, key: k, value: v}
 			c.search(&s, hash)
 			return s.result, nil
 		}
 	}
-	_, r, err := c.one(kindPut, key, value)
-	return r, err
+	s, err := c.one(kindPut, key, value)
+	return s.result, err
 }
 
 // Delete makes key invalid wherever it stands, and reports whether it stood anywhere.
@@ -225,8 +226,18 @@ func (c *Cache) Delete(key []byte) (bool, error) {
 	if len(key) != c.cfg.KeySize {
 		return false, c.sizeError("key", len(key), c.cfg.KeySize)
 	}
-	found, _, err := c.one(kindRemove, key, nil)
-	return found, err
+	s, err := c.one(kindRemove, key, nil)
+	return s.matched, err
+}
+
+// Locate reports which rank has key in its memory, and in which bucket of that rank. It is a
+// Get that leaves the value; by the time it returns another key may stand there.
+func (c *Cache) Locate(key []byte) (rank int, bucket uint64, found bool, err error) {
+	if len(key) != c.cfg.KeySize {
+		return 0, 0, false, c.sizeError("key", len(key), c.cfg.KeySize)
+	}
+	s, err := c.one(kindGet, key, make([]byte, c.cfg.ValueSize))
+	return s.rank, s.number*uint64(c.t.groupBuckets) + uint64(s.bucket()), s.matched, err
 }
 
 // search carries out a single search over direct memory.
@@ -244,9 +255,9 @@ func (c *Cache) search(s *search, hash uint64) {
 // between is lost, and an entry may be evicted before the next Update. So a counter that is
 // updated so may be too low. fn must not keep value.
 func (c *Cache) Update(key []byte, fn func(value []byte, found bool) bool) (Result, error) {
-	s := c.scratch.take()
-	defer c.scratch.give(s)
-	value := s.room(c.cfg.ValueSize)
+	s := c.take()
+	defer s.give()
+	value := bytesOf(s.value)[:c.cfg.ValueSize]
 	found, err := c.Get(key, value)
 	if err != nil {
 		return 0, err

@@ -8,18 +8,8 @@ import (
 	"github.com/farhash/farhash/internal/memory"
 )
 
-// peek reads the first candidate of a key of a rank, over direct memory and without a lock, and
-// reports whether the key was there with a whole value.
-func (t *table) peek(rank int, hash uint64, key, value []uint64) bool {
-	if t.mode != LockFree {
-		return false
-	}
-	group, first := t.group(hash, 0)
-	b := t.bucketAt(rank, group, first)
-	return t.peekAt(b, hash, key, value)
-}
-
-func (t *table) peekAt(b []uint64, hash uint64, key, value []uint64) bool {
+// peek reads a bucket without a lock, and reports whether the key was there with a whole value.
+func (t *table) peek(b []uint64, hash uint64, key, value []uint64) bool {
 	seal := atomic.LoadUint64(&b[0])
 	return seal > invalid && (sameWords(t.keyIn(b), key) || keyForgotten.On()) &&
 		t.take(b, seal, hash, value)

@@ -96,16 +96,17 @@ func TestKernelHashes(t *testing.T) {
 	for words := 1; words <= 40; words++ {
 		cfg := Config{KeySize: 8 * words, ValueSize: 8, BucketsPerRank: 5000}
 		must(t, withCache(engines[0], 3, cfg, func(c *Cache) error {
-			b := batch{t: c.t, n: stageBlock, keys: make([]uint64, stageBlock*words)}
+			b := batch{n: stageBlock, keys: make([]uint64, stageBlock*words)}
 			for i := range b.keys {
 				b.keys[i] = uint64(i) * 0x9E3779B97F4A7C15
 			}
 			var loops, assembly pipeline
 			for _, p := range []*pipeline{&loops, &assembly} {
-				p.prepare(c.t)
-				p.kernel = p == &assembly
-				b.hash(p, 0)
-				b.advance(p, 0)
+				c.t.kernel = p == &assembly
+				p.t, p.batch = c.t, b
+				p.describe()
+				p.hash(0)
+				p.advance(0)
 			}
 			if loops.ring != assembly.ring {
 				t.Errorf("%d words: the loops say %+v, the assembly %+v", words, loops.ring[0],

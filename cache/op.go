@@ -33,7 +33,7 @@ type op struct {
 	earlier error // before the lock was to be released
 
 	in   rma.Buf // a group
-	out  rma.Buf // a bucket
+	out  rma.Buf // a bucket, with the key and the value of the search
 	word rma.Buf // of a lock
 }
 
@@ -238,8 +238,6 @@ func (o *op) apply(q rma.Queue, group uint64) rma.Handle {
 	t := o.t
 	if o.write.known {
 		o.out[0] = o.seal
-		copy(o.out[1:], o.key)
-		copy(o.out[1+t.keyWords:], o.value)
 		h = o.post(q.Put(o.out, t.window, o.rank, o.bucketOf(o.write)))
 	}
 	for _, m := range o.marks[:o.n] {

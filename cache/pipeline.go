@@ -50,70 +50,77 @@ type kernelWork struct {
 	hits         uint64
 }
 
-// pipeline is the keys that are between the stages.
+// pipeline is a batch over directly addressable memory, and its keys that are between the stages.
 type pipeline struct {
+	batch
+	t      *table
+	kind   kind // get or put
+	counts *Counts
 	ring   [stageRing][stageBlock]flight
 	lines  [stageBlock]*uint64
 	work   kernelWork
-	kernel bool
 	search search // of the key that is settled
 	latch  latch
 }
 
-// direct runs a batch over directly addressable memory.
-func (b *batch) direct(p *pipeline) {
-	p.prepare(b.t)
-	p.latch = latch{job: b.t.job, pace: backoff.Backoff{Job: b.t.job}, writer: true}
-	if b.kind == kindPut {
-		p.work.puts = 1
-	}
-	blocks := (b.n + stageBlock - 1) / stageBlock
+func (p *pipeline) key(i int) []uint64   { return p.keys[i*p.t.keyWords:][:p.t.keyWords] }
+func (p *pipeline) value(i int) []uint64 { return p.values[i*p.t.valueWords:][:p.t.valueWords] }
+
+// run carries out a batch.
+func (p *pipeline) run(t *table, k kind, counts *Counts, b batch) {
+	p.t, p.kind, p.counts, p.batch = t, k, counts, b
+	p.describe()
+	p.latch = latch{job: t.job, pace: backoff.Backoff{Job: t.job}, writer: true}
+	blocks := (p.n + stageBlock - 1) / stageBlock
 	for last := -2; last < blocks; last++ {
 		if first := last + 2; first < blocks {
-			b.hash(p, first)
+			p.hash(first)
 		}
 		if middle := last + 1; middle >= 0 && middle < blocks {
-			b.advance(p, middle)
+			p.advance(middle)
 		}
 		if last >= 0 {
-			b.settleBlock(p, last)
+			p.settle(last)
 		}
 	}
 	p.work = kernelWork{}
-	b.counts.LockWaits += p.latch.waits
-	b.counts.LocksBroken += p.latch.broken
+	counts.LockWaits += p.latch.waits
+	counts.LocksBroken += p.latch.broken
 }
 
-// prepare describes the table to the assembly.
-func (p *pipeline) prepare(t *table) {
-	p.kernel = t.kernel
+// describe describes the table to the assembly.
+func (p *pipeline) describe() {
+	t := p.t
 	p.work = kernelWork{
 		bases: &t.bases[0], locks: uint64(t.lockWords), ranks: uint64(t.ranks),
 		groups: t.groups, group: uint64(t.groupWords) * 8, bucket: uint64(t.bucketWords) * 8,
 		groupBuckets: uint64(t.groupBuckets), keyWords: uint64(t.keyWords),
 		valueWords: uint64(t.valueWords), lines: uint64(t.fetchLines()),
 	}
+	if p.kind == kindPut {
+		p.work.puts = 1
+	}
 }
 
 // block is the flights of a block; there are fewer in the last one. The kernel's work is
 // set to it.
-func (b *batch) block(p *pipeline, i int) []flight {
-	n := min(stageBlock, b.n-i*stageBlock)
+func (p *pipeline) block(i int) []flight {
+	n := min(stageBlock, p.n-i*stageBlock)
 	flights := p.ring[i%stageRing][:n]
 	p.work.n, p.work.flights = uint64(n), &flights[0]
-	p.work.keys = &b.keys[i*stageBlock*b.t.keyWords]
+	p.work.keys = &p.keys[i*stageBlock*p.t.keyWords]
 	return flights
 }
 
-func (b *batch) hash(p *pipeline, block int) {
-	t, flights := b.t, b.block(p, block)
-	if p.kernel {
+func (p *pipeline) hash(block int) {
+	t, flights := p.t, p.block(block)
+	if t.kernel {
 		hashFlights(&p.work)
 		return
 	}
 	for i := range flights {
 		f := &flights[i]
-		f.hash = hashKey(b.key(block*stageBlock + i))
+		f.hash = hashKey(p.key(block*stageBlock + i))
 		rank := t.rankOf(f.hash)
 		group, first := t.group(f.hash, 0)
 		f.bucket = &t.bucketAt(rank, group, first)[0]
@@ -129,17 +136,17 @@ func (b *batch) hash(p *pipeline, block int) {
 	}
 }
 
-func (b *batch) advance(p *pipeline, block int) {
-	n, t, flights := 0, b.t, b.block(p, block)
-	if p.kernel {
+func (p *pipeline) advance(block int) {
+	n, t, flights := 0, p.t, p.block(block)
+	if t.kernel {
 		advanceFlights(&p.work)
 		return
 	}
 	for i := range flights {
 		f := &flights[i]
-		if !sameWords(unsafe.Slice(f.bucket, 2)[1:], b.key(block*stageBlock + i)[:1]) {
+		if !sameWords(unsafe.Slice(f.bucket, 2)[1:], p.key(block*stageBlock + i)[:1]) {
 			p.lines[n] = t.after(*f)
-			if b.kind != kindPut {
+			if p.kind == kindGet {
 				f.bucket = p.lines[n]
 			}
 			n++
@@ -157,34 +164,35 @@ func (t *table) after(f flight) *uint64 {
 	return &unsafe.Slice(f.bucket, t.bucketWords+1)[t.bucketWords]
 }
 
-// settleBlock ends the searches of a block.
-func (b *batch) settleBlock(p *pipeline, block int) {
-	flights, t := b.block(p, block), b.t
+// settle ends the searches of a block.
+func (p *pipeline) settle(block int) {
+	flights, t := p.block(block), p.t
 	from := block * stageBlock
-	gets := b.kind == kindGet && t.mode == LockFree
-	if gets && b.take(p, flights, from) == len(flights) {
+	takes := p.kind == kindGet && t.mode == LockFree
+	if takes && p.take(flights, from) == len(flights) {
 		return
 	}
 	for i := range flights {
 		at := from + i
-		if gets && b.found[at] {
-			continue
-		}
-		key, value := b.key(at), b.value(at)
-		if b.kind == kindPut && b.putNear(p, &flights[i], at) {
+		if takes && p.found[at] || p.kind == kindPut && p.put(&flights[i], at) {
 			continue
 		}
 		s := &p.search
-		s.t, s.kind, s.key, s.value = t, b.kind, key, value
+		s.t, s.kind, s.key, s.value = t, p.kind, p.key(at), p.value(at)
 		s.begin(flights[i].hash)
 		t.run(s)
-		b.settle(at, s)
+		p.counts.count(s)
+		if p.kind == kindPut {
+			p.results[at] = s.result
+		} else {
+			p.found[at] = s.matched
+		}
 	}
 }
 
-// putNear is a put that ends in the first group of its key. It reports whether it does.
-func (b *batch) putNear(p *pipeline, f *flight, at int) bool {
-	t, l := b.t, &p.latch
+// put is a put that ends in the first group of its key. It reports whether it does.
+func (p *pipeline) put(f *flight, at int) bool {
+	t, l := p.t, &p.latch
 	lock := t.lockBefore(f)
 	if putsUnlocked.On() {
 		lock = nil
@@ -196,37 +204,37 @@ func (b *batch) putNear(p *pipeline, f *flight, at int) bool {
 		l.rank = t.rankOf(f.hash)
 		l.on(lock, l.acquire())
 	}
-	r, candidate := t.putNear(f, b.key(at), b.value(at))
+	r, candidate := t.putNear(f, p.key(at), p.value(at))
 	if lock != nil {
 		l.on(lock, l.release())
 	}
 	if r == 0 {
 		return false
 	}
-	b.results[at] = r
-	b.counts.wrote(r, candidate)
+	p.results[at] = r
+	p.counts.wrote(r, candidate)
 	return true
 }
 
 // take reads the keys of a block that are found where the stages have brought them, and returns
 // how many these are.
-func (b *batch) take(p *pipeline, flights []flight, from int) int {
-	before := b.counts.Hits
-	if p.kernel {
-		p.work.values, p.work.found = &b.values[from*b.t.valueWords], &b.found[from]
+func (p *pipeline) take(flights []flight, from int) int {
+	before := p.counts.Hits
+	if p.t.kernel {
+		p.work.values, p.work.found = &p.values[from*p.t.valueWords], &p.found[from]
 		takeFlights(&p.work)
-		b.counts.Hits += p.work.hits
+		p.counts.Hits += p.work.hits
 		p.work.hits = 0
-		return int(b.counts.Hits - before)
+		return int(p.counts.Hits - before)
 	}
 	for i, f := range flights {
-		first := unsafe.Slice(f.bucket, b.t.bucketWords)
-		if b.t.peekAt(first, f.hash, b.key(from+i), b.value(from+i)) {
-			b.found[from+i] = true
-			b.counts.Hits++
+		first := unsafe.Slice(f.bucket, p.t.bucketWords)
+		if p.t.peek(first, f.hash, p.key(from+i), p.value(from+i)) {
+			p.found[from+i] = true
+			p.counts.Hits++
 		}
 	}
-	return int(b.counts.Hits - before)
+	return int(p.counts.Hits - before)
 }
 
 // maxFetchLines is how many lines of a bucket are prefetched at most; the processor prefetches

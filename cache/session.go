@@ -15,8 +15,8 @@ type session struct {
 	q       rma.Queue
 	ops     []op
 	slots   core.Slots
-	batch   *batch // that is carried out
-	failed  error  // the first one of its operations
+	batch   *scratch // that is carried out
+	failed  error    // the first one of its operations
 	pace    sharedPace
 	returns uint64 // rejoin.Returns when it was made: older queues do not reach new memory
 }
@@ -38,24 +38,23 @@ func (t *table) session() (*session, error) {
 	}
 	s = &session{q: q, returns: now, ops: make([]op, t.depth),
 		slots: core.NewSlots(t.depth), pace: sharedPace{pace: backoff.Backoff{Job: t.job}}}
+	group := t.groupBuckets * t.bucketWords
 	for i := range s.ops {
+		buf, err := q.Alloc(group + t.bucketWords + 1)
+		if err != nil {
+			return nil, errors.Join(err, q.Close())
+		}
 		o := &s.ops[i]
 		o.t, o.latch.job, o.latch.shared = t, t.job, &s.pace
-		for _, b := range []struct {
-			buf   *rma.Buf
-			words int
-		}{{&o.in, t.groupBuckets * t.bucketWords}, {&o.out, t.bucketWords}, {&o.word, 1}} {
-			if *b.buf, err = q.Alloc(b.words); err != nil {
-				return nil, errors.Join(err, q.Close())
-			}
-		}
+		o.in, o.out, o.word = buf[:group], buf[group:group+t.bucketWords], buf[group+t.bucketWords:]
+		o.key, o.value = t.keyIn(o.out), t.valueIn(o.out)
 	}
 	return s, nil
 }
 
 // queued carries out the operations at of a batch, or all for nil, through a queue. Errors of
 // single operations are returned after all have ended.
-func (t *table) queued(b *batch, at []int) error {
+func (t *table) queued(b *scratch, at []int) error {
 	s, err := t.session()
 	if err != nil {
 		return err
@@ -70,12 +69,12 @@ func (t *table) queued(b *batch, at []int) error {
 }
 
 // run drives the operations of a batch. failed becomes the first error of one.
-func (s *session) run(b *batch, at []int) error {
-	if err := s.repairPending(b.t.repairs.take()); err != nil {
+func (s *session) run(b *scratch, at []int) error {
+	if err := s.repairPending(b.c.t.repairs.take()); err != nil {
 		return err
 	}
 	depth := len(s.ops)
-	if b.t.mode == Coarse && b.kind != kindGet {
+	if b.c.t.mode == Coarse && b.kind != kindGet {
 		depth = 1 // they would wait for each other
 	}
 	s.batch, s.pace.active = b, 0
@@ -83,20 +82,25 @@ func (s *session) run(b *batch, at []int) error {
 	return s.slots.Drive(context.Background(), s.q, b.n, at, depth, s)
 }
 
-// Turn has writes that need the same lock take turns.
-func (s *session) Turn(i int) (hash uint64, ok bool) {
-	b := s.batch
-	if b.t.mode != Fine || b.kind == kindGet {
+// Turn has writes that need the same lock take turns: that of the first group of their keys.
+func (s *session) Turn(i int) (lock uint64, ok bool) {
+	b, t := s.batch, s.batch.c.t
+	if t.mode != Fine || b.kind == kindGet {
 		return 0, false
 	}
-	return b.lock(i), true
+	hash := hashKey(b.word(i))
+	group, _ := t.group(hash, 0)
+	return (group + uint64(t.rankOf(hash))<<40) * rankFactor >> 32, true
 }
 
 // Start readies a machine for an operation.
 func (s *session) Start(machine, i int) rma.Op {
 	o, b := &s.ops[machine], s.batch
 	s.pace.active++
-	o.kind, o.key, o.value = b.kind, b.key(i), b.value(i)
+	b.keys.pack(o.key, i)
+	if o.kind = b.kind; o.kind == kindPut {
+		b.values.pack(o.value, i)
+	}
 	o.start(hashKey(o.key))
 	return o
 }
@@ -110,13 +114,6 @@ func (s *session) Finish(machine, i int) {
 	} else if s.failed == nil {
 		s.failed = o.err
 	}
-}
-
-// lock identifies the lock of the group that operation i needs first.
-func (b *batch) lock(i int) uint64 {
-	hash := hashKey(b.key(i))
-	group, _ := b.t.group(hash, 0)
-	return (group + uint64(b.t.rankOf(hash))<<40) * rankFactor >> 32
 }
 
 // repairPending tries to repair locks.

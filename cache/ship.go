@@ -57,81 +57,51 @@ func (s *scratch) Unpack(_, i int, from []uint64) (words int, again bool, err er
 	return 0, false, core.ErrDisorder
 }
 
-// shipping is the answers of operations that another rank has shipped here.
-type shipping struct {
-	found   []bool
-	results []Result
-}
-
 // answer carries out operations that another rank has shipped here.
 func (c *Cache) answer(k uint32, n int, request, answer []uint64) (words int, err error) {
-	s := c.scratch.take()
-	defer c.scratch.give(s)
-	switch k {
-	case uint32(kindGet):
-		return c.answerGets(s, n, request, answer)
-	case uint32(kindPut):
-		return c.answerPuts(s, n, request, answer)
+	s := c.take()
+	defer s.give()
+	t, bytes := c.t, bytesOf(request)
+	each, room := t.keyWords, 1+t.valueWords // words of an operation, and of its answer
+	switch kind(k) {
+	case kindGet:
+	case kindPut:
+		each, room = t.keyWords+t.valueWords, 1
+	default:
+		return 0, fmt.Errorf("cache: a request of kind %d", k)
 	}
-	return 0, fmt.Errorf("cache: a request of kind %d", k)
-}
-
-// serve carries out a call that has come.
-func (c *Cache) serve(s *scratch, o call) error {
-	s.begin(c, o)
-	s.counts.Served = uint64(o.n)
-	return c.own(s)
-}
-
-// answerGets has the values brought to the end of the answer, from where they move up behind
-// those before them.
-func (c *Cache) answerGets(s *scratch, n int, request, answer []uint64) (words int, err error) {
-	t, sh := c.t, &s.serving
-	if n < 0 || len(request) != n*t.keyWords || len(answer) < n*(1+t.valueWords) {
-		return 0, badRequest(n, request, answer)
+	if n < 0 || len(request) != n*each || len(answer) < n*room {
+		return 0, fmt.Errorf("cache: a request of %d operations has %d words, with room for an "+
+			"answer of %d; run the same program on every rank", n, len(request), len(answer))
 	}
-	sh.found = slices.Grow(sh.found[:0], n)[:n]
-	values := answer[n : n*(1+t.valueWords)]
-	err = c.serve(s, call{kind: kindGet, n: n, found: sh.found,
-		keys: wordItems(request, t.keyWords), values: wordItems(values, t.valueWords)})
+	o := call{kind: kind(k), n: n, keys: items{bytes, t.keyWords * 8, each * 8}}
+	if o.kind == kindPut {
+		s.served.results = slices.Grow(s.served.results[:0], n)[:n]
+		o.results = s.served.results
+		o.values = items{bytes[min(t.keyWords*8, len(bytes)):], t.valueWords * 8, each * 8}
+	} else { // the values are brought to the end of the answer
+		s.served.found = slices.Grow(s.served.found[:0], n)[:n]
+		o.found = s.served.found
+		o.values = items{bytesOf(answer[n : n*room]), t.valueWords * 8, t.valueWords * 8}
+	}
+	s.begin(o)
+	s.counts.Served = uint64(n)
+	err = t.batches.Own(n, s)
+	c.tally.Add(uint64(n), &s.counts)
 	if err != nil {
 		return 0, err
 	}
-	for i, found := range sh.found {
+	for i, r := range o.results {
+		answer[i] = uint64(r)
+	}
+	words = len(o.results)
+	for i, found := range o.found { // values move up behind those before them
 		answer[words] = 0
 		if found {
 			answer[words] = 1
-			words += copy(answer[words+1:], values[i*t.valueWords:(i+1)*t.valueWords])
+			words += copy(answer[words+1:], answer[n+i*t.valueWords:][:t.valueWords])
 		}
 		words++
 	}
 	return words, nil
-}
-
-func (c *Cache) answerPuts(s *scratch, n int, request, answer []uint64) (words int, err error) {
-	t, sh := c.t, &s.serving
-	each := t.keyWords + t.valueWords
-	if n < 0 || len(request) != n*each || len(answer) < n {
-		return 0, badRequest(n, request, answer)
-	}
-	sh.results = slices.Grow(sh.results[:0], n)[:n]
-	bytes := bytesOf(request)
-	err = c.serve(s, call{kind: kindPut, n: n, results: sh.results,
-		keys:   items{bytes, t.keyWords * 8, each * 8},
-		values: items{bytes[min(t.keyWords*8, len(bytes)):], t.valueWords * 8, each * 8}})
-	if err != nil {
-		return 0, err
-	}
-	for i, r := range sh.results {
-		answer[i] = uint64(r)
-	}
-	return n, nil
-}
-
-// wordItems are items of so many words, one behind the other.
-func wordItems(words []uint64, each int) items { return items{bytesOf(words), each * 8, each * 8} }
-
-func badRequest(n int, request, answer []uint64) error {
-	return fmt.Errorf("cache: a request of %d operations has %d words, with room for an answer "+
-		"of %d; run the same program on every rank", n, len(request), len(answer))
 }
