@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/memory"
 )
 
@@ -92,7 +91,7 @@ func (t *table) update(b []uint64, seal uint64, value []uint64) {
 
 // run carries out a search over direct memory.
 func (t *table) run(s *search) {
-	l := latch{job: t.job, pace: backoff.Backoff{Job: t.job}, writer: s.kind != kindGet}
+	l := latch{job: t.job, own: newPace(t.job), writer: s.kind != kindGet}
 	if t.mode == Coarse {
 		t.hold(&l, s, s.number)
 	}

@@ -82,8 +82,8 @@ const (
 // there before. So it works through a queue and on memory alike.
 type latch struct {
 	job    rma.Job
-	pace   backoff.Backoff
-	shared *sharedPace // the operations of a batch; nil for one alone
+	own    pace
+	shared *pace // of the operations of a batch; nil for one alone
 	writer bool
 	rank   int // in whose memory the lock is
 
@@ -109,10 +109,7 @@ func (l *latch) swap(state latchState, old, new uint64) request {
 // acquire begins to take the lock.
 func (l *latch) acquire() request {
 	l.unchanged = 0
-	if l.writer {
-		return l.swap(swapping, 0, l.owner())
-	}
-	return l.ask(joining, request{kind: join})
+	return l.again(0)
 }
 
 // release begins to give the lock back.
@@ -150,17 +147,17 @@ func (l *latch) next(saw uint64) request {
 		return l.swap(undoing, l.held, saw)
 	case undoing:
 		if won || l.revoked(saw) {
-			return l.wait(l.asked.new)
+			return l.wait(polling, l.asked.new)
 		}
 		return l.swap(undoing, saw, saw-1)
 	case polling:
 		if saw&ownerMask != 0 {
-			return l.wait(saw)
+			return l.wait(polling, saw)
 		}
 		return l.again(saw)
 	case breaking:
 		if !won {
-			return l.wait(saw)
+			return l.wait(polling, saw)
 		}
 		l.broken++
 		lockBroken.Hit()
@@ -168,7 +165,7 @@ func (l *latch) next(saw uint64) request {
 	case swapping:
 		switch {
 		case !won && saw&ownerMask != 0 && !neverLocks.On():
-			return l.wait(saw)
+			return l.wait(polling, saw)
 		case !won:
 			return l.again(saw)
 		}
@@ -206,63 +203,12 @@ func (l *latch) again(saw uint64) request {
 
 func (l *latch) taken(word uint64) request {
 	l.held = word
-	if l.shared == nil {
-		l.pace.Reset()
-	}
+	l.pace().progress()
 	return request{}
 }
 
 // revoked reports that another epoch has begun since the lock was taken.
 func (l *latch) revoked(saw uint64) bool { return saw/epochUnit != l.held/epochUnit }
-
-// wait waits for the owner, or breaks its lock if it is dead.
-func (l *latch) wait(saw uint64) request {
-	l.waits++
-	if saw != l.held {
-		l.held, l.unchanged = saw, 0
-	}
-	if l.pause() && saw&ownerMask != 0 && !neverBreaks.On() {
-		l.unchanged++
-		cutOff := l.unchanged > maxUnchanged && slices.Contains(l.job.Failed(), l.rank)
-		if ownerDead(l.job, saw&ownerMask>>ownerShift) || cutOff || breaksLiving.On() {
-			return l.swap(breaking, saw, nextEpoch(saw))
-		}
-	}
-	return l.ask(polling, request{kind: load})
-}
-
-// pause lets others go on, and reports whether time has passed.
-func (l *latch) pause() bool {
-	if l.shared != nil {
-		return l.shared.pause()
-	}
-	return l.pace.Pause()
-}
-
-// sharedPace decides when the operations of a batch pause, all of which one goroutine drives. One
-// that waits for a lock must not keep the others from going on, since they may have that very
-// lock. So there is a pause only when all do nothing but wait, and then none of them has a lock.
-type sharedPace struct {
-	pace   backoff.Backoff
-	active int  // operations in flight
-	idle   int  // those that have waited since anything else was done
-	slept  bool // the last round ended with a pause
-}
-
-func (c *sharedPace) pause() bool {
-	c.idle++
-	if c.idle >= c.active {
-		c.idle = 0
-		c.slept = c.pace.Pause()
-	}
-	return c.slept
-}
-
-// progress is called when an operation did something else than wait.
-func (c *sharedPace) progress() {
-	c.idle, c.slept = 0, false
-	c.pace.Reset()
-}
 
 // drain waits for the readers of a lock that this rank owns.
 func (l *latch) drain(saw uint64) request {
@@ -272,17 +218,65 @@ func (l *latch) drain(saw uint64) request {
 		return l.acquire() // another rank took this one for dead
 	case saw&readerMask == 0 || neverDrains.On():
 		return l.taken(saw)
-	case saw != l.held:
+	}
+	return l.wait(draining, saw)
+}
+
+// wait reads the word again after a pause, polling for the end of an owner, or draining the lock of
+// readers. Or it breaks the lock, if they are dead.
+func (l *latch) wait(state latchState, saw uint64) request {
+	l.waits++
+	if saw != l.held {
 		l.held, l.unchanged = saw, 0
 	}
-	l.waits++
-	if l.pause() {
+	if l.pace().pause() && !neverBreaks.On() {
 		l.unchanged++
-		if l.unchanged > maxUnchanged && len(l.job.Failed()) > 0 && !neverBreaks.On() {
-			return l.swap(expelling, saw, nextEpoch(saw)|l.owner())
+		long, owner := l.unchanged > maxUnchanged, saw&ownerMask
+		switch {
+		case state == draining:
+			if long && len(l.job.Failed()) > 0 {
+				return l.swap(expelling, saw, nextEpoch(saw)|l.owner())
+			}
+		case owner == 0:
+		case ownerDead(l.job, owner>>ownerShift), breaksLiving.On(),
+			long && slices.Contains(l.job.Failed(), l.rank):
+			return l.swap(breaking, saw, nextEpoch(saw))
 		}
 	}
-	return l.ask(draining, request{kind: load})
+	return l.ask(state, request{kind: load})
+}
+
+// pace decides when the operations of a batch pause, all of which one goroutine drives. One
+// that waits for a lock must not keep the others from going on, since they may have that very
+// lock. So there is a pause only when all do nothing but wait, and then none of them has a lock.
+type pace struct {
+	backoff.Backoff
+	active int  // operations in flight
+	idle   int  // those that have waited since anything else was done
+	slept  bool // the last round ended with a pause
+}
+
+func newPace(job rma.Job) pace { return pace{Backoff: backoff.Backoff{Job: job}} }
+
+func (l *latch) pace() *pace {
+	if l.shared != nil {
+		return l.shared
+	}
+	return &l.own
+}
+
+// pause lets others go on, and reports whether time has passed.
+func (p *pace) pause() bool {
+	if p.idle++; p.idle >= p.active {
+		p.idle, p.slept = 0, p.Pause()
+	}
+	return p.slept
+}
+
+// progress is called when an operation did something else than wait.
+func (p *pace) progress() {
+	p.idle, p.slept = 0, false
+	p.Reset()
 }
 
 // pendingRepair is a lock that this rank may hold by mistake.

@@ -18,14 +18,13 @@ type op struct {
 	latch latch
 
 	phase phase
-	then  phase   // after the lock is taken or released
+	then  phase   // after the lock is taken, released or repaired
+	ask   request // to the lock, that begins a phase
 	lock  int     // offset of the lock in use
 	held  bool    // it is taken
 	last  verdict // of the group examined last
 
-	flights []rma.Handle
-	marked  []rma.Handle // those of them that mark buckets, with what they expect
-	expects []uint64
+	posted  []posted
 	saw     uint64 // what the last atomic on a lock saw
 	lost    bool   // what was waited for last has failed
 	tries   int    // to repair a lock
@@ -37,20 +36,24 @@ type op struct {
 	word rma.Buf // of a lock
 }
 
+// posted is an operation on the queue. One that marks a bucket invalid expects a checksum, which
+// is never 0.
+type posted struct {
+	handle  rma.Handle
+	expects uint64
+}
+
 type phase uint8
 
 const (
-	phaseStart phase = iota
-	phaseLock
+	phaseLock phase = iota
 	phaseUnlock
 	phaseRepair
 	phaseFetch
 	phaseExamine
-	phaseApplied
 	phaseNext
 	phaseBack
 	phaseLate
-	phaseFinish
 	phaseEnd
 )
 
@@ -59,7 +62,10 @@ func (o *op) start(hash uint64) {
 	o.begin(hash)
 	o.latch.writer = o.kind != kindGet
 	o.latch.waits, o.latch.broken = 0, 0
-	o.phase, o.held, o.err = phaseStart, false, nil
+	o.phase, o.held, o.last, o.err = phaseNext, false, more, nil
+	if o.t.mode == Coarse {
+		o.take(o.number, phaseNext)
+	}
 }
 
 // Step is one step of the protocol. Errors of the engine end the operation and are kept in
@@ -87,14 +93,9 @@ func (o *op) Step(q rma.Queue) (rma.Handle, error) {
 func (o *op) fail() {
 	switch {
 	case o.held:
-		o.held, o.earlier = false, o.err
-		o.phase, o.then = phaseUnlock, phaseEnd
-		o.latch.asked = request{} // so that the release begins
-	case o.phase == phaseLock:
-		o.startRepair(o.err, phaseEnd, maxRepairTries)
-		if lostJoin.On() {
-			o.phase = phaseEnd
-		}
+		o.give()
+	case o.phase == phaseLock && !lostJoin.On():
+		o.repair(o.err, maxRepairTries)
 	default:
 		o.phase = phaseEnd
 	}
@@ -103,13 +104,13 @@ func (o *op) fail() {
 // settle takes results, and returns a handle to wait for while there is one.
 func (o *op) settle(q rma.Queue) rma.Handle {
 	o.lost = false
-	for len(o.flights) > 0 {
-		last := o.flights[len(o.flights)-1]
-		if !q.Done(last) {
-			return last
+	for len(o.posted) > 0 {
+		last := o.posted[len(o.posted)-1]
+		if !q.Done(last.handle) {
+			return last.handle
 		}
-		o.flights = o.flights[:len(o.flights)-1]
-		word, err := q.Value(last)
+		o.posted = o.posted[:len(o.posted)-1]
+		word, err := q.Value(last.handle)
 		if err != nil {
 			o.lost = true
 			if o.err == nil {
@@ -117,20 +118,19 @@ func (o *op) settle(q rma.Queue) rma.Handle {
 			}
 		}
 		o.saw = word
-		if n := len(o.marked); n > 0 && o.marked[n-1] == last {
-			if word == o.expects[n-1] {
-				o.search.marked++
-			} else {
-				markTooLate.Hit()
-			}
-			o.marked, o.expects = o.marked[:n-1], o.expects[:n-1]
+		switch last.expects {
+		case 0:
+		case word:
+			o.marked++
+		default:
+			markTooLate.Hit()
 		}
 	}
 	return rma.NoHandle
 }
 
 func (o *op) post(h rma.Handle) rma.Handle {
-	o.flights = append(o.flights, h)
+	o.posted = append(o.posted, posted{handle: h})
 	return h
 }
 
@@ -141,75 +141,55 @@ func (o *op) advance(q rma.Queue) rma.Handle {
 		o.latch.shared.progress()
 	}
 	switch o.phase {
-	case phaseStart:
-		if o.t.mode == Coarse {
-			return o.take(q, o.number, phaseFetch)
-		}
-		return o.enter(q)
-	case phaseLock:
-		return o.locking(q, o.latch.next(o.lockSaw()))
-	case phaseUnlock:
-		return o.unlocking(q)
-	case phaseRepair:
-		return o.repairing(q)
+	case phaseLock, phaseUnlock, phaseRepair:
+		return o.locking(q)
 	case phaseFetch:
 		o.phase = phaseExamine
 		return o.post(q.Get(o.in, o.t.window, o.rank, o.t.offset(o.number)))
 	case phaseExamine:
 		return o.examineGroup(q)
-	case phaseApplied:
-		o.phase = phaseNext
-		if o.t.mode == Fine {
-			return o.give(q, phaseNext)
-		}
 	case phaseNext:
-		switch {
-		case o.last == more:
-			return o.enter(q)
-		case o.late.known && o.t.mode == Fine:
-			lateWrite.Hit()
-			return o.take(q, o.late.group, phaseBack)
-		case o.late.known:
-			lateWrite.Hit()
-			o.phase = phaseLate
-		default:
-			o.phase = phaseFinish
-		}
+		o.proceed()
 	case phaseBack:
 		o.phase = phaseLate
 		return o.post(q.Get(o.word, o.t.window, o.rank, o.bucketOf(o.late)))
 	case phaseLate:
 		return o.goBack(q)
-	case phaseFinish:
-		o.phase = phaseEnd
-		if o.t.mode == Coarse {
-			return o.give(q, phaseEnd)
-		}
 	}
 	return rma.NoHandle
 }
 
-// enter goes to the group whose turn it is.
-func (o *op) enter(q rma.Queue) rma.Handle {
-	if o.t.mode == Fine {
-		return o.take(q, o.number, phaseFetch)
+// proceed goes to the next group, or back to an earlier one, or ends the operation.
+func (o *op) proceed() {
+	fine := o.t.mode == Fine
+	switch {
+	case o.held && (fine || o.last == over && !o.late.known):
+		o.give()
+	case o.last == more && fine:
+		o.take(o.number, phaseFetch)
+	case o.last == more:
+		o.phase = phaseFetch
+	case !o.late.known:
+		o.phase = phaseEnd
+	default:
+		lateWrite.Hit()
+		if o.phase = phaseLate; fine {
+			o.take(o.late.group, phaseBack)
+		}
 	}
-	o.phase = phaseFetch
-	return rma.NoHandle
 }
 
 // examineGroup examines the group that has come.
 func (o *op) examineGroup(q rma.Queue) rma.Handle {
 	group := o.number
-	if o.last = o.search.examine(o.in); o.last == again {
+	if o.last = o.examine(o.in); o.last == again {
 		o.phase = phaseFetch
 		return rma.NoHandle
 	}
 	h := o.apply(q, group)
-	o.phase = phaseApplied
-	if h != rma.NoHandle && o.last == more && o.t.mode == LockFree {
-		o.phase = phaseFetch // what was posted is waited for together with the next group
-		return rma.NoHandle
+	o.phase = phaseNext
+	if o.last == more && o.t.mode == LockFree {
+		return rma.NoHandle // what was posted is waited for together with the next group
 	}
 	return h
 }
@@ -217,15 +197,15 @@ func (o *op) examineGroup(q rma.Queue) rma.Handle {
 // goBack writes into a bucket of an earlier group. In Fine that had no lock meanwhile; if
 // somebody else has taken the bucket the search begins anew.
 func (o *op) goBack(q rma.Queue) rma.Handle {
+	o.phase = phaseNext
 	if o.t.mode == Fine && o.word[0] > invalid && !goesBlindly.On() {
 		lateTaken.Hit()
 		o.restart()
 		o.last = more
-		return o.give(q, phaseNext)
+		return rma.NoHandle
 	}
 	lateFree.Hit()
 	o.write, o.late = o.late, spot{}
-	o.phase = phaseApplied
 	return o.apply(q, o.write.group)
 }
 
@@ -247,67 +227,53 @@ func (o *op) apply(q rma.Queue, group uint64) rma.Handle {
 			h = o.post(q.Put(o.word, t.window, o.rank, off))
 			continue
 		}
-		h = o.post(q.CompareAndSwap(t.window, o.rank, off, m.seal, invalid))
-		o.marked, o.expects = append(o.marked, h), append(o.expects, m.seal)
+		h = q.CompareAndSwap(t.window, o.rank, off, m.seal, invalid)
+		o.posted = append(o.posted, posted{h, m.seal})
 	}
 	o.settled()
 	return h
 }
 
 // take begins to take the lock of a group, or of the rank.
-func (o *op) take(q rma.Queue, group uint64, then phase) rma.Handle {
+func (o *op) take(group uint64, then phase) {
 	o.lock, o.phase, o.then = o.t.lockOf(group), phaseLock, then
 	o.latch.rank = o.rank
-	return o.locking(q, o.latch.acquire())
-}
-
-func (o *op) locking(q rma.Queue, r request) rma.Handle {
-	if r.kind == nothing {
-		o.held, o.phase = true, o.then
-		return rma.NoHandle
-	}
-	return o.access(q, r)
+	o.ask = o.latch.acquire()
 }
 
 // give begins to release the lock.
-func (o *op) give(q rma.Queue, then phase) rma.Handle {
-	o.phase, o.then, o.held, o.earlier = phaseUnlock, then, false, o.err
-	return o.access(q, o.latch.release())
+func (o *op) give() {
+	o.phase, o.then, o.held, o.earlier = phaseUnlock, phaseNext, false, o.err
+	o.ask = o.latch.release()
 }
 
-func (o *op) unlocking(q rma.Queue) rma.Handle {
-	r := request{}
-	switch {
-	case o.latch.asked.kind == nothing:
-		r = o.latch.release()
-	case o.lost && !lostIsDone.On():
-		o.startRepair(o.earlier, o.then, maxRepairTries)
-		return rma.NoHandle
-	default:
-		r = o.latch.next(o.lockSaw())
-	}
-	if r.kind == nothing {
-		o.phase = o.then
-		return rma.NoHandle
-	}
-	return o.access(q, r)
-}
-
-// startRepair begins to repair the lock, of which a request got no answer. When that is done the
-// operation goes on in a phase with the error that it had before.
-func (o *op) startRepair(earlier error, then phase, tries int) {
+// repair begins to repair the lock, of which a request got no answer. When that is done the
+// operation goes on with the error that it had before.
+func (o *op) repair(earlier error, tries int) {
 	lockInDoubt.Hit()
-	o.phase, o.then, o.earlier, o.tries = phaseRepair, then, earlier, tries
-	o.latch.asked = request{}
+	o.phase, o.then, o.earlier, o.tries = phaseRepair, phaseNext, earlier, tries
+	o.ask = o.latch.repair()
 }
 
-func (o *op) repairing(q rma.Queue) rma.Handle {
-	var r request
+// retryRepair readies the machine to try once more to repair a lock, and nothing else.
+func (o *op) retryRepair(p pendingRepair) {
+	o.held, o.err = false, nil
+	o.rank, o.lock, o.latch.writer = p.rank, p.lock, p.writer
+	o.repair(nil, 1)
+	o.then = phaseEnd
+}
+
+// locking posts the next request on the lock, or goes on when there is none.
+func (o *op) locking(q rma.Queue) rma.Handle {
+	r := o.ask
+	o.ask = request{}
 	switch {
-	case o.latch.asked.kind == nothing:
-		r = o.latch.repair()
-	case !o.lost:
+	case r.kind != nothing:
+	case !o.lost || o.phase == phaseUnlock && lostIsDone.On():
 		r = o.latch.next(o.lockSaw())
+	case o.phase == phaseUnlock:
+		o.repair(o.earlier, maxRepairTries)
+		return rma.NoHandle
 	case o.died():
 		o.phase = phaseEnd // the lock is gone with its memory
 		return rma.NoHandle
@@ -319,22 +285,20 @@ func (o *op) repairing(q rma.Queue) rma.Handle {
 			o.err = fmt.Errorf("%w; it may hold up others until this rank calls again", o.err)
 			return rma.NoHandle
 		}
-		o.latch.pause()
+		o.latch.shared.pause()
 		r = o.latch.repair()
 	}
+	if o.phase == phaseRepair {
+		o.err = nil
+	}
 	if r.kind == nothing {
-		o.phase, o.err = o.then, o.earlier
+		if o.held = o.phase == phaseLock; o.phase == phaseRepair {
+			o.err = o.earlier
+		}
+		o.phase = o.then
 		return rma.NoHandle
 	}
-	o.err = nil
 	return o.access(q, r)
-}
-
-// retryRepair tries once more to repair a lock.
-func (o *op) retryRepair(p pendingRepair) {
-	o.phase, o.held, o.err = phaseRepair, false, nil
-	o.rank, o.lock, o.latch.writer = p.rank, p.lock, p.writer
-	o.startRepair(nil, phaseEnd, 1)
 }
 
 // died reports whether the last error says that the memory is gone.

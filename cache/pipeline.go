@@ -3,7 +3,6 @@ package cache
 import (
 	"unsafe"
 
-	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/memory"
 )
 
@@ -60,7 +59,7 @@ type pipeline struct {
 	lines  [stageBlock]*uint64
 	work   kernelWork
 	search search // of the key that is settled
-	latch  latch
+	latch  latch  // of puts
 }
 
 func (p *pipeline) key(i int) []uint64   { return p.keys[i*p.t.keyWords:][:p.t.keyWords] }
@@ -70,7 +69,7 @@ func (p *pipeline) value(i int) []uint64 { return p.values[i*p.t.valueWords:][:p
 func (p *pipeline) run(t *table, k kind, counts *Counts, b batch) {
 	p.t, p.kind, p.counts, p.batch = t, k, counts, b
 	p.describe()
-	p.latch = latch{job: t.job, pace: backoff.Backoff{Job: t.job}, writer: true}
+	p.latch = latch{job: t.job, own: newPace(t.job), writer: true}
 	blocks := (p.n + stageBlock - 1) / stageBlock
 	for last := -2; last < blocks; last++ {
 		if first := last + 2; first < blocks {

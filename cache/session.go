@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/rejoin"
 	"github.com/farhash/farhash/rma"
@@ -17,7 +16,7 @@ type session struct {
 	slots   core.Slots
 	batch   *scratch // that is carried out
 	failed  error    // the first one of its operations
-	pace    sharedPace
+	pace    pace
 	returns uint64 // rejoin.Returns when it was made: older queues do not reach new memory
 }
 
@@ -37,7 +36,7 @@ func (t *table) session() (*session, error) {
 		return nil, err
 	}
 	s = &session{q: q, returns: now, ops: make([]op, t.depth),
-		slots: core.NewSlots(t.depth), pace: sharedPace{pace: backoff.Backoff{Job: t.job}}}
+		slots: core.NewSlots(t.depth), pace: newPace(t.job)}
 	group := t.groupBuckets * t.bucketWords
 	for i := range s.ops {
 		buf, err := q.Alloc(group + t.bucketWords + 1)
