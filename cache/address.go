@@ -69,11 +69,11 @@ func windowBytes(buckets uint64) int { return max(1, (bits.Len64(buckets-1)+7)/8
 
 // rankOf is the rank of a key: by the high bits of a word that every bit of the hash
 // moves, where the first group takes the high bits of the hash itself.
-func (t *table) rankOf(hash uint64) int {
-	if t.paper {
-		return int(hash % uint64(t.ranks))
+func (c *Cache) rankOf(hash uint64) int {
+	if c.cfg.Addressing == Paper {
+		return int(hash % uint64(c.ranks))
 	}
-	rank, _ := bits.Mul64(hash*rankFactor, uint64(t.ranks))
+	rank, _ := bits.Mul64(hash*rankFactor, uint64(c.ranks))
 	return int(rank)
 }
 
@@ -87,16 +87,16 @@ var choiceWords = [MaxChoices]uint64{
 
 // group is choice number i of a key: a group of its rank, and the bucket in it that is
 // the first candidate. The others follow in a circle.
-func (t *table) group(hash uint64, i int) (group uint64, first int) {
-	if t.paper {
-		return hash >> (8 * i) & t.windowMask % t.groups, 0
+func (c *Cache) group(hash uint64, i int) (group uint64, first int) {
+	if c.cfg.Addressing == Paper {
+		return hash >> (8 * i) & c.windowMask % c.groups, 0
 	}
 	if i > 0 {
 		hash = fold(hash^choiceWords[i], pi2)
 	}
-	group, _ = bits.Mul64(hash, t.groups)
+	group, _ = bits.Mul64(hash, c.groups)
 	// The group has taken the high bits, at most 40 of them.
-	return group, int(hash & firstMask * uint64(t.groupBuckets) >> firstBits)
+	return group, int(hash & firstMask * uint64(c.cfg.GroupBuckets) >> firstBits)
 }
 
 const (

@@ -11,13 +11,13 @@ import (
 )
 
 // shaped is the addresses of a cache, without its memory.
-func shaped(t *testing.T, cfg Config, ranks int) *table {
+func shaped(t *testing.T, cfg Config, ranks int) *Cache {
 	t.Helper()
 	cfg.KeySize, cfg.ValueSize = 8, 8
 	must(t, cfg.complete(ranks))
-	var table table
-	table.shape(cfg, ranks)
-	return &table
+	c := new(Cache)
+	c.shape(cfg, ranks)
+	return c
 }
 
 // cells is into how many parts the range of addresses is divided.
@@ -50,42 +50,42 @@ func TestAddresses(t *testing.T) {
 			for _, cfg := range []Config{{Addressing: Paper}, {}, {GroupBuckets: 1},
 				{GroupBuckets: 3, Choices: 8}} {
 				cfg.BucketsPerRank = buckets
-				table := shaped(t, cfg, ranks)
+				c := shaped(t, cfg, ranks)
 				name := fmt.Sprintf("%d buckets, %d ranks, %+v", buckets, ranks, cfg)
-				checkAddresses(t, name, table, buckets)
+				checkAddresses(t, name, c, buckets)
 			}
 		}
 	}
 }
 
-func checkAddresses(t *testing.T, name string, table *table, buckets uint64) {
+func checkAddresses(t *testing.T, name string, c *Cache, buckets uint64) {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(buckets, uint64(table.ranks)))
+	rng := rand.New(rand.NewPCG(buckets, uint64(c.ranks)))
 	var ranks [cells]int
-	groups, firsts := make([][cells]int, table.choices), make([][cells]int, table.choices)
+	groups, firsts := make([][cells]int, c.cfg.Choices), make([][cells]int, c.cfg.Choices)
 	const keys = 6400
 	for range keys {
 		hash := rng.Uint64()
-		rank := table.rankOf(hash)
-		ranks[rank*cells/table.ranks]++
-		for i := range table.choices {
-			group, first := table.group(hash, i)
-			off := table.offset(group) + first*table.bucketWords
-			if rank < 0 || rank >= table.ranks || off < 0 || group >= table.groups ||
-				off+table.bucketWords > table.segment || first >= table.groupBuckets {
+		rank := c.rankOf(hash)
+		ranks[rank*cells/c.ranks]++
+		for i := range c.cfg.Choices {
+			group, first := c.group(hash, i)
+			off := c.offset(group) + first*c.bucketWords
+			if rank < 0 || rank >= c.ranks || off < 0 || group >= c.groups ||
+				off+c.bucketWords > c.segment || first >= c.cfg.GroupBuckets {
 				t.Fatalf("%s: choice %d is bucket %d of group %d of rank %d, word %d of %d", name,
-					i, first, group, rank, off, table.segment)
+					i, first, group, rank, off, c.segment)
 			}
-			groups[i][int(float64(group)/float64(table.groups)*cells)]++
-			firsts[i][first*cells/table.groupBuckets]++
+			groups[i][int(float64(group)/float64(c.groups)*cells)]++
+			firsts[i][first*cells/c.cfg.GroupBuckets]++
 		}
 	}
 	for i := range groups {
-		if table.groups >= 1<<14 {
+		if c.groups >= 1<<14 {
 			spreadOver(t, fmt.Sprint(name, ", group of choice ", i), &groups[i])
 		}
 	}
-	if table.groups >= 1<<14 && table.ranks == 1000 {
+	if c.groups >= 1<<14 && c.ranks == 1000 {
 		spreadOver(t, name+", rank", &ranks)
 	}
 }
@@ -94,13 +94,13 @@ func checkAddresses(t *testing.T, name string, table *table, buckets uint64) {
 // paper do not, where the ranks and the buckets have a power of two in common.
 func TestDisjointBits(t *testing.T) {
 	used := func(cfg Config) int {
-		table := shaped(t, cfg, 8)
+		c := shaped(t, cfg, 8)
 		seen := map[uint64]bool{}
 		for rng := rand.New(rand.NewPCG(1, 2)); len(seen) <= 1024; {
 			before := len(seen)
 			for range 20_000 {
-				if hash := rng.Uint64(); table.rankOf(hash) == 5 {
-					group, _ := table.group(hash, 0)
+				if hash := rng.Uint64(); c.rankOf(hash) == 5 {
+					group, _ := c.group(hash, 0)
 					seen[group] = true
 				}
 			}

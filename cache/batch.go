@@ -69,7 +69,7 @@ func (c *Cache) batch(o call) error {
 	s := c.take()
 	defer s.give()
 	s.begin(o)
-	requests, err := c.t.batches.Run(context.Background(), o.n, s)
+	requests, err := c.batches.Run(context.Background(), o.n, s)
 	s.counts.Queues.Add(requests)
 	c.tally.Add(uint64(o.n), &s.counts)
 	return err
@@ -80,8 +80,8 @@ func (c *Cache) one(k kind, key, value []byte) (search, error) {
 	s := c.take()
 	defer s.give()
 	s.begin(call{kind: k, n: 1, keys: c.keys(key), values: c.values(value)})
-	s.single = search{t: c.t, kind: k, key: s.word(0), value: s.value}
-	if hash := hashKey(s.single.key); c.t.addressable(hash) {
+	s.single = search{c: c, kind: k, key: s.word(0), value: s.value}
+	if hash := hashKey(s.single.key); c.addressable(hash) {
 		if k == kindPut {
 			s.values.pack(s.value, 0)
 		}
@@ -89,7 +89,7 @@ func (c *Cache) one(k kind, key, value []byte) (search, error) {
 		s.copyValue(0, &s.single)
 		return s.single, nil
 	}
-	err := c.t.queued(s, nil)
+	err := c.queued(s, nil)
 	c.tally.Add(1, &s.counts)
 	return s.single, err
 }
@@ -112,7 +112,7 @@ func (c *Cache) take() *scratch {
 	if s, ok := c.scratch.Get().(*scratch); ok {
 		return s
 	}
-	return &scratch{c: c, key: make([]uint64, c.t.keyWords), value: make([]uint64, c.t.valueWords)}
+	return &scratch{c: c, key: make([]uint64, c.keyWords), value: make([]uint64, c.valueWords)}
 }
 
 // give gives a scratch back, without what the call was given.
@@ -140,7 +140,7 @@ func (s *scratch) word(i int) []uint64 {
 // Owners gives the ranks that have the candidates of the keys.
 func (s *scratch) Owners(owners []int32) {
 	for i := range owners {
-		owners[i] = int32(s.c.t.rankOf(hashKey(s.word(i))))
+		owners[i] = int32(s.c.rankOf(hashKey(s.word(i))))
 	}
 }
 
@@ -150,12 +150,12 @@ const pieceBytes = 1 << 16
 // Direct works on memory that this process addresses. The stages of the pipeline need the
 // operations one behind the other as whole words, so they are copied unless they are that already.
 func (s *scratch) Direct(at, left []int) ([]int, error) {
-	t, n := s.c.t, s.n
+	c, n := s.c, s.n
 	if at == nil {
 		keys, wholeKeys := s.keys.whole()
 		values, wholeValues := s.values.whole()
 		if wholeKeys && wholeValues {
-			s.pipe.run(t, s.kind, &s.counts, batch{n, keys, values, s.found, s.results})
+			s.pipe.run(s, batch{n, keys, values, s.found, s.results})
 			return left, nil
 		}
 	} else {
@@ -163,8 +163,8 @@ func (s *scratch) Direct(at, left []int) ([]int, error) {
 	}
 	p := &s.piece
 	if p.n == 0 {
-		p.n = max(1, pieceBytes/8/t.bucketWords)
-		p.keys, p.values = make([]uint64, p.n*t.keyWords), make([]uint64, p.n*t.valueWords)
+		p.n = max(1, pieceBytes/8/c.bucketWords)
+		p.keys, p.values = make([]uint64, p.n*c.keyWords), make([]uint64, p.n*c.valueWords)
 		p.found, p.results = make([]bool, p.n), make([]Result, p.n)
 	}
 	for from := 0; from < n; from += p.n {
@@ -175,7 +175,7 @@ func (s *scratch) Direct(at, left []int) ([]int, error) {
 
 // copied carries out n of the operations at, or of all for nil, by copying them.
 func (s *scratch) copied(at []int, from, n int) {
-	t, p := s.c.t, &s.piece
+	c, p := s.c, &s.piece
 	number := func(j int) int {
 		if at == nil {
 			return from + j
@@ -183,26 +183,26 @@ func (s *scratch) copied(at []int, from, n int) {
 		return at[from+j]
 	}
 	for j := range n {
-		s.keys.pack(p.keys[j*t.keyWords:][:t.keyWords], number(j))
+		s.keys.pack(p.keys[j*c.keyWords:][:c.keyWords], number(j))
 		if s.kind == kindPut {
-			s.values.pack(p.values[j*t.valueWords:][:t.valueWords], number(j))
+			s.values.pack(p.values[j*c.valueWords:][:c.valueWords], number(j))
 		}
 	}
 	clear(p.found)
-	s.pipe.run(t, s.kind, &s.counts, batch{n, p.keys, p.values, p.found, p.results})
+	s.pipe.run(s, batch{n, p.keys, p.values, p.found, p.results})
 	for j := range n {
 		switch i := number(j); {
 		case s.kind == kindPut:
 			s.results[i] = p.results[j]
 		case p.found[j]:
 			s.found[i] = true
-			copy(s.values.at(i), bytesOf(p.values[j*t.valueWords:]))
+			copy(s.values.at(i), bytesOf(p.values[j*c.valueWords:]))
 		}
 	}
 }
 
 // Queued works through a queue.
-func (s *scratch) Queued(at []int) error { return s.c.t.queued(s, at) }
+func (s *scratch) Queued(at []int) error { return s.c.queued(s, at) }
 
 // settle takes the answer of a search that has ended through a queue.
 func (s *scratch) settle(i int, done *search) {

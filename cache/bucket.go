@@ -56,12 +56,12 @@ func storeSeal(shared []uint64, seal uint64) {
 }
 
 // key and value are parts of a bucket.
-func (t *table) keyIn(bucket []uint64) []uint64   { return bucket[1 : 1+t.keyWords] }
-func (t *table) valueIn(bucket []uint64) []uint64 { return bucket[1+t.keyWords : t.bucketWords] }
+func (c *Cache) keyIn(bucket []uint64) []uint64   { return bucket[1 : 1+c.keyWords] }
+func (c *Cache) valueIn(bucket []uint64) []uint64 { return bucket[1+c.keyWords : c.bucketWords] }
 
-// take copies the value out of a bucket that has shown seal and the key, and reports
+// readValue copies the value out of a bucket that has shown seal and the key, and reports
 // whether it was there as a whole.
-func (t *table) take(bucket []uint64, seal, hash uint64, value []uint64) bool {
-	memory.LoadWords(value, t.valueIn(bucket))
+func (c *Cache) readValue(bucket []uint64, seal, hash uint64, value []uint64) bool {
+	memory.LoadWords(value, c.valueIn(bucket))
 	return sealOf(hash, value) == seal || noChecksum.On()
 }

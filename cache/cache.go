@@ -96,12 +96,25 @@ const (
 // Cache is a lossy table of keys and values over the memory of all ranks. It is safe for
 // concurrent use. Close is not to run beside other calls.
 type Cache struct {
-	job     rma.Job
-	cfg     Config
-	t       *table
-	tally   *tally
-	scratch sync.Pool // of *scratch
+	job rma.Job
+	cfg Config // complete
+	layout
+	window  rma.Window
+	batches core.Batches
+	bases   []*uint64 // by rank: the first bucket of it; nil where only queues reach it
+	kernel  bool      // batches over direct memory run in assembly
+
+	sessions core.Pool[*session]
+	scratch  sync.Pool // of *scratch
+	repairs  pendingRepairs
+	tally    *tally
 }
+
+// BucketsKey is the key of the window of the buckets ([rma.Spec]), by which a job can know it.
+const BucketsKey = "cache: buckets"
+
+// errClosed is the answer of a cache that has been closed.
+var errClosed = errors.New("cache: the cache is closed")
 
 // New makes an empty cache. Collective: every rank calls it with the same Config. On a rank that
 // has joined again ([rma.Rejoined]) it takes part in the cache that the others have, which is
@@ -110,16 +123,28 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 	if err := cfg.agree(ctx, job); err != nil {
 		return nil, err
 	}
-	t, err := newTable(ctx, job, cfg)
+	c := &Cache{job: job, sessions: core.Pool[*session]{Closed: errClosed}}
+	c.shape(cfg, job.Size())
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: buckets", Key: BucketsKey,
+		Words: c.segment})
 	if err != nil {
 		return nil, err
 	}
-	tally, err := newTally(ctx, job, cfg)
-	if err != nil {
-		return nil, errors.Join(err, t.close())
+	if c.tally, err = newTally(ctx, job, cfg); err != nil {
+		return nil, errors.Join(err, w.Close())
 	}
-	c := &Cache{job: job, cfg: cfg, t: t, tally: tally}
-	err = t.batches.Open(ctx, job, t.window, core.Config{Access: cfg.Access,
+	c.window, c.batches.Regions = w, core.NewRegions(w)
+	if r := newRejoins(job); r != nil {
+		c.batches.Moves = r
+	}
+	c.kernel = kernelRuns && cfg.Addressing == Groups
+	c.bases = make([]*uint64, c.ranks)
+	for rank, words := range c.batches.Segments {
+		if words != nil {
+			c.bases[rank] = &words[c.lockWords]
+		}
+	}
+	err = c.batches.Open(ctx, job, w, core.Config{Access: cfg.Access,
 		Messages: cfg.messages(), Answer: c.answer, Closed: errClosed})
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -187,15 +212,15 @@ func (c *Cache) Get(key, value []byte) (bool, error) {
 	if err := c.check(key, value); err != nil {
 		return false, err
 	}
-	if k, v, ok := asWordPair(key, value); ok && c.t.batches.Any {
+	if k, v, ok := asWordPair(key, value); ok && c.batches.Any {
 		hash := hashKey(k)
-		if rank := c.t.rankOf(hash); c.t.batches.At(rank) != nil {
-			group, first := c.t.group(hash, 0)
-			if c.t.mode == LockFree && c.t.peek(c.t.bucketAt(rank, group, first), hash, k, v) {
+		if rank := c.rankOf(hash); c.batches.At(rank) != nil {
+			group, first := c.group(hash, 0)
+			if c.cfg.Mode == LockFree && c.peek(c.bucketAt(rank, group, first), hash, k, v) {
 				c.tally.Count(hash, atHits, 1)
 				return true, nil
 			}
-			s := search{t: c.t, kind: kindGet, key: k, value: v}
+			s := search{c: c, kind: kindGet, key: k, value: v}
 			c.search(&s, hash)
 			return s.matched, nil
 		}
@@ -210,9 +235,9 @@ func (c *Cache) Put(key, value []byte) (Result, error) {
 	if err := c.check(key, value); err != nil {
 		return 0, err
 	}
-	if k, v, ok := asWordPair(key, value); ok && c.t.batches.Any {
-		if hash := hashKey(k); c.t.addressable(hash) {
-			s := search{t: c.t, kind: kindPut, key: k, value: v}
+	if k, v, ok := asWordPair(key, value); ok && c.batches.Any {
+		if hash := hashKey(k); c.addressable(hash) {
+			s := search{c: c, kind: kindPut, key: k, value: v}
 			c.search(&s, hash)
 			return s.result, nil
 		}
@@ -237,13 +262,13 @@ func (c *Cache) Locate(key []byte) (rank int, bucket uint64, found bool, err err
 		return 0, 0, false, c.sizeError("key", len(key), c.cfg.KeySize)
 	}
 	s, err := c.one(kindGet, key, make([]byte, c.cfg.ValueSize))
-	return s.rank, s.number*uint64(c.t.groupBuckets) + uint64(s.bucket()), s.matched, err
+	return s.rank, s.number*uint64(c.cfg.GroupBuckets) + uint64(s.bucket()), s.matched, err
 }
 
 // search carries out a single search over direct memory.
 func (c *Cache) search(s *search, hash uint64) {
 	s.begin(hash)
-	c.t.run(s)
+	c.run(s)
 	c.tally.one(s)
 }
 
@@ -293,7 +318,8 @@ func (c *Cache) Config() Config { return c.cfg }
 // Buckets is the number of buckets of all ranks.
 func (c *Cache) Buckets() uint64 { return c.cfg.BucketsPerRank * uint64(c.job.Size()) }
 
-// Close gives this rank's memory back. The other ranks keep theirs.
+// Close gives this rank's memory back. The other ranks keep theirs. A later call goes to the pool
+// of sessions and finds it closed, not to memory that is gone.
 func (c *Cache) Close() error {
-	return errors.Join(c.t.close(), c.tally.close())
+	return errors.Join(c.batches.Close(), c.sessions.Close(), c.window.Close(), c.tally.close())
 }

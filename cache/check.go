@@ -26,13 +26,13 @@ func (c *Cache) CheckAll(ctx context.Context) error {
 
 // checkPart checks the memory of one rank.
 func (c *Cache) checkPart(ctx context.Context, rank int) error {
-	r, err := c.t.newReader()
+	r, err := c.newReader()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	w := walker{t: c.t, r: r, rank: rank, faults: core.Faults{Table: "cache"}}
-	for b, err := range c.t.buckets(ctx, rank) {
+	w := walker{c: c, r: r, rank: rank, faults: core.Faults{Table: "cache"}}
+	for b, err := range c.buckets(ctx, rank) {
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (c *Cache) checkPart(ctx context.Context, rank int) error {
 
 // walker checks the buckets of a rank.
 type walker struct {
-	t      *table
+	c      *Cache
 	r      *core.Reader // of the way to a bucket
 	rank   int
 	faults core.Faults
@@ -56,28 +56,28 @@ type walker struct {
 
 func (w *walker) fault(b bucket, format string, args ...any) {
 	where := fmt.Sprintf("rank %d, bucket %d: ", w.rank,
-		b.group*uint64(w.t.groupBuckets)+uint64(b.index))
+		b.group*uint64(w.c.cfg.GroupBuckets)+uint64(b.index))
 	w.faults.Add(where+format, args...)
 }
 
 // bucket checks a bucket that is in use. The error is of reading, not of the table.
 func (w *walker) bucket(ctx context.Context, b bucket) error {
-	if !w.t.whole(b.words) {
+	if !w.c.whole(b.words) {
 		w.fault(b, "it fails its checksum")
 		return nil
 	}
-	hash := hashKey(w.t.keyIn(b.words))
-	if rank := w.t.rankOf(hash); rank != w.rank {
+	hash := hashKey(w.c.keyIn(b.words))
+	if rank := w.c.rankOf(hash); rank != w.rank {
 		w.fault(b, "its key belongs to rank %d", rank)
 		return nil
 	}
 	// A search for the key has to come here, and to no other copy.
-	s := search{t: w.t, kind: kindRemove, key: w.t.keyIn(b.words)}
+	s := search{c: w.c, kind: kindRemove, key: w.c.keyIn(b.words)}
 	s.begin(hash)
 	copies, here := 0, false
 	for v := more; v != over; s.settled() {
 		group := s.number
-		words, err := w.t.readGroup(ctx, w.r, w.rank, group)
+		words, err := w.c.readGroup(ctx, w.r, w.rank, group)
 		if err != nil {
 			return err
 		}
@@ -98,20 +98,20 @@ func (w *walker) bucket(ctx context.Context, b bucket) error {
 
 // locks checks that nobody holds a lock.
 func (w *walker) locks(ctx context.Context) error {
-	groups := w.t.groups
-	switch w.t.mode {
+	groups := w.c.groups
+	switch w.c.cfg.Mode {
 	case LockFree:
 		return nil
 	case Coarse:
 		groups = 1
 	}
-	cells, err := rma.NewCells(w.t.job, w.t.window)
+	cells, err := rma.NewCells(w.c.job, w.c.window)
 	if err != nil {
 		return err
 	}
 	defer cells.Close()
 	for group := range groups {
-		word, err := cells.Load(ctx, w.rank, w.t.lockOf(group))
+		word, err := cells.Load(ctx, w.rank, w.c.lockOf(group))
 		if err != nil {
 			return rankError(w.rank, err)
 		}

@@ -44,11 +44,11 @@ func deadOwner(t *testing.T, hidden bool, mode Mode, writer bool) {
 
 // dieWithLocks takes the locks of group 0 of all ranks.
 func dieWithLocks(c *Cache, writer bool) error {
-	cells, err := rma.NewCells(c.job, c.t.window)
+	cells, err := rma.NewCells(c.job, c.window)
 	if err != nil {
 		return err
 	}
-	ctx, lock := context.Background(), c.t.lockOf(0)
+	ctx, lock := context.Background(), c.lockOf(0)
 	for rank := range c.job.Size() {
 		l := latch{job: c.job, writer: writer}
 		for r := l.acquire(); r.kind != nothing; {

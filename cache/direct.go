@@ -8,22 +8,22 @@ import (
 )
 
 // peek reads a bucket without a lock, and reports whether the key was there with a whole value.
-func (t *table) peek(b []uint64, hash uint64, key, value []uint64) bool {
+func (c *Cache) peek(b []uint64, hash uint64, key, value []uint64) bool {
 	seal := atomic.LoadUint64(&b[0])
-	return seal > invalid && (sameWords(t.keyIn(b), key) || keyForgotten.On()) &&
-		t.take(b, seal, hash, value)
+	return seal > invalid && (sameWords(c.keyIn(b), key) || keyForgotten.On()) &&
+		c.readValue(b, seal, hash, value)
 }
 
 // room reports whether there is an empty bucket in the first group of a key, which ends every
 // search there. None ever comes back.
-func (t *table) room(f *flight) bool {
-	group := unsafe.Slice(f.group, t.groupBuckets*t.bucketWords)
+func (c *Cache) room(f *flight) bool {
+	group := unsafe.Slice(f.group, c.cfg.GroupBuckets*c.bucketWords)
 	at := f.index()
-	for range t.groupBuckets {
+	for range c.cfg.GroupBuckets {
 		if atomic.LoadUint64(&group[at]) == empty {
 			return true
 		}
-		if at += t.bucketWords; at == len(group) {
+		if at += c.bucketWords; at == len(group) {
 			at = 0
 		}
 	}
@@ -37,12 +37,12 @@ func (f *flight) index() int {
 
 // putNear is a put whose search ends in the first group of its key. If it does not, or if
 // the key stands there twice, putNear does nothing and returns 0.
-func (t *table) putNear(f *flight, key, value []uint64) (r Result, candidate int) {
-	group := unsafe.Slice(f.group, t.groupBuckets*t.bucketWords)
+func (c *Cache) putNear(f *flight, key, value []uint64) (r Result, candidate int) {
+	group := unsafe.Slice(f.group, c.cfg.GroupBuckets*c.bucketWords)
 	at := f.index()
 	var place []uint64
-	for i := range t.groupBuckets {
-		b := group[at : at+t.bucketWords]
+	for i := range c.cfg.GroupBuckets {
+		b := group[at : at+c.bucketWords]
 		switch atomic.LoadUint64(&b[0]) {
 		case empty:
 			if place == nil {
@@ -51,7 +51,7 @@ func (t *table) putNear(f *flight, key, value []uint64) (r Result, candidate int
 			nearExamined.Hit()
 			seal := sealOf(f.hash, value)
 			if r == Updated {
-				t.update(place, seal, value)
+				c.update(place, seal, value)
 				return r, candidate
 			}
 			storeBucket(place, seal, key, value)
@@ -66,7 +66,7 @@ func (t *table) putNear(f *flight, key, value []uint64) (r Result, candidate int
 			}
 		default:
 			switch {
-			case !sameWords(t.keyIn(b), key):
+			case !sameWords(c.keyIn(b), key):
 			case r == Updated && putsFirst.On():
 			case r == Updated:
 				return 0, 0
@@ -74,7 +74,7 @@ func (t *table) putNear(f *flight, key, value []uint64) (r Result, candidate int
 				r, place, candidate = Updated, b, i
 			}
 		}
-		if at += t.bucketWords; at == len(group) {
+		if at += c.bucketWords; at == len(group) {
 			at = 0
 		}
 	}
@@ -82,105 +82,105 @@ func (t *table) putNear(f *flight, key, value []uint64) (r Result, candidate int
 }
 
 // update gives a bucket another value, if it is another one.
-func (t *table) update(b []uint64, seal uint64, value []uint64) {
-	if atomic.LoadUint64(&b[0]) != seal || !sameWords(t.valueIn(b), value) {
-		memory.StoreWords(t.valueIn(b), value)
+func (c *Cache) update(b []uint64, seal uint64, value []uint64) {
+	if atomic.LoadUint64(&b[0]) != seal || !sameWords(c.valueIn(b), value) {
+		memory.StoreWords(c.valueIn(b), value)
 		storeSeal(b, seal)
 	}
 }
 
 // run carries out a search over direct memory.
-func (t *table) run(s *search) {
-	l := latch{job: t.job, own: newPace(t.job), writer: s.kind != kindGet}
-	if t.mode == Coarse {
-		t.hold(&l, s, s.number)
+func (c *Cache) run(s *search) {
+	l := latch{job: c.job, own: newPace(c.job), writer: s.kind != kindGet}
+	if c.cfg.Mode == Coarse {
+		c.hold(&l, s, s.number)
 	}
-	t.visit(&l, s)
+	c.visit(&l, s)
 	for s.late.known {
-		if !t.goBack(&l, s) {
+		if !c.goBack(&l, s) {
 			s.restart()
-			t.visit(&l, s)
+			c.visit(&l, s)
 		}
 	}
-	if t.mode == Coarse {
-		t.drop(&l, s, s.number)
+	if c.cfg.Mode == Coarse {
+		c.drop(&l, s, s.number)
 	}
 	s.waits += l.waits
 	s.broken += l.broken
 }
 
 // visit examines the groups of a key in their order.
-func (t *table) visit(l *latch, s *search) {
+func (c *Cache) visit(l *latch, s *search) {
 	for v := more; v != over; {
 		group := s.number
-		if t.mode == Fine {
-			t.hold(l, s, group)
+		if c.cfg.Mode == Fine {
+			c.hold(l, s, group)
 		}
-		at := t.offset(group)
-		v = s.examine(t.memory[s.rank][at : at+t.groupBuckets*t.bucketWords])
-		if appliesLate.On() && t.mode == Fine {
-			t.drop(l, s, group)
+		at := c.offset(group)
+		v = s.examine(c.batches.Segments[s.rank][at : at+c.cfg.GroupBuckets*c.bucketWords])
+		if appliesLate.On() && c.cfg.Mode == Fine {
+			c.drop(l, s, group)
 		}
 		groupExamined.Hit()
-		t.apply(s, group)
-		if !appliesLate.On() && t.mode == Fine {
-			t.drop(l, s, group)
+		c.apply(s, group)
+		if !appliesLate.On() && c.cfg.Mode == Fine {
+			c.drop(l, s, group)
 		}
 	}
 }
 
 // goBack writes into a bucket of an earlier group, unless somebody else has taken it.
-func (t *table) goBack(l *latch, s *search) bool {
+func (c *Cache) goBack(l *latch, s *search) bool {
 	group := s.late.group
 	lateWrite.Hit()
-	locks := !goesUnlocked.On() && t.mode == Fine
+	locks := !goesUnlocked.On() && c.cfg.Mode == Fine
 	if locks {
-		t.hold(l, s, group)
+		c.hold(l, s, group)
 	}
-	taken := atomic.LoadUint64(&t.bucketAt(s.rank, group, s.late.bucket)[0]) > invalid &&
+	taken := atomic.LoadUint64(&c.bucketAt(s.rank, group, s.late.bucket)[0]) > invalid &&
 		!goesBlindly.On()
 	if taken {
 		lateTaken.Hit()
 	} else {
 		lateFree.Hit()
 		s.write, s.late = s.late, spot{}
-		t.apply(s, group)
+		c.apply(s, group)
 	}
 	if locks {
-		t.drop(l, s, group)
+		c.drop(l, s, group)
 	}
 	return !taken
 }
 
-func (t *table) lockWord(s *search, group uint64) *uint64 {
-	return &t.memory[s.rank][t.lockOf(group)]
+func (c *Cache) lockWord(s *search, group uint64) *uint64 {
+	return &c.batches.Segments[s.rank][c.lockOf(group)]
 }
 
 // lockBefore is the lock that a put of a key has to take for the first group; nil for none.
-func (t *table) lockBefore(f *flight) *uint64 {
-	switch t.mode {
+func (c *Cache) lockBefore(f *flight) *uint64 {
+	switch c.cfg.Mode {
 	case Fine:
 		return (*uint64)(unsafe.Add(unsafe.Pointer(f.group), -8))
 	case Coarse:
-		return &t.memory[t.rankOf(f.hash)][t.rankLock]
+		return &c.batches.Segments[c.rankOf(f.hash)][c.rankLock]
 	}
 	return nil
 }
 
-func (t *table) hold(l *latch, s *search, group uint64) {
+func (c *Cache) hold(l *latch, s *search, group uint64) {
 	l.rank = s.rank
-	l.on(t.lockWord(s, group), l.acquire())
+	l.on(c.lockWord(s, group), l.acquire())
 }
 
-func (t *table) drop(l *latch, s *search, group uint64) { l.on(t.lockWord(s, group), l.release()) }
+func (c *Cache) drop(l *latch, s *search, group uint64) { l.on(c.lockWord(s, group), l.release()) }
 
 // apply carries out the effects of examining a group.
-func (t *table) apply(s *search, group uint64) {
+func (c *Cache) apply(s *search, group uint64) {
 	if s.write.known {
-		storeBucket(t.bucketAt(s.rank, s.write.group, s.write.bucket), s.seal, s.key, s.value)
+		storeBucket(c.bucketAt(s.rank, s.write.group, s.write.bucket), s.seal, s.key, s.value)
 	}
 	for _, m := range s.marks[:s.n] {
-		b := t.bucketAt(s.rank, group, m.bucket)
+		b := c.bucketAt(s.rank, group, m.bucket)
 		switch {
 		case marksBlindly.On():
 			atomic.StoreUint64(&b[0], invalid)

@@ -61,7 +61,7 @@ func TestHotKey(t *testing.T) {
 func hotKeys(c *Cache) (keys [][]byte) {
 	for number := uint64(1); len(keys) < 2; number++ {
 		key := spread(number, c.cfg.KeySize)
-		if words, _ := asWords(key); c.t.rankOf(hashKey(words)) == 0 {
+		if words, _ := asWords(key); c.rankOf(hashKey(words)) == 0 {
 			keys = append(keys, key)
 		}
 	}

@@ -32,7 +32,7 @@ func TestKernel(t *testing.T) {
 		var answers [2]string
 		for i := range answers {
 			must(t, withCache(engines[0], ranks, cfg, func(c *Cache) (err error) {
-				if c.t.kernel = i == 1; c.job.Rank() == 0 {
+				if c.kernel = i == 1; c.job.Rank() == 0 {
 					answers[i], err = damaged(c, stored, keys, seed)
 				}
 				if err != nil {
@@ -61,12 +61,12 @@ func damaged(c *Cache, stored, asked int, seed uint64) (string, error) {
 		return "", err
 	}
 	number := seed
-	for b, err := range c.t.buckets(context.Background(), 0) {
+	for b, err := range c.buckets(context.Background(), 0) {
 		if err != nil {
 			return "", err
 		}
 		number = number*6364136223846793005 + 1442695040888963407
-		at := c.t.bucketAt(0, b.group, b.index)
+		at := c.bucketAt(0, b.group, b.index)
 		switch number >> 60 {
 		case 0:
 			at[0] = invalid
@@ -102,8 +102,8 @@ func TestKernelHashes(t *testing.T) {
 			}
 			var loops, assembly pipeline
 			for _, p := range []*pipeline{&loops, &assembly} {
-				c.t.kernel = p == &assembly
-				p.t, p.batch = c.t, b
+				c.kernel = p == &assembly
+				p.c, p.batch = c, b
 				p.describe()
 				p.hash(0)
 				p.advance(0)

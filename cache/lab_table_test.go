@@ -250,17 +250,16 @@ func (l *labCache) Audit() (calls []lab.Call) {
 // Check makes sure, where no rank has died, that no lock is left, and where nothing has
 // gone wrong, that what modes with locks promise beyond the other holds.
 func (l *labCache) Check(ctx context.Context, history []lab.Operation) error {
-	t := l.c.t
 	if len(l.c.job.Failed()) > 0 {
 		return nil
 	}
 	open := slices.ContainsFunc(history, func(o lab.Operation) bool { return o.Answer == nil })
-	for rank := range t.ranks {
-		w := walker{t: t, rank: rank}
+	for rank := range l.c.ranks {
+		w := walker{c: l.c, rank: rank}
 		if err := errors.Join(w.locks(ctx), w.faults.Err()); err != nil {
 			return err
 		}
-		if t.mode == Coarse && !open {
+		if l.c.cfg.Mode == Coarse && !open {
 			if err := l.c.checkPart(ctx, rank); err != nil {
 				return err
 			}
@@ -269,7 +268,7 @@ func (l *labCache) Check(ctx context.Context, history []lab.Operation) error {
 	if open {
 		return nil
 	}
-	return nothingLost(t.mode, history)
+	return nothingLost(l.c.cfg.Mode, history)
 }
 
 // nothingLost: unless something was evicted, a key that was put and not deleted is found.

@@ -35,7 +35,7 @@ func locateAll(job rma.Job, c *Cache) error {
 		return err
 	}
 	defer q.Close()
-	buf, err := q.Alloc(c.t.bucketWords)
+	buf, err := q.Alloc(c.bucketWords)
 	if err != nil {
 		return err
 	}
@@ -52,18 +52,18 @@ func locateAll(job rma.Job, c *Cache) error {
 		if !found || err != nil {
 			return fmt.Errorf("after it was put: %v, %v", found, err)
 		}
-		group := uint64(c.t.groupBuckets)
-		h := q.Get(buf, c.t.window, rank,
-			c.t.offset(bucket/group)+int(bucket%group)*c.t.bucketWords)
+		group := uint64(c.cfg.GroupBuckets)
+		h := q.Get(buf, c.window, rank,
+			c.offset(bucket/group)+int(bucket%group)*c.bucketWords)
 		if err := rma.Run(context.Background(), q, &getOnce{h: h}); err != nil {
 			return err
 		}
-		if there := bytesOf(c.t.keyIn(buf))[:len(key)]; !bytes.Equal(there, key) {
+		if there := bytesOf(c.keyIn(buf))[:len(key)]; !bytes.Equal(there, key) {
 			return fmt.Errorf("%q is said to be in rank %d, bucket %d, where %q is", key, rank,
 				bucket, there)
 		}
 		ranks[rank] = true
-		number, _ := c.t.group(hashKey(wordsFor(key)), 0)
+		number, _ := c.group(hashKey(wordsFor(key)), 0)
 		later = later || bucket/group != number
 	}
 	if len(ranks) < 3 || !later {

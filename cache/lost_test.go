@@ -58,7 +58,7 @@ func cutAt(mode Mode, fromNs, longNs int64) (failed int, err error) {
 			return err
 		}
 		if job.Rank() == 0 { // would wait for ever where a lock is left
-			w := walker{t: c.t}
+			w := walker{c: c}
 			_, err := c.Put(keyOn(c, 0), make([]byte, 8))
 			err = errors.Join(err, w.locks(context.Background()), w.faults.Err())
 			if err != nil {
@@ -94,7 +94,7 @@ func cutOff(c *Cache, untilNs int64) (failed int, err error) {
 // keyOn is a key in the memory of a rank.
 func keyOn(c *Cache, rank int) []byte {
 	for i := uint64(1); ; i++ {
-		if key := []uint64{i}; c.t.rankOf(hashKey(key)) == rank {
+		if key := []uint64{i}; c.rankOf(hashKey(key)) == rank {
 			return bytesOf(key)
 		}
 	}

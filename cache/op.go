@@ -63,7 +63,7 @@ func (o *op) start(hash uint64) {
 	o.latch.writer = o.kind != kindGet
 	o.latch.waits, o.latch.broken = 0, 0
 	o.phase, o.held, o.last, o.err = phaseNext, false, more, nil
-	if o.t.mode == Coarse {
+	if o.c.cfg.Mode == Coarse {
 		o.take(o.number, phaseNext)
 	}
 }
@@ -145,14 +145,14 @@ func (o *op) advance(q rma.Queue) rma.Handle {
 		return o.locking(q)
 	case phaseFetch:
 		o.phase = phaseExamine
-		return o.post(q.Get(o.in, o.t.window, o.rank, o.t.offset(o.number)))
+		return o.post(q.Get(o.in, o.c.window, o.rank, o.c.offset(o.number)))
 	case phaseExamine:
 		return o.examineGroup(q)
 	case phaseNext:
 		o.proceed()
 	case phaseBack:
 		o.phase = phaseLate
-		return o.post(q.Get(o.word, o.t.window, o.rank, o.bucketOf(o.late)))
+		return o.post(q.Get(o.word, o.c.window, o.rank, o.bucketOf(o.late)))
 	case phaseLate:
 		return o.goBack(q)
 	}
@@ -161,7 +161,7 @@ func (o *op) advance(q rma.Queue) rma.Handle {
 
 // proceed goes to the next group, or back to an earlier one, or ends the operation.
 func (o *op) proceed() {
-	fine := o.t.mode == Fine
+	fine := o.c.cfg.Mode == Fine
 	switch {
 	case o.held && (fine || o.last == over && !o.late.known):
 		o.give()
@@ -188,7 +188,7 @@ func (o *op) examineGroup(q rma.Queue) rma.Handle {
 	}
 	h := o.apply(q, group)
 	o.phase = phaseNext
-	if o.last == more && o.t.mode == LockFree {
+	if o.last == more && o.c.cfg.Mode == LockFree {
 		return rma.NoHandle // what was posted is waited for together with the next group
 	}
 	return h
@@ -198,7 +198,7 @@ func (o *op) examineGroup(q rma.Queue) rma.Handle {
 // somebody else has taken the bucket the search begins anew.
 func (o *op) goBack(q rma.Queue) rma.Handle {
 	o.phase = phaseNext
-	if o.t.mode == Fine && o.word[0] > invalid && !goesBlindly.On() {
+	if o.c.cfg.Mode == Fine && o.word[0] > invalid && !goesBlindly.On() {
 		lateTaken.Hit()
 		o.restart()
 		o.last = more
@@ -210,24 +210,24 @@ func (o *op) goBack(q rma.Queue) rma.Handle {
 }
 
 // bucketOf is the offset of a bucket.
-func (o *op) bucketOf(s spot) int { return o.t.offset(s.group) + s.bucket*o.t.bucketWords }
+func (o *op) bucketOf(s spot) int { return o.c.offset(s.group) + s.bucket*o.c.bucketWords }
 
 // apply posts the effects of examining a group.
 func (o *op) apply(q rma.Queue, group uint64) rma.Handle {
 	h := rma.NoHandle
-	t := o.t
+	c := o.c
 	if o.write.known {
 		o.out[0] = o.seal
-		h = o.post(q.Put(o.out, t.window, o.rank, o.bucketOf(o.write)))
+		h = o.post(q.Put(o.out, c.window, o.rank, o.bucketOf(o.write)))
 	}
 	for _, m := range o.marks[:o.n] {
-		off := t.offset(group) + m.bucket*t.bucketWords
+		off := c.offset(group) + m.bucket*c.bucketWords
 		if marksBlindly.On() {
 			o.word[0] = invalid
-			h = o.post(q.Put(o.word, t.window, o.rank, off))
+			h = o.post(q.Put(o.word, c.window, o.rank, off))
 			continue
 		}
-		h = q.CompareAndSwap(t.window, o.rank, off, m.seal, invalid)
+		h = q.CompareAndSwap(c.window, o.rank, off, m.seal, invalid)
 		o.posted = append(o.posted, posted{h, m.seal})
 	}
 	o.settled()
@@ -236,7 +236,7 @@ func (o *op) apply(q rma.Queue, group uint64) rma.Handle {
 
 // take begins to take the lock of a group, or of the rank.
 func (o *op) take(group uint64, then phase) {
-	o.lock, o.phase, o.then = o.t.lockOf(group), phaseLock, then
+	o.lock, o.phase, o.then = o.c.lockOf(group), phaseLock, then
 	o.latch.rank = o.rank
 	o.ask = o.latch.acquire()
 }
@@ -281,7 +281,7 @@ func (o *op) locking(q rma.Queue) rma.Handle {
 		if o.tries--; o.tries <= 0 {
 			o.phase = phaseEnd
 			repairLeft.Hit()
-			o.t.repairs.add(pendingRepair{o.rank, o.lock, o.latch.writer})
+			o.c.repairs.add(pendingRepair{o.rank, o.lock, o.latch.writer})
 			o.err = fmt.Errorf("%w; it may hold up others until this rank calls again", o.err)
 			return rma.NoHandle
 		}
@@ -319,9 +319,9 @@ func (o *op) lockSaw() uint64 {
 func (o *op) access(q rma.Queue, r request) rma.Handle {
 	switch r.kind {
 	case load:
-		return o.post(q.Get(o.word, o.t.window, o.rank, o.lock))
+		return o.post(q.Get(o.word, o.c.window, o.rank, o.lock))
 	case join:
-		return o.post(q.FetchAdd(o.t.window, o.rank, o.lock, 1))
+		return o.post(q.FetchAdd(o.c.window, o.rank, o.lock, 1))
 	}
-	return o.post(q.CompareAndSwap(o.t.window, o.rank, o.lock, r.old, r.new))
+	return o.post(q.CompareAndSwap(o.c.window, o.rank, o.lock, r.old, r.new))
 }

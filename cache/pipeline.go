@@ -52,7 +52,7 @@ type kernelWork struct {
 // pipeline is a batch over directly addressable memory, and its keys that are between the stages.
 type pipeline struct {
 	batch
-	t      *table
+	c      *Cache
 	kind   kind // get or put
 	counts *Counts
 	ring   [stageRing][stageBlock]flight
@@ -62,14 +62,14 @@ type pipeline struct {
 	latch  latch  // of puts
 }
 
-func (p *pipeline) key(i int) []uint64   { return p.keys[i*p.t.keyWords:][:p.t.keyWords] }
-func (p *pipeline) value(i int) []uint64 { return p.values[i*p.t.valueWords:][:p.t.valueWords] }
+func (p *pipeline) key(i int) []uint64   { return p.keys[i*p.c.keyWords:][:p.c.keyWords] }
+func (p *pipeline) value(i int) []uint64 { return p.values[i*p.c.valueWords:][:p.c.valueWords] }
 
-// run carries out a batch.
-func (p *pipeline) run(t *table, k kind, counts *Counts, b batch) {
-	p.t, p.kind, p.counts, p.batch = t, k, counts, b
+// run carries out gets or puts of a call.
+func (p *pipeline) run(s *scratch, b batch) {
+	p.c, p.kind, p.counts, p.batch = s.c, s.kind, &s.counts, b
 	p.describe()
-	p.latch = latch{job: t.job, own: newPace(t.job), writer: true}
+	p.latch = latch{job: p.c.job, own: newPace(p.c.job), writer: true}
 	blocks := (p.n + stageBlock - 1) / stageBlock
 	for last := -2; last < blocks; last++ {
 		if first := last + 2; first < blocks {
@@ -83,18 +83,18 @@ func (p *pipeline) run(t *table, k kind, counts *Counts, b batch) {
 		}
 	}
 	p.work = kernelWork{}
-	counts.LockWaits += p.latch.waits
-	counts.LocksBroken += p.latch.broken
+	p.counts.LockWaits += p.latch.waits
+	p.counts.LocksBroken += p.latch.broken
 }
 
 // describe describes the table to the assembly.
 func (p *pipeline) describe() {
-	t := p.t
+	c := p.c
 	p.work = kernelWork{
-		bases: &t.bases[0], locks: uint64(t.lockWords), ranks: uint64(t.ranks),
-		groups: t.groups, group: uint64(t.groupWords) * 8, bucket: uint64(t.bucketWords) * 8,
-		groupBuckets: uint64(t.groupBuckets), keyWords: uint64(t.keyWords),
-		valueWords: uint64(t.valueWords), lines: uint64(t.fetchLines()),
+		bases: &c.bases[0], locks: uint64(c.lockWords), ranks: uint64(c.ranks),
+		groups: c.groups, group: uint64(c.groupWords) * 8, bucket: uint64(c.bucketWords) * 8,
+		groupBuckets: uint64(c.cfg.GroupBuckets), keyWords: uint64(c.keyWords),
+		valueWords: uint64(c.valueWords), lines: uint64(c.fetchLines()),
 	}
 	if p.kind == kindPut {
 		p.work.puts = 1
@@ -107,67 +107,67 @@ func (p *pipeline) block(i int) []flight {
 	n := min(stageBlock, p.n-i*stageBlock)
 	flights := p.ring[i%stageRing][:n]
 	p.work.n, p.work.flights = uint64(n), &flights[0]
-	p.work.keys = &p.keys[i*stageBlock*p.t.keyWords]
+	p.work.keys = &p.keys[i*stageBlock*p.c.keyWords]
 	return flights
 }
 
 func (p *pipeline) hash(block int) {
-	t, flights := p.t, p.block(block)
-	if t.kernel {
+	c, flights := p.c, p.block(block)
+	if c.kernel {
 		hashFlights(&p.work)
 		return
 	}
 	for i := range flights {
 		f := &flights[i]
 		f.hash = hashKey(p.key(block*stageBlock + i))
-		rank := t.rankOf(f.hash)
-		group, first := t.group(f.hash, 0)
-		f.bucket = &t.bucketAt(rank, group, first)[0]
-		f.group = &t.bucketAt(rank, group, 0)[0]
+		rank := c.rankOf(f.hash)
+		group, first := c.group(f.hash, 0)
+		f.bucket = &c.bucketAt(rank, group, first)[0]
+		f.group = &c.bucketAt(rank, group, 0)[0]
 		p.lines[i] = f.bucket
 	}
-	memory.Prefetch(p.lines[:len(flights)], t.fetchLines())
-	if t.mode == Fine {
+	memory.Prefetch(p.lines[:len(flights)], c.fetchLines())
+	if c.cfg.Mode == Fine {
 		for i := range flights {
-			p.lines[i] = t.lockBefore(&flights[i])
+			p.lines[i] = c.lockBefore(&flights[i])
 		}
 		memory.Prefetch(p.lines[:len(flights)], 1)
 	}
 }
 
 func (p *pipeline) advance(block int) {
-	n, t, flights := 0, p.t, p.block(block)
-	if t.kernel {
+	n, c, flights := 0, p.c, p.block(block)
+	if c.kernel {
 		advanceFlights(&p.work)
 		return
 	}
 	for i := range flights {
 		f := &flights[i]
 		if !sameWords(unsafe.Slice(f.bucket, 2)[1:], p.key(block*stageBlock + i)[:1]) {
-			p.lines[n] = t.after(*f)
+			p.lines[n] = c.after(*f)
 			if p.kind == kindGet {
 				f.bucket = p.lines[n]
 			}
 			n++
 		}
 	}
-	memory.Prefetch(p.lines[:n], t.fetchLines())
+	memory.Prefetch(p.lines[:n], c.fetchLines())
 }
 
 // after is the second candidate.
-func (t *table) after(f flight) *uint64 {
-	group := unsafe.Slice(f.group, t.groupBuckets*t.bucketWords)
-	if &group[len(group)-t.bucketWords] == f.bucket {
+func (c *Cache) after(f flight) *uint64 {
+	group := unsafe.Slice(f.group, c.cfg.GroupBuckets*c.bucketWords)
+	if &group[len(group)-c.bucketWords] == f.bucket {
 		return f.group
 	}
-	return &unsafe.Slice(f.bucket, t.bucketWords+1)[t.bucketWords]
+	return &unsafe.Slice(f.bucket, c.bucketWords+1)[c.bucketWords]
 }
 
 // settle ends the searches of a block.
 func (p *pipeline) settle(block int) {
-	flights, t := p.block(block), p.t
+	flights, c := p.block(block), p.c
 	from := block * stageBlock
-	takes := p.kind == kindGet && t.mode == LockFree
+	takes := p.kind == kindGet && c.cfg.Mode == LockFree
 	if takes && p.take(flights, from) == len(flights) {
 		return
 	}
@@ -177,9 +177,9 @@ func (p *pipeline) settle(block int) {
 			continue
 		}
 		s := &p.search
-		s.t, s.kind, s.key, s.value = t, p.kind, p.key(at), p.value(at)
+		s.c, s.kind, s.key, s.value = c, p.kind, p.key(at), p.value(at)
 		s.begin(flights[i].hash)
-		t.run(s)
+		c.run(s)
 		p.counts.count(s)
 		if p.kind == kindPut {
 			p.results[at] = s.result
@@ -191,19 +191,19 @@ func (p *pipeline) settle(block int) {
 
 // put is a put that ends in the first group of its key. It reports whether it does.
 func (p *pipeline) put(f *flight, at int) bool {
-	t, l := p.t, &p.latch
-	lock := t.lockBefore(f)
+	c, l := p.c, &p.latch
+	lock := c.lockBefore(f)
 	if putsUnlocked.On() {
 		lock = nil
 	}
 	if lock != nil {
-		if !t.room(f) {
+		if !c.room(f) {
 			return false
 		}
-		l.rank = t.rankOf(f.hash)
+		l.rank = c.rankOf(f.hash)
 		l.on(lock, l.acquire())
 	}
-	r, candidate := t.putNear(f, p.key(at), p.value(at))
+	r, candidate := c.putNear(f, p.key(at), p.value(at))
 	if lock != nil {
 		l.on(lock, l.release())
 	}
@@ -219,16 +219,16 @@ func (p *pipeline) put(f *flight, at int) bool {
 // how many these are.
 func (p *pipeline) take(flights []flight, from int) int {
 	before := p.counts.Hits
-	if p.t.kernel {
-		p.work.values, p.work.found = &p.values[from*p.t.valueWords], &p.found[from]
+	if p.c.kernel {
+		p.work.values, p.work.found = &p.values[from*p.c.valueWords], &p.found[from]
 		takeFlights(&p.work)
 		p.counts.Hits += p.work.hits
 		p.work.hits = 0
 		return int(p.counts.Hits - before)
 	}
 	for i, f := range flights {
-		first := unsafe.Slice(f.bucket, p.t.bucketWords)
-		if p.t.peek(first, f.hash, p.key(from+i), p.value(from+i)) {
+		first := unsafe.Slice(f.bucket, p.c.bucketWords)
+		if p.c.peek(first, f.hash, p.key(from+i), p.value(from+i)) {
 			p.found[from+i] = true
 			p.counts.Hits++
 		}
@@ -241,10 +241,10 @@ func (p *pipeline) take(flights []flight, from int) int {
 const maxFetchLines = 8
 
 // fetchLines is the lines that a bucket may touch.
-func (t *table) fetchLines() int {
-	lines := (t.bucketWords + 2*lineWords - 2) / lineWords
-	if t.bucketWords%lineWords == 0 && t.lockWords == 0 {
-		lines = t.bucketWords / lineWords
+func (c *Cache) fetchLines() int {
+	lines := (c.bucketWords + 2*lineWords - 2) / lineWords
+	if c.bucketWords%lineWords == 0 && c.lockWords == 0 {
+		lines = c.bucketWords / lineWords
 	}
 	return min(lines, maxFetchLines)
 }

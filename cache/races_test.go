@@ -86,11 +86,11 @@ func markMeetsPut(t *testing.T, e engine) error {
 
 // damage changes a word of the first bucket.
 func damage(c *Cache, word int) error {
-	cells, err := rma.NewCells(c.job, c.t.window)
+	cells, err := rma.NewCells(c.job, c.window)
 	if err != nil {
 		return err
 	}
-	_, err = cells.Add(context.Background(), 0, c.t.offset(0)+word, 1)
+	_, err = cells.Add(context.Background(), 0, c.offset(0)+word, 1)
 	return errors.Join(err, cells.Close())
 }
 
@@ -142,7 +142,7 @@ func wanted(t *testing.T, e engine, mode Mode, at *mark.Mark,
 		Mode: mode}
 	return withCache(e, 1, cfg, func(c *Cache) error {
 		waits, done := make(chan bool, 1), make(chan error, 1)
-		c.t.job = sleeper{c.t.job, func() {
+		c.job = sleeper{c.job, func() {
 			select {
 			case waits <- true:
 			default:
@@ -196,8 +196,8 @@ func hasAll(c *Cache, keys [][]byte) error {
 func sameHome(c *Cache) [][]byte {
 	groups := func(number uint64) (first, second uint64) {
 		hash := hashKey([]uint64{number})
-		first, _ = c.t.group(hash, 0)
-		second, _ = c.t.group(hash, 1)
+		first, _ = c.group(hash, 0)
+		second, _ = c.group(hash, 1)
 		return first, second
 	}
 	first, second := groups(1)
@@ -214,11 +214,11 @@ func TestBatchWaitsForLock(t *testing.T) {
 		cfg := Config{KeySize: 8, ValueSize: 8, BucketsPerRank: 64, Mode: mode, GroupBuckets: 1}
 		must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
 			key := spread(1, 8)
-			group, _ := c.t.group(hashKey([]uint64{1}), 0)
-			lock := &c.t.memory[0][c.t.lockOf(group)]
+			group, _ := c.group(hashKey([]uint64{1}), 0)
+			lock := &c.batches.Segments[0][c.lockOf(group)]
 			other := latch{job: fakeJob{rank: 1}, writer: true}
 			other.on(lock, other.acquire())
-			c.t.job = sleeper{c.t.job, func() { other.on(lock, other.release()) }}
+			c.job = sleeper{c.job, func() { other.on(lock, other.release()) }}
 			results := make([]Result, 1)
 			err := c.PutBatch(key, key, results)
 			if s := c.Stats(); results[0] != Inserted || s.LockWaits == 0 {

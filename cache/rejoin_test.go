@@ -22,7 +22,7 @@ func rankComesBack(*testing.T) error {
 		if job.Rank() == 0 {
 			back.returns = 1
 			number := uint64(1)
-			for c.t.rankOf(hashKey([]uint64{number})) == 0 {
+			for c.rankOf(hashKey([]uint64{number})) == 0 {
 				number++
 			}
 			err = callsOfReturned(c, spread(number, 8))

@@ -122,9 +122,9 @@ func TestSaveLeavesOutWhatIsBroken(t *testing.T) {
 // breakBucket changes the last word of the first bucket in use.
 func breakBucket(t *testing.T, c *Cache) bucket {
 	t.Helper()
-	for b, err := range c.t.buckets(t.Context(), 0) {
+	for b, err := range c.buckets(t.Context(), 0) {
 		must(t, err)
-		c.t.bucketAt(0, b.group, b.index)[c.t.bucketWords-1] ^= 1 << 40
+		c.bucketAt(0, b.group, b.index)[c.bucketWords-1] ^= 1 << 40
 		return b
 	}
 	t.Fatal("no bucket is in use")
@@ -265,23 +265,23 @@ func TestCheckFindsFaults(t *testing.T) {
 		{"fails its checksum", func(t *testing.T, c *Cache) { breakBucket(t, c) }},
 		{"do not come here", func(t *testing.T, c *Cache) {
 			b := breakBucket(t, c) // move it to where it does not belong
-			from := c.t.bucketAt(0, b.group, b.index)
-			from[c.t.bucketWords-1] ^= 1 << 40
-			copy(c.t.bucketAt(0, (b.group+100)%c.t.groups, 3), from)
+			from := c.bucketAt(0, b.group, b.index)
+			from[c.bucketWords-1] ^= 1 << 40
+			copy(c.bucketAt(0, (b.group+100)%c.groups, 3), from)
 			from[0] = invalid
 		}},
 		{"stands in 8 buckets", func(t *testing.T, c *Cache) {
 			b := breakBucket(t, c)
-			from := c.t.bucketAt(0, b.group, b.index)
-			from[c.t.bucketWords-1] ^= 1 << 40
-			for i := range c.t.groupBuckets {
-				copy(c.t.bucketAt(0, b.group, i), from)
+			from := c.bucketAt(0, b.group, b.index)
+			from[c.bucketWords-1] ^= 1 << 40
+			for i := range c.cfg.GroupBuckets {
+				copy(c.bucketAt(0, b.group, i), from)
 			}
 		}},
 		{"belongs to rank 1", func(t *testing.T, c *Cache) {
-			for b, err := range c.t.buckets(t.Context(), 1) {
+			for b, err := range c.buckets(t.Context(), 1) {
 				must(t, err)
-				copy(c.t.bucketAt(0, 0, 0), c.t.bucketAt(1, b.group, b.index))
+				copy(c.bucketAt(0, 0, 0), c.bucketAt(1, b.group, b.index))
 				break
 			}
 		}},
@@ -310,7 +310,7 @@ func TestCheckFindsLocks(t *testing.T) {
 		cfg.Mode = mode
 		must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
 			l := latch{job: c.job, writer: true}
-			word := &c.t.memory[0][c.t.lockOf(0)]
+			word := &c.batches.Segments[0][c.lockOf(0)]
 			l.on(word, l.acquire())
 			err := c.Check(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "owner 0") {

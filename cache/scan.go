@@ -9,17 +9,17 @@ import (
 )
 
 // newReader reads groups of buckets.
-func (t *table) newReader() (*core.Reader, error) {
-	if err := t.sessions.Open(); err != nil {
+func (c *Cache) newReader() (*core.Reader, error) {
+	if err := c.sessions.Open(); err != nil {
 		return nil, err
 	}
-	return core.NewReader(t.job, t.window, &t.batches.Regions, t.groupBuckets*t.bucketWords)
+	return core.NewReader(c.job, c.window, &c.batches.Regions, c.cfg.GroupBuckets*c.bucketWords)
 }
 
 // readGroup returns the buckets of a group. They are the reader's until its next read.
-func (t *table) readGroup(ctx context.Context, r *core.Reader, rank int, group uint64) ([]uint64,
+func (c *Cache) readGroup(ctx context.Context, r *core.Reader, rank int, group uint64) ([]uint64,
 	error) {
-	words, err := r.Read(ctx, rank, t.offset(group), t.groupBuckets*t.bucketWords)
+	words, err := r.Read(ctx, rank, c.offset(group), c.cfg.GroupBuckets*c.bucketWords)
 	if err != nil {
 		err = rankError(rank, err)
 	}
@@ -35,22 +35,22 @@ type bucket struct {
 }
 
 // buckets iterates over the buckets of a rank that are neither empty nor invalid.
-func (t *table) buckets(ctx context.Context, rank int) iter.Seq2[bucket, error] {
+func (c *Cache) buckets(ctx context.Context, rank int) iter.Seq2[bucket, error] {
 	return func(yield func(bucket, error) bool) {
-		r, err := t.newReader()
+		r, err := c.newReader()
 		if err != nil {
 			yield(bucket{}, err)
 			return
 		}
 		defer r.Close()
-		for group := range t.groups {
-			words, err := t.readGroup(ctx, r, rank, group)
+		for group := range c.groups {
+			words, err := c.readGroup(ctx, r, rank, group)
 			if err != nil {
 				yield(bucket{}, err)
 				return
 			}
-			for i := range t.groupBuckets {
-				b := words[i*t.bucketWords:][:t.bucketWords]
+			for i := range c.cfg.GroupBuckets {
+				b := words[i*c.bucketWords:][:c.bucketWords]
 				if b[0] > invalid && !yield(bucket{rank, group, i, b}, nil) {
 					return
 				}
@@ -60,8 +60,8 @@ func (t *table) buckets(ctx context.Context, rank int) iter.Seq2[bucket, error] 
 }
 
 // whole reports whether a bucket holds what one writer wrote.
-func (t *table) whole(b []uint64) bool {
-	return sealOf(hashKey(t.keyIn(b)), t.valueIn(b)) == b[0]
+func (c *Cache) whole(b []uint64) bool {
+	return sealOf(hashKey(c.keyIn(b)), c.valueIn(b)) == b[0]
 }
 
 // Len counts the buckets of all ranks that hold a key. It reads all of them.
@@ -78,7 +78,7 @@ func (c *Cache) Len(ctx context.Context) (n uint64, err error) {
 
 // occupied counts the buckets of a rank that hold a key.
 func (c *Cache) occupied(ctx context.Context, rank int) (n uint64, err error) {
-	for _, err := range c.t.buckets(ctx, rank) {
+	for _, err := range c.buckets(ctx, rank) {
 		if err != nil {
 			return 0, err
 		}
@@ -101,12 +101,12 @@ func (c *Cache) Local(ctx context.Context) iter.Seq2[Pair, error] {
 func (c *Cache) pairs(ctx context.Context, rank, end int) iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
 		for ; rank < end; rank++ {
-			for b, err := range c.t.buckets(ctx, rank) {
+			for b, err := range c.buckets(ctx, rank) {
 				if err != nil {
 					yield(Pair{}, err)
 					return
 				}
-				if c.t.whole(b.words) && !yield(c.pairIn(b.words), nil) {
+				if c.whole(b.words) && !yield(c.pairIn(b.words), nil) {
 					return
 				}
 			}
@@ -118,7 +118,7 @@ func (c *Cache) pairs(ctx context.Context, rank, end int) iter.Seq2[Pair, error]
 type Pair struct{ Key, Value []byte }
 
 func (c *Cache) pairIn(b []uint64) Pair {
-	return Pair{bytesOf(c.t.keyIn(b))[:c.cfg.KeySize], bytesOf(c.t.valueIn(b))[:c.cfg.ValueSize]}
+	return Pair{bytesOf(c.keyIn(b))[:c.cfg.KeySize], bytesOf(c.valueIn(b))[:c.cfg.ValueSize]}
 }
 
 // bytesOf is the memory of words as bytes.

@@ -40,7 +40,7 @@ func sequences(c *Cache, batch bool) error {
 		number *= kinds
 	}
 	for ; number > 0; number-- {
-		clear(c.t.memory[0])
+		clear(c.batches.Segments[0])
 		s := sequence{c: c, batch: batch, has: map[int]uint64{}}
 		left := (number - 1) * kinds
 		for step := range uint64(sequenceLength) {
@@ -152,14 +152,14 @@ func copiesAreRemoved(*testing.T) error {
 // standsTwice puts a key, and copies its bucket to the next candidate.
 func standsTwice(c *Cache, key []byte) (first, second []uint64, err error) {
 	_, err = c.Put(key, streamValue(1, 104))
-	s := search{t: c.t}
+	s := search{c: c}
 	words, _ := asWords(key)
 	s.begin(hashKey(words))
-	first = c.t.bucketAt(0, s.number, s.bucket())
-	if s.examined++; s.examined == c.t.groupBuckets && !s.next() {
+	first = c.bucketAt(0, s.number, s.bucket())
+	if s.examined++; s.examined == c.cfg.GroupBuckets && !s.next() {
 		err = errors.Join(err, errors.New("the key has one candidate"))
 	}
-	second = c.t.bucketAt(0, s.number, s.bucket())
+	second = c.bucketAt(0, s.number, s.bucket())
 	copy(second, first)
 	return first, second, err
 }

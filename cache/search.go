@@ -24,7 +24,7 @@ const (
 // A put updates the first copy and marks others invalid. Otherwise their old value would be found
 // again when the first is evicted.
 type search struct {
-	t     *table
+	c     *Cache
 	kind  kind
 	key   []uint64
 	value []uint64 // to be written, or where the one found goes
@@ -90,9 +90,9 @@ func (s *search) begin(hash uint64) {
 	if s.kind == kindPut {
 		s.seal = sealOf(hash, s.value)
 	}
-	s.rank = s.t.rankOf(hash)
+	s.rank = s.c.rankOf(hash)
 	s.choice, s.examined, s.tries = 0, 0, 0
-	s.number, s.first = s.t.group(hash, 0)
+	s.number, s.first = s.c.group(hash, 0)
 	s.matched, s.result, s.used = false, 0, 0
 	s.free, s.effects.write, s.late, s.n = spot{}, spot{}, spot{}, 0
 	s.trouble = trouble{}
@@ -111,8 +111,8 @@ func (s *search) next() bool {
 	s.before[s.choice] = s.number
 	s.examined, s.tries = 0, 0
 next:
-	for i := s.choice + 1; i < s.t.choices; i++ {
-		number, first := s.t.group(s.hash, i)
+	for i := s.choice + 1; i < s.c.cfg.Choices; i++ {
+		number, first := s.c.group(s.hash, i)
 		for _, earlier := range s.before[:s.choice+1] {
 			if number == earlier {
 				s.choice++
@@ -129,17 +129,17 @@ next:
 // here is the bucket that is examined.
 func (s *search) here() spot {
 	return spot{group: s.number, bucket: s.bucket(), known: true,
-		candidate: s.choice*s.t.groupBuckets + s.examined}
+		candidate: s.choice*s.c.cfg.GroupBuckets + s.examined}
 }
 
-func (s *search) bucket() int { return (s.first + s.examined) % s.t.groupBuckets }
+func (s *search) bucket() int { return (s.first + s.examined) % s.c.cfg.GroupBuckets }
 
 // examine examines the buckets of the group, in the order of candidates.
 func (s *search) examine(group []uint64) verdict {
-	t := s.t
-	for s.examined < t.groupBuckets {
+	c := s.c
+	for s.examined < c.cfg.GroupBuckets {
 		i := s.bucket()
-		b := group[i*t.bucketWords:][:t.bucketWords]
+		b := group[i*c.bucketWords:][:c.bucketWords]
 		switch seal := atomic.LoadUint64(&b[0]); {
 		case seal == empty:
 			s.offer()
@@ -149,7 +149,7 @@ func (s *search) examine(group []uint64) verdict {
 			if stopsAtMark.On() || takesFirst.On() && s.kind == kindPut {
 				return s.end()
 			}
-		case sameWords(t.keyIn(b), s.key) || keyForgotten.On():
+		case sameWords(c.keyIn(b), s.key) || keyForgotten.On():
 			if v, done := s.match(b, seal); done {
 				return v
 			}
@@ -157,13 +157,13 @@ func (s *search) examine(group []uint64) verdict {
 		s.examined++
 		s.tries = 0
 	}
-	last := s.first + t.groupBuckets - 1
+	last := s.first + c.cfg.GroupBuckets - 1
 	if s.next() {
 		return more
 	}
 	if !s.free.known { // the last candidate has to go
-		s.free = spot{group: s.number, bucket: last % t.groupBuckets, known: true,
-			candidate: t.choices*t.groupBuckets - 1}
+		s.free = spot{group: s.number, bucket: last % c.cfg.GroupBuckets, known: true,
+			candidate: c.cfg.Choices*c.cfg.GroupBuckets - 1}
 		s.result = Evicted
 	}
 	return s.end()
@@ -181,14 +181,14 @@ func (s *search) offer() {
 func (s *search) match(b []uint64, seal uint64) (v verdict, done bool) {
 	switch {
 	case s.kind == kindGet:
-		if s.t.take(b, seal, s.hash, s.value) {
+		if s.c.readValue(b, seal, s.hash, s.value) {
 			s.matched = true
 			s.used = s.here().candidate
 			return over, true
 		}
 		s.mismatches++
 		torn.Hit()
-		if s.tries < s.t.retries {
+		if s.tries < s.c.cfg.Retries {
 			s.tries++
 			s.retries++
 			return again, true
@@ -206,7 +206,7 @@ func (s *search) match(b []uint64, seal uint64) (v verdict, done bool) {
 	default:
 		s.matched = true
 		s.used = s.here().candidate
-		if seal != s.seal || !sameWords(s.t.valueIn(b), s.value) {
+		if seal != s.seal || !sameWords(s.c.valueIn(b), s.value) {
 			s.write = s.here()
 		}
 	}

@@ -24,37 +24,37 @@ type session struct {
 func (s *session) Close() error { return s.q.Close() }
 
 // session returns one that nobody uses.
-func (t *table) session() (*session, error) {
-	now := rejoin.Returns(t.job)
-	s, ok, err := t.sessions.TakeSince(now, func(s *session) uint64 { return s.returns })
+func (c *Cache) session() (*session, error) {
+	now := rejoin.Returns(c.job)
+	s, ok, err := c.sessions.TakeSince(now, func(s *session) uint64 { return s.returns })
 	if ok || err != nil {
 		return s, err
 	}
 	// A put and marks may be in flight together with the get of the next group.
-	q, err := t.job.NewQueue(t.depth * (t.groupBuckets + 2))
+	q, err := c.job.NewQueue(c.cfg.Depth * (c.cfg.GroupBuckets + 2))
 	if err != nil {
 		return nil, err
 	}
-	s = &session{q: q, returns: now, ops: make([]op, t.depth),
-		slots: core.NewSlots(t.depth), pace: newPace(t.job)}
-	group := t.groupBuckets * t.bucketWords
+	s = &session{q: q, returns: now, ops: make([]op, c.cfg.Depth),
+		slots: core.NewSlots(c.cfg.Depth), pace: newPace(c.job)}
+	group := c.cfg.GroupBuckets * c.bucketWords
 	for i := range s.ops {
-		buf, err := q.Alloc(group + t.bucketWords + 1)
+		buf, err := q.Alloc(group + c.bucketWords + 1)
 		if err != nil {
 			return nil, errors.Join(err, q.Close())
 		}
 		o := &s.ops[i]
-		o.t, o.latch.job, o.latch.shared = t, t.job, &s.pace
-		o.in, o.out, o.word = buf[:group], buf[group:group+t.bucketWords], buf[group+t.bucketWords:]
-		o.key, o.value = t.keyIn(o.out), t.valueIn(o.out)
+		o.c, o.latch.job, o.latch.shared = c, c.job, &s.pace
+		o.in, o.out, o.word = buf[:group], buf[group:group+c.bucketWords], buf[group+c.bucketWords:]
+		o.key, o.value = c.keyIn(o.out), c.valueIn(o.out)
 	}
 	return s, nil
 }
 
 // queued carries out the operations at of a batch, or all for nil, through a queue. Errors of
 // single operations are returned after all have ended.
-func (t *table) queued(b *scratch, at []int) error {
-	s, err := t.session()
+func (c *Cache) queued(b *scratch, at []int) error {
+	s, err := c.session()
 	if err != nil {
 		return err
 	}
@@ -63,17 +63,17 @@ func (t *table) queued(b *scratch, at []int) error {
 	b.counts.Queues.Add(s.q.Stats().Since(before))
 	failed := s.failed
 	s.batch, s.failed = nil, nil
-	t.sessions.Give(s, err != nil || s.returns != rejoin.Returns(t.job))
+	c.sessions.Give(s, err != nil || s.returns != rejoin.Returns(c.job))
 	return errors.Join(err, failed)
 }
 
 // run drives the operations of a batch. failed becomes the first error of one.
 func (s *session) run(b *scratch, at []int) error {
-	if err := s.repairPending(b.c.t.repairs.take()); err != nil {
+	if err := s.repairPending(b.c.repairs.take()); err != nil {
 		return err
 	}
 	depth := len(s.ops)
-	if b.c.t.mode == Coarse && b.kind != kindGet {
+	if b.c.cfg.Mode == Coarse && b.kind != kindGet {
 		depth = 1 // they would wait for each other
 	}
 	s.batch, s.pace.active = b, 0
@@ -83,13 +83,13 @@ func (s *session) run(b *scratch, at []int) error {
 
 // Turn has writes that need the same lock take turns: that of the first group of their keys.
 func (s *session) Turn(i int) (lock uint64, ok bool) {
-	b, t := s.batch, s.batch.c.t
-	if t.mode != Fine || b.kind == kindGet {
+	b, c := s.batch, s.batch.c
+	if c.cfg.Mode != Fine || b.kind == kindGet {
 		return 0, false
 	}
 	hash := hashKey(b.word(i))
-	group, _ := t.group(hash, 0)
-	return (group + uint64(t.rankOf(hash))<<40) * rankFactor >> 32, true
+	group, _ := c.group(hash, 0)
+	return (group + uint64(c.rankOf(hash))<<40) * rankFactor >> 32, true
 }
 
 // Start readies a machine for an operation.

@@ -27,22 +27,22 @@ func (c *Config) messages() float64 {
 func (s *scratch) Kind() uint32 { return uint32(s.kind) }
 
 func (s *scratch) Size(int) (request, answer int) {
-	t := s.c.t
+	c := s.c
 	if s.kind == kindPut {
-		return t.keyWords + t.valueWords, 1
+		return c.keyWords + c.valueWords, 1
 	}
-	return t.keyWords, 1 + t.valueWords
+	return c.keyWords, 1 + c.valueWords
 }
 
 func (s *scratch) Pack(i int, to []uint64) {
-	s.keys.pack(to[:s.c.t.keyWords], i)
+	s.keys.pack(to[:s.c.keyWords], i)
 	if s.kind == kindPut {
-		s.values.pack(to[s.c.t.keyWords:], i)
+		s.values.pack(to[s.c.keyWords:], i)
 	}
 }
 
 func (s *scratch) Unpack(_, i int, from []uint64) (words int, again bool, err error) {
-	size := 1 + s.c.t.valueWords
+	size := 1 + s.c.valueWords
 	switch {
 	case s.kind == kindPut && from[0]-1 < uint64(Evicted):
 		s.results[i] = Result(from[0])
@@ -61,12 +61,12 @@ func (s *scratch) Unpack(_, i int, from []uint64) (words int, again bool, err er
 func (c *Cache) answer(k uint32, n int, request, answer []uint64) (words int, err error) {
 	s := c.take()
 	defer s.give()
-	t, bytes := c.t, bytesOf(request)
-	each, room := t.keyWords, 1+t.valueWords // words of an operation, and of its answer
+	bytes := bytesOf(request)
+	each, room := c.keyWords, 1+c.valueWords // words of an operation, and of its answer
 	switch kind(k) {
 	case kindGet:
 	case kindPut:
-		each, room = t.keyWords+t.valueWords, 1
+		each, room = c.keyWords+c.valueWords, 1
 	default:
 		return 0, fmt.Errorf("cache: a request of kind %d", k)
 	}
@@ -74,19 +74,19 @@ func (c *Cache) answer(k uint32, n int, request, answer []uint64) (words int, er
 		return 0, fmt.Errorf("cache: a request of %d operations has %d words, with room for an "+
 			"answer of %d; run the same program on every rank", n, len(request), len(answer))
 	}
-	o := call{kind: kind(k), n: n, keys: items{bytes, t.keyWords * 8, each * 8}}
+	o := call{kind: kind(k), n: n, keys: items{bytes, c.keyWords * 8, each * 8}}
 	if o.kind == kindPut {
 		s.served.results = slices.Grow(s.served.results[:0], n)[:n]
 		o.results = s.served.results
-		o.values = items{bytes[min(t.keyWords*8, len(bytes)):], t.valueWords * 8, each * 8}
+		o.values = items{bytes[min(c.keyWords*8, len(bytes)):], c.valueWords * 8, each * 8}
 	} else { // the values are brought to the end of the answer
 		s.served.found = slices.Grow(s.served.found[:0], n)[:n]
 		o.found = s.served.found
-		o.values = items{bytesOf(answer[n : n*room]), t.valueWords * 8, t.valueWords * 8}
+		o.values = items{bytesOf(answer[n : n*room]), c.valueWords * 8, c.valueWords * 8}
 	}
 	s.begin(o)
 	s.counts.Served = uint64(n)
-	err = t.batches.Own(n, s)
+	err = c.batches.Own(n, s)
 	c.tally.Add(uint64(n), &s.counts)
 	if err != nil {
 		return 0, err
@@ -99,7 +99,7 @@ func (c *Cache) answer(k uint32, n int, request, answer []uint64) (words int, er
 		answer[words] = 0
 		if found {
 			answer[words] = 1
-			words += copy(answer[words+1:], answer[n+i*t.valueWords:][:t.valueWords])
+			words += copy(answer[words+1:], answer[n+i*c.valueWords:][:c.valueWords])
 		}
 		words++
 	}

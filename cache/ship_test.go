@@ -128,7 +128,7 @@ func TestShippedToClosed(t *testing.T) {
 	eachCarrier(t, 2, func(c *Cache) error {
 		ctx := context.Background()
 		if c.job.Rank() == 1 {
-			return errors.Join(c.t.batches.Close(), c.job.Barrier(ctx), c.job.Barrier(ctx))
+			return errors.Join(c.batches.Close(), c.job.Barrier(ctx), c.job.Barrier(ctx))
 		}
 		if err := c.job.Barrier(ctx); err != nil {
 			return err
@@ -171,7 +171,7 @@ func TestBadRequests(t *testing.T) {
 						for answer := range 12 {
 							words, err := c.answer(k, n, make([]uint64, request),
 								make([]uint64, answer))
-							each := c.t.keyWords + int(k)*c.t.valueWords
+							each := c.keyWords + int(k)*c.valueWords
 							if words > answer || k > 1 && err == nil ||
 								err == nil && n*each != request {
 								return fmt.Errorf("kind %d, %d operations of %d words: %d, %v", k,
@@ -250,7 +250,7 @@ func loseRank(c *Cache, cut *int, lost, n int) error {
 	}
 	for i := range n {
 		words, _ := asWords(keys[i*c.cfg.KeySize:][:c.cfg.KeySize])
-		here := c.t.rankOf(hashKey(words)) != lost
+		here := c.rankOf(hashKey(words)) != lost
 		if found[i] != here || (results[i] == Updated) != here {
 			return fmt.Errorf("key %d: found %v, put %v", i, found[i], results[i])
 		}

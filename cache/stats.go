@@ -145,7 +145,7 @@ func (ta *tally) one(s *search) {
 }
 
 // Stats returns what this rank has done with the cache so far.
-func (c *Cache) Stats() Stats { return Stats{c.tally.Sum(), c.t.batches.Access()} }
+func (c *Cache) Stats() Stats { return Stats{c.tally.Sum(), c.batches.Access()} }
 
 // ResetStats begins to count anew on this rank.
 func (c *Cache) ResetStats() { c.tally.Reset() }
