@@ -42,24 +42,15 @@ func (c *Config) completeAddressing() error {
 		return nil
 	}
 	if c.GroupBuckets == 0 {
-		bucket := 8 * bucketWords(c.KeySize, c.ValueSize)
-		c.GroupBuckets = 8
-		for c.GroupBuckets > 1 && uint64(c.GroupBuckets)*bucket > groupBytes {
-			c.GroupBuckets /= 2
+		group := uint64(MaxGroupBuckets)
+		for group > 1 && group*8*bucketWords(c.KeySize, c.ValueSize) > groupBytes {
+			group /= 2
 		}
-		c.GroupBuckets = int(min(uint64(c.GroupBuckets), c.BucketsPerRank))
+		c.GroupBuckets = int(min(group, c.BucketsPerRank))
 	}
 	if c.Choices == 0 {
-		switch {
-		case c.GroupBuckets >= 8:
-			c.Choices = 2
-		case c.GroupBuckets >= 4:
-			c.Choices = 3
-		case c.GroupBuckets >= 2:
-			c.Choices = 4
-		default:
-			c.Choices = 6
-		}
+		// For groups of 1, 2 and more, 4 and more, and 8 buckets.
+		c.Choices = [...]int{1: 6, 2: 4, 3: 3, 4: 2}[bits.Len(uint(c.GroupBuckets))]
 	}
 	return nil
 }

@@ -265,6 +265,7 @@ func (o *op) retryRepair(p pendingRepair) {
 
 // locking posts the next request on the lock, or goes on when there is none.
 func (o *op) locking(q rma.Queue) rma.Handle {
+	var gone *rma.RankError
 	r := o.ask
 	o.ask = request{}
 	switch {
@@ -274,7 +275,7 @@ func (o *op) locking(q rma.Queue) rma.Handle {
 	case o.phase == phaseUnlock:
 		o.repair(o.earlier, maxRepairTries)
 		return rma.NoHandle
-	case o.died():
+	case errors.As(o.err, &gone):
 		o.phase = phaseEnd // the lock is gone with its memory
 		return rma.NoHandle
 	default:
@@ -299,12 +300,6 @@ func (o *op) locking(q rma.Queue) rma.Handle {
 		return rma.NoHandle
 	}
 	return o.access(q, r)
-}
-
-// died reports whether the last error says that the memory is gone.
-func (o *op) died() bool {
-	var gone *rma.RankError
-	return errors.As(o.err, &gone)
 }
 
 // lockSaw is what the last request on the lock saw.

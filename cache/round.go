@@ -28,12 +28,6 @@ type Rounding struct {
 	Floors []float64
 }
 
-// RoundSignificant rounds the values of a key in place: value i to digits[i] significant
-// decimal digits, or all to digits[0] if that is alone. See [Rounding].
-func RoundSignificant(key []float64, digits []int) error {
-	return Rounding{Digits: digits}.Round(key)
-}
-
 // Round rounds values in place.
 func (r Rounding) Round(values []float64) error {
 	if err := r.check(len(values)); err != nil {
@@ -83,17 +77,9 @@ func (r Rounding) check(n int) error {
 
 // round rounds value number i.
 func (r Rounding) round(i int, x float64) float64 {
-	digits := r.Digits[0]
-	if len(r.Digits) > 1 {
-		digits = r.Digits[i]
-	}
-	floor := 0.0
-	switch len(r.Floors) {
-	case 0:
-	case 1:
-		floor = r.Floors[0]
-	default:
-		floor = r.Floors[i]
+	digits, floor := r.Digits[min(i, len(r.Digits)-1)], 0.0
+	if n := len(r.Floors); n > 0 {
+		floor = r.Floors[min(i, n-1)]
 	}
 	switch {
 	case x != x:

@@ -62,7 +62,7 @@ func TestRounding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x, digits := drawFloat(t), rapid.IntRange(1, maxDigits).Draw(t, "n")
 		key := []float64{x}
-		must(t, RoundSignificant(key, []int{digits}))
+		must(t, Rounding{Digits: []int{digits}}.Round(key))
 		if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
 			return
 		}
@@ -73,7 +73,7 @@ func TestRounding(t *testing.T) {
 			fast++
 		}
 		once := key[0]
-		must(t, RoundSignificant(key, []int{digits}))
+		must(t, Rounding{Digits: []int{digits}}.Round(key))
 		if key[0] != once {
 			t.Fatalf("%v to %d digits is %v, and rounded again %v", x, digits, once, key[0])
 		}

@@ -26,9 +26,8 @@ func (c *Cache) readGroup(ctx context.Context, r *core.Reader, rank int, group u
 	return words, err
 }
 
-// bucket is a place with what stands there.
+// bucket is a place in the memory of a rank, with what stands there.
 type bucket struct {
-	rank  int
 	group uint64
 	index int
 	words []uint64
@@ -51,7 +50,7 @@ func (c *Cache) buckets(ctx context.Context, rank int) iter.Seq2[bucket, error] 
 			}
 			for i := range c.cfg.GroupBuckets {
 				b := words[i*c.bucketWords:][:c.bucketWords]
-				if b[0] > invalid && !yield(bucket{rank, group, i, b}, nil) {
+				if b[0] > invalid && !yield(bucket{group, i, b}, nil) {
 					return
 				}
 			}

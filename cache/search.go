@@ -183,7 +183,6 @@ func (s *search) match(b []uint64, seal uint64) (v verdict, done bool) {
 	case s.kind == kindGet:
 		if s.c.readValue(b, seal, s.hash, s.value) {
 			s.matched = true
-			s.used = s.here().candidate
 			return over, true
 		}
 		s.mismatches++

@@ -58,27 +58,20 @@ func (c *Cache) queued(b *scratch, at []int) error {
 	if err != nil {
 		return err
 	}
-	before := *s.q.Stats()
-	err = s.run(b, at)
+	before, depth := *s.q.Stats(), len(s.ops)
+	if c.cfg.Mode == Coarse && b.kind != kindGet {
+		depth = 1 // they would wait for each other
+	}
+	if err = s.repair(c.repairs.take()); err == nil {
+		s.batch, s.pace.active = b, 0
+		s.pace.progress()
+		err = s.slots.Drive(context.Background(), s.q, b.n, at, depth, s)
+	}
 	b.counts.Queues.Add(s.q.Stats().Since(before))
 	failed := s.failed
 	s.batch, s.failed = nil, nil
 	c.sessions.Give(s, err != nil || s.returns != rejoin.Returns(c.job))
 	return errors.Join(err, failed)
-}
-
-// run drives the operations of a batch. failed becomes the first error of one.
-func (s *session) run(b *scratch, at []int) error {
-	if err := s.repairPending(b.c.repairs.take()); err != nil {
-		return err
-	}
-	depth := len(s.ops)
-	if b.c.cfg.Mode == Coarse && b.kind != kindGet {
-		depth = 1 // they would wait for each other
-	}
-	s.batch, s.pace.active = b, 0
-	s.pace.progress()
-	return s.slots.Drive(context.Background(), s.q, b.n, at, depth, s)
 }
 
 // Turn has writes that need the same lock take turns: that of the first group of their keys.
@@ -115,8 +108,8 @@ func (s *session) Finish(machine, i int) {
 	}
 }
 
-// repairPending tries to repair locks.
-func (s *session) repairPending(pending []pendingRepair) error {
+// repair tries to repair locks.
+func (s *session) repair(pending []pendingRepair) error {
 	s.pace.active = 1
 	for _, p := range pending {
 		s.ops[0].retryRepair(p)
