@@ -45,8 +45,8 @@
 // overwrites the last one. A bucket that has been used never becomes empty again, so no key lies
 // behind an empty bucket, and a search ends there. Put and Delete examine all candidates before
 // they write: ranks that put a key at the same time may each have chosen another bucket. A put
-// updates the first copy and makes further copies invalid. A put of the value that is there
-// already writes nothing.
+// updates the first copy and makes further copies invalid: their old value would be found when the
+// first is evicted. A put of the value that is there already writes nothing.
 //
 //   - [LockFree] (MD 4.2): buckets are written and read without locks. The checksum is over
 //     key and value. A reader whose checksum fails reads again, Retries times, and then
@@ -58,12 +58,9 @@
 //     take turns (internal/core).
 //   - [Coarse] (MD 3.1): one such lock for the memory of a rank, held for the whole operation.
 //
-// A lock word names its owner, and has an epoch: see lock.go. A rank that finds a lock whose owner
-// is dead ([rma.Job].Failed) breaks it. Readers have no names. In a job with dead ranks a writer
-// breaks a lock whose readers do not release it for a while. So no operation waits for a dead
-// rank. Where a link is cut, a request on a lock gets no answer. The operation then makes sure
-// that it does not keep the lock, if need be by breaking it. If the link stays cut, the operation
-// returns the error, and the next calls of its rank repair the lock.
+// No operation waits for a dead rank: others break its locks (lock.go). Where a link is cut, a
+// request on a lock gets no answer. The operation then makes sure that it does not keep the lock.
+// If the link stays cut, it returns the error, and the next calls of its rank repair the lock.
 //
 // A rank that has died may join again, where the engine allows: New then takes part in the cache
 // that the others have, and the rank's memory is empty (rejoin.go). Operations on that memory
@@ -78,16 +75,13 @@
 // # Access
 //
 // Batches may also be shipped, with [Config].Access at [ship.Shipped], or at [ship.Auto] where that
-// takes less time. The keys of ranks whose memory is not addressable are sent to these ranks, some
-// thousand in a message, with the values to be put (ship.go). All candidates of a key are in the
-// memory of one rank. That rank carries out the very same operations by loops over its memory, and
-// answers with the results and values. Meanwhile the rest of the batch is carried out. In Fine and
-// Coarse a lock then takes some nanoseconds instead of two round trips. Single calls are not
-// shipped.
+// takes less time. All candidates of a key are in the memory of one rank. That rank gets some
+// thousand operations in a message and carries them out by loops over its memory (ship.go), while
+// the rest of the batch is carried out here. In Fine and Coarse a lock then takes some nanoseconds
+// instead of two round trips. Single calls are not shipped.
 //
 // An operation counts in the [Stats] of the rank that has carried it out, and there among those
-// Served as well; the sums over all ranks are those of the calls. [Stats].Access reports what was
-// chosen, and why.
+// Served as well; the sums over all ranks are those of the calls.
 //
 // # Guarantees
 //

@@ -17,12 +17,7 @@ const (
 //	candidates:  group 0           group 1           group 2
 //	             | 3 0 1 2 |       | 1 2 3 0 |       | 0 1 2 3 |      first = 1, 3, 0
 //
-// A key stands in no candidate behind an empty one: a put takes the first empty candidate
-// it comes to, and what is not empty never becomes empty again. So a search ends at an
-// empty bucket. A put and a deletion examine all candidates before, since the key may
-// stand twice: two ranks that put it at the same time may have found different buckets free.
-// A put updates the first copy and marks others invalid. Otherwise their old value would be found
-// again when the first is evicted.
+// doc.go says where a search ends, and why a key may stand twice.
 type search struct {
 	c     *Cache
 	kind  kind
