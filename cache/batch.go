@@ -12,26 +12,23 @@ import (
 // requests in flight, or by their owners, as [Config].Access says. When memory of some ranks is
 // lost, keys of others are answered all the same, and the error names one rank.
 func (c *Cache) GetBatch(keys, values []byte, found []bool) error {
-	return c.batch(call{kind: kindGet, n: len(found), keys: c.keys(keys),
-		values: c.values(values), found: found})
+	results := unsafe.Slice((*Result)(unsafe.Pointer(unsafe.SliceData(found))), len(found))
+	return c.batch(call{kindGet, c.keys(keys), c.values(values), results})
 }
 
 // PutBatch is Put for many keys and values, laid out as in GetBatch. results[i] answers
 // number i; it is 0 where there was an error. Of the values of a key that occurs twice
 // either may stay.
 func (c *Cache) PutBatch(keys, values []byte, results []Result) error {
-	return c.batch(call{kind: kindPut, n: len(results), keys: c.keys(keys),
-		values: c.values(values), results: results})
+	return c.batch(call{kindPut, c.keys(keys), c.values(values), results})
 }
 
 // call is operations as they are given: on bytes.
 type call struct {
 	kind    kind
-	n       int
 	keys    items
 	values  items
-	found   []bool   // of gets
-	results []Result // of puts
+	results []Result // of gets: hit, which is the memory of a bool that is true
 }
 
 // items are byte strings of one size, each so many bytes behind the one before.
@@ -61,17 +58,18 @@ func (it *items) whole() ([]uint64, bool) {
 
 // batch carries out the operations of a batch.
 func (c *Cache) batch(o call) error {
-	if len(o.keys.bytes) != o.n*c.cfg.KeySize || len(o.values.bytes) != o.n*c.cfg.ValueSize {
+	n := len(o.results)
+	if len(o.keys.bytes) != n*c.cfg.KeySize || len(o.values.bytes) != n*c.cfg.ValueSize {
 		return fmt.Errorf("cache: %d bytes of keys and %d of values for %d answers; this cache "+
-			"has keys of %d bytes and values of %d", len(o.keys.bytes), len(o.values.bytes), o.n,
+			"has keys of %d bytes and values of %d", len(o.keys.bytes), len(o.values.bytes), n,
 			c.cfg.KeySize, c.cfg.ValueSize)
 	}
 	s := c.take()
 	defer s.give()
 	s.begin(o)
-	requests, err := c.batches.Run(context.Background(), o.n, s)
+	requests, err := c.batches.Run(context.Background(), n, s)
 	s.counts.Queues.Add(requests)
-	c.tally.Add(uint64(o.n), &s.counts)
+	c.tally.Add(uint64(n), &s.counts)
 	return err
 }
 
@@ -79,7 +77,7 @@ func (c *Cache) batch(o call) error {
 func (c *Cache) one(k kind, key, value []byte) (search, error) {
 	s := c.take()
 	defer s.give()
-	s.begin(call{kind: k, n: 1, keys: c.keys(key), values: c.values(value)})
+	s.begin(call{k, c.keys(key), c.values(value), s.result[:]})
 	s.single = search{c: c, kind: k, key: s.word(0), value: s.value}
 	if hash := hashKey(s.single.key); c.addressable(hash) {
 		if k == kindPut {
@@ -101,10 +99,11 @@ type scratch struct {
 	counts Counts
 	key    []uint64 // room for one
 	value  []uint64
-	single search   // what became of the operation, where it is a single one
-	pipe   pipeline // for direct memory
-	piece  batch    // room for operations that are copied
-	served batch    // room for the answers to operations of another rank
+	single search    // what became of the operation, where it is a single one
+	result [1]Result // of it
+	pipe   pipeline  // for direct memory
+	piece  batch     // room for operations that are copied
+	served []Result  // room for the answers to operations of another rank
 }
 
 // take returns a scratch that no call uses. They are kept, so that calls do not allocate.
@@ -124,7 +123,6 @@ func (s *scratch) give() {
 // begin readies the answers: false, or 0.
 func (s *scratch) begin(o call) {
 	s.call, s.counts = o, Counts{}
-	clear(o.found)
 	clear(o.results)
 }
 
@@ -150,25 +148,25 @@ const pieceBytes = 1 << 16
 // Direct works on memory that this process addresses. The stages of the pipeline need the
 // operations one behind the other as whole words, so they are copied unless they are that already.
 func (s *scratch) Direct(at, left []int) ([]int, error) {
-	c, n := s.c, s.n
+	c, n := s.c, len(s.results)
 	if at == nil {
 		keys, wholeKeys := s.keys.whole()
 		values, wholeValues := s.values.whole()
 		if wholeKeys && wholeValues {
-			s.pipe.run(s, batch{n, keys, values, s.found, s.results})
+			s.pipe.run(s, batch{keys, values, s.results})
 			return left, nil
 		}
 	} else {
 		n = len(at)
 	}
 	p := &s.piece
-	if p.n == 0 {
-		p.n = max(1, pieceBytes/8/c.bucketWords)
-		p.keys, p.values = make([]uint64, p.n*c.keyWords), make([]uint64, p.n*c.valueWords)
-		p.found, p.results = make([]bool, p.n), make([]Result, p.n)
+	if p.results == nil {
+		size := max(1, pieceBytes/8/c.bucketWords)
+		*p = batch{make([]uint64, size*c.keyWords), make([]uint64, size*c.valueWords),
+			make([]Result, size)}
 	}
-	for from := 0; from < n; from += p.n {
-		s.copied(at, from, min(p.n, n-from))
+	for from := 0; from < n; from += len(p.results) {
+		s.copied(at, from, min(len(p.results), n-from))
 	}
 	return left, nil
 }
@@ -188,14 +186,11 @@ func (s *scratch) copied(at []int, from, n int) {
 			s.values.pack(p.values[j*c.valueWords:][:c.valueWords], number(j))
 		}
 	}
-	clear(p.found)
-	s.pipe.run(s, batch{n, p.keys, p.values, p.found, p.results})
-	for j := range n {
-		switch i := number(j); {
-		case s.kind == kindPut:
-			s.results[i] = p.results[j]
-		case p.found[j]:
-			s.found[i] = true
+	clear(p.results)
+	s.pipe.run(s, batch{p.keys, p.values, p.results[:n]})
+	for j, r := range p.results[:n] {
+		i := number(j)
+		if s.results[i] = r; s.kind == kindGet && r == hit {
 			copy(s.values.at(i), bytesOf(p.values[j*c.valueWords:]))
 		}
 	}
@@ -207,12 +202,7 @@ func (s *scratch) Queued(at []int) error { return s.c.queued(s, at) }
 // settle takes the answer of a search that has ended through a queue.
 func (s *scratch) settle(i int, done *search) {
 	s.counts.count(done)
-	switch {
-	case s.results != nil:
-		s.results[i] = done.result
-	case s.found != nil:
-		s.found[i] = done.matched
-	default:
+	if s.results[i] = done.result; len(s.results) == 1 {
 		s.single = *done
 	}
 	s.copyValue(i, done)
@@ -227,11 +217,9 @@ func (s *scratch) copyValue(i int, done *search) {
 
 // batch is operations on whole words.
 type batch struct {
-	n       int
 	keys    []uint64
 	values  []uint64
-	found   []bool   // of gets
-	results []Result // of puts
+	results []Result
 }
 
 // asWords is the memory of bytes as words, where they are whole and aligned.

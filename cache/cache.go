@@ -42,6 +42,9 @@ const (
 	Evicted                    // all candidates were taken; another key had to go
 )
 
+// hit is the result of a get that has found its key.
+const hit Result = 1
+
 // String is the result's name.
 func (r Result) String() string {
 	if r < Inserted || r > Evicted {

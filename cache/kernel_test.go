@@ -96,7 +96,7 @@ func TestKernelHashes(t *testing.T) {
 	for words := 1; words <= 40; words++ {
 		cfg := Config{KeySize: 8 * words, ValueSize: 8, BucketsPerRank: 5000}
 		must(t, withCache(engines[0], 3, cfg, func(c *Cache) error {
-			b := batch{n: stageBlock, keys: make([]uint64, stageBlock*words)}
+			b := batch{keys: make([]uint64, stageBlock*words), results: make([]Result, stageBlock)}
 			for i := range b.keys {
 				b.keys[i] = uint64(i) * 0x9E3779B97F4A7C15
 			}

@@ -70,7 +70,7 @@ func (p *pipeline) run(s *scratch, b batch) {
 	p.c, p.kind, p.counts, p.batch = s.c, s.kind, &s.counts, b
 	p.describe()
 	p.latch = latch{job: p.c.job, own: newPace(p.c.job), writer: true}
-	blocks := (p.n + stageBlock - 1) / stageBlock
+	blocks := (len(p.results) + stageBlock - 1) / stageBlock
 	for last := -2; last < blocks; last++ {
 		if first := last + 2; first < blocks {
 			p.hash(first)
@@ -104,7 +104,7 @@ func (p *pipeline) describe() {
 // block is the flights of a block; there are fewer in the last one. The kernel's work is
 // set to it.
 func (p *pipeline) block(i int) []flight {
-	n := min(stageBlock, p.n-i*stageBlock)
+	n := min(stageBlock, len(p.results)-i*stageBlock)
 	flights := p.ring[i%stageRing][:n]
 	p.work.n, p.work.flights = uint64(n), &flights[0]
 	p.work.keys = &p.keys[i*stageBlock*p.c.keyWords]
@@ -173,7 +173,7 @@ func (p *pipeline) settle(block int) {
 	}
 	for i := range flights {
 		at := from + i
-		if takes && p.found[at] || p.kind == kindPut && p.put(&flights[i], at) {
+		if takes && p.results[at] == hit || p.kind == kindPut && p.put(&flights[i], at) {
 			continue
 		}
 		s := &p.search
@@ -181,11 +181,7 @@ func (p *pipeline) settle(block int) {
 		s.begin(flights[i].hash)
 		c.run(s)
 		p.counts.count(s)
-		if p.kind == kindPut {
-			p.results[at] = s.result
-		} else {
-			p.found[at] = s.matched
-		}
+		p.results[at] = s.result
 	}
 }
 
@@ -220,7 +216,8 @@ func (p *pipeline) put(f *flight, at int) bool {
 func (p *pipeline) take(flights []flight, from int) int {
 	before := p.counts.Hits
 	if p.c.kernel {
-		p.work.values, p.work.found = &p.values[from*p.c.valueWords], &p.found[from]
+		p.work.values = &p.values[from*p.c.valueWords]
+		p.work.found = (*bool)(unsafe.Pointer(&p.results[from]))
 		takeFlights(&p.work)
 		p.counts.Hits += p.work.hits
 		p.work.hits = 0
@@ -229,7 +226,7 @@ func (p *pipeline) take(flights []flight, from int) int {
 	for i, f := range flights {
 		first := unsafe.Slice(f.bucket, p.c.bucketWords)
 		if p.c.peek(first, f.hash, p.key(from+i), p.value(from+i)) {
-			p.found[from+i] = true
+			p.results[from+i] = hit
 			p.counts.Hits++
 		}
 	}

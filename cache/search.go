@@ -34,10 +34,10 @@ type search struct {
 	tries    int // times that the bucket has failed its checksum
 	before   [MaxChoices]uint64
 
-	matched bool // the key is there; get: with a whole value
-	free    spot // put: an empty or invalid candidate
-	result  Result
-	used    int // put: number of the candidate that was written
+	matched bool   // the key is there; get: with a whole value
+	free    spot   // put: an empty or invalid candidate
+	result  Result // of a get: hit, or 0
+	used    int    // put: number of the candidate that was written
 
 	effects
 	trouble
@@ -156,7 +156,7 @@ func (s *search) examine(group []uint64) verdict {
 	if s.next() {
 		return more
 	}
-	if !s.free.known { // the last candidate has to go
+	if s.kind == kindPut && !s.free.known { // the last candidate has to go
 		s.free = spot{group: s.number, bucket: last % c.cfg.GroupBuckets, known: true,
 			candidate: c.cfg.Choices*c.cfg.GroupBuckets - 1}
 		s.result = Evicted
@@ -177,7 +177,7 @@ func (s *search) match(b []uint64, seal uint64) (v verdict, done bool) {
 	switch {
 	case s.kind == kindGet:
 		if s.c.readValue(b, seal, s.hash, s.value) {
-			s.matched = true
+			s.matched, s.result = true, hit
 			return over, true
 		}
 		s.mismatches++

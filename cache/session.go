@@ -65,7 +65,7 @@ func (c *Cache) queued(b *scratch, at []int) error {
 	if err = s.repair(c.repairs.take()); err == nil {
 		s.batch, s.pace.active = b, 0
 		s.pace.progress()
-		err = s.slots.Drive(context.Background(), s.q, b.n, at, depth, s)
+		err = s.slots.Drive(context.Background(), s.q, len(b.results), at, depth, s)
 	}
 	b.counts.Queues.Add(s.q.Stats().Since(before))
 	failed := s.failed

@@ -50,7 +50,7 @@ func (s *scratch) Unpack(_, i int, from []uint64) (words int, again bool, err er
 	case s.kind == kindGet && from[0] == 0:
 		return 1, false, nil
 	case len(from) >= size && s.kind == kindGet && from[0] == 1:
-		s.found[i] = true
+		s.results[i] = hit
 		copy(s.values.at(i), bytesOf(from[1:size]))
 		return size, false, nil
 	}
@@ -74,34 +74,23 @@ func (c *Cache) answer(k uint32, n int, request, answer []uint64) (words int, er
 		return 0, fmt.Errorf("cache: a request of %d operations has %d words, with room for an "+
 			"answer of %d; run the same program on every rank", n, len(request), len(answer))
 	}
-	o := call{kind: kind(k), n: n, keys: items{bytes, c.keyWords * 8, each * 8}}
-	if o.kind == kindPut {
-		s.served.results = slices.Grow(s.served.results[:0], n)[:n]
-		o.results = s.served.results
-		o.values = items{bytes[min(c.keyWords*8, len(bytes)):], c.valueWords * 8, each * 8}
-	} else { // the values are brought to the end of the answer
-		s.served.found = slices.Grow(s.served.found[:0], n)[:n]
-		o.found = s.served.found
-		o.values = items{bytesOf(answer[n : n*room]), c.valueWords * 8, c.valueWords * 8}
+	s.served = slices.Grow(s.served[:0], n)[:n]
+	values := items{bytes[min(c.keyWords*8, len(bytes)):], c.valueWords * 8, each * 8}
+	if kind(k) == kindGet { // the values are brought to the end of the answer
+		values = items{bytesOf(answer[n : n*room]), c.valueWords * 8, c.valueWords * 8}
 	}
-	s.begin(o)
+	s.begin(call{kind(k), items{bytes, c.keyWords * 8, each * 8}, values, s.served})
 	s.counts.Served = uint64(n)
 	err = c.batches.Own(n, s)
 	c.tally.Add(uint64(n), &s.counts)
 	if err != nil {
 		return 0, err
 	}
-	for i, r := range o.results {
-		answer[i] = uint64(r)
-	}
-	words = len(o.results)
-	for i, found := range o.found { // values move up behind those before them
-		answer[words] = 0
-		if found {
-			answer[words] = 1
-			words += copy(answer[words+1:], answer[n+i*c.valueWords:][:c.valueWords])
+	for i, r := range s.served { // values move up behind those before them
+		answer[words] = uint64(r)
+		if words++; kind(k) == kindGet && r == hit {
+			words += copy(answer[words:], answer[n+i*c.valueWords:][:c.valueWords])
 		}
-		words++
 	}
 	return words, nil
 }

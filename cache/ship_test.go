@@ -181,8 +181,8 @@ func TestBadRequests(t *testing.T) {
 					}
 				}
 			}
-			o := scratch{c: c, call: call{n: 1, values: c.values(make([]byte, c.cfg.ValueSize)),
-				found: make([]bool, 1), results: make([]Result, 1)}}
+			o := scratch{c: c, call: call{values: c.values(make([]byte, c.cfg.ValueSize)),
+				results: make([]Result, 1)}}
 			for _, o.kind = range []kind{kindGet, kindPut} {
 				for _, from := range [][]uint64{{1}, {4}, {1, 2, 3}} {
 					words, _, err := o.Unpack(1, 0, from)
