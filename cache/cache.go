@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/internal/rejoin"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
@@ -137,8 +139,8 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 		return nil, errors.Join(err, w.Close())
 	}
 	c.window, c.batches.Regions = w, core.NewRegions(w)
-	if r := newRejoins(job); r != nil {
-		c.batches.Moves = r
+	if r, ok := job.(rejoin.Job); ok {
+		c.batches.Moves = &rejoins{job: r, ranks: make([]atomic.Bool, job.Size())}
 	}
 	c.kernel = kernelRuns && cfg.Addressing == Groups
 	c.bases = make([]*uint64, c.ranks)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/rma"
 )
 
 // Check walks this rank's memory and reports what is broken: a bucket that fails its
@@ -26,12 +25,11 @@ func (c *Cache) CheckAll(ctx context.Context) error {
 
 // checkPart checks the memory of one rank.
 func (c *Cache) checkPart(ctx context.Context, rank int) error {
-	r, err := c.newReader()
+	w, err := c.newWalker(rank)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
-	w := walker{c: c, r: r, rank: rank, faults: core.Faults{Table: "cache"}}
+	defer w.r.Close()
 	for b, err := range c.buckets(ctx, rank) {
 		if err != nil {
 			return err
@@ -49,9 +47,14 @@ func (c *Cache) checkPart(ctx context.Context, rank int) error {
 // walker checks the buckets of a rank.
 type walker struct {
 	c      *Cache
-	r      *core.Reader // of the way to a bucket
+	r      *core.Reader // of the way to a bucket, and of locks
 	rank   int
 	faults core.Faults
+}
+
+func (c *Cache) newWalker(rank int) (*walker, error) {
+	r, err := c.newReader()
+	return &walker{c, r, rank, core.Faults{Table: "cache"}}, err
 }
 
 func (w *walker) fault(b bucket, format string, args ...any) {
@@ -105,17 +108,12 @@ func (w *walker) locks(ctx context.Context) error {
 	case Coarse:
 		groups = 1
 	}
-	cells, err := rma.NewCells(w.c.job, w.c.window)
-	if err != nil {
-		return err
-	}
-	defer cells.Close()
 	for group := range groups {
-		word, err := cells.Load(ctx, w.rank, w.c.lockOf(group))
+		words, err := w.r.Read(ctx, w.rank, w.c.lockOf(group), 1)
 		if err != nil {
 			return rankError(w.rank, err)
 		}
-		if word%epochUnit != 0 {
+		if word := words[0]; word%epochUnit != 0 {
 			w.fault(bucket{group: group}, "a lock is held: %d readers, owner %d", word&readerMask,
 				int(word&ownerMask>>ownerShift)-1)
 		}

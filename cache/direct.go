@@ -91,9 +91,9 @@ func (c *Cache) update(b []uint64, seal uint64, value []uint64) {
 
 // run carries out a search over direct memory.
 func (c *Cache) run(s *search) {
-	l := latch{job: c.job, own: newPace(c.job), writer: s.kind != kindGet}
+	l := latch{job: c.job, own: newPace(c.job), writer: s.kind != kindGet, rank: s.rank}
 	if c.cfg.Mode == Coarse {
-		c.hold(&l, s, s.number)
+		c.hold(&l, s.number)
 	}
 	c.visit(&l, s)
 	for s.late.known {
@@ -103,7 +103,7 @@ func (c *Cache) run(s *search) {
 		}
 	}
 	if c.cfg.Mode == Coarse {
-		c.drop(&l, s, s.number)
+		c.drop(&l, s.number)
 	}
 	s.waits += l.waits
 	s.broken += l.broken
@@ -114,17 +114,17 @@ func (c *Cache) visit(l *latch, s *search) {
 	for v := more; v != over; {
 		group := s.number
 		if c.cfg.Mode == Fine {
-			c.hold(l, s, group)
+			c.hold(l, group)
 		}
 		at := c.offset(group)
 		v = s.examine(c.batches.Segments[s.rank][at : at+c.cfg.GroupBuckets*c.bucketWords])
 		if appliesLate.On() && c.cfg.Mode == Fine {
-			c.drop(l, s, group)
+			c.drop(l, group)
 		}
 		groupExamined.Hit()
 		c.apply(s, group)
 		if !appliesLate.On() && c.cfg.Mode == Fine {
-			c.drop(l, s, group)
+			c.drop(l, group)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (c *Cache) goBack(l *latch, s *search) bool {
 	lateWrite.Hit()
 	locks := !goesUnlocked.On() && c.cfg.Mode == Fine
 	if locks {
-		c.hold(l, s, group)
+		c.hold(l, group)
 	}
 	taken := atomic.LoadUint64(&c.bucketAt(s.rank, group, s.late.bucket)[0]) > invalid &&
 		!goesBlindly.On()
@@ -147,13 +147,13 @@ func (c *Cache) goBack(l *latch, s *search) bool {
 		c.apply(s, group)
 	}
 	if locks {
-		c.drop(l, s, group)
+		c.drop(l, group)
 	}
 	return !taken
 }
 
-func (c *Cache) lockWord(s *search, group uint64) *uint64 {
-	return &c.batches.Segments[s.rank][c.lockOf(group)]
+func (c *Cache) lockWord(l *latch, group uint64) *uint64 {
+	return &c.batches.Segments[l.rank][c.lockOf(group)]
 }
 
 // lockBefore is the lock that a put of a key has to take for the first group; nil for none.
@@ -167,12 +167,8 @@ func (c *Cache) lockBefore(f *flight) *uint64 {
 	return nil
 }
 
-func (c *Cache) hold(l *latch, s *search, group uint64) {
-	l.rank = s.rank
-	l.on(c.lockWord(s, group), l.acquire())
-}
-
-func (c *Cache) drop(l *latch, s *search, group uint64) { l.on(c.lockWord(s, group), l.release()) }
+func (c *Cache) hold(l *latch, group uint64) { l.on(c.lockWord(l, group), l.acquire()) }
+func (c *Cache) drop(l *latch, group uint64) { l.on(c.lockWord(l, group), l.release()) }
 
 // apply carries out the effects of examining a group.
 func (c *Cache) apply(s *search, group uint64) {

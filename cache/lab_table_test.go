@@ -255,8 +255,7 @@ func (l *labCache) Check(ctx context.Context, history []lab.Operation) error {
 	}
 	open := slices.ContainsFunc(history, func(o lab.Operation) bool { return o.Answer == nil })
 	for rank := range l.c.ranks {
-		w := walker{c: l.c, rank: rank}
-		if err := errors.Join(w.locks(ctx), w.faults.Err()); err != nil {
+		if err := noLocks(ctx, l.c, rank); err != nil {
 			return err
 		}
 		if l.c.cfg.Mode == Coarse && !open {
@@ -269,6 +268,15 @@ func (l *labCache) Check(ctx context.Context, history []lab.Operation) error {
 		return nil
 	}
 	return nothingLost(l.c.cfg.Mode, history)
+}
+
+// noLocks makes sure that nobody holds a lock in the memory of a rank.
+func noLocks(ctx context.Context, c *Cache, rank int) error {
+	w, err := c.newWalker(rank)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.locks(ctx), w.faults.Err(), w.r.Close())
 }
 
 // nothingLost: unless something was evicted, a key that was put and not deleted is found.

@@ -58,10 +58,8 @@ func cutAt(mode Mode, fromNs, longNs int64) (failed int, err error) {
 			return err
 		}
 		if job.Rank() == 0 { // would wait for ever where a lock is left
-			w := walker{c: c}
 			_, err := c.Put(keyOn(c, 0), make([]byte, 8))
-			err = errors.Join(err, w.locks(context.Background()), w.faults.Err())
-			if err != nil {
+			if err = errors.Join(err, noLocks(context.Background(), c, 0)); err != nil {
 				return fmt.Errorf("cut from %d on: %w", fromNs, err)
 			}
 		}

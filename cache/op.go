@@ -152,7 +152,8 @@ func (o *op) advance(q rma.Queue) rma.Handle {
 		o.proceed()
 	case phaseBack:
 		o.phase = phaseLate
-		return o.post(q.Get(o.word, o.c.window, o.rank, o.bucketOf(o.late)))
+		at := o.c.bucketOffset(o.late.group, o.late.bucket)
+		return o.post(q.Get(o.word, o.c.window, o.rank, at))
 	case phaseLate:
 		return o.goBack(q)
 	}
@@ -209,19 +210,16 @@ func (o *op) goBack(q rma.Queue) rma.Handle {
 	return o.apply(q, o.write.group)
 }
 
-// bucketOf is the offset of a bucket.
-func (o *op) bucketOf(s spot) int { return o.c.offset(s.group) + s.bucket*o.c.bucketWords }
-
 // apply posts the effects of examining a group.
 func (o *op) apply(q rma.Queue, group uint64) rma.Handle {
 	h := rma.NoHandle
 	c := o.c
 	if o.write.known {
 		o.out[0] = o.seal
-		h = o.post(q.Put(o.out, c.window, o.rank, o.bucketOf(o.write)))
+		h = o.post(q.Put(o.out, c.window, o.rank, c.bucketOffset(o.write.group, o.write.bucket)))
 	}
 	for _, m := range o.marks[:o.n] {
-		off := c.offset(group) + m.bucket*c.bucketWords
+		off := c.bucketOffset(group, m.bucket)
 		if marksBlindly.On() {
 			o.word[0] = invalid
 			h = o.post(q.Put(o.word, c.window, o.rank, off))
@@ -265,17 +263,19 @@ func (o *op) retryRepair(p pendingRepair) {
 
 // locking posts the next request on the lock, or goes on when there is none.
 func (o *op) locking(q rma.Queue) rma.Handle {
-	var gone *rma.RankError
 	r := o.ask
 	o.ask = request{}
 	switch {
 	case r.kind != nothing:
 	case !o.lost || o.phase == phaseUnlock && lostIsDone.On():
-		r = o.latch.next(o.lockSaw())
+		if o.latch.asked.kind == load {
+			o.saw = o.word[0]
+		}
+		r = o.latch.next(o.saw)
 	case o.phase == phaseUnlock:
 		o.repair(o.earlier, maxRepairTries)
 		return rma.NoHandle
-	case errors.As(o.err, &gone):
+	case errors.As(o.err, new(*rma.RankError)):
 		o.phase = phaseEnd // the lock is gone with its memory
 		return rma.NoHandle
 	default:
@@ -300,14 +300,6 @@ func (o *op) locking(q rma.Queue) rma.Handle {
 		return rma.NoHandle
 	}
 	return o.access(q, r)
-}
-
-// lockSaw is what the last request on the lock saw.
-func (o *op) lockSaw() uint64 {
-	if o.latch.asked.kind == load {
-		return o.word[0]
-	}
-	return o.saw
 }
 
 // access posts a request on the lock.

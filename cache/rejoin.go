@@ -23,14 +23,6 @@ type rejoins struct {
 	ranks []atomic.Bool // by rank: its memory is not where it was at the beginning
 }
 
-func newRejoins(job rma.Job) *rejoins {
-	r, ok := job.(rejoin.Job)
-	if !ok {
-		return nil
-	}
-	return &rejoins{job: r, ranks: make([]atomic.Bool, job.Size())}
-}
-
 // Any reports whether any rank has joined again.
 func (a *rejoins) Any() bool { return a.job.Returns() > 0 && !usesOld.On() }
 

@@ -119,7 +119,6 @@ func (s *Counts) count(done *search) {
 // tally is a rank's statistics, and a window in which all ranks read them.
 type tally struct {
 	*core.Counters[Counts]
-	job    rma.Job
 	window rma.Window
 	cells  *rma.Cells
 }
@@ -136,7 +135,7 @@ func newTally(ctx context.Context, job rma.Job, cfg Config) (*tally, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
-	return &tally{core.NewCounters[Counts](), job, w, cells}, nil
+	return &tally{core.NewCounters[Counts](), w, cells}, nil
 }
 
 // one adds a single search.
@@ -158,13 +157,13 @@ func (c *Cache) AllStats(ctx context.Context) (ranks []Counts, total Counts, err
 	ta := c.tally
 	for i, word := range core.Words(&mine) {
 		if err == nil {
-			err = ta.cells.Store(ctx, ta.job.Rank(), i, word)
+			err = ta.cells.Store(ctx, c.job.Rank(), i, word)
 		}
 	}
-	if err := rma.AllSucceeded(ctx, ta.job, "cache: statistics", err); err != nil {
+	if err := rma.AllSucceeded(ctx, c.job, "cache: statistics", err); err != nil {
 		return nil, Counts{}, err
 	}
-	ranks = make([]Counts, ta.job.Size())
+	ranks = make([]Counts, c.job.Size())
 	for rank := range ranks {
 		words := core.Words(&ranks[rank])
 		for i := range words {
@@ -175,7 +174,7 @@ func (c *Cache) AllStats(ctx context.Context) (ranks []Counts, total Counts, err
 		total.Add(ranks[rank])
 	}
 	// Nobody writes the next statistics before all have read these.
-	if err := rma.AllSucceeded(ctx, ta.job, "cache: statistics", err); err != nil {
+	if err := rma.AllSucceeded(ctx, c.job, "cache: statistics", err); err != nil {
 		return nil, Counts{}, err
 	}
 	return ranks, total, nil
