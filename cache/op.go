@@ -24,12 +24,11 @@ type op struct {
 	held  bool    // it is taken
 	last  verdict // of the group examined last
 
-	posted  []posted
-	saw     uint64 // what the last atomic on a lock saw
-	lost    bool   // what was waited for last has failed
-	tries   int    // to repair a lock
-	err     error
-	earlier error // before the lock was to be released
+	posted []posted
+	saw    uint64 // what the last atomic on a lock saw
+	lost   error  // of what was waited for last
+	tries  int    // to repair a lock
+	err    error  // of the operation
 
 	in   rma.Buf // a group
 	out  rma.Buf // a bucket, with the key and the value of the search
@@ -47,13 +46,14 @@ type phase uint8
 
 const (
 	phaseLock phase = iota
-	phaseUnlock
-	phaseRepair
 	phaseFetch
 	phaseExamine
 	phaseNext
 	phaseBack
 	phaseLate
+
+	phaseUnlock // an operation that has failed goes through these alone
+	phaseRepair
 	phaseEnd
 )
 
@@ -75,7 +75,7 @@ func (o *op) Step(q rma.Queue) (rma.Handle, error) {
 		return h, nil
 	}
 	for {
-		if o.err != nil && o.phase != phaseEnd && o.phase != phaseUnlock && o.phase != phaseRepair {
+		if o.err != nil && o.phase < phaseUnlock {
 			o.fail()
 		}
 		if o.phase == phaseEnd {
@@ -95,7 +95,7 @@ func (o *op) fail() {
 	case o.held:
 		o.give()
 	case o.phase == phaseLock && !lostJoin.On():
-		o.repair(o.err, maxRepairTries)
+		o.repair(maxRepairTries)
 	default:
 		o.phase = phaseEnd
 	}
@@ -103,7 +103,7 @@ func (o *op) fail() {
 
 // settle takes results, and returns a handle to wait for while there is one.
 func (o *op) settle(q rma.Queue) rma.Handle {
-	o.lost = false
+	o.lost = nil
 	for len(o.posted) > 0 {
 		last := o.posted[len(o.posted)-1]
 		if !q.Done(last.handle) {
@@ -112,9 +112,9 @@ func (o *op) settle(q rma.Queue) rma.Handle {
 		o.posted = o.posted[:len(o.posted)-1]
 		word, err := q.Value(last.handle)
 		if err != nil {
-			o.lost = true
-			if o.err == nil {
-				o.err = rankError(o.rank, err)
+			o.lost = rankError(o.rank, err)
+			if o.err == nil && o.phase < phaseUnlock {
+				o.err = o.lost
 			}
 		}
 		o.saw = word
@@ -241,15 +241,14 @@ func (o *op) take(group uint64, then phase) {
 
 // give begins to release the lock.
 func (o *op) give() {
-	o.phase, o.then, o.held, o.earlier = phaseUnlock, phaseNext, false, o.err
+	o.phase, o.then, o.held = phaseUnlock, phaseNext, false
 	o.ask = o.latch.release()
 }
 
-// repair begins to repair the lock, of which a request got no answer. When that is done the
-// operation goes on with the error that it had before.
-func (o *op) repair(earlier error, tries int) {
+// repair begins to repair the lock, of which a request got no answer.
+func (o *op) repair(tries int) {
 	lockInDoubt.Hit()
-	o.phase, o.then, o.earlier, o.tries = phaseRepair, phaseNext, earlier, tries
+	o.phase, o.then, o.tries = phaseRepair, phaseNext, tries
 	o.ask = o.latch.repair()
 }
 
@@ -257,7 +256,7 @@ func (o *op) repair(earlier error, tries int) {
 func (o *op) retryRepair(p pendingRepair) {
 	o.held, o.err = false, nil
 	o.rank, o.lock, o.latch.writer = p.rank, p.lock, p.writer
-	o.repair(nil, 1)
+	o.repair(1)
 	o.then = phaseEnd
 }
 
@@ -267,36 +266,30 @@ func (o *op) locking(q rma.Queue) rma.Handle {
 	o.ask = request{}
 	switch {
 	case r.kind != nothing:
-	case !o.lost || o.phase == phaseUnlock && lostIsDone.On():
+	case o.lost == nil || o.phase == phaseUnlock && lostIsDone.On():
 		if o.latch.asked.kind == load {
 			o.saw = o.word[0]
 		}
 		r = o.latch.next(o.saw)
 	case o.phase == phaseUnlock:
-		o.repair(o.earlier, maxRepairTries)
+		o.repair(maxRepairTries)
 		return rma.NoHandle
-	case errors.As(o.err, new(*rma.RankError)):
-		o.phase = phaseEnd // the lock is gone with its memory
+	case errors.As(o.lost, new(*rma.RankError)):
+		o.phase, o.err = phaseEnd, o.lost // the lock is gone with its memory
 		return rma.NoHandle
 	default:
 		if o.tries--; o.tries <= 0 {
 			o.phase = phaseEnd
 			repairLeft.Hit()
 			o.c.repairs.add(pendingRepair{o.rank, o.lock, o.latch.writer})
-			o.err = fmt.Errorf("%w; it may hold up others until this rank calls again", o.err)
+			o.err = fmt.Errorf("%w; it may hold up others until this rank calls again", o.lost)
 			return rma.NoHandle
 		}
 		o.latch.shared.pause()
 		r = o.latch.repair()
 	}
-	if o.phase == phaseRepair {
-		o.err = nil
-	}
 	if r.kind == nothing {
-		if o.held = o.phase == phaseLock; o.phase == phaseRepair {
-			o.err = o.earlier
-		}
-		o.phase = o.then
+		o.held, o.phase = o.phase == phaseLock, o.then
 		return rma.NoHandle
 	}
 	return o.access(q, r)
