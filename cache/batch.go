@@ -87,7 +87,7 @@ func (c *Cache) one(k kind, key, value []byte) (search, error) {
 		s.copyValue(0, &s.single)
 		return s.single, nil
 	}
-	err := c.queued(s, nil)
+	err := s.Queued(nil)
 	c.tally.Add(1, &s.counts)
 	return s.single, err
 }
@@ -195,9 +195,6 @@ func (s *scratch) copied(at []int, from, n int) {
 		}
 	}
 }
-
-// Queued works through a queue.
-func (s *scratch) Queued(at []int) error { return s.c.queued(s, at) }
 
 // settle takes the answer of a search that has ended through a queue.
 func (s *scratch) settle(i int, done *search) {

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -190,13 +191,8 @@ func (c *Config) complete(ranks int) error {
 	case ranks > maxOwner:
 		return fmt.Errorf("cache: locks can name %d ranks, not %d", maxOwner, ranks)
 	}
-	if c.Retries == 0 {
-		c.Retries = DefaultRetries
-	}
-	c.Retries = max(c.Retries, 0)
-	if c.Depth == 0 {
-		c.Depth = DefaultDepth
-	}
+	c.Retries = max(cmp.Or(c.Retries, DefaultRetries), 0)
+	c.Depth = cmp.Or(c.Depth, DefaultDepth)
 	if err := c.completeAddressing(); err != nil {
 		return err
 	}
@@ -274,7 +270,7 @@ func (c *Cache) Locate(key []byte) (rank int, bucket uint64, found bool, err err
 func (c *Cache) search(s *search, hash uint64) {
 	s.begin(hash)
 	c.run(s)
-	c.tally.one(s)
+	s.each(func(at uintptr, n uint64) { c.tally.Count(hash, at, n) })
 }
 
 // Update reads the value of key, has fn change it in place and stores it. found says whether

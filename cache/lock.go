@@ -118,14 +118,6 @@ func (l *latch) release() request { return l.swap(leaving, l.held, l.held-l.shar
 // repair begins to make sure that this rank does not have the lock.
 func (l *latch) repair() request { return l.ask(repairing, request{kind: load}) }
 
-// repairStep begins a new epoch if this rank may still have the lock.
-func (l *latch) repairStep(saw uint64) request {
-	if l.writer && saw&ownerMask == l.owner() || !l.writer && saw&readerMask != 0 {
-		return l.swap(repairing, saw, nextEpoch(saw))
-	}
-	return request{}
-}
-
 // share is what this rank has added to the word.
 func (l *latch) share() uint64 {
 	if l.writer {
@@ -150,11 +142,6 @@ func (l *latch) next(saw uint64) request {
 			return l.wait(polling, l.asked.new)
 		}
 		return l.swap(undoing, saw, saw-1)
-	case polling:
-		if saw&ownerMask != 0 {
-			return l.wait(polling, saw)
-		}
-		return l.again(saw)
 	case breaking:
 		if !won {
 			return l.wait(polling, saw)
@@ -162,15 +149,15 @@ func (l *latch) next(saw uint64) request {
 		l.broken++
 		lockBroken.Hit()
 		return l.again(l.asked.new)
-	case swapping:
+	case polling, swapping:
 		switch {
-		case !won && saw&ownerMask != 0 && !neverLocks.On():
+		case won && l.state == swapping:
+			l.held, l.unchanged = l.asked.new, 0
+			return l.drain(l.held)
+		case saw&ownerMask != 0 && !neverLocks.On():
 			return l.wait(polling, saw)
-		case !won:
-			return l.again(saw)
 		}
-		l.held, l.unchanged = l.asked.new, 0
-		return l.drain(l.held)
+		return l.again(saw)
 	case draining:
 		return l.drain(saw)
 	case expelling:
@@ -181,11 +168,13 @@ func (l *latch) next(saw uint64) request {
 		expelled.Hit()
 		return l.taken(l.asked.new)
 	case repairing:
-		if won && l.asked.kind == swap {
+		switch {
+		case won && l.asked.kind == swap:
 			lockRepaired.Hit()
-			return request{}
+		case l.writer && saw&ownerMask == l.owner(), !l.writer && saw&readerMask != 0:
+			return l.swap(repairing, saw, nextEpoch(saw)) // this rank may still have the lock
 		}
-		return l.repairStep(saw)
+		return request{}
 	}
 	if won || l.revoked(saw) || l.writer && saw&ownerMask != l.owner() {
 		return request{}

@@ -1,6 +1,9 @@
 package cache
 
-import "sync/atomic"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 type kind uint8
 
@@ -29,10 +32,10 @@ type search struct {
 	rank     int
 	choice   int // which group of the key is examined
 	number   uint64
-	first    int // bucket of it that is the first candidate
-	examined int // buckets of it that have been examined
-	tries    int // times that the bucket has failed its checksum
-	before   [MaxChoices]uint64
+	first    int                // bucket of it that is the first candidate
+	examined int                // buckets of it that have been examined
+	tries    int                // times that the bucket has failed its checksum
+	groups   [MaxChoices]uint64 // those of the key, up to number
 
 	matched bool   // the key is there; get: with a whole value
 	free    spot   // put: an empty or invalid candidate
@@ -88,6 +91,7 @@ func (s *search) begin(hash uint64) {
 	s.rank = s.c.rankOf(hash)
 	s.choice, s.examined, s.tries = 0, 0, 0
 	s.number, s.first = s.c.group(hash, 0)
+	s.groups[0] = s.number
 	s.matched, s.result, s.used = false, 0, 0
 	s.free, s.effects.write, s.late, s.n = spot{}, spot{}, spot{}, 0
 	s.trouble = trouble{}
@@ -103,20 +107,14 @@ func (s *search) restart() {
 // next goes to the next group of the key that it has not been in, and reports whether
 // there is one. Small tables have few.
 func (s *search) next() bool {
-	s.before[s.choice] = s.number
 	s.examined, s.tries = 0, 0
-next:
 	for i := s.choice + 1; i < s.c.cfg.Choices; i++ {
 		number, first := s.c.group(s.hash, i)
-		for _, earlier := range s.before[:s.choice+1] {
-			if number == earlier {
-				s.choice++
-				s.before[s.choice] = number
-				continue next
-			}
+		s.groups[i] = number
+		if !slices.Contains(s.groups[:i], number) {
+			s.choice, s.number, s.first = i, number, first
+			return true
 		}
-		s.choice, s.number, s.first = i, number, first
-		return true
 	}
 	return false
 }

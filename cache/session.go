@@ -51,9 +51,10 @@ func (c *Cache) session() (*session, error) {
 	return s, nil
 }
 
-// queued carries out the operations at of a batch, or all for nil, through a queue. Errors of
+// Queued carries out the operations at of a call, or all for nil, through a queue. Errors of
 // single operations are returned after all have ended.
-func (c *Cache) queued(b *scratch, at []int) error {
+func (b *scratch) Queued(at []int) error {
+	c := b.c
 	s, err := c.session()
 	if err != nil {
 		return err

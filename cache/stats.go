@@ -138,11 +138,6 @@ func newTally(ctx context.Context, job rma.Job, cfg Config) (*tally, error) {
 	return &tally{core.NewCounters[Counts](), w, cells}, nil
 }
 
-// one adds a single search.
-func (ta *tally) one(s *search) {
-	s.each(func(at uintptr, n uint64) { ta.Count(s.hash, at, n) })
-}
-
 // Stats returns what this rank has done with the cache so far.
 func (c *Cache) Stats() Stats { return Stats{c.tally.Sum(), c.batches.Access()} }
 
