@@ -79,16 +79,18 @@ func (c *Cache) one(k kind, key, value []byte) (search, error) {
 	defer s.give()
 	s.begin(call{k, c.keys(key), c.values(value), s.result[:]})
 	s.single = search{c: c, kind: k, key: s.word(0), value: s.value}
-	if hash := hashKey(s.single.key); c.addressable(hash) {
+	hash, err := hashKey(s.single.key), error(nil)
+	if c.addressable(hash) {
 		if k == kindPut {
 			s.values.pack(s.value, 0)
 		}
-		c.search(&s.single, hash)
-		s.copyValue(0, &s.single)
-		return s.single, nil
+		s.single.begin(hash)
+		c.run(&s.single)
+		s.settle(0, &s.single)
+	} else {
+		err = s.Queued(nil)
 	}
-	err := s.Queued(nil)
-	c.tally.Add(1, &s.counts)
+	c.tally.Add(hash, &s.counts)
 	return s.single, err
 }
 
@@ -196,17 +198,12 @@ func (s *scratch) copied(at []int, from, n int) {
 	}
 }
 
-// settle takes the answer of a search that has ended through a queue.
+// settle takes the answer of a search that has ended.
 func (s *scratch) settle(i int, done *search) {
 	s.counts.count(done)
 	if s.results[i] = done.result; len(s.results) == 1 {
 		s.single = *done
 	}
-	s.copyValue(i, done)
-}
-
-// copyValue copies the value that a get has found.
-func (s *scratch) copyValue(i int, done *search) {
 	if done.kind == kindGet && done.matched {
 		copy(s.values.at(i), bytesOf(done.value))
 	}

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"fmt"
 	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/rejoin"
@@ -59,11 +58,4 @@ func ownerDead(job rma.Job, number uint64) bool {
 	}
 	n := uint64(job.Size())
 	return rejoin.Dead(job, int((number-1)%n), int((number-1)/n))
-}
-
-// shape describes what ranks must agree on.
-func (c *Config) shape() string {
-	return fmt.Sprintf("keys of %d bytes, values of %d, %d buckets per rank in groups of %d, "+
-		"%d choices, %v, addressing %d", c.KeySize, c.ValueSize, c.BucketsPerRank, c.GroupBuckets,
-		c.Choices, c.Mode, c.Addressing)
 }

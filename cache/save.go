@@ -7,8 +7,6 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-const kindCache = "farhash cache"
-
 // Save writes the keys and values that are whole to a file, in a form that is loaded
 // with any number of ranks and buckets, any mode and any addressing. The ranks write it
 // together: path must mean the same file on each. It replaces what was there only when
@@ -25,7 +23,8 @@ func (c *Cache) Save(ctx context.Context, path string) error {
 }
 
 func (c *Cache) contents() archive.Contents {
-	return archive.Contents{Kind: kindCache, KeyBytes: c.cfg.KeySize, ValueBytes: c.cfg.ValueSize}
+	return archive.Contents{Kind: "farhash cache", KeyBytes: c.cfg.KeySize,
+		ValueBytes: c.cfg.ValueSize}
 }
 
 // Load puts what a file holds that Save has written, with the same sizes of keys and values.

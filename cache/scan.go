@@ -105,7 +105,9 @@ func (c *Cache) pairs(ctx context.Context, rank, end int) iter.Seq2[Pair, error]
 					yield(Pair{}, err)
 					return
 				}
-				if c.whole(b.words) && !yield(c.pairIn(b.words), nil) {
+				key, value := bytesOf(c.keyIn(b.words)), bytesOf(c.valueIn(b.words))
+				if c.whole(b.words) &&
+					!yield(Pair{key[:c.cfg.KeySize], value[:c.cfg.ValueSize]}, nil) {
 					return
 				}
 			}
@@ -115,10 +117,6 @@ func (c *Cache) pairs(ctx context.Context, rank, end int) iter.Seq2[Pair, error]
 
 // Pair is a key and its value.
 type Pair struct{ Key, Value []byte }
-
-func (c *Cache) pairIn(b []uint64) Pair {
-	return Pair{bytesOf(c.keyIn(b))[:c.cfg.KeySize], bytesOf(c.valueIn(b))[:c.cfg.ValueSize]}
-}
 
 // bytesOf is the memory of words as bytes.
 func bytesOf(words []uint64) []byte {

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
@@ -123,10 +124,13 @@ type tally struct {
 	cells  *rma.Cells
 }
 
-// newTally makes the counters of a cache. Collective.
-func newTally(ctx context.Context, job rma.Job, cfg Config) (*tally, error) {
-	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: statistics",
-		Key:   "cache: statistics (" + cfg.shape() + ")",
+// newTally makes the counters of a cache. Collective. The key of the window says what ranks must
+// agree on.
+func newTally(ctx context.Context, job rma.Job, c Config) (*tally, error) {
+	key := fmt.Sprintf("cache: statistics (keys of %d bytes, values of %d, %d buckets per rank "+
+		"in groups of %d, %d choices, %v, addressing %d)", c.KeySize, c.ValueSize,
+		c.BucketsPerRank, c.GroupBuckets, c.Choices, c.Mode, c.Addressing)
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: statistics", Key: key,
 		Words: len(core.Words(new(Counts)))})
 	if err != nil {
 		return nil, err
