@@ -1,5 +1,5 @@
 // The fast path of a cache in plain memory; main.go explains why it is here, and fastpath.go when
-// it is used. The code repeats package cache: hash.go, address.go, bucket.go and the beginning of
+// it is used. The code repeats package cache: hash.go, address.go, layout.go and the beginning of
 // search.go.
 
 #include <string.h>
