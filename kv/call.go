@@ -51,14 +51,13 @@ type Call struct {
 func (c *Call) decide(version Version) (changes bool) {
 	switch {
 	case c.Kind == Get:
-		c.Done = version != 0
 	case c.Kind == Delete && version == 0:
 	case c.Kind == PutIfAbsent && version != 0:
 	case c.Kind == CompareAndPut && c.Version != version:
 	default:
 		return true
 	}
-	c.Version = version
+	c.Done, c.Version, c.Err = c.Kind == Get && version != 0, version, nil
 	return false
 }
 

@@ -11,16 +11,8 @@ import (
 type checker struct {
 	m     *Map
 	w     *walker
-	keys  map[string]place  // where their words are
-	items map[uint64]string // keys, by the number of their item
-}
-
-// place is where a word is.
-type place struct {
-	t    table
-	slot uint64
-	word uint64 // not frozen
-	old  bool   // it is frozen, in a table that moves
+	keys  map[string]slotRead // where they are
+	items map[uint64]string   // keys, by the number of their item
 }
 
 // CheckAll waits for all ranks, runs Check on one of them, as it walks the whole map, and reports
@@ -37,101 +29,97 @@ func (m *Map) CheckAll(ctx context.Context) error {
 // Check walks the map and reports the first thing that is broken. Nobody may change the map
 // meanwhile. If the table is moving, because a rank that moved it has died, both are walked.
 func (m *Map) Check(ctx context.Context) error {
-	w, err := m.walker()
+	w, err := m.walker(ctx)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	c := checker{m, w, map[string]place{}, map[uint64]string{}}
-	if !m.grows() {
-		return c.table(ctx, m.latestTable(), false)
-	}
+	c := checker{m, w, map[string]slotRead{}, map[uint64]string{}}
 	now, err := m.state(ctx)
 	if err != nil {
 		return err
 	}
-	if err := c.table(ctx, m.table(now.gen(), now.size()), now.moving()); err != nil {
+	from, into := m.tables(now)
+	if err := c.table(from, now.moving()); err != nil || !m.grows() {
 		return err
 	}
 	if now.moving() {
-		return c.table(ctx, m.table(now.gen()+1, now.nextSize()), false)
+		return c.table(into, false)
 	}
-	return c.empty(ctx, m.table(now.gen()+1, now.size()))
+	return c.empty(m.table(into.gen, from.size))
 }
 
 // table checks a table, which may be moving to the next one.
-func (c *checker) table(ctx context.Context, t table, moving bool) error {
+func (c *checker) table(t table, moving bool) error {
 	words := make([]uint64, 0, t.slots)
-	collect := func(_, word uint64) (bool, error) { words = append(words, word); return true, nil }
-	if _, err := c.w.each(ctx, t, collect); err != nil {
-		return err
+	for s := range c.w.table(t, 0, t.slots) {
+		words = append(words, s.word)
+	}
+	if c.w.err != nil {
+		return c.w.err
 	}
 	for slot, word := range words {
-		if word&occupied == 0 {
-			if movedFrom(word) > t.gen || movedFrom(word) == t.gen && !moving {
-				return fmt.Errorf("kv: slot %d of table %d has moved from table %d", slot, t.gen,
-					movedFrom(word))
+		from := movedFrom(word)
+		switch {
+		case word&occupied != 0:
+			if err := c.slot(words, slotRead{t, uint64(slot), word}, moving); err != nil {
+				return err
 			}
-			continue
-		}
-		if err := c.slot(ctx, words, place{t, uint64(slot), word, false}, moving); err != nil {
-			return err
+		case from > t.gen || from == t.gen && !moving:
+			return fmt.Errorf("kv: slot %d of table %d has moved from table %d", slot, t.gen, from)
 		}
 	}
 	return nil
 }
 
 // slot checks a slot with a key.
-func (c *checker) slot(ctx context.Context, words []uint64, p place, moving bool) error {
-	key, _, fits, err := c.w.item(ctx, p.word)
-	if err != nil {
-		return err
+func (c *checker) slot(words []uint64, s slotRead, moving bool) error {
+	p, fits := c.w.item(s.word)
+	if c.w.err != nil {
+		return c.w.err
 	}
 	if !fits {
-		return fmt.Errorf("kv: slot %d refers with %#x to an item that is not its own", p.slot,
-			p.word)
+		return fmt.Errorf("kv: slot %d refers with %#x to an item that is not its own", s.slot,
+			s.word)
 	}
-	if p.word&frozen != 0 {
-		relation := frozenRelation(p.word, p.t.gen)
-		if relation == fromLater || relation == fromThis && !moving {
-			return fmt.Errorf("kv: slot %d of table %d is frozen with %#x", p.slot, p.t.gen,
-				p.word)
-		}
-		p.old = frozenRelation(p.word, p.t.gen) == fromThis
-		p.word = thaw(p.word, hashTwice(key)[0])
+	if from := compareFrozen(s.word, s.t.gen); s.word&frozen != 0 &&
+		(from > 0 || from == 0 && !moving) {
+		return fmt.Errorf("kv: slot %d of table %d is frozen with %#x", s.slot, s.t.gen, s.word)
 	}
-	if err := c.m.checkPlace(p.t, words, p.slot, p.word, key); err != nil {
+	hash := hashOf(p.Key)
+	word := thaw(s.word, hash)
+	if err := c.m.checkPlace(s.t, words, s.slot, word, p.Key); err != nil {
 		return err
 	}
-	number := itemOf(p.word).number
-	other, twice := c.keys[string(key)]
+	key, number := string(p.Key), itemOf(word).number
+	other, twice := c.keys[key]
+	moves := other.word&frozen != 0 && compareFrozen(other.word, other.t.gen) == 0
 	switch {
-	case twice && (!other.old || other.t == p.t || other.word != p.word):
+	case twice && (!moves || other.t == s.t || thaw(other.word, hash) != word):
 		return fmt.Errorf("kv: slots %d of table %d and %d of table %d have the same key %x",
-			other.slot, other.t.gen, p.slot, p.t.gen, key)
+			other.slot, other.t.gen, s.slot, s.t.gen, key)
 	case c.items[number] != "" && !twice:
 		return fmt.Errorf("kv: the keys %x and %x refer to the same item %d", c.items[number], key,
 			number)
 	}
-	c.keys[string(key)], c.items[number] = p, string(key)
+	c.keys[key], c.items[number] = s, key
 	return nil
 }
 
 // empty makes sure that a table has no key.
-func (c *checker) empty(ctx context.Context, t table) error {
-	_, err := c.w.each(ctx, t, func(slot, word uint64) (bool, error) {
-		if word&occupied != 0 || movedFrom(word) >= t.gen {
-			return false, fmt.Errorf("kv: slot %d of table %d, which is not used yet, has %#x",
-				slot, t.gen, word)
+func (c *checker) empty(t table) error {
+	for s := range c.w.table(t, 0, t.slots) {
+		if s.word&occupied != 0 || movedFrom(s.word) >= t.gen {
+			return fmt.Errorf("kv: slot %d of table %d, which is not used yet, has %#x", s.slot,
+				t.gen, s.word)
 		}
-		return true, nil
-	})
-	return err
+	}
+	return c.w.err
 }
 
 // checkPlace makes sure that a search finds the key in its slot.
 func (m *Map) checkPlace(t table, words []uint64, slot, word uint64, key []byte) error {
-	hash := hashTwice(key)[0]
+	hash := hashOf(key)
 	if word&matchMask != matchWord(hash) {
 		return fmt.Errorf("kv: slot %d has the fingerprint of another key than %x", slot, key)
 	}

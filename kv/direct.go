@@ -10,20 +10,31 @@ import (
 )
 
 // direct is the memory of a map that this rank addresses directly: its own, and that of ranks of
-// its host. A get reads it without a queue:
+// its host. A call works on it without a queue:
 //
 //	slots   from home on, in the latest table that this rank knows: an empty one ends the
 //	        search, and where the fingerprint matches the item is read
 //	item    each word is loaded once, for the seal and for the value; if the seal is not that
 //	        of the slot's word the item has been used again, and the slot is read again
 //
-// The get takes effect with the read of the slot whose item was whole, or that was empty, as it
-// does in the step machine (op.go). Slots of a table that moves are left to the machine: a frozen
-// slot, and one that has moved from this table or a later one. So is memory that is not directly
-// addressable.
+// What changes the map goes on so (direct_write.go):
+//
+//	item    is written into this rank's memory before a slot refers to it
+//	swap    a compare-and-swap of the slot; when it loses, the slot is examined again
+//	copy    is written behind the swap; should the slot change meanwhile, its seal is not
+//	        that of the word
+//
+// The call takes effect with the swap, or with the read of the slot whose item was whole, or that
+// was empty, as it does in the step machine (op.go). Left to the machine, which has nothing to
+// undo, are slots of a table that moves: a frozen slot, and one that has moved from this table or a
+// later one. So are memory that is not directly addressable, and calls for which no slot is empty
+// or no item free.
 //
 // A slot that is read again and has another key by then is of a later table. All slots behind it
 // then either have the key as it is now, or are marked as moved from this table.
+//
+// The calls of a batch prefetch the memory that they need. TestDirect and TestDirectWrites run calls
+// beside a table that moves, and scripts_write_test.go has them lose their races.
 type direct struct {
 	items core.Regions
 	flat  []uint64  // the items of all ranks, if they are in one piece
@@ -36,6 +47,7 @@ const lineSlots = 8
 // findDirect finds out which parts of the map are directly addressable.
 func (m *Map) findDirect() {
 	m.batches.Regions, m.direct.items = core.NewRegions(m.slots), core.NewRegions(m.items)
+	m.direct.pool.New = func() any { return new(directCalls) }
 	if m.direct.items.Whole != nil {
 		m.direct.flat = m.direct.items.Whole.Words
 	}
@@ -44,7 +56,7 @@ func (m *Map) findDirect() {
 	}
 }
 
-// directCall is a get in progress: the slot that it examines.
+// directCall is a call in progress: the slot that it examines.
 type directCall struct {
 	call  *Call
 	index int // of the call in its batch
@@ -54,16 +66,6 @@ type directCall struct {
 	rank  int
 	rest  int    // slots from this one to the last of the rank
 	word  uint64 // of the slot
-}
-
-// hashOf is the hash of a key.
-func hashOf(key []byte) uint64 {
-	h := hashBegin(uint64(len(key)))
-	n := wordsOf(len(key))
-	for i := range n {
-		h = hashStep(h, wordAt(key, i))
-	}
-	return hashEnd(h, n)
 }
 
 // startAtHome goes to the first slot that the key may have, and reports whether it is directly
@@ -131,54 +133,67 @@ func (m *Map) itemIn(word uint64) []uint64 {
 // left to the machine.
 const maxReads = 64
 
-// finishGet answers the call of a get after findCandidate has found a slot. It returns false, and
-// has changed nothing, where the machine has to make the call.
-func (m *Map) finishGet(t *table, g *directCall) bool {
+// finish makes a call after findCandidate has found a slot. It returns false, and has changed
+// nothing, where the machine has to make the call. A Get needs no w.
+func (m *Map) finish(t *table, g *directCall, w *directWrite) bool {
+	done := m.attempt(t, g, w)
+	if w != nil && w.taken {
+		w.taken = false
+		if done && g.call.Done {
+			m.arena.publish(w.mine)
+		} else {
+			m.arena.putBack(w.mine, g.hash)
+		}
+	}
+	return done
+}
+
+// attempt is finish, but for what becomes of an item that it has taken.
+func (m *Map) attempt(t *table, g *directCall, w *directWrite) bool {
+	c := g.call
 	for range maxReads {
+		value, version := c.Value, Version(0)
 		switch {
 		case g.word&occupied == 0:
-			return (movedFrom(g.word) < t.gen || takesMovedForEmpty.On()) && g.answer(nil, false)
-		case g.word&frozen != 0:
-			return false
-		}
-		it := m.itemIn(g.word)
-		if it == nil {
-			return false
-		}
-		value, whole, same := loadItem(g.call, g.word, it)
-		switch {
-		case whole && same:
-			return g.answer(value, g.word&removed == 0)
-		case whole:
-			fingerprintCollision.Hit()
-			if !m.nextCandidate(t, g) {
+			if movedFrom(g.word) >= t.gen && !takesMovedForEmpty.On() {
 				return false
 			}
+		case g.word&frozen != 0:
+			return false
 		default:
-			g.word = atomic.LoadUint64(&g.slots[g.at])
+			it := m.itemIn(g.word)
+			if it == nil {
+				return false
+			}
+			found, whole, same := loadItem(c, g.word, it)
+			if !whole {
+				g.word = atomic.LoadUint64(&g.slots[g.at])
+				continue
+			}
+			if !same {
+				fingerprintCollision.Hit()
+				if m.nextSlot(t, g); !m.findCandidate(t, g) {
+					return false
+				}
+				continue
+			}
+			if g.word&removed == 0 {
+				value, version = found, Version(identity(g.word))
+			}
+		}
+		if !c.decide(version) {
+			c.Value = value
+			return true
+		}
+		if made, again := m.swap(t, g, w); !again {
+			return made
 		}
 	}
 	return false
 }
 
-// nextCandidate finds the next candidate behind the present slot.
-func (m *Map) nextCandidate(t *table, g *directCall) bool {
-	m.nextSlot(t, g)
-	return m.findCandidate(t, g)
-}
-
-// answer stores in the call whether its key is there, and its value.
-func (g *directCall) answer(value []byte, there bool) bool {
-	c := g.call
-	c.Done, c.Version, c.Err = there, 0, nil
-	if there {
-		c.Value, c.Version = value, Version(identity(g.word))
-	}
-	return true
-}
-
 // loadItem reads an item. whole reports whether it is the one that the word refers to, same
-// whether its key is that of the call. value is the value of the call with that of the item
+// whether its key is that of the call. value is that of the call; a Get has that of the item
 // appended.
 func loadItem(c *Call, word uint64, it []uint64) (value []byte, whole, same bool) {
 	want := atomic.LoadUint64(&it[sealWord])
@@ -196,9 +211,12 @@ func loadItem(c *Call, word uint64, it []uint64) (value []byte, whole, same bool
 		same = same && w == wordAt(c.Key, i)
 	}
 	words = words[wordsOf(keySize):]
-	at := len(c.Value)
-	value = slices.Grow(c.Value, valueSize)[:at+valueSize]
-	rest := value[at:]
+	value = c.Value
+	var rest []byte // of the value; only a Get has room for it
+	if at := len(value); c.Kind == Get {
+		value = slices.Grow(value, valueSize)[:at+valueSize]
+		rest = value[at:]
+	}
 	for i := range words {
 		w := atomic.LoadUint64(&words[i])
 		h = hashStep(h, w)
@@ -207,18 +225,18 @@ func loadItem(c *Call, word uint64, it []uint64) (value []byte, whole, same bool
 	return value, hashEnd(h, 1+wordsOf(keySize)+len(words)) == want || takesTorn.On(), same
 }
 
-// tryGet answers a get, if it can.
-func (m *Map) tryGet(c *Call) bool {
+// tryDirect makes a call, if it can.
+func (m *Map) tryDirect(c *Call) bool {
 	t := m.latestTable()
 	g := directCall{call: c} // here, or the call would move to the heap
-	return m.startAtHome(&t, &g) && m.findCandidate(&t, &g) && m.finishGet(&t, &g)
-}
-
-// tryWrite makes a call that changes the map, if it can.
-func (m *Map) tryWrite(c *Call) bool {
-	t, p := m.latestTable(), m.directCalls()
-	g := directCall{call: c}
-	done := m.startAtHome(&t, &g) && m.findCandidate(&t, &g) && m.finishWrite(&t, &g, &p.write)
+	if !m.startAtHome(&t, &g) || !m.findCandidate(&t, &g) {
+		return false
+	}
+	if c.Kind == Get {
+		return m.finish(&t, &g, nil)
+	}
+	p := m.direct.pool.Get().(*directCalls)
+	done := m.finish(&t, &g, &p.write)
 	m.direct.pool.Put(p)
 	return done
 }
@@ -242,7 +260,7 @@ func (m *Map) makeDirect(calls []Call, indices, left []int) []int {
 	if indices == nil {
 		n = len(calls)
 	}
-	p := m.directCalls()
+	p := m.direct.pool.Get().(*directCalls)
 	for next := 0; next < n; {
 		t := m.latestTable()
 		group := 0
@@ -264,14 +282,6 @@ func (m *Map) makeDirect(calls []Call, indices, left []int) []int {
 	clear(p.all[:]) // it is kept, and the calls are not
 	m.direct.pool.Put(p)
 	return left
-}
-
-// directCalls returns working memory that nobody uses.
-func (m *Map) directCalls() *directCalls {
-	if p, ok := m.direct.pool.Get().(*directCalls); ok {
-		return p
-	}
-	return new(directCalls)
 }
 
 // makeGroup makes calls that are at their homes.
@@ -301,12 +311,4 @@ func (m *Map) makeGroup(p *directCalls, group []directCall, t *table, left []int
 		}
 	}
 	return left
-}
-
-// finish makes a call after findCandidate has found a slot.
-func (m *Map) finish(t *table, g *directCall, w *directWrite) bool {
-	if g.call.Kind == Get {
-		return m.finishGet(t, g)
-	}
-	return m.finishWrite(t, g, w)
 }

@@ -15,9 +15,7 @@
 //
 //	slot    | word |   or   | word | seal of the copy | pair, 16 bytes |
 //
-//	word    | 1 | frozen | removed | class (4) | fingerprint (10) | use (15) | item (32) |
-//	         63   62       61        60     57   56            47   46    32   31       0
-//
+// A word has the number of an item, its use and class, and the fingerprint of the key (word.go).
 // Zero is empty. The other window has the items of each rank, numbered in units of 8 words
 // over all ranks. An item of class c has 8<<c words:
 //
@@ -49,14 +47,9 @@
 // slot's word as well, so that it is valid beside that word only, whichever write wins.
 //
 // Where slots and items are directly addressable, as on the ranks of one host, calls work on them
-// directly (direct.go, direct_write.go): the same slots and the same items, verified by the same
-// seal, and the same compare-and-swap. A call that finds that the table moves, or no empty slot or
-// item, is left to the step machine (op.go, search.go). What a call makes of its key is one
-// function for both, Call.decide. The calls of a batch prefetch the memory that they need.
-//
-// TestLab runs both forms, as ranks of a simulated cluster address their own memory; TestDirect and
-// TestDirectWrites run the direct one beside a table that moves, and scripts_write_test.go has it
-// lose its races.
+// directly (direct.go). The rest is left to the step machine (op.go, search.go). What a call makes
+// of its key is one function for both, Call.decide. TestLab runs both forms, as ranks of a
+// simulated cluster address their own memory.
 //
 // # Access
 //

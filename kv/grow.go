@@ -28,21 +28,18 @@ func (m *Map) nextSize(t table, slots, removed uint64) (size uint64, ok bool) {
 // beginMove has a table move to the next one, of a given size, unless it does so already, and
 // returns the state.
 func (m *Map) beginMove(ctx context.Context, now state, size uint64) (state, error) {
-	won, err := m.states.CompareAndSwap(ctx, 0, 0, uint64(now), uint64(now.begun(size)))
-	if err != nil {
-		return now, err
+	_, err := m.states.CompareAndSwap(ctx, 0, 0, uint64(now), uint64(now.begun(size)))
+	if err == nil {
+		now, err = m.state(ctx)
 	}
-	if won {
-		m.tally.Add(0, &sums{Growth: Growth{Begun: 1}})
-	}
-	return m.state(ctx)
+	return now, err
 }
 
 // satisfy does what a call needs before it can be made. The error is that of the call.
-func (s *session) satisfy(m *Map, n need) error {
-	ctx := context.Background()
+func (s *session) satisfy(n need) error {
+	m, ctx := s.m, context.Background()
 	if n.what == needItem {
-		return s.findItem(ctx, m)
+		return s.findItem(ctx)
 	}
 	now, err := m.state(ctx)
 	if err == nil && n.what == needRoom && !now.moving() && now.gen() == n.table.gen {
@@ -59,64 +56,59 @@ func (s *session) satisfy(m *Map, n need) error {
 		return nil // it has moved meanwhile
 	case n.what == needPart:
 		part, left := m.partAt(n.table, n.slot), 1
-		return s.moveParts(m, now, func() (int, bool) { left--; return part, left == 0 })
+		return s.moveParts(now, func() (int, bool) { left--; return part, left == 0 })
 	}
-	return s.finishMove(ctx, m, now)
+	return s.finishMove(ctx, now)
 }
 
 // finishMove has all slots of a table move, also those that other ranks work on, and ends the
 // move in the state.
-func (s *session) finishMove(ctx context.Context, m *Map, now state) error {
-	from := m.table(now.gen(), now.size())
-	parts, rank := m.partsOf(from), m.job.Rank()
-	for {
-		left := m.moves.begin(from.gen, parts, rank, m.job.Size())
-		if left == 0 {
-			break
-		}
-		if err := s.helpMove(m, now, left); err != nil {
+func (s *session) finishMove(ctx context.Context, now state) error {
+	m := s.m
+	from, _ := m.tables(now)
+	for left := m.partsLeft(from); left > 0; left = m.partsLeft(from) {
+		if err := s.helpMove(now, left); err != nil {
 			return err
 		}
 	}
-	if _, err := m.states.CompareAndSwap(ctx, 0, 0, uint64(now), uint64(now.ended())); err != nil {
-		return fmt.Errorf("kv: %w", err)
+	_, err := m.states.CompareAndSwap(ctx, 0, 0, uint64(now), uint64(now.ended()))
+	if err == nil {
+		_, err = m.state(ctx)
 	}
-	if _, err := m.state(ctx); err != nil {
+	if err != nil {
 		return fmt.Errorf("kv: %w", err)
 	}
 	return nil
 }
 
 // helpMove has up to n parts of a table move.
-func (s *session) helpMove(m *Map, now state, n int) error {
-	return s.moveParts(m, now, func() (part int, ok bool) {
+func (s *session) helpMove(now state, n int) error {
+	return s.moveParts(now, func() (part int, ok bool) {
 		if n--; n < 0 {
 			return 0, false
 		}
-		return m.moves.claim(now.gen())
+		return s.m.moves.claim(now.gen())
 	})
 }
 
 // moveParts has the parts move that claim returns, until ok is false.
-func (s *session) moveParts(m *Map, now state, claim func() (part int, ok bool)) error {
-	from, into := m.table(now.gen(), now.size()), m.table(now.gen()+1, now.nextSize())
+func (s *session) moveParts(now state, claim func() (part int, ok bool)) error {
+	m := s.m
+	from, into := m.tables(now)
 	if s.movers == nil {
 		s.movers = make([]mover, len(s.ops))
 	}
 	var first error
 	tooLate := false
-	running := make([]bool, len(s.movers))
 	next := func(slot int) rma.Op {
 		v := &s.movers[slot]
-		if running[slot] {
-			running[slot] = false
-			m.tally.Add(0, &sums{Growth: Growth{RoundTrips: v.counts.roundTrips,
-				Slots: v.counts.moved}})
+		if v.op != nil {
+			v.op = nil
 			tooLate = tooLate || v.tooLate
 			if first == nil {
 				first = v.dummy.Err
 			}
-			if v.ended || partDone.On() {
+			if !v.tooLate && v.dummy.Err == nil || partDone.On() {
 				m.moves.finish(from.gen, v.part)
 			}
 		}
@@ -127,7 +119,6 @@ func (s *session) moveParts(m *Map, now state, claim func() (part int, ok bool))
 		if !ok {
 			return nil
 		}
-		running[slot] = true
 		v.start(&s.ops[slot], from, into, part)
 		return v
 	}
@@ -161,21 +152,21 @@ func (m *Map) confirmLate(was state) error {
 // maintain does what a batch has found that the table needs: it helps to move it, a part for each
 // write that has found it moving, or has it move where keys are far from home. It drops errors:
 // they occur again, and then fail a call that needs this.
-func (s *session) maintain(m *Map) {
-	ctx := context.Background()
+func (s *session) maintain() {
+	m, ctx := s.m, context.Background()
 	now, err := m.state(ctx)
 	if err != nil {
 		return
 	}
 	if !now.moving() && s.farHash != 0 {
-		slots, taken, removed, err := s.sample(ctx, m, now)
+		slots, taken, removed, err := s.sample(ctx, now)
 		if err != nil || taken < slots-slots/shareDivisor {
 			return
 		}
-		t := m.table(now.gen(), now.size())
-		if size, ok := m.nextSize(t, taken, removed); ok {
+		from, _ := m.tables(now)
+		if size, ok := m.nextSize(from, taken, removed); ok {
 			if now, err = m.beginMove(ctx, now, size); err == nil && now.moving() {
-				_ = s.finishMove(ctx, m, now)
+				_ = s.finishMove(ctx, now)
 			}
 		}
 		return
@@ -183,12 +174,11 @@ func (s *session) maintain(m *Map) {
 	if !now.moving() || now.gen() != s.movingGen {
 		return
 	}
-	from := m.table(now.gen(), now.size())
-	if m.moves.begin(from.gen, m.partsOf(from), m.job.Rank(), m.job.Size()) > s.writes {
-		_ = s.helpMove(m, now, s.writes)
+	if from, _ := m.tables(now); m.partsLeft(from) > s.writes {
+		_ = s.helpMove(now, s.writes)
 		return
 	}
-	_ = s.finishMove(ctx, m, now)
+	_ = s.finishMove(ctx, now)
 }
 
 const (
@@ -198,9 +188,10 @@ const (
 
 // sample reads runs of slots that are spread over a table, and counts those that are taken, and
 // those of removed keys among them. It begins where farHash has its home.
-func (s *session) sample(ctx context.Context, m *Map, now state) (slots, taken, removedOnes uint64,
+func (s *session) sample(ctx context.Context, now state) (slots, taken, removedOnes uint64,
 	err error) {
-	t := m.table(now.gen(), now.size())
+	m := s.m
+	t, _ := m.tables(now)
 	var flights [sampleRuns]rma.Handle
 	for i := range flights {
 		slot := (s.farHash%t.slots + uint64(i)*(t.slots/sampleRuns)) % t.slots
@@ -226,9 +217,7 @@ func (s *session) sample(ctx context.Context, m *Map, now state) (slots, taken, 
 		word := s.chunk[i*m.stride]
 		if word&occupied != 0 {
 			taken++
-			if word&removed != 0 {
-				removedOnes++
-			}
+			removedOnes += word / removed & 1
 		}
 	}
 	return slots, taken, removedOnes, nil

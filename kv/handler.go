@@ -40,7 +40,11 @@ func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, e
 	if len(request) > 0 {
 		return 0, errBadRequest
 	}
-	m.own(d.calls)
+	if !m.batches.Any {
+		m.queued(d.calls, nil)
+	} else if left := m.makeDirect(d.calls, nil, nil); len(left) > 0 {
+		m.queued(d.calls, left)
+	}
 	m.tally.Add(0, &sums{Served: uint64(n)})
 	for i := range d.calls {
 		room := len(answer) - words - (n-1-i)*answerHead

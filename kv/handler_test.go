@@ -85,7 +85,7 @@ func someRequest(m *Map, rng *rand.Rand) (request []uint64, n int) {
 			Value: sized("v", i, rng.IntN(50))}
 		words, _ := s.Size(i)
 		request = append(request, make([]uint64, words)...)
-		packCall(request[len(request)-words:], &s.calls[i])
+		s.Pack(i, request[len(request)-words:])
 	}
 	switch rng.IntN(4) {
 	case 0:

@@ -55,22 +55,21 @@ type Version uint64
 // Map is a map of byte strings over the memory of all ranks. It is safe for concurrent use.
 // Close is not to run beside other calls.
 type Map struct {
-	job        rma.Job
-	cfg        Config
-	slots      rma.Window // of two tables, one behind the other, if they move
-	items      rma.Window
-	cells      *rma.Cells // of items
-	arena      *arena
-	ranks      uint64
-	fixedTable table // the table, if it does not move
-	stride     int   // words of a slot
-	chunk      int   // slots of the first get of a search; later ones have more
-	pool       core.Pool[*session]
-	tally      *core.Counters[sums]
+	job    rma.Job
+	cfg    Config
+	slots  rma.Window // of two tables, one behind the other, if they move
+	items  rma.Window
+	cells  *rma.Cells // of items
+	arena  *arena
+	ranks  uint64
+	stride int // words of a slot
+	chunk  int // slots of the first get of a search; later ones have more
+	pool   core.Pool[*session]
+	tally  *core.Counters[sums]
 
 	control rma.Window // nil if tables do not move, like states
 	states  *rma.Cells
-	view    view
+	latest  atomic.Pointer[table]
 	moves   progress
 	direct  direct
 
@@ -101,7 +100,8 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 	if cfg.Copies {
 		m.stride += copyWords
 	}
-	m.fixedTable = m.table(1, 0)
+	first := m.table(1, 0)
+	m.latest.Store(&first)
 	if err := m.allocate(ctx); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -119,23 +119,25 @@ func (m *Map) allocate(ctx context.Context) (err error) {
 		slots = 2 * m.cfg.MaxSlotsPerRank
 	}
 	units := m.cfg.BytesPerRank / (8 * unitWords)
-	spec := rma.Spec{Name: "kv: slots", Words: int(slots) * m.stride}
-	if m.slots, err = m.job.NewWindow(ctx, spec); err != nil {
-		return err
+	windows := []struct {
+		made *rma.Window
+		spec rma.Spec
+	}{{&m.slots, rma.Spec{Name: "kv: slots", Words: int(slots) * m.stride}},
+		{&m.items, rma.Spec{Name: "kv: items", Words: int(units) * unitWords}},
+		{&m.control, rma.Spec{Name: "kv: control", Words: 1}}}
+	if !m.grows() {
+		windows = windows[:2]
 	}
-	spec = rma.Spec{Name: "kv: items", Words: int(units) * unitWords}
-	if m.items, err = m.job.NewWindow(ctx, spec); err != nil {
-		return err
+	for _, w := range windows {
+		if *w.made, err = m.job.NewWindow(ctx, w.spec); err != nil {
+			return err
+		}
 	}
 	if m.cells, err = rma.NewCells(m.job, m.items); err != nil {
 		return err
 	}
 	m.arena = newArena(m.items, m.cells, m.job.Rank(), units)
 	if m.grows() {
-		spec = rma.Spec{Name: "kv: control", Words: 1}
-		if m.control, err = m.job.NewWindow(ctx, spec); err != nil {
-			return err
-		}
 		m.states, err = rma.NewCells(m.job, m.control)
 	}
 	return err
@@ -263,12 +265,12 @@ func (m *Map) one(c *Call) error {
 	if err := m.cfg.check(c); err != nil {
 		return err
 	}
-	if m.batches.Any && (c.Kind == Get && m.tryGet(c) || c.Kind != Get && m.tryWrite(c)) {
+	if m.batches.Any && m.tryDirect(c) {
 		m.tally.Count(core.Stripe(), directAt(c.Kind), 1)
 		return nil
 	}
 	calls := [1]Call{*c}
-	_ = m.queued(calls[:], nil) // it is not shipped, and has its error
+	m.queued(calls[:], nil) // it is not shipped, and has its error
 	*c = calls[0]
 	return c.Err
 }

@@ -222,6 +222,30 @@ func count(m *Map, keys, adds int) error {
 	return nil
 }
 
+// TestCallsAgain: a call that is made again, and changes nothing then, is not done any more.
+func TestCallsAgain(t *testing.T) {
+	eachCase(t, func(t *testing.T, e engine, copies bool) {
+		err := withMap(e, 1, small(copies), func(m *Map) error {
+			calls := []Call{{Kind: PutIfAbsent, Key: []byte("key")},
+				{Kind: CompareAndPut, Key: []byte("other")}, {Kind: Delete, Key: []byte("none")}}
+			if err := m.Batch(calls); err != nil || !calls[0].Done || !calls[1].Done {
+				return fmt.Errorf("the calls are %+v: %w", calls, err)
+			}
+			calls[1].Version, calls[2].Done = 0, true
+			err := m.Batch(calls)
+			for _, c := range calls {
+				if c.Done {
+					err = errors.Join(err, fmt.Errorf("%v is done again", c.Kind))
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // failsRepeatedly puts new keys, which fails always for the same reason, and then one that is
 // there.
 func failsRepeatedly(m *Map, items bool) error {

@@ -29,10 +29,10 @@ func moveTable(m *Map, parts int) error {
 	case err != nil || !now.moving():
 	case parts > 0:
 		t := m.table(now.gen(), now.size())
-		m.moves.begin(t.gen, m.partsOf(t), m.job.Rank(), m.job.Size())
-		err = s.helpMove(m, now, parts)
+		m.partsLeft(t)
+		err = s.helpMove(now, parts)
 	default:
-		err = s.finishMove(ctx, m, now)
+		err = s.finishMove(ctx, now)
 	}
 	m.pool.Give(s, err != nil)
 	return err

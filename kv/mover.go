@@ -1,10 +1,6 @@
 package kv
 
-import (
-	"fmt"
-
-	"github.com/farhash/farhash/rma"
-)
+import "github.com/farhash/farhash/rma"
 
 // mover has the slots of a part of a table move, one after the other, as a step machine. It
 // works with the buffers of an op that has ended.
@@ -30,7 +26,6 @@ type mover struct {
 	i        int      // the slot that moves
 	key      []byte   // that it has
 	value    []byte
-	ended    bool
 	tooLate  bool   // the table has moved already
 	mustThaw bool   // the word in the next table is to be thawed
 	doneWord uint64 // what slot i becomes when its key is in the next table
@@ -59,34 +54,32 @@ const maxPartSlots = 64
 // partLen is how many slots a part has.
 func (m *Map) partLen() uint64 { return uint64(min(maxPartSlots, laterChunkFactor*m.cfg.Chunk)) }
 
-// partsOf is how many parts a table has. None has slots of two ranks.
-func (m *Map) partsOf(t table) int {
-	return int((t.perRank + m.partLen() - 1) / m.partLen() * m.ranks)
-}
-
 // partAt is the part that a slot belongs to.
 func (m *Map) partAt(t table, slot uint64) int {
-	partsPerRank := (t.perRank + m.partLen() - 1) / m.partLen()
-	return int(slot/t.perRank*partsPerRank + slot%t.perRank/m.partLen())
+	return int(slot/t.perRank*t.parts + slot%t.perRank/m.partLen())
+}
+
+// partsLeft is how many parts of a table are left to move, as far as this rank knows. No part has
+// slots of two ranks.
+func (m *Map) partsLeft(t table) int {
+	return m.moves.begin(t.gen, int(t.parts*m.ranks), m.job.Rank(), m.job.Size())
 }
 
 // start readies the mover for a part of a table.
 func (v *mover) start(o *op, from, into table, part int) {
 	m := o.m
-	partsPerRank := (from.perRank + m.partLen() - 1) / m.partLen()
-	rank, in := uint64(part)/partsPerRank, uint64(part)%partsPerRank*m.partLen()
+	rank, in := uint64(part)/from.parts, uint64(part)%from.parts*m.partLen()
 	*v = mover{op: o, from: from, part: part, first: rank*from.perRank + in, key: v.key,
 		value: v.value, words: append(v.words[:0],
 			make([]uint64, min(m.partLen(), from.perRank-in))...),
 		doneWord: movedWord(from.gen, into.size)}
-	o.call, o.table, o.rereads, o.counts = &v.dummy, into, 0, counts{}
+	o.call, o.table, o.rereads = &v.dummy, into, 0
 }
 
 // Step is one step. An error of the engine ends the mover and is kept in its call.
 func (v *mover) Step(q rma.Queue) (rma.Handle, error) {
 	for v.stage != stageEnd {
 		if h := v.advance(q); h != rma.NoHandle {
-			v.counts.roundTrips++
 			return h, nil
 		}
 	}
@@ -95,9 +88,6 @@ func (v *mover) Step(q rma.Queue) (rma.Handle, error) {
 
 // advance carries out the current stage, and returns a handle to wait for or NoHandle.
 func (v *mover) advance(q rma.Queue) rma.Handle {
-	if v.stage == stageSwap || v.stage == stagePlace {
-		return v.swapped(q)
-	}
 	if v.stage == stageStart || v.stage == stageSlots { // their buffers are used again
 		if h := v.collect(q, &v.unawaited, false); h != rma.NoHandle {
 			return h
@@ -110,9 +100,12 @@ func (v *mover) advance(q rma.Queue) rma.Handle {
 		return v.end()
 	}
 	switch v.stage {
+	case stageSwap, stagePlace:
+		return v.swapped(q)
 	case stageStart:
 		rank, off, _ := v.m.place(v.from, v.first)
-		return v.get(q, stagePart, v.chunk[:len(v.words)*v.m.stride], v.m.slots, rank, off)
+		v.stage = stagePart
+		return v.get(q, v.chunk[:len(v.words)*v.m.stride], v.m.slots, rank, off)
 	case stagePart:
 		for i := range v.words {
 			v.words[i] = v.chunk[i*v.m.stride]
@@ -137,17 +130,8 @@ func (v *mover) advance(q rma.Queue) rma.Handle {
 	return v.advanceSlots(q)
 }
 
-// get requests words.
-func (v *mover) get(q rma.Queue, then stage, dst rma.Buf, w rma.Window, rank, off int) rma.Handle {
-	v.stage = then
-	v.flights = append(v.flights, q.Get(dst, w, rank, off))
-	return v.flights[0]
-}
-
 // end ends the mover.
 func (v *mover) end() rma.Handle {
-	v.unawaited = append(v.unawaited, v.flights...)
-	v.flights = v.flights[:0]
 	v.stage = stageEnd
 	return rma.NoHandle
 }
@@ -169,57 +153,41 @@ func (v *mover) advanceSlots(q rma.Queue) rma.Handle {
 			continue
 		case word&occupied == 0 && movedFrom(word) < gen:
 			return v.swapSlot(q, v.doneWord|wasEmpty)
-		case word&occupied == 0, word&frozen != 0 && frozenRelation(word, gen) == fromLater:
+		case word&occupied == 0, word&frozen != 0 && compareFrozen(word, gen) > 0:
 			return v.endLate()
-		case !unfrozen.On() && (word&frozen == 0 || frozenRelation(word, gen) == fromEarlier):
+		case !unfrozen.On() && (word&frozen == 0 || compareFrozen(word, gen) < 0):
 			return v.swapSlot(q, freeze(word, gen))
 		}
 		// The table may have moved before this slot was frozen, and have it in a later one.
-		h := v.get(q, stageRemoved, v.control, v.m.control, 0, 0)
-		if word&removed == 0 {
-			h = v.fetch(q, word, v.here, stageItem)
+		h := v.get(q, v.control, v.m.control, 0, 0)
+		if v.stage = stageRemoved; word&removed == 0 {
+			v.stage = stageItem
+			h = v.getItem(q, word, v.here)
 		}
 		return h
 	}
-	v.ended = true
 	return v.end()
 }
 
 // swapSlot swaps the word of slot i.
 func (v *mover) swapSlot(q rma.Queue, word uint64) rma.Handle {
-	rank, off, _ := v.m.place(v.from, v.first+uint64(v.i))
-	v.stage, v.old, v.new = stageSwap, v.words[v.i], word
-	v.swap = q.CompareAndSwap(v.m.slots, rank, off, v.old, word)
-	return v.swap
-}
-
-// fetch requests the item that a word refers to.
-func (v *mover) fetch(q rma.Queue, word uint64, buf rma.Buf, then stage) rma.Handle {
-	rank, off := v.m.arena.locate(itemOf(word).number)
-	if rank >= int(v.m.ranks) || classOf(word) > v.m.cfg.largest() {
-		v.dummy.Err = fmt.Errorf("kv: a slot holds %#x, which refers to no item", word)
-		return v.end()
-	}
-	return v.get(q, then, buf[:classWords(classOf(word))], v.m.items, rank, off)
+	v.stage = stageSwap
+	return v.swap(q, v.from, v.first+uint64(v.i), v.words[v.i], word)
 }
 
 // takeItem takes the item of slot i, and begins the search for its key in the next table.
 func (v *mover) takeItem(q rma.Queue) rma.Handle {
 	word := v.words[v.i]
-	it := v.here[:classWords(classOf(word))]
-	thawed, keySize, valueSize, ok := verify(word, it)
+	thawed, keySize, valueSize, ok := v.checkItem(word, v.here)
 	rank, off, _ := v.m.place(v.from, v.first+uint64(v.i))
 	if !ok { // the slot has moved meanwhile
-		if v.rereads++; v.rereads > maxRereads {
-			v.dummy.Err = fmt.Errorf("kv: slot %#x refers to an item that is broken", word)
-			return v.end()
-		}
-		return v.get(q, stageReread, v.chunk[:v.m.stride], v.m.slots, rank, off)
+		v.stage = stageReread
+		return v.get(q, v.chunk[:v.m.stride], v.m.slots, rank, off)
 	}
 	v.word = thawed
-	v.hash = hashKey(it[headWords:headWords+wordsOf(keySize)], keySize)
-	v.key = unpack(v.key[:0], it[headWords:], keySize)
-	v.value = unpack(v.value[:0], it[headWords+wordsOf(keySize):], valueSize)
+	v.key = unpack(v.key[:0], v.here[headWords:], keySize)
+	v.hash = hashOf(v.key)
+	v.value = unpack(v.value[:0], v.here[headWords+wordsOf(keySize):], valueSize)
 	if movesFirst.On() {
 		v.unawaited = append(v.unawaited, q.CompareAndSwap(v.m.slots, rank, off, word, v.doneWord))
 	}
@@ -236,7 +204,7 @@ func (v *mover) findKey(q rma.Queue) rma.Handle {
 		case word&occupied == 0 && movedFrom(word) < v.table.gen:
 			return v.placeWord(q, word)
 		case word&occupied == 0,
-			word&frozen != 0 && frozenRelation(word, v.table.gen) != fromEarlier:
+			word&frozen != 0 && compareFrozen(word, v.table.gen) >= 0:
 			return v.endLate() // as the next table moves, all of this one has
 		case !mayMatch(word, v.hash):
 			continue
@@ -245,7 +213,8 @@ func (v *mover) findKey(q rma.Queue) rma.Handle {
 			v.mustThaw = word == freeze(v.word, v.from.gen)
 			return v.swapSlot(q, v.doneWord)
 		}
-		return v.fetch(q, word, v.there, stageCompare)
+		v.stage = stageCompare
+		return v.getItem(q, word, v.there)
 	}
 	if v.begin += uint64(v.n); v.begin >= v.table.slots {
 		return v.endLate() // or there is no room: confirmLate reads the state and finds out
@@ -256,13 +225,12 @@ func (v *mover) findKey(q rma.Queue) rma.Handle {
 // compareItem compares the key with that of an item in the next table.
 func (v *mover) compareItem(q rma.Queue) rma.Handle {
 	word := v.chunk[v.next*v.m.stride]
-	it := v.there[:classWords(classOf(word))]
-	thawed, keySize, _, ok := verify(word, it)
+	thawed, keySize, _, ok := v.checkItem(word, v.there)
 	v.stage = stageChunk
 	if !ok { // it has been used again, and the slot has changed
 		return v.request(q)
 	}
-	if !hasKey(it, keySize, v.key) {
+	if !hasKey(v.there, keySize, v.key) {
 		v.next++
 		return rma.NoHandle
 	}
@@ -276,31 +244,19 @@ func (v *mover) compareItem(q rma.Queue) rma.Handle {
 // placeWord puts the word into a slot of the next table. It stays frozen until the old slot has
 // moved: a late call that takes the next table for an earlier one must not change it before.
 func (v *mover) placeWord(q rma.Queue, old uint64) rma.Handle {
-	m := v.m
-	rank, off, _ := m.place(v.table, v.slot())
-	v.stage, v.old, v.new = stagePlace, old, freeze(v.word, v.from.gen)
+	word := freeze(v.word, v.from.gen)
 	if thawsEarly.On() {
-		v.new = v.word
+		word = v.word
 	}
-	v.swap = q.CompareAndSwap(m.slots, rank, off, old, v.new)
-	if m.cfg.Copies && len(v.key)+len(v.value) <= copySize && len(v.unawaited) == 0 {
-		writeCopy(v.copy, v.word, v.key, v.value)
-		v.unawaited = append(v.unawaited, q.Put(v.copy, m.slots, rank, off+1))
-	}
-	return v.swap
+	v.stage = stagePlace
+	h := v.swap(q, v.table, v.slot(), old, word)
+	v.putCopy(q, v.table, v.slot(), v.word, v.key, v.value)
+	return h
 }
 
 // swapped takes the result of a compare-and-swap.
 func (v *mover) swapped(q rma.Queue) rma.Handle {
-	if !q.Done(v.swap) {
-		return v.swap
-	}
-	seen, err := q.Value(v.swap)
-	if err != nil {
-		v.dummy.Err = fmt.Errorf("kv: %w", err)
-		return v.end()
-	}
-	won := seen == v.old
+	seen, won := v.result, v.result == v.old
 	switch {
 	case v.stage == stagePlace && won:
 		v.mustThaw = true
@@ -327,7 +283,6 @@ func (v *mover) cleanUp(q rma.Queue) {
 	if v.new != v.doneWord {
 		return
 	}
-	v.counts.moved++
 	if v.old&removed != 0 {
 		v.giveBack(q, v.old)
 	} else if v.mustThaw {

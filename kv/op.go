@@ -26,7 +26,7 @@ type op struct {
 	phase     phase
 	flights   []rma.Handle // waited for
 	unawaited []rma.Handle // not waited for
-	swap      rma.Handle
+	result    uint64       // of the last flight
 
 	table table
 	chunk rma.Buf
@@ -34,10 +34,8 @@ type op struct {
 	n     int    // slots in it
 	next  int    // the one examined
 
-	into           table  // where slots of the table have moved
-	sawMoved       bool   // a slot examined has moved
+	into           table  // where slots of the table have moved, if any has
 	movingGen      uint64 // the last generation of which this was found, 0 for none
-	followed       bool   // the table is not the first one searched
 	incomplete     bool   // not all slots may have moved into the table
 	changed        bool   // the present slot was read again
 	checked        bool   // all slots were examined, and the state was requested since
@@ -59,8 +57,9 @@ type op struct {
 	old      uint64 // what the compare-and-swap expects
 	new      uint64 // and stores
 
-	rereads int // reads of a slot whose item has been used again
-	counts  counts
+	rereads    int // reads of a slot whose item has been used again
+	roundTrips uint64
+	lost       uint64 // compare-and-swaps
 }
 
 type phase uint8
@@ -75,6 +74,7 @@ const (
 
 // need is what a call needs before it can be made.
 type need struct {
+	call    int // its index
 	what    whatNeeded
 	table   table
 	slot    uint64 // whose part is to move
@@ -105,8 +105,8 @@ func (o *op) start(c *Call) {
 	o.hash = hashOf(c.Key)
 	o.phase, o.rereads, o.need = phaseStart, 0, need{}
 	o.startIn(o.m.latestTable())
-	o.movingGen, o.followed, o.incomplete, o.stateRequested = 0, false, false, false
-	o.taken, o.sent, o.copySent, o.counts = false, false, false, counts{}
+	o.movingGen, o.incomplete, o.stateRequested = 0, false, false
+	o.taken, o.sent, o.copySent, o.roundTrips, o.lost = false, false, false, 0, 0
 	c.Done, c.Err = false, nil
 }
 
@@ -119,8 +119,7 @@ func (o *op) Step(q rma.Queue) (rma.Handle, error) {
 	}
 	for o.phase != phaseEnd {
 		if h := o.advance(q); h != rma.NoHandle {
-			o.counts.roundTrips++
-			o.counts.phases[o.phase]++
+			o.roundTrips++
 			return h, nil
 		}
 	}
@@ -136,38 +135,84 @@ func (o *op) collect(q rma.Queue, flights *[]rma.Handle, report bool) rma.Handle
 			return last
 		}
 		*flights = (*flights)[:len(*flights)-1]
-		if _, err := q.Value(last); err != nil && report && o.call.Err == nil {
+		result, err := q.Value(last)
+		if o.result = result; err != nil && report && o.call.Err == nil {
 			o.call.Err = fmt.Errorf("kv: %w", err)
 		}
 	}
 	return rma.NoHandle
 }
 
+// get requests words, which are waited for.
+func (o *op) get(q rma.Queue, to rma.Buf, w rma.Window, rank, off int) rma.Handle {
+	h := q.Get(to, w, rank, off)
+	o.flights = append(o.flights, h)
+	return h
+}
+
+// getItem requests the item that a word refers to.
+func (o *op) getItem(q rma.Queue, word uint64, to rma.Buf) rma.Handle {
+	rank, off, n := o.m.locateItem(word)
+	if n == 0 {
+		o.call.Err = fmt.Errorf("kv: a slot holds %#x, which refers to no item", word)
+		return rma.NoHandle
+	}
+	return o.get(q, to[:n], o.m.items, rank, off)
+}
+
+// checkItem is verify for an item as got. If it fails too often the item is broken.
+func (o *op) checkItem(word uint64, it []uint64) (thawed uint64, keySize, valueSize int, ok bool) {
+	thawed, keySize, valueSize, ok = verify(word, it[:classWords(classOf(word))])
+	if !ok {
+		if o.rereads++; o.rereads > maxRereads {
+			o.call.Err = fmt.Errorf("kv: slot %#x refers to an item that is broken", word)
+		}
+	}
+	return thawed, keySize, valueSize, ok
+}
+
+// swap posts a compare-and-swap of a slot, whose result is waited for.
+func (o *op) swap(q rma.Queue, t table, slot, old, word uint64) rma.Handle {
+	rank, off, _ := o.m.place(t, slot)
+	o.old, o.new = old, word
+	h := q.CompareAndSwap(o.m.slots, rank, off, old, word)
+	o.flights = append(o.flights, h)
+	return h
+}
+
+// putCopy puts the copy of a pair into a slot, for its word, and does not wait. It reports whether
+// it does: not all pairs have a copy, and the buffer may be in use.
+func (o *op) putCopy(q rma.Queue, t table, slot, word uint64, key, value []byte) bool {
+	if !o.m.cfg.copied(key, value) || o.collect(q, &o.unawaited, false) != rma.NoHandle {
+		return false
+	}
+	writeCopy(o.copy, word, key, value)
+	rank, off, _ := o.m.place(t, slot)
+	o.unawaited = append(o.unawaited, q.Put(o.copy, o.m.slots, rank, off+1))
+	return true
+}
+
 // advance carries out the current phase. It returns a handle to wait for, or NoHandle when
 // there is more to do at once.
 func (o *op) advance(q rma.Queue) rma.Handle {
-	switch o.phase {
-	case phaseStart:
-		if o.call.Kind.puts() && !o.prepare(q) {
-			if o.call.Err != nil {
-				return o.end(q)
-			}
-			return o.suspend(q, need{what: needItem})
-		}
-		return o.request(q)
-	case phaseSwap:
-		return o.swapped(q)
-	}
 	if h := o.collect(q, &o.flights, true); h != rma.NoHandle {
 		return h
 	}
-	if o.call.Err != nil {
-		return o.end(q)
-	}
-	if o.phase == phaseItem {
+	switch {
+	case o.call.Err != nil:
+		return o.end()
+	case o.phase == phaseChunk:
+		return o.examine(q)
+	case o.phase == phaseItem:
 		return o.compare(q)
+	case o.phase == phaseSwap:
+		return o.swapped(q)
+	case !o.call.Kind.puts() || o.prepare(q):
+		return o.request(q)
+	case o.call.Err != nil:
+		return o.end()
 	}
-	return o.examine(q)
+	return o.suspend(need{what: needItem})
 }
 
 // prepare writes the item of this call, false if there is none.
@@ -180,23 +225,14 @@ func (o *op) prepare(q rma.Queue) bool {
 		return false
 	}
 	o.word = newWord(o.hash, class, o.mine)
-	n := writeItem(o.here, c.Key, c.Value)
-	o.here[sealWord] = seal(o.word, o.here, n)
+	n := writeItem(o.here, o.word, c.Key, c.Value)
 	rank, off := o.m.arena.locate(o.mine.number)
 	flights := &o.flights
 	if tooEarly.On() { // nobody waits for it
 		flights = &o.unawaited
 	}
 	*flights = append(*flights, q.Put(o.here[:n], o.m.items, rank, off))
-	if o.copies() {
-		writeCopy(o.copy, o.word, c.Key, c.Value)
-	}
 	return true
-}
-
-// copies reports whether the pair of this call has a copy in its slot.
-func (o *op) copies() bool {
-	return o.m.cfg.Copies && len(o.call.Key)+len(o.call.Value) <= copySize
 }
 
 // giveBack gives the item of a word that is in no slot any more back to its owner.
@@ -215,9 +251,7 @@ func (o *op) giveBack(q rma.Queue, word uint64) {
 }
 
 // end ends the call. An item that no slot can refer to is kept for the next one.
-func (o *op) end(q rma.Queue) rma.Handle {
-	o.unawaited = append(o.unawaited, o.flights...)
-	o.flights = o.flights[:0]
+func (o *op) end() rma.Handle {
 	switch { // after an error the engine may still write the item, or the word
 	case !o.taken || o.call.Err != nil:
 	case o.sent:
@@ -232,9 +266,9 @@ func (o *op) end(q rma.Queue) rma.Handle {
 }
 
 // suspend stops the machine: the call is to be made again when it has what it needs.
-func (o *op) suspend(q rma.Queue, n need) rma.Handle {
+func (o *op) suspend(n need) rma.Handle {
 	o.need = n
-	return o.end(q)
+	return o.end()
 }
 
 // farFromHome reports whether a call that has put a new key has found its slot far from home.

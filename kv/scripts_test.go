@@ -62,9 +62,9 @@ func overMemory(fn func(m *Map, key []byte) error) error {
 func getFromMoved() error {
 	for _, batch := range []bool{false, true} {
 		err := overMemory(func(m *Map, key []byte) error {
-			before := m.view.word.Load()
+			before := m.latest.Load()
 			err := moveTable(m, 0)
-			m.view.word.Store(before)
+			m.latest.Store(before)
 			return errors.Join(err, checkGet(m, key, batch))
 		})
 		if err != nil {
@@ -122,11 +122,11 @@ func getFromTorn() error {
 		for i := sealWord; i < itemWords(len(key), len(value)); i++ {
 			c := Call{Kind: Get, Key: key, Value: []byte("before")}
 			it[i] ^= 1 << 20
-			if m.tryGet(&c) || c.Done || string(c.Value) != "before" {
+			if m.tryDirect(&c) || c.Done || string(c.Value) != "before" {
 				return fmt.Errorf("word %d is broken, and the call is %+v", i, c)
 			}
 			it[i] ^= 1 << 20
-			if !m.tryGet(&c) || !c.Done || string(c.Value) != "before"+string(value) {
+			if !m.tryDirect(&c) || !c.Done || string(c.Value) != "before"+string(value) {
 				return fmt.Errorf("the item is whole, and the call is %+v", c)
 			}
 		}

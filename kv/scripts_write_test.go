@@ -84,9 +84,9 @@ func eachChange(fn func(m *Map, key []byte, value string, batch bool) error) err
 // writeToMoved has a rank change a key in a table that has moved, which it does not know.
 func writeToMoved() error {
 	return eachChange(func(m *Map, key []byte, value string, batch bool) error {
-		before := m.view.word.Load()
+		before := m.latest.Load()
 		err := moveTable(m, 0)
-		m.view.word.Store(before)
+		m.latest.Store(before)
 		return errors.Join(err, change(m, key, value, batch), holds(m, key, value))
 	})
 }

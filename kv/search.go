@@ -2,15 +2,14 @@ package kv
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/farhash/farhash/rma"
 )
 
 // startIn starts the search at the home in a table.
 func (o *op) startIn(t table) {
-	o.table, o.begin, o.next, o.n = t, 0, 0, 0
-	o.sawMoved, o.checked, o.changed, o.removed = false, false, false, 0
+	o.table, o.into, o.begin, o.next, o.n = t, table{}, 0, 0, 0
+	o.checked, o.changed, o.removed = false, false, 0
 }
 
 // request requests the chunk of slots at begin, in parts where it crosses into another
@@ -22,24 +21,25 @@ func (o *op) request(q rma.Queue) rma.Handle {
 		n *= laterChunkFactor
 	}
 	o.n, o.next, o.phase = int(min(n, o.table.slots-o.begin)), 0, phaseChunk
+	var last rma.Handle
 	for done := 0; done < o.n; {
 		rank, off, rest := m.place(o.table, m.slotAt(o.table, o.hash, o.begin+uint64(done)))
 		n := min(o.n-done, rest)
-		part := o.chunk[done*m.stride : (done+n)*m.stride]
-		o.flights = append(o.flights, q.Get(part, m.slots, rank, off))
+		last = o.get(q, o.chunk[done*m.stride:(done+n)*m.stride], m.slots, rank, off)
 		done += n
 	}
-	return o.flights[len(o.flights)-1]
+	return last
 }
+
+// sawMoved reports whether a slot examined has moved.
+func (o *op) sawMoved() bool { return o.into.gen > 0 }
 
 // reread requests the present slot again.
 func (o *op) reread(q rma.Queue) rma.Handle {
 	m := o.m
 	o.phase, o.changed = phaseChunk, true
 	rank, off, _ := m.place(o.table, o.slot())
-	part := o.chunk[o.next*m.stride : (o.next+1)*m.stride]
-	o.flights = append(o.flights, q.Get(part, m.slots, rank, off))
-	return o.flights[0]
+	return o.get(q, o.chunk[o.next*m.stride:(o.next+1)*m.stride], m.slots, rank, off)
 }
 
 // slot is the number of the present slot.
@@ -48,8 +48,7 @@ func (o *op) slot() uint64 { return o.m.slotAt(o.table, o.hash, o.begin+uint64(o
 // requestState requests the state of the map; examine takes it.
 func (o *op) requestState(q rma.Queue) rma.Handle {
 	o.stateRequested, o.phase = true, phaseChunk
-	o.flights = append(o.flights, q.Get(o.control, o.m.control, 0, 0))
-	return o.flights[len(o.flights)-1]
+	return o.get(q, o.control, o.m.control, 0, 0)
 }
 
 // follow goes on in the table that slots of this one have moved to, and requests the state at the
@@ -57,7 +56,7 @@ func (o *op) requestState(q rma.Queue) rma.Handle {
 func (o *op) follow(q rma.Queue) rma.Handle {
 	followedMove.Hit()
 	o.startIn(o.into)
-	o.incomplete, o.followed = true, true
+	o.incomplete = true
 	o.requestState(q)
 	return o.request(q)
 }
@@ -72,7 +71,7 @@ func (o *op) outdated(q rma.Queue) rma.Handle {
 func (o *op) takeState() bool {
 	o.stateRequested = false
 	s := state(o.control[0])
-	o.m.view.update(s)
+	o.m.learn(s)
 	if s.gen() >= o.table.gen {
 		o.incomplete = false
 	}
@@ -99,27 +98,20 @@ func (o *op) examine(q rma.Queue) rma.Handle {
 			continue
 		}
 		o.removed += word / removed & 1
-		if !mayMatch(word, o.hash) {
-			if o.restartIfChanged() {
-				return o.request(q)
-			}
-			continue
-		}
-		if o.m.cfg.Copies {
+		if mayMatch(word, o.hash) {
 			var room [copySize]byte
-			if key, value, ok := readCopy(slot, o.hash, &room); ok {
-				o.counts.copies++
-				if bytes.Equal(key, o.call.Key) {
-					return o.found(q, word, value)
-				}
-				if o.restartIfChanged() {
-					return o.request(q)
-				}
-				continue
+			key, value, ok := readCopy(slot, o.hash, &room)
+			if !ok {
+				o.phase = phaseItem
+				return o.getItem(q, word, o.there)
 			}
-			staleCopy.Hit()
+			if bytes.Equal(key, o.call.Key) {
+				return o.found(q, word, value)
+			}
 		}
-		return o.fetchItem(q, word)
+		if o.restartIfChanged() {
+			return o.request(q)
+		}
 	}
 	return o.endOfChunk(q)
 }
@@ -149,7 +141,7 @@ func (o *op) examineEmpty(q rma.Queue, word uint64) (h rma.Handle, over bool) {
 		return o.outdated(q), true
 	}
 	o.into = o.m.table(o.table.gen+1, word&sizeMask)
-	o.sawMoved, o.changed, o.movingGen = true, false, o.table.gen
+	o.changed, o.movingGen = false, o.table.gen
 	if word&wasEmpty != 0 {
 		return o.follow(q), true
 	}
@@ -163,7 +155,7 @@ func (o *op) endOfChunk(q rma.Queue) rma.Handle {
 	switch {
 	case o.begin < o.table.slots:
 		return o.request(q)
-	case o.sawMoved:
+	case o.sawMoved():
 		return o.follow(q)
 	case o.m.grows() && !o.checked: // slots examined may have been those of a later table
 		o.checked = true
@@ -172,35 +164,15 @@ func (o *op) endOfChunk(q rma.Queue) rma.Handle {
 	return o.absent(q, false, 0)
 }
 
-// fetchItem requests the item that a word refers to.
-func (o *op) fetchItem(q rma.Queue, word uint64) rma.Handle {
-	m := o.m
-	rank, off := m.arena.locate(itemOf(word).number)
-	if rank >= int(m.ranks) || classOf(word) > m.cfg.largest() {
-		o.call.Err = fmt.Errorf("kv: a slot holds %#x, which refers to no item", word)
-		return o.end(q)
-	}
-	o.phase = phaseItem
-	o.flights = append(o.flights,
-		q.Get(o.there[:classWords(classOf(word))], m.items, rank, off))
-	return o.flights[0]
-}
-
 // compare examines the item that slot next refers to.
 func (o *op) compare(q rma.Queue) rma.Handle {
 	word := o.chunk[o.next*o.m.stride]
-	it := o.there[:classWords(classOf(word))]
-	_, keySize, valueSize, ok := verify(word, it)
+	_, keySize, valueSize, ok := o.checkItem(word, o.there)
 	if !ok {
 		recycled.Hit()
-		o.counts.recycled++
-		if o.rereads++; o.rereads > maxRereads {
-			o.call.Err = fmt.Errorf("kv: slot %#x refers to an item that is broken", word)
-			return o.end(q)
-		}
 		return o.reread(q)
 	}
-	if !hasKey(it, keySize, o.call.Key) && !unkeyed.On() {
+	if !hasKey(o.there, keySize, o.call.Key) && !unkeyed.On() {
 		fingerprintCollision.Hit()
 		if o.restartIfChanged() {
 			return o.request(q)
@@ -210,7 +182,7 @@ func (o *op) compare(q rma.Queue) rma.Handle {
 		return rma.NoHandle
 	}
 	if o.call.Kind == Get && word&removed == 0 {
-		o.call.Value = unpack(o.call.Value, it[headWords+wordsOf(keySize):], valueSize)
+		o.call.Value = unpack(o.call.Value, o.there[headWords+wordsOf(keySize):], valueSize)
 	}
 	return o.found(q, word, nil)
 }
@@ -227,7 +199,7 @@ func (o *op) found(q rma.Queue, word uint64, value []byte) rma.Handle {
 		if c.Done {
 			c.Value = append(c.Value, value...)
 		}
-		return o.end(q)
+		return o.end()
 	}
 	return o.change(q, word)
 }
@@ -235,11 +207,11 @@ func (o *op) found(q rma.Queue, word uint64, value []byte) rma.Handle {
 // change swaps the word of the key for the new one of the call, unless the slot is moving.
 func (o *op) change(q rma.Queue, word uint64) rma.Handle {
 	if word&frozen != 0 {
-		switch frozenRelation(word, o.table.gen) {
-		case fromThis:
+		switch compareFrozen(word, o.table.gen) {
+		case 0:
 			foundFrozen.Hit()
-			return o.suspend(q, need{what: needPart, table: o.table, slot: o.slot()})
-		case fromLater:
+			return o.suspend(need{what: needPart, table: o.table, slot: o.slot()})
+		case 1:
 			return o.outdated(q)
 		}
 		changesArrived.Hit()
@@ -258,19 +230,19 @@ func (o *op) change(q rma.Queue, word uint64) rma.Handle {
 func (o *op) absent(q rma.Queue, empty bool, word uint64) rma.Handle {
 	c := o.call
 	switch {
-	case o.sawMoved && (c.Kind == Get || unclosed.On()) && !endsAtEmpty.On():
+	case o.sawMoved() && (c.Kind == Get || unclosed.On()) && !endsAtEmpty.On():
 		return o.follow(q)
-	case o.sawMoved && c.Kind != Get:
+	case o.sawMoved() && c.Kind != Get:
 		// No call may put the key here while it is changed in the next table.
 		return o.exchange(q, word, movedWord(o.table.gen, o.into.size)|wasEmpty)
 	case !c.decide(0):
-		return o.end(q)
+		return o.end()
 	case o.incomplete: // what moves comes first, so that there is room for it
-		return o.suspend(q, need{what: needMove})
+		return o.suspend(need{what: needMove})
 	case !empty && o.m.grows():
-		return o.suspend(q, need{what: needRoom, table: o.table, removed: o.removed})
+		return o.suspend(need{what: needRoom, table: o.table, removed: o.removed})
 	case !empty:
-		h := o.end(q) // the item goes back: there is no error of the engine
+		h := o.end() // the item goes back: there is no error of the engine
 		c.Err = &FullError{Slots: o.table.slots}
 		return h
 	}
@@ -280,32 +252,20 @@ func (o *op) absent(q rma.Queue, empty bool, word uint64) rma.Handle {
 // exchange swaps the word of slot next, and writes the copy at the same time. If the swap
 // loses, the copy's seal is not that of the word that won.
 func (o *op) exchange(q rma.Queue, old, word uint64) rma.Handle {
-	m := o.m
-	rank, off, _ := m.place(o.table, o.slot())
-	o.old, o.new, o.phase, o.sent = old, word, phaseSwap, o.taken && word == o.word
-	o.swap = q.CompareAndSwap(m.slots, rank, off, old, word)
-	if o.sent && o.copies() {
-		if h := o.collect(q, &o.unawaited, false); h == rma.NoHandle {
-			o.unawaited, o.copySent = append(o.unawaited, q.Put(o.copy, m.slots, rank, off+1)), true
-		}
+	o.phase, o.sent = phaseSwap, o.taken && word == o.word
+	h := o.swap(q, o.table, o.slot(), old, word)
+	if o.sent && o.putCopy(q, o.table, o.slot(), word, o.call.Key, o.call.Value) {
+		o.copySent = true
 	}
-	return o.swap
+	return h
 }
 
 // swapped takes the result of the compare-and-swap.
 func (o *op) swapped(q rma.Queue) rma.Handle {
-	if !q.Done(o.swap) {
-		return o.swap
-	}
 	c := o.call
-	seen, err := q.Value(o.swap)
-	if err != nil {
-		c.Err = fmt.Errorf("kv: %w", err)
-		return o.end(q)
-	}
-	if seen != o.old {
+	if seen := o.result; seen != o.old {
 		lostSwap.Hit()
-		o.counts.lost++
+		o.lost++
 		q.Stats().Retries++
 		o.sent, o.changed = false, o.old&occupied != 0
 		o.chunk[o.next*o.m.stride] = seen
@@ -323,5 +283,5 @@ func (o *op) swapped(q rma.Queue) rma.Handle {
 	} else if freesDeleted.On() || emptiesDeleted.On() {
 		o.giveBack(q, o.old)
 	}
-	return o.end(q)
+	return o.end()
 }

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,16 +20,10 @@ type session struct {
 	slots     core.Slots
 	calls     []Call // of the batch
 	sums      sums
-	needs     []callNeed
+	needs     []need
 	movingGen uint64 // the last generation that writes have found moving, 0 for none
 	writes    int    // that have
 	farHash   uint64 // hash of a new key far from home, 0 for none
-}
-
-// callNeed is a call that needs something before it can be made.
-type callNeed struct {
-	call int
-	need
 }
 
 var errClosed = errors.New("kv: the map is closed")
@@ -83,87 +78,80 @@ func (m *Map) Batch(calls []Call) error {
 		m.tally.Add(core.Stripe(), &sums{Queues: requests})
 		b.adaptRoom()
 	}
+	var first error
 	for i := range calls {
-		if calls[i].Err == errUnanswered && err != nil {
-			calls[i].Err = fmt.Errorf("kv: %w", err)
+		c := &calls[i]
+		if err != nil && c.Err == errUnanswered {
+			c.Err = fmt.Errorf("kv: %w", err)
+		}
+		if first == nil {
+			first = c.Err
 		}
 	}
-	for i := range calls {
-		if calls[i].Err != nil {
-			return calls[i].Err
-		}
-	}
-	return err
+	return cmp.Or(first, err)
 }
 
-// own makes calls without shipping them. They have their own errors.
-func (m *Map) own(calls []Call) {
-	if !m.batches.Any {
-		_ = m.queued(calls, nil)
-	} else if left := m.makeDirect(calls, nil, nil); len(left) > 0 {
-		_ = m.queued(calls, left)
-	}
-}
-
-// queued makes the calls with the given indices, or all for nil, through a queue. If it returns an
-// error it was aborted: all these calls have the error, and may have been made.
-func (m *Map) queued(calls []Call, indices []int) error {
+// withSession calls fn with a session that nobody uses, and counts its requests. After an error of
+// fn requests may still be in flight.
+func (m *Map) withSession(fn func(s *session) error) error {
 	s, err := m.session()
 	if err != nil {
-		return failCalls(calls, indices, err)
+		return err
 	}
 	before := *s.q.Stats()
-	s.calls, s.sums = calls, sums{}
-	err = s.run(indices)
+	s.sums, s.movingGen, s.writes, s.farHash = sums{}, 0, 0, 0
+	err = fn(s)
 	s.sums.Queues = s.q.Stats().Since(before)
 	m.tally.Add(core.Stripe(), &s.sums)
 	s.calls = nil
 	m.pool.Give(s, err != nil)
-	if err != nil {
-		return failCalls(calls, indices, err)
-	}
-	return nil
+	return err
 }
 
-// failCalls gives the calls with the given indices, or all for nil, an error, and returns it.
-func failCalls(calls []Call, indices []int, err error) error {
+// queued makes the calls with the given indices, or all for nil, through a queue. If that is
+// aborted all these calls have the error, and may have been made.
+func (m *Map) queued(calls []Call, indices []int) {
+	err := m.withSession(func(s *session) error {
+		s.calls = calls
+		return s.run(indices)
+	})
+	if err == nil {
+		return
+	}
 	for _, i := range indices {
 		calls[i].Err = err
 	}
 	for i := 0; indices == nil && i < len(calls); i++ {
 		calls[i].Err = err
 	}
-	return err
 }
 
 // run makes the calls with the given indices, or all for nil. It does what they need and makes
 // them again, until all are made.
 func (s *session) run(indices []int) error {
-	s.needs, s.movingGen, s.writes, s.farHash = s.needs[:0], 0, 0, 0
-	err := s.drive(indices)
-	for err == nil && len(s.needs) > 0 {
-		again := []int{}
+	for {
+		s.needs = s.needs[:0]
+		err := s.slots.Drive(context.Background(), s.q, len(s.calls), indices, len(s.ops), s)
+		if err == nil {
+			err = s.q.Submit() // requests that nobody waits for
+		}
+		if err != nil {
+			return err
+		}
+		if len(s.needs) == 0 {
+			break
+		}
+		indices = []int{} // not nil, which is all
 		for _, n := range s.needs {
-			if s.calls[n.call].Err = s.satisfy(s.m, n.need); s.calls[n.call].Err == nil {
-				again = append(again, n.call)
+			if s.calls[n.call].Err = s.satisfy(n); s.calls[n.call].Err == nil {
+				indices = append(indices, n.call)
 			}
 		}
-		s.needs = s.needs[:0]
-		err = s.drive(again)
 	}
-	if err == nil && (s.writes > 0 || s.farHash != 0) {
-		s.maintain(s.m)
+	if s.writes > 0 || s.farHash != 0 {
+		s.maintain()
 	}
-	return err
-}
-
-// drive steps the machines of the calls with the given indices.
-func (s *session) drive(indices []int) error {
-	err := s.slots.Drive(context.Background(), s.q, len(s.calls), indices, len(s.ops), s)
-	if err != nil {
-		return err
-	}
-	return s.q.Submit() // requests that nobody waits for
+	return nil
 }
 
 // Turn has writes of one key take turns.
@@ -182,9 +170,14 @@ func (s *session) Start(machine, call int) rma.Op {
 // Finish records how a call has ended.
 func (s *session) Finish(machine, call int) {
 	o := &s.ops[machine]
-	s.sums.add(o)
-	if o.need.what != needNothing {
-		s.needs = append(s.needs, callNeed{call, o.need})
+	k := &s.sums.Kinds[o.call.Kind]
+	k.RoundTrips += o.roundTrips
+	k.Lost += o.lost
+	if o.need.what == needNothing {
+		k.Calls++
+	} else {
+		o.need.call = call
+		s.needs = append(s.needs, o.need)
 	}
 	if o.call.Kind != Get && o.movingGen > 0 {
 		s.movingGen, s.writes = max(s.movingGen, o.movingGen), s.writes+1

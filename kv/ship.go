@@ -40,19 +40,15 @@ var errUnanswered = errors.New("kv: no answer has come")
 // initialRoom is how many words the value of a Get has in an answer at first.
 const initialRoom = 8
 
-// messages is how many messages a call takes one-sided, about.
-func (c *Config) messages() float64 {
-	if c.Copies {
-		return 2
-	}
-	return 2.5
-}
-
 // openBatches readies the map for batches. Collective.
 func (m *Map) openBatches(ctx context.Context) error {
 	m.room.Store(int64(min(initialRoom, wordsOf(m.cfg.MaxValue))))
+	messages := 2.5 // of a call that is made one-sided, about
+	if m.cfg.Copies {
+		messages = 2
+	}
 	return m.batches.Open(ctx, m.job, m.slots, core.Config{Access: m.cfg.Access,
-		Messages: m.cfg.messages(), Answer: m.answer, Closed: errClosed})
+		Messages: messages, Answer: m.answer, Closed: errClosed})
 }
 
 // owner is the rank that has the home of a key, in the latest table that this rank knows.
@@ -94,7 +90,7 @@ func (b *batch) Direct(indices, left []int) ([]int, error) {
 
 // Queued makes calls through a queue.
 func (b *batch) Queued(indices []int) error {
-	_ = b.m.queued(b.calls, indices)
+	b.m.queued(b.calls, indices)
 	return nil
 }
 
@@ -135,10 +131,8 @@ func (b *batch) Size(i int) (request, answer int) {
 }
 
 // Pack packs a call.
-func (b *batch) Pack(i int, to []uint64) { packCall(to, &b.calls[i]) }
-
-// packCall packs a call into as many words as it needs.
-func packCall(to []uint64, c *Call) {
+func (b *batch) Pack(i int, to []uint64) {
+	c := &b.calls[i]
 	to[0] = uint64(c.Kind)<<(2*sizeBits) | uint64(len(c.Key))<<sizeBits
 	n := callHead
 	if c.Kind == CompareAndPut {

@@ -12,26 +12,23 @@ func (m *Map) Sweep(ctx context.Context) (found int, err error) {
 
 // sweep also counts the slots that are taken, and those of removed keys among them.
 func (m *Map) sweep(ctx context.Context) (found int, taken, removedOnes uint64, err error) {
-	w, err := m.walker()
+	w, err := m.walker(ctx)
 	if err != nil {
 		return 0, 0, 0, err
 	}
 	defer w.close()
 	lost := m.arena.published()
-	err = w.tables(ctx, func(_ table, _, word uint64) (bool, error) {
+	for s := range w.keys() {
 		taken++
-		if word&removed != 0 {
-			removedOnes++
-		}
-		if it := itemOf(word); m.arena.owns(it) {
+		removedOnes += s.word / removed & 1
+		if it := itemOf(s.word); m.arena.owns(it) {
 			lost.remove(it.number-m.arena.first, it.use)
 		}
-		return true, nil
-	})
-	if err == nil {
+	}
+	if w.err == nil {
 		found = m.arena.recover(lost)
 	}
-	return found, taken, removedOnes, err
+	return found, taken, removedOnes, w.err
 }
 
 // uses has, by unit, the uses, plus 1, of items for which no slot was found yet, or 0.
@@ -74,7 +71,8 @@ func (a *arena) recover(lost uses) (found int) {
 
 // findItem finds items that can be used again: those whose mark was lost, and those of removed
 // keys, if the table can move. That takes long, so that due limits how often it is done.
-func (s *session) findItem(ctx context.Context, m *Map) error {
+func (s *session) findItem(ctx context.Context) error {
+	m := s.m
 	full := &FullError{Items: true, Slots: m.Slots()}
 	dead := len(m.job.Failed())
 	if !m.arena.due(dead) {
@@ -95,7 +93,7 @@ func (s *session) findItem(ctx context.Context, m *Map) error {
 	if err != nil || !now.moving() {
 		return err
 	}
-	return s.finishMove(ctx, m, now)
+	return s.finishMove(ctx, now)
 }
 
 // due reports whether a sweep may find something: no sweep has found nothing yet, or many items

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/bits"
 	"sync"
-	"sync/atomic"
 )
 
 // table is a generation of slots. They are numbered over all ranks: rank r has r*perRank to
@@ -15,26 +14,19 @@ type table struct {
 	perRank uint64 // slots of a rank
 	offset  uint64 // of its first slot in the window, in slots
 	slots   uint64 // slots of all ranks
+	parts   uint64 // of a rank, that move one by one
 }
 
 // table is a generation whose size is given.
 func (m *Map) table(gen, size uint64) table {
-	t := table{gen: gen, size: size, perRank: m.cfg.SlotsPerRank}
-	if m.grows() {
-		t.perRank = m.slotsOf(size)
-		t.offset = (gen - 1) & 1 * m.cfg.MaxSlotsPerRank
+	t := table{gen: gen, size: size, perRank: m.cfg.SlotsPerRank,
+		offset: (gen - 1) & 1 * m.cfg.MaxSlotsPerRank}
+	for range size {
+		t.perRank = min(2*t.perRank, m.cfg.MaxSlotsPerRank)
 	}
 	t.slots = t.perRank * m.ranks
+	t.parts = (t.perRank + m.partLen() - 1) / m.partLen()
 	return t
-}
-
-// slotsOf is how many slots a rank has in a table of a size.
-func (m *Map) slotsOf(size uint64) uint64 {
-	n := m.cfg.SlotsPerRank
-	for range size {
-		n = min(2*n, m.cfg.MaxSlotsPerRank)
-	}
-	return n
 }
 
 // grows reports whether there is memory for tables to move.
@@ -56,6 +48,16 @@ func (m *Map) place(t table, slot uint64) (rank, off, rest int) {
 	return int(slot / t.perRank), int(t.offset+in) * m.stride, int(t.perRank - in)
 }
 
+// locateItem is the rank, offset and words of the item that a word refers to; 0 words if there is
+// no such item.
+func (m *Map) locateItem(word uint64) (rank, off, words int) {
+	rank, off = m.arena.locate(itemOf(word).number)
+	if rank >= int(m.ranks) || classOf(word) > m.cfg.largest() {
+		return 0, 0, 0
+	}
+	return rank, off, classWords(classOf(word))
+}
+
 // A state is the state of the map, in the first word of the window of control on rank 0:
 //
 //	| moving | generation - 1 (47) | size of the next (8) | size (8) |
@@ -71,43 +73,42 @@ func (s state) size() uint64     { return uint64(s & 255) }
 func (s state) nextSize() uint64 { return uint64(s >> 8 & 255) }
 func (s state) moving() bool     { return s&stateMoving != 0 }
 
-// restingState is the state of a table that is not moving.
-func restingState(gen, size uint64) state { return state((gen-1)<<16 | size) }
+// tables are the table of a state, and the one that it moves to if it is moving.
+func (m *Map) tables(s state) (from, into table) {
+	return m.table(s.gen(), s.size()), m.table(s.gen()+1, s.nextSize())
+}
 
 // begun is the state of a table that moves to the next generation, of a given size.
 func (s state) begun(next uint64) state { return s | stateMoving | state(next<<8) }
 
 // ended is the state when all slots have moved.
-func (s state) ended() state { return restingState(s.gen()+1, s.nextSize()) }
+func (s state) ended() state { return state(s.gen()<<16 | s.nextSize()) }
 
-// view is what a rank knows of the state: the latest table in the states that it has read. All
-// tables before it have moved.
-type view struct{ word atomic.Uint64 }
-
-// update takes the table of a state, unless it knows a later one.
-func (v *view) update(s state) {
-	for now := restingState(s.gen(), s.size()); ; {
-		old := v.word.Load()
-		if state(old).gen() >= s.gen() || v.word.CompareAndSwap(old, uint64(now)) {
+// learn takes the table of a state as the latest one, unless this rank knows a later one.
+func (m *Map) learn(s state) {
+	for {
+		old := m.latest.Load()
+		if old.gen >= s.gen() {
+			return
+		}
+		if t := m.table(s.gen(), s.size()); m.latest.CompareAndSwap(old, &t) {
 			return
 		}
 	}
 }
 
-// latestTable is the table of the view.
-func (m *Map) latestTable() table {
-	if !m.grows() {
-		return m.fixedTable
-	}
-	s := state(m.view.word.Load())
-	return m.table(s.gen(), s.size())
-}
+// latestTable is the latest table in the states that this rank has read. All tables before it have
+// moved.
+func (m *Map) latestTable() table { return *m.latest.Load() }
 
-// state reads the state, and updates the view.
+// state reads the state, and learns its table.
 func (m *Map) state(ctx context.Context) (state, error) {
+	if !m.grows() {
+		return 0, nil
+	}
 	word, err := m.states.Load(ctx, 0, 0)
 	if err == nil {
-		m.view.update(state(word))
+		m.learn(state(word))
 	}
 	return state(word), err
 }
@@ -156,7 +157,7 @@ func (p *progress) claim(gen uint64) (part int, ok bool) {
 func (p *progress) finish(gen uint64, part int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.gen == gen && !p.done[part] {
+	if p.gen == gen && p.left > 0 && !p.done[part] {
 		p.done[part] = true
 		p.left--
 	}
@@ -168,8 +169,5 @@ func (p *progress) drop(gen uint64) {
 	defer p.mu.Unlock()
 	if p.gen == gen {
 		p.left = 0
-		for part := range p.done { // so that finish does not count a part again
-			p.done[part] = true
-		}
 	}
 }

@@ -11,27 +11,31 @@ import (
 // walker reads slots and items one after the other.
 type walker struct {
 	m     *Map
+	ctx   context.Context
 	slots *core.Reader
-	slot  *core.Reader // of one slot
 	items *core.Reader
+	err   error // the first one: it ends what iterates
+}
+
+// slotRead is a slot of a table, and its word as read.
+type slotRead struct {
+	t    table
+	slot uint64
+	word uint64
 }
 
 // walkSlots is how many slots a walker reads at a time.
 const walkSlots = 256
 
-func (m *Map) walker() (*walker, error) {
+func (m *Map) walker(ctx context.Context) (*walker, error) {
 	err := m.pool.Open()
 	if err != nil {
 		return nil, err
 	}
-	w, maxItem := &walker{m: m}, classWords(m.cfg.largest())
-	slots, items := &m.batches.Regions, &m.direct.items
-	w.slots, err = core.NewReader(m.job, m.slots, slots, walkSlots*m.stride)
+	w, maxItem := &walker{m: m, ctx: ctx}, classWords(m.cfg.largest())
+	w.slots, err = core.NewReader(m.job, m.slots, &m.batches.Regions, walkSlots*m.stride)
 	if err == nil {
-		w.slot, err = core.NewReader(m.job, m.slots, slots, 1)
-	}
-	if err == nil {
-		w.items, err = core.NewReader(m.job, m.items, items, maxItem)
+		w.items, err = core.NewReader(m.job, m.items, &m.direct.items, maxItem)
 	}
 	if err != nil {
 		return nil, errors.Join(err, w.close())
@@ -40,90 +44,97 @@ func (m *Map) walker() (*walker, error) {
 }
 
 func (w *walker) close() error {
-	return errors.Join(w.slots.Close(), w.slot.Close(), w.items.Close())
+	return errors.Join(w.slots.Close(), w.items.Close())
 }
 
-// each calls fn with every slot of a table and its word, until it returns false.
-func (w *walker) each(ctx context.Context, t table,
-	fn func(slot, word uint64) (bool, error)) (more bool, err error) {
-	return w.slotsIn(ctx, t, 0, t.slots, fn)
-}
-
-// slotsIn is each for the slots from begin to before end.
-func (w *walker) slotsIn(ctx context.Context, t table, begin, end uint64,
-	fn func(slot, word uint64) (bool, error)) (more bool, err error) {
-	m := w.m
-	for at := begin; at < end; {
-		rank, off, rest := m.place(t, at)
-		n := min(rest, walkSlots, int(end-at))
-		words, err := w.slots.Read(ctx, rank, off, n*m.stride)
-		if err != nil {
-			return false, err
-		}
-		for i := range n {
-			if more, err := fn(at+uint64(i), words[i*m.stride]); !more || err != nil {
-				return false, err
-			}
-		}
-		at += uint64(n)
+// read reads words. After an error there are none.
+func (w *walker) read(r *core.Reader, rank, off, n int) (words []uint64) {
+	if w.err == nil {
+		words, w.err = r.Read(w.ctx, rank, off, n)
 	}
-	return true, nil
+	return words
 }
 
-// tables calls fn with the slots that have a key in the latest table, and in those that it
-// moves to meanwhile. A key that is there all the while comes at least once.
-func (w *walker) tables(ctx context.Context,
-	fn func(t table, slot, word uint64) (bool, error)) error {
-	m := w.m
-	for t := m.latestTable(); ; {
-		more, err := w.each(ctx, t, func(slot, word uint64) (bool, error) {
-			if word&occupied == 0 {
-				return true, nil
+// table iterates over the slots of a table from begin to before end.
+func (w *walker) table(t table, begin, end uint64) iter.Seq[slotRead] {
+	return func(yield func(slotRead) bool) {
+		var words []uint64 // a copy: the loop may read a slot again
+		for at := begin; at < end; {
+			rank, off, rest := w.m.place(t, at)
+			n := min(rest, walkSlots, int(end-at))
+			words = append(words[:0], w.read(w.slots, rank, off, n*w.m.stride)...)
+			if w.err != nil {
+				return
 			}
-			return fn(t, slot, word)
-		})
-		if !more || err != nil || !m.grows() || endsWalk.On() {
-			return err
+			for i := range n {
+				if !yield(slotRead{t, at + uint64(i), words[i*w.m.stride]}) {
+					return
+				}
+			}
+			at += uint64(n)
 		}
-		s, err := m.state(ctx)
-		switch {
-		case err != nil:
-			return err
-		case s.gen() > t.gen:
-			t = m.table(s.gen(), s.size())
-		case s.gen() == t.gen && s.moving():
-			t = m.table(s.gen()+1, s.nextSize())
-		default:
-			return nil
+	}
+}
+
+// keys iterates over the slots that have a key in the latest table, and in those that it moves to
+// meanwhile. A key that is there all the while comes at least once.
+func (w *walker) keys() iter.Seq[slotRead] {
+	return func(yield func(slotRead) bool) {
+		for t := w.m.latestTable(); ; {
+			for s := range w.table(t, 0, t.slots) {
+				if s.word&occupied != 0 && !yield(s) {
+					return
+				}
+			}
+			if w.err != nil || endsWalk.On() {
+				return
+			}
+			var now state
+			now, w.err = w.m.state(w.ctx)
+			from, into := w.m.tables(now)
+			switch {
+			case w.err != nil:
+				return
+			case from.gen > t.gen:
+				t = from
+			case from.gen == t.gen && now.moving():
+				t = into
+			default:
+				return
+			}
 		}
 	}
 }
 
 // item reads what a word refers to. fits is false when that is another item by now.
-func (w *walker) item(ctx context.Context, word uint64) (key, value []byte, fits bool, err error) {
-	rank, off := w.m.arena.locate(itemOf(word).number)
-	if rank >= int(w.m.ranks) || classOf(word) > w.m.cfg.largest() {
-		return nil, nil, false, nil
+func (w *walker) item(word uint64) (p Pair, fits bool) {
+	rank, off, n := w.m.locateItem(word)
+	if n == 0 {
+		return Pair{}, false
 	}
-	it, err := w.items.Read(ctx, rank, off, classWords(classOf(word)))
-	if err != nil {
-		return nil, nil, false, err
+	it := w.read(w.items, rank, off, n)
+	if w.err != nil {
+		return Pair{}, false
 	}
 	_, k, v, ok := verify(word, it)
 	if !ok {
-		return nil, nil, false, nil
+		return Pair{}, false
 	}
-	return unpack(nil, it[headWords:], k), unpack(nil, it[headWords+wordsOf(k):], v), true, nil
+	return Pair{unpack(nil, it[headWords:], k), unpack(nil, it[headWords+wordsOf(k):], v)}, true
 }
 
-// word reads the word of one slot again.
-func (w *walker) word(ctx context.Context, t table, slot uint64) (uint64, error) {
-	rank, off, _ := w.m.place(t, slot)
-	words, err := w.slot.Read(ctx, rank, off, 1)
-	if err != nil {
-		return 0, err
+// pair reads the key of a slot and its value, and the slot again where its item has changed.
+func (w *walker) pair(s slotRead) (p Pair, there bool) {
+	for w.err == nil && s.word&occupied != 0 && s.word&removed == 0 {
+		if p, there = w.item(s.word); there {
+			return p, true
+		}
+		rank, off, _ := w.m.place(s.t, s.slot)
+		if words := w.read(w.slots, rank, off, 1); w.err == nil {
+			s.word = words[0]
+		}
 	}
-	return words[0], nil
+	return Pair{}, false
 }
 
 // Pair is a key and its value.
@@ -135,75 +146,64 @@ type Pair struct{ Key, Value []byte }
 // the table can move, All keeps 16 bytes for each key that has come.
 func (m *Map) All(ctx context.Context) iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
-		w, err := m.walker()
+		visited := map[[2]uint64]bool{} // hashes of keys, which are found again after a move
+		for p, err := range m.pairs(ctx, (*walker).keys) {
+			if err == nil && m.grows() {
+				hashes := [2]uint64{hashOf(p.Key), hashBytes(^uint64(len(p.Key)), p.Key)}
+				if visited[hashes] {
+					continue
+				}
+				visited[hashes] = true
+			}
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
+}
+
+// pairs iterates over the keys in the slots of a walker, and their values.
+func (m *Map) pairs(ctx context.Context,
+	slots func(w *walker) iter.Seq[slotRead]) iter.Seq2[Pair, error] {
+	return func(yield func(Pair, error) bool) {
+		w, err := m.walker(ctx)
 		if err != nil {
 			yield(Pair{}, err)
 			return
 		}
 		defer w.close()
-		visited := map[[2]uint64]bool{} // hashes of keys, which are found again after a move
-		more := true
-		err = w.tables(ctx, func(t table, slot, word uint64) (bool, error) {
-			p, there, err := w.pair(ctx, t, slot, word)
-			if !there || err != nil {
-				return true, err
+		for s := range slots(w) {
+			p, there := w.pair(s)
+			if w.err != nil {
+				break
 			}
-			if m.grows() {
-				hashes := hashTwice(p.Key)
-				if visited[hashes] {
-					return true, nil
-				}
-				visited[hashes] = true
+			if there && !yield(p, nil) {
+				return
 			}
-			more = yield(p, nil)
-			return more, nil
-		})
-		if err != nil && more {
-			yield(Pair{}, err)
+		}
+		if w.err != nil {
+			yield(Pair{}, w.err)
 		}
 	}
-}
-
-// pair reads the key of a slot and its value, and the slot again where its item has changed.
-func (w *walker) pair(ctx context.Context, t table, slot, word uint64) (p Pair, there bool,
-	err error) {
-	for word&occupied != 0 && word&removed == 0 {
-		key, value, fits, err := w.item(ctx, word)
-		if err != nil || fits {
-			return Pair{key, value}, fits, err
-		}
-		if word, err = w.word(ctx, t, slot); err != nil {
-			return Pair{}, false, err
-		}
-	}
-	return Pair{}, false, nil
-}
-
-// hashTwice returns two hashes of a key.
-func hashTwice(key []byte) [2]uint64 {
-	packed := make([]uint64, wordsOf(len(key)))
-	pack(packed, key)
-	return [2]uint64{hashKey(packed, len(key)), hashWords(^uint64(len(key)), packed)}
 }
 
 // Len counts the keys. It reads every slot, and every item if the table moves meanwhile.
 func (m *Map) Len(ctx context.Context) (uint64, error) {
-	w, err := m.walker()
+	w, err := m.walker(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer w.close()
 	keys, first := uint64(0), m.latestTable()
 	moving := false
-	err = w.tables(ctx, func(t table, _, word uint64) (bool, error) {
-		if word&removed == 0 {
+	for s := range w.keys() {
+		if s.word&removed == 0 {
 			keys++
 		}
-		moving = moving || t != first
-		return true, nil
-	})
-	if !moving || err != nil {
-		return keys, err
+		moving = moving || s.t != first
+	}
+	if !moving || w.err != nil {
+		return keys, w.err
 	}
 	keys = 0
 	for _, err := range m.All(ctx) {

@@ -54,27 +54,19 @@ func thaw(word, hash uint64) uint64 {
 	return word&^(frozen|fingerprintMask<<fingerprintAt) | hash&fingerprintMask<<fingerprintAt
 }
 
-// relation is how the generation that a frozen word moves from compares with that of a table.
-type relation int
-
-const (
-	fromEarlier relation = iota - 1
-	fromThis
-	fromLater
-)
-
-// frozenRelation compares the generation of a frozen word with gen. They differ by less than 512.
-func frozenRelation(word, gen uint64) relation {
+// compareFrozen compares the generation that a frozen word moves from with gen: it is -1 for an
+// earlier one, 0 for gen, and 1 for a later one. They differ by less than 512.
+func compareFrozen(word, gen uint64) int {
 	if untagged.On() {
 		gen &= 1
 	}
 	switch d := (word>>fingerprintAt - gen) & fingerprintMask; {
 	case d == 0:
-		return fromThis
+		return 0
 	case d < (fingerprintMask+1)/2 && !untagged.On():
-		return fromLater
+		return 1
 	}
-	return fromEarlier
+	return -1
 }
 
 // The word of a slot without a key:
@@ -138,16 +130,9 @@ func itemWords(keySize, valueSize int) int {
 
 // pack stores bytes in whole words, padded with zeros, and returns how many.
 func pack(words []uint64, b []byte) int {
-	n := 0
-	for ; len(b) >= 8; b = b[8:] {
-		words[n] = binary.LittleEndian.Uint64(b)
-		n++
-	}
-	if len(b) > 0 {
-		var last [8]byte
-		copy(last[:], b)
-		words[n] = binary.LittleEndian.Uint64(last[:])
-		n++
+	n := wordsOf(len(b))
+	for i := range words[:n] {
+		words[i] = wordAt(b, i)
 	}
 	return n
 }
@@ -221,30 +206,37 @@ func hashEnd(h uint64, words int) uint64 {
 	return hi ^ lo ^ h
 }
 
-// hashKey is the hash of a packed key of size bytes.
-func hashKey(key []uint64, size int) uint64 { return hashWords(uint64(size), key) }
+// hashOf is the hash of a key.
+func hashOf(key []byte) uint64 { return hashBytes(uint64(len(key)), key) }
+
+// hashBytes is hashWords of packed bytes.
+func hashBytes(seed uint64, key []byte) uint64 {
+	h := hashBegin(seed)
+	n := wordsOf(len(key))
+	for i := range n {
+		h = hashStep(h, wordAt(key, i))
+	}
+	return hashEnd(h, n)
+}
 
 // seal is the hash that verifies an item: over its words behind the seal and the word of the slot.
 func seal(word uint64, it []uint64, n int) uint64 {
 	return hashWords(identity(word), it[lengthWord:n])
 }
 
-// writeItem fills an item for a key and value, but for the seal, and returns its length.
-func writeItem(it []uint64, key, value []byte) int {
+// writeItem fills an item for a key and value to which a word refers, and returns its length.
+func writeItem(it []uint64, word uint64, key, value []byte) int {
 	it[markWord] = 0
 	it[lengthWord] = uint64(len(key)) | uint64(len(value))<<32
 	n := headWords
 	n += pack(it[n:], key)
 	n += pack(it[n:], value)
+	it[sealWord] = seal(word, it, n)
 	return n
 }
 
-// itemSizes are the lengths of key and value in an item as read, ok false if they are impossible.
-func itemSizes(it []uint64) (keySize, valueSize int, ok bool) {
-	return splitLengths(it[lengthWord], len(it))
-}
-
-// splitLengths splits the word of the lengths, of an item in the given number of words.
+// splitLengths splits the word of the lengths, of an item in the given number of words. ok is false
+// if they are impossible.
 func splitLengths(lengths uint64, words int) (keySize, valueSize int, ok bool) {
 	k, v := lengths&0xffffffff, lengths>>32
 	if k > MaxSize || v > MaxSize || itemWords(int(k), int(v)) > words {
@@ -260,19 +252,28 @@ const (
 	copySize  = 16
 )
 
+// copied reports whether a slot has a copy of a pair.
+func (c *Config) copied(key, value []byte) bool {
+	return c.Copies && len(key)+len(value) <= copySize
+}
+
 // sealCopy is the seal of a copy.
 func sealCopy(word uint64, pair []uint64, keySize, valueSize int) uint64 {
 	lengths := uint64(keySize)<<5 | uint64(valueSize)
 	return hashWords(identity(word)^lengths, pair)&^1023 | lengths
 }
 
-// readCopy is the pair of a slot's copy, ok false if it is not that of the word. The hash is
-// that of the key that is searched for.
+// readCopy is the pair of a slot's copy, ok false if slots have none or it is not that of the word.
+// The hash is that of the key that is searched for.
 func readCopy(slot []uint64, hash uint64, room *[copySize]byte) (key, value []byte, ok bool) {
+	if len(slot) == 1 {
+		return nil, nil, false
+	}
 	lengths := int(slot[1] & 1023)
 	k, v := lengths>>5, lengths&31
 	if k+v > copySize || k == 0 || sealCopy(thaw(slot[0], hash), slot[2:4], k, v) != slot[1] &&
 		!unsealedCopy.On() {
+		staleCopy.Hit()
 		return nil, nil, false
 	}
 	b := unpack(room[:0], slot[2:4], copySize)
@@ -291,11 +292,12 @@ func writeCopy(c []uint64, word uint64, key, value []byte) {
 // verify checks the seal of an item as read with the word of its slot. It returns the word, not
 // frozen, and the lengths of key and value. ok is false if it is not the item of this word.
 func verify(word uint64, it []uint64) (thawed uint64, keySize, valueSize int, ok bool) {
-	if keySize, valueSize, ok = itemSizes(it); !ok {
+	if keySize, valueSize, ok = splitLengths(it[lengthWord], len(it)); !ok {
 		return 0, 0, 0, false
 	}
 	if word&frozen != 0 {
-		word = thaw(word, hashKey(it[headWords:headWords+wordsOf(keySize)], keySize))
+		key := it[headWords : headWords+wordsOf(keySize)]
+		word = thaw(word, hashWords(uint64(keySize), key))
 	}
 	ok = seal(word, it, itemWords(keySize, valueSize)) == it[sealWord] || unsealed.On()
 	return word, keySize, valueSize, ok
