@@ -33,8 +33,8 @@ import (
 // A slot that is read again and has another key by then is of a later table. All slots behind it
 // then either have the key as it is now, or are marked as moved from this table.
 //
-// The calls of a batch prefetch the memory that they need. TestDirect and TestDirectWrites run calls
-// beside a table that moves, and scripts_write_test.go has them lose their races.
+// The calls of a batch prefetch the memory that they need. TestDirect and TestDirectWrites run
+// calls beside a table that moves, and scripts_write_test.go has them lose their races.
 type direct struct {
 	items core.Regions
 	flat  []uint64  // the items of all ranks, if they are in one piece
