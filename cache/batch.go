@@ -73,25 +73,34 @@ func (c *Cache) batch(o call) error {
 	return err
 }
 
-// one carries out a single operation, which is not shipped, and returns its search.
-func (c *Cache) one(k kind, key, value []byte) (search, error) {
+// one carries out a single operation, which is not shipped.
+func (c *Cache) one(k kind, key, value []byte) (outcome, error) {
 	s := c.take()
 	defer s.give()
 	s.begin(call{k, c.keys(key), c.values(value), s.result[:]})
-	s.single = search{c: c, kind: k, key: s.word(0), value: s.value}
-	hash, err := hashKey(s.single.key), error(nil)
+	keyWords := s.word(0)
+	hash, err := hashKey(keyWords), error(nil)
 	if c.addressable(hash) {
+		single := search{c: c, kind: k, key: keyWords, value: s.value}
 		if k == kindPut {
 			s.values.pack(s.value, 0)
 		}
-		s.single.begin(hash)
-		c.run(&s.single)
-		s.settle(0, &s.single)
+		single.begin(hash)
+		c.run(&single)
+		s.settle(0, &single)
 	} else {
 		err = s.Queued(nil)
 	}
 	c.tally.Add(hash, &s.counts)
 	return s.single, err
+}
+
+// outcome is what a single search has come to.
+type outcome struct {
+	matched bool
+	result  Result
+	rank    int
+	bucket  uint64 // of the rank, where the search has ended
 }
 
 // scratch is a call, a core.Ops, and what it needs for itself.
@@ -101,7 +110,7 @@ type scratch struct {
 	counts Counts
 	key    []uint64 // room for one
 	value  []uint64
-	single search    // what became of the operation, where it is a single one
+	single outcome   // of the operation, where it is a single one
 	result [1]Result // of it
 	pipe   pipeline  // for direct memory
 	piece  batch     // room for operations that are copied
@@ -118,13 +127,13 @@ func (c *Cache) take() *scratch {
 
 // give gives a scratch back, without what the call was given.
 func (s *scratch) give() {
-	s.call, s.single, s.pipe.batch = call{}, search{}, batch{}
+	s.call, s.pipe.batch = call{}, batch{}
 	s.c.scratch.Put(s)
 }
 
 // begin readies the answers: false, or 0.
 func (s *scratch) begin(o call) {
-	s.call, s.counts = o, Counts{}
+	s.call, s.counts, s.single = o, Counts{}, outcome{}
 	clear(o.results)
 }
 
@@ -202,7 +211,7 @@ func (s *scratch) copied(at []int, from, n int) {
 func (s *scratch) settle(i int, done *search) {
 	s.counts.count(done)
 	if s.results[i] = done.result; len(s.results) == 1 {
-		s.single = *done
+		s.single = outcome{done.matched, done.result, done.rank, done.place()}
 	}
 	if done.kind == kindGet && done.matched {
 		copy(s.values.at(i), bytesOf(done.value))

@@ -263,7 +263,12 @@ func (c *Cache) Locate(key []byte) (rank int, bucket uint64, found bool, err err
 		return 0, 0, false, c.sizeError("key", len(key), c.cfg.KeySize)
 	}
 	s, err := c.one(kindGet, key, make([]byte, c.cfg.ValueSize))
-	return s.rank, s.number*uint64(c.cfg.GroupBuckets) + uint64(s.bucket()), s.matched, err
+	return s.rank, s.bucket, s.matched, err
+}
+
+// place is the bucket that a search stands at, in its rank.
+func (s *search) place() uint64 {
+	return s.number*uint64(s.c.cfg.GroupBuckets) + uint64(s.bucket())
 }
 
 // search carries out a single search over direct memory.
