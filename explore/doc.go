@@ -17,8 +17,6 @@
 // A rank expands its blocks oldest first. Successors are gathered and put into the
 // set in batches, so that many requests are in flight at once. Between hosts batches are
 // larger and are shipped to the states' owners where that takes less time ([Options].Access).
-// Several arcs lead to most states, so a rank remembers states of others that are in the set, if
-// they are words: a word for every fourth bucket, and at most 2^20.
 //
 // # Sharing
 //
@@ -74,8 +72,8 @@
 // less where states are long, and grows by half at load 0.85, by less when memory is
 // short, and then not at all. Old and new buckets are there at once while it grows:
 // 23.5 bytes a state at that moment for states of up to 63 bits, 9.4 to 14.1 bytes
-// afterwards; on several hosts a quarter more, until ranks remember 2^20 states. A waiting
-// state takes 9 bytes. What the table leaves is divided among the ranks for their frontiers.
+// afterwards. A waiting state takes 9 bytes. What the table leaves is divided among
+// the ranks for their frontiers.
 //
 // When the set is full, or a frontier has used up its share, the search stops with
 // [MemoryFull], and Result.NeedMem says what to try next.

@@ -26,11 +26,6 @@ const (
 	// when Options.Mem is 0.
 	defaultShare = 0.8
 
-	// maxKnownWords and 1/knownShare of the budget limit what ranks remember of each other's
-	// words.
-	maxKnownWords = 1 << 20
-	knownShare    = 32
-
 	// minMem is the smallest budget that a search accepts.
 	minMem = 4 << 20
 )
@@ -63,10 +58,6 @@ func newBudget(mem uint64, ranks int) (*budget, error) {
 	}
 	return &budget{mem: mem, states: mem - min(runtimeBytes, mem/4), ranks: uint64(ranks)}, nil
 }
-
-// knownWords is how many words of each other's memory ranks on several hosts remember. Most arcs
-// lead to states of this level and the next, and few levels have more.
-func (b *budget) knownWords() uint64 { return min(maxKnownWords, b.states/knownShare/8/b.ranks) }
 
 // firstTable is the size to begin with, where bytesFor is the memory of a table: at
 // most half of the budget, but for the least table.

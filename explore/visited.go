@@ -79,12 +79,8 @@ func newVisited(ctx context.Context, job rma.Job, e Encoding, words int, b *budg
 		return nil, err
 	}
 	if e == EncodingWord {
-		s, err := set.New(ctx, job, set.Config{Buckets: buckets, Access: access,
-			KnownWords: b.knownWords()})
-		if err != nil {
-			return nil, err
-		}
-		return &wordSet{s, uint64(ranks), b.knownWords()}, nil
+		s, err := set.New(ctx, job, set.Config{Buckets: buckets, Access: access})
+		return &wordSet{s}, err
 	}
 	s, err := set.NewElements(ctx, job, set.ElementsConfig{
 		Config: set.Config{Buckets: buckets, Access: access}, ElementBytes: words * 8,
@@ -105,11 +101,7 @@ func elementBytes(buckets uint64, words, ranks int) uint64 {
 const spareSlots = 129
 
 // wordSet keeps states in the buckets: a task is the state.
-type wordSet struct {
-	s          *set.Set
-	ranks      uint64
-	knownWords uint64 // the most that each of them remembers of the others
-}
+type wordSet struct{ s *set.Set }
 
 func (v *wordSet) insert(states []uint64, results []set.Result, tasks []uint64) error {
 	copy(tasks, states)
@@ -135,18 +127,11 @@ func (v *wordSet) each(ctx context.Context, use func(state []byte) error) error 
 
 func (v *wordSet) grow(ctx context.Context, buckets uint64) error { return v.s.Grow(ctx, buckets) }
 func (v *wordSet) buckets() uint64                                { return v.s.Buckets() }
+func (v *wordSet) bytesFor(buckets uint64) uint64                 { return wordBytes(buckets) }
 func (v *wordSet) keptBytes() uint64                              { return 0 }
 func (v *wordSet) check(ctx context.Context) error                { return v.s.Check(ctx) }
 func (v *wordSet) access() ship.Choice                            { return v.s.Stats().Access }
 func (v *wordSet) close() error                                   { return v.s.Close() }
-
-func (v *wordSet) bytesFor(buckets uint64) uint64 {
-	bytes := wordBytes(buckets)
-	if v.s.Remembers() {
-		bytes += min(buckets/4, v.knownWords*v.ranks) * 8
-	}
-	return bytes
-}
 
 // elementSet keeps states in arenas: a task is the element's name.
 type elementSet struct {

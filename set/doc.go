@@ -85,10 +85,6 @@
 // back, and the requesting rank goes on one-sided: owners wait for nobody. A rank that
 // cannot address its own memory directly answers by its queues: slow, but correct.
 //
-// A rank of a [Set] can remember words of others that it knows to be in the set
-// ([Config].KnownWords, known.go): no word ever leaves a table, so batches need not ask for them
-// again. Collect makes another table, and then nothing is known.
-//
 // With Auto a word is taken to need 1.5 messages one-sided, an element 2.5. The requesting
 // rank counts the results, so Len stays exact; [Stats] lists what the owner counts.
 // [Elements.GetBatch] is shipped as well. Single operations are not shipped. Nor are Grow

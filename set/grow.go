@@ -41,9 +41,6 @@ func (old *table) rebuild(ctx context.Context, g geometry,
 	if t, err = newTable(ctx, old.items, g); err != nil {
 		return nil, 0, err
 	}
-	if t.known != nil && keep == nil {
-		t.known.takeOver(old.known)
-	}
 	moved, err = old.move(ctx, t, keep)
 	err = rma.AllSucceeded(ctx, t.job, "set: moving to another table", err)
 	if err == nil {

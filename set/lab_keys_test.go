@@ -16,8 +16,6 @@ func labConfig(rng *rand.Rand, ranks int) Config {
 		Chunks:  1 + rng.IntN(3),
 		Home:    []Home{HomeLine, HomeLine, HomeWord}[rng.IntN(3)],
 		Depth:   1 + rng.IntN(4),
-
-		KnownWords: []uint64{0, 0, 1, 8}[rng.IntN(4)],
 	}
 }
 

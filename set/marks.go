@@ -17,7 +17,6 @@ var (
 	noFreeBucket         = mark.New("set: probe finds no free bucket within its limit")
 	noSlotLeft           = mark.New("set: no arena has a slot for an element")
 	slotReused           = mark.New("set: a slot whose element lost its bucket is used again")
-	knownFound           = mark.New("set: a word is known to be in memory of another rank")
 	duplicateInBatch     = mark.New("set: an element is inserted and found by the same batch")
 
 	claimsWord        = mark.New("set: search is about to claim a bucket")
@@ -53,7 +52,6 @@ var (
 	unversionedHead     = mutant.New("set: the head of a chain has no version")
 	dropsChain          = mutant.New("set: what is freed replaces the chain of what was free")
 	freesEarly          = mutant.New("set: slots are freed before the rest has moved")
-	knownByHash         = mutant.New("set: a word in the place of a known one is taken for it")
 	losesRefs           = mutant.New("set: a batch over the memory of a host gives no references")
 )
 

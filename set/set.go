@@ -49,15 +49,7 @@ type Config struct {
 	// Access says how batches reach memory that this rank cannot address directly. It may
 	// differ between ranks.
 	Access ship.Access
-	// KnownWords is how many words of memory that only queues reach this rank remembers to be in
-	// the set, so that batches need not ask for them again: 8 bytes each. It remembers at most a
-	// quarter as many as it has buckets. 0 means none. It may differ between ranks. Elements
-	// remember none.
-	KnownWords uint64
 }
-
-// maxKnownWords is more than a rank has memory for.
-const maxKnownWords = 1 << 40
 
 // DefaultDepth is how many operations of a batch are in flight on a queue.
 const DefaultDepth = 64
@@ -138,15 +130,8 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 		}
 	}
 	b := batch{t: s.t, items: words, results: results, insert: insert}
-	if k := s.t.known; k != nil {
-		return k.run(&b)
-	}
 	return b.run()
 }
-
-// Remembers reports whether this rank remembers words of others: KnownWords is not 0, and some
-// memory is not addressable.
-func (s *Set) Remembers() bool { return s.t.known != nil }
 
 // WordError says that a word is larger than MaxWord.
 type WordError uint64

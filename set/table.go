@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
@@ -54,8 +53,7 @@ type table struct {
 
 	sessions core.Pool[*session]
 	batches  core.Batches
-	known    *known // nil for none
-	shipped  batch  // the request of another rank that is being answered
+	shipped  batch // the request of another rank that is being answered
 }
 
 // items is what a set holds, and keeps when it gets another table. An item is a word, or an
@@ -124,8 +122,6 @@ func newGeometry(ctx context.Context, job rma.Job, cfg ElementsConfig, refusal e
 		refusal = fmt.Errorf("set: Home must be HomeLine or HomeWord, not %d", g.Home)
 	case g.Depth < 0 || g.Depth > 1<<16:
 		refusal = fmt.Errorf("set: Depth must be 0 to 65536, not %d", g.Depth)
-	case g.KnownWords > maxKnownWords:
-		refusal = fmt.Errorf("set: KnownWords must be at most 2^40, not %d", g.KnownWords)
 	}
 	line := uint64(job.Size()) * lineBuckets
 	g.Buckets = (g.Buckets + line - 1) / line * line
@@ -155,9 +151,6 @@ func newTable(ctx context.Context, its items, g geometry) (*table, error) {
 	t.directChunk = t.chunk
 	if g.Chunk == Auto && t.flat == nil {
 		t.auto, t.chunk = newAuto(), min(maxAutoChunk, g.Buckets)
-	}
-	if n := min(g.KnownWords, t.perRank/knownShare); n > 0 && t.flat == nil && t.size == 0 {
-		t.known = &known{words: make([]atomic.Uint64, n)}
 	}
 	return t, nil
 }
