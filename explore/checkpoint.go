@@ -124,8 +124,8 @@ func (w *worker) eachWaiting(ctx context.Context,
 		}
 		return nil
 	}
-	if w.block != nil {
-		if err := run(sectionNow, w.block.tasks[w.at:w.block.n]); err != nil {
+	if w.at < len(w.todo) {
+		if err := run(sectionNow, w.todo[w.at:]); err != nil {
 			return err
 		}
 	}

@@ -143,9 +143,9 @@ func (s *search) tooWide(states []uint64) int {
 
 // gather has the model expand the states of a block, from the one at hand on, until the batch of
 // successors is full or none is left.
-func (w *worker) gather(b *block) (err error) {
+func (w *worker) gather() (err error) {
 	defer w.recoverPanic(&err)
-	for words := w.words; w.at < b.n && len(w.batch) < w.full*words; w.at++ {
+	for words := w.words; w.at < len(w.todo) && len(w.batch) < w.full*words; w.at++ {
 		// Capped: a model that appends to a state must not reach the next one.
 		state := w.states[w.at*words : (w.at+1)*words : (w.at+1)*words]
 		given, last := len(w.batch), uint64(0)
@@ -163,7 +163,7 @@ func (w *worker) gather(b *block) (err error) {
 			return err
 		}
 		if len(out) == given {
-			w.deadlock(b.tasks[w.at])
+			w.deadlock(w.todo[w.at])
 		}
 	}
 	if i := w.tooWide(w.batch); i >= 0 {

@@ -16,7 +16,9 @@
 //
 // A rank expands its blocks oldest first. Successors are gathered and put into the
 // set in batches, so that many requests are in flight at once. Between hosts batches are
-// larger and are shipped to the states' owners where that takes less time ([Options].Access).
+// larger and are shipped to the states' owners where that takes less time ([Options].Access). Then
+// up to 16 blocks are expanded together, but at most half of those that a rank has: while a batch
+// is shipped nothing is expanded.
 //
 // # Sharing
 //

@@ -14,9 +14,11 @@ import (
 const (
 	// batchStates is how many successors are gathered before they go into the set: so many, and
 	// what the last state has beyond. shippedBatchStates is the same where batches are shipped,
-	// and a request costs as much as thousands of insertions.
+	// and a request costs as much as thousands of insertions. Then shippedBlocks blocks are
+	// expanded together.
 	batchStates        = 512
-	shippedBatchStates = 4096
+	shippedBatchStates = 16384
+	shippedBlocks      = 16
 
 	// spareStates is for how many more there is room without growing, at least.
 	spareStates = 128
@@ -60,12 +62,13 @@ type worker struct {
 	log        *levelLog
 	saved      time.Time // of the last checkpoint, or the start
 
-	block   *block // being expanded, nil between blocks
-	at      int    // its tasks before this one have been expanded
-	counted int    // and those before this one counted as done
-	base    Peaks  // of the search that this one goes on with
+	todo    []uint64 // tasks that are being expanded: those of a block, or of several
+	at      int      // those before this one have been expanded
+	counted int      // and those before this one counted as done
+	base    Peaks    // of the search that this one goes on with
 
-	states  []uint64 // of the block that is expanded
+	blocks  int      // that are expanded together at most
+	states  []uint64 // of todo
 	batch   []uint64 // successors that wait to be inserted
 	full    int      // how many there are before they are
 	results []set.Result
@@ -81,11 +84,12 @@ type worker struct {
 }
 
 func newWorker(s *search) *worker {
-	w := &worker{search: s, saved: s.started, states: make([]uint64, blockTasks*s.words),
-		full: batchStates}
+	w := &worker{search: s, saved: s.started, full: batchStates, blocks: 1}
 	if ships(s.visited.access()) {
-		w.full = shippedBatchStates
+		w.full, w.blocks = shippedBatchStates, shippedBlocks
 	}
+	w.todo = make([]uint64, 0, w.blocks*blockTasks)
+	w.states = make([]uint64, w.blocks*blockTasks*s.words)
 	w.batch = make([]uint64, 0, (w.full+s.spare)*s.words)
 	w.results = make([]set.Result, insertBatches*w.full)
 	w.tasks = make([]uint64, insertBatches*w.full)
@@ -96,9 +100,12 @@ func newWorker(s *search) *worker {
 	return w
 }
 
-// bufferBytes is the memory of the buffers that a worker begins with.
-func bufferBytes(words, full, spare int) uint64 {
-	return uint64(blockTasks+full+spare)*uint64(words)*8 + uint64(insertBatches*full)*16
+// bufferBytes is the memory of the buffers that a worker begins with, where it expands so many
+// blocks together.
+func bufferBytes(words, blocks, full, spare int) uint64 {
+	tasks := blocks * blockTasks
+	return uint64(tasks+full+spare)*uint64(words)*8 + uint64(tasks)*8 +
+		uint64(insertBatches*full)*16
 }
 
 // batchBytes is the memory that the batch takes beyond what it began with: as much again while it
@@ -231,9 +238,17 @@ func (w *worker) work(ctx context.Context) (bool, error) {
 	} else if err := w.share(ctx); err != nil {
 		return false, err
 	}
-	err := w.expand(ctx, b)
+	w.begun(b)
+	for n := min(w.blocks-1, len(w.now.blocks)/2); n > 0; n-- { // others may want the rest
+		w.begun(w.now.pop())
+	}
+	return true, w.expand(ctx)
+}
+
+// begun has the tasks of a block expanded next.
+func (w *worker) begun(b *block) {
+	w.todo = append(w.todo, b.tasks[:b.n]...)
 	w.pool.put(b)
-	return true, err
 }
 
 // share leaves a block for others when there is more than enough.
@@ -251,20 +266,19 @@ func (w *worker) share(ctx context.Context) error {
 	return err
 }
 
-// expand finds the successors of a block of states.
-func (w *worker) expand(ctx context.Context, b *block) error {
+// expand finds the successors of the states to be expanded.
+func (w *worker) expand(ctx context.Context) error {
 	next, parity := &w.next, 1-w.parity
 	if w.opts.Order == AnyOrder {
 		next, parity = &w.now, w.parity
 	}
-	w.block, w.at, w.counted = b, 0, 0
-	defer func() { w.block = nil }()
-	if err := w.visited.load(ctx, b.tasks[:b.n], w.states[:b.n*w.words]); err != nil {
+	defer func() { w.todo, w.at, w.counted = w.todo[:0], 0, 0 }()
+	if err := w.visited.load(ctx, w.todo, w.states[:len(w.todo)*w.words]); err != nil {
 		return err
 	}
-	for w.at < b.n {
+	for w.at < len(w.todo) {
 		dead := w.dead
-		err := w.gather(b)
+		err := w.gather()
 		if err == nil && dead == 0 && w.dead > 0 {
 			err = w.publishDeadlock(ctx)
 		}
@@ -288,12 +302,10 @@ func (w *worker) settle(ctx context.Context, to *frontier, parity int) error {
 	return w.checkpointDue(ctx)
 }
 
-// countDone counts the states of the block at hand that have been expanded.
+// countDone counts the states that have been expanded.
 func (w *worker) countDone() {
-	if w.block != nil {
-		w.done[w.parity] += uint64(w.at - w.counted)
-		w.counted = w.at
-	}
+	w.done[w.parity] += uint64(w.at - w.counted)
+	w.counted = w.at
 }
 
 // deadlock counts a state without successors, and remembers the first.

@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -56,7 +55,7 @@ func BenchmarkBatch(b *testing.B) {
 				must(b, x.LookupBatch(keys, func(int, Value) { matches++ }))
 			}
 			if matches < b.N {
-				b.Fatal(fmt.Sprintf("%d matches for %d keys", matches, b.N))
+				b.Fatalf("%d matches for %d keys", matches, b.N)
 			}
 		})
 	}
