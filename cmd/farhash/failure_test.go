@@ -276,6 +276,9 @@ func TestLowLimits(t *testing.T) {
 		}
 		c.finish()
 		text := c.stderr.String()
+		if limit[1] == 'v' && strings.Contains(text, "runtime: out of memory") {
+			continue // before the program begins
+		}
 		if !strings.Contains(text, message) || limit[1] == 'n' && (c.code() != 1 ||
 			strings.Contains(text, "goroutine")) {
 			t.Errorf("ulimit %s: exit code %d, %.300s", limit, c.code(), text)
