@@ -35,10 +35,9 @@ const itemLists = 16
 // arena hands out this rank's items. The rank that takes an item out of the table marks it with
 // the use that has ended; the arena reads the marks when it has no free item.
 type arena struct {
-	window rma.Window
-	cells  *rma.Cells
-	first  uint64 // number of this rank's first unit
-	units  uint64
+	cells *rma.Cells
+	first uint64 // number of this rank's first unit
+	units uint64
 
 	states  []atomic.Uint32 // by unit: a unitState
 	divided atomic.Uint64   // units that belong to a class
@@ -90,8 +89,8 @@ const (
 )
 
 // newArena makes an arena of so many units.
-func newArena(window rma.Window, cells *rma.Cells, rank int, units uint64) *arena {
-	return &arena{window: window, cells: cells, first: uint64(rank) * units, units: units,
+func newArena(cells *rma.Cells, rank int, units uint64) *arena {
+	return &arena{cells: cells, first: uint64(rank) * units, units: units,
 		states: make([]atomic.Uint32, units)}
 }
 

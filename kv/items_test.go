@@ -100,7 +100,7 @@ type expectation struct {
 // runEvents runs a sequence, possible unless its last event makes no sense.
 func runEvents(m *Map, all []event) (possible bool, err error) {
 	a := m.arena
-	m.arena = newArena(a.window, a.cells, m.job.Rank(), a.units)
+	m.arena = newArena(a.cells, m.job.Rank(), a.units)
 	b := expectation{m: m}
 	for _, e := range all {
 		if possible, err = b.happens(e); err != nil {

@@ -136,7 +136,7 @@ func (m *Map) allocate(ctx context.Context) (err error) {
 	if m.cells, err = rma.NewCells(m.job, m.items); err != nil {
 		return err
 	}
-	m.arena = newArena(m.items, m.cells, m.job.Rank(), units)
+	m.arena = newArena(m.cells, m.job.Rank(), units)
 	if m.grows() {
 		m.states, err = rma.NewCells(m.job, m.control)
 	}
