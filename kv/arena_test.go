@@ -12,7 +12,7 @@ import (
 
 // Goroutines that take items and give them back never have the same one, and none is lost.
 func TestItemsOfManyGoroutines(t *testing.T) {
-	const units, goroutines, rounds = 1 << 10, 8, 2000
+	const units, goroutines, rounds = 1 << 5, 8, 2000
 	job := local.Single()
 	defer job.Close()
 	m, err := New(context.Background(), job,
@@ -39,9 +39,12 @@ func TestItemsOfManyGoroutines(t *testing.T) {
 				for len(held) > 0 && rng.IntN(3) > 0 {
 					it := last(&held)
 					holders[it.number].Store(0)
-					if a.publish(it); rng.IntN(2) == 0 {
+					a.publish(it)
+					how := rng.IntN(3) // marked, given back, or both: one of these takes effect
+					if how > 0 {
 						atomic.StoreUint64(b.mark(it), markOf(it))
-					} else {
+					}
+					if how < 2 {
 						a.giveBack(it, rng.Uint64())
 					}
 				}
