@@ -19,7 +19,7 @@ func BenchmarkExplore(b *testing.B) {
 		family string
 		size   int
 	}{{"philosophers", 13}, {"kanban", 5}} {
-		for _, encoding := range []explore.Encoding{explore.EncodingWord, explore.EncodingElement} {
+		for _, encoding := range encodings {
 			for _, ranks := range []int{1, 2} {
 				name := fmt.Sprintf("%s%d/%s/ranks=%d", net.family, net.size, encoding, ranks)
 				b.Run(name, func(b *testing.B) {

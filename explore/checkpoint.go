@@ -36,6 +36,7 @@ type checkpoint struct {
 	Deadlocks     uint64    `json:"deadlocks"`
 	PeakPlace     uint64    `json:"peakPlace"`
 	PeakMarking   uint64    `json:"peakMarking"`
+	Nodes         uint64    `json:"nodes,omitempty"` // of the trees that the states were kept as
 	ElapsedMillis int64     `json:"elapsedMillis"`
 }
 
@@ -170,6 +171,11 @@ func (w *worker) describe(ctx context.Context) ([]byte, error) {
 	if c.PeakMarking, err = w.control.maximum(ctx, cellPeakMarking); err != nil {
 		return nil, err
 	}
+	if v, ok := w.visited.(*treeSet); ok {
+		if c.Nodes, err = v.nodes.s.Len(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return json.Marshal(c)
 }
 
@@ -186,7 +192,7 @@ func (w *worker) resume(ctx context.Context) error {
 		return err
 	}
 	defer l.Close()
-	if err := w.growFor(ctx, c.Created[0]+c.Created[1]); err != nil {
+	if err := w.growFor(ctx, &c); err != nil {
 		return err
 	}
 	err = l.Each(ctx, sectionVisited, func(payload []byte) error {
@@ -236,19 +242,27 @@ func (w *worker) complete(ctx context.Context, c *checkpoint) error {
 	return nil
 }
 
-// growFor gives the set room for so many states before they come.
-func (w *worker) growFor(ctx context.Context, states uint64) error {
-	want := uint64(float64(states)/growLoad*1.05) + 1
-	if want <= w.visited.buckets() {
-		return nil
+// growFor gives the set room for the states of a checkpoint before they come.
+func (w *worker) growFor(ctx context.Context, c *checkpoint) error {
+	states, nodes := c.Created[0]+c.Created[1], c.Nodes
+	if v, ok := w.visited.(*treeSet); ok && nodes == 0 { // the states were no trees
+		nodes = states * v.mostNodes()
 	}
-	if need := w.visited.bytesFor(want); need > w.budget.states {
-		return fmt.Errorf("explore: the checkpoint has %d states, too many for %d bytes of memory",
-			states, w.budget.mem)
+	for i, t := range w.visited.tables() {
+		want := uint64(float64([]uint64{states, nodes}[i])/growLoad*1.05) + 1
+		if want <= t.buckets() {
+			continue
+		}
+		if need := t.bytesFor(want); need > w.budget.states {
+			return fmt.Errorf("explore: the checkpoint has %d states, too many as %ss for %d "+
+				"bytes of memory", states, w.encoding, w.budget.mem)
+		}
+		if err := t.grow(ctx, want); err != nil {
+			return err
+		}
 	}
-	err := w.visited.grow(ctx, want)
 	w.table.see(w.visited, 0)
-	return err
+	return nil
 }
 
 // reinsert puts states of a checkpoint into the set, and on a frontier if one is given.

@@ -54,7 +54,7 @@ func TestResumeComesToTheSameFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, order := range []explore.Order{explore.BreadthFirst, explore.AnyOrder} {
-		for _, encoding := range []explore.Encoding{explore.EncodingWord, explore.EncodingElement} {
+		for _, encoding := range encodings {
 			for _, ranks := range [][2]int{{1, 3}, {3, 1}, {2, 2}} {
 				name := fmt.Sprintf("%s/%s/%d to %d", order, encoding, ranks[0], ranks[1])
 				t.Run(name, func(t *testing.T) {

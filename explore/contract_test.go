@@ -171,7 +171,7 @@ func TestContractKept(t *testing.T) {
 		for _, s := range settings(1, 3) {
 			m := m
 			m.graph, m.now = doubling(9), always
-			if s.opts.Encoding == explore.EncodingElement {
+			if s.opts.Encoding != explore.EncodingWord {
 				m.graph = m.graph.long(2)
 			}
 			if got := countsOf(mustSearchModel(t, s, &m)); got != wantDoubling(9, s.opts.Order) {

@@ -194,7 +194,7 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 		err = s.admit(model)
 	}
 	if err == nil {
-		s.encoding, err = opts.Encoding.choose(s.bits)
+		s.encoding, err = opts.Encoding.choose(s.bits, s.words)
 	}
 	s.opts = opts
 	if err := s.agree(ctx, err); err != nil {
@@ -218,7 +218,8 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 	if s.exchange, err = newExchange(ctx, job); err != nil {
 		return nil, errors.Join(err, s.control.close())
 	}
-	s.visited, err = newVisited(ctx, job, s.encoding, s.words, s.budget, opts.Access)
+	s.visited, err = newVisited(ctx, job, s.encoding, s.words, s.bits, s.budget,
+		opts.Access)
 	if err != nil {
 		return nil, errors.Join(err, s.exchange.close(), s.control.close())
 	}

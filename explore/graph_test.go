@@ -251,12 +251,15 @@ func mustCount(t *testing.T, s setting, m explore.Model, want counts) *explore.R
 	return r
 }
 
+var encodings = []explore.Encoding{explore.EncodingWord, explore.EncodingTree,
+	explore.EncodingElement}
+
 // settings are all ways to explore with one of the given numbers of ranks.
 func settings(ranks ...int) []setting {
 	var all []setting
 	for _, n := range ranks {
 		for _, order := range []explore.Order{explore.BreadthFirst, explore.AnyOrder} {
-			for _, enc := range []explore.Encoding{explore.EncodingWord, explore.EncodingElement} {
+			for _, enc := range encodings {
 				for _, hidden := range []bool{false, true} {
 					all = append(all, setting{ranks: n, hidden: hidden,
 						opts: explore.Options{Order: order, Encoding: enc}})

@@ -53,12 +53,16 @@ func TestWideLevel(t *testing.T) {
 }
 
 func TestLongStates(t *testing.T) {
-	for _, words := range []int{2, 17, 512} {
+	for _, words := range []int{2, 17, 64, 65, 512} {
 		for _, hidden := range []bool{false, true} {
 			s := setting{ranks: 3, hidden: hidden, opts: explore.Options{Check: true}}
 			r := mustCount(t, s, doubling(11).long(words),
 				wantDoubling(11, explore.BreadthFirst))
-			if r.Encoding != explore.EncodingElement {
+			want := explore.EncodingTree
+			if words > 64 {
+				want = explore.EncodingElement
+			}
+			if r.Encoding != want {
 				t.Errorf("%d words: encoding %q", words, r.Encoding)
 			}
 		}
@@ -73,7 +77,8 @@ func TestEncodingChosen(t *testing.T) {
 		problem string
 	}{
 		{63, "", explore.EncodingWord, ""},
-		{64, "", explore.EncodingElement, ""},
+		{64, "", explore.EncodingTree, ""},
+		{2, explore.EncodingTree, explore.EncodingTree, ""},
 		{63, explore.EncodingElement, explore.EncodingElement, ""},
 		{64, explore.EncodingWord, "", "a state has 64 bits and a word holds 63"},
 		{1, "bytes", "", `encoding "bytes" is unknown`},

@@ -29,9 +29,10 @@ func (w *worker) makeRoom(ctx context.Context, full bool) error {
 	}
 	before := w.generation
 	for {
+		table := w.visited.full()
 		if !full {
-			loaded, err := w.loaded(ctx)
-			if err != nil || !loaded {
+			var err error
+			if table, err = w.loaded(ctx); err != nil || table < 0 {
 				return err
 			}
 		}
@@ -39,14 +40,14 @@ func (w *worker) makeRoom(ctx context.Context, full bool) error {
 		if err != nil {
 			return err
 		}
-		buckets := w.budget.nextBuckets(w.visited, heap)
+		buckets := w.budget.nextBuckets(w.visited.tables()[table], heap)
 		switch {
 		case buckets == 0 && !full:
 			return nil // until it is full
 		case buckets == 0:
 			err = w.stopAll(ctx, stopFull)
 		default:
-			err = w.control.ask(ctx, w.generation, commandGrow, buckets)
+			err = w.control.ask(ctx, w.generation, commandGrow, growNumber(table, buckets))
 		}
 		if err == nil {
 			err = w.obey(ctx, ctx)
@@ -57,10 +58,21 @@ func (w *worker) makeRoom(ctx context.Context, full bool) error {
 	}
 }
 
-// loaded reports whether the table is as full as it should become.
-func (w *worker) loaded(ctx context.Context) (bool, error) {
+// growNumber is the number of a command to grow a table.
+func growNumber(table int, buckets uint64) uint64 { return buckets<<1 | uint64(table) }
+
+// loaded is the number of a table that is as full as it should become, -1 if none is.
+func (w *worker) loaded(ctx context.Context) (int, error) {
 	states, err := w.control.states(ctx)
-	return float64(states) >= growLoad*float64(w.visited.buckets()), err
+	if err != nil {
+		return 0, err
+	}
+	for i, t := range w.visited.tables() {
+		if loaded, err := t.loaded(ctx, states); loaded || err != nil {
+			return i, err
+		}
+	}
+	return -1, nil
 }
 
 // accountHeap accounts for frontier, log and a batch that has grown, and ends the search when
@@ -83,11 +95,12 @@ func (w *worker) accountHeap(ctx context.Context) error {
 	return w.obey(ctx, ctx)
 }
 
-// growTogether grows the table with all ranks. A table that cannot grow stays as
-// it is, and all ranks know.
-func (w *worker) growTogether(ctx context.Context, buckets uint64) error {
-	oldBytes := w.visited.bytesFor(w.visited.buckets()) - w.visited.keptBytes()
-	err := w.visited.grow(ctx, buckets)
+// growTogether grows a table with all ranks. A table that cannot grow stays as it is, and all
+// ranks know.
+func (w *worker) growTogether(ctx context.Context, number uint64) error {
+	t := w.visited.tables()[number&1]
+	oldBytes := t.bytesFor(t.buckets()) - t.keptBytes()
+	err := t.grow(ctx, number>>1)
 	if w.missing(err) {
 		return errStopped
 	}
@@ -95,7 +108,7 @@ func (w *worker) growTogether(ctx context.Context, buckets uint64) error {
 		w.budget.blocked, oldBytes = err, 0
 	}
 	w.table.see(w.visited, oldBytes)
-	return w.obeyed(ctx, commandGrow, buckets)
+	return w.obeyed(ctx, commandGrow, number)
 }
 
 // obeyed goes on to the next generation. The rank that comes first takes the command

@@ -48,6 +48,26 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
+// The tables of trees grow, that of the nodes more often.
+func TestGrowthOfTrees(t *testing.T) {
+	for _, words := range []int{2, 5} {
+		for _, s := range settings(1, 4) {
+			if s.opts.Encoding != explore.EncodingTree {
+				continue
+			}
+			s.opts.Check = true
+			r := mustCount(t, s, doubling(13).long(words), wantDoubling(13, s.opts.Order))
+			nodes := 8.0 // of a state, and a table and a slot each
+			if words == 2 {
+				nodes = 1
+			}
+			if r.StateBytes < nodes*16 {
+				t.Errorf("%v, %d words: %v bytes a state", s, words, r.StateBytes)
+			}
+		}
+	}
+}
+
 // Words outgrow the table that searches begin with.
 func TestGrowthOfWords(t *testing.T) {
 	for _, order := range []explore.Order{explore.BreadthFirst, explore.AnyOrder} {
@@ -69,11 +89,14 @@ func TestMemoryFull(t *testing.T) {
 	for i := range all {
 		all[i].opts.Trace = all[i].ranks == 3 && all[i].opts.Order == explore.BreadthFirst
 	}
-	all = append(all, setting{ranks: 4, opts: explore.Options{Mem: 4 << 20}})
+	all = append(all, setting{ranks: 4, opts: explore.Options{Mem: 4 << 20}},
+		setting{ranks: 3, opts: explore.Options{Mem: 4 << 20, Encoding: explore.EncodingTree}})
 	for _, s := range all {
 		bits, m := 18, doubling(18)
 		if s.opts.Encoding == explore.EncodingElement {
 			bits, m = 14, doubling(14).long(tightWords)
+		} else if s.opts.Encoding == explore.EncodingTree {
+			bits, m = 14, doubling(14).long(3)
 		}
 		last := uint64(0)
 		for {

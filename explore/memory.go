@@ -80,7 +80,7 @@ func (b *budget) firstTable(bytesFor func(buckets uint64) uint64) (uint64, error
 
 // nextBuckets is the size to grow to: half as many again, or what the budget still
 // allows; 0 when that would be no more than a tenth.
-func (b *budget) nextBuckets(v visited, heapBytes uint64) uint64 {
+func (b *budget) nextBuckets(v growable, heapBytes uint64) uint64 {
 	if b.blocked != nil {
 		return 0
 	}
@@ -105,8 +105,8 @@ func (b *budget) heapLeft(v visited) uint64 {
 // stateBytes is the memory that a state takes at the worst moment: just after
 // growth by half, with the old buckets still there.
 func (b *budget) stateBytes(v visited) float64 {
-	const old = 1 << 20
-	return float64(v.bytesFor(old/2*3)+old*8) / (growLoad * old)
+	old := max(1<<20, v.buckets())
+	return float64(v.bytesFor(old/2*3)+old*8) / (growLoad * float64(old))
 }
 
 // enough is a budget with which a search that got this far would come to twice

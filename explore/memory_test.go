@@ -101,7 +101,7 @@ func TestTableBytes(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				v, err := newVisited(t.Context(), job, EncodingElement, words, b, 0)
+				v, err := newVisited(t.Context(), job, EncodingElement, words, 64*words, b, 0)
 				if err != nil {
 					return err
 				}

@@ -14,9 +14,8 @@ import (
 // what is there.
 func TestSimulatedClusters(t *testing.T) {
 	orders := []explore.Order{explore.BreadthFirst, explore.AnyOrder}
-	encodings := []explore.Encoding{explore.EncodingWord, explore.EncodingElement}
 	seeds.Seeds(t, 12, func(t *testing.T, seed uint64) {
-		opts := explore.Options{Order: orders[seed%2], Encoding: encodings[seed/2%2], Check: true}
+		opts := explore.Options{Order: orders[seed%2], Encoding: encodings[seed/2%3], Check: true}
 		want := wantDoubling(6, opts.Order)
 		_, err := sim.Run(sim.Random(1+int(seed%4), seed), func(job rma.Job) error {
 			r, err := explore.Run(context.Background(), job, doubling(6), opts)

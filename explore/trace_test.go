@@ -138,7 +138,7 @@ func TestTraceAcrossRanks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, enc := range []explore.Encoding{explore.EncodingWord, explore.EncodingElement} {
+	for _, enc := range encodings {
 		s := setting{ranks: 4, opts: explore.Options{Encoding: enc}}
 		checkTrace(t, s, s, n, firstDeadlock(n, 1<<20))
 	}
@@ -170,7 +170,8 @@ func TestTraceWithoutEnd(t *testing.T) {
 	}
 	m.prev = func(s uint64, out []uint64) []uint64 { return append(out, s>>1, s>>1|1<<23) }
 	for _, ranks := range []int{1, 4} {
-		s := setting{ranks: ranks, opts: explore.Options{Trace: true, Mem: tightMem}}
+		s := setting{ranks: ranks, opts: explore.Options{Trace: true, Mem: tightMem,
+			Encoding: explore.EncodingElement}}
 		r := mustSearchModel(t, s, m.long(tightWords))
 		if r.Complete || !r.HasTrace || len(r.Trace) != 11 || r.Trace[10] != 1<<10 {
 			t.Errorf("%v: %+v", s, r)

@@ -20,70 +20,102 @@ type visited interface {
 	load(ctx context.Context, tasks, states []uint64) error
 	// each calls use with the packed states in this rank's part, little-endian.
 	each(ctx context.Context, use func(state []byte) error) error
-	grow(ctx context.Context, buckets uint64) error
-	buckets() uint64
-	// bytesFor is the memory of a set with that many buckets, in all ranks.
-	bytesFor(buckets uint64) uint64
-	// keptBytes is the part of the present memory that growth keeps in place.
-	keptBytes() uint64
 	check(ctx context.Context) error
 	// access is how the set is reached where its memory is not addressable.
 	access() ship.Choice
 	close() error
+
+	growable // the table of the states
+	// tables are all tables that grow, that of the states first.
+	tables() []growable
+	// full is the number of the table that had no room for states that were Full.
+	full() int
 }
+
+// growable is a table of a visited set.
+type growable interface {
+	grow(ctx context.Context, buckets uint64) error
+	buckets() uint64
+	// bytesFor is the memory of the visited set in all ranks, if this table has that many
+	// buckets.
+	bytesFor(buckets uint64) uint64
+	// keptBytes is the part of the present memory that growth of this table keeps in place.
+	keptBytes() uint64
+	// loaded reports whether the table is as full as it should become, where the visited set
+	// has so many states.
+	loaded(ctx context.Context, states uint64) (bool, error)
+}
+
+// loadedBy reports whether so many states are as many as a table should come to hold.
+func loadedBy(states, buckets uint64) bool { return float64(states) >= growLoad*float64(buckets) }
 
 // Encoding says how states lie in the visited set.
 type Encoding string
 
 const (
-	// EncodingAuto takes words where the states fit, else elements.
+	// EncodingAuto takes words where the states fit, else trees of up to 64 words a state, else
+	// elements.
 	EncodingAuto Encoding = ""
 	// EncodingWord keeps a state in the bucket itself: up to 63 bits.
 	EncodingWord Encoding = "word"
 	// EncodingElement keeps states of any length in arenas.
 	EncodingElement Encoding = "element"
+	// EncodingTree keeps parts of states in arenas, equal ones once, and in the bucket a pair of
+	// references: states of up to 64 words.
+	EncodingTree Encoding = "tree"
 )
 
 // maxWordBits is the size of a state that fits in a bucket.
 const maxWordBits = 63
 
-// choose settles on an encoding for states of so many bits.
-func (e Encoding) choose(stateBits int) (Encoding, error) {
-	fits := stateBits <= maxWordBits
+// choose settles on an encoding for states of so many bits and words.
+func (e Encoding) choose(stateBits, words int) (Encoding, error) {
+	fits, fitsTree := stateBits <= maxWordBits, words <= maxTreeWords
 	switch {
 	case e == EncodingAuto && fits:
 		return EncodingWord, nil
+	case (e == EncodingAuto || e == EncodingTree) && fitsTree:
+		return EncodingTree, nil
 	case e == EncodingAuto, e == EncodingElement:
 		return EncodingElement, nil
+	case e == EncodingTree:
+		return "", fmt.Errorf("explore: a state has %s and a tree holds %d; "+
+			"use encoding %q", plural.Of(words, "word"), maxTreeWords, EncodingElement)
 	case e == EncodingWord && fits:
 		return EncodingWord, nil
 	case e == EncodingWord:
 		return "", fmt.Errorf("explore: a state has %s and a word holds %d; "+
 			"use encoding %q", plural.Of(stateBits, "bit"), maxWordBits, EncodingElement)
 	}
-	return "", fmt.Errorf("explore: encoding %q is unknown; use %q or %q", string(e),
-		EncodingWord, EncodingElement)
+	return "", fmt.Errorf("explore: encoding %q is unknown; use %q, %q or %q", string(e),
+		EncodingWord, EncodingTree, EncodingElement)
 }
 
-// newVisited makes the set of an encoding. Collective.
-func newVisited(ctx context.Context, job rma.Job, e Encoding, words int, b *budget,
+// newVisited makes the set of an encoding, for states of so many bits. Collective.
+func newVisited(ctx context.Context, job rma.Job, e Encoding, words, stateBits int, b *budget,
 	access ship.Access) (visited, error) {
 	ranks := job.Size()
 	buckets, err := b.firstTable(func(buckets uint64) uint64 {
-		if e == EncodingWord {
+		switch e {
+		case EncodingWord:
 			return wordBytes(buckets)
+		case EncodingTree:
+			return firstTreeBytes(buckets, ranks)
 		}
 		return elementBytes(buckets, words, ranks)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if e == EncodingWord {
-		s, err := set.New(ctx, job, set.Config{Buckets: buckets, Access: access})
+	cfg := set.Config{Buckets: buckets, Access: access}
+	switch e {
+	case EncodingWord:
+		s, err := set.New(ctx, job, cfg)
 		return &wordSet{s}, err
+	case EncodingTree:
+		return newTreeSet(ctx, job, cfg, words, stateBits)
 	}
-	s, err := set.NewElements(ctx, job, set.ElementsConfig{
-		Config: set.Config{Buckets: buckets, Access: access}, ElementBytes: words * 8,
+	s, err := set.NewElements(ctx, job, set.ElementsConfig{Config: cfg, ElementBytes: words * 8,
 		Capacity: arenaFor(buckets)})
 	return &elementSet{s, words, ranks}, err
 }
@@ -129,9 +161,14 @@ func (v *wordSet) grow(ctx context.Context, buckets uint64) error { return v.s.G
 func (v *wordSet) buckets() uint64                                { return v.s.Buckets() }
 func (v *wordSet) bytesFor(buckets uint64) uint64                 { return wordBytes(buckets) }
 func (v *wordSet) keptBytes() uint64                              { return 0 }
+func (v *wordSet) tables() []growable                             { return []growable{v} }
+func (v *wordSet) full() int                                      { return 0 }
 func (v *wordSet) check(ctx context.Context) error                { return v.s.Check(ctx) }
 func (v *wordSet) access() ship.Choice                            { return v.s.Stats().Access }
 func (v *wordSet) close() error                                   { return v.s.Close() }
+func (v *wordSet) loaded(_ context.Context, states uint64) (bool, error) {
+	return loadedBy(states, v.buckets()), nil
+}
 
 // elementSet keeps states in arenas: a task is the element's name.
 type elementSet struct {
@@ -179,6 +216,11 @@ func (v *elementSet) keptBytes() uint64 {
 func (v *elementSet) check(ctx context.Context) error { return v.s.Check(ctx) }
 func (v *elementSet) access() ship.Choice             { return v.s.Stats().Access }
 func (v *elementSet) close() error                    { return v.s.Close() }
+func (v *elementSet) tables() []growable              { return []growable{v} }
+func (v *elementSet) full() int                       { return 0 }
+func (v *elementSet) loaded(_ context.Context, states uint64) (bool, error) {
+	return loadedBy(states, v.buckets()), nil
+}
 
 // bytesOf is the memory of words as bytes.
 func bytesOf(words []uint64) []byte {

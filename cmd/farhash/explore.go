@@ -108,15 +108,15 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.DurationVar(&f.every, "every", 10*time.Minute, "`TIME` between checkpoints")
 	flags.StringVar(&f.resume, "resume", "",
 		"checkpoint `FILE` to continue from, with any number of ranks")
-	flags.StringVar(&f.encoding, "encoding", "", "`ENCODING` of markings in the set: word or "+
-		"element (default: word for markings of up to 63 bits)")
+	flags.StringVar(&f.encoding, "encoding", "", "`ENCODING` of markings in the set: word, "+
+		"tree or element (default: word up to 63 bits, tree up to 4096)")
 	flags.StringVar(&f.access, "access", ship.Auto.String(),
 		"`ACCESS` to ranks of other hosts: auto, one-sided or shipped")
 	flags.BoolVar(&f.direct, "direct", true, "access memory directly where that is possible; "+
 		"--direct=false uses one-sided operations everywhere, for tests")
 	flags.BoolVar(&f.check, "check", false, "verify the whole set after the search, and say so")
 	completeFlags(cmd, map[string][]cobra.Completion{"order": {"bfs", "any"},
-		"trace": {"deadlock"}, "encoding": {"word", "element"},
+		"trace": {"deadlock"}, "encoding": {"word", "tree", "element"},
 		"access": {"auto", "one-sided", "shipped"}})
 }
 
@@ -129,9 +129,10 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 		return opts, fmt.Errorf("--order must be bfs or any, not %q", f.order)
 	}
 	switch opts.Encoding {
-	case explore.EncodingAuto, explore.EncodingWord, explore.EncodingElement:
+	case explore.EncodingAuto, explore.EncodingWord, explore.EncodingTree,
+		explore.EncodingElement:
 	default:
-		return opts, fmt.Errorf("--encoding must be word or element, not %q", f.encoding)
+		return opts, fmt.Errorf("--encoding must be word, tree or element, not %q", f.encoding)
 	}
 	var err error
 	if opts.Access, err = ship.Parse(f.access); err != nil {

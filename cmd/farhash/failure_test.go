@@ -24,7 +24,7 @@ func TestExploreUsage(t *testing.T) {
 	}{
 		{"unknown flag: --depth", []string{"--depth"}},
 		{`--order must be bfs or any, not "dfs"`, []string{"--order", "dfs"}},
-		{`--encoding must be word or element, not "bits"`, []string{"--encoding", "bits"}},
+		{`--encoding must be word, tree or element, not "bits"`, []string{"--encoding", "bits"}},
 		{`--access must be auto, one-sided or shipped, not "far"`, []string{"--access", "far"}},
 		{`--trace must be deadlock, not "all"`, []string{"--trace", "all"}},
 		{"--trace needs --order bfs", []string{"--trace", "deadlock", "--order", "any"}},
