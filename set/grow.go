@@ -8,8 +8,12 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// growRun is how many buckets move at a time.
-const growRun = 512
+const (
+	// growRun is how many buckets move at a time.
+	growRun = 512
+	// growAhead is how many elements are prefetched while as many are hashed.
+	growAhead = maxHeldSlots
+)
 
 // grow moves the set into a table of so many buckets, and extends the arenas to capacity.
 // Collective.
@@ -61,8 +65,11 @@ func (old *table) move(ctx context.Context, t *table,
 			return nil
 		}
 		moved += uint64(len(b.items))
+		if err := old.hashAll(ctx, &b); err != nil {
+			return err
+		}
 		err := b.insertBuckets()
-		b.items, b.hashes = b.items[:0], b.hashes[:0]
+		b.items = b.items[:0]
 		return err
 	}
 	for s, err := range old.local(ctx) {
@@ -76,12 +83,7 @@ func (old *table) move(ctx context.Context, t *table,
 		if !keeps {
 			continue
 		}
-		hash, err := old.hashOf(ctx, s.bucket)
-		if err != nil {
-			return 0, err
-		}
-		b.items, b.hashes = append(b.items, s.bucket), append(b.hashes, hash)
-		if len(b.items) == growRun {
+		if b.items = append(b.items, s.bucket); len(b.items) == growRun {
 			if err := flush(); err != nil {
 				return 0, err
 			}
@@ -89,6 +91,40 @@ func (old *table) move(ctx context.Context, t *table,
 	}
 	err = flush()
 	return moved, err
+}
+
+// hashAll stores the hashes of what the buckets of b hold. The elements are in no order in the
+// arenas, so that each is a wait for memory unless it is prefetched.
+func (t *table) hashAll(ctx context.Context, b *batch) error {
+	b.hashes = b.hashes[:0]
+	t.fetchOf(b.items[:min(growAhead, len(b.items))])
+	for i, bucket := range b.items {
+		if next := i + growAhead; i%growAhead == 0 && next < len(b.items) {
+			t.fetchOf(b.items[next:min(next+growAhead, len(b.items))])
+		}
+		hash, err := t.hashOf(ctx, bucket)
+		if err != nil {
+			return err
+		}
+		b.hashes = append(b.hashes, hash)
+	}
+	return nil
+}
+
+// fetchOf prefetches the elements of at most growAhead buckets.
+func (t *table) fetchOf(buckets []uint64) {
+	if t.arenas == nil {
+		return
+	}
+	var slots [growAhead]Ref
+	n := 0
+	for _, bucket := range buckets {
+		if ref := Ref(bucket & refMask); t.arenas.valid(ref) { // or hashOf reports it
+			slots[n] = ref
+			n++
+		}
+	}
+	t.arenas.fetch(slots[:n])
 }
 
 // hashOf is the hash of what a bucket holds.
