@@ -139,7 +139,7 @@ func (c *control) advance(ctx context.Context, level uint64, sameLevel bool) err
 // A command is what all ranks do together: one word, so that two commands never
 // compete.
 //
-//	| number (54): buckets to grow to and table, rank and reason to stop | generation (8) | kind (2) |
+//	| number (54): buckets and table to grow, reason to stop | generation (8) | kind (2) |
 //
 // The generation counts commands obeyed. A rank whose own generation is past that of a
 // command has obeyed it already.

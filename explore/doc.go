@@ -11,8 +11,28 @@
 // A state goes into the visited set (package set) when it is found. Exactly one rank gets
 // the answer Inserted. That rank owns the state, so each state is expanded once. Owned
 // states wait in a frontier, a list of blocks of 128 tasks. A task is one word that
-// names a state: the state itself where it fits into 63 bits, else the reference of its
-// element in the set.
+// names a state: the state itself where it fits into 63 bits, else the root of its tree, or the
+// reference of its element in the set.
+//
+// # Trees
+//
+// A longer state is kept as a binary tree ([EncodingTree]). The leaves are equal parts of the
+// state, 2 to 64 of them, of 32 to 64 bits. Parts, and pairs of references to nodes, are elements
+// of 8 bytes in one [set.Elements], equal ones once. The root is a pair of references (31 and 32
+// bits) in a [set.Set] of words:
+//
+//	state   | part 0 | part 1 | part 2 | part 3 |
+//	nodes     r0       r1       r2       r3         references of parts
+//	          r4 = (r0, r1)     r5 = (r2, r3)       references of pairs
+//	root      (r4, r5)                              in the set of words
+//
+// A node has one reference wherever it occurs, so two states are equal exactly where their roots
+// are, and the answer for the root is the answer for the state. Each rank keeps 16384 nodes with
+// their references at hand and asks the table of nodes for the others alone. States differ from
+// their predecessors in a few places, so most nodes are at hand, and nodes are far fewer than
+// states. Where they are not, as with parts that are random numbers, a state of n words takes up
+// to 2n nodes of 17 to 23 bytes, more than as an element: [EncodingElement] is for that, for
+// states of more than 64 words, and for more than 2^31 nodes.
 //
 // A rank expands its blocks oldest first. Successors are gathered and put into the
 // set in batches, so that many requests are in flight at once. Between hosts batches are
@@ -56,8 +76,8 @@
 // commands never compete:
 //
 //   - run: nothing special.
-//   - grow: all ranks move the set into a larger table, then the first that is done makes
-//     the word say run with the next generation.
+//   - grow: all ranks move the set, or the nodes of its trees, into a larger table, then the
+//     first that is done makes the word say run with the next generation.
 //   - save: all ranks write a checkpoint, and go on like after growth.
 //   - stop: all ranks publish their counts and end, with the reason in the word.
 //
@@ -73,8 +93,10 @@
 // that no garbage gathers beside them. The table begins with 65536 buckets,
 // less where states are long, and grows by half at load 0.85, by less when memory is
 // short, and then not at all. Old and new buckets are there at once while it grows:
-// 23.5 bytes a state at that moment for states of up to 63 bits, 9.4 to 14.1 bytes
-// afterwards. A waiting state takes 9 bytes. What the table leaves is divided among
+// 23.5 bytes a state at that moment for words and roots of trees, 9.4 to 14.1 bytes
+// afterwards. The nodes of trees come to that: 0.2 to 0.9 bytes a state for three nets of 68 to 168
+// bits. An element of n words takes n*8 to n*12 bytes beside its bucket. A waiting state takes 9
+// bytes; [Plan] counts them for a quarter of the states. What the tables leave is divided among
 // the ranks for their frontiers.
 //
 // When the set is full, or a frontier has used up its share, the search stops with
@@ -121,8 +143,8 @@
 // # Limits
 //
 // A model has 1 to 512 words of 64 bits a state. There are at most 2^36 states that
-// are kept as elements. A state is expanded by one rank at a time, and a block by
-// one; a level below some hundred states keeps few ranks busy. What a model allocates
+// are kept as elements, and 2^31 nodes of trees. A state is expanded by one rank at a time, and
+// a block by one; a level below some hundred states keeps few ranks busy. What a model allocates
 // while it expands is not part of the memory plan, and where a state has more than half
 // as many successors again as any before, neither is the batch while it grows. Without
 // MemWhole budgets of less than about 64 MiB are below what the program itself takes, every

@@ -134,7 +134,7 @@ type Result struct {
 type Plan struct {
 	Mem        uint64  // bytes for everything
 	States     uint64  // states that this is enough for, about
-	StateBytes float64 // at the worst moment
+	StateBytes float64 // at the worst moment, with a quarter of the states waiting
 	Encoding   Encoding
 }
 

@@ -19,6 +19,10 @@ const (
 	// at the worst moment, and 9.4 to 14.1 bytes a state afterwards.
 	growLoad = 0.85
 
+	// waitingShare is the part of the states that the plan takes to wait: of 17 philosophers it
+	// is 0.23, of most nets less. In a search that memory ends it may be most of them.
+	waitingShare = 0.25
+
 	// runtimeBytes is what the program itself needs beside states and frontier.
 	runtimeBytes = 48 << 20
 
@@ -103,10 +107,12 @@ func (b *budget) heapLeft(v visited) uint64 {
 }
 
 // stateBytes is the memory that a state takes at the worst moment: just after
-// growth by half, with the old buckets still there.
+// growth by half, with the old buckets still there, while waitingShare of the states wait. Of
+// nodes of trees it takes there to be as many for a state as now.
 func (b *budget) stateBytes(v visited) float64 {
 	old := max(1<<20, v.buckets())
-	return float64(v.bytesFor(old/2*3)+old*8) / (growLoad * float64(old))
+	return float64(v.bytesFor(old/2*3)+old*8)/(growLoad*float64(old)) +
+		waitingShare*blockBytes/blockTasks
 }
 
 // enough is a budget with which a search that got this far would come to twice
