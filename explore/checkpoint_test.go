@@ -15,6 +15,7 @@ import (
 	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/ship"
 )
 
 // interruptAfter ends a context when a search has come to so many states.
@@ -27,11 +28,16 @@ func interruptAfter(states uint64) (context.Context, func(explore.Snapshot)) {
 	}
 }
 
-// searchWith explores a model with so many ranks and returns the result of rank 0.
+// searchWith explores a model with so many ranks, on two hosts if batches are to be shipped, and
+// returns the result of rank 0.
 func searchWith(ctx context.Context, ranks int, m explore.Model, opts explore.Options) (
 	*explore.Result, error) {
 	var res *explore.Result
-	err := local.Run(ranks, func(job rma.Job) error {
+	on := local.Options{Hosts: 1}
+	if opts.Access == ship.Shipped && ranks > 1 {
+		on = local.Options{Hosts: 2, Carries: true}
+	}
+	err := local.RunWith(on, ranks, func(job rma.Job) error {
 		r, err := explore.Run(ctx, job, m, opts)
 		if job.Rank() == 0 {
 			res = r
@@ -63,6 +69,20 @@ func TestResumeComesToTheSameFigures(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Where batches are shipped, the states that wait include those whose successors have been gathered
+// while the batch before was shipped.
+func TestResumeWhereBatchesAreShipped(t *testing.T) {
+	net, err := petri.Philosophers(11)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := packing.New(net, packing.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resumeOnce(t, m, [2]int{2, 3}, explore.Options{Order: explore.AnyOrder, Access: ship.Shipped})
 }
 
 func resumeOnce(t *testing.T, m explore.Model, ranks [2]int, opts explore.Options) {

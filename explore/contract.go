@@ -141,46 +141,62 @@ func (s *search) tooWide(states []uint64) int {
 	return slices.IndexFunc(states, func(word uint64) bool { return word>>s.bits != 0 })
 }
 
-// gather has the model expand the states of a block, from the one at hand on, until the batch of
-// successors is full or none is left.
-func (w *worker) gather() (err error) {
+// gather has the model expand the states to be expanded, from one on, until the batch of successors
+// is full or none is left. It may run beside everything but itself.
+func (w *worker) gather(g *gathered, from int) {
+	*g = gathered{batch: g.batch[:0], end: from}
+	g.err = w.gatherInto(g)
+}
+
+func (w *worker) gatherInto(g *gathered) (err error) {
 	defer w.recoverPanic(&err)
-	for words := w.words; w.at < len(w.todo) && len(w.batch) < w.full*words; w.at++ {
+	for words := w.words; g.end < len(w.todo) && len(g.batch) < w.full*words; g.end++ {
 		// Capped: a model that appends to a state must not reach the next one.
-		state := w.states[w.at*words : (w.at+1)*words : (w.at+1)*words]
-		given, last := len(w.batch), uint64(0)
+		state := w.states[g.end*words : (g.end+1)*words : (g.end+1)*words]
+		given, last := len(g.batch), uint64(0)
 		if given > 0 {
-			last = w.batch[given-1]
+			last = g.batch[given-1]
 		}
-		out, err := w.expander.Expand(state, w.batch)
+		out, err := w.expander.Expand(state, g.batch)
 		if err != nil {
 			return err
 		}
 		if words == 1 && len(out) >= given && given > 0 && out[given-1] == last &&
-			unsafe.SliceData(out) == unsafe.SliceData(w.batch) {
-			w.batch = out // as nearly always
-		} else if err := w.take(out, last); err != nil {
+			unsafe.SliceData(out) == unsafe.SliceData(g.batch) {
+			g.batch = out // as nearly always
+		} else if err := w.take(g, out, last); err != nil {
 			return err
 		}
-		if len(out) == given {
-			w.deadlock(w.todo[w.at])
-		}
+		g.count(w.todo[g.end], (len(out)-given)/words)
+		g.batch = w.recent.drop(g.batch, given)
 	}
-	if i := w.tooWide(w.batch); i >= 0 {
-		return w.broken(breachWide, "%#x, and StateBits is %d", w.batch[i], w.bits)
+	if i := w.tooWide(g.batch); i >= 0 {
+		return w.broken(breachWide, "%#x, and StateBits is %d", g.batch[i], w.bits)
 	}
-	peaks := w.expander.Peaks()
-	if peaks.TokensPlace < w.peaks.TokensPlace || peaks.TokensMarking < w.peaks.TokensMarking {
+	g.peaks = w.expander.Peaks()
+	if last := w.seen; g.peaks.TokensPlace < last.TokensPlace ||
+		g.peaks.TokensMarking < last.TokensMarking {
 		return w.broken(breachPeaks, "%+v after %+v; they are of all states expanded so far",
-			peaks, w.peaks)
+			g.peaks, last)
 	}
-	w.peaks = peaks
+	w.seen = g.peaks
 	return nil
 }
 
+// count counts the successors of a state. One without any is a deadlock.
+func (g *gathered) count(task uint64, successors int) {
+	g.arcs += uint64(successors)
+	if successors == 0 {
+		if g.dead == 0 {
+			g.deadlocked = task
+		}
+		g.dead++
+	}
+}
+
 // take makes what Expand has returned the batch, whose last word was last.
-func (w *worker) take(out []uint64, last uint64) error {
-	given := len(w.batch)
+func (w *worker) take(g *gathered, out []uint64, last uint64) error {
+	given := len(g.batch)
 	switch {
 	case len(out) < given:
 		return w.broken(breachShorter, "%s of %d; append to out and return all of it",
@@ -189,14 +205,14 @@ func (w *worker) take(out []uint64, last uint64) error {
 		return w.broken(breachPart, "it appended %s; a state has %d",
 			plural.Of(len(out)-given, "word"), w.words)
 	case given > 0 && out[given-1] != last,
-		unsafe.SliceData(out) != unsafe.SliceData(w.batch) && !slices.Equal(out[:given], w.batch):
+		unsafe.SliceData(out) != unsafe.SliceData(g.batch) && !slices.Equal(out[:given], g.batch):
 		return w.broken(breachChanged, "out does not begin any more with what it had; append to "+
 			"out and return all of it")
-	case unsafe.SliceData(out) != unsafe.SliceData(w.batch):
+	case unsafe.SliceData(out) != unsafe.SliceData(g.batch):
 		// The memory may be the model's, which may use it again.
-		w.batch = append(w.batch, out[given:]...)
+		g.batch = append(g.batch, out[given:]...)
 	default:
-		w.batch = out
+		g.batch = out
 	}
 	return nil
 }

@@ -40,11 +40,7 @@ func (s *search) makeBudget(ctx context.Context) (err error) {
 func (s *search) reserveProgram(ctx context.Context) error {
 	n, _ := s.successors() // an error here comes again in the search, on all ranks
 	s.spare = max(s.spare, n+n/2)
-	blocks, full := 1, batchStates
-	if s.hosts != nil {
-		blocks, full = shippedBlocks, shippedBatchStates
-	}
-	mine := rankBytes + bufferBytes(s.words, blocks, full, s.spare)
+	mine := rankBytes + buffersFor(s.hosts != nil).bytes(s.words, s.spare)
 	if err := s.control.set(ctx, cellProcess, process); err != nil {
 		return err
 	}

@@ -4,27 +4,12 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/set"
 	"github.com/farhash/farhash/ship"
-)
-
-const (
-	// batchStates is how many successors are gathered before they go into the set: so many, and
-	// what the last state has beyond. shippedBatchStates is the same where batches are shipped,
-	// and a request costs as much as thousands of insertions. Then shippedBlocks blocks are
-	// expanded together.
-	batchStates        = 512
-	shippedBatchStates = 16384
-	shippedBlocks      = 16
-
-	// spareStates is for how many more there is room without growing, at least.
-	spareStates = 128
-
-	// insertBatches is how many batches go into the set before its load is checked again.
-	insertBatches = 2
 )
 
 // stopReason is why all ranks stop before the end.
@@ -63,16 +48,16 @@ type worker struct {
 	saved      time.Time // of the last checkpoint, or the start
 
 	todo    []uint64 // tasks that are being expanded: those of a block, or of several
-	at      int      // those before this one have been expanded
+	at      int      // the successors of those before this one are in the set
 	counted int      // and those before this one counted as done
 	base    Peaks    // of the search that this one goes on with
 
-	blocks  int      // that are expanded together at most
-	states  []uint64 // of todo
-	batch   []uint64 // successors that wait to be inserted
-	full    int      // how many there are before they are
-	results []set.Result
-	tasks   []uint64
+	buffers
+	states   []uint64 // of todo
+	recent   recent
+	gathered [2]gathered // one is inserted, while the other is gathered if there are two
+	results  []set.Result
+	tasks    []uint64
 
 	created    [2]uint64
 	done       [2]uint64
@@ -80,17 +65,19 @@ type worker struct {
 	dead       uint64
 	deadlocked uint64 // the first of them
 	peaks      Peaks  // of the states expanded here
+	seen       Peaks  // of those gathered
+	longest    int    // words of a batch so far
 	heap       uint64 // most bytes of frontier and log so far
 }
 
 func newWorker(s *search) *worker {
-	w := &worker{search: s, saved: s.started, full: batchStates, blocks: 1}
-	if ships(s.visited.access()) {
-		w.full, w.blocks = shippedBatchStates, shippedBlocks
-	}
+	w := &worker{search: s, saved: s.started, buffers: buffersFor(ships(s.visited.access()))}
 	w.todo = make([]uint64, 0, w.blocks*blockTasks)
 	w.states = make([]uint64, w.blocks*blockTasks*s.words)
-	w.batch = make([]uint64, 0, (w.full+s.spare)*s.words)
+	w.recent = newRecent(w.remembered, s.initial)
+	for i := range w.gathered[:w.batches] {
+		w.gathered[i].batch = make([]uint64, 0, (w.full+s.spare)*s.words)
+	}
 	w.results = make([]set.Result, insertBatches*w.full)
 	w.tasks = make([]uint64, insertBatches*w.full)
 	w.now.pool, w.next.pool = &w.pool, &w.pool
@@ -98,24 +85,6 @@ func newWorker(s *search) *worker {
 		w.log = newLevelLog()
 	}
 	return w
-}
-
-// bufferBytes is the memory of the buffers that a worker begins with, where it expands so many
-// blocks together.
-func bufferBytes(words, blocks, full, spare int) uint64 {
-	tasks := blocks * blockTasks
-	return uint64(tasks+full+spare)*uint64(words)*8 + uint64(tasks)*8 +
-		uint64(insertBatches*full)*16
-}
-
-// batchBytes is the memory that the batch takes beyond what it began with: as much again while it
-// grows.
-func (w *worker) batchBytes() uint64 {
-	begun := (w.full + w.spare) * w.words
-	if cap(w.batch) <= begun {
-		return 0
-	}
-	return 2 * 8 * uint64(cap(w.batch))
 }
 
 // ships reports whether batches of some length are shipped.
@@ -185,11 +154,9 @@ func (w *worker) begin(ctx context.Context) error {
 		return w.resume(ctx)
 	}
 	if w.job.Rank() == 0 {
-		w.batch = append(w.batch, w.initial...)
-		if err := w.insert(ctx, &w.now, 0); err != nil {
+		if err := w.insert(ctx, slices.Clone(w.initial), &w.now, 0); err != nil {
 			return err
 		}
-		w.arcs = 0 // no transition led to the initial state
 		if err := w.publish(ctx); err != nil {
 			return err
 		}
@@ -266,76 +233,15 @@ func (w *worker) share(ctx context.Context) error {
 	return err
 }
 
-// expand finds the successors of the states to be expanded.
-func (w *worker) expand(ctx context.Context) error {
-	next, parity := &w.next, 1-w.parity
-	if w.opts.Order == AnyOrder {
-		next, parity = &w.now, w.parity
-	}
-	defer func() { w.todo, w.at, w.counted = w.todo[:0], 0, 0 }()
-	if err := w.visited.load(ctx, w.todo, w.states[:len(w.todo)*w.words]); err != nil {
-		return err
-	}
-	for w.at < len(w.todo) {
-		dead := w.dead
-		err := w.gather()
-		if err == nil && dead == 0 && w.dead > 0 {
-			err = w.publishDeadlock(ctx)
-		}
-		if err == nil {
-			err = w.settle(ctx, next, parity)
-		}
-		if err != nil {
+// insert puts states into the set; what is new goes to a frontier.
+func (w *worker) insert(ctx context.Context, states []uint64, to *frontier, parity int) error {
+	for len(states) > 0 {
+		n := min(len(states), len(w.results)*w.words)
+		if err := w.insertPiece(ctx, states[:n], to, parity); err != nil {
 			return err
 		}
+		states = states[n:]
 	}
-	w.countDone()
-	return w.publish(ctx)
-}
-
-// settle inserts the batch of successors. Between two states, with nothing in flight,
-// is the moment for a checkpoint.
-func (w *worker) settle(ctx context.Context, to *frontier, parity int) error {
-	if err := w.insert(ctx, to, parity); err != nil {
-		return err
-	}
-	return w.checkpointDue(ctx)
-}
-
-// countDone counts the states that have been expanded.
-func (w *worker) countDone() {
-	w.done[w.parity] += uint64(w.at - w.counted)
-	w.counted = w.at
-}
-
-// deadlock counts a state without successors, and remembers the first.
-func (w *worker) deadlock(task uint64) {
-	if w.dead == 0 {
-		w.deadlocked = task
-	}
-	w.dead++
-}
-
-// publishDeadlock has the other ranks know of the first deadlock.
-func (w *worker) publishDeadlock(ctx context.Context) error {
-	if err := w.control.set(ctx, cellDeadlockTask, w.deadlocked); err != nil {
-		return err
-	}
-	return w.control.set(ctx, cellDeadlockLevel, w.level+1)
-}
-
-// insert puts the batch of successors into the set; what is new goes to a frontier.
-func (w *worker) insert(ctx context.Context, to *frontier, parity int) error {
-	words := w.words
-	w.arcs += uint64(len(w.batch) / words)
-	for rest := w.batch; len(rest) > 0; {
-		n := min(len(rest), len(w.results)*words)
-		if err := w.insertPiece(ctx, rest[:n], to, parity); err != nil {
-			return err
-		}
-		rest = rest[n:]
-	}
-	w.batch = w.batch[:0]
 	return nil
 }
 
