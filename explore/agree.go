@@ -24,6 +24,7 @@ func (s *search) traits() []trait {
 		{"encoding", string(s.encoding)},
 		{"mem", fmt.Sprint(s.opts.Mem)},
 		{"mem whole", fmt.Sprint(s.opts.MemWhole)},
+		{"number of findings", fmt.Sprint(s.findings)},
 		{"trace", fmt.Sprint(s.opts.Trace)},
 		{"check", fmt.Sprint(s.opts.Check)},
 		{"checkpoint", s.opts.Checkpoint},

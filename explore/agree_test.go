@@ -25,7 +25,7 @@ func TestRanksDiffer(t *testing.T) {
 		{"another encoding", 5, explore.Options{Encoding: explore.EncodingElement}},
 		{"another mem", 5, explore.Options{Mem: 1 << 30}},
 		{"another mem whole", 5, explore.Options{MemWhole: true}},
-		{"another trace", 5, explore.Options{Trace: true}},
+		{"another trace", 5, explore.Options{Trace: []int{explore.Deadlock}}},
 		{"another check (", 5, explore.Options{Check: true}},
 		{"another checkpoint", 5, explore.Options{Checkpoint: dir + "/file"}},
 		{"another resume", 5, explore.Options{Resume: dir + "/file"}},

@@ -34,9 +34,8 @@ type checkpoint struct {
 	Done          [2]uint64 `json:"done"`
 	Arcs          uint64    `json:"arcs"`
 	Deadlocks     uint64    `json:"deadlocks"`
-	PeakPlace     uint64    `json:"peakPlace"`
-	PeakMarking   uint64    `json:"peakMarking"`
 	Nodes         uint64    `json:"nodes,omitempty"` // of the trees that the states were kept as
+	Findings      []uint64  `json:"findings"`
 	ElapsedMillis int64     `json:"elapsedMillis"`
 }
 
@@ -165,10 +164,7 @@ func (w *worker) describe(ctx context.Context) ([]byte, error) {
 	if c.Level, err = w.control.Load(ctx, 0, cellLevel); err != nil {
 		return nil, err
 	}
-	if c.PeakPlace, err = w.control.maximum(ctx, cellPeakPlace); err != nil {
-		return nil, err
-	}
-	if c.PeakMarking, err = w.control.maximum(ctx, cellPeakMarking); err != nil {
+	if c.Findings, err = w.control.merged(ctx); err != nil {
 		return nil, err
 	}
 	if v, ok := w.visited.(*treeSet); ok {
@@ -303,8 +299,10 @@ func (w *worker) restore(ctx context.Context, c *checkpoint) error {
 		return nil
 	}
 	w.created, w.done, w.arcs, w.dead = c.Created, c.Done, c.Arcs, c.Deadlocks
-	w.base = Peaks{TokensPlace: c.PeakPlace, TokensMarking: c.PeakMarking}
 	w.started = w.started.Add(-time.Duration(c.ElapsedMillis) * time.Millisecond)
+	if err := w.adopt(ctx, c.Findings); err != nil {
+		return err
+	}
 	if err := w.control.Store(ctx, 0, cellLevel, c.Level); err != nil {
 		return err
 	}

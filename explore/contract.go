@@ -14,6 +14,9 @@ import (
 // maxStateWords is the length of the longest states.
 const maxStateWords = 512
 
+// maxFindings is how many findings a model has at most.
+const maxFindings = 1 << 20
+
 // ModelError says what a model did on this rank that its contract does not allow. The other
 // ranks get a *rma.PeerError that says which rank it was, and which rule was broken.
 type ModelError struct {
@@ -38,22 +41,20 @@ const (
 	breachChanged
 	breachPart
 	breachWide
-	breachPeaks
-	breachPredecessors
+	breachFindings
 	breaches // how many there are
 )
 
 func (b breach) String() string {
 	return "the model " + [breaches]string{
-		breachPanic:        "panicked",
-		breachSizes:        "has sizes that no search can work with",
-		breachInitial:      "has an initial state that is none",
-		breachShorter:      "returned from Expand less than it was given",
-		breachChanged:      "changed in Expand what it was given",
-		breachPart:         "returned from Expand a part of a state",
-		breachWide:         "returned from Expand a state with bits beyond StateBits",
-		breachPeaks:        "returned from Peaks less than before",
-		breachPredecessors: "returned from Predecessors what does not go together",
+		breachPanic:    "panicked",
+		breachSizes:    "has sizes that no search can work with",
+		breachInitial:  "has an initial state that is none",
+		breachShorter:  "returned from Expand less than it was given",
+		breachChanged:  "changed in Expand what it was given",
+		breachPart:     "returned from Expand a part of a state",
+		breachWide:     "returned from Expand a state with bits beyond StateBits",
+		breachFindings: "has a finding that fell",
 	}[b]
 }
 
@@ -109,8 +110,11 @@ func (s *search) admit(model Model) (err error) {
 		return s.broken(breachSizes, "StateBits is %d and StateWords %d; up to 64 bits are "+
 			"one word", bits, words)
 	}
-	s.model, s.bits, s.words, s.initial = model, bits, words, make([]uint64, words)
-	model.Initial(s.initial)
+	s.model, s.bits, s.words, s.initial = model, bits, words, model.Initial(nil)
+	if len(s.initial) == 0 || len(s.initial)%words != 0 {
+		return s.broken(breachInitial, "Initial appended %s; append at least one state of %s",
+			plural.Of(len(s.initial), "word"), plural.Of(words, "word"))
+	}
 	if i := s.tooWide(s.initial); i >= 0 {
 		return s.broken(breachInitial, "%#x has bits beyond the %d of StateBits", s.initial[i],
 			bits)
@@ -118,7 +122,12 @@ func (s *search) admit(model Model) (err error) {
 	if s.expander = model.NewExpander(); s.expander == nil {
 		return s.broken(breachSizes, "NewExpander returned nil")
 	}
-	return nil
+	if s.findings = model.Findings(); s.findings < 0 || s.findings > maxFindings {
+		return s.broken(breachSizes, "Findings is %d; a model has 0 to %d", s.findings,
+			maxFindings)
+	}
+	s.live, err = s.expanderFindings()
+	return err
 }
 
 // tooWide returns the first of states that has bits beyond StateBits, -1 if none has. Where a
@@ -144,7 +153,7 @@ func (s *search) tooWide(states []uint64) int {
 // gather has the model expand the states to be expanded, from one on, until the batch of successors
 // is full or none is left. It may run beside everything but itself.
 func (w *worker) gather(g *gathered, from int) {
-	*g = gathered{batch: g.batch[:0], end: from}
+	*g = gathered{batch: g.batch[:0], fresh: g.fresh[:0], findings: g.findings, end: from}
 	g.err = w.gatherInto(g)
 }
 
@@ -168,18 +177,19 @@ func (w *worker) gatherInto(g *gathered) (err error) {
 			return err
 		}
 		g.count(w.todo[g.end], (len(out)-given)/words)
+		if w.expander.Found() != w.found.n {
+			g.fresh = w.found.look(g.fresh, w.todo[g.end])
+		}
 		g.batch = w.recent.drop(g.batch, given)
 	}
 	if i := w.tooWide(g.batch); i >= 0 {
 		return w.broken(breachWide, "%#x, and StateBits is %d", g.batch[i], w.bits)
 	}
-	g.peaks = w.expander.Peaks()
-	if last := w.seen; g.peaks.TokensPlace < last.TokensPlace ||
-		g.peaks.TokensMarking < last.TokensMarking {
-		return w.broken(breachPeaks, "%+v after %+v; they are of all states expanded so far",
-			g.peaks, last)
+	if i := w.found.fell(); i >= 0 {
+		return w.broken(breachFindings, "finding %d is %d after %d", i, w.found.live[i],
+			w.found.last[i])
 	}
-	w.seen = g.peaks
+	copy(g.findings, w.found.live)
 	return nil
 }
 
@@ -217,38 +227,9 @@ func (w *worker) take(g *gathered, out []uint64, last uint64) error {
 	return nil
 }
 
-// successors has the model count those of the initial state, as far as they fit its packing.
+// successors has the model count those of an initial state, as far as they fit its packing.
 func (s *search) successors() (n int, err error) {
 	defer s.recoverPanic(&err)
-	out, _ := s.expander.Expand(slices.Clone(s.initial), nil)
+	out, _ := s.model.NewExpander().Expand(slices.Clone(s.initial[:s.words]), nil)
 	return len(out) / s.words, nil
-}
-
-// predecessors has the model list the predecessors of a state.
-func (s *search) predecessors(state []uint64) (preds []uint64, transitions []int, err error) {
-	defer s.recoverPanic(&err)
-	preds, transitions = s.expander.Predecessors(slices.Clone(state), nil, nil)
-	if len(preds) != len(transitions)*s.words {
-		return nil, nil, s.broken(breachPredecessors, "%s and %s; a state has %s",
-			plural.Of(len(preds), "word"),
-			plural.Of(len(transitions), "transition"),
-			plural.Of(s.words, "word"))
-	}
-	return preds, transitions, nil
-}
-
-// leads refuses a predecessor of a state that does not lead there.
-func (s *search) leads(from, to []uint64, transition int) (err error) {
-	defer s.recoverPanic(&err)
-	out, err := s.expander.Expand(slices.Clone(from), nil)
-	if err != nil {
-		return nil // from has yet to be expanded, where the search was cut short
-	}
-	for ; len(out) >= s.words; out = out[s.words:] {
-		if slices.Equal(out[:s.words], to) {
-			return nil
-		}
-	}
-	return s.broken(breachPredecessors, "%#x by transition %d, and Expand does not lead from "+
-		"there to %#x", from, transition, to)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/farhash/farhash/explore"
@@ -13,20 +14,20 @@ import (
 // faulty is a graph that breaks its contract on some rank, or comes close to that.
 type faulty struct {
 	*graph
-	begins func(dst []uint64)
+	begins func(state []uint64) []uint64
 	makes  func() explore.Expander
 	now    func() bool // whether to do what follows
 	expand func(given, out []uint64) []uint64
 	touch  func(state []uint64)
-	sees   func(explore.Peaks) explore.Peaks
-	back   func(preds []uint64, transitions []int) ([]uint64, []int)
+	sees   func(findings []uint64)
 }
 
-func (f *faulty) Initial(dst []uint64) {
-	f.graph.Initial(dst)
+func (f *faulty) Initial(out []uint64) []uint64 {
+	out = f.graph.Initial(out)
 	if f.begins != nil {
-		f.begins(dst)
+		out = f.begins(out)
 	}
+	return out
 }
 
 func (f *faulty) NewExpander() explore.Expander {
@@ -50,24 +51,14 @@ func (w *faultyWalker) Expand(state, out []uint64) ([]uint64, error) {
 		if w.expand != nil {
 			res = w.expand(out, res)
 		}
+		if w.sees != nil {
+			w.sees(w.findings[:])
+		}
 	}
 	return res, err
 }
 
-func (w *faultyWalker) Peaks() explore.Peaks {
-	if w.sees != nil && w.now() {
-		return w.sees(w.walker.Peaks())
-	}
-	return w.walker.Peaks()
-}
-
-func (w *faultyWalker) Predecessors(state, preds []uint64, transitions []int) ([]uint64, []int) {
-	preds, transitions = w.walker.Predecessors(state, preds, transitions)
-	if w.back != nil && w.now() {
-		return w.back(preds, transitions)
-	}
-	return preds, transitions
-}
+func (w *faultyWalker) Findings() []uint64 { return w.walker.Findings() }
 
 func always() bool { return true }
 
@@ -129,8 +120,8 @@ func TestContractBroken(t *testing.T) {
 			expand: func(_, out []uint64) []uint64 { return out[:len(out)-1] }}},
 		{says: "bits beyond StateBits: 0x4000, and StateBits is 14", model: faulty{
 			expand: func(_, out []uint64) []uint64 { return append(out, 1<<14) }}},
-		{says: "returned from Peaks less than before: ", model: faulty{
-			sees: func(explore.Peaks) explore.Peaks { return explore.Peaks{} }}},
+		{says: "has a finding that fell: finding 0 is 0 after ", model: faulty{
+			sees: func(findings []uint64) { clear(findings) }}},
 	} {
 		for _, s := range settings(1, 2, 4) {
 			short := s.opts.Encoding == explore.EncodingWord
@@ -198,11 +189,16 @@ func TestModelRefused(t *testing.T) {
 		}},
 		{"up to 64 bits are one word", func(m *faulty) explore.Model { m.words = 2; return m }},
 		{"0x21 has bits beyond the 5", func(m *faulty) explore.Model {
-			m.begins = func(dst []uint64) { dst[0] = 0x21 }
+			m.begins = func([]uint64) []uint64 { return []uint64{0x21} }
 			return m
 		}},
+		{"Initial appended 0 words; append at least one state of 1 word",
+			func(m *faulty) explore.Model {
+				m.begins = func([]uint64) []uint64 { return nil }
+				return m
+			}},
 		{"the model panicked: runtime error: index", func(m *faulty) explore.Model {
-			m.begins = func(dst []uint64) { dst[len(dst):][0]++ }
+			m.begins = func(out []uint64) []uint64 { out[len(out):][0]++; return out }
 			return m
 		}},
 		{"NewExpander returned nil", func(m *faulty) explore.Model {
@@ -240,48 +236,35 @@ func TestModelRefused(t *testing.T) {
 	}
 }
 
-// A model whose predecessors are wrong on one rank gets no trace, and all ranks know why.
-func TestPredecessorsWrong(t *testing.T) {
-	for says, back := range map[string]func(p []uint64, t []int) ([]uint64, []int){
-		"and 1 transition; a state has 1 word": func(_ []uint64, t []int) ([]uint64, []int) {
-			return nil, t
-		},
-		"2 words and 1 transition;": func(p []uint64, t []int) ([]uint64, []int) {
-			return append(p, 0), t
-		},
-		"1 word and 0 transitions;": func(p []uint64, _ []int) ([]uint64, []int) { return p, nil },
-		"the model panicked: lost":  func([]uint64, []int) ([]uint64, []int) { panic("lost") },
-	} {
-		for _, ranks := range []int{1, 3} {
-			for only := range ranks {
-				s := setting{ranks: ranks, opts: explore.Options{Trace: true}}
-				out, err := searchModel(s, func(rank int) explore.Model {
-					return &faulty{graph: chain(20), back: back,
-						now: func() bool { return rank == only }}
-				})
-				mustReport(t, fmt.Sprintf("%q on rank %d of %d", says, only, ranks), out, err,
-					only, says)
+// A model that has other successors the second time gets no trace, and all ranks know why.
+func TestTraceOfAnotherGraph(t *testing.T) {
+	for _, ranks := range []int{1, 3} {
+		for says, wrong := range map[string]func() []uint64{
+			"make Expand of the model give the same successors": func() []uint64 { return nil },
+			"the model panicked: lost":                          func() []uint64 { panic("lost") },
+		} {
+			m := chain(20)
+			next := m.next
+			var over atomic.Bool
+			m.next = func(s uint64, out []uint64) []uint64 {
+				if s == 19 {
+					over.Store(true)
+				}
+				if over.Load() && s == 7 {
+					return wrong()
+				}
+				return next(s, out)
+			}
+			s := setting{ranks: ranks, opts: explore.Options{Trace: []int{explore.Deadlock}}}
+			out, err := searchModel(s, func(int) explore.Model { return m })
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%d ranks: %v, want %q", ranks, err, says)
+			}
+			for rank, o := range out {
+				if o.err == nil || o.res != nil {
+					t.Errorf("%d ranks, %q: rank %d: %+v, %v", ranks, says, rank, o.res, o.err)
+				}
 			}
 		}
-	}
-	// The state before, by a transition that does not lead on from there.
-	m := chain(4)
-	m.prev = func(_ uint64, out []uint64) []uint64 { return append(out, 0, 0, 1) }
-	m.next = func(s uint64, out []uint64) []uint64 {
-		switch s {
-		case 0:
-			return append(out, 1, 2)
-		case 1:
-			return append(out, 1)
-		case 2:
-			return append(out, 3)
-		}
-		return out
-	}
-	_, err := searchModel(setting{ranks: 2, opts: explore.Options{Trace: true}},
-		func(int) explore.Model { return m })
-	var broken *explore.ModelError
-	if !errors.As(err, &broken) || !strings.Contains(err.Error(), "does not lead from there") {
-		t.Errorf("a predecessor that is none: %v", err)
 	}
 }

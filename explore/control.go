@@ -20,21 +20,20 @@ type control struct {
 	window rma.Window
 	rank   int
 	ranks  int
+
+	findings int // of the model
+	found    int // the first word of the witnesses; findings follow them
 }
 
 // Words of a rank's segment. Created and done are kept separately for even and odd
 // levels, so that a level ends when its own states are all done, whatever has been
 // created for the next.
 const (
-	cellCreated       = 0 // and 1
-	cellDone          = 2 // and 3
-	cellArcs          = 4
-	cellDeadlocks     = 5
-	cellPeakPlace     = 6
-	cellPeakMarking   = 7
-	cellHeapBytes     = 8  // most bytes of frontier and log so far
-	cellDeadlockLevel = 9  // level + 1 of the first deadlock met, 0 for none
-	cellDeadlockTask  = 10 // and its name
+	cellCreated   = 0 // and 1
+	cellDone      = 2 // and 3
+	cellArcs      = 4
+	cellDeadlocks = 5
+	cellHeapBytes = 6 // most bytes of frontier and log so far
 
 	cellLoaded  = 11 // states that this rank has taken from a checkpoint
 	cellWaiting = 12 // and 13: those of them that wait for this level and for the next
@@ -48,14 +47,15 @@ const (
 	cellCommand = 17
 	cellMem     = 18 // bytes that the whole search may use
 
-	cellTrace = 24 // two banks: step, transition, state...
+	cellTrace = 24 // two banks: step, action, state...; then witnesses and findings
 )
 
 // levelEnd is set in the level word when nothing is left to expand.
 const levelEnd = 1 << 63
 
-func newControl(ctx context.Context, job rma.Job, stateWords int) (*control, error) {
-	words := cellTrace + 2*(traceHead+stateWords)
+func newControl(ctx context.Context, job rma.Job, stateWords, findings int) (*control, error) {
+	found := cellTrace + 2*(traceHead+stateWords)
+	words := found + witnessWords*(1+findings) + findings
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "explore: control", Words: words})
 	if err != nil {
 		return nil, err
@@ -64,7 +64,37 @@ func newControl(ctx context.Context, job rma.Job, stateWords int) (*control, err
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
-	return &control{Cells: cells, window: w, rank: job.Rank(), ranks: job.Size()}, nil
+	return &control{Cells: cells, window: w, rank: job.Rank(), ranks: job.Size(),
+		findings: findings, found: found}, nil
+}
+
+// witness is the first word of the witness of a finding or Deadlock.
+func (c *control) witness(finding int) int { return c.found + witnessWords*(1+finding) }
+
+// finding is the word of a finding.
+func (c *control) finding(i int) int { return c.witness(c.findings) + i }
+
+// merged is the largest of each finding over all ranks.
+func (c *control) merged(ctx context.Context) ([]uint64, error) {
+	all := make([]uint64, c.findings)
+	for rank := range c.ranks {
+		if err := c.merge(ctx, rank, all); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// merge raises all to the findings of a rank.
+func (c *control) merge(ctx context.Context, rank int, all []uint64) error {
+	for i := range all {
+		word, err := c.Load(ctx, rank, c.finding(i))
+		if err != nil {
+			return err
+		}
+		all[i] = max(all[i], word)
+	}
+	return nil
 }
 
 // set writes a word of this rank.
@@ -102,19 +132,6 @@ func (c *control) counts(ctx context.Context, rank int) (words [cellHeapBytes + 
 		}
 	}
 	return words, nil
-}
-
-// maximum is the largest of a word over all ranks.
-func (c *control) maximum(ctx context.Context, cell int) (uint64, error) {
-	most := uint64(0)
-	for rank := range c.ranks {
-		word, err := c.Load(ctx, rank, cell)
-		if err != nil {
-			return 0, err
-		}
-		most = max(most, word)
-	}
-	return most, nil
 }
 
 // advance ends a level that is over: it moves the level word on, or marks the

@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/farhash/farhash/rma"
@@ -34,7 +35,7 @@ func TestCommandPacking(t *testing.T) {
 func newTestControl(t *testing.T) *control {
 	t.Helper()
 	job := local.Single()
-	c, err := newControl(t.Context(), job, 1)
+	c, err := newControl(t.Context(), job, 1, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,25 +83,25 @@ func TestAdvance(t *testing.T) {
 func TestOver(t *testing.T) {
 	err := local.Run(3, func(job rma.Job) error {
 		ctx := t.Context()
-		c, err := newControl(ctx, job, 1)
+		c, err := newControl(ctx, job, 1, 2)
 		if err != nil {
 			return err
 		}
 		r := uint64(job.Rank())
 		// Ranks create what others expand: only the sums are equal, and only at even levels.
 		store(t, c, cellCreated, 10*r, cellDone, 10*(2-r), cellCreated+1, 5, cellDone+1, r,
-			cellPeakPlace, 100*(2-r))
+			uint64(c.finding(0)), 100*(2-r), uint64(c.finding(1)), r)
 		if err := job.Barrier(ctx); err != nil {
 			return err
 		}
 		even, err := c.over(ctx, 0)
 		odd, oddErr := c.over(ctx, 1)
 		states, statesErr := c.states(ctx)
-		peak, peakErr := c.maximum(ctx, cellPeakPlace)
-		if !even || odd || states != 45 || peak != 200 {
-			t.Errorf("rank %d: over %v and %v, %d states, peak %d", r, even, odd, states, peak)
+		all, findingsErr := c.merged(ctx)
+		if !even || odd || states != 45 || !slices.Equal(all, []uint64{200, 2}) {
+			t.Errorf("rank %d: over %v and %v, %d states, findings %d", r, even, odd, states, all)
 		}
-		return errors.Join(err, oddErr, statesErr, peakErr, job.Barrier(ctx))
+		return errors.Join(err, oddErr, statesErr, findingsErr, job.Barrier(ctx))
 	})
 	if err != nil {
 		t.Error(err)
@@ -150,7 +151,7 @@ func TestCheckFails(t *testing.T) {
 		var errs [3]error
 		_ = local.Run(3, func(job rma.Job) error {
 			opts := Options{Order: BreadthFirst, Check: check}
-			s, err := newSearch(t.Context(), job, oneState{}, opts)
+			s, err := newSearch(t.Context(), job, single{}, opts)
 			if err != nil {
 				return err
 			}
@@ -169,25 +170,28 @@ func TestCheckFails(t *testing.T) {
 	}
 }
 
-// oneState is a model with a single state and no transition.
+// single is a model with a single state and no transition.
+type single struct{}
+
+func (single) StateBits() int                { return 1 }
+func (single) StateWords() int               { return 1 }
+func (single) Initial(out []uint64) []uint64 { return append(out, 1) }
+func (single) Findings() int                 { return 0 }
+func (single) Decided([]uint64) bool         { return false }
+func (single) NewExpander() Expander         { return oneState{} }
+
+// oneState expands it.
 type oneState struct{}
 
-func (oneState) StateBits() int        { return 1 }
-func (oneState) StateWords() int       { return 1 }
-func (oneState) Initial(dst []uint64)  { dst[0] = 1 }
-func (oneState) NewExpander() Expander { return oneState{} }
-func (oneState) Peaks() Peaks          { return Peaks{} }
+func (oneState) Findings() []uint64 { return nil }
+func (oneState) Found() int         { return 0 }
 
 func (oneState) Expand(_, out []uint64) ([]uint64, error) { return out, nil }
-
-func (oneState) Predecessors(_, preds []uint64, transitions []int) ([]uint64, []int) {
-	return preds, transitions
-}
 
 // A rank that has grown 256 times and one that never has are not mistaken.
 func TestGenerationsWrap(t *testing.T) {
 	err := local.Run(2, func(job rma.Job) error {
-		s, err := newSearch(t.Context(), job, oneState{}, Options{Order: BreadthFirst})
+		s, err := newSearch(t.Context(), job, single{}, Options{Order: BreadthFirst})
 		if err != nil {
 			return err
 		}

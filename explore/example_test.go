@@ -15,35 +15,41 @@ type jugs struct{}
 
 func (jugs) StateBits() int                     { return 5 }
 func (jugs) StateWords() int                    { return 1 }
-func (jugs) Initial(dst []uint64)               { dst[0] = 0 }
+func (jugs) Initial(out []uint64) []uint64      { return append(out, 0) }
+func (jugs) Findings() int                      { return 1 }
 func (jugs) NewExpander() explore.Expander      { return &pourer{} }
 func (*pourer) packed(small, big uint64) uint64 { return big<<2 | small }
 
-type pourer struct{ peaks explore.Peaks }
+// Decided: four litres have been measured out.
+func (jugs) Decided(findings []uint64) bool { return findings[0] != 0 }
+
+// pourer notes one finding: whether the large jug has had four litres.
+type pourer struct{ four [1]uint64 }
+
+func (p *pourer) Findings() []uint64 { return p.four[:] }
+func (p *pourer) Found() int         { return int(p.four[0]) }
 
 func (p *pourer) Expand(state, out []uint64) ([]uint64, error) {
 	small, big := state[0]&3, state[0]>>2
-	p.peaks.TokensPlace = max(p.peaks.TokensPlace, small, big)
-	p.peaks.TokensMarking = max(p.peaks.TokensMarking, small+big)
+	if big == 4 {
+		p.four[0] = 1
+	}
 	toBig, toSmall := min(small, 5-big), min(big, 3-small)
 	return append(out,
 		p.packed(3, big), p.packed(0, big), p.packed(small, 5), p.packed(small, 0),
 		p.packed(small-toBig, big+toBig), p.packed(small+toSmall, big-toSmall)), nil
 }
 
-// Predecessors is needed for traces only.
-func (p *pourer) Predecessors(_, preds []uint64, transitions []int) ([]uint64, []int) {
-	return preds, transitions
-}
-
-func (p *pourer) Peaks() explore.Peaks { return p.peaks }
-
 func Example() {
 	err := local.Run(2, func(job rma.Job) error {
-		res, err := explore.Run(context.Background(), job, jugs{}, explore.Options{})
+		opts := explore.Options{Trace: []int{0}} // a shortest way to the finding
+		res, err := explore.Run(context.Background(), job, jugs{}, opts)
 		if err == nil && job.Rank() == 0 {
-			fmt.Println(res.States, "states,", res.Arcs, "arcs,", res.Depth, "levels deep")
-			fmt.Println("most litres:", res.Peaks.TokensMarking, "- complete:", res.Complete)
+			fmt.Println(res.Reason, "after", len(res.Trace)-1, "steps:")
+			for _, step := range res.Trace {
+				fmt.Print(" ", step.State[0]&3, "+", step.State[0]>>2)
+			}
+			fmt.Println()
 		}
 		return err
 	})
@@ -51,6 +57,6 @@ func Example() {
 		fmt.Println(err)
 	}
 	// Output:
-	// 16 states, 96 arcs, 7 levels deep
-	// most litres: 8 - complete: true
+	// decided after 6 steps:
+	//  0+0 0+5 3+2 0+2 2+0 2+5 3+4
 }

@@ -10,8 +10,9 @@ type gathered struct {
 	batch      []uint64 // those that go into the set
 	end        int      // they are of states before this one
 	arcs, dead uint64
-	deadlocked uint64 // the first of dead
-	peaks      Peaks
+	deadlocked uint64    // the first of dead
+	fresh      []witness // of findings
+	findings   []uint64  // after these states
 	err        error
 }
 
@@ -67,15 +68,18 @@ func (w *worker) settle(ctx context.Context, g *gathered, to *frontier, parity i
 	if err := w.insert(ctx, g.batch, to, parity); err != nil {
 		return err
 	}
-	w.at, w.peaks = g.end, g.peaks
+	w.at = g.end
 	w.arcs += g.arcs
+	copy(w.shown, g.findings)
 	if w.dead == 0 && g.dead > 0 {
-		w.deadlocked = g.deadlocked
-		if err := w.publishDeadlock(ctx); err != nil {
+		g.fresh = append(g.fresh, witness{Deadlock, g.deadlocked})
+	}
+	w.dead += g.dead
+	if len(g.fresh) > 0 {
+		if err := w.announce(ctx, g.fresh); err != nil {
 			return err
 		}
 	}
-	w.dead += g.dead
 	return w.checkpointDue(ctx)
 }
 
@@ -83,12 +87,4 @@ func (w *worker) settle(ctx context.Context, g *gathered, to *frontier, parity i
 func (w *worker) countDone() {
 	w.done[w.parity] += uint64(w.at - w.counted)
 	w.counted = w.at
-}
-
-// publishDeadlock has the other ranks know of the first deadlock.
-func (w *worker) publishDeadlock(ctx context.Context) error {
-	if err := w.control.set(ctx, cellDeadlockTask, w.deadlocked); err != nil {
-		return err
-	}
-	return w.control.set(ctx, cellDeadlockLevel, w.level+1)
 }

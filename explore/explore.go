@@ -40,9 +40,11 @@ type Options struct {
 	// Access is how the set is reached where its memory is not addressable, as between hosts;
 	// 0 means ship.Auto, which measures.
 	Access ship.Access
-	// Trace asks for a shortest sequence of transitions to a deadlock. It takes 8
-	// bytes more for each state and needs BreadthFirst.
-	Trace bool
+	// Trace asks for a shortest way to the first of these that was found: findings of the model
+	// by their numbers, and Deadlock. It takes 8 bytes more for each state and needs
+	// BreadthFirst. Where one was found, finding the way takes at most as long as the search
+	// did: states are expanded again.
+	Trace []int
 	// Progress is called on rank 0 now and then, from a goroutine of its own.
 	Progress func(Snapshot)
 	// Every is the time between calls of Progress; 0 means a second.
@@ -77,10 +79,10 @@ func (o *Options) complete() error {
 		return fmt.Errorf("explore: order %q is unknown; use %q or %q", string(o.Order),
 			BreadthFirst, AnyOrder)
 	}
-	if o.Trace && o.Order != BreadthFirst {
+	if len(o.Trace) > 0 && o.Order != BreadthFirst {
 		return fmt.Errorf("explore: a shortest trace needs order %q", BreadthFirst)
 	}
-	if o.Trace && o.Resume != "" {
+	if len(o.Trace) > 0 && o.Resume != "" {
 		return errors.New("explore: a resumed search cannot trace; search from the beginning")
 	}
 	if o.CheckpointEvery <= 0 {
@@ -97,6 +99,7 @@ const (
 	Interrupted Reason = "interrupted"
 	MemoryFull  Reason = "memory full"
 	RankLost    Reason = "rank lost"
+	Decided     Reason = "decided" // by Model.Decided
 )
 
 // Result is what a search found. It is the same on every rank but for Access and Elapsed, unless
@@ -104,9 +107,9 @@ const (
 type Result struct {
 	States    uint64
 	Arcs      uint64 // transitions fired; several may lead from one state to another
-	Depth     uint64 // number of the last level; the initial state is level 0. BreadthFirst only
+	Depth     uint64 // number of the last level; initial states are level 0. BreadthFirst only
 	Deadlocks uint64
-	Peaks     Peaks
+	Findings  []uint64 // of the model: the largest over all ranks
 
 	Complete bool
 	Reason   Reason // why not complete
@@ -124,10 +127,18 @@ type Result struct {
 	LoadFactor float64
 	Checked    bool // the set was examined as Options.Check asks, and is consistent
 
-	// Trace is the transitions of a shortest way to a deadlock; nil where none was
-	// asked for or there is none.
-	Trace    []int
-	HasTrace bool
+	// Trace is a shortest way from an initial state to what Options.Trace asks for; nil where
+	// nothing was asked for, or nothing of it was found.
+	Trace  []Step
+	Traced int // the finding that Trace leads to, or Deadlock
+}
+
+// Step is a state of a trace.
+type Step struct {
+	State []uint64
+	// Action is which successor of the state before this is, in the order of Expand; -1 for an
+	// initial state.
+	Action int
 }
 
 // Plan is how a search means to use its memory.
@@ -169,7 +180,9 @@ type search struct {
 	model    Model
 	bits     int      // of a state
 	words    int      // of a state
-	initial  []uint64 // the initial state
+	initial  []uint64 // the initial states
+	findings int      // of the model
+	live     []uint64 // of expander
 	expander Expander
 	spare    int // states that a batch has room for beyond its length
 	opts     Options
@@ -209,7 +222,7 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 			return nil, err // before hours of search, not after
 		}
 	}
-	if s.control, err = newControl(ctx, job, s.words); err != nil {
+	if s.control, err = newControl(ctx, job, s.words, s.findings); err != nil {
 		return nil, err
 	}
 	if err := s.makeBudget(ctx); err != nil {
@@ -257,8 +270,8 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 		}
 		res.Checked = true
 	}
-	if s.opts.Trace && s.loss == nil {
-		res.Trace, res.HasTrace, err = s.trace(uncancelled)
+	if s.loss == nil {
+		err = s.trace(uncancelled, res)
 	}
 	if err == nil && s.loss == nil {
 		err = ignoreLost(s.job.Barrier(uncancelled)) // nobody closes what others still read
@@ -293,6 +306,7 @@ func (s *search) result(ctx context.Context) (*Result, error) {
 	r := &Result{Ranks: s.job.Size(), Order: s.opts.Order, Encoding: s.encoding,
 		Access: s.visited.access(), Elapsed: time.Since(s.started)}
 	heap, whole := uint64(0), true
+	r.Findings = make([]uint64, s.findings)
 	for rank := range s.job.Size() {
 		c, err := s.control.counts(ctx, rank)
 		if s.missing(err) {
@@ -305,9 +319,10 @@ func (s *search) result(ctx context.Context) (*Result, error) {
 		r.States += c[cellCreated] + c[cellCreated+1]
 		r.Arcs += c[cellArcs]
 		r.Deadlocks += c[cellDeadlocks]
-		r.Peaks.TokensPlace = max(r.Peaks.TokensPlace, c[cellPeakPlace])
-		r.Peaks.TokensMarking = max(r.Peaks.TokensMarking, c[cellPeakMarking])
 		heap += c[cellHeapBytes]
+		if err := s.control.merge(ctx, rank, r.Findings); err != nil {
+			return nil, err
+		}
 	}
 	level, err := s.control.Load(ctx, 0, cellLevel)
 	switch {
@@ -339,6 +354,8 @@ func (s *search) explain(ctx context.Context, r *Result) error {
 	switch why {
 	case stopInterrupted:
 		r.Reason = Interrupted
+	case stopDecided:
+		r.Reason = Decided
 	case stopFull:
 		r.Reason = MemoryFull
 		r.NeedMem = s.budget.enough(s.visited, r.States)

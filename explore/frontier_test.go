@@ -71,19 +71,27 @@ func TestLevelLog(t *testing.T) {
 			want = append(want, first+i)
 		}
 		first += uint64(n)
-		l.tasks(uint64(level), func(task uint64) bool {
-			got = append(got, task)
-			return true
-		})
+		for tasks := range l.blocks(uint64(level)) {
+			if len(tasks) > blockTasks {
+				t.Fatalf("level %d: %d tasks at once", level, len(tasks))
+			}
+			got = append(got, tasks...)
+		}
 		if !slices.Equal(got, want) {
 			t.Errorf("level %d: %d tasks, want %d, or others", level, len(got), n)
 		}
 	}
 	seen := 0
-	l.tasks(1, func(uint64) bool { seen++; return seen < 3 })
-	l.tasks(uint64(len(sizes)), func(uint64) bool { t.Error("a level that is none"); return true })
+	for range l.blocks(1) {
+		if seen++; seen == 3 {
+			break
+		}
+	}
+	for range l.blocks(uint64(len(sizes))) {
+		t.Error("a level that is none")
+	}
 	if want := uint64(5*logChunk*8 + 7*8); seen != 3 || l.bytes() != want {
-		t.Errorf("%d tasks seen before the end, %d bytes, want %d", seen, l.bytes(), want)
+		t.Errorf("%d blocks seen before the end, %d bytes, want %d", seen, l.bytes(), want)
 	}
 	var none *levelLog
 	none.add(1)

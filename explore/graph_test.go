@@ -16,14 +16,36 @@ import (
 type graph struct {
 	bits, words int
 	next        func(s uint64, out []uint64) []uint64 // successors
-	prev        func(s uint64, out []uint64) []uint64 // only for traces
 	limit       uint64                                // the first number that overflows, if not 0
 	hook        func(s uint64) error                  // called with each state that is expanded
+	initial     []uint64                              // nil: 0
+	goal        uint64                                // a state to find, if not 0
 }
 
-func (g *graph) StateBits() int       { return g.bits }
-func (g *graph) StateWords() int      { return g.words }
-func (g *graph) Initial(dst []uint64) { copy(dst, g.encode(0, nil)) }
+// The findings of a graph: the largest number, twice that, and 1 if the goal was found.
+const (
+	findingLargest = iota
+	findingTwice
+	findingGoal
+	graphFindings
+)
+
+func (g *graph) StateBits() int  { return g.bits }
+func (g *graph) StateWords() int { return g.words }
+func (g *graph) Findings() int   { return graphFindings }
+
+func (g *graph) Decided(findings []uint64) bool { return findings[findingGoal] != 0 }
+
+func (g *graph) Initial(out []uint64) []uint64 {
+	if g.initial == nil {
+		return g.encode(0, out)
+	}
+	for _, s := range g.initial {
+		out = g.encode(s, out)
+	}
+	return out
+}
+
 func (g *graph) NewExpander() explore.Expander {
 	return &walker{graph: g}
 }
@@ -45,12 +67,22 @@ func (g graph) long(words int) *graph {
 
 // walker expands the states of a graph.
 type walker struct {
-	graph *graph
-	buf   []uint64
-	peaks explore.Peaks
+	graph    *graph
+	buf      []uint64
+	findings [graphFindings]uint64
+	found    int
 }
 
-func (w *walker) Peaks() explore.Peaks { return w.peaks }
+func (w *walker) Findings() []uint64 { return w.findings[:] }
+func (w *walker) Found() int         { return w.found }
+
+// find raises a finding.
+func (w *walker) find(i int, value uint64) {
+	if w.findings[i] == 0 && value > 0 {
+		w.found++
+	}
+	w.findings[i] = max(w.findings[i], value)
+}
 
 func (w *walker) Expand(state, out []uint64) ([]uint64, error) {
 	s := state[0]
@@ -64,8 +96,11 @@ func (w *walker) Expand(state, out []uint64) ([]uint64, error) {
 			return nil, err
 		}
 	}
-	w.peaks.TokensPlace = max(w.peaks.TokensPlace, s)
-	w.peaks.TokensMarking = max(w.peaks.TokensMarking, 2*s)
+	w.find(findingLargest, s)
+	w.find(findingTwice, 2*s)
+	if s != 0 && s == w.graph.goal {
+		w.find(findingGoal, 1)
+	}
 	w.buf = w.graph.next(s, w.buf[:0])
 	for _, succ := range w.buf {
 		if w.graph.limit != 0 && succ >= w.graph.limit {
@@ -76,26 +111,12 @@ func (w *walker) Expand(state, out []uint64) ([]uint64, error) {
 	return out, nil
 }
 
-func (w *walker) Predecessors(state, preds []uint64, transitions []int) ([]uint64, []int) {
-	for _, pred := range w.graph.prev(state[0], nil) {
-		preds = w.graph.encode(pred, preds)
-		transitions = append(transitions, int(state[0])) // a transition is where it leads to
-	}
-	return preds, transitions
-}
-
 // chain is the path 0, 1, ..., n-1: one state on each level.
 func chain(n uint64) *graph {
 	return &graph{bits: 40, words: 1,
 		next: func(s uint64, out []uint64) []uint64 {
 			if s+1 < n {
 				out = append(out, s+1)
-			}
-			return out
-		},
-		prev: func(s uint64, out []uint64) []uint64 {
-			if s > 0 {
-				out = append(out, s-1)
 			}
 			return out
 		}}
@@ -156,8 +177,7 @@ type counts struct {
 }
 
 func countsOf(r *explore.Result) counts {
-	return counts{r.States, r.Arcs, r.Depth, r.Deadlocks, r.Peaks.TokensPlace,
-		r.Peaks.TokensMarking}
+	return counts{r.States, r.Arcs, r.Depth, r.Deadlocks, r.Findings[0], r.Findings[1]}
 }
 
 // setting is how a model is explored.

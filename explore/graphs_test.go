@@ -15,9 +15,9 @@ import (
 // nothing to do and must not hold up the one that has.
 func TestThinLevels(t *testing.T) {
 	for _, s := range []setting{
-		{ranks: 1, opts: explore.Options{Trace: true}},
+		{ranks: 1, opts: explore.Options{Trace: []int{explore.Deadlock}}},
 		{ranks: 4, opts: explore.Options{Order: explore.AnyOrder}},
-		{ranks: 4, opts: explore.Options{Trace: true}},
+		{ranks: 4, opts: explore.Options{Trace: []int{explore.Deadlock}}},
 		{ranks: 4, hidden: true, opts: explore.Options{Encoding: explore.EncodingElement}},
 	} {
 		n := uint64(20_000)
@@ -30,12 +30,12 @@ func TestThinLevels(t *testing.T) {
 			want.Depth = 0
 		}
 		r := mustCount(t, s, chain(n), want)
-		if r.HasTrace != s.opts.Trace || r.HasTrace && len(r.Trace) != int(n-1) {
-			t.Fatalf("%v: trace %v of %d steps", s, r.HasTrace, len(r.Trace))
+		if (r.Trace == nil) != (s.opts.Trace == nil) || r.Trace != nil && len(r.Trace) != int(n) {
+			t.Fatalf("%v: trace of %d states", s, len(r.Trace))
 		}
-		for i, state := range r.Trace {
-			if state != i+1 {
-				t.Fatalf("%v: step %d of the trace leads to %d", s, i, state)
+		for i, step := range r.Trace {
+			if step.State[0] != uint64(i) {
+				t.Fatalf("%v: step %d of the trace leads to %d", s, i, step.State)
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func TestOptionsRefused(t *testing.T) {
 		problem string
 	}{
 		{explore.Options{Order: "dfs"}, `order "dfs" is unknown`},
-		{explore.Options{Order: explore.AnyOrder, Trace: true}, "a shortest trace needs order"},
+		{explore.Options{Order: explore.AnyOrder, Trace: []int{explore.Deadlock}}, "a shortest trace needs order"},
 		{explore.Options{Mem: 1}, "1 B of memory is too little; give at least 4.0 MiB"},
 		{explore.Options{Mem: 1<<22 - 1}, "is too little"},
 	} {

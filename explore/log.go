@@ -1,11 +1,13 @@
 package explore
 
+import "iter"
+
 // levelLog keeps the tasks that this rank inserted, by level, so that a trace can
 // be walked back. A nil log keeps nothing.
 //
 // Invariant: begins[l] is the number of tasks added before level l was begun; the
-// states of level l+1 are added while level l is the present one. The initial state
-// is added at level 0 as well.
+// states of level l+1 are added while level l is the present one. The initial states
+// are added at level 0 as well.
 type levelLog struct {
 	slabs  slabs
 	chunks [][]uint64
@@ -41,18 +43,24 @@ func (l *levelLog) level(level uint64) {
 	}
 }
 
-// tasks calls yield for each task that was added while level was the present one.
-func (l *levelLog) tasks(level uint64, yield func(task uint64) bool) {
-	if level >= uint64(len(l.begins)) {
-		return
-	}
-	end := l.n
-	if level+1 < uint64(len(l.begins)) {
-		end = l.begins[level+1]
-	}
-	for i := l.begins[level]; i < end; i++ {
-		if !yield(l.chunks[i/logChunk][i%logChunk]) {
+// blocks are the tasks that were added while level was the present one, up to blockTasks at once.
+func (l *levelLog) blocks(level uint64) iter.Seq[[]uint64] {
+	return func(yield func([]uint64) bool) {
+		if level >= uint64(len(l.begins)) {
 			return
+		}
+		end := l.n
+		if level+1 < uint64(len(l.begins)) {
+			end = l.begins[level+1]
+		}
+		for i := l.begins[level]; i < end; {
+			chunk := l.chunks[i/logChunk]
+			from := i % logChunk
+			to := min(len(chunk), from+blockTasks, from+end-i)
+			if !yield(chunk[from:to]) {
+				return
+			}
+			i += to - from
 		}
 	}
 }

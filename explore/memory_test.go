@@ -131,7 +131,7 @@ func TestSharedBudget(t *testing.T) {
 	for _, mem := range []uint64{0, 100 << 20} {
 		var mems [4]uint64
 		err := local.Run(4, func(job rma.Job) error {
-			c, err := newControl(t.Context(), job, 1)
+			c, err := newControl(t.Context(), job, 1, 0)
 			if err != nil {
 				return err
 			}

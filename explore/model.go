@@ -10,10 +10,18 @@ type Model interface {
 	StateBits() int
 	// StateWords is the number of words of a packed state: 1 up to 64 bits, and 512 at most.
 	StateWords() int
-	// Initial stores the initial state into dst, which has StateWords words.
-	Initial(dst []uint64)
+	// Initial appends the packed initial states to out, at least one, and returns the extended
+	// slice.
+	Initial(out []uint64) []uint64
 	// NewExpander returns an expander for one goroutine.
 	NewExpander() Expander
+	// Findings is how many findings an expander keeps: words for what it has seen in the
+	// states that it expanded.
+	Findings() int
+	// Decided reports whether findings answer all that is asked of the model, so that the
+	// search may end. It is asked with the largest of each finding over all ranks, whenever
+	// one is no longer 0.
+	Decided(findings []uint64) bool
 }
 
 // Expander computes successors. One goroutine uses it.
@@ -22,21 +30,15 @@ type Expander interface {
 	// transition that is enabled in state, and returns the extended slice. A
 	// state reached by two transitions is appended twice. No appended state
 	// means a deadlock. What out has already must stay, and none of the memory is the
-	// expander's to keep.
+	// expander's to keep. The same state always has the same successors, in the same order.
 	// The error is *OverflowError when a successor does not fit the packing.
 	Expand(state, out []uint64) ([]uint64, error)
-	// Predecessors appends to preds every packed state from which one transition
-	// leads to state, whether that predecessor is reachable or not, and appends to
-	// transitions the number of that transition, one per predecessor.
-	Predecessors(state, preds []uint64, transitions []int) ([]uint64, []int)
-	// Peaks returns the largest values seen in the states expanded so far. They never fall.
-	Peaks() Peaks
-}
-
-// Peaks are the largest token counts seen.
-type Peaks struct {
-	TokensPlace   uint64 // most tokens in one place
-	TokensMarking uint64 // most tokens in one marking
+	// Findings returns what the states expanded so far have shown. It is the same memory at
+	// every call; Expand changes it, and only Expand. A finding begins at 0 and never falls. The
+	// state whose expansion changes it from 0 is its witness, which Options.Trace can lead to.
+	Findings() []uint64
+	// Found is how many findings are not 0.
+	Found() int
 }
 
 // OverflowError says that a state does not fit the packing, which was made on

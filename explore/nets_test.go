@@ -91,7 +91,7 @@ func TestFamilies(t *testing.T) {
 				t.Errorf("%s, %v:\ngot  %+v\nwant %+v", f.name, s, got, want)
 			}
 			if r.Encoding != s.opts.Encoding || r.Order != s.opts.Order || r.StateBytes <= 8 ||
-				r.LoadFactor <= 0 || r.LoadFactor > 1 || r.HasTrace {
+				r.LoadFactor <= 0 || r.LoadFactor > 1 || r.Trace != nil {
 				t.Errorf("%s, %v: result %+v", f.name, s, r)
 			}
 		}

@@ -75,7 +75,7 @@ func TestOverReadsDoneFirst(t *testing.T) {
 	err := local.RunWith(local.Options{Hidden: true}, 3, func(job rma.Job) error {
 		var gets []int
 		spy := &spyJob{Job: job, onGet: func(off int) { gets = append(gets, off) }}
-		c, err := newControl(t.Context(), spy, 1)
+		c, err := newControl(t.Context(), spy, 1, 2)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func TestOverReadsDoneFirst(t *testing.T) {
 }
 
 // The lowest level counts, whichever rank met it, and then the lowest rank.
-func TestFirstDeadlock(t *testing.T) {
+func TestFirstWitness(t *testing.T) {
 	for _, c := range []struct {
 		levels [3]uint64 // plus 1; 0 for none
 		rank   int
@@ -105,20 +105,27 @@ func TestFirstDeadlock(t *testing.T) {
 		{[3]uint64{0, 6, 6}, 1, 5},
 	} {
 		err := local.Run(3, func(job rma.Job) error {
-			ctl, err := newControl(t.Context(), job, 1)
+			ctl, err := newControl(t.Context(), job, 1, 2)
 			if err != nil {
 				return err
 			}
-			store(t, ctl, cellDeadlockLevel, c.levels[job.Rank()])
+			for _, target := range []int{Deadlock, 1} {
+				store(t, ctl, uint64(ctl.witness(target)), c.levels[job.Rank()])
+			}
 			if err := job.Barrier(t.Context()); err != nil {
 				return err
 			}
 			s := &search{job: job, control: ctl}
-			rank, level, err := s.firstDeadlock(t.Context())
-			if rank != c.rank || level != c.level {
-				t.Errorf("levels %v: rank %d, level %d", c.levels, rank, level)
+			for _, target := range []int{Deadlock, 1} {
+				rank, level, err := s.firstWitness(t.Context(), target)
+				if rank != c.rank || level != c.level || err != nil {
+					t.Errorf("levels %v: rank %d, level %d, %v", c.levels, rank, level, err)
+				}
 			}
-			return errors.Join(err, job.Barrier(t.Context()))
+			if rank, _, err := s.firstWitness(t.Context(), 0); rank >= 0 || err != nil {
+				t.Errorf("levels %v: rank %d for what none has found, %v", c.levels, rank, err)
+			}
+			return job.Barrier(t.Context())
 		})
 		if err != nil {
 			t.Error(err)

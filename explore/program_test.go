@@ -76,7 +76,7 @@ func TestProgramOfOneProcess(t *testing.T) {
 	var program [5]uint64
 	for _, ranks := range []int{1, 4} {
 		err := local.Run(ranks, func(job rma.Job) error {
-			s, err := newSearch(t.Context(), job, oneState{},
+			s, err := newSearch(t.Context(), job, single{},
 				Options{Mem: 1 << 40, MemWhole: true})
 			if err != nil {
 				return err
@@ -105,7 +105,7 @@ func TestProgramOfOneProcess(t *testing.T) {
 	// Every rank gets the error.
 	var errs [3]error
 	_ = local.Run(3, func(job rma.Job) error {
-		_, errs[job.Rank()] = Run(t.Context(), job, oneState{}, Options{Mem: 1, MemWhole: true})
+		_, errs[job.Rank()] = Run(t.Context(), job, single{}, Options{Mem: 1, MemWhole: true})
 		return nil
 	})
 	for rank, err := range errs {

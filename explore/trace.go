@@ -6,52 +6,45 @@ import (
 	"slices"
 )
 
-// errNoPredecessor would mean that a state was found that nothing leads to.
-var errNoPredecessor = errors.New("explore: no predecessor of a state of the trace was found; " +
-	"this is a bug of the model's Predecessors")
+// errNoPredecessor means that the model has other successors than before.
+var errNoPredecessor = errors.New("explore: no state leads to one of the trace any more; " +
+	"make Expand of the model give the same successors whenever it is given the same state")
 
 const (
-	// traceHead is the words before the state in a trace bank: step, transition.
+	// traceHead is the words before the state in a trace bank: step, action.
 	traceHead = 2
 	// traceFailed is set in the step of a rank that has failed. The word after it says why.
 	traceFailed = 1 << 63
+	// lookBlocks is how many blocks a rank expands before it looks whether another rank has
+	// found what all search for.
+	lookBlocks = 16
 )
 
-// trace finds a shortest way to a deadlock, backwards: the ranks agree on a
-// deadlock in the lowest level. Then level by level each fires the transitions of
-// the present state backwards, and searches for these predecessors among the states that
-// it inserted in the level before. Collective.
-func (s *search) trace(ctx context.Context) ([]int, bool, error) {
-	rank, level, err := s.firstDeadlock(ctx)
-	if err != nil || rank < 0 {
-		return nil, false, err
-	}
-	task, err := s.control.Load(ctx, rank, cellDeadlockTask)
-	if err != nil {
-		return nil, false, err
-	}
-	state := make([]uint64, s.words)
-	if err := s.visited.load(ctx, []uint64{task}, state); err != nil {
-		return nil, false, err
-	}
-	var way []int
-	for ; level > 0; level-- {
-		transition, err := s.stepBack(ctx, level, state)
+// trace finds a shortest way to the first target that was found, backwards: the ranks agree on
+// a witness in the lowest level. Then level by level each expands again the states that it
+// inserted in the level before, until one leads to the present state. Collective.
+func (s *search) trace(ctx context.Context, res *Result) error {
+	for _, target := range s.opts.Trace {
+		rank, level, err := s.firstWitness(ctx, target)
 		if err != nil {
-			return nil, false, err
+			return err
 		}
-		way = append(way, transition)
+		if rank >= 0 {
+			res.Traced = target
+			res.Trace, err = s.wayTo(ctx, target, rank, level)
+			return err
+		}
 	}
-	slices.Reverse(way)
-	return way, true, nil
+	return nil
 }
 
-// firstDeadlock finds the lowest level with a deadlock, and a rank that found one there;
+// firstWitness finds the lowest level with a witness, and a rank that found one there;
 // rank -1 when there is none.
-func (s *search) firstDeadlock(ctx context.Context) (rank int, level uint64, err error) {
+func (s *search) firstWitness(ctx context.Context, target int) (rank int, level uint64,
+	err error) {
 	rank = -1
 	for r := range s.job.Size() {
-		word, err := s.control.Load(ctx, r, cellDeadlockLevel)
+		word, err := s.control.Load(ctx, r, s.control.witness(target))
 		if err != nil {
 			return 0, 0, err
 		}
@@ -62,42 +55,83 @@ func (s *search) firstDeadlock(ctx context.Context) (rank int, level uint64, err
 	return rank, level, nil
 }
 
-// stepBack replaces state, of the given level, by a predecessor in the level before,
-// and returns the transition that leads from there. Collective: the ranks publish
+// wayTo is a shortest way to the witness of a rank. Collective.
+func (s *search) wayTo(ctx context.Context, target, rank int, level uint64) ([]Step, error) {
+	task, err := s.control.Load(ctx, rank, s.control.witness(target)+1)
+	if err != nil {
+		return nil, err
+	}
+	t := &tracer{search: s, state: make([]uint64, s.words)}
+	if t.Expander, err = s.anotherExpander(); err != nil {
+		return nil, err
+	}
+	if err := s.visited.load(ctx, []uint64{task}, t.state); err != nil {
+		return nil, err
+	}
+	var way []Step
+	for ; level > 0; level-- {
+		at := Step{State: slices.Clone(t.state)}
+		if at.Action, err = t.stepBack(ctx, level); err != nil {
+			return nil, err
+		}
+		way = append(way, at)
+	}
+	way = append(way, Step{State: t.state, Action: -1})
+	slices.Reverse(way)
+	return way, nil
+}
+
+// anotherExpander has the model make an expander whose findings nobody reads.
+func (s *search) anotherExpander() (e Expander, err error) {
+	defer s.recoverPanic(&err)
+	return s.model.NewExpander(), nil
+}
+
+// tracer finds the way back to an initial state.
+type tracer struct {
+	*search
+	Expander
+	state []uint64 // the present one
+	out   []uint64
+	last  []uint64 // the state before it, where this rank has found one
+}
+
+// stepBack replaces the state, of the given level, by a predecessor in the level before,
+// and returns the action that leads from there. Collective: the ranks publish
 // what they find, or why they stop, in a bank of their own, and the lowest rank's counts.
 // Banks take turns, so that nobody overwrites what another still reads.
-func (s *search) stepBack(ctx context.Context, level uint64, state []uint64) (int, error) {
-	bank := cellTrace + int(level%2)*(traceHead+len(state))
-	before, transition, failure := s.findPredecessor(ctx, level-1, state)
+func (t *tracer) stepBack(ctx context.Context, level uint64) (int, error) {
+	bank := cellTrace + int(level%2)*(traceHead+t.words)
+	action, failure := t.findPredecessor(ctx, bank, level)
 	var words []uint64
 	switch {
 	case failure != nil:
 		words = []uint64{level | traceFailed, uint64(reasonOf(failure))}
-	case before != nil:
-		words = append([]uint64{level, uint64(transition)}, before...)
+	case action >= 0:
+		words = append([]uint64{level, uint64(action)}, t.last...)
 	}
 	for i, word := range slices.Backward(words) { // the step last: the rest is there then
-		if err := s.control.set(ctx, bank+i, word); err != nil {
+		if err := t.control.set(ctx, bank+i, word); err != nil {
 			return 0, errors.Join(failure, err)
 		}
 	}
-	if err := s.job.Barrier(ctx); err != nil {
+	if err := t.job.Barrier(ctx); err != nil {
 		return 0, errors.Join(failure, err)
 	}
-	finder, peer, err := s.readSteps(ctx, bank, level)
+	finder, peer, err := t.readSteps(ctx, bank, level)
 	switch {
 	case err != nil:
 		return 0, errors.Join(failure, err)
 	case peer != nil:
-		err = s.job.Barrier(ctx) // nobody closes what others still read
+		err = t.job.Barrier(ctx) // nobody closes what others still read
 		if failure != nil {
 			return 0, failure
 		}
 		return 0, errors.Join(peer, err)
 	case finder < 0:
-		return 0, errNoPredecessor
+		return 0, errors.Join(errNoPredecessor, t.job.Barrier(ctx))
 	}
-	return s.readBank(ctx, finder, bank, state)
+	return t.readBank(ctx, finder, bank)
 }
 
 // readSteps finds the lowest rank that has found a predecessor, -1 if none has, and whether one has
@@ -121,55 +155,69 @@ func (s *search) readSteps(ctx context.Context, bank int, level uint64) (finder 
 	return finder, nil, nil
 }
 
-func (s *search) readBank(ctx context.Context, rank, bank int, state []uint64) (int, error) {
-	transition, err := s.control.Load(ctx, rank, bank+1)
-	for i := range state {
+func (t *tracer) readBank(ctx context.Context, rank, bank int) (int, error) {
+	action, err := t.control.Load(ctx, rank, bank+1)
+	for i := range t.state {
 		if err == nil {
-			state[i], err = s.control.Load(ctx, rank, bank+traceHead+i)
+			t.state[i], err = t.control.Load(ctx, rank, bank+traceHead+i)
 		}
 	}
-	return int(transition), err
+	return int(action), err
 }
 
-// findPredecessor searches the states that this rank inserted in a level for one
-// that leads to target.
-func (s *search) findPredecessor(ctx context.Context, level uint64, target []uint64) (
-	[]uint64, int, error) {
-	preds, transitions, err := s.predecessors(target)
-	if err != nil {
-		return nil, 0, err
-	}
-	words := len(target)
-	wanted := make(map[string]int, len(transitions)) // packed state to its number
-	for i := range transitions {
-		wanted[string(bytesOf(preds[i*words:(i+1)*words]))] = i
-	}
-	state, at := make([]uint64, words), -1
-	if level == 0 {
-		copy(state, s.initial)
-		if i, ok := wanted[string(bytesOf(state))]; ok && s.job.Rank() == 0 {
-			at = i
+// findPredecessor searches the states that this rank inserted in the level before for one that
+// leads to the present state, until another rank has found one. It returns the action that does,
+// or -1.
+func (t *tracer) findPredecessor(ctx context.Context, bank int, level uint64) (action int,
+	err error) {
+	if level == 1 {
+		if t.job.Rank() != 0 {
+			return -1, nil
 		}
-	} else {
-		// The states of a level were inserted while the level before was expanded.
-		s.worker.log.tasks(level-1, func(task uint64) bool {
-			if err = s.visited.load(ctx, []uint64{task}, state); err != nil {
-				return false
-			}
-			if i, ok := wanted[string(bytesOf(state))]; ok {
-				at = i
-			}
-			return at < 0
-		})
+		return t.leading(t.initial)
+	}
+	states := make([]uint64, blockTasks*t.words)
+	blocks := 0
+	// The states of a level were inserted while the level before was expanded.
+	for tasks := range t.worker.log.blocks(level - 2) {
+		if err := t.visited.load(ctx, tasks, states[:len(tasks)*t.words]); err != nil {
+			return -1, err
+		}
+		action, err = t.leading(states[:len(tasks)*t.words])
+		if err != nil || action >= 0 {
+			return action, err
+		}
+		if blocks++; blocks%lookBlocks != 0 {
+			continue
+		}
+		finder, peer, err := t.readSteps(ctx, bank, level)
+		if err != nil || peer != nil || finder >= 0 {
+			return -1, err
+		}
+	}
+	return -1, nil
+}
+
+// leading finds the first of states from which one action leads to the present state, and that
+// action; -1 if there is none.
+func (t *tracer) leading(states []uint64) (action int, err error) {
+	defer t.recoverPanic(&err)
+	for n := t.words; len(states) > 0; states = states[n:] {
+		out, err := t.Expand(states[:n:n], t.out[:0])
+		var full *OverflowError
+		if errors.As(err, &full) {
+			continue // it was not expanded yet when the search was cut short
+		}
 		if err != nil {
-			return nil, 0, err
+			return -1, err
+		}
+		t.out = out
+		for i := 0; i+n <= len(out); i += n {
+			if slices.Equal(out[i:i+n], t.state) {
+				t.last = slices.Clone(states[:n])
+				return i / n, nil
+			}
 		}
 	}
-	if at < 0 {
-		return nil, 0, nil
-	}
-	if err := s.leads(state, target, transitions[at]); err != nil {
-		return nil, 0, err
-	}
-	return state, transitions[at], nil
+	return -1, nil
 }

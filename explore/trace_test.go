@@ -9,6 +9,7 @@ import (
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/testkit/naive"
 	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/petri/packing"
 )
 
 // enabled lists the transitions that a marking enables.
@@ -49,34 +50,55 @@ func firstDeadlock(n *petri.Net, limit int) int {
 }
 
 // replay fires a trace, which must end in a deadlock.
-func replay(t *testing.T, what any, n *petri.Net, trace []int) {
+func replay(t *testing.T, what any, n *petri.Net, trace []explore.Step) {
 	t.Helper()
+	firings := firingsOf(t, n, trace)
 	m := n.Initial()
-	for step, i := range trace {
+	for step, i := range firings {
 		if i < 0 || i >= len(n.Transitions) || !n.Transitions[i].Enabled(m) {
-			t.Fatalf("%v: step %d of %v: %d is not enabled in %v", what, step, trace, i, m)
+			t.Fatalf("%v: step %d of %v: %d is not enabled in %v", what, step, firings, i, m)
 		}
 		n.Transitions[i].Fire(m)
 	}
 	if fire := enabled(n, m); len(fire) != 0 {
-		t.Fatalf("%v: after %v the marking %v enables %v", what, trace, m, fire)
+		t.Fatalf("%v: after %v the marking %v enables %v", what, firings, m, fire)
 	}
+}
+
+// firingsOf are the transitions of a trace, by whichever packing it is of.
+func firingsOf(t *testing.T, n *petri.Net, trace []explore.Step) []int {
+	t.Helper()
+	var failure error
+	for _, bits := range []int{8, 16, 32} {
+		p, err := packing.New(n, packing.Options{GuessBits: bits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		firings, err := p.Firings(trace)
+		if err == nil {
+			return firings
+		}
+		failure = err
+	}
+	t.Fatal(failure)
+	return nil
 }
 
 // checkTrace searches for a trace and verifies it on every rank.
 func checkTrace(t *testing.T, what any, s setting, n *petri.Net, want int) {
 	t.Helper()
-	s.opts.Trace = true
+	s.opts.Trace = []int{explore.Deadlock}
 	out, err := search(s, net(n))
 	if err != nil {
 		t.Fatalf("%v: %v", what, err)
 	}
 	for rank, o := range out {
 		r := o.res
-		if !r.Complete || r.HasTrace != (want >= 0) || r.HasTrace != (r.Deadlocks > 0) {
+		if !r.Complete || (r.Trace != nil) != (want >= 0) ||
+			(r.Trace != nil) != (r.Deadlocks > 0) {
 			t.Fatalf("%v: rank %d: %+v, want a deadlock at level %d", what, rank, r, want)
 		}
-		if !slices.Equal(r.Trace, out[0].res.Trace) {
+		if fmt.Sprint(r.Trace) != fmt.Sprint(out[0].res.Trace) {
 			t.Fatalf("%v: rank %d has %v, rank 0 has %v", what, rank, r.Trace, out[0].res.Trace)
 		}
 	}
@@ -87,8 +109,8 @@ func checkTrace(t *testing.T, what any, s setting, n *petri.Net, want int) {
 		}
 		return
 	}
-	if len(trace) != want {
-		t.Fatalf("%v: trace of %d steps to level %d: %v", what, len(trace), want, trace)
+	if len(trace) != want+1 {
+		t.Fatalf("%v: trace of %d states to level %d: %v", what, len(trace), want, trace)
 	}
 	replay(t, what, n, trace)
 }
@@ -168,12 +190,11 @@ func TestTraceWithoutEnd(t *testing.T) {
 		}
 		return next(s, out)
 	}
-	m.prev = func(s uint64, out []uint64) []uint64 { return append(out, s>>1, s>>1|1<<23) }
 	for _, ranks := range []int{1, 4} {
-		s := setting{ranks: ranks, opts: explore.Options{Trace: true, Mem: tightMem,
-			Encoding: explore.EncodingElement}}
+		s := setting{ranks: ranks, opts: explore.Options{Trace: []int{explore.Deadlock},
+			Mem: tightMem, Encoding: explore.EncodingElement}}
 		r := mustSearchModel(t, s, m.long(tightWords))
-		if r.Complete || !r.HasTrace || len(r.Trace) != 11 || r.Trace[10] != 1<<10 {
+		if r.Complete || len(r.Trace) != 12 || r.Trace[11].State[0] != 1<<10 {
 			t.Errorf("%v: %+v", s, r)
 		}
 	}

@@ -21,6 +21,7 @@ const (
 	stopOverflow
 	stopError
 	stopLost
+	stopDecided
 	stopModel // and a breach
 )
 
@@ -50,7 +51,6 @@ type worker struct {
 	todo    []uint64 // tasks that are being expanded: those of a block, or of several
 	at      int      // the successors of those before this one are in the set
 	counted int      // and those before this one counted as done
-	base    Peaks    // of the search that this one goes on with
 
 	buffers
 	states   []uint64 // of todo
@@ -59,29 +59,32 @@ type worker struct {
 	results  []set.Result
 	tasks    []uint64
 
-	created    [2]uint64
-	done       [2]uint64
-	arcs       uint64
-	dead       uint64
-	deadlocked uint64 // the first of them
-	peaks      Peaks  // of the states expanded here
-	seen       Peaks  // of those gathered
-	longest    int    // words of a batch so far
-	heap       uint64 // most bytes of frontier and log so far
+	created   [2]uint64
+	done      [2]uint64
+	arcs      uint64
+	dead      uint64
+	found     findings // of the states gathered
+	shown     []uint64 // findings of those whose successors are in the set
+	published []uint64 // findings as the others read them
+	longest   int      // words of a batch so far
+	heap      uint64   // most bytes of frontier and log so far
 }
 
 func newWorker(s *search) *worker {
-	w := &worker{search: s, saved: s.started, buffers: buffersFor(ships(s.visited.access()))}
+	w := &worker{search: s, saved: s.started, buffers: buffersFor(ships(s.visited.access())),
+		found: newFindings(s.live), shown: make([]uint64, s.findings),
+		published: make([]uint64, s.findings)}
 	w.todo = make([]uint64, 0, w.blocks*blockTasks)
 	w.states = make([]uint64, w.blocks*blockTasks*s.words)
-	w.recent = newRecent(w.remembered, s.initial)
+	w.recent = newRecent(w.remembered, s.initial[:s.words])
 	for i := range w.gathered[:w.batches] {
 		w.gathered[i].batch = make([]uint64, 0, (w.full+s.spare)*s.words)
+		w.gathered[i].findings = make([]uint64, s.findings)
 	}
 	w.results = make([]set.Result, insertBatches*w.full)
 	w.tasks = make([]uint64, insertBatches*w.full)
 	w.now.pool, w.next.pool = &w.pool, &w.pool
-	if s.opts.Trace {
+	if len(s.opts.Trace) > 0 {
 		w.log = newLevelLog()
 	}
 	return w
@@ -148,7 +151,7 @@ func (w *worker) fail(ctx context.Context, cause error) error {
 	}
 }
 
-// begin has rank 0 insert the initial state, or goes on with a checkpoint.
+// begin has rank 0 insert the initial states, or goes on with a checkpoint.
 func (w *worker) begin(ctx context.Context) error {
 	if w.opts.Resume != "" {
 		return w.resume(ctx)
@@ -284,14 +287,15 @@ func (w *worker) insertPiece(ctx context.Context, states []uint64, to *frontier,
 
 // publish writes this rank's counters: created before done, see control.
 func (w *worker) publish(ctx context.Context) error {
+	if err := w.publishFindings(ctx); err != nil {
+		return err
+	}
 	for _, c := range []struct {
 		cell int
 		word uint64
 	}{
 		{cellCreated, w.created[0]}, {cellCreated + 1, w.created[1]},
 		{cellArcs, w.arcs}, {cellDeadlocks, w.dead},
-		{cellPeakPlace, max(w.peaks.TokensPlace, w.base.TokensPlace)},
-		{cellPeakMarking, max(w.peaks.TokensMarking, w.base.TokensMarking)},
 		{cellDone + w.parity, w.done[w.parity]},
 	} {
 		if err := w.control.set(ctx, c.cell, c.word); err != nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/petri"
 )
 
 // expander computes successors for one goroutine.
@@ -15,6 +14,10 @@ type expander struct {
 	lanes   []uint64
 	peaks   peaks
 	marking []int64
+
+	findings []uint64
+	found    int       // of them that are not 0
+	examiner *examiner // nil where nothing is asked
 }
 
 var _ explore.Expander = (*expander)(nil)
@@ -23,9 +26,11 @@ var _ explore.Expander = (*expander)(nil)
 func (p *Packing) NewExpander() explore.Expander {
 	return &expander{
 		p: p, g: p.program,
-		lanes:   make([]uint64, p.program.stride()),
-		peaks:   newPeaks(p.program),
-		marking: make([]int64, len(p.net.Places)),
+		lanes:    make([]uint64, p.program.stride()),
+		peaks:    newPeaks(p.program),
+		marking:  make([]int64, len(p.net.Places)),
+		findings: make([]uint64, p.questions.n),
+		examiner: newExaminer(p),
 	}
 }
 
@@ -36,12 +41,28 @@ func (e *expander) Expand(state, out []uint64) ([]uint64, error) {
 	} else {
 		e.g.sparse.evaluate(e.g.bias, state, e.lanes)
 	}
-	e.peaks.update(e.lanes)
-	if len(state) == 1 && !e.g.checks {
-		return e.fireOneWord(state[0], out), nil
+	if e.peaks.update(e.lanes) {
+		e.find(findingPlace, uint64(e.peaks.place))
+		e.find(findingMarking, e.peaks.sum/e.peaks.common)
 	}
-	return e.fire(state, out)
+	given := len(out)
+	var err error
+	if len(state) == 1 && !e.g.checks {
+		out = e.fireOneWord(state[0], out)
+	} else {
+		out, err = e.fire(state, out)
+	}
+	if e.examiner != nil && err == nil {
+		e.examine(state, (len(out)-given)/len(state))
+	}
+	return out, err
 }
+
+// Findings are the peaks, and what the questions need.
+func (e *expander) Findings() []uint64 { return e.findings }
+
+// Found is how many findings are not 0.
+func (e *expander) Found() int { return e.found }
 
 // enabled returns the enabledness bits of a batch.
 func (e *expander) enabled(b *batch) uint64 {
@@ -141,45 +162,4 @@ func (p *Packing) tokens(state []uint64, place int) int64 {
 		return 1
 	}
 	return 0
-}
-
-// Peaks returns the largest values seen in the markings expanded so far. The
-// tokens of the initial marking count as seen as soon as one marking is.
-func (e *expander) Peaks() explore.Peaks { return e.peaks.result() }
-
-// Predecessors appends the markings from which one transition leads to state,
-// and those transitions. Transitions that can never fire are left out: nothing
-// that can be reached is a predecessor by them.
-func (e *expander) Predecessors(
-	state, preds []uint64, transitions []int,
-) ([]uint64, []int) {
-	e.p.Unpack(state, e.marking)
-	for t := range e.p.net.Transitions {
-		if !e.p.s.live[t] || !e.fires(&e.p.net.Transitions[t]) {
-			continue
-		}
-		n := len(preds)
-		preds = append(preds, state...)
-		for _, s := range e.p.steps(t) {
-			preds[n+s.word] -= s.step
-		}
-		transitions = append(transitions, t)
-	}
-	return preds, transitions
-}
-
-// fires reports whether t leads to the marking from one that fits the packing.
-// It satisfies all invariants with this one, so that only the bounds matter.
-func (e *expander) fires(t *petri.Transition) bool {
-	for _, a := range t.Out {
-		if e.marking[a.Place] < a.Weight {
-			return false
-		}
-	}
-	for _, c := range changes(t) {
-		if e.marking[c.index]-c.coef > e.p.limit[c.index] {
-			return false
-		}
-	}
-	return true
 }

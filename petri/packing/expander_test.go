@@ -58,7 +58,7 @@ func TestExploringAgreesWithPlainFiring(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s engine: %v", name, err)
 			}
-			expected := totals{want.States, want.Arcs, want.Deadlocks, explore.Peaks{
+			expected := totals{want.States, want.Arcs, want.Deadlocks, Peaks{
 				TokensPlace:   uint64(want.MaxTokensPlace),
 				TokensMarking: uint64(want.MaxTokensMarking),
 			}}
@@ -154,40 +154,38 @@ func TestExpandAppends(t *testing.T) {
 	}
 }
 
-func TestPredecessorsInvertSuccessors(t *testing.T) {
+// A trace of states is one of firings of the net.
+func TestFirings(t *testing.T) {
 	checked := 0
 	randomNets(t, 120, func(t *testing.T, net *petri.Net) {
 		p := mustPack(t, net, 8)
-		words := p.StateWords()
-		e := p.NewExpander()
-		marking := make([]int64, len(net.Places))
-		state := make([]uint64, words)
 		_, _ = walk(p, 100, func(from, out []uint64) {
-			for to := range slices.Chunk(out, words) {
-				preds, by := e.Predecessors(to, nil, nil)
-				if len(preds) != len(by)*words {
-					t.Fatalf("%d words for %d predecessors", len(preds), len(by))
-				}
-				if !slices.Contains(states(words, preds), fmt.Sprint(from)) {
-					t.Fatalf("%v has the successor %v but not as predecessor", from, to)
-				}
-				for i, transition := range by {
-					p.Unpack(preds[i*words:(i+1)*words], marking)
-					tr := &net.Transitions[transition]
-					if slices.Min(marking) < 0 || !tr.Enabled(marking) {
-						t.Fatalf("%s is not enabled in %v", tr.ID, marking)
+			number := 0
+			for to := range slices.Chunk(out, p.StateWords()) {
+				trace := []explore.Step{{State: from, Action: -1}, {State: to, Action: number}}
+				firings, err := p.Firings(trace)
+				if fmt.Sprint(from) != fmt.Sprint(p.initial) {
+					if err == nil {
+						t.Fatal("a trace that begins elsewhere is none")
 					}
-					tr.Fire(marking)
-					if err := p.Pack(marking, state); err != nil || !slices.Equal(state, to) {
-						t.Fatalf("%s leads to %v and not to %v: %v", tr.ID, state, to, err)
-					}
-					checked++
+					return
 				}
+				marking := net.Initial()
+				net.Transitions[firings[0]].Fire(marking)
+				if !slices.Equal(marking, p.Marking(trace[1])) || err != nil {
+					t.Fatalf("%v leads to %v, not %v: %v", firings, marking, to, err)
+				}
+				trace[1].Action += len(out)
+				if _, err := p.Firings(trace); err == nil {
+					t.Fatal("an action that is none was accepted")
+				}
+				number++
+				checked++
 			}
 		})
 	})
-	if checked < 1000 {
-		t.Errorf("only %d predecessors", checked)
+	if checked < 100 {
+		t.Errorf("only %d firings", checked)
 	}
 }
 
@@ -272,7 +270,7 @@ func TestBoundOfTwoToThe31IsNoGuess(t *testing.T) {
 
 func TestPeaksStartEmpty(t *testing.T) {
 	p := mustPack(t, counter(7, 1), 0)
-	if got := p.NewExpander().Peaks(); got != (explore.Peaks{}) {
-		t.Errorf("peaks %+v before the first state", got)
+	if got := p.NewExpander().Findings(); slices.Max(got) != 0 {
+		t.Errorf("findings %v before the first state", got)
 	}
 }

@@ -2,6 +2,7 @@ package packing
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/petri/property"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -20,15 +22,17 @@ var guesses = []int{8, 16, 32}
 // Search explores a net. Ranks of one process share it, so that each packing is made
 // once; it is safe for concurrent use.
 type Search struct {
-	net *petri.Net
+	net        *petri.Net
+	properties []property.Property
 
 	mu       sync.Mutex
 	packings map[int]*Packing // by guess
 }
 
-// NewSearch returns a search of net.
-func NewSearch(net *petri.Net) *Search {
-	return &Search{net: net, packings: map[int]*Packing{}}
+// NewSearch returns a search of net that answers properties. With properties it ends when
+// all are answered, without it finds all markings.
+func NewSearch(net *petri.Net, properties ...property.Property) *Search {
+	return &Search{net: net, properties: properties, packings: map[int]*Packing{}}
 }
 
 // packing is the net's packing with a guess.
@@ -39,7 +43,7 @@ func (s *Search) packing(guessBits int) (*Packing, error) {
 		return p, nil
 	}
 	clear(s.packings) // ranks widen together, and a packing may be large
-	p, err := New(s.net, Options{GuessBits: guessBits})
+	p, err := New(s.net, Options{GuessBits: guessBits, Properties: s.properties})
 	if err == nil {
 		s.packings[guessBits] = p
 	}
@@ -57,7 +61,7 @@ func (s *Search) Run(ctx context.Context, job rma.Job, opts explore.Options) (
 		if err != nil {
 			return nil, nil, err
 		}
-		if opts.ModelID, err = p.identity(s.net, bits); err != nil {
+		if opts.ModelID, err = p.identity(s, bits); err != nil {
 			return nil, nil, err
 		}
 		res, err := explore.Run(ctx, job, p, opts)
@@ -81,11 +85,16 @@ func Explore(ctx context.Context, job rma.Job, net *petri.Net, opts explore.Opti
 	return NewSearch(net).Run(ctx, job, opts)
 }
 
-// identity is a text that differs between nets, and between packings of a net.
-func (p *Packing) identity(net *petri.Net, guessBits int) (string, error) {
+// identity is a text that differs between nets, between packings of a net and between questions.
+func (p *Packing) identity(s *Search, guessBits int) (string, error) {
 	h := xxh3.New()
-	if err := petri.Write(h, net); err != nil {
+	if err := petri.Write(h, s.net); err != nil {
 		return "", err
+	}
+	if len(s.properties) > 0 { // a checkpoint has what was found out about them
+		if err := json.NewEncoder(h).Encode(s.properties); err != nil {
+			return "", err
+		}
 	}
 	if !p.Guessed() {
 		guessBits = 0

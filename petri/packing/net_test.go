@@ -100,7 +100,7 @@ var errTooLarge = errors.New("more states than the limit")
 // totals are what a walk over the state space finds.
 type totals struct {
 	states, arcs, deadlocks int
-	peaks                   explore.Peaks
+	peaks                   Peaks
 }
 
 // walk visits the reachable states of a packing breadth first and calls visit
@@ -108,8 +108,7 @@ type totals struct {
 func walk(p *Packing, limit int, visit func(state, successors []uint64)) (totals, error) {
 	words := p.StateWords()
 	key := func(state []uint64) string { return fmt.Sprint(state) }
-	initial := make([]uint64, words)
-	p.Initial(initial)
+	initial := p.Initial(nil)
 	seen := map[string]bool{key(initial): true}
 	queue := [][]uint64{initial}
 	e := p.NewExpander()
@@ -137,7 +136,7 @@ func walk(p *Packing, limit int, visit func(state, successors []uint64)) (totals
 			return sum, errTooLarge
 		}
 	}
-	sum.peaks = e.Peaks()
+	sum.peaks = Peaks{e.Findings()[findingPlace], e.Findings()[findingMarking]}
 	return sum, nil
 }
 

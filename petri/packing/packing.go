@@ -5,6 +5,7 @@ import (
 
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/petri/property"
 )
 
 // defaultGuessBits is what a place without a bound gets if Options do not say.
@@ -15,23 +16,26 @@ type Options struct {
 	// GuessBits is the number of bits for a place that no invariant bounds: 1
 	// to 32, and 8 if it is 0. With 32 bits a place holds up to 2^31 tokens.
 	GuessBits int
+	// Properties are what searches of the packing answer.
+	Properties []property.Property
 }
 
 // Packing is a net whose markings are packed into 64-bit words. It implements
 // explore.Model. It is read-only: many goroutines use it at once.
 type Packing struct {
-	net     *petri.Net
-	s       *structure
-	guess   int
-	width   []int       // by place: bits if stored
-	limit   []int64     // by place: most tokens it may have
-	implied []*relation // by place: nil if not implied
-	fields  []field
-	where   []position // by place
-	bits    int
-	words   int
-	initial []uint64
-	program *program
+	net       *petri.Net
+	s         *structure
+	guess     int
+	width     []int       // by place: bits if stored
+	limit     []int64     // by place: most tokens it may have
+	implied   []*relation // by place: nil if not implied
+	fields    []field
+	where     []position // by place
+	bits      int
+	words     int
+	initial   []uint64
+	program   *program
+	questions questions
 }
 
 // position says what a token in a place adds to the packed marking. A place
@@ -73,6 +77,9 @@ func New(net *petri.Net, opts Options) (*Packing, error) {
 	if err := p.Pack(p.s.initial, p.initial); err != nil {
 		return nil, fmt.Errorf("packing the initial marking of net %s: %w", net.Name, err)
 	}
+	if err := p.ask(opts.Properties); err != nil {
+		return nil, err
+	}
 	p.program = compile(p)
 	return p, nil
 }
@@ -98,8 +105,8 @@ func (p *Packing) StateBits() int { return p.bits }
 // StateWords returns the number of 64-bit words of a packed marking.
 func (p *Packing) StateWords() int { return p.words }
 
-// Initial stores the packed initial marking into dst.
-func (p *Packing) Initial(dst []uint64) { copy(dst, p.initial) }
+// Initial appends the packed initial marking to out.
+func (p *Packing) Initial(out []uint64) []uint64 { return append(out, p.initial...) }
 
 // Guessed reports whether some place has only a guessed width that a larger
 // Options.GuessBits would widen. Then a retry may help after an

@@ -1,10 +1,6 @@
 package packing
 
-import (
-	"math/bits"
-
-	"github.com/farhash/farhash/explore"
-)
+import "math/bits"
 
 // addPeaks adds the lane with the token sum, and a lane for each place that may
 // have more tokens than any place has in the initial marking.
@@ -96,17 +92,20 @@ func (k *peaks) raise(place int64) {
 	}
 }
 
-// update takes a marking into account, given its lane words.
-func (k *peaks) update(lanes []uint64) {
+// update takes a marking into account, given its lane words. It reports whether a count
+// may have risen.
+func (k *peaks) update(lanes []uint64) (risen bool) {
+	risen = !k.expanded || lanes[k.g.sumWord] > k.sum
 	k.expanded = true
 	k.sum = max(k.sum, lanes[k.g.sumWord])
 	tail := lanes[k.g.sumWord+1:]
 	for i, top := range k.top {
 		if (tail[i]+k.bias[i])&top != 0 {
 			k.measure(tail)
-			return
+			return true
 		}
 	}
+	return risen
 }
 
 // measure finds the place with the most tokens.
@@ -119,15 +118,4 @@ func (k *peaks) measure(tail []uint64) {
 		most = max(most, int64(count)/lane.divisor)
 	}
 	k.raise(most)
-}
-
-// result returns the peaks in tokens.
-func (k *peaks) result() explore.Peaks {
-	if !k.expanded {
-		return explore.Peaks{}
-	}
-	return explore.Peaks{
-		TokensPlace:   uint64(k.place),
-		TokensMarking: k.sum / k.common,
-	}
 }

@@ -1,0 +1,141 @@
+package explore_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/farhash/farhash/explore"
+)
+
+// A search ends when the model has its answer, and knows a shortest way there.
+func TestDecided(t *testing.T) {
+	const bits, goal = 16, 1<<9 + 5 // at level 10: the goal has 10 bits
+	for _, s := range slices.Concat(settings(1, 2, 4), hostSettings()) {
+		m := doubling(bits)
+		m.goal = goal
+		breadth := s.opts.Order == explore.BreadthFirst
+		if breadth {
+			s.opts.Trace = []int{explore.Deadlock, findingGoal}
+		}
+		if s.opts.Encoding == explore.EncodingElement {
+			m = m.long(2)
+			m.goal = goal
+		}
+		r := mustSearchModel(t, s, m)
+		if r.Complete || r.Reason != explore.Decided || r.Findings[findingGoal] != 1 ||
+			breadth && r.States >= 1<<14 {
+			t.Fatalf("%v: %+v", s, r)
+		}
+		if !breadth {
+			continue
+		}
+		if len(r.Trace) != 11 || r.Traced != findingGoal || r.Trace[0].State[0] != 0 ||
+			r.Trace[0].Action != -1 || r.Trace[10].State[0] != goal {
+			t.Fatalf("%v: trace to %d: %v", s, r.Traced, r.Trace)
+		}
+		for i, step := range r.Trace[1:] {
+			if step.State[0] != r.Trace[i].State[0]<<1&(1<<bits-1)|uint64(step.Action) {
+				t.Fatalf("%v: step %d of %v", s, i+1, r.Trace)
+			}
+		}
+	}
+}
+
+// hostSettings are searches whose ranks are on two hosts.
+func hostSettings() []setting {
+	return []setting{{ranks: 4, hosts: 2, opts: explore.Options{Order: explore.BreadthFirst}}}
+}
+
+// What the model finds too late, or never, does not end the search.
+func TestUndecided(t *testing.T) {
+	for _, s := range settings(1, 3) {
+		m := doubling(8)
+		m.goal = 1 << 8 // one beyond the largest
+		if s.opts.Encoding == explore.EncodingElement {
+			m = m.long(2)
+			m.goal = 1 << 8
+		}
+		if s.opts.Order == explore.BreadthFirst {
+			s.opts.Trace = []int{findingGoal}
+		}
+		r := mustCount(t, s, m, wantDoubling(8, s.opts.Order))
+		if r.Trace != nil || r.Findings[findingGoal] != 0 {
+			t.Errorf("%v: %+v", s, r)
+		}
+	}
+}
+
+// A model may begin in several states, some of them twice, and more than a batch has room for.
+func TestInitialStates(t *testing.T) {
+	for _, n := range []uint64{2, 300, 2000} {
+		for _, s := range settings(1, 3) {
+			m := doubling(14)
+			for i := range n {
+				m.initial = append(m.initial, i*7%n, n-1-i)
+			}
+			if s.opts.Encoding == explore.EncodingElement {
+				initial := m.initial
+				m = m.long(2)
+				m.initial = initial
+			}
+			want := wantDoubling(14, s.opts.Order)
+			if s.opts.Order == explore.BreadthFirst {
+				s.opts.Trace = []int{findingLargest}
+				want.Depth = deepest(m.initial, 14)
+			}
+			r := mustCount(t, s, m, want)
+			if s.opts.Trace != nil && (len(r.Trace) != 1 || r.Trace[0].State[0] == 0) &&
+				len(r.Trace) != 2 {
+				t.Fatalf("%d, %v: %v", n, s, r.Trace)
+			}
+		}
+	}
+}
+
+// deepest is the last level of the graph of words of so many bits, from some words on.
+func deepest(initial []uint64, bits int) uint64 {
+	seen := make([]bool, 1<<bits)
+	level, depth := slices.Clone(initial), uint64(0)
+	for _, s := range level {
+		seen[s] = true
+	}
+	for ; ; depth++ {
+		var next []uint64
+		for _, s := range level {
+			for bit := range uint64(2) {
+				if to := s<<1&(1<<bits-1) | bit; !seen[to] {
+					seen[to] = true
+					next = append(next, to)
+				}
+			}
+		}
+		if len(next) == 0 {
+			return depth
+		}
+		level = next
+	}
+}
+
+// Findings survive in a checkpoint.
+func TestFindingsOfCheckpoint(t *testing.T) {
+	path := t.TempDir() + "/saved"
+	full := mustSearchModel(t, setting{ranks: 1}, doubling(12))
+	m := doubling(12)
+	stop := fmt.Errorf("stopped at 3000")
+	m.hook = func(s uint64) error {
+		if s == 3000 {
+			return stop
+		}
+		return nil
+	}
+	_, err := searchModel(setting{ranks: 2, opts: explore.Options{Checkpoint: path,
+		CheckpointEvery: 1}}, func(int) explore.Model { return m })
+	if err == nil {
+		t.Fatal("the search was not stopped")
+	}
+	r := mustSearchModel(t, setting{ranks: 3, opts: explore.Options{Resume: path}}, doubling(12))
+	if !r.Complete || !slices.Equal(r.Findings, full.Findings) || countsOf(r) != countsOf(full) {
+		t.Errorf("%+v, want %+v", r, full)
+	}
+}

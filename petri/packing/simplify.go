@@ -1,0 +1,127 @@
+package packing
+
+import (
+	"math"
+
+	"github.com/farhash/farhash/petri/property"
+)
+
+// simplify returns a formula that is true of the same reachable markings of the net, with what the
+// bounds of places and the transitions that never fire decide replaced by its value. Stuck becomes
+// a comparison of what follows the places: the number of successors.
+func (p *Packing) simplify(f *property.Formula) *property.Formula {
+	switch f.Op {
+	case property.And, property.Or:
+		neutral, deciding := truth(f.Op == property.And), truth(f.Op == property.Or)
+		g := &property.Formula{Op: f.Op}
+		for _, arg := range f.Args {
+			arg = p.simplify(arg)
+			if same(arg, deciding) {
+				return deciding
+			}
+			if !same(arg, neutral) {
+				g.Args = append(g.Args, arg)
+			}
+		}
+		if len(g.Args) == 1 {
+			return g.Args[0]
+		}
+		return g
+	case property.Not:
+		arg := p.simplify(f.Args[0])
+		if len(arg.Args) == 0 && (arg.Op == property.And || arg.Op == property.Or) {
+			return truth(arg.Op == property.Or)
+		}
+		return &property.Formula{Op: property.Not, Args: []*property.Formula{arg}}
+	case property.AtMost:
+		difference := property.Sum{Constant: f.Left.Constant - f.Right.Constant}
+		difference.Terms = append(difference.Terms, f.Left.Terms...)
+		for _, t := range f.Right.Terms {
+			difference.Terms = append(difference.Terms, property.Term{Place: t.Place,
+				Weight: -t.Weight})
+		}
+		low, high := p.extremes(difference)
+		if high <= 0 || low > 0 {
+			return truth(high <= 0)
+		}
+		return f
+	case property.Enabled:
+		g := &property.Formula{Op: property.Enabled}
+		for _, t := range f.Transitions {
+			if p.s.live[t] {
+				g.Transitions = append(g.Transitions, t)
+			}
+		}
+		if len(g.Transitions) == 0 {
+			return truth(false)
+		}
+		return g
+	default:
+		successors := property.Sum{Terms: []property.Term{{Place: len(p.net.Places), Weight: 1}}}
+		return &property.Formula{Op: property.AtMost, Left: successors}
+	}
+}
+
+// truth is a formula without arguments that is always true, or always false.
+func truth(yes bool) *property.Formula {
+	if yes {
+		return &property.Formula{Op: property.And}
+	}
+	return &property.Formula{Op: property.Or}
+}
+
+// same reports whether f is the constant formula.
+func same(f, constant *property.Formula) bool {
+	return f.Op == constant.Op && len(f.Args) == 0
+}
+
+// extremes are bounds of a sum over all reachable markings.
+func (p *Packing) extremes(sum property.Sum) (low, high int64) {
+	low, high = sum.Constant, sum.Constant
+	for _, t := range sum.Terms {
+		most := p.s.bound[t.Place]
+		least := int64(0)
+		if len(p.s.effects[t.Place]) == 0 {
+			least, most = p.s.initial[t.Place], p.s.initial[t.Place]
+		}
+		if t.Weight < 0 {
+			least, most = most, least
+		}
+		low, high = weighted(low, t.Weight, least, -1), weighted(high, t.Weight, most, 1)
+	}
+	return low, min(high, p.invariantBound(sum))
+}
+
+// weighted is sum + weight * tokens, without bound in a direction where one of them is.
+func weighted(sum, weight, tokens, direction int64) int64 {
+	endless := direction * math.MaxInt64
+	if sum == endless || tokens == unbounded && weight != 0 {
+		return endless
+	}
+	return sum + weight*tokens
+}
+
+// invariantBound is the least bound of a sum by a single invariant that contains its places.
+func (p *Packing) invariantBound(sum property.Sum) int64 {
+	least := int64(math.MaxInt64)
+	if len(sum.Terms) == 0 {
+		return least
+	}
+	for _, at := range p.s.flowsOf[sum.Terms[0].Place] {
+		flow := &p.s.flows[at]
+		// The sum is at most factor times the weighted sum of the invariant.
+		factor := 0.0
+		for _, t := range sum.Terms {
+			weight := flow.weights.at(t.Place)
+			if weight == 0 && t.Weight > 0 {
+				factor = math.Inf(1)
+				break
+			}
+			factor = max(factor, float64(t.Weight)/float64(weight))
+		}
+		if bound := factor * float64(flow.tokens); bound < 1<<50 {
+			least = min(least, sum.Constant+int64(bound+1e-6))
+		}
+	}
+	return least
+}

@@ -1,0 +1,21 @@
+// Package property has what can be asked of the reachable markings of a Petri net.
+//
+// A [Property] is one of three kinds: that a formula holds in all of them ([Always]), that it
+// holds in one at least ([Sometimes]), or how large a sum of tokens becomes ([Bound]). A
+// [Formula] compares sums of tokens, asks whether transitions are enabled or whether none is, and
+// joins formulas by and, or and not. Two further kinds ask about the net as a whole:
+// that some place never changes ([Stable]), and that every transition fires somewhere
+// ([QuasiLive]).
+//
+// [ReadFile] reads the properties of the Model Checking Contest: those of the examinations
+// ReachabilityCardinality, ReachabilityFireability and UpperBounds. [Examination] gives those
+// that have no file. [ParseFormula] and [ParseSum] read text:
+//
+//	tokens(a) + 2*tokens("place b") <= 3 and not enabled(t1)
+//	deadlock or tokens(c) = 0 or tokens(a) != tokens(d)
+//
+// or, and, not bind in this order, the last one most. A name with other characters than letters,
+// digits, _ . : - and $ is put in quotes. Places and transitions are named by their ids.
+//
+// Package petri/packing evaluates properties on packed markings while it explores them.
+package property

@@ -1,0 +1,42 @@
+package property
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/farhash/farhash/petri"
+)
+
+// Examinations are the names that [Examination] knows: those of the Model Checking Contest for
+// properties that need no file.
+func Examinations() []string {
+	return []string{"ReachabilityDeadlock", "OneSafe", "StableMarking", "QuasiLiveness"}
+}
+
+// Examination is the property of a net that an examination of the Model Checking Contest
+// asks for: that a deadlock can be reached, that no place ever has more than a token, that the
+// tokens of some place never change, that each transition can fire.
+func Examination(net *petri.Net, name string) (Property, error) {
+	p := Property{Name: name}
+	switch name {
+	case "ReachabilityDeadlock":
+		p.Kind, p.Formula = Sometimes, &Formula{Op: Stuck}
+	case "OneSafe":
+		p.Kind, p.Formula = Always, &Formula{Op: And}
+		for i := range net.Places {
+			p.Formula.Args = append(p.Formula.Args, &Formula{Op: AtMost,
+				Left: Sum{Terms: []Term{{Place: i, Weight: 1}}}, Right: Sum{Constant: 1}})
+		}
+	case "StableMarking":
+		p.Kind = Stable
+	case "QuasiLiveness":
+		p.Kind = QuasiLive
+	case "Liveness":
+		return p, fmt.Errorf("examination Liveness is not supported: it needs the whole graph of "+
+			"markings, which is not stored; use one of %s", strings.Join(Examinations(), ", "))
+	default:
+		return p, fmt.Errorf("examination %q is unknown; use one of %s", name,
+			strings.Join(Examinations(), ", "))
+	}
+	return p, nil
+}

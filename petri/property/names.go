@@ -1,0 +1,53 @@
+package property
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/farhash/farhash/petri"
+)
+
+// names finds the places and transitions of a net by their ids.
+type names struct{ places, transitions map[string]int }
+
+func namesOf(net *petri.Net) *names {
+	n := &names{make(map[string]int, len(net.Places)), make(map[string]int, len(net.Transitions))}
+	for i := range net.Places {
+		n.places[net.Places[i].ID] = i
+	}
+	for i := range net.Transitions {
+		n.transitions[net.Transitions[i].ID] = i
+	}
+	return n
+}
+
+func (n *names) place(id string) (int, error) {
+	if i, ok := n.places[id]; ok {
+		return i, nil
+	}
+	if _, ok := n.transitions[id]; ok {
+		return 0, fmt.Errorf("%q is a transition of the net and no place", id)
+	}
+	return 0, fmt.Errorf("the net has no place with the id %q", id)
+}
+
+func (n *names) transition(id string) (int, error) {
+	if i, ok := n.transitions[id]; ok {
+		return i, nil
+	}
+	if _, ok := n.places[id]; ok {
+		return 0, fmt.Errorf("%q is a place of the net and no transition", id)
+	}
+	return 0, fmt.Errorf("the net has no transition with the id %q", id)
+}
+
+// add adds weight times the tokens of a place.
+func (s *Sum) add(place int, weight int64) {
+	at, ok := slices.BinarySearchFunc(s.Terms, place, func(t Term, place int) int {
+		return t.Place - place
+	})
+	if !ok {
+		s.Terms = slices.Insert(s.Terms, at, Term{Place: place})
+	}
+	s.Terms[at].Weight += weight
+}
