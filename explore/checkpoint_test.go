@@ -137,7 +137,8 @@ func TestResumeRefusesWhatIsNoCheckpoint(t *testing.T) {
 			t.Errorf("%d bytes that are no checkpoint were resumed from", len(content))
 		}
 	}
-	_, err = searchWith(context.Background(), 2, m, explore.Options{Resume: path, Trace: []int{explore.Deadlock}})
+	_, err = searchWith(context.Background(), 2, m, explore.Options{Resume: path,
+		Trace: []int{explore.Deadlock}})
 	if err == nil {
 		t.Error("a resumed search promised a trace")
 	}

@@ -105,7 +105,8 @@ func TestOptionsRefused(t *testing.T) {
 		problem string
 	}{
 		{explore.Options{Order: "dfs"}, `order "dfs" is unknown`},
-		{explore.Options{Order: explore.AnyOrder, Trace: []int{explore.Deadlock}}, "a shortest trace needs order"},
+		{explore.Options{Order: explore.AnyOrder, Trace: []int{explore.Deadlock}},
+			"a shortest trace needs order"},
 		{explore.Options{Mem: 1}, "1 B of memory is too little; give at least 4.0 MiB"},
 		{explore.Options{Mem: 1<<22 - 1}, "is too little"},
 	} {

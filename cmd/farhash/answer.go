@@ -52,18 +52,22 @@ type answer struct {
 	Saved   string `json:"checkpoint,omitempty"` // to continue from after the loss
 	// Only when asked for and found: the ids of the transitions.
 	Trace *[]string `json:"trace,omitempty"`
+	// What was asked for, in that order.
+	Properties []propertyAnswer `json:"properties,omitempty"`
 
 	bits   int
 	detail string
-	traced bool
+	traced string // the flag
+	goal   string // that the trace leads to
 }
 
-func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) answer {
+func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer, error) {
+	peaks := packing.PeaksOf(res)
 	a := answer{
 		Model: net.Name, Places: len(net.Places), Transitions: len(net.Transitions),
 		States: res.States, Arcs: res.Arcs, Deadlocks: res.Deadlocks,
-		MaxTokensPlace:   res.Peaks.TokensPlace,
-		MaxTokensMarking: res.Peaks.TokensMarking,
+		MaxTokensPlace:   peaks.TokensPlace,
+		MaxTokensMarking: peaks.TokensMarking,
 		Complete:         res.Complete, Ranks: res.Ranks, Seconds: res.Elapsed.Seconds(),
 		Checked: res.Checked, BytesPerState: res.StateBytes, Encoding: string(res.Encoding),
 		Reason: string(res.Reason), NeedMem: res.NeedMem,
@@ -76,19 +80,34 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) answer {
 	if res.Order == explore.BreadthFirst {
 		a.Depth = &res.Depth
 	}
-	if res.HasTrace {
-		names := make([]string, len(res.Trace))
-		for i, t := range res.Trace {
-			names[i] = net.Transitions[t].ID
+	a.goal = "a deadlock"
+	for _, known := range p.Answers(res) {
+		a.Properties = append(a.Properties, newPropertyAnswer(known))
+		if res.Traced >= 0 && res.Traced == known.Witness {
+			a.goal = "a marking that shows " + printable(known.Property.Name)
 		}
-		a.Trace = &names
 	}
-	return a
+	if res.Trace == nil {
+		return a, nil
+	}
+	firings, err := p.Firings(res.Trace)
+	if err != nil {
+		return a, err
+	}
+	names := make([]string, len(firings))
+	for i, t := range firings {
+		names[i] = net.Transitions[t].ID
+	}
+	a.Trace = &names
+	return a, nil
 }
+
+// decided reports whether the search ended because everything was answered.
+func (a *answer) decided() bool { return a.Reason == string(explore.Decided) }
 
 // print writes the answer in the form that the flags ask for, in one piece.
 func (a *answer) print(w io.Writer, f *exploreFlags) error {
-	a.traced = f.trace != ""
+	a.traced = f.trace
 	var text bytes.Buffer
 	switch {
 	case f.json:
@@ -142,13 +161,19 @@ func stdoutClosed() bool {
 	return err != nil || changed == before
 }
 
-// printMCC prints the lines of the StateSpace examination.
+// techniques are the contest's names for how markings are explored.
+const techniques = "TECHNIQUES EXPLICIT PARALLEL_PROCESSING STATE_COMPRESSION"
+
+// printMCC prints the lines of the StateSpace examination, or those of properties.
 func (a *answer) printMCC(w io.Writer) {
+	if len(a.Properties) > 0 {
+		a.printFormulas(w)
+		return
+	}
 	if !a.Complete {
 		fmt.Fprintln(w, "CANNOT_COMPUTE")
 		return
 	}
-	const techniques = "TECHNIQUES EXPLICIT PARALLEL_PROCESSING STATE_COMPRESSION"
 	for _, line := range []struct {
 		name  string
 		value uint64
@@ -167,7 +192,10 @@ func (a *answer) printText(w io.Writer) {
 		plural.Of(a.Transitions, "transition"))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	mark := ""
-	if !a.Complete {
+	switch {
+	case a.decided():
+		mark = "\tuntil all was answered"
+	case !a.Complete:
 		mark = "\tso far: INCOMPLETE"
 	}
 	fmt.Fprintf(t, "states\t%d%s\n", a.States, mark)
@@ -190,8 +218,9 @@ func (a *answer) printText(w io.Writer) {
 		fmt.Fprintf(t, "check\tthe set of %s is consistent\n", plural.Of(int(a.States), "state"))
 	}
 	_ = t.Flush()
+	a.printProperties(w)
 	a.printTrace(w)
-	if !a.Complete {
+	if !a.Complete && !a.decided() {
 		fmt.Fprintf(w, "INCOMPLETE: %s", a.Reason)
 		if a.detail != "" {
 			fmt.Fprintf(w, ": %s", a.detail)
@@ -202,7 +231,9 @@ func (a *answer) printText(w io.Writer) {
 
 func (a *answer) printTrace(w io.Writer) {
 	switch {
-	case !a.traced:
+	case a.traced == "":
+	case a.Trace == nil && a.traced == "witness":
+		fmt.Fprintln(w, "no marking that was found shows an answer")
 	case a.Trace == nil && a.Deadlocks > 0:
 		fmt.Fprintln(w, "the firing sequence to the deadlock was lost with a rank")
 	case a.Trace == nil && a.Complete:
@@ -210,9 +241,9 @@ func (a *answer) printTrace(w io.Writer) {
 	case a.Trace == nil:
 		fmt.Fprintln(w, "no deadlock was found so far")
 	case len(*a.Trace) == 0:
-		fmt.Fprintln(w, "the initial marking is a deadlock")
+		fmt.Fprintf(w, "the initial marking is %s\n", a.goal)
 	default:
-		fmt.Fprintf(w, "shortest firing sequence to a deadlock, %s:\n",
+		fmt.Fprintf(w, "shortest firing sequence to %s, %s:\n", a.goal,
 			plural.Of(len(*a.Trace), "firing"))
 		for _, id := range *a.Trace {
 			fmt.Fprintf(w, "  %s\n", printable(id))

@@ -39,6 +39,7 @@ type exploreFlags struct {
 	ranksGiven         bool
 	checkpoint, resume string
 	maxNet             string
+	asked              asked
 	every              time.Duration
 	resumeCommand      string // without --resume
 }
@@ -47,12 +48,25 @@ func newExplore() *cobra.Command {
 	var f exploreFlags
 	cmd := &cobra.Command{
 		Use:   "explore FILE [-n RANKS]",
-		Short: "Count the reachable markings of a Petri net",
+		Short: "Count the reachable markings of a Petri net, and answer what holds in them",
 		Args: oneArg("FILE", "the net to explore, in PNML; for example: farhash explore "+
 			"models/philosophers-12.pnml"),
 		ValidArgsFunction: completeNets,
 		Long: `Counts all markings that the place/transition net in FILE can reach, exactly. FILE is
-PNML (ISO/IEC 15909-2), or - for standard input. The markings are stored in a set in the
+PNML (ISO/IEC 15909-2), or - for standard input. With properties it answers these, and
+ends when all are answered:
+
+  --always FORMULA, --sometimes FORMULA, --bound SUM, --examination NAME, --properties FILE
+
+A FORMULA is such as 'tokens(a) + 2*tokens(b) <= 3 and not enabled(t)'; deadlock, or and
+parentheses are known too. A SUM is such as 'tokens(a, b) + tokens(c)'. Names are ids of
+the net, in double quotes where they have other characters than letters, digits, _ . : -
+and $. A FILE has properties of the Model Checking Contest: ReachabilityCardinality,
+ReachabilityFireability or UpperBounds; --mcc prints the contest's lines. What memory did
+not suffice for is unknown. --trace witness shows a shortest way to a marking that answers
+one.
+
+The markings are stored in a set in the
 memory of all ranks. Progress is shown where standard error is a terminal; that of ranks
 which a launcher has started is not one.
 
@@ -71,6 +85,7 @@ number of hosts and ranks. Ranks on several hosts need a shared folder for it.`,
 		Example: `  farhash explore models/philosophers-12.pnml
   farhash explore models/philosophers-12.pnml -n 2 --json
   farhash explore models/philosophers-12.pnml --trace deadlock
+  farhash explore net.pnml --always 'tokens(a, b) <= 1' --trace witness
   farhash explore net.pnml --checkpoint net.save --every 5m
   farhash explore net.pnml --resume net.save
   farhash run -n 4 -- farhash explore models/philosophers-12.pnml`,
@@ -100,7 +115,9 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.order, "order", string(explore.BreadthFirst),
 		"`ORDER` of the search: bfs, level by level, which gives the depth; or any")
 	flags.StringVar(&f.trace, "trace", "",
-		"print a shortest firing sequence to a `KIND` of marking: deadlock")
+		"print a shortest firing sequence to a `KIND` of marking: deadlock; or witness, one that "+
+			"answers a property")
+	f.asked.register(flags)
 	flags.StringVar(&f.mem, "mem", "", "`SIZE` of the memory of all ranks together, such as 2GiB "+
 		"(default: 80% of the available memory)")
 	flags.StringVar(&f.maxNet, "max-net", "1GiB", "largest `SIZE` of the net's file")
@@ -116,7 +133,7 @@ func (f *exploreFlags) register(cmd *cobra.Command) {
 		"--direct=false uses one-sided operations everywhere, for tests")
 	flags.BoolVar(&f.check, "check", false, "verify the whole set after the search, and say so")
 	completeFlags(cmd, map[string][]cobra.Completion{"order": {"bfs", "any"},
-		"trace": {"deadlock"}, "encoding": {"word", "tree", "element"},
+		"trace": {"deadlock", "witness"}, "encoding": {"word", "tree", "element"},
 		"access": {"auto", "one-sided", "shipped"}})
 }
 
@@ -141,14 +158,19 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 	switch f.trace {
 	case "":
 	case "deadlock":
-		opts.Trace = true
+		opts.Trace = []int{explore.Deadlock}
+	case "witness":
+		if !f.asked.formulas() {
+			return opts, errors.New("--trace witness needs a property to show: give --always, " +
+				"--sometimes, --properties or --examination")
+		}
 	default:
-		return opts, fmt.Errorf("--trace must be deadlock, not %q", f.trace)
+		return opts, fmt.Errorf("--trace must be deadlock or witness, not %q", f.trace)
 	}
-	if opts.Trace && opts.Order != explore.BreadthFirst {
+	if f.trace != "" && opts.Order != explore.BreadthFirst {
 		return opts, errors.New("--trace needs --order bfs: only that finds a shortest one")
 	}
-	if opts.Trace && f.resume != "" {
+	if f.trace != "" && f.resume != "" {
 		return opts, errors.New("--trace and --resume exclude each other: " +
 			"a checkpoint does not contain how its states were reached")
 	}
@@ -221,17 +243,10 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	if _, err := openStdout(); err != nil && !launched { // launched, rank 0 alone prints
 		return err
 	}
-	if path == "-" {
-		path = "/dev/stdin"
-	}
 	if opts.MemWhole {
 		debug.SetGCPercent(gcPercent)
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a folder; name one net in it, such as %s", path,
-			filepath.Join(path, "net.pnml"))
-	}
-	net, err := petri.Limits{FileBytes: int64(maxNet)}.ReadFile(path)
+	net, err := readNet(path, maxNet)
 	if err != nil {
 		return err
 	}
@@ -240,7 +255,14 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 	if !f.direct {
 		join = append(join, farhash.OneSided())
 	}
-	search := packing.NewSearch(net)
+	properties, err := f.asked.read(net)
+	if err != nil {
+		return err
+	}
+	if f.trace == "witness" {
+		opts.Trace = packing.Witnesses(properties)
+	}
+	search := packing.NewSearch(net, properties...)
 	err = farhash.Run(ctx, f.ranks, func(job rma.Job) error {
 		opts := opts
 		show := &display{quiet: f.quiet}
@@ -250,7 +272,10 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 		res, p, err := search.Run(ctx, job, opts)
 		show.close()
 		if err == nil && job.Rank() == 0 {
-			err = f.print(newAnswer(net, res, p))
+			var a answer
+			if a, err = newAnswer(net, res, p); err == nil {
+				err = f.print(a)
+			}
 		}
 		if err == nil {
 			err = f.exitFor(res, caught)
@@ -265,6 +290,18 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 		return interrupted(caught, "the search had not begun")
 	}
 	return err
+}
+
+// readNet reads the net in a file of at most so many bytes.
+func readNet(path string, maxBytes uint64) (*petri.Net, error) {
+	if path == "-" {
+		path = "/dev/stdin"
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder; name one net in it, such as %s", path,
+			filepath.Join(path, "net.pnml"))
+	}
+	return petri.Limits{FileBytes: int64(maxBytes)}.ReadFile(path)
 }
 
 // otherNet is the error for a checkpoint of another net, where their numbers of bits differ.
@@ -293,7 +330,7 @@ func (f *exploreFlags) print(a answer) error {
 // exitFor is the exit code that an incomplete result asks for.
 func (f *exploreFlags) exitFor(res *explore.Result, caught func() os.Signal) error {
 	switch {
-	case res.Complete:
+	case res.Complete, res.Reason == explore.Decided:
 		return nil
 	case res.Reason == explore.MemoryFull:
 		return &exitError{code: exitIncomplete}

@@ -26,7 +26,7 @@ func TestExploreUsage(t *testing.T) {
 		{`--order must be bfs or any, not "dfs"`, []string{"--order", "dfs"}},
 		{`--encoding must be word, tree or element, not "bits"`, []string{"--encoding", "bits"}},
 		{`--access must be auto, one-sided or shipped, not "far"`, []string{"--access", "far"}},
-		{`--trace must be deadlock, not "all"`, []string{"--trace", "all"}},
+		{`--trace must be deadlock or witness, not "all"`, []string{"--trace", "all"}},
 		{"--trace needs --order bfs", []string{"--trace", "deadlock", "--order", "any"}},
 		{"--json and --mcc exclude each other", []string{"--json", "--mcc"}},
 		{"-n must be 1 to 4096, not 0", []string{"-n", "0"}},

@@ -1,9 +1,7 @@
 package packing
 
 import (
-	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/farhash/farhash/explore"
@@ -79,15 +77,14 @@ func (p *Packing) ask(properties []property.Property) error {
 	q.n = findingQuestions
 	for i := range properties {
 		at := question{Property: &properties[i], finding: q.n}
+		q.n += ownFindings(at.Kind)
 		switch at.Kind {
 		case property.Always, property.Sometimes:
 			p.askFormula(&at)
-			q.n++
 		case property.Bound:
 			if err := p.askBound(&at); err != nil {
 				return err
 			}
-			q.n += 2
 		case property.Stable:
 			at.known = p.stableByStructure()
 		case property.QuasiLive:
@@ -105,6 +102,31 @@ func (p *Packing) ask(properties []property.Property) error {
 		}
 	}
 	return nil
+}
+
+// ownFindings is how many findings a question of a kind has for itself.
+func ownFindings(kind property.Kind) int {
+	switch kind {
+	case property.Always, property.Sometimes:
+		return 1
+	case property.Bound:
+		return 2
+	}
+	return 0
+}
+
+// Witnesses are the findings whose witnesses show answers to some of the properties, for
+// explore.Options.Trace.
+func Witnesses(properties []property.Property) []int {
+	var all []int
+	next := findingQuestions
+	for _, p := range properties {
+		if p.Kind == property.Always || p.Kind == property.Sometimes {
+			all = append(all, next)
+		}
+		next += ownFindings(p.Kind)
+	}
+	return all
 }
 
 // askFormula finds out what one marking must be like to decide a question.
@@ -234,161 +256,4 @@ func (p *Packing) answer(q *question, findings []uint64, complete bool) Answer {
 	}
 	a.Exact = a.Verdict != Unknown
 	return a
-}
-
-// examiner examines markings for the questions that are open here.
-type examiner struct {
-	p       *Packing
-	open    []*question
-	places  []int    // that these need
-	marking []int64  // their tokens, and the number of successors after all places
-	seen    []uint64 // by batch: the transitions that were enabled
-}
-
-func newExaminer(p *Packing) *examiner {
-	x := &examiner{p: p, marking: make([]int64, len(p.net.Places)+1)}
-	for i := range p.questions.list {
-		if q := &p.questions.list[i]; q.known == Unknown && q.Kind < property.Stable {
-			x.open = append(x.open, q)
-		}
-	}
-	if p.questions.fires > 0 {
-		x.seen = make([]uint64, len(p.program.batches))
-	}
-	x.see()
-	if len(x.open) == 0 && x.seen == nil {
-		return nil
-	}
-	return x
-}
-
-// see finds out which places the open questions need.
-func (x *examiner) see() {
-	x.places = x.places[:0]
-	use := func(place int) {
-		if place < len(x.p.net.Places) {
-			x.places = append(x.places, place)
-		}
-	}
-	for _, q := range x.open {
-		for _, t := range q.Sum.Terms {
-			use(t.Place)
-		}
-		if q.formula != nil {
-			q.formula.Places(x.p.net, use)
-		}
-	}
-	slices.Sort(x.places)
-	x.places = slices.Compact(x.places)
-}
-
-// examine notes what a marking with so many successors shows.
-func (e *expander) examine(state []uint64, successors int) {
-	x := e.examiner
-	for _, place := range x.places {
-		x.marking[place] = e.p.tokens(state, place)
-	}
-	x.marking[len(x.marking)-1] = int64(successors)
-	closed := false
-	for i, q := range x.open {
-		if q.Kind != property.Bound {
-			if q.formula.Holds(e.p.net, x.marking) {
-				e.find(q.finding, 1)
-				x.open[i], closed = nil, true
-			}
-			continue
-		}
-		value := q.Sum.Value(x.marking)
-		e.find(q.finding, uint64(value)+1)
-		if value == q.most {
-			e.find(q.finding+1, 1)
-			x.open[i], closed = nil, true
-		}
-	}
-	if closed {
-		x.open = slices.DeleteFunc(x.open, func(q *question) bool { return q == nil })
-		x.see()
-	}
-	if x.seen != nil {
-		e.examineTransitions(state)
-	}
-}
-
-// examineTransitions notes which transitions are enabled for the first time.
-func (e *expander) examineTransitions(state []uint64) {
-	for i := range e.g.batches {
-		fresh := e.enabled(&e.g.batches[i]) &^ e.examiner.seen[i]
-		for ; fresh != 0; fresh &= fresh - 1 {
-			bit := fresh & -fresh
-			slot := &e.g.slots[i*wordBits+bits.TrailingZeros64(fresh)]
-			if len(slot.rest) > 0 && !e.holds(state, slot.rest) {
-				continue
-			}
-			e.examiner.seen[i] |= bit
-			e.find(e.p.questions.fires+slot.transition, 1)
-		}
-	}
-}
-
-// find raises a finding.
-func (e *expander) find(i int, value uint64) {
-	if value <= e.findings[i] {
-		return
-	}
-	if e.findings[i] == 0 {
-		e.found++
-	}
-	e.findings[i] = value
-}
-
-// errUnlikeNet means that a trace is not one of the net's.
-var errUnlikeNet = errors.New("packing: a step of the trace is no firing of the net; " +
-	"this is a bug of farhash")
-
-// Firings are the transitions of a trace. Each is fired on the net itself: a trace that is none
-// of the net is an error.
-func (p *Packing) Firings(trace []explore.Step) ([]int, error) {
-	if len(trace) == 0 {
-		return nil, nil
-	}
-	marking := p.net.Initial()
-	state := make([]uint64, p.words)
-	firings := make([]int, 0, len(trace)-1)
-	for i, step := range trace {
-		if i > 0 {
-			t := p.successor(marking, step.Action)
-			if t < 0 {
-				return nil, errUnlikeNet
-			}
-			p.net.Transitions[t].Fire(marking)
-			firings = append(firings, t)
-		}
-		if err := p.Pack(marking, state); err != nil || !slices.Equal(state, step.State) {
-			return nil, errors.Join(errUnlikeNet, err)
-		}
-	}
-	return firings, nil
-}
-
-// successor is the transition that gives the successor of that number in the order of Expand; -1
-// if there is none.
-func (p *Packing) successor(marking []int64, number int) int {
-	for i := range p.program.slots {
-		t := p.program.slots[i].transition
-		if t < 0 || !p.net.Transitions[t].Enabled(marking) {
-			continue
-		}
-		if number == 0 {
-			return t
-		}
-		number--
-	}
-	return -1
-}
-
-// Marking is the marking of a step of a trace, tokens by place.
-func (p *Packing) Marking(step explore.Step) []int64 {
-	marking := make([]int64, len(p.net.Places))
-	p.Unpack(step.State, marking)
-	return marking
 }

@@ -11,9 +11,12 @@ import (
 )
 
 const (
-	// maxNumber is the largest number in a property, and maxDepth how deep formulas nest.
-	maxNumber = 1 << 40
-	maxDepth  = 1000
+	// maxNumber is the largest number in a property, and maxWeights the largest sum of the
+	// weights of a sum: with petri.MaxTokens tokens in each place it fits into 64 bits.
+	maxNumber  = 1 << 31
+	maxWeights = 1 << 30
+	// maxDepth is how deep formulas nest.
+	maxDepth = 1000
 )
 
 // ParseFormula reads a formula about net.
@@ -239,6 +242,19 @@ func (p *parser) comparison() (*Formula, error) {
 
 // sum reads terms with + and - between them.
 func (p *parser) sum() (s Sum, err error) {
+	if s, err = p.terms(); err != nil {
+		return s, err
+	}
+	weights := int64(0)
+	for _, t := range s.Terms {
+		if weights += max(t.Weight, -t.Weight); weights > maxWeights {
+			return s, fmt.Errorf("the factors of a sum come to more than %d", int64(maxWeights))
+		}
+	}
+	return s, nil
+}
+
+func (p *parser) terms() (s Sum, err error) {
 	sign := int64(1)
 	if p.is("-") {
 		sign = -1

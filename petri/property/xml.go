@@ -139,8 +139,8 @@ func (n *names) property(at *node) (Property, error) {
 func unknown(at *node) error {
 	switch at.name() {
 	case "all-paths", "exists-path", "globally", "finally", "next", "until", "before", "reach":
-		return fmt.Errorf("<%s> within a formula is of CTL or LTL, which is not supported: a formula "+
-			"is <all-paths><globally> or <exists-path><finally> of one marking", at.name())
+		return fmt.Errorf("<%s> within a formula is of CTL or LTL, which is not supported: a "+
+			"formula is <all-paths><globally> or <exists-path><finally> of one marking", at.name())
 	}
 	return fmt.Errorf("the element <%s> is not known", at.name())
 }

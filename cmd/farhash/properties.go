@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/pflag"
+
+	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/petri/packing"
+	"github.com/farhash/farhash/petri/property"
+)
+
+// asked is what the flags of explore ask about a net.
+type asked struct {
+	files, always, sometimes, bounds, examinations []string
+}
+
+func (a *asked) register(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&a.files, "properties", nil,
+		"answer the properties in a `FILE` of the Model Checking Contest")
+	flags.StringArrayVar(&a.always, "always", nil,
+		"answer whether a `FORMULA` holds in all reachable markings")
+	flags.StringArrayVar(&a.sometimes, "sometimes", nil,
+		"answer whether a `FORMULA` holds in one reachable marking at least")
+	flags.StringArrayVar(&a.bounds, "bound", nil, "find the largest value of a `SUM` of tokens")
+	flags.StringArrayVar(&a.examinations, "examination", nil, "answer the examination `NAME` of "+
+		"the contest: ReachabilityDeadlock, OneSafe, StableMarking or QuasiLiveness")
+}
+
+// formulas reports whether there may be properties that a marking shows.
+func (a *asked) formulas() bool {
+	return len(a.files)+len(a.always)+len(a.sometimes)+len(a.examinations) > 0
+}
+
+// read reads the properties for a net.
+func (a *asked) read(net *petri.Net) ([]property.Property, error) {
+	var all []property.Property
+	for _, path := range a.files {
+		some, err := property.ReadFile(net, path)
+		if err != nil {
+			return nil, fmt.Errorf("--properties: %w", err)
+		}
+		all = append(all, some...)
+	}
+	for _, name := range a.examinations {
+		p, err := property.Examination(net, name)
+		if err != nil {
+			return nil, usage(fmt.Errorf("--examination: %w", err))
+		}
+		all = append(all, p)
+	}
+	for _, formulas := range []struct {
+		flag  string
+		kind  property.Kind
+		texts []string
+	}{{"always", property.Always, a.always}, {"sometimes", property.Sometimes, a.sometimes}} {
+		for _, text := range formulas.texts {
+			f, err := property.ParseFormula(net, text)
+			if err != nil {
+				return nil, usage(fmt.Errorf("--%s: %w", formulas.flag, err))
+			}
+			all = append(all, property.Property{Name: formulas.flag + " " + text,
+				Kind: formulas.kind, Formula: f})
+		}
+	}
+	for _, text := range a.bounds {
+		sum, err := property.ParseSum(net, text)
+		if err != nil {
+			return nil, usage(fmt.Errorf("--bound: %w", err))
+		}
+		all = append(all, property.Property{Name: "bound " + text, Kind: property.Bound, Sum: sum})
+	}
+	return all, nil
+}
+
+// propertyAnswer is an answer as it is printed. The field names are those of --json.
+type propertyAnswer struct {
+	Name string `json:"name"`
+	// Answer is true, false or a number; null where it is unknown.
+	Answer json.RawMessage `json:"answer"`
+	// AtLeast is the largest value found so far, where a bound is unknown.
+	AtLeast *int64 `json:"atLeast,omitempty"`
+	// Structural: the structure of the net gave the answer, not its markings.
+	Structural bool `json:"structural,omitempty"`
+}
+
+func newPropertyAnswer(a packing.Answer) propertyAnswer {
+	p := propertyAnswer{Name: a.Property.Name, Structural: a.Structural,
+		Answer: json.RawMessage("null")}
+	switch {
+	case a.Property.Kind == property.Bound && a.Exact:
+		p.Answer = strconv.AppendInt(nil, a.Value, 10)
+	case a.Property.Kind == property.Bound:
+		p.AtLeast = &a.Value
+	case a.Verdict != packing.Unknown:
+		p.Answer = strconv.AppendBool(nil, a.Verdict == packing.True)
+	}
+	return p
+}
+
+// known reports whether there is an answer.
+func (p *propertyAnswer) known() bool { return string(p.Answer) != "null" }
+
+// printProperties prints a table of the answers.
+func (a *answer) printProperties(w io.Writer) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i := range a.Properties {
+		p := &a.Properties[i]
+		text := string(p.Answer)
+		switch {
+		case p.AtLeast != nil:
+			text = fmt.Sprintf("unknown\tat least %d", *p.AtLeast)
+		case !p.known():
+			text = "unknown"
+		case p.Structural:
+			text += "\tby structure"
+		}
+		fmt.Fprintf(t, "%s\t%s\n", printable(p.Name), text)
+	}
+	_ = t.Flush()
+}
+
+// printFormulas prints the contest's lines for properties.
+func (a *answer) printFormulas(w io.Writer) {
+	for i := range a.Properties {
+		p := &a.Properties[i]
+		text := strings.ToUpper(string(p.Answer)) + " " + techniques
+		switch {
+		case !p.known():
+			text = "CANNOT_COMPUTE"
+		case p.Structural:
+			text = strings.ToUpper(string(p.Answer)) + " TECHNIQUES TOPOLOGICAL"
+		}
+		fmt.Fprintf(w, "FORMULA %s %s\n", printable(p.Name), text)
+	}
+}

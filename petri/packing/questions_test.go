@@ -1,0 +1,246 @@
+package packing
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/testkit/naive"
+	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/petri/property"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+)
+
+// markings are all reachable markings of a net, nil if there are more than the limit.
+func markings(n *petri.Net, limit int) [][]int64 {
+	all := [][]int64{n.Initial()}
+	seen := map[string]bool{fmt.Sprint(all[0]): true}
+	for i := 0; i < len(all); i++ {
+		for t := range n.Transitions {
+			if !n.Transitions[t].Enabled(all[i]) {
+				continue
+			}
+			next := slices.Clone(all[i])
+			n.Transitions[t].Fire(next)
+			if key := fmt.Sprint(next); !seen[key] {
+				seen[key] = true
+				all = append(all, next)
+			}
+		}
+		if len(all) > limit {
+			return nil
+		}
+	}
+	return all
+}
+
+// naively answers a property from all markings.
+func naively(n *petri.Net, p *property.Property, all [][]int64) (verdict Verdict, value int64) {
+	truth := map[bool]Verdict{true: True, false: False}
+	switch p.Kind {
+	case property.Always, property.Sometimes:
+		yes := slices.ContainsFunc(all, func(m []int64) bool {
+			return p.Formula.Holds(n, m) == (p.Kind == property.Sometimes)
+		})
+		return truth[yes == (p.Kind == property.Sometimes)], 0
+	case property.Bound:
+		for _, m := range all {
+			value = max(value, p.Sum.Value(m))
+		}
+		return Unknown, value
+	case property.Stable:
+		for place := range n.Places {
+			changed := func(m []int64) bool { return m[place] != all[0][place] }
+			if !slices.ContainsFunc(all, changed) {
+				return True, 0
+			}
+		}
+		return False, 0
+	default:
+		for t := range n.Transitions {
+			if !slices.ContainsFunc(all, n.Transitions[t].Enabled) {
+				return False, 0
+			}
+		}
+		return True, 0
+	}
+}
+
+// randomSum is a sum over some places.
+func randomSum(rng *rand.Rand, n *petri.Net) property.Sum {
+	s := property.Sum{Constant: rng.Int64N(3)}
+	for place := range n.Places {
+		if rng.IntN(3) == 0 {
+			s.Terms = append(s.Terms, property.Term{Place: place, Weight: 1 + rng.Int64N(2)})
+		}
+	}
+	return s
+}
+
+// randomFormula is a formula that nests at most so deep.
+func randomFormula(rng *rand.Rand, n *petri.Net, depth int) *property.Formula {
+	f := &property.Formula{}
+	switch kind := rng.IntN(7); {
+	case kind < 2 && depth > 0:
+		f.Op = property.Op(kind)
+		for range rng.IntN(4) {
+			f.Args = append(f.Args, randomFormula(rng, n, depth-1))
+		}
+	case kind == 2 && depth > 0:
+		f.Op, f.Args = property.Not, []*property.Formula{randomFormula(rng, n, depth-1)}
+	case kind == 3:
+		f.Op = property.Stuck
+	case kind == 4 && len(n.Transitions) > 0:
+		f.Op = property.Enabled
+		for range 1 + rng.IntN(2) {
+			f.Transitions = append(f.Transitions, rng.IntN(len(n.Transitions)))
+		}
+	default:
+		f.Op, f.Left, f.Right = property.AtMost, randomSum(rng, n), randomSum(rng, n)
+	}
+	return f
+}
+
+// randomProperties are some of each kind.
+func randomProperties(rng *rand.Rand, n *petri.Net) []property.Property {
+	all := []property.Property{{Kind: property.Stable}, {Kind: property.QuasiLive}}
+	for i := range 6 {
+		all = append(all, property.Property{Kind: property.Kind(i % 2),
+			Formula: randomFormula(rng, n, 3)})
+	}
+	for range 3 {
+		all = append(all, property.Property{Kind: property.Bound, Sum: randomSum(rng, n)})
+	}
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:1+rng.IntN(len(all))]
+}
+
+// answersOf explores a net on some ranks and answers its properties.
+func answersOf(n *petri.Net, ranks int, properties []property.Property, trace []int) (
+	answers []Answer, res *explore.Result, firings []int, err error) {
+	search := NewSearch(n, properties...)
+	err = local.Run(ranks, func(job rma.Job) error {
+		r, p, err := search.Run(context.Background(), job, explore.Options{Trace: trace})
+		if err != nil || job.Rank() != 0 {
+			return err
+		}
+		answers, res = p.Answers(r), r
+		firings, err = p.Firings(r.Trace)
+		return err
+	})
+	return answers, res, firings, err
+}
+
+func TestAnswersOfRandomNets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	compared := map[string]int{}
+	for i := 0; compared["nets"] < 250; i++ {
+		n := naive.RandomNet(rng, 1+rng.IntN(6), 1+rng.IntN(6))
+		all := markings(n, 1000)
+		if all == nil {
+			continue
+		}
+		compared["nets"]++
+		properties := randomProperties(rng, n)
+		answers, res, _, err := answersOf(n, 1+i%3, properties, nil)
+		if err != nil {
+			t.Fatalf("net %d: %v", i, err)
+		}
+		if !res.Complete && res.Reason != explore.Decided {
+			t.Fatalf("net %d: %+v", i, res)
+		}
+		for k, a := range answers {
+			verdict, value := naively(n, &properties[k], all)
+			if !a.Exact || a.Verdict != verdict && a.Property.Kind != property.Bound ||
+				a.Property.Kind == property.Bound && a.Value != value {
+				t.Fatalf("net %d %+v, property %+v: %+v, want %v or %d", i, n, properties[k], a,
+					verdict, value)
+			}
+			what := fmt.Sprint("kind ", int(a.Property.Kind), " structural ", a.Structural, " ",
+				verdict)
+			compared[what]++
+		}
+		if res.Reason == explore.Decided {
+			compared["ended early"]++
+		}
+	}
+	for _, what := range []string{"ended early", "kind 0 structural false true",
+		"kind 0 structural true false", "kind 1 structural false true",
+		"kind 2 structural false unknown", "kind 2 structural true unknown",
+		"kind 3 structural false false", "kind 3 structural true true",
+		"kind 4 structural false true"} {
+		if compared[what] == 0 {
+			t.Errorf("no case of %s: %v", what, compared)
+		}
+	}
+}
+
+// A shortest way leads to a marking that shows the answer.
+func TestWitnesses(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for compared := 0; compared < 100; {
+		n := naive.RandomNet(rng, 1+rng.IntN(6), 1+rng.IntN(6))
+		f := randomFormula(rng, n, 2)
+		if all := markings(n, 1000); all == nil || f.Holds(n, n.Initial()) {
+			continue
+		}
+		sometimes := []property.Property{{Kind: property.Sometimes, Formula: f}}
+		answers, res, firings, err := answersOf(n, 1+compared%3, sometimes,
+			Witnesses(sometimes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answers[0].Verdict != True || answers[0].Structural {
+			continue
+		}
+		compared++
+		m := n.Initial()
+		for i, at := range firings {
+			if f.Holds(n, m) {
+				t.Fatalf("it holds after %d of %v", i, firings)
+			}
+			n.Transitions[at].Fire(m)
+		}
+		if !f.Holds(n, m) || answers[0].Witness != res.Traced {
+			t.Fatalf("%+v does not hold in %v after %v", f, m, firings)
+		}
+	}
+}
+
+// An answer that memory did not suffice for is unknown, and a bound is one so far.
+func TestUnknown(t *testing.T) {
+	n, err := petri.Philosophers(14)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked, err := property.ParseFormula(n, "tokens("+n.Places[0].ID+") >= 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	not := func(f *property.Formula) *property.Formula {
+		return &property.Formula{Op: property.Not, Args: []*property.Formula{f}}
+	}
+	never := &property.Formula{Op: property.And, Args: []*property.Formula{marked, not(marked)}}
+	search := NewSearch(n, property.Property{Kind: property.Sometimes, Formula: never},
+		property.Property{Kind: property.Always, Formula: not(never)},
+		property.Property{Kind: property.Sometimes, Formula: marked})
+	err = local.Run(2, func(job rma.Job) error {
+		res, p, err := search.Run(context.Background(), job, explore.Options{Mem: 4 << 20})
+		if err != nil {
+			return err
+		}
+		a := p.Answers(res)
+		if res.Reason != explore.MemoryFull || a[0].Verdict != Unknown || a[0].Exact ||
+			a[1].Verdict != Unknown || a[2].Verdict != True {
+			t.Errorf("%+v, %+v", res, a)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

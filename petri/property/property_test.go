@@ -1,0 +1,207 @@
+package property_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/petri"
+	"github.com/farhash/farhash/petri/property"
+)
+
+// net has places a, b and "c d", and transitions t (needs 2 of a) and u-1 (needs b).
+func net() *petri.Net {
+	return &petri.Net{Name: "small",
+		Places: []petri.Place{{ID: "a", Initial: 3}, {ID: "b"}, {ID: "c d", Initial: 1}},
+		Transitions: []petri.Transition{
+			{ID: "t", In: []petri.Arc{{Place: 0, Weight: 2}},
+				Out: []petri.Arc{{Place: 1, Weight: 1}}},
+			{ID: "u-1", In: []petri.Arc{{Place: 1, Weight: 1}}},
+		}}
+}
+
+func TestParseFormula(t *testing.T) {
+	n := net()
+	for text, want := range map[string][3]bool{ // in (3 0 1), (1 1 1), (1 0 1)
+		"tokens(a) <= 1":                           {false, true, true},
+		"tokens(a) >= 2":                           {true, false, false},
+		"tokens(a) < 1":                            {false, false, false},
+		"tokens(a) > 2 or tokens(b) = 1":           {true, true, false},
+		"tokens(a)==3 || tokens(b)!=0":             {true, true, false},
+		"2*tokens(a) - 3 <= tokens(b)":             {false, true, true},
+		"tokens(a)-1 <= tokens(b)":                 {false, true, true},
+		"- tokens(a) + 4 > 2 * tokens(b, \"c d\")": {false, false, true},
+		"-2 + tokens(a, b) = 0":                    {false, true, false},
+		"enabled(t)":                               {true, false, false},
+		"enabled(t, u-1)":                          {true, true, false},
+		"not enabled(u-1) and not enabled(t)":      {false, false, true},
+		"deadlock":                                 {false, false, true},
+		"!deadlock && (true and not false)":        {true, true, false},
+		"false or not (enabled(t) or deadlock)":    {false, true, false},
+		"not tokens(a) = 1 and tokens(b) = 1":      {false, false, false},
+	} {
+		f, err := property.ParseFormula(n, text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		for i, m := range [][]int64{{3, 0, 1}, {1, 1, 1}, {1, 0, 1}} {
+			if got := f.Holds(n, m); got != want[i] {
+				t.Errorf("%s in %v: %v", text, m, got)
+			}
+		}
+	}
+}
+
+func TestParseFormulaWrong(t *testing.T) {
+	for text, says := range map[string]string{
+		"":                         "it ends where tokens(PLACE) or a number must follow",
+		"tokens(a)":                "it ends where <=",
+		"tokens(a) <= 1 2":         `"2" at character 16 is not and, or or the end`,
+		"tokens(x) <= 1":           `no place with the id "x"`,
+		"tokens(t) <= 1":           `"t" is a transition of the net and no place`,
+		"enabled(a)":               `"a" is a place of the net and no transition`,
+		"enabled()":                "is not the id of a transition",
+		"enabled(t":                "it ends where ) must follow",
+		"(tokens(a) <= 1":          "it ends where ) must follow",
+		"not":                      "it ends where",
+		"tokens(a) <= 1 and":       "it ends where",
+		"tokens(c d) <= 1":         `no place with the id "c"`,
+		"tokens(\"a) <= 1":         `is not the id of a place`,
+		"tokens(a) & tokens(b)":    `"&" at character 11 is not <=`,
+		"3 tokens(a) <= 1":         `"tokens" at character 3 is not <=`,
+		"tokens(a) <= 99999999999": "99999999999 is more than",
+		strings.Repeat("(", 2000):  "nests deeper than 1000",
+		"ä = 1":                    `"ä" at character 1 is not tokens(PLACE)`,
+	} {
+		_, err := property.ParseFormula(net(), text)
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%.40s: %v, want %q", text, err, says)
+		}
+	}
+}
+
+func TestParseSum(t *testing.T) {
+	s, err := property.ParseSum(net(), "2*tokens(a) + tokens(b, a) + 7")
+	want := property.Sum{Constant: 7, Terms: []property.Term{{Place: 0, Weight: 3},
+		{Place: 1, Weight: 1}}}
+	if err != nil || !reflect.DeepEqual(s, want) || s.Value([]int64{3, 5, 1}) != 21 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for _, text := range []string{"", "tokens(a) <= 1", "tokens(a) +", "3000000000*tokens(a)"} {
+		if _, err := property.ParseSum(net(), text); err == nil {
+			t.Errorf("%q was accepted", text)
+		}
+	}
+}
+
+// xmlOf is a file with one property.
+func xmlOf(formula string) string {
+	return `<?xml version="1.0"?><property-set xmlns="http://mcc.lip6.fr/"><property>
+<id> p-0 </id><description>d</description><formula>` + formula + `</formula></property>
+</property-set>`
+}
+
+func TestRead(t *testing.T) {
+	const le = `<integer-le><tokens-count><place>a</place><place>c d</place></tokens-count>
+<integer-constant>2</integer-constant></integer-le>`
+	for text, want := range map[string]struct {
+		kind property.Kind
+		same string // as a formula in text
+	}{
+		"<all-paths><globally>" + le + "</globally></all-paths>": {property.Always,
+			`tokens(a, "c d") <= 2`},
+		"<exists-path><finally><negation>" + le + "</negation></finally></exists-path>": {
+			property.Sometimes, `not tokens(a, "c d") <= 2`},
+		"<negation><exists-path><finally>" + le + "</finally></exists-path></negation>": {
+			property.Always, `not tokens(a, "c d") <= 2`},
+		`<exists-path><finally><conjunction><is-fireable><transition>t</transition>
+<transition>u-1</transition></is-fireable><disjunction>` + le + `<deadlock/></disjunction>
+</conjunction></finally></exists-path>`: {property.Sometimes,
+			`enabled(t, u-1) and (tokens(a, "c d") <= 2 or deadlock)`},
+	} {
+		all, err := property.Read(net(), strings.NewReader(xmlOf(text)))
+		if err != nil || len(all) != 1 || all[0].Name != "p-0" || all[0].Kind != want.kind {
+			t.Errorf("%s: %+v, %v", text, all, err)
+			continue
+		}
+		f, err := property.ParseFormula(net(), want.same)
+		if err != nil || !reflect.DeepEqual(f, all[0].Formula) {
+			t.Errorf("%s: %+v, want that of %s (%v)", text, all[0].Formula, want.same, err)
+		}
+	}
+	all, err := property.Read(net(), strings.NewReader(xmlOf(
+		"<place-bound><place>b</place><place>a</place></place-bound>")))
+	want := []property.Term{{Place: 0, Weight: 1}, {Place: 1, Weight: 1}}
+	if err != nil || all[0].Kind != property.Bound || !reflect.DeepEqual(all[0].Sum.Terms, want) {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+func TestReadWrong(t *testing.T) {
+	for _, c := range []struct{ text, says string }{
+		{"", "it is empty"},
+		{"<property-set/>", "there is none"},
+		{"<pnml/>", "property-set"},
+		{"<property-set><property></prop>", "syntax error"},
+		{xmlOf(""), "property p-0: it needs exactly one formula"},
+		{xmlOf("<all-paths><finally><true/></finally></all-paths>"),
+			"property p-0: <all-paths> of <finally> is of CTL or LTL, which is not supported"},
+		{xmlOf("<exists-path><finally><all-paths/></finally></exists-path>"),
+			"<all-paths> within a formula is of CTL or LTL"},
+		{xmlOf("<until/>"), "<until> within a formula is of CTL"},
+		{xmlOf("<exists-path><finally><xor/></finally></exists-path>"),
+			"element <xor> is not known"},
+		{xmlOf("<place-bound/>"), "<place-bound> names no place"},
+		{xmlOf("<place-bound><x/></place-bound>"), "element <x> is not known"},
+		{xmlOf("<negation><place-bound><place>a</place></place-bound></negation>"), "of a bound"},
+		{xmlOf("<place-bound><place>z</place></place-bound>"), `no place with the id "z"`},
+		{xmlOf("<all-paths><globally><is-fireable/></globally></all-paths>"),
+			"names no transition"},
+		{xmlOf(`<all-paths><globally><integer-le><integer-constant>x</integer-constant>
+<integer-constant>1</integer-constant></integer-le></globally></all-paths>`), `"x" is no number`},
+	} {
+		_, err := property.Read(net(), strings.NewReader(c.text))
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.text, err, c.says)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "p.xml")
+	if err := os.WriteFile(path, []byte(xmlOf("<until/>")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{path, path + ".none", t.TempDir()} {
+		_, err := property.ReadFile(net(), path)
+		if err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestExamination(t *testing.T) {
+	for _, name := range property.Examinations() {
+		if p, err := property.Examination(net(), name); err != nil || p.Name != name {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+	}
+	for name, says := range map[string]string{"Liveness": "not supported", "x": "use one of"} {
+		if _, err := property.Examination(net(), name); err == nil ||
+			!strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func FuzzParseFormula(f *testing.F) {
+	for _, text := range []string{"tokens(a) <= 1", "not (enabled(t) or deadlock)", `"`, "a-b"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n := net()
+		if formula, err := property.ParseFormula(n, text); err == nil {
+			formula.Holds(n, n.Initial())
+		}
+	})
+}
