@@ -1,0 +1,47 @@
+// Package check model checks programs in Go: it finds all states that a model can reach, on many
+// cores and hosts, and says whether properties hold in them.
+//
+// A [Model] has initial states, a function that emits the states after a state, and
+// properties. A state is a value of any type of fixed size: structs, arrays, integers, bools. It
+// is packed into as few bits as its type allows, without padding:
+//
+//	type State struct {
+//		Critical [2]bool
+//		Turn     uint8 `bits:"1"` // fewer bits than the type has
+//	}
+//
+// A type of another kind has AppendBinary, and UnmarshalBinary for its pointer; Model.MaxBytes
+// bounds what they write.
+//
+// [Main] makes a model a program, [Test] a test, and [Run] is for everything else.
+//
+// # Search
+//
+// The search is that of package explore: breadth first, with the states in a set that lies in the
+// memory of all ranks. States of up to 63 bits are words of that set, longer ones are elements.
+// Each state is checked when it is expanded. The search ends at the first violation:
+// of a property that holds always, or a deadlock, unless Model.Deadlocks allows it. Then the trace
+// is a shortest way there: the states of a level are expanded again, back to an initial one. A
+// model that only asks for states that are to be found ends when all are.
+//
+// # What a model must do
+//
+// Next, given a state, always emits the same states in the same order. It must not keep
+// emit. It runs on many goroutines at once, and changes nothing that others read.
+// Every so many states a rank calls Next twice and compares, and packs, unpacks and packs again
+// what came out. A model that fails there, panics, or emits a state that its type's bits do not
+// hold, ends the search with an [Error] that has the state and the action; other ranks get an
+// error that names the rank.
+//
+// # Guarantees
+//
+//   - True and False are certain: states are stored whole. There is no option that keeps
+//     fingerprints of states instead, which could miss some.
+//   - What memory did not suffice for, or was interrupted, is Unknown.
+//   - Each trace is replayed on the model before it is returned.
+//
+// # Limits
+//
+// A state has at most 32768 bits. Properties are of single states: there is no
+// liveness, no fairness. An action of a trace is the first that leads from a state to the next.
+package check

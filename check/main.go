@@ -1,0 +1,218 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/pflag"
+
+	"github.com/farhash/farhash"
+	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
+)
+
+// The exit codes of Main, beside 0: all that was asked is known and nothing is violated.
+const (
+	ExitFailure    = 1 // the model is wrong, or memory, files or other ranks did not allow it
+	ExitUsage      = 2
+	ExitIncomplete = 3 // memory is full, or a rank was lost
+	ExitViolated   = 12
+	exitInterrupt  = 130
+)
+
+// Main checks a model as a program, with the flags that -h lists, and exits. Started by farhash
+// run, mpirun, srun or torchrun every process is a rank; else the ranks are goroutines.
+func Main[S any](m Model[S]) { os.Exit(run(m, os.Args[1:])) }
+
+func run[S any](m Model[S], args []string) int {
+	f, opts, err := parse(m.Name, args)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "%s: %v\nGive -h for the flags.\n", m.Name, err)
+		return ExitUsage
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	code := 0
+	err = farhash.Run(ctx, f.ranks, func(job rma.Job) error {
+		opts := opts
+		if job.Rank() == 0 && !f.quiet {
+			opts.Progress = showProgress
+		}
+		r, err := Run(ctx, job, m, opts)
+		if err != nil {
+			return err
+		}
+		if job.Rank() != 0 {
+			return nil
+		}
+		code = exitCode(r.Result, r.Violated())
+		if f.json {
+			return json.NewEncoder(os.Stdout).Encode(newObject(m.Name, r))
+		}
+		_, err = fmt.Printf("%s: %s", m.Name, r.Report())
+		return err
+	})
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", m.Name, err)
+		return ExitFailure
+	}
+	return code
+}
+
+// flags are those of a program, beside the options.
+type flags struct {
+	ranks       int
+	json, quiet bool
+}
+
+// parse reads the flags.
+func parse(name string, args []string) (f flags, opts Options, err error) {
+	var mem, order string
+	set := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	set.IntVarP(&f.ranks, "ranks", "n", runtime.GOMAXPROCS(0), "number of ranks in this process")
+	set.BoolVar(&f.json, "json", false, "print one JSON object")
+	set.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	set.StringVar(&mem, "mem", "", "size of the memory of all ranks together, such as 2GiB "+
+		"(default: 80% of the available memory)")
+	set.StringVar(&order, "order", string(explore.BreadthFirst),
+		"bfs, level by level, which gives shortest paths; or any")
+	set.StringVar(&opts.Checkpoint, "checkpoint", "", "checkpoint file, written every --every")
+	set.DurationVar(&opts.CheckpointEvery, "every", 10*time.Minute, "time between checkpoints")
+	set.StringVar(&opts.Resume, "resume", "", "checkpoint file to continue from")
+	if err := set.Parse(args); err != nil {
+		return f, opts, err
+	}
+	opts.Order = explore.Order(order)
+	switch {
+	case set.NArg() > 0:
+		return f, opts, fmt.Errorf("%q is not a flag; there are no other arguments", set.Arg(0))
+	case opts.Order != explore.BreadthFirst && opts.Order != explore.AnyOrder:
+		return f, opts, fmt.Errorf("--order must be bfs or any, not %q", order)
+	case f.ranks < 1 || f.ranks > maxRanks:
+		return f, opts, fmt.Errorf("-n must be 1 to %d, not %d", maxRanks, f.ranks)
+	case opts.CheckpointEvery <= 0:
+		return f, opts, fmt.Errorf("--every must be positive, not %v", opts.CheckpointEvery)
+	}
+	if mem != "" {
+		opts.MemWhole = true
+		if opts.Mem, err = humanize.ParseBytes(mem); err != nil || opts.Mem == 0 {
+			return f, opts, fmt.Errorf("--mem %q is no size such as 2GiB or 500MB", mem)
+		}
+	}
+	return f, opts, nil
+}
+
+// maxRanks is how many ranks a process has at most.
+const maxRanks = 1024
+
+// showProgress prints a line about a search that goes on.
+func showProgress(s explore.Snapshot) {
+	if s.Elapsed > 0 {
+		fmt.Fprintf(os.Stderr, "%d states, level %d, %v\n", s.States, s.Level,
+			s.Elapsed.Round(time.Second))
+	}
+}
+
+// exitCode is that of a result.
+func exitCode(r *explore.Result, violated bool) int {
+	switch {
+	case violated:
+		return ExitViolated
+	case r.Complete, r.Reason == explore.Decided:
+		return 0
+	case r.Reason == explore.Interrupted:
+		return exitInterrupt
+	}
+	return ExitIncomplete
+}
+
+// object is a result as it is printed with --json.
+type object struct {
+	Model      string         `json:"model"`
+	States     uint64         `json:"states"`
+	Arcs       uint64         `json:"arcs"`
+	Depth      uint64         `json:"depth"`
+	Deadlocks  uint64         `json:"deadlocks"`
+	Complete   bool           `json:"complete"`
+	Reason     explore.Reason `json:"reason,omitempty"`
+	Ranks      int            `json:"ranks"`
+	Seconds    float64        `json:"seconds"`
+	StateBytes float64        `json:"bytesPerState"`
+	Properties []objectAnswer `json:"properties"`
+	Shown      string         `json:"shown,omitempty"`
+	Path       []objectStep   `json:"path,omitempty"`
+}
+
+type objectAnswer struct {
+	Name   string `json:"name"`
+	Answer *bool  `json:"answer"` // null where it is unknown
+}
+
+type objectStep struct {
+	Action string `json:"action,omitempty"`
+	State  string `json:"state"`
+}
+
+func newObject[S any](name string, r *Result[S]) object {
+	o := object{Model: name, States: r.States, Arcs: r.Arcs, Depth: r.Depth,
+		Deadlocks: r.Deadlocks, Complete: r.Complete, Reason: r.Reason, Ranks: r.Ranks,
+		Seconds: r.Elapsed.Seconds(), StateBytes: r.StateBytes, Shown: r.Shown,
+		Properties: []objectAnswer{}}
+	for _, v := range r.Properties {
+		a := objectAnswer{Name: v.Name}
+		if v.Answer != Unknown {
+			yes := v.Answer == True
+			a.Answer = &yes
+		}
+		o.Properties = append(o.Properties, a)
+	}
+	for _, step := range r.Path {
+		o.Path = append(o.Path, objectStep{step.Action, text(step.State)})
+	}
+	return o
+}
+
+// TB is what Test needs of a testing.TB.
+type TB interface {
+	Helper()
+	Context() context.Context
+	Fatal(args ...any)
+	Errorf(format string, args ...any)
+}
+
+// Test checks a model within a test, and fails it with a report if something is violated, a state
+// was not found that is to be found, or the search did not end.
+func Test[S any](t TB, m Model[S]) *Result[S] {
+	t.Helper()
+	var first *Result[S]
+	err := local.Run(runtime.GOMAXPROCS(0), func(job rma.Job) error {
+		r, err := Run(t.Context(), job, m, Options{})
+		if job.Rank() == 0 {
+			first = r
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := first.Violated() || !first.Complete && first.Reason != explore.Decided
+	for _, v := range first.Properties {
+		bad = bad || v.Answer != True
+	}
+	if bad {
+		t.Errorf("%s: %s", m.Name, first.Report())
+	}
+	return first
+}

@@ -1,0 +1,90 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Model is a system to check. Its functions are called by many goroutines at once.
+type Model[S any] struct {
+	Name string
+	// Init are the initial states, at least one.
+	Init []S
+	// Next emits each state that s can change into, with the name of the action.
+	Next func(s S, emit func(action string, next S))
+	// Properties are what is asked of the states.
+	Properties []Property[S]
+	// Deadlocks allows states that have no next one.
+	Deadlocks bool
+	// Canonical, if not nil, returns one of the states that are equal to s by symmetry, the same
+	// for all of them. Only that one is stored.
+	Canonical func(s S) S
+	// MaxBytes is the most that AppendBinary of S appends, if it has that method.
+	MaxBytes int
+}
+
+// Property is a question about the reachable states.
+type Property[S any] struct {
+	Name  string
+	Kind  Kind
+	Holds func(s S) bool
+}
+
+// Kind is what a property asks.
+type Kind int
+
+// The kinds.
+const (
+	HoldsAlways    Kind = iota // in all reachable states
+	HoldsSometimes             // in one at least
+)
+
+// Always is the property that holds is true of all reachable states.
+func Always[S any](name string, holds func(s S) bool) Property[S] {
+	return Property[S]{Name: name, Kind: HoldsAlways, Holds: holds}
+}
+
+// Sometimes is the property that holds is true of a reachable state.
+func Sometimes[S any](name string, holds func(s S) bool) Property[S] {
+	return Property[S]{Name: name, Kind: HoldsSometimes, Holds: holds}
+}
+
+// validate refuses what is no model.
+func (m *Model[S]) validate() error {
+	switch {
+	case len(m.Init) == 0:
+		return fmt.Errorf("check: model %s has no initial state; set Init", m.Name)
+	case m.Next == nil:
+		return fmt.Errorf("check: model %s has no Next", m.Name)
+	}
+	for i, p := range m.Properties {
+		same := func(q Property[S]) bool { return q.Name == p.Name }
+		switch {
+		case p.Name == "" || p.Name == deadlockName:
+			return fmt.Errorf("check: property %d of model %s needs another name than %q", i,
+				m.Name, p.Name)
+		case p.Holds == nil || p.Kind != HoldsAlways && p.Kind != HoldsSometimes:
+			return fmt.Errorf("check: property %q of model %s is not complete; use Always or "+
+				"Sometimes", p.Name, m.Name)
+		case slices.IndexFunc(m.Properties, same) < i:
+			return fmt.Errorf("check: two properties of model %s are named %q", m.Name, p.Name)
+		}
+	}
+	return nil
+}
+
+// Error says what a model did that it must not do.
+type Error struct {
+	Model  string
+	Detail string // what it did
+	State  string // that was expanded, as text
+	Action string // that was the last to be emitted; empty if there was none
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("check: model %s: %s\n  in state %s", e.Model, e.Detail, e.State)
+	if e.Action != "" {
+		text += "\n  at action " + e.Action
+	}
+	return text
+}

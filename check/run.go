@@ -1,0 +1,251 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/rma"
+)
+
+// Options say how to check. The zero value is breadth first, in most of the memory that is
+// available.
+type Options = explore.Options
+
+// Answer is what is known about a property.
+type Answer int
+
+// The answers.
+const (
+	Unknown Answer = iota // the search ended too early
+	True
+	False
+)
+
+func (a Answer) String() string { return [...]string{"unknown", "true", "false"}[a] }
+
+// Result is what a check has found. It is the same on every rank, but for times.
+type Result[S any] struct {
+	*explore.Result
+	Properties []Verdict
+	// Shown is the property that Path shows: one that is violated, or "deadlock"; empty if there
+	// is none.
+	Shown string
+	// Path is a shortest way to a state that shows it. Its first step is an initial state.
+	Path []Step[S]
+}
+
+// Verdict is the answer to a property.
+type Verdict struct {
+	Name   string
+	Kind   Kind
+	Answer Answer
+}
+
+// Step is a state of a path, and the action that led there.
+type Step[S any] struct {
+	Action string // empty for an initial state
+	State  S
+}
+
+// Violated reports whether a property that holds always is False, or there is a deadlock that
+// is not allowed.
+func (r *Result[S]) Violated() bool { return r.Shown != "" }
+
+// Run checks a model on the ranks of job. Collective: every rank calls it with the same model.
+// Options.Trace is without effect: a violation is always shown, where the order is breadth first
+// and nothing is resumed.
+func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Result[S], error) {
+	s, err := newSystem(&m)
+	if err = rma.AllSucceeded(ctx, job, "check", err); err != nil {
+		return nil, err
+	}
+	opts.Trace = nil
+	if opts.Order != explore.AnyOrder && opts.Resume == "" {
+		opts.Trace = s.violations()
+	}
+	if opts.ModelID == "" {
+		opts.ModelID = fmt.Sprintf("%s of %T, %s", m.Name, m.Init[0],
+			plural.Of(len(m.Properties), "property"))
+	}
+	res, err := explore.Run(ctx, job, s, opts)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result[S]{Result: res, Properties: s.verdicts(res)}
+	if !m.Deadlocks && res.Findings[findingDeadlock] != 0 {
+		r.Shown = deadlockName
+	}
+	for _, v := range r.Properties {
+		if r.Shown == "" && v.Kind == HoldsAlways && v.Answer == False {
+			r.Shown = v.Name
+		}
+	}
+	if res.Trace != nil {
+		r.Shown = s.nameOf(res.Traced)
+		r.Path, err = s.path(res.Trace)
+	}
+	return r, err
+}
+
+// violations are the findings that end a search.
+func (m *system[S]) violations() []int {
+	var all []int
+	if !m.Deadlocks {
+		all = append(all, findingDeadlock)
+	}
+	for i, p := range m.Properties {
+		if p.Kind == HoldsAlways {
+			all = append(all, findingProperties+i)
+		}
+	}
+	return all
+}
+
+func (m *system[S]) nameOf(finding int) string {
+	if finding == findingDeadlock {
+		return deadlockName
+	}
+	return m.Properties[finding-findingProperties].Name
+}
+
+// verdicts are the answers that a search has found.
+func (m *system[S]) verdicts(res *explore.Result) []Verdict {
+	var all []Verdict
+	for i, p := range m.Properties {
+		v := Verdict{Name: p.Name, Kind: p.Kind}
+		found, none := False, True
+		if p.Kind == HoldsSometimes {
+			found, none = True, False
+		}
+		switch {
+		case res.Findings[findingProperties+i] != 0:
+			v.Answer = found
+		case res.Complete:
+			v.Answer = none
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// path replays a trace on the model.
+func (m *system[S]) path(trace []explore.Step) ([]Step[S], error) {
+	e := m.NewExpander().(*expander[S])
+	var path []Step[S]
+	for i, step := range trace {
+		var at Step[S]
+		if i > 0 {
+			action, err := e.replay(trace[i-1].State, step)
+			if err != nil {
+				return nil, err
+			}
+			at.Action = action
+		}
+		if err := m.codec.decode(step.State, &at.State); err != nil {
+			return nil, err
+		}
+		path = append(path, at)
+	}
+	return path, nil
+}
+
+// replay is the action of a step from a state.
+func (e *expander[S]) replay(from []uint64, step explore.Step) (action string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = e.wrong(fmt.Sprintf("it panicked: %v", p))
+		}
+	}()
+	if err := e.codec.decode(from, &e.state); err != nil {
+		return "", err
+	}
+	number := 0
+	e.Next(e.state, func(name string, next S) {
+		packed, failure := e.pack(next)
+		if number == step.Action && failure == nil && slices.Equal(packed, step.State) {
+			action, step.Action = name, -1
+		}
+		number++
+	})
+	if step.Action >= 0 {
+		return "", e.wrong("Next does not emit any more the state that it had emitted here")
+	}
+	return action, nil
+}
+
+// Report is a text about the result: counts, answers, and the path.
+func (r *Result[S]) Report() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d states, %d transitions, depth %d, %d deadlocks\n", r.States, r.Arcs,
+		r.Depth, r.Deadlocks)
+	seconds := r.Elapsed.Seconds()
+	fmt.Fprintf(&b, "%v, %.0f states/s with %s, %.1f bytes per state\n",
+		r.Elapsed.Round(time.Millisecond), float64(r.States)/max(seconds, 1e-9),
+		plural.Of(r.Ranks, "rank"), r.StateBytes)
+	for _, v := range r.Properties {
+		kind := "always"
+		if v.Kind == HoldsSometimes {
+			kind = "sometimes"
+		}
+		fmt.Fprintf(&b, "%s %s: %v\n", kind, v.Name, v.Answer)
+	}
+	if !r.Complete && r.Reason != explore.Decided {
+		fmt.Fprintf(&b, "INCOMPLETE: %s %s\n", r.Reason, r.Detail)
+	}
+	if r.Shown == "" {
+		return b.String()
+	}
+	if r.Shown == deadlockName {
+		fmt.Fprintf(&b, "VIOLATED: a state has no next one")
+	} else {
+		fmt.Fprintf(&b, "VIOLATED: %s", r.Shown)
+	}
+	if r.Path == nil {
+		fmt.Fprintln(&b)
+		return b.String()
+	}
+	fmt.Fprintf(&b, ", after %s:\n", plural.Of(len(r.Path)-1, "step"))
+	for i, step := range r.Path {
+		if i == 0 {
+			fmt.Fprintf(&b, "  begin  %s\n", text(step.State))
+			continue
+		}
+		fmt.Fprintf(&b, "  %s  %s\n", step.Action, changes(r.Path[i-1].State, step.State))
+	}
+	return b.String()
+}
+
+// changes says what differs between two states.
+func changes(before, after any) string {
+	var all []string
+	compare("", reflect.ValueOf(before), reflect.ValueOf(after), &all)
+	if len(all) == 0 {
+		return "changes nothing"
+	}
+	return strings.Join(all, ", ")
+}
+
+// compare appends what differs in two values of a type.
+func compare(name string, a, b reflect.Value, to *[]string) {
+	switch {
+	case a.Kind() == reflect.Struct && a.NumField() > 0:
+		for i := range a.NumField() {
+			compare(name+"."+a.Type().Field(i).Name, a.Field(i), b.Field(i), to)
+		}
+		return
+	case a.Kind() == reflect.Array:
+		for i := range a.Len() {
+			compare(fmt.Sprintf("%s[%d]", name, i), a.Index(i), b.Index(i), to)
+		}
+		return
+	}
+	if x, y := fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b); x != y {
+		*to = append(*to, fmt.Sprintf("%s: %s -> %s", strings.TrimPrefix(name, "."), x, y))
+	}
+}

@@ -1,0 +1,211 @@
+package check
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/farhash/farhash/explore"
+)
+
+const (
+	// findingDeadlock is the finding of a deadlock; those of properties follow it.
+	findingDeadlock   = 0
+	findingProperties = 1
+
+	// sampleEvery is how many states an expander expands between two that it expands twice.
+	sampleEvery = 256
+
+	deadlockName = "deadlock"
+)
+
+// system is a model as package explore has it.
+type system[S any] struct {
+	*Model[S]
+	codec codec[S]
+	first []uint64 // the initial states
+}
+
+func newSystem[S any](m *Model[S]) (*system[S], error) {
+	if err := m.validate(); err != nil {
+		return nil, err
+	}
+	c, err := newCodec[S](m.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	s := &system[S]{Model: m, codec: c}
+	for _, state := range m.Init {
+		words, err := s.pack(state)
+		if err != nil {
+			return nil, &Error{Model: m.Name, Detail: err.Error(), State: text(state) +
+				", an initial one"}
+		}
+		s.first = append(s.first, words...)
+	}
+	return s, nil
+}
+
+// pack packs the state that stands for s.
+func (m *system[S]) pack(s S) ([]uint64, error) {
+	if m.Canonical != nil {
+		s = m.Canonical(s)
+	}
+	words := make([]uint64, m.StateWords())
+	return words, m.codec.encode(&s, words)
+}
+
+func (m *system[S]) StateBits() int                { return m.codec.bits() }
+func (m *system[S]) StateWords() int               { return words(m.codec.bits()) }
+func (m *system[S]) Initial(out []uint64) []uint64 { return append(out, m.first...) }
+func (m *system[S]) Findings() int                 { return findingProperties + len(m.Properties) }
+
+// Decided: something is violated, or all that was to be found has been, and nothing else is
+// asked.
+func (m *system[S]) Decided(findings []uint64) bool {
+	all := len(m.Properties) > 0 && m.Deadlocks
+	for i, p := range m.Properties {
+		found := findings[findingProperties+i] != 0
+		if p.Kind == HoldsAlways && found {
+			return true
+		}
+		all = all && found
+	}
+	return all || findings[findingDeadlock] != 0
+}
+
+func (m *system[S]) NewExpander() explore.Expander {
+	e := &expander[S]{system: m, words: m.StateWords(), findings: make([]uint64, m.Findings())}
+	e.emit = e.add
+	for i := range m.Properties {
+		e.open = append(e.open, i)
+	}
+	return e
+}
+
+// expander expands the states of a model.
+type expander[S any] struct {
+	*system[S]
+	words    int
+	emit     func(action string, next S)
+	findings []uint64
+	found    int
+	open     []int // properties that no state here has decided
+
+	state  S
+	next   S // what was emitted last
+	out    []uint64
+	action string
+	err    error // of what was emitted
+	n      int   // states expanded
+}
+
+func (e *expander[S]) Findings() []uint64 { return e.findings }
+func (e *expander[S]) Found() int         { return e.found }
+
+func (e *expander[S]) find(i int) {
+	e.findings[i] = 1
+	e.found++
+}
+
+// add packs what the model emits.
+func (e *expander[S]) add(action string, next S) {
+	if e.err != nil {
+		return
+	}
+	e.action = action
+	if e.Canonical != nil {
+		next = e.Canonical(next)
+	}
+	n := len(e.out)
+	e.out = slices.Grow(e.out, e.words)[:n+e.words]
+	clear(e.out[n:])
+	e.next = next
+	e.err = e.codec.encode(&e.next, e.out[n:])
+}
+
+// Expand appends the states after one, and checks it.
+func (e *expander[S]) Expand(state, out []uint64) (_ []uint64, err error) {
+	e.action = ""
+	defer func() {
+		if p := recover(); p != nil {
+			err = e.wrong(fmt.Sprintf("it panicked: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	if err := e.codec.decode(state, &e.state); err != nil {
+		return nil, e.wrong(err.Error())
+	}
+	given := len(out)
+	if out, err = e.list(out); err != nil {
+		return nil, err
+	}
+	if len(e.open) > 0 {
+		e.examine()
+	}
+	if len(out) == given && !e.Deadlocks && e.findings[findingDeadlock] == 0 {
+		e.find(findingDeadlock)
+	}
+	if e.n++; e.n%sampleEvery == 1 {
+		if err := e.sample(state, out[given:]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// list appends what the model emits for the state at hand.
+func (e *expander[S]) list(out []uint64) ([]uint64, error) {
+	e.out, e.err = out, nil
+	e.Next(e.state, e.emit)
+	out, e.out = e.out, nil
+	if e.err != nil {
+		return nil, e.wrong(e.err.Error())
+	}
+	return out, nil
+}
+
+// examine asks the open properties of the state at hand.
+func (e *expander[S]) examine() {
+	e.open = slices.DeleteFunc(e.open, func(i int) bool {
+		p := &e.Properties[i]
+		if p.Holds(e.state) != (p.Kind == HoldsSometimes) {
+			return false
+		}
+		e.find(findingProperties + i)
+		return true
+	})
+}
+
+// sample makes sure that the model emits the same again, and that packing loses nothing.
+func (e *expander[S]) sample(state, out []uint64) error {
+	again, err := e.list(nil)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(again, out) {
+		return e.wrong("Next emitted other states, or in another order, when it was called again " +
+			"with the same state")
+	}
+	packed := make([]uint64, e.words)
+	for ; len(again) > 0; again = again[e.words:] {
+		var next S
+		if err := e.codec.decode(again[:e.words], &next); err != nil {
+			return e.wrong(err.Error())
+		}
+		clear(packed)
+		err := e.codec.encode(&next, packed)
+		if err != nil || !slices.Equal(packed, again[:e.words]) {
+			return e.wrong(fmt.Sprintf("UnmarshalBinary of what AppendBinary had appended for a "+
+				"next state gave another one: %s (%v)", text(next), err))
+		}
+	}
+	return nil
+}
+
+// wrong is the error for what the model did at the state at hand.
+func (e *expander[S]) wrong(detail string) error {
+	return &Error{Model: e.Name, Detail: detail, State: text(e.state), Action: e.action}
+}
+
+// text is a state as text.
+func text(s any) string { return fmt.Sprintf("%+v", s) }
