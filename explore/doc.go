@@ -3,8 +3,9 @@
 //
 // [Run] takes a [Model], whose states are packed into a fixed number of words, and
 // searches it breadth first or in any order. It finds the number of states, arcs,
-// levels and deadlocks, the largest token counts, and a shortest sequence of transitions
-// to a deadlock. Package petri/packing makes models of Petri nets.
+// levels and deadlocks, what the model has noted about its states (findings), and a shortest way
+// to a deadlock or to a state that shows a finding. Package petri/packing makes models of Petri
+// nets, package check models of Go programs.
 //
 // # Work
 //
@@ -53,6 +54,18 @@
 //	without              16                   9               39             62
 //
 // To compare a revision with the work tree on two hosts, as root: scripts/bench-hosts REVISION.
+//
+// # Findings
+//
+// The expander of a rank notes findings: numbers that begin at 0 and never fall, such as the most
+// tokens in a place, or 1 once a property is violated. Each rank publishes its own; those of the
+// search are the largest over all ranks. The state whose expansion changes a finding from 0 is its
+// witness. Then the rank publishes findings and witness, reads the findings of all ranks, and asks
+// the model whether they decide everything (Model.Decided). If so, all ranks stop. Of ranks that
+// find something at the same time the last to publish reads what all have found.
+//
+// A state is examined when it is expanded, not when it is found: then it is unpacked anyway, and its
+// successors are known. So what the last level would show is known up to one level later.
 //
 // # Sharing
 //
@@ -136,9 +149,10 @@
 // # Trace
 //
 // With [Options].Trace each rank logs its tasks by level, 8 bytes a state. When the
-// search is over the ranks agree on a deadlock of the lowest level. From there they go back level
-// by level: they fire the transitions of the model backwards, and find a predecessor that was
-// inserted one level earlier.
+// search is over the ranks agree on a witness of the lowest level. From there they go back level
+// by level: they expand the states again that they inserted one level earlier, until one of them
+// leads to the present state. That takes at most as long as the search, and needs neither a
+// reference to the predecessor of each state nor transitions that fire backwards.
 //
 // # Guarantees
 //

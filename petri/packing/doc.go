@@ -64,6 +64,15 @@
 // up the lanes of all transitions from tables, one row for some bits of the
 // packed marking. Large nets add up the entries of the fields that are not zero.
 //
+// # Properties
+//
+// Options.Properties are answered by the findings of expanders (package explore): a formula has
+// one finding, 1 when a marking has decided it; a bound has its largest value, and whether that is
+// the most that the invariants allow; where it matters, each transition has one that says that
+// it was enabled. What bounds, invariants and dead transitions decide is folded before the search.
+// Open formulas read the tokens of the places that they need from the packed marking; decided
+// ones cost nothing.
+//
 // # Invariants
 //
 //   - Every reachable marking that fits has exactly one packed form, and two
