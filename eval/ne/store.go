@@ -17,10 +17,12 @@ import (
 type impl string
 
 const (
-	ours     impl = "kv"        // a map of package kv
-	oneSided impl = "one-sided" // the same with nothing but one-sided operations
-	shipped  impl = "shipped"   // the same with batches shipped to other hosts
-	aServer  impl = "redis"     // a server, and the ranks as its clients
+	ours      impl = "kv"        // a map of package kv
+	oneSided  impl = "one-sided" // the same with nothing but one-sided operations
+	shipped   impl = "shipped"   // the same with batches shipped to other hosts
+	sharedMap impl = "shared"    // a map of one rank, which the ranks of this process share
+	xsyncMap  impl = "xsync"     // an xsync.Map, which they share
+	aServer   impl = "redis"     // a server, and the ranks as its clients
 )
 
 // store is where the calls of one rank go: Get and Put, none other.
@@ -35,7 +37,32 @@ type store interface {
 	close(ctx context.Context) error
 }
 
-type counts struct{ calls, roundTrips, lost uint64 }
+type counts struct{ roundTrips, lost uint64 }
+
+// open makes an empty store. Collective.
+func (r *run) open(ctx context.Context) (store, error) {
+	switch r.impl {
+	case aServer:
+		return r.openRedis(ctx)
+	case sharedMap:
+		return r.openCommon(ctx, r.newMap)
+	case xsyncMap:
+		return r.openCommon(ctx, r.newXsync)
+	}
+	return r.openMap(ctx)
+}
+
+// oneByOne makes the calls of a batch one after the other.
+type oneByOne struct{ store }
+
+func (s oneByOne) batch(calls []kv.Call) error {
+	for i := range calls {
+		if err := s.store.batch(calls[i : i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // mapStore is a map of package kv.
 type mapStore struct{ m *kv.Map }
@@ -48,11 +75,20 @@ func (r *run) openMap(ctx context.Context) (store, error) {
 	return mapStore{m}, err
 }
 
-func (s mapStore) batch(calls []kv.Call) error { return s.m.Batch(calls) }
+func (s mapStore) batch(calls []kv.Call) (err error) {
+	switch c := &calls[0]; {
+	case len(calls) > 1:
+		return s.m.Batch(calls)
+	case c.Kind == kv.Get:
+		c.Value, c.Version, c.Done, err = s.m.Get(c.Key, c.Value)
+	default:
+		c.Version, err = s.m.Put(c.Key, c.Value)
+	}
+	return err
+}
 
 func (s mapStore) counts() (sum counts) {
 	for _, kind := range s.m.Stats().Kinds {
-		sum.calls += kind.Calls
 		sum.roundTrips += kind.RoundTrips
 		sum.lost += kind.Lost
 	}
@@ -106,7 +142,6 @@ func (r *run) openRedis(ctx context.Context) (_ store, err error) {
 }
 
 func (s *redisStore) batch(calls []kv.Call) error {
-	s.done.calls += uint64(len(calls))
 	s.done.roundTrips += uint64(len(calls))
 	return s.conn.Batch(calls)
 }

@@ -131,23 +131,15 @@ func (p *piece) run(in store, from, to int, took *latencies) error {
 		if err := in.batch(calls); err != nil {
 			return err
 		}
-		now := time.Now()
 		second := p.secondOf(i)
-		reads := 0
-		for k := range calls {
-			if calls[k].Kind == kv.Get {
-				reads++
-			}
-		}
-		took.add(now.Sub(start), reads-len(second), len(calls)-reads)
+		next := took.record(start, calls, len(second))
 		if len(second) > 0 {
 			if err := in.batch(second); err != nil {
 				return err
 			}
-			now = time.Now()
-			took.add(now.Sub(start), 0, len(second))
+			next = took.record(start, second, 0)
 		}
-		start = now
+		start = next
 	}
 	return nil
 }
@@ -174,9 +166,25 @@ func (p *piece) wrong() (n uint64) {
 }
 
 // latencies are how long operations have taken. Those of a batch take as long as it does.
-type latencies struct{ reads, writes *hdrhistogram.Histogram }
+type latencies struct {
+	reads, writes *hdrhistogram.Histogram
+	off           bool // nothing is recorded
+}
 
-func (l *latencies) add(took time.Duration, reads, writes int) {
-	measure.Add(l.reads, took, reads)
-	measure.Add(l.writes, took, writes)
+// record records calls that have been made since start, and returns the time. Some of the reads
+// have not ended: they write what they have read.
+func (l *latencies) record(start time.Time, calls []kv.Call, unended int) (now time.Time) {
+	if l.off {
+		return start
+	}
+	now = time.Now()
+	reads := 0
+	for k := range calls {
+		if calls[k].Kind == kv.Get {
+			reads++
+		}
+	}
+	measure.Add(l.reads, now.Sub(start), reads-unended)
+	measure.Add(l.writes, now.Sub(start), len(calls)-reads)
+	return now
 }

@@ -53,6 +53,8 @@ const (
 	batchBytes    = 1 << 30
 	usualBatch    = 64 // how many operations kv keeps in flight
 
+	stepOperations = 1024 // before the context is examined
+
 	finalLoad    = .75 // of the slots, in the end
 	insertsSlack = 1.2 // workloads draw how many inserts they have
 )
@@ -72,15 +74,21 @@ record), d (95% reads of the newest records, 5% inserts). Every read has to find
 with a value that was written for it. On several hosts one-sided and shipped are the same map
 where batches reach other hosts by one-sided operations alone, or are shipped to them.
 
+Ranks that are goroutines of this process may share a map: "shared" is one map of one rank that all
+of them use, "xsync" an xsync.Map, whose keys are words where keys have 8 bytes, and else strings.
+Both have values copied in and out. Reading the clock takes as long as a read of such a map:
+--latencies=false reads it once in 1,024 operations.
+
 With --redis a Redis server does the same in turns with the map: ranks are its clients, and
 batches are pipelines. "start" starts redis-server, without persistence and on a socket in a
 temporary folder of this host. A server given as HOST:PORT or unix:PATH must have no keys, and has
 none in the end. Rates are compared by core: a rank on one side, a second of the server's CPU
 time on the other; what its clients spend is not counted.`,
-		Takes:   "20 s, and longer with Redis,",
-		Example: "-n 1 --batch 64 --workload b,c --redis start",
-		Ranks:   []int{1, 2},
-		Runs:    3,
+		Takes: "20 s, and longer with Redis,",
+		Example: "-n 1 --batch 64 --workload b,c --redis start\n" +
+			"  farhash-eval ne ycsb -n 2 --impl kv,shared,xsync --latencies=false",
+		Ranks: []int{1, 2},
+		Runs:  3,
 		Views: []view.View{
 			{Name: "KV", Title: "YCSB, thousand operations a second",
 				Columns: []view.Column{{Unit: "kop/s", Spread: true},
@@ -108,7 +116,8 @@ type ycsb struct {
 	records, operations  experiment.Count
 	keyBytes, valueBytes int
 	redis                string
-	direct               bool
+	direct, latencies    bool
+	common               common
 
 	flags *pflag.FlagSet
 	law   *measure.Law
@@ -116,8 +125,9 @@ type ycsb struct {
 
 func newYCSB(flags *pflag.FlagSet) experiment.Runner {
 	y := &ycsb{flags: flags}
-	experiment.ChoiceVar(flags, &y.impls, "impl", []impl{ours, oneSided, shipped, aServer},
-		[]impl{ours}, "what is measured, a list of (redis too if --redis is given)")
+	experiment.ChoiceVar(flags, &y.impls, "impl", []impl{ours, oneSided, shipped, sharedMap,
+		xsyncMap, aServer}, []impl{ours},
+		"what is measured, a list of (redis too if --redis is given)")
 	experiment.ChoiceVar(flags, &y.workloads, "workload", workloads(), workloads(),
 		"what ranks do, a list of")
 	flags.IntSliceVar(&y.batches, "batch", []int{1, usualBatch},
@@ -128,6 +138,7 @@ func newYCSB(flags *pflag.FlagSet) experiment.Runner {
 	flags.IntVar(&y.keyBytes, "key-bytes", 8, "length of keys")
 	flags.IntVar(&y.valueBytes, "value-bytes", 100, "length of values")
 	flags.StringVar(&y.redis, "redis", "", "measure Redis as well: start, HOST:PORT or unix:PATH")
+	flags.BoolVar(&y.latencies, "latencies", true, "measure them, by the clock of each call")
 	flags.BoolVar(&y.direct, "direct", true, "use memory directly where it is addressable")
 	return y
 }
@@ -147,6 +158,9 @@ func (y *ycsb) Check() error {
 		if _, _, err := redis.Network(y.redis); err != nil {
 			return err
 		}
+	}
+	if err := y.dropShared(); err != nil {
+		return err
 	}
 	err := errors.Join(experiment.InRange("records", y.records, 1, maxRecords),
 		experiment.InRange("ops", y.operations, 1, maxOperations),
@@ -186,7 +200,10 @@ func (y *ycsb) mapConfig(ranks int) kv.Config {
 func (y *ycsb) Round(ctx context.Context, job rma.Job, _ uint64, emit experiment.Emit) error {
 	for _, batch := range y.batches {
 		for _, i := range y.impls {
-			r := run{of: y, job: job, impl: i, piece: newPiece(y, batch)}
+			r := run{of: y, job: job, impl: i, batch: batch, piece: newPiece(y, batch)}
+			if r.untimed() {
+				r.piece = newPiece(y, stepOperations)
+			}
 			if err := r.measure(ctx, emit); err != nil {
 				return fmt.Errorf("%s, batches of %d: %w", i, batch, err)
 			}
@@ -200,27 +217,30 @@ type run struct {
 	of    *ycsb
 	job   rma.Job
 	impl  impl
+	batch int
 	piece *piece
 	store store
 	stamp uint64 // the last one
 }
 
+// untimed reports whether single operations are made with no clock between them.
+func (r *run) untimed() bool { return r.batch == 1 && !r.of.latencies }
+
 // measure does what is asked for, and the loading in any case.
 func (r *run) measure(ctx context.Context, emit experiment.Emit) (err error) {
 	runtime.GC() // what the last store left is not this one's to collect
-	open := r.openMap
-	if r.impl == aServer {
-		open = r.openRedis
-	}
-	if r.store, err = open(ctx); err != nil {
+	if r.store, err = r.open(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.store.close(ctx)) }()
+	if r.untimed() {
+		r.store = oneByOne{r.store}
+	}
 	const rankShift = 40 // ranks have stamps of their own
 	r.stamp = uint64(r.job.Rank()) << rankShift
 	for _, w := range workloads() {
 		piece, keep := r.piece, slices.Contains(r.of.workloads, w)
-		if w == loading && r.piece.batch == 1 && (!keep || r.impl == aServer) {
+		if w == loading && r.batch == 1 && (!keep || r.impl == aServer) {
 			// One at a time would take longer than all else; it is no sample.
 			piece, keep = newPiece(r.of, usualBatch), false
 		} else if w != loading && !keep {
@@ -248,7 +268,7 @@ func (r *run) workload(ctx context.Context, w workload, p *piece) (record.Record
 	before := r.store.counts()
 	s := newStream(w, r.of.law, r.of, r.job.Rank(), r.job.Size(), &r.stamp)
 	is := &sample{operations: s.left, latencies: latencies{measure.NewHistogram(),
-		measure.NewHistogram()}}
+		measure.NewHistogram(), !r.of.latencies}}
 	operations := s.left // the largest number of any rank: they meet as often
 	if w == loading {
 		operations = (s.records + s.ranks - 1) / s.ranks
@@ -261,8 +281,8 @@ func (r *run) workload(ctx context.Context, w workload, p *piece) (record.Record
 		is.wrong += p.wrong()
 	}
 	after := r.store.counts()
-	return r.sumUp(ctx, w, is, counts{after.calls - before.calls,
-		after.roundTrips - before.roundTrips, after.lost - before.lost})
+	return r.sumUp(ctx, w, is, counts{after.roundTrips - before.roundTrips,
+		after.lost - before.lost})
 }
 
 // timed does the operations of the piece. Ranks begin together, and those that are done wait
@@ -275,7 +295,6 @@ func (r *run) timed(ctx context.Context, p *piece, s *sample) error {
 	if err != nil {
 		return err
 	}
-	const stepOperations = 1024 // before the context is examined
 	batches, step := len(p.ends), max(1, stepOperations/p.batch)
 	start := time.Now()
 	for from := 0; from < batches; from += step {
@@ -298,35 +317,35 @@ func (r *run) timed(ctx context.Context, p *piece, s *sample) error {
 // sumUp gathers what the ranks have seen: s is this rank's part.
 func (r *run) sumUp(ctx context.Context, w workload, s *sample, c counts) (
 	rec record.Record, err error) {
-	all, err := measure.GatherWords(ctx, r.job, []uint64{s.operations, c.calls, c.roundTrips,
-		c.lost, s.wrong, uint64(s.served), uint64(s.elapsed)})
+	all, err := measure.GatherWords(ctx, r.job, []uint64{s.operations, c.roundTrips, c.lost,
+		s.wrong, uint64(s.served), uint64(s.elapsed)})
 	if err != nil {
 		return rec, err
 	}
-	var sum [6]uint64
+	var sum [5]uint64
 	slowest := uint64(1)
 	for _, of := range all {
 		for i := range sum {
 			sum[i] += of[i]
 		}
-		slowest = max(slowest, of[6])
+		slowest = max(slowest, of[5])
 	}
-	if sum[4] > 0 {
-		return rec, fmt.Errorf("%d reads have not found what was written: %s is broken", sum[4],
+	if sum[3] > 0 {
+		return rec, fmt.Errorf("%d reads have not found what was written: %s is broken", sum[3],
 			r.impl)
 	}
 	operations := float64(sum[0])
 	kops := operations / float64(slowest) * 1e6
 	core := kops / float64(r.job.Size())
 	if r.impl == aServer {
-		core = operations / float64(max(sum[5], 1)) * 1e6
+		core = operations / float64(max(sum[4], 1)) * 1e6
 	}
 	rec = record.Record{Name: "KV", N: int(sum[0]), Keys: []record.Key{
 		record.K("workload", string(w)), record.K("impl", string(r.impl)),
-		record.K("batch", r.piece.batch)}, Values: []record.Value{{Value: kops, Unit: "kop/s"},
+		record.K("batch", r.batch)}, Values: []record.Value{{Value: kops, Unit: "kop/s"},
 		{Value: 1e6 / kops, Unit: "ns/op"}, {Value: core, Unit: "core-kop/s"},
-		{Value: float64(sum[2]) / float64(max(1, sum[1])), Unit: "trips/op"},
-		{Value: float64(sum[3]), Unit: "lost"}}}
+		{Value: float64(sum[1]) / operations, Unit: "trips/op"},
+		{Value: float64(sum[2]), Unit: "lost"}}}
 	reads, err := measure.MergeHistograms(ctx, r.job, s.reads)
 	if err != nil {
 		return rec, err
