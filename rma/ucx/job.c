@@ -19,7 +19,8 @@
 enum {
 	LOCK_TRIES = 1000,
 	POLL_MS = 100,      // what UCX signals by no event waits so long at most
-	NAP_NS = 50000,     // while others make progress
+	MIN_NAP_NS = 50000, // while others make progress
+	MAX_NAP_NS = 400000,
 	BURST = 64,         // calls of progress under one lock
 	CLOSE_TRIES = 2000, // of a millisecond
 };
@@ -116,7 +117,7 @@ int fu_address(fu_job *job, void *to, int most) {
 }
 
 static void *serve(void *arg) {
-	static const struct timespec nap = {0, NAP_NS};
+	struct timespec nap = {0, MIN_NAP_NS};
 	fu_job *job = arg;
 	unsigned waits = 0; // that had begun when this thread last read the counter
 	struct pollfd fds[2] = {{.fd = job->stop[0], .events = POLLIN}, {.events = POLLIN}};
@@ -124,13 +125,17 @@ static void *serve(void *arg) {
 	prctl(PR_SET_TIMERSLACK, 1000); // a nap may so be short
 	while (!__atomic_load_n(&job->finish, __ATOMIC_ACQUIRE)) {
 		// Who has just waited will soon do so again. If this thread went to sleep on events in
-		// between, the next one would wake it as well, for nothing.
+		// between, the next one would wake it as well, for nothing. Every nap takes time of a
+		// core, so naps become longer as long as each sees a wait.
 		unsigned begun = __atomic_load_n(&job->waits, __ATOMIC_RELAXED);
 		if (begun != waits || __atomic_load_n(&job->waiters, __ATOMIC_RELAXED) > 0) {
 			waits = begun;
 			nanosleep(&nap, NULL);
+			if (nap.tv_nsec < MAX_NAP_NS)
+				nap.tv_nsec *= 2;
 			continue;
 		}
+		nap.tv_nsec = MIN_NAP_NS;
 		int more = BURST;
 		fu_lock(job);
 		while (more > 0 && fu_progress(job))
