@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -28,10 +26,6 @@ func (it item) nextUse() item {
 // again, while there is other room. So it takes long until the word of an item is used again.
 const quarantine = 64
 
-// itemLists is how many lists of free items there are, so that goroutines of one rank rarely wait
-// for each other.
-const itemLists = 16
-
 // arena hands out this rank's items. The rank that takes an item out of the table marks it with
 // the use that has ended; the arena reads the marks when it has no free item.
 type arena struct {
@@ -41,28 +35,11 @@ type arena struct {
 
 	states  []atomic.Uint32 // by unit: a unitState
 	divided atomic.Uint64   // units that belong to a class
-	lists   [itemLists]itemList
+	lanes   [lanes]lane
 
 	mu      sync.Mutex // of a collection of marks, and of what follows
 	sweptAt uint64     // items handed out when the last sweep found nothing, 0 if none did
 	deadAt  int        // ranks then
-}
-
-// itemList is free items.
-type itemList struct {
-	mu        sync.Mutex
-	free      [classes][]item
-	handedOut uint64 // items handed out
-	_         [8]uint64
-}
-
-// list returns one that other goroutines hardly use. With assertions it depends on the key alone,
-// so that what a seed does can be repeated.
-func (a *arena) list(hash uint64) *itemList {
-	if !invariant.Enabled {
-		hash = core.Stripe()
-	}
-	return &a.lists[hash%itemLists]
 }
 
 // unitState is what a unit is: the first one of an item of this rank, or a later one.
@@ -91,7 +68,7 @@ const (
 // newArena makes an arena of so many units.
 func newArena(cells *rma.Cells, rank int, units uint64) *arena {
 	return &arena{cells: cells, first: uint64(rank) * units, units: units,
-		states: make([]atomic.Uint32, units)}
+		states: make([]atomic.Uint32, (units+1)/2*2)} // whole words, which are prefetched
 }
 
 // locate is the rank and offset of an item.
@@ -107,35 +84,37 @@ func (a *arena) change(unit uint64, old, now unitState) bool {
 }
 
 // take returns a free item for a key of this hash, ok false when there is none. Its use is the one
-// to come.
+// to come. The caller has locked no lane.
 func (a *arena) take(class int, hash uint64) (it item, ok bool, err error) {
-	mine := a.list(hash)
 	for more := true; more; {
-		if it, ok = a.takeFrom(mine, class); ok {
+		l := a.lane(hash)
+		it, ok = a.takeFrom(l, class)
+		l.mu.Unlock()
+		for i := 0; i < lanes && !ok; i++ {
+			l = &a.lanes[i]
+			l.mu.Lock()
+			it, ok = a.takeFrom(l, class)
+			l.mu.Unlock()
+		}
+		if ok {
 			return it, true, nil
 		}
-		for i := range a.lists {
-			if it, ok = a.takeFrom(&a.lists[i], class); ok {
-				return it, true, nil
-			}
-		}
-		if more, err = a.collectMarked(mine); err != nil {
+		if more, err = a.collectMarked(hash); err != nil {
 			return item{}, false, err
 		}
 	}
 	return item{}, false, nil
 }
 
-// takeFrom takes an item out of a list, or a new one.
-func (a *arena) takeFrom(l *itemList, class int) (it item, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if free := l.free[class]; len(free) > quarantine {
-		it, l.free[class] = free[0], free[1:]
+// takeFrom takes an item out of a lane that is locked, or a new one.
+func (a *arena) takeFrom(l *lane, class int) (it item, ok bool) {
+	free := &l.free[class]
+	if free.len() > quarantine {
+		it = free.pop()
 	} else if unit, ok := a.divide(class); ok {
 		it = item{number: a.first + unit}
-	} else if len(free) > 0 {
-		it, l.free[class] = free[0], free[1:]
+	} else if free.len() > 0 {
+		it = free.pop()
 	} else {
 		return item{}, false
 	}
@@ -165,36 +144,44 @@ func (a *arena) inUse(it item) (unitState, bool) {
 
 // giveBack takes back an item of this rank whose use has ended, unless it has been taken back.
 func (a *arena) giveBack(it item, hash uint64) {
+	l := a.lane(hash)
+	a.giveBackTo(l, it)
+	l.mu.Unlock()
+}
+
+// giveBackTo is giveBack to a lane that is locked.
+func (a *arena) giveBackTo(l *lane, it item) {
 	for {
 		u, inUse := a.inUse(it)
-		if !inUse && !givesTwice.On() || a.recycle(it, u, a.list(hash)) {
+		if !inUse && !givesTwice.On() || a.recycle(it, u, l) {
 			return
 		}
 	}
 }
 
-// recycle adds an item whose use has ended to a list. It returns false, and has done nothing, if
-// the item's state has changed.
-func (a *arena) recycle(it item, u unitState, to *itemList) bool {
+// recycle adds an item whose use has ended to a lane that is locked. It returns false, and has done
+// nothing, if the item's state has changed.
+func (a *arena) recycle(it item, u unitState, to *lane) bool {
 	it = it.nextUse()
 	if !a.change(it.number-a.first, u, newUnitState(it.use, u.class(), freeItem)) {
 		return false
 	}
-	to.add(it, u.class())
+	to.free[u.class()].push(it)
 	return true
-}
-
-func (l *itemList) add(it item, class int) {
-	l.mu.Lock()
-	l.free[class] = append(l.free[class], it)
-	l.mu.Unlock()
 }
 
 // putBack takes back an item whose use has not begun: no slot has referred to it.
 func (a *arena) putBack(it item, hash uint64) {
+	l := a.lane(hash)
+	a.putBackTo(l, it)
+	l.mu.Unlock()
+}
+
+// putBackTo is putBack to a lane that is locked.
+func (a *arena) putBackTo(l *lane, it item) {
 	class := a.load(it.number - a.first).class()
 	a.states[it.number-a.first].Store(uint32(newUnitState(it.use, class, freeItem)))
-	a.list(hash).add(it, class)
+	l.free[class].push(it)
 }
 
 // publish records that an item is in the table. It may have been taken out of it already.
@@ -214,9 +201,11 @@ func markOf(it item) uint64 { return it.use | 1<<32 }
 
 // collectMarked takes back items that others have marked, and reports whether there are some. A
 // mark may arrive late, and be of an earlier use.
-func (a *arena) collectMarked(to *itemList) (some bool, err error) {
+func (a *arena) collectMarked(hash uint64) (some bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	to := a.lane(hash)
+	defer to.mu.Unlock()
 	for unit := range a.divided.Load() {
 		u := a.load(unit)
 		if u.state() <= freeItem {

@@ -124,7 +124,7 @@ func (m *Map) checkPlace(t table, words []uint64, slot, word uint64, key []byte)
 		return fmt.Errorf("kv: slot %d has the fingerprint of another key than %x", slot, key)
 	}
 	for d := uint64(0); ; d++ {
-		at := m.slotAt(t, hash, d)
+		at := t.slotAt(hash, d)
 		if at == slot {
 			return nil
 		}

@@ -2,7 +2,6 @@ package kv
 
 import (
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/core"
@@ -14,8 +13,13 @@ import (
 //
 //	slots   from home on, in the latest table that this rank knows: an empty one ends the
 //	        search, and where the fingerprint matches the item is read
-//	item    each word is loaded once, for the seal and for the value; if the seal is not that
-//	        of the slot's word the item has been used again, and the slot is read again
+//	item    its words are loaded, then its seal and the slot once more; if one of them has
+//	        changed the item has been used again, and the slot is read again
+//
+// An item is written before a slot refers to it, and again only when none does. So what was read
+// is whole if the slot did not change meanwhile. The seal, which takes longer to compute than all
+// else, is not verified. As for a compare-and-swap the word must not come again during the call,
+// 32,768 uses of the item later. The seal shows nearly all of these cases too.
 //
 // What changes the map goes on so (direct_write.go):
 //
@@ -23,6 +27,8 @@ import (
 //	swap    a compare-and-swap of the slot; when it loses, the slot is examined again
 //	copy    is written behind the swap; should the slot change meanwhile, its seal is not
 //	        that of the word
+//
+// They have locked a lane of the arena (lane.go).
 //
 // The call takes effect with the swap, or with the read of the slot whose item was whole, or that
 // was empty, as it does in the step machine (op.go). Left to the machine, which has nothing to
@@ -37,8 +43,7 @@ import (
 // calls beside a table that moves, and scripts_write_test.go has them lose their races.
 type direct struct {
 	items core.Regions
-	flat  []uint64  // the items of all ranks, if they are in one piece
-	pool  sync.Pool // of *directCalls
+	flat  []uint64 // the items of all ranks, if they are in one piece
 }
 
 // lineSlots is how many slots a cache line has.
@@ -47,7 +52,6 @@ const lineSlots = 8
 // findDirect finds out which parts of the map are directly addressable.
 func (m *Map) findDirect() {
 	m.batches.Regions, m.direct.items = core.NewRegions(m.slots), core.NewRegions(m.items)
-	m.direct.pool.New = func() any { return new(directCalls) }
 	if m.direct.items.Whole != nil {
 		m.direct.flat = m.direct.items.Whole.Words
 	}
@@ -72,7 +76,7 @@ type directCall struct {
 // addressable.
 func (m *Map) startAtHome(t *table, g *directCall) bool {
 	g.hash = hashOf(g.call.Key)
-	g.rank, g.at, g.rest = m.place(*t, m.slotAt(*t, g.hash, 0))
+	g.rank, g.at, g.rest = t.place(t.slotAt(g.hash, 0))
 	g.slots = m.batches.Segments[g.rank]
 	return g.slots != nil
 }
@@ -87,7 +91,7 @@ func (m *Map) nextSlot(t *table, g *directCall) {
 		g.rank = 0
 	}
 	g.slots = m.batches.Segments[g.rank]
-	_, g.at, g.rest = m.place(*t, 0)
+	_, g.at, g.rest = t.place(0)
 }
 
 // findCandidate goes on to the first slot that has no key or may have the key of the call,
@@ -142,7 +146,7 @@ func (m *Map) finish(t *table, g *directCall, w *directWrite) bool {
 		if done && g.call.Done {
 			m.arena.publish(w.mine)
 		} else {
-			m.arena.putBack(w.mine, g.hash)
+			m.arena.putBackTo(w.lane, w.mine)
 		}
 	}
 	return done
@@ -165,9 +169,10 @@ func (m *Map) attempt(t *table, g *directCall, w *directWrite) bool {
 			if it == nil {
 				return false
 			}
-			found, whole, same := loadItem(c, g.word, it)
-			if !whole {
-				g.word = atomic.LoadUint64(&g.slots[g.at])
+			found, same, whole := loadItem(c, it)
+			if now := atomic.LoadUint64(&g.slots[g.at]); (now != g.word || !whole) &&
+				!takesTorn.On() {
+				g.word = now
 				continue
 			}
 			if !same {
@@ -192,52 +197,62 @@ func (m *Map) attempt(t *table, g *directCall, w *directWrite) bool {
 	return false
 }
 
-// loadItem reads an item. whole reports whether it is the one that the word refers to, same
-// whether its key is that of the call. value is that of the call; a Get has that of the item
-// appended.
-func loadItem(c *Call, word uint64, it []uint64) (value []byte, whole, same bool) {
-	want := atomic.LoadUint64(&it[sealWord])
-	lengths := atomic.LoadUint64(&it[lengthWord])
-	keySize, valueSize, ok := splitLengths(lengths, len(it))
+// loadItem reads an item as far as the call needs it. same reports whether its key is that of the
+// call; then value is that of the call, and a Get has that of the item appended. They hold if whole
+// is true, and if the slot has not changed.
+func loadItem(c *Call, it []uint64) (value []byte, same, whole bool) {
+	seal := atomic.LoadUint64(&it[sealWord])
+	keySize, valueSize, ok := splitLengths(atomic.LoadUint64(&it[lengthWord]), len(it))
 	if !ok {
 		return nil, false, false
 	}
-	h := hashStep(hashBegin(identity(word)), lengths)
-	same = keySize == len(c.Key)
-	words := it[headWords:itemWords(keySize, valueSize)]
-	for i := range words[:wordsOf(keySize)] {
-		w := atomic.LoadUint64(&words[i])
-		h = hashStep(h, w)
-		same = same && w == wordAt(c.Key, i)
-	}
-	words = words[wordsOf(keySize):]
+	directRead.Hit()
 	value = c.Value
-	var rest []byte // of the value; only a Get has room for it
-	if at := len(value); c.Kind == Get {
+	if same = holdsKey(it, keySize, c.Key); same && c.Kind == Get {
+		at := len(value)
 		value = slices.Grow(value, valueSize)[:at+valueSize]
-		rest = value[at:]
+		loadBytes(value[at:], it[headWords+wordsOf(keySize):])
 	}
-	for i := range words {
-		w := atomic.LoadUint64(&words[i])
-		h = hashStep(h, w)
-		rest = storeWord(rest, w)
+	return value, same, atomic.LoadUint64(&it[sealWord]) == seal || takesReused.On()
+}
+
+// holdsKey is hasKey for an item that others may write meanwhile.
+func holdsKey(it []uint64, keySize int, key []byte) bool {
+	if keySize != len(key) {
+		return false
 	}
-	return value, hashEnd(h, 1+wordsOf(keySize)+len(words)) == want || takesTorn.On(), same
+	for i := range wordsOf(keySize) {
+		if atomic.LoadUint64(&it[headWords+i]) != wordAt(key, i) {
+			return false
+		}
+	}
+	return true
 }
 
 // tryDirect makes a call, if it can.
 func (m *Map) tryDirect(c *Call) bool {
-	t := m.latestTable()
-	g := directCall{call: c} // here, or the call would move to the heap
-	if !m.startAtHome(&t, &g) || !m.findCandidate(&t, &g) {
+	t := m.latest.Load()
+	group := [1]directCall{{call: c}} // here, or the call would move to the heap
+	g := &group[0]
+	if !m.startAtHome(t, g) || !m.findCandidate(t, g) {
 		return false
 	}
 	if c.Kind == Get {
-		return m.finish(&t, &g, nil)
+		if it := m.itemIn(g.word); it != nil { // its loads wait for each other otherwise
+			first := [1]*uint64{&it[0]}
+			memory.Prefetch(first[:], itemLines)
+		}
+		return m.finish(t, g, nil)
 	}
-	p := m.direct.pool.Get().(*directCalls)
-	done := m.finish(&t, &g, &p.write)
-	m.direct.pool.Put(p)
+	l := m.directLane(g.hash)
+	w := directWrite{lane: l}
+	m.prefetchItems(l, group[:])
+	done := m.finish(t, g, &w)
+	if done {
+		l.made[c.Kind]++
+	}
+	l.mu.Unlock()
+	m.tidy(&w)
 	return done
 }
 
@@ -249,8 +264,18 @@ const (
 // directCalls is the working memory for the calls of a batch.
 type directCalls struct {
 	all   [maxDirectCalls]directCall
-	lines [maxDirectCalls]*uint64
-	write directWrite
+	homes [maxDirectCalls]*uint64
+	items [2 * maxDirectCalls]*uint64 // that are read or written whole
+	lines [3 * maxDirectCalls]*uint64 // of items, and of the arena
+}
+
+// directLane locks a lane for direct calls.
+func (m *Map) directLane(hash uint64) *lane {
+	l := m.arena.lane(hash)
+	if l.calls == nil {
+		l.calls = new(directCalls)
+	}
+	return l
 }
 
 // makeDirect makes those calls that it can, of the calls with the given indices, or of all for
@@ -260,9 +285,10 @@ func (m *Map) makeDirect(calls []Call, indices, left []int) []int {
 	if indices == nil {
 		n = len(calls)
 	}
-	p := m.direct.pool.Get().(*directCalls)
 	for next := 0; next < n; {
-		t := m.latestTable()
+		t := m.latest.Load()
+		l := m.directLane(uint64(next))
+		p := l.calls
 		group := 0
 		for ; next < n && group < maxDirectCalls; next++ {
 			g := &p.all[group]
@@ -270,45 +296,80 @@ func (m *Map) makeDirect(calls []Call, indices, left []int) []int {
 				g.index = indices[next]
 			}
 			g.call = &calls[g.index]
-			if !m.startAtHome(&t, g) {
+			if !m.startAtHome(t, g) {
 				left = append(left, g.index)
 				continue
 			}
-			p.lines[group] = &g.slots[g.at]
+			p.homes[group] = &g.slots[g.at]
 			group++
 		}
-		left = m.makeGroup(p, p.all[:group], &t, left)
+		w := directWrite{lane: l}
+		left = m.makeGroup(p.all[:group], t, &w, left)
+		clear(p.all[:group]) // it is kept, and the calls are not
+		l.mu.Unlock()
+		m.tidy(&w)
 	}
-	clear(p.all[:]) // it is kept, and the calls are not
-	m.direct.pool.Put(p)
 	return left
 }
 
 // makeGroup makes calls that are at their homes.
-func (m *Map) makeGroup(p *directCalls, group []directCall, t *table, left []int) []int {
-	memory.Prefetch(p.lines[:len(group)], 1)
-	lines := p.lines[:0]
+func (m *Map) makeGroup(group []directCall, t *table, w *directWrite, left []int) []int {
+	l := w.lane
+	memory.Prefetch(l.calls.homes[:len(group)], 1)
+	for k := range group {
+		if g := &group[k]; !m.findCandidate(t, g) {
+			g.slots = nil // which finish leaves to the machine
+		}
+	}
+	m.prefetchItems(l, group)
 	for k := range group {
 		g := &group[k]
-		if !m.findCandidate(t, g) {
-			g.slots = nil // which finish leaves to the machine
-		} else if it := m.itemIn(g.word); it != nil {
-			lines = append(lines, &it[0])
-		}
-	}
-	memory.Prefetch(lines, itemLines)
-	var made [kinds]uint64
-	for k := range group {
-		if g := &group[k]; g.slots != nil && m.finish(t, g, &p.write) {
-			made[g.call.Kind]++
-		} else {
+		if g.slots == nil {
 			left = append(left, g.index)
+			continue
 		}
-	}
-	for kind, n := range made {
-		if n > 0 {
-			m.tally.Count(core.Stripe(), directAt(Kind(kind)), n)
+		g.word = atomic.LoadUint64(&g.slots[g.at]) // calls before it may have changed it
+		if !m.finish(t, g, w) {
+			left = append(left, g.index)
+			continue
 		}
+		l.made[g.call.Kind]++
 	}
 	return left
+}
+
+// prefetchItems prefetches what calls need that have their candidates.
+func (m *Map) prefetchItems(l *lane, group []directCall) {
+	items, lines := l.calls.items[:0], l.calls.lines[:0]
+	var puts [classes]int
+	for k := range group {
+		g := &group[k]
+		if g.slots == nil {
+			continue
+		}
+		it := m.itemIn(g.word)
+		if g.call.Kind == Get {
+			if it != nil {
+				items = append(items, &it[0])
+			}
+			continue
+		}
+		if it != nil {
+			lines = append(lines, &it[0])
+			if old := itemOf(g.word); m.arena.owns(old) {
+				lines = append(lines, m.arena.stateLine(old))
+			}
+		}
+		if c := g.call; c.Kind.puts() {
+			class := classFor(itemWords(len(c.Key), len(c.Value)))
+			if mine, ok := l.free[class].peek(puts[class]); ok {
+				_, off := m.arena.locate(mine.number)
+				items = append(items, &m.direct.items.Segments[m.job.Rank()][off])
+				lines = append(lines, m.arena.stateLine(mine))
+			}
+			puts[class]++
+		}
+	}
+	memory.Prefetch(items, itemLines)
+	memory.Prefetch(lines, 1)
 }

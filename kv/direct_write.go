@@ -2,16 +2,19 @@ package kv
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/farhash/farhash/internal/memory"
 )
 
 // directWrite is what a direct call that changes the map has done so far.
 type directWrite struct {
-	item  []uint64 // room to make it
-	mine  item
-	taken bool   // mine is this call's
-	word  uint64 // that refers to it
+	lane    *lane // locked
+	item    []uint64
+	mine    item   // where it is
+	taken   bool   // mine is this call's
+	word    uint64 // that refers to it
+	farHash uint64 // hash of a new key far from home, 0 for none
 }
 
 // swap swaps the slot for what the call has it become. again is true if the swap loses, and then
@@ -42,14 +45,15 @@ func (m *Map) swap(t *table, g *directCall, w *directWrite) (made, again bool) {
 func (m *Map) writeItem(g *directCall, w *directWrite) bool {
 	c := g.call
 	class := classFor(itemWords(len(c.Key), len(c.Value)))
-	var err error
-	if w.mine, w.taken, err = m.arena.take(class, g.hash); err != nil || !w.taken {
-		return false
+	l := w.lane
+	if w.mine, w.taken = m.arena.takeFrom(l, class); !w.taken {
+		return false // here: the machine looks into all lanes, and for marks
 	}
-	if w.word = newWord(g.hash, class, w.mine); cap(w.item) < classWords(class) {
-		w.item = make([]uint64, classWords(class))
+	if w.word = newWord(g.hash, class, w.mine); cap(l.room) < classWords(class) {
+		l.room = make([]uint64, classWords(class))
 	}
-	w.item = w.item[:writeItem(w.item[:classWords(class)], w.word, c.Key, c.Value)]
+	room := l.room[:classWords(class)]
+	w.item = room[:writeItem(room, w.word, c.Key, c.Value)]
 	if !writesLate.On() {
 		m.storeItem(w)
 	}
@@ -65,7 +69,7 @@ func (m *Map) storeItem(w *directWrite) {
 // distance is how many slots the present one lies behind the home of the key.
 func (m *Map) distance(t *table, g *directCall) uint64 {
 	slot := uint64(g.rank+1)*t.perRank - uint64(g.rest)
-	return (slot + t.slots - m.slotAt(*t, g.hash, 0)) % t.slots
+	return (slot + t.slots - t.slotAt(g.hash, 0)) % t.slots
 }
 
 // wrote ends a call whose swap has taken effect.
@@ -87,19 +91,32 @@ func (m *Map) wrote(t *table, g *directCall, w *directWrite) {
 	}
 	if g.word&occupied == 0 {
 		if m.grows() && m.distance(t, g) >= m.farFromHome() {
-			_ = m.withSession(func(s *session) error {
-				s.farHash = g.hash | 1
-				s.maintain()
-				return nil
-			})
+			w.farHash = g.hash | 1
 		}
 		return
 	}
 	it := itemOf(g.word)
 	if m.arena.owns(it) {
-		m.arena.giveBack(it, g.hash)
+		m.arena.giveBackTo(w.lane, it)
 		return
 	}
 	rank, off := m.arena.locate(it.number) // it was read, so its memory is addressable
 	atomic.StoreUint64(&m.direct.items.Segments[rank][off+markWord], markOf(it))
+}
+
+// tidy does what direct calls have found that the table needs, when the lane is not locked.
+func (m *Map) tidy(w *directWrite) {
+	if w.farHash == 0 {
+		return
+	}
+	_ = m.withSession(func(s *session) error {
+		s.farHash = w.farHash
+		s.maintain()
+		return nil
+	})
+}
+
+// stateLine is where the state of an item of this rank is, for a prefetch.
+func (a *arena) stateLine(it item) *uint64 {
+	return (*uint64)(unsafe.Pointer(&a.states[(it.number-a.first)&^1]))
 }

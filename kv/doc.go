@@ -121,7 +121,9 @@
 //     compare-and-swap that succeeded, or the read of the slot that decided.
 //   - A [Version] identifies a put. It comes again after 32,768 uses of the same item, of which
 //     at least 64 are used in rotation while there is room.
-//   - A torn read returns a wrong value with a probability of 2^-64, or 2^-54 for copies.
+//   - A torn read returns a wrong value with a probability of 2^-64, or 2^-54 for copies. A direct
+//     read compares slot and seal with what they were before (direct.go). Like a compare-and-swap
+//     it needs that the item is not used 32,768 times during the call.
 //   - Where tables move, a get that reports that a key is not there is correct if it takes no
 //     longer than it takes to move all slots twice.
 //   - Nobody waits for another rank. A call repeats a step only when another call has

@@ -195,7 +195,7 @@ func (s *session) sample(ctx context.Context, now state) (slots, taken, removedO
 	var flights [sampleRuns]rma.Handle
 	for i := range flights {
 		slot := (s.farHash%t.slots + uint64(i)*(t.slots/sampleRuns)) % t.slots
-		rank, off, rest := m.place(t, slot)
+		rank, off, rest := t.place(slot)
 		n, at := min(sampleSlots, rest), int(slots)*m.stride
 		flights[i] = s.q.Get(s.chunk[at:at+n*m.stride], m.slots, rank, off)
 		slots += uint64(n)

@@ -266,7 +266,6 @@ func (m *Map) one(c *Call) error {
 		return err
 	}
 	if m.batches.Any && m.tryDirect(c) {
-		m.tally.Count(core.Stripe(), directAt(c.Kind), 1)
 		return nil
 	}
 	calls := [1]Call{*c}

@@ -45,7 +45,7 @@ func paused(m *Map, key []byte, at stage) (*session, *mover, error) {
 	}
 	v := &mover{}
 	from, into := m.table(now.gen(), now.size()), m.table(now.gen()+1, now.nextSize())
-	slot := m.slotAt(from, hashOf(key), 0)
+	slot := from.slotAt(hashOf(key), 0)
 	v.start(&s.ops[0], from, into, m.partAt(from, slot))
 	return s, v, runUntil(s.q, v, func() bool { return v.stage == at })
 }

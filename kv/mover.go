@@ -103,7 +103,7 @@ func (v *mover) advance(q rma.Queue) rma.Handle {
 	case stageSwap, stagePlace:
 		return v.swapped(q)
 	case stageStart:
-		rank, off, _ := v.m.place(v.from, v.first)
+		rank, off, _ := v.from.place(v.first)
 		v.stage = stagePart
 		return v.get(q, v.chunk[:len(v.words)*v.m.stride], v.m.slots, rank, off)
 	case stagePart:
@@ -179,7 +179,7 @@ func (v *mover) swapSlot(q rma.Queue, word uint64) rma.Handle {
 func (v *mover) takeItem(q rma.Queue) rma.Handle {
 	word := v.words[v.i]
 	thawed, keySize, valueSize, ok := v.checkItem(word, v.here)
-	rank, off, _ := v.m.place(v.from, v.first+uint64(v.i))
+	rank, off, _ := v.from.place(v.first + uint64(v.i))
 	if !ok { // the slot has moved meanwhile
 		v.stage = stageReread
 		return v.get(q, v.chunk[:v.m.stride], v.m.slots, rank, off)
@@ -286,7 +286,7 @@ func (v *mover) cleanUp(q rma.Queue) {
 	if v.old&removed != 0 {
 		v.giveBack(q, v.old)
 	} else if v.mustThaw {
-		rank, off, _ := v.m.place(v.table, v.slot())
+		rank, off, _ := v.table.place(v.slot())
 		v.unawaited = append(v.unawaited, q.CompareAndSwap(v.m.slots, rank, off,
 			freeze(v.word, v.from.gen), v.word))
 	}

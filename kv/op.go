@@ -173,7 +173,7 @@ func (o *op) checkItem(word uint64, it []uint64) (thawed uint64, keySize, valueS
 
 // swap posts a compare-and-swap of a slot, whose result is waited for.
 func (o *op) swap(q rma.Queue, t table, slot, old, word uint64) rma.Handle {
-	rank, off, _ := o.m.place(t, slot)
+	rank, off, _ := t.place(slot)
 	o.old, o.new = old, word
 	h := q.CompareAndSwap(o.m.slots, rank, off, old, word)
 	o.flights = append(o.flights, h)
@@ -187,7 +187,7 @@ func (o *op) putCopy(q rma.Queue, t table, slot, word uint64, key, value []byte)
 		return false
 	}
 	writeCopy(o.copy, word, key, value)
-	rank, off, _ := o.m.place(t, slot)
+	rank, off, _ := t.place(slot)
 	o.unawaited = append(o.unawaited, q.Put(o.copy, o.m.slots, rank, off+1))
 	return true
 }

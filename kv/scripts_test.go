@@ -26,7 +26,10 @@ var scripts = lab.Scripts{
 	script("equal fingerprints", fingerprintCollisions, unkeyed),
 	script("direct get from a table that has moved", getFromMoved, takesMovedForEmpty),
 	script("direct get from a frozen slot", getFromFrozen, passesFrozen),
-	script("direct get of a torn item", getFromTorn, takesTorn),
+	{Name: "direct get of a torn item", Run: getFromTorn,
+		Mutants: []*mutant.Mutant{takesTorn}},
+	{Name: "direct get of an item whose use comes again", Run: getFromReused,
+		Mutants: []*mutant.Mutant{takesReused}},
 	script("direct write to a table that has moved", writeToMoved, takesMovedForEmpty),
 	script("direct write to a frozen slot", writeToFrozen, passesFrozen),
 	{Name: "direct write that loses its swap", Run: writeLoses,
@@ -41,7 +44,7 @@ var scripts = lab.Scripts{
 
 func TestLabScripts(t *testing.T) {
 	for _, m := range []*mark.Mark{lateMove, keyChanged, changesArrived, closesOldTable,
-		staleTable, fingerprintCollision, directSwap, directSwapped} {
+		staleTable, fingerprintCollision, directRead, directSwap, directSwapped} {
 		m.Claim(t)
 	}
 	scripts.Run(t)
@@ -105,31 +108,78 @@ func checkGet(m *Map, key []byte, batch bool) error {
 	return err
 }
 
-// getFromTorn: an item whose seal is not that of the word of its slot is not returned, and the
-// call is not changed.
-func getFromTorn() error {
-	key, value := []byte("key of some length"), []byte("a value of several words")
-	return withMap(engines[0], 1, small(false), func(m *Map) error {
-		if _, err := m.Put(key, value); err != nil {
-			return err
+// getFromTorn: an item that is used again while it is read, for another key, is not returned.
+func getFromTorn(t *testing.T) error {
+	needMarks(t)
+	for _, batch := range []bool{false, true} {
+		err := overMemory(func(m *Map, key []byte) error {
+			old, other := itemOf(m.wordOf(key)).number, sameLane(key)
+			return at(t, directRead, func() error {
+				err := change(m, key, "new", false)
+				for used := false; err == nil && !used; {
+					err = change(m, other, "other", false)
+					used = itemOf(m.wordOf(other)).number == old
+				}
+				return err
+			}, func() error { return getsValue(m, key, "new", batch) })
+		})
+		if err != nil {
+			return fmt.Errorf("batch %v: %w", batch, err)
 		}
-		g := directCall{call: &Call{Key: key}}
-		table := m.latestTable()
-		if !m.startAtHome(&table, &g) || !m.findCandidate(&table, &g) {
-			return errors.New("the key is not found")
+	}
+	return nil
+}
+
+// sameLane is another key whose calls choose the same lane first, with assertions.
+func sameLane(key []byte) []byte {
+	for i := 0; ; i++ {
+		other := fmt.Appendf(nil, "%d", i)
+		if hashOf(other)%lanes == hashOf(key)%lanes {
+			return other
 		}
-		it := m.itemIn(g.word)
-		for i := sealWord; i < itemWords(len(key), len(value)); i++ {
-			c := Call{Kind: Get, Key: key, Value: []byte("before")}
-			it[i] ^= 1 << 20
-			if m.tryDirect(&c) || c.Done || string(c.Value) != "before" {
-				return fmt.Errorf("word %d is broken, and the call is %+v", i, c)
-			}
-			it[i] ^= 1 << 20
-			if !m.tryDirect(&c) || !c.Done || string(c.Value) != "before"+string(value) {
-				return fmt.Errorf("the item is whole, and the call is %+v", c)
-			}
-		}
-		return nil
+	}
+}
+
+// getFromReused: an item is not returned that is used again while it is read, so often that its
+// slot has the same word.
+func getFromReused(t *testing.T) error {
+	needMarks(t)
+	const value = "longer than before"
+	cfg := small(false)
+	return withMap(engines[0], 1, cfg, func(m *Map) error {
+		key := []byte("key")
+		_, err := m.Put(key, []byte("old"))
+		return errors.Join(err, at(t, directRead, func() error {
+			word := m.wordOf(key)
+			writeItem(m.itemIn(word), word, key, []byte(value))
+			return nil
+		}, func() error { return getsValue(m, key, value, false) }))
 	})
+}
+
+// wordOf is the word of a key that lies at its home or behind it, over directly addressable memory.
+func (m *Map) wordOf(key []byte) uint64 {
+	g, t := directCall{call: &Call{Key: key}}, m.latestTable()
+	for m.startAtHome(&t, &g); m.findCandidate(&t, &g) && g.word&occupied != 0; m.nextSlot(&t, &g) {
+		if hasKey(m.itemIn(g.word), len(key), key) {
+			return g.word
+		}
+	}
+	return 0
+}
+
+// getsValue makes sure that a get, alone or in a batch, has a value and its version.
+func getsValue(m *Map, key []byte, want string, batch bool) error {
+	calls := []Call{{Kind: Get, Key: key}}
+	var err error
+	if batch {
+		err = m.Batch(calls)
+	} else {
+		err = m.one(&calls[0])
+	}
+	if c := calls[0]; err == nil && (string(c.Value) != want ||
+		c.Version != Version(identity(m.wordOf(key)))) {
+		err = fmt.Errorf("%q, version %d, is read in place of %q", c.Value, c.Version, want)
+	}
+	return err
 }

@@ -125,7 +125,7 @@ func sameHome(m *Map, key []byte) []byte {
 	t := m.latestTable()
 	for i := 0; ; i++ {
 		other := fmt.Appendf(nil, "%d", i)
-		if m.slotAt(t, hashOf(other), 0) == m.slotAt(t, hashOf(key), 0) {
+		if t.slotAt(hashOf(other), 0) == t.slotAt(hashOf(key), 0) {
 			return other
 		}
 	}

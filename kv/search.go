@@ -23,7 +23,7 @@ func (o *op) request(q rma.Queue) rma.Handle {
 	o.n, o.next, o.phase = int(min(n, o.table.slots-o.begin)), 0, phaseChunk
 	var last rma.Handle
 	for done := 0; done < o.n; {
-		rank, off, rest := m.place(o.table, m.slotAt(o.table, o.hash, o.begin+uint64(done)))
+		rank, off, rest := o.table.place(o.table.slotAt(o.hash, o.begin+uint64(done)))
 		n := min(o.n-done, rest)
 		last = o.get(q, o.chunk[done*m.stride:(done+n)*m.stride], m.slots, rank, off)
 		done += n
@@ -38,12 +38,12 @@ func (o *op) sawMoved() bool { return o.into.gen > 0 }
 func (o *op) reread(q rma.Queue) rma.Handle {
 	m := o.m
 	o.phase, o.changed = phaseChunk, true
-	rank, off, _ := m.place(o.table, o.slot())
+	rank, off, _ := o.table.place(o.slot())
 	return o.get(q, o.chunk[o.next*m.stride:(o.next+1)*m.stride], m.slots, rank, off)
 }
 
 // slot is the number of the present slot.
-func (o *op) slot() uint64 { return o.m.slotAt(o.table, o.hash, o.begin+uint64(o.next)) }
+func (o *op) slot() uint64 { return o.table.slotAt(o.hash, o.begin+uint64(o.next)) }
 
 // requestState requests the state of the map; examine takes it.
 func (o *op) requestState(q rma.Queue) rma.Handle {

@@ -57,11 +57,13 @@ func (a *arena) published() uses {
 
 // recover takes back the items that are still published and that the walk found no slot for.
 func (a *arena) recover(lost uses) (found int) {
+	to := a.lane(0)
+	defer to.mu.Unlock()
 	for unit, use := range lost {
 		u := a.load(uint64(unit))
 		it := item{number: a.first + uint64(unit), use: u.use()}
 		if use != 0 && u.state() == itemInTable && (u.use() == uint64(use-1) || sweepsUsed.On()) &&
-			a.recycle(it, u, a.list(it.number)) {
+			a.recycle(it, u, to) {
 			recovered.Hit()
 			found++
 		}
@@ -114,8 +116,8 @@ func (a *arena) sweptInVain(dead int) {
 
 // handedOut is how many items were handed out.
 func (a *arena) handedOut() (n uint64) {
-	for i := range a.lists {
-		l := &a.lists[i]
+	for i := range a.lanes {
+		l := &a.lanes[i]
 		l.mu.Lock()
 		n += l.handedOut
 		l.mu.Unlock()

@@ -14,17 +14,22 @@ type table struct {
 	perRank uint64 // slots of a rank
 	offset  uint64 // of its first slot in the window, in slots
 	slots   uint64 // slots of all ranks
+	homes   uint64 // cache lines that these fill
+	stride  uint64 // words of a slot
+	perLine uint64 // slots of a cache line
 	parts   uint64 // of a rank, that move one by one
 }
 
 // table is a generation whose size is given.
 func (m *Map) table(gen, size uint64) table {
 	t := table{gen: gen, size: size, perRank: m.cfg.SlotsPerRank,
+		stride: uint64(m.stride), perLine: lineSlots / uint64(m.stride),
 		offset: (gen - 1) & 1 * m.cfg.MaxSlotsPerRank}
 	for range size {
 		t.perRank = min(2*t.perRank, m.cfg.MaxSlotsPerRank)
 	}
 	t.slots = t.perRank * m.ranks
+	t.homes = t.slots / t.perLine
 	t.parts = (t.perRank + m.partLen() - 1) / m.partLen()
 	return t
 }
@@ -36,16 +41,21 @@ func (m *Map) grows() bool { return m.cfg.MaxSlotsPerRank > 0 }
 func (m *Map) largest(t table) bool { return t.perRank >= m.cfg.MaxSlotsPerRank }
 
 // slotAt is the slot at a distance from the home of a hash. Homes are cache lines of 8 words.
-func (m *Map) slotAt(t table, hash, distance uint64) uint64 {
-	lines := uint64(8 / m.stride)
-	home, _ := bits.Mul64(hash, t.slots/lines)
-	return (home*lines + distance) % t.slots
+func (t *table) slotAt(hash, distance uint64) uint64 {
+	line, _ := bits.Mul64(hash, t.homes)
+	slot := line*t.perLine + distance
+	if slot >= t.slots { // a division takes long
+		slot %= t.slots
+	}
+	return slot
 }
 
 // place is the rank and offset of a slot, and how many slots follow it there, itself included.
-func (m *Map) place(t table, slot uint64) (rank, off, rest int) {
-	in := slot % t.perRank
-	return int(slot / t.perRank), int(t.offset+in) * m.stride, int(t.perRank - in)
+func (t *table) place(slot uint64) (rank, off, rest int) {
+	if slot >= t.perRank {
+		rank, slot = int(slot/t.perRank), slot%t.perRank
+	}
+	return rank, int((t.offset + slot) * t.stride), int(t.perRank - slot)
 }
 
 // locateItem is the rank, offset and words of the item that a word refers to; 0 words if there is

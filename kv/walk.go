@@ -60,7 +60,7 @@ func (w *walker) table(t table, begin, end uint64) iter.Seq[slotRead] {
 	return func(yield func(slotRead) bool) {
 		var words []uint64 // a copy: the loop may read a slot again
 		for at := begin; at < end; {
-			rank, off, rest := w.m.place(t, at)
+			rank, off, rest := t.place(at)
 			n := min(rest, walkSlots, int(end-at))
 			words = append(words[:0], w.read(w.slots, rank, off, n*w.m.stride)...)
 			if w.err != nil {
@@ -129,7 +129,7 @@ func (w *walker) pair(s slotRead) (p Pair, there bool) {
 		if p, there = w.item(s.word); there {
 			return p, true
 		}
-		rank, off, _ := w.m.place(s.t, s.slot)
+		rank, off, _ := s.t.place(s.slot)
 		if words := w.read(w.slots, rank, off, 1); w.err == nil {
 			s.word = words[0]
 		}
