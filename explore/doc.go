@@ -64,7 +64,7 @@
 // the model whether they decide everything (Model.Decided). If so, all ranks stop. Of ranks that
 // find something at the same time the last to publish reads what all have found.
 //
-// A state is examined when it is expanded, not when it is found: then it is unpacked anyway, and its
+// A state is examined when it is expanded, not when it is found: it is unpacked then, and its
 // successors are known. So what the last level would show is known up to one level later.
 //
 // # Sharing

@@ -106,7 +106,7 @@ func (w *worker) publishFindings(ctx context.Context) error {
 	return nil
 }
 
-// adopt takes over the findings of a checkpoint. Collective in that rank 0 alone does it.
+// adopt takes over the findings of a checkpoint, on rank 0.
 func (w *worker) adopt(ctx context.Context, before []uint64) error {
 	for i, word := range before {
 		if err := w.control.set(ctx, w.control.finding(i), word); err != nil {

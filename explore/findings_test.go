@@ -3,6 +3,7 @@ package explore_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/farhash/farhash/explore"
@@ -138,4 +139,20 @@ func TestFindingsOfCheckpoint(t *testing.T) {
 	if !r.Complete || !slices.Equal(r.Findings, full.Findings) || countsOf(r) != countsOf(full) {
 		t.Errorf("%+v, want %+v", r, full)
 	}
+	_, err = searchModel(setting{ranks: 2, opts: explore.Options{Resume: path}},
+		func(int) explore.Model { return blind{doubling(12)} })
+	if err == nil || !strings.Contains(err.Error(), "has 3 findings, and the model 0") {
+		t.Errorf("a model without findings: %v", err)
+	}
 }
+
+// blind is a graph that notes nothing.
+type blind struct{ *graph }
+
+func (blind) Findings() int                   { return 0 }
+func (b blind) NewExpander() explore.Expander { return blindWalker{&walker{graph: b.graph}} }
+
+type blindWalker struct{ *walker }
+
+func (blindWalker) Findings() []uint64 { return nil }
+func (blindWalker) Found() int         { return 0 }

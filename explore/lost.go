@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/rma"
 )
@@ -120,6 +121,10 @@ func (s *search) accept(path string, c *checkpoint, description []byte) error {
 	case c.Order != s.opts.Order:
 		return fmt.Errorf("explore: %s is a checkpoint of order %q, not %q", path,
 			c.Order, s.opts.Order)
+	case len(c.Findings) != s.findings:
+		return fmt.Errorf("explore: %s has %s, and the model %d: it is of another model, or an "+
+			"older one; search from the beginning", path,
+			plural.Of(len(c.Findings), "finding"), s.findings)
 	}
 	return nil
 }
