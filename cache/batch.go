@@ -100,7 +100,7 @@ type outcome struct {
 	matched bool
 	result  Result
 	rank    int
-	bucket  uint64 // of the rank, where the search has ended
+	bucket  uint64 // of the rank, where the pair is
 }
 
 // scratch is a call, a core.Ops, and what it needs for itself.

@@ -266,9 +266,19 @@ func (c *Cache) Locate(key []byte) (rank int, bucket uint64, found bool, err err
 	return s.rank, s.bucket, s.matched, err
 }
 
-// place is the bucket that a search stands at, in its rank.
+// place is the bucket, in its rank, of the pair that a search has found or written.
 func (s *search) place() uint64 {
-	return s.number*uint64(s.c.cfg.GroupBuckets) + uint64(s.bucket())
+	group, bucket := s.number, s.bucket()
+	switch {
+	case s.kind != kindPut:
+	case s.result == Updated:
+		choice, i := s.used/s.c.cfg.GroupBuckets, s.used%s.c.cfg.GroupBuckets
+		number, first := s.c.group(s.hash, choice)
+		group, bucket = number, (first+i)%s.c.cfg.GroupBuckets
+	default:
+		group, bucket = s.free.group, s.free.bucket
+	}
+	return group*uint64(s.c.cfg.GroupBuckets) + uint64(bucket)
 }
 
 // search carries out a single search over direct memory.

@@ -100,6 +100,12 @@
 //   - An error of the engine (memory of a rank that is lost) leaves open what a put or Delete
 //     has done. Other operations of the batch are carried out, whether they are shipped or not.
 //
+// # Places
+//
+// A pair stays in the bucket that a put has chosen until it is evicted, deleted or cleared, so a
+// key may be remembered by its place, which is shorter: [Cache.PutLocated] and [Cache.Locate] name
+// it, [Cache.GetAt] reads what is there by then, key and value.
+//
 // # What a mode costs
 //
 // Over memory a lock is two atomic operations, some ten nanoseconds where no other operation has

@@ -79,6 +79,7 @@ const (
 	atDeleted    = unsafe.Offsetof(Counts{}.Deleted)
 	atTrouble    = unsafe.Offsetof(Counts{}.Mismatches)
 	atCandidates = unsafe.Offsetof(Counts{}.Candidates)
+	atOccupied   = unsafe.Offsetof(Counts{}.Occupied)
 )
 
 // each calls add with what the search adds to the counters.
