@@ -82,6 +82,14 @@
 // MPI cannot begin again: after Close, Join is an error, and while a job is open as well.
 // Between [Start] and its stop jobs may be joined one after the other.
 //
+// # Communicators
+//
+// [JoinComm] makes a job of the processes of a communicator that the program has made, such as that
+// of its workers. Between Start and its stop several may be open at once, also of communicators
+// that have processes in common. Such a job is closed by itself: Close waits for its ranks, and not
+// for other processes. As with all collective calls, processes that are in two jobs join and close
+// these in the same order.
+//
 // # What does not work is found at the start
 //
 // A launcher of another MPI starts processes as jobs of one rank each; Join finds that by the

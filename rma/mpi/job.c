@@ -59,16 +59,18 @@ void *fh_calloc(size_t count, size_t bytes) {
 	_exit(1);
 }
 
-// fh_join makes a job of all ranks of the world, a collective call that fh_meet ends; or
-// at once of its first ranks.
-int fh_join(int ranks, fh_job **out) {
+// fh_join makes a job of the processes of a communicator, given by its Fortran handle, a collective
+// call that fh_meet ends; or at once of the first ranks of the world.
+int fh_join(int handle, int ranks, fh_job **out) {
 	fh_job *job = fh_calloc(1, sizeof *job);
 	fh_lock();
-	int size, err;
-	MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	MPI_Comm comm = MPI_Comm_f2c(handle);
+	int err;
+	MPI_Comm_rank(comm, &job->rank);
+	MPI_Comm_size(comm, &job->size);
 	job->meeting = MPI_REQUEST_NULL;
-	job->size = ranks ? ranks : size;
+	if (ranks)
+		job->size = ranks;
 	job->left = fh_calloc(job->size, sizeof *job->left);
 	job->leaves = fh_calloc(job->size, sizeof *job->leaves);
 	job->poked = fh_calloc(job->size, sizeof *job->poked);
@@ -81,12 +83,15 @@ int fh_join(int ranks, fh_job **out) {
 		MPI_Group_free(&group);
 		MPI_Group_free(&world);
 	} else {
-		err = MPI_Comm_idup(MPI_COMM_WORLD, &job->comm, &job->meeting);
+		err = MPI_Comm_idup(comm, &job->comm, &job->meeting);
 	}
 	fh_unlock();
 	*out = job;
 	return err;
 }
+
+int fh_rank(const fh_job *job) { return job->rank; }
+int fh_size(const fh_job *job) { return job->size; }
 
 int fh_barrier(fh_job *job) {
 	fh_lock();

@@ -38,6 +38,7 @@ type Job struct {
 	lib        library
 	rank, size int
 	owns       bool              // MPI ends with this job
+	ofComm     bool              // JoinComm made it: it is closed and freed by itself
 	near       *neighbours.Group // the ranks of this host
 
 	closing atomic.Bool
@@ -73,8 +74,37 @@ func joinAs(ctx context.Context, cfg Config, p overrides) (rma.Job, error) {
 	}
 	j := &Job{lib: ask(), owns: owns}
 	mpiState.joined = owns
-	if err := j.join(ctx, cfg, p); err != nil {
-		return nil, err // MPI stays: it cannot end well without the others
+	var world C.fh_facts
+	C.fh_phase(&world)
+	return j.join(ctx, world.world, cfg, p) // if not, MPI stays: it cannot end without the others
+}
+
+// JoinComm makes this process a rank of a job of the processes of a communicator of the program,
+// which is given by its Fortran handle (MPI_Comm_c2f) and is no intercommunicator. Several jobs may
+// be open at once, whatever processes their communicators have in common. Close waits until all
+// ranks have closed, as MPI_Win_free does. All this is between [Start] and its stop. Collective
+// among the processes of the communicator.
+func JoinComm(ctx context.Context, comm int32, cfg Config) (rma.Job, error) {
+	return joinCommAs(ctx, comm, cfg, overrides{})
+}
+
+func joinCommAs(ctx context.Context, comm int32, cfg Config, p overrides) (rma.Job, error) {
+	cfg.complete()
+	mpiState.mu.Lock()
+	held := mpiState.held
+	mpiState.mu.Unlock()
+	if !held {
+		return nil, errors.New("rma/mpi: jobs of communicators are joined between mpi.Start and " +
+			"its stop")
+	}
+	j := &Job{lib: ask(), ofComm: true}
+	return j.join(ctx, C.int(comm), cfg, p)
+}
+
+// join makes the job: that of MPI, or that of shared memory where all ranks have it in common.
+func (j *Job) join(ctx context.Context, comm C.int, cfg Config, p overrides) (rma.Job, error) {
+	if err := j.connect(ctx, comm, cfg, p); err != nil {
+		return nil, err
 	}
 	if j.near.OneHost() {
 		return &onOneHost{Job: j.near.Memory, mpi: j}, nil
@@ -82,19 +112,14 @@ func joinAs(ctx context.Context, cfg Config, p overrides) (rma.Job, error) {
 	return j, nil
 }
 
-// join connects to the other ranks and tests what MPI can do.
-func (j *Job) join(ctx context.Context, cfg Config, p overrides) error {
+// connect connects to the other ranks and tests what MPI can do.
+func (j *Job) connect(ctx context.Context, comm C.int, cfg Config, p overrides) error {
 	within, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
-	var world C.fh_facts
-	C.fh_phase(&world)
-	j.rank, j.size = int(world.rank), int(world.size)
-	err := j.collective(within, func() C.int { return C.fh_join(C.int(p.first), &j.c) })
+	err := j.collective(within, func() C.int { return C.fh_join(comm, C.int(p.first), &j.c) })
+	j.rank, j.size = int(C.fh_rank(j.c)), int(C.fh_size(j.c))
 	if err != nil {
 		return fmt.Errorf("rma/mpi: joining the other ranks: %w; were all ranks started?", err)
-	}
-	if p.first > 0 {
-		j.size = p.first
 	}
 	if err := j.shareHosts(within, cfg, p.host); err != nil || j.near.OneHost() {
 		return err
@@ -217,36 +242,43 @@ func (j *Job) agree(ctx context.Context, what string, mine error) error {
 func (j *Job) Failed() []int { return nil }
 
 // Close leaves the job. It waits until all ranks have, as MPI demands, unless MPI is held
-// by Start.
-func (j *Job) Close() error {
-	if err := j.leave(); err != nil || !j.owns {
-		return err
-	}
-	return j.finish(context.Background())
-}
+// by Start and the job is that of all processes.
+func (j *Job) Close() error { return j.end(context.Background()) }
 
 // Abandon is Close for a rank that has failed: it waits for the others only for a while.
 // If they are not done by then, the launcher ends them when this process ends.
 func (j *Job) Abandon() error {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonGrace)
 	defer cancel()
-	if err := j.leave(); err != nil || !j.owns {
-		return err
+	return j.end(ctx)
+}
+
+// end leaves the job, and gives back what belongs to it alone.
+func (j *Job) end(ctx context.Context) error {
+	if j.closing.Swap(true) {
+		return nil
 	}
-	return j.finish(ctx)
+	err := j.leave()
+	switch {
+	case err != nil:
+	case j.owns:
+		err = j.finish(ctx)
+	case j.ofComm:
+		if err = j.awaitOthers(ctx); err == nil {
+			err = j.free()
+		}
+	}
+	return err
 }
 
 // leave announces to the others that this rank makes no further collective call.
 func (j *Job) leave() error {
-	if j.closing.Swap(true) {
-		return nil
-	}
 	j.mu.Lock() // collective calls under way have ended
 	defer j.mu.Unlock()
 	if err := j.lib.fault("leaving the job", C.fh_leave(j.c)); err != nil {
 		return err
 	}
-	if !j.owns {
+	if !j.owns && !j.ofComm {
 		mpiState.mu.Lock()
 		defer mpiState.mu.Unlock()
 		mpiState.closed = append(mpiState.closed, j)

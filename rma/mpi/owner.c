@@ -82,6 +82,7 @@ static void initialise(void) {
 			facts.level = i;
 	if (provided < MPI_THREAD_SERIALIZED && !fh_is_passive)
 		return; // only the program's own thread may ask for more
+	facts.world = MPI_Comm_c2f(MPI_COMM_WORLD);
 	MPI_Comm_rank(MPI_COMM_WORLD, &facts.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &facts.size);
 }

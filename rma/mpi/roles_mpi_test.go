@@ -31,6 +31,7 @@ var roles = map[string]func(string) error{
 	"rates":   rates,
 	"views":   views,
 	"tables":  tables,
+	"comms":   comms,
 }
 
 // inJob joins as an argument says, lets a function work and leaves.

@@ -14,6 +14,7 @@ typedef struct {
 	int code;  // of MPI_Init_thread
 	int level; // thread level: 0 single, 1 funneled, 2 serialized, 3 multiple
 	int ours;  // this engine has initialised MPI, and not the program
+	int world; // the Fortran handle of MPI_COMM_WORLD, and what this process is there
 	int rank, size;
 } fh_facts;
 
@@ -33,7 +34,9 @@ void fh_guard(const char *lastWords);
 // A job: a communicator, one collective call under way, and who has left.
 typedef struct fh_job fh_job;
 
-int fh_join(int ranks, fh_job **job);
+int fh_join(int comm, int ranks, fh_job **job);
+int fh_rank(const fh_job *job);
+int fh_size(const fh_job *job);
 int fh_barrier(fh_job *job);
 int fh_gather(fh_job *job, const uint64_t *mine, uint64_t *all, int words);
 int fh_least(fh_job *job, const uint64_t *mine, uint64_t *least, int words);

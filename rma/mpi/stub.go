@@ -19,6 +19,9 @@ var errNotBuilt = errors.New("rma/mpi: this program was built without MPI; build
 // Join says how to build the engine.
 func Join(context.Context, Config) (rma.Job, error) { return nil, errNotBuilt }
 
+// JoinComm says how to build the engine.
+func JoinComm(context.Context, int32, Config) (rma.Job, error) { return nil, errNotBuilt }
+
 // Start says how to build the engine.
 func Start(context.Context, Config) (stop func() error, err error) { return nil, errNotBuilt }
 

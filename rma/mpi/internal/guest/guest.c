@@ -71,3 +71,23 @@ int guest_loop(int words, int own, double seconds, double micros[3]) {
 	free(buf);
 	return err;
 }
+
+int guest_split(int color, int key, int *comm) {
+	MPI_Comm made;
+	int err = MPI_Comm_split(MPI_COMM_WORLD, color < 0 ? MPI_UNDEFINED : color, key, &made);
+	*comm = MPI_Comm_c2f(made);
+	return err;
+}
+
+int guest_forget(int comm) {
+	MPI_Comm made = MPI_Comm_f2c(comm);
+	return MPI_Comm_free(&made);
+}
+
+int guest_send(int number, int to) {
+	return MPI_Send(&number, 1, MPI_INT, to, 0, MPI_COMM_WORLD);
+}
+
+int guest_receive(int *number, int from) {
+	return MPI_Recv(number, 1, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}

@@ -44,3 +44,25 @@ func fault(what string, code C.int) error {
 	}
 	return nil
 }
+
+// Split makes communicators of the processes of one colour, by rising keys, and returns the
+// Fortran handle of this process's. Below 0 a process is in none. Collective.
+func Split(color, key int) (comm int32, err error) {
+	var made C.int
+	err = fault("MPI_Comm_split", C.guest_split(C.int(color), C.int(key), &made))
+	return int32(made), err
+}
+
+// Forget frees a communicator that Split has made. Collective.
+func Forget(comm int32) error { return fault("MPI_Comm_free", C.guest_forget(C.int(comm))) }
+
+// Send sends a number to a process, and Receive waits for one.
+func Send(number, to int) error {
+	return fault("MPI_Send", C.guest_send(C.int(number), C.int(to)))
+}
+
+func Receive(from int) (int, error) {
+	var number C.int
+	err := fault("MPI_Recv", C.guest_receive(&number, C.int(from)))
+	return int(number), err
+}
