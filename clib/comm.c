@@ -19,7 +19,7 @@ const char *farhash_mpi_library(void) {
 }
 
 int fh_comm_ask(int handle, fh_comm_facts *f) {
-	int provided, order, err = MPI_Initialized(&f->initialized);
+	int provided, err = MPI_Initialized(&f->initialized);
 	if (err || !f->initialized)
 		return err;
 	err = MPI_Finalized(&f->finalized);
@@ -30,13 +30,11 @@ int fh_comm_ask(int handle, fh_comm_facts *f) {
 	if (f->null)
 		return 0;
 	if ((err = MPI_Comm_test_inter(comm, &f->inter)) || (err = MPI_Comm_rank(comm, &f->rank)) ||
-		(err = MPI_Comm_size(comm, &f->size)) || (err = MPI_Query_thread(&provided)) ||
-		(err = MPI_Comm_compare(comm, MPI_COMM_WORLD, &order)))
+		(err = MPI_Comm_size(comm, &f->size)) || (err = MPI_Query_thread(&provided)))
 		return err;
 	for (int i = 0; i < 4; i++)
 		if (levels[i] == provided)
 			f->level = i;
-	f->world = order == MPI_IDENT || order == MPI_CONGRUENT;
 	return 0;
 }
 

@@ -11,7 +11,6 @@ typedef struct {
 	int null, inter; // it is no communicator at all, or one of two groups
 	int rank, size;
 	int level; // of threads: 0 single, 1 funneled, 2 serialized, 3 multiple
-	int world; // it has the processes of MPI_COMM_WORLD in their order
 } fh_comm_facts;
 
 int fh_comm_ask(int comm, fh_comm_facts *facts);

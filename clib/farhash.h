@@ -96,11 +96,12 @@ typedef struct farhash_options {
  * options may be NULL. */
 int farhash_join(const farhash_options *options, farhash_job **job);
 
-/* farhash_join_fortran_comm makes the processes of an MPI communicator, given by its Fortran
- * handle, the ranks of a job; their order is the same. MPI has been initialised. On one host
+/* farhash_join_fortran_comm makes the processes of an MPI intracommunicator, given by its Fortran
+ * handle, the ranks of a job; their order is the same. MPI has been initialised. Any number of
+ * jobs may be open, of communicators that have processes in common or not. On one host
  * any thread level will do, MPI is used in this call only, and MPI_Finalize may come before
- * or after farhash_job_close. On several hosts the communicator has all processes of
- * MPI_COMM_WORLD in their order, and MPI_Finalize closes the job. There a thread of the library
+ * or after farhash_job_close. On several hosts farhash_job_close is collective, and MPI_Finalize
+ * closes the jobs that are still open. There a thread of the library
  * calls MPI, so that others reach the memory of a process that computes: the level is
  * MPI_THREAD_MULTIPLE, or MPI_THREAD_SERIALIZED with farhash_exclusive. With options.passive, and
  * at lower levels always, no thread does, and others wait until the process calls MPI or
@@ -125,7 +126,8 @@ int farhash_job_size(farhash_job *job);
 /* farhash_job_barrier returns when every rank has called it. Collective. */
 int farhash_job_barrier(farhash_job *job);
 
-/* farhash_job_close leaves the job and closes its tables. On one host it waits for nobody. */
+/* farhash_job_close leaves the job and closes its tables. On one host it waits for nobody, on
+ * several until all ranks of the job have called it or MPI_Finalize. */
 int farhash_job_close(farhash_job *job);
 
 /* farhash_exclusive calls function while the library does not call MPI: the way to one's own

@@ -8,14 +8,17 @@ import "C"
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -32,7 +35,6 @@ type communicator struct {
 	handle     C.int
 	rank, size int
 	level      int
-	world      bool
 }
 
 func mpiError(what string, code C.int) error {
@@ -44,9 +46,16 @@ func mpiError(what string, code C.int) error {
 	return fmt.Errorf("farhash: %s: %s", what, C.GoString(&text[0]))
 }
 
+// calling makes a call of MPI while no thread of the library makes one.
+func calling(what string, call func() C.int) (err error) {
+	mpi.Exclusive(func() { err = mpiError(what, call()) })
+	return err
+}
+
 func ask(handle int32) (*communicator, error) {
 	var f C.fh_comm_facts
-	err := mpiError("examining the communicator", C.fh_comm_ask(C.int(handle), &f))
+	err := calling("examining the communicator",
+		func() C.int { return C.fh_comm_ask(C.int(handle), &f) })
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +70,7 @@ func ask(handle int32) (*communicator, error) {
 		return nil, errArgument("the communicator is an intercommunicator; merge it")
 	}
 	return &communicator{handle: C.int(handle), rank: int(f.rank), size: int(f.size),
-		level: int(f.level), world: f.world != 0}, nil
+		level: int(f.level)}, nil
 }
 
 // The words that ranks exchange before they join.
@@ -111,8 +120,10 @@ func joinComm(handle int32, o options, wrong error) (*job, error) {
 		pack(mine[errorWord:], wrong.Error())
 	}
 	all := make([]uint64, exchangedWords*c.size)
-	err = mpiError("exchanging the options of the ranks", C.fh_comm_gather(c.handle,
-		(*C.uint64_t)(&mine[0]), (*C.uint64_t)(&all[0]), exchangedWords))
+	err = calling("exchanging the options of the ranks", func() C.int {
+		return C.fh_comm_gather(c.handle, (*C.uint64_t)(&mine[0]), (*C.uint64_t)(&all[0]),
+			exchangedWords)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +146,7 @@ func joinComm(handle int32, o options, wrong error) (*job, error) {
 	if oneHost {
 		return c.share(fmt.Sprintf("comm-%016x", all[nonceWord]), o)
 	}
-	return c.spread(o)
+	return c.spread(all[nonceWord], o)
 }
 
 // pack puts a text into words, as much of it as there is room for.
@@ -181,7 +192,8 @@ func (c *communicator) agree(mine error) error {
 	if mine != nil {
 		vote = uint64(c.rank)
 	}
-	err := mpiError("joining", C.fh_comm_least(c.handle, C.uint64_t(vote), &least))
+	err := calling("joining",
+		func() C.int { return C.fh_comm_least(c.handle, C.uint64_t(vote), &least) })
 	if mine != nil || err != nil {
 		return errors.Join(mine, err)
 	}
@@ -193,68 +205,88 @@ func (c *communicator) agree(mine error) error {
 
 // held is the use of MPI by jobs on several hosts.
 var held struct {
-	mu   sync.Mutex
-	jobs map[*job]struct{}
-	stop func() error
+	mu      sync.Mutex
+	users   int             // jobs that are open, or are being joined
+	jobs    map[*job]uint64 // those that are open, by numbers that are the same on all ranks
+	passive bool
+	stop    func() error
 }
 
-// spread makes a job that MPI carries. Its engine knows MPI_COMM_WORLD only.
-func (c *communicator) spread(o options) (*job, error) {
-	if !c.world {
-		return nil, fmt.Errorf("farhash: the communicator's processes are on several hosts, and "+
-			"are not those of MPI_COMM_WORLD in their order: %w", errUnsupported)
+// holdMPI has MPI in use until letGo is called as often. There may be other jobs on several hosts.
+func holdMPI(cfg mpi.Config) error {
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	if held.users == 0 {
+		if err := mpiError("MPI_COMM_SELF", C.fh_at_finalize()); err != nil {
+			return err
+		}
+		stop, err := mpi.Start(context.Background(), cfg)
+		if err != nil {
+			return err
+		}
+		held.stop, held.jobs, held.passive = stop, map[*job]uint64{}, cfg.Passive
+	}
+	if held.passive != cfg.Passive {
+		return errArgument("passive is %v, and it is %v for another job of this process that is "+
+			"open; give all jobs the same", cfg.Passive, held.passive)
+	}
+	held.users++
+	return nil
+}
+
+// letGo gives MPI back if no other job uses it.
+func letGo() error {
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	if held.users--; held.users > 0 {
+		return nil
+	}
+	return held.stop()
+}
+
+// spread makes a job that MPI carries.
+func (c *communicator) spread(number uint64, o options) (made *job, err error) {
+	cfg := mpi.Config{Timeout: o.timeout, Hidden: o.hidden, Passive: o.passive}
+	mine := holdMPI(cfg)
+	if err := c.agree(mine); err != nil {
+		if mine == nil {
+			err = errors.Join(err, letGo())
+		}
+		return nil, err
+	}
+	j, err := mpi.JoinComm(context.Background(), int32(c.handle), cfg)
+	if err == nil {
+		made, err = newJob(j, nil)
+	}
+	if err = c.agree(err); err != nil {
+		if j != nil {
+			err = errors.Join(err, j.Close())
+		}
+		return nil, errors.Join(err, letGo())
 	}
 	held.mu.Lock()
 	defer held.mu.Unlock()
-	cfg := mpi.Config{Timeout: o.timeout, Hidden: o.hidden, Passive: o.passive}
-	ctx := context.Background()
-	if held.stop == nil {
-		if err := mpiError("MPI_COMM_SELF", C.fh_at_finalize()); err != nil {
-			return nil, err
-		}
-		stop, err := mpi.Start(ctx, cfg)
-		if err != nil {
-			return nil, err
-		}
-		held.stop, held.jobs = stop, map[*job]struct{}{}
+	held.jobs[made] = number
+	made.leave = func() error {
+		err := j.Close()
+		held.mu.Lock()
+		delete(held.jobs, made)
+		held.mu.Unlock()
+		return errors.Join(err, letGo())
 	}
-	j, err := mpi.Join(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	made, err := newJob(j, nil)
-	if err != nil {
-		return nil, errors.Join(err, j.Close())
-	}
-	made.leave = func() error { return letGo(made, j) }
-	held.jobs[made] = struct{}{}
 	return made, nil
 }
 
-// letGo closes a job; the last one gives MPI back.
-func letGo(made *job, j rma.Job) error {
-	held.mu.Lock()
-	defer held.mu.Unlock()
-	err := j.Close()
-	delete(held.jobs, made)
-	if len(held.jobs) == 0 && held.stop != nil {
-		err = errors.Join(err, held.stop())
-		held.stop = nil
-	}
-	return err
-}
-
-// goFinalizing closes what is still open when MPI ends.
+// goFinalizing closes what is still open when MPI ends, in an order that all ranks have: to close
+// a job is collective.
 //
 //export goFinalizing
 func goFinalizing() {
 	var code C.int
 	defer guard(&code)
 	held.mu.Lock()
-	var open []*job
-	for j := range held.jobs {
-		open = append(open, j)
-	}
+	open := slices.Collect(maps.Keys(held.jobs))
+	slices.SortFunc(open, func(a, b *job) int { return cmp.Compare(held.jobs[a], held.jobs[b]) })
 	held.mu.Unlock()
 	for _, j := range open {
 		if err := j.shut(); err != nil {
