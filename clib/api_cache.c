@@ -138,3 +138,40 @@ int farhash_cache_locate(farhash_cache *cache, const void *key, int32_t *rank, u
 	NEED(key);
 	return goCacheLocate(h->number, BARE(key), rank, bucket);
 }
+
+int farhash_cache_put_located(farhash_cache *cache, const void *key, const void *value,
+	int32_t *rank, uint64_t *bucket) {
+	NEED(rank);
+	NEED(bucket);
+	*rank = -1;
+	*bucket = UINT64_MAX;
+	HANDLE(cache, FH_CACHE);
+	NEED(key);
+	NEED(value);
+	return goCachePutLocated(h->number, BARE(key), BARE(value), rank, bucket);
+}
+
+int farhash_cache_get_at(farhash_cache *cache, int32_t rank, uint64_t bucket, void *key,
+	void *value) {
+	HANDLE(cache, FH_CACHE);
+	NEED(key);
+	NEED(value);
+	return goCacheGetAt(h->number, rank, bucket, key, value);
+}
+
+int farhash_cache_range(farhash_cache *cache, int local, int (*function)(const void *key,
+	size_t key_size, const void *value, size_t value_size, void *argument), void *argument) {
+	HANDLE(cache, FH_CACHE);
+	NEED(function);
+	return goCacheRange(h->number, local, (void *)function, argument);
+}
+
+int farhash_cache_clear(farhash_cache *cache) {
+	HANDLE(cache, FH_CACHE);
+	return goCacheClear(h->number);
+}
+
+int farhash_cache_used(farhash_cache *cache, double *used) {
+	HANDLE(cache, FH_CACHE);
+	return goCacheUsed(h->number, used);
+}

@@ -299,6 +299,27 @@ int farhash_cache_all_stats(farhash_cache *cache, farhash_cache_stats *ranks,
  * it is; -1 and UINT64_MAX if it is nowhere. FARHASH_HIT or FARHASH_MISS. */
 int farhash_cache_locate(farhash_cache *cache, const void *key, int32_t *rank, uint64_t *bucket);
 
+/* farhash_cache_put_located is farhash_cache_put, and says where the pair is. It stays there until it
+ * is evicted, deleted or cleared. */
+int farhash_cache_put_located(farhash_cache *cache, const void *key, const void *value,
+	int32_t *rank, uint64_t *bucket);
+
+/* farhash_cache_get_at copies the pair that a bucket of a rank has by now. It may be another one
+ * than before: compare the key. FARHASH_HIT or FARHASH_MISS. */
+int farhash_cache_get_at(farhash_cache *cache, int32_t rank, uint64_t bucket, void *key,
+	void *value);
+
+/* farhash_cache_range calls function with every key and value, or with those in the memory of this
+ * rank if local is not 0, until that returns other than 0, which is then the result if it is
+ * positive. What is put meanwhile may come or not. */
+int farhash_cache_range(farhash_cache *cache, int local, int (*function)(const void *key,
+	size_t key_size, const void *value, size_t value_size, void *argument), void *argument);
+
+/* farhash_cache_clear empties the cache; nothing else may run on it meanwhile. farhash_cache_used
+ * says which part of all buckets is in use, 0 to 1, from a sample. Collective. */
+int farhash_cache_clear(farhash_cache *cache);
+int farhash_cache_used(farhash_cache *cache, double *used);
+
 /* How many buckets there are, in all ranks, which may be more than was asked for. */
 int farhash_cache_buckets(farhash_cache *cache, uint64_t *buckets);
 

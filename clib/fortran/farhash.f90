@@ -358,6 +358,38 @@ module farhash
       integer(c_int64_t), intent(out) :: bucket
     end function
 
+    integer(c_int) function farhash_cache_put_located(cache, key, value, rank, bucket) bind(c)
+      import :: c_int, c_ptr, c_int32_t, c_int64_t
+      type(c_ptr), value :: cache, key, value
+      integer(c_int32_t), intent(out) :: rank
+      integer(c_int64_t), intent(out) :: bucket
+    end function
+
+    integer(c_int) function farhash_cache_get_at(cache, rank, bucket, key, value) bind(c)
+      import :: c_int, c_ptr, c_int32_t, c_int64_t
+      type(c_ptr), value :: cache, key, value
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), value :: bucket
+    end function
+
+    integer(c_int) function farhash_cache_range(cache, local, function, argument) bind(c)
+      import :: c_int, c_ptr, c_funptr
+      type(c_ptr), value :: cache, argument
+      integer(c_int), value :: local
+      type(c_funptr), value :: function
+    end function
+
+    integer(c_int) function farhash_cache_clear(cache) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: cache
+    end function
+
+    integer(c_int) function farhash_cache_used(cache, used) bind(c)
+      import :: c_int, c_ptr, c_double
+      type(c_ptr), value :: cache
+      real(c_double), intent(out) :: used
+    end function
+
     integer(c_int) function farhash_cache_buckets(cache, buckets) bind(c)
       import :: c_int, c_ptr, c_int64_t
       type(c_ptr), value :: cache

@@ -260,6 +260,7 @@ static void caches(void) {
 	REFUSED(farhash_cache_new(job, NULL, &none));
 	cache_configs(config);
 	farhash_cache_stats stats;
+	double used;
 	HANDLES(farhash_cache, job, farhash_cache_get(it, &word, &other));
 	HANDLES(farhash_cache, job, farhash_cache_put(it, &word, &other));
 	HANDLES(farhash_cache, job, farhash_cache_delete(it, &word));
@@ -270,6 +271,11 @@ static void caches(void) {
 	HANDLES(farhash_cache, job, farhash_cache_stats_reset(it));
 	HANDLES(farhash_cache, job, farhash_cache_all_stats(it, NULL, &stats));
 	HANDLES(farhash_cache, job, farhash_cache_locate(it, &word, &number, &other));
+	HANDLES(farhash_cache, job, farhash_cache_put_located(it, &word, &other, &number, &other));
+	HANDLES(farhash_cache, job, farhash_cache_get_at(it, 0, 0, &word, &other));
+	HANDLES(farhash_cache, job, farhash_cache_range(it, 0, no_pair, NULL));
+	HANDLES(farhash_cache, job, farhash_cache_clear(it));
+	HANDLES(farhash_cache, job, farhash_cache_used(it, &used));
 	HANDLES(farhash_cache, job, farhash_cache_buckets(it, &word));
 	HANDLES(farhash_cache, job, farhash_cache_save(it, "x"));
 	HANDLES(farhash_cache, job, farhash_cache_load(it, "x"));
@@ -295,6 +301,16 @@ static void caches(void) {
 	REFUSED(farhash_cache_locate(cache, NULL, &number, &other));
 	REFUSED(farhash_cache_locate(cache, &word, NULL, &other));
 	REFUSED(farhash_cache_locate(cache, &word, &number, NULL));
+	REFUSED(farhash_cache_put_located(cache, NULL, &other, &number, &other));
+	REFUSED(farhash_cache_put_located(cache, &word, NULL, &number, &other));
+	REFUSED(farhash_cache_put_located(cache, &word, &other, NULL, &other));
+	REFUSED(farhash_cache_put_located(cache, &word, &other, &number, NULL));
+	REFUSED(farhash_cache_get_at(cache, -1, 0, &word, &other));
+	REFUSED(farhash_cache_get_at(cache, 0, 64, &word, &other));
+	REFUSED(farhash_cache_get_at(cache, 0, 0, NULL, &other));
+	REFUSED(farhash_cache_get_at(cache, 0, 0, &word, NULL));
+	REFUSED(farhash_cache_range(cache, 1, NULL, NULL));
+	REFUSED(farhash_cache_used(cache, NULL));
 	REFUSED(farhash_cache_buckets(cache, NULL));
 	REFUSED(farhash_cache_save(cache, NULL));
 	REFUSED(farhash_cache_save(cache, ""));

@@ -187,6 +187,10 @@ contains
     call is(farhash_hit, farhash_cache_get(cache, c_loc(keys), c_loc(seen)), 'get')
     call claim(seen(1) == -2, 'doubled')
     call is(farhash_hit, farhash_cache_locate(cache, c_loc(keys), rank, bucket), 'locate')
+    call is(farhash_updated, farhash_cache_put_located(cache, c_loc(keys), c_loc(seen), rank, &
+      bucket), 'put_located')
+    call is(farhash_hit, farhash_cache_get_at(cache, rank, bucket, c_loc(keys), c_loc(seen)), &
+      'get_at')
     call is(farhash_ok, farhash_cache_buckets(cache, buckets), 'buckets of a cache')
     call claim(rank == 0 .and. bucket >= 0 .and. bucket < buckets, 'in the memory of rank 0')
     call is(farhash_ok, farhash_cache_stats_get(cache, stats), 'stats of a cache')

@@ -112,6 +112,51 @@ static inline void try_elements(farhash_job *job, const char *path) {
 	OK(farhash_elements_close(set));
 }
 
+// sum adds up the lengths of pairs.
+static inline int sum(const void *key, size_t key_size, const void *value, size_t value_size,
+	void *argument) {
+	CLAIM(key && value);
+	*(size_t *)argument += key_size + value_size;
+	return 0;
+}
+
+static inline int stop_at_once(const void *key, size_t key_size, const void *value,
+	size_t value_size, void *argument) {
+	return sum(key, key_size, value, value_size, argument) + 7;
+}
+
+// try_places has rank 0 use the places of pairs, and then all ranks an empty cache.
+static inline void try_places(farhash_job *job, farhash_cache *cache, size_t ks, size_t vs) {
+	char *memory = calloc(2, ks + vs), *key = memory, *value = key + ks, *k = value + vs, *v = k + ks;
+	size_t bytes = 0, local = 0;
+	int32_t rank, again;
+	uint64_t bucket, same;
+	double used = -1;
+	if (farhash_job_rank(job) == 0) {
+		fill(key, ks, 9);
+		fill(value, vs, 10);
+		CLAIM(farhash_cache_put_located(cache, key, value, &rank, &bucket) > 0);
+		IS(FARHASH_HIT, farhash_cache_locate(cache, key, &again, &same));
+		CLAIM(rank == again && bucket == same);
+		IS(FARHASH_HIT, farhash_cache_get_at(cache, rank, bucket, k, v));
+		CLAIM(memcmp(k, key, ks) == 0 && memcmp(v, value, vs) == 0);
+		OK(farhash_cache_range(cache, 0, sum, &bytes));
+		OK(farhash_cache_range(cache, 1, sum, &local));
+		CLAIM(local <= bytes && bytes > 0 && bytes % (ks + vs) == 0);
+		IS(7, farhash_cache_range(cache, 0, stop_at_once, &bytes));
+	}
+	OK(farhash_job_barrier(job));
+	OK(farhash_cache_used(cache, &used));
+	CLAIM(used > 0 && used < 1);
+	OK(farhash_cache_clear(cache));
+	OK(farhash_cache_used(cache, &used));
+	CLAIM(used == 0);
+	bytes = 0;
+	OK(farhash_cache_range(cache, 0, sum, &bytes));
+	IS(0, bytes);
+	free(memory);
+}
+
 // add is for farhash_cache_update.
 static inline int add(void *value, int found, void *argument) {
 	uint64_t n;
@@ -216,6 +261,7 @@ static inline void try_cache_of(farhash_job *job, farhash_cache_config config, c
 		memcpy(&n, seen, sizeof n);
 		IS(2, n);
 	}
+	try_places(job, cache, ks, vs);
 	OK(farhash_cache_close(cache));
 	free(all);
 	free(memory);
@@ -227,19 +273,6 @@ static inline void try_cache(farhash_job *job, const char *path) {
 		for (int mode = FARHASH_LOCK_FREE; mode <= (i == 0 ? FARHASH_COARSE : 0); mode++)
 			try_cache_of(job, (farhash_cache_config){.key_size = sizes[i][0],
 				.value_size = sizes[i][1], .mode = mode}, path);
-}
-
-// sum adds up the lengths of pairs.
-static inline int sum(const void *key, size_t key_size, const void *value, size_t value_size,
-	void *argument) {
-	CLAIM(key && value);
-	*(size_t *)argument += key_size + value_size;
-	return 0;
-}
-
-static inline int stop_at_once(const void *key, size_t key_size, const void *value,
-	size_t value_size, void *argument) {
-	return sum(key, key_size, value, value_size, argument) + 7;
 }
 
 // try_bad_calls has a batch of gets carried out that has calls among it which make no sense.
