@@ -120,13 +120,16 @@ func activity(pid int) string {
 	return string(threads) + string(stacks)
 }
 
-// compile makes a program of a source.
+// compile makes a program of a source. Further folders of headers are searched first.
 func (k kind) compile(t testing.TB, source string, more ...string) string {
 	t.Helper()
 	k.install(t)
 	program := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), ".c"))
-	args := []string{"-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
-		"-I" + prefix + "/include", source, "-o", program, "-L" + prefix + "/lib"}
+	args := []string{"-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror"}
+	for len(more) > 0 && strings.HasPrefix(more[0], "-I") {
+		args, more = append(args, more[0]), more[1:]
+	}
+	args = append(args, "-I"+prefix+"/include", source, "-o", program, "-L"+prefix+"/lib")
 	args = append(args, more...)
 	args = append(args, "-l"+k.library) // before MPI, as docs/c.md has it
 	if k.module != "" {
@@ -311,18 +314,5 @@ func TestCommunicatorsByMPI(t *testing.T) {
 			{"0", "early"}, {"1", "late"}} {
 			well(t, k.ranks(t, 2, byMPI, program, t.TempDir(), try.level, try.when))
 		}
-	})
-}
-
-// Programs for MPI-DHT compile and run under both names of the header.
-func TestDropIn(t *testing.T) {
-	mpis(t, func(t *testing.T, k kind) {
-		program := k.compile(t, "testdata/dht.c", "-lfarhash_dht-"+k.name)
-		for _, n := range []int{1, 2, 4} {
-			well(t, k.ranks(t, n, nil, program, t.TempDir()))
-		}
-		program = k.compile(t, "testdata/dht.c", "-DLUCX_MPI_IMPL", "-lfarhash_dht-"+k.name)
-		well(t, k.ranks(t, 2, nil, program, t.TempDir()))
-		well(t, k.ranks(t, 2, byMPI, program, t.TempDir()))
 	})
 }

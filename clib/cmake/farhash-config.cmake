@@ -4,6 +4,8 @@
 #   farhash::openmpi   the same for Open MPI, if it is installed
 #   farhash::mpich     the same for MPICH
 #   farhash::dht       the interface of MPI-DHT (LUCX/DHT.h), for the MPI of find_package(MPI)
+#   farhash::dht_poet  the same library with the interface of POET 0.4 (DHT.h)
+#   farhash::dht_pht   the same with the later one (LUCX/DHT.h and LUCX/PHT.h)
 #
 # Link what belongs to an MPI together with MPI::MPI_C.
 get_filename_component(_farhash_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
@@ -33,6 +35,11 @@ if(_farhash_mpi AND TARGET farhash::${_farhash_mpi})
   if(TARGET farhash::dht)
     set_property(TARGET farhash::dht APPEND PROPERTY
       INTERFACE_COMPILE_DEFINITIONS LUCX_MPI_IMPL)
+    foreach(_farhash_folder poet pht)
+      _farhash_library(dht_${_farhash_folder} farhash_dht-${_farhash_mpi} farhash::${_farhash_mpi})
+      set_property(TARGET farhash::dht_${_farhash_folder} PROPERTY INTERFACE_INCLUDE_DIRECTORIES
+        "${_farhash_prefix}/include/farhash/${_farhash_folder};${_farhash_prefix}/include")
+    endforeach()
   endif()
 endif()
 

@@ -1,0 +1,173 @@
+//go:build clib
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/internal/testkit/twohosts"
+)
+
+// Programs for MPI-DHT compile and run under both names of the header.
+func TestDropIn(t *testing.T) {
+	mpis(t, func(t *testing.T, k kind) {
+		program := k.compile(t, "testdata/dht.c", "-lfarhash_dht-"+k.name)
+		for _, n := range []int{1, 2, 4} {
+			well(t, k.ranks(t, n, nil, program, t.TempDir()))
+		}
+		program = k.compile(t, "testdata/dht.c", "-DLUCX_MPI_IMPL", "-lfarhash_dht-"+k.name)
+		well(t, k.ranks(t, 2, nil, program, t.TempDir()))
+		well(t, k.ranks(t, 2, byMPI, program, t.TempDir()))
+	})
+}
+
+// interfaces are programs for the interfaces of MPI-DHT, by the folder of the header.
+var interfaces = []struct{ program, folder string }{
+	{"ucx", ""}, {"poet", "/include/farhash/poet"}, {"pht", "/include/farhash/pht"},
+}
+
+// all compiles these programs.
+func (k kind) all(t *testing.T, test func(t *testing.T, program string)) {
+	for _, i := range interfaces {
+		t.Run(i.program, func(t *testing.T) {
+			flags := []string{"-lfarhash_dht-" + k.name}
+			if i.folder != "" {
+				flags = append([]string{"-I" + prefix + i.folder}, flags...)
+			}
+			test(t, k.compile(t, "testdata/"+i.program+".c", flags...))
+		})
+	}
+}
+
+// good claims that a program has said that all is well. Others of its processes print what is
+// refused, in any order.
+func good(t *testing.T, out string) {
+	t.Helper()
+	if strings.Count(out, "all is well\n") != 1 {
+		t.Errorf("the program says %q", out)
+	}
+}
+
+// Programs for each interface, whose master has no part in the table.
+func TestInterfaces(t *testing.T) {
+	mpis(t, func(t *testing.T, k kind) {
+		k.all(t, func(t *testing.T, program string) {
+			for _, n := range []int{2, 4} {
+				good(t, k.ranks(t, n, nil, program, t.TempDir()))
+			}
+			good(t, k.ranks(t, 3, byMPI, program, t.TempDir()))
+		})
+	})
+}
+
+// A table that cannot be made is reported once, in one line, with the cause.
+func TestCreationFails(t *testing.T) {
+	mpis(t, func(t *testing.T, k kind) {
+		program := k.compile(t, "testdata/poet.c", "-I"+prefix+"/include/farhash/poet",
+			"-lfarhash_dht-"+k.name)
+		out := k.ranks(t, 4, nil, program, t.TempDir())
+		for _, said := range []string{"farhash_dht: DHT_create with key_size 8, data_size 8 and " +
+			"bucket_count 0: all must be at least 1", "key_size 0, data_size 8 and bucket_count"} {
+			if strings.Count(out, said) != 1 {
+				t.Errorf("%q is not said once: %s", said, out)
+			}
+		}
+	})
+}
+
+// C++ can use the headers, with memory of its own for a table.
+func TestInterfacesOfCPlusPlus(t *testing.T) {
+	need(t, "g++")
+	mpis(t, func(t *testing.T, k kind) {
+		k.install(t)
+		for _, folder := range []string{"", "/farhash/poet", "/farhash/pht"} {
+			header := map[string]string{"": "LUCX/DHT.h", "/farhash/poet": "DHT.h",
+				"/farhash/pht": "LUCX/PHT.h"}[folder]
+			source := filepath.Join(t.TempDir(), "plus.cc")
+			text := fmt.Sprintf("#include <%s>\nint main() { DHT *none = nullptr; return "+
+				"DHT_read(new DHT(), none, none) == DHT_SUCCESS; }\n", header)
+			if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"-Wall", "-Wextra", "-Werror", "-DOMPI_SKIP_MPICXX",
+				"-DMPICH_SKIP_MPICXX", "-I" + prefix + "/include" + folder,
+				"-I" + prefix + "/include", source, "-o", source + ".out", "-L" + prefix + "/lib",
+				"-lfarhash_dht-" + k.name, "-l" + k.library, "-Wl,-rpath," + prefix + "/lib"}
+			flags := run(t, nil, "pkg-config", "--cflags", "--libs", k.module)
+			run(t, nil, "g++", append(args, strings.Fields(flags)...)...)
+			run(t, k.env, source+".out")
+		}
+	})
+}
+
+// Jobs of some of the processes: in shared memory, and where MPI carries them.
+func TestWorkers(t *testing.T) {
+	mpis(t, func(t *testing.T, k kind) {
+		program := k.compile(t, "testdata/workers.c")
+		for _, level := range []string{"0", "3"} {
+			well(t, k.ranks(t, 4, nil, program, level))
+			well(t, k.ranks(t, 4, byMPI, program, level))
+		}
+	})
+}
+
+// agent is what a launcher uses in place of ssh: it takes options, an address and a command. The
+// hosts are entered by two commands.
+const agent = `#!/bin/sh
+while :; do case $1 in -*) shift ;; *) break ;; esac; done
+to=$1
+shift
+case $to in %s) exec %s -c "$*" ;; *) exec %s -c "$*" ;; esac
+`
+
+// quoted is a command for the shell.
+func quoted(cmd *exec.Cmd) string {
+	var words []string
+	for _, arg := range cmd.Args {
+		words = append(words, "'"+strings.ReplaceAll(arg, "'", `'\''`)+"'")
+	}
+	return strings.Join(words, " ")
+}
+
+// hosts runs a program with two processes on each of two hosts.
+func (k kind) hosts(t *testing.T, pair *twohosts.Pair, program string, args ...string) string {
+	t.Helper()
+	script := filepath.Join(t.TempDir(), "agent")
+	text := fmt.Sprintf(agent, pair.Address(0), quoted(pair.Command(0, "sh")),
+		quoted(pair.Command(1, "sh")))
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	hosts := pair.Address(0) + ":2," + pair.Address(1) + ":2"
+	line := []string{"mpirun.mpich", "-launcher", "ssh", "-launcher-exec", script, "-hosts", hosts,
+		"-iface", "fh0"}
+	if k.name == "openmpi" {
+		line = []string{"mpirun.openmpi", "--host", hosts, "--bind-to", "none",
+			"--mca", "plm_rsh_agent", script, "--mca", "oob_tcp_if_include", "10.77.0.0/24",
+			"--mca", "btl_tcp_if_include", "10.77.0.0/24"}
+	}
+	line = append(append(line, "-n", "4", program), args...)
+	env := append([]string{"UCX_TLS=tcp,self", "OMPI_MCA_osc=sm,pt2pt"}, k.env...)
+	return run(t, env, script, append([]string{pair.Address(0)}, line...)...)
+}
+
+// The same on two hosts. MPI_Finalize of MPICH 4.0 does not return there, over TCP, in a program of
+// MPI alone either; so its processes end without.
+func TestTwoHosts(t *testing.T) {
+	mpis(t, func(t *testing.T, k kind) {
+		pair := twohosts.New(t)
+		workers := []string{"0"}
+		if k.name == "mpich" {
+			workers = append(workers, "unfinalized")
+		}
+		good(t, k.hosts(t, pair, k.compile(t, "testdata/workers.c"), workers...))
+		k.all(t, func(t *testing.T, program string) {
+			good(t, k.hosts(t, pair, program, append([]string{t.TempDir()}, workers[1:]...)...))
+		})
+	})
+}
