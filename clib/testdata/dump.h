@@ -115,6 +115,31 @@ static inline long entries(const char *path) {
 	return n;
 }
 
+// no_dump has a file refused that begins with some bytes, for a reason.
+static inline void no_dump(DHT *table, const char *path, const void *bytes, size_t n, int code,
+	const char *why) {
+	CLAIM(DHT_barrier(table) == DHT_SUCCESS);
+	if (rank == 0) {
+		FILE *f = fopen(path, "w");
+		CLAIM(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0);
+	}
+	CLAIM(DHT_barrier(table) == DHT_SUCCESS);
+	CLAIM(DHT_from_file(table, path) == code && strstr(farhash_last_error(), why));
+}
+
+static inline void no_dumps(DHT *table, const char *folder) {
+	char path[4096];
+	int other[2] = {__builtin_bswap32(KEY_WORDS * 8), __builtin_bswap32(DATA_WORDS * 8)};
+	int sizes[2] = {8, 8}, part[3] = {KEY_WORDS * 8, DATA_WORDS * 8, 1};
+	snprintf(path, sizeof path, "%s/none.dht", folder);
+	no_dump(table, path, other, sizeof other, DHT_WRONG_FILE, "byte order");
+	no_dump(table, path, sizes, sizeof sizes, DHT_WRONG_FILE, "keys of 8 bytes");
+	no_dump(table, path, "farhash cache", 13, DHT_WRONG_FILE, "farhash_cache_load");
+	no_dump(table, path, part, sizeof part, DHT_FILE_READ_ERROR, "truncated");
+	no_dump(table, path, part, 4, DHT_FILE_READ_ERROR, "truncated");
+	CLAIM(DHT_from_file(table, folder) == DHT_FILE_IO_ERROR);
+}
+
 // dumps writes the pairs of a table, empties it, and reads them and a file as MPI-DHT writes it.
 static inline void dumps(DHT *table, const char *folder) {
 	char path[4096];
@@ -131,6 +156,7 @@ static inline void dumps(DHT *table, const char *folder) {
 	CLAIM(DHT_read(table, key, data) == DHT_READ_MISS);
 	CLAIM(DHT_from_file(table, path) == DHT_SUCCESS);
 	CLAIM(DHT_read(table, key, data) == DHT_SUCCESS && data[0] == (uint64_t)(7 + PAIRS * rank));
+	no_dumps(table, folder);
 	snprintf(path, sizeof path, "%s/small.dht", folder);
 	if (rank == 0) {
 		FILE *f = fopen(path, "w");
