@@ -65,6 +65,49 @@ func TestInterfaces(t *testing.T) {
 	})
 }
 
+// interfaceProject finds the interfaces by CMake.
+const interfaceProject = `cmake_minimum_required(VERSION 3.13)
+project(user C)
+find_package(MPI REQUIRED)
+find_package(farhash REQUIRED)
+foreach(folder poet pht)
+  add_executable(${folder} SOURCES/${folder}.c)
+  target_link_libraries(${folder} MPI::MPI_C farhash::dht_${folder})
+endforeach()
+`
+
+// Projects find the interfaces by CMake and by pkg-config.
+func TestInterfacesFound(t *testing.T) {
+	need(t, "cmake")
+	sources, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mpis(t, func(t *testing.T, k kind) {
+		without.install(t)
+		k.install(t)
+		compiler, err := exec.LookPath("mpicc." + k.name)
+		if err != nil {
+			t.Skip(err)
+		}
+		dir := t.TempDir()
+		text := strings.ReplaceAll(interfaceProject, "SOURCES", sources)
+		err = os.WriteFile(filepath.Join(dir, "CMakeLists.txt"), []byte(text), 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, nil, "cmake", "-S", dir, "-B", dir+"/b", "-DCMAKE_PREFIX_PATH="+prefix,
+			"-DMPI_C_COMPILER="+compiler)
+		run(t, nil, "cmake", "--build", dir+"/b")
+		for _, name := range []string{"poet", "pht"} {
+			good(t, k.ranks(t, 2, nil, filepath.Join(dir, "b", name), dir))
+			run(t, []string{"PKG_CONFIG_PATH=" + prefix + "/lib/pkgconfig"}, "sh", "-c",
+				compiler+" testdata/"+name+".c -o "+dir+"/"+name+
+					" $(pkg-config --cflags --libs farhash_dht_"+name+"-"+k.name+")")
+		}
+	})
+}
+
 // A table that cannot be made is reported once, in one line, with the cause.
 func TestCreationFails(t *testing.T) {
 	mpis(t, func(t *testing.T, k kind) {

@@ -159,7 +159,7 @@ static int check(dump *d, const char *path, uint64_t *entries) {
 		return fail(d, DHT_FILE_IO_ERROR, path, "it is no file");
 	if (pread(d->fd, header, sizeof header, 0) != sizeof header)
 		return fail(d, DHT_FILE_READ_ERROR, path, "it is truncated");
-	if (memcmp(header, "farhash ", sizeof header) == 0)
+	if (memcmp(header, "farhash", sizeof header) == 0)
 		return fail(d, DHT_WRONG_FILE, path,
 			"it is a file of farhash and no dump of MPI-DHT; load it with farhash_cache_load");
 	if (header[0] != t->key_size || header[1] != t->data_size) {

@@ -134,7 +134,7 @@ static inline void no_dumps(DHT *table, const char *folder) {
 	snprintf(path, sizeof path, "%s/none.dht", folder);
 	no_dump(table, path, other, sizeof other, DHT_WRONG_FILE, "byte order");
 	no_dump(table, path, sizes, sizeof sizes, DHT_WRONG_FILE, "keys of 8 bytes");
-	no_dump(table, path, "farhash cache", 13, DHT_WRONG_FILE, "farhash_cache_load");
+	no_dump(table, path, "farhash\0cache", 13, DHT_WRONG_FILE, "farhash_cache_load");
 	no_dump(table, path, part, sizeof part, DHT_FILE_READ_ERROR, "truncated");
 	no_dump(table, path, part, 4, DHT_FILE_READ_ERROR, "truncated");
 	CLAIM(DHT_from_file(table, folder) == DHT_FILE_IO_ERROR);
