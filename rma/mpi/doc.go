@@ -19,9 +19,30 @@
 //	                  within a host are loads and stores, all else goes by MPI
 //	[Config].Hidden   MPI_Win_allocate, and everything goes by MPI
 //
-// [rma.Window].CPUAtomicsCoherent holds in the first case only. In the others a library
-// may swap words under a lock or in the target's process, so what is swapped is swapped by
-// MPI alone. A segment begins at a cache line: MPICH 4.0 has a fault with others.
+// [rma.Window].CPUAtomicsCoherent holds in the first case, and in the second where atomics go by
+// messages, as the next section says. Otherwise a library may swap words under a lock or in the
+// target's process, so what is swapped is swapped by MPI alone. A segment begins at a cache line:
+// MPICH 4.0 has a fault with others.
+//
+// # Messages
+//
+// The windows of several hosts are [rma.Server]s: ranks ship requests to each other, which handlers
+// of the owner's program carry out (package ship). Requests and answers are messages on the job's
+// communicator, a duplicate of the program's. The thread that owns MPI takes them, or a thread that
+// waits for an answer; a goroutine of the engine calls the handlers, or, as waking it takes
+// longer, one that waits for an answer to a request of its own. A rank has four requests on their
+// way to another one, and the others wait.
+//
+// Compare-and-swap and fetch-and-add go by messages as well, up to 64 in each, and the owner's
+// thread carries them out by instructions of its processor. So direct access is atomic with them,
+// and the ranks of a host use each other's memory directly. MPI does it instead where a host
+// has a card that can (/sys/class/infiniband or /sys/class/cxi), and with [Config].Hidden.
+//
+// Where the program has initialised MPI with less than MPI_THREAD_MULTIPLE, and with
+// [Config].Passive, ranks send each other no messages, and everything is one-sided: the program
+// may wait in MPI for a rank that waits for an answer. All ranks find out at the start whether all
+// can. In a program that leaves MPI to the engine, what runs in [Exclusive] must not wait for
+// other ranks.
 //
 // # Which calls
 //
@@ -46,12 +67,12 @@
 //
 // One thread of C owns MPI. It initialises MPI with MPI_THREAD_SERIALIZED, finalises it, and
 // enters it every [ProgressInterval] for other ranks if this one does not, so that a rank that
-// computes serves them even if Go has but one processor. A rank that uses the memory of
-// another one sends it an empty message, at most once a millisecond; the owner there then makes
-// progress all the time for two milliseconds, or, where ranks are as many as processors, every
-// few microseconds. Queues call MPI in their own thread, once for a batch, under the lock of
-// the owner; to hand a batch over to the owner would cost two switches of threads. Buffers are
-// memory of C; another buffer panics.
+// computes serves them even if Go has but one processor. A rank that uses the memory of another
+// one sends it an empty message, at most once a millisecond; the owner there then makes progress
+// for two milliseconds, sleeping for a few microseconds where nothing comes. It leaves messages to
+// threads that wait for answers, and polls only if none waits for the lock. Queues call MPI in
+// their own thread, once for a batch, under the lock of the owner; to hand a batch over to the
+// owner would cost two switches of threads. Buffers are memory of C; another buffer panics.
 //
 // A program may have initialised MPI itself with MPI_THREAD_SERIALIZED or more; less is
 // refused, save with [Config].Passive, where no thread owns MPI: it is called by the callers
@@ -59,10 +80,10 @@
 // [Exclusive].
 // MPI is then left as it was. Between [Start] and its stop several jobs may be joined.
 //
-// Where ranks on a host are as many as its processors or more, waiting yields: Open MPI by
-// its variable, MPICH by a function in place of ucp_worker_progress, since it would keep
-// the core and slow everything many times. Start with mpirun --bind-to none: bound to one
-// core, Go has one processor.
+// Where ranks on a host are as many as its processors or more, waiting yields: Open MPI by its
+// variable (from half as many on, as a rank has two threads), MPICH by a function in place of
+// ucp_worker_progress, since it would keep the core and slow everything many times. Start with
+// mpirun --bind-to none: bound to one core, Go has one processor.
 //
 // # The end
 //

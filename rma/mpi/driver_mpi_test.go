@@ -136,8 +136,9 @@ type remoteQueue struct {
 
 // remoteOp is an operation whose value was not taken.
 type remoteOp struct {
-	got  rma.Buf  // where its words go
-	done []uint64 // what it saw and brought, if it is done
+	got       rma.Buf  // where its words go
+	done      []uint64 // what it saw and brought, if it is done
+	notServed bool
 }
 
 func (q *remoteQueue) do(ctx context.Context, req Request) (*Reply, error) {
@@ -146,7 +147,7 @@ func (q *remoteQueue) do(ctx context.Context, req Request) (*Reply, error) {
 	reply, err := q.job.do(ctx, req)
 	if err == nil && req.What[1] != 'C' && len(reply.Words) > 0 && len(req.Numbers) > 0 {
 		if op := q.open[rma.Handle(req.Numbers[0])]; op != nil {
-			op.done = reply.Words
+			op.done, op.notServed = reply.Words, reply.NotServed
 		}
 	}
 	return reply, err
@@ -161,6 +162,10 @@ func (q *remoteQueue) post(w rma.Window, p Post, got rma.Buf) rma.Handle {
 	p.Handle, p.Window = int(q.last), window.object
 	good := p.Rank >= 0 && p.Rank < window.Size() && p.Off >= 0 && p.Count > 0 &&
 		p.Count <= window.words-p.Off && !window.closed && len(q.open) < q.depth
+	if p.Kind == 'H' {
+		good = p.Rank >= 0 && p.Rank < window.Size() && len(p.Words) > 0 &&
+			max(p.Count, len(p.Words)) <= rma.MaxShipWords
+	}
 	q.posts, q.posted = append(q.posts, p), true
 	if !good {
 		if _, err := q.tell(Request{What: "QNothing"}); err != nil {
@@ -225,6 +230,9 @@ func (q *remoteQueue) Value(h rma.Handle) (uint64, error) {
 	}
 	q.values = append(q.values, int(h))
 	delete(q.open, h)
+	if op.notServed {
+		return 0, rma.ErrNotServed
+	}
 	copy(op.got, op.done[1:])
 	return op.done[0], nil
 }
@@ -240,6 +248,7 @@ func (q *remoteQueue) Stats() *rma.Stats {
 		news.Puts -= q.counted.Puts
 		news.CompareAndSwaps -= q.counted.CompareAndSwaps
 		news.FetchAdds -= q.counted.FetchAdds
+		news.Ships -= q.counted.Ships
 		news.Bytes -= q.counted.Bytes
 		q.stats.Add(news)
 		q.counted = reply.Stats

@@ -13,7 +13,7 @@
 
 enum { LEAVE = 4711, GROUP = 4712, POKE = 4713 };
 
-// fh_receive takes leave messages and pokes. The probe for them also makes progress.
+// fh_receive takes all messages. The probe for them also makes progress.
 int fh_receive(fh_job *job) {
 	for (;;) {
 		int there = 0;
@@ -27,6 +27,11 @@ int fh_receive(fh_job *job) {
 			if (err)
 				return err;
 			fh_heat();
+			continue;
+		}
+		if (status.MPI_TAG != LEAVE) {
+			if ((err = fh_take_in(job, &status)))
+				return err;
 			continue;
 		}
 		err = MPI_Recv(&job->left[from], 1, MPI_UINT64_T, from, LEAVE, job->comm,
@@ -74,6 +79,7 @@ int fh_join(int handle, int ranks, fh_job **out) {
 	job->left = fh_calloc(job->size, sizeof *job->left);
 	job->leaves = fh_calloc(job->size, sizeof *job->leaves);
 	job->poked = fh_calloc(job->size, sizeof *job->poked);
+	fh_open_messages(job);
 	if (ranks) {
 		int range[1][3] = {{0, ranks - 1, 1}};
 		MPI_Group world, group;
@@ -170,7 +176,7 @@ int fh_all_left(fh_job *job) {
 	int err = fh_receive(job);
 	if (!err)
 		err = MPI_Testall(job->size, job->leaves, &sent, MPI_STATUSES_IGNORE);
-	int all = sent && job->leftRanks == job->size - 1;
+	int all = sent && job->leftRanks == job->size - 1 && fh_is_settled(job);
 	fh_unlock();
 	return err ? err : all ? 0 : FH_PENDING;
 }
@@ -180,6 +186,7 @@ int fh_free_job(fh_job *job) {
 	fh_lock();
 	fh_forget(job);
 	job->gone = 1;
+	fh_close_messages(job);
 	int err = MPI_Comm_free(&job->comm);
 	fh_unlock();
 	return err;

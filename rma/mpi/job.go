@@ -40,6 +40,9 @@ type Job struct {
 	owns       bool              // MPI ends with this job
 	ofComm     bool              // JoinComm made it: it is closed and freed by itself
 	near       *neighbours.Group // the ranks of this host
+	serves     bool              // all ranks take messages at any time
+	swaps      bool              // and carry out atomics that come so
+	service    service
 
 	closing atomic.Bool
 	mu      sync.Mutex // one collective call at a time
@@ -122,6 +125,9 @@ func (j *Job) connect(ctx context.Context, comm C.int, cfg Config, p overrides) 
 		return fmt.Errorf("rma/mpi: joining the other ranks: %w; were all ranks started?", err)
 	}
 	if err := j.shareHosts(within, cfg, p.host); err != nil || j.near.OneHost() {
+		return err
+	}
+	if err := j.openMessages(within, cfg.Hidden); err != nil {
 		return err
 	}
 	return j.tryOut(within)
@@ -320,6 +326,7 @@ func (j *Job) awaitOthers(ctx context.Context) error {
 // free gives everything back. Collective.
 func (j *Job) free() error {
 	var errs []error
+	j.endService()
 	for _, w := range j.windows {
 		errs = append(errs, w.free())
 	}

@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"strings"
 	"unsafe"
+
+	"github.com/farhash/farhash/internal/launch"
 )
 
 // Built reports whether this program contains the engine.
@@ -63,10 +65,20 @@ const oscVariable = "OMPI_MCA_osc"
 // host, and else messages; or UCX where there is a fast network, since over TCP it sends
 // the parts of a joined get one by one.
 func oscChoice() string {
-	if devices, _ := os.ReadDir("/sys/class/infiniband"); len(devices) > 0 {
+	if fastNetwork() {
 		return "sm,ucx,pt2pt"
 	}
 	return "sm,pt2pt"
+}
+
+// fastNetwork reports whether this host has a network whose cards carry out atomics.
+func fastNetwork() bool {
+	for _, class := range []string{"/sys/class/infiniband", "/sys/class/cxi"} {
+		if devices, _ := os.ReadDir(class); len(devices) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // prepare sets what the library reads when it is initialised. What the user has set stays.
@@ -77,7 +89,10 @@ func (l library) prepare() {
 	if l.major == 4 {
 		setDefault(oscVariable, oscChoice())
 	}
-	setDefault("OMPI_MCA_mpi_yield_when_idle", "1") // ranks may outnumber cores
+	m, _, _ := launch.Detect()
+	if m.LocalSize == 0 || 2*m.LocalSize > runtime.NumCPU() { // a rank has two threads that wait
+		setDefault("OMPI_MCA_mpi_yield_when_idle", "1")
+	}
 }
 
 func setDefault(name, value string) {

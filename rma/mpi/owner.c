@@ -23,21 +23,64 @@ static int finish;
 static struct timespec nap;
 static fh_job *jobs;    // that the owner makes progress for
 static int64_t hotUntil; // others use the memory of this rank, in nanoseconds
+static volatile int64_t messagesUntil; // others send messages to it, as the former
+static int vain;                       // polls of the owner since the last message or poke
 
 int fh_is_crowded, fh_is_ending, fh_is_passive;
 
 enum {
 	LOCK_TRIES = 1000, // the owner holds the lock for less than this
 	LONG = 8,          // a nap is so much longer where this rank itself keeps calling MPI
+	YIELDS = 20,       // polls in vain until a thread sleeps
 };
 
+static int wanted; // threads that wait for the lock, or are about to take it
+
 void fh_lock(void) {
+	__atomic_fetch_add(&wanted, 1, __ATOMIC_RELAXED);
 	for (int i = 0; pthread_mutex_trylock(&lock) != 0; i++)
 		if (i == LOCK_TRIES) {
 			pthread_mutex_lock(&lock);
 			break;
 		}
+	__atomic_fetch_sub(&wanted, 1, __ATOMIC_RELAXED);
 	entered++;
+}
+
+// tryLock takes the lock if no other thread has it or waits for it: who polls would otherwise take
+// it again before one that it has woken.
+static int tryLock(void) {
+	return __atomic_load_n(&wanted, __ATOMIC_RELAXED) == 0 && pthread_mutex_trylock(&lock) == 0;
+}
+
+int fh_poll(fh_job *job) {
+	if (!tryLock())
+		return 0; // the thread that has it makes progress
+	entered++;
+	int err = job->gone ? FH_GONE : fh_receive(job);
+	fh_unlock();
+	return err;
+}
+
+static int pollers; // threads that wait for an answer, and so take all messages
+
+void fh_polling(int more) { __atomic_fetch_add(&pollers, more, __ATOMIC_RELAXED); }
+
+// fh_give_way lets other threads run between the polls of a thread that waits. After some in vain
+// it sleeps for a moment, as one that only yields may keep a thread that has work to do waiting
+// for milliseconds. Where ranks are as many as processors it only yields: each of their steps
+// would wait for a sleeper.
+void fh_give_way(int vain) {
+	static const struct timespec shortNap = {0, 3000};
+	static __thread int isExact;
+	if (fh_is_crowded || vain < YIELDS) {
+		sched_yield();
+		return;
+	}
+	if (!isExact)
+		prctl(PR_SET_TIMERSLACK, 1000); // a nap may so be short
+	isExact = 1;
+	nanosleep(&shortNap, NULL);
 }
 
 void fh_unlock(void) { pthread_mutex_unlock(&lock); }
@@ -93,43 +136,61 @@ int64_t fh_now(void) {
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-void fh_heat(void) { hotUntil = fh_now() + FH_HOT_NS; }
-
-enum { IDLE, ACTIVE, HOT }; // no thread calls MPI; this rank does; others wait for the owner
-
-// progress lets the library work for other ranks, unless this rank did so just now.
-static int progress(void) {
-	static unsigned long seen;
-	if (pthread_mutex_trylock(&lock) != 0)
-		return ACTIVE;
-	int alone = seen == entered;
-	if (alone)
-		for (fh_job *j = jobs; j; j = j->next)
-			fh_receive(j);
-	seen = entered;
-	int hot = hotUntil && fh_now() < hotUntil;
-	if (!hot)
-		hotUntil = 0;
-	pthread_mutex_unlock(&lock);
-	return !alone ? ACTIVE : hot ? HOT : IDLE;
+void fh_heat(void) {
+	hotUntil = fh_now() + FH_HOT_NS;
+	vain = 0;
 }
 
-// serve makes progress until the end: all the time while others use this rank's memory,
-// where there is a core for it, and otherwise at intervals. A rank that keeps calling MPI needs it
+void fh_heat_for_messages(void) {
+	fh_heat();
+	messagesUntil = hotUntil;
+}
+
+// No thread calls MPI; this rank does; others wait for the owner.
+enum { IDLE, ACTIVE, HOT };
+
+// active is the state while other threads of this rank call MPI.
+static int active(void) {
+	if (__atomic_load_n(&pollers, __ATOMIC_RELAXED) > 0)
+		return IDLE; // they take all messages
+	return fh_now() < messagesUntil ? HOT : ACTIVE;
+}
+
+// progress lets the library work for other ranks, unless this rank did so just now. It takes
+// messages in any case.
+static int progress(void) {
+	static unsigned long seen;
+	if (__atomic_load_n(&pollers, __ATOMIC_RELAXED) > 0 || !tryLock())
+		return active();
+	int alone = seen == entered;
+	for (fh_job *j = jobs; j; j = j->next)
+		if (alone || j->serves)
+			fh_receive(j);
+	seen = entered;
+	int state = !alone ? active() : fh_now() < hotUntil ? HOT : IDLE;
+	pthread_mutex_unlock(&lock);
+	return state;
+}
+
+// serve makes progress until the end: almost all the time while others use this rank's memory or
+// send it messages, and otherwise at intervals. A rank that keeps calling MPI needs it
 // rarely; each poll costs that rank's thread more than a microsecond.
 static void serve(void) {
-	static const struct timespec shortNap = {0, 5000};
+	static const struct timespec crowdedNap = {0, 5000};
 	struct timespec now = nap;
 	prctl(PR_SET_TIMERSLACK, 1000); // a nap may so be short
 	while (!__atomic_load_n(&finish, __ATOMIC_ACQUIRE)) {
 		int state = progress();
-		if (state == HOT && !fh_is_crowded) {
-			sched_yield();
+		if (state == HOT) {
+			if (fh_is_crowded)
+				nanosleep(&crowdedNap, NULL);
+			else
+				fh_give_way(vain++);
 			continue;
 		}
 		now.tv_nsec = state != ACTIVE ? nap.tv_nsec :
 			now.tv_nsec < nap.tv_nsec * LONG ? now.tv_nsec * 2 : now.tv_nsec;
-		nanosleep(state == HOT ? &shortNap : &now, NULL);
+		nanosleep(&now, NULL);
 	}
 }
 

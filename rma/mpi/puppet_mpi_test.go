@@ -27,9 +27,10 @@ type Request struct {
 	Flag    bool
 	Posts   []Post // operations that come before
 	Values  []int  // operations whose value was taken
+	Words   []uint64
 }
 
-// Post is an operation on a queue: get, put, swap or add.
+// Post is an operation on a queue: get, put, swap, add or ship (H).
 type Post struct {
 	Handle, Window   int
 	Kind             byte
@@ -39,13 +40,14 @@ type Post struct {
 
 // Reply is what became of it.
 type Reply struct {
-	Object int
-	Number int
-	Flag   bool
-	Words  []uint64
-	Stats  rma.Stats
-	Fault  *Fault
-	Panic  string
+	Object    int
+	Number    int
+	Flag      bool
+	NotServed bool
+	Words     []uint64
+	Stats     rma.Stats
+	Fault     *Fault
+	Panic     string
 }
 
 // Fault is an error on its way between processes.
@@ -100,6 +102,7 @@ type Puppet struct {
 	last    int
 	objects map[int]any
 	cancels map[int]context.CancelFunc
+	served  map[int]*asked // by window
 }
 
 // puppet serves the test at the other end of a socket until that hangs up.
@@ -116,7 +119,8 @@ func puppet(socket string) error {
 		return err
 	}
 	server := rpc.NewServer()
-	p := &Puppet{objects: map[int]any{}, cancels: map[int]context.CancelFunc{}}
+	p := &Puppet{objects: map[int]any{}, cancels: map[int]context.CancelFunc{},
+		served: map[int]*asked{}}
 	if err := server.Register(p); err != nil {
 		return err
 	}
@@ -159,6 +163,8 @@ func (p *Puppet) Do(req Request, reply *Reply) error {
 		err = p.doJob(ctx, &req, reply)
 	case 'Q':
 		err = p.doQueue(ctx, &req, reply)
+	case 'W':
+		p.doServe(&req, reply)
 	default:
 		err = p.doOther(ctx, &req, reply)
 	}
@@ -222,7 +228,7 @@ func (p *Puppet) doJob(ctx context.Context, req *Request, reply *Reply) error {
 func (p *Puppet) doQueue(ctx context.Context, req *Request, reply *Reply) error {
 	q := object[*puppetQueue](p, req.Object)
 	for _, n := range req.Values {
-		if _, err := q.Value(q.ops[n].h); err != nil {
+		if _, err := q.Value(q.ops[n].h); err != nil && !errors.Is(err, rma.ErrNotServed) {
 			return err
 		}
 	}
@@ -238,19 +244,19 @@ func (p *Puppet) doQueue(ctx context.Context, req *Request, reply *Reply) error 
 		return q.Submit()
 	case "QDone":
 		if reply.Flag = q.Done(op.h); reply.Flag {
-			reply.Words = q.peek(op)
+			reply.Words, reply.NotServed = q.peek(op)
 		}
 	case "QWait":
 		if err := q.Wait(ctx, op.h); err != nil {
 			return err
 		}
-		reply.Words = q.peek(op)
+		reply.Words, reply.NotServed = q.peek(op)
 	case "QPeek":
 		if !q.Done(op.h) {
 			_, err := q.Value(op.h) // which panics
 			return err
 		}
-		reply.Words = q.peek(op)
+		reply.Words, reply.NotServed = q.peek(op)
 	case "QStats":
 		reply.Stats = *q.Stats()
 	case "QClose":
@@ -276,12 +282,20 @@ func (q *puppetQueue) post(w rma.Window, p Post) error {
 		op.h = q.CompareAndSwap(w, p.Rank, p.Off, p.Words[0], p.Words[1])
 	case 'A':
 		op.h = q.FetchAdd(w, p.Rank, p.Off, p.Words[0])
+	case 'H':
+		request, err := q.Alloc(len(p.Words))
+		if err != nil {
+			return err
+		}
+		copy(request, p.Words)
+		op.h, op.buf = q.Ship(request, buf, w, p.Rank), buf
 	}
 	q.ops[p.Handle] = op
 	return nil
 }
 
 // peek is what an operation that is done saw and brought; Value later releases it.
-func (q *puppetQueue) peek(op puppetOp) []uint64 {
-	return append([]uint64{uint64(q.Queue.ops[op.h].seen)}, op.buf...)
+func (q *puppetQueue) peek(op puppetOp) (words []uint64, notServed bool) {
+	c := &q.Queue.ops[op.h]
+	return append([]uint64{uint64(c.seen)}, op.buf...), c.error != 0
 }

@@ -3,7 +3,7 @@
 // Queues. MPI orders nothing but atomics on one word; a queue promises order among all
 // operations on the same words. So an operation that may touch words of one in flight
 // waits for the end of everything in flight. Gets to one rank are joined into one call,
-// and so are puts.
+// and so are puts. What goes by messages is started here and sent by messages.c.
 
 #include <sched.h>
 #include <stdlib.h>
@@ -46,6 +46,7 @@ struct fh_queue {
 	MPI_Request *requests;
 	int *heads, *ended, flights; // by request: first slot that it completes
 	int wide;
+	int asks; // atomics whose answer has not come
 	uint64_t calls;
 	uint64_t marks[CLASSES][MARKS / 64];
 	uint64_t *touched[TOUCHED];
@@ -98,7 +99,7 @@ static void complete(fh_queue *q, int slot) {
 
 // settle clears the bits of lines once nothing is in flight.
 static void settle(fh_queue *q) {
-	if (q->flights || q->flushed >= 0)
+	if (q->flights || q->flushed >= 0 || q->asks)
 		return;
 	q->wide = 0;
 	if (q->touches > TOUCHED)
@@ -154,6 +155,28 @@ static int test(fh_queue *q) {
 	return 0;
 }
 
+// fh_landed takes the end of an operation that went by a message.
+void fh_landed(fh_op *op) {
+	fh_queue *q = op->queue;
+	int asked = op->kind != FH_SHIP;
+	__atomic_store_n(&op->state, FH_DONE, __ATOMIC_RELEASE);
+	q->asks -= asked;
+	if (asked)
+		settle(q);
+}
+
+// awaitAnswers waits for those to atomics. The owner may need the lock for its own messages.
+static int awaitAnswers(fh_queue *q) {
+	int err = q->asks ? fh_send_news(q->job) : 0;
+	for (int vain = 0; q->asks && !err;) {
+		fh_unlock();
+		fh_give_way(vain++);
+		fh_lock();
+		err = fh_receive(q->job);
+	}
+	return err;
+}
+
 static int drain(fh_queue *q) {
 	int err = flush(q);
 	if (!err && q->flights)
@@ -163,7 +186,7 @@ static int drain(fh_queue *q) {
 	if (!err)
 		q->flights = 0;
 	settle(q);
-	return err;
+	return err ? err : awaitAnswers(q);
 }
 
 // byFlush enters operations, chained from head, that a flush of their target completes.
@@ -266,7 +289,7 @@ static int issue(fh_queue *q, call *c) {
 }
 
 static int issueAll(fh_queue *q) {
-	int err = 0;
+	int err = fh_send_news(q->job);
 	for (int i = 0; i < OPEN && q->opened > 0 && !err; i++)
 		err = issue(q, &q->open[i]);
 	return err;
@@ -323,6 +346,11 @@ static int addBySwap(fh_queue *q, fh_op *op) {
 // atomic starts a compare-and-swap or fetch-and-add.
 static int atomic(fh_queue *q, int slot) {
 	fh_op *op = &q->ops[slot];
+	if (op->window->coherent) {
+		q->asks++;
+		fh_ask(q, q->job, op);
+		return 0;
+	}
 	int err = fh_poke(q->job, op->rank);
 	if (err)
 		return err;
@@ -341,7 +369,13 @@ static int atomic(fh_queue *q, int slot) {
 
 static int start(fh_queue *q, int slot) {
 	fh_op *op = &q->ops[slot];
-	int direct = op->kind <= FH_PUT && op->window->direct[op->rank] != NULL;
+	int direct = op->window->direct[op->rank] != NULL &&
+		(op->kind <= FH_PUT || op->window->coherent);
+	if (op->kind == FH_SHIP) {
+		op->state = FH_FLYING;
+		fh_ask(q, q->job, op);
+		return 0;
+	}
 	if (clashes(q, op, !direct)) {
 		int err = issueAll(q);
 		if (!err)
@@ -354,8 +388,14 @@ static int start(fh_queue *q, int slot) {
 	op->next = -1;
 	op->byRequest = 0;
 	op->seen = 0;
-	if (direct) {
+	if (direct && op->kind <= FH_PUT) {
 		copyDirect(op);
+		return 0;
+	}
+	if (direct) {
+		op->seen = fh_swap_here(op->window->direct[op->rank] + op->off,
+			op->kind == FH_ADD, op->old, op->word);
+		op->state = FH_DONE;
 		return 0;
 	}
 	q->wide = op->words > WIDE;
@@ -375,22 +415,47 @@ int fh_submit(fh_queue *q) {
 	return err;
 }
 
+// awaitAnswer is fh_wait for an operation that goes by a message. Who waits for an answer of a
+// program returns early to carry out a request of another one.
+static int awaitAnswer(fh_queue *q, const fh_op *op, int spins) {
+	int err = 0, ships = op->kind == FH_SHIP && spins > 0, toServe = 0;
+	if (ships)
+		fh_join_shippers(q->job);
+	fh_polling(1);
+	for (int vain = 0; !err && !toServe; fh_give_way(vain++)) {
+		err = spins-- < 0 ? FH_PENDING : fh_poll(q->job);
+		if (__atomic_load_n(&op->state, __ATOMIC_ACQUIRE) == FH_DONE)
+			break;
+		toServe = ships && fh_is_asked(q->job);
+	}
+	fh_polling(-1);
+	if (ships)
+		fh_leave_shippers(q->job, toServe);
+	return toServe ? FH_PENDING : err;
+}
+
 // fh_wait waits shortly for an operation: FH_PENDING if it is not done.
 int fh_wait(fh_queue *q, int slot, int spins) {
+	fh_op *op = &q->ops[slot];
+	if (op->byMessage)
+		return awaitAnswer(q, op, spins);
 	for (;; sched_yield()) {
 		fh_lock();
-		int err = q->job->gone ? FH_GONE : q->ops[slot].byRequest ? test(q) : flush(q);
+		int err = q->job->gone ? FH_GONE : op->byRequest ? test(q) : flush(q);
 		fh_unlock();
-		if (err || q->ops[slot].state == FH_DONE)
+		if (err || op->state == FH_DONE)
 			return err;
 		if (spins-- <= 0)
 			return FH_PENDING;
 	}
 }
 
-// fh_drain ends all that is in flight.
+// fh_drain ends all that is in flight, and gives up the answers to what was shipped.
 int fh_drain(fh_queue *q) {
 	fh_lock();
+	for (int i = 0; i < q->depth; i++)
+		if (q->ops[i].kind == FH_SHIP && q->ops[i].state == FH_FLYING)
+			fh_unask(q->job, &q->ops[i]);
 	int err = q->job->gone ? 0 : drain(q);
 	fh_unlock();
 	return err;

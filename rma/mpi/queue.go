@@ -101,16 +101,20 @@ func (q *Queue) FetchAdd(w rma.Window, rank, off int, delta uint64) rma.Handle {
 	return h
 }
 
-// post checks the place of an operation and takes a slot for it. A window of another
-// engine is a bug of the caller, and so is an operation more than there is room for.
+// post checks the place of an operation and takes a slot for it.
 func (q *Queue) post(kind C.uint8_t, window rma.Window, rank, off, words int) (
 	rma.Handle, *C.fh_op) {
-	w := window.(*Window)
+	w := windowOf(window)
 	if rank < 0 || rank >= w.job.size || words < 1 || words > w.words ||
 		off < 0 || off > w.words-words {
 		panic(fmt.Sprintf("rma/mpi: %d words at %d of rank %d are outside a window of %d ranks "+
 			"with %d words each", words, off, rank, w.job.size, w.words))
 	}
+	return q.take(kind, w, rank, off, words)
+}
+
+// take takes a slot for an operation. One more than there is room for is a bug of the caller.
+func (q *Queue) take(kind C.uint8_t, w *Window, rank, off, words int) (rma.Handle, *C.fh_op) {
 	if w.closed.Load() {
 		panic("rma/mpi: an operation on a window that this rank has closed")
 	}
@@ -158,10 +162,11 @@ func (q *Queue) Wait(ctx context.Context, h rma.Handle) error {
 		if code != 0 && code != C.FH_PENDING {
 			return q.job.lib.fault("waiting for an operation", code)
 		}
+		served := q.ops[h].kind == C.FH_SHIP && q.job.serveNow()
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if code == C.FH_PENDING {
+		if code == C.FH_PENDING && !served {
 			pause(&pace)
 		}
 	}
@@ -175,6 +180,12 @@ func (q *Queue) Value(h rma.Handle) (uint64, error) {
 	}
 	op.state = C.FH_FREE
 	q.free = append(q.free, h)
+	if op.error != 0 {
+		return 0, fmt.Errorf("rma/mpi: rank %d: %w", op.rank, rma.ErrNotServed)
+	}
+	if op.kind == C.FH_SHIP {
+		q.stats.Bytes += uint64(op.seen) * 8
+	}
 	return uint64(op.seen), nil
 }
 

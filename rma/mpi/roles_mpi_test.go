@@ -32,6 +32,13 @@ var roles = map[string]func(string) error{
 	"views":   views,
 	"tables":  tables,
 	"comms":   comms,
+
+	"shipAll":     shipAll,
+	"shipCompute": shipCompute,
+	"shipCancel":  shipCancel,
+	"shipDie":     shipDie,
+	"serves":      serves,
+	"servesIn":    servesIn,
 }
 
 // inJob joins as an argument says, lets a function work and leaves.
@@ -118,6 +125,19 @@ func passive(argument string) error {
 		}
 	}
 	return guest.Finalize()
+}
+
+// servesIn is a program that has initialised MPI itself, at a level or for one thread.
+func servesIn(argument string) error {
+	how, level := "hosts", strings.Index("0123", argument)
+	if argument == "passive" {
+		how, level = argument, 0
+	}
+	runtime.LockOSThread()
+	if err := guest.Init(level); err != nil {
+		return err
+	}
+	return errors.Join(serves(how), guest.Finalize())
 }
 
 // views prints how many segments a rank sees as memory, after it has examined them.

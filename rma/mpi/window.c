@@ -39,6 +39,13 @@ int fh_open(fh_job *job, uint64_t *base, int64_t words, fh_window **out, uint64_
 		if (!err)
 			err = MPI_Win_sync(w->win);
 	}
+	w->number = job->opened++;
+	fh_window **all = fh_calloc(job->opened, sizeof *all);
+	if (w->number)
+		memcpy(all, job->windows, w->number * sizeof *all);
+	free(job->windows);
+	job->windows = all;
+	job->windows[w->number] = err ? NULL : w;
 	fh_unlock();
 	if (err) {
 		free(w->direct);
@@ -58,6 +65,10 @@ int fh_unified(fh_window *w) {
 	return there && *model == MPI_WIN_UNIFIED;
 }
 
+void fh_coherent(fh_window *w) { w->coherent = 1; }
+
+uint32_t fh_number(fh_window *w) { return w->number; }
+
 void fh_direct(fh_window *w, int rank, uint64_t *base) { w->direct[rank] = base; }
 
 // fh_close is collective, and ends what is in flight.
@@ -66,6 +77,7 @@ int fh_close(fh_window *w) {
 	int err = MPI_Win_unlock_all(w->win);
 	if (!err)
 		err = MPI_Win_free(&w->win);
+	w->job->windows[w->number] = NULL;
 	fh_unlock();
 	free(w->direct);
 	free(w);

@@ -23,6 +23,7 @@ type Window struct {
 	c      *C.fh_window
 	words  int
 	views  [][]uint64 // by rank: where this process sees its segment; nil: nowhere
+	swaps  bool       // the owners carry out atomics, by instructions of their processors
 	host   rma.Window // the segments of this host, nil where they are memory of MPI
 	closed atomic.Bool
 }
@@ -52,14 +53,34 @@ func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 	if err == nil {
 		err = j.agree(ctx, "making a window", w.open())
 	}
+	if err == nil {
+		err = w.agreeOnSwaps(ctx)
+	}
 	if err != nil {
 		if w.host != nil {
 			_ = w.host.Close()
 		}
 		return nil, fmt.Errorf("making window %q: %w", spec.Name, err)
 	}
+	if w.swaps {
+		C.fh_coherent(w.c)
+	}
 	j.windows = append(j.windows, w)
+	if j.serves {
+		return &servedWindow{Window: w, number: uint32(C.fh_number(w.c))}, nil
+	}
 	return w, nil
+}
+
+// agreeOnSwaps decides who carries out atomics: their owners, if every process sees its segment.
+// Collective.
+func (w *Window) agreeOnSwaps(ctx context.Context) error {
+	if !w.job.swaps {
+		return nil
+	}
+	least, err := w.job.least(ctx, []uint64{uint64(flag(w.views[w.job.rank] != nil))})
+	w.swaps = err == nil && least[0] == 1
+	return err
 }
 
 // reserve gets or checks the memory for this rank's segment.
@@ -144,8 +165,8 @@ func (w *Window) Rank() int { return w.job.rank }
 func (w *Window) Size() int { return w.job.size }
 func (w *Window) Len() int  { return w.words }
 
-// CPUAtomicsCoherent is false: what MPI swaps, a processor must not.
-func (w *Window) CPUAtomicsCoherent() bool { return false }
+// CPUAtomicsCoherent reports whether processors swap words: what MPI swaps, a processor must not.
+func (w *Window) CPUAtomicsCoherent() bool { return w.swaps }
 
 // Words is the segment of a rank of this host; nil for others, and in a hidden window.
 func (w *Window) Words(rank int) []uint64 { return w.views[rank] }
