@@ -33,6 +33,9 @@
 // are cheap, as on InfiniBand, there is no minimum batch, and nothing is shipped. [Choice]
 // reports what was chosen and why.
 //
+// The engines rma/ucx and rma/mpi carry requests, the latter where it has initialised MPI itself or
+// the program has with MPI_THREAD_MULTIPLE.
+//
 // # Guarantees
 //
 // A shipped operation takes effect between the call and its return, as a one-sided one does: it
@@ -40,7 +43,8 @@
 // what was in flight to it may have taken effect or not; the others' part of the batch is done.
 // An owner that has closed the table leaves its part to one-sided operations.
 //
-// The answers of an owner come from one goroutine of its program. So a rank gives at most one
+// An owner carries out one request at a time, in a goroutine of the engine or in one that waits for
+// an answer itself. So a rank gives at most one
 // processor to the others, and a request that waits does not delay one-sided operations. A rank
 // that is busy on all its processors answers when Go's scheduler runs that goroutine, which may
 // take 10 ms. The memory for requests is bounded: each call in progress has 8 requests and

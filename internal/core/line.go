@@ -55,7 +55,8 @@ func (b *Batches) Open(ctx context.Context, job rma.Job, w rma.Window, cfg Confi
 	case ok:
 	case cfg.Access == ship.Shipped && !b.All:
 		return errors.New("ship: this engine carries no requests to other ranks; take " +
-			"Auto or OneSided, or the engine rma/ucx (FARHASH_ENGINE=ucx)")
+			"Auto or OneSided, or an engine that does: rma/ucx (FARHASH_ENGINE=ucx), or rma/mpi " +
+			"in a program that leaves MPI to it or initialises it with MPI_THREAD_MULTIPLE")
 	default:
 		return nil
 	}
