@@ -17,9 +17,9 @@ type Server interface {
 // Handler carries out a request: it writes to answer and returns how many words it wrote. Both
 // slices are memory of the engine and are only valid during the call. from is the rank that sent
 // the request. The engine calls the handlers of a rank one at a time, so they use at most one
-// processor, in a goroutine of its own or in one that waits for the answer to a request. They may use queues, but must not ship and must not close what they
-// serve. What a handler has written is visible to the rank that has its answer, as after a put
-// that is done.
+// processor, in a goroutine of its own or in one that waits for the answer to a request. They may
+// use queues, but must not ship and must not close what they serve. What a handler has written is
+// visible to the rank that has its answer, as after a put that is done.
 type Handler func(from int, request, answer []uint64) (words int)
 
 // A Carrier is a queue of an engine whose windows are Servers.
