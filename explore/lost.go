@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/farhash/farhash/internal/archive"
-	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
 )
 
