@@ -51,8 +51,12 @@ func (s *anySet) LoadFactor(ctx context.Context) (float64, error) {
 
 // Stats returns what this rank has done with the set so far.
 func (s *anySet) Stats() Stats {
-	stats := s.t.tally.stats()
-	stats.Access = s.t.batches.Access()
+	t := s.t
+	stats := t.tally.stats()
+	stats.Access = t.batches.Access()
+	if t.first.base != nil && stats.Inserted > 0 {
+		stats.LongestProbe = max(stats.LongestProbe, lineBuckets)
+	}
 	return stats
 }
 

@@ -64,6 +64,9 @@
 //	span.search      a word over memory, with decide written out        direct.go
 //	elementSearch    an element over memory                             elements_direct.go
 //
+// Where there is a kernel in assembly, a single FindOrPut first tries the line of its home there
+// (firstLine, kernel.go), and leaves what does not end in it to span.search.
+//
 // Batches over memory have loops of their own, which overlap the waits for memory. What they do
 // not decide in the first line of a search they leave to the loops above, but for the assembly:
 //

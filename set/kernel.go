@@ -50,14 +50,16 @@ const (
 	// calls: assembly cannot be preempted. A call takes some 30 microseconds.
 	kernelWords = 2048
 
-	// flights is how many searches a kernel has in flight. 64 insert a fifth more than 32 on an AMD
+	// flights is how many searches a kernel has in flight at most; the assembly has room for as
+	// many. 64 insert a fifth more than 32 on an AMD
 	// Zen 5 (122 and 101 million words a second), and 1 to 5 % more on an Intel Sapphire Rapids.
 	flights = 64
 )
 
-// flight is one search, for the assembly alone: the byte offset of the line that it examines
-// next, and the number of the word in the batch, with the lines examined before in the high half.
-type flight [2]uint64
+// slots is how many searches are in flight of a piece of n words. While the first lines arrive
+// nothing can be compared, and while the last words are compared no line arrives: so fewer of a
+// small piece. Of 64 words, 24 in flight insert a quarter more than 64 on an Intel Sapphire Rapids.
+func slots(n int) uint64 { return uint64(min((n+1)/2, 16+n/8, flights)) }
 
 // kernelWork is the arguments and results of a kernel. The assembly knows the offsets.
 //
@@ -83,8 +85,7 @@ type kernelWork struct {
 	words     *uint64
 	results   *Result
 	n         uint64
-	ring      *flight
-	slots     uint64
+	slots     uint64 // of flights in use
 	limit     uint64 // lines that a search may examine
 	chunkMask uint64 // lines of a chunk, less one
 	insert    uint64 // 0: an empty bucket ends the search
@@ -114,12 +115,11 @@ func (t *table) runKernel(v *span, words []uint64, results []Result, insert bool
 //
 //go:noinline
 func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool, c *counts) {
-	var ring [flights]flight
 	w := kernelWork{
 		base:  uintptr(unsafe.Pointer(unsafe.SliceData(v.flat))) - uintptr(v.first)*8,
 		lines: t.buckets / lineBuckets,
 		words: unsafe.SliceData(words), results: unsafe.SliceData(results),
-		n: uint64(len(words)), ring: &ring[0], slots: flights,
+		n: uint64(len(words)), slots: slots(len(words)),
 		limit: t.limit / lineBuckets, chunkMask: uint64(t.geometry.chunk)/lineBuckets - 1,
 		end: (v.first + uint64(len(v.flat))) * 8,
 	}
@@ -141,4 +141,28 @@ func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool,
 	c.extra += w.extra
 	// Whole lines: the bucket of the last line at which a search ended is not recorded.
 	c.longest = max(c.longest, min(w.most+1, w.limit)*lineBuckets)
+}
+
+// firstLine inserts single words in assembly, as far as the first line is enough: up to load 0.5
+// that is nearly always so. A compare-and-swap waits for all stores before it, and the load of the
+// next search is begun ahead of its time only if few instructions lie before it. So this is one
+// call that keeps everything in registers, and counts what it has inserted itself. The assembly
+// knows the offsets.
+type firstLine struct {
+	base   *uint64 // bucket 0; nil: single words are not searched for here
+	lines  uint64  // in the table
+	counts *uint64 // of insertions, one in each stripe
+	avx512 bool    // the kernel, which is AVX2 else
+}
+
+// lostFirst is unfinished after a compare-and-swap that another insertion won.
+const lostFirst = unfinished + 1
+
+// newFirstLine is for a table whose buckets and counters are all directly addressable.
+func (t *table) newFirstLine() firstLine {
+	if t.flat == nil || t.kernel == KernelPortable || t.arenas != nil || t.tally.own == nil {
+		return firstLine{}
+	}
+	return firstLine{base: &t.flat[0], lines: t.units, counts: &t.tally.own[0],
+		avx512: t.kernel == KernelAVX512}
 }

@@ -38,3 +38,17 @@ func search(k Kernel, w *kernelWork) {
 		searchAVX2(w)
 	}
 }
+
+//go:noescape
+func firstAVX512(f *firstLine, word uint64) Result
+
+//go:noescape
+func firstAVX2(f *firstLine, word uint64) Result
+
+// insert inserts a word if its first line is enough for that.
+func (f *firstLine) insert(word uint64) Result {
+	if f.avx512 {
+		return firstAVX512(f, word)
+	}
+	return firstAVX2(f, word)
+}

@@ -1,25 +1,35 @@
 #include "textflag.h"
 
-// The layout of kernelWork and flight; a test keeps it in step.
+// The layout of kernelWork; a test keeps it in step.
 #define WORK_BASE 0
 #define WORK_LINES 8
 #define WORK_WORDS 16
 #define WORK_RESULTS 24
 #define WORK_N 32
-#define WORK_RING 40
-#define WORK_SLOTS 48
-#define WORK_LIMIT 56
-#define WORK_CHUNK 64
-#define WORK_INSERT 72
-#define WORK_END 80
-#define WORK_WHOLE 88
-#define WORK_ENDED 96
-#define WORK_FULL 104
-#define WORK_UNFINISHED 112
-#define WORK_LOST 120
-#define WORK_EXTRA 128
-#define WORK_MOST 136
+#define WORK_SLOTS 40
+#define WORK_LIMIT 48
+#define WORK_CHUNK 56
+#define WORK_INSERT 64
+#define WORK_END 72
+#define WORK_WHOLE 80
+#define WORK_ENDED 88
+#define WORK_FULL 96
+#define WORK_UNFINISHED 104
+#define WORK_LOST 112
+#define WORK_EXTRA 120
+#define WORK_MOST 128
 
+// The layout of firstLine, and a stripe by the address of the stack, as in core.Stripe.
+#define FIRST_BASE 0
+#define FIRST_LINES 8
+#define FIRST_COUNTS 16
+#define STACK_BITS 13
+#define STRIPES 16
+
+// A flight is one search: the byte offset of the line that it examines next, the number of the
+// word in the batch, and the lines examined before. The ring of flights lies in the frame, where
+// nobody has to clear it.
+#define RING_BYTES 1024
 #define FLY_LINE 0
 #define FLY_INDEX 8
 #define FLY_EXAMINED 12
@@ -32,17 +42,21 @@
 // What a search stores counts: a locked instruction waits for all stores before it. A search
 // that ends in its first line stores its line, its number and its result.
 
+// HASH hashes the word BX into AX.
+#define HASH \
+	MOVQ  BX, AX  \
+	SHRQ  $32, AX \
+	XORQ  BX, AX  \
+	IMULQ R15, AX \
+	MOVQ  AX, DX  \
+	SHRQ  $32, DX \
+	XORQ  DX, AX  \
+	IMULQ R15, AX
+
 // START takes the next word into slot R9: hash, home line, prefetch.
 #define START \
 	MOVQ  (SI)(R12*8), BX   \
-	MOVQ  BX, AX            \
-	SHRQ  $32, AX           \
-	XORQ  BX, AX            \
-	IMULQ R15, AX           \
-	MOVQ  AX, DX            \
-	SHRQ  $32, DX           \
-	XORQ  DX, AX            \
-	IMULQ R15, AX           \
+	HASH                    \
 	MULQ  WORK_LINES(CX)    \
 	SHLQ  $6, DX            \
 	PREFETCHT0 (DI)(DX*1)   \
@@ -95,7 +109,7 @@
 	MOVQ WORK_BASE(CX), DI    \
 	MOVQ WORK_WORDS(CX), SI   \
 	MOVQ WORK_RESULTS(CX), R8 \
-	MOVQ WORK_RING(CX), R10   \
+	LEAQ ring-RING_BYTES(SP), R10 \
 	MOVQ WORK_SLOTS(CX), R11  \
 	SHLQ $4, R11              \
 	ADDQ R10, R11             \
@@ -206,11 +220,62 @@ end:                          \
 	VZEROUPPER                \
 	RET
 
+// FIRST searches the first line of one word, and counts it if it is inserted.
+#define FIRST(SCAN) \
+	MOVQ f+0(FP), CX        \
+	MOVQ word+8(FP), BX     \
+	MOVQ FIRST_BASE(CX), DI \
+	MOVQ $0x9E3779B97F4A7C15, R15 \
+	HASH                    \
+	MULQ FIRST_LINES(CX)    \
+	SHLQ $6, DX             \
+	BTSQ $63, BX            \
+	JCS  leave              \
+	SCAN                    \
+	VZEROUPPER              \
+	TESTL AX, AX            \
+	JNE  found              \
+	TESTL R14, R14          \
+	JEQ  leave              \
+	TZCNTL R14, R14         \
+	LEAQ (DI)(R14*8), R14   \
+	XORQ AX, AX             \
+	LOCK                    \
+	CMPXCHGQ BX, (R14)(DX*1) \
+	JNE  lost               \
+	MOVQ FIRST_COUNTS(CX), DI \
+	LEAQ f+0(FP), AX        \
+	SHRQ $STACK_BITS, AX    \
+	ANDL $(STRIPES-1), AX   \
+	SHLQ $6, AX             \
+	LOCK                    \
+	INCQ (DI)(AX*1)         \
+	MOVB $2, ret+16(FP)     \
+	RET                     \
+found:                      \
+	MOVB $1, ret+16(FP)     \
+	RET                     \
+lost:                       \
+	MOVB $5, ret+16(FP)     \
+	RET                     \
+leave:                      \
+	MOVB $4, ret+16(FP)     \
+	RET
+
 // func searchAVX512(w *kernelWork)
-TEXT ·searchAVX512(SB), NOSPLIT, $0-8
+TEXT ·searchAVX512(SB), 0, $1024-8
 	KERNEL(SCAN512)
 
 // func searchAVX2(w *kernelWork)
-TEXT ·searchAVX2(SB), NOSPLIT, $0-8
+TEXT ·searchAVX2(SB), 0, $1024-8
 	VPXOR Y5, Y5, Y5
 	KERNEL(SCAN256)
+
+// func firstAVX512(f *firstLine, word uint64) Result
+TEXT ·firstAVX512(SB), NOSPLIT, $0-17
+	FIRST(SCAN512)
+
+// func firstAVX2(f *firstLine, word uint64) Result
+TEXT ·firstAVX2(SB), NOSPLIT, $0-17
+	VPXOR Y5, Y5, Y5
+	FIRST(SCAN256)

@@ -25,21 +25,33 @@ func TestKernelLayout(t *testing.T) {
 	}{
 		{"lines", unsafe.Offsetof(w.lines), 8}, {"words", unsafe.Offsetof(w.words), 16},
 		{"results", unsafe.Offsetof(w.results), 24}, {"n", unsafe.Offsetof(w.n), 32},
-		{"ring", unsafe.Offsetof(w.ring), 40}, {"slots", unsafe.Offsetof(w.slots), 48},
-		{"limit", unsafe.Offsetof(w.limit), 56}, {"chunkMask", unsafe.Offsetof(w.chunkMask), 64},
-		{"insert", unsafe.Offsetof(w.insert), 72}, {"end", unsafe.Offsetof(w.end), 80},
-		{"whole", unsafe.Offsetof(w.whole), 88}, {"ended", unsafe.Offsetof(w.ended), 96},
-		{"full", unsafe.Offsetof(w.full), 104},
-		{"unfinished", unsafe.Offsetof(w.unfinished), 112}, {"lost", unsafe.Offsetof(w.lost), 120},
-		{"extra", unsafe.Offsetof(w.extra), 128}, {"most", unsafe.Offsetof(w.most), 136},
+		{"slots", unsafe.Offsetof(w.slots), 40},
+		{"limit", unsafe.Offsetof(w.limit), 48}, {"chunkMask", unsafe.Offsetof(w.chunkMask), 56},
+		{"insert", unsafe.Offsetof(w.insert), 64}, {"end", unsafe.Offsetof(w.end), 72},
+		{"whole", unsafe.Offsetof(w.whole), 80}, {"ended", unsafe.Offsetof(w.ended), 88},
+		{"full", unsafe.Offsetof(w.full), 96},
+		{"unfinished", unsafe.Offsetof(w.unfinished), 104}, {"lost", unsafe.Offsetof(w.lost), 112},
+		{"extra", unsafe.Offsetof(w.extra), 120}, {"most", unsafe.Offsetof(w.most), 128},
 	} {
 		if f.at != f.want {
 			t.Errorf("kernelWork.%s is at %d, the assembly reads %d", f.name, f.at, f.want)
 		}
 	}
-	var f flight
-	if unsafe.Sizeof(f) != 16 {
-		t.Errorf("a flight has %d bytes, the assembly counts on 16", unsafe.Sizeof(f))
+	var first firstLine
+	for _, f := range []struct {
+		name string
+		at   uintptr
+		want uintptr
+	}{
+		{"lines", unsafe.Offsetof(first.lines), 8}, {"counts", unsafe.Offsetof(first.counts), 16},
+		{"stripes", stripes, 16}, {"words of a stripe", stripeWords, 8},
+	} {
+		if f.at != f.want {
+			t.Errorf("firstLine: %s is %d, the assembly counts on %d", f.name, f.at, f.want)
+		}
+	}
+	if flights*16 != 1024 || slots(kernelWords) > flights || slots(1) < 1 {
+		t.Errorf("there are %d flights, the assembly has room for 64", flights)
 	}
 }
 
@@ -55,18 +67,18 @@ func newKernelSet(t *testing.T, cfg Config) *Set {
 	return s
 }
 
-// Every kernel gives the answers of single calls, batch for batch, up to the first
-// Full: from there on the order of a batch decides which of its words get in.
+// Every kernel gives the answers of single calls with another one, batch for batch, up to the
+// first Full: from there on the order of a batch decides which of its words get in.
 func TestKernelsAgree(t *testing.T) {
 	for _, shape := range []Config{
 		{Buckets: 8, Chunk: 8}, {Buckets: 24}, {Buckets: 1024, Chunk: 16, Chunks: 4},
 		{Buckets: 4096}, {Buckets: 1 << 14, Chunk: 8, Chunks: 512},
 	} {
-		for _, kernel := range Kernels() {
+		for i, kernel := range Kernels() {
 			t.Run(fmt.Sprintf("%d/%s", shape.Buckets, kernel), func(t *testing.T) {
-				cfg := shape
-				cfg.Kernel = kernel
-				batched, single := newKernelSet(t, cfg), newKernelSet(t, shape)
+				cfg, other := shape, shape
+				cfg.Kernel, other.Kernel = kernel, Kernels()[(i+1)%len(Kernels())]
+				batched, single := newKernelSet(t, cfg), newKernelSet(t, other)
 				rng := rand.New(rand.NewPCG(7, shape.Buckets))
 				for full := false; !full; {
 					words := distinctWords(rng, 1+rng.IntN(1+int(shape.Buckets)/8), 4*shape.Buckets)

@@ -25,7 +25,7 @@ func wordLosesItsBucket(t testing.TB) {
 	words := wordsWithHomes(2, []uint64{0})
 	for i, want := range []Result{Found, Inserted} {
 		jobs := ranksOf(t, engineDirect, 1)
-		sets, err := newSets(jobs, Config{Buckets: 64})
+		sets, err := newSets(jobs, Config{Buckets: 64, Kernel: KernelPortable})
 		must(t, err)
 		first := NotFound
 		claimsWord.Intercept(t, func() {

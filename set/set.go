@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/internal/testkit/mark"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
@@ -72,7 +74,18 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Set, error) {
 
 // FindOrPut finds word or inserts it (OP 3.3). The result is Found, Inserted or
 // Full; Full comes with a *FullError. A word of more than 63 bits is an error.
-func (s *Set) FindOrPut(word uint64) (Result, error) { return s.one(word, true) }
+func (s *Set) FindOrPut(word uint64) (Result, error) {
+	if t := s.t; t.first.base != nil {
+		r := t.first.insert(word)
+		if r <= Full {
+			return r, nil
+		}
+		if r == lostFirst {
+			t.tally.add(&counts{lost: 1})
+		}
+	}
+	return s.one(word, true)
+}
 
 // Contains reports whether word is in the set.
 func (s *Set) Contains(word uint64) (bool, error) {
@@ -124,13 +137,31 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 		return fmt.Errorf("set: %s and %s; they must be equally many",
 			plural.Of(len(words), "word"), plural.Of(len(results), "result"))
 	}
-	for _, word := range words {
-		if word > MaxWord {
-			return WordError(word)
-		}
+	if err := checkWords(words); err != nil {
+		return err
 	}
-	b := batch{t: s.t, items: words, results: results, insert: insert}
+	t := s.t
+	if t.flat != nil { // the batch is not divided
+		c := t.searchBatch(&t.span, words, results, insert)
+		if mark.Enabled {
+			(&batch{t: t, items: words, results: results}).markDuplicates()
+		}
+		return t.ended(&c, nil)
+	}
+	b := batch{t: t, items: words, results: results, insert: insert}
 	return b.run()
+}
+
+// checkWords looks for words that are too large. Most batches have none: one test is then enough.
+func checkWords(words []uint64) error {
+	all := uint64(0)
+	for _, word := range words {
+		all |= word
+	}
+	if all <= MaxWord {
+		return nil
+	}
+	return WordError(words[slices.IndexFunc(words, func(w uint64) bool { return w > MaxWord })])
 }
 
 // WordError says that a word is larger than MaxWord.

@@ -27,9 +27,10 @@ const (
 	resultMask = 1<<resultBits - 1
 )
 
-// open readies the table for batches. old is the table that this one replaces, or nil: what was
-// measured for it holds here. Collective.
+// open readies the table for operations. old is the table that this one replaces, or nil: what
+// was measured for it holds here. Collective.
 func (t *table) open(ctx context.Context, old *table) error {
+	t.first = t.newFirstLine()
 	cfg := core.Config{Access: t.geometry.Access, Closed: errClosed,
 		Messages: 1.5, // a chunk, and where the word is new a swap
 		Answer:   t.answer}

@@ -50,6 +50,7 @@ type table struct {
 	directChunk uint64 // C as the statistics have it where memory is direct
 	auto        *auto  // chooses C, nil if it is given or memory is direct
 	kernel      Kernel // searches batches; chosen, not KernelAuto
+	first       firstLine
 
 	sessions core.Pool[*session]
 	batches  core.Batches
@@ -189,7 +190,7 @@ var errClosed = errors.New("set: the set is closed")
 // and finds it closed, before it can use memory that is unmapped.
 func (t *table) close() error {
 	err := t.batches.Close() // first: requests of other ranks are being carried out
-	t.flat, t.spans = nil, nil
+	t.flat, t.spans, t.first = nil, nil, firstLine{}
 	return errors.Join(err, t.sessions.Close(), t.window.Close())
 }
 
