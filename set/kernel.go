@@ -26,6 +26,14 @@ const (
 // Kernels lists those that this processor can run, the preferred one first.
 func Kernels() []Kernel { return append(vectorKernels(), KernelPortable) }
 
+// InFlight is how many searches for words are in flight at most.
+func (k Kernel) InFlight() int {
+	if k == KernelPortable || k == KernelAuto && Kernels()[0] == KernelPortable {
+		return blockWords
+	}
+	return flights
+}
+
 // choose returns the kernel for a table.
 func (k Kernel) choose(t *table) (Kernel, error) {
 	fits := t.unit == lineBuckets && chunkIsPowerOfTwo(t)

@@ -19,7 +19,13 @@ type Stats struct {
 	Full         uint64
 	LostSwaps    uint64 // compare-and-swaps that another insertion won
 	ExtraChunks  uint64 // chunks examined beyond the first of each operation
-	LongestProbe uint64 // buckets examined by the longest search counted
+	LongestProbe uint64 // buckets examined by the longest search counted; kernels count lines
+
+	// Kernel searches the batches over memory that this rank can address; empty: there is none.
+	Kernel Kernel
+	// InFlight is how many searches of a batch are in flight at most: in the kernel, and without
+	// one on a queue.
+	InFlight int
 
 	// Access is how batches reach memory that this rank cannot address directly, and why.
 	Access ship.Choice
@@ -32,6 +38,17 @@ type Stats struct {
 	// RoundTrips are waits: for compare-and-swaps and elements as well, but not for a
 	// chunk that arrived while the one before it was examined.
 	Queues rma.Stats
+}
+
+// searching is Kernel and InFlight.
+func (t *table) searching() (Kernel, int) {
+	switch {
+	case !t.batches.Any:
+		return "", t.geometry.Depth
+	case t.arenas != nil:
+		return t.kernel, stageRing * stageBlock
+	}
+	return t.kernel, t.kernel.InFlight()
 }
 
 // Operations is the number of operations counted.

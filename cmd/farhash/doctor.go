@@ -101,8 +101,9 @@ func (f *doctorFlags) run(ctx context.Context, out io.Writer) error {
 func kernels() doctor.Finding {
 	names := set.Kernels()
 	return doctor.Finding{Group: groupSystem, Name: "search kernels", Level: doctor.OK,
-		Message: fmt.Sprintf("%v; the first is used", names),
-		Values:  map[string]any{"kernels": names}}
+		Message: fmt.Sprintf("%v; the first is used, with %d searches in flight", names,
+			names[0].InFlight()),
+		Values: map[string]any{"kernels": names, "inFlight": names[0].InFlight()}}
 }
 
 // minMemoryBytes is what even a small search needs.
