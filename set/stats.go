@@ -141,7 +141,10 @@ func (ta *tally) count(r Result, examined, lost, chunk uint64) {
 // add adds a batch.
 func (ta *tally) add(c *counts) {
 	i := core.Stripe()
-	ta.sums.Add(i, c)
+	rest := *c
+	if rest.inserted, rest.longest = 0, 0; rest != (counts{}) {
+		ta.sums.Add(i, &rest)
+	}
 	ta.noteLongest(c.longest)
 	switch {
 	case c.inserted == 0:
