@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // TestLostSwaps has two goroutines insert the same few things at the same moment, over
@@ -70,27 +71,13 @@ func TestLostSwaps(t *testing.T) {
 // lockstep has two ranks insert the same batch in every round, both starting when
 // both are there.
 func lockstep(rounds, each int, insert insertFunc) error {
-	var arrived atomic.Int64
 	answers := [2][]Result{make([]Result, rounds*each), make([]Result, rounds*each)}
-	err := onAll(2, func(rank int) error {
+	err := together(rounds, func(rank, round int) error {
 		ids := make([]int, each)
-		for round := range rounds {
-			for i := range ids {
-				ids[i] = round*each + i
-			}
-			arrived.Add(1)
-			for spins := 1; arrived.Load() < int64(2*round+2); spins++ {
-				if spins%200 == 0 {
-					runtime.Gosched()
-				}
-			}
-			results := answers[rank][round*each : (round+1)*each]
-			if err := insert(rank, 0, ids, results); err != nil {
-				arrived.Add(int64(2 * rounds)) // the other must not wait
-				return err
-			}
+		for i := range ids {
+			ids[i] = round*each + i
 		}
-		return nil
+		return insert(rank, 0, ids, answers[rank][round*each:(round+1)*each])
 	})
 	for id := range answers[0] {
 		a, b := answers[0][id], answers[1][id]
@@ -99,4 +86,27 @@ func lockstep(rounds, each int, insert insertFunc) error {
 		}
 	}
 	return err
+}
+
+// together calls fn on two goroutines for every round, when both are there.
+func together(rounds int, fn func(rank, round int) error) error {
+	var arrived atomic.Int64
+	return onAll(2, func(rank int) error {
+		for round := range rounds {
+			arrived.Add(1)
+			for spins := 1; arrived.Load() < int64(2*round+2); spins++ {
+				if spins%200 == 0 {
+					runtime.Gosched()
+				}
+				if spins%10000 == 0 { // the other may wait for the core of this one
+					time.Sleep(time.Microsecond)
+				}
+			}
+			if err := fn(rank, round); err != nil {
+				arrived.Add(int64(2 * rounds)) // the other must not wait
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -42,6 +42,7 @@ var (
 	keepsUsedSlot       = mutant.New("set: a slot is used again though a bucket refers to it")
 	losesLast           = mutant.New("set: a last run of one bucket does not move")
 	skipsWinningWord    = mutant.New("set: search skips the word that won a compare-and-swap")
+	trustsWinningWord   = mutant.New("set: what won a bucket in assembly is taken for the word")
 	skipsWinningElement = mutant.New("set: elementSearch skips what won a compare-and-swap")
 	endsAtSpan          = mutant.New("set: a search for a word ends at the end of its span")
 	wrapsInSpan         = mutant.New("set: an insertion goes around the end of its span")

@@ -17,6 +17,7 @@ import (
 // scripts are races and small cases over memory, and the wrong versions that they notice.
 var scripts = lab.Scripts{
 	script("word loses its bucket", wordLosesItsBucket, skipsWinningWord),
+	script("first line loses its bucket", firstLineLosesBucket, trustsWinningWord),
 	script("element loses its bucket", elementLosesItsBucket, skipsWinningElement, leaksSlot),
 	script("line read in pieces", lineReadInPieces, countsTaken),
 	script("equal fingerprints", fingerprintsAreEqual, skipsTaken),

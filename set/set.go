@@ -81,6 +81,9 @@ func (s *Set) FindOrPut(word uint64) (Result, error) {
 			return r, nil
 		}
 		if r == lostFirst {
+			if trustsWinningWord.On() {
+				return Found, nil
+			}
 			t.tally.add(&counts{lost: 1})
 		}
 	}
