@@ -40,7 +40,7 @@ func firstLineSet(t testing.TB, jobs []rma.Job, buckets uint64, kernel Kernel) *
 // with words that both insert, and with words of their own. So they lose buckets to equal words
 // and to others. Where nothing else runs, 2 sets are enough.
 func firstLineLosesBucket(t testing.TB) {
-	const wanted, maxSets = 500, 500
+	const wanted, maxSets = 200, 1000
 	for _, kernel := range kernelsInAssembly(t) {
 		jobs, lost := ranksOf(t, engineDirect, 1), uint64(0)
 		for n := 0; lost < wanted; n++ {
@@ -90,7 +90,7 @@ func fillLines(ctx context.Context, s *Set) error {
 // TestSingleWordsAreCounted has two goroutines count in one counter at the same moment, until
 // that has happened often.
 func TestSingleWordsAreCounted(t *testing.T) {
-	const wanted, maxSets = 2000, 500
+	const wanted, maxSets = 400, 1000
 	for _, kernel := range kernelsInAssembly(t) {
 		jobs, beside := ranksOf(t, engineDirect, 1), uint64(0)
 		for n := 0; beside < wanted; n++ {
