@@ -19,6 +19,7 @@ type builder struct {
 	t        *table
 	assigned *assignment // of Cuckoo
 	marks    []mark      // of Ordered
+	repeats  repeats     // of Ordered and Linear
 	peak     uint64
 }
 
@@ -91,6 +92,7 @@ func (b *builder) build(ctx context.Context) error {
 		return err
 	}
 	b.t.findGuides()
+	b.t.findNumbers()
 	return nil
 }
 

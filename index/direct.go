@@ -1,11 +1,6 @@
 package index
 
-import (
-	"encoding/binary"
-	"unsafe"
-
-	"github.com/farhash/farhash/internal/memory"
-)
+import "github.com/farhash/farhash/internal/memory"
 
 // Over directly addressable memory a search examines slots in place, one after the other, and
 // there are no requests whose size would have to be chosen. It begins at the home. If it does not
@@ -38,14 +33,6 @@ func (q *query) one(w *wanted) error {
 		}
 	}
 	return nil
-}
-
-// keyWordBytes is the size of keys that are searched for as numbers, 0 for others.
-func (t *table) keyWordBytes() int {
-	if size := t.cfg.KeySize; t.inline() && t.cfg.Layout != Cuckoo && (size == 4 || size == 8) {
-		return size
-	}
-	return 0
 }
 
 // walk searches the memory of the key's rank.
@@ -101,9 +88,11 @@ func (t *table) beyond(rank, home, next int) (at, bound int) {
 }
 
 const (
-	// blockKeys is how many searches of a batch ask for their memory before the first of them goes
-	// on: loads that do not wait for each other overlap.
+	// blockKeys is how many searches of a batch ask for their memory at once: loads that do not
+	// wait for each other overlap.
 	blockKeys = 32
+	// wordBlockKeys is blockKeys of keys that are numbers, whose searches take less time.
+	wordBlockKeys = 8
 	// unitLines is how many lines a search asks for: most end in the second one at the latest.
 	unitLines = 2
 )
@@ -118,15 +107,15 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 	}
 	b.counts.Lookups += uint64(n)
 	return left, t.guarded(func() (failed error) {
-		d := block{batch: b, q: query{t: t}, w: wanted{found: b.found}}
-		for from := 0; from < n; from += blockKeys {
-			d.part = d.room[:min(blockKeys, n-from)]
-			for k := range d.part {
-				d.part[k].number = from + k
-				if at != nil {
-					d.part[k].number = at[from+k]
-				}
-			}
+		d := blocks{batch: b, at: at, n: n, q: query{t: t}, w: wanted{found: b.found},
+			size: blockKeys}
+		if t.keyWordBytes() != 0 {
+			d.size = wordBlockKeys
+		}
+		// The memory of the next block is on its way while a block is searched for.
+		d.ask()
+		for len(d.next) > 0 {
+			d.ask()
 			if err := d.search(); failed == nil {
 				failed = err
 			}
@@ -135,13 +124,18 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 	})
 }
 
-// block is keys of a batch that are searched for together.
-type block struct {
+// blocks are keys of a batch that are searched for block by block.
+type blocks struct {
 	*batch
+	at      []int // their numbers; nil: all of the batch
+	n       int   // how many there are
+	asked   int   // whose memory was asked for
+	size    int   // of a block
 	q       query
 	w       wanted
-	room    [blockKeys]blockKey
-	part    []blockKey // of room
+	rooms   [2][blockKeys]blockKey
+	part    []blockKey // that is searched for
+	next    []blockKey // whose memory was asked for last
 	lines   []*uint64  // memory that is asked for
 	records []blockRecord
 }
@@ -158,9 +152,9 @@ type blockRecord struct {
 }
 
 // search searches for the keys.
-func (d *block) search() error {
-	d.ask()
-	size := d.r.t.keyWordBytes()
+func (d *blocks) search() error {
+	t := d.r.t
+	size := t.keyWordBytes()
 	if size == 0 {
 		return d.searchUnits()
 	}
@@ -176,13 +170,18 @@ func (d *block) search() error {
 	return nil
 }
 
-// ask computes the hashes, and asks for the units where searches begin.
-func (d *block) ask() {
+// ask computes the hashes of the next keys, and asks for the units where their searches begin.
+func (d *blocks) ask() {
 	t := d.r.t
+	d.part, d.next = d.next, d.rooms[d.asked/d.size%2][:min(d.size, d.n-d.asked)]
 	d.lines = d.lines[:0]
-	for k := range d.part {
-		hash := hashKey(d.key(d.part[k].number))
-		d.part[k].hash = hash
+	for k := range d.next {
+		number := d.asked + k
+		if d.at != nil {
+			number = d.at[number]
+		}
+		hash := hashKey(d.key(number))
+		d.next[k] = blockKey{number, hash}
 		rank, rest := place(hash, t.ranks)
 		segment := t.words(rank)
 		if t.cfg.Layout != Cuckoo {
@@ -194,12 +193,13 @@ func (d *block) ask() {
 			d.lines = append(d.lines, &segment[bucket*t.unitBytes/8])
 		}
 	}
+	d.asked += len(d.next)
 	memory.Prefetch(d.lines, unitLines)
 }
 
 // searchUnits searches in tables of all kinds. Records in the heap are asked for before the first
 // of them is examined.
-func (d *block) searchUnits() (failed error) {
+func (d *blocks) searchUnits() (failed error) {
 	t, q := d.r.t, &d.q
 	d.lines, d.records = d.lines[:0], d.records[:0]
 	for _, k := range d.part {
@@ -231,50 +231,4 @@ func (d *block) searchUnits() (failed error) {
 	}
 	d.counts.Matches += uint64(q.matches)
 	return failed
-}
-
-// searchWord searches for a key that is a number K in the slots of an inline table.
-func searchWord[K uint32 | uint64](q *query, w *wanted, hash uint64) {
-	t, key := q.t, keyAt[K](w.key)
-	unit, size, marker := t.unitBytes, int(unsafe.Sizeof(key)), keyAt[K](t.marker)
-	if key == marker {
-		return
-	}
-	ordered := t.cfg.Layout == Ordered
-	rank, rest := place(hash, t.ranks)
-	home := homeOf(rest, t.homes)
-	units := bytesOf(t.words(rank))
-	near := min(int(home)+nearSlots, t.units)
-	at, end := int(home)*unit, near*unit
-	for {
-		there := keyAt[K](units[at:])
-		if there == key {
-			if q.match(w, units[at+size:at+unit:at+unit]); q.enough || oneMatch.On() {
-				return
-			}
-		} else if there == marker {
-			return
-		} else if _, rest := place(mix(uint64(there)), t.ranks); ordered &&
-			homeOf(rest, t.homes) > home {
-			return
-		}
-		if at += unit; at < end {
-			continue
-		}
-		if end != near*unit {
-			return // it was guided
-		}
-		from, bound := t.beyond(rank, int(home), near)
-		if at, end = from*unit, bound*unit; at >= end {
-			return
-		}
-	}
-}
-
-// keyAt is the key at the beginning of some bytes.
-func keyAt[K uint32 | uint64](b []byte) K {
-	if unsafe.Sizeof(K(0)) == 4 {
-		return K(binary.LittleEndian.Uint32(b))
-	}
-	return K(binary.LittleEndian.Uint64(b))
 }

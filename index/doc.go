@@ -131,11 +131,12 @@
 // the search is guided by borders and marks, which it reads in the memory of their rank. So it
 // takes no longer than a one-sided one, however skewed keys are (BenchmarkDirect).
 //
-// A batch is searched for in blocks of 32 keys: the memory where their searches begin is asked
-// for before the first of them goes on, and so are the records in a heap whose signatures fit.
-// In a table that no cache holds that takes half of the time, or less (BenchmarkBatch). Keys of 4
-// and 8 bytes in the slots are compared as numbers. A single lookup allocates nothing
-// (BenchmarkSingle).
+// A batch is searched for in blocks of 32 keys, and of 8 where keys are numbers: the memory where
+// the searches of the next block begin is asked for before those of this block go on, and so are
+// the records in a heap whose signatures fit. Keys of 4
+// and 8 bytes in the slots are compared as numbers. Where values are as long and no key has two
+// records, which the build finds out, eight slots are compared without a branch for each, so that
+// lookups of single keys overlap (near.go). A single lookup allocates nothing (BenchmarkSingle).
 //
 // # Access
 //

@@ -77,12 +77,18 @@ func (g *tracker) finish(homes, free uint64) {
 // Collective.
 func (b *builder) shareMarks(ctx context.Context, failed error) error {
 	t := b.t
-	all, err := gather(ctx, b.job, "writing", []uint64{uint64(len(b.marks))}, failed)
+	repeats := uint64(0)
+	if b.repeats.found {
+		repeats = 1
+	}
+	all, err := gather(ctx, b.job, "writing", []uint64{uint64(len(b.marks)), repeats}, failed)
 	if err != nil {
 		return err
 	}
 	most := uint64(0)
+	t.unique = t.unique || t.cfg.Layout != Cuckoo
 	for _, words := range all {
+		t.unique = t.unique && words[1] == 0
 		t.marks = append(t.marks, int(words[0]))
 		most = max(most, words[0])
 	}

@@ -29,7 +29,7 @@ type Info struct {
 	Homes        uint64  // of each rank: slots where a key may have its home
 	OffsetBytes  int     // of an offset into the heap
 	SegmentBytes uint64  // of each rank: slots, heap and borders
-	Unique       bool    // Cuckoo: no key has two records
+	Unique       bool    // it is known that no key has two records
 	PeakBytes    uint64  // that building took on this rank
 	Mapped       bool    // by Open: the table lies in a file, and ranks are its segments
 }

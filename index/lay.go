@@ -1,7 +1,9 @@
 package index
 
 import (
+	"bytes"
 	"context"
+	"slices"
 )
 
 // A record of the store is named by its chunk within a part, and its word there; refs
@@ -181,19 +183,46 @@ func (b *builder) writeSlots(ctx context.Context, s *sorter, base uint64, slots,
 			continue
 		}
 		record := s.record(ref)
+		hash := hashKey(t.form.key(record))
+		_, rest := place(hash, t.ranks)
+		home := homeOf(rest, t.homes)
+		b.repeats.note(home, t.form.key(record))
 		to := slots.next(ctx, t.unitBytes)
 		if t.inline() {
 			copy(to, bytesOf(record))
 			continue
 		}
-		hash := hashKey(t.form.key(record))
 		to[0] = signatureOf(hash)
 		if t.cfg.Layout == Ordered {
-			_, rest := place(hash, t.ranks)
-			to[signatureBytes] = saturated(base+uint64(i), homeOf(rest, t.homes))
+			to[signatureBytes] = saturated(base+uint64(i), home)
 		}
 		t.putOffset(to[t.unitBytes-t.cfg.OffsetBytes:], b.writeHeap(ctx, heap, record))
 	}
+}
+
+// repeats finds out whether some key has two records, while records go by in the order of their
+// homes.
+type repeats struct {
+	home  uint64
+	keys  []byte // of records of that home
+	found bool
+}
+
+// maxRepeatKeys is how many keys of a home are compared: more of them are taken to be equal.
+const maxRepeatKeys = 64
+
+func (r *repeats) note(home uint64, key []byte) {
+	switch {
+	case r.found:
+		return
+	case home != r.home:
+		r.home, r.keys = home, r.keys[:0]
+	}
+	r.found = len(r.keys) >= maxRepeatKeys*len(key)
+	for other := range slices.Chunk(r.keys, len(key)) {
+		r.found = r.found || bytes.Equal(other, key)
+	}
+	r.keys = append(r.keys, key...)
 }
 
 // writeEmpty writes a unit without records.

@@ -58,6 +58,7 @@ func Open(ctx context.Context, job rma.Job, path string) (*Index, error) {
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(&m.memory[m.header])), t.ranks*t.segment)
 	t.address(core.OnePiece(t.ranks, words))
 	t.findGuides()
+	t.findNumbers()
 	for _, number := range t.ownSegments() {
 		t.mine += t.owned[number]
 	}

@@ -15,14 +15,15 @@ import (
 // Reader looks keys up by one policy and counts what that takes. It is safe for
 // concurrent use.
 type Reader struct {
-	t        *table
-	cfg      Lookups
-	direct   bool
-	best     bool  // Best was asked for
-	sizes    []int // of reads in slots, one after the other; the last one is repeated
-	maxSlots int   // of a read
-	model    *readsize.Sizes
-	guides   []guide // by rank; Guided alone has them
+	t          *table
+	cfg        Lookups
+	direct     bool
+	quickBytes int   // of keys that quick looks up
+	best       bool  // Best was asked for
+	sizes      []int // of reads in slots, one after the other; the last one is repeated
+	maxSlots   int   // of a read
+	model      *readsize.Sizes
+	guides     []guide // by rank; Guided alone has them
 
 	sessions core.Pool[*session]
 	closed   atomic.Bool
@@ -48,6 +49,9 @@ func (x *Index) NewReader(l Lookups) (*Reader, error) {
 	r := &Reader{t: x.t, cfg: l, best: best, direct: x.t.batches.Whole != nil && !l.OneSided,
 		sessions: core.Pool[*session]{Closed: errClosed}, counters: core.NewCounters[Counts]()}
 	if r.direct {
+		if x.t.image == nil {
+			r.quickBytes = x.t.numbers.keyBytes
+		}
 		return r, nil
 	}
 	if err := r.choose(); err != nil {
@@ -65,7 +69,11 @@ func (r *Reader) Lookups() Lookups { return r.cfg }
 // Lookup finds the values of all records with a key, in no particular order. An error ends
 // the loop: the key has the wrong size, or memory is lost; then there may be more.
 func (r *Reader) Lookup(key []byte) iter.Seq2[Value, error] {
-	return func(yield func(Value, error) bool) { r.lookup(key, yield) }
+	return func(yield func(Value, error) bool) {
+		if !r.quick(key, yield) {
+			r.lookup(key, yield)
+		}
+	}
 }
 
 func (r *Reader) lookup(key []byte, yield func(Value, error) bool) {

@@ -27,6 +27,7 @@ type table struct {
 	window  rma.Window
 	batches core.Batches
 	flat    []uint64 // all segments in order; nil where only queues reach some
+	numbers numbers  // for searches of keys that are numbers
 
 	cfg        Config
 	form       form
@@ -46,7 +47,7 @@ type table struct {
 	marked     rma.Window
 	guides     []guide  // by rank; none where the memory is not addressable
 	seeds      []uint64 // of Cuckoo, by rank
-	unique     bool     // no key stands twice; known of Cuckoo alone
+	unique     bool     // it is known that no key stands twice
 	owned      []uint64 // records by rank
 	mine       uint64   // records of this rank
 	peakBytes  uint64   // that building took on this rank
