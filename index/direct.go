@@ -107,6 +107,14 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 	}
 	b.counts.Lookups += uint64(n)
 	return left, t.guarded(func() (failed error) {
+		switch t.numbers.keyBytes {
+		case 4:
+			searchNumbers[uint32, [8]byte](b, at, n)
+			return nil
+		case 8:
+			searchNumbers[uint64, [16]byte](b, at, n)
+			return nil
+		}
 		d := blocks{batch: b, at: at, n: n, q: query{t: t}, w: wanted{found: b.found},
 			size: blockKeys}
 		if t.keyWordBytes() != 0 {

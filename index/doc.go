@@ -133,10 +133,20 @@
 //
 // A batch is searched for in blocks of 32 keys, and of 8 where keys are numbers: the memory where
 // the searches of the next block begin is asked for before those of this block go on, and so are
-// the records in a heap whose signatures fit. Keys of 4
-// and 8 bytes in the slots are compared as numbers. Where values are as long and no key has two
-// records, which the build finds out, eight slots are compared without a branch for each, so that
-// lookups of single keys overlap (near.go). A single lookup allocates nothing (BenchmarkSingle).
+// the records in a heap whose signatures fit. Keys of 4 and 8 bytes in the slots are compared as
+// numbers. A single lookup allocates nothing (BenchmarkSingle).
+//
+// Where values are as long as such keys and no key has two records, which the build finds out,
+// eight slots are compared without a branch for each (near.go). So lookups of single keys overlap,
+// and a batch has the memory of 16 keys on its way (blocks.go). Million lookups a second of one
+// rank and of two, with 16 million records of 8+8 bytes, on two cores of an Intel Xeon (Sapphire
+// Rapids, 2 GHz, virtual):
+//
+//	one at a time     10.5  20.8
+//	batches of 1024   27    57
+//
+// by farhash-eval lp index --impl ordered-direct --key-bytes 8 --value-bytes 8 --records 16Mi
+// --lookups 4Mi. Slot by slot these were 3.9, 7.8 and 12, 24.
 //
 // # Access
 //

@@ -73,12 +73,12 @@ func (g *tracker) finish(homes, free uint64) {
 	}
 }
 
-// shareMarks puts the marks of this rank where all can get them, if any rank has some.
-// Collective.
+// shareMarks puts the marks of this rank where all can get them, if any rank has some. It also
+// finds out whether a rank has a key with two records. Collective.
 func (b *builder) shareMarks(ctx context.Context, failed error) error {
 	t := b.t
 	repeats := uint64(0)
-	if b.repeats.found {
+	if b.repeats.found && !unseen.On() {
 		repeats = 1
 	}
 	all, err := gather(ctx, b.job, "writing", []uint64{uint64(len(b.marks)), repeats}, failed)

@@ -17,5 +17,6 @@ var (
 	oneMatch    = mutant.New("index: a batch in direct memory has the first record of a key alone")
 	lastKeyOnly = mutant.New("index: records of a batch are compared with the last key of a block")
 	onceOnly    = mutant.New("index: a key of a cuckoo table is taken to stand there once")
+	unseen      = mutant.New("index: no key is found to have two records")
 	halfRead    = mutant.New("index: the rest of a long record is not waited for")
 )

@@ -60,20 +60,27 @@ func (t *table) findNumbers() {
 // near searches for the record of a key with a hash in the slots next to its home. It returns the
 // record, if it is there, and whether the search is over.
 func near[K uint32 | uint64, S any](n *numbers, hash uint64, key K) (record *S, over bool) {
-	rank, rest := place(hash, n.ranks)
-	home := homeOf(rest, n.homes)
-	if home > n.lastGroup || key == K(n.marker) {
-		return nil, false
-	}
-	slots := groupAt[S](n, rank, home&^(groupStep-1))
-	if record = among(slots, key); record != nil {
-		return record, true
-	}
-	return nil, n.ordered && n.past(uint64(numberIn[K](&slots[groupSlots-1])), home)
+	return within(n, groupOf[S](n, hash), hash, key)
 }
 
-// groupAt is the group that begins with a slot of a rank.
-func groupAt[S any](n *numbers, rank int, slot uint64) *group[S] {
+// within is near in a group.
+func within[K uint32 | uint64, S any](n *numbers, slots *group[S], hash uint64, key K) (
+	record *S, over bool) {
+	record = among(slots, key)
+	switch {
+	case key == K(n.marker): // of empty slots
+		return nil, true
+	case record != nil:
+		return record, true
+	}
+	return nil, n.endsIn(uint64(numberIn[K](&slots[groupSlots-1])), hash)
+}
+
+// groupOf is the group next to the home of a hash. It begins at the home or before, and no group
+// reaches behind the slots of a rank.
+func groupOf[S any](n *numbers, hash uint64) *group[S] {
+	rank, rest := place(hash, n.ranks)
+	slot := min(homeOf(rest, n.homes)&^(groupStep-1), n.lastGroup)
 	at := uintptr(rank)*n.segment + uintptr(slot)*unsafe.Sizeof(*new(S))
 	return (*group[S])(unsafe.Add(n.flat, at))
 }
@@ -107,10 +114,12 @@ func among[K uint32 | uint64, S any](slots *group[S], key K) (record *S) {
 	return record
 }
 
-// past reports whether no record of a home lies behind a slot with a key.
-func (n *numbers) past(key, home uint64) bool {
+// endsIn reports whether a search ends in a group whose last slot has a key: no record of the home
+// of a hash lies behind it.
+func (n *numbers) endsIn(key, hash uint64) bool {
 	_, rest := place(mix(key), n.ranks)
-	return key == n.marker || homeOf(rest, n.homes) > home
+	_, home := place(hash, n.ranks)
+	return n.ordered && (key == n.marker || homeOf(rest, n.homes) > homeOf(home, n.homes))
 }
 
 // quick looks up a key that is a number, and returns false if that is not enough.
@@ -135,29 +144,9 @@ func (r *Reader) quick(key []byte, yield func(Value, error) bool) bool {
 	return over
 }
 
-// nearby is quick for a query.
-func (q *query) nearby(w *wanted, hash uint64) (over bool) {
-	n := &q.t.numbers
-	if n.keyBytes == 4 {
-		slot, over := near[uint32, [8]byte](n, hash, keyAt[uint32](w.key))
-		if slot != nil {
-			q.match(w, slot[4:])
-		}
-		return over
-	}
-	slot, over := near[uint64, [16]byte](n, hash, keyAt[uint64](w.key))
-	if slot != nil {
-		q.match(w, slot[8:])
-	}
-	return over
-}
-
 // searchWord searches for a key that is a number K in the slots of an inline table.
 func searchWord[K uint32 | uint64](q *query, w *wanted, hash uint64) {
 	t, key := q.t, keyAt[K](w.key)
-	if t.numbers.keyBytes != 0 && q.nearby(w, hash) {
-		return
-	}
 	unit, size, marker := t.unitBytes, int(unsafe.Sizeof(key)), keyAt[K](t.marker)
 	if key == marker {
 		return
@@ -171,7 +160,7 @@ func searchWord[K uint32 | uint64](q *query, w *wanted, hash uint64) {
 	for {
 		there := keyAt[K](units[at:])
 		if there == key {
-			if q.match(w, units[at+size:at+unit:at+unit]); q.enough || oneMatch.On() {
+			if q.match(w, units[at+size:at+unit:at+unit]); q.enough || t.unique || oneMatch.On() {
 				return
 			}
 		} else if there == marker {
