@@ -19,7 +19,7 @@ type builder struct {
 	t        *table
 	assigned *assignment // of Cuckoo
 	marks    []mark      // of Ordered
-	repeats  repeats     // of Ordered and Linear
+	repeats  bool        // of Ordered and Linear
 	peak     uint64
 }
 

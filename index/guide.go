@@ -78,7 +78,7 @@ func (g *tracker) finish(homes, free uint64) {
 func (b *builder) shareMarks(ctx context.Context, failed error) error {
 	t := b.t
 	repeats := uint64(0)
-	if b.repeats.found && !unseen.On() {
+	if b.repeats && !unseen.On() {
 		repeats = 1
 	}
 	all, err := gather(ctx, b.job, "writing", []uint64{uint64(len(b.marks)), repeats}, failed)

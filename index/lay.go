@@ -3,7 +3,6 @@ package index
 import (
 	"bytes"
 	"context"
-	"slices"
 )
 
 // A record of the store is named by its chunk within a part, and its word there; refs
@@ -93,6 +92,31 @@ func (s *sorter) sort(base uint64, border func(home, free uint64)) (free uint64)
 	return free
 }
 
+// maxRepeatKeys is how many keys of a home are compared: more of them are taken to be equal.
+const maxRepeatKeys = 64
+
+// repeats reports whether some key has two of the records sorted last, from a slot on. Records of a
+// key have one home, and lie in one part.
+func (s *sorter) repeats(base uint64) bool {
+	begin := 0
+	for i, n := range s.counts { // where the records of a home end
+		end := int(n)
+		if begin = max(begin, int(s.low)+i-int(base)); end-begin > maxRepeatKeys {
+			return true
+		}
+		for ; begin+1 < end; begin++ {
+			key := s.form.key(s.record(s.refs[begin]))
+			for _, other := range s.refs[begin+1 : end] {
+				if bytes.Equal(key, s.form.key(s.record(other))) {
+					return true
+				}
+			}
+		}
+		begin = end
+	}
+	return false
+}
+
 // record is the record of a ref that is not 0.
 func (s *sorter) record(ref uint64) []uint64 {
 	ref--
@@ -155,6 +179,7 @@ func (b *builder) layProbing(ctx context.Context, slots, heap *writer) []byte {
 		s.count(p, i)
 		base := free
 		free = s.sort(base, border)
+		b.repeats = b.repeats || s.repeats(base)
 		b.writeSlots(ctx, s, base, slots, heap)
 	}
 	for n := uint64(t.units) - free; n > 0; n-- {
@@ -183,46 +208,19 @@ func (b *builder) writeSlots(ctx context.Context, s *sorter, base uint64, slots,
 			continue
 		}
 		record := s.record(ref)
-		hash := hashKey(t.form.key(record))
-		_, rest := place(hash, t.ranks)
-		home := homeOf(rest, t.homes)
-		b.repeats.note(home, t.form.key(record))
 		to := slots.next(ctx, t.unitBytes)
 		if t.inline() {
 			copy(to, bytesOf(record))
 			continue
 		}
+		hash := hashKey(t.form.key(record))
 		to[0] = signatureOf(hash)
 		if t.cfg.Layout == Ordered {
-			to[signatureBytes] = saturated(base+uint64(i), home)
+			_, rest := place(hash, t.ranks)
+			to[signatureBytes] = saturated(base+uint64(i), homeOf(rest, t.homes))
 		}
 		t.putOffset(to[t.unitBytes-t.cfg.OffsetBytes:], b.writeHeap(ctx, heap, record))
 	}
-}
-
-// repeats finds out whether some key has two records, while records go by in the order of their
-// homes.
-type repeats struct {
-	home  uint64
-	keys  []byte // of records of that home
-	found bool
-}
-
-// maxRepeatKeys is how many keys of a home are compared: more of them are taken to be equal.
-const maxRepeatKeys = 64
-
-func (r *repeats) note(home uint64, key []byte) {
-	switch {
-	case r.found:
-		return
-	case home != r.home:
-		r.home, r.keys = home, r.keys[:0]
-	}
-	r.found = len(r.keys) >= maxRepeatKeys*len(key)
-	for other := range slices.Chunk(r.keys, len(key)) {
-		r.found = r.found || bytes.Equal(other, key)
-	}
-	r.keys = append(r.keys, key...)
 }
 
 // writeEmpty writes a unit without records.
