@@ -13,7 +13,13 @@
 // A type of another kind has AppendBinary, and UnmarshalBinary for its pointer; Model.MaxBytes
 // bounds what they write.
 //
-// [Main] makes a model a program, [Test] a test, and [Run] is for everything else.
+// [Main] makes models a program, [Test] a test, and [Run] is for everything else.
+//
+// The length of an array can be a parameter of the model, as a type parameter:
+//
+//	type State[P interface{ [2]Process | [3]Process }] struct{ Processes P }
+//
+// Programs in examples/check do so.
 //
 // # Search
 //

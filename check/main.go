@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -29,17 +31,43 @@ const (
 	exitInterrupt  = 130
 )
 
-// Main checks a model as a program, with the flags that -h lists, and exits. Started by farhash
-// run, mpirun, srun or torchrun every process is a rank; else the ranks are goroutines.
-func Main[S any](m Model[S]) { os.Exit(run(m, os.Args[1:])) }
+// Program is a model of any type of state.
+type Program interface {
+	name() string
+	// check is Run, and what Main needs of its result.
+	check(ctx context.Context, job rma.Job, opts Options) (outcome, error)
+}
 
-func run[S any](m Model[S], args []string) int {
-	f, opts, err := parse(m.Name, args)
+// outcome is a result without the type of state.
+type outcome struct {
+	code   int
+	report func() string
+	object func() object
+}
+
+func (m Model[S]) name() string { return m.Name }
+
+func (m Model[S]) check(ctx context.Context, job rma.Job, opts Options) (outcome, error) {
+	r, err := Run(ctx, job, m, opts)
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{exitCode(r.Result, r.Violated()), r.Report,
+		func() object { return newObject(m.Name, r) }}, nil
+}
+
+// Main checks a model as a program, with the flags that -h lists, and exits. It is the first
+// model, or the one that an argument names. Started by farhash run, mpirun, srun or torchrun
+// every process is a rank; else the ranks are goroutines.
+func Main(first Program, more ...Program) { os.Exit(run(append([]Program{first}, more...))) }
+
+func run(models []Program) int {
+	f, opts, err := parse(models, os.Args[1:])
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
 		return 0
 	case err != nil:
-		fmt.Fprintf(os.Stderr, "%s: %v\nGive -h for the flags.\n", m.Name, err)
+		fmt.Fprintf(os.Stderr, "%s: %v\nGive -h for the flags.\n", models[0].name(), err)
 		return ExitUsage
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -50,22 +78,19 @@ func run[S any](m Model[S], args []string) int {
 		if job.Rank() == 0 && !f.quiet {
 			opts.Progress = showProgress
 		}
-		r, err := Run(ctx, job, m, opts)
-		if err != nil {
+		r, err := f.model.check(ctx, job, opts)
+		if err != nil || job.Rank() != 0 {
 			return err
 		}
-		if job.Rank() != 0 {
-			return nil
-		}
-		code = exitCode(r.Result, r.Violated())
+		code = r.code
 		if f.json {
-			return json.NewEncoder(os.Stdout).Encode(newObject(m.Name, r))
+			return json.NewEncoder(os.Stdout).Encode(r.object())
 		}
-		_, err = fmt.Printf("%s: %s", m.Name, r.Report())
+		_, err = fmt.Printf("%s: %s", f.model.name(), r.report())
 		return err
 	})
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", m.Name, err)
+		fmt.Fprintf(os.Stderr, "%s: %v\n", f.model.name(), err)
 		return ExitFailure
 	}
 	return code
@@ -73,14 +98,23 @@ func run[S any](m Model[S], args []string) int {
 
 // flags are those of a program, beside the options.
 type flags struct {
+	model       Program
 	ranks       int
 	json, quiet bool
 }
 
 // parse reads the flags.
-func parse(name string, args []string) (f flags, opts Options, err error) {
+func parse(models []Program, args []string) (f flags, opts Options, err error) {
 	var mem, order string
-	set := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	var names []string
+	for _, m := range models {
+		names = append(names, m.name())
+	}
+	set := pflag.NewFlagSet(names[0], pflag.ContinueOnError)
+	set.Usage = func() {
+		fmt.Fprintf(os.Stderr, "Checks a model: %s\n%s", strings.Join(names, ", "),
+			set.FlagUsages())
+	}
 	set.IntVarP(&f.ranks, "ranks", "n", runtime.GOMAXPROCS(0), "number of ranks in this process")
 	set.BoolVar(&f.json, "json", false, "print one JSON object")
 	set.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
@@ -96,8 +130,11 @@ func parse(name string, args []string) (f flags, opts Options, err error) {
 	}
 	opts.Order = explore.Order(order)
 	switch {
-	case set.NArg() > 0:
-		return f, opts, fmt.Errorf("%q is not a flag; there are no other arguments", set.Arg(0))
+	case set.NArg() > 1:
+		return f, opts, fmt.Errorf("%q is one argument too many; name one model", set.Arg(1))
+	case set.NArg() == 1 && !slices.Contains(names, set.Arg(0)):
+		return f, opts, fmt.Errorf("there is no model %q; the models are %s", set.Arg(0),
+			strings.Join(names, ", "))
 	case opts.Order != explore.BreadthFirst && opts.Order != explore.AnyOrder:
 		return f, opts, fmt.Errorf("--order must be bfs or any, not %q", order)
 	case f.ranks < 1 || f.ranks > maxRanks:
@@ -105,6 +142,7 @@ func parse(name string, args []string) (f flags, opts Options, err error) {
 	case opts.CheckpointEvery <= 0:
 		return f, opts, fmt.Errorf("--every must be positive, not %v", opts.CheckpointEvery)
 	}
+	f.model = models[max(slices.Index(names, set.Arg(0)), 0)]
 	if mem != "" {
 		opts.MemWhole = true
 		if opts.Mem, err = humanize.ParseBytes(mem); err != nil || opts.Mem == 0 {
