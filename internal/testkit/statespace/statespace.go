@@ -72,7 +72,7 @@ func Holds[S comparable](t *testing.T, m check.Model[S], states uint64) {
 	t.Helper()
 	want := Search(m)
 	if want.States != states {
-		t.Errorf("%s: a naive search finds %+v, and there should be %d states", m.Name, want, states)
+		t.Errorf("%s: a naive search finds %+v, and should find %d states", m.Name, want, states)
 	}
 	for _, n := range ranks {
 		r := run(t, n, m)
