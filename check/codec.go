@@ -2,8 +2,11 @@ package check
 
 import (
 	"encoding"
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"reflect"
+	"slices"
 	"strconv"
 	"unsafe"
 )
@@ -16,7 +19,19 @@ type codec[S any] interface {
 	bits() int
 	// encode packs s into words that are 0.
 	encode(s *S, words []uint64) error
+	// encodeNext packs what follows a state, given the words of that.
+	encodeNext(s, before *padded[S], packed, words []uint64) error
 	decode(words []uint64, s *S) error
+}
+
+// padded is a state that can be read in pieces of 8 bytes.
+type padded[S any] struct {
+	state S
+	_     [7]byte
+}
+
+func (p *padded[S]) bytes() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(p)), (unsafe.Sizeof(p.state)+7)&^7)
 }
 
 // words is how many words so many bits take.
@@ -55,7 +70,8 @@ func newCodec[S any](maxBytes int) (codec[S], error) {
 //	+---------+--------------+-----+---+---+
 type fieldCodec[S any] struct {
 	fields []field
-	size   int // bits
+	owner  []int32 // for each byte of the type its field, or -1 where there is none
+	size   int     // bits
 }
 
 // field is an integer or bool somewhere in the type, or some that are neighbours.
@@ -152,6 +168,12 @@ func (c *fieldCodec[S]) merge() {
 		merged = append(merged, f)
 	}
 	c.fields = merged
+	c.owner = slices.Repeat([]int32{-1}, int(unsafe.Sizeof(*new(S))+7))
+	for i, f := range merged {
+		for b := range f.bytes {
+			c.owner[int(f.offset)+b] = int32(i)
+		}
+	}
 }
 
 func (c *fieldCodec[S]) bits() int { return max(c.size, 1) }
@@ -159,28 +181,60 @@ func (c *fieldCodec[S]) bits() int { return max(c.size, 1) }
 func (c *fieldCodec[S]) encode(s *S, to []uint64) error {
 	base := unsafe.Pointer(s)
 	for i := range c.fields {
-		f := &c.fields[i]
-		word := f.load(base)
-		if f.bits < 64 {
-			rest := word >> f.bits
-			if f.signed {
-				rest = uint64(int64(word<<(64-8*f.bytes))>>(64-8*f.bytes)>>(f.bits-1)) + 1
-				if rest > 1 {
-					return f.tooLarge(word)
-				}
-			} else if rest != 0 {
-				return f.tooLarge(word)
-			}
-			word &= 1<<f.bits - 1
-		}
-		at, shift := f.at/64, f.at%64
-		to[at] |= word << shift
-		if shift+f.bits > 64 {
-			to[at+1] |= word >> (64 - shift)
+		if err := c.fields[i].encode(base, to); err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+// encodeNext packs the fields that have changed. Next changes few of them.
+func (c *fieldCodec[S]) encodeNext(s, before *padded[S], packed, to []uint64) error {
+	copy(to, packed)
+	base := unsafe.Pointer(s)
+	is, was := s.bytes(), before.bytes()
+	for at := 0; at < len(is); at += 8 {
+		changed := binary.LittleEndian.Uint64(is[at:]) ^ binary.LittleEndian.Uint64(was[at:])
+		for changed != 0 {
+			end := bits.TrailingZeros64(changed)/8 + 1
+			if i := c.owner[at+end-1]; i >= 0 {
+				f := &c.fields[i]
+				if err := f.encode(base, to); err != nil {
+					return err
+				}
+				end = int(f.offset) + f.bytes - at
+			}
+			changed &^= 1<<(8*end) - 1
+		}
+	}
+	return nil
+}
+
+// encode packs the field, whatever its bits are so far.
+func (f *field) encode(base unsafe.Pointer, to []uint64) error {
+	word := f.load(base)
+	if f.bits < 64 {
+		rest := word >> f.bits
+		if f.signed {
+			rest = uint64(int64(word<<(64-8*f.bytes))>>(64-8*f.bytes)>>(f.bits-1)) + 1
+			if rest > 1 {
+				return f.tooLarge(word)
+			}
+		} else if rest != 0 {
+			return f.tooLarge(word)
+		}
+		word &= f.mask()
+	}
+	at, shift := f.at/64, f.at%64
+	to[at] = to[at]&^(f.mask()<<shift) | word<<shift
+	if shift+f.bits > 64 {
+		to[at+1] = to[at+1]&^(f.mask()>>(64-shift)) | word>>(64-shift)
+	}
+	return nil
+}
+
+// mask is its bits, in the lowest ones of a word.
+func (f *field) mask() uint64 { return 1<<f.bits - 1 }
 
 func (c *fieldCodec[S]) decode(from []uint64, s *S) error {
 	base := unsafe.Pointer(s)
@@ -261,6 +315,11 @@ func (c binaryCodec[S]) encode(s *S, to []uint64) error {
 	copy(all[2:], out)
 	all[0], all[1] = byte(len(out)), byte(len(out)>>8)
 	return nil
+}
+
+func (c binaryCodec[S]) encodeNext(s, _ *padded[S], _, to []uint64) error {
+	clear(to)
+	return c.encode(&s.state, to)
 }
 
 func (c binaryCodec[S]) decode(from []uint64, s *S) error {

@@ -92,12 +92,13 @@ type expander[S any] struct {
 	found    int
 	open     []int // properties that no state here has decided
 
-	state  S
-	next   S // what was emitted last
-	out    []uint64
-	action string
-	err    error // of what was emitted
-	n      int   // states expanded
+	padded[S]           // the state at hand
+	next      padded[S] // what was emitted last
+	packed    []uint64  // the words of the state at hand
+	out       []uint64
+	action    string
+	err       error // of what was emitted
+	n         int   // states expanded
 }
 
 func (e *expander[S]) Findings() []uint64 { return e.findings }
@@ -119,9 +120,8 @@ func (e *expander[S]) add(action string, next S) {
 	}
 	n := len(e.out)
 	e.out = slices.Grow(e.out, e.words)[:n+e.words]
-	clear(e.out[n:])
-	e.next = next
-	e.err = e.codec.encode(&e.next, e.out[n:])
+	e.next.state = next
+	e.err = e.codec.encodeNext(&e.next, &e.padded, e.packed, e.out[n:])
 }
 
 // Expand appends the states after one, and checks it.
@@ -135,6 +135,7 @@ func (e *expander[S]) Expand(state, out []uint64) (_ []uint64, err error) {
 	if err := e.codec.decode(state, &e.state); err != nil {
 		return nil, e.wrong(err.Error())
 	}
+	e.packed = state
 	given := len(out)
 	if out, err = e.list(out); err != nil {
 		return nil, err
