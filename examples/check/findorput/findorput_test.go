@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -84,10 +85,12 @@ func TestMarks(t *testing.T) {
 	}
 }
 
+var withSpin = flag.Bool("spin", false, "compare with SPIN")
+
 // SPIN finds an error in the same versions of spec/findorput.pml.
 func TestSpinAgrees(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes many seconds")
+	if !*withSpin {
+		t.Skip("takes half a minute; make spec-quick runs it, by -spin")
 	}
 	for _, tool := range []string{"spin", "gcc"} {
 		if _, err := exec.LookPath(tool); err != nil {
