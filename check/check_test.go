@@ -302,7 +302,7 @@ func TestUnknown(t *testing.T) {
 		Properties: []check.Property[uint64]{
 			check.Always("no end", func(s uint64) bool { return s+1 != 0 }),
 			check.Sometimes("three", func(s uint64) bool { return s == 3 })}}
-	r, err := runOn(2, m, check.Options{Mem: 64 << 20})
+	r, err := runOn(2, m, check.Options{Mem: 8 << 20})
 	if err != nil || r.Reason != explore.MemoryFull || r.Properties[0].Answer != check.Unknown ||
 		r.Properties[1].Answer != check.True || !strings.Contains(r.Report(), "INCOMPLETE") {
 		t.Errorf("%+v, %v", r, err)
