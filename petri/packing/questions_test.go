@@ -138,7 +138,7 @@ func answersOf(n *petri.Net, ranks int, properties []property.Property, trace []
 func TestAnswersOfRandomNets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	compared := map[string]int{}
-	for i := 0; compared["nets"] < 250; i++ {
+	for i := 0; compared["nets"] < 150; i++ {
 		n := naive.RandomNet(rng, 1+rng.IntN(6), 1+rng.IntN(6))
 		all := markings(n, 1000)
 		if all == nil {
@@ -182,7 +182,7 @@ func TestAnswersOfRandomNets(t *testing.T) {
 // A shortest way leads to a marking that shows the answer.
 func TestWitnesses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	for compared := 0; compared < 100; {
+	for compared := 0; compared < 60; {
 		n := naive.RandomNet(rng, 1+rng.IntN(6), 1+rng.IntN(6))
 		f := randomFormula(rng, n, 2)
 		if all := markings(n, 1000); all == nil || f.Holds(n, n.Initial()) {
