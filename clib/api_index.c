@@ -15,6 +15,15 @@ int farhash_index_build(farhash_job *job, const farhash_index_config *config,
 	return goIndexBuild(h->number, BARE(config), (void *)next, argument, (fh_handle **)index);
 }
 
+int farhash_index_build_batch(farhash_job *job, const farhash_index_config *config,
+	const void *keys, const void *values, const size_t *sizes, size_t n, farhash_index **index) {
+	OUT(index);
+	HANDLE(job, FH_JOB);
+	fh_keep_stacks();
+	return goIndexBuildBatch(h->number, BARE(config), BARE(keys), BARE(values), BARE(sizes), n,
+		(fh_handle **)index);
+}
+
 int farhash_index_load(farhash_job *job, const char *path, const farhash_index_config *config,
 	farhash_index **index) {
 	OUT(index);
@@ -63,6 +72,18 @@ int farhash_index_len(farhash_index *index, uint64_t *records) {
 	HANDLE(index, FH_INDEX);
 	NEED(records);
 	*records = goIndexLen(h->number);
+	return FARHASH_OK;
+}
+
+int farhash_index_sizes(farhash_index *index, uint64_t *key_size, uint64_t *value_size,
+	int32_t *variable) {
+	HANDLE(index, FH_INDEX);
+	NEED(key_size);
+	NEED(value_size);
+	*key_size = h->bytes;
+	*value_size = h->more;
+	if (variable)
+		*variable = goIndexVariable(h->number);
 	return FARHASH_OK;
 }
 

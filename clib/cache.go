@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/cache"
+	"github.com/farhash/farhash/ship"
 )
 
 // pairs is a cache with its handle.
@@ -53,10 +54,11 @@ func readCacheConfig(c *C.farhash_cache_config) (cache.Config, error) {
 		return cache.Config{}, errArgument("key_size is %d and value_size %d; together they may "+
 			"be %d", uint64(c.key_size), uint64(c.value_size), cache.MaxPairBytes)
 	}
+	access := ship.Access(c.access)
 	return cache.Config{KeySize: int(c.key_size), ValueSize: int(c.value_size),
 		BucketsPerRank: uint64(c.buckets_per_rank), Mode: cache.Mode(c.mode),
 		GroupBuckets: int(c.group_buckets), Choices: int(c.choices), Retries: int(c.retries),
-		Depth: int(c.depth)}, checkDepth(c.depth)
+		Depth: int(c.depth), Access: access}, checkBatches(c.depth, access)
 }
 
 //export goCacheNew

@@ -134,6 +134,17 @@ int farhash_job_close(farhash_job *job);
  * calls of MPI with MPI_THREAD_SERIALIZED on several hosts. function must not call farhash. */
 int farhash_exclusive(void (*function)(void *argument), void *argument);
 
+/* ---- Access ---- */
+
+/* How the batches of a table reach memory of ranks on other hosts, a field of each configuration.
+ * It may differ between ranks. Memory of the same host is always used directly. */
+enum {
+	FARHASH_AUTO = 0,      /* whichever takes less time, as measured when the table is made */
+	FARHASH_ONE_SIDED = 1, /* by gets, puts and swaps of this rank */
+	FARHASH_SHIPPED = 2    /* the ranks that have the data carry them out; an error where the
+	                        * engine cannot */
+};
+
 /* ---- Sets of words ---- */
 
 typedef struct farhash_set farhash_set;
@@ -147,7 +158,8 @@ typedef struct farhash_set_config {
 	uint32_t chunks;      /* chunk * chunks buckets are examined, then the answer is full */
 	uint32_t home_word;   /* not 0: searches begin at any bucket, not at cache lines */
 	uint32_t depth;       /* operations of a batch in flight, where memory is not direct */
-	uint64_t reserved[4]; /* 0 */
+	int64_t access;       /* FARHASH_AUTO, FARHASH_ONE_SIDED or FARHASH_SHIPPED */
+	uint64_t reserved[3]; /* 0 */
 } farhash_set_config;
 
 typedef struct farhash_set_stats {
@@ -248,7 +260,8 @@ typedef struct farhash_cache_config {
 	uint32_t group_buckets; /* that lie together, 1 to 8 */
 	uint32_t choices;       /* groups that a key may lie in, 1 to 8 */
 	uint32_t depth;         /* operations of a batch in flight, where memory is not direct */
-	uint32_t reserved[7];   /* 0 */
+	int32_t access;         /* FARHASH_AUTO, FARHASH_ONE_SIDED or FARHASH_SHIPPED */
+	uint32_t reserved[6];   /* 0 */
 } farhash_cache_config;
 
 typedef struct farhash_cache_stats {
@@ -343,7 +356,8 @@ typedef struct farhash_map_config {
 	uint32_t copies;             /* not 0: pairs of up to 16 bytes are copied into slots of 32 */
 	uint32_t chunk;              /* slots that one remote get brings */
 	uint32_t depth;              /* operations of a batch in flight */
-	uint32_t reserved[7];        /* 0 */
+	int32_t access;              /* FARHASH_AUTO, FARHASH_ONE_SIDED or FARHASH_SHIPPED */
+	uint32_t reserved[6];        /* 0 */
 } farhash_map_config;
 
 int farhash_map_new(farhash_job *job, const farhash_map_config *config, farhash_map **map);
@@ -433,7 +447,8 @@ typedef struct farhash_index_config {
 	int32_t variable;          /* not 0: values have different sizes */
 	int32_t layout;
 	uint32_t depth;            /* look-ups of a batch in flight */
-	uint32_t reserved[7];      /* 0 */
+	int32_t access;            /* FARHASH_AUTO, FARHASH_ONE_SIDED or FARHASH_SHIPPED */
+	uint32_t reserved[6];      /* 0 */
 } farhash_index_config;
 
 /* farhash_index_build makes an index of the records of all ranks. Each gives its own, in any
@@ -443,6 +458,12 @@ typedef struct farhash_index_config {
 int farhash_index_build(farhash_job *job, const farhash_index_config *config,
 	int (*next)(const void **key, const void **value, size_t *value_size, void *argument),
 	void *argument, farhash_index **index);
+
+/* farhash_index_build_batch does so of n records of this rank in arrays: keys lie one after the
+ * other, and so do values, at distances of config.value_size. sizes has the size of each value; it
+ * is NULL unless sizes are variable. Collective. */
+int farhash_index_build_batch(farhash_job *job, const farhash_index_config *config,
+	const void *keys, const void *values, const size_t *sizes, size_t n, farhash_index **index);
 
 /* Load makes an index of what farhash_index_save has written. With config NULL it is the one that
  * was saved, and where it can be the file is mapped, so that all jobs of a host share its memory;
@@ -468,6 +489,11 @@ int farhash_index_lookup(farhash_index *index, const void *keys, size_t n,
 
 /* How many records all ranks have. */
 int farhash_index_len(farhash_index *index, uint64_t *records);
+
+/* The bytes of every key, and of the longest value; variable, which may be NULL, gets 1 if values
+ * have different sizes, else 0. */
+int farhash_index_sizes(farhash_index *index, uint64_t *key_size, uint64_t *value_size,
+	int32_t *variable);
 
 /* farhash_index_check verifies the whole index. Every rank gets the result. Collective. */
 int farhash_index_check(farhash_index *index);

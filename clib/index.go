@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/index"
+	"github.com/farhash/farhash/ship"
 )
 
 // register is an index with its handle.
@@ -58,10 +59,12 @@ func readIndexConfig(c *C.farhash_index_config) (index.Config, error) {
 			"(FARHASH_ORDERED) to 2 (FARHASH_CUCKOO), and load 0 to %v", int(c.layout),
 			float64(c.load), index.MaxLoad)
 	}
+	access := ship.Access(c.access)
 	return index.Config{KeySize: int(c.key_size), ValueSize: int(c.value_size),
 			Variable: c.variable != 0, Layout: index.Layout(c.layout), Load: float64(c.load),
-			MaxCopies: int(c.max_copies), MaxMemoryBytes: uint64(c.max_memory_bytes)},
-		checkDepth(c.depth)
+			MaxCopies: int(c.max_copies), MaxMemoryBytes: uint64(c.max_memory_bytes),
+			Access: access},
+		checkBatches(c.depth, access)
 }
 
 // openIndex makes an index with its handle.
@@ -144,6 +147,74 @@ func goIndexBuild(v C.uint64_t, c *C.farhash_index_config, function, argument un
 	return ended(err, C.FARHASH_ERROR_ARGUMENT)
 }
 
+// arrays are records that lie in memory of C.
+type arrays struct {
+	keys, values unsafe.Pointer
+	sizes        *C.size_t // nil: all values are as long as the longest
+	n            C.size_t
+}
+
+// check refuses what makes no sense, before any rank begins.
+func (a *arrays) check(cfg index.Config) error {
+	if a.n == 0 {
+		return nil
+	}
+	if a.keys == nil || a.values == nil && cfg.ValueSize > 0 || a.sizes == nil && cfg.Variable {
+		return errNull
+	}
+	if a.n > C.size_t(math.MaxInt/max(cfg.KeySize+cfg.ValueSize, 1)) {
+		return errArgument("n is %d, more records than memory", uint64(a.n))
+	}
+	if !cfg.Variable {
+		return nil
+	}
+	for i, size := range unsafe.Slice(a.sizes, a.n) {
+		if size > C.size_t(cfg.ValueSize) {
+			return errArgument("sizes[%d] is %d; value_size is %d", i, uint64(size), cfg.ValueSize)
+		}
+	}
+	return nil
+}
+
+// all are the records.
+func (a *arrays) all(cfg index.Config) iter.Seq2[index.Record, error] {
+	return func(yield func(index.Record, error) bool) {
+		for i := range int(a.n) {
+			size := cfg.ValueSize
+			if cfg.Variable {
+				size = int(unsafe.Slice(a.sizes, a.n)[i])
+			}
+			r := index.Record{
+				Key: unsafe.Slice((*byte)(unsafe.Add(a.keys, i*cfg.KeySize)), cfg.KeySize)}
+			if size > 0 {
+				r.Value = unsafe.Slice((*byte)(unsafe.Add(a.values, i*cfg.ValueSize)), size)
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+//export goIndexBuildBatch
+func goIndexBuildBatch(v C.uint64_t, c *C.farhash_index_config, keys, values unsafe.Pointer,
+	sizes *C.size_t, n C.size_t, out **C.fh_handle) (code C.int) {
+	defer guard(&code)
+	cfg, wrong := readIndexConfig(c)
+	records := arrays{keys: keys, values: values, sizes: sizes, n: n}
+	if c == nil {
+		wrong = errNull
+	}
+	if wrong == nil {
+		wrong = records.check(cfg)
+	}
+	err := openIndex(jobOf(v), "farhash_index_build_batch", wrong, out, c,
+		func() (*index.Index, error) {
+			return index.Build(context.Background(), jobOf(v), cfg, records.all(cfg))
+		})
+	return ended(err, C.FARHASH_ERROR_ARGUMENT)
+}
+
 //export goIndexLoad
 func goIndexLoad(v C.uint64_t, path *C.char, c *C.farhash_index_config,
 	out **C.fh_handle) (code C.int) {
@@ -214,6 +285,14 @@ func goIndexLookup(v C.uint64_t, keys unsafe.Pointer, n C.size_t,
 
 //export goIndexLen
 func goIndexLen(v C.uint64_t) C.uint64_t { return C.uint64_t(indexOf(v).Info().Records) }
+
+//export goIndexVariable
+func goIndexVariable(v C.uint64_t) C.int32_t {
+	if indexOf(v).Config().Variable {
+		return 1
+	}
+	return 0
+}
 
 //export goIndexCheck
 func goIndexCheck(v C.uint64_t) (code C.int) {

@@ -14,6 +14,7 @@ import (
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/ship"
 )
 
 // job is a membership with its tables.
@@ -92,11 +93,15 @@ func errReserved(of string) error {
 // depthMax is the most operations of a batch in flight.
 const depthMax = 1 << 16
 
-// checkDepth refuses a depth. Ranks may differ in it, so that the tables would refuse it on one
-// rank only, when the others have begun.
-func checkDepth(depth C.uint32_t) error {
+// checkBatches refuses what ranks may differ in: the tables would refuse it on one rank only, when
+// the others have begun.
+func checkBatches(depth C.uint32_t, access ship.Access) error {
 	if depth > depthMax {
 		return errArgument("depth is %d; give 0 to %d", uint32(depth), depthMax)
+	}
+	if access.Check() != nil {
+		return errArgument("access is %d; it is 0 (FARHASH_AUTO), 1 (FARHASH_ONE_SIDED) or 2 "+
+			"(FARHASH_SHIPPED)", int(access))
 	}
 	return nil
 }

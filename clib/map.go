@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/kv"
+	"github.com/farhash/farhash/ship"
 )
 
 // dictionary is a map with its handle.
@@ -40,10 +41,11 @@ func readMapConfig(c *C.farhash_map_config) (kv.Config, error) {
 			return kv.Config{}, errReserved("farhash_map_config")
 		}
 	}
+	access := ship.Access(c.access)
 	return kv.Config{SlotsPerRank: uint64(c.slots_per_rank),
 		BytesPerRank: uint64(c.bytes_per_rank), MaxKey: int(c.max_key),
 		MaxValue: int(c.max_value), Copies: c.copies != 0, Chunk: int(c.chunk),
-		Depth: int(c.depth)}, checkDepth(c.depth)
+		Depth: int(c.depth), Access: access}, checkBatches(c.depth, access)
 }
 
 //export goMapNew

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/set"
+	"github.com/farhash/farhash/ship"
 )
 
 // words is a set of words with its handle.
@@ -46,11 +47,11 @@ func readSetConfig(c *C.farhash_set_config) (set.Config, error) {
 		}
 	}
 	cfg := set.Config{Buckets: uint64(c.buckets), Chunk: int(c.chunk), Chunks: int(c.chunks),
-		Depth: int(c.depth)}
+		Depth: int(c.depth), Access: ship.Access(c.access)}
 	if c.home_word != 0 {
 		cfg.Home = set.HomeWord
 	}
-	return cfg, checkDepth(c.depth)
+	return cfg, checkBatches(c.depth, cfg.Access)
 }
 
 //export goSetNew

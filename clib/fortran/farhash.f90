@@ -22,10 +22,14 @@ module farhash
   integer(c_int32_t), parameter :: farhash_get = 0, farhash_put = 1, farhash_delete = 2, &
     farhash_put_if_absent = 3, farhash_compare_and_put = 4
 
+  ! How batches reach memory of ranks on other hosts.
+  integer(c_int32_t), parameter :: farhash_auto = 0, farhash_one_sided = 1, farhash_shipped = 2
+
   type, bind(c) :: farhash_set_config
     integer(c_int64_t) :: buckets = 0
     integer(c_int32_t) :: chunk = 0, chunks = 0, home_word = 0, depth = 0
-    integer(c_int64_t) :: reserved(4) = 0
+    integer(c_int64_t) :: access = 0
+    integer(c_int64_t) :: reserved(3) = 0
   end type
 
   type, bind(c) :: farhash_set_stats
@@ -42,7 +46,8 @@ module farhash
   type, bind(c) :: farhash_cache_config
     integer(c_int64_t) :: key_size = 0, value_size = 0, buckets_per_rank = 0
     integer(c_int32_t) :: mode = 0, retries = 0, group_buckets = 0, choices = 0, depth = 0
-    integer(c_int32_t) :: reserved(7) = 0
+    integer(c_int32_t) :: access = 0
+    integer(c_int32_t) :: reserved(6) = 0
   end type
 
   type, bind(c) :: farhash_cache_stats
@@ -54,7 +59,8 @@ module farhash
   type, bind(c) :: farhash_map_config
     integer(c_int64_t) :: slots_per_rank = 0, bytes_per_rank = 0
     integer(c_int32_t) :: max_key = 0, max_value = 0, copies = 0, chunk = 0, depth = 0
-    integer(c_int32_t) :: reserved(7) = 0
+    integer(c_int32_t) :: access = 0
+    integer(c_int32_t) :: reserved(6) = 0
   end type
 
   type, bind(c) :: farhash_map_call
@@ -73,7 +79,8 @@ module farhash
     real(c_double) :: load = 0
     integer(c_int64_t) :: max_memory_bytes = 0, max_copies = 0
     integer(c_int32_t) :: variable = 0, layout = 0, depth = 0
-    integer(c_int32_t) :: reserved(7) = 0
+    integer(c_int32_t) :: access = 0
+    integer(c_int32_t) :: reserved(6) = 0
   end type
 
   interface
@@ -507,6 +514,15 @@ module farhash
       type(c_ptr), intent(out) :: index
     end function
 
+    integer(c_int) function farhash_index_build_batch(job, config, keys, values, sizes, n, &
+      index) bind(c)
+      import :: c_int, c_ptr, c_size_t, farhash_index_config
+      type(c_ptr), value :: job, keys, values, sizes
+      type(farhash_index_config), intent(in) :: config
+      integer(c_size_t), value :: n
+      type(c_ptr), intent(out) :: index
+    end function
+
     integer(c_int) function farhash_index_load_c(job, path, config, index) &
       bind(c, name='farhash_index_load')
       import :: c_int, c_ptr, c_char
@@ -546,6 +562,13 @@ module farhash
       import :: c_int, c_ptr, c_int64_t
       type(c_ptr), value :: index
       integer(c_int64_t), intent(out) :: records
+    end function
+
+    integer(c_int) function farhash_index_sizes(index, key_size, value_size, variable) bind(c)
+      import :: c_int, c_ptr, c_int32_t, c_int64_t
+      type(c_ptr), value :: index
+      integer(c_int64_t), intent(out) :: key_size, value_size
+      integer(c_int32_t), intent(out) :: variable
     end function
 
     integer(c_int) function farhash_index_check(index) bind(c)

@@ -105,6 +105,7 @@ static void set_configs(farhash_set_config good) {
 	farhash_set *none;
 	farhash_set_config wrong[] = {{0}, {.buckets = UINT64_MAX}, {.chunk = 7}, {.chunk = 1 << 30},
 		{.chunk = UINT32_MAX}, {.chunks = UINT32_MAX}, {.depth = UINT32_MAX}, {.depth = 65537},
+		{.access = 3}, {.access = -1},
 		{.reserved = {1}}};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		if (i > 1)
@@ -226,8 +227,8 @@ static void byte_strings(void) {
 
 static void cache_configs(farhash_cache_config good) {
 	farhash_cache *none;
-	farhash_cache_config wrong[14];
-	for (int i = 0; i < 14; i++)
+	farhash_cache_config wrong[15];
+	for (int i = 0; i < 15; i++)
 		wrong[i] = good;
 	wrong[0].key_size = 0;
 	wrong[1].key_size = UINT64_MAX;
@@ -242,8 +243,9 @@ static void cache_configs(farhash_cache_config good) {
 	wrong[10].choices = 9;
 	wrong[11].choices = UINT32_MAX;
 	wrong[12].depth = UINT32_MAX;
-	wrong[13].reserved[6] = 1;
-	for (int i = 0; i < 14; i++) {
+	wrong[13].reserved[5] = 1;
+	wrong[14].access = 3;
+	for (int i = 0; i < 15; i++) {
 		REFUSED(farhash_cache_new(job, &wrong[i], &none));
 		CLAIM(!none);
 	}
@@ -331,8 +333,8 @@ static void caches(void) {
 
 static void map_configs(farhash_map_config good) {
 	farhash_map *none;
-	farhash_map_config wrong[9];
-	for (int i = 0; i < 9; i++)
+	farhash_map_config wrong[10];
+	for (int i = 0; i < 10; i++)
 		wrong[i] = good;
 	wrong[0].slots_per_rank = 0;
 	wrong[1].slots_per_rank = UINT64_MAX;
@@ -343,7 +345,8 @@ static void map_configs(farhash_map_config good) {
 	wrong[6].max_value = FARHASH_MAX_PAIR + 1;
 	wrong[7].chunk = UINT32_MAX;
 	wrong[8].depth = UINT32_MAX;
-	for (int i = 0; i < 9; i++) {
+	wrong[9].access = INT32_MAX;
+	for (int i = 0; i < 10; i++) {
 		REFUSED(farhash_map_new(job, &wrong[i], &none));
 		CLAIM(!none);
 	}
@@ -411,8 +414,8 @@ static void maps(void) {
 
 static void index_configs(farhash_index_config good) {
 	farhash_index *none;
-	farhash_index_config wrong[14];
-	for (int i = 0; i < 14; i++)
+	farhash_index_config wrong[15];
+	for (int i = 0; i < 15; i++)
 		wrong[i] = good;
 	wrong[0].key_size = 0;
 	wrong[1].key_size = 3;
@@ -426,12 +429,13 @@ static void index_configs(farhash_index_config good) {
 	wrong[9].layout = 3;
 	wrong[10].layout = -1;
 	wrong[11].depth = UINT32_MAX;
-	wrong[12].reserved[6] = 1;
+	wrong[12].reserved[5] = 1;
+	wrong[14].access = -1;
 	wrong[13].max_memory_bytes = 1;
-	for (int i = 0; i < 14; i++) {
+	for (int i = 0; i < 15; i++) {
 		REFUSED(farhash_index_build(job, &wrong[i], no_next, NULL, &none));
 		CLAIM(!none);
-		if (i >= 5 && i < 13)
+		if (i >= 5 && i != 13)
 			REFUSED(farhash_index_load(job, "/dev/null", &wrong[i], &none));
 	}
 }
@@ -445,6 +449,18 @@ static void indexes(void) {
 	farhash_index *none;
 	REFUSED(farhash_index_build(job, NULL, no_next, NULL, &none));
 	REFUSED(farhash_index_build(job, &config, NULL, NULL, &none));
+	HANDLES(farhash_job, set,
+		farhash_index_build_batch(it, &config, &word, &word, NULL, 1, &none));
+	REFUSED(farhash_index_build_batch(job, &config, &word, &word, NULL, 1, NULL));
+	REFUSED(farhash_index_build_batch(job, NULL, &word, &word, NULL, 1, &none));
+	REFUSED(farhash_index_build_batch(job, &config, NULL, &word, NULL, 1, &none));
+	REFUSED(farhash_index_build_batch(job, &config, &word, NULL, NULL, 1, &none));
+	REFUSED(farhash_index_build_batch(job, &config, &word, &word, NULL, SIZE_MAX, &none));
+	config.variable = 1;
+	size = 9;
+	REFUSED(farhash_index_build_batch(job, &config, &word, &word, NULL, 1, &none));
+	REFUSED(farhash_index_build_batch(job, &config, &word, &word, &size, 1, &none));
+	config.variable = 0;
 	REFUSED(farhash_index_load(job, NULL, NULL, &none));
 	REFUSED(farhash_index_load(job, "", NULL, &none));
 	REFUSED(farhash_index_load(job, "x", NULL, NULL));
@@ -468,6 +484,9 @@ static void indexes(void) {
 	REFUSED(farhash_index_lookup(x, &word, 1, NULL, NULL));
 	REFUSED(farhash_index_lookup(x, &word, SIZE_MAX, no_found, NULL));
 	REFUSED(farhash_index_len(x, NULL));
+	HANDLES(farhash_index, job, farhash_index_sizes(it, &word, &word, NULL));
+	REFUSED(farhash_index_sizes(x, NULL, &word, NULL));
+	REFUSED(farhash_index_sizes(x, &word, NULL, NULL));
 }
 
 int main(void) {

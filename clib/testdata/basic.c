@@ -39,9 +39,9 @@ static void no_sense(farhash_job *job, const char *directory) {
 	config.buckets = UINT64_MAX;
 	FAILS(FARHASH_ERROR_ARGUMENT, "buckets", farhash_set_new(job, &config, &set));
 	config.buckets = 1;
-	config.reserved[3] = 1;
+	config.reserved[2] = 1;
 	FAILS(FARHASH_ERROR_ARGUMENT, "reserved", farhash_set_new(job, &config, &set));
-	config.reserved[3] = 0;
+	config.reserved[2] = 0;
 	OK(farhash_set_new(job, &config, &set));
 	FAILS(FARHASH_ERROR_ARGUMENT, "63 bits", farhash_set_find_or_put(set, UINT64_MAX));
 	FAILS(FARHASH_ERROR_ARGUMENT, "NULL", farhash_set_find_or_put_batch(set, NULL, 1, NULL));
@@ -146,6 +146,16 @@ static int rank_main(farhash_job *job, void *directory) {
 	return 0;
 }
 
+// Threads carry no requests, which matters where memory is not used directly.
+static int accesses(farhash_job *job, void *hidden) {
+	farhash_set *set;
+	farhash_set_config config = {.buckets = 64, .access = FARHASH_SHIPPED};
+	try_access(job, hidden ? FARHASH_ONE_SIDED : FARHASH_SHIPPED);
+	if (hidden)
+		FAILS(FARHASH_ERROR_ARGUMENT, "FARHASH_AUTO or", farhash_set_new(job, &config, &set));
+	return 0;
+}
+
 static int fails(farhash_job *job, void *argument) {
 	(void)argument;
 	if (farhash_job_rank(job) == 1)
@@ -174,6 +184,8 @@ int main(int argc, char **argv) {
 	for (int ranks = 2; ranks <= 4; ranks += 2)
 		OK(farhash_run(ranks, NULL, rank_main, (void *)directory));
 	OK(farhash_run(2, &hidden, rank_main, (void *)directory));
+	OK(farhash_run(2, NULL, accesses, NULL));
+	OK(farhash_run(2, &hidden, accesses, &hidden));
 	FAILS(FARHASH_ERROR_ARGUMENT, "ranks", farhash_run(0, NULL, rank_main, (void *)directory));
 	IS(42, farhash_run(2, NULL, fails, NULL));
 	puts("all is well");

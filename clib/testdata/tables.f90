@@ -249,7 +249,7 @@ contains
     type(c_ptr) :: index, other
     integer(c_int64_t), target :: at(2), key, square, sum, keys(3)
     integer(c_int64_t) :: records
-    integer(c_int32_t) :: counts(3)
+    integer(c_int32_t) :: counts(3), variable
     integer(c_size_t) :: size
     integer(c_int64_t), target :: squares(3)
     at = 0
@@ -272,6 +272,17 @@ contains
       c_loc(sum)), 'lookup')
     call claim(sum == 1000025, 'what was found')
     call is(farhash_ok, farhash_index_close(other), 'close of an index')
+    keys = [3, 4, 5]
+    squares = keys**2
+    call is(farhash_ok, farhash_index_build_batch(job, farhash_index_config(key_size=8, &
+      value_size=8, access=farhash_one_sided), c_loc(keys), c_loc(squares), c_null_ptr, &
+      3_c_size_t, other), 'index of arrays')
+    call is(farhash_ok, farhash_index_sizes(other, records, sum, variable), 'sizes of an index')
+    call claim(records == 8 .and. sum == 8 .and. variable == 0, 'sizes')
+    key = 5
+    call is(1, farhash_index_get(other, c_loc(key), c_loc(square), size), 'get of arrays')
+    call claim(square == 25, 'square of arrays')
+    call is(farhash_ok, farhash_index_close(other), 'close of an index of arrays')
     call is(farhash_ok, farhash_index_load(job, path, farhash_index_config(layout=1), other), &
       'load with a configuration')
     call is(farhash_error_argument, farhash_index_load(job, 'a' // c_null_char // 'b', &

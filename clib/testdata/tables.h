@@ -445,6 +445,99 @@ static inline void try_index(farhash_job *job, const char *path) {
 	FAILS(FARHASH_ERROR_CLOSED, "closed", farhash_index_len(index, &len));
 }
 
+// try_arrays builds an index of arrays, where ranks have different numbers of records.
+static inline void try_arrays(farhash_job *job) {
+	enum { N = 300 };
+	int rank = farhash_job_rank(job), size = farhash_job_size(job);
+	uint64_t keys[N], len = 0, key_size = 0, value_size = 0, value;
+	size_t sizes[N], got = 0;
+	int32_t variable = -1;
+	farhash_index *index;
+	farhash_index_config config = {.key_size = 8, .value_size = 8};
+	size_t mine = rank == 0 ? N : rank; // rank 0 has 0 to N-1, others N + rank * N and so on
+	for (size_t i = 0; i < mine; i++)
+		keys[i] = rank == 0 ? i : (uint64_t)(N + rank * N) + i;
+	OK(farhash_index_build_batch(job, &config, keys, keys, NULL, mine, &index));
+	OK(farhash_index_sizes(index, &key_size, &value_size, &variable));
+	CLAIM(key_size == 8 && value_size == 8 && variable == 0);
+	OK(farhash_index_len(index, &len));
+	IS(N + size * (size - 1) / 2, len);
+	OK(farhash_index_check(index));
+	for (uint64_t i = 0; i < N; i++) {
+		IS(1, farhash_index_get(index, &i, &value, NULL));
+		CLAIM(value == i);
+	}
+	OK(farhash_index_close(index));
+	config.variable = 1;
+	for (size_t i = 0; i < mine; i++)
+		sizes[i] = keys[i] % 9;
+	OK(farhash_index_build_batch(job, &config, keys, keys, sizes, mine, &index));
+	OK(farhash_index_sizes(index, &key_size, &value_size, &variable));
+	IS(1, variable);
+	for (uint64_t i = 0; i < N; i++) {
+		IS(1, farhash_index_get(index, &i, &value, &got));
+		CLAIM(got == i % 9 && memcmp(&value, &i, got) == 0);
+	}
+	OK(farhash_index_close(index));
+}
+
+// try_access makes the tables with each access but those above last. Rank 0 has it, the others
+// have another one.
+static inline void try_access(farhash_job *job, int last) {
+	enum { N = 200 };
+	uint64_t keys[N], values[N];
+	uint32_t counts[N];
+	uint8_t results[N], found[N];
+	farhash_map_call calls[N];
+	farhash_set *set;
+	farhash_cache *cache;
+	farhash_map *map;
+	farhash_index *index;
+	int rank = farhash_job_rank(job);
+	for (int i = 0; i < N; i++)
+		keys[i] = i;
+	for (int access = FARHASH_AUTO; access <= last; access++) {
+		int own = rank == 0 ? access : FARHASH_AUTO;
+		farhash_set_config words = {.buckets = 1 << 12, .access = own};
+		farhash_cache_config pairs = {.key_size = 8, .value_size = 8, .buckets_per_rank = 1 << 12,
+			.access = own};
+		farhash_map_config dictionary = {.slots_per_rank = 1 << 12, .bytes_per_rank = 1 << 17,
+			.max_key = 8, .max_value = 8, .access = own};
+		farhash_index_config records = {.key_size = 8, .value_size = 8, .access = own};
+		OK(farhash_set_new(job, &words, &set));
+		OK(farhash_cache_new(job, &pairs, &cache));
+		OK(farhash_map_new(job, &dictionary, &map));
+		OK(farhash_index_build_batch(job, &records, keys, keys, NULL, rank == 0 ? N : 0, &index));
+		if (rank == 0) {
+			OK(farhash_set_find_or_put_batch(set, keys, N, results));
+			OK(farhash_set_contains_batch(set, keys, N, found));
+			for (int i = 0; i < N; i++)
+				CLAIM(results[i] == FARHASH_INSERTED && found[i] == FARHASH_FOUND);
+			OK(farhash_cache_put_batch(cache, keys, N, keys, results));
+			OK(farhash_cache_get_batch(cache, keys, N, values, found));
+			int hits = 0;
+			for (int i = 0; i < N; i++) {
+				CLAIM(!found[i] || values[i] == keys[i]);
+				hits += found[i];
+			}
+			CLAIM(hits > N * 9 / 10); // others have been evicted
+			for (int i = 0; i < N; i++)
+				calls[i] = (farhash_map_call){.kind = FARHASH_PUT, .key = &keys[i], .key_size = 8,
+					.value = &keys[i], .value_size = 8};
+			OK(farhash_map_batch(map, calls, N));
+			OK(farhash_map_check(map));
+			OK(farhash_index_get_batch(index, keys, N, values, NULL, counts));
+			for (int i = 0; i < N; i++)
+				CLAIM(counts[i] == 1 && values[i] == keys[i]);
+		}
+		OK(farhash_job_barrier(job));
+		OK(farhash_index_close(index));
+		OK(farhash_map_close(map));
+		OK(farhash_cache_close(cache));
+		OK(farhash_set_close(set));
+	}
+}
+
 static inline void try_tables(farhash_job *job, const char *directory) {
 	char path[4096];
 	snprintf(path, sizeof path, "%s/table", directory);
@@ -454,6 +547,7 @@ static inline void try_tables(farhash_job *job, const char *directory) {
 	try_cache(job, path);
 	try_map(job);
 	try_index(job, path);
+	try_arrays(job);
 }
 
 #endif

@@ -40,8 +40,10 @@ static void make(farhash_job *job, int wrong) {
 		.depth = wrong ? UINT32_MAX : 0};
 	WRONG(farhash_map_new(job, &pairs, &map));
 	farhash_index *index;
+	uint64_t word = 0;
 	farhash_index_config records = {.key_size = 8};
 	WRONG(farhash_index_build(job, &records, wrong ? NULL : next, NULL, &index));
+	WRONG(farhash_index_build_batch(job, &records, wrong ? NULL : &word, NULL, NULL, 1, &index));
 	WRONG(farhash_index_load(job, wrong ? NULL : "/nowhere", NULL, &index));
 	records.layout = wrong ? 7 : 0;
 	WRONG(farhash_index_load(job, "/nowhere", &records, &index));
