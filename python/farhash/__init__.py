@@ -14,6 +14,8 @@ operations: no server stands between a program and its data. ::
 - ``Set``: words of 63 bits, each once: was this seen before, by anybody?
 - ``Elements``: the same for byte strings of one length
 - ``Cache``: keys and values of fixed sizes; forgets when it is full
+- ``Map``: keys and values of any length, changed and deleted; loses nothing
+- ``Index``: records that are given once, then read-only
 - ``round_significant``: makes one key of inputs that are nearly equal
 
 What is called collective is called by all ranks, in the same order, with the same arguments.
@@ -24,19 +26,23 @@ Batches take numpy arrays and are many times faster than single calls. Errors ar
 ``FarhashError``. A fork cannot use farhash: give multiprocessing its method "spawn".
 """
 
-from .abi import CacheStats, SetStats
+from .abi import CacheStats, MapStats, SetStats
 from .caches import Cache, Mode, Stored
 from .errors import (ArgumentError, ClosedError, FarhashError, FileError, ForkedError,
                      FormatError, FullError, InternalError, LibraryError, OutOfMemoryError,
                      RankError, TimedOutError, UnsupportedError)
+from .indexes import Index, Layout
 from .job import Job, run
+from .maps import Map
 from .rounding import round_significant
 from .sets import Answer, Elements, Set
+from .table import Access
 from .version import __version__
 
 __all__ = [
-    "Answer", "ArgumentError", "Cache", "CacheStats", "ClosedError", "Elements", "FarhashError",
-    "FileError", "ForkedError", "FormatError", "FullError", "InternalError", "Job",
-    "LibraryError", "Mode", "OutOfMemoryError", "RankError", "Set", "SetStats", "Stored",
-    "TimedOutError", "UnsupportedError", "__version__", "round_significant", "run",
+    "Access", "Answer", "ArgumentError", "Cache", "CacheStats", "ClosedError", "Elements",
+    "FarhashError", "FileError", "ForkedError", "FormatError", "FullError", "Index",
+    "InternalError", "Job", "Layout", "LibraryError", "Map", "MapStats", "Mode",
+    "OutOfMemoryError", "RankError", "Set", "SetStats", "Stored", "TimedOutError",
+    "UnsupportedError", "__version__", "round_significant", "run",
 ]

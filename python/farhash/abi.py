@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import operator
-from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int, c_int32, c_size_t,
-                    c_uint32, c_uint64, c_void_p)
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int, c_int32, c_int64,
+                    c_size_t, c_uint32, c_uint64, c_void_p)
 from typing import Any, NamedTuple, Sequence
 
 from .errors import ArgumentError
@@ -52,6 +52,17 @@ def _words(names: Sequence[str]) -> Any:
     return [(name, c_uint64) for name in names]
 
 
+class MapStats(NamedTuple):
+    """What this rank has done with a map. The keys are ``get``, ``put``, ``delete``,
+    ``put_if_absent`` and ``compare_and_put``."""
+
+    calls: dict[str, int]
+    round_trips: dict[str, int]
+    """Times that they had to wait for another rank's memory."""
+    lost_swaps: int
+    """Compare-and-swaps that another one was faster than."""
+
+
 class RawSetStats(Structure):
     _fields_ = _words(SetStats._fields)
 
@@ -66,7 +77,8 @@ class Options(Structure):
 
 class SetConfig(Structure):
     _fields_ = [("buckets", c_uint64), ("chunk", c_uint32), ("chunks", c_uint32),
-                ("home_word", c_uint32), ("depth", c_uint32), ("reserved", c_uint64 * 4)]
+                ("home_word", c_uint32), ("depth", c_uint32), ("access", c_int64),
+                ("reserved", c_uint64 * 3)]
 
 
 class ElementsConfig(Structure):
@@ -77,11 +89,32 @@ class ElementsConfig(Structure):
 class CacheConfig(Structure):
     _fields_ = [("key_size", c_uint64), ("value_size", c_uint64), ("buckets_per_rank", c_uint64),
                 ("mode", c_int32), ("retries", c_int32), ("group_buckets", c_uint32),
-                ("choices", c_uint32), ("depth", c_uint32), ("reserved", c_uint32 * 7)]
+                ("choices", c_uint32), ("depth", c_uint32), ("access", c_int32),
+                ("reserved", c_uint32 * 6)]
+
+
+class MapConfig(Structure):
+    _fields_ = [("slots_per_rank", c_uint64), ("bytes_per_rank", c_uint64),
+                ("max_key", c_uint32), ("max_value", c_uint32), ("copies", c_uint32),
+                ("chunk", c_uint32), ("depth", c_uint32), ("access", c_int32),
+                ("reserved", c_uint32 * 6)]
+
+
+class RawMapStats(Structure):
+    _fields_ = [("calls", c_uint64 * 5), ("round_trips", c_uint64 * 5), ("lost_swaps", c_uint64)]
+
+
+class IndexConfig(Structure):
+    _fields_ = [("key_size", c_uint64), ("value_size", c_uint64), ("load", c_double),
+                ("max_memory_bytes", c_uint64), ("max_copies", c_uint64), ("variable", c_int32),
+                ("layout", c_int32), ("depth", c_uint32), ("access", c_int32),
+                ("reserved", c_uint32 * 6)]
 
 
 RankFunction = CFUNCTYPE(c_int, c_void_p, c_void_p)
 UpdateFunction = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p)
+PairFunction = CFUNCTYPE(c_int, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p)
+FoundFunction = CFUNCTYPE(None, c_size_t, c_void_p, c_size_t, c_void_p)
 
 _out = POINTER(c_void_p)
 _word = POINTER(c_uint64)
@@ -90,6 +123,7 @@ _word = POINTER(c_uint64)
 _of_all: dict[str, Sequence[Any]] = {
     "buckets": [_word], "save": [c_char_p], "load": [c_char_p], "check": [], "close": [],
 }
+_pair = [c_char_p, c_size_t, c_char_p, c_size_t, _word]
 _of_tables: dict[str, dict[str, Sequence[Any]]] = {
     "set": {
         **_of_all, "new": [POINTER(SetConfig), _out], "len": [_word],
@@ -114,6 +148,21 @@ _of_tables: dict[str, dict[str, Sequence[Any]]] = {
         "stats_get": [POINTER(RawCacheStats)], "stats_reset": [],
         "all_stats": [c_void_p, POINTER(RawCacheStats)],
         "locate": [c_char_p, POINTER(c_int32), _word],
+    },
+    "map": {
+        "new": [POINTER(MapConfig), _out], "len": [_word], "check": [], "close": [],
+        "get": [c_char_p, c_size_t, c_void_p, c_size_t, POINTER(c_size_t), _word],
+        "put": _pair, "put_if_absent": _pair, "compare_and_put": _pair,
+        "delete": [c_char_p, c_size_t], "batch": [c_void_p, c_size_t],
+        "range": [PairFunction, c_void_p], "stats_get": [POINTER(RawMapStats)],
+    },
+    "index": {
+        "build_batch": [POINTER(IndexConfig), c_void_p, c_void_p, c_void_p, c_size_t, _out],
+        "load": [c_char_p, POINTER(IndexConfig), _out], "save": [c_char_p], "check": [],
+        "close": [], "len": [_word], "sizes": [_word, _word, POINTER(c_int32)],
+        "get": [c_char_p, c_void_p, POINTER(c_size_t)],
+        "get_batch": [c_void_p, c_size_t, c_void_p, c_void_p, c_void_p],
+        "lookup": [c_void_p, c_size_t, FoundFunction, c_void_p],
     },
     "job": {"rank": [], "size": [], "barrier": [], "close": []},
 }

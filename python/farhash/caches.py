@@ -14,7 +14,7 @@ from .abi import CacheConfig, CacheStats, RawCacheStats, UpdateFunction, whole
 from .items import Items
 from .job import Job
 from .rounding import round_significant
-from .table import Table, pieces
+from .table import Access, Bucketed, pieces
 
 
 class Mode(enum.IntEnum):
@@ -39,7 +39,7 @@ class Stored(enum.IntEnum):
 _stored: tuple[Any, ...] = (None, *Stored)  # by code
 
 
-class Cache(Table):
+class Cache(Bucketed):
     """Keys and values of fixed sizes. It forgets when it is full, but what it finds was put as
     a whole under that very key, by any rank. Keys are compared by their bytes: see
     ``round_significant`` for floating-point ones.
@@ -52,6 +52,7 @@ class Cache(Table):
     group_buckets: that lie together, 1 to 8.
     choices: groups that a key may lie in, 1 to 8.
     depth: operations of a batch in flight, where memory is not direct.
+    access: how batches reach ranks on other hosts.
 
     0 is the default of each but sizes and buckets. Every rank gives the same. Collective.
     """
@@ -60,7 +61,7 @@ class Cache(Table):
 
     def __init__(self, job: Job, key: Any, value: Any, buckets_per_rank: int, *,
                  mode: Mode = Mode.LOCK_FREE, retries: int = 0, group_buckets: int = 0,
-                 choices: int = 0, depth: int = 0) -> None:
+                 choices: int = 0, depth: int = 0, access: Access = Access.AUTO) -> None:
         def configure() -> CacheConfig:
             self._keys = Items("key", key)
             self._values = Items("value", value)
@@ -69,7 +70,8 @@ class Cache(Table):
                 buckets_per_rank=whole("buckets_per_rank", buckets_per_rank), mode=Mode(mode),
                 retries=max(-1, min(retries, 1 << 30)),
                 group_buckets=whole("group_buckets", group_buckets, 31),
-                choices=whole("choices", choices, 31), depth=whole("depth", depth, 31))
+                choices=whole("choices", choices, 31), depth=whole("depth", depth, 31),
+                access=Access(access))
 
         super().__init__(job, configure)
         self._get = self._function("get")

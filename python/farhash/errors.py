@@ -36,14 +36,15 @@ class ClosedError(FarhashError, ValueError):
 
 
 class FullError(FarhashError):
-    """A set had no free place for an element; its content stays.
+    """A set or map had no free place for an element; its content stays.
 
-    ``results`` are those of a batch, as ``find_or_put_batch`` returns them, with
-    ``Answer.FULL`` for what found no place; None after a single call.
+    ``results`` are those of a batch, None after a single call: of a set as
+    ``find_or_put_batch`` returns them, with ``Answer.FULL`` for what found no place; of a map
+    the versions, 0 for what found none.
     """
 
     code = -4
-    results: npt.NDArray[np.uint8] | None = None
+    results: npt.NDArray[Any] | None = None
 
 
 class OutOfMemoryError(FarhashError, MemoryError):
@@ -108,6 +109,13 @@ NAMES = {
     "FARHASH_LOCK_FREE": "Mode.LOCK_FREE",
     "FARHASH_FINE": "Mode.FINE",
     "FARHASH_COARSE": "Mode.COARSE",
+    "FARHASH_AUTO": "Access.AUTO",
+    "FARHASH_ONE_SIDED": "Access.ONE_SIDED",
+    "FARHASH_SHIPPED": "Access.SHIPPED",
+    "farhash_map_new": "Map",
+    "farhash_index_build_batch": "Index",
+    "farhash_index_load": "Index.open",
+    "farhash_index_save": "Index.save",
     "farhash_elements": "Elements",
     "farhash_join_comm": "Job.from_comm",
     **{f"farhash_{kind.lower()}_{name}": kind + of for kind in ("Set", "Elements", "Cache")

@@ -14,7 +14,7 @@ from .abi import ElementsConfig, RawSetStats, SetConfig, SetStats, whole
 from .errors import FullError
 from .items import Items
 from .job import Job
-from .table import Table, pieces
+from .table import Access, Bucketed, pieces
 
 
 class Answer(enum.IntEnum):
@@ -33,7 +33,7 @@ class Answer(enum.IntEnum):
 _answers: tuple[Answer, ...] = tuple(Answer)
 
 
-class _Searched(Table):
+class _Searched(Bucketed):
     """What both kinds of set have in common."""
 
     def __len__(self) -> int:
@@ -64,10 +64,11 @@ class _Searched(Table):
         return results
 
 
-def _config(buckets: int, chunk: int, chunks: int, home_word: bool, depth: int) -> SetConfig:
+def _config(buckets: int, chunk: int, chunks: int, home_word: bool, depth: int,
+            access: Access) -> SetConfig:
     return SetConfig(buckets=whole("buckets", buckets), chunk=whole("chunk", chunk, 31),
                      chunks=whole("chunks", chunks, 31), home_word=bool(home_word),
-                     depth=whole("depth", depth, 31))
+                     depth=whole("depth", depth, 31), access=Access(access))
 
 
 MAX_WORD = (1 << 63) - 1
@@ -99,6 +100,7 @@ class Set(_Searched):
     chunks: chunk * chunks buckets are examined, then the set is full.
     home_word: searches begin at any bucket, not at cache lines.
     depth: operations of a batch in flight, where memory is not direct.
+    access: how batches reach ranks on other hosts.
 
     0 is the default of each but buckets. Every rank gives the same. Collective.
     """
@@ -106,8 +108,9 @@ class Set(_Searched):
     _kind = "set"
 
     def __init__(self, job: Job, buckets: int, *, chunk: int = 0, chunks: int = 0,
-                 home_word: bool = False, depth: int = 0) -> None:
-        super().__init__(job, lambda: _config(buckets, chunk, chunks, home_word, depth))
+                 home_word: bool = False, depth: int = 0, access: Access = Access.AUTO) -> None:
+        super().__init__(
+            job, lambda: _config(buckets, chunk, chunks, home_word, depth, access))
         self._put = self._function("find_or_put")
         self._has = self._function("contains")
 
@@ -162,10 +165,10 @@ class Elements(_Searched):
 
     def __init__(self, job: Job, element: Any, buckets: int, *, capacity: int = 0,
                  chunk: int = 0, chunks: int = 0, home_word: bool = False,
-                 depth: int = 0) -> None:
+                 depth: int = 0, access: Access = Access.AUTO) -> None:
         def configure() -> ElementsConfig:
             self._items = Items("element", element)
-            return ElementsConfig(set=_config(buckets, chunk, chunks, home_word, depth),
+            return ElementsConfig(set=_config(buckets, chunk, chunks, home_word, depth, access),
                                   element_bytes=self._items.size,
                                   capacity=whole("capacity", capacity))
 

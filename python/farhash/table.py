@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import enum
+import functools
 import os
 from typing import Any, Callable, Iterator, NoReturn, TypeVar
 
@@ -17,6 +19,18 @@ PIECE = 1 << 18
 """A call of the library gets so many items of a batch, so that Ctrl-C is noticed in between."""
 
 
+class Access(enum.IntEnum):
+    """How the batches of a table reach memory of ranks on other hosts. It may differ between
+    ranks. Memory of the same host is always used directly."""
+
+    AUTO = 0
+    """Whichever takes less time, as measured when the table is made."""
+    ONE_SIDED = 1
+    """By gets, puts and swaps of this rank."""
+    SHIPPED = 2
+    """The ranks that have the data carry them out. ArgumentError where that is not possible."""
+
+
 class Table:
     """A table in the memory of the ranks of a job. Made by all ranks alike, in the same order.
 
@@ -28,20 +42,23 @@ class Table:
 
     _kind = ""
 
-    def __init__(self, job: Job, configure: Callable[[], ctypes.Structure]) -> None:
+    def __init__(self, job: Job, configure: Callable[[], ctypes.Structure],
+                 new: Callable[[Any, Any], int] | None = None) -> None:
+        """new makes the table by the library; the default is the function of that name. Without
+        a configuration it fails on every rank."""
         if not isinstance(job, Job):
             raise TypeError(f"farhash: a table is made on a Job, not {job!r:.60}")
         self._library = job._library
         self._handle: int | None = None
         self._job = job
         handle = ctypes.c_void_p()
-        new = self._function("new")
+        new = new or functools.partial(self._function("new"), job._handle)
         try:
             config = configure()
         except Exception:
-            new(job._handle, None, ctypes.byref(handle))  # so that no rank waits for this one
+            new(None, ctypes.byref(handle))  # so that no rank waits for this one
             raise
-        code = new(job._handle, ctypes.byref(config), ctypes.byref(handle))
+        code = new(ctypes.byref(config), ctypes.byref(handle))
         if code < 0:
             raise job._error(code)
         self._handle = handle.value
@@ -76,36 +93,15 @@ class Table:
         """Whether the table, or its job, has been closed."""
         return self._handle is None
 
-    @property
-    def buckets(self) -> int:
-        """How many buckets all ranks have together, maybe more than were asked for."""
-        return self._number("buckets")
-
     def check(self) -> None:
         """Verifies the whole table, or raises FarhashError on every rank. Collective."""
         self._call("check")
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a file, which any number of ranks can load. ``path`` is the same file on
-        every rank. Collective, and nothing else may run on the table meanwhile. FileError."""
-        self._file("save", path)
-
-    def load(self, path: str | os.PathLike[str]) -> None:
-        """Puts what is in the file. Collective, and nothing else may run on the table
-        meanwhile. FileError, FormatError."""
-        self._file("load", path)
-
     def _file(self, name: str, path: str | os.PathLike[str]) -> None:
-        """Calls a function for a path. One that C would cut off is given as none at all: then
-        the call fails on every rank."""
-        encoded = os.fsencode(path)
-        whole = b"\0" not in encoded
-        code = self._function(name)(self._handle, encoded if whole else b"")
+        """Calls a function for a path."""
+        code = self._function(name)(self._handle, encoded(path))
         if code < 0:
-            error = self._error(code, os.fsdecode(path))
-            if isinstance(error, ArgumentError) and not whole:
-                error = ArgumentError(f"farhash: the path {path!r} has a NUL in it")
-            raise error
+            raise of_path(self._error(code, os.fsdecode(path)), path)
 
     def close(self) -> None:
         """Gives this rank's memory back. Not collective. To close again does nothing."""
@@ -123,8 +119,45 @@ class Table:
         raise TypeError("farhash: a table cannot be copied or pickled; each rank makes it")
 
     def __repr__(self) -> str:
+        state = ", closed" if self.closed else ""
+        return f"<farhash.{type(self).__name__}{state}>"
+
+
+class Bucketed(Table):
+    """What sets and caches have in common."""
+
+    @property
+    def buckets(self) -> int:
+        """How many buckets all ranks have together, maybe more than were asked for."""
+        return self._number("buckets")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a file, which any number of ranks can load. ``path`` is the same file on
+        every rank. Collective, and nothing else may run on the table meanwhile. FileError."""
+        self._file("save", path)
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Puts what is in the file. Collective, and nothing else may run on the table
+        meanwhile. FileError, FormatError."""
+        self._file("load", path)
+
+    def __repr__(self) -> str:
         state = "closed" if self.closed else f"{self.buckets} buckets"
         return f"<farhash.{type(self).__name__}, {state}>"
+
+
+def encoded(path: str | os.PathLike[str]) -> bytes:
+    """A path for C. One that C would cut off is given as none at all: then the call fails on
+    every rank."""
+    given = os.fsencode(path)
+    return b"" if b"\0" in given else given
+
+
+def of_path(error: FarhashError, path: str | os.PathLike[str]) -> FarhashError:
+    """The error of a call for a path."""
+    if isinstance(error, ArgumentError) and b"\0" in os.fsencode(path):
+        return ArgumentError(f"farhash: the path {path!r} has a NUL in it")
+    return error
 
 
 def pieces(call: Callable[..., int], handle: int | None, first: npt.NDArray[Any],

@@ -166,7 +166,8 @@ class Names(OneRank):
     def test_errors_name_parameters(self):
         """What an error names is a parameter of the class, or is translated."""
         structs = {farhash.Set: [abi.SetConfig], farhash.Cache: [abi.CacheConfig],
-                   farhash.Elements: [abi.ElementsConfig, abi.SetConfig]}
+                   farhash.Elements: [abi.ElementsConfig, abi.SetConfig],
+                   farhash.Map: [abi.MapConfig], farhash.Index: [abi.IndexConfig]}
         for table, of in structs.items():
             known = {*inspect.signature(table).parameters, *NAMES, "reserved", "set"}
             for struct in of:

@@ -1,0 +1,301 @@
+"""Maps: keys and values of any length, which all ranks read and change."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, NamedTuple, Sequence, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from .abi import MapConfig, MapStats, PairFunction, RawMapStats, whole
+from .errors import FullError
+from .items import Raw
+from .job import Job
+from .table import PIECE, Access, Table, pieces
+
+GET, PUT, DELETE, PUT_IF_ABSENT, COMPARE_AND_PUT = range(5)
+_KINDS = ("get", "put", "delete", "put_if_absent", "compare_and_put")
+_HIT, _STORED = 1, 2  # what the library answers to gets and deletes, and to puts
+
+# farhash_map_call of farhash.h.
+_CALL = np.dtype([("kind", "i4"), ("result", "i4"), ("key", "u8"), ("value", "u8"),
+                  ("key_size", "u8"), ("value_size", "u8"), ("room", "u8"), ("version", "u8")])
+
+_ROOM = 1 << 24
+"""Bytes that a piece of a batch of gets has for values."""
+
+Strings = Union[Sequence[Any], npt.NDArray[Any]]
+
+
+class Map(Table):
+    """Keys and values that are byte strings of any length. Any rank gets, puts and deletes; the
+    map is linearizable and loses nothing.
+
+    slots_per_rank: of 8 bytes each; a key takes one for good.
+    bytes_per_rank: memory for keys and values, which take 24 bytes more, rounded up to 64 times
+        a power of two.
+    max_key, max_value: the longest key, at least 1, and the longest value, in bytes; at most
+        65536.
+    copies: pairs of up to 16 bytes are copied into slots of 32, which saves a round trip.
+    chunk: slots that one remote get brings.
+    depth: operations of a batch in flight, where memory is not direct.
+    access: how batches reach ranks on other hosts.
+
+    0 is the default of chunk and depth. Every rank gives the same. Collective.
+
+    A key or a value is bytes, or a numpy array or scalar, of which the bytes are taken. A batch of
+    them is a list of these, or one array whose rows along the first axis are the items; the
+    rows of one that is C-contiguous are used where they are. What is not bytes is a TypeError, a
+    length that the map does not take an ArgumentError.
+
+    A version names what was put: each put gives another, and 0 is that of a key that is not
+    there.
+    """
+
+    _kind = "map"
+
+    def __init__(self, job: Job, slots_per_rank: int, bytes_per_rank: int, max_key: int,
+                 max_value: int, *, copies: bool = False, chunk: int = 0, depth: int = 0,
+                 access: Access = Access.AUTO) -> None:
+        def configure() -> MapConfig:
+            self._max_value = whole("max_value", max_value, 32)
+            return MapConfig(
+                slots_per_rank=whole("slots_per_rank", slots_per_rank),
+                bytes_per_rank=whole("bytes_per_rank", bytes_per_rank),
+                max_key=whole("max_key", max_key, 32), max_value=self._max_value,
+                copies=bool(copies), chunk=whole("chunk", chunk, 31),
+                depth=whole("depth", depth, 31), access=Access(access))
+
+        super().__init__(job, configure)
+
+    def get(self, key: Any) -> bytes | None:
+        """The value of a key, None if it is not there."""
+        return self.get_version(key)[0]
+
+    def get_version(self, key: Any) -> tuple[bytes | None, int]:
+        """The value of a key and its version; (None, 0) if it is not there."""
+        data = _bytes("key", key)
+        value = (ctypes.c_char * self._max_value)()
+        size, version = ctypes.c_size_t(), ctypes.c_uint64()
+        hit = self._call("get", data, len(data), value, self._max_value, ctypes.byref(size),
+                         ctypes.byref(version))
+        return (ctypes.string_at(value, size.value) if hit else None), version.value
+
+    def put(self, key: Any, value: Any) -> int:
+        """Stores a value for every rank, and returns its version. FullError if there is no
+        place for it."""
+        return self._put("put", key, value)[1]
+
+    def put_if_absent(self, key: Any, value: Any) -> tuple[bool, int]:
+        """Stores a value if the key is not there. Returns whether it has been stored, and the
+        version of what is there now. FullError."""
+        return self._put("put_if_absent", key, value)
+
+    def compare_and_put(self, key: Any, value: Any, version: int) -> tuple[bool, int]:
+        """Stores a value if the key has this version (0: is not there). Returns whether it has
+        been stored, and the version of what is there now. FullError."""
+        return self._put("compare_and_put", key, value, whole("version", version))
+
+    def _put(self, name: str, key: Any, value: Any, version: int = 0) -> tuple[bool, int]:
+        data, content = _bytes("key", key), _bytes("value", value)
+        now = ctypes.c_uint64(version)
+        code = self._call(name, data, len(data), content, len(content), ctypes.byref(now))
+        return code == _STORED, now.value
+
+    def delete(self, key: Any) -> bool:
+        """Removes a key. Returns whether it was there."""
+        data = _bytes("key", key)
+        return bool(self._call("delete", data, len(data)))
+
+    def __contains__(self, key: Any) -> bool:
+        return self.get(key) is not None
+
+    def get_batch(self, keys: Strings) -> list[bytes | None]:
+        """``get`` for many at once, many times faster: n keys to a list of n."""
+        return self.get_versions(keys)[0]
+
+    def get_versions(self, keys: Strings) -> \
+            tuple[list[bytes | None], npt.NDArray[np.uint64]]:
+        """``get_version`` for many at once: a list of n values, and the versions, an array (n,)
+        of uint64."""
+        given = _strings("key", keys)
+        calls = _calls(GET, given)
+        found: list[bytes | None] = []
+        step = max(1, min(PIECE, _ROOM // max(1, self._max_value)))
+        memory = np.empty((min(len(calls), step), self._max_value), np.uint8)
+        for begin in range(0, len(calls) or 1, step):
+            some = calls[begin:begin + step]
+            some["value"], some["room"] = _rows(memory, len(some)), self._max_value
+            self._run(some, given, memory)
+            found.extend(row[:size].tobytes() if hit else None for hit, size, row in zip(
+                some["result"].tolist(), some["value_size"].tolist(), memory))
+        return found, calls["version"].copy()
+
+    def get_into(self, keys: Strings, out: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """``get`` for many at once, into an array, for values of one size.
+
+        out: writable C-contiguous array of n rows, each of the bytes of a value.
+        Returns an array (n,) of bool, True for what was there. The rows of others are as before.
+        ArgumentError if a value is longer than a row, ValueError if one is shorter.
+        """
+        given = _strings("key", keys)
+        calls = _calls(GET, given)
+        if not isinstance(out, np.ndarray) or out.dtype.hasobject or out.ndim == 0 or \
+                not out.flags.c_contiguous or not out.flags.writeable:
+            raise TypeError("farhash: out is no writable C-contiguous array")
+        if len(out) != len(calls):
+            raise ValueError(f"farhash: out has {len(out)} rows for {len(calls)} keys")
+        row = out.nbytes // max(1, len(out))
+        calls["value"], calls["room"] = _rows(out, len(out)), row
+        self._run(calls, given, out)
+        hits: npt.NDArray[np.bool_] = calls["result"] == _HIT
+        short = np.flatnonzero(hits & (calls["value_size"] != row))
+        if len(short):
+            raise ValueError(f"farhash: value {short[0]} has {calls['value_size'][short[0]]} "
+                             f"bytes, and a row of out has {row}")
+        return hits
+
+    def put_batch(self, keys: Strings, values: Strings) -> npt.NDArray[np.uint64]:
+        """``put`` for many at once: n keys and n values. If a key comes twice, one of its values
+        stays. Returns the versions, an array (n,) of uint64. FullError, whose ``results`` are
+        the versions of those that have been put, 0 for the others."""
+        return self._put_batch(PUT, keys, values)[1]
+
+    def put_if_absent_batch(self, keys: Strings, values: Strings) -> \
+            tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64]]:
+        """``put_if_absent`` for many at once: arrays (n,) of bool and of uint64. FullError as
+        for ``put_batch``."""
+        return self._put_batch(PUT_IF_ABSENT, keys, values)
+
+    def compare_and_put_batch(self, keys: Strings, values: Strings, versions: npt.ArrayLike) -> \
+            tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64]]:
+        """``compare_and_put`` for many at once. versions: array (n,) of uint64. Returns arrays
+        (n,) of bool and of uint64. FullError as for ``put_batch``."""
+        return self._put_batch(COMPARE_AND_PUT, keys, values, versions)
+
+    def _put_batch(self, kind: int, keys: Strings, values: Strings,
+                   versions: npt.ArrayLike = 0) -> \
+            tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64]]:
+        given, contents = _strings("key", keys), _strings("value", values)
+        if len(given.sizes) != len(contents.sizes):
+            raise ValueError(f"farhash: {len(given.sizes)} keys and {len(contents.sizes)} values")
+        calls = _calls(kind, given)
+        calls["value"], calls["value_size"] = contents.addresses, contents.sizes
+        calls["version"] = _versions(versions, len(calls))
+        try:
+            self._run(calls, given, contents)
+        except FullError as err:
+            err.results = np.where(calls["result"] < 0, np.uint64(0), calls["version"])
+            raise
+        return calls["result"] == _STORED, calls["version"].copy()
+
+    def delete_batch(self, keys: Strings) -> npt.NDArray[np.bool_]:
+        """``delete`` for many at once: array (n,) of bool, True for what was there."""
+        given = _strings("key", keys)
+        calls = _calls(DELETE, given)
+        self._run(calls, given)
+        gone: npt.NDArray[np.bool_] = calls["result"] == _HIT
+        return gone
+
+    def _run(self, calls: npt.NDArray[Any], *_memory: Any) -> None:
+        """Carries out calls, whose addresses are those of memory, which lives on meanwhile. All
+        are tried if the map is full."""
+        full = None
+        for code in pieces(self._function("batch"), self._handle, calls):
+            if code == FullError.code:
+                full = full or self._error(code)
+            elif code < 0:
+                raise self._error(code)
+        if full is not None:
+            raise full
+
+    def items(self) -> list[tuple[bytes, bytes]]:
+        """All keys with their values, of all ranks. What is put or deleted meanwhile may be
+        there or not."""
+        pairs: list[tuple[bytes, bytes]] = []
+
+        def add(key: int, key_size: int, value: int, value_size: int, _: int) -> int:
+            pairs.append((ctypes.string_at(key, key_size), ctypes.string_at(value, value_size)))
+            return 0
+
+        self._call("range", PairFunction(add), None)
+        return pairs
+
+    def __len__(self) -> int:
+        """How many keys there are: exact while no rank changes the map. It reads every slot."""
+        return self._number("len")
+
+    def __bool__(self) -> bool:
+        return True
+
+    def check(self) -> None:
+        """Walks the whole map, or raises FarhashError. Not collective; nobody may change the
+        map meanwhile."""
+        self._call("check")
+
+    def stats(self) -> MapStats:
+        """What this rank has done."""
+        raw = RawMapStats()
+        self._call("stats_get", ctypes.byref(raw))
+        return MapStats(dict(zip(_KINDS, raw.calls)), dict(zip(_KINDS, raw.round_trips)),
+                        raw.lost_swaps)
+
+
+class _Packed(NamedTuple):
+    """Byte strings where C finds them. memory keeps them alive."""
+
+    memory: Any
+    addresses: npt.NDArray[np.uint64]
+    sizes: npt.NDArray[np.uint64]
+
+
+def _bytes(what: str, item: Any) -> bytes:
+    """The bytes of one key or value."""
+    if type(item) is bytes:
+        return item
+    if isinstance(item, Raw):
+        return bytes(item)
+    if isinstance(item, (np.ndarray, np.generic)) and not item.dtype.hasobject:
+        return item.tobytes()
+    raise TypeError(f"farhash: a {what} is bytes or a numpy array or scalar, not "
+                    f"{type(item).__name__} {item!r:.60}")
+
+
+def _strings(what: str, items: Any) -> _Packed:
+    """Many keys or values."""
+    if isinstance(items, np.ndarray) and not items.dtype.hasobject and items.ndim > 0:
+        rows = np.ascontiguousarray(items)
+        size = rows.nbytes // max(1, len(rows))
+        return _Packed(rows, _rows(rows, len(rows)), np.full(len(rows), size, np.uint64))
+    if isinstance(items, (*Raw, str, np.ndarray, np.generic)):
+        raise TypeError(f"farhash: {what}s are a list of bytes or a numpy array of rows, not "
+                        f"{type(items).__name__} {items!r:.60}")
+    each = [_bytes(what, item) for item in items]
+    memory = np.frombuffer(b"".join(each), np.uint8)
+    sizes = np.fromiter(map(len, each), np.uint64, len(each))
+    ends = np.cumsum(sizes, dtype=np.uint64)
+    return _Packed(memory, np.uint64(memory.ctypes.data) + ends - sizes, sizes)
+
+
+def _rows(array: npt.NDArray[Any], n: int) -> npt.NDArray[np.uint64]:
+    """The addresses of the first n rows."""
+    size = array.nbytes // max(1, len(array))
+    return np.uint64(array.ctypes.data) + np.arange(n, dtype=np.uint64) * np.uint64(size)
+
+
+def _calls(kind: int, keys: _Packed) -> npt.NDArray[Any]:
+    calls = np.zeros(len(keys.sizes), _CALL)
+    calls["kind"], calls["key"], calls["key_size"] = kind, keys.addresses, keys.sizes
+    return calls
+
+
+def _versions(versions: npt.ArrayLike, n: int) -> npt.NDArray[np.uint64]:
+    array = np.asarray(versions)
+    if array.ndim == 0 and array == 0:
+        return np.zeros(n, np.uint64)
+    if array.shape != (n,):
+        raise ValueError(f"farhash: versions have shape {array.shape}; expected is ({n},)")
+    if array.dtype != np.uint64:
+        raise TypeError(f"farhash: versions are uint64, not {array.dtype}")
+    return array
