@@ -5,8 +5,9 @@ is loaded by the first call that needs it:
 
 - ``FARHASH_LIBRARY``, if set, is the file, or its folder;
 - else it is libfarhash-openmpi or libfarhash-mpich if ``mpi4py.MPI`` has been imported, by the
-  MPI that mpi4py is linked with, and libfarhash if not. It is searched for in the ``lib`` folders
-  above this package and of this Python, then where the loader searches.
+  MPI that mpi4py is linked with, and libfarhash if not. It is searched for in this package, where
+  a wheel has it, in the ``lib`` folders above it and of this Python, then where the loader
+  searches.
 """
 
 from __future__ import annotations
@@ -90,8 +91,9 @@ def _places(file: str, folder: str) -> Iterator[str]:
     if folder:
         yield os.path.join(folder, file)
         return
-    above = [p for p in Path(__file__).resolve().parents if p.name == "lib"]
-    for place in dict.fromkeys([*above, Path(sys.prefix, "lib")]):
+    package = Path(__file__).resolve().parent
+    above = [p for p in package.parents if p.name == "lib"]
+    for place in dict.fromkeys([package, *above, Path(sys.prefix, "lib")]):
         if (place / file).exists():
             yield str(place / file)
     yield file
