@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .abi import CacheConfig, CacheStats, RawCacheStats, UpdateFunction, whole
+from .calls import Memoized
 from .items import Items
 from .job import Job
 from .rounding import round_significant
@@ -157,9 +158,9 @@ class Cache(Bucketed):
             raise raised[0]
         return Stored(code) if code else None
 
-    def memoize(self, function: Callable[[Any], Any], *,
-                digits: npt.ArrayLike | None = None, floors: npt.ArrayLike | None = None) -> \
-            Callable[[Any], npt.NDArray[Any]]:
+    def memoize(self, function: Callable[..., Any], *, digits: npt.ArrayLike | None = None,
+                floors: npt.ArrayLike | None = None, pickled: bool = False,
+                name: str | None = None) -> Callable[..., Any]:
         """The same function, which computes only what no rank has computed before. ::
 
             react = cache.memoize(simulate, digits=4)
@@ -169,7 +170,22 @@ class Cache(Bucketed):
             nothing but its key. It gets the keys that are missing, each once.
         digits, floors: inputs are first rounded by ``round_significant``; function gets
             them rounded.
+        pickled: function takes and returns anything that pickle takes, one call at a time. The
+            cache has bytes: keys of at least 16 for a digest of the arguments, and values of 4 more
+            than the longest pickle of a result. A longer one is returned and not stored; the
+            attribute ``too_large`` of what is returned here counts these, and the first is a
+            RuntimeWarning.
+        name: of the function in the cache, for one that pickled cannot name, such as a lambda;
+            None: its module and name. Functions of one name share results.
+
+        Pickles can run code: with pickled, load only files that you trust. TypeError for a cache
+        of other sizes, and for arguments that pickle does not take.
         """
+        if pickled:
+            if digits is not None or floors is not None:
+                raise TypeError("farhash: digits and floors are for arrays, not for pickled")
+            return Memoized(self, function, name)
+
         @functools.wraps(function)
         def cached(inputs: Any) -> npt.NDArray[Any]:
             keys = self._keys.many(inputs)

@@ -1,0 +1,140 @@
+"""Results of functions of any arguments."""
+
+import cmath
+import collections
+import dataclasses
+import fractions
+import functools
+import math
+import os
+import subprocess
+import sys
+import unittest
+import warnings
+
+import numpy as np
+
+import farhash
+from farhash.calls import _encoded
+from test_library import PACKAGE
+from test_sets import OneRank
+
+calls = []
+
+
+@dataclasses.dataclass
+class Point:
+    x: float
+    tags: set
+
+
+def record(*args, **kwargs):
+    """Notes its arguments."""
+    calls.append((args, kwargs))
+    return [args, kwargs]
+
+
+def scale(values, factor=1):
+    calls.append(factor)
+    return values * factor
+
+
+class Calls(OneRank):
+    def setUp(self):
+        super().setUp()
+        calls.clear()
+        self.cache = farhash.Cache(self.job, 32, 600, 1000)
+
+    def test_anything(self):
+        fast = self.cache.memoize(record, pickled=True)
+        self.assertEqual((fast.__name__, fast.__doc__), ("record", "Notes its arguments."))
+        for args, kwargs in (((), {}), ((None, True, 1, 1.5, 2j, "ä", b"b"), {}), ((1,), {"a": 2}),
+                             (([1, [2]], {"k": {3, 4}}), {}), ((fractions.Fraction(1, 3),), {}),
+                             ((collections.deque([1, 2]),), {}), ((len, Point), {}),
+                             ((collections.OrderedDict(a=1),), {})):
+            calls.clear()
+            first = fast(*args, **kwargs)
+            self.assertEqual(first, [args, kwargs])
+            self.assertEqual(fast(*args, **kwargs), first)
+            self.assertEqual(len(calls), 1, args)
+
+    def test_equal_arguments_are_one_key(self):
+        fast = self.cache.memoize(record, pickled=True)
+        fast(Point(1.0, {"a", "b"}), np.arange(6).reshape(2, 3), ["ab", "ab"], b=1, a=2)
+        fast(Point(1.0, {"b", "a"}), np.asfortranarray(np.arange(6).reshape(2, 3)),
+             ["ab", "".join(["a", "b"])], a=2, b=1)
+        self.assertEqual(len(calls), 1)
+
+    def test_other_arguments_are_other_keys(self):
+        point = Point(1.0, set())
+        point.extra = 1
+        values = [None, 0, False, 0.0, -0.0, 0j, "", b"", (), [], {}, set(), frozenset(), "0", b"0",
+                  bytearray(b"0"), (0,), [0], {0: 0}, {0}, ((),), ((), ()), ("a", "b"), ("ab",),
+                  np.int32(0), np.int64(0), np.zeros(1), np.zeros(1, int), np.zeros((1, 1)),
+                  np.zeros(0), Point(1.0, set()), Point(2.0, set()), Point(1.0, {1}), point, Point,
+                  len, functools.partial(len), collections.deque(), collections.deque([0]),
+                  fractions.Fraction(0), "a".join, "b".join, Point(1.0, set()).__eq__, 1 << 50000,
+                  np.ma.array([0.0], mask=[True]), np.ma.array([0.0], mask=[False]), np.sin, np.cos,
+                  math.sin, cmath.sin]
+        self.assertEqual(len({_encoded(value) for value in values}), len(values))
+
+    def test_digests_do_not_depend_on_the_process(self):
+        program = ("from farhash.calls import _encoded; import hashlib; print(hashlib.sha256("
+                   "_encoded(({'a', 'b', 'c'}, {'x': 1, 'y': frozenset('pqr')}))).hexdigest())")
+        said = {subprocess.run([sys.executable, "-c", program], text=True, check=True,
+                               stdout=subprocess.PIPE, env={
+                                   **os.environ, "PYTHONPATH": PACKAGE,
+                                   "PYTHONHASHSEED": str(seed)}).stdout for seed in range(1, 4)}
+        self.assertEqual(len(said), 1)
+
+    def test_too_large(self):
+        fast = self.cache.memoize(scale, pickled=True)
+        with self.assertWarnsRegex(RuntimeWarning, "values of the cache have 600"):
+            self.assertEqual(len(fast(np.zeros(1000))), 1000)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fast(np.zeros(1000))
+            fast(np.zeros(10))
+            fast(np.zeros(10))
+        self.assertEqual((fast.too_large, len(calls)), (2, 3))
+
+    def test_functions_are_told_apart(self):
+        one = self.cache.memoize(record, pickled=True)
+        two = self.cache.memoize(scale, pickled=True)
+        self.assertNotEqual(one(5), two(5))
+        with self.assertRaisesRegex(ValueError, "name="):
+            self.cache.memoize(lambda x: x, pickled=True)
+        for wrong in ("a".join, Point(1, set()).__eq__, functools.partial(record)):
+            with self.assertRaisesRegex(ValueError, "name="):
+                self.cache.memoize(wrong, pickled=True)
+        named = self.cache.memoize(lambda x: x + 1, pickled=True, name="next")
+        self.assertEqual((named(5), named(5)), (6, 6))
+
+    def test_what_a_function_raises(self):
+        fast = self.cache.memoize(scale, pickled=True)
+        with self.assertRaises(TypeError):
+            fast(None)
+        with self.assertRaises(TypeError):
+            fast(None)
+        self.assertEqual(len(calls), 2)
+
+    def test_what_makes_no_sense(self):
+        for key, value in ((8, 600), (32, 4), ("u8", 600), (32, "f8")):
+            with self.assertRaisesRegex(TypeError, "cache of bytes"):
+                farhash.Cache(self.job, key, value, 10).memoize(record, pickled=True)
+        with self.assertRaises(TypeError):
+            self.cache.memoize(record, pickled=True, digits=3)
+        fast = self.cache.memoize(record, pickled=True)
+        ring = []
+        ring.append(ring)
+        with self.assertRaisesRegex(TypeError, "contains itself"):
+            fast(ring)
+        with self.assertRaises(TypeError):
+            fast(i for i in ())
+        with self.assertRaisesRegex(ValueError, "name"):
+            fast(lambda: 1)
+        self.assertEqual(calls, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
