@@ -72,6 +72,52 @@ def cache(job):
     table.check()
 
 
+def pairs(job):
+    """What one rank has put all others get; of all that swap one succeeds at a time."""
+    table = farhash.Map(job, 2 * N, 1 << 18, 8, 8)
+    mine = np.arange(job.rank, N, job.size)
+    table.put_batch(mine, -mine)
+    for _ in range(50):
+        done = False
+        while not done:
+            value, version = table.get_version(b"counter")
+            done, _ = table.compare_and_put(b"counter", b"%d" % (int(value or 0) + 1), version)
+    job.barrier()
+    assert table.get(b"counter") == b"%d" % (50 * job.size)
+    found = np.empty(N, np.int64)
+    assert table.get_into(np.arange(N), found).all() and (found == -np.arange(N)).all()
+    job.barrier()
+
+
+def index(job):
+    """Records of all ranks, and a file of them."""
+    mine = np.arange(job.rank, N, job.size)
+    path = os.path.join(sys.argv[2], "index")
+    with farhash.Index(job, "i8", "i8", mine, -mine) as table:
+        assert (table.get_batch(np.arange(N))[0] == -np.arange(N)).all()
+        table.check()
+        table.save(path)
+    with farhash.Index.open(job, path, "i8", "i8") as table:
+        assert table.get(N - 1) == 1 - N and len(table) == N
+        job.barrier()
+
+
+def square(number):
+    """For calls; only rank 0 gets to compute."""
+    assert os.environ["FARHASH_TEST_RANK"] == "0"
+    return number * number
+
+
+def calls(job):
+    """A call that one rank has made the others need not."""
+    os.environ["FARHASH_TEST_RANK"] = str(job.rank)
+    fast = farhash.Cache(job, 16, 64, 100).memoize(square, pickled=True)
+    for rank in range(job.size):
+        if rank == job.rank:
+            assert [fast(i) for i in range(3)] == [0, 1, 4]
+        job.barrier()
+
+
 def communicators(how):
     """Jobs of other communicators: here of all processes in the opposite order."""
     if how != "comm" or os.environ.get("FARHASH_ENGINE") == "mpi":
@@ -90,7 +136,7 @@ def communicators(how):
 def main():
     how = sys.argv[1]
     with joined(how) as job:
-        for part in (words, elements, cache):
+        for part in (words, elements, cache, pairs, index, calls):
             part(job)
             job.barrier()
         communicators(how)
