@@ -73,6 +73,7 @@ void fh_heat_for_messages(void);
 void fh_attend(fh_job *job); // under the lock, as are the following
 void fh_forget(fh_job *job);
 int fh_receive(fh_job *job);
+int fh_receive_all(fh_job *job);
 // The following are not called under the lock.
 int fh_poll(fh_job *job); // takes messages if no other thread calls MPI
 void fh_polling(int more);

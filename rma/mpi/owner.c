@@ -53,11 +53,20 @@ static int tryLock(void) {
 	return __atomic_load_n(&wanted, __ATOMIC_RELAXED) == 0 && pthread_mutex_trylock(&lock) == 0;
 }
 
+// fh_receive_all takes the messages of all jobs, and returns an error of this one. Who waits for an
+// answer in a job would otherwise keep ranks waiting that ask this one in another job.
+int fh_receive_all(fh_job *job) {
+	for (fh_job *j = jobs; j; j = j->next)
+		if (j != job && j->serves)
+			fh_receive(j);
+	return fh_receive(job);
+}
+
 int fh_poll(fh_job *job) {
 	if (!tryLock())
 		return 0; // the thread that has it makes progress
 	entered++;
-	int err = job->gone ? FH_GONE : fh_receive(job);
+	int err = job->gone ? FH_GONE : fh_receive_all(job);
 	fh_unlock();
 	return err;
 }

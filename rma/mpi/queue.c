@@ -107,7 +107,7 @@ static int awaitAnswers(fh_queue *q) {
 		fh_unlock();
 		fh_give_way(vain++);
 		fh_lock();
-		err = fh_receive(q->job);
+		err = fh_receive_all(q->job);
 	}
 	return err;
 }
