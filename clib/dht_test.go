@@ -208,7 +208,11 @@ func TestTwoHosts(t *testing.T) {
 		if k.name == "mpich" {
 			workers = append(workers, "unfinalized")
 		}
-		good(t, k.hosts(t, pair, k.compile(t, "testdata/workers.c"), workers...))
+		program := k.compile(t, "testdata/workers.c")
+		good(t, k.hosts(t, pair, program, workers...))
+		if k.name == "mpich" { // windows of Open MPI 4 do not work there at MPI_THREAD_MULTIPLE
+			good(t, k.hosts(t, pair, program, "3", "unfinalized"))
+		}
 		k.all(t, func(t *testing.T, program string) {
 			good(t, k.hosts(t, pair, program, append([]string{t.TempDir()}, workers[1:]...)...))
 		})

@@ -52,6 +52,18 @@ func calling(what string, call func() C.int) (err error) {
 	return err
 }
 
+// threadMultiple is the level at which all threads call MPI at any time.
+const threadMultiple = 3
+
+// together makes a collective call. A rank that waits in it must answer the requests of ranks that
+// come to it later, which the lock of calling prevents. Below threadMultiple nothing is requested.
+func (c *communicator) together(what string, call func() C.int) error {
+	if c.level == threadMultiple {
+		return mpiError(what, call())
+	}
+	return calling(what, call)
+}
+
 func ask(handle int32) (*communicator, error) {
 	var f C.fh_comm_facts
 	err := calling("examining the communicator",
@@ -120,7 +132,7 @@ func joinComm(handle int32, o options, wrong error) (*job, error) {
 		pack(mine[errorWord:], wrong.Error())
 	}
 	all := make([]uint64, exchangedWords*c.size)
-	err = calling("exchanging the options of the ranks", func() C.int {
+	err = c.together("exchanging the options of the ranks", func() C.int {
 		return C.fh_comm_gather(c.handle, (*C.uint64_t)(&mine[0]), (*C.uint64_t)(&all[0]),
 			exchangedWords)
 	})
@@ -192,7 +204,7 @@ func (c *communicator) agree(mine error) error {
 	if mine != nil {
 		vote = uint64(c.rank)
 	}
-	err := calling("joining",
+	err := c.together("joining",
 		func() C.int { return C.fh_comm_least(c.handle, C.uint64_t(vote), &least) })
 	if mine != nil || err != nil {
 		return errors.Join(mine, err)

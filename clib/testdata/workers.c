@@ -73,6 +73,23 @@ static void disjoint(void) {
 	}
 }
 
+// late has a process use a job while the others wait for it in farhash_join_comm: they answer it.
+static void late(const table *t) {
+	farhash_set_config config = {.buckets = 1 << 14};
+	farhash_set *set;
+	farhash_job *job;
+	if (!t->job)
+		return;
+	OK(farhash_set_new(t->job, &config, &set));
+	for (uint64_t word = 0; t->rank == 0 && word < KEYS; word++)
+		IS(FARHASH_INSERTED, farhash_set_find_or_put(set, word));
+	OK(farhash_join_comm(t->comm, NULL, &job));
+	for (uint64_t word = 0; word < KEYS; word++)
+		IS(FARHASH_FOUND, farhash_set_contains(set, word));
+	OK(farhash_job_close(job));
+	OK(farhash_set_close(set));
+}
+
 // overlapping has two jobs in use at once: all but the last process, and all but the first.
 static void overlapping(void) {
 	table a = make(rank < size - 1 ? 0 : MPI_UNDEFINED, rank);
@@ -80,6 +97,7 @@ static void overlapping(void) {
 	use(&a, 1);
 	use(&b, 2);
 	use(&a, 3);
+	late(&a);
 	end(&a);
 	MPI_Barrier(MPI_COMM_WORLD); // process 0 has no job any more, others have one
 	use(&b, 4);
