@@ -30,7 +30,8 @@
 // of the owner's program carry out (package ship). Requests and answers are messages on the job's
 // communicator, a duplicate of the program's. The thread that owns MPI takes them, or a thread that
 // waits for an answer; a goroutine of the engine calls the handlers, or, as waking it takes
-// longer, one that waits for an answer to a request of its own. A rank has four requests on their
+// longer, one that waits for an answer to a request of its own. Who waits in one job takes the
+// messages of all. A rank has four requests on their
 // way to another one, and the others wait.
 //
 // Compare-and-swap and fetch-and-add go by messages as well, up to 64 in each, and the owner's
