@@ -33,7 +33,7 @@ var otherNames = map[string]string{
 	"Save":     "farhash_index_save",
 	"Check":    "farhash_index_check",
 
-	"Auto or OneSided, or the engine": "FARHASH_AUTO or FARHASH_ONE_SIDED, or the engine",
+	"Auto or OneSided, or an engine": "FARHASH_AUTO or FARHASH_ONE_SIDED, or an engine",
 
 	"PeakBytes says what a build needs": "raise it, or use more ranks",
 	"choose Heap, which needs none":     "set variable, which needs none",
