@@ -292,6 +292,29 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// A checkpoint is not resumed with other properties, whose answers it does not have.
+func TestOtherProperties(t *testing.T) {
+	path := t.TempDir() + "/saved"
+	m := check.Model[uint64]{Name: "tree", Init: []uint64{0}, Deadlocks: true,
+		Next: func(s uint64, emit func(string, uint64)) {
+			if s < 1<<12 {
+				emit("left", 2*s+1)
+				emit("right", 2*s+2)
+			}
+		},
+		Properties: []check.Property[uint64]{
+			check.Always("a", func(s uint64) bool { return s < 1<<40 })}}
+	_, err := runOn(1, m, check.Options{Checkpoint: path, CheckpointEvery: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Properties[0].Name = "b"
+	_, err = runOn(1, m, check.Options{Resume: path})
+	if err == nil || !strings.Contains(err.Error(), "belongs to another model") {
+		t.Errorf("%v", err)
+	}
+}
+
 // A result that is not complete says what is not known.
 func TestUnknown(t *testing.T) {
 	m := check.Model[uint64]{Name: "endless", Init: []uint64{0},

@@ -70,8 +70,7 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 		opts.Trace = s.violations()
 	}
 	if opts.ModelID == "" {
-		opts.ModelID = fmt.Sprintf("%s of %T, %s", m.Name, m.Init[0],
-			plural.Of(len(m.Properties), "property"))
+		opts.ModelID = s.identity()
 	}
 	res, err := explore.Run(ctx, job, s, opts)
 	if err != nil {
@@ -91,6 +90,16 @@ func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Re
 		r.Path, err = s.path(res.Trace)
 	}
 	return r, err
+}
+
+// identity differs between models that ask for different things: a checkpoint has the findings of
+// its own properties.
+func (m *system[S]) identity() string {
+	id := fmt.Sprintf("%s of %T, deadlocks %v", m.Name, m.Init[0], m.Deadlocks)
+	for _, p := range m.Properties {
+		id += fmt.Sprintf(", %d %q", p.Kind, p.Name)
+	}
+	return id
 }
 
 // violations are the findings that end a search.
