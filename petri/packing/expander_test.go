@@ -166,7 +166,7 @@ func TestFirings(t *testing.T) {
 				firings, err := p.Firings(trace)
 				if fmt.Sprint(from) != fmt.Sprint(p.initial) {
 					if err == nil {
-						t.Fatal("a trace that begins elsewhere is none")
+						t.Fatal("a trace must begin in the initial marking")
 					}
 					return
 				}
