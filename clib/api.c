@@ -63,6 +63,17 @@ int farhash_exclusive(void (*function)(void *argument), void *argument) {
 	return goExclusive((void *)function, argument);
 }
 
+// ---- Access ----
+
+int farhash_shipping_get(const void *table, farhash_shipping *shipping) {
+	const fh_handle *h = table;
+	uint32_t kind = h && h->kind > FH_JOB && h->kind <= FH_INDEX ? h->kind : FH_SET;
+	if (!fh_usable(h, kind))
+		return fh_refuse_handle(h, kind);
+	NEED(shipping);
+	return goShipping(kind, h->number, shipping);
+}
+
 // ---- Sets of words ----
 
 int farhash_set_new(farhash_job *job, const farhash_set_config *config, farhash_set **set) {

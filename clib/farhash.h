@@ -145,6 +145,17 @@ enum {
 	                        * engine cannot */
 };
 
+/* What became of it. */
+typedef struct farhash_shipping {
+	uint64_t min_batch; /* operations for one rank from which on they are shipped; UINT64_MAX:
+	                     * none ever are, as between ranks of one host */
+	uint64_t served;    /* operations that this rank has carried out for others */
+	char reason[240];   /* a sentence */
+} farhash_shipping;
+
+/* table is a set, elements, a cache, a map or an index. */
+int farhash_shipping_get(const void *table, farhash_shipping *shipping);
+
 /* ---- Sets of words ---- */
 
 typedef struct farhash_set farhash_set;

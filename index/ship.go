@@ -138,10 +138,10 @@ func (x *Index) answer(_ uint32, n int, request, to []uint64) (int, error) {
 			"bytes; run the same program on every rank", len(request), len(to), n, size)
 	}
 	a := answers{t: t, to: to, keys: n}
+	x.counters.Add(0, &Counts{Served: uint64(n)})
 	if t.words(t.job.Rank()) == nil {
 		return x.answerByQueue(&a, request)
 	}
-	x.counters.Add(0, &Counts{Served: uint64(n)})
 	q, w := query{t: t}, wanted{found: a.add}
 	for i := range n {
 		key := bytesOf(request[i*keyWords:])[:size]

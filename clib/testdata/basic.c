@@ -150,7 +150,7 @@ static int rank_main(farhash_job *job, void *directory) {
 static int accesses(farhash_job *job, void *hidden) {
 	farhash_set *set;
 	farhash_set_config config = {.buckets = 64, .access = FARHASH_SHIPPED};
-	try_access(job, hidden ? FARHASH_ONE_SIDED : FARHASH_SHIPPED);
+	try_access(job, hidden ? FARHASH_ONE_SIDED : FARHASH_SHIPPED, 0);
 	if (hidden)
 		FAILS(FARHASH_ERROR_ARGUMENT, "FARHASH_AUTO or", farhash_set_new(job, &config, &set));
 	return 0;

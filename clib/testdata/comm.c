@@ -47,6 +47,13 @@ int main(int argc, char **argv) {
 	join(MPI_COMM_WORLD, &job);
 	try_tables(job, argv[1]);
 	int everywhere = getenv("FARHASH_ENGINE") != NULL;
+	if (everywhere) { // memory that is not direct, as that of another host
+		farhash_options hidden = {.one_sided = 1};
+		int carried = level == MPI_THREAD_MULTIPLE;
+		OK(farhash_join_comm(MPI_COMM_WORLD, &hidden, &half));
+		try_access(half, carried ? FARHASH_SHIPPED : FARHASH_ONE_SIDED, carried);
+		OK(farhash_job_close(half));
+	}
 	// Communicators in reverse order, of half the processes, and of one.
 	MPI_Comm halves;
 	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &halves);

@@ -481,9 +481,24 @@ static inline void try_arrays(farhash_job *job) {
 	OK(farhash_index_close(index));
 }
 
+// try_shipping claims that the others have carried out what rank 0 has shipped, and nothing else.
+// carried is whether the engine carries requests.
+static inline void try_shipping(farhash_job *job, const void *table, int access, int carried) {
+	farhash_shipping got;
+	int rank = farhash_job_rank(job), shipped = carried && access == FARHASH_SHIPPED;
+	OK(farhash_shipping_get(table, &got));
+	CLAIM(strlen(got.reason) > 0);
+	if (rank == 0 && access != FARHASH_AUTO) {
+		IS(shipped ? 1 : UINT64_MAX, got.min_batch);
+		CLAIM(!carried || strstr(got.reason, shipped ? "shipped, as" : "one-sided, as"));
+	}
+	if (rank == 0 || access != FARHASH_AUTO)
+		IS(rank > 0 && shipped, got.served > 0);
+}
+
 // try_access makes the tables with each access but those above last. Rank 0 has it, the others
 // have another one.
-static inline void try_access(farhash_job *job, int last) {
+static inline void try_access(farhash_job *job, int last, int carried) {
 	enum { N = 200 };
 	uint64_t keys[N], values[N];
 	uint32_t counts[N];
@@ -531,6 +546,9 @@ static inline void try_access(farhash_job *job, int last) {
 				CLAIM(counts[i] == 1 && values[i] == keys[i]);
 		}
 		OK(farhash_job_barrier(job));
+		const void *tables[] = {set, cache, map, index};
+		for (int i = 0; i < 4; i++)
+			try_shipping(job, tables[i], access, carried);
 		OK(farhash_index_close(index));
 		OK(farhash_map_close(map));
 		OK(farhash_cache_close(cache));

@@ -36,13 +36,13 @@ from .job import Job, run
 from .maps import Map
 from .rounding import round_significant
 from .sets import Answer, Elements, Set
-from .table import Access
+from .table import Access, Shipping
 from .version import __version__
 
 __all__ = [
     "Access", "Answer", "ArgumentError", "Cache", "CacheStats", "ClosedError", "Elements",
     "FarhashError", "FileError", "ForkedError", "FormatError", "FullError", "Index",
     "InternalError", "Job", "Layout", "LibraryError", "Map", "MapStats", "Mode",
-    "OutOfMemoryError", "RankError", "Set", "SetStats", "Stored", "TimedOutError",
-    "UnsupportedError", "__version__", "round_significant", "run",
+    "OutOfMemoryError", "RankError", "Set", "SetStats", "Shipping", "Stored",
+    "TimedOutError", "UnsupportedError", "__version__", "round_significant", "run",
 ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import operator
-from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int, c_int32, c_int64,
-                    c_size_t, c_uint32, c_uint64, c_void_p)
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int32,
+                    c_int64, c_size_t, c_uint32, c_uint64, c_void_p)
 from typing import Any, NamedTuple, Sequence
 
 from .errors import ArgumentError
@@ -69,6 +69,10 @@ class RawSetStats(Structure):
 
 class RawCacheStats(Structure):
     _fields_ = _words(CacheStats._fields)
+
+
+class RawShipping(Structure):
+    _fields_ = [("min_batch", c_uint64), ("served", c_uint64), ("reason", c_char * 240)]
 
 
 class Options(Structure):
@@ -171,6 +175,7 @@ _plain: dict[str, Sequence[Any]] = {
     "farhash_join": [POINTER(Options), _out],
     "farhash_join_fortran_comm": [c_int32, POINTER(Options), _out],
     "farhash_run": [c_int32, POINTER(Options), RankFunction, c_void_p],
+    "farhash_shipping_get": [c_void_p, POINTER(RawShipping)],
     "farhash_round": [c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_size_t],
 }
 

@@ -6,10 +6,11 @@ import ctypes
 import enum
 import functools
 import os
-from typing import Any, Callable, Iterator, NoReturn, TypeVar
+from typing import Any, Callable, Iterator, NamedTuple, NoReturn, TypeVar
 
 import numpy.typing as npt
 
+from .abi import RawShipping
 from .errors import ArgumentError, ClosedError, FarhashError, error_of
 from .job import Job
 
@@ -29,6 +30,17 @@ class Access(enum.IntEnum):
     """By gets, puts and swaps of this rank."""
     SHIPPED = 2
     """The ranks that have the data carry them out. ArgumentError where that is not possible."""
+
+
+class Shipping(NamedTuple):
+    """What a table does with batches for ranks on other hosts."""
+
+    min_batch: int | None
+    """Operations for one rank from which on they are shipped; None: none ever are."""
+    served: int
+    """Operations that this rank has carried out for others."""
+    reason: str
+    """A sentence."""
 
 
 class Table:
@@ -92,6 +104,16 @@ class Table:
     def closed(self) -> bool:
         """Whether the table, or its job, has been closed."""
         return self._handle is None
+
+    @property
+    def shipping(self) -> Shipping:
+        """What became of ``access``."""
+        raw = RawShipping()
+        code = self._library.farhash_shipping_get(self._handle, ctypes.byref(raw))
+        if code < 0:
+            raise self._error(code)
+        return Shipping(raw.min_batch if raw.min_batch < (1 << 64) - 1 else None, raw.served,
+                        raw.reason.decode())
 
     def check(self) -> None:
         """Verifies the whole table, or raises FarhashError on every rank. Collective."""

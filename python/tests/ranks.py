@@ -118,6 +118,29 @@ def calls(job):
         job.barrier()
 
 
+def shipped(job):
+    """Rank 1 carries out what rank 0 ships."""
+    access = farhash.Access.SHIPPED
+    keys = np.arange(N)
+    tables = [farhash.Set(job, 4 * N, access=access), farhash.Elements(job, 8, 4 * N, access=access),
+              farhash.Cache(job, "i8", "i8", 4 * N, access=access),
+              farhash.Map(job, 4 * N, 1 << 18, 8, 8, access=access),
+              farhash.Index(job, "i8", "i8", keys if job.rank == 0 else keys[:0],
+                            -keys if job.rank == 0 else keys[:0], access=access)]
+    words, strings, values, pairs, index = tables
+    if job.rank == 0:
+        assert (words.find_or_put_batch(keys) == Answer.INSERTED).all()
+        assert (strings.find_or_put_batch(keys) == Answer.INSERTED).all()
+        values.put_batch(keys, keys)
+        pairs.put_batch(keys, keys)
+        assert (index.get_batch(keys)[0] == -keys).all()
+    job.barrier()
+    for table in tables:
+        shipping = table.shipping
+        assert shipping.min_batch == 1 and "shipped" in shipping.reason, shipping
+        assert (shipping.served > 0) == (job.rank == 1), (table, shipping)
+
+
 def communicators(how):
     """Jobs of other communicators: here of all processes in the opposite order."""
     if how != "comm" or os.environ.get("FARHASH_ENGINE") == "mpi":
@@ -141,6 +164,10 @@ def main():
             job.barrier()
         communicators(how)
         rank = job.rank
+    if how == "comm" and os.environ.get("FARHASH_ENGINE") == "mpi":
+        from mpi4py import MPI
+        with farhash.Job.from_comm(MPI.COMM_WORLD, one_sided=True) as job:
+            shipped(job)
     # One string for both lines of one: what ranks print may be mixed.
     sys.stdout.write(f"rank {rank} is well\n")
 

@@ -185,6 +185,10 @@ class Accesses(unittest.TestCase):
                 assert hits.sum() > 150 and (values[hits] == keys[hits]).all()
                 assert pairs.get_batch(keys) == [key.tobytes() for key in keys]
                 assert (index.get_batch(keys)[0] == -keys).all()
+                for table in words, strings, cache, pairs, index:
+                    shipping = table.shipping
+                    assert shipping.min_batch is None and shipping.served == 0, shipping
+                    assert shipping.reason
                 job.barrier()
         farhash.run(rank, 2, one_sided=True)
 
