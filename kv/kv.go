@@ -22,8 +22,9 @@ type Config struct {
 	// not move.
 	MaxSlotsPerRank uint64
 	// BytesPerRank is the memory for items. Those of a rank hold what that rank puts, and what it
-	// puts for others whose batches are shipped. An item takes its key, its value and 24 bytes,
-	// rounded up to 64 bytes times a power of two.
+	// puts for others whose batches are shipped. With Auto it may put all of its own and be shipped
+	// all keys of its slots, as each rank measures by itself. An item takes its key, its value and
+	// 24 bytes, rounded up to 64 bytes times a power of two.
 	BytesPerRank uint64
 	// MaxKey and MaxValue are the longest key and value, in bytes: 1 to MaxSize, and 0 to
 	// MaxSize.

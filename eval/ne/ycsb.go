@@ -57,6 +57,7 @@ const (
 
 	finalLoad    = .75 // of the slots, in the end
 	insertsSlack = 1.2 // workloads draw how many inserts they have
+	homesSlack   = 1.2 // ranks have about equally many keys
 )
 
 // YCSB is the map beside Redis.
@@ -179,8 +180,9 @@ func (y *ycsb) Check() error {
 	return err
 }
 
-// mapConfig has room for everything. A rank owns what it has put last: in the worst case all
-// that it puts while the others have not begun.
+// mapConfig has room for everything. A rank has the items of what it has put last: in the worst
+// case all that it puts while the others have not begun. It also has those of the keys of its slots
+// that others put last, if these ship and it does not: each rank measures that by itself.
 func (y *ycsb) mapConfig(ranks int) kv.Config {
 	records, n := uint64(y.records), uint64(ranks)
 	inserts := uint64(float64(uint64(y.operations)*workloadD.writePercent()*n)/100*
@@ -190,7 +192,9 @@ func (y *ycsb) mapConfig(ranks int) kv.Config {
 	for _, w := range workloads()[1:] {
 		puts += uint64(y.operations) * w.writePercent() / 100
 	}
-	mine := min(keys, (records+n-1)/n+uint64(float64(puts)*insertsSlack)) + 2*spareItems
+	own := (records+n-1)/n + uint64(float64(puts)*insertsSlack)
+	shippedHere := uint64(float64(keys) / float64(n) * homesSlack)
+	mine := min(keys, own+shippedHere) + 2*spareItems
 	return kv.Config{SlotsPerRank: uint64(float64(keys)/finalLoad)/n + 8,
 		BytesPerRank: mine * itemBytes(y.keyBytes, y.valueBytes), MaxKey: y.keyBytes,
 		MaxValue: y.valueBytes, Copies: y.keyBytes+y.valueBytes <= 16} // where a slot has room
