@@ -26,6 +26,7 @@ func (s *search) traits() []trait {
 		{"mem whole", fmt.Sprint(s.opts.MemWhole)},
 		{"number of findings", fmt.Sprint(s.findings)},
 		{"trace", fmt.Sprint(s.opts.Trace)},
+		{"live", fmt.Sprint(s.opts.Live)},
 		{"check", fmt.Sprint(s.opts.Check)},
 		{"checkpoint", s.opts.Checkpoint},
 		{"resume", s.opts.Resume},

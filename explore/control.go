@@ -35,6 +35,8 @@ const (
 	cellDeadlocks = 5
 	cellHeapBytes = 6 // most bytes of frontier and log so far
 
+	cellShared = 7 // two banks: a word that the ranks compare, and why the rank has failed
+
 	cellLoaded  = 11 // states that this rank has taken from a checkpoint
 	cellWaiting = 12 // and 13: those of them that wait for this level and for the next
 

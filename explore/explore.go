@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dustin/go-humanize/english"
-
 	"github.com/farhash/farhash/internal/archive"
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
@@ -41,10 +39,16 @@ type Options struct {
 	// 0 means ship.Auto, which measures.
 	Access ship.Access
 	// Trace asks for a shortest way to the first of these that was found: findings of the model
-	// by their numbers, and Deadlock. It takes 8 bytes more for each state and needs
+	// by their numbers, Deadlock and Stranded. It takes 8 bytes more for each state and needs
 	// BreadthFirst. Where one was found, finding the way takes at most as long as the search
 	// did: states are expanded again.
 	Trace []int
+	// Live are findings of the model of which each should be live: that from every state a state
+	// is reached that shows it. Result.Live has the answer. A complete search goes on for it: it
+	// expands states several times more, and takes 8 bytes more for each state and then as many
+	// again as a bucket takes, and memory for smaller searches. It needs BreadthFirst. With Resume
+	// it is mostly unknown: a checkpoint does not say how its states were reached.
+	Live []int
 	// Progress is called on rank 0 now and then, from a goroutine of its own.
 	Progress func(Snapshot)
 	// Every is the time between calls of Progress; 0 means a second.
@@ -100,6 +104,7 @@ const (
 	MemoryFull  Reason = "memory full"
 	RankLost    Reason = "rank lost"
 	Decided     Reason = "decided" // by Model.Decided
+	Resumed     Reason = "resumed" // of Liveness alone
 )
 
 // Result is what a search found. It is the same on every rank but for Access and Elapsed, unless
@@ -130,7 +135,11 @@ type Result struct {
 	// Trace is a shortest way from an initial state to what Options.Trace asks for; nil where
 	// nothing was asked for, or nothing of it was found.
 	Trace  []Step
-	Traced int // the finding that Trace leads to, or Deadlock
+	Traced int // the finding that Trace leads to, or Deadlock, or Stranded
+
+	// Live is what is known about Options.Live; nil if nothing was asked, or the search is not
+	// complete.
+	Live *Liveness
 }
 
 // Step is a state of a trace.
@@ -197,6 +206,7 @@ type search struct {
 	loss     error    // the first error that named a lost rank
 	lost     []int    // the ranks that were lost then
 	hosts    []string // by rank; nil where all are on one
+	stranded *place   // nil: no state was found to be
 }
 
 // newSearch makes what the ranks share. Collective.
@@ -208,6 +218,9 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 	}
 	if err == nil {
 		s.encoding, err = opts.Encoding.choose(s.bits, s.words)
+	}
+	if err == nil {
+		err = s.admitLive(&opts)
 	}
 	s.opts = opts
 	if err := s.agree(ctx, err); err != nil {
@@ -271,6 +284,9 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 		res.Checked = true
 	}
 	if s.loss == nil {
+		err = s.answerLive(ctx, uncancelled, res)
+	}
+	if err == nil && s.loss == nil {
 		err = s.trace(uncancelled, res)
 	}
 	if err == nil && s.loss == nil {
@@ -375,13 +391,4 @@ func (s *search) explain(ctx context.Context, r *Result) error {
 		return why.failed(rank)
 	}
 	return nil
-}
-
-// Error says which place needs more bits.
-func (e *OverflowError) Error() string {
-	if e.Place == "" {
-		return "explore: a state does not fit the packing"
-	}
-	return fmt.Sprintf("explore: place %s has more tokens than %d %s", e.Place, e.Bits,
-		english.PluralWord(e.Bits, "bit holds", "bits hold"))
 }

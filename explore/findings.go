@@ -7,8 +7,11 @@ import (
 	"github.com/farhash/farhash/internal/plural"
 )
 
-// Deadlock stands for a state without successors where the number of a finding is wanted.
-const Deadlock = -1
+// What may stand where the number of a finding is wanted.
+const (
+	Deadlock = -1 // a state without successors
+	Stranded = -2 // a state from which a finding of Options.Live is not reached
+)
 
 // A witness is a state that has shown something: two words of a rank's segment, its level + 1
 // (0: there is none) and its task. That of a deadlock comes first, then those of the findings.

@@ -1,6 +1,9 @@
 package explore
 
-import "iter"
+import (
+	"iter"
+	"sort"
+)
 
 // levelLog keeps the tasks that this rank inserted, by level, so that a trace can
 // be walked back. A nil log keeps nothing.
@@ -63,6 +66,14 @@ func (l *levelLog) blocks(level uint64) iter.Seq[[]uint64] {
 			i += to - from
 		}
 	}
+}
+
+func (l *levelLog) task(i int) uint64 { return l.chunks[i/logChunk][i%logChunk] }
+
+// at is a task, and the level that its state is of; that of an initial state may be 1.
+func (l *levelLog) at(i int) *place {
+	level := sort.Search(len(l.begins), func(k int) bool { return l.begins[k] > i })
+	return &place{l.task(i), uint64(level)}
 }
 
 // close gives the memory back.

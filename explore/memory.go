@@ -57,10 +57,20 @@ func newBudget(mem uint64, ranks int) (*budget, error) {
 		mem = uint64(defaultShare * float64(avail.Bytes))
 	}
 	if mem < minMem {
-		return nil, fmt.Errorf("explore: %s of memory is too little; give at least %s",
-			memory.Format(mem), memory.Format(minMem))
+		return nil, &memoryError{mem, minMem, ""}
 	}
 	return &budget{mem: mem, states: mem - min(runtimeBytes, mem/4), ranks: uint64(ranks)}, nil
+}
+
+// memoryError says that a search cannot begin with so little memory.
+type memoryError struct {
+	mem, need uint64
+	purpose   string
+}
+
+func (e *memoryError) Error() string {
+	return fmt.Sprintf("explore: %s of memory is too little%s; give at least %s",
+		memory.Format(e.mem), e.purpose, memory.Format(e.need))
 }
 
 // firstTable is the size to begin with, where bytesFor is the memory of a table: at
@@ -76,8 +86,7 @@ func (b *budget) firstTable(bytesFor func(buckets uint64) uint64) (uint64, error
 		} else {
 			need += min(runtimeBytes, need)
 		}
-		return 0, fmt.Errorf("explore: %s of memory is too little for states of this length; "+
-			"give at least %s", memory.Format(b.mem), memory.Format(need))
+		return 0, &memoryError{b.mem, need, " for states of this length"}
 	}
 	return buckets, nil
 }

@@ -1,5 +1,11 @@
 package explore
 
+import (
+	"fmt"
+
+	"github.com/dustin/go-humanize/english"
+)
+
 // Model is a transition system whose states are packed into a fixed number of
 // 64-bit words. A Model is read-only: many goroutines use it at once. A model that breaks
 // the rules below, or panics, ends the search on all ranks, with a *ModelError on the rank
@@ -46,4 +52,13 @@ type Expander interface {
 type OverflowError struct {
 	Place string // the place that needs more bits
 	Bits  int    // the bits that it has
+}
+
+// Error says which place needs more bits.
+func (e *OverflowError) Error() string {
+	if e.Place == "" {
+		return "explore: a state does not fit the packing"
+	}
+	return fmt.Sprintf("explore: place %s has more tokens than %d %s", e.Place, e.Bits,
+		english.PluralWord(e.Bits, "bit holds", "bits hold"))
 }

@@ -111,19 +111,23 @@ func TestFirstWitness(t *testing.T) {
 			}
 			for _, target := range []int{Deadlock, 1} {
 				store(t, ctl, uint64(ctl.witness(target)), c.levels[job.Rank()])
+				store(t, ctl, uint64(ctl.witness(target)+1), uint64(job.Rank()))
 			}
 			if err := job.Barrier(t.Context()); err != nil {
 				return err
 			}
 			s := &search{job: job, control: ctl}
 			for _, target := range []int{Deadlock, 1} {
-				rank, level, err := s.firstWitness(t.Context(), target)
-				if rank != c.rank || level != c.level || err != nil {
-					t.Errorf("levels %v: rank %d, level %d, %v", c.levels, rank, level, err)
+				at, err := s.firstWitness(t.Context(), target)
+				switch {
+				case err != nil:
+					t.Error(err)
+				case at == nil && c.rank >= 0, at != nil && *at != place{uint64(c.rank), c.level}:
+					t.Errorf("levels %v: %+v", c.levels, at)
 				}
 			}
-			if rank, _, err := s.firstWitness(t.Context(), 0); rank >= 0 || err != nil {
-				t.Errorf("levels %v: rank %d for what none has found, %v", c.levels, rank, err)
+			if at, err := s.firstWitness(t.Context(), 0); at != nil || err != nil {
+				t.Errorf("levels %v: %+v for what none has found, %v", c.levels, at, err)
 			}
 			return job.Barrier(t.Context())
 		})

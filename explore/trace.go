@@ -25,51 +25,54 @@ const (
 // inserted in the level before, until one leads to the present state. Collective.
 func (s *search) trace(ctx context.Context, res *Result) error {
 	for _, target := range s.opts.Trace {
-		rank, level, err := s.firstWitness(ctx, target)
+		at, err := s.firstWitness(ctx, target)
 		if err != nil {
 			return err
 		}
-		if rank >= 0 {
+		if at != nil {
 			res.Traced = target
-			res.Trace, err = s.wayTo(ctx, target, rank, level)
+			res.Trace, err = s.wayTo(ctx, at)
 			return err
 		}
 	}
 	return nil
 }
 
-// firstWitness finds the lowest level with a witness, and a rank that found one there;
-// rank -1 when there is none.
-func (s *search) firstWitness(ctx context.Context, target int) (rank int, level uint64,
-	err error) {
-	rank = -1
-	for r := range s.job.Size() {
-		word, err := s.control.Load(ctx, r, s.control.witness(target))
+// place is a state by its task, and the level that it is of.
+type place struct{ task, level uint64 }
+
+// firstWitness finds a witness in the lowest level that has one; nil when there is none.
+func (s *search) firstWitness(ctx context.Context, target int) (at *place, err error) {
+	if target == Stranded {
+		return s.stranded, nil
+	}
+	for rank := range s.job.Size() {
+		word, err := s.control.Load(ctx, rank, s.control.witness(target))
 		if err != nil {
-			return 0, 0, err
+			return nil, err
 		}
-		if word != 0 && (rank < 0 || word-1 < level) {
-			rank, level = r, word-1
+		if word == 0 || at != nil && word-1 >= at.level {
+			continue
+		}
+		at = &place{level: word - 1}
+		at.task, err = s.control.Load(ctx, rank, s.control.witness(target)+1)
+		if err != nil {
+			return nil, err
 		}
 	}
-	return rank, level, nil
+	return at, nil
 }
 
-// wayTo is a shortest way to the witness of a rank. Collective.
-func (s *search) wayTo(ctx context.Context, target, rank int, level uint64) ([]Step, error) {
-	task, err := s.control.Load(ctx, rank, s.control.witness(target)+1)
-	if err != nil {
-		return nil, err
-	}
+// wayTo is a shortest way to a state. Collective.
+func (s *search) wayTo(ctx context.Context, at *place) (way []Step, err error) {
 	t := &tracer{search: s, state: make([]uint64, s.words)}
 	if t.Expander, err = s.anotherExpander(); err != nil {
 		return nil, err
 	}
-	if err := s.visited.load(ctx, []uint64{task}, t.state); err != nil {
+	if err := s.visited.load(ctx, []uint64{at.task}, t.state); err != nil {
 		return nil, err
 	}
-	var way []Step
-	for ; level > 0; level-- {
+	for level := at.level; level > 0; level-- {
 		at := Step{State: slices.Clone(t.state)}
 		if at.Action, err = t.stepBack(ctx, level); err != nil {
 			return nil, err

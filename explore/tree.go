@@ -116,6 +116,17 @@ func (v *treeSet) insert(states []uint64, results []set.Result, tasks []uint64) 
 	return nil
 }
 
+func (v *treeSet) names(states, tasks []uint64) error {
+	step := treePiece / v.parts
+	for at := 0; at < len(tasks); at += step {
+		end := min(at+step, len(tasks))
+		if err := v.roots(states[at*v.words:end*v.words], tasks[at:end]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // roots stores the roots of states.
 func (v *treeSet) roots(states, roots []uint64) error {
 	nodes := v.spaces[:len(roots)*v.parts]

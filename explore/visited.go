@@ -16,6 +16,8 @@ type visited interface {
 	// insert puts len(results) packed states and stores the task of each that is
 	// Inserted.
 	insert(states []uint64, results []set.Result, tasks []uint64) error
+	// names stores the tasks of states that are in the set.
+	names(states, tasks []uint64) error
 	// load stores the packed states of tasks, one after the other.
 	load(ctx context.Context, tasks, states []uint64) error
 	// each calls use with the packed states in this rank's part, little-endian.
@@ -140,6 +142,11 @@ func (v *wordSet) insert(states []uint64, results []set.Result, tasks []uint64) 
 	return v.s.FindOrPutBatch(states, results)
 }
 
+func (v *wordSet) names(states, tasks []uint64) error {
+	copy(tasks, states)
+	return nil
+}
+
 func (v *wordSet) load(_ context.Context, tasks, states []uint64) error {
 	copy(states, tasks)
 	return nil
@@ -180,6 +187,10 @@ type elementSet struct {
 func (v *elementSet) insert(states []uint64, results []set.Result, tasks []uint64) error {
 	// The set stores the names where the tasks are wanted.
 	return v.s.FindOrPutRefs(bytesOf(states), results, refsOf(tasks)[:len(results)])
+}
+
+func (v *elementSet) names(states, tasks []uint64) error {
+	return v.s.FindOrPutRefs(bytesOf(states), make([]set.Result, len(tasks)), refsOf(tasks))
 }
 
 func (v *elementSet) load(ctx context.Context, tasks, states []uint64) error {

@@ -84,7 +84,7 @@ func newWorker(s *search) *worker {
 	w.results = make([]set.Result, insertBatches*w.full)
 	w.tasks = make([]uint64, insertBatches*w.full)
 	w.now.pool, w.next.pool = &w.pool, &w.pool
-	if len(s.opts.Trace) > 0 {
+	if len(s.opts.Trace)+len(s.opts.Live) > 0 {
 		w.log = newLevelLog()
 	}
 	return w
