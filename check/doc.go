@@ -49,5 +49,6 @@
 // # Limits
 //
 // A state has at most 32768 bits. Properties are of single states: there is no
-// liveness, no fairness. An action of a trace is the first that leads from a state to the next.
+// liveness, such as that something happens eventually or can always happen again, and no fairness.
+// An action of a trace is the first that leads from a state to the next.
 package check

@@ -82,8 +82,13 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer,
 	}
 	a.goal = "a deadlock"
 	for _, known := range p.Answers(res) {
-		a.Properties = append(a.Properties, newPropertyAnswer(known))
-		if res.Traced >= 0 && res.Traced == known.Witness {
+		a.Properties = append(a.Properties, newPropertyAnswer(net, known))
+		switch {
+		case res.Traced == explore.Deadlock, res.Traced != known.Witness:
+		case res.Traced == explore.Stranded:
+			a.goal = "a marking from which " +
+				printable(net.Transitions[known.Transition].ID) + " never fires again"
+		default:
 			a.goal = "a marking that shows " + printable(known.Property.Name)
 		}
 	}

@@ -329,14 +329,20 @@ func (f *exploreFlags) print(a answer) error {
 
 // exitFor is the exit code that an incomplete result asks for.
 func (f *exploreFlags) exitFor(res *explore.Result, caught func() os.Signal) error {
+	reason := res.Reason
+	if res.Live != nil {
+		reason = res.Live.Reason
+	}
 	switch {
-	case res.Complete, res.Reason == explore.Decided:
+	case reason == explore.Decided, res.Complete && reason == "", reason == explore.Resumed:
 		return nil
-	case res.Reason == explore.MemoryFull:
+	case reason == explore.MemoryFull:
 		return &exitError{code: exitIncomplete}
-	case res.Reason == explore.Interrupted:
+	case reason == explore.Interrupted:
 		return &exitError{code: interruptCode(caught)}
-	case res.Reason == explore.RankLost:
+	case reason == explore.RankLost && res.Live != nil:
+		return &exitError{code: exitLost, err: errors.New("a rank was lost: " + res.Live.Detail)}
+	case reason == explore.RankLost:
 		return &exitError{code: exitLost, err: f.lost(res)}
 	}
 	return &exitError{code: exitFailure}

@@ -29,7 +29,7 @@ func (a *asked) register(flags *pflag.FlagSet) {
 		"answer whether a `FORMULA` holds in one reachable marking at least")
 	flags.StringArrayVar(&a.bounds, "bound", nil, "find the largest value of a `SUM` of tokens")
 	flags.StringArrayVar(&a.examinations, "examination", nil, "answer the examination `NAME` of "+
-		"the contest: ReachabilityDeadlock, OneSafe, StableMarking or QuasiLiveness")
+		"the contest: ReachabilityDeadlock, OneSafe, StableMarking, QuasiLiveness or Liveness")
 }
 
 // formulas reports whether there may be properties that a marking shows.
@@ -87,11 +87,18 @@ type propertyAnswer struct {
 	AtLeast *int64 `json:"atLeast,omitempty"`
 	// Structural: the structure of the net gave the answer, not its markings.
 	Structural bool `json:"structural,omitempty"`
+	// Transition can not fire any more, or not at all, so that the net is not live.
+	Transition string `json:"transition,omitempty"`
+	// Reason says why liveness is unknown after a complete search.
+	Reason string `json:"reason,omitempty"`
 }
 
-func newPropertyAnswer(a packing.Answer) propertyAnswer {
-	p := propertyAnswer{Name: a.Property.Name, Structural: a.Structural,
+func newPropertyAnswer(net *petri.Net, a packing.Answer) propertyAnswer {
+	p := propertyAnswer{Name: a.Property.Name, Structural: a.Structural, Reason: a.Reason,
 		Answer: json.RawMessage("null")}
+	if a.Transition >= 0 {
+		p.Transition = net.Transitions[a.Transition].ID
+	}
 	switch {
 	case a.Property.Kind == property.Bound && a.Exact:
 		p.Answer = strconv.AppendInt(nil, a.Value, 10)
@@ -115,10 +122,15 @@ func (a *answer) printProperties(w io.Writer) {
 		switch {
 		case p.AtLeast != nil:
 			text = fmt.Sprintf("unknown\tat least %d", *p.AtLeast)
+		case !p.known() && p.Reason != "":
+			text = "unknown\t" + p.Reason
 		case !p.known():
 			text = "unknown"
 		case p.Structural:
 			text += "\tby structure"
+		}
+		if p.Transition != "" {
+			text += "\t" + printable(p.Transition) + " never fires, or not again"
 		}
 		fmt.Fprintf(t, "%s\t%s\n", printable(p.Name), text)
 	}

@@ -88,7 +88,8 @@ func TestExplorePropertiesWrong(t *testing.T) {
 		{`no place with the id "x"`, exitUsage, []string{"--always", "tokens(x) = 1"}},
 		{"it ends where", exitUsage, []string{"--sometimes", "not"}},
 		{"is not tokens(PLACE)", exitUsage, []string{"--bound", "enabled(Eat_1)"}},
-		{"Liveness is not supported", exitUsage, []string{"--examination", "Liveness"}},
+		{"liveness needs order", exitFailure, []string{"--examination", "Liveness", "--order",
+			"any"}},
 		{"is not supported", exitFailure, []string{"--bound", "1 - tokens(Eat_1)"}},
 		{"no such file", exitFailure, []string{"--properties", path + ".none"}},
 		{"property-set", exitFailure, []string{"--properties", path}},
@@ -100,5 +101,44 @@ func TestExplorePropertiesWrong(t *testing.T) {
 			got.stdout.Len() > 0 {
 			t.Errorf("%q: exit code %d, %s%s", c.args, got.code(), &got.stderr, &got.stdout)
 		}
+	}
+}
+
+// Liveness is answered on goroutines and on processes, with what is missing and the way there.
+func TestExploreLiveness(t *testing.T) {
+	live, mutex := family(t, "kanban", "2"), family(t, "rwmutex", "5")
+	for _, path := range []string{live, mutex} {
+		for _, args := range [][]string{{"explore", path, "-n", "3", "--examination", "Liveness"},
+			launched(t, "2", "explore", path, "--examination", "Liveness")} {
+			if got := answers(t, args...); got["Liveness"] != true {
+				t.Errorf("%q: %v", args, got)
+			}
+		}
+	}
+	dead := family(t, "philosophers", "4")
+	if got := answers(t, "explore", dead, "--examination", "Liveness"); got["Liveness"] != false {
+		t.Errorf("%v", got)
+	}
+	net := filepath.Join(t.TempDir(), "left.pnml") // a circle that can be left for another
+	text := `<pnml xmlns="http://www.pnml.org/version-2009/grammar/pnml"><net id="left"
+type="http://www.pnml.org/version-2009/grammar/ptnet"><page id="p0"><place id="a">
+<initialMarking><text>1</text></initialMarking></place><place id="b"/><transition id="stay"/>
+<transition id="leave"/><transition id="there"/><arc id="1" source="a" target="stay"/>
+<arc id="2" source="stay" target="a"/><arc id="3" source="a" target="leave"/>
+<arc id="4" source="leave" target="b"/><arc id="5" source="b" target="there"/>
+<arc id="6" source="there" target="b"/></page></net></pnml>`
+	if err := os.WriteFile(net, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := execute(t, "explore", net, "-q", "--examination", "Liveness", "--trace", "witness")
+	for _, line := range []string{"\nLiveness  false  stay never fires, or not again\n",
+		"to a marking from which stay never fires again, 1 firing:\n  leave\n"} {
+		if !strings.Contains(c.stdout.String(), line) || c.code() != 0 {
+			t.Errorf("exit code %d, no %q in %s", c.code(), line, &c.stdout)
+		}
+	}
+	c = execute(t, "explore", mutex, "-q", "--examination", "Liveness", "--mem", "1MiB")
+	if c.code() == 0 {
+		t.Errorf("%s", &c.stdout)
 	}
 }

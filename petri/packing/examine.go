@@ -19,7 +19,8 @@ type examiner struct {
 func newExaminer(p *Packing) *examiner {
 	x := &examiner{p: p, marking: make([]int64, len(p.net.Places)+1)}
 	for i := range p.questions.list {
-		if q := &p.questions.list[i]; q.known == Unknown && q.Kind < property.Stable {
+		if q := &p.questions.list[i]; q.known == Unknown &&
+			(q.Kind == property.Bound || q.formula != nil) {
 			x.open = append(x.open, q)
 		}
 	}

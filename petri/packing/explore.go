@@ -51,7 +51,7 @@ func (s *Search) packing(guessBits int) (*Packing, error) {
 }
 
 // Run explores all reachable markings on the ranks of job. A search that outgrows a
-// guessed packing is begun again with a wider one. Options.ModelID is filled in, so that
+// guessed packing is begun again with a wider one. Options.Live is filled in, and ModelID, so that
 // a checkpoint is resumed with the packing that it was made with. Collective; the packing
 // returned is the one that fit.
 func (s *Search) Run(ctx context.Context, job rma.Job, opts explore.Options) (
@@ -64,6 +64,7 @@ func (s *Search) Run(ctx context.Context, job rma.Job, opts explore.Options) (
 		if opts.ModelID, err = p.identity(s, bits); err != nil {
 			return nil, nil, err
 		}
+		opts.Live = p.Live()
 		res, err := explore.Run(ctx, job, p, opts)
 		var overflow *explore.OverflowError
 		var other *explore.OtherModelError

@@ -48,6 +48,10 @@ type Answer struct {
 	Structural bool // the structure of the net gave it, and no marking
 	// Witness is the finding whose witness shows it, for explore.Options.Trace; -1 if none does.
 	Witness int
+	// Transition is one that can not fire any more from the witness, where a net is not live, or
+	// not at all, where there is none; -1 if that is not the answer.
+	Transition int
+	Reason     string // why liveness is unknown after a complete search
 }
 
 // question is a property made ready for a packing.
@@ -63,8 +67,8 @@ type question struct {
 //
 // A question of a formula has one finding, 1 when a marking decides it: one where an Always does
 // not hold, or a Sometimes does. A bound has two: the largest value + 1, and 1 if that is the
-// most that the structure allows. Transitions, where a question needs to know which can fire,
-// have one each.
+// most that the structure allows. That of liveness has one, 1 at a deadlock. Transitions, where a
+// question needs to know which can fire, have one each.
 type questions struct {
 	list  []question
 	fires int // the first finding of the transitions; 0 if none is needed
@@ -91,12 +95,13 @@ func (p *Packing) ask(properties []property.Property) error {
 			if slices.Contains(p.s.live, false) {
 				at.known = False
 			}
+		case property.Live:
+			p.askLive(&at)
 		}
 		q.list = append(q.list, at)
 	}
 	for i := range q.list {
-		if at := &q.list[i]; at.formula == nil && at.Kind >= property.Stable && q.fires == 0 &&
-			at.known == Unknown {
+		if at := &q.list[i]; at.Kind >= property.Stable && q.fires == 0 && at.known == Unknown {
 			q.fires = q.n
 			q.n += len(p.net.Transitions)
 		}
@@ -107,7 +112,7 @@ func (p *Packing) ask(properties []property.Property) error {
 // ownFindings is how many findings a question of a kind has for itself.
 func ownFindings(kind property.Kind) int {
 	switch kind {
-	case property.Always, property.Sometimes:
+	case property.Always, property.Sometimes, property.Live:
 		return 1
 	case property.Bound:
 		return 2
@@ -121,7 +126,10 @@ func Witnesses(properties []property.Property) []int {
 	var all []int
 	next := findingQuestions
 	for _, p := range properties {
-		if p.Kind == property.Always || p.Kind == property.Sometimes {
+		switch p.Kind {
+		case property.Live:
+			all = append(all, next, explore.Stranded)
+		case property.Always, property.Sometimes:
 			all = append(all, next)
 		}
 		next += ownFindings(p.Kind)
@@ -146,6 +154,30 @@ func (p *Packing) askFormula(at *question) {
 	case same(at.formula, truth(false)):
 		at.known = not
 	}
+}
+
+// askLive asks for deadlocks, which are the answer, if there is a transition at all.
+func (p *Packing) askLive(at *question) {
+	switch {
+	case len(p.net.Transitions) == 0:
+		at.known = True
+	case slices.Contains(p.s.live, false):
+		at.known = False
+	default:
+		at.formula = p.simplify(&property.Formula{Op: property.Stuck})
+	}
+}
+
+// Live are the findings that must be live for a question, for explore.Options.Live.
+func (p *Packing) Live() []int {
+	var all []int
+	open := func(q question) bool { return q.Kind == property.Live && q.known == Unknown }
+	if slices.ContainsFunc(p.questions.list, open) {
+		for t := range p.net.Transitions {
+			all = append(all, p.questions.fires+t)
+		}
+	}
+	return all
 }
 
 // askBound bounds a sum.
@@ -197,7 +229,7 @@ func (p *Packing) Findings() int { return p.questions.n }
 func (p *Packing) Decided(findings []uint64) bool {
 	q := &p.questions
 	for i := range q.list {
-		if !p.answer(&q.list[i], findings, false).Exact {
+		if !p.answer(&q.list[i], findings, false, nil).Exact {
 			return false
 		}
 	}
@@ -208,16 +240,23 @@ func (p *Packing) Decided(findings []uint64) bool {
 func (p *Packing) Answers(res *explore.Result) []Answer {
 	var all []Answer
 	for i := range p.questions.list {
-		all = append(all, p.answer(&p.questions.list[i], res.Findings, res.Complete))
+		all = append(all, p.answer(&p.questions.list[i], res.Findings, res.Complete,
+			res.Live))
 	}
 	return all
 }
 
-// answer is what findings say about a question, where they are of all markings or not.
-func (p *Packing) answer(q *question, findings []uint64, complete bool) Answer {
-	a := Answer{Property: q.Property, Witness: -1, Verdict: q.known, Structural: true}
+// answer is what findings say about a question, where they are of all markings or not, and what is
+// known about liveness, if anything.
+func (p *Packing) answer(q *question, findings []uint64, complete bool,
+	live *explore.Liveness) Answer {
+	a := Answer{Property: q.Property, Witness: -1, Verdict: q.known, Structural: true,
+		Transition: -1}
 	if q.known != Unknown {
 		a.Exact, a.Value = true, q.most
+		if q.Kind >= property.QuasiLive {
+			a.Transition = slices.Index(p.s.live, false)
+		}
 		return a
 	}
 	a.Structural = false
@@ -236,6 +275,8 @@ func (p *Packing) answer(q *question, findings []uint64, complete bool) Answer {
 		} else if complete {
 			a.Verdict = none
 		}
+	case property.Live:
+		p.answerLive(&a, q, findings, live)
 	case property.QuasiLive, property.Stable:
 		fires := func(t int) bool { return findings[p.questions.fires+t] != 0 }
 		all := true // transitions have fired, or places changed
@@ -256,4 +297,20 @@ func (p *Packing) answer(q *question, findings []uint64, complete bool) Answer {
 	}
 	a.Exact = a.Verdict != Unknown
 	return a
+}
+
+// answerLive is what is known about liveness.
+func (p *Packing) answerLive(a *Answer, q *question, findings []uint64, live *explore.Liveness) {
+	switch {
+	case findings[q.finding] != 0:
+		a.Verdict, a.Witness = False, q.finding
+	case live == nil:
+	case !live.Known:
+		a.Reason = live.Detail
+	case live.Live:
+		a.Verdict = True
+	default:
+		a.Verdict, a.Witness = False, explore.Stranded
+		a.Transition = live.Finding - p.questions.fires
+	}
 }

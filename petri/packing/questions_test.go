@@ -60,6 +60,9 @@ func naively(n *petri.Net, p *property.Property, all [][]int64) (verdict Verdict
 			}
 		}
 		return False, 0
+	case property.Live:
+		live, _ := naive.Live(n, len(all))
+		return truth[!slices.Contains(live, false)], 0
 	default:
 		for t := range n.Transitions {
 			if !slices.ContainsFunc(all, n.Transitions[t].Enabled) {
@@ -107,7 +110,8 @@ func randomFormula(rng *rand.Rand, n *petri.Net, depth int) *property.Formula {
 
 // randomProperties are some of each kind.
 func randomProperties(rng *rand.Rand, n *petri.Net) []property.Property {
-	all := []property.Property{{Kind: property.Stable}, {Kind: property.QuasiLive}}
+	all := []property.Property{{Kind: property.Stable}, {Kind: property.QuasiLive},
+		{Kind: property.Live}}
 	for i := range 6 {
 		all = append(all, property.Property{Kind: property.Kind(i % 2),
 			Formula: randomFormula(rng, n, 3)})
@@ -120,11 +124,11 @@ func randomProperties(rng *rand.Rand, n *petri.Net) []property.Property {
 }
 
 // answersOf explores a net on some ranks and answers its properties.
-func answersOf(n *petri.Net, ranks int, properties []property.Property, trace []int) (
+func answersOf(n *petri.Net, ranks int, properties []property.Property, opts explore.Options) (
 	answers []Answer, res *explore.Result, firings []int, err error) {
 	search := NewSearch(n, properties...)
 	err = local.Run(ranks, func(job rma.Job) error {
-		r, p, err := search.Run(context.Background(), job, explore.Options{Trace: trace})
+		r, p, err := search.Run(context.Background(), job, opts)
 		if err != nil || job.Rank() != 0 {
 			return err
 		}
@@ -146,7 +150,7 @@ func TestAnswersOfRandomNets(t *testing.T) {
 		}
 		compared["nets"]++
 		properties := randomProperties(rng, n)
-		answers, res, _, err := answersOf(n, 1+i%3, properties, nil)
+		answers, res, _, err := answersOf(n, 1+i%3, properties, explore.Options{})
 		if err != nil {
 			t.Fatalf("net %d: %v", i, err)
 		}
@@ -172,7 +176,8 @@ func TestAnswersOfRandomNets(t *testing.T) {
 		"kind 0 structural true false", "kind 1 structural false true",
 		"kind 2 structural false unknown", "kind 2 structural true unknown",
 		"kind 3 structural false false", "kind 3 structural true true",
-		"kind 4 structural false true"} {
+		"kind 4 structural false true", "kind 5 structural false true",
+		"kind 5 structural true false", "kind 5 structural false false"} {
 		if compared[what] == 0 {
 			t.Errorf("no case of %s: %v", what, compared)
 		}
@@ -190,7 +195,7 @@ func TestWitnesses(t *testing.T) {
 		}
 		sometimes := []property.Property{{Kind: property.Sometimes, Formula: f}}
 		answers, res, firings, err := answersOf(n, 1+compared%3, sometimes,
-			Witnesses(sometimes))
+			explore.Options{Trace: Witnesses(sometimes)})
 		if err != nil {
 			t.Fatal(err)
 		}

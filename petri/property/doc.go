@@ -3,9 +3,9 @@
 // A [Property] is one of three kinds: that a formula holds in all of them ([Always]), that it
 // holds in one at least ([Sometimes]), or how large a sum of tokens becomes ([Bound]). A
 // [Formula] compares sums of tokens, asks whether transitions are enabled or whether none is, and
-// joins formulas by and, or and not. Two further kinds ask about the net as a whole:
-// that some place never changes ([Stable]), and that every transition fires somewhere
-// ([QuasiLive]).
+// joins formulas by and, or and not. Three further kinds ask about the net as a whole:
+// that some place never changes ([Stable]), that every transition fires somewhere
+// ([QuasiLive]), and that from every reachable marking each transition can fire again ([Live]).
 //
 // [ReadFile] reads the properties of the Model Checking Contest: those of the examinations
 // ReachabilityCardinality, ReachabilityFireability and UpperBounds. [Examination] gives those

@@ -12,6 +12,7 @@ const (
 	Bound                 // the largest value of the sum
 	Stable                // some place has the same tokens in all
 	QuasiLive             // each transition is enabled in one at least
+	Live                  // from each of them each transition can be enabled again
 )
 
 // Property is a question about the reachable markings of a net.

@@ -186,11 +186,9 @@ func TestExamination(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
 	}
-	for name, says := range map[string]string{"Liveness": "not supported", "x": "use one of"} {
-		if _, err := property.Examination(net(), name); err == nil ||
-			!strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", name, err)
-		}
+	_, err := property.Examination(net(), "x")
+	if err == nil || !strings.Contains(err.Error(), "use one of") {
+		t.Error(err)
 	}
 }
 
