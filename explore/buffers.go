@@ -23,11 +23,12 @@ func buffersFor(ships bool) buffers {
 	return buffers{blocks: 1, full: 512, batches: 1, remembered: 1 << 14}
 }
 
-// bytes is the memory that they take, where a batch has room for spare more states.
-func (b buffers) bytes(words, spare int) uint64 {
+// bytes is the memory that they take for states and tasks of so many words, where a batch has room
+// for spare more states.
+func (b buffers) bytes(words, taskWords, spare int) uint64 {
 	tasks := b.blocks * blockTasks
 	states := tasks + b.batches*(b.full+spare)
-	return uint64(states)*uint64(words)*8 + uint64(tasks+b.remembered)*8 +
+	return uint64(states)*uint64(words)*8 + uint64(tasks*taskWords+b.remembered)*8 +
 		uint64(insertBatches*b.full)*16
 }
 

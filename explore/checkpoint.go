@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/farhash/farhash/internal/archive"
@@ -14,13 +15,25 @@ import (
 
 // The sections of a checkpoint: packed states of StateWords words each.
 const (
-	sectionVisited = iota // all states found
+	sectionVisited = iota // all states found, or their fingerprints
 	sectionNow            // those of the present level that wait to be expanded
 	sectionNext           // those of the next level
 )
 
-// checkpointKind begins the description of a checkpoint.
-const checkpointKind = "farhash exploration"
+// checkpointKind begins the description of a checkpoint, fingerprintKind that of one which has
+// fingerprints of the states found.
+const (
+	checkpointKind  = "farhash exploration"
+	fingerprintKind = "farhash exploration by fingerprints"
+)
+
+// checkpointKind is that of this search's checkpoints.
+func (s *search) checkpointKind() string {
+	if s.fingerprints() {
+		return fingerprintKind
+	}
+	return checkpointKind
+}
 
 // checkpoint describes a search that is paused: between two states, with nothing
 // in flight into the set.
@@ -97,9 +110,9 @@ func (w *worker) save(ctx context.Context) error {
 	}
 	err = w.visited.each(ctx, func(state []byte) error { return s.Add(ctx, sectionVisited, state) })
 	if err == nil {
-		err = w.eachWaiting(ctx, func(section uint32, task uint64) error {
-			state := make([]uint64, w.model.StateWords())
-			if err := w.visited.load(ctx, []uint64{task}, state); err != nil {
+		err = w.eachWaiting(ctx, func(section uint32, task []uint64) error {
+			state := make([]uint64, w.words)
+			if err := w.visited.load(ctx, task, state); err != nil {
 				return err
 			}
 			return s.Add(ctx, section, bytesOf(state))
@@ -115,27 +128,25 @@ func (w *worker) save(ctx context.Context) error {
 // eachWaiting calls use for each state of this rank that waits to be expanded: what is
 // left of the block at hand, the lists, and what lies in the exchange.
 func (w *worker) eachWaiting(ctx context.Context,
-	use func(section uint32, task uint64) error) error {
+	use func(section uint32, task []uint64) error) error {
 	run := func(section uint32, tasks []uint64) error {
-		for _, task := range tasks {
+		for task := range slices.Chunk(tasks, w.taskWords) {
 			if err := use(section, task); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if w.at < len(w.todo) {
-		if err := run(sectionNow, w.todo[w.at:]); err != nil {
-			return err
-		}
+	if err := run(sectionNow, w.todo[w.at*w.taskWords:]); err != nil {
+		return err
 	}
 	for _, b := range w.now.blocks {
-		if err := run(sectionNow, b.tasks[:b.n]); err != nil {
+		if err := run(sectionNow, b); err != nil {
 			return err
 		}
 	}
 	for _, b := range w.next.blocks {
-		if err := run(sectionNext, b.tasks[:b.n]); err != nil {
+		if err := run(sectionNext, b); err != nil {
 			return err
 		}
 	}
@@ -144,7 +155,7 @@ func (w *worker) eachWaiting(ctx context.Context,
 
 // describe sums up the counters of all ranks, which are paused.
 func (w *worker) describe(ctx context.Context) ([]byte, error) {
-	c := checkpoint{Kind: checkpointKind, Model: w.opts.ModelID,
+	c := checkpoint{Kind: w.checkpointKind(), Model: w.opts.ModelID,
 		StateWords: w.model.StateWords(), Order: w.opts.Order, Level: w.level,
 		ElapsedMillis: w.elapsed().Milliseconds()}
 	for _, sum := range []struct {
@@ -179,9 +190,10 @@ func (w *worker) describe(ctx context.Context) ([]byte, error) {
 func (w *worker) resume(ctx context.Context) error {
 	var c checkpoint
 	path := w.opts.Resume
-	stateBytes := 8 * w.model.StateWords()
-	states := archive.Fixed(stateBytes)
-	l, err := archive.NewLoader(ctx, w.job, path, states, func(description []byte) error {
+	count := func(section uint32, payload []byte) (int, error) {
+		return archive.Fixed(8*w.recordWords(section))(section, payload)
+	}
+	l, err := archive.NewLoader(ctx, w.job, path, count, func(description []byte) error {
 		return w.accept(path, &c, description)
 	})
 	if err != nil {
@@ -192,15 +204,15 @@ func (w *worker) resume(ctx context.Context) error {
 		return err
 	}
 	err = l.Each(ctx, sectionVisited, func(payload []byte) error {
-		return w.reinsert(ctx, payload, set.Inserted, nil)
+		return w.reinsert(ctx, sectionVisited, payload)
 	})
 	if err = rma.AllSucceeded(ctx, w.job, "resuming "+path, err); err != nil {
 		return err
 	}
-	for section, to := range map[uint32]*frontier{sectionNow: &w.now, sectionNext: &w.next} {
+	for _, section := range []uint32{sectionNow, sectionNext} {
 		if err == nil {
 			err = l.Each(ctx, section, func(payload []byte) error {
-				return w.reinsert(ctx, payload, set.Found, to)
+				return w.reinsert(ctx, section, payload)
 			})
 		}
 	}
@@ -211,6 +223,14 @@ func (w *worker) resume(ctx context.Context) error {
 		err = w.restore(ctx, &c)
 	}
 	return rma.AllSucceeded(ctx, w.job, "resuming "+path, err)
+}
+
+// recordWords is how many words a record of a section has.
+func (s *search) recordWords(section uint32) int {
+	if section == sectionVisited && s.fingerprints() {
+		return 1
+	}
+	return s.words
 }
 
 // complete refuses a checkpoint whose states do not agree with its counters: a search that goes on
@@ -261,16 +281,28 @@ func (w *worker) growFor(ctx context.Context, c *checkpoint) error {
 	return nil
 }
 
-// reinsert puts states of a checkpoint into the set, and on a frontier if one is given.
-func (w *worker) reinsert(ctx context.Context, payload []byte, expect set.Result,
-	to *frontier) error {
-	words := w.model.StateWords()
+// reinsert puts records of a section into the set, and on a frontier if they wait.
+func (w *worker) reinsert(ctx context.Context, section uint32, payload []byte) error {
+	insert, expect, cell, to := w.visited.insert, set.Found, cellWaiting, &w.now
+	switch section {
+	case sectionVisited:
+		expect, cell, to = set.Inserted, cellLoaded, nil
+		if v, ok := w.visited.(*fingerprintSet); ok {
+			insert = v.wordSet.insert
+		}
+	case sectionNext:
+		cell, to = cellWaiting+1, &w.next
+	}
+	words := w.recordWords(section)
 	n := len(payload) / (8 * words)
 	states := make([]uint64, n*words)
 	copy(bytesOf(states), payload)
 	results, tasks := make([]set.Result, n), make([]uint64, n)
-	if err := w.visited.insert(states, results, tasks); err != nil {
+	if err := insert(states, results, tasks); err != nil {
 		return err
+	}
+	if w.fingerprints() {
+		tasks = states
 	}
 	for i, r := range results {
 		if r != expect {
@@ -278,15 +310,8 @@ func (w *worker) reinsert(ctx context.Context, payload []byte, expect set.Result
 				r, expect)
 		}
 		if to != nil {
-			to.push(tasks[i])
+			to.push(tasks[i*w.taskWords : (i+1)*w.taskWords])
 		}
-	}
-	cell := cellLoaded
-	switch to {
-	case &w.now:
-		cell = cellWaiting
-	case &w.next:
-		cell = cellWaiting + 1
 	}
 	_, err := w.control.Add(ctx, w.job.Rank(), cell, uint64(n))
 	return err

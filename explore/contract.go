@@ -153,13 +153,14 @@ func (s *search) tooWide(states []uint64) int {
 // gather has the model expand the states to be expanded, from one on, until the batch of successors
 // is full or none is left. It may run beside everything but itself.
 func (w *worker) gather(g *gathered, from int) {
-	*g = gathered{batch: g.batch[:0], fresh: g.fresh[:0], findings: g.findings, end: from}
+	*g = gathered{batch: g.batch[:0], from: g.from[:0], fresh: g.fresh[:0], findings: g.findings,
+		end: from}
 	g.err = w.gatherInto(g)
 }
 
 func (w *worker) gatherInto(g *gathered) (err error) {
 	defer w.recoverPanic(&err)
-	for words := w.words; g.end < len(w.todo) && len(g.batch) < w.full*words; g.end++ {
+	for words := w.words; g.end < w.given && len(g.batch) < w.full*words; g.end++ {
 		// Capped: a model that appends to a state must not reach the next one.
 		state := w.states[g.end*words : (g.end+1)*words : (g.end+1)*words]
 		given, last := len(g.batch), uint64(0)
@@ -176,11 +177,16 @@ func (w *worker) gatherInto(g *gathered) (err error) {
 		} else if err := w.take(g, out, last); err != nil {
 			return err
 		}
-		g.count(w.todo[g.end], (len(out)-given)/words)
+		g.count((len(out) - given) / words)
 		if w.expander.Found() != w.found.n {
-			g.fresh = w.found.look(g.fresh, w.todo[g.end])
+			g.fresh = w.found.look(g.fresh, w.name(g.end))
 		}
 		g.batch = w.recent.drop(g.batch, given)
+		if w.log != nil && w.fingerprints() {
+			for name := w.name(g.end); len(g.from) < len(g.batch)/words; {
+				g.from = append(g.from, name)
+			}
+		}
 	}
 	if i := w.tooWide(g.batch); i >= 0 {
 		return w.broken(breachWide, "%#x, and StateBits is %d", g.batch[i], w.bits)
@@ -194,11 +200,11 @@ func (w *worker) gatherInto(g *gathered) (err error) {
 }
 
 // count counts the successors of a state. One without any is a deadlock.
-func (g *gathered) count(task uint64, successors int) {
+func (g *gathered) count(successors int) {
 	g.arcs += uint64(successors)
 	if successors == 0 {
 		if g.dead == 0 {
-			g.deadlocked = task
+			g.deadlocked = g.end
 		}
 		g.dead++
 	}

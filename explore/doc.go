@@ -13,7 +13,7 @@
 // the answer Inserted. That rank owns the state, so each state is expanded once. Owned
 // states wait in a frontier, a list of blocks of 128 tasks. A task is one word that
 // names a state: the state itself where it fits into 63 bits, else the root of its tree, or the
-// reference of its element in the set.
+// reference of its element in the set. With fingerprints a task is the whole state.
 //
 // # Trees
 //
@@ -34,6 +34,22 @@
 // states. Where they are not, as with parts that are random numbers, a state of n words takes up
 // to 2n nodes of 17 to 23 bytes, more than as an element: [EncodingElement] is for that, for
 // states of more than 64 words, and for more than 2^31 nodes.
+//
+// # Fingerprints
+//
+// With [EncodingFingerprint] the set keeps 63 bits of a hash (xxh3) of each state that is longer,
+// and no part of the state. A state whose fingerprint another state has is taken for that one and
+// is missed, and perhaps others that are reached by it alone. Result.Missed is the probability of
+// that, if fingerprints are random, for n distinct states among g that were generated (the initial
+// states and the ends of all arcs): the lesser of
+//
+//	n(n-1) / 2^64    the expected pairs of equal fingerprints (the birthday bound)
+//	n(g-n) / 2^63    as TLC has it: each of g-n was taken for one of n known states
+//
+// A million states have 5e-8, a billion 0.05. The fingerprint is the name of a state, in witnesses
+// and in the log.
+//
+// # Successors
 //
 // A rank expands its blocks oldest first. Successors are gathered and put into the
 // set in batches, so that many requests are in flight at once. Several arcs lead to most states,
@@ -94,7 +110,7 @@
 // claims a block from any slot, by one compare-and-swap on its header:
 //
 //	header 0        empty: the owner may fill it
-//	header 1..128   that many tasks: any rank may claim it
+//	header 1..      that many words of tasks, up to 128 tasks: any rank may claim it
 //	header 1<<63    being read by the rank that claimed it
 //
 // The owner does nothing when its block is taken. When it has no other block left, it claims its
@@ -143,8 +159,8 @@
 // 23.5 bytes a state at that moment for words and roots of trees, 9.4 to 14.1 bytes
 // afterwards. The nodes of trees come to that: 0.2 to 0.9 bytes a state for three nets of 68 to 168
 // bits. An element of n words takes n*8 to n*12 bytes beside its bucket. A waiting state takes 9
-// bytes; [Plan] counts them for a quarter of the states. What the tables leave is divided among
-// the ranks for their frontiers.
+// bytes, with fingerprints n*8+1; [Plan] counts them for a quarter of the states. What the tables
+// leave is divided among the ranks for their frontiers.
 //
 // When the set is full, or a frontier has used up its share, the search stops with
 // [MemoryFull], and Result.NeedMem says what to try next.
@@ -159,7 +175,8 @@
 // complete. So a search killed at any moment leaves a complete checkpoint, and perhaps a file
 // PATH.partial, which the next search that saves there uses. Any other file of that name is
 // refused. Resuming verifies the file first. States and waiting states are distributed over
-// the ranks, however many there are, and rank 0 takes over the counters.
+// the ranks, however many there are, and rank 0 takes over the counters. A checkpoint has the
+// states found as fingerprints if the set has, and is then resumed with fingerprints alone.
 //
 // When a rank is lost, the states that waited in its program are lost too, and on several
 // hosts its part of the set. So nothing can be saved any more, and the search can only be
@@ -174,10 +191,15 @@
 // leads to the present state. That takes at most as long as the search, and needs neither a
 // reference to the predecessor of each state nor transitions that fire backwards.
 //
+// Fingerprints do not give states back. There the log has the fingerprint of each state, and before
+// those that were inserted after one state the fingerprint of that one: 8 to 16 bytes a state. The
+// ranks go back by fingerprints, and then each goes forward by them from an initial state.
+//
 // # Guarantees
 //
 //   - Counts of a complete result are exact, and the same for every number of ranks,
-//     order, encoding and engine. Depth and trace are those of breadth first search.
+//     order, encoding and engine. Depth and trace are those of breadth first search. With
+//     fingerprints all that holds but for the probability Result.Missed.
 //   - Liveness is certain where it is known: of a complete search, by what was found from states.
 //   - A result that is not complete says so and why. Its counts are of what was found
 //     before the search stopped.

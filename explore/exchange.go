@@ -11,7 +11,7 @@ import (
 // rank's segment, each a header and a block of tasks.
 //
 //	header 0                empty: the owner may fill it
-//	header 1 .. blockTasks  that many tasks: any rank may claim it
+//	header 1 .. blockWords  that many words of tasks: any rank may claim it
 //	header slotClaimed      being read by the rank that swapped the header
 //
 // The owner writes the tasks before the header; a claim is one compare-and-swap.
@@ -23,35 +23,45 @@ type exchange struct {
 	rank   int
 	ranks  int
 	next   int // rank whose slots a claim reads first
+	stride int // from one slot to the next, in words
 }
 
 const (
 	slotsPerRank = 4
-	slotWords    = 8 + blockTasks // the header has a cache line to itself
+	slotHead     = 8 // words: the header has a cache line to itself
 	slotClaimed  = 1 << 63
 )
 
-func newExchange(ctx context.Context, job rma.Job) (*exchange, error) {
+// exchangeBytes is the memory that a rank takes for an exchange of tasks of so many words.
+func exchangeBytes(taskWords int) uint64 {
+	return 8 * (slotsPerRank*slotHead + (slotsPerRank+1)*blockTasks*uint64(taskWords))
+}
+
+// newExchange makes an exchange of tasks of so many words. Collective.
+func newExchange(ctx context.Context, job rma.Job, taskWords int) (*exchange, error) {
+	blockWords := blockTasks * taskWords
+	stride := slotHead + blockWords
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "explore: exchange",
-		Words: slotsPerRank * slotWords})
+		Words: slotsPerRank * stride})
 	if err != nil {
 		return nil, err
 	}
-	x := &exchange{window: w, rank: job.Rank(), ranks: job.Size(), next: job.Rank()}
+	x := &exchange{window: w, rank: job.Rank(), ranks: job.Size(), next: job.Rank(),
+		stride: stride}
 	if x.cells, err = rma.NewCells(job, w); err != nil {
 		return nil, err
 	}
 	if x.q, err = job.NewQueue(1); err != nil {
 		return nil, err
 	}
-	x.buf, err = x.q.Alloc(blockTasks)
+	x.buf, err = x.q.Alloc(blockWords)
 	return x, err
 }
 
 // wanted reports whether one of this rank's slots is empty, and which.
 func (x *exchange) wanted(ctx context.Context) (slot int, ok bool, err error) {
 	for slot := range slotsPerRank {
-		header, err := x.cells.Load(ctx, x.rank, slot*slotWords)
+		header, err := x.cells.Load(ctx, x.rank, slot*x.stride)
 		if err != nil {
 			return 0, false, err
 		}
@@ -63,20 +73,20 @@ func (x *exchange) wanted(ctx context.Context) (slot int, ok bool, err error) {
 }
 
 // offer puts a block into an empty slot of this rank.
-func (x *exchange) offer(ctx context.Context, slot int, b *block) error {
-	copy(x.buf, b.tasks[:b.n])
-	h := x.q.Put(x.buf[:b.n], x.window, x.rank, slot*slotWords+8)
+func (x *exchange) offer(ctx context.Context, slot int, b block) error {
+	n := copy(x.buf, b)
+	h := x.q.Put(x.buf[:n], x.window, x.rank, slot*x.stride+slotHead)
 	if err := x.finish(ctx, h); err != nil {
 		return err
 	}
-	return x.cells.Store(ctx, x.rank, slot*slotWords, uint64(b.n))
+	return x.cells.Store(ctx, x.rank, slot*x.stride, uint64(n))
 }
 
 // claimRanks is how many ranks' slots a claim reads at most. If it read those of many more ranks,
 // a rank without work would learn late that the search is over.
 const claimRanks = 64
 
-// claim takes a block that some rank has left, this rank's own first, then those
+// claim fills b with a block that some rank has left, this rank's own first, then those
 // of the others in turn. It reports whether there was one; if there are very many ranks, among
 // those whose turn it is.
 func (x *exchange) claim(ctx context.Context, b *block) (bool, error) {
@@ -102,7 +112,7 @@ func (x *exchange) claim(ctx context.Context, b *block) (bool, error) {
 }
 
 func (x *exchange) claimSlot(ctx context.Context, rank, slot int, b *block) (bool, error) {
-	off := slot * slotWords
+	off := slot * x.stride
 	header, err := x.cells.Load(ctx, rank, off)
 	if err != nil || header == 0 || header == slotClaimed {
 		return false, err
@@ -111,11 +121,11 @@ func (x *exchange) claimSlot(ctx context.Context, rank, slot int, b *block) (boo
 	if err != nil || !mine {
 		return false, err
 	}
-	b.n = int(header)
-	if err := x.finish(ctx, x.q.Get(x.buf[:b.n], x.window, rank, off+8)); err != nil {
+	tasks := x.buf[:header]
+	if err := x.finish(ctx, x.q.Get(tasks, x.window, rank, off+slotHead)); err != nil {
 		return false, err
 	}
-	copy(b.tasks[:b.n], x.buf)
+	*b = append((*b)[:0], tasks...)
 	return true, x.cells.Store(ctx, rank, off, 0)
 }
 
@@ -123,14 +133,14 @@ func (x *exchange) claimSlot(ctx context.Context, rank, slot int, b *block) (boo
 // is for a moment when no rank claims.
 func (x *exchange) offered(ctx context.Context, use func(tasks []uint64) error) error {
 	for slot := range slotsPerRank {
-		n, err := x.cells.Load(ctx, x.rank, slot*slotWords)
+		n, err := x.cells.Load(ctx, x.rank, slot*x.stride)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			continue
 		}
-		h := x.q.Get(x.buf[:n], x.window, x.rank, slot*slotWords+8)
+		h := x.q.Get(x.buf[:n], x.window, x.rank, slot*x.stride+slotHead)
 		if err := x.finish(ctx, h); err != nil {
 			return err
 		}

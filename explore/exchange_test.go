@@ -15,7 +15,7 @@ import (
 func TestExchangeOwnSlots(t *testing.T) {
 	job := local.Single()
 	defer job.Close()
-	x, err := newExchange(t.Context(), job)
+	x, err := newExchange(t.Context(), job, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,9 +27,8 @@ func TestExchangeOwnSlots(t *testing.T) {
 			if err != nil || !ok {
 				t.Fatalf("slot %d: %v, %v", i, ok, err)
 			}
-			b = block{n: 1}
-			b.tasks[0] = uint64(round*slotsPerRank + i)
-			if err := x.offer(t.Context(), slot, &b); err != nil {
+			b = block{uint64(round*slotsPerRank + i)}
+			if err := x.offer(t.Context(), slot, b); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -38,10 +37,10 @@ func TestExchangeOwnSlots(t *testing.T) {
 		}
 		sum := uint64(0)
 		for range slotsPerRank {
-			if ok, err := x.claim(t.Context(), &b); !ok || err != nil || b.n != 1 {
-				t.Fatalf("claimed: %v, %d, %v", ok, b.n, err)
+			if ok, err := x.claim(t.Context(), &b); !ok || err != nil || len(b) != 1 {
+				t.Fatalf("claimed: %v, %d, %v", ok, b, err)
 			}
-			sum += b.tasks[0] - uint64(round*slotsPerRank)
+			sum += b[0] - uint64(round*slotsPerRank)
 		}
 		if sum != slotsPerRank*(slotsPerRank-1)/2 {
 			t.Fatalf("round %d: other tasks came back", round)
@@ -60,7 +59,7 @@ func TestExchange(t *testing.T) {
 		var left atomic.Int64
 		for rank := range ranks {
 			for i := range blocks {
-				left.Add(int64(offered(rank, i).n))
+				left.Add(int64(len(offered(rank, i))))
 			}
 		}
 		total := int(left.Load())
@@ -81,8 +80,7 @@ func TestExchange(t *testing.T) {
 		}
 		for rank := range ranks {
 			for i := range blocks {
-				b := offered(rank, i)
-				for _, task := range b.tasks[:b.n] {
+				for _, task := range offered(rank, i) {
 					if !seen[task] {
 						t.Fatalf("hidden %v: task %#x did not come", hidden, task)
 					}
@@ -95,11 +93,14 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// offered is the i-th block that a rank offers: of any length, no task twice.
-func offered(rank, i int) *block {
-	b := &block{n: 1 + (i*37+rank*11)%blockTasks}
-	for j := range b.n {
-		b.tasks[j] = uint64(rank+1)<<40 | uint64(i)<<20 | uint64(j)
+// offeredWords is the length of the tasks that are offered.
+const offeredWords = 3
+
+// offered is the i-th block that a rank offers: of any length, no word twice.
+func offered(rank, i int) block {
+	b := make(block, 1+(i*37+rank*11)%(blockTasks*offeredWords))
+	for j := range b {
+		b[j] = uint64(rank+1)<<40 | uint64(i)<<20 | uint64(j)
 	}
 	return b
 }
@@ -107,7 +108,7 @@ func offered(rank, i int) *block {
 // trade offers all blocks of this rank and claims what it can until nothing is left.
 func trade(ctx context.Context, job rma.Job, blocks int, claims *[]uint64,
 	left *atomic.Int64) error {
-	x, err := newExchange(ctx, job)
+	x, err := newExchange(ctx, job, offeredWords)
 	if err != nil {
 		return err
 	}
@@ -137,11 +138,11 @@ func trade(ctx context.Context, job rma.Job, blocks int, claims *[]uint64,
 			continue
 		}
 		pace.Reset()
-		if b.n < 1 || b.n > blockTasks {
-			return fmt.Errorf("claimed a block of %d tasks", b.n)
+		if len(b) < 1 || len(b) > blockTasks*offeredWords {
+			return fmt.Errorf("claimed a block of %d words", len(b))
 		}
-		*claims = append(*claims, b.tasks[:b.n]...)
-		left.Add(-int64(b.n))
+		*claims = append(*claims, b...)
+		left.Add(-int64(len(b)))
 	}
 	return job.Barrier(ctx) // nobody closes what others still read
 }

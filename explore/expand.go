@@ -8,9 +8,10 @@ import (
 // gathered is the successors of some of the states to be expanded.
 type gathered struct {
 	batch      []uint64 // those that go into the set
+	from       []uint64 // for each the name of the state before it, where the log wants it
 	end        int      // they are of states before this one
 	arcs, dead uint64
-	deadlocked uint64    // the first of dead
+	deadlocked int       // the first of dead
 	fresh      []witness // of findings
 	findings   []uint64  // after these states
 	err        error
@@ -22,12 +23,13 @@ func (w *worker) expand(ctx context.Context) error {
 	if w.opts.Order == AnyOrder {
 		to, parity = &w.now, w.parity
 	}
-	defer func() { w.todo, w.at, w.counted = w.todo[:0], 0, 0 }()
-	if err := w.visited.load(ctx, w.todo, w.states[:len(w.todo)*w.words]); err != nil {
+	w.given = len(w.todo) / w.taskWords
+	defer func() { w.todo, w.given, w.at, w.counted = w.todo[:0], 0, 0, 0 }()
+	if err := w.visited.load(ctx, w.todo, w.states[:w.given*w.words]); err != nil {
 		return err
 	}
 	now, next := &w.gathered[0], &w.gathered[w.batches-1]
-	for w.gather(now, 0); w.at < len(w.todo); now, next = next, now {
+	for w.gather(now, 0); w.at < w.given; now, next = next, now {
 		if now.err != nil {
 			return now.err
 		}
@@ -44,7 +46,7 @@ func (w *worker) expand(ctx context.Context) error {
 func (w *worker) settleAndGather(ctx context.Context, now, next *gathered, to *frontier,
 	parity int) error {
 	end := now.end
-	if end == len(w.todo) {
+	if end == w.given {
 		return w.settle(ctx, now, to, parity)
 	}
 	if w.batches == 1 {
@@ -65,14 +67,14 @@ func (w *worker) settleAndGather(ctx context.Context, now, next *gathered, to *f
 // checkpoint: states whose successors have only been gathered still wait.
 func (w *worker) settle(ctx context.Context, g *gathered, to *frontier, parity int) error {
 	w.longest = max(w.longest, cap(g.batch))
-	if err := w.insert(ctx, g.batch, to, parity); err != nil {
+	if err := w.insert(ctx, g.batch, g.from, to, parity); err != nil {
 		return err
 	}
 	w.at = g.end
 	w.arcs += g.arcs
 	copy(w.shown, g.findings)
 	if w.dead == 0 && g.dead > 0 {
-		g.fresh = append(g.fresh, witness{Deadlock, g.deadlocked})
+		g.fresh = append(g.fresh, witness{Deadlock, w.name(g.deadlocked)})
 	}
 	w.dead += g.dead
 	if len(g.fresh) > 0 {

@@ -41,7 +41,8 @@ type Options struct {
 	// Trace asks for a shortest way to the first of these that was found: findings of the model
 	// by their numbers, Deadlock and Stranded. It takes 8 bytes more for each state and needs
 	// BreadthFirst. Where one was found, finding the way takes at most as long as the search
-	// did: states are expanded again.
+	// did: states are expanded again. With EncodingFingerprint it takes up to 16 bytes for each
+	// state, and finding the way no more than reading them.
 	Trace []int
 	// Live are findings of the model of which each should be live: that from every state a state
 	// is reached that shows it. Result.Live has the answer. A complete search goes on for it: it
@@ -123,6 +124,9 @@ type Result struct {
 	Lost     []int  // after RankLost: the ranks that this one misses, in rising order
 	Saved    Saved  // after RankLost: what Options.Resume can go on with
 
+	// Missed is the probability that a state was missed, with EncodingFingerprint; else 0.
+	Missed float64
+
 	Ranks      int
 	Order      Order
 	Encoding   Encoding
@@ -185,28 +189,30 @@ func Run(ctx context.Context, job rma.Job, model Model, opts Options) (*Result, 
 
 // search is one rank's part of a search.
 type search struct {
-	job      rma.Job
-	model    Model
-	bits     int      // of a state
-	words    int      // of a state
-	initial  []uint64 // the initial states
-	findings int      // of the model
-	live     []uint64 // of expander
-	expander Expander
-	spare    int // states that a batch has room for beyond its length
-	opts     Options
-	encoding Encoding
-	control  *control
-	exchange *exchange
-	visited  visited
-	budget   *budget
-	worker   *worker
-	started  time.Time
-	table    tableSize
-	loss     error    // the first error that named a lost rank
-	lost     []int    // the ranks that were lost then
-	hosts    []string // by rank; nil where all are on one
-	stranded *place   // nil: no state was found to be
+	job   rma.Job
+	model Model
+	bits  int // of a state
+	words int // of a state
+	// taskWords is the length of a task: 1, or that of a state where a name does not give it back.
+	taskWords int
+	initial   []uint64 // the initial states
+	findings  int      // of the model
+	live      []uint64 // of expander
+	expander  Expander
+	spare     int // states that a batch has room for beyond its length
+	opts      Options
+	encoding  Encoding
+	control   *control
+	exchange  *exchange
+	visited   visited
+	budget    *budget
+	worker    *worker
+	started   time.Time
+	table     tableSize
+	loss      error    // the first error that named a lost rank
+	lost      []int    // the ranks that were lost then
+	hosts     []string // by rank; nil where all are on one
+	stranded  *place   // nil: no state was found to be
 }
 
 // newSearch makes what the ranks share. Collective.
@@ -218,6 +224,9 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 	}
 	if err == nil {
 		s.encoding, err = opts.Encoding.choose(s.bits, s.words)
+	}
+	if s.taskWords = 1; s.fingerprints() {
+		s.taskWords = s.words
 	}
 	if err == nil {
 		err = s.admitLive(&opts)
@@ -241,7 +250,7 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 	if err := s.makeBudget(ctx); err != nil {
 		return nil, errors.Join(err, s.control.close())
 	}
-	if s.exchange, err = newExchange(ctx, job); err != nil {
+	if s.exchange, err = newExchange(ctx, job, s.taskWords); err != nil {
 		return nil, errors.Join(err, s.control.close())
 	}
 	s.visited, err = newVisited(ctx, job, s.encoding, s.words, s.bits, s.budget,
@@ -350,6 +359,9 @@ func (s *search) result(ctx context.Context) (*Result, error) {
 	r.Depth = level &^ levelEnd
 	r.Complete = level&levelEnd != 0 && whole
 	r.LoadFactor = float64(r.States) / float64(s.visited.buckets())
+	if s.fingerprints() {
+		r.Missed = missed(r.States, r.Arcs+uint64(len(s.initial)/s.words))
+	}
 	r.StateBytes = float64(s.table.peak.Load()+heap) / float64(max(r.States, 1))
 	if r.Complete {
 		return r, nil

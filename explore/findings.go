@@ -14,7 +14,7 @@ const (
 )
 
 // A witness is a state that has shown something: two words of a rank's segment, its level + 1
-// (0: there is none) and its task. That of a deadlock comes first, then those of the findings.
+// (0: there is none) and its name. That of a deadlock comes first, then those of the findings.
 const witnessWords = 2
 
 // findings is what the expander of a rank has seen in the states that were gathered.
@@ -28,7 +28,7 @@ type findings struct {
 // witness is a state that has shown something first here.
 type witness struct {
 	finding int // or Deadlock
-	task    uint64
+	name    uint64
 }
 
 func newFindings(live []uint64) findings {
@@ -39,13 +39,13 @@ func newFindings(live []uint64) findings {
 	return f
 }
 
-// look appends to fresh the findings that the state of a task has shown first.
-func (f *findings) look(fresh []witness, task uint64) []witness {
+// look appends to fresh the findings that a state with this name has shown first.
+func (f *findings) look(fresh []witness, name uint64) []witness {
 	f.unseen = slices.DeleteFunc(f.unseen, func(i int) bool {
 		if f.live[i] == 0 {
 			return false
 		}
-		fresh = append(fresh, witness{i, task})
+		fresh = append(fresh, witness{i, name})
 		return true
 	})
 	f.n = len(f.live) - len(f.unseen)
@@ -68,7 +68,7 @@ func (f *findings) fell() int {
 func (w *worker) announce(ctx context.Context, fresh []witness) error {
 	for _, f := range fresh {
 		cell := w.control.witness(f.finding)
-		if err := w.control.set(ctx, cell+1, f.task); err != nil {
+		if err := w.control.set(ctx, cell+1, f.name); err != nil {
 			return err
 		}
 		if err := w.control.set(ctx, cell, w.level+1); err != nil {

@@ -6,21 +6,21 @@ import (
 )
 
 func TestFrontier(t *testing.T) {
-	var p pool
+	p := pool{taskWords: 1}
 	f := frontier{pool: &p}
 	if f.pop() != nil || f.spare() != nil {
 		t.Fatal("an empty frontier has a block")
 	}
 	const n = 5*blockTasks + 7
 	for i := range uint64(n) {
-		f.push(i)
+		f.push([]uint64{i})
 		if want := int(i)/blockTasks + 1; len(f.blocks) != want || p.made != uint64(want) {
 			t.Fatalf("%d tasks in %d blocks, %d made", i+1, len(f.blocks), p.made)
 		}
 	}
 	next := uint64(0)
 	for i := range 6 {
-		var b *block
+		var b block
 		if i < 5 {
 			b = f.spare()
 		} else {
@@ -29,7 +29,7 @@ func TestFrontier(t *testing.T) {
 			}
 			b = f.pop()
 		}
-		for _, task := range b.tasks[:b.n] {
+		for _, task := range b {
 			if task != next {
 				t.Fatalf("task %d came when %d was next", task, next)
 			}
@@ -41,9 +41,9 @@ func TestFrontier(t *testing.T) {
 		t.Errorf("%d of %d tasks came back", next, n)
 	}
 	for i := range uint64(n) {
-		f.push(i)
+		f.push([]uint64{i})
 	}
-	if p.made != 6 || p.bytes() != 6*blockBytes {
+	if p.made != 6 || p.bytes() != 6*blockBytes(1) {
 		t.Errorf("blocks were not used again: %d made, %d bytes", p.made, p.bytes())
 	}
 }

@@ -39,6 +39,10 @@ func (s *search) admitLive(o *Options) error {
 	if o.Order != BreadthFirst {
 		return fmt.Errorf("explore: liveness needs order %q", BreadthFirst)
 	}
+	if s.fingerprints() {
+		return fmt.Errorf("explore: liveness expands states again, and encoding %q does not keep "+
+			"them; take another one", EncodingFingerprint)
+	}
 	for _, finding := range o.Live {
 		if finding < 0 || finding >= s.findings {
 			return fmt.Errorf("explore: finding %d is to be live, and the model has %s", finding,
@@ -158,7 +162,7 @@ func (l *liveness) open(ctx context.Context) error {
 		l.Expander, failure = l.anotherExpander()
 	}
 	l.marks = make([]uint64, l.worker.log.n/64+1)
-	mine := l.worker.log.bytes() + uint64(len(l.marks))*8 + l.buffers.bytes(l.words, l.spare)
+	mine := l.worker.log.bytes() + uint64(len(l.marks))*8 + l.buffers.bytes(l.words, 1, l.spare)
 	taken, err := l.all(ctx, mine, failure)
 	if err != nil {
 		return err

@@ -113,7 +113,13 @@ func (s *search) readCheckpoint(path string, c *checkpoint) error {
 func (s *search) accept(path string, c *checkpoint, description []byte) error {
 	err := json.Unmarshal(description, c)
 	switch {
-	case err != nil || c.Kind != checkpointKind:
+	case err == nil && c.Kind == fingerprintKind && !s.fingerprints():
+		return fmt.Errorf("explore: %s has fingerprints of states; resume it with encoding %q",
+			path, EncodingFingerprint)
+	case err == nil && c.Kind == checkpointKind && s.fingerprints():
+		return fmt.Errorf("explore: %s has the states themselves; resume it without encoding %q",
+			path, EncodingFingerprint)
+	case err != nil || c.Kind != s.checkpointKind():
 		return fmt.Errorf("explore: %s is no checkpoint of an exploration, but something else "+
 			"that farhash has saved", path)
 	case c.Model != s.opts.ModelID || c.StateWords != s.model.StateWords():

@@ -43,6 +43,7 @@ type budget struct {
 	program uint64 // bytes of it for the program; 0: not known
 	states  uint64 // bytes of it for table, arenas, frontier and log
 	ranks   uint64
+	task    int   // words of a task
 	blocked error // why the table cannot grow any more, once that is known
 }
 
@@ -59,7 +60,8 @@ func newBudget(mem uint64, ranks int) (*budget, error) {
 	if mem < minMem {
 		return nil, &memoryError{mem, minMem, ""}
 	}
-	return &budget{mem: mem, states: mem - min(runtimeBytes, mem/4), ranks: uint64(ranks)}, nil
+	return &budget{mem: mem, states: mem - min(runtimeBytes, mem/4), ranks: uint64(ranks),
+		task: 1}, nil
 }
 
 // memoryError says that a search cannot begin with so little memory.
@@ -121,7 +123,7 @@ func (b *budget) heapLeft(v visited) uint64 {
 func (b *budget) stateBytes(v visited) float64 {
 	old := max(1<<20, v.buckets())
 	return float64(v.bytesFor(old/2*3)+old*8)/(growLoad*float64(old)) +
-		waitingShare*blockBytes/blockTasks
+		waitingShare*float64(blockBytes(b.task))/blockTasks
 }
 
 // enough is a budget with which a search that got this far would come to twice

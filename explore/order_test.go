@@ -46,7 +46,7 @@ func (q spyQueue) CompareAndSwap(w rma.Window, rank, off int, old, newWord uint6
 func TestClaimLost(t *testing.T) {
 	job := &spyJob{Job: local.SingleWith(local.Options{Hidden: true})}
 	defer job.Close()
-	x, err := newExchange(t.Context(), job)
+	x, err := newExchange(t.Context(), job, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +55,8 @@ func TestClaimLost(t *testing.T) {
 	if rival.cells, err = rma.NewCells(job.Job, x.window); err != nil {
 		t.Fatal(err)
 	}
-	b, won, lost := block{n: 3}, block{}, block{}
-	if err := x.offer(t.Context(), 0, &b); err != nil {
+	b, won, lost := block{1, 2, 3}, block{}, block{}
+	if err := x.offer(t.Context(), 0, b); err != nil {
 		t.Fatal(err)
 	}
 	job.onSwap = func() {
@@ -64,7 +64,7 @@ func TestClaimLost(t *testing.T) {
 			t.Errorf("the rival got nothing: %v", err)
 		}
 	}
-	if ok, err := x.claim(t.Context(), &lost); ok || err != nil || won.n != 3 {
+	if ok, err := x.claim(t.Context(), &lost); ok || err != nil || len(won) != 3 {
 		t.Errorf("claimed what the rival has: %v, %v", ok, err)
 	}
 }

@@ -28,8 +28,12 @@ func (s *search) makeBudget(ctx context.Context) (err error) {
 	if whole {
 		mem = max(mem, minMem) // reserve refuses too little
 	}
-	if s.budget, err = shareBudget(ctx, s.control, mem, s.job.Barrier); err != nil || !whole {
+	s.budget, err = shareBudget(ctx, s.control, mem, s.job.Barrier)
+	if err != nil {
 		return err
+	}
+	if s.budget.task = s.taskWords; !whole {
+		return nil
 	}
 	s.budget.mem = s.opts.Mem
 	return s.reserveProgram(ctx)
@@ -40,7 +44,8 @@ func (s *search) makeBudget(ctx context.Context) (err error) {
 func (s *search) reserveProgram(ctx context.Context) error {
 	n, _ := s.successors() // an error here comes again in the search, on all ranks
 	s.spare = max(s.spare, n+n/2)
-	mine := rankBytes + buffersFor(s.hosts != nil).bytes(s.words, s.spare)
+	mine := rankBytes + buffersFor(s.hosts != nil).bytes(s.words, s.taskWords, s.spare) +
+		exchangeBytes(s.taskWords) - exchangeBytes(1)
 	if err := s.control.set(ctx, cellProcess, process); err != nil {
 		return err
 	}

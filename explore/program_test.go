@@ -16,12 +16,12 @@ func TestFrontierOutsideHeap(t *testing.T) {
 	if memory.RaceEnabled {
 		t.Skip("the race detector watches the Go heap alone")
 	}
-	var p pool
+	p := pool{taskWords: 1}
 	f, l := frontier{pool: &p}, newLevelLog()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for i := range uint64(1 << 20) {
-		f.push(i)
+		f.push([]uint64{i})
 		l.add(i)
 	}
 	runtime.ReadMemStats(&after)
@@ -29,7 +29,7 @@ func TestFrontierOutsideHeap(t *testing.T) {
 	if grown > all/16 {
 		t.Errorf("%d bytes of the Go heap for %d of frontier and log", grown, all)
 	}
-	if lists := 2 * 8 * uint64(cap(f.blocks)); p.made*1032+lists > p.bytes() {
+	if lists := 2 * 24 * uint64(cap(f.blocks)); p.made*1024+lists > p.bytes() {
 		t.Errorf("%d blocks and %d bytes of lists are said to take %d", p.made, lists, p.bytes())
 	}
 	if err := errors.Join(p.slabs.close(), l.close()); err != nil {
@@ -97,7 +97,7 @@ func TestProgramOfOneProcess(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		more := uint64(ranks)*(rankBytes+buffersFor(false).bytes(1, spareStates)) + 1<<40/512
+		more := uint64(ranks)*(rankBytes+buffersFor(false).bytes(1, 1, spareStates)) + 1<<40/512
 		if p := program[0]; p < more+processBytes || p > more+processBytes+max(now, peak) {
 			t.Errorf("%d ranks: %d bytes for the program, of which %d for ranks", ranks, p, more)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/farhash/farhash/rma"
 )
 
 // errNoPredecessor means that the model has other successors than before.
@@ -69,7 +71,9 @@ func (s *search) wayTo(ctx context.Context, at *place) (way []Step, err error) {
 	if t.Expander, err = s.anotherExpander(); err != nil {
 		return nil, err
 	}
-	if err := s.visited.load(ctx, []uint64{at.task}, t.state); err != nil {
+	if s.fingerprints() {
+		t.state = []uint64{at.task} // names go back as states do
+	} else if err := s.visited.load(ctx, []uint64{at.task}, t.state); err != nil {
 		return nil, err
 	}
 	for level := at.level; level > 0; level-- {
@@ -81,7 +85,10 @@ func (s *search) wayTo(ctx context.Context, at *place) (way []Step, err error) {
 	}
 	way = append(way, Step{State: t.state, Action: -1})
 	slices.Reverse(way)
-	return way, nil
+	if s.fingerprints() {
+		err = rma.AllSucceeded(ctx, s.job, "explore", t.regenerate(way))
+	}
+	return way, err
 }
 
 // anotherExpander has the model make an expander whose findings nobody reads.
@@ -173,6 +180,13 @@ func (t *tracer) readBank(ctx context.Context, rank, bank int) (int, error) {
 // or -1.
 func (t *tracer) findPredecessor(ctx context.Context, bank int, level uint64) (action int,
 	err error) {
+	if t.fingerprints() {
+		from, ok := t.worker.log.before(level-1, t.state[0])
+		if t.last = []uint64{from}; !ok {
+			return -1, nil
+		}
+		return 0, nil
+	}
 	if level == 1 {
 		if t.job.Rank() != 0 {
 			return -1, nil

@@ -11,16 +11,18 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// visited is the set of states found. A state is named by one word, its task.
+// visited is the set of states found. A state is named by one word, which is its task but where it
+// does not give the state back.
 type visited interface {
-	// insert puts len(results) packed states and stores the task of each that is
+	// insert puts len(results) packed states and stores the name of each that is
 	// Inserted.
-	insert(states []uint64, results []set.Result, tasks []uint64) error
-	// names stores the tasks of states that are in the set.
-	names(states, tasks []uint64) error
+	insert(states []uint64, results []set.Result, names []uint64) error
+	// names stores the names of states that are in the set.
+	names(states, names []uint64) error
 	// load stores the packed states of tasks, one after the other.
 	load(ctx context.Context, tasks, states []uint64) error
-	// each calls use with the packed states in this rank's part, little-endian.
+	// each calls use with the packed states in this rank's part, or their fingerprints,
+	// little-endian.
 	each(ctx context.Context, use func(state []byte) error) error
 	check(ctx context.Context) error
 	// access is how the set is reached where its memory is not addressable.
@@ -65,6 +67,9 @@ const (
 	// EncodingTree keeps parts of states in arenas, equal ones once, and in the bucket a pair of
 	// references: states of up to 64 words.
 	EncodingTree Encoding = "tree"
+	// EncodingFingerprint keeps 63 bits of a hash of each state that is longer than they are, so
+	// that a state may be missed: Result.Missed. Shorter ones are kept as words.
+	EncodingFingerprint Encoding = "fingerprint"
 )
 
 // maxWordBits is the size of a state that fits in a bucket.
@@ -74,10 +79,12 @@ const maxWordBits = 63
 func (e Encoding) choose(stateBits, words int) (Encoding, error) {
 	fits, fitsTree := stateBits <= maxWordBits, words <= maxTreeWords
 	switch {
-	case e == EncodingAuto && fits:
+	case (e == EncodingAuto || e == EncodingFingerprint) && fits:
 		return EncodingWord, nil
 	case (e == EncodingAuto || e == EncodingTree) && fitsTree:
 		return EncodingTree, nil
+	case e == EncodingFingerprint:
+		return e, nil
 	case e == EncodingAuto, e == EncodingElement:
 		return EncodingElement, nil
 	case e == EncodingTree:
@@ -89,8 +96,8 @@ func (e Encoding) choose(stateBits, words int) (Encoding, error) {
 		return "", fmt.Errorf("explore: a state has %s and a word holds %d; "+
 			"use encoding %q", plural.Of(stateBits, "bit"), maxWordBits, EncodingElement)
 	}
-	return "", fmt.Errorf("explore: encoding %q is unknown; use %q, %q or %q", string(e),
-		EncodingWord, EncodingTree, EncodingElement)
+	return "", fmt.Errorf("explore: encoding %q is unknown; use %q, %q, %q or %q", string(e),
+		EncodingWord, EncodingTree, EncodingElement, EncodingFingerprint)
 }
 
 // newVisited makes the set of an encoding, for states of so many bits. Collective.
@@ -99,7 +106,7 @@ func newVisited(ctx context.Context, job rma.Job, e Encoding, words, stateBits i
 	ranks := job.Size()
 	buckets, err := b.firstTable(func(buckets uint64) uint64 {
 		switch e {
-		case EncodingWord:
+		case EncodingWord, EncodingFingerprint:
 			return wordBytes(buckets)
 		case EncodingTree:
 			return firstTreeBytes(buckets, ranks)
@@ -114,6 +121,9 @@ func newVisited(ctx context.Context, job rma.Job, e Encoding, words, stateBits i
 	case EncodingWord:
 		s, err := set.New(ctx, job, cfg)
 		return &wordSet{s}, err
+	case EncodingFingerprint:
+		s, err := set.New(ctx, job, cfg)
+		return &fingerprintSet{wordSet{s}, words}, err
 	case EncodingTree:
 		return newTreeSet(ctx, job, cfg, words, stateBits)
 	}

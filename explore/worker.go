@@ -49,6 +49,7 @@ type worker struct {
 	saved      time.Time // of the last checkpoint, or the start
 
 	todo    []uint64 // tasks that are being expanded: those of a block, or of several
+	given   int      // how many they are
 	at      int      // the successors of those before this one are in the set
 	counted int      // and those before this one counted as done
 
@@ -57,7 +58,7 @@ type worker struct {
 	recent   recent
 	gathered [2]gathered // one is inserted, while the other is gathered if there are two
 	results  []set.Result
-	tasks    []uint64
+	names    []uint64
 
 	created   [2]uint64
 	done      [2]uint64
@@ -74,7 +75,7 @@ func newWorker(s *search) *worker {
 	w := &worker{search: s, saved: s.started, buffers: buffersFor(ships(s.visited.access())),
 		found: newFindings(s.live), shown: make([]uint64, s.findings),
 		published: make([]uint64, s.findings)}
-	w.todo = make([]uint64, 0, w.blocks*blockTasks)
+	w.todo = make([]uint64, 0, w.blocks*blockTasks*s.taskWords)
 	w.states = make([]uint64, w.blocks*blockTasks*s.words)
 	w.recent = newRecent(w.remembered, s.initial[:s.words])
 	for i := range w.gathered[:w.batches] {
@@ -82,7 +83,8 @@ func newWorker(s *search) *worker {
 		w.gathered[i].findings = make([]uint64, s.findings)
 	}
 	w.results = make([]set.Result, insertBatches*w.full)
-	w.tasks = make([]uint64, insertBatches*w.full)
+	w.names = make([]uint64, insertBatches*w.full)
+	w.pool.taskWords = s.taskWords
 	w.now.pool, w.next.pool = &w.pool, &w.pool
 	if len(s.opts.Trace)+len(s.opts.Live) > 0 {
 		w.log = newLevelLog()
@@ -157,7 +159,7 @@ func (w *worker) begin(ctx context.Context) error {
 		return w.resume(ctx)
 	}
 	if w.job.Rank() == 0 {
-		if err := w.insert(ctx, slices.Clone(w.initial), &w.now, 0); err != nil {
+		if err := w.insert(ctx, slices.Clone(w.initial), nil, &w.now, 0); err != nil {
 			return err
 		}
 		if err := w.publish(ctx); err != nil {
@@ -196,7 +198,7 @@ func (w *worker) work(ctx context.Context) (bool, error) {
 	b := w.now.pop()
 	if b == nil {
 		b = w.pool.get()
-		ok, err := w.exchange.claim(ctx, b)
+		ok, err := w.exchange.claim(ctx, &b)
 		if err != nil || !ok {
 			w.pool.put(b)
 			return false, err
@@ -216,8 +218,8 @@ func (w *worker) work(ctx context.Context) (bool, error) {
 }
 
 // begun has the tasks of a block expanded next.
-func (w *worker) begun(b *block) {
-	w.todo = append(w.todo, b.tasks[:b.n]...)
+func (w *worker) begun(b block) {
+	w.todo = append(w.todo, b...)
 	w.pool.put(b)
 }
 
@@ -236,40 +238,53 @@ func (w *worker) share(ctx context.Context) error {
 	return err
 }
 
-// insert puts states into the set; what is new goes to a frontier.
-func (w *worker) insert(ctx context.Context, states []uint64, to *frontier, parity int) error {
+// insert puts states into the set; what is new goes to a frontier. from is for each the name of the
+// state before it, nil where nobody asks.
+func (w *worker) insert(ctx context.Context, states, from []uint64, to *frontier,
+	parity int) error {
 	for len(states) > 0 {
-		n := min(len(states), len(w.results)*w.words)
-		if err := w.insertPiece(ctx, states[:n], to, parity); err != nil {
+		n := min(len(states)/w.words, len(w.results))
+		k := min(n, len(from))
+		if err := w.insertPiece(ctx, states[:n*w.words], from[:k], to, parity); err != nil {
 			return err
 		}
-		states = states[n:]
+		states, from = states[n*w.words:], from[k:]
 	}
 	return nil
 }
 
 // insertPiece inserts at most insertBatches batches of states, however often the table must grow
 // for them.
-func (w *worker) insertPiece(ctx context.Context, states []uint64, to *frontier,
+func (w *worker) insertPiece(ctx context.Context, states, from []uint64, to *frontier,
 	parity int) error {
-	words := w.words
+	words, taskWords := w.words, w.taskWords
 	for len(states) > 0 {
 		n := len(states) / words
-		results, tasks := w.results[:n], w.tasks[:n]
-		err := w.visited.insert(states, results, tasks)
+		results, names := w.results[:n], w.names[:n]
+		err := w.visited.insert(states, results, names)
 		var full *set.FullError
 		if err != nil && !errors.As(err, &full) {
 			return err
+		}
+		tasks := names
+		if w.fingerprints() {
+			tasks = states
 		}
 		left := 0 // states that found no room are tried again
 		for i, r := range results {
 			switch r {
 			case set.Inserted:
-				to.push(tasks[i])
-				w.log.add(tasks[i])
+				to.push(tasks[i*taskWords : (i+1)*taskWords])
+				if len(from) > 0 {
+					w.log.follow(from[i])
+				}
+				w.log.add(names[i])
 				w.created[parity]++
 			case set.Full:
 				copy(states[left*words:(left+1)*words], states[i*words:])
+				if len(from) > 0 {
+					from[left] = from[i]
+				}
 				left++
 			}
 		}

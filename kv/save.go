@@ -52,7 +52,7 @@ func (m *Map) Save(ctx context.Context, path string) error {
 // map has too little room the error is a [FullError], and some of the keys are there. Collective;
 // nobody may change the map meanwhile on any rank.
 func (m *Map) Load(ctx context.Context, path string) error {
-	count := func(payload []byte) (int, error) {
+	count := func(_ uint32, payload []byte) (int, error) {
 		puts, err := m.records(payload)
 		return len(puts), err
 	}

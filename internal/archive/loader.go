@@ -15,11 +15,11 @@ type Loader struct {
 
 // Count is how many records lie in the payload of a block. An error says why they cannot be loaded,
 // as "is corrupt: ...".
-type Count func(payload []byte) (records int, err error)
+type Count func(section uint32, payload []byte) (records int, err error)
 
 // Fixed counts records that all have so many bytes.
 func Fixed(recordBytes int) Count {
-	return func(payload []byte) (int, error) {
+	return func(_ uint32, payload []byte) (int, error) {
 		if len(payload)%recordBytes != 0 {
 			return 0, fmt.Errorf("is corrupt: it has %d bytes, no whole records of %d",
 				len(payload), recordBytes)
@@ -58,8 +58,8 @@ func (l *Loader) verify(ctx context.Context, count Count) error {
 	}
 	defer c.Close()
 	mine := uint64(0)
-	err = l.blocks(ctx, func(n uint64, _ uint32, payload []byte) error {
-		records, err := count(payload)
+	err = l.blocks(ctx, func(n uint64, section uint32, payload []byte) error {
+		records, err := count(section, payload)
 		if err != nil {
 			return fmt.Errorf("%s: block %d %w", l.path, n, err)
 		}
