@@ -24,11 +24,20 @@
 // # Search
 //
 // The search is that of package explore: breadth first, with the states in a set that lies in the
-// memory of all ranks. States of up to 63 bits are words of that set, longer ones are elements.
+// memory of all ranks. States of up to 63 bits are words of that set, longer ones are trees of
+// parts that are stored once.
 // Each state is checked when it is expanded. The search ends at the first violation:
 // of a property that holds always, or a deadlock, unless Model.Deadlocks allows it. Then the trace
 // is a shortest way there: the states of a level are expanded again, back to an initial one. A
 // model that only asks for states that are to be found ends when all are.
+//
+// # Fingerprints
+//
+// With [explore.EncodingFingerprint], the flag --fingerprint, 63 bits of a hash are kept of each
+// state that is longer. A state may be missed then. The probability is Result.Missed; package
+// explore says how it is calculated. It is also that of each answer that rests on all states having
+// been seen: true of what holds always, false of what is to be found (Verdict.Missed). Reports and
+// JSON mark these answers. The others are as certain as ever.
 //
 // # What a model must do
 //
@@ -41,8 +50,8 @@
 //
 // # Guarantees
 //
-//   - True and False are certain: states are stored whole. There is no option that keeps
-//     fingerprints of states instead, which could miss some.
+//   - True and False are certain: states are stored whole, but with fingerprints. There a
+//     violation is certain.
 //   - What memory did not suffice for, or was interrupted, is Unknown.
 //   - Each trace is replayed on the model before it is returned.
 //

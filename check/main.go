@@ -106,6 +106,7 @@ type flags struct {
 // parse reads the flags.
 func parse(models []Program, args []string) (f flags, opts Options, err error) {
 	var mem, order string
+	var fingerprint bool
 	var names []string
 	for _, m := range models {
 		names = append(names, m.name())
@@ -122,6 +123,8 @@ func parse(models []Program, args []string) (f flags, opts Options, err error) {
 		"(default: 80% of the available memory)")
 	set.StringVar(&order, "order", string(explore.BreadthFirst),
 		"bfs, level by level, which gives shortest paths; or any")
+	set.BoolVar(&fingerprint, "fingerprint", false, "keep 63 bits of a hash of each state that "+
+		"is longer: a state may be missed, and the probability is shown")
 	set.StringVar(&opts.Checkpoint, "checkpoint", "", "checkpoint file, written every --every")
 	set.DurationVar(&opts.CheckpointEvery, "every", 10*time.Minute, "time between checkpoints")
 	set.StringVar(&opts.Resume, "resume", "", "checkpoint file to continue from")
@@ -129,6 +132,9 @@ func parse(models []Program, args []string) (f flags, opts Options, err error) {
 		return f, opts, err
 	}
 	opts.Order = explore.Order(order)
+	if fingerprint {
+		opts.Encoding = explore.EncodingFingerprint
+	}
 	switch {
 	case set.NArg() > 1:
 		return f, opts, fmt.Errorf("%q is one argument too many; name one model", set.Arg(1))
@@ -188,6 +194,8 @@ type object struct {
 	Ranks      int            `json:"ranks"`
 	Seconds    float64        `json:"seconds"`
 	StateBytes float64        `json:"bytesPerState"`
+	Encoding   string         `json:"encoding"`
+	Missed     *float64       `json:"missedProbability,omitempty"` // with fingerprints alone
 	Properties []objectAnswer `json:"properties"`
 	Shown      string         `json:"shown,omitempty"`
 	Path       []objectStep   `json:"path,omitempty"`
@@ -196,6 +204,8 @@ type object struct {
 type objectAnswer struct {
 	Name   string `json:"name"`
 	Answer *bool  `json:"answer"` // null where it is unknown
+	// Missed is the probability that a state was missed, where the answer would be wrong then.
+	Missed float64 `json:"missedProbability,omitempty"`
 }
 
 type objectStep struct {
@@ -207,9 +217,12 @@ func newObject[S any](name string, r *Result[S]) object {
 	o := object{Model: name, States: r.States, Arcs: r.Arcs, Depth: r.Depth,
 		Deadlocks: r.Deadlocks, Complete: r.Complete, Reason: r.Reason, Ranks: r.Ranks,
 		Seconds: r.Elapsed.Seconds(), StateBytes: r.StateBytes, Shown: r.Shown,
-		Properties: []objectAnswer{}}
+		Encoding: string(r.Encoding), Properties: []objectAnswer{}}
+	if r.Encoding == explore.EncodingFingerprint {
+		o.Missed = &r.Missed
+	}
 	for _, v := range r.Properties {
-		a := objectAnswer{Name: v.Name}
+		a := objectAnswer{Name: v.Name, Missed: v.Missed}
 		if v.Answer != Unknown {
 			yes := v.Answer == True
 			a.Answer = &yes

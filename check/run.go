@@ -45,6 +45,9 @@ type Verdict struct {
 	Name   string
 	Kind   Kind
 	Answer Answer
+	// Missed is the probability that a state was missed, where the answer rests on all states
+	// having been seen; 0 where it is certain.
+	Missed float64
 }
 
 // Step is a state of a path, and the action that led there.
@@ -136,7 +139,7 @@ func (m *system[S]) verdicts(res *explore.Result) []Verdict {
 		case res.Findings[findingProperties+i] != 0:
 			v.Answer = found
 		case res.Complete:
-			v.Answer = none
+			v.Answer, v.Missed = none, res.Missed
 		}
 		all = append(all, v)
 	}
@@ -197,12 +200,20 @@ func (r *Result[S]) Report() string {
 	fmt.Fprintf(&b, "%v, %.0f states/s with %s, %.1f bytes per state\n",
 		r.Elapsed.Round(time.Millisecond), float64(r.States)/max(seconds, 1e-9),
 		plural.Of(r.Ranks, "rank"), r.StateBytes)
+	if r.Encoding == explore.EncodingFingerprint {
+		fmt.Fprintf(&b, "FINGERPRINTS of states were kept: one was missed with a probability of "+
+			"%.2g\n", r.Missed)
+	}
 	for _, v := range r.Properties {
 		kind := "always"
 		if v.Kind == HoldsSometimes {
 			kind = "sometimes"
 		}
-		fmt.Fprintf(&b, "%s %s: %v\n", kind, v.Name, v.Answer)
+		fmt.Fprintf(&b, "%s %s: %v", kind, v.Name, v.Answer)
+		if v.Missed > 0 {
+			fmt.Fprintf(&b, ", unless a state was missed (probability %.2g)", v.Missed)
+		}
+		fmt.Fprintln(&b)
 	}
 	if !r.Complete && r.Reason != explore.Decided {
 		fmt.Fprintf(&b, "INCOMPLETE: %s %s\n", r.Reason, r.Detail)
