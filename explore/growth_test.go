@@ -50,13 +50,17 @@ func TestGrowth(t *testing.T) {
 
 // The tables of trees grow, that of the nodes more often.
 func TestGrowthOfTrees(t *testing.T) {
+	bits := 13
+	if invariant.Enabled {
+		bits = 12
+	}
 	for _, words := range []int{2, 5} {
 		for _, s := range settings(1, 4) {
 			if s.opts.Encoding != explore.EncodingTree {
 				continue
 			}
 			s.opts.Check = true
-			r := mustCount(t, s, doubling(13).long(words), wantDoubling(13, s.opts.Order))
+			r := mustCount(t, s, doubling(bits).long(words), wantDoubling(bits, s.opts.Order))
 			nodes := 8.0 // of a state, and a table and a slot each
 			if words == 2 {
 				nodes = 1
