@@ -296,11 +296,12 @@ func TestLivenessFails(t *testing.T) {
 func TestLivenessRefused(t *testing.T) {
 	for says, opts := range map[string]explore.Options{
 		"needs order":          {Live: []int{0}, Order: explore.AnyOrder},
+		"expands states again": {Live: []int{0}, Encoding: explore.EncodingFingerprint},
 		"finding 3 is to be":   {Live: []int{3}},
 		"finding -1 is to be ": {Live: []int{explore.Deadlock}},
 	} {
 		_, err := searchModel(setting{ranks: 2, opts: opts},
-			func(int) explore.Model { return chain(3) })
+			func(int) explore.Model { return chain(3).long(3) })
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%+v: %v", opts, err)
 		}
