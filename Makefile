@@ -110,10 +110,11 @@ cross: ## build and vet for linux/arm64 and darwin/arm64
 
 spec: ## check the models of find-or-put and of the map with SPIN
 	spec/run
+	$(GO) test -count=1 -timeout 30m ./examples/check/mapprotocol -run Spin -spin -larger
 
 spec-quick: # a part of it; nothing where there is no SPIN
 	spec/run quick
-	$(GO) test -count=1 -timeout 10m ./examples/check/findorput -run Spin -spin
+	$(GO) test -count=1 -timeout 10m ./examples/check/findorput ./examples/check/mapprotocol -run Spin -spin
 
 lint: ## check gofmt, go vet, staticcheck and the lengths of files, functions and lines
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \

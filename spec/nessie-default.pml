@@ -6,7 +6,8 @@
  *
  *   PROCS clients, up to DEATHS of which die. Client c makes OPS_c calls out of MENU_c. START
  *   is which keys are there in the beginning. COPIES: slots have copies of small pairs.
- *   MUTANT: a wrong version. REACH: a MARK.
+ *   DIRECT: calls work directly on memory. MUTANT: a wrong version. REACH: a MARK. CONTENTS: the
+ *   end prints how many contents of the memory and of the history there are.
  *
  * There are two keys, which have the same home and the same fingerprint. Only the history of A
  * is checked.
@@ -41,7 +42,8 @@
 #define INDEX(w)  (((w) & 15) - 1)
 #define ITEM(w)   item[INDEX(w)]
 #define USE(w)    ((w) >> 4 & 15)
-#define WORD(x)   ((x) + 1 + 16 * (MUTANT == NO_VERSION -> 0 : item[x].use))
+#define USED(x)   (MUTANT == NO_VERSION -> 0 : (MUTANT == RECURS -> item[x].use & 1 : item[x].use))
+#define WORD(x)   ((x) + 1 + 16 * USED(x))
 #define SEAL(w, pair) ((w) * 64 + (pair))       /* stands for a hash of both */
 #define PAIR(k, v)    ((k) * 8 + (v))
 
@@ -60,6 +62,8 @@
 #define MARK_FIRST 12           /* a slot is moved, then copied */
 #define UNMARKED  13            /* a call that helps a mover leaves the old slot frozen */
 #define SKIPS     14            /* a reader ends at an empty slot, though others have moved */
+#define TAKES_TORN 15           /* a direct call takes an item as it is read */
+#define RECURS    16            /* an item has the same word every second time it is used */
 
 /* MARK is what must be able to happen. */
 #define MARK(name, condition) assert(!(REACH == name && (condition)))
@@ -75,6 +79,7 @@
 #define REVIVED    10           /* a removed key is put again */
 #define TWICE      11           /* two movers copy the same slot */
 #define CROSSED    12           /* a copy and its seal are from two writers */
+#define REREAD     13           /* a direct call reads the slot again, and it has another word */
 
 typedef Item { byte key, val, use; bool torn, taken }
 
@@ -86,7 +91,47 @@ bool dead[PROCS];
 byte deaths, ended, writes = 1;
 byte x, y;                      /* used within one step only, 0 between */
 
+/* CONTENT counts what the memory and the history contain, before each step that changes it. Another
+ * model with the same steps on the memory has as many contents, whatever its local steps. */
+#if CONTENTS
+c_decl {
+	static unsigned long content, contents, room, *known;
+
+	static void begin_content(void) { content = 0x9e3779b97f4a7c15ul; }
+	static void add_content(void *from, int bytes) {
+		unsigned char *at = from;
+		while (bytes-- > 0) {
+			content = (content ^ *at++) * 0xd6e8feb86659fd93ul;
+			content ^= content >> 32;
+		}
+	}
+	static void keep(unsigned long c) {
+		unsigned long at = c % room;
+		while (known[at] && known[at] != c) at = (at + 1) % room;
+		if (!known[at]) known[at] = c, contents++;
+	}
+	static void print_contents(void) { printf("contents: %lu\n", contents); }
+	static void end_content(void) {
+		if (!room) atexit(print_contents);
+		if (2 * contents >= room) {
+			unsigned long i, before = room, *old = known;
+			room = 2 * room + 1024;
+			known = calloc(room, sizeof *known);
+			for (contents = i = 0; i < before; i++) if (old[i]) keep(old[i]);
+			free(old);
+		}
+		keep(content);
+	}
+}
+#define ADD(x) add_content(&now.x, sizeof now.x)
+#define CONTENT c_code { begin_content(); ADD(slot); ADD(item); ADD(pair); ADD(seal); \
+	ADD(possible); ADD(calls); ADD(puts); ADD(expects); ADD(writes); end_content(); };
+#else
+#define CONTENT
+#endif
+
 inline cas(at, old, new) {
+	CONTENT
 	seen = slot[at];
 	if :: seen == (old) || MUTANT == BLIND -> slot[at] = new; seen = old :: else fi;
 	printf("client %d: slot %d is %d.%d+%d; if %d.%d+%d, it becomes %d.%d+%d\n", id, at,
@@ -96,6 +141,7 @@ inline cas(at, old, new) {
 
 /* take gives a free item of this client. */
 inline take() {
+	CONTENT
 	x = id * EACH;
 	do :: item[x].taken -> x++ :: else -> break od;
 	assert(x < (id + 1) * EACH);
@@ -109,14 +155,14 @@ inline free(w) { if :: (w) & 15 -> ITEM(w).taken = false :: else fi }
 
 /* readItem reads the item of word w. If the seal is not that of w, it has been used again. */
 inline readItem(w) {
-	bad = (ITEM(w).torn || USE(w) != (MUTANT == NO_VERSION -> 0 : ITEM(w).use)) &&
-		MUTANT != NO_SEAL;
+	bad = (ITEM(w).torn || USE(w) != USED(INDEX(w))) && MUTANT != NO_SEAL;
 	key = ITEM(w).key; val = ITEM(w).val;
 	printf("client %d: item %d has key %d, value %d, bad %d\n", id, (w) & 15, key, val, bad)
 }
 
 inline answered(what) {
 	d_step {
+		CONTENT
 		printf("client %d: gets the answer %d\n", id, what);
 		if :: k == A && op < WRITE_B -> answerIs(id, what) :: else fi };
 	goto next
@@ -129,10 +175,17 @@ inline fetch(i) {
 			buf[i] >> 8) }
 }
 
+#if DIRECT
+#define DIRECTLY(is) direct = is;
+#else
+#define DIRECTLY(is)
+#endif
+
 inline forget() {
 	op = 0; k = 0; v = 0; n = 0; table = 0; sought = 0; d = 0; got = 0; buf[0] = 0; buf[1] = 0;
 	seen = 0; w = 0; key = 0; val = 0; bad = false; sawMoved = false; moving = false;
-	mover = 0; from = 0; written = false; copied = 0
+	mover = 0; from = 0; written = false; copied = 0;
+	DIRECTLY(false)
 }
 
 proctype Client(byte id) {
@@ -145,6 +198,9 @@ proctype Client(byte id) {
 	bool sawMoved;
 	byte key, val, copied;
 	bool bad;
+#if DIRECT
+	bool direct;                    /* the call works directly on memory */
+#endif
 	bool moving;                    /* the search is a mover's */
 	byte from;                      /* the slot that is moved, */
 	short mover;                    /* its word */
@@ -152,6 +208,7 @@ proctype Client(byte id) {
 	skip;
 next:
 	atomic {
+		CONTENT
 		forget();
 		if :: left == 0 || MENU == WRITE_A && writes == VALUES - 1 -> goto stop :: else -> left-- fi;
 		if
@@ -175,6 +232,7 @@ next:
 		:: op == IFSAME_A -> call(id, IFSAME, v, 1)
 		:: else
 		fi;
+		DIRECTLY(op != MOVE)
 		printf("client %d: calls %d, value %d\n", id, op, v);
 		if :: op == MOVE -> goto move :: READS || REMOVES -> goto search :: else fi }
 
@@ -182,12 +240,16 @@ next:
 	atomic { take(); if :: MUTANT == EARLY -> goto search :: else fi }
 store:
 	atomic {
+		CONTENT
 		ITEM(n).torn = false; ITEM(n).key = k; written = true;
 		printf("client %d: ends item %d\n", id, n & 15);
 		if :: MUTANT == EARLY -> answered(0) :: else fi }
 
 	/* The words of the slots come in any order. */
 search:
+#if DIRECT
+	if :: direct -> goto directSlot :: else fi;
+#endif
 	atomic { got = 0; sawMoved = false; d = 0; buf[0] = 0; buf[1] = 0 };
 	do
 	:: fetch(0)
@@ -242,8 +304,8 @@ examined:
 	if
 	:: READS -> atomic { MARK(OLD_VALUE, w & FROZEN) } answered((w & REMOVED -> 0 : val))
 	:: REMOVES && w & REMOVED || op == IFSAME_A && (w & REMOVED || val != 1) ->
-		free(n); answered(0)
-	:: op == IFNONE_A && !(w & REMOVED) -> free(n); answered(1)
+		CONTENT free(n); answered(0)
+	:: op == IFNONE_A && !(w & REMOVED) -> CONTENT free(n); answered(1)
 	:: REMOVES && !(w & REMOVED) -> atomic {
 		cas(table * SLOTS + d, w, (MUTANT == EMPTIED -> 0 : w | REMOVED));
 		if
@@ -260,8 +322,8 @@ examined:
 	:: !COPIES -> goto swap
 	fi;
 copyFirst:                      /* the copy is in flight together with the compare-and-swap */
-	atomic { pair[table * SLOTS + d] = PAIR(k, v) }
-	atomic { seal[table * SLOTS + d] = SEAL(n, PAIR(k, v)) }
+	atomic { CONTENT pair[table * SLOTS + d] = PAIR(k, v) }
+	atomic { CONTENT seal[table * SLOTS + d] = SEAL(n, PAIR(k, v)) }
 swap:
 	atomic {
 		cas(table * SLOTS + d, w, n);
@@ -272,8 +334,8 @@ swap:
 		fi }
 	if
 	:: COPIES ->
-		atomic { seal[table * SLOTS + d] = SEAL(n, PAIR(k, v)) }
-		atomic { pair[table * SLOTS + d] = PAIR(k, v) }
+		atomic { CONTENT seal[table * SLOTS + d] = SEAL(n, PAIR(k, v)) }
+		atomic { CONTENT pair[table * SLOTS + d] = PAIR(k, v) }
 	:: else
 	fi;
 	answered((op == IFSAME_A -> 1 : 0));
@@ -293,12 +355,41 @@ absent:                         /* the key is not in this table; d is empty, or 
 	:: READS && (table == 1 || !sawMoved || MUTANT == SKIPS) ->
 		answered(0)
 	:: (REMOVES || op == IFSAME_A) && (table == 1 || !sawMoved || MUTANT == SKIPS) ->
-		free(n); answered(0)
+		CONTENT free(n); answered(0)
 	:: else -> atomic {
 		assert(d < SLOTS);              /* there is room */
 		w = 0;
 		if :: COPIES -> goto copyFirst :: goto swap fi }
 	fi;
+
+#if DIRECT
+	/* A direct call reads a slot, the words of its item, and the slot again. */
+directSlot:
+	atomic {
+		w = slot[d];
+directWord:
+		printf("client %d: reads slot %d, %d.%d+%d\n", id, d, w & 15, USE(w), w >> 8);
+		if
+		:: w & (MOVED | FROZEN) -> DIRECTLY(false) goto search
+		:: w == 0 -> buf[d] = 0; goto absent
+		:: else
+		fi }
+	atomic { key = ITEM(w).key; printf("client %d: reads key %d\n", id, key) }
+	if
+	:: key == k && (READS || op == IFSAME_A) ->
+		atomic { val = ITEM(w).val; printf("client %d: reads value %d\n", id, val) }
+	:: else
+	fi;
+	atomic {
+		seen = slot[d];
+		if
+		:: seen != w && MUTANT != TAKES_TORN -> MARK(REREAD, true); w = seen; goto directWord
+		:: (seen == w || MUTANT == TAKES_TORN) && key == k -> goto examined
+		:: else -> d++
+		fi;
+		if :: d == SLOTS -> DIRECTLY(false) :: else fi;
+		goto search }
+#endif
 
 	/* Slot `from` of table 0 moves, so that its key has its place in table 1. */
 move:
@@ -390,6 +481,7 @@ init {
 		if :: PROCS > 2 -> run Client(2) :: else fi }
 	atomic {
 		ended == PROCS;
+		CONTENT
 		printf("all have ended\n");
 		/* What a reader would find, and no key twice. */
 		x = 0;

@@ -3,7 +3,7 @@
 nessie=(PROCS=2 OPS0=1 OPS1=1 OPS2=0 MENU0=0 MENU1=0 MENU2=0 START=1 DEATHS=0 TRIES=2 \
 	ROLLBACK=0 CHECKED=0 CLEAN=0 SOURCE=0 VERSIONS=0 WATCH_HIDDEN=1 MUTANT=0)
 kv=(PROCS=2 OPS0=1 OPS1=1 OPS2=0 MENU0=0 MENU1=0 MENU2=0 START=1 DEATHS=0 \
-	COPIES=0 MUTANT=0 REACH=0)
+	COPIES=0 DIRECT=0 CONTENTS=0 MUTANT=0 REACH=0)
 
 if [ "$scope" = trace ]; then
 	case $2 in
@@ -85,6 +85,8 @@ wrong EARLY "$whole" MENU0=1 MENU1=2
 wrong NO_FREEZE "$history" MENU0=2 MENU1=128
 wrong NO_CLOSE "$history" MENU0=8 MENU1=136 OPS1=2 START=4
 wrong UNMARKED "$history" MENU0=3 MENU1=128 OPS0=2
+wrong TAKES_TORN "$history" MENU0=1 MENU1=34 OPS1=3 DIRECT=1
+wrong RECURS "$history" MENU0=1 MENU1=34 OPS1=5 DIRECT=1
 if [ "$scope" = all ]; then
 	wrong NO_KEY "$history" MENU0=1 MENU1=32 START=0
 	wrong NO_COPYSEAL "$history" MENU0=1 MENU1=2 COPIES=1
@@ -93,7 +95,7 @@ if [ "$scope" = all ]; then
 	wrong FREED "$whole" MENU0=1 MENU1=36 OPS1=2
 	wrong COPY_OVER "$history" MENU0=2 MENU1=128 MENU2=128 OPS2=1 PROCS=3
 	wrong MARK_FIRST "$history" MENU0=1 MENU1=128
-	wrong SKIPS "$history" MENU0=1 MENU1=128 START=5
+	wrong SKIPS "$history" MENU0=1 MENU1=128
 	happens LOST MENU0=2 MENU1=2
 	happens RECYCLED MENU0=1 MENU1=34 OPS1=3
 	happens HELPED MENU0=2 MENU1=128
@@ -106,10 +108,12 @@ if [ "$scope" = all ]; then
 	happens REVIVED MENU0=2 MENU1=4
 	happens TWICE MENU0=2 MENU1=128
 	happens CROSSED MENU0=1 MENU1=2 MENU2=2 OPS2=1 PROCS=3 COPIES=1
+	happens REREAD MENU0=1 MENU1=2 DIRECT=1
 fi
 
 holds SAFETY 'kv: two calls' MENU0=31 MENU1=31 DEATHS=1
 holds SAFETY 'kv: moving' MENU0=31 MENU1=128 START=5 DEATHS=1
+holds SAFETY 'kv: direct' MENU0=31 MENU1=127 OPS1=2 START=5 DIRECT=1
 if [ "$scope" = all ]; then
 	holds SAFETY 'kv: calls' MENU0=31 MENU1=127 OPS0=2 START=5 DEATHS=1
 	holds SAFETY 'kv: copies' MENU0=31 MENU1=31 OPS0=2 COPIES=1
@@ -119,6 +123,9 @@ if [ "$scope" = all ]; then
 	holds SAFETY 'kv: 3 clients' MENU0=31 MENU1=31 MENU2=7 OPS2=1 PROCS=3
 	holds SAFETY 'kv: 3 clients, moving' MENU0=2 MENU1=128 MENU2=3 OPS2=1 PROCS=3 START=5
 	holds SAFETY 'kv: two movers' MENU0=15 MENU1=128 MENU2=128 OPS2=1 PROCS=3 DEATHS=2
+	holds SAFETY 'kv: direct, moving' MENU0=31 MENU1=159 OPS1=2 START=5 DEATHS=1 DIRECT=1
+	holds SAFETY 'kv: direct, used again' MENU0=1 MENU1=34 OPS1=5 DIRECT=1
 	holds NP 'kv: calls, end' MENU0=31 MENU1=31 START=5
 	holds NP 'kv: moving, end' MENU0=31 MENU1=159 START=5
+	holds NP 'kv: direct, end' MENU0=31 MENU1=159 START=5 DIRECT=1
 fi
