@@ -110,7 +110,6 @@ cross: ## build and vet for linux/arm64 and darwin/arm64
 
 spec: ## check the models of find-or-put and of the map with SPIN
 	spec/run
-	$(GO) test -count=1 -timeout 30m ./examples/check/mapprotocol -run Spin -spin -larger
 
 spec-quick: # a part of it; nothing where there is no SPIN
 	spec/run quick

@@ -24,6 +24,8 @@ var (
 		start: hasA, deaths: 2}
 	everyCall = config{ops: calls{1, 1, 1}, menu: calls{callsOfA, moves, callsOfA},
 		start: hasA | hasB}
+	fourCalls = config{ops: calls{2, 1, 1}, menu: calls{callsOfA, callsOfA | moves, callsOfA},
+		start: hasA | hasB}
 	recurs = config{ops: calls{1, 5}, menu: calls{1 << readA, writes}, start: hasA, direct: true,
 		mutant: mutantRecurs}
 )
@@ -33,5 +35,6 @@ func main() {
 		mapProtocol[[2]client]("moving", moving), mapProtocol[[2]client]("direct", direct),
 		mapProtocol[[3]client]("3-clients", threeClients),
 		mapProtocol[[3]client]("movers", twoMovers),
-		mapProtocol[[3]client]("every-call", everyCall), mapProtocol[[2]client]("wrong", recurs))
+		mapProtocol[[3]client]("every-call", everyCall),
+		mapProtocol[[3]client]("4-calls", fourCalls), mapProtocol[[2]client]("wrong", recurs))
 }

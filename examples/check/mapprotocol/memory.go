@@ -108,6 +108,6 @@ func (m *machine[C]) end() bool {
 		m.claim(wholeItem, !m.item(word).Torn)
 	}
 	m.claim(keyOnce, count[0] <= 1 && count[1] <= 1)
-	m.claim(linearizable, m.history.finals[m.History]>>value&1 != 0)
+	m.claim(linearizable, m.history().finals[m.History]>>value&1 != 0)
 	return true
 }

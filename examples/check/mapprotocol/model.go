@@ -1,6 +1,10 @@
 package main
 
-import "github.com/farhash/farhash/check"
+import (
+	"sync"
+
+	"github.com/farhash/farhash/check"
+)
 
 const (
 	slots      = 2 // of a table
@@ -45,7 +49,7 @@ type config struct {
 	direct    bool // calls work directly on memory
 	mutant    int
 	reach     int // a mark that is to be refuted
-	history   *histories
+	history   func() *histories
 }
 
 // The phases of a client: what it accesses next.
@@ -185,7 +189,7 @@ const (
 
 // mapProtocol is the protocol. A deadlock is a client that waits for ever.
 func mapProtocol[C clients](name string, c config) check.Model[state[C]] {
-	c.history = newHistories(&c)
+	c.history = sync.OnceValue(func() *histories { return newHistories(&c) })
 	m := check.Model[state[C]]{Name: name, Init: []state[C]{first[C](&c)},
 		Next: func(s state[C], emit func(string, state[C])) {
 			if s.Broken != 0 {

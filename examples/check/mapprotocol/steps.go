@@ -91,7 +91,7 @@ func (m *machine[C]) calls(emit func(string, state[C])) {
 			continue
 		}
 		if call < writeB {
-			n.History = m.history.after[m.History][m.id].call[call]
+			n.History = m.history().after[m.History][m.id].call[call]
 			if n.History == 0 {
 				continue // no value is left
 			}
@@ -105,7 +105,7 @@ func (m *machine[C]) calls(emit func(string, state[C])) {
 		case puts(call):
 			c.Value, c.Phase = 1, take
 			if call < writeB {
-				c.Value = m.history.writes[n.History]
+				c.Value = m.history().writes[n.History]
 			}
 		default:
 			n.search()
@@ -166,7 +166,7 @@ func (m *machine[C]) answers(reply uint8) {
 func (m *machine[C]) answer() {
 	c := &m.Client[m.id]
 	if c.Call < writeB {
-		after := m.history.after[m.History][m.id].answer[c.Value]
+		after := m.history().after[m.History][m.id].answer[c.Value]
 		if m.claim(linearizable, after != 0); after != 0 {
 			m.History = after
 		}
