@@ -123,9 +123,7 @@ if [ "$scope" = all ]; then
 	holds SAFETY 'kv: 3 clients' MENU0=31 MENU1=31 MENU2=7 OPS2=1 PROCS=3
 	holds SAFETY 'kv: 3 clients, moving' MENU0=2 MENU1=128 MENU2=3 OPS2=1 PROCS=3 START=5
 	holds SAFETY 'kv: two movers' MENU0=15 MENU1=128 MENU2=128 OPS2=1 PROCS=3 DEATHS=2
-	holds SAFETY 'kv: direct, moving' MENU0=31 MENU1=159 OPS1=2 START=5 DEATHS=1 DIRECT=1
 	holds SAFETY 'kv: direct, used again' MENU0=1 MENU1=34 OPS1=5 DIRECT=1
 	holds NP 'kv: calls, end' MENU0=31 MENU1=31 START=5
 	holds NP 'kv: moving, end' MENU0=31 MENU1=159 START=5
-	holds NP 'kv: direct, end' MENU0=31 MENU1=159 START=5 DIRECT=1
 fi
