@@ -47,14 +47,16 @@
 //
 // # Litmus
 //
-// No interface says whether atomics of a network card are atomic with respect to those of
-// processors. So at the start every rank adds to words of a rank on another host and swaps them,
-// while the owner does the same by the processor, and all count. If no update is lost,
-// [rma.Window].CPUAtomicsCoherent holds. Otherwise it does not, and every compare-and-swap and
-// fetch-and-add goes through UCX, also within a host; plain loads and stores remain direct. If
-// updates are lost by UCX alone, Join fails. The test finds lost updates with high probability, not
-// with certainty. [Examine] lists what UCX finds on a host, and [Loopback] does the test between
-// two ranks of one process, as farhash doctor does.
+// Atomics of a network card need not be atomic with respect to those of processors, and UCP does
+// not say which of the two it uses. So at the start every rank adds to words of a rank on another
+// host and swaps them, while the owner does the same by the processor, and all count. If no update
+// is lost, [rma.Window].CPUAtomicsCoherent holds. Otherwise it does not, and every compare-and-swap
+// and fetch-and-add goes through UCX, also within a host; plain loads and stores remain direct. If
+// updates are lost by UCX alone, Join fails. The test finds lost updates with high probability
+// where every tenth is lost, and hardly where it is one of thousands, as with Soft-RoCE:
+// internal/verbs tests the atomics of a device alone, and for longer. UCX 1.13 does not use those
+// of Soft-RoCE. [Examine] lists what UCX finds on a host, and [Loopback] does the test between two
+// ranks of one process, as farhash doctor does.
 //
 // # Queues
 //
