@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize/english"
@@ -30,6 +31,7 @@ const (
 // calibrateFlags are the flags of calibrate as given.
 type calibrateFlags struct {
 	ranks, mib int
+	limit      time.Duration
 	file       string
 	json       bool
 
@@ -63,7 +65,8 @@ The result is stored in a file for farhash model --calibrated. --json prints its
   shipped              requests to the programs of other ranks, where the engine carries
                        them, as UCX does: latencyNs, byteNs, points and rates, as above;
                        auto, how tables access other ranks here by default, and why;
-                       least, the operations per rank from which they ship (0: never)`,
+                       least, the operations per rank from which they ship (0: never)
+  missing              what there was no time to measure (--limit)`,
 		Example: `  farhash calibrate -n 2
   farhash run -n 2 -- farhash calibrate
   mpirun -n 16 --map-by node farhash calibrate --file cluster.json
@@ -81,6 +84,8 @@ The result is stored in a file for farhash model --calibrated. --json prints its
 	flags.IntVarP(&f.ranks, "ranks", "n", 1, "number `N` of ranks in this process")
 	flags.IntVar(&f.mib, "mib", calibrate.DefaultSegmentBytes>>20, "`MIB` of memory of each rank "+
 		"to read; more than its caches hold, as in a large table")
+	flags.DurationVar(&f.limit, "limit", calibrate.DefaultLimit, "`TIME` that measuring may "+
+		"take, the same for all ranks; on slow links less is measured")
 	flags.StringVar(&f.file, "file", "", calibrationUsage)
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 	completeFlags(cmd, nil)
@@ -107,6 +112,9 @@ func (f *calibrateFlags) check() (file string, err error) {
 	}
 	if f.mib < 1 || f.mib > maxCalibrateMiB {
 		return "", fmt.Errorf("--mib must be 1 to %d, not %d", maxCalibrateMiB, f.mib)
+	}
+	if f.limit <= 0 {
+		return "", fmt.Errorf("--limit must be positive, not %v", f.limit)
 	}
 	if file, err = calibrationPath(f.file); err != nil {
 		return "", err
@@ -136,7 +144,8 @@ func (f *calibrateFlags) run(ctx context.Context) error {
 	ctx, caught := catchSignals(ctx)
 	var r *calibrate.Result
 	err = farhash.Run(ctx, f.ranks, func(job rma.Job) error {
-		mine, err := calibrate.Measure(ctx, job, calibrate.Config{SegmentBytes: f.mib << 20})
+		mine, err := calibrate.Measure(ctx, job, calibrate.Config{
+			SegmentBytes: f.mib << 20, Limit: f.limit})
 		if mine != nil {
 			mine.Engine, mine.Time = engineName(job), time.Now().Round(time.Second)
 			r = mine // of the only rank that has one
@@ -181,6 +190,10 @@ func (f *calibrateFlags) print(r *calibrate.Result, file string) error {
 		if r.Shipped != nil {
 			printShipped(w, r.Shipped)
 		}
+		if len(r.Missing) > 0 {
+			fmt.Fprintf(w, "\n%s", doctor.Wrap("not measured: ", len("not measured: "),
+				strings.Join(r.Missing, "; ")+": the link is slow; --limit gives more time"))
+		}
 		_, err := fmt.Fprintf(w, "\nstored in %s for farhash model --calibrated\n", file)
 		return err
 	})
@@ -188,6 +201,9 @@ func (f *calibrateFlags) print(r *calibrate.Result, file string) error {
 
 // printRates prints a line for each length and a column for each number in flight.
 func printRates(w io.Writer, rates []calibrate.Rate) {
+	if len(rates) == 0 {
+		return
+	}
 	fmt.Fprint(w, "\nthousand reads per second of all ranks together, by the reads that each has "+
 		"in flight\nbytes")
 	for _, r := range rates {
@@ -209,11 +225,14 @@ func printShipped(w io.Writer, s *calibrate.Shipped) {
 	fmt.Fprintf(w, "\nshipped: requests that the other rank's program answers by as many bytes\n"+
 		"%.4g ns for a request of no bytes, %.4g ns for each of its bytes\n", s.LatencyNs, s.ByteNs)
 	fmt.Fprintf(w, "bytes       ns  thousand/s of all ranks, %d in flight  MB/s each way\n",
-		s.Rates[0].Flight)
+		calibrate.ShipFlight)
 	for i, p := range s.Points {
-		perSecond := s.Rates[i].PerSecond
-		fmt.Fprintf(w, "%5d  %7.0f  %36.1f  %13.1f\n", p.Bytes, p.Ns, perSecond/1e3,
-			perSecond*float64(p.Bytes)/1e6)
+		fmt.Fprintf(w, "%5d  %7.0f", p.Bytes, p.Ns)
+		if i < len(s.Rates) {
+			perSecond := s.Rates[i].PerSecond
+			fmt.Fprintf(w, "  %36.1f  %13.1f", perSecond/1e3, perSecond*float64(p.Bytes)/1e6)
+		}
+		fmt.Fprintln(w)
 	}
 	fmt.Fprint(w, doctor.Wrap("tables: ", len("tables: "), s.Auto))
 }

@@ -14,7 +14,8 @@ import (
 func TestCalibrateUsage(t *testing.T) {
 	for flags, message := range map[string]string{
 		"x": "takes no arguments", "-n 0": "-n must be", "-n 65": "-n must be",
-		"-n x":    "must be a whole number",
+		"-n x":       "must be a whole number",
+		"--limit 0s": "--limit must be", "--limit x": "--limit",
 		"--mib 0": "--mib must be", "--mib 65537": "--mib must be",
 		"--none": "unknown",
 	} {

@@ -18,6 +18,8 @@ const (
 	DefaultSegmentBytes = 64 << 20
 	// DefaultRounds take a second at most where a read takes some microseconds.
 	DefaultRounds = 60
+	// DefaultLimit is for links where an operation takes milliseconds.
+	DefaultLimit = time.Minute
 
 	wordBytes   = 8
 	longWords   = 1024 // of the longest read
@@ -35,6 +37,9 @@ type Config struct {
 	// Rounds is how many groups of reads of each length are timed, and how often all that
 	// is in flight is replaced; 0: DefaultRounds.
 	Rounds int
+	// Limit is how long it takes at most, or fails; 0: DefaultLimit. On slow links there are
+	// fewer rounds, and what comes last is left out.
+	Limit time.Duration
 	// NowNs is a clock; nil: that of the machine.
 	NowNs func() int64
 }
@@ -54,6 +59,12 @@ func (c Config) complete() (Config, error) {
 	if c.Rounds < 0 {
 		return c, fmt.Errorf("calibrate: rounds must be positive, not %d", c.Rounds)
 	}
+	if c.Limit == 0 {
+		c.Limit = DefaultLimit
+	}
+	if c.Limit < 0 {
+		return c, fmt.Errorf("calibrate: the limit of time must be positive, not %v", c.Limit)
+	}
 	if c.NowNs == nil {
 		began := time.Now()
 		c.NowNs = func() int64 { return int64(time.Since(began)) }
@@ -68,12 +79,18 @@ func Measure(ctx context.Context, job rma.Job, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, cfg.Limit, fmt.Errorf("no result within %v: "+
+		"operations take too long, or other ranks do not answer; allow more time", cfg.Limit))
+	defer cancel()
 	m := &meter{ctx: ctx, job: job, cfg: cfg, words: cfg.SegmentBytes / wordBytes,
 		rng: rand.New(rand.NewPCG(uint64(job.Rank()), 1))}
 	err = m.open()
 	var r *Result
 	if err == nil {
 		r, err = m.measure()
+	}
+	if errors.Is(err, context.DeadlineExceeded) && context.Cause(ctx) != nil {
+		err = context.Cause(ctx)
 	}
 	if err = errors.Join(err, m.close()); err != nil {
 		return nil, fmt.Errorf("calibrate: %w", err)
@@ -93,6 +110,9 @@ type meter struct {
 	cells  *rma.Cells
 	queue  rma.Queue
 	buffer rma.Buf
+
+	beganNs int64
+	missing []string // what there was no time for
 }
 
 // open makes windows and touches the memory: pages that nobody has written to are all the
@@ -164,6 +184,7 @@ func (m *meter) measure() (*Result, error) {
 	if err := m.job.Barrier(m.ctx); err != nil {
 		return nil, err
 	}
+	m.beganNs = m.cfg.NowNs()
 	r := &Result{Ranks: m.job.Size(), HeaderBytes: HeaderBytes}
 	if m.job.Rank() == 0 {
 		if err := m.line(r); err != nil {
@@ -187,6 +208,7 @@ func (m *meter) measure() (*Result, error) {
 	if m.job.Rank() != 0 {
 		return nil, nil
 	}
+	r.Missing = m.missing
 	r.MessagesPerSecond, r.LinkBytesPerSecond = single, long*longWords*wordBytes
 	return r, r.check()
 }
@@ -194,7 +216,11 @@ func (m *meter) measure() (*Result, error) {
 // line measures single reads.
 func (m *meter) line(r *Result) error {
 	var took [len(lengths)][]float64
+	stop := m.share()
 	for round := range m.cfg.Rounds + 1 {
+		if round > 1 && m.cfg.NowNs() >= stop {
+			break
+		}
 		for i, words := range lengths {
 			began := m.cfg.NowNs()
 			for range groupReads {
@@ -212,72 +238,6 @@ func (m *meter) line(r *Result) error {
 	}
 	r.LatencyNs, r.ByteNs = fit(r.Points)
 	return nil
-}
-
-// rate is how many reads of so many words all ranks together do in a second, with so many
-// in flight at each.
-func (m *meter) rate(flight, words int) (float64, error) {
-	return m.throughput(m.queue, flight, func(i int) rma.Handle {
-		return m.read(m.buffer[i*words : (i+1)*words])
-	})
-}
-
-// minRound is how many operations a round has at least: a clock takes as long as some.
-const minRound = 16
-
-// throughput is how many operations all ranks together do in a second, with so many in flight
-// at each. post posts the i-th of these, and is called for it again when it is done.
-func (m *meter) throughput(q rma.Queue, flight int, post func(i int) rma.Handle) (float64, error) {
-	if err := m.job.Barrier(m.ctx); err != nil {
-		return 0, err
-	}
-	parts := min(flight, 4) // a part of what is in flight is replaced while the others go on
-	handles := make([]rma.Handle, flight)
-	start := func(part int) error {
-		for i := part * flight / parts; i < (part+1)*flight/parts; i++ {
-			handles[i] = post(i)
-		}
-		return q.Submit()
-	}
-	take := func(part int) error {
-		for i := part * flight / parts; i < (part+1)*flight/parts; i++ {
-			if err := m.release(q, handles[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for part := range parts {
-		if err := start(part); err != nil {
-			return 0, err
-		}
-	}
-	rounds := m.cfg.Rounds * max(1, minRound/flight)
-	began := m.cfg.NowNs()
-	for i := range rounds * parts {
-		if err := errors.Join(take(i%parts), start(i%parts)); err != nil {
-			return 0, err
-		}
-	}
-	ns := max(m.cfg.NowNs()-began, 1)
-	for part := range parts {
-		if err := take(part); err != nil {
-			return 0, err
-		}
-	}
-	return m.sum(uint64(float64(rounds*flight) / float64(ns) * 1e9))
-}
-
-// sum adds up a number of each rank.
-func (m *meter) sum(mine uint64) (float64, error) {
-	if err := m.cells.Store(m.ctx, m.job.Rank(), 0, mine); err != nil {
-		return 0, err
-	}
-	if err := m.job.Barrier(m.ctx); err != nil {
-		return 0, err
-	}
-	all, err := m.cells.Sum(m.ctx, 0)
-	return float64(all), errors.Join(err, m.job.Barrier(m.ctx))
 }
 
 // close gives everything back.

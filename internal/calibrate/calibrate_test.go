@@ -80,6 +80,44 @@ func TestMeasureCluster(t *testing.T) {
 	}
 }
 
+// TestMeasureSlow: where operations take long, less is measured, and what is left out is named.
+func TestMeasureSlow(t *testing.T) {
+	const perReadNs = 10e6
+	for _, c := range []struct {
+		limit          time.Duration
+		least, missing int
+	}{
+		{time.Hour, 16, 0}, {4 * time.Minute, 16, 0}, {20 * time.Second, 0, 1},
+	} {
+		cost := sim.EDR()
+		cost.LatencyNs = perReadNs / 2
+		var r *Result
+		var tookNs int64
+		_, err := sim.Run(sim.Options{Ranks: 2, Cost: cost, Seed: 1}, func(job rma.Job) error {
+			now := job.(*sim.Job).NowNs
+			began := now()
+			one, err := Measure(context.Background(), job, Config{SegmentBytes: 1 << 14,
+				Limit: c.limit, NowNs: now})
+			if one != nil {
+				r, tookNs = one, now()-began
+			}
+			return errors.Join(err, job.Close())
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Rates) < c.least || len(r.Missing) < c.missing ||
+			len(r.Rates)+len(r.Missing) != 16 || tookNs > int64(c.limit) {
+			t.Errorf("within %v: %d rates after %v, without %q", c.limit, len(r.Rates),
+				time.Duration(tookNs), r.Missing)
+		}
+		if math.Abs(r.LatencyNs/perReadNs-1) > .05 {
+			t.Errorf("within %v: %v ns for a read", c.limit, r.LatencyNs)
+		}
+		t.Logf("within %v: %v", c.limit, time.Duration(tookNs))
+	}
+}
+
 // TestMeasureRates: rates are those of all ranks together.
 func TestMeasureRates(t *testing.T) {
 	two, four := simulated(t, sim.EDR(), 2), simulated(t, sim.EDR(), 4)
@@ -137,7 +175,7 @@ func TestShipped(t *testing.T) {
 			}
 			for i, p := range s.Points {
 				if p.Bytes != shipLengths[i]*8 || !(p.Ns > 0) || s.Rates[i].Bytes != p.Bytes ||
-					s.Rates[i].Flight != shipFlight || !(s.Rates[i].PerSecond > 0) {
+					s.Rates[i].Flight != ShipFlight || !(s.Rates[i].PerSecond > 0) {
 					t.Errorf("%d ranks: %+v and %+v", ranks, p, s.Rates[i])
 				}
 			}
@@ -181,8 +219,10 @@ func TestMeasureRefuses(t *testing.T) {
 			t.Errorf("segments of %d bytes: %v, %v", bytes, r, err)
 		}
 	}
-	if _, err := Measure(context.Background(), job, Config{Rounds: -1}); err == nil {
-		t.Error("a negative number of rounds")
+	for _, cfg := range []Config{{Rounds: -1}, {Limit: -1}} {
+		if _, err := Measure(context.Background(), job, cfg); err == nil {
+			t.Errorf("%+v", cfg)
+		}
 	}
 	// A clock that stands still.
 	r, err := Measure(context.Background(), job, Config{SegmentBytes: 1 << 16,

@@ -29,6 +29,10 @@
 // machine does affects all lengths alike, and mostly does not count. The memory is larger
 // than caches, unless Config says otherwise, and has been written to before.
 //
+// Everything takes Config.Limit at most, and half of it as a rule: where operations take long,
+// fewer are measured. What there is no time for is left out and listed in Missing. If c, alpha,
+// rho0 or l cannot be measured in that time, Measure fails.
+//
 // # What is kept
 //
 // [Result.Save] writes a JSON object into a file, [Load] reads it again and refuses

@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/farhash/farhash/internal/core"
@@ -20,6 +21,14 @@ func (m *meter) rates() ([]Rate, error) {
 	var all []Rate
 	for _, words := range rateLengths {
 		for _, flight := range rateFlights {
+			late, err := m.late(fmt.Sprintf("rate of reads of %d bytes, %d in flight",
+				words*wordBytes, flight))
+			if err != nil {
+				return nil, err
+			}
+			if late {
+				continue
+			}
 			perSecond, err := m.rate(flight, words)
 			if err != nil {
 				return nil, err
@@ -33,9 +42,9 @@ func (m *meter) rates() ([]Rate, error) {
 // shipLengths are those of requests and of their answers, in words. A request has one at least.
 var shipLengths = [...]int{1, 64, 512, rma.MaxShipWords}
 
-// shipFlight is how many requests of each rank are in flight for their rate: an engine has no
+// ShipFlight is how many requests of each rank are in flight for their rate: an engine has no
 // more than a few in flight.
-const shipFlight = 8
+const ShipFlight = 8
 
 // shipper is what a rank has to measure requests with.
 type shipper struct {
@@ -53,7 +62,10 @@ func (m *meter) shipped() (r *Shipped, err error) {
 	if !serves || !carries || m.job.Size() == 1 {
 		return nil, nil
 	}
-	queue, err := m.job.NewQueue(shipFlight)
+	if late, err := m.late("requests"); late || err != nil {
+		return nil, err
+	}
+	queue, err := m.job.NewQueue(ShipFlight)
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +75,10 @@ func (m *meter) shipped() (r *Shipped, err error) {
 }
 
 func (s *shipper) measure() (r *Shipped, err error) {
-	if s.requests, err = s.carrier.Alloc(shipFlight * rma.MaxShipWords); err != nil {
+	if s.requests, err = s.carrier.Alloc(ShipFlight * rma.MaxShipWords); err != nil {
 		return nil, err
 	}
-	if s.answers, err = s.carrier.Alloc(shipFlight * rma.MaxShipWords); err != nil {
+	if s.answers, err = s.carrier.Alloc(ShipFlight * rma.MaxShipWords); err != nil {
 		return nil, err
 	}
 	s.server.Serve(func(_ int, request, answer []uint64) int { return copy(answer, request) })
@@ -81,14 +93,21 @@ func (s *shipper) measure() (r *Shipped, err error) {
 		}
 	}
 	for _, words := range shipLengths {
-		perSecond, err := s.throughput(s.carrier, shipFlight, func(i int) rma.Handle {
+		late, err := s.late(fmt.Sprintf("rate of requests of %d bytes", words*wordBytes))
+		if err != nil {
+			return nil, err
+		}
+		if late {
+			continue
+		}
+		perSecond, err := s.throughput(s.carrier, ShipFlight, func(i int) rma.Handle {
 			return s.post(i, words)
 		})
 		if err != nil {
 			return nil, err
 		}
 		r.Rates = append(r.Rates,
-			Rate{Bytes: words * wordBytes, Flight: shipFlight, PerSecond: perSecond})
+			Rate{Bytes: words * wordBytes, Flight: ShipFlight, PerSecond: perSecond})
 	}
 	return r, s.auto(r) // which begins and ends with all ranks in step
 }
@@ -104,8 +123,12 @@ func (s *shipper) post(i, words int) rma.Handle {
 func (s *shipper) line(r *Shipped) error {
 	for _, words := range shipLengths {
 		var took []float64
+		stop := s.share()
 		for round := range s.cfg.Rounds + 1 {
 			began := s.cfg.NowNs()
+			if round > 1 && began >= stop {
+				break
+			}
 			h := s.post(0, words)
 			if err := s.carrier.Submit(); err != nil {
 				return err

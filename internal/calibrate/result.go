@@ -33,6 +33,8 @@ type Result struct {
 	// The model does not use these.
 	Rates   []Rate   `json:"rates,omitempty"`   // of reads
 	Shipped *Shipped `json:"shipped,omitempty"` // nil where the engine carries no requests
+	// Missing is what was not measured, for lack of time.
+	Missing []string `json:"missing,omitempty"`
 }
 
 // Rate is how many operations of one length all ranks together do in a second.
