@@ -25,6 +25,6 @@
 //
 // rma/ucx does not use these atomics there: UCX 1.13 takes those of a device only if it has all of
 // add, and, or, xor, swap and compare-and-swap, and devices by plain verbs have two of them. It has
-// the target's processor do them, by messages. So CPUAtomicsCoherent is true, and is right: of 35000
-// operations beside 500 million of the processor none was lost.
+// the target's processor do them, by messages. So CPUAtomicsCoherent is true, and is right: of
+// 35000 operations beside 500 million of the processor none was lost.
 package verbs

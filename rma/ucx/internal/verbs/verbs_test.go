@@ -173,7 +173,8 @@ func onDevices(t *testing.T, fn func(t *testing.T, d Device)) {
 	var seen []string
 	some := false
 	for _, d := range Devices() {
-		seen = append(seen, fmt.Sprintf("%s (active: %v, atomics: %v)", d.Name, d.Active, d.Atomics))
+		seen = append(seen, fmt.Sprintf("%s (active: %v, atomics: %v)", d.Name, d.Active,
+			d.Atomics))
 		if d.Active && d.Atomics != NoAtomics {
 			some = true
 			t.Run(d.Name, func(t *testing.T) { fn(t, d) })
