@@ -83,7 +83,7 @@ func (f *doctorFlags) run(ctx context.Context, out io.Writer) error {
 	err := job.Close()
 	processes, closed := probeProcesses(ctx)
 	r.Add(processes, probeMPI(ctx))
-	r.Add(probeUCX(ctx, here.Cards())...)
+	r.Add(probeUCX(ctx, here)...)
 	if ctx.Err() != nil {
 		return interrupted(caught, "nothing is reported")
 	}

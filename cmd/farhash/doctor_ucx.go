@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,7 +50,7 @@ func (s *ucxReport) transports() []string {
 
 // probeUCX reports what UCX finds here, and tests it. A process of its own does that: UCX reads its
 // settings when a program starts, and some drivers end the process when they fail.
-func probeUCX(ctx context.Context, cards []string) []doctor.Finding {
+func probeUCX(ctx context.Context, here doctor.Machine) []doctor.Finding {
 	f := doctor.Finding{Group: groupUCX, Name: "UCX", Level: doctor.OK}
 	if !ucx.Built {
 		f.Level, f.Message = doctor.Note, "not built in; only ranks on several hosts need it"
@@ -71,13 +72,19 @@ func probeUCX(ctx context.Context, cards []string) []doctor.Finding {
 			"farhash doctor --ucx-probe prints more"
 		return []doctor.Finding{f}
 	}
-	return append([]doctor.Finding{f}, s.findings(cards)...)
+	return append([]doctor.Finding{f}, s.findings(here.Cards(), here.Ports())...)
 }
 
 // findings are those about UCX.
-func (s *ucxReport) findings(cards []string) []doctor.Finding {
+func (s *ucxReport) findings(cards []string, ports []doctor.Port) []doctor.Finding {
 	all := []doctor.Finding{s.devices()}
 	if f, found := s.idleCards(cards); found {
+		all = append(all, f)
+	}
+	if f, found := s.unconnected(); found {
+		all = append(all, f)
+	}
+	if f, found := s.dropped(ports, ucx.Library()); found {
 		all = append(all, f)
 	}
 	if len(s.transports()) > 0 {
@@ -114,28 +121,12 @@ func (s *ucxReport) devices() doctor.Finding {
 	return f
 }
 
-// idleCards reports cards that UCX does not use.
-func (s *ucxReport) idleCards(cards []string) (doctor.Finding, bool) {
-	var idle []string
-	for _, card := range cards {
-		if !slices.ContainsFunc(s.Survey.Devices, func(d ucx.Device) bool {
-			return d.OtherHosts() && strings.HasPrefix(d.Name, card+":")
-		}) {
-			idle = append(idle, card)
-		}
-	}
-	return doctor.Finding{Group: groupUCX, Name: "cards", Level: doctor.Warning,
-		Message: strings.Join(idle, ", ") + ": UCX does not use what is faster than TCP",
-		Remedy: "install ibverbs-providers and rdma-core; see locked memory above; give the user " +
-			"/dev/infiniband (docker run --device); unset UCX_TLS and UCX_NET_DEVICES",
-		Values: map[string]any{"idle": idle}}, len(idle) > 0
-}
-
 // atomics reports whether those of the network are coherent with the processor's.
 func (s *ucxReport) atomics() doctor.Finding {
 	over := strings.Join(s.transports(), ", ")
 	f := doctor.Finding{Group: groupUCX, Name: "atomics", Level: doctor.OK,
-		Values: map[string]any{"coherent": s.Coherent, "works": s.Failed == ""}}
+		Values: map[string]any{"coherent": s.Coherent, "works": s.Failed == "",
+			"emulated": s.emulated()}}
 	switch {
 	case s.Failed != "":
 		f.Level, f.Message = doctor.Warning, fmt.Sprintf("two ranks of this host fail over "+
@@ -145,6 +136,13 @@ func (s *ucxReport) atomics() doctor.Finding {
 	case s.Coherent:
 		f.Message = fmt.Sprintf("those of %s are coherent with the processor's, between two ranks "+
 			"of this host (litmus test); each job repeats the test between its hosts", over)
+		if cards := s.emulated(); len(cards) > 0 {
+			f.Level = doctor.Note
+			f.Message += "; UCX has the target's processor do them, by messages, although there " +
+				"are some of " + strings.Join(cards, ", ")
+			f.Remedy = "leave a processor free for the thread of each rank; UCX uses those of " +
+				"devices that have add, and, or, xor, swap and compare-and-swap, such as mlx5"
+		}
 	default:
 		f.Level, f.Message = doctor.Note, fmt.Sprintf("those of %s are not coherent with the "+
 			"processor's (litmus test), so all go through UCX, also within a host; results are "+
@@ -206,18 +204,31 @@ func startUCXProbe(ctx context.Context) (*ucxReport, error) {
 	if ctx.Err() != nil {
 		err = fmt.Errorf("it does not end within %v", ucxTimeout)
 	}
-	s := new(ucxReport)
-	if err == nil {
-		err = json.Unmarshal(out.Bytes(), s)
-	}
+	s, lines := lastReport(out.Bytes()), ucxLines(complaints.String())
 	var exit *exec.ExitError
-	switch lines := ucxLines(complaints.String()); {
-	case err == nil:
+	switch {
+	case err == nil && s != nil:
 		return s, nil
 	case errors.As(err, &exit) && exit.Exited() && lines != "":
-		return nil, errors.New(lines)
+		err = errors.New(lines)
 	default:
-		return nil, fmt.Errorf("%w; its errors: %q", err, lines)
+		err = fmt.Errorf("%w; its errors: %q", cmp.Or(err, errors.New("it reports nothing")), lines)
+	}
+	if s != nil {
+		s.Failed = err.Error()
+		return s, nil
+	}
+	return nil, err
+}
+
+// lastReport is the last report that the process has printed whole; nil: none.
+func lastReport(out []byte) (s *ucxReport) {
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		next := new(ucxReport)
+		if d.Decode(next) != nil {
+			return s
+		}
+		s = next
 	}
 }
 
@@ -238,7 +249,8 @@ func ucxLines(complaints string) string {
 	return strings.Join(lines[max(0, len(lines)-8):], "; ")
 }
 
-// examineUCX is that process.
+// examineUCX is that process. It prints what there is before it tests two ranks, which may fail to
+// end, and then all.
 func examineUCX(ctx context.Context, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, ucxTimeout*3/4)
 	defer cancel()
@@ -247,6 +259,9 @@ func examineUCX(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	s := ucxReport{Survey: look}
+	if err := json.NewEncoder(out).Encode(s); err != nil {
+		return err
+	}
 	if over := s.transports(); len(over) > 0 {
 		err = ucx.Loopback(ctx, strings.Join(append(over, "self"), ","),
 			func(job rma.Job) error { return s.test(ctx, job) })

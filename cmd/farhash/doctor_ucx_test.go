@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -99,11 +100,28 @@ func TestUCXLines(t *testing.T) {
 	}
 }
 
+// What the process has found counts, also where its test does not end.
+func TestUCXLastReport(t *testing.T) {
+	const first, second = `{"Survey":{"events":true}}` + "\n", `{"Coherent":true}` + "\n"
+	for out, want := range map[string]string{"": "<nil>", first[:9]: "<nil>", first: "true false",
+		first + second[:5]: "true false", first + second: "false true"} {
+		got := "<nil>"
+		if s := lastReport([]byte(out)); s != nil {
+			got = fmt.Sprint(s.Survey.Events, s.Coherent)
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", out, got, want)
+		}
+	}
+}
+
 // What machines with a card would show, and which none of the tests has.
 func TestUCXReport(t *testing.T) {
 	card := ucx.Device{Transport: "rc_mlx5", Name: "mlx5_0:1", Kind: ucx.Network, Used: true,
 		Atomics: ucx.ByCard}
 	wire := ucx.Device{Transport: "tcp", Name: "eth0", Kind: ucx.Network, Used: true}
+	datagrams := ucx.Device{Transport: "ud_mlx5", Name: "mlx5_0:1", Kind: ucx.Network, Used: true,
+		Atomics: ucx.ByTarget}
 	idle := card
 	idle.Used = false
 	of := func(devices ...ucx.Device) ucxReport {
@@ -118,6 +136,7 @@ func TestUCXReport(t *testing.T) {
 		message, avoid string
 	}{
 		{of(card, wire), "to other hosts", doctor.OK, "rc_mlx5 on mlx5_0:1, tcp on eth0", ""},
+		{of(card, datagrams), "to other hosts", doctor.OK, "ud_mlx5 on mlx5_0:1", "connections"},
 		{of(idle), "to other hosts", doctor.Warning, "no device", ""},
 		{of(idle, wire), "cards", doctor.Warning, "mlx5_0: UCX does not use", ""},
 		{of(card), "atomics", doctor.Note, "of rc_mlx5 are not coherent", ""},
@@ -128,7 +147,7 @@ func TestUCXReport(t *testing.T) {
 	} {
 		message := ""
 		cards := []string{"mlx5_0"}[:min(1, len(c.report.Survey.Devices))]
-		for _, f := range c.report.findings(cards) {
+		for _, f := range c.report.findings(cards, nil) {
 			if (f.Level == doctor.OK) != (f.Remedy == "") || f.Name == c.avoid {
 				t.Errorf("%+v", f)
 			}

@@ -23,4 +23,7 @@
 //	locked memory   /proc/self/limits against /sys/class/infiniband: cards lock the memory
 //	                that they access
 //	open files      /proc/self/limits
+//
+// [Machine.Ports] reads ports, drivers and GIDs of cards below /sys/class/infiniband, which farhash
+// doctor compares with what UCX uses.
 package doctor

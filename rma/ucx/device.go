@@ -41,12 +41,14 @@ const (
 // Atomics says which component does compare-and-swap and fetch-and-add.
 type Atomics string
 
-// The target's processor does them where the device cannot. Those of a card need not be atomic with
-// respect to the processor's: the litmus test finds out.
+// The target's processor does them where the device cannot, and also where a card has only some of
+// those that UCX asks for (InPart). Those of a card need not be atomic with respect to the
+// processor's: the litmus test finds out.
 const (
 	ByTarget    Atomics = "target"
 	ByProcessor Atomics = "processor"
 	ByCard      Atomics = "card"
+	InPart      Atomics = "card in part"
 )
 
 // OtherHosts reports whether UCX may send over the device to other hosts.

@@ -33,6 +33,22 @@ static int kind(uct_device_type_t type) {
 	}
 }
 
+// What UCP asks of a card before it uses any of its atomics.
+enum {
+	ALL_FETCHING = UCS_BIT(UCT_ATOMIC_OP_ADD) | UCS_BIT(UCT_ATOMIC_OP_AND) |
+		UCS_BIT(UCT_ATOMIC_OP_OR) | UCS_BIT(UCT_ATOMIC_OP_XOR) |
+		UCS_BIT(UCT_ATOMIC_OP_SWAP) | UCS_BIT(UCT_ATOMIC_OP_CSWAP),
+};
+
+static int atomics(const uct_iface_attr_t *attr) {
+	if (!attr->cap.atomic64.fop_flags)
+		return FH_NO_ATOMICS;
+	if (attr->cap.flags & UCT_IFACE_FLAG_ATOMIC_CPU)
+		return FH_PROCESSOR_ATOMICS;
+	return (attr->cap.atomic64.fop_flags & ALL_FETCHING) == ALL_FETCHING ? FH_CARD_ATOMICS :
+		FH_SOME_ATOMICS;
+}
+
 // describe opens a device to ask what it can do.
 static void describe(survey *l, uct_md_h md, const uct_tl_resource_desc_t *r, fu_device *d) {
 	uct_iface_config_t *config;
@@ -54,9 +70,7 @@ static void describe(survey *l, uct_md_h md, const uct_tl_resource_desc_t *r, fu
 		d->opened = 1;
 		d->bytesPerSecond = attr.bandwidth.dedicated + attr.bandwidth.shared;
 		d->latencyNs = attr.latency.c * 1e9;
-		if (attr.cap.atomic64.fop_flags)
-			d->atomics = attr.cap.flags & UCT_IFACE_FLAG_ATOMIC_CPU ? FH_PROCESSOR_ATOMICS :
-				FH_CARD_ATOMICS;
+		d->atomics = atomics(&attr);
 	}
 	uct_iface_close(iface);
 }

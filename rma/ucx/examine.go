@@ -53,7 +53,7 @@ func devices(found []C.fu_device) []Device {
 		all = append(all, Device{Transport: C.GoString(&f.transport[0]),
 			Name:           C.GoString(&f.name[0]),
 			Kind:           [...]DeviceKind{Network, Memory, Self, Accelerator}[f.kind],
-			Atomics:        [...]Atomics{ByTarget, ByProcessor, ByCard}[f.atomics],
+			Atomics:        [...]Atomics{ByTarget, ByProcessor, ByCard, InPart}[f.atomics],
 			BytesPerSecond: float64(f.bytesPerSecond), LatencyNs: float64(f.latencyNs)})
 	}
 	return all

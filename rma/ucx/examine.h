@@ -1,7 +1,8 @@
 // What UCX finds on this host, with nothing of UCX's types in it.
 
 enum { FH_NETWORK, FH_MEMORY, FH_SELF, FH_ACCELERATOR };          // what a device is
-enum { FH_NO_ATOMICS, FH_PROCESSOR_ATOMICS, FH_CARD_ATOMICS }; // and who does its atomics
+enum { FH_NO_ATOMICS, FH_PROCESSOR_ATOMICS, FH_CARD_ATOMICS, FH_SOME_ATOMICS }; // and who does
+                                                                                // its atomics
 
 typedef struct {
 	char transport[32], name[64];
