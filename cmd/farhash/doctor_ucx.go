@@ -211,8 +211,10 @@ func startUCXProbe(ctx context.Context) (*ucxReport, error) {
 		return s, nil
 	case errors.As(err, &exit) && exit.Exited() && lines != "":
 		err = errors.New(lines)
+	case lines != "":
+		err = fmt.Errorf("%w; its errors: %q", cmp.Or(err, errReportsNothing), lines)
 	default:
-		err = fmt.Errorf("%w; its errors: %q", cmp.Or(err, errors.New("it reports nothing")), lines)
+		err = cmp.Or(err, errReportsNothing)
 	}
 	if s != nil {
 		s.Failed = err.Error()
@@ -220,6 +222,8 @@ func startUCXProbe(ctx context.Context) (*ucxReport, error) {
 	}
 	return nil, err
 }
+
+var errReportsNothing = errors.New("it reports nothing")
 
 // lastReport is the last report that the process has printed whole; nil: none.
 func lastReport(out []byte) (s *ucxReport) {

@@ -21,7 +21,7 @@ func (m *meter) rates() ([]Rate, error) {
 	var all []Rate
 	for _, words := range rateLengths {
 		for _, flight := range rateFlights {
-			late, err := m.late(fmt.Sprintf("rate of reads of %d bytes, %d in flight",
+			late, err := m.late(fmt.Sprintf("reads of %d bytes, %d in flight",
 				words*wordBytes, flight))
 			if err != nil {
 				return nil, err
@@ -93,7 +93,8 @@ func (s *shipper) measure() (r *Shipped, err error) {
 		}
 	}
 	for _, words := range shipLengths {
-		late, err := s.late(fmt.Sprintf("rate of requests of %d bytes", words*wordBytes))
+		late, err := s.late(fmt.Sprintf("requests of %d bytes, %d in flight",
+			words*wordBytes, ShipFlight))
 		if err != nil {
 			return nil, err
 		}

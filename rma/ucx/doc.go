@@ -53,10 +53,10 @@
 // is lost, [rma.Window].CPUAtomicsCoherent holds. Otherwise it does not, and every compare-and-swap
 // and fetch-and-add goes through UCX, also within a host; plain loads and stores remain direct. If
 // updates are lost by UCX alone, Join fails. The test finds lost updates with high probability
-// where every tenth is lost, and hardly where it is one of thousands, as with Soft-RoCE:
-// internal/verbs tests the atomics of a device alone, and for longer. UCX 1.13 does not use those
-// of Soft-RoCE. [Examine] lists what UCX finds on a host, and [Loopback] does the test between two
-// ranks of one process, as farhash doctor does.
+// where every tenth is lost, and hardly where it is one of thousands, as with atomics of Soft-RoCE,
+// which UCX 1.13 does not use: internal/verbs tests those of a device alone, and for longer.
+// [Examine] lists what UCX finds on a host, and [Loopback] does the test between two ranks of one
+// process, as farhash doctor does.
 //
 // # Queues
 //
