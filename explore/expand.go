@@ -24,7 +24,6 @@ func (w *worker) expand(ctx context.Context) error {
 		to, parity = &w.now, w.parity
 	}
 	w.given = len(w.todo) / w.taskWords
-	defer func() { w.todo, w.given, w.at, w.counted = w.todo[:0], 0, 0, 0 }()
 	if err := w.visited.load(ctx, w.todo, w.states[:w.given*w.words]); err != nil {
 		return err
 	}
@@ -38,6 +37,8 @@ func (w *worker) expand(ctx context.Context) error {
 		}
 	}
 	w.countDone()
+	// After a failure they stay: the others may be about to write a checkpoint.
+	w.todo, w.given, w.at, w.counted = w.todo[:0], 0, 0, 0
 	return w.publish(ctx)
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/invariant"
@@ -131,6 +132,7 @@ func TestFindingsOfCheckpoint(t *testing.T) {
 	stop := fmt.Errorf("stopped at 3000")
 	m.hook = func(s uint64) error {
 		if s == 3000 {
+			time.Sleep(20 * time.Millisecond) // the other rank begins a checkpoint meanwhile
 			return stop
 		}
 		return nil
