@@ -116,6 +116,7 @@ type Result struct {
 	Depth     uint64 // number of the last level; initial states are level 0. BreadthFirst only
 	Deadlocks uint64
 	Findings  []uint64 // of the model: the largest over all ranks
+	Missed    float64  // with EncodingFingerprint the probability that a state was missed; else 0
 
 	Complete bool
 	Reason   Reason // why not complete
@@ -123,9 +124,6 @@ type Result struct {
 	NeedMem  uint64 // after MemoryFull: a budget to try, in bytes
 	Lost     []int  // after RankLost: the ranks that this one misses, in rising order
 	Saved    Saved  // after RankLost: what Options.Resume can go on with
-
-	// Missed is the probability that a state was missed, with EncodingFingerprint; else 0.
-	Missed float64
 
 	Ranks      int
 	Order      Order
@@ -189,30 +187,30 @@ func Run(ctx context.Context, job rma.Job, model Model, opts Options) (*Result, 
 
 // search is one rank's part of a search.
 type search struct {
-	job   rma.Job
-	model Model
-	bits  int // of a state
-	words int // of a state
-	// taskWords is the length of a task: 1, or that of a state where a name does not give it back.
-	taskWords int
-	initial   []uint64 // the initial states
-	findings  int      // of the model
-	live      []uint64 // of expander
-	expander  Expander
-	spare     int // states that a batch has room for beyond its length
-	opts      Options
-	encoding  Encoding
-	control   *control
-	exchange  *exchange
-	visited   visited
-	budget    *budget
-	worker    *worker
-	started   time.Time
-	table     tableSize
-	loss      error    // the first error that named a lost rank
-	lost      []int    // the ranks that were lost then
-	hosts     []string // by rank; nil where all are on one
-	stranded  *place   // nil: no state was found to be
+	job      rma.Job
+	model    Model
+	bits     int      // of a state
+	words    int      // of a state
+	initial  []uint64 // the initial states
+	findings int      // of the model
+	live     []uint64 // of expander
+	expander Expander
+	spare    int // states that a batch has room for beyond its length
+	opts     Options
+	encoding Encoding
+	control  *control
+	exchange *exchange
+	visited  visited
+	budget   *budget
+	worker   *worker
+	started  time.Time
+	table    tableSize
+	loss     error    // the first error that named a lost rank
+	lost     []int    // the ranks that were lost then
+	hosts    []string // by rank; nil where all are on one
+	stranded *place   // nil: no state was found to be
+
+	taskWords int // length of a task: 1, or words where a name does not give a state back
 }
 
 // newSearch makes what the ranks share. Collective.
