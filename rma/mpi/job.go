@@ -20,6 +20,7 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 	"github.com/farhash/farhash/rma/internal/neighbours"
+	"github.com/farhash/farhash/rma/internal/service"
 )
 
 // errClosed is the answer to a call of a rank that has left.
@@ -42,7 +43,8 @@ type Job struct {
 	near       *neighbours.Group // the ranks of this host
 	serves     bool              // all ranks take messages at any time
 	swaps      bool              // and carry out atomics that come so
-	service    service
+	service    service.Service
+	serving    sync.WaitGroup // the goroutine that calls the handlers
 
 	closing atomic.Bool
 	mu      sync.Mutex // one collective call at a time

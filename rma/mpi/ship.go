@@ -7,8 +7,6 @@ import "C"
 
 import (
 	"context"
-	"fmt"
-	"sync"
 	"unsafe"
 
 	"github.com/farhash/farhash/rma"
@@ -43,20 +41,12 @@ func (j *Job) openMessages(ctx context.Context, hidden bool) error {
 	}
 	j.serves, j.swaps = true, least[1] == 1
 	C.fh_serve(j.c)
-	j.service.running.Go(j.serve)
+	j.serving.Go(j.serve)
 	return nil
 }
 
-// service answers the requests of other ranks: it has the windows that are served, by number, and
-// a goroutine that calls their handlers. Goroutines that wait for an answer call them as well, as
-// to wake another one takes longer. C has all of them call one handler at a time.
-type service struct {
-	mu      sync.Mutex
-	windows map[uint32]*servedWindow
-	running sync.WaitGroup
-}
-
-// serve answers requests until the job ends.
+// serve answers requests until the job ends. Goroutines that wait for an answer do so as well, as to
+// wake this one takes longer. C has all of them call one handler at a time.
 func (j *Job) serve() {
 	for r := C.fh_take(j.c); r != nil; r = C.fh_take(j.c) {
 		j.answer(r)
@@ -74,12 +64,12 @@ func (j *Job) serveNow() bool {
 }
 
 func (j *Job) answer(r *C.fh_request) {
-	j.service.mu.Lock()
-	w := j.service.windows[uint32(r.window)]
-	j.service.mu.Unlock()
-	words, code := 0, C.int(C.FH_UNSERVED)
-	if w != nil {
-		words, code = w.handle(r)
+	words, served := j.service.Answer(uint32(r.window), int(r.from),
+		unsafe.Slice((*uint64)(r.request), int(r.words)),
+		unsafe.Slice((*uint64)(r.answer), int(r.room)))
+	code := C.int(0)
+	if !served {
+		code = C.FH_UNSERVED
 	}
 	C.fh_answer(j.c, r, code, C.int(words)) // an error comes again where this rank calls MPI
 }
@@ -87,15 +77,13 @@ func (j *Job) answer(r *C.fh_request) {
 // endService ends it, when all ranks have left.
 func (j *Job) endService() {
 	C.fh_dismiss(j.c)
-	j.service.running.Wait()
+	j.serving.Wait()
 }
 
 // servedWindow is a window of a job whose ranks take messages at any time.
 type servedWindow struct {
 	*Window
-	number   uint32     // the same on all ranks
-	handling sync.Mutex // around the following, and each of its calls
-	handler  rma.Handler
+	number uint32 // the same on all ranks
 }
 
 // windowOf is the window of this engine in one that an operation names. A window of another
@@ -107,42 +95,12 @@ func windowOf(w rma.Window) *Window {
 	return w.(*Window)
 }
 
-// handle has the window's handler answer a request.
-func (w *servedWindow) handle(r *C.fh_request) (words int, code C.int) {
-	w.handling.Lock()
-	defer w.handling.Unlock()
-	if w.handler == nil {
-		return 0, C.FH_UNSERVED
-	}
-	request := unsafe.Slice((*uint64)(r.request), int(r.words))
-	answer := unsafe.Slice((*uint64)(r.answer), int(r.room))
-	words = w.handler(int(r.from), request, answer)
-	if words < 0 || words > len(answer) {
-		panic(fmt.Sprintf("rma/mpi: a handler says that it wrote %d words, and there was room "+
-			"for %d", words, len(answer)))
-	}
-	return words, 0
-}
-
 // Serve has handler answer what other ranks ship to this one's segment; nil ends that.
 func (w *servedWindow) Serve(handler rma.Handler) {
 	if handler != nil && w.closed.Load() {
 		panic("rma/mpi: a handler for a window that this rank has closed")
 	}
-	w.handling.Lock() // one under way has returned
-	w.handler = handler
-	w.handling.Unlock()
-	s := &w.job.service
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if handler == nil {
-		delete(s.windows, w.number)
-		return
-	}
-	if s.windows == nil {
-		s.windows = map[uint32]*servedWindow{}
-	}
-	s.windows[w.number] = w
+	w.job.service.Serve(w.number, handler)
 }
 
 // Close gives the window up, and ends serving it.

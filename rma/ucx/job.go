@@ -20,6 +20,7 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 	"github.com/farhash/farhash/rma/internal/neighbours"
+	"github.com/farhash/farhash/rma/internal/service"
 	"github.com/farhash/farhash/rma/internal/star"
 )
 
@@ -52,7 +53,8 @@ type Job struct {
 	mu      sync.Mutex // one collective call at a time
 	windows []*Window  // made and not freed, in the same order on every rank
 	made    uint32     // how many were asked for
-	service service
+	service service.Service
+	serving sync.WaitGroup // the goroutine that calls the handlers
 	after   successors
 }
 
@@ -172,7 +174,7 @@ func (j *Job) serveOthers() error {
 	if err := j.fault("starting a thread", C.fu_serve(j.c)); err != nil {
 		return err
 	}
-	j.service.running.Go(j.serve)
+	j.serving.Go(j.serve)
 	return nil
 }
 

@@ -110,7 +110,7 @@ func (j *Job) end(inOrder bool) {
 	if j.c != nil {
 		C.fu_dismiss(j.c)
 	}
-	j.service.running.Wait() // a handler under way may use memory of others, which are watched
+	j.serving.Wait() // a handler under way may use memory of others, which are watched
 	j.watch.end()
 	if j.c != nil {
 		if !inOrder {

@@ -6,8 +6,6 @@ package ucx
 import "C"
 
 import (
-	"fmt"
-	"sync"
 	"unsafe"
 
 	"github.com/farhash/farhash/rma"
@@ -20,43 +18,18 @@ var (
 	_ [0]struct{} = [rma.MaxShipWords - C.FH_SHIP_WORDS]struct{}{} // C knows the limit as well
 )
 
-// service answers the requests of other ranks: it has the windows that are served, by number, and
-// the goroutine that calls their handlers.
-type service struct {
-	mu      sync.Mutex
-	windows map[uint32]*Window
-	running sync.WaitGroup
-}
-
 // serve answers requests until the job ends.
 func (j *Job) serve() {
 	for r := C.fu_take(j.c); r != nil; r = C.fu_take(j.c) {
-		j.service.mu.Lock()
-		w := j.service.windows[uint32(r.window)]
-		j.service.mu.Unlock()
-		words, code := 0, C.int(C.FH_UNSERVED)
-		if w != nil {
-			words, code = w.handle(r)
+		words, served := j.service.Answer(uint32(r.window), int(r.from),
+			unsafe.Slice((*uint64)(r.request), int(r.words)),
+			unsafe.Slice((*uint64)(r.answer), int(r.room)))
+		code := C.int(0)
+		if !served {
+			code = C.FH_UNSERVED
 		}
 		C.fu_answer(j.c, r, code, C.int(words))
 	}
-}
-
-// handle has the window's handler answer a request.
-func (w *Window) handle(r *C.fu_request) (words int, code C.int) {
-	w.handling.Lock()
-	defer w.handling.Unlock()
-	if w.handler == nil {
-		return 0, C.FH_UNSERVED
-	}
-	request := unsafe.Slice((*uint64)(r.request), int(r.words))
-	answer := unsafe.Slice((*uint64)(r.answer), int(r.room))
-	words = w.handler(int(r.from), request, answer)
-	if words < 0 || words > len(answer) {
-		panic(fmt.Sprintf("rma/ucx: a handler says that it wrote %d words, and there was room "+
-			"for %d", words, len(answer)))
-	}
-	return words, 0
 }
 
 // Serve has handler answer what other ranks ship to this one's segment; nil ends that.
@@ -64,20 +37,7 @@ func (w *Window) Serve(handler rma.Handler) {
 	if handler != nil && w.closed.Load() {
 		panic("rma/ucx: a handler for a window that this rank has closed")
 	}
-	w.handling.Lock() // one under way has returned
-	w.handler = handler
-	w.handling.Unlock()
-	s := &w.job.service
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if handler == nil {
-		delete(s.windows, w.number)
-		return
-	}
-	if s.windows == nil {
-		s.windows = map[uint32]*Window{}
-	}
-	s.windows[w.number] = w
+	w.job.service.Serve(w.number, handler)
 }
 
 // Ship sends a request to the handler of a rank.

@@ -11,7 +11,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -37,9 +36,7 @@ type Window struct {
 	closed atomic.Bool
 	keys   [][]byte // by rank: the address and key of its segment; only on rank 0
 
-	number   uint32 // the same on all ranks
-	handling sync.Mutex
-	handler  rma.Handler // of what is shipped to this rank
+	number uint32 // the same on all ranks
 }
 
 var _ rma.Window = (*Window)(nil)

@@ -1,0 +1,44 @@
+package service
+
+import (
+	"strings"
+	"testing"
+)
+
+// A request is answered by the handler of its window, while there is one.
+func TestAnswer(t *testing.T) {
+	var s Service
+	answer := make([]uint64, 2)
+	if _, served := s.Answer(1, 0, nil, answer); served {
+		t.Error("a window without a handler answers")
+	}
+	for window := range uint32(2) {
+		s.Serve(window, func(from int, request, answer []uint64) int {
+			answer[0] = uint64(window) + uint64(from) + request[0]
+			return 1
+		})
+	}
+	words, served := s.Answer(1, 10, []uint64{100}, answer)
+	if words != 1 || !served || answer[0] != 111 {
+		t.Errorf("the answer is %d words, %v, and begins with %d", words, served, answer[0])
+	}
+	s.Serve(1, nil)
+	if _, served := s.Answer(1, 0, nil, answer); served {
+		t.Error("a window answers that is served no more")
+	}
+	if _, served := s.Answer(0, 0, []uint64{0}, answer); !served {
+		t.Error("a window answers no more since another one does not")
+	}
+}
+
+func TestAnswerThatIsTooLong(t *testing.T) {
+	var s Service
+	s.Serve(0, func(int, []uint64, []uint64) int { return 3 })
+	defer func() {
+		text, _ := recover().(string)
+		if !strings.Contains(text, "3 words") || !strings.Contains(text, "room for 2") {
+			t.Errorf("the panic says %q", text)
+		}
+	}()
+	s.Answer(0, 0, nil, make([]uint64, 2))
+}
