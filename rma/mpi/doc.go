@@ -30,9 +30,10 @@
 // of the owner's program carry out (package ship). Requests and answers are messages on the job's
 // communicator, a duplicate of the program's. The thread that owns MPI takes them, or a thread that
 // waits for an answer; a goroutine of the engine calls the handlers, or, as waking it takes
-// longer, one that waits for an answer to a request of its own. Who waits in one job takes the
-// messages of all. A rank has four requests on their
-// way to another one, and the others wait.
+// longer, one that waits for an answer to a request of its own; it also answers what has come
+// together with its own answer. Who waits in one job takes the messages of all. A rank has four
+// requests on their way to another one, and the others wait. A rendezvous takes several messages
+// more, so with MPICH over TCP there is none below 128 KiB: UCX_RNDV_THRESH is set if it is not.
 //
 // Compare-and-swap and fetch-and-add go by messages as well, up to 64 in each, and the owner's
 // thread carries them out by instructions of its processor. So direct access is atomic with them,

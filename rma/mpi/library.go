@@ -83,6 +83,9 @@ func fastNetwork() bool {
 
 // prepare sets what the library reads when it is initialised. What the user has set stays.
 func (l library) prepare() {
+	if l.kind == mpich && !fastNetwork() {
+		setDefault("UCX_RNDV_THRESH", "128k") // over TCP a rendezvous takes several messages more
+	}
 	if l.kind != openMPI {
 		return
 	}

@@ -304,19 +304,11 @@ fh_request *fh_take_now(fh_job *job) {
 	return r;
 }
 
-// fh_join_shippers enters a thread that waits for an answer. It carries out requests meanwhile:
-// to wake another thread takes longer than most of them.
-void fh_join_shippers(fh_job *job) {
+// fh_shippers enters threads that wait for an answer, or takes them off. They carry out the requests
+// that come meanwhile, and all that there are afterwards: to wake another thread takes longer.
+void fh_shippers(fh_job *job, int more) {
 	pthread_mutex_lock(&job->inboxLock);
-	job->shippers++;
-	pthread_mutex_unlock(&job->inboxLock);
-}
-
-void fh_leave_shippers(fh_job *job, int toServe) {
-	pthread_mutex_lock(&job->inboxLock);
-	job->shippers--;
-	if (!toServe)
-		wake(job);
+	job->shippers += more;
 	pthread_mutex_unlock(&job->inboxLock);
 }
 

@@ -186,22 +186,23 @@ int fh_submit(fh_queue *q) {
 }
 
 // awaitAnswer is fh_wait for an operation that goes by a message. Who waits for an answer of a
-// program returns early to carry out a request of another one.
+// program returns early to carry out requests of others.
 static int awaitAnswer(fh_queue *q, const fh_op *op, int spins) {
-	int err = 0, ships = op->kind == FH_SHIP && spins > 0, toServe = 0;
+	int err = 0, ships = op->kind == FH_SHIP && spins > 0;
 	if (ships)
-		fh_join_shippers(q->job);
+		fh_shippers(q->job, 1);
 	fh_polling(1);
-	for (int vain = 0; !err && !toServe; fh_give_way(vain++)) {
+	for (int vain = 0; !err; fh_give_way(vain++)) {
 		err = spins-- < 0 ? FH_PENDING : fh_poll(q->job);
 		if (__atomic_load_n(&op->state, __ATOMIC_ACQUIRE) == FH_DONE)
 			break;
-		toServe = ships && fh_is_asked(q->job);
+		if (!err && ships && fh_is_asked(q->job))
+			err = FH_PENDING;
 	}
 	fh_polling(-1);
 	if (ships)
-		fh_leave_shippers(q->job, toServe);
-	return toServe ? FH_PENDING : err;
+		fh_shippers(q->job, -1);
+	return err;
 }
 
 // fh_wait waits shortly for an operation: FH_PENDING if it is not done.

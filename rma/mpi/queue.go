@@ -159,10 +159,10 @@ func (q *Queue) Wait(ctx context.Context, h rma.Handle) error {
 			panic(fmt.Sprintf("rma/mpi: operation %d is waited for and was not submitted", h))
 		}
 		code := C.fh_wait(q.c, C.int(h), spins)
+		served := q.ops[h].kind == C.FH_SHIP && q.job.serveNow()
 		if code != 0 && code != C.FH_PENDING {
 			return q.job.lib.fault("waiting for an operation", code)
 		}
-		served := q.ops[h].kind == C.FH_SHIP && q.job.serveNow()
 		if err := ctx.Err(); err != nil {
 			return err
 		}

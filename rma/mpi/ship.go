@@ -45,22 +45,21 @@ func (j *Job) openMessages(ctx context.Context, hidden bool) error {
 	return nil
 }
 
-// serve answers requests until the job ends. Goroutines that wait for an answer do so as well, as to
-// wake this one takes longer. C has all of them call one handler at a time.
+// serve answers requests until the job ends. Goroutines that wait for an answer do so as well, as
+// to wake this one takes longer. C has all of them call one handler at a time.
 func (j *Job) serve() {
 	for r := C.fh_take(j.c); r != nil; r = C.fh_take(j.c) {
 		j.answer(r)
 	}
 }
 
-// serveNow answers a request, if there is one and no other goroutine does so.
-func (j *Job) serveNow() bool {
-	r := C.fh_take_now(j.c)
-	if r == nil {
-		return false
+// serveNow answers the requests that there are, unless another goroutine does so.
+func (j *Job) serveNow() (served bool) {
+	for r := C.fh_take_now(j.c); r != nil; r = C.fh_take_now(j.c) {
+		j.answer(r)
+		served = true
 	}
-	j.answer(r)
-	return true
+	return served
 }
 
 func (j *Job) answer(r *C.fh_request) {
