@@ -128,14 +128,19 @@
 //	go test -tags 'mpi openmpi' -bench Rates -run - -benchtime 1x ./rma/mpi
 //
 // compares with a loop in C that calls MPI_Get and MPI_Win_flush. Microseconds of one
-// operation of 64 bytes between two network namespaces over TCP, on a busy machine of two
-// cores; other ranks took the time that the loops in C vary by:
+// operation of 64 bytes between two network namespaces over TCP (Intel Xeon under KVM, 2 cores; the
+// second of two runs):
 //
-//	                get   joined get   put   swap   swaps, 64 in flight
-//	Open MPI 4.1.4   22       0.8       13     22     25
-//	  loop in C    16-35                16     34
-//	MPICH 4.0.2      44       2.4       66     41     17
-//	  loop in C      78                 57     39
+//	                get   joined get   put   swaps, 64 in flight
+//	Open MPI 4.1.4   86       5.0       83     12
+//	  loop in C      14                  9
+//	MPICH 4.0.2      65       3.6      113     10
+//	  loop in C      13                 13
+//
+// The other rank waits in a collective call meanwhile. In C it polls; here its owner takes the calls
+// of that wait for those of a rank that makes progress itself, and sleeps. Where both ranks do
+// operations, a read of the cache takes 1.3 times as long as in C under Open MPI, and 0.8 times
+// under MPICH (docs/benchmarks.md).
 //
 // Within a host an operation through a queue of rma/shm takes 0.05 to 0.1, and a table with
 // direct access calls nothing of this package. Operations on a rank that
