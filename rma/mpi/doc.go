@@ -137,9 +137,9 @@
 //	MPICH 4.0.2      65       3.6      113     10
 //	  loop in C      13                 13
 //
-// The other rank waits in a collective call meanwhile. In C it polls; here its owner takes the calls
-// of that wait for those of a rank that makes progress itself, and sleeps. Where both ranks do
-// operations, a read of the cache takes 1.3 times as long as in C under Open MPI, and 0.8 times
+// The other rank waits in a collective call meanwhile. In C it polls; here its owner takes the
+// calls of that wait for those of a rank that makes progress itself, and sleeps. Where both ranks
+// do operations, a read of the cache takes 1.3 times as long as in C under Open MPI, and 0.8 times
 // under MPICH (docs/benchmarks.md).
 //
 // Within a host an operation through a queue of rma/shm takes 0.05 to 0.1, and a table with
