@@ -52,10 +52,13 @@ type answer struct {
 	Saved   string `json:"checkpoint,omitempty"` // to continue from after the loss
 	// Only when asked for and found: the ids of the transitions.
 	Trace *[]string `json:"trace,omitempty"`
+	// LiveSeconds is the time for liveness after a complete search.
+	LiveSeconds *float64 `json:"liveSeconds,omitempty"`
 	// What was asked for, in that order.
 	Properties []propertyAnswer `json:"properties,omitempty"`
 
 	bits   int
+	sweeps int // for liveness
 	detail string
 	traced string // the flag
 	goal   string // that the trace leads to
@@ -76,6 +79,10 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer,
 	}
 	if res.Access != (ship.Choice{}) {
 		a.Access = res.Access.String()
+	}
+	if res.Live != nil {
+		seconds := res.Live.Elapsed.Seconds()
+		a.LiveSeconds, a.sweeps = &seconds, res.Live.Sweeps
 	}
 	if res.Order == explore.BreadthFirst {
 		a.Depth = &res.Depth
@@ -214,6 +221,10 @@ func (a *answer) printText(w io.Writer) {
 	fmt.Fprintf(t, "seconds\t%.3f\t%s, %s with %s\n", a.Seconds,
 		rate(a.States, a.Seconds, "states/s"), rate(a.Arcs, a.Seconds, "arcs/s"),
 		plural.Of(a.Ranks, "rank"))
+	if a.LiveSeconds != nil {
+		fmt.Fprintf(t, "seconds for liveness\t%.3f\t%s\n", *a.LiveSeconds,
+			plural.Of(a.sweeps, "sweep"))
+	}
 	fmt.Fprintf(t, "bytes per state\t%.1f\ta marking has %s, stored as %s\n",
 		a.BytesPerState, plural.Of(a.bits, "bit"), a.Encoding)
 	if a.Access != "" {
