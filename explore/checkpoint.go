@@ -63,6 +63,19 @@ func (e *OtherModelError) Error() string {
 		e.Path, e.Have, e.Want)
 }
 
+// tryCheckpoint finds out whether checkpoints can be written. Collective.
+func (s *search) tryCheckpoint(ctx context.Context) error {
+	path := s.opts.Checkpoint
+	if path == "" {
+		return nil
+	}
+	err := archive.Spares(path, s.opts.Resume)
+	if err = rma.AllSucceeded(ctx, s.job, "saving "+path, err); err != nil {
+		return err
+	}
+	return archive.Try(ctx, s.job, path)
+}
+
 // checkpointDue has all ranks write a checkpoint when it is time. Only a rank with a
 // block that is not done asks, so that the search cannot end meanwhile.
 func (w *worker) checkpointDue(ctx context.Context) error {

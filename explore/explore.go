@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/farhash/farhash/internal/archive"
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
@@ -187,30 +186,29 @@ func Run(ctx context.Context, job rma.Job, model Model, opts Options) (*Result, 
 
 // search is one rank's part of a search.
 type search struct {
-	job      rma.Job
-	model    Model
-	bits     int      // of a state
-	words    int      // of a state
-	initial  []uint64 // the initial states
-	findings int      // of the model
-	live     []uint64 // of expander
-	expander Expander
-	spare    int // states that a batch has room for beyond its length
-	opts     Options
-	encoding Encoding
-	control  *control
-	exchange *exchange
-	visited  visited
-	budget   *budget
-	worker   *worker
-	started  time.Time
-	table    tableSize
-	loss     error    // the first error that named a lost rank
-	lost     []int    // the ranks that were lost then
-	hosts    []string // by rank; nil where all are on one
-	stranded *place   // nil: no state was found to be
-
-	taskWords int // length of a task: 1, or words where a name does not give a state back
+	job       rma.Job
+	model     Model
+	bits      int      // of a state
+	words     int      // of a state
+	initial   []uint64 // the initial states
+	findings  int      // of the model
+	live      []uint64 // of expander
+	expander  Expander
+	spare     int // states that a batch has room for beyond its length
+	opts      Options
+	encoding  Encoding
+	control   *control
+	exchange  *exchange
+	visited   visited
+	budget    *budget
+	worker    *worker
+	started   time.Time
+	table     tableSize
+	loss      error    // the first error that named a lost rank
+	lost      []int    // the ranks that were lost then
+	hosts     []string // by rank; nil where all are on one
+	stranded  *place   // nil: no state was found to be
+	taskWords int      // length of a task: 1, or words where a name does not give a state back
 }
 
 // newSearch makes what the ranks share. Collective.
@@ -233,14 +231,8 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 	if err := s.agree(ctx, err); err != nil {
 		return nil, err
 	}
-	if opts.Checkpoint != "" {
-		err := archive.Spares(opts.Checkpoint, opts.Resume)
-		if err = rma.AllSucceeded(ctx, job, "saving "+opts.Checkpoint, err); err == nil {
-			err = archive.Try(ctx, job, opts.Checkpoint)
-		}
-		if err != nil {
-			return nil, err // before hours of search, not after
-		}
+	if err := s.tryCheckpoint(ctx); err != nil {
+		return nil, err // before hours of search, not after
 	}
 	if s.control, err = newControl(ctx, job, s.words, s.findings); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"context"
 	"runtime"
 
+	"github.com/farhash/farhash/internal/launch"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/neighbours"
 )
@@ -25,7 +26,8 @@ func (j *Job) shareHosts(ctx context.Context, cfg Config, name string) error {
 		return err
 	}
 	j.near = near
-	if len(near.Ranks) >= runtime.NumCPU() { // each has two threads that wait
+	m, _, _ := launch.Detect() // of the program, which may have more ranks here than the job
+	if max(len(near.Ranks), m.LocalSize) >= runtime.NumCPU() { // each has two threads that wait
 		C.fh_crowded(1)
 	}
 	if cfg.Hidden || runtime.GOOS != "linux" {
