@@ -86,12 +86,12 @@ func liveSettings() []setting {
 
 // randomList is a random graph: sometimes with deadlocks, sometimes with a way back to the first
 // state from everywhere, often with parts that are not left any more.
-func randomList(rng *rand.Rand) (next [][]uint64, labels []uint64) {
-	n := 1 + rng.IntN(40)
+func randomList(rng *rand.Rand, most, degree int) (next [][]uint64, labels []uint64) {
+	n := 1 + rng.IntN(most)
 	deadlocks, back, parts := rng.IntN(4) == 0, rng.IntN(4) == 0, 1+rng.IntN(4)
 	for s := range n {
 		var to []uint64
-		for range rng.IntN(4) {
+		for range rng.IntN(degree) {
 			t := rng.IntN(n)
 			if s%parts != t%parts && s >= parts { // the first states lead to all parts
 				continue
@@ -136,6 +136,8 @@ func compareLive(t *testing.T, out []outcome, next [][]uint64, labels, initial [
 		switch {
 		case res.Trace != nil:
 			t.Fatalf("a trace where all is live: %+v", res)
+		case connected && len(initial) == 1 && res.Deadlocks == 0 && res.Live.Searches > 0:
+			t.Fatalf("all leads back to the initial state: %+v", res.Live)
 		case connected:
 			return "live, connected"
 		case res.Live.Searches > 1:
@@ -170,7 +172,10 @@ func TestLivenessOfRandomGraphs(t *testing.T) {
 	all := liveSettings()
 	cases := map[string]int{}
 	for i := range 1200 {
-		next, labels := randomList(rng)
+		next, labels := randomList(rng, 40, 4)
+		if i%10 == 1 { // the successors of a block are more than a batch
+			next, labels = randomList(rng, 200, 25)
+		}
 		initial := []uint64{0}
 		if i%5 == 0 {
 			initial = append(initial, rng.Uint64N(uint64(len(next))))
