@@ -26,7 +26,7 @@ func (j *Job) shareHosts(ctx context.Context, cfg Config, name string) error {
 		return err
 	}
 	j.near = near
-	m, _, _ := launch.Detect() // of the program, which may have more ranks here than the job
+	m, _, _ := launch.Detect()                                 // of the program, which may have more ranks here than the job
 	if max(len(near.Ranks), m.LocalSize) >= runtime.NumCPU() { // each has two threads that wait
 		C.fh_crowded(1)
 	}
