@@ -45,6 +45,10 @@
 //
 // The memory of a window is released when all ranks have closed it, by the next NewWindow.
 //
+// UCX keeps memory registered with a card after a window is closed, until libc unmaps it. Go unmaps
+// without libc, so the engine tells UCX: otherwise ranks read and write the pages of the closed
+// window where the next one has its address.
+//
 // # Litmus
 //
 // Atomics of a network card need not be atomic with respect to those of processors, and UCP does

@@ -55,7 +55,7 @@ func TestExamineChoice(t *testing.T) {
 // Two ranks of this process are on two hosts, and agree with the processor.
 func TestLoopback(t *testing.T) {
 	var ranks atomic.Int32
-	err := Loopback(t.Context(), "tcp,self", func(job rma.Job) error {
+	err := Loopback(t.Context(), transports, func(job rma.Job) error {
 		w, err := job.NewWindow(t.Context(), rma.Spec{Name: "loopback", Words: 1})
 		if err != nil {
 			return err
@@ -70,7 +70,7 @@ func TestLoopback(t *testing.T) {
 		t.Errorf("%d ranks: %v", ranks.Load(), err)
 	}
 	wrong := errors.New("wrong")
-	err = Loopback(t.Context(), "tcp,self", func(rma.Job) error { return wrong })
+	err = Loopback(t.Context(), transports, func(rma.Job) error { return wrong })
 	if !errors.Is(err, wrong) {
 		t.Errorf("%v", err)
 	}

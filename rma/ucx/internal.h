@@ -59,6 +59,8 @@ struct fu_window {
 	fu_job *job;
 	fu_window *next;
 	uint32_t number; // the same on all ranks
+	uint64_t *base;  // memory of this rank, and its length
+	int64_t words;
 	ucp_mem_h memory;
 	uint64_t *bases;   // by rank: its address there
 	void **keys;       // by rank: packed

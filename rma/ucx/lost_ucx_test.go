@@ -24,7 +24,7 @@ func blames(t *testing.T, who, rank int, err error) {
 
 // A rank that fails because it has lost another one has all errors name that one.
 func TestShareNamesTheLost(t *testing.T) {
-	err := together(t, 3, 3, true, overrides{transports: "tcp,self", atomics: coherent},
+	err := together(t, 3, 3, true, overrides{transports: transports, atomics: coherent},
 		func(job rma.Job) error {
 			var failed error
 			if job.Rank() == 1 {
@@ -46,7 +46,7 @@ func TestAbandonNamesTheLost(t *testing.T) {
 	err := rmatest.Together(4, func(rank int) error {
 		j, err := joinAs(t.Context(), Config{Rank: rank, Size: 4, Rendezvous: address,
 			Token: testToken, Timeout: hangGuard, Hidden: true},
-			overrides{transports: "tcp,self", atomics: coherent, host: fmt.Sprint(rank)})
+			overrides{transports: transports, atomics: coherent, host: fmt.Sprint(rank)})
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func TestLostNeighbour(t *testing.T) {
 	err := rmatest.Together(3, func(rank int) error {
 		_, err := joinAs(t.Context(), Config{Rank: rank, Size: 3, Rendezvous: address,
 			Token: testToken, Timeout: hangGuard},
-			overrides{transports: "tcp,self", host: fmt.Sprint(rank > 0), dies: rank == 1})
+			overrides{transports: transports, host: fmt.Sprint(rank > 0), dies: rank == 1})
 		if rank != 1 {
 			blames(t, rank, 1, err)
 		}

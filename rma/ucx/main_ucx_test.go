@@ -52,7 +52,7 @@ func TestConformance(t *testing.T) {
 		t.Run(mode.name, func(t *testing.T) {
 			rmatest.Test(t, func(ranks int, fn func(job rma.Job) error) error {
 				return together(t, ranks, mode.hosts, mode.hidden, overrides{
-					transports: "tcp,self", atomics: mode.atomics, hasty: true}, fn)
+					transports: transports, atomics: mode.atomics, hasty: true}, fn)
 			})
 		})
 	}
@@ -60,14 +60,14 @@ func TestConformance(t *testing.T) {
 
 // The litmus test distinguishes coherent atomics from others, and refuses no network for it.
 func TestLitmus(t *testing.T) {
-	err := together(t, 2, 2, true, overrides{transports: "tcp,self"},
+	err := together(t, 2, 2, true, overrides{transports: transports},
 		func(job rma.Job) error { return job.Barrier(t.Context()) })
 	if err != nil {
 		t.Errorf("hidden: %v", err)
 	}
 	for _, careless := range []bool{false, true} {
 		for _, ranks := range []int{2, 3} {
-			err := together(t, ranks, 2, false, overrides{transports: "tcp,self",
+			err := together(t, ranks, 2, false, overrides{transports: transports,
 				careless: careless}, func(job rma.Job) error {
 				w, err := job.NewWindow(t.Context(), rma.Spec{Name: "litmus", Words: 1})
 				if err == nil && w.CPUAtomicsCoherent() == careless {

@@ -14,7 +14,7 @@ import (
 
 // A queue that there is no memory for is an error.
 func TestQueueWithoutMemory(t *testing.T) {
-	err := together(t, 2, 2, true, overrides{transports: "tcp,self", atomics: coherent},
+	err := together(t, 2, 2, true, overrides{transports: transports, atomics: coherent},
 		func(job rma.Job) error {
 			if job.Rank() == 1 {
 				return job.Barrier(t.Context())

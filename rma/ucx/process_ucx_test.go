@@ -6,6 +6,7 @@ package ucx
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,11 @@ import (
 // roleVariable makes the test binary a rank that plays a role: its name, its argument, rank,
 // ranks and rendezvous.
 const roleVariable = "RANK_TEST_ROLE"
+
+// transportsVariable is what the tests run over, as in UCX_TLS: "rc_verbs,ud_verbs,self".
+const transportsVariable = "FARHASH_TEST_TRANSPORTS"
+
+var transports = cmp.Or(os.Getenv(transportsVariable), "tcp,self")
 
 // jobLimit ends a rank that would never end.
 const jobLimit = 4 * time.Minute
@@ -61,7 +67,7 @@ func inJob(argument string, rank, size int, address string, role func(a *actor) 
 	ctx, cancel := context.WithTimeout(context.Background(), hangGuard)
 	defer cancel()
 	pairs, hosts := strings.Contains(argument, "pairs"), strings.Contains(argument, "hosts")
-	p := overrides{transports: "tcp,self"}
+	p := overrides{transports: transports}
 	if strings.Contains(argument, "silent") {
 		p.beat = 300 * time.Millisecond
 	}

@@ -19,7 +19,7 @@ import (
 // ranksWith has ranks serve a window by handlers of their own.
 func ranksWith(t *testing.T, ranks int, hidden bool, fn func(job rma.Job, w *Window) error) {
 	t.Helper()
-	err := together(t, ranks, 2, hidden, overrides{transports: "tcp,self", atomics: coherent},
+	err := together(t, ranks, 2, hidden, overrides{transports: transports, atomics: coherent},
 		func(job rma.Job) error {
 			w, err := job.NewWindow(t.Context(), rma.Spec{Name: "served", Words: 64})
 			if err != nil {

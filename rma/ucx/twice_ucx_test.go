@@ -18,7 +18,7 @@ func TestJoinTwice(t *testing.T) {
 	err := rmatest.Together(3, func(rank int) error {
 		cfg := Config{Rank: rank, Size: 3, Rendezvous: address, Token: testToken,
 			Timeout: hangGuard, Hidden: true}
-		p := overrides{transports: "tcp,self", atomics: coherent, host: fmt.Sprint(rank)}
+		p := overrides{transports: transports, atomics: coherent, host: fmt.Sprint(rank)}
 		for range 4 {
 			job, err := joinAs(t.Context(), cfg, p)
 			if err != nil {

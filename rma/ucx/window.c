@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ucm/api/ucm.h>
+
 #include "shim.h"
 #include "internal.h"
 
@@ -13,6 +15,8 @@ int fu_map(fu_job *job, uint32_t number, uint64_t *base, int64_t words, fu_windo
 	fu_window *w = fu_calloc(1, sizeof *w);
 	w->job = job;
 	w->number = number;
+	w->base = base;
+	w->words = words;
 	w->bases = fu_calloc(job->size, sizeof *w->bases);
 	w->keys = fu_calloc(job->size, sizeof *w->keys);
 	w->rkeys = fu_calloc(job->size, sizeof *w->rkeys);
@@ -104,8 +108,12 @@ int fu_release(fu_window *w) {
 			ucp_rkey_destroy(w->rkeys[r]);
 		free(w->keys[r]);
 	}
-	if (w->memory)
+	if (w->memory) {
 		s = ucp_mem_unmap(w->job->context, w->memory);
+		// UCX keeps memory registered until it sees munmap of libc. Go unmaps without libc, and
+		// the next window at this address would have the pages of this one.
+		ucm_vm_munmap(w->base, w->words * 8);
+	}
 	free(w->bases);
 	free(w->keys);
 	free(w->rkeys);
