@@ -10,7 +10,8 @@ type Config struct {
 	// Token is a secret of the ranks of this job: the same random text on each, of at least
 	// 8 bytes.
 	Token string
-	// Timeout bounds the wait for the other ranks; 0 means DefaultTimeout.
+	// Timeout bounds the wait for the other ranks, and for each operation of the litmus test; 0
+	// means DefaultTimeout.
 	Timeout time.Duration
 	// Hidden windows allow no direct access: everything goes through UCX, also between ranks of
 	// one host. For tests and for measuring that path.

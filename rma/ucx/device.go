@@ -75,6 +75,25 @@ func Reaching(devices []Device, at net.Addr) string {
 	return strings.Join(names, ",")
 }
 
+// overTCP reports whether UCX may use TCP with these values of UCX_TLS and [DevicesVariable].
+func overTCP(transports, choice string, devices []Device) bool {
+	list, but := strings.CutPrefix(transports, "^")
+	named := slices.ContainsFunc(strings.Split(list, ","), func(name string) bool {
+		return name == "" || name == "all" || name == "tcp" || name == `\tcp`
+	})
+	if named == but {
+		return false
+	}
+	for _, name := range strings.Split(choice, ",") {
+		if !slices.ContainsFunc(devices, func(d Device) bool {
+			return d.Name == name && d.Kind == Network && d.Transport != "tcp"
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
 // interfaceOf is the name of the interface that has an address; "": none has.
 func interfaceOf(at net.Addr) string {
 	host, _, err := net.SplitHostPort(at.String())

@@ -37,3 +37,21 @@ func TestReaching(t *testing.T) {
 		}
 	}
 }
+
+// UCX uses TCP unless the settings exclude it, or name no device that it could use.
+func TestOverTCP(t *testing.T) {
+	devices := []Device{{Transport: "tcp", Name: "eth0", Kind: Network},
+		{Transport: "rc_verbs", Name: "rxe0:1", Kind: Network}}
+	for _, c := range []struct {
+		transports, choice string
+		want               bool
+	}{
+		{"", "", true}, {"all", "", true}, {"tcp,self", "all", true}, {`\tcp`, "", true},
+		{"^tcp", "", false}, {"^ud_verbs", "", true}, {"rc_verbs,ud_verbs,self", "", false},
+		{"", "rxe0:1", false}, {"", "rxe0:1,eth0", true}, {"", "eth[0-3]", true},
+	} {
+		if got := overTCP(c.transports, c.choice, devices); got != c.want {
+			t.Errorf("UCX_TLS=%q UCX_NET_DEVICES=%q: %v", c.transports, c.choice, got)
+		}
+	}
+}

@@ -111,8 +111,8 @@
 // progress for all, and lets others run in between. When none waits, a thread of C sleeps until the
 // worker's event descriptor signals an event, so a rank that computes serves the others. Over TCP
 // the target's processor does the work, but no goroutine of its program, except for requests.
-// UCX_TCP_CONN_NB is set to y if it is not set: otherwise UCX waits for a connection to a host that
-// was cut off, for minutes, while nothing else can make progress.
+// Where UCX may use TCP, UCX_TCP_CONN_NB is set to y if it is not set: otherwise UCX waits for a
+// connection to a host that was cut off, for minutes, while nothing else can make progress.
 //
 // # Ranks that are lost
 //

@@ -7,6 +7,7 @@ package ucx
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,9 +67,20 @@ func (j *Job) netDevices() string {
 	if os.Getenv(DevicesVariable) != "" || j.p.transports != "" {
 		return ""
 	}
+	return Reaching(names(), j.star.LocalAddr())
+}
+
+// overTCP reports whether UCX may use TCP.
+func (j *Job) overTCP() bool {
+	return overTCP(cmp.Or(j.p.transports, os.Getenv("UCX_TLS")), os.Getenv(DevicesVariable),
+		names())
+}
+
+// names lists the devices of this host with no more than their transports.
+func names() []Device {
 	var found [maxDevices]C.fu_device
 	n := C.fu_names(&found[0], maxDevices)
-	return Reaching(devices(found[:max(n, 0)]), j.star.LocalAddr())
+	return devices(found[:max(n, 0)])
 }
 
 // fault is an error of UCX with its text.
@@ -76,8 +88,9 @@ func fault(what string, code C.int) error {
 	return fmt.Errorf("rma/ucx: %s: %s", what, C.GoString(C.fu_text(code)))
 }
 
-// loopbackTimeout bounds the wait of two ranks of one process for each other.
-const loopbackTimeout = 10 * time.Second
+// loopbackTimeout bounds the wait of two ranks of one process for each other, and for each
+// operation. It is longer than UCX tries to connect.
+const loopbackTimeout = 40 * time.Second
 
 // Loopback runs fn on two ranks of this process, which reach each other over the transports as if
 // they were on two hosts: "tcp,self". Join has done the litmus test between them.

@@ -118,8 +118,8 @@ func joinPlace(ctx context.Context, cfg Config, p overrides, place string) (rma.
 	j.after.incarnations = make([]int, cfg.Size)
 	if cfg.Rejoin {
 		err = j.rejoin(within, cfg)
-	} else {
-		err = j.join(within, cfg)
+	} else if err = j.join(within, cfg); err == nil && !j.near.OneHost() {
+		err = j.tryOut(ctx, cfg.Timeout)
 	}
 	if err != nil {
 		j.fail(cfg.Rejoin)
@@ -127,6 +127,9 @@ func joinPlace(ctx context.Context, cfg Config, p overrides, place string) (rma.
 	}
 	if j.near.OneHost() {
 		return &onOneHost{Job: j.near.Memory, ucx: j}, nil
+	}
+	if j.rank == 0 && !cfg.Rejoin {
+		j.star.Admit(j.describe)
 	}
 	return j, nil
 }
@@ -147,16 +150,7 @@ func (j *Job) join(ctx context.Context, cfg Config) error {
 		return err
 	}
 	j.watch.begin(j)
-	if err := j.watch.present(ctx); err != nil {
-		return err
-	}
-	if err := j.tryOut(ctx); err != nil {
-		return err
-	}
-	if j.rank == 0 {
-		j.star.Admit(j.describe)
-	}
-	return nil
+	return j.watch.present(ctx)
 }
 
 // start starts UCX and returns the address of its worker.
@@ -179,11 +173,11 @@ func (j *Job) serveOthers() error {
 }
 
 // connectVariable has UCX wait for no connection over TCP while it holds the worker: to a host
-// that was cut off that would be minutes.
+// that was cut off that would be minutes. UCX warns of it where it does not use TCP.
 const connectVariable = "UCX_TCP_CONN_NB"
 
 func (j *Job) open() C.int {
-	if os.Getenv(connectVariable) == "" {
+	if os.Getenv(connectVariable) == "" && j.overTCP() {
 		_ = os.Setenv(connectVariable, "y") // in C as well; a constant is never refused
 	}
 	C.fu_filter_log(0)

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/farhash/farhash/rma"
 )
@@ -35,16 +36,17 @@ const litmusRounds = 32
 
 // tryOut has every rank change words of another one, on another host if there is one, by UCX
 // while the owner changes them by the processor. If no update is lost, processor atomics are
-// allowed on direct memory; else no rank uses them, and UCX alone must lose none. Collective.
-func (j *Job) tryOut(ctx context.Context) error {
+// allowed on direct memory; else no rank uses them, and UCX alone must lose none. Each operation
+// has the timeout, and not all together, as networks differ in speed. Collective.
+func (j *Job) tryOut(ctx context.Context, timeout time.Duration) error {
 	if j.p.atomics != measured {
 		j.coherent = j.p.atomics == coherent && j.near.Memory != nil
 		return nil
 	}
-	exact, err := j.litmus(ctx, j.near.Memory != nil)
+	exact, err := j.litmus(ctx, timeout, j.near.Memory != nil)
 	if err == nil && j.near.Memory != nil {
 		if j.coherent = exact; !exact {
-			exact, err = j.litmus(ctx, false)
+			exact, err = j.litmus(ctx, timeout, false)
 		}
 	}
 	if err == nil && !exact {
@@ -74,7 +76,8 @@ func (j *Job) partner(rank int, hosts []int) int {
 }
 
 // litmus reports whether no rank has lost an update. With processor set the owners take part.
-func (j *Job) litmus(ctx context.Context, processor bool) (exact bool, err error) {
+func (j *Job) litmus(ctx context.Context, timeout time.Duration, processor bool) (exact bool,
+	err error) {
 	hosts, err := j.hosts(ctx)
 	if err != nil {
 		return false, err
@@ -96,7 +99,7 @@ func (j *Job) litmus(ctx context.Context, processor bool) (exact bool, err error
 	if processor {
 		own.Go(func() { mine.work(uint64(guests), stop) })
 	}
-	err = j.visit(ctx, w, j.partner(j.rank, hosts))
+	err = j.visit(ctx, timeout, w, j.partner(j.rank, hosts))
 	_, err = j.share(ctx, "the litmus test", nil, err)
 	stop.Store(true) // all guests have ended, or one of them never will
 	own.Wait()
@@ -167,19 +170,24 @@ func (o *owner) turn() {
 }
 
 // visit changes the words of another rank by UCX.
-func (j *Job) visit(ctx context.Context, w *Window, target int) error {
+func (j *Job) visit(ctx context.Context, timeout time.Duration, w *Window, target int) error {
 	q, err := j.NewQueue(1)
 	if err != nil {
 		return err
 	}
 	defer q.Close()
+	result := func(h rma.Handle) (uint64, error) {
+		within, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		return result(within, q, h)
+	}
 	wins := uint64(0)
 	for range litmusRounds {
-		if _, err := result(ctx, q, q.FetchAdd(w, target, litmusAdds, 1)); err != nil {
+		if _, err := result(q.FetchAdd(w, target, litmusAdds, 1)); err != nil {
 			return err
 		}
 		h := q.CompareAndSwap(w, target, litmusTurn, turnFree, turnGuest)
-		seen, err := result(ctx, q, h)
+		seen, err := result(h)
 		if err != nil {
 			return err
 		}
@@ -187,10 +195,10 @@ func (j *Job) visit(ctx context.Context, w *Window, target int) error {
 			wins++
 		}
 	}
-	if _, err := result(ctx, q, q.FetchAdd(w, target, litmusWins, wins)); err != nil {
+	if _, err := result(q.FetchAdd(w, target, litmusWins, wins)); err != nil {
 		return err
 	}
-	_, err = result(ctx, q, q.FetchAdd(w, target, litmusEnds, 1))
+	_, err = result(q.FetchAdd(w, target, litmusEnds, 1))
 	return err
 }
 
