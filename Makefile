@@ -19,7 +19,7 @@ include clib/clib.mk
 # One target after the other: the tests measure out the machine.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help build build-eval run setup test test-all test-plain test-race test-lab test-mpi test-ucx test-beside soak torture cross spec spec-quick lint docs-check bench fuzz clean
+.PHONY: help build build-eval run setup test test-all test-plain test-race test-lab test-mpi test-ucx test-rdma test-beside soak torture cross spec spec-quick lint docs-check bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' \
@@ -95,6 +95,10 @@ test-ucx: ## run what needs UCX, where it is installed
 		$(GO) -C eval test -count=1 -timeout 30m -tags ucx ./net/... && \
 		$(GO) test -count=1 -timeout 30m -tags ucx -run UCX ./cmd/farhash || exit 1; \
 	else echo "tests of rma/ucx skipped: pkg-config knows no ucx (libucx-dev)"; fi
+
+# TESTS names some of scripts/rdma/tests.
+test-rdma: ## run UCX and MPI over verbs, in a guest with a card for RDMA made of software
+	scripts/setup rdma && GO='$(GO)' scripts/rdma/run $(TESTS)
 
 # At the same time, as neither measures anything: a search by SPIN takes one core.
 test-beside:

@@ -50,6 +50,9 @@ func TestConformance(t *testing.T) {
 		{"one host", false, 1, coherent},
 	} {
 		t.Run(mode.name, func(t *testing.T) {
+			if testing.Short() && mode.name != "two hosts" {
+				t.Skip("one mode has to do")
+			}
 			rmatest.Test(t, func(ranks int, fn func(job rma.Job) error) error {
 				return together(t, ranks, mode.hosts, mode.hidden, overrides{
 					transports: transports, atomics: mode.atomics, hasty: true}, fn)

@@ -173,7 +173,11 @@ func (p *process) expectEnd(t *testing.T, says string) {
 
 // Ranks in processes of their own.
 func TestProcesses(t *testing.T) {
-	for _, ranks := range []int{1, 2, 3} {
+	sizes := []int{1, 2, 3}
+	if testing.Short() {
+		sizes = []int{2}
+	}
+	for _, ranks := range sizes {
 		for _, c := range []struct{ argument, says string }{
 			{"hidden", "flat false"}, {"pairs", "flat "}, {"pairs-incoherent", "flat "},
 			{"any-hidden", "flat false"}, {"any-pairs", "flat "},

@@ -30,7 +30,11 @@ func tables(a *actor) error {
 		return err
 	}
 	s, err := stream.Open(a.ctx, a.job, stream.Options{Seed: 1, Access: access})
-	for i := 0; err == nil && i < 400; i++ {
+	steps := 400
+	if strings.HasPrefix(a.argument, "short-") {
+		steps = 40
+	}
+	for i := 0; err == nil && i < steps; i++ {
 		err = s.Step()
 	}
 	if err != nil {
@@ -54,7 +58,11 @@ var accesses = []ship.Access{ship.OneSided, ship.Shipped, ship.Auto}
 func TestTables(t *testing.T) {
 	for _, argument := range []string{"hidden=shipped", "pairs=one-sided",
 		"pairs-incoherent=shipped", "pairs-incoherent=auto"} {
-		for _, p := range start(t, 4, "tables", argument) {
+		ranks := 4
+		if testing.Short() {
+			ranks, argument = 2, "short-"+argument
+		}
+		for _, p := range start(t, ranks, "tables", argument) {
 			p.expectEnd(t, "the tables are right")
 		}
 	}
