@@ -71,7 +71,8 @@
 // enters it every [ProgressInterval] for other ranks if this one does not, so that a rank that
 // computes serves them even if Go has but one processor. A rank that uses the memory of another
 // one sends it an empty message, at most once a millisecond; the owner there then makes progress
-// for two milliseconds, sleeping for a few microseconds where nothing comes. It leaves messages to
+// for two milliseconds, sleeping for a few microseconds where nothing comes, unless other threads
+// keep calling MPI; those that wait in a collective call do so too rarely. It leaves messages to
 // threads that wait for answers, and polls only if none waits for the lock. Queues call MPI in
 // their own thread, once for a batch, under the lock of the owner; to hand a batch over to the
 // owner would cost two switches of threads. Buffers are memory of C; another buffer panics.
@@ -131,16 +132,15 @@
 // operation of 64 bytes between two network namespaces over TCP (Intel Xeon under KVM, 2 cores; the
 // second of two runs):
 //
-//	                get   joined get   put   swaps, 64 in flight
-//	Open MPI 4.1.4   86       5.0       83     12
-//	  loop in C      14                  9
-//	MPICH 4.0.2      65       3.6      113     10
-//	  loop in C      13                 13
+//	                get   joined get   put   swap   swaps, 64 in flight
+//	Open MPI 4.1.4   33       0.9       23     37      5.0
+//	  loop in C      14                  9     16
+//	MPICH 4.0.2      25       0.6       53     30      4.8
+//	  loop in C      13                 13      8
 //
-// The other rank waits in a collective call meanwhile. In C it polls; here its owner takes the
-// calls of that wait for those of a rank that makes progress itself, and sleeps. Where both ranks
-// do operations, a read of the cache takes 1.3 times as long as in C under Open MPI, and 0.8 times
-// under MPICH (docs/benchmarks.md).
+// The other rank waits in a collective call meanwhile. Where both ranks do operations, a read of
+// the cache takes 1.3 times as long as in C under Open MPI, and 0.8 times under MPICH
+// (docs/benchmarks.md).
 //
 // Within a host an operation through a queue of rma/shm takes 0.05 to 0.1, and a table with
 // direct access calls nothing of this package. Operations on a rank that

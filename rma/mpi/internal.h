@@ -68,6 +68,7 @@ extern int fh_is_ending;  // in MPI_Finalize
 extern int fh_is_passive; // no thread owns MPI
 
 int64_t fh_now(void);
+void fh_lock_to_wait(void);
 void fh_heat(void);
 void fh_heat_for_messages(void);
 void fh_attend(fh_job *job); // under the lock, as are the following

@@ -134,7 +134,7 @@ int fh_meet(fh_job *job, int spins, int *goneRank) {
 	*goneRank = -1;
 	for (;; sched_yield()) {
 		int done = 0;
-		fh_lock();
+		fh_lock_to_wait();
 		int err = MPI_Test(&job->meeting, &done, MPI_STATUS_IGNORE);
 		if (!err && done)
 			err = job->ended++ == 0 ? attend(job) : 0;

@@ -37,6 +37,13 @@ enum {
 static int wanted; // threads that wait for the lock, or are about to take it
 
 void fh_lock(void) {
+	fh_lock_to_wait();
+	entered++;
+}
+
+// fh_lock_to_wait is fh_lock for a thread that waits for other ranks with long pauses: the owner
+// makes progress as if it did not.
+void fh_lock_to_wait(void) {
 	__atomic_fetch_add(&wanted, 1, __ATOMIC_RELAXED);
 	for (int i = 0; pthread_mutex_trylock(&lock) != 0; i++)
 		if (i == LOCK_TRIES) {
@@ -44,7 +51,6 @@ void fh_lock(void) {
 			break;
 		}
 	__atomic_fetch_sub(&wanted, 1, __ATOMIC_RELAXED);
-	entered++;
 }
 
 // tryLock takes the lock if no other thread has it or waits for it: who polls would otherwise take
