@@ -26,8 +26,9 @@ func (j *Job) shareHosts(ctx context.Context, cfg Config, name string) error {
 		return err
 	}
 	j.near = near
-	m, _, _ := launch.Detect()                                 // of the program, which may have more ranks here than the job
-	if max(len(near.Ranks), m.LocalSize) >= runtime.NumCPU() { // each has two threads that wait
+	// The program may have more ranks here than the job. Each has two threads that wait.
+	m, _, _ := launch.Detect()
+	if max(len(near.Ranks), m.LocalSize) >= runtime.NumCPU() {
 		C.fh_crowded(1)
 	}
 	if cfg.Hidden || runtime.GOOS != "linux" {

@@ -116,10 +116,14 @@ func (l library) addBySwap() bool { return l.kind == openMPI && l.major <= 4 }
 func (l library) remedy() string {
 	switch {
 	case l.kind == openMPI && l.major == 4:
+		now := "" // what the user has chosen; after prepare the variable may be ours
+		if value := os.Getenv(oscVariable); value != oscChoice() {
+			now = fmt.Sprintf("; it is %q now", value)
+		}
 		return fmt.Sprintf("set %s=%s (mpirun -x, or mpirun --mca osc %s) before MPI is "+
-			"initialised; it is %q now. With UCX on a network without RDMA also set "+
+			"initialised%s. With UCX on a network without RDMA also set "+
 			"OMPI_MCA_opal_common_ucx_tls=any and OMPI_MCA_opal_common_ucx_devices=any",
-			oscVariable, oscChoice(), oscChoice(), os.Getenv(oscVariable))
+			oscVariable, oscChoice(), oscChoice(), now)
 	case l.kind == openMPI:
 		return "try another one-sided component: mpirun --mca osc rdma, or ucx"
 	}
