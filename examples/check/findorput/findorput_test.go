@@ -1,11 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/statespace"
@@ -85,26 +81,9 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-var withSpin = flag.Bool("spin", false, "compare with SPIN")
-
 // SPIN finds an error in the same versions of spec/findorput.pml.
 func TestSpinAgrees(t *testing.T) {
-	if !*withSpin {
-		t.Skip("takes half a minute; make spec-quick runs it, by -spin")
-	}
-	for _, tool := range []string{"spin", "gcc"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip("needs SPIN and a C compiler: ", err)
-		}
-	}
-	out, _ := exec.Command("spin", "-V").Output()
-	if !bytes.HasPrefix(out, []byte("Spin Version")) {
-		t.Skip("the program spin here is another one")
-	}
-	model, err := filepath.Abs("../../../spec/findorput.pml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	statespace.NeedSpin(t)
 	for _, v := range versions {
 		mutant := v.name
 		if v.config.mutant == 0 {
@@ -113,32 +92,20 @@ func TestSpinAgrees(t *testing.T) {
 		if v.name == "WAIT, no deaths" {
 			mutant = "WAIT"
 		}
-		fails := spinFails(t, model, v.config, mutant)
+		_, fails := statespace.Spin(t, "findorput.pml", parameters(v.config, mutant))
 		if fails != (v.fails != "") {
 			t.Errorf("%s: SPIN finds an error: %v; it should be %q", v.name, fails, v.fails)
 		}
 	}
 }
 
-// spinFails reports whether SPIN finds an error.
-func spinFails(t *testing.T, model string, c config, mutant string) bool {
-	t.Helper()
+// parameters are those of spec/findorput.pml.
+func parameters(c config, mutant string) string {
 	memory := 0
 	if c.memory {
 		memory = 1
 	}
-	parameters := fmt.Sprintf("-DPROCS=2 -DOPS=%d -DOTHERS=%d -DBUCKETS=%d -DCHUNK=%d -DLIMIT=%d "+
+	return fmt.Sprintf("-DPROCS=2 -DOPS=%d -DOTHERS=%d -DBUCKETS=%d -DCHUNK=%d -DLIMIT=%d "+
 		"-DHOME3=%d -DDISTINCT=%d -DDEATHS=%d -DMEMORY=%d -DMUTANT=%s -DREACH=0", c.ops, c.others,
 		c.buckets, c.chunk, c.limit, c.home3, c.distinct, c.deaths, memory, mutant)
-	script := exec.Command("sh", "-ec", "spin -a "+parameters+` "$0" >spin.out
-		gcc -O0 -w -DSAFETY -DNOREDUCE -DCOLLAPSE -DMEMLIM=1000 -o pan pan.c
-		./pan || true`, model)
-	script.Dir = t.TempDir()
-	out, err := script.CombinedOutput()
-	fails := bytes.Contains(out, []byte("errors: 1"))
-	if err != nil || fails == bytes.Contains(out, []byte("errors: 0")) ||
-		!fails && !bytes.Contains(out, []byte("Full statespace search")) {
-		t.Fatalf("spin %s: %v\n%s", parameters, err, out)
-	}
-	return fails
 }

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/check"
-	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/internal/testkit/statespace"
 )
 
@@ -161,9 +160,7 @@ var larger = []version{
 }
 
 func TestLarger(t *testing.T) {
-	if invariant.Enabled {
-		t.Skip("takes long with assertions")
-	}
+	statespace.NeedFlag(t)
 	for _, v := range larger {
 		if v.config.ops[2] > 0 {
 			testLarger[[3]client](t, v)
