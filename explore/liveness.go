@@ -52,9 +52,6 @@ func (s *search) admitLive(o *Options) error {
 	return nil
 }
 
-// errUnknown ends the answer to liveness in good order, on all ranks.
-var errUnknown = errors.New("explore: liveness is unknown")
-
 // answerLive finds out whether Options.Live is live, once the search is complete. Collective.
 func (s *search) answerLive(ctx, uncancelled context.Context, res *Result) error {
 	if len(s.opts.Live) == 0 || !res.Complete {

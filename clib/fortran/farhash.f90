@@ -74,6 +74,12 @@ module farhash
     integer(c_int64_t) :: calls(5) = 0, round_trips(5) = 0, lost_swaps = 0
   end type
 
+  ! min_batch is -1 where no batches are shipped; reason ends with c_null_char.
+  type, bind(c) :: farhash_shipping
+    integer(c_int64_t) :: min_batch = 0, served = 0
+    character(c_char) :: reason(240) = c_null_char
+  end type
+
   type, bind(c) :: farhash_index_config
     integer(c_int64_t) :: key_size = 0, value_size = 0
     real(c_double) :: load = 0
@@ -176,6 +182,12 @@ module farhash
       import :: c_int, c_ptr, c_int64_t
       type(c_ptr), value :: set
       integer(c_int64_t), intent(out) :: buckets
+    end function
+
+    integer(c_int) function farhash_shipping_get(table, shipping) bind(c)
+      import :: c_int, c_ptr, farhash_shipping
+      type(c_ptr), value :: table
+      type(farhash_shipping), intent(out) :: shipping
     end function
 
     integer(c_int) function farhash_set_stats_get(set, stats) bind(c)

@@ -138,6 +138,9 @@ static void sets(void) {
 	HANDLES(farhash_set, job, farhash_set_buckets(it, &word));
 	farhash_set_stats stats;
 	HANDLES(farhash_set, job, farhash_set_stats_get(it, &stats));
+	farhash_shipping shipping;
+	HANDLES(void, job, farhash_shipping_get(it, &shipping));
+	REFUSED(farhash_shipping_get(set, NULL));
 	HANDLES(farhash_set, job, farhash_set_grow(it, 64));
 	HANDLES(farhash_set, job, farhash_set_save(it, "x"));
 	HANDLES(farhash_set, job, farhash_set_load(it, "x"));

@@ -96,6 +96,7 @@ contains
     character(len=*), intent(in) :: path
     type(c_ptr) :: set, other
     type(farhash_set_stats) :: stats
+    type(farhash_shipping) :: shipping
     integer(c_int64_t) :: list(n), length, buckets
     integer(c_int8_t) :: results(n)
     integer :: i
@@ -105,6 +106,8 @@ contains
     call claim(all(results == farhash_inserted), 'inserted')
     call is(farhash_ok, farhash_set_contains_batch(set, list, many, results), 'contains')
     call claim(all(results == farhash_found), 'found')
+    call is(farhash_ok, farhash_shipping_get(set, shipping), 'shipping')
+    call claim(shipping%min_batch == -1 .and. shipping%reason(1) == 'd', 'direct')
     call is(farhash_ok, farhash_set_stats_get(set, stats), 'stats')
     call claim(stats%inserted == n .and. stats%full == 0, 'counts')
     call is(farhash_ok, farhash_set_grow(set, 4096_c_int64_t), 'grow')
