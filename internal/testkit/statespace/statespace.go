@@ -1,6 +1,6 @@
 // Package statespace tests models of package check. It searches them in the most obvious way,
 // with a Go map, and compares what package check finds on 1, 2 and 4 ranks: with the states stored
-// whole, and with fingerprints of them.
+// whole, and with fingerprints of them. It also compares them with models of SPIN.
 package statespace
 
 import (
