@@ -47,7 +47,8 @@ type Options struct {
 	// is reached that shows it. Result.Live has the answer. A complete search goes on for it: it
 	// expands states several times more, and takes 8 bytes more for each state and then as many
 	// again as a bucket takes, and memory for smaller searches. It needs BreadthFirst and another
-	// encoding than EncodingFingerprint. With Resume it is mostly unknown: a checkpoint does not say how its states were reached.
+	// encoding than EncodingFingerprint. With Resume it is mostly unknown: a checkpoint
+	// does not say how its states were reached.
 	Live []int
 	// Progress is called on rank 0 now and then, from a goroutine of its own.
 	Progress func(Snapshot)
