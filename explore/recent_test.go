@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/farhash/farhash/internal/testkit/mutant"
 )
 
 // What is dropped has been kept before, or is the initial state, and nothing before the index
@@ -17,14 +15,6 @@ func TestRecent(t *testing.T) {
 		if err := testRecent(words); err != nil {
 			t.Errorf("%d words: %v", words, err)
 		}
-		if !mutant.Enabled {
-			continue
-		}
-		off := takesSimilar.Switch()
-		if testRecent(words) == nil {
-			t.Errorf("%d words: nothing notices: %v", words, takesSimilar)
-		}
-		off()
 	}
 }
 

@@ -16,13 +16,16 @@ import (
 	_ "github.com/farhash/farhash/internal/testkit/replay" // has the flag -seed
 )
 
-// Search runs that many schedules, those of the seeds from 1 on, and fails the test with
-// the first that fails. With -seed it runs that one and shows it.
+// Search runs that many schedules or as many as the flag -seeds says, those of the seeds from 1
+// on, and fails the test with the first that fails. With -seed it runs that one and shows it.
 func (t *Table) Search(tb testing.TB, schedules int) {
 	tb.Helper()
 	if seed := ReplaySeed(); seed != 0 {
 		t.replay(tb, seed)
 		return
+	}
+	if more := flagValue("seeds"); more != 0 {
+		schedules = int(more)
 	}
 	summary, err := t.Try(1, func(n uint64) bool { return n < uint64(schedules) })
 	if err != nil {

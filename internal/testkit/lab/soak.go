@@ -16,9 +16,11 @@ var soakFlag = flag.Duration("soak", 0, "how long a soak of the lab goes on")
 func SoakFor() time.Duration { return *soakFlag }
 
 // ReplaySeed is what the flag -seed says: 0 where nothing is to be replayed.
-func ReplaySeed() uint64 {
-	// The flag is that of package replay.
-	return flag.Lookup("seed").Value.(flag.Getter).Get().(uint64)
+func ReplaySeed() uint64 { return flagValue("seed") }
+
+// flagValue is the value of a flag of package replay.
+func flagValue(name string) uint64 {
+	return flag.Lookup(name).Value.(flag.Getter).Get().(uint64)
 }
 
 const (

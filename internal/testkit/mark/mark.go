@@ -13,6 +13,7 @@ const Enabled = invariant.Enabled
 // Mark is a branch of the code.
 type Mark struct {
 	name    string
+	placed  bool // the code has it
 	hits    atomic.Uint64
 	claimed atomic.Bool
 	visitor atomic.Pointer[func()]
@@ -24,13 +25,32 @@ var all struct {
 	marks []*Mark
 }
 
-// New makes a mark. Names begin with the package: "set: a chunk wraps".
+// New makes a mark, in the code. Names begin with the package: "set: a chunk wraps".
 func New(name string) *Mark {
-	m := &Mark{name: name}
+	m := Named(name)
+	m.placed = true
+	return m
+}
+
+// Named is the mark of that name, for tests.
+func Named(name string) *Mark {
 	all.Lock()
 	defer all.Unlock()
+	for _, m := range all.marks {
+		if m.name == name {
+			return m
+		}
+	}
+	m := &Mark{name: name}
 	all.marks = append(all.marks, m)
 	return m
+}
+
+// Need skips a test that needs marks where there are none.
+func Need(t interface{ Skip(args ...any) }) {
+	if !InPlace {
+		t.Skip("marks are in place with go run ./internal/testkit/overlay, as in make test-lab")
+	}
 }
 
 // String is the name of the mark.
@@ -38,7 +58,7 @@ func (m *Mark) String() string { return m.name }
 
 // Hit says that the branch was reached.
 func (m *Mark) Hit() {
-	if Enabled {
+	if Enabled || InPlace {
 		m.hit()
 	}
 }
@@ -66,7 +86,10 @@ type Test interface {
 // seed only (the flag -seed of package replay).
 func (m *Mark) Claim(t Test) {
 	t.Helper()
-	if !Enabled {
+	switch {
+	case InPlace && !m.placed:
+		t.Errorf("no branch has the mark %q", m.name)
+	case !m.placed || !Enabled && !InPlace:
 		return
 	}
 	before := m.Hits()
