@@ -23,16 +23,12 @@ const TimeoutVariable = "FARHASH_TIMEOUT"
 // where they are not.
 const EngineVariable = "FARHASH_ENGINE"
 
-// RejoinVariable is the environment variable that, set to 1, has Join do what [Rejoin] says.
-const RejoinVariable = "FARHASH_REJOIN"
-
 // Option changes how a job is joined.
 type Option func(*options)
 
 type options struct {
 	timeout  time.Duration
 	oneSided bool
-	rejoin   bool
 }
 
 // Timeout bounds the wait for the other ranks to arrive; the default is a minute.
@@ -41,11 +37,6 @@ func Timeout(d time.Duration) Option { return func(o *options) { o.timeout = d }
 // OneSided prevents direct access of tables to memory: everything goes through the
 // queues of the engine. For tests, and to measure that path.
 func OneSided() Option { return func(o *options) { o.oneSided = true } }
-
-// Rejoin has this process take the place of a rank of a running job that has died, on the
-// engine rma/ucx. Its memory begins empty, and collective calls fail as before. Package cache
-// supports that; the other tables return an error.
-func Rejoin() Option { return func(o *options) { o.rejoin = true } }
 
 func collect(opts []Option) (options, error) {
 	switch wish := os.Getenv(EngineVariable); wish {
@@ -62,13 +53,6 @@ func collect(opts []Option) (options, error) {
 				TimeoutVariable, launch.Cut(text))
 		}
 		o.timeout = d
-	}
-	switch wish := os.Getenv(RejoinVariable); wish {
-	case "", "0":
-	case "1":
-		o.rejoin = true
-	default:
-		return o, fmt.Errorf("farhash: %s=%q is neither 0 nor 1", RejoinVariable, launch.Cut(wish))
 	}
 	for _, opt := range opts {
 		opt(&o)
@@ -101,25 +85,16 @@ func Join(ctx context.Context, opts ...Option) (rma.Job, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("farhash: %w", err)
-	case !launched && o.rejoin:
-		return nil, errNoRejoin
 	case !launched:
 		return local.SingleWith(local.Options{Hidden: o.oneSided}), nil
 	}
 	return joinLaunched(ctx, m, o)
 }
 
-// errNoRejoin is the error of a process that asks to rejoin where no rank can.
-var errNoRejoin = fmt.Errorf("farhash: only a rank of the engine rma/ucx joins again (%s=ucx, and "+
-	"the rank, ranks and rendezvous of the job, as farhash run --rejoin sets them)", EngineVariable)
-
 // joinLaunched joins a job of processes.
 func joinLaunched(ctx context.Context, m launch.Membership, o options) (rma.Job, error) {
 	if os.Getenv(EngineVariable) == "ucx" {
 		return joinUCX(ctx, m, o)
-	}
-	if o.rejoin {
-		return nil, errNoRejoin
 	}
 	useMPI, err := chooseMPI(m, os.Getenv(EngineVariable), mpi.Built)
 	switch {
@@ -169,8 +144,6 @@ func Run(ctx context.Context, n int, fn func(job rma.Job) error, opts ...Option)
 	switch {
 	case err != nil:
 		return fmt.Errorf("farhash: %w", err)
-	case !launched && o.rejoin:
-		return errNoRejoin
 	case !launched:
 		return local.RunWith(local.Options{Hidden: o.oneSided}, n, fn)
 	}
@@ -207,13 +180,9 @@ func giveUp(job rma.Job, why error) {
 // Launched reports whether a launcher has started this process as a rank, and which. Environment
 // variables that no job can be joined with are an error.
 func Launched() (launcher string, launched bool, err error) {
-	o, err := collect(nil)
-	if err != nil {
+	if _, err := collect(nil); err != nil {
 		return "", false, err
 	}
 	m, launched, err := launch.Detect()
-	if err == nil && !launched && o.rejoin {
-		err = errNoRejoin
-	}
 	return m.Launcher, launched, err
 }

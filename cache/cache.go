@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/internal/rejoin"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
@@ -122,9 +120,7 @@ const BucketsKey = "cache: buckets"
 // errClosed is the answer of a cache that has been closed.
 var errClosed = errors.New("cache: the cache is closed")
 
-// New makes an empty cache. Collective: every rank calls it with the same Config. On a rank that
-// has joined again ([rma.Rejoined]) it takes part in the cache that the others have, which is
-// empty in this rank's memory.
+// New makes an empty cache. Collective: every rank calls it with the same Config.
 func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 	if err := cfg.agree(ctx, job); err != nil {
 		return nil, err
@@ -140,9 +136,6 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 		return nil, errors.Join(err, w.Close())
 	}
 	c.window, c.batches.Regions = w, core.NewRegions(w)
-	if r, ok := job.(rejoin.Job); ok {
-		c.batches.Moves = &rejoins{job: r, ranks: make([]atomic.Bool, job.Size())}
-	}
 	c.kernel = kernelRuns && cfg.Addressing == Groups
 	c.bases = make([]*uint64, c.ranks)
 	for rank, words := range c.batches.Segments {
@@ -158,8 +151,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 	return c, nil
 }
 
-// agree makes sure that all ranks have the same configuration, and completes it. For a rank that
-// joins again the window of statistics does it: its key contains the configuration.
+// agree makes sure that all ranks have the same configuration, and completes it.
 func (c *Config) agree(ctx context.Context, job rma.Job) error {
 	fields := []rma.Field{{Name: "bytes per key", Value: uint64(c.KeySize)},
 		{Name: "bytes per value", Value: uint64(c.ValueSize)},
@@ -168,11 +160,7 @@ func (c *Config) agree(ctx context.Context, job rma.Job) error {
 		{Name: "kinds of addressing", Value: uint64(c.Addressing)},
 		{Name: "buckets per group", Value: uint64(c.GroupBuckets)},
 		{Name: "choices", Value: uint64(c.Choices)}}
-	err := c.complete(job.Size())
-	if rma.Rejoined(job) {
-		return err
-	}
-	return rma.Agree(ctx, job, "cache", err, fields...)
+	return rma.Agree(ctx, job, "cache", c.complete(job.Size()), fields...)
 }
 
 // complete checks a configuration and fills in what is left to it.

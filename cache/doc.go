@@ -62,10 +62,6 @@
 // request on a lock gets no answer. The operation then makes sure that it does not keep the lock.
 // If the link stays cut, it returns the error, and the next calls of its rank repair the lock.
 //
-// A rank that has died may join again, where the engine allows: New then takes part in the cache
-// that the others have, and the rank's memory is empty (rejoin.go). Operations on that memory
-// fail from its death until New has returned. Collective calls stay impossible.
-//
 // Operations are step machines over a queue (op.go), of which a batch has many in flight.
 // Where the owner's memory is directly addressable, loops over it replace them (direct.go). Both
 // make the same decisions (search.go). Batches over such memory pass three stages in assembly

@@ -19,9 +19,8 @@ import (
 // then waits until the readers have released it. Readers that come meanwhile wait, so
 // that readers cannot starve a writer.
 //
-// The owner has a number, its rank plus 1, so that others can find that it is dead. (A rank that
-// has joined again has another number in each incarnation: rejoin.go.) A rank that finds a dead
-// owner begins a new epoch, in which no rank has the lock. A reader has no number. A writer whose
+// The owner has a number, its rank plus 1, so that others can find that it is dead. A rank that
+// finds a dead owner begins a new epoch, in which no rank has the lock. A reader has no number. A writer whose
 // readers do not release the lock, while some rank of the job is known to be dead, begins a new
 // epoch after maxUnchanged reads. So does a rank that waits for an owner that is alive, where the
 // lock is in memory of a dead rank: the owner may not reach that memory any more. A rank that
@@ -95,7 +94,7 @@ type latch struct {
 	waits, broken uint64
 }
 
-func (l *latch) owner() uint64 { return ownerNumber(l.job) << ownerShift }
+func (l *latch) owner() uint64 { return uint64(l.job.Rank()+1) << ownerShift }
 
 func (l *latch) ask(state latchState, r request) request {
 	l.state, l.asked = state, r
@@ -227,7 +226,7 @@ func (l *latch) wait(state latchState, saw uint64) request {
 				return l.swap(expelling, saw, nextEpoch(saw)|l.owner())
 			}
 		case owner == 0:
-		case ownerDead(l.job, owner>>ownerShift), breaksLiving.On(),
+		case slices.Contains(l.job.Failed(), int(owner>>ownerShift)-1), breaksLiving.On(),
 			long && slices.Contains(l.job.Failed(), l.rank):
 			return l.swap(breaking, saw, nextEpoch(saw))
 		}

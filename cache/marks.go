@@ -26,7 +26,6 @@ var (
 	putsUnlocked = mutant.New("cache: a put of a batch takes no lock")
 	putsFirst    = mutant.New("cache: a put of a batch updates the first copy and leaves others")
 	endsAtHole   = mutant.New("cache: a put of a batch takes an invalid bucket at once")
-	usesOld      = mutant.New("cache: the old memory of a rank that has joined again is used")
 )
 
 // Branches that are rarely taken.

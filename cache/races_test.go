@@ -34,7 +34,6 @@ var scripts = lab.Scripts{
 		Mutants: []*mutant.Mutant{endsAtHole}},
 	{Name: "copies are removed", Run: copiesAreRemoved,
 		Mutants: []*mutant.Mutant{copiesStay, putsFirst}},
-	{Name: "rank comes back", Run: rankComesBack, Mutants: []*mutant.Mutant{usesOld}},
 }
 
 func TestLabScripts(t *testing.T) {

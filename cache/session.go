@@ -5,19 +5,17 @@ import (
 	"errors"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/rejoin"
 	"github.com/farhash/farhash/rma"
 )
 
 // session is a queue with step machines on it, for one call at a time.
 type session struct {
-	q       rma.Queue
-	ops     []op
-	slots   core.Slots
-	batch   *scratch // that is carried out
-	failed  error    // the first one of its operations
-	pace    pace
-	returns uint64 // rejoin.Returns when it was made: older queues do not reach new memory
+	q      rma.Queue
+	ops    []op
+	slots  core.Slots
+	batch  *scratch // that is carried out
+	failed error    // the first one of its operations
+	pace   pace
 }
 
 // Close gives back the queue.
@@ -25,8 +23,7 @@ func (s *session) Close() error { return s.q.Close() }
 
 // session returns one that nobody uses.
 func (c *Cache) session() (*session, error) {
-	now := rejoin.Returns(c.job)
-	s, ok, err := c.sessions.TakeSince(now, func(s *session) uint64 { return s.returns })
+	s, ok, err := c.sessions.Take()
 	if ok || err != nil {
 		return s, err
 	}
@@ -35,7 +32,7 @@ func (c *Cache) session() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &session{q: q, returns: now, ops: make([]op, c.cfg.Depth),
+	s = &session{q: q, ops: make([]op, c.cfg.Depth),
 		slots: core.NewSlots(c.cfg.Depth), pace: newPace(c.job)}
 	group := c.cfg.GroupBuckets * c.bucketWords
 	for i := range s.ops {
@@ -71,7 +68,7 @@ func (b *scratch) Queued(at []int) error {
 	b.counts.Queues.Add(s.q.Stats().Since(before))
 	failed := s.failed
 	s.batch, s.failed = nil, nil
-	c.sessions.Give(s, err != nil || s.returns != rejoin.Returns(c.job))
+	c.sessions.Give(s, err != nil)
 	return errors.Join(err, failed)
 }
 

@@ -21,9 +21,6 @@ func Agree(ctx context.Context, job Job, what string, refusal error, fields ...F
 	if job.Size() == 1 || len(fields) == 0 {
 		return refusal
 	}
-	if err := refuseRejoined(job, what); err != nil {
-		return joinErrors(refusal, err)
-	}
 	v, err := newVote(ctx, job, what+": configuration", len(fields))
 	if err != nil {
 		return joinErrors(refusal, err)
@@ -66,9 +63,6 @@ func AllSucceeded(ctx context.Context, job Job, what string, mine error) error {
 	if job.Size() == 1 {
 		return mine
 	}
-	if err := refuseRejoined(job, what); err != nil {
-		return joinErrors(mine, err)
-	}
 	v, err := newVote(ctx, job, what+": outcome", 0)
 	if err != nil {
 		return joinErrors(mine, err)
@@ -87,24 +81,6 @@ func AllSucceeded(ctx context.Context, job Job, what string, mine error) error {
 		return mine
 	}
 	return joinErrors(other, err)
-}
-
-// Rejoined reports whether this process has taken the place of a rank that had died, as with
-// farhash.Rejoin. Its memory began with zeros, and its collective calls fail, as do those of the
-// other ranks.
-func Rejoined(job Job) bool {
-	r, ok := job.(interface{ Rejoined() bool })
-	return ok && r.Rejoined()
-}
-
-// refuseRejoined is the error of a call that needs everything that every rank has held.
-func refuseRejoined(job Job, what string) error {
-	if !Rejoined(job) {
-		return nil
-	}
-	return fmt.Errorf("%s: rank %d has rejoined, and what it held is lost, which only a cache "+
-		"supports; end the job and start all ranks again, from a checkpoint or by Load",
-		what, job.Rank())
 }
 
 // joinErrors joins errors. Where both are of a lost rank it returns the first alone.

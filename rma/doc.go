@@ -49,8 +49,6 @@
 //   - collective: a call that every rank makes, in the same order; it returns when all have made
 //     it.
 //   - lost rank: a rank that has died, or that left the job while others needed it ([RankError]).
-//   - incarnation: the number of processes that had the place of a rank before the present one
-//     ([Rejoined]).
 //
 // # Windows
 //

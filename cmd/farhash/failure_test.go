@@ -244,7 +244,6 @@ func TestLongValues(t *testing.T) {
 		{2, []string{"run", "-n", "2", "--rendezvous", long, "--", "true"}, ""},
 		{1, []string{"explore", path}, "FARHASH_ENGINE=" + long},
 		{1, []string{"explore", path}, "FARHASH_TIMEOUT=" + long},
-		{1, []string{"explore", path}, "FARHASH_REJOIN=" + long},
 		{1, []string{"explore", path}, "FARHASH_RANK=" + long},
 	} {
 		cmd := newCommand(t, c.args...)

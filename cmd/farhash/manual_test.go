@@ -181,8 +181,6 @@ func (p *page) flags(c *cobra.Command) {
 
 // environment has the variables that a user sets.
 const environment = `  FARHASH_ENGINE      shm, mpi or ucx: the engine of a job of processes
-  FARHASH_REJOIN      1: this process takes the place of a rank that was lost; farhash run
-                      --rejoin sets it
   FARHASH_RENDEZVOUS  HOST:PORT where rank 0 of a job over UCX listens; farhash run
                       --rendezvous sets it
   FARHASH_TIMEOUT     time that ranks wait for each other at the start, such as 90s

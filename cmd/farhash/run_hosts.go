@@ -18,7 +18,6 @@ type hostFlags struct {
 	rendezvous  string
 	nodes, node int
 	tokenFile   string
-	rejoin      int // the rank to start alone; below 0: none
 }
 
 func (f *hostFlags) register(cmd *cobra.Command) {
@@ -27,9 +26,6 @@ func (f *hostFlags) register(cmd *cobra.Command) {
 		"`HOST:PORT` where rank 0 listens for the ranks of all hosts")
 	flags.IntVar(&f.nodes, "nnodes", 1, "`N` hosts, each with as many ranks")
 	flags.IntVar(&f.node, "node-rank", 0, "number `I` of this host, from 0")
-	flags.IntVar(&f.rejoin, "rejoin", -1, "start `RANK` alone, in place of the one that was lost, "+
-		"in the running job")
-	flags.Lookup("rejoin").DefValue = "0" // which is not shown
 	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with the token, which only the ranks "+
 		"of the job know (default: "+launch.TokenVariable+", or "+launch.TokenFileVariable+")")
 }
@@ -40,9 +36,8 @@ const logVariable = "UCX_LOG_FILE"
 // apply makes the ranks of this host a part of a job of several.
 func (f *hostFlags) apply(opts *launch.Options) error {
 	if f.rendezvous == "" {
-		if f.nodes != 1 || f.node != 0 || f.tokenFile != "" || f.rejoin >= 0 {
-			return fmt.Errorf("--nnodes, --node-rank, --token-file and --rejoin need " +
-				"--rendezvous HOST:PORT")
+		if f.nodes != 1 || f.node != 0 || f.tokenFile != "" {
+			return errors.New("--nnodes, --node-rank and --token-file need --rendezvous HOST:PORT")
 		}
 		return nil
 	}
@@ -80,14 +75,6 @@ func (f *hostFlags) apply(opts *launch.Options) error {
 	opts.Job = launch.Rendezvous{Address: f.rendezvous, Token: token}.Job()
 	opts.Env = append(opts.Env, launch.RendezvousVariable+"="+f.rendezvous,
 		launch.TokenVariable+"="+token, farhash.EngineVariable+"=ucx")
-	if f.rejoin >= 0 {
-		if f.rejoin == 0 || f.rejoin >= opts.Size {
-			return fmt.Errorf("--rejoin must be 1 to %d, the ranks of all hosts minus 1, not %d; "+
-				"rank 0 cannot join again", opts.Size-1, f.rejoin)
-		}
-		opts.First, opts.Ranks = f.rejoin, 1
-		opts.Env = append(opts.Env, farhash.RejoinVariable+"=1")
-	}
 	if os.Getenv(logVariable) == "" {
 		opts.Env = append(opts.Env, logVariable+"=stderr")
 	}

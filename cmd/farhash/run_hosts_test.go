@@ -12,12 +12,9 @@ func TestRunHostsFlags(t *testing.T) {
 	for _, c := range []struct{ flags, message string }{
 		{"", "either -n or --nproc"},
 		{"-n 2 --nnodes 2", "need --rendezvous"},
-		{"-n 2 --rejoin 1", "need --rendezvous"},
 		{"-n 2 --rendezvous here", "is no HOST:PORT"},
-		{"-n 2 --rendezvous h:80 --rejoin 2", "must be 1 to 1"},
 		{"-n 2 --rendezvous h:99999", "the port must be"},
 		{"-n 2 --rendezvous h:80 --nnodes 0", "--nnodes must be"},
-		{"-n 2 --rendezvous h:80 --rejoin 0", "rank 0 cannot"},
 		{"-n 2 --rendezvous :80", "is no HOST:PORT"},
 		{"-n 2 --rendezvous h:80 --nnodes 2 --node-rank 2 --token-file x", "not 2 of 2"},
 		{"-n 2 --rendezvous h:80 --nnodes 2", "head -c 24 /dev/urandom"},
@@ -30,17 +27,6 @@ func TestRunHostsFlags(t *testing.T) {
 	}
 	mustFail(t, exitFailure, "has 0 bytes", "run", "-n", "2", "--rendezvous", "h:80", "--nnodes",
 		"2", "--token-file", empty, "--", "true")
-}
-
-// A rank that is to join again is started alone.
-func TestRunRejoin(t *testing.T) {
-	file := writeFile(t, "token", "open sesame\n")
-	c := execute(t, "run", "--rendezvous", "192.0.2.1:29500", "--nnodes", "3", "--nproc", "2",
-		"--token-file", file, "--rejoin", "3", "--", "sh", "-c",
-		"echo $FARHASH_RANK of $FARHASH_SIZE, again $FARHASH_REJOIN")
-	if out := c.stdout.String(); c.code() != 0 || out != "3 of 6, again 1\n" {
-		t.Errorf("exit code %d, %q: %s", c.code(), out, &c.stderr)
-	}
 }
 
 // The ranks of a host learn of the others.

@@ -104,7 +104,7 @@ func (b *Batches) plan(n int, ops Ops, ships bool) (*plan, error) {
 
 // takesWhole reports whether Direct can work on a whole batch.
 func (b *Batches) takesWhole() bool {
-	return b.All && (b.Whole != nil || !b.InOnePiece) && (b.Moves == nil || !b.Moves.Any())
+	return b.All && (b.Whole != nil || !b.InOnePiece)
 }
 
 // first is the first of two errors.

@@ -53,7 +53,7 @@ func (l *line) measure(ctx context.Context, rank int) (ship.Costs, error) {
 	if m.queue != nil {
 		_ = m.queue.Close()
 	}
-	l.give(f, m.err != nil)
+	l.pool.Give(f, m.err != nil)
 	if errors.Is(m.err, rma.ErrNotServed) {
 		// It has given up since the barrier, as it has lost a rank. This one will hear of that.
 		return ship.Costs{GetNs: costs.GetNs, GetEachNs: costs.GetEachNs}, nil

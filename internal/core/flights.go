@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/farhash/farhash/internal/rejoin"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -20,9 +19,8 @@ const (
 
 // flights are the requests of one batch at a time.
 type flights struct {
-	q    rma.Carrier
-	all  [maxFlights]flight
-	born uint64 // how many ranks had come back when q was made: it does not reach later ones
+	q   rma.Carrier
+	all [maxFlights]flight
 }
 
 // flight is a request in flight.
@@ -39,8 +37,7 @@ func (f *flights) Close() error { return f.q.Close() }
 
 // flights returns some that nobody uses.
 func (l *line) flights() (*flights, error) {
-	now := rejoin.Returns(l.job)
-	f, ok, err := l.pool.TakeSince(now, func(f *flights) uint64 { return f.born })
+	f, ok, err := l.pool.Take()
 	if ok || err != nil {
 		return f, err
 	}
@@ -53,7 +50,7 @@ func (l *line) flights() (*flights, error) {
 		return nil, errors.Join(errors.New("ship: a queue of this engine carries no requests"),
 			q.Close())
 	}
-	f = &flights{q: carrier, born: now}
+	f = &flights{q: carrier}
 	for i := range f.all {
 		one := &f.all[i]
 		one.handle = rma.NoHandle
@@ -67,11 +64,6 @@ func (l *line) flights() (*flights, error) {
 	return f, nil
 }
 
-// give takes flights back after a batch, or a measurement.
-func (l *line) give(f *flights, broken bool) {
-	l.pool.Give(f, broken || f.born != rejoin.Returns(l.job))
-}
-
 // run carries out a batch whose operations are partly shipped.
 func (l *line) run(ctx context.Context, p *plan, ops Ops) (rma.Stats, error) {
 	f, err := l.flights()
@@ -82,7 +74,7 @@ func (l *line) run(ctx context.Context, p *plan, ops Ops) (rma.Stats, error) {
 	r := shipping{line: l, f: f, p: p, ops: ops, ctx: ctx}
 	broken := r.all()
 	requests := f.q.Stats().Since(before)
-	l.give(f, broken)
+	l.pool.Give(f, broken)
 	return requests, r.err
 }
 

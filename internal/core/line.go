@@ -40,8 +40,8 @@ type line struct {
 }
 
 // Open readies a table's batches on the window that owners are asked about. Collective, with the
-// same Config on every rank save for Access, which may differ. A rank that has joined again
-// calls it alone. Regions may be set before, where the memory is no window's.
+// same Config on every rank except for Access, which may differ. Regions may be set before, where
+// the memory is no window's.
 func (b *Batches) Open(ctx context.Context, job rma.Job, w rma.Window, cfg Config) error {
 	if err := cfg.Access.Check(); err != nil {
 		return err
@@ -66,17 +66,9 @@ func (b *Batches) Open(ctx context.Context, job rma.Job, w rma.Window, cfg Confi
 	server.Serve(func(_ int, request, answer []uint64) int {
 		return respond(cfg.Answer, request, answer)
 	})
-	again := rma.Rejoined(job)
-	if !again { // all have a handler; where a rank joins again, the others have
-		if err := job.Barrier(ctx); err != nil {
-			return errors.Join(err, b.Close())
-		}
-	}
-	var gone *rma.RankError
-	err := l.choose(ctx, b.remote(w.Rank()), cfg)
-	if again && (errors.As(err, &gone) || errors.Is(err, rma.ErrNotServed)) {
-		// The rank that was asked is lost itself, or has closed the table.
-		l.choice.MinBatch, err = math.MaxInt, nil
+	err := job.Barrier(ctx) // now all have a handler
+	if err == nil {
+		err = l.choose(ctx, b.remote(w.Rank()), cfg)
 	}
 	if err != nil {
 		return errors.Join(err, b.Close())

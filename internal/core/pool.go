@@ -32,18 +32,6 @@ func (p *Pool[S]) Take() (s S, ok bool, err error) {
 	return s, true, nil
 }
 
-// TakeSince is Take of one for which born returns that time or a later one. It closes the older
-// ones that it finds.
-func (p *Pool[S]) TakeSince(time uint64, born func(S) uint64) (s S, ok bool, err error) {
-	for {
-		s, ok, err = p.Take()
-		if !ok || err != nil || born(s) >= time {
-			return s, ok, err
-		}
-		_ = s.Close()
-	}
-}
-
 // Give takes one back after a call. If the call ended early, operations may still be in flight,
 // and it is closed.
 func (p *Pool[S]) Give(s S, broken bool) {

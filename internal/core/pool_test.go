@@ -59,24 +59,3 @@ func TestPoolClosesAlone(t *testing.T) {
 }
 
 // What was born before a given time is not handed out again.
-func TestPoolTakeSince(t *testing.T) {
-	born := map[*pooled]uint64{}
-	var p Pool[*pooled]
-	give := func(time uint64) *pooled {
-		s := new(pooled)
-		born[s] = time
-		p.Give(s, false)
-		return s
-	}
-	of := func(s *pooled) uint64 { return born[s] }
-	old, older, fresh := give(2), give(1), give(3)
-	if s, ok, err := p.TakeSince(3, of); s != fresh || !ok || err != nil || old.closed > 0 {
-		t.Fatalf("took %v, %v, %v", s, ok, err)
-	}
-	if s, ok, err := p.TakeSince(2, of); s != old || !ok || err != nil || older.closed != 1 {
-		t.Fatalf("took %v, %v, %v", s, ok, err)
-	}
-	if _, ok, err := p.TakeSince(0, of); ok || err != nil || fresh.closed+old.closed > 0 {
-		t.Errorf("an empty pool: %v, %v", ok, err)
-	}
-}

@@ -21,7 +21,7 @@ type Reader struct {
 // NewReader makes a reader of at most maxWords words at a time.
 func NewReader(job rma.Job, w rma.Window, regions *Regions, maxWords int) (*Reader, error) {
 	r := &Reader{regions: regions, window: w, get: rma.NoHandle}
-	if regions.All && regions.Moves == nil {
+	if regions.All {
 		r.buf = make(rma.Buf, maxWords)
 		return r, nil
 	}

@@ -13,21 +13,13 @@ type Region struct {
 }
 
 // Regions is all memory of a window that this process can address. The zero Regions is none.
-// It does not change while it is in use, but for Moves.
+// It does not change while it is in use.
 type Regions struct {
 	Segments [][]uint64 // by rank; nil where only queues reach it
 	Any, All bool       // some segment, or every one, can be addressed
 	Whole    *Region    // of all ranks; nil where their segments are not in one piece
-	Moves    Moves      // nil: memory stays where it is
 
 	by []*Region // by rank; nil where only queues reach it
-}
-
-// Moves knows which ranks do not have their memory any more where it was when the table was made,
-// because another process has taken the rank's place.
-type Moves interface {
-	Any() bool
-	Moved(rank int) bool
 }
 
 // NewRegions finds the regions of a window. It is the one place where a table asks for
@@ -64,7 +56,7 @@ func OnePiece(ranks int, words []uint64) Regions {
 
 // At is the region of a rank's segment, nil where only queues reach it.
 func (r *Regions) At(rank int) *Region {
-	if r.by == nil || r.by[rank] == nil || r.Moves != nil && r.Moves.Moved(rank) {
+	if r.by == nil || r.by[rank] == nil {
 		return nil
 	}
 	return r.by[rank]

@@ -16,9 +16,6 @@ type Config struct {
 	// Hidden windows allow no direct access: everything goes through UCX, also between ranks of
 	// one host. For tests and for measuring that path.
 	Hidden bool
-	// Rejoin has this process take the place of a rank of a running job, but rank 0, that has
-	// died: see the documentation of the package.
-	Rejoin bool
 }
 
 // DefaultTimeout is how long a rank waits for the others to arrive.

@@ -143,28 +143,6 @@
 // fails. Where the rank has lost another one, the errors of the others name that one, and not this
 // rank. Where rank 0 is lost no rank learns which others have left, and Close does not wait.
 //
-// # Ranks that rejoin
-//
-// A new process may take the place of a rank that has died, but not that of rank 0, with
-// [Config].Rejoin (farhash.Rejoin, FARHASH_REJOIN=1, farhash run --rejoin RANK). It connects to
-// rank 0, which still listens. It is admitted if it knows the token and the rank is lost; until the
-// loss is noticed, which takes three seconds where a host was cut off, it is refused. Rank 0 sends
-// it the workers and windows of the others. Join returns when all of them access its worker instead
-// of the old one.
-//
-// NewWindow then takes over the next window of that key that the others have, with a segment of
-// zeros, and returns when all access it. Until then, and in windows that it does not take over,
-// operations on the rank end with an error as before. They do so for ever on queues that were made
-// before the rank rejoined: decisions of a step machine that rest on the old memory must not be
-// applied to the new one. Ranks of the same host access the new segment through UCX as others do,
-// and [Window].Words is nil for it. The litmus test is not repeated.
-//
-// For collective calls the rank stays lost, on all ranks, and Failed still lists it. Tables
-// distinguish incarnations of a rank by package internal/rejoin.
-//
-// A process that was only taken for dead, since it was stopped, may continue after another one has
-// its place. It has lost rank 0, and no rank uses it, but its gets and puts still arrive.
-//
 // # What was measured
 //
 //	go test -tags ucx -bench Rates -run - -benchtime 1x ./rma/ucx

@@ -15,8 +15,6 @@ typedef struct {
 	fu_job *job;
 	int rank;
 	void *address;      // of its worker
-	int incarnation;           // processes that had its place before
-	uint64_t since;     // and at which return that was last
 	ucp_ep_h ep;        // made when it is first needed
 	int connecting;       // the first operation on it is in flight
 	int connected;            // and was answered
@@ -39,7 +37,6 @@ struct fu_job {
 	int served, finish, stop[2]; // of the thread: it runs, is to end, and is woken by a byte
 	int waiters; // that make progress for all
 	unsigned waits; // that have begun
-	uint64_t returns; // of ranks that have joined again
 	int unclosed;    // a peer is lost and its endpoint not closed
 	int changed;    // a first get has ended
 	int stuck;   // an endpoint cannot be closed
@@ -83,7 +80,6 @@ void fu_unpark(fu_peer_t *peer);
 int fu_unlock_key(fu_window *w, int rank, ucp_rkey_h *rkey);
 int fu_release(fu_window *w);
 void fu_orphan(fu_queue *q, int rank);
-void fu_forget(fu_window *w, int rank);
 void fu_advance(fu_queue *q);
 fu_queue *fu_next(fu_queue *q);
 fu_peer_t *fu_target(const fu_op *op);

@@ -45,7 +45,6 @@ type Job struct {
 	near       *neighbours.Group // the ranks of this host
 	hidden     bool              // no window has memory for direct access
 	coherent   bool              // processor atomics and those of UCX agree
-	addresses  [][]byte          // of the workers of UCX, by rank
 	p          overrides
 
 	closing atomic.Bool
@@ -55,7 +54,6 @@ type Job struct {
 	made    uint32     // how many were asked for
 	service service.Service
 	serving sync.WaitGroup // the goroutine that calls the handlers
-	after   successors
 }
 
 var _ rma.Job = (*Job)(nil)
@@ -90,7 +88,7 @@ func joinAs(ctx context.Context, cfg Config, p overrides) (rma.Job, error) {
 		cfg.Timeout = DefaultTimeout
 	}
 	place := fmt.Sprint(cfg.Rank, " of the job at ", cfg.Rendezvous)
-	if _, twice := places.LoadOrStore(place, true); twice && !cfg.Rejoin {
+	if _, twice := places.LoadOrStore(place, true); twice {
 		return nil, fmt.Errorf("rma/ucx: this process is rank %s already; close that job first, "+
 			"or give each job a rendezvous of its own", place)
 	}
@@ -108,28 +106,21 @@ func joinPlace(ctx context.Context, cfg Config, p overrides, place string) (rma.
 	within, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
 	s, err := star.Join(within, star.Config{Rank: cfg.Rank, Size: cfg.Size,
-		Address: cfg.Rendezvous, Token: cfg.Token, Timeout: cfg.Timeout, Beat: p.beat,
-		Rejoin: cfg.Rejoin})
+		Address: cfg.Rendezvous, Token: cfg.Token, Timeout: cfg.Timeout, Beat: p.beat})
 	if err != nil {
 		return nil, fmt.Errorf("rma/ucx: %w", err)
 	}
 	j := &Job{star: s, place: place, rank: cfg.Rank, size: cfg.Size, hidden: cfg.Hidden, p: p,
 		near: neighbours.Alone(cfg.Rank, cfg.Size)}
-	j.after.incarnations = make([]int, cfg.Size)
-	if cfg.Rejoin {
-		err = j.rejoin(within, cfg)
-	} else if err = j.join(within, cfg); err == nil && !j.near.OneHost() {
+	if err = j.join(within, cfg); err == nil && !j.near.OneHost() {
 		err = j.tryOut(ctx, cfg.Timeout)
 	}
 	if err != nil {
-		j.fail(cfg.Rejoin)
+		j.fail()
 		return nil, err
 	}
 	if j.near.OneHost() {
 		return &onOneHost{Job: j.near.Memory, ucx: j}, nil
-	}
-	if j.rank == 0 && !cfg.Rejoin {
-		j.star.Admit(j.describe)
 	}
 	return j, nil
 }
@@ -140,10 +131,11 @@ func (j *Job) join(ctx context.Context, cfg Config) error {
 		return err
 	}
 	address, err := j.start()
-	if j.addresses, err = j.share(ctx, "starting UCX", address, err); err != nil {
+	addresses, err := j.share(ctx, "starting UCX", address, err)
+	if err != nil {
 		return err
 	}
-	for rank, a := range j.addresses {
+	for rank, a := range addresses {
 		C.fu_peer(j.c, C.int(rank), unsafe.Pointer(unsafe.SliceData(a)), C.int(len(a)))
 	}
 	if err := j.serveOthers(); err != nil {

@@ -40,13 +40,9 @@ func (j *Job) Abandon() error {
 }
 
 // fail ends a job that could not be joined. The others may need rank 0 to learn who is lost, so the
-// job is abandoned. They do not wait for a rank that rejoins, nor it for them.
-func (j *Job) fail(again bool) {
-	grace := abandonGrace
-	if again {
-		grace = 0
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), grace)
+// job is abandoned.
+func (j *Job) fail() {
+	ctx, cancel := context.WithTimeout(context.Background(), abandonGrace)
 	defer cancel()
 	_ = j.depart(ctx, j.missed()) // the error of Join says more
 	j.end(false)

@@ -227,34 +227,3 @@ int fu_settled(fu_job *job) {
 	fu_unlock(job);
 	return settled;
 }
-
-// fu_incarnation is the number of processes that had the place of a rank before.
-int fu_incarnation(fu_job *job, int rank) {
-	return __atomic_load_n(&job->peers[rank].incarnation, __ATOMIC_ACQUIRE);
-}
-
-// fu_replace has a process take the place of a rank: FH_PENDING until the endpoint of the old one is
-// closed. Its segments are not open yet.
-int fu_replace(fu_job *job, int rank, int incarnation, const void *address, int bytes) {
-	fu_peer_t *p = &job->peers[rank];
-	fu_lock(job);
-	int err = job->gone ? FH_GONE : 0;
-	if (!err) {
-		fu_fail(p);
-		fu_progress(job);
-		err = p->ep || p->closing ? FH_PENDING : 0;
-	}
-	if (!err) {
-		free(p->address);
-		fu_peer(job, rank, address, bytes);
-		for (fu_window *w = job->windows; w; w = w->next)
-			fu_forget(w, rank);
-		p->connecting = p->connected = p->asks = 0;
-		p->fault = UCS_OK;
-		p->since = ++job->returns;
-		__atomic_store_n(&p->incarnation, incarnation, __ATOMIC_RELEASE);
-		__atomic_store_n(&p->lost, 0, __ATOMIC_RELEASE);
-	}
-	fu_unlock(job);
-	return err;
-}

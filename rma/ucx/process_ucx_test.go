@@ -88,17 +88,14 @@ func inJob(argument string, rank, size int, address string, role func(a *actor) 
 		p.transports = ""
 	}
 	job, err := joinAs(ctx, Config{Rank: rank, Size: size, Rendezvous: address,
-		Hidden: !pairs && !hosts, Token: testToken, Timeout: timeout,
-		Rejoin: strings.HasPrefix(argument, "again")}, p)
+		Hidden: !pairs && !hosts, Token: testToken, Timeout: timeout}, p)
 	if err != nil {
 		return err
 	}
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "test", Words: 3001})
 	if server, serves := w.(rma.Server); serves && err == nil {
 		server.Serve(echo)
-		if !rma.Rejoined(job) {
-			err = job.Barrier(ctx)
-		}
+		err = job.Barrier(ctx)
 	}
 	if err == nil {
 		err = role(&actor{ctx, job, w, argument})

@@ -27,7 +27,6 @@ struct fu_queue {
 	int abandonedCount;
 	int32_t *ring; // slots in the order in which they were posted
 	int64_t submitted, started;
-	uint64_t born; // after so many returns of ranks
 	fu_op **puts; // by rank: the first of those that are not flushed
 	int32_t *touched, touches; // ranks with such slots
 	int flying, orphans;
@@ -69,7 +68,6 @@ fu_queue *fu_new_queue(fu_job *job, int depth) {
 	for (int slot = 0; slot < depth; slot++)
 		q->ops[slot] = &q->made[slot];
 	fu_lock(job);
-	q->born = job->returns;
 	q->next = job->queues;
 	job->queues = q;
 	fu_unlock(job);
@@ -222,12 +220,9 @@ static void *post(fu_op *op, ucp_ep_h ep, ucp_rkey_h rkey) {
 	return ucp_atomic_op_nbx(ep, UCP_ATOMIC_OP_CSWAP, &op->old, 1, there, rkey, &params);
 }
 
-// gone reports whether the target of an operation is lost. A queue does not access the memory of a
-// rank that has rejoined since the queue was made: decisions of a step machine that rest on the old
-// memory must not be applied to the new one.
+// gone reports whether the target of an operation is lost.
 static int gone(const fu_op *op) {
-	const fu_peer_t *p = fu_target(op);
-	return p->lost || p->since > op->queue->born || !op->window->keys[op->rank];
+	return fu_target(op)->lost || !op->window->keys[op->rank];
 }
 
 // launch posts an operation for a rank that is connected.

@@ -18,9 +18,6 @@ int fu_serve(fu_job *job);
 void fu_lose(fu_job *job, int rank);
 int fu_lost(fu_job *job, int rank);
 int fu_settled(fu_job *job);
-void fu_set_incarnation(fu_job *job, int incarnation);
-int fu_incarnation(fu_job *job, int rank);
-int fu_replace(fu_job *job, int rank, int incarnation, const void *address, int bytes);
 void fu_filter_log(int yes);
 void fu_strand(fu_job *job);
 void fu_close(fu_job *job); // its windows too

@@ -128,12 +128,6 @@ static fu_peer_t *sender(fu_job *job, const void *header, size_t bytes, fu_note 
 	return &job->peers[n->rank];
 }
 
-// Serial numbers begin with the incarnation of their rank, so that requests of a former one, perhaps
-// of a process that was stopped, are recognized.
-enum { INCARNATION_SHIFT = 48 };
-
-static int incarnationOf(const fu_note *n) { return n->serial >> INCARNATION_SHIFT; }
-
 // whole reports whether a message has whole words, at most maxWords.
 static int whole(const ucp_am_recv_param_t *param, size_t bytes, int64_t maxWords) {
 	return !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) && bytes % 8 == 0 &&
@@ -191,7 +185,7 @@ static ucs_status_t asked(void *arg, const void *header, size_t headerBytes, voi
 	fu_peer_t *p = sender(job, header, headerBytes, &n);
 	if (!p || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP))
 		return UCS_OK;
-	if (p->lost || incarnationOf(&n) != p->incarnation) {
+	if (p->lost) {
 		refuse(p, param->reply_ep, &n, FH_LOST);
 		return UCS_OK;
 	}
@@ -230,7 +224,7 @@ static void keep(fu_parcel *parcel) {
 // gone takes the end of sending an answer. Where that has failed the other rank is marked as lost.
 static void gone(fu_parcel *parcel, ucs_status_t status) {
 	fu_peer_t *p = &parcel->job->peers[parcel->request.from];
-	if (status != UCS_OK && incarnationOf(&parcel->note) == p->incarnation)
+	if (status != UCS_OK)
 		fu_fail(p);
 	keep(parcel);
 }
@@ -264,10 +258,8 @@ void fu_answer(fu_job *job, fu_request *r, int code, int words) {
 	ucp_ep_h ep;
 	fu_lock(job);
 	fu_peer_t *p = &job->peers[r->from];
-	int waits = incarnationOf(&parcel->note) == p->incarnation;
-	// The answer may let the next request come while it is sent.
-	p->asks -= waits;
-	if (!waits || fu_reach(job, r->from, &ep)) {
+	p->asks--; // the answer may let the next request come while it is sent
+	if (fu_reach(job, r->from, &ep)) {
 		keep(parcel);
 		fu_unlock(job);
 		return;
@@ -324,10 +316,4 @@ void fu_close_ships(fu_job *job) {
 	freeAll(job->inbox);
 	freeAll(job->spare);
 	job->inbox = job->spare = NULL;
-}
-
-// fu_set_incarnation sets the incarnation of this rank.
-void fu_set_incarnation(fu_job *job, int incarnation) {
-	job->peers[job->rank].incarnation = incarnation;
-	job->serial = (uint64_t)incarnation << INCARNATION_SHIFT;
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/star"
 )
 
 // maxPingBeats is how many beats a rank may take to answer a ping.
@@ -47,12 +48,9 @@ func (w *watch) present(ctx context.Context) error {
 }
 
 func (w *watch) run() {
-	for seen := 0; ; {
-		events, change := w.job.star.Events(seen)
-		for _, e := range events {
-			w.job.handleEvent(e)
-		}
-		seen += len(events)
+	for {
+		_, change := w.job.star.States()
+		w.giveUpEnded()
 		var tick <-chan time.Time
 		limit := maxPingBeats * w.job.star.Beat()
 		due := time.Now().Add(limit)
@@ -69,6 +67,17 @@ func (w *watch) run() {
 			if time.Since(due) < limit {
 				w.collect()
 			}
+		}
+	}
+}
+
+// giveUpEnded has UCX give up the ranks whose connections to rank 0 have ended. When all have left,
+// they end at different times.
+func (w *watch) giveUpEnded() {
+	states, _ := w.job.star.States()
+	for rank, state := range states {
+		if w.job.star.Ended(rank) && (!w.job.closing.Load() || state != star.Left) {
+			C.fu_lose(w.job.c, C.int(rank))
 		}
 	}
 }

@@ -55,8 +55,8 @@ int fu_key(fu_window *w, void *to, int most) {
 	return s == UCS_OK ? (int)bytes : s;
 }
 
-// fu_forget closes the segment of a rank, under the lock.
-void fu_forget(fu_window *w, int rank) {
+// forget closes the segment of a rank, under the lock.
+static void forget(fu_window *w, int rank) {
 	if (w->rkeys[rank] && !w->job->stuck) // what stays may still have it
 		ucp_rkey_destroy(w->rkeys[rank]);
 	free(w->keys[rank]);
@@ -67,7 +67,7 @@ void fu_forget(fu_window *w, int rank) {
 
 void fu_segment(fu_window *w, int rank, uint64_t base, const void *key, int bytes) {
 	fu_lock(w->job);
-	fu_forget(w, rank);
+	forget(w, rank);
 	w->bases[rank] = base;
 	w->keys[rank] = fu_calloc(1, bytes);
 	memcpy(w->keys[rank], key, bytes);

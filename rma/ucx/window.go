@@ -34,7 +34,6 @@ type Window struct {
 	host   rma.Window // the segments of this host; nil in a hidden window
 	mem    []byte     // this rank's segment of a hidden window
 	closed atomic.Bool
-	keys   [][]byte // by rank: the address and key of its segment; only on rank 0
 
 	number uint32 // the same on all ranks
 }
@@ -54,9 +53,6 @@ func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 func (j *Job) newWindow(ctx context.Context, spec rma.Spec, hidden bool) (rma.Window, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.after.again {
-		return j.takeOver(ctx, spec)
-	}
 	number := j.made // the same on every rank, else AgreeOnSpec fails
 	j.made++
 	if err := direct.AgreeOnSpec(ctx, j, spec); err != nil {
@@ -74,8 +70,6 @@ func (j *Job) newWindow(ctx context.Context, spec rma.Spec, hidden bool) (rma.Wi
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("making window %q: %w", spec.Name, err), w.free())
 	}
-	j.after.mu.Lock()
-	defer j.after.mu.Unlock()
 	j.windows = append(j.windows, w)
 	return w, nil
 }
@@ -145,17 +139,11 @@ func (w *Window) open(ctx context.Context) error {
 		}
 		w.accept(rank, key)
 	}
-	if w.job.rank == 0 {
-		w.keys = all
-	}
 	return nil
 }
 
-// accept takes the address and key of the segment of a rank. Without, the segment is lost.
+// accept takes the address and key of the segment of a rank.
 func (w *Window) accept(rank int, key []byte) {
-	if len(key) <= 8 {
-		return
-	}
 	C.fu_segment(w.c, C.int(rank), C.uint64_t(binary.LittleEndian.Uint64(key)),
 		unsafe.Pointer(&key[8]), C.int(len(key)-8))
 	if w.Words(rank) != nil {
@@ -193,8 +181,6 @@ func (j *Job) freeClosed(ctx context.Context) error {
 		}
 		errs = append(errs, w.free())
 	}
-	j.after.mu.Lock()
-	defer j.after.mu.Unlock()
 	j.windows = kept
 	return errors.Join(errs...)
 }
@@ -229,14 +215,8 @@ func (w *Window) Len() int  { return w.words }
 // CPUAtomicsCoherent is what the litmus test at the start has found.
 func (w *Window) CPUAtomicsCoherent() bool { return w.job.coherent }
 
-// Words is the segment of a rank of this host; nil for others, in a hidden window, and for a rank
-// that has rejoined, whose memory is not shared.
-func (w *Window) Words(rank int) []uint64 {
-	if rank != w.job.rank && C.fu_incarnation(w.job.c, C.int(rank)) > 0 {
-		return nil
-	}
-	return w.views[rank]
-}
+// Words is the segment of a rank of this host; nil for others and in a hidden window.
+func (w *Window) Words(rank int) []uint64 { return w.views[rank] }
 
 // Close ends this rank's use of the window. Its memory is released when every rank has closed it,
 // by the next NewWindow or the end of the job.

@@ -14,7 +14,7 @@
 // it in return. The token itself is not sent. What follows is neither encrypted nor signed: the
 // network between the ranks is trusted, all other networks are not.
 //
-//	member -> hub    magic, rejoin, rank, ranks, nonce    52 bytes
+//	member -> hub    magic, rank, ranks, nonce            48 bytes
 //	hub -> member    nonce                                32 bytes
 //	member -> hub    HMAC("member", nonces, rank, ranks)  32 bytes
 //	hub -> member    verdict, number, HMAC("hub", ...)    40 bytes
@@ -32,9 +32,6 @@
 //	L  to the hub     this rank leaves; the lost rank because of which it does, if there is one
 //	H  both ways      a sign of life
 //	S, X  to a member  all ranks have connected; the job does not begin, with the reason
-//	A  to a member    the snapshot of the job for a rank that rejoins
-//	B, N  both ways   the first announcement of a rank that has rejoined, and a later one
-//	K  both ways      a rank has acted upon an announcement
 //
 // A gathering ends with an error for a rank that waits for another one which is gone and has not
 // contributed. A rank whose gathering has failed is out of step, and all its later ones fail alike.
@@ -48,11 +45,4 @@
 // lost, errors name that one.
 //
 // A rank that is gone before all have connected ends the wait of all others.
-//
-// # Rejoining
-//
-// A process may take the place of a rank that has died, but not that of rank 0. It takes part in
-// no gathering: for gatherings the rank has died. Its announcements go to all other ranks, in order
-// with the other events, and it waits until all have acted upon them. Ranks that rejoin later get
-// them as well.
 package star

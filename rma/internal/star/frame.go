@@ -159,5 +159,25 @@ func decodeState(b []byte, size int) (rank int, p peer, err error) {
 		State(b[0]) != Left && State(b[0]) != Died {
 		return 0, p, errMalformed
 	}
-	return int(n[0]), peer{State(b[0]), binary.LittleEndian.Uint64(b[1:]), n[1]}, nil
+	return int(n[0]), peer{state: State(b[0]), given: binary.LittleEndian.Uint64(b[1:]),
+		missed: n[1]}, nil
+}
+
+func appendNumbers(b []byte, numbers ...uint32) []byte {
+	for _, n := range numbers {
+		b = binary.LittleEndian.AppendUint32(b, n)
+	}
+	return b
+}
+
+// takeNumbers takes count numbers off the front.
+func takeNumbers(b []byte, count int) (numbers []uint32, rest []byte, err error) {
+	if len(b) < 4*count {
+		return nil, nil, errMalformed
+	}
+	for range count {
+		numbers = append(numbers, binary.LittleEndian.Uint32(b))
+		b = b[4:]
+	}
+	return numbers, b, nil
 }

@@ -16,9 +16,9 @@ import (
 const handshakeTimeout = 5 * time.Second
 
 const (
-	magic      = "farhash\x03"
+	magic      = "farhash\x04"
 	nonceBytes = 32
-	helloBytes = len(magic) + 12 + nonceBytes
+	helloBytes = len(magic) + 8 + nonceBytes
 	proofBytes = sha256.Size
 )
 
@@ -30,40 +30,27 @@ const (
 	wrongToken
 	wrongSize // the number is the size of the job
 	taken
-	begun    // only a process that rejoins is admitted
-	notBegun // no place can be taken over
-	never    // can places of this job be taken over
-	stillHere
-	hasLeft
+	begun
 	ending
 )
 
 // refusals are the messages of verdicts, for a rank of the job at an address.
 var refusals = map[verdict]string{
 	taken: "the job at %[1]s has a rank %[2]d already; two processes were given the same number",
-	begun: "the job at %[1]s has begun, and rank %[2]d was there; to take the place of one that " +
-		"has died a process has to ask for that (farhash.Rejoin, FARHASH_REJOIN=1)",
-	notBegun: "the job at %[1]s has not begun, so rank %[2]d cannot join again; start it as the " +
-		"others were",
-	never: "the ranks of the job at %[1]s share the memory of one host, which outlives them; " +
-		"rank %[2]d cannot join again",
-	stillHere: "rank %[2]d of the job at %[1]s is still there; a death is noticed at once, the " +
-		"loss of a host that was cut off after some seconds",
-	hasLeft: "rank %[2]d of the job at %[1]s has left it in good order, and cannot join again",
-	ending:  "the job at %[1]s is ending, and rank %[2]d cannot join it any more",
+	begun: "the job at %[1]s has begun, and rank %[2]d was there; no process takes the place of a " +
+		"rank that has died: end the job and start all ranks again",
+	ending: "the job at %[1]s is ending, and rank %[2]d cannot join it any more",
 }
 
 // handshake is what both sides have sent of themselves.
 type handshake struct {
-	rejoin     uint32 // 1: the process takes the place of a rank that has died
 	rank, size uint32
 	nonces     [2 * nonceBytes]byte // of the member, of the hub
 }
 
 // hello is the first message of a member, without the nonce.
 func (g *handshake) hello() []byte {
-	b := binary.LittleEndian.AppendUint32([]byte(magic), g.rejoin)
-	b = binary.LittleEndian.AppendUint32(b, g.rank)
+	b := binary.LittleEndian.AppendUint32([]byte(magic), g.rank)
 	return binary.LittleEndian.AppendUint32(b, g.size)
 }
 
@@ -82,9 +69,6 @@ var errRefused = errors.New("refused")
 func shakeHands(c net.Conn, cfg Config) error {
 	_ = c.SetDeadline(time.Now().Add(handshakeTimeout))
 	g := handshake{rank: uint32(cfg.Rank), size: uint32(cfg.Size)}
-	if cfg.Rejoin {
-		g.rejoin = 1
-	}
 	_, _ = rand.Read(g.nonces[:nonceBytes]) // never fails
 	if _, err := c.Write(append(g.hello(), g.nonces[:nonceBytes]...)); err != nil {
 		return err
@@ -109,12 +93,8 @@ func shakeHands(c net.Conn, cfg Config) error {
 	case wrongToken:
 		return fmt.Errorf("%w: the job at %s has another token; give all ranks of a job the "+
 			"same, and jobs at the same time different ports", errRefused, cfg.Address)
-	case ending: // a process that does not rejoin waits for the next job
-		err := fmt.Errorf(refusals[v], cfg.Address, cfg.Rank)
-		if cfg.Rejoin {
-			err = fmt.Errorf("%w: %w", errRefused, err)
-		}
-		return err
+	case ending: // the process waits for the next job
+		return fmt.Errorf(refusals[v], cfg.Address, cfg.Rank)
 	default:
 		if why, known := refusals[v]; known {
 			return fmt.Errorf("%w: %s", errRefused, fmt.Sprintf(why, cfg.Address, cfg.Rank))
@@ -130,7 +110,7 @@ func shakeHands(c net.Conn, cfg Config) error {
 }
 
 // admit finds out which rank a process is that has connected. check finds its place.
-func admit(c net.Conn, cfg Config, check func(rank int, again bool) verdict) (g handshake,
+func admit(c net.Conn, cfg Config, check func(rank int) verdict) (g handshake,
 	err error) {
 	_ = c.SetDeadline(time.Now().Add(handshakeTimeout))
 	var hello [helloBytes]byte
@@ -141,8 +121,8 @@ func admit(c net.Conn, cfg Config, check func(rank int, again bool) verdict) (g 
 		return g, errors.New("this is no rank")
 	}
 	rest := hello[len(magic):]
-	g = handshake{rejoin: binary.LittleEndian.Uint32(rest),
-		rank: binary.LittleEndian.Uint32(rest[4:]), size: binary.LittleEndian.Uint32(rest[8:])}
+	g = handshake{rank: binary.LittleEndian.Uint32(rest),
+		size: binary.LittleEndian.Uint32(rest[4:])}
 	copy(g.nonces[:], hello[helloBytes-nonceBytes:])
 	_, _ = rand.Read(g.nonces[nonceBytes:]) // never fails
 	if _, err := c.Write(g.nonces[nonceBytes:]); err != nil {
@@ -159,7 +139,7 @@ func admit(c net.Conn, cfg Config, check func(rank int, again bool) verdict) (g 
 		case int(g.size) != cfg.Size || int(g.rank) >= cfg.Size:
 			v = wrongSize
 		default:
-			v = check(int(g.rank), g.rejoin == 1)
+			v = check(int(g.rank))
 		}
 	}
 	answer := binary.LittleEndian.AppendUint32(nil, uint32(v))

@@ -29,23 +29,19 @@ type hub struct {
 	began    bool
 	failed   []byte // why the job does not begin
 	closed   bool
-	snapshot func() []byte // of the job, for a rank that rejoins; nil: none may
 	readers  sync.WaitGroup
 	writers  sync.WaitGroup
 }
 
 // member is a rank as the hub sees it.
 type member struct {
-	conn          *conn
-	out           *outbox // the frames for it
-	held          bool    // a process with the token is taking this place
-	payload       []byte  // of the gathering under way
-	gave          bool
-	given         uint64
-	state         State   // of the present process
-	incarnation   int     // number of the present process
-	announcements []frame // of this incarnation, for ranks that rejoin later
-	announced     uint32  // announcements of this incarnation
+	conn    *conn
+	out     *outbox // the frames for it
+	held    bool    // a process with the token is taking this place
+	payload []byte  // of the gathering under way
+	gave    bool
+	given   uint64
+	state   State
 }
 
 // openHub listens and makes rank 0 its first member.
@@ -87,14 +83,12 @@ func (h *hub) accept() {
 // handshake admits a rank that has a place and knows the token.
 func (h *hub) handshake(c net.Conn) {
 	held := false
-	g, err := admit(c, h.cfg, func(rank int, again bool) verdict {
-		v := h.place(rank, again)
+	g, err := admit(c, h.cfg, func(rank int) verdict {
+		v := h.place(rank)
 		held = v == welcome
 		return v
 	})
 	switch {
-	case err == nil && g.rejoin == 1:
-		h.readmit(int(g.rank), c)
 	case err == nil:
 		h.enter(int(g.rank), c)
 	default:
@@ -123,26 +117,17 @@ func (h *hub) refuse(c net.Conn, err error) {
 }
 
 // place reserves the place of a rank, or says why it cannot.
-func (h *hub) place(rank int, again bool) verdict {
+func (h *hub) place(rank int) verdict {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m, v := &h.members[rank], welcome
 	switch {
-	case h.closed || h.members[0].state != Here || !again && m.state == Left:
+	case h.closed || h.members[0].state != Here || m.state == Left:
 		v = ending
-	case !again && h.began:
+	case h.began:
 		v = begun
-	case !again && (m.held || m.conn != nil):
+	case m.held || m.conn != nil:
 		v = taken
-	case !again:
-	case !h.began:
-		v = notBegun
-	case h.snapshot == nil:
-		v = never
-	case m.state == Left:
-		v = hasLeft
-	case m.state == Here || m.held:
-		v = stillHere
 	}
 	m.held = m.held || v == welcome
 	return v
@@ -314,10 +299,6 @@ func (h *hub) follow(rank int, c *conn) {
 			if ok = err == nil && len(rest) == 0 && uint64(n[0]) <= uint64(h.cfg.Size); ok {
 				h.gone(rank, Left, n[0])
 			}
-		case 'B', 'N':
-			ok = h.announce(rank, kind, payload)
-		case 'K':
-			ok = h.confirm(rank, payload)
 		}
 		if !ok {
 			c.close()
@@ -358,11 +339,8 @@ func (h *hub) gone(rank int, state State, missed uint32) {
 		return // one that has left is present until it closes, but not before all have connected
 	}
 	m.state = state
-	f := frame{'F', encodeState(rank, peer{state, m.given, missed})}
-	if m.announcements = append(m.announcements, f); state == Died {
-		m.announcements = nil
-	}
-	h.sendAll(f)
+	p := peer{state: state, given: m.given, missed: missed}
+	h.sendAll(frame{'F', encodeState(rank, p)})
 	if !h.began {
 		select {
 		case h.missed <- struct{}{}:

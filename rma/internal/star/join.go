@@ -17,8 +17,7 @@ func Join(ctx context.Context, cfg Config) (*Star, error) {
 	}
 	within, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
-	s := &Star{cfg: cfg, peers: make([]peer, cfg.Size), current: make([]incarnation, cfg.Size),
-		acted: make([]mark, cfg.Size), change: make(chan struct{})}
+	s := &Star{cfg: cfg, peers: make([]peer, cfg.Size), change: make(chan struct{})}
 	var c net.Conn
 	var err error
 	if cfg.Rank == 0 {
@@ -60,16 +59,14 @@ func Join(ctx context.Context, cfg Config) (*Star, error) {
 }
 
 // awaitBeginning returns when all ranks have connected, or with the error of the hub where they
-// have not. A rank that rejoins gets a snapshot of the job instead.
+// have not.
 func (s *Star) awaitBeginning() error {
 	var gone *rma.RankError
 	for {
-		kind, payload, err := s.conn.receive(maxSnapshotBytes)
+		kind, payload, err := s.conn.receive(s.cfg.Size * (MaxPayloadBytes + 4))
 		switch {
 		case err != nil:
 			return early(s.cfg.Address, nil, &rma.RankError{Rank: 0})
-		case kind == 'A' && s.cfg.Rejoin:
-			return s.enterRejoined(payload)
 		case kind == 'S':
 			return nil
 		case kind == 'F':

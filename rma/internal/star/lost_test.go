@@ -35,9 +35,9 @@ func newHub(t *testing.T, ranks int, others ...func(cfg Config)) *hub {
 	rank0 := newConn(c, cfg.Beat)
 	go rank0.pulse()
 	go func() {
-		_, _, err := rank0.receive(maxSnapshotBytes)
+		_, _, err := rank0.receive(1 << 28)
 		for err == nil {
-			_, _, err = rank0.receive(maxSnapshotBytes)
+			_, _, err = rank0.receive(1 << 28)
 		}
 	}()
 	var wg sync.WaitGroup

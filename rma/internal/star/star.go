@@ -11,7 +11,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// MaxPayloadBytes is the largest payload of a rank in a gathering, and of an announcement.
+// MaxPayloadBytes is the largest payload of a rank in a gathering.
 const MaxPayloadBytes = 1 << 16
 
 // A rank that is silent for maxMissedBeats beats is taken for dead: after three seconds.
@@ -30,8 +30,6 @@ type Config struct {
 	Token      string        // a secret of the ranks of this job, at least MinTokenBytes
 	Timeout    time.Duration // how long to wait for the others
 	Beat       time.Duration // between two signs of life; 0 is 750 ms
-	// Rejoin has this process take the place of a rank that has died.
-	Rejoin bool
 }
 
 // MinTokenBytes is the smallest length of a token.
@@ -47,9 +45,6 @@ func (c *Config) complete() error {
 			"give one of its host that the other hosts reach", c.Address)
 	case c.Size < 1 || c.Rank < 0 || c.Rank >= c.Size:
 		return fmt.Errorf("rank %d is not a rank of a job of %d", c.Rank, c.Size)
-	case c.Rejoin && c.Rank == 0:
-		return errors.New("rank 0 cannot join again: the others connect to it; end the job and " +
-			"start all ranks anew")
 	case len(c.Token) < MinTokenBytes:
 		return fmt.Errorf("the token of the job has %d bytes, and needs %d at least; give all "+
 			"ranks the same random one", len(c.Token), MinTokenBytes)
@@ -70,9 +65,10 @@ const (
 	Died
 )
 
-// peer is what a member knows of the first process of a rank.
+// peer is what a member knows of a rank.
 type peer struct {
 	state  State
+	ended  bool   // its connection, so that its memory is gone
 	given  uint64 // gatherings that it contributed to, once it is gone
 	missed uint32 // 1 + the lost rank because of which it left; 0: none
 }
@@ -83,17 +79,12 @@ type Star struct {
 	conn *conn
 	hub  *hub // of rank 0
 
-	turn      sync.Mutex // one gathering at a time
-	given     uint64     // gatherings that this rank contributed to
-	broken    error      // why this rank is out of step
-	announced uint32     // announcements of this rank, if it has rejoined
-	snapshot  []byte     // of the job, if this rank has rejoined
+	turn   sync.Mutex // one gathering at a time
+	given  uint64     // gatherings that this rank contributed to
+	broken error      // why this rank is out of step
 
 	mu       sync.Mutex
-	peers    []peer        // the processes that were there from the beginning
-	current  []incarnation // those that are there now
-	acted    []mark
-	events   []Event
+	peers    []peer
 	gathered uint64   // gatherings that have ended
 	all      [][]byte // the payloads of the last one
 	leaving  bool
@@ -203,8 +194,7 @@ func (s *Star) isLeaving() bool {
 }
 
 // States returns the state of each rank, and a channel that is closed when one changes or a
-// gathering ends. A rank that has died remains dead for collective calls when another process takes
-// its place: see Incarnation.
+// gathering ends.
 func (s *Star) States() ([]State, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,6 +203,13 @@ func (s *Star) States() ([]State, <-chan struct{}) {
 		states[rank] = p.state
 	}
 	return states, s.change
+}
+
+// Ended reports whether the connection of a rank has ended, whether it has left before or not.
+func (s *Star) Ended(rank int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peers[rank].ended
 }
 
 // Alone reports whether rank 0 is lost, so that this rank learns no more of the others.
@@ -250,8 +247,8 @@ func (s *Star) AwaitOthers(ctx context.Context) error {
 	for {
 		s.mu.Lock()
 		change, alone, staying := s.change, s.cut, -1
-		for rank, l := range s.current {
-			if l.state == Here && rank != s.cfg.Rank {
+		for rank, p := range s.peers {
+			if p.state == Here && rank != s.cfg.Rank {
 				staying = rank
 			}
 		}
@@ -308,10 +305,6 @@ func (s *Star) listen() {
 				break
 			}
 			s.update(func() { s.end(rank, p) })
-		case 'B', 'N', 'K':
-			if err := s.takeAnnouncement(kind, payload); err != nil {
-				s.conn.close()
-			}
 		}
 	}
 	s.update(func() {
@@ -324,12 +317,9 @@ func (s *Star) listen() {
 
 // end records that a rank has left or died.
 func (s *Star) end(rank int, p peer) {
-	if s.peers[rank].state == Here {
-		s.peers[rank] = p
+	known := &s.peers[rank]
+	if known.state == Here {
+		*known = p
 	}
-	s.current[rank].state = p.state
-	if p.state == Died {
-		s.events = append(s.events, Event{Kind: Gone, Rank: rank,
-			Incarnation: s.current[rank].number})
-	}
+	known.ended = known.ended || p.state == Died
 }
