@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"unicode/utf8"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
@@ -54,6 +57,8 @@ const (
 	MinKeySize, MaxKeySize = 4, 64
 	// MaxValueSize is the longest value.
 	MaxValueSize = 4096
+	// MaxNoteSize is the longest Note, in bytes.
+	MaxNoteSize = 65536
 	// MaxInlineBytes is the longest record that Auto keeps in the slots: from there on
 	// a heap gives more lookups a second (LP 5.7, Fig. 11).
 	MaxInlineBytes = 32
@@ -92,6 +97,9 @@ type Config struct {
 	// Access says how lookups by Best reach memory that is not addressable: one-sided, or by
 	// batches that are shipped to the owners of the keys. It may differ between ranks.
 	Access ship.Access
+	// Note is a text of the program, such as what types its records have. Save keeps it in the
+	// file; Open and Load give it back, as Config().Note. Load takes another one in its place.
+	Note string
 }
 
 // CuckooMaxLoad is the highest load of a cuckoo table with so many buckets for each key
@@ -128,7 +136,8 @@ func (c *Config) agree(ctx context.Context, job rma.Job) error {
 		fields = append(fields, rma.Field{Name: f.name, Value: uint64(f.value)})
 	}
 	// Homes follow from the load, and a search begins where its rank thinks they are.
-	fields = append(fields, rma.Field{Name: "bits of loads", Value: math.Float64bits(c.Load)})
+	fields = append(fields, rma.Field{Name: "bits of loads", Value: math.Float64bits(c.Load)},
+		rma.Field{Name: "hashes of notes", Value: xxh3.HashString(c.Note)})
 	return rma.Agree(ctx, job, "index", c.complete(), fields...)
 }
 
@@ -151,6 +160,9 @@ func (c *Config) complete() error {
 		return fmt.Errorf("index: OffsetBytes must be 0, 4 or 8, not %d", c.OffsetBytes)
 	case c.MaxCopies < 0:
 		return fmt.Errorf("index: MaxCopies must be 0 or more, not %d", c.MaxCopies)
+	case len(c.Note) > MaxNoteSize || !utf8.ValidString(c.Note):
+		return fmt.Errorf("index: Note must be at most %d bytes of UTF-8, and has %d: %.40q",
+			MaxNoteSize, len(c.Note), c.Note)
 	}
 	if err := c.Access.Check(); err != nil {
 		return fmt.Errorf("index: %w", err)

@@ -176,6 +176,8 @@
 //     that memory directly. A rank needs none of its own, and no other rank.
 //   - [Load] builds an index of its records, with any layout and storage.
 //
+// The file keeps [Config].Note, a text of the program.
+//
 // Opening verifies the size of the file and a header with a checksum, and so finds what is
 // truncated or foreign. Blocks of 64 KiB have checksums, of which the header has a digest:
 // Load verifies them before it uses a record, Open leaves that to [Index.CheckAll]. In a file

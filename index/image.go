@@ -65,6 +65,7 @@ type description struct {
 	HeapWords   int       `json:"heapWords"`
 	Marker      []byte    `json:"marker,omitempty"`
 	Unique      bool      `json:"unique,omitempty"`
+	Note        string    `json:"note,omitempty"` // not in files of earlier programs
 	Segments    []segment `json:"segments"`
 }
 
@@ -95,7 +96,7 @@ func (t *table) describe() description {
 		Variable: c.Variable, Layout: c.Layout, Storage: c.Storage, Load: c.Load,
 		Choices: c.Choices, BucketSlots: c.BucketSlots, OffsetBytes: c.OffsetBytes,
 		MaxCopies: c.MaxCopies, Records: t.records, ValuesBytes: t.valueBytes, Homes: t.homes,
-		Units: t.units, HeapWords: t.heapWords, Marker: t.marker, Unique: t.unique}
+		Units: t.units, HeapWords: t.heapWords, Marker: t.marker, Unique: t.unique, Note: c.Note}
 	for rank := range t.ranks {
 		d.Segments = append(d.Segments, segment{Records: t.owned[rank], Seed: t.seeds[rank],
 			Marks: t.marks[rank]})
@@ -106,7 +107,8 @@ func (t *table) describe() description {
 func (d *description) config() Config {
 	return Config{KeySize: d.KeySize, ValueSize: d.ValueSize, Variable: d.Variable,
 		Layout: d.Layout, Storage: d.Storage, Load: d.Load, Choices: d.Choices,
-		BucketSlots: d.BucketSlots, OffsetBytes: d.OffsetBytes, MaxCopies: d.MaxCopies}
+		BucketSlots: d.BucketSlots, OffsetBytes: d.OffsetBytes, MaxCopies: d.MaxCopies,
+		Note: d.Note}
 }
 
 // table is the table that is described, without memory.

@@ -142,8 +142,8 @@ func (s *saver) close(remove bool) error {
 }
 
 // Load makes an index of the records in a file that Save has written. KeySize, ValueSize
-// and Variable are those of the file, and may be left out of cfg. A truncated, foreign or
-// corrupt file is refused on every rank. Collective.
+// and Variable are those of the file, and may be left out of cfg, as may Note. A truncated,
+// foreign or corrupt file is refused on every rank. Collective.
 func Load(ctx context.Context, job rma.Job, path string, cfg Config) (*Index, error) {
 	m, err := sameImage(ctx, job, path)
 	if err != nil {
@@ -180,6 +180,9 @@ func (d *description) accept(path string, cfg *Config) error {
 			d.ValueSize, d.Variable, cfg.KeySize, cfg.ValueSize, cfg.Variable)
 	}
 	cfg.KeySize, cfg.ValueSize, cfg.Variable = d.KeySize, d.ValueSize, d.Variable
+	if cfg.Note == "" {
+		cfg.Note = d.Note
+	}
 	check := *cfg
 	if err := check.complete(); err != nil {
 		return fmt.Errorf("index: loading %s: %w", path, err)

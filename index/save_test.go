@@ -54,6 +54,56 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 }
 
+// TestNote: a file keeps the note of its index, also when it is opened and saved again. A file
+// without one has no field for it, as files of earlier programs.
+func TestNote(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "index")
+	cfg := Config{KeySize: 4, ValueSize: 4}
+	all := records(rand.New(rand.NewPCG(1, 3)), cfg, 50, 1)
+	saved(t, path, 2, cfg, all)
+	head, err := os.ReadFile(path)
+	must(t, err)
+	if text := string(head[:imagePage]); strings.Contains(text, `"note"`) {
+		t.Error("a header without a note has a field for it")
+	}
+	const note = "types <i4, \"f4\" and ä"
+	cfg.Note = note
+	saved(t, path, 2, cfg, all)
+	given := func(x *Index, err error) (string, error) {
+		if err != nil {
+			return "", err
+		}
+		return x.Config().Note, errors.Join(x.Save(ctx, path), x.job.Barrier(ctx), x.Close())
+	}
+	must(t, engines[0].Run(2, func(job rma.Job) error {
+		first, err := given(Open(ctx, job, path))
+		second, err2 := given(Load(ctx, job, path, Config{}))
+		third, err3 := given(Load(ctx, job, path, Config{Note: "another"}))
+		last, err4 := given(Open(ctx, job, path))
+		if got := []string{first, second, third, last}; !slices.Equal(got,
+			[]string{note, note, "another", "another"}) {
+			t.Errorf("rank %d has notes %q", job.Rank(), got)
+		}
+		return errors.Join(err, err2, err3, err4)
+	}))
+	long := strings.Repeat("a", MaxNoteSize+1)
+	for _, c := range []struct{ zero, one, want string }{
+		{"a", "b", "hashes of notes"},
+		{"\xff", "\xff", "UTF-8"},
+		{long, long, "65537"},
+	} {
+		must(t, engines[0].Run(2, func(job rma.Job) error {
+			cfg := Config{KeySize: 4, Note: []string{c.zero, c.one}[job.Rank()]}
+			_, err := Build(ctx, job, cfg, nil)
+			if err == nil || job.Rank() == 0 && !strings.Contains(err.Error(), c.want) {
+				return fmt.Errorf("a build with notes %.9q and %.9q gives %v", c.zero, c.one, err)
+			}
+			return nil
+		}))
+	}
+}
+
 // TestRefusedFiles: all ranks refuse a file that is not what it should be.
 func TestRefusedFiles(t *testing.T) {
 	ctx := context.Background()
