@@ -166,6 +166,12 @@ int farhash_cache_range(farhash_cache *cache, int local, int (*function)(const v
 	return goCacheRange(h->number, local, (void *)function, argument);
 }
 
+int farhash_cache_len(farhash_cache *cache, uint64_t *keys) {
+	HANDLE(cache, FH_CACHE);
+	NEED(keys);
+	return goCacheLen(h->number, keys);
+}
+
 int farhash_cache_clear(farhash_cache *cache) {
 	HANDLE(cache, FH_CACHE);
 	return goCacheClear(h->number);

@@ -87,6 +87,12 @@ int farhash_index_sizes(farhash_index *index, uint64_t *key_size, uint64_t *valu
 	return FARHASH_OK;
 }
 
+int farhash_index_note(farhash_index *index, char *note, size_t room) {
+	HANDLE(index, FH_INDEX);
+	NEED(note);
+	return goIndexNote(h->number, note, room);
+}
+
 int farhash_index_check(farhash_index *index) {
 	HANDLE(index, FH_INDEX);
 	return goIndexCheck(h->number);

@@ -91,6 +91,16 @@ int farhash_map_len(farhash_map *map, uint64_t *keys) {
 	return goMapLen(h->number, keys);
 }
 
+int farhash_map_save(farhash_map *map, const char *path) {
+	HANDLE(map, FH_MAP);
+	return goMapSave(h->number, BARE(path));
+}
+
+int farhash_map_load(farhash_map *map, const char *path) {
+	HANDLE(map, FH_MAP);
+	return goMapLoad(h->number, BARE(path));
+}
+
 int farhash_map_check(farhash_map *map) {
 	HANDLE(map, FH_MAP);
 	return goMapCheck(h->number);

@@ -339,6 +339,9 @@ int farhash_cache_get_at(farhash_cache *cache, int32_t rank, uint64_t bucket, vo
 int farhash_cache_range(farhash_cache *cache, int local, int (*function)(const void *key,
 	size_t key_size, const void *value, size_t value_size, void *argument), void *argument);
 
+/* How many keys there are: exact when nobody changes the cache. It reads every bucket. */
+int farhash_cache_len(farhash_cache *cache, uint64_t *keys);
+
 /* farhash_cache_clear empties the cache; nothing else may run on it meanwhile. farhash_cache_used
  * says which part of all buckets is in use, 0 to 1, from a sample. Collective. */
 int farhash_cache_clear(farhash_cache *cache);
@@ -438,6 +441,10 @@ int farhash_map_stats_get(farhash_map *map, farhash_map_stats *stats);
 /* How many keys there are: exact when nobody changes the map. It reads every slot. */
 int farhash_map_len(farhash_map *map, uint64_t *keys);
 
+/* As for sets; versions are not saved. Load puts what is in the file. Collective. */
+int farhash_map_save(farhash_map *map, const char *path);
+int farhash_map_load(farhash_map *map, const char *path);
+
 /* farhash_map_check walks the whole map. Not collective; nobody may change the map meanwhile. */
 int farhash_map_check(farhash_map *map);
 int farhash_map_close(farhash_map *map);
@@ -447,6 +454,8 @@ int farhash_map_close(farhash_map *map);
 typedef struct farhash_index farhash_index;
 
 enum { FARHASH_ORDERED = 0, FARHASH_LINEAR = 1, FARHASH_CUCKOO = 2 }; /* layouts */
+
+#define FARHASH_MAX_NOTE 65536 /* bytes of the longest note of an index, without the NUL */
 
 /* Every rank gives the same. 0 is the default of everything but sizes. */
 typedef struct farhash_index_config {
@@ -459,7 +468,8 @@ typedef struct farhash_index_config {
 	int32_t layout;
 	uint32_t depth;            /* look-ups of a batch in flight */
 	int32_t access;            /* FARHASH_AUTO, FARHASH_ONE_SIDED or FARHASH_SHIPPED */
-	uint32_t reserved[6];      /* 0 */
+	const char *note;          /* a text in UTF-8 that the file keeps, see farhash_index_note */
+	uint32_t reserved[4];      /* 0 */
 } farhash_index_config;
 
 /* farhash_index_build makes an index of the records of all ranks. Each gives its own, in any
@@ -505,6 +515,11 @@ int farhash_index_len(farhash_index *index, uint64_t *records);
  * have different sizes, else 0. */
 int farhash_index_sizes(farhash_index *index, uint64_t *key_size, uint64_t *value_size,
 	int32_t *variable);
+
+/* farhash_index_note copies the note of the configuration that the index was built with, also of one
+ * that was loaded, with a NUL at its end; "" if there was none. FARHASH_ERROR_ARGUMENT if room is
+ * less; FARHASH_MAX_NOTE + 1 bytes are enough for any. */
+int farhash_index_note(farhash_index *index, char *note, size_t room);
 
 /* farhash_index_check verifies the whole index. Every rank gets the result. Collective. */
 int farhash_index_check(farhash_index *index);

@@ -1,6 +1,7 @@
 package main
 
 // #include <stdlib.h>
+// #include <string.h>
 // #include "library.h"
 import "C"
 
@@ -59,11 +60,15 @@ func readIndexConfig(c *C.farhash_index_config) (index.Config, error) {
 			"(FARHASH_ORDERED) to 2 (FARHASH_CUCKOO), and load 0 to %v", int(c.layout),
 			float64(c.load), index.MaxLoad)
 	}
+	note := "" // one that is too long is cut to a length that is refused
+	if c.note != nil {
+		note = C.GoStringN(c.note, C.int(C.strnlen(c.note, index.MaxNoteSize+1)))
+	}
 	access := ship.Access(c.access)
 	return index.Config{KeySize: int(c.key_size), ValueSize: int(c.value_size),
 			Variable: c.variable != 0, Layout: index.Layout(c.layout), Load: float64(c.load),
 			MaxCopies: int(c.max_copies), MaxMemoryBytes: uint64(c.max_memory_bytes),
-			Access: access},
+			Access: access, Note: note},
 		checkBatches(c.depth, access)
 }
 
@@ -292,6 +297,20 @@ func goIndexVariable(v C.uint64_t) C.int32_t {
 		return 1
 	}
 	return 0
+}
+
+//export goIndexNote
+func goIndexNote(v C.uint64_t, out *C.char, room C.size_t) (code C.int) {
+	defer guard(&code)
+	note := indexOf(v).Config().Note
+	if room <= C.size_t(len(note)) {
+		return fail(errArgument("the note has %d bytes and a NUL, and room is %d; "+
+			"FARHASH_MAX_NOTE + 1 is enough for any", len(note), uint64(room)),
+			C.FARHASH_ERROR_ARGUMENT)
+	}
+	to := unsafe.Slice((*byte)(unsafe.Pointer(out)), len(note)+1)
+	to[copy(to, note)] = 0
+	return C.FARHASH_OK
 }
 
 //export goIndexCheck

@@ -62,6 +62,14 @@ func goCacheRange(v C.uint64_t, local C.int, function, argument unsafe.Pointer) 
 	return C.FARHASH_OK
 }
 
+//export goCacheLen
+func goCacheLen(v C.uint64_t, out *C.uint64_t) (code C.int) {
+	defer guard(&code)
+	n, err := cacheOf(v).Len(context.Background())
+	*out = C.uint64_t(n)
+	return ended(err, C.FARHASH_ERROR)
+}
+
 //export goCacheClear
 func goCacheClear(v C.uint64_t) (code C.int) {
 	defer guard(&code)

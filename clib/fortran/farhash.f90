@@ -86,7 +86,8 @@ module farhash
     integer(c_int64_t) :: max_memory_bytes = 0, max_copies = 0
     integer(c_int32_t) :: variable = 0, layout = 0, depth = 0
     integer(c_int32_t) :: access = 0
-    integer(c_int32_t) :: reserved(6) = 0
+    type(c_ptr) :: note = c_null_ptr
+    integer(c_int32_t) :: reserved(4) = 0
   end type
 
   interface
@@ -398,6 +399,12 @@ module farhash
       type(c_funptr), value :: function
     end function
 
+    integer(c_int) function farhash_cache_len(cache, keys) bind(c)
+      import :: c_int, c_ptr, c_int64_t
+      type(c_ptr), value :: cache
+      integer(c_int64_t), intent(out) :: keys
+    end function
+
     integer(c_int) function farhash_cache_clear(cache) bind(c)
       import :: c_int, c_ptr
       type(c_ptr), value :: cache
@@ -507,6 +514,18 @@ module farhash
       integer(c_int64_t), intent(out) :: keys
     end function
 
+    integer(c_int) function farhash_map_save_c(map, path) bind(c, name='farhash_map_save')
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: map
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+
+    integer(c_int) function farhash_map_load_c(map, path) bind(c, name='farhash_map_load')
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: map
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+
     integer(c_int) function farhash_map_check(map) bind(c)
       import :: c_int, c_ptr
       type(c_ptr), value :: map
@@ -581,6 +600,14 @@ module farhash
       type(c_ptr), value :: index
       integer(c_int64_t), intent(out) :: key_size, value_size
       integer(c_int32_t), intent(out) :: variable
+    end function
+
+    ! The note ends with c_null_char.
+    integer(c_int) function farhash_index_note(index, note, room) bind(c)
+      import :: c_int, c_ptr, c_char, c_size_t
+      type(c_ptr), value :: index
+      character(kind=c_char), intent(out) :: note(*)
+      integer(c_size_t), value :: room
     end function
 
     integer(c_int) function farhash_index_check(index) bind(c)
@@ -693,6 +720,18 @@ contains
     type(c_ptr), intent(in) :: cache
     character(len=*), intent(in) :: path
     farhash_cache_load = with_path(farhash_cache_load_c, cache, path)
+  end function
+
+  integer(c_int) function farhash_map_save(map, path)
+    type(c_ptr), intent(in) :: map
+    character(len=*), intent(in) :: path
+    farhash_map_save = with_path(farhash_map_save_c, map, path)
+  end function
+
+  integer(c_int) function farhash_map_load(map, path)
+    type(c_ptr), intent(in) :: map
+    character(len=*), intent(in) :: path
+    farhash_map_load = with_path(farhash_map_load_c, map, path)
   end function
 
   integer(c_int) function farhash_index_save(index, path)

@@ -279,6 +279,7 @@ static void caches(void) {
 	HANDLES(farhash_cache, job, farhash_cache_put_located(it, &word, &other, &number, &other));
 	HANDLES(farhash_cache, job, farhash_cache_get_at(it, 0, 0, &word, &other));
 	HANDLES(farhash_cache, job, farhash_cache_range(it, 0, no_pair, NULL));
+	HANDLES(farhash_cache, job, farhash_cache_len(it, &word));
 	HANDLES(farhash_cache, job, farhash_cache_clear(it));
 	HANDLES(farhash_cache, job, farhash_cache_used(it, &used));
 	HANDLES(farhash_cache, job, farhash_cache_buckets(it, &word));
@@ -315,6 +316,7 @@ static void caches(void) {
 	REFUSED(farhash_cache_get_at(cache, 0, 0, NULL, &other));
 	REFUSED(farhash_cache_get_at(cache, 0, 0, &word, NULL));
 	REFUSED(farhash_cache_range(cache, 1, NULL, NULL));
+	REFUSED(farhash_cache_len(cache, NULL));
 	REFUSED(farhash_cache_used(cache, NULL));
 	REFUSED(farhash_cache_buckets(cache, NULL));
 	REFUSED(farhash_cache_save(cache, NULL));
@@ -380,6 +382,8 @@ static void maps(void) {
 	HANDLES(farhash_map, job, farhash_map_range(it, no_pair, NULL));
 	HANDLES(farhash_map, job, farhash_map_stats_get(it, &stats));
 	HANDLES(farhash_map, job, farhash_map_len(it, &word));
+	HANDLES(farhash_map, job, farhash_map_save(it, "x"));
+	HANDLES(farhash_map, job, farhash_map_load(it, "x"));
 	HANDLES(farhash_map, job, farhash_map_check(it));
 	HANDLES(farhash_map, job, farhash_map_close(it));
 	size_t sizes[] = {0, 9, SIZE_MAX};
@@ -413,12 +417,17 @@ static void maps(void) {
 	REFUSED(farhash_map_range(map, NULL, NULL));
 	REFUSED(farhash_map_stats_get(map, NULL));
 	REFUSED(farhash_map_len(map, NULL));
+	REFUSED(farhash_map_save(map, NULL));
+	REFUSED(farhash_map_save(map, ""));
+	REFUSED(farhash_map_load(map, NULL));
+	REFUSED(farhash_map_load(map, ""));
 }
 
 static void index_configs(farhash_index_config good) {
 	farhash_index *none;
-	farhash_index_config wrong[15];
-	for (int i = 0; i < 15; i++)
+	farhash_index_config wrong[17];
+	char note[FARHASH_MAX_NOTE + 2] = {0};
+	for (int i = 0; i < 17; i++)
 		wrong[i] = good;
 	wrong[0].key_size = 0;
 	wrong[1].key_size = 3;
@@ -432,18 +441,22 @@ static void index_configs(farhash_index_config good) {
 	wrong[9].layout = 3;
 	wrong[10].layout = -1;
 	wrong[11].depth = UINT32_MAX;
-	wrong[12].reserved[5] = 1;
+	wrong[12].reserved[3] = 1;
 	wrong[14].access = -1;
 	wrong[13].max_memory_bytes = 1;
-	for (int i = 0; i < 15; i++) {
+	memset(note, 'a', FARHASH_MAX_NOTE + 1);
+	wrong[15].note = note;
+	wrong[16].note = "\xff";
+	for (int i = 0; i < 17; i++) {
 		REFUSED(farhash_index_build(job, &wrong[i], no_next, NULL, &none));
 		CLAIM(!none);
-		if (i >= 5 && i != 13)
+		if (i >= 5 && i < 15 && i != 13)
 			REFUSED(farhash_index_load(job, "/dev/null", &wrong[i], &none));
 	}
 }
 
 static void indexes(void) {
+	char text[8];
 	farhash_index_config config = {.key_size = 8, .value_size = 8};
 	HANDLES(farhash_job, set, farhash_index_build(it, &config, no_next, NULL, &x));
 	HANDLES(farhash_job, set, farhash_index_load(it, "x", &config, &x));
@@ -488,6 +501,9 @@ static void indexes(void) {
 	REFUSED(farhash_index_lookup(x, &word, SIZE_MAX, no_found, NULL));
 	REFUSED(farhash_index_len(x, NULL));
 	HANDLES(farhash_index, job, farhash_index_sizes(it, &word, &word, NULL));
+	HANDLES(farhash_index, job, farhash_index_note(it, text, sizeof text));
+	REFUSED(farhash_index_note(x, NULL, 8));
+	REFUSED(farhash_index_note(x, text, 0));
 	REFUSED(farhash_index_sizes(x, NULL, &word, NULL));
 	REFUSED(farhash_index_sizes(x, &word, NULL, NULL));
 }

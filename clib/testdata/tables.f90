@@ -66,7 +66,7 @@ program tables
   call words(trim(directory) // '/words  ')
   call byte_strings(trim(directory) // '/elements' // c_null_char)
   call caches(trim(directory) // '/cache')
-  call maps()
+  call maps(trim(directory) // '/map')
   call indexes(trim(directory) // '/index')
   call is(farhash_ok, farhash_job_barrier(job), 'barrier')
   call is(farhash_ok, farhash_job_close(job), 'close')
@@ -172,7 +172,7 @@ contains
     type(c_ptr) :: cache, other
     type(farhash_cache_stats) :: stats
     integer(c_int64_t), target :: keys(n), values(n), seen(n)
-    integer(c_int64_t) :: bucket, buckets
+    integer(c_int64_t) :: bucket, buckets, length
     integer(c_int32_t) :: rank
     integer(c_int8_t) :: results(n)
     integer :: i
@@ -204,13 +204,16 @@ contains
       buckets_per_rank=1024), other), 'other cache')
     call is(farhash_ok, farhash_cache_load(other, path), 'load of a cache')
     call is(farhash_hit, farhash_cache_get(other, c_loc(keys(2)), c_loc(seen)), 'loaded')
+    call is(farhash_ok, farhash_cache_len(other, length), 'len of a cache')
+    call claim(length == n, 'all keys of a cache')
     call is(farhash_ok, farhash_cache_stats_reset(other), 'reset')
     call is(farhash_ok, farhash_cache_total(other, stats), 'total')
     call claim(stats%hits == 0 .and. stats%occupied == n, 'nothing counted')
   end subroutine
 
-  subroutine maps()
-    type(c_ptr) :: map
+  subroutine maps(path)
+    character(len=*), intent(in) :: path
+    type(c_ptr) :: map, other
     type(farhash_map_call) :: calls(n)
     type(farhash_map_stats) :: stats
     integer(c_int64_t), target :: keys(n), values(n), seen(n), sum
@@ -244,6 +247,13 @@ contains
     call is(farhash_ok, farhash_map_len(map, length), 'len of a map')
     call claim(length == n, 'all keys')
     call is(farhash_ok, farhash_map_check(map), 'check of a map')
+    call is(farhash_ok, farhash_map_save(map, path), 'save of a map')
+    call is(farhash_ok, farhash_map_new(job, farhash_map_config(slots_per_rank=512, &
+      bytes_per_rank=131072, max_key=8, max_value=8), other), 'other map')
+    call is(farhash_ok, farhash_map_load(other, path), 'load of a map')
+    call is(farhash_ok, farhash_map_len(other, length), 'len of the other map')
+    call claim(length == n, 'all pairs loaded')
+    call is(farhash_ok, farhash_map_close(other), 'close of the other map')
     call is(farhash_ok, farhash_map_close(map), 'close of a map')
   end subroutine
 
@@ -255,14 +265,18 @@ contains
     integer(c_int32_t) :: counts(3), variable
     integer(c_size_t) :: size
     integer(c_int64_t), target :: squares(3)
+    character(kind=c_char, len=1), target :: note(6) = ['n', 'o', 't', 'e', c_null_char, '?']
+    character(kind=c_char) :: noted(6)
     at = 0
     call is(farhash_ok, farhash_index_build(job, farhash_index_config(key_size=8, &
-      value_size=8), c_funloc(next), c_loc(at), index), 'index')
+      value_size=8, note=c_loc(note)), c_funloc(next), c_loc(at), index), 'index')
     call is(farhash_ok, farhash_index_check(index), 'check of an index')
     call is(farhash_ok, farhash_index_save(index, path), 'save of an index')
     call is(farhash_ok, farhash_index_load(job, path, index=other), 'load of an index')
     call is(farhash_ok, farhash_index_len(other, records), 'len of an index')
     call claim(records == 100, 'records')
+    call is(farhash_ok, farhash_index_note(other, noted, 6_c_size_t), 'note of an index')
+    call claim(all(noted(:5) == note(:5)), 'note')
     key = 12
     call is(1, farhash_index_get(other, c_loc(key), c_loc(square), size), 'get of an index')
     call claim(square == 144 .and. size == 8, 'square')

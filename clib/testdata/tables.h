@@ -148,7 +148,12 @@ static inline void try_places(farhash_job *job, farhash_cache *cache, size_t ks,
 	OK(farhash_job_barrier(job));
 	OK(farhash_cache_used(cache, &used));
 	CLAIM(used > 0 && used < 1);
+	OK(farhash_cache_len(cache, &same));
+	CLAIM(same > 0);
+	OK(farhash_job_barrier(job));
 	OK(farhash_cache_clear(cache));
+	OK(farhash_cache_len(cache, &same));
+	IS(0, same);
 	OK(farhash_cache_used(cache, &used));
 	CLAIM(used == 0);
 	bytes = 0;
@@ -294,14 +299,14 @@ static inline void try_bad_calls(farhash_map *map, farhash_map_call *calls, int 
 }
 
 // try_map has every rank put keys of its own, one by one and in batches, and all go for one.
-static inline void try_map(farhash_job *job) {
+static inline void try_map(farhash_job *job, const char *path) {
 	enum { N = 300 };
 	int rank = farhash_job_rank(job), size = farhash_job_size(job);
 	static _Thread_local char keys[N][8], values[N][40], seen[N][40];
 	static _Thread_local farhash_map_call calls[N];
 	uint64_t len = 0, version = 0, other = 0;
 	size_t value_size = 0, bytes = 0;
-	farhash_map *map;
+	farhash_map *map, *loaded;
 	farhash_map_config config = {.slots_per_rank = 1024, .bytes_per_rank = 1 << 17, .max_key = 8,
 		.max_value = 40};
 	OK(farhash_map_new(job, &config, &map));
@@ -355,7 +360,15 @@ static inline void try_map(farhash_job *job) {
 	IS(want, bytes);
 	IS(7, farhash_map_range(map, stop_at_once, &bytes));
 	OK(farhash_map_check(map));
+	OK(farhash_map_save(map, path));
+	config.slots_per_rank = 512;
+	OK(farhash_map_new(job, &config, &loaded));
+	OK(farhash_map_load(loaded, path));
+	bytes = 0;
+	IS(0, farhash_map_range(loaded, sum, &bytes));
+	IS(want, bytes);
 	OK(farhash_job_barrier(job));
+	OK(farhash_map_close(loaded));
 	for (uint64_t i = 0, n; i < 50; i++) { // a counter of all ranks
 		int done;
 		version = 0;
@@ -421,7 +434,9 @@ static inline void try_index(farhash_job *job, const char *path) {
 	uint64_t len = 0;
 	farhash_index *index, *loaded;
 	squares s = {.at = N * rank / size, .to = N * (rank + 1) / size};
-	farhash_index_config config = {.key_size = 8, .value_size = 40, .variable = 1, .depth = 16};
+	char note[5];
+	farhash_index_config config = {.key_size = 8, .value_size = 40, .variable = 1, .depth = 16,
+		.note = "note"};
 	OK(farhash_index_build(job, &config, next_square, &s, &index));
 	OK(farhash_index_len(index, &len));
 	IS(N + N / 10, len);
@@ -430,6 +445,9 @@ static inline void try_index(farhash_job *job, const char *path) {
 	OK(farhash_index_check(index));
 	OK(farhash_index_save(index, path));
 	OK(farhash_index_load(job, path, NULL, &loaded));
+	OK(farhash_index_note(loaded, note, sizeof note));
+	CLAIM(strcmp(note, "note") == 0);
+	FAILS(FARHASH_ERROR_ARGUMENT, "room is 4", farhash_index_note(loaded, note, 4));
 	OK(farhash_index_get_batch(loaded, keys, 2 * N, values, sizes, counts));
 	for (int i = 0; i < 2 * N; i++) {
 		char want[40];
@@ -563,7 +581,7 @@ static inline void try_tables(farhash_job *job, const char *directory) {
 	try_full(job);
 	try_elements(job, path);
 	try_cache(job, path);
-	try_map(job);
+	try_map(job, path);
 	try_index(job, path);
 	try_arrays(job);
 }
