@@ -34,14 +34,15 @@ from .errors import (ArgumentError, ClosedError, FarhashError, FileError, Forked
 from .indexes import Index, Layout
 from .job import Job, run
 from .maps import Map
+from .memoized import CacheInfo
 from .rounding import round_significant
 from .sets import Answer, Elements, Set
 from .table import Access, Shipping
 from .version import __version__
 
 __all__ = [
-    "Access", "Answer", "ArgumentError", "Cache", "CacheStats", "ClosedError", "Elements",
-    "FarhashError", "FileError", "ForkedError", "FormatError", "FullError", "Index",
+    "Access", "Answer", "ArgumentError", "Cache", "CacheInfo", "CacheStats", "ClosedError",
+    "Elements", "FarhashError", "FileError", "ForkedError", "FormatError", "FullError", "Index",
     "InternalError", "Job", "Layout", "LibraryError", "Map", "MapStats", "Mode",
     "OutOfMemoryError", "RankError", "Set", "SetStats", "Shipping", "Stored",
     "TimedOutError", "UnsupportedError", "__version__", "round_significant", "run",

@@ -112,8 +112,10 @@ class IndexConfig(Structure):
     _fields_ = [("key_size", c_uint64), ("value_size", c_uint64), ("load", c_double),
                 ("max_memory_bytes", c_uint64), ("max_copies", c_uint64), ("variable", c_int32),
                 ("layout", c_int32), ("depth", c_uint32), ("access", c_int32),
-                ("reserved", c_uint32 * 6)]
+                ("note", c_char_p), ("reserved", c_uint32 * 4)]
 
+
+MAX_NOTE = 65536
 
 RankFunction = CFUNCTYPE(c_int, c_void_p, c_void_p)
 UpdateFunction = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p)
@@ -152,9 +154,11 @@ _of_tables: dict[str, dict[str, Sequence[Any]]] = {
         "stats_get": [POINTER(RawCacheStats)], "stats_reset": [],
         "all_stats": [c_void_p, POINTER(RawCacheStats)],
         "locate": [c_char_p, POINTER(c_int32), _word],
+        "range": [c_int, PairFunction, c_void_p], "len": [_word], "clear": [],
     },
     "map": {
-        "new": [POINTER(MapConfig), _out], "len": [_word], "check": [], "close": [],
+        "new": [POINTER(MapConfig), _out], "len": [_word], "save": [c_char_p],
+        "load": [c_char_p], "check": [], "close": [],
         "get": [c_char_p, c_size_t, c_void_p, c_size_t, POINTER(c_size_t), _word],
         "put": _pair, "put_if_absent": _pair, "compare_and_put": _pair,
         "delete": [c_char_p, c_size_t], "batch": [c_void_p, c_size_t],
@@ -164,6 +168,7 @@ _of_tables: dict[str, dict[str, Sequence[Any]]] = {
         "build_batch": [POINTER(IndexConfig), c_void_p, c_void_p, c_void_p, c_size_t, _out],
         "load": [c_char_p, POINTER(IndexConfig), _out], "save": [c_char_p], "check": [],
         "close": [], "len": [_word], "sizes": [_word, _word, POINTER(c_int32)],
+        "note": [c_char_p, c_size_t],
         "get": [c_char_p, c_void_p, POINTER(c_size_t)],
         "get_batch": [c_void_p, c_size_t, c_void_p, c_void_p, c_void_p],
         "lookup": [c_void_p, c_size_t, FoundFunction, c_void_p],

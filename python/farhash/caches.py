@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .abi import CacheConfig, CacheStats, RawCacheStats, UpdateFunction, whole
-from .calls import Memoized
+from .calls import Pickled
 from .items import Items
 from .job import Job
-from .rounding import round_significant
-from .table import Access, Bucketed, pieces
+from .memoized import Batched
+from .table import Access, Bucketed, Pairs, pieces
 
 
 class Mode(enum.IntEnum):
@@ -40,10 +40,11 @@ class Stored(enum.IntEnum):
 _stored: tuple[Any, ...] = (None, *Stored)  # by code
 
 
-class Cache(Bucketed):
+class Cache(Bucketed, Pairs):
     """Keys and values of fixed sizes. It forgets when it is full, but what it finds was put as
     a whole under that very key, by any rank. Keys are compared by their bytes: see
-    ``round_significant`` for floating-point ones.
+    ``round_significant`` for floating-point ones. It is used like a dict, too:
+    ``cache[key] = value``, ``key in cache``, ``del cache[key]``, ``for key in cache``.
 
     key, value: what they are: a number of bytes or a dtype, see ``farhash.items``. Two examples:
         ``Cache(job, key=80, value=104, ...)`` has bytes,
@@ -79,14 +80,14 @@ class Cache(Bucketed):
         self._put = self._function("put")
         self._buffer = ctypes.c_char * self._values.size
 
-    def get(self, key: Any) -> Any:
-        """The value of a key, as declared: bytes, an array or a scalar. None if it is not
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of a key, as declared: bytes, an array or a scalar. ``default`` if it is not
         there."""
         value = self._buffer()
         code = self._get(self._handle, self._keys.one(key), value)
         if code < 0:
             raise self._error(code)
-        return self._values.of(value) if code else None
+        return self._values.of(value) if code else default
 
     def put(self, key: Any, value: Any) -> Stored:
         """Stores a value for every rank. It may evict another key."""
@@ -158,13 +159,16 @@ class Cache(Bucketed):
             raise raised[0]
         return Stored(code) if code else None
 
-    def memoize(self, function: Callable[..., Any], *, digits: npt.ArrayLike | None = None,
-                floors: npt.ArrayLike | None = None, pickled: bool = False,
-                name: str | None = None) -> Callable[..., Any]:
+    def memoize(self, function: Callable[..., Any] | None = None, *,
+                digits: npt.ArrayLike | None = None, floors: npt.ArrayLike | None = None,
+                pickled: bool = False, name: str | None = None) -> Any:
         """The same function, which computes only what no rank has computed before. ::
 
             react = cache.memoize(simulate, digits=4)
             outputs = react(inputs)
+
+            @cache.memoize(pickled=True)
+            def parse(text): ...
 
         function: takes an array of n keys and returns n values, each of which depends on
             nothing but its key. It gets the keys that are missing, each once.
@@ -178,31 +182,33 @@ class Cache(Bucketed):
         name: of the function in the cache, for one that pickled cannot name, such as a lambda;
             None: its module and name. Functions of one name share results.
 
+        What is returned has the name and the documentation of function, function itself as
+        ``__wrapped__``, and ``cache_info()``: the hits and misses of this rank. ``clear`` empties
+        the cache, of all functions and ranks. Without function this is a decorator with arguments.
+
         Pickles can run code: with pickled, load only files that you trust. TypeError for a cache
         of other sizes, and for arguments that pickle does not take.
         """
-        if pickled:
-            if digits is not None or floors is not None:
-                raise TypeError("farhash: digits and floors are for arrays, not for pickled")
-            return Memoized(self, function, name)
+        if function is None:
+            return functools.partial(self.memoize, digits=digits, floors=floors, pickled=pickled,
+                                     name=name)
+        if not pickled:
+            return Batched(self, function, digits, floors)
+        if digits is not None or floors is not None:
+            raise TypeError("farhash: digits and floors are for arrays, not for pickled")
+        return Pickled(self, function, name)
 
-        @functools.wraps(function)
-        def cached(inputs: Any) -> npt.NDArray[Any]:
-            keys = self._keys.many(inputs)
-            if digits is not None:
-                if keys.dtype != np.float64:
-                    raise TypeError(f"farhash: digits are for keys of float64, not {keys.dtype}")
-                keys = round_significant(keys, digits, floors)
-            values, hits = self.get_batch(keys)
-            missing = np.flatnonzero(~hits)
-            if len(missing):
-                once, which = _distinct(keys[missing])
-                computed = self._values.many(function(once))
-                self.put_batch(once, computed)
-                _rows(values)[missing] = _rows(computed)[which]
-            return values
+    def items(self) -> list[tuple[Any, Any]]:
+        """All keys with their values, of all ranks, as declared. What is put meanwhile may be
+        there or not."""
+        def of(items: Items, data: bytes) -> Any:
+            return items.of((ctypes.c_char * items.size).from_buffer_copy(data))
 
-        return cached
+        return [(of(self._keys, key), of(self._values, value)) for key, value in self._range(0)]
+
+    def clear(self) -> None:
+        """Removes all keys. Collective, and nothing else may run on the cache meanwhile."""
+        self._call("clear")
 
     def stats(self) -> CacheStats:
         """What this rank has done since the cache was made or its statistics reset."""
@@ -231,16 +237,3 @@ class Cache(Bucketed):
 
 def _stats(raw: RawCacheStats) -> CacheStats:
     return CacheStats(*(getattr(raw, name) for name in CacheStats._fields))
-
-
-def _rows(items: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """The bytes of items, a row for each, in the same memory."""
-    return items.reshape(len(items), -1).view(np.uint8)
-
-
-def _distinct(keys: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Keys, each once, and for each of all which of those it is."""
-    rows = _rows(keys)
-    as_bytes = rows.view(np.dtype((np.void, rows.shape[1]))).ravel()
-    _, first, which = np.unique(as_bytes, return_index=True, return_inverse=True)
-    return keys[first], which.reshape(-1)

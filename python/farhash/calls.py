@@ -8,16 +8,16 @@ same digest on every rank: sets and dicts in any order, arrays by their content.
 from __future__ import annotations
 
 import copyreg
-import functools
 import hashlib
 import pickle
 import struct
-import threading
 import types
 import warnings
 from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
+
+from .memoized import Memoized
 
 if TYPE_CHECKING:
     from .caches import Cache
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 LEAST_KEY, LENGTH = 16, struct.Struct("<I")
 
 
-class Memoized:
-    """A function whose results are in a cache. Made by ``Cache.memoize``."""
+class Pickled(Memoized):
+    """A function of any arguments."""
 
     def __init__(self, cache: Cache, function: Callable[..., Any], name: str | None) -> None:
         keys, values = cache._keys, cache._values
@@ -35,16 +35,15 @@ class Memoized:
                 "farhash: memoize for any arguments needs a cache of bytes: key=16 or more, for a "
                 f"digest, and value={LENGTH.size} more than the longest pickle; this has a key of "
                 f"{keys} and a value of {values}")
-        functools.update_wrapper(self, function)
-        self.__wrapped__ = function
+        super().__init__(cache, function)
         self.too_large = 0
         """How many results this rank has computed that were too large to be stored."""
-        self._cache, self._lock = cache, threading.Lock()
         self._name = _encoded(name or _name_of(function))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         key = self._key(args, kwargs)
         stored = self._cache.get(key)
+        self._looked_up(stored is not None, stored is None)
         if stored is not None:
             (length,) = LENGTH.unpack_from(stored)
             return pickle.loads(stored[LENGTH.size:LENGTH.size + length])

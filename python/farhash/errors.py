@@ -112,13 +112,14 @@ NAMES = {
     "FARHASH_AUTO": "Access.AUTO",
     "FARHASH_ONE_SIDED": "Access.ONE_SIDED",
     "FARHASH_SHIPPED": "Access.SHIPPED",
-    "farhash_map_new": "Map",
     "farhash_index_build_batch": "Index",
     "farhash_index_load": "Index.open",
     "farhash_index_save": "Index.save",
     "farhash_elements": "Elements",
+    "note": "the text of the dtypes",
+    "hashes of notes": "hashes of the dtypes",
     "farhash_join_comm": "Job.from_comm",
-    **{f"farhash_{kind.lower()}_{name}": kind + of for kind in ("Set", "Elements", "Cache")
+    **{f"farhash_{kind.lower()}_{name}": kind + of for kind in ("Set", "Elements", "Cache", "Map")
        for name, of in (("new", ""), ("save", ".save"), ("load", ".load"))},
 }
 """What farhash.h names otherwise than this package."""

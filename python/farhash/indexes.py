@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import enum
 import os
@@ -10,11 +11,14 @@ from typing import Any, NamedTuple, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .abi import FoundFunction, IndexConfig, whole
-from .errors import ArgumentError, error_of
+from .abi import MAX_NOTE, FoundFunction, IndexConfig, whole
+from .errors import ArgumentError, FormatError, error_of
 from .items import Items
 from .job import Job
 from .table import PIECE, Access, Table, encoded, of_path, pieces
+
+
+_NOTE = "numpy "  # how the note begins, in a file, of an index that this package has built
 
 
 class Layout(enum.IntEnum):
@@ -69,7 +73,8 @@ class Index(Table):
                 key_size=self._keys.size, value_size=self._values.size, load=load,
                 max_memory_bytes=whole("max_memory_bytes", max_memory_bytes, 63),
                 max_copies=whole("max_copies", max_copies), variable=self._variable,
-                layout=Layout(layout), depth=whole("depth", depth, 31), access=Access(access))
+                layout=Layout(layout), depth=whole("depth", depth, 31), access=Access(access),
+                note=self._note())
             records.append(self._records(keys, values))
             return config
 
@@ -88,8 +93,9 @@ class Index(Table):
         """The index that ``save`` has written. The file is mapped where it can be, so that all
         jobs of a host share its memory; nobody may write to it meanwhile.
 
-        key, value: as for ``Index``; None: as bytes.
-        FileError, FormatError; ArgumentError if the file has other sizes. Collective.
+        key, value: as for ``Index``; None: as the index was declared that has been saved, or bytes
+            if another language than Python has built it. A number of bytes gives bytes.
+        FileError, FormatError; ArgumentError if the file has other dtypes or sizes. Collective.
         """
         index = cls.__new__(cls)
 
@@ -120,12 +126,35 @@ class Index(Table):
         first = ctypes.cast(sizes, ctypes.POINTER(ctypes.c_uint64))
         second = ctypes.cast(ctypes.byref(sizes, 8), ctypes.POINTER(ctypes.c_uint64))
         self._call("sizes", first, second, ctypes.byref(variable))
-        self._declare(sizes[0] if key is None else key, sizes[1] if value is None else value,
-                      bool(variable.value))
+        saved = self._noted(path) or {"key": sizes[0], "value": sizes[1]}
+        self._declare(saved["key"] if key is None else key,
+                      saved["value"] if value is None else value, bool(variable.value))
         for items, size in ((self._keys, sizes[0]), (self._values, sizes[1])):
-            if items.size != size:
-                raise ArgumentError(f"farhash: {os.fspath(path)!r} has a {items.what} of {size} "
-                                    f"bytes, and {items} are declared")
+            known = Items(items.what, saved[items.what])
+            if items.size != size or not (items.free or known.free or items.same(known)):
+                raise ArgumentError(f"farhash: {os.fspath(path)!r} has a {items.what} of "
+                                    f"{known}, and {items} are declared")
+
+    def _note(self) -> bytes:
+        """What the file says of the dtypes, which the library knows as bytes alone."""
+        return (f"{_NOTE}{{'key': {self._keys.literal()}, 'value': {self._values.literal()}}}"
+                ).encode()
+
+    def _noted(self, path: Any) -> dict[str, Any] | None:
+        """What ``_note`` has said; None if there is no such note."""
+        text = ctypes.create_string_buffer(MAX_NOTE + 1)
+        self._call("note", text, len(text))
+        note = text.value.decode()
+        if not note.startswith(_NOTE):
+            return None
+        try:
+            said: dict[str, Any] = ast.literal_eval(note[len(_NOTE):])
+            Items("key", said["key"])
+            Items("value", said["value"])
+        except (ValueError, TypeError, KeyError, SyntaxError) as err:
+            raise FormatError(f"farhash: {os.fspath(path)!r} says {note!r:.200} of its dtypes, "
+                              "which this package cannot read") from err
+        return said
 
     def _declare(self, key: Any, value: Any, variable: bool) -> None:
         self._keys, self._values = Items("key", key), Items("value", value)
@@ -144,12 +173,12 @@ class Index(Table):
             raise ValueError(f"farhash: {len(items)} keys and {len(contents)} values")
         return _Records(items, contents, sizes)
 
-    def get(self, key: Any) -> Any:
-        """The value of one record with the key, as declared: bytes, an array or a scalar. None
-        if there is none."""
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of one record with the key, as declared: bytes, an array or a scalar.
+        ``default`` if there is none."""
         value, size = (ctypes.c_char * self._values.size)(), ctypes.c_size_t()
         if self._call("get", self._keys.one(key), value, ctypes.byref(size)) == 0:
-            return None
+            return default
         return value.raw[:size.value] if self._variable else self._values.of(value)
 
     def __contains__(self, key: Any) -> bool:

@@ -13,7 +13,9 @@ declared as         one item                n of them
 Arrays must have the dtype declared; where a number of bytes is declared, any dtype will do
 whose rows have as many. Arrays that are C-contiguous are used where they are, others are copied
 once. Bytes, bytearray and memoryview are taken as they are. Numbers, lists and tuples
-are converted where nothing but the last digits of a float is lost by it.
+are converted where nothing but the last digits of a float is lost by it. A str stands for its
+bytes in UTF-8 where bytes are declared, and for itself where the dtype is one of strings, such as
+``"S16"`` or ``"U16"``, of which it may be shorter.
 """
 
 from __future__ import annotations
@@ -48,11 +50,24 @@ class Items:
     def __str__(self) -> str:
         return f"{self.size} bytes" if self.free else f"{self.base} {self.shape}"
 
+    def same(self, other: Items) -> bool:
+        """Whether both are declared alike."""
+        return self.base == other.base and self.shape == other.shape
+
+    def literal(self) -> str:
+        """The declaration as a literal of Python, the same on machines of any byte order."""
+        if self.free:
+            return repr(self.size)
+        dtype = np.dtype((self.base, self.shape))
+        return repr(dtype.str) if dtype == self.base and not dtype.names else str(dtype)
+
     def one(self, item: Any) -> bytes:
         """The bytes of one item."""
         if type(item) is bytes and len(item) == self.size:
             return item
-        if isinstance(item, Raw):
+        if isinstance(item, str) and (self.free or self.base.kind == "S"):
+            item = item.encode()
+        if isinstance(item, Raw) and (self.base.kind != "S" or self.shape):
             data = bytes(item)
         elif self.free:
             data = self._array(item, f"the {self.what} has {self}").tobytes()
@@ -113,8 +128,13 @@ class Items:
     def _of_dtype(self, item: Any) -> npt.NDArray[Any]:
         """An array of the dtype declared."""
         array = np.asarray(item)
+        if array.dtype.kind == "U" and self.base.kind == "S":
+            array = np.char.encode(array, "utf-8")
         if array.dtype == self.base:
             return array
+        if array.dtype.kind == self.base.kind and self.base.kind in "SU" and \
+                array.dtype.itemsize <= self.base.itemsize:
+            return array.astype(self.base)
         if isinstance(item, (np.ndarray, np.generic)):
             raise TypeError(f"farhash: {self.what}s are {self}, not {array.dtype}; convert by "
                             f".astype({self.base.str!r})")

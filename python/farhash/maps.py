@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Sequence, Union
 import numpy as np
 import numpy.typing as npt
 
-from .abi import MapConfig, MapStats, PairFunction, RawMapStats, whole
+from .abi import MapConfig, MapStats, RawMapStats, whole
 from .errors import FullError
 from .items import Raw
 from .job import Job
-from .table import PIECE, Access, Table, pieces
+from .table import PIECE, Access, Pairs, pieces
 
 GET, PUT, DELETE, PUT_IF_ABSENT, COMPARE_AND_PUT = range(5)
 _KINDS = ("get", "put", "delete", "put_if_absent", "compare_and_put")
@@ -28,9 +28,10 @@ _ROOM = 1 << 24
 Strings = Union[Sequence[Any], npt.NDArray[Any]]
 
 
-class Map(Table):
+class Map(Pairs):
     """Keys and values that are byte strings of any length. Any rank gets, puts and deletes; the
-    map is linearizable and loses nothing.
+    map is linearizable and loses nothing. It is used like a dict, too: ``pairs[key] = value``,
+    ``key in pairs``, ``del pairs[key]``, ``for key in pairs``. ``save`` does not save versions.
 
     slots_per_rank: of 8 bytes each; a key takes one for good.
     bytes_per_rank: memory for keys and values, which take 24 bytes more, rounded up to 64 times
@@ -44,7 +45,8 @@ class Map(Table):
 
     0 is the default of chunk and depth. Every rank gives the same. Collective.
 
-    A key or a value is bytes, or a numpy array or scalar, of which the bytes are taken. A batch of
+    A key or a value is bytes, or a numpy array or scalar, of which the bytes are taken. A key may
+    be a str, which stands for its bytes in UTF-8; keys that are read are bytes. A batch of
     them is a list of these, or one array whose rows along the first axis are the items; the
     rows of one that is C-contiguous are used where they are. What is not bytes is a TypeError, a
     length that the map does not take an ArgumentError.
@@ -69,9 +71,10 @@ class Map(Table):
 
         super().__init__(job, configure)
 
-    def get(self, key: Any) -> bytes | None:
-        """The value of a key, None if it is not there."""
-        return self.get_version(key)[0]
+    def get(self, key: Any, default: Any = None) -> bytes | Any:
+        """The value of a key as bytes, ``default`` if it is not there."""
+        value = self.get_version(key)[0]
+        return default if value is None else value
 
     def get_version(self, key: Any) -> tuple[bytes | None, int]:
         """The value of a key and its version; (None, 0) if it is not there."""
@@ -107,9 +110,6 @@ class Map(Table):
         """Removes a key. Returns whether it was there."""
         data = _bytes("key", key)
         return bool(self._call("delete", data, len(data)))
-
-    def __contains__(self, key: Any) -> bool:
-        return self.get(key) is not None
 
     def get_batch(self, keys: Strings) -> list[bytes | None]:
         """``get`` for many at once, many times faster: n keys to a list of n."""
@@ -213,21 +213,7 @@ class Map(Table):
     def items(self) -> list[tuple[bytes, bytes]]:
         """All keys with their values, of all ranks. What is put or deleted meanwhile may be
         there or not."""
-        pairs: list[tuple[bytes, bytes]] = []
-
-        def add(key: int, key_size: int, value: int, value_size: int, _: int) -> int:
-            pairs.append((ctypes.string_at(key, key_size), ctypes.string_at(value, value_size)))
-            return 0
-
-        self._call("range", PairFunction(add), None)
-        return pairs
-
-    def __len__(self) -> int:
-        """How many keys there are: exact while no rank changes the map. It reads every slot."""
-        return self._number("len")
-
-    def __bool__(self) -> bool:
-        return True
+        return self._range()
 
     def check(self) -> None:
         """Walks the whole map, or raises FarhashError. Not collective; nobody may change the
@@ -254,6 +240,8 @@ def _bytes(what: str, item: Any) -> bytes:
     """The bytes of one key or value."""
     if type(item) is bytes:
         return item
+    if isinstance(item, str) and what == "key":
+        return item.encode()
     if isinstance(item, Raw):
         return bytes(item)
     if isinstance(item, (np.ndarray, np.generic)) and not item.dtype.hasobject:
@@ -264,6 +252,8 @@ def _bytes(what: str, item: Any) -> bytes:
 
 def _strings(what: str, items: Any) -> _Packed:
     """Many keys or values."""
+    if isinstance(items, np.ndarray) and items.dtype.kind == "U" and what == "key":
+        items = items.tolist()  # what rows of it have in memory is no UTF-8
     if isinstance(items, np.ndarray) and not items.dtype.hasobject and items.ndim > 0:
         rows = np.ascontiguousarray(items)
         size = rows.nbytes // max(1, len(rows))

@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator, NamedTuple, NoReturn, TypeVar
 
 import numpy.typing as npt
 
-from .abi import RawShipping
+from .abi import PairFunction, RawShipping
 from .errors import ArgumentError, ClosedError, FarhashError, error_of
 from .job import Job
 
@@ -145,13 +145,8 @@ class Table:
         return f"<farhash.{type(self).__name__}{state}>"
 
 
-class Bucketed(Table):
-    """What sets and caches have in common."""
-
-    @property
-    def buckets(self) -> int:
-        """How many buckets all ranks have together, maybe more than were asked for."""
-        return self._number("buckets")
+class Saved(Table):
+    """Tables that are saved to files, and loaded into others."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a file, which any number of ranks can load. ``path`` is the same file on
@@ -163,9 +158,93 @@ class Bucketed(Table):
         meanwhile. FileError, FormatError."""
         self._file("load", path)
 
+
+class Bucketed(Saved):
+    """What sets and caches have in common."""
+
+    @property
+    def buckets(self) -> int:
+        """How many buckets all ranks have together, maybe more than were asked for."""
+        return self._number("buckets")
+
     def __repr__(self) -> str:
         state = "closed" if self.closed else f"{self.buckets} buckets"
         return f"<farhash.{type(self).__name__}, {state}>"
+
+
+class Pairs(Saved):
+    """What maps and caches have in common: they are used like a dict, which all ranks share."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        raise NotImplementedError
+
+    def put(self, key: Any, value: Any) -> Any:
+        raise NotImplementedError
+
+    def delete(self, key: Any) -> bool:
+        raise NotImplementedError
+
+    def __getitem__(self, key: Any) -> Any:
+        """The value of a key, or KeyError."""
+        value = self.get(key)
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """As ``put``."""
+        self.put(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        """Removes a key, or KeyError."""
+        if not self.delete(key):
+            raise KeyError(key)
+
+    def __contains__(self, key: Any) -> bool:
+        return self.get(key) is not None
+
+    def items(self) -> list[tuple[Any, Any]]:
+        """All keys with their values, of all ranks. What is put or deleted meanwhile may be
+        there or not."""
+        raise NotImplementedError
+
+    def keys(self) -> list[Any]:
+        """All keys, as ``items``."""
+        return [key for key, _ in self.items()]
+
+    def values(self) -> list[Any]:
+        """All values, as ``items``."""
+        return [value for _, value in self.items()]
+
+    def __iter__(self) -> Iterator[Any]:
+        """All keys, of all ranks, as they are now."""
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        """How many keys there are: exact while no rank changes any. It reads the whole table."""
+        return self._number("len")
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _range(self, *which: int) -> list[tuple[bytes, bytes]]:
+        """The bytes of all pairs. What comes between, such as Ctrl-C, ends it and is raised."""
+        pairs: list[tuple[bytes, bytes]] = []
+        raised: list[BaseException] = []
+
+        def add(key: int, key_size: int, value: int, value_size: int, _: int) -> int:
+            try:
+                pairs.append((ctypes.string_at(key, key_size),
+                              ctypes.string_at(value, value_size)))
+                return 0
+            except BaseException as err:
+                raised.append(err)
+                return 1
+
+        self._call("range", *which, PairFunction(add), None)
+        if raised:
+            raise raised[0]
+        return pairs
 
 
 def encoded(path: str | os.PathLike[str]) -> bytes:

@@ -51,6 +51,47 @@ class Caches(OneRank):
             self.assertEqual(cache.all_stats()[1].occupied, len(known))
             cache.check()
 
+    def test_like_a_dict(self):
+        cache = farhash.Cache(self.job, "i8", ("f8", 2), 100)
+        cache[5] = [1, 2]
+        self.assertEqual(cache[5].tolist(), [1, 2])
+        self.assertEqual((5 in cache, 6 in cache, len(cache), list(cache)), (True, False, 1, [5]))
+        ((key, value),) = cache.items()
+        self.assertEqual((key.dtype, value.tolist()), (np.int64, [1, 2]))
+        self.assertEqual((cache.get(6), cache.get(6, 0), cache.get(5, 0).tolist()),
+                         (None, 0, [1, 2]))
+        for missing in (lambda: cache[6], lambda: cache.__delitem__(6)):
+            with self.assertRaisesRegex(KeyError, "6"):
+                missing()
+        del cache[5]
+        self.assertEqual((len(cache), cache.keys(), cache.values(), bool(cache)),
+                         (0, [], [], True))
+        cache[7] = [1, 2]
+        cache.clear()
+        self.assertEqual(list(cache), [])
+
+    def test_keys_of_text(self):
+        cache = farhash.Cache(self.job, 4, "i8", 100)
+        cache["öde"] = 1
+        self.assertEqual((cache["öde"], cache.items()), (1, [("öde".encode(), 1)]))
+        with self.assertRaisesRegex(ValueError, "3 bytes; expected are 4"):
+            cache["abc"] = 1
+        for kind, keys in (("S4", [b"a", "öde".encode()]), ("U3", ["a", "öde"])):
+            cache = farhash.Cache(self.job, kind, kind, 100)
+            cache.put_batch(["a", "öde"], ["a", "öde"])
+            self.assertEqual(sorted(cache), keys)
+            self.assertEqual([cache["a"], cache["öde"]], keys)
+            self.assertEqual(cache.get_batch(np.array(["öde", "a"]))[0].tolist(), keys[::-1])
+            self.assertIn(keys[0], cache)
+            with self.assertRaises(TypeError):
+                cache["abcde"] = "a"
+        for kind in ("f8", "V8"):
+            with self.assertRaises(TypeError):
+                farhash.Cache(self.job, kind, 8, 100).get("8 signs!")
+        elements = farhash.Elements(self.job, 4, 100)
+        elements.find_or_put("öde")
+        self.assertIn("öde", elements)
+
     def test_it_forgets(self):
         cache = farhash.Cache(self.job, "i8", "i8", 8)
         results = cache.put_batch(np.arange(1000), -np.arange(1000))
@@ -137,6 +178,17 @@ class Caches(OneRank):
         fast = cache.memoize(slow)
         self.assertEqual((fast.__name__, fast.__doc__), ("slow", "Takes long."))
         self.assertIs(fast.__wrapped__, slow)
+        self.assertEqual(fast.cache_info(), (0, 0))
+        fast(np.array([1.0, 2, 2]))
+        fast(np.array([1.0, 3]))
+        self.assertEqual(fast.cache_info(), farhash.CacheInfo(hits=1, misses=4))
+
+        @cache.memoize(digits=2)
+        def rounded(inputs):
+            return inputs
+
+        self.assertEqual(rounded(np.array([4.001, 4.002])).tolist(), [4, 4])
+        self.assertEqual((rounded.__name__, rounded.cache_info().misses), ("rounded", 2))
         self.assertEqual(cache.memoize(functools.partial(slow))(np.ones(2)).tolist(), [1, 1])
 
     def test_files(self):

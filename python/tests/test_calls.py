@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import unittest
+import unittest.mock
 import warnings
 
 import numpy as np
@@ -39,6 +40,10 @@ def scale(values, factor=1):
     return values * factor
 
 
+def scale_point(self, factor):
+    return factor * self.x
+
+
 class Calls(OneRank):
     def setUp(self):
         super().setUp()
@@ -57,6 +62,27 @@ class Calls(OneRank):
             self.assertEqual(first, [args, kwargs])
             self.assertEqual(fast(*args, **kwargs), first)
             self.assertEqual(len(calls), 1, args)
+
+    def test_decorator(self):
+        @self.cache.memoize(pickled=True, name="double")
+        def double(x):
+            """Doubles."""
+            calls.append(x)
+            return 2 * x
+
+        self.assertEqual((double(4), double(4), double("a")), (8, 8, "aa"))
+        self.assertEqual(calls, [4, "a"])
+        self.assertEqual(double.cache_info(), farhash.CacheInfo(hits=1, misses=2))
+        self.assertEqual((double.__name__, double.__doc__, double.__wrapped__(5)),
+                         ("double", "Doubles.", 10))
+        self.cache.clear()
+        self.assertEqual((double(4), double.cache_info().misses), (8, 3))
+
+    def test_methods(self):
+        with unittest.mock.patch.object(Point, "scaled", self.cache.memoize(
+                scale_point, pickled=True), create=True):
+            self.assertEqual([Point(x, set()).scaled(3) for x in (1.0, 2.0, 1.0)], [3, 6, 3])
+            self.assertEqual(Point.scaled.cache_info(), (1, 2))
 
     def test_equal_arguments_are_one_key(self):
         fast = self.cache.memoize(record, pickled=True)

@@ -3,6 +3,7 @@
 import os
 import tempfile
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -27,6 +28,7 @@ class Indexes(OneRank):
             self.assertTrue((index.get(keys[7]) == values[7]).all())
             self.assertIn(keys[7], index)
             self.assertIsNone(index.get(-1))
+            self.assertEqual(index.get(-1, "none"), "none")
             self.assertEqual(index.get_batch([])[1].tolist(), [])
             index.check()
 
@@ -72,9 +74,9 @@ class Indexes(OneRank):
             with farhash.Index.open(self.job, path, "i8", ("f8", 2)) as other:
                 self.assertEqual(len(other), 100)
                 self.assertEqual(other.get(7).tolist(), [1, 1])
-            with farhash.Index.open(self.job, path) as other:
+            with farhash.Index.open(self.job, path, 8, 16) as other:
                 self.assertEqual(other.get((7).to_bytes(8, "little")), np.ones(2).tobytes())
-            with self.assertRaisesRegex(farhash.ArgumentError, "value of 16 bytes, and float64"):
+            with self.assertRaisesRegex(farhash.ArgumentError, r"float64 \(2,\), and float64 \(\)"):
                 farhash.Index.open(self.job, path, "i8", "f8")
             with self.assertRaises(TypeError):
                 farhash.Index.open(self.job, path, "O")
@@ -86,6 +88,54 @@ class Indexes(OneRank):
                 file.write(b"something else")
             with self.assertRaises(farhash.FormatError):
                 farhash.Index.open(self.job, path)
+
+    def test_files_keep_dtypes(self):
+        record = np.dtype([("where", ">i4"), ("what's", "f8", (2,)), ("when", "M8[s]")])
+        aligned = np.dtype([("a", "u1"), ("b", "i8")], align=True)
+        kinds = ("i8", 8, ("f8", 2), ("i8", 1), (">u2", (2, 3)), "S6", "U3", "c16", record, aligned,
+                 (record, 2))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "index")
+            for kind in kinds:
+                items = farhash.items.Items("value", kind)
+                zeros = np.zeros((3, *items.shape), items.base)
+                for key, value, keys, values in (("i8", kind, np.arange(3), zeros),
+                                                 (kind, "i8", zeros, np.arange(3))):
+                    farhash.Index(self.job, key, value, keys, values).save(path)
+                    for _ in range(2):
+                        with farhash.Index.open(self.job, path) as index:
+                            found, counts = index.get_batch(keys[:1])
+                            self.assertGreater(counts[0], 0)
+                            self.assertEqual(found.dtype, values.dtype)
+                            self.assertEqual(found.shape[1:], values.shape[1:])
+                            index.save(path)  # keeps them, too
+                    farhash.Index.open(self.job, path, key, value).close()
+            farhash.Index(self.job, "i8", "f8", [1], [2.5]).save(path)
+            for key, value in (("u8", None), (None, "i8"), (">i8", "f8"), (("i8", 1), "f8"),
+                               ("S8", 8)):
+                with self.assertRaisesRegex(farhash.ArgumentError, "are declared"):
+                    farhash.Index.open(self.job, path, key, value)
+            self.assertEqual(farhash.Index.open(self.job, path, value=8).get(1),
+                             np.float64(2.5).tobytes())
+            farhash.Index(self.job, "i8", 9, [1], [b"bytes"], variable=True).save(path)
+            self.assertEqual(farhash.Index.open(self.job, path).get(1), b"bytes")
+
+    def test_notes_of_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "index")
+            for note in (b"", b"a note of a program in C"):
+                with unittest.mock.patch.object(farhash.Index, "_note", lambda _: note):
+                    farhash.Index(self.job, "i8", "f8", [1], [2.5]).save(path)
+                with farhash.Index.open(self.job, path) as index:
+                    self.assertEqual(index.get((1).to_bytes(8, "little")),
+                                     np.float64(2.5).tobytes())
+                with farhash.Index.open(self.job, path, "i8", "f8") as index:
+                    self.assertEqual(index.get(1), 2.5)
+            for note in (b"numpy {", b"numpy {'key': 8}", b"numpy {'key': 'nonsense', 'value': 8}"):
+                with unittest.mock.patch.object(farhash.Index, "_note", lambda _: note):
+                    farhash.Index(self.job, "i8", "f8", [1], [2.5]).save(path)
+                with self.assertRaisesRegex(farhash.FormatError, "dtypes"):
+                    farhash.Index.open(self.job, path)
 
     def test_what_makes_no_sense(self):
         for key, value, keys, values, wrong in (
@@ -115,6 +165,12 @@ class Ranks(unittest.TestCase):
             assert (index.get_batch(np.arange(100))[0] == np.arange(100) + 5).all()
             job.barrier()
         farhash.run(rank, 3)
+
+    def test_other_dtypes_of_one_rank(self):
+        def rank(job):
+            with self.assertRaisesRegex(farhash.FarhashError, "dtypes|rank"):
+                farhash.Index(job, "iu"[job.rank] + "8", "i8", [], [])
+        farhash.run(rank, 2)
 
     def test_wrong_records_of_one_rank(self):
         def rank(job):

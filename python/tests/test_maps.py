@@ -1,6 +1,9 @@
 """Maps."""
 
+import os
+import tempfile
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -82,6 +85,71 @@ class Maps(OneRank):
         with self.assertRaisesRegex(farhash.ArgumentError, "24 bytes and room is 16"):
             pairs.get_into(keys[:5], np.zeros((5, 2)))
 
+    def test_like_a_dict(self):
+        pairs = self.map()
+        pairs[b"a"], pairs["ä"] = b"1", b""
+        self.assertEqual((pairs[b"a"], pairs["ä"], pairs["ä".encode()]), (b"1", b"", b""))
+        self.assertEqual((pairs.get("no"), pairs.get("no", 5), pairs.get("ä", 5)),
+                         (None, 5, b""))
+        for missing in (lambda: pairs["no"], lambda: pairs.__delitem__("no")):
+            with self.assertRaisesRegex(KeyError, "no"):
+                missing()
+        self.assertEqual(sorted(pairs), [b"a", "ä".encode()])
+        self.assertEqual(sorted(pairs.keys()), sorted(pairs))
+        self.assertEqual(sorted(pairs.values()), [b"", b"1"])
+        self.assertEqual(dict(pairs), dict(pairs.items()))
+        for key in pairs:
+            del pairs[key]
+        self.assertEqual((len(pairs), list(pairs), bool(pairs)), (0, [], True))
+
+    def test_keys_of_text(self):
+        pairs = self.map()
+        keys = ["a", "bc", "öde"]
+        pairs.put_batch(keys, [b"1", b"2", b"3"])
+        self.assertEqual(sorted(pairs), sorted(key.encode() for key in keys))
+        for same in (keys, np.array(keys), [b"a", "bc", np.str_("öde")]):
+            self.assertEqual(pairs.get_batch(same), [b"1", b"2", b"3"])
+        self.assertIn("bc", pairs)
+        self.assertEqual(pairs.put_if_absent("a", b"")[0], False)
+        self.assertTrue(pairs.delete("a"))
+        self.assertEqual(pairs.delete_batch(["a", "bc"]).tolist(), [False, True])
+        with self.assertRaises(TypeError):
+            pairs["a"] = "a text as value"
+        with self.assertRaisesRegex(farhash.ArgumentError, "the size of key is 18"):
+            pairs["ö" * 9] = b""
+        with self.assertRaises(UnicodeEncodeError):
+            pairs["\ud800"] = b""
+
+    def test_files(self):
+        pairs = self.map()
+        known = {b"k%d" % i: b"v" * (i % 40) for i in range(300)}
+        pairs.put_batch(list(known), list(known.values()))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "map")
+            pairs.save(path)
+            other = self.map(1 << 9)
+            other[b"k7"] = b"of before"
+            other.load(path)
+            self.assertEqual(dict(other.items()), known)
+            with self.assertRaisesRegex(farhash.FormatError, "max_value"):
+                self.map(max_value=3).load(path)
+            with self.assertRaisesRegex(farhash.FileError, "none"):
+                other.load(os.path.join(folder, "none"))
+            with self.assertRaisesRegex(farhash.ArgumentError, "the path"):
+                pairs.save("")
+            with open(path, "wb") as file:
+                file.write(b"something else")
+            with self.assertRaises(farhash.FormatError):
+                other.load(path)
+
+    def test_interrupted_items(self):
+        pairs = self.map()
+        pairs.put_batch([b"a", b"b"], [b"", b""])
+        with unittest.mock.patch("farhash.table.ctypes.string_at", side_effect=KeyboardInterrupt):
+            with self.assertRaises(KeyboardInterrupt):
+                pairs.items()
+        self.assertEqual(len(pairs.items()), 2)
+
     def test_swaps_in_batches(self):
         pairs = self.map()
         keys = [b"a", b"b", b"c"]
@@ -128,12 +196,13 @@ class Maps(OneRank):
 
     def test_what_makes_no_sense(self):
         pairs = self.map()
-        for wrong in ("text", 5, None, [b"a"]):
+        for wrong in (5, None, [b"a"]):
             with self.assertRaises(TypeError):
                 pairs.get(wrong)
             with self.assertRaises(TypeError):
                 pairs.put(b"a", wrong)
-        for wrong in (b"ab", "ab", [1], ["a"], np.zeros(2, object), np.float64(1)):
+        for wrong in (b"ab", "ab", [1], np.str_("ab"), np.array("ab"), np.zeros(2, object),
+                      np.float64(1)):
             with self.assertRaises(TypeError):
                 pairs.get_batch(wrong)
         for wrong in (b"", b"k" * 17):
@@ -157,7 +226,7 @@ class Maps(OneRank):
         self.assertEqual(repr(pairs), "<farhash.Map, closed>")
         for call in (lambda: pairs.get(b"a"), lambda: pairs.put(b"a", b"b"),
                      lambda: pairs.get_batch([b"a"]), lambda: pairs.get_batch([]), pairs.items,
-                     lambda: len(pairs), pairs.check, pairs.stats):
+                     lambda: len(pairs), lambda: list(pairs), pairs.check, pairs.stats):
             with self.assertRaises(farhash.ClosedError):
                 call()
 

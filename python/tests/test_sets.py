@@ -195,12 +195,13 @@ class ByteStrings(OneRank):
         self.assertEqual(elements.find_or_put_batch(b"abcdefghij").tolist(), [1, 2])
         self.assertEqual(elements.contains_batch(np.frombuffer(b"fghijklmno", np.uint8)
                                                  .reshape(2, 5)).tolist(), [True, False])
-        for wrong in (b"abcd", b"abcdef", b""):
+        self.assertIn("abcde", elements)
+        for wrong in (b"abcd", b"abcdef", b"", "abcd"):
             with self.assertRaisesRegex(ValueError, "5 bytes"):
                 elements.find_or_put(wrong)
         with self.assertRaises(ValueError):
             elements.find_or_put_batch(b"abcdef")
-        for wrong in (7, "abcde", None, [1, 2, 3, 4, 5]):
+        for wrong in (7, None, [1, 2, 3, 4, 5]):
             with self.assertRaises(TypeError):
                 elements.find_or_put(wrong)
 

@@ -1,0 +1,90 @@
+"""Functions whose results are in a cache, so that no rank computes them again."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import types
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .rounding import round_significant
+
+if TYPE_CHECKING:
+    from .caches import Cache
+
+
+class CacheInfo(NamedTuple):
+    """What a memoized function has found, on this rank. Those of arrays count keys."""
+
+    hits: int
+    misses: int
+
+
+class Memoized:
+    """A function whose results are in a cache. Made by ``Cache.memoize``."""
+
+    __wrapped__: Callable[..., Any]
+
+    def __init__(self, cache: Cache, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._cache, self._lock = cache, threading.Lock()
+        self._hits = self._misses = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        """Binds a method to its object, as functions do."""
+        return self if owner is None else types.MethodType(self, owner)
+
+    def cache_info(self) -> CacheInfo:
+        """How often a result was in the cache, and how often it was not."""
+        with self._lock:
+            return CacheInfo(self._hits, self._misses)
+
+    def _looked_up(self, hits: int, misses: int) -> None:
+        with self._lock:
+            self._hits += hits
+            self._misses += misses
+
+
+class Batched(Memoized):
+    """A function of arrays of keys."""
+
+    def __init__(self, cache: Cache, function: Callable[..., Any],
+                 digits: npt.ArrayLike | None, floors: npt.ArrayLike | None) -> None:
+        super().__init__(cache, function)
+        self._digits, self._floors = digits, floors
+
+    def __call__(self, inputs: Any) -> npt.NDArray[Any]:
+        cache = self._cache
+        keys = cache._keys.many(inputs)
+        if self._digits is not None:
+            if keys.dtype != np.float64:
+                raise TypeError(f"farhash: digits are for keys of float64, not {keys.dtype}")
+            keys = round_significant(keys, self._digits, self._floors)
+        values, hits = cache.get_batch(keys)
+        missing = np.flatnonzero(~hits)
+        self._looked_up(len(hits) - len(missing), len(missing))
+        if len(missing):
+            once, which = _distinct(keys[missing])
+            computed = cache._values.many(self.__wrapped__(once))
+            cache.put_batch(once, computed)
+            _rows(values)[missing] = _rows(computed)[which]
+        return values
+
+
+def _rows(items: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """The bytes of items, a row for each, in the same memory."""
+    return items.reshape(len(items), -1).view(np.uint8)
+
+
+def _distinct(keys: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Keys, each once, and for each of all which of those it is."""
+    rows = _rows(keys)
+    as_bytes = rows.view(np.dtype((np.void, rows.shape[1]))).ravel()
+    _, first, which = np.unique(as_bytes, return_index=True, return_inverse=True)
+    return keys[first], which.reshape(-1)
