@@ -83,6 +83,17 @@ func TestTablesAlike(t *testing.T) {
 	}
 }
 
+// closed closes a table and makes sure that calls say so.
+func closed(name string, t table) error {
+	if err := t.Close(); err != nil {
+		return err
+	}
+	if _, err := t.Len(context.Background()); name != "index" && !errors.Is(err, rma.ErrClosed) {
+		return fmt.Errorf("%s: after Close Len says %v", name, err)
+	}
+	return nil
+}
+
 type checker func(name string, t table, found map[uint64]int, err error, access ship.Choice) error
 
 func alikeSet(ctx context.Context, job rma.Job, own iter.Seq[uint64], check checker) error {
@@ -99,7 +110,7 @@ func alikeSet(ctx context.Context, job rma.Job, own iter.Seq[uint64], check chec
 		return err
 	}
 	found, err := numbers(s.All(ctx), func(w uint64) uint64 { return w })
-	return errors.Join(check("set", s, found, err, s.Stats().Access), s.Close())
+	return errors.Join(check("set", s, found, err, s.Stats().Access), closed("set", s))
 }
 
 func alikeCache(ctx context.Context, job rma.Job, own iter.Seq[uint64],
@@ -117,7 +128,7 @@ func alikeCache(ctx context.Context, job rma.Job, own iter.Seq[uint64],
 		return err
 	}
 	found, err := numbers(c.All(ctx), func(p cache.Pair) uint64 { return word(p.Key) })
-	return errors.Join(check("cache", c, found, err, c.Stats().Access), c.Close())
+	return errors.Join(check("cache", c, found, err, c.Stats().Access), closed("cache", c))
 }
 
 func alikeIndex(ctx context.Context, job rma.Job, own iter.Seq[uint64],
@@ -134,7 +145,7 @@ func alikeIndex(ctx context.Context, job rma.Job, own iter.Seq[uint64],
 		return err
 	}
 	found, err := numbers(x.All(ctx), func(r index.Record) uint64 { return word(r.Key) })
-	return errors.Join(check("index", x, found, err, x.Stats().Access), x.Close())
+	return errors.Join(check("index", x, found, err, x.Stats().Access), closed("index", x))
 }
 
 func alikeMap(ctx context.Context, job rma.Job, own iter.Seq[uint64],

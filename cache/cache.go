@@ -118,7 +118,7 @@ type Cache struct {
 const BucketsKey = "cache: buckets"
 
 // errClosed is the answer of a cache that has been closed.
-var errClosed = errors.New("cache: the cache is closed")
+var errClosed = fmt.Errorf("cache: the cache is %w", rma.ErrClosed)
 
 // New makes an empty cache. Collective: every rank calls it with the same Config.
 func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {

@@ -3,13 +3,14 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
 // errClosed is the answer of an index that has been closed.
-var errClosed = errors.New("index: the index is closed")
+var errClosed = fmt.Errorf("index: the index is %w", rma.ErrClosed)
 
 // session is a queue with step machines on it, for one call at a time: a worker of LP
 // Algorithm 1.

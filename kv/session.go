@@ -26,7 +26,7 @@ type session struct {
 	farHash   uint64 // hash of a new key far from home, 0 for none
 }
 
-var errClosed = errors.New("kv: the map is closed")
+var errClosed = fmt.Errorf("kv: the map is %w", rma.ErrClosed)
 
 // Close gives back the queue.
 func (s *session) Close() error { return s.q.Close() }

@@ -133,6 +133,9 @@ func (s Stats) Since(before Stats) Stats {
 	return s
 }
 
+// ErrClosed is in the error of every call on a job or a table that this rank has closed.
+var ErrClosed = errors.New("closed")
+
 // RankError says that a call cannot succeed because a rank is lost.
 type RankError struct {
 	Rank int

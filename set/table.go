@@ -184,7 +184,7 @@ func (t *table) distance(home, bucket uint64) uint64 {
 }
 
 // errClosed is the answer of a set that has been closed.
-var errClosed = errors.New("set: the set is closed")
+var errClosed = fmt.Errorf("set: the set is %w", rma.ErrClosed)
 
 // close gives back queues and buckets. A later call goes to the pool of sessions
 // and finds it closed, before it can use memory that is unmapped.

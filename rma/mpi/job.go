@@ -24,7 +24,7 @@ import (
 )
 
 // errClosed is the answer to a call of a rank that has left.
-var errClosed = errors.New("rma/mpi: this rank has closed the job")
+var errClosed = fmt.Errorf("rma/mpi: for this rank the job is %w", rma.ErrClosed)
 
 // abandonGrace is how long a rank that has failed waits for the others.
 const abandonGrace = 5 * time.Second

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/farhash/farhash/internal/memory"
@@ -17,7 +16,7 @@ const maxWords = 1 << 50
 const smallWords = 1 << 20
 
 // errClosed is the answer to a collective call of a rank that has left.
-var errClosed = errors.New("sim: this rank has closed the job")
+var errClosed = fmt.Errorf("sim: for this rank the job is %w", rma.ErrClosed)
 
 // call is a collective call of a rank: a barrier or a window.
 type call struct {

@@ -9,7 +9,6 @@ import "C"
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -31,7 +30,7 @@ const Built = true
 func Library() string { return "UCX " + C.GoString(C.fu_version()) }
 
 // errClosed is the answer to a call of a rank that has left.
-var errClosed = errors.New("rma/ucx: this rank has closed the job")
+var errClosed = fmt.Errorf("rma/ucx: for this rank the job is %w", rma.ErrClosed)
 
 // maxAddressBytes is more than UCX needs for the address of a worker.
 const maxAddressBytes = 1 << 14

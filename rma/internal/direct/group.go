@@ -2,7 +2,6 @@ package direct
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -39,7 +38,7 @@ const (
 type Values [ValueWords]uint64
 
 // errClosed is the answer to a collective call of a rank that has left.
-var errClosed = errors.New("rma: this rank has closed the job")
+var errClosed = fmt.Errorf("rma: for this rank the job is %w", rma.ErrClosed)
 
 // Group carries out the collective calls of a job in shared words.
 type Group struct {

@@ -2,7 +2,6 @@ package star
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -21,7 +20,7 @@ const (
 )
 
 // errLeft is the answer to a collective call of a rank that has left.
-var errLeft = errors.New("rma: this rank has closed the job")
+var errLeft = fmt.Errorf("rma: for this rank the job is %w", rma.ErrClosed)
 
 // Config says which rank of which job this process is.
 type Config struct {
