@@ -192,7 +192,7 @@ func (p *Packing) askBound(at *question) error {
 				"supported", at.Name)
 		}
 	}
-	low, high := p.extremes(at.Sum)
+	low, high := p.extremes(at.Sum, property.Sum{})
 	at.most = high
 	if low == high {
 		at.known = True

@@ -2,6 +2,7 @@ package packing
 
 import (
 	"math"
+	"slices"
 
 	"github.com/farhash/farhash/petri/property"
 )
@@ -34,13 +35,7 @@ func (p *Packing) simplify(f *property.Formula) *property.Formula {
 		}
 		return &property.Formula{Op: property.Not, Args: []*property.Formula{arg}}
 	case property.AtMost:
-		difference := property.Sum{Constant: f.Left.Constant - f.Right.Constant}
-		difference.Terms = append(difference.Terms, f.Left.Terms...)
-		for _, t := range f.Right.Terms {
-			difference.Terms = append(difference.Terms, property.Term{Place: t.Place,
-				Weight: -t.Weight})
-		}
-		low, high := p.extremes(difference)
+		low, high := p.extremes(f.Left, f.Right)
 		if high <= 0 || low > 0 {
 			return truth(high <= 0)
 		}
@@ -75,8 +70,28 @@ func same(f, constant *property.Formula) bool {
 	return f.Op == constant.Op && len(f.Args) == 0
 }
 
-// extremes are bounds of a sum over all reachable markings.
-func (p *Packing) extremes(sum property.Sum) (low, high int64) {
+// difference is left - right, with one term for each place whose weights do not cancel.
+func difference(left, right property.Sum) property.Sum {
+	terms := slices.Clone(left.Terms)
+	for _, t := range right.Terms {
+		terms = append(terms, property.Term{Place: t.Place, Weight: -t.Weight})
+	}
+	slices.SortFunc(terms, func(s, t property.Term) int { return s.Place - t.Place })
+	sum := property.Sum{Constant: left.Constant - right.Constant}
+	for _, t := range terms {
+		if last := len(sum.Terms) - 1; last >= 0 && sum.Terms[last].Place == t.Place {
+			sum.Terms[last].Weight += t.Weight
+		} else {
+			sum.Terms = append(sum.Terms, t)
+		}
+	}
+	sum.Terms = slices.DeleteFunc(sum.Terms, func(t property.Term) bool { return t.Weight == 0 })
+	return sum
+}
+
+// extremes are bounds of left - right over all reachable markings.
+func (p *Packing) extremes(left, right property.Sum) (low, high int64) {
+	sum := difference(left, right)
 	low, high = sum.Constant, sum.Constant
 	for _, t := range sum.Terms {
 		most := p.s.bound[t.Place]
@@ -101,26 +116,32 @@ func weighted(sum, weight, tokens, direction int64) int64 {
 	return sum + weight*tokens
 }
 
-// invariantBound is the least bound of a sum by a single invariant that contains its places.
+// invariantBound is the least bound of a sum by a single invariant that contains its places. The
+// bound is that of the one place that gains most from all tokens of the invariant.
 func (p *Packing) invariantBound(sum property.Sum) int64 {
 	least := int64(math.MaxInt64)
-	if len(sum.Terms) == 0 {
+	gains := func(t property.Term) bool { return t.Weight > 0 }
+	first := slices.IndexFunc(sum.Terms, gains)
+	if first < 0 {
 		return least
 	}
-	for _, at := range p.s.flowsOf[sum.Terms[0].Place] {
+flows:
+	for _, at := range p.s.flowsOf[sum.Terms[first].Place] {
 		flow := &p.s.flows[at]
-		// The sum is at most factor times the weighted sum of the invariant.
-		factor := 0.0
+		most := int64(0)
 		for _, t := range sum.Terms {
-			weight := flow.weights.at(t.Place)
-			if weight == 0 && t.Weight > 0 {
-				factor = math.Inf(1)
-				break
+			if !gains(t) {
+				continue
 			}
-			factor = max(factor, float64(t.Weight)/float64(weight))
+			weight := flow.weights.at(t.Place)
+			all, ok := mul(t.Weight, flow.tokens)
+			if weight == 0 || !ok {
+				continue flows
+			}
+			most = max(most, all/weight)
 		}
-		if bound := factor * float64(flow.tokens); bound < 1<<50 {
-			least = min(least, sum.Constant+int64(bound+1e-6))
+		if bound, ok := mulAdd(1, sum.Constant, 1, most); ok {
+			least = min(least, bound)
 		}
 	}
 	return least
