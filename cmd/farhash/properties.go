@@ -37,7 +37,8 @@ func (a *asked) formulas() bool {
 	return len(a.files)+len(a.always)+len(a.sometimes)+len(a.examinations) > 0
 }
 
-// read reads the properties for a net.
+// read reads the properties for a net. No two have the same name: their answers could not be told
+// apart.
 func (a *asked) read(net *petri.Net) ([]property.Property, error) {
 	var all []property.Property
 	for _, path := range a.files {
@@ -74,6 +75,14 @@ func (a *asked) read(net *petri.Net) ([]property.Property, error) {
 			return nil, usage(fmt.Errorf("--bound: %w", err))
 		}
 		all = append(all, property.Property{Name: "bound " + text, Kind: property.Bound, Sum: sum})
+	}
+	named := make(map[string]bool, len(all))
+	for _, p := range all {
+		if named[p.Name] {
+			return nil, usage(fmt.Errorf("two properties have the name %s: ask for one, or give "+
+				"the other another id", printable(p.Name)))
+		}
+		named[p.Name] = true
 	}
 	return all, nil
 }

@@ -76,6 +76,11 @@ func TestExplorePropertyFile(t *testing.T) {
 	if len(got) != 2 || got["P-00"] != true || got["P-01"] != 1.0 {
 		t.Errorf("%v", got)
 	}
+	c := execute(t, "explore", path, "--properties", file, "--properties", file)
+	if c.code() != exitUsage || c.stdout.Len() > 0 ||
+		!strings.Contains(c.stderr.String(), "two properties have the name P-00") {
+		t.Errorf("the same file twice: exit code %d, %s%s", c.code(), &c.stderr, &c.stdout)
+	}
 }
 
 func TestExplorePropertiesWrong(t *testing.T) {
@@ -93,6 +98,8 @@ func TestExplorePropertiesWrong(t *testing.T) {
 		{"is not supported", exitFailure, []string{"--bound", "1 - tokens(Eat_1)"}},
 		{"no such file", exitFailure, []string{"--properties", path + ".none"}},
 		{"property-set", exitFailure, []string{"--properties", path}},
+		{"two properties have the name OneSafe", exitUsage, []string{"--examination", "OneSafe",
+			"--examination", "OneSafe"}},
 		{"--trace witness needs a property", exitUsage, []string{"--trace", "witness"}},
 		{"--trace must be deadlock or witness", exitUsage, []string{"--trace", "x"}},
 	} {

@@ -140,11 +140,40 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// fine is a property.
+const fine = "<property><id>p</id><formula><place-bound><place>a</place></place-bound></formula>" +
+	"</property>"
+
+// setOf is a file with some properties.
+func setOf(properties string) string { return "<property-set>" + properties + "</property-set>" }
+
+// marked is the property that a formula holds in some reachable marking.
+func marked(formula string) string {
+	return "<exists-path><finally>" + formula + "</finally></exists-path>"
+}
+
+// What is no part of a property's meaning is passed over.
+func TestReadPassesOver(t *testing.T) {
+	for _, text := range []string{
+		setOf(fine),
+		"\ufeff<?xml version='1.0'?>\n<!-- a --><!DOCTYPE property-set>" + setOf(fine) + "\n<!-- b -->\n",
+		setOf(`<property><id>p</id><description>of <i>a</i> or <id>q</id></description>
+<tags><is-structural>false</is-structural></tags><formula><place-bound>
+<place> a<!-- b --></place></place-bound></formula></property>`),
+	} {
+		all, err := property.Read(net(), strings.NewReader(text))
+		if err != nil || len(all) != 1 || all[0].Name != "p" || len(all[0].Sum.Terms) != 1 {
+			t.Errorf("%s: %+v, %v", text, all, err)
+		}
+	}
+}
+
 func TestReadWrong(t *testing.T) {
 	for _, c := range []struct{ text, says string }{
 		{"", "it is empty"},
 		{"<property-set/>", "there is none"},
-		{"<pnml/>", "property-set"},
+		{"<pnml>\n<place><name/></place></pnml>",
+			"line 1: the root element is <pnml>, not <property-set>"},
 		{"<property-set><property></prop>", "syntax error"},
 		{xmlOf(""), "property p-0: it needs exactly one formula"},
 		{xmlOf("<all-paths><finally><true/></finally></all-paths>"),
@@ -162,6 +191,36 @@ func TestReadWrong(t *testing.T) {
 			"names no transition"},
 		{xmlOf(`<all-paths><globally><integer-le><integer-constant>x</integer-constant>
 <integer-constant>1</integer-constant></integer-le></globally></all-paths>`), `"x" is no number`},
+		{xmlOf("<true/>"), "property p-0: the element <true> is not known"},
+		{xmlOf(marked("<conjunction/>")), "<conjunction> contains no formula"},
+		{xmlOf(marked("<true><false/></true>")), "<true> contains <false>"},
+		{xmlOf(marked("<deadlock><true/></deadlock>")), "<deadlock> contains <true>"},
+		{xmlOf(marked("<negation><true/><true/></negation>")), "<negation> has 2 elements"},
+		{xmlOf("<place-bound><place>a\n<x/></place></place-bound>"),
+			"line 3: found <x> inside <place>, which contains text only"},
+		{xmlOf("<place-bound>\nb<place>a</place></place-bound>"),
+			`found the text "b" in the <place-bound>, which contains elements only`},
+		{xmlOf("<place-bound><place>a\u00a0</place></place-bound>"),
+			`no place with the id "a\u00a0"`},
+		{xmlOf(marked(strings.Repeat("<negation>", 10_000))), "nest deeper than 10000"},
+
+		// What would be left out, or contradict what is answered.
+		{setOf(fine) + "\n" + setOf(fine),
+			"line 2: <property-set> follows the end of <property-set>; a file has one root element"},
+		{setOf(fine) + "\nmore", `found the text "more" in the <file>`},
+		{"more" + setOf(fine), `line 1: found the text "more" in the <file>`},
+		{setOf(fine) + "<", "syntax error"},
+		{setOf(fine + "more"), `found the text "more" in the <property-set>`},
+		{setOf(fine + "\n" + fine), "line 2: the id p is taken since line 1; ids must differ"},
+		{setOf(fine + "\n<properties/>"),
+			"line 2: found <properties> where a <property> must stand"},
+		{setOf("<property>\n<id>p</id>\n<id>q</id></property>"),
+			"line 3: a second <id> of the property in line 1"},
+		{setOf("<property><id>p</id><formula/>\n<formula/></property>"),
+			"line 2: a second <formula> of the property in line 1"},
+		{setOf("\n<property><id> </id></property>"), "line 2: the property has no id"},
+		{setOf("<property><id>p<b/></id></property>"), "found <b> inside <id>"},
+		{setOf("<property><id>p</id></property>"), "property p: it needs exactly one formula"},
 	} {
 		_, err := property.Read(net(), strings.NewReader(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.says) {

@@ -1,12 +1,10 @@
 package property
 
 import (
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/farhash/farhash/internal/regular"
 	"github.com/farhash/farhash/petri"
@@ -31,70 +29,82 @@ func ReadFile(net *petri.Net, path string) ([]Property, error) {
 
 // Read reads the properties of net in the XML of the Model Checking Contest. A formula that is
 // neither of ReachabilityCardinality, ReachabilityFireability nor UpperBounds is refused, with its
-// name and the operator that is not known.
+// name and the operator that is not known. So is whatever would leave out or contradict a property:
+// an id that is taken, a second id or formula of one property, text or elements out of place.
 func Read(net *petri.Net, r io.Reader) ([]Property, error) {
-	limited := &io.LimitedReader{R: r, N: maxFileBytes}
-	var set struct {
-		XMLName    xml.Name `xml:"property-set"`
-		Properties []struct {
-			ID      string `xml:"id"`
-			Formula *node  `xml:"formula"`
-		} `xml:"property"`
+	limited := &io.LimitedReader{R: r, N: maxFileBytes + 1}
+	set, err := parse(limited)
+	if limited.N <= 0 {
+		err = fmt.Errorf("the file has more than %d bytes", int64(maxFileBytes))
 	}
-	if err := xml.NewDecoder(limited).Decode(&set); err != nil {
-		switch {
-		case limited.N <= 0:
-			err = fmt.Errorf("the file has more than %d bytes", int64(maxFileBytes))
-		case errors.Is(err, io.EOF):
-			err = errors.New("it is empty; give the properties of the net as the contest has them")
-		}
+	if err != nil {
 		return nil, fmt.Errorf("reading properties: %w", err)
 	}
-	if len(set.Properties) == 0 {
+	if len(set.nodes) == 0 {
 		return nil, errors.New("reading properties: there is none")
 	}
 	names := namesOf(net)
-	all := make([]Property, 0, len(set.Properties))
-	for i, p := range set.Properties {
-		id := strings.TrimSpace(p.ID)
-		if id == "" {
-			return nil, fmt.Errorf("reading properties: number %d has no id", i+1)
-		}
-		if p.Formula == nil || len(p.Formula.Nodes) != 1 {
-			return nil, fmt.Errorf("property %s: it needs exactly one formula", id)
-		}
-		property, err := names.property(&p.Formula.Nodes[0])
+	lines := make(map[string]int, len(set.nodes)) // of the properties by their ids
+	all := make([]Property, 0, len(set.nodes))
+	for _, at := range set.nodes {
+		p, err := names.read(at)
 		if err != nil {
-			return nil, fmt.Errorf("property %s: %w", id, err)
+			return nil, err
 		}
-		property.Name = id
-		all = append(all, property)
+		if line := lines[p.Name]; line > 0 {
+			return nil, fmt.Errorf("reading properties: line %d: the id %s is taken since line %d; "+
+				"ids must differ", at.line, p.Name, line)
+		}
+		lines[p.Name] = at.line
+		all = append(all, p)
 	}
 	return all, nil
 }
 
-// node is an element of XML with what it contains.
-type node struct {
-	XMLName xml.Name
-	Text    string `xml:",chardata"`
-	Nodes   []node `xml:",any"`
+// read reads a <property>.
+func (n *names) read(at *node) (Property, error) {
+	wrong := func(line int, format string, args ...any) (Property, error) {
+		return Property{}, fmt.Errorf("reading properties: line %d: %w", line,
+			fmt.Errorf(format, args...))
+	}
+	if at.name != "property" {
+		return wrong(at.line, "found <%s> where a <property> must stand", at.name)
+	}
+	parts := map[string]*node{}
+	for _, part := range at.nodes {
+		if first := parts[part.name]; first != nil {
+			return wrong(part.line, "a second <%s> of the property in line %d", part.name, at.line)
+		}
+		parts[part.name] = part
+	}
+	id, formula := parts["id"], parts["formula"]
+	if id == nil || id.text == "" {
+		return wrong(at.line, "the property has no id")
+	}
+	if formula == nil || len(formula.nodes) != 1 {
+		return wrong(at.line, "property %s: it needs exactly one formula", id.text)
+	}
+	p, err := n.property(formula.nodes[0])
+	if err != nil {
+		return wrong(at.line, "property %s: %w", id.text, err)
+	}
+	p.Name = id.text
+	return p, nil
 }
-
-func (n *node) name() string { return n.XMLName.Local }
 
 // only is the only element within.
 func (n *node) only() (*node, error) {
-	if len(n.Nodes) != 1 {
-		return nil, fmt.Errorf("<%s> has %d elements and needs one", n.name(), len(n.Nodes))
+	if len(n.nodes) != 1 {
+		return nil, fmt.Errorf("<%s> has %d elements and needs one", n.name, len(n.nodes))
 	}
-	return &n.Nodes[0], nil
+	return n.nodes[0], nil
 }
 
 // property is what the element in <formula> asks.
 func (n *names) property(at *node) (Property, error) {
 	var kind Kind
 	var quantifier string
-	switch at.name() {
+	switch at.name {
 	case "place-bound":
 		sum, err := n.tokens(at)
 		return Property{Kind: Bound, Sum: sum}, err
@@ -123,9 +133,9 @@ func (n *names) property(at *node) (Property, error) {
 	if err != nil {
 		return Property{}, err
 	}
-	if temporal.name() != quantifier {
+	if temporal.name != quantifier {
 		return Property{}, fmt.Errorf("<%s> of <%s> is of CTL or LTL, which is not supported; "+
-			"<%s> is", at.name(), temporal.name(), quantifier)
+			"<%s> is", at.name, temporal.name, quantifier)
 	}
 	inner, err := temporal.only()
 	if err != nil {
@@ -137,48 +147,52 @@ func (n *names) property(at *node) (Property, error) {
 
 // unknown is the error for an element that is not supported.
 func unknown(at *node) error {
-	switch at.name() {
+	switch at.name {
 	case "all-paths", "exists-path", "globally", "finally", "next", "until", "before", "reach":
 		return fmt.Errorf("<%s> within a formula is of CTL or LTL, which is not supported: a "+
-			"formula is <all-paths><globally> or <exists-path><finally> of one marking", at.name())
+			"formula is <all-paths><globally> or <exists-path><finally> of one marking", at.name)
 	}
-	return fmt.Errorf("the element <%s> is not known", at.name())
+	return fmt.Errorf("the element <%s> is not known", at.name)
 }
 
 // formula is that of an element.
 func (n *names) formula(at *node) (*Formula, error) {
 	f := &Formula{}
-	switch at.name() {
-	case "conjunction", "true":
-		f.Op = And
-	case "disjunction", "false":
-		f.Op = Or
+	switch at.name {
+	case "true", "false", "deadlock":
+		f.Op = map[string]Op{"true": And, "false": Or, "deadlock": Stuck}[at.name]
+		if len(at.nodes) > 0 {
+			return nil, fmt.Errorf("<%s> contains <%s>", at.name, at.nodes[0].name)
+		}
+		return f, nil
+	case "conjunction", "disjunction":
+		f.Op = map[string]Op{"conjunction": And, "disjunction": Or}[at.name]
+		if len(at.nodes) == 0 {
+			return nil, fmt.Errorf("<%s> contains no formula", at.name)
+		}
 	case "negation":
 		f.Op = Not
 		if _, err := at.only(); err != nil {
 			return nil, err
 		}
-	case "deadlock":
-		f.Op = Stuck
-		return f, nil
 	case "is-fireable":
 		return n.fireable(at)
 	case "integer-le":
-		if len(at.Nodes) != 2 {
-			return nil, fmt.Errorf("<integer-le> has %d elements and needs two", len(at.Nodes))
+		if len(at.nodes) != 2 {
+			return nil, fmt.Errorf("<integer-le> has %d elements and needs two", len(at.nodes))
 		}
 		var err error
 		f.Op = AtMost
-		if f.Left, err = n.integer(&at.Nodes[0]); err != nil {
+		if f.Left, err = n.integer(at.nodes[0]); err != nil {
 			return nil, err
 		}
-		f.Right, err = n.integer(&at.Nodes[1])
+		f.Right, err = n.integer(at.nodes[1])
 		return f, err
 	default:
 		return nil, unknown(at)
 	}
-	for i := range at.Nodes {
-		arg, err := n.formula(&at.Nodes[i])
+	for i := range at.nodes {
+		arg, err := n.formula(at.nodes[i])
 		if err != nil {
 			return nil, err
 		}
@@ -190,11 +204,11 @@ func (n *names) formula(at *node) (*Formula, error) {
 // fireable is the formula that one of some transitions is enabled.
 func (n *names) fireable(at *node) (*Formula, error) {
 	f := &Formula{Op: Enabled}
-	for i := range at.Nodes {
-		if at.Nodes[i].name() != "transition" {
-			return nil, unknown(&at.Nodes[i])
+	for i := range at.nodes {
+		if at.nodes[i].name != "transition" {
+			return nil, unknown(at.nodes[i])
 		}
-		t, err := n.transition(strings.TrimSpace(at.Nodes[i].Text))
+		t, err := n.transition(at.nodes[i].text)
 		if err != nil {
 			return nil, err
 		}
@@ -208,14 +222,14 @@ func (n *names) fireable(at *node) (*Formula, error) {
 
 // integer is the sum of an element.
 func (n *names) integer(at *node) (Sum, error) {
-	switch at.name() {
+	switch at.name {
 	case "tokens-count":
 		return n.tokens(at)
 	case "integer-constant":
-		value, err := strconv.ParseInt(strings.TrimSpace(at.Text), 10, 64)
+		value, err := strconv.ParseInt(at.text, 10, 64)
 		if err != nil || value < -maxNumber || value > maxNumber {
 			return Sum{}, fmt.Errorf("<integer-constant> %q is no number of at most %d",
-				strings.TrimSpace(at.Text), int64(maxNumber))
+				at.text, int64(maxNumber))
 		}
 		return Sum{Constant: value}, nil
 	}
@@ -225,18 +239,18 @@ func (n *names) integer(at *node) (Sum, error) {
 // tokens is the sum of the tokens of the places within an element.
 func (n *names) tokens(at *node) (Sum, error) {
 	var sum Sum
-	for i := range at.Nodes {
-		if at.Nodes[i].name() != "place" {
-			return sum, unknown(&at.Nodes[i])
+	for i := range at.nodes {
+		if at.nodes[i].name != "place" {
+			return sum, unknown(at.nodes[i])
 		}
-		place, err := n.place(strings.TrimSpace(at.Nodes[i].Text))
+		place, err := n.place(at.nodes[i].text)
 		if err != nil {
 			return sum, err
 		}
 		sum.add(place, 1)
 	}
 	if len(sum.Terms) == 0 {
-		return sum, fmt.Errorf("<%s> names no place", at.name())
+		return sum, fmt.Errorf("<%s> names no place", at.name)
 	}
 	return sum, nil
 }
