@@ -59,18 +59,20 @@
 //     hlinscription, declaration, structure, condition, or a type of a place;
 //   - inhibitor, reset, read, test and timed arcs: any arc type but "normal",
 //     as an attribute, as a type element or as an arctype element;
-//   - places with a capacity;
+//   - places with a capacity, but for 0, which some editors write for none;
 //   - nodes and pages without an id, or with one that is taken;
 //   - arcs and references to what is not in the file, or is of the wrong sort,
 //     and references that lead in a circle;
 //   - initial markings that are not whole numbers from 0 to [MaxTokens], and
 //     weights, also summed ones, that are not from 1 to [MaxTokens];
-//   - nodes and arcs in places where they do not belong;
+//   - nodes, arcs, initial markings and weights where they do not belong, and text
+//     between elements;
+//   - two arcs with one id between the same nodes in the same direction;
 //   - no net, a second net, XML that is not well-formed or ends early.
 //
-// Arcs need no id, and their ids may repeat. Priorities and times are labels
-// outside of the standard: they are skipped, and the net is read as if it had
-// none.
+// Arcs need no id, and otherwise their ids may repeat. Priorities and times are
+// labels outside of the standard: they are skipped, and the net is read as if it
+// had none.
 //
 // # Limits
 //

@@ -186,15 +186,13 @@ func (p *parser) place(e xml.StartElement) error {
 // capacity refuses a bounded place, whose firing rule is another one. Some
 // editors write a capacity of 0 for a place without bound.
 func (p *parser) capacity(id string) error {
-	l, err := p.label()
-	if err != nil {
-		return err
+	line := p.line
+	most, err := p.number("the capacity of place "+quote(id), 0, 0)
+	if err == nil && most > 0 {
+		err = p.errorAt(line, "place %s has capacity %d, and capacities are not supported; "+
+			"add a complementary place instead", quote(id), most)
 	}
-	if l.text != "" && l.text != "0" {
-		return p.errorAt(l.line, "place %s has capacity %s, and capacities are not supported; "+
-			"add a complementary place instead", quote(id), quote(l.text))
-	}
-	return nil
+	return err
 }
 
 func (p *parser) transition(e xml.StartElement) error {
@@ -241,6 +239,9 @@ func (p *parser) reference(e xml.StartElement, k kind) error {
 func (p *parser) arc(e xml.StartElement) error {
 	a := arc{weight: 1, line: p.line}
 	var err error
+	if a.id, err = p.attr(e, "id"); err != nil {
+		return err
+	}
 	if a.from, err = p.end(e, "source"); err != nil {
 		return err
 	}

@@ -74,7 +74,13 @@ var badFiles = []struct{ name, file, want string }{
 	{"inhibitor attribute", inNet("\n<arc type='inhibitor' source='p' target='t'/>" + twoNodes),
 		`line 2: found an arc of type "inhibitor"`},
 	{"capacity", inNet("<place id='p'>\n<capacity><text>3</text></capacity></place>"),
-		`line 2: place "p" has capacity "3"`},
+		`line 2: place "p" has capacity 3`},
+	{"bare capacity", inNet("<place id='p'>\n<capacity>3</capacity></place>"),
+		`line 2: the capacity of place "p" holds the text "3"; the number must stand in`},
+	{"two capacities in one", inNet("<place id='p'>\n<capacity><text>3</text><text>0</text>" +
+		"</capacity></place>"), `line 2: the capacity of place "p" has a second <text>`},
+	{"capacity of no number", inNet("<place id='p'><capacity><text>many</text></capacity></place>"),
+		`the capacity of place "p" is "many"`},
 
 	// Ids.
 	{"place without id", inNet("\n<place/>"), "line 2: <place> has no id"},
@@ -88,6 +94,12 @@ var badFiles = []struct{ name, file, want string }{
 		`line 3: the id "p" is taken since line 1; ids must differ`},
 	{"place and transition",
 		inNet("<place id='p'/>\n<transition id='p'/>"), `line 2: the id "p" is taken`},
+	{"same arc", inNet(twoNodes + "\n<arc id='a' source='p' target='t'/>" +
+		"<arc id='b' source='p' target='t'/>\n<arc id='a' source='p' target='t'/>"),
+		`line 3: the arc "a" between place "p" and transition "t" is there since line 2`},
+	{"same arc, by a reference", inNet(twoNodes + "<referencePlace id='r' ref='p'/>" +
+		"\n<arc id='a' source='t' target='p'/>\n<arc id='a' source='t' target='r'/>"),
+		`line 3: the arc "a" between place "p" and transition "t" is there since line 2`},
 	{"page and place", inNet("\n<place id='g'/>"), `line 2: the id "g" is taken`},
 	{"node and reference", inNet("<place id='p'/>\n<referencePlace id='p' ref='p'/>"),
 		`line 2: the id "p" is taken`},
@@ -158,6 +170,16 @@ var badFiles = []struct{ name, file, want string }{
 		"line 2: found <arc> where it does not belong"},
 	{"page without net",
 		"<pnml>\n<page id='g'/></pnml>", "line 2: found <page> where it does not belong"},
+	{"marking in reference",
+		inNet(twoNodes + "\n<referencePlace id='r' ref='p'><initialMarking/></referencePlace>"),
+		"line 2: found <initialMarking> where it does not belong"},
+	{"inscription in transition", inNet("<transition id='t'>\n<inscription/></transition>"),
+		"line 2: found <inscription> where it does not belong"},
+	{"text in place", inNet("<place id='p'>\n3</place>"),
+		`found the text "3" inside <place>, which holds elements only`},
+	{"text in arc", inNet(twoNodes + "<arc source='p' target='t'>2</arc>"),
+		`found the text "2" inside <arc>, which holds elements only`},
+	{"text in page", inNet("and"), `found the text "and" inside <page>`},
 	{"place in unknown", inNet("<group>\n<place id='q'/></group>"), "line 2: found <place>"},
 }
 

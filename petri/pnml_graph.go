@@ -28,6 +28,7 @@ type node struct {
 
 // arc is an arc between two nodes as the file has it.
 type arc struct {
+	id       string // empty if it has none
 	from, to int32
 	weight   int64
 	line     int
@@ -79,10 +80,14 @@ func (p *parser) build() (*Net, error) {
 		}
 		flows[i] = f
 	}
-	slices.SortStableFunc(flows, func(a, b flow) int {
-		return cmp.Or(cmp.Compare(a.transition, b.transition), cmp.Compare(a.dir, b.dir),
-			cmp.Compare(a.place, b.place))
-	})
+	slices.SortStableFunc(flows, flow.compare)
+	for i := 1; i < len(flows); i++ {
+		if f, g := flows[i-1], flows[i]; f.id != "" && f.compare(g) == 0 {
+			return nil, p.errorAt(g.line, "the arc %s between place %s and transition %s is there "+
+				"since line %d; give it another id, or leave one out", quote(g.id),
+				quote(p.net.Places[g.place].ID), quote(p.net.Transitions[g.transition].ID), f.line)
+		}
+	}
 	if err := p.attach(flows); err != nil {
 		return nil, err
 	}
@@ -154,11 +159,18 @@ const (
 
 // flow is an arc seen from its transition.
 type flow struct {
+	id         string // of the arc
 	transition int32
 	place      int32
 	dir        direction
 	weight     int64
 	line       int
+}
+
+// compare brings together what becomes one arc.
+func (f flow) compare(g flow) int {
+	return cmp.Or(cmp.Compare(f.transition, g.transition), cmp.Compare(f.dir, g.dir),
+		cmp.Compare(f.place, g.place), cmp.Compare(f.id, g.id))
 }
 
 func (p *parser) flow(a arc) (flow, error) {
@@ -170,7 +182,7 @@ func (p *parser) flow(a arc) (flow, error) {
 	if err != nil {
 		return flow{}, err
 	}
-	f := flow{weight: a.weight, line: a.line}
+	f := flow{id: a.id, weight: a.weight, line: a.line}
 	switch {
 	case from.kind == to.kind && from.kind == kindPlace:
 		return f, p.errorAt(a.line, "the arc %s connects two places; "+

@@ -143,8 +143,10 @@ func (p *parser) errorAt(line int, format string, args ...any) error {
 	return &SyntaxError{Line: line, Msg: fmt.Sprintf(format, args...)}
 }
 
-// children calls f for each child of the element.
+// children calls f for each child of the element, which holds no text: a number there would be one
+// that is meant, and not read.
 func (p *parser) children(f func(xml.StartElement) error) error {
+	in := p.open[len(p.open)-1]
 	for {
 		tok, err := p.next()
 		if err != nil {
@@ -154,6 +156,11 @@ func (p *parser) children(f func(xml.StartElement) error) error {
 		case xml.StartElement:
 			if err := f(t); err != nil {
 				return err
+			}
+		case xml.CharData:
+			if !blank(t) {
+				return p.errorf("found the text %s inside <%s>, which holds elements only",
+					quote(string(t)), in)
 			}
 		case xml.EndElement:
 			return nil
@@ -184,9 +191,10 @@ func (p *parser) unknown(e xml.StartElement) error {
 		case "hlinitialMarking", "hlinscription", "declaration", "structure", "condition":
 			return p.errorf("found <%s>, which belongs to coloured nets; %s",
 				e.Name.Local, unfold)
-		case "net", "page", "place", "transition", "arc", "referencePlace", "referenceTransition":
-			return p.errorf("found <%s> where it does not belong; "+
-				"nodes and arcs stand in a <page> of the <net>", e.Name.Local)
+		case "net", "page", "place", "transition", "arc", "referencePlace", "referenceTransition",
+			"initialMarking", "inscription":
+			return p.errorf("found <%s> where it does not belong; nodes and arcs stand in a <page> of "+
+				"the <net>, initial markings in places, inscriptions in arcs", e.Name.Local)
 		}
 		e = xml.StartElement{}
 		for e.Name.Local == "" {
