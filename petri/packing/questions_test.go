@@ -216,6 +216,123 @@ func TestWitnesses(t *testing.T) {
 	}
 }
 
+// The witness of an answer is among Witnesses, whatever is asked before it.
+func TestWitnessesAfterOtherQuestions(t *testing.T) {
+	n := circle(3)
+	all := []property.Property{{Kind: property.Stable},
+		{Kind: property.Bound, Sum: property.Sum{Terms: []property.Term{{Place: 1, Weight: 1}}}},
+		{Kind: property.Sometimes, Formula: formulaOf(t, n, "tokens(p1) >= 2")},
+		{Kind: property.Live},
+		{Kind: property.Always, Formula: formulaOf(t, n, "tokens(p0) >= 2")}}
+	answers, res, firings, err := answersOf(n, 1, all, explore.Options{Trace: Witnesses(all)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{2, 4} {
+		if !slices.Contains(Witnesses(all), answers[i].Witness) {
+			t.Errorf("%v lack the witness of %+v", Witnesses(all), answers[i])
+		}
+	}
+	if len(firings) != 2 || res.Traced != answers[2].Witness && res.Traced != answers[4].Witness {
+		t.Errorf("%+v after %v", res, firings)
+	}
+}
+
+// A bound is exact early only where the structure allows no more.
+func TestBoundsEndTheSearch(t *testing.T) {
+	terms := []property.Term{{Place: 1, Weight: 1}}
+	ask := func(sum property.Sum) (*Packing, error) {
+		return New(circle(3), Options{Properties: []property.Property{
+			{Kind: property.Bound, Sum: sum}}})
+	}
+	p, err := ask(property.Sum{Terms: terms})
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings := make([]uint64, p.Findings())
+	for i, want := range []bool{false, true} {
+		findings[findingQuestions+i] = 1
+		if got := p.Decided(findings); got != want {
+			t.Errorf("%v: decided %v", findings, got)
+		}
+	}
+	for _, sum := range []property.Sum{{Constant: -1, Terms: terms},
+		{Terms: []property.Term{{Place: 1, Weight: -1}}}} {
+		if _, err := ask(sum); err == nil {
+			t.Errorf("%+v is answered", sum)
+		}
+	}
+}
+
+// A transition whose fifth input is missing neither fires nor counts as one that can.
+func TestManyInputs(t *testing.T) {
+	var s sketch
+	in := arcs{}
+	for range maxPlanes {
+		in[s.place(2)] = 1
+	}
+	last := s.place(0)
+	in[last] = 1
+	s.transition(in, arcs{})
+	s.transition(arcs{0: 2}, arcs{last: 2})
+	answers, res, _, err := answersOf(&s.net, 1,
+		[]property.Property{{Kind: property.QuasiLive}}, explore.Options{})
+	if err != nil || res.States != 2 || answers[0].Verdict != False || answers[0].Structural {
+		t.Errorf("%+v, %+v, %v", answers, res, err)
+	}
+}
+
+// A net without transitions is live.
+func TestLiveWithoutTransitions(t *testing.T) {
+	var s sketch
+	s.place(1)
+	answers, _, _, err := answersOf(&s.net, 1,
+		[]property.Property{{Kind: property.Live}}, explore.Options{})
+	if err != nil || answers[0].Verdict != True || !answers[0].Structural {
+		t.Errorf("%+v, %v", answers, err)
+	}
+}
+
+// A checkpoint is one of a net, of its packing, and of what was asked.
+func TestIdentity(t *testing.T) {
+	counting := counter(0, 1)
+	identity := func(n *petri.Net, guess int, properties ...property.Property) string {
+		p, err := New(n, Options{GuessBits: guess, Properties: properties})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := p.identity(NewSearch(n, properties...), guess)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	stable, quasi := property.Property{Kind: property.Stable}, property.Property{
+		Kind: property.QuasiLive}
+	seen := map[string]bool{identity(circle(3), 8): true}
+	for i, text := range []string{identity(circle(4), 8), identity(circle(3), 8, stable),
+		identity(circle(3), 8, quasi), identity(counting, 8), identity(counting, 16)} {
+		if seen[text] {
+			t.Errorf("case %d: %s is that of another", i, text)
+		}
+		seen[text] = true
+	}
+	if identity(circle(3), 8) != identity(circle(3), 16) {
+		t.Error("a guess counts where no place needs one")
+	}
+}
+
+// A finding counts once, however often it rises.
+func TestFindingsAreCountedOnce(t *testing.T) {
+	e := mustPack(t, circle(3), 0).NewExpander().(*expander)
+	for value := range uint64(3) {
+		e.find(findingPlace, value)
+	}
+	if e.Found() != 1 || e.Findings()[findingPlace] != 2 {
+		t.Errorf("%d found: %v", e.Found(), e.Findings())
+	}
+}
+
 // An answer that memory did not suffice for is unknown, and a bound is one so far.
 func TestUnknown(t *testing.T) {
 	n, err := petri.Philosophers(14)

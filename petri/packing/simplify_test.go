@@ -105,6 +105,20 @@ func TestInvariantBoundsSums(t *testing.T) {
 	}
 }
 
+// A place without a bound leaves open what is compared with it.
+func TestSumsWithoutBound(t *testing.T) {
+	var s sketch
+	endless, p, q := s.place(0), s.place(3), s.place(0)
+	s.transition(arcs{p: 1}, arcs{q: 1, endless: 1})
+	s.transition(arcs{q: 1}, arcs{p: 1})
+	packed := mustPack(t, &s.net, 0)
+	for _, text := range []string{"tokens(p0, p1) <= 5", "tokens(p1) <= 2*tokens(p0)"} {
+		if f := packed.simplify(formulaOf(t, &s.net, text)); f.Op != property.AtMost {
+			t.Errorf("%s: %+v", text, f)
+		}
+	}
+}
+
 // said is a formula in text with its value in a marking, computed without package property.
 type said struct {
 	text  string

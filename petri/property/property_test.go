@@ -25,22 +25,23 @@ func net() *petri.Net {
 func TestParseFormula(t *testing.T) {
 	n := net()
 	for text, want := range map[string][3]bool{ // in (3 0 1), (1 1 1), (1 0 1)
-		"tokens(a) <= 1":                           {false, true, true},
-		"tokens(a) >= 2":                           {true, false, false},
-		"tokens(a) < 1":                            {false, false, false},
-		"tokens(a) > 2 or tokens(b) = 1":           {true, true, false},
-		"tokens(a)==3 || tokens(b)!=0":             {true, true, false},
-		"2*tokens(a) - 3 <= tokens(b)":             {false, true, true},
-		"tokens(a)-1 <= tokens(b)":                 {false, true, true},
-		"- tokens(a) + 4 > 2 * tokens(b, \"c d\")": {false, false, true},
-		"-2 + tokens(a, b) = 0":                    {false, true, false},
-		"enabled(t)":                               {true, false, false},
-		"enabled(t, u-1)":                          {true, true, false},
-		"not enabled(u-1) and not enabled(t)":      {false, false, true},
-		"deadlock":                                 {false, false, true},
-		"!deadlock && (true and not false)":        {true, true, false},
-		"false or not (enabled(t) or deadlock)":    {false, true, false},
-		"not tokens(a) = 1 and tokens(b) = 1":      {false, false, false},
+		"tokens(a) <= 1":                             {false, true, true},
+		"tokens(a) >= 2":                             {true, false, false},
+		"tokens(a) < 1":                              {false, false, false},
+		"tokens(a) > 2 or tokens(b) = 1":             {true, true, false},
+		"tokens(a)==3 || tokens(b)!=0":               {true, true, false},
+		"2*tokens(a) - 3 <= tokens(b)":               {false, true, true},
+		"tokens(a)-1 <= tokens(b)":                   {false, true, true},
+		"- tokens(a) + 4 > 2 * tokens(b, \"c d\")":   {false, false, true},
+		"-2 + tokens(a, b) = 0":                      {false, true, false},
+		"enabled(t)":                                 {true, false, false},
+		"enabled(t, u-1)":                            {true, true, false},
+		"not enabled(u-1) and not enabled(t)":        {false, false, true},
+		"deadlock":                                   {false, false, true},
+		"!deadlock && (true and not false)":          {true, true, false},
+		"false or not (enabled(t) or deadlock)":      {false, true, false},
+		"not tokens(a) = 1 and tokens(b) = 1":        {false, false, false},
+		strings.Repeat("(true) and ", 1500) + "true": {true, true, true},
 	} {
 		f, err := property.ParseFormula(n, text)
 		if err != nil {
@@ -72,6 +73,9 @@ func TestParseFormulaWrong(t *testing.T) {
 		"tokens(\"a) <= 1":         `is not the id of a place`,
 		"tokens(a) & tokens(b)":    `"&" at character 11 is not <=`,
 		"3 tokens(a) <= 1":         `"tokens" at character 3 is not <=`,
+		`"not" tokens(a) <= 1`:     `"not" at character 1 is not tokens(PLACE)`,
+		`"1" <= tokens(a)`:         `"1" at character 1 is not tokens(PLACE)`,
+		`tokens("") <= 1`:          "is not the id of a place",
 		"tokens(a) <= 99999999999": "99999999999 is more than",
 		strings.Repeat("(", 2000):  "nests deeper than 1000",
 		"ä = 1":                    `"ä" at character 1 is not tokens(PLACE)`,
@@ -90,7 +94,8 @@ func TestParseSum(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(s, want) || s.Value([]int64{3, 5, 1}) != 21 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	for _, text := range []string{"", "tokens(a) <= 1", "tokens(a) +", "3000000000*tokens(a)"} {
+	for _, text := range []string{"", "tokens(a) <= 1", "tokens(a) +", "3000000000*tokens(a)",
+		"-2000000000*tokens(a)"} {
 		if _, err := property.ParseSum(net(), text); err == nil {
 			t.Errorf("%q was accepted", text)
 		}
@@ -191,6 +196,10 @@ func TestReadWrong(t *testing.T) {
 			"names no transition"},
 		{xmlOf(`<all-paths><globally><integer-le><integer-constant>x</integer-constant>
 <integer-constant>1</integer-constant></integer-le></globally></all-paths>`), `"x" is no number`},
+		{xmlOf(marked(`<integer-le><integer-constant>-99999999999</integer-constant>
+<integer-constant>1</integer-constant></integer-le>`)), `"-99999999999" is no number`},
+		{xmlOf(marked("<integer-le>" + strings.Repeat("<integer-constant>1</integer-constant>", 3) +
+			"</integer-le>")), "<integer-le> has 3 elements and needs two"},
 		{xmlOf("<true/>"), "property p-0: the element <true> is not known"},
 		{xmlOf(marked("<conjunction/>")), "<conjunction> contains no formula"},
 		{xmlOf(marked("<true><false/></true>")), "<true> contains <false>"},
@@ -212,6 +221,8 @@ func TestReadWrong(t *testing.T) {
 		{setOf(fine) + "<", "syntax error"},
 		{setOf(fine + "more"), `found the text "more" in the <property-set>`},
 		{setOf(fine + "\n" + fine), "line 2: the id p is taken since line 1; ids must differ"},
+		{setOf(fine + "\n" + strings.Replace(fine, ">p<", ">q<", 1) + "\n" +
+			fine), "line 3: the id p is taken since line 1; ids must differ"},
 		{setOf(fine + "\n<properties/>"),
 			"line 2: found <properties> where a <property> must stand"},
 		{setOf("<property>\n<id>p</id>\n<id>q</id></property>"),
@@ -239,11 +250,39 @@ func TestReadWrong(t *testing.T) {
 	}
 }
 
+// The value of a formula depends on the places of both sides, and on inputs of transitions.
+func TestPlaces(t *testing.T) {
+	for text, want := range map[string][]int{
+		"tokens(a) <= tokens(b)":                   {0, 1},
+		"enabled(t)":                               {0},
+		"not (tokens(b) <= 1 and enabled(u-1))":    {1, 1},
+		"deadlock or 0 <= tokens(\"c d\") or true": {2},
+	} {
+		f, err := property.ParseFormula(net(), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		f.Places(net(), func(place int) { got = append(got, place) })
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: places %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestExamination(t *testing.T) {
 	for _, name := range property.Examinations() {
 		if p, err := property.Examination(net(), name); err != nil || p.Name != name {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
+	}
+	safe, _ := property.Examination(net(), "OneSafe")
+	if !safe.Formula.Holds(net(), []int64{1, 1, 1}) || safe.Formula.Holds(net(), []int64{1, 2, 0}) {
+		t.Errorf("OneSafe: %+v", safe)
+	}
+	dead, _ := property.Examination(net(), "ReachabilityDeadlock")
+	if dead.Kind != property.Sometimes || dead.Formula.Op != property.Stuck {
+		t.Errorf("ReachabilityDeadlock: %+v", dead)
 	}
 	_, err := property.Examination(net(), "x")
 	if err == nil || !strings.Contains(err.Error(), "use one of") {
