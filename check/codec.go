@@ -327,7 +327,7 @@ func (c binaryCodec[S]) decode(from []uint64, s *S) error {
 	n := int(all[0]) | int(all[1])<<8
 	var empty S
 	*s = empty
-	if err := any(s).(encoding.BinaryUnmarshaler).UnmarshalBinary(all[2 : 2+n]); err != nil {
+	if err := any(s).(encoding.BinaryUnmarshaler).UnmarshalBinary(all[2 : 2+n : 2+n]); err != nil {
 		return fmt.Errorf("UnmarshalBinary: %w", err)
 	}
 	return nil

@@ -58,16 +58,22 @@
 // # What a model must do
 //
 // Next, given a state, always emits the same states in the same order. It must not keep
-// emit. It runs on many goroutines at once, and changes nothing that others read.
-// Every so many states a rank calls Next twice and compares, and packs, unpacks and packs again
-// what came out. A model that fails there, panics, or emits a state that its type's bits do not
-// hold, ends the search with an [Error] that has the state and the action; other ranks get an
-// error that names the rank.
+// emit. It runs on many goroutines at once, and changes nothing that others read, nor the state
+// that it is given: where that has slices, maps or pointers, it changes copies of them. The same
+// holds for Canonical, which returns the same for what it has returned, and for properties.
+//
+// A rank calls Next twice for the first 65,536 states that it expands, then for every 256th, and
+// compares; for the same states it asks Canonical again. A state with AppendBinary is packed again
+// after every Next, to find out whether it was changed in place. A model that fails there, panics,
+// or emits a state that its type's bits do not hold, ends the search with an [Error] that has the
+// state and the action; other ranks get an error that names the rank.
 //
 // # Guarantees
 //
-//   - True and False are certain: states are stored whole, but with fingerprints. There a
-//     violation is certain.
+//   - True and False are certain for a model that does what it must: states are stored whole, but
+//     with fingerprints. There a violation is certain.
+//   - A model of up to 65,536 states whose Next, called again, emits other states is refused. In a
+//     larger one that may be missed where it happens in few states.
 //   - What memory did not suffice for, or was interrupted, is Unknown.
 //   - Each trace is replayed on the model before it is returned.
 //

@@ -10,14 +10,15 @@ type Model[S any] struct {
 	Name string
 	// Init are the initial states, at least one.
 	Init []S
-	// Next emits each state that s can change into, with the name of the action.
+	// Next emits each state that s can change into, with the name of the action. It does not
+	// change what s refers to.
 	Next func(s S, emit func(action string, next S))
 	// Properties are what is asked of the states.
 	Properties []Property[S]
 	// Deadlocks allows states that have no next one.
 	Deadlocks bool
 	// Canonical, if not nil, returns one of the states that are equal to s by symmetry, the same
-	// for all of them. Only that one is stored.
+	// for all of them, which it does not change. Only that one is stored.
 	Canonical func(s S) S
 	// MaxBytes is the most that AppendBinary of S appends, if it has that method.
 	MaxBytes int

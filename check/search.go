@@ -13,7 +13,9 @@ const (
 	findingDeadlock   = 0
 	findingProperties = 1
 
-	// sampleEvery is how many states an expander expands between two that it expands twice.
+	// An expander expands the first twiceFirst of its states twice, which is all of a small model,
+	// then one of sampleEvery.
+	twiceFirst  = 1 << 16
 	sampleEvery = 256
 
 	deadlockName = "deadlock"
@@ -76,7 +78,8 @@ func (m *system[S]) Decided(findings []uint64) bool {
 
 func (m *system[S]) NewExpander() explore.Expander {
 	e := &expander[S]{system: m, words: m.StateWords(), findings: make([]uint64, m.Findings())}
-	e.emit = e.add
+	e.emit, e.repacked = e.add, make([]uint64, e.words)
+	_, e.shares = m.codec.(binaryCodec[S])
 	for i := range m.Properties {
 		e.open = append(e.open, i)
 	}
@@ -91,11 +94,14 @@ type expander[S any] struct {
 	findings []uint64
 	found    int
 	open     []int // properties that no state here has decided
+	shares   bool  // the copy of a state that a function of the model gets may share its memory
 
 	padded[S]           // the state at hand
 	next      padded[S] // what was emitted last
 	packed    []uint64  // the words of the state at hand
 	out       []uint64
+	again     []uint64 // the same states, emitted again
+	repacked  []uint64
 	action    string
 	err       error // of what was emitted
 	n         int   // states expanded
@@ -132,10 +138,10 @@ func (e *expander[S]) Expand(state, out []uint64) (_ []uint64, err error) {
 			err = e.wrong(fmt.Sprintf("it panicked: %v\n%s", p, debug.Stack()))
 		}
 	}()
-	if err := e.codec.decode(state, &e.state); err != nil {
+	e.packed = append(e.packed[:0], state...) // a state that keeps its bytes may change these
+	if err := e.codec.decode(e.packed, &e.state); err != nil {
 		return nil, e.wrong(err.Error())
 	}
-	e.packed = state
 	given := len(out)
 	if out, err = e.list(out); err != nil {
 		return nil, err
@@ -146,8 +152,13 @@ func (e *expander[S]) Expand(state, out []uint64) (_ []uint64, err error) {
 	if len(out) == given && !e.Deadlocks && e.findings[findingDeadlock] == 0 {
 		e.find(findingDeadlock)
 	}
-	if e.n++; e.n%sampleEvery == 1 {
-		if err := e.sample(state, out[given:]); err != nil {
+	if e.shares {
+		if err := e.unchanged(state); err != nil {
+			return nil, err
+		}
+	}
+	if e.n++; e.n <= twiceFirst || e.n%sampleEvery == 0 {
+		if err := e.repeat(state, out[given:]); err != nil {
 			return nil, err
 		}
 	}
@@ -177,28 +188,45 @@ func (e *expander[S]) examine() {
 	})
 }
 
-// sample makes sure that the model emits the same again, and that packing loses nothing.
-func (e *expander[S]) sample(state, out []uint64) error {
-	again, err := e.list(nil)
-	if err != nil {
+// unchanged makes sure that the state at hand still packs to what it was unpacked from.
+func (e *expander[S]) unchanged(packed []uint64) error {
+	if e.packsTo(&e.state, packed) {
+		return nil
+	}
+	changed := text(e.state)
+	if err := e.codec.decode(packed, &e.state); err != nil {
+		return e.wrong(err.Error())
+	}
+	if !e.packsTo(&e.state, packed) {
+		return e.wrong("AppendBinary, after UnmarshalBinary of what it had appended for this " +
+			"state, appended something else; have them keep all of it, in a fixed order")
+	}
+	return e.wrong("Next, Canonical or Holds changed this state in place, to " + changed +
+		"; have it change a copy, such as slices.Clone or maps.Clone makes")
+}
+
+// packsTo reports whether a state packs to these words.
+func (e *expander[S]) packsTo(s *S, packed []uint64) bool {
+	clear(e.repacked)
+	return e.codec.encode(s, e.repacked) == nil && slices.Equal(e.repacked, packed)
+}
+
+// repeat makes sure that the model emits the same again, and that the state at hand, which
+// Canonical has returned, stands for itself.
+func (e *expander[S]) repeat(packed, out []uint64) (err error) {
+	if e.again, err = e.list(e.again[:0]); err != nil {
 		return err
 	}
-	if !slices.Equal(again, out) {
+	if !slices.Equal(e.again, out) {
 		return e.wrong("Next emitted other states, or in another order, when it was called again " +
-			"with the same state")
+			"with the same state; have Next and AppendBinary depend on nothing else")
 	}
-	packed := make([]uint64, e.words)
-	for ; len(again) > 0; again = again[e.words:] {
-		var next S
-		if err := e.codec.decode(again[:e.words], &next); err != nil {
-			return e.wrong(err.Error())
-		}
-		clear(packed)
-		err := e.codec.encode(&next, packed)
-		if err != nil || !slices.Equal(packed, again[:e.words]) {
-			return e.wrong(fmt.Sprintf("UnmarshalBinary of what AppendBinary had appended for a "+
-				"next state gave another one: %s (%v)", text(next), err))
-		}
+	if e.Canonical == nil {
+		return nil
+	}
+	if s := e.Canonical(e.state); !e.packsTo(&s, packed) {
+		return e.wrong("Canonical had returned this state, and returned another one for it: " +
+			text(s) + "; have it return the same one for all that are equal by symmetry")
 	}
 	return nil
 }
