@@ -184,6 +184,8 @@ func TestModelWrong(t *testing.T) {
 			}},
 		"which 3 bits do not hold; raise its tag\n  in state {N:9 M:0}, an initial one": {
 			Init: []counter{{N: 9}}, Next: up},
+		"it panicked: no symmetry": {Next: up,
+			Canonical: func(counter) counter { panic("no symmetry") }},
 		"has no initial state": {Init: []counter{}, Next: up},
 		"has no Next":          {},
 		"needs another name": {Next: up,
@@ -241,6 +243,9 @@ func TestStatesWrong(t *testing.T) {
 	mustRefuse[struct {
 		A uint8 `bits:"x"`
 	}](t, "give it a number")
+	mustRefuse[struct {
+		A [2]struct{ B uint8 } `bits:"3"`
+	}](t, "A[0] has the tag bits:\"3\" and is a struct; give the tag to its fields")
 }
 
 // mustRefuse checks a type that is no state; with no text it is one.
@@ -308,10 +313,18 @@ func TestOtherProperties(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Properties[0].Name = "b"
-	_, err = runOn(1, m, check.Options{Resume: path})
-	if err == nil || !strings.Contains(err.Error(), "belongs to another model") {
-		t.Errorf("%v", err)
+	named, other, deadlocks := m, m, m
+	named.Properties = []check.Property[uint64]{check.Always("b", m.Properties[0].Holds)}
+	other.Properties = []check.Property[uint64]{check.Sometimes("a", m.Properties[0].Holds)}
+	deadlocks.Deadlocks = false
+	for i, m := range []check.Model[uint64]{named, other, deadlocks} {
+		_, err = runOn(1, m, check.Options{Resume: path})
+		if err == nil || !strings.Contains(err.Error(), "belongs to another model") {
+			t.Errorf("model %d: %v", i, err)
+		}
+	}
+	if r, err := runOn(1, m, check.Options{Resume: path}); err != nil || !r.Complete {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

@@ -90,6 +90,10 @@ func (c *fieldCodec[S]) add(t reflect.Type, offset uintptr, name string, limit i
 	kind := t.Kind()
 	switch kind {
 	case reflect.Struct:
+		if limit > 0 {
+			return fmt.Errorf("check: %s has the tag bits:\"%d\" and is a struct; give the tag to "+
+				"its fields", name, limit)
+		}
 		for i := range t.NumField() {
 			f := t.Field(i)
 			bits, err := tagBits(f, name)

@@ -49,7 +49,12 @@ func newSystem[S any](m *Model[S]) (*system[S], error) {
 }
 
 // pack packs the state that stands for s.
-func (m *system[S]) pack(s S) ([]uint64, error) {
+func (m *system[S]) pack(s S) (_ []uint64, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
 	if m.Canonical != nil {
 		s = m.Canonical(s)
 	}
