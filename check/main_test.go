@@ -1,8 +1,13 @@
 package check
 
 import (
+	"context"
+	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/farhash/farhash/explore"
 )
 
 // An argument names the model; without one it is the first.
@@ -19,6 +24,108 @@ func TestModelNamed(t *testing.T) {
 		if _, _, err := parse(models, strings.Fields(args)); err == nil ||
 			!strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
+// Flags that no search can work with are refused, and say what can be given.
+func TestFlags(t *testing.T) {
+	models := []Program{Model[uint8]{Name: "one"}}
+	for args, says := range map[string]string{"--mem 0": "is no size such as 2GiB",
+		"--mem x": "is no size such as 2GiB", "--every 0s": "--every must be positive",
+		"-n 0": "-n must be 1 to 1024", "-n 1025": "-n must be 1 to 1024",
+		"--order up": "bfs or any", "--none": "unknown flag"} {
+		if _, _, err := parse(models, strings.Fields(args)); err == nil ||
+			!strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+	_, opts, err := parse(models, []string{"--mem", "2GiB", "--order", "any"})
+	if err != nil || opts.Mem != 2<<30 || !opts.MemWhole || opts.Order != explore.AnyOrder {
+		t.Errorf("%+v, %v", opts, err)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	for _, c := range []struct {
+		result   explore.Result
+		violated bool
+		want     int
+	}{
+		{explore.Result{Complete: true}, false, 0},
+		{explore.Result{Reason: explore.Decided}, false, 0},
+		{explore.Result{Complete: true}, true, ExitViolated},
+		{explore.Result{Reason: explore.MemoryFull}, true, ExitViolated},
+		{explore.Result{Reason: explore.MemoryFull}, false, ExitIncomplete},
+		{explore.Result{Reason: explore.RankLost}, false, ExitIncomplete},
+		{explore.Result{Reason: explore.Interrupted}, false, exitInterrupt},
+	} {
+		if got := exitCode(&c.result, c.violated); got != c.want {
+			t.Errorf("%+v, violated %v: exit code %d, want %d", c.result, c.violated, got, c.want)
+		}
+	}
+}
+
+// What is not known is null.
+func TestJSONOfUnknown(t *testing.T) {
+	text, err := json.Marshal(newObject("m", &Result[uint8]{Result: &explore.Result{},
+		Properties: []Verdict{{Name: "a"}, {Name: "b", Answer: True}, {Name: "c", Answer: False}}}))
+	if err != nil || !strings.Contains(string(text), `"properties":[{"name":"a","answer":null},`+
+		`{"name":"b","answer":true},{"name":"c","answer":false}]`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// recorder is a test that Test fails.
+type recorder struct {
+	*testing.T
+	ctx           context.Context
+	errors, fatal int
+}
+
+func (r *recorder) Context() context.Context { return r.ctx }
+
+func (r *recorder) Fatal(...any)          { r.fatal++; runtime.Goexit() }
+func (r *recorder) Errorf(string, ...any) { r.errors++ }
+
+// Test fails for a violation, a state that is not found, and a search that does not end.
+func TestTest(t *testing.T) {
+	up := func(to, room uint8) Model[uint8] {
+		return Model[uint8]{Name: "up", Init: []uint8{0}, Deadlocks: true,
+			Next: func(s uint8, emit func(string, uint8)) {
+				if s == room {
+					panic("lost")
+				}
+				if s < to {
+					emit("up", s+1)
+				}
+			}}
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	deadlock, violated, absent, found := up(5, 9), up(5, 9), up(5, 9), up(5, 9)
+	deadlock.Deadlocks = false
+	five := func(s uint8) bool { return s == 5 }
+	violated.Properties = []Property[uint8]{Always("five", five)}
+	found.Properties = []Property[uint8]{Sometimes("five", five)}
+	absent.Properties = []Property[uint8]{Sometimes("six", func(s uint8) bool { return s == 6 })}
+	for _, c := range []struct {
+		what          string
+		m             Model[uint8]
+		ctx           context.Context
+		errors, fatal int
+	}{{"right", up(5, 9), t.Context(), 0, 0}, {"found", found, t.Context(), 0, 0},
+		{"deadlock", deadlock, t.Context(), 1, 0}, {"violated", violated, t.Context(), 1, 0},
+		{"absent", absent, t.Context(), 1, 0}, {"panics", up(5, 4), t.Context(), 0, 1},
+		{"interrupted", up(5, 9), cancelled, 1, 0}} {
+		r := &recorder{T: t, ctx: c.ctx}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			Test(r, c.m)
+		}()
+		if <-done; r.errors != c.errors || r.fatal != c.fatal {
+			t.Errorf("%s: %d errors, %d fatal ones", c.what, r.errors, r.fatal)
 		}
 	}
 }

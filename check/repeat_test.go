@@ -62,8 +62,7 @@ func TestChangedInPlace(t *testing.T) {
 				}
 			}}
 	}
-	const states = (size + 1) * (size + 1)
-	if r := check.Test(t, grid()); r.States != states {
+	if r := check.Test(t, grid()); r.States != (size+1)*(size+1) {
 		t.Errorf("%d states", r.States)
 	}
 	for _, rare := range [][]uint16{{0, 1}, {size, size - 1}} {
@@ -135,7 +134,7 @@ func TestCanonicalTwice(t *testing.T) {
 				return s
 			}}
 	}
-	if r := check.Test(t, grid(pair{}, pair{})); r.States != 31*32/2 {
+	if r := check.Test(t, grid(pair{}, pair{}, pair{3, 1})); r.States != 31*32/2 {
 		t.Errorf("%d states", r.States)
 	}
 	const says = "Canonical had returned this state, and returned another one for it: ["
