@@ -48,7 +48,8 @@
 //   - When a rank fails, the others have [Options.Grace] to finish, then get
 //     SIGTERM, then after as long again SIGKILL. The exit code is that of the
 //     first rank that failed, 128 plus the signal for one that a signal killed;
-//     it is [ExitRankLost] where another rank ends with that because of it. With
+//     it is [ExitRankLost] where another rank ends with that because of it. A rank
+//     that ends with [ExitRankLost] before the one that it lost is not the first. With
 //     [Options.Survive] the others go on when a signal has killed a rank.
 //   - On Linux the kernel kills the ranks when the launcher dies. That covers
 //     the processes that the launcher started: of a wrapper that does not exec

@@ -115,7 +115,7 @@ func playFail(args []string) int {
 }
 
 // playNotice has rank 0 end with a code, such as ExitRankLost, at the end of its input. The others
-// print their process ids and wait.
+// print their process ids and wait for SIGUSR1, upon which they end with code 7.
 func playNotice(args []string) int {
 	if self() == 0 {
 		io.Copy(io.Discard, os.Stdin)
@@ -123,9 +123,11 @@ func playNotice(args []string) int {
 		code, _ := strconv.Atoi(args[0])
 		return code
 	}
+	fails := make(chan os.Signal, 1)
+	signal.Notify(fails, syscall.SIGUSR1)
 	fmt.Println("process", os.Getpid())
-	block()
-	return 0
+	<-fails
+	return 7
 }
 
 // playStubborn ignores SIGTERM in all ranks but 0, which fails at the end of its

@@ -105,7 +105,7 @@ func TestRunLosesRank(t *testing.T) {
 	}{{false, ExitRankLost, ExitRankLost}, {true, ExitRankLost, ExitRankLost}, {true, 7, 7},
 		{true, 0, 0}} {
 		for _, first := range []int{0, 1} {
-			report, code, err := loseRank(test.survive, test.ends, first)
+			report, code, err := loseRank(test.survive, test.ends, first, syscall.SIGKILL)
 			if code != test.code || err != nil {
 				t.Errorf("%+v, rank %d ended first: Run = %d, %v", test, first, code, err)
 			}
@@ -116,8 +116,19 @@ func TestRunLosesRank(t *testing.T) {
 	}
 }
 
-// loseRank kills rank 1 and has rank 0 end with a code, one of them first.
-func loseRank(survive bool, ends, first int) (report string, code int, err error) {
+// A rank fails and another one ends because of that, perhaps earlier: the rank that failed is
+// reported, and the exit code is its own.
+func TestRunNamesCause(t *testing.T) {
+	for _, first := range []int{0, 1} {
+		report, code, err := loseRank(false, ExitRankLost, first, syscall.SIGUSR1)
+		if code != 7 || err != nil || !strings.Contains(report, "exited with code 7") {
+			t.Errorf("rank %d ended first: Run = %d, %v; report %q", first, code, err, report)
+		}
+	}
+}
+
+// loseRank sends a signal to rank 1 and has rank 0 end with a code, one of them first.
+func loseRank(survive bool, ends, first int, s syscall.Signal) (report string, code int, err error) {
 	stdout, stderr := newTranscript(), newTranscript()
 	o := options(2, fmt.Sprintf("notice:%d", ends))
 	o.Stdout, o.Stderr, o.Survive = stdout, stderr, survive
@@ -126,7 +137,7 @@ func loseRank(survive bool, ends, first int) (report string, code int, err error
 	acts := []func(){func() { feed.Close() }, func() {
 		var pid int
 		fmt.Sscanf(stdout.String(), "process %d", &pid)
-		syscall.Kill(pid, syscall.SIGKILL)
+		syscall.Kill(pid, s)
 	}}
 	go func() {
 		stdout.await("process", 1)

@@ -38,10 +38,10 @@ func (j *jobRun) exited(e rankExit) {
 		return
 	}
 	j.ended = j.ended || !died(e)
-	if code == 0 || j.failed && !j.cause(e) {
+	if code == 0 || j.failed && !j.cause(e, code) {
 		return
 	}
-	if j.code != ExitRankLost {
+	if j.code != ExitRankLost || !died(e) {
 		j.code = code
 	}
 	j.failed, j.struck = true, j.struck || died(e)
@@ -67,10 +67,12 @@ func (j *jobRun) outlived(e rankExit, code int, how string) {
 	j.say("rank %d (pid %d) %s%s", j.opts.First+e.rank, j.ranks[e.rank].cmd.Process.Pid, how, next)
 }
 
-// cause reports whether a rank that ends after a failure is the reason for it: one that a signal
-// killed, where those that ended before it did so because of that.
-func (j *jobRun) cause(e rankExit) bool {
-	return j.stage == graced && died(e) && !j.struck && !j.asked(e)
+// cause reports whether a rank that ends after a failure is the reason for it, where ranks that
+// noticed the loss were faster to end: one that a signal killed, or one that failed in another way
+// than by ExitRankLost where all before it ended by that.
+func (j *jobRun) cause(e rankExit, code int) bool {
+	lost := j.code == ExitRankLost && code != ExitRankLost
+	return j.stage == graced && (died(e) || lost) && !j.struck && !j.asked(e)
 }
 
 // died reports whether a signal ended the rank.
@@ -101,8 +103,11 @@ func outcome(e rankExit) (code int, how string) {
 		s := status.Signal()
 		return exitSignal + int(s), fmt.Sprintf("was killed by signal %d (%v)", int(s), s)
 	}
-	code = status.ExitStatus()
-	return code, fmt.Sprintf("exited with code %d", code)
+	how = fmt.Sprintf("exited with code %d", status.ExitStatus())
+	if status.ExitStatus() == ExitRankLost {
+		how += ", as it lost another rank"
+	}
+	return status.ExitStatus(), how
 }
 
 // stopAt brings the job to a stage, unless it is there already.

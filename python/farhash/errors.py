@@ -6,7 +6,9 @@ Where Python has an error of its own for the same thing, the class is one of the
 
 from __future__ import annotations
 
+import functools
 import re
+import sys
 from typing import Any, ClassVar
 
 import numpy as np
@@ -93,6 +95,23 @@ class InternalError(FarhashError):
     """A bug of farhash."""
 
     code = -12
+
+
+EXIT_RANK_LOST = 4
+"""The exit code by which farhash run knows that the failure is that of another rank."""
+
+
+@functools.cache
+def exit_when_lost() -> None:
+    """Has a program that ends by a RankError exit with EXIT_RANK_LOST."""
+    shown = sys.excepthook
+
+    def show(kind: type[BaseException], err: BaseException, trace: Any) -> None:
+        shown(kind, err, trace)
+        if isinstance(err, RankError) and not hasattr(sys, "ps1"):
+            sys.exit(EXIT_RANK_LOST)
+
+    sys.excepthook = show
 
 
 _classes: dict[int, type[FarhashError]] = {

@@ -8,7 +8,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar
 
 from .abi import Options, RankFunction, whole
-from .errors import ClosedError, FarhashError, UnsupportedError, error_of
+from .errors import ClosedError, FarhashError, UnsupportedError, error_of, exit_when_lost
 from .library import load, load_for_mpi
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class Job:
         self._library = library
         self._handle = handle
         self._tables: weakref.WeakSet[Table] = weakref.WeakSet()
+        exit_when_lost()
 
     @classmethod
     def join(cls, *, timeout_seconds: float = 0, one_sided: bool = False) -> Job:

@@ -210,5 +210,21 @@ class Signals(unittest.TestCase):
         self.assertEqual(len(got), 100)
 
 
+class ExitCode(unittest.TestCase):
+    def code(self, error):
+        program = f"import farhash; job = farhash.Job.join(); raise {error}('reason')"
+        done = subprocess.run([sys.executable, "-c", program], text=True, stderr=subprocess.PIPE,
+                              env={**os.environ, "PYTHONPATH": PACKAGE})
+        self.assertIn("reason", done.stderr)
+        return done.returncode
+
+    def test_of_a_rank_that_fails(self):
+        self.assertEqual(self.code("ValueError"), 1)
+
+    def test_of_a_rank_that_has_lost_another(self):
+        """By it farhash run knows that this rank is not the one that has failed."""
+        self.assertEqual(self.code("farhash.RankError"), 4)
+
+
 if __name__ == "__main__":
     unittest.main()
