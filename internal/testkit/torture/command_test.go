@@ -110,19 +110,29 @@ func (c *command) within(d time.Duration) bool {
 	}
 }
 
+// hangs waits for the command to end, and reports whether it takes longer than the limit.
+func (c *command) hangs() bool {
+	for begin := time.Now(); !c.within(min(c.r.limit, time.Second)); {
+		if time.Since(begin) > stretch(c.r.limit) {
+			return true
+		}
+	}
+	return false
+}
+
 func (c *command) finish(patience time.Duration) error {
 	defer c.clear()
 	if patience > 0 && !c.within(patience) {
 		c.send(0, syscall.SIGTERM)
 	}
-	if !c.within(c.r.limit) {
+	if c.hangs() {
 		c.send(0, syscall.SIGQUIT) // for the traceback
 		c.within(c.r.linger)
 		c.clear()
 		return c.wrong("it hangs")
 	}
 	for begin := time.Now(); len(c.processes()) > 0; time.Sleep(time.Millisecond) {
-		if time.Since(begin) > c.r.linger {
+		if time.Since(begin) > stretch(c.r.linger) {
 			return c.wrong("it leaves processes behind: %v", c.processes())
 		}
 	}

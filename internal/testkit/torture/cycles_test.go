@@ -73,7 +73,7 @@ func (r *round) cycle(once func() error) error {
 	after := held()
 	// Goroutines that are to end may still run, and Go takes memory now and then.
 	for begin := time.Now(); after.goroutines > before.goroutines; after = held() {
-		if time.Since(begin) > r.linger {
+		if time.Since(begin) > stretch(r.linger) {
 			break
 		}
 		time.Sleep(time.Millisecond)

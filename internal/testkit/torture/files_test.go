@@ -39,18 +39,20 @@ func (r *round) breakNet() error {
 		if err := os.WriteFile(m.path, text, 0o600); err != nil {
 			return err
 		}
-		c, err := r.run(r.programs["plain"], "explore", m.path, "--json", "-q", "--mem=128MiB")
-		if err != nil {
+		var bad error
+		if m.Net, bad = petri.Read(bytes.NewReader(text)); bad == nil {
+			m.want, _ = naive.Explore(m.Net, maxNaiveStates)
+		}
+		c := r.command(nil, r.programs["plain"], "explore", m.path, "--json", "-q", "--mem=128MiB")
+		if err := c.run(m.patience()); err != nil {
 			return err
 		}
-		m.Net, err = petri.Read(bytes.NewReader(text))
-		if err != nil {
+		if bad != nil {
 			if c.code() == 0 {
-				return c.wrong("this file is no net: %v", err)
+				return c.wrong("this file is no net: %v", bad)
 			}
 			continue
 		}
-		m.want, _ = naive.Explore(m.Net, maxNaiveStates)
 		if err := c.answers(m); err != nil {
 			return err
 		}

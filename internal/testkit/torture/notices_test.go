@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/internal/invariant"
+	"github.com/farhash/farhash/petri"
 )
 
 // The test binary is a wrong farhash where fakeVariable says how; realVariable names the right one.
@@ -105,6 +106,24 @@ func TestNotices(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("farhash %s, and the harness says: %v", c.kind, err)
 		}
+	}
+}
+
+// A net without an end, of one state a level, ends nevertheless.
+func TestEndlessNet(t *testing.T) {
+	s := newSweep(t, 1, t.TempDir())
+	s.patience = time.Millisecond
+	err := s.make(attack{"nets", "", func(r *round) error {
+		n := &petri.Net{Name: "endless", Places: []petri.Place{{ID: "p", Name: "p"}}}
+		n.Transitions = []petri.Transition{{ID: "t", Name: "t", Out: []petri.Arc{{Weight: 1}}}}
+		m, err := r.write(n, maxNaiveStates)
+		if err != nil {
+			return err
+		}
+		return r.strikeModel(m)
+	}}, 0)
+	if err != nil {
+		t.Error(err)
 	}
 }
 

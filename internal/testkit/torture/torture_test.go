@@ -58,6 +58,7 @@ type sweep struct {
 	env      []string          // added to that of all commands
 	verbose  bool
 	limit    time.Duration // what takes longer hangs
+	patience time.Duration // with a search that may have no end
 	linger   time.Duration // that processes may take to end after their command
 	known    map[string]naive.Result
 	tallies  map[string]*tally
@@ -74,7 +75,8 @@ type tally struct {
 
 func newSweep(t testing.TB, seed uint64, dir string) *sweep {
 	s := &sweep{t: t, seed: seed, dir: dir, programs: programs(), limit: 3 * time.Minute,
-		linger: 10 * time.Second, known: map[string]naive.Result{}, tallies: map[string]*tally{}}
+		patience: 10 * time.Second, linger: 10 * time.Second,
+		known: map[string]naive.Result{}, tallies: map[string]*tally{}}
 	for _, a := range attacks {
 		s.tallies[a.name] = &tally{counts: map[string]int{}}
 	}
