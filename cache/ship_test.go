@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -166,7 +167,7 @@ func TestBadRequests(t *testing.T) {
 	eachCarrier(t, 2, func(c *Cache) error {
 		if c.job.Rank() == 0 {
 			for k := range uint32(5) {
-				for _, n := range []int{0, 1, 2, 100, 1<<32 - 1} {
+				for _, n := range []int{0, 1, 2, 100, min(1<<32-1, math.MaxInt)} {
 					for request := range 20 {
 						for answer := range 12 {
 							words, err := c.answer(k, n, make([]uint64, request),

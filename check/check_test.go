@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -236,7 +237,7 @@ func TestStatesWrong(t *testing.T) {
 	mustRefuse[[2]*int](t, "[0] is a *int")
 	mustRefuse[float64](t, "is a float64")
 	mustRefuse[[5000]uint64](t, "a state has at most 32768")
-	mustRefuse[[1 << 40]struct{}](t, "")
+	mustRefuse[[min(1<<40, math.MaxInt)]struct{}](t, "")
 	mustRefuse[struct {
 		A uint8 `bits:"9"`
 	}](t, "and only 8 bits")
@@ -267,7 +268,7 @@ type wide struct {
 	D int32
 	E struct {
 		F uint8
-		G int   `bits:"50"`
+		G int64 `bits:"50"`
 		H uint8 `bits:"1"`
 	}
 	I [5]bool

@@ -199,7 +199,7 @@ func (b *builder) size(ctx context.Context, largest uint64) error {
 }
 
 // maxSlots is more slots than a rank has memory for.
-const maxSlots = 1 << 40
+const maxSlots = min(1<<40, math.MaxInt/2)
 
 // checkSlots refuses a load so low that there is no memory for the slots of a rank, before
 // anything is made that grows with them.

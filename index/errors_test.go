@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -136,7 +137,7 @@ func TestFailureIsShared(t *testing.T) {
 	endless := func(rank int) iter.Seq2[Record, error] {
 		return func(yield func(Record, error) bool) {
 			n := 0
-			for r := range words8(1<<31, 1) {
+			for r := range words8(math.MaxInt32, 1) {
 				if n++; rank == 1 && n > 1000 {
 					r.Key = nil
 				}

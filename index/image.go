@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 
 	"github.com/zeebo/xxh3"
@@ -153,7 +154,7 @@ func (d *description) check() error {
 	case c.Layout == Cuckoo && uint64(d.Units) != d.Homes*uint64(c.Choices) ||
 		c.Layout != Cuckoo && uint64(d.Units) < d.Homes:
 		return fmt.Errorf("it has %d units for %d homes", d.Units, d.Homes)
-	case d.HeapWords < 0 || d.HeapWords > 1<<52 || inline && d.HeapWords > 0:
+	case d.HeapWords < 0 || d.HeapWords > min(1<<52, math.MaxInt) || inline && d.HeapWords > 0:
 		return fmt.Errorf("it has a heap of %d words", d.HeapWords)
 	case inline && len(d.Marker) != c.KeySize:
 		return fmt.Errorf("empty slots have a key of %d bytes", len(d.Marker))

@@ -123,8 +123,8 @@ func (m *Map) allocate(ctx context.Context) (err error) {
 	windows := []struct {
 		made *rma.Window
 		spec rma.Spec
-	}{{&m.slots, rma.Spec{Name: "kv: slots", Words: int(slots) * m.stride}},
-		{&m.items, rma.Spec{Name: "kv: items", Words: int(units) * unitWords}},
+	}{{&m.slots, rma.Spec{Name: "kv: slots", Words: core.Segment(slots, uint64(m.stride))}},
+		{&m.items, rma.Spec{Name: "kv: items", Words: core.Segment(units, unitWords)}},
 		{&m.control, rma.Spec{Name: "kv: control", Words: 1}}}
 	if !m.grows() {
 		windows = windows[:2]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
@@ -149,7 +150,7 @@ func (b *batch) Pack(i int, to []uint64) {
 // Unpack takes the answer to a call.
 func (b *batch) Unpack(rank, i int, from []uint64) (words int, again bool, err error) {
 	c := &b.calls[i]
-	size := int(uint32(from[0]))
+	size := int(min(from[0]&math.MaxUint32, uint64(8*len(from)))) // more is disorder
 	words = answerHead + wordsOf(size)
 	if words > len(from) {
 		return 0, false, core.ErrDisorder

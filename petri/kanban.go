@@ -1,6 +1,9 @@
 package petri
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Kanban returns the net of a production line of four cells with n cards each, 1 to
 // MaxTokens. A part is made in cell 1, then in cells 2 and 3 at once, then in cell 4; in
@@ -11,7 +14,7 @@ import "fmt"
 // It is the Kanban net of the Model Checking Contest.
 func Kanban(n int) (*Net, error) {
 	const cells = 4
-	if err := checkSize("kanban", n, 1, MaxTokens); err != nil {
+	if err := checkSize("kanban", n, 1, min(MaxTokens, math.MaxInt)); err != nil {
 		return nil, err
 	}
 	b := newBuilder(fmt.Sprintf("Kanban-%d", n), 4*cells, 4*cells)

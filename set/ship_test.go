@@ -144,7 +144,7 @@ func TestBadRequests(t *testing.T) {
 		}{
 			{words, kindFindOrPut, 2, []uint64{mine}, room},
 			{words, kindFindOrPut, 1, []uint64{mine, mine}, room},
-			{words, kindFindOrPut, math.MaxUint32, []uint64{mine}, room},
+			{words, kindFindOrPut, min(math.MaxUint32, math.MaxInt), []uint64{mine}, room},
 			{words, kindFindOrPut, 1, []uint64{mine}, nil},
 			{words, kindGet + 1, 1, []uint64{mine}, room},
 			{words, kindFindOrPut, 1, []uint64{mine | occupied}, room},

@@ -198,8 +198,7 @@ func (j *jobRun) received(s syscall.Signal) {
 func (j *jobRun) signal(s syscall.Signal) {
 	for _, r := range j.ranks {
 		if r.alive || r.open > 0 {
-			// An error says that the group has ended meanwhile.
-			_ = syscall.Kill(-r.cmd.Process.Pid, s)
+			signalGroup(r.cmd.Process.Pid, s)
 		}
 	}
 }

@@ -76,6 +76,10 @@ func Run(ctx context.Context, opts Options) (exitCode int, err error) {
 	if opts.Ranks < 1 {
 		return 1, fmt.Errorf("run: %d ranks asked for; at least 1 is needed", opts.Ranks)
 	}
+	if !groups {
+		return 1, fmt.Errorf("run: ranks cannot be processes on %s; "+
+			"use ranks within one process (-n of the command)", runtime.GOOS)
+	}
 	if opts.Size == 0 {
 		opts.First, opts.Size, opts.Job = 0, opts.Ranks, newJob()
 	}

@@ -3,8 +3,6 @@ package launch
 import (
 	"io"
 	"os"
-
-	"golang.org/x/sys/unix"
 )
 
 // stdin is the standard input of rank 0.
@@ -43,14 +41,4 @@ func (s stdin) start(r io.Reader) {
 		defer s.feed.Close()
 		_, _ = io.Copy(s.feed, r) // fails when the rank reads no further
 	}()
-}
-
-// terminalState reports whether a file is a terminal and whether this process
-// is in the foreground there.
-func terminalState(file *os.File) (terminal, foreground bool) {
-	group, err := unix.IoctlGetInt(int(file.Fd()), unix.TIOCGPGRP)
-	if err != nil {
-		return false, false
-	}
-	return true, group == unix.Getpgrp()
 }

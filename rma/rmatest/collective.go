@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -137,14 +138,14 @@ func allSucceeded(r *rank) error { return rma.AllSucceeded(r.ctx, r.job, "test",
 
 // badSpecs: what no rank can make is refused alike, and the job goes on.
 func badSpecs(r *rank) error {
-	for _, words := range []int{0, -1, 1<<50 + 1, 1 << 62} {
+	for _, words := range []int{0, -1, min(1<<50, math.MaxInt/8) + 1, min(1<<62, math.MaxInt)} {
 		w, err := r.job.NewWindow(r.ctx, rma.Spec{Name: "bad", Words: words})
 		if err == nil || w != nil {
 			return fmt.Errorf("a window of %d words: %v, %v", words, w, err)
 		}
 	}
-	// More than there is anywhere.
-	if _, err := r.job.NewWindow(r.ctx, rma.Spec{Name: "vast", Words: 1 << 46}); err == nil {
+	// More than there is anywhere, or than has 2^31 bytes where an int has 32 bits.
+	if _, err := r.job.NewWindow(r.ctx, rma.Spec{Name: "vast", Words: min(1<<46, math.MaxInt/8+1)}); err == nil {
 		return errors.New("a window of 512 TiB was made")
 	}
 	w, err := r.job.NewWindow(r.ctx, rma.Spec{Name: "good", Words: 3})

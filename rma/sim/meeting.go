@@ -3,13 +3,14 @@ package sim
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
 
 // maxWords is the largest window, all segments together.
-const maxWords = 1 << 50
+const maxWords = min(1<<50, math.MaxInt/8)
 
 // smallWords is the largest size of a window that is made without a check of the memory left: 8
 // MiB.

@@ -10,6 +10,7 @@ package buffers
 
 import (
 	"fmt"
+	"math"
 	"unsafe"
 
 	"github.com/farhash/farhash/rma"
@@ -17,7 +18,7 @@ import (
 
 const (
 	chunkWords = 1 << 13 // how much memory is asked for at least
-	wordsMost  = 1 << 50
+	wordsMost  = min(1<<50, math.MaxInt/8)
 )
 
 // Store is the buffers of one queue.

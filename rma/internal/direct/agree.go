@@ -6,12 +6,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"math"
 
 	"github.com/farhash/farhash/rma"
 )
 
-// MaxWords is the largest window, all segments together: 2^50 words.
-const MaxWords = 1 << 50
+// MaxWords is the largest window, all segments together: 2^50 words, or what has less than 2^31
+// bytes where an int has 32 bits.
+const MaxWords = min(1<<50, math.MaxInt/8)
 
 // The values that ranks exchange about a window: the words, a hash of the name and the key, and
 // as much of them as there is room for.

@@ -20,8 +20,6 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 	"github.com/farhash/farhash/rma/shm"
@@ -102,10 +100,8 @@ func hostKey(name string) uint64 {
 		name, _ = os.Hostname()
 	}
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	var st unix.Stat_t
-	_ = unix.Stat(shm.DefaultDir, &st)
 	hash := fnv.New64a()
-	fmt.Fprintf(hash, "%s %s %d", name, boot, st.Dev)
+	fmt.Fprintf(hash, "%s %s %d", name, boot, device(shm.DefaultDir))
 	return hash.Sum64()
 }
 

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package main
+
+// checkLimits finds none: only Unix limits processes.
+func checkLimits() error { return nil }
