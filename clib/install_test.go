@@ -109,7 +109,8 @@ func tree(t *testing.T, root string) []string {
 // commandFiles are those of the command in PREFIX.
 var commandFiles = []string{"bin/farhash", "share/man/man1/farhash.1",
 	"share/bash-completion/completions/farhash", "share/zsh/site-functions/_farhash",
-	"share/fish/vendor_completions.d/farhash.fish"}
+	"share/fish/vendor_completions.d/farhash.fish", "share/doc/farhash/LICENSE",
+	"share/doc/farhash/NOTICES"}
 
 // checkCommand tests the command that is installed in a folder.
 func checkCommand(t *testing.T, prefix string) {

@@ -69,6 +69,8 @@ class Build(build_py):
                                   check=False)
             if done.returncode:
                 raise SystemExit("farhash: the library has not been built, see above")
+            for name in ("LICENSE", "NOTICES"):
+                shutil.copyfile(SOURCES / name, folder / name)
             for link in Path(prefix, "lib").glob("libfarhash*.so.[0-9]"):
                 if not link.name.startswith("libfarhash_dht"):
                     shutil.copyfile(link, folder / link.name)

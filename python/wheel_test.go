@@ -54,7 +54,10 @@ func TestWheel(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	cmd := exec.Command(python, "-c", "import farhash, farhash.library as l\n"+
+	cmd := exec.Command(python, "-c", "import farhash, farhash.library as l, pathlib\n"+
+		"folder = pathlib.Path(farhash.__file__).parent\n"+
+		"assert 'Apache' in (folder / 'LICENSE').read_text()\n"+
+		"assert 'xxh3' in (folder / 'NOTICES').read_text()\n"+
 		"print(farhash.Job.join(), l.load()._name)")
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "FARHASH_LIBRARY=", "PYTHONPATH=", "LD_LIBRARY_PATH=")
