@@ -38,7 +38,8 @@ func (c *Cache) shape(cfg Config, ranks int) {
 	c.groupWords = c.lockWords + cfg.GroupBuckets*c.bucketWords
 	// Segments are whole lines, so that those of all ranks begin at one, and the lock
 	// of a rank has one for itself.
-	c.rankLock = (core.Segment(c.groups, uint64(c.groupWords)) + lineWords - 1) / lineWords * lineWords
+	words := core.Segment(c.groups, uint64(c.groupWords))
+	c.rankLock = (words + lineWords - 1) / lineWords * lineWords
 	c.segment = c.rankLock
 	if cfg.Mode == Coarse {
 		c.segment += lineWords

@@ -143,7 +143,8 @@ func newTable(ctx context.Context, its items, g geometry) (*table, error) {
 	if t.kernel, err = g.Kernel.choose(t); err != nil {
 		return nil, err
 	}
-	t.window, err = t.job.NewWindow(ctx, rma.Spec{Name: "set: buckets", Words: core.Segment(t.perRank, 1)})
+	t.window, err = t.job.NewWindow(ctx, rma.Spec{Name: "set: buckets",
+		Words: core.Segment(t.perRank, 1)})
 	if err != nil {
 		return nil, err
 	}

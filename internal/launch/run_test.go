@@ -130,7 +130,8 @@ func TestRunNamesCause(t *testing.T) {
 }
 
 // loseRank sends a signal to rank 1 and has rank 0 end with a code, one of them first.
-func loseRank(survive bool, ends, first int, s syscall.Signal) (report string, code int, err error) {
+func loseRank(survive bool, ends, first int, s syscall.Signal) (report string, code int,
+	err error) {
 	stdout, stderr := newTranscript(), newTranscript()
 	o := options(2, fmt.Sprintf("notice:%d", ends))
 	o.Stdout, o.Stderr, o.Survive = stdout, stderr, survive

@@ -145,7 +145,8 @@ func badSpecs(r *rank) error {
 		}
 	}
 	// More than there is anywhere, or than has 2^31 bytes where an int has 32 bits.
-	if _, err := r.job.NewWindow(r.ctx, rma.Spec{Name: "vast", Words: min(1<<46, math.MaxInt/8+1)}); err == nil {
+	if _, err := r.job.NewWindow(r.ctx, rma.Spec{Name: "vast",
+		Words: min(1<<46, math.MaxInt/8+1)}); err == nil {
 		return errors.New("a window of 512 TiB was made")
 	}
 	w, err := r.job.NewWindow(r.ctx, rma.Spec{Name: "good", Words: 3})

@@ -26,7 +26,8 @@ func share(text string, cores int) float64 {
 }
 
 func TestShare(t *testing.T) {
-	for text, want := range map[string]float64{"20.00 9.1 8.0 3/99 7": 10, "1.5 9 9 1/9 7": 1, "": 1} {
+	for text, want := range map[string]float64{"20.00 9.1 8.0 3/99 7": 10, "1.5 9 9 1/9 7": 1,
+		"": 1} {
 		if got := share(text, 2); got != want {
 			t.Errorf("%q: %v processes share a core, want %v", text, got, want)
 		}

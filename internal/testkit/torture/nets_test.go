@@ -147,8 +147,8 @@ type model struct {
 	long time.Duration // patience where that is not known
 }
 
-// patience is after what time a search of the model is asked to end, or 0 where it has an end. A net
-// of few states a level fills no memory, and goes on for millions of levels.
+// patience is after what time a search of the model is asked to end, or 0 where it has an end. A
+// net of few states a level fills no memory, and has millions of levels.
 func (m *model) patience() time.Duration {
 	if m.want.Complete {
 		return 0
