@@ -364,10 +364,10 @@ typedef struct farhash_map farhash_map;
 
 /* Every rank gives the same. 0 is the default of copies, chunk and depth. */
 typedef struct farhash_map_config {
-	uint64_t slots_per_rank;     /* 8 bytes each; a key takes one for good */
+	uint64_t slots_per_rank;     /* a key takes one, of 16 bytes, until it is deleted */
 	uint64_t bytes_per_rank;     /* for keys and values, 64 bytes or a multiple for each pair */
 	uint32_t max_key, max_value; /* the longest key, at least 1, and the longest value, in bytes */
-	uint32_t copies;             /* not 0: pairs of up to 16 bytes are copied into slots of 32 */
+	uint32_t copies;             /* not 0: slots take 64 bytes, with pairs of up to 16 in them */
 	uint32_t chunk;              /* slots that one remote get brings */
 	uint32_t depth;              /* operations of a batch in flight */
 	int32_t access;              /* FARHASH_AUTO, FARHASH_ONE_SIDED or FARHASH_SHIPPED */

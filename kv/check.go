@@ -40,7 +40,7 @@ func (m *Map) Check(ctx context.Context) error {
 		return err
 	}
 	from, into := m.tables(now)
-	if err := c.table(from, now.moving()); err != nil || !m.grows() {
+	if err := c.table(from, now.moving()); err != nil {
 		return err
 	}
 	if now.moving() {

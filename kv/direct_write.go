@@ -90,7 +90,7 @@ func (m *Map) wrote(t *table, g *directCall, w *directWrite) {
 		memory.StoreWords(g.slots[g.at+1:], pair[:])
 	}
 	if g.word&occupied == 0 {
-		if m.grows() && m.distance(t, g) >= m.farFromHome() {
+		if m.distance(t, g) >= m.farFromHome() {
 			w.farHash = g.hash | 1
 		}
 		return

@@ -72,11 +72,12 @@
 //
 // # Growth
 //
-// With [Config].MaxSlotsPerRank the table moves to another one, while all calls go on. It does
-// so when a new key finds no empty slot, or finds it far from home and at least 7 of 8 slots of
-// a sample are taken. The next table is twice as large, until the maximum is reached. It is as
-// large as this one if more than half of the slots examined are of removed keys, or at least one
-// of 8 when the table cannot grow. The slots of removed keys become free.
+// The table moves to another one, while all calls go on, when a new key finds no empty slot, or
+// finds it far from home and at least 7 of 8 slots of a sample are taken. The next table is twice
+// as large, until [Config].MaxSlotsPerRank is reached. It is as large as this one if more than
+// half of the slots examined are of removed keys, or at least one of 8 when the table cannot grow.
+// The slots of removed keys become free. So a map of any size takes new keys without end while
+// others are removed, if at most 7 of 8 slots have a key.
 //
 // Tables have generations, 1 and on. The window of slots has two parts of MaxSlotsPerRank, used
 // alternately. A third window has the state of the map in its first word: which generation, which
@@ -151,8 +152,8 @@
 // again. Nor is an item whose put has failed with an error of the engine, as that may still
 // write it. Items keep their class.
 //
-// A table that does not move needs a slot for each key that it ever has. Where there is no slot
-// left, or no item, a put of a new key returns a [FullError], and nothing is lost.
+// Where no slot is left, or no item, and too few are of removed keys for the table to move, a put
+// of a new key returns a [FullError], and nothing is lost.
 //
 // # Files
 //

@@ -93,7 +93,7 @@ func runKilledRank(parameters string) error {
 func step(m *Map, rank int, n uint64) error {
 	own, hot := []byte{byte(rank)}, []byte{byte(100 + n%3)}
 	value := binary.LittleEndian.AppendUint64(nil, n)
-	if m.grows() {
+	if canGrow(m) {
 		_, err := m.Put(temporaryKey(rank, n), value)
 		if n > killKeys {
 			_, deleteErr := m.Delete(temporaryKey(rank, n-killKeys))
@@ -128,14 +128,14 @@ func reportAll(m *Map) error {
 		}
 		last := binary.LittleEndian.Uint64(value)
 		fmt.Println("rank", rank, last)
-		for n := last; m.grows() && n > last-min(last, killKeys-1); n-- {
+		for n := last; canGrow(m) && n > last-min(last, killKeys-1); n-- {
 			if _, _, ok, err := m.Get(temporaryKey(rank, n), nil); err != nil || !ok {
 				return fmt.Errorf("key %d of %d that rank %d has put: there %v, %w", n, last, rank,
 					ok, err)
 			}
 		}
 	}
-	if m.grows() && m.latestTable().gen < 10 {
+	if canGrow(m) && m.latestTable().gen < 10 {
 		return fmt.Errorf("the table has moved %d times only", m.latestTable().gen-1)
 	}
 	return m.Check(context.Background())

@@ -13,13 +13,12 @@ import (
 
 // Config shapes a Map. Every rank gives the same.
 type Config struct {
-	// SlotsPerRank is rounded up to a multiple of 8: 1 to MaxSlots. A key takes one, also when
-	// it is deleted, until the table moves.
+	// SlotsPerRank is how many slots each rank has at first: 1 to MaxSlots, rounded up to a
+	// multiple of 8. A key takes one, also when it is deleted, until the table moves.
 	SlotsPerRank uint64
-	// MaxSlotsPerRank lets the table move when it is full, into one that is twice as large but
-	// has at most this many slots on each rank. It is rounded up like SlotsPerRank:
-	// SlotsPerRank to MaxSlots. Memory is reserved for twice as many slots. At 0 the table does
-	// not move.
+	// MaxSlotsPerRank is how many slots each rank can have: SlotsPerRank to MaxSlots, rounded up
+	// like SlotsPerRank. 0 means SlotsPerRank. Each time the table moves it may double, up to
+	// this. Memory is reserved for twice as many slots.
 	MaxSlotsPerRank uint64
 	// BytesPerRank is the memory for items. Those of a rank hold what that rank puts, and what it
 	// puts for others whose batches are shipped. With Auto it may put all of its own and be shipped
@@ -58,7 +57,7 @@ type Version uint64
 type Map struct {
 	job    rma.Job
 	cfg    Config
-	slots  rma.Window // of two tables, one behind the other, if they move
+	slots  rma.Window // of two tables, one after the other
 	items  rma.Window
 	cells  *rma.Cells // of items
 	arena  *arena
@@ -68,7 +67,7 @@ type Map struct {
 	pool   core.Pool[*session]
 	tally  *core.Counters[sums]
 
-	control rma.Window // nil if tables do not move, like states
+	control rma.Window
 	states  *rma.Cells
 	latest  atomic.Pointer[table]
 	moves   progress
@@ -115,20 +114,14 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 
 // allocate makes the windows. Collective.
 func (m *Map) allocate(ctx context.Context) (err error) {
-	slots := m.cfg.SlotsPerRank
-	if m.grows() {
-		slots = 2 * m.cfg.MaxSlotsPerRank
-	}
 	units := m.cfg.BytesPerRank / (8 * unitWords)
 	windows := []struct {
 		made *rma.Window
 		spec rma.Spec
-	}{{&m.slots, rma.Spec{Name: "kv: slots", Words: core.Segment(slots, uint64(m.stride))}},
+	}{{&m.slots, rma.Spec{Name: "kv: slots",
+		Words: core.Segment(2*m.cfg.MaxSlotsPerRank, uint64(m.stride))}},
 		{&m.items, rma.Spec{Name: "kv: items", Words: core.Segment(units, unitWords)}},
 		{&m.control, rma.Spec{Name: "kv: control", Words: 1}}}
-	if !m.grows() {
-		windows = windows[:2]
-	}
 	for _, w := range windows {
 		if *w.made, err = m.job.NewWindow(ctx, w.spec); err != nil {
 			return err
@@ -138,9 +131,7 @@ func (m *Map) allocate(ctx context.Context) (err error) {
 		return err
 	}
 	m.arena = newArena(m.cells, m.job.Rank(), units)
-	if m.grows() {
-		m.states, err = rma.NewCells(m.job, m.control)
-	}
+	m.states, err = rma.NewCells(m.job, m.control)
 	return err
 }
 
@@ -176,6 +167,9 @@ func (c *Config) complete(ranks int) error {
 	if c.Depth == 0 {
 		c.Depth = 64
 	}
+	if c.MaxSlotsPerRank == 0 {
+		c.MaxSlotsPerRank = c.SlotsPerRank
+	}
 	c.SlotsPerRank = (c.SlotsPerRank + 7) / 8 * 8
 	c.MaxSlotsPerRank = (c.MaxSlotsPerRank + 7) / 8 * 8
 	return nil
@@ -210,8 +204,8 @@ func (m *Map) Close() error {
 	return err
 }
 
-// FullError says that nothing can be put: no slot is free for a new key and the table cannot
-// move to a larger one, or no item of this rank is free.
+// FullError says that nothing can be put: no slot is free for a new key, the table cannot grow
+// and few of its keys are deleted ones, or no item of this rank is free.
 type FullError struct {
 	Items bool   // no item is free; else no slot
 	Slots uint64 // of all ranks
@@ -221,8 +215,8 @@ func (e *FullError) Error() string {
 	if e.Items {
 		return "kv: this rank has no free item of that size; make BytesPerRank larger"
 	}
-	return fmt.Sprintf("kv: all %d slots are taken by keys, deleted ones included; "+
-		"make SlotsPerRank or MaxSlotsPerRank larger", e.Slots)
+	return fmt.Sprintf("kv: all %d slots are taken, fewer than one of %d by deleted keys; "+
+		"make SlotsPerRank or MaxSlotsPerRank larger", e.Slots, shareDivisor)
 }
 
 // Get appends the value of key to dst. ok is false when the key is not there.

@@ -79,7 +79,7 @@ type labKnown struct {
 	version Version
 }
 
-// drawLab draws a map that does not move.
+// drawLab draws a map that moves only where it is full.
 func drawLab(rng *rand.Rand) (cfg Config, keys int) {
 	items := uint64(3 + rng.IntN(10)) // few, so that they are used again
 	cfg = Config{SlotsPerRank: uint64(8 + 8*rng.IntN(2)), BytesPerRank: items * 64, MaxKey: 8,
@@ -216,7 +216,7 @@ var (
 func labSchedules() int {
 	switch {
 	case memory.RaceEnabled || testing.Short():
-		return 200
+		return 300
 	case mark.Enabled: // make test-lab
 		return 3000
 	}

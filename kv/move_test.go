@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"github.com/farhash/farhash/internal/memory"
 )
 
 // moveTable begins to move the table, if it is not moving yet, and moves some parts of it; or
@@ -37,6 +40,9 @@ func moveTable(m *Map, parts int) error {
 	m.pool.Give(s, err != nil)
 	return err
 }
+
+// canGrow reports whether the table of a map can have more slots than at first.
+func canGrow(m *Map) bool { return m.cfg.MaxSlotsPerRank > m.cfg.SlotsPerRank }
 
 // moving is small, with a table that can move.
 func moving(copies bool) Config {
@@ -190,6 +196,41 @@ func TestChurn(t *testing.T) {
 		})
 		if err != nil {
 			t.Errorf("%d slots: %v", slots, err)
+		}
+	}
+}
+
+// TestDefaultSurvivesChurn: a map with the least configuration takes ever new keys, of which each
+// rank has one at a time, on all ways to the memory. Its slots run out first, or its items.
+func TestDefaultSurvivesChurn(t *testing.T) {
+	const ranks, slots = 2, 1024
+	calls := 100_000 // of each rank
+	if testing.Short() || memory.RaceEnabled {
+		calls = 10 * slots
+	}
+	for _, e := range slices.Concat(engines[:2], carriers) { // a simulated one takes too long
+		for _, items := range []uint64{2 * slots, slots / 2} {
+			cfg := Config{SlotsPerRank: slots, BytesPerRank: items * 64, MaxKey: 8, MaxValue: 8}
+			err := withMap(e, ranks, cfg, func(m *Map) error {
+				ctx := context.Background()
+				for i := range calls {
+					put := Call{Kind: Put, Key: number(m, i)}
+					if err := m.call(&put); err != nil {
+						return fmt.Errorf("put %d: %w", i, err)
+					}
+					remove := Call{Kind: Delete, Key: put.Key}
+					if err := m.call(&remove); err != nil || !remove.Done {
+						return fmt.Errorf("delete %d: %v, %w", i, remove.Done, err)
+					}
+				}
+				if err := m.job.Barrier(ctx); err != nil {
+					return err
+				}
+				return errors.Join(same(m, nil), m.Check(ctx), m.job.Barrier(ctx))
+			})
+			if err != nil {
+				t.Errorf("%s, %d items: %v", e.Name, items, err)
+			}
 		}
 	}
 }

@@ -273,8 +273,7 @@ func (o *op) suspend(n need) rma.Handle {
 
 // farFromHome reports whether a call that has put a new key has found its slot far from home.
 func (o *op) farFromHome() bool {
-	return o.m.grows() && o.call.Done && o.sent && o.old&occupied == 0 &&
-		o.begin >= o.m.farFromHome()
+	return o.call.Done && o.sent && o.old&occupied == 0 && o.begin >= o.m.farFromHome()
 }
 
 // farFromHome is how many slots behind its home a new key is far from it: the chunks of two gets.

@@ -120,7 +120,7 @@ func (o *op) examine(q rma.Queue) rma.Handle {
 // it may have had the key of the call. Then the table has moved, and the slots behind were read
 // earlier than this one. It reports whether it begins again.
 func (o *op) restartIfChanged() bool {
-	if !o.changed || !o.m.grows() || ignoresChange.On() {
+	if !o.changed || ignoresChange.On() {
 		return false
 	}
 	keyChanged.Hit()
@@ -157,7 +157,7 @@ func (o *op) endOfChunk(q rma.Queue) rma.Handle {
 		return o.request(q)
 	case o.sawMoved():
 		return o.follow(q)
-	case o.m.grows() && !o.checked: // slots examined may have been those of a later table
+	case !o.checked: // slots examined may have been those of a later table
 		o.checked = true
 		return o.requestState(q)
 	}
@@ -239,12 +239,8 @@ func (o *op) absent(q rma.Queue, empty bool, word uint64) rma.Handle {
 		return o.end()
 	case o.incomplete: // what moves comes first, so that there is room for it
 		return o.suspend(need{what: needMove})
-	case !empty && o.m.grows():
-		return o.suspend(need{what: needRoom, table: o.table, removed: o.removed})
 	case !empty:
-		h := o.end() // the item goes back: there is no error of the engine
-		c.Err = &FullError{Slots: o.table.slots}
-		return h
+		return o.suspend(need{what: needRoom, table: o.table, removed: o.removed})
 	}
 	return o.exchange(q, word, o.word)
 }

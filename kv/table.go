@@ -34,9 +34,6 @@ func (m *Map) table(gen, size uint64) table {
 	return t
 }
 
-// grows reports whether there is memory for tables to move.
-func (m *Map) grows() bool { return m.cfg.MaxSlotsPerRank > 0 }
-
 // largest reports whether no table can have more slots.
 func (m *Map) largest(t table) bool { return t.perRank >= m.cfg.MaxSlotsPerRank }
 
@@ -113,9 +110,6 @@ func (m *Map) latestTable() table { return *m.latest.Load() }
 
 // state reads the state, and learns its table.
 func (m *Map) state(ctx context.Context) (state, error) {
-	if !m.grows() {
-		return 0, nil
-	}
 	word, err := m.states.Load(ctx, 0, 0)
 	if err == nil {
 		m.learn(state(word))

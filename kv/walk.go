@@ -142,13 +142,13 @@ type Pair struct{ Key, Value []byte }
 
 // All iterates over the keys of all ranks and their values, in no particular order. A key that is
 // there from the beginning to the end comes once, with a value that it has had meanwhile. A key
-// that is put or deleted meanwhile may come. The loop may keep the pairs, and call the map. Where
-// the table can move, All keeps 16 bytes for each key that has come.
+// that is put or deleted meanwhile may come. The loop may keep the pairs, and call the map. All
+// keeps 16 bytes for each key that has come.
 func (m *Map) All(ctx context.Context) iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
 		visited := map[[2]uint64]bool{} // hashes of keys, which are found again after a move
 		for p, err := range m.pairs(ctx, (*walker).keys) {
-			if err == nil && m.grows() {
+			if err == nil {
 				hashes := [2]uint64{hashOf(p.Key), hashBytes(^uint64(len(p.Key)), p.Key)}
 				if visited[hashes] {
 					continue

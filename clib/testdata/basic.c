@@ -84,6 +84,10 @@ static void no_sense(farhash_job *job, const char *directory) {
 	OK(farhash_map_put(map, "a", 1, path, 100, NULL));
 	FAILS(FARHASH_ERROR_ARGUMENT, "room is 99",
 		farhash_map_get(map, "a", 1, path, 99, NULL, NULL));
+	for (uint64_t i = 0; i < 1000; i++) { // slots and bytes of deleted keys are used again
+		OK(farhash_map_put(map, &i, 8, path, 100, NULL));
+		IS(1, farhash_map_delete(map, &i, 8));
+	}
 	farhash_map_call call = {.kind = 5, .key = "a", .key_size = 1};
 	FAILS(FARHASH_ERROR_ARGUMENT, "kind is 5", farhash_map_batch(map, &call, 1));
 	FAILS(FARHASH_ERROR_ARGUMENT, "key_size",

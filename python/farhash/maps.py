@@ -33,12 +33,12 @@ class Map(Pairs):
     map is linearizable and loses nothing. It is used like a dict, too: ``pairs[key] = value``,
     ``key in pairs``, ``del pairs[key]``, ``for key in pairs``. ``save`` does not save versions.
 
-    slots_per_rank: of 8 bytes each; a key takes one for good.
+    slots_per_rank: a key takes one, of 16 bytes, until it is deleted.
     bytes_per_rank: memory for keys and values, which take 24 bytes more, rounded up to 64 times
         a power of two.
     max_key, max_value: the longest key, at least 1, and the longest value, in bytes; at most
         65536.
-    copies: pairs of up to 16 bytes are copied into slots of 32, which saves a round trip.
+    copies: slots take 64 bytes, with pairs of up to 16 in them, which saves a round trip.
     chunk: slots that one remote get brings.
     depth: operations of a batch in flight, where memory is not direct.
     access: how batches reach ranks on other hosts.

@@ -194,6 +194,14 @@ class Maps(OneRank):
         with self.assertRaises(farhash.FullError):
             pairs.put(b"another", b"")
 
+    def test_churn(self):
+        pairs = self.map(8, 1 << 12)
+        for i in range(1000):
+            pairs.put(b"%d" % i, b"")
+            self.assertTrue(pairs.delete(b"%d" % i))
+        self.assertEqual(len(pairs), 0)
+        pairs.check()
+
     def test_what_makes_no_sense(self):
         pairs = self.map()
         for wrong in (5, None, [b"a"]):
