@@ -113,3 +113,54 @@ func countedUp(m *Map, counted []atomic.Uint64) error {
 	}
 	return nil
 }
+
+// No item is lost of direct puts where a removed key was, and where another rank's item was.
+func TestDirectPutsGiveItemsBack(t *testing.T) {
+	key := []byte("key")
+	cfg := Config{SlotsPerRank: 8, BytesPerRank: 1 << 12, MaxKey: 8, MaxValue: 8}
+	err := withMap(engines[0], 2, cfg, func(m *Map) error {
+		ctx := context.Background()
+		var err error
+		if m.job.Rank() == 0 {
+			err = errors.Join(change(m, key, "old", false), change(m, key, "", false),
+				change(m, key, "new", false), sound(m))
+		}
+		if err = errors.Join(err, m.job.Barrier(ctx)); m.job.Rank() == 1 {
+			err = errors.Join(err, change(m, key, "newer", false))
+		}
+		if err = errors.Join(err, m.job.Barrier(ctx)); m.job.Rank() == 0 {
+			found, collectErr := m.arena.collectMarked(0)
+			if err = errors.Join(err, collectErr); !found {
+				err = errors.Join(err, errors.New("the other rank has not marked the item"))
+			}
+		}
+		return errors.Join(err, m.job.Barrier(ctx))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A direct put that loses its swap, and then has nothing to put, gives its item back.
+func TestDirectPutThatLosesGivesItsItemBack(t *testing.T) {
+	err := overMemory(func(m *Map, _ []byte) error {
+		c := Call{Kind: PutIfAbsent, Key: []byte("new"), Value: []byte("second")}
+		table, g := m.latest.Load(), directCall{call: &c}
+		if !m.startAtHome(table, &g) || !m.findCandidate(table, &g) {
+			return errors.New("the call is not direct")
+		}
+		if err := change(m, c.Key, "first", false); err != nil {
+			return err
+		}
+		w := directWrite{lane: m.directLane(g.hash)}
+		made := m.finish(table, &g, &w)
+		w.lane.mu.Unlock()
+		if !made || c.Done || w.item == nil {
+			return fmt.Errorf("made %v, done %v, item %v", made, c.Done, w.item)
+		}
+		return errors.Join(holds(m, c.Key, "first"), sound(m))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

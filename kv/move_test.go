@@ -220,7 +220,7 @@ func TestDefaultSurvivesChurn(t *testing.T) {
 					}
 					remove := Call{Kind: Delete, Key: put.Key}
 					if err := m.call(&remove); err != nil || !remove.Done {
-						return fmt.Errorf("delete %d: %v, %w", i, remove.Done, err)
+						return fmt.Errorf("delete %d: done %v, error %v", i, remove.Done, err)
 					}
 				}
 				if err := m.job.Barrier(ctx); err != nil {
