@@ -21,6 +21,7 @@ const (
 	kindLose
 	kindForget // leaves out the last answer
 	kindGarble
+	kindAdd    // adds an answer
 	kindRefuse // has the rank that asked carry out the first operation
 )
 
@@ -52,6 +53,9 @@ func (o *office) answer(kind uint32, n int, request, answer []uint64) (int, erro
 		n--
 	case kindGarble:
 		answer[0] = garbled
+	case kindAdd:
+		answer[n] = 0
+		n++
 	case kindRefuse:
 		answer[0] = refused
 		o.refused.Add(1)
@@ -74,6 +78,8 @@ type sums struct {
 	direct int // operations carried out by Direct
 	queued int // by Queued
 	leaves int // every so many-th operation Direct leaves; 0: none
+	room   int // words that each answer takes at most; 0: 1
+	wholes int // calls of Direct with the whole batch
 }
 
 func newSums(rng *rand.Rand, kind uint32, n, ranks, maxWords int) *sums {
@@ -105,6 +111,9 @@ func (s *sums) Owners(owners []int32) {
 }
 
 func (s *sums) Direct(at, left []int) ([]int, error) {
+	if at == nil {
+		s.wholes++
+	}
 	for _, i := range s.numbers(at) {
 		if s.leaves > 0 && i%s.leaves == 0 {
 			left = append(left, i)
@@ -134,7 +143,7 @@ func (s *sums) numbers(at []int) []int {
 	return at
 }
 
-func (s *sums) Size(i int) (request, answer int) { return 1 + len(s.words[i]), 1 }
+func (s *sums) Size(i int) (request, answer int) { return 1 + len(s.words[i]), max(1, s.room) }
 
 func (s *sums) Pack(i int, to []uint64) {
 	to[0] = uint64(len(s.words[i]))
@@ -202,9 +211,11 @@ func TestEachOnce(t *testing.T) {
 		var sent, local atomic.Int64
 		onBatches(t, 4, &o, func(ctx context.Context, job rma.Job, c *core.Batches) error {
 			rng := rand.New(rand.NewPCG(1, uint64(job.Rank())))
-			for _, size := range []struct{ n, maxWords int }{{0, 1}, {1, 1}, {3, 0}, {5000, 3},
-				{300, 500}, {40, rma.MaxShipWords + 40}, {9, 10 * rma.MaxShipWords}} {
+			for _, size := range []struct{ n, maxWords, room int }{{0, 1, 1}, {1, 1, 1}, {3, 0, 1},
+				{5000, 3, 1}, {300, 500, 1}, {40, rma.MaxShipWords + 40, 1},
+				{9, 10 * rma.MaxShipWords, 1}, {600, 3, 500}, {9, 3, rma.MaxShipWords}} {
 				s := newSums(rng, kind, size.n, job.Size(), size.maxWords)
+				s.room = size.room
 				if _, err := c.Run(ctx, size.n, s); err != nil {
 					return err
 				}
@@ -275,9 +286,15 @@ func TestErrors(t *testing.T) {
 		},
 		kindForget: func(_ int, err error) bool { return errors.Is(err, core.ErrDisorder) },
 		kindGarble: func(_ int, err error) bool { return errors.Is(err, core.ErrDisorder) },
+		kindAdd:    func(_ int, err error) bool { return errors.Is(err, core.ErrDisorder) },
 	} {
 		var o office
 		onBatches(t, 2, &o, func(ctx context.Context, job rma.Job, c *core.Batches) error {
+			one := newSums(rand.New(rand.NewPCG(2, 2)), kind, 1, 2, 3)
+			one.owners[0] = 1 - job.Rank()
+			if _, err := c.Run(ctx, 1, one); !right(1-job.Rank(), err) {
+				return fmt.Errorf("a batch of one of kind %d gives %v", kind, err)
+			}
 			s := newSums(rand.New(rand.NewPCG(2, 2)), kind, 100, 2, 3)
 			if _, err := c.Run(ctx, 100, s); !right(1-job.Rank(), err) {
 				return fmt.Errorf("a batch of kind %d gives %v", kind, err)
@@ -318,4 +335,59 @@ func TestOwnerHasClosed(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// A batch says what its own requests took, and a rank sends itself none.
+func TestRequestsAreCounted(t *testing.T) {
+	var o office
+	for _, ranks := range []int{1, 2} {
+		onBatches(t, ranks, &o, func(ctx context.Context, job rma.Job, c *core.Batches) error {
+			for range 3 {
+				s := newSums(rand.New(rand.NewPCG(5, 5)), kindSum, 100, ranks, 3)
+				requests, err := c.Run(ctx, 100, s)
+				if err != nil || requests.Ships != uint64(ranks-1) {
+					return fmt.Errorf("of %d ranks: %d requests, error %v", ranks, requests.Ships, err)
+				}
+				if err := s.check(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// A table whose loops need all memory in one piece is given the whole batch only there.
+func TestInOnePiece(t *testing.T) {
+	err := local.Run(2, func(job rma.Job) error {
+		ctx := context.Background()
+		w, err := job.NewWindow(ctx, rma.Spec{Name: "test", Words: 16})
+		if err != nil {
+			return err
+		}
+		for _, inOnePiece := range []bool{false, true} {
+			for _, pieces := range []int{1, 2} {
+				c := core.Batches{Regions: core.OnePiece(2, make([]uint64, 32)),
+					InOnePiece: inOnePiece}
+				if pieces > 1 {
+					c.Whole = nil
+				}
+				if err := c.Open(ctx, job, w, core.Config{}); err != nil {
+					return err
+				}
+				s := newSums(rand.New(rand.NewPCG(6, 6)), kindSum, 100, 2, 3)
+				if err := errors.Join(c.Own(100, s), s.check()); err != nil {
+					return err
+				}
+				if whole := !inOnePiece || pieces == 1; whole != (s.wholes == 1) {
+					return fmt.Errorf("in one piece %v, pieces %d: Direct had %d whole batches",
+						inOnePiece, pieces, s.wholes)
+				}
+			}
+		}
+		return job.Barrier(ctx)
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }

@@ -189,7 +189,7 @@ func TestDrive(t *testing.T) {
 			}
 		}
 		slots := core.NewSlots(len(c.machines))
-		for _, at := range [][]int{nil, {3, 1, 4}, {}} {
+		for _, at := range [][]int{nil, {3, 1, 4}, {7}, nil, {}} {
 			c.ended = nil
 			want := at
 			for i := 0; at == nil && i < 20; i++ {
@@ -209,6 +209,122 @@ func TestDrive(t *testing.T) {
 			return fmt.Errorf("a machine that fails gives %v and leaves %d", err, slots.Running(1))
 		}
 		return q.Close()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// putOp is an operation that ends with a put that it does not wait for.
+type putOp struct {
+	window rma.Window
+	buf    rma.Buf
+}
+
+func (p *putOp) Start(int, int) rma.Op { return p }
+
+func (p *putOp) Finish(int, int) {}
+
+func (p *putOp) Step(q rma.Queue) (rma.Handle, error) {
+	q.Put(p.buf, p.window, 0, 0)
+	return rma.NoHandle, nil
+}
+
+// When a single operation is done, so is what it does not wait for.
+func TestDriveSubmits(t *testing.T) {
+	err := local.Run(1, func(job rma.Job) error {
+		ctx := context.Background()
+		w, err := job.NewWindow(ctx, rma.Spec{Name: "test", Words: 1})
+		if err != nil {
+			return err
+		}
+		q, err := job.NewQueue(1)
+		if err != nil {
+			return err
+		}
+		slots := core.NewSlots(1)
+		if err := slots.Drive(ctx, q, 1, nil, 1, &putOp{w, rma.Buf{42}}); err != nil {
+			return err
+		}
+		if word := w.Words(0)[0]; word != 42 {
+			err = fmt.Errorf("the put stored %d", word)
+		}
+		return errors.Join(err, q.Close())
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// watchedJob makes queues that count what is in flight.
+type watchedJob struct {
+	rma.Job
+	q *watchedQueue
+}
+
+type watchedQueue struct {
+	rma.Queue
+	inFlight, most int
+}
+
+func (j *watchedJob) NewQueue(depth int) (rma.Queue, error) {
+	q, err := j.Job.NewQueue(depth + 1) // room for what is one too many
+	j.q = &watchedQueue{Queue: q}
+	return j.q, err
+}
+
+func (q *watchedQueue) Get(dst rma.Buf, w rma.Window, rank, off int) rma.Handle {
+	q.inFlight++
+	q.most = max(q.most, q.inFlight)
+	return q.Queue.Get(dst, w, rank, off)
+}
+
+func (q *watchedQueue) Value(h rma.Handle) (uint64, error) {
+	q.inFlight--
+	return q.Queue.Value(h)
+}
+
+// A get that was given up ends before the buffer is used again.
+func TestReaderWaits(t *testing.T) {
+	onRanks(t, 1, func(job rma.Job, w rma.Window) error {
+		watched := &watchedJob{Job: job}
+		regions := core.NewRegions(w)
+		r, err := core.NewReader(watched, w, &regions, 4)
+		if err != nil {
+			return err
+		}
+		ended, end := context.WithCancel(context.Background())
+		end()
+		if _, err := r.Read(ended, 0, 0, 4); !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("after the end of ctx: %v", err)
+		}
+		if _, err := r.Read(context.Background(), 0, 4, 4); err != nil {
+			return err
+		}
+		if watched.q.most != 1 || watched.q.inFlight != 0 {
+			return fmt.Errorf("%d gets were in flight, %d are still", watched.q.most,
+				watched.q.inFlight)
+		}
+		return r.Close()
+	})
+}
+
+// What one rank finds broken is an error on all.
+func TestCheckAll(t *testing.T) {
+	err := local.Run(3, func(job rma.Job) error {
+		broken := errors.New("broken")
+		for _, at := range []int{-1, 2} {
+			err := core.CheckAll(context.Background(), job, "test", func(context.Context) error {
+				if job.Rank() == at {
+					return broken
+				}
+				return nil
+			})
+			if (err != nil) != (at >= 0) || errors.Is(err, broken) != (job.Rank() == at) {
+				return fmt.Errorf("with a fault on rank %d the error is %v", at, err)
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		t.Error(err)

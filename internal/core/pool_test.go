@@ -23,6 +23,7 @@ func TestPool(t *testing.T) {
 		t.Fatalf("an empty pool gives %v, %v, %v", s, ok, err)
 	}
 	kept, broken, late := &pooled{err: failed}, new(pooled), new(pooled)
+	another := &pooled{err: errors.New("another")}
 	p.Give(kept, false)
 	p.Give(broken, true)
 	if broken.closed != 1 || kept.closed != 0 || p.Idle() != 1 {
@@ -32,8 +33,9 @@ func TestPool(t *testing.T) {
 		t.Fatalf("took %v, %v, %v", s, ok, err)
 	}
 	p.Give(kept, false)
-	if err := p.Close(); err != failed || kept.closed != 1 {
-		t.Fatalf("closing: %v; closed %d times", err, kept.closed)
+	p.Give(another, false)
+	if err := p.Close(); err != failed || kept.closed != 1 || another.closed != 1 {
+		t.Fatalf("closing: %v; closed %d and %d times", err, kept.closed, another.closed)
 	}
 	p.Give(late, false)
 	if _, ok, err := p.Take(); ok || err != over || p.Open() != over || late.closed != 1 {
