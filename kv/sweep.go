@@ -72,7 +72,8 @@ func (a *arena) recover(lost uses) (found int) {
 }
 
 // findItem finds items that can be used again: those whose mark was lost, and those of removed
-// keys, if there are enough for the table to move. That takes long, so that due limits how often it is done.
+// keys, if there are enough for the table to move. That takes long, so that due limits how often
+// it is done.
 func (s *session) findItem(ctx context.Context) error {
 	m := s.m
 	full := &FullError{Items: true, Slots: m.Slots()}

@@ -34,7 +34,8 @@ func TestCheck(t *testing.T) {
 // A choice says what is done, and why.
 func TestChoice(t *testing.T) {
 	costs := ship.Costs{GetNs: 23456, GetEachNs: 6000, RequestNs: 60000, WordNs: 2.5}
-	const why = ": a get takes 23.5 us and each of many 6.00 us, a request 60.0 us and 2.50 ns a word"
+	const why = ": a get takes 23.5 us and each of many 6.00 us, " +
+		"a request 60.0 us and 2.50 ns a word"
 	unasked := costs
 	unasked.RequestNs = 0
 	for _, c := range []struct {

@@ -346,7 +346,7 @@ func TestRequestsAreCounted(t *testing.T) {
 				s := newSums(rand.New(rand.NewPCG(5, 5)), kindSum, 100, ranks, 3)
 				requests, err := c.Run(ctx, 100, s)
 				if err != nil || requests.Ships != uint64(ranks-1) {
-					return fmt.Errorf("of %d ranks: %d requests, error %v", ranks, requests.Ships, err)
+					return fmt.Errorf("%d ranks: %d requests, error %v", ranks, requests.Ships, err)
 				}
 				if err := s.check(); err != nil {
 					return err
