@@ -9,11 +9,13 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/farhash/farhash/internal/cgroup"
 )
 
-// Now reads what is left: the least of what the machine says and what each
-// control group above this process allows.
+// Now reads what is left: the least of what the machine says, what each control group above this
+// process allows, and what the process may still map.
 func Now() (Available, error) {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {
@@ -28,7 +30,25 @@ func Now() (Available, error) {
 	if left, ok := cgroupLeft("/proc/self/cgroup", "/sys/fs/cgroup"); ok && left < best.Bytes {
 		best = Available{Bytes: left, Source: "the control group"}
 	}
+	if left, ok := addressesLeft(); ok && left < best.Bytes {
+		best = Available{Bytes: left, Source: "the limit of virtual memory (ulimit -v)"}
+	}
 	return best, nil
+}
+
+// addressesLeft is how much this process may still map; ok is false where it has no limit.
+func addressesLeft() (left uint64, ok bool) {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_AS, &limit) != nil || limit.Cur == unix.RLIM_INFINITY {
+		return 0, false
+	}
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, false
+	}
+	pages, _, _ := strings.Cut(string(text), " ")
+	mapped, err := strconv.ParseUint(pages, 10, 64)
+	return limit.Cur - min(limit.Cur, mapped*uint64(os.Getpagesize())), err == nil
 }
 
 // memAvailable reads the MemAvailable line of /proc/meminfo, in bytes.

@@ -1,10 +1,13 @@
 package memory
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestMemAvailable(t *testing.T) {
@@ -33,6 +36,34 @@ func TestNow(t *testing.T) {
 	}
 	if avail.Bytes == 0 || avail.Source == "" {
 		t.Errorf("there is %+v", avail)
+	}
+}
+
+// What the process may still map is all that is left.
+func TestNowWithinALimitOfAddresses(t *testing.T) {
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_AS, &was); err != nil {
+		t.Fatal(err)
+	}
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pages uint64
+	if _, err := fmt.Sscan(string(statm), &pages); err != nil {
+		t.Fatal(err)
+	}
+	const more = 200 << 20
+	limit := unix.Rlimit{Cur: pages*uint64(os.Getpagesize()) + more, Max: was.Max}
+	if err := unix.Setrlimit(unix.RLIMIT_AS, &limit); err != nil {
+		t.Skip(err)
+	}
+	avail, err := Now()
+	if restored := unix.Setrlimit(unix.RLIMIT_AS, &was); restored != nil {
+		t.Fatal(restored)
+	}
+	if err != nil || avail.Bytes > more || !strings.Contains(avail.Source, "ulimit -v") {
+		t.Errorf("of %d bytes there is %+v left, %v", more, avail, err)
 	}
 }
 
