@@ -204,7 +204,7 @@ func TestSplicedFiles(t *testing.T) {
 func TestRecordsAreCounted(t *testing.T) {
 	for records := range uint64(4) {
 		path := filepath.Join(t.TempDir(), "file")
-		w, err := archive.Create(path)
+		w, err := archive.Create(path, "")
 		must(t, err, w.WriteBlock(0, 0, make([]byte, 106)), w.Finish(1, records,
 			[]byte(`{"kind":"farhash cache","keyBytes":13,"valueBytes":40}`)), w.Close())
 		must(t, withCache(engines[0], 2, saveConfig, func(c *Cache) error {
@@ -227,7 +227,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte("{"), []byte{}, 5000)
 	f.Fuzz(func(t *testing.T, description, payload []byte, flip int) {
 		path := filepath.Join(t.TempDir(), "file")
-		w, err := archive.Create(path)
+		w, err := archive.Create(path, "")
 		must(t, err)
 		if len(payload) > archive.PayloadBytes || len(description) > archive.MaxDescriptionBytes {
 			t.Skip("more than a writer takes")

@@ -21,10 +21,10 @@ const (
 )
 
 // checkpointKind begins the description of a checkpoint, fingerprintKind that of one which has
-// fingerprints of the states found.
+// fingerprints of the states found. Either may replace the other.
 const (
-	checkpointKind  = "farhash exploration"
-	fingerprintKind = "farhash exploration by fingerprints"
+	checkpointKind  = archive.Exploration
+	fingerprintKind = archive.Exploration + " by fingerprints"
 )
 
 // checkpointKind is that of this search's checkpoints.
@@ -73,7 +73,7 @@ func (s *search) tryCheckpoint(ctx context.Context) error {
 	if err = rma.AllSucceeded(ctx, s.job, "saving "+path, err); err != nil {
 		return err
 	}
-	return archive.Try(ctx, s.job, path)
+	return archive.Try(ctx, s.job, path, archive.Exploration)
 }
 
 // checkpointDue has all ranks write a checkpoint when it is time. Only a rank with a
@@ -117,7 +117,7 @@ func (w *worker) saveTogether(ctx context.Context) error {
 
 // save writes this rank's part.
 func (w *worker) save(ctx context.Context) error {
-	s, err := archive.NewSaver(ctx, w.job, w.opts.Checkpoint)
+	s, err := archive.NewSaver(ctx, w.job, w.opts.Checkpoint, archive.Exploration)
 	if err != nil {
 		return err
 	}

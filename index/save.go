@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -25,7 +26,7 @@ func (x *Index) Save(ctx context.Context, path string) error {
 		err = errClosed
 	}
 	if err == nil {
-		s.target, err = archive.Writable(path)
+		s.target, err = archive.Writable(path, imageFormat)
 	}
 	if err = s.open(ctx, err); err == nil {
 		err = x.t.guarded(func() error { return s.segments(ctx) })
@@ -34,6 +35,11 @@ func (x *Index) Save(ctx context.Context, path string) error {
 	}
 	return errors.Join(err, s.close(err != nil))
 }
+
+// imageFormat is that of images.
+var imageFormat = replace.Format{Name: "saved farhash index", Known: func(head []byte) bool {
+	return bytes.HasPrefix(head, []byte(imageMagic))
+}}
 
 // saver writes an image.
 type saver struct {

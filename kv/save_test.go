@@ -136,7 +136,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 	foreign := filepath.Join(t.TempDir(), "foreign")
 	err = local.Run(1, func(job rma.Job) error {
-		s, err := archive.NewSaver(t.Context(), job, foreign)
+		s, err := archive.NewSaver(t.Context(), job, foreign, "")
 		if err != nil {
 			return err
 		}

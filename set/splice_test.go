@@ -137,7 +137,7 @@ func TestRecordsAreCounted(t *testing.T) {
 		want           bool
 	}{{16, 2, true}, {16, 3, false}, {16, 1, false}, {15, 2, false}, {24, 3, false}} {
 		path := filepath.Join(t.TempDir(), "set")
-		w, err := archive.Create(path)
+		w, err := archive.Create(path, "")
 		if err != nil {
 			t.Fatal(err)
 		}

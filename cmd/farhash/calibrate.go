@@ -119,8 +119,8 @@ func (f *calibrateFlags) check() (file string, err error) {
 	if file, err = calibrationPath(f.file); err != nil {
 		return "", err
 	}
-	if _, _, err := replace.Target(file); err != nil {
-		return "", failure(fmt.Errorf("--file: %w; name a file", err))
+	if _, _, err := replace.Target(file, calibrate.Format); err != nil {
+		return "", failure(fmt.Errorf("--file: %w", err))
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return "", failure(fmt.Errorf("--file: %w", err))

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -20,9 +18,6 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/explore"
-	"github.com/farhash/farhash/internal/archive"
-	"github.com/farhash/farhash/internal/replace"
-	"github.com/farhash/farhash/petri"
 	"github.com/farhash/farhash/petri/packing"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/shm"
@@ -177,20 +172,8 @@ func (f *exploreFlags) options(net string) (explore.Options, error) {
 	if f.every <= 0 {
 		return opts, fmt.Errorf("--every must be positive, not %v", f.every)
 	}
-	if f.checkpoint != "" {
-		if _, err := archive.Writable(f.checkpoint); err != nil {
-			return opts, failure(fmt.Errorf("--checkpoint: %w", err))
-		}
-		if replace.Same(f.checkpoint, net) {
-			return opts, fmt.Errorf("--checkpoint %s is the net itself, which it would replace; "+
-				"name another file", f.checkpoint)
-		}
-	}
-	if f.resume != "" {
-		var missing *fs.PathError
-		if _, err := os.Stat(f.resume); errors.As(err, &missing) {
-			return opts, failure(fmt.Errorf("--resume %s: %w", f.resume, missing.Err))
-		}
+	if err := f.checkFiles(net); err != nil {
+		return opts, err
 	}
 	if f.json && f.mcc {
 		return opts, errors.New("--json and --mcc exclude each other")
@@ -290,18 +273,6 @@ func (f *exploreFlags) run(ctx context.Context, path string) error {
 		return interrupted(caught, "the search had not begun")
 	}
 	return err
-}
-
-// readNet reads the net in a file of at most so many bytes.
-func readNet(path string, maxBytes uint64) (*petri.Net, error) {
-	if path == "-" {
-		path = "/dev/stdin"
-	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder; name one net in it, such as %s", path,
-			filepath.Join(path, "net.pnml"))
-	}
-	return petri.Limits{FileBytes: int64(maxBytes)}.ReadFile(path)
 }
 
 // otherNet is the error for a checkpoint of another net, where their numbers of bits differ.

@@ -2,11 +2,16 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/farhash/farhash/kv"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
 )
 
 // A checkpoint never takes the place of the net, by whatever name, and nothing is written through
@@ -36,11 +41,11 @@ func TestCheckpointSparesTheNet(t *testing.T) {
 		code             int
 		net, name, wants string
 	}{
-		{2, net, net, "is the net itself"},
-		{2, net, folder + "/./philosophers.pnml", "is the net itself"},
-		{2, net, at("symbolic"), "is the net itself"},
-		{2, net, at("hard"), "is the net itself"},
-		{2, at("symbolic"), net, "is the net itself"},
+		{2, net, net, "which is read"},
+		{2, net, folder + "/./philosophers.pnml", "which is read"},
+		{2, net, at("symbolic"), "which is read"},
+		{2, net, at("hard"), "which is read"},
+		{2, at("symbolic"), net, "which is read"},
 		{1, net, at("a"), "a.partial: it is a symbolic link"},
 		{1, net, at("b"), "b.partial is a file with 3 names"},
 		{1, at("c.partial"), at("c"), "c.partial is no file that a save has left behind"},
@@ -85,6 +90,84 @@ func TestCheckpointSparesTheOther(t *testing.T) {
 	c := execute(t, append(args, file+".partial", "--resume", file+".partial")...)
 	if c.code() != 0 {
 		t.Errorf("exit code %d: %s", c.code(), &c.stderr)
+	}
+}
+
+// No output takes the place of an input, nor of a file of another format.
+func TestOutputsSpareOtherFiles(t *testing.T) {
+	net := family(t, "philosophers", "5")
+	const set = "<property-set xmlns=\"http://mcc.lip6.fr/\"></property-set>\n"
+	properties, text := writeFile(t, "p.xml", set), writeFile(t, "text", "of a user\n")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(properties, link); err != nil {
+		t.Fatal(err)
+	}
+	saved := filepath.Join(t.TempDir(), "map")
+	err := local.Run(1, func(job rma.Job) error {
+		m, err := kv.New(t.Context(), job, kv.Config{SlotsPerRank: 64, MaxKey: 8,
+			BytesPerRank: 1 << 12})
+		if err == nil {
+			err = errors.Join(m.Save(t.Context(), saved), m.Close())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkpoint := []string{"explore", net, "-q", "--every", "1ns", "--checkpoint"}
+	for _, c := range []struct {
+		code        int
+		kept, wants string
+		args        []string
+	}{
+		{2, properties, "p.xml, which is read", append(checkpoint, properties, "--properties",
+			properties)},
+		{2, properties, "p.xml, which is read", append(checkpoint, link, "--properties",
+			properties)},
+		{2, properties, "link, which is read", append(checkpoint, properties, "--properties",
+			net, "--properties", link)},
+		{1, properties, "is no saved farhash exploration", append(checkpoint, link)},
+		{1, text, "is no saved farhash exploration", append(checkpoint, text)},
+		{1, saved, "is no saved farhash exploration", append(checkpoint, saved)},
+		{1, net, "is no result of farhash calibrate", []string{"calibrate", "--file", net}},
+		{1, text, "is no result of farhash calibrate", []string{"calibrate", "--file", text}},
+		{1, text, "is no net in PNML", []string{"petri", "kanban", "-n", "2", "-o", text}},
+		{1, properties, "is no net in PNML", []string{"petri", "kanban", "-n", "2", "-o", link}},
+	} {
+		before, err := os.ReadFile(c.kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustFail(t, c.code, c.wants, c.args...)
+		if after, err := os.ReadFile(c.kept); err != nil || !bytes.Equal(after, before) {
+			t.Errorf("%q: the file has become %.30q, %v", c.args, after, err)
+		}
+	}
+	c := newCommand(t, "explore", "-", "-q", "--checkpoint", net)
+	if c.Stdin, err = os.Open(net); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if c.finish(); c.code() != 2 || !strings.Contains(c.stderr.String(), "stdin, which is read") {
+		t.Errorf("standard input: exit code %d: %s", c.code(), &c.stderr)
+	}
+}
+
+// What a command has written before it may write again.
+func TestOutputsAreWrittenAgain(t *testing.T) {
+	folder := t.TempDir()
+	net, file := filepath.Join(folder, "net.pnml"), filepath.Join(folder, "file")
+	for _, args := range [][]string{
+		{"petri", "philosophers", "-n", "8", "-o", net},
+		{"petri", "philosophers", "-n", "9", "-o", net},
+		{"explore", net, "-q", "--every", "1ns", "--checkpoint", file},
+		{"explore", net, "-q", "--every", "1ns", "--checkpoint", file},
+	} {
+		if c := execute(t, args...); c.code() != 0 || c.stderr.Len() > 0 {
+			t.Errorf("%q: exit code %d: %s", args, c.code(), &c.stderr)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -55,13 +56,18 @@ states (reachable markings) and arcs are known:
 	return cmd
 }
 
+// pnml is the format of nets.
+var pnml = replace.Format{Name: "net in PNML", Known: func(head []byte) bool {
+	return bytes.Contains(head, []byte("<pnml"))
+}}
+
 // writeNet writes to a file by way of a temporary one, so that a failure leaves
 // what was there.
 func writeNet(path string, net *petri.Net) error {
 	if path == "-" {
 		return petri.Write(os.Stdout, net)
 	}
-	err := replace.File(path, func(w io.Writer) error { return petri.Write(w, net) })
+	err := replace.File(path, pnml, func(w io.Writer) error { return petri.Write(w, net) })
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}

@@ -39,24 +39,37 @@ type Writer struct {
 	mark uint64
 }
 
+// Exploration is the kind of checkpoints of package explore, or how it begins.
+const Exploration = "farhash exploration"
+
+// Format is that of files whose description begins with a kind, as Contents has it and
+// checkpoints do. "": of all files of this package.
+func Format(kind string) replace.Format {
+	return replace.Format{Name: "saved " + kind, Known: func(head []byte) bool {
+		return bytes.HasPrefix(head, []byte(magic)) &&
+			(kind == "" || bytes.Contains(head, []byte(`{"kind":"`+kind)))
+	}}
+}
+
 // Create begins the file; one rank does it before the others Join. It fails while another
-// job writes the same one.
-func Create(path string) (*Writer, error) {
-	return openPartial(path, func(target string) (*os.File, uint64, error) {
+// job writes the same one, and where it would replace a file of another kind.
+func Create(path, kind string) (*Writer, error) {
+	return openPartial(path, Format(kind), func(target string) (*os.File, uint64, error) {
 		return replace.Begin(target, magic)
 	})
 }
 
 // Join opens the file that another rank has begun, whose Mark is given.
 func Join(path string, mark uint64) (*Writer, error) {
-	return openPartial(path, func(target string) (*os.File, uint64, error) {
+	return openPartial(path, replace.Format{}, func(target string) (*os.File, uint64, error) {
 		f, err := replace.Continue(target, mark)
 		return f, mark, err
 	})
 }
 
-func openPartial(path string, open func(target string) (*os.File, uint64, error)) (*Writer, error) {
-	target, err := Writable(path)
+func openPartial(path string, is replace.Format,
+	open func(target string) (*os.File, uint64, error)) (*Writer, error) {
+	target, err := Writable(path, is)
 	if err != nil {
 		return nil, err
 	}
@@ -70,10 +83,10 @@ func openPartial(path string, open func(target string) (*os.File, uint64, error)
 // Mark identifies the file to other ranks: no two files have the same.
 func (w *Writer) Mark() uint64 { return w.mark }
 
-// Writable says why no file could be written at a path, as far as that can be known
+// Writable says why no file of a format could be written at a path, as far as that can be known
 // beforehand, and else what symbolic links there lead to.
-func Writable(path string) (target string, err error) {
-	target, special, err := replace.Target(path)
+func Writable(path string, is replace.Format) (target string, err error) {
+	target, special, err := replace.Target(path, is)
 	if err == nil && special {
 		err = errors.New("it is a device or a pipe, and blocks are not written in order")
 	}
@@ -88,7 +101,7 @@ func Writable(path string) (target string, err error) {
 
 // Spares says why writing a file at a path would overwrite another one before that is read.
 func Spares(path, other string) error {
-	if target, err := Writable(path); err != nil || !replace.Overwrites(target, other) {
+	if target, err := Writable(path, replace.Format{}); err != nil || !replace.Overwrites(target, other) {
 		return err
 	}
 	return fmt.Errorf("%s is where %s is written until it is complete; rename it, or "+

@@ -20,7 +20,7 @@ import (
 // write makes an archive of blocks, written by several ranks in any order.
 func write(t *testing.T, path string, blocks [][]byte) {
 	t.Helper()
-	first, err := archive.Create(path)
+	first, err := archive.Create(path, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestEarlierVersion(t *testing.T) {
 func TestOldFileStaysUntilFinish(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	write(t, path, [][]byte{[]byte("old")})
-	w, err := archive.Create(path)
+	w, err := archive.Create(path, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,14 +222,14 @@ func TestOldFileStaysUntilFinish(t *testing.T) {
 // Two jobs that wrote one file at once would spoil it, and the old one would be gone.
 func TestOneWriterAtATime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	first, err := archive.Create(path)
+	first, err := archive.Create(path, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := first.WriteBlock(0, 0, []byte("first")); err != nil {
 		t.Fatal(err)
 	}
-	_, err = archive.Create(path)
+	_, err = archive.Create(path, "")
 	if err == nil || !strings.Contains(err.Error(), "another job is writing") {
 		t.Errorf("a second writer: %v", err)
 	}
@@ -240,7 +240,7 @@ func TestOneWriterAtATime(t *testing.T) {
 	if err != nil || string(got[0]) != "first" {
 		t.Errorf("the file reads %q, %v", got, err)
 	}
-	second, err := archive.Create(path)
+	second, err := archive.Create(path, "")
 	if err != nil {
 		t.Fatalf("after the first: %v", err)
 	}
@@ -252,7 +252,7 @@ func TestOneWriterAtATime(t *testing.T) {
 // What a process that died has left is no hindrance, and nothing of it stays.
 func TestLeftOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	died, err := archive.Create(path)
+	died, err := archive.Create(path, "")
 	if err == nil {
 		err = errors.Join(died.WriteBlock(3, 0, make([]byte, 1<<10)), died.Close())
 	}

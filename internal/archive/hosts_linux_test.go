@@ -54,13 +54,13 @@ func files(t *testing.T, folder string) string {
 func TestFoldersOfHosts(t *testing.T) {
 	folders := []string{t.TempDir(), t.TempDir()}
 	save := func(job rma.Job, path string) error {
-		s, err := archive.NewSaver(t.Context(), job, path)
+		s, err := archive.NewSaver(t.Context(), job, path, "")
 		if err != nil {
 			return err
 		}
 		return s.Finish(t.Context(), s.Add(t.Context(), 0, []byte("record")), nil)
 	}
-	try := func(job rma.Job, path string) error { return archive.Try(t.Context(), job, path) }
+	try := func(job rma.Job, path string) error { return archive.Try(t.Context(), job, path, "") }
 	for _, left := range []string{"", "file.partial"} {
 		if left != "" {
 			if err := os.WriteFile(folders[1]+"/"+left, []byte("left"), 0o600); err != nil {
@@ -119,7 +119,7 @@ func TestSameFile(t *testing.T) {
 func TestTry(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder+"/file", [][]byte{[]byte("old")})
-	try := func(job rma.Job, path string) error { return archive.Try(t.Context(), job, path) }
+	try := func(job rma.Job, path string) error { return archive.Try(t.Context(), job, path, "") }
 	same := []string{folder, folder}
 	if says := onHosts(t, same, try); says[0] != "<nil>" || says[1] != "<nil>" ||
 		files(t, folder) != "file" {
@@ -129,7 +129,7 @@ func TestTry(t *testing.T) {
 		t.Errorf("the file reads %q, %v", got, err)
 	}
 	gone := func(job rma.Job, _ string) error {
-		return archive.Try(t.Context(), job, folder+"/nowhere/file")
+		return archive.Try(t.Context(), job, folder+"/nowhere/file", "")
 	}
 	for rank, says := range onHosts(t, same, gone) {
 		if !strings.Contains(says, "nowhere") {

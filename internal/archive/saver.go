@@ -46,16 +46,16 @@ func newCells(ctx context.Context, job rma.Job, name string, words int) (*cells,
 
 func (c *cells) Close() error { return errors.Join(c.Cells.Close(), c.window.Close()) }
 
-// NewSaver begins a file, and makes sure that path means the same file on every rank.
+// NewSaver begins a file of a kind, and makes sure that path means the same file on every rank.
 // Collective.
-func NewSaver(ctx context.Context, job rma.Job, path string) (*Saver, error) {
+func NewSaver(ctx context.Context, job rma.Job, path, kind string) (*Saver, error) {
 	s := &Saver{job: job, bufs: map[uint32][]byte{}}
 	var err error
 	if s.cells, err = newCells(ctx, job, "next block", cellsSaver); err != nil {
 		return nil, err
 	}
 	if job.Rank() == 0 {
-		if s.w, err = Create(path); err == nil {
+		if s.w, err = Create(path, kind); err == nil {
 			err = s.cells.Store(ctx, 0, cellMark, s.w.Mark())
 		}
 	}
@@ -79,8 +79,8 @@ func (s *Saver) join(ctx context.Context, path string) error {
 
 // Try begins a file as NewSaver does, and removes it: it says whether all ranks can write it.
 // Collective.
-func Try(ctx context.Context, job rma.Job, path string) error {
-	s, err := NewSaver(ctx, job, path)
+func Try(ctx context.Context, job rma.Job, path, kind string) error {
+	s, err := NewSaver(ctx, job, path, kind)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func SaveTable(ctx context.Context, job rma.Job, path string, is Contents,
 	if err != nil {
 		return err
 	}
-	s, err := NewSaver(ctx, job, path)
+	s, err := NewSaver(ctx, job, path, is.Kind)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,8 +119,13 @@ func DefaultPath() (string, error) {
 	return filepath.Join(dir, "farhash", "calibration.json"), nil
 }
 
+// Format is that of the files of results.
+var Format = replace.Format{Name: "result of farhash calibrate", Known: func(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`"latencyNs":`))
+}}
+
 // Save writes a result into a file, whose folder is made if there is none. The file is the
-// old one or the new one at any time.
+// old one or the new one at any time. A file that is no result is refused.
 func (r *Result) Save(path string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -128,7 +134,7 @@ func (r *Result) Save(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("calibrate: saving the result: %w", err)
 	}
-	err = replace.File(path, func(w io.Writer) error {
+	err = replace.File(path, Format, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})

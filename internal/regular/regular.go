@@ -18,13 +18,13 @@ func OpenStream(path string) (*os.File, error) {
 }
 
 // Open opens a regular file to be read. Links are followed.
-func Open(path string) (*os.File, error) { return open(path, os.O_RDONLY) }
+func Open(path string) (*os.File, error) { return open(path, os.O_RDONLY, 0) }
 
-// OpenToWrite opens a regular file to be read and written, with more flags of os.OpenFile. A
-// symbolic link is refused: who may make files in the folder could have it lead to any file of the
+// OpenToWrite opens a regular file to be read and written, with more flags of os.OpenFile and the
+// mode of a new one. A symbolic link is refused: who may make files in the folder could have it lead to any file of the
 // user's.
-func OpenToWrite(path string, flags int) (*os.File, error) {
-	f, err := open(path, os.O_RDWR|flags|noFollow)
+func OpenToWrite(path string, flags int, mode os.FileMode) (*os.File, error) {
+	f, err := open(path, os.O_RDWR|flags|noFollow, mode)
 	if err == nil {
 		return f, nil
 	}
@@ -35,8 +35,8 @@ func OpenToWrite(path string, flags int) (*os.File, error) {
 	return nil, err
 }
 
-func open(path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, flags|noWait, 0o600)
+func open(path string, flags int, mode os.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|noWait, mode)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func TestOpen(t *testing.T) {
 			want string
 		}{
 			{Open, c.reading},
-			{func(path string) (*os.File, error) { return OpenToWrite(path, 0) }, c.writing},
+			{func(path string) (*os.File, error) { return OpenToWrite(path, 0, 0) }, c.writing},
 		} {
 			f, err := open.open(c.path)
 			switch {

@@ -19,6 +19,17 @@ func lock(f *os.File) error {
 	return nil
 }
 
+// give gives a file to the owner and the group of another one as far as this user may, and reports
+// whether it has that group.
+func give(f *os.File, other os.FileInfo) bool {
+	to := other.Sys().(*syscall.Stat_t)
+	if f.Chown(int(to.Uid), int(to.Gid)) == nil || f.Chown(-1, int(to.Gid)) == nil {
+		return true
+	}
+	info, err := f.Stat()
+	return err == nil && info.Sys().(*syscall.Stat_t).Gid == to.Gid
+}
+
 // own refuses a file that this user has not made, or that has another name as well: who may make
 // files in the folder could have it be any file of the user's.
 func own(f *os.File) error {

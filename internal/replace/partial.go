@@ -28,19 +28,19 @@ const (
 // Begin makes the file that is to become target when it is complete, empty but for its mark, by
 // which Continue knows it. As long as it is open no other Begin of the target succeeds, in no
 // process of any host: two that wrote into one file would both spoil it, and the complete one
-// that it replaces would be lost. What a process of this user that has died left behind is used
-// again: it begins with a mark, or with magic as the header does. Whatever else has the name is
+// that it replaces would be lost. What a process of this user that has died left behind is removed:
+// it begins with a mark, or with magic as the header does. Whatever else has the name is
 // refused: somebody may need it, or may have put it there so that another file is overwritten.
 func Begin(target, magic string) (f *os.File, mark uint64, err error) {
 	path := target + partialSuffix
 	for range maxTries {
-		f, err := openJoint(path, os.O_CREATE|os.O_EXCL)
+		f, err := openJoint(path, os.O_CREATE|os.O_EXCL, newMode(target))
 		found := errors.Is(err, fs.ErrExist)
 		if err != nil && !found {
 			return nil, 0, err
 		}
 		if found {
-			f, err = openJoint(path, 0)
+			f, err = openJoint(path, 0, 0)
 		}
 		if err == nil {
 			mark, err = claim(f, found, magic)
@@ -57,8 +57,9 @@ func Begin(target, magic string) (f *os.File, mark uint64, err error) {
 		target)
 }
 
-// claim makes a file this process's own and gives it a mark. The error is fs.ErrNotExist where
-// another has completed or removed it meanwhile.
+// claim makes a file this process's own and gives it a mark. One that was found is removed, as its
+// mode may be that of another target. The error is fs.ErrNotExist then, and where another process
+// has completed or removed it.
 func claim(f *os.File, found bool, magic string) (mark uint64, err error) {
 	if found {
 		err = own(f)
@@ -80,14 +81,14 @@ func claim(f *os.File, found bool, magic string) (mark uint64, err error) {
 		return 0, fmt.Errorf("%s is no file that a save has left behind; rename or remove it",
 			f.Name())
 	}
+	if found {
+		return 0, errors.Join(os.Remove(f.Name()), fs.ErrNotExist)
+	}
 	return imprint(f)
 }
 
-// imprint empties a file and gives it a mark that no other has.
+// imprint gives a new file a mark that no other has.
 func imprint(f *os.File) (mark uint64, err error) {
-	if err := f.Truncate(0); err != nil {
-		return 0, err
-	}
 	mark = rand.Uint64()
 	if _, err := f.WriteAt([]byte(markText(mark)), 0); err != nil {
 		return 0, err
@@ -121,7 +122,7 @@ func (e *otherError) Error() string {
 // Continue opens the file that another rank of the job has begun, whose mark is given. Where it
 // finds none, or one that others have left behind, that is an otherError.
 func Continue(target string, mark uint64) (*os.File, error) {
-	f, err := openJoint(target+partialSuffix, 0)
+	f, err := openJoint(target+partialSuffix, 0, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &otherError{target + partialSuffix}
 	}
@@ -139,13 +140,16 @@ func Continue(target string, mark uint64) (*os.File, error) {
 }
 
 // openJoint opens a file that several hosts write parts of at once.
-func openJoint(path string, flags int) (*os.File, error) {
-	return regular.OpenToWrite(path, jointFlags(path)|flags)
+func openJoint(path string, flags int, mode fs.FileMode) (*os.File, error) {
+	return regular.OpenToWrite(path, jointFlags(path)|flags, mode)
 }
 
 // Finish makes a file that is whole but for its header, with which it begins, its target.
 func Finish(f *os.File, target string, header []byte) error {
 	_, err := f.WriteAt(header, 0)
+	if err == nil {
+		err = inherit(f, target)
+	}
 	if err == nil {
 		err = f.Sync()
 	}

@@ -25,7 +25,7 @@ func TestFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, to := range []string{path, path, link} {
-		if err := File(to, text("text of "+to)); err != nil {
+		if err := File(to, Format{}, text("text of "+to)); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != "text of "+to {
@@ -36,7 +36,7 @@ func TestFile(t *testing.T) {
 		t.Errorf("the link was replaced: %v, %v", info, err)
 	}
 	failure := errors.New("no more")
-	if err := File(path, func(w io.Writer) error { return failure }); !errors.Is(err, failure) {
+	if err := File(path, Format{}, func(w io.Writer) error { return failure }); !errors.Is(err, failure) {
 		t.Error(err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != "text of "+link {
@@ -46,7 +46,7 @@ func TestFile(t *testing.T) {
 		t.Errorf("files were left behind: %v", list)
 	}
 	for _, bad := range []string{folder, filepath.Join(folder, "none", "file")} {
-		if err := File(bad, text("")); err == nil || strings.Contains(err.Error(), ".farhash-") {
+		if err := File(bad, Format{}, text("")); err == nil || strings.Contains(err.Error(), ".farhash-") {
 			t.Errorf("writing to %s: %v", bad, err)
 		}
 	}
@@ -63,7 +63,7 @@ func TestPipe(t *testing.T) {
 		text, err := os.ReadFile(path)
 		got <- fmt.Sprint(string(text), err)
 	}()
-	if err := File(path, text("through it")); err != nil {
+	if err := File(path, Format{}, text("through it")); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
@@ -192,18 +192,18 @@ func TestTarget(t *testing.T) {
 	}
 	for path, want := range map[string]string{"file": "file", "link": "file", "again": "file",
 		"none": "none"} {
-		got, special, err := Target(at(path))
+		got, special, err := Target(at(path), Format{})
 		if got != at(want) || special || err != nil {
 			t.Errorf("%s leads to %s, %v, %v, not to %s", path, got, special, err, want)
 		}
 	}
 	for path, want := range map[string]string{"void": "link to none, which is not there",
 		"void again": "link to void, which is not there", ".": "is a folder"} {
-		if got, _, err := Target(at(path)); err == nil || !strings.Contains(err.Error(), want) {
+		if got, _, err := Target(at(path), Format{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s leads to %q, %v, want %q", path, got, err, want)
 		}
 	}
-	if got, special, err := Target(os.DevNull); got != os.DevNull || !special || err != nil {
+	if got, special, err := Target(os.DevNull, Format{}); got != os.DevNull || !special || err != nil {
 		t.Errorf("%s, %v, %v", got, special, err)
 	}
 }
@@ -238,7 +238,7 @@ func TestStandardOutput(t *testing.T) {
 		}
 		os.Stdout = out
 		fmt.Print("before, ")
-		err = File(link, text("now"))
+		err = File(link, Format{}, text("now"))
 		fmt.Print(", after")
 		if err = errors.Join(err, out.Close()); err != nil {
 			t.Errorf("%s: %v", c.kind, err)

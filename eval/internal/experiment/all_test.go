@@ -71,6 +71,21 @@ func TestAll(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	// Drawn again; then one of the files is no plot any more.
+	if _, err := run(3, "--plot", filepath.Join(dir, "x.svg")); err != nil {
+		t.Error(err)
+	}
+	foreign := filepath.Join(dir, "x-B.svg")
+	if err := os.WriteFile(foreign, []byte("of a user"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := run(3, "--plot", filepath.Join(dir, "x.svg")); err == nil || text != "" ||
+		!strings.Contains(err.Error(), "x-B.svg is no plot in SVG") {
+		t.Errorf("%q, %v", text, err)
+	}
+	if is, err := os.ReadFile(foreign); string(is) != "of a user" {
+		t.Errorf("it has become %.20q, %v", is, err)
+	}
 	if text, err = run(13); err == nil || !strings.Contains(text, "of B") {
 		t.Errorf("an error of the last one is %v, and the others print %q", err, text)
 	}

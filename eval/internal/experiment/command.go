@@ -127,6 +127,11 @@ func (o *output) run(cmd *cobra.Command, sessions ...*session) error {
 			return usage("%w", err)
 		}
 	}
+	for _, s := range sessions {
+		if err := o.checkPlot(s.plotPath(o.plot, len(sessions) > 1)); err != nil {
+			return err
+		}
+	}
 	ctx, caught := catchSignals(cmd.Context())
 	var failed error
 	var done []*session
@@ -196,15 +201,47 @@ func (o *output) show(w io.Writer, config record.Config, done []*session, severa
 	}
 	err := o.print(w, config, records, views)
 	for _, s := range done {
-		path := o.plot
-		if ext := filepath.Ext(path); several {
-			path = strings.TrimSuffix(path, ext) + "-" + s.of.Views[0].Name + ext
-		}
 		if err == nil && o.plot != "" {
-			err = o.draw(path, s.records, s.of.Views)
+			err = o.draw(s.plotPath(o.plot, several), s.records, s.of.Views)
 		}
 	}
 	return err
+}
+
+// plotPath is the file of a session's plot, where several sessions may have one each.
+func (s *session) plotPath(path string, several bool) string {
+	if ext := filepath.Ext(path); several {
+		path = strings.TrimSuffix(path, ext) + "-" + s.of.Views[0].Name + ext
+	}
+	return path
+}
+
+// plotFormat is the format of plots in files that end in .svg or .png.
+func plotFormat(path string) replace.Format {
+	name, known := "plot in SVG", func(head []byte) bool {
+		return bytes.Contains(head, []byte("<svg"))
+	}
+	if strings.EqualFold(filepath.Ext(path), ".png") {
+		name, known = "plot in PNG", func(head []byte) bool {
+			return bytes.HasPrefix(head, []byte("\x89PNG\r\n"))
+		}
+	}
+	return replace.Format{Name: name, Known: known}
+}
+
+// checkPlot refuses a plot that would replace a file that is no plot, or one that is read.
+func (o *output) checkPlot(path string, inputs ...string) error {
+	if o.plot == "" {
+		return nil
+	}
+	err := replace.Spares(path, inputs...)
+	if err == nil {
+		_, _, err = replace.Target(path, plotFormat(path))
+	}
+	if err != nil {
+		return fmt.Errorf("--plot: %w", err)
+	}
+	return nil
 }
 
 func (s *session) check() error {
@@ -258,7 +295,7 @@ func (o *output) draw(path string, records []record.Record, views []view.View) e
 	if err := view.Figure(&drawing, format, records, views, o.only); err != nil {
 		return fmt.Errorf("drawing %s: %w", path, err)
 	}
-	return replace.File(path, func(w io.Writer) error {
+	return replace.File(path, plotFormat(path), func(w io.Writer) error {
 		_, err := drawing.WriteTo(w)
 		return err
 	})

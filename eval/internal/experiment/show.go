@@ -36,6 +36,9 @@ files made by --benchfmt. Runs of several files count as runs of one.`,
 		if err := o.check(); err != nil {
 			return err
 		}
+		if err := o.checkPlot(o.plot, args...); err != nil {
+			return err
+		}
 		var config record.Config
 		var records []record.Record
 		for _, path := range args {

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/internal/replace"
+	"github.com/farhash/farhash/petri"
+)
+
+// checkFiles refuses a checkpoint that would take the place of a file of another format or of one
+// that is read, and one to continue from that is not there.
+func (f *exploreFlags) checkFiles(net string) error {
+	if f.checkpoint != "" {
+		read := append([]string{inputFile(net)}, f.asked.files...)
+		if err := replace.Spares(f.checkpoint, read...); err != nil {
+			return fmt.Errorf("--checkpoint: %w", err)
+		}
+		_, err := archive.Writable(f.checkpoint, archive.Format(archive.Exploration))
+		if err != nil {
+			return failure(fmt.Errorf("--checkpoint: %w", err))
+		}
+	}
+	if f.resume != "" {
+		var missing *fs.PathError
+		if _, err := os.Stat(f.resume); errors.As(err, &missing) {
+			return failure(fmt.Errorf("--resume %s: %w", f.resume, missing.Err))
+		}
+	}
+	return nil
+}
+
+// inputFile is the file that an argument names, where - is standard input.
+func inputFile(arg string) string {
+	if arg == "-" {
+		return "/dev/stdin"
+	}
+	return arg
+}
+
+// readNet reads the net in a file of at most so many bytes.
+func readNet(path string, maxBytes uint64) (*petri.Net, error) {
+	path = inputFile(path)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder; name one net in it, such as %s", path,
+			filepath.Join(path, "net.pnml"))
+	}
+	return petri.Limits{FileBytes: int64(maxBytes)}.ReadFile(path)
+}
