@@ -101,7 +101,8 @@ func Writable(path string, is replace.Format) (target string, err error) {
 
 // Spares says why writing a file at a path would overwrite another one before that is read.
 func Spares(path, other string) error {
-	if target, err := Writable(path, replace.Format{}); err != nil || !replace.Overwrites(target, other) {
+	target, err := Writable(path, replace.Format{})
+	if err != nil || !replace.Overwrites(target, other) {
 		return err
 	}
 	return fmt.Errorf("%s is where %s is written until it is complete; rename it, or "+

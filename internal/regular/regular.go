@@ -21,8 +21,8 @@ func OpenStream(path string) (*os.File, error) {
 func Open(path string) (*os.File, error) { return open(path, os.O_RDONLY, 0) }
 
 // OpenToWrite opens a regular file to be read and written, with more flags of os.OpenFile and the
-// mode of a new one. A symbolic link is refused: who may make files in the folder could have it lead to any file of the
-// user's.
+// mode of a new one. A symbolic link is refused: who may make files in the folder could have
+// it lead to any file of the user's.
 func OpenToWrite(path string, flags int, mode os.FileMode) (*os.File, error) {
 	f, err := open(path, os.O_RDWR|flags|noFollow, mode)
 	if err == nil {
