@@ -120,3 +120,68 @@ type fakeJob struct {
 
 func (j fakeJob) Rank() int     { return j.rank }
 func (j fakeJob) Failed() []int { return nil }
+
+// TestLatchLeavesTheLiving: a rank that waits breaks a lock, however long it waits, only if a rank
+// is known to be dead that may have it: any rank where readers have it, and else the one in whose
+// memory it is.
+func TestLatchLeavesTheLiving(t *testing.T) {
+	const living, dead = 1, 2
+	owner := uint64(living+1) << ownerShift
+	for _, c := range []struct {
+		name     string
+		writer   bool
+		word     uint64 // before the lock is asked for
+		others   []int  // ranks whose death does not matter
+		expected uint64 // the word when the lock was broken and taken
+	}{
+		{"a writer waits for a reader", true, 1, nil, epochUnit | 1<<ownerShift},
+		{"a writer waits for an owner", true, owner, []int{dead + 1}, epochUnit | 1<<ownerShift},
+		{"a reader waits for an owner", false, owner, []int{dead + 1}, epochUnit | 1},
+	} {
+		job := &patientJob{}
+		l := latch{job: job, own: newPace(job), writer: c.writer, rank: dead}
+		word := c.word
+		r := l.acquire()
+		for _, job.failed = range [][]int{nil, c.others} {
+			for range 10 * maxUnchanged {
+				r = l.next(r.do(&word))
+			}
+			if kept := word&c.word == c.word; l.broken > 0 || r.kind == nothing || !kept {
+				t.Errorf("%s, and %v is dead: the word is %#x after %d waits", c.name, job.failed,
+					word, l.waits)
+			}
+		}
+		job.failed = []int{dead}
+		if l.on(&word, r); l.broken != 1 || word != c.expected {
+			t.Errorf("%s, and %d is dead: the word is %#x", c.name, dead, word)
+		}
+	}
+}
+
+// TestLatchReadersComeAndGo: readers whose number changes while a writer waits are not expelled,
+// though a rank is dead.
+func TestLatchReadersComeAndGo(t *testing.T) {
+	job := &patientJob{failed: []int{1}}
+	l := latch{job: job, own: newPace(job), writer: true}
+	word := uint64(1)
+	r := l.acquire()
+	for i := range 10 * maxUnchanged {
+		if r.kind == load {
+			word ^= 3 // a reader, or two
+		}
+		r = l.next(r.do(&word))
+		if readers := word & readerMask; l.broken > 0 || r.kind == nothing {
+			t.Fatalf("%d readers are expelled in round %d", readers, i)
+		}
+	}
+}
+
+// patientJob is rank 0, and waits without sleeping.
+type patientJob struct {
+	rma.Job
+	failed []int
+}
+
+func (*patientJob) Rank() int       { return 0 }
+func (*patientJob) Sleep(int64)     {}
+func (j *patientJob) Failed() []int { return j.failed }

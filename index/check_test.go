@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/farhash/farhash/rma/local"
@@ -65,6 +66,13 @@ func TestCheckSeesFaults(t *testing.T) {
 		{"length", variable, func(x *Index, _ []int) {
 			bytesOf(x.t.flat[x.t.heapAt:])[1] = 0xff
 		}, "too long"},
+		{"first length", variable, func(x *Index, _ []int) {
+			bytesOf(x.t.flat[x.t.heapAt:])[0] = byte(8 * x.t.form.maxWords())
+		}, "too long"},
+		{"last length", variable, func(x *Index, _ []int) {
+			last := lastRecord(x)
+			copy(bytesOf(x.t.flat[x.t.heapAt+last:]), []byte{byte(x.t.cfg.ValueSize), 0})
+		}, "too long"},
 		{"bucket", cuckoo, func(x *Index, slots []int) {
 			first, last := slots[0]*4, (x.t.units-1)*4
 			x.t.flat[first], x.t.flat[last] = x.t.flat[last], x.t.flat[first]
@@ -97,6 +105,64 @@ func displaced(x *Index, slots []int) int {
 		}
 	}
 	panic("no record is displaced")
+}
+
+// lastRecord is where the last record of the heap begins, which is not as long as one may be.
+func lastRecord(x *Index) (last int) {
+	for at := 0; at < x.t.heapWords; at += x.t.form.wordsAt(x.t.flat[x.t.heapAt+at]) {
+		last = at
+	}
+	if x.t.heapWords-last == x.t.form.maxWords() {
+		panic("the last record is as long as one may be")
+	}
+	return last
+}
+
+// TestLookupsSeeFaults: a lookup of a record that lies behind the heap, as a whole or in part, says
+// so, alone and in a batch, and those of others are answered.
+func TestLookupsSeeFaults(t *testing.T) {
+	cfg := Config{KeySize: 8, ValueSize: 60, Variable: true, Load: 0.5}
+	all := records(rand.New(rand.NewPCG(1, 2)), cfg, 500, 1)[:500]
+	for _, layout := range []Layout{Ordered, Linear, Cuckoo} {
+		for _, long := range []bool{false, true} {
+			cfg.Layout = layout
+			x := built(t, cfg, all)
+			last := lastRecord(x)
+			record := x.t.flat[x.t.heapAt+last:]
+			key := slices.Clone(x.t.form.key(record))
+			if long {
+				copy(bytesOf(record), []byte{60, 0})
+			} else {
+				x.t.putOffset(refTo(x, last), x.t.heapWords)
+			}
+			var keys []byte
+			for _, r := range append([]Record{{Key: key}}, all...) {
+				keys = append(keys, r.Key...)
+			}
+			found := 0
+			says(t, x.LookupBatch(keys, func(int, Value) { found++ }), errBroken.Error())
+			if found != len(all)-1 {
+				t.Errorf("%v, long %v: %d records are found", layout, long, found)
+			}
+			var err error
+			for _, err = range x.Lookup(key) {
+			}
+			says(t, err, errBroken.Error())
+		}
+	}
+}
+
+// refTo is where a slot names a record of the heap.
+func refTo(x *Index, ref int) []byte {
+	slots := bytesOf(x.t.flat)[:x.t.units*x.t.unitBytes]
+	size := x.t.unitBytes / x.t.slotsPerUnit()
+	for slot := range slices.Chunk(slots, size) {
+		at := slot[size-x.t.cfg.OffsetBytes:]
+		if slot[0] != 0 && x.t.offset(at) == ref {
+			return at
+		}
+	}
+	panic("no slot names the record")
 }
 
 // TestCheckStops: a table with faults everywhere has a report that ends.
