@@ -16,7 +16,7 @@ import (
 // TestKernelTakes: takeFlights finds every key that is anywhere in its group before an empty
 // bucket, and nothing else, for groups, keys and values of all lengths.
 func TestKernelTakes(t *testing.T) {
-	if !kernelRuns {
+	if !hasKernel {
 		t.Skip("there is no assembly in this build")
 	}
 	hits := 0
@@ -145,7 +145,7 @@ func (d *taken) find(f flight, key, value []uint64) bool {
 // TestKernelStages: hashFlights and advanceFlights leave the flights that the loops leave, of
 // gets and of puts, where the first candidate has the key and where it has not.
 func TestKernelStages(t *testing.T) {
-	if !kernelRuns {
+	if !hasKernel {
 		t.Skip("there is no assembly in this build")
 	}
 	for _, mode := range modes {

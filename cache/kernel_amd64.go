@@ -24,6 +24,9 @@ func advanceFlights(w *kernelWork)
 //go:noescape
 func takeFlights(w *kernelWork)
 
-// kernelRuns says whether the assembly can be used: it needs AVX2 and BMI2, the race
-// detector does not examine it, and mutants are not in it.
-var kernelRuns = cpu.X86.HasAVX2 && cpu.X86.HasBMI2 && !memory.RaceEnabled && !mutant.Enabled
+// hasKernel says whether the assembly can be called: it needs AVX2 and BMI2, and the race detector
+// does not examine it.
+var hasKernel = cpu.X86.HasAVX2 && cpu.X86.HasBMI2 && !memory.RaceEnabled
+
+// kernelRuns says whether caches use it: mutants are not in it.
+var kernelRuns = hasKernel && !mutant.Enabled

@@ -2,8 +2,8 @@
 
 package cache
 
-// kernelRuns says whether there is assembly for this machine.
-const kernelRuns = false
+// hasKernel and kernelRuns say whether there is assembly for this machine.
+const hasKernel, kernelRuns = false, false
 
 func hashFlights(*kernelWork)    { panic("cache: no kernel") }
 func advanceFlights(*kernelWork) { panic("cache: no kernel") }
