@@ -80,7 +80,7 @@ func TestRankEnds(t *testing.T) {
 				var gone *rma.RankError
 				if !errors.As(err, &gone) || gone.Rank != 2 || gone.Left {
 					// The other one may have gone for the same reason.
-					return fmt.Errorf("Barrier: %w", err)
+					return fmt.Errorf("Barrier: %v", err)
 				}
 				failed[job.Rank()] = job.Failed()
 				return nil

@@ -181,7 +181,7 @@ func (m *member) sum(ctx context.Context, times int) error {
 	got, err := m.cells.Sum(ctx, 0)
 	n := uint64(m.Size())
 	if want := uint64(times) * n * n * (n + 1) / 2; got != want || err != nil {
-		return fmt.Errorf("rank %d of %d: the sum is %d, want %d: %w", m.Rank(), n, got, want, err)
+		return fmt.Errorf("rank %d of %d: the sum is %d, want %d: %v", m.Rank(), n, got, want, err)
 	}
 	return m.Barrier(ctx)
 }

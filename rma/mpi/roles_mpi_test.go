@@ -113,7 +113,7 @@ func program(argument string) error {
 // passive is a program that uses one thread only, and computes between two jobs.
 func passive(argument string) error {
 	if err := sum("passive"); err == nil || !strings.Contains(err.Error(), "not initialised") {
-		return fmt.Errorf("before MPI is initialised: %w", err)
+		return fmt.Errorf("before MPI is initialised: %v", err)
 	}
 	runtime.LockOSThread()
 	if err := guest.Init(strings.Index("0123", argument)); err != nil {

@@ -151,7 +151,7 @@ func shipRounds(ctx context.Context, job rma.Job, w rma.Window, seed, rounds int
 		for i, h := range handles {
 			words, err := result(ctx, q, h)
 			if err != nil || words != requests[i][0] {
-				return fmt.Errorf("an answer of %d words, want %d: %w", words, requests[i][0], err)
+				return fmt.Errorf("an answer of %d words, want %d: %v", words, requests[i][0], err)
 			}
 			for j := range int(words) {
 				want := mixed(job.Rank(), to[i], j, requests[i][j%len(requests[i])])
@@ -277,7 +277,7 @@ func giveUp(ctx context.Context, job rma.Job, w rma.Window, rank, depth int) err
 	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
 	if err := k.q.Wait(short, handles[0]); !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("waiting for a rank that does not answer: %w", err)
+		return fmt.Errorf("waiting for a rank that does not answer: %v", err)
 	}
 	return k.q.Close()
 }

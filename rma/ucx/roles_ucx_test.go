@@ -108,7 +108,7 @@ func visited(a *actor) error {
 	}
 	total, err := cells.Load(a.ctx, 0, 0)
 	if err != nil || total != words {
-		return fmt.Errorf("%d words were inserted, want %d: %w", total, words, err)
+		return fmt.Errorf("%d words were inserted, want %d: %v", total, words, err)
 	}
 	fmt.Println("the set is right")
 	return errors.Join(a.job.Barrier(a.ctx), s.Close())
@@ -141,7 +141,7 @@ func lose(a *actor) error {
 		}
 		lost, err := a.round(q)
 		if err != nil || lost >= 0 && lost != victim {
-			return fmt.Errorf("rank %d is lost, and %d should be: %w", lost, victim, err)
+			return fmt.Errorf("rank %d is lost, and %d should be: %v", lost, victim, err)
 		}
 		if lost == victim {
 			break
@@ -149,7 +149,7 @@ func lose(a *actor) error {
 	}
 	for range 20 { // what is left goes on
 		if lost, err := a.round(q); err != nil || lost != victim {
-			return fmt.Errorf("afterwards rank %d is lost, and %d should be: %w", lost, victim, err)
+			return fmt.Errorf("afterwards rank %d is lost, and %d should be: %v", lost, victim, err)
 		}
 	}
 	if failed := a.job.Failed(); !slices.Equal(failed, []int{victim}) {
@@ -157,7 +157,7 @@ func lose(a *actor) error {
 	}
 	var gone *rma.RankError
 	if err := a.job.Barrier(a.ctx); !errors.As(err, &gone) || gone.Rank != victim {
-		return fmt.Errorf("a barrier without rank %d: %w", victim, err)
+		return fmt.Errorf("a barrier without rank %d: %v", victim, err)
 	}
 	if err := a.part(victim); err != nil {
 		return err
@@ -258,7 +258,7 @@ func cutOff(a *actor) error {
 	}
 	var gone *rma.RankError
 	if err := a.job.Barrier(a.ctx); !errors.As(err, &gone) || gone.Rank/2 == a.job.Rank()/2 {
-		return fmt.Errorf("a barrier without the other host: %w", err)
+		return fmt.Errorf("a barrier without the other host: %v", err)
 	}
 	fmt.Printf("rank %d was cut off\n", a.job.Rank())
 	return q.Close()

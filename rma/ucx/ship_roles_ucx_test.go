@@ -150,7 +150,7 @@ func shipLose(a *actor) error {
 		}
 		var gone *rma.RankError
 		if err := k.ask(victim); !errors.As(err, &gone) || gone.Rank != victim {
-			return fmt.Errorf("a request to the lost rank %d: %w", victim, err)
+			return fmt.Errorf("a request to the lost rank %d: %v", victim, err)
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -84,7 +84,7 @@ func shipAll(ctx context.Context, job rma.Job, w rma.Window, seed, rounds int) e
 		for i, h := range handles {
 			words, err := result(ctx, q, h)
 			if err != nil || words != requests[i][0] {
-				return fmt.Errorf("an answer of %d words, want %d: %w", words, requests[i][0], err)
+				return fmt.Errorf("an answer of %d words, want %d: %v", words, requests[i][0], err)
 			}
 			for j := range int(words) {
 				want := mixed(job.Rank(), to[i], j, requests[i][j%len(requests[i])])
@@ -278,7 +278,7 @@ func TestBackPressure(t *testing.T) {
 				words, failed = q.Value(h)
 			}
 			if failed != nil || words != 1 {
-				err = errors.Join(err, fmt.Errorf("answer %d of %d words: %w", i, words, failed))
+				err = errors.Join(err, fmt.Errorf("answer %d of %d words: %v", i, words, failed))
 			}
 		}
 		return errors.Join(err, one.q.Close(), two.q.Close(), job.Barrier(t.Context()))

@@ -126,7 +126,7 @@ func TestGiveUp(t *testing.T) {
 		case 2:
 			_, err := s.Gather(t.Context(), nil)
 			if !isLost(err, 3) {
-				return fmt.Errorf("gathering without rank 1: %w", err)
+				return fmt.Errorf("gathering without rank 1: %v", err)
 			}
 			s.GiveUp(3)
 			return nil
@@ -136,7 +136,7 @@ func TestGiveUp(t *testing.T) {
 			want = 1
 		}
 		if _, err := s.Gather(t.Context(), nil); !isLost(err, want) {
-			return fmt.Errorf("gathering without rank 1: %w", err)
+			return fmt.Errorf("gathering without rank 1: %v", err)
 		}
 		return nil
 	})

@@ -97,11 +97,11 @@ func TestGone(t *testing.T) {
 			_, err := s.Gather(t.Context(), nil)
 			var gone *rma.RankError
 			if !errors.As(err, &gone) || gone.Rank != 1 || gone.Left != (how == "left") {
-				return fmt.Errorf("rank 1 has %s: %w", how, err)
+				return fmt.Errorf("rank 1 has %s: %v", how, err)
 			}
 			_, again := s.Gather(t.Context(), nil)
 			if again != err {
-				return fmt.Errorf("after %v: %w", err, again)
+				return fmt.Errorf("after %v: %v", err, again)
 			}
 			states, _ := s.States()
 			if (states[1] == Left) != (how == "left") || states[1] == Here {
@@ -140,7 +140,7 @@ func TestGatherEnds(t *testing.T) {
 			if _, err := s.Gather(ctx, nil); err == nil {
 				t.Log("the other came first")
 			} else if !errors.Is(err, context.Canceled) {
-				return fmt.Errorf("a gathering with a context that has ended: %w", err)
+				return fmt.Errorf("a gathering with a context that has ended: %v", err)
 			}
 			return nil
 		}
