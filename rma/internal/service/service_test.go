@@ -1,7 +1,9 @@
 package service
 
 import (
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -31,14 +33,39 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-func TestAnswerThatIsTooLong(t *testing.T) {
+// Who ends to serve a window waits for the handler that is under way.
+func TestServeWaits(t *testing.T) {
 	var s Service
-	s.Serve(0, func(int, []uint64, []uint64) int { return 3 })
-	defer func() {
-		text, _ := recover().(string)
-		if !strings.Contains(text, "3 words") || !strings.Contains(text, "room for 2") {
-			t.Errorf("the panic says %q", text)
+	var ended atomic.Bool
+	s.Serve(0, func(int, []uint64, []uint64) int {
+		go func() {
+			s.Serve(0, nil)
+			ended.Store(true)
+		}()
+		for range 1000 { // chances for the other goroutine
+			runtime.Gosched()
 		}
-	}()
-	s.Answer(0, 0, nil, make([]uint64, 2))
+		if ended.Load() {
+			t.Error("Serve(nil) has returned, and a handler runs")
+		}
+		return 0
+	})
+	s.Answer(0, 0, nil, nil)
+}
+
+// An answer that does not fit is a bug of the handler.
+func TestAnswerThatDoesNotFit(t *testing.T) {
+	for words, says := range map[int]string{3: "3 words", -1: "-1 words"} {
+		var s Service
+		s.Serve(0, func(int, []uint64, []uint64) int { return words })
+		func() {
+			defer func() {
+				text, _ := recover().(string)
+				if !strings.Contains(text, says) || !strings.Contains(text, "room for 2") {
+					t.Errorf("the panic says %q", text)
+				}
+			}()
+			s.Answer(0, 0, nil, make([]uint64, 2))
+		}()
+	}
 }
