@@ -43,7 +43,12 @@ func onAll(groups []*Group, fn func(rank int, g *Group) error) []error {
 func TestExchange(t *testing.T) {
 	for _, size := range []int{1, 2, 3, 7} {
 		groups, _ := newGroups(size)
-		errs := onAll(groups, func(rank int, g *Group) error {
+		errs := onAll(groups, func(rank int, g *Group) (err error) {
+			defer func() {
+				if err != nil {
+					g.Close() // the others do not wait for this rank
+				}
+			}()
 			plan, pace := rand.New(rand.NewPCG(1, 1)), rand.New(rand.NewPCG(2, uint64(rank)))
 			for round := range uint64(500) {
 				if pace.IntN(50) == 0 {
