@@ -197,6 +197,51 @@ func orderInQueue(r *rank) error {
 	return nil
 }
 
+// longWords is the length of an operation that engines split, or order apart from short ones.
+const longWords = 2000
+
+// longInOrder posts long operations and short ones on the same words, and submits them once.
+func longInOrder(r *rank) error {
+	first, last := r.me*longWords, (r.me+1)*longWords-1
+	buf, err := r.q.Alloc(3*longWords + 8)
+	if err != nil {
+		return err
+	}
+	one, two, all := buf[:longWords], buf[longWords:2*longWords], buf[2*longWords:3*longWords]
+	end, begin := buf[3*longWords:][:4], buf[3*longWords+4:]
+	for i := range one {
+		one[i], two[i] = pattern(r.me, 1, i), pattern(r.me, 2, i)
+	}
+	for target := range r.size {
+		handles := []rma.Handle{
+			r.q.Put(one, r.w, target, first),
+			r.q.FetchAdd(r.w, target, last, 3),
+			r.q.Get(end, r.w, target, last-3),
+			r.q.FetchAdd(r.w, target, first, 5),
+			r.q.Put(two, r.w, target, first),
+			r.q.Get(begin, r.w, target, first),
+			r.q.CompareAndSwap(r.w, target, last, two[longWords-1], 7),
+			r.q.Get(all, r.w, target, first),
+			r.q.FetchAdd(r.w, target, first, 1),
+		}
+		want := []uint64{0, one[longWords-1], 0, one[0], 0, 0, two[longWords-1], 0, two[0]}
+		for i, h := range handles {
+			if got, err := r.finish(h); err != nil || got != want[i] {
+				return fmt.Errorf("operation %d on rank %d saw %d, not %d: %v", i, target, got,
+					want[i], err)
+			}
+		}
+		wantEnd := append(slices.Clone(one[longWords-4:longWords-1]), one[longWords-1]+3)
+		wantAll := append(slices.Clone(two[:longWords-1]), 7)
+		if !slices.Equal(end, wantEnd) || !slices.Equal(begin, two[:4]) ||
+			!slices.Equal(all, wantAll) {
+			return fmt.Errorf("gets on rank %d brought %v and %v, or a long one other words",
+				target, end, begin)
+		}
+	}
+	return nil
+}
+
 // handlesAreReused keeps a queue full for long, and takes results in any order.
 func handlesAreReused(r *rank) error {
 	expected := map[rma.Handle]uint64{}

@@ -81,6 +81,7 @@ var cases = []testCase{
 	{"Ranges", 1, 4 * rangeWords, ranges},
 	{"PutIsVisible", 1, 2 + messageWords, putIsVisible},
 	{"OrderInQueue", 1, 4, orderInQueue},
+	{"LongInOrder", 1, 4 * longWords, longInOrder},
 	{"HandlesAreReused", 1, queueDepth, handlesAreReused},
 	{"Done", 1, 4, done},
 	{"ManyWindows", 1, 1, manyWindows},
