@@ -236,13 +236,8 @@ static int swap(fh_job *job, int from, fh_parcel *p, int words) {
 	return dispatch(job, p, from, ANSWER, n);
 }
 
-// wake wakes the thread that waits for requests, if no other one can carry one out.
-static void wake(fh_job *job) {
-	if (job->inbox && !job->handling && !job->shippers)
-		pthread_cond_signal(&job->inboxNews);
-}
-
-// asked puts a request into the inbox.
+// asked puts a request into the inbox. It wakes the thread that waits for requests if no other one
+// takes it: the one that answers a request now takes the next one itself.
 static void asked(fh_job *job, int from, fh_parcel *p, int words) {
 	p->request = (fh_request){.request = p->in.words, .answer = p->out.words, .words = words,
 		.room = p->in.note.room, .window = p->in.note.window, .from = from};
@@ -251,7 +246,8 @@ static void asked(fh_job *job, int from, fh_parcel *p, int words) {
 	pthread_mutex_lock(&job->inboxLock);
 	*(job->inbox ? &job->inboxLast->next : &job->inbox) = p;
 	job->inboxLast = p;
-	wake(job);
+	if (!job->handling && !job->shippers)
+		pthread_cond_signal(&job->inboxNews);
 	pthread_mutex_unlock(&job->inboxLock);
 }
 
@@ -329,7 +325,6 @@ int fh_answer(fh_job *job, fh_request *r, int code, int words) {
 	fh_unlock();
 	pthread_mutex_lock(&job->inboxLock);
 	job->handling = 0;
-	wake(job);
 	pthread_mutex_unlock(&job->inboxLock);
 	return err;
 }
