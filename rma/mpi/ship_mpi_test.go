@@ -132,6 +132,7 @@ func shipRounds(ctx context.Context, job rma.Job, w rma.Window, seed, rounds int
 		var handles [depth]rma.Handle
 		var adds []rma.Handle
 		var to [depth]int
+		before, bytes := *q.Stats(), 8*job.Size() // of the atomics
 		for i := range depth {
 			at, room := 2*i*rma.MaxShipWords, size()
 			requests[i], to[i] = buf[at:at+size()], random.IntN(job.Size())
@@ -141,6 +142,7 @@ func shipRounds(ctx context.Context, job rma.Job, w rma.Window, seed, rounds int
 			}
 			requests[i][0] = uint64(random.IntN(room + 1))
 			handles[i] = q.Ship(requests[i], answers[i], w, to[i])
+			bytes += 8 * (len(requests[i]) + int(requests[i][0]))
 		}
 		for rank := range job.Size() {
 			adds = append(adds, q.FetchAdd(w, rank, 0, 1))
@@ -161,6 +163,9 @@ func shipRounds(ctx context.Context, job rma.Job, w rma.Window, seed, rounds int
 				}
 			}
 		}
+		if s := q.Stats().Since(before); s.Ships != depth || s.Bytes != uint64(bytes) {
+			return fmt.Errorf("%d requests of %d bytes are counted as %+v", depth, bytes, s)
+		}
 	}
 	return q.Close()
 }
@@ -171,6 +176,7 @@ type asker struct {
 	w       rma.Window
 	request rma.Buf
 	answer  rma.Buf
+	handles []rma.Handle // of start
 }
 
 func newAsker(job rma.Job, w rma.Window, depth int) (*asker, error) {
@@ -183,7 +189,7 @@ func newAsker(job rma.Job, w rma.Window, depth int) (*asker, error) {
 		return nil, err
 	}
 	buf[0] = 1
-	return &asker{q.(rma.Carrier), w, buf[:2], buf[2:]}, nil
+	return &asker{q: q.(rma.Carrier), w: w, request: buf[:2], answer: buf[2:]}, nil
 }
 
 // post ships one request whose answer is a word.
@@ -193,12 +199,31 @@ func (a *asker) post(i, rank int) rma.Handle {
 
 // ask does so and waits.
 func (a *asker) ask(ctx context.Context, rank int) error {
-	words, err := result(ctx, a.q, a.post(0, rank))
-	if want := mixed(a.w.Rank(), rank, 0, 1); err == nil && (words != 1 || a.answer[0] != want) {
-		return fmt.Errorf("%d words from rank %d, the first %x, want %x", words, rank,
-			a.answer[0], want)
+	return errors.Join(a.start(1, rank), a.finish(ctx, rank))
+}
+
+// start ships some.
+func (a *asker) start(n, rank int) error {
+	a.handles = nil
+	for i := range n {
+		a.handles = append(a.handles, a.post(i, rank))
 	}
-	return err
+	return a.q.Submit()
+}
+
+// finish checks their answers.
+func (a *asker) finish(ctx context.Context, rank int) error {
+	for i, h := range a.handles {
+		words, err := result(ctx, a.q, h)
+		if err != nil {
+			return err
+		}
+		if want := mixed(a.w.Rank(), rank, 0, 1); words != 1 || a.answer[i] != want {
+			return fmt.Errorf("%d words from rank %d, the first %x, want %x", words, rank,
+				a.answer[i], want)
+		}
+	}
+	return nil
 }
 
 // shipCompute has the last rank compute on all the processors that Go has, which is one, until
@@ -231,9 +256,10 @@ func shipCompute(argument string) error {
 }
 
 // shipCancel has ranks give up requests that the last rank holds up, more than it takes at once:
-// their queue closes before they are answered, and what is asked later is answered.
+// their queue closes before they are answered. What was asked before and what is asked later is
+// answered.
 func shipCancel(argument string) error {
-	const depth = 11
+	const kept, givenUp = 6, 11 // the former are more than may be on their way
 	proceed := make(chan struct{})
 	serve := func(job rma.Job) rma.Handler {
 		return func(from int, request, answer []uint64) int {
@@ -245,8 +271,18 @@ func shipCancel(argument string) error {
 	}
 	return shipped(argument, serve, func(ctx context.Context, job rma.Job, w rma.Window) error {
 		last := job.Size() - 1
+		var before, after *asker
 		if job.Rank() < last {
-			if err := giveUp(ctx, job, w, last, depth); err != nil {
+			var err error
+			if before, err = newAsker(job, w, kept); err != nil {
+				return err
+			}
+			if after, err = newAsker(job, w, 1); err != nil {
+				return err
+			}
+			err = errors.Join(before.start(kept, last), giveUp(ctx, job, w, last, givenUp),
+				after.start(1, last))
+			if err != nil {
 				return err
 			}
 		}
@@ -258,7 +294,13 @@ func shipCancel(argument string) error {
 		for rank := range job.Size() {
 			err = errors.Join(err, k.ask(ctx, rank))
 		}
-		return err
+		if job.Rank() == last || err != nil {
+			return err
+		}
+		if !after.q.Done(after.handles[0]) { // requests leave in order
+			return errors.New("a request waits, and one that came after is answered")
+		}
+		return errors.Join(before.finish(ctx, last), after.finish(ctx, last))
 	})
 }
 
@@ -267,16 +309,12 @@ func giveUp(ctx context.Context, job rma.Job, w rma.Window, rank, depth int) err
 	if err != nil {
 		return err
 	}
-	var handles []rma.Handle
-	for i := range depth {
-		handles = append(handles, k.post(i, rank))
-	}
-	if err := k.q.Submit(); err != nil {
+	if err := k.start(depth, rank); err != nil {
 		return err
 	}
 	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
-	if err := k.q.Wait(short, handles[0]); !errors.Is(err, context.DeadlineExceeded) {
+	if err := k.q.Wait(short, k.handles[0]); !errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("waiting for a rank that does not answer: %v", err)
 	}
 	return k.q.Close()
