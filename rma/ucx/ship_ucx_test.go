@@ -193,7 +193,11 @@ func TestServe(t *testing.T) {
 		step(func(int) error { return nil })
 		step(a.refused)
 		if job.Rank() == 1 {
+			w.Serve(mixer(1))
 			err = errors.Join(err, w.Close())
+			if !panics(func() { w.Serve(mixer(1)) }) {
+				t.Error("a closed window is served again")
+			}
 		}
 		if job.Rank() == 2 {
 			w.Serve(mixer(2))
@@ -206,6 +210,12 @@ func TestServe(t *testing.T) {
 		}
 		return errors.Join(err, a.q.Close())
 	})
+}
+
+func panics(fn func()) (panicked bool) {
+	defer func() { panicked = recover() != nil }()
+	fn()
+	return false
 }
 
 // Who ends to serve waits for the handler that is under way.
