@@ -11,6 +11,9 @@ MEASURED ?=
 # The packages whose tables are in the lab, internal/testkit/lab. Each has a test TestSoak.
 LAB = ./set ./cache ./index ./kv
 
+# go test with marks and mutants in place.
+OVERLAY = $(GO) run github.com/farhash/farhash/internal/testkit/overlay
+
 # A checkout that git refuses to read, say of another user, builds as well.
 VCS = $(shell git status >/dev/null 2>&1 || echo -buildvcs=false)
 
@@ -50,15 +53,16 @@ test-plain:
 # What shares memory between goroutines. Commands and measurements start other processes, which
 # the detector does not see.
 test-race:
-	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 30m $$($(GO) list ./... | \
-		grep -vE '/(cmd|clib|python|internal/(bench|calibrate|doctor|limit|testkit/torture))(/|$$)')
+	CGO_ENABLED=1 $(OVERLAY) -count=1 -race -timeout 30m $$($(GO) list ./... | \
+		grep -vE '/(cmd|clib|python|internal/(limit|testkit/torture))(/|$$)')
 
 test-lab: ## run the tables under random schedules, right versions and wrong ones
-	$(GO) test -count=1 -timeout 30m -tags invariants -run Lab $(LAB)
-	$(GO) -C eval test -count=1 -timeout 30m -tags invariants -run Lab ./ne/nessie
+	$(OVERLAY) -count=1 -timeout 30m -tags invariants -run Lab $(LAB)
+	cd eval && $(OVERLAY) -count=1 -timeout 30m -tags invariants -run Lab ./ne/nessie
 
 test-mutants: ## run the tests of each wrong version, which they must notice
-	$(GO) run ./internal/testkit/overlay -mutants ./...
+	$(OVERLAY) -mutants ./...
+	cd eval && $(OVERLAY) -mutants ./...
 
 # With UCX ranks that are processes on two hosts are killed, in place of simulated ones.
 soak: ## run random schedules and kills for SOAK (1h); ^C ends it and reports

@@ -193,8 +193,9 @@ func (p *parser) unknown(e xml.StartElement) error {
 				e.Name.Local, unfold)
 		case "net", "page", "place", "transition", "arc", "referencePlace", "referenceTransition",
 			"initialMarking", "inscription":
-			return p.errorf("found <%s> where it does not belong; nodes and arcs stand in a <page> of "+
-				"the <net>, initial markings in places, inscriptions in arcs", e.Name.Local)
+			return p.errorf("found <%s> where it does not belong; nodes and arcs stand in a "+
+				"<page> of the <net>, initial markings in places, inscriptions in arcs",
+				e.Name.Local)
 		}
 		e = xml.StartElement{}
 		for e.Name.Local == "" {

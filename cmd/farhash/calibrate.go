@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/internal/calibrate"
-	"github.com/farhash/farhash/internal/doctor"
+	"github.com/farhash/farhash/cmd/farhash/internal/calibrate"
+	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/replace"
 	"github.com/farhash/farhash/rma"
 )

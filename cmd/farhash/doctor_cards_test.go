@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/farhash/farhash/internal/doctor"
+	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/rma/ucx"
 )
 

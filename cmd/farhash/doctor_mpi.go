@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/internal/doctor"
+	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/mpi"
 	"github.com/farhash/farhash/rma/ucx"

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/farhash/farhash/internal/doctor"
+	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/launch"
 	"github.com/farhash/farhash/rma/ucx"
 )

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/doctor"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/ucx"
 	"github.com/farhash/farhash/ship"

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/farhash/farhash"
-	"github.com/farhash/farhash/internal/doctor"
+	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 )
 
 var update = flag.Bool("update", false, "write man/farhash.1")

@@ -9,7 +9,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
-	"github.com/farhash/farhash/internal/calibrate"
+	"github.com/farhash/farhash/cmd/farhash/internal/calibrate"
 	"github.com/farhash/farhash/readsize"
 )
 

@@ -27,7 +27,8 @@ func TestEveryPlaceOnce(t *testing.T) {
 
 // TestPlacesEndWithMemory: nothing behind the last place is read, nor behind the words.
 func TestPlacesEndWithMemory(t *testing.T) {
-	for _, n := range []int{1, aheadWords, aheadWords + 1, pieceWords + aheadWords, 3 * pieceWords} {
+	for _, n := range []int{1, aheadWords, aheadWords + 1, pieceWords + aheadWords,
+		3 * pieceWords} {
 		flat, places := guard.Slice[uint64](t, n), guard.Slice[uint64](t, n)
 		for i := range places {
 			places[i] = uint64(n - 1 - i)

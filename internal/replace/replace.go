@@ -54,8 +54,8 @@ func (is Format) check(path string) error {
 // lead to. special reports that it exists and is no regular file but, say, a device or a
 // pipe, which must be written to and not replaced. A folder is an error, and so are a file of
 // another format and a symbolic link that leads to nothing. If the link were replaced, the file
-// would be where it is not wanted. If the file were made that the link names, others who share the folder could choose which file
-// of the user's is made.
+// would be where it is not wanted. If the file were made that the link names, others who share the
+// folder could choose which file of the user's is made.
 func Target(path string, is Format) (target string, special bool, err error) {
 	info, err := os.Stat(path) // the system follows no links that it knows to be dangerous
 	if errors.Is(err, fs.ErrNotExist) {

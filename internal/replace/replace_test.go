@@ -36,7 +36,8 @@ func TestFile(t *testing.T) {
 		t.Errorf("the link was replaced: %v, %v", info, err)
 	}
 	failure := errors.New("no more")
-	if err := File(path, Format{}, func(w io.Writer) error { return failure }); !errors.Is(err, failure) {
+	err := File(path, Format{}, func(w io.Writer) error { return failure })
+	if !errors.Is(err, failure) {
 		t.Error(err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != "text of "+link {
@@ -46,7 +47,8 @@ func TestFile(t *testing.T) {
 		t.Errorf("files were left behind: %v", list)
 	}
 	for _, bad := range []string{folder, filepath.Join(folder, "none", "file")} {
-		if err := File(bad, Format{}, text("")); err == nil || strings.Contains(err.Error(), ".farhash-") {
+		err := File(bad, Format{}, text(""))
+		if err == nil || strings.Contains(err.Error(), ".farhash-") {
 			t.Errorf("writing to %s: %v", bad, err)
 		}
 	}
@@ -199,11 +201,13 @@ func TestTarget(t *testing.T) {
 	}
 	for path, want := range map[string]string{"void": "link to none, which is not there",
 		"void again": "link to void, which is not there", ".": "is a folder"} {
-		if got, _, err := Target(at(path), Format{}); err == nil || !strings.Contains(err.Error(), want) {
+		got, _, err := Target(at(path), Format{})
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s leads to %q, %v, want %q", path, got, err, want)
 		}
 	}
-	if got, special, err := Target(os.DevNull, Format{}); got != os.DevNull || !special || err != nil {
+	got, special, err := Target(os.DevNull, Format{})
+	if got != os.DevNull || !special || err != nil {
 		t.Errorf("%s, %v, %v", got, special, err)
 	}
 }

@@ -161,7 +161,8 @@ func marked(formula string) string {
 func TestReadPassesOver(t *testing.T) {
 	for _, text := range []string{
 		setOf(fine),
-		"\ufeff<?xml version='1.0'?>\n<!-- a --><!DOCTYPE property-set>" + setOf(fine) + "\n<!-- b -->\n",
+		"\ufeff<?xml version='1.0'?>\n<!-- a --><!DOCTYPE property-set>" + setOf(fine) +
+			"\n<!-- b -->\n",
 		setOf(`<property><id>p</id><description>of <i>a</i> or <id>q</id></description>
 <tags><is-structural>false</is-structural></tags><formula><place-bound>
 <place> a<!-- b --></place></place-bound></formula></property>`),
@@ -215,7 +216,7 @@ func TestReadWrong(t *testing.T) {
 
 		// What would be left out, or contradict what is answered.
 		{setOf(fine) + "\n" + setOf(fine),
-			"line 2: <property-set> follows the end of <property-set>; a file has one root element"},
+			"line 2: <property-set> follows the end of <property-set>; a file has one root"},
 		{setOf(fine) + "\nmore", `found the text "more" in the <file>`},
 		{"more" + setOf(fine), `line 1: found the text "more" in the <file>`},
 		{setOf(fine) + "<", "syntax error"},
@@ -238,6 +239,10 @@ func TestReadWrong(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.text, err, c.says)
 		}
 	}
+}
+
+// An error of a file names it.
+func TestReadWrongFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.xml")
 	if err := os.WriteFile(path, []byte(xmlOf("<until/>")), 0o600); err != nil {
 		t.Fatal(err)

@@ -65,8 +65,8 @@ func parse(r io.Reader) (*node, error) {
 				}
 				continue
 			case in == file && len(file.nodes) > 0:
-				return nil, fmt.Errorf("line %d: <%s> follows the end of <property-set>; a file has "+
-					"one root element", line, n.name)
+				return nil, fmt.Errorf("line %d: <%s> follows the end of <property-set>; a file "+
+					"has one root element", line, n.name)
 			case in == file && n.name != "property-set":
 				return nil, fmt.Errorf("line %d: the root element is <%s>, not <property-set>",
 					line, n.name)
@@ -92,7 +92,8 @@ func parse(r io.Reader) (*node, error) {
 		}
 	}
 	if len(file.nodes) == 0 {
-		return nil, errors.New("it is empty; give the properties of the net as the contest has them")
+		return nil, errors.New("it is empty; give the properties of the net as the contest has " +
+			"them")
 	}
 	return file.nodes[0], nil
 }

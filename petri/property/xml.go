@@ -52,8 +52,8 @@ func Read(net *petri.Net, r io.Reader) ([]Property, error) {
 			return nil, err
 		}
 		if line := lines[p.Name]; line > 0 {
-			return nil, fmt.Errorf("reading properties: line %d: the id %s is taken since line %d; "+
-				"ids must differ", at.line, p.Name, line)
+			return nil, fmt.Errorf("reading properties: line %d: the id %s is taken since line "+
+				"%d; ids must differ", at.line, p.Name, line)
 		}
 		lines[p.Name] = at.line
 		all = append(all, p)

@@ -17,7 +17,8 @@ func TestSlice(t *testing.T) {
 		words := Copy(t, make([]uint64, n))
 		words[0], words[n-1] = 1, 2
 		at := unsafe.Pointer(&words[0])
-		for offset, bad := range map[int]bool{-8: n == page, 0: false, 8*n - 8: false, 8 * n: true} {
+		for offset, bad := range map[int]bool{-8: n == page, 0: false, 8*n - 8: false,
+			8 * n: true} {
 			if got := faults(unsafe.Add(at, offset)); got != bad {
 				t.Errorf("%d words: at byte %d a read faults: %v", n, offset, got)
 			}

@@ -69,7 +69,8 @@ func moduleRoot() (string, error) {
 func overlayOf(root, folder string, static *mutant) (path string, err error) {
 	replace := map[string]string{}
 	write := func(path, text string) error {
-		replace[path] = filepath.Join(folder, fmt.Sprintf("%d_%s", len(replace), filepath.Base(path)))
+		name := fmt.Sprintf("%d_%s", len(replace), filepath.Base(path))
+		replace[path] = filepath.Join(folder, name)
 		return os.WriteFile(replace[path], []byte(text), 0o600)
 	}
 	var failed []error
@@ -86,8 +87,8 @@ func overlayOf(root, folder string, static *mutant) (path string, err error) {
 		return nil
 	})
 	inPlace := filepath.Join(root, "internal", "testkit", "mark", "in_place.go")
-	err = errors.Join(append(failed, err, write(inPlace, "package mark\n\nconst InPlace = true\n"))...)
-	if err != nil {
+	failed = append(failed, err, write(inPlace, "package mark\n\nconst InPlace = true\n"))
+	if err := errors.Join(failed...); err != nil {
 		return "", err
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
@@ -128,7 +129,9 @@ func overlayPackage(dir string, static *mutant, write func(path, text string) er
 	name := ""
 	for _, path := range paths {
 		changesIt := func(m *mutant) bool {
-			return slices.ContainsFunc(m.hunks, func(h hunk) bool { return h.file == filepath.Base(path) })
+			return slices.ContainsFunc(m.hunks, func(h hunk) bool {
+				return h.file == filepath.Base(path)
+			})
 		}
 		isGo := strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go")
 		if !isGo && !slices.ContainsFunc(mutants, changesIt) {

@@ -56,8 +56,8 @@ func readMutants(dir string) ([]*mutant, error) {
 	names := map[string]bool{}
 	for _, m := range all {
 		if m.test == "" || len(m.hunks) == 0 || names[m.name] {
-			return nil, fmt.Errorf("%s:%d: mutant %q has no test, changes nothing, or has the name "+
-				"of another", path, m.line, m.name)
+			return nil, fmt.Errorf("%s:%d: mutant %q has no test, changes nothing, or has the "+
+				"name of another", path, m.line, m.name)
 		}
 		names[m.name] = true
 	}
@@ -127,8 +127,8 @@ func (h *hunk) apply(text string) (string, error) {
 		}
 	}
 	if len(h.old) == 0 || times != 1 {
-		return "", fmt.Errorf("%s %s: the old lines stand there %d times:\n\t%s", h.file, h.function,
-			times, strings.Join(h.old, "\n\t"))
+		return "", fmt.Errorf("%s %s: the old lines stand there %d times:\n\t%s", h.file,
+			h.function, times, strings.Join(h.old, "\n\t"))
 	}
 	changed := append([]string{}, lines[:at]...)
 	changed = append(changed, h.new...)

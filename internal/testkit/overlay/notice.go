@@ -103,13 +103,15 @@ func compile(folder, overlay string, m *mutant) (string, error) {
 	}
 	f.Close()
 	tags := strings.TrimSpace("invariants " + m.tags)
-	cmd := command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-tags", tags, "-o", f.Name())
+	cmd := command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-tags", tags,
+		"-o", f.Name())
 	cmd.Dir = m.dir
 	if m.tags != "" {
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
 	}
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("the tests of %s with mutant %q do not compile: %w", m.dir, m.name, err)
+		return "", fmt.Errorf("the tests of %s with mutant %q do not compile: %w", m.dir, m.name,
+			err)
 	}
 	return f.Name(), nil
 }
@@ -123,9 +125,12 @@ func passes(binary string, mutants []*mutant, tags string) error {
 			continue
 		}
 		done[key] = true
-		if out, err := execute(binary, m, ""); err != nil || !ranTest(out) {
-			return fmt.Errorf("%s of %s does not run and pass without a mutant: %w\n%s", m.test, m.dir,
-				err, out)
+		out, err := execute(binary, m, "")
+		if err == nil && !ranTest(out) {
+			err = errors.New("no test runs")
+		}
+		if err != nil {
+			return fmt.Errorf("%s of %s without a mutant: %w\n%s", m.test, m.dir, err, out)
 		}
 	}
 	return nil

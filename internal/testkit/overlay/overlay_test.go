@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"go/parser"
 	"go/token"
 	"os"
@@ -68,37 +69,8 @@ test: TestOf
 +func of[K comparable, V any](k K, v V) (V, error) { return v, errors.New("") }
 `
 
-const overlaid = `package p
-
-func plain(a int, blank1_0 string) int { if overlayMutant0 { return plainoverlayMutant0(a, blank1_0) };
-	if a > 1 { overlayMark0.Hit()
-		return a
-	}
-	return 0
-}
-
-//go:noinline
-func (r *ring[T]) put(unnamed1 int, unnamed2 ...T) { if overlayMutant1 { r.putoverlayMutant1(unnamed1, unnamed2...); return };
-	r.n++
-}
-
-func of[K comparable, V any](k K, v V) (V, error) { if overlayMutant2 { return ofoverlayMutant2[K, V](k, v) }; return v, nil }
-
-func plainoverlayMutant0(a int, _ string) int {
-	if a > 2 { overlayMark0.Hit()
-		return a
-	}
-	return 0
-}
-
-//go:noinline
-func (r *ring[T]) putoverlayMutant1(int, ...T) {
-	r.n++
-	r.n++
-}
-
-func ofoverlayMutant2[K comparable, V any](k K, v V) (V, error) { return v, errors.New("") }
-`
+//go:embed testdata/overlaid.txt
+var overlaid string
 
 // folderOf is a package p with a file and mutants.
 func folderOf(t *testing.T, source, records string) string {

@@ -89,7 +89,8 @@ func (s *switches) withMutants(src source, mutants []*mutant) (string, error) {
 			calls += fmt.Sprintf(" if %s { %s };", sw, callOf(fn, copyName))
 		}
 		if calls != "" {
-			edits = append(edits, edit{offset(fn.Body.Lbrace) + 1, offset(fn.Body.Lbrace) + 1, calls})
+			at := offset(fn.Body.Lbrace) + 1
+			edits = append(edits, edit{at, at, calls})
 			edits = append(edits, namedParameters(fn, offset)...)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 func TestRun(t *testing.T) {
 	for _, hidden := range []bool{false, true} {
 		var results []Result
-		cfg := Config{SizeBytes: 1 << 18, Operations: 500, Batch: 64, Runs: 2}
+		cfg := Config{SizeBytes: 1 << 20, Operations: 500, Batch: 64, Runs: 2}
 		if hidden {
 			cfg.Operations = 0
 		}
@@ -45,11 +45,12 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// operations is how many a run has on two ranks with 256 KiB.
+// operations is how many a run has on two ranks with 1 MiB. In a smaller cache
+// puts that are in flight together would replace too many pairs of each other.
 func operations(is *Result, perRank int) int {
 	if perRank == 0 {
-		perRank = map[string]int{"set": 1 << 17 / 64, "index": 1 << 17 / 64,
-			"cache": 1 << 17 / 192 / 4, "kv": 1 << 17 / 256 / 3}[is.Table]
+		perRank = map[string]int{"set": 1 << 19 / 64, "index": 1 << 19 / 64,
+			"cache": 1 << 19 / 192 / 4, "kv": 1 << 19 / 256 / 3}[is.Table]
 	}
 	return 2 * perRank
 }
