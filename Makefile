@@ -125,7 +125,7 @@ spec-quick: # a part of it; nothing where there is no SPIN
 	spec/run quick
 	$(GO) test -count=1 -timeout 10m ./examples/check/findorput ./examples/check/mapprotocol -run 'Spin|Larger' -spin
 
-lint: ## check gofmt, go vet, staticcheck and the lengths of files, functions and lines
+lint: ## check gofmt, go vet, staticcheck and the lengths of functions and lines
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
 		echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
