@@ -39,7 +39,7 @@
 //	tags: ucx                build tags of the test
 //
 // A mutant of a function is behind a switch: the function is copied, the copy is changed, and the
-// function calls the copy where the environment variable FARHASH_MUTANT has the name of the mutant.
+// function calls the copy where the environment variable OVERLAY_MUTANT has the name of the mutant.
 // So a package is compiled once. What is no function (a constant, a type, assembly, C) has "file:"
 // and the file in place of "func:", and is compiled by itself.
 //

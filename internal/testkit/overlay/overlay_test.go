@@ -101,7 +101,7 @@ func TestSources(t *testing.T) {
 		t.Errorf("got\n%s", written["p.go"])
 	}
 	want := []string{`var overlayMark0 = mark.New("p: is large")`,
-		`var overlayMutant1 = os.Getenv("FARHASH_MUTANT") == "p: counts twice"`}
+		`var overlayMutant1 = os.Getenv("OVERLAY_MUTANT") == "p: counts twice"`}
 	for _, line := range want {
 		if !strings.Contains(written["overlay_variables.go"], line) {
 			t.Errorf("%s is missing in\n%s", line, written["overlay_variables.go"])
