@@ -38,7 +38,7 @@ func TestSeedDecides(t *testing.T) {
 		var log bytes.Buffer
 		opts := sim.Random(5, seed)
 		opts.Trace = &log
-		opts.Faults.KillEvery, opts.Faults.RestartNs = 100, 10_000
+		opts.Faults.KillEvery = 100
 		r, err := together(opts, 16, busy)
 		return r, fmt.Sprint(log.String(), r, err)
 	}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/internal/testkit/replay"
+	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/rmatest"
 	"github.com/farhash/farhash/rma/sim"
 )
 

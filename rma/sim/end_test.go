@@ -152,21 +152,21 @@ func TestFailedAfterClose(t *testing.T) {
 func TestBadOptions(t *testing.T) {
 	kill, cut, slow := sim.Kill{Rank: 2}, sim.Cut{A: 1, B: 1}, sim.Slow{Rank: 1}
 	for want, opts := range map[string]sim.Options{
-		"1 to 65536 ranks, not 0":       {},
-		"not 65537":                     {Ranks: sim.MaxRanks + 1},
-		"RanksPerHost":                  {Ranks: 1, RanksPerHost: -1},
-		"View":                          {Ranks: 1, View: sim.ViewAll + 1},
-		"TearNs":                        {Ranks: 1, TearNs: -1},
-		"MaxTimeNs must be 0 to 86400":  {Ranks: 1, MaxTimeNs: 1 << 62},
-		"StallEvery":                    {Ranks: 1, StallEvery: -1},
-		"Cost.LatencyNs":                {Ranks: 1, Cost: sim.Cost{LatencyNs: -1}},
-		"Cost.MessagesPerSecond":        {Ranks: 1, Cost: sim.Cost{MessagesPerSecond: 1e-302}},
-		"Cost.BytesPerNs":               {Ranks: 1, Cost: sim.Cost{LatencyNs: 1}},
-		"is no Kill of 2 ranks":         {Ranks: 2, Faults: sim.Faults{Kills: []sim.Kill{kill}}},
-		"is no Cut between two of 2":    {Ranks: 2, Faults: sim.Faults{Cuts: []sim.Cut{cut}}},
-		"is no Slow of 2 ranks":         {Ranks: 2, Faults: sim.Faults{Slow: []sim.Slow{slow}}},
-		"KillEvery -1 and MaxKills 0":   {Ranks: 2, Faults: sim.Faults{KillEvery: -1}},
-		"Faults.RestartNs must be 0 to": {Ranks: 2, Faults: sim.Faults{RestartNs: -5}},
+		"1 to 65536 ranks, not 0":      {},
+		"not 65537":                    {Ranks: sim.MaxRanks + 1},
+		"RanksPerHost":                 {Ranks: 1, RanksPerHost: -1},
+		"View":                         {Ranks: 1, View: sim.ViewAll + 1},
+		"TearNs":                       {Ranks: 1, TearNs: -1},
+		"MaxTimeNs must be 0 to 86400": {Ranks: 1, MaxTimeNs: 1 << 62},
+		"StallEvery":                   {Ranks: 1, StallEvery: -1},
+		"Cost.LatencyNs":               {Ranks: 1, Cost: sim.Cost{LatencyNs: -1}},
+		"Cost.MessagesPerSecond":       {Ranks: 1, Cost: sim.Cost{MessagesPerSecond: 1e-302}},
+		"Cost.BytesPerNs":              {Ranks: 1, Cost: sim.Cost{LatencyNs: 1}},
+		"is no Kill of 2 ranks":        {Ranks: 2, Faults: sim.Faults{Kills: []sim.Kill{kill}}},
+		"is no Cut between two of 2":   {Ranks: 2, Faults: sim.Faults{Cuts: []sim.Cut{cut}}},
+		"is no Slow of 2 ranks":        {Ranks: 2, Faults: sim.Faults{Slow: []sim.Slow{slow}}},
+		"KillEvery -1 and MaxKills 0":  {Ranks: 2, Faults: sim.Faults{KillEvery: -1}},
+		"Faults.RetryNs must be 0 to":  {Ranks: 2, Faults: sim.Faults{RetryNs: -5}},
 	} {
 		_, err := sim.Run(opts, func(rma.Job) error { return errors.New("was run") })
 		mentions(t, err, "sim: ", want)

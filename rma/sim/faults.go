@@ -9,11 +9,9 @@ import (
 type Faults struct {
 	Kills []Kill
 	// One call of the engine in KillEvery kills the rank that makes it, 0 for none, and
-	// at most MaxKills do; 0 means all ranks but one. A rank so killed starts again
-	// after RestartNs, if that is not 0.
+	// at most MaxKills do; 0 means all ranks but one.
 	KillEvery int
 	MaxKills  int
-	RestartNs int64
 	// MemorySurvives: operations on the memory of a killed rank succeed as before, as in
 	// memory that the ranks of a host share. Otherwise they fail.
 	MemorySurvives bool
@@ -41,14 +39,9 @@ const (
 type Kill struct {
 	Rank int
 	// AtCall is the call of the engine, counted from 1, in which it dies, before that
-	// call does anything. When 0 it dies at AtNs instead. The second Kill with AtCall
-	// of a rank is for its second incarnation, and so on.
+	// call does anything. When 0 it dies at AtNs instead.
 	AtCall uint64
 	AtNs   int64
-	// RestartNs is the time after which the rank's function is called again, as in a new
-	// process; 0 means never. Its collective calls fail, and its old memory stays as it
-	// is for the others.
-	RestartNs int64
 }
 
 // Cut is a link between two hosts that transmits nothing for a time. Messages that would leave then
@@ -70,8 +63,7 @@ type Slow struct {
 func (f *Faults) check(o Options) error {
 	hosts := (o.Ranks + o.RanksPerHost - 1) / o.RanksPerHost
 	for _, k := range f.Kills {
-		if k.Rank < 0 || k.Rank >= o.Ranks || k.AtNs < 0 || k.AtNs > MaxNs ||
-			k.RestartNs < 0 || k.RestartNs > MaxNs {
+		if k.Rank < 0 || k.Rank >= o.Ranks || k.AtNs < 0 || k.AtNs > MaxNs {
 			return fmt.Errorf("sim: %+v is no Kill of %d ranks", k, o.Ranks)
 		}
 	}
@@ -94,18 +86,14 @@ func (f *Faults) check(o Options) error {
 	return nil
 }
 
-// deadlyCall is the kill in a call of the engine that ends an incarnation of a rank, nil for none.
-func (f *Faults) deadlyCall(rank, incarnation int) *Kill {
-	for i := range f.Kills {
-		k := &f.Kills[i]
-		if k.Rank == rank && k.AtCall > 0 {
-			if incarnation == 0 {
-				return k
-			}
-			incarnation--
+// deadlyCall is the first call of the engine in which a rank is killed, 0 for none.
+func (f *Faults) deadlyCall(rank int) (first uint64) {
+	for _, k := range f.Kills {
+		if k.Rank == rank && k.AtCall > 0 && (first == 0 || k.AtCall < first) {
+			first = k.AtCall
 		}
 	}
-	return nil
+	return first
 }
 
 // plan is the faults in the units of the scheduler.
@@ -165,48 +153,32 @@ func (c *cluster) makePlan() {
 // drawKill kills the rank in its present call if the options or chance say so.
 func (c *cluster) drawKill(r *rank) {
 	p := &c.plan
-	if r.kill != nil && r.calls == r.kill.AtCall {
-		c.strike(r.kill)
+	if r.calls == r.deadlyCall {
+		c.strike(r)
 	} else if p.killsLeft > 0 && c.chance(c.opts.Faults.KillEvery) {
 		p.killsLeft--
-		c.strike(&Kill{Rank: r.id, RestartNs: c.opts.Faults.RestartNs})
+		c.strike(r)
 	}
 }
 
 // strike ends a rank: it is unwound as soon as it is its turn, and does nothing more.
-func (c *cluster) strike(k *Kill) {
-	r := c.ranks[k.Rank]
+func (c *cluster) strike(r *rank) {
 	if r.dead || r.ended {
 		return
 	}
 	c.trace("rank %d is killed in its call %d", r.id, r.calls)
 	c.report.Kills++
 	r.dead, r.diedAt = true, c.now
-	if k.RestartNs > 0 {
-		c.scheduleTurn(c.now+instant(k.RestartNs)*nanosecond, restart, r)
-	} else {
-		c.alive--
-	}
+	c.alive--
 	if r != c.current {
 		c.wakeAt(r, c.now)
 	}
 	r.leave(true)
 }
 
-// restart begins a new incarnation of a rank that was killed.
-func (c *cluster) restart(id int) {
-	before := c.ranks[id]
-	c.report.Restarts++
-	c.trace("rank %d starts again", id)
-	r := newRank(c, id, before.incarnation+1)
-	r.failed = true
-	c.begin(r)
-}
-
 // memoryLost reports whether a rank's memory has gone with it.
 func (c *cluster) memoryLost(id int) bool {
-	r := c.ranks[id]
-	return (r.incarnation > 0 || r.dead) && !c.opts.Faults.MemorySurvives
+	return c.ranks[id].dead && !c.opts.Faults.MemorySurvives
 }
 
 // departure is when a message that is ready to leave at a moment can leave, and

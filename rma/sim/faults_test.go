@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/replay"
@@ -228,73 +227,11 @@ func TestKilledPutArrivesInPart(t *testing.T) {
 	}
 }
 
-// A rank that is started again knows it, and cannot take part in collective calls.
-func TestRestart(t *testing.T) {
-	incarnations, barrier := 0, error(nil)
-	opts := sim.Options{Ranks: 2, Faults: sim.Faults{Kills: []sim.Kill{
-		{Rank: 1, AtCall: 10, RestartNs: 1000}, {Rank: 1, AtCall: 2, RestartNs: 1000}}}}
-	r, err := sim.Run(opts, func(job rma.Job) error {
-		j := job.(*sim.Job)
-		if j.Rank() == 1 {
-			incarnations++
-			if j.Incarnation() != incarnations-1 {
-				t.Errorf("incarnation %d is said to be %d", incarnations-1, j.Incarnation())
-			}
-		}
-		j.Sleep(10)
-		if j.Incarnation() == 2 {
-			barrier = j.Barrier(t.Context())
-			return nil
-		}
-		for range 20 {
-			j.Sleep(1000)
-		}
-		if got := fmt.Sprint(j.Failed()); got != "[1]" {
-			t.Errorf("failed are %v, want [1] though it has been started again", got)
-		}
-		return nil
-	})
-	if err != nil || incarnations != 3 || r.Kills != 2 || r.Restarts != 2 {
-		t.Errorf("%v; %d incarnations; %v", err, incarnations, r)
-	}
-	var gone *rma.RankError
-	if !errors.As(barrier, &gone) || gone.Rank != 1 ||
-		!strings.Contains(barrier.Error(), "started again") {
-		t.Errorf("a Barrier of a rank that was started again: %v", barrier)
-	}
-}
-
-// What wakes a rank does not wake the one that is started again in its place.
-func TestRestartedRankSleepsUndisturbed(t *testing.T) {
-	opts := sim.Options{Ranks: 2, Faults: sim.Faults{Kills: []sim.Kill{
-		{AtNs: 50_000, RestartNs: 1000}}}}
-	incarnations := 0
-	_, err := sim.Run(opts, func(job rma.Job) error {
-		j := job.(*sim.Job)
-		for j.Rank() == 1 && j.NowNs() < 2_000_000 { // so that rank 0 does not run alone
-			j.Sleep(1000)
-		}
-		if j.Rank() == 1 {
-			return nil
-		}
-		incarnations++
-		begin := j.NowNs()
-		j.Sleep(1_000_000)
-		if took := j.NowNs() - begin; took != 1_000_000 {
-			t.Errorf("incarnation %d slept for %d ns", j.Incarnation(), took)
-		}
-		return nil
-	})
-	if err != nil || incarnations != 2 {
-		t.Errorf("%v; %d incarnations", err, incarnations)
-	}
-}
-
 func TestKillsByChance(t *testing.T) {
 	kills := uint64(0)
 	replay.Seeds(t, 20, func(t *testing.T, seed uint64) {
 		opts := sim.Options{Ranks: 8, Seed: seed, Faults: sim.Faults{KillEvery: 50, MaxKills: 3,
-			RestartNs: 1 + int64(seed%2)*1000, MemorySurvives: true}}
+			MemorySurvives: true}}
 		r, err := together(opts, 1, func(m *member) error {
 			for range 300 {
 				if _, err := m.add(0, 0, 1); err != nil {
@@ -307,8 +244,8 @@ func TestKillsByChance(t *testing.T) {
 		if err != nil && !errors.As(err, &gone) {
 			t.Error(err)
 		}
-		if r.Kills > 3 || r.Restarts != r.Kills {
-			t.Errorf("%d kills, want up to 3, and %d restarts", r.Kills, r.Restarts)
+		if r.Kills > 3 {
+			t.Errorf("%d kills, want up to 3", r.Kills)
 		}
 		kills += r.Kills
 	})

@@ -19,9 +19,6 @@ var _ rma.Job = (*Job)(nil)
 func (j *Job) Rank() int { return j.r.id }
 func (j *Job) Size() int { return len(j.r.c.ranks) }
 
-// Incarnation is 0, and 1 more each time that the rank starts again after it was killed.
-func (j *Job) Incarnation() int { return j.r.incarnation }
-
 // NowNs is the virtual time in nanoseconds. What other ranks have done by then has
 // happened.
 func (j *Job) NowNs() int64 {
@@ -47,9 +44,9 @@ func (j *Job) Compute(ns int64) {
 // duration keeps clocks from overflowing: no sleep is longer than MaxNs.
 func duration(ns int64) instant { return instant(min(max(ns, 0), MaxNs)) * nanosecond }
 
-// Rand returns a source of random numbers that the seed, the rank and its incarnation decide.
+// Rand returns a source of random numbers that the seed and the rank decide.
 func (j *Job) Rand() *rand.Rand {
-	return rand.New(rand.NewPCG(j.r.c.opts.Seed, uint64(j.r.id)<<32|uint64(j.r.incarnation)))
+	return rand.New(rand.NewPCG(j.r.c.opts.Seed, uint64(j.r.id)<<32))
 }
 
 // NewWindow makes a window over memory of this process.

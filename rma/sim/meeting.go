@@ -58,10 +58,6 @@ func (r *rank) meet(ctx context.Context, k call) (*segments, error) {
 	if r.left {
 		return nil, errClosed
 	}
-	if r.incarnation > 0 {
-		return nil, fmt.Errorf("sim: rank %d has been started again and is not part of the "+
-			"job's collective calls any more: %w", r.id, &rma.RankError{Rank: r.id})
-	}
 	if r.broken != nil {
 		return nil, r.broken
 	}

@@ -88,7 +88,7 @@ func (o Options) complete() (Options, error) {
 		ns   int64
 	}{{"TearNs", o.TearNs}, {"JitterNs", o.JitterNs}, {"StallNs", o.StallNs},
 		{"MaxTimeNs", o.MaxTimeNs}, {"Faults.DetectNs", o.Faults.DetectNs},
-		{"Faults.RetryNs", o.Faults.RetryNs}, {"Faults.RestartNs", o.Faults.RestartNs}} {
+		{"Faults.RetryNs", o.Faults.RetryNs}} {
 		if d.ns < 0 || d.ns > MaxNs {
 			return o, fmt.Errorf("sim: %s must be 0 to %d, not %d", d.name, int64(MaxNs), d.ns)
 		}

@@ -6,13 +6,11 @@ import (
 	"runtime/debug"
 )
 
-// rank is one incarnation of a rank: its function is a coroutine that runs while the scheduler
-// waits. A rank that is killed and starts again is another rank value.
+// rank is a rank: its function is a coroutine that runs while the scheduler waits.
 type rank struct {
-	c           *cluster
-	id          int
-	incarnation int // 0, and 1 more each time that the rank starts again
-	job         *Job
+	c   *cluster
+	id  int
+	job *Job
 
 	next  func() (struct{}, bool)
 	stop  func()
@@ -23,28 +21,29 @@ type rank struct {
 	blocked bool    // it waits for waiting to be over, and nothing else will wake it
 	waiting waiting
 	checkIn instant // until it next examines the context of a collective call
-	calls   uint64  // of the engine, in this incarnation
+	calls   uint64  // of the engine
 	last    place   // of the operation posted last
 	dead    bool    // killed, or the run is over: it is to unwind
 	ended   bool    // its function has returned or is unwound
 	err     error
 	slow    float64 // factor of its processor's time
-	kill    *Kill   // in one of its calls, nil for none
 	diedAt  instant
+
+	deadlyCall uint64 // in which it is killed, 0 for none
 
 	arrivals int   // collective calls that it made
 	broken   error // why it can make no more
 	left     bool  // its job is closed
-	failed   bool  // it died, in this incarnation or before
+	failed   bool  // it died
 }
 
 // unwinding is the panic by which a rank leaves its function when it is killed.
 type unwinding struct{ rank int }
 
-func newRank(c *cluster, id, incarnation int) *rank {
-	r := &rank{c: c, id: id, incarnation: incarnation, slow: c.plan.slow[id]}
+func newRank(c *cluster, id int) *rank {
+	r := &rank{c: c, id: id, slow: c.plan.slow[id],
+		deadlyCall: c.opts.Faults.deadlyCall(id)}
 	r.job = &Job{r: r}
-	r.kill = c.opts.Faults.deadlyCall(id, incarnation)
 	r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
 		r.yield = yield
 		r.main()

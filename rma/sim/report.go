@@ -19,7 +19,6 @@ type Report struct {
 	Held     uint64 // messages that waited for a link that was cut
 	Lost     uint64 // operations that got no answer or were lost with their rank
 	Kills    uint64
-	Restarts uint64
 }
 
 // Add adds the counts of another run; Seed and Trace are kept.
@@ -38,16 +37,15 @@ func (r *Report) Add(s Report) {
 	r.Held += s.Held
 	r.Lost += s.Lost
 	r.Kills += s.Kills
-	r.Restarts += s.Restarts
 }
 
 // String is a summary in one line.
 func (r Report) String() string {
 	return fmt.Sprintf("%d ns: %d gets, %d puts, %d compare-and-swaps, %d fetch-and-adds; "+
 		"%d events, %d turns, %d messages of %d bytes; %d torn, %d stalls, %d held, %d lost, "+
-		"%d kills, %d restarts", r.TimeNs, r.Gets, r.Puts, r.CompareAndSwaps, r.FetchAdds,
+		"%d kills", r.TimeNs, r.Gets, r.Puts, r.CompareAndSwaps, r.FetchAdds,
 		r.Events, r.Turns, r.Messages, r.Bytes, r.Torn, r.Stalls, r.Held, r.Lost,
-		r.Kills, r.Restarts)
+		r.Kills)
 }
 
 // describe says what an event is, for the trace.

@@ -20,7 +20,6 @@ const (
 	checkContext             // of a rank in a collective call, if it is still that stop
 	expire                   // the n-th deadline is over
 	strike                   // the n-th kill of the options
-	restart                  // a rank starts again
 	request                  // the first byte of a request is at its target
 	execute                  // the request has been received
 	exchange                 // an atomic reads its word, to write it at once or later
@@ -30,7 +29,7 @@ const (
 	fail                     // the origin gives up
 )
 
-var kindNames = [...]string{"wake", "check context", "expire", "strike", "restart", "request",
+var kindNames = [...]string{"wake", "check context", "expire", "strike", "request",
 	"execute", "exchange", "apply", "response", "complete", "fail"}
 
 // event is something that happens at a moment.
@@ -157,9 +156,7 @@ func (c *cluster) happen(e *event) {
 	case expire:
 		c.deadlines[e.n].expire()
 	case strike:
-		c.strike(&c.opts.Faults.Kills[e.n])
-	case restart:
-		c.restart(int(e.rank))
+		c.strike(c.ranks[c.opts.Faults.Kills[e.n].Rank])
 	case request:
 		c.arrive(e.op, execute)
 	case execute:

@@ -78,16 +78,10 @@ func newCluster(opts Options, fn func(job rma.Job) error) *cluster {
 	c.meeting.calls = make([]call, opts.Ranks)
 	c.makePlan()
 	for id := range c.ranks {
-		c.begin(newRank(c, id, 0))
+		c.ranks[id] = newRank(c, id)
+		c.scheduleTurn(0, wake, c.ranks[id])
 	}
 	return c
-}
-
-// begin has a rank run for the first time.
-func (c *cluster) begin(r *rank) {
-	c.ranks[r.id] = r
-	r.clock = c.now
-	c.scheduleTurn(c.now, wake, r)
 }
 
 // unwind ends the ranks that have not ended by themselves.
