@@ -74,7 +74,7 @@ func AllSucceeded(ctx context.Context, job Job, what string, mine error) error {
 	}
 	var other error
 	if rank >= 0 {
-		other = PeerFailed(what, rank, missed, job.Rank())
+		other = peerFailed(what, rank, missed, job.Rank())
 	}
 	err = v.leave(ctx, nil, nil)
 	if mine != nil {
@@ -99,7 +99,7 @@ type vote struct {
 	window Window
 	cells  *Cells
 	// at is the offset of the word of rank 0 with the lowest rank that objects, plus 1; 0: none.
-	// From bit missedShift on it has MissedBy of that rank's error.
+	// From bit missedShift on it has missedBy of that rank's error.
 	at int
 }
 
@@ -118,11 +118,11 @@ func newVote(ctx context.Context, job Job, what string, words int) (*vote, error
 	return &vote{job: job, window: w, cells: cells, at: words}, nil
 }
 
-// lowest returns the lowest rank that objects, -1 if none does, and MissedBy of its error.
+// lowest returns the lowest rank that objects, -1 if none does, and missedBy of its error.
 // Collective.
 func (v *vote) lowest(ctx context.Context, objection error) (rank int, missed uint32, err error) {
 	if objection != nil {
-		err = v.object(ctx, uint64(MissedBy(objection)))
+		err = v.object(ctx, uint64(missedBy(objection)))
 	}
 	if err := joinErrors(err, v.job.Barrier(ctx)); err != nil {
 		return -1, 0, err
@@ -178,4 +178,27 @@ func (v *vote) leave(ctx context.Context, outcome, err error) error {
 func (v *vote) close() {
 	_ = v.cells.Close()
 	_ = v.window.Close()
+}
+
+// missedBy is 1 + the rank whose death err reports; 0: it reports none.
+func missedBy(err error) uint32 {
+	var gone *RankError
+	if errors.As(err, &gone) && !gone.Left {
+		return uint32(gone.Rank) + 1
+	}
+	return 0
+}
+
+// peerFailed is the error that rank self returns after the failure of a peer. missed is [missedBy]
+// of the peer's error. Where the peer reports the death of self, self reports that of the peer.
+func peerFailed(what string, peer int, missed uint32, self int) *PeerError {
+	e := &PeerError{What: what, Rank: peer}
+	switch missed {
+	case 0:
+	case uint32(self) + 1:
+		e.Lost = &RankError{Rank: peer}
+	default:
+		e.Lost = &RankError{Rank: int(missed) - 1}
+	}
+	return e
 }

@@ -97,6 +97,6 @@
 //	rma/ucx    ranks are processes on many hosts, connected by UCX
 //	rma/sim    ranks are simulated in virtual time
 //
-// Package rma/rmatest has the tests that every engine must pass. An engine that ships requests
-// implements [Server] and [Carrier].
+// Every engine passes the tests of internal/testkit/rmatest. One that ships requests implements
+// [Server] and [Carrier].
 package rma

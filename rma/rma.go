@@ -170,26 +170,3 @@ func (e *PeerError) Unwrap() error {
 	}
 	return e.Lost
 }
-
-// MissedBy is 1 + the rank whose death err reports; 0: it reports none.
-func MissedBy(err error) uint32 {
-	var gone *RankError
-	if errors.As(err, &gone) && !gone.Left {
-		return uint32(gone.Rank) + 1
-	}
-	return 0
-}
-
-// PeerFailed is the error that rank self returns after the failure of a peer. missed is [MissedBy]
-// of the peer's error. Where the peer reports the death of self, self reports that of the peer.
-func PeerFailed(what string, peer int, missed uint32, self int) *PeerError {
-	e := &PeerError{What: what, Rank: peer}
-	switch missed {
-	case 0:
-	case uint32(self) + 1:
-		e.Lost = &RankError{Rank: peer}
-	default:
-		e.Lost = &RankError{Rank: int(missed) - 1}
-	}
-	return e
-}

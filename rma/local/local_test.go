@@ -11,8 +11,8 @@ import (
 
 	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/rmatest"
 )
 
 func TestConformance(t *testing.T) {

@@ -22,8 +22,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/rmatest"
 )
 
 // hangGuard ends what would never end. No test that passes comes near it.

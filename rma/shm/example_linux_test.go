@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/rmatest"
 	"github.com/farhash/farhash/rma/shm"
 )
 

@@ -9,6 +9,7 @@ import "C"
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -228,10 +229,15 @@ func (j *Job) Exchange(ctx context.Context, mine direct.Values) ([]direct.Values
 // share sends mine to every rank and returns what each rank sent, unless one has failed.
 func (j *Job) share(ctx context.Context, what string, mine []byte, failed error) (
 	[][]byte, error) {
+	missed := 0 // 1 + the rank whose death is the reason; 0: it is another one
+	var gone *rma.RankError
+	if errors.As(failed, &gone) && !gone.Left {
+		missed = gone.Rank + 1
+	}
 	if failed != nil {
 		mine = nil
 	}
-	head := binary.LittleEndian.AppendUint32([]byte{flag(failed != nil)}, rma.MissedBy(failed))
+	head := binary.LittleEndian.AppendUint32([]byte{flag(failed != nil)}, uint32(missed))
 	all, err := j.star.Gather(ctx, append(head, mine...))
 	if failed != nil {
 		return nil, failed
@@ -248,13 +254,26 @@ func (j *Job) share(ctx context.Context, what string, mine []byte, failed error)
 		}
 		ok := len(payload) >= len(head) && payload[0] == 0
 		if !ok && (failure == nil || failure.Lost == nil) {
-			failure = rma.PeerFailed("rma/ucx: "+what, rank, missed, j.rank)
+			failure = j.peerFailed("rma/ucx: "+what, rank, int(missed))
 		}
 	}
 	if failure != nil {
 		return nil, failure
 	}
 	return all, nil
+}
+
+// peerFailed is the error of this rank after the failure of another one, which has missed a rank.
+func (j *Job) peerFailed(what string, peer, missed int) *rma.PeerError {
+	lost := missed - 1
+	if lost == j.rank { // each has lost the other
+		lost = peer
+	}
+	failure := &rma.PeerError{What: what, Rank: peer}
+	if lost >= 0 {
+		failure.Lost = &rma.RankError{Rank: lost}
+	}
+	return failure
 }
 
 func flag(yes bool) byte {

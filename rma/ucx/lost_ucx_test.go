@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/star"
-	"github.com/farhash/farhash/rma/rmatest"
 )
 
 // blames checks that err says that a rank has died, and of no other one that it has.

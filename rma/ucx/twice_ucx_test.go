@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
-	"github.com/farhash/farhash/rma/rmatest"
 )
 
 // A process joins one job after the other at one rendezvous, but not the next one before it has

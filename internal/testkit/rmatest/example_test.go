@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/rma/rmatest"
 	"github.com/farhash/farhash/rma/shm"
 )
 
