@@ -3,12 +3,12 @@ package explore
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
 )
@@ -63,6 +63,61 @@ func (e *OtherModelError) Error() string {
 		e.Path, e.Have, e.Want)
 }
 
+// Saved is a whole checkpoint on disk.
+type Saved struct {
+	Path   string // empty: there is none
+	States uint64 // that had been found
+}
+
+// latest is the checkpoint to resume from when memory is lost: the one that this search writes,
+// or else the one that it began with. The file itself is read, as ranks may have been lost while it
+// was replaced.
+func (s *search) latest() Saved {
+	for _, path := range []string{s.opts.Checkpoint, s.opts.Resume} {
+		var c checkpoint
+		if path != "" && s.readCheckpoint(path, &c) == nil {
+			return Saved{path, c.Created[0] + c.Created[1]}
+		}
+	}
+	return Saved{}
+}
+
+// readCheckpoint reads what the header of a checkpoint says.
+func (s *search) readCheckpoint(path string, c *checkpoint) error {
+	r, err := archive.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return s.accept(path, c, r.Description)
+}
+
+// accept refuses a description of another search.
+func (s *search) accept(path string, c *checkpoint, description []byte) error {
+	err := json.Unmarshal(description, c)
+	switch {
+	case err == nil && c.Kind == fingerprintKind && !s.fingerprints():
+		return fmt.Errorf("explore: %s has fingerprints of states; resume it with encoding %q",
+			path, EncodingFingerprint)
+	case err == nil && c.Kind == checkpointKind && s.fingerprints():
+		return fmt.Errorf("explore: %s has the states themselves; resume it without encoding %q",
+			path, EncodingFingerprint)
+	case err != nil || c.Kind != s.checkpointKind():
+		return fmt.Errorf("explore: %s is no checkpoint of an exploration, but something else "+
+			"that farhash has saved", path)
+	case c.Model != s.opts.ModelID || c.StateWords != s.model.StateWords():
+		return &OtherModelError{Path: path, Have: c.Model, Want: s.opts.ModelID}
+	case c.Order != s.opts.Order:
+		return fmt.Errorf("explore: %s is a checkpoint of order %q, not %q", path,
+			c.Order, s.opts.Order)
+	case len(c.Findings) != s.findings:
+		return fmt.Errorf("explore: %s has %s, and the model %d: it is of another model, or an "+
+			"older one; search from the beginning", path,
+			plural.Of(len(c.Findings), "finding"), s.findings)
+	}
+	return nil
+}
+
 // tryCheckpoint finds out whether checkpoints can be written. Collective.
 func (s *search) tryCheckpoint(ctx context.Context) error {
 	path := s.opts.Checkpoint
@@ -74,45 +129,6 @@ func (s *search) tryCheckpoint(ctx context.Context) error {
 		return err
 	}
 	return archive.Try(ctx, s.job, path, archive.Exploration)
-}
-
-// checkpointDue has all ranks write a checkpoint when it is time. Only a rank with a
-// block that is not done asks, so that the search cannot end meanwhile.
-func (w *worker) checkpointDue(ctx context.Context) error {
-	if w.opts.Checkpoint == "" || time.Since(w.saved) < w.opts.CheckpointEvery {
-		return nil
-	}
-	if err := w.control.ask(ctx, w.generation, commandSave, 0); err != nil {
-		return err
-	}
-	return w.obey(ctx, ctx)
-}
-
-// saveTogether writes a checkpoint with all ranks. A checkpoint that cannot be written
-// is reported and the search goes on: the one before it is still there.
-func (w *worker) saveTogether(ctx context.Context) error {
-	w.countDone()
-	err := w.publish(ctx)
-	if err == nil {
-		err = w.job.Barrier(ctx) // nobody moves blocks any more, and all have published
-	}
-	if err == nil {
-		// Another rank may have moved the level on just before it came here: what this one
-		// has found for the next level is then for the present one.
-		err = w.seeLevel(ctx)
-	}
-	if err == nil {
-		err = w.save(ctx)
-	}
-	if w.missing(err) {
-		return errStopped
-	}
-	var peer *rma.PeerError // that rank reports the cause itself
-	if err != nil && w.opts.Warn != nil && (w.job.Rank() == 0 || !errors.As(err, &peer)) {
-		w.opts.Warn(fmt.Errorf("no checkpoint was written: %w", err))
-	}
-	w.saved = time.Now()
-	return w.obeyed(ctx, commandSave, 0)
 }
 
 // save writes this rank's part.
@@ -170,7 +186,7 @@ func (w *worker) eachWaiting(ctx context.Context,
 func (w *worker) describe(ctx context.Context) ([]byte, error) {
 	c := checkpoint{Kind: w.checkpointKind(), Model: w.opts.ModelID,
 		StateWords: w.model.StateWords(), Order: w.opts.Order, Level: w.level,
-		ElapsedMillis: w.elapsed().Milliseconds()}
+		ElapsedMillis: time.Since(w.started).Milliseconds()}
 	for _, sum := range []struct {
 		cell int
 		to   *uint64
@@ -246,31 +262,6 @@ func (s *search) recordWords(section uint32) int {
 	return s.words
 }
 
-// complete refuses a checkpoint whose states do not agree with its counters: a search that goes on
-// with it would wait for ever for the missing ones.
-func (w *worker) complete(ctx context.Context, c *checkpoint) error {
-	loaded, err := w.control.Sum(ctx, cellLoaded)
-	if err != nil {
-		return err
-	}
-	if created := c.Created[0] + c.Created[1]; loaded != created {
-		return fmt.Errorf("explore: %s is not complete: it has %d of %d states", w.opts.Resume,
-			loaded, created)
-	}
-	for ahead := range uint64(2) { // the present level and the next one
-		waiting, err := w.control.Sum(ctx, cellWaiting+int(ahead))
-		if err != nil {
-			return err
-		}
-		parity := (c.Level + ahead) % 2
-		if want := c.Created[parity] - c.Done[parity]; waiting != want {
-			return fmt.Errorf("explore: %s is not complete: it has %d of %d states that wait "+
-				"for level %d", w.opts.Resume, waiting, want, c.Level+ahead)
-		}
-	}
-	return nil
-}
-
 // growFor gives the set room for the states of a checkpoint before they come.
 func (w *worker) growFor(ctx context.Context, c *checkpoint) error {
 	states, nodes := c.Created[0]+c.Created[1], c.Nodes
@@ -330,6 +321,31 @@ func (w *worker) reinsert(ctx context.Context, section uint32, payload []byte) e
 	return err
 }
 
+// complete refuses a checkpoint whose states do not agree with its counters: a search that goes on
+// with it would wait for ever for the missing ones.
+func (w *worker) complete(ctx context.Context, c *checkpoint) error {
+	loaded, err := w.control.Sum(ctx, cellLoaded)
+	if err != nil {
+		return err
+	}
+	if created := c.Created[0] + c.Created[1]; loaded != created {
+		return fmt.Errorf("explore: %s is not complete: it has %d of %d states", w.opts.Resume,
+			loaded, created)
+	}
+	for ahead := range uint64(2) { // the present level and the next one
+		waiting, err := w.control.Sum(ctx, cellWaiting+int(ahead))
+		if err != nil {
+			return err
+		}
+		parity := (c.Level + ahead) % 2
+		if want := c.Created[parity] - c.Done[parity]; waiting != want {
+			return fmt.Errorf("explore: %s is not complete: it has %d of %d states that wait "+
+				"for level %d", w.opts.Resume, waiting, want, c.Level+ahead)
+		}
+	}
+	return nil
+}
+
 // restore takes over level and counters; those of all ranks before become rank 0's.
 func (w *worker) restore(ctx context.Context, c *checkpoint) error {
 	w.level, w.parity = c.Level, int(c.Level%2)
@@ -348,4 +364,15 @@ func (w *worker) restore(ctx context.Context, c *checkpoint) error {
 		return err
 	}
 	return w.publish(ctx)
+}
+
+// adopt takes over the findings of a checkpoint, on rank 0.
+func (w *worker) adopt(ctx context.Context, before []uint64) error {
+	for i, word := range before {
+		if err := w.control.set(ctx, w.control.finding(i), word); err != nil {
+			return err
+		}
+		w.published[i] = word
+	}
+	return nil
 }

@@ -7,69 +7,51 @@
 // to a deadlock or to a state that shows a finding. Package petri/packing makes models of Petri
 // nets, package check models of Go programs.
 //
-// # Work
+// # Guarantees
 //
-// A state goes into the visited set (package set) when it is found. Exactly one rank gets
-// the answer Inserted. That rank owns the state, so each state is expanded once. Owned
-// states wait in a frontier, a list of blocks of 128 tasks. A task is one word that
-// names a state: the state itself where it fits into 63 bits, else the root of its tree, or the
-// reference of its element in the set. With fingerprints a task is the whole state.
+//   - Counts of a complete result are exact, and the same for every number of ranks,
+//     order, encoding and engine. Depth and trace are those of breadth first search. With
+//     fingerprints all that holds but for the probability Result.Missed.
+//   - Liveness is certain where it is known: of a complete search, by what was found from states.
+//   - A result that is not complete says so and why. Its counts are of what was found
+//     before the search stopped.
+//   - Every rank gets the same result. When a model fails, panics or breaks its contract on
+//     one rank, every rank gets an error that says which; when its packing was too small,
+//     every rank gets an *OverflowError.
+//   - When a rank is lost the others do not hang: they end with [RankLost], and the result
+//     names the rank, its host and the checkpoint to resume from. If the engine keeps the memory
+//     of the rank, and the rank died after its last state, the result is complete.
+//   - A cancelled context of any rank ends the search on all ranks, between blocks.
 //
-// # Trees
+// # Limits
 //
-// A longer state is kept as a binary tree ([EncodingTree]). The leaves are equal parts of the
-// state, 2 to 64 of them, of 32 to 64 bits. Parts, and pairs of references to nodes, are elements
-// of 8 bytes in one [set.Elements], equal ones once. The root is a pair of references (31 and 32
-// bits) in a [set.Set] of words:
+// A model has 1 to 512 words of 64 bits a state. There are at most 2^36 states that
+// are kept as elements, and 2^31 nodes of trees. A state is expanded by one rank at a time, and
+// a block by one; a level below some hundred states keeps few ranks busy. What a model allocates
+// while it expands is not part of the memory plan, and where a state has more than half
+// as many successors again as any before, neither is the batch while it grows. Without
+// MemWhole budgets of less than about 64 MiB are below what the program itself takes, every
+// rank takes about 0.4 MiB beside the plan, and a Go runtime as well where it is a process:
+// hundreds of ranks need a budget to match.
 //
-//	state   | part 0 | part 1 | part 2 | part 3 |
-//	nodes     r0       r1       r2       r3         references of parts
-//	          r4 = (r0, r1)     r5 = (r2, r3)       references of pairs
-//	root      (r4, r5)                              in the set of words
+// # Memory
 //
-// A node has one reference wherever it occurs, so two states are equal exactly where their roots
-// are, and the answer for the root is the answer for the state. Each rank keeps 16384 nodes with
-// their references at hand and asks the table of nodes for the others alone. States differ from
-// their predecessors in a few places, so most nodes are at hand, and nodes are far fewer than
-// states. Where they are not, as with parts that are random numbers, a state of n words takes up
-// to 2n nodes of 17 to 23 bytes, more than as an element: [EncodingElement] is for that, for
-// states of more than 64 words, and for more than 2^31 nodes.
+// [Options].Mem is for everything: table, arenas, frontier, the log for traces and liveness, and
+// 48 MiB (at most a quarter) for the program. With [Options].MemWhole the program gets what
+// it takes instead: the memory of each process is measured when the search begins, with net and
+// model, and the ranks' buffers are added. The resident memory then stays within Mem. If it
+// cannot, the error says how much is needed. Frontier and log lie outside the Go heap, so
+// that no garbage gathers beside them. The table begins with 65536 buckets,
+// less where states are long, and grows by half at load 0.85, by less when memory is
+// short, and then not at all. Old and new buckets are there at once while it grows:
+// 23.5 bytes a state at that moment for words and roots of trees, 9.4 to 14.1 bytes
+// afterwards. The nodes of trees come to that: 0.2 to 0.9 bytes a state for three nets of 68 to 168
+// bits. An element of n words takes n*8 to n*12 bytes beside its bucket. A waiting state takes 9
+// bytes, with fingerprints n*8+1; [Plan] counts them for a quarter of the states. What the tables
+// leave is divided among the ranks for their frontiers.
 //
-// # Fingerprints
-//
-// With [EncodingFingerprint] the set keeps 63 bits of a hash (xxh3) of each state that is longer,
-// and no part of the state. A state whose fingerprint another state has is taken for that one and
-// is missed, and perhaps others that are reached by it alone. Result.Missed is the probability of
-// that, if fingerprints are random, for n distinct states among g that were generated (the initial
-// states and the ends of all arcs): the lesser of
-//
-//	n(n-1) / 2^64    the expected pairs of equal fingerprints (the birthday bound)
-//	n(g-n) / 2^63    as TLC has it: each of g-n was taken for one of n known states
-//
-// A million states have 5e-8, a billion 0.05. The fingerprint is the name of a state, in witnesses
-// and in the log.
-//
-// # Successors
-//
-// A rank expands its blocks oldest first. Successors are gathered and put into the
-// set in batches, so that many requests are in flight at once. Several arcs lead to most states,
-// often from states that are expanded one soon after the other. So a rank remembers states that it
-// has inserted, 2^14 words, and does not insert them again.
-//
-// Between hosts batches are larger and are shipped to the states' owners where that takes less
-// time ([Options].Access). Then up to 64 blocks are expanded together, but at most half of those
-// that a rank has; the next batch is gathered while one is shipped; and a rank remembers 2^16
-// words.
-//
-// Million arcs a second of Philosophers-14 on one machine of two cores, where two hosts are network
-// namespaces that ship over TCP. The second line has 16 blocks expanded together, and nothing
-// remembered or gathered ahead:
-//
-//	           two hosts, 1 rank each   2 ranks each   one host, 1 rank   2 ranks
-//	as above             23                  13               41             67
-//	without              16                   9               39             62
-//
-// To compare a revision with the work tree on two hosts, as root: scripts/bench-hosts REVISION.
+// When the set is full, or a frontier has used up its share, the search stops with
+// [MemoryFull], and Result.NeedMem says what to try next.
 //
 // # Findings
 //
@@ -102,6 +84,80 @@
 // There are as many rounds as parts of the graph that nothing leads out of, and few more. A sweep
 // takes at most as long as the search. No arcs are stored: a state takes 11.4 bytes beside those
 // of the log. Where memory does not suffice, the answer is unknown.
+//
+// # Trace
+//
+// With [Options].Trace each rank logs its tasks by level, 8 bytes a state. When the
+// search is over the ranks agree on a witness of the lowest level. From there they go back level
+// by level: they expand the states again that they inserted one level earlier, until one of them
+// leads to the present state. That takes at most as long as the search, and needs neither a
+// reference to the predecessor of each state nor transitions that fire backwards.
+//
+// Fingerprints do not give states back. There the log has the fingerprint of each state, and before
+// those that were inserted after one state the fingerprint of that one: 8 to 16 bytes a state. The
+// ranks go back by fingerprints, and then each goes forward by them from an initial state.
+//
+// # Checkpoints
+//
+// With Options.Checkpoint a rank whose block is not done asks for a checkpoint when it is due:
+// because of that block the search cannot end meanwhile. All ranks pause between two states, when
+// nothing is in flight into the set. They write into one file of checksummed blocks: the states
+// found, the states that wait (the rest of the present block, the lists, the blocks in the
+// exchange), the level, and the sums of all counters. The file replaces the one before when it is
+// complete. So a search killed at any moment leaves a complete checkpoint, and perhaps a file
+// PATH.partial, which the next search that saves there uses. Any other file of that name is
+// refused. Resuming verifies the file first. States and waiting states are distributed over
+// the ranks, however many there are, and rank 0 takes over the counters. A checkpoint has the
+// states found as fingerprints if the set has, and is then resumed with fingerprints alone.
+//
+// When a rank is lost, the states that waited in its program are lost too, and on several
+// hosts its part of the set. So nothing can be saved any more, and the search can only be
+// resumed from the last checkpoint. Ranks on several hosts need a folder that
+// they share: before they search they make sure that each can write the same file there.
+//
+// # Fingerprints
+//
+// With [EncodingFingerprint] the set keeps 63 bits of a hash (xxh3) of each state that is longer,
+// and no part of the state. A state whose fingerprint another state has is taken for that one and
+// is missed, and perhaps others that are reached by it alone. Result.Missed is the probability of
+// that, if fingerprints are random, for n distinct states among g that were generated (the initial
+// states and the ends of all arcs): the lesser of
+//
+//	n(n-1) / 2^64    the expected pairs of equal fingerprints (the birthday bound)
+//	n(g-n) / 2^63    as TLC has it: each of g-n was taken for one of n known states
+//
+// A million states have 5e-8, a billion 0.05. The fingerprint is the name of a state, in witnesses
+// and in the log.
+//
+// # Work
+//
+// A state goes into the visited set (package set) when it is found. Exactly one rank gets
+// the answer Inserted. That rank owns the state, so each state is expanded once. Owned
+// states wait in a frontier, a list of blocks of 128 tasks. A task is one word that
+// names a state: the state itself where it fits into 63 bits, else the root of its tree, or the
+// reference of its element in the set. With fingerprints a task is the whole state.
+//
+// # Successors
+//
+// A rank expands its blocks oldest first. Successors are gathered and put into the
+// set in batches, so that many requests are in flight at once. Several arcs lead to most states,
+// often from states that are expanded one soon after the other. So a rank remembers states that it
+// has inserted, 2^14 words, and does not insert them again.
+//
+// Between hosts batches are larger and are shipped to the states' owners where that takes less
+// time ([Options].Access). Then up to 64 blocks are expanded together, but at most half of those
+// that a rank has; the next batch is gathered while one is shipped; and a rank remembers 2^16
+// words.
+//
+// Million arcs a second of Philosophers-14 on one machine of two cores, where two hosts are network
+// namespaces that ship over TCP. The second line has 16 blocks expanded together, and nothing
+// remembered or gathered ahead:
+//
+//	           two hosts, 1 rank each   2 ranks each   one host, 1 rank   2 ranks
+//	as above             23                  13               41             67
+//	without              16                   9               39             62
+//
+// To compare a revision with the work tree on two hosts, as root: scripts/bench-hosts REVISION.
 //
 // # Sharing
 //
@@ -146,79 +202,41 @@
 //
 // Ranks read the word between blocks, and while they wait for room.
 //
-// # Memory
+// # Trees
 //
-// [Options].Mem is for everything: table, arenas, frontier, the log for traces and liveness, and
-// 48 MiB (at most a quarter) for the program. With [Options].MemWhole the program gets what
-// it takes instead: the memory of each process is measured when the search begins, with net and
-// model, and the ranks' buffers are added. The resident memory then stays within Mem. If it
-// cannot, the error says how much is needed. Frontier and log lie outside the Go heap, so
-// that no garbage gathers beside them. The table begins with 65536 buckets,
-// less where states are long, and grows by half at load 0.85, by less when memory is
-// short, and then not at all. Old and new buckets are there at once while it grows:
-// 23.5 bytes a state at that moment for words and roots of trees, 9.4 to 14.1 bytes
-// afterwards. The nodes of trees come to that: 0.2 to 0.9 bytes a state for three nets of 68 to 168
-// bits. An element of n words takes n*8 to n*12 bytes beside its bucket. A waiting state takes 9
-// bytes, with fingerprints n*8+1; [Plan] counts them for a quarter of the states. What the tables
-// leave is divided among the ranks for their frontiers.
+// A longer state is kept as a binary tree ([EncodingTree]). The leaves are equal parts of the
+// state, 2 to 64 of them, of 32 to 64 bits. Parts, and pairs of references to nodes, are elements
+// of 8 bytes in one [set.Elements], equal ones once. The root is a pair of references (31 and 32
+// bits) in a [set.Set] of words:
 //
-// When the set is full, or a frontier has used up its share, the search stops with
-// [MemoryFull], and Result.NeedMem says what to try next.
+//	state   | part 0 | part 1 | part 2 | part 3 |
+//	nodes     r0       r1       r2       r3         references of parts
+//	          r4 = (r0, r1)     r5 = (r2, r3)       references of pairs
+//	root      (r4, r5)                              in the set of words
 //
-// # Checkpoints
+// A node has one reference wherever it occurs, so two states are equal exactly where their roots
+// are, and the answer for the root is the answer for the state. Each rank keeps 16384 nodes with
+// their references at hand and asks the table of nodes for the others alone. States differ from
+// their predecessors in a few places, so most nodes are at hand, and nodes are far fewer than
+// states. Where they are not, as with parts that are random numbers, a state of n words takes up
+// to 2n nodes of 17 to 23 bytes, more than as an element: [EncodingElement] is for that, for
+// states of more than 64 words, and for more than 2^31 nodes.
 //
-// With Options.Checkpoint a rank whose block is not done asks for a checkpoint when it is due:
-// because of that block the search cannot end meanwhile. All ranks pause between two states, when
-// nothing is in flight into the set. They write into one file of checksummed blocks: the states
-// found, the states that wait (the rest of the present block, the lists, the blocks in the
-// exchange), the level, and the sums of all counters. The file replaces the one before when it is
-// complete. So a search killed at any moment leaves a complete checkpoint, and perhaps a file
-// PATH.partial, which the next search that saves there uses. Any other file of that name is
-// refused. Resuming verifies the file first. States and waiting states are distributed over
-// the ranks, however many there are, and rank 0 takes over the counters. A checkpoint has the
-// states found as fingerprints if the set has, and is then resumed with fingerprints alone.
+// # Layers
 //
-// When a rank is lost, the states that waited in its program are lost too, and on several
-// hosts its part of the set. So nothing can be saved any more, and the search can only be
-// resumed from the last checkpoint. Ranks on several hosts need a folder that
-// they share: before they search they make sure that each can write the same file there.
+// One file is one layer. Calls run down this list, except that an answer about liveness calls Run.
 //
-// # Trace
-//
-// With [Options].Trace each rank logs its tasks by level, 8 bytes a state. When the
-// search is over the ranks agree on a witness of the lowest level. From there they go back level
-// by level: they expand the states again that they inserted one level earlier, until one of them
-// leads to the present state. That takes at most as long as the search, and needs neither a
-// reference to the predecessor of each state nor transitions that fire backwards.
-//
-// Fingerprints do not give states back. There the log has the fingerprint of each state, and before
-// those that were inserted after one state the fingerprint of that one: 8 to 16 bytes a state. The
-// ranks go back by fingerprints, and then each goes forward by them from an initial state.
-//
-// # Guarantees
-//
-//   - Counts of a complete result are exact, and the same for every number of ranks,
-//     order, encoding and engine. Depth and trace are those of breadth first search. With
-//     fingerprints all that holds but for the probability Result.Missed.
-//   - Liveness is certain where it is known: of a complete search, by what was found from states.
-//   - A result that is not complete says so and why. Its counts are of what was found
-//     before the search stopped.
-//   - Every rank gets the same result. When a model fails, panics or breaks its contract on
-//     one rank, every rank gets an error that says which; when its packing was too small,
-//     every rank gets an *OverflowError.
-//   - When a rank is lost the others do not hang: they end with [RankLost], and the result
-//     names the rank, its host and the checkpoint to resume from. If the engine keeps the memory
-//     of the rank, and the rank died after its last state, the result is complete.
-//   - A cancelled context of any rank ends the search on all ranks, between blocks.
-//
-// # Limits
-//
-// A model has 1 to 512 words of 64 bits a state. There are at most 2^36 states that
-// are kept as elements, and 2^31 nodes of trees. A state is expanded by one rank at a time, and
-// a block by one; a level below some hundred states keeps few ranks busy. What a model allocates
-// while it expands is not part of the memory plan, and where a state has more than half
-// as many successors again as any before, neither is the batch while it grows. Without
-// MemWhole budgets of less than about 64 MiB are below what the program itself takes, every
-// rank takes about 0.4 MiB beside the plan, and a Go runtime as well where it is a process:
-// hundreds of ranks need a budget to match.
+//	explore.go      Run, its result, progress
+//	options.go      Options, and whether all ranks have the same
+//	liveness.go     after the search: is everything still reached from every state
+//	trace.go        after the search: a shortest way to a state
+//	worker.go       the search of a rank: take a block, expand, insert
+//	commands.go     what all ranks do together: stop, grow, save
+//	checkpoint.go   the search in a file
+//	memory.go       the budget
+//	control.go      the window through which ranks agree: counters, levels, commands
+//	model.go        Model, its contract, its findings
+//	exchange.go     blocks for ranks without work
+//	frontier.go     lists of a rank: states that wait, states inserted lately, the log
+//	visited.go      the set of states: words, elements, fingerprints, trees
 package explore

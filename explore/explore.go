@@ -4,96 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
 
-// Order is the order in which states are expanded.
-type Order string
-
-const (
-	// BreadthFirst expands level by level, and so knows the depth. The default.
-	BreadthFirst Order = "bfs"
-	// AnyOrder expands whatever is at hand, and never waits for a level to end.
-	AnyOrder Order = "any"
-)
-
-// Options say how to search. Every rank gives the same, but for Progress, Every, CheckpointEvery,
-// Warn and Access, which are its own: Run compares the rest, and the models, before it begins.
-type Options struct {
-	Order    Order    // empty: BreadthFirst
-	Encoding Encoding // empty: EncodingAuto
-	// Mem is the memory that the whole search may use, in bytes, all ranks
-	// together. 0 means 80 percent of what is available.
-	Mem uint64
-	// MemWhole has Mem include all that the processes of the ranks take: the program, what it
-	// holds already, and the model. Otherwise they get 48 MiB of it, at most a quarter, whatever
-	// they take. Where Mem is 0 it is without meaning.
-	MemWhole bool
-	// Access is how the set is reached where its memory is not addressable, as between hosts;
-	// 0 means ship.Auto, which measures.
-	Access ship.Access
-	// Trace asks for a shortest way to the first of these that was found: findings of the model
-	// by their numbers, Deadlock and Stranded. It takes 8 bytes more for each state and needs
-	// BreadthFirst. Where one was found, finding the way takes at most as long as the search
-	// did: states are expanded again. With EncodingFingerprint it takes up to 16 bytes for each
-	// state, and finding the way no more than reading them.
-	Trace []int
-	// Live are findings of the model of which each should be live: that from every state a state
-	// is reached that shows it. Result.Live has the answer. A complete search goes on for it: it
-	// expands states several times more, and takes 8 bytes more for each state and then as many
-	// again as a bucket takes, and memory for smaller searches. It needs BreadthFirst and another
-	// encoding than EncodingFingerprint. With Resume it is mostly unknown: a checkpoint
-	// does not say how its states were reached.
-	Live []int
-	// Progress is called on rank 0 now and then, from a goroutine of its own.
-	Progress func(Snapshot)
-	// Every is the time between calls of Progress; 0 means a second.
-	Every time.Duration
-	// Checkpoint is a file that the search is saved to now and then, so that Resume
-	// can go on with it; empty: none. It means the same file on every rank. A symbolic link
-	// there stays, and what it leads to is replaced; one that leads to nothing is refused.
-	Checkpoint string
-	// CheckpointEvery is the time between checkpoints; 0 means ten minutes.
-	CheckpointEvery time.Duration
-	// Resume is a checkpoint to go on with, by any number of ranks. It excludes Trace:
-	// a checkpoint does not say how its states were reached.
-	Resume string
-	// ModelID identifies the model, so that a checkpoint of another one is refused.
-	// Ranks whose models have different ones do not search together.
-	ModelID string
-	// Warn is called with errors that do not end the search: on the rank where they happen,
-	// and on rank 0.
-	Warn func(error)
-	// Check walks the set when the search is over and reports what is broken.
-	Check bool
-}
-
-func (o *Options) complete() error {
-	if o.Order == "" {
-		o.Order = BreadthFirst
+// Run explores all states of model on the ranks of job. Collective: every rank
+// calls it with an equal model. When ctx ends, all ranks stop and the result says
+// Interrupted; a full memory or a lost rank end it likewise, with counts that hold
+// for what was found. An error means that there is no result: *OverflowError when
+// the packing of the model was too small, on every rank.
+func Run(ctx context.Context, job rma.Job, model Model, opts Options) (*Result, error) {
+	s, err := newSearch(context.WithoutCancel(ctx), job, model, opts)
+	if err != nil {
+		return nil, err
 	}
-	if o.Every <= 0 {
-		o.Every = time.Second
-	}
-	if o.Order != BreadthFirst && o.Order != AnyOrder {
-		return fmt.Errorf("explore: order %q is unknown; use %q or %q", string(o.Order),
-			BreadthFirst, AnyOrder)
-	}
-	if len(o.Trace) > 0 && o.Order != BreadthFirst {
-		return fmt.Errorf("explore: a shortest trace needs order %q", BreadthFirst)
-	}
-	if len(o.Trace) > 0 && o.Resume != "" {
-		return errors.New("explore: a resumed search cannot trace; search from the beginning")
-	}
-	if o.CheckpointEvery <= 0 {
-		o.CheckpointEvery = 10 * time.Minute
-	}
-	return nil
+	defer s.close()
+	return s.run(ctx)
 }
 
 // Reason says why a search ended before its end.
@@ -171,20 +104,6 @@ type Snapshot struct {
 	Plan       Plan
 }
 
-// Run explores all states of model on the ranks of job. Collective: every rank
-// calls it with an equal model. When ctx ends, all ranks stop and the result says
-// Interrupted; a full memory or a lost rank end it likewise, with counts that hold
-// for what was found. An error means that there is no result: *OverflowError when
-// the packing of the model was too small, on every rank.
-func Run(ctx context.Context, job rma.Job, model Model, opts Options) (*Result, error) {
-	s, err := newSearch(context.WithoutCancel(ctx), job, model, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
-	return s.run(ctx)
-}
-
 // search is one rank's part of a search.
 type search struct {
 	job       rma.Job
@@ -203,7 +122,7 @@ type search struct {
 	visited   visited
 	budget    *budget
 	worker    *worker
-	started   time.Time
+	started   time.Time // less the time before a checkpoint
 	table     tableSize
 	loss      error    // the first error that named a lost rank
 	lost      []int    // the ranks that were lost then
@@ -298,25 +217,6 @@ func (s *search) run(ctx context.Context) (*Result, error) {
 	return res, nil
 }
 
-// elapsed is the time that the search has taken, that before a checkpoint included.
-func (s *search) elapsed() time.Duration { return time.Since(s.started) }
-
-// ignoreLost drops the error that a rank is lost, where its part is done.
-func ignoreLost(err error) error {
-	var gone *rma.RankError
-	if errors.As(err, &gone) {
-		return nil
-	}
-	return err
-}
-
-// plan says how the memory is to be used.
-func (s *search) plan() Plan {
-	per := s.budget.stateBytes(s.visited)
-	return Plan{Mem: s.budget.mem, States: uint64(float64(s.budget.states) / per),
-		StateBytes: per, Encoding: s.encoding}
-}
-
 // result sums up what the ranks have counted.
 func (s *search) result(ctx context.Context) (*Result, error) {
 	r := &Result{Ranks: s.job.Size(), Order: s.opts.Order, Encoding: s.encoding,
@@ -394,4 +294,113 @@ func (s *search) explain(ctx context.Context, r *Result) error {
 		return why.failed(rank)
 	}
 	return nil
+}
+
+// explainLost describes the loss, and the checkpoint to resume from.
+func (s *search) explainLost(r *Result, reporter int) {
+	s.awaitLoss()
+	r.Reason, r.Lost, r.Saved = RankLost, s.lost, s.latest()
+	if len(s.lost) == 0 { // this rank reaches all others
+		r.Detail = fmt.Sprintf("rank %d does not reach another one any more", reporter)
+		return
+	}
+	r.Detail = ranksWere(s.lost, s.hosts) + " lost, with the states yet to be expanded there"
+}
+
+// maxLossPauses is how often a rank pauses, a millisecond at most, until it knows who is lost.
+const maxLossPauses = 1000
+
+// awaitLoss waits until this rank, too, knows who is lost: the command to stop may arrive
+// before the engine reports the loss here.
+func (s *search) awaitLoss() {
+	pace := backoff.Backoff{Job: s.job}
+	for pauses := 0; len(s.lost) == 0 && pauses < maxLossPauses; {
+		if pace.Pause() {
+			pauses++
+		}
+		s.lost = slices.Sorted(slices.Values(s.job.Failed()))
+	}
+}
+
+// ranksWere is the beginning of a sentence on ranks: "ranks 1 and 3 were", or, where ranks are on
+// several hosts, "rank 1 on alpha was".
+func ranksWere(ranks []int, hosts []string) string {
+	var text strings.Builder
+	for i, rank := range ranks {
+		switch {
+		case i > 0 && i == len(ranks)-1:
+			text.WriteString(" and ")
+		case i > 0:
+			text.WriteString(", ")
+		}
+		fmt.Fprint(&text, rank)
+		last := i == len(ranks)-1
+		if hosts != nil && (last || hosts[ranks[i+1]] != hosts[rank]) {
+			text.WriteString(" on " + hosts[rank])
+		}
+	}
+	if len(ranks) == 1 {
+		return "rank " + text.String() + " was"
+	}
+	return "ranks " + text.String() + " were"
+}
+
+// startProgress calls Options.Progress on rank 0 until the returned function is
+// called. Every number is read by one-sided operations; no rank is asked.
+func (s *search) startProgress(ctx context.Context) (stop func()) {
+	if s.opts.Progress == nil || s.job.Rank() != 0 {
+		return func() {}
+	}
+	plan := s.plan()
+	s.opts.Progress(Snapshot{Plan: plan})
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(s.opts.Every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+				if shot, err := s.snapshot(ctx); err == nil {
+					shot.Plan = plan
+					s.opts.Progress(shot)
+				}
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
+}
+
+// snapshot reads the counters of all ranks.
+func (s *search) snapshot(ctx context.Context) (Snapshot, error) {
+	shot := Snapshot{Elapsed: time.Since(s.started), Bytes: s.table.bytes.Load()}
+	states, err := s.control.states(ctx)
+	if err != nil {
+		return shot, err
+	}
+	shot.States = states
+	shot.LoadFactor = float64(states) / float64(s.table.buckets.Load())
+	if shot.Arcs, err = s.control.Sum(ctx, cellArcs); err != nil {
+		return shot, err
+	}
+	heap, err := s.control.Sum(ctx, cellHeapBytes)
+	if err != nil {
+		return shot, err
+	}
+	shot.Bytes += heap
+	level, err := s.control.Load(ctx, 0, cellLevel)
+	shot.Level = level &^ levelEnd
+	return shot, err
+}
+
+// plan says how the memory is to be used.
+func (s *search) plan() Plan {
+	per := s.budget.stateBytes(s.visited)
+	return Plan{Mem: s.budget.mem, States: uint64(float64(s.budget.states) / per),
+		StateBytes: per, Encoding: s.encoding}
 }

@@ -3,6 +3,9 @@ package explore
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/memory"
 )
@@ -34,8 +37,18 @@ const (
 	minMem = 4 << 20
 )
 
-// arenaFor is how many elements a table of that many buckets comes to hold.
-func arenaFor(buckets uint64) uint64 { return uint64(growLoad*float64(buckets)) + 1 }
+const (
+	// processBytes is what a process comes to take beside what it does when a search begins: code
+	// that runs for the first time, stacks, and garbage of the Go heap.
+	processBytes = 8 << 20
+	// rankBytes is what a rank takes in queues, exchange, and pages that are not full.
+	rankBytes = 512 << 10
+	// minStateBytes is the least that a search must have for states.
+	minStateBytes = minMem - minMem/4
+)
+
+// process is a number by which ranks know which of them share a process.
+var process = rand.Uint64() | 1
 
 // budget is how a search spends its memory: the same on every rank.
 type budget struct {
@@ -45,6 +58,46 @@ type budget struct {
 	ranks   uint64
 	task    int   // words of a task
 	blocked error // why the table cannot grow any more, once that is known
+}
+
+// makeBudget divides the memory. Collective.
+func (s *search) makeBudget(ctx context.Context) (err error) {
+	mem, whole := s.opts.Mem, s.opts.MemWhole && s.opts.Mem > 0
+	if whole {
+		mem = max(mem, minMem) // reserve refuses too little
+	}
+	s.budget, err = shareBudget(ctx, s.control, mem, s.job.Barrier)
+	if err != nil {
+		return err
+	}
+	if s.budget.task = s.taskWords; !whole {
+		return nil
+	}
+	s.budget.mem = s.opts.Mem
+	return s.reserveProgram(ctx)
+}
+
+// shareBudget gives every rank the budget of rank 0, which may have found another amount
+// of available memory.
+func shareBudget(ctx context.Context, c *control, mem uint64, barrier func(context.Context) error) (
+	*budget, error) {
+	b, err := newBudget(mem, c.ranks)
+	if err != nil {
+		return nil, err
+	}
+	if c.rank == 0 {
+		if err := c.Store(ctx, 0, cellMem, b.mem); err != nil {
+			return nil, err
+		}
+	}
+	if err := barrier(ctx); err != nil {
+		return nil, err
+	}
+	shared, err := c.Load(ctx, 0, cellMem)
+	if err != nil {
+		return nil, err
+	}
+	return newBudget(shared, c.ranks)
 }
 
 // newBudget divides mem, 0 for a share of what is available.
@@ -62,6 +115,70 @@ func newBudget(mem uint64, ranks int) (*budget, error) {
 	}
 	return &budget{mem: mem, states: mem - min(runtimeBytes, mem/4), ranks: uint64(ranks),
 		task: 1}, nil
+}
+
+// reserveProgram has the budget leave what the processes of all ranks take for themselves, net and
+// model included: what they take now and what they are about to. Collective.
+func (s *search) reserveProgram(ctx context.Context) error {
+	n, _ := s.successors() // an error here comes again in the search, on all ranks
+	s.spare = max(s.spare, n+n/2)
+	mine := rankBytes + buffersFor(s.hosts != nil).bytes(s.words, s.taskWords, s.spare) +
+		exchangeBytes(s.taskWords) - exchangeBytes(1)
+	if err := s.control.set(ctx, cellProcess, process); err != nil {
+		return err
+	}
+	if err := s.job.Barrier(ctx); err != nil {
+		return err
+	}
+	first := true // of the ranks of this process
+	for rank := 0; rank < s.job.Rank() && first; rank++ {
+		other, err := s.control.Load(ctx, rank, cellProcess)
+		if err != nil {
+			return err
+		}
+		first = other != process
+	}
+	peak := uint64(0)
+	if first {
+		debug.FreeOSMemory() // of what the net and the model were made
+		now, most, err := memory.Resident()
+		if err != nil {
+			now = runtimeBytes // as without MemWhole
+		}
+		mine, peak = mine+now+processBytes, most
+	}
+	if err := s.control.set(ctx, cellProgram, mine); err != nil {
+		return err
+	}
+	if err := s.control.set(ctx, cellPeak, peak); err != nil {
+		return err
+	}
+	if err := s.job.Barrier(ctx); err != nil {
+		return err
+	}
+	program, err := s.control.Sum(ctx, cellProgram)
+	if err != nil {
+		return err
+	}
+	if peak, err = s.control.Sum(ctx, cellPeak); err != nil {
+		return err
+	}
+	return s.budget.reserve(program, peak)
+}
+
+// leave takes what the program needs out of what is for states, with what the system needs to map
+// it all. The program has taken peak bytes already.
+func (b *budget) reserve(program, peak uint64) error {
+	need := max(program+minStateBytes, peak)
+	if need += need / 512; b.mem < need {
+		need += need / 32 // the next time it may take a little more
+		return fmt.Errorf("explore: %s of memory is too little, as program, net and model "+
+			"alone come to %s; give at least %s", memory.Format(b.mem),
+			memory.Format(max(program, peak)), memory.Format(need))
+	}
+	b.program = program + b.mem/512
+	b.states = b.mem - b.program
+	return nil
 }
 
 // memoryError says that a search cannot begin with so little memory.
@@ -132,25 +249,18 @@ func (b *budget) enough(v visited, states uint64) uint64 {
 	return 2*max(uint64(float64(states)*b.stateBytes(v)), b.states) + (b.mem - b.states)
 }
 
-// shareBudget gives every rank the budget of rank 0, which may have found another amount
-// of available memory.
-func shareBudget(ctx context.Context, c *control, mem uint64, barrier func(context.Context) error) (
-	*budget, error) {
-	b, err := newBudget(mem, c.ranks)
-	if err != nil {
-		return nil, err
-	}
-	if c.rank == 0 {
-		if err := c.Store(ctx, 0, cellMem, b.mem); err != nil {
-			return nil, err
-		}
-	}
-	if err := barrier(ctx); err != nil {
-		return nil, err
-	}
-	shared, err := c.Load(ctx, 0, cellMem)
-	if err != nil {
-		return nil, err
-	}
-	return newBudget(shared, c.ranks)
+// tableSize is the memory of the visited set, for the progress display and for
+// the final figures.
+type tableSize struct {
+	buckets atomic.Uint64
+	bytes   atomic.Uint64
+	peak    atomic.Uint64 // bytes at the worst moment so far
+}
+
+// see notes the present size, and that a table of oldBytes existed at the same time.
+func (t *tableSize) see(v visited, oldBytes uint64) {
+	now := v.bytesFor(v.buckets())
+	t.buckets.Store(v.buckets())
+	t.bytes.Store(now)
+	t.peak.Store(max(t.peak.Load(), now+oldBytes))
 }

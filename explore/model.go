@@ -2,8 +2,12 @@ package explore
 
 import (
 	"fmt"
+	"runtime/debug"
+	"slices"
 
 	"github.com/dustin/go-humanize/english"
+
+	"github.com/farhash/farhash/internal/plural"
 )
 
 // Model is a transition system whose states are packed into a fixed number of
@@ -61,4 +65,208 @@ func (e *OverflowError) Error() string {
 	}
 	return fmt.Sprintf("explore: place %s has more tokens than %d %s", e.Place, e.Bits,
 		english.PluralWord(e.Bits, "bit holds", "bits hold"))
+}
+
+// ModelError says what a model did on this rank that its contract does not allow. The other
+// ranks get a *rma.PeerError that says which rank it was, and which rule was broken.
+type ModelError struct {
+	Rank   int
+	Detail string // what it did, with the values
+
+	breach breach
+}
+
+func (e *ModelError) Error() string {
+	return fmt.Sprintf("explore: on rank %d %v: %s", e.Rank, e.breach, e.Detail)
+}
+
+// breach is a rule of the contract that a model has broken.
+type breach uint8
+
+const (
+	breachPanic breach = iota
+	breachSizes
+	breachInitial
+	breachShorter
+	breachChanged
+	breachPart
+	breachWide
+	breachFindings
+	breaches // how many there are
+)
+
+func (b breach) String() string {
+	return "the model " + [breaches]string{
+		breachPanic:    "panicked",
+		breachSizes:    "has sizes that no search can work with",
+		breachInitial:  "has an initial state that is none",
+		breachShorter:  "returned from Expand less than it was given",
+		breachChanged:  "changed in Expand what it was given",
+		breachPart:     "returned from Expand a part of a state",
+		breachWide:     "returned from Expand a state with bits beyond StateBits",
+		breachFindings: "has a finding that fell",
+	}[b]
+}
+
+// maxStateWords is the length of the longest states.
+const maxStateWords = 512
+
+// maxFindings is how many findings a model has at most.
+const maxFindings = 1 << 20
+
+// admit takes over what the model says of itself, and refuses what breaks the contract.
+func (s *search) admit(model Model) (err error) {
+	defer s.recoverPanic(&err)
+	if model == nil {
+		return s.broken(breachSizes, "it is nil; give Run a model")
+	}
+	bits, words := model.StateBits(), model.StateWords()
+	switch {
+	case words < 1 || words > maxStateWords:
+		return s.broken(breachSizes, "StateWords is %d; a state has 1 to %d words", words,
+			maxStateWords)
+	case bits < 1 || bits > 64*words:
+		return s.broken(breachSizes, "StateBits is %d; where StateWords is %d it is 1 to %d", bits,
+			words, 64*words)
+	case bits <= 64 && words > 1:
+		return s.broken(breachSizes, "StateBits is %d and StateWords %d; up to 64 bits are "+
+			"one word", bits, words)
+	}
+	s.model, s.bits, s.words, s.initial = model, bits, words, model.Initial(nil)
+	if len(s.initial) == 0 || len(s.initial)%words != 0 {
+		return s.broken(breachInitial, "Initial appended %s; append at least one state of %s",
+			plural.Of(len(s.initial), "word"), plural.Of(words, "word"))
+	}
+	if i := s.tooWide(s.initial); i >= 0 {
+		return s.broken(breachInitial, "%#x has bits beyond the %d of StateBits", s.initial[i],
+			bits)
+	}
+	if s.expander = model.NewExpander(); s.expander == nil {
+		return s.broken(breachSizes, "NewExpander returned nil")
+	}
+	if s.findings = model.Findings(); s.findings < 0 || s.findings > maxFindings {
+		return s.broken(breachSizes, "Findings is %d; a model has 0 to %d", s.findings,
+			maxFindings)
+	}
+	s.live, err = s.expanderFindings()
+	return err
+}
+
+// tooWide returns the first of states that has bits beyond StateBits, -1 if none has. Where a
+// state has several words, which bits count is the model's affair.
+func (s *search) tooWide(states []uint64) int {
+	if s.words > 1 {
+		return -1
+	}
+	all, rest := uint64(0), states
+	for ; len(rest) >= 8; rest = rest[8:] { // each time all are right
+		w := (*[8]uint64)(rest)
+		all |= w[0] | w[1] | w[2] | w[3] | w[4] | w[5] | w[6] | w[7]
+	}
+	for _, word := range rest {
+		all |= word
+	}
+	if all>>s.bits == 0 {
+		return -1
+	}
+	return slices.IndexFunc(states, func(word uint64) bool { return word>>s.bits != 0 })
+}
+
+// broken is the error of a model that has broken a rule on this rank.
+func (s *search) broken(b breach, format string, args ...any) error {
+	return &ModelError{Rank: s.job.Rank(), breach: b, Detail: fmt.Sprintf(format, args...)}
+}
+
+// recoverPanic makes a panic of the model an error, so that the other ranks get one too. It is
+// deferred where nothing but the model runs.
+func (s *search) recoverPanic(err *error) {
+	if p := recover(); p != nil {
+		*err = s.broken(breachPanic, "%v\n%s", p, debug.Stack())
+	}
+}
+
+// expanderFindings are the live findings of this rank's expander.
+func (s *search) expanderFindings() (live []uint64, err error) {
+	defer s.recoverPanic(&err)
+	live = s.expander.Findings()
+	if len(live) != s.findings {
+		return nil, s.broken(breachSizes, "the expander has %s, and Model.Findings is %d",
+			plural.Of(len(live), "finding"), s.findings)
+	}
+	return live, nil
+}
+
+// anotherExpander has the model make an expander whose findings nobody reads.
+func (s *search) anotherExpander() (e Expander, err error) {
+	defer s.recoverPanic(&err)
+	return s.model.NewExpander(), nil
+}
+
+// successors has the model count those of an initial state, as far as they fit its packing.
+func (s *search) successors() (n int, err error) {
+	defer s.recoverPanic(&err)
+	out, _ := s.model.NewExpander().Expand(slices.Clone(s.initial[:s.words]), nil)
+	return len(out) / s.words, nil
+}
+
+// decided asks the model whether findings answer everything.
+func (s *search) decided(all []uint64) (yes bool, err error) {
+	defer s.recoverPanic(&err)
+	return len(all) > 0 && s.model.Decided(all), nil
+}
+
+// What may stand where the number of a finding is wanted.
+const (
+	Deadlock = -1 // a state without successors
+	Stranded = -2 // a state from which a finding of Options.Live is not reached
+)
+
+// A witness is a state that has shown something: two words of a rank's segment, its level + 1
+// (0: there is none) and its name. That of a deadlock comes first, then those of the findings.
+const witnessWords = 2
+
+// findings is what the expander of a rank has seen in the states that were gathered.
+type findings struct {
+	live   []uint64 // the expander's
+	last   []uint64 // live as the last batch left it
+	n      int      // that are not 0
+	unseen []int    // the others
+}
+
+// witness is a state that has shown something first here.
+type witness struct {
+	finding int // or Deadlock
+	name    uint64
+}
+
+func newFindings(live []uint64) findings {
+	f := findings{live: live, last: slices.Clone(live)}
+	for i := range live {
+		f.unseen = append(f.unseen, i)
+	}
+	return f
+}
+
+// look appends to fresh the findings that a state with this name has shown first.
+func (f *findings) look(fresh []witness, name uint64) []witness {
+	f.unseen = slices.DeleteFunc(f.unseen, func(i int) bool {
+		if f.live[i] == 0 {
+			return false
+		}
+		fresh = append(fresh, witness{i, name})
+		return true
+	})
+	f.n = len(f.live) - len(f.unseen)
+	return fresh
+}
+
+// fell returns the first finding that is less than after the batch before, -1 if there is none.
+func (f *findings) fell() int {
+	for i, word := range f.live {
+		if word < f.last[i] {
+			return i
+		}
+	}
+	copy(f.last, f.live)
+	return -1
 }

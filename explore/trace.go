@@ -40,9 +40,6 @@ func (s *search) trace(ctx context.Context, res *Result) error {
 	return nil
 }
 
-// place is a state by its task, and the level that it is of.
-type place struct{ task, level uint64 }
-
 // firstWitness finds a witness in the lowest level that has one; nil when there is none.
 func (s *search) firstWitness(ctx context.Context, target int) (at *place, err error) {
 	if target == Stranded {
@@ -89,12 +86,6 @@ func (s *search) wayTo(ctx context.Context, at *place) (way []Step, err error) {
 		err = rma.AllSucceeded(ctx, s.job, "explore", t.regenerate(way))
 	}
 	return way, err
-}
-
-// anotherExpander has the model make an expander whose findings nobody reads.
-func (s *search) anotherExpander() (e Expander, err error) {
-	defer s.recoverPanic(&err)
-	return s.model.NewExpander(), nil
 }
 
 // tracer finds the way back to an initial state.
@@ -237,4 +228,29 @@ func (t *tracer) leading(states []uint64) (action int, err error) {
 		}
 	}
 	return -1, nil
+}
+
+// regenerate replaces fingerprints, from one of an initial state on, by the states that have them.
+func (t *tracer) regenerate(way []Step) (err error) {
+	defer t.recoverPanic(&err)
+	next := t.initial
+	for i := range way {
+		action := slices.IndexFunc(slices.Collect(slices.Chunk(next, t.words)),
+			func(state []uint64) bool { return fingerprint(state) == way[i].State[0] })
+		if action < 0 {
+			return errNoPredecessor
+		}
+		state := slices.Clone(next[action*t.words:][:t.words])
+		if i == 0 {
+			action = -1
+		}
+		way[i] = Step{State: state, Action: action}
+		if i+1 == len(way) {
+			break
+		}
+		if next, err = t.Expand(state, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -5,36 +5,15 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/set"
 	"github.com/farhash/farhash/ship"
 )
-
-// stopReason is why all ranks stop before the end.
-type stopReason uint64
-
-const (
-	stopInterrupted stopReason = iota + 1
-	stopFull
-	stopOverflow
-	stopError
-	stopLost
-	stopDecided
-	stopModel // and a breach
-)
-
-// number is the number of a command to stop: a reason, and the rank that has it.
-func (why stopReason) number(rank int) uint64 { return uint64(rank)<<8 | uint64(why) }
-
-// stopped splits the number of a command to stop.
-func stopped(number uint64) (why stopReason, rank int) {
-	return stopReason(number & 0xff), int(number >> 8)
-}
-
-// errStopped ends a worker's loop in good order.
-var errStopped = errors.New("explore: stopped")
 
 // worker is the rank that expands states.
 type worker struct {
@@ -123,36 +102,6 @@ func (w *worker) loop(ctx, uncancelled context.Context) error {
 	return w.fail(uncancelled, err)
 }
 
-// fail has all ranks stop because this one cannot go on. A command that came first
-// is obeyed first: to grow, the others need this rank. Which reason to stop came
-// first decides what all of them return, so that an overflow is no error yet.
-func (w *worker) fail(ctx context.Context, cause error) error {
-	why := reasonOf(cause)
-	switch {
-	case errors.As(cause, &w.overflow):
-		why = stopOverflow
-	case w.missing(cause):
-		why = stopLost
-	}
-	for {
-		err := w.stopAll(ctx, why)
-		if err == nil {
-			err = w.obey(ctx, ctx)
-		}
-		switch {
-		case err == nil:
-		case errors.Is(err, errStopped) && (why == stopOverflow || why == stopLost):
-			return w.publish(ctx)
-		case errors.Is(err, errStopped):
-			return cause
-		case w.missing(err) && why == stopLost:
-			return nil // rank 0 is lost, and the others find out by themselves
-		default:
-			return errors.Join(cause, err)
-		}
-	}
-}
-
 // begin has rank 0 insert the initial states, or goes on with a checkpoint.
 func (w *worker) begin(ctx context.Context) error {
 	if w.opts.Resume != "" {
@@ -167,30 +116,6 @@ func (w *worker) begin(ctx context.Context) error {
 		}
 	}
 	return w.job.Barrier(ctx)
-}
-
-// obey carries out the command that all ranks carry out together.
-func (w *worker) obey(ctx, uncancelled context.Context) error {
-	cmd, err := w.control.command(uncancelled)
-	if err != nil {
-		return err
-	}
-	switch {
-	case cmd.kind() == commandStop:
-		return errStopped
-	case cmd.kind() == commandGrow && cmd.generation() == w.generation%generations:
-		return w.growTogether(uncancelled, cmd.number())
-	case cmd.kind() == commandSave && cmd.generation() == w.generation%generations:
-		return w.saveTogether(uncancelled)
-	case ctx.Err() != nil:
-		return w.stopAll(uncancelled, stopInterrupted)
-	}
-	return nil
-}
-
-// stopAll commands all ranks to stop, unless there is another command already.
-func (w *worker) stopAll(ctx context.Context, why stopReason) error {
-	return w.control.ask(ctx, w.generation, commandStop, why.number(w.job.Rank()))
 }
 
 // work expands one block, from this rank's list or from an exchange.
@@ -236,6 +161,178 @@ func (w *worker) share(ctx context.Context) error {
 	err = w.exchange.offer(ctx, slot, b)
 	w.pool.put(b)
 	return err
+}
+
+// gathered is the successors of some of the states to be expanded.
+type gathered struct {
+	batch      []uint64 // those that go into the set
+	from       []uint64 // for each the name of the state before it, where the log wants it
+	end        int      // they are of states before this one
+	arcs, dead uint64
+	deadlocked int       // the first of dead
+	fresh      []witness // of findings
+	findings   []uint64  // after these states
+	err        error
+}
+
+// expand finds the successors of the states to be expanded, and inserts them batch by batch.
+func (w *worker) expand(ctx context.Context) error {
+	to, parity := &w.next, 1-w.parity
+	if w.opts.Order == AnyOrder {
+		to, parity = &w.now, w.parity
+	}
+	w.given = len(w.todo) / w.taskWords
+	if err := w.visited.load(ctx, w.todo, w.states[:w.given*w.words]); err != nil {
+		return err
+	}
+	now, next := &w.gathered[0], &w.gathered[w.batches-1]
+	for w.gather(now, 0); w.at < w.given; now, next = next, now {
+		if now.err != nil {
+			return now.err
+		}
+		if err := w.settleAndGather(ctx, now, next, to, parity); err != nil {
+			return err
+		}
+	}
+	w.countDone()
+	// After a failure they stay: the others may be about to write a checkpoint.
+	w.todo, w.given, w.at, w.counted = w.todo[:0], 0, 0, 0
+	return w.publish(ctx)
+}
+
+// settleAndGather inserts the successors of some states, and gathers those of the next ones:
+// meanwhile if there are two batches, else afterwards in the same one.
+func (w *worker) settleAndGather(ctx context.Context, now, next *gathered, to *frontier,
+	parity int) error {
+	end := now.end
+	if end == w.given {
+		return w.settle(ctx, now, to, parity)
+	}
+	if w.batches == 1 {
+		err := w.settle(ctx, now, to, parity)
+		if err == nil {
+			w.gather(next, end)
+		}
+		return err
+	}
+	var ahead sync.WaitGroup
+	ahead.Go(func() { w.gather(next, end) })
+	err := w.settle(ctx, now, to, parity)
+	ahead.Wait()
+	return err
+}
+
+// settle inserts successors. Then, between two states, with nothing in flight, is the moment for a
+// checkpoint: states whose successors have only been gathered still wait.
+func (w *worker) settle(ctx context.Context, g *gathered, to *frontier, parity int) error {
+	w.longest = max(w.longest, cap(g.batch))
+	if err := w.insert(ctx, g.batch, g.from, to, parity); err != nil {
+		return err
+	}
+	w.at = g.end
+	w.arcs += g.arcs
+	copy(w.shown, g.findings)
+	if w.dead == 0 && g.dead > 0 {
+		g.fresh = append(g.fresh, witness{Deadlock, w.name(g.deadlocked)})
+	}
+	w.dead += g.dead
+	if len(g.fresh) > 0 {
+		if err := w.announce(ctx, g.fresh); err != nil {
+			return err
+		}
+	}
+	return w.checkpointDue(ctx)
+}
+
+// gather has the model expand the states to be expanded, from one on, until the batch of successors
+// is full or none is left. It may run beside everything but itself.
+func (w *worker) gather(g *gathered, from int) {
+	*g = gathered{batch: g.batch[:0], from: g.from[:0], fresh: g.fresh[:0], findings: g.findings,
+		end: from}
+	g.err = w.gatherInto(g)
+}
+
+func (w *worker) gatherInto(g *gathered) (err error) {
+	defer w.recoverPanic(&err)
+	for words := w.words; g.end < w.given && len(g.batch) < w.full*words; g.end++ {
+		// Capped: a model that appends to a state must not reach the next one.
+		state := w.states[g.end*words : (g.end+1)*words : (g.end+1)*words]
+		given, last := len(g.batch), uint64(0)
+		if given > 0 {
+			last = g.batch[given-1]
+		}
+		out, err := w.expander.Expand(state, g.batch)
+		if err != nil {
+			return err
+		}
+		if words == 1 && len(out) >= given && given > 0 && out[given-1] == last &&
+			unsafe.SliceData(out) == unsafe.SliceData(g.batch) {
+			g.batch = out // as nearly always
+		} else if err := w.take(g, out, last); err != nil {
+			return err
+		}
+		g.count((len(out) - given) / words)
+		if w.expander.Found() != w.found.n {
+			g.fresh = w.found.look(g.fresh, w.name(g.end))
+		}
+		g.batch = w.recent.drop(g.batch, given)
+		if w.log != nil && w.fingerprints() {
+			for name := w.name(g.end); len(g.from) < len(g.batch)/words; {
+				g.from = append(g.from, name)
+			}
+		}
+	}
+	if i := w.tooWide(g.batch); i >= 0 {
+		return w.broken(breachWide, "%#x, and StateBits is %d", g.batch[i], w.bits)
+	}
+	if i := w.found.fell(); i >= 0 {
+		return w.broken(breachFindings, "finding %d is %d after %d", i, w.found.live[i],
+			w.found.last[i])
+	}
+	copy(g.findings, w.found.live)
+	return nil
+}
+
+// take makes what Expand has returned the batch, whose last word was last.
+func (w *worker) take(g *gathered, out []uint64, last uint64) error {
+	given := len(g.batch)
+	switch {
+	case len(out) < given:
+		return w.broken(breachShorter, "%s of %d; append to out and return all of it",
+			plural.Of(len(out), "word"), given)
+	case w.words > 1 && (len(out)-given)%w.words != 0:
+		return w.broken(breachPart, "it appended %s; a state has %d",
+			plural.Of(len(out)-given, "word"), w.words)
+	case given > 0 && out[given-1] != last,
+		unsafe.SliceData(out) != unsafe.SliceData(g.batch) && !slices.Equal(out[:given], g.batch):
+		return w.broken(breachChanged, "out does not begin any more with what it had; append to "+
+			"out and return all of it")
+	case unsafe.SliceData(out) != unsafe.SliceData(g.batch):
+		// The memory may be the model's, which may use it again.
+		g.batch = append(g.batch, out[given:]...)
+	default:
+		g.batch = out
+	}
+	return nil
+}
+
+// count counts the successors of a state. One without any is a deadlock.
+func (g *gathered) count(successors int) {
+	g.arcs += uint64(successors)
+	if successors == 0 {
+		if g.dead == 0 {
+			g.deadlocked = g.end
+		}
+		g.dead++
+	}
+}
+
+// name names state i of those that are being expanded.
+func (w *worker) name(i int) uint64 {
+	if w.fingerprints() {
+		return fingerprint(w.states[i*w.words:][:w.words])
+	}
+	return w.todo[i]
 }
 
 // insert puts states into the set; what is new goes to a frontier. from is for each the name of the
@@ -294,26 +391,6 @@ func (w *worker) insertPiece(ctx context.Context, states, from []uint64, to *fro
 			return err
 		}
 		if err := w.makeRoom(ctx, left > 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// publish writes this rank's counters: created before done, see control.
-func (w *worker) publish(ctx context.Context) error {
-	if err := w.publishFindings(ctx); err != nil {
-		return err
-	}
-	for _, c := range []struct {
-		cell int
-		word uint64
-	}{
-		{cellCreated, w.created[0]}, {cellCreated + 1, w.created[1]},
-		{cellArcs, w.arcs}, {cellDeadlocks, w.dead},
-		{cellDone + w.parity, w.done[w.parity]},
-	} {
-		if err := w.control.set(ctx, c.cell, c.word); err != nil {
 			return err
 		}
 	}
