@@ -180,9 +180,9 @@ func (a *arenas) takeRun(ctx context.Context, rank int) (begin, end uint64, err 
 		if err != nil || begin == end {
 			return begin, begin, err
 		}
-		runIsRead.Hit()
+		// mark: takeRun is about to move the counter
 		won, err := a.counter.CompareAndSwap(ctx, rank, cellTaken, begin, end)
-		if won || err != nil || sharesRun.On() {
+		if won || err != nil {
 			return begin, end, err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/testkit/mark"
 )
 
 // batch is items to be inserted or looked up: a core.Ops.
@@ -22,9 +21,6 @@ type batch struct {
 func (b *batch) run() error {
 	requests, err := b.t.batches.Run(context.Background(), len(b.results), b)
 	b.queues.Add(requests)
-	if mark.Enabled {
-		b.markDuplicates()
-	}
 	return b.t.ended(&b.counts, err)
 }
 
@@ -97,7 +93,7 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 				continue
 			}
 			b.results[i] = copied.results[k]
-			if refs != nil && !losesRefs.On() {
+			if refs != nil {
 				b.refs[i] = refs[k]
 			}
 		}

@@ -119,7 +119,7 @@ func equalFingerprints() (elements []uint64) {
 
 // fingerprintsAreEqual inserts pairs of elements that only a comparison of the
 // whole element distinguishes, into tables so small that their searches meet both.
-func fingerprintsAreEqual(t testing.TB) {
+func fingerprintsAreEqual(t *testing.T) {
 	elements := equalFingerprints()
 	if len(elements) < 64 {
 		t.Fatalf("only %d elements with equal fingerprints", len(elements))

@@ -67,23 +67,17 @@ func (v *span) search(bits, home uint64, insert bool) (r Result, examined, lost 
 			if !insert {
 				return NotFound, examined, lost
 			}
-			claimsWord.Hit()
+			// mark: search is about to claim a bucket
 			if atomic.CompareAndSwapUint64(p, 0, bits) {
 				return Inserted, examined, lost
 			}
+			// mark: search loses its bucket
 			lost++
-			if v.load(at) == bits {
-				wordLosesEqual.Hit()
-			} else {
-				wordLosesOther.Hit()
-			}
-			if !skipsWinningWord.On() { // a bucket changes once, so it has who won
-				examined--
-				continue
-			}
+			examined--
+			continue // a bucket changes once, so it has the word that won
 		}
 		if at++; at == uint64(len(v.flat)) {
-			if !v.whole && !wrapsInSpan.On() {
+			if !v.whole {
 				return unfinished, examined, lost
 			}
 			at = 0

@@ -127,7 +127,7 @@ func (v *span) compareLine(f *elementFlight) {
 	line := (*[lineBuckets]uint64)(v.flat[f.home:])
 	bucket, taken := uint64(0), uint64(0) // taken has a bit for each bucket
 	for i := range line {
-		lineIsRead.Hit()
+		// mark: compareLine is about to read a bucket
 		b := atomic.LoadUint64(&line[i])
 		if b&^refMask == f.key {
 			bucket = b
@@ -135,9 +135,6 @@ func (v *span) compareLine(f *elementFlight) {
 		taken |= b >> 63 << i
 	}
 	f.bucket, f.taken = bucket, uint64(bits.TrailingZeros64(^taken))
-	if countsTaken.On() {
-		f.taken = uint64(bits.OnesCount64(taken))
-	}
 }
 
 // finish ends the searches of a block.
@@ -176,7 +173,7 @@ func (p *elementPipeline) continueSearch(f *elementFlight, at int, element []uin
 	s := &p.s
 	s.element, s.key, s.home = element, f.key, f.home
 	s.examined, s.lost, s.ref, s.stored = 0, 0, 0, false
-	if (f.bucket == 0 || skipsTaken.On()) && p.t.unit == lineBuckets {
+	if f.bucket == 0 && p.t.unit == lineBuckets {
 		s.examined = f.taken
 	}
 	r, err := s.run(p.insert)

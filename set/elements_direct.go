@@ -21,7 +21,7 @@ type elementSearch struct {
 // run examines buckets, from the first that has not been, until the search ends.
 func (s *elementSearch) run(insert bool) (Result, error) {
 	r, err := s.search(insert)
-	if s.stored && r != Inserted && !leaksSlot.On() {
+	if s.stored && r != Inserted {
 		s.held.takeBack(s.mine)
 	}
 	return r, err
@@ -52,21 +52,15 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 				}
 				return unfinished, err
 			}
-			claimsElement.Hit()
+			// mark: elementSearch is about to claim a bucket
 			if atomic.CompareAndSwapUint64(p, 0, s.key|uint64(s.mine)) {
 				s.ref = s.mine
 				return Inserted, nil
 			}
+			// mark: elementSearch loses its bucket
 			s.lost++
 			seen = atomic.LoadUint64(p) // a bucket changes once, so this is who won
-			if d = decide(seen, s.key, ^uint64(refMask), insert); d == same {
-				elementLosesEqual.Hit()
-			} else {
-				elementLosesOther.Hit()
-			}
-			if skipsWinningElement.On() {
-				d = other
-			}
+			d = decide(seen, s.key, ^uint64(refMask), insert)
 		}
 		switch d {
 		case same:

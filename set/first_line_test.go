@@ -16,7 +16,7 @@ import (
 // it, so the races are run until enough of them have happened.
 
 // kernelsInAssembly skips a test where there are none, or where nothing runs at the same time.
-func kernelsInAssembly(t testing.TB) []Kernel {
+func kernelsInAssembly(t *testing.T) []Kernel {
 	t.Helper()
 	kernels := Kernels()
 	kernels = kernels[:len(kernels)-1] // without KernelPortable
@@ -27,7 +27,7 @@ func kernelsInAssembly(t testing.TB) []Kernel {
 }
 
 // firstLineSet is a set whose single words go through assembly.
-func firstLineSet(t testing.TB, jobs []rma.Job, buckets uint64, kernel Kernel) *Set {
+func firstLineSet(t *testing.T, jobs []rma.Job, buckets uint64, kernel Kernel) *Set {
 	t.Helper()
 	sets, err := newSets(jobs, Config{Buckets: buckets, Kernel: kernel})
 	if must(t, err); sets[0].t.first.base == nil {
@@ -39,7 +39,7 @@ func firstLineSet(t testing.TB, jobs []rma.Job, buckets uint64, kernel Kernel) *
 // firstLineLosesBucket has two goroutines fill the same line at the same moment, over and over:
 // with words that both insert, and with words of their own. So they lose buckets to equal words
 // and to others. Where nothing else runs, 2 sets are enough.
-func firstLineLosesBucket(t testing.TB) {
+func firstLineLosesBucket(t *testing.T) {
 	const wanted, maxSets = 200, 1000
 	for _, kernel := range kernelsInAssembly(t) {
 		jobs, lost := ranksOf(t, engineDirect, 1), uint64(0)

@@ -1,12 +1,6 @@
 package set
 
-import (
-	"context"
-
-	"github.com/farhash/farhash/internal/testkit/mark"
-)
-
-var freedIsRead = mark.New("set: takeFreed knows what follows a slot")
+import "context"
 
 // Slots that Collect has freed form a chain for each rank that freed them. All ranks take
 // from it. The first word of a slot refers to the next slot. The head lies beside the
@@ -40,11 +34,7 @@ func (a *arenas) putFreed(ctx context.Context, slots []Ref) error {
 		if err != nil {
 			return err
 		}
-		next := head & refMask
-		if dropsChain.On() {
-			next = 0
-		}
-		if err := a.link(ctx, last, next); err != nil {
+		if err := a.link(ctx, last, head&refMask); err != nil {
 			return err
 		}
 		won, err := a.moveHead(ctx, rank, head, uint64(slots[0])+1)
@@ -69,7 +59,7 @@ func (a *arenas) takeFreed(ctx context.Context, rank int) (ref Ref, ok bool, err
 		if err != nil {
 			return 0, false, err
 		}
-		freedIsRead.Hit()
+		// mark: takeFreed knows what follows a slot
 		won, err := a.moveHead(ctx, rank, head, next)
 		if won || err != nil {
 			return ref, won, err
@@ -79,9 +69,6 @@ func (a *arenas) takeFreed(ctx context.Context, rank int) (ref Ref, ok bool, err
 
 // moveHead makes next the head of a chain, and reports whether head was still there.
 func (a *arenas) moveHead(ctx context.Context, rank int, head, next uint64) (bool, error) {
-	if unversionedHead.On() {
-		return a.counter.CompareAndSwap(ctx, rank, cellFreed, head, next&refMask)
-	}
 	return a.counter.CompareAndSwap(ctx, rank, cellFreed, head,
 		(head&^refMask+versionOne)|next&refMask)
 }

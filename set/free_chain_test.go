@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"testing"
+
+	"github.com/farhash/farhash/internal/testkit/mark"
 )
 
 // What one rank's Collect has freed another rank can use, all of it, round after round.
@@ -40,7 +42,7 @@ func TestFreedSlotsServeAllRanks(t *testing.T) {
 
 // freedSlotsAreTakenOnce: ranks that take freed slots at the same time get different ones, and
 // all of them.
-func freedSlotsAreTakenOnce(t testing.TB) {
+func freedSlotsAreTakenOnce(t *testing.T) {
 	const slots, ranks = 600, 4
 	jobs := ranksOf(t, engineHidden, ranks)
 	arenasOf := make([]*arenas, ranks)
@@ -85,8 +87,8 @@ func freedSlotsAreTakenOnce(t testing.TB) {
 
 // freedSlotComesBack: a slot that was taken and has come back, while another rank was about to
 // take it, is not at the head of the chain that this rank has read.
-func freedSlotComesBack(t testing.TB) {
-	scripted(t)
+func freedSlotComesBack(t *testing.T) {
+	mark.Need(t)
 	job := ranksOf(t, engineDirect, 1)[0]
 	a, err := newArenas(t.Context(), job, 8, 1)
 	must(t, err, a.putFreed(t.Context(), []Ref{1, 2, 3}))
@@ -98,6 +100,7 @@ func freedSlotComesBack(t testing.TB) {
 		return ref
 	}
 	comeBack := true
+	freedIsRead.Claim(t)
 	freedIsRead.Intercept(t, func() {
 		if comeBack {
 			comeBack = false

@@ -61,9 +61,6 @@ func (old *table) move(ctx context.Context, t *table,
 	keep func(bucket uint64) (bool, error)) (moved uint64, err error) {
 	b := batch{t: t, insert: true, results: make([]Result, growRun)}
 	flush := func() error {
-		if losesLast.On() && len(b.items) == 1 && moved >= 8*growRun {
-			return nil
-		}
 		moved += uint64(len(b.items))
 		if err := old.hashAll(ctx, &b); err != nil {
 			return err
@@ -191,7 +188,7 @@ func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) 
 		}
 		return wanted, nil
 	})
-	if err == nil || freesEarly.On() {
+	if err == nil {
 		// Only now: no rank reads the old table any more.
 		err = errors.Join(err, e.t.arenas.putFreed(ctx, freed))
 	}

@@ -1,10 +1,6 @@
 package set
 
-import (
-	"context"
-
-	"github.com/farhash/farhash/internal/testkit/mark"
-)
+import "context"
 
 // maxHeldSlots is how many free arena slots a batch holds at most.
 const maxHeldSlots = 32
@@ -17,7 +13,6 @@ type heldSlots struct {
 	directOnly bool   // take only slots that are directly addressable
 	needed     int    // slots to be taken ahead, while the arenas have as many as wanted
 	noSlot     uint64 // slots that were needed and that no arena had
-	kept       int    // for a mark: slots that were taken back, at slots[begin]
 
 	slots [maxHeldSlots]Ref
 	begin int // the free slots are slots[begin:end]
@@ -31,17 +26,13 @@ func (h *heldSlots) next() (ref Ref, ok bool, err error) {
 			return 0, false, err
 		}
 		if h.begin == h.end {
-			noSlotLeft.Hit()
+			// mark: no arena has a slot for an element
 			h.noSlot++
 			return 0, false, nil
 		}
 	}
 	ref = h.slots[h.begin]
 	h.begin++
-	if mark.Enabled && h.kept > 0 {
-		slotReused.Hit()
-		h.kept--
-	}
 	return ref, true, nil
 }
 
@@ -68,11 +59,9 @@ func (h *heldSlots) takeBack(ref Ref) {
 		h.arenas.giveBack([]Ref{ref})
 		return
 	}
+	// mark: a slot whose element lost its bucket is taken back
 	h.begin--
 	h.slots[h.begin] = ref
-	if mark.Enabled {
-		h.kept++
-	}
 }
 
 // release gives back what was not used.

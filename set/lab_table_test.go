@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 
 	"github.com/anishathalye/porcupine"
 
@@ -129,6 +130,9 @@ func labCall(op labOp, do func([]int, bool) ([]labAnswer, error), keys []int,
 		if errors.As(err, &full) && !full.NoArena {
 			err = nil
 		}
+		if insertedAndFound(keys, got) {
+			labDuplicates.Add(1)
+		}
 		for i, answer := range got {
 			// NotFound of an insertion, and of a batch that failed, is no answer.
 			if answer.result != NotFound || err == nil && op == labContains {
@@ -137,6 +141,22 @@ func labCall(op labOp, do func([]int, bool) ([]labAnswer, error), keys []int,
 		}
 		return err
 	}}
+}
+
+// labDuplicates is how many batches have inserted a key and found it.
+var labDuplicates atomic.Uint64
+
+func insertedAndFound(keys []int, got []labAnswer) bool {
+	inserted := map[int]bool{}
+	for i, answer := range got {
+		inserted[keys[i]] = inserted[keys[i]] || answer.result == Inserted
+	}
+	for i, answer := range got {
+		if answer.result == Found && inserted[keys[i]] {
+			return true
+		}
+	}
+	return false
 }
 
 // Audit looks up every key.

@@ -39,11 +39,10 @@ type probe struct {
 	phase  phase
 	handle rma.Handle // of the compare-and-swap, or of the get or put of an element
 
-	there  rma.Buf    // an element fetched for comparison
-	here   rma.Buf    // the element to be written into the arena
-	mine   Ref        // its slot; 0 for words
-	stored bool       // the element lies there
-	early  rma.Handle // for a mutant: of the put
+	there  rma.Buf // an element fetched for comparison
+	here   rma.Buf // the element to be written into the arena
+	mine   Ref     // its slot; 0 for words
+	stored bool    // the element lies there
 
 	result   Result
 	bucket   uint64 // compared, or content of the one that ended the search
@@ -104,7 +103,7 @@ func (p *probe) Step(q rma.Queue) (rma.Handle, error) {
 		// buffers are free only when they have arrived.
 		for i := range p.chunks {
 			if h, err := p.chunks[i].collect(q); h != rma.NoHandle || err != nil {
-				unneededChunk.Hit()
+				// mark: probe waits for a chunk of the search before
 				return h, err
 			}
 		}
@@ -141,9 +140,6 @@ func (p *probe) search(q rma.Queue) (rma.Handle, error) {
 				p.taken += bucket >> 63
 			}
 		}
-		if trustsLine.On() {
-			p.trustLine(c)
-		}
 		for ; p.next < c.length; p.next++ {
 			bucket := c.buf[p.next]
 			if v := decide(bucket, p.key, p.mask, p.insert); v != other {
@@ -151,9 +147,7 @@ func (p *probe) search(q rma.Queue) (rma.Handle, error) {
 			}
 		}
 		if (p.number+1)*p.size >= p.t.limit {
-			if p.insert {
-				noFreeBucket.Hit()
-			}
+			// mark: probe finds no free bucket within its limit
 			return p.finish(exhausted(p.insert), 0)
 		}
 		p.startChunk(q, p.number+1)
@@ -171,7 +165,7 @@ func (p *probe) act(q rma.Queue, v verdict, bucket uint64) (rma.Handle, error) {
 		return p.store(q)
 	case v == absent:
 		return p.finish(NotFound, 0)
-	case p.element == nil || uncompared.On():
+	case p.element == nil:
 		return p.finish(Found, bucket)
 	}
 	part, rank, off := p.t.arenas.locate(Ref(bucket & refMask))
@@ -185,14 +179,10 @@ func (p *probe) compare(q rma.Queue) (rma.Handle, error) {
 	if _, err := q.Value(p.handle); err != nil {
 		return rma.NoHandle, err
 	}
-	n := len(p.element)
-	if halfCompared.On() {
-		n = (n + 1) / 2
-	}
-	if slices.Equal(p.there[:n], rma.Buf(p.element[:n])) {
+	if slices.Equal(p.there, rma.Buf(p.element)) {
 		return p.finish(Found, p.bucket)
 	}
-	fingerprintCollision.Hit()
+	// mark: probe compares another element of equal fingerprint
 	return p.act(q, other, p.bucket)
 }
 
@@ -212,10 +202,6 @@ func (p *probe) store(q rma.Queue) (rma.Handle, error) {
 	copy(p.here, p.element)
 	part, rank, off := p.t.arenas.locate(ref)
 	p.handle, p.phase = q.Put(p.here, part.window, rank, off), phaseStore
-	if tooEarly.On() {
-		p.early = p.handle
-		return p.claim(q)
-	}
 	return p.handle, nil
 }
 
@@ -229,15 +215,6 @@ func (p *probe) claim(q rma.Queue) (rma.Handle, error) {
 
 // endSwap takes the result of a compare-and-swap.
 func (p *probe) endSwap(q rma.Queue) (rma.Handle, error) {
-	if tooEarly.On() && p.element != nil && !p.stored { // written at the same time
-		if !q.Done(p.early) {
-			return p.early, nil
-		}
-		if _, err := q.Value(p.early); err != nil {
-			return rma.NoHandle, err
-		}
-		p.stored = true
-	}
 	seen, err := q.Value(p.handle)
 	switch {
 	case err != nil:
@@ -247,19 +224,8 @@ func (p *probe) endSwap(q rma.Queue) (rma.Handle, error) {
 	}
 	p.lost++
 	q.Stats().Retries++
-	v := decide(seen, p.key, p.mask, p.insert)
-	if v == same {
-		lostToEqual.Hit()
-	} else {
-		lostToOther.Hit()
-	}
-	switch {
-	case ignoresWinner.On():
-		v = other
-	case trustsWinner.On():
-		return p.finish(Found, seen)
-	}
-	return p.act(q, v, seen)
+	// mark: probe loses a compare-and-swap
+	return p.act(q, decide(seen, p.key, p.mask, p.insert), seen)
 }
 
 // request requests chunk number i, split where it crosses into another owner's
@@ -269,21 +235,16 @@ func (p *probe) request(q rma.Queue, i uint64) {
 	begin := i * p.size
 	c.length = int(min(p.size, p.t.limit-begin))
 	c.handles, c.posted = c.handles[:0], true
-	if endsAtEnd.On() {
-		c.length = min(c.length, max(0, int(p.t.buckets)-int(p.home+begin)))
-	}
 	at := (p.home + begin) % p.t.buckets
-	for done := 0; done < c.length; {
+	for done := 0; ; {
 		rank, off := p.t.place(at)
 		n := min(c.length-done, int(p.t.perRank)-off)
 		c.handles = append(c.handles, q.Get(c.buf[done:done+n], p.t.window, rank, off))
-		done += n
-		at = (at + uint64(n)) % p.t.buckets
-		if done < c.length && at == 0 {
-			chunkWraps.Hit()
-		} else if done < c.length {
-			chunkSplits.Hit()
+		if done += n; done == c.length {
+			return
 		}
+		// mark: probe requests a chunk in two pieces
+		at = (at + uint64(n)) % p.t.buckets
 	}
 }
 

@@ -10,24 +10,18 @@ import (
 // Races over memory as scripts: some insertions happen in the middle of another, at a
 // line of code that has a mark.
 
-// scripted skips a test of this kind in a build without marks.
-func scripted(t testing.TB) {
-	t.Helper()
-	if !mark.Enabled {
-		t.Skip("marks are compiled in by -race and -tags invariants")
-	}
-}
-
 // wordLosesItsBucket: a word is inserted just before another search claims the
 // same bucket, for the same word or another one.
-func wordLosesItsBucket(t testing.TB) {
-	scripted(t)
+func wordLosesItsBucket(t *testing.T) {
+	mark.Need(t)
+	wordLoses.Claim(t)
 	words := wordsWithHomes(2, []uint64{0})
 	for i, want := range []Result{Found, Inserted} {
 		jobs := ranksOf(t, engineDirect, 1)
 		sets, err := newSets(jobs, Config{Buckets: 64, Kernel: KernelPortable})
 		must(t, err)
 		first := NotFound
+		claimsWord.Claim(t)
 		claimsWord.Intercept(t, func() {
 			if first == NotFound {
 				first, err = sets[0].FindOrPut(words[i])
@@ -42,8 +36,10 @@ func wordLosesItsBucket(t testing.TB) {
 }
 
 // elementLosesItsBucket is the same for elements, one by one and in batches.
-func elementLosesItsBucket(t testing.TB) {
-	scripted(t)
+func elementLosesItsBucket(t *testing.T) {
+	mark.Need(t)
+	elementLoses.Claim(t)
+	slotComesBack.Claim(t)
 	elements := elementsAtHome(3)
 	for _, batch := range []bool{false, true} {
 		for i, want := range []Result{Found, Inserted} {
@@ -61,8 +57,8 @@ func elementLosesItsBucket(t testing.TB) {
 // lineReadInPieces: two elements come into a line while a batch reads it, one into a
 // bucket that it has read and one into a bucket that it has not. The first of them is
 // the one that it searches for.
-func lineReadInPieces(t testing.TB) {
-	scripted(t)
+func lineReadInPieces(t *testing.T) {
+	mark.Need(t)
 	elements := elementsAtHome(3)
 	for visit := 1; visit <= lineBuckets; visit++ {
 		for _, during := range [][][]byte{elements[:2], elements[:3]} {
@@ -96,12 +92,13 @@ type elementRace struct {
 
 // run inserts elements, of which all that come during the race are new, and returns their
 // results.
-func (r *elementRace) run(t testing.TB, elements ...[]byte) []Result {
+func (r *elementRace) run(t *testing.T, elements ...[]byte) []Result {
 	t.Helper()
 	jobs := ranksOf(t, engineDirect, 1)
 	sets, err := newElements(jobs, ElementsConfig{ElementBytes: len(elements[0]),
 		Config: Config{Buckets: 64, Kernel: KernelPortable}})
 	must(t, err)
+	r.place.Claim(t)
 	visits := 0
 	r.place.Intercept(t, func() {
 		if visits++; visits != r.visit {

@@ -8,72 +8,35 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/internal/testkit/mark"
-	"github.com/farhash/farhash/internal/testkit/mutant"
 	"github.com/farhash/farhash/ship"
 )
 
-// scripts are races and small cases over memory, and the wrong versions that they notice.
-var scripts = lab.Scripts{
-	script("word loses its bucket", wordLosesItsBucket, skipsWinningWord),
-	script("first line loses its bucket", firstLineLosesBucket, trustsWinningWord),
-	script("element loses its bucket", elementLosesItsBucket, skipsWinningElement, leaksSlot),
-	script("line read in pieces", lineReadInPieces, countsTaken),
-	script("equal fingerprints", fingerprintsAreEqual, skipsTaken),
-	script("end of a span", endOfSpan, endsAtSpan, wrapsInSpan, losesRefs),
-	script("slots taken at the same time", runTakenAtOnce, sharesRun),
-	script("freed slots", freedSlotsAreTakenOnce, dropsChain),
-	script("freed slot comes back", freedSlotComesBack, unversionedHead),
-	script("collection that fails", collectionThatFails, freesEarly),
-	script("every length of a move", everyMove, losesLast),
-}
-
+// TestLabScripts runs races and small cases over memory, which the simulated engine does not run.
 func TestLabScripts(t *testing.T) {
-	if mark.Enabled {
-		for _, m := range []*mark.Mark{claimsWord, wordLosesEqual, wordLosesOther, claimsElement,
-			elementLosesEqual, elementLosesOther, slotReused, lineIsRead, runIsRead, freedIsRead} {
-			m.Claim(t)
-		}
+	for _, script := range []struct {
+		name string
+		run  func(t *testing.T)
+	}{
+		{"word loses its bucket", wordLosesItsBucket},
+		{"first line loses its bucket", firstLineLosesBucket},
+		{"element loses its bucket", elementLosesItsBucket},
+		{"line read in pieces", lineReadInPieces},
+		{"equal fingerprints", fingerprintsAreEqual},
+		{"end of a span", endOfSpan},
+		{"slots taken at the same time", runTakenAtOnce},
+		{"freed slots", freedSlotsAreTakenOnce},
+		{"freed slot comes back", freedSlotComesBack},
+		{"collection that fails", collectionThatFails},
+		{"every length of a move", everyMove},
+	} {
+		t.Run(script.name, script.run)
 	}
-	scripts.Run(t)
 }
-
-// script runs fn, whose failure is an error.
-func script(name string, fn func(t testing.TB), mutants ...*mutant.Mutant) lab.Script {
-	return lab.Script{Name: name, Mutants: mutants, Run: func(t *testing.T) (err error) {
-		recorded := &recordingTB{TB: t}
-		defer func() {
-			if r := recover(); r != nil && r != recorded {
-				panic(r)
-			}
-			err = errors.Join(recorded.errs...)
-		}()
-		fn(recorded)
-		return nil
-	}}
-}
-
-// recordingTB is a test that keeps its failures as errors.
-type recordingTB struct {
-	testing.TB
-	errs []error
-}
-
-func (t *recordingTB) Errorf(format string, args ...any) {
-	t.errs = append(t.errs, fmt.Errorf(format, args...))
-}
-
-func (t *recordingTB) Fatalf(format string, args ...any) {
-	t.Errorf(format, args...)
-	panic(t)
-}
-
-func (t *recordingTB) Fatal(args ...any) { t.Fatalf("%s", fmt.Sprint(args...)) }
 
 // endOfSpan has rank 0 insert what has its home in the last line of its span. Some of it lies
 // behind that.
-func endOfSpan(t testing.TB) {
+func endOfSpan(t *testing.T) {
 	const n, ranks = 12, 4
 	jobs := ranksOf(t, engineHosts, ranks)
 	cfg := Config{Buckets: 256, Access: ship.OneSided}
@@ -116,8 +79,8 @@ func endOfSpan(t testing.TB) {
 }
 
 // runTakenAtOnce has a rank take slots when another one is about to take the same.
-func runTakenAtOnce(t testing.TB) {
-	scripted(t)
+func runTakenAtOnce(t *testing.T) {
+	mark.Need(t)
 	jobs := ranksOf(t, engineDirect, 2)
 	of := make([]*arenas, 2)
 	must(t, onAll(2, func(rank int) (err error) {
@@ -125,6 +88,7 @@ func runTakenAtOnce(t testing.TB) {
 		return err
 	}))
 	var other []uint64
+	runIsRead.Claim(t)
 	runIsRead.Intercept(t, func() {
 		if other == nil {
 			begin, end, err := of[1].takeRun(t.Context(), 0)
@@ -142,7 +106,7 @@ func runTakenAtOnce(t testing.TB) {
 
 // collectionThatFails: the set is as it was, and what is inserted then takes the slot of nothing
 // that was to be removed.
-func collectionThatFails(t testing.TB) {
+func collectionThatFails(t *testing.T) {
 	const n = 100
 	jobs := ranksOf(t, engineDirect, 1)
 	sets, err := newElements(jobs, ElementsConfig{ElementBytes: 8, Capacity: n,
@@ -177,7 +141,7 @@ func numbered(from, n uint64) (all []byte) {
 
 // everyMove has sets grow, and be collected, that hold just as much as some whole runs of what
 // moves at a time, one less and one more.
-func everyMove(t testing.TB) {
+func everyMove(t *testing.T) {
 	job := ranksOf(t, engineDirect, 1)
 	for runs := range 10 {
 		if slow && runs > 1 && runs < 8 {

@@ -71,7 +71,7 @@ func (s *session) Finish(machine, i int) {
 	if b.refs != nil {
 		b.refs[i] = Ref(p.bucket & refMask)
 	}
-	if p.stored && (p.result != Inserted || keepsUsedSlot.On()) {
+	if p.stored && p.result != Inserted {
 		s.held.takeBack(p.mine)
 	}
 }

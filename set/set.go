@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/internal/testkit/mark"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
@@ -81,9 +80,6 @@ func (s *Set) FindOrPut(word uint64) (Result, error) {
 			return r, nil
 		}
 		if r == lostFirst {
-			if trustsWinningWord.On() {
-				return Found, nil
-			}
 			t.tally.add(&counts{lost: 1})
 		}
 	}
@@ -111,7 +107,7 @@ func (s *Set) one(word uint64, insert bool) (Result, error) {
 	switch {
 	case r <= Found && examined <= t.directChunk && lost == 0:
 		return r, nil // a counter would cost more than the lookup
-	case r == unfinished && !(endsAtSpan.On() && !insert):
+	case r == unfinished:
 		return t.oneQueued([]uint64{word}, insert)
 	}
 	t.tally.count(r, examined, lost, t.directChunk)
@@ -146,9 +142,6 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 	t := s.t
 	if t.flat != nil { // the batch is not divided
 		c := t.searchBatch(&t.span, words, results, insert)
-		if mark.Enabled {
-			(&batch{t: t, items: words, results: results}).markDuplicates()
-		}
 		return t.ended(&c, nil)
 	}
 	b := batch{t: t, items: words, results: results, insert: insert}
