@@ -93,6 +93,15 @@ func (a *arenas) extend(ctx context.Context, elements uint64) error {
 	return nil
 }
 
+func (a *arenas) close() error {
+	err := a.counter.Close()
+	for _, p := range a.parts {
+		clear(p.segments)
+		err = errors.Join(err, p.Close())
+	}
+	return err
+}
+
 // take appends free slots of any rank to dst until it has n, or until there are no more. With
 // directOnly it takes only slots that are directly addressable. It returns an error only when it
 // has taken none.
@@ -200,30 +209,14 @@ func (a *arenas) giveBack(slots []Ref) {
 	}
 }
 
-// split is the number of a slot in the arena of its rank, and the rank.
-func (a *arenas) split(ref Ref) (slot, rank uint64) {
-	return uint64(ref) >> a.rankBits, uint64(ref) & (1<<a.rankBits - 1)
-}
-
-// locate finds the part, rank and word offset of a slot.
-func (a *arenas) locate(ref Ref) (p *part, rank, off int) {
-	slot, owner := a.split(ref)
-	i := len(a.parts) - 1
-	for i > 0 && slot < a.parts[i].begin {
-		i--
-	}
-	p = &a.parts[i]
-	return p, int(owner), int(slot-p.begin) * a.slotWords
-}
+// capacity is the number of slots of all ranks.
+func (a *arenas) capacity() uint64 { return a.slots * uint64(a.job.Size()) }
 
 // valid reports whether ref names a slot that exists.
 func (a *arenas) valid(ref Ref) bool {
 	slot, rank := a.split(ref)
 	return rank < uint64(a.job.Size()) && slot < a.slots
 }
-
-// capacity is the number of slots of all ranks.
-func (a *arenas) capacity() uint64 { return a.slots * uint64(a.job.Size()) }
 
 // words is a slot in directly addressable memory, nil where only queues reach it.
 func (a *arenas) words(ref Ref) []uint64 {
@@ -266,11 +259,163 @@ func (a *arenas) fetch(slots []Ref) {
 	memory.Prefetch(lines[:n], 1)
 }
 
-func (a *arenas) close() error {
-	err := a.counter.Close()
-	for _, p := range a.parts {
-		clear(p.segments)
-		err = errors.Join(err, p.Close())
+// locate finds the part, rank and word offset of a slot.
+func (a *arenas) locate(ref Ref) (p *part, rank, off int) {
+	slot, owner := a.split(ref)
+	i := len(a.parts) - 1
+	for i > 0 && slot < a.parts[i].begin {
+		i--
 	}
-	return err
+	p = &a.parts[i]
+	return p, int(owner), int(slot-p.begin) * a.slotWords
+}
+
+// split is the number of a slot in the arena of its rank, and the rank.
+func (a *arenas) split(ref Ref) (slot, rank uint64) {
+	return uint64(ref) >> a.rankBits, uint64(ref) & (1<<a.rankBits - 1)
+}
+
+// Slots that Collect has freed form a chain for each rank that freed them. All ranks take
+// from it. The first word of a slot refers to the next slot. The head lies beside the
+// counter of slots taken.
+//
+//	head  | version (28) | reference of the first slot, plus 1 (36) |
+//
+// The head is changed by compare-and-swap. Its version changes each time: if a slot was
+// taken and freed again meanwhile, the compare-and-swap fails, as the slot behind it may be
+// another one.
+const (
+	cellTaken = 0 // word of the counter window: slots handed out
+	cellFreed = 1 // head of the chain
+
+	versionOne = 1 << refBits
+)
+
+// putFreed puts slots at the head of this rank's chain.
+func (a *arenas) putFreed(ctx context.Context, slots []Ref) error {
+	if len(slots) == 0 {
+		return nil
+	}
+	for i, ref := range slots[1:] {
+		if err := a.link(ctx, slots[i], uint64(ref)+1); err != nil {
+			return err
+		}
+	}
+	rank, last := a.job.Rank(), slots[len(slots)-1]
+	for {
+		head, err := a.counter.Load(ctx, rank, cellFreed)
+		if err != nil {
+			return err
+		}
+		if err := a.link(ctx, last, head&refMask); err != nil {
+			return err
+		}
+		won, err := a.moveHead(ctx, rank, head, uint64(slots[0])+1)
+		if won || err != nil {
+			return err
+		}
+	}
+}
+
+// takeFreed takes a slot from the chain of a rank; ok is false when it is empty.
+func (a *arenas) takeFreed(ctx context.Context, rank int) (ref Ref, ok bool, err error) {
+	for {
+		head, err := a.counter.Load(ctx, rank, cellFreed)
+		if err != nil || head&refMask == 0 {
+			return 0, false, err
+		}
+		ref = Ref(head&refMask - 1)
+		p, owner, off := a.locate(ref)
+		// If another rank has taken the slot this is part of an element, and the
+		// compare-and-swap fails.
+		next, err := p.Load(ctx, owner, off)
+		if err != nil {
+			return 0, false, err
+		}
+		// mark: takeFreed knows what follows a slot
+		won, err := a.moveHead(ctx, rank, head, next)
+		if won || err != nil {
+			return ref, won, err
+		}
+	}
+}
+
+// moveHead makes next the head of a chain, and reports whether head was still there.
+func (a *arenas) moveHead(ctx context.Context, rank int, head, next uint64) (bool, error) {
+	return a.counter.CompareAndSwap(ctx, rank, cellFreed, head,
+		(head&^refMask+versionOne)|next&refMask)
+}
+
+// link stores in a free slot a reference, plus 1, of the next slot of the chain.
+func (a *arenas) link(ctx context.Context, slot Ref, next uint64) error {
+	p, rank, off := a.locate(slot)
+	return p.Store(ctx, rank, off, next)
+}
+
+// maxHeldSlots is how many free arena slots a batch holds at most.
+const maxHeldSlots = 32
+
+// heldSlots is the free arena slots that one batch holds. They are filled up and prefetched
+// when half of them are used, so that a slot is in the cache when an element is written to
+// it: a compare-and-swap waits for all writes before it.
+type heldSlots struct {
+	arenas     *arenas
+	directOnly bool   // take only slots that are directly addressable
+	needed     int    // slots to be taken ahead, while the arenas have as many as wanted
+	noSlot     uint64 // slots that were needed and that no arena had
+
+	slots [maxHeldSlots]Ref
+	begin int // the free slots are slots[begin:end]
+	end   int
+}
+
+// next returns a free slot, ok false when no arena has one.
+func (h *heldSlots) next() (ref Ref, ok bool, err error) {
+	if n := h.end - h.begin; n == 0 || n <= maxHeldSlots/2 && h.needed > 0 {
+		if err := h.fill(); err != nil {
+			return 0, false, err
+		}
+		if h.begin == h.end {
+			// mark: no arena has a slot for an element
+			h.noSlot++
+			return 0, false, nil
+		}
+	}
+	ref = h.slots[h.begin]
+	h.begin++
+	return ref, true, nil
+}
+
+// fill takes slots from the arenas and prefetches them.
+func (h *heldSlots) fill() error {
+	had := copy(h.slots[:], h.slots[h.begin:h.end])
+	h.begin, h.end = 0, had
+	want := had + max(1, min(maxHeldSlots/2, h.needed))
+	slots, err := h.arenas.take(context.Background(), h.slots[:had], want, h.directOnly)
+	if err != nil && had == 0 {
+		return err
+	}
+	h.end = len(slots)
+	if h.needed -= h.end - had; h.end < want {
+		h.needed = 0
+	}
+	h.arenas.fetch(slots[had:])
+	return nil
+}
+
+// takeBack takes back a slot whose element lost its compare-and-swap.
+func (h *heldSlots) takeBack(ref Ref) {
+	if h.begin == 0 { // it was filled up meanwhile
+		h.arenas.giveBack([]Ref{ref})
+		return
+	}
+	// mark: a slot whose element lost its bucket is taken back
+	h.begin--
+	h.slots[h.begin] = ref
+}
+
+// release gives back what was not used.
+func (h *heldSlots) release() {
+	h.arenas.giveBack(h.slots[h.begin:h.end])
+	h.begin, h.end = 0, 0
 }

@@ -2,8 +2,11 @@ package set
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/rma"
 )
 
 // batch is items to be inserted or looked up: a core.Ops.
@@ -24,15 +27,6 @@ func (b *batch) run() error {
 	return b.t.ended(&b.counts, err)
 }
 
-// ended counts operations, and returns their error.
-func (t *table) ended(c *counts, err error) error {
-	t.tally.add(c)
-	if err == nil && c.full > 0 {
-		err = t.fullError(c.noSlot > 0)
-	}
-	return err
-}
-
 func (b *batch) item(i int) []uint64 {
 	width := b.t.width
 	return b.items[i*width : (i+1)*width]
@@ -43,15 +37,6 @@ func (b *batch) Owners(owners []int32) {
 	for i := range owners {
 		owners[i] = int32(b.t.owner(b.t.hash(b.item(i))))
 	}
-}
-
-// search answers the items, whose homes are in v. Searches that leave v are unfinished.
-func (b *batch) search(v *span) error {
-	if b.t.arenas != nil {
-		return b.searchElements(v)
-	}
-	b.add(b.t.searchBatch(v, b.items, b.results, b.insert))
-	return nil
 }
 
 // spanBatchWords is how many words of items are copied and searched together. Long elements
@@ -103,6 +88,25 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 	return left, nil
 }
 
+// search answers the items, whose homes are in v. Searches that leave v are unfinished.
+func (b *batch) search(v *span) error {
+	if b.t.arenas != nil {
+		return b.searchElements(v)
+	}
+	b.add(b.t.searchBatch(v, b.items, b.results, b.insert))
+	return nil
+}
+
+// Queued answers items through a queue.
+func (b *batch) Queued(at []int) error {
+	s, err := b.t.session()
+	if err == nil {
+		err = s.run(b, at)
+		b.t.sessions.Give(s, err != nil)
+	}
+	return err
+}
+
 // Kind, Size and Pack are those of a request; see ship.go.
 func (b *batch) Kind() uint32 {
 	if b.insert {
@@ -134,4 +138,172 @@ func (b *batch) Unpack(_, i int, from []uint64) (words int, again bool, err erro
 		b.longest = max(b.longest, b.t.limit) // so that the error reports it
 	}
 	return 1, false, nil
+}
+
+// fetch is a batch of elements to be copied from memory that this process cannot address, a
+// core.Ops: the element of refs[k] to dst, from to[k]*size on.
+type fetch struct {
+	t      *table
+	ctx    context.Context
+	refs   []Ref
+	to     []int
+	dst    []byte
+	size   int // bytes of an element that are wanted
+	queues rma.Stats
+}
+
+// take copies element i at once if this process can address it, and else adds it to the batch.
+func (f *fetch) take(i int, ref Ref) error {
+	if !f.t.arenas.valid(ref) {
+		return refError(ref)
+	}
+	if words := f.t.arenas.words(ref); words != nil {
+		copy(f.dst[i*f.size:(i+1)*f.size], bytesOf(words))
+		return nil
+	}
+	f.refs, f.to = append(f.refs, ref), append(f.to, i)
+	return nil
+}
+
+// arrived takes the element of operation k.
+func (f *fetch) arrived(k int, words []uint64) {
+	i := f.to[k]
+	copy(f.dst[i*f.size:(i+1)*f.size], bytesOf(words))
+}
+
+// Owners gives the ranks in whose arenas the elements lie.
+func (f *fetch) Owners(owners []int32) {
+	for k := range owners {
+		_, rank, _ := f.t.arenas.locate(f.refs[k])
+		owners[k] = int32(rank)
+	}
+}
+
+// Direct leaves all: take has copied what is directly addressable.
+func (f *fetch) Direct(at, left []int) ([]int, error) {
+	for k := 0; at == nil && k < len(f.refs); k++ {
+		left = append(left, k)
+	}
+	return append(left, at...), nil
+}
+
+// Kind, Size, Pack and Unpack are those of a request; see ship.go.
+func (f *fetch) Kind() uint32 { return kindGet }
+
+func (f *fetch) Size(int) (request, answer int) { return 1, f.t.width }
+
+func (f *fetch) Pack(k int, to []uint64) { to[0] = uint64(f.refs[k]) }
+
+func (f *fetch) Unpack(_, k int, from []uint64) (words int, again bool, err error) {
+	if words = f.t.width; len(from) < words {
+		return 0, false, core.ErrDisorder
+	}
+	f.arrived(k, from[:words])
+	return words, false, nil
+}
+
+// Queued gets elements through a queue.
+func (f *fetch) Queued(at []int) error {
+	ses, err := f.t.session()
+	if err != nil {
+		return err
+	}
+	before := *ses.q.Stats()
+	err = ses.slots.Drive(f.ctx, ses.q, len(f.refs), at, len(ses.probes), &fetchMachines{f, ses})
+	f.queues.Add(ses.q.Stats().Since(before))
+	f.t.sessions.Give(ses, err != nil)
+	return err
+}
+
+// elementAt is the element in a slot that exists.
+func (t *table) elementAt(ctx context.Context, ref Ref) ([]uint64, error) {
+	if words := t.arenas.words(ref); words != nil {
+		return words, nil
+	}
+	words := make([]uint64, t.width)
+	f := fetch{t: t, ctx: ctx, refs: []Ref{ref}, to: []int{0}, dst: bytesOf(words),
+		size: t.width * 8}
+	return words, f.Queued(nil)
+}
+
+// Batches may be shipped to the ranks that own the homes (package ship). A request holds the items
+// one after the other, and the answer a word for each:
+//
+//	| reference (36) | result (8) |
+//
+// Requests for elements by their references go to the ranks in whose arenas they lie.
+
+const (
+	kindFind uint32 = iota
+	kindFindOrPut
+	kindGet // the items are references, and the answers elements
+)
+
+const (
+	resultBits = 8
+	resultMask = 1<<resultBits - 1
+)
+
+// answer carries out what other ranks ship to this rank's part of the table. Requests come one by
+// one.
+func (t *table) answer(kind uint32, n int, request, answer []uint64) (int, error) {
+	width, answerWidth := t.width, 1
+	if kind == kindGet {
+		width, answerWidth = 1, width
+	}
+	if kind > kindGet || len(request) != n*width || len(answer) < n*answerWidth ||
+		n > rma.MaxShipWords {
+		return 0, fmt.Errorf("set: a request of kind %d has %d words and room for %d, for %d "+
+			"items of %d words; run the same program on every rank", kind, len(request),
+			len(answer), n, width)
+	}
+	if kind == kindGet {
+		if t.arenas == nil {
+			return 0, errors.New("set: words have no references; run the same program on " +
+				"every rank")
+		}
+		return t.get(request, answer)
+	}
+	for i := range n {
+		item := request[i*width : (i+1)*width]
+		if t.arenas == nil && item[0] > MaxWord || t.owner(t.hash(item)) != t.window.Rank() {
+			return 0, fmt.Errorf("set: item %d of a request is not rank %d's; run the same "+
+				"program on every rank", i, t.window.Rank())
+		}
+	}
+	b := &t.shipped
+	if b.results == nil {
+		b.results, b.refs = make([]Result, rma.MaxShipWords), make([]Ref, rma.MaxShipWords)
+	}
+	b.t, b.items, b.insert, b.counts = t, request, kind == kindFindOrPut, counts{}
+	b.results, b.refs = b.results[:n], b.refs[:n]
+	clear(b.refs)
+	var err error
+	if v := t.spanOf(uint64(t.window.Rank()) * t.perRank); v != nil {
+		err = b.search(v)
+	} else {
+		err = b.Queued(nil)
+	}
+	for i, r := range b.results {
+		if r == Full && b.noSlot > 0 {
+			r = unfinished // the requesting rank goes on, in all arenas
+		}
+		answer[i] = uint64(b.refs[i])<<resultBits | uint64(r)
+	}
+	t.tally.addServed(&b.counts)
+	return n, err
+}
+
+// get answers with the elements of the given references.
+func (t *table) get(refs, answer []uint64) (words int, err error) {
+	f := fetch{t: t, ctx: context.Background(), dst: bytesOf(answer), size: t.width * 8}
+	for i, ref := range refs {
+		if err := f.take(i, Ref(ref)); err != nil {
+			return 0, err
+		}
+	}
+	if len(f.refs) > 0 {
+		err = f.Queued(nil)
+	}
+	return len(refs) * t.width, err
 }

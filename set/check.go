@@ -2,6 +2,7 @@ package set
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -10,49 +11,6 @@ import (
 
 // scanWords is how many buckets a scan reads at a time.
 const scanWords = 1024
-
-// newReader reads runs of buckets.
-func newReader(t *table) (*core.Reader, error) {
-	if err := t.sessions.Open(); err != nil {
-		return nil, err
-	}
-	return core.NewReader(t.job, t.window, &t.batches.Regions, scanWords)
-}
-
-// stored is an occupied bucket and its number.
-type stored struct{ at, bucket uint64 }
-
-// occupied iterates over the occupied buckets of the ranks from rank to before end.
-func (t *table) occupied(ctx context.Context, rank, end int) iter.Seq2[stored, error] {
-	return func(yield func(stored, error) bool) {
-		r, err := newReader(t)
-		if err != nil {
-			yield(stored{}, err)
-			return
-		}
-		defer r.Close()
-		last := uint64(end) * t.perRank
-		for at := uint64(rank) * t.perRank; at < last; {
-			owner, off := t.place(at)
-			buckets, err := r.Read(ctx, owner, off, min(scanWords, int(t.perRank)-off))
-			if err != nil {
-				yield(stored{}, err)
-				return
-			}
-			for i, bucket := range buckets {
-				if bucket != 0 && !yield(stored{at + uint64(i), bucket}, nil) {
-					return
-				}
-			}
-			at += uint64(len(buckets))
-		}
-	}
-}
-
-// local iterates over the occupied buckets of this rank.
-func (t *table) local(ctx context.Context) iter.Seq2[stored, error] {
-	return t.occupied(ctx, t.window.Rank(), t.window.Rank()+1)
-}
 
 // walker checks one rank's part of a table.
 //
@@ -150,4 +108,69 @@ func (t *table) same(ctx context.Context, a, b uint64) (bool, error) {
 	}
 	second, err := t.elementOf(ctx, b)
 	return slices.Equal(first, second), err
+}
+
+// stored is an occupied bucket and its number.
+type stored struct{ at, bucket uint64 }
+
+// local iterates over the occupied buckets of this rank.
+func (t *table) local(ctx context.Context) iter.Seq2[stored, error] {
+	return t.occupied(ctx, t.window.Rank(), t.window.Rank()+1)
+}
+
+// occupied iterates over the occupied buckets of the ranks from rank to before end.
+func (t *table) occupied(ctx context.Context, rank, end int) iter.Seq2[stored, error] {
+	return func(yield func(stored, error) bool) {
+		r, err := newReader(t)
+		if err != nil {
+			yield(stored{}, err)
+			return
+		}
+		defer r.Close()
+		last := uint64(end) * t.perRank
+		for at := uint64(rank) * t.perRank; at < last; {
+			owner, off := t.place(at)
+			buckets, err := r.Read(ctx, owner, off, min(scanWords, int(t.perRank)-off))
+			if err != nil {
+				yield(stored{}, err)
+				return
+			}
+			for i, bucket := range buckets {
+				if bucket != 0 && !yield(stored{at + uint64(i), bucket}, nil) {
+					return
+				}
+			}
+			at += uint64(len(buckets))
+		}
+	}
+}
+
+// newReader reads runs of buckets.
+func newReader(t *table) (*core.Reader, error) {
+	if err := t.sessions.Open(); err != nil {
+		return nil, err
+	}
+	return core.NewReader(t.job, t.window, &t.batches.Regions, scanWords)
+}
+
+// hashOf is the hash of what a bucket holds.
+func (t *table) hashOf(ctx context.Context, bucket uint64) (uint64, error) {
+	if t.arenas == nil {
+		return hashWord(bucket &^ occupied), nil
+	}
+	words, err := t.elementOf(ctx, bucket)
+	if err != nil {
+		return 0, err
+	}
+	return hashElement(words), nil
+}
+
+// elementOf is the element that a bucket refers to.
+func (t *table) elementOf(ctx context.Context, bucket uint64) ([]uint64, error) {
+	ref := Ref(bucket & refMask)
+	if !t.arenas.valid(ref) {
+		return nil, fmt.Errorf("set: bucket %#x refers to slot %#x, which does not exist",
+			bucket, uint64(ref))
+	}
+	return t.elementAt(ctx, ref)
 }

@@ -60,19 +60,19 @@
 // One function has the protocol's decision: decide says what a bucket means for a search. Three
 // loops make it for the same buckets in the same order, and claim the first empty one:
 //
-//	probe            step machine over a queue, words and elements      probe.go
+//	probe            step machine over a queue, words and elements      machine.go
 //	span.search      a word over memory, with decide written out        direct.go
-//	elementSearch    an element over memory                             elements_direct.go
+//	elementSearch    an element over memory                             direct.go
 //
 // Where there is a kernel in assembly, a single FindOrPut first tries the line of its home there
-// (firstLine, kernel.go), and leaves what does not end in it to span.search.
+// (firstLine), and leaves what does not end in it to span.search.
 //
 // Batches over memory have loops of their own, which overlap the waits for memory. What they do
 // not decide in the first line of a search they leave to the loops above, but for the assembly:
 //
 //	searchBlock      words, portable; findInLine compares the line      direct.go
 //	search           words, the whole search in assembly                kernel_amd64.s
-//	elementPipeline  elements; compareLine, also in assembly            elements_batch.go
+//	elementPipeline  elements; compareLine, also in assembly            direct.go
 //
 // TestKernelsAgree compares the loops for words, TestSameAnswersOnEveryEngine all of them with a
 // plain map, FuzzSet and FuzzElements streams of operations. The scripts (scripts_test.go) and the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -14,6 +15,20 @@ const (
 	// growAhead is how many elements are prefetched while as many are hashed.
 	growAhead = maxHeldSlots
 )
+
+// Grow moves the set into a table of the given number of buckets. Collective; no
+// other call may run on any rank meanwhile. When it fails the set is unchanged.
+func (s *Set) Grow(ctx context.Context, buckets uint64) error {
+	return s.grow(ctx, buckets, 0)
+}
+
+// Grow moves the set into a table of the given number of buckets, and gives the
+// arenas room for capacity elements in all (0: 15/16 of buckets). Elements keep their
+// slots and references. Collective; no other call may run on any rank meanwhile. When it
+// fails the set is unchanged.
+func (e *Elements) Grow(ctx context.Context, buckets, capacity uint64) error {
+	return e.grow(ctx, buckets, capacity)
+}
 
 // grow moves the set into a table of so many buckets, and extends the arenas to capacity.
 // Collective.
@@ -35,6 +50,57 @@ func (s *anySet) grow(ctx context.Context, buckets, capacity uint64) error {
 		return err
 	}
 	s.t = t
+	return old.close()
+}
+
+// Collect removes every word for which keep returns false: the garbage collection that
+// OP leaves out. Each rank calls its keep for the words in its part of the table.
+// Collective; no other call may run on any rank meanwhile, and old and new table
+// are in memory together for a while. When it fails the set is unchanged.
+func (s *Set) Collect(ctx context.Context, keep func(word uint64) bool) error {
+	return s.collect(ctx, func(bucket uint64) (bool, error) {
+		return keep(bucket &^ occupied), nil
+	})
+}
+
+// Collect removes every element for which keep returns false; see Set.Collect. The slots
+// of removed elements are used again. References of the other elements remain valid. The
+// bytes given to keep are valid until it returns.
+func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) error {
+	var freed []Ref
+	err := e.collect(ctx, func(bucket uint64) (bool, error) {
+		words, err := e.t.elementOf(ctx, bucket)
+		if err != nil {
+			return false, err
+		}
+		wanted := keep(bytesOf(words)[:e.t.size])
+		if !wanted {
+			freed = append(freed, Ref(bucket&refMask))
+		}
+		return wanted, nil
+	})
+	if err == nil {
+		// Only now: no rank reads the old table any more.
+		err = errors.Join(err, e.t.arenas.putFreed(ctx, freed))
+	}
+	return err
+}
+
+// collect moves the buckets for which keep is true into a new table, and puts that in the place
+// of the old one. Collective: when it returns every rank has.
+func (s *anySet) collect(ctx context.Context, keep func(bucket uint64) (bool, error)) error {
+	old := s.t
+	t, moved, err := old.rebuild(ctx, old.geometry, keep)
+	if err != nil {
+		return err
+	}
+	s.t = t
+	if err := t.tally.restart(ctx, moved); err != nil {
+		return err
+	}
+	if err := t.job.Barrier(ctx); err != nil {
+		return err
+	}
 	return old.close()
 }
 
@@ -124,18 +190,6 @@ func (t *table) fetchOf(buckets []uint64) {
 	t.arenas.fetch(slots[:n])
 }
 
-// hashOf is the hash of what a bucket holds.
-func (t *table) hashOf(ctx context.Context, bucket uint64) (uint64, error) {
-	if t.arenas == nil {
-		return hashWord(bucket &^ occupied), nil
-	}
-	words, err := t.elementOf(ctx, bucket)
-	if err != nil {
-		return 0, err
-	}
-	return hashElement(words), nil
-}
-
 // insertBuckets inserts bucket words that are known to be different into a table that
 // nobody searches yet.
 func (b *batch) insertBuckets() error {
@@ -162,53 +216,54 @@ func (b *batch) insertBuckets() error {
 	return nil
 }
 
-// Collect removes every word for which keep returns false: the garbage collection that
-// OP leaves out. Each rank calls its keep for the words in its part of the table.
-// Collective; no other call may run on any rank meanwhile, and old and new table
-// are in memory together for a while. When it fails the set is unchanged.
-func (s *Set) Collect(ctx context.Context, keep func(word uint64) bool) error {
-	return s.collect(ctx, func(bucket uint64) (bool, error) {
-		return keep(bucket &^ occupied), nil
-	})
-}
-
-// Collect removes every element for which keep returns false; see Set.Collect. The slots
-// of removed elements are used again. References of the other elements remain valid. The
-// bytes given to keep are valid until it returns.
-func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) error {
-	var freed []Ref
-	err := e.collect(ctx, func(bucket uint64) (bool, error) {
-		words, err := e.t.elementOf(ctx, bucket)
-		if err != nil {
-			return false, err
-		}
-		wanted := keep(bytesOf(words)[:e.t.size])
-		if !wanted {
-			freed = append(freed, Ref(bucket&refMask))
-		}
-		return wanted, nil
-	})
-	if err == nil {
-		// Only now: no rank reads the old table any more.
-		err = errors.Join(err, e.t.arenas.putFreed(ctx, freed))
+// newTable makes the buckets of a set. Collective.
+func newTable(ctx context.Context, its items, g geometry) (*table, error) {
+	t := &table{items: its, geometry: g, perRank: g.Buckets / uint64(its.job.Size()),
+		buckets: g.Buckets, chunk: min(uint64(g.chunk), g.Buckets), unit: 1,
+		sessions: core.Pool[*session]{Closed: errClosed}}
+	t.limit = min(uint64(g.chunk)*uint64(g.Chunks), t.buckets)
+	if g.Home == HomeLine {
+		t.unit = lineBuckets
 	}
-	return err
-}
-
-// collect moves the buckets for which keep is true into a new table, and puts that in the place
-// of the old one. Collective: when it returns every rank has.
-func (s *anySet) collect(ctx context.Context, keep func(bucket uint64) (bool, error)) error {
-	old := s.t
-	t, moved, err := old.rebuild(ctx, old.geometry, keep)
+	t.units = t.buckets / t.unit
+	var err error
+	if t.kernel, err = g.Kernel.choose(t); err != nil {
+		return nil, err
+	}
+	t.window, err = t.job.NewWindow(ctx, rma.Spec{Name: "set: buckets",
+		Words: core.Segment(t.perRank, 1)})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.t = t
-	if err := t.tally.restart(ctx, moved); err != nil {
-		return err
+	t.batches.Regions, t.batches.InOnePiece = core.NewRegions(t.window), true
+	t.findSpans()
+	t.directChunk = t.chunk
+	if g.Chunk == Auto && t.flat == nil {
+		t.auto, t.chunk = newAuto(), min(maxAutoChunk, g.Buckets)
 	}
-	if err := t.job.Barrier(ctx); err != nil {
-		return err
+	return t, nil
+}
+
+// open readies the table for operations. old is the table that this one replaces, or nil: what
+// was measured for it holds here. Collective.
+func (t *table) open(ctx context.Context, old *table) error {
+	t.first = t.newFirstLine()
+	cfg := core.Config{Access: t.geometry.Access, Closed: errClosed,
+		Messages: 1.5, // a chunk, and where the word is new a swap
+		Answer:   t.answer}
+	if t.arenas != nil {
+		cfg.Messages = 2.5 // an element as well
 	}
-	return old.close()
+	if old != nil {
+		cfg.Like = &old.batches
+	}
+	return t.batches.Open(ctx, t.job, t.window, cfg)
+}
+
+// close gives back queues and buckets. A later call goes to the pool of sessions
+// and finds it closed, before it can use memory that is unmapped.
+func (t *table) close() error {
+	err := t.batches.Close() // first: requests of other ranks are being carried out
+	t.flat, t.spans, t.first = nil, nil, firstLine{}
+	return errors.Join(err, t.sessions.Close(), t.window.Close())
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/guard"
@@ -32,7 +33,8 @@ func eachGuarded(t *testing.T, fn func(t *testing.T, g guarded)) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%d/%d", kernel, shape.Buckets, part), func(t *testing.T) {
-					g := guarded{table: newKernelSet(t, shape).t, rng: rand.New(rand.NewPCG(1, part))}
+					g := guarded{table: newKernelSet(t, shape).t,
+						rng: rand.New(rand.NewPCG(1, part))}
 					for _, load := range []float64{0, 0.4, 0.8, 0.95, 1} {
 						g.v = &span{flat: guard.Slice[uint64](t, int(shape.Buckets-2*part)),
 							first: part, whole: part == 0, limit: g.limit}
@@ -188,5 +190,15 @@ func TestFirstLines(t *testing.T) {
 		if answers[Inserted] == 0 || answers[Found] == 0 || answers[unfinished] == 0 {
 			t.Errorf("%s: only %v", kernel, answers)
 		}
+		var inserting sync.WaitGroup
+		all := make(chan struct{})
+		for word := range uint64(64) { // a stripe for each stack, wherever it is
+			inserting.Go(func() {
+				<-all
+				f.insert(word)
+			})
+		}
+		close(all)
+		inserting.Wait()
 	}
 }

@@ -1,6 +1,8 @@
 package set
 
 import (
+	"unsafe"
+
 	"golang.org/x/sys/cpu"
 
 	"github.com/farhash/farhash/internal/memory"
@@ -51,4 +53,13 @@ func (f *firstLine) insert(word uint64) Result {
 		return firstAVX512(f, word)
 	}
 	return firstAVX2(f, word)
+}
+
+// compareAVX2 is compareLine for n flights whose home is the start of a line.
+//
+//go:noescape
+func compareAVX2(flat *uint64, flights *elementFlight, n int)
+
+func compareFlights(flat []uint64, flights []elementFlight) {
+	compareAVX2(unsafe.SliceData(flat), unsafe.SliceData(flights), len(flights))
 }

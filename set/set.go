@@ -2,13 +2,15 @@ package set
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
+	"unsafe"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
 )
 
 // Result is the answer of an operation on one element.
@@ -28,35 +30,6 @@ func (r Result) String() string {
 	}
 	return fmt.Sprintf("Result(%d)", uint8(r))
 }
-
-// Config shapes a Set. Every rank gives the same.
-type Config struct {
-	// Buckets of all ranks together; rounded up to a multiple of 8 per rank.
-	Buckets uint64
-	// Chunk is C, the buckets brought by one get: a multiple of 8, or Auto, which is 0.
-	// It matters only where ranks are reached through queues.
-	Chunk int
-	// Chunks is M: C*M buckets are examined, then the answer is Full. 0 means
-	// DefaultChunks. With Auto as many buckets are examined as with DefaultChunk.
-	Chunks int
-	// Home says where searches begin.
-	Home Home
-	// Kernel is the loop that searches batches where memory is direct. It may differ
-	// between ranks.
-	Kernel Kernel
-	// Depth is how many operations of a batch are in flight on a queue. 0 means
-	// DefaultDepth.
-	Depth int
-	// Access says how batches reach memory that this rank cannot address directly. It may
-	// differ between ranks.
-	Access ship.Access
-}
-
-// DefaultDepth is how many operations of a batch are in flight on a queue.
-const DefaultDepth = 64
-
-// MaxWord is the largest word that a Set holds: 63 bits.
-const MaxWord = occupied - 1
 
 // Set is an insert-only set of 63-bit words over the memory of all ranks. It is
 // safe for concurrent use. Grow and Close are not to run beside other calls.
@@ -189,51 +162,264 @@ func (s *Set) words(buckets iter.Seq2[stored, error]) iter.Seq2[uint64, error] {
 	}
 }
 
-// Grow moves the set into a table of the given number of buckets. Collective; no
-// other call may run on any rank meanwhile. When it fails the set is unchanged.
-func (s *Set) Grow(ctx context.Context, buckets uint64) error {
-	return s.grow(ctx, buckets, 0)
-}
+// Elements is an insert-only set of byte strings of one length, exact: elements
+// are compared whole. It is safe for concurrent use. Grow and Close are not to run
+// beside other calls.
+type Elements struct{ anySet }
 
-// FullError says that something could not be inserted. What was stored stays.
-type FullError struct {
-	LoadFactor   float64 // of the whole table
-	Buckets      uint64
-	LongestProbe uint64 // buckets examined by this rank's longest search
-	Enough       uint64 // a number of buckets that is enough for twice the content
-	NoArena      bool   // buckets are free, but the arenas have no slot left
-}
-
-func (e *FullError) Error() string {
-	if e.NoArena {
-		return fmt.Sprintf("set: the arenas are full at load factor %.2f of %d buckets "+
-			"(longest probe %d buckets); make the set with more elements, or grow it to %d buckets",
-			e.LoadFactor, e.Buckets, e.LongestProbe, e.Enough)
+// NewElements makes an empty set of elements. Collective: every rank calls it with
+// the same configuration.
+func NewElements(ctx context.Context, job rma.Job, cfg ElementsConfig) (*Elements, error) {
+	var refusal error
+	if cfg.ElementBytes < 1 || cfg.ElementBytes > MaxElementBytes {
+		refusal = fmt.Errorf("set: ElementBytes must be 1 to %d, not %d",
+			MaxElementBytes, cfg.ElementBytes)
 	}
-	return fmt.Sprintf("set: full at load factor %.2f of %d buckets (longest probe %d buckets); "+
-		"%d buckets would hold twice as many", e.LoadFactor, e.Buckets, e.LongestProbe, e.Enough)
+	e := new(Elements)
+	if err := e.open(ctx, job, cfg, refusal); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
-// recommendedLoad is the load factor of a table of the recommended size.
-const recommendedLoad = 0.8
+// FindOrPut finds element or inserts it. The result is Found, Inserted or Full;
+// Full comes with a *FullError. The element must have ElementBytes bytes, and is
+// copied.
+func (e *Elements) FindOrPut(element []byte) (Result, error) {
+	return e.one(element, true)
+}
 
-// fullError describes a set that is full: it lacks buckets or arena slots.
-func (t *table) fullError(noArena bool) *FullError {
-	n, err := t.tally.inserted(context.Background())
+// FindOrPutBatch is FindOrPut for many elements, which lie one after the other
+// in elements: results[i] answers the one at i*ElementBytes. When any result is
+// Full the error is a *FullError and the other results are valid.
+func (e *Elements) FindOrPutBatch(elements []byte, results []Result) error {
+	return e.FindOrPutRefs(elements, results, nil)
+}
+
+// FindOrPutRefs is FindOrPutBatch that also stores in refs[i] the reference of element
+// i, unless its result is Full. refs may be nil.
+func (e *Elements) FindOrPutRefs(elements []byte, results []Result, refs []Ref) error {
+	if refs != nil && len(refs) != len(results) {
+		return fmt.Errorf("set: %d results and %d refs; they must be equally many",
+			len(results), len(refs))
+	}
+	return e.batch(elements, results, refs, true)
+}
+
+// Contains reports whether element is in the set.
+func (e *Elements) Contains(element []byte) (bool, error) {
+	r, err := e.one(element, false)
+	return r == Found, err
+}
+
+// ContainsBatch is Contains for many elements; results are Found and NotFound.
+func (e *Elements) ContainsBatch(elements []byte, results []Result) error {
+	return e.batch(elements, results, nil, false)
+}
+
+// one runs one operation: in its span, or through a queue if it cannot end there.
+func (e *Elements) one(element []byte, insert bool) (Result, error) {
+	if len(element) != e.t.size {
+		return NotFound, e.lengthError(len(element), 1)
+	}
+	t, words := e.t, e.aligned(element)
+	hash := hashElement(words)
+	home := t.home(hash)
+	v := t.spanOf(home)
+	if v == nil {
+		return t.oneQueued(words, insert)
+	}
+	s := elementSearch{v: v, held: heldSlots{arenas: t.arenas, needed: 1, directOnly: !v.whole},
+		element: words, key: fingerprintKey(hash), home: home - v.first}
+	r, err := s.run(insert)
+	s.held.release()
+	switch {
+	case err != nil:
+		return NotFound, err
+	case r == unfinished:
+		return t.oneQueued(words, insert)
+	case r == Inserted || r == Full || s.examined > t.directChunk || s.lost > 0:
+		t.tally.count(r, s.examined, s.lost, t.directChunk)
+	}
+	if r == Full {
+		return r, t.fullError(s.held.noSlot > 0)
+	}
+	return r, nil
+}
+
+func (e *Elements) lengthError(bytes, results int) error {
+	return fmt.Errorf("set: %s and %s; an element has %s", plural.Of(bytes, "byte"),
+		plural.Of(results, "result"), plural.Of(e.t.size, "byte"))
+}
+
+func (e *Elements) batch(elements []byte, results []Result, refs []Ref, insert bool) error {
+	if len(elements) != len(results)*e.t.size {
+		return e.lengthError(len(elements), len(results))
+	}
+	b := batch{t: e.t, items: e.aligned(elements), results: results, refs: refs, insert: insert}
+	return b.run()
+}
+
+// aligned is elements as words: the same memory where its alignment allows that, a copy
+// where it does not.
+func (e *Elements) aligned(elements []byte) []uint64 {
+	if len(elements) == 0 {
+		return nil
+	}
+	p := unsafe.Pointer(unsafe.SliceData(elements))
+	if e.t.size%8 == 0 && uintptr(p)%8 == 0 {
+		return unsafe.Slice((*uint64)(p), len(elements)/8)
+	}
+	n, width := len(elements)/e.t.size, e.t.width
+	words := make([]uint64, n*width)
+	for i := range n {
+		copy(bytesOf(words[i*width:(i+1)*width]), elements[i*e.t.size:(i+1)*e.t.size])
+	}
+	return words
+}
+
+// Get copies the element with the given reference to dst, which has ElementBytes bytes.
+func (e *Elements) Get(ctx context.Context, ref Ref, dst []byte) error {
+	if !e.t.arenas.valid(ref) {
+		return refError(ref)
+	}
+	if len(dst) != e.t.size {
+		return fmt.Errorf("set: dst has %s, an element has %d",
+			plural.Of(len(dst), "byte"), e.t.size)
+	}
+	words, err := e.t.elementAt(ctx, ref)
+	copy(dst, bytesOf(words))
+	return err
+}
+
+func refError(ref Ref) error {
+	return fmt.Errorf("set: no element has the reference %#x", uint64(ref))
+}
+
+// GetBatch is Get for many references: it copies the element of refs[i] to dst from
+// i*ElementBytes on.
+func (e *Elements) GetBatch(ctx context.Context, refs []Ref, dst []byte) error {
+	size := e.t.size
+	if len(dst) != len(refs)*size {
+		return fmt.Errorf("set: dst has %s for %s; an element has %d",
+			plural.Of(len(dst), "byte"), plural.Of(len(refs), "element"), size)
+	}
+	f := fetch{t: e.t, ctx: ctx, dst: dst, size: size}
+	for i, ref := range refs {
+		if err := f.take(i, ref); err != nil {
+			return err
+		}
+	}
+	if len(f.refs) == 0 {
+		return nil
+	}
+	requests, err := e.t.batches.Run(ctx, len(f.refs), &f)
+	f.queues.Add(requests)
+	e.t.tally.add(&counts{queues: f.queues})
+	return err
+}
+
+// Capacity is how many elements the arenas of all ranks hold, counting the free slots that
+// goroutines may hold.
+func (e *Elements) Capacity() uint64 { return e.t.arenas.capacity() }
+
+// All iterates over the elements of the set. The bytes are valid until the loop goes on.
+func (e *Elements) All(ctx context.Context) iter.Seq2[[]byte, error] {
+	return e.elements(ctx, e.t.occupied(ctx, 0, e.t.job.Size()))
+}
+
+// Local is All for what this rank's part of the table refers to.
+func (e *Elements) Local(ctx context.Context) iter.Seq2[[]byte, error] {
+	return e.elements(ctx, e.t.local(ctx))
+}
+
+func (e *Elements) elements(ctx context.Context, buckets iter.Seq2[stored, error],
+) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		dst := make([]byte, e.t.size)
+		for s, err := range buckets {
+			if err == nil {
+				err = e.Get(ctx, Ref(s.bucket&refMask), dst)
+			}
+			if !yield(dst, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// anySet is what Set and Elements have in common.
+type anySet struct{ t *table }
+
+// open makes an empty set, of words if ElementBytes is 0. refusal is an error with the
+// configuration, or nil. Collective.
+func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refusal error) error {
+	g, err := newGeometry(ctx, job, cfg, refusal)
 	if err != nil {
-		n = t.buckets // the upper bound
+		return err
 	}
-	// A table whose searches are too long at this load needs a lower load, even
-	// where this one is low.
-	enough := float64(t.buckets) * 2 / recommendedLoad
-	if noArena {
-		enough = max(float64(n)*2/recommendedLoad, float64(t.buckets+1))
+	if s.t, err = newTable(ctx, items{job: job, size: cfg.ElementBytes, width: 1,
+		mask: ^uint64(0)}, g); err != nil {
+		return err
 	}
-	return &FullError{
-		LoadFactor:   float64(n) / float64(t.buckets),
-		Buckets:      t.buckets,
-		LongestProbe: t.tally.longest.Load(),
-		Enough:       min(uint64(enough), MaxBuckets),
-		NoArena:      noArena,
+	if s.t.tally, err = newTally(ctx, job); err == nil && cfg.ElementBytes > 0 {
+		s.t.width, s.t.mask = (cfg.ElementBytes+7)/8, ^uint64(refMask)
+		s.t.arenas, err = newArenas(ctx, job, cfg.capacity(), s.t.width)
 	}
+	if err == nil {
+		err = s.t.open(ctx, nil)
+	}
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	return nil
+}
+
+// Buckets is the number of buckets of all ranks.
+func (s *anySet) Buckets() uint64 { return s.t.buckets }
+
+// Len is the number of words or elements in the set: approximate while others insert, exact
+// when nobody does. Those whose insertion a dead rank did not live to count are missing from it;
+// Check counts buckets instead.
+func (s *anySet) Len(ctx context.Context) (uint64, error) { return s.t.tally.inserted(ctx) }
+
+// LoadFactor is the share of buckets that are occupied.
+func (s *anySet) LoadFactor(ctx context.Context) (float64, error) {
+	n, err := s.Len(ctx)
+	return float64(n) / float64(s.t.buckets), err
+}
+
+// Stats returns what this rank has done with the set so far.
+func (s *anySet) Stats() Stats {
+	t := s.t
+	stats := t.tally.stats()
+	stats.Access = t.batches.Access()
+	if t.first.base != nil && stats.Inserted > 0 {
+		stats.LongestProbe = max(stats.LongestProbe, lineBuckets)
+	}
+	stats.Kernel, stats.InFlight = t.searching()
+	return stats
+}
+
+// Check walks this rank's part of the table and reports what is broken: a bucket whose reference
+// or fingerprint is wrong, a word or element that a search would not reach, one that is stored
+// twice. Nothing may insert meanwhile on any rank. Every rank checks its own part; nobody waits.
+func (s *anySet) Check(ctx context.Context) error { return s.t.check(ctx, s.t.job.Rank()) }
+
+// CheckAll waits for all ranks, runs Check on every one, and reports on every rank whether all
+// succeeded. Collective.
+func (s *anySet) CheckAll(ctx context.Context) error {
+	return core.CheckAll(ctx, s.t.job, "set", s.Check)
+}
+
+// Close gives this rank's memory back. The other ranks keep theirs.
+func (s *anySet) Close() error {
+	err := s.t.close()
+	if s.t.arenas != nil {
+		err = errors.Join(err, s.t.arenas.close())
+	}
+	if s.t.tally != nil {
+		err = errors.Join(err, s.t.tally.close())
+	}
+	return err
 }

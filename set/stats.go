@@ -2,6 +2,7 @@ package set
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/core"
@@ -57,6 +58,61 @@ func (s Stats) Operations() uint64 { return s.Inserted + s.Found + s.NotFound + 
 // RoundTrips is what OP Table 1 counts: chunks that an operation needed.
 // Chunks requested in advance and compare-and-swaps are not among them.
 func (s Stats) RoundTrips() uint64 { return s.Operations() + s.ExtraChunks }
+
+// FullError says that something could not be inserted. What was stored stays.
+type FullError struct {
+	LoadFactor   float64 // of the whole table
+	Buckets      uint64
+	LongestProbe uint64 // buckets examined by this rank's longest search
+	Enough       uint64 // a number of buckets that is enough for twice the content
+	NoArena      bool   // buckets are free, but the arenas have no slot left
+}
+
+func (e *FullError) Error() string {
+	if e.NoArena {
+		return fmt.Sprintf("set: the arenas are full at load factor %.2f of %d buckets "+
+			"(longest probe %d buckets); make the set with more elements, or grow it to %d buckets",
+			e.LoadFactor, e.Buckets, e.LongestProbe, e.Enough)
+	}
+	return fmt.Sprintf("set: full at load factor %.2f of %d buckets (longest probe %d buckets); "+
+		"%d buckets would hold twice as many", e.LoadFactor, e.Buckets, e.LongestProbe, e.Enough)
+}
+
+// recommendedLoad is the load factor of a table of the recommended size.
+const recommendedLoad = 0.8
+
+// fullError describes a set that is full: it lacks buckets or arena slots.
+func (t *table) fullError(noArena bool) *FullError {
+	n, err := t.tally.inserted(context.Background())
+	if err != nil {
+		n = t.buckets // the upper bound
+	}
+	// A table whose searches are too long at this load needs a lower load, even
+	// where this one is low.
+	enough := float64(t.buckets) * 2 / recommendedLoad
+	if noArena {
+		enough = max(float64(n)*2/recommendedLoad, float64(t.buckets+1))
+	}
+	return &FullError{
+		LoadFactor:   float64(n) / float64(t.buckets),
+		Buckets:      t.buckets,
+		LongestProbe: t.tally.longest.Load(),
+		Enough:       min(uint64(enough), MaxBuckets),
+		NoArena:      noArena,
+	}
+}
+
+// ended counts operations, and returns their error.
+func (t *table) ended(c *counts, err error) error {
+	t.tally.add(c)
+	if err == nil && c.full > 0 {
+		err = t.fullError(c.noSlot > 0)
+	}
+	return err
+}
+
+// errClosed is the answer of a set that has been closed.
+var errClosed = fmt.Errorf("set: the set is %w", rma.ErrClosed)
 
 // counts is what operations add to the statistics: nothing but uint64, as in core.Counters.
 type counts struct {

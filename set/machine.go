@@ -1,11 +1,151 @@
 package set
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"sync"
+	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/readsize"
 	"github.com/farhash/farhash/rma"
 )
+
+// oneQueued runs one operation through a queue.
+func (t *table) oneQueued(item []uint64, insert bool) (Result, error) {
+	s, err := t.session()
+	if err != nil {
+		return NotFound, err
+	}
+	b := &s.single
+	b.items, b.insert, b.counts = append(b.items[:0], item...), insert, counts{}
+	b.results[0] = NotFound
+	err = s.run(b, nil)
+	r, c := b.results[0], b.counts
+	t.sessions.Give(s, err != nil)
+	return r, t.ended(&c, err)
+}
+
+// session is a queue with step machines on it, for one call at a time.
+type session struct {
+	q      rma.Queue
+	probes []probe
+	slots  core.Slots
+	held   heldSlots // free slots for the elements of the batch
+
+	batch  *batch // in progress
+	single batch  // of one item, kept so that a single call allocates nothing
+}
+
+// session returns a session with room for Depth operations in flight.
+func (t *table) session() (*session, error) {
+	if s, ok, err := t.sessions.Take(); ok || err != nil {
+		return s, err
+	}
+	depth := t.geometry.Depth
+	// Two chunks of each machine may be in flight, or one and a request of
+	// another kind.
+	q, err := t.job.NewQueue(depth * 2 * int(t.pieces()))
+	if err != nil {
+		return nil, err
+	}
+	s := &session{q: q, probes: make([]probe, depth), slots: core.NewSlots(depth),
+		single: batch{t: t, results: make([]Result, 1)}}
+	alloc := func(buf *rma.Buf, words int) {
+		if err == nil {
+			*buf, err = q.Alloc(words)
+		}
+	}
+	for i := range s.probes {
+		p := &s.probes[i]
+		p.t, p.held = t, &s.held
+		alloc(&p.chunks[0].buf, int(t.chunk))
+		alloc(&p.chunks[1].buf, int(t.chunk))
+		if t.arenas != nil {
+			alloc(&p.there, t.width)
+			alloc(&p.here, t.width)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Close gives back the queue.
+func (s *session) Close() error { return s.q.Close() }
+
+// run carries out the items of a batch with the given indices, or all if at is nil. After an
+// error the session is not to be used again.
+func (s *session) run(b *batch, at []int) error {
+	s.batch, s.held = b, heldSlots{arenas: b.t.arenas, needed: len(b.results)}
+	before := *s.q.Stats()
+	err := s.slots.Drive(context.Background(), s.q, len(b.results), at, len(s.probes), s)
+	if err != nil { // some machines have ended before it
+		for machine := range s.probes {
+			i := s.slots.Running(machine)
+			if i >= 0 && s.probes[machine].result != NotFound {
+				s.Finish(machine, i)
+			}
+		}
+	}
+	s.held.release()
+	b.noSlot += s.held.noSlot
+	b.queues.Add(s.q.Stats().Since(before))
+	s.batch = nil
+	return err
+}
+
+// Start readies a machine.
+func (s *session) Start(machine, i int) rma.Op {
+	s.probes[machine].start(s.batch, i)
+	return &s.probes[machine]
+}
+
+// Finish takes the answer of a machine.
+func (s *session) Finish(machine, i int) {
+	p, b := &s.probes[machine], s.batch
+	b.count(p.result, p.examined, p.lost, p.size)
+	b.results[i] = p.result
+	if b.refs != nil {
+		b.refs[i] = Ref(p.bucket & refMask)
+	}
+	if p.stored && p.result != Inserted {
+		s.held.takeBack(p.mine)
+	}
+}
+
+// fetchMachines are the machines of a session as they get elements.
+type fetchMachines struct {
+	f   *fetch
+	ses *session
+}
+
+func (m *fetchMachines) Start(machine, k int) rma.Op {
+	p := &m.ses.probes[machine]
+	p.mine, p.phase = m.f.refs[k], phaseStart
+	return (*fetchOp)(p)
+}
+
+func (m *fetchMachines) Finish(machine, k int) { m.f.arrived(k, m.ses.probes[machine].there) }
+
+// fetchOp is a probe as it gets the element in slot mine.
+type fetchOp probe
+
+// Step is one step of the protocol.
+func (p *fetchOp) Step(q rma.Queue) (rma.Handle, error) {
+	if p.phase == phaseStart {
+		part, rank, off := p.t.arenas.locate(p.mine)
+		p.handle, p.phase = q.Get(p.there, part.window, rank, off), phaseCompare
+		return p.handle, nil
+	}
+	if !q.Done(p.handle) {
+		return p.handle, nil
+	}
+	_, err := q.Value(p.handle)
+	return rma.NoHandle, err
+}
 
 // probe is find-or-put as a step machine (OP Fig. 1), for words and elements and
 // for lookups, which do not insert. It examines buckets in order from home:
@@ -228,6 +368,19 @@ func (p *probe) endSwap(q rma.Queue) (rma.Handle, error) {
 	return p.act(q, decide(seen, p.key, p.mask, p.insert), seen)
 }
 
+// startChunk makes chunk i the one examined. The next one is requested before chunk i is waited
+// for (OP 3.3), but for Auto, with which it is rarely needed.
+func (p *probe) startChunk(q rma.Queue, i uint64) {
+	p.number, p.next = i, 0
+	ahead := p.t.auto == nil
+	if i == 0 || !ahead {
+		p.request(q, i)
+	}
+	if ahead && (i+1)*p.size < p.t.limit {
+		p.request(q, i+1)
+	}
+}
+
 // request requests chunk number i, split where it crosses into another owner's
 // segment and around the end of the table.
 func (p *probe) request(q rma.Queue, i uint64) {
@@ -245,19 +398,6 @@ func (p *probe) request(q rma.Queue, i uint64) {
 		}
 		// mark: probe requests a chunk in two pieces
 		at = (at + uint64(n)) % p.t.buckets
-	}
-}
-
-// startChunk makes chunk i the one examined. The next one is requested before chunk i is waited
-// for (OP 3.3), but for Auto, with which it is rarely needed.
-func (p *probe) startChunk(q rma.Queue, i uint64) {
-	p.number, p.next = i, 0
-	ahead := p.t.auto == nil
-	if i == 0 || !ahead {
-		p.request(q, i)
-	}
-	if ahead && (i+1)*p.size < p.t.limit {
-		p.request(q, i+1)
 	}
 }
 
@@ -287,36 +427,65 @@ func (p *probe) finish(result Result, bucket uint64) (rma.Handle, error) {
 	return rma.NoHandle, nil
 }
 
-// verdict is what the content of a bucket means for a search.
-type verdict uint8
-
 const (
-	other  verdict = iota // the bucket has another item: examine the next one
-	same                  // it has the word, or an element of equal fingerprint
-	vacant                // it is empty: claim it
-	absent                // it is empty: the item is not in the set
+	// maxAutoChunk is the largest C that Auto takes: 4 KiB, where tables of load 0.95 end.
+	maxAutoChunk = 512
+
+	// A rank samples the first chunk of one in autoInterval searches, and decides by the last
+	// two blocks of autoBlock samples.
+	autoInterval = 8
+	autoBlock    = 64
 )
 
-// decide is the decision of find-or-put (OP Fig. 1). A search makes it for each bucket from home
-// on, until one does not have another item, and for what won when a compare-and-swap lost.
-// Where a bucket equals key in the bits of mask, it has what is searched for or, of elements, what
-// has to be compared. An empty bucket is zero, and key is not.
-func decide(bucket, key, mask uint64, insert bool) verdict {
-	switch {
-	case bucket&mask == key:
-		return same
-	case bucket != 0:
-		return other
-	case insert:
-		return vacant
+// autoPlan has C for each load. The cost of bytes beside that of a round trip is that of
+// LP's network: 16 KiB cost as much as one. It is of the same order on others.
+var autoPlan = sync.OnceValue(func() *readsize.Plan {
+	plan, err := readsize.NewPlan(readsize.Config{Machine: readsize.EDR(), SlotBytes: 8,
+		MaxSlots: maxAutoChunk})
+	if err != nil {
+		panic(err) // the configuration is constant
 	}
-	return absent
+	return plan
+})
+
+// auto chooses C for the searches of one rank. It estimates the load without messages: a
+// search for something that is not in the set begins at every home with the same
+// probability, so the share of occupied buckets in its first chunk is the load on average.
+type auto struct {
+	chunk    atomic.Uint64 // C
+	searches atomic.Uint64 // searches begun
+
+	mu       sync.Mutex
+	sampled  int     // chunks in this block
+	buckets  uint64  // in these
+	taken    uint64  // of these
+	lastLoad float64 // the load in the block before, less than 0 for none
 }
 
-// exhausted is the answer when every bucket within the limit has another item.
-func exhausted(insert bool) Result {
-	if insert {
-		return Full
+func newAuto() *auto {
+	a := &auto{lastLoad: -1}
+	a.chunk.Store(DefaultChunk)
+	return a
+}
+
+// sample reports whether a search is one to be sampled.
+func (a *auto) sample() bool { return a.searches.Add(1)%autoInterval == 0 }
+
+// addSample adds the first chunk of a search that found nothing: its buckets, and how
+// many of them were occupied.
+func (a *auto) addSample(buckets, taken uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sampled++
+	a.buckets += buckets
+	a.taken += taken
+	if a.sampled < autoBlock {
+		return
 	}
-	return NotFound
+	load := float64(a.taken) / float64(a.buckets)
+	if a.lastLoad < 0 {
+		a.lastLoad = load
+	}
+	a.chunk.Store(uint64(autoPlan().Chunk((load + a.lastLoad) / 2)))
+	a.lastLoad, a.sampled, a.buckets, a.taken = load, 0, 0, 0
 }

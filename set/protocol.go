@@ -1,0 +1,39 @@
+package set
+
+// verdict is what the content of a bucket means for a search.
+type verdict uint8
+
+const (
+	other  verdict = iota // the bucket has another item: examine the next one
+	same                  // it has the word, or an element of equal fingerprint
+	vacant                // it is empty: claim it
+	absent                // it is empty: the item is not in the set
+)
+
+// decide is the decision of find-or-put (OP Fig. 1). A search makes it for each bucket from home
+// on, until one does not have another item, and for what won when a compare-and-swap lost.
+// Where a bucket equals key in the bits of mask, it has what is searched for or, of elements, what
+// has to be compared. An empty bucket is zero, and key is not.
+func decide(bucket, key, mask uint64, insert bool) verdict {
+	switch {
+	case bucket&mask == key:
+		return same
+	case bucket != 0:
+		return other
+	case insert:
+		return vacant
+	}
+	return absent
+}
+
+// exhausted is the answer when every bucket within the limit has another item.
+func exhausted(insert bool) Result {
+	if insert {
+		return Full
+	}
+	return NotFound
+}
+
+// unfinished is the result of a search that leaves its span. The caller searches again through
+// a queue, from the home on. That is correct, as the occupied buckets of the span do not change.
+const unfinished = Full + 1
