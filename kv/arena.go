@@ -16,9 +16,7 @@ type item struct {
 
 // nextUse is the item for its next use.
 func (it item) nextUse() item {
-	if !unversioned.On() && !(useSticks.On() && it.use == 7) {
-		it.use = (it.use + 1) & useMask
-	}
+	it.use = (it.use + 1) & useMask
 	return it
 }
 
@@ -153,7 +151,7 @@ func (a *arena) giveBack(it item, hash uint64) {
 func (a *arena) giveBackTo(l *lane, it item) {
 	for {
 		u, inUse := a.inUse(it)
-		if !inUse && !givesTwice.On() || a.recycle(it, u, l) {
+		if !inUse || a.recycle(it, u, l) {
 			return
 		}
 	}
@@ -186,7 +184,7 @@ func (a *arena) putBackTo(l *lane, it item) {
 
 // publish records that an item is in the table. It may have been taken out of it already.
 func (a *arena) publish(it item) {
-	if u, inUse := a.inUse(it); inUse || revives.On() {
+	if u, inUse := a.inUse(it); inUse {
 		a.change(it.number-a.first, u, newUnitState(u.use(), u.class(), itemInTable))
 	}
 }
@@ -217,8 +215,8 @@ func (a *arena) collectMarked(hash uint64) (some bool, err error) {
 		if err != nil {
 			return some, err
 		}
-		if (mark == markOf(it) || anyMark.On() && mark != 0) && a.recycle(it, u, to) {
-			collected.Hit()
+		if mark == markOf(it) && a.recycle(it, u, to) {
+			// mark: an item that another rank has marked is found
 			some = true
 		}
 	}

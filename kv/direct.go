@@ -106,7 +106,7 @@ func (m *Map) findCandidate(t *table, g *directCall) bool {
 		switch {
 		case g.word&occupied == 0:
 			return true
-		case g.word&frozen != 0 && !passesFrozen.On():
+		case g.word&frozen != 0:
 			return false
 		case g.word&matchMask == want:
 			return true
@@ -159,7 +159,7 @@ func (m *Map) attempt(t *table, g *directCall, w *directWrite) bool {
 		value, version := c.Value, Version(0)
 		switch {
 		case g.word&occupied == 0:
-			if movedFrom(g.word) >= t.gen && !takesMovedForEmpty.On() {
+			if movedFrom(g.word) >= t.gen {
 				return false
 			}
 		case g.word&frozen != 0:
@@ -170,13 +170,12 @@ func (m *Map) attempt(t *table, g *directCall, w *directWrite) bool {
 				return false
 			}
 			found, same, whole := loadItem(c, it)
-			if now := atomic.LoadUint64(&g.slots[g.at]); (now != g.word || !whole) &&
-				!takesTorn.On() {
+			if now := atomic.LoadUint64(&g.slots[g.at]); now != g.word || !whole {
 				g.word = now
 				continue
 			}
 			if !same {
-				fingerprintCollision.Hit()
+				// mark: another key with the same fingerprint
 				if m.nextSlot(t, g); !m.findCandidate(t, g) {
 					return false
 				}
@@ -206,14 +205,14 @@ func loadItem(c *Call, it []uint64) (value []byte, same, whole bool) {
 	if !ok {
 		return nil, false, false
 	}
-	directRead.Hit()
+	// mark: a direct call has begun to read an item
 	value = c.Value
 	if same = holdsKey(it, keySize, c.Key); same && c.Kind == Get {
 		at := len(value)
 		value = slices.Grow(value, valueSize)[:at+valueSize]
 		loadBytes(value[at:], it[headWords+wordsOf(keySize):])
 	}
-	return value, same, atomic.LoadUint64(&it[sealWord]) == seal || takesReused.On()
+	return value, same, atomic.LoadUint64(&it[sealWord]) == seal
 }
 
 // holdsKey is hasKey for an item that others may write meanwhile.

@@ -27,16 +27,12 @@ func (m *Map) swap(t *table, g *directCall, w *directWrite) (made, again bool) {
 		}
 		word = w.word
 	}
-	directSwap.Hit()
+	// mark: a direct write is about to swap its slot
 	if atomic.CompareAndSwapUint64(&g.slots[g.at], g.word, word) {
 		m.wrote(t, g, w)
 		return true, false
 	}
-	lostSwap.Hit()
-	if ignoresLost.On() {
-		c.Done, c.Version = true, Version(identity(w.word))
-		return true, false
-	}
+	// mark: a compare-and-swap loses
 	// The slot may have another key by now, which is not examined.
 	return false, m.findCandidate(t, g)
 }
@@ -54,16 +50,9 @@ func (m *Map) writeItem(g *directCall, w *directWrite) bool {
 	}
 	room := l.room[:classWords(class)]
 	w.item = room[:writeItem(room, w.word, c.Key, c.Value)]
-	if !writesLate.On() {
-		m.storeItem(w)
-	}
-	return true
-}
-
-// storeItem writes an item into this rank's memory.
-func (m *Map) storeItem(w *directWrite) {
 	rank, off := m.arena.locate(w.mine.number)
 	memory.StoreWords(m.direct.items.Segments[rank][off:], w.item)
+	return true
 }
 
 // distance is how many slots the present one lies behind the home of the key.
@@ -76,10 +65,7 @@ func (m *Map) distance(t *table, g *directCall) uint64 {
 func (m *Map) wrote(t *table, g *directCall, w *directWrite) {
 	c := g.call
 	c.Done, c.Version, c.Err = true, 0, nil
-	directSwapped.Hit()
-	if writesLate.On() && w.taken {
-		m.storeItem(w)
-	}
+	// mark: a direct write has swapped its slot
 	if !c.Kind.puts() {
 		return
 	}

@@ -108,7 +108,7 @@ func (s *session) moveParts(now state, claim func() (part int, ok bool)) error {
 			if first == nil {
 				first = v.dummy.Err
 			}
-			if !v.tooLate && v.dummy.Err == nil || partDone.On() {
+			if !v.tooLate && v.dummy.Err == nil {
 				m.moves.finish(from.gen, v.part)
 			}
 		}

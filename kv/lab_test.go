@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
@@ -14,7 +13,6 @@ import (
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/internal/testkit/mark"
-	"github.com/farhash/farhash/internal/testkit/mutant"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -217,7 +215,7 @@ func labSchedules() int {
 	switch {
 	case memory.RaceEnabled || testing.Short():
 		return 300
-	case mark.Enabled: // make test-lab
+	case mark.InPlace: // make test-lab
 		return 3000
 	}
 	return 500
@@ -239,23 +237,3 @@ func TestLabMoving(t *testing.T) {
 }
 
 func TestSoak(t *testing.T) { lab.Soak(t, labTable, labMovesAll) }
-
-// TestLabCatchesMutants: each wrong version of the protocol that no script notices fails a
-// schedule, and one that is noticed.
-func TestLabCatchesMutants(t *testing.T) {
-	var still []*mutant.Mutant
-	for _, m := range scripts.Others() {
-		if !slices.Contains(movingMutants, m) {
-			still = append(still, m)
-		}
-	}
-	lab.Catch(t, append(still, unversioned), 30000, labTable)
-}
-
-var movingMutants = []*mutant.Mutant{unfrozen, endsAtEmpty, copiesOver, movesFirst,
-	passesLostSwap, partDone}
-
-// TestLabCatchesMovingMutants: so does each wrong version of what moves a table.
-func TestLabCatchesMovingMutants(t *testing.T) {
-	lab.Catch(t, movingMutants, 5000, labMovesAll)
-}

@@ -113,7 +113,7 @@ func (v *mover) advance(q rma.Queue) rma.Handle {
 	case stageReread:
 		v.words[v.i] = v.chunk[0]
 	case stageRemoved:
-		if state(v.control[0]).gen() > v.from.gen && !skipsStateCheck.On() {
+		if state(v.control[0]).gen() > v.from.gen {
 			return v.endLate()
 		}
 		return v.swapSlot(q, v.doneWord)
@@ -138,7 +138,7 @@ func (v *mover) end() rma.Handle {
 
 // endLate ends the mover, as the table has moved already.
 func (v *mover) endLate() rma.Handle {
-	lateMove.Hit()
+	// mark: a slot is to move when all have
 	v.tooLate = true
 	return v.end()
 }
@@ -155,7 +155,7 @@ func (v *mover) advanceSlots(q rma.Queue) rma.Handle {
 			return v.swapSlot(q, v.doneWord|wasEmpty)
 		case word&occupied == 0, word&frozen != 0 && compareFrozen(word, gen) > 0:
 			return v.endLate()
-		case !unfrozen.On() && (word&frozen == 0 || compareFrozen(word, gen) < 0):
+		case word&frozen == 0 || compareFrozen(word, gen) < 0:
 			return v.swapSlot(q, freeze(word, gen))
 		}
 		// The table may have moved before this slot was frozen, and have it in a later one.
@@ -188,9 +188,6 @@ func (v *mover) takeItem(q rma.Queue) rma.Handle {
 	v.key = unpack(v.key[:0], v.here[headWords:], keySize)
 	v.hash = hashOf(v.key)
 	v.value = unpack(v.value[:0], v.here[headWords+wordsOf(keySize):], valueSize)
-	if movesFirst.On() {
-		v.unawaited = append(v.unawaited, q.CompareAndSwap(v.m.slots, rank, off, word, v.doneWord))
-	}
 	v.startIn(v.table)
 	v.stage = stageChunk
 	return v.request(q)
@@ -209,7 +206,7 @@ func (v *mover) findKey(q rma.Queue) rma.Handle {
 		case !mayMatch(word, v.hash):
 			continue
 		case identity(thaw(word, v.hash)) == v.word:
-			copiedTwice.Hit()
+			// mark: a slot has been copied by the time it is to be
 			v.mustThaw = word == freeze(v.word, v.from.gen)
 			return v.swapSlot(q, v.doneWord)
 		}
@@ -225,7 +222,7 @@ func (v *mover) findKey(q rma.Queue) rma.Handle {
 // compareItem compares the key with that of an item in the next table.
 func (v *mover) compareItem(q rma.Queue) rma.Handle {
 	word := v.chunk[v.next*v.m.stride]
-	thawed, keySize, _, ok := v.checkItem(word, v.there)
+	_, keySize, _, ok := v.checkItem(word, v.there)
 	v.stage = stageChunk
 	if !ok { // it has been used again, and the slot has changed
 		return v.request(q)
@@ -233,9 +230,6 @@ func (v *mover) compareItem(q rma.Queue) rma.Handle {
 	if !hasKey(v.there, keySize, v.key) {
 		v.next++
 		return rma.NoHandle
-	}
-	if copiesOver.On() && identity(thawed) != v.word {
-		return v.placeWord(q, word)
 	}
 	v.mustThaw = false
 	return v.swapSlot(q, v.doneWord)
@@ -245,9 +239,6 @@ func (v *mover) compareItem(q rma.Queue) rma.Handle {
 // moved: a late call that takes the next table for an earlier one must not change it before.
 func (v *mover) placeWord(q rma.Queue, old uint64) rma.Handle {
 	word := freeze(v.word, v.from.gen)
-	if thawsEarly.On() {
-		word = v.word
-	}
 	v.stage = stagePlace
 	h := v.swap(q, v.table, v.slot(), old, word)
 	v.putCopy(q, v.table, v.slot(), v.word, v.key, v.value)
@@ -269,9 +260,6 @@ func (v *mover) swapped(q rma.Queue) rma.Handle {
 		v.cleanUp(q)
 	default:
 		v.words[v.i] = seen
-		if passesLostSwap.On() {
-			v.i++
-		}
 	}
 	v.stage = stageSlots
 	return rma.NoHandle

@@ -227,11 +227,7 @@ func (o *op) prepare(q rma.Queue) bool {
 	o.word = newWord(o.hash, class, o.mine)
 	n := writeItem(o.here, o.word, c.Key, c.Value)
 	rank, off := o.m.arena.locate(o.mine.number)
-	flights := &o.flights
-	if tooEarly.On() { // nobody waits for it
-		flights = &o.unawaited
-	}
-	*flights = append(*flights, q.Put(o.here[:n], o.m.items, rank, off))
+	o.flights = append(o.flights, q.Put(o.here[:n], o.m.items, rank, off))
 	return true
 }
 
@@ -256,7 +252,7 @@ func (o *op) end() rma.Handle {
 	case !o.taken || o.call.Err != nil:
 	case o.sent:
 		o.m.arena.publish(o.mine)
-	case o.copySent && !keepsUse.On(): // a copy with its word may be in a slot
+	case o.copySent: // a copy with its word may be in a slot
 		o.m.arena.giveBack(o.mine, o.hash)
 	default:
 		o.m.arena.putBack(o.mine, o.hash)

@@ -7,48 +7,45 @@ import (
 
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/internal/testkit/mark"
-	"github.com/farhash/farhash/internal/testkit/mutant"
 )
 
-// script is one for each way of running it.
-func script(name string, run func() error, mutants ...*mutant.Mutant) lab.Script {
-	return lab.Script{Name: name, Run: func(*testing.T) error { return run() }, Mutants: mutants}
+// script is one that reaches marks.
+func script(name string, run func() error, marks ...*mark.Mark) lab.Script {
+	return testScript(name, func(*testing.T) error { return run() }, marks...)
 }
 
-// scripts are interleavings and small cases, and the wrong versions that they notice. The lab
-// does not, or not soon.
+// testScript is one that needs its test.
+func testScript(name string, run func(t *testing.T) error, marks ...*mark.Mark) lab.Script {
+	return lab.Script{Name: name, Run: func(t *testing.T) error {
+		for _, m := range marks {
+			m.Claim(t)
+		}
+		return run(t)
+	}}
+}
+
+// scripts are interleavings and small cases that random schedules do not find, or not soon.
 var scripts = lab.Scripts{
-	script("late write", lateWrite, thawsEarly), script("late mover", lateMover, untagged),
-	script("late delete", lateDelete, unclosed), script("late get", lateGet, skipsTable),
-	script("late mover of a removed key", lateRemoved, skipsStateCheck),
-	script("late swap", lateSwap, ignoresChange), script("late thaw", lateThaw),
-	script("late sweep", lateSweep, endsWalk),
-	script("equal fingerprints", fingerprintCollisions, unkeyed),
-	script("direct get from a table that has moved", getFromMoved, takesMovedForEmpty),
-	script("direct get from a frozen slot", getFromFrozen, passesFrozen),
-	{Name: "direct get of a torn item", Run: getFromTorn,
-		Mutants: []*mutant.Mutant{takesTorn}},
-	{Name: "direct get of an item whose use comes again", Run: getFromReused,
-		Mutants: []*mutant.Mutant{takesReused}},
-	script("direct write to a table that has moved", writeToMoved, takesMovedForEmpty),
-	script("direct write to a frozen slot", writeToFrozen, passesFrozen),
-	{Name: "direct write that loses its swap", Run: writeLoses,
-		Mutants: []*mutant.Mutant{ignoresLost}},
-	{Name: "direct write that is read at once", Run: writeIsRead,
-		Mutants: []*mutant.Mutant{writesLate}},
-	script("versions", versionsDiffer, unversioned, useSticks),
-	script("uses", usesDiffer, unversioned, useSticks),
-	script("items", everySequence, unversioned, anyMark, givesTwice, revives, sweepsUsed,
-		sweepsHeld),
+	script("late write", lateWrite), script("late mover", lateMover, lateMove),
+	script("late delete", lateDelete), script("late get", lateGet, staleTable),
+	script("late mover of a removed key", lateRemoved, lateMove),
+	script("late swap", lateSwap, keyChanged),
+	script("late thaw", lateThaw, closesOldTable, changesArrived),
+	script("late sweep", lateSweep),
+	script("equal fingerprints", fingerprintCollisions, fingerprintCollision),
+	script("direct get from a table that has moved", getFromMoved),
+	script("direct get from a frozen slot", getFromFrozen),
+	testScript("direct get of a torn item", getFromTorn, directRead),
+	testScript("direct get of an item whose use comes again", getFromReused, directRead),
+	script("direct write to a table that has moved", writeToMoved),
+	script("direct write to a frozen slot", writeToFrozen),
+	testScript("direct write that loses its swap", writeLoses, directSwap),
+	testScript("direct write that is read at once", writeIsRead, directSwapped),
+	script("versions", versionsDiffer), script("uses", usesDiffer),
+	script("items", everySequence),
 }
 
-func TestLabScripts(t *testing.T) {
-	for _, m := range []*mark.Mark{lateMove, keyChanged, changesArrived, closesOldTable,
-		staleTable, fingerprintCollision, directRead, directSwap, directSwapped} {
-		m.Claim(t)
-	}
-	scripts.Run(t)
-}
+func TestLabScripts(t *testing.T) { scripts.Run(t) }
 
 // overMemory runs fn with a map of one rank that has one key, whose gets are direct.
 func overMemory(fn func(m *Map, key []byte) error) error {
@@ -110,7 +107,7 @@ func checkGet(m *Map, key []byte, batch bool) error {
 
 // getFromTorn: an item that is used again while it is read, for another key, is not returned.
 func getFromTorn(t *testing.T) error {
-	needMarks(t)
+	mark.Need(t)
 	for _, batch := range []bool{false, true} {
 		err := overMemory(func(m *Map, key []byte) error {
 			old, other := itemOf(m.wordOf(key)).number, sameLane(key)
@@ -143,7 +140,7 @@ func sameLane(key []byte) []byte {
 // getFromReused: an item is not returned that is used again while it is read, so often that its
 // slot has the same word.
 func getFromReused(t *testing.T) error {
-	needMarks(t)
+	mark.Need(t)
 	const value = "longer than before"
 	cfg := small(false)
 	return withMap(engines[0], 1, cfg, func(m *Map) error {

@@ -37,14 +37,6 @@ func holds(m *Map, key []byte, want string) error {
 	return err
 }
 
-// needMarks skips a test without marks.
-func needMarks(t *testing.T) {
-	t.Helper()
-	if !mark.Enabled {
-		t.Skip("marks are compiled in by -race and -tags invariants")
-	}
-}
-
 // at calls do where a call next reaches a mark. It returns the error of do.
 func at(t *testing.T, place *mark.Mark, do func() error, call func() error) error {
 	t.Helper()
@@ -106,7 +98,7 @@ func writeToFrozen() error {
 // writeLoses has another call come first, to the same key, to one that is new, and to the empty
 // slot that another new key takes.
 func writeLoses(t *testing.T) error {
-	needMarks(t)
+	mark.Need(t)
 	return eachChange(func(m *Map, key []byte, value string, batch bool) error {
 		puts := func(key []byte, value string) func() error {
 			return func() error { return change(m, key, value, batch) }
@@ -134,7 +126,7 @@ func sameHome(m *Map, key []byte) []byte {
 
 // writeIsRead has another call read the key as soon as it has its slot.
 func writeIsRead(t *testing.T) error {
-	needMarks(t)
+	mark.Need(t)
 	return eachChange(func(m *Map, key []byte, value string, batch bool) error {
 		return at(t, directSwapped, func() error { return holds(m, key, value) },
 			func() error { return change(m, key, value, batch) })

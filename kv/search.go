@@ -54,7 +54,7 @@ func (o *op) requestState(q rma.Queue) rma.Handle {
 // follow goes on in the table that slots of this one have moved to, and requests the state at the
 // same time, to find out whether all have moved.
 func (o *op) follow(q rma.Queue) rma.Handle {
-	followedMove.Hit()
+	// mark: a key is searched for in the next table
 	o.startIn(o.into)
 	o.incomplete = true
 	o.requestState(q)
@@ -76,7 +76,7 @@ func (o *op) takeState() bool {
 		o.incomplete = false
 	}
 	if s.gen() > o.table.gen {
-		staleTable.Hit()
+		// mark: a table has moved on by the time it is read
 		o.startIn(o.m.table(s.gen(), s.size()))
 		return false
 	}
@@ -120,10 +120,10 @@ func (o *op) examine(q rma.Queue) rma.Handle {
 // it may have had the key of the call. Then the table has moved, and the slots behind were read
 // earlier than this one. It reports whether it begins again.
 func (o *op) restartIfChanged() bool {
-	if !o.changed || ignoresChange.On() {
+	if !o.changed {
 		return false
 	}
-	keyChanged.Hit()
+	// mark: a slot has another key when it is read again
 	o.startIn(o.m.latestTable())
 	o.incomplete = false
 	return true
@@ -134,9 +134,6 @@ func (o *op) examineEmpty(q rma.Queue, word uint64) (h rma.Handle, over bool) {
 	switch from := movedFrom(word); {
 	case from < o.table.gen:
 		return o.absent(q, true, word), true
-	case from > o.table.gen && skipsTable.On():
-		o.into = o.m.table(from+1, word&sizeMask)
-		return o.follow(q), true
 	case from > o.table.gen:
 		return o.outdated(q), true
 	}
@@ -169,11 +166,11 @@ func (o *op) compare(q rma.Queue) rma.Handle {
 	word := o.chunk[o.next*o.m.stride]
 	_, keySize, valueSize, ok := o.checkItem(word, o.there)
 	if !ok {
-		recycled.Hit()
+		// mark: an item has been used again by the time it is read
 		return o.reread(q)
 	}
-	if !hasKey(o.there, keySize, o.call.Key) && !unkeyed.On() {
-		fingerprintCollision.Hit()
+	if !hasKey(o.there, keySize, o.call.Key) {
+		// mark: another key with the same fingerprint
 		if o.restartIfChanged() {
 			return o.request(q)
 		}
@@ -209,18 +206,15 @@ func (o *op) change(q rma.Queue, word uint64) rma.Handle {
 	if word&frozen != 0 {
 		switch compareFrozen(word, o.table.gen) {
 		case 0:
-			foundFrozen.Hit()
+			// mark: a write finds its key frozen
 			return o.suspend(need{what: needPart, table: o.table, slot: o.slot()})
 		case 1:
 			return o.outdated(q)
 		}
-		changesArrived.Hit()
+		// mark: a write changes a key that has just arrived
 	}
-	switch {
-	case o.call.Kind != Delete:
+	if o.call.Kind != Delete {
 		return o.exchange(q, word, o.word)
-	case emptiesDeleted.On():
-		return o.exchange(q, word, 0)
 	}
 	return o.exchange(q, word, thaw(word, o.hash)|removed)
 }
@@ -230,9 +224,9 @@ func (o *op) change(q rma.Queue, word uint64) rma.Handle {
 func (o *op) absent(q rma.Queue, empty bool, word uint64) rma.Handle {
 	c := o.call
 	switch {
-	case o.sawMoved() && (c.Kind == Get || unclosed.On()) && !endsAtEmpty.On():
+	case o.sawMoved() && c.Kind == Get:
 		return o.follow(q)
-	case o.sawMoved() && c.Kind != Get:
+	case o.sawMoved():
 		// No call may put the key here while it is changed in the next table.
 		return o.exchange(q, word, movedWord(o.table.gen, o.into.size)|wasEmpty)
 	case !c.decide(0):
@@ -260,7 +254,7 @@ func (o *op) exchange(q rma.Queue, old, word uint64) rma.Handle {
 func (o *op) swapped(q rma.Queue) rma.Handle {
 	c := o.call
 	if seen := o.result; seen != o.old {
-		lostSwap.Hit()
+		// mark: a compare-and-swap loses
 		o.lost++
 		q.Stats().Retries++
 		o.sent, o.changed = false, o.old&occupied != 0
@@ -269,14 +263,12 @@ func (o *op) swapped(q rma.Queue) rma.Handle {
 		return rma.NoHandle
 	}
 	if o.new != 0 && o.new&occupied == 0 {
-		closesOldTable.Hit()
+		// mark: a write closes the old table behind a slot that has moved
 		return o.follow(q)
 	}
 	c.Done, c.Version = true, 0
 	if o.sent {
 		c.Version = Version(identity(o.word))
-		o.giveBack(q, o.old)
-	} else if freesDeleted.On() || emptiesDeleted.On() {
 		o.giveBack(q, o.old)
 	}
 	return o.end()

@@ -48,7 +48,7 @@ func (a *arena) published() uses {
 	u := make(uses, a.divided.Load())
 	for unit := range u {
 		state := a.load(uint64(unit))
-		if s := state.state(); s == itemInTable || sweepsHeld.On() && s == heldItem {
+		if state.state() == itemInTable {
 			u[unit] = uint16(state.use()) + 1
 		}
 	}
@@ -62,9 +62,9 @@ func (a *arena) recover(lost uses) (found int) {
 	for unit, use := range lost {
 		u := a.load(uint64(unit))
 		it := item{number: a.first + uint64(unit), use: u.use()}
-		if use != 0 && u.state() == itemInTable && (u.use() == uint64(use-1) || sweepsUsed.On()) &&
+		if use != 0 && u.state() == itemInTable && u.use() == uint64(use-1) &&
 			a.recycle(it, u, to) {
-			recovered.Hit()
+			// mark: an item without a mark is found
 			found++
 		}
 	}

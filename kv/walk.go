@@ -86,7 +86,7 @@ func (w *walker) keys() iter.Seq[slotRead] {
 					return
 				}
 			}
-			if w.err != nil || endsWalk.On() {
+			if w.err != nil {
 				return
 			}
 			var now state

@@ -40,9 +40,6 @@ func mayMatch(word, hash uint64) bool {
 
 // freeze is a frozen word: only movers from generation gen may change it.
 func freeze(word, gen uint64) uint64 {
-	if untagged.On() {
-		gen &= 1
-	}
 	return word&^(fingerprintMask<<fingerprintAt) | frozen | gen&fingerprintMask<<fingerprintAt
 }
 
@@ -57,13 +54,10 @@ func thaw(word, hash uint64) uint64 {
 // compareFrozen compares the generation that a frozen word moves from with gen: it is -1 for an
 // earlier one, 0 for gen, and 1 for a later one. They differ by less than 512.
 func compareFrozen(word, gen uint64) int {
-	if untagged.On() {
-		gen &= 1
-	}
 	switch d := (word>>fingerprintAt - gen) & fingerprintMask; {
 	case d == 0:
 		return 0
-	case d < (fingerprintMask+1)/2 && !untagged.On():
+	case d < (fingerprintMask+1)/2:
 		return 1
 	}
 	return -1
@@ -271,9 +265,8 @@ func readCopy(slot []uint64, hash uint64, room *[copySize]byte) (key, value []by
 	}
 	lengths := int(slot[1] & 1023)
 	k, v := lengths>>5, lengths&31
-	if k+v > copySize || k == 0 || sealCopy(thaw(slot[0], hash), slot[2:4], k, v) != slot[1] &&
-		!unsealedCopy.On() {
-		staleCopy.Hit()
+	if k+v > copySize || k == 0 || sealCopy(thaw(slot[0], hash), slot[2:4], k, v) != slot[1] {
+		// mark: the copy in a slot is not that of its word
 		return nil, nil, false
 	}
 	b := unpack(room[:0], slot[2:4], copySize)
@@ -299,6 +292,6 @@ func verify(word uint64, it []uint64) (thawed uint64, keySize, valueSize int, ok
 		key := it[headWords : headWords+wordsOf(keySize)]
 		word = thaw(word, hashWords(uint64(keySize), key))
 	}
-	ok = seal(word, it, itemWords(keySize, valueSize)) == it[sealWord] || unsealed.On()
+	ok = seal(word, it, itemWords(keySize, valueSize)) == it[sealWord]
 	return word, keySize, valueSize, ok
 }

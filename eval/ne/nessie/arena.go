@@ -74,7 +74,7 @@ func (a *arena) sweep() error {
 			err = a.cells.Store(ctx, rank, off+markWord, 0)
 			it.use = mark & useMask
 			a.free = append(a.free, it.again())
-			markFound.Hit()
+			// mark: an item that another rank has marked is found
 		}
 		if err != nil {
 			return err

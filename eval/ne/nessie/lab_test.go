@@ -14,7 +14,6 @@ import (
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/internal/testkit/mark"
-	"github.com/farhash/farhash/internal/testkit/mutant"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/sim"
 )
@@ -213,7 +212,7 @@ func labSchedules() int {
 	switch {
 	case memory.RaceEnabled || testing.Short():
 		return 150
-	case mark.Enabled: // make test-lab
+	case mark.InPlace: // make test-lab
 		return 3000
 	}
 	return 600
@@ -258,15 +257,4 @@ func TestLabFindsFaults(t *testing.T) {
 		return
 	}
 	t.Error("the lab does not find the faults of the protocol")
-}
-
-// TestLabCatchesMutants: with one writer for each key, each wrong version of the protocol fails
-// a schedule.
-func TestLabCatchesMutants(t *testing.T) {
-	lab.Catch(t, mutant.All(), 5000, oneWriter)
-}
-
-// TestLabCatchesMutantsOfTransactions: these need neither a flag nor a check in the end.
-func TestLabCatchesMutantsOfTransactions(t *testing.T) {
-	lab.Catch(t, []*mutant.Mutant{noVersion, noHash}, 5000, atOnceTable)
 }

@@ -27,12 +27,12 @@ func (o *op) migrateCopy(q rma.Queue) step {
 	o.a.read(o.itemA, o.i)
 	switch {
 	case !o.a.whole:
-		torn.Hit()
+		// mark: an item does not fit its hash
 		return o.again()
 	case !o.is(&o.a):
 		return o.again()
 	case !o.a.valid:
-		unpublished.Hit()
+		// mark: an item is not valid
 		return o.again()
 	case !o.take(q, o.a.key, o.a.value):
 		return nil
@@ -49,7 +49,7 @@ func (o *op) migrateTried(q rma.Queue) step {
 		o.outcome = blocked
 		return nil
 	}
-	reused.Hit()
+	// mark: an empty slot has a version
 	o.cas(q, o.s, o.j, o.n, &o.x)
 	return (*op).migrateTriedAgain
 }

@@ -185,7 +185,7 @@ func (o *op) take(q rma.Queue, key, value []byte) bool {
 	if !o.sent {
 		o.sent = true
 		n := fill(o.here, &o.body, o.n, key, value)
-		if o.t.cfg.Transactions || noFlag.On() {
+		if o.t.cfg.Transactions {
 			o.here[flagWord] = o.here[sealWord]
 		}
 		rank, off := o.t.arena.locate(o.mine)

@@ -68,7 +68,7 @@ func (o *op) readItems() (inP, inS, ok bool) {
 		ok = ok && o.b.whole
 	}
 	if !ok {
-		torn.Hit()
+		// mark: an item does not fit its hash
 		return false, false, false
 	}
 	return !empty(o.i) && o.is(&o.a), !empty(o.j) && o.is(&o.b), true

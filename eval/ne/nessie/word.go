@@ -26,9 +26,7 @@ type item struct {
 
 // again is the item for its next use.
 func (it item) again() item {
-	if !noVersion.On() {
-		it.use = (it.use + 1) & useMask
-	}
+	it.use = (it.use + 1) & useMask
 	return it
 }
 
@@ -41,9 +39,6 @@ func empty(word uint64) bool { return word&occupied == 0 }
 // cleared is what a slot has after its word has been taken out. With the use of the item it has
 // a version, as the words of items have.
 func cleared(word uint64) uint64 {
-	if noVersion.On() {
-		return 0
-	}
 	return word &^ occupied
 }
 
@@ -100,9 +95,6 @@ func (c *content) read(it rma.Buf, word uint64) {
 	end := bodyBytes + k + v
 	c.key, c.value = b[bodyBytes:bodyBytes+k], b[bodyBytes+k:end]
 	seal := xxh3.HashSeed(b[:end], word)
-	if noHash.On() {
-		seal = it[sealWord]
-	}
 	c.whole = seal == it[sealWord]
 	c.valid = c.whole && it[flagWord] == seal
 }

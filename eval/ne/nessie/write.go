@@ -19,7 +19,7 @@ func (o *op) tried(q rma.Queue) step {
 	case o.i == 0:
 		return o.primary(q)
 	case empty(o.i): // and it has a version, which is known now
-		reused.Hit()
+		// mark: an empty slot has a version
 		return o.replace(q)
 	}
 	o.get(q, o.i, o.itemA)
@@ -33,7 +33,7 @@ func (o *op) compared(q rma.Queue) step {
 	o.a.read(o.itemA, o.i)
 	switch {
 	case !o.a.whole:
-		torn.Hit()
+		// mark: an item does not fit its hash
 		return o.again()
 	case !o.is(&o.a):
 		return o.secondary(q)
@@ -72,12 +72,12 @@ func (o *op) primarySecond(q rma.Queue) step {
 	o.b.read(o.itemB, o.j)
 	switch {
 	case !o.b.whole:
-		torn.Hit()
+		// mark: an item does not fit its hash
 		return o.undo(q)
 	case !o.is(&o.b):
 		return o.finish(q, o.s, o.j)
 	}
-	twice.Hit()
+	// mark: a key is cleared from its secondary slot
 	o.cas(q, o.s, o.j, cleared(o.j), &o.x)
 	return (*op).primaryAlone
 }
@@ -96,7 +96,7 @@ func (o *op) secondary(q rma.Queue) step {
 		o.b.read(o.itemB, o.j)
 		switch {
 		case !o.b.whole:
-			torn.Hit()
+			// mark: an item does not fit its hash
 			return o.again()
 		case !o.is(&o.b):
 			o.outcome = bothTaken
@@ -123,7 +123,7 @@ func (o *op) finish(q rma.Queue, slot, word uint64) step {
 }
 
 func (o *op) finished(q rma.Queue) step {
-	if o.x != o.expect && !noCheck.On() {
+	if o.x != o.expect {
 		return o.undo(q)
 	}
 	return o.publish(q)
@@ -156,10 +156,10 @@ func (o *op) undo(q rma.Queue) step {
 func (o *op) undone(q rma.Queue) step {
 	o.taken = false
 	if o.x == o.n {
-		undone.Hit()
+		// mark: a swap is taken back
 		o.t.arena.give(o.mine.again())
 	} else { // another has taken it out, and marks it for this rank
-		overtaken.Hit()
+		// mark: a swap cannot be taken back
 		o.release(q, o.old)
 	}
 	return o.again()

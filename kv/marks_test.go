@@ -1,0 +1,24 @@
+package kv
+
+import "github.com/farhash/farhash/internal/testkit/mark"
+
+// Rare branches that tests must reach.
+var (
+	recycled             = mark.Named("kv: an item has been used again by the time it is read")
+	fingerprintCollision = mark.Named("kv: another key with the same fingerprint")
+	lostSwap             = mark.Named("kv: a compare-and-swap loses")
+	staleCopy            = mark.Named("kv: the copy in a slot is not that of its word")
+	collected            = mark.Named("kv: an item that another rank has marked is found")
+	followedMove         = mark.Named("kv: a key is searched for in the next table")
+	staleTable           = mark.Named("kv: a table has moved on by the time it is read")
+	foundFrozen          = mark.Named("kv: a write finds its key frozen")
+	changesArrived       = mark.Named("kv: a write changes a key that has just arrived")
+	keyChanged           = mark.Named("kv: a slot has another key when it is read again")
+	copiedTwice          = mark.Named("kv: a slot has been copied by the time it is to be")
+	lateMove             = mark.Named("kv: a slot is to move when all have")
+	recovered            = mark.Named("kv: an item without a mark is found")
+	directRead           = mark.Named("kv: a direct call has begun to read an item")
+	directSwap           = mark.Named("kv: a direct write is about to swap its slot")
+	directSwapped        = mark.Named("kv: a direct write has swapped its slot")
+	closesOldTable       = mark.Named("kv: a write closes the old table behind a slot that has moved")
+)
