@@ -136,7 +136,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 		return nil, errors.Join(err, w.Close())
 	}
 	c.window, c.batches.Regions = w, core.NewRegions(w)
-	c.kernel = kernelRuns && cfg.Addressing == Groups
+	c.kernel = hasKernel && cfg.Addressing == Groups
 	c.bases = make([]*uint64, c.ranks)
 	for rank, words := range c.batches.Segments {
 		if words != nil {

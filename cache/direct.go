@@ -10,7 +10,7 @@ import (
 // peek reads a bucket without a lock, and reports whether the key was there with a whole value.
 func (c *Cache) peek(b []uint64, hash uint64, key, value []uint64) bool {
 	seal := atomic.LoadUint64(&b[0])
-	return seal > invalid && (sameWords(c.keyIn(b), key) || keyForgotten.On()) &&
+	return seal > invalid && sameWords(c.keyIn(b), key) &&
 		c.readValue(b, seal, hash, value)
 }
 
@@ -48,7 +48,7 @@ func (c *Cache) putNear(f *flight, key, value []uint64) (r Result, candidate int
 			if place == nil {
 				place, candidate = b, i
 			}
-			nearExamined.Hit()
+			// mark: a put of a batch over memory is about to write
 			seal := sealOf(f.hash, value)
 			if r == Updated {
 				c.update(place, seal, value)
@@ -60,14 +60,9 @@ func (c *Cache) putNear(f *flight, key, value []uint64) (r Result, candidate int
 			if place == nil {
 				place, candidate = b, i
 			}
-			if endsAtHole.On() && r == 0 {
-				storeBucket(place, sealOf(f.hash, value), key, value)
-				return Inserted, candidate
-			}
 		default:
 			switch {
 			case !sameWords(c.keyIn(b), key):
-			case r == Updated && putsFirst.On():
 			case r == Updated:
 				return 0, 0
 			default:
@@ -118,12 +113,9 @@ func (c *Cache) visit(l *latch, s *search) {
 		}
 		at := c.offset(group)
 		v = s.examine(c.batches.Segments[s.rank][at : at+c.cfg.GroupBuckets*c.bucketWords])
-		if appliesLate.On() && c.cfg.Mode == Fine {
-			c.drop(l, group)
-		}
-		groupExamined.Hit()
+		// mark: the effects of a search over memory are about to be applied
 		c.apply(s, group)
-		if !appliesLate.On() && c.cfg.Mode == Fine {
+		if c.cfg.Mode == Fine {
 			c.drop(l, group)
 		}
 	}
@@ -132,17 +124,16 @@ func (c *Cache) visit(l *latch, s *search) {
 // goBack writes into a bucket of an earlier group, unless somebody else has taken it.
 func (c *Cache) goBack(l *latch, s *search) bool {
 	group := s.late.group
-	lateWrite.Hit()
-	locks := !goesUnlocked.On() && c.cfg.Mode == Fine
+	// mark: a put goes back to an earlier group
+	locks := c.cfg.Mode == Fine
 	if locks {
 		c.hold(l, group)
 	}
-	taken := atomic.LoadUint64(&c.bucketAt(s.rank, group, s.late.bucket)[0]) > invalid &&
-		!goesBlindly.On()
+	taken := atomic.LoadUint64(&c.bucketAt(s.rank, group, s.late.bucket)[0]) > invalid
 	if taken {
-		lateTaken.Hit()
+		// mark: a put goes back to a bucket that is taken by then
 	} else {
-		lateFree.Hit()
+		// mark: a put that goes back to a bucket is about to write
 		s.write, s.late = s.late, spot{}
 		c.apply(s, group)
 	}
@@ -178,12 +169,10 @@ func (c *Cache) apply(s *search, group uint64) {
 	for _, m := range s.marks[:s.n] {
 		b := c.bucketAt(s.rank, group, m.bucket)
 		switch {
-		case marksBlindly.On():
-			atomic.StoreUint64(&b[0], invalid)
 		case atomic.CompareAndSwapUint64(&b[0], m.seal, invalid):
 			s.marked++
 		default:
-			markTooLate.Hit()
+			// mark: a bucket has changed before it is marked invalid
 		}
 	}
 	s.settled()

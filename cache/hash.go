@@ -57,9 +57,6 @@ func hashKey(key []uint64) uint64 { return fold(sum(pi5, key)^pi6, pi7) }
 // was stored under another key fails, unless the two keys have the same hash, for
 // which the chance is 2^-64 too.
 func sealOf(hash uint64, value []uint64) uint64 {
-	if sealOfValue.On() {
-		hash = 0
-	}
 	seal := fold(sum(hash, value)^pi2, pi3)
 	if seal <= invalid {
 		seal += invalid + 1

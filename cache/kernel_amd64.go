@@ -4,7 +4,6 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/farhash/farhash/internal/memory"
-	"github.com/farhash/farhash/internal/testkit/mutant"
 )
 
 // hashFlights computes the hash, the first and the second candidate of keys, and prefetches the
@@ -24,9 +23,6 @@ func advanceFlights(w *kernelWork)
 //go:noescape
 func takeFlights(w *kernelWork)
 
-// hasKernel says whether the assembly can be called: it needs AVX2 and BMI2, and the race detector
-// does not examine it.
+// hasKernel says whether there is assembly for this machine: it needs AVX2 and BMI2, and the race
+// detector does not examine it.
 var hasKernel = cpu.X86.HasAVX2 && cpu.X86.HasBMI2 && !memory.RaceEnabled
-
-// kernelRuns says whether caches use it: mutants are not in it.
-var kernelRuns = hasKernel && !mutant.Enabled

@@ -2,8 +2,8 @@
 
 package cache
 
-// hasKernel and kernelRuns say whether there is assembly for this machine.
-const hasKernel, kernelRuns = false, false
+// hasKernel says whether there is assembly for this machine.
+const hasKernel = false
 
 func hashFlights(*kernelWork)    { panic("cache: no kernel") }
 func advanceFlights(*kernelWork) { panic("cache: no kernel") }

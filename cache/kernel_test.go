@@ -17,7 +17,7 @@ import (
 // TestKernel: the assembly gives the same answers as the loops in Go, for keys and values of
 // all lengths, in tables that are empty, full, torn and marked, and counts the same.
 func TestKernel(t *testing.T) {
-	if !kernelRuns {
+	if !hasKernel {
 		t.Skip("there is no assembly in this build")
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -91,7 +91,7 @@ func damaged(c *Cache, stored, asked int, seed uint64) (string, error) {
 
 // TestKernelHashes: the assembly finds the same addresses.
 func TestKernelHashes(t *testing.T) {
-	if !kernelRuns {
+	if !hasKernel {
 		t.Skip("there is no assembly in this build")
 	}
 	for words := 1; words <= 40; words++ {
@@ -137,7 +137,7 @@ func TestKernelLayout(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the offsets are %v, the assembly has %v", got, want)
 	}
-	if memory.RaceEnabled && kernelRuns {
+	if memory.RaceEnabled && hasKernel {
 		t.Error("the race detector does not see assembly")
 	}
 }

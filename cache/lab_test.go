@@ -22,7 +22,7 @@ func labSchedules() int {
 	switch {
 	case memory.RaceEnabled || testing.Short():
 		return 200
-	case mark.Enabled: // make test-lab
+	case mark.InPlace: // make test-lab
 		return 3000
 	}
 	return 500
@@ -47,10 +47,3 @@ func TestLab(t *testing.T) {
 }
 
 func TestSoak(t *testing.T) { lab.Soak(t, labTables...) }
-
-// TestLabCatchesMutants: each wrong version of the protocol that no script notices fails a
-// schedule, and some that one does notice.
-func TestLabCatchesMutants(t *testing.T) {
-	mutants := append(scripts.Others(), copiesStay, goesBlindly, neverLocks)
-	lab.Catch(t, mutants, 5000, labTables...)
-}

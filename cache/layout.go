@@ -131,5 +131,5 @@ func (c *Cache) valueIn(bucket []uint64) []uint64 { return bucket[1+c.keyWords :
 // whether it was there as a whole.
 func (c *Cache) readValue(bucket []uint64, seal, hash uint64, value []uint64) bool {
 	memory.LoadWords(value, c.valueIn(bucket))
-	return sealOf(hash, value) == seal || noChecksum.On()
+	return sealOf(hash, value) == seal
 }

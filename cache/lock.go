@@ -134,7 +134,7 @@ func (l *latch) next(saw uint64) request {
 		if saw&ownerMask == 0 {
 			return l.taken(l.held)
 		}
-		readerBack.Hit()
+		// mark: a reader finds an owner and takes back its 1
 		return l.swap(undoing, l.held, saw)
 	case undoing:
 		if won || l.revoked(saw) {
@@ -146,14 +146,14 @@ func (l *latch) next(saw uint64) request {
 			return l.wait(polling, saw)
 		}
 		l.broken++
-		lockBroken.Hit()
+		// mark: the lock of a dead owner is broken
 		return l.again(l.asked.new)
 	case polling, swapping:
 		switch {
 		case won && l.state == swapping:
 			l.held, l.unchanged = l.asked.new, 0
 			return l.drain(l.held)
-		case saw&ownerMask != 0 && !neverLocks.On():
+		case saw&ownerMask != 0:
 			return l.wait(polling, saw)
 		}
 		return l.again(saw)
@@ -164,12 +164,12 @@ func (l *latch) next(saw uint64) request {
 			return l.drain(saw)
 		}
 		l.broken++
-		expelled.Hit()
+		// mark: readers that do not go away are taken for dead
 		return l.taken(l.asked.new)
 	case repairing:
 		switch {
 		case won && l.asked.kind == swap:
-			lockRepaired.Hit()
+			// mark: a lock that this rank may have is given back
 		case l.writer && saw&ownerMask == l.owner(), !l.writer && saw&readerMask != 0:
 			return l.swap(repairing, saw, nextEpoch(saw)) // this rank may still have the lock
 		}
@@ -202,9 +202,9 @@ func (l *latch) revoked(saw uint64) bool { return saw/epochUnit != l.held/epochU
 func (l *latch) drain(saw uint64) request {
 	switch {
 	case l.revoked(saw) || saw&ownerMask != l.owner():
-		takenAway.Hit()
+		// mark: somebody has broken the lock of this rank
 		return l.acquire() // another rank took this one for dead
-	case saw&readerMask == 0 || neverDrains.On():
+	case saw&readerMask == 0:
 		return l.taken(saw)
 	}
 	return l.wait(draining, saw)
@@ -217,7 +217,7 @@ func (l *latch) wait(state latchState, saw uint64) request {
 	if saw != l.held {
 		l.held, l.unchanged = saw, 0
 	}
-	if l.pace().pause() && !neverBreaks.On() {
+	if l.pace().pause() {
 		l.unchanged++
 		long, owner := l.unchanged > maxUnchanged, saw&ownerMask
 		switch {
@@ -226,7 +226,7 @@ func (l *latch) wait(state latchState, saw uint64) request {
 				return l.swap(expelling, saw, nextEpoch(saw)|l.owner())
 			}
 		case owner == 0:
-		case slices.Contains(l.job.Failed(), int(owner>>ownerShift)-1), breaksLiving.On(),
+		case slices.Contains(l.job.Failed(), int(owner>>ownerShift)-1),
 			long && slices.Contains(l.job.Failed(), l.rank):
 			return l.swap(breaking, saw, nextEpoch(saw))
 		}

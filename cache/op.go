@@ -94,7 +94,7 @@ func (o *op) fail() {
 	switch {
 	case o.held:
 		o.give()
-	case o.phase == phaseLock && !lostJoin.On():
+	case o.phase == phaseLock:
 		o.repair(maxRepairTries)
 	default:
 		o.phase = phaseEnd
@@ -123,7 +123,7 @@ func (o *op) settle(q rma.Queue) rma.Handle {
 		case word:
 			o.marked++
 		default:
-			markTooLate.Hit()
+			// mark: a bucket has changed before it is marked invalid
 		}
 	}
 	return rma.NoHandle
@@ -173,7 +173,7 @@ func (o *op) proceed() {
 	case !o.late.known:
 		o.phase = phaseEnd
 	default:
-		lateWrite.Hit()
+		// mark: a put goes back to an earlier group
 		if o.phase = phaseLate; fine {
 			o.take(o.late.group, phaseBack)
 		}
@@ -199,13 +199,13 @@ func (o *op) examineGroup(q rma.Queue) rma.Handle {
 // somebody else has taken the bucket the search begins anew.
 func (o *op) goBack(q rma.Queue) rma.Handle {
 	o.phase = phaseNext
-	if o.c.cfg.Mode == Fine && o.word[0] > invalid && !goesBlindly.On() {
-		lateTaken.Hit()
+	if o.c.cfg.Mode == Fine && o.word[0] > invalid {
+		// mark: a put goes back to a bucket that is taken by then
 		o.restart()
 		o.last = more
 		return rma.NoHandle
 	}
-	lateFree.Hit()
+	// mark: a put that goes back to a bucket is about to write
 	o.write, o.late = o.late, spot{}
 	return o.apply(q, o.write.group)
 }
@@ -220,11 +220,6 @@ func (o *op) apply(q rma.Queue, group uint64) rma.Handle {
 	}
 	for _, m := range o.marks[:o.n] {
 		off := c.bucketOffset(group, m.bucket)
-		if marksBlindly.On() {
-			o.word[0] = invalid
-			h = o.post(q.Put(o.word, c.window, o.rank, off))
-			continue
-		}
 		h = q.CompareAndSwap(c.window, o.rank, off, m.seal, invalid)
 		o.posted = append(o.posted, posted{h, m.seal})
 	}
@@ -247,7 +242,7 @@ func (o *op) give() {
 
 // repair begins to repair the lock, of which a request got no answer.
 func (o *op) repair(tries int) {
-	lockInDoubt.Hit()
+	// mark: a request on a lock gets no answer
 	o.phase, o.then, o.tries = phaseRepair, phaseNext, tries
 	o.ask = o.latch.repair()
 }
@@ -266,7 +261,7 @@ func (o *op) locking(q rma.Queue) rma.Handle {
 	o.ask = request{}
 	switch {
 	case r.kind != nothing:
-	case o.lost == nil || o.phase == phaseUnlock && lostIsDone.On():
+	case o.lost == nil:
 		if o.latch.asked.kind == load {
 			o.saw = o.word[0]
 		}
@@ -280,7 +275,7 @@ func (o *op) locking(q rma.Queue) rma.Handle {
 	default:
 		if o.tries--; o.tries <= 0 {
 			o.phase = phaseEnd
-			repairLeft.Hit()
+			// mark: a lock is left to the next call of this rank
 			o.c.repairs.add(pendingRepair{o.rank, o.lock, o.latch.writer})
 			o.err = fmt.Errorf("%w; it may hold up others until this rank calls again", o.lost)
 			return rma.NoHandle

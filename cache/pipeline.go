@@ -189,9 +189,6 @@ func (p *pipeline) settle(block int) {
 func (p *pipeline) put(f *flight, at int) bool {
 	c, l := p.c, &p.latch
 	lock := c.lockBefore(f)
-	if putsUnlocked.On() {
-		lock = nil
-	}
 	if lock != nil {
 		if !c.room(f) {
 			return false

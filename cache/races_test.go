@@ -9,48 +9,39 @@ import (
 
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/internal/testkit/mark"
-	"github.com/farhash/farhash/internal/testkit/mutant"
 	"github.com/farhash/farhash/rma"
 )
 
-// scripts are races, and small cases, with what they have to notice.
+// scripts are races, and small cases.
 var scripts = lab.Scripts{
-	{Name: "mark meets put over memory", Run: scripted(engines[0], markMeetsPut),
-		Mutants: []*mutant.Mutant{marksBlindly}},
-	{Name: "mark meets put", Run: scripted(engines[1], markMeetsPut),
-		Mutants: []*mutant.Mutant{marksBlindly}},
-	{Name: "late bucket is taken over memory", Run: scripted(engines[0], lateBucketIsTaken),
-		Mutants: []*mutant.Mutant{goesBlindly}},
-	{Name: "late bucket is taken", Run: scripted(engines[1], lateBucketIsTaken),
-		Mutants: []*mutant.Mutant{goesBlindly}},
-	{Name: "late bucket is wanted over memory", Run: scripted(engines[0], lateBucketIsWanted),
-		Mutants: []*mutant.Mutant{goesUnlocked}},
-	{Name: "late bucket is wanted", Run: scripted(engines[1], lateBucketIsWanted)},
-	{Name: "bucket is wanted over memory", Run: scripted(engines[0], bucketIsWanted),
-		Mutants: []*mutant.Mutant{appliesLate, neverLocks}},
-	{Name: "bucket is wanted by a batch", Run: scripted(engines[0], bucketIsWantedByBatch),
-		Mutants: []*mutant.Mutant{putsUnlocked, neverLocks}},
-	{Name: "every short sequence", Run: everySequence,
-		Mutants: []*mutant.Mutant{endsAtHole}},
-	{Name: "copies are removed", Run: copiesAreRemoved,
-		Mutants: []*mutant.Mutant{copiesStay, putsFirst}},
+	{Name: "mark meets put over memory",
+		Run: scripted(engines[0], markMeetsPut, tornAgain, markTooLate)},
+	{Name: "mark meets put", Run: scripted(engines[1], markMeetsPut, tornAgain, markTooLate)},
+	{Name: "late bucket is taken over memory",
+		Run: scripted(engines[0], lateBucketIsTaken, lateWrite, lateTaken)},
+	{Name: "late bucket is taken",
+		Run: scripted(engines[1], lateBucketIsTaken, lateWrite, lateTaken)},
+	{Name: "late bucket is wanted over memory",
+		Run: scripted(engines[0], lateBucketIsWanted, lateFree)},
+	{Name: "late bucket is wanted", Run: scripted(engines[1], lateBucketIsWanted, lateFree)},
+	{Name: "bucket is wanted over memory", Run: scripted(engines[0], bucketIsWanted, groupExamined)},
+	{Name: "bucket is wanted by a batch",
+		Run: scripted(engines[0], bucketIsWantedByBatch, nearExamined)},
+	{Name: "every short sequence", Run: everySequence},
+	{Name: "copies are removed", Run: copiesAreRemoved},
 }
 
 func TestLabScripts(t *testing.T) {
-	if mark.Enabled {
-		for _, m := range []*mark.Mark{tornAgain, markTooLate, lateWrite, lateTaken, lateFree,
-			groupExamined, nearExamined} {
-			m.Claim(t)
-		}
-	}
 	scripts.Run(t)
 }
 
-// scripted runs a script that needs marks.
-func scripted(e engine, run func(t *testing.T, e engine) error) func(t *testing.T) error {
+// scripted runs a script that reaches marks.
+func scripted(e engine, run func(t *testing.T, e engine) error,
+	marks ...*mark.Mark) func(t *testing.T) error {
 	return func(t *testing.T) error {
-		if !mark.Enabled {
-			t.Skip("marks are compiled in by -race and -tags invariants")
+		mark.Need(t)
+		for _, m := range marks {
+			m.Claim(t)
 		}
 		return run(t, e)
 	}

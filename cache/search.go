@@ -139,10 +139,7 @@ func (s *search) examine(group []uint64) verdict {
 			return s.end()
 		case seal == invalid:
 			s.offer()
-			if stopsAtMark.On() || takesFirst.On() && s.kind == kindPut {
-				return s.end()
-			}
-		case sameWords(c.keyIn(b), s.key) || keyForgotten.On():
+		case sameWords(c.keyIn(b), s.key):
 			if v, done := s.match(b, seal); done {
 				return v
 			}
@@ -179,19 +176,17 @@ func (s *search) match(b []uint64, seal uint64) (v verdict, done bool) {
 			return over, true
 		}
 		s.mismatches++
-		torn.Hit()
+		// mark: a reader finds a bucket that fails its checksum
 		if s.tries < s.c.cfg.Retries {
 			s.tries++
 			s.retries++
 			return again, true
 		}
-		tornAgain.Hit()
+		// mark: a bucket fails its checksum each time
 		s.mark(seal)
 	case s.matched:
-		copied.Hit()
-		if !copiesStay.On() {
-			s.mark(seal)
-		}
+		// mark: a put finds its key twice
+		s.mark(seal)
 	case s.kind == kindRemove:
 		s.matched = true
 		s.mark(seal)
