@@ -77,14 +77,8 @@ func (q *query) search(w *wanted, units []byte) {
 // beyond returns the slots that are left for a search that has examined those from its home up to
 // next.
 func (t *table) beyond(rank, home, next int) (at, bound int) {
-	if endsNear.On() {
-		return next, next
-	}
 	at, bound, _ = t.guides[rank].between(home, t.units)
-	if !seesTwice.On() {
-		at = max(at, next)
-	}
-	return at, bound
+	return max(at, next), bound
 }
 
 const (
@@ -229,9 +223,7 @@ func (d *blocks) searchUnits() (failed error) {
 	memory.Prefetch(d.lines, 1)
 	q.matches, q.enough = 0, false
 	for _, r := range d.records {
-		if d.w.number = r.number; !lastKeyOnly.On() {
-			d.w.key = d.key(r.number)
-		}
+		d.w.number, d.w.key = r.number, d.key(r.number)
 		q.heap = t.heapIn(t.words(r.rank))
 		if q.fits(&d.w, r.ref); q.broken {
 			failed, q.broken = errBroken, false

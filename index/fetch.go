@@ -82,7 +82,7 @@ func (o *op) examineRecords() {
 		f.want = 0
 		for _, ref := range f.refs {
 			at := ref - f.from
-			if end := at + o.t.form.wordsAt(f.buf[at]); end > f.have && !halfRead.On() {
+			if end := at + o.t.form.wordsAt(f.buf[at]); end > f.have {
 				f.refs[0], f.refs, f.want = ref, f.refs[:1], end
 				break
 			} else if !o.enough {

@@ -39,7 +39,7 @@ type tracker struct {
 // home takes a home before which the slots up to free are taken: all homes with a border,
 // those with many records, and those behind them.
 func (g *tracker) home(home, free uint64) {
-	if g.begun && home == g.last.home && !borderTwice.On() {
+	if g.begun && home == g.last.home {
 		return // parts share it, and its records of the first one come behind this
 	}
 	slot := max(home, free)
@@ -78,7 +78,7 @@ func (g *tracker) finish(homes, free uint64) {
 func (b *builder) shareMarks(ctx context.Context, failed error) error {
 	t := b.t
 	repeats := uint64(0)
-	if b.repeats && !unseen.On() {
+	if b.repeats {
 		repeats = 1
 	}
 	all, err := gather(ctx, b.job, "writing", []uint64{uint64(len(b.marks)), repeats}, failed)
@@ -241,20 +241,13 @@ func (g *guide) between(home, units int) (at, bound int, dense bool) {
 		return home, units, false
 	}
 	block := home / borderHomes
-	if startsLate.On() {
-		block = (home + borderHomes - 1) / borderHomes
-	}
 	// A displacement too large for a byte says at least where records do not lie.
 	at, bound = block*borderHomes+int(g.borders[block]), units
-	if d := g.borders[block+1]; d < maxDisplacement || overflows.On() {
+	if d := g.borders[block+1]; d < maxDisplacement {
 		bound = min(bound, (block+1)*borderHomes+int(d))
 	}
 	n := len(g.marks) / markBytes
-	behind := uint64(home)
-	if boundsOwn.On() {
-		behind--
-	}
-	i := sort.Search(n, func(i int) bool { return g.mark(i).home > behind })
+	i := sort.Search(n, func(i int) bool { return g.mark(i).home > uint64(home) })
 	if i < n {
 		bound = min(bound, int(g.mark(i).slot))
 	}

@@ -63,7 +63,7 @@ func (s *sorter) sort(base uint64, border func(home, free uint64)) (free uint64)
 	for i, n := range s.counts {
 		home := s.low + uint64(i)
 		// Other parts may have records of the first home and of the last one.
-		many := n >= runMarked || i == 0 || i == len(s.counts)-1 && !borderLate.On()
+		many := n >= runMarked || i == 0 || i == len(s.counts)-1
 		if before || many || home%borderHomes == 0 {
 			border(home, free)
 		}

@@ -160,7 +160,7 @@ func searchWord[K uint32 | uint64](q *query, w *wanted, hash uint64) {
 	for {
 		there := keyAt[K](units[at:])
 		if there == key {
-			if q.match(w, units[at+size:at+unit:at+unit]); q.enough || t.unique || oneMatch.On() {
+			if q.match(w, units[at+size:at+unit:at+unit]); q.enough || t.unique {
 				return
 			}
 		} else if there == marker {

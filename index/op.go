@@ -100,7 +100,7 @@ func (o *op) examine() {
 			o.end = o.bound // there is nothing behind it
 		}
 		if o.over = o.over || stopped; o.over && !o.enough &&
-			(!o.vague || learnsVague.On()) {
+			!o.vague {
 			o.known.note(o.rank*o.t.units, int(o.home), o.end)
 		}
 	}
@@ -122,7 +122,7 @@ func (o *op) ask(q rma.Queue) {
 			o.askBucket(q)
 		}
 	// A key that stands in the table once is not searched for when it may have been found.
-	case !o.t.unique && !onceOnly.On() || o.matches == 0 && len(o.fetches) == 0:
+	case !o.t.unique || o.matches == 0 && len(o.fetches) == 0:
 		o.askBucket(q)
 	}
 }

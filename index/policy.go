@@ -183,9 +183,6 @@ func (r *Reader) aim(o *op) {
 		o.at, o.bound, o.exact = r.guides[o.rank].between(int(o.home), t.units)
 	case t.cfg.Layout == Ordered && r.cfg.Clusters > 0:
 		base := o.rank * t.units
-		if mixesRanks.On() {
-			base = 0
-		}
 		start, end, exact := o.known.between(base+int(o.home), base+t.units)
 		o.at, o.bound, o.exact = start-base, end-base, exact
 	}

@@ -130,7 +130,7 @@ func (q *query) heapSlot(w *wanted, slot []byte, number uint64) bool {
 	}
 	if t.cfg.Layout == Ordered {
 		d := uint64(slot[signatureBytes])
-		if (d < maxDisplacement || exactly.On()) && number-d != q.home {
+		if d < maxDisplacement && number-d != q.home {
 			return number-d > q.home
 		}
 		q.vague = q.vague || d == maxDisplacement
