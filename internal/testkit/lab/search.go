@@ -12,7 +12,6 @@ import (
 
 	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/internal/memory"
-	"github.com/farhash/farhash/internal/testkit/mutant"
 	_ "github.com/farhash/farhash/internal/testkit/replay" // has the flag -seed
 )
 
@@ -88,33 +87,6 @@ func (t *Table) Try(first uint64, more func(n uint64) bool) (Summary, error) {
 	}
 	return total, nil
 }
-
-// Catch turns the mutants on, one after the other, and fails the test for each that
-// passes that many schedules of every table. It skips the test in a build without
-// mutants, and under the race detector, where it would take too long.
-func Catch(t *testing.T, mutants []*mutant.Mutant, schedules uint64, tables ...*Table) {
-	if !mutant.Enabled || memory.RaceEnabled {
-		t.Skip("mutants are searched for with -tags invariants, in make test-lab")
-	}
-	for _, m := range mutants {
-		t.Run(m.String(), func(t *testing.T) {
-			defer m.Switch()()
-			for n := uint64(0); n < schedules; n += catchStep {
-				for _, table := range tables {
-					_, err := table.Try(1+n, func(more uint64) bool { return more < catchStep })
-					if err != nil {
-						t.Logf("noticed by %v", err)
-						return
-					}
-				}
-			}
-			t.Errorf("%d schedules of each of %d tables notice nothing", schedules, len(tables))
-		})
-	}
-}
-
-// catchStep is how many schedules of a table Catch runs before it turns to the next.
-const catchStep = 50
 
 // replayCommand is how to see a failure again.
 func replayCommand(tb testing.TB, err error) string {

@@ -1,16 +1,19 @@
-// Package mark ties rare branches to the tests that reach them. A branch carries a
-// mark; a test that claims the mark fails when it does not get there:
+// Package mark ties rare branches to the tests that reach them. A branch carries a mark, a comment:
 //
-//	var lostToOther = mark.New("set: a compare-and-swap is lost to another word")
+//	default: // mark: a compare-and-swap is lost to another word
 //
-//	lostToOther.Hit()                // in the branch
-//	lostToOther.Claim(t)             // in the test, before it begins
-//	lostToOther.Intercept(t, fn)     // in a test that does something there
+// In a test of package set:
 //
-// Marks count under the race detector and with the build tag "invariants". Otherwise Hit does
-// nothing, a claim cannot fail a test, and only the names of marks are in the program.
+//	var lostToOther = mark.Named("set: a compare-and-swap is lost to another word")
 //
-// A package whose TestMain ends with Main fails when one of its marks was claimed by no
-// test. So every marked branch is reached by a test, and a test that does not reach its
-// branch any more fails.
+//	lostToOther.Claim(t)             // before the test begins: it fails if it does not get there
+//	lostToOther.Intercept(t, fn)     // fn runs each time that the branch is reached
+//	mark.Need(t)                     // skips a test that is nothing without its marks
+//
+// The command internal/testkit/overlay puts the marks in place: it turns the comments into calls of
+// Hit, for tests alone. Without it a claim cannot fail a test.
+//
+// A package whose TestMain ends with Main fails when one of its marks was claimed by no test. So
+// every marked branch is reached by a test, and a test that does not reach its branch any more
+// fails.
 package mark

@@ -12,7 +12,7 @@ import (
 // none, and lists those on w. The name of a mark of the package begins with prefix.
 func Main(m interface{ Run() int }, prefix string, w io.Writer) int {
 	code := m.Run()
-	if code != 0 || !Enabled && !InPlace || !everything() {
+	if code != 0 || !everything() {
 		return code
 	}
 	for _, name := range Unclaimed() {

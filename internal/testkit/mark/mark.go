@@ -3,12 +3,7 @@ package mark
 import (
 	"sync"
 	"sync/atomic"
-
-	"github.com/farhash/farhash/internal/invariant"
 )
-
-// Enabled reports whether marks count. Use it to skip work that only a mark needs.
-const Enabled = invariant.Enabled
 
 // Mark is a branch of the code.
 type Mark struct {
@@ -58,12 +53,6 @@ func (m *Mark) String() string { return m.name }
 
 // Hit says that the branch was reached.
 func (m *Mark) Hit() {
-	if Enabled || InPlace {
-		m.hit()
-	}
-}
-
-func (m *Mark) hit() {
 	m.hits.Add(1)
 	if visit := m.visitor.Load(); visit != nil {
 		(*visit)()
@@ -86,10 +75,10 @@ type Test interface {
 // seed only (the flag -seed of package replay).
 func (m *Mark) Claim(t Test) {
 	t.Helper()
-	switch {
-	case InPlace && !m.placed:
-		t.Errorf("no branch has the mark %q", m.name)
-	case !m.placed || !Enabled && !InPlace:
+	if !m.placed {
+		if InPlace {
+			t.Errorf("no branch has the mark %q", m.name)
+		}
 		return
 	}
 	before := m.Hits()
@@ -105,8 +94,7 @@ func (m *Mark) Claim(t Test) {
 
 // Intercept calls visit each time that the branch is reached, in the goroutine that
 // reaches it, until t ends. So a test has something happen at that very place. A
-// visit that gets there itself does not visit again. Without marks it does nothing:
-// skip such a test unless Enabled.
+// visit that gets there itself does not visit again. A test that needs it calls [Need].
 func (m *Mark) Intercept(t Test, visit func()) {
 	visiting := false
 	outermost := func() {
@@ -126,7 +114,7 @@ func Unclaimed() []string {
 	defer all.Unlock()
 	var names []string
 	for _, m := range all.marks {
-		if !m.claimed.Load() {
+		if m.placed && !m.claimed.Load() {
 			names = append(names, m.name)
 		}
 	}

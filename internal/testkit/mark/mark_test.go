@@ -40,7 +40,7 @@ func TestClaim(t *testing.T) {
 	for _, c := range []struct {
 		test fake
 		fine bool
-	}{{fake{}, !Enabled}, {fake{failed: true}, true}, {fake{skipped: true}, true}} {
+	}{{fake{}, false}, {fake{failed: true}, true}, {fake{skipped: true}, true}} {
 		missed.Claim(&c.test)
 		c.test.end()
 		if fine := len(c.test.errors) == 0; fine != c.fine {
@@ -53,9 +53,6 @@ func TestClaim(t *testing.T) {
 	good.end()
 	if len(good.errors) > 0 {
 		t.Errorf("a test that reaches its mark gets %v", good.errors)
-	}
-	if !Enabled {
-		return
 	}
 	unclaimed := Unclaimed()
 	if slices.Contains(unclaimed, reached.String()) ||
@@ -75,10 +72,7 @@ func TestIntercept(t *testing.T) {
 	open.Hit()
 	test.end()
 	open.Hit()
-	want := uint64(0)
-	if Enabled {
-		want = 2
-	}
+	const want = 2
 	if hits := open.Hits() - before; visits != want || hits != 2*want+want/2 {
 		t.Errorf("%d visits and %d hits", visits, hits)
 	}
@@ -100,7 +94,7 @@ func TestMain(m *testing.M) {
 	selected := !everything()
 	fine := func() int { return 0 }
 	wantCode, wantSaid := 0, ""
-	if Enabled && !selected {
+	if !selected {
 		wantCode, wantSaid = 1, "no test claims and reaches the mark \"mark: missed\"\n"
 	}
 	if got, said := run(fine); got != wantCode || said != wantSaid {
@@ -112,4 +106,17 @@ func TestMain(m *testing.M) {
 		code = 1
 	}
 	os.Exit(code)
+}
+
+// A mark that no branch has fails the tests that claim it, where marks are in place.
+func TestUnplaced(t *testing.T) {
+	var test fake
+	Named("mark: no branch").Claim(&test)
+	test.end()
+	if (len(test.errors) > 0) != InPlace {
+		t.Errorf("marks are in place: %v; claiming one that is not says %v", InPlace, test.errors)
+	}
+	if slices.Contains(Unclaimed(), "mark: no branch") {
+		t.Error("a mark of no branch is unclaimed")
+	}
 }

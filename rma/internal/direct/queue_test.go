@@ -23,9 +23,13 @@ func TestSwapReturnsWhatItSaw(t *testing.T) {
 			}
 		})
 	}
-	swapped := 0
-	for i := 0; i < 100000 || swapped < 100; i++ {
-		switch seen := swap(&word, 0, 2); seen {
+	swapped, changes, last := 0, 0, uint64(0) // changes show that the others run at the same time
+	for i := 0; i < 100000 || swapped < 100 || changes < 1000; i++ {
+		seen := swap(&word, 0, 2)
+		if seen != last {
+			changes, last = changes+1, seen
+		}
+		switch seen {
 		case 0:
 			swapped++
 			if there := atomic.LoadUint64(&word); there != 2 {
