@@ -453,8 +453,6 @@ int farhash_map_close(farhash_map *map);
 
 typedef struct farhash_index farhash_index;
 
-enum { FARHASH_ORDERED = 0, FARHASH_LINEAR = 1, FARHASH_CUCKOO = 2 }; /* layouts */
-
 #define FARHASH_MAX_NOTE 65536 /* bytes of the longest note of an index, without the NUL */
 
 /* Every rank gives the same. 0 is the default of everything but sizes. */
@@ -465,7 +463,6 @@ typedef struct farhash_index_config {
 	uint64_t max_memory_bytes; /* bytes that building may take on a rank; no limit */
 	uint64_t max_copies;       /* records with the same key; any number */
 	int32_t variable;          /* not 0: values have different sizes */
-	int32_t layout;
 	uint32_t depth;            /* look-ups of a batch in flight */
 	int32_t access;            /* FARHASH_AUTO, FARHASH_ONE_SIDED or FARHASH_SHIPPED */
 	const char *note;          /* a text in UTF-8 that the file keeps, see farhash_index_note */

@@ -54,11 +54,9 @@ func readIndexConfig(c *C.farhash_index_config) (index.Config, error) {
 			"may be %d, %d and %d", uint64(c.key_size), uint64(c.value_size),
 			uint64(c.max_copies), index.MaxKeySize, index.MaxValueSize, math.MaxInt32)
 	}
-	if c.layout < C.FARHASH_ORDERED || c.layout > C.FARHASH_CUCKOO || !(c.load >= 0 &&
-		c.load <= index.MaxLoad) {
-		return index.Config{}, errArgument("layout is %d and load %v; layout is 0 "+
-			"(FARHASH_ORDERED) to 2 (FARHASH_CUCKOO), and load 0 to %v", int(c.layout),
-			float64(c.load), index.MaxLoad)
+	if !(c.load >= 0 && c.load <= index.MaxLoad) {
+		return index.Config{}, errArgument("load is %v; it may be 0 to %v", float64(c.load),
+			index.MaxLoad)
 	}
 	note := "" // one that is too long is cut to a length that is refused
 	if c.note != nil {
@@ -66,7 +64,7 @@ func readIndexConfig(c *C.farhash_index_config) (index.Config, error) {
 	}
 	access := ship.Access(c.access)
 	return index.Config{KeySize: int(c.key_size), ValueSize: int(c.value_size),
-			Variable: c.variable != 0, Layout: index.Layout(c.layout), Load: float64(c.load),
+			Variable: c.variable != 0, Load: float64(c.load),
 			MaxCopies: int(c.max_copies), MaxMemoryBytes: uint64(c.max_memory_bytes),
 			Access: access, Note: note},
 		checkBatches(c.depth, access)

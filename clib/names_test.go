@@ -31,8 +31,7 @@ func TestNames(t *testing.T) {
 	}
 	for _, c := range []struct{ text, given, want string }{
 		{"cache: KeySize 0 and ValueSize 3 must", "", "cache: key_size 0 and value_size 3 must"},
-		{"index: raise MaxCopies, or choose Ordered, or", "",
-			"index: raise max_copies, or choose FARHASH_ORDERED, or"},
+		{"index: raise MaxCopies, or leave", "", "index: raise max_copies, or leave"},
 		{"and MaxMemoryBytes is 7; PeakBytes says what a build needs", "",
 			"and max_memory_bytes is 7; raise it, or use more ranks"},
 		{"make SlotsPerRank or MaxSlotsPerRank larger", "", "make slots_per_rank larger"},

@@ -19,7 +19,6 @@ func BenchmarkBatch(b *testing.B) {
 	}{
 		{"4+4", Config{KeySize: 4, ValueSize: 4}}, {"8+8", Config{KeySize: 8, ValueSize: 8}},
 		{"8+100", Config{KeySize: 8, ValueSize: 100}}, {"16+8", Config{KeySize: 16, ValueSize: 8}},
-		{"8+8/cuckoo", Config{KeySize: 8, ValueSize: 8, Layout: Cuckoo}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			job := local.Single()

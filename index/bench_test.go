@@ -45,22 +45,18 @@ func BenchmarkLookup(b *testing.B) {
 	const n, batch = 1 << 22, 1 << 12
 	keys := sample(n, 1<<16, 1)
 	for _, c := range []struct {
-		name   string
-		layout Layout
-		l      Lookups
+		name string
+		l    Lookups
 	}{
-		{"ordered/direct", Ordered, Lookups{}},
-		{"ordered/guided", Ordered, Lookups{Policy: Guided, OneSided: true}},
-		{"ordered/adaptive", Ordered, Lookups{Policy: Adaptive, OneSided: true}},
-		{"linear/model", Linear, Lookups{Policy: Model, OneSided: true}},
-		{"cuckoo/direct", Cuckoo, Lookups{}},
-		{"cuckoo/parallel", Cuckoo, Lookups{OneSided: true}},
+		{"direct", Lookups{}},
+		{"guided", Lookups{OneSided: true}},
+		{"adaptive", Lookups{GuideBytes: -1, OneSided: true}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			job := local.Single()
 			defer job.Close()
-			x, err := Build(context.Background(), job, Config{KeySize: 4, ValueSize: 4, Load: 0.8,
-				Layout: c.layout}, words8(n, 1))
+			x, err := Build(context.Background(), job, Config{KeySize: 4, ValueSize: 4, Load: 0.8},
+				words8(n, 1))
 			must(b, err)
 			r, err := x.NewReader(c.l)
 			must(b, err)

@@ -64,7 +64,7 @@ func (d *numberBlocks[K, S]) ask(from int) {
 		key, _ := d.key(from + i)
 		groups[i] = (*uint64)(unsafe.Pointer(groupOf[S](n, mix(uint64(key)))))
 	}
-	memory.Prefetch(groups, unitLines)
+	memory.Prefetch(groups, slotLines)
 }
 
 // search searches for the keys of a block. Where the search for one goes on behind its group, the
@@ -80,7 +80,7 @@ func (d *numberBlocks[K, S]) search(from int) {
 			d.q.match(&d.w, valueIn[K](slot))
 		} else if !over {
 			behind := [...]*uint64{(*uint64)(unsafe.Pointer(&slots[groupSlots-1]))}
-			memory.Prefetch(behind[:], unitLines)
+			memory.Prefetch(behind[:], slotLines)
 			d.late = append(d.late, number)
 		}
 	}

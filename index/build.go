@@ -14,13 +14,11 @@ import (
 
 // builder makes a table of the records of a store.
 type builder struct {
-	job      rma.Job
-	store    *store
-	t        *table
-	assigned *assignment // of Cuckoo
-	marks    []mark      // of Ordered
-	repeats  bool        // of Ordered and Linear
-	peak     uint64
+	job     rma.Job
+	store   *store
+	t       *table
+	marks   []mark
+	repeats bool // a key has two records
 }
 
 // Build makes an index of the records of all ranks. Each gives those that it has, in any
@@ -71,12 +69,12 @@ func build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Recor
 }
 
 func (b *builder) build(ctx context.Context) error {
-	largest, err := b.count(ctx)
+	err := b.count(ctx)
 	if err == nil {
 		err = b.mark(ctx)
 	}
 	if err == nil {
-		err = b.size(ctx, largest)
+		err = b.size(ctx)
 	}
 	if err != nil {
 		return err
@@ -96,38 +94,27 @@ func (b *builder) build(ctx context.Context) error {
 	return nil
 }
 
-// count finds the number of records, and returns that of the rank that has the most.
-func (b *builder) count(ctx context.Context) (largest uint64, err error) {
+// count finds the number of records.
+func (b *builder) count(ctx context.Context) (err error) {
 	t, c := b.t, &b.t.cfg
-	copies := uint64(0)
-	if c.Layout == Cuckoo || c.MaxCopies > 0 {
-		copies = b.store.copies()
-	}
-	most := uint64(math.MaxUint64)
 	if c.MaxCopies > 0 {
-		most = uint64(c.MaxCopies)
-	} else if c.Layout == Cuckoo {
-		most = uint64(c.places())
-	}
-	if copies > most {
-		err = fmt.Errorf("index: a key has %d records, and this index takes %d of one; raise "+
-			"MaxCopies, or choose Ordered, which takes any number", copies, most)
+		if copies := b.store.copies(); copies > uint64(c.MaxCopies) {
+			err = fmt.Errorf("index: a key has %d records, and this index takes %d of one; raise "+
+				"MaxCopies, or leave it at 0", copies, c.MaxCopies)
+		}
 	}
 	all, err := gather(ctx, b.job, "counting records",
-		[]uint64{b.store.records, b.store.values, copies}, err)
+		[]uint64{b.store.records, b.store.values}, err)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	t.mine, t.unique = b.store.records, true
+	t.mine = b.store.records
 	for _, words := range all {
 		t.records += words[0]
 		t.owned = append(t.owned, words[0])
 		t.valueBytes += words[1]
-		largest = max(largest, words[0])
-		t.unique = t.unique && words[2] <= 1
 	}
-	t.unique = t.unique && c.Layout == Cuckoo
-	return largest, nil
+	return nil
 }
 
 // mark finds a key that no record has, for the empty slots of an inline table.
@@ -156,44 +143,30 @@ func (b *builder) mark(ctx context.Context) error {
 }
 
 // size decides how long a segment is, and finds out whether that is allowed.
-func (b *builder) size(ctx context.Context, largest uint64) error {
-	t, c := b.t, &b.t.cfg
-	var err error
-	units, seed := uint64(0), uint64(0)
+func (b *builder) size(ctx context.Context) error {
+	t, slots := b.t, uint64(0)
 	heap := b.store.words
 	if t.inline() {
 		heap = 0
 	}
-	slots := float64(t.records) / (c.Load * float64(t.ranks))
-	if c.Layout == Cuckoo {
-		slots = float64(largest) / c.Load
+	homes := float64(t.records) / (t.cfg.Load * float64(t.ranks))
+	err := b.checkSlots(homes)
+	if err == nil {
+		t.homes = ceil(homes)
+		slots = b.slotsNeeded()
 	}
-	err = b.checkSlots(slots)
-	switch {
-	case err != nil:
-	case c.Layout == Cuckoo:
-		t.homes = ceil(slots / float64(c.places()))
-		units = t.homes * uint64(c.Choices)
-		if err = b.assign(); err == nil {
-			seed = b.assigned.seed
-		}
-	default:
-		t.homes = ceil(slots)
-		units = b.slotsNeeded()
-	}
-	all, err := gather(ctx, b.job, "sizing", []uint64{units, heap, seed}, err)
+	all, err := gather(ctx, b.job, "sizing", []uint64{slots, heap}, err)
 	if err != nil {
 		return err
 	}
 	heap = 0
 	for _, words := range all {
-		units, heap = max(units, words[0]), max(heap, words[1])
-		t.seeds = append(t.seeds, words[2])
+		slots, heap = max(slots, words[0]), max(heap, words[1])
 	}
 	if err := b.offsets(heap); err != nil {
 		return err // the same on every rank
 	}
-	t.shape(int(units), int(heap))
+	t.shape(int(slots), int(heap))
 	t.chooseHeapFirst()
 	return rma.AllSucceeded(ctx, b.job, "index: memory", b.checkMemory())
 }
@@ -208,9 +181,6 @@ func (b *builder) checkSlots(slots float64) error {
 	slotBytes := float64(signatureBytes)
 	if b.t.inline() {
 		slotBytes = float64(c.KeySize + c.ValueSize)
-	}
-	if c.Layout == Cuckoo {
-		slotBytes += 8 // while records are given their places
 	}
 	err := error(nil)
 	if slots > maxSlots {
@@ -254,17 +224,12 @@ func (b *builder) offsets(heap uint64) error {
 // checkMemory finds what building takes on this rank, and refuses more than is allowed.
 func (b *builder) checkMemory() error {
 	t := b.t
-	b.peak = b.store.bytes + uint64(t.segment)*8 + uint64(t.borders) + 2*writerWords*8
-	if b.assigned != nil {
-		b.peak += uint64(len(b.assigned.refs)) * 8
-	} else {
-		b.peak += b.sortBytes()
-	}
-	b.peak = max(b.peak, b.store.bytes+exchangeBytes(t.ranks))
-	t.peakBytes = b.peak
-	if most := t.cfg.MaxMemoryBytes; most > 0 && b.peak > most {
+	peak := b.store.bytes + uint64(t.segment)*8 + uint64(t.borders) + 2*writerWords*8 +
+		b.sortBytes()
+	t.peakBytes = max(peak, b.store.bytes+exchangeBytes(t.ranks))
+	if most := t.cfg.MaxMemoryBytes; most > 0 && t.peakBytes > most {
 		return fmt.Errorf("index: building takes %d bytes on rank %d, which owns %d of %d "+
-			"records, and MaxMemoryBytes is %d; PeakBytes says what a build needs", b.peak,
+			"records, and MaxMemoryBytes is %d; PeakBytes says what a build needs", t.peakBytes,
 			b.job.Rank(), b.store.records, t.records, most)
 	}
 	return nil
@@ -281,14 +246,8 @@ func (b *builder) write(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, slots.l.close())
 	}
-	var borders []byte
-	if t.cfg.Layout == Cuckoo {
-		b.layCuckoo(ctx, slots, heap)
-	} else {
-		borders = b.layProbing(ctx, slots, heap)
-	}
-	err = errors.Join(slots.close(ctx), heap.close(ctx))
-	if err != nil || len(borders) == 0 {
+	borders := b.lay(ctx, slots, heap)
+	if err = errors.Join(slots.close(ctx), heap.close(ctx)); err != nil {
 		return err
 	}
 	w, err := newWriter(b.job, t.window, t.bordersAt)
@@ -337,17 +296,11 @@ func (c Config) PeakBytes(ranks int, records uint64, valueBytes float64) uint64 
 	store := 2*words*8 + partitions*firstChunkWords*8
 	store = min(store, words*8*(1+float64(t.form.maxWords())/maxChunkWords)+storeSlackBytes)
 	sum := store + 2*writerWords*8
-	if c.Layout == Cuckoo {
-		t.homes = ceil(mine / (c.Load * float64(c.places())))
-		t.shape(int(t.homes)*c.Choices, int(heap))
-		sum += float64(t.homes) * float64(c.places()) * 8
-	} else {
-		t.homes = ceil(mine / c.Load)
-		// The last run ends beyond the homes: 40 times the mean displacement is ample.
-		t.shape(int(float64(t.homes)+tail(c.Load, mine)), int(heap))
-		part := mine/partitions + 6*math.Sqrt(mine/partitions) + 1
-		sum += 1.25*(part*12+(mine/c.Load/partitions+1)*12) + float64(t.borders)
-	}
+	t.homes = ceil(mine / c.Load)
+	// The last run ends beyond the homes: 40 times the mean displacement is ample.
+	t.shape(int(float64(t.homes)+tail(c.Load, mine)), int(heap))
+	part := mine/partitions + 6*math.Sqrt(mine/partitions) + 1
+	sum += 1.25*(part*12+(mine/c.Load/partitions+1)*12) + float64(t.borders)
 	return uint64(max(sum+float64(t.segment)*8, store+float64(exchangeBytes(ranks)))) + 1
 }
 

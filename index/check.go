@@ -80,7 +80,7 @@ func (c *checker) fault(e entry, format string, args ...any) {
 		c.more++
 		return
 	}
-	where := fmt.Sprintf("index: rank %d, slot or bucket %d: ", c.rank, e.unit)
+	where := fmt.Sprintf("index: rank %d, slot %d: ", c.rank, e.slot)
 	c.faults = append(c.faults, fmt.Errorf(where+format, args...))
 }
 
@@ -101,49 +101,32 @@ func (c *checker) entry(e entry) {
 	if !t.inline() && e.signature != signatureOf(hash) {
 		c.fault(e, "its signature is %d and should be %d", e.signature, signatureOf(hash))
 	}
-	if t.cfg.Layout == Cuckoo {
-		c.bucket(e, hash)
-		return
-	}
 	c.slot(e, homeOf(rest, t.homes))
 }
 
-// bucket checks that a search comes to an entry.
-func (c *checker) bucket(e entry, hash uint64) {
-	for i := range c.t.cfg.Choices {
-		if int(bucketOf(hash, c.t.seeds[c.rank], i, c.t.homes)) == e.unit {
-			return
-		}
-	}
-	c.fault(e, "it is none of the buckets of its key")
-}
-
 func (c *checker) slot(e entry, home uint64) {
-	if e.unit > c.previous+1 {
-		c.lastEmpty = e.unit - 1
+	if e.slot > c.previous+1 {
+		c.lastEmpty = e.slot - 1
 	}
-	c.previous = e.unit
+	c.previous = e.slot
 	switch {
-	case int(home) > e.unit:
+	case int(home) > e.slot:
 		c.fault(e, "its home %d lies behind", home)
 	case int(home) <= c.lastEmpty:
 		c.fault(e, "slot %d is empty, and searches that begin at its home %d end there",
 			c.lastEmpty, home)
 	}
-	if c.t.cfg.Layout != Ordered {
-		return
-	}
 	if home < c.home {
 		c.fault(e, "its home %d lies before that of a record in front of it, %d", home, c.home)
 	}
 	c.home = max(c.home, home)
-	if want := saturated(uint64(e.unit), home); !c.t.inline() && e.displacement != want {
+	if want := saturated(uint64(e.slot), home); !c.t.inline() && e.displacement != want {
 		c.fault(e, "its displacement is %d and should be %d", e.displacement, want)
 	}
-	switch at, bound, _ := c.guide.between(int(home), c.t.units); {
-	case e.unit < at:
+	switch at, bound, _ := c.guide.between(int(home), c.t.slots); {
+	case e.slot < at:
 		c.fault(e, "it lies before the border of its home %d", home)
-	case e.unit >= bound:
+	case e.slot >= bound:
 		c.fault(e, "it lies behind the border after its home %d", home)
 	}
 }

@@ -24,7 +24,6 @@ func TestCheckSeesFaults(t *testing.T) {
 	words := Config{KeySize: 4, ValueSize: 4, Load: 0.9}
 	heap := Config{KeySize: 8, ValueSize: 60, Load: 0.9}
 	variable := Config{KeySize: 8, ValueSize: 60, Variable: true, Load: 0.5}
-	cuckoo := Config{KeySize: 4, ValueSize: 4, Layout: Cuckoo}
 	for _, c := range []struct {
 		name  string
 		cfg   Config
@@ -55,13 +54,13 @@ func TestCheckSeesFaults(t *testing.T) {
 			}
 		}, "before the border"},
 		{"signature", heap, func(x *Index, slots []int) {
-			bytesOf(x.t.flat)[slots[7]*x.t.unitBytes] ^= 0x55
+			bytesOf(x.t.flat)[slots[7]*x.t.slotBytes] ^= 0x55
 		}, "its signature is"},
 		{"displacement", heap, func(x *Index, slots []int) {
-			bytesOf(x.t.flat)[slots[7]*x.t.unitBytes+1]++
+			bytesOf(x.t.flat)[slots[7]*x.t.slotBytes+1]++
 		}, "its displacement is"},
 		{"offset", heap, func(x *Index, slots []int) {
-			bytesOf(x.t.flat)[slots[7]*x.t.unitBytes+5] = 0xff
+			bytesOf(x.t.flat)[slots[7]*x.t.slotBytes+5] = 0xff
 		}, "outside the heap"},
 		{"length", variable, func(x *Index, _ []int) {
 			bytesOf(x.t.flat[x.t.heapAt:])[1] = 0xff
@@ -73,10 +72,6 @@ func TestCheckSeesFaults(t *testing.T) {
 			last := lastRecord(x)
 			copy(bytesOf(x.t.flat[x.t.heapAt+last:]), []byte{byte(x.t.cfg.ValueSize), 0})
 		}, "too long"},
-		{"bucket", cuckoo, func(x *Index, slots []int) {
-			first, last := slots[0]*4, (x.t.units-1)*4
-			x.t.flat[first], x.t.flat[last] = x.t.flat[last], x.t.flat[first]
-		}, "it is none of the buckets of its key"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := built(t, c.cfg, records(rand.New(rand.NewPCG(1, 2)), c.cfg, 500, 1)[:500])
@@ -84,7 +79,7 @@ func TestCheckSeesFaults(t *testing.T) {
 			var slots []int
 			for e, err := range x.t.entries(context.Background(), 0) {
 				must(t, err)
-				slots = append(slots, e.unit)
+				slots = append(slots, e.slot)
 			}
 			c.spoil(x, slots)
 			says(t, x.checked(), c.want)
@@ -123,41 +118,37 @@ func lastRecord(x *Index) (last int) {
 func TestLookupsSeeFaults(t *testing.T) {
 	cfg := Config{KeySize: 8, ValueSize: 60, Variable: true, Load: 0.5}
 	all := records(rand.New(rand.NewPCG(1, 2)), cfg, 500, 1)[:500]
-	for _, layout := range []Layout{Ordered, Linear, Cuckoo} {
-		for _, long := range []bool{false, true} {
-			cfg.Layout = layout
-			x := built(t, cfg, all)
-			last := lastRecord(x)
-			record := x.t.flat[x.t.heapAt+last:]
-			key := slices.Clone(x.t.form.key(record))
-			if long {
-				copy(bytesOf(record), []byte{60, 0})
-			} else {
-				x.t.putOffset(refTo(x, last), x.t.heapWords)
-			}
-			var keys []byte
-			for _, r := range append([]Record{{Key: key}}, all...) {
-				keys = append(keys, r.Key...)
-			}
-			found := 0
-			says(t, x.LookupBatch(keys, func(int, Value) { found++ }), errBroken.Error())
-			if found != len(all)-1 {
-				t.Errorf("%v, long %v: %d records are found", layout, long, found)
-			}
-			var err error
-			for _, err = range x.Lookup(key) {
-			}
-			says(t, err, errBroken.Error())
+	for _, long := range []bool{false, true} {
+		x := built(t, cfg, all)
+		last := lastRecord(x)
+		record := x.t.flat[x.t.heapAt+last:]
+		key := slices.Clone(x.t.form.key(record))
+		if long {
+			copy(bytesOf(record), []byte{60, 0})
+		} else {
+			x.t.putOffset(refTo(x, last), x.t.heapWords)
 		}
+		var keys []byte
+		for _, r := range append([]Record{{Key: key}}, all...) {
+			keys = append(keys, r.Key...)
+		}
+		found := 0
+		says(t, x.LookupBatch(keys, func(int, Value) { found++ }), errBroken.Error())
+		if found != len(all)-1 {
+			t.Errorf("long %v: %d records are found", long, found)
+		}
+		var err error
+		for _, err = range x.Lookup(key) {
+		}
+		says(t, err, errBroken.Error())
 	}
 }
 
 // refTo is where a slot names a record of the heap.
 func refTo(x *Index, ref int) []byte {
-	slots := bytesOf(x.t.flat)[:x.t.units*x.t.unitBytes]
-	size := x.t.unitBytes / x.t.slotsPerUnit()
-	for slot := range slices.Chunk(slots, size) {
-		at := slot[size-x.t.cfg.OffsetBytes:]
+	slots := bytesOf(x.t.flat)[:x.t.slots*x.t.slotBytes]
+	for slot := range slices.Chunk(slots, x.t.slotBytes) {
+		at := slot[x.t.slotBytes-x.t.cfg.OffsetBytes:]
 		if slot[0] != 0 && x.t.offset(at) == ref {
 			return at
 		}
@@ -169,8 +160,8 @@ func refTo(x *Index, ref int) []byte {
 func TestCheckStops(t *testing.T) {
 	cfg := Config{KeySize: 8, ValueSize: 60}
 	x := built(t, cfg, records(rand.New(rand.NewPCG(1, 2)), cfg, 500, 1)[:500])
-	slots := bytesOf(x.t.flat)[:x.t.units*x.t.unitBytes]
-	for i := 0; i < len(slots); i += x.t.unitBytes {
+	slots := bytesOf(x.t.flat)[:x.t.slots*x.t.slotBytes]
+	for i := 0; i < len(slots); i += x.t.slotBytes {
 		if slots[i] > 0 {
 			slots[i] = slots[i]%255 + 1
 		}

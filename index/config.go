@@ -12,24 +12,6 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// Layout says where a record lies.
-type Layout int
-
-const (
-	// Ordered is linear probing with records in the order of their homes: the default. A
-	// search ends at the first record whose home is past the key's.
-	Ordered Layout = iota
-	// Linear is linear probing whose searches end at the first empty slot (LP 2.1).
-	Linear
-	// Cuckoo has a few buckets for each key, anywhere in the memory of a rank (LP 2.2).
-	Cuckoo
-)
-
-// String is the layout's name.
-func (l Layout) String() string {
-	return nameOf("Layout", int(l), "ordered", "linear", "cuckoo")
-}
-
 // Storage says where keys and values lie.
 type Storage int
 
@@ -64,7 +46,7 @@ const (
 	MaxInlineBytes = 32
 	// DefaultLoad is the load of a table whose Config gives none.
 	DefaultLoad = 0.8
-	// MaxLoad is the highest load of Ordered and Linear.
+	// MaxLoad is the highest Load.
 	MaxLoad = 0.99
 )
 
@@ -77,19 +59,14 @@ type Config struct {
 	ValueSize int
 	// Variable lets values have different sizes. They then lie in a heap.
 	Variable bool
-	Layout   Layout
 	Storage  Storage
-	// Load is how many records the table has for each slot. 0 means DefaultLoad, or what
-	// the layout can take if that is less. See CuckooMaxLoad.
+	// Load is how many records the table has for each slot, at most MaxLoad. 0 means
+	// DefaultLoad.
 	Load float64
-	// Choices is the buckets that a key may lie in, 2 to 4, and BucketSlots the slots of
-	// each, 1 or 4. Cuckoo alone has them; 0 means 3 and 4.
-	Choices, BucketSlots int
 	// OffsetBytes is the size of an offset into the heap, 4 or 8. 0 means 4 if that can
 	// number the words of the largest heap of a rank, and else 8.
 	OffsetBytes int
-	// MaxCopies is how many records with the same key there may be; 0: any number. Cuckoo
-	// has room for Choices*BucketSlots at most.
+	// MaxCopies is how many records with the same key there may be; 0: any number.
 	MaxCopies int
 	// MaxMemoryBytes is the most bytes that building may take on a rank: PeakBytes says how
 	// many it needs. A build that would need more ends with an error. 0: no limit.
@@ -100,19 +77,6 @@ type Config struct {
 	// Note is a text of the program, such as what types its records have. Save keeps it in the
 	// file; Open and Load give it back, as Config().Note. Load takes another one in its place.
 	Note string
-}
-
-// CuckooMaxLoad is the highest load of a cuckoo table with so many buckets for each key
-// and so many slots in each, 0 for other numbers. It is a little below the threshold from
-// which on no table of some size exists.
-func CuckooMaxLoad(choices, bucketSlots int) float64 {
-	switch bucketSlots {
-	case 1:
-		return [...]float64{2: 0.45, 3: 0.90, 4: 0.96, 5: 0}[min(max(choices, 0), 5)]
-	case 4:
-		return [...]float64{2: 0.96, 3: 0.99, 4: 0.99, 5: 0}[min(max(choices, 0), 5)]
-	}
-	return 0
 }
 
 // agree makes sure that every rank has the same configuration. Collective.
@@ -127,9 +91,8 @@ func (c *Config) agree(ctx context.Context, job rma.Job) error {
 		value int
 	}{
 		{"bytes per key", c.KeySize}, {"bytes per value", c.ValueSize},
-		{"values of variable size (0 or 1)", variable}, {"layouts", int(c.Layout)},
+		{"values of variable size (0 or 1)", variable},
 		{"kinds of storage", int(c.Storage)}, {"loads in millionths", int(c.Load * 1e6)},
-		{"choices", c.Choices}, {"slots per bucket", c.BucketSlots},
 		{"bytes per offset", c.OffsetBytes}, {"copies of a key", c.MaxCopies},
 		{"limits of memory", int(c.MaxMemoryBytes)},
 	} {
@@ -150,8 +113,6 @@ func (c *Config) complete() error {
 			c.KeySize)
 	case c.ValueSize < 0 || c.ValueSize > MaxValueSize:
 		return fmt.Errorf("index: ValueSize must be 0 to %d, not %d", MaxValueSize, c.ValueSize)
-	case c.Layout < Ordered || c.Layout > Cuckoo:
-		return fmt.Errorf("index: Layout must be Ordered, Linear or Cuckoo, not %d", c.Layout)
 	case c.Storage < Auto || c.Storage > Heap:
 		return fmt.Errorf("index: Storage must be Auto, Inline or Heap, not %d", c.Storage)
 	case c.Storage == Inline && c.Variable:
@@ -176,50 +137,11 @@ func (c *Config) complete() error {
 	if c.Storage == Inline && c.OffsetBytes != 0 {
 		return fmt.Errorf("index: OffsetBytes %d without a heap; leave it at 0", c.OffsetBytes)
 	}
-	if err := c.completeCuckoo(); err != nil {
-		return err
-	}
-	return c.completeLoad()
-}
-
-func (c *Config) completeCuckoo() error {
-	if c.Layout != Cuckoo {
-		if c.Choices != 0 || c.BucketSlots != 0 {
-			return fmt.Errorf("index: Choices and BucketSlots are for Cuckoo; leave them at 0")
-		}
-		return nil
-	}
-	if c.Choices == 0 {
-		c.Choices = 3
-	}
-	if c.BucketSlots == 0 {
-		c.BucketSlots = 4
-	}
-	if CuckooMaxLoad(c.Choices, c.BucketSlots) == 0 {
-		return fmt.Errorf("index: Cuckoo has 2 to 4 Choices and 1 or 4 BucketSlots, not %d and %d",
-			c.Choices, c.BucketSlots)
-	}
-	if c.MaxCopies > c.places() {
-		return fmt.Errorf("index: MaxCopies %d; a cuckoo table with these Choices has room for "+
-			"%d records of a key", c.MaxCopies, c.places())
-	}
-	return nil
-}
-
-// places is the number of slots that a key of a cuckoo table may lie in.
-func (c *Config) places() int { return c.Choices * c.BucketSlots }
-
-func (c *Config) completeLoad() error {
-	most := MaxLoad
-	if c.Layout == Cuckoo {
-		most = CuckooMaxLoad(c.Choices, c.BucketSlots)
-	}
 	if c.Load == 0 {
-		c.Load = min(DefaultLoad, most)
+		c.Load = DefaultLoad
 	}
-	if !(c.Load > 0 && c.Load <= most) {
-		return fmt.Errorf("index: Load must be above 0 and at most %v for this layout, not %v; "+
-			"choose a lower load, or Ordered", most, c.Load)
+	if !(c.Load > 0 && c.Load <= MaxLoad) {
+		return fmt.Errorf("index: Load must be above 0 and at most %v, not %v", MaxLoad, c.Load)
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func shapesToCut(t *testing.T, use func(t *testing.T, f mappedFile, content []by
 		}
 		t.Run(s.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(i), 3))
-			all := records(rng, s.cfg, 150, copiesOf(s.cfg))
+			all := records(rng, s.cfg, 150, 4)
 			path := filepath.Join(t.TempDir(), "index")
 			saved(t, path, 1+i%2, s.cfg, all)
 			content, err := os.ReadFile(path)

@@ -54,30 +54,22 @@ func (t *table) heapIn(segment []uint64) []uint64 {
 	return segment[t.heapAt : t.heapAt+t.heapWords]
 }
 
-// search examines the units of a segment that a record of the key may lie in.
-func (q *query) search(w *wanted, units []byte) {
-	t := q.t
-	if t.cfg.Layout == Cuckoo {
-		for i := 0; i < t.cfg.Choices && !q.enough && !(t.unique && q.matches > 0); i++ {
-			bucket := int(bucketOf(q.hash, t.seeds[q.rank], i, t.homes))
-			q.scan(w, units[bucket*t.unitBytes:], bucket, 1)
-		}
-		return
-	}
-	home := int(q.home)
-	next := min(home+nearSlots, t.units)
-	if q.scan(w, units[home*t.unitBytes:], home, next-home) {
+// search examines the slots of a segment that a record of the key may lie in.
+func (q *query) search(w *wanted, slots []byte) {
+	t, home := q.t, int(q.home)
+	next := min(home+nearSlots, t.slots)
+	if q.scan(w, slots[home*t.slotBytes:], home, next-home) {
 		return
 	}
 	if at, bound := t.beyond(q.rank, home, next); at < bound {
-		q.scan(w, units[at*t.unitBytes:], at, bound-at)
+		q.scan(w, slots[at*t.slotBytes:], at, bound-at)
 	}
 }
 
 // beyond returns the slots that are left for a search that has examined those from its home up to
 // next.
 func (t *table) beyond(rank, home, next int) (at, bound int) {
-	at, bound, _ = t.guides[rank].between(home, t.units)
+	at, bound, _ = t.guides[rank].between(home, t.slots)
 	return max(at, next), bound
 }
 
@@ -87,8 +79,8 @@ const (
 	blockKeys = 32
 	// wordBlockKeys is blockKeys of keys that are numbers, whose searches take less time.
 	wordBlockKeys = 8
-	// unitLines is how many lines a search asks for: most end in the second one at the latest.
-	unitLines = 2
+	// slotLines is how many lines a search asks for: most end in the second one at the latest.
+	slotLines = 2
 )
 
 // Direct looks keys up in memory that this process addresses. The error is the first one of a
@@ -158,7 +150,7 @@ func (d *blocks) search() error {
 	t := d.r.t
 	size := t.keyWordBytes()
 	if size == 0 {
-		return d.searchUnits()
+		return d.searchSlots()
 	}
 	for _, k := range d.part {
 		if d.w.number, d.w.key = k.number, d.key(k.number); size == 4 {
@@ -172,7 +164,7 @@ func (d *blocks) search() error {
 	return nil
 }
 
-// ask computes the hashes of the next keys, and asks for the units where their searches begin.
+// ask computes the hashes of the next keys, and asks for the slots where their searches begin.
 func (d *blocks) ask() {
 	t := d.r.t
 	d.part, d.next = d.next, d.rooms[d.asked/d.size%2][:min(d.size, d.n-d.asked)]
@@ -186,22 +178,15 @@ func (d *blocks) ask() {
 		d.next[k] = blockKey{number, hash}
 		rank, rest := place(hash, t.ranks)
 		segment := t.words(rank)
-		if t.cfg.Layout != Cuckoo {
-			d.lines = append(d.lines, &segment[int(homeOf(rest, t.homes))*t.unitBytes/8])
-			continue
-		}
-		for i := range t.cfg.Choices {
-			bucket := int(bucketOf(hash, t.seeds[rank], i, t.homes))
-			d.lines = append(d.lines, &segment[bucket*t.unitBytes/8])
-		}
+		d.lines = append(d.lines, &segment[int(homeOf(rest, t.homes))*t.slotBytes/8])
 	}
 	d.asked += len(d.next)
-	memory.Prefetch(d.lines, unitLines)
+	memory.Prefetch(d.lines, slotLines)
 }
 
-// searchUnits searches in tables of all kinds. Records in the heap are asked for before the first
+// searchSlots searches in tables of all kinds. Records in the heap are asked for before the first
 // of them is examined.
-func (d *blocks) searchUnits() (failed error) {
+func (d *blocks) searchSlots() (failed error) {
 	t, q := d.r.t, &d.q
 	d.lines, d.records = d.lines[:0], d.records[:0]
 	for _, k := range d.part {

@@ -111,15 +111,15 @@ func TestDirectIsGuided(t *testing.T) {
 		for e, err := range x.t.entries(context.Background(), 0) {
 			must(t, err)
 			if string(e.record.Key) == string(hot.Key) {
-				if last = e.unit; first == 0 {
-					first = e.unit
+				if last = e.slot; first == 0 {
+					first = e.slot
 				}
 			}
 		}
 		units := bytesOf(x.t.flat)
 		for slot := first + 3*nearSlots; slot <= last; slot++ {
-			clear(units[slot*x.t.unitBytes:][:x.t.unitBytes])
-			copy(units[slot*x.t.unitBytes:], x.t.marker)
+			clear(units[slot*x.t.slotBytes:][:x.t.slotBytes])
+			copy(units[slot*x.t.slotBytes:], x.t.marker)
 		}
 		var keys []byte
 		for key := range m {

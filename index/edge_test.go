@@ -19,7 +19,7 @@ import (
 // TestLookupIsLeft: whoever has seen enough leaves the loop, after any number of values.
 func TestLookupIsLeft(t *testing.T) {
 	for _, s := range shapes {
-		copies := copiesOf(s.cfg)
+		const copies = 4
 		key := bytes.Repeat([]byte{7}, s.cfg.KeySize)
 		var all []Record
 		for i := range copies {
@@ -47,23 +47,19 @@ func TestLookupIsLeft(t *testing.T) {
 }
 
 // TestExtremes has the shortest and the longest keys and values, keys of zeros and ones, in
-// every layout and storage.
+// every storage.
 func TestExtremes(t *testing.T) {
-	for _, layout := range []Layout{Ordered, Linear, Cuckoo} {
-		for _, storage := range []Storage{Auto, Inline, Heap} {
-			for _, c := range []Config{
-				{KeySize: 4}, {KeySize: 64}, {KeySize: 4, ValueSize: 4096},
-				{KeySize: 64, ValueSize: 4096}, {KeySize: 4, ValueSize: 4096, Variable: true},
-				{KeySize: 64, ValueSize: 4096, Variable: true}, {KeySize: 5, Variable: true},
-			} {
-				c.Layout, c.Storage = layout, storage
-				if c.Variable && storage == Inline {
-					continue
-				}
-				name := fmt.Sprintf("%v/%v/%d+%d,%v", layout, storage, c.KeySize, c.ValueSize,
-					c.Variable)
-				t.Run(name, func(t *testing.T) { extremes(t, c) })
+	for _, storage := range []Storage{Auto, Inline, Heap} {
+		for _, c := range []Config{
+			{KeySize: 4}, {KeySize: 64}, {KeySize: 4, ValueSize: 4096},
+			{KeySize: 64, ValueSize: 4096}, {KeySize: 4, ValueSize: 4096, Variable: true},
+			{KeySize: 64, ValueSize: 4096, Variable: true}, {KeySize: 5, Variable: true},
+		} {
+			if c.Storage = storage; c.Variable && storage == Inline {
+				continue
 			}
+			name := fmt.Sprintf("%v/%d+%d,%v", storage, c.KeySize, c.ValueSize, c.Variable)
+			t.Run(name, func(t *testing.T) { extremes(t, c) })
 		}
 	}
 }
@@ -93,7 +89,7 @@ func extremes(t *testing.T, cfg Config) {
 			if err := x.checked(); err != nil {
 				return err
 			}
-			for _, l := range append(policies(cfg.Layout), Lookups{}) {
+			for _, l := range append(ways, Lookups{}) {
 				r, err := x.NewReader(l)
 				if err == nil {
 					err = errors.Join(m.verify(r, keys, cfg.KeySize), r.Close())
@@ -111,13 +107,11 @@ func extremes(t *testing.T, cfg Config) {
 // end of the process.
 func TestSparse(t *testing.T) {
 	few := func(rank int) iter.Seq2[Record, error] { return words8(10, uint32(rank*10)) }
-	for _, layout := range []Layout{Ordered, Cuckoo} {
-		for _, load := range []float64{math.SmallestNonzeroFloat64, 1e-30, 1e-11} {
-			cfg := Config{KeySize: 4, ValueSize: 4, Layout: layout, Load: load}
-			fails(t, 3, same(cfg), few, "choose a higher Load")
-			if got := cfg.PeakBytes(3, 30, 4); got < 1<<40 {
-				t.Errorf("load %v: %d bytes are announced", load, got)
-			}
+	for _, load := range []float64{math.SmallestNonzeroFloat64, 1e-30, 1e-11} {
+		cfg := Config{KeySize: 4, ValueSize: 4, Load: load}
+		fails(t, 3, same(cfg), few, "choose a higher Load")
+		if got := cfg.PeakBytes(3, 30, 4); got < 1<<40 {
+			t.Errorf("load %v: %d bytes are announced", load, got)
 		}
 	}
 }
@@ -212,7 +206,7 @@ func TestReaderAfterLoss(t *testing.T) {
 			job.(*sim.Job).Sleep(2 * deathNs)
 		}
 		_ = job.Barrier(ctx) // which fails when the rank is gone
-		r, err := x.NewReader(Lookups{Policy: Guided})
+		r, err := x.NewReader(Lookups{})
 		if err != nil {
 			return err
 		}

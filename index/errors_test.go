@@ -3,7 +3,6 @@ package index
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -33,20 +32,13 @@ func TestRefusedConfigs(t *testing.T) {
 		{Config{KeySize: 65}, "KeySize must be 4 to 64, not 65"},
 		{Config{KeySize: 8, ValueSize: -1}, "ValueSize must be 0 to 4096, not -1"},
 		{Config{KeySize: 8, ValueSize: 4097}, "not 4097"},
-		{Config{KeySize: 8, Layout: 7}, "Layout must be"},
 		{Config{KeySize: 8, Storage: -1}, "Storage must be"},
 		{Config{KeySize: 8, Storage: Inline, Variable: true}, "need a heap"},
 		{Config{KeySize: 8, OffsetBytes: 5}, "OffsetBytes must be 0, 4 or 8, not 5"},
 		{Config{KeySize: 8, OffsetBytes: 4}, "without a heap"},
 		{Config{KeySize: 8, MaxCopies: -1}, "MaxCopies must be"},
-		{Config{KeySize: 8, Choices: 3}, "are for Cuckoo"},
-		{Config{KeySize: 8, Layout: Cuckoo, Choices: 5}, "2 to 4 Choices"},
-		{Config{KeySize: 8, Layout: Cuckoo, BucketSlots: 2}, "1 or 4 BucketSlots"},
-		{Config{KeySize: 8, Layout: Cuckoo, MaxCopies: 13}, "room for 12 records"},
-		{Config{KeySize: 8, Load: 1}, "at most 0.99 for this layout, not 1"},
+		{Config{KeySize: 8, Load: 1}, "at most 0.99, not 1"},
 		{Config{KeySize: 8, Load: -0.5}, "Load must be above 0"},
-		{Config{KeySize: 8, Layout: Cuckoo, Choices: 2, BucketSlots: 1, Load: 0.5},
-			"at most 0.45 for this layout, not 0.5"},
 	} {
 		for ranks := 1; ranks <= 2; ranks++ {
 			err := withIndex(engines[0], ranks, c.cfg, nil, func(*Index) error { return nil })
@@ -158,25 +150,11 @@ func TestTooManyCopies(t *testing.T) {
 	for range 4 {
 		all = append(all, Record{[]byte("four"), []byte("same")})
 	}
-	fails(t, 3, same(cfg), shares(all), "a key has 4 records, and this index takes 3 of one")
-	cuckoo := Config{KeySize: 4, ValueSize: 4, Layout: Cuckoo, Choices: 2, BucketSlots: 1}
-	fails(t, 3, same(cuckoo), shares(all), "takes 2 of one; raise MaxCopies, or choose Ordered")
+	fails(t, 3, same(cfg), shares(all), "a key has 4 records, and this index takes 3 of one; raise MaxCopies, or leave it at 0")
 }
 
 // checked is Check as withIndex wants it.
 func (x *Index) checked() error { return x.Check(context.Background()) }
-
-// TestNoCuckooTable: two keys with three records each, in a table of which keys have two
-// buckets of one slot: three pairs share four slots.
-func TestNoCuckooTable(t *testing.T) {
-	cfg := Config{KeySize: 8, ValueSize: 1, Layout: Cuckoo, Choices: 2, BucketSlots: 1, Load: 0.45}
-	var all []Record
-	for i := range 300 {
-		key := binary.LittleEndian.AppendUint64(nil, uint64(i))
-		all = append(all, Record{key, []byte{1}}, Record{key, []byte{2}})
-	}
-	fails(t, 3, same(cfg), shares(all), "choose a lower Load, or Ordered")
-}
 
 func TestHeapOffsets(t *testing.T) {
 	defer func(most uint64) { offset4Words = most }(offset4Words)
@@ -271,10 +249,6 @@ func TestRefusedLookups(t *testing.T) {
 		l    Lookups
 		want string
 	}{
-		{Lookups{Policy: 99}, "no Policy 99"},
-		{Lookups{Policy: Parallel}, "Policy parallel is not for layout ordered"},
-		{Lookups{FixedBytes: -1}, "FixedBytes must be"},
-		{Lookups{Clusters: 1 << 30}, "Clusters must be"},
 		{Lookups{Depth: -1}, "Depth must be"},
 		{Lookups{OneSided: true, AbsentShare: 2}, "share of absent keys"},
 	} {

@@ -70,18 +70,17 @@ func ExampleReader_LookupBatch() {
 	// customer 0: saucer
 }
 
-// A Reader looks up by another policy, and counts what that takes.
+// A Reader looks up in another way, and counts what that takes.
 func ExampleIndex_NewReader() {
 	job := local.Single()
 	defer job.Close()
-	x, err := index.Build(context.Background(), job, index.Config{KeySize: 8, ValueSize: 6,
-		Layout: index.Linear, Load: 0.1}, orders)
+	x, err := index.Build(context.Background(), job, index.Config{KeySize: 8, ValueSize: 6}, orders)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer x.Close()
 	// Over memory of this process there are no requests, unless they are asked for.
-	r, err := x.NewReader(index.Lookups{Policy: index.Fixed, FixedBytes: 28, OneSided: true})
+	r, err := x.NewReader(index.Lookups{OneSided: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -93,7 +92,7 @@ func ExampleIndex_NewReader() {
 	requests, slots, _ := s.PerLookup()
 	fmt.Println(requests, "requests,", slots, "slots")
 	// Output:
-	// 1 requests, 2 slots
+	// 1 requests, 1 slots
 }
 
 // A later job, of any number of ranks, opens what this one has saved, without building.

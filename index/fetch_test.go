@@ -11,30 +11,22 @@ import (
 // TestHeapRoundTrips: the records of a key are in flight at the same time, so that a lookup
 // waits twice, however many they are; and those that lie behind each other are one request.
 func TestHeapRoundTrips(t *testing.T) {
-	for _, layout := range []Layout{Ordered, Linear, Cuckoo} {
-		for _, c := range []struct {
-			cfg    Config
-			copies int
-		}{
-			{Config{KeySize: 8, ValueSize: 56}, 100}, {Config{KeySize: 8, ValueSize: 56}, 1},
-			{Config{KeySize: 8, ValueSize: 4000}, 60},
-			{Config{KeySize: 8, ValueSize: 200, Variable: true}, 100},
-		} {
-			cfg, copies := c.cfg, c.copies
-			if cfg.Layout = layout; layout == Cuckoo {
-				copies = min(copies, 6)
-			}
-			name := fmt.Sprintf("%v/value=%d,%v/copies=%d", layout, cfg.ValueSize, cfg.Variable,
-				copies)
-			t.Run(name, func(t *testing.T) { heapRoundTrips(t, cfg, copies) })
-		}
+	for _, c := range []struct {
+		cfg    Config
+		copies int
+	}{
+		{Config{KeySize: 8, ValueSize: 56}, 100}, {Config{KeySize: 8, ValueSize: 56}, 1},
+		{Config{KeySize: 8, ValueSize: 4000}, 60},
+		{Config{KeySize: 8, ValueSize: 200, Variable: true}, 100},
+	} {
+		name := fmt.Sprintf("value=%d,%v/copies=%d", c.cfg.ValueSize, c.cfg.Variable, c.copies)
+		t.Run(name, func(t *testing.T) { heapRoundTrips(t, c.cfg, c.copies) })
 	}
 }
 
 func heapRoundTrips(t *testing.T, cfg Config, copies int) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const hot = 5
-	layout := cfg.Layout
 	var all []Record
 	for _, r := range records(rng, cfg, 80, 1) {
 		for n := range copies {
@@ -47,7 +39,7 @@ func heapRoundTrips(t *testing.T, cfg Config, copies int) {
 	m := modelOf(all)
 	keys := m.keys(rng, cfg.KeySize)
 	must(t, withIndex(engines[1], 2, cfg, all, func(x *Index) error {
-		r, err := x.NewReader(Lookups{Depth: 8, FixedBytes: 4096, OneSided: true})
+		r, err := x.NewReader(Lookups{Depth: 8, OneSided: true})
 		if err != nil {
 			return err
 		}
@@ -68,7 +60,7 @@ func heapRoundTrips(t *testing.T, cfg Config, copies int) {
 			}
 			s, trips := r.Stats(), r.engineStats().Since(before)
 			// After the last slots the records, and the end of a long one.
-			if s.Rounds > s.Requests+2 || layout == Ordered && s.Rounds > 4 ||
+			if s.Rounds > s.Requests+2 || s.Rounds > 4 ||
 				trips.RoundTrips != s.Rounds || trips.Gets != s.Requests+s.HeapRequests {
 				return fmt.Errorf("%d records took %+v, and the queue counts %+v", len(got), s,
 					trips)
@@ -77,7 +69,7 @@ func heapRoundTrips(t *testing.T, cfg Config, copies int) {
 			if cfg.ValueSize > 1000 {
 				most = uint64(len(got)) + 6
 			}
-			if layout != Cuckoo && s.HeapRequests > most {
+			if s.HeapRequests > most {
 				return fmt.Errorf("%d records took %d requests to the heap, want at most %d",
 					len(got), s.HeapRequests, most)
 			}

@@ -8,8 +8,8 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Borders and marks guide searches in an ordered table. Guided gets them beforehand, for all ranks;
-// searches in addressable memory read them there:
+// Borders and marks guide searches. A reader gets them beforehand, for all ranks; searches in
+// addressable memory read them there:
 //
 //	border   the displacement at every 32nd home, in a byte
 //	mark     a home and a slot: records of homes before that one lie before the slot, and
@@ -86,7 +86,7 @@ func (b *builder) shareMarks(ctx context.Context, failed error) error {
 		return err
 	}
 	most := uint64(0)
-	t.unique = t.unique || t.cfg.Layout != Cuckoo
+	t.unique = true
 	for _, words := range all {
 		t.unique = t.unique && words[1] == 0
 		t.marks = append(t.marks, int(words[0]))
@@ -133,7 +133,7 @@ func (g *guide) mark(i int) mark {
 	return mark{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
 }
 
-// guideBytes is what Guided keeps of all ranks.
+// guideBytes is the guides of all ranks.
 func (t *table) guideBytes() uint64 {
 	n := uint64(t.borders) * uint64(t.ranks)
 	for _, marks := range t.marks {
@@ -145,9 +145,6 @@ func (t *table) guideBytes() uint64 {
 // findGuides finds the guides of the ranks whose memory is addressable.
 func (t *table) findGuides() {
 	t.guides = make([]guide, t.ranks)
-	if t.borders == 0 {
-		return
-	}
 	for rank := range t.guides {
 		memory := t.words(rank)
 		if memory == nil {
@@ -182,11 +179,8 @@ func (r *Reader) fetchGuides() error {
 	return nil
 }
 
-// guideOf is the guide of a rank, an empty one where the layout has none.
+// guideOf is the guide of a rank.
 func (t *table) guideOf(ctx context.Context, rank int) (g guide, err error) {
-	if t.borders == 0 {
-		return g, nil
-	}
 	l, err := t.guideTransfer()
 	if err != nil {
 		return g, err
@@ -236,13 +230,13 @@ const denseSlots = 4
 
 // between returns the slots between which the records of a home lie, in a table with so many
 // slots, and whether these are dense.
-func (g *guide) between(home, units int) (at, bound int, dense bool) {
+func (g *guide) between(home, slots int) (at, bound int, dense bool) {
 	if g.borders == nil {
-		return home, units, false
+		return home, slots, false
 	}
 	block := home / borderHomes
 	// A displacement too large for a byte says at least where records do not lie.
-	at, bound = block*borderHomes+int(g.borders[block]), units
+	at, bound = block*borderHomes+int(g.borders[block]), slots
 	if d := g.borders[block+1]; d < maxDisplacement {
 		bound = min(bound, (block+1)*borderHomes+int(d))
 	}

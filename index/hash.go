@@ -57,19 +57,6 @@ func homeOf(rest, homes uint64) uint64 {
 // signatureOf is 1 to 255: 0 is a slot without a record.
 func signatureOf(hash uint64) byte { return byte(1 + fold(hash^pi0, pi1)%255) }
 
-// choiceWords make the buckets of a key differ.
-var choiceWords = [...]uint64{
-	0x082EFA98EC4E6C89, 0x452821E638D01377, 0xBE5466CF34E90C6D, 0xC0AC29B7C97C50DD,
-}
-
-// bucketOf is choice i of a key: each choice has a part of the buckets for itself, so that
-// no two choices are the same.
-func bucketOf(hash, seed uint64, i int, partBuckets uint64) uint64 {
-	word := fold(hash^choiceWords[i], (seed*golden^pi0)|1)
-	bucket, _ := bits.Mul64(mix(word), partBuckets)
-	return uint64(i)*partBuckets + bucket
-}
-
 // Empty slots of an inline table hold a key that no record has. It is chosen among so many keys.
 // They are scattered over all keys, so that no range of numbers contains all of them.
 const markers = 1 << 16

@@ -52,17 +52,15 @@ type description struct {
 	KeySize     int       `json:"keyBytes"`
 	ValueSize   int       `json:"valueBytes"`
 	Variable    bool      `json:"variable"`
-	Layout      Layout    `json:"layout"`  // 0: Ordered, 1: Linear, 2: Cuckoo
+	Layout      int       `json:"layout"`  // 0; earlier programs had others
 	Storage     Storage   `json:"storage"` // 1: Inline, 2: Heap
 	Load        float64   `json:"load"`
-	Choices     int       `json:"choices,omitempty"`
-	BucketSlots int       `json:"bucketSlots,omitempty"`
 	OffsetBytes int       `json:"offsetBytes,omitempty"`
 	MaxCopies   int       `json:"copiesMax,omitempty"`
 	Records     uint64    `json:"records"`
 	ValuesBytes uint64    `json:"valuesBytes"` // of all values
 	Homes       uint64    `json:"homes"`
-	Units       int       `json:"units"`
+	Slots       int       `json:"units"` // of a segment
 	HeapWords   int       `json:"heapWords"`
 	Marker      []byte    `json:"marker,omitempty"`
 	Unique      bool      `json:"unique,omitempty"`
@@ -72,9 +70,8 @@ type description struct {
 
 type segment struct {
 	Records uint64 `json:"records"`
-	Seed    uint64 `json:"seed,omitempty"`  // of Cuckoo
-	Marks   int    `json:"marks,omitempty"` // of Ordered
-	Digest  uint64 `json:"digest"`          // of its sums and its marks
+	Marks   int    `json:"marks,omitempty"`
+	Digest  uint64 `json:"digest"` // of its sums and its marks
 }
 
 const (
@@ -94,21 +91,18 @@ const (
 func (t *table) describe() description {
 	c := &t.cfg
 	d := description{Kind: kindImage, KeySize: c.KeySize, ValueSize: c.ValueSize,
-		Variable: c.Variable, Layout: c.Layout, Storage: c.Storage, Load: c.Load,
-		Choices: c.Choices, BucketSlots: c.BucketSlots, OffsetBytes: c.OffsetBytes,
+		Variable: c.Variable, Storage: c.Storage, Load: c.Load, OffsetBytes: c.OffsetBytes,
 		MaxCopies: c.MaxCopies, Records: t.records, ValuesBytes: t.valueBytes, Homes: t.homes,
-		Units: t.units, HeapWords: t.heapWords, Marker: t.marker, Unique: t.unique, Note: c.Note}
+		Slots: t.slots, HeapWords: t.heapWords, Marker: t.marker, Unique: t.unique, Note: c.Note}
 	for rank := range t.ranks {
-		d.Segments = append(d.Segments, segment{Records: t.owned[rank], Seed: t.seeds[rank],
-			Marks: t.marks[rank]})
+		d.Segments = append(d.Segments, segment{Records: t.owned[rank], Marks: t.marks[rank]})
 	}
 	return d
 }
 
 func (d *description) config() Config {
 	return Config{KeySize: d.KeySize, ValueSize: d.ValueSize, Variable: d.Variable,
-		Layout: d.Layout, Storage: d.Storage, Load: d.Load, Choices: d.Choices,
-		BucketSlots: d.BucketSlots, OffsetBytes: d.OffsetBytes, MaxCopies: d.MaxCopies,
+		Storage: d.Storage, Load: d.Load, OffsetBytes: d.OffsetBytes, MaxCopies: d.MaxCopies,
 		Note: d.Note}
 }
 
@@ -118,10 +112,9 @@ func (d *description) table(job rma.Job) *table {
 	t := &table{job: job, cfg: c, form: formOf(&c), ranks: len(d.Segments), records: d.Records,
 		homes: d.Homes, marker: d.Marker, unique: d.Unique, valueBytes: d.ValuesBytes}
 	for _, s := range d.Segments {
-		t.owned, t.seeds = append(t.owned, s.Records), append(t.seeds, s.Seed)
-		t.marks = append(t.marks, s.Marks)
+		t.owned, t.marks = append(t.owned, s.Records), append(t.marks, s.Marks)
 	}
-	t.shape(d.Units, d.HeapWords)
+	t.shape(d.Slots, d.HeapWords)
 	t.chooseHeapFirst()
 	return t
 }
@@ -149,11 +142,8 @@ func (d *description) check() error {
 	case len(d.Segments) < 1 || len(d.Segments) > maxSegments || records != d.Records:
 		return fmt.Errorf("its %d segments have %d records, and all are %d", len(d.Segments),
 			records, d.Records)
-	case d.Homes < 1 || d.Homes > maxSlots || d.Units < 1 || d.Units > 2*maxSlots:
-		return fmt.Errorf("it has %d homes and %d units", d.Homes, d.Units)
-	case c.Layout == Cuckoo && uint64(d.Units) != d.Homes*uint64(c.Choices) ||
-		c.Layout != Cuckoo && uint64(d.Units) < d.Homes:
-		return fmt.Errorf("it has %d units for %d homes", d.Units, d.Homes)
+	case d.Homes < 1 || d.Homes > maxSlots || d.Slots > 2*maxSlots || uint64(d.Slots) < d.Homes:
+		return fmt.Errorf("it has %d homes and %d slots", d.Homes, d.Slots)
 	case d.HeapWords < 0 || d.HeapWords > min(1<<52, math.MaxInt) || inline && d.HeapWords > 0:
 		return fmt.Errorf("it has a heap of %d words", d.HeapWords)
 	case inline && len(d.Marker) != c.KeySize:
@@ -252,6 +242,10 @@ func (m *image) read() error {
 	}
 	if err := json.Unmarshal(head[imageHead:imageHead+text], &m.description); err != nil {
 		return fmt.Errorf("is corrupt: %w", err)
+	}
+	if m.Layout != 0 {
+		return errors.New("has linear probing or cuckoo hashing, which this program has no more; " +
+			"build the index anew and save it")
 	}
 	if err := m.check(); err != nil {
 		return fmt.Errorf("is corrupt: %w", err)

@@ -10,7 +10,7 @@ import (
 // Index is a table of records over the memory of all ranks that is only read. It is safe
 // for concurrent use; Close is not to run beside other calls.
 type Index struct {
-	*Reader // by the default policy
+	*Reader // with Lookups{}
 	job     rma.Job
 	t       *table
 
@@ -22,29 +22,24 @@ type Index struct {
 type Info struct {
 	Records      uint64  // of all ranks
 	LocalRecords uint64  // in the memory of this rank
-	Load         float64 // records per slot, or per home in Ordered and Linear
+	Load         float64 // records per home
 	Storage      Storage // Inline or Heap
-	SlotBytes    int     // of a slot, or of a whole bucket of Cuckoo
-	Slots        uint64  // of each rank
-	Homes        uint64  // of each rank: slots where a key may have its home
-	OffsetBytes  int     // of an offset into the heap
-	SegmentBytes uint64  // of each rank: slots, heap and borders
-	Unique       bool    // it is known that no key has two records
-	PeakBytes    uint64  // that building took on this rank
-	Mapped       bool    // by Open: the table lies in a file, and ranks are its segments
+	SlotBytes    int
+	Slots        uint64 // of each rank
+	Homes        uint64 // of each rank: slots where a key may have its home
+	OffsetBytes  int    // of an offset into the heap
+	SegmentBytes uint64 // of each rank: slots, heap and borders
+	Unique       bool   // it is known that no key has two records
+	PeakBytes    uint64 // that building took on this rank
+	Mapped       bool   // by Open: the table lies in a file, and ranks are its segments
 }
 
 // Info says what the table is like.
 func (x *Index) Info() Info {
 	t := x.t
-	slots := uint64(t.units * t.slotsPerUnit())
-	homes := t.homes
-	if t.cfg.Layout == Cuckoo {
-		homes = slots
-	}
 	return Info{Records: t.records, LocalRecords: t.mine,
-		Load:    float64(t.records) / (float64(homes) * float64(t.ranks)),
-		Storage: t.cfg.Storage, SlotBytes: t.unitBytes, Slots: slots, Homes: homes,
+		Load:    float64(t.records) / (float64(t.homes) * float64(t.ranks)),
+		Storage: t.cfg.Storage, SlotBytes: t.slotBytes, Slots: uint64(t.slots), Homes: t.homes,
 		OffsetBytes: t.cfg.OffsetBytes, SegmentBytes: uint64(t.segment) * 8,
 		Unique: t.unique, PeakBytes: t.peakBytes, Mapped: t.image != nil}
 }

@@ -69,13 +69,9 @@ func openLab(ctx context.Context, job rma.Job, rng *rand.Rand, access ship.Acces
 	for at := 0; at < len(l.keys); at += cfg.KeySize {
 		l.want = append(l.want, answerOf(m[string(l.keys[at:at+cfg.KeySize])]))
 	}
-	// Each rank has another policy beside the default.
-	ways := policies(cfg.Layout)
+	// Each rank has another way beside the default.
 	way := ways[(rng.IntN(len(ways))+job.Rank())%len(ways)]
 	way.Depth, way.AbsentShare = 1+rng.IntN(20), float64(rng.IntN(3))/2
-	if way.Policy == Fixed {
-		way.FixedBytes = 1 + rng.IntN(1000)
-	}
 	r, err := x.NewReader(way)
 	l.readers = []*Reader{x.Reader, r}
 	return l, err
@@ -103,15 +99,6 @@ func labConfig(rng *rand.Rand) Config {
 			cfg.Variable, cfg.ValueSize = true, rng.IntN(500)
 		}
 	}
-	switch rng.IntN(4) {
-	case 0:
-		cfg.Layout = Linear
-	case 1:
-		cfg.Layout = Cuckoo
-		cfg.Choices, cfg.BucketSlots = 2+rng.IntN(3), 1+3*rng.IntN(2)
-		// Of small tables at the highest load some do not exist.
-		cfg.Load *= 0.7 * CuckooMaxLoad(cfg.Choices, cfg.BucketSlots)
-	}
 	return cfg
 }
 
@@ -127,9 +114,6 @@ func labRecords(rng *rand.Rand, cfg Config, ranks int) (all []Record) {
 	}
 	hot := 1 << rng.IntN(9) // one key of so many has more than a record
 	copies := []int{1, 4, 100, 100, 100, 900}[rng.IntN(6)]
-	if cfg.Layout == Cuckoo {
-		copies = copiesOf(cfg)
-	}
 	first := rng.Uint32()
 	for number := first; len(all) < n; number++ {
 		key := make([]byte, cfg.KeySize)
@@ -186,7 +170,7 @@ func (l *labIndex) call(reader int, keys []int, single bool) lab.Call {
 			err = r.LookupBatch(batch, found)
 		}
 		if err != nil {
-			return fmt.Errorf("%+v: %w", r.Lookups(), err)
+			return fmt.Errorf("%+v: %w", r.cfg, err)
 		}
 		for i := range answers {
 			answers[i] = answerOf(values[i])

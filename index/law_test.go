@@ -46,7 +46,7 @@ func sample(n, count int, seed uint32) []byte {
 	return keys
 }
 
-// counted looks up a sample of present keys by a policy, through queues.
+// counted looks up a sample of present keys in some way, through queues.
 func counted(x *Index, l Lookups, keys []byte) (readsize.Cost, error) {
 	l.OneSided = true
 	r, err := x.NewReader(l)
@@ -65,14 +65,11 @@ func counted(x *Index, l Lookups, keys []byte) (readsize.Cost, error) {
 	requests, _, bytes := s.PerLookup()
 	m := readsize.EDR()
 	ns := requests*m.LatencyNs + bytes*m.ByteNs
-	if r.Lookups().Policy == Parallel { // one latency for all
-		ns = m.LatencyNs + bytes*m.ByteNs + (requests-1)/m.MessagesPerSecond*1e9
-	}
 	return readsize.Cost{Requests: requests, Bytes: bytes, Ns: ns}, r.Close()
 }
 
-// TestLaw counts requests and bytes of lookups of present keys, and holds them against the
-// laws of readsize: what Adaptive is expected to take, and what the paper's policies do.
+// TestLaw counts requests and bytes of lookups of present keys, and holds them against the laws of
+// readsize.
 func TestLaw(t *testing.T) {
 	skipSlow(t)
 	const n, lookups = 1 << 18, 40000
@@ -83,70 +80,55 @@ func TestLaw(t *testing.T) {
 		m := readsize.Config{Machine: readsize.EDR(), SlotBytes: 8}
 		sizes, err := readsize.NewSizes(m, load)
 		must(t, err)
-		cuckoo := readsize.Cuckoo{Ways: 3, Slots: 4}
-		for _, c := range []struct {
-			layout Layout
-			l      Lookups
-			want   readsize.Cost
-		}{
-			{Ordered, Lookups{Policy: Adaptive, Clusters: -1},
-				m.Cost(laws.OrderedPresent, sizes.Ordered...)},
-			{Ordered, Lookups{Policy: Fixed, FixedBytes: 40}, m.Cost(laws.OrderedPresent, 5)},
-			{Linear, Lookups{Policy: Adaptive, Clusters: -1},
-				m.Cost(laws.Present, sizes.Adaptive...)},
-			{Linear, Lookups{Policy: Model}, m.Cost(laws.Present, sizes.Capped)},
-			{Linear, Lookups{Policy: Uncapped}, m.Cost(laws.Present, sizes.Uncapped)},
-			{Linear, Lookups{Policy: Fixed}, m.Cost(laws.Present, 32)},
-			{Cuckoo, Lookups{Policy: Parallel}, cuckoo.Parallel(m)},
-		} {
-			t.Run(fmt.Sprintf("%v/%v/%v", load, c.layout, c.l.Policy), func(t *testing.T) {
-				job := local.Single()
-				defer job.Close()
-				x, err := Build(context.Background(), job, Config{KeySize: 4, ValueSize: 4,
-					Load: load, Layout: c.layout}, words8(n, 1))
-				must(t, err)
-				got, err := counted(x, c.l, keys)
-				must(t, err)
-				// The means vary between tables and samples, the more the longer runs are.
-				slack := 0.02 + 0.15*load*load*load
-				if math.Abs(got.Requests-c.want.Requests) > 0.002+slack*(c.want.Requests-1) ||
-					math.Abs(got.Bytes-c.want.Bytes) > slack*c.want.Bytes {
-					t.Errorf("%.4f requests and %.1f bytes, want %.4f and %.1f", got.Requests,
-						got.Bytes, c.want.Requests, c.want.Bytes)
-				}
-			})
-		}
+		want := m.Cost(laws.OrderedPresent, sizes.Ordered...)
+		t.Run(fmt.Sprint(load), func(t *testing.T) {
+			got := costs(t, load, n, keys, Lookups{GuideBytes: -1})[0]
+			// The means vary between tables and samples, the more the longer runs are.
+			slack := 0.02 + 0.15*load*load*load
+			if math.Abs(got.Requests-want.Requests) > 0.002+slack*(want.Requests-1) ||
+				math.Abs(got.Bytes-want.Bytes) > slack*want.Bytes {
+				t.Errorf("%.4f requests and %.1f bytes, want %.4f and %.1f", got.Requests,
+					got.Bytes, want.Requests, want.Bytes)
+			}
+		})
 	}
 }
 
-// TestTargets: at every load a lookup in an ordered table costs no more, by the cost model
-// of LP 3.2 and as counted, than by any policy of the paper; and at load 0.95 it takes not
-// more than 1.01 requests and 460 bytes.
+// costs are those of lookups in a table of n records with some load, by some ways.
+func costs(t *testing.T, load float64, n int, keys []byte, ways ...Lookups) (all []readsize.Cost) {
+	job := local.Single()
+	defer job.Close()
+	x, err := Build(context.Background(), job, Config{KeySize: 4, ValueSize: 4, Load: load},
+		words8(n, 1))
+	must(t, err)
+	for _, l := range ways {
+		c, err := counted(x, l, keys)
+		must(t, err)
+		all = append(all, c)
+	}
+	return all
+}
+
+// TestTargets: at every load a lookup costs no more, by the cost model of LP 3.2 and as counted,
+// than by the policies of the paper, of which readsize has the laws; and it takes not more than 1.01
+// requests and 460 bytes.
 func TestTargets(t *testing.T) {
 	skipSlow(t)
 	const n, lookups = 1 << 18, 30000
 	keys := sample(n, lookups, 1)
 	for _, load := range []float64{0.25, 0.5, 0.65, 0.8, 0.9, 0.95} {
-		cost := func(layout Layout, policies ...Lookups) (costs []readsize.Cost) {
-			job := local.Single()
-			defer job.Close()
-			x, err := Build(context.Background(), job, Config{KeySize: 4, ValueSize: 4, Load: load,
-				Layout: layout}, words8(n, 1))
-			must(t, err)
-			for _, l := range policies {
-				c, err := counted(x, l, keys)
-				must(t, err)
-				costs = append(costs, c)
-			}
-			return costs
-		}
-		ours := cost(Ordered, Lookups{}, Lookups{Policy: Adaptive, Clusters: -1})
-		paper := append(cost(Linear, Lookups{Policy: Fixed}, Lookups{Policy: Model},
-			Lookups{Policy: Uncapped}), cost(Cuckoo, Lookups{Policy: Parallel})...)
+		laws, err := readsize.NewLaws(load)
+		must(t, err)
+		m := readsize.Config{Machine: readsize.EDR(), SlotBytes: 8}
+		sizes, err := readsize.NewSizes(m, load)
+		must(t, err)
+		paper := []readsize.Cost{m.Cost(laws.Present, 32), m.Cost(laws.Present, sizes.Capped),
+			m.Cost(laws.Present, sizes.Uncapped), readsize.Cuckoo{Ways: 3, Slots: 4}.Parallel(m)}
+		ours := costs(t, load, n, keys, Lookups{}, Lookups{GuideBytes: -1})
 		for i, c := range paper {
 			if ours[0].Ns > c.Ns || i < 3 && ours[1].Ns > c.Ns {
-				t.Errorf("load %v: %+v, adaptive %+v, policy %d of the paper %+v", load, ours[0],
-					ours[1], i, c)
+				t.Errorf("load %v: guided %+v, not guided %+v, policy %d of the paper %+v", load,
+					ours[0], ours[1], i, c)
 			}
 		}
 		for _, c := range ours {

@@ -163,31 +163,23 @@ func (b *builder) sortBytes() uint64 {
 	return (uint64(most)*12 + homes*12) * 5 / 4
 }
 
-// layProbing writes the slots of Ordered and Linear, and the heap. The records of both lie
-// in the order of their homes: for Linear it is one of the many orders in which they
-// may have been inserted, and no search ends earlier or later in another one.
-func (b *builder) layProbing(ctx context.Context, slots, heap *writer) []byte {
+// lay writes the slots and the heap, and returns the borders.
+func (b *builder) lay(ctx context.Context, slots, heap *writer) []byte {
 	t, s := b.t, b.sorter()
 	g := tracker{homes: t.borders, borders: make([]byte, 0, t.borders)}
-	border := g.home
-	if t.borders == 0 {
-		border = func(uint64, uint64) {}
-	}
 	free := uint64(0)
 	for i := range b.store.parts {
 		p := &b.store.parts[i]
 		s.count(p, i)
 		base := free
-		free = s.sort(base, border)
+		free = s.sort(base, g.home)
 		b.repeats = b.repeats || s.repeats(base)
 		b.writeSlots(ctx, s, base, slots, heap)
 	}
-	for n := uint64(t.units) - free; n > 0; n-- {
+	for n := uint64(t.slots) - free; n > 0; n-- {
 		b.writeEmpty(ctx, slots)
 	}
-	if t.borders > 0 {
-		g.finish(t.homes, free)
-	}
+	g.finish(t.homes, free)
 	b.marks = g.marks
 	return g.borders
 }
@@ -208,30 +200,23 @@ func (b *builder) writeSlots(ctx context.Context, s *sorter, base uint64, slots,
 			continue
 		}
 		record := s.record(ref)
-		to := slots.next(ctx, t.unitBytes)
+		to := slots.next(ctx, t.slotBytes)
 		if t.inline() {
 			copy(to, bytesOf(record))
 			continue
 		}
 		hash := hashKey(t.form.key(record))
 		to[0] = signatureOf(hash)
-		if t.cfg.Layout == Ordered {
-			_, rest := place(hash, t.ranks)
-			to[signatureBytes] = saturated(base+uint64(i), homeOf(rest, t.homes))
-		}
-		t.putOffset(to[t.unitBytes-t.cfg.OffsetBytes:], b.writeHeap(ctx, heap, record))
+		_, rest := place(hash, t.ranks)
+		to[signatureBytes] = saturated(base+uint64(i), homeOf(rest, t.homes))
+		t.putOffset(to[signatureBytes+displacementBytes:], b.writeHeap(ctx, heap, record))
 	}
 }
 
-// writeEmpty writes a unit without records.
+// writeEmpty writes a slot without a record.
 func (b *builder) writeEmpty(ctx context.Context, slots *writer) {
-	to := slots.next(ctx, b.t.unitBytes)
-	clear(to)
-	if b.t.inline() {
-		for size := b.t.cfg.KeySize + b.t.cfg.ValueSize; len(to) > 0; to = to[size:] {
-			copy(to, b.t.marker)
-		}
-	}
+	to := slots.next(ctx, b.t.slotBytes)
+	clear(to[copy(to, b.t.marker):])
 }
 
 // writeHeap writes a record and returns its offset in words.

@@ -19,7 +19,7 @@ func TestLostRank(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			cfg := s.cfg
 			rng := rand.New(rand.NewPCG(3, 4))
-			all := records(rng, cfg, 200, copiesOf(cfg))
+			all := records(rng, cfg, 200, 4)
 			m := modelOf(all)
 			var keys []byte
 			for key := range m {

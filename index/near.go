@@ -30,12 +30,11 @@ type numbers struct {
 	homes     uint64
 	lastGroup uint64 // the last slot that a group may begin with
 	marker    uint64
-	ordered   bool
 }
 
 // keyWordBytes is the size of keys that are searched for as numbers, 0 for others.
 func (t *table) keyWordBytes() int {
-	if size := t.cfg.KeySize; t.inline() && t.cfg.Layout != Cuckoo && (size == 4 || size == 8) {
+	if size := t.cfg.KeySize; t.inline() && (size == 4 || size == 8) {
 		return size
 	}
 	return 0
@@ -44,12 +43,12 @@ func (t *table) keyWordBytes() int {
 // findNumbers readies a table of which all else is known.
 func (t *table) findNumbers() {
 	size := t.keyWordBytes()
-	if size == 0 || t.unitBytes != 2*size || !t.unique || t.flat == nil || t.units < groupSlots {
+	if size == 0 || t.slotBytes != 2*size || !t.unique || t.flat == nil || t.slots < groupSlots {
 		return
 	}
 	t.numbers = numbers{keyBytes: size, flat: unsafe.Pointer(unsafe.SliceData(t.flat)),
 		segment: uintptr(t.segment) * 8, ranks: t.ranks, homes: t.homes,
-		lastGroup: uint64(t.units - groupSlots), ordered: t.cfg.Layout == Ordered}
+		lastGroup: uint64(t.slots - groupSlots)}
 	if size == 4 {
 		t.numbers.marker = uint64(keyAt[uint32](t.marker))
 	} else {
@@ -119,7 +118,7 @@ func among[K uint32 | uint64, S any](slots *group[S], key K) (record *S) {
 func (n *numbers) endsIn(key, hash uint64) bool {
 	_, rest := place(mix(key), n.ranks)
 	_, home := place(hash, n.ranks)
-	return n.ordered && (key == n.marker || homeOf(rest, n.homes) > homeOf(home, n.homes))
+	return key == n.marker || homeOf(rest, n.homes) > homeOf(home, n.homes)
 }
 
 // quick looks up a key that is a number, and returns false if that is not enough.
@@ -147,36 +146,34 @@ func (r *Reader) quick(key []byte, yield func(Value, error) bool) bool {
 // searchWord searches for a key that is a number K in the slots of an inline table.
 func searchWord[K uint32 | uint64](q *query, w *wanted, hash uint64) {
 	t, key := q.t, keyAt[K](w.key)
-	unit, size, marker := t.unitBytes, int(unsafe.Sizeof(key)), keyAt[K](t.marker)
+	slot, size, marker := t.slotBytes, int(unsafe.Sizeof(key)), keyAt[K](t.marker)
 	if key == marker {
 		return
 	}
-	ordered := t.cfg.Layout == Ordered
 	rank, rest := place(hash, t.ranks)
 	home := homeOf(rest, t.homes)
-	units := bytesOf(t.words(rank))
-	near := min(int(home)+nearSlots, t.units)
-	at, end := int(home)*unit, near*unit
+	slots := bytesOf(t.words(rank))
+	near := min(int(home)+nearSlots, t.slots)
+	at, end := int(home)*slot, near*slot
 	for {
-		there := keyAt[K](units[at:])
+		there := keyAt[K](slots[at:])
 		if there == key {
-			if q.match(w, units[at+size:at+unit:at+unit]); q.enough || t.unique {
+			if q.match(w, slots[at+size:at+slot:at+slot]); q.enough || t.unique {
 				return
 			}
 		} else if there == marker {
 			return
-		} else if _, rest := place(mix(uint64(there)), t.ranks); ordered &&
-			homeOf(rest, t.homes) > home {
+		} else if _, rest := place(mix(uint64(there)), t.ranks); homeOf(rest, t.homes) > home {
 			return
 		}
-		if at += unit; at < end {
+		if at += slot; at < end {
 			continue
 		}
-		if end != near*unit {
+		if end != near*slot {
 			return // it was guided
 		}
 		from, bound := t.beyond(rank, int(home), near)
-		if at, end = from*unit, bound*unit; at >= end {
+		if at, end = from*slot, bound*slot; at >= end {
 			return
 		}
 	}

@@ -17,32 +17,30 @@ import (
 // TestRepeats: a build knows whether some key has two records, and lookups find all records of
 // such keys, those next to their home and those behind.
 func TestRepeats(t *testing.T) {
-	for _, layout := range []Layout{Ordered, Linear} {
-		for _, size := range []int{4, 8} {
-			for copies := 1; copies <= 20; copies++ {
-				cfg := Config{KeySize: size, ValueSize: size, Layout: layout, Load: 0.9}
-				var all []Record
-				for i := range uint32(3000) {
-					r := Record{make([]byte, size), make([]byte, size)}
-					binary.LittleEndian.PutUint32(r.Key, i*0x9E3779B1)
-					binary.LittleEndian.PutUint32(r.Value, i)
-					all = append(all, r)
-				}
-				for range copies - 1 {
-					all = append(all, all[1000])
-				}
-				m := modelOf(all)
-				x := built(t, cfg, all)
-				if x.Info().Unique != (copies == 1) {
-					t.Errorf("%v, %d records of a key: unique %v", layout, copies, x.Info().Unique)
-				}
-				if numbers := x.t.numbers.keyBytes != 0; numbers != (copies == 1) {
-					t.Errorf("%v, %d records of a key: numbers %v", layout, copies, numbers)
-				}
-				keys := m.some(rand.New(rand.NewPCG(1, 2)), 4000, size)
-				keys = append(append(keys, x.t.marker...), all[1000].Key...)
-				must(t, m.verify(x.Reader, keys, size))
+	for _, size := range []int{4, 8} {
+		for copies := 1; copies <= 20; copies++ {
+			cfg := Config{KeySize: size, ValueSize: size, Load: 0.9}
+			var all []Record
+			for i := range uint32(3000) {
+				r := Record{make([]byte, size), make([]byte, size)}
+				binary.LittleEndian.PutUint32(r.Key, i*0x9E3779B1)
+				binary.LittleEndian.PutUint32(r.Value, i)
+				all = append(all, r)
 			}
+			for range copies - 1 {
+				all = append(all, all[1000])
+			}
+			m := modelOf(all)
+			x := built(t, cfg, all)
+			if x.Info().Unique != (copies == 1) {
+				t.Errorf("%d records of a key: unique %v", copies, x.Info().Unique)
+			}
+			if numbers := x.t.numbers.keyBytes != 0; numbers != (copies == 1) {
+				t.Errorf("%d records of a key: numbers %v", copies, numbers)
+			}
+			keys := m.some(rand.New(rand.NewPCG(1, 2)), 4000, size)
+			keys = append(append(keys, x.t.marker...), all[1000].Key...)
+			must(t, m.verify(x.Reader, keys, size))
 		}
 	}
 }
@@ -54,7 +52,7 @@ func TestNumbers(t *testing.T) {
 	replay.Seeds(t, 24, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		size, ranks := 4+4*int(seed%2), 1+int(seed/2%4)
-		cfg := Config{KeySize: size, ValueSize: size, Layout: Layout(rng.IntN(2)),
+		cfg := Config{KeySize: size, ValueSize: size,
 			Load: []float64{0.05, 0.5, 0.8, 0.9, 0.99}[rng.IntN(5)]}
 		all := numberRecords(rng, size)
 		m, path := modelOf(all), filepath.Join(t.TempDir(), "index")
@@ -118,8 +116,8 @@ func (m model) numbers(x *Index, keys []byte, unique bool) error {
 		return fmt.Errorf("unique: %v; it should be %v", !unique, unique)
 	}
 	size := x.t.cfg.KeySize
-	if quick := x.t.numbers.keyBytes != 0; quick != (unique && x.t.units >= groupSlots) {
-		return fmt.Errorf("unique: %v, %d slots, quick: %v", unique, x.t.units, quick)
+	if quick := x.t.numbers.keyBytes != 0; quick != (unique && x.t.slots >= groupSlots) {
+		return fmt.Errorf("unique: %v, %d slots, quick: %v", unique, x.t.slots, quick)
 	}
 	err := m.verify(x.Reader, keys, size)
 	for key := range slices.Chunk(keys, size) {

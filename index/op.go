@@ -4,37 +4,31 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// op is a lookup as a step machine, in rounds: it posts all gets that it can, and when all have
-// come it examines what they have brought.
-//
-//	Ordered, Linear      get slots, as many as the policy says; the next ones ...
-//	Cuckoo, Parallel     get all buckets of the key
-//	Cuckoo, Sequential   get one bucket; the next one ...
-//	with a heap          and get all records whose signatures fit, with the next slots
+// op is a lookup as a step machine, in rounds: it posts gets of slots, as many as the reader says,
+// and of all records in the heap whose signatures fit; and when all have come it examines them.
 type op struct {
 	query
 	wanted
 	r      *Reader
-	known  *clusters
 	counts *Counts // of the batch
 	err    error
 
-	at    int  // the next slot, or choice
+	at    int  // the next slot
 	bound int  // the slot from which on there is nothing to find
 	exact bool // slots up to the bound are all needed
-	over  bool // no more units are to be asked for
-	asked int  // gets of units so far
+	over  bool // no more slots are to be asked for
+	asked int  // gets of slots so far
 
 	flights []rma.Handle
-	in      []rma.Buf
-	pieces  []piece
+	in      rma.Buf
+	piece   piece
 	fetches []fetch     // of the heap
 	buf     rma.Buf     // for the first of them
 	idle    bool        // nobody uses it
 	pool    *bufferPool // has more
 }
 
-// piece is units that a get in flight brings.
+// piece is slots that a get in flight brings.
 type piece struct{ first, n, words, skip int }
 
 // start readies the machine.
@@ -42,18 +36,18 @@ func (o *op) start(number int, b *batch) {
 	key := b.key(number)
 	o.counts, o.err, o.asked = &b.counts, nil, 0
 	o.counts.Lookups++
-	o.pieces = o.pieces[:0]
+	o.piece = piece{}
 	o.drop(0) // what an error has left
 	o.wanted = wanted{number, key, b.found}
 	o.over = !o.begin(key, hashKey(key))
-	o.at, o.bound, o.exact = 0, o.t.cfg.Choices, false
 	if !o.over && o.r.near(o.rank) != nil {
 		o.err, o.over = o.walk(&o.wanted), true
 		return
 	}
-	if o.t.cfg.Layout != Cuckoo {
-		o.r.aim(o)
+	if o.at, o.bound, o.exact = int(o.home), o.t.slots, false; o.r.guides != nil {
+		o.at, o.bound, o.exact = o.r.guides[o.rank].between(int(o.home), o.t.slots)
 	}
+	o.over = o.over || o.at >= o.bound
 }
 
 // Step takes what has come and posts what is needed next. Errors of the engine end the
@@ -93,18 +87,11 @@ func (o *op) settle(q rma.Queue) rma.Handle {
 
 // examine examines what has come.
 func (o *op) examine() {
-	for i, p := range o.pieces {
-		units := bytesOf(o.in[i][:p.words])[p.skip:]
-		stopped := o.scan(&o.wanted, units, p.first, p.n)
-		if !stopped && o.over && o.t.cfg.Layout != Cuckoo {
-			o.end = o.bound // there is nothing behind it
-		}
-		if o.over = o.over || stopped; o.over && !o.enough &&
-			!o.vague {
-			o.known.note(o.rank*o.t.units, int(o.home), o.end)
-		}
+	if p := o.piece; p.n > 0 {
+		slots := bytesOf(o.in[:p.words])[p.skip:]
+		o.over = o.scan(&o.wanted, slots, p.first, p.n) || o.over
+		o.piece = piece{}
 	}
-	o.pieces = o.pieces[:0]
 	o.examineRecords()
 }
 
@@ -113,52 +100,25 @@ func (o *op) ask(q rma.Queue) {
 	if o.askRecords(q); o.err != nil {
 		return
 	}
-	switch {
-	case o.over || len(o.refs) > maxRefs:
-	case o.t.cfg.Layout != Cuckoo:
+	if !o.over && len(o.refs) <= maxRefs {
 		o.askSlots(q)
-	case o.r.cfg.Policy == Parallel:
-		for o.at < o.bound {
-			o.askBucket(q)
-		}
-	// A key that stands in the table once is not searched for when it may have been found.
-	case !o.t.unique || o.matches == 0 && len(o.fetches) == 0:
-		o.askBucket(q)
 	}
 }
 
-// askSlots posts a get of slots.
+// askSlots posts a get of the next slots.
 func (o *op) askSlots(q rma.Queue) {
-	left := o.bound - o.at
-	if left <= 0 {
-		o.over = true
-		return
-	}
-	n := o.r.maxSlots
+	n := o.bound - o.at
 	if !o.exact {
-		n = o.r.size(o)
+		n = min(n, o.r.size(o))
 	}
-	o.units(q, o.at, min(n, left))
-	o.at += min(n, left)
-	o.over = o.at == o.bound
-}
-
-// askBucket posts a get of the next bucket.
-func (o *op) askBucket(q rma.Queue) {
-	if o.at == o.bound {
-		return
-	}
-	bucket := bucketOf(o.hash, o.t.seeds[o.rank], o.at, o.t.homes)
-	o.units(q, int(bucket), 1)
-	o.at++
-}
-
-func (o *op) units(q rma.Queue, first, n int) {
-	h, words, skip := o.t.get(q, o.in[len(o.pieces)], o.rank, first, n)
+	n = min(n, o.r.maxSlots)
+	h, words, skip := o.t.get(q, o.in, o.rank, o.at, n)
 	o.flights = append(o.flights, h)
-	o.pieces = append(o.pieces, piece{first: first, n: n, words: words, skip: skip})
+	o.piece = piece{first: o.at, n: n, words: words, skip: skip}
 	o.asked++
 	o.counts.Requests++
-	o.counts.Slots += uint64(n * o.t.slotsPerUnit())
+	o.counts.Slots += uint64(n)
 	o.counts.Bytes += uint64(words) * 8
+	o.at += n
+	o.over = o.at == o.bound
 }

@@ -23,7 +23,7 @@ type query struct {
 	t         *table
 	hash      uint64
 	rank      int
-	home      uint64 // of Ordered and Linear
+	home      uint64
 	signature byte
 	matches   int
 	copied    []byte   // a value of a mapped file
@@ -32,8 +32,6 @@ type query struct {
 	next      int      // the slot after that of the last of them
 	enough    bool     // found wants no more
 	broken    bool     // a slot names no record
-	vague     bool     // the home of some record is not known: its displacement is 255 or more
-	end       int      // the slot at which a search has ended
 }
 
 // ref is where a record begins, in words of the heap. Those of slots that follow each other
@@ -49,11 +47,9 @@ func (q *query) begin(key []byte, hash uint64) bool {
 	q.hash = hash
 	var rest uint64
 	q.rank, rest = place(q.hash, t.ranks)
-	if t.cfg.Layout != Cuckoo {
-		q.home = homeOf(rest, t.homes)
-	}
+	q.home = homeOf(rest, t.homes)
 	q.heap, q.refs, q.next, q.matches = nil, q.refs[:0], -1, 0
-	q.enough, q.broken, q.vague = false, false, false
+	q.enough, q.broken = false, false
 	if t.inline() {
 		return !bytes.Equal(key, t.marker)
 	}
@@ -78,25 +74,18 @@ func (q *query) match(w *wanted, v []byte) {
 	}
 }
 
-// scan examines n units, the first of which has number first, in memory that begins with
+// scan examines n slots, the first of which has number first, in memory that begins with
 // it. It returns true when the search for the key ends there.
-func (q *query) scan(w *wanted, units []byte, first, n int) bool {
+func (q *query) scan(w *wanted, slots []byte, first, n int) bool {
 	t := q.t
 	for i := range n {
-		unit := units[i*t.unitBytes : (i+1)*t.unitBytes]
-		over := false
-		switch {
-		case t.cfg.Layout == Cuckoo && t.inline():
-			q.bucket(w, unit)
-		case t.cfg.Layout == Cuckoo:
-			q.heapBucket(w, unit)
-		case t.inline():
-			over = q.slot(w, unit)
-		default:
-			over = q.heapSlot(w, unit, uint64(first+i))
+		slot, over := slots[i*t.slotBytes:(i+1)*t.slotBytes], false
+		if t.inline() {
+			over = q.slot(w, slot)
+		} else {
+			over = q.heapSlot(w, slot, uint64(first+i))
 		}
 		if over || q.enough || q.broken {
-			q.end = first + i
 			return true
 		}
 	}
@@ -113,7 +102,7 @@ func (q *query) slot(w *wanted, slot []byte) bool {
 	case bytes.Equal(key, q.t.marker):
 		return true
 	}
-	return q.t.cfg.Layout == Ordered && q.past(key)
+	return q.past(key)
 }
 
 // past reports whether the home of another key of the same rank lies behind.
@@ -128,45 +117,16 @@ func (q *query) heapSlot(w *wanted, slot []byte, number uint64) bool {
 	if slot[0] == 0 {
 		return true
 	}
-	if t.cfg.Layout == Ordered {
-		d := uint64(slot[signatureBytes])
-		if d < maxDisplacement && number-d != q.home {
-			return number-d > q.home
-		}
-		q.vague = q.vague || d == maxDisplacement
+	d := uint64(slot[signatureBytes])
+	if d < maxDisplacement && number-d != q.home {
+		return number-d > q.home
 	}
 	if slot[0] == q.signature {
-		word := t.offset(slot[t.unitBytes-t.cfg.OffsetBytes:])
+		word := t.offset(slot[signatureBytes+displacementBytes:])
 		q.fits(w, ref{word, q.next == int(number)})
 		q.next = int(number) + 1
 	}
 	return false
-}
-
-// bucket examines a bucket of an inline table.
-func (q *query) bucket(w *wanted, bucket []byte) {
-	for size := q.t.cfg.KeySize + q.t.cfg.ValueSize; len(bucket) > 0; bucket = bucket[size:] {
-		if !q.enough && bytes.Equal(bucket[:len(w.key)], w.key) {
-			q.match(w, bucket[len(w.key):size])
-		}
-	}
-}
-
-// heapBucket examines a bucket of a table with a heap.
-func (q *query) heapBucket(w *wanted, bucket []byte) {
-	t, slots := q.t, q.t.cfg.BucketSlots
-	for j := range slots {
-		if t.grouped() {
-			if bucket[j] == q.signature {
-				block := t.offset(bucket[slots*signatureBytes:])
-				q.fits(w, ref{word: block + j*t.form.maxWords()})
-			}
-			continue
-		}
-		if slot := bucket[j*t.unitBytes/slots:]; slot[0] == q.signature {
-			q.fits(w, ref{word: t.offset(slot[signatureBytes:])})
-		}
-	}
 }
 
 // fits takes a record whose signature fits. It is examined where memory is addressable. In a file
@@ -194,15 +154,15 @@ func (q *query) record(w *wanted, record []uint64) {
 	}
 }
 
-// span is where so many units from first on lie: words of a segment, and how many bytes of
+// span is where so many slots from first on lie: words of a segment, and how many bytes of
 // the first word come before them.
 func (t *table) span(first, n int) (at, words, skip int) {
-	from, to := first*t.unitBytes, (first+n)*t.unitBytes
+	from, to := first*t.slotBytes, (first+n)*t.slotBytes
 	at = from / 8
 	return at, (to+7)/8 - at, from % 8
 }
 
-// get posts a get of units into a buffer.
+// get posts a get of slots into a buffer.
 func (t *table) get(q rma.Queue, buf rma.Buf, rank, first, n int) (h rma.Handle, words, skip int) {
 	at, words, skip := t.span(first, n)
 	return q.Get(buf[:words], t.window, rank, at), words, skip

@@ -8,22 +8,19 @@ import (
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/readsize"
 	"github.com/farhash/farhash/ship"
 )
 
-// Reader looks keys up by one policy and counts what that takes. It is safe for
+// Reader looks keys up and counts what that takes. It is safe for
 // concurrent use.
 type Reader struct {
 	t          *table
 	cfg        Lookups
 	direct     bool
-	quickBytes int   // of keys that quick looks up
-	best       bool  // Best was asked for
-	sizes      []int // of reads in slots, one after the other; the last one is repeated
-	maxSlots   int   // of a read
-	model      *readsize.Sizes
-	guides     []guide // by rank; Guided alone has them
+	quickBytes int     // of keys that quick looks up
+	sizes      []int   // of reads in slots, one after the other; the last one is repeated
+	maxSlots   int     // of a read
+	guides     []guide // by rank; nil: there are none
 
 	sessions core.Pool[*session]
 	closed   atomic.Bool
@@ -31,22 +28,20 @@ type Reader struct {
 	counters *core.Counters[Counts]
 }
 
-// NewReader returns a Reader, for lookups by another policy than the index itself has. No
-// other rank needs to do the same. Guided gets the borders of all ranks: a byte for each 32
-// slots of the table.
+// NewReader returns a Reader, for lookups in another way than by the index itself. No other
+// rank needs to do the same.
 func (x *Index) NewReader(l Lookups) (*Reader, error) {
 	if x.t.closed.Load() {
 		return nil, errClosed
 	}
-	best := l.Policy == Best && !l.OneSided
-	if err := l.complete(x.t); err != nil {
+	if err := l.complete(); err != nil {
 		return nil, err
 	}
 	if x.t.image != nil && l.OneSided {
 		return nil, errors.New("index: OneSided is for tables in the memory of ranks, and this " +
 			"one lies in a file that is mapped; Load it")
 	}
-	r := &Reader{t: x.t, cfg: l, best: best, direct: x.t.batches.Whole != nil && !l.OneSided,
+	r := &Reader{t: x.t, cfg: l, direct: x.t.batches.Whole != nil && !l.OneSided,
 		sessions: core.Pool[*session]{Closed: errClosed}, counters: core.NewCounters[Counts]()}
 	if r.direct {
 		if x.t.image == nil {
@@ -57,14 +52,11 @@ func (x *Index) NewReader(l Lookups) (*Reader, error) {
 	if err := r.choose(); err != nil {
 		return nil, err
 	}
-	if l.Policy != Guided {
+	if l.GuideBytes < 0 || x.t.guideBytes() > uint64(l.GuideBytes) {
 		return r, nil
 	}
 	return r, r.fetchGuides()
 }
-
-// Lookups is how the reader looks keys up, with what was left to it filled in.
-func (r *Reader) Lookups() Lookups { return r.cfg }
 
 // Lookup finds the values of all records with a key, in no particular order. An error ends
 // the loop: the key has the wrong size, or memory is lost; then there may be more.
@@ -143,7 +135,7 @@ func (r *Reader) Close() error {
 // there are no requests; then only lookups and matches are counted.
 type Stats struct {
 	Counts
-	// Access is how lookups by [Best] reach memory that is not addressable, and why.
+	// Access is how lookups reach memory that is not addressable, and why.
 	Access ship.Choice
 }
 
@@ -152,7 +144,7 @@ type Counts struct {
 	Lookups      uint64
 	Matches      uint64 // records found
 	Rounds       uint64 // times that a lookup waited for its requests
-	Requests     uint64 // gets of slots or buckets
+	Requests     uint64 // gets of slots
 	Slots        uint64 // that they brought
 	Bytes        uint64 // that they brought, in whole words
 	HeapRequests uint64 // gets of records

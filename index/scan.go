@@ -77,9 +77,9 @@ func (v *view) close() error {
 
 // entry is a slot that is taken.
 type entry struct {
-	unit         int
+	slot         int
 	signature    byte // of a table with a heap
-	displacement byte // of Ordered with a heap
+	displacement byte // of a table with a heap
 	record       Record
 	fault        string // why there is no record
 }
@@ -87,7 +87,7 @@ type entry struct {
 // walker reads the entries of a rank.
 type walker struct {
 	t           *table
-	units, heap *view
+	slots, heap *view
 }
 
 // entries are the slots of a rank that are taken, in their order. They are valid until the
@@ -100,72 +100,52 @@ func (t *table) entries(ctx context.Context, rank int) iter.Seq2[entry, error] {
 		}
 		w := walker{t: t}
 		var err, err2 error
-		w.units, err = t.newView(rank)
+		w.slots, err = t.newView(rank)
 		w.heap, err2 = t.newView(rank)
-		defer func() { _ = errors.Join(w.units.close(), w.heap.close()) }()
+		defer func() { _ = errors.Join(w.slots.close(), w.heap.close()) }()
 		if err = errors.Join(err, err2); err != nil {
 			yield(entry{}, err)
 			return
 		}
-		for unit := range t.units {
-			if more, err := w.unit(ctx, unit, yield); err != nil {
+		for slot := range t.slots {
+			e, taken, err := w.slot(ctx, slot)
+			if err != nil {
 				yield(entry{}, err)
 				return
-			} else if !more {
+			}
+			if taken && !yield(e, nil) {
 				return
 			}
 		}
 	}
 }
 
-// unit gives the entries of a unit.
-func (w *walker) unit(ctx context.Context, unit int, yield func(entry, error) bool) (bool, error) {
+// slot reads a slot. It returns false for an empty one.
+func (w *walker) slot(ctx context.Context, number int) (e entry, taken bool, err error) {
 	t := w.t
-	at, words, skip := t.span(unit, 1)
-	memory, err := w.units.read(ctx, at, words)
+	at, words, skip := t.span(number, 1)
+	memory, err := w.slots.read(ctx, at, words)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
-		return false, err
+		return e, false, err
 	}
-	b := bytesOf(memory)[skip : skip+t.unitBytes]
-	slots := t.slotsPerUnit()
-	for j := range slots {
-		e := entry{unit: unit}
-		if t.inline() {
-			slot := b[j*t.unitBytes/slots : (j+1)*t.unitBytes/slots]
-			e.record = Record{slot[:t.cfg.KeySize], slot[t.cfg.KeySize:]}
-			if string(e.record.Key) == string(t.marker) {
-				continue
-			}
-		} else if taken, err := w.far(ctx, b, j, &e); err != nil {
-			return false, err
-		} else if !taken {
-			continue
-		}
-		if !yield(e, nil) {
-			return false, nil
-		}
+	e.slot = number
+	slot := bytesOf(memory)[skip : skip+t.slotBytes]
+	if t.inline() {
+		e.record = Record{slot[:t.cfg.KeySize], slot[t.cfg.KeySize:]}
+		return e, string(e.record.Key) != string(t.marker), nil
 	}
-	return true, nil
+	taken, err = w.far(ctx, slot, &e)
+	return e, taken, err
 }
 
 // far reads an entry whose record lies in the heap. It returns false for an empty slot.
-func (w *walker) far(ctx context.Context, unit []byte, j int, e *entry) (bool, error) {
-	t, slots := w.t, w.t.slotsPerUnit()
-	ref := 0
-	if t.grouped() {
-		e.signature = unit[j]
-		ref = t.offset(unit[slots*signatureBytes:]) + j*t.form.maxWords()
-	} else {
-		slot := unit[j*t.unitBytes/slots : (j+1)*t.unitBytes/slots]
-		e.signature = slot[0]
-		if t.cfg.Layout == Ordered {
-			e.displacement = slot[signatureBytes]
-		}
-		ref = t.offset(slot[len(slot)-t.cfg.OffsetBytes:])
-	}
+func (w *walker) far(ctx context.Context, slot []byte, e *entry) (bool, error) {
+	t := w.t
+	e.signature, e.displacement = slot[0], slot[signatureBytes]
+	ref := t.offset(slot[signatureBytes+displacementBytes:])
 	if e.signature == 0 {
 		return false, nil
 	}

@@ -15,7 +15,7 @@ var errClosed = fmt.Errorf("index: the index is %w", rma.ErrClosed)
 // session is a queue with step machines on it, for one call at a time: a worker of LP
 // Algorithm 1.
 type session struct {
-	clusterQueue
+	rma.Queue
 	ops    []op
 	pool   bufferPool
 	slots  core.Slots
@@ -37,61 +37,33 @@ func (o *single) add(_ int, v Value) bool {
 	return true
 }
 
-// clusterQueue is a queue that updates the clusters when all requests have been posted, while
-// they are in flight (LP 4.4 and Algorithm 1, line 15).
-type clusterQueue struct {
-	rma.Queue
-	known clusters
-}
-
-func (w *clusterQueue) Submit() error {
-	err := w.Queue.Submit()
-	w.known.update()
-	return err
-}
-
 // session returns one that nobody uses.
 func (r *Reader) session() (*session, error) {
 	if s, ok, err := r.sessions.Take(); ok || err != nil {
 		return s, err
 	}
 	t, depth := r.t, r.cfg.Depth
-	reads := 1
-	if r.cfg.Policy == Parallel {
-		reads = t.cfg.Choices
-	}
 	s := &session{ops: make([]op, depth), slots: core.NewSlots(depth), pool: t.newBufferPool()}
-	q, err := r.t.job.NewQueue(depth*(reads+1) + s.pool.more)
+	q, err := r.t.job.NewQueue(2*depth + s.pool.more)
 	if err != nil {
 		return nil, err
 	}
 	s.pool.q = q
 	s.single.batch = batch{r: r, size: t.cfg.KeySize, found: s.single.add}
-	s.Queue, s.known = q, newClusters(max(r.cfg.Clusters, 0), t.cfg.Layout == Linear)
+	s.Queue = q
 	for i := range s.ops {
 		o := &s.ops[i]
-		o.r, o.t, o.known, o.pool, o.idle = r, t, &s.known, &s.pool, !t.inline()
-		for range reads {
-			if o.in, err = appendBuf(q, o.in, wordsSpanned(r.maxSlots, t.unitBytes)); err != nil {
-				return nil, errors.Join(err, q.Close())
-			}
+		o.r, o.t, o.pool, o.idle = r, t, &s.pool, !t.inline()
+		o.in, err = q.Alloc((r.maxSlots*t.slotBytes+7)/8 + 1)
+		if err == nil && !t.inline() {
+			o.buf, err = q.Alloc(t.fetchRoom())
 		}
-		if !t.inline() {
-			if o.buf, err = q.Alloc(t.fetchRoom()); err != nil {
-				return nil, errors.Join(err, q.Close())
-			}
+		if err != nil {
+			return nil, errors.Join(err, q.Close())
 		}
 	}
 	return s, nil
 }
-
-func appendBuf(q rma.Queue, to []rma.Buf, words int) ([]rma.Buf, error) {
-	b, err := q.Alloc(words)
-	return append(to, b), err
-}
-
-// wordsSpanned is how many words so many units may touch.
-func wordsSpanned(units, unitBytes int) int { return (units*unitBytes+7)/8 + 1 }
 
 // batch is the keys of one call: a core.Ops.
 type batch struct {
@@ -106,12 +78,11 @@ func (b *batch) len() int { return len(b.keys) / b.size }
 
 func (b *batch) key(i int) []byte { return b.keys[i*b.size : (i+1)*b.size] }
 
-// run looks up a batch. A reader by another policy than Best is for counting what that policy
-// reads, so its lookups are neither shipped nor direct, unless all memory is.
+// run looks up a batch.
 func (b *batch) run() error {
 	r := b.r
 	var err error
-	if r.best || r.direct {
+	if !r.cfg.OneSided {
 		var requests rma.Stats
 		requests, err = r.t.batches.Run(context.Background(), b.len(), b)
 		b.counts.ShippedRequests = requests.Ships
@@ -144,7 +115,7 @@ func (b *batch) Queued(at []int) error {
 // run looks keys up. failed is the first error of a lookup.
 func (s *session) run(b *batch, at []int) (failed, err error) {
 	s.batch, s.failed = b, nil
-	err = s.slots.Drive(context.Background(), &s.clusterQueue, b.len(), at, len(s.ops), s)
+	err = s.slots.Drive(context.Background(), s.Queue, b.len(), at, len(s.ops), s)
 	failed = s.failed
 	s.batch, s.failed = nil, nil
 	return failed, err

@@ -23,7 +23,7 @@ const manyValues = 1<<64 - 1
 
 // near is the memory of a rank where that is addressable, for lookups that need not count requests.
 func (r *Reader) near(rank int) []uint64 {
-	if !r.best {
+	if r.cfg.OneSided {
 		return nil
 	}
 	return r.t.words(rank)

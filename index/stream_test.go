@@ -10,7 +10,7 @@ import (
 )
 
 // TestMultisets builds tables of random multisets, of every shape, on every engine, and
-// looks up by every policy what is there and what is not. A plain map has the answers.
+// looks up in every way what is there and what is not. A plain map has the answers.
 func TestMultisets(t *testing.T) {
 	for i, e := range engines {
 		for j, s := range shapes {
@@ -27,7 +27,7 @@ func TestMultisets(t *testing.T) {
 
 func multiset(t *testing.T, e engine, cfg Config, ranks, n int) {
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(ranks)))
-	all := records(rng, cfg, n, copiesOf(cfg))
+	all := records(rng, cfg, n, 4)
 	m := modelOf(all)
 	if n == 0 {
 		m = model{string(make([]byte, cfg.KeySize)): nil}
@@ -44,7 +44,7 @@ func multiset(t *testing.T, e engine, cfg Config, ranks, n int) {
 		if err := m.verify(x.Reader, keys, cfg.KeySize); err != nil {
 			return fmt.Errorf("as default: %w", err)
 		}
-		for _, l := range policies(cfg.Layout) {
+		for _, l := range ways {
 			r, err := x.NewReader(l)
 			if err != nil {
 				return err
@@ -68,7 +68,7 @@ func TestManyCopies(t *testing.T) {
 			if slow && (i+j)%3 > 0 {
 				continue
 			}
-			if s.cfg.Layout == Cuckoo || s.cfg.ValueSize > 1000 {
+			if s.cfg.ValueSize > 1000 {
 				continue
 			}
 			t.Run(e.Name+"/"+s.name, func(t *testing.T) { manyCopies(t, e, s.cfg) })
@@ -91,15 +91,13 @@ func manyCopies(t *testing.T, e engine, cfg Config) {
 		if err := x.CheckAll(context.Background()); err != nil {
 			return err
 		}
-		for _, l := range append(policies(cfg.Layout), Lookups{}) {
+		for _, l := range append(ways, Lookups{}) {
 			r, err := x.NewReader(l)
 			if err != nil {
 				return err
 			}
-			for range 2 { // the second time clusters are known
-				if err := m.verify(r, keys, cfg.KeySize); err != nil {
-					return fmt.Errorf("%+v: %w", l, err)
-				}
+			if err := m.verify(r, keys, cfg.KeySize); err != nil {
+				return fmt.Errorf("%+v: %w", l, err)
 			}
 		}
 		return nil

@@ -28,48 +28,23 @@ type engine = lab.Engine
 
 var engines = lab.Engines()
 
-// shapes are configurations of every layout and storage.
+// shapes are configurations of every storage.
 var shapes = []struct {
 	name string
 	cfg  Config
 }{
-	{"ordered/words", Config{KeySize: 4, ValueSize: 4, Load: 0.95}},
-	{"ordered/sparse", Config{KeySize: 4, ValueSize: 4, Load: 0.1}},
-	{"ordered/inline", Config{KeySize: 8, ValueSize: 5, Load: 0.9}},
-	{"ordered/novalue", Config{KeySize: 6, Load: 0.5}},
-	{"ordered/heap", Config{KeySize: 10, ValueSize: 30, Load: 0.95}},
-	{"ordered/heap8", Config{KeySize: 4, ValueSize: 40, OffsetBytes: 8}},
-	{"ordered/variable", Config{KeySize: 16, ValueSize: 700, Variable: true, Load: 0.9}},
-	{"linear/words", Config{KeySize: 4, ValueSize: 4, Layout: Linear, Load: 0.9}},
-	{"linear/inline", Config{KeySize: 24, ValueSize: 8, Layout: Linear}},
-	{"linear/heap", Config{KeySize: 4, ValueSize: 4, Storage: Heap, Layout: Linear}},
-	{"linear/variable", Config{KeySize: 64, ValueSize: 4096, Variable: true, Layout: Linear}},
-	{"cuckoo/2x1", Config{KeySize: 4, ValueSize: 4, Layout: Cuckoo, Choices: 2, BucketSlots: 1}},
-	{"cuckoo/3x4", Config{KeySize: 4, ValueSize: 4, Layout: Cuckoo, Load: 0.95}},
-	{"cuckoo/4x1", Config{KeySize: 7, ValueSize: 3, Layout: Cuckoo, Choices: 4, BucketSlots: 1,
-		Load: 0.9}},
-	{"cuckoo/heap", Config{KeySize: 9, ValueSize: 60, Layout: Cuckoo, Load: 0.9}},
-	{"cuckoo/heap1", Config{KeySize: 5, ValueSize: 1, Layout: Cuckoo, Storage: Heap,
-		BucketSlots: 1}},
-	{"cuckoo/variable", Config{KeySize: 12, ValueSize: 300, Variable: true, Layout: Cuckoo,
-		OffsetBytes: 8}},
+	{"words", Config{KeySize: 4, ValueSize: 4, Load: 0.95}},
+	{"sparse", Config{KeySize: 4, ValueSize: 4, Load: 0.1}},
+	{"inline", Config{KeySize: 8, ValueSize: 5, Load: 0.9}},
+	{"novalue", Config{KeySize: 6, Load: 0.5}},
+	{"heap", Config{KeySize: 10, ValueSize: 30, Load: 0.95}},
+	{"heap8", Config{KeySize: 4, ValueSize: 40, OffsetBytes: 8}},
+	{"variable", Config{KeySize: 16, ValueSize: 700, Variable: true, Load: 0.9}},
 }
 
-// policies are those for a layout.
-func policies(l Layout) []Lookups {
-	switch l {
-	case Cuckoo:
-		return []Lookups{{Policy: Parallel, OneSided: true}, {Policy: Sequential, OneSided: true}}
-	case Linear:
-		return []Lookups{{Policy: Adaptive, OneSided: true, Clusters: 5},
-			{Policy: Model, OneSided: true}, {Policy: Model, OneSided: true, Clusters: 7},
-			{Policy: Uncapped, OneSided: true}, {Policy: Fixed, OneSided: true, FixedBytes: 1}}
-	}
-	return []Lookups{{Policy: Adaptive, OneSided: true}, {Policy: Guided, OneSided: true},
-		{Policy: Adaptive, OneSided: true, Clusters: -1}, {Policy: Model, OneSided: true},
-		{Policy: Adaptive, OneSided: true, Clusters: 3, Depth: 3},
-		{Policy: Fixed, OneSided: true}}
-}
+// ways are those to look up through queues.
+var ways = []Lookups{{OneSided: true}, {OneSided: true, GuideBytes: -1},
+	{OneSided: true, GuideBytes: -1, Depth: 3, AbsentShare: 0.5}}
 
 // records are a random multiset: some keys are zero or all ones, some stand there several
 // times, with equal and with different values.
@@ -108,17 +83,6 @@ func records(rng *rand.Rand, cfg Config, n, copies int) []Record {
 		}
 	}
 	return all
-}
-
-// copiesOf is how many records of a key a configuration has surely room for.
-func copiesOf(cfg Config) int {
-	switch {
-	case cfg.Layout != Cuckoo:
-		return 4
-	case cfg.BucketSlots == 1:
-		return 1
-	}
-	return 3
 }
 
 // each gives the records of a rank: number rank, rank+ranks, ...

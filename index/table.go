@@ -13,15 +13,10 @@ import (
 // table is where the records of all ranks lie, and what every rank knows of it.
 //
 //	rank r      | slots | heap | borders |        each begins with a whole word
-//	slots       | unit 0 | unit 1 | ...           a unit is a slot, or a bucket of Cuckoo
 //	heap        | record | record | ...           whole words
-//	borders     | displacement | ...              bytes; Ordered alone has them
-//
-//	unit, Inline               | key value | for each of its slots
-//	unit, Heap                 | signature | offset |
-//	      Ordered              | signature | displacement | offset |
-//	      Cuckoo, fixed        | signature for each slot | offset of its records |
-//	      Cuckoo, variable     | signature | offset | for each slot
+//	borders     | displacement | ...              bytes
+//	slot        | key value |                     Inline
+//	            | signature | displacement | offset |   Heap
 type table struct {
 	job     rma.Job
 	window  rma.Window
@@ -33,9 +28,9 @@ type table struct {
 	form       form
 	ranks      int
 	records    uint64 // of all ranks
-	homes      uint64 // of each rank; Cuckoo: buckets of each choice
-	units      int    // of each rank
-	unitBytes  int
+	homes      uint64 // of each rank
+	slots      int    // of each rank
+	slotBytes  int
 	heapAt     int // word of a segment
 	heapWords  int // the most of a rank
 	heapFirst  int // words of the first get of a record
@@ -46,7 +41,6 @@ type table struct {
 	marks      []int // how many a rank has
 	marked     rma.Window
 	guides     []guide  // by rank; none where the memory is not addressable
-	seeds      []uint64 // of Cuckoo, by rank
 	unique     bool     // it is known that no key stands twice
 	owned      []uint64 // records by rank
 	mine       uint64   // records of this rank
@@ -71,33 +65,17 @@ const (
 // inline reports whether records lie in the slots.
 func (t *table) inline() bool { return t.cfg.Storage == Inline }
 
-// slotsPerUnit is 1 but for buckets.
-func (t *table) slotsPerUnit() int { return max(t.cfg.BucketSlots, 1) }
-
-// grouped reports whether the records of a unit lie in the heap one behind the other.
-func (t *table) grouped() bool { return t.cfg.Layout == Cuckoo && !t.cfg.Variable }
-
-// shape computes the layout of a segment from the number of its units and the words of
-// its heap.
-func (t *table) shape(units, heapWords int) {
+// shape computes where everything is in a segment, from the number of its slots and the words
+// of its heap.
+func (t *table) shape(slots, heapWords int) {
 	c := &t.cfg
-	slots := t.slotsPerUnit()
-	switch {
-	case t.inline():
-		t.unitBytes = slots * (c.KeySize + c.ValueSize)
-	case t.grouped():
-		t.unitBytes = slots*signatureBytes + c.OffsetBytes
-	case c.Layout == Ordered:
-		t.unitBytes = signatureBytes + displacementBytes + c.OffsetBytes
-	default:
-		t.unitBytes = slots * (signatureBytes + c.OffsetBytes)
+	if t.slotBytes = signatureBytes + displacementBytes + c.OffsetBytes; t.inline() {
+		t.slotBytes = c.KeySize + c.ValueSize
 	}
-	t.units, t.heapWords = units, heapWords
-	t.heapAt = (units*t.unitBytes + 7) / 8
+	t.slots, t.heapWords = slots, heapWords
+	t.heapAt = (slots*t.slotBytes + 7) / 8
 	t.bordersAt = t.heapAt + heapWords
-	if c.Layout == Ordered {
-		t.borders = int(t.homes/borderHomes) + 2
-	}
+	t.borders = int(t.homes/borderHomes) + 2
 	// Segments are whole lines, so that those of all ranks begin at one.
 	t.segment = max(8, (t.bordersAt+(t.borders+7)/8+7)/8*8)
 }

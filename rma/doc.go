@@ -21,8 +21,7 @@
 //
 // Tables:
 //
-//   - bucket: the unit that a search examines: a word in a set, a key with its value in a cache, up
-//     to four records in a cuckoo index.
+//   - bucket: the unit that a search examines: a word in a set, a key with its value in a cache.
 //   - slot: the place of one record in an index, of one key in a map, or of one element.
 //   - home: the bucket or slot at which the search for a key begins, often the first of a line.
 //   - probe: to examine buckets or slots from the home on, in the order that the table defines.

@@ -84,7 +84,7 @@ module farhash
     integer(c_int64_t) :: key_size = 0, value_size = 0
     real(c_double) :: load = 0
     integer(c_int64_t) :: max_memory_bytes = 0, max_copies = 0
-    integer(c_int32_t) :: variable = 0, layout = 0, depth = 0
+    integer(c_int32_t) :: variable = 0, depth = 0
     integer(c_int32_t) :: access = 0
     type(c_ptr) :: note = c_null_ptr
     integer(c_int32_t) :: reserved(4) = 0

@@ -300,7 +300,7 @@ contains
     call is(1, farhash_index_get(other, c_loc(key), c_loc(square), size), 'get of arrays')
     call claim(square == 25, 'square of arrays')
     call is(farhash_ok, farhash_index_close(other), 'close of an index of arrays')
-    call is(farhash_ok, farhash_index_load(job, path, farhash_index_config(layout=1), other), &
+    call is(farhash_ok, farhash_index_load(job, path, farhash_index_config(load=0.5d0), other), &
       'load with a configuration')
     call is(farhash_error_argument, farhash_index_load(job, 'a' // c_null_char // 'b', &
       index=other), 'NUL for an index')

@@ -45,7 +45,7 @@ static void make(farhash_job *job, int wrong) {
 	WRONG(farhash_index_build(job, &records, wrong ? NULL : next, NULL, &index));
 	WRONG(farhash_index_build_batch(job, &records, wrong ? NULL : &word, NULL, NULL, 1, &index));
 	WRONG(farhash_index_load(job, wrong ? NULL : "/nowhere", NULL, &index));
-	records.layout = wrong ? 7 : 0;
+	records.load = wrong ? 7 : 0;
 	WRONG(farhash_index_load(job, "/nowhere", &records, &index));
 }
 

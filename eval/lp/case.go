@@ -7,6 +7,7 @@ import (
 	"github.com/farhash/farhash/readsize"
 
 	"github.com/farhash/farhash/eval/internal/record"
+	"github.com/farhash/farhash/eval/lp/baseline"
 )
 
 // lookupCase is a kind of lookups in a kind of table: a case of an experiment.
@@ -72,10 +73,9 @@ func (c lookupCase) sameTable(other lookupCase) bool {
 	return c == other
 }
 
-// config is that of the table.
-func (c *lookupCase) config() index.Config {
-	return index.Config{KeySize: keyBytes, ValueSize: c.bytes - keyBytes,
-		Layout: c.impl.kind().layout, Load: c.load, Storage: c.storage, BucketSlots: c.bucket}
+// shape is that of the table.
+func (c *lookupCase) shape() shape {
+	return shape{layout: c.impl.kind().layout, load: c.load, storage: c.storage, bucket: c.bucket}
 }
 
 // newKeys has the records of a table of so many.
@@ -90,17 +90,8 @@ func (c *lookupCase) newKeys(seed uint64, records int) keys {
 	return k
 }
 
-// lookups know no clusters unless the case says so: the laws know none either.
-func (c *lookupCase) lookups() index.Lookups {
-	clusters := c.clusters
-	if clusters == 0 {
-		clusters = -1
-	}
-	l := c.impl.lookups(clusters)
-	if c.slots > 0 {
-		l.Policy, l.FixedBytes = index.Fixed, c.slots*c.bytes
-	}
-	return l
+func (c *lookupCase) lookups() lookups {
+	return lookups{impl: c.impl, slots: c.slots, clusters: c.clusters}
 }
 
 // lpConfig is a table of LP with slots of so many bytes on its machine.
@@ -182,7 +173,7 @@ func assumedCases() (all []lookupCase) {
 func cuckooCases() (all []lookupCase) {
 	for _, load := range loads() {
 		for _, bucket := range []int{4, 1} {
-			if load > index.CuckooMaxLoad(3, bucket) {
+			if load > baseline.MaxLoad(bucket) {
 				continue // LP has none either
 			}
 			of := newCase(cuckooParallel, load)
@@ -212,7 +203,7 @@ func latencyCases() (all []lookupCase) {
 // latencyCase reads all places of cuckoo.
 func latencyCase(impl impl, load float64) lookupCase {
 	of := newCase(impl, load)
-	of.repeated = impl.kind().layout == index.Cuckoo
+	of.repeated = impl.kind().layout == cuckoo
 	return of
 }
 
@@ -253,6 +244,9 @@ func storageCases() (all []lookupCase) {
 	return all
 }
 
+// defaultClusters is how many clusters a worker knows in LP 5.8.
+const defaultClusters = 1000
+
 // skewCases are those of LP 5.8 (Fig. 12), with what is better.
 func skewCases() (all []lookupCase) {
 	for _, skew := range []float64{0, 0.25, 0.5, 0.75} {
@@ -260,8 +254,8 @@ func skewCases() (all []lookupCase) {
 			of := newCase(impl, storageLoad)
 			of.skew = skew
 			all = append(all, of)
-			if impl != orderedGuided { // it knows all borders beforehand
-				of.clusters = index.DefaultClusters
+			if impl == linearModel {
+				of.clusters = defaultClusters
 				all = append(all, of)
 			}
 		}

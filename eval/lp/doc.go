@@ -1,5 +1,5 @@
 // Package lp has the experiments of Wang, Yang, Kimura, Swart, Blanas: Efficient Usage of
-// One-Sided RDMA for Linear Probing, ADMS 2020 ("LP"), on package index.
+// One-Sided RDMA for Linear Probing, ADMS 2020 ("LP"), on package index and on the tables of LP, package baseline.
 //
 //	table1    LP Table 1, Fig. 7, 8: requests, bytes, throughput, bandwidth by load and policy
 //	table2    LP Table 2: throughput with the read size for another load
@@ -69,7 +69,8 @@
 //
 // # Building and lookups
 //
-// In index each rank builds from its part of the records, which are made while the clock runs.
+// In "index" each rank builds from its part of the records, which are made while the clock runs; LP's
+// tables are built by ranks that each make all records.
 // Then each looks keys up, one at a time or in batches. A rate is that of all ranks by the time of
 // the slowest.
 package lp

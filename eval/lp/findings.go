@@ -199,7 +199,7 @@ func figure10Findings() (all []finding) {
 func figure12Findings() []finding {
 	clusters := pairs(skewCases(), func(c *lookupCase) bool {
 		return c.impl == linearModel && c.clusters == 0
-	}, func(c *lookupCase) { c.clusters = index.DefaultClusters })
+	}, func(c *lookupCase) { c.clusters = defaultClusters })
 	return []finding{{"with clusters by without, linear-model, most", 1.7, clusters, maxRatio},
 		{"with clusters by without, linear-model, least", 1, clusters, minRatio}}
 }

@@ -4,48 +4,51 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/farhash/farhash/index"
+	"github.com/farhash/farhash/eval/lp/baseline"
 )
 
-// impl names a layout of an index and how lookups read it.
+// impl names a table and how lookups read it.
 type impl string
 
 const (
 	orderedDirect    impl = "ordered-direct"
 	orderedGuided    impl = "ordered-guided"
 	orderedAdaptive  impl = "ordered-adaptive"
-	linearDirect     impl = "linear-direct"
-	linearAdaptive   impl = "linear-adaptive"
 	linearModel      impl = "linear-model"
 	linearUncapped   impl = "linear-uncapped"
 	linearFixed      impl = "linear-fixed"
-	cuckooDirect     impl = "cuckoo-direct"
 	cuckooParallel   impl = "cuckoo-parallel"
 	cuckooSequential impl = "cuckoo-sequential"
+)
+
+// layout says where the records of a table are.
+type layout string
+
+const (
+	ordered layout = "ordered" // package index
+	linear  layout = "linear"  // package baseline
+	cuckoo  layout = "cuckoo"  // package baseline
 )
 
 // kind is what a name stands for. Direct lookups have loops over memory where that is
 // directly addressable, the others have queues everywhere.
 type kind struct {
 	name   impl
-	layout index.Layout
-	policy index.Policy
+	layout layout
+	policy baseline.Policy
 	direct bool
 }
 
 // kinds are in the order of printing. Those of the same layout are neighbours.
 var kinds = []kind{
-	{orderedDirect, index.Ordered, index.Best, true},
-	{orderedGuided, index.Ordered, index.Guided, false},
-	{orderedAdaptive, index.Ordered, index.Adaptive, false},
-	{linearDirect, index.Linear, index.Best, true},
-	{linearAdaptive, index.Linear, index.Adaptive, false},
-	{linearModel, index.Linear, index.Model, false},
-	{linearUncapped, index.Linear, index.Uncapped, false},
-	{linearFixed, index.Linear, index.Fixed, false},
-	{cuckooDirect, index.Cuckoo, index.Best, true},
-	{cuckooParallel, index.Cuckoo, index.Parallel, false},
-	{cuckooSequential, index.Cuckoo, index.Sequential, false},
+	{orderedDirect, ordered, 0, true},
+	{orderedGuided, ordered, 0, false},
+	{orderedAdaptive, ordered, 0, false},
+	{linearModel, linear, baseline.Model, false},
+	{linearUncapped, linear, baseline.Uncapped, false},
+	{linearFixed, linear, baseline.Fixed, false},
+	{cuckooParallel, cuckoo, baseline.Parallel, false},
+	{cuckooSequential, cuckoo, baseline.Sequential, false},
 }
 
 func impls() (names []impl) {
@@ -61,12 +64,6 @@ func (i impl) kind() kind {
 		panic(fmt.Sprintf("lp: unchecked name %q", string(i)))
 	}
 	return kinds[at]
-}
-
-// lookups are those of an implementation, with so many clusters.
-func (i impl) lookups(clusters int) index.Lookups {
-	k := i.kind()
-	return index.Lookups{Policy: k.policy, Clusters: clusters, OneSided: !k.direct}
 }
 
 // byTable divides cases into those that have the same table, which are neighbours.

@@ -121,17 +121,14 @@ func (t *throughput) Check() error {
 	}
 	for _, load := range t.loads {
 		for _, impl := range t.tables() {
-			maxLoad := index.MaxLoad
-			if impl.kind().layout == index.Cuckoo {
-				maxLoad = index.CuckooMaxLoad(3, 4) // what an index has by default
-			}
-			err = errors.Join(err, experiment.InRange("load", load, minLoad, maxLoad))
+			of := shape{layout: impl.kind().layout}
+			err = errors.Join(err, experiment.InRange("load", load, minLoad, of.maxLoad()))
 		}
 	}
 	return err
 }
 
-// tables are the implementations that are an index.
+// tables are the implementations that are no peers.
 func (t *throughput) tables() []impl {
 	return slices.DeleteFunc(slices.Clone(t.impls), impl.peer)
 }
@@ -169,22 +166,21 @@ func (t *throughput) table(ctx context.Context, job rma.Job, load float64, impls
 		return err
 	}
 	start := time.Now()
-	x, err := index.Build(ctx, job, index.Config{KeySize: t.keyBytes, ValueSize: t.valueBytes,
-		Layout: layout, Load: load}, keys.stream(job.Rank(), job.Size()))
+	x, err := shape{layout: layout, load: load}.build(ctx, job, &keys)
 	if err != nil {
 		return err
 	}
 	elapsed := time.Since(start)
 	err = t.keep(ctx, job, emit, "LPBuild", int(t.records), elapsed, []record.Key{
-		record.K("layout", layout), record.K("load", load)}, record.Value{Unit: "table-B",
-		Value: float64(x.Info().SegmentBytes) * float64(job.Size())})
+		record.K("layout", string(layout)), record.K("load", load)}, record.Value{Unit: "table-B",
+		Value: float64(x.bytes()) * float64(job.Size())})
 	for _, impl := range impls {
 		for _, batch := range t.batches {
 			if err != nil {
 				break
 			}
-			l := lookupRun{ctx: ctx, index: x, keys: &keys, batch: batch}
-			if elapsed, err = l.timed(job, impl.lookups(0), int(t.lookups)); err == nil {
+			l := lookupRun{ctx: ctx, table: x, keys: &keys, batch: batch}
+			if elapsed, err = l.timed(job, lookups{impl: impl}, int(t.lookups)); err == nil {
 				err = t.keep(ctx, job, emit, "LPLookup", int(t.lookups)*job.Size(), elapsed,
 					[]record.Key{record.K("impl", string(impl)), record.K("load", load),
 						record.K("batch", batch), record.K("lookups", t.lookups.String())})

@@ -19,12 +19,12 @@ const batchKeys = 1024
 // there.
 type lookupRun struct {
 	ctx   context.Context
-	index *index.Index
+	table table
 	keys  *keys
 	batch int          // 1: one at a time
 	clock func() int64 // not nil: times from one value to the next are kept
 
-	reader *index.Reader
+	reader reader
 	sample []byte
 	want   [2]uint64 // values, and the sum of their stamps
 	stats  index.Counts
@@ -32,9 +32,9 @@ type lookupRun struct {
 }
 
 // timed looks up n keys on each rank, which begin together. Collective.
-func (l *lookupRun) timed(job rma.Job, lookups index.Lookups, n int) (elapsed time.Duration,
+func (l *lookupRun) timed(job rma.Job, how lookups, n int) (elapsed time.Duration,
 	err error) {
-	if l.reader, err = l.index.NewReader(lookups); err != nil {
+	if l.reader, err = l.table.reader(how); err != nil {
 		return 0, err
 	}
 	l.draw(job.Rank(), n)
@@ -54,7 +54,6 @@ func (l *lookupRun) draw(rank, n int) {
 
 // run looks the keys up.
 func (l *lookupRun) run() error {
-	l.reader.ResetStats()
 	var got [2]uint64
 	var lastNs int64
 	found := func(_ int, v index.Value) {
@@ -78,7 +77,7 @@ func (l *lookupRun) run() error {
 			return err
 		}
 	}
-	l.stats = l.reader.Stats().Counts
+	l.stats = l.reader.Counts()
 	if got != l.want {
 		return fmt.Errorf("lookups of %d keys found %d values with sum %d, and should find %d "+
 			"with sum %d: the index is wrong", len(l.sample)/l.keys.keyBytes, got[0], got[1],
@@ -98,11 +97,8 @@ func (l *lookupRun) piece(keys []byte, found func(int, index.Value)) error {
 		return nil
 	}
 	for ; len(keys) > 0; keys = keys[size:] {
-		for v, err := range l.reader.Lookup(keys[:size]) {
-			if err != nil {
-				return err
-			}
-			found(0, v)
+		if err := l.reader.one(keys[:size], found); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -90,7 +90,7 @@ func TestTable1(t *testing.T) {
 			near(is.of("B/op"), law.Bytes, slack*law.Bytes) && near(ns, law.Ns, slack*law.Ns)) {
 			t.Errorf("%s, load %v: %v, want %+v", c.impl, c.load, is.Case, law)
 		}
-		if c.impl.kind().layout == index.Ordered {
+		if c.impl.kind().layout == ordered {
 			if !(requests <= 1.01 && is.of("B/op") <= 460) {
 				t.Errorf("%s, load %v: %v requests", c.impl, c.load, requests)
 			}
@@ -129,7 +129,7 @@ func TestTable3(t *testing.T) {
 			t.Errorf("%+v: both rounds had the same keys", c)
 		}
 		paper := values{record.NewTable("", []record.Record{{Values: paperTable3(&c)}}).Cases[0]}
-		ordered := c.impl.kind().layout == index.Ordered
+		ordered := c.impl.kind().layout == ordered
 		if p := paper.of("lp-slots/read"); !ordered && !near(is.of("slots/read"), p, 0.01*p) {
 			t.Errorf("%+v: %.3f slots, LP has %v", c, is.of("slots/read"), p)
 		}
@@ -254,7 +254,7 @@ func TestIndex(t *testing.T) {
 	for _, c := range []struct {
 		args  []string
 		impls int
-	}{{nil, 11}, {[]string{"--direct=false"}, 8}} {
+	}{{nil, 8}, {[]string{"--direct=false"}, 7}} {
 		r := newRunner(t, indexExperiment(), append(c.args, small...)...)
 		all := emitted(t, r, 2, 0)
 		if want := 2 * (3 + 2*c.impls); len(all) != want { // loads, layouts, batches
@@ -268,7 +268,7 @@ func TestIndex(t *testing.T) {
 		}
 	}
 	for _, flags := range []string{"--load=0", "--load=1", "--load=0.995 --impl=cuckoo-parallel",
-		"--impl=cuckoo-direct --direct=false", "--batch=0", "--batch=1048577", "--records=63",
+		"--impl=ordered-direct --direct=false", "--batch=0", "--batch=1048577", "--records=63",
 		"--records=2Gi", "--lookups=2Gi", "--key-bytes=3", "--key-bytes=65", "--value-bytes=3",
 		"--value-bytes=4097"} {
 		if newRunner(t, indexExperiment(), strings.Fields(flags)...).Check() == nil {

@@ -117,7 +117,7 @@ func paperTable3(c *lookupCase) []record.Value {
 func paperFigure9(c *lookupCase) []record.Value {
 	var median, p90 float64
 	switch {
-	case c.impl.kind().layout == index.Linear && c.load <= 0.8:
+	case c.impl.kind().layout == linear && c.load <= 0.8:
 		median = 2900
 	case c.impl == cuckooParallel && c.load <= 0.65:
 		median = 4700

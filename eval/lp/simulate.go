@@ -75,22 +75,22 @@ func (q *serverQueue) Get(dst rma.Buf, w rma.Window, _, off int) rma.Handle {
 // simulatedTable is an index on a server that does nothing, as in LP 5.1.
 type simulatedTable struct {
 	server *server
-	index  *index.Index
+	table  table
 	keys   keys
 }
 
 // newSimulatedTable builds a table, which takes no virtual time.
-func newSimulatedTable(ctx context.Context, cfg index.Config, keys keys) (*simulatedTable,
+func newSimulatedTable(ctx context.Context, of shape, keys keys) (*simulatedTable,
 	error) {
 	t := &simulatedTable{server: &server{Job: local.Single()}, keys: keys}
 	var err error
-	if t.index, err = index.Build(ctx, t.server, cfg, keys.stream(0, 1)); err != nil {
+	if t.table, err = of.build(ctx, t.server, &t.keys); err != nil {
 		return nil, errors.Join(err, t.server.Close())
 	}
 	return t, nil
 }
 
-func (t *simulatedTable) close() error { return errors.Join(t.index.Close(), t.server.Close()) }
+func (t *simulatedTable) close() error { return errors.Join(t.table.Close(), t.server.Close()) }
 
 // simulation is lookups of a table by the workers of a client, which share a card. One of
 // them runs at a time.
@@ -98,7 +98,7 @@ type simulation struct {
 	*simulatedTable
 	ctx     context.Context
 	workers int
-	lookups index.Lookups
+	lookups lookups
 	each    int // lookups of a worker
 	batch   int // 1: one at a time
 
@@ -108,10 +108,10 @@ type simulation struct {
 }
 
 // simulate has each worker look up so many keys.
-func (t *simulatedTable) simulate(ctx context.Context, lookups index.Lookups, workers, each,
+func (t *simulatedTable) simulate(ctx context.Context, how lookups, workers, each,
 	batch int) (*simulation, error) {
-	lookups.OneSided, lookups.Depth = true, min(simulatedDepth, batch)
-	s := &simulation{simulatedTable: t, ctx: ctx, workers: workers, lookups: lookups, each: each,
+	how.depth = min(simulatedDepth, batch)
+	s := &simulation{simulatedTable: t, ctx: ctx, workers: workers, lookups: how, each: each,
 		batch: batch}
 	_, err := sim.Run(sim.Options{Ranks: workers + 1, RanksPerHost: workers,
 		Seed: 1 + t.keys.seed, Cost: simulatedCost(), View: sim.ViewOwn, MaxTimeNs: sim.MaxNs,
@@ -155,12 +155,12 @@ type worker struct {
 
 func (w *worker) work() (err error) {
 	s := w.s
-	l := lookupRun{ctx: s.ctx, index: s.index, keys: &s.keys, batch: s.batch}
+	l := lookupRun{ctx: s.ctx, table: s.table, keys: &s.keys, batch: s.batch}
 	if s.batch == 1 {
 		l.clock = w.job.NowNs
 	}
 	s.server.worker = w
-	if l.reader, err = s.index.NewReader(s.lookups); err != nil {
+	if l.reader, err = s.table.reader(s.lookups); err != nil {
 		return err
 	}
 	l.draw(w.job.Rank(), s.each)

@@ -47,7 +47,7 @@ func TestSimulated(t *testing.T) {
 // simulateCase does a case in a small table.
 func simulateCase(t *testing.T, of lookupCase, records, workers, each, batch int) *simulation {
 	t.Helper()
-	table, err := newSimulatedTable(context.Background(), of.config(), of.newKeys(0, records))
+	table, err := newSimulatedTable(context.Background(), of.shape(), of.newKeys(0, records))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func simulateCase(t *testing.T, of lookupCase, records, workers, each, batch int
 func TestSimulatedReads(t *testing.T) {
 	of := newCase(linearModel, 0.5)
 	ctx := context.Background()
-	table, err := newSimulatedTable(ctx, of.config(), of.newKeys(0, 1000))
+	table, err := newSimulatedTable(ctx, of.shape(), of.newKeys(0, 1000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,8 +123,8 @@ func TestLooker(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := lookupRun{ctx: context.Background(), index: x, keys: &keys, batch: batch}
-		_, err = l.timed(job, index.Lookups{}, 5000)
+		l := lookupRun{ctx: context.Background(), table: indexTable{x}, keys: &keys, batch: batch}
+		_, err = l.timed(job, lookups{impl: orderedDirect}, 5000)
 		return err
 	}
 	for name, copies := range map[string]func(i int, r index.Record) int{

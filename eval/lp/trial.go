@@ -136,7 +136,7 @@ func (r *trialRunner) simulate(ctx context.Context, cases []lookupCase, ranks in
 	emit experiment.Emit) (err error) {
 	of := &cases[0]
 	records := int(of.load * simulatedBytes / float64(of.bytes))
-	t, err := newSimulatedTable(ctx, of.config(), of.newKeys(0, min(records, int(r.records))))
+	t, err := newSimulatedTable(ctx, of.shape(), of.newKeys(0, min(records, int(r.records))))
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (r *trialRunner) measure(ctx context.Context, job rma.Job, seed uint64, cas
 	emit experiment.Emit) error {
 	of := &cases[0]
 	keys := of.newKeys(seed, int(r.records))
-	x, err := index.Build(ctx, job, of.config(), keys.stream(job.Rank(), job.Size()))
+	x, err := of.shape().build(ctx, job, &keys)
 	if err != nil {
 		return err
 	}
@@ -188,9 +188,9 @@ func (r *trialRunner) measure(ctx context.Context, job rma.Job, seed uint64, cas
 // lookUp does one case. Ranks begin together; a rate is that of all by the time of the
 // slowest, latencies are those of rank 0.
 func (r *trialRunner) lookUp(ctx context.Context, job rma.Job, c *lookupCase,
-	x *index.Index, keys *keys, emit experiment.Emit) error {
+	x table, keys *keys, emit experiment.Emit) error {
 	n, batch := r.share(int(r.lookups))
-	l := lookupRun{ctx: ctx, index: x, keys: keys, batch: batch}
+	l := lookupRun{ctx: ctx, table: x, keys: keys, batch: batch}
 	if begin := time.Now(); r.single {
 		l.ns = make([]float64, 0, 2*n)
 		l.clock = func() int64 { return int64(time.Since(begin)) }

@@ -31,7 +31,7 @@ from .caches import Cache, Mode, Stored
 from .errors import (ArgumentError, ClosedError, FarhashError, FileError, ForkedError,
                      FormatError, FullError, InternalError, LibraryError, OutOfMemoryError,
                      RankError, TimedOutError, UnsupportedError)
-from .indexes import Index, Layout
+from .indexes import Index
 from .job import Job, run
 from .maps import Map
 from .memoized import CacheInfo
@@ -43,7 +43,7 @@ from .version import __version__
 __all__ = [
     "Access", "Answer", "ArgumentError", "Cache", "CacheInfo", "CacheStats", "ClosedError",
     "Elements", "FarhashError", "FileError", "ForkedError", "FormatError", "FullError", "Index",
-    "InternalError", "Job", "Layout", "LibraryError", "Map", "MapStats", "Mode",
+    "InternalError", "Job", "LibraryError", "Map", "MapStats", "Mode",
     "OutOfMemoryError", "RankError", "Set", "SetStats", "Shipping", "Stored",
     "TimedOutError", "UnsupportedError", "__version__", "round_significant", "run",
 ]

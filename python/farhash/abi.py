@@ -111,8 +111,7 @@ class RawMapStats(Structure):
 class IndexConfig(Structure):
     _fields_ = [("key_size", c_uint64), ("value_size", c_uint64), ("load", c_double),
                 ("max_memory_bytes", c_uint64), ("max_copies", c_uint64), ("variable", c_int32),
-                ("layout", c_int32), ("depth", c_uint32), ("access", c_int32),
-                ("note", c_char_p), ("reserved", c_uint32 * 4)]
+                ("depth", c_uint32), ("access", c_int32), ("note", c_char_p), ("reserved", c_uint32 * 4)]
 
 
 MAX_NOTE = 65536

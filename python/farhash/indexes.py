@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import ctypes
-import enum
 import os
 from typing import Any, NamedTuple, Sequence
 
@@ -19,14 +18,6 @@ from .table import PIECE, Access, Table, encoded, of_path, pieces
 
 
 _NOTE = "numpy "  # how the note begins, in a file, of an index that this package has built
-
-
-class Layout(enum.IntEnum):
-    """How records lie in memory. ORDERED suits all but special cases."""
-
-    ORDERED = 0
-    LINEAR = 1
-    CUCKOO = 2
 
 
 class _Records(NamedTuple):
@@ -62,8 +53,8 @@ class Index(Table):
     _kind = "index"
 
     def __init__(self, job: Job, key: Any, value: Any, keys: Any, values: Any, *,
-                 variable: bool = False, layout: Layout = Layout.ORDERED, load: float = 0,
-                 max_copies: int = 0, max_memory_bytes: int = 0, depth: int = 0,
+                 variable: bool = False, load: float = 0, max_copies: int = 0,
+                 max_memory_bytes: int = 0, depth: int = 0,
                  access: Access = Access.AUTO) -> None:
         records: list[_Records] = []
 
@@ -73,7 +64,7 @@ class Index(Table):
                 key_size=self._keys.size, value_size=self._values.size, load=load,
                 max_memory_bytes=whole("max_memory_bytes", max_memory_bytes, 63),
                 max_copies=whole("max_copies", max_copies), variable=self._variable,
-                layout=Layout(layout), depth=whole("depth", depth, 31), access=Access(access),
+                depth=whole("depth", depth, 31), access=Access(access),
                 note=self._note())
             records.append(self._records(keys, values))
             return config

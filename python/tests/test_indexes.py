@@ -8,7 +8,6 @@ import unittest.mock
 import numpy as np
 
 import farhash
-from farhash import Layout
 from test_sets import OneRank
 
 
@@ -16,21 +15,20 @@ class Indexes(OneRank):
     def test_arrays(self):
         random = np.random.default_rng(21)
         keys, values = random.permutation(3000)[:2000], random.random((2000, 3))
-        for layout in Layout:
-            index = farhash.Index(self.job, "i8", ("f8", 3), keys, values, layout=layout)
-            self.assertEqual(len(index), 2000)
-            found, counts = index.get_batch(np.arange(3000))
-            self.assertEqual(counts.tolist(), np.isin(np.arange(3000), keys).tolist())
-            self.assertTrue((found[keys] == values).all())
-            room = np.zeros((2, 3))
-            self.assertIs(index.get_batch(keys[:2], room)[0], room)
-            self.assertTrue((room == values[:2]).all())
-            self.assertTrue((index.get(keys[7]) == values[7]).all())
-            self.assertIn(keys[7], index)
-            self.assertIsNone(index.get(-1))
-            self.assertEqual(index.get(-1, "none"), "none")
-            self.assertEqual(index.get_batch([])[1].tolist(), [])
-            index.check()
+        index = farhash.Index(self.job, "i8", ("f8", 3), keys, values)
+        self.assertEqual(len(index), 2000)
+        found, counts = index.get_batch(np.arange(3000))
+        self.assertEqual(counts.tolist(), np.isin(np.arange(3000), keys).tolist())
+        self.assertTrue((found[keys] == values).all())
+        room = np.zeros((2, 3))
+        self.assertIs(index.get_batch(keys[:2], room)[0], room)
+        self.assertTrue((room == values[:2]).all())
+        self.assertTrue((index.get(keys[7]) == values[7]).all())
+        self.assertIn(keys[7], index)
+        self.assertIsNone(index.get(-1))
+        self.assertEqual(index.get(-1, "none"), "none")
+        self.assertEqual(index.get_batch([])[1].tolist(), [])
+        index.check()
 
     def test_bytes(self):
         index = farhash.Index(self.job, 4, 2, b"key0key1", b"abcd")
