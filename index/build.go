@@ -1,25 +1,19 @@
 package index
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
-
-// builder makes a table of the records of a store.
-type builder struct {
-	job     rma.Job
-	store   *store
-	t       *table
-	marks   []mark
-	repeats bool // a key has two records
-}
 
 // Build makes an index of the records of all ranks. Each gives those that it has, in any
 // order; a key may occur in several, with equal or different values, and all are kept. An
@@ -51,6 +45,15 @@ func Build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Recor
 		return nil, errors.Join(err, t.close())
 	}
 	return x, nil
+}
+
+// builder makes a table of the records of a store.
+type builder struct {
+	job     rma.Job
+	store   *store
+	t       *table
+	marks   []mark
+	repeats bool // a key has two records
 }
 
 func build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Record, error]) (
@@ -235,33 +238,6 @@ func (b *builder) checkMemory() error {
 	return nil
 }
 
-// write lays out this rank's segment.
-func (b *builder) write(ctx context.Context) error {
-	t := b.t
-	slots, err := newWriter(b.job, t.window, 0)
-	if err != nil {
-		return err
-	}
-	heap, err := newWriter(b.job, t.window, t.heapAt)
-	if err != nil {
-		return errors.Join(err, slots.l.close())
-	}
-	borders := b.lay(ctx, slots, heap)
-	if err = errors.Join(slots.close(ctx), heap.close(ctx)); err != nil {
-		return err
-	}
-	w, err := newWriter(b.job, t.window, t.bordersAt)
-	if err != nil {
-		return err
-	}
-	for len(borders) > 0 {
-		n := min(len(borders), writerWords)
-		copy(w.next(ctx, n), borders[:n])
-		borders = borders[n:]
-	}
-	return w.close(ctx)
-}
-
 // PeakBytes estimates the most bytes that building an index takes on a rank, for so many
 // records of all ranks whose values have valueBytes in the mean, where hashes spread them
 // evenly. A rank that owns a key with very many records takes more; MaxMemoryBytes then makes
@@ -307,3 +283,848 @@ func (c Config) PeakBytes(ranks int, records uint64, valueBytes float64) uint64 
 // tail is more slots beyond the homes than a rank ever needs: what spills over a border is
 // larger by each 1/(2(1-load)) with a probability e times less.
 func tail(load, records float64) float64 { return min(records, 20/(1-load)+20) }
+
+// write lays out this rank's segment.
+func (b *builder) write(ctx context.Context) error {
+	t := b.t
+	slots, err := newWriter(b.job, t.window, 0)
+	if err != nil {
+		return err
+	}
+	heap, err := newWriter(b.job, t.window, t.heapAt)
+	if err != nil {
+		return errors.Join(err, slots.l.close())
+	}
+	borders := b.lay(ctx, slots, heap)
+	if err = errors.Join(slots.close(ctx), heap.close(ctx)); err != nil {
+		return err
+	}
+	w, err := newWriter(b.job, t.window, t.bordersAt)
+	if err != nil {
+		return err
+	}
+	for len(borders) > 0 {
+		n := min(len(borders), writerWords)
+		copy(w.next(ctx, n), borders[:n])
+		borders = borders[n:]
+	}
+	return w.close(ctx)
+}
+
+// slotsNeeded is how many slots the records of a rank take, at least as many as there are
+// homes: the largest number of a home and of records from there on. It examines only
+// parts near the end, where that may be more than the homes.
+func (b *builder) slotsNeeded() uint64 {
+	need, after := b.t.homes, uint64(0)
+	s := b.sorter()
+	for i := partitions - 1; i >= 0; i-- {
+		p := &b.store.parts[i]
+		_, high := s.bounds(i)
+		if p.records == 0 || high+after+uint64(p.records) <= need {
+			after += uint64(p.records)
+			continue
+		}
+		s.count(p, i)
+		for h := len(s.counts) - 1; h >= 0; h-- {
+			if n := uint64(s.counts[h]); n > 0 {
+				after += n
+				need = max(need, s.low+uint64(h)+after)
+			}
+		}
+	}
+	return need
+}
+
+// sortBytes is what sorting takes: 12 bytes for a record of the largest part, 8 for each
+// empty slot and 4 for each home, and a quarter more.
+func (b *builder) sortBytes() uint64 {
+	most := 0
+	for i := range b.store.parts {
+		most = max(most, b.store.parts[i].records)
+	}
+	homes := b.t.homes/partitions + 1
+	return (uint64(most)*12 + homes*12) * 5 / 4
+}
+
+// lay writes the slots and the heap, and returns the borders.
+func (b *builder) lay(ctx context.Context, slots, heap *writer) []byte {
+	t, s := b.t, b.sorter()
+	g := tracker{homes: t.borders, borders: make([]byte, 0, t.borders)}
+	free := uint64(0)
+	for i := range b.store.parts {
+		p := &b.store.parts[i]
+		s.count(p, i)
+		base := free
+		free = s.sort(base, g.home)
+		b.repeats = b.repeats || s.repeats(base)
+		b.writeSlots(ctx, s, base, slots, heap)
+	}
+	for n := uint64(t.slots) - free; n > 0; n-- {
+		b.writeEmpty(ctx, slots)
+	}
+	g.finish(t.homes, free)
+	b.marks = g.marks
+	return g.borders
+}
+
+func (b *builder) writeSlots(ctx context.Context, s *sorter, base uint64, slots, heap *writer) {
+	t := b.t
+	for i, ref := range s.refs {
+		if ref == 0 {
+			b.writeEmpty(ctx, slots)
+			continue
+		}
+		record := s.record(ref)
+		to := slots.next(ctx, t.slotBytes)
+		if t.inline() {
+			copy(to, bytesOf(record))
+			continue
+		}
+		hash := hashKey(t.form.key(record))
+		to[0] = signatureOf(hash)
+		_, rest := place(hash, t.ranks)
+		to[signatureBytes] = saturated(base+uint64(i), homeOf(rest, t.homes))
+		t.putOffset(to[signatureBytes+displacementBytes:], b.writeHeap(ctx, heap, record))
+	}
+}
+
+// writeEmpty writes a slot without a record.
+func (b *builder) writeEmpty(ctx context.Context, slots *writer) {
+	to := slots.next(ctx, b.t.slotBytes)
+	clear(to[copy(to, b.t.marker):])
+}
+
+// writeHeap writes a record and returns its offset in words.
+func (b *builder) writeHeap(ctx context.Context, heap *writer, record []uint64) int {
+	offset := heap.place(b.t.heapAt) / 8
+	copy(heap.next(ctx, len(record)*8), bytesOf(record))
+	return offset
+}
+
+// shareMarks puts the marks of this rank where all can get them, if any rank has some. It also
+// finds out whether a rank has a key with two records. Collective.
+func (b *builder) shareMarks(ctx context.Context, failed error) error {
+	t := b.t
+	repeats := uint64(0)
+	if b.repeats {
+		repeats = 1
+	}
+	all, err := gather(ctx, b.job, "writing", []uint64{uint64(len(b.marks)), repeats}, failed)
+	if err != nil {
+		return err
+	}
+	most := uint64(0)
+	t.unique = true
+	for _, words := range all {
+		t.unique = t.unique && words[1] == 0
+		t.marks = append(t.marks, int(words[0]))
+		most = max(most, words[0])
+	}
+	if most == 0 {
+		return nil
+	}
+	t.peakBytes += most*markBytes + uint64(len(b.marks))*markBytes
+	t.marked, err = b.job.NewWindow(ctx, rma.Spec{Name: "index: marks",
+		Words: int(most) * markBytes / 8})
+	if err != nil {
+		return err
+	}
+	return rma.AllSucceeded(ctx, b.job, "index: marks", b.writeMarks(ctx))
+}
+
+func (b *builder) writeMarks(ctx context.Context) error {
+	w, err := newWriter(b.job, b.t.marked, 0)
+	if err != nil {
+		return err
+	}
+	for _, m := range b.marks {
+		m.put(w.next(ctx, markBytes))
+	}
+	return w.close(ctx)
+}
+
+// tracker collects borders and marks while homes go by in their order.
+type tracker struct {
+	homes   int // borders wanted
+	borders []byte
+	marks   []mark
+	last    mark // the home before, and where its records begin
+	begun   bool
+}
+
+// home takes a home before which the slots up to free are taken: all homes with a border,
+// those with many records, and those behind them.
+func (g *tracker) home(home, free uint64) {
+	if g.begun && home == g.last.home {
+		return // parts share it, and its records of the first one come behind this
+	}
+	slot := max(home, free)
+	if g.begun && g.last.home+1 == home && free >= g.last.slot+runMarked {
+		g.mark(g.last)
+		g.mark(mark{home, slot})
+	}
+	if home%borderHomes == 0 && len(g.borders) < g.homes {
+		g.borders = append(g.borders, saturated(free, home))
+		if slot-home >= maxDisplacement {
+			g.mark(mark{home, slot})
+		}
+	}
+	g.last, g.begun = mark{home, slot}, true
+}
+
+func (g *tracker) mark(m mark) {
+	if n := len(g.marks); n == 0 || g.marks[n-1].home < m.home {
+		g.marks = append(g.marks, m)
+	}
+}
+
+// finish takes the slot behind all records.
+func (g *tracker) finish(homes, free uint64) {
+	g.home(homes, free)
+	if free >= homes+maxDisplacement {
+		g.mark(mark{homes, free})
+	}
+	for len(g.borders) < g.homes {
+		g.borders = append(g.borders, saturated(free, uint64(len(g.borders)*borderHomes)))
+	}
+}
+
+// A record of the store is named by its chunk within a part, and its word there; refs
+// have 1 added, so that 0 is none.
+const refShift = 32
+
+// sorter brings the records of a part into the order of their homes, by counting.
+type sorter struct {
+	homes uint64
+	ranks int
+	form  form
+
+	chunks [][]uint64
+	low    uint64   // the first home of the part
+	counts []uint32 // records by home, and then where they begin
+	home   []uint32 // of each record, less low
+	refs   []uint64 // by slot
+}
+
+func (b *builder) sorter() *sorter {
+	return &sorter{homes: b.t.homes, ranks: b.t.ranks, form: b.t.form}
+}
+
+// bounds are the first and the last home of a part. A home that lies on the border of two
+// parts belongs to both.
+func (s *sorter) bounds(part int) (low, high uint64) {
+	const width = 1 << (64 - partitionBits)
+	from := uint64(part) * width
+	return homeOf(from, s.homes), homeOf(from+(width-1), s.homes)
+}
+
+// count finds the homes of the records of a part.
+func (s *sorter) count(p *part, number int) {
+	low, high := s.bounds(number)
+	s.low, s.chunks = low, p.chunks()
+	if n := int(high - low + 1); cap(s.counts) < n {
+		s.counts = make([]uint32, n+n/4)[:n]
+	} else {
+		s.counts = s.counts[:n]
+		clear(s.counts)
+	}
+	s.home = s.home[:0]
+	for _, chunk := range s.chunks {
+		for at := 0; at < len(chunk); {
+			n := s.form.wordsAt(chunk[at])
+			_, rest := place(hashKey(s.form.key(chunk[at:at+n])), s.ranks)
+			h := uint32(homeOf(rest, s.homes) - low)
+			s.home = append(s.home, h)
+			s.counts[h]++
+			at += n
+		}
+	}
+}
+
+// sort decides the slots of the records counted last, given the first slot that is free,
+// and returns the slot after them. refs then has what lies in the slots from base on. border
+// is called with each home that may need a border or a mark, and with the next free slot before
+// it.
+func (s *sorter) sort(base uint64, border func(home, free uint64)) (free uint64) {
+	free = base
+	before := true // the home before may have many records
+	for i, n := range s.counts {
+		home := s.low + uint64(i)
+		// Other parts may have records of the first home and of the last one.
+		many := n >= runMarked || i == 0 || i == len(s.counts)-1
+		if before || many || home%borderHomes == 0 {
+			border(home, free)
+		}
+		before = many
+		start := max(home, free)
+		s.counts[i] = uint32(start - base)
+		if n > 0 {
+			free = start + uint64(n)
+		}
+	}
+	if n := int(free - base); cap(s.refs) < n {
+		s.refs = make([]uint64, n+n/4)[:n]
+	} else {
+		s.refs = s.refs[:n]
+		clear(s.refs)
+	}
+	i := 0
+	for c, chunk := range s.chunks {
+		for at := 0; at < len(chunk); i++ {
+			h := s.home[i]
+			s.refs[s.counts[h]] = uint64(c)<<refShift + uint64(at) + 1
+			s.counts[h]++
+			at += s.form.wordsAt(chunk[at])
+		}
+	}
+	return free
+}
+
+// maxRepeatKeys is how many keys of a home are compared: more of them are taken to be equal.
+const maxRepeatKeys = 64
+
+// repeats reports whether some key has two of the records sorted last, from a slot on. Records of a
+// key have one home, and lie in one part.
+func (s *sorter) repeats(base uint64) bool {
+	begin := 0
+	for i, n := range s.counts { // where the records of a home end
+		end := int(n)
+		if begin = max(begin, int(s.low)+i-int(base)); end-begin > maxRepeatKeys {
+			return true
+		}
+		for ; begin+1 < end; begin++ {
+			key := s.form.key(s.record(s.refs[begin]))
+			for _, other := range s.refs[begin+1 : end] {
+				if bytes.Equal(key, s.form.key(s.record(other))) {
+					return true
+				}
+			}
+		}
+		begin = end
+	}
+	return false
+}
+
+// record is the record of a ref that is not 0.
+func (s *sorter) record(ref uint64) []uint64 {
+	ref--
+	chunk := s.chunks[ref>>refShift][ref&(1<<refShift-1):]
+	return chunk[:s.form.wordsAt(chunk[0])]
+}
+
+// store keeps the records of a rank while the table is built, divided by the high bits of
+// what a hash says of the place on the rank. So the parts are in the order of homes, and
+// each is small enough to be sorted in a processor's cache.
+type store struct {
+	form    form
+	ranks   int
+	parts   [partitions]part
+	records uint64
+	words   uint64 // of records
+	values  uint64 // bytes of values
+
+	slab     []uint64 // that chunks are cut from
+	slabNext int
+	releases []func() error
+	bytes    uint64 // taken from the system
+	marked   []uint64
+	failed   error // no more memory
+}
+
+const (
+	partitionBits = 10
+	partitions    = 1 << partitionBits
+
+	firstChunkWords = 1 << 7 // words of the first chunk of a part that is not smaller than a record
+	maxChunkWords   = 1 << 12
+	firstSlabWords  = 1 << 13
+	maxSlabWords    = 1 << 20
+)
+
+// part is some of the records, in chunks of whole records.
+type part struct {
+	open    []uint64 // the chunk that is being filled
+	full    [][]uint64
+	records int
+}
+
+func newStore(c *Config, ranks int) *store {
+	return &store{form: formOf(c), ranks: ranks, slabNext: firstSlabWords,
+		marked: make([]uint64, markers/64)}
+}
+
+// add copies a record whose place on this rank is known.
+func (s *store) add(rest uint64, key, value []byte) {
+	to := s.room(rest, s.form.words(len(value)))
+	if to != nil {
+		s.form.encode(to, key, value)
+		s.mark(key)
+		s.values += uint64(len(value))
+	}
+}
+
+// addWords copies records that are encoded already.
+func (s *store) addWords(words []uint64) {
+	for len(words) > 0 {
+		n := s.form.wordsAt(words[0])
+		key := s.form.key(words[:n])
+		_, rest := place(hashKey(key), s.ranks)
+		if to := s.room(rest, n); to != nil {
+			copy(to, words[:n])
+			s.mark(key)
+			s.values += uint64(s.form.valueSizeAt(words[0]))
+		}
+		words = words[n:]
+	}
+}
+
+// mark notes a key that is one of those which may mark empty slots.
+func (s *store) mark(key []byte) {
+	if i := markerNumber(key); i < markers {
+		s.marked[i/64] |= 1 << (i % 64)
+	}
+}
+
+// room is place for a record of n words, nil when the memory has failed.
+func (s *store) room(rest uint64, n int) []uint64 {
+	p := &s.parts[rest>>(64-partitionBits)]
+	used := len(p.open)
+	if used+n > cap(p.open) {
+		if !s.grow(p, n) {
+			return nil
+		}
+		used = 0
+	}
+	p.open = p.open[:used+n]
+	p.records++
+	s.records++
+	s.words += uint64(n)
+	return p.open[used : used+n]
+}
+
+// grow gives a part a new chunk, twice as large as the one before.
+func (s *store) grow(p *part, least int) bool {
+	if s.failed != nil {
+		return false
+	}
+	size := min(max(2*cap(p.open), firstChunkWords), maxChunkWords)
+	for size < least {
+		size *= 2
+	}
+	if len(s.slab) < size && !s.refill(size) {
+		return false
+	}
+	if cap(p.open) > 0 {
+		p.full = append(p.full, p.open)
+	}
+	p.open = s.slab[:0:size]
+	s.slab = s.slab[size:]
+	return true
+}
+
+func (s *store) refill(least int) bool {
+	size := max(s.slabNext, least)
+	slab, release, err := memory.Words(size)
+	if err != nil {
+		s.failed = err
+		return false
+	}
+	s.slab, s.slabNext = slab, min(2*size, maxSlabWords)
+	s.releases = append(s.releases, release)
+	s.bytes += uint64(size) * 8
+	return true
+}
+
+// storeSlackBytes is the most that a store takes beyond twice its records, or beyond them
+// where they are many: chunks and a slab that are not full.
+const storeSlackBytes = partitions*maxChunkWords*8/2 + maxSlabWords*8
+
+// chunks are the chunks of a part, in the order in which they were filled.
+func (p *part) chunks() [][]uint64 {
+	if len(p.open) == 0 {
+		return p.full
+	}
+	return append(p.full[:len(p.full):len(p.full)], p.open)
+}
+
+// copies is the largest number of records with the same key. It needs a word for each
+// record of a part.
+func (s *store) copies() (most uint64) {
+	var hashes []uint64
+	for i := range s.parts {
+		hashes = hashes[:0]
+		for _, chunk := range s.parts[i].chunks() {
+			for len(chunk) > 0 {
+				n := s.form.wordsAt(chunk[0])
+				hashes = append(hashes, hashKey(s.form.key(chunk[:n])))
+				chunk = chunk[n:]
+			}
+		}
+		slices.SortFunc(hashes, cmp.Compare)
+		same := uint64(0)
+		for j, hash := range hashes {
+			if j > 0 && hash != hashes[j-1] {
+				same = 0
+			}
+			same++
+			most = max(most, same)
+		}
+	}
+	return most
+}
+
+// release gives the memory back.
+func (s *store) release() error {
+	var errs []error
+	for _, release := range s.releases {
+		errs = append(errs, release())
+	}
+	*s = store{}
+	return errors.Join(errs...)
+}
+
+// collect reads this rank's records and returns those that it owns. Collective.
+func collect(ctx context.Context, job rma.Job, cfg *Config,
+	records iter.Seq2[Record, error]) (*store, error) {
+	s := newStore(cfg, job.Size())
+	x := &exchange{job: job, ranks: job.Size(), me: job.Rank(), store: s,
+		block: blockWords(job.Size()), maxBytes: cfg.MaxMemoryBytes}
+	if x.ranks > 1 {
+		if err := x.open(ctx); err != nil {
+			return nil, err
+		}
+		defer x.close()
+	}
+	limit := x.limit(ctx)
+	for r, err := range records {
+		if err == nil {
+			err = s.form.check(r)
+		}
+		if err == nil {
+			err = limit()
+		}
+		if err != nil {
+			x.failed = err
+			break
+		}
+		if x.add(ctx, r); x.over {
+			break
+		}
+	}
+	err := x.finish(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	return s, nil
+}
+
+// exchange brings records to the ranks that own them, in rounds. In each a rank fills a
+// block for every other one, until one is full or its records are at an end. It puts them into the
+// others' inboxes, waits at a barrier, and takes what has come. Inboxes are double: while one is
+// emptied the other is filled, so that a round has one barrier.
+//
+//	inbox of a rank   even rounds | from rank 0 | from rank 1 | ...
+//	                  odd rounds  | from rank 0 | ...
+//	block             | words, round, done, failed | records ...
+type exchange struct {
+	job      rma.Job
+	ranks    int
+	me       int
+	store    *store
+	block    int // words for records in a block
+	window   rma.Window
+	q        rma.Queue
+	in       rma.Buf
+	out      []rma.Buf // by rank; the first word is the header
+	used     []int     // words of records in each
+	puts     []rma.Handle
+	round    int    // from 1: no header is 0
+	maxBytes uint64 // bytes of memory; 0: no limit
+	over     bool   // all are done, or one has failed
+	failed   error  // of this rank
+	fatal    error  // another rank cannot be reached: no further round is possible
+}
+
+const (
+	maxBlockWords   = 1 << 16 // words
+	minBlockWords   = 1 << 10 // more than the longest record has
+	maxInboxesWords = 1 << 20 // words of all blocks of a rank, where they can be so small
+	headerDone      = 1 << 62
+	headerFailed    = 1 << 63
+	headerWords     = 1<<32 - 1
+	roundShift      = 32
+	roundMask       = 1<<16 - 1
+	inboxesOfRank   = 2
+)
+
+// blockWords is the room for records in a block, by the number of ranks.
+func blockWords(ranks int) int {
+	return min(max(maxInboxesWords/ranks, minBlockWords), maxBlockWords)
+}
+
+// exchangeBytes is what the exchange takes on a rank.
+func exchangeBytes(ranks int) uint64 {
+	if ranks == 1 {
+		return 0
+	}
+	block := uint64(blockWords(ranks)+1) * 8
+	return (inboxesOfRank*uint64(ranks) + uint64(ranks) + 1) * block
+}
+
+// limit returns a function that checks now and then whether the store is larger than allowed, or
+// ctx has ended.
+func (x *exchange) limit(ctx context.Context) func() error {
+	n := 0
+	return func() error {
+		if n++; n%1024 != 0 {
+			return x.store.failed
+		}
+		if err := ctx.Err(); err != nil || x.maxBytes == 0 {
+			return err
+		}
+		return x.checkMemory()
+	}
+}
+
+// checkMemory refuses to take more memory than allowed.
+func (x *exchange) checkMemory() error {
+	if need := x.store.bytes + exchangeBytes(x.ranks); need > x.maxBytes {
+		return fmt.Errorf("index: the %d records of rank %d so far take %d bytes, and "+
+			"MaxMemoryBytes is %d; PeakBytes says what a build needs", x.store.records, x.me,
+			need, x.maxBytes)
+	}
+	return nil
+}
+
+func (x *exchange) open(ctx context.Context) error {
+	words := inboxesOfRank * x.ranks * (x.block + 1)
+	w, err := x.job.NewWindow(ctx, rma.Spec{Name: "index: records in exchange", Words: words})
+	if err != nil {
+		return err
+	}
+	x.window, x.used = w, make([]int, x.ranks)
+	x.q, err = x.job.NewQueue(x.ranks)
+	for range x.ranks {
+		var b rma.Buf
+		if err == nil {
+			b, err = x.q.Alloc(x.block + 1)
+		}
+		x.out = append(x.out, b)
+	}
+	if err == nil {
+		x.in, err = x.q.Alloc(x.block + 1)
+	}
+	if err = rma.AllSucceeded(ctx, x.job, "index: exchange", err); err != nil {
+		x.close()
+	}
+	return err
+}
+
+func (x *exchange) close() {
+	if x.q != nil {
+		_ = x.q.Close()
+	}
+	_ = x.window.Close()
+}
+
+// add copies a record into its owner's block.
+func (x *exchange) add(ctx context.Context, r Record) {
+	owner, rest := place(hashKey(r.Key), x.ranks)
+	if owner == x.me {
+		x.store.add(rest, r.Key, r.Value)
+		return
+	}
+	n := x.store.form.words(len(r.Value))
+	if x.used[owner]+n > x.block {
+		x.runRound(ctx, false)
+		if x.over {
+			return
+		}
+	}
+	used := x.used[owner]
+	x.store.form.encode(x.out[owner][1+used:1+used+n], r.Key, r.Value)
+	x.used[owner] = used + n
+}
+
+// finish takes part until all ranks are done.
+func (x *exchange) finish(ctx context.Context) error {
+	for x.ranks > 1 && !x.over {
+		x.runRound(ctx, true)
+	}
+	if x.fatal != nil {
+		return x.fatal
+	}
+	if x.failed == nil {
+		x.failed = x.store.failed
+	}
+	return rma.AllSucceeded(ctx, x.job, "index: reading records", x.failed)
+}
+
+// runRound is a round. All ranks get the same headers, and so agree on which is the last. A rank
+// that cannot reach another one does not know whether that is so: it takes no further part, and the
+// others get an error when it leaves the job.
+func (x *exchange) runRound(ctx context.Context, done bool) {
+	x.round++
+	mine, err := x.send(ctx, done)
+	if err == nil {
+		err = x.job.Barrier(ctx)
+	}
+	if err == nil {
+		err = x.receive(ctx, mine)
+	}
+	if err != nil {
+		x.fatal, x.over = errors.Join(x.failed, err), true
+	}
+}
+
+// send puts the blocks into the others' inboxes, and returns the header without their lengths.
+func (x *exchange) send(ctx context.Context, done bool) (uint64, error) {
+	mine := uint64(x.round&roundMask) << roundShift
+	if done {
+		mine |= headerDone
+	}
+	if x.failed == nil {
+		x.failed = x.store.failed
+	}
+	if x.failed != nil {
+		mine |= headerFailed
+		clear(x.used)
+	}
+	x.puts = x.puts[:0]
+	for rank := range x.ranks {
+		if rank == x.me {
+			continue
+		}
+		x.out[rank][0] = mine | uint64(x.used[rank])
+		b := x.out[rank][:1+x.used[rank]]
+		x.puts = append(x.puts, x.q.Put(b, x.window, rank, x.inbox(x.me)))
+		x.used[rank] = 0
+	}
+	return mine, x.await(ctx)
+}
+
+// inbox is where the block of a rank lies in this round.
+func (x *exchange) inbox(from int) int {
+	return (x.round%inboxesOfRank*x.ranks + from) * (x.block + 1)
+}
+
+// await takes the results of all that was posted, also when one has failed: until then there is
+// no room for more. The error is the first one.
+func (x *exchange) await(ctx context.Context) error {
+	err := x.q.Submit()
+	if err != nil {
+		return err
+	}
+	for _, h := range x.puts {
+		failed := x.q.Wait(ctx, h)
+		if failed == nil {
+			_, failed = x.q.Value(h)
+		}
+		if err == nil {
+			err = failed
+		}
+	}
+	return err
+}
+
+// receive takes what has come. It ends the exchange when all are done, or one has failed.
+func (x *exchange) receive(ctx context.Context, mine uint64) error {
+	all, failed := mine, mine
+	for rank := range x.ranks {
+		if rank == x.me {
+			continue
+		}
+		if err := x.fetch(ctx, rank, 0, 1); err != nil {
+			return err
+		}
+		header := x.in[0]
+		if int(header>>roundShift&roundMask) != x.round&roundMask {
+			return fmt.Errorf("index: a block of rank %d has not arrived", rank)
+		}
+		if n := int(header & headerWords); n > 0 {
+			if err := x.fetch(ctx, rank, 1, n); err != nil {
+				return err
+			}
+			x.store.addWords(x.in[:n])
+		}
+		all, failed = all&header, failed|header
+	}
+	x.over = all&headerDone != 0 || failed&headerFailed != 0
+	if x.failed == nil && x.maxBytes > 0 {
+		x.failed = x.checkMemory()
+	}
+	return nil
+}
+
+// fetch gets words of a block in this rank's inbox.
+func (x *exchange) fetch(ctx context.Context, from, off, words int) error {
+	x.puts = append(x.puts[:0], x.q.Get(x.in[:words], x.window, x.me, x.inbox(from)+off))
+	return x.await(ctx)
+}
+
+// writer writes into this rank's own segment, from a word on, without gaps: directly where the
+// segment is addressable, and else through a queue.
+type writer struct {
+	rank  int
+	words []uint64 // the segment; nil where it is not addressable
+	l     *transfer
+	buf   []uint64
+	bytes []byte // of buf
+	used  int    // bytes of it
+	at    int    // word of the segment at which buf begins
+	err   error
+}
+
+// writerWords is the length of the buffer: more than a unit or a record has.
+const writerWords = 1 << 12
+
+func newWriter(job rma.Job, w rma.Window, at int) (*writer, error) {
+	l, err := newTransfer(job, w, writerWords)
+	if err != nil {
+		return nil, err
+	}
+	return &writer{rank: job.Rank(), words: w.Words(job.Rank()), l: l, buf: l.buf,
+		bytes: bytesOf(l.buf), at: at}, nil
+}
+
+// next is the place of the next n bytes, for the caller to fill.
+func (w *writer) next(ctx context.Context, n int) []byte {
+	if w.used+n > len(w.bytes) {
+		w.flush(ctx)
+	}
+	from := w.used
+	w.used += n
+	return w.bytes[from:w.used]
+}
+
+// place is how many bytes have been written.
+func (w *writer) place(begin int) int { return (w.at-begin)*8 + w.used }
+
+// flush writes all whole words, and keeps the rest.
+func (w *writer) flush(ctx context.Context) {
+	n := w.used / 8
+	if n > 0 && w.err == nil {
+		if w.words != nil {
+			copy(w.words[w.at:], w.buf[:n])
+		} else {
+			w.err = w.l.put(ctx, w.rank, w.at, n)
+		}
+		if w.err == nil {
+			w.err = ctx.Err()
+		}
+	}
+	copy(w.bytes, w.bytes[n*8:w.used])
+	w.at, w.used = w.at+n, w.used-n*8
+}
+
+// close writes what is left, with zeros to the end of its word.
+func (w *writer) close(ctx context.Context) error {
+	if rest := w.used % 8; rest > 0 {
+		clear(w.next(ctx, 8-rest))
+	}
+	w.flush(ctx)
+	if err := w.l.close(); w.err == nil {
+		w.err = err
+	}
+	return w.err
+}

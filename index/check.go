@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/farhash/farhash/rma"
 )
 
-// maxFaults is how many faults a check reports.
-const maxFaults = 10
+// CheckAll has every rank Check, and reports to every one whether all were clean. Collective.
+func (x *Index) CheckAll(ctx context.Context) error {
+	return rma.AllSucceeded(ctx, x.job, "index: check", x.Check(ctx))
+}
 
 // Check walks this rank's memory, or its part of a file that is mapped, whose checksums it
 // verifies as well, and reports what is broken: a record that belongs to
@@ -34,6 +37,9 @@ func (x *Index) Check(ctx context.Context) error {
 	})
 }
 
+// maxFaults is how many faults a check reports.
+const maxFaults = 10
+
 // check checks a segment.
 func (t *table) check(ctx context.Context, rank int) error {
 	guide, err := t.guideOf(ctx, rank)
@@ -55,11 +61,6 @@ func (t *table) check(ctx context.Context, rank int) error {
 		c.faults = append(c.faults, fmt.Errorf("index: and %d more faults", c.more))
 	}
 	return errors.Join(c.faults...)
-}
-
-// CheckAll has every rank Check, and reports to every one whether all were clean. Collective.
-func (x *Index) CheckAll(ctx context.Context) error {
-	return rma.AllSucceeded(ctx, x.job, "index: check", x.Check(ctx))
 }
 
 // checker checks the entries of a rank.
@@ -129,4 +130,187 @@ func (c *checker) slot(e entry, home uint64) {
 	case e.slot >= bound:
 		c.fault(e, "it lies behind the border after its home %d", home)
 	}
+}
+
+// recordsOf are the records of a segment.
+func (t *table) recordsOf(ctx context.Context, number int) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for e, err := range t.entries(ctx, number) {
+			if err == nil && e.fault != "" {
+				err = errBroken
+			}
+			if !yield(e.record, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// errBroken is the answer of a table whose memory makes no sense.
+var errBroken = errors.New("index: the table is broken; Check says where")
+
+// entry is a slot that is taken.
+type entry struct {
+	slot         int
+	signature    byte // of a table with a heap
+	displacement byte // of a table with a heap
+	record       Record
+	fault        string // why there is no record
+}
+
+// walker reads the entries of a rank.
+type walker struct {
+	t           *table
+	slots, heap *view
+}
+
+// entries are the slots of a rank that are taken, in their order. They are valid until the
+// loop goes on.
+func (t *table) entries(ctx context.Context, rank int) iter.Seq2[entry, error] {
+	return func(yield func(entry, error) bool) {
+		if t.closed.Load() {
+			yield(entry{}, errClosed)
+			return
+		}
+		w := walker{t: t}
+		var err, err2 error
+		w.slots, err = t.newView(rank)
+		w.heap, err2 = t.newView(rank)
+		defer func() { _ = errors.Join(w.slots.close(), w.heap.close()) }()
+		if err = errors.Join(err, err2); err != nil {
+			yield(entry{}, err)
+			return
+		}
+		for slot := range t.slots {
+			e, taken, err := w.slot(ctx, slot)
+			if err != nil {
+				yield(entry{}, err)
+				return
+			}
+			if taken && !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// slot reads a slot. It returns false for an empty one.
+func (w *walker) slot(ctx context.Context, number int) (e entry, taken bool, err error) {
+	t := w.t
+	at, words, skip := t.span(number, 1)
+	memory, err := w.slots.read(ctx, at, words)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return e, false, err
+	}
+	e.slot = number
+	slot := bytesOf(memory)[skip : skip+t.slotBytes]
+	if t.inline() {
+		e.record = Record{slot[:t.cfg.KeySize], slot[t.cfg.KeySize:]}
+		return e, string(e.record.Key) != string(t.marker), nil
+	}
+	taken, err = w.far(ctx, slot, &e)
+	return e, taken, err
+}
+
+// far reads an entry whose record lies in the heap. It returns false for an empty slot.
+func (w *walker) far(ctx context.Context, slot []byte, e *entry) (bool, error) {
+	t := w.t
+	e.signature, e.displacement = slot[0], slot[signatureBytes]
+	ref := t.offset(slot[signatureBytes+displacementBytes:])
+	if e.signature == 0 {
+		return false, nil
+	}
+	least := t.form.words(0)
+	if t.form.prefix == 0 {
+		least = t.form.maxWords()
+	}
+	if ref < 0 || ref > t.heapWords-least {
+		e.fault = "its record lies outside the heap"
+		return true, nil
+	}
+	first, err := w.heap.read(ctx, t.heapAt+ref, 1)
+	if err != nil {
+		return false, err
+	}
+	n := t.form.wordsAt(first[0])
+	if n > t.form.maxWords() || ref > t.heapWords-n {
+		e.fault = "its record is too long"
+		return true, nil
+	}
+	record, err := w.heap.read(ctx, t.heapAt+ref, n)
+	if err == nil {
+		e.record = Record{t.form.key(record), t.form.value(record)}
+	}
+	return true, err
+}
+
+// view reads a segment from its beginning to its end: directly where its memory is addressable or a
+// file is mapped, and else in blocks, from a window or a file.
+type view struct {
+	t     *table
+	rank  int
+	words []uint64
+	l     *transfer
+	buf   []uint64
+	at, n int // the block in the buffer
+}
+
+const viewWords = 1 << 13
+
+func (t *table) newView(rank int) (*view, error) {
+	v := &view{t: t, rank: rank, words: t.words(rank)}
+	if v.words != nil {
+		return v, nil
+	}
+	if t.window == nil {
+		v.buf = make([]uint64, viewWords)
+		return v, nil
+	}
+	var err error
+	if v.l, err = newTransfer(t.job, t.window, viewWords); err != nil {
+		return nil, err
+	}
+	v.buf = v.l.buf
+	return v, nil
+}
+
+// read returns words of the segment, at most viewWords. They are valid until the next call.
+func (v *view) read(ctx context.Context, at, n int) ([]uint64, error) {
+	if v.words != nil {
+		return v.words[at : at+n], nil
+	}
+	if at < v.at || at+n > v.at+v.n {
+		block := min(viewWords, v.t.segment-at)
+		v.n = 0
+		if err := v.get(ctx, at, block); err != nil {
+			return nil, err
+		}
+		v.at, v.n = at, block
+	}
+	return v.buf[at-v.at : at-v.at+n], nil
+}
+
+// get fills the buffer.
+func (v *view) get(ctx context.Context, at, words int) error {
+	if m := v.t.image; m != nil {
+		from := v.t.segmentAt(m.header, v.rank) + int64(at)*8
+		if _, err := m.f.ReadAt(bytesOf(v.buf[:words]), from); err != nil {
+			return fmt.Errorf("index: reading %s: %w", m.path, err)
+		}
+		return nil
+	}
+	if err := v.l.get(ctx, v.rank, at, words); err != nil {
+		return rankError(v.rank, err)
+	}
+	return nil
+}
+
+func (v *view) close() error {
+	if v == nil || v.l == nil {
+		return nil
+	}
+	return v.l.close()
 }

@@ -8,31 +8,10 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/farhash/farhash/readsize"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
-
-// Storage says where keys and values lie.
-type Storage int
-
-const (
-	// Auto is Inline for records of fixed size up to MaxInlineBytes, and Heap for others.
-	Auto Storage = iota
-	// Inline keeps them in the slots.
-	Inline
-	// Heap keeps them beside the slots, which have a signature of a byte and an offset.
-	Heap
-)
-
-// String is the storage's name.
-func (s Storage) String() string { return nameOf("Storage", int(s), "auto", "inline", "heap") }
-
-func nameOf(what string, i int, names ...string) string {
-	if i < 0 || i >= len(names) {
-		return fmt.Sprintf("%s(%d)", what, i)
-	}
-	return names[i]
-}
 
 const (
 	// MinKeySize and MaxKeySize are the bytes that keys may have.
@@ -77,6 +56,28 @@ type Config struct {
 	// Note is a text of the program, such as what types its records have. Save keeps it in the
 	// file; Open and Load give it back, as Config().Note. Load takes another one in its place.
 	Note string
+}
+
+// Storage says where keys and values lie.
+type Storage int
+
+const (
+	// Auto is Inline for records of fixed size up to MaxInlineBytes, and Heap for others.
+	Auto Storage = iota
+	// Inline keeps them in the slots.
+	Inline
+	// Heap keeps them beside the slots, which have a signature of a byte and an offset.
+	Heap
+)
+
+// String is the storage's name.
+func (s Storage) String() string { return nameOf("Storage", int(s), "auto", "inline", "heap") }
+
+func nameOf(what string, i int, names ...string) string {
+	if i < 0 || i >= len(names) {
+		return fmt.Sprintf("%s(%d)", what, i)
+	}
+	return names[i]
 }
 
 // agree makes sure that every rank has the same configuration. Collective.
@@ -142,6 +143,53 @@ func (c *Config) complete() error {
 	}
 	if !(c.Load > 0 && c.Load <= MaxLoad) {
 		return fmt.Errorf("index: Load must be above 0 and at most %v, not %v", MaxLoad, c.Load)
+	}
+	return nil
+}
+
+// Lookups says how a Reader looks keys up. It may differ between ranks.
+type Lookups struct {
+	// Machine is what the network costs; the zero one is readsize.EDR, that of the paper.
+	Machine readsize.Machine
+	// AbsentShare is the part of all lookups, 0 to 1, whose key is not there.
+	AbsentShare float64
+	// GuideBytes is the most that a rank keeps of the borders of all ranks: a byte for each 32
+	// slots. With them a search is over with its first read; where they are more, it decides
+	// again after each read. 0 means DefaultGuideBytes, and below 0 none are kept.
+	GuideBytes int
+	// Depth is how many lookups of a batch are in flight. 0 means DefaultDepth.
+	Depth int
+	// OneSided makes lookups one-sided, through queues, also where memory is directly
+	// addressable or batches are better shipped. Stats then counts their requests.
+	OneSided bool
+}
+
+const (
+	// DefaultDepth is how many lookups of a batch are in flight.
+	DefaultDepth = 64
+	// DefaultGuideBytes is the borders of 2^31 slots.
+	DefaultGuideBytes = 1 << 26
+
+	// maxReadBytes is the longest read. Longer ones pay only beyond a load of 0.95.
+	maxReadBytes = 1 << 16
+	// longReadBytes is what a read may have at least in a search that is longer than the load
+	// explains.
+	longReadBytes = 1 << 14
+)
+
+// complete checks what was asked for and fills in what was left out.
+func (l *Lookups) complete() error {
+	if l.Depth < 0 || l.Depth > 1<<16 {
+		return fmt.Errorf("index: Depth must be 0 to 65536, not %d", l.Depth)
+	}
+	if l.Machine == (readsize.Machine{}) {
+		l.Machine = readsize.EDR()
+	}
+	if l.Depth == 0 {
+		l.Depth = DefaultDepth
+	}
+	if l.GuideBytes == 0 {
+		l.GuideBytes = DefaultGuideBytes
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package index
 
-import "github.com/farhash/farhash/internal/memory"
+import (
+	"github.com/farhash/farhash/internal/memory"
+)
 
 // Over directly addressable memory a search examines slots in place, one after the other, and
 // there are no requests whose size would have to be chosen. It begins at the home. If it does not

@@ -3,7 +3,12 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
+	"iter"
+	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -16,6 +21,30 @@ type Index struct {
 
 	notMapped error // why Open has built it
 }
+
+// Reader looks keys up and counts what that takes. It is safe for
+// concurrent use.
+type Reader struct {
+	t          *table
+	cfg        Lookups
+	direct     bool
+	quickBytes int     // of keys that quick looks up
+	sizes      []int   // of reads in slots, one after the other; the last one is repeated
+	maxSlots   int     // of a read
+	guides     []guide // by rank; nil: there are none
+
+	sessions core.Pool[*session]
+	closed   atomic.Bool
+
+	counters *core.Counters[Counts]
+}
+
+// Record is a key with a value, as it goes into a table and comes out of it.
+type Record struct{ Key, Value []byte }
+
+// Value is a value that was found. It is valid until the function that it was given to
+// returns, or the loop goes on; nobody may change it.
+type Value []byte
 
 // Info says what a table is like. All but Records of this rank and PeakBytes is the same
 // on every rank.
@@ -34,6 +63,148 @@ type Info struct {
 	Mapped       bool   // by Open: the table lies in a file, and ranks are its segments
 }
 
+// NewReader returns a Reader, for lookups in another way than by the index itself. No other
+// rank needs to do the same.
+func (x *Index) NewReader(l Lookups) (*Reader, error) {
+	if x.t.closed.Load() {
+		return nil, errClosed
+	}
+	if err := l.complete(); err != nil {
+		return nil, err
+	}
+	if x.t.image != nil && l.OneSided {
+		return nil, errors.New("index: OneSided is for tables in the memory of ranks, and this " +
+			"one lies in a file that is mapped; Load it")
+	}
+	r := &Reader{t: x.t, cfg: l, direct: x.t.batches.Whole != nil && !l.OneSided,
+		sessions: core.Pool[*session]{Closed: errClosed}, counters: core.NewCounters[Counts]()}
+	if r.direct {
+		if x.t.image == nil {
+			r.quickBytes = x.t.numbers.keyBytes
+		}
+		return r, nil
+	}
+	if err := r.choose(); err != nil {
+		return nil, err
+	}
+	if l.GuideBytes < 0 || x.t.guideBytes() > uint64(l.GuideBytes) {
+		return r, nil
+	}
+	return r, r.fetchGuides()
+}
+
+// Lookup finds the values of all records with a key, in no particular order. An error ends
+// the loop: the key has the wrong size, or memory is lost; then there may be more.
+func (r *Reader) Lookup(key []byte) iter.Seq2[Value, error] {
+	return func(yield func(Value, error) bool) {
+		if !r.quick(key, yield) {
+			r.lookup(key, yield)
+		}
+	}
+}
+
+func (r *Reader) lookup(key []byte, yield func(Value, error) bool) {
+	more := true
+	err := r.check(key, 1)
+	switch {
+	case err != nil:
+	case r.direct:
+		err = r.one(key, func(_ int, v Value) bool {
+			more = yield(v, nil)
+			return more
+		})
+	default:
+		more, err = r.oneQueued(key, yield)
+	}
+	if err != nil && more {
+		yield(nil, err)
+	}
+}
+
+// LookupBatch looks up many keys, which lie one after the other, with many requests in
+// flight (LP Algorithm 1). found is called for each value of each key, i being the number
+// of the key, in no particular order, by the goroutine that called LookupBatch; it must
+// not use the reader. When memory of some ranks is lost, keys of others are answered all
+// the same, and the error names one rank.
+func (r *Reader) LookupBatch(keys []byte, found func(i int, v Value)) error {
+	if len(keys) == 0 {
+		return r.open()
+	}
+	if err := r.check(keys, len(keys)/r.t.cfg.KeySize); err != nil {
+		return err
+	}
+	b := batch{r: r, keys: keys, size: r.t.cfg.KeySize, found: func(i int, v Value) bool {
+		found(i, v)
+		return true
+	}}
+	return b.run()
+}
+
+func (r *Reader) open() error {
+	if r.t.closed.Load() || r.closed.Load() {
+		return errClosed
+	}
+	return nil
+}
+
+// check refuses keys of the wrong size.
+func (r *Reader) check(keys []byte, n int) error {
+	if err := r.open(); err != nil {
+		return err
+	}
+	if len(keys) != n*r.t.cfg.KeySize {
+		return fmt.Errorf("index: %s for %s; this index has keys of %d",
+			plural.Of(len(keys), "byte"), plural.Of(n, "key"),
+			r.t.cfg.KeySize)
+	}
+	return nil
+}
+
+// All are the records of all ranks. They are valid until the loop goes on. An error ends the loop.
+func (x *Index) All(ctx context.Context) iter.Seq2[Record, error] {
+	all := make([]int, x.t.ranks)
+	for i := range all {
+		all[i] = i
+	}
+	return x.recordsIn(ctx, all)
+}
+
+// Local is All for this rank's memory, or for its part of a file that is mapped.
+func (x *Index) Local(ctx context.Context) iter.Seq2[Record, error] {
+	return x.recordsIn(ctx, x.t.ownSegments())
+}
+
+// recordsIn are the records of some segments.
+func (x *Index) recordsIn(ctx context.Context, segments []int) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		more := true
+		var copied []byte
+		err := x.t.guarded(func() error {
+			for _, number := range segments {
+				for r, err := range x.t.recordsOf(ctx, number) {
+					if err != nil {
+						return err
+					}
+					if m := x.t.image; m != nil && m.memory != nil { // as in query.match
+						n := len(r.Key)
+						copied = append(append(copied[:0], r.Key...), r.Value...)
+						if r = (Record{copied[:n:n], copied[n:]}); m.cut() {
+							return m.lost()
+						}
+					}
+					if more = yield(r, nil); !more {
+						return nil
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil && more {
+			yield(Record{}, err)
+		}
+	}
+}
+
 // Info says what the table is like.
 func (x *Index) Info() Info {
 	t := x.t
@@ -49,6 +220,12 @@ func (x *Index) Config() Config { return x.t.cfg }
 
 // Len is the number of records of all ranks.
 func (x *Index) Len(context.Context) (uint64, error) { return x.t.records, x.open() }
+
+// Close gives back the reader's queues. The table stays.
+func (r *Reader) Close() error {
+	r.closed.Store(true)
+	return r.sessions.Close()
+}
 
 // Close gives this rank's memory back. The other ranks keep theirs.
 func (x *Index) Close() error { return errors.Join(x.Reader.Close(), x.t.close()) }

@@ -2,13 +2,12 @@ package index
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -90,7 +89,7 @@ func sameImage(ctx context.Context, job rma.Job, path string) (*image, error) {
 }
 
 // mapping is a variable so that a test can have it fail.
-var mapping = mapFile
+var mapping = memory.MapFile
 
 // mapped maps the file.
 func (m *image) mapped() (err error) {
@@ -105,60 +104,3 @@ func (m *image) mapped() (err error) {
 // NotMapped says why Open has built the table instead of mapping its file. It is nil where
 // the file is mapped, and for an index that does not come from Open.
 func (x *Index) NotMapped() error { return x.notMapped }
-
-// share are the segments whose records are this rank's to save, check and list: its own,
-// or its part of a file.
-func (t *table) ownSegments() (numbers []int) {
-	if t.image == nil {
-		return []int{t.job.Rank()}
-	}
-	for number := t.job.Rank(); number < t.ranks; number += t.job.Size() {
-		numbers = append(numbers, number)
-	}
-	return numbers
-}
-
-// guarded calls what reads the table. Where a page of a mapped file cannot be read, as its
-// disk fails or somebody has cut it short, that is an error and not the end of the process. It is
-// one as well where such a file now ends inside a page, whose rest can be read and is zero.
-func (t *table) guarded(read func() error) (err error) {
-	if t.image == nil {
-		return read()
-	}
-	before := debug.SetPanicOnFault(true)
-	defer func() {
-		debug.SetPanicOnFault(before)
-		panicked := recover()
-		if panicked == nil {
-			return
-		}
-		fault, ok := panicked.(interface{ Addr() uintptr })
-		if !ok || !t.image.holds(fault.Addr()) {
-			panic(panicked)
-		}
-		err = t.image.lost()
-	}()
-	err = read()
-	if t.image.cut() {
-		err = t.image.lost()
-	}
-	return err
-}
-
-// cut reports whether a file that is mapped has been truncated since it was opened: then the end
-// mark is zero, or cannot be read. Whatever was read before is right if it has not.
-func (m *image) cut() bool {
-	return m != nil && m.memory != nil &&
-		binary.LittleEndian.Uint64(m.memory[len(m.memory)-8:]) != m.end
-}
-
-func (m *image) lost() error {
-	return fmt.Errorf("index: a page of %s cannot be read any more: its disk fails, or it was "+
-		"truncated", m.path)
-}
-
-// holds reports whether an address lies in the mapped file.
-func (m *image) holds(address uintptr) bool {
-	begin := uintptr(unsafe.Pointer(unsafe.SliceData(m.memory)))
-	return address >= begin && address-begin < uintptr(len(m.memory))
-}

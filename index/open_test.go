@@ -20,6 +20,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -180,7 +181,7 @@ func TestOpenLoads(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "index")
 	saved(t, path, 3, cfg, all)
 	mapping = func(*os.File, int64) ([]byte, error) { return nil, errors.New("not today") }
-	defer func() { mapping = mapFile }()
+	defer func() { mapping = memory.MapFile }()
 	must(t, engines[0].Run(2, func(job rma.Job) error {
 		x, err := Open(ctx, job, path)
 		if err != nil {

@@ -4,12 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/regular"
 	"github.com/farhash/farhash/internal/replace"
 	"github.com/farhash/farhash/rma"
 )
@@ -194,4 +200,325 @@ func (d *description) accept(path string, cfg *Config) error {
 		return fmt.Errorf("index: loading %s: %w", path, err)
 	}
 	return nil
+}
+
+// image is a file with a table as it lies in memory. Numbers are little-endian; what lies
+// in segments is the same on all machines.
+//
+//	byte 0       magic, version, bytes of the header, bytes of the description: 8 each
+//	     32      description, zeros, checksum of all before it in the last 8 bytes
+//	header       segment 0 | segment 1 | ...       each of whole lines of 64 bytes
+//	behind       marks of segment 0 | ...          16 bytes each
+//	behind       zeros                             64 KiB
+//	behind       sums of segment 0 | ...           8 bytes for each block of 64 KiB
+//
+// A header has whole pages, so that segments begin at lines also where the file is mapped.
+// It has a digest of the sums and the marks of each segment.
+//
+// The last sum is the end mark of a file that is mapped. Where the file is truncated, Linux
+// first removes the pages behind its new end, and then fills the rest of its last page with
+// zeros. The zeros before the sums are more than a page has. So a rank that has read such zeros in
+// a table cannot read the last sum any more. A rank that can read it has read what was saved.
+//
+// Version 1 has no marks and no zeros, and some borders of it are wrong. It is not mapped.
+type image struct {
+	description
+	path        string
+	f           *os.File
+	header      int64  // bytes
+	fingerprint uint64 // the checksum of the header, and so of all
+	end         uint64 // the last sum
+	memory      []byte // the whole file, if it is mapped
+}
+
+// description is what the header of an image says, as JSON.
+type description struct {
+	Kind        string    `json:"kind"`
+	KeySize     int       `json:"keyBytes"`
+	ValueSize   int       `json:"valueBytes"`
+	Variable    bool      `json:"variable"`
+	Layout      int       `json:"layout"`  // 0; earlier programs had others
+	Storage     Storage   `json:"storage"` // 1: Inline, 2: Heap
+	Load        float64   `json:"load"`
+	OffsetBytes int       `json:"offsetBytes,omitempty"`
+	MaxCopies   int       `json:"copiesMax,omitempty"`
+	Records     uint64    `json:"records"`
+	ValuesBytes uint64    `json:"valuesBytes"` // of all values
+	Homes       uint64    `json:"homes"`
+	Slots       int       `json:"units"` // of a segment
+	HeapWords   int       `json:"heapWords"`
+	Marker      []byte    `json:"marker,omitempty"`
+	Unique      bool      `json:"unique,omitempty"`
+	Note        string    `json:"note,omitempty"` // not in files of earlier programs
+	Segments    []segment `json:"segments"`
+}
+
+type segment struct {
+	Records uint64 `json:"records"`
+	Marks   int    `json:"marks,omitempty"`
+	Digest  uint64 `json:"digest"` // of its sums and its marks
+}
+
+const (
+	kindImage      = "farhash index table"
+	imageMagic     = "farindex"
+	imageVersion   = 2
+	imagePage      = 4096
+	imageGap       = 1 << 16 // bytes, as many as the largest pages have
+	imageHead      = 32      // bytes before the description
+	maxHeaderBytes = 1 << 28 // bytes
+	maxSegments    = 1 << 20
+	// blockSumWords is how many words of a segment have a sum.
+	blockSumWords = viewWords
+)
+
+// describe describes a table, but for the digests.
+func (t *table) describe() description {
+	c := &t.cfg
+	d := description{Kind: kindImage, KeySize: c.KeySize, ValueSize: c.ValueSize,
+		Variable: c.Variable, Storage: c.Storage, Load: c.Load, OffsetBytes: c.OffsetBytes,
+		MaxCopies: c.MaxCopies, Records: t.records, ValuesBytes: t.valueBytes, Homes: t.homes,
+		Slots: t.slots, HeapWords: t.heapWords, Marker: t.marker, Unique: t.unique, Note: c.Note}
+	for rank := range t.ranks {
+		d.Segments = append(d.Segments, segment{Records: t.owned[rank], Marks: t.marks[rank]})
+	}
+	return d
+}
+
+func (d *description) config() Config {
+	return Config{KeySize: d.KeySize, ValueSize: d.ValueSize, Variable: d.Variable,
+		Storage: d.Storage, Load: d.Load, OffsetBytes: d.OffsetBytes, MaxCopies: d.MaxCopies,
+		Note: d.Note}
+}
+
+// table is the table that is described, without memory.
+func (d *description) table(job rma.Job) *table {
+	c := d.config()
+	t := &table{job: job, cfg: c, form: formOf(&c), ranks: len(d.Segments), records: d.Records,
+		homes: d.Homes, marker: d.Marker, unique: d.Unique, valueBytes: d.ValuesBytes}
+	for _, s := range d.Segments {
+		t.owned, t.marks = append(t.owned, s.Records), append(t.marks, s.Marks)
+	}
+	t.shape(d.Slots, d.HeapWords)
+	t.chooseHeapFirst()
+	return t
+}
+
+// check refuses a description that no table has. Nothing that it allows overflows.
+func (d *description) check() error {
+	c := d.config()
+	if err := c.complete(); err != nil {
+		return err
+	}
+	inline := c.Storage == Inline
+	records := uint64(0)
+	for _, s := range d.Segments {
+		records += s.Records
+		if s.Marks < 0 || uint64(s.Marks) > min(s.Records, d.Homes) {
+			return fmt.Errorf("a segment of %d records and %d homes has %d marks", s.Records,
+				d.Homes, s.Marks)
+		}
+	}
+	switch {
+	case d.Kind != kindImage:
+		return fmt.Errorf("it is described as %.100q", d.Kind)
+	case c != d.config() || !inline && c.OffsetBytes == 0:
+		return errors.New("its configuration is not complete")
+	case len(d.Segments) < 1 || len(d.Segments) > maxSegments || records != d.Records:
+		return fmt.Errorf("its %d segments have %d records, and all are %d", len(d.Segments),
+			records, d.Records)
+	case d.Homes < 1 || d.Homes > maxSlots || d.Slots > 2*maxSlots || uint64(d.Slots) < d.Homes:
+		return fmt.Errorf("it has %d homes and %d slots", d.Homes, d.Slots)
+	case d.HeapWords < 0 || d.HeapWords > min(1<<52, math.MaxInt) || inline && d.HeapWords > 0:
+		return fmt.Errorf("it has a heap of %d words", d.HeapWords)
+	case inline && len(d.Marker) != c.KeySize:
+		return fmt.Errorf("empty slots have a key of %d bytes", len(d.Marker))
+	}
+	return nil
+}
+
+// sums is how many blocks of a segment have a sum.
+func (t *table) sums() int { return (t.segment + blockSumWords - 1) / blockSumWords }
+
+// segmentAt, marksAt and sumsAt are where a segment, its marks and its sums begin, behind a header.
+func (t *table) segmentAt(header int64, number int) int64 {
+	return header + int64(number)*int64(t.segment)*8
+}
+
+func (t *table) marksAt(header int64, number int) int64 {
+	at := t.segmentAt(header, t.ranks)
+	for _, n := range t.marks[:number] {
+		at += int64(n) * markBytes
+	}
+	return at
+}
+
+func (t *table) sumsAt(header int64, number int) int64 {
+	return t.marksAt(header, t.ranks) + imageGap + int64(number)*int64(t.sums())*8
+}
+
+// encode is the header, of the size given or, if that is 0, as large as need be.
+func (d *description) encode(size int) ([]byte, error) {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	size = max(size, headerBytes(len(text)))
+	b := make([]byte, size)
+	copy(b, imageMagic)
+	binary.LittleEndian.PutUint64(b[8:], imageVersion)
+	binary.LittleEndian.PutUint64(b[16:], uint64(size))
+	binary.LittleEndian.PutUint64(b[24:], uint64(len(text)))
+	copy(b[imageHead:], text)
+	binary.LittleEndian.PutUint64(b[size-8:], xxh3.Hash(b[:size-8]))
+	return b, nil
+}
+
+func headerBytes(text int) int {
+	return (imageHead + text + 8 + imagePage - 1) / imagePage * imagePage
+}
+
+// openImage opens a file and verifies its header and its size.
+func openImage(path string) (*image, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	m := &image{path: path, f: f}
+	if err := m.read(); err != nil {
+		return nil, errors.Join(fmt.Errorf("index: %s %w", path, err), f.Close())
+	}
+	return m, nil
+}
+
+// read reads the header.
+func (m *image) read() error {
+	info, err := m.f.Stat()
+	if err != nil {
+		return err
+	}
+	head := make([]byte, imageHead)
+	if _, err := m.f.ReadAt(head, 0); err != nil && err != io.EOF {
+		return err
+	}
+	if !bytes.HasPrefix(head, []byte(imageMagic)) {
+		return errors.New("is no index of farhash; one that an earlier build has saved as " +
+			"records alone has to be built and saved anew")
+	}
+	version, size := binary.LittleEndian.Uint64(head[8:]), binary.LittleEndian.Uint64(head[16:])
+	text := binary.LittleEndian.Uint64(head[24:])
+	switch {
+	case version != imageVersion:
+		return fmt.Errorf("has version %d, and this program reads version %d; build the index "+
+			"anew and save it", version, imageVersion)
+	case text > maxHeaderBytes || size > maxHeaderBytes ||
+		size < uint64(headerBytes(int(text))) || size%imagePage != 0:
+		return errors.New("is corrupt: its header makes no sense")
+	case int64(size) > info.Size():
+		return errors.New("is truncated: it ends within its header")
+	}
+	head = make([]byte, size)
+	if _, err := m.f.ReadAt(head, 0); err != nil {
+		return err
+	}
+	m.header, m.fingerprint = int64(size), binary.LittleEndian.Uint64(head[size-8:])
+	if m.fingerprint != xxh3.Hash(head[:size-8]) {
+		return errors.New("is corrupt: its header fails the checksum")
+	}
+	if err := json.Unmarshal(head[imageHead:imageHead+text], &m.description); err != nil {
+		return fmt.Errorf("is corrupt: %w", err)
+	}
+	if m.Layout != 0 {
+		return errors.New("has linear probing or cuckoo hashing, which this program has no more; " +
+			"build the index anew and save it")
+	}
+	if err := m.check(); err != nil {
+		return fmt.Errorf("is corrupt: %w", err)
+	}
+	t := m.table(nil)
+	if float64(t.segment+int(t.homes)*markBytes)*float64(t.ranks) > 1<<58 {
+		return errors.New("is corrupt: it says that it is larger than any file")
+	}
+	want := t.sumsAt(m.header, t.ranks)
+	if info.Size() != want {
+		return fmt.Errorf("is truncated or has been added to: it has %d bytes and should "+
+			"have %d", info.Size(), want)
+	}
+	end := make([]byte, 8)
+	_, err = m.f.ReadAt(end, want-8)
+	m.end = binary.LittleEndian.Uint64(end)
+	return err
+}
+
+// verify verifies the sums of a segment.
+func (m *image) verify(ctx context.Context, t *table, number int) error {
+	sums, marks := make([]byte, t.sums()*8), make([]byte, t.marks[number]*markBytes)
+	gap := make([]byte, imageGap)
+	_, err := m.f.ReadAt(sums, t.sumsAt(m.header, number))
+	_, err2 := m.f.ReadAt(marks, t.marksAt(m.header, number))
+	_, err3 := m.f.ReadAt(gap, t.marksAt(m.header, t.ranks))
+	if err = errors.Join(err, err2, err3); err != nil {
+		return fmt.Errorf("index: reading %s: %w", m.path, err)
+	}
+	if digestOf(sums, marks) != m.Segments[number].Digest {
+		return fmt.Errorf("index: %s is corrupt: the sums and marks of segment %d fail their "+
+			"checksum", m.path, number)
+	}
+	if len(bytes.Trim(gap, "\x00")) > 0 {
+		return fmt.Errorf("index: %s is corrupt: bytes before its sums are not zero", m.path)
+	}
+	return t.eachBlock(ctx, number, func(block int, words []uint64) error {
+		if binary.LittleEndian.Uint64(sums[block*8:]) != blockSum(number, block, words) {
+			return fmt.Errorf("index: %s is corrupt: block %d of segment %d fails its checksum",
+				m.path, block, number)
+		}
+		return nil
+	})
+}
+
+// digestOf is what the header says of the sums and the marks of a segment.
+func digestOf(sums, marks []byte) uint64 {
+	h := xxh3.New()
+	_, _ = h.Write(sums)
+	_, _ = h.Write(marks)
+	return h.Sum64()
+}
+
+// eachBlock reads a segment block by block.
+func (t *table) eachBlock(ctx context.Context, number int,
+	use func(block int, words []uint64) error) error {
+	v, err := t.newView(number)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	for block := range t.sums() {
+		at := block * blockSumWords
+		words, err := v.read(ctx, at, min(blockSumWords, t.segment-at))
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = use(block, words)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blockSum is the checksum of a block in its place.
+func blockSum(number, block int, words []uint64) uint64 {
+	return xxh3.HashSeed(bytesOf(words), uint64(number)<<40+uint64(block)+1)
+}
+
+// close closes the file, and unmaps its memory.
+func (m *image) close() error {
+	if m == nil || m.f == nil {
+		return nil
+	}
+	err := errors.Join(memory.UnmapFile(m.memory), m.f.Close())
+	m.memory, m.f = nil, nil
+	return err
 }

@@ -4,6 +4,7 @@ package memory
 
 import (
 	"fmt"
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -29,4 +30,20 @@ func Words(n int) (words []uint64, release func() error, err error) {
 	adviseHuge(mem)
 	words = unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(mem))), n)
 	return words, func() error { return unix.Munmap(mem) }, nil
+}
+
+// MapFile maps a file to be read. All who map it share the memory.
+func MapFile(f *os.File, size int64) ([]byte, error) {
+	if int64(int(size)) != size {
+		return nil, fmt.Errorf("%d bytes are more than this machine has addresses for", size)
+	}
+	return unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+}
+
+// UnmapFile ends what MapFile has begun. Nil is nothing.
+func UnmapFile(mapped []byte) error {
+	if mapped == nil {
+		return nil
+	}
+	return unix.Munmap(mapped)
 }

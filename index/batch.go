@@ -1,10 +1,48 @@
 package index
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/rma"
 )
+
+// batch is the keys of one call: a core.Ops.
+type batch struct {
+	r      *Reader
+	keys   []byte
+	size   int // of a key
+	found  func(i int, v Value) bool
+	counts Counts
+}
+
+func (b *batch) len() int { return len(b.keys) / b.size }
+
+func (b *batch) key(i int) []byte { return b.keys[i*b.size : (i+1)*b.size] }
+
+// run looks up a batch.
+func (b *batch) run() error {
+	r := b.r
+	var err error
+	if !r.cfg.OneSided {
+		var requests rma.Stats
+		requests, err = r.t.batches.Run(context.Background(), b.len(), b)
+		b.counts.ShippedRequests = requests.Ships
+	} else {
+		err = b.Queued(nil)
+	}
+	r.counters.Add(core.Stripe(), &b.counts)
+	return err
+}
+
+// Owners gives the ranks that have the records.
+func (b *batch) Owners(owners []int32) {
+	for i := range owners {
+		rank, _ := place(hashKey(b.key(i)), b.r.t.ranks)
+		owners[i] = int32(rank)
+	}
+}
 
 // Batches of lookups may be shipped to the ranks that own the keys (package ship; LP section 7
 // asks how two-sided probing compares). A key takes its words in a request, and its answer is

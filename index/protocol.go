@@ -2,13 +2,8 @@ package index
 
 import (
 	"bytes"
-
-	"github.com/farhash/farhash/rma"
+	"sort"
 )
-
-// Value is a value that was found. It is valid until the function that it was given to
-// returns, or the loop goes on; nobody may change it.
-type Value []byte
 
 // wanted is what a search is for. It is apart from the query, which would have its callers allocate
 // what they give it.
@@ -55,23 +50,6 @@ func (q *query) begin(key []byte, hash uint64) bool {
 	}
 	q.signature = signatureOf(q.hash)
 	return true
-}
-
-// match takes a value that was found. A value of a mapped file is copied first, so that no page
-// fault happens in the caller's code. It is not passed on if the file was truncated: the caller may
-// leave the loop before the search ends with an error.
-func (q *query) match(w *wanted, v []byte) {
-	if m := q.t.image; m != nil {
-		q.copied = append(q.copied[:0], v...)
-		if v = q.copied; m.cut() {
-			q.enough = true
-			return
-		}
-	}
-	q.matches++
-	if !w.found(w.number, v) {
-		q.enough = true
-	}
 }
 
 // scan examines n slots, the first of which has number first, in memory that begins with
@@ -154,16 +132,47 @@ func (q *query) record(w *wanted, record []uint64) {
 	}
 }
 
-// span is where so many slots from first on lie: words of a segment, and how many bytes of
-// the first word come before them.
-func (t *table) span(first, n int) (at, words, skip int) {
-	from, to := first*t.slotBytes, (first+n)*t.slotBytes
-	at = from / 8
-	return at, (to+7)/8 - at, from % 8
+// match takes a value that was found. A value of a mapped file is copied first, so that no page
+// fault happens in the caller's code. It is not passed on if the file was truncated: the caller may
+// leave the loop before the search ends with an error.
+func (q *query) match(w *wanted, v []byte) {
+	if m := q.t.image; m != nil {
+		q.copied = append(q.copied[:0], v...)
+		if v = q.copied; m.cut() {
+			q.enough = true
+			return
+		}
+	}
+	q.matches++
+	if !w.found(w.number, v) {
+		q.enough = true
+	}
 }
 
-// get posts a get of slots into a buffer.
-func (t *table) get(q rma.Queue, buf rma.Buf, rank, first, n int) (h rma.Handle, words, skip int) {
-	at, words, skip := t.span(first, n)
-	return q.Get(buf[:words], t.window, rank, at), words, skip
+// denseSlots is how many more slots than homes lie between two borders where a search reads all
+// slots at once: there keys have several records, or records of other homes lie before them, and
+// the load does not say how many.
+const denseSlots = 4
+
+// between returns the slots between which the records of a home lie, in a table with so many
+// slots, and whether these are dense.
+func (g *guide) between(home, slots int) (at, bound int, dense bool) {
+	if g.borders == nil {
+		return home, slots, false
+	}
+	block := home / borderHomes
+	// A displacement too large for a byte says at least where records do not lie.
+	at, bound = block*borderHomes+int(g.borders[block]), slots
+	if d := g.borders[block+1]; d < maxDisplacement {
+		bound = min(bound, (block+1)*borderHomes+int(d))
+	}
+	n := len(g.marks) / markBytes
+	i := sort.Search(n, func(i int) bool { return g.mark(i).home > uint64(home) })
+	if i < n {
+		bound = min(bound, int(g.mark(i).slot))
+	}
+	if i > 0 {
+		at = max(at, int(g.mark(i-1).slot))
+	}
+	return max(at, home), bound, bound-at > borderHomes+denseSlots
 }

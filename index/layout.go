@@ -1,0 +1,608 @@
+package index
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"runtime/debug"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/rma"
+)
+
+// table is where the records of all ranks lie, and what every rank knows of it.
+//
+//	rank r      | slots | heap | borders |        each begins with a whole word
+//	heap        | record | record | ...           whole words
+//	borders     | displacement | ...              bytes
+//	slot        | key value |                     Inline
+//	            | signature | displacement | offset |   Heap
+type table struct {
+	job     rma.Job
+	window  rma.Window
+	batches core.Batches
+	flat    []uint64 // all segments in order; nil where only queues reach some
+	numbers numbers  // for searches of keys that are numbers
+
+	cfg        Config
+	form       form
+	ranks      int
+	records    uint64 // of all ranks
+	homes      uint64 // of each rank
+	slots      int    // of each rank
+	slotBytes  int
+	heapAt     int // word of a segment
+	heapWords  int // the most of a rank
+	heapFirst  int // words of the first get of a record
+	bordersAt  int
+	borders    int // how many
+	segment    int // words
+	marker     []byte
+	marks      []int // how many a rank has
+	marked     rma.Window
+	guides     []guide  // by rank; none where the memory is not addressable
+	unique     bool     // it is known that no key stands twice
+	owned      []uint64 // records by rank
+	mine       uint64   // records of this rank
+	peakBytes  uint64   // that building took on this rank
+	valueBytes uint64   // of all values
+
+	// image is the file that the table lies in, and then there is no window, and ranks are
+	// its segments; or nil.
+	image  *image
+	closed atomic.Bool
+}
+
+const (
+	signatureBytes    = 1
+	displacementBytes = 1
+	// maxDisplacement stands for itself and all larger ones.
+	maxDisplacement = 255
+	// borderHomes is how many homes lie between two borders.
+	borderHomes = 32
+)
+
+// inline reports whether records lie in the slots.
+func (t *table) inline() bool { return t.cfg.Storage == Inline }
+
+// shape computes where everything is in a segment, from the number of its slots and the words
+// of its heap.
+func (t *table) shape(slots, heapWords int) {
+	c := &t.cfg
+	if t.slotBytes = signatureBytes + displacementBytes + c.OffsetBytes; t.inline() {
+		t.slotBytes = c.KeySize + c.ValueSize
+	}
+	t.slots, t.heapWords = slots, heapWords
+	t.heapAt = (slots*t.slotBytes + 7) / 8
+	t.bordersAt = t.heapAt + heapWords
+	t.borders = int(t.homes/borderHomes) + 2
+	// Segments are whole lines, so that those of all ranks begin at one.
+	t.segment = max(8, (t.bordersAt+(t.borders+7)/8+7)/8*8)
+}
+
+// minFirstGetBytes is how much of a record of variable size is got at once at least: few are
+// longer than twice the mean, and so much costs little beside the request.
+const minFirstGetBytes = 128
+
+// chooseHeapFirst decides how much of a record is got at once.
+func (t *table) chooseHeapFirst() {
+	t.heapFirst = t.form.maxWords()
+	if t.cfg.Variable && t.records > 0 {
+		mean := int(t.valueBytes / t.records)
+		t.heapFirst = min(t.heapFirst, max(t.form.words(2*mean), minFirstGetBytes/8))
+	}
+}
+
+// putOffset and offset write and read an offset into the heap.
+func (t *table) putOffset(to []byte, offset int) {
+	if t.cfg.OffsetBytes == 4 {
+		binary.LittleEndian.PutUint32(to, uint32(offset))
+		return
+	}
+	binary.LittleEndian.PutUint64(to, uint64(offset))
+}
+
+func (t *table) offset(from []byte) int {
+	if t.cfg.OffsetBytes == 4 {
+		return int(binary.LittleEndian.Uint32(from))
+	}
+	return int(binary.LittleEndian.Uint64(from))
+}
+
+// span is where so many slots from first on lie: words of a segment, and how many bytes of
+// the first word come before them.
+func (t *table) span(first, n int) (at, words, skip int) {
+	from, to := first*t.slotBytes, (first+n)*t.slotBytes
+	at = from / 8
+	return at, (to+7)/8 - at, from % 8
+}
+
+// get posts a get of slots into a buffer.
+func (t *table) get(q rma.Queue, buf rma.Buf, rank, first, n int) (h rma.Handle, words, skip int) {
+	at, words, skip := t.span(first, n)
+	return q.Get(buf[:words], t.window, rank, at), words, skip
+}
+
+// saturated is how far a slot lies behind a home, at most maxDisplacement.
+func saturated(slot, home uint64) byte {
+	if slot <= home {
+		return 0
+	}
+	return byte(min(slot-home, maxDisplacement))
+}
+
+const (
+	golden = 0x9E3779B97F4A7C15 // 2^64 over the golden ratio
+	pi0    = 0x243F6A8885A308D3 // digits of pi, which nobody has chosen
+	pi1    = 0x13198A2E03707344
+)
+
+// mix spreads a word over all bits, the high ones best. It is a bijection.
+func mix(w uint64) uint64 {
+	w *= golden
+	w ^= w >> 32
+	return w * golden
+}
+
+// fold is the product of two words with its halves laid over each other.
+func fold(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	return high ^ low
+}
+
+// hashKey gives the word from which the place of a key comes. Different keys of up to 8
+// bytes have different words.
+func hashKey(key []byte) uint64 {
+	switch n := len(key); {
+	case n == 4:
+		return mix(uint64(binary.LittleEndian.Uint32(key)))
+	case n == 8:
+		return mix(binary.LittleEndian.Uint64(key))
+	case n < 8:
+		low := uint64(binary.LittleEndian.Uint32(key))
+		return mix(low | uint64(binary.LittleEndian.Uint32(key[n-4:]))<<32)
+	}
+	return xxh3.Hash(key)
+}
+
+// place divides a hash: the high part is a rank, and the rest says where on it. Both rise
+// with the hash.
+func place(hash uint64, ranks int) (rank int, rest uint64) {
+	high, low := bits.Mul64(hash, uint64(ranks))
+	return int(high), low
+}
+
+// homeOf is the home on a rank.
+func homeOf(rest, homes uint64) uint64 {
+	home, _ := bits.Mul64(rest, homes)
+	return home
+}
+
+// signatureOf is 1 to 255: 0 is a slot without a record.
+func signatureOf(hash uint64) byte { return byte(1 + fold(hash^pi0, pi1)%255) }
+
+// Empty slots of an inline table hold a key that no record has. It is chosen among so many keys.
+// They are scattered over all keys, so that no range of numbers contains all of them.
+const markers = 1 << 16
+
+const (
+	marker1, unmarker1 = 0x9E3779B1, 0x0E8B2F51 // inverse modulo 2^32
+	marker2, unmarker2 = 0x85EBCA6B, 0xA5CB9243
+)
+
+// markerKey is key number i of those that may mark empty slots: 4 bytes, and zeros.
+func markerKey(i uint32, key []byte) {
+	clear(key)
+	word := i * unmarker2
+	word ^= word >> 16
+	binary.LittleEndian.PutUint32(key, word*unmarker1)
+}
+
+// markerNumber is the number of a key among these, and markers or more for other keys.
+func markerNumber(key []byte) uint32 {
+	word := binary.LittleEndian.Uint32(key) * marker1
+	word ^= word >> 16
+	word *= marker2
+	if word >= markers {
+		return word
+	}
+	for _, b := range key[4:] {
+		if b != 0 {
+			return markers
+		}
+	}
+	return word
+}
+
+// form is how records lie in whole words, while a table is built and in its heap:
+//
+//	fixed      | key | value | zeros |
+//	variable   | bytes of the value: 2 | key | value | zeros |
+type form struct {
+	keySize, valueSize int
+	prefix             int // bytes in front of the key: 0 or 2
+}
+
+const prefixBytes = 2
+
+func formOf(c *Config) form {
+	f := form{keySize: c.KeySize, valueSize: c.ValueSize}
+	if c.Variable {
+		f.prefix = prefixBytes
+	}
+	return f
+}
+
+// check refuses a record of the wrong size.
+func (f form) check(r Record) error {
+	switch {
+	case len(r.Key) != f.keySize:
+		return fmt.Errorf("index: a key of %s; this index has keys of %d",
+			plural.Of(len(r.Key), "byte"), f.keySize)
+	case f.prefix == 0 && len(r.Value) != f.valueSize:
+		return fmt.Errorf("index: a value of %s; this index has values of %d",
+			plural.Of(len(r.Value), "byte"), f.valueSize)
+	case len(r.Value) > f.valueSize:
+		return fmt.Errorf("index: a value of %s; this index has values of at most %d",
+			plural.Of(len(r.Value), "byte"), f.valueSize)
+	}
+	return nil
+}
+
+// words is the length of a record.
+func (f form) words(valueSize int) int { return (f.prefix + f.keySize + valueSize + 7) / 8 }
+
+// maxWords is that of the longest one.
+func (f form) maxWords() int { return f.words(f.valueSize) }
+
+// wordsAt is the length of the record that begins with a word.
+func (f form) wordsAt(first uint64) int {
+	if f.prefix == 0 {
+		return f.maxWords()
+	}
+	return f.words(f.valueSizeAt(first))
+}
+
+func (f form) valueSizeAt(first uint64) int {
+	if f.prefix == 0 {
+		return f.valueSize
+	}
+	var b [8]byte
+	binary.NativeEndian.PutUint64(b[:], first)
+	return int(binary.LittleEndian.Uint16(b[:]))
+}
+
+// encode writes a record into as many words as it has.
+func (f form) encode(to []uint64, key, value []byte) {
+	to[len(to)-1] = 0
+	b := bytesOf(to)
+	if f.prefix > 0 {
+		binary.LittleEndian.PutUint16(b, uint16(len(value)))
+		b = b[prefixBytes:]
+	}
+	copy(b, key)
+	copy(b[len(key):], value)
+}
+
+// key is the key of a record, of which at least so much is there.
+func (f form) key(record []uint64) []byte {
+	return bytesOf(record)[f.prefix : f.prefix+f.keySize : f.prefix+f.keySize]
+}
+
+// value is the value of a whole record.
+func (f form) value(record []uint64) []byte {
+	from := f.prefix + f.keySize
+	to := from + f.valueSizeAt(record[0])
+	return bytesOf(record)[from:to:to]
+}
+
+// bytesOf is the memory of words.
+func bytesOf(words []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
+}
+
+// Borders and marks guide searches. A reader gets them beforehand, for all ranks; searches in
+// addressable memory read them there:
+//
+//	border   the displacement at every 32nd home, in a byte
+//	mark     a home and a slot: records of homes before that one lie before the slot, and
+//	         records of the home and behind lie there or behind. There is one for every
+//	         border that does not fit in a byte, and two around a home with many records.
+//
+// Tables whose keys differ have hardly any marks.
+
+// mark takes 16 bytes in a window and in a file: its numbers, little-endian.
+type mark struct{ home, slot uint64 }
+
+const (
+	markBytes = 16
+	// runMarked is how many records of a home have marks around them.
+	runMarked = 2 * borderHomes
+)
+
+// put writes a mark.
+func (m mark) put(to []byte) {
+	binary.LittleEndian.PutUint64(to, m.home)
+	binary.LittleEndian.PutUint64(to[8:], m.slot)
+}
+
+// guide is what searches on a rank are guided by.
+type guide struct {
+	borders []byte
+	marks   []byte
+}
+
+// mark is number i of the marks.
+func (g *guide) mark(i int) mark {
+	b := g.marks[i*markBytes:]
+	return mark{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
+}
+
+// guideBytes is the guides of all ranks.
+func (t *table) guideBytes() uint64 {
+	n := uint64(t.borders) * uint64(t.ranks)
+	for _, marks := range t.marks {
+		n += uint64(marks) * markBytes
+	}
+	return n
+}
+
+// findGuides finds the guides of the ranks whose memory is addressable.
+func (t *table) findGuides() {
+	t.guides = make([]guide, t.ranks)
+	for rank := range t.guides {
+		memory := t.words(rank)
+		if memory == nil {
+			continue
+		}
+		g := guide{borders: bytesOf(memory[t.bordersAt:])[:t.borders]}
+		if n := t.marks[rank] * markBytes; n > 0 && t.image != nil {
+			g.marks = t.image.memory[t.marksAt(t.image.header, rank):][:n]
+		} else if n > 0 {
+			marks := t.marked.Words(rank)
+			if marks == nil {
+				continue
+			}
+			g.marks = bytesOf(marks)[:n]
+		}
+		t.guides[rank] = g
+	}
+}
+
+// fetchGuides gets the guides of all ranks.
+func (r *Reader) fetchGuides() error {
+	l, err := r.t.guideTransfer()
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	r.guides = make([]guide, r.t.ranks)
+	for rank := range r.guides {
+		// A rank that is lost has none: its keys cannot be looked up anyway, and others can.
+		r.guides[rank], _ = r.t.fetchGuide(context.Background(), l, rank)
+	}
+	return nil
+}
+
+// guideOf is the guide of a rank.
+func (t *table) guideOf(ctx context.Context, rank int) (g guide, err error) {
+	l, err := t.guideTransfer()
+	if err != nil {
+		return g, err
+	}
+	defer l.close()
+	return t.fetchGuide(ctx, l, rank)
+}
+
+// guideTransfer is a transfer for fetchGuide.
+func (t *table) guideTransfer() (*transfer, error) {
+	words := (t.borders + 7) / 8
+	for _, n := range t.marks {
+		words = max(words, n*markBytes/8)
+	}
+	return newTransfer(t.job, t.window, words)
+}
+
+// fetchGuide gets the guide of a rank.
+func (t *table) fetchGuide(ctx context.Context, l *transfer, rank int) (g guide, err error) {
+	if g = t.guides[rank]; g.borders != nil {
+		return g, nil
+	}
+	if g.borders, err = l.fetch(ctx, t.window, rank, t.bordersAt, t.borders); err != nil {
+		return guide{}, err
+	}
+	if n := t.marks[rank] * markBytes; n > 0 {
+		if g.marks, err = l.fetch(ctx, t.marked, rank, 0, n); err != nil {
+			return guide{}, err
+		}
+	}
+	return g, nil
+}
+
+// address takes the memory that this process addresses directly.
+func (t *table) address(r core.Regions) {
+	if t.batches.Regions, t.batches.InOnePiece = r, true; r.Whole != nil {
+		t.flat = r.Whole.Words
+	}
+}
+
+// words is the memory of a rank, nil where only queues reach it.
+func (t *table) words(rank int) []uint64 {
+	switch {
+	case t.flat != nil:
+		return t.flat[rank*t.segment : (rank+1)*t.segment]
+	case t.window != nil:
+		return t.window.Words(rank)
+	}
+	return nil
+}
+
+// share are the segments whose records are this rank's to save, check and list: its own,
+// or its part of a file.
+func (t *table) ownSegments() (numbers []int) {
+	if t.image == nil {
+		return []int{t.job.Rank()}
+	}
+	for number := t.job.Rank(); number < t.ranks; number += t.job.Size() {
+		numbers = append(numbers, number)
+	}
+	return numbers
+}
+
+// close gives the memory back.
+func (t *table) close() error {
+	t.closed.Store(true)
+	errs := []error{t.batches.Close()}
+	t.flat = nil
+	for _, w := range []rma.Window{t.window, t.marked} {
+		if w != nil {
+			errs = append(errs, w.Close())
+		}
+	}
+	return errors.Join(append(errs, t.image.close())...)
+}
+
+// guarded calls what reads the table. Where a page of a mapped file cannot be read, as its
+// disk fails or somebody has cut it short, that is an error and not the end of the process. It is
+// one as well where such a file now ends inside a page, whose rest can be read and is zero.
+func (t *table) guarded(read func() error) (err error) {
+	if t.image == nil {
+		return read()
+	}
+	before := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(before)
+		panicked := recover()
+		if panicked == nil {
+			return
+		}
+		fault, ok := panicked.(interface{ Addr() uintptr })
+		if !ok || !t.image.holds(fault.Addr()) {
+			panic(panicked)
+		}
+		err = t.image.lost()
+	}()
+	err = read()
+	if t.image.cut() {
+		err = t.image.lost()
+	}
+	return err
+}
+
+// cut reports whether a file that is mapped has been truncated since it was opened: then the end
+// mark is zero, or cannot be read. Whatever was read before is right if it has not.
+func (m *image) cut() bool {
+	return m != nil && m.memory != nil &&
+		binary.LittleEndian.Uint64(m.memory[len(m.memory)-8:]) != m.end
+}
+
+func (m *image) lost() error {
+	return fmt.Errorf("index: a page of %s cannot be read any more: its disk fails, or it was "+
+		"truncated", m.path)
+}
+
+// holds reports whether an address lies in the mapped file.
+func (m *image) holds(address uintptr) bool {
+	begin := uintptr(unsafe.Pointer(unsafe.SliceData(m.memory)))
+	return address >= begin && address-begin < uintptr(len(m.memory))
+}
+
+// gather returns on every rank the words of all ranks, which have equally many. An error that one
+// rank brings fails all: the others get a [rma.PeerError]. Collective.
+func gather(ctx context.Context, job rma.Job, what string, mine []uint64, failed error) (
+	[][]uint64, error) {
+	if err := rma.AllSucceeded(ctx, job, "index: "+what, failed); err != nil {
+		return nil, err
+	}
+	if job.Size() == 1 {
+		return [][]uint64{mine}, nil
+	}
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "index: " + what, Words: len(mine)})
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	l, err := newTransfer(job, w, len(mine))
+	if err == nil {
+		defer l.close()
+		copy(l.buf, mine)
+		err = l.put(ctx, job.Rank(), 0, len(mine))
+	}
+	if err = rma.AllSucceeded(ctx, job, "index: "+what, err); err != nil {
+		return nil, err
+	}
+	all := make([][]uint64, job.Size())
+	for rank := range all {
+		if err == nil {
+			err = l.get(ctx, rank, 0, len(mine))
+		}
+		all[rank] = append([]uint64(nil), l.buf...)
+	}
+	return all, rma.AllSucceeded(ctx, job, "index: "+what, err)
+}
+
+// transfer is a queue with a buffer, for one get or put at a time.
+type transfer struct {
+	q   rma.Queue
+	w   rma.Window
+	buf rma.Buf
+}
+
+func newTransfer(job rma.Job, w rma.Window, words int) (*transfer, error) {
+	q, err := job.NewQueue(1)
+	if err != nil {
+		return nil, err
+	}
+	buf, err := q.Alloc(words)
+	if err != nil {
+		return nil, errors.Join(err, q.Close())
+	}
+	return &transfer{q: q, w: w, buf: buf}, nil
+}
+
+// put copies the first words of the buffer to (rank, off).
+func (l *transfer) put(ctx context.Context, rank, off, words int) error {
+	return l.await(ctx, l.q.Put(l.buf[:words], l.w, rank, off))
+}
+
+// get fills the buffer from (rank, off).
+func (l *transfer) get(ctx context.Context, rank, off, words int) error {
+	return l.await(ctx, l.q.Get(l.buf[:words], l.w, rank, off))
+}
+
+// fetch gets so many bytes, in whole words, and copies them.
+func (l *transfer) fetch(ctx context.Context, w rma.Window, rank, off, n int) ([]byte, error) {
+	of := transfer{q: l.q, w: w, buf: l.buf}
+	if err := of.get(ctx, rank, off, (n+7)/8); err != nil {
+		return nil, rankError(rank, err)
+	}
+	return append([]byte(nil), bytesOf(l.buf)[:n]...), nil
+}
+
+func (l *transfer) await(ctx context.Context, h rma.Handle) error {
+	err := l.q.Submit()
+	if err == nil {
+		err = l.q.Wait(ctx, h)
+	}
+	if err == nil {
+		_, err = l.q.Value(h)
+	}
+	return err
+}
+
+func (l *transfer) close() error { return l.q.Close() }
+
+// errClosed is the answer of an index that has been closed.
+var errClosed = fmt.Errorf("index: the index is %w", rma.ErrClosed)
+
+// rankError says in whose memory something failed.
+func rankError(rank int, err error) error {
+	return fmt.Errorf("index: in the memory of rank %d: %w", rank, err)
+}
