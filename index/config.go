@@ -71,13 +71,11 @@ const (
 )
 
 // String is the storage's name.
-func (s Storage) String() string { return nameOf("Storage", int(s), "auto", "inline", "heap") }
-
-func nameOf(what string, i int, names ...string) string {
-	if i < 0 || i >= len(names) {
-		return fmt.Sprintf("%s(%d)", what, i)
+func (s Storage) String() string {
+	if s < Auto || s > Heap {
+		return fmt.Sprintf("Storage(%d)", int(s))
 	}
-	return names[i]
+	return [...]string{"auto", "inline", "heap"}[s]
 }
 
 // agree makes sure that every rank has the same configuration. Collective.

@@ -18,8 +18,6 @@ type Index struct {
 	*Reader // with Lookups{}
 	job     rma.Job
 	t       *table
-
-	notMapped error // why Open has built it
 }
 
 // Reader looks keys up and counts what that takes. It is safe for
@@ -60,7 +58,8 @@ type Info struct {
 	SegmentBytes uint64 // of each rank: slots, heap and borders
 	Unique       bool   // it is known that no key has two records
 	PeakBytes    uint64 // that building took on this rank
-	Mapped       bool   // by Open: the table lies in a file, and ranks are its segments
+	Mapped       bool   // by Open: the table is in a file, and ranks are its segments
+	NotMapped    error  // why Open has built the table instead of mapping its file, or nil
 }
 
 // NewReader returns a Reader, for lookups in another way than by the index itself. No other
@@ -212,14 +211,17 @@ func (x *Index) Info() Info {
 		Load:    float64(t.records) / (float64(t.homes) * float64(t.ranks)),
 		Storage: t.cfg.Storage, SlotBytes: t.slotBytes, Slots: uint64(t.slots), Homes: t.homes,
 		OffsetBytes: t.cfg.OffsetBytes, SegmentBytes: uint64(t.segment) * 8,
-		Unique: t.unique, PeakBytes: t.peakBytes, Mapped: t.image != nil}
+		Unique: t.unique, PeakBytes: t.peakBytes, Mapped: t.image != nil,
+		NotMapped: t.notMapped}
 }
 
 // Config is the configuration in force, with what was left to the index filled in.
 func (x *Index) Config() Config { return x.t.cfg }
 
-// Len is the number of records of all ranks.
-func (x *Index) Len(context.Context) (uint64, error) { return x.t.records, x.open() }
+// Len is the number of records of all ranks. It waits for nobody.
+func (x *Index) Len(ctx context.Context) (uint64, error) {
+	return x.t.records, errors.Join(x.open(), ctx.Err())
+}
 
 // Close gives back the reader's queues. The table stays.
 func (r *Reader) Close() error {

@@ -56,8 +56,9 @@ type table struct {
 
 	// image is the file that the table lies in, and then there is no window, and ranks are
 	// its segments; or nil.
-	image  *image
-	closed atomic.Bool
+	image     *image
+	closed    atomic.Bool
+	notMapped error // why Open has built it
 }
 
 const (

@@ -21,7 +21,7 @@ import (
 // refused.
 //
 // Where a rank cannot map the file, all ranks Load it instead, with the configuration that it
-// was built with; NotMapped then says why. Collective.
+// was built with; Info.NotMapped then says why. Collective.
 func Open(ctx context.Context, job rma.Job, path string) (*Index, error) {
 	m, err := sameImage(ctx, job, path)
 	if err != nil {
@@ -48,7 +48,7 @@ func Open(ctx context.Context, job rma.Job, path string) (*Index, error) {
 	case why != nil:
 		x, err := Load(ctx, job, path, cfg)
 		if err == nil {
-			x.notMapped = why
+			x.t.notMapped = why
 		}
 		return x, err
 	}
@@ -100,7 +100,3 @@ func (m *image) mapped() (err error) {
 	}
 	return nil
 }
-
-// NotMapped says why Open has built the table instead of mapping its file. It is nil where
-// the file is mapped, and for an index that does not come from Open.
-func (x *Index) NotMapped() error { return x.notMapped }

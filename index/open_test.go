@@ -67,8 +67,8 @@ func openAndVerify(job rma.Job, path string, m model, keys []byte) error {
 	if err != nil {
 		return err
 	}
-	if !x.Info().Mapped || x.NotMapped() != nil {
-		return fmt.Errorf("the file is not mapped: %w", x.NotMapped())
+	if !x.Info().Mapped || x.Info().NotMapped != nil {
+		return fmt.Errorf("the file is not mapped: %w", x.Info().NotMapped)
 	}
 	err = errors.Join(x.CheckAll(ctx), m.verify(x.Reader, keys, x.Config().KeySize))
 	if err != nil {
@@ -128,7 +128,7 @@ func verifyWords(path string, ranks int) error {
 			return err
 		}
 		if !x.Info().Mapped {
-			return errors.Join(x.NotMapped(), x.Close())
+			return errors.Join(x.Info().NotMapped, x.Close())
 		}
 		var keys []byte
 		for i := range 10000 {
@@ -187,7 +187,7 @@ func TestOpenLoads(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		says(t, x.NotMapped(), "not today")
+		says(t, x.Info().NotMapped, "not today")
 		if x.Info().Mapped || x.Config().Load != 0.6 {
 			return fmt.Errorf("it is mapped, or has load %v", x.Config().Load)
 		}

@@ -5,7 +5,7 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// Stats is what lookups took, since the reader was made or ResetStats. Over direct memory
+// Stats is what lookups took, since the reader was made. Over direct memory
 // there are no requests; then only lookups and matches are counted.
 type Stats struct {
 	Counts
@@ -47,6 +47,3 @@ func (s *Counts) PerLookup() (requests, slots, bytes float64) {
 
 // Stats returns what this rank's lookups took.
 func (r *Reader) Stats() Stats { return Stats{r.counters.Sum(), r.t.batches.Access()} }
-
-// ResetStats begins to count anew.
-func (r *Reader) ResetStats() { r.counters.Reset() }
