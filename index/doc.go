@@ -16,8 +16,8 @@
 //   - A lookup finds every record of its key once, also where records are equal. They come in no
 //     particular order.
 //   - Nothing changes after Build, so a get is never torn, and no rank waits for another.
-//   - Where memory of a rank is lost, lookups of its keys return an error, and lookups of other keys
-//     their values. On engines whose memory outlives a rank nothing is lost.
+//   - Where memory of a rank is lost, lookups of its keys return an error, and lookups of other
+//     keys their values. On engines whose memory outlives a rank nothing is lost.
 //
 // # Building
 //

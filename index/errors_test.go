@@ -150,7 +150,8 @@ func TestTooManyCopies(t *testing.T) {
 	for range 4 {
 		all = append(all, Record{[]byte("four"), []byte("same")})
 	}
-	fails(t, 3, same(cfg), shares(all), "a key has 4 records, and this index takes 3 of one; raise MaxCopies, or leave it at 0")
+	fails(t, 3, same(cfg), shares(all), "a key has 4 records, and this index takes 3 of one; "+
+		"raise MaxCopies, or leave it at 0")
 }
 
 // checked is Check as withIndex wants it.

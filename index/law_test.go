@@ -110,8 +110,8 @@ func costs(t *testing.T, load float64, n int, keys []byte, ways ...Lookups) (all
 }
 
 // TestTargets: at every load a lookup costs no more, by the cost model of LP 3.2 and as counted,
-// than by the policies of the paper, of which readsize has the laws; and it takes not more than 1.01
-// requests and 460 bytes.
+// than by the policies of the paper, of which readsize has the laws; and it takes not more than
+// 1.01 requests and 460 bytes.
 func TestTargets(t *testing.T) {
 	skipSlow(t)
 	const n, lookups = 1 << 18, 30000

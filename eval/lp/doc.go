@@ -1,5 +1,6 @@
 // Package lp has the experiments of Wang, Yang, Kimura, Swart, Blanas: Efficient Usage of
-// One-Sided RDMA for Linear Probing, ADMS 2020 ("LP"), on package index and on the tables of LP, package baseline.
+// One-Sided RDMA for Linear Probing, ADMS 2020 ("LP"), on package index and on LP's own tables,
+// package baseline.
 //
 //	table1    LP Table 1, Fig. 7, 8: requests, bytes, throughput, bandwidth by load and policy
 //	table2    LP Table 2: throughput with the read size for another load
@@ -69,10 +70,9 @@
 //
 // # Building and lookups
 //
-// In "index" each rank builds from its part of the records, which are made while the clock runs; LP's
-// tables are built by ranks that each make all records.
-// Then each looks keys up, one at a time or in batches. A rate is that of all ranks by the time of
-// the slowest.
+// In "index" each rank builds from its part of the records, which are made while the clock runs.
+// LP's tables are built by ranks that each make all records. Then each rank looks keys up, one at a
+// time or in batches. A rate is of all ranks, by the time of the slowest.
 package lp
 
 import "github.com/farhash/farhash/eval/internal/experiment"

@@ -57,7 +57,8 @@ func TestClustersKeepTheLargest(t *testing.T) {
 	}
 	for _, known := range c.list {
 		if known.length() <= 35 {
-			t.Errorf("a cluster of %d is among the 5 largest of 1 to 40: %v", known.length(), c.list)
+			t.Errorf("a cluster of %d is among the 5 largest of 1 to 40: %v", known.length(),
+				c.list)
 		}
 	}
 	if len(c.list) != 5 {
