@@ -354,8 +354,11 @@ func (w *worker) restore(ctx context.Context, c *checkpoint) error {
 	}
 	w.created, w.done, w.arcs, w.dead = c.Created, c.Done, c.Arcs, c.Deadlocks
 	w.started = w.started.Add(-time.Duration(c.ElapsedMillis) * time.Millisecond)
-	if err := w.adopt(ctx, c.Findings); err != nil {
-		return err
+	for i, word := range c.Findings {
+		if err := w.control.set(ctx, w.control.finding(i), word); err != nil {
+			return err
+		}
+		w.published[i] = word
 	}
 	if err := w.control.Store(ctx, 0, cellLevel, c.Level); err != nil {
 		return err
@@ -364,15 +367,4 @@ func (w *worker) restore(ctx context.Context, c *checkpoint) error {
 		return err
 	}
 	return w.publish(ctx)
-}
-
-// adopt takes over the findings of a checkpoint, on rank 0.
-func (w *worker) adopt(ctx context.Context, before []uint64) error {
-	for i, word := range before {
-		if err := w.control.set(ctx, w.control.finding(i), word); err != nil {
-			return err
-		}
-		w.published[i] = word
-	}
-	return nil
 }

@@ -87,16 +87,9 @@ func (w *worker) publishFindings(ctx context.Context) error {
 	return nil
 }
 
-// sharing has the ranks compare words, one round after the other. Banks take turns, so that
-// nobody overwrites what another still reads.
-type sharing struct {
-	*search
-	rounds int
-}
-
-// all are the words of all ranks. failure is why this rank cannot go on: then every rank gets an
-// error. Collective.
-func (s *sharing) all(ctx context.Context, mine uint64, failure error) ([]uint64, error) {
+// share gives every rank the words of all. failure is why this rank cannot go on: then every rank
+// gets an error. Banks take turns, so that nobody overwrites what another still reads. Collective.
+func (s *search) share(ctx context.Context, mine uint64, failure error) ([]uint64, error) {
 	bank := cellShared + s.rounds%2*2
 	s.rounds++
 	why := uint64(0)
@@ -113,7 +106,7 @@ func (s *sharing) all(ctx context.Context, mine uint64, failure error) ([]uint64
 	if err != nil {
 		return nil, errors.Join(failure, err)
 	}
-	words, peer, err := s.read(ctx, bank)
+	words, peer, err := s.shared(ctx, bank)
 	if err == nil && peer != nil {
 		err = s.job.Barrier(ctx) // nobody closes what others still read
 	}
@@ -123,8 +116,8 @@ func (s *sharing) all(ctx context.Context, mine uint64, failure error) ([]uint64
 	return words, errors.Join(peer, err)
 }
 
-// read reads a bank of all ranks. peer says which has failed.
-func (s *sharing) read(ctx context.Context, bank int) (words []uint64, peer, err error) {
+// shared reads a bank of all ranks. peer says which has failed.
+func (s *search) shared(ctx context.Context, bank int) (words []uint64, peer, err error) {
 	words = make([]uint64, s.job.Size())
 	for rank := range words {
 		why, err := s.control.Load(ctx, rank, bank+1)
@@ -183,14 +176,14 @@ const (
 	cellCommand = 17
 	cellMem     = 18 // bytes that the whole search may use
 
-	cellTrace = 24 // two banks: step, action, state...; then witnesses and findings
+	cellTrace = 24 // two banks: level, state...; then witnesses and findings
 )
 
 // levelEnd is set in the level word when nothing is left to expand.
 const levelEnd = 1 << 63
 
 func newControl(ctx context.Context, job rma.Job, stateWords, findings int) (*control, error) {
-	found := cellTrace + 2*(traceHead+stateWords)
+	found := cellTrace + 2*(1+stateWords)
 	words := found + witnessWords*(1+findings) + findings
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "explore: control", Words: words})
 	if err != nil {

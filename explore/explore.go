@@ -12,6 +12,7 @@ import (
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/set"
 	"github.com/farhash/farhash/ship"
 )
 
@@ -128,6 +129,7 @@ type search struct {
 	lost      []int    // the ranks that were lost then
 	hosts     []string // by rank; nil where all are on one
 	stranded  *place   // nil: no state was found to be
+	rounds    int      // of words shared
 	taskWords int      // length of a task: 1, or words where a name does not give a state back
 }
 
@@ -163,8 +165,13 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 	if s.exchange, err = newExchange(ctx, job, s.taskWords); err != nil {
 		return nil, errors.Join(err, s.control.close())
 	}
-	s.visited, err = newVisited(ctx, job, s.encoding, s.words, s.bits, s.budget,
-		opts.Access)
+	buckets, err := s.budget.firstTable(func(buckets uint64) uint64 {
+		return s.encoding.firstBytes(buckets, s.words, job.Size())
+	})
+	if err == nil {
+		s.visited, err = newVisited(ctx, job, s.encoding, s.words, s.bits,
+			set.Config{Buckets: buckets, Access: opts.Access})
+	}
 	if err != nil {
 		return nil, errors.Join(err, s.exchange.close(), s.control.close())
 	}

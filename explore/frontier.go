@@ -133,14 +133,6 @@ func (f *frontier) pop() block {
 	return b
 }
 
-// spare is pop if at least one block stays behind.
-func (f *frontier) spare() block {
-	if len(f.blocks) < 2 {
-		return nil
-	}
-	return f.pop()
-}
-
 // levelLog keeps the names of the states that this rank inserted, by level, so that a trace can
 // be walked back. A nil log keeps nothing. Where a name does not give its state back, the names
 // of the states after one follow the name of that one, with logFrom added.

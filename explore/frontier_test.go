@@ -8,7 +8,7 @@ import (
 func TestFrontier(t *testing.T) {
 	p := pool{taskWords: 1}
 	f := frontier{pool: &p}
-	if f.pop() != nil || f.spare() != nil {
+	if f.pop() != nil {
 		t.Fatal("an empty frontier has a block")
 	}
 	const n = 5*blockTasks + 7
@@ -19,16 +19,8 @@ func TestFrontier(t *testing.T) {
 		}
 	}
 	next := uint64(0)
-	for i := range 6 {
-		var b block
-		if i < 5 {
-			b = f.spare()
-		} else {
-			if f.spare() != nil {
-				t.Fatal("the last block was to spare")
-			}
-			b = f.pop()
-		}
+	for range 6 {
+		b := f.pop()
 		for _, task := range b {
 			if task != next {
 				t.Fatalf("task %d came when %d was next", task, next)

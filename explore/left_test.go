@@ -25,8 +25,8 @@ func TestLastLeft(t *testing.T) {
 				log.level(uint64(level))
 				log.add(uint64(10*rank + level))
 			}
-			l := &liveness{marks: make([]uint64, 1), sharing: sharing{search: &search{job: job,
-				control: ctl, worker: &worker{log: log}}}}
+			l := &liveness{marks: make([]uint64, 1), search: &search{job: job,
+				control: ctl, worker: &worker{log: log}}}
 			for i := left[rank]; i < 3; i++ {
 				l.mark(i)
 			}

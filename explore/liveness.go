@@ -37,7 +37,7 @@ func (s *search) answerLive(ctx, uncancelled context.Context, res *Result) error
 	}
 	begun := time.Now()
 	res.Live = &Liveness{}
-	l := &liveness{sharing: sharing{search: s}, Liveness: res.Live, left: res.States,
+	l := &liveness{search: s, Liveness: res.Live, left: res.States,
 		buffers: s.worker.buffers}
 	err := l.answer(ctx, uncancelled, res)
 	if s.missing(err) {
@@ -56,7 +56,7 @@ func (s *search) answerLive(ctx, uncancelled context.Context, res *Result) error
 // liveness is a rank's part of the answer. A state is live if all the findings are reached from
 // it. So are then the states that lead to it.
 type liveness struct {
-	sharing
+	*search
 	*Liveness
 	Expander
 	buffers
@@ -118,7 +118,7 @@ func (l *liveness) answer(ctx, uncancelled context.Context, res *Result) error {
 // initialPlace is the first of the initial states.
 func (l *liveness) initialPlace(ctx context.Context) (*place, error) {
 	task := make([]uint64, 1)
-	_, err := l.all(ctx, 0, l.visited.names(l.initial[:l.words], task))
+	_, err := l.share(ctx, 0, l.visited.names(l.initial[:l.words], task))
 	return &place{task: task[0]}, err
 }
 
@@ -138,7 +138,7 @@ func (l *liveness) open(ctx context.Context) error {
 	}
 	l.marks = make([]uint64, l.worker.log.n/64+1)
 	mine := l.worker.log.bytes() + uint64(len(l.marks))*8 + l.buffers.bytes(l.words, 1, l.spare)
-	taken, err := l.all(ctx, mine, failure)
+	taken, err := l.share(ctx, mine, failure)
 	if err != nil {
 		return err
 	}
@@ -181,11 +181,11 @@ func (l *liveness) lastLeft(ctx context.Context) (*place, error) {
 	if mine != nil {
 		word, task = mine.level+1, mine.task
 	}
-	levels, err := l.all(ctx, word, nil)
+	levels, err := l.share(ctx, word, nil)
 	if err != nil {
 		return nil, err
 	}
-	tasks, err := l.all(ctx, task, nil)
+	tasks, err := l.share(ctx, task, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (l *liveness) lastLeft(ctx context.Context) (*place, error) {
 func (l *liveness) searchFrom(ctx, uncancelled context.Context, from *place) error {
 	state := make([]uint64, l.words)
 	err := l.visited.load(uncancelled, []uint64{from.task}, state)
-	if _, err = l.all(uncancelled, 0, err); err != nil {
+	if _, err = l.share(uncancelled, 0, err); err != nil {
 		return err
 	}
 	l.Searches++
@@ -264,13 +264,13 @@ const (
 // far as they fall. Collective.
 func (l *liveness) spread(ctx, uncancelled context.Context, task uint64) error {
 	// Nobody sweeps before the state is in the set.
-	if _, err := l.all(uncancelled, 0, l.seed(task)); err != nil {
+	if _, err := l.share(uncancelled, 0, l.seed(task)); err != nil {
 		return err
 	}
 	l.left--
 	for l.left > 0 {
 		found, failure := l.sweep(ctx, uncancelled)
-		said, err := l.all(uncancelled, found, failure)
+		said, err := l.share(uncancelled, found, failure)
 		if err != nil {
 			return err
 		}

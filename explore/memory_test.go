@@ -7,6 +7,7 @@ import (
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/set"
 )
 
 // table is a visited set that is nothing but its size. Growth keeps arenas in place.
@@ -97,11 +98,8 @@ func TestTableBytes(t *testing.T) {
 	for ranks := 1; ranks <= 7; ranks++ {
 		for _, words := range []int{1, 2, 33} {
 			err := local.Run(ranks, func(job rma.Job) error {
-				b, err := newBudget(64<<20, ranks)
-				if err != nil {
-					return err
-				}
-				v, err := newVisited(t.Context(), job, EncodingElement, words, 64*words, b, 0)
+				v, err := newVisited(t.Context(), job, EncodingElement, words, 64*words,
+					set.Config{Buckets: firstBuckets})
 				if err != nil {
 					return err
 				}

@@ -148,8 +148,11 @@ func (s *search) admit(model Model) (err error) {
 		return s.broken(breachSizes, "Findings is %d; a model has 0 to %d", s.findings,
 			maxFindings)
 	}
-	s.live, err = s.expanderFindings()
-	return err
+	if s.live = s.expander.Findings(); len(s.live) != s.findings {
+		return s.broken(breachSizes, "the expander has %s, and Model.Findings is %d",
+			plural.Of(len(s.live), "finding"), s.findings)
+	}
+	return nil
 }
 
 // tooWide returns the first of states that has bits beyond StateBits, -1 if none has. Where a
@@ -183,17 +186,6 @@ func (s *search) recoverPanic(err *error) {
 	if p := recover(); p != nil {
 		*err = s.broken(breachPanic, "%v\n%s", p, debug.Stack())
 	}
-}
-
-// expanderFindings are the live findings of this rank's expander.
-func (s *search) expanderFindings() (live []uint64, err error) {
-	defer s.recoverPanic(&err)
-	live = s.expander.Findings()
-	if len(live) != s.findings {
-		return nil, s.broken(breachSizes, "the expander has %s, and Model.Findings is %d",
-			plural.Of(len(live), "finding"), s.findings)
-	}
-	return live, nil
 }
 
 // anotherExpander has the model make an expander whose findings nobody reads.

@@ -12,15 +12,9 @@ import (
 var errNoPredecessor = errors.New("explore: no state leads to one of the trace any more; " +
 	"make Expand of the model give the same successors whenever it is given the same state")
 
-const (
-	// traceHead is the words before the state in a trace bank: step, action.
-	traceHead = 2
-	// traceFailed is set in the step of a rank that has failed. The word after it says why.
-	traceFailed = 1 << 63
-	// lookBlocks is how many blocks a rank expands before it looks whether another rank has
-	// found what all search for.
-	lookBlocks = 16
-)
+// lookBlocks is how many blocks a rank expands before it looks whether another rank has found what
+// all search for.
+const lookBlocks = 16
 
 // trace finds a shortest way to the first target that was found, backwards: the ranks agree on
 // a witness in the lowest level. Then level by level each expands again the states that it
@@ -97,73 +91,42 @@ type tracer struct {
 	last  []uint64 // the state before it, where this rank has found one
 }
 
-// stepBack replaces the state, of the given level, by a predecessor in the level before,
-// and returns the action that leads from there. Collective: the ranks publish
-// what they find, or why they stop, in a bank of their own, and the lowest rank's counts.
-// Banks take turns, so that nobody overwrites what another still reads.
+// stepBack replaces the state, of the given level, by a predecessor in the level before, and returns
+// the action that leads from there. Collective: the ranks publish what they find in banks that take
+// turns, and the state of the lowest rank counts.
 func (t *tracer) stepBack(ctx context.Context, level uint64) (int, error) {
-	bank := cellTrace + int(level%2)*(traceHead+t.words)
+	bank := cellTrace + int(level%2)*(1+t.words)
 	action, failure := t.findPredecessor(ctx, bank, level)
-	var words []uint64
-	switch {
-	case failure != nil:
-		words = []uint64{level | traceFailed, uint64(reasonOf(failure))}
-	case action >= 0:
-		words = append([]uint64{level, uint64(action)}, t.last...)
-	}
-	for i, word := range slices.Backward(words) { // the step last: the rest is there then
-		if err := t.control.set(ctx, bank+i, word); err != nil {
-			return 0, errors.Join(failure, err)
+	if failure == nil && action >= 0 {
+		words := append([]uint64{level}, t.last...)
+		for i, word := range slices.Backward(words) { // the level last: the rest is there then
+			failure = errors.Join(failure, t.control.set(ctx, bank+i, word))
 		}
 	}
-	if err := t.job.Barrier(ctx); err != nil {
-		return 0, errors.Join(failure, err)
+	actions, err := t.share(ctx, uint64(action+1), failure)
+	if err != nil {
+		return 0, err
 	}
-	finder, peer, err := t.readSteps(ctx, bank, level)
-	switch {
-	case err != nil:
-		return 0, errors.Join(failure, err)
-	case peer != nil:
-		err = t.job.Barrier(ctx) // nobody closes what others still read
-		if failure != nil {
-			return 0, failure
-		}
-		return 0, errors.Join(peer, err)
-	case finder < 0:
+	finder := slices.IndexFunc(actions, func(word uint64) bool { return word != 0 })
+	if finder < 0 {
 		return 0, errors.Join(errNoPredecessor, t.job.Barrier(ctx))
 	}
-	return t.readBank(ctx, finder, bank)
-}
-
-// readSteps finds the lowest rank that has found a predecessor, -1 if none has, and whether one has
-// failed.
-func (s *search) readSteps(ctx context.Context, bank int, level uint64) (finder int, peer,
-	err error) {
-	finder = -1
-	for rank := range s.job.Size() {
-		step, err := s.control.Load(ctx, rank, bank)
-		if err != nil {
-			return 0, nil, err
-		}
-		switch {
-		case step == level && finder < 0:
-			finder = rank
-		case step == level|traceFailed:
-			why, err := s.control.Load(ctx, rank, bank+1)
-			return 0, stopReason(why).failed(rank), err
-		}
-	}
-	return finder, nil, nil
-}
-
-func (t *tracer) readBank(ctx context.Context, rank, bank int) (int, error) {
-	action, err := t.control.Load(ctx, rank, bank+1)
 	for i := range t.state {
-		if err == nil {
-			t.state[i], err = t.control.Load(ctx, rank, bank+traceHead+i)
+		if t.state[i], err = t.control.Load(ctx, finder, bank+1+i); err != nil {
+			return 0, err
 		}
 	}
-	return int(action), err
+	return int(actions[finder]) - 1, nil
+}
+
+// found reports whether a rank has published a predecessor of a state of this level.
+func (t *tracer) found(ctx context.Context, bank int, level uint64) (bool, error) {
+	for rank := range t.job.Size() {
+		if word, err := t.control.Load(ctx, rank, bank); err != nil || word == level {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // findPredecessor searches the states that this rank inserted in the level before for one that
@@ -198,8 +161,7 @@ func (t *tracer) findPredecessor(ctx context.Context, bank int, level uint64) (a
 		if blocks++; blocks%lookBlocks != 0 {
 			continue
 		}
-		finder, peer, err := t.readSteps(ctx, bank, level)
-		if err != nil || peer != nil || finder >= 0 {
+		if found, err := t.found(ctx, bank, level); err != nil || found {
 			return -1, err
 		}
 	}
@@ -212,10 +174,6 @@ func (t *tracer) leading(states []uint64) (action int, err error) {
 	defer t.recoverPanic(&err)
 	for n := t.words; len(states) > 0; states = states[n:] {
 		out, err := t.Expand(states[:n:n], t.out[:0])
-		var full *OverflowError
-		if errors.As(err, &full) {
-			continue // it was not expanded yet when the search was cut short
-		}
 		if err != nil {
 			return -1, err
 		}

@@ -203,3 +203,69 @@ func TestTraceWithoutEnd(t *testing.T) {
 		}
 	}
 }
+
+// A state that does not fit comes after what decides everything: the answer and the way there stand.
+func TestTraceBesideOverflow(t *testing.T) {
+	m := &graph{bits: 20, words: 1, goal: 1, limit: 1 << 19}
+	m.next = func(s uint64, out []uint64) []uint64 {
+		switch s {
+		case 0:
+			return append(out, 1, 2)
+		case 1: // more than a batch, so that these are in the set before 2 is expanded
+			for i := range uint64(600) {
+				out = append(out, 10+i)
+			}
+		case 2:
+			out = append(out, m.limit)
+		}
+		return out
+	}
+	for _, enc := range encodings {
+		s := setting{ranks: 1, opts: explore.Options{Trace: []int{findingGoal}, Encoding: enc}}
+		r := mustSearchModel(t, s, m)
+		if r.Reason != explore.Decided || len(r.Trace) != 2 || r.Trace[1].State[0] != 1 {
+			t.Errorf("%v: %+v", s, r)
+		}
+	}
+}
+
+// The way leads through a state that the last rank has inserted alone.
+func TestTraceThroughAnotherRank(t *testing.T) {
+	expanded := newEvent()
+	out, err := searchModel(setting{ranks: 2, opts: explore.Options{Trace: []int{findingGoal}}},
+		func(rank int) explore.Model {
+			return &graph{bits: 20, words: 1, goal: 20200,
+				next: func(s uint64, out []uint64) []uint64 {
+					for i := range uint64(1000) {
+						if s == 0 {
+							out = append(out, 1+i)
+						}
+					}
+					if 0 < s && s < 20000 {
+						out = append(out, s+10000)
+					}
+					return out
+				},
+				// Rank 0 offers its second block, and begins its first one.
+				hook: func(s uint64) error {
+					if rank == 0 && s == 1 {
+						<-expanded.done
+					} else if rank == 1 && s == 200 {
+						expanded.happen()
+					}
+					return nil
+				}}
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rank, o := range out {
+		var way []uint64
+		for _, step := range o.res.Trace {
+			way = append(way, step.State[0])
+		}
+		if !slices.Equal(way, []uint64{0, 200, 10200, 20200}) {
+			t.Errorf("rank %d: %d", rank, way)
+		}
+	}
+}

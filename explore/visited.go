@@ -110,23 +110,20 @@ func (e Encoding) choose(stateBits, words int) (Encoding, error) {
 // fingerprints reports whether the visited set keeps fingerprints of states.
 func (s *search) fingerprints() bool { return s.encoding == EncodingFingerprint }
 
-// newVisited makes the set of an encoding, for states of so many bits. Collective.
-func newVisited(ctx context.Context, job rma.Job, e Encoding, words, stateBits int, b *budget,
-	access ship.Access) (visited, error) {
-	ranks := job.Size()
-	buckets, err := b.firstTable(func(buckets uint64) uint64 {
-		switch e {
-		case EncodingWord, EncodingFingerprint:
-			return wordBytes(buckets)
-		case EncodingTree:
-			return firstTreeBytes(buckets, ranks)
-		}
-		return elementBytes(buckets, words, ranks)
-	})
-	if err != nil {
-		return nil, err
+// firstBytes is the memory of a new set of so many buckets.
+func (e Encoding) firstBytes(buckets uint64, words, ranks int) uint64 {
+	switch e {
+	case EncodingWord, EncodingFingerprint:
+		return wordBytes(buckets)
+	case EncodingTree:
+		return firstTreeBytes(buckets, ranks)
 	}
-	cfg := set.Config{Buckets: buckets, Access: access}
+	return elementBytes(buckets, words, ranks)
+}
+
+// newVisited makes the set of an encoding, for states of so many words and bits. Collective.
+func newVisited(ctx context.Context, job rma.Job, e Encoding, words, stateBits int,
+	cfg set.Config) (visited, error) {
 	switch e {
 	case EncodingWord:
 		s, err := set.New(ctx, job, cfg)
@@ -138,8 +135,8 @@ func newVisited(ctx context.Context, job rma.Job, e Encoding, words, stateBits i
 		return newTreeSet(ctx, job, cfg, words, stateBits)
 	}
 	s, err := set.NewElements(ctx, job, set.ElementsConfig{Config: cfg, ElementBytes: words * 8,
-		Capacity: arenaFor(buckets)})
-	return &elementSet{s, words, ranks}, err
+		Capacity: arenaFor(cfg.Buckets)})
+	return &elementSet{s, words, job.Size()}, err
 }
 
 // treeSet keeps each state as a binary tree. The leaves are parts of the state, a power of two

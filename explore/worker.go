@@ -132,7 +132,7 @@ func (w *worker) work(ctx context.Context) (bool, error) {
 		if err := w.seeLevel(ctx); err != nil {
 			return false, err
 		}
-	} else if err := w.share(ctx); err != nil {
+	} else if err := w.offer(ctx); err != nil {
 		return false, err
 	}
 	w.begun(b)
@@ -148,8 +148,8 @@ func (w *worker) begun(b block) {
 	w.pool.put(b)
 }
 
-// share leaves a block for others when there is more than enough.
-func (w *worker) share(ctx context.Context) error {
+// offer leaves a block for others when there is more than enough.
+func (w *worker) offer(ctx context.Context) error {
 	if w.job.Size() == 1 || len(w.now.blocks) < 2 {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (w *worker) share(ctx context.Context) error {
 	if err != nil || !ok {
 		return err
 	}
-	b := w.now.spare()
+	b := w.now.pop()
 	err = w.exchange.offer(ctx, slot, b)
 	w.pool.put(b)
 	return err
