@@ -193,7 +193,7 @@ type object struct {
 	Reason     explore.Reason `json:"reason,omitempty"`
 	Ranks      int            `json:"ranks"`
 	Seconds    float64        `json:"seconds"`
-	StateBytes float64        `json:"bytesPerState"`
+	StateBytes float64        `json:"bytesPerState,omitempty"` // of 100,000 states and more
 	Encoding   string         `json:"encoding"`
 	Missed     *float64       `json:"missedProbability,omitempty"` // with fingerprints alone
 	Properties []objectAnswer `json:"properties"`
@@ -216,7 +216,7 @@ type objectStep struct {
 func newObject[S any](name string, r *Result[S]) object {
 	o := object{Model: name, States: r.States, Arcs: r.Arcs, Depth: r.Depth,
 		Deadlocks: r.Deadlocks, Complete: r.Complete, Reason: r.Reason, Ranks: r.Ranks,
-		Seconds: r.Elapsed.Seconds(), StateBytes: r.StateBytes, Shown: r.Shown,
+		Seconds: r.Elapsed.Seconds(), StateBytes: r.StateBytes(), Shown: r.Shown,
 		Encoding: string(r.Encoding), Properties: []objectAnswer{}}
 	if r.Encoding == explore.EncodingFingerprint {
 		o.Missed = &r.Missed

@@ -129,3 +129,17 @@ func TestTest(t *testing.T) {
 		}
 	}
 }
+
+// A state of a small search takes no certain number of bytes: most of them are the first table.
+func TestBytesPerState(t *testing.T) {
+	for states, want := range map[uint64]bool{11: false, 99_999: false, 100_000: true} {
+		r := &Result[uint8]{Result: &explore.Result{States: states, Bytes: 20 * states}}
+		if got := strings.Contains(r.Report(), ", 20.0 bytes per state\n"); got != want {
+			t.Errorf("%d states: %s", states, r.Report())
+		}
+		text, err := json.Marshal(newObject("m", r))
+		if got := strings.Contains(string(text), `"bytesPerState":20,`); err != nil || got != want {
+			t.Errorf("%d states: %s, %v", states, text, err)
+		}
+	}
+}

@@ -11,11 +11,36 @@ import (
 	"github.com/farhash/farhash/explore"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
 )
 
 // Options say how to check. The zero value is breadth first, in most of the memory that is
-// available.
-type Options = explore.Options
+// available. Each field means what it means in explore.Options.
+type Options struct {
+	Order    explore.Order
+	Encoding explore.Encoding
+	Mem      uint64
+	MemWhole bool
+	Access   ship.Access
+
+	Progress        func(explore.Snapshot)
+	Checkpoint      string
+	CheckpointEvery time.Duration
+	Resume          string
+	Warn            func(error)
+}
+
+// search is how package explore is to search for a model.
+func (m *system[S]) search(o Options) explore.Options {
+	x := explore.Options{Order: o.Order, Encoding: o.Encoding, Mem: o.Mem, MemWhole: o.MemWhole,
+		Access: o.Access, Progress: o.Progress, Checkpoint: o.Checkpoint,
+		CheckpointEvery: o.CheckpointEvery, Resume: o.Resume, Warn: o.Warn,
+		ModelID: m.identity()}
+	if o.Order != explore.AnyOrder && o.Resume == "" {
+		x.Trace = m.violations()
+	}
+	return x
+}
 
 // Answer is what is known about a property.
 type Answer int
@@ -61,21 +86,13 @@ type Step[S any] struct {
 func (r *Result[S]) Violated() bool { return r.Shown != "" }
 
 // Run checks a model on the ranks of job. Collective: every rank calls it with the same model.
-// Options.Trace is without effect: a violation is always shown, where the order is breadth first
-// and nothing is resumed.
+// Where the order is breadth first and nothing is resumed, a shortest way to a violation is found.
 func Run[S any](ctx context.Context, job rma.Job, m Model[S], opts Options) (*Result[S], error) {
 	s, err := newSystem(&m)
 	if err = rma.AllSucceeded(ctx, job, "check", err); err != nil {
 		return nil, err
 	}
-	opts.Trace = nil
-	if opts.Order != explore.AnyOrder && opts.Resume == "" {
-		opts.Trace = s.violations()
-	}
-	if opts.ModelID == "" {
-		opts.ModelID = s.identity()
-	}
-	res, err := explore.Run(ctx, job, s, opts)
+	res, err := explore.Run(ctx, job, s, s.search(opts))
 	if err != nil {
 		return nil, err
 	}
@@ -197,9 +214,12 @@ func (r *Result[S]) Report() string {
 	fmt.Fprintf(&b, "%d states, %d transitions, depth %d, %d deadlocks\n", r.States, r.Arcs,
 		r.Depth, r.Deadlocks)
 	seconds := r.Elapsed.Seconds()
-	fmt.Fprintf(&b, "%v, %.0f states/s with %s, %.1f bytes per state\n",
-		r.Elapsed.Round(time.Millisecond), float64(r.States)/max(seconds, 1e-9),
-		plural.Of(r.Ranks, "rank"), r.StateBytes)
+	fmt.Fprintf(&b, "%v, %.0f states/s with %s", r.Elapsed.Round(time.Millisecond),
+		float64(r.States)/max(seconds, 1e-9), plural.Of(r.Ranks, "rank"))
+	if bytes := r.StateBytes(); bytes > 0 {
+		fmt.Fprintf(&b, ", %.1f bytes per state", bytes)
+	}
+	fmt.Fprintln(&b)
 	if r.Encoding == explore.EncodingFingerprint {
 		fmt.Fprintf(&b, "FINGERPRINTS of states were kept: one was missed with a probability of "+
 			"%.2g\n", r.Missed)

@@ -52,5 +52,5 @@ func benchmarkNet(b *testing.B, family string, size, ranks int, encoding explore
 	perSecond := float64(b.N) / b.Elapsed().Seconds() / 1e6
 	b.ReportMetric(float64(last.States)*perSecond, "Mstates/s")
 	b.ReportMetric(float64(last.Arcs)*perSecond, "Marcs/s")
-	b.ReportMetric(last.StateBytes, "bytes/state")
+	b.ReportMetric(last.StateBytes(), "bytes/state")
 }

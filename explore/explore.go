@@ -64,7 +64,7 @@ type Result struct {
 	Encoding   Encoding
 	Access     ship.Choice // how this rank has reached the set where it is not addressable
 	Elapsed    time.Duration
-	StateBytes float64 // bytes of table, arenas, frontier and log at their peak, for each state
+	Bytes      uint64 // of table, arenas, frontier and log at their peak
 	LoadFactor float64
 	Checked    bool // the set was examined as Options.Check asks, and is consistent
 
@@ -76,6 +76,15 @@ type Result struct {
 	// Live is what is known about Options.Live; nil if nothing was asked, or the search is not
 	// complete.
 	Live *Liveness
+}
+
+// StateBytes is Bytes for each state. It is 0 where there are fewer than 100,000 states, as most of
+// Bytes is then the first table.
+func (r *Result) StateBytes() float64 {
+	if r.States < 100_000 {
+		return 0
+	}
+	return float64(r.Bytes) / float64(r.States)
 }
 
 // Step is a state of a trace.
@@ -260,7 +269,7 @@ func (s *search) result(ctx context.Context) (*Result, error) {
 	if s.fingerprints() {
 		r.Missed = missed(r.States, r.Arcs+uint64(len(s.initial)/s.words))
 	}
-	r.StateBytes = float64(s.table.peak.Load()+heap) / float64(max(r.States, 1))
+	r.Bytes = s.table.peak.Load() + heap
 	if r.Complete {
 		return r, nil
 	}

@@ -65,8 +65,8 @@ func TestGrowthOfTrees(t *testing.T) {
 			if words == 2 {
 				nodes = 1
 			}
-			if r.StateBytes < nodes*16 {
-				t.Errorf("%v, %d words: %v bytes a state", s, words, r.StateBytes)
+			if float64(r.Bytes) < nodes*16*float64(r.States) {
+				t.Errorf("%v, %d words: %v bytes", s, words, r.Bytes)
 			}
 		}
 	}
@@ -107,7 +107,7 @@ func TestMemoryFull(t *testing.T) {
 		last := uint64(0)
 		for {
 			r := mustSearchModel(t, s, m)
-			if got := r.StateBytes * float64(r.States); got > float64(s.opts.Mem) {
+			if got := r.Bytes; got > s.opts.Mem {
 				t.Fatalf("%v: %v bytes used, of %d", s, got, s.opts.Mem)
 			}
 			if r.Complete {

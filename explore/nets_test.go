@@ -90,7 +90,7 @@ func TestFamilies(t *testing.T) {
 				r.Arcs != f.arcs(f.size) || r.Deadlocks != f.deadlocks(f.size) {
 				t.Errorf("%s, %v:\ngot  %+v\nwant %+v", f.name, s, got, want)
 			}
-			if r.Encoding != s.opts.Encoding || r.Order != s.opts.Order || r.StateBytes <= 8 ||
+			if r.Encoding != s.opts.Encoding || r.Order != s.opts.Order || r.Bytes <= 8*r.States ||
 				r.LoadFactor <= 0 || r.LoadFactor > 1 || r.Trace != nil {
 				t.Errorf("%s, %v: result %+v", f.name, s, r)
 			}

@@ -38,7 +38,7 @@ type answer struct {
 	Complete         bool    `json:"complete"`
 	Ranks            int     `json:"ranks"`
 	Seconds          float64 `json:"seconds"`
-	BytesPerState    float64 `json:"bytesPerState"`
+	BytesPerState    float64 `json:"bytesPerState,omitempty"` // of 100,000 states and more
 	Encoding         string  `json:"encoding"`
 	Access           string  `json:"access,omitempty"` // of rank 0, where ranks are on other hosts
 	// Checked: the set was verified, as --check asks, and is consistent.
@@ -71,7 +71,7 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer,
 		MaxTokensPlace:   peaks.TokensPlace,
 		MaxTokensMarking: peaks.TokensMarking,
 		Complete:         res.Complete, Ranks: res.Ranks, Seconds: res.Elapsed.Seconds(),
-		Checked: res.Checked, BytesPerState: res.StateBytes, Encoding: string(res.Encoding),
+		Checked: res.Checked, BytesPerState: res.StateBytes(), Encoding: string(res.Encoding),
 		Reason: string(res.Reason), NeedMem: res.NeedMem,
 		Lost: res.Lost, Saved: res.Saved.Path,
 		bits: p.StateBits(), detail: res.Detail,
@@ -199,8 +199,11 @@ func (a *answer) printText(w io.Writer) {
 		fmt.Fprintf(t, "seconds for liveness\t%.3f\t%s\n", *a.LiveSeconds,
 			plural.Of(a.sweeps, "sweep"))
 	}
-	fmt.Fprintf(t, "bytes per state\t%.1f\ta marking has %s, stored as %s\n",
-		a.BytesPerState, plural.Of(a.bits, "bit"), a.Encoding)
+	if stored := plural.Of(a.bits, "bit") + ", stored as " + a.Encoding; a.BytesPerState > 0 {
+		fmt.Fprintf(t, "bytes per state\t%.1f\ta marking has %s\n", a.BytesPerState, stored)
+	} else {
+		fmt.Fprintf(t, "marking\t%s\n", stored)
+	}
 	if a.Access != "" {
 		fmt.Fprintf(t, "access\t%s\n", a.Access)
 	}
