@@ -38,7 +38,7 @@ func benchmarkNet(b *testing.B, family string, size, ranks int, encoding explore
 	var last *explore.Result
 	for b.Loop() {
 		err := local.Run(ranks, func(job rma.Job) error {
-			res, _, err := packing.Explore(context.Background(), job, net,
+			res, _, err := packing.NewSearch(net).Run(context.Background(), job,
 				explore.Options{Encoding: encoding})
 			if job.Rank() == 0 {
 				last = res

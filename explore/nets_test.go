@@ -17,7 +17,7 @@ import (
 // net explores a net the way that the command does.
 func net(n *petri.Net) explorer {
 	return func(ctx context.Context, job rma.Job, opts explore.Options) (*explore.Result, error) {
-		res, _, err := packing.Explore(ctx, job, n, opts)
+		res, _, err := packing.NewSearch(n).Run(ctx, job, opts)
 		return res, err
 	}
 }

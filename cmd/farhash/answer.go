@@ -64,12 +64,12 @@ type answer struct {
 }
 
 func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer, error) {
-	peaks := packing.PeaksOf(res)
+	place, marking := packing.Peaks(res)
 	a := answer{
 		Model: net.Name, Places: len(net.Places), Transitions: len(net.Transitions),
 		States: res.States, Arcs: res.Arcs, Deadlocks: res.Deadlocks,
-		MaxTokensPlace:   peaks.TokensPlace,
-		MaxTokensMarking: peaks.TokensMarking,
+		MaxTokensPlace:   place,
+		MaxTokensMarking: marking,
 		Complete:         res.Complete, Ranks: res.Ranks, Seconds: res.Elapsed.Seconds(),
 		Checked: res.Checked, BytesPerState: res.StateBytes(), Encoding: string(res.Encoding),
 		Reason: string(res.Reason), NeedMem: res.NeedMem,

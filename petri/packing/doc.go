@@ -1,8 +1,9 @@
 // Package packing packs the markings of a Petri net into few bits, and fires
 // transitions on the packed form.
 //
-// A [Packing] is an explore.Model. [New] analyses the structure of the net once;
-// the expanders then only add and compare machine words.
+// A [Search] counts the markings that a net reaches, and answers questions about them, with the
+// packing that it makes. A [Packing] is an explore.Model: [New] analyses the structure of the net
+// once, and expanders then add and compare machine words.
 //
 // # Bounds
 //
@@ -79,7 +80,7 @@
 //   - Every reachable marking that fits has exactly one packed form, and two
 //     markings never share one.
 //   - Bits that belong to no field are zero.
-//   - Pack rejects a marking that contradicts an invariant of the net.
+//   - Packing rejects a marking that contradicts an invariant of the net.
 //   - Expand gives one successor for each enabled transition.
 //
 // # Limits

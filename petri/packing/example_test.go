@@ -13,7 +13,7 @@ import (
 )
 
 // A net is read, and its reachable markings are counted by two ranks.
-func ExampleExplore() {
+func ExampleSearch() {
 	const lamp = `<pnml xmlns="http://www.pnml.org/version-2009/grammar/pnml">
   <net id="lamp" type="http://www.pnml.org/version-2009/grammar/ptnet">
     <page id="page">
@@ -30,8 +30,9 @@ func ExampleExplore() {
 		fmt.Println(err)
 		return
 	}
+	search := packing.NewSearch(net)
 	err = local.Run(2, func(job rma.Job) error {
-		res, p, err := packing.Explore(context.Background(), job, net, explore.Options{})
+		res, p, err := search.Run(context.Background(), job, explore.Options{})
 		if err == nil && job.Rank() == 0 {
 			fmt.Println(res.States, "states,", res.Deadlocks, "deadlock,", p.StateBits(), "bits")
 		}
@@ -44,8 +45,8 @@ func ExampleExplore() {
 	// 4 states, 1 deadlock, 2 bits
 }
 
-// A marking of 65 places becomes 26 bits, and the same marking again.
-func ExamplePacking() {
+// A marking of 65 places becomes 26 bits.
+func ExampleNew() {
 	net, err := petri.Philosophers(13)
 	if err != nil {
 		fmt.Println(err)
@@ -56,17 +57,6 @@ func ExamplePacking() {
 		fmt.Println(err)
 		return
 	}
-	marking := net.Initial()
-	net.Transitions[0].Fire(marking) // the first philosopher takes a fork
-	state, again := make([]uint64, p.StateWords()), make([]int64, len(marking))
-	if err := p.Pack(marking, state); err != nil {
-		fmt.Println(err)
-		return
-	}
-	p.Unpack(state, again)
-	fmt.Println(len(marking), "places,", p.StateBits(), "bits")
-	fmt.Println(fmt.Sprint(again) == fmt.Sprint(marking))
-	// Output:
-	// 65 places, 26 bits
-	// true
+	fmt.Println(len(net.Places), "places,", p.StateBits(), "bits")
+	// Output: 65 places, 26 bits
 }

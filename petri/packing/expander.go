@@ -135,7 +135,7 @@ func (e *expander) holds(state []uint64, conditions []condition) bool {
 
 // overflow returns the error for a firing that puts too many tokens in a place.
 func (e *expander) overflow(state []uint64, transition, place int) error {
-	e.p.Unpack(state, e.marking)
+	e.p.unpack(state, e.marking)
 	e.p.net.Transitions[transition].Fire(e.marking)
 	return e.p.overflow(place, e.marking[place])
 }

@@ -58,10 +58,8 @@ func TestExploringAgreesWithPlainFiring(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s engine: %v", name, err)
 			}
-			expected := totals{want.States, want.Arcs, want.Deadlocks, Peaks{
-				TokensPlace:   uint64(want.MaxTokensPlace),
-				TokensMarking: uint64(want.MaxTokensMarking),
-			}}
+			expected := totals{want.States, want.Arcs, want.Deadlocks,
+				uint64(want.MaxTokensPlace), uint64(want.MaxTokensMarking)}
 			if got != expected {
 				t.Errorf("%s engine found %+v, want %+v", name, got, expected)
 			}
@@ -84,7 +82,7 @@ func successors(t *testing.T, p *Packing, marking []int64) []string {
 		}
 		next := slices.Clone(marking)
 		tr.Fire(next)
-		if err := p.Pack(next, state); err != nil {
+		if err := p.pack(next, state); err != nil {
 			t.Fatalf("packing %v, the successor by %s: %v", next, tr.ID, err)
 		}
 		packed = append(packed, fmt.Sprint(state))
@@ -114,8 +112,8 @@ func TestExpandFiresEveryEnabledTransition(t *testing.T) {
 				marking := make([]int64, len(net.Places))
 				again := make([]uint64, p.StateWords())
 				_, err := walk(p, 200, func(state, out []uint64) {
-					p.Unpack(state, marking)
-					if err := p.Pack(marking, again); err != nil || !slices.Equal(state, again) {
+					p.unpack(state, marking)
+					if err := p.pack(marking, again); err != nil || !slices.Equal(state, again) {
 						t.Fatalf("%v unpacks to %v, which packs to %v, %v",
 							state, marking, again, err)
 					}
@@ -172,7 +170,8 @@ func TestFirings(t *testing.T) {
 				}
 				marking := net.Initial()
 				net.Transitions[firings[0]].Fire(marking)
-				if !slices.Equal(marking, p.Marking(trace[1])) || err != nil {
+				led := make([]int64, len(marking))
+				if p.unpack(to, led); !slices.Equal(marking, led) || err != nil {
 					t.Fatalf("%v leads to %v, not %v: %v", firings, marking, to, err)
 				}
 				trace[1].Action += len(out)
@@ -224,8 +223,8 @@ func counter(initial, weight int64) *petri.Net {
 func TestOverflowAsksForMoreBits(t *testing.T) {
 	for _, test := range []struct{ guess, states int }{{2, 4}, {8, 256}, {10, 1024}} {
 		p := mustPack(t, counter(0, 1), test.guess)
-		if !p.Guessed() || p.StateBits() != test.guess {
-			t.Errorf("guess %d: Guessed %v, %d bits", test.guess, p.Guessed(), p.StateBits())
+		if !p.guessed() || p.StateBits() != test.guess {
+			t.Errorf("guess %d: Guessed %v, %d bits", test.guess, p.guessed(), p.StateBits())
 		}
 		got, err := walk(p, 1<<20, func(_, _ []uint64) {})
 		var overflow *explore.OverflowError
@@ -241,7 +240,7 @@ func TestOverflowAsksForMoreBits(t *testing.T) {
 
 func TestTokensEndAtTwoToThe31(t *testing.T) {
 	p := mustPack(t, counter(0, 1<<30), 32)
-	if p.Guessed() {
+	if p.guessed() {
 		t.Error("there is no guess wider than 32 bits")
 	}
 	got, err := walk(p, 100, func(_, _ []uint64) {})
@@ -260,11 +259,11 @@ func TestBoundOfTwoToThe31IsNoGuess(t *testing.T) {
 	s.transition(arcs{a: 1 << 30}, arcs{b: 1 << 30})
 	p := mustPack(t, &s.net, 2)
 	got, err := walk(p, 10, func(_, _ []uint64) {})
-	if err != nil || got.states != 3 || got.peaks.TokensPlace != petri.MaxTokens {
+	if err != nil || got.states != 3 || got.place != petri.MaxTokens {
 		t.Errorf("found %+v, %v", got, err)
 	}
-	if p.StateBits() != 32 || p.Guessed() {
-		t.Errorf("%d bits, Guessed %v", p.StateBits(), p.Guessed())
+	if p.StateBits() != 32 || p.guessed() {
+		t.Errorf("%d bits, Guessed %v", p.StateBits(), p.guessed())
 	}
 }
 

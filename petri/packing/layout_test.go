@@ -48,7 +48,7 @@ func TestSwitchesWalk(t *testing.T) {
 			state := slices.Clone(p.initial)
 			marking := make([]int64, 2*n)
 			for range 60 {
-				p.Unpack(state, marking)
+				p.unpack(state, marking)
 				out, err := e.Expand(state, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -70,13 +70,17 @@ func TestPhilosophersAreTight(t *testing.T) {
 	if p.StateBits() != 26 {
 		t.Errorf("13 philosophers take %d bits, want 26", p.StateBits())
 	}
-	d := p.Describe()
-	if d.Implied != 26 || d.Grouped != 39 || d.Groups != 13 || d.Guessed != 0 {
-		t.Errorf("description %+v", d)
+	implied, grouped := 0, 0
+	for place, r := range p.implied {
+		if r != nil {
+			implied++
+		} else if field := p.where[place].field; field >= 0 && p.fields[field].group {
+			grouped++
+		}
 	}
-	sum := d.Constant + d.Implied + d.Counted + d.Grouped
-	if sum != 65 || len(d.Places) != 65 {
-		t.Errorf("description of %d and %d places", sum, len(d.Places))
+	if implied != 26 || grouped != 39 || len(p.fields) != 13 || p.guessed() {
+		t.Errorf("%d implied places, %d grouped ones in %d fields, guessed %v", implied, grouped,
+			len(p.fields), p.guessed())
 	}
 }
 
@@ -89,7 +93,7 @@ func TestConstantNetTakesOneBit(t *testing.T) {
 		t.Errorf("%d bits, %d words", p.StateBits(), p.StateWords())
 	}
 	got, err := walk(p, 10, func(_, _ []uint64) {})
-	if err != nil || got.states != 1 || got.arcs != 1 || got.peaks.TokensMarking != 3 {
+	if err != nil || got.states != 1 || got.arcs != 1 || got.marking != 3 {
 		t.Errorf("found %+v, %v", got, err)
 	}
 }
@@ -117,7 +121,7 @@ func TestLargeGroups(t *testing.T) {
 				if visited > 20 {
 					return
 				}
-				p.Unpack(state, marking)
+				p.unpack(state, marking)
 				want := successors(t, p, marking)
 				if got := states(p.StateWords(), out); !slices.Equal(got, want) {
 					t.Fatalf("%d places: %d successors, want %d", n, len(got), len(want))
@@ -141,7 +145,7 @@ func TestDivisorOfImpliedPlace(t *testing.T) {
 	for name, p := range engines(p) {
 		got, err := walk(p, 10, func(_, _ []uint64) {})
 		if err != nil || got.states != 4 || got.arcs != 6 ||
-			got.peaks.TokensPlace != 9 || got.peaks.TokensMarking != 9 {
+			got.place != 9 || got.marking != 9 {
 			t.Errorf("%s engine found %+v, %v", name, got, err)
 		}
 	}
@@ -154,12 +158,12 @@ func TestPackRejectsOtherMarkings(t *testing.T) {
 		for _, change := range []int64{-2, -1, 1, 2} {
 			marking := p.net.Initial()
 			marking[place] += change
-			if err := p.Pack(marking, state); err == nil {
+			if err := p.pack(marking, state); err == nil {
 				t.Errorf("%+d tokens in place %d are accepted", change, place)
 			}
 		}
 	}
-	if err := p.Pack(p.net.Initial()[1:], state); err == nil {
+	if err := p.pack(p.net.Initial()[1:], state); err == nil {
 		t.Error("a marking without the last place is accepted")
 	}
 }
@@ -177,16 +181,6 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 	if p := mustPack(t, counter(300, 1), 4); p.StateBits() != 9 {
 		t.Errorf("300 tokens in a place of %d bits", p.StateBits())
-	}
-}
-
-func TestRoleNames(t *testing.T) {
-	var names []string
-	for r := Constant; r <= Grouped; r++ {
-		names = append(names, r.String())
-	}
-	if want := []string{"constant", "implied", "counted", "grouped"}; !slices.Equal(names, want) {
-		t.Errorf("roles %v", names)
 	}
 }
 

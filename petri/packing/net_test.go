@@ -100,7 +100,7 @@ var errTooLarge = errors.New("more states than the limit")
 // totals are what a walk over the state space finds.
 type totals struct {
 	states, arcs, deadlocks int
-	peaks                   Peaks
+	place, marking          uint64 // most tokens
 }
 
 // walk visits the reachable states of a packing breadth first and calls visit
@@ -136,7 +136,7 @@ func walk(p *Packing, limit int, visit func(state, successors []uint64)) (totals
 			return sum, errTooLarge
 		}
 	}
-	sum.peaks = Peaks{e.Findings()[findingPlace], e.Findings()[findingMarking]}
+	sum.place, sum.marking = Peaks(&explore.Result{Findings: e.Findings()})
 	return sum, nil
 }
 

@@ -74,7 +74,7 @@ func New(net *petri.Net, opts Options) (*Packing, error) {
 	}
 	p.locate()
 	p.initial = make([]uint64, p.words)
-	if err := p.Pack(p.s.initial, p.initial); err != nil {
+	if err := p.pack(p.s.initial, p.initial); err != nil {
 		return nil, fmt.Errorf("packing the initial marking of net %s: %w", net.Name, err)
 	}
 	if err := p.ask(opts.Properties); err != nil {
@@ -108,10 +108,10 @@ func (p *Packing) StateWords() int { return p.words }
 // Initial appends the packed initial marking to out.
 func (p *Packing) Initial(out []uint64) []uint64 { return append(out, p.initial...) }
 
-// Guessed reports whether some place has only a guessed width that a larger
+// guessed reports whether some place has only a guessed width that a larger
 // Options.GuessBits would widen. Then a retry may help after an
 // *explore.OverflowError.
-func (p *Packing) Guessed() bool {
+func (p *Packing) guessed() bool {
 	if p.guess == maxGuessBits {
 		return false
 	}
@@ -123,10 +123,10 @@ func (p *Packing) Guessed() bool {
 	return false
 }
 
-// Pack packs a marking, given as tokens by place, into state. The error says
+// pack packs a marking, given as tokens by place, into state. The error says
 // which place holds more than the packing has room for, or that the marking
 // violates an invariant of the net, so that it cannot be reached.
-func (p *Packing) Pack(marking []int64, state []uint64) error {
+func (p *Packing) pack(marking []int64, state []uint64) error {
 	if len(marking) != len(p.where) || len(state) != p.words {
 		return fmt.Errorf("packing %d places into %d words: want %d places and %d words",
 			len(marking), len(state), len(p.where), p.words)
@@ -148,7 +148,7 @@ func (p *Packing) Pack(marking []int64, state []uint64) error {
 		state[w.word] += uint64(tokens) * w.step
 	}
 	check := make([]int64, len(marking))
-	p.Unpack(state, check)
+	p.unpack(state, check)
 	for i := range check {
 		if check[i] != marking[i] {
 			return p.unreachable(i, marking[i])
@@ -177,8 +177,8 @@ func (p *Packing) unreachable(place int, tokens int64) error {
 		"pack only markings that can be reached", tokens, p.net.Places[place].ID, p.net.Name)
 }
 
-// Unpack stores the tokens by place of a packed marking into marking.
-func (p *Packing) Unpack(state []uint64, marking []int64) {
+// unpack stores the tokens by place of a packed marking into marking.
+func (p *Packing) unpack(state []uint64, marking []int64) {
 	copy(marking, p.s.initial) // constant places
 	for i := range p.fields {
 		f := &p.fields[i]

@@ -15,16 +15,9 @@ const (
 	findingQuestions // those of the questions follow
 )
 
-// Peaks are the largest token counts of some markings.
-type Peaks struct {
-	TokensPlace   uint64 // most tokens in one place
-	TokensMarking uint64 // most tokens in one marking
-}
-
-// PeaksOf are the largest token counts in the markings of a search.
-func PeaksOf(res *explore.Result) Peaks {
-	return Peaks{TokensPlace: res.Findings[findingPlace],
-		TokensMarking: res.Findings[findingMarking]}
+// Peaks are the most tokens that a search has found in one place, and in one marking.
+func Peaks(res *explore.Result) (place, marking uint64) {
+	return res.Findings[findingPlace], res.Findings[findingMarking]
 }
 
 // Verdict is the answer to a property that is true or false.
@@ -168,8 +161,8 @@ func (p *Packing) askLive(at *question) {
 	}
 }
 
-// Live are the findings that must be live for a question, for explore.Options.Live.
-func (p *Packing) Live() []int {
+// live are the findings that must be live for a question, for explore.Options.Live.
+func (p *Packing) live() []int {
 	var all []int
 	open := func(q question) bool { return q.Kind == property.Live && q.known == Unknown }
 	if slices.ContainsFunc(p.questions.list, open) {

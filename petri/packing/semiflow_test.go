@@ -46,7 +46,7 @@ func TestInvariantsAndBoundsHold(t *testing.T) {
 		}
 		marking := make([]int64, len(net.Places))
 		_, _ = walk(p, 500, func(state, _ []uint64) {
-			p.Unpack(state, marking)
+			p.unpack(state, marking)
 			for place, tokens := range marking {
 				if tokens > s.bound[place] {
 					t.Fatalf("%d tokens in place %d, bound %d", tokens, place, s.bound[place])

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/zeebo/xxh3"
@@ -64,12 +65,12 @@ func (s *Search) Run(ctx context.Context, job rma.Job, opts explore.Options) (
 		if opts.ModelID, err = p.identity(s, bits); err != nil {
 			return nil, nil, err
 		}
-		opts.Live = p.Live()
+		opts.Live = p.live()
 		res, err := explore.Run(ctx, job, p, opts)
 		var overflow *explore.OverflowError
 		var other *explore.OtherModelError
 		again := errors.As(err, &overflow) || errors.As(err, &other)
-		if again && p.Guessed() && i < len(guesses)-1 {
+		if again && p.guessed() && i < len(guesses)-1 {
 			if overflow != nil {
 				opts.Resume = "" // its states do not fit the wider packing
 			}
@@ -78,12 +79,6 @@ func (s *Search) Run(ctx context.Context, job rma.Job, opts explore.Options) (
 		return res, p, err
 	}
 	return nil, nil, errors.New("packing: no guess is left") // not reached: the last one returns
-}
-
-// Explore is the Run of a search of its own.
-func Explore(ctx context.Context, job rma.Job, net *petri.Net, opts explore.Options) (
-	*explore.Result, *Packing, error) {
-	return NewSearch(net).Run(ctx, job, opts)
 }
 
 // identity is a text that differs between nets, between packings of a net and between questions.
@@ -97,8 +92,53 @@ func (p *Packing) identity(s *Search, guessBits int) (string, error) {
 			return "", err
 		}
 	}
-	if !p.Guessed() {
+	if !p.guessed() {
 		guessBits = 0
 	}
 	return fmt.Sprintf("net %016x, %d bits, guess %d", h.Sum64(), p.bits, guessBits), nil
+}
+
+// errUnlikeNet means that a trace is not one of the net's.
+var errUnlikeNet = errors.New("packing: a step of the trace is no firing of the net; " +
+	"this is a bug of farhash")
+
+// Firings are the transitions of a trace. Each is fired on the net itself: a trace that is none
+// of the net is an error.
+func (p *Packing) Firings(trace []explore.Step) ([]int, error) {
+	if len(trace) == 0 {
+		return nil, nil
+	}
+	marking := p.net.Initial()
+	state := make([]uint64, p.words)
+	firings := make([]int, 0, len(trace)-1)
+	for i, step := range trace {
+		if i > 0 {
+			t := p.successor(marking, step.Action)
+			if t < 0 {
+				return nil, errUnlikeNet
+			}
+			p.net.Transitions[t].Fire(marking)
+			firings = append(firings, t)
+		}
+		if err := p.pack(marking, state); err != nil || !slices.Equal(state, step.State) {
+			return nil, errors.Join(errUnlikeNet, err)
+		}
+	}
+	return firings, nil
+}
+
+// successor is the transition that gives the successor of that number in the order of Expand; -1
+// if there is none.
+func (p *Packing) successor(marking []int64, number int) int {
+	for i := range p.program.slots {
+		t := p.program.slots[i].transition
+		if t < 0 || !p.net.Transitions[t].Enabled(marking) {
+			continue
+		}
+		if number == 0 {
+			return t
+		}
+		number--
+	}
+	return -1
 }
