@@ -24,10 +24,10 @@ import (
 
 // The exit codes of Main, beside 0: all that was asked is known and nothing is violated.
 const (
-	ExitFailure    = 1 // the model is wrong, or memory, files or other ranks did not allow it
-	ExitUsage      = 2
-	ExitIncomplete = 3 // memory is full, or a rank was lost
-	ExitViolated   = 12
+	exitFailure    = 1 // the model is wrong, or memory, files or other ranks did not allow it
+	exitUsage      = 2
+	exitIncomplete = 3 // memory is full, or a rank was lost
+	exitViolated   = 12
 	exitInterrupt  = 130
 )
 
@@ -58,7 +58,9 @@ func (m Model[S]) check(ctx context.Context, job rma.Job, opts Options) (outcome
 
 // Main checks a model as a program, with the flags that -h lists, and exits. It is the first
 // model, or the one that an argument names. Started by farhash run, mpirun, srun or torchrun
-// every process is a rank; else the ranks are goroutines.
+// every process is a rank; else the ranks are goroutines. The exit code is 0 if all that was asked
+// is known and nothing is violated, 12 if something is violated, 3 if memory is full or a rank was
+// lost, 130 after an interrupt, 2 for wrong flags, and 1 for other errors.
 func Main(first Program, more ...Program) { os.Exit(run(append([]Program{first}, more...))) }
 
 func run(models []Program) int {
@@ -68,7 +70,7 @@ func run(models []Program) int {
 		return 0
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "%s: %v\nGive -h for the flags.\n", models[0].name(), err)
-		return ExitUsage
+		return exitUsage
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -91,7 +93,7 @@ func run(models []Program) int {
 	})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", f.model.name(), err)
-		return ExitFailure
+		return exitFailure
 	}
 	return code
 }
@@ -173,13 +175,13 @@ func showProgress(s explore.Snapshot) {
 func exitCode(r *explore.Result, violated bool) int {
 	switch {
 	case violated:
-		return ExitViolated
+		return exitViolated
 	case r.Complete, r.Reason == explore.Decided:
 		return 0
 	case r.Reason == explore.Interrupted:
 		return exitInterrupt
 	}
-	return ExitIncomplete
+	return exitIncomplete
 }
 
 // object is a result as it is printed with --json.

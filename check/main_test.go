@@ -54,10 +54,10 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{explore.Result{Complete: true}, false, 0},
 		{explore.Result{Reason: explore.Decided}, false, 0},
-		{explore.Result{Complete: true}, true, ExitViolated},
-		{explore.Result{Reason: explore.MemoryFull}, true, ExitViolated},
-		{explore.Result{Reason: explore.MemoryFull}, false, ExitIncomplete},
-		{explore.Result{Reason: explore.RankLost}, false, ExitIncomplete},
+		{explore.Result{Complete: true}, true, exitViolated},
+		{explore.Result{Reason: explore.MemoryFull}, true, exitViolated},
+		{explore.Result{Reason: explore.MemoryFull}, false, exitIncomplete},
+		{explore.Result{Reason: explore.RankLost}, false, exitIncomplete},
 		{explore.Result{Reason: explore.Interrupted}, false, exitInterrupt},
 	} {
 		if got := exitCode(&c.result, c.violated); got != c.want {

@@ -63,23 +63,17 @@ func (e *OtherModelError) Error() string {
 		e.Path, e.Have, e.Want)
 }
 
-// Saved is a whole checkpoint on disk.
-type Saved struct {
-	Path   string // empty: there is none
-	States uint64 // that had been found
-}
-
 // latest is the checkpoint to resume from when memory is lost: the one that this search writes,
 // or else the one that it began with. The file itself is read, as ranks may have been lost while it
 // was replaced.
-func (s *search) latest() Saved {
+func (s *search) latest() (path string, states uint64) {
 	for _, path := range []string{s.opts.Checkpoint, s.opts.Resume} {
 		var c checkpoint
 		if path != "" && s.readCheckpoint(path, &c) == nil {
-			return Saved{path, c.Created[0] + c.Created[1]}
+			return path, c.Created[0] + c.Created[1]
 		}
 	}
-	return Saved{}
+	return "", 0
 }
 
 // readCheckpoint reads what the header of a checkpoint says.
@@ -232,21 +226,13 @@ func (w *worker) resume(ctx context.Context) error {
 	if err := w.growFor(ctx, &c); err != nil {
 		return err
 	}
-	err = l.Each(ctx, sectionVisited, func(payload []byte) error {
-		return w.reinsert(ctx, sectionVisited, payload)
-	})
-	if err = rma.AllSucceeded(ctx, w.job, "resuming "+path, err); err != nil {
-		return err
-	}
-	for _, section := range []uint32{sectionNow, sectionNext} {
-		if err == nil {
-			err = l.Each(ctx, section, func(payload []byte) error {
-				return w.reinsert(ctx, section, payload)
-			})
+	for _, section := range []uint32{sectionVisited, sectionNow, sectionNext} {
+		err := l.Each(ctx, section, func(payload []byte) error {
+			return w.reinsert(ctx, section, payload)
+		})
+		if err = rma.AllSucceeded(ctx, w.job, "resuming "+path, err); err != nil {
+			return err
 		}
-	}
-	if err = rma.AllSucceeded(ctx, w.job, "resuming "+path, err); err != nil {
-		return err
 	}
 	if err = w.complete(ctx, &c); err == nil {
 		err = w.restore(ctx, &c)

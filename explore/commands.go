@@ -132,7 +132,8 @@ func (w *worker) makeRoom(ctx context.Context, full bool) error {
 		case buckets == 0:
 			err = w.stopAll(ctx, stopFull)
 		default:
-			err = w.control.ask(ctx, w.generation, commandGrow, growNumber(table, buckets))
+			err = w.control.ask(ctx, w.generation, commandGrow,
+				buckets<<1|uint64(table))
 		}
 		if err == nil {
 			err = w.obey(ctx, ctx)
@@ -160,7 +161,10 @@ func (w *worker) loaded(ctx context.Context) (int, error) {
 // accountHeap accounts for frontier, log and a batch that has grown, and ends the search when
 // they take more than their share.
 func (w *worker) accountHeap(ctx context.Context) error {
-	heap := w.pool.bytes() + w.log.bytes() + w.batchBytes()
+	heap := w.pool.bytes() + w.log.bytes()
+	if w.longest > (w.full+w.spare)*w.words { // a batch is there twice while it grows
+		heap += uint64(w.batches) * 2 * 8 * uint64(w.longest)
+	}
 	if heap <= w.heap {
 		return nil
 	}
@@ -176,18 +180,6 @@ func (w *worker) accountHeap(ctx context.Context) error {
 	}
 	return w.obey(ctx, ctx)
 }
-
-// batchBytes is the memory that a batch takes beyond what it began with: as much again while it
-// grows.
-func (w *worker) batchBytes() uint64 {
-	if w.longest <= (w.full+w.spare)*w.words {
-		return 0
-	}
-	return uint64(w.batches) * 2 * 8 * uint64(w.longest)
-}
-
-// growNumber is the number of a command to grow a table.
-func growNumber(table int, buckets uint64) uint64 { return buckets<<1 | uint64(table) }
 
 // growTogether grows a table with all ranks. A table that cannot grow stays as it is, and all
 // ranks know.

@@ -1,7 +1,6 @@
 package explore_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,8 +64,8 @@ func always() bool { return true }
 // mustReport checks the errors of the ranks for a model that broke its contract on one of them.
 func mustReport(t *testing.T, what any, out []outcome, err error, rank int, says string) {
 	t.Helper()
-	var broken *explore.ModelError
-	if !errors.As(err, &broken) || broken.Rank != rank || !strings.Contains(err.Error(), says) {
+	begin := fmt.Sprintf("explore: on rank %d the model ", rank)
+	if err == nil || !strings.Contains(err.Error(), begin) || !strings.Contains(err.Error(), says) {
 		t.Fatalf("%v: %v, want rank %d to get %q", what, err, rank, says)
 	}
 	name := fmt.Sprintf("rank %d", rank)

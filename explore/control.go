@@ -8,132 +8,6 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// wait checks whether the level or the search is over, and if so goes on to the next level or ends.
-// It reads the level word first: what this rank has found for the next level may be the
-// only work left, and other ranks may have moved the level on meanwhile.
-func (w *worker) wait(ctx context.Context) (moved bool, err error) {
-	before := w.level
-	if err := w.seeLevel(ctx); err != nil || w.level != before {
-		return true, err
-	}
-	over, err := w.control.over(ctx, w.parity)
-	if err != nil || !over {
-		return false, err
-	}
-	if err := w.control.advance(ctx, w.level, w.opts.Order == AnyOrder); err != nil {
-		return false, err
-	}
-	err = w.seeLevel(ctx)
-	return w.level != before, err
-}
-
-// seeLevel catches up with the level that the ranks are at.
-func (w *worker) seeLevel(ctx context.Context) error {
-	level, err := w.control.Load(ctx, 0, cellLevel)
-	switch {
-	case err != nil:
-		return err
-	case level&levelEnd != 0:
-		return errStopped
-	case level == w.level:
-		return nil
-	}
-	// Levels are ended one by one, and this rank has nothing left of those it
-	// missed; what it has found for the next one can only be for this one.
-	w.level, w.parity = level, int(level%2)
-	w.now, w.next = w.next, w.now
-	w.log.level(level)
-	return nil
-}
-
-// countDone counts the states that have been expanded.
-func (w *worker) countDone() {
-	w.done[w.parity] += uint64(w.at - w.counted)
-	w.counted = w.at
-}
-
-// publish writes this rank's counters: created before done, see control.
-func (w *worker) publish(ctx context.Context) error {
-	if err := w.publishFindings(ctx); err != nil {
-		return err
-	}
-	for _, c := range []struct {
-		cell int
-		word uint64
-	}{
-		{cellCreated, w.created[0]}, {cellCreated + 1, w.created[1]},
-		{cellArcs, w.arcs}, {cellDeadlocks, w.dead},
-		{cellDone + w.parity, w.done[w.parity]},
-	} {
-		if err := w.control.set(ctx, c.cell, c.word); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// publishFindings writes the findings that have risen, of states whose successors are in the set.
-// What others read never falls.
-func (w *worker) publishFindings(ctx context.Context) error {
-	for i, word := range w.shown {
-		if word <= w.published[i] {
-			continue
-		}
-		if err := w.control.set(ctx, w.control.finding(i), word); err != nil {
-			return err
-		}
-		w.published[i] = word
-	}
-	return nil
-}
-
-// share gives every rank the words of all. failure is why this rank cannot go on: then every rank
-// gets an error. Banks take turns, so that nobody overwrites what another still reads. Collective.
-func (s *search) share(ctx context.Context, mine uint64, failure error) ([]uint64, error) {
-	bank := cellShared + s.rounds%2*2
-	s.rounds++
-	why := uint64(0)
-	if failure != nil {
-		why = uint64(reasonOf(failure))
-	}
-	err := s.control.set(ctx, bank, mine)
-	if err == nil {
-		err = s.control.set(ctx, bank+1, why)
-	}
-	if err == nil {
-		err = s.job.Barrier(ctx)
-	}
-	if err != nil {
-		return nil, errors.Join(failure, err)
-	}
-	words, peer, err := s.shared(ctx, bank)
-	if err == nil && peer != nil {
-		err = s.job.Barrier(ctx) // nobody closes what others still read
-	}
-	if failure != nil {
-		return nil, failure
-	}
-	return words, errors.Join(peer, err)
-}
-
-// shared reads a bank of all ranks. peer says which has failed.
-func (s *search) shared(ctx context.Context, bank int) (words []uint64, peer, err error) {
-	words = make([]uint64, s.job.Size())
-	for rank := range words {
-		why, err := s.control.Load(ctx, rank, bank+1)
-		if err != nil {
-			return nil, nil, err
-		}
-		if why != 0 {
-			return nil, stopReason(why).failed(rank), nil
-		}
-		if words[rank], err = s.control.Load(ctx, rank, bank); err != nil {
-			return nil, nil, err
-		}
-	}
-	return words, nil, nil
-}
-
 // control is the window through which the ranks of a search agree. Each rank's
 // segment begins with counters that only that rank writes; the words of command
 // are in rank 0's segment.
@@ -327,6 +201,132 @@ func (c *control) ask(ctx context.Context, generation uint64, kind command, numb
 	return err
 }
 
+// wait checks whether the level or the search is over, and if so goes on to the next level or ends.
+// It reads the level word first: what this rank has found for the next level may be the
+// only work left, and other ranks may have moved the level on meanwhile.
+func (w *worker) wait(ctx context.Context) (moved bool, err error) {
+	before := w.level
+	if err := w.seeLevel(ctx); err != nil || w.level != before {
+		return true, err
+	}
+	over, err := w.control.over(ctx, w.parity)
+	if err != nil || !over {
+		return false, err
+	}
+	if err := w.control.advance(ctx, w.level, w.opts.Order == AnyOrder); err != nil {
+		return false, err
+	}
+	err = w.seeLevel(ctx)
+	return w.level != before, err
+}
+
+// seeLevel catches up with the level that the ranks are at.
+func (w *worker) seeLevel(ctx context.Context) error {
+	level, err := w.control.Load(ctx, 0, cellLevel)
+	switch {
+	case err != nil:
+		return err
+	case level&levelEnd != 0:
+		return errStopped
+	case level == w.level:
+		return nil
+	}
+	// Levels are ended one by one, and this rank has nothing left of those it
+	// missed; what it has found for the next one can only be for this one.
+	w.level, w.parity = level, int(level%2)
+	w.now, w.next = w.next, w.now
+	w.log.level(level)
+	return nil
+}
+
+// countDone counts the states that have been expanded.
+func (w *worker) countDone() {
+	w.done[w.parity] += uint64(w.at - w.counted)
+	w.counted = w.at
+}
+
+// publish writes this rank's counters: created before done, see control.
+func (w *worker) publish(ctx context.Context) error {
+	if err := w.publishFindings(ctx); err != nil {
+		return err
+	}
+	for _, c := range []struct {
+		cell int
+		word uint64
+	}{
+		{cellCreated, w.created[0]}, {cellCreated + 1, w.created[1]},
+		{cellArcs, w.arcs}, {cellDeadlocks, w.dead},
+		{cellDone + w.parity, w.done[w.parity]},
+	} {
+		if err := w.control.set(ctx, c.cell, c.word); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publishFindings writes the findings that have risen, of states whose successors are in the set.
+// What others read never falls.
+func (w *worker) publishFindings(ctx context.Context) error {
+	for i, word := range w.shown {
+		if word <= w.published[i] {
+			continue
+		}
+		if err := w.control.set(ctx, w.control.finding(i), word); err != nil {
+			return err
+		}
+		w.published[i] = word
+	}
+	return nil
+}
+
+// share gives every rank the words of all. failure is why this rank cannot go on: then every rank
+// gets an error. Banks take turns, so that nobody overwrites what another still reads. Collective.
+func (s *search) share(ctx context.Context, mine uint64, failure error) ([]uint64, error) {
+	bank := cellShared + s.rounds%2*2
+	s.rounds++
+	why := uint64(0)
+	if failure != nil {
+		why = uint64(reasonOf(failure))
+	}
+	err := s.control.set(ctx, bank, mine)
+	if err == nil {
+		err = s.control.set(ctx, bank+1, why)
+	}
+	if err == nil {
+		err = s.job.Barrier(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(failure, err)
+	}
+	words, peer, err := s.shared(ctx, bank)
+	if err == nil && peer != nil {
+		err = s.job.Barrier(ctx) // nobody closes what others still read
+	}
+	if failure != nil {
+		return nil, failure
+	}
+	return words, errors.Join(peer, err)
+}
+
+// shared reads a bank of all ranks. peer says which has failed.
+func (s *search) shared(ctx context.Context, bank int) (words []uint64, peer, err error) {
+	words = make([]uint64, s.job.Size())
+	for rank := range words {
+		why, err := s.control.Load(ctx, rank, bank+1)
+		if err != nil {
+			return nil, nil, err
+		}
+		if why != 0 {
+			return nil, stopReason(why).failed(rank), nil
+		}
+		if words[rank], err = s.control.Load(ctx, rank, bank); err != nil {
+			return nil, nil, err
+		}
+	}
+	return words, nil, nil
+}
+
 // stopReason is why all ranks stop before the end.
 type stopReason uint64
 
@@ -353,7 +353,7 @@ var errStopped = errors.New("explore: stopped")
 
 // reasonOf is the reason for which a rank stops after an error.
 func reasonOf(cause error) stopReason {
-	var broken *ModelError
+	var broken *modelError
 	if errors.As(cause, &broken) {
 		return broken.breach.reason()
 	}

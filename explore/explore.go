@@ -57,7 +57,10 @@ type Result struct {
 	Detail   string // more about it, in a sentence
 	NeedMem  uint64 // after MemoryFull: a budget to try, in bytes
 	Lost     []int  // after RankLost: the ranks that this one misses, in rising order
-	Saved    Saved  // after RankLost: what Options.Resume can go on with
+	// After RankLost: the checkpoint that Options.Resume can go on with, if there is one, and how
+	// many states it has.
+	Saved       string
+	SavedStates uint64
 
 	Ranks      int
 	Order      Order
@@ -315,7 +318,8 @@ func (s *search) explain(ctx context.Context, r *Result) error {
 // explainLost describes the loss, and the checkpoint to resume from.
 func (s *search) explainLost(r *Result, reporter int) {
 	s.awaitLoss()
-	r.Reason, r.Lost, r.Saved = RankLost, s.lost, s.latest()
+	r.Reason, r.Lost = RankLost, s.lost
+	r.Saved, r.SavedStates = s.latest()
 	if len(s.lost) == 0 { // this rank reaches all others
 		r.Detail = fmt.Sprintf("rank %d does not reach another one any more", reporter)
 		return

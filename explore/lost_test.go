@@ -37,17 +37,18 @@ func TestLatestCheckpoint(t *testing.T) {
 	older, newer := save("older", "this", 10), save("newer", "this", 20)
 	other, none := save("other", "that", 30), save("none", "", 0)
 	for _, c := range []struct {
-		checkpoint, resume string
-		want               Saved
+		checkpoint, resume, want string
+		states                   uint64
 	}{
-		{newer, older, Saved{newer, 20}}, {newer, "", Saved{newer, 20}},
-		{"", older, Saved{older, 10}}, {none, older, Saved{older, 10}},
-		{other, older, Saved{older, 10}}, {none, "", Saved{}}, {"", "", Saved{}},
+		{newer, older, newer, 20}, {newer, "", newer, 20},
+		{"", older, older, 10}, {none, older, older, 10},
+		{other, older, older, 10}, {none, "", "", 0}, {"", "", "", 0},
 	} {
 		s := &search{model: oneWord{}, opts: Options{Checkpoint: c.checkpoint, Resume: c.resume,
 			ModelID: "this"}}
-		if got := s.latest(); got != c.want {
-			t.Errorf("of %q and %q: %+v, want %+v", c.checkpoint, c.resume, got, c.want)
+		if got, states := s.latest(); got != c.want || states != c.states {
+			t.Errorf("of %q and %q: %q with %d states, want %q with %d", c.checkpoint, c.resume, got,
+				states, c.want, c.states)
 		}
 	}
 }

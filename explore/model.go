@@ -12,8 +12,8 @@ import (
 
 // Model is a transition system whose states are packed into a fixed number of
 // 64-bit words. A Model is read-only: many goroutines use it at once. A model that breaks
-// the rules below, or panics, ends the search on all ranks, with a *ModelError on the rank
-// where it did.
+// the rules below, or panics, ends the search on all ranks, with an error that says what it did on
+// the rank where it did.
 type Model interface {
 	// StateBits is the number of bits of a packed state, at least 1. States of
 	// up to 63 bits occupy the low bits of one word.
@@ -67,17 +67,16 @@ func (e *OverflowError) Error() string {
 		english.PluralWord(e.Bits, "bit holds", "bits hold"))
 }
 
-// ModelError says what a model did on this rank that its contract does not allow. The other
-// ranks get a *rma.PeerError that says which rank it was, and which rule was broken.
-type ModelError struct {
-	Rank   int
-	Detail string // what it did, with the values
-
+// modelError says what a model did on this rank that its contract does not allow. The other ranks
+// get a *rma.PeerError that says which rank it was, and which rule was broken.
+type modelError struct {
+	rank   int
 	breach breach
+	detail string // what it did, with the values
 }
 
-func (e *ModelError) Error() string {
-	return fmt.Sprintf("explore: on rank %d %v: %s", e.Rank, e.breach, e.Detail)
+func (e *modelError) Error() string {
+	return fmt.Sprintf("explore: on rank %d %v: %s", e.rank, e.breach, e.detail)
 }
 
 // breach is a rule of the contract that a model has broken.
@@ -177,7 +176,7 @@ func (s *search) tooWide(states []uint64) int {
 
 // broken is the error of a model that has broken a rule on this rank.
 func (s *search) broken(b breach, format string, args ...any) error {
-	return &ModelError{Rank: s.job.Rank(), breach: b, Detail: fmt.Sprintf(format, args...)}
+	return &modelError{s.job.Rank(), b, fmt.Sprintf(format, args...)}
 }
 
 // recoverPanic makes a panic of the model an error, so that the other ranks get one too. It is

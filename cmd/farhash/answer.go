@@ -73,7 +73,7 @@ func newAnswer(net *petri.Net, res *explore.Result, p *packing.Packing) (answer,
 		Complete:         res.Complete, Ranks: res.Ranks, Seconds: res.Elapsed.Seconds(),
 		Checked: res.Checked, BytesPerState: res.StateBytes(), Encoding: string(res.Encoding),
 		Reason: string(res.Reason), NeedMem: res.NeedMem,
-		Lost: res.Lost, Saved: res.Saved.Path,
+		Lost: res.Lost, Saved: res.Saved,
 		bits: p.StateBits(), detail: res.Detail,
 	}
 	if res.Access != (ship.Choice{}) {

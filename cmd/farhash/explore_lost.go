@@ -17,11 +17,11 @@ import (
 // lost is the error of a search that has lost a rank, with the command that continues it.
 func (f *exploreFlags) lost(res *explore.Result) error {
 	switch {
-	case res.Saved.Path != "":
+	case res.Saved != "":
 		return fmt.Errorf("%s; continue from the checkpoint, which has %s, on any number "+
 			"of hosts and ranks:\n  %s%s%s", res.Detail,
-			plural.Of(int(res.Saved.States), "state"), f.resumeCommand,
-			quote("--resume="+res.Saved.Path), onHosts())
+			plural.Of(int(res.SavedStates), "state"), f.resumeCommand,
+			quote("--resume="+res.Saved), onHosts())
 	case f.checkpoint != "":
 		return fmt.Errorf("%s; there is no checkpoint yet, as the first one is written after %v "+
 			"(--every): start again", res.Detail, f.every)
