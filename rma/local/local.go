@@ -10,6 +10,7 @@ import (
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
+	"github.com/farhash/farhash/rma/internal/remote"
 )
 
 // MaxRanks is the largest number of ranks of a job.
@@ -96,7 +97,7 @@ type cluster struct {
 	opts  Options
 	lines []uint64
 
-	handling []sync.Mutex // by rank: held while a handler of the rank runs
+	handlers []remote.Handlers // by rank; nil where requests are not shipped
 
 	mu      sync.Mutex
 	pending map[int]*shared // windows being made, by their number
@@ -104,16 +105,19 @@ type cluster struct {
 
 // shared is the memory of one window.
 type shared struct {
-	flat     []uint64
-	handlers direct.Handlers // nil where requests are not shipped
-	err      error
-	release  func() error
-	users    int // ranks that have it and have not closed it
+	flat    []uint64
+	err     error
+	release func() error
+	users   int // ranks that have it and have not closed it
 }
 
 func newCluster(opts Options, n int) *cluster {
-	return &cluster{opts: opts, lines: make([]uint64, n*direct.LineWords),
-		handling: make([]sync.Mutex, n), pending: map[int]*shared{}}
+	c := &cluster{opts: opts, lines: make([]uint64, n*direct.LineWords),
+		pending: map[int]*shared{}}
+	if opts.Carries {
+		c.handlers = make([]remote.Handlers, n)
+	}
+	return c
 }
 
 // Job is one rank of a cluster of goroutines.
@@ -180,16 +184,16 @@ func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 	}
 	w := j.windows.Open(j.rank, j.size, s.flat, j.cluster.opts.Hidden,
 		func() error {
-			if s.handlers != nil {
-				s.handlers.Serve(j.rank, nil)
+			if j.cluster.handlers != nil {
+				j.cluster.handlers[j.rank].Serve(uint32(number), nil)
 			}
 			return j.cluster.drop(number, s)
 		})
 	if hosts := j.cluster.opts.Hosts; hosts > 1 {
 		w.Show(func(a, b int) bool { return a*hosts/j.size == b*hosts/j.size })
 	}
-	if s.handlers != nil {
-		return direct.Served(w, s.handlers), nil
+	if j.cluster.handlers != nil {
+		return direct.Served(w, j.cluster.handlers, number), nil
 	}
 	return w, nil
 }
@@ -203,9 +207,6 @@ func (c *cluster) share(number int, spec rma.Spec) *shared {
 		return s
 	}
 	s := &shared{users: 1}
-	if c.opts.Carries {
-		s.handlers = direct.NewHandlers(c.handling)
-	}
 	c.pending[number] = s
 	words := spec.Words * c.size()
 	if s.err = memory.Check(uint64(words)*8, "window "+spec.Name); s.err == nil {

@@ -6,19 +6,11 @@
 #include <mpi.h>
 #include <pthread.h>
 
-typedef struct fh_parcel fh_parcel;
-
 enum { FH_SHIPS, FH_ATOMICS, FH_LANES };
-
-// Who has a ticket of a rank has a message on its way there, or its answer on the way back.
-typedef struct {
-	fh_op *ops; // wait for the answer, by link; NULL: nobody does any more
-	int taken;
-} fh_ticket;
 
 typedef struct fh_peer {
 	int rank;
-	fh_ticket tickets[FH_LANES][FH_TICKETS];
+	fr_ticket tickets[FH_LANES][FH_TICKETS];
 	fh_op *waiting[FH_LANES], *last[FH_LANES]; // what has no ticket yet
 	struct fh_peer *next;                      // with news
 	int isNews;
@@ -42,15 +34,10 @@ struct fh_job {
 	fh_peer *news;  // peers for whom something was posted
 	int tickets;    // taken
 	int unanswered; // requests of others
-	fh_parcel *sending, *spare;
+	fr_request *sending; // parcels
 	fh_window **windows; // by number; NULL: closed
-	uint32_t opened;
-	pthread_mutex_t inboxLock; // around the following
-	pthread_cond_t inboxNews;
-	fh_parcel *inbox, *inboxLast;
-	int handling; // a request is being carried out
-	int shippers; // threads that wait for answers, and carry out requests meanwhile
-	int dismissed;
+	uint32_t opened;     // one more than the number of the last
+	fr_inbox inbox;
 };
 
 struct fh_window {
@@ -62,32 +49,49 @@ struct fh_window {
 };
 
 enum { FH_HOT_NS = 2000000, FH_POKE_NS = 1000000 };
+enum { FH_LEAVE = 4711 }; // the tag of what a rank sends when it leaves
 
-extern int fh_is_crowded; // ranks on this host are as many as its processors
-extern int fh_is_ending;  // in MPI_Finalize
-extern int fh_is_passive; // no thread owns MPI
+// How much others need the owner: not at all; no more than the threads of this rank do; much.
+enum { FH_IDLE, FH_ACTIVE, FH_HOT };
 
-int64_t fh_now(void);
-void fh_lock_to_wait(void);
-void fh_heat(void);
-void fh_heat_for_messages(void);
-void fh_attend(fh_job *job); // under the lock, as are the following
-void fh_forget(fh_job *job);
+extern int fh_is_ending; // in MPI_Finalize
+
+// The functions that files have for others. A file calls only what is below it:
+//
+//	owner.c     the thread that owns MPI
+//	job.c       ranks that join, meet and leave
+//	queue.c     queues: operations from their start to their end
+//	calls.c     calls of MPI for them: queue.h
+//	messages.c  messages of two ranks; under the lock, except fh_poll
+int fh_poll(fh_job *job); // takes messages if no other thread calls MPI
 int fh_receive(fh_job *job);
 int fh_receive_all(fh_job *job);
-// The following are not called under the lock.
-int fh_poll(fh_job *job); // takes messages if no other thread calls MPI
-void fh_polling(int more);
-void fh_give_way(int vain);
+void fh_receive_others(const fh_job *job, int all);
+void fh_attend(fh_job *job);
+void fh_forget(fh_job *job);
 int fh_poke(fh_job *job, int rank);
 void fh_ask(fh_queue *q, fh_job *job, fh_op *op);
 int fh_send_news(fh_job *job);
 void fh_unask(fh_job *job, fh_op *op);
 uint64_t fh_swap_here(uint64_t *word, int isAdd, uint64_t old, uint64_t newWord);
-void fh_landed(fh_op *op);
-void fh_shippers(fh_job *job, int more);
-int fh_is_asked(fh_job *job);
-int fh_take_in(fh_job *job, const MPI_Status *status);
 int fh_is_settled(fh_job *job);
 void fh_open_messages(fh_job *job);
 void fh_close_messages(fh_job *job);
+//	order.c     what waits for what, and the ends of messages: queue.h
+void fh_landed(fh_op *op);
+//	window.c    windows
+//	lock.c      the lock, waiting, and how much others need this rank
+extern int fh_is_crowded; // ranks on this host are as many as its processors
+extern int fh_is_passive; // no thread owns MPI
+extern int fh_vain;       // polls of the owner since the last message or poke
+extern unsigned long fh_entered; // how often MPI was called by others than the owner
+int64_t fh_now(void);
+int fh_try_lock(void);
+void fh_lock_to_wait(void);
+void fh_give_way(int vain);
+void fh_polling(int more);
+int fh_is_polled(void);
+void fh_heat(void);
+void fh_heat_for_messages(void);
+int fh_demand(void);
+int fh_demand_beside(void);

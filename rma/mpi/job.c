@@ -4,70 +4,17 @@
 // which waits in a collective call learns that another one will never make it.
 
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "shim.h"
 #include "internal.h"
 
-enum { LEAVE = 4711, GROUP = 4712, POKE = 4713 };
-
-// fh_receive takes all messages. The probe for them also makes progress.
-int fh_receive(fh_job *job) {
-	for (;;) {
-		int there = 0;
-		MPI_Status status;
-		int err = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, job->comm, &there, &status);
-		if (err || !there)
-			return err;
-		int from = status.MPI_SOURCE;
-		if (status.MPI_TAG == POKE) {
-			err = MPI_Recv(NULL, 0, MPI_BYTE, from, POKE, job->comm, MPI_STATUS_IGNORE);
-			if (err)
-				return err;
-			fh_heat();
-			continue;
-		}
-		if (status.MPI_TAG != LEAVE) {
-			if ((err = fh_take_in(job, &status)))
-				return err;
-			continue;
-		}
-		err = MPI_Recv(&job->left[from], 1, MPI_UINT64_T, from, LEAVE, job->comm,
-			MPI_STATUS_IGNORE);
-		if (err)
-			return err;
-		job->leftRanks++;
-	}
-}
-
-// fh_poke announces to a rank that its memory is in use, so that it makes progress all the time
-// for a while; not again while it still does. Leave messages come after. Where no thread owns MPI
-// the rank would not receive it.
-int fh_poke(fh_job *job, int rank) {
-	int64_t now = fh_now();
-	if (rank == job->rank || fh_is_passive || now < job->poked[rank])
-		return 0;
-	job->poked[rank] = now + FH_POKE_NS;
-	MPI_Request sent;
-	int err = MPI_Isend(NULL, 0, MPI_BYTE, rank, POKE, job->comm, &sent);
-	return err ? err : MPI_Request_free(&sent);
-}
-
-void *fh_calloc(size_t count, size_t bytes) {
-	void *memory = calloc(count, bytes);
-	if (memory || !count || !bytes)
-		return memory;
-	fprintf(stderr, "rma/mpi: no memory for %zu times %zu bytes; give the job more, or fewer "
-		"ranks\n", count, bytes);
-	_exit(1);
-}
+enum { GROUP = 4712 }; // a tag
 
 // fh_join makes a job of the processes of a communicator, given by its Fortran handle, a collective
 // call that fh_meet ends; or at once of the first ranks of the world.
 int fh_join(int handle, int ranks, fh_job **out) {
-	fh_job *job = fh_calloc(1, sizeof *job);
+	fh_job *job = fr_calloc(1, sizeof *job);
 	fh_lock();
 	MPI_Comm comm = MPI_Comm_f2c(handle);
 	int err;
@@ -76,9 +23,9 @@ int fh_join(int handle, int ranks, fh_job **out) {
 	job->meeting = MPI_REQUEST_NULL;
 	if (ranks)
 		job->size = ranks;
-	job->left = fh_calloc(job->size, sizeof *job->left);
-	job->leaves = fh_calloc(job->size, sizeof *job->leaves);
-	job->poked = fh_calloc(job->size, sizeof *job->poked);
+	job->left = fr_calloc(job->size, sizeof *job->left);
+	job->leaves = fr_calloc(job->size, sizeof *job->leaves);
+	job->poked = fr_calloc(job->size, sizeof *job->poked);
 	fh_open_messages(job);
 	if (ranks) {
 		int range[1][3] = {{0, ranks - 1, 1}};
@@ -162,7 +109,7 @@ int fh_leave(fh_job *job) {
 	for (int r = 0; r < job->size; r++) {
 		job->leaves[r] = MPI_REQUEST_NULL;
 		if (r != job->rank && !err)
-			err = MPI_Isend(&job->leaving, 1, MPI_UINT64_T, r, LEAVE, job->comm,
+			err = MPI_Isend(&job->leaving, 1, MPI_UINT64_T, r, FH_LEAVE, job->comm,
 				&job->leaves[r]);
 	}
 	fh_unlock();

@@ -20,7 +20,7 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 	"github.com/farhash/farhash/rma/internal/neighbours"
-	"github.com/farhash/farhash/rma/internal/service"
+	"github.com/farhash/farhash/rma/internal/remote"
 )
 
 // errClosed is the answer to a call of a rank that has left.
@@ -43,12 +43,12 @@ type Job struct {
 	near       *neighbours.Group // the ranks of this host
 	serves     bool              // all ranks take messages at any time
 	swaps      bool              // and carry out atomics that come so
-	service    service.Service
-	serving    sync.WaitGroup // the goroutine that calls the handlers
+	inbox      remote.Inbox
 
 	closing atomic.Bool
 	mu      sync.Mutex // one collective call at a time
 	broken  error      // why this rank is out of step
+	made    uint32     // how many windows were begun
 	windows []*Window  // made and not freed, in the same order on every rank
 }
 
@@ -193,7 +193,7 @@ func pause(pace *backoff.Backoff) {
 // held.
 func (j *Job) transfer(ctx context.Context, mine []uint64, brings int,
 	start func(mine, all *C.uint64_t) C.int) ([]uint64, error) {
-	mem := (*C.uint64_t)(C.fh_calloc(C.size_t(len(mine)+brings), 8))
+	mem := (*C.uint64_t)(C.fr_calloc(C.size_t(len(mine)+brings), 8))
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(mem)), len(mine)+brings)
 	copy(words, mine)
 	there := (*C.uint64_t)(unsafe.Pointer(&words[len(mine)]))
@@ -328,7 +328,7 @@ func (j *Job) awaitOthers(ctx context.Context) error {
 // free gives everything back. Collective.
 func (j *Job) free() error {
 	var errs []error
-	j.endService()
+	j.inbox.End()
 	for _, w := range j.windows {
 		errs = append(errs, w.free())
 	}

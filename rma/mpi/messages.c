@@ -12,7 +12,8 @@
 #include "internal.h"
 
 enum {
-	REQUEST = 4714, // tags
+	POKE = 4713,    // tags
+	REQUEST = 4714,
 	ANSWER = 4715,
 	JOINED = 64,    // atomics in a message at most
 	SWAP_WORDS = 4, // each of them: place, window, expected word, new word or what is added
@@ -31,19 +32,17 @@ typedef struct {
 } message;
 
 // A parcel is a message that is being sent, or one that has come and its answer.
-struct fh_parcel {
-	fh_request request; // first: it is what Go has
-	fh_parcel *next;    // in the inbox, among those that are being sent, or the spare ones
+typedef struct {
+	fr_request request; // first: it is what Go has, and lists parcels
 	MPI_Request sent;
 	message in, out;
-};
+} parcel;
 
 void fh_open_messages(fh_job *job) {
-	job->peers = fh_calloc(job->size, sizeof *job->peers);
+	job->peers = fr_calloc(job->size, sizeof *job->peers);
 	for (int r = 0; r < job->size; r++)
 		job->peers[r].rank = r;
-	pthread_mutex_init(&job->inboxLock, NULL);
-	pthread_cond_init(&job->inboxNews, NULL);
+	fr_open(&job->inbox);
 }
 
 void fh_serve(fh_job *job) {
@@ -52,54 +51,44 @@ void fh_serve(fh_job *job) {
 	fh_unlock();
 }
 
-static void keep(fh_job *job, fh_parcel *p) {
-	p->next = job->spare;
-	job->spare = p;
-}
-
 // reap takes the parcels that have been sent.
 static int reap(fh_job *job) {
-	for (fh_parcel **at = &job->sending; *at;) {
-		fh_parcel *p = *at;
+	for (fr_request **at = &job->sending; *at;) {
+		parcel *p = (parcel *)*at;
 		int sent = 0;
 		int err = MPI_Test(&p->sent, &sent, MPI_STATUS_IGNORE);
 		if (err)
 			return err;
 		if (!sent) {
-			at = &p->next;
+			at = &p->request.next;
 			continue;
 		}
-		*at = p->next;
-		keep(job, p);
+		*at = p->request.next;
+		fr_keep(&job->inbox, &p->request);
 	}
 	return 0;
 }
 
-static int newParcel(fh_job *job, fh_parcel **out) {
+static int newParcel(fh_job *job, parcel **out) {
 	int err = reap(job);
-	if (err)
-		return err;
-	*out = job->spare;
-	if (*out)
-		job->spare = (*out)->next;
-	else
-		*out = fh_calloc(1, sizeof **out);
-	return 0;
+	if (!err)
+		*out = fr_parcel(&job->inbox, sizeof **out);
+	return err;
 }
 
-static int dispatch(fh_job *job, fh_parcel *p, int rank, int tag, int words) {
-	p->next = job->sending;
-	job->sending = p;
+static int dispatch(fh_job *job, parcel *p, int rank, int tag, int words) {
+	p->request.next = job->sending;
+	job->sending = &p->request;
 	return MPI_Isend(&p->out, (int)sizeof(note) + words * 8, MPI_BYTE, rank, tag, job->comm,
 		&p->sent);
 }
 
 // packShip fills a parcel with the first request that waits, and returns how many words it is.
-static int packShip(fh_peer *peer, fh_ticket *t, message *m) {
+static int packShip(fh_peer *peer, fr_ticket *t, message *m) {
 	fh_op *op = peer->waiting[FH_SHIPS];
 	peer->waiting[FH_SHIPS] = op->link;
 	op->link = NULL;
-	t->ops = op;
+	t->op = op;
 	m->note.window = op->window->number;
 	m->note.room = op->room;
 	memcpy(m->words, op->buf, op->words * 8);
@@ -107,10 +96,10 @@ static int packShip(fh_peer *peer, fh_ticket *t, message *m) {
 }
 
 // packAtomics does so with all atomics that wait, of any queues and windows, up to JOINED.
-static int packAtomics(fh_peer *peer, fh_ticket *t, message *m) {
+static int packAtomics(fh_peer *peer, fr_ticket *t, message *m) {
 	int n = 0;
 	fh_op *op = peer->waiting[FH_ATOMICS], *last = NULL;
-	t->ops = op;
+	t->op = op;
 	for (; op && n < JOINED; last = op, op = op->link) {
 		uint64_t *to = m->words + SWAP_WORDS * n++;
 		to[0] = (uint64_t)op->off << 1 | (op->kind == FH_ADD);
@@ -123,18 +112,11 @@ static int packAtomics(fh_peer *peer, fh_ticket *t, message *m) {
 	return SWAP_WORDS * n;
 }
 
-static fh_ticket *freeTicket(fh_peer *peer, int lane) {
-	for (int i = 0; i < FH_TICKETS; i++)
-		if (!peer->tickets[lane][i].taken)
-			return &peer->tickets[lane][i];
-	return NULL;
-}
-
 // sendOn sends what waits for a ticket, in the order in which it came.
 static int sendOn(fh_job *job, fh_peer *peer, int lane) {
 	while (peer->waiting[lane]) {
-		fh_parcel *p;
-		fh_ticket *t = freeTicket(peer, lane);
+		parcel *p;
+		fr_ticket *t = fr_free_ticket(peer->tickets[lane]);
 		int err = t ? newParcel(job, &p) : 0;
 		if (err || !t)
 			return err;
@@ -181,8 +163,8 @@ int fh_send_news(fh_job *job) {
 void fh_unask(fh_job *job, fh_op *op) {
 	fh_peer *peer = &job->peers[op->rank];
 	for (int i = 0; i < FH_TICKETS; i++)
-		if (peer->tickets[FH_SHIPS][i].ops == op)
-			peer->tickets[FH_SHIPS][i].ops = NULL;
+		if (peer->tickets[FH_SHIPS][i].op == op)
+			peer->tickets[FH_SHIPS][i].op = NULL;
 	fh_op *before = NULL;
 	for (fh_op *o = peer->waiting[FH_SHIPS]; o; before = o, o = o->link)
 		if (o == op) {
@@ -196,9 +178,9 @@ void fh_unask(fh_job *job, fh_op *op) {
 // answered takes an answer. Nobody waits for that to an operation that was given up.
 static int answered(fh_job *job, int from, const message *m, int words) {
 	fh_peer *peer = &job->peers[from];
-	fh_ticket *t = &peer->tickets[m->note.lane][m->note.ticket];
-	fh_op *op = t->ops;
-	t->ops = NULL;
+	fr_ticket *t = &peer->tickets[m->note.lane][m->note.ticket];
+	fh_op *op = t->op;
+	t->op = NULL;
 	t->taken = 0;
 	job->tickets--;
 	if (op && m->note.lane == FH_SHIPS) {
@@ -225,7 +207,7 @@ uint64_t fh_swap_here(uint64_t *word, int isAdd, uint64_t old, uint64_t newWord)
 }
 
 // swap carries out the atomics of a message, and answers it.
-static int swap(fh_job *job, int from, fh_parcel *p, int words) {
+static int swap(fh_job *job, int from, parcel *p, int words) {
 	int n = words / SWAP_WORDS;
 	for (int i = 0; i < n; i++) {
 		const uint64_t *op = p->in.words + SWAP_WORDS * i;
@@ -236,24 +218,17 @@ static int swap(fh_job *job, int from, fh_parcel *p, int words) {
 	return dispatch(job, p, from, ANSWER, n);
 }
 
-// asked puts a request into the inbox. It wakes the thread that waits for requests if no other one
-// takes it: the one that answers a request now takes the next one itself.
-static void asked(fh_job *job, int from, fh_parcel *p, int words) {
-	p->request = (fh_request){.request = p->in.words, .answer = p->out.words, .words = words,
+// asked puts a request into the inbox.
+static void asked(fh_job *job, int from, parcel *p, int words) {
+	p->request = (fr_request){.request = p->in.words, .answer = p->out.words, .words = words,
 		.room = p->in.note.room, .window = p->in.note.window, .from = from};
-	p->next = NULL;
 	job->unanswered++;
-	pthread_mutex_lock(&job->inboxLock);
-	*(job->inbox ? &job->inboxLast->next : &job->inbox) = p;
-	job->inboxLast = p;
-	if (!job->handling && !job->shippers)
-		pthread_cond_signal(&job->inboxNews);
-	pthread_mutex_unlock(&job->inboxLock);
+	fr_put(&job->inbox, &p->request);
 }
 
-// fh_take_in takes a message that a probe has found.
-int fh_take_in(fh_job *job, const MPI_Status *status) {
-	fh_parcel *p;
+// takeIn takes a message that a probe has found.
+static int takeIn(fh_job *job, const MPI_Status *status) {
+	parcel *p;
 	int bytes, from = status->MPI_SOURCE, err = newParcel(job, &p);
 	if (!err)
 		err = MPI_Get_count(status, MPI_BYTE, &bytes);
@@ -265,7 +240,7 @@ int fh_take_in(fh_job *job, const MPI_Status *status) {
 	int words = (bytes - (int)sizeof(note)) / 8;
 	if (status->MPI_TAG == ANSWER) {
 		err = answered(job, from, &p->in, words);
-		keep(job, p);
+		fr_keep(&job->inbox, &p->request);
 		return err;
 	}
 	fh_heat_for_messages();
@@ -275,66 +250,100 @@ int fh_take_in(fh_job *job, const MPI_Status *status) {
 	return 0;
 }
 
-static fh_request *next(fh_job *job) {
-	fh_parcel *p = job->inbox;
-	if (!p || job->handling)
-		return NULL;
-	job->inbox = p->next;
-	job->handling = 1;
-	return &p->request;
+// fh_receive takes all messages. The probe for them also makes progress.
+int fh_receive(fh_job *job) {
+	for (;;) {
+		int there = 0;
+		MPI_Status status;
+		int err = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, job->comm, &there, &status);
+		if (err || !there)
+			return err;
+		int from = status.MPI_SOURCE;
+		if (status.MPI_TAG == POKE) {
+			err = MPI_Recv(NULL, 0, MPI_BYTE, from, POKE, job->comm, MPI_STATUS_IGNORE);
+			if (err)
+				return err;
+			fh_heat();
+			continue;
+		}
+		if (status.MPI_TAG != FH_LEAVE) {
+			if ((err = takeIn(job, &status)))
+				return err;
+			continue;
+		}
+		err = MPI_Recv(&job->left[from], 1, MPI_UINT64_T, from, FH_LEAVE, job->comm,
+			MPI_STATUS_IGNORE);
+		if (err)
+			return err;
+		job->leftRanks++;
+	}
 }
 
-fh_request *fh_take(fh_job *job) {
-	fh_request *r;
-	pthread_mutex_lock(&job->inboxLock);
-	while (!(r = next(job)) && !job->dismissed)
-		pthread_cond_wait(&job->inboxNews, &job->inboxLock);
-	pthread_mutex_unlock(&job->inboxLock);
-	return r;
+static fh_job *jobs; // that the owner makes progress for
+
+void fh_attend(fh_job *job) {
+	job->next = jobs;
+	jobs = job;
 }
 
-fh_request *fh_take_now(fh_job *job) {
-	pthread_mutex_lock(&job->inboxLock);
-	fh_request *r = next(job);
-	pthread_mutex_unlock(&job->inboxLock);
-	return r;
+void fh_forget(fh_job *job) {
+	for (fh_job **at = &jobs; *at; at = &(*at)->next)
+		if (*at == job) {
+			*at = job->next;
+			return;
+		}
 }
 
-// fh_shippers enters threads that wait for an answer, or takes them off. They carry out the requests
-// that come meanwhile, and all that there are afterwards: to wake another thread takes longer.
-void fh_shippers(fh_job *job, int more) {
-	pthread_mutex_lock(&job->inboxLock);
-	job->shippers += more;
-	pthread_mutex_unlock(&job->inboxLock);
+// fh_receive_others takes the messages of all jobs, or of those that serve, except one.
+void fh_receive_others(const fh_job *job, int all) {
+	for (fh_job *j = jobs; j; j = j->next)
+		if (j != job && (all || j->serves))
+			fh_receive(j);
 }
 
-// fh_is_asked reports whether there is a request and no thread carries one out.
-int fh_is_asked(fh_job *job) {
-	return __atomic_load_n(&job->inbox, __ATOMIC_RELAXED) &&
-		!__atomic_load_n(&job->handling, __ATOMIC_RELAXED);
+// fh_receive_all takes the messages of all jobs, and returns an error of this one. Who waits for an
+// answer in a job would otherwise keep ranks waiting that ask this one in another job.
+int fh_receive_all(fh_job *job) {
+	fh_receive_others(job, 0);
+	return fh_receive(job);
+}
+
+int fh_poll(fh_job *job) {
+	if (!fh_try_lock())
+		return 0; // the thread that has it makes progress
+	fh_entered++;
+	int err = job->gone ? FH_GONE : fh_receive_all(job);
+	fh_unlock();
+	return err;
+}
+
+// fh_poke announces to a rank that its memory is in use, so that it makes progress all the time
+// for a while; not again while it still does. Leave messages come after. Where no thread owns MPI
+// the rank would not receive it.
+int fh_poke(fh_job *job, int rank) {
+	int64_t now = fh_now();
+	if (rank == job->rank || fh_is_passive || now < job->poked[rank])
+		return 0;
+	job->poked[rank] = now + FH_POKE_NS;
+	MPI_Request sent;
+	int err = MPI_Isend(NULL, 0, MPI_BYTE, rank, POKE, job->comm, &sent);
+	return err ? err : MPI_Request_free(&sent);
 }
 
 // fh_answer answers a request, with words if the code is 0. It belongs to C again.
-int fh_answer(fh_job *job, fh_request *r, int code, int words) {
-	fh_parcel *p = (fh_parcel *)r;
+void fh_answer(fh_job *job, void *request, int code, int words) {
+	parcel *p = request;
 	p->out.note = p->in.note;
 	p->out.note.room = code;
 	fh_lock();
 	job->unanswered--;
-	int err = dispatch(job, p, r->from, ANSWER, words);
+	// An error comes again where this rank calls MPI.
+	dispatch(job, p, p->request.from, ANSWER, words);
 	fh_unlock();
-	pthread_mutex_lock(&job->inboxLock);
-	job->handling = 0;
-	pthread_mutex_unlock(&job->inboxLock);
-	return err;
+	fr_answered(&job->inbox);
 }
 
-void fh_dismiss(fh_job *job) {
-	pthread_mutex_lock(&job->inboxLock);
-	job->dismissed = 1;
-	pthread_cond_broadcast(&job->inboxNews);
-	pthread_mutex_unlock(&job->inboxLock);
-}
+fr_inbox *fh_inbox(fh_job *job) { return &job->inbox; }
 
 // fh_is_settled reports whether no message or answer of this rank is on its way. When all others
 // have left none can come either: messages of a rank come in order, the one that it leaves last.
@@ -342,18 +351,9 @@ int fh_is_settled(fh_job *job) {
 	return reap(job) == 0 && !job->sending && !job->tickets && !job->unanswered;
 }
 
-static void freeAll(fh_parcel *p) {
-	while (p) {
-		fh_parcel *next = p->next;
-		free(p);
-		p = next;
-	}
-}
-
 // fh_close_messages frees what no queue needs that outlives the job.
 void fh_close_messages(fh_job *job) {
-	freeAll(job->spare);
+	fr_close(&job->inbox);
 	free(job->windows);
-	job->spare = NULL;
 	job->windows = NULL;
 }

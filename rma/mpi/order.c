@@ -23,6 +23,16 @@ void fh_settle(fh_queue *q) {
 	q->touches = 0;
 }
 
+// fh_landed takes the end of an operation that went by a message.
+void fh_landed(fh_op *op) {
+	fh_queue *q = op->queue;
+	int asked = op->kind != FH_SHIP;
+	__atomic_store_n(&op->state, FH_DONE, __ATOMIC_RELEASE);
+	q->asks -= asked;
+	if (asked)
+		fh_settle(q);
+}
+
 // mark sets a bit of the lines in flight.
 static void mark(fh_queue *q, uint64_t *word, uint64_t bit) {
 	if (*word == 0 && q->touches <= TOUCHED) {

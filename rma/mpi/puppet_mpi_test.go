@@ -296,6 +296,6 @@ func (q *puppetQueue) post(w rma.Window, p Post) error {
 
 // peek is what an operation that is done saw and brought; Value later releases it.
 func (q *puppetQueue) peek(op puppetOp) (words []uint64, notServed bool) {
-	c := &q.Queue.ops[op.h]
-	return append([]uint64{uint64(c.seen)}, op.buf...), c.error != 0
+	seen, failed := q.Peek(op.h)
+	return append([]uint64{seen}, op.buf...), failed
 }

@@ -13,19 +13,19 @@
 
 // fh_new_queue returns NULL where there is no memory for a queue of that depth.
 fh_queue *fh_new_queue(fh_job *job, int depth, int useRequests, int addBySwap) {
-	fh_queue *q = fh_calloc(1, sizeof *q);
+	fh_queue *q = fr_calloc(1, sizeof *q);
 	q->job = job;
 	q->depth = depth;
 	q->useRequests = useRequests;
 	q->addBySwap = addBySwap;
 	q->flushed = -1;
 	q->ops = calloc(depth, sizeof *q->ops);
-	q->posted = calloc(depth, sizeof *q->posted);
+	q->ring = calloc(depth, sizeof *q->ring);
 	q->targets = calloc(depth, sizeof *q->targets);
 	q->requests = calloc(depth, sizeof *q->requests);
 	q->heads = calloc(depth, sizeof *q->heads);
 	q->ended = calloc(depth, sizeof *q->ended);
-	if (!q->ops || !q->posted || !q->targets || !q->requests || !q->heads || !q->ended) {
+	if (!q->ops || !q->ring || !q->targets || !q->requests || !q->heads || !q->ended) {
 		fh_free_queue(q);
 		return NULL;
 	}
@@ -37,7 +37,7 @@ void fh_free_queue(fh_queue *q) {
 	free(q->heads);
 	free(q->requests);
 	free(q->targets);
-	free(q->posted);
+	free(q->ring);
 	free(q->ops);
 	free(q);
 }
@@ -46,7 +46,7 @@ fh_op *fh_ops(fh_queue *q) { return q->ops; }
 
 uint64_t fh_calls(fh_queue *q) { return q->calls; }
 
-void fh_post(fh_queue *q, int slot) { q->posted[q->posts++] = slot; }
+int32_t *fh_ring(fh_queue *q) { return q->ring; }
 
 static void complete(fh_queue *q, int slot) {
 	while (slot >= 0) {
@@ -90,16 +90,6 @@ static int test(fh_queue *q) {
 	return 0;
 }
 
-// fh_landed takes the end of an operation that went by a message.
-void fh_landed(fh_op *op) {
-	fh_queue *q = op->queue;
-	int asked = op->kind != FH_SHIP;
-	__atomic_store_n(&op->state, FH_DONE, __ATOMIC_RELEASE);
-	q->asks -= asked;
-	if (asked)
-		fh_settle(q);
-}
-
 // awaitAnswers waits for those to atomics. The owner may need the lock for its own messages.
 static int awaitAnswers(fh_queue *q) {
 	int err = q->asks ? fh_send_news(q->job) : 0;
@@ -139,6 +129,8 @@ static void copyDirect(fh_op *op) {
 
 static int start(fh_queue *q, int slot) {
 	fh_op *op = &q->ops[slot];
+	op->next = -1;
+	op->byRequest = op->byMessage = 0;
 	int direct = op->window->direct[op->rank] != NULL &&
 		(op->kind <= FH_PUT || op->window->coherent);
 	if (op->kind == FH_SHIP) {
@@ -155,9 +147,6 @@ static int start(fh_queue *q, int slot) {
 		fh_clashes(q, op, !direct);
 	}
 	op->state = FH_FLYING;
-	op->next = -1;
-	op->byRequest = 0;
-	op->seen = 0;
 	if (direct && op->kind <= FH_PUT) {
 		copyDirect(op);
 		return 0;
@@ -173,14 +162,14 @@ static int start(fh_queue *q, int slot) {
 }
 
 // fh_submit starts what was posted.
-int fh_submit(fh_queue *q) {
+int fh_submit(fh_queue *q, int posts) {
 	fh_lock();
 	int err = q->job->gone ? FH_GONE : 0;
-	for (int i = 0; i < q->posts && !err; i++)
-		err = start(q, q->posted[i]);
+	for (int i = 0; i < posts && !err; i++)
+		err = start(q, q->ring[(q->submitted + i) % q->depth]);
 	if (!err)
 		err = fh_issue_all(q);
-	q->posts = 0;
+	q->submitted += posts;
 	fh_unlock();
 	return err;
 }
@@ -190,18 +179,18 @@ int fh_submit(fh_queue *q) {
 static int awaitAnswer(fh_queue *q, const fh_op *op, int spins) {
 	int err = 0, ships = op->kind == FH_SHIP && spins > 0;
 	if (ships)
-		fh_shippers(q->job, 1);
+		fr_help(&q->job->inbox, 1);
 	fh_polling(1);
 	for (int vain = 0; !err; fh_give_way(vain++)) {
 		err = spins-- < 0 ? FH_PENDING : fh_poll(q->job);
 		if (__atomic_load_n(&op->state, __ATOMIC_ACQUIRE) == FH_DONE)
 			break;
-		if (!err && ships && fh_is_asked(q->job))
+		if (!err && ships && fr_is_asked(&q->job->inbox))
 			err = FH_PENDING;
 	}
 	fh_polling(-1);
 	if (ships)
-		fh_shippers(q->job, -1);
+		fr_help(&q->job->inbox, -1);
 	return err;
 }
 

@@ -24,7 +24,8 @@ struct fh_queue {
 	int depth, useRequests, addBySwap;
 	uint64_t guess; // what a word holds that is added to again
 	fh_op *ops;
-	int *posted, posts;
+	int32_t *ring; // slots in the order in which they were posted
+	int64_t submitted;
 	call open[OPEN];
 	int opened; // how many of them have operations
 	target *targets; // to be flushed

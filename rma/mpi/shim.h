@@ -1,11 +1,8 @@
 // What the engine needs of MPI, with nothing of MPI's types in it. Each function takes
 // the lock that serialises all calls of MPI. Functions that return int return 0, a code
-// of MPI for fh_error_text, or one of the codes below.
+// of MPI for fh_error_text, or one of the codes of remote.h.
 
-#include <stddef.h>
-#include <stdint.h>
-
-enum { FH_PENDING = -1, FH_GONE = -2, FH_UNSERVED = -3 };
+#include "../internal/remote/remote.h"
 
 // The thread that owns MPI.
 enum { FH_STARTING, FH_RUNNING, FH_FAILED, FH_FINISHED };
@@ -24,8 +21,6 @@ int fh_start(long napNs);
 void fh_attach(void); // in place of fh_start: no thread owns MPI
 int fh_phase(fh_facts *facts);
 void fh_finish(void);
-// fh_calloc is zeroed memory of C. Where there is none the process ends, as one of Go does.
-void *fh_calloc(size_t count, size_t bytes);
 void fh_lock(void);
 void fh_unlock(void);
 void fh_crowded(int yes);
@@ -48,59 +43,33 @@ int fh_free_job(fh_job *job);
 // A window: one segment per rank; direct[rank] is where this process sees it, or NULL.
 typedef struct fh_window fh_window;
 
-int fh_open(fh_job *job, uint64_t *base, int64_t words, fh_window **window, uint64_t **mine);
+int fh_open(fh_job *job, uint64_t *base, int64_t words, uint32_t number, fh_window **window,
+	uint64_t **mine);
 int fh_unified(fh_window *window);
 void fh_direct(fh_window *window, int rank, uint64_t *base);
 int fh_close(fh_window *window);
 void fh_coherent(fh_window *window); // swaps are instructions of the owner's processor
-uint32_t fh_number(fh_window *window);
-
-// A queue: operations lie in slots; posted ones wait for fh_submit.
-enum { FH_GET, FH_PUT, FH_SWAP, FH_ADD, FH_SHIP };
-enum { FH_FREE, FH_POSTED, FH_FLYING, FH_DONE };
 
 typedef struct fh_queue fh_queue;
 
 typedef struct fh_op {
-	fh_window *window;
-	uint64_t *buf; // get and put; what is shipped
-	int64_t off, words;
-	uint64_t *answer;   // to what is shipped
-	int64_t room;       // for it, in words
+	FR_OP(fh_window)
 	fh_queue *queue;    // of what goes by a message
-	struct fh_op *link; // the operation behind it in a message
-	uint64_t old, word; // compare-and-swap: expected and new; fetch-and-add: delta
-	uint64_t seen;      // what was there; words of the answer
-	int32_t rank;
-	int32_t error; // FH_UNSERVED, or 0
-	int32_t next; // slot that is completed together with this one, or -1
-	uint8_t kind, state;
-	uint8_t byRequest; // completed by a request, not by a flush
-	uint8_t byMessage; // completed by the answer to a message
+	struct fh_op *link; // the operation after it in a message
+	int32_t next;       // slot that is completed together with this one, or -1
+	uint8_t byRequest;  // completed by a request, not by a flush
+	uint8_t byMessage;  // completed by the answer to a message
 } fh_op;
 
 fh_queue *fh_new_queue(fh_job *job, int depth, int useRequests, int addBySwap);
 fh_op *fh_ops(fh_queue *q);
 uint64_t fh_calls(fh_queue *q); // gets and puts of MPI so far
-void fh_post(fh_queue *q, int slot);
-int fh_submit(fh_queue *q);
+int32_t *fh_ring(fh_queue *q);
+int fh_submit(fh_queue *q, int posts);
 int fh_wait(fh_queue *q, int slot, int spins);
 int fh_drain(fh_queue *q);
 void fh_free_queue(fh_queue *q);
 
-// Messages of the engines of two ranks: requests that programs ship to each other, and atomics. A
-// rank has so many of each kind on their way to another one.
-enum { FH_TICKETS = 4, FH_SHIP_WORDS = 1 << 13 };
-
-typedef struct {
-	uint64_t *request, *answer;
-	int32_t words, room; // of the request, and for the answer
-	uint32_t window;     // its number
-	int32_t from;
-} fh_request;
-
-void fh_serve(fh_job *job);         // from now on all ranks send messages
-fh_request *fh_take(fh_job *job); // waits for a request; NULL when the job ends
-fh_request *fh_take_now(fh_job *job); // NULL where there is none for this thread
-int fh_answer(fh_job *job, fh_request *r, int code, int words);
-void fh_dismiss(fh_job *job); // has fh_take end
+void fh_serve(fh_job *job); // from now on all ranks send messages
+fr_inbox *fh_inbox(fh_job *job);
+void fh_answer(fh_job *job, void *request, int code, int words);

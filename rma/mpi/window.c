@@ -24,11 +24,13 @@ static int make(fh_job *job, uint64_t *base, int64_t words, MPI_Win *win, uint64
 }
 
 // fh_open is collective: a window over memory at base, or, if that is NULL, over memory
-// of MPI, which is zeroed. mine is where this rank's segment lies.
-int fh_open(fh_job *job, uint64_t *base, int64_t words, fh_window **out, uint64_t **mine) {
-	fh_window *w = fh_calloc(1, sizeof *w);
+// of MPI, which is zeroed. mine is where this rank's segment begins. Numbers rise.
+int fh_open(fh_job *job, uint64_t *base, int64_t words, uint32_t number, fh_window **out,
+	uint64_t **mine) {
+	fh_window *w = fr_calloc(1, sizeof *w);
 	w->job = job;
-	w->direct = fh_calloc(job->size, sizeof *w->direct);
+	w->number = number;
+	w->direct = fr_calloc(job->size, sizeof *w->direct);
 	fh_lock();
 	int err = make(job, base, words, &w->win, mine);
 	if (!err) {
@@ -39,13 +41,13 @@ int fh_open(fh_job *job, uint64_t *base, int64_t words, fh_window **out, uint64_
 		if (!err)
 			err = MPI_Win_sync(w->win);
 	}
-	w->number = job->opened++;
-	fh_window **all = fh_calloc(job->opened, sizeof *all);
-	if (w->number)
-		memcpy(all, job->windows, w->number * sizeof *all);
+	fh_window **all = fr_calloc(number + 1, sizeof *all);
+	if (job->windows)
+		memcpy(all, job->windows, job->opened * sizeof *all);
 	free(job->windows);
 	job->windows = all;
-	job->windows[w->number] = err ? NULL : w;
+	job->opened = number + 1;
+	job->windows[number] = err ? NULL : w;
 	fh_unlock();
 	if (err) {
 		free(w->direct);
@@ -66,8 +68,6 @@ int fh_unified(fh_window *w) {
 }
 
 void fh_coherent(fh_window *w) { w->coherent = 1; }
-
-uint32_t fh_number(fh_window *w) { return w->number; }
 
 void fh_direct(fh_window *w, int rank, uint64_t *base) { w->direct[rank] = base; }
 

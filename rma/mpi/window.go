@@ -9,26 +9,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
+	"github.com/farhash/farhash/rma/internal/remote"
 )
 
 // Window is a window of MPI.
 type Window struct {
-	job    *Job
-	c      *C.fh_window
-	words  int
-	views  [][]uint64 // by rank: where this process sees its segment; nil: nowhere
-	swaps  bool       // the owners carry out atomics, by instructions of their processors
-	host   rma.Window // the segments of this host, nil where they are memory of MPI
-	closed atomic.Bool
+	remote.Server // Coherent: owners swap words, by their processors; what MPI swaps they must not
+	job           *Job
+	c             *C.fh_window
+	host          rma.Window // the segments of this host, nil where they are memory of MPI
 }
-
-var _ rma.Window = (*Window)(nil)
 
 // lineWords is what segments are rounded up to: in windows of MPICH 4.0 on one host, ranks
 // disagree where a segment begins that follows one of an odd number of words.
@@ -48,7 +43,9 @@ func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 	if err := j.freeClosed(ctx); err != nil {
 		return nil, err
 	}
-	w := &Window{job: j, words: spec.Words, views: make([][]uint64, j.size)}
+	w := &Window{job: j}
+	w.Init("rma/mpi", j.rank, j.size, spec.Words, uint32(j.made), &j.inbox.Handlers)
+	j.made++
 	err := j.agree(ctx, "memory for a window", w.reserve(ctx, spec))
 	if err == nil {
 		err = j.agree(ctx, "making a window", w.open())
@@ -62,14 +59,14 @@ func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 		}
 		return nil, fmt.Errorf("making window %q: %w", spec.Name, err)
 	}
-	if w.swaps {
+	if w.Coherent {
 		C.fh_coherent(w.c)
 	}
 	j.windows = append(j.windows, w)
 	if j.serves {
-		return &servedWindow{Window: w, number: uint32(C.fh_number(w.c))}, nil
+		return &w.Server, nil
 	}
-	return w, nil
+	return &w.Window, nil
 }
 
 // agreeOnSwaps decides who carries out atomics: their owners, if every process sees its segment.
@@ -78,8 +75,8 @@ func (w *Window) agreeOnSwaps(ctx context.Context) error {
 	if !w.job.swaps {
 		return nil
 	}
-	least, err := w.job.least(ctx, []uint64{uint64(flag(w.views[w.job.rank] != nil))})
-	w.swaps = err == nil && least[0] == 1
+	least, err := w.job.least(ctx, []uint64{uint64(flag(w.Words(w.job.rank) != nil))})
+	w.Coherent = err == nil && least[0] == 1
 	return err
 }
 
@@ -105,7 +102,9 @@ func (w *Window) open() error {
 	if w.host != nil {
 		base = pointer(w.host.Words(j.near.Places[j.rank]))
 	}
-	code := C.fh_open(j.c, base, C.int64_t(wholeLines(w.words)), &w.c, &mine)
+	code := C.fh_open(j.c, base, C.int64_t(wholeLines(w.Len())), C.uint32_t(w.Number()), &w.c,
+		&mine)
+	w.C = unsafe.Pointer(w.c)
 	if code != 0 {
 		return fmt.Errorf("%w; %s", j.lib.fault("making a window", code), j.lib.remedy())
 	}
@@ -113,8 +112,8 @@ func (w *Window) open() error {
 		return nil
 	}
 	for local, rank := range j.near.Ranks {
-		w.views[rank] = w.host.Words(local)[:w.words:w.words]
-		C.fh_direct(w.c, C.int(rank), pointer(w.views[rank]))
+		w.Views[rank] = w.host.Words(local)[:w.Len():w.Len()]
+		C.fh_direct(w.c, C.int(rank), pointer(w.Views[rank]))
 	}
 	return nil
 }
@@ -130,7 +129,7 @@ func (j *Job) freeClosed(ctx context.Context) error {
 	}
 	closed := make([]uint64, len(j.windows))
 	for i, w := range j.windows {
-		if w.closed.Load() {
+		if w.Closed() {
 			closed[i] = 1
 		}
 	}
@@ -153,27 +152,10 @@ func (j *Job) freeClosed(ctx context.Context) error {
 
 // free gives the window back. Collective.
 func (w *Window) free() error {
-	w.closed.Store(true)
+	_ = w.Window.Close()
 	err := w.job.lib.fault("freeing a window", C.fh_close(w.c))
 	if w.host != nil {
 		err = errors.Join(err, w.host.Close())
 	}
 	return err
-}
-
-func (w *Window) Rank() int { return w.job.rank }
-func (w *Window) Size() int { return w.job.size }
-func (w *Window) Len() int  { return w.words }
-
-// CPUAtomicsCoherent reports whether processors swap words: what MPI swaps, a processor must not.
-func (w *Window) CPUAtomicsCoherent() bool { return w.swaps }
-
-// Words is the segment of a rank of this host; nil for others, and in a hidden window.
-func (w *Window) Words(rank int) []uint64 { return w.views[rank] }
-
-// Close gives the window up. Its memory is given back when every rank has done so, by
-// the next NewWindow or the end of the job.
-func (w *Window) Close() error {
-	w.closed.Store(true)
-	return nil
 }

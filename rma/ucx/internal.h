@@ -3,14 +3,6 @@
 #include <pthread.h>
 #include <ucp/api/ucp.h>
 
-typedef struct fu_parcel fu_parcel;
-
-// Who has a ticket of a rank may have a request on its way there.
-struct fu_ticket {
-	fu_op *op; // waits for the answer; NULL when it has come, or nobody waits any more
-	int taken; // by an operation that is not done
-};
-
 typedef struct {
 	fu_job *job;
 	int rank;
@@ -23,7 +15,7 @@ typedef struct {
 	int lost;
 	void *closing;   // the request that ends a lost endpoint
 	int64_t closeMs; // when that was made
-	fu_ticket tickets[FH_TICKETS];
+	fr_ticket tickets[FH_TICKETS];
 	fu_op *waiting, *last; // what is shipped there and has no ticket
 	int asks;              // requests from there that are not answered
 } fu_peer_t;
@@ -45,11 +37,7 @@ struct fu_job {
 	fu_queue *queues;
 	fu_window *windows;
 	uint64_t serial; // of the last request
-	fu_parcel *spare;
-	pthread_mutex_t inboxLock; // around the following
-	pthread_cond_t inboxNews;
-	fu_parcel *inbox, *inboxLast;
-	int dismissed;
+	fr_inbox inbox;
 };
 
 struct fu_window {
@@ -66,29 +54,55 @@ struct fu_window {
 	int atomics;       // processor atomics on direct segments are allowed
 };
 
-// fu_calloc is zeroed memory of C. Where there is none the process ends, as one of Go does: a callback
-// of UCX can return no error.
-void *fu_calloc(size_t count, size_t bytes);
+enum { FU_LINES = 1 << 12 }; // counters of lines in flight
 
-void fu_lock(fu_job *job);
-void fu_unlock(fu_job *job);
-unsigned fu_progress(fu_job *job); // under the lock, as are the following
-void fu_fail(fu_peer_t *peer);
-int fu_reach(fu_job *job, int rank, ucp_ep_h *ep);
-int fu_connect(fu_window *w, int rank);
-void fu_unpark(fu_peer_t *peer);
-int fu_unlock_key(fu_window *w, int rank, ucp_rkey_h *rkey);
-int fu_release(fu_window *w);
-void fu_orphan(fu_queue *q, int rank);
+struct fu_queue {
+	fu_job *job;
+	fu_queue *next;
+	int depth;
+	fu_op **ops;   // by slot
+	fu_op *made;   // with the queue, in one piece
+	fu_op **abandoned; // orphans, which have no slot any more
+	int abandonedCount;
+	int32_t *ring; // slots in the order in which they were posted
+	int64_t submitted, started;
+	fu_op **puts; // by rank: the first of those that are not flushed
+	int32_t *touched, touches; // ranks with such slots
+	int flying, orphans;
+	int reads, writes, wideReads, wideWrites; // in flight
+	uint16_t lineReads[FU_LINES], lineWrites[FU_LINES];
+};
+
+static inline fu_peer_t *fu_target(const fu_op *op) { return &op->queue->job->peers[op->rank]; }
+
+// The functions that files have for others, all under the lock. A file calls only what is below it:
+//
+//	job.c       the worker, and the thread that makes progress when nobody waits
+//	queue.c     queues: made, submitted, waited for, ended
+//	progress.c  ranks that are lost, and ranks that are connected
+unsigned fu_progress(fu_job *job);
+//	start.c     operations begin
 void fu_advance(fu_queue *q);
-fu_queue *fu_next(fu_queue *q);
-fu_peer_t *fu_target(const fu_op *op);
-int fu_is_loss(ucs_status_t status);
-void fu_land(fu_op *op, ucs_status_t status);
-void fu_end(fu_op *op, int error);
+void fu_unpark(fu_peer_t *peer);
+void fu_orphan(fu_queue *q, int rank);
+//	ship.c      requests and answers
 int fu_open_ships(fu_job *job);
-void fu_close_ships(fu_job *job);
 void fu_ship(fu_op *op);
 void fu_ship_on(fu_peer_t *peer);
 void fu_unship(fu_op *op);
+//	order.c     what waits for what; operations end
+int fu_clashes(const fu_queue *q, const fu_op *op);
+void fu_count(fu_queue *q, const fu_op *op, int by);
+void fu_done(fu_op *op, int error);
 void fu_return(fu_op *op);
+void fu_end(fu_op *op, int error);
+void fu_land(fu_op *op, ucs_status_t status);
+//	peer.c      connections to ranks
+int fu_is_loss(ucs_status_t status);
+void fu_fail(fu_peer_t *peer);
+int fu_reach(fu_job *job, int rank, ucp_ep_h *ep);
+int fu_connect(fu_window *w, int rank);
+//	window.c    memory and keys
+int fu_unlock_key(fu_window *w, int rank, ucp_rkey_h *rkey);
+int fu_release(fu_window *w);
+//	log.c       messages of UCX

@@ -5,8 +5,6 @@
 #define _GNU_SOURCE
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,7 +15,6 @@
 #include "internal.h"
 
 enum {
-	LOCK_TRIES = 1000,
 	POLL_MS = 100,      // what UCX signals by no event waits so long at most
 	MIN_NAP_NS = 50000, // while others make progress
 	MAX_NAP_NS = 400000,
@@ -28,25 +25,6 @@ enum {
 const char *fu_version(void) { return ucp_get_version_string(); }
 
 const char *fu_text(int code) { return ucs_status_string((ucs_status_t)code); }
-
-void *fu_calloc(size_t count, size_t bytes) {
-	void *memory = calloc(count, bytes);
-	if (memory || !count || !bytes)
-		return memory;
-	fprintf(stderr, "rma/ucx: no memory for %zu times %zu bytes; give the job more, or fewer "
-		"ranks\n", count, bytes);
-	_exit(1);
-}
-
-void fu_lock(fu_job *job) {
-	for (int i = 0; pthread_mutex_trylock(&job->lock) != 0; i++)
-		if (i == LOCK_TRIES) {
-			pthread_mutex_lock(&job->lock);
-			break;
-		}
-}
-
-void fu_unlock(fu_job *job) { pthread_mutex_unlock(&job->lock); }
 
 static int start(fu_job *job, const char *transports, const char *devices) {
 	ucp_config_t *config;
@@ -137,12 +115,12 @@ static void *serve(void *arg) {
 		}
 		nap.tv_nsec = MIN_NAP_NS;
 		int more = BURST;
-		fu_lock(job);
+		fr_lock(&job->lock);
 		while (more > 0 && fu_progress(job))
 			more--;
 		ucs_status_t s = more > 0 ? ucp_worker_arm(job->worker) : UCS_ERR_BUSY;
 		int unclosed = job->unclosed;
-		fu_unlock(job);
+		pthread_mutex_unlock(&job->lock);
 		if (s == UCS_OK)
 			poll(fds, 2, unclosed ? 1 : POLL_MS);
 		else
@@ -151,20 +129,11 @@ static void *serve(void *arg) {
 	return NULL;
 }
 
-// fu_serve starts the thread. It blocks signals, except those of a crash: Go handles them on other
-// threads.
+// fu_serve starts the thread.
 int fu_serve(fu_job *job) {
-	sigset_t all, before;
 	if (pipe(job->stop) != 0)
 		return UCS_ERR_NO_RESOURCE;
-	sigfillset(&all);
-	sigdelset(&all, SIGSEGV);
-	sigdelset(&all, SIGBUS);
-	sigdelset(&all, SIGABRT);
-	sigdelset(&all, SIGFPE);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	job->served = pthread_create(&job->thread, NULL, serve, job) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	job->served = fr_start(&job->thread, serve, job) == 0;
 	if (job->served)
 		return 0;
 	close(job->stop[0]);
@@ -191,7 +160,7 @@ void fu_close(fu_job *job) {
 	static const struct timespec nap = {0, 1000000};
 	if (job->served)
 		stop(job);
-	fu_lock(job);
+	fr_lock(&job->lock);
 	job->gone = 1;
 	for (int r = 0; r < job->size; r++) {
 		job->stuck |= job->peers[r].lost;
@@ -210,10 +179,10 @@ void fu_close(fu_job *job) {
 		ucp_worker_destroy(job->worker);
 		ucp_cleanup(job->context);
 	}
-	fu_close_ships(job);
+	fr_close(&job->inbox);
 	for (int r = 0; r < job->size; r++) {
 		free(job->peers[r].address);
 		job->peers[r].address = NULL;
 	}
-	fu_unlock(job);
+	pthread_mutex_unlock(&job->lock);
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 	"github.com/farhash/farhash/rma/internal/neighbours"
-	"github.com/farhash/farhash/rma/internal/service"
+	"github.com/farhash/farhash/rma/internal/remote"
 	"github.com/farhash/farhash/rma/internal/star"
 )
 
@@ -52,8 +52,7 @@ type Job struct {
 	mu      sync.Mutex // one collective call at a time
 	windows []*Window  // made and not freed, in the same order on every rank
 	made    uint32     // how many were asked for
-	service service.Service
-	serving sync.WaitGroup // the goroutine that calls the handlers
+	inbox   remote.Inbox
 }
 
 var _ rma.Job = (*Job)(nil)
@@ -160,7 +159,15 @@ func (j *Job) serveOthers() error {
 	if err := j.fault("starting a thread", C.fu_serve(j.c)); err != nil {
 		return err
 	}
-	j.serving.Go(j.serve)
+	j.inbox.Dropped = func(from int) bool { return C.fu_lost(j.c, C.int(from)) != 0 }
+	j.inbox.Send = func(request unsafe.Pointer, served bool, words int) {
+		code := C.int(0)
+		if !served {
+			code = C.FH_UNSERVED
+		}
+		C.fu_answer(j.c, request, code, C.int(words))
+	}
+	j.inbox.Begin(unsafe.Pointer(C.fu_inbox(j.c)))
 	return nil
 }
 

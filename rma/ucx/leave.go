@@ -103,10 +103,7 @@ func (j *Job) end(inOrder bool) {
 	j.closing.Store(true)
 	j.mu.Lock() // collective calls under way have ended, as this rank leaves
 	defer j.mu.Unlock()
-	if j.c != nil {
-		C.fu_dismiss(j.c)
-	}
-	j.serving.Wait() // a handler under way may use memory of others, which are watched
+	j.inbox.End() // a handler under way may use memory of others, which are watched
 	j.watch.end()
 	if j.c != nil {
 		if !inOrder {

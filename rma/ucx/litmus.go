@@ -95,7 +95,7 @@ func (j *Job) litmus(ctx context.Context, timeout time.Duration, processor bool)
 		}
 	}
 	var own sync.WaitGroup
-	mine, stop := owner{words: w.views[j.rank], careless: j.p.careless}, new(atomic.Bool)
+	mine, stop := owner{words: w.Words(j.rank), careless: j.p.careless}, new(atomic.Bool)
 	if processor {
 		own.Go(func() { mine.work(uint64(guests), stop) })
 	}

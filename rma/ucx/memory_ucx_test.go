@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/remote"
 )
 
 // A queue that there is no memory for is an error.
@@ -36,7 +37,7 @@ func TestQueueWithoutMemory(t *testing.T) {
 			if err := syscall.Setrlimit(syscall.RLIMIT_AS, &limit); err != nil {
 				return err
 			}
-			_, full := job.NewQueue(maxQueueDepth)
+			_, full := job.NewQueue(remote.MaxQueueDepth)
 			if err := syscall.Setrlimit(syscall.RLIMIT_AS, &before); err != nil {
 				return err
 			}

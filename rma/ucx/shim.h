@@ -1,9 +1,7 @@
 // What the engine needs of UCX, with nothing of UCX's types in it. Functions that return int
-// return 0, a code of UCX for fu_text, or one of the codes below.
+// return 0, a code of UCX for fu_text, or one of the codes of remote.h.
 
-#include <stdint.h>
-
-enum { FH_PENDING = 1, FH_LOST, FH_GONE, FH_UNSERVED, FH_GARBLED };
+#include "../internal/remote/remote.h"
 
 const char *fu_version(void);
 const char *fu_text(int code);
@@ -31,13 +29,7 @@ void fu_segment(fu_window *window, int rank, uint64_t base, const void *key, int
 void fu_direct(fu_window *window, int rank, uint64_t *base, int atomics);
 int fu_unmap(fu_window *window, fu_job *job);
 
-// A queue: operations lie in slots. Go writes the slots that it posts to the ring, in order,
-// and fu_submit says how many.
-enum { FH_GET, FH_PUT, FH_SWAP, FH_ADD, FH_SHIP };
-enum { FH_FREE, FH_POSTED, FH_WAITING, FH_FLYING, FH_DONE };
-
 typedef struct fu_queue fu_queue;
-typedef struct fu_ticket fu_ticket;
 
 // A note goes with every request and its answer.
 typedef struct {
@@ -49,23 +41,12 @@ typedef struct {
 } fu_note;
 
 typedef struct fu_op {
+	FR_OP(fu_window)
 	fu_queue *queue;
-	fu_window *window;
-	uint64_t *buf; // get and put; what is shipped
-	int64_t off, words;
-	uint64_t *answer; // to what is shipped
-	int64_t room;     // for it, in words
-	fu_ticket *ticket;  // of what is shipped and on its way
+	fr_ticket *ticket;  // of what is shipped and on its way
 	fu_note note;       // with it: here, as UCX may read it when the ticket is another's
-	struct fu_op *next; // put that the same flush completes, or request that waits behind
-	uint64_t old, word; // compare-and-swap: expected and new; fetch-and-add: delta
-	uint64_t seen;      // what was there; words of the answer
-	int32_t rank;
-	int32_t state; // written last, and read by Go without a lock
-	int32_t error; // of one that is done
-	uint8_t kind;
-	uint8_t waits;  // answers of UCX that are to come
-	uint8_t orphan; // given up; UCX may still write there
+	struct fu_op *next; // put that the same flush completes, or what waits for the same rank
+	uint8_t waits;      // answers of UCX that are to come
 } fu_op;
 
 fu_queue *fu_new_queue(fu_job *job, int depth);
@@ -77,17 +58,5 @@ void fu_renew(fu_queue *q, int slot); // gives a slot another operation in place
 int fu_drained(fu_queue *q);
 int fu_free_queue(fu_queue *q);
 
-// Requests: what ranks ship to each other. A rank has so many on their way to another one, and
-// each is limited, as its answer is.
-enum { FH_TICKETS = 4, FH_SHIP_WORDS = 1 << 13 };
-
-typedef struct {
-	uint64_t *request, *answer;
-	int32_t words, room; // of the request, and for the answer
-	uint32_t window;     // its number
-	int32_t from;
-} fu_request;
-
-fu_request *fu_take(fu_job *job); // waits for one; NULL when the job ends
-void fu_answer(fu_job *job, fu_request *r, int code, int words);
-void fu_dismiss(fu_job *job); // has fu_take end
+fr_inbox *fu_inbox(fu_job *job);
+void fu_answer(fu_job *job, void *request, int code, int words);

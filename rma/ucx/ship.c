@@ -12,13 +12,12 @@
 enum { REQUEST = 1, ANSWER }; // numbers of active messages
 
 // A parcel is a request that has come, and its answer.
-struct fu_parcel {
-	fu_request request; // first: it is what Go has
+typedef struct {
+	fr_request request; // first: it is what Go has
 	fu_job *job;
-	fu_parcel *next; // in the inbox, or among the spare ones
 	fu_note note;
 	uint64_t words[2 * FH_SHIP_WORDS];
-};
+} parcel;
 
 // params are those of a message. Its words are all sent at once, or in pieces that UCX joins.
 static ucp_request_param_t params(ucp_send_nbx_callback_t sent, void *of) {
@@ -49,7 +48,7 @@ static void requestSent(void *request, ucs_status_t status, void *arg) {
 	fu_ship_on(p);
 }
 
-static void sendRequest(fu_peer_t *p, fu_ticket *t, fu_op *op) {
+static void sendRequest(fu_peer_t *p, fr_ticket *t, fu_op *op) {
 	ucp_ep_h ep;
 	int err = fu_reach(p->job, p->rank, &ep);
 	if (err) {
@@ -70,19 +69,12 @@ static void sendRequest(fu_peer_t *p, fu_ticket *t, fu_op *op) {
 		left(op, UCS_PTR_STATUS(request));
 }
 
-static fu_ticket *freeTicket(fu_peer_t *p) {
-	for (int i = 0; i < FH_TICKETS; i++)
-		if (!p->tickets[i].taken)
-			return &p->tickets[i];
-	return NULL;
-}
-
 // fu_ship_on sends what waits for a ticket, in the order in which it came, once UCX has
 // connected to the rank.
 void fu_ship_on(fu_peer_t *p) {
 	while (p->waiting) {
 		fu_op *op = p->waiting;
-		fu_ticket *t = freeTicket(p);
+		fr_ticket *t = fr_free_ticket(p->tickets);
 		int err = p->lost ? FH_LOST : fu_connect(op->window, p->rank);
 		if (err == FH_PENDING || (!err && !t))
 			return;
@@ -102,20 +94,13 @@ void fu_ship(fu_op *op) {
 	fu_ship_on(p);
 }
 
-// fu_return gives back the ticket of an operation that waits for nothing any more.
-void fu_return(fu_op *op) {
-	if (op->ticket)
-		op->ticket->taken = 0;
-	op->ticket = NULL;
-}
-
 // fu_unship gives up the answer to a request: what comes as such is dropped.
 void fu_unship(fu_op *op) {
-	if (!op->ticket || !op->ticket->op)
-		return;
-	op->ticket->op = NULL;
-	if (--op->waits == 0)
-		fu_return(op);
+	if (op->ticket && op->ticket->op) {
+		op->ticket->op = NULL;
+		op->waits--;
+	}
+	fu_return(op);
 }
 
 // sender reads a note and returns the rank that sent it, or NULL.
@@ -141,7 +126,7 @@ static ucs_status_t answered(void *arg, const void *header, size_t headerBytes, 
 	fu_peer_t *p = sender(arg, header, headerBytes, &n);
 	if (!p)
 		return UCS_OK;
-	fu_ticket *t = &p->tickets[n.ticket];
+	fr_ticket *t = &p->tickets[n.ticket];
 	fu_op *op = t->op;
 	if (!op || op->note.serial != n.serial)
 		return UCS_OK;
@@ -169,7 +154,7 @@ static void refusalSent(void *request, ucs_status_t status, void *note) {
 
 // refuse answers a request at once, at an endpoint.
 static void refuse(fu_peer_t *p, ucp_ep_h ep, const fu_note *n, int code) {
-	fu_note *note = fu_calloc(1, sizeof *note);
+	fu_note *note = fr_calloc(1, sizeof *note);
 	*note = (fu_note){.serial = n->serial, .rank = p->job->rank, .ticket = n->ticket,
 			.room = code};
 	ucp_request_param_t with = params(refusalSent, note);
@@ -194,94 +179,58 @@ static ucs_status_t asked(void *arg, const void *header, size_t headerBytes, voi
 		refuse(p, param->reply_ep, &n, FH_GARBLED);
 		return UCS_OK;
 	}
-	fu_parcel *parcel = job->spare;
-	if (parcel)
-		job->spare = parcel->next;
-	else
-		parcel = fu_calloc(1, sizeof *parcel);
-	parcel->request = (fu_request){.request = parcel->words,
-		.answer = parcel->words + bytes / 8, .words = bytes / 8, .room = n.room,
-		.window = n.window, .from = n.rank};
-	parcel->job = job;
-	parcel->next = NULL;
-	parcel->note = n;
-	memcpy(parcel->words, data, bytes);
+	parcel *in = fr_parcel(&job->inbox, sizeof *in);
+	in->request = (fr_request){.request = in->words, .answer = in->words + bytes / 8,
+		.words = bytes / 8, .room = n.room, .window = n.window, .from = n.rank};
+	in->job = job;
+	in->note = n;
+	memcpy(in->words, data, bytes);
 	p->asks++;
-	pthread_mutex_lock(&job->inboxLock);
-	*(job->inbox ? &job->inboxLast->next : &job->inbox) = parcel;
-	job->inboxLast = parcel;
-	pthread_cond_signal(&job->inboxNews);
-	pthread_mutex_unlock(&job->inboxLock);
+	fr_put(&job->inbox, &in->request);
 	return UCS_OK;
 }
 
-// keep keeps a parcel for another request.
-static void keep(fu_parcel *parcel) {
-	parcel->next = parcel->job->spare;
-	parcel->job->spare = parcel;
-}
-
 // gone takes the end of sending an answer. Where that has failed the other rank is marked as lost.
-static void gone(fu_parcel *parcel, ucs_status_t status) {
-	fu_peer_t *p = &parcel->job->peers[parcel->request.from];
+static void gone(parcel *in, ucs_status_t status) {
 	if (status != UCS_OK)
-		fu_fail(p);
-	keep(parcel);
+		fu_fail(&in->job->peers[in->request.from]);
+	fr_keep(&in->job->inbox, &in->request);
 }
 
-static void answerSent(void *request, ucs_status_t status, void *parcel) {
+static void answerSent(void *request, ucs_status_t status, void *in) {
 	ucp_request_free(request);
-	gone(parcel, status);
+	gone(in, status);
 }
 
-// fu_take waits for a request. Those of ranks that are lost are dropped.
-fu_request *fu_take(fu_job *job) {
-	for (;;) {
-		pthread_mutex_lock(&job->inboxLock);
-		while (!job->inbox && !job->dismissed)
-			pthread_cond_wait(&job->inboxNews, &job->inboxLock);
-		fu_parcel *parcel = job->dismissed ? NULL : job->inbox;
-		if (parcel)
-			job->inbox = parcel->next;
-		pthread_mutex_unlock(&job->inboxLock);
-		if (!parcel)
-			return NULL;
-		if (!fu_lost(job, parcel->request.from))
-			return &parcel->request;
-		fu_answer(job, &parcel->request, FH_LOST, 0);
-	}
-}
-
-// fu_answer answers a request, with words if the code is 0. It belongs to C again.
-void fu_answer(fu_job *job, fu_request *r, int code, int words) {
-	fu_parcel *parcel = (fu_parcel *)r;
+static void answer(parcel *in, int code, int words) {
+	fu_job *job = in->job;
+	fu_peer_t *p = &job->peers[in->request.from];
 	ucp_ep_h ep;
-	fu_lock(job);
-	fu_peer_t *p = &job->peers[r->from];
 	p->asks--; // the answer may let the next request come while it is sent
-	if (fu_reach(job, r->from, &ep)) {
-		keep(parcel);
-		fu_unlock(job);
+	if (fu_reach(job, p->rank, &ep)) {
+		fr_keep(&job->inbox, &in->request);
 		return;
 	}
-	parcel->note.rank = job->rank;
-	parcel->note.room = code;
-	ucp_request_param_t with = params(answerSent, parcel);
-	void *request = ucp_am_send_nbx(ep, ANSWER, &parcel->note, sizeof parcel->note, r->answer,
+	in->note.rank = job->rank;
+	in->note.room = code;
+	ucp_request_param_t with = params(answerSent, in);
+	void *request = ucp_am_send_nbx(ep, ANSWER, &in->note, sizeof in->note, in->request.answer,
 		words * 8, &with);
 	if (UCS_PTR_IS_PTR(request))
 		ucp_worker_signal(job->worker); // the thread sends the rest
 	else
-		gone(parcel, UCS_PTR_STATUS(request));
-	fu_unlock(job);
+		gone(in, UCS_PTR_STATUS(request));
 }
 
-void fu_dismiss(fu_job *job) {
-	pthread_mutex_lock(&job->inboxLock);
-	job->dismissed = 1;
-	pthread_cond_broadcast(&job->inboxNews);
-	pthread_mutex_unlock(&job->inboxLock);
+// fu_answer answers a request, with words if the code is 0. It belongs to C again.
+void fu_answer(fu_job *job, void *request, int code, int words) {
+	fr_lock(&job->lock);
+	answer(request, code, words);
+	pthread_mutex_unlock(&job->lock);
+	fr_answered(&job->inbox);
 }
+
+fr_inbox *fu_inbox(fu_job *job) { return &job->inbox; }
 
 static ucs_status_t handle(fu_job *job, unsigned id, ucp_am_recv_callback_t with) {
 	ucp_am_handler_param_t param = {
@@ -297,23 +246,7 @@ static ucs_status_t handle(fu_job *job, unsigned id, ucp_am_recv_callback_t with
 
 // fu_open_ships gets ready for requests, before any can come.
 int fu_open_ships(fu_job *job) {
-	pthread_mutex_init(&job->inboxLock, NULL);
-	pthread_cond_init(&job->inboxNews, NULL);
+	fr_open(&job->inbox);
 	ucs_status_t s = handle(job, REQUEST, asked);
 	return s == UCS_OK ? handle(job, ANSWER, answered) : s;
-}
-
-static void freeAll(fu_parcel *parcel) {
-	while (parcel) {
-		fu_parcel *next = parcel->next;
-		free(parcel);
-		parcel = next;
-	}
-}
-
-// fu_close_ships frees what is left, when UCX is no more.
-void fu_close_ships(fu_job *job) {
-	freeAll(job->inbox);
-	freeAll(job->spare);
-	job->inbox = job->spare = NULL;
 }

@@ -12,28 +12,28 @@
 
 // fu_map makes a window over memory of this rank.
 int fu_map(fu_job *job, uint32_t number, uint64_t *base, int64_t words, fu_window **out) {
-	fu_window *w = fu_calloc(1, sizeof *w);
+	fu_window *w = fr_calloc(1, sizeof *w);
 	w->job = job;
 	w->number = number;
 	w->base = base;
 	w->words = words;
-	w->bases = fu_calloc(job->size, sizeof *w->bases);
-	w->keys = fu_calloc(job->size, sizeof *w->keys);
-	w->rkeys = fu_calloc(job->size, sizeof *w->rkeys);
-	w->direct = fu_calloc(job->size, sizeof *w->direct);
+	w->bases = fr_calloc(job->size, sizeof *w->bases);
+	w->keys = fr_calloc(job->size, sizeof *w->keys);
+	w->rkeys = fr_calloc(job->size, sizeof *w->rkeys);
+	w->direct = fr_calloc(job->size, sizeof *w->direct);
 	ucp_mem_map_params_t params = {
 		.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
 		.address = base,
 		.length = words * 8,
 	};
-	fu_lock(job);
+	fr_lock(&job->lock);
 	ucs_status_t s = job->gone ? UCS_ERR_CANCELED :
 		ucp_mem_map(job->context, &params, &w->memory);
 	if (s != UCS_OK)
 		w->memory = NULL;
 	w->next = job->windows;
 	job->windows = w;
-	fu_unlock(job);
+	pthread_mutex_unlock(&job->lock);
 	*out = w;
 	return s;
 }
@@ -42,7 +42,7 @@ int fu_map(fu_job *job, uint32_t number, uint64_t *base, int64_t words, fu_windo
 int fu_key(fu_window *w, void *to, int most) {
 	void *key;
 	size_t bytes;
-	fu_lock(w->job);
+	fr_lock(&w->job->lock);
 	ucs_status_t s = ucp_rkey_pack(w->job->context, w->memory, &key, &bytes);
 	if (s == UCS_OK) {
 		if (bytes <= (size_t)most)
@@ -51,7 +51,7 @@ int fu_key(fu_window *w, void *to, int most) {
 			s = UCS_ERR_BUFFER_TOO_SMALL;
 		ucp_rkey_buffer_release(key);
 	}
-	fu_unlock(w->job);
+	pthread_mutex_unlock(&w->job->lock);
 	return s == UCS_OK ? (int)bytes : s;
 }
 
@@ -66,12 +66,12 @@ static void forget(fu_window *w, int rank) {
 }
 
 void fu_segment(fu_window *w, int rank, uint64_t base, const void *key, int bytes) {
-	fu_lock(w->job);
+	fr_lock(&w->job->lock);
 	forget(w, rank);
 	w->bases[rank] = base;
-	w->keys[rank] = fu_calloc(1, bytes);
+	w->keys[rank] = fr_calloc(1, bytes);
 	memcpy(w->keys[rank], key, bytes);
-	fu_unlock(w->job);
+	pthread_mutex_unlock(&w->job->lock);
 }
 
 void fu_direct(fu_window *w, int rank, uint64_t *base, int atomics) {
@@ -124,8 +124,8 @@ int fu_release(fu_window *w) {
 
 // fu_unmap gives a window back, unless the job has done so.
 int fu_unmap(fu_window *w, fu_job *job) {
-	fu_lock(job);
+	fr_lock(&job->lock);
 	int err = job->gone ? 0 : fu_release(w);
-	fu_unlock(job);
+	pthread_mutex_unlock(&job->lock);
 	return err;
 }

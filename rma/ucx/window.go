@@ -6,12 +6,10 @@ package ucx
 import "C"
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +17,7 @@ import (
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
+	"github.com/farhash/farhash/rma/internal/remote"
 )
 
 // maxKeyBytes is more than UCX needs for the key of a segment.
@@ -26,22 +25,12 @@ const maxKeyBytes = 1 << 12
 
 // Window is a window of several hosts, or a hidden one.
 type Window struct {
-	job    *Job
-	key    string // of the Spec
-	c      *C.fu_window
-	words  int
-	views  [][]uint64 // by rank: its segment for direct access; nil: none
-	host   rma.Window // the segments of this host; nil in a hidden window
-	mem    []byte     // this rank's segment of a hidden window
-	closed atomic.Bool
-
-	number uint32 // the same on all ranks
+	remote.Server
+	job  *Job
+	c    *C.fu_window
+	host rma.Window // the segments of this host; nil in a hidden window
+	mem  []byte     // this rank's segment of a hidden window
 }
-
-var _ rma.Window = (*Window)(nil)
-
-// keyOf is what says which window it is.
-func keyOf(spec rma.Spec) string { return cmp.Or(spec.Key, spec.Name) }
 
 // NewWindow makes a window. The segments of the ranks of a host lie in memory that they
 // share, unless windows are hidden.
@@ -61,8 +50,9 @@ func (j *Job) newWindow(ctx context.Context, spec rma.Spec, hidden bool) (rma.Wi
 	if err := j.freeClosed(ctx); err != nil {
 		return nil, err
 	}
-	w := &Window{job: j, key: keyOf(spec), number: number, words: spec.Words,
-		views: make([][]uint64, j.size)}
+	w := &Window{job: j}
+	w.Init("rma/ucx", j.rank, j.size, spec.Words, number, &j.inbox.Handlers)
+	w.Coherent = j.coherent
 	_, err := j.share(ctx, "memory for a window", nil, w.reserve(ctx, spec, hidden))
 	if err == nil {
 		err = w.open(ctx)
@@ -87,7 +77,7 @@ func (w *Window) reserve(ctx context.Context, spec rma.Spec, hidden bool) error 
 		if err == nil {
 			w.host = host
 			for local, rank := range j.near.Ranks {
-				w.views[rank] = host.Words(local)
+				w.Views[rank] = host.Words(local)
 			}
 		}
 		return j.near.InWorld(err)
@@ -110,10 +100,11 @@ func (w *Window) register() (packed []byte, err error) {
 	j := w.job
 	base := (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(w.mem)))
 	if w.host != nil {
-		base = pointer(w.views[j.rank])
+		base = pointer(w.Views[j.rank])
 	}
 	err = j.fault("registering memory",
-		C.fu_map(j.c, C.uint32_t(w.number), base, C.int64_t(w.words), &w.c))
+		C.fu_map(j.c, C.uint32_t(w.Number()), base, C.int64_t(w.Len()), &w.c))
+	w.C = unsafe.Pointer(w.c)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +138,7 @@ func (w *Window) accept(rank int, key []byte) {
 	C.fu_segment(w.c, C.int(rank), C.uint64_t(binary.LittleEndian.Uint64(key)),
 		unsafe.Pointer(&key[8]), C.int(len(key)-8))
 	if w.Words(rank) != nil {
-		C.fu_direct(w.c, C.int(rank), pointer(w.views[rank]), C.int(flag(w.job.coherent)))
+		C.fu_direct(w.c, C.int(rank), pointer(w.Views[rank]), C.int(flag(w.Coherent)))
 	}
 }
 
@@ -162,7 +153,7 @@ func (j *Job) freeClosed(ctx context.Context) error {
 	}
 	closed := make([]byte, len(j.windows))
 	for i, w := range j.windows {
-		closed[i] = flag(w.closed.Load())
+		closed[i] = flag(w.Closed())
 	}
 	all, err := j.star.Gather(ctx, closed)
 	if err != nil {
@@ -196,7 +187,7 @@ func (w *Window) free() error {
 
 // release releases the memory, which is not registered with UCX any more.
 func (w *Window) release() error {
-	w.closed.Store(true)
+	_ = w.Window.Close()
 	var err error
 	if w.host != nil {
 		err = w.host.Close()
@@ -206,22 +197,4 @@ func (w *Window) release() error {
 	}
 	w.host, w.mem = nil, nil
 	return err
-}
-
-func (w *Window) Rank() int { return w.job.rank }
-func (w *Window) Size() int { return w.job.size }
-func (w *Window) Len() int  { return w.words }
-
-// CPUAtomicsCoherent is what the litmus test at the start has found.
-func (w *Window) CPUAtomicsCoherent() bool { return w.job.coherent }
-
-// Words is the segment of a rank of this host; nil for others and in a hidden window.
-func (w *Window) Words(rank int) []uint64 { return w.views[rank] }
-
-// Close ends this rank's use of the window. Its memory is released when every rank has closed it,
-// by the next NewWindow or the end of the job.
-func (w *Window) Close() error {
-	w.Serve(nil) // one under way may use the window
-	w.closed.Store(true)
-	return nil
 }

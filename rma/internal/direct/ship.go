@@ -1,61 +1,28 @@
 package direct
 
 import (
-	"fmt"
-	"sync"
-
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/remote"
 )
 
-// Handlers are the handlers of a window, by rank. The queue that ships a request calls the handler
+// ServedWindow is a window whose ranks answer requests. The queue that ships one calls the handler
 // itself, at Submit.
-type Handlers []handler
-
-type handler struct {
-	running *sync.Mutex // of the rank: one handler runs at a time
-	call    rma.Handler // nil: none
-}
-
-// NewHandlers returns handlers that answer nothing yet. running has a lock for each rank of the
-// job.
-func NewHandlers(running []sync.Mutex) Handlers {
-	all := make(Handlers, len(running))
-	for rank := range all {
-		all[rank].running = &running[rank]
-	}
-	return all
-}
-
-// answer has the handler answer a request.
-func (h *handler) answer(from int, request, answer []uint64) (uint64, error) {
-	h.running.Lock()
-	defer h.running.Unlock()
-	if h.call == nil {
-		return 0, rma.ErrNotServed
-	}
-	return uint64(h.call(from, request, answer)), nil
-}
-
-// ServedWindow is a window whose ranks answer requests.
 type ServedWindow struct {
 	*Window
-	handlers Handlers
+	handlers []remote.Handlers // by rank
+	number   uint32
 }
 
 var _ rma.Server = (*ServedWindow)(nil)
 
-// Served returns w with handlers, which its ranks share.
-func Served(w *Window, handlers Handlers) *ServedWindow { return &ServedWindow{w, handlers} }
+// Served returns w with the handlers of all ranks, where it has a number.
+func Served(w *Window, handlers []remote.Handlers, number int) *ServedWindow {
+	return &ServedWindow{w, handlers, uint32(number)}
+}
 
 // Serve has handler answer what is shipped to this rank's segment.
-func (w *ServedWindow) Serve(handler rma.Handler) { w.handlers.Serve(w.rank, handler) }
-
-// Serve has handler answer what is shipped to a rank. nil ends that.
-func (all Handlers) Serve(rank int, handler rma.Handler) {
-	h := &all[rank]
-	h.running.Lock()
-	defer h.running.Unlock()
-	h.call = handler
+func (w *ServedWindow) Serve(handler rma.Handler) {
+	w.handlers[w.rank].Serve(w.number, handler)
 }
 
 // segmented is the window of this package in one that an operation names. A window of another
@@ -69,13 +36,20 @@ func segmented(w rma.Window) *Window {
 
 // request is one that is in flight.
 type request struct {
-	handler *handler
-	from    int
-	words   rma.Buf
-	answer  rma.Buf
+	window *ServedWindow
+	rank   int
+	words  rma.Buf
+	answer rma.Buf
 }
 
-func (r *request) run() (uint64, error) { return r.handler.answer(r.from, r.words, r.answer) }
+func (r *request) run() (uint64, error) {
+	words, served := r.window.handlers[r.rank].Answer(r.window.number, r.window.rank, r.words,
+		r.answer)
+	if !served {
+		return 0, rma.ErrNotServed
+	}
+	return uint64(words), nil
+}
 
 // carrier is a queue that ships requests.
 type carrier struct{ Queue }
@@ -94,23 +68,9 @@ func NewCarrier(depth int) (rma.Carrier, error) {
 
 // Ship sends a request to a rank, whose handler Submit will call.
 func (q *carrier) Ship(words, answer rma.Buf, w rma.Window, rank int) rma.Handle {
-	CheckShip(words, answer, w, rank)
-	served := w.(*ServedWindow)
+	remote.CheckShip(words, answer, w, rank)
 	q.stats.Ships++
 	q.stats.Bytes += uint64(len(words)+len(answer)) * 8
 	return q.post(operation{kind: ship,
-		request: &request{&served.handlers[rank], served.rank, words, answer}})
-}
-
-// CheckShip panics where a request could not be sent: that is a bug of the caller, as an
-// operation outside a segment is.
-func CheckShip(request, answer rma.Buf, w rma.Window, rank int) {
-	if n := max(len(request), len(answer)); n > rma.MaxShipWords || len(request) == 0 {
-		panic(fmt.Sprintf("rma: a request of %d words with an answer of %d; they are limited "+
-			"to %d, and a request has one at least", len(request), len(answer),
-			rma.MaxShipWords))
-	}
-	if rank < 0 || rank >= w.Size() {
-		panic(fmt.Sprintf("rma: a request to rank %d of %d", rank, w.Size()))
-	}
+		request: &request{w.(*ServedWindow), rank, words, answer}})
 }

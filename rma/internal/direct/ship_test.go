@@ -2,21 +2,19 @@ package direct
 
 import (
 	"errors"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/remote"
 )
 
 // newServed returns the windows of two ranks that answer requests.
 func newServed() (windows [2]*ServedWindow) {
-	handlers := NewHandlers(make([]sync.Mutex, 2))
+	handlers := make([]remote.Handlers, 2)
 	flat := make([]uint64, 4)
 	for rank := range windows {
 		w := NewWindow(rank, 2, flat, false, func() error { return nil })
-		windows[rank] = Served(w, handlers)
+		windows[rank] = Served(w, handlers, 0)
 	}
 	return windows
 }
@@ -52,27 +50,5 @@ func TestShip(t *testing.T) {
 	windows[1].Serve(nil)
 	if _, _, err := ask(t, windows[0], 10); !errors.Is(err, rma.ErrNotServed) {
 		t.Errorf("without a handler: %v", err)
-	}
-}
-
-// Who ends to serve a window waits for the handler that is under way.
-func TestServeWaits(t *testing.T) {
-	windows := newServed()
-	var ended atomic.Bool
-	windows[1].Serve(func(int, []uint64, []uint64) int {
-		go func() {
-			windows[1].Serve(nil)
-			ended.Store(true)
-		}()
-		for range 1000 { // chances for the other goroutine
-			runtime.Gosched()
-		}
-		if ended.Load() {
-			t.Error("Serve(nil) has returned, and a handler runs")
-		}
-		return 0
-	})
-	if _, _, err := ask(t, windows[0], 0); err != nil {
-		t.Error(err)
 	}
 }

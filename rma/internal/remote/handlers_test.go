@@ -1,4 +1,4 @@
-package service
+package remote
 
 import (
 	"runtime"
@@ -9,7 +9,7 @@ import (
 
 // A request is answered by the handler of its window, while there is one.
 func TestAnswer(t *testing.T) {
-	var s Service
+	var s Handlers
 	answer := make([]uint64, 2)
 	if _, served := s.Answer(1, 0, nil, answer); served {
 		t.Error("a window without a handler answers")
@@ -35,7 +35,7 @@ func TestAnswer(t *testing.T) {
 
 // Who ends to serve a window waits for the handler that is under way.
 func TestServeWaits(t *testing.T) {
-	var s Service
+	var s Handlers
 	var ended atomic.Bool
 	s.Serve(0, func(int, []uint64, []uint64) int {
 		go func() {
@@ -56,7 +56,7 @@ func TestServeWaits(t *testing.T) {
 // An answer that does not fit is a bug of the handler.
 func TestAnswerThatDoesNotFit(t *testing.T) {
 	for words, says := range map[int]string{3: "3 words", -1: "-1 words"} {
-		var s Service
+		var s Handlers
 		s.Serve(0, func(int, []uint64, []uint64) int { return words })
 		func() {
 			defer func() {

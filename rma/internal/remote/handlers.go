@@ -1,6 +1,4 @@
-// Package service calls the handlers of a rank, for engines whose library brings the requests of
-// other ranks.
-package service
+package remote
 
 import (
 	"fmt"
@@ -9,33 +7,33 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Service is the handlers of a rank. The zero Service has none.
-type Service struct {
+// Handlers are the handlers of a rank, by the numbers of its windows. The zero Handlers has none.
+type Handlers struct {
 	handling sync.Mutex // around the following, and each call of a handler
-	handlers map[uint32]rma.Handler
+	by       map[uint32]rma.Handler
 }
 
 // Serve has handler answer the requests for the window of a number, which is the same on all
 // ranks; nil ends that. It returns when a handler under way has returned.
-func (s *Service) Serve(window uint32, handler rma.Handler) {
-	s.handling.Lock()
-	defer s.handling.Unlock()
+func (h *Handlers) Serve(window uint32, handler rma.Handler) {
+	h.handling.Lock()
+	defer h.handling.Unlock()
 	if handler == nil {
-		delete(s.handlers, window)
+		delete(h.by, window)
 		return
 	}
-	if s.handlers == nil {
-		s.handlers = map[uint32]rma.Handler{}
+	if h.by == nil {
+		h.by = map[uint32]rma.Handler{}
 	}
-	s.handlers[window] = handler
+	h.by[window] = handler
 }
 
 // Answer has the handler of a window answer a request. served is false if there is none.
-func (s *Service) Answer(window uint32, from int, request, answer []uint64) (
+func (h *Handlers) Answer(window uint32, from int, request, answer []uint64) (
 	words int, served bool) {
-	s.handling.Lock()
-	defer s.handling.Unlock()
-	handler := s.handlers[window]
+	h.handling.Lock()
+	defer h.handling.Unlock()
+	handler := h.by[window]
 	if handler == nil {
 		return 0, false
 	}

@@ -1,4 +1,4 @@
-package buffers
+package remote
 
 import (
 	"strings"
@@ -9,16 +9,19 @@ import (
 )
 
 // Buffers have their length, overlap nowhere, are known again, and all memory comes back.
-func TestStore(t *testing.T) {
+func TestBuffers(t *testing.T) {
 	taken := map[unsafe.Pointer]bool{}
-	s := Store{Engine: "test", Allocate: func(words int) *uint64 {
-		memory := unsafe.SliceData(make([]uint64, words))
-		taken[unsafe.Pointer(memory)] = true
-		return memory
+	s := buffers{engine: "test", memory: Memory{
+		Allocate: func(words int) *uint64 {
+			memory := unsafe.SliceData(make([]uint64, words))
+			taken[unsafe.Pointer(memory)] = true
+			return memory
+		},
+		Free: func(memory unsafe.Pointer) { delete(taken, memory) },
 	}}
 	var all []rma.Buf
 	for i, words := range []int{1, 0, chunkWords - 1, 1, 3 * chunkWords, 7} {
-		buf, err := s.Alloc(words)
+		buf, err := s.alloc(words)
 		if err != nil || len(buf) != words || cap(buf) != words {
 			t.Fatalf("%d words: %d of %d, %v", words, len(buf), cap(buf), err)
 		}
@@ -36,21 +39,22 @@ func TestStore(t *testing.T) {
 				t.Fatalf("buffer %d overlaps another one", i)
 			}
 		}
-		if len(buf) > 0 && s.Own(buf[len(buf)-1:]) != &buf[len(buf)-1] {
+		if len(buf) > 0 && s.own(buf[len(buf)-1:]) != &buf[len(buf)-1] {
 			t.Errorf("buffer %d is not known", i)
 		}
 	}
-	s.Release(func(memory unsafe.Pointer) { delete(taken, memory) })
+	s.release()
 	if len(taken) != 0 {
 		t.Errorf("%d chunks did not come back", len(taken))
 	}
 }
 
 // What cannot be had is an error, and what is of another store a panic.
-func TestRefused(t *testing.T) {
-	s := Store{Engine: "test", Allocate: func(int) *uint64 { return nil }}
+func TestBuffersRefused(t *testing.T) {
+	s := buffers{engine: "test",
+		memory: Memory{Allocate: func(int) *uint64 { return nil }}}
 	for _, words := range []int{-1, 1, wordsMost + 1} {
-		if _, err := s.Alloc(words); err == nil || !strings.HasPrefix(err.Error(), "test: ") {
+		if _, err := s.alloc(words); err == nil || !strings.HasPrefix(err.Error(), "test: ") {
 			t.Errorf("%d words: %v", words, err)
 		}
 	}
@@ -59,5 +63,5 @@ func TestRefused(t *testing.T) {
 			t.Errorf("a foreign buffer gives %q", text)
 		}
 	}()
-	s.Own(make(rma.Buf, 1))
+	s.own(make(rma.Buf, 1))
 }

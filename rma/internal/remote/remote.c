@@ -1,0 +1,129 @@
+//go:build mpi || ucx
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "remote.h"
+
+enum { LOCK_TRIES = 1000 };
+
+fr_ticket *fr_free_ticket(fr_ticket *tickets) {
+	for (int i = 0; i < FH_TICKETS; i++)
+		if (!tickets[i].taken)
+			return &tickets[i];
+	return NULL;
+}
+
+void fr_open(fr_inbox *in) {
+	pthread_mutex_init(&in->lock, NULL);
+	pthread_cond_init(&in->news, NULL);
+}
+
+void *fr_parcel(fr_inbox *in, size_t bytes) {
+	fr_request *r = in->spare;
+	if (!r)
+		return fr_calloc(1, bytes);
+	in->spare = r->next;
+	return r;
+}
+
+void fr_keep(fr_inbox *in, fr_request *r) {
+	r->next = in->spare;
+	in->spare = r;
+}
+
+// It wakes the thread that waits for requests if no other one takes it: the one that answers a
+// request now takes the next one itself.
+void fr_put(fr_inbox *in, fr_request *r) {
+	r->next = NULL;
+	pthread_mutex_lock(&in->lock);
+	*(in->first ? &in->last->next : &in->first) = r;
+	in->last = r;
+	if (!in->handling && !in->helpers)
+		pthread_cond_signal(&in->news);
+	pthread_mutex_unlock(&in->lock);
+}
+
+fr_request *fr_take(fr_inbox *in, int wait) {
+	pthread_mutex_lock(&in->lock);
+	while (wait && !in->dismissed && (!in->first || in->handling))
+		pthread_cond_wait(&in->news, &in->lock);
+	fr_request *r = in->handling || in->dismissed ? NULL : in->first;
+	if (r) {
+		in->first = r->next;
+		in->handling = 1;
+	}
+	pthread_mutex_unlock(&in->lock);
+	return r;
+}
+
+void fr_answered(fr_inbox *in) {
+	pthread_mutex_lock(&in->lock);
+	in->handling = 0;
+	pthread_mutex_unlock(&in->lock);
+}
+
+// Helpers answer the requests that come while they wait, and all that there are afterwards: to wake
+// another thread takes longer.
+void fr_help(fr_inbox *in, int more) {
+	pthread_mutex_lock(&in->lock);
+	in->helpers += more;
+	pthread_mutex_unlock(&in->lock);
+}
+
+int fr_is_asked(fr_inbox *in) {
+	return __atomic_load_n(&in->first, __ATOMIC_RELAXED) &&
+		!__atomic_load_n(&in->handling, __ATOMIC_RELAXED);
+}
+
+void fr_dismiss(fr_inbox *in) {
+	pthread_mutex_lock(&in->lock);
+	in->dismissed = 1;
+	pthread_cond_broadcast(&in->news);
+	pthread_mutex_unlock(&in->lock);
+}
+
+static void freeAll(fr_request **list) {
+	while (*list) {
+		fr_request *r = *list;
+		*list = r->next;
+		free(r);
+	}
+}
+
+void fr_close(fr_inbox *in) {
+	freeAll(&in->first);
+	freeAll(&in->spare);
+}
+
+void *fr_calloc(size_t count, size_t bytes) {
+	void *memory = calloc(count, bytes);
+	if (memory || !count || !bytes)
+		return memory;
+	fprintf(stderr, "rma: no memory for %zu times %zu bytes; give the job more, or fewer ranks\n",
+		count, bytes);
+	_exit(1);
+}
+
+void fr_lock(pthread_mutex_t *lock) {
+	for (int i = 0; pthread_mutex_trylock(lock) != 0; i++)
+		if (i == LOCK_TRIES) {
+			pthread_mutex_lock(lock);
+			return;
+		}
+}
+
+int fr_start(pthread_t *thread, void *(*run)(void *), void *arg) {
+	sigset_t all, before;
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGABRT);
+	sigdelset(&all, SIGFPE);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int err = pthread_create(thread, NULL, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}

@@ -1,0 +1,80 @@
+package remote
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// Window is what a [Queue] knows of a window of its engine.
+type Window struct {
+	C        unsafe.Pointer // the window of the library
+	Views    [][]uint64     // by rank: its segment for direct access; nil: none
+	Coherent bool           // atomics of processors and of the library agree
+	engine   string
+	rank     int
+	words    int
+	closed   atomic.Bool
+}
+
+func (w *Window) Rank() int { return w.rank }
+func (w *Window) Size() int { return len(w.Views) }
+func (w *Window) Len() int  { return w.words }
+
+// CPUAtomicsCoherent is what the engine has found out.
+func (w *Window) CPUAtomicsCoherent() bool { return w.Coherent }
+
+// Words is the segment of a rank of this host; nil for others and in a hidden window.
+func (w *Window) Words(rank int) []uint64 { return w.Views[rank] }
+
+// Close ends this rank's use of the window. The engine frees it when every rank has closed it, in
+// the next NewWindow or at the end of the job.
+func (w *Window) Close() error {
+	w.closed.Store(true)
+	return nil
+}
+
+// Closed reports whether this rank has closed the window.
+func (w *Window) Closed() bool { return w.closed.Load() }
+
+// known is what an operation needs of the window that it names.
+func (w *Window) known() *Window { return w }
+
+// windowOf is the Window in one that an operation names. A window of another engine is a bug of the
+// caller.
+func windowOf(w rma.Window) *Window { return w.(interface{ known() *Window }).known() }
+
+// Server is a Window that answers requests.
+type Server struct {
+	Window
+	handlers *Handlers
+	number   uint32
+}
+
+var _ rma.Server = (*Server)(nil)
+
+// Init makes a window of some words on each of size ranks. Its number is the same on all ranks.
+func (s *Server) Init(engine string, rank, size, words int, number uint32, handlers *Handlers) {
+	s.engine, s.rank, s.words, s.Views = engine, rank, words, make([][]uint64, size)
+	s.number, s.handlers = number, handlers
+}
+
+// Number is the same on all ranks.
+func (s *Server) Number() uint32 { return s.number }
+
+// Serve has handler answer what other ranks ship to this one's segment; nil ends that.
+func (s *Server) Serve(handler rma.Handler) {
+	if handler != nil && s.Closed() {
+		panic(s.engine + ": a handler for a window that this rank has closed")
+	}
+	s.handlers.Serve(s.number, handler)
+}
+
+// Close ends this rank's use of the window, and when it returns no handler uses it.
+func (s *Server) Close() error {
+	if !s.Closed() {
+		s.Serve(nil)
+	}
+	return s.Window.Close()
+}
