@@ -131,10 +131,11 @@
 // No operation on a rank starts before a first get has shown that UCX has connected the two, so
 // that the endpoint of a rank that is cut off meanwhile can stay open. UCX 1.13 aborts a process
 // that closes an endpoint, or a worker, while it still has to answer a request to connect (its pull
-// request 8175), and in other cases where a connection over TCP breaks. workaround_send.c,
-// workaround_purge.c and workaround_defer.c say which, and prevent that. They replace functions of
-// UCX, which does not work in a program that is itself loaded as a library, by dlopen, after UCX.
-// The worker of a job that has lost a rank stays until the process ends.
+// request 8175), and in other cases where a connection over TCP breaks. workarounds.c says which, and
+// prevents that; it is compiled only with headers older than 1.14, and changes nothing where the
+// program runs with a later library. It replaces functions of UCX, which does not work in a program
+// that is itself loaded as a library, by dlopen, after UCX. The worker of a job that has lost a rank
+// stays until the process ends.
 //
 // Where all ranks are on one host, memory outlives its owner, as rma/shm says.
 //
