@@ -8,15 +8,15 @@ import (
 	"strings"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
-	"github.com/farhash/farhash/rma/ucx"
+	"github.com/farhash/farhash/internal/ucxdevices"
 )
 
 // idleCards reports cards that UCX does not use, though the user has not excluded them.
 func (s *ucxReport) idleCards(cards []string) (doctor.Finding, bool) {
 	var idle []string
 	for _, card := range cards {
-		if !excluded(card, os.Getenv(ucx.DevicesVariable)) &&
-			!slices.ContainsFunc(s.Survey.Devices, func(d ucx.Device) bool {
+		if !excluded(card, os.Getenv(ucxdevices.Variable)) &&
+			!slices.ContainsFunc(s.Survey.Devices, func(d ucxdevices.Device) bool {
 				return d.OtherHosts() && strings.HasPrefix(d.Name, card+":")
 			}) {
 			idle = append(idle, card)
@@ -26,7 +26,7 @@ func (s *ucxReport) idleCards(cards []string) (doctor.Finding, bool) {
 		Message: strings.Join(idle, ", ") + ": UCX does not use what is faster than TCP",
 		Remedy: "install ibverbs-providers and rdma-core; see locked memory above; give the user " +
 			"/dev/infiniband (docker run --device); unset UCX_TLS; or exclude it by " +
-			ucx.DevicesVariable,
+			ucxdevices.Variable,
 		Values: map[string]any{"idle": idle}}, len(idle) > 0
 }
 
@@ -85,7 +85,7 @@ func (s *ucxReport) dropped(ports []doctor.Port, library string) (doctor.Finding
 	for _, p := range ports {
 		g, found := p.GID(os.Getenv("UCX_IB_GID_INDEX"))
 		if !found || !g.IPv4() || !p.Ethernet || p.ReportsPackets() ||
-			!slices.ContainsFunc(s.Survey.Devices, func(d ucx.Device) bool {
+			!slices.ContainsFunc(s.Survey.Devices, func(d ucxdevices.Device) bool {
 				return d.Used && d.Transport == "ud_verbs" && d.Name == p.Name
 			}) {
 			continue
@@ -111,7 +111,7 @@ func (s *ucxReport) dropped(ports []doctor.Port, library string) (doctor.Finding
 func (s *ucxReport) emulated() []string {
 	all := []string{}
 	for _, d := range s.Survey.Devices {
-		if d.OtherHosts() && d.Atomics == ucx.InPart {
+		if d.OtherHosts() && d.Atomics == ucxdevices.InPart {
 			all = append(all, d.Transport+" on "+d.Name)
 		}
 	}

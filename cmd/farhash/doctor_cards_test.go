@@ -7,17 +7,17 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
-	"github.com/farhash/farhash/rma/ucx"
+	"github.com/farhash/farhash/internal/ucxdevices"
 )
 
 // softRoCE are the devices that UCX 1.13 lists for soft-RoCE, those of names used.
 func softRoCE(used ...string) *ucxReport {
 	s := &ucxReport{Coherent: true}
 	for _, name := range []string{"rxe0:1", "rxe1:1"} {
-		for transport, atomics := range map[string]ucx.Atomics{"rc_verbs": ucx.InPart,
-			"ud_verbs": ucx.ByTarget} {
-			s.Survey.Devices = append(s.Survey.Devices, ucx.Device{Transport: transport,
-				Name: name, Kind: ucx.Network, Atomics: atomics,
+		for transport, atomics := range map[string]ucxdevices.Atomics{"rc_verbs": ucxdevices.InPart,
+			"ud_verbs": ucxdevices.ByTarget} {
+			s.Survey.Devices = append(s.Survey.Devices, ucxdevices.Device{Transport: transport,
+				Name: name, Kind: ucxdevices.Network, Atomics: atomics,
 				Used: slices.Contains(used, transport+"/"+name)})
 		}
 	}
@@ -30,11 +30,11 @@ func TestDoctorExcluded(t *testing.T) {
 		"": "rxe1", "all": "rxe1", "rxe0:1": "", "eth0": "", "rxe0:1, rxe1:1": "rxe1",
 		"rxe*": "rxe1", "^rxe1:1": "", "^eth0": "rxe1", "rxe1": "rxe1", "rxe11:1": "",
 	} {
-		t.Setenv(ucx.DevicesVariable, setting)
+		t.Setenv(ucxdevices.Variable, setting)
 		f, found := softRoCE("rc_verbs/rxe0:1", "ud_verbs/rxe0:1").idleCards(
 			[]string{"rxe0", "rxe1"})
 		if found != (idle != "") || found && !strings.HasPrefix(f.Message, idle+": ") {
-			t.Errorf("%s=%s: %v, %+v", ucx.DevicesVariable, setting, found, f)
+			t.Errorf("%s=%s: %v, %+v", ucxdevices.Variable, setting, found, f)
 		}
 	}
 }
@@ -49,8 +49,8 @@ func TestDoctorConnections(t *testing.T) {
 			t.Errorf("%q: %v, %+v", used, found, f)
 		}
 	}
-	alone := &ucxReport{Survey: ucx.Survey{Devices: []ucx.Device{{Transport: "rc_verbs",
-		Name: "x:1", Kind: ucx.Network, Used: true}}}}
+	alone := &ucxReport{Survey: ucxdevices.Survey{Devices: []ucxdevices.Device{
+		{Transport: "rc_verbs", Name: "x:1", Kind: ucxdevices.Network, Used: true}}}}
 	if f, found := alone.unconnected(); !found || !strings.Contains(f.Remedy, "UCX_TLS=tcp") {
 		t.Errorf("%v, %+v", found, f)
 	}

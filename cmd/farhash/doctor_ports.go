@@ -9,7 +9,7 @@ import (
 
 	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/launch"
-	"github.com/farhash/farhash/rma/ucx"
+	"github.com/farhash/farhash/internal/ucxdevices"
 )
 
 // reach is who can connect to an address, unless a firewall prevents it.
@@ -44,10 +44,10 @@ func reachOf(addresses []net.IP) reach {
 // of a device.
 func (s *ucxReport) ports(addressesOf func(device string) []net.IP) doctor.Finding {
 	chosen, only := []string(nil), s.meeting()
-	named := os.Getenv(ucx.DevicesVariable) != ""
+	named := os.Getenv(ucxdevices.Variable) != ""
 	where := "the device that reaches the rendezvous, one of these"
 	if named {
-		where = "each of these devices (" + ucx.DevicesVariable + ")"
+		where = "each of these devices (" + ucxdevices.Variable + ")"
 	} else if only != nil {
 		where = "the device that reaches the rendezvous"
 	}
@@ -78,7 +78,7 @@ func (s *ucxReport) ports(addressesOf func(device string) []net.IP) doctor.Findi
 	f.Message += "; whoever can connect to such a port can end the rank, and read and write its " +
 		"memory, without the token"
 	f.Level, f.Remedy = doctor.Note, "admit only the hosts of the job to them: by a firewall, or "+
-		"by "+ucx.DevicesVariable+" with a device of a private network, such as wg0"
+		"by "+ucxdevices.Variable+" with a device of a private network, such as wg0"
 	if widest == everybody {
 		f.Level = doctor.Warning
 	}
@@ -97,7 +97,7 @@ func (s *ucxReport) meeting() []string {
 		return nil
 	}
 	defer c.Close()
-	if devices := ucx.Reaching(s.Survey.Devices, c.LocalAddr()); devices != "" {
+	if devices := ucxdevices.Reaching(s.Survey.Devices, c.LocalAddr()); devices != "" {
 		return strings.Split(devices, ",")
 	}
 	return nil

@@ -7,36 +7,38 @@ import (
 
 	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/launch"
-	"github.com/farhash/farhash/rma/ucx"
+	"github.com/farhash/farhash/internal/ucxdevices"
 )
 
 // The ports of a job are reported, with who can connect to them.
 func TestDoctorPorts(t *testing.T) {
-	tcp := func(name string, used bool) ucx.Device {
-		return ucx.Device{Transport: "tcp", Name: name, Kind: ucx.Network, Used: used}
+	tcp := func(name string, used bool) ucxdevices.Device {
+		return ucxdevices.Device{Transport: "tcp", Name: name, Kind: ucxdevices.Network, Used: used}
 	}
 	addresses := func(device string) []net.IP {
 		return []net.IP{net.ParseIP(map[string]string{"lo": "127.0.0.1", "eth0": "10.1.2.3",
 			"eth1": "198.51.100.7"}[device])}
 	}
-	card := ucx.Device{Transport: "rc_mlx5", Name: "mlx5_0:1", Kind: ucx.Network, Used: true}
+	card := ucxdevices.Device{Transport: "rc_mlx5", Name: "mlx5_0:1", Kind: ucxdevices.Network,
+		Used: true}
 	t.Setenv(launch.RendezvousVariable, "")
 	for _, c := range []struct {
 		named    string
-		devices  []ucx.Device
+		devices  []ucxdevices.Device
 		level    doctor.Level
 		messages []string
 	}{
-		{"", []ucx.Device{tcp("lo", true), tcp("eth0", true), tcp("eth1", false), card},
+		{"", []ucxdevices.Device{tcp("lo", true), tcp("eth0", true), tcp("eth1", false), card},
 			doctor.Note, []string{"one of these", "eth0 [10.1.2.3]: its network",
 				"without the token"}},
-		{"", []ucx.Device{tcp("eth0", true), tcp("eth1", true)}, doctor.Warning,
+		{"", []ucxdevices.Device{tcp("eth0", true), tcp("eth1", true)}, doctor.Warning,
 			[]string{"eth1 [198.51.100.7]: everybody"}},
-		{"lo", []ucx.Device{tcp("lo", true)}, doctor.OK, []string{"each of these", "this host"}},
-		{"mlx5_0:1", []ucx.Device{card}, doctor.OK, []string{"rank 0 listens"}},
+		{"lo", []ucxdevices.Device{tcp("lo", true)}, doctor.OK,
+			[]string{"each of these", "this host"}},
+		{"mlx5_0:1", []ucxdevices.Device{card}, doctor.OK, []string{"rank 0 listens"}},
 	} {
-		t.Setenv(ucx.DevicesVariable, c.named)
-		s := &ucxReport{Survey: ucx.Survey{Devices: c.devices}}
+		t.Setenv(ucxdevices.Variable, c.named)
+		s := &ucxReport{Survey: ucxdevices.Survey{Devices: c.devices}}
 		f := s.ports(addresses)
 		if f.Level != c.level || (f.Level == doctor.OK) != (f.Remedy == "") {
 			t.Errorf("%+v", f)
@@ -51,10 +53,10 @@ func TestDoctorPorts(t *testing.T) {
 		}
 	}
 	// Where the rendezvous is known, so is the device.
-	t.Setenv(ucx.DevicesVariable, "")
+	t.Setenv(ucxdevices.Variable, "")
 	t.Setenv(launch.RendezvousVariable, "127.0.0.1:29500")
-	devices := []ucx.Device{tcp("lo", true), tcp("eth1", true)}
-	s := &ucxReport{Survey: ucx.Survey{Devices: devices}}
+	devices := []ucxdevices.Device{tcp("lo", true), tcp("eth1", true)}
+	s := &ucxReport{Survey: ucxdevices.Survey{Devices: devices}}
 	if f := s.ports(addresses); f.Level != doctor.OK || strings.Contains(f.Message, "eth1") {
 		t.Errorf("%+v", f)
 	}

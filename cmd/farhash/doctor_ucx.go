@@ -17,6 +17,7 @@ import (
 
 	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/ucxdevices"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/ucx"
 	"github.com/farhash/farhash/ship"
@@ -27,7 +28,7 @@ const ucxTimeout = 20 * time.Second
 
 // ucxReport is what that process finds and prints.
 type ucxReport struct {
-	Survey   ucx.Survey
+	Survey   ucxdevices.Survey
 	Coherent bool   // by the litmus test
 	Failed   string // why two ranks did not work together
 	// Choice is how a table with ship.Auto would access other hosts; "": unknown. Least is the

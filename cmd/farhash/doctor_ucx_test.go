@@ -8,6 +8,7 @@ import (
 
 	"github.com/farhash/farhash/cmd/farhash/internal/doctor"
 	"github.com/farhash/farhash/internal/testkit/twohosts"
+	"github.com/farhash/farhash/internal/ucxdevices"
 	"github.com/farhash/farhash/rma/ucx"
 )
 
@@ -117,15 +118,15 @@ func TestUCXLastReport(t *testing.T) {
 
 // What machines with a card would show, and which none of the tests has.
 func TestUCXReport(t *testing.T) {
-	card := ucx.Device{Transport: "rc_mlx5", Name: "mlx5_0:1", Kind: ucx.Network, Used: true,
-		Atomics: ucx.ByCard}
-	wire := ucx.Device{Transport: "tcp", Name: "eth0", Kind: ucx.Network, Used: true}
-	datagrams := ucx.Device{Transport: "ud_mlx5", Name: "mlx5_0:1", Kind: ucx.Network, Used: true,
-		Atomics: ucx.ByTarget}
+	card := ucxdevices.Device{Transport: "rc_mlx5", Name: "mlx5_0:1", Kind: ucxdevices.Network,
+		Used: true, Atomics: ucxdevices.ByCard}
+	wire := ucxdevices.Device{Transport: "tcp", Name: "eth0", Kind: ucxdevices.Network, Used: true}
+	datagrams := ucxdevices.Device{Transport: "ud_mlx5", Name: "mlx5_0:1",
+		Kind: ucxdevices.Network, Used: true, Atomics: ucxdevices.ByTarget}
 	idle := card
 	idle.Used = false
-	of := func(devices ...ucx.Device) ucxReport {
-		return ucxReport{Survey: ucx.Survey{Devices: devices}}
+	of := func(devices ...ucxdevices.Device) ucxReport {
+		return ucxReport{Survey: ucxdevices.Survey{Devices: devices}}
 	}
 	failed := of(wire)
 	failed.Failed = "no way"

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/farhash/farhash/internal/ucxdevices"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -28,18 +29,18 @@ const (
 
 // Examine lists what UCX finds on this host. UCX may log to the standard output then:
 // UCX_LOG_FILE=stderr prevents that if it is set when the program starts.
-func Examine() (Survey, error) {
+func Examine() (ucxdevices.Survey, error) {
 	var found [maxDevices]C.fu_device
 	n := C.fu_devices(&found[0], maxDevices)
 	if n < 0 {
-		return Survey{}, fault("listing devices", n)
+		return ucxdevices.Survey{}, fault("listing devices", n)
 	}
 	text, events := make([]C.char, maxChoiceBytes), C.int(0)
 	if code := C.fu_events(&text[0], maxChoiceBytes, &events); code != 0 {
-		return Survey{}, fault("starting "+Library(), code)
+		return ucxdevices.Survey{}, fault("starting "+Library(), code)
 	}
 	chosen := strings.Fields(C.GoString(&text[0]))
-	c := Survey{Events: events != 0, Devices: devices(found[:n])}
+	c := ucxdevices.Survey{Events: events != 0, Devices: devices(found[:n])}
 	for i := range c.Devices {
 		d := &c.Devices[i]
 		d.Used = slices.Contains(chosen, d.Transport+"/"+d.Name)
@@ -47,14 +48,21 @@ func Examine() (Survey, error) {
 	return c, nil
 }
 
-func devices(found []C.fu_device) []Device {
-	var all []Device
+// What C counts.
+var (
+	kinds = [...]ucxdevices.Kind{ucxdevices.Network, ucxdevices.Memory, ucxdevices.Self,
+		ucxdevices.Accelerator}
+	atomics = [...]ucxdevices.Atomics{ucxdevices.ByTarget, ucxdevices.ByProcessor,
+		ucxdevices.ByCard, ucxdevices.InPart}
+)
+
+func devices(found []C.fu_device) []ucxdevices.Device {
+	var all []ucxdevices.Device
 	for i := range found {
 		f := &found[i]
-		all = append(all, Device{Transport: C.GoString(&f.transport[0]),
-			Name:           C.GoString(&f.name[0]),
-			Kind:           [...]DeviceKind{Network, Memory, Self, Accelerator}[f.kind],
-			Atomics:        [...]Atomics{ByTarget, ByProcessor, ByCard, InPart}[f.atomics],
+		all = append(all, ucxdevices.Device{Transport: C.GoString(&f.transport[0]),
+			Name: C.GoString(&f.name[0]),
+			Kind: kinds[f.kind], Atomics: atomics[f.atomics],
 			BytesPerSecond: float64(f.bytesPerSecond), LatencyNs: float64(f.latencyNs)})
 	}
 	return all
@@ -64,20 +72,20 @@ func devices(found []C.fu_device) []Device {
 // of these, and of those by TCP the one alone by which this rank is connected to rank 0. "" leaves
 // the choice to UCX.
 func (j *Job) netDevices() string {
-	if os.Getenv(DevicesVariable) != "" || j.p.transports != "" {
+	if os.Getenv(ucxdevices.Variable) != "" || j.p.transports != "" {
 		return ""
 	}
-	return Reaching(names(), j.star.LocalAddr())
+	return ucxdevices.Reaching(names(), j.star.LocalAddr())
 }
 
 // overTCP reports whether UCX may use TCP.
 func (j *Job) overTCP() bool {
-	return overTCP(cmp.Or(j.p.transports, os.Getenv("UCX_TLS")), os.Getenv(DevicesVariable),
-		names())
+	return ucxdevices.OverTCP(cmp.Or(j.p.transports, os.Getenv("UCX_TLS")),
+		os.Getenv(ucxdevices.Variable), names())
 }
 
 // names lists the devices of this host with no more than their transports.
-func names() []Device {
+func names() []ucxdevices.Device {
 	var found [maxDevices]C.fu_device
 	n := C.fu_names(&found[0], maxDevices)
 	return devices(found[:max(n, 0)])

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/twohosts"
+	"github.com/farhash/farhash/internal/ucxdevices"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -19,7 +20,7 @@ func TestExamine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := make(map[string]Device)
+	seen := make(map[string]ucxdevices.Device)
 	for _, d := range c.Devices {
 		if d.Transport == "" || d.Name == "" || d.Kind == "" || d.Atomics == "" {
 			t.Errorf("%+v says too little", d)
@@ -30,8 +31,9 @@ func TestExamine(t *testing.T) {
 		seen[d.Transport+"/"+d.Name] = d
 	}
 	lo, posix := seen["tcp/lo"], seen["posix/memory"]
-	if lo.Kind != Network || lo.OtherHosts() || lo.Atomics != ByTarget || posix.Kind != Memory ||
-		!posix.Used || posix.OtherHosts() || posix.Atomics != ByProcessor || !c.Events {
+	if lo.Kind != ucxdevices.Network || lo.OtherHosts() || lo.Atomics != ucxdevices.ByTarget ||
+		posix.Kind != ucxdevices.Memory || !posix.Used || posix.OtherHosts() ||
+		posix.Atomics != ucxdevices.ByProcessor || !c.Events {
 		t.Errorf("%+v", c)
 	}
 	if os.Getenv("UCX_NET_DEVICES") == "" && !lo.Used {

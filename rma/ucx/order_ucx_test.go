@@ -15,7 +15,8 @@ func TestInOrder(t *testing.T) {
 	for _, hidden := range []bool{false, true} {
 		err := together(t, 4, 2, hidden, overrides{transports: transports, atomics: incoherent},
 			func(job rma.Job) error {
-				w, err := job.NewWindow(t.Context(), rma.Spec{Name: "order", Words: 4 * orderedWords})
+				w, err := job.NewWindow(t.Context(), rma.Spec{Name: "order",
+					Words: 4 * orderedWords})
 				if err != nil {
 					return err
 				}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/farhash/farhash/internal/ucxdevices"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -21,3 +22,9 @@ func Join(context.Context, Config) (rma.Job, error) { return nil, errNotBuilt }
 
 // Library is the version of UCX, "" without it.
 func Library() string { return "" }
+
+// Examine says how to build the engine.
+func Examine() (ucxdevices.Survey, error) { return ucxdevices.Survey{}, errNotBuilt }
+
+// Loopback says how to build the engine.
+func Loopback(context.Context, string, func(job rma.Job) error) error { return errNotBuilt }

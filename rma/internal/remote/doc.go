@@ -6,7 +6,7 @@
 //	Handlers  the handlers of a rank; rma/local uses them too
 //	Inbox     the requests that have come, and the goroutine that has them answered
 //
-// An engine embeds a Queue and adds Submit, Done, Wait and Close; it embeds a Server in its windows.
-// remote.h has the same in C, with the tickets of requests, memory and threads. remote.c is compiled
-// only with the tags of the engines.
+// An engine embeds a Queue and adds Submit, Done, Wait and Close, and embeds a Server in its
+// windows. remote.h has the same in C, with the tickets of requests, memory and threads. remote.c
+// is compiled only with the tags of the engines.
 package remote

@@ -113,11 +113,17 @@ func TestQueueMisuse(t *testing.T) {
 			_ = w.Close()
 			q.Get(buf, w, 0, 0)
 		},
-		"not done":         func(q *Queue, w *Server, buf rma.Buf) { _, _ = q.Value(q.Get(buf, w, 0, 0)) },
-		"not of this":      func(q *Queue, w *Server, _ rma.Buf) { q.Get(make(rma.Buf, 1), w, 0, 0) },
-		"to rank 2 of 2":   func(q *Queue, w *Server, buf rma.Buf) { q.Ship(buf, nil, w, 2) },
-		"limited to 8192":  func(q *Queue, w *Server, buf rma.Buf) { q.Ship(nil, buf, w, 0) },
-		"is not rma.Serve": func(q *Queue, w *Server, buf rma.Buf) { q.Ship(buf, nil, &w.Window, 0) },
+		"not done": func(q *Queue, w *Server, buf rma.Buf) {
+			_, _ = q.Value(q.Get(buf, w, 0, 0))
+		},
+		"not of this": func(q *Queue, w *Server, _ rma.Buf) {
+			q.Get(make(rma.Buf, 1), w, 0, 0)
+		},
+		"to rank 2 of 2":  func(q *Queue, w *Server, buf rma.Buf) { q.Ship(buf, nil, w, 2) },
+		"limited to 8192": func(q *Queue, w *Server, buf rma.Buf) { q.Ship(nil, buf, w, 0) },
+		"is not rma.Server": func(q *Queue, w *Server, buf rma.Buf) {
+			q.Ship(buf, nil, &w.Window, 0)
+		},
 	} {
 		q, w, _, buf := newQueue(t)
 		func() {

@@ -37,8 +37,8 @@ const (
 // refusals are the messages of verdicts, for a rank of the job at an address.
 var refusals = map[verdict]string{
 	taken: "the job at %[1]s has a rank %[2]d already; two processes were given the same number",
-	begun: "the job at %[1]s has begun, and rank %[2]d was there; no process takes the place of a " +
-		"rank that has died: end the job and start all ranks again",
+	begun: "the job at %[1]s has begun, and rank %[2]d was there; no process takes the place of " +
+		"a rank that has died: end the job and start all ranks again",
 	ending: "the job at %[1]s is ending, and rank %[2]d cannot join it any more",
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/farhash/farhash/internal/ucxdevices"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/ucx"
 )
@@ -41,7 +42,7 @@ func engine(ctx context.Context, q rma.Queue, w rma.Window, rank, off int) side 
 // coherent with them, none is lost in many more updates than the test when a job starts makes.
 func TestEngineAtomics(t *testing.T) {
 	onDevices(t, func(t *testing.T, d Device) {
-		t.Setenv(ucx.DevicesVariable, d.Name+":1")
+		t.Setenv(ucxdevices.Variable, d.Name+":1")
 		words := make(chan []uint64, 1) // of rank 1, which is in this process
 		err := ucx.Loopback(t.Context(), transports(), func(job rma.Job) error {
 			w, err := job.NewWindow(t.Context(), rma.Spec{Name: "verbs", Words: 512})

@@ -1,4 +1,4 @@
-package ucx
+package ucxdevices
 
 import (
 	"net"
@@ -50,7 +50,7 @@ func TestOverTCP(t *testing.T) {
 		{"^tcp", "", false}, {"^ud_verbs", "", true}, {"rc_verbs,ud_verbs,self", "", false},
 		{"", "rxe0:1", false}, {"", "rxe0:1,eth0", true}, {"", "eth[0-3]", true},
 	} {
-		if got := overTCP(c.transports, c.choice, devices); got != c.want {
+		if got := OverTCP(c.transports, c.choice, devices); got != c.want {
 			t.Errorf("UCX_TLS=%q UCX_NET_DEVICES=%q: %v", c.transports, c.choice, got)
 		}
 	}

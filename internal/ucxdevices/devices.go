@@ -1,4 +1,6 @@
-package ucx
+// Package ucxdevices says what the devices are that UCX finds, and which a rank uses. rma/ucx lists
+// them, and the command prints them.
+package ucxdevices
 
 import (
 	"net"
@@ -15,9 +17,9 @@ type Survey struct {
 
 // Device is what UCX can send over.
 type Device struct {
-	Transport string     `json:"transport"` // for UCX_TLS: "tcp", "rc_mlx5"
-	Name      string     `json:"name"`      // for UCX_NET_DEVICES: "eth0", "mlx5_0:1"
-	Kind      DeviceKind `json:"kind"`
+	Transport string `json:"transport"` // for UCX_TLS: "tcp", "rc_mlx5"
+	Name      string `json:"name"`      // for UCX_NET_DEVICES: "eth0", "mlx5_0:1"
+	Kind      Kind   `json:"kind"`
 	// Used: UCX may send over it with its present settings. It chooses among these for each
 	// pair of ranks.
 	Used    bool    `json:"used"`
@@ -27,15 +29,15 @@ type Device struct {
 	LatencyNs      float64 `json:"latencyNs"`
 }
 
-// DeviceKind is what a device is.
-type DeviceKind string
+// Kind is what a device is.
+type Kind string
 
 // Only what is a Network reaches other hosts.
 const (
-	Network     DeviceKind = "network"
-	Memory      DeviceKind = "memory"
-	Self        DeviceKind = "self"
-	Accelerator DeviceKind = "accelerator"
+	Network     Kind = "network"
+	Memory      Kind = "memory"
+	Self        Kind = "self"
+	Accelerator Kind = "accelerator"
 )
 
 // Atomics says which component does compare-and-swap and fetch-and-add.
@@ -54,10 +56,10 @@ const (
 // OtherHosts reports whether UCX may send over the device to other hosts.
 func (d Device) OtherHosts() bool { return d.Used && d.Kind == Network && d.Name != "lo" }
 
-// DevicesVariable is the environment variable of UCX that names the devices that it uses.
-const DevicesVariable = "UCX_NET_DEVICES"
+// Variable is the environment variable of UCX that names the devices that it uses.
+const Variable = "UCX_NET_DEVICES"
 
-// Reaching is the [DevicesVariable] of a rank that is connected to rank 0 from a local address,
+// Reaching is the [Variable] of a rank that is connected to rank 0 from a local address,
 // where the user has not set it: of the devices by TCP the interface with that address, and all
 // other networks, such as InfiniBand. It is "" where UCX does not find that interface.
 func Reaching(devices []Device, at net.Addr) string {
@@ -75,8 +77,8 @@ func Reaching(devices []Device, at net.Addr) string {
 	return strings.Join(names, ",")
 }
 
-// overTCP reports whether UCX may use TCP with these values of UCX_TLS and [DevicesVariable].
-func overTCP(transports, choice string, devices []Device) bool {
+// OverTCP reports whether UCX may use TCP with these values of UCX_TLS and [Variable].
+func OverTCP(transports, choice string, devices []Device) bool {
 	list, but := strings.CutPrefix(transports, "^")
 	named := slices.ContainsFunc(strings.Split(list, ","), func(name string) bool {
 		return name == "" || name == "all" || name == "tcp" || name == `\tcp`
