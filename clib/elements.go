@@ -91,23 +91,23 @@ func goElementsPutBatch(v C.uint64_t, batch unsafe.Pointer, n C.size_t, r *C.uin
 	if names != nil {
 		refs = unsafe.Slice((*set.Ref)(unsafe.Pointer(names)), n)
 	}
-	return ended(e.FindOrPutRefs(e.of(batch, n), results(r, n), refs), C.FARHASH_ERROR)
+	answers := results(r, n)
+	return endedBatch(answers, e.FindOrPutRefs(e.of(batch, n), answers, refs))
 }
 
 //export goElementsContainsBatch
 func goElementsContainsBatch(v C.uint64_t, batch unsafe.Pointer, n C.size_t,
 	r *C.uint8_t) (code C.int) {
 	defer guard(&code)
-	e := elementsOf(v)
-	return ended(e.ContainsBatch(e.of(batch, n), results(r, n)), C.FARHASH_ERROR)
+	e, answers := elementsOf(v), results(r, n)
+	return endedBatch(answers, e.ContainsBatch(e.of(batch, n), answers))
 }
 
 //export goElementsGet
 func goElementsGet(v C.uint64_t, ref C.uint64_t, element unsafe.Pointer) (code C.int) {
 	defer guard(&code)
 	e := elementsOf(v)
-	return ended(e.Get(context.Background(), set.Ref(ref), e.of(element, 1)),
-		C.FARHASH_ERROR_ARGUMENT)
+	return ended(e.Get(set.Ref(ref), e.of(element, 1)), C.FARHASH_ERROR_ARGUMENT)
 }
 
 //export goElementsLen
@@ -120,7 +120,7 @@ func goElementsLen(v C.uint64_t, out *C.uint64_t) (code C.int) {
 
 //export goElementsBuckets
 func goElementsBuckets(v C.uint64_t) C.uint64_t {
-	return C.uint64_t(elementsOf(v).Buckets())
+	return C.uint64_t(elementsOf(v).Config().Buckets)
 }
 
 //export goElementsStats

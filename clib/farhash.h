@@ -167,7 +167,6 @@ typedef struct farhash_set_config {
 	uint64_t buckets;     /* of all ranks together, 8 bytes each; rounded up to 8 per rank */
 	uint32_t chunk;       /* buckets that one remote get brings, a multiple of 8 */
 	uint32_t chunks;      /* chunk * chunks buckets are examined, then the answer is full */
-	uint32_t home_word;   /* not 0: searches begin at any bucket, not at cache lines */
 	uint32_t depth;       /* operations of a batch in flight, where memory is not direct */
 	int64_t access;       /* FARHASH_AUTO, FARHASH_ONE_SIDED or FARHASH_SHIPPED */
 	uint64_t reserved[3]; /* 0 */

@@ -22,7 +22,6 @@ var configs = []any{set.Config{}, set.ElementsConfig{}, cache.Config{}, kv.Confi
 
 // otherNames are those of which that does not hold, and remedies that C does not have.
 var otherNames = map[string]string{
-	"Home":     "home_word",
 	"LockFree": "FARHASH_LOCK_FREE",
 	"Fine":     "FARHASH_FINE",
 	"Coarse":   "FARHASH_COARSE",

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"context"
+	"encoding/binary"
 	"unsafe"
 
 	"github.com/farhash/farhash/set"
@@ -32,9 +33,23 @@ func (w *words) shut() error {
 var answers = [...]C.int{set.NotFound: C.FARHASH_NOT_FOUND, set.Found: C.FARHASH_FOUND,
 	set.Inserted: C.FARHASH_INSERTED, set.Full: C.FARHASH_ERROR_FULL}
 
-// results are bytes of C; the values of set.Result are those of farhash.h.
+// results are bytes of C.
 func results(p *C.uint8_t, n C.size_t) []set.Result {
 	return unsafe.Slice((*set.Result)(unsafe.Pointer(p)), n)
+}
+
+// endedBatch is the answer of a batch, whose results it makes the codes of C: these are less by one.
+// After an error the results are undefined, except when some are Full.
+func endedBatch(r []set.Result, err error) C.int {
+	const one = uint64(0x0101010101010101)
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(r))), len(r))
+	for ; len(bytes) >= 8; bytes = bytes[8:] {
+		binary.NativeEndian.PutUint64(bytes, binary.NativeEndian.Uint64(bytes)-one)
+	}
+	for i := range bytes {
+		bytes[i]--
+	}
+	return ended(err, C.FARHASH_ERROR)
 }
 
 func readSetConfig(c *C.farhash_set_config) (set.Config, error) {
@@ -48,9 +63,6 @@ func readSetConfig(c *C.farhash_set_config) (set.Config, error) {
 	}
 	cfg := set.Config{Buckets: uint64(c.buckets), Chunk: int(c.chunk), Chunks: int(c.chunks),
 		Depth: int(c.depth), Access: ship.Access(c.access)}
-	if c.home_word != 0 {
-		cfg.Home = set.HomeWord
-	}
 	return cfg, checkBatches(c.depth, cfg.Access)
 }
 
@@ -84,11 +96,11 @@ func goSetContains(v C.uint64_t, word C.uint64_t) (code C.int) {
 //export goSetBatch
 func goSetBatch(v C.uint64_t, p *C.uint64_t, n C.size_t, r *C.uint8_t, put C.int) (code C.int) {
 	defer guard(&code)
-	list := unsafe.Slice((*uint64)(unsafe.Pointer(p)), n)
+	list, answers := unsafe.Slice((*uint64)(unsafe.Pointer(p)), n), results(r, n)
 	if put != 0 {
-		return ended(setOf(v).FindOrPutBatch(list, results(r, n)), C.FARHASH_ERROR)
+		return endedBatch(answers, setOf(v).FindOrPutBatch(list, answers))
 	}
-	return ended(setOf(v).ContainsBatch(list, results(r, n)), C.FARHASH_ERROR)
+	return endedBatch(answers, setOf(v).ContainsBatch(list, answers))
 }
 
 //export goSetLen
@@ -100,7 +112,7 @@ func goSetLen(v C.uint64_t, out *C.uint64_t) (code C.int) {
 }
 
 //export goSetBuckets
-func goSetBuckets(v C.uint64_t) C.uint64_t { return C.uint64_t(setOf(v).Buckets()) }
+func goSetBuckets(v C.uint64_t) C.uint64_t { return C.uint64_t(setOf(v).Config().Buckets) }
 
 // writeSetStats converts statistics to those of C.
 func writeSetStats(s set.Stats, out *C.farhash_set_stats) {

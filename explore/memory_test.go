@@ -106,9 +106,9 @@ func TestTableBytes(t *testing.T) {
 				defer v.close()
 				for range 3 {
 					s := v.(*elementSet).s
-					kept := s.Capacity() * uint64(words) * 8
+					kept := s.Config().Capacity * uint64(words) * 8
 					if all := 8*v.buckets() + kept; all > v.bytesFor(v.buckets()) ||
-						kept != v.keptBytes() || s.Capacity() < arenaFor(v.buckets()) {
+						kept != v.keptBytes() || s.Config().Capacity < arenaFor(v.buckets()) {
 						t.Errorf("%d ranks, %d words: %d bytes, %d of arenas, %d said",
 							ranks, words, all, kept, v.bytesFor(v.buckets()))
 					}

@@ -124,7 +124,7 @@ func TestTreeNodesFull(t *testing.T) {
 		}
 		results, tasks := make([]set.Result, n), make([]uint64, n)
 		if err := v.insert(states, results, tasks); err == nil || v.full() != 1 {
-			t.Errorf("8192 nodes in %d slots: %v, table %d is full", v.nodes.s.Capacity(), err,
+			t.Errorf("8192 nodes in %d slots: %v, table %d is full", v.nodes.s.Config().Capacity, err,
 				v.full())
 		}
 		inserted := 0
@@ -169,7 +169,7 @@ func TestTreeBytes(t *testing.T) {
 				if err := table.grow(t.Context(), table.buckets()/2*3); err != nil {
 					return err
 				}
-				nodes := 8*v.nodes.buckets() + 8*v.nodes.s.Capacity()
+				nodes := 8*v.nodes.buckets() + 8*v.nodes.s.Config().Capacity
 				want := 8*v.buckets() + nodes + uint64(ranks)*treeBytes
 				said := v.bytesFor(v.buckets())
 				if said < want || said > want+want/50 ||

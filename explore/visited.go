@@ -358,7 +358,7 @@ func (v *treeSet) load(ctx context.Context, tasks, states []uint64) error {
 				refs[2*i], refs[2*i+1] = set.Ref(pair>>nodeBits), set.Ref(pair&(1<<nodeBits-1))
 			}
 			nodes = v.spaces[:len(refs)]
-			if err := v.nodes.s.GetBatch(ctx, refs, bytesOf(nodes)); err != nil {
+			if err := v.nodes.s.GetBatch(refs, bytesOf(nodes)); err != nil {
 				return err
 			}
 		}
@@ -413,10 +413,10 @@ type nodeTable struct {
 
 // bytes is its memory, and that of the ranks' lists.
 func (n *nodeTable) bytes() uint64 {
-	return elementBytes(n.s.Buckets(), 1, n.ranks) + uint64(n.ranks)*treeBytes
+	return elementBytes(n.s.Config().Buckets, 1, n.ranks) + uint64(n.ranks)*treeBytes
 }
 
-func (n *nodeTable) buckets() uint64 { return n.s.Buckets() }
+func (n *nodeTable) buckets() uint64 { return n.s.Config().Buckets }
 
 func (n *nodeTable) bytesFor(buckets uint64) uint64 {
 	return elementBytes(buckets, 1, n.ranks) + n.ownBytes()
@@ -427,15 +427,15 @@ func (n *nodeTable) ownBytes() uint64 {
 	return wordBytes(n.tree.buckets()) + uint64(n.ranks)*treeBytes
 }
 
-func (n *nodeTable) keptBytes() uint64 { return n.s.Capacity()*8 + n.ownBytes() }
+func (n *nodeTable) keptBytes() uint64 { return n.s.Config().Capacity*8 + n.ownBytes() }
 
 // loaded judges the load once in a while: counting nodes takes many reads.
 func (n *nodeTable) loaded(ctx context.Context, _ uint64) (bool, error) {
-	if n.added*uint64(n.ranks) < n.s.Buckets()/64 {
+	if n.added*uint64(n.ranks) < n.s.Config().Buckets/64 {
 		return false, nil
 	}
 	nodes, err := n.s.Len(ctx)
-	if float64(nodes) >= growLoad*float64(n.s.Buckets()) {
+	if float64(nodes) >= growLoad*float64(n.s.Config().Buckets) {
 		return true, err
 	}
 	n.added = 0
@@ -495,7 +495,7 @@ func (v *elementSet) names(states, tasks []uint64) error {
 }
 
 func (v *elementSet) load(ctx context.Context, tasks, states []uint64) error {
-	return v.s.GetBatch(ctx, refsOf(tasks), bytesOf(states))
+	return v.s.GetBatch(refsOf(tasks), bytesOf(states))
 }
 
 // refsOf is tasks as names of elements: a name is a word.
@@ -519,14 +519,14 @@ func (v *elementSet) grow(ctx context.Context, buckets uint64) error {
 	return v.s.Grow(ctx, buckets, arenaFor(buckets))
 }
 
-func (v *elementSet) buckets() uint64 { return v.s.Buckets() }
+func (v *elementSet) buckets() uint64 { return v.s.Config().Buckets }
 
 func (v *elementSet) bytesFor(buckets uint64) uint64 {
 	return elementBytes(buckets, v.words, v.ranks)
 }
 
 func (v *elementSet) keptBytes() uint64 {
-	return v.s.Capacity() * uint64(v.words) * 8
+	return v.s.Config().Capacity * uint64(v.words) * 8
 }
 
 func (v *elementSet) check(ctx context.Context) error { return v.s.Check(ctx) }
@@ -570,7 +570,7 @@ func (v *wordSet) each(ctx context.Context, use func(state []byte) error) error 
 }
 
 func (v *wordSet) grow(ctx context.Context, buckets uint64) error { return v.s.Grow(ctx, buckets) }
-func (v *wordSet) buckets() uint64                                { return v.s.Buckets() }
+func (v *wordSet) buckets() uint64                                { return v.s.Config().Buckets }
 func (v *wordSet) bytesFor(buckets uint64) uint64                 { return wordBytes(buckets) }
 func (v *wordSet) keptBytes() uint64                              { return 0 }
 func (v *wordSet) tables() []growable                             { return []growable{v} }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/readsize"
 )
 
@@ -37,8 +38,8 @@ func costs(t *testing.T, e engine, cfg Config, ns func(before, after Stats) floa
 			}
 		}
 		after := s.Stats()
-		n := float64(after.Operations() - before.Operations())
-		all = append(all, cost{float64(after.RoundTrips()-before.RoundTrips()) / n,
+		n := float64(operations(after) - operations(before))
+		all = append(all, cost{float64(roundTrips(after)-roundTrips(before)) / n,
 			ns(before, after) / n})
 	}
 	return all
@@ -53,9 +54,9 @@ func TestAutoChunk(t *testing.T) {
 		buckets = 1 << 16
 	}
 	network := readsize.Config{Machine: readsize.EDR(), SlotBytes: 8}
-	for _, home := range []Home{HomeWord, HomeLine} {
+	for _, home := range []variant.Set{wordHomes, lineHomes} {
 		t.Run(fmt.Sprint("home ", home), func(t *testing.T) {
-			got := costs(t, engineHidden, Config{Buckets: buckets, Home: home},
+			got := costs(t, engineHidden, Config{Buckets: buckets, variant: home},
 				func(before, after Stats) float64 {
 					gets := after.Queues.Gets - before.Queues.Gets
 					bytes := after.Queues.Bytes - before.Queues.Bytes -
@@ -67,10 +68,11 @@ func TestAutoChunk(t *testing.T) {
 				best[i] = cost{math.Inf(1), math.Inf(1)}
 			}
 			for _, chunk := range tableChunks {
-				fixed := costs(t, engineDirect, Config{Buckets: buckets, Home: home, Chunk: chunk,
-					Chunks: DefaultChunk * DefaultChunks / chunk},
+				fixed := costs(t, engineDirect, Config{Buckets: buckets,
+					variant: home, Chunk: chunk,
+					Chunks: defaultChunk * defaultChunks / chunk},
 					func(before, after Stats) float64 {
-						trips := after.RoundTrips() - before.RoundTrips()
+						trips := roundTrips(after) - roundTrips(before)
 						return float64(trips) * network.ReadNs(chunk)
 					})
 				for i, c := range fixed {

@@ -144,12 +144,27 @@ func (b *batch) Unpack(_, i int, from []uint64) (words int, again bool, err erro
 // core.Ops: the element of refs[k] to dst, from to[k]*size on.
 type fetch struct {
 	t      *table
-	ctx    context.Context
 	refs   []Ref
 	to     []int
 	dst    []byte
 	size   int // bytes of an element that are wanted
 	queues rma.Stats
+}
+
+// run gets the elements of refs.
+func (f *fetch) run(refs []Ref) error {
+	for i, ref := range refs {
+		if err := f.take(i, ref); err != nil {
+			return err
+		}
+	}
+	if len(f.refs) == 0 {
+		return nil
+	}
+	requests, err := f.t.batches.Run(context.Background(), len(f.refs), f)
+	f.queues.Add(requests)
+	f.t.tally.add(&counts{queues: f.queues})
+	return err
 }
 
 // take copies element i at once if this process can address it, and else adds it to the batch.
@@ -209,19 +224,20 @@ func (f *fetch) Queued(at []int) error {
 		return err
 	}
 	before := *ses.q.Stats()
-	err = ses.slots.Drive(f.ctx, ses.q, len(f.refs), at, len(ses.probes), &fetchMachines{f, ses})
+	err = ses.slots.Drive(context.Background(), ses.q, len(f.refs), at, len(ses.probes),
+		&fetchMachines{f, ses})
 	f.queues.Add(ses.q.Stats().Since(before))
 	f.t.sessions.Give(ses, err != nil)
 	return err
 }
 
 // elementAt is the element in a slot that exists.
-func (t *table) elementAt(ctx context.Context, ref Ref) ([]uint64, error) {
+func (t *table) elementAt(ref Ref) ([]uint64, error) {
 	if words := t.arenas.words(ref); words != nil {
 		return words, nil
 	}
 	words := make([]uint64, t.width)
-	f := fetch{t: t, ctx: ctx, refs: []Ref{ref}, to: []int{0}, dst: bytesOf(words),
+	f := fetch{t: t, refs: []Ref{ref}, to: []int{0}, dst: bytesOf(words),
 		size: t.width * 8}
 	return words, f.Queued(nil)
 }
@@ -296,7 +312,7 @@ func (t *table) answer(kind uint32, n int, request, answer []uint64) (int, error
 
 // get answers with the elements of the given references.
 func (t *table) get(refs, answer []uint64) (words int, err error) {
-	f := fetch{t: t, ctx: context.Background(), dst: bytesOf(answer), size: t.width * 8}
+	f := fetch{t: t, dst: bytesOf(answer), size: t.width * 8}
 	for i, ref := range refs {
 		if err := f.take(i, Ref(ref)); err != nil {
 			return 0, err

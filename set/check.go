@@ -47,7 +47,7 @@ func (w *walker) bucket(ctx context.Context, at, bucket uint64) error {
 		w.f.Add("bucket %d holds %#x without the occupied bit", at, bucket)
 		return nil
 	}
-	hash, err := w.t.hashOf(ctx, bucket)
+	hash, err := w.t.hashOf(bucket)
 	if err != nil {
 		w.f.Add("bucket %d: %w", at, err)
 		return nil
@@ -83,7 +83,7 @@ func (w *walker) checkPath(ctx context.Context, home, at, distance, bucket uint6
 					at, bucket, home, (from+uint64(i))%w.t.buckets)
 				return nil
 			}
-			same, err := w.t.same(ctx, other, bucket)
+			same, err := w.t.same(other, bucket)
 			if err != nil {
 				continue // the check of that bucket reports it
 			}
@@ -98,15 +98,15 @@ func (w *walker) checkPath(ctx context.Context, home, at, distance, bucket uint6
 }
 
 // same reports whether two buckets hold the same.
-func (t *table) same(ctx context.Context, a, b uint64) (bool, error) {
+func (t *table) same(a, b uint64) (bool, error) {
 	if t.arenas == nil || a&t.mask != b&t.mask {
 		return a == b, nil
 	}
-	first, err := t.elementOf(ctx, a)
+	first, err := t.elementOf(a)
 	if err != nil {
 		return false, err
 	}
-	second, err := t.elementOf(ctx, b)
+	second, err := t.elementOf(b)
 	return slices.Equal(first, second), err
 }
 
@@ -154,11 +154,11 @@ func newReader(t *table) (*core.Reader, error) {
 }
 
 // hashOf is the hash of what a bucket holds.
-func (t *table) hashOf(ctx context.Context, bucket uint64) (uint64, error) {
+func (t *table) hashOf(bucket uint64) (uint64, error) {
 	if t.arenas == nil {
 		return hashWord(bucket &^ occupied), nil
 	}
-	words, err := t.elementOf(ctx, bucket)
+	words, err := t.elementOf(bucket)
 	if err != nil {
 		return 0, err
 	}
@@ -166,11 +166,11 @@ func (t *table) hashOf(ctx context.Context, bucket uint64) (uint64, error) {
 }
 
 // elementOf is the element that a bucket refers to.
-func (t *table) elementOf(ctx context.Context, bucket uint64) ([]uint64, error) {
+func (t *table) elementOf(bucket uint64) ([]uint64, error) {
 	ref := Ref(bucket & refMask)
 	if !t.arenas.valid(ref) {
 		return nil, fmt.Errorf("set: bucket %#x refers to slot %#x, which does not exist",
 			bucket, uint64(ref))
 	}
-	return t.elementAt(ctx, ref)
+	return t.elementAt(ref)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -50,10 +51,11 @@ func TestOneHash(t *testing.T) {
 	}
 	for _, high := range homes {
 		words := wordsWithHomes(250, high)
-		overContention(t, func(t *testing.T, jobs []rma.Job, c *contention, home Home) {
+		overContention(t, func(t *testing.T, jobs []rma.Job, c *contention, home variant.Set) {
 			c.elements, c.inserted = len(words), c.inserted[:len(words)]
 			// Only the portable loop counts buckets; the others count lines of them.
-			cfg := Config{Buckets: 272, Home: home, Depth: 8, Chunk: 16, Kernel: KernelPortable}
+			cfg := Config{Buckets: 272, Depth: 8, Chunk: 16,
+				variant: variant.Set{WordHomes: home.WordHomes, Kernel: string(kernelPortable)}}
 			sets, err := newSets(jobs, cfg)
 			must(t, err)
 			must(t, c.run(func(rank, _ int, ids []int, results []Result) error {
@@ -83,7 +85,7 @@ func TestReach(t *testing.T) {
 				t.Fatalf("%v: %#x: %v", e, word, r)
 			}
 		}
-		if got := s.Stats().RoundTrips(); got != 16+2*16+3*16 {
+		if got := roundTrips(s.Stats()); got != 16+2*16+3*16 {
 			t.Fatalf("%v: %d round trips for 3 chunks filled one after the other", e, got)
 		}
 		r, err := s.FindOrPut(words[48])
@@ -127,7 +129,7 @@ func fingerprintsAreEqual(t *testing.T) {
 	for e := range engines {
 		for group := range slices.Chunk(elements, 16) {
 			sets, err := newElements(ranksOf(t, e, 2), ElementsConfig{ElementBytes: 8,
-				Config: Config{Buckets: 32, Home: HomeLine}, Capacity: 32})
+				Config: Config{Buckets: 32}, Capacity: 32})
 			must(t, err)
 			buf := make([]byte, 0, len(group)*8)
 			for _, element := range group {
@@ -150,7 +152,8 @@ func fingerprintsAreEqual(t *testing.T) {
 // TestFindInLine compares the search of a whole line with the search bucket by bucket.
 func TestFindInLine(t *testing.T) {
 	words := wordsWithHomes(12, []uint64{0})
-	cfg := Config{Buckets: 64, Kernel: KernelPortable} // it inserts in the order of the batch
+	// It inserts in the order of the batch.
+	cfg := Config{Buckets: 64, variant: by(kernelPortable)}
 	sets, err := newSets(ranksOf(t, engineDirect, 1), cfg)
 	must(t, err)
 	table := sets[0].t

@@ -172,7 +172,7 @@ func TestCollectElementsReusesSlots(t *testing.T) {
 			}
 		}
 		kept := make([]byte, 12)
-		if err := e.Get(ctx, refs[0], kept); err != nil || !bytes.Equal(kept, element(0)) {
+		if err := e.Get(refs[0], kept); err != nil || !bytes.Equal(kept, element(0)) {
 			return fmt.Errorf("the reference of a kept element gives %x, %v", kept, err)
 		}
 		return expectElements(ctx, e, func(n uint64) bool { return n < many/2 })

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -145,9 +146,9 @@ func insertElements(e *Elements, refsByID *sync.Map, ids []int, results []Result
 
 // TestEachWordIsInsertedOnce has many goroutines of many ranks insert the same words.
 func TestEachWordIsInsertedOnce(t *testing.T) {
-	overContention(t, func(t *testing.T, jobs []rma.Job, c *contention, home Home) {
+	overContention(t, func(t *testing.T, jobs []rma.Job, c *contention, home variant.Set) {
 		buckets := uint64(c.elements) * 10 / 9
-		sets, err := newSets(jobs, Config{Buckets: buckets, Home: home, Depth: 8})
+		sets, err := newSets(jobs, Config{Buckets: buckets, variant: home, Depth: 8})
 		must(t, err)
 		must(t, c.run(func(rank, _ int, ids []int, results []Result) error {
 			return insertWords(sets[rank], wordOfID, ids, results)
@@ -172,10 +173,10 @@ func TestEachElementIsInsertedOnce(t *testing.T) {
 		sizes = sizes[1:2]
 	}
 	for _, size := range sizes {
-		overContention(t, func(t *testing.T, jobs []rma.Job, c *contention, home Home) {
+		overContention(t, func(t *testing.T, jobs []rma.Job, c *contention, home variant.Set) {
 			sets, err := newElements(jobs, ElementsConfig{ElementBytes: size,
 				Capacity: uint64(c.elements) + 1024, // more goroutines than two hold slots
-				Config:   Config{Buckets: uint64(c.elements) * 10 / 9, Home: home, Depth: 8}})
+				Config:   Config{Buckets: uint64(c.elements) * 10 / 9, variant: home, Depth: 8}})
 			must(t, err)
 			var refsByID sync.Map
 			must(t, c.run(func(rank, _ int, ids []int, results []Result) error {
@@ -211,11 +212,11 @@ func noSlotIsLost(t testing.TB, sets []*Elements) {
 
 // overContention runs a test with several numbers of ranks on all engines.
 func overContention(t *testing.T,
-	test func(t *testing.T, jobs []rma.Job, c *contention, home Home)) {
+	test func(t *testing.T, jobs []rma.Job, c *contention, home variant.Set)) {
 	for e := range engines {
 		for _, ranks := range []int{1, 3} {
-			for _, home := range []Home{HomeLine, HomeWord} {
-				name := fmt.Sprintf("%v/ranks=%d/home=%d", e, ranks, home)
+			for _, home := range []variant.Set{lineHomes, wordHomes} {
+				name := fmt.Sprintf("%v/ranks=%v/home=%v", e, ranks, home)
 				t.Run(name, func(t *testing.T) {
 					c := newContention(ranks, 4)
 					if e == engineLate {
@@ -271,7 +272,7 @@ func TestTwoPathsOnOneTable(t *testing.T) {
 
 // throughQueues is a view of a table that takes the one-sided path.
 func throughQueues(t *table) *table {
-	return &table{span: span{limit: t.limit}, items: t.items, geometry: t.geometry,
+	return &table{span: span{limit: t.limit}, items: t.items, cfg: t.cfg,
 		window: t.window, perRank: t.perRank, buckets: t.buckets, chunk: t.chunk,
 		directChunk: t.directChunk, unit: t.unit, units: t.units}
 }

@@ -57,7 +57,7 @@ const blockWords = 32
 
 // searchBatch is search for many words whose homes are in a span.
 func (t *table) searchBatch(v *span, words []uint64, results []Result, insert bool) counts {
-	if t.kernel != KernelPortable {
+	if t.kernel != kernelPortable {
 		return t.runKernel(v, words, results, insert)
 	}
 	var c counts
@@ -216,7 +216,7 @@ func (p *elementPipeline) hash(block int) {
 func (p *elementPipeline) compare(block int) {
 	var wanted [2 * stageBlock]*uint64
 	a, v, flights, n := p.t.arenas, p.v, p.block(block), 0
-	if p.t.kernel != KernelPortable {
+	if p.t.kernel != kernelPortable {
 		compareFlights(v.flat, flights)
 	} else {
 		for i := range flights {
@@ -409,52 +409,42 @@ func equal(a, b []uint64) bool {
 	return true
 }
 
-// Kernel names a loop that searches a batch of words over directly addressable
-// memory. All give the same answers; they differ in speed.
-type Kernel string
+// kernel names a loop that searches a batch of words over directly addressable memory. All give the
+// same answers; they differ in speed. The fastest that a table allows is chosen, except where an
+// experiment asks for another one.
+type kernel string
 
 const (
-	// KernelAuto is the first of Kernels that the table allows.
-	KernelAuto Kernel = ""
-	// KernelAVX512 keeps a ring of searches in flight and compares a cache line of
+	// kernelAVX512 keeps a ring of searches in flight and compares a cache line of
 	// 8 buckets at once. It needs AVX-512 and homes at cache lines.
-	KernelAVX512 Kernel = "avx512"
-	// KernelAVX2 does the same in two halves, on AVX2.
-	KernelAVX2 Kernel = "avx2"
-	// KernelPortable is plain Go: the first buckets of a block of words are loaded
+	kernelAVX512 kernel = "avx512"
+	// kernelAVX2 does the same in two halves, on AVX2.
+	kernelAVX2 kernel = "avx2"
+	// kernelPortable is plain Go: the first buckets of a block of words are loaded
 	// together. The only one under the race detector, which cannot instrument assembly.
-	KernelPortable Kernel = "portable"
+	kernelPortable kernel = "portable"
 )
 
-// Kernels lists those that this processor can run, the preferred one first.
-func Kernels() []Kernel { return append(vectorKernels(), KernelPortable) }
+// kernels lists the loops that this processor can run, the fastest first.
+func kernels() []kernel { return append(vectorKernels(), kernelPortable) }
 
-// InFlight is how many searches for words are in flight at most.
-func (k Kernel) InFlight() int {
-	if k == KernelPortable || k == KernelAuto && Kernels()[0] == KernelPortable {
-		return blockWords
-	}
-	return flights
-}
-
-// choose returns the kernel for a table.
-func (k Kernel) choose(t *table) (Kernel, error) {
-	fits := t.unit == lineBuckets && chunkIsPowerOfTwo(t)
-	vector := vectorKernels()
-	switch {
-	case k == KernelPortable, k == KernelAuto && (!fits || len(vector) == 0):
-		return KernelPortable, nil
-	case k == KernelAuto:
-		return vector[0], nil
-	case slices.Contains(vector, k) && fits:
-		return k, nil
+// chooseKernel is the kernel for a table.
+func chooseKernel(t *table) (kernel, error) {
+	wanted, here := kernel(t.cfg.variant.Kernel), kernels()
+	c := t.cfg.firstChunk()
+	switch fits := t.unit == lineBuckets && c&(c-1) == 0; {
+	case wanted == kernelPortable || wanted == "" && !fits:
+		return kernelPortable, nil
+	case wanted == "":
+		return here[0], nil
 	case !fits:
-		return "", fmt.Errorf("set: kernel %q needs HomeLine and a power of two as Chunk", k)
+		return "", fmt.Errorf("set: kernel %q needs homes at lines and a power of two as Chunk",
+			wanted)
+	case !slices.Contains(here, wanted):
+		return "", fmt.Errorf("set: kernel %q does not run here; there are %v", wanted, here)
 	}
-	return "", fmt.Errorf("set: kernel %q does not run here; there are %v", k, Kernels())
+	return wanted, nil
 }
-
-func chunkIsPowerOfTwo(t *table) bool { return t.geometry.chunk&(t.geometry.chunk-1) == 0 }
 
 const (
 	// kernelWords is how many words a kernel works on in one call. The scheduler runs between
@@ -531,7 +521,7 @@ func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool,
 		lines: t.buckets / lineBuckets,
 		words: unsafe.SliceData(words), results: unsafe.SliceData(results),
 		n: uint64(len(words)), slots: slots(len(words)),
-		limit: t.limit / lineBuckets, chunkMask: uint64(t.geometry.chunk)/lineBuckets - 1,
+		limit: t.limit / lineBuckets, chunkMask: uint64(t.cfg.firstChunk())/lineBuckets - 1,
 		end: (v.first + uint64(len(v.flat))) * 8,
 	}
 	if v.whole {
@@ -571,9 +561,9 @@ const lostFirst = unfinished + 1
 
 // newFirstLine is for a table whose buckets and counters are all directly addressable.
 func (t *table) newFirstLine() firstLine {
-	if t.flat == nil || t.kernel == KernelPortable || t.arenas != nil || t.tally.own == nil {
+	if t.flat == nil || t.kernel == kernelPortable || t.arenas != nil || t.tally.own == nil {
 		return firstLine{}
 	}
 	return firstLine{base: &t.flat[0], lines: t.units, counts: &t.tally.own[0],
-		avx512: t.kernel == KernelAVX512}
+		avx512: t.kernel == kernelAVX512}
 }

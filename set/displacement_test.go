@@ -4,6 +4,8 @@ import (
 	"math"
 	"sync"
 	"testing"
+
+	"github.com/farhash/farhash/internal/variant"
 )
 
 // The displacement of a home is how many buckets are occupied from there to the first
@@ -14,12 +16,12 @@ import (
 // further from an empty bucket.
 const tailLength = 1 << 12
 
-// wordTail is the law for HomeWord: LP 3, runs of lengths after Borel.
+// wordTail is the law for wordHomes: LP 3, runs of lengths after Borel.
 func wordTail(load float64) []float64 {
 	return append([]float64{1}, longer(load, tailLength-1)...)
 }
 
-// lineTail is the law for homes of unit buckets, of which HomeLine has 8. What does not
+// lineTail is the law for homes of unit buckets, of which lineHomes has 8. What does not
 // fit into a home goes on into the next: a queue that Poisson many arrive at and that
 // serves unit of them in a turn. X waiting before a turn and A arriving leave
 // max(X+A-unit, 0) waiting. A search begins at a home before which X has come to rest,
@@ -111,20 +113,20 @@ var laws = []struct {
 
 // lawful holds tables against the law of a home.
 type lawful struct {
-	home  Home
+	home  variant.Set
 	tails [][]float64 // for each of laws
 }
 
 // lawfuls are those of each home.
-var lawfuls = [...]func() *lawful{
-	HomeLine: sync.OnceValue(func() *lawful { return newLawful(HomeLine) }),
-	HomeWord: sync.OnceValue(func() *lawful { return newLawful(HomeWord) }),
+var lawfuls = map[variant.Set]func() *lawful{
+	lineHomes: sync.OnceValue(func() *lawful { return newLawful(lineHomes) }),
+	wordHomes: sync.OnceValue(func() *lawful { return newLawful(wordHomes) }),
 }
 
-func newLawful(home Home) *lawful {
+func newLawful(home variant.Set) *lawful {
 	l := &lawful{home: home}
 	for _, law := range laws {
-		if home == HomeWord {
+		if home == wordHomes {
 			l.tails = append(l.tails, wordTail(law.load))
 		} else {
 			l.tails = append(l.tails, lineTail(law.load, lineBuckets))
@@ -137,7 +139,7 @@ func newLawful(home Home) *lawful {
 // it may.
 func (l *lawful) deviation(buckets []uint64, i int) (share float64) {
 	unit, may := 1, laws[i].word
-	if l.home == HomeLine {
+	if l.home == lineHomes {
 		unit, may = lineBuckets, laws[i].line
 	}
 	for k, got := range tailOf(buckets, unit) {

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/testkit/guard"
+	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma/local"
 )
 
@@ -73,16 +74,17 @@ func TestCompareFlights(t *testing.T) {
 // Batches of elements, with duplicates in them, give the answers that a map gives, on
 // every kernel and in both kinds of home, until the set is full.
 func TestElementBatches(t *testing.T) {
-	for _, home := range []Home{HomeLine, HomeWord} {
-		for _, kernel := range Kernels() {
-			if home == HomeWord && kernel != KernelPortable {
+	for _, home := range []variant.Set{lineHomes, wordHomes} {
+		for _, kernel := range kernels() {
+			if home == wordHomes && kernel != kernelPortable {
 				continue
 			}
 			t.Run(string(kernel), func(t *testing.T) {
 				for seed := range uint64(20) {
 					elementBatches(t, seed, ElementsConfig{ElementBytes: 16,
 						Config: Config{Buckets: 1 << 10, Chunk: 8, Chunks: 4,
-							Home: home, Kernel: kernel}})
+							variant: variant.Set{WordHomes: home.WordHomes,
+								Kernel: string(kernel)}}})
 				}
 			})
 		}

@@ -31,13 +31,13 @@ func TestGetBatch(t *testing.T) {
 		elements, refs = append(elements, elements[:size*each]...), append(refs, refs[:each]...)
 		for rank, s := range sets {
 			got := make([]byte, len(elements))
-			must(t, s.GetBatch(t.Context(), refs, got))
+			must(t, s.GetBatch(refs, got))
 			if !bytes.Equal(got, elements) {
 				t.Fatalf("%v: rank %d gets others", e, rank)
 			}
 			for i := 0; i < len(refs); i += 37 {
 				one := make([]byte, size)
-				must(t, s.Get(t.Context(), refs[i], one))
+				must(t, s.Get(refs[i], one))
 				if !bytes.Equal(one, elements[i*size:(i+1)*size]) {
 					t.Fatalf("%v: rank %d gets another for reference %d", e, rank, i)
 				}
@@ -47,7 +47,7 @@ func TestGetBatch(t *testing.T) {
 			}
 		}
 		get := func(refs ...Ref) error {
-			return sets[0].GetBatch(t.Context(), refs, make([]byte, 2*size))
+			return sets[0].GetBatch(refs, make([]byte, 2*size))
 		}
 		fails(t, "a name", get(refs[0], refMask), "no element")
 		fails(t, "a short dst", get(refs[0], refs[1], refs[2]), "40 bytes for 3")
@@ -88,8 +88,8 @@ func TestOwnersArenaIsFull(t *testing.T) {
 			}
 		}
 		// Capacity is for two goroutines of each rank.
-		if inserted < 16 || !full.NoArena || inserted+4*maxHeldSlots < s.Capacity() {
-			t.Errorf("%d of %d slots are used; %+v", inserted, s.Capacity(), full)
+		if inserted < 16 || !full.NoArena || inserted+4*maxHeldSlots < s.Config().Capacity {
+			t.Errorf("%d of %d slots are used; %+v", inserted, s.Config().Capacity, full)
 		}
 		n, err := s.Len(t.Context())
 		must(t, err, sets[0].Check(t.Context()), sets[1].Check(t.Context()))

@@ -32,13 +32,12 @@ func TestBadConfigs(t *testing.T) {
 		says string
 	}{
 		{Config{}, "Buckets must be 1 to 2^44, not 0"},
-		{Config{Buckets: MaxBuckets + 1}, "Buckets must be 1 to 2^44"},
+		{Config{Buckets: maxBuckets + 1}, "Buckets must be 1 to 2^44"},
 		{Config{Buckets: 64, Chunk: 12}, "multiple of 8 up to 65536, not 12"},
 		{Config{Buckets: 64, Chunk: -8}, "multiple of 8 up to 65536, not -8"},
 		{Config{Buckets: 64, Chunk: 1<<16 + 8}, "not 65544"},
 		{Config{Buckets: 64, Chunks: -1}, "Chunks must be 1 to 2^24, not -1"},
 		{Config{Buckets: 64, Chunks: 1<<24 + 1}, "Chunks must be"},
-		{Config{Buckets: 64, Home: 2}, "Home must be HomeLine or HomeWord, not 2"},
 		{Config{Buckets: 64, Depth: -1}, "Depth must be 0 to 65536, not -1"},
 		{Config{Buckets: 64, Depth: 1<<16 + 1}, "Depth must be"},
 	} {
@@ -72,11 +71,13 @@ func TestRanksThatDisagree(t *testing.T) {
 	})
 	must(t, err)
 	for what, change := range map[string]func(c *ElementsConfig){
-		"bytes per element":              func(c *ElementsConfig) { c.ElementBytes++ },
-		"elements differ":                func(c *ElementsConfig) { c.Capacity++ },
-		"buckets per chunk":              func(c *ElementsConfig) { c.Chunk += 8 },
-		"chunks differ":                  func(c *ElementsConfig) { c.Chunks++ },
-		"kinds of home differ: rank 0 h": func(c *ElementsConfig) { c.Home++ },
+		"bytes per element": func(c *ElementsConfig) { c.ElementBytes++ },
+		"elements differ":   func(c *ElementsConfig) { c.Capacity++ },
+		"buckets per chunk": func(c *ElementsConfig) { c.Chunk += 8 },
+		"chunks differ":     func(c *ElementsConfig) { c.Chunks++ },
+		"kinds of home differ: rank 0 h": func(c *ElementsConfig) {
+			c.variant.WordHomes = !c.variant.WordHomes
+		},
 	} {
 		err := onAll(4, func(rank int) error {
 			cfg := ElementsConfig{Config: Config{Buckets: 64, Chunk: 8}, ElementBytes: 8}
@@ -140,9 +141,9 @@ func badElementCalls(t *testing.T, jobs []rma.Job) {
 	fails(t, "a wrong batch", s.FindOrPutBatch(make([]byte, 17), make([]Result, 2)), "17 bytes")
 	fails(t, "few refs", s.FindOrPutRefs(make([]byte, 18), make([]Result, 2), make([]Ref, 1)),
 		"2 results and 1 refs")
-	fails(t, "a reference", s.Get(t.Context(), 1<<35, make([]byte, 9)),
+	fails(t, "a reference", s.Get(1<<35, make([]byte, 9)),
 		"no element has the reference")
-	fails(t, "dst", s.Get(t.Context(), 0, make([]byte, 8)), "dst has 8 bytes, an element has 9")
+	fails(t, "dst", s.Get(0, make([]byte, 8)), "dst has 8 bytes, an element has 9")
 	must(t, s.FindOrPutBatch(nil, nil))
 }
 
@@ -155,7 +156,7 @@ func TestArenasFull(t *testing.T) {
 			Config: Config{Buckets: 4096, Depth: 4}, Capacity: 30})
 		must(t, err)
 		s := sets[1]
-		capacity := int(s.Capacity())
+		capacity := int(s.Config().Capacity)
 		element := make([]byte, 12)
 		for id := range capacity { // from its own arena first, then from the others'
 			elementOfID(element, id)
@@ -180,19 +181,19 @@ func TestArenasFull(t *testing.T) {
 // slot is lost by that.
 func arenasGrow(t *testing.T, jobs []rma.Job, sets []*Elements, element []byte) {
 	t.Helper()
-	stored := int(sets[0].Capacity())
+	stored := int(sets[0].Config().Capacity)
 	for range 6 {
-		capacity := sets[0].Capacity() - 300
+		capacity := sets[0].Config().Capacity - 300
 		must(t, onAll(len(sets), func(rank int) error {
 			return sets[rank].Grow(t.Context(), 4096, capacity)
 		}))
-		if sets[0].Capacity() <= uint64(stored) {
-			t.Fatalf("%d slots for %d elements and more", sets[0].Capacity(), stored)
+		if sets[0].Config().Capacity <= uint64(stored) {
+			t.Fatalf("%d slots for %d elements and more", sets[0].Config().Capacity, stored)
 		}
-		for ; stored < int(sets[0].Capacity()); stored++ {
+		for ; stored < int(sets[0].Config().Capacity); stored++ {
 			elementOfID(element, stored)
 			if r, err := sets[1].FindOrPut(element); r != Inserted || err != nil {
-				t.Fatalf("element %d of %d: %v, %v", stored, sets[0].Capacity(), r, err)
+				t.Fatalf("element %d of %d: %v, %v", stored, sets[0].Config().Capacity, r, err)
 			}
 		}
 	}
@@ -220,7 +221,7 @@ func TestGrowthThatFails(t *testing.T) {
 		fails(t, "growth to 64 buckets", err, "64 buckets are too few for what the set holds")
 		after, err := sets[1].t.readAll()
 		must(t, err)
-		if sets[0].Buckets() != 256 || !slices.Equal(before, after) {
+		if sets[0].Config().Buckets != 256 || !slices.Equal(before, after) {
 			t.Fatalf("%v: growth that failed has changed the set", e)
 		}
 		must(t, checkRanks(jobs, checksOf(sets)))
@@ -262,7 +263,7 @@ func TestClosedSets(t *testing.T) {
 		_, err = el.Contains(dst)
 		note(err)
 		note(el.Check(t.Context()))
-		note(el.Get(t.Context(), 0, dst))
+		note(el.Get(0, dst))
 		for _, err := range el.Local(t.Context()) {
 			note(err)
 		}
@@ -287,7 +288,7 @@ func TestElementsAreCopied(t *testing.T) {
 		element, refs := []byte("sixteen bytes it"), make([]Ref, 1)
 		must(t, sets[0].FindOrPutRefs(element, make([]Result, 1), refs))
 		clear(element)
-		must(t, sets[0].Get(t.Context(), refs[0], element))
+		must(t, sets[0].Get(refs[0], element))
 		if !bytes.Equal(element, []byte("sixteen bytes it")) {
 			t.Fatalf("%v: the element is %q", e, element)
 		}

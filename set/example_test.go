@@ -27,7 +27,7 @@ func ExampleNew() {
 		fmt.Println(word, result)
 	}
 	n, err := s.Len(ctx)
-	fmt.Println(n, "words in", s.Buckets(), "buckets", err)
+	fmt.Println(n, "words in", s.Config().Buckets, "buckets", err)
 	// Output:
 	// 3 inserted
 	// 5 inserted
@@ -80,7 +80,7 @@ func ExampleNewElements() {
 	}
 	fmt.Println(results, refs[0] == refs[2])
 	fruit := make([]byte, 5)
-	err = e.Get(ctx, refs[1], fruit)
+	err = e.Get(refs[1], fruit)
 	fmt.Println(string(fruit), err)
 	// Output:
 	// [inserted inserted found] true

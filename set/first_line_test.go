@@ -16,10 +16,10 @@ import (
 // it, so the races are run until enough of them have happened.
 
 // kernelsInAssembly skips a test where there are none, or where nothing runs at the same time.
-func kernelsInAssembly(t *testing.T) []Kernel {
+func kernelsInAssembly(t *testing.T) []kernel {
 	t.Helper()
-	kernels := Kernels()
-	kernels = kernels[:len(kernels)-1] // without KernelPortable
+	kernels := kernels()
+	kernels = kernels[:len(kernels)-1] // without kernelPortable
 	if len(kernels) == 0 || runtime.GOMAXPROCS(0) < 2 {
 		t.Skip("needs a kernel in assembly and two cores")
 	}
@@ -27,9 +27,9 @@ func kernelsInAssembly(t *testing.T) []Kernel {
 }
 
 // firstLineSet is a set whose single words go through assembly.
-func firstLineSet(t *testing.T, jobs []rma.Job, buckets uint64, kernel Kernel) *Set {
+func firstLineSet(t *testing.T, jobs []rma.Job, buckets uint64, kernel kernel) *Set {
 	t.Helper()
-	sets, err := newSets(jobs, Config{Buckets: buckets, Kernel: kernel})
+	sets, err := newSets(jobs, Config{Buckets: buckets, variant: by(kernel)})
 	if must(t, err); sets[0].t.first.base == nil {
 		t.Fatalf("single words do not go through kernel %q", kernel)
 	}
@@ -144,8 +144,8 @@ func countInOne(t *testing.T, s *Set) uint64 {
 
 // A word of 64 bits must not be taken for an occupied bucket.
 func TestWideWordsOnAllKernels(t *testing.T) {
-	for _, kernel := range Kernels() {
-		s := newKernelSet(t, Config{Buckets: 64, Kernel: kernel})
+	for _, kernel := range kernels() {
+		s := newKernelSet(t, Config{Buckets: 64, variant: by(kernel)})
 		_, err := s.FindOrPut(1)
 		must(t, err)
 		for _, wide := range []uint64{1 | occupied, 2 | occupied} {

@@ -34,9 +34,9 @@ func (e *Elements) Grow(ctx context.Context, buckets, capacity uint64) error {
 // Collective.
 func (s *anySet) grow(ctx context.Context, buckets, capacity uint64) error {
 	old := s.t
-	cfg := ElementsConfig{Config: old.geometry.Config, ElementBytes: old.size, Capacity: capacity}
-	cfg.Buckets = buckets
-	g, err := newGeometry(ctx, old.job, cfg, nil)
+	cfg := old.cfg
+	cfg.Buckets, cfg.Capacity = buckets, capacity
+	cfg, err := cfg.agreed(ctx, old.job, nil)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (s *anySet) grow(ctx context.Context, buckets, capacity uint64) error {
 			return err
 		}
 	}
-	t, _, err := old.rebuild(ctx, g, nil)
+	t, _, err := old.rebuild(ctx, cfg, nil)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (s *Set) Collect(ctx context.Context, keep func(word uint64) bool) error {
 func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) error {
 	var freed []Ref
 	err := e.collect(ctx, func(bucket uint64) (bool, error) {
-		words, err := e.t.elementOf(ctx, bucket)
+		words, err := e.t.elementOf(bucket)
 		if err != nil {
 			return false, err
 		}
@@ -90,7 +90,7 @@ func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) 
 // of the old one. Collective: when it returns every rank has.
 func (s *anySet) collect(ctx context.Context, keep func(bucket uint64) (bool, error)) error {
 	old := s.t
-	t, moved, err := old.rebuild(ctx, old.geometry, keep)
+	t, moved, err := old.rebuild(ctx, old.cfg, keep)
 	if err != nil {
 		return err
 	}
@@ -104,11 +104,11 @@ func (s *anySet) collect(ctx context.Context, keep func(bucket uint64) (bool, er
 	return old.close()
 }
 
-// rebuild makes a table of g and moves the buckets of old there that keep is true for; nil keeps
+// rebuild makes a table of cfg and moves the buckets of old there that keep is true for; nil keeps
 // all. Each rank moves its own, and moved is how many these were. Collective.
-func (old *table) rebuild(ctx context.Context, g geometry,
+func (old *table) rebuild(ctx context.Context, cfg ElementsConfig,
 	keep func(bucket uint64) (bool, error)) (t *table, moved uint64, err error) {
-	if t, err = newTable(ctx, old.items, g); err != nil {
+	if t, err = newTable(ctx, old.items, cfg); err != nil {
 		return nil, 0, err
 	}
 	moved, err = old.move(ctx, t, keep)
@@ -128,7 +128,7 @@ func (old *table) move(ctx context.Context, t *table,
 	b := batch{t: t, insert: true, results: make([]Result, growRun)}
 	flush := func() error {
 		moved += uint64(len(b.items))
-		if err := old.hashAll(ctx, &b); err != nil {
+		if err := old.hashAll(&b); err != nil {
 			return err
 		}
 		err := b.insertBuckets()
@@ -158,14 +158,14 @@ func (old *table) move(ctx context.Context, t *table,
 
 // hashAll stores the hashes of what the buckets of b hold. The elements are in no order in the
 // arenas, so that each is a wait for memory unless it is prefetched.
-func (t *table) hashAll(ctx context.Context, b *batch) error {
+func (t *table) hashAll(b *batch) error {
 	b.hashes = b.hashes[:0]
 	t.fetchOf(b.items[:min(growAhead, len(b.items))])
 	for i, bucket := range b.items {
 		if next := i + growAhead; i%growAhead == 0 && next < len(b.items) {
 			t.fetchOf(b.items[next:min(next+growAhead, len(b.items))])
 		}
-		hash, err := t.hashOf(ctx, bucket)
+		hash, err := t.hashOf(bucket)
 		if err != nil {
 			return err
 		}
@@ -217,29 +217,29 @@ func (b *batch) insertBuckets() error {
 }
 
 // newTable makes the buckets of a set. Collective.
-func newTable(ctx context.Context, its items, g geometry) (*table, error) {
-	t := &table{items: its, geometry: g, perRank: g.Buckets / uint64(its.job.Size()),
-		buckets: g.Buckets, chunk: min(uint64(g.chunk), g.Buckets), unit: 1,
+func newTable(ctx context.Context, its items, cfg ElementsConfig) (*table, error) {
+	c := uint64(cfg.firstChunk())
+	t := &table{items: its, cfg: cfg, perRank: cfg.Buckets / uint64(its.job.Size()),
+		buckets: cfg.Buckets, chunk: min(c, cfg.Buckets), unit: lineBuckets,
 		sessions: core.Pool[*session]{Closed: errClosed}}
-	t.limit = min(uint64(g.chunk)*uint64(g.Chunks), t.buckets)
-	if g.Home == HomeLine {
-		t.unit = lineBuckets
+	t.limit = min(c*uint64(cfg.Chunks), t.buckets)
+	if cfg.variant.WordHomes {
+		t.unit = 1
 	}
 	t.units = t.buckets / t.unit
 	var err error
-	if t.kernel, err = g.Kernel.choose(t); err != nil {
+	if t.kernel, err = chooseKernel(t); err != nil {
 		return nil, err
 	}
-	t.window, err = t.job.NewWindow(ctx, rma.Spec{Name: "set: buckets",
-		Words: core.Segment(t.perRank, 1)})
+	t.window, err = t.job.NewWindow(ctx, rma.Spec{Name: "set: buckets", Words: int(t.perRank)})
 	if err != nil {
 		return nil, err
 	}
 	t.batches.Regions, t.batches.InOnePiece = core.NewRegions(t.window), true
 	t.findSpans()
 	t.directChunk = t.chunk
-	if g.Chunk == Auto && t.flat == nil {
-		t.auto, t.chunk = newAuto(), min(maxAutoChunk, g.Buckets)
+	if cfg.Chunk == 0 && t.flat == nil {
+		t.auto, t.chunk = newAuto(), min(maxAutoChunk, cfg.Buckets)
 	}
 	return t, nil
 }
@@ -248,7 +248,7 @@ func newTable(ctx context.Context, its items, g geometry) (*table, error) {
 // was measured for it holds here. Collective.
 func (t *table) open(ctx context.Context, old *table) error {
 	t.first = t.newFirstLine()
-	cfg := core.Config{Access: t.geometry.Access, Closed: errClosed,
+	cfg := core.Config{Access: t.cfg.Access, Closed: errClosed,
 		Messages: 1.5, // a chunk, and where the word is new a swap
 		Answer:   t.answer}
 	if t.arenas != nil {

@@ -27,7 +27,7 @@ func eachGuarded(t *testing.T, fn func(t *testing.T, g guarded)) {
 		for _, shape := range []Config{{Buckets: 8, Chunk: 8}, {Buckets: 24},
 			{Buckets: 64, Chunk: 8, Chunks: 3}, {Buckets: 512, Chunk: 16, Chunks: 4},
 			{Buckets: 2048, Chunk: 32, Chunks: 6}} {
-			shape.Kernel = kernel
+			shape.variant.Kernel = string(kernel)
 			for _, part := range []uint64{0, 8, 24} { // buckets in front of it, and behind it
 				if 2*part >= shape.Buckets {
 					continue
@@ -154,12 +154,12 @@ func TestKernelsInsert(t *testing.T) {
 func TestFirstLines(t *testing.T) {
 	for _, kernel := range vectorKernels() {
 		const lines = 5
-		s := newKernelSet(t, Config{Buckets: lines * lineBuckets, Kernel: kernel})
+		s := newKernelSet(t, Config{Buckets: lines * lineBuckets, variant: by(kernel)})
 		rng, answers := rand.New(rand.NewPCG(1, 2)), map[Result]int{}
 		flat := guard.Slice[uint64](t, lines*lineBuckets)
 		counters := guard.Slice[uint64](t, stripes*stripeWords)
 		f := firstLine{base: &flat[0], lines: lines, counts: &counters[0],
-			avx512: kernel == KernelAVX512}
+			avx512: kernel == kernelAVX512}
 		for range 5000 {
 			word := rng.Uint64() >> 1
 			home := s.t.home(hashWord(word))

@@ -15,8 +15,8 @@ func searchAVX512(w *kernelWork)
 func searchAVX2(w *kernelWork)
 
 // vectorKernels lists the kernels in assembly that run here, the preferred one first.
-func vectorKernels() []Kernel {
-	var kernels []Kernel
+func vectorKernels() []kernel {
+	var all []kernel
 	if memory.RaceEnabled || !cpu.X86.HasBMI1 {
 		return nil
 	}
@@ -24,17 +24,17 @@ func vectorKernels() []Kernel {
 	// are nearly full: to load 0.9 it inserts 56 million words a second on an Intel Sapphire
 	// Rapids and AVX2 55 (farhash-eval op set --to .9), and 80 and 70 on an AMD Zen 5.
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ {
-		kernels = append(kernels, KernelAVX512)
+		all = append(all, kernelAVX512)
 	}
 	if cpu.X86.HasAVX2 {
-		kernels = append(kernels, KernelAVX2)
+		all = append(all, kernelAVX2)
 	}
-	return kernels
+	return all
 }
 
 // search runs a kernel. The calls are direct, so that w need not be on the heap.
-func search(k Kernel, w *kernelWork) {
-	if k == KernelAVX512 {
+func search(k kernel, w *kernelWork) {
+	if k == kernelAVX512 {
 		searchAVX512(w)
 	} else {
 		searchAVX2(w)

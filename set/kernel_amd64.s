@@ -150,7 +150,7 @@ again:                        \
 	CMPXCHGQ BX, (R14)(DX*1)  \
 	JNE  lost                 \
 	INCQ R13                  \
-	FINISH(2)                 \
+	FINISH(3)                 \
 refill:                       \
 	CMPQ R12, WORK_N(CX)      \
 	JGE  drain                \
@@ -161,11 +161,11 @@ lost:                         \
 	CMPQ AX, BX               \
 	JNE  again                \
 found:                        \
-	FINISH(1)                 \
+	FINISH(2)                 \
 	JMP  refill               \
 absent:                       \
 	INCQ R13                  \
-	FINISH(0)                 \
+	FINISH(1)                 \
 	JMP  refill               \
 next:                         \
 	MOVL FLY_EXAMINED(R9), AX \
@@ -195,11 +195,11 @@ full:                         \
 	CMPQ WORK_INSERT(CX), $0  \
 	JEQ  absent               \
 	INCQ WORK_FULL(CX)        \
-	FINISH(3)                 \
+	FINISH(4)                 \
 	JMP  refill               \
 unfinished:                   \
 	INCQ WORK_UNFINISHED(CX)  \
-	FINISH(4)                 \
+	FINISH(5)                 \
 	JMP  refill               \
 drain:                        \
 	SUBQ $FLY_BYTES, R11      \
@@ -250,16 +250,16 @@ end:                          \
 	SHLQ $6, AX             \
 	LOCK                    \
 	INCQ (DI)(AX*1)         \
-	MOVB $2, ret+16(FP)     \
+	MOVB $3, ret+16(FP)     \
 	RET                     \
 found:                      \
-	MOVB $1, ret+16(FP)     \
+	MOVB $2, ret+16(FP)     \
 	RET                     \
 lost:                       \
-	MOVB $5, ret+16(FP)     \
+	MOVB $6, ret+16(FP)     \
 	RET                     \
 leave:                      \
-	MOVB $4, ret+16(FP)     \
+	MOVB $5, ret+16(FP)     \
 	RET
 
 // func searchAVX512(w *kernelWork)

@@ -3,9 +3,9 @@
 package set
 
 // vectorKernels lists the kernels in assembly: there are none here.
-func vectorKernels() []Kernel { return nil }
+func vectorKernels() []kernel { return nil }
 
-func search(Kernel, *kernelWork) { panic("set: no kernel") }
+func search(kernel, *kernelWork) { panic("set: no kernel") }
 
 func (f *firstLine) insert(uint64) Result { panic("set: no kernel") }
 

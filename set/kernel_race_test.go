@@ -12,11 +12,11 @@ import (
 func TestKernelsLoseToOtherWords(t *testing.T) {
 	const workers, each, maxRounds = 4, 60, 2000
 	words := wordsWithHomes(workers*each, []uint64{0})
-	for _, kernel := range Kernels() {
+	for _, kernel := range kernels() {
 		t.Run(string(kernel), func(t *testing.T) {
 			lost := uint64(0)
 			for round := 0; round < maxRounds && lost < 50; round++ {
-				s := newKernelSet(t, Config{Buckets: 1024, Kernel: kernel})
+				s := newKernelSet(t, Config{Buckets: 1024, variant: by(kernel)})
 				must(t, insertParts(s, words, each))
 				must(t, s.Check(t.Context()))
 				stats := s.Stats()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -78,17 +79,18 @@ func TestKernelsAgree(t *testing.T) {
 		{Buckets: 8, Chunk: 8}, {Buckets: 24}, {Buckets: 1024, Chunk: 16, Chunks: 4},
 		{Buckets: 4096}, {Buckets: 1 << 14, Chunk: 8, Chunks: 512},
 	} {
-		for i, kernel := range Kernels() {
+		for i, kernel := range kernels() {
 			t.Run(fmt.Sprintf("%d/%s", shape.Buckets, kernel), func(t *testing.T) {
 				cfg, other := shape, shape
-				cfg.Kernel, other.Kernel = kernel, Kernels()[(i+1)%len(Kernels())]
+				cfg.variant.Kernel = string(kernel)
+				other.variant.Kernel = string(kernels()[(i+1)%len(kernels())])
 				batched, single := newKernelSet(t, cfg), newKernelSet(t, other)
 				rng := rand.New(rand.NewPCG(7, shape.Buckets))
 				for full := false; !full; {
 					words := distinctWords(rng, 1+rng.IntN(1+int(shape.Buckets)/8), 4*shape.Buckets)
 					full = compareBatch(t, batched, single, words, rng.IntN(3) > 0)
 				}
-				load, err := batched.LoadFactor(context.Background())
+				load, err := batched.Used(context.Background())
 				if err != nil || load < 0.5 {
 					t.Errorf("full at load factor %.2f, %v", load, err)
 				}
@@ -127,8 +129,8 @@ func compareBatch(t *testing.T, batched, single *Set, words []uint64, insert boo
 	for i, word := range words {
 		if insert {
 			want[i], _ = single.FindOrPut(word)
-		} else if there, _ := single.Contains(word); there {
-			want[i] = Found
+		} else {
+			want[i] = resultOf(single.Contains(word))
 		}
 		full = full || got[i] == Full || want[i] == Full
 	}
@@ -141,9 +143,9 @@ func compareBatch(t *testing.T, batched, single *Set, words []uint64, insert boo
 // Kernels and single calls insert the same words at once: each word once.
 func TestKernelsConcurrently(t *testing.T) {
 	const words, workers = 40000, 4
-	for _, kernel := range Kernels() {
+	for _, kernel := range kernels() {
 		t.Run(string(kernel), func(t *testing.T) {
-			s := newKernelSet(t, Config{Buckets: words * 10 / 9, Kernel: kernel})
+			s := newKernelSet(t, Config{Buckets: words * 10 / 9, variant: by(kernel)})
 			inserted := make([]int, workers)
 			var wg sync.WaitGroup
 			for worker := range workers {
@@ -211,9 +213,9 @@ func insertBatched(t *testing.T, s *Set, order []int, size int) (inserted int) {
 
 func TestKernelRefusals(t *testing.T) {
 	for _, cfg := range []Config{
-		{Buckets: 64, Kernel: "no such"},
-		{Buckets: 64, Kernel: KernelAVX512, Home: HomeWord},
-		{Buckets: 640, Kernel: KernelAVX2, Chunk: 24},
+		{Buckets: 64, variant: by("no such")},
+		{Buckets: 64, variant: variant.Set{Kernel: "avx512", WordHomes: true}},
+		{Buckets: 640, variant: by(kernelAVX2), Chunk: 24},
 	} {
 		err := local.Run(1, func(job rma.Job) error {
 			_, err := New(context.Background(), job, cfg)

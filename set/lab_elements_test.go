@@ -28,7 +28,7 @@ func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Confi
 	c := &labSet{keys: len(elements), t: e.t, check: e.t.check, len: e.Len}
 	c.hash = func(key int) uint64 { return hashElement(e.aligned(elements[key])) }
 	c.key = func(bucket uint64) (int, error) {
-		words, err := e.t.elementOf(ctx, bucket)
+		words, err := e.t.elementOf(bucket)
 		if err != nil {
 			return 0, err
 		}
@@ -62,7 +62,7 @@ func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Confi
 		results := make([]Result, len(keys))
 		if single {
 			found, err := e.Contains(elements[keys[0]])
-			return []labAnswer{{result: resultOf(found)}}, err
+			return []labAnswer{{result: resultOf(found, err)}}, err
 		}
 		err := e.ContainsBatch(of(keys), results)
 		return answersOf(results, nil), err
@@ -77,7 +77,7 @@ func (e *Elements) checkRefs(ctx context.Context, answers []labAnswer, batch []b
 		if !answer.hasRef {
 			continue
 		}
-		if err := e.Get(ctx, answer.ref, dst); err != nil {
+		if err := e.Get(answer.ref, dst); err != nil {
 			return err
 		}
 		if element := batch[i*len(dst):][:len(dst)]; !bytes.Equal(dst, element) {

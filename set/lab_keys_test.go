@@ -3,6 +3,8 @@ package set
 import (
 	"math/rand/v2"
 	"sync"
+
+	"github.com/farhash/farhash/internal/variant"
 )
 
 // A table for the lab is so small that its keys contend for buckets: their homes lie shortly
@@ -14,7 +16,7 @@ func labConfig(rng *rand.Rand, ranks int) Config {
 		Buckets: uint64(lineBuckets * ranks * (1 + rng.IntN(3))),
 		Chunk:   lineBuckets * []int{1, 1, 1, 2, 3}[rng.IntN(5)],
 		Chunks:  1 + rng.IntN(3),
-		Home:    []Home{HomeLine, HomeLine, HomeWord}[rng.IntN(3)],
+		variant: []variant.Set{lineHomes, lineHomes, wordHomes}[rng.IntN(3)],
 		Depth:   1 + rng.IntN(4),
 	}
 }

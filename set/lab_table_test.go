@@ -134,8 +134,7 @@ func labCall(op labOp, do func([]int, bool) ([]labAnswer, error), keys []int,
 			labDuplicates.Add(1)
 		}
 		for i, answer := range got {
-			// NotFound of an insertion, and of a batch that failed, is no answer.
-			if answer.result != NotFound || err == nil && op == labContains {
+			if answer.result != 0 {
 				answers[i] = answer
 			}
 		}
@@ -277,7 +276,7 @@ func openLabWords(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Config) 
 		results := make([]Result, len(keys))
 		if single {
 			found, err := s.Contains(words[keys[0]])
-			return []labAnswer{{result: resultOf(found)}}, err
+			return []labAnswer{{result: resultOf(found, err)}}, err
 		}
 		err := s.ContainsBatch(of(keys), results)
 		return answersOf(results, nil), err
@@ -297,8 +296,12 @@ func answersOf(results []Result, refs []Ref) []labAnswer {
 	return answers
 }
 
-func resultOf(found bool) Result {
-	if found {
+// resultOf is the answer of Contains.
+func resultOf(found bool, err error) Result {
+	switch {
+	case err != nil:
+		return 0
+	case found:
 		return Found
 	}
 	return NotFound

@@ -18,20 +18,6 @@ const (
 
 	// lineBuckets is the number of buckets in a cache line.
 	lineBuckets = 8
-
-	// DefaultChunk is the C that Auto begins with, and that statistics go by where
-	// memory is direct and there are no chunks. 64 buckets are 512 bytes; at load 0.9
-	// a search takes 1.37 round trips (OP Table 1).
-	DefaultChunk = 64
-
-	// DefaultChunks is M, the chunks that an operation examines before it says
-	// Full. C*M = 8192 buckets: the chance that a search at load 0.9 is longer
-	// is about exp(-0.0054*8192) = 1e-19, so Full does not come before that load.
-	// OP's M of 32 with C of 8 would say Full near load 0.74 in a table of 2^28, by the formula.
-	DefaultChunks = 128
-
-	// MaxBuckets is the largest table.
-	MaxBuckets = 1 << 44
 )
 
 // table is the array of buckets over all ranks, and the arithmetic of homes and owners. Set
@@ -43,14 +29,14 @@ type table struct {
 	spans []*span // by rank: the span that its segment is in, nil where only queues reach it
 
 	items
-	geometry    geometry
+	cfg         ElementsConfig // with the defaults filled in, except for Chunk and Capacity
 	window      rma.Window
 	perRank     uint64 // k, buckets of each rank
 	buckets     uint64 // n = k * ranks
 	chunk       uint64 // C; with auto the largest, where there are queues
 	directChunk uint64 // C as the statistics have it where memory is direct
 	auto        *auto  // chooses C, nil if it is given or memory is direct
-	kernel      Kernel // searches batches; chosen, not KernelAuto
+	kernel      kernel // searches batches
 	first       firstLine
 
 	sessions core.Pool[*session]

@@ -17,7 +17,7 @@ func TestLostSwaps(t *testing.T) {
 		rounds = 1500
 	}
 	const each = 2
-	cfg := Config{Buckets: uint64(rounds * each * 4), Home: HomeWord}
+	cfg := Config{Buckets: uint64(rounds * each * 4), variant: wordHomes}
 	jobs := ranksOf(t, engineDirect, 2)
 	sets, err := newSets(jobs, cfg)
 	must(t, err)

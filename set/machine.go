@@ -16,11 +16,11 @@ import (
 func (t *table) oneQueued(item []uint64, insert bool) (Result, error) {
 	s, err := t.session()
 	if err != nil {
-		return NotFound, err
+		return 0, err
 	}
 	b := &s.single
 	b.items, b.insert, b.counts = append(b.items[:0], item...), insert, counts{}
-	b.results[0] = NotFound
+	b.results[0] = 0
 	err = s.run(b, nil)
 	r, c := b.results[0], b.counts
 	t.sessions.Give(s, err != nil)
@@ -43,7 +43,7 @@ func (t *table) session() (*session, error) {
 	if s, ok, err := t.sessions.Take(); ok || err != nil {
 		return s, err
 	}
-	depth := t.geometry.Depth
+	depth := t.cfg.Depth
 	// Two chunks of each machine may be in flight, or one and a request of
 	// another kind.
 	q, err := t.job.NewQueue(depth * 2 * int(t.pieces()))
@@ -85,7 +85,7 @@ func (s *session) run(b *batch, at []int) error {
 	if err != nil { // some machines have ended before it
 		for machine := range s.probes {
 			i := s.slots.Running(machine)
-			if i >= 0 && s.probes[machine].result != NotFound {
+			if i >= 0 && s.probes[machine].result != 0 {
 				s.Finish(machine, i)
 			}
 		}
@@ -228,7 +228,7 @@ func (p *probe) start(b *batch, i int) {
 	if t.auto != nil {
 		p.size, p.sample = min(t.auto.chunk.Load(), t.chunk), t.auto.sample()
 	}
-	p.result, p.bucket, p.examined, p.lost = NotFound, 0, 0, 0
+	p.result, p.bucket, p.examined, p.lost = 0, 0, 0, 0
 }
 
 // Step is one step of the protocol: it takes what the machine waited for, and goes on.
@@ -448,7 +448,8 @@ var autoPlan = sync.OnceValue(func() *readsize.Plan {
 	return plan
 })
 
-// auto chooses C for the searches of one rank. It estimates the load without messages: a
+// auto chooses C for the searches of one rank: the C for which round trips times the cost of one is
+// least. It estimates the load without messages: a
 // search for something that is not in the set begins at every home with the same
 // probability, so the share of occupied buckets in its first chunk is the load on average.
 type auto struct {
@@ -464,7 +465,7 @@ type auto struct {
 
 func newAuto() *auto {
 	a := &auto{lastLoad: -1}
-	a.chunk.Store(DefaultChunk)
+	a.chunk.Store(defaultChunk)
 	return a
 }
 

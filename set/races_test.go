@@ -18,12 +18,12 @@ func wordLosesItsBucket(t *testing.T) {
 	words := wordsWithHomes(2, []uint64{0})
 	for i, want := range []Result{Found, Inserted} {
 		jobs := ranksOf(t, engineDirect, 1)
-		sets, err := newSets(jobs, Config{Buckets: 64, Kernel: KernelPortable})
+		sets, err := newSets(jobs, Config{Buckets: 64, variant: by(kernelPortable)})
 		must(t, err)
-		first := NotFound
+		first := Result(0)
 		claimsWord.Claim(t)
 		claimsWord.Intercept(t, func() {
-			if first == NotFound {
+			if first == 0 {
 				first, err = sets[0].FindOrPut(words[i])
 			}
 		})
@@ -96,7 +96,7 @@ func (r *elementRace) run(t *testing.T, elements ...[]byte) []Result {
 	t.Helper()
 	jobs := ranksOf(t, engineDirect, 1)
 	sets, err := newElements(jobs, ElementsConfig{ElementBytes: len(elements[0]),
-		Config: Config{Buckets: 64, Kernel: KernelPortable}})
+		Config: Config{Buckets: 64, variant: by(kernelPortable)}})
 	must(t, err)
 	r.place.Claim(t)
 	visits := 0

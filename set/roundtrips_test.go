@@ -112,7 +112,7 @@ func TestRoundTripsThroughQueues(t *testing.T) {
 func measureRoundTrips(t *testing.T, e engine, buckets, chunk int) []float64 {
 	t.Helper()
 	sets, err := newSets(ranksOf(t, e, 1), Config{Buckets: uint64(buckets), Chunk: chunk,
-		Chunks: buckets / chunk, Home: HomeWord})
+		Chunks: buckets / chunk, variant: wordHomes})
 	must(t, err)
 	defer sets[0].Close()
 	s := sets[0]
@@ -131,8 +131,8 @@ func measureRoundTrips(t *testing.T, e engine, buckets, chunk int) []float64 {
 		before := s.Stats()
 		fill(load)
 		after := s.Stats()
-		means = append(means, float64(after.RoundTrips()-before.RoundTrips())/
-			float64(after.Operations()-before.Operations()))
+		means = append(means, float64(roundTrips(after)-roundTrips(before))/
+			float64(operations(after)-operations(before)))
 	}
 	if s.Stats().Inserted != uint64(inserted) {
 		t.Fatal(unexpected("Inserted", s.Stats().Inserted, inserted))
@@ -158,9 +158,9 @@ func queuesFit(t *testing.T, e engine, s Stats) {
 	if q.CompareAndSwaps != s.Inserted+s.LostSwaps || q.Retries != s.LostSwaps {
 		t.Fatalf("compare-and-swaps do not fit: %+v", s)
 	}
-	gets, asked := s.RoundTrips(), s.RoundTrips()+s.Operations()
+	gets, asked := roundTrips(s), roundTrips(s)+operations(s)
 	if q.Gets < gets || q.Gets > asked+asked/4 { // some cross the end of the table
-		t.Fatalf("%d gets for %d chunks examined by %d operations", q.Gets, gets, s.Operations())
+		t.Fatalf("%d gets for %d chunks examined by %d operations", q.Gets, gets, operations(s))
 	}
 	if waits := q.RoundTrips - q.CompareAndSwaps; waits < gets/2 || waits > gets {
 		t.Fatalf("%d waits for %d chunks examined", waits, gets)
@@ -184,7 +184,7 @@ func TestWhenFullComes(t *testing.T) {
 		buckets = 1 << 18
 	}
 	load := func(chunk, chunks int, end float64) float64 {
-		cfg := Config{Buckets: uint64(buckets), Chunk: chunk, Chunks: chunks, Home: HomeWord}
+		cfg := Config{Buckets: uint64(buckets), Chunk: chunk, Chunks: chunks, variant: wordHomes}
 		sets, err := newSets(ranksOf(t, engineDirect, 1), cfg)
 		must(t, err)
 		defer sets[0].Close()
@@ -195,7 +195,7 @@ func TestWhenFullComes(t *testing.T) {
 			err := sets[0].FindOrPutBatch(randomWords(rng, len(results)), results)
 			if errors.As(err, &full) {
 				must(t, fullErrorFits(results, err, sets[0].t, sets[0].t.limit))
-				return full.LoadFactor
+				return full.Used
 			}
 			must(t, err)
 		}

@@ -69,7 +69,7 @@ func endOfSpan(t *testing.T) {
 		}
 		got := make([]byte, len(bytes))
 		must(t, elements[rank].ContainsBatch(bytes, results),
-			elements[rank].GetBatch(t.Context(), refs, got))
+			elements[rank].GetBatch(refs, got))
 		if slices.Contains(results, NotFound) || string(got) != string(bytes) {
 			t.Errorf("rank %d finds elements %v, and references are those of %x", rank, results,
 				got)

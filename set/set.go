@@ -10,22 +10,24 @@ import (
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma"
 )
 
-// Result is the answer of an operation on one element.
+// Result is the answer of an operation on one element. Zero is no answer: it comes with an error.
 type Result uint8
 
 const (
-	NotFound Result = iota // Contains: the element is not in the set
-	Found                  // it was in the set before the call
-	Inserted               // it was not, and now it is
-	Full                   // it is not in the set, and none of the C*M buckets is free
+	NotFound Result = iota + 1 // Contains: the element is not in the set
+	Found                      // it was in the set before the call
+	Inserted                   // it was not, and now it is
+	Full                       // it is not in the set, and none of the C*M buckets is free
 )
 
 // String is the result's name.
 func (r Result) String() string {
-	if names := [...]string{"not found", "found", "inserted", "full"}; int(r) < len(names) {
+	names := [...]string{"no answer", "not found", "found", "inserted", "full"}
+	if int(r) < len(names) {
 		return names[r]
 	}
 	return fmt.Sprintf("Result(%d)", uint8(r))
@@ -68,7 +70,7 @@ func (s *Set) Contains(word uint64) (bool, error) {
 // one runs one operation: in its span, or through a queue if it cannot end there.
 func (s *Set) one(word uint64, insert bool) (Result, error) {
 	if word > MaxWord {
-		return NotFound, WordError(word)
+		return 0, WordError(word)
 	}
 	t := s.t
 	home := t.home(hashWord(word))
@@ -140,6 +142,9 @@ func (e WordError) Error() string {
 	return fmt.Sprintf("set: word %#x has more than 63 bits; use Elements for larger data",
 		uint64(e))
 }
+
+// Config is the shape of the set now, with the defaults filled in.
+func (s *Set) Config() Config { return s.t.cfg.Config }
 
 // All iterates over the words of the set, in the order of the table. Words inserted meanwhile may
 // or may not be among them.
@@ -220,7 +225,7 @@ func (e *Elements) ContainsBatch(elements []byte, results []Result) error {
 // one runs one operation: in its span, or through a queue if it cannot end there.
 func (e *Elements) one(element []byte, insert bool) (Result, error) {
 	if len(element) != e.t.size {
-		return NotFound, e.lengthError(len(element), 1)
+		return 0, e.lengthError(len(element), 1)
 	}
 	t, words := e.t, e.aligned(element)
 	hash := hashElement(words)
@@ -235,7 +240,7 @@ func (e *Elements) one(element []byte, insert bool) (Result, error) {
 	s.held.release()
 	switch {
 	case err != nil:
-		return NotFound, err
+		return 0, err
 	case r == unfinished:
 		return t.oneQueued(words, insert)
 	case r == Inserted || r == Full || s.examined > t.directChunk || s.lost > 0:
@@ -279,7 +284,7 @@ func (e *Elements) aligned(elements []byte) []uint64 {
 }
 
 // Get copies the element with the given reference to dst, which has ElementBytes bytes.
-func (e *Elements) Get(ctx context.Context, ref Ref, dst []byte) error {
+func (e *Elements) Get(ref Ref, dst []byte) error {
 	if !e.t.arenas.valid(ref) {
 		return refError(ref)
 	}
@@ -287,7 +292,7 @@ func (e *Elements) Get(ctx context.Context, ref Ref, dst []byte) error {
 		return fmt.Errorf("set: dst has %s, an element has %d",
 			plural.Of(len(dst), "byte"), e.t.size)
 	}
-	words, err := e.t.elementAt(ctx, ref)
+	words, err := e.t.elementAt(ref)
 	copy(dst, bytesOf(words))
 	return err
 }
@@ -298,30 +303,22 @@ func refError(ref Ref) error {
 
 // GetBatch is Get for many references: it copies the element of refs[i] to dst from
 // i*ElementBytes on.
-func (e *Elements) GetBatch(ctx context.Context, refs []Ref, dst []byte) error {
+func (e *Elements) GetBatch(refs []Ref, dst []byte) error {
 	size := e.t.size
 	if len(dst) != len(refs)*size {
 		return fmt.Errorf("set: dst has %s for %s; an element has %d",
 			plural.Of(len(dst), "byte"), plural.Of(len(refs), "element"), size)
 	}
-	f := fetch{t: e.t, ctx: ctx, dst: dst, size: size}
-	for i, ref := range refs {
-		if err := f.take(i, ref); err != nil {
-			return err
-		}
-	}
-	if len(f.refs) == 0 {
-		return nil
-	}
-	requests, err := e.t.batches.Run(ctx, len(f.refs), &f)
-	f.queues.Add(requests)
-	e.t.tally.add(&counts{queues: f.queues})
-	return err
+	f := fetch{t: e.t, dst: dst, size: size}
+	return f.run(refs)
 }
 
-// Capacity is how many elements the arenas of all ranks hold, counting the free slots that
-// goroutines may hold.
-func (e *Elements) Capacity() uint64 { return e.t.arenas.capacity() }
+// Config is the shape of the set now, with the defaults filled in.
+func (e *Elements) Config() ElementsConfig {
+	cfg := e.t.cfg
+	cfg.Capacity = e.t.arenas.capacity()
+	return cfg
+}
 
 // All iterates over the elements of the set. The bytes are valid until the loop goes on.
 func (e *Elements) All(ctx context.Context) iter.Seq2[[]byte, error] {
@@ -339,7 +336,7 @@ func (e *Elements) elements(ctx context.Context, buckets iter.Seq2[stored, error
 		dst := make([]byte, e.t.size)
 		for s, err := range buckets {
 			if err == nil {
-				err = e.Get(ctx, Ref(s.bucket&refMask), dst)
+				err = e.Get(Ref(s.bucket&refMask), dst)
 			}
 			if !yield(dst, err) || err != nil {
 				return
@@ -354,12 +351,15 @@ type anySet struct{ t *table }
 // open makes an empty set, of words if ElementBytes is 0. refusal is an error with the
 // configuration, or nil. Collective.
 func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refusal error) error {
-	g, err := newGeometry(ctx, job, cfg, refusal)
+	if v, given := variant.SetOf(ctx); given {
+		cfg.variant = v
+	}
+	cfg, err := cfg.agreed(ctx, job, refusal)
 	if err != nil {
 		return err
 	}
 	if s.t, err = newTable(ctx, items{job: job, size: cfg.ElementBytes, width: 1,
-		mask: ^uint64(0)}, g); err != nil {
+		mask: ^uint64(0)}, cfg); err != nil {
 		return err
 	}
 	if s.t.tally, err = newTally(ctx, job); err == nil && cfg.ElementBytes > 0 {
@@ -375,16 +375,13 @@ func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refu
 	return nil
 }
 
-// Buckets is the number of buckets of all ranks.
-func (s *anySet) Buckets() uint64 { return s.t.buckets }
-
 // Len is the number of words or elements in the set: approximate while others insert, exact
 // when nobody does. Those whose insertion a dead rank did not live to count are missing from it;
 // Check counts buckets instead.
 func (s *anySet) Len(ctx context.Context) (uint64, error) { return s.t.tally.inserted(ctx) }
 
-// LoadFactor is the share of buckets that are occupied.
-func (s *anySet) LoadFactor(ctx context.Context) (float64, error) {
+// Used is the share of buckets that are occupied.
+func (s *anySet) Used(ctx context.Context) (float64, error) {
 	n, err := s.Len(ctx)
 	return float64(n) / float64(s.t.buckets), err
 }

@@ -75,11 +75,11 @@ func shippedAll(t *testing.T, c *contention, stats func(rank int) Stats) {
 // Every kernel works on a part of a table, whose end searches leave, and on what lies around
 // the end of the table.
 func TestKernelsOnParts(t *testing.T) {
-	for _, kernel := range Kernels() {
+	for _, kernel := range kernels() {
 		for _, buckets := range []uint64{32, 64, 2048} {
 			const ranks = 4
 			jobs := ranksOf(t, engineHosts, ranks)
-			cfg := Config{Buckets: buckets, Kernel: kernel, Access: ship.Shipped}
+			cfg := Config{Buckets: buckets, variant: by(kernel), Access: ship.Shipped}
 			sets, err := newSets(jobs, cfg)
 			must(t, err)
 			rng := rand.New(rand.NewPCG(buckets, 3))
@@ -90,7 +90,7 @@ func TestKernelsOnParts(t *testing.T) {
 				s := sets[rng.IntN(ranks)]
 				must(t, s.ContainsBatch(words, results))
 				for i, r := range results {
-					if r != resultOf(stored[words[i]]) {
+					if r != resultOf(stored[words[i]], nil) {
 						t.Fatalf("%s: word %d is %v", kernel, words[i], r)
 					}
 				}
@@ -107,7 +107,7 @@ func TestKernelsOnParts(t *testing.T) {
 					full = full || r == Full
 				}
 			}
-			load, err := sets[0].LoadFactor(t.Context())
+			load, err := sets[0].Used(t.Context())
 			must(t, err, checkRanks(jobs, checksOf(sets)))
 			if load != 1 {
 				t.Errorf("%s: full at load factor %v", kernel, load)

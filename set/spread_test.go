@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/farhash/farhash/internal/variant"
 )
 
 // orderlyWords are sets of keys: words that have much in common, and random ones. Each
@@ -76,10 +78,10 @@ func spreadsLawfully(t *testing.T, buckets int,
 	if slow {
 		buckets = 1 << 12
 	}
-	for _, home := range []Home{HomeLine, HomeWord} {
+	for _, home := range []variant.Set{lineHomes, wordHomes} {
 		l, worst := lawfuls[home](), 0.0
 		for name, word := range orderlyWords() {
-			fill, err := newFiller(Config{Buckets: uint64(buckets), Home: home}, word)
+			fill, err := newFiller(Config{Buckets: uint64(buckets), variant: home}, word)
 			must(t, err)
 			for i, law := range laws {
 				table, err := fill(int(law.load * float64(buckets)))
@@ -87,12 +89,12 @@ func spreadsLawfully(t *testing.T, buckets int,
 				deviation := l.deviation(table.flat, i)
 				worst = max(worst, deviation)
 				if deviation > 1 {
-					t.Errorf("home %d, load %v, %s: displacements deviate %.2f times as far from "+
+					t.Errorf("home %v, load %v, %s: displacements deviate %.2f times as far from "+
 						"the law as chance does", home, law.load, name, deviation)
 				}
 			}
 		}
-		t.Logf("home %d: nothing deviates more than %.2f times as far as chance may", home, worst)
+		t.Logf("home %v: nothing deviates more than %.2f times as far as chance may", home, worst)
 	}
 }
 
@@ -173,7 +175,7 @@ func mean(tail []float64) (sum float64) {
 // clusters the words or spreads them more evenly than chance would.
 func TestLawRejectsPoorHashes(t *testing.T) {
 	const buckets = 1 << 14
-	l := lawfuls[HomeWord]()
+	l := lawfuls[wordHomes]()
 	deviations := func(hash, word func(uint64) uint64) (worst float64) {
 		var homes []uint64
 		for i, law := range laws {

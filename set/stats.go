@@ -23,7 +23,7 @@ type Stats struct {
 	LongestProbe uint64 // buckets examined by the longest search counted; kernels count lines
 
 	// Kernel searches the batches over memory that this rank can address; empty: there is none.
-	Kernel Kernel
+	Kernel string
 	// InFlight is how many searches of a batch are in flight at most: in the kernel, and without
 	// one on a queue.
 	InFlight int
@@ -42,26 +42,21 @@ type Stats struct {
 }
 
 // searching is Kernel and InFlight.
-func (t *table) searching() (Kernel, int) {
+func (t *table) searching() (string, int) {
 	switch {
 	case !t.batches.Any:
-		return "", t.geometry.Depth
+		return "", t.cfg.Depth
 	case t.arenas != nil:
-		return t.kernel, stageRing * stageBlock
+		return string(t.kernel), stageRing * stageBlock
+	case t.kernel == kernelPortable:
+		return string(t.kernel), blockWords
 	}
-	return t.kernel, t.kernel.InFlight()
+	return string(t.kernel), flights
 }
-
-// Operations is the number of operations counted.
-func (s Stats) Operations() uint64 { return s.Inserted + s.Found + s.NotFound + s.Full }
-
-// RoundTrips is what OP Table 1 counts: chunks that an operation needed.
-// Chunks requested in advance and compare-and-swaps are not among them.
-func (s Stats) RoundTrips() uint64 { return s.Operations() + s.ExtraChunks }
 
 // FullError says that something could not be inserted. What was stored stays.
 type FullError struct {
-	LoadFactor   float64 // of the whole table
+	Used         float64 // the share of the buckets of the whole table that are occupied
 	Buckets      uint64
 	LongestProbe uint64 // buckets examined by this rank's longest search
 	Enough       uint64 // a number of buckets that is enough for twice the content
@@ -72,10 +67,10 @@ func (e *FullError) Error() string {
 	if e.NoArena {
 		return fmt.Sprintf("set: the arenas are full at load factor %.2f of %d buckets "+
 			"(longest probe %d buckets); make the set with more elements, or grow it to %d buckets",
-			e.LoadFactor, e.Buckets, e.LongestProbe, e.Enough)
+			e.Used, e.Buckets, e.LongestProbe, e.Enough)
 	}
 	return fmt.Sprintf("set: full at load factor %.2f of %d buckets (longest probe %d buckets); "+
-		"%d buckets would hold twice as many", e.LoadFactor, e.Buckets, e.LongestProbe, e.Enough)
+		"%d buckets would hold twice as many", e.Used, e.Buckets, e.LongestProbe, e.Enough)
 }
 
 // recommendedLoad is the load factor of a table of the recommended size.
@@ -94,10 +89,10 @@ func (t *table) fullError(noArena bool) *FullError {
 		enough = max(float64(n)*2/recommendedLoad, float64(t.buckets+1))
 	}
 	return &FullError{
-		LoadFactor:   float64(n) / float64(t.buckets),
+		Used:         float64(n) / float64(t.buckets),
 		Buckets:      t.buckets,
 		LongestProbe: t.tally.longest.Load(),
-		Enough:       min(uint64(enough), MaxBuckets),
+		Enough:       min(uint64(enough), maxBuckets),
 		NoArena:      noArena,
 	}
 }

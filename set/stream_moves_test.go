@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/farhash/farhash/internal/testkit/lab"
+	"github.com/farhash/farhash/internal/variant"
 )
 
 // The operations of a stream that move a whole set: they make a table anew, from the
@@ -125,13 +126,13 @@ func (st *stream) partlyLoaded(err error) error {
 }
 
 // reopen gives the set up for a new one that is loaded with what was saved last.
-func (st *stream) reopen(buckets uint64, home Home) error {
+func (st *stream) reopen(buckets uint64, home variant.Set) error {
 	if st.saved == nil {
 		if err := st.save(); err != nil {
 			return err
 		}
 	}
-	st.cfg.Buckets, st.cfg.Home = buckets, home
+	st.cfg.Buckets, st.cfg.variant.WordHomes = buckets, home.WordHomes
 	old := st.ranks
 	if err := st.open(); err != nil {
 		return err

@@ -30,7 +30,7 @@ func decodeShape(src *source, bytes int) shape {
 		Buckets: uint64(8 * s.ranks * (1 + src.next()%6)),
 		Chunk:   []int{0, 8, 16, 24, 40, 64}[src.next()%6],
 		Chunks:  []int{0, 1, 2, 3}[src.next()%4],
-		Home:    Home(src.next() % 2),
+		variant: eachHomes[src.next()%2],
 		Depth:   []int{0, 2, 7}[src.next()%3],
 	}
 	s.on(s.engine)
@@ -46,7 +46,7 @@ func (s *shape) on(e engine) {
 }
 
 // inOrder makes batches work in the order of their words, on every engine.
-func (s *shape) inOrder() { s.strict, s.cfg.Depth, s.cfg.Kernel = true, 1, KernelPortable }
+func (s *shape) inOrder() { s.strict, s.cfg.Depth, s.cfg.variant.Kernel = true, 1, "portable" }
 
 // source gives the numbers of a stream, zero when they have run out.
 type source struct{ data []byte }
@@ -142,7 +142,7 @@ func (st *stream) operation(src *source) error {
 		}
 		return st.load()
 	default:
-		return st.reopen(uint64(8*(1+src.next()%40)), Home(src.next()%2))
+		return st.reopen(uint64(8*(1+src.next()%40)), eachHomes[src.next()%2])
 	}
 }
 
@@ -175,10 +175,10 @@ func (st *stream) foretell(id int) (Result, uint64) {
 func (st *stream) reach() uint64 {
 	chunk, chunks := st.cfg.Chunk, st.cfg.Chunks
 	if chunk == 0 {
-		chunk = DefaultChunk
+		chunk = defaultChunk
 	}
 	if chunks == 0 {
-		chunks = DefaultChunks
+		chunks = defaultChunks
 	}
 	return uint64(chunk) * uint64(chunks)
 }
@@ -248,7 +248,7 @@ func fullErrorFits(results []Result, err error, t *table, longest uint64) error 
 	if !errors.As(err, &full) {
 		return fmt.Errorf("the answer is Full and the error %w", err)
 	}
-	if full.LoadFactor <= 0 || full.LoadFactor > 1 || full.Buckets != t.buckets || full.NoArena ||
+	if full.Used <= 0 || full.Used > 1 || full.Buckets != t.buckets || full.NoArena ||
 		full.LongestProbe < t.limit || full.LongestProbe > longest || full.Enough <= full.Buckets {
 		return fmt.Errorf("%+v of a table with %d buckets in reach of %d",
 			*full, t.limit, t.buckets)

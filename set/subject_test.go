@@ -82,9 +82,7 @@ func (w wordSubject) contains(ids []int, single bool) ([]Result, error) {
 	results := make([]Result, len(ids))
 	if single {
 		there, err := w.s.Contains(wordOf(ids[0]))
-		if there {
-			results[0] = Found
-		}
+		results[0] = resultOf(there, err)
 		return results, err
 	}
 	return results, w.s.ContainsBatch(wordsOf(ids), results)
@@ -118,7 +116,7 @@ func (w wordSubject) size() (uint64, float64, error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	load, err := w.s.LoadFactor(context.Background())
+	load, err := w.s.Used(context.Background())
 	return n, load, err
 }
 
@@ -191,7 +189,7 @@ func (s elementSubject) findOrPut(ids []int, single bool) ([]Result, []Ref, erro
 		if results[i] == Full {
 			continue
 		}
-		if err := s.e.Get(context.Background(), refs[i], dst); err != nil {
+		if err := s.e.Get(refs[i], dst); err != nil {
 			return nil, nil, err
 		}
 		if string(dst) != string(s.bytesFor(ids[i:i+1])) {
@@ -205,9 +203,7 @@ func (s elementSubject) contains(ids []int, single bool) ([]Result, error) {
 	results := make([]Result, len(ids))
 	if single {
 		there, err := s.e.Contains(s.bytesFor(ids))
-		if there {
-			results[0] = Found
-		}
+		results[0] = resultOf(there, err)
 		return results, err
 	}
 	return results, s.e.ContainsBatch(s.bytesFor(ids), results)
@@ -233,7 +229,7 @@ func (s elementSubject) size() (uint64, float64, error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	load, err := s.e.LoadFactor(context.Background())
+	load, err := s.e.Used(context.Background())
 	return n, load, err
 }
 
@@ -261,7 +257,7 @@ func (s elementSubject) hash(id int) uint64 {
 }
 
 func (s elementSubject) id(bucket uint64) (int, error) {
-	words, err := s.e.t.elementOf(context.Background(), bucket)
+	words, err := s.e.t.elementOf(bucket)
 	if err != nil {
 		return none, err
 	}

@@ -27,7 +27,7 @@ module farhash
 
   type, bind(c) :: farhash_set_config
     integer(c_int64_t) :: buckets = 0
-    integer(c_int32_t) :: chunk = 0, chunks = 0, home_word = 0, depth = 0
+    integer(c_int32_t) :: chunk = 0, chunks = 0, depth = 0
     integer(c_int64_t) :: access = 0
     integer(c_int64_t) :: reserved(3) = 0
   end type

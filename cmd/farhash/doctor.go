@@ -75,7 +75,7 @@ const (
 func (f *doctorFlags) run(ctx context.Context, out io.Writer) error {
 	ctx, caught := catchSignals(ctx)
 	r := doctor.Report{Program: version(), System: runtime.GOOS + "/" + runtime.GOARCH}
-	r.Add(kernels(), available(), launcher())
+	r.Add(kernel(ctx), available(), launcher())
 	here := doctor.Here()
 	r.Add(here.Findings()...)
 	job := local.Single()
@@ -98,12 +98,21 @@ func (f *doctorFlags) run(ctx context.Context, out io.Writer) error {
 	return errors.Join(err, closed, printed)
 }
 
-func kernels() doctor.Finding {
-	names := set.Kernels()
-	return doctor.Finding{Group: groupSystem, Name: "search kernels", Level: doctor.OK,
-		Message: fmt.Sprintf("%v; the first is used, with %d searches in flight", names,
-			names[0].InFlight()),
-		Values: map[string]any{"kernels": names, "inFlight": names[0].InFlight()}}
+// kernel is how sets search batches here.
+func kernel(ctx context.Context) doctor.Finding {
+	f := doctor.Finding{Group: groupSystem, Name: "search kernel", Level: doctor.OK}
+	job := local.Single()
+	defer job.Close()
+	s, err := set.New(ctx, job, set.Config{Buckets: 1})
+	if err != nil {
+		f.Level, f.Message = doctor.Warning, err.Error()
+		return f
+	}
+	defer s.Close()
+	is := s.Stats()
+	f.Message = fmt.Sprintf("%s, with %d searches in flight", is.Kernel, is.InFlight)
+	f.Values = map[string]any{"kernel": is.Kernel, "inFlight": is.InFlight}
+	return f
 }
 
 // minMemoryBytes is what even a small search needs.

@@ -55,7 +55,7 @@ func TestDoctor(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"\nsystem\n", "search kernels", "ranks as goroutines",
+	for _, want := range []string{"\nsystem\n", "search kernel", "ranks as goroutines",
 		"\nranks\n", "\nmany hosts\n"} {
 		if !strings.Contains(c.stdout.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &c.stdout)
@@ -88,7 +88,7 @@ func TestDoctorJSON(t *testing.T) {
 		len(levels) > 3 {
 		t.Errorf("%v in %v", levels, report)
 	}
-	want := []string{"search kernels", "memory", "launcher", "ranks as goroutines",
+	want := []string{"search kernel", "memory", "launcher", "ranks as goroutines",
 		"ranks as processes", "ranks under MPI", "UCX"}
 	if runtime.GOOS == "linux" {
 		want = append(want, "CPUs", "CPU limit", "memory limit", "huge pages", "shared memory",

@@ -13,7 +13,9 @@ import (
 
 	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/local"
 	"github.com/farhash/farhash/set"
 
 	"github.com/farhash/farhash/eval/internal/experiment"
@@ -40,8 +42,16 @@ const (
 )
 
 // kernels are what implementations ask of the set.
-var kernels = map[impl]set.Kernel{batchAVX512: set.KernelAVX512, batchAVX2: set.KernelAVX2,
-	batchPortable: set.KernelPortable}
+var kernels = map[impl]string{batchAVX512: "avx512", batchAVX2: "avx2", batchPortable: "portable"}
+
+// runs reports whether the set has a kernel on this processor.
+func runs(kernel string) bool {
+	job := local.Single()
+	defer job.Close()
+	s, err := set.New(variant.WithSet(context.Background(), variant.Set{Kernel: kernel}), job,
+		set.Config{Buckets: 1})
+	return err == nil && s.Close() == nil
+}
 
 // peer reports whether i is not part of this project and runs on a table of its own size.
 func (i impl) peer() bool { return i == syncMap || i == xsyncMap || i == sharded }
@@ -195,8 +205,7 @@ func (r *setRunner) Check() error {
 			return processes // they cannot share it
 		}
 		kernel, named := kernels[i]
-		return named && (!r.direct || r.elementBytes > 0 ||
-			!slices.Contains(set.Kernels(), kernel)) ||
+		return named && (!r.direct || r.elementBytes > 0 || !runs(kernel)) ||
 			i.bare() && (!r.direct || r.elementBytes > 0)
 	})
 	if len(r.impls) == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/farhash/farhash/eval/internal/measure"
 	"github.com/farhash/farhash/eval/internal/record"
 	"github.com/farhash/farhash/eval/internal/view"
+	"github.com/farhash/farhash/eval/op/cluster"
 )
 
 const (
@@ -28,6 +30,9 @@ const (
 	// loadSteps intervals of 1/loadStepsOf lead to OP's largest load, 0.92.
 	loadSteps   = 46
 	loadStepsOf = 50
+
+	// autoChunk has the set choose C.
+	autoChunk = 0
 
 	// reachBuckets is the least C*M: then nothing is Full before the last interval.
 	reachBuckets = 1 << 13
@@ -90,9 +95,10 @@ func (t *table1) Check() error {
 // Round measures every chunk size once: rank 0 inserts, as OP's first process does, and the
 // other ranks give their memory.
 func (t *table1) Round(ctx context.Context, job rma.Job, _ uint64, emit experiment.Emit) error {
-	for _, chunk := range append(slices.Clone(table1Chunks), set.Auto) {
-		s, err := set.New(ctx, measure.TouchedJob{Job: job}, set.Config{Buckets: uint64(t.buckets),
-			Chunk: chunk, Chunks: reachChunks(chunk), Home: set.HomeWord, Depth: 1})
+	for _, chunk := range append(slices.Clone(table1Chunks), autoChunk) {
+		s, err := set.New(variant.WithSet(ctx, variant.Set{WordHomes: true}),
+			measure.TouchedJob{Job: job}, set.Config{Buckets: uint64(t.buckets), Chunk: chunk,
+				Chunks: reachChunks(chunk), Depth: 1})
 		if err != nil {
 			return err
 		}
@@ -111,7 +117,7 @@ func (t *table1) Round(ctx context.Context, job rma.Job, _ uint64, emit experime
 
 // chunkName is how a C is written.
 func chunkName(chunk int) string {
-	if chunk == set.Auto {
+	if chunk == autoChunk {
 		return "auto"
 	}
 	return fmt.Sprint(chunk)
@@ -119,8 +125,8 @@ func chunkName(chunk int) string {
 
 // reachChunks is M, so that nothing is Full too early.
 func reachChunks(chunk int) int {
-	if chunk == set.Auto {
-		chunk = set.DefaultChunk
+	if chunk == autoChunk {
+		chunk = 64 // as which the set counts it
 	}
 	return reachBuckets / chunk
 }
@@ -153,7 +159,7 @@ func (t *table1) insert(ctx context.Context, s *set.Set, chunk int, emit experim
 			record.K("buckets", t.buckets.String()), record.K("load", load),
 			record.K("C", chunkName(chunk))}, Values: []record.Value{
 			{Value: float64(elapsed.Nanoseconds()) / float64(n), Unit: "ns/op"},
-			{Value: float64(after.RoundTrips()-before.RoundTrips()) / float64(n),
+			{Value: float64(cluster.RoundTrips(after)-cluster.RoundTrips(before)) / float64(n),
 				Unit: "trips/op"}}}
 		if p, ok := printedTable1(r.Keys[1].Value, chunk); ok {
 			r.Values = append(r.Values,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/limit"
+	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/set"
 
@@ -34,8 +35,8 @@ type table interface {
 // open makes the table. Collective.
 func (s *sample) open(ctx context.Context, elements uint64) (err error) {
 	job := measure.TouchedJob{Job: s.job}
-	cfg := set.Config{Buckets: s.buckets, Chunk: s.r.chunk, Chunks: s.r.chunks,
-		Kernel: kernels[s.impl]}
+	cfg := set.Config{Buckets: s.buckets, Chunk: s.r.chunk, Chunks: s.r.chunks}
+	ctx = variant.WithSet(ctx, variant.Set{Kernel: kernels[s.impl]})
 	perCall := s.r.batch
 	if s.impl == scalar {
 		perCall = 0

@@ -81,7 +81,7 @@ class Options(Structure):
 
 class SetConfig(Structure):
     _fields_ = [("buckets", c_uint64), ("chunk", c_uint32), ("chunks", c_uint32),
-                ("home_word", c_uint32), ("depth", c_uint32), ("access", c_int64),
+                ("depth", c_uint32), ("access", c_int64),
                 ("reserved", c_uint64 * 3)]
 
 

@@ -64,11 +64,10 @@ class _Searched(Bucketed):
         return results
 
 
-def _config(buckets: int, chunk: int, chunks: int, home_word: bool, depth: int,
-            access: Access) -> SetConfig:
+def _config(buckets: int, chunk: int, chunks: int, depth: int, access: Access) -> SetConfig:
     return SetConfig(buckets=whole("buckets", buckets), chunk=whole("chunk", chunk, 31),
-                     chunks=whole("chunks", chunks, 31), home_word=bool(home_word),
-                     depth=whole("depth", depth, 31), access=Access(access))
+                     chunks=whole("chunks", chunks, 31), depth=whole("depth", depth, 31),
+                     access=Access(access))
 
 
 MAX_WORD = (1 << 63) - 1
@@ -98,7 +97,6 @@ class Set(_Searched):
     buckets: of all ranks together, 8 bytes each; rounded up to 8 per rank.
     chunk: buckets that one remote get brings, a multiple of 8.
     chunks: chunk * chunks buckets are examined, then the set is full.
-    home_word: searches begin at any bucket, not at cache lines.
     depth: operations of a batch in flight, where memory is not direct.
     access: how batches reach ranks on other hosts.
 
@@ -108,9 +106,8 @@ class Set(_Searched):
     _kind = "set"
 
     def __init__(self, job: Job, buckets: int, *, chunk: int = 0, chunks: int = 0,
-                 home_word: bool = False, depth: int = 0, access: Access = Access.AUTO) -> None:
-        super().__init__(
-            job, lambda: _config(buckets, chunk, chunks, home_word, depth, access))
+                 depth: int = 0, access: Access = Access.AUTO) -> None:
+        super().__init__(job, lambda: _config(buckets, chunk, chunks, depth, access))
         self._put = self._function("find_or_put")
         self._has = self._function("contains")
 
@@ -164,11 +161,11 @@ class Elements(_Searched):
     _kind = "elements"
 
     def __init__(self, job: Job, element: Any, buckets: int, *, capacity: int = 0,
-                 chunk: int = 0, chunks: int = 0, home_word: bool = False,
-                 depth: int = 0, access: Access = Access.AUTO) -> None:
+                 chunk: int = 0, chunks: int = 0, depth: int = 0,
+                 access: Access = Access.AUTO) -> None:
         def configure() -> ElementsConfig:
             self._items = Items("element", element)
-            return ElementsConfig(set=_config(buckets, chunk, chunks, home_word, depth, access),
+            return ElementsConfig(set=_config(buckets, chunk, chunks, depth, access),
                                   element_bytes=self._items.size,
                                   capacity=whole("capacity", capacity))
 

@@ -154,7 +154,7 @@ class Words(OneRank):
     def test_configurations(self):
         with self.assertRaisesRegex(TypeError, "Job"):
             farhash.Set(None, 64)
-        words = farhash.Set(self.job, 1000, chunk=16, chunks=8, home_word=True)
+        words = farhash.Set(self.job, 1000, chunk=16, chunks=8)
         self.assertEqual(words.buckets, 1000)
         for wrong in ({"buckets": 0}, {"buckets": -1}, {"buckets": 64, "chunk": 7},
                       {"buckets": 64, "depth": -1}):

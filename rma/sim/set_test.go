@@ -49,7 +49,7 @@ func (in *insertions) onCluster(opts sim.Options,
 	in.inserted, in.known = map[uint64]int{}, map[uint64]bool{}
 	return sim.Run(opts, func(job rma.Job) error {
 		ctx := context.Background()
-		s, err := set.New(ctx, job, set.Config{Buckets: 96, Chunk: 8, Home: set.HomeWord, Depth: 4})
+		s, err := set.New(ctx, job, set.Config{Buckets: 96, Chunk: 8, Depth: 4})
 		if err != nil {
 			return err
 		}

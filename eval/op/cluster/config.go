@@ -1,10 +1,12 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 
+	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma/sim"
 	"github.com/farhash/farhash/set"
 )
@@ -43,6 +45,7 @@ const (
 	reachBuckets = 1 << 14
 
 	maxChunk        = 1 << 16
+	mostDepth       = 64 // operations in flight, as a set has by default
 	leastOperations = 20
 )
 
@@ -156,5 +159,16 @@ func (c *Config) set() set.Config {
 		int(math.Ceil(inserts*loadShare)))
 	segment = (segment + segmentUnit - 1) / segmentUnit * segmentUnit
 	return set.Config{Buckets: uint64(segment * c.ranks()), Chunk: c.Chunk, Chunks: c.Chunks,
-		Home: set.HomeWord, Depth: min(c.Batch, set.DefaultDepth)}
+		Depth: min(c.Batch, mostDepth)}
+}
+
+// paperHomes is ctx for sets whose searches begin at any bucket, as in OP.
+func paperHomes(ctx context.Context) context.Context {
+	return variant.WithSet(ctx, variant.Set{WordHomes: true})
+}
+
+// RoundTrips is what OP Table 1 counts: chunks that an operation needed. Chunks requested in
+// advance and compare-and-swaps are not among them.
+func RoundTrips(s set.Stats) uint64 {
+	return s.Inserted + s.Found + s.NotFound + s.Full + s.ExtraChunks
 }
