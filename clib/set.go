@@ -38,8 +38,8 @@ func results(p *C.uint8_t, n C.size_t) []set.Result {
 	return unsafe.Slice((*set.Result)(unsafe.Pointer(p)), n)
 }
 
-// endedBatch is the answer of a batch, whose results it makes the codes of C: these are less by one.
-// After an error the results are undefined, except when some are Full.
+// endedBatch is the answer of a batch. It makes the results the codes of C, which are less by one;
+// after an error they are undefined, unless that says that some are Full.
 func endedBatch(r []set.Result, err error) C.int {
 	const one = uint64(0x0101010101010101)
 	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(r))), len(r))

@@ -124,8 +124,8 @@ func TestTreeNodesFull(t *testing.T) {
 		}
 		results, tasks := make([]set.Result, n), make([]uint64, n)
 		if err := v.insert(states, results, tasks); err == nil || v.full() != 1 {
-			t.Errorf("8192 nodes in %d slots: %v, table %d is full", v.nodes.s.Config().Capacity, err,
-				v.full())
+			t.Errorf("8192 nodes in %d slots: %v, table %d is full",
+				v.nodes.s.Config().Capacity, err, v.full())
 		}
 		inserted := 0
 		for _, r := range results {

@@ -4,7 +4,7 @@ import "math"
 
 // RoundTrips is the expected number of gets, of chunk words each, until a search for a
 // word that is not there finds an empty bucket: the mean of floor(displacement/C) + 1
-// (OP 4.1). Chunks begin at the home itself, as with set.HomeWord. It is NaN for a chunk
+// (OP 4.1). Chunks begin at the home itself, as in OP. It is NaN for a chunk
 // below 1.
 func (l *Law) RoundTrips(chunk int) float64 {
 	trips, _ := l.Reads(chunk)

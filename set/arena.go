@@ -50,7 +50,7 @@ type arenas struct {
 type part struct {
 	cells
 	segments [][]uint64 // by rank; nil where only queues reach it
-	begin    uint64     // first slot of each rank that lies here
+	begin    uint64     // first slot of each rank that is here
 }
 
 // slotRun is how many slots are taken from a counter at a time.
@@ -276,13 +276,13 @@ func (a *arenas) split(ref Ref) (slot, rank uint64) {
 }
 
 // Slots that Collect has freed form a chain for each rank that freed them. All ranks take
-// from it. The first word of a slot refers to the next slot. The head lies beside the
+// from it. The first word of a slot refers to the next slot. The head is beside the
 // counter of slots taken.
 //
 //	head  | version (28) | reference of the first slot, plus 1 (36) |
 //
 // The head is changed by compare-and-swap. Its version changes each time: if a slot was
-// taken and freed again meanwhile, the compare-and-swap fails, as the slot behind it may be
+// taken and freed again since, the compare-and-swap fails, as the slot after it may be
 // another one.
 const (
 	cellTaken = 0 // word of the counter window: slots handed out
@@ -405,7 +405,7 @@ func (h *heldSlots) fill() error {
 
 // takeBack takes back a slot whose element lost its compare-and-swap.
 func (h *heldSlots) takeBack(ref Ref) {
-	if h.begin == 0 { // it was filled up meanwhile
+	if h.begin == 0 { // it has been filled up since
 		h.arenas.giveBack([]Ref{ref})
 		return
 	}

@@ -13,7 +13,7 @@ import (
 type batch struct {
 	t       *table
 	items   []uint64
-	hashes  []uint64 // where the items are buckets of another table: those of what these hold
+	hashes  []uint64 // of what the items hold, where these are buckets of another table
 	results []Result
 	refs    []Ref // nil where the caller does not want them
 	insert  bool
@@ -107,7 +107,7 @@ func (b *batch) Queued(at []int) error {
 	return err
 }
 
-// Kind, Size and Pack are those of a request; see ship.go.
+// Kind, Size and Pack describe a request; see answer.
 func (b *batch) Kind() uint32 {
 	if b.insert {
 		return kindFindOrPut
@@ -186,7 +186,7 @@ func (f *fetch) arrived(k int, words []uint64) {
 	copy(f.dst[i*f.size:(i+1)*f.size], bytesOf(words))
 }
 
-// Owners gives the ranks in whose arenas the elements lie.
+// Owners gives the ranks whose arenas have the elements.
 func (f *fetch) Owners(owners []int32) {
 	for k := range owners {
 		_, rank, _ := f.t.arenas.locate(f.refs[k])
@@ -202,7 +202,7 @@ func (f *fetch) Direct(at, left []int) ([]int, error) {
 	return append(left, at...), nil
 }
 
-// Kind, Size, Pack and Unpack are those of a request; see ship.go.
+// Kind, Size, Pack and Unpack describe a request; see answer.
 func (f *fetch) Kind() uint32 { return kindGet }
 
 func (f *fetch) Size(int) (request, answer int) { return 1, f.t.width }
@@ -247,7 +247,7 @@ func (t *table) elementAt(ref Ref) ([]uint64, error) {
 //
 //	| reference (36) | result (8) |
 //
-// Requests for elements by their references go to the ranks in whose arenas they lie.
+// Requests for elements by their references go to the ranks whose arenas have them.
 
 const (
 	kindFind uint32 = iota
@@ -260,7 +260,7 @@ const (
 	resultMask = 1<<resultBits - 1
 )
 
-// answer carries out what other ranks ship to this rank's part of the table. Requests come one by
+// answer runs what other ranks ship to this rank's part of the table. Requests come one by
 // one.
 func (t *table) answer(kind uint32, n int, request, answer []uint64) (int, error) {
 	width, answerWidth := t.width, 1

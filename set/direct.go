@@ -263,8 +263,8 @@ func (v *span) compareLine(f *elementFlight) {
 // The line was read some time ago, its buckets one after the other. A bucket that
 // refers to the element is the answer all the same, as a bucket changes only once. If
 // none had the fingerprint, the buckets before the first one that was read empty hold
-// other elements for good, and the search goes on at that one. The buckets behind it
-// prove nothing: those between may have been claimed after they were read.
+// other elements for good, and the search goes on at that one. The buckets after it
+// prove nothing: some between may have been claimed after they were read.
 func (p *elementPipeline) finish(block int) error {
 	flights := p.block(block)
 	words := p.t.width
@@ -387,7 +387,7 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 	return exhausted(insert), nil
 }
 
-// store makes sure that the element lies in a slot. ok is false when there is none.
+// store makes sure that the element is in a slot. ok is false when there is none.
 func (s *elementSearch) store() (ok bool, err error) {
 	if s.stored {
 		return true, nil
@@ -477,11 +477,11 @@ func slots(n int) uint64 { return uint64(min((n+1)/2, 16+n/8, flights)) }
 //     all at the same moment. A word that matches is in the set, wherever it is.
 //   - If none matches, the buckets before the first empty one hold other words for
 //     good. The compare-and-swap succeeds only if that bucket is still empty, and
-//     then so are those behind it: the word is nowhere in the line.
+//     then so are all after it: the word is nowhere in the line.
 //   - If it fails, the word that won is compared, and the line is loaded again:
 //     what was empty in it may not be any more.
 type kernelWork struct {
-	base      uintptr // address of bucket 0 of the table, even if the span begins behind it
+	base      uintptr // address of bucket 0 of the table, even if the span begins after it
 	lines     uint64  // in the table
 	words     *uint64
 	results   *Result
@@ -546,7 +546,7 @@ func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool,
 
 // firstLine inserts single words in assembly, as far as the first line is enough: up to load 0.5
 // that is nearly always so. A compare-and-swap waits for all stores before it, and the load of the
-// next search is begun ahead of its time only if few instructions lie before it. So this is one
+// next search is begun ahead of its time only if few instructions come before it. So this is one
 // call that keeps everything in registers, and counts what it has inserted itself. The assembly
 // knows the offsets.
 type firstLine struct {

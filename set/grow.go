@@ -24,7 +24,7 @@ func (s *Set) Grow(ctx context.Context, buckets uint64) error {
 
 // Grow moves the set into a table of the given number of buckets, and gives the
 // arenas room for capacity elements in all (0: 15/16 of buckets). Elements keep their
-// slots and references. Collective; no other call may run on any rank meanwhile. When it
+// slots and references. Collective; no other call may run on any rank. When it
 // fails the set is unchanged.
 func (e *Elements) Grow(ctx context.Context, buckets, capacity uint64) error {
 	return e.grow(ctx, buckets, capacity)
@@ -55,7 +55,7 @@ func (s *anySet) grow(ctx context.Context, buckets, capacity uint64) error {
 
 // Collect removes every word for which keep returns false: the garbage collection that
 // OP leaves out. Each rank calls its keep for the words in its part of the table.
-// Collective; no other call may run on any rank meanwhile, and old and new table
+// Collective; no other call may run on any rank, and old and new table
 // are in memory together for a while. When it fails the set is unchanged.
 func (s *Set) Collect(ctx context.Context, keep func(word uint64) bool) error {
 	return s.collect(ctx, func(bucket uint64) (bool, error) {
@@ -244,7 +244,7 @@ func newTable(ctx context.Context, its items, cfg ElementsConfig) (*table, error
 	return t, nil
 }
 
-// open readies the table for operations. old is the table that this one replaces, or nil: what
+// open prepares the table for operations. old is the table that this one replaces, or nil: what
 // was measured for it holds here. Collective.
 func (t *table) open(ctx context.Context, old *table) error {
 	t.first = t.newFirstLine()
@@ -263,7 +263,7 @@ func (t *table) open(ctx context.Context, old *table) error {
 // close gives back queues and buckets. A later call goes to the pool of sessions
 // and finds it closed, before it can use memory that is unmapped.
 func (t *table) close() error {
-	err := t.batches.Close() // first: requests of other ranks are being carried out
+	err := t.batches.Close() // first: requests of other ranks are running
 	t.flat, t.spans, t.first = nil, nil, firstLine{}
 	return errors.Join(err, t.sessions.Close(), t.window.Close())
 }

@@ -231,7 +231,7 @@ var labWordTable = &lab.Table{Name: "set of words", Model: labModel,
 // labOpener opens a table with a configuration.
 type labOpener func(context.Context, rma.Job, *rand.Rand, Config) (lab.Client, error)
 
-// with is an opener that draws the configuration, but for Access.
+// with is an opener that draws the configuration, except Access.
 func with(open labOpener, access ship.Access) func(context.Context, rma.Job, *rand.Rand) (
 	lab.Client, error) {
 	return func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {

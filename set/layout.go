@@ -44,7 +44,7 @@ type table struct {
 	shipped  batch // the request of another rank that is being answered
 }
 
-// span is a run of buckets in directly addressable memory: those of the whole table, or those
+// span is a run of buckets in directly addressable memory: of the whole table, or
 // of adjacent ranks of one host.
 type span struct {
 	flat  []uint64 // the buckets; nil: not all of the table is directly addressable
@@ -71,7 +71,7 @@ func (t *table) findSpans() {
 	}
 }
 
-// spanOf is the span that a bucket lies in, nil where only queues reach it.
+// spanOf is the span that has a bucket, nil where only queues reach it.
 func (t *table) spanOf(bucket uint64) *span {
 	if t.flat != nil {
 		return &t.span
@@ -104,18 +104,18 @@ func (t *table) place(bucket uint64) (rank, off int) {
 // of it.
 func (t *table) pieces() uint64 { return (t.chunk-2)/t.perRank + 2 }
 
-// distance is how far bucket lies behind home, around the end of the table.
+// distance is how far bucket comes after home, around the end of the table.
 func (t *table) distance(home, bucket uint64) uint64 {
 	return (bucket + t.buckets - home) % t.buckets
 }
 
 // items is what a set holds, and keeps when it gets another table. An item is a word, or an
-// element as it lies in an arena.
+// element as it is in an arena.
 type items struct {
 	job    rma.Job
 	size   int     // bytes of an element; 0: the items are words
 	width  int     // words of an item
-	mask   uint64  // bits of a bucket that are those of an item's key
+	mask   uint64  // bits of a bucket that have an item's key
 	arenas *arenas // of elements; nil for words
 	tally  *tally
 }
@@ -160,7 +160,7 @@ const (
 	pi3 = 0x082EFA98EC4E6C89
 )
 
-// hashElement hashes an element as it lies in an arena: whole words, the last one
+// hashElement hashes an element as it is in an arena: whole words, the last one
 // filled up with zeros. Short ones are folded together by multiplications of 64 by 64
 // bits, as wyhash and xxh3 do.
 func hashElement(words []uint64) uint64 {

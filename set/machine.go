@@ -76,7 +76,7 @@ func (t *table) session() (*session, error) {
 // Close gives back the queue.
 func (s *session) Close() error { return s.q.Close() }
 
-// run carries out the items of a batch with the given indices, or all if at is nil. After an
+// run runs the items of a batch with the given indices, or all if at is nil. After an
 // error the session is not to be used again.
 func (s *session) run(b *batch, at []int) error {
 	s.batch, s.held = b, heldSlots{arenas: b.t.arenas, needed: len(b.results)}
@@ -97,7 +97,7 @@ func (s *session) run(b *batch, at []int) error {
 	return err
 }
 
-// Start readies a machine.
+// Start starts a machine.
 func (s *session) Start(machine, i int) rma.Op {
 	s.probes[machine].start(s.batch, i)
 	return &s.probes[machine]
@@ -159,7 +159,7 @@ func (p *fetchOp) Step(q rma.Queue) (rma.Handle, error) {
 // once occupied, so everything before the bucket claimed is known not to match.
 //
 // For an element a bucket with the right fingerprint must be compared, and the element must
-// lie in an arena before a bucket refers to it.
+// be in an arena before a bucket refers to it.
 type probe struct {
 	t    *table
 	held *heldSlots
@@ -182,7 +182,7 @@ type probe struct {
 	there  rma.Buf // an element fetched for comparison
 	here   rma.Buf // the element to be written into the arena
 	mine   Ref     // its slot; 0 for words
-	stored bool    // the element lies there
+	stored bool    // the element is there
 
 	result   Result
 	bucket   uint64 // compared, or content of the one that ended the search
@@ -197,7 +197,7 @@ const (
 	phaseStart   phase = iota
 	phaseChunk         // the chunk to be examined
 	phaseCompare       // the element that a bucket refers to
-	phaseStore         // the element to lie in its slot
+	phaseStore         // the element to be in its slot
 	phaseSwap          // the compare-and-swap
 )
 
@@ -209,7 +209,7 @@ type chunkRequest struct {
 	posted  bool // by this step, so that it is not submitted yet
 }
 
-// start readies the machine for item i of a batch. Buffers are kept.
+// start prepares the machine for item i of a batch. Buffers are kept.
 func (p *probe) start(b *batch, i int) {
 	t := p.t
 	var hash uint64
@@ -369,7 +369,7 @@ func (p *probe) endSwap(q rma.Queue) (rma.Handle, error) {
 }
 
 // startChunk makes chunk i the one examined. The next one is requested before chunk i is waited
-// for (OP 3.3), but for Auto, with which it is rarely needed.
+// for (OP 3.3), except where C follows the load: then it is rarely needed.
 func (p *probe) startChunk(q rma.Queue, i uint64) {
 	p.number, p.next = i, 0
 	ahead := p.t.auto == nil
@@ -416,7 +416,7 @@ func (c *chunkRequest) collect(q rma.Queue) (rma.Handle, error) {
 	return rma.NoHandle, nil
 }
 
-// finish ends the search. The chunk behind the one examined may still be in flight.
+// finish ends the search. The chunk after the one examined may still be in flight.
 // Only the next search of this machine waits for it.
 func (p *probe) finish(result Result, bucket uint64) (rma.Handle, error) {
 	p.examined = min(p.number*p.size+uint64(p.next)+1, p.t.limit)
@@ -437,7 +437,7 @@ const (
 	autoBlock    = 64
 )
 
-// autoPlan has C for each load. The cost of bytes beside that of a round trip is that of
+// autoPlan has C for each load. The cost of bytes beside a round trip is as on
 // LP's network: 16 KiB cost as much as one. It is of the same order on others.
 var autoPlan = sync.OnceValue(func() *readsize.Plan {
 	plan, err := readsize.NewPlan(readsize.Config{Machine: readsize.EDR(), SlotBytes: 8,

@@ -17,7 +17,7 @@ var wordContents = archive.Contents{Kind: "farhash set of words", ElementBytes: 
 // Save writes the set to a file, in a form that is loaded with any number of ranks
 // and buckets. The ranks write it together: path must mean the same file on each.
 // It replaces an existing file only when it is complete; a symbolic link stays, and the
-// file that it leads to is replaced. Collective; nothing may insert meanwhile on any rank.
+// file that it leads to is replaced. Collective; nothing may insert on any rank at the same time.
 func (s *Set) Save(ctx context.Context, path string) error {
 	record := make([]byte, 8)
 	return archive.SaveTable(ctx, s.t.job, path, wordContents,
@@ -43,7 +43,7 @@ func (e *Elements) contents() archive.Contents {
 // Load inserts the contents of a file that Save has written. It grows the set when it
 // would be more than 0.8 full. A truncated, foreign or corrupt file is refused on
 // every rank, and the set is unchanged. Collective; no other call may run on any
-// rank meanwhile.
+// rank.
 func (s *Set) Load(ctx context.Context, path string) error {
 	return s.load(ctx, path, wordContents, func(payload []byte) error {
 		words := make([]uint64, len(payload)/8)

@@ -34,8 +34,8 @@ func TestLabScripts(t *testing.T) {
 	}
 }
 
-// endOfSpan has rank 0 insert what has its home in the last line of its span. Some of it lies
-// behind that.
+// endOfSpan has rank 0 insert what has its home in the last line of its span. Some of it is
+// after that.
 func endOfSpan(t *testing.T) {
 	const n, ranks = 12, 4
 	jobs := ranksOf(t, engineHosts, ranks)

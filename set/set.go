@@ -146,7 +146,7 @@ func (e WordError) Error() string {
 // Config is the shape of the set now, with the defaults filled in.
 func (s *Set) Config() Config { return s.t.cfg.Config }
 
-// All iterates over the words of the set, in the order of the table. Words inserted meanwhile may
+// All iterates over the words of the set, in the order of the table. Words inserted since may
 // or may not be among them.
 func (s *Set) All(ctx context.Context) iter.Seq2[uint64, error] {
 	return s.words(s.t.occupied(ctx, 0, s.t.job.Size()))
@@ -194,7 +194,7 @@ func (e *Elements) FindOrPut(element []byte) (Result, error) {
 	return e.one(element, true)
 }
 
-// FindOrPutBatch is FindOrPut for many elements, which lie one after the other
+// FindOrPutBatch is FindOrPut for many elements, which are one after the other
 // in elements: results[i] answers the one at i*ElementBytes. When any result is
 // Full the error is a *FullError and the other results are valid.
 func (e *Elements) FindOrPutBatch(elements []byte, results []Result) error {
@@ -400,7 +400,7 @@ func (s *anySet) Stats() Stats {
 
 // Check walks this rank's part of the table and reports what is broken: a bucket whose reference
 // or fingerprint is wrong, a word or element that a search would not reach, one that is stored
-// twice. Nothing may insert meanwhile on any rank. Every rank checks its own part; nobody waits.
+// twice. Nothing may insert on any rank. Every rank checks its own part; nobody waits.
 func (s *anySet) Check(ctx context.Context) error { return s.t.check(ctx, s.t.job.Rank()) }
 
 // CheckAll waits for all ranks, runs Check on every one, and reports on every rank whether all

@@ -30,9 +30,9 @@ type Stats struct {
 
 	// Access is how batches reach memory that this rank cannot address directly, and why.
 	Access ship.Choice
-	// Served is how many operations this rank has carried out for others that shipped
-	// them. The requesting rank counts the result of an operation. The rank that carries
-	// it out counts LostSwaps, ExtraChunks and LongestProbe.
+	// Served is how many operations this rank has run for others that shipped
+	// them. The requesting rank counts the result of an operation. The rank that runs
+	// it counts LostSwaps, ExtraChunks and LongestProbe.
 	Served uint64
 
 	// Queues counts requests to the engine; zero where memory is direct. Its
@@ -162,7 +162,7 @@ type tally struct {
 	own    []uint64 // this rank's words, nil where they are reached by queue
 	closed bool
 
-	sums    *core.Counters[counts] // but for inserted and longest
+	sums    *core.Counters[counts] // except inserted and longest
 	longest atomic.Uint64
 }
 
@@ -207,7 +207,7 @@ func (ta *tally) add(c *counts) {
 	}
 }
 
-// addServed adds operations that were carried out for other ranks, which count the results.
+// addServed adds operations that were run for other ranks, which count the results.
 func (ta *tally) addServed(c *counts) {
 	ta.add(&counts{lost: c.lost, extra: c.extra, longest: c.longest, queues: c.queues,
 		served: c.inserted + c.found + c.notFound + c.full})
@@ -256,7 +256,7 @@ func (ta *tally) stats() Stats {
 	return s
 }
 
-// restart makes n the number of this rank's insertions. Nobody inserts meanwhile.
+// restart makes n the number of this rank's insertions. Nobody inserts then.
 func (ta *tally) restart(ctx context.Context, n uint64) error {
 	for i := range stripes {
 		if err := ta.Store(ctx, ta.window.Rank(), i*stripeWords, n); err != nil {
