@@ -42,7 +42,9 @@ var namesInC = func() map[string]string {
 	names := map[string]string{}
 	for _, config := range configs {
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(config)) {
-			names[field.Name] = snake(field.Name)
+			if field.IsExported() {
+				names[field.Name] = snake(field.Name)
+			}
 		}
 	}
 	for from, to := range otherNames {

@@ -271,7 +271,7 @@ func TestClosedSets(t *testing.T) {
 			t.Fatalf("%v: %d answers", e, len(errs))
 		}
 		for i, err := range errs {
-			if !errors.Is(err, errClosed) {
+			if !errors.Is(err, rma.ErrClosed) {
 				t.Errorf("%v: call %d of a closed set: %v", e, i, err)
 			}
 		}
