@@ -30,7 +30,7 @@ func TestRefusalOfOneRank(t *testing.T) {
 				BucketsPerRank: 100, Depth: depth})
 		},
 		"kv": func(ctx context.Context, job rma.Job, depth int) (io.Closer, error) {
-			return kv.New(ctx, job, kv.Config{SlotsPerRank: 100, BytesPerRank: 1 << 16, MaxKey: 8,
+			return kv.New(ctx, job, kv.Config{Slots: 300, Bytes: 1 << 18, MaxKey: 8,
 				MaxValue: 8, Depth: depth})
 		},
 	} {

@@ -150,7 +150,7 @@ func alikeIndex(ctx context.Context, job rma.Job, own iter.Seq[uint64],
 
 func alikeMap(ctx context.Context, job rma.Job, own iter.Seq[uint64],
 	bytes func(uint64) []byte, word func([]byte) uint64, check checker) error {
-	m, err := kv.New(ctx, job, kv.Config{SlotsPerRank: 256, BytesPerRank: 1 << 16, MaxKey: 8,
+	m, err := kv.New(ctx, job, kv.Config{Slots: 1 << 10, Bytes: 1 << 18, MaxKey: 8,
 		MaxValue: 8})
 	if err != nil {
 		return err

@@ -363,8 +363,8 @@ typedef struct farhash_map farhash_map;
 
 /* Every rank gives the same. 0 is the default of copies, chunk and depth. */
 typedef struct farhash_map_config {
-	uint64_t slots_per_rank;     /* a key takes one, of 16 bytes, until it is deleted */
-	uint64_t bytes_per_rank;     /* for keys and values, 64 bytes or a multiple for each pair */
+	uint64_t slots;              /* of all ranks; a key takes one, of 16 bytes, until it is deleted */
+	uint64_t bytes;              /* of all ranks, for pairs, each of which takes 64 or a multiple */
 	uint32_t max_key, max_value; /* the longest key, at least 1, and the longest value, in bytes */
 	uint32_t copies;             /* not 0: slots take 64 bytes, with pairs of up to 16 in them */
 	uint32_t chunk;              /* slots that one remote get brings */

@@ -42,8 +42,7 @@ func readMapConfig(c *C.farhash_map_config) (kv.Config, error) {
 		}
 	}
 	access := ship.Access(c.access)
-	return kv.Config{SlotsPerRank: uint64(c.slots_per_rank),
-		BytesPerRank: uint64(c.bytes_per_rank), MaxKey: int(c.max_key),
+	return kv.Config{Slots: uint64(c.slots), Bytes: uint64(c.bytes), MaxKey: int(c.max_key),
 		MaxValue: int(c.max_value), Copies: c.copies != 0, Chunk: int(c.chunk),
 		Depth: int(c.depth), Access: access}, checkBatches(c.depth, access)
 }

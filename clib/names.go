@@ -33,7 +33,7 @@ var otherNames = map[string]string{
 
 	"PeakBytes says what a build needs": "raise it, or use more ranks",
 	"choose Heap, which needs none":     "set variable, which needs none",
-	"SlotsPerRank or MaxSlotsPerRank":   "slots_per_rank",
+	"Slots or MaxSlots":                 "slots",
 	"between mpi.Start and its stop":    "by farhash_join_comm",
 }
 

@@ -11,7 +11,7 @@ import (
 
 // notInC are fields that C cannot set, so that no message about them comes there.
 var notInC = []string{"access", "addressing", "kernel", "storage", "bucket_slots",
-	"offset_bytes", "max_slots_per_rank", "protocol", "policy", "fixed_bytes", "machine",
+	"offset_bytes", "max_slots", "protocol", "policy", "fixed_bytes", "machine",
 	"absent_share", "clusters", "one_sided", "config"}
 
 // Messages name what farhash.h has, by its names.
@@ -34,7 +34,7 @@ func TestNames(t *testing.T) {
 		{"index: raise MaxCopies, or leave", "", "index: raise max_copies, or leave"},
 		{"and MaxMemoryBytes is 7; PeakBytes says what a build needs", "",
 			"and max_memory_bytes is 7; raise it, or use more ranks"},
-		{"make SlotsPerRank or MaxSlotsPerRank larger", "", "make slots_per_rank larger"},
+		{"make Slots or MaxSlots larger", "", "make slots larger"},
 		{"open Load/Buckets: no Load", "Load/Buckets", "open Load/Buckets: no load"},
 		{"in Overload, KeySizes", "", "in Overload, KeySizes"},
 	} {

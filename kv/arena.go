@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/invariant"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -221,4 +223,136 @@ func (a *arena) collectMarked(hash uint64) (some bool, err error) {
 		}
 	}
 	return some, nil
+}
+
+// uses has, by unit, the uses, plus 1, of items for which no slot was found yet, or 0.
+type uses []uint16
+
+// remove removes a use that a slot refers to.
+func (u uses) remove(unit, use uint64) {
+	if unit < uint64(len(u)) && uint64(u[unit]) == use+1 {
+		u[unit] = 0
+	}
+}
+
+// published is the uses of items in the table. A slot that refers to one of them does so until
+// the use ends, or moves to the next table. So a walk over the tables, one after the other, finds
+// a slot of each use that has not ended.
+func (a *arena) published() uses {
+	u := make(uses, a.divided.Load())
+	for unit := range u {
+		state := a.load(uint64(unit))
+		if state.state() == itemInTable {
+			u[unit] = uint16(state.use()) + 1
+		}
+	}
+	return u
+}
+
+// recover takes back the items that are still published and for which the walk found no slot.
+func (a *arena) recover(lost uses) (found int) {
+	to := a.lane(0)
+	defer to.mu.Unlock()
+	for unit, use := range lost {
+		u := a.load(uint64(unit))
+		it := item{number: a.first + uint64(unit), use: u.use()}
+		if use != 0 && u.state() == itemInTable && u.use() == uint64(use-1) &&
+			a.recycle(it, u, to) {
+			// mark: an item without a mark is found
+			found++
+		}
+	}
+	return found
+}
+
+// due reports whether a sweep may find something: no sweep has found nothing yet, or many items
+// were handed out since, or another rank has died since.
+func (a *arena) due(dead int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	few := a.handedOut()-a.sweptAt < max(1, a.divided.Load()/shareDivisor)
+	return a.sweptAt == 0 || !few || a.deadAt != dead
+}
+
+// sweptNothing records that a sweep has found nothing.
+func (a *arena) sweptNothing(dead int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sweptAt, a.deadAt = a.handedOut(), dead
+}
+
+// handedOut is how many items were handed out.
+func (a *arena) handedOut() (n uint64) {
+	for i := range a.lanes {
+		l := &a.lanes[i]
+		l.mu.Lock()
+		n += l.handedOut
+		l.mu.Unlock()
+	}
+	return n
+}
+
+// lanes is how many lanes there are, so that goroutines of one rank rarely wait for each other.
+const lanes = 16
+
+// lane is what direct calls work with, and free items, for one goroutine at a time. So a call that
+// changes the map, or up to 32 calls of a batch, take one lock for all that they do in this rank.
+//
+// Who has locked a lane waits for no other lane, and for nothing that takes one. arena.mu comes
+// before the lanes.
+type lane struct {
+	mu        sync.Mutex
+	free      [classes]itemQueue
+	handedOut uint64        // items handed out
+	made      [kinds]uint64 // direct calls
+	calls     *directCalls  // nil until some are made
+	room      []uint64      // for these to make an item
+	farHash   uint64        // of a new key far from home, 0 for none
+	_         [8]uint64
+}
+
+// lane locks one that no other goroutine has locked, where there is one: one that has it may not
+// be running. With assertions the first choice depends on the key alone, so that what a seed does
+// can be repeated.
+func (a *arena) lane(hash uint64) *lane {
+	if !invariant.Enabled {
+		hash = core.Stripe()
+	}
+	for i := range uint64(lanes) {
+		if l := &a.lanes[(hash+i)%lanes]; l.mu.TryLock() {
+			return l
+		}
+	}
+	l := &a.lanes[hash%lanes]
+	l.mu.Lock()
+	return l
+}
+
+// itemQueue is free items, in the order in which they came.
+type itemQueue struct {
+	items []item
+	head  int // the first one
+}
+
+func (q *itemQueue) len() int { return len(q.items) - q.head }
+
+// pop takes the first one out of a queue that is not empty.
+func (q *itemQueue) pop() item {
+	q.head++
+	return q.items[q.head-1]
+}
+
+// peek is the item that is popped after so many others, if it is taken out of the queue then.
+func (q *itemQueue) peek(after int) (it item, ok bool) {
+	if q.len() <= quarantine+after {
+		return item{}, false
+	}
+	return q.items[q.head+after], true
+}
+
+func (q *itemQueue) push(it item) {
+	if len(q.items) == cap(q.items) && q.head > len(q.items)/2 { // there is room in front
+		q.items, q.head = q.items[:copy(q.items, q.items[q.head:])], 0
+	}
+	q.items = append(q.items, it)
 }

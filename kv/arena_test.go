@@ -16,7 +16,7 @@ func TestItemsOfManyGoroutines(t *testing.T) {
 	job := local.Single()
 	defer job.Close()
 	m, err := New(context.Background(), job,
-		Config{SlotsPerRank: 8, MaxKey: 8, MaxValue: 8, BytesPerRank: units * 8 * unitWords})
+		Config{Slots: 8, MaxKey: 8, MaxValue: 8, Bytes: units * 8 * unitWords})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,9 @@ package kv
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/farhash/farhash/internal/core"
 )
@@ -132,4 +134,133 @@ func (m *Map) checkPlace(t table, words []uint64, slot, word uint64, key []byte)
 			return fmt.Errorf("kv: slot %d is empty, before key %x in slot %d", at, key, slot)
 		}
 	}
+}
+
+// walker reads slots and items one after the other.
+type walker struct {
+	m     *Map
+	ctx   context.Context
+	slots *core.Reader
+	items *core.Reader
+	err   error // the first one: it ends what iterates
+}
+
+// slotRead is a slot of a table, and its word as read.
+type slotRead struct {
+	t    table
+	slot uint64
+	word uint64
+}
+
+// walkSlots is how many slots a walker reads at a time.
+const walkSlots = 256
+
+func (m *Map) walker(ctx context.Context) (*walker, error) {
+	err := m.pool.Open()
+	if err != nil {
+		return nil, err
+	}
+	w, maxItem := &walker{m: m, ctx: ctx}, classWords(m.cfg.largest())
+	w.slots, err = core.NewReader(m.job, m.slots, &m.batches.Regions, walkSlots*m.stride)
+	if err == nil {
+		w.items, err = core.NewReader(m.job, m.items, &m.regions, maxItem)
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
+func (w *walker) close() error {
+	return errors.Join(w.slots.Close(), w.items.Close())
+}
+
+// read reads words. After an error there are none.
+func (w *walker) read(r *core.Reader, rank, off, n int) (words []uint64) {
+	if w.err == nil {
+		words, w.err = r.Read(w.ctx, rank, off, n)
+	}
+	return words
+}
+
+// table iterates over the slots of a table from begin to before end.
+func (w *walker) table(t table, begin, end uint64) iter.Seq[slotRead] {
+	return func(yield func(slotRead) bool) {
+		var words []uint64 // a copy: the loop may read a slot again
+		for at := begin; at < end; {
+			rank, off, rest := t.place(at)
+			n := min(rest, walkSlots, int(end-at))
+			words = append(words[:0], w.read(w.slots, rank, off, n*w.m.stride)...)
+			if w.err != nil {
+				return
+			}
+			for i := range n {
+				if !yield(slotRead{t, at + uint64(i), words[i*w.m.stride]}) {
+					return
+				}
+			}
+			at += uint64(n)
+		}
+	}
+}
+
+// keys iterates over the slots that have a key in the latest table, and in those that it moves to
+// meanwhile. A key that is there all the while comes at least once.
+func (w *walker) keys() iter.Seq[slotRead] {
+	return func(yield func(slotRead) bool) {
+		for t := w.m.latestTable(); ; {
+			for s := range w.table(t, 0, t.slots) {
+				if s.word&occupied != 0 && !yield(s) {
+					return
+				}
+			}
+			if w.err != nil {
+				return
+			}
+			var now state
+			now, w.err = w.m.state(w.ctx)
+			from, into := w.m.tables(now)
+			switch {
+			case w.err != nil:
+				return
+			case from.gen > t.gen:
+				t = from
+			case from.gen == t.gen && now.moving():
+				t = into
+			default:
+				return
+			}
+		}
+	}
+}
+
+// item reads what a word refers to. fits is false when that is another item by now.
+func (w *walker) item(word uint64) (p Pair, fits bool) {
+	rank, off, n := w.m.locateItem(word)
+	if n == 0 {
+		return Pair{}, false
+	}
+	it := w.read(w.items, rank, off, n)
+	if w.err != nil {
+		return Pair{}, false
+	}
+	_, k, v, ok := verify(word, it)
+	if !ok {
+		return Pair{}, false
+	}
+	return Pair{unpack(nil, it[headWords:], k), unpack(nil, it[headWords+wordsOf(k):], v)}, true
+}
+
+// pair reads the key of a slot and its value, and the slot again where its item has changed.
+func (w *walker) pair(s slotRead) (p Pair, there bool) {
+	for w.err == nil && s.word&occupied != 0 && s.word&removed == 0 {
+		if p, there = w.item(s.word); there {
+			return p, true
+		}
+		rank, off, _ := s.t.place(s.slot)
+		if words := w.read(w.slots, rank, off, 1); w.err == nil {
+			s.word = words[0]
+		}
+	}
+	return Pair{}, false
 }

@@ -9,7 +9,7 @@ import (
 // fingerprintCollisions puts so many keys that searches meet others with the same fingerprint, and
 // gets them.
 func fingerprintCollisions() error {
-	cfg := Config{SlotsPerRank: 1 << 12, BytesPerRank: 1 << 18, MaxKey: 8, MaxValue: 8}
+	cfg := Config{Slots: 1 << 12, Bytes: 1 << 18, MaxKey: 8, MaxValue: 8}
 	return withMap(engines[1], 1, cfg, func(m *Map) error {
 		calls := make([]Call, 3600)
 		for i := range calls {

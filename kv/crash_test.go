@@ -150,8 +150,9 @@ func (c *crash) run(t *testing.T, copies bool, at uint64) (r *crashRun, died boo
 
 func (r *crashRun) rank(job *sim.Job) error {
 	ctx := context.Background()
-	m, err := New(ctx, job, Config{SlotsPerRank: 8, MaxSlotsPerRank: 32, BytesPerRank: 1 << 14,
-		MaxKey: 8, MaxValue: 200, Copies: r.copies, Chunk: 4, Depth: 2})
+	cfg := Config{Slots: 8, MaxSlots: 32, Bytes: 1 << 14, MaxKey: 8, MaxValue: 200,
+		Copies: r.copies, Chunk: 4, Depth: 2}
+	m, err := New(ctx, job, forRanks(cfg, job.Size()))
 	if err == nil && job.Rank() == 1 {
 		err = r.prepare(m)
 	}

@@ -1,59 +1,34 @@
 package kv
 
 import (
+	"runtime"
 	"slices"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 )
 
-// direct is the memory of a map that this rank addresses directly: its own, and that of ranks of
-// its host. A call works on it without a queue:
-//
-//	slots   from home on, in the latest table that this rank knows: an empty one ends the
-//	        search, and where the fingerprint matches the item is read
-//	item    its words are loaded, then its seal and the slot once more; if one of them has
-//	        changed the item has been used again, and the slot is read again
+// Calls over memory that this rank addresses directly: its own, and that of ranks of its host. They
+// take the steps of doc.go without a queue, and are left to the machine, which has nothing to undo,
+// where they meet a slot of a table that moves, memory that is not addressable, no empty slot or no
+// free item.
 //
 // An item is written before a slot refers to it, and again only when none does. So what was read
-// is whole if the slot did not change meanwhile. The seal, which takes longer to compute than all
-// else, is not verified. As for a compare-and-swap the word must not come again during the call,
-// 32,768 uses of the item later. The seal shows nearly all of these cases too.
+// of it is whole if the slot did not change while it was read. Its seal, which takes longer to
+// compute than all else, is not verified. As for a compare-and-swap the word must not come again
+// during the call, 32,768 uses of the item later. A seal that has changed shows nearly all of these
+// cases too.
 //
-// What changes the map goes on so (direct_write.go):
-//
-//	item    is written into this rank's memory before a slot refers to it
-//	swap    a compare-and-swap of the slot; when it loses, the slot is examined again
-//	copy    is written behind the swap; should the slot change meanwhile, its seal is not
-//	        that of the word
-//
-// They have locked a lane of the arena (lane.go).
-//
-// The call takes effect with the swap, or with the read of the slot whose item was whole, or that
-// was empty, as it does in the step machine (op.go). Left to the machine, which has nothing to
-// undo, are slots of a table that moves: a frozen slot, and one that has moved from this table or a
-// later one. So are memory that is not directly addressable, and calls for which no slot is empty
-// or no item free.
-//
-// A slot that is read again and has another key by then is of a later table. All slots behind it
+// A slot that is read again and has another key by then is of a later table. All slots after it
 // then either have the key as it is now, or are marked as moved from this table.
-//
-// The calls of a batch prefetch the memory that they need. TestDirect and TestDirectWrites run
-// calls beside a table that moves, and scripts_write_test.go has them lose their races.
-type direct struct {
-	items core.Regions
-	flat  []uint64 // the items of all ranks, if they are in one piece
-}
-
-// lineSlots is how many slots a cache line has.
-const lineSlots = 8
 
 // findDirect finds out which parts of the map are directly addressable.
 func (m *Map) findDirect() {
-	m.batches.Regions, m.direct.items = core.NewRegions(m.slots), core.NewRegions(m.items)
-	if m.direct.items.Whole != nil {
-		m.direct.flat = m.direct.items.Whole.Words
+	m.batches.Regions, m.regions = core.NewRegions(m.slots), core.NewRegions(m.items)
+	if m.regions.Whole != nil {
+		m.flat = m.regions.Whole.Words
 	}
 	if m.batches.All {
 		m.chunk = min(m.chunk, lineSlots) // several short gets take no longer than a long one
@@ -94,9 +69,9 @@ func (m *Map) nextSlot(t *table, g *directCall) {
 	_, g.at, g.rest = t.place(0)
 }
 
-// findCandidate goes on to the first slot that has no key or may have the key of the call,
-// beginning with the present one. It returns false where the machine has to make the call.
-func (m *Map) findCandidate(t *table, g *directCall) bool {
+// search goes on to the first slot that has no key or may have that of the call, beginning with
+// the present one. It returns false where the machine has to make the call.
+func (m *Map) search(t *table, g *directCall) bool {
 	want := matchWord(g.hash)
 	for range t.slots {
 		if g.slots == nil {
@@ -119,13 +94,13 @@ func (m *Map) findCandidate(t *table, g *directCall) bool {
 // itemIn is the item of a word, nil if it does not exist or is not directly addressable.
 func (m *Map) itemIn(word uint64) []uint64 {
 	at, n := (word&itemMask)*unitWords, uint64(classWords(classOf(word)))
-	items := m.direct.flat
+	items := m.flat
 	if items == nil {
 		rank, off := m.arena.locate(word & itemMask)
 		if rank >= int(m.ranks) {
 			return nil
 		}
-		items, at = m.direct.items.Segments[rank], uint64(off)
+		items, at = m.regions.Segments[rank], uint64(off)
 	}
 	if word&occupied == 0 || at+n > uint64(len(items)) {
 		return nil
@@ -133,67 +108,40 @@ func (m *Map) itemIn(word uint64) []uint64 {
 	return items[at : at+n]
 }
 
-// maxReads is how often a slot is read whose item is not that of its word, before the call is
-// left to the machine.
+// maxReads is how often a slot is read whose item is not that of its word, and how often one is
+// swapped, before the call is left to the machine.
 const maxReads = 64
 
-// finish makes a call after findCandidate has found a slot. It returns false, and has changed
-// nothing, where the machine has to make the call. A Get needs no w.
-func (m *Map) finish(t *table, g *directCall, w *directWrite) bool {
-	done := m.attempt(t, g, w)
-	if w != nil && w.taken {
-		w.taken = false
-		if done && g.call.Done {
-			m.arena.publish(w.mine)
-		} else {
-			m.arena.putBackTo(w.lane, w.mine)
-		}
-	}
-	return done
-}
-
-// attempt is finish, but for what becomes of an item that it has taken.
-func (m *Map) attempt(t *table, g *directCall, w *directWrite) bool {
+// compare compares the key with that of the item of the slot, and goes on to the slot that has it,
+// or to the empty one where it would be. It returns the version of the key, 0 if it is not there,
+// and the value of the call, for a Get with that of the key appended. ok is false where the machine
+// has to make the call.
+func (m *Map) compare(t *table, g *directCall) (value []byte, version Version, ok bool) {
 	c := g.call
 	for range maxReads {
-		value, version := c.Value, Version(0)
-		switch {
-		case g.word&occupied == 0:
-			if movedFrom(g.word) >= t.gen {
-				return false
+		if g.word&occupied == 0 {
+			return c.Value, 0, movedFrom(g.word) < t.gen
+		}
+		it := m.itemIn(g.word)
+		if it == nil || g.word&frozen != 0 {
+			return nil, 0, false
+		}
+		value, same, whole := loadItem(c, it)
+		switch now := atomic.LoadUint64(&g.slots[g.at]); {
+		case now != g.word || !whole:
+			g.word = now
+		case !same:
+			// mark: another key with the same fingerprint
+			if m.nextSlot(t, g); !m.search(t, g) {
+				return nil, 0, false
 			}
-		case g.word&frozen != 0:
-			return false
+		case g.word&removed != 0:
+			return c.Value, 0, true
 		default:
-			it := m.itemIn(g.word)
-			if it == nil {
-				return false
-			}
-			found, same, whole := loadItem(c, it)
-			if now := atomic.LoadUint64(&g.slots[g.at]); now != g.word || !whole {
-				g.word = now
-				continue
-			}
-			if !same {
-				// mark: another key with the same fingerprint
-				if m.nextSlot(t, g); !m.findCandidate(t, g) {
-					return false
-				}
-				continue
-			}
-			if g.word&removed == 0 {
-				value, version = found, Version(identity(g.word))
-			}
-		}
-		if !c.decide(version) {
-			c.Value = value
-			return true
-		}
-		if made, again := m.swap(t, g, w); !again {
-			return made
+			return value, Version(g.word), true
 		}
 	}
-	return false
+	return nil, 0, false
 }
 
 // loadItem reads an item as far as the call needs it. same reports whether its key is that of the
@@ -215,7 +163,19 @@ func loadItem(c *Call, it []uint64) (value []byte, same, whole bool) {
 	return value, same, atomic.LoadUint64(&it[sealWord]) == seal
 }
 
-// holdsKey is hasKey for an item that others may write meanwhile.
+// loadBytes fills to with words that others may write at the same time. It may be any mixture of
+// old and new words. What is loaded atomically after it is loaded later.
+func loadBytes(to []byte, words []uint64) {
+	if runtime.GOARCH == "amd64" && !memory.RaceEnabled { // which loads in order
+		copy(to, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words)))
+		return
+	}
+	for i := 0; len(to) > 0; i++ {
+		to = storeWord(to, atomic.LoadUint64(&words[i]))
+	}
+}
+
+// holdsKey is hasKey for an item that others may write at the same time.
 func holdsKey(it []uint64, keySize int, key []byte) bool {
 	if keySize != len(key) {
 		return false
@@ -228,12 +188,111 @@ func holdsKey(it []uint64, keySize int, key []byte) bool {
 	return true
 }
 
-// tryDirect makes a call, if it can.
-func (m *Map) tryDirect(c *Call) bool {
+// read makes a Get whose search has come to a slot. It reports false where the machine has to.
+func (m *Map) read(t *table, g *directCall) bool {
+	value, version, ok := m.compare(t, g)
+	if ok {
+		g.call.Value = value
+		g.call.decide(version)
+	}
+	return ok
+}
+
+// change makes a call of another kind whose search has come to a slot. It reports false, and has
+// changed nothing, where the machine has to. The lane is locked.
+func (m *Map) change(t *table, g *directCall, l *lane) (made bool) {
+	c, mine := g.call, uint64(0)
+	for range maxReads {
+		_, version, ok := m.compare(t, g)
+		if !ok {
+			break
+		}
+		if made = !c.decide(version); made {
+			break
+		}
+		word := g.word | removed
+		if c.Kind.puts() {
+			if mine == 0 {
+				mine = m.write(g, l)
+			}
+			if word = mine; mine == 0 {
+				break
+			}
+		}
+		// mark: a direct write is about to swap its slot
+		if atomic.CompareAndSwapUint64(&g.slots[g.at], g.word, word) {
+			m.swapped(t, g, l, word)
+			return true
+		}
+		// mark: a compare-and-swap loses
+		if !m.search(t, g) { // the slot may have another key by now, which is not examined
+			break
+		}
+	}
+	if mine != 0 {
+		m.arena.putBackTo(l, itemOf(mine))
+	}
+	return made
+}
+
+// write writes the item of a call into this rank's memory, and returns the word that refers to it;
+// 0 if the lane has no free one: the machine looks into all lanes, and for marks.
+func (m *Map) write(g *directCall, l *lane) (word uint64) {
+	c := g.call
+	class := classFor(itemWords(len(c.Key), len(c.Value)))
+	mine, ok := m.arena.takeFrom(l, class)
+	if !ok {
+		return 0
+	}
+	if cap(l.room) < classWords(class) {
+		l.room = make([]uint64, classWords(class))
+	}
+	word, room := newWord(g.hash, class, mine), l.room[:classWords(class)]
+	n := writeItem(room, word, c.Key, c.Value)
+	rank, off := m.arena.locate(mine.number)
+	memory.StoreWords(m.regions.Segments[rank][off:], room[:n])
+	return word
+}
+
+// swapped ends a call that has swapped its slot for a word: it writes the copy, and gives the item
+// that was there back. Should the slot change meanwhile, the seal of the copy is not that of its
+// word.
+func (m *Map) swapped(t *table, g *directCall, l *lane, word uint64) {
+	c := g.call
+	c.Done, c.Version, c.Err = true, 0, nil
+	// mark: a direct write has swapped its slot
+	if !c.Kind.puts() {
+		return
+	}
+	c.Version = Version(word)
+	m.arena.publish(itemOf(word))
+	if m.cfg.copied(c.Key, c.Value) {
+		var pair [copyWords]uint64
+		writeCopy(pair[:], word, c.Key, c.Value)
+		memory.StoreWords(g.slots[g.at+1:], pair[:])
+	}
+	if g.word&occupied == 0 {
+		slot := uint64(g.rank+1)*t.perRank - uint64(g.rest)
+		if (slot+t.slots-t.slotAt(g.hash, 0))%t.slots >= m.farFromHome() {
+			l.farHash = g.hash | 1
+		}
+		return
+	}
+	it := itemOf(g.word)
+	if m.arena.owns(it) {
+		m.arena.giveBackTo(l, it)
+		return
+	}
+	rank, off := m.arena.locate(it.number) // it was read, so its memory is addressable
+	atomic.StoreUint64(&m.regions.Segments[rank][off+markWord], markOf(it))
+}
+
+// direct makes a single call, if it can.
+func (m *Map) direct(c *Call) (made bool) {
 	t := m.latest.Load()
 	group := [1]directCall{{call: c}} // here, or the call would move to the heap
 	g := &group[0]
-	if !m.startAtHome(t, g) || !m.findCandidate(t, g) {
+	if !m.startAtHome(t, g) || !m.search(t, g) {
 		return false
 	}
 	if c.Kind == Get {
@@ -241,18 +300,15 @@ func (m *Map) tryDirect(c *Call) bool {
 			first := [1]*uint64{&it[0]}
 			memory.Prefetch(first[:], itemLines)
 		}
-		return m.finish(t, g, nil)
+		return m.read(t, g)
 	}
-	l := m.directLane(g.hash)
-	w := directWrite{lane: l}
+	l := m.lock(g.hash)
 	m.prefetchItems(l, group[:])
-	done := m.finish(t, g, &w)
-	if done {
+	if made = m.change(t, g, l); made {
 		l.made[c.Kind]++
 	}
-	l.mu.Unlock()
-	m.tidy(&w)
-	return done
+	m.unlock(l)
+	return made
 }
 
 const (
@@ -268,8 +324,8 @@ type directCalls struct {
 	lines [3 * maxDirectCalls]*uint64 // of items, and of the arena
 }
 
-// directLane locks a lane for direct calls.
-func (m *Map) directLane(hash uint64) *lane {
+// lock locks a lane for direct calls.
+func (m *Map) lock(hash uint64) *lane {
 	l := m.arena.lane(hash)
 	if l.calls == nil {
 		l.calls = new(directCalls)
@@ -277,16 +333,31 @@ func (m *Map) directLane(hash uint64) *lane {
 	return l
 }
 
-// makeDirect makes those calls that it can, of the calls with the given indices, or of all for
+// unlock unlocks it, and has the table moved if a key was put far from its home.
+func (m *Map) unlock(l *lane) {
+	far := l.farHash
+	l.farHash = 0
+	l.mu.Unlock()
+	if far == 0 {
+		return
+	}
+	_ = m.withSession(func(s *session) error {
+		s.farHash = far
+		s.maintain()
+		return nil
+	})
+}
+
+// directBatch makes those calls that it can, of the calls with the given indices, or of all for
 // nil. The rest is appended to left; the memory that it needs is prefetched as well.
-func (m *Map) makeDirect(calls []Call, indices, left []int) []int {
+func (m *Map) directBatch(calls []Call, indices, left []int) []int {
 	n := len(indices)
 	if indices == nil {
 		n = len(calls)
 	}
 	for next := 0; next < n; {
 		t := m.latest.Load()
-		l := m.directLane(uint64(next))
+		l := m.lock(uint64(next))
 		p := l.calls
 		group := 0
 		for ; next < n && group < maxDirectCalls; next++ {
@@ -302,37 +373,38 @@ func (m *Map) makeDirect(calls []Call, indices, left []int) []int {
 			p.homes[group] = &g.slots[g.at]
 			group++
 		}
-		w := directWrite{lane: l}
-		left = m.makeGroup(p.all[:group], t, &w, left)
+		left = m.directGroup(p.all[:group], t, l, left)
 		clear(p.all[:group]) // it is kept, and the calls are not
-		l.mu.Unlock()
-		m.tidy(&w)
+		m.unlock(l)
 	}
 	return left
 }
 
-// makeGroup makes calls that are at their homes.
-func (m *Map) makeGroup(group []directCall, t *table, w *directWrite, left []int) []int {
-	l := w.lane
+// directGroup makes calls that are at their homes.
+func (m *Map) directGroup(group []directCall, t *table, l *lane, left []int) []int {
 	memory.Prefetch(l.calls.homes[:len(group)], 1)
 	for k := range group {
-		if g := &group[k]; !m.findCandidate(t, g) {
-			g.slots = nil // which finish leaves to the machine
+		if g := &group[k]; !m.search(t, g) {
+			g.slots = nil // left to the machine
 		}
 	}
 	m.prefetchItems(l, group)
 	for k := range group {
 		g := &group[k]
-		if g.slots == nil {
-			left = append(left, g.index)
-			continue
+		made := false
+		if g.slots != nil {
+			g.word = atomic.LoadUint64(&g.slots[g.at]) // calls before it may have changed it
+			if g.call.Kind == Get {
+				made = m.read(t, g)
+			} else {
+				made = m.change(t, g, l)
+			}
 		}
-		g.word = atomic.LoadUint64(&g.slots[g.at]) // calls before it may have changed it
-		if !m.finish(t, g, w) {
+		if made {
+			l.made[g.call.Kind]++
+		} else {
 			left = append(left, g.index)
-			continue
 		}
-		l.made[g.call.Kind]++
 	}
 	return left
 }
@@ -363,7 +435,7 @@ func (m *Map) prefetchItems(l *lane, group []directCall) {
 			class := classFor(itemWords(len(c.Key), len(c.Value)))
 			if mine, ok := l.free[class].peek(puts[class]); ok {
 				_, off := m.arena.locate(mine.number)
-				items = append(items, &m.direct.items.Segments[m.job.Rank()][off])
+				items = append(items, &m.regions.Segments[m.job.Rank()][off])
 				lines = append(lines, m.arena.stateLine(mine))
 			}
 			puts[class]++
@@ -371,4 +443,9 @@ func (m *Map) prefetchItems(l *lane, group []directCall) {
 	}
 	memory.Prefetch(items, itemLines)
 	memory.Prefetch(lines, 1)
+}
+
+// stateLine is where the state of an item of this rank is, for a prefetch.
+func (a *arena) stateLine(it item) *uint64 {
+	return (*uint64)(unsafe.Pointer(&a.states[(it.number-a.first)&^1]))
 }

@@ -18,13 +18,13 @@ import (
 // this very key, and none is older than what was put before the get.
 func TestDirect(t *testing.T) {
 	const keys, puts = 5, 20000
-	cfg := Config{SlotsPerRank: 8, MaxSlotsPerRank: 32, BytesPerRank: 1 << 14, MaxKey: 8,
+	cfg := Config{Slots: 8, MaxSlots: 32, Bytes: 1 << 14, MaxKey: 8,
 		MaxValue: 400, Chunk: 8}
 	var acknowledged [keys]atomic.Uint64 // the latest put of each key that has returned
 	var reads atomic.Uint64
 	var written, read atomic.Bool // to the end
 	err := local.Run(2, func(job rma.Job) error {
-		m, err := New(context.Background(), job, cfg)
+		m, err := New(context.Background(), job, forRanks(cfg, job.Size()))
 		if err != nil {
 			return err
 		}

@@ -24,14 +24,14 @@ func TestDirectWrites(t *testing.T) {
 	}
 	for _, copies := range []bool{false, true} {
 		for _, grows := range []bool{false, true} {
-			cfg := Config{SlotsPerRank: 8, BytesPerRank: 1 << 16, MaxKey: 8, MaxValue: 40,
+			cfg := Config{Slots: 8, Bytes: 1 << 16, MaxKey: 8, MaxValue: 40,
 				Copies: copies}
 			if grows {
-				cfg.MaxSlotsPerRank = 64
+				cfg.MaxSlots = 64
 			}
 			var counted [keys]atomic.Uint64
 			err := local.Run(2, func(job rma.Job) error {
-				m, err := New(context.Background(), job, cfg)
+				m, err := New(context.Background(), job, forRanks(cfg, job.Size()))
 				if err != nil {
 					return err
 				}
@@ -118,7 +118,7 @@ func countedUp(m *Map, counted []atomic.Uint64) error {
 // No item is lost of direct puts where a removed key was, and where another rank's item was.
 func TestDirectPutsGiveItemsBack(t *testing.T) {
 	key := []byte("key")
-	cfg := Config{SlotsPerRank: 8, BytesPerRank: 1 << 12, MaxKey: 8, MaxValue: 8}
+	cfg := Config{Slots: 8, Bytes: 1 << 12, MaxKey: 8, MaxValue: 8}
 	err := withMap(engines[0], 2, cfg, func(m *Map) error {
 		ctx := context.Background()
 		var err error
@@ -147,17 +147,19 @@ func TestDirectPutThatLosesGivesItsItemBack(t *testing.T) {
 	err := overMemory(func(m *Map, _ []byte) error {
 		c := Call{Kind: PutIfAbsent, Key: []byte("new"), Value: []byte("second")}
 		table, g := m.latest.Load(), directCall{call: &c}
-		if !m.startAtHome(table, &g) || !m.findCandidate(table, &g) {
+		if !m.startAtHome(table, &g) || !m.search(table, &g) {
 			return errors.New("the call is not direct")
 		}
 		if err := change(m, c.Key, "first", false); err != nil {
 			return err
 		}
-		w := directWrite{lane: m.directLane(g.hash)}
-		made := m.finish(table, &g, &w)
-		w.lane.mu.Unlock()
-		if !made || c.Done || w.item == nil {
-			return fmt.Errorf("made %v, done %v, item %v", made, c.Done, w.item)
+		l := m.lock(g.hash)
+		before := l.handedOut
+		made := m.change(table, &g, l)
+		taken := l.handedOut - before
+		m.unlock(l)
+		if !made || c.Done || taken != 1 {
+			return fmt.Errorf("made %v, done %v, %d items taken", made, c.Done, taken)
 		}
 		return errors.Join(holds(m, c.Key, "first"), sound(m))
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
-var config = kv.Config{SlotsPerRank: 1 << 10, MaxSlotsPerRank: 1 << 16, BytesPerRank: 1 << 20,
+var config = kv.Config{Slots: 1 << 10, MaxSlots: 1 << 16, Bytes: 1 << 20,
 	MaxKey: 32, MaxValue: 64}
 
 // Ranks count together: whoever was overtaken reads again.

@@ -42,7 +42,7 @@ func usesDiffer() error {
 // use that it has had in the table.
 func everySequence() error {
 	for units := 1; units <= 2; units++ {
-		cfg := Config{SlotsPerRank: 8, BytesPerRank: uint64(units * unitWords * 8), MaxKey: 8,
+		cfg := Config{Slots: 8, Bytes: uint64(units * unitWords * 8), MaxKey: 8,
 			MaxValue: 8}
 		err := withMap(engines[0], 1, cfg, func(m *Map) error { return tryNext(m, nil) })
 		if err != nil {

@@ -66,16 +66,16 @@ func runKilledRank(parameters string) error {
 		return err
 	}
 	defer job.Close()
-	cfg := Config{SlotsPerRank: 8, BytesPerRank: 1 << 14, MaxKey: 8, MaxValue: 8, Copies: true}
+	cfg := Config{Slots: 8, Bytes: 1 << 14, MaxKey: 8, MaxValue: 8, Copies: true}
 	if moves {
-		cfg.MaxSlotsPerRank = 50
+		cfg.MaxSlots = 50
 	}
-	m, err := New(ctx, job, cfg)
+	m, err := New(ctx, job, forRanks(cfg, job.Size()))
 	if err != nil {
 		return err
 	}
 	for n := uint64(1); ; n++ {
-		if err := step(m, rank, n); err != nil {
+		if err := round(m, rank, n); err != nil {
 			return err
 		}
 		if _, err := fmt.Println(n); err != nil {
@@ -89,8 +89,8 @@ func runKilledRank(parameters string) error {
 	}
 }
 
-// step is one round of a rank.
-func step(m *Map, rank int, n uint64) error {
+// round is one round of a rank.
+func round(m *Map, rank int, n uint64) error {
 	own, hot := []byte{byte(rank)}, []byte{byte(100 + n%3)}
 	value := binary.LittleEndian.AppendUint64(nil, n)
 	if canGrow(m) {

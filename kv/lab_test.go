@@ -80,7 +80,7 @@ type labKnown struct {
 // drawLab draws a map that moves only where it is full.
 func drawLab(rng *rand.Rand) (cfg Config, keys int) {
 	items := uint64(3 + rng.IntN(10)) // few, so that they are used again
-	cfg = Config{SlotsPerRank: uint64(8 + 8*rng.IntN(2)), BytesPerRank: items * 64, MaxKey: 8,
+	cfg = Config{Slots: uint64(8 + 8*rng.IntN(2)), Bytes: items * 64, MaxKey: 8,
 		MaxValue: 16, Copies: rng.IntN(2) == 0, Chunk: 1 + rng.IntN(6), Depth: 1 + rng.IntN(6)}
 	return cfg, 1 + rng.IntN(6)
 }
@@ -92,7 +92,7 @@ func openLab(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, erro
 
 // drawMoving draws a map that moves often, mostly for no reason.
 func drawMoving(rng *rand.Rand) (cfg Config, keys, moveEvery int) {
-	cfg = Config{SlotsPerRank: 8, MaxSlotsPerRank: 8 << rng.IntN(3), BytesPerRank: 40 * 64,
+	cfg = Config{Slots: 8, MaxSlots: 8 << rng.IntN(3), Bytes: 40 * 64,
 		MaxKey: 8, MaxValue: 16, Copies: rng.IntN(2) == 0, Chunk: 1 + rng.IntN(6),
 		Depth: 1 + rng.IntN(6)}
 	return cfg, 1 + rng.IntN(40), 1 + rng.IntN(8)
@@ -104,7 +104,7 @@ func openMoving(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, e
 }
 
 func newLab(ctx context.Context, job rma.Job, cfg Config, keys, moveEvery int) (lab.Client, error) {
-	m, err := New(ctx, job, cfg)
+	m, err := New(ctx, job, forRanks(cfg, job.Size()))
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func paused(m *Map, key []byte, at stage) (*session, *mover, error) {
 
 // alone runs fn with a map of one rank that has one key and moves without growing.
 func alone(fn func(m *Map, key []byte) error) error {
-	cfg := Config{SlotsPerRank: 8, MaxSlotsPerRank: 8, BytesPerRank: 1 << 12, MaxKey: 8,
+	cfg := Config{Slots: 8, MaxSlots: 8, Bytes: 1 << 12, MaxKey: 8,
 		MaxValue: 8}
 	return withMap(engines[1], 1, cfg, func(m *Map) error {
 		key := []byte("key")
@@ -80,7 +80,7 @@ func lateWrite() error {
 		}
 		o, c := &s.ops[0], Call{Kind: Put, Key: key, Value: []byte("new")}
 		o.start(&c)
-		err = runUntil(s.q, o, func() bool { return o.phase == phaseItem })
+		err = runUntil(s.q, o, func() bool { return o.step == stepCompare })
 		if err = errors.Join(err, moveTable(m, 0)); err != nil {
 			return err
 		}
@@ -219,7 +219,7 @@ func lateSwap() error {
 		}
 		o, c := &s.ops[0], Call{Kind: Delete, Key: key}
 		o.start(&c)
-		err = runUntil(s.q, o, func() bool { return o.phase == phaseItem })
+		err = runUntil(s.q, o, func() bool { return o.step == stepCompare })
 		_, e = m.Delete(first)
 		err = errors.Join(err, e, moveTable(m, 0))
 		for _, k := range []string{"third", "key"} {

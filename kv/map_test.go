@@ -28,7 +28,7 @@ func withMap(e engine, ranks int, cfg Config, fn func(m *Map) error) error {
 		cfg.Access = ship.Shipped
 	}
 	return e.Run(ranks, func(job rma.Job) error {
-		m, err := New(context.Background(), job, cfg)
+		m, err := New(context.Background(), job, forRanks(cfg, job.Size()))
 		if err != nil {
 			return err
 		}
@@ -46,9 +46,16 @@ func eachCase(t *testing.T, fn func(t *testing.T, e engine, copies bool)) {
 	}
 }
 
+// forRanks is a configuration that gives each rank the sizes of cfg.
+func forRanks(cfg Config, ranks int) Config {
+	cfg.Slots, cfg.MaxSlots = cfg.Slots*uint64(ranks), cfg.MaxSlots*uint64(ranks)
+	cfg.Bytes *= uint64(ranks)
+	return cfg
+}
+
 // small is room for few keys, so that they collide.
 func small(copies bool) Config {
-	return Config{SlotsPerRank: 40, BytesPerRank: 1 << 15, MaxKey: 40, MaxValue: 200,
+	return Config{Slots: 40, Bytes: 1 << 15, MaxKey: 40, MaxValue: 200,
 		Copies: copies, Chunk: 5, Depth: 4}
 }
 
@@ -266,9 +273,9 @@ func failsRepeatedly(m *Map, items bool) error {
 // TestFull: a map whose slots or items are used up says so, and loses nothing.
 func TestFull(t *testing.T) {
 	for _, items := range []bool{false, true} {
-		cfg := Config{SlotsPerRank: 16, BytesPerRank: 1 << 12, MaxKey: 8, MaxValue: 8}
+		cfg := Config{Slots: 16, Bytes: 1 << 12, MaxKey: 8, MaxValue: 8}
 		if items {
-			cfg.SlotsPerRank, cfg.BytesPerRank = 64, 20*64
+			cfg.Slots, cfg.Bytes = 64, 20*64
 		}
 		err := withMap(engines[0], 1, cfg, func(m *Map) error {
 			for i := range 65 {

@@ -42,12 +42,12 @@ func moveTable(m *Map, parts int) error {
 }
 
 // canGrow reports whether the table of a map can have more slots than at first.
-func canGrow(m *Map) bool { return m.cfg.MaxSlotsPerRank > m.cfg.SlotsPerRank }
+func canGrow(m *Map) bool { return m.cfg.MaxSlots > m.cfg.Slots }
 
 // moving is small, with a table that can move.
 func moving(copies bool) Config {
 	cfg := small(copies)
-	cfg.SlotsPerRank, cfg.MaxSlotsPerRank = 8, 64
+	cfg.Slots, cfg.MaxSlots = 8, 64
 	return cfg
 }
 
@@ -109,7 +109,7 @@ func streamMoving(m *Map, calls int) error {
 func TestGrows(t *testing.T) {
 	const ranks, keys, batch = 3, 320, 40
 	eachCase(t, func(t *testing.T, e engine, copies bool) {
-		cfg := Config{SlotsPerRank: 8, MaxSlotsPerRank: 1000, BytesPerRank: 1 << 16, MaxKey: 8,
+		cfg := Config{Slots: 8, MaxSlots: 1000, Bytes: 1 << 16, MaxKey: 8,
 			MaxValue: 8, Copies: copies}
 		err := withMap(e, ranks, cfg, func(m *Map) error {
 			err := fill(m, keys, batch)
@@ -173,7 +173,7 @@ func number(m *Map, i int) []byte {
 // given back.
 func TestChurn(t *testing.T) {
 	for _, slots := range []uint64{32, 256} { // slots run out first, or items
-		cfg := Config{SlotsPerRank: slots, MaxSlotsPerRank: slots, BytesPerRank: 200 * 64,
+		cfg := Config{Slots: slots, MaxSlots: slots, Bytes: 200 * 64,
 			MaxKey: 8, MaxValue: 8}
 		err := withMap(engines[0], 2, cfg, func(m *Map) error {
 			for i := range 1500 {
@@ -210,7 +210,7 @@ func TestDefaultSurvivesChurn(t *testing.T) {
 	}
 	for _, e := range slices.Concat(engines[:2], carriers) { // a simulated one takes too long
 		for _, items := range []uint64{2 * slots, slots / 2} {
-			cfg := Config{SlotsPerRank: slots, BytesPerRank: items * 64, MaxKey: 8, MaxValue: 8}
+			cfg := Config{Slots: slots, Bytes: items * 64, MaxKey: 8, MaxValue: 8}
 			err := withMap(e, ranks, cfg, func(m *Map) error {
 				ctx := context.Background()
 				for i := range calls {
@@ -237,7 +237,7 @@ func TestDefaultSurvivesChurn(t *testing.T) {
 
 // TestFullGrown: a table that has become as large as it can says so, and loses nothing.
 func TestFullGrown(t *testing.T) {
-	cfg := Config{SlotsPerRank: 8, MaxSlotsPerRank: 40, BytesPerRank: 1 << 13, MaxKey: 8,
+	cfg := Config{Slots: 8, MaxSlots: 40, Bytes: 1 << 13, MaxKey: 8,
 		MaxValue: 8}
 	err := withMap(engines[1], 1, cfg, func(m *Map) error {
 		for i := range 40 {
@@ -279,7 +279,7 @@ func goesOnGrown(m *Map) error {
 // TestGrownRoundTrips: when a table has grown, and it is known, nothing of that is left to
 // be paid for.
 func TestGrownRoundTrips(t *testing.T) {
-	cfg := Config{SlotsPerRank: 64, MaxSlotsPerRank: 1 << 13, BytesPerRank: 1 << 20, MaxKey: 8,
+	cfg := Config{Slots: 64, MaxSlots: 1 << 13, Bytes: 1 << 20, MaxKey: 8,
 		MaxValue: 8}
 	err := withMap(engines[1], 1, cfg, func(m *Map) error {
 		n := uint64(0)

@@ -10,7 +10,7 @@ import (
 // for a put, 2 for a get.
 func TestRoundTrips(t *testing.T) {
 	for _, copies := range []bool{false, true} {
-		cfg := Config{SlotsPerRank: 1 << 13, BytesPerRank: 1 << 20, MaxKey: 8, MaxValue: 8,
+		cfg := Config{Slots: 1 << 13, Bytes: 1 << 20, MaxKey: 8, MaxValue: 8,
 			Copies: copies}
 		present, get := 3.0, 2.1
 		if copies {

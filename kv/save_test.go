@@ -26,7 +26,7 @@ func saveKey(i int) []byte { return fmt.Appendf(nil, "key %d", i) }
 func saveValue(i int) []byte { return bytes.Repeat([]byte{byte(i)}, i*7%201) }
 
 func saveConfig(copies bool) Config {
-	return Config{SlotsPerRank: 64, MaxSlotsPerRank: 1 << 10, BytesPerRank: 1 << 18, MaxKey: 40,
+	return Config{Slots: 64, MaxSlots: 1 << 10, Bytes: 1 << 18, MaxKey: 40,
 		MaxValue: 200, Copies: copies}
 }
 
@@ -180,7 +180,7 @@ func TestLoadRefuses(t *testing.T) {
 func TestLoadIntoTooLittleRoom(t *testing.T) {
 	path := savedMap(t)
 	cfg := saveConfig(false)
-	cfg.MaxSlotsPerRank = 0
+	cfg.MaxSlots = 0
 	err := withMap(engines[0], 1, cfg, func(m *Map) error {
 		return m.Load(context.Background(), path)
 	})
@@ -192,7 +192,7 @@ func TestLoadIntoTooLittleRoom(t *testing.T) {
 // Blocks of two files, put together in any way, are not loaded as one of them.
 func TestSplicedFiles(t *testing.T) {
 	var paths [2]string
-	cfg := Config{SlotsPerRank: 1 << 10, BytesPerRank: 1 << 23, MaxKey: 8, MaxValue: 2000}
+	cfg := Config{Slots: 1 << 10, Bytes: 1 << 23, MaxKey: 8, MaxValue: 2000}
 	for i := range paths {
 		paths[i] = filepath.Join(t.TempDir(), "map")
 		err := withMap(engines[0], 1, cfg, func(m *Map) error {

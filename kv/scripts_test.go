@@ -49,7 +49,7 @@ func TestLabScripts(t *testing.T) { scripts.Run(t) }
 
 // overMemory runs fn with a map of one rank that has one key, whose gets are direct.
 func overMemory(fn func(m *Map, key []byte) error) error {
-	cfg := Config{SlotsPerRank: 8, MaxSlotsPerRank: 8, BytesPerRank: 1 << 12, MaxKey: 8,
+	cfg := Config{Slots: 8, MaxSlots: 8, Bytes: 1 << 12, MaxKey: 8,
 		MaxValue: 8}
 	return withMap(engines[0], 1, cfg, func(m *Map) error {
 		key := []byte("key")
@@ -154,10 +154,10 @@ func getFromReused(t *testing.T) error {
 	})
 }
 
-// wordOf is the word of a key that lies at its home or behind it, over directly addressable memory.
+// wordOf is the word of a key at its home or after it, over directly addressable memory.
 func (m *Map) wordOf(key []byte) uint64 {
 	g, t := directCall{call: &Call{Key: key}}, m.latestTable()
-	for m.startAtHome(&t, &g); m.findCandidate(&t, &g) && g.word&occupied != 0; m.nextSlot(&t, &g) {
+	for m.startAtHome(&t, &g); m.search(&t, &g) && g.word&occupied != 0; m.nextSlot(&t, &g) {
 		if hasKey(m.itemIn(g.word), len(key), key) {
 			return g.word
 		}

@@ -65,7 +65,7 @@ func sized(prefix string, i, size int) []byte {
 // TestShippedSizes: keys and values of all sizes arrive as they were put, also those that no
 // request and no answer has room for; and the room in answers adapts to the values.
 func TestShippedSizes(t *testing.T) {
-	cfg := Config{SlotsPerRank: 1 << 10, BytesPerRank: 1 << 24, MaxKey: MaxSize,
+	cfg := Config{Slots: 1 << 10, Bytes: 1 << 24, MaxKey: MaxSize,
 		MaxValue: MaxSize}
 	eachCarrier(t, 3, cfg, func(m *Map) error {
 		if m.job.Rank() > 0 {
@@ -159,7 +159,7 @@ func TestShippedCounts(t *testing.T) {
 // TestShippedFull: where the owner has no item the requesting rank puts into its own, and when
 // there is none left either the error is a FullError.
 func TestShippedFull(t *testing.T) {
-	cfg := Config{SlotsPerRank: 256, BytesPerRank: 20 * 64, MaxKey: 8, MaxValue: 8}
+	cfg := Config{Slots: 256, Bytes: 20 * 64, MaxKey: 8, MaxValue: 8}
 	eachCarrier(t, 2, cfg, func(m *Map) error {
 		ctx := context.Background()
 		if m.job.Rank() == 1 {
@@ -213,7 +213,7 @@ func TestShippedLost(t *testing.T) {
 			cut := -1
 			cfg := small(false)
 			cfg.Access = ship.Shipped
-			m, err := New(ctx, lab.Cut(job, &cut), cfg)
+			m, err := New(ctx, lab.Cut(job, &cut), forRanks(cfg, job.Size()))
 			if err != nil {
 				return err
 			}

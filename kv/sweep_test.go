@@ -14,7 +14,7 @@ func TestSweep(t *testing.T) {
 	const keys = 20
 	for _, e := range engines {
 		for _, sweep := range []bool{false, true} {
-			cfg := Config{SlotsPerRank: 80, BytesPerRank: 100 * 64, MaxKey: 8, MaxValue: 8}
+			cfg := Config{Slots: 80, Bytes: 100 * 64, MaxKey: 8, MaxValue: 8}
 			err := withMap(e, 2, cfg, func(m *Map) error {
 				ctx := context.Background()
 				err := error(nil)
@@ -48,7 +48,7 @@ func takeOut(m *Map, keys int) error {
 		}
 		o, c := &s.ops[0], Call{Kind: Put, Key: []byte{byte(i)}, Value: []byte("new")}
 		o.start(&c)
-		err = runUntil(s.q, o, func() bool { return o.phase == phaseSwap })
+		err = runUntil(s.q, o, func() bool { return o.step == stepSwap })
 		m.pool.Give(s, true) // which forgets what was not submitted
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 func TestBatchOfOneKey(t *testing.T) {
 	job := local.SingleWith(local.Options{Hidden: true})
 	defer job.Close()
-	m, err := New(t.Context(), job, Config{SlotsPerRank: 64, BytesPerRank: 1 << 16, MaxKey: 8,
+	m, err := New(t.Context(), job, Config{Slots: 64, Bytes: 1 << 16, MaxKey: 8,
 		MaxValue: 8})
 	if err != nil {
 		t.Fatal(err)

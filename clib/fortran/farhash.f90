@@ -57,7 +57,7 @@ module farhash
   end type
 
   type, bind(c) :: farhash_map_config
-    integer(c_int64_t) :: slots_per_rank = 0, bytes_per_rank = 0
+    integer(c_int64_t) :: slots = 0, bytes = 0
     integer(c_int32_t) :: max_key = 0, max_value = 0, copies = 0, chunk = 0, depth = 0
     integer(c_int32_t) :: access = 0
     integer(c_int32_t) :: reserved(6) = 0

@@ -341,10 +341,10 @@ static void map_configs(farhash_map_config good) {
 	farhash_map_config wrong[10];
 	for (int i = 0; i < 10; i++)
 		wrong[i] = good;
-	wrong[0].slots_per_rank = 0;
-	wrong[1].slots_per_rank = UINT64_MAX;
-	wrong[2].bytes_per_rank = 0;
-	wrong[3].bytes_per_rank = UINT64_MAX;
+	wrong[0].slots = 0;
+	wrong[1].slots = UINT64_MAX;
+	wrong[2].bytes = 0;
+	wrong[3].bytes = UINT64_MAX;
 	wrong[4].max_key = 0;
 	wrong[5].max_key = UINT32_MAX;
 	wrong[6].max_value = FARHASH_MAX_PAIR + 1;
@@ -358,12 +358,12 @@ static void map_configs(farhash_map_config good) {
 	good.reserved[0] = 1;
 	REFUSED(farhash_map_new(job, &good, &none));
 	good.reserved[0] = 0;
-	good.slots_per_rank = UINT64_C(1) << 39;
+	good.slots = UINT64_C(1) << 39;
 	LACKS(farhash_map_new(job, &good, &none));
 }
 
 static void maps(void) {
-	farhash_map_config config = {.slots_per_rank = 64, .bytes_per_rank = 1 << 14, .max_key = 8,
+	farhash_map_config config = {.slots = 64, .bytes = 1 << 14, .max_key = 8,
 		.max_value = 8};
 	HANDLES(farhash_job, set, farhash_map_new(it, &config, &map));
 	OK(farhash_map_new(job, &config, &map));

@@ -72,9 +72,9 @@ static void no_sense(farhash_job *job, const char *directory) {
 	FAILS(FARHASH_ERROR_ARGUMENT, "longer than memory",
 		farhash_cache_get_batch(cache, &word, SIZE_MAX / 8, &word, &result));
 	farhash_map *map;
-	FAILS(FARHASH_ERROR_ARGUMENT, "slots_per_rank",
+	FAILS(FARHASH_ERROR_ARGUMENT, "slots",
 		farhash_map_new(job, &(farhash_map_config){.max_key = 8}, &map));
-	farhash_map_config pairs = {.slots_per_rank = 8, .bytes_per_rank = 1 << 12, .max_key = 8,
+	farhash_map_config pairs = {.slots = 8, .bytes = 1 << 12, .max_key = 8,
 		.max_value = 100};
 	OK(farhash_map_new(job, &pairs, &map));
 	FAILS(FARHASH_ERROR_ARGUMENT, "key_size", farhash_map_put(map, "", 0, "", 0, NULL));

@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
 	value = 0;
 	IS(FARHASH_HIT, farhash_cache_get(cache, &key, &value));
 	IS(8, value);
-	OK(farhash_map_new(job, &(farhash_map_config){.slots_per_rank = 64, .bytes_per_rank = 1 << 14,
+	OK(farhash_map_new(job, &(farhash_map_config){.slots = 64, .bytes = 1 << 14,
 		.max_key = 8, .max_value = 8}, &map));
 	OK(farhash_map_put(map, &key, 8, &value, 8, NULL));
 	IS(FARHASH_HIT, farhash_map_get(map, &key, 8, &value, 8, NULL, NULL));

@@ -219,8 +219,8 @@ contains
     integer(c_int64_t), target :: keys(n), values(n), seen(n), sum
     integer(c_int64_t) :: length
     integer :: i
-    call is(farhash_ok, farhash_map_new(job, farhash_map_config(slots_per_rank=1024, &
-      bytes_per_rank=131072, max_key=8, max_value=8), map), 'map')
+    call is(farhash_ok, farhash_map_new(job, farhash_map_config(slots=4096, &
+      bytes=524288, max_key=8, max_value=8), map), 'map')
     do i = 1, n
       keys(i) = i
       values(i) = 3 * i
@@ -248,8 +248,8 @@ contains
     call claim(length == n, 'all keys')
     call is(farhash_ok, farhash_map_check(map), 'check of a map')
     call is(farhash_ok, farhash_map_save(map, path), 'save of a map')
-    call is(farhash_ok, farhash_map_new(job, farhash_map_config(slots_per_rank=512, &
-      bytes_per_rank=131072, max_key=8, max_value=8), other), 'other map')
+    call is(farhash_ok, farhash_map_new(job, farhash_map_config(slots=2048, &
+      bytes=524288, max_key=8, max_value=8), other), 'other map')
     call is(farhash_ok, farhash_map_load(other, path), 'load of a map')
     call is(farhash_ok, farhash_map_len(other, length), 'len of the other map')
     call claim(length == n, 'all pairs loaded')

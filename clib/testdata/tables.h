@@ -307,7 +307,7 @@ static inline void try_map(farhash_job *job, const char *path) {
 	uint64_t len = 0, version = 0, other = 0;
 	size_t value_size = 0, bytes = 0;
 	farhash_map *map, *loaded;
-	farhash_map_config config = {.slots_per_rank = 1024, .bytes_per_rank = 1 << 17, .max_key = 8,
+	farhash_map_config config = {.slots = 1024 * size, .bytes = (1 << 17) * size, .max_key = 8,
 		.max_value = 40};
 	OK(farhash_map_new(job, &config, &map));
 	for (int i = 0; i < N; i++) {
@@ -361,7 +361,7 @@ static inline void try_map(farhash_job *job, const char *path) {
 	IS(7, farhash_map_range(map, stop_at_once, &bytes));
 	OK(farhash_map_check(map));
 	OK(farhash_map_save(map, path));
-	config.slots_per_rank = 512;
+	config.slots = 512 * size;
 	OK(farhash_map_new(job, &config, &loaded));
 	OK(farhash_map_load(loaded, path));
 	bytes = 0;
@@ -534,7 +534,7 @@ static inline void try_access(farhash_job *job, int last, int carried) {
 		farhash_set_config words = {.buckets = 1 << 12, .access = own};
 		farhash_cache_config pairs = {.key_size = 8, .value_size = 8, .buckets_per_rank = 1 << 12,
 			.access = own};
-		farhash_map_config dictionary = {.slots_per_rank = 1 << 12, .bytes_per_rank = 1 << 17,
+		farhash_map_config dictionary = {.slots = 1 << 14, .bytes = 1 << 19,
 			.max_key = 8, .max_value = 8, .access = own};
 		farhash_index_config records = {.key_size = 8, .value_size = 8, .access = own};
 		OK(farhash_set_new(job, &words, &set));

@@ -36,7 +36,7 @@ static void make(farhash_job *job, int wrong) {
 		.buckets_per_rank = 8};
 	WRONG(farhash_cache_new(job, &config, &cache));
 	farhash_map *map;
-	farhash_map_config pairs = {.slots_per_rank = 8, .bytes_per_rank = 1 << 12, .max_key = 8,
+	farhash_map_config pairs = {.slots = 16, .bytes = 1 << 13, .max_key = 8,
 		.depth = wrong ? UINT32_MAX : 0};
 	WRONG(farhash_map_new(job, &pairs, &map));
 	farhash_index *index;

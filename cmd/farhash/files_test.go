@@ -104,8 +104,8 @@ func TestOutputsSpareOtherFiles(t *testing.T) {
 	}
 	saved := filepath.Join(t.TempDir(), "map")
 	err := local.Run(1, func(job rma.Job) error {
-		m, err := kv.New(t.Context(), job, kv.Config{SlotsPerRank: 64, MaxKey: 8,
-			BytesPerRank: 1 << 12})
+		m, err := kv.New(t.Context(), job, kv.Config{Slots: 64, MaxKey: 8,
+			Bytes: 1 << 12})
 		if err == nil {
 			err = errors.Join(m.Save(t.Context(), saved), m.Close())
 		}

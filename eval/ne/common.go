@@ -94,11 +94,8 @@ func (s commonStore) close(ctx context.Context) error {
 
 // newMap makes a map of one rank, with the memory that all have in the other case.
 func (r *run) newMap(ctx context.Context) (store, error) {
-	ranks := uint64(r.job.Size())
-	cfg := r.of.mapConfig(r.job.Size())
-	cfg.SlotsPerRank, cfg.BytesPerRank = cfg.SlotsPerRank*ranks, cfg.BytesPerRank*ranks
 	job := local.SingleWith(local.Options{Hidden: !r.of.direct})
-	m, err := kv.New(ctx, measure.TouchedJob{Job: job}, cfg)
+	m, err := kv.New(ctx, measure.TouchedJob{Job: job}, r.of.mapConfig(r.job.Size()))
 	return singleStore{mapStore{m}, job}, err
 }
 

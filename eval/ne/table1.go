@@ -109,9 +109,9 @@ func (t *table1) Round(ctx context.Context, job rma.Job, seed uint64,
 	ranks := uint64(job.Size())
 	slots := (uint64(t.slots) + ranks - 1) / ranks
 	for _, p := range pairs {
-		m, err := kv.New(ctx, job, kv.Config{SlotsPerRank: slots, MaxKey: p.keyBytes,
-			BytesPerRank: (uint64(t.slots) + spareItems) * itemBytes(p.keyBytes, p.valueBytes),
-			MaxValue:     p.valueBytes, Copies: p.copies})
+		m, err := kv.New(ctx, job, kv.Config{Slots: uint64(t.slots), MaxKey: p.keyBytes,
+			Bytes:    ranks * (uint64(t.slots) + spareItems) * itemBytes(p.keyBytes, p.valueBytes),
+			MaxValue: p.valueBytes, Copies: p.copies})
 		if err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func countNessie(ctx context.Context, job rma.Job, slots uint64, transactions bo
 	return n, errors.Join(err, t.Close())
 }
 
-// itemBytes is what a pair takes of kv.Config.BytesPerRank.
+// itemBytes is what a pair takes of kv.Config.Bytes.
 func itemBytes(keyBytes, valueBytes int) uint64 {
 	const head, least = 24, 64
 	whole := func(n int) int { return (n + 7) / 8 * 8 }

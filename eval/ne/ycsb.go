@@ -195,8 +195,8 @@ func (y *ycsb) mapConfig(ranks int) kv.Config {
 	own := (records+n-1)/n + uint64(float64(puts)*insertsSlack)
 	shippedHere := uint64(float64(keys) / float64(n) * homesSlack)
 	mine := min(keys, own+shippedHere) + 2*spareItems
-	return kv.Config{SlotsPerRank: uint64(float64(keys)/finalLoad)/n + 8,
-		BytesPerRank: mine * itemBytes(y.keyBytes, y.valueBytes), MaxKey: y.keyBytes,
+	return kv.Config{Slots: uint64(float64(keys)/finalLoad) + 8*n,
+		Bytes: n * mine * itemBytes(y.keyBytes, y.valueBytes), MaxKey: y.keyBytes,
 		MaxValue: y.valueBytes, Copies: y.keyBytes+y.valueBytes <= 16} // where a slot has room
 }
 

@@ -98,7 +98,7 @@ class CacheConfig(Structure):
 
 
 class MapConfig(Structure):
-    _fields_ = [("slots_per_rank", c_uint64), ("bytes_per_rank", c_uint64),
+    _fields_ = [("slots", c_uint64), ("bytes", c_uint64),
                 ("max_key", c_uint32), ("max_value", c_uint32), ("copies", c_uint32),
                 ("chunk", c_uint32), ("depth", c_uint32), ("access", c_int32),
                 ("reserved", c_uint32 * 6)]

@@ -33,8 +33,8 @@ class Map(Pairs):
     map is linearizable and loses nothing. It is used like a dict, too: ``pairs[key] = value``,
     ``key in pairs``, ``del pairs[key]``, ``for key in pairs``. ``save`` does not save versions.
 
-    slots_per_rank: a key takes one, of 16 bytes, until it is deleted.
-    bytes_per_rank: memory for keys and values, which take 24 bytes more, rounded up to 64 times
+    slots: a key takes one, of 16 bytes, until it is deleted.
+    size_bytes: memory for keys and values, which take 24 bytes more, rounded up to 64 times
         a power of two.
     max_key, max_value: the longest key, at least 1, and the longest value, in bytes; at most
         65536.
@@ -57,14 +57,14 @@ class Map(Pairs):
 
     _kind = "map"
 
-    def __init__(self, job: Job, slots_per_rank: int, bytes_per_rank: int, max_key: int,
+    def __init__(self, job: Job, slots: int, size_bytes: int, max_key: int,
                  max_value: int, *, copies: bool = False, chunk: int = 0, depth: int = 0,
                  access: Access = Access.AUTO) -> None:
         def configure() -> MapConfig:
             self._max_value = whole("max_value", max_value, 32)
             return MapConfig(
-                slots_per_rank=whole("slots_per_rank", slots_per_rank),
-                bytes_per_rank=whole("bytes_per_rank", bytes_per_rank),
+                slots=whole("slots", slots),
+                bytes=whole("size_bytes", size_bytes),
                 max_key=whole("max_key", max_key, 32), max_value=self._max_value,
                 copies=bool(copies), chunk=whole("chunk", chunk, 31),
                 depth=whole("depth", depth, 31), access=Access(access))

@@ -74,7 +74,7 @@ def cache(job):
 
 def pairs(job):
     """What one rank has put all others get; of all that swap one succeeds at a time."""
-    table = farhash.Map(job, 2 * N, 1 << 18, 8, 8)
+    table = farhash.Map(job, 2 * N * job.size, job.size << 18, 8, 8)
     mine = np.arange(job.rank, N, job.size)
     table.put_batch(mine, -mine)
     for _ in range(50):
@@ -124,7 +124,7 @@ def shipped(job):
     keys = np.arange(N)
     tables = [farhash.Set(job, 4 * N, access=access), farhash.Elements(job, 8, 4 * N, access=access),
               farhash.Cache(job, "i8", "i8", 4 * N, access=access),
-              farhash.Map(job, 4 * N, 1 << 18, 8, 8, access=access),
+              farhash.Map(job, 4 * N * job.size, job.size << 18, 8, 8, access=access),
               farhash.Index(job, "i8", "i8", keys if job.rank == 0 else keys[:0],
                             -keys if job.rank == 0 else keys[:0], access=access)]
     words, strings, values, pairs, index = tables

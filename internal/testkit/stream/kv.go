@@ -23,10 +23,11 @@ type mapTable struct {
 func (o opener) mapOf(moves bool) (table, error) {
 	t := &mapTable{items: o.items, key: 24, value: 40, known: map[uint64]*known{},
 		versions: map[uint64]kv.Version{}}
-	cfg := kv.Config{SlotsPerRank: 1 << 10, BytesPerRank: 1 << 19}
+	ranks := uint64(o.job.Size())
+	cfg := kv.Config{Slots: ranks << 10, Bytes: ranks << 19}
 	if moves {
 		t.key, t.value = 8, 8
-		cfg.Copies, cfg.SlotsPerRank, cfg.MaxSlotsPerRank = true, 16, 1<<10
+		cfg.Copies, cfg.Slots, cfg.MaxSlots = true, 16*ranks, ranks<<10
 	}
 	cfg.MaxKey, cfg.MaxValue = t.key, t.value
 	var err error

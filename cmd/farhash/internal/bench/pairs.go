@@ -182,10 +182,10 @@ func (t *mapTable) operations(shareBytes int) int {
 
 func (t *mapTable) open(ctx context.Context, job rma.Job, cfg *Config) (err error) {
 	t.pairs = pairs{rank: job.Rank(), keyBytes: wordBytes, valueBytes: mapValueBytes}
-	items := max(cfg.SizeBytes/itemBytes/uint64(job.Size()),
-		uint64(itemsPerOperation*cfg.Operations))
-	t.kv, err = kv.New(ctx, touched{job}, kv.Config{SlotsPerRank: items * 2,
-		BytesPerRank: items * itemBytes, MaxKey: wordBytes, MaxValue: mapValueBytes})
+	items := max(cfg.SizeBytes/itemBytes,
+		uint64(job.Size()*itemsPerOperation*cfg.Operations))
+	t.kv, err = kv.New(ctx, touched{job}, kv.Config{Slots: items * 2,
+		Bytes: items * itemBytes, MaxKey: wordBytes, MaxValue: mapValueBytes})
 	return err
 }
 

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -104,6 +105,7 @@ const (
 	headWords  = 3
 
 	unitWords = 8 // the smallest item
+	lineSlots = 8 // of a cache line, without copies
 )
 
 // classWords is the length of the items of a class.
@@ -167,7 +169,7 @@ func storeWord(b []byte, w uint64) []byte {
 	return nil
 }
 
-// unpack appends size bytes that lie in words.
+// unpack appends size bytes of packed words.
 func unpack(dst []byte, words []uint64, size int) []byte {
 	at := len(dst)
 	dst = slices.Grow(dst, size)[:at+size]
@@ -187,7 +189,7 @@ func hashWords(seed uint64, words []uint64) uint64 {
 	return hashEnd(h, len(words))
 }
 
-// The same, word by word.
+// hashBegin, hashStep and hashEnd are hashWords word by word.
 func hashBegin(seed uint64) uint64 { return seed ^ 0x9e3779b97f4a7c15 }
 
 func hashStep(h, word uint64) uint64 {
@@ -213,7 +215,7 @@ func hashBytes(seed uint64, key []byte) uint64 {
 	return hashEnd(h, n)
 }
 
-// seal is the hash that verifies an item: over its words behind the seal and the word of the slot.
+// seal is the hash that verifies an item: over the words that follow it and the word of the slot.
 func seal(word uint64, it []uint64, n int) uint64 {
 	return hashWords(identity(word), it[lengthWord:n])
 }
@@ -239,8 +241,8 @@ func splitLengths(lengths uint64, words int) (keySize, valueSize int, ok bool) {
 	return int(k), int(v), true
 }
 
-// A copy of a small pair lies in the slot behind its word: | seal | pair (16 bytes) |. The
-// last ten bits of the seal are the lengths of key and value.
+// A copy of a small pair follows the word of its slot: | seal | pair (16 bytes) |. The last ten
+// bits of the seal are the lengths of key and value.
 const (
 	copyWords = 3
 	copySize  = 16
@@ -294,4 +296,118 @@ func verify(word uint64, it []uint64) (thawed uint64, keySize, valueSize int, ok
 	}
 	ok = seal(word, it, itemWords(keySize, valueSize)) == it[sealWord]
 	return word, keySize, valueSize, ok
+}
+
+// table is a generation of slots. They are numbered over all ranks: rank r has r*perRank to
+// (r+1)*perRank-1.
+type table struct {
+	gen     uint64 // 1 is the first
+	size    uint64 // the slots of a rank are those of New doubled that often, up to the maximum
+	perRank uint64 // slots of a rank
+	offset  uint64 // of its first slot in the window, in slots
+	slots   uint64 // slots of all ranks
+	homes   uint64 // cache lines that these fill
+	stride  uint64 // words of a slot
+	perLine uint64 // slots of a cache line
+	parts   uint64 // of a rank, that move one by one
+}
+
+// table is a generation whose size is given.
+func (m *Map) table(gen, size uint64) table {
+	t := table{gen: gen, size: size, perRank: m.cfg.Slots / m.ranks,
+		stride: uint64(m.stride), perLine: lineSlots / uint64(m.stride),
+		offset: (gen - 1) & 1 * (m.cfg.MaxSlots / m.ranks)}
+	for range size {
+		t.perRank = min(2*t.perRank, m.cfg.MaxSlots/m.ranks)
+	}
+	t.slots = t.perRank * m.ranks
+	t.homes = t.slots / t.perLine
+	t.parts = (t.perRank + m.partLen() - 1) / m.partLen()
+	return t
+}
+
+// largest reports whether no table can have more slots.
+func (m *Map) largest(t table) bool { return t.slots >= m.cfg.MaxSlots }
+
+// slotAt is the slot at a distance from the home of a hash. Homes are cache lines of 8 words.
+func (t *table) slotAt(hash, distance uint64) uint64 {
+	line, _ := bits.Mul64(hash, t.homes)
+	slot := line*t.perLine + distance
+	if slot >= t.slots { // a division takes long
+		slot %= t.slots
+	}
+	return slot
+}
+
+// place is the rank and offset of a slot, and how many slots follow it there, itself included.
+func (t *table) place(slot uint64) (rank, off, rest int) {
+	if slot >= t.perRank {
+		rank, slot = int(slot/t.perRank), slot%t.perRank
+	}
+	return rank, int((t.offset + slot) * t.stride), int(t.perRank - slot)
+}
+
+// locateItem is the rank, offset and words of the item that a word refers to; 0 words if there is
+// no such item.
+func (m *Map) locateItem(word uint64) (rank, off, words int) {
+	rank, off = m.arena.locate(itemOf(word).number)
+	if rank >= int(m.ranks) || classOf(word) > m.cfg.largest() {
+		return 0, 0, 0
+	}
+	return rank, off, classWords(classOf(word))
+}
+
+// A state is the state of the map, in the first word of the window of control on rank 0:
+//
+//	| moving | generation - 1 (47) | size of the next (8) | size (8) |
+//	 63       62                 16 15                  8  7      0
+//
+// While the moving bit is set, slots move to the next generation. The state is 0 at first.
+type state uint64
+
+const stateMoving state = 1 << 63
+
+func (s state) gen() uint64      { return uint64(s&^stateMoving)>>16 + 1 }
+func (s state) size() uint64     { return uint64(s & 255) }
+func (s state) nextSize() uint64 { return uint64(s >> 8 & 255) }
+func (s state) moving() bool     { return s&stateMoving != 0 }
+
+// tables are the table of a state, and the one that it moves to if it is moving.
+func (m *Map) tables(s state) (from, into table) {
+	return m.table(s.gen(), s.size()), m.table(s.gen()+1, s.nextSize())
+}
+
+// begun is the state of a table that moves to the next generation, of a given size.
+func (s state) begun(next uint64) state { return s | stateMoving | state(next<<8) }
+
+// state is the state of the map while this is its table, and does not move.
+func (t *table) state() state { return state((t.gen-1)<<16 | t.size) }
+
+// ended is the state when all slots have moved.
+func (s state) ended() state { return state(s.gen()<<16 | s.nextSize()) }
+
+// learn takes the table of a state as the latest one, unless this rank knows a later one.
+func (m *Map) learn(s state) {
+	for {
+		old := m.latest.Load()
+		if old.gen >= s.gen() {
+			return
+		}
+		if t := m.table(s.gen(), s.size()); m.latest.CompareAndSwap(old, &t) {
+			return
+		}
+	}
+}
+
+// latestTable is the latest table in the states that this rank has read. All tables before it have
+// moved.
+func (m *Map) latestTable() table { return *m.latest.Load() }
+
+// state reads the state, and learns its table.
+func (m *Map) state(ctx context.Context) (state, error) {
+	word, err := m.states.Load(ctx, 0, 0)
+	if err == nil {
+		m.learn(state(word))
+	}
+	return state(word), err
 }

@@ -1,10 +1,6 @@
 package kv
 
-import (
-	"fmt"
-
-	"github.com/farhash/farhash/internal/plural"
-)
+import "fmt"
 
 // Kind is what a call does.
 type Kind uint8
@@ -47,7 +43,7 @@ type Call struct {
 
 // decide is the decision of the protocol: what a call makes of its key, which has a version, 0
 // where it is not there. It returns true if the call has to change the slot of the key, and else
-// answers the call, but for the value of a Get.
+// answers the call, without the value of a Get.
 func (c *Call) decide(version Version) (changes bool) {
 	switch {
 	case c.Kind == Get:
@@ -61,17 +57,32 @@ func (c *Call) decide(version Version) (changes bool) {
 	return false
 }
 
-// check refuses calls that the map cannot carry out.
-func (c *Config) check(call *Call) error {
+// meaning is what the word of a slot means for the search for a key in a table.
+type meaning uint8
+
+const (
+	slotEmpty  meaning = iota + 1 // the key is not there, and can be put here
+	slotMoved                     // what it had is in the next table
+	slotClosed                    // it was empty when it moved: the search goes to the next table
+	slotLater                     // it is of a later table: this one has moved
+	slotOther                     // it has another key
+	slotMatch                     // it may have the key
+)
+
+// meaningOf is what a word means in a table of generation gen for a key with this hash.
+func meaningOf(word, hash, gen uint64) meaning {
+	from := movedFrom(word)
 	switch {
-	case call.Kind >= kinds:
-		return fmt.Errorf("kv: there is no %v", call.Kind)
-	case len(call.Key) < 1 || len(call.Key) > c.MaxKey:
-		return fmt.Errorf("kv: a key of %s; this map takes 1 to %d",
-			plural.Of(len(call.Key), "byte"), c.MaxKey)
-	case call.Kind.puts() && len(call.Value) > c.MaxValue:
-		return fmt.Errorf("kv: a value of %s; this map takes up to %d",
-			plural.Of(len(call.Value), "byte"), c.MaxValue)
+	case mayMatch(word, hash):
+		return slotMatch
+	case word&occupied != 0:
+		return slotOther
+	case from < gen:
+		return slotEmpty
+	case from > gen:
+		return slotLater
+	case word&wasEmpty != 0:
+		return slotClosed
 	}
-	return nil
+	return slotMoved
 }

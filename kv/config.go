@@ -1,0 +1,122 @@
+package kv
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
+)
+
+// Config shapes a Map. Every rank gives the same. Slots, MaxSlots and Bytes are of all ranks
+// together; each has the same share, so they are rounded up.
+type Config struct {
+	// Slots is how many slots the map has at first: 1 to 2^40. A key takes one, also when it is
+	// deleted, until the table moves. The share of a rank is a multiple of 8.
+	Slots uint64
+	// MaxSlots is how many slots the map can have: Slots to 2^40. 0 means Slots. Each time the
+	// table moves it may double, up to this. Memory is reserved for twice as many slots.
+	MaxSlots uint64
+	// Bytes is the memory for items, up to 2^38. The share of a rank holds what that rank puts,
+	// and what it puts for others whose batches are shipped. With Auto it may put all of its own
+	// and be shipped all keys of its slots, as each rank measures by itself. An item takes its
+	// key, its value and 24 bytes, rounded up to 64 bytes times a power of two.
+	Bytes uint64
+	// MaxKey and MaxValue are the longest key and value, in bytes: 1 to MaxSize, and 0 to
+	// MaxSize.
+	MaxKey, MaxValue int
+	// Copies has slots of 32 bytes in place of 8, with copies of keys and values that are
+	// together at most 16 bytes: they are found with one round trip.
+	Copies bool
+	// Chunk is how many slots a get brings: 0 means 64, or 16 with Copies.
+	Chunk int
+	// Depth is how many operations of a batch are in flight on a queue. 0 means 64. It may
+	// differ between ranks.
+	Depth int
+	// Access is how batches reach memory that this process cannot address directly: see package
+	// ship. Auto, the default, measures. It may differ between ranks.
+	Access ship.Access
+}
+
+// MaxSize is the longest key, and the longest value.
+const MaxSize = 1 << 16
+
+const (
+	maxSlots  = 1 << 40
+	maxBytes  = (itemMask + 1) * unitBytes // as many items can be numbered
+	unitBytes = 8 * unitWords
+)
+
+// complete checks a configuration, rounds it up and fills in the defaults.
+func (c *Config) complete(ranks uint64) error {
+	switch {
+	case c.Slots < 1 || c.Slots > maxSlots:
+		return fmt.Errorf("kv: Slots must be 1 to 2^40, not %d", c.Slots)
+	case c.MaxSlots != 0 && (c.MaxSlots < c.Slots || c.MaxSlots > maxSlots):
+		return fmt.Errorf("kv: MaxSlots must be 0, or %d (Slots) to 2^40, not %d", c.Slots,
+			c.MaxSlots)
+	case c.MaxKey < 1 || c.MaxKey > MaxSize || c.MaxValue < 0 || c.MaxValue > MaxSize:
+		return fmt.Errorf("kv: MaxKey must be 1 to %d and MaxValue 0 to %d, not %d and %d",
+			MaxSize, MaxSize, c.MaxKey, c.MaxValue)
+	case c.Bytes > maxBytes || roundUp(c.Bytes, unitBytes*ranks) > maxBytes:
+		return fmt.Errorf("kv: Bytes must be at most 2^38 when rounded up for %s, not %d",
+			plural.Of(int(ranks), "rank"), c.Bytes)
+	case roundUp(c.Bytes, unitBytes*ranks) < ranks*uint64(classWords(c.largest()))*8:
+		return fmt.Errorf("kv: Bytes must be at least %d, a largest item for each of %s, not %d",
+			ranks*uint64(classWords(c.largest()))*8, plural.Of(int(ranks), "rank"), c.Bytes)
+	case c.Chunk < 0 || c.Chunk > 1<<12:
+		return fmt.Errorf("kv: Chunk must be 0 to 4096, not %d", c.Chunk)
+	case c.Depth < 0 || c.Depth > 1<<16:
+		return fmt.Errorf("kv: Depth must be 0 to 65536, not %d", c.Depth)
+	}
+	if c.Chunk == 0 {
+		c.Chunk = 64
+		if c.Copies {
+			c.Chunk = 16
+		}
+	}
+	if c.Depth == 0 {
+		c.Depth = 64
+	}
+	c.Slots = roundUp(c.Slots, lineSlots*ranks)
+	c.MaxSlots = max(c.Slots, roundUp(c.MaxSlots, lineSlots*ranks))
+	c.Bytes = roundUp(c.Bytes, unitBytes*ranks)
+	return nil
+}
+
+// roundUp is the next multiple of a number.
+func roundUp(n, of uint64) uint64 { return (n + of - 1) / of * of }
+
+// agree completes a configuration, and makes sure that the ranks have the same. Collective.
+func (c *Config) agree(ctx context.Context, job rma.Job) error {
+	copies := uint64(0)
+	if c.Copies {
+		copies = 1
+	}
+	fields := []rma.Field{{Name: "slots", Value: c.Slots},
+		{Name: "maximum of slots", Value: c.MaxSlots}, {Name: "bytes", Value: c.Bytes},
+		{Name: "bytes of the longest key", Value: uint64(c.MaxKey)},
+		{Name: "bytes of the longest value", Value: uint64(c.MaxValue)},
+		{Name: "slots with copies", Value: copies},
+		{Name: "slots per chunk", Value: uint64(c.Chunk)}}
+	return rma.Agree(ctx, job, "kv", c.complete(uint64(job.Size())), fields...)
+}
+
+// largest is the class of the largest item.
+func (c *Config) largest() int { return classFor(itemWords(c.MaxKey, c.MaxValue)) }
+
+// check refuses calls that the map cannot make.
+func (c *Config) check(call *Call) error {
+	switch {
+	case call.Kind >= kinds:
+		return fmt.Errorf("kv: there is no %v", call.Kind)
+	case len(call.Key) < 1 || len(call.Key) > c.MaxKey:
+		return fmt.Errorf("kv: a key of %s; this map takes 1 to %d",
+			plural.Of(len(call.Key), "byte"), c.MaxKey)
+	case call.Kind.puts() && len(call.Value) > c.MaxValue:
+		return fmt.Errorf("kv: a value of %s; this map takes up to %d",
+			plural.Of(len(call.Value), "byte"), c.MaxValue)
+	}
+	return nil
+}
