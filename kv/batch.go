@@ -55,7 +55,7 @@ func (m *Map) openBatches(ctx context.Context) error {
 
 // owner is the rank that has the home of a key, in the latest table that this rank knows.
 func (m *Map) owner(key []byte) int {
-	t := m.latestTable()
+	t := m.latest.Load()
 	rank, _, _ := t.place(t.slotAt(hashOf(key), 0))
 	return rank
 }

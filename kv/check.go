@@ -52,7 +52,7 @@ func (m *Map) Check(ctx context.Context) error {
 }
 
 // table checks a table, which may be moving to the next one.
-func (c *checker) table(t table, moving bool) error {
+func (c *checker) table(t *table, moving bool) error {
 	words := make([]uint64, 0, t.slots)
 	for s := range c.w.table(t, 0, t.slots) {
 		words = append(words, s.word)
@@ -109,7 +109,7 @@ func (c *checker) slot(words []uint64, s slotRead, moving bool) error {
 }
 
 // empty makes sure that a table has no key.
-func (c *checker) empty(t table) error {
+func (c *checker) empty(t *table) error {
 	for s := range c.w.table(t, 0, t.slots) {
 		if s.word&occupied != 0 || movedFrom(s.word) >= t.gen {
 			return fmt.Errorf("kv: slot %d of table %d, which is not used yet, has %#x", s.slot,
@@ -120,7 +120,7 @@ func (c *checker) empty(t table) error {
 }
 
 // checkPlace makes sure that a search finds the key in its slot.
-func (m *Map) checkPlace(t table, words []uint64, slot, word uint64, key []byte) error {
+func (m *Map) checkPlace(t *table, words []uint64, slot, word uint64, key []byte) error {
 	hash := hashOf(key)
 	if word&matchMask != matchWord(hash) {
 		return fmt.Errorf("kv: slot %d has the fingerprint of another key than %x", slot, key)
@@ -147,7 +147,7 @@ type walker struct {
 
 // slotRead is a slot of a table, and its word as read.
 type slotRead struct {
-	t    table
+	t    *table
 	slot uint64
 	word uint64
 }
@@ -184,7 +184,7 @@ func (w *walker) read(r *core.Reader, rank, off, n int) (words []uint64) {
 }
 
 // table iterates over the slots of a table from begin to before end.
-func (w *walker) table(t table, begin, end uint64) iter.Seq[slotRead] {
+func (w *walker) table(t *table, begin, end uint64) iter.Seq[slotRead] {
 	return func(yield func(slotRead) bool) {
 		var words []uint64 // a copy: the loop may read a slot again
 		for at := begin; at < end; {
@@ -208,7 +208,7 @@ func (w *walker) table(t table, begin, end uint64) iter.Seq[slotRead] {
 // meanwhile. A key that is there all the while comes at least once.
 func (w *walker) keys() iter.Seq[slotRead] {
 	return func(yield func(slotRead) bool) {
-		for t := w.m.latestTable(); ; {
+		for t := w.m.latest.Load(); ; {
 			for s := range w.table(t, 0, t.slots) {
 				if s.word&occupied != 0 && !yield(s) {
 					return

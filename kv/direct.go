@@ -1,8 +1,6 @@
 package kv
 
 import (
-	"runtime"
-	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -113,18 +111,17 @@ func (m *Map) itemIn(word uint64) []uint64 {
 const maxReads = 64
 
 // compare compares the key with that of the item of the slot, and goes on to the slot that has it,
-// or to the empty one where it would be. It returns the version of the key, 0 if it is not there,
-// and the value of the call, for a Get with that of the key appended. ok is false where the machine
-// has to make the call.
-func (m *Map) compare(t *table, g *directCall) (value []byte, version Version, ok bool) {
+// or to the empty one where it would be. It returns the version of the key, 0 if it is not there; a
+// Get has the value then. ok is false where the machine has to make the call.
+func (m *Map) compare(t *table, g *directCall) (version Version, ok bool) {
 	c := g.call
 	for range maxReads {
 		if g.word&occupied == 0 {
-			return c.Value, 0, movedFrom(g.word) < t.gen
+			return 0, movedFrom(g.word) < t.gen
 		}
 		it := m.itemIn(g.word)
 		if it == nil || g.word&frozen != 0 {
-			return nil, 0, false
+			return 0, false
 		}
 		value, same, whole := loadItem(c, it)
 		switch now := atomic.LoadUint64(&g.slots[g.at]); {
@@ -133,66 +130,24 @@ func (m *Map) compare(t *table, g *directCall) (value []byte, version Version, o
 		case !same:
 			// mark: another key with the same fingerprint
 			if m.nextSlot(t, g); !m.search(t, g) {
-				return nil, 0, false
+				return 0, false
 			}
 		case g.word&removed != 0:
-			return c.Value, 0, true
+			return 0, true
 		default:
-			return value, Version(g.word), true
+			if c.Kind == Get {
+				c.Value = value
+			}
+			return Version(g.word), true
 		}
 	}
-	return nil, 0, false
-}
-
-// loadItem reads an item as far as the call needs it. same reports whether its key is that of the
-// call; then value is that of the call, and a Get has that of the item appended. They hold if whole
-// is true, and if the slot has not changed.
-func loadItem(c *Call, it []uint64) (value []byte, same, whole bool) {
-	seal := atomic.LoadUint64(&it[sealWord])
-	keySize, valueSize, ok := splitLengths(atomic.LoadUint64(&it[lengthWord]), len(it))
-	if !ok {
-		return nil, false, false
-	}
-	// mark: a direct call has begun to read an item
-	value = c.Value
-	if same = holdsKey(it, keySize, c.Key); same && c.Kind == Get {
-		at := len(value)
-		value = slices.Grow(value, valueSize)[:at+valueSize]
-		loadBytes(value[at:], it[headWords+wordsOf(keySize):])
-	}
-	return value, same, atomic.LoadUint64(&it[sealWord]) == seal
-}
-
-// loadBytes fills to with words that others may write at the same time. It may be any mixture of
-// old and new words. What is loaded atomically after it is loaded later.
-func loadBytes(to []byte, words []uint64) {
-	if runtime.GOARCH == "amd64" && !memory.RaceEnabled { // which loads in order
-		copy(to, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words)))
-		return
-	}
-	for i := 0; len(to) > 0; i++ {
-		to = storeWord(to, atomic.LoadUint64(&words[i]))
-	}
-}
-
-// holdsKey is hasKey for an item that others may write at the same time.
-func holdsKey(it []uint64, keySize int, key []byte) bool {
-	if keySize != len(key) {
-		return false
-	}
-	for i := range wordsOf(keySize) {
-		if atomic.LoadUint64(&it[headWords+i]) != wordAt(key, i) {
-			return false
-		}
-	}
-	return true
+	return 0, false
 }
 
 // read makes a Get whose search has come to a slot. It reports false where the machine has to.
 func (m *Map) read(t *table, g *directCall) bool {
-	value, version, ok := m.compare(t, g)
+	version, ok := m.compare(t, g)
 	if ok {
-		g.call.Value = value
 		g.call.decide(version)
 	}
 	return ok
@@ -203,7 +158,7 @@ func (m *Map) read(t *table, g *directCall) bool {
 func (m *Map) change(t *table, g *directCall, l *lane) (made bool) {
 	c, mine := g.call, uint64(0)
 	for range maxReads {
-		_, version, ok := m.compare(t, g)
+		version, ok := m.compare(t, g)
 		if !ok {
 			break
 		}

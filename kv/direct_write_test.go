@@ -108,7 +108,7 @@ func countedUp(m *Map, counted []atomic.Uint64) error {
 				counted[i].Load())
 		}
 	}
-	s, moved := m.Stats().Kinds[CompareAndPut], m.latestTable().gen > 1
+	s, moved := m.Stats().Kinds[CompareAndPut], m.latest.Load().gen > 1
 	if s.Direct == 0 || s.Direct < s.Calls/2 && !moved {
 		return fmt.Errorf("%d of %d calls were direct", s.Direct, s.Calls)
 	}

@@ -16,7 +16,7 @@ const shareDivisor = 8
 // nextSize is the size of the table that t moves to. Of the given number of slots of t that were
 // examined, all or a sample, the given number are of removed keys. ok is false if the next table
 // would be as full as this one.
-func (m *Map) nextSize(t table, slots, removed uint64) (size uint64, ok bool) {
+func (m *Map) nextSize(t *table, slots, removed uint64) (size uint64, ok bool) {
 	switch {
 	case removed > slots/2: // more than half of the next table will be empty
 		return t.size, true
@@ -357,7 +357,7 @@ type mover struct {
 	*op
 	dummy    Call // stands in for the call of the op
 	stage    stage
-	from     table
+	from     *table
 	part     int
 	first    uint64   // slot of the part
 	words    []uint64 // of the part
@@ -393,18 +393,18 @@ const maxPartSlots = 64
 func (m *Map) partLen() uint64 { return uint64(min(maxPartSlots, laterChunkFactor*m.cfg.Chunk)) }
 
 // partAt is the part that a slot belongs to.
-func (m *Map) partAt(t table, slot uint64) int {
+func (m *Map) partAt(t *table, slot uint64) int {
 	return int(slot/t.perRank*t.parts + slot%t.perRank/m.partLen())
 }
 
 // partsLeft is how many parts of a table are left to move, as far as this rank knows. No part has
 // slots of two ranks.
-func (m *Map) partsLeft(t table) int {
+func (m *Map) partsLeft(t *table) int {
 	return m.moves.begin(t.gen, int(t.parts*m.ranks), m.job.Rank(), m.job.Size())
 }
 
 // start readies the mover for a part of a table.
-func (v *mover) start(o *op, from, into table, part int) {
+func (v *mover) start(o *op, from, into *table, part int) {
 	m := o.m
 	rank, in := uint64(part)/from.parts, uint64(part)%from.parts*m.partLen()
 	*v = mover{op: o, from: from, part: part, first: rank*from.perRank + in, key: v.key,

@@ -135,8 +135,8 @@ func reportAll(m *Map) error {
 			}
 		}
 	}
-	if canGrow(m) && m.latestTable().gen < 10 {
-		return fmt.Errorf("the table has moved %d times only", m.latestTable().gen-1)
+	if canGrow(m) && m.latest.Load().gen < 10 {
+		return fmt.Errorf("the table has moved %d times only", m.latest.Load().gen-1)
 	}
 	return m.Check(context.Background())
 }

@@ -31,7 +31,7 @@ type Map struct {
 	control rma.Window
 	states  *rma.Cells // of control
 
-	latest  atomic.Pointer[table]
+	latest  atomic.Pointer[table] // in the states that this rank has read
 	moves   progress
 	arena   *arena
 	regions core.Regions // of items
@@ -56,8 +56,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 	if cfg.Copies {
 		m.stride += copyWords
 	}
-	first := m.table(1, 0)
-	m.latest.Store(&first)
+	m.latest.Store(m.table(1, 0))
 	err := m.allocate(ctx)
 	if err == nil {
 		m.findDirect()
@@ -268,13 +267,13 @@ func (m *Map) Len(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	defer w.close()
-	keys, first := uint64(0), m.latestTable()
+	keys, first := uint64(0), m.latest.Load()
 	moving := false
 	for s := range w.keys() {
 		if s.word&removed == 0 {
 			keys++
 		}
-		moving = moving || s.t != first
+		moving = moving || s.t.gen > first.gen
 	}
 	if !moving || w.err != nil {
 		return keys, w.err

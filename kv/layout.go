@@ -4,7 +4,12 @@ import (
 	"context"
 	"encoding/binary"
 	"math/bits"
+	"runtime"
 	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/farhash/farhash/internal/memory"
 )
 
 // The word of a slot with a key:
@@ -241,6 +246,50 @@ func splitLengths(lengths uint64, words int) (keySize, valueSize int, ok bool) {
 	return int(k), int(v), true
 }
 
+// loadItem reads an item as far as the call needs it. same reports whether its key is that of the
+// call; then value is that of the call, and a Get has that of the item appended. They hold if whole
+// is true, and if the slot has not changed.
+func loadItem(c *Call, it []uint64) (value []byte, same, whole bool) {
+	seal := atomic.LoadUint64(&it[sealWord])
+	keySize, valueSize, ok := splitLengths(atomic.LoadUint64(&it[lengthWord]), len(it))
+	if !ok {
+		return nil, false, false
+	}
+	// mark: a direct call has begun to read an item
+	value = c.Value
+	if same = holdsKey(it, keySize, c.Key); same && c.Kind == Get {
+		at := len(value)
+		value = slices.Grow(value, valueSize)[:at+valueSize]
+		loadBytes(value[at:], it[headWords+wordsOf(keySize):])
+	}
+	return value, same, atomic.LoadUint64(&it[sealWord]) == seal
+}
+
+// loadBytes fills to with words that others may write at the same time. It may be any mixture of
+// old and new words. What is loaded atomically after it is loaded later.
+func loadBytes(to []byte, words []uint64) {
+	if runtime.GOARCH == "amd64" && !memory.RaceEnabled { // which loads in order
+		copy(to, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words)))
+		return
+	}
+	for i := 0; len(to) > 0; i++ {
+		to = storeWord(to, atomic.LoadUint64(&words[i]))
+	}
+}
+
+// holdsKey is hasKey for an item that others may write at the same time.
+func holdsKey(it []uint64, keySize int, key []byte) bool {
+	if keySize != len(key) {
+		return false
+	}
+	for i := range wordsOf(keySize) {
+		if atomic.LoadUint64(&it[headWords+i]) != wordAt(key, i) {
+			return false
+		}
+	}
+	return true
+}
+
 // A copy of a small pair follows the word of its slot: | seal | pair (16 bytes) |. The last ten
 // bits of the seal are the lengths of key and value.
 const (
@@ -313,8 +362,8 @@ type table struct {
 }
 
 // table is a generation whose size is given.
-func (m *Map) table(gen, size uint64) table {
-	t := table{gen: gen, size: size, perRank: m.cfg.Slots / m.ranks,
+func (m *Map) table(gen, size uint64) *table {
+	t := &table{gen: gen, size: size, perRank: m.cfg.Slots / m.ranks,
 		stride: uint64(m.stride), perLine: lineSlots / uint64(m.stride),
 		offset: (gen - 1) & 1 * (m.cfg.MaxSlots / m.ranks)}
 	for range size {
@@ -327,7 +376,7 @@ func (m *Map) table(gen, size uint64) table {
 }
 
 // largest reports whether no table can have more slots.
-func (m *Map) largest(t table) bool { return t.slots >= m.cfg.MaxSlots }
+func (m *Map) largest(t *table) bool { return t.slots >= m.cfg.MaxSlots }
 
 // slotAt is the slot at a distance from the home of a hash. Homes are cache lines of 8 words.
 func (t *table) slotAt(hash, distance uint64) uint64 {
@@ -373,7 +422,7 @@ func (s state) nextSize() uint64 { return uint64(s >> 8 & 255) }
 func (s state) moving() bool     { return s&stateMoving != 0 }
 
 // tables are the table of a state, and the one that it moves to if it is moving.
-func (m *Map) tables(s state) (from, into table) {
+func (m *Map) tables(s state) (from, into *table) {
 	return m.table(s.gen(), s.size()), m.table(s.gen()+1, s.nextSize())
 }
 
@@ -393,15 +442,11 @@ func (m *Map) learn(s state) {
 		if old.gen >= s.gen() {
 			return
 		}
-		if t := m.table(s.gen(), s.size()); m.latest.CompareAndSwap(old, &t) {
+		if t := m.table(s.gen(), s.size()); m.latest.CompareAndSwap(old, t) {
 			return
 		}
 	}
 }
-
-// latestTable is the latest table in the states that this rank has read. All tables before it have
-// moved.
-func (m *Map) latestTable() table { return *m.latest.Load() }
 
 // state reads the state, and learns its table.
 func (m *Map) state(ctx context.Context) (state, error) {

@@ -50,8 +50,8 @@ type op struct {
 
 // path is how far the search for a key has come in a table.
 type path struct {
-	table   table
-	into    table  // where slots of this one have moved, if any has
+	table   *table
+	into    *table // where slots of this one have moved, if any has
 	begin   uint64 // distance of the chunk from home, in slots
 	n       int    // slots of the chunk
 	at      int    // the slot examined
@@ -74,7 +74,7 @@ const (
 type need struct {
 	call    int // its index
 	what    whatNeeded
-	table   table
+	table   *table
 	slot    uint64 // whose part is to move
 	removed uint64 // slots of removed keys
 }
@@ -107,7 +107,7 @@ func (o *op) start(c *Call) {
 
 // searchLatest begins the search in the latest table that this rank knows.
 func (o *op) searchLatest() {
-	o.path = path{table: o.m.latestTable()}
+	o.path = path{table: o.m.latest.Load()}
 	o.control[0] = uint64(o.table.state())
 }
 
@@ -196,16 +196,18 @@ func (o *op) search(q rma.Queue) rma.Handle {
 	for ; o.at < o.n; o.at, o.again = o.at+1, false {
 		slot := o.chunk[o.at*o.m.stride : (o.at+1)*o.m.stride]
 		word := slot[0]
-		switch meaningOf(word, o.hash, o.table.gen) {
+		switch means := meaningOf(word, o.hash, o.table.gen); means {
 		case slotEmpty:
 			return o.absent(q)
 		case slotLater:
 			return o.getState(q, stepSearch)
-		case slotClosed:
-			o.into = o.m.table(o.table.gen+1, word&sizeMask)
-			return o.follow(q)
-		case slotMoved:
-			o.into = o.m.table(o.table.gen+1, word&sizeMask)
+		case slotMoved, slotClosed:
+			if o.into == nil {
+				o.into = o.m.table(o.table.gen+1, word&sizeMask)
+			}
+			if means == slotClosed {
+				return o.follow(q)
+			}
 			continue
 		case slotMatch:
 			var room [copySize]byte
@@ -227,7 +229,7 @@ func (o *op) search(q rma.Queue) rma.Handle {
 	switch {
 	case o.begin < o.table.slots:
 		return o.getChunk(q)
-	case o.into.gen > 0:
+	case o.into != nil:
 		return o.follow(q)
 	}
 	return o.getState(q, stepConfirm) // slots examined may have been those of a later table
@@ -284,7 +286,7 @@ func (o *op) incomplete() bool { return o.table.gen > state(o.control[0]).gen() 
 // foundMoving is the last generation that the search has found moving, 0 for none.
 func (o *op) foundMoving() uint64 {
 	switch {
-	case o.into.gen > 0:
+	case o.into != nil:
 		return o.table.gen
 	case o.incomplete():
 		return o.table.gen - 1
@@ -348,9 +350,9 @@ func (o *op) found(q rma.Queue, word uint64, value []byte) rma.Handle {
 // or has examined all.
 func (o *op) absent(q rma.Queue) rma.Handle {
 	switch {
-	case o.into.gen > 0 && o.call.Kind == Get:
+	case o.into != nil && o.call.Kind == Get:
 		return o.follow(q)
-	case o.into.gen > 0: // nobody may put the key here while it is changed in the next table
+	case o.into != nil: // nobody may put the key here while it is changed in the next table
 		return o.swap(q, movedWord(o.table.gen, o.into.size)|wasEmpty)
 	case !o.call.decide(0):
 		return o.end()
@@ -471,7 +473,7 @@ func (o *op) checkItem(word uint64, it []uint64) (thawed uint64, keySize, valueS
 }
 
 // compareAndSwap posts a swap of a slot, whose result is waited for.
-func (o *op) compareAndSwap(q rma.Queue, t table, slot, old, word uint64) rma.Handle {
+func (o *op) compareAndSwap(q rma.Queue, t *table, slot, old, word uint64) rma.Handle {
 	rank, off, _ := t.place(slot)
 	o.old, o.new = old, word
 	h := q.CompareAndSwap(o.m.slots, rank, off, old, word)
@@ -481,7 +483,7 @@ func (o *op) compareAndSwap(q rma.Queue, t table, slot, old, word uint64) rma.Ha
 
 // putCopy puts the copy of a pair into a slot, for its word, and does not wait. Not all pairs have
 // a copy, and it does nothing while the buffer is in use.
-func (o *op) putCopy(q rma.Queue, t table, slot, word uint64, key, value []byte) {
+func (o *op) putCopy(q rma.Queue, t *table, slot, word uint64, key, value []byte) {
 	if !o.m.cfg.copied(key, value) || o.collect(q, &o.unawaited, false) != rma.NoHandle {
 		return
 	}

@@ -98,7 +98,7 @@ func streamMoving(m *Map, calls int) error {
 			}
 		}
 	}
-	if gen := m.latestTable().gen; gen < 10 {
+	if gen := m.latest.Load().gen; gen < 10 {
 		return fmt.Errorf("the table has moved %d times only", gen-1)
 	}
 	return errors.Join(same(m, want), m.Check(context.Background()))

@@ -32,7 +32,7 @@ func (m *Map) Save(ctx context.Context, path string) error {
 	}
 	var record []byte
 	return archive.SaveTable(ctx, m.job, path, mapContents, func(yield func([]byte, error) bool) {
-		t := m.latestTable()
+		t := m.latest.Load()
 		begin := uint64(m.job.Rank()) * t.perRank
 		for p, err := range m.pairs(ctx, func(w *walker) iter.Seq[slotRead] {
 			return w.table(t, begin, begin+t.perRank) // no table moves

@@ -156,8 +156,8 @@ func getFromReused(t *testing.T) error {
 
 // wordOf is the word of a key at its home or after it, over directly addressable memory.
 func (m *Map) wordOf(key []byte) uint64 {
-	g, t := directCall{call: &Call{Key: key}}, m.latestTable()
-	for m.startAtHome(&t, &g); m.search(&t, &g) && g.word&occupied != 0; m.nextSlot(&t, &g) {
+	g, t := directCall{call: &Call{Key: key}}, m.latest.Load()
+	for m.startAtHome(t, &g); m.search(t, &g) && g.word&occupied != 0; m.nextSlot(t, &g) {
 		if hasKey(m.itemIn(g.word), len(key), key) {
 			return g.word
 		}

@@ -115,7 +115,7 @@ func writeLoses(t *testing.T) error {
 
 // sameHome is another key with the same home.
 func sameHome(m *Map, key []byte) []byte {
-	t := m.latestTable()
+	t := m.latest.Load()
 	for i := 0; ; i++ {
 		other := fmt.Appendf(nil, "%d", i)
 		if t.slotAt(hashOf(other), 0) == t.slotAt(hashOf(key), 0) {
