@@ -42,13 +42,14 @@ type directCall struct {
 	at    int      // the slot among the words of these
 	rank  int
 	rest  int    // slots from this one to the last of the rank
+	past  uint64 // slots from home to this one
 	word  uint64 // of the slot
 }
 
 // startAtHome goes to the first slot that the key may have, and reports whether it is directly
 // addressable.
 func (m *Map) startAtHome(t *table, g *directCall) bool {
-	g.hash = hashOf(g.call.Key)
+	g.hash, g.past = hashOf(g.call.Key), 0
 	g.rank, g.at, g.rest = t.place(t.slotAt(g.hash, 0))
 	g.slots = m.batches.Segments[g.rank]
 	return g.slots != nil
@@ -56,6 +57,7 @@ func (m *Map) startAtHome(t *table, g *directCall) bool {
 
 // nextSlot goes to the next slot.
 func (m *Map) nextSlot(t *table, g *directCall) {
+	g.past++
 	g.at += m.stride
 	if g.rest--; g.rest > 0 {
 		return
@@ -176,7 +178,7 @@ func (m *Map) change(t *table, g *directCall, l *lane) (made bool) {
 		}
 		// mark: a direct write is about to swap its slot
 		if atomic.CompareAndSwapUint64(&g.slots[g.at], g.word, word) {
-			m.swapped(t, g, l, word)
+			m.swapped(g, l, word)
 			return true
 		}
 		// mark: a compare-and-swap loses
@@ -212,7 +214,7 @@ func (m *Map) write(g *directCall, l *lane) (word uint64) {
 // swapped ends a call that has swapped its slot for a word: it writes the copy, and gives the item
 // that was there back. Should the slot change meanwhile, the seal of the copy is not that of its
 // word.
-func (m *Map) swapped(t *table, g *directCall, l *lane, word uint64) {
+func (m *Map) swapped(g *directCall, l *lane, word uint64) {
 	c := g.call
 	c.Done, c.Version, c.Err = true, 0, nil
 	// mark: a direct write has swapped its slot
@@ -227,8 +229,7 @@ func (m *Map) swapped(t *table, g *directCall, l *lane, word uint64) {
 		memory.StoreWords(g.slots[g.at+1:], pair[:])
 	}
 	if g.word&occupied == 0 {
-		slot := uint64(g.rank+1)*t.perRank - uint64(g.rest)
-		if (slot+t.slots-t.slotAt(g.hash, 0))%t.slots >= m.farFromHome() {
+		if g.past >= m.farFromHome() {
 			l.farHash = g.hash | 1
 		}
 		return

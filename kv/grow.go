@@ -159,27 +159,22 @@ func (s *session) maintain() {
 	if err != nil {
 		return
 	}
-	if !now.moving() && s.farHash != 0 {
-		slots, taken, removed, err := s.sample(ctx, now)
-		if err != nil || taken < slots-slots/shareDivisor {
+	from, _ := m.tables(now)
+	switch {
+	case now.moving() && now.gen() == s.movingGen && m.partsLeft(from) > s.writes:
+		_ = s.helpMove(now, s.writes)
+	case now.moving() && now.gen() == s.movingGen:
+		_ = s.finishMove(ctx, now)
+	case !now.moving() && s.farHash != 0:
+		slots, taken, removed, err := s.sample(ctx, from)
+		size, ok := m.nextSize(from, taken, removed)
+		if err != nil || taken < slots-slots/shareDivisor || !ok {
 			return
 		}
-		from, _ := m.tables(now)
-		if size, ok := m.nextSize(from, taken, removed); ok {
-			if now, err = m.beginMove(ctx, now, size); err == nil && now.moving() {
-				_ = s.finishMove(ctx, now)
-			}
+		if now, err = m.beginMove(ctx, now, size); err == nil && now.moving() {
+			_ = s.finishMove(ctx, now)
 		}
-		return
 	}
-	if !now.moving() || now.gen() != s.movingGen {
-		return
-	}
-	if from, _ := m.tables(now); m.partsLeft(from) > s.writes {
-		_ = s.helpMove(now, s.writes)
-		return
-	}
-	_ = s.finishMove(ctx, now)
 }
 
 const (
@@ -189,10 +184,9 @@ const (
 
 // sample reads runs of slots that are spread over a table, and counts those that are taken, and
 // those of removed keys among them. It begins where farHash has its home.
-func (s *session) sample(ctx context.Context, now state) (slots, taken, removedOnes uint64,
+func (s *session) sample(ctx context.Context, t *table) (slots, taken, removedOnes uint64,
 	err error) {
 	m := s.m
-	t, _ := m.tables(now)
 	var flights [sampleRuns]rma.Handle
 	for i := range flights {
 		slot := (s.farHash%t.slots + uint64(i)*(t.slots/sampleRuns)) % t.slots

@@ -235,6 +235,26 @@ func (m *Map) All(ctx context.Context) iter.Seq2[Pair, error] {
 	}
 }
 
+// Local iterates over the keys in the slots of this rank, and their values, in no particular order.
+// A key comes on one rank. Nobody may change the map meanwhile on any rank.
+func (m *Map) Local(ctx context.Context) iter.Seq2[Pair, error] {
+	return func(yield func(Pair, error) bool) {
+		now, err := m.state(ctx)
+		if err == nil && now.moving() { // a rank that died has left it so
+			err = m.withSession(func(s *session) error { return s.finishMove(ctx, now) })
+		}
+		if err != nil {
+			yield(Pair{}, err)
+			return
+		}
+		m.pairs(ctx, func(w *walker) iter.Seq[slotRead] {
+			t := m.latest.Load()
+			begin := uint64(m.job.Rank()) * t.perRank
+			return w.table(t, begin, begin+t.perRank)
+		})(yield)
+	}
+}
+
 // pairs iterates over the keys in the slots of a walker, and their values.
 func (m *Map) pairs(ctx context.Context,
 	slots func(w *walker) iter.Seq[slotRead]) iter.Seq2[Pair, error] {

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/farhash/farhash/internal/archive"
 	"github.com/farhash/farhash/rma"
@@ -23,20 +22,9 @@ var mapContents = archive.Contents{Kind: "farhash map"}
 // file on each. It replaces what was there only when it is complete; a symbolic link stays, and
 // what it leads to is replaced. Collective; nobody may change the map meanwhile on any rank.
 func (m *Map) Save(ctx context.Context, path string) error {
-	now, err := m.state(ctx)
-	if err == nil && now.moving() { // a rank that died has left it so
-		err = m.withSession(func(s *session) error { return s.finishMove(ctx, now) })
-	}
-	if err = rma.AllSucceeded(ctx, m.job, "kv: saving "+path, err); err != nil {
-		return err
-	}
 	var record []byte
 	return archive.SaveTable(ctx, m.job, path, mapContents, func(yield func([]byte, error) bool) {
-		t := m.latest.Load()
-		begin := uint64(m.job.Rank()) * t.perRank
-		for p, err := range m.pairs(ctx, func(w *walker) iter.Seq[slotRead] {
-			return w.table(t, begin, begin+t.perRank) // no table moves
-		}) {
+		for p, err := range m.Local(ctx) {
 			record = binary.LittleEndian.AppendUint32(record[:0], uint32(len(p.Key)))
 			record = binary.LittleEndian.AppendUint32(record, uint32(len(p.Value)))
 			if !yield(append(append(record, p.Key...), p.Value...), err) || err != nil {

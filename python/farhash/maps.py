@@ -34,7 +34,7 @@ class Map(Pairs):
     ``key in pairs``, ``del pairs[key]``, ``for key in pairs``. ``save`` does not save versions.
 
     slots: a key takes one, of 16 bytes, until it is deleted.
-    size_bytes: memory for keys and values, which take 24 bytes more, rounded up to 64 times
+    bytes: memory for keys and values, which take 24 bytes more, rounded up to 64 times
         a power of two.
     max_key, max_value: the longest key, at least 1, and the longest value, in bytes; at most
         65536.
@@ -57,14 +57,14 @@ class Map(Pairs):
 
     _kind = "map"
 
-    def __init__(self, job: Job, slots: int, size_bytes: int, max_key: int,
+    def __init__(self, job: Job, slots: int, bytes: int, max_key: int,
                  max_value: int, *, copies: bool = False, chunk: int = 0, depth: int = 0,
                  access: Access = Access.AUTO) -> None:
         def configure() -> MapConfig:
             self._max_value = whole("max_value", max_value, 32)
             return MapConfig(
                 slots=whole("slots", slots),
-                bytes=whole("size_bytes", size_bytes),
+                bytes=whole("bytes", bytes),
                 max_key=whole("max_key", max_key, 32), max_value=self._max_value,
                 copies=bool(copies), chunk=whole("chunk", chunk, 31),
                 depth=whole("depth", depth, 31), access=Access(access))
