@@ -33,7 +33,7 @@ const (
 	failed   // the text of the error is in place of the value
 )
 
-// doneBit is that of a call that was Done.
+// doneBit says that a call was Done.
 const doneBit = 1 << 32
 
 // errUnanswered is the error of a call until it has an answer or another error.

@@ -29,7 +29,7 @@ func (m *Map) CheckAll(ctx context.Context) error {
 }
 
 // Check walks the map and reports the first thing that is broken. Nobody may change the map
-// meanwhile. If the table is moving, because a rank that moved it has died, both are walked.
+// at the same time. If the table is moving, because a rank that moved it has died, both are walked.
 func (m *Map) Check(ctx context.Context) error {
 	w, err := m.walker(ctx)
 	if err != nil {

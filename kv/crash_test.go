@@ -207,7 +207,7 @@ func (r *crashRun) prepare(m *Map) error {
 	return nil
 }
 
-// verify makes sure of what rank 1 has left, and that the map goes on.
+// verify makes sure of what rank 1 has left, and that the map can be used.
 func (r *crashRun) verify(job *sim.Job, m *Map) error {
 	first, err := r.value(m)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/farhash/farhash/internal/memory"
 )
 
-// Calls over memory that this rank addresses directly: its own, and that of ranks of its host. They
-// take the steps of doc.go without a queue, and are left to the machine, which has nothing to undo,
+// Calls over memory that this rank addresses directly: its own and the memory of ranks of its
+// host. They take the steps of doc.go without a queue, and are left to the machine, which has nothing to undo,
 // where they meet a slot of a table that moves, memory that is not addressable, no empty slot or no
 // free item.
 //
@@ -69,8 +69,8 @@ func (m *Map) nextSlot(t *table, g *directCall) {
 	_, g.at, g.rest = t.place(0)
 }
 
-// search goes on to the first slot that has no key or may have that of the call, beginning with
-// the present one. It returns false where the machine has to make the call.
+// search finds the first slot that has no key or may have the key of the call, beginning with the
+// present one. It returns false where the machine has to make the call.
 func (m *Map) search(t *table, g *directCall) bool {
 	want := matchWord(g.hash)
 	for range t.slots {
@@ -108,12 +108,12 @@ func (m *Map) itemIn(word uint64) []uint64 {
 	return items[at : at+n]
 }
 
-// maxReads is how often a slot is read whose item is not that of its word, and how often one is
+// maxReads is how often a slot is read whose item does not belong to its word, and how often one is
 // swapped, before the call is left to the machine.
 const maxReads = 64
 
-// compare compares the key with that of the item of the slot, and goes on to the slot that has it,
-// or to the empty one where it would be. It returns the version of the key, 0 if it is not there; a
+// compare compares the key with the key of the item of the slot, and finds the slot that has it, or
+// the empty one where it would be. It returns the version of the key, 0 if it is not there; a
 // Get has the value then. ok is false where the machine has to make the call.
 func (m *Map) compare(t *table, g *directCall) (version Version, ok bool) {
 	c := g.call
@@ -212,7 +212,7 @@ func (m *Map) write(g *directCall, l *lane) (word uint64) {
 }
 
 // swapped ends a call that has swapped its slot for a word: it writes the copy, and gives the item
-// that was there back. Should the slot change meanwhile, the seal of the copy is not that of its
+// that was there back. Should the slot change first, the seal of the copy does not fit its
 // word.
 func (m *Map) swapped(g *directCall, l *lane, word uint64) {
 	c := g.call

@@ -1,85 +1,130 @@
-// Package kv is a lossless map of byte strings over the memory of all ranks, read and written
-// by one-sided operations alone (Szepesi, Wong, Cassell, Brecht: Designing A Low-Latency
-// Cuckoo Hash Table for Write-Intensive Workloads Using RDMA; "NE" below). Every operation is
-// linearizable, and a rank that dies stops nobody.
+// Package kv is a lossless map of byte strings over the memory of all ranks, read and written by
+// one-sided operations alone. Every operation is linearizable, and a rank that dies stops nobody.
 //
-// The protocol is not the paper's, which has histories that are not linearizable.
-// docs/nessie.md shows these histories step by step, and proves the protocol of this package.
-// spec has both as models. The paper's protocol is package eval/ne/nessie of the module that
-// measures the papers.
+//	m, err := kv.New(ctx, job, kv.Config{Slots: 1 << 10, MaxSlots: 1 << 16, Bytes: 1 << 24,
+//		MaxKey: 64, MaxValue: 4096})
+//	...
+//	v, err := m.Put(key, []byte("1"))
+//	value, v, found, err := m.Get(key, nil)
+//	v, done, err := m.CompareAndPut(key, []byte("2"), v)
+//	err = m.Batch([]kv.Call{{Kind: kv.Get, Key: key}, {Kind: kv.Delete, Key: other}})
 //
-// # Layout
+// # Guarantees
 //
-// Two windows. The slots of rank r are numbers r*n to (r+1)*n-1 of all; a slot is one word,
-// or with [Config].Copies four:
+//   - Each call takes effect at one moment between its call and its return: the
+//     compare-and-swap that succeeded, or the read of the slot that decided.
+//   - Nobody waits for another rank. A call repeats a step only when another call has
+//     succeeded.
+//   - A rank that dies leaves what it has put. A put in progress has taken effect or not: there
+//     is no invalid item, and no key is hidden at any time. A slot that the rank has frozen is
+//     read as before, and the next write of its key moves it. If the memory of the rank is
+//     lost, its slots and items are lost too, and calls that need them return the engine's
+//     error.
+//   - After an error of the engine a write may or may not have been done.
+//   - A [Version] identifies a put. It comes again after 32,768 uses of the same item, of which
+//     at least 64 are used in rotation while there is room.
+//   - [Map.All] and [Map.Len] include the keys that are there all the while; others may be
+//     included.
+//   - Where no slot is left, or no item, and too few are of removed keys for the table to move, a
+//     put of a new key returns a [FullError], and nothing is lost.
 //
-//	slot    | word |   or   | word | seal of the copy | pair, 16 bytes |
+// A torn read returns a wrong value with a probability of 2^-64, or 2^-54 for copies. A direct read
+// compares slot and seal with what they were before. Like a compare-and-swap it needs that the item
+// is not used 32,768 times during the call. Where tables move, a get that reports that a key is not
+// there is correct if it takes no longer than it takes to move all slots twice.
 //
-// A word has the number of an item, its use and class, and the fingerprint of the key (word.go).
-// Zero is empty. The other window has the items of each rank, numbered in units of 8 words
-// over all ranks. An item of class c has 8<<c words:
+// # Sizes
 //
-//	item    | mark | seal | size of key (32), of value (32) | key | value |
+// A key takes a slot. Their number grows up to [Config].MaxSlots while all calls continue; memory
+// is reserved for twice as many when the map is made, as NewWindow is collective: rma/local and
+// rma/sim take it when it is used, rma/shm at once. A key and its value take an item, in the memory
+// of the rank that puts them. [Config].Bytes, for items, does not grow. There is no Used, as slots
+// of removed keys are taken too until the table moves: compare [Map.Len] with MaxSlots.
 //
-// Keys and values fill whole words, padded with zeros. The seal is a hash of what follows it
-// and of the slot's word (without frozen and removed). The mark is not sealed: it reports to
-// the owner that a use of the item has ended.
-//
-// # Protocol
-//
-// A key belongs to the first slot, from its home on, around the end, that was empty when it was
-// first put; homes are at cache lines. It keeps the slot for good. Slots come in chunks, one get
-// each. A second chunk is requested when the first one has neither key nor empty slot.
-//
-//	Get      chunk; item, unless the copy does        1 or 2 round trips
-//	Put      item and chunk; item of the key, if it
-//	         has one; compare-and-swap and copy       2 or 3
-//	Delete   chunk; item; compare-and-swap            1 to 3
-//
-// A put writes an item of its own rank that no slot refers to, then swaps the slot's word to
-// refer to it. A delete sets the bit removed and keeps the item, which still holds the key of
-// the slot. A call that loses a compare-and-swap examines the word that won. When the seal of
-// an item is not that of the slot's word, the slot has changed since, and is read again. Writes
-// of one batch to the same key are made one after the other (internal/core). Otherwise all but
-// one would lose each time.
-//
-// The copy of a small pair is written together with the compare-and-swap. Its seal covers the
-// slot's word as well, so that it is valid beside that word only, whichever write wins.
-//
-// Where slots and items are directly addressable, as on the ranks of one host, calls work on them
-// directly (direct.go). The rest is left to the step machine (op.go, search.go). What a call makes
-// of its key is one function for both, Call.decide. TestLab runs both forms, as ranks of a
-// simulated cluster address their own memory.
-//
-// # Access
+// # Batches
 //
 // Batches may be shipped: with [Config].Access at [ship.Shipped], or at [ship.Auto] where that
 // takes less time. Calls go to the rank that has the home of their key, many in a message. That
-// rank makes them by the code of this package (ship.go, handler.go). A shipped put then has its
-// item there too, beside the slot, and later shipped gets find both in directly addressable
-// memory. Where an item is in another rank the owner gets it one-sided. Single calls are not
-// shipped.
+// rank makes them by the code of this package (batch.go). A shipped put then has its item there
+// too, beside the slot, and later shipped gets find both in directly addressable memory. Where an
+// item is in another rank the owner gets it one-sided. Single calls are not shipped.
 //
-//   - An answer has room for values as long as those of the batches before, on the average. A
+//   - An answer has room for values as long as in the batches before, on the average. A
 //     Get whose value does not fit is handed back, and is made one-sided. So are calls for which
 //     the owner has no slot or no item, and Gets that it cannot make.
 //   - The home is that in the latest table which the requesting rank knows. While the table
-//     moves another rank may have it; then the owner goes on one-sided.
+//     moves another rank may have it; then the owner continues one-sided.
 //   - A call counts in the [Stats] of the rank that has made it, and there as Served as well; one
 //     that is handed back counts in both.
 //   - If a write fails because a rank is lost, its error is that [rma.RankError]. Other errors
 //     of an owner arrive as text. After both the write may or may not have been done.
 //
+// # Files
+//
+// [Map.Save] writes keys and values to an archive (checksummed blocks, written by all ranks), and
+// [Map.Load] puts them into a map with any number of ranks, slots and bytes. So a map survives the
+// end of its job. Versions begin anew.
+//
+// # Layout
+//
+// Two windows. The slots of rank r are numbers r*n to (r+1)*n-1 of all; a slot is one word, or with
+// [Config].Copies four:
+//
+//	slot    | word |   or   | word | seal of the copy | pair, 16 bytes |
+//
+// A word has the number of an item, its use and class, and the fingerprint of the key (layout.go).
+// Zero is empty. The other window has the items of each rank, numbered in units of 8 words over all
+// ranks. An item of class c has 8<<c words:
+//
+//	item    | mark | seal | size of key (32), of value (32) | key | value |
+//
+// Keys and values fill whole words, padded with zeros. The seal is a hash of what follows it and of
+// the slot's word (without frozen and removed). The mark is not sealed: it reports to the owner
+// that a use of the item has ended.
+//
+// # Protocol
+//
+// A key belongs to the first slot, from its home on, around the end, that was empty when it was
+// first put; homes are at cache lines. It keeps the slot for good. A call takes these steps:
+//
+//	write    a put writes an item of its own rank that no slot refers to
+//	search   slots from the home of the key on: an empty one ends the search, and so does one
+//	         with the fingerprint of the key whose item has the key
+//	compare  the key with the key of an item, unless the slot has its copy. When the seal of the
+//	         item does not fit the slot's word, the slot has changed since, and is read again
+//	decide   what the call makes of its key: Call.decide
+//	swap     the word of the slot for one that refers to the new item, by a compare-and-swap. A
+//	         delete sets the bit removed and keeps the item, which still holds the key of the slot.
+//	         A call that loses examines the word that won
+//	copy     of a small pair, with the swap. Its seal covers the slot's word as well, so that it is
+//	         valid beside that word only, whichever write wins
+//	release  the item that the slot had: it is given back to its owner
+//
+// Slots come in chunks, one get each. A second chunk is requested when the first one has neither
+// key nor empty slot. So a call needs, where memory is reached through a queue (machine.go),
+//
+//	Get      search; compare, unless the copy does    1 or 2 round trips
+//	Put      write and search; compare, if the key
+//	         is there; swap and copy                  2 or 3
+//	Delete   search; compare; swap                    1 to 3
+//
+// Writes of one batch to the same key are made one after the other (internal/core). Otherwise all
+// but one would lose each time.
+//
+// Where slots and items are directly addressable, as on the ranks of one host, the same steps work
+// on them directly (direct.go). The rest is left to the machine. Both decide by the same functions
+// (protocol.go). TestLab runs both forms, as ranks of a simulated cluster address their own memory.
+//
 // # Growth
 //
-// The table moves to another one, while all calls go on, when a new key finds no empty slot, or
+// The table moves to another one, while all calls continue, when a new key finds no empty slot, or
 // finds it far from home and at least 7 of 8 slots of a sample are taken. The next table is twice
-// as large, until [Config].MaxSlotsPerRank is reached. It is as large as this one if more than
-// half of the slots examined are of removed keys, or at least one of 8 when the table cannot grow.
-// The slots of removed keys become free. So a map of any size takes new keys without end while
-// others are removed, if at most 7 of 8 slots have a key.
+// as large, until [Config].MaxSlots is reached. It is as large as this one if more than half of the
+// slots examined are of removed keys, or at least one of 8 when the table cannot grow. The slots of
+// removed keys become free. So a map of any size takes new keys without end while others are
+// removed, if at most 7 of 8 slots have a key.
 //
-// Tables have generations, 1 and on. The window of slots has two parts of MaxSlotsPerRank, used
+// Tables have generations, 1 and on. The window of slots has two parts of MaxSlots, used
 // alternately. A third window has the state of the map in its first word: which generation, which
 // size, and whether it is moving. The slots move one by one, and any rank may move any of them:
 //
@@ -90,20 +135,17 @@
 //	present    find-or-put of the frozen word into the next table; then the old slot is
 //	           swapped for moved; then the word in the next table is thawed
 //
-// The next generation but one uses the same memory. In it, moved words of earlier generations
-// are empty. A search that finds a moved slot and not its key goes on in the next table. A write
+// The next generation but one uses the same memory. In it, moved words of earlier generations are
+// empty. A search that finds a moved slot and not its key follows it to the next table. A write
 // that then finds an empty slot first swaps this slot for moved. A write that finds its key frozen
 // first has that part of the table, up to 64 slots, moved. Other writes that find moved slots help
 // with as much.
 //
-// A put of a key that is not in the next table first has all of the old one moved, so that there
-// is room for all slots that move. That may take long, but waits for nobody, and the ranks that
-// do so divide the work. Gets, deletes, and puts of keys that are present take at most a few
-// round trips more. When all has moved, each rank learns of it by one more round trip, in
-// parallel with others, at its next call.
-//
-// Memory is reserved when the map is made, as NewWindow is collective: 2 times MaxSlotsPerRank
-// slots on each rank. rma/local and rma/sim take it when it is used, rma/shm at once.
+// A put of a key that is not in the next table first has all of the old one moved, so that there is
+// room for all slots that move. That may take long, but waits for nobody, and the ranks that do so
+// divide the work. Gets, deletes, and puts of keys that are present take at most a few round trips
+// more. When all has moved, each rank learns of it by one more round trip, in parallel with others,
+// at its next call.
 //
 // # Invariants
 //
@@ -116,48 +158,24 @@
 //
 // Check verifies them.
 //
-// # Guarantees
+// # Items
 //
-//   - Each call takes effect at one moment between its call and its return: the
-//     compare-and-swap that succeeded, or the read of the slot that decided.
-//   - A [Version] identifies a put. It comes again after 32,768 uses of the same item, of which
-//     at least 64 are used in rotation while there is room.
-//   - A torn read returns a wrong value with a probability of 2^-64, or 2^-54 for copies. A direct
-//     read compares slot and seal with what they were before (direct.go). Like a compare-and-swap
-//     it needs that the item is not used 32,768 times during the call.
-//   - Where tables move, a get that reports that a key is not there is correct if it takes no
-//     longer than it takes to move all slots twice.
-//   - Nobody waits for another rank. A call repeats a step only when another call has
-//     succeeded.
-//   - A rank that dies leaves what it has put. A put in progress has taken effect or not: there
-//     is no invalid item, and no key is hidden at any time. A slot that the rank has frozen is
-//     read as before, and the next write of its key moves it. If the memory of the rank is
-//     lost, its slots and items are lost too, and calls that need them return the engine's
-//     error.
-//   - After an error of the engine a write may or may not have been done.
-//   - [Map.All] and [Map.Len] include the keys that are there all the while; others may be
-//     included.
-//
-// # Memory
-//
-// The call that swaps an item out of its slot gives it back to its owner: directly where it is
-// the owner, else by a put of the item's mark, which nobody waits for. The owner reads the marks
-// when it has no free item. When it finds none it walks the slots for items whose mark was lost
-// with a rank that died; [Map.Sweep] does so at any time. If it finds none either, and one of 8
-// slots is of a removed key, the table moves, to free their items. After a walk without success
-// the owner does not walk again until a rank dies, or until it has handed out a further eighth of
-// its items.
+// The call that swaps an item out of its slot gives it back to its owner: directly where it is the
+// owner, else by a put of the item's mark, which nobody waits for. The owner reads the marks when
+// it has no free item. When it finds none it walks the slots for items whose mark was lost with a
+// rank that died; [Map.Sweep] does so at any time. If it finds none either, and one of 8 slots is
+// of a removed key, the table moves, to free their items. After a walk without success the owner
+// does not walk again until a rank dies, or until it has handed out a further eighth of its items.
 //
 // Free items in the memory of a rank that died, and items that become free there, are not used
-// again. Nor is an item whose put has failed with an error of the engine, as that may still
-// write it. Items keep their class.
+// again. Nor is an item whose put has failed with an error of the engine, as that may still write
+// it. Items keep their class.
 //
-// Where no slot is left, or no item, and too few are of removed keys for the table to move, a put
-// of a new key returns a [FullError], and nothing is lost.
+// # Paper
 //
-// # Files
-//
-// [Map.Save] writes keys and values to an archive (checksummed blocks, written by all ranks), and
-// [Map.Load] puts them into a map with any number of ranks, slots and bytes. So a map survives
-// the end of its job. Versions begin anew.
+// Szepesi, Wong, Cassell, Brecht: Designing A Low-Latency Cuckoo Hash Table for Write-Intensive
+// Workloads Using RDMA. The protocol is not the paper's, which has histories that are not
+// linearizable. docs/nessie.md shows these histories step by step, and proves the protocol of this
+// package. spec has both as models. The paper's protocol is package eval/ne/nessie of the module
+// that measures the papers.
 package kv

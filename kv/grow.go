@@ -36,7 +36,7 @@ func (m *Map) beginMove(ctx context.Context, now state, size uint64) (state, err
 	return now, err
 }
 
-// satisfy does what a call needs before it can be made. The error is that of the call.
+// satisfy does what a call needs before it can be made. The call has the error.
 func (s *session) satisfy(n need) error {
 	m, ctx := s.m, context.Background()
 	if n.what == needItem {
@@ -54,7 +54,7 @@ func (s *session) satisfy(n need) error {
 	case err != nil:
 		return fmt.Errorf("kv: %w", err)
 	case !now.moving(), n.what != needMove && now.gen() != n.table.gen:
-		return nil // it has moved meanwhile
+		return nil // it has moved
 	case n.what == needPart:
 		part, left := m.partAt(n.table, n.slot), 1
 		return s.moveParts(now, func() (int, bool) { left--; return part, left == 0 })
@@ -183,7 +183,7 @@ const (
 )
 
 // sample reads runs of slots that are spread over a table, and counts those that are taken, and
-// those of removed keys among them. It begins where farHash has its home.
+// how many of these have removed keys. It begins where farHash has its home.
 func (s *session) sample(ctx context.Context, t *table) (slots, taken, removedOnes uint64,
 	err error) {
 	m := s.m
@@ -220,13 +220,13 @@ func (s *session) sample(ctx context.Context, t *table) (slots, taken, removedOn
 
 // Sweep finds the items of this rank that no slot refers to and no call holds, and takes them
 // back. Their marks were lost, as a rank died that had taken them out of the table. Sweep
-// reads every slot, and returns how many items it has found. Other calls may run meanwhile.
+// reads every slot, and returns how many items it has found. Other calls may run at the same time.
 func (m *Map) Sweep(ctx context.Context) (found int, err error) {
 	found, _, _, err = m.sweep(ctx)
 	return found, err
 }
 
-// sweep also counts the slots that are taken, and those of removed keys among them.
+// sweep also counts the slots that are taken, and how many of these have removed keys.
 func (m *Map) sweep(ctx context.Context) (found int, taken, removedOnes uint64, err error) {
 	w, err := m.walker(ctx)
 	if err != nil {
@@ -247,8 +247,8 @@ func (m *Map) sweep(ctx context.Context) (found int, taken, removedOnes uint64, 
 	return found, taken, removedOnes, w.err
 }
 
-// findItem finds items that can be used again: those whose mark was lost, and those of removed
-// keys, if there are enough for the table to move. That takes long, so that due limits how often
+// findItem finds items that can be used again: items whose mark was lost, and items of
+// removed keys, if there are enough for the table to move. That takes long, so that due limits how often
 // it is done.
 func (s *session) findItem(ctx context.Context) error {
 	m := s.m
@@ -397,7 +397,7 @@ func (m *Map) partsLeft(t *table) int {
 	return m.moves.begin(t.gen, int(t.parts*m.ranks), m.job.Rank(), m.job.Size())
 }
 
-// start readies the mover for a part of a table.
+// start begins with a part of a table.
 func (v *mover) start(o *op, from, into *table, part int) {
 	m := o.m
 	rank, in := uint64(part)/from.parts, uint64(part)%from.parts*m.partLen()
@@ -418,7 +418,7 @@ func (v *mover) Step(q rma.Queue) (rma.Handle, error) {
 	return rma.NoHandle, nil
 }
 
-// advance carries out the current stage, and returns a handle to wait for or NoHandle.
+// advance takes the current stage, and returns a handle to wait for or NoHandle.
 func (v *mover) advance(q rma.Queue) rma.Handle {
 	if v.stage == stageStart || v.stage == stageSlots { // their buffers are used again
 		if h := v.collect(q, &v.unawaited, false); h != rma.NoHandle {
@@ -459,7 +459,7 @@ func (v *mover) advance(q rma.Queue) rma.Handle {
 	case stageChunk:
 		return v.findKey(q)
 	}
-	return v.advanceSlots(q)
+	return v.freezeSlots(q)
 }
 
 // end ends the mover.
@@ -475,8 +475,8 @@ func (v *mover) endLate() rma.Handle {
 	return v.end()
 }
 
-// advanceSlots goes on with slot i, and with the next ones that need no request.
-func (v *mover) advanceSlots(q rma.Queue) rma.Handle {
+// freezeSlots freezes slot i, and passes slots that need no request.
+func (v *mover) freezeSlots(q rma.Queue) rma.Handle {
 	gen := v.from.gen
 	for ; v.i < len(v.words); v.i++ {
 		word := v.words[v.i]
@@ -512,7 +512,7 @@ func (v *mover) takeItem(q rma.Queue) rma.Handle {
 	word := v.words[v.i]
 	thawed, keySize, valueSize, ok := v.checkItem(word, v.here)
 	rank, off, _ := v.from.place(v.first + uint64(v.i))
-	if !ok { // the slot has moved meanwhile
+	if !ok { // the slot has moved
 		v.stage = stageReread
 		return v.get(q, v.chunk[:v.m.stride], v.m.slots, rank, off)
 	}
@@ -531,7 +531,7 @@ func (v *mover) findKey(q rma.Queue) rma.Handle {
 		word := v.chunk[v.at*v.m.stride]
 		switch {
 		case word&occupied == 0 && movedFrom(word) < v.table.gen:
-			return v.placeWord(q, word)
+			return v.place(q, word)
 		case word&occupied == 0,
 			word&frozen != 0 && compareFrozen(word, v.table.gen) >= 0:
 			return v.endLate() // as the next table moves, all of this one has
@@ -551,7 +551,7 @@ func (v *mover) findKey(q rma.Queue) rma.Handle {
 	return v.getChunk(q)
 }
 
-// compareItem compares the key with that of an item in the next table.
+// compareItem compares the key with the key of an item in the next table.
 func (v *mover) compareItem(q rma.Queue) rma.Handle {
 	word := v.chunk[v.at*v.m.stride]
 	_, keySize, _, ok := v.checkItem(word, v.there)
@@ -567,9 +567,9 @@ func (v *mover) compareItem(q rma.Queue) rma.Handle {
 	return v.swapSlot(q, v.doneWord)
 }
 
-// placeWord puts the word into a slot of the next table. It stays frozen until the old slot has
+// place puts the word into a slot of the next table. It stays frozen until the old slot has
 // moved: a late call that takes the next table for an earlier one must not change it before.
-func (v *mover) placeWord(q rma.Queue, old uint64) rma.Handle {
+func (v *mover) place(q rma.Queue, old uint64) rma.Handle {
 	word := freeze(v.word, v.from.gen)
 	v.stage = stagePlace
 	h := v.compareAndSwap(q, v.table, v.slot(), old, word)
@@ -589,7 +589,7 @@ func (v *mover) swapped(q rma.Queue) rma.Handle {
 		return rma.NoHandle
 	case won:
 		v.words[v.i] = v.new
-		v.cleanUp(q)
+		v.thaw(q)
 	default:
 		v.words[v.i] = seen
 	}
@@ -597,9 +597,9 @@ func (v *mover) swapped(q rma.Queue) rma.Handle {
 	return rma.NoHandle
 }
 
-// cleanUp follows when this mover has swapped the word of slot i: it gives the item of a removed
+// thaw follows when this mover has swapped the word of slot i: it gives the item of a removed
 // key back, or thaws the word in the next table.
-func (v *mover) cleanUp(q rma.Queue) {
+func (v *mover) thaw(q rma.Queue) {
 	if v.new != v.doneWord {
 		return
 	}

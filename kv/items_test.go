@@ -184,7 +184,7 @@ func (b *expectation) take() (ok bool, err error) {
 	return true, nil
 }
 
-// mark is where the mark of an item lies.
+// mark is where the mark of an item is.
 func (b *expectation) mark(it item) *uint64 {
 	_, off := b.m.arena.locate(it.number)
 	return &b.m.items.Words(0)[off+markWord]

@@ -152,7 +152,7 @@ func (m *Map) Delete(key []byte) (bool, error) {
 }
 
 // PutIfAbsent stores a value under a key that is not there, and reports whether it did. The
-// version is that of what is there now.
+// version is of what is there now.
 func (m *Map) PutIfAbsent(key, value []byte) (Version, bool, error) {
 	c := Call{Kind: PutIfAbsent, Key: key, Value: value}
 	err := m.one(&c)
@@ -160,7 +160,7 @@ func (m *Map) PutIfAbsent(key, value []byte) (Version, bool, error) {
 }
 
 // CompareAndPut stores a value under a key whose version is v, 0 for a key that is not there,
-// and reports whether it did. The version returned is that of what is there now.
+// and reports whether it did. The version returned is of what is there now.
 func (m *Map) CompareAndPut(key, value []byte, v Version) (Version, bool, error) {
 	c := Call{Kind: CompareAndPut, Key: key, Value: value, Version: v}
 	err := m.one(&c)
@@ -214,8 +214,8 @@ func (m *Map) Batch(calls []Call) error {
 type Pair struct{ Key, Value []byte }
 
 // All iterates over the keys of all ranks and their values, in no particular order. A key that is
-// there from the beginning to the end comes once, with a value that it has had meanwhile. A key
-// that is put or deleted meanwhile may come. The loop may keep the pairs, and call the map. All
+// there from the beginning to the end comes once, with a value that it has had. A key
+// that is put or deleted during the loop may come. The loop may keep the pairs, and call the map. All
 // keeps 16 bytes for each key that has come.
 func (m *Map) All(ctx context.Context) iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
@@ -236,7 +236,7 @@ func (m *Map) All(ctx context.Context) iter.Seq2[Pair, error] {
 }
 
 // Local iterates over the keys in the slots of this rank, and their values, in no particular order.
-// A key comes on one rank. Nobody may change the map meanwhile on any rank.
+// A key comes on one rank. Nobody may change the map on any rank before all have ended.
 func (m *Map) Local(ctx context.Context) iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
 		now, err := m.state(ctx)
@@ -280,7 +280,7 @@ func (m *Map) pairs(ctx context.Context,
 	}
 }
 
-// Len counts the keys. It reads every slot, and every item if the table moves meanwhile.
+// Len counts the keys. It reads every slot, and every item if the table moves.
 func (m *Map) Len(ctx context.Context) (uint64, error) {
 	w, err := m.walker(ctx)
 	if err != nil {

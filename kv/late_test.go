@@ -9,7 +9,7 @@ import (
 )
 
 // Interleavings that random schedules hardly find: a call stops for so long that the table has
-// moved twice meanwhile, and is in the same memory again.
+// moved twice, and is in the same memory again.
 
 // runUntil steps a machine until stop holds and it has got what it waits for, or to its end.
 func runUntil(q rma.Queue, machine rma.Op, stop func() bool) error {
@@ -115,8 +115,8 @@ func lateMover() error {
 	})
 }
 
-// lateDelete has a delete find a slot that has moved and an empty one behind it, where its key
-// is put before it goes on, and copied from.
+// lateDelete has a delete find a slot that has moved and an empty one after it, where its key
+// is put before it continues, and copied from.
 func lateDelete() error {
 	return alone(func(m *Map, first []byte) error {
 		key := []byte("other") // all keys have the same home
@@ -208,7 +208,7 @@ func lateRemoved() error {
 }
 
 // lateSwap has a delete find its key and then another one in its slot, as the table has moved
-// twice; what it has read of the slots behind is of the first one.
+// twice; what it has read of the slots after it is of the first one.
 func lateSwap() error {
 	return alone(func(m *Map, first []byte) error {
 		key := []byte("other")

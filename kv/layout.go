@@ -75,7 +75,7 @@ func compareFrozen(word, gen uint64) int {
 //	 63   62           9    8           7                  0
 //
 // It has moved from that generation, and from all before it, and is empty for later ones.
-// The size is that of the next table. The bit is set if the slot was empty when it moved.
+// The size is the size of the next table. The bit is set if the slot was empty when it moved.
 const (
 	movedAt  = 9
 	wasEmpty = 1 << 8
@@ -246,8 +246,8 @@ func splitLengths(lengths uint64, words int) (keySize, valueSize int, ok bool) {
 	return int(k), int(v), true
 }
 
-// loadItem reads an item as far as the call needs it. same reports whether its key is that of the
-// call; then value is that of the call, and a Get has that of the item appended. They hold if whole
+// loadItem reads an item as far as the call needs it. same reports whether it has the key of
+// the call; then value is the value of the call, to which a Get appends the value of the item. They hold if whole
 // is true, and if the slot has not changed.
 func loadItem(c *Call, it []uint64) (value []byte, same, whole bool) {
 	seal := atomic.LoadUint64(&it[sealWord])
@@ -308,8 +308,8 @@ func sealCopy(word uint64, pair []uint64, keySize, valueSize int) uint64 {
 	return hashWords(identity(word)^lengths, pair)&^1023 | lengths
 }
 
-// readCopy is the pair of a slot's copy, ok false if slots have none or it is not that of the word.
-// The hash is that of the key that is searched for.
+// readCopy is the pair of a slot's copy, ok false if slots have none or it does not fit the word.
+// The hash is of the key that is searched for.
 func readCopy(slot []uint64, hash uint64, room *[copySize]byte) (key, value []byte, ok bool) {
 	if len(slot) == 1 {
 		return nil, nil, false
@@ -351,7 +351,7 @@ func verify(word uint64, it []uint64) (thawed uint64, keySize, valueSize int, ok
 // (r+1)*perRank-1.
 type table struct {
 	gen     uint64 // 1 is the first
-	size    uint64 // the slots of a rank are those of New doubled that often, up to the maximum
+	size    uint64 // how often the slots of New were doubled, up to the maximum
 	perRank uint64 // slots of a rank
 	offset  uint64 // of its first slot in the window, in slots
 	slots   uint64 // slots of all ranks

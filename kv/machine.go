@@ -14,9 +14,9 @@ import (
 //
 //	write    the item of a put; the first chunk is requested at the same time
 //	search   for the key in chunks of slots
-//	compare  the key with that of the item of a slot
+//	compare  the key with the key of the item of a slot
 //	swap     the word of the slot, and write the copy; when that loses, examine the word
-//	confirm  that the slots examined were those of the table, when no slot is empty
+//	confirm  that the slots examined were of this table, when no slot is empty
 //
 // The search follows slots that have moved to the next table. Work on more than one slot, such as
 // moving a table, is left to the session, and the call is made again: see need.
@@ -89,7 +89,7 @@ const (
 	needItem               // an item of this rank is free
 )
 
-// maxRereads is how often a slot is read again whose item is not that of its word, before the
+// maxRereads is how often a slot is read again whose item does not belong to its word, before the
 // item is reported as broken.
 const maxRereads = 1 << 20
 
@@ -232,7 +232,7 @@ func (o *op) search(q rma.Queue) rma.Handle {
 	case o.into != nil:
 		return o.follow(q)
 	}
-	return o.getState(q, stepConfirm) // slots examined may have been those of a later table
+	return o.getState(q, stepConfirm) // slots examined may have been of a later table
 }
 
 // searchAgain begins the search again, as a slot has another key that was read before, when it may
@@ -294,7 +294,7 @@ func (o *op) foundMoving() uint64 {
 	return 0
 }
 
-// compare compares the key with that of the item of the slot.
+// compare compares the key with the key of the item of the slot.
 func (o *op) compare(q rma.Queue) rma.Handle {
 	word := o.chunk[o.at*o.m.stride]
 	_, keySize, valueSize, ok := o.checkItem(word, o.there)
@@ -365,7 +365,7 @@ func (o *op) absent(q rma.Queue) rma.Handle {
 }
 
 // swap swaps the word of the slot, and writes the copy at the same time. If it loses, the seal of
-// the copy is not that of the word that won.
+// the copy does not fit the word that won.
 func (o *op) swap(q rma.Queue, word uint64) rma.Handle {
 	o.step = stepSwap
 	h := o.compareAndSwap(q, o.table, o.slot(), o.chunk[o.at*o.m.stride], word)
@@ -427,7 +427,7 @@ func (o *op) end() rma.Handle {
 	return rma.NoHandle
 }
 
-// suspend stops the machine: the call is to be made again when it has what it needs.
+// suspend stops the machine: the call is made again when it has what it needs.
 func (o *op) suspend(n need) rma.Handle {
 	o.need = n
 	return o.end()

@@ -105,7 +105,7 @@ func streamMoving(m *Map, calls int) error {
 }
 
 // TestGrows: all ranks put new keys into a map with few slots, and read what they have put
-// while others go on.
+// while others continue.
 func TestGrows(t *testing.T) {
 	const ranks, keys, batch = 3, 320, 40
 	eachCase(t, func(t *testing.T, e engine, copies bool) {

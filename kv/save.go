@@ -20,7 +20,7 @@ var mapContents = archive.Contents{Kind: "farhash map"}
 // Save writes all keys and values to a file, in a form that is loaded with any number of ranks,
 // slots and bytes. Versions are not saved. The ranks write it together: path must mean the same
 // file on each. It replaces what was there only when it is complete; a symbolic link stays, and
-// what it leads to is replaced. Collective; nobody may change the map meanwhile on any rank.
+// what it leads to is replaced. Collective; nobody may change the map at the same time on any rank.
 func (m *Map) Save(ctx context.Context, path string) error {
 	var record []byte
 	return archive.SaveTable(ctx, m.job, path, mapContents, func(yield func([]byte, error) bool) {
@@ -38,7 +38,7 @@ func (m *Map) Save(ctx context.Context, path string) error {
 // gets the value of the file. A truncated, foreign or corrupt file, and one with keys or values
 // that are too long for this map, is refused on every rank, and the map is as it was. Where the
 // map has too little room the error is a [FullError], and some of the keys are there. Collective;
-// nobody may change the map meanwhile on any rank.
+// nobody may change the map at the same time on any rank.
 func (m *Map) Load(ctx context.Context, path string) error {
 	count := func(_ uint32, payload []byte) (int, error) {
 		puts, err := m.records(payload)
