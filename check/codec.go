@@ -84,7 +84,7 @@ type field struct {
 	name   string
 }
 
-// add adds the fields of a type that lies at an offset. limit is the bits that the tag of a field
+// add adds the fields of a type that is at an offset. limit is the bits that the tag of a field
 // allows, 0 if there is none.
 func (c *fieldCodec[S]) add(t reflect.Type, offset uintptr, name string, limit int) error {
 	kind := t.Kind()

@@ -23,7 +23,7 @@
 //
 // # Search
 //
-// The search is that of package explore: breadth first, with the states in a set that lies in the
+// The search is that of package explore: breadth first, with the states in a set in the
 // memory of all ranks. States of up to 63 bits are words of that set, longer ones are trees of
 // parts that are stored once.
 // Each state is checked when it is expanded. The search ends at the first violation:
@@ -35,9 +35,9 @@
 //
 // With [explore.EncodingFingerprint], the flag --fingerprint, 63 bits of a hash are kept of each
 // state that is longer. A state may be missed then. The probability is Result.Missed; package
-// explore says how it is calculated. It is also that of each answer that rests on all states having
-// been seen: true of what holds always, false of what is to be found (Verdict.Missed). Reports and
-// JSON mark these answers. The others are as certain as ever.
+// explore says how it is calculated. Each answer is wrong with that probability that rests on all
+// states having been seen: true of what holds always, false of what is to be found
+// (Verdict.Missed). Reports and JSON mark these answers. The others are as certain as ever.
 //
 // It pays where states are long and differ in most of their parts, as if these were random: that
 // makes trees large and slow. Otherwise a state takes as much memory or more, as waiting states and
@@ -53,7 +53,7 @@
 //	random numbers: 524,288 states of 512 bits           0.25 331 B    3.6    64 B
 //
 // A third choice that misses no state is [explore.EncodingElement]: 3.2 million states a second and
-// 51 bytes for random numbers of 128 bits, 2.1 million and 109 bytes for those of 512.
+// 51 bytes for random numbers of 128 bits, 2.1 million and 109 bytes for numbers of 512.
 //
 // # What a model must do
 //
@@ -70,8 +70,8 @@
 //
 // # Guarantees
 //
-//   - True and False are certain for a model that does what it must: states are stored whole, but
-//     with fingerprints. There a violation is certain.
+//   - True and False are certain for a model that does what it must, as states are stored whole.
+//     With fingerprints a violation is certain.
 //   - A model of up to 65,536 states whose Next, called again, emits other states is refused. In a
 //     larger one that may be missed where it happens in few states.
 //   - What memory did not suffice for, or was interrupted, is Unknown.

@@ -98,7 +98,7 @@ func run(models []Program) int {
 	return code
 }
 
-// flags are those of a program, beside the options.
+// flags are the flags of a program, beside the options.
 type flags struct {
 	model       Program
 	ranks       int
@@ -163,7 +163,7 @@ func parse(models []Program, args []string) (f flags, opts Options, err error) {
 // maxRanks is how many ranks a process has at most.
 const maxRanks = 1024
 
-// showProgress prints a line about a search that goes on.
+// showProgress prints a line about a search that runs.
 func showProgress(s explore.Snapshot) {
 	if s.Elapsed > 0 {
 		fmt.Fprintf(os.Stderr, "%d states, level %d, %v\n", s.States, s.Level,
@@ -171,7 +171,7 @@ func showProgress(s explore.Snapshot) {
 	}
 }
 
-// exitCode is that of a result.
+// exitCode is the exit code for a result.
 func exitCode(r *explore.Result, violated bool) int {
 	switch {
 	case violated:

@@ -54,7 +54,7 @@ const (
 
 func (a Answer) String() string { return [...]string{"unknown", "true", "false"}[a] }
 
-// Result is what a check has found. It is the same on every rank, but for times.
+// Result is what a check has found. It is the same on every rank, except for times.
 type Result[S any] struct {
 	*explore.Result
 	Properties []Verdict

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// findingDeadlock is the finding of a deadlock; those of properties follow it.
+	// findingDeadlock is the finding of a deadlock; the findings of properties follow it.
 	findingDeadlock   = 0
 	findingProperties = 1
 

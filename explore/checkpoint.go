@@ -16,18 +16,18 @@ import (
 // The sections of a checkpoint: packed states of StateWords words each.
 const (
 	sectionVisited = iota // all states found, or their fingerprints
-	sectionNow            // those of the present level that wait to be expanded
-	sectionNext           // those of the next level
+	sectionNow            // states of the present level that wait to be expanded
+	sectionNext           // states of the next level that wait
 )
 
-// checkpointKind begins the description of a checkpoint, fingerprintKind that of one which has
-// fingerprints of the states found. Either may replace the other.
+// checkpointKind begins the description of a checkpoint, fingerprintKind the description of one
+// that has fingerprints of the states found. Either may replace the other.
 const (
 	checkpointKind  = archive.Exploration
 	fingerprintKind = archive.Exploration + " by fingerprints"
 )
 
-// checkpointKind is that of this search's checkpoints.
+// checkpointKind is the kind of this search's checkpoints.
 func (s *search) checkpointKind() string {
 	if s.fingerprints() {
 		return fingerprintKind
@@ -149,7 +149,7 @@ func (w *worker) save(ctx context.Context) error {
 }
 
 // eachWaiting calls use for each state of this rank that waits to be expanded: what is
-// left of the block at hand, the lists, and what lies in the exchange.
+// left of the block at hand, the lists, and what is in the exchange.
 func (w *worker) eachWaiting(ctx context.Context,
 	use func(section uint32, task []uint64) error) error {
 	run := func(section uint32, tasks []uint64) error {
@@ -209,7 +209,7 @@ func (w *worker) describe(ctx context.Context) ([]byte, error) {
 	return json.Marshal(c)
 }
 
-// resume goes on where a checkpoint stopped, with any number of ranks. Collective.
+// resume continues where a checkpoint stopped, with any number of ranks. Collective.
 func (w *worker) resume(ctx context.Context) error {
 	var c checkpoint
 	path := w.opts.Resume
@@ -307,8 +307,8 @@ func (w *worker) reinsert(ctx context.Context, section uint32, payload []byte) e
 	return err
 }
 
-// complete refuses a checkpoint whose states do not agree with its counters: a search that goes on
-// with it would wait for ever for the missing ones.
+// complete refuses a checkpoint whose states do not agree with its counters: a search that
+// continues with it would wait for ever for the missing ones.
 func (w *worker) complete(ctx context.Context, c *checkpoint) error {
 	loaded, err := w.control.Sum(ctx, cellLoaded)
 	if err != nil {
@@ -332,7 +332,7 @@ func (w *worker) complete(ctx context.Context, c *checkpoint) error {
 	return nil
 }
 
-// restore takes over level and counters; those of all ranks before become rank 0's.
+// restore takes over level and counters; the counters of all earlier ranks become rank 0's.
 func (w *worker) restore(ctx context.Context, c *checkpoint) error {
 	w.level, w.parity = c.Level, int(c.Level%2)
 	if w.job.Rank() != 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// obey carries out the command that all ranks carry out together.
+// obey follows the present command, which all ranks follow together.
 func (w *worker) obey(ctx, uncancelled context.Context) error {
 	cmd, err := w.control.command(uncancelled)
 	if err != nil {
@@ -33,7 +33,7 @@ func (w *worker) stopAll(ctx context.Context, why stopReason) error {
 	return w.control.ask(ctx, w.generation, commandStop, why.number(w.job.Rank()))
 }
 
-// obeyed goes on to the next generation. The rank that comes first takes the command
+// obeyed begins the next generation. The rank that comes first takes the command
 // away, for any of them may be dead.
 func (w *worker) obeyed(ctx context.Context, kind command, number uint64) error {
 	w.generation++
@@ -43,7 +43,7 @@ func (w *worker) obeyed(ctx context.Context, kind command, number uint64) error 
 	return err
 }
 
-// fail has all ranks stop because this one cannot go on. A command that came first
+// fail has all ranks stop because this one cannot continue. A command that came first
 // is obeyed first: to grow, the others need this rank. Which reason to stop came
 // first decides what all of them return, so that an overflow is no error yet.
 func (w *worker) fail(ctx context.Context, cause error) error {
@@ -198,7 +198,7 @@ func (w *worker) growTogether(ctx context.Context, number uint64) error {
 }
 
 // checkpointDue has all ranks write a checkpoint when it is time. Only a rank with a
-// block that is not done asks, so that the search cannot end meanwhile.
+// block that is not done asks, so that the search cannot end before all have seen it.
 func (w *worker) checkpointDue(ctx context.Context) error {
 	if w.opts.Checkpoint == "" || time.Since(w.saved) < w.opts.CheckpointEvery {
 		return nil
@@ -210,7 +210,7 @@ func (w *worker) checkpointDue(ctx context.Context) error {
 }
 
 // saveTogether writes a checkpoint with all ranks. A checkpoint that cannot be written
-// is reported and the search goes on: the one before it is still there.
+// is reported and the search continues: the one before it is still there.
 func (w *worker) saveTogether(ctx context.Context) error {
 	w.countDone()
 	err := w.publish(ctx)

@@ -39,7 +39,7 @@ const (
 	cellShared = 7 // two banks: a word that the ranks compare, and why the rank has failed
 
 	cellLoaded  = 11 // states that this rank has taken from a checkpoint
-	cellWaiting = 12 // and 13: those of them that wait for this level and for the next
+	cellWaiting = 12 // and 13: how many of them wait for this level and for the next
 
 	cellProcess = 14 // a number that differs between processes
 	cellProgram = 15 // bytes that this rank takes beside its part of the budget
@@ -201,9 +201,9 @@ func (c *control) ask(ctx context.Context, generation uint64, kind command, numb
 	return err
 }
 
-// wait checks whether the level or the search is over, and if so goes on to the next level or ends.
+// wait checks whether the level or the search is over, and if so moves to the next level or ends.
 // It reads the level word first: what this rank has found for the next level may be the
-// only work left, and other ranks may have moved the level on meanwhile.
+// only work left, and other ranks may have moved the level on since.
 func (w *worker) wait(ctx context.Context) (moved bool, err error) {
 	before := w.level
 	if err := w.seeLevel(ctx); err != nil || w.level != before {
@@ -280,8 +280,9 @@ func (w *worker) publishFindings(ctx context.Context) error {
 	return nil
 }
 
-// share gives every rank the words of all. failure is why this rank cannot go on: then every rank
-// gets an error. Banks take turns, so that nobody overwrites what another still reads. Collective.
+// share gives every rank the words of all. failure is why this rank cannot continue: then every
+// rank gets an error. Banks take turns, so that nobody overwrites what another still reads.
+// Collective.
 func (s *search) share(ctx context.Context, mine uint64, failure error) ([]uint64, error) {
 	bank := cellShared + s.rounds%2*2
 	s.rounds++

@@ -1,18 +1,21 @@
-// Package explore counts the states that a transition system reaches, with a visited
-// set that lies in the memory of all ranks of a job.
+// Package explore counts the states that a transition system reaches. All ranks of a job search
+// together, with one visited set in the memory of all of them.
 //
-// [Run] takes a [Model], whose states are packed into a fixed number of words, and
-// searches it breadth first or in any order. It finds the number of states, arcs,
-// levels and deadlocks, what the model has noted about its states (findings), and a shortest way
-// to a deadlock or to a state that shows a finding. Package petri/packing makes models of Petri
-// nets, package check models of Go programs.
+// [Run] takes a [Model], whose states are packed into a fixed number of words, and searches it
+// breadth first or in any order:
+//
+//	res, err := explore.Run(ctx, job, model, explore.Options{Trace: []int{explore.Deadlock}})
+//
+// The result has the number of states, arcs, levels and deadlocks, what the model has noted about
+// its states (findings), and a shortest way to a deadlock or to a state that shows a finding.
+// Package petri/packing makes models of Petri nets, package check models of Go programs.
 //
 // # Guarantees
 //
 //   - Counts of a complete result are exact, and the same for every number of ranks,
-//     order, encoding and engine. Depth and trace are those of breadth first search. With
-//     fingerprints all that holds but for the probability Result.Missed.
-//   - Liveness is certain where it is known: of a complete search, by what was found from states.
+//     order, encoding and engine. Depth and trace are as of breadth first search. With
+//     fingerprints a state may be missed, with the probability Result.Missed.
+//   - Liveness is certain where it is known. It is asked of complete searches alone.
 //   - A result that is not complete says so and why. Its counts are of what was found
 //     before the search stopped.
 //   - Every rank gets the same result. When a model fails, panics or breaks its contract on
@@ -40,12 +43,12 @@
 // 48 MiB (at most a quarter) for the program. With [Options].MemWhole the program gets what
 // it takes instead: the memory of each process is measured when the search begins, with net and
 // model, and the ranks' buffers are added. The resident memory then stays within Mem. If it
-// cannot, the error says how much is needed. Frontier and log lie outside the Go heap, so
+// cannot, the error says how much is needed. Frontier and log are outside the Go heap, so
 // that no garbage gathers beside them. The table begins with 65536 buckets,
 // less where states are long, and grows by half at load 0.85, by less when memory is
 // short, and then not at all. Old and new buckets are there at once while it grows:
 // 23.5 bytes a state at that moment for words and roots of trees, 9.4 to 14.1 bytes
-// afterwards. The nodes of trees come to that: 0.2 to 0.9 bytes a state for three nets of 68 to 168
+// afterwards. The nodes of trees add 0.2 to 0.9 bytes a state for three nets of 68 to 168
 // bits. An element of n words takes n*8 to n*12 bytes beside its bucket. A waiting state takes 9
 // bytes, with fingerprints n*8+1; [Plan] counts them for a quarter of the states. What the tables
 // leave is divided among the ranks for their frontiers.
@@ -56,8 +59,8 @@
 // # Findings
 //
 // The expander of a rank notes findings: numbers that begin at 0 and never fall, such as the most
-// tokens in a place, or 1 once a property is violated. Each rank publishes its own; those of the
-// search are the largest over all ranks. The state whose expansion changes a finding from 0 is its
+// tokens in a place, or 1 once a property is violated. Each rank publishes its findings; the
+// search has the largest of each. The state whose expansion changes a finding from 0 is its
 // witness. Then the rank publishes findings and witness, reads the findings of all ranks, and asks
 // the model whether they decide everything (Model.Decided). If so, all ranks stop. Of ranks that
 // find something at the same time the last to publish reads what all have found.
@@ -67,9 +70,10 @@
 //
 // # Liveness
 //
-// With [Options].Live a complete search goes on: is from every state a state reached that shows a
-// finding, for each of some findings? The log names the states. A set of words has the tasks of
-// those that are known to be live, and each rank a bit for each state in its log. The ranks repeat:
+// [Options].Live asks a further question of a complete search: is from every state a state reached
+// that shows a finding, for each of some findings? The log names the states. A set of words has the
+// tasks of the states that are known to be live, and each rank a bit for each state in its log. The
+// ranks repeat:
 //
 //  1. Take a state that is not known to be live: the first deadlock, or the initial state, and
 //     afterwards one of the highest level that has any.
@@ -77,13 +81,13 @@
 //     missing, the findings are not live, and this state is stranded. From the initial state the
 //     search itself has been.
 //  3. That state is live, and so are all that lead to it. In a sweep each rank expands its states
-//     that are not known to be live; those with a live successor become live at once, for all
+//     that are not known to be live; each that has a live successor becomes live at once, for all
 //     ranks. Sweeps go through the logs upwards and downwards in turn, so that one follows a path
 //     back as far as its levels fall, or rise. They end with one that finds nothing.
 //
 // There are as many rounds as parts of the graph that nothing leads out of, and few more. A sweep
-// takes at most as long as the search. No arcs are stored: a state takes 11.4 bytes beside those
-// of the log. Where memory does not suffice, the answer is unknown.
+// takes at most as long as the search. No arcs are stored: a state takes 11.4 bytes beside
+// the log. Where memory does not suffice, the answer is unknown.
 //
 // # Trace
 //
@@ -94,13 +98,13 @@
 // reference to the predecessor of each state nor transitions that fire backwards.
 //
 // Fingerprints do not give states back. There the log has the fingerprint of each state, and before
-// those that were inserted after one state the fingerprint of that one: 8 to 16 bytes a state. The
-// ranks go back by fingerprints, and then each goes forward by them from an initial state.
+// the states that were inserted after one state the fingerprint of that one: 8 to 16 bytes a state.
+// The ranks go back by fingerprints, and then each goes forward by them from an initial state.
 //
 // # Checkpoints
 //
-// With Options.Checkpoint a rank whose block is not done asks for a checkpoint when it is due:
-// because of that block the search cannot end meanwhile. All ranks pause between two states, when
+// With Options.Checkpoint a rank whose block is not done asks for a checkpoint when it is due: such
+// a block keeps the search from ending. All ranks pause between two states, when
 // nothing is in flight into the set. They write into one file of checksummed blocks: the states
 // found, the states that wait (the rest of the present block, the lists, the blocks in the
 // exchange), the level, and the sums of all counters. The file replaces the one before when it is
@@ -145,9 +149,9 @@
 // has inserted, 2^14 words, and does not insert them again.
 //
 // Between hosts batches are larger and are shipped to the states' owners where that takes less
-// time ([Options].Access). Then up to 64 blocks are expanded together, but at most half of those
-// that a rank has; the next batch is gathered while one is shipped; and a rank remembers 2^16
-// words.
+// time ([Options].Access). Then up to 64 blocks are expanded together, but at most half of the
+// blocks that a rank has; the next batch is gathered while one is shipped; and a rank remembers
+// 2^16 words.
 //
 // Million arcs a second of Philosophers-14 on one machine of two cores, where two hosts are network
 // namespaces that ship over TCP. The second line has 16 blocks expanded together, and nothing
@@ -184,7 +188,7 @@
 // readings nothing was waiting or being expanded. Then the level is over, and no more
 // states of it can come. Any rank that finds this moves the level word on by one
 // compare-and-swap, or marks the end when the next level is empty. With [AnyOrder] there
-// is one level, and its end is that of the search.
+// is one level, which ends with the search.
 //
 // A level of a single state costs its rank a few loads and one compare-and-swap. The
 // other ranks read the words at growing intervals, of up to a millisecond.
@@ -197,7 +201,7 @@
 //   - run: nothing special.
 //   - grow: all ranks move the set, or the nodes of its trees, into a larger table, then the
 //     first that is done makes the word say run with the next generation.
-//   - save: all ranks write a checkpoint, and go on like after growth.
+//   - save: all ranks write a checkpoint, and continue as after growth.
 //   - stop: all ranks publish their counts and end, with the reason in the word.
 //
 // Ranks read the word between blocks, and while they wait for room.
@@ -224,13 +228,13 @@
 //
 // # Layers
 //
-// One file is one layer. Calls run down this list, except that an answer about liveness calls Run.
+// One file is one layer. Calls run down this list, except that an answer about liveness calls Run:
 //
 //	explore.go      Run, its result, progress
 //	options.go      Options, and whether all ranks have the same
-//	liveness.go     after the search: is everything still reached from every state
+//	liveness.go     after the search: is a finding still reached from every state
 //	trace.go        after the search: a shortest way to a state
-//	worker.go       the search of a rank: take a block, expand, insert
+//	worker.go       the search of a rank: take a block, expand it, insert what it leads to
 //	commands.go     what all ranks do together: stop, grow, save
 //	checkpoint.go   the search in a file
 //	memory.go       the budget
@@ -238,5 +242,5 @@
 //	model.go        Model, its contract, its findings
 //	exchange.go     blocks for ranks without work
 //	frontier.go     lists of a rank: states that wait, states inserted lately, the log
-//	visited.go      the set of states: words, elements, fingerprints, trees
+//	visited.go      the set of states: trees, fingerprints, elements, words
 package explore

@@ -82,7 +82,7 @@ func (x *exchange) offer(ctx context.Context, slot int, b block) error {
 	return x.cells.Store(ctx, x.rank, slot*x.stride, uint64(n))
 }
 
-// claimRanks is how many ranks' slots a claim reads at most. If it read those of many more ranks,
+// claimRanks is how many ranks' slots a claim reads at most. If it read the slots of many more,
 // a rank without work would learn late that the search is over.
 const claimRanks = 64
 

@@ -42,8 +42,8 @@ const (
 	Resumed     Reason = "resumed" // of Liveness alone
 )
 
-// Result is what a search found. It is the same on every rank but for Access and Elapsed, unless
-// a rank was lost. Where memory was lost with it the counts are those of the ranks that are left.
+// Result is what a search found. It is the same on every rank, except for Access and Elapsed,
+// unless a rank was lost. Where memory was lost with it the counts are of the ranks that are left.
 type Result struct {
 	States    uint64
 	Arcs      uint64 // transitions fired; several may lead from one state to another
@@ -57,7 +57,7 @@ type Result struct {
 	Detail   string // more about it, in a sentence
 	NeedMem  uint64 // after MemoryFull: a budget to try, in bytes
 	Lost     []int  // after RankLost: the ranks that this one misses, in rising order
-	// After RankLost: the checkpoint that Options.Resume can go on with, if there is one, and how
+	// After RankLost: the checkpoint that Options.Resume can take, if there is one, and how
 	// many states it has.
 	Saved       string
 	SavedStates uint64

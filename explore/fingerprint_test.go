@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The probability is that of the birthday paradox, or of what TLC prints where that is less.
+// The probability is of the birthday paradox, or what TLC prints where that is less.
 func TestMissed(t *testing.T) {
 	for _, c := range []struct {
 		states, generated uint64

@@ -89,7 +89,7 @@ func tangle(n uint64) *graph {
 		}}
 }
 
-// A trace by fingerprints is a way of the model, and as short as that of trees.
+// A trace by fingerprints is a way of the model, and as short as with trees.
 func TestFingerprintTrace(t *testing.T) {
 	for _, m := range []*graph{tangle(5000).long(2), chain(3000).long(3), chain(1).long(2)} {
 		opts := explore.Options{Trace: []int{explore.Deadlock}, Encoding: explore.EncodingTree}
@@ -169,7 +169,7 @@ func TestFingerprintResumeRefused(t *testing.T) {
 	}
 }
 
-// Waiting states count as memory: those of a star, of which all wait at once.
+// Waiting states count as memory: all states of a star wait at once.
 func TestFingerprintMemory(t *testing.T) {
 	for _, ranks := range []int{1, 3} {
 		s := setting{ranks: ranks, opts: explore.Options{Encoding: explore.EncodingFingerprint,

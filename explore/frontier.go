@@ -228,7 +228,7 @@ func (l *levelLog) blocks(level uint64) iter.Seq[[]uint64] {
 
 func (l *levelLog) task(i int) uint64 { return l.chunks[i/logChunk][i%logChunk] }
 
-// at is a task, and the level that its state is of; that of an initial state may be 1.
+// at is a task, and the level that its state is of; an initial state may be said to be of level 1.
 func (l *levelLog) at(i int) *place {
 	level := sort.Search(len(l.begins), func(k int) bool { return l.begins[k] > i })
 	return &place{l.task(i), uint64(level)}

@@ -48,7 +48,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// The tables of trees grow, that of the nodes more often.
+// The tables of trees grow, the table of nodes more often.
 func TestGrowthOfTrees(t *testing.T) {
 	bits := 13
 	if invariant.Enabled {
@@ -85,7 +85,7 @@ func TestGrowthOfWords(t *testing.T) {
 	mustCount(t, s, doubling(16), wantDoubling(16, s.opts.Order))
 }
 
-// The table grows in ever smaller steps, and then not at all: the search goes on until
+// The table grows in ever smaller steps, and then not at all: the search continues until
 // the table is full, and says what it needs. With that it gets further, and in the end
 // comes through.
 func TestMemoryFull(t *testing.T) {

@@ -71,7 +71,7 @@ type liveness struct {
 	at      []int    // where the log has them
 	states  []uint64
 	out     []uint64 // successors of some of them
-	ends    []int    // where those of each end, in states
+	ends    []int    // where the successors of each end, in states
 	names   []uint64 // their tasks
 	results []set.Result
 }
@@ -217,7 +217,7 @@ func (l *liveness) searchFrom(ctx, uncancelled context.Context, from *place) err
 		return nil
 	case res.Complete:
 		if l.isInitial(state) {
-			from.level = 0 // the log has initial states among those of level 1
+			from.level = 0 // the log has initial states at level 1
 		}
 		l.Known, l.Finding, l.stranded = true, l.opts.Live[missing], from
 		return nil

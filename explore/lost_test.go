@@ -47,8 +47,8 @@ func TestLatestCheckpoint(t *testing.T) {
 		s := &search{model: oneWord{}, opts: Options{Checkpoint: c.checkpoint, Resume: c.resume,
 			ModelID: "this"}}
 		if got, states := s.latest(); got != c.want || states != c.states {
-			t.Errorf("of %q and %q: %q with %d states, want %q with %d", c.checkpoint, c.resume, got,
-				states, c.want, c.states)
+			t.Errorf("of %q and %q: %q with %d states, want %q with %d", c.checkpoint, c.resume,
+				got, states, c.want, c.states)
 		}
 	}
 }

@@ -193,7 +193,7 @@ func (e *memoryError) Error() string {
 }
 
 // firstTable is the size to begin with, where bytesFor is the memory of a table: at
-// most half of the budget, but for the least table.
+// most half of the budget, or the least table.
 func (b *budget) firstTable(bytesFor func(buckets uint64) uint64) (uint64, error) {
 	buckets := uint64(firstBuckets)
 	for buckets > minBuckets && bytesFor(buckets) > b.states/2 {

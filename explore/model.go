@@ -193,7 +193,8 @@ func (s *search) anotherExpander() (e Expander, err error) {
 	return s.model.NewExpander(), nil
 }
 
-// successors has the model count those of an initial state, as far as they fit its packing.
+// successors has the model count the successors of an initial state, as far as they fit its
+// packing.
 func (s *search) successors() (n int, err error) {
 	defer s.recoverPanic(&err)
 	out, _ := s.model.NewExpander().Expand(slices.Clone(s.initial[:s.words]), nil)
@@ -213,7 +214,7 @@ const (
 )
 
 // A witness is a state that has shown something: two words of a rank's segment, its level + 1
-// (0: there is none) and its name. That of a deadlock comes first, then those of the findings.
+// (0: there is none) and its name. The witness of a deadlock comes first, then those of findings.
 const witnessWords = 2
 
 // findings is what the expander of a rank has seen in the states that were gathered.

@@ -16,8 +16,9 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// Options say how to search. Every rank gives the same, but for Progress, Every, CheckpointEvery,
-// Warn and Access, which are its own: Run compares the rest, and the models, before it begins.
+// Options say how to search. Every rank gives the same, except for Progress, Every,
+// CheckpointEvery, Warn and Access, which are its own: Run compares the rest, and the models,
+// before it begins.
 type Options struct {
 	Order    Order    // empty: BreadthFirst
 	Encoding Encoding // empty: EncodingAuto
@@ -38,7 +39,7 @@ type Options struct {
 	// state, and finding the way no more than reading them.
 	Trace []int
 	// Live are findings of the model of which each should be live: that from every state a state
-	// is reached that shows it. Result.Live has the answer. A complete search goes on for it: it
+	// is reached that shows it. Result.Live has the answer. A complete search continues for it: it
 	// expands states several times more, and takes 8 bytes more for each state and then as many
 	// again as a bucket takes, and memory for smaller searches. It needs BreadthFirst and another
 	// encoding than EncodingFingerprint. With Resume it is mostly unknown: a checkpoint
@@ -49,12 +50,12 @@ type Options struct {
 	// Every is the time between calls of Progress; 0 means a second.
 	Every time.Duration
 	// Checkpoint is a file that the search is saved to now and then, so that Resume
-	// can go on with it; empty: none. It means the same file on every rank. A symbolic link
+	// can continue with it; empty: none. It means the same file on every rank. A symbolic link
 	// there stays, and what it leads to is replaced; one that leads to nothing is refused.
 	Checkpoint string
 	// CheckpointEvery is the time between checkpoints; 0 means ten minutes.
 	CheckpointEvery time.Duration
-	// Resume is a checkpoint to go on with, by any number of ranks. It excludes Trace:
+	// Resume is a checkpoint to continue with, by any number of ranks. It excludes Trace:
 	// a checkpoint does not say how its states were reached.
 	Resume string
 	// ModelID identifies the model, so that a checkpoint of another one is refused.
@@ -124,7 +125,7 @@ func (s *search) admitLive(o *Options) error {
 // trait is what ranks must have in common, or they would search for different things.
 type trait struct{ name, value string }
 
-// traits are those of this rank's search.
+// traits are the traits of this rank's search.
 func (s *search) traits() []trait {
 	return []trait{
 		{"model", fmt.Sprint(s.opts.ModelID, s.bits, s.initial)},
@@ -170,7 +171,7 @@ func (s *search) agree(ctx context.Context, failure error) error {
 	return errors.Join(err, cells.Close(), w.Close())
 }
 
-// compare compares each rank's traits with those of rank 0, and finds out who is on which host.
+// compare compares each rank's traits with rank 0's, and finds out who is on which host.
 func (s *search) compare(ctx context.Context, cells *rma.Cells, mine []trait,
 	fails bool) error {
 	rank := s.job.Rank()

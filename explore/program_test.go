@@ -11,7 +11,7 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
-// States that wait and the log lie outside the Go heap, which may hold garbage as well.
+// States that wait and the log are outside the Go heap, which may hold garbage as well.
 func TestFrontierOutsideHeap(t *testing.T) {
 	if memory.RaceEnabled {
 		t.Skip("the race detector watches the Go heap alone")

@@ -91,9 +91,9 @@ type tracer struct {
 	last  []uint64 // the state before it, where this rank has found one
 }
 
-// stepBack replaces the state, of the given level, by a predecessor in the level before, and returns
-// the action that leads from there. Collective: the ranks publish what they find in banks that take
-// turns, and the state of the lowest rank counts.
+// stepBack replaces the state, of the given level, by a predecessor in the level before, and
+// returns the action that leads from there. Collective: the ranks publish what they find in banks
+// that take turns, and the state of the lowest rank counts.
 func (t *tracer) stepBack(ctx context.Context, level uint64) (int, error) {
 	bank := cellTrace + int(level%2)*(1+t.words)
 	action, failure := t.findPredecessor(ctx, bank, level)

@@ -204,7 +204,8 @@ func TestTraceWithoutEnd(t *testing.T) {
 	}
 }
 
-// A state that does not fit comes after what decides everything: the answer and the way there stand.
+// A state that does not fit comes after what decides everything: the answer and the way there
+// stand.
 func TestTraceBesideOverflow(t *testing.T) {
 	m := &graph{bits: 20, words: 1, goal: 1, limit: 1 << 19}
 	m.next = func(s uint64, out []uint64) []uint64 {

@@ -34,7 +34,7 @@ type visited interface {
 	close() error
 
 	growable // the table of the states
-	// tables are all tables that grow, that of the states first.
+	// tables are all tables that grow, the table of the states first.
 	tables() []growable
 	// full is the number of the table that had no room for states that were Full.
 	full() int
@@ -60,7 +60,7 @@ func loadedBy(states, buckets uint64) bool { return float64(states) >= growLoad*
 // arenaFor is how many elements a table of that many buckets comes to hold.
 func arenaFor(buckets uint64) uint64 { return uint64(growLoad*float64(buckets)) + 1 }
 
-// Encoding says how states lie in the visited set.
+// Encoding says how the visited set keeps states.
 type Encoding string
 
 const (
@@ -200,7 +200,7 @@ func newTreeSet(ctx context.Context, job rma.Job, cfg set.Config, words, stateBi
 		misses: make([]uint64, 0, treePiece), at: make([]int, 0, treePiece),
 		refs: make([]set.Ref, treePiece), found: make([]set.Result, treePiece)}
 	v.mask = ^uint64(0) >> (64 - v.partBits)
-	// Half of the bits that are used lie in each half of the tree: the others are divided between
+	// Half of the bits that are used are in each half of the tree: the others are divided between
 	// its two ends.
 	v.first = 64*words - (64*words-stateBits)/2
 	var err error
@@ -381,10 +381,10 @@ func (v *treeSet) each(ctx context.Context, use func(state []byte) error) error 
 	})
 }
 
-// tables are that of the roots, and that of the nodes.
+// tables are the roots and the nodes.
 func (v *treeSet) tables() []growable { return []growable{v, &v.nodes} }
 
-// full is the table that had no room: that of the nodes if its last batch did not find any.
+// full is the table that had no room: the nodes if their last batch did not find any.
 func (v *treeSet) full() int {
 	if v.nodes.full {
 		return 1
@@ -411,7 +411,7 @@ type nodeTable struct {
 	full  bool
 }
 
-// bytes is its memory, and that of the ranks' lists.
+// bytes is its memory, with the ranks' lists.
 func (n *nodeTable) bytes() uint64 {
 	return elementBytes(n.s.Config().Buckets, 1, n.ranks) + uint64(n.ranks)*treeBytes
 }
@@ -467,9 +467,9 @@ func (v *fingerprintSet) insert(states []uint64, results []set.Result, names []u
 }
 
 // missed is the probability that a search which found so many states has missed one, if
-// fingerprints are random. It is at most that of two equal fingerprints among those of the states,
-// of which there are 2^63. And it is at most that of an equal one to any of the states that were
-// generated and taken for known ones: TLC prints as much, of 2^64.
+// fingerprints are random. It is at most the probability that two states have equal fingerprints,
+// of which there are 2^63. And it is at most the probability of an equal one to any of the states
+// that were generated and taken for known ones: TLC prints as much, of 2^64.
 func missed(states, generated uint64) float64 {
 	if states == 0 {
 		return 0

@@ -27,7 +27,7 @@ type worker struct {
 	log        *levelLog
 	saved      time.Time // of the last checkpoint, or the start
 
-	todo    []uint64 // tasks that are being expanded: those of a block, or of several
+	todo    []uint64 // tasks that are being expanded: of a block, or of several
 	given   int      // how many they are
 	at      int      // the successors of those before this one are in the set
 	counted int      // and those before this one counted as done
@@ -102,7 +102,7 @@ func (w *worker) loop(ctx, uncancelled context.Context) error {
 	return w.fail(uncancelled, err)
 }
 
-// begin has rank 0 insert the initial states, or goes on with a checkpoint.
+// begin has rank 0 insert the initial states, or continues with a checkpoint.
 func (w *worker) begin(ctx context.Context) error {
 	if w.opts.Resume != "" {
 		return w.resume(ctx)
@@ -200,8 +200,8 @@ func (w *worker) expand(ctx context.Context) error {
 	return w.publish(ctx)
 }
 
-// settleAndGather inserts the successors of some states, and gathers those of the next ones:
-// meanwhile if there are two batches, else afterwards in the same one.
+// settleAndGather inserts the successors of some states, and gathers the next ones: at the
+// same time if there are two batches, else afterwards in the same one.
 func (w *worker) settleAndGather(ctx context.Context, now, next *gathered, to *frontier,
 	parity int) error {
 	end := now.end

@@ -70,7 +70,7 @@
 // Options.Properties are answered by the findings of expanders (package explore): a formula has
 // one finding, 1 when a marking has decided it; a bound has its largest value, and whether that is
 // the most that the invariants allow; where it matters, each transition has one that says that
-// it was enabled. Liveness has one for deadlocks, and explore.Options.Live asks for those of the
+// it was enabled. Liveness has one for deadlocks, and explore.Options.Live asks for the
 // transitions. What bounds, invariants and dead transitions decide is folded before the search.
 // Open formulas read the tokens of the places that they need from the packed marking; decided
 // ones cost nothing.

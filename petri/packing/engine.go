@@ -80,7 +80,7 @@ func (g *program) chooseEngine() {
 
 // sparseCost estimates the time of the sparse engine in additions of the dense
 // one. About half of the counts are zero. A step takes the time of two additions,
-// and finding a field with its loop of unforeseeable length that of several.
+// and finding a field with its loop of unforeseeable length the time of several.
 func (g *program) sparseCost() int {
 	const visit = 7
 	cost := len(g.bias) + visit*len(g.p.fields)

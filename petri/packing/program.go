@@ -6,7 +6,7 @@ const (
 	// mergedBits is the widest lane that a merged condition may take before it
 	// is split over two planes.
 	mergedBits = 8
-	// fullLimit is the largest count that is summed up with that of other
+	// fullLimit is the largest count that is summed up with other
 	// places, so that a sum cannot outgrow a lane.
 	fullLimit = 1 << 16
 	// maxPlanes is the number of conditions of a transition that are tested by

@@ -12,7 +12,7 @@ import (
 const (
 	findingPlace = iota
 	findingMarking
-	findingQuestions // those of the questions follow
+	findingQuestions // the findings of the questions follow
 )
 
 // Peaks are the most tokens that a search has found in one place, and in one marking.
@@ -47,7 +47,7 @@ type Answer struct {
 	Reason     string // why liveness is unknown after a complete search
 }
 
-// question is a property made ready for a packing.
+// question is a property as a packing asks it.
 type question struct {
 	*property.Property
 	formula *property.Formula // whose truth in one marking decides; nil if none is needed
@@ -68,7 +68,7 @@ type questions struct {
 	n     int // findings in all
 }
 
-// ask makes the properties ready.
+// ask has the packing answer properties.
 func (p *Packing) ask(properties []property.Property) error {
 	q := &p.questions
 	q.n = findingQuestions

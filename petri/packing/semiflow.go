@@ -281,7 +281,7 @@ func (f *farkas) join(p, n *farkasRow, column int) (farkasRow, bool) {
 	return farkasRow{effect: effect, weights: weights}, true
 }
 
-// covers reports whether the support of some row is a subset of that of
+// covers reports whether the support of some row is a subset of the support of
 // weights.
 func (f *farkas) covers(weights vector) bool {
 	all := signature(weights)

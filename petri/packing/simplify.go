@@ -117,7 +117,7 @@ func weighted(sum, weight, tokens, direction int64) int64 {
 }
 
 // invariantBound is the least bound of a sum by a single invariant that contains its places. The
-// bound is that of the one place that gains most from all tokens of the invariant.
+// bound is the bound of the one place that gains most from all tokens of the invariant.
 func (p *Packing) invariantBound(sum property.Sum) int64 {
 	least := int64(math.MaxInt64)
 	gains := func(t property.Term) bool { return t.Weight > 0 }

@@ -155,7 +155,7 @@ func (s *structure) dropDead() bool {
 }
 
 // measure returns, by place, the change by each live transition. Of transitions
-// with the same effect but for a factor it takes only one, because they put the
+// with the same effect except for a factor it takes only one, because they put the
 // same condition on an invariant. The factor may be negative if opposite is set.
 func (s *structure) measure(opposite bool) []vector {
 	effects := make([]vector, len(s.net.Places))
