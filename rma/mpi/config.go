@@ -19,6 +19,6 @@ type Config struct {
 // DefaultTimeout is how long a rank waits for the others to arrive.
 const DefaultTimeout = time.Minute
 
-// ProgressInterval is how often the engine enters MPI for other ranks when this one
+// progressInterval is how often the engine enters MPI for other ranks when this one
 // does not. An operation on the memory of a rank that computes takes that much longer at most.
-const ProgressInterval = 100 * time.Microsecond
+const progressInterval = 100 * time.Microsecond

@@ -4,115 +4,56 @@
 //	go build -tags 'mpi openmpi' ./cmd/farhash    # pkg-config ompi-c: libopenmpi-dev
 //	go build -tags 'mpi mpich' ./cmd/farhash      # pkg-config mpich: libmpich-dev
 //
-// Each MPI has a link file of its own, since Go does not rebuild when the answer of
-// pkg-config changes. For another MPI give only the tag mpi and set CGO_CFLAGS and
-// CGO_LDFLAGS to what its mpicc uses.
+// For another MPI give only the tag mpi and set CGO_CFLAGS and CGO_LDFLAGS to what its mpicc uses.
 //
-// # Memory
+// # Start
 //
-// At the start ranks exchange what identifies their hosts: kernel, /dev/shm and host name.
+//	mpirun -n 4 --bind-to none PROGRAM    # bound to one core, Go has one processor
+//
+// The program calls farhash.Join or farhash.Run, or [Join]. MPI cannot begin again: after Close,
+// Join is an error, and while a job is open as well. Between [Start] and its stop, jobs may be
+// joined one after the other, and [JoinComm] makes jobs of the processes of communicators. Several
+// of these may be open at once, also of communicators that have processes in common. Such a job is
+// closed by itself: Close waits for its ranks, and not for other processes. Processes that are in
+// two jobs join and close these in the same order, as with all collective calls.
+//
+// A program may have initialised MPI itself with MPI_THREAD_SERIALIZED or more; less is refused,
+// except with [Config].Passive, where only the callers of the engine call MPI. With SERIALIZED the
+// program makes its own calls while a job is open by [Exclusive]. The engine then leaves MPI
+// initialised.
+//
+// # Direct access
+//
 // Ranks of one host share memory by rma/shm, and there are three cases:
 //
-//	all on one host   the windows and queues are those of rma/shm: processor
-//	                  atomics, direct memory, nothing of MPI but start and end
-//	several hosts     MPI_Win_create over the shared memory of each host; gets and puts
-//	                  within a host are loads and stores, all else goes by MPI
+//	all on one host   the windows and queues are those of rma/shm: processor atomics, direct
+//	                  memory; MPI only starts and ends the job
+//	several hosts     MPI_Win_create over the shared memory of each host; gets and puts within a
+//	                  host are loads and stores, all else goes by MPI
 //	[Config].Hidden   MPI_Win_allocate, and everything goes by MPI
 //
 // [rma.Window].CPUAtomicsCoherent holds in the first case, and in the second where atomics go by
-// messages, as the next section says. Otherwise a library may swap words under a lock or in the
-// target's process, so what is swapped is swapped by MPI alone. A segment begins at a cache line:
-// MPICH 4.0 has a fault with others.
+// messages, see below. Otherwise a library may swap words under a lock or in the target's process,
+// so MPI alone swaps them.
 //
-// # Messages
-//
-// The windows of several hosts are [rma.Server]s: ranks ship requests to each other, which handlers
-// of the owner's program carry out (package ship). Requests and answers are messages on the job's
-// communicator, a duplicate of the program's. The thread that owns MPI takes them, or a thread that
-// waits for an answer; a goroutine of the engine calls the handlers, or, as waking it takes
-// longer, one that waits for an answer to a request of its own; it also answers what has come
-// together with its own answer. Who waits in one job takes the messages of all. A rank has four
-// requests on their way to another one, and the others wait. A rendezvous takes several messages
-// more, so with MPICH over TCP there is none below 128 KiB: UCX_RNDV_THRESH is set if it is not.
-//
-// Compare-and-swap and fetch-and-add go by messages as well, up to 64 in each, and the owner's
-// thread carries them out by instructions of its processor. So direct access is atomic with them,
-// and the ranks of a host use each other's memory directly. MPI does it instead where a host
-// has a card that can (/sys/class/infiniband or /sys/class/cxi), and with [Config].Hidden.
-//
-// Where the program has initialised MPI with less than MPI_THREAD_MULTIPLE, and with
-// [Config].Passive, ranks send each other no messages, and everything is one-sided: the program
-// may wait in MPI for a rank that waits for an answer. All ranks find out at the start whether all
-// can. In a program that leaves MPI to the engine, what runs in [Exclusive] must not wait for
-// other ranks.
-//
-// # Which calls
-//
-// A window is locked for all ranks (MPI_Win_lock_all) from its making to its end. Submit joins
-// the gets to one rank, up to 64, into one MPI_Get with hindexed types on both sides, and puts
-// alike. Compare-and-swap is MPI_Compare_and_swap, fetch-and-add is MPI_Fetch_and_op, except
-// on Open MPI 4, where it is not atomic (osc/pt2pt answers before it adds) and is made of
-// swaps. MPI orders only atomics on one word. A queue promises order on the same words, so it
-// keeps bits for the lines in flight, and what may touch one waits until nothing is in flight.
-// Operations are completed by MPI_Win_flush; with MPI_Win_flush_local, Open MPI brought the
-// answer of a fetch-and-add before it had happened, and hung. On libraries other than Open MPI
-// a single get is MPI_Rget, completed by its request. (In MPICH 4.0.2 the request of a joined
-// MPI_Rget is done before the words are there.) Done and Wait may so complete more than was
-// asked for, and a flush does not end with a context.
-//
-// Collective calls are MPI_Ibarrier, MPI_Iallgather and MPI_Iallreduce. While one is under way
-// the rank also examines the context and the messages of ranks that have left, so that no call
-// waits for these. NewWindow makes the window when all ranks have agreed, and frees those that all
-// have closed.
-//
-// # Threads
-//
-// One thread of C owns MPI. It initialises MPI with MPI_THREAD_SERIALIZED, finalises it, and
-// enters it every [ProgressInterval] for other ranks if this one does not, so that a rank that
-// computes serves them even if Go has but one processor. A rank that uses the memory of another
-// one sends it an empty message, at most once a millisecond; the owner there then makes progress
-// for two milliseconds, sleeping for a few microseconds where nothing comes, unless other threads
-// keep calling MPI; those that wait in a collective call do so too rarely. It leaves messages to
-// threads that wait for answers, and polls only if none waits for the lock. Queues call MPI in
-// their own thread, once for a batch, under the lock of the owner; to hand a batch over to the
-// owner would cost two switches of threads. Buffers are memory of C; another buffer panics.
-//
-// A program may have initialised MPI itself with MPI_THREAD_SERIALIZED or more; less is
-// refused, save with [Config].Passive, where no thread owns MPI: it is called by the callers
-// of the engine alone. With SERIALIZED the program makes its own calls while a job is open by
-// [Exclusive].
-// MPI is then left as it was. Between [Start] and its stop several jobs may be joined.
-//
-// Where ranks on a host are as many as its processors or more, waiting yields: Open MPI by its
-// variable (from half as many on, as a rank has two threads), MPICH by a function in place of
-// ucp_worker_progress, since it would keep the core and slow everything many times. Start with
-// mpirun --bind-to none: bound to one core, Go has one processor.
+// The windows of several hosts are [rma.Server]s: ranks ship requests to each other. Where the
+// program has initialised MPI with less than MPI_THREAD_MULTIPLE, and with [Config].Passive, ranks
+// send each other no messages, and everything is one-sided: the program may wait in MPI for a rank
+// that waits for an answer. All ranks find out at the start whether all can. In a program that
+// leaves MPI to the engine, what runs in [Exclusive] must not wait for other ranks.
 //
 // # The end
 //
 // Close sends a message to the others and waits until all have closed, as MPI_Finalize would.
 // Abandon, for a rank that has failed, waits for five seconds; the launcher ends the others when
-// this process ends. MPI_Finalize of MPICH over TCP waits for ranks that are gone; a function in
-// place of ucp_disconnect_nb prevents that. Where it does not return all the same, the process
-// continues after five seconds.
+// this process ends. Where MPI_Finalize does not return, the process continues after five seconds.
 //
 // Failed lists nobody. A rank that a signal kills ends the job, as the launcher ends the others.
 // One that exits without Close or Abandon, and so without MPI_Finalize, does so under Open MPI;
-// under MPICH on several hosts the others may wait for it for ever, as those of a program in C do.
-// In a collective call the context bounds that wait, but an operation on its memory may not end. So
-// let a rank that fails return from farhash.Run, which abandons the job, or give collective calls a
+// under MPICH on several hosts the others may wait for it for ever, as in a program in C. In a
+// collective call the context bounds that wait, but an operation on its memory may not end. So let
+// a rank that fails return from farhash.Run, which abandons the job, or give collective calls a
 // context with a limit.
-//
-// MPI cannot begin again: after Close, Join is an error, and while a job is open as well.
-// Between [Start] and its stop jobs may be joined one after the other.
-//
-// # Communicators
-//
-// [JoinComm] makes a job of the processes of a communicator that the program has made, such as that
-// of its workers. Between Start and its stop several may be open at once, also of communicators
-// that have processes in common. Such a job is closed by itself: Close waits for its ranks, and not
-// for other processes. As with all collective calls, processes that are in two jobs join and close
-// these in the same order.
 //
 // # What does not work is found at the start
 //
@@ -124,13 +65,13 @@
 // or sm,ucx,pt2pt where there is a fast network, if it is not set. A program that initialises MPI
 // itself sets it before. pt2pt refuses MPI_THREAD_MULTIPLE.
 //
-// # What was measured
+// # What it costs
 //
 //	go test -tags 'mpi openmpi' -bench Rates -run - -benchtime 1x ./rma/mpi
 //
 // compares with a loop in C that calls MPI_Get and MPI_Win_flush. Microseconds of one
 // operation of 64 bytes between two network namespaces over TCP (Intel Xeon under KVM, 2 cores; the
-// second of two runs):
+// second of two runs), where the other rank waits in a collective call:
 //
 //	                get   joined get   put   swap   swaps, 64 in flight
 //	Open MPI 4.1.4   33       0.9       23     37      5.0
@@ -138,11 +79,62 @@
 //	MPICH 4.0.2      25       0.6       53     30      4.8
 //	  loop in C      13                 13      8
 //
-// The other rank waits in a collective call meanwhile. Where both ranks do operations, a read of
-// the cache takes 1.3 times as long as in C under Open MPI, and 0.8 times under MPICH
-// (docs/benchmarks.md).
+// Where both ranks do operations, a read of the cache takes 1.3 times as long as in C under Open
+// MPI, and 0.8 times under MPICH (docs/benchmarks.md). Within a host an operation through a queue
+// of rma/shm takes 0.05 to 0.1, and a table with direct access calls nothing of this package.
+// Operations on a rank that was not in use take up to 100 microseconds longer.
 //
-// Within a host an operation through a queue of rma/shm takes 0.05 to 0.1, and a table with
-// direct access calls nothing of this package. Operations on a rank that
-// was not in use take up to ProgressInterval longer.
+// # Messages
+//
+// Requests and answers are messages on the job's communicator, a duplicate of the program's. The
+// thread that owns MPI takes them, or a thread that waits for an answer. A goroutine of the engine
+// calls the handlers, or, as waking it takes longer, one that waits for an answer to a request of
+// its own. Who waits in one job takes the messages of all. A rank has four requests on their way to
+// another one, and the others wait. A rendezvous takes several messages more, so with MPICH over
+// TCP there is none below 128 KiB: UCX_RNDV_THRESH is set if it is not.
+//
+// Compare-and-swap and fetch-and-add go by messages as well, up to 64 in each, and the owner's
+// thread does them by instructions of its processor. So direct access is atomic with them, and the
+// ranks of a host use each other's memory directly. MPI does them instead where a host has a card
+// that can (/sys/class/infiniband or /sys/class/cxi), and with [Config].Hidden.
+//
+// # Which calls
+//
+// A window is locked for all ranks (MPI_Win_lock_all) from its making to its end. A segment begins
+// at a cache line: MPICH 4.0 has a fault with others. Submit joins the gets to one rank, up to 64,
+// into one MPI_Get with hindexed types on both sides, and puts alike. Compare-and-swap is
+// MPI_Compare_and_swap, fetch-and-add is MPI_Fetch_and_op, except on Open MPI 4, where it is not
+// atomic (osc/pt2pt answers before it adds) and is made of swaps. MPI orders only atomics on one
+// word. A queue promises order on the same words, so it keeps bits for the lines in flight, and
+// what may touch one waits until nothing is in flight. MPI_Win_flush completes operations; with
+// MPI_Win_flush_local, Open MPI brought the answer of a fetch-and-add before it had happened, and
+// hung. On libraries other than Open MPI a single get is MPI_Rget, completed by its request. (In
+// MPICH 4.0.2 the request of a joined MPI_Rget is done before the words are there.) Done and Wait
+// may so complete more than was asked for, and a flush does not end with a context.
+//
+// Collective calls are MPI_Ibarrier, MPI_Iallgather and MPI_Iallreduce. During one of them the rank
+// also examines the context and the messages of ranks that have left, so that no call waits for
+// these. NewWindow makes the window when all ranks have agreed, and frees those that all have
+// closed.
+//
+// # Threads
+//
+// One thread of C owns MPI. It initialises MPI with MPI_THREAD_SERIALIZED, finalises it, and
+// enters it every 100 microseconds for other ranks if this one does not, so that a rank that
+// computes serves them even if Go has only one processor. A rank that uses the memory of another
+// one sends it an empty message, at most once a millisecond; the owner there then makes progress
+// for two milliseconds, sleeping for a few microseconds where nothing comes, unless other threads
+// keep calling MPI; those that wait in a collective call do so too rarely. It leaves messages to
+// threads that wait for answers, and polls only if none waits for the lock. Queues call MPI in
+// their own thread, once for a batch, under the lock of the owner; to hand a batch over to the
+// owner would cost two switches of threads.
+//
+// Where ranks on a host are as many as its processors or more, waiting yields: Open MPI by its
+// variable (from half as many on, as a rank has two threads), MPICH by a function in place of
+// ucp_worker_progress, since it would keep the core and slow everything many times. MPI_Finalize of
+// MPICH over TCP waits for ranks that are gone; a function in place of ucp_disconnect_nb prevents
+// that.
+//
+// Each MPI has a link file of its own, since Go does not rebuild when the answer of pkg-config
+// changes. The C files have an order, which internal.h lists: a file calls only what is below it.
 package mpi

@@ -81,7 +81,7 @@ func begin(ctx context.Context, cfg Config) error {
 	mpiState.passive = cfg.Passive
 	if cfg.Passive {
 		C.fh_attach()
-	} else if errno := C.fh_start(C.long(ProgressInterval.Nanoseconds())); errno != 0 {
+	} else if errno := C.fh_start(C.long(progressInterval.Nanoseconds())); errno != 0 {
 		return fmt.Errorf("rma/mpi: no thread for MPI: error %d", int(errno))
 	}
 	mpiState.running = true

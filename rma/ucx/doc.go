@@ -12,11 +12,39 @@
 //	    --token-file token -- PROGRAM
 //
 // Under srun, mpirun or torchrun, set alike for all ranks FARHASH_ENGINE=ucx,
-// FARHASH_RENDEZVOUS=HOST:PORT and FARHASH_TOKEN or FARHASH_TOKEN_FILE.
+// FARHASH_RENDEZVOUS=HOST:PORT and FARHASH_TOKEN or FARHASH_TOKEN_FILE. The program calls
+// farhash.Join or farhash.Run, or [Join] with a [Config] of its own. An error names ranks that do
+// not come.
 //
-// Ranks connect in a star around rank 0 (rma/internal/star), which admits processes that know the
-// token, and exchange the addresses of their UCX workers. An error names ranks that do not come.
-// Barriers, and the messages by which ranks make a window, go through the star.
+// # Direct access
+//
+// Ranks of one host share memory by rma/shm, and there are three cases:
+//
+//	all on one host   the windows and queues are those of rma/shm; UCX is not used
+//	several hosts     a rank loads and stores memory of its own host directly; where processor
+//	                  atomics agree with those of UCX, it uses these too; all else goes by UCX
+//	[Config].Hidden   every rank has memory of its own, and everything goes by UCX
+//
+// On several hosts, and with Hidden, windows are [rma.Server]s and queues [rma.Carrier]s.
+//
+// # Ranks that are lost
+//
+// A rank is lost when its connection to rank 0 ends and it has not left, when nothing comes on that
+// connection for three seconds, or when UCX reports an error of its endpoint. Operations on its
+// memory, in flight or later, end with an error that is an [rma.RankError]. Failed lists the rank,
+// collective calls fail, and operations among the others continue. A request to a lost rank ends
+// with an error whether its handler has run or not. Memory of a lost rank of the same host stays,
+// and direct access to it continues. If rank 0 is lost, the others ping each other, and a rank that
+// does not answer for a second and a half is lost. A process that was stopped for longer is lost;
+// one that was stopped itself does not take the others for lost.
+//
+// # The end
+//
+// Close waits until all others have left or are lost: until then they may use this rank's memory.
+// Abandon, for a rank that has failed, waits for five seconds, and so does Join when it fails.
+// Where the rank has lost another one, the errors of the others name that one. Where rank 0 is lost
+// no rank learns which others have left, and Close does not wait. The memory of a window is
+// released when all ranks have closed it, by the next NewWindow.
 //
 // # What the token protects, and what it does not
 //
@@ -24,58 +52,64 @@
 // connection at the rendezvous, for at most five seconds, and closes it. Rank 0 listens at the
 // given address and no other.
 //
-// The token does not protect what comes after. Messages between ranks are neither encrypted nor
-// signed. UCX also makes each rank listen at a port that the system chooses, on every device for
-// TCP, and does not authenticate connections there: a process that reaches the port can end the
-// rank, in UCX 1.13 by 13 bytes, and one that speaks UCX's protocol can read and write its memory.
-// So only the hosts of a job may reach these ports. Where UCX_NET_DEVICES is not set, a rank has
-// UCX use only one of the devices for TCP, the one of its connection to rank 0, and all InfiniBand
-// and RoCE cards as before; UCX_NET_DEVICES=all undoes that. farhash doctor lists these ports.
+// Messages between ranks are neither encrypted nor signed. UCX makes each rank listen at a port
+// that the system chooses, on every device for TCP, and does not authenticate connections there: a
+// process that reaches the port can end the rank, in UCX 1.13 by 13 bytes, and one that speaks
+// UCX's protocol can read and write its memory. So only the hosts of a job may reach these ports.
+// Where UCX_NET_DEVICES is not set, a rank has UCX use only one device for TCP, the one of its
+// connection to rank 0, and all InfiniBand and RoCE cards; UCX_NET_DEVICES=all undoes that. farhash
+// doctor lists these ports.
 //
-// # Memory
+// # What it costs
 //
-// At the start ranks exchange what identifies their hosts: kernel, /dev/shm and host name. Ranks of
-// one host share memory by rma/shm, and there are three cases:
+// A message costs the same whatever its length, so few long gets, or requests, are best. Requests
+// with answers of the same length, four in flight, between two network namespaces over TCP, UCX
+// 1.13, on a busy machine of two cores:
 //
-//	all on one host   the windows and queues are those of rma/shm, nothing of UCX
-//	several hosts     each host's segments lie in memory that its ranks share, registered with
-//	                  UCX; within a host operations are loads, stores and, where they agree
-//	                  with UCX, atomics of the processor; all else goes by UCX
-//	[Config].Hidden   segments are memory of each rank alone, and everything goes by UCX
+//	words each way                    1      64    1024    8192
+//	requests a second             97000   70000   75000   24000
+//	million words a second          0.1     4.5      77     200
+//	microseconds of one alone        25      22      25      57
 //
-// The memory of a window is released when all ranks have closed it, by the next NewWindow.
+//	go test -tags ucx -bench 'Rates|Ships' -run - -benchtime 1x ./rma/ucx
 //
-// UCX keeps memory registered with a card after a window is closed, until libc unmaps it. Go unmaps
-// without libc, so the engine tells UCX: otherwise ranks read and write the pages of the closed
-// window where the next one has its address.
+// measures these, and gets, puts and swaps.
 //
-// # Litmus
+// # How ranks meet
+//
+// Ranks connect in a star around rank 0 (rma/internal/star), which admits processes that know the
+// token. Barriers, and the messages by which ranks make a window, go through the star. Ranks
+// exchange what identifies their hosts (kernel, /dev/shm and host name), have those of one host
+// share memory, and exchange the addresses of their UCX workers.
+//
+// The memory of a segment is registered with UCX. UCX keeps it registered with a card after the
+// window is closed, until libc unmaps it. Go unmaps without libc, so the engine tells UCX:
+// otherwise ranks read and write the pages of the closed window where the next one has its address.
+//
+// # Litmus test
 //
 // Atomics of a network card need not be atomic with respect to those of processors, and UCP does
-// not say which of the two it uses. So at the start every rank adds to words of a rank on another
-// host and swaps them, while the owner does the same by the processor, and all count. If no update
-// is lost, [rma.Window].CPUAtomicsCoherent holds. Otherwise it does not, and every compare-and-swap
-// and fetch-and-add goes through UCX, also within a host; plain loads and stores remain direct. If
-// updates are lost by UCX alone, Join fails. The test finds lost updates with high probability
-// where every tenth is lost, and hardly where it is one of thousands, as with atomics of Soft-RoCE,
-// which UCX 1.13 does not use: internal/verbs tests those of a device alone, and for longer.
-// [Examine] lists what UCX finds on a host, and [Loopback] does the test between two ranks of one
-// process, as farhash doctor does.
+// not say which of the two it uses. So Join has every rank add to words of a rank on another host
+// and swap them, while the owner does the same by the processor, and all count. If no update is
+// lost, [rma.Window].CPUAtomicsCoherent holds. Otherwise every compare-and-swap and fetch-and-add
+// goes through UCX, also within a host; plain loads and stores remain direct. If UCX alone loses
+// updates, Join fails. The test finds lost updates with high probability where every tenth is lost,
+// and hardly where it is one of thousands, as with atomics of Soft-RoCE, which UCX 1.13 does not
+// use: internal/verbs tests those of a device alone, and for longer. [Loopback] does the test
+// between two ranks of one process, as farhash doctor does.
 //
 // # Queues
 //
-// Go writes operations into slots in memory of C, and a batch is posted by one call. UCX's
-// callbacks write the state of a slot last of all, and Go reads it without a call. A put is done
-// when a flush of its endpoint is, one for all puts of a batch to a rank. UCX orders nothing and a
-// queue guarantees order on the same words. So it counts the lines in flight. An operation on one
-// of these, unless all are gets, waits, and so do those posted after it. Buffers are those of
-// Alloc; another one panics.
+// rma/internal/remote writes operations into slots, which are memory of C, and one call posts a
+// batch. UCX's callbacks write the state of a slot last, and Go reads it without a call. A put is
+// done when a flush of its endpoint is, one for all puts of a batch to a rank. UCX orders nothing
+// and a queue guarantees order on the same words. So it counts the lines in flight. An operation on
+// one of these, unless all are gets, waits, and so do those posted after it.
 //
 // # Requests
 //
-// Windows are [rma.Server]s and queues [rma.Carrier]s: a request of up to 64 KiB is sent to the
-// program of another rank as one active message, and so is its answer. Beside the
-// words, which are all its data, each carries a note of 24 bytes:
+// A request of up to 64 KiB is one active message, and so is its answer. With the words goes a note
+// of 24 bytes:
 //
 //	serial  8 bytes  number of the request among all of its sender
 //	window  4        its number: windows are made in the same order everywhere
@@ -84,26 +118,19 @@
 //	room    4        words that the answer may have; in an answer 0, or why there is none
 //
 // A request needs a ticket, which is free again when the answer has come. So each rank has at most
-// four requests in flight to another one, from all its queues. Further requests wait, in the order
-// in which they were submitted. They delay neither other operations of their queue nor requests to
-// other ranks. The thread that takes an answer sends the next request. Requests are not ordered
-// with other operations.
+// four requests in flight to another one, from all its queues. Others wait, in the order in which
+// they were submitted, and delay no other operations. The thread that takes an answer sends the
+// next request.
 //
-// A callback of UCX copies a request into the inbox, and one goroutine of the job takes them
-// in the order in which they came, calls the handlers and sends the answers, also while Close
-// waits for the other ranks. The inbox has at most four requests of each rank, and as many answers
-// may be in flight: 8 * ranks * 128 KiB, kept for later requests. Requests beyond that, or longer
-// than allowed, are refused and not stored. An answer is taken if ticket and serial are those of a
-// request that waits, and if it fits into the room that was given. Others are late answers of ranks
-// that were given up, and are dropped. Where a rank has no handler for a window, the answer is
-// [rma.ErrNotServed].
-//
-// A request to a rank that is lost ends like a get of its memory, whether its handler has run or
-// not. Requests of a lost rank that are in the inbox are dropped. A rank that computes answers
-// when Go lets the goroutine run: at once if a processor of GOMAXPROCS is free, else after the
-// rest of a time slice of ten milliseconds, then all that is in the inbox. Requests to
-// ranks of the same host, and to oneself, go through UCX too. Where all ranks are on one host
-// the windows are those of rma/shm, which are no servers.
+// A callback of UCX copies a request into the inbox, and one goroutine of the job takes them in the
+// order in which they came, calls the handlers and sends the answers, also while Close waits for
+// the other ranks. The inbox has at most four requests of each rank, and as many answers may be in
+// flight: 8 * ranks * 128 KiB, kept for later requests. Requests beyond that, or longer than
+// allowed, are refused and not stored. Requests of lost ranks are dropped. An answer is taken if
+// ticket and serial are those of a request that waits, and if it fits into the room that was given.
+// A rank that computes answers when Go lets the goroutine run: at once if a processor of GOMAXPROCS
+// is free, else after the rest of a time slice of ten milliseconds. Requests to ranks of the same
+// host, and to oneself, go through UCX too.
 //
 // # Threads
 //
@@ -114,56 +141,20 @@
 // Where UCX may use TCP, UCX_TCP_CONN_NB is set to y if it is not set: otherwise UCX waits for a
 // connection to a host that was cut off, for minutes, while nothing else can make progress.
 //
-// # Ranks that are lost
+// # What UCX does not give back
 //
-// A rank is lost when its connection to rank 0 ends and it has not left, when nothing comes on that
-// connection for three seconds, or when UCX reports an error of its endpoint. Operations on it that
-// are in flight or follow end with an error that is an [rma.RankError], also on queues of ranks of
-// its host. Memory of a rank of the same host that a table accesses by [Window].Words outlives the
-// rank, and direct access to it continues. Failed lists the rank, collective calls fail, and
-// operations among the others continue. If rank 0 is lost, the others ping each other by a get of a
-// word, and a rank that does not answer for a second and a half is lost. A process that was stopped
-// for longer is lost; one that was stopped itself does not take the others for lost. Where UCX
-// never completes an operation, its slot and the memory of its queue are kept. Where UCX does not
-// close an endpoint within a tenth of a second, because bytes wait that the other side does not
-// take, the operations are given up as well.
+// Where UCX never completes an operation on a lost rank, its slot and the memory of its queue are
+// kept. Where UCX does not close an endpoint within a tenth of a second, because bytes wait that
+// the other side does not take, the operations are given up as well. The worker of a job that has
+// lost a rank stays until the process ends.
 //
 // No operation on a rank starts before a first get has shown that UCX has connected the two, so
-// that the endpoint of a rank that is cut off meanwhile can stay open. UCX 1.13 aborts a process
+// that the endpoint of a rank that is cut off before that can stay open. UCX 1.13 aborts a process
 // that closes an endpoint, or a worker, while it still has to answer a request to connect (its pull
-// request 8175), and in other cases where a connection over TCP breaks. workarounds.c says which, and
-// prevents that; it is compiled only with headers older than 1.14, and changes nothing where the
-// program runs with a later library. It replaces functions of UCX, which does not work in a program
-// that is itself loaded as a library, by dlopen, after UCX. The worker of a job that has lost a rank
-// stays until the process ends.
+// request 8175), and in other cases where a connection over TCP breaks. workarounds.c says which,
+// and prevents that. It is compiled only with headers older than 1.14, and changes nothing where
+// the program runs with a later library. It replaces functions of UCX, which does not work in a
+// program that is itself loaded as a library, by dlopen, after UCX.
 //
-// Where all ranks are on one host, memory outlives its owner, as rma/shm says.
-//
-// Close waits until all others have left or are lost: until then they may use this rank's
-// memory. Abandon, for a rank that has failed, waits for five seconds, and so does Join when it
-// fails. Where the rank has lost another one, the errors of the others name that one, and not this
-// rank. Where rank 0 is lost no rank learns which others have left, and Close does not wait.
-//
-// # What was measured
-//
-//	go test -tags ucx -bench Rates -run - -benchtime 1x ./rma/ucx
-//
-// Microseconds of one operation of 64 bytes (swaps: 8) between two network namespaces over TCP,
-// UCX 1.13, on a busy machine of two cores:
-//
-//	               get   put   swap
-//	1 in flight     23    23     15
-//	16              6     6      8
-//	64              6     5      9
-//
-// A message costs that much whatever its length, so it pays to use few long gets, or to ship:
-//
-//	go test -tags ucx -bench Ships -run - -benchtime 1x ./rma/ucx
-//
-// Requests with answers of the same length, four in flight:
-//
-//	words each way                    1      64    1024    8192
-//	requests a second             97000   70000   75000   24000
-//	million words a second          0.1     4.5      77     200
-//	microseconds of one alone        25      22      25      57
+// The C files have an order, which internal.h lists: a file calls only what is below it.
 package ucx
