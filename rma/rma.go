@@ -34,9 +34,8 @@ type Job interface {
 type Spec struct {
 	Name  string // for messages: "set: buckets"
 	Words int    // 64-bit words in each rank's segment, at least 1
-	// Key identifies the window: a rank that joins again takes over the next one with the same
-	// key. It takes no part in [Agree], so the key contains the configuration that must be the
-	// same. Empty: the Name is the key.
+	// Key says which window it is where many have one name; empty: the Name does. Every rank gives
+	// the same one.
 	Key string
 }
 

@@ -65,7 +65,7 @@ func Single() rma.Job { return SingleWith(Options{}) }
 func SingleWith(opts Options) rma.Job { return newCluster(opts, 1).join(0) }
 
 // call runs fn and turns a panic into an error that keeps the stack.
-func call(job *Job, fn func(job rma.Job) error) (err error) {
+func call(job *member, fn func(job rma.Job) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("rma/local: rank %d panicked: %v\n%s", job.rank, p, debug.Stack())
@@ -120,8 +120,8 @@ func newCluster(opts Options, n int) *cluster {
 	return c
 }
 
-// Job is one rank of a cluster of goroutines.
-type Job struct {
+// member is one rank of a cluster of goroutines.
+type member struct {
 	cluster    *cluster
 	rank, size int
 	group      *direct.Group
@@ -131,10 +131,10 @@ type Job struct {
 	windows direct.Registry
 }
 
-var _ rma.Job = (*Job)(nil)
+var _ rma.Job = (*member)(nil)
 
-func (c *cluster) join(rank int) *Job {
-	j := &Job{cluster: c, rank: rank, size: c.size(), group: c.group(rank)}
+func (c *cluster) join(rank int) *member {
+	j := &member{cluster: c, rank: rank, size: c.size(), group: c.group(rank)}
 	j.group.SetState(rank, direct.Joined)
 	return j
 }
@@ -146,14 +146,14 @@ func (c *cluster) group(rank int) *direct.Group {
 	return direct.NewGroup(rank, c.size(), c.lines, func(int) bool { return true })
 }
 
-func (j *Job) Rank() int { return j.rank }
-func (j *Job) Size() int { return j.size }
+func (j *member) Rank() int { return j.rank }
+func (j *member) Size() int { return j.size }
 
 // Barrier returns when every rank has called it.
-func (j *Job) Barrier(ctx context.Context) error { return j.group.Barrier(ctx) }
+func (j *member) Barrier(ctx context.Context) error { return j.group.Barrier(ctx) }
 
 // NewQueue returns a queue that works on memory, an [rma.Carrier] where Options.Carries is set.
-func (j *Job) NewQueue(depth int) (rma.Queue, error) {
+func (j *member) NewQueue(depth int) (rma.Queue, error) {
 	if j.cluster.opts.Carries {
 		return direct.NewCarrier(depth)
 	}
@@ -161,10 +161,10 @@ func (j *Job) NewQueue(depth int) (rma.Queue, error) {
 }
 
 // Failed lists the ranks whose function returned an error or panicked.
-func (j *Job) Failed() []int { return j.group.Failed() }
+func (j *member) Failed() []int { return j.group.Failed() }
 
 // NewWindow makes a window over memory of this process.
-func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
+func (j *member) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := direct.AgreeOnSpec(ctx, j.group, spec); err != nil {
@@ -237,7 +237,7 @@ func (c *cluster) drop(number int, s *shared) error {
 }
 
 // Close leaves the job and closes its windows.
-func (j *Job) Close() error {
+func (j *member) Close() error {
 	j.group.Close() // first: NewWindow may wait, holding the lock
 	j.mu.Lock()
 	defer j.mu.Unlock()

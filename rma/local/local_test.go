@@ -137,7 +137,7 @@ func TestFailedAfterClose(t *testing.T) {
 // made or not.
 func TestWindowMemoryIsGivenBack(t *testing.T) {
 	c := newCluster(Options{}, 2)
-	jobs := []*Job{c.join(0), c.join(1)}
+	jobs := []*member{c.join(0), c.join(1)}
 	spec := rma.Spec{Name: "test", Words: 1}
 	released := 0
 	s0, s1 := c.share(0, spec), c.share(0, spec)

@@ -77,15 +77,15 @@ func (c *company) split(color, key int) (comm int32, err error) {
 	return comm, err
 }
 
-// member is a job of a communicator, with a window, and a set where batches can be shipped.
-type member struct {
+// worker is a job of a communicator, with a window, and a set where batches can be shipped.
+type worker struct {
 	rma.Job
 	comm  int32
 	cells *rma.Cells
 	set   *set.Set
 }
 
-func (c *company) join(comm int32) (*member, error) {
+func (c *company) join(comm int32) (*worker, error) {
 	job, err := joinCommAs(c.ctx, comm, c.cfg, c.p)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (c *company) join(comm int32) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &member{Job: job, comm: comm}
+	m := &worker{Job: job, comm: comm}
 	if _, serves := w.(rma.Server); serves {
 		c.shipped = true
 		m.set, err = set.New(c.ctx, job, set.Config{Buckets: 1 << 14, Access: ship.Shipped})
@@ -106,7 +106,7 @@ func (c *company) join(comm int32) (*member, error) {
 	return m, err
 }
 
-func (m *member) close() (err error) {
+func (m *worker) close() (err error) {
 	err = errors.Join(m.cells.Close(), m.Close(), m.Close())
 	Exclusive(func() { err = errors.Join(err, guest.Forget(m.comm)) })
 	return err
@@ -118,7 +118,7 @@ const (
 )
 
 // batch is what a rank inserts in a round.
-func (m *member) batch(rank, round int) []uint64 {
+func (m *worker) batch(rank, round int) []uint64 {
 	words := make([]uint64, insertBatch)
 	for i := range words {
 		words[i] = uint64(m.Size()<<40 | rank<<32 | round<<16 | i)
@@ -127,7 +127,7 @@ func (m *member) batch(rank, round int) []uint64 {
 }
 
 // insert inserts a batch of words that no other rank inserts.
-func (m *member) insert(round int) error {
+func (m *worker) insert(round int) error {
 	if m.set == nil {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (m *member) insert(round int) error {
 }
 
 // inserted finds what another rank has inserted.
-func (m *member) inserted(ctx context.Context) error {
+func (m *worker) inserted(ctx context.Context) error {
 	if m.set == nil {
 		return nil
 	}
@@ -167,7 +167,7 @@ func allAre(results []set.Result, want set.Result) error {
 }
 
 // sum adds this rank's number, counted from 1, at every rank some times.
-func (m *member) sum(ctx context.Context, times int) error {
+func (m *worker) sum(ctx context.Context, times int) error {
 	for range times {
 		for rank := range m.Size() {
 			if _, err := m.cells.Add(ctx, rank, 0, uint64(m.Rank()+1)); err != nil {
@@ -224,7 +224,7 @@ func (c *company) overlapping() error {
 			comms = append(comms, comm)
 		}
 	}
-	var members []*member
+	var members []*worker
 	for _, comm := range comms {
 		m, err := c.join(comm)
 		if err != nil {
@@ -261,10 +261,10 @@ func (c *company) workers() error {
 	}
 	if color < 0 {
 		total := 0
-		for worker := 1; worker < companySize; worker++ {
+		for process := 1; process < companySize; process++ {
 			for range 5 {
 				var number int
-				Exclusive(func() { number, err = guest.Receive(worker) })
+				Exclusive(func() { number, err = guest.Receive(process) })
 				if err != nil {
 					return err
 				}

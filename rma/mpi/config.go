@@ -4,7 +4,7 @@ import "time"
 
 // Config changes how a job is joined. The zero value is ready.
 type Config struct {
-	// Timeout bounds the wait for the other ranks; 0 means DefaultTimeout.
+	// Timeout bounds the wait for the other ranks; 0 means a minute.
 	Timeout time.Duration
 	// Hidden windows allow no direct access: everything goes through MPI, also between ranks of
 	// one host. For tests and for measuring that path.
@@ -16,8 +16,8 @@ type Config struct {
 	Passive bool
 }
 
-// DefaultTimeout is how long a rank waits for the others to arrive.
-const DefaultTimeout = time.Minute
+// defaultTimeout is how long a rank waits for the others to arrive.
+const defaultTimeout = time.Minute
 
 // progressInterval is how often the engine enters MPI for other ranks when this one
 // does not. An operation on the memory of a rank that computes takes that much longer at most.

@@ -19,7 +19,7 @@ const protocolVersion = 1
 
 // shareHosts finds out which ranks share memory with this one, and has them share it. Either all
 // ranks of the job succeed or none does. Collective.
-func (j *Job) shareHosts(ctx context.Context, cfg Config, name string) error {
+func (j *member) shareHosts(ctx context.Context, cfg Config, name string) error {
 	near, err := neighbours.Find(ctx, j, j.rank, neighbours.Self{Engine: "mpi",
 		Version: protocolVersion, Hidden: cfg.Hidden, Host: name})
 	if err != nil {
@@ -46,7 +46,7 @@ func (j *Job) shareHosts(ctx context.Context, cfg Config, name string) error {
 // windows are those of rma/shm.
 type onOneHost struct {
 	rma.Job
-	mpi *Job
+	mpi *member
 }
 
 // Close leaves the job.

@@ -33,8 +33,8 @@ const abandonGrace = 5 * time.Second
 // examines the context.
 const spins = 50
 
-// Job is this process's membership in a job of MPI.
-type Job struct {
+// member is this process's membership in a job of MPI.
+type member struct {
 	c          *C.fh_job
 	lib        library
 	rank, size int
@@ -49,10 +49,10 @@ type Job struct {
 	mu      sync.Mutex // one collective call at a time
 	broken  error      // why this rank is out of step
 	made    uint32     // how many windows were begun
-	windows []*Window  // made and not freed, in the same order on every rank
+	windows []*window  // made and not freed, in the same order on every rank
 }
 
-var _ rma.Job = (*Job)(nil)
+var _ rma.Job = (*member)(nil)
 
 // Join makes this process a rank of the job that MPI has started.
 func Join(ctx context.Context, cfg Config) (rma.Job, error) {
@@ -77,7 +77,7 @@ func joinAs(ctx context.Context, cfg Config, p overrides) (rma.Job, error) {
 			return nil, err
 		}
 	}
-	j := &Job{lib: ask(), owns: owns}
+	j := &member{lib: ask(), owns: owns}
 	mpiState.joined = owns
 	var world C.fh_facts
 	C.fh_phase(&world)
@@ -102,12 +102,12 @@ func joinCommAs(ctx context.Context, comm int32, cfg Config, p overrides) (rma.J
 		return nil, errors.New("rma/mpi: jobs of communicators are joined between mpi.Start and " +
 			"its stop")
 	}
-	j := &Job{lib: ask(), ofComm: true}
+	j := &member{lib: ask(), ofComm: true}
 	return j.join(ctx, C.int(comm), cfg, p)
 }
 
 // join makes the job: that of MPI, or that of shared memory where all ranks have it in common.
-func (j *Job) join(ctx context.Context, comm C.int, cfg Config, p overrides) (rma.Job, error) {
+func (j *member) join(ctx context.Context, comm C.int, cfg Config, p overrides) (rma.Job, error) {
 	if err := j.connect(ctx, comm, cfg, p); err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (j *Job) join(ctx context.Context, comm C.int, cfg Config, p overrides) (rm
 }
 
 // connect connects to the other ranks and tests what MPI can do.
-func (j *Job) connect(ctx context.Context, comm C.int, cfg Config, p overrides) error {
+func (j *member) connect(ctx context.Context, comm C.int, cfg Config, p overrides) error {
 	within, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
 	err := j.collective(within, func() C.int { return C.fh_join(comm, C.int(p.first), &j.c) })
@@ -135,18 +135,18 @@ func (j *Job) connect(ctx context.Context, comm C.int, cfg Config, p overrides) 
 	return j.tryOut(within)
 }
 
-func (j *Job) Rank() int { return j.rank }
-func (j *Job) Size() int { return j.size }
+func (j *member) Rank() int { return j.rank }
+func (j *member) Size() int { return j.size }
 
 // Barrier returns when every rank has called it.
-func (j *Job) Barrier(ctx context.Context) error {
+func (j *member) Barrier(ctx context.Context) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.collective(ctx, func() C.int { return C.fh_barrier(j.c) })
 }
 
 // collective makes one collective call, and none after one has failed. The lock is held.
-func (j *Job) collective(ctx context.Context, start func() C.int) error {
+func (j *member) collective(ctx context.Context, start func() C.int) error {
 	if j.closing.Load() {
 		return errClosed
 	}
@@ -156,7 +156,7 @@ func (j *Job) collective(ctx context.Context, start func() C.int) error {
 	return j.broken
 }
 
-func (j *Job) collectiveOnce(ctx context.Context, start func() C.int) error {
+func (j *member) collectiveOnce(ctx context.Context, start func() C.int) error {
 	if code := start(); code != 0 {
 		return j.lib.fault("beginning a collective call", code)
 	}
@@ -191,7 +191,7 @@ func pause(pace *backoff.Backoff) {
 // transfer makes a collective call that takes some words and brings others. These lie in
 // memory of C, which is not given back if the call does not come to its end. The lock is
 // held.
-func (j *Job) transfer(ctx context.Context, mine []uint64, brings int,
+func (j *member) transfer(ctx context.Context, mine []uint64, brings int,
 	start func(mine, all *C.uint64_t) C.int) ([]uint64, error) {
 	mem := (*C.uint64_t)(C.fr_calloc(C.size_t(len(mine)+brings), 8))
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(mem)), len(mine)+brings)
@@ -207,7 +207,7 @@ func (j *Job) transfer(ctx context.Context, mine []uint64, brings int,
 
 // Exchange gives mine to every rank and returns what each rank gave. The lock is held,
 // save by Join, which is alone.
-func (j *Job) Exchange(ctx context.Context, mine direct.Values) ([]direct.Values, error) {
+func (j *member) Exchange(ctx context.Context, mine direct.Values) ([]direct.Values, error) {
 	words, err := j.transfer(ctx, mine[:], len(mine)*j.size,
 		func(mine, all *C.uint64_t) C.int {
 			return C.fh_gather(j.c, mine, all, direct.ValueWords)
@@ -223,7 +223,7 @@ func (j *Job) Exchange(ctx context.Context, mine direct.Values) ([]direct.Values
 }
 
 // least returns the least that any rank has given, word by word. As Exchange.
-func (j *Job) least(ctx context.Context, mine []uint64) ([]uint64, error) {
+func (j *member) least(ctx context.Context, mine []uint64) ([]uint64, error) {
 	words := C.int(len(mine))
 	return j.transfer(ctx, mine, len(mine), func(mine, least *C.uint64_t) C.int {
 		return C.fh_least(j.c, mine, least, words)
@@ -231,7 +231,7 @@ func (j *Job) least(ctx context.Context, mine []uint64) ([]uint64, error) {
 }
 
 // agree returns the same error on all ranks where one has failed. As Exchange.
-func (j *Job) agree(ctx context.Context, what string, mine error) error {
+func (j *member) agree(ctx context.Context, what string, mine error) error {
 	vote := uint64(math.MaxUint64)
 	if mine != nil {
 		vote = uint64(j.rank)
@@ -247,22 +247,22 @@ func (j *Job) agree(ctx context.Context, what string, mine error) error {
 }
 
 // Failed lists no rank: when a rank dies, the launcher of MPI ends the job.
-func (j *Job) Failed() []int { return nil }
+func (j *member) Failed() []int { return nil }
 
 // Close leaves the job. It waits until all ranks have, as MPI demands, unless MPI is held
 // by Start and the job is that of all processes.
-func (j *Job) Close() error { return j.end(context.Background()) }
+func (j *member) Close() error { return j.end(context.Background()) }
 
 // Abandon is Close for a rank that has failed: it waits for the others only for a while.
 // If they are not done by then, the launcher ends them when this process ends.
-func (j *Job) Abandon() error {
+func (j *member) Abandon() error {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonGrace)
 	defer cancel()
 	return j.end(ctx)
 }
 
 // end leaves the job, and gives back what belongs to it alone.
-func (j *Job) end(ctx context.Context) error {
+func (j *member) end(ctx context.Context) error {
 	if j.closing.Swap(true) {
 		return nil
 	}
@@ -280,7 +280,7 @@ func (j *Job) end(ctx context.Context) error {
 }
 
 // leave announces to the others that this rank makes no further collective call.
-func (j *Job) leave() error {
+func (j *member) leave() error {
 	j.mu.Lock() // collective calls under way have ended
 	defer j.mu.Unlock()
 	if err := j.lib.fault("leaving the job", C.fh_leave(j.c)); err != nil {
@@ -295,7 +295,7 @@ func (j *Job) leave() error {
 }
 
 // finish waits for the others, frees everything and ends MPI.
-func (j *Job) finish(ctx context.Context) error {
+func (j *member) finish(ctx context.Context) error {
 	mpiState.mu.Lock()
 	defer mpiState.mu.Unlock()
 	if !mpiState.joined {
@@ -311,7 +311,7 @@ func (j *Job) finish(ctx context.Context) error {
 }
 
 // awaitOthers waits until all ranks have left.
-func (j *Job) awaitOthers(ctx context.Context) error {
+func (j *member) awaitOthers(ctx context.Context) error {
 	var pace backoff.Backoff
 	for {
 		code := C.fh_all_left(j.c)
@@ -326,7 +326,7 @@ func (j *Job) awaitOthers(ctx context.Context) error {
 }
 
 // free gives everything back. Collective.
-func (j *Job) free() error {
+func (j *member) free() error {
 	var errs []error
 	j.inbox.End()
 	for _, w := range j.windows {

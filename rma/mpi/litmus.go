@@ -17,7 +17,7 @@ const litmusWords = 16
 // tryOut has every rank use its neighbour's memory in every way, so that a library that
 // crashes, hangs or gives wrong answers is found at the start, with what to do about
 // it. Collective.
-func (j *Job) tryOut(ctx context.Context) error {
+func (j *member) tryOut(ctx context.Context) error {
 	result := make(chan error, 1) // a library that hangs is left behind
 	try := func() { result <- j.lib.guard(func() error { return j.litmus(ctx) }) }
 	if mpiState.passive { // MPI is for this thread alone
@@ -37,7 +37,7 @@ func (j *Job) tryOut(ctx context.Context) error {
 	return nil
 }
 
-func (j *Job) litmus(ctx context.Context) error {
+func (j *member) litmus(ctx context.Context) error {
 	w, err := j.NewWindow(ctx, rma.Spec{Name: "rma/mpi: litmus", Words: litmusWords})
 	if err != nil {
 		return err

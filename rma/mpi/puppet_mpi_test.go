@@ -86,7 +86,7 @@ func (f *Fault) Unwrap() []error {
 
 // puppetQueue is a queue with its operations by the handles of the driver.
 type puppetQueue struct {
-	*Queue
+	*queue
 	ops map[int]puppetOp
 }
 
@@ -214,7 +214,7 @@ func (p *Puppet) doJob(ctx context.Context, req *Request, reply *Reply) error {
 	case "JQueue":
 		q, err := job.NewQueue(req.Numbers[0])
 		if err == nil {
-			reply.Object = p.keep(&puppetQueue{q.(*Queue), map[int]puppetOp{}})
+			reply.Object = p.keep(&puppetQueue{q.(*queue), map[int]puppetOp{}})
 		}
 		return err
 	case "JFailed":

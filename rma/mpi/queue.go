@@ -15,21 +15,21 @@ import (
 	"github.com/farhash/farhash/rma/internal/remote"
 )
 
-// Queue is a queue of MPI. Its slots are memory of C, where MPI writes results.
-type Queue struct {
+// queue is a queue of MPI. Its slots are memory of C, where MPI writes results.
+type queue struct {
 	remote.Queue
-	job *Job
+	job *member
 	c   *C.fh_queue
 }
 
-var _ rma.Carrier = (*Queue)(nil)
+var _ rma.Carrier = (*queue)(nil)
 
 // NewQueue returns a queue with room for depth operations in flight.
-func (j *Job) NewQueue(depth int) (rma.Queue, error) {
+func (j *member) NewQueue(depth int) (rma.Queue, error) {
 	if err := remote.CheckDepth("rma/mpi", depth); err != nil {
 		return nil, err
 	}
-	q := &Queue{job: j, c: C.fh_new_queue(j.c, C.int(depth), flag(j.lib.useRequests()),
+	q := &queue{job: j, c: C.fh_new_queue(j.c, C.int(depth), flag(j.lib.useRequests()),
 		flag(j.lib.addBySwap()))}
 	if q.c == nil {
 		return nil, fmt.Errorf("rma/mpi: no memory for a queue with %d operations in flight", depth)
@@ -50,7 +50,7 @@ func flag(yes bool) C.int {
 }
 
 // Submit starts what was posted.
-func (q *Queue) Submit() error {
+func (q *queue) Submit() error {
 	n := q.TakePosts()
 	if n == 0 {
 		return nil
@@ -59,7 +59,7 @@ func (q *Queue) Submit() error {
 }
 
 // Done reports whether h is done. It makes progress.
-func (q *Queue) Done(h rma.Handle) bool {
+func (q *queue) Done(h rma.Handle) bool {
 	if q.State(h) == remote.Flying {
 		C.fh_wait(q.c, C.int(h), 0) // an error comes again in Wait
 	}
@@ -68,7 +68,7 @@ func (q *Queue) Done(h rma.Handle) bool {
 
 // Wait returns when h is done, or with an error when ctx ends first. Where the library
 // completes by a flush, it is done in any case.
-func (q *Queue) Wait(ctx context.Context, h rma.Handle) error {
+func (q *queue) Wait(ctx context.Context, h rma.Handle) error {
 	var pace backoff.Backoff
 	for {
 		switch q.State(h) {
@@ -93,10 +93,10 @@ func (q *Queue) Wait(ctx context.Context, h rma.Handle) error {
 }
 
 // calls is how many gets and puts of MPI the queue has made.
-func (q *Queue) calls() int { return int(C.fh_calls(q.c)) }
+func (q *queue) calls() int { return int(C.fh_calls(q.c)) }
 
 // Close waits for what is in flight: MPI still writes to the queue's memory.
-func (q *Queue) Close() error {
+func (q *queue) Close() error {
 	if q.c == nil {
 		return nil
 	}

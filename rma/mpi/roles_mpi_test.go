@@ -192,11 +192,11 @@ var spun int
 func joined(argument string) error {
 	return inJob(argument, func(ctx context.Context, job rma.Job, w rma.Window) error {
 		const puts, gets, words = 60, 4096, 5
-		queue, err := job.NewQueue(gets)
+		made, err := job.NewQueue(gets)
 		if err != nil {
 			return err
 		}
-		q := queue.(*Queue)
+		q := made.(*queue)
 		buf, err := q.Alloc(gets * words)
 		if err != nil {
 			return err

@@ -24,7 +24,7 @@ type overrides struct {
 
 func (c *Config) complete() {
 	if c.Timeout <= 0 {
-		c.Timeout = DefaultTimeout
+		c.Timeout = defaultTimeout
 	}
 }
 
@@ -41,7 +41,7 @@ var mpiState struct {
 	joined  bool   // by a job that will stop MPI
 	over    bool   // MPI cannot be initialised again
 	hangs   bool   // MPI_Finalize did not return in time
-	closed  []*Job // closed and not yet freed, as that is collective
+	closed  []*member // closed and not yet freed, as that is collective
 }
 
 // levels are the thread levels by their names.

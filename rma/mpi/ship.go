@@ -16,7 +16,7 @@ const threadMultiple = 3
 // openMessages finds out whether all ranks take messages at any time, and whether their atomics go
 // by them. Where the program has initialised MPI with less than MPI_THREAD_MULTIPLE it may wait
 // in MPI, with the lock, for a rank that waits for an answer. Collective.
-func (j *Job) openMessages(ctx context.Context, hidden bool) error {
+func (j *member) openMessages(ctx context.Context, hidden bool) error {
 	var facts C.fh_facts
 	C.fh_phase(&facts)
 	var mine [2]uint64

@@ -17,10 +17,10 @@ import (
 	"github.com/farhash/farhash/rma/internal/remote"
 )
 
-// Window is a window of MPI.
-type Window struct {
+// window is a window of MPI.
+type window struct {
 	remote.Server // Coherent: owners swap words, by their processors; what MPI swaps they must not
-	job           *Job
+	job           *member
 	c             *C.fh_window
 	host          rma.Window // the segments of this host, nil where they are memory of MPI
 }
@@ -34,7 +34,7 @@ func wholeLines(words int) int { return (words + lineWords - 1) / lineWords * li
 
 // NewWindow makes a window. The segments of the ranks of a host lie in memory that they
 // share, unless windows are hidden.
-func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
+func (j *member) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := direct.AgreeOnSpec(ctx, j, spec); err != nil {
@@ -43,7 +43,7 @@ func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 	if err := j.freeClosed(ctx); err != nil {
 		return nil, err
 	}
-	w := &Window{job: j}
+	w := &window{job: j}
 	w.Init("rma/mpi", j.rank, j.size, spec.Words, uint32(j.made), &j.inbox.Handlers)
 	j.made++
 	err := j.agree(ctx, "memory for a window", w.reserve(ctx, spec))
@@ -71,7 +71,7 @@ func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 
 // agreeOnSwaps decides who carries out atomics: their owners, if every process sees its segment.
 // Collective.
-func (w *Window) agreeOnSwaps(ctx context.Context) error {
+func (w *window) agreeOnSwaps(ctx context.Context) error {
 	if !w.job.swaps {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (w *Window) agreeOnSwaps(ctx context.Context) error {
 }
 
 // reserve gets or checks the memory for this rank's segment.
-func (w *Window) reserve(ctx context.Context, spec rma.Spec) error {
+func (w *window) reserve(ctx context.Context, spec rma.Spec) error {
 	j := w.job
 	if j.near.Memory == nil {
 		need := uint64(wholeLines(spec.Words)) * 8 * uint64(len(j.near.Ranks))
@@ -96,7 +96,7 @@ func (w *Window) reserve(ctx context.Context, spec rma.Spec) error {
 }
 
 // open makes the window of MPI. Collective.
-func (w *Window) open() error {
+func (w *window) open() error {
 	j := w.job
 	var base, mine *C.uint64_t
 	if w.host != nil {
@@ -123,7 +123,7 @@ func pointer(words []uint64) *C.uint64_t {
 }
 
 // freeClosed frees the windows that every rank has closed. Collective.
-func (j *Job) freeClosed(ctx context.Context) error {
+func (j *member) freeClosed(ctx context.Context) error {
 	if len(j.windows) == 0 {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (j *Job) freeClosed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var kept []*Window
+	var kept []*window
 	var errs []error
 	for i, w := range j.windows {
 		if closed[i] == 0 {
@@ -151,7 +151,7 @@ func (j *Job) freeClosed(ctx context.Context) error {
 }
 
 // free gives the window back. Collective.
-func (w *Window) free() error {
+func (w *window) free() error {
 	_ = w.Window.Close()
 	err := w.job.lib.fault("freeing a window", C.fh_close(w.c))
 	if w.host != nil {

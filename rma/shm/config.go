@@ -9,7 +9,7 @@ import (
 // Config says which rank of which job this process is.
 type Config struct {
 	Rank, Size int
-	// Job is a name that the ranks of this job share and no other job of this
+	// member is a name that the ranks of this job share and no other job of this
 	// user on this host has: letters, digits, '.', '_' and '-', at most 64.
 	Job string
 	// Dir is the shared memory file system; empty means /dev/shm.

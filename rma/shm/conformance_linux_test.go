@@ -76,7 +76,7 @@ func names(t *testing.T, dir string) []string {
 
 // together joins all ranks of a job in goroutines and runs fn on each. It returns
 // the errors by rank.
-func together(cfg Config, fn func(job *Job) error) []error {
+func together(cfg Config, fn func(job *member) error) []error {
 	errs := make([]error, cfg.Size)
 	var wg sync.WaitGroup
 	for rank := range cfg.Size {
@@ -88,7 +88,7 @@ func together(cfg Config, fn func(job *Job) error) []error {
 				errs[rank] = err
 				return
 			}
-			errs[rank] = errors.Join(fn(job.(*Job)), job.Close())
+			errs[rank] = errors.Join(fn(job.(*member)), job.Close())
 		})
 	}
 	wg.Wait()
@@ -96,7 +96,7 @@ func together(cfg Config, fn func(job *Job) error) []error {
 }
 
 // mustTogether is together where no rank may fail.
-func mustTogether(t *testing.T, cfg Config, fn func(job *Job) error) {
+func mustTogether(t *testing.T, cfg Config, fn func(job *member) error) {
 	t.Helper()
 	for rank, err := range together(cfg, fn) {
 		if err != nil {
@@ -114,7 +114,7 @@ func TestConformance(t *testing.T) {
 			rmatest.Test(t, func(ranks int, fn func(job rma.Job) error) error {
 				cfg := Config{Size: ranks, Dir: dir, Hidden: hidden, Timeout: hangGuard,
 					Job: fmt.Sprint("job", jobs.Add(1))}
-				return rmatest.OwnError(together(cfg, func(job *Job) error { return fn(job) }))
+				return rmatest.OwnError(together(cfg, func(job *member) error { return fn(job) }))
 			})
 			expectNames(t, dir)
 		})
@@ -143,7 +143,7 @@ func TestNames(t *testing.T) {
 		}
 		defer job.Close()
 		// Rank 1 takes the steps of NewWindow one by one.
-		j := job.(*Job)
+		j := job.(*member)
 		leftNames = names(t, dir)
 		spec := rma.Spec{Name: "test", Words: 1 << 10}
 		f := inSteps(t, j, spec, func() { windowNames = names(t, dir) })
@@ -182,7 +182,7 @@ func TestNames(t *testing.T) {
 }
 
 // inSteps is NewWindow for a rank but 0, with a pause when rank 0 has made the file.
-func inSteps(t *testing.T, j *Job, spec rma.Spec, pause func()) *file {
+func inSteps(t *testing.T, j *member, spec rma.Spec, pause func()) *file {
 	t.Helper()
 	ctx := context.Background()
 	if err := direct.AgreeOnSpec(ctx, j.group, spec); err != nil {
@@ -208,7 +208,7 @@ func TestHugePagesOrNot(t *testing.T) {
 	for _, huge := range []string{"never", "advise", "always"} {
 		t.Run(huge, func(t *testing.T) {
 			dir := mountTmpfs(t, "size=64m,huge="+huge)
-			mustTogether(t, Config{Size: 2, Job: "huge", Dir: dir}, func(j *Job) error {
+			mustTogether(t, Config{Size: 2, Job: "huge", Dir: dir}, func(j *member) error {
 				for _, words := range []int{1, 511, 1 << 18, 1<<20 + 3} {
 					w, err := j.NewWindow(t.Context(), rma.Spec{Name: "test", Words: words})
 					if err != nil {

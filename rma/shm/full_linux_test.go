@@ -56,7 +56,7 @@ func roomLeft(t *testing.T, dir string) uint64 {
 func TestTooLargeWindow(t *testing.T) {
 	dir := mountTmpfs(t, "size=4m")
 	errs := make([]error, 3)
-	mustTogether(t, Config{Size: 3, Job: "large", Dir: dir}, func(j *Job) error {
+	mustTogether(t, Config{Size: 3, Job: "large", Dir: dir}, func(j *member) error {
 		_, errs[j.Rank()] = j.NewWindow(t.Context(), rma.Spec{Name: "large", Words: 1 << 18})
 		w, err := j.NewWindow(t.Context(), rma.Spec{Name: "small", Words: 1 << 16})
 		if err != nil {
@@ -99,7 +99,7 @@ func TestRoomTakenMeanwhile(t *testing.T) {
 	spec := rma.Spec{Name: "late", Words: 1 << 17}
 	cfg := Config{Size: 2, Job: "late", Dir: dir}
 	var empty func()
-	errs := together(cfg, func(j *Job) error {
+	errs := together(cfg, func(j *member) error {
 		if j.Rank() == 0 {
 			_, err := j.NewWindow(t.Context(), spec)
 			return err
@@ -183,7 +183,7 @@ func TestForeignWindow(t *testing.T) {
 		make: badFile([]uint64{magic, version, kindWindow, 2, 4, 1}, headerBytes+64, 0o600)}
 	for _, c := range append([]foreigner{anothers}, foreigners...) {
 		var once sync.Once
-		errs := together(Config{Size: 2, Job: "swap", Dir: dir}, func(j *Job) error {
+		errs := together(Config{Size: 2, Job: "swap", Dir: dir}, func(j *member) error {
 			spec := rma.Spec{Name: "swapped", Words: 4}
 			if j.Rank() == 0 {
 				_, err := j.NewWindow(t.Context(), spec)

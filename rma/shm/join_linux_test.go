@@ -235,7 +235,7 @@ func TestForeignControlFile(t *testing.T) {
 			}
 			// It is in nobody else's way.
 			other := Config{Size: 2, Job: "other", Dir: dir}
-			mustTogether(t, other, func(*Job) error { return nil })
+			mustTogether(t, other, func(*member) error { return nil })
 		})
 	}
 }
@@ -254,7 +254,7 @@ func TestWrongKindOfControlFile(t *testing.T) {
 	if err := f.close(); err != nil { // its lock goes, so it is a leftover
 		t.Error(err)
 	}
-	mustTogether(t, Config{Size: 2, Job: "kind", Dir: dir}, func(*Job) error { return nil })
+	mustTogether(t, Config{Size: 2, Job: "kind", Dir: dir}, func(*member) error { return nil })
 	expectNames(t, dir)
 }
 
@@ -332,7 +332,7 @@ func TestStartsAndSweepsAtOnce(t *testing.T) {
 			cfg := Config{Size: 3, Job: fmt.Sprint("job", n), Dir: dir, Timeout: hangGuard}
 			for range rounds {
 				leaveBehind(t, dir, cfg.Job, 3)
-				mustTogether(t, cfg, func(j *Job) error {
+				mustTogether(t, cfg, func(j *member) error {
 					w, err := j.NewWindow(t.Context(), rma.Spec{Name: "test", Words: 8})
 					if err != nil {
 						return err
@@ -353,13 +353,13 @@ func TestStartsAndSweepsAtOnce(t *testing.T) {
 func TestSameNameLater(t *testing.T) {
 	dir := sharedDir(t)
 	cfg := Config{Size: 2, Job: "same", Dir: dir}
-	err := errors.Join(together(cfg, func(first *Job) error {
+	err := errors.Join(together(cfg, func(first *member) error {
 		if first.Rank() != 1 {
 			_, err := first.NewWindow(t.Context(), rma.Spec{Name: "first", Words: 5})
 			return err
 		}
 		f := inSteps(t, first, rma.Spec{Name: "first", Words: 5}, func() {
-			mustTogether(t, cfg, func(second *Job) error {
+			mustTogether(t, cfg, func(second *member) error {
 				_, err := second.NewWindow(t.Context(), rma.Spec{Name: "second", Words: 5})
 				return err
 			})

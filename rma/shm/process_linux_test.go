@@ -155,7 +155,7 @@ func TestKillAtAnyMoment(t *testing.T) {
 			}
 		} else {
 			next := Config{Size: 2, Job: fmt.Sprint("killed", (round+round/2)%7), Dir: dir}
-			mustTogether(t, next, func(*Job) error { return nil })
+			mustTogether(t, next, func(*member) error { return nil })
 		}
 		if expectNames(t, dir); t.Failed() {
 			t.Fatalf("seed %d, round %d", seed, round)
@@ -197,7 +197,7 @@ func TestKillWhileWindowIsNamed(t *testing.T) {
 	}
 	first.expect("join")
 	first.tell("window 1000")
-	j := job.(*Job)
+	j := job.(*member)
 	spec := rma.Spec{Name: "test", Words: 1000}
 	if f := inSteps(t, j, spec, first.kill); f != nil {
 		t.Error("a window was made with a dead rank")
@@ -207,7 +207,7 @@ func TestKillWhileWindowIsNamed(t *testing.T) {
 		t.Errorf("Barrier: %v", err)
 	}
 	expectNames(t, dir, filepath.Base(j.windowPath(0)))
-	mustTogether(t, Config{Size: 2, Job: "next", Dir: dir}, func(*Job) error { return nil })
+	mustTogether(t, Config{Size: 2, Job: "next", Dir: dir}, func(*member) error { return nil })
 	expectNames(t, dir)
 	if err := j.Close(); err != nil {
 		t.Error(err)

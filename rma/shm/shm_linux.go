@@ -20,8 +20,8 @@ import (
 	"github.com/farhash/farhash/rma/internal/direct"
 )
 
-// Job is this process's membership in a job of processes.
-type Job struct {
+// member is this process's membership in a job of processes.
+type member struct {
 	cfg     Config
 	control *file
 	nonce   uint64
@@ -33,7 +33,7 @@ type Job struct {
 	closed  bool
 }
 
-var _ rma.Job = (*Job)(nil)
+var _ rma.Job = (*member)(nil)
 
 // Join connects this rank to the others of the job.
 func Join(ctx context.Context, cfg Config) (rma.Job, error) {
@@ -49,7 +49,7 @@ func Join(ctx context.Context, cfg Config) (rma.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Job{cfg: cfg, control: control, nonce: nonce}
+	j := &member{cfg: cfg, control: control, nonce: nonce}
 	j.group = direct.NewGroup(cfg.Rank, cfg.Size, control.segments(),
 		func(rank int) bool { return control.locked(int64(rank)) })
 	err = j.group.Join(ctx, cfg.Timeout)
@@ -171,20 +171,20 @@ func newNonce() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-func (j *Job) Rank() int { return j.cfg.Rank }
-func (j *Job) Size() int { return j.cfg.Size }
+func (j *member) Rank() int { return j.cfg.Rank }
+func (j *member) Size() int { return j.cfg.Size }
 
 // Barrier returns when every rank has called it.
-func (j *Job) Barrier(ctx context.Context) error { return j.group.Barrier(ctx) }
+func (j *member) Barrier(ctx context.Context) error { return j.group.Barrier(ctx) }
 
 // NewQueue returns a queue that works on memory.
-func (j *Job) NewQueue(depth int) (rma.Queue, error) { return direct.NewQueue(depth) }
+func (j *member) NewQueue(depth int) (rma.Queue, error) { return direct.NewQueue(depth) }
 
 // Failed lists the ranks that died without Close.
-func (j *Job) Failed() []int { return j.group.Failed() }
+func (j *member) Failed() []int { return j.group.Failed() }
 
 // NewWindow makes a window in a file of its own.
-func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
+func (j *member) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := direct.AgreeOnSpec(ctx, j.group, spec); err != nil {
@@ -201,13 +201,13 @@ func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 
 // windowPath is where ranks find a window that is being made. The nonce keeps a later
 // job of the same name away from it.
-func (j *Job) windowPath(number int) string {
+func (j *member) windowPath(number int) string {
 	return filePath(j.cfg.Dir, j.cfg.Job, fmt.Sprintf("%016x.w%d", j.nonce, number))
 }
 
 // shareFile has rank 0 make the file, the others open it, and each rank reserve its
 // own segment. Either all ranks succeed or none does.
-func (j *Job) shareFile(ctx context.Context, path string, spec rma.Spec) (*file, error) {
+func (j *member) shareFile(ctx context.Context, path string, spec rma.Spec) (*file, error) {
 	var f *file
 	var err error
 	if j.cfg.Rank == 0 {
@@ -241,7 +241,7 @@ func (j *Job) shareFile(ctx context.Context, path string, spec rma.Spec) (*file,
 }
 
 // openWindow opens the file that rank 0 made.
-func (j *Job) openWindow(path string, spec rma.Spec) (*file, error) {
+func (j *member) openWindow(path string, spec rma.Spec) (*file, error) {
 	f, h, err := openFile(path)
 	if err != nil {
 		return nil, err
@@ -254,7 +254,7 @@ func (j *Job) openWindow(path string, spec rma.Spec) (*file, error) {
 }
 
 // allOK returns mine where that is an error, and an error on all ranks where one has failed.
-func (j *Job) allOK(ctx context.Context, mine error) error {
+func (j *member) allOK(ctx context.Context, mine error) error {
 	var v direct.Values
 	if mine != nil {
 		v[0] = 1
@@ -287,7 +287,7 @@ func checkRoom(dir string, spec rma.Spec, size int) error {
 }
 
 // Close leaves the job and unmaps its windows.
-func (j *Job) Close() error {
+func (j *member) Close() error {
 	j.group.Close() // first: NewWindow may wait, holding the lock
 	j.mu.Lock()
 	defer j.mu.Unlock()

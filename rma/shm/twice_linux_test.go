@@ -9,7 +9,7 @@ import (
 func TestJoinTwice(t *testing.T) {
 	cfg := Config{Size: 3, Job: "twice", Dir: sharedDir(t)}
 	for _, open := range []bool{false, true} {
-		mustTogether(t, cfg, func(job *Job) error {
+		mustTogether(t, cfg, func(job *member) error {
 			for range 30 {
 				next, err := Join(t.Context(), job.cfg)
 				if err != nil {

@@ -126,8 +126,8 @@ func TestCardIsTheLimit(t *testing.T) {
 	}{
 		{sim.EDR(), 1, 87.17e6},
 		{sim.EDR(), 512, 12.5e9 / (4096 + 30)},
-		{sim.TCP(), 1, 190e3},
-		{sim.TCP(), 4096, 1.25e9 / (32768 + 30)},
+		{preset("tcp"), 1, 190e3},
+		{preset("tcp"), 4096, 1.25e9 / (32768 + 30)},
 	} {
 		got := rate(t, c.cost, 28, c.words)
 		if got > 1.001*c.want || got < 0.85*c.want {

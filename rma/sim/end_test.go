@@ -191,7 +191,7 @@ func TestRandomOptions(t *testing.T) {
 
 // A context ends in virtual time: while its rank waits for others, and for an operation.
 func TestWithTimeout(t *testing.T) {
-	mustTogether(t, sim.Options{Ranks: 2, Cost: sim.TCP()}, 1, func(m *member) error {
+	mustTogether(t, sim.Options{Ranks: 2, Cost: preset("tcp")}, 1, func(m *member) error {
 		if m.Rank() == 1 {
 			for range 10_000 { // so that rank 0 does not run alone
 				m.Sleep(100)

@@ -16,22 +16,22 @@ type Faults struct {
 	// memory that the ranks of a host share. Otherwise they fail.
 	MemorySurvives bool
 	// DetectNs is how long it takes until others notice that a rank is gone.
-	// 0 means [DefaultDetectNs].
+	// 0 means [defaultDetectNs].
 	DetectNs int64
 
 	Cuts []Cut
 	// RetryNs is how long a card tries to send a message on a link that is cut, before the
-	// operation fails. 0 means [DefaultRetryNs].
+	// operation fails. 0 means [defaultRetryNs].
 	RetryNs int64
 
 	Slow []Slow
 }
 
 const (
-	// DefaultDetectNs is 1 ms.
-	DefaultDetectNs = 1_000_000
-	// DefaultRetryNs is 4 ms, of the order of the retries of an InfiniBand card.
-	DefaultRetryNs = 4_000_000
+	// defaultDetectNs is 1 ms.
+	defaultDetectNs = 1_000_000
+	// defaultRetryNs is 4 ms, of the order of the retries of an InfiniBand card.
+	defaultRetryNs = 4_000_000
 )
 
 // Kill ends a rank as SIGKILL does. What it has posted and not submitted is lost; of
@@ -116,10 +116,10 @@ func (c *cluster) makePlan() {
 	p := &c.plan
 	p.detect, p.retry = instant(f.DetectNs)*nanosecond, instant(f.RetryNs)*nanosecond
 	if f.DetectNs == 0 {
-		p.detect = DefaultDetectNs * nanosecond
+		p.detect = defaultDetectNs * nanosecond
 	}
 	if f.RetryNs == 0 {
-		p.retry = DefaultRetryNs * nanosecond
+		p.retry = defaultRetryNs * nanosecond
 	}
 	p.slow = make([]float64, c.opts.Ranks)
 	for id := range p.slow {

@@ -56,7 +56,7 @@ func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Window{r: j.r, s: s}, nil
+	return &window{r: j.r, s: s}, nil
 }
 
 // Barrier returns when every rank has called it.

@@ -68,3 +68,12 @@ func (m *member) add(rank, off int, delta uint64) (uint64, error) {
 }
 
 func (m *member) barrier() error { return m.Barrier(m.ctx) }
+
+// preset is a cost that is known.
+func preset(name string) sim.Cost {
+	cost, err := sim.Preset(name)
+	if err != nil {
+		panic(err)
+	}
+	return cost
+}

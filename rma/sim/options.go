@@ -44,15 +44,15 @@ type Options struct {
 	// MaxTimeNs ends the run with an error when virtual time passes it; 0 means 100 days.
 	MaxTimeNs int64
 	// MaxSteps ends the run with an error after so many events and calls of the engine,
-	// so that no run is endless. 0 means [DefaultMaxSteps].
+	// so that no run is endless. 0 means [defaultMaxSteps].
 	MaxSteps uint64
 
 	// Trace gets a line for every event and every fault; nil for none.
 	Trace io.Writer
 }
 
-// DefaultMaxSteps takes a few minutes of real time.
-const DefaultMaxSteps = 1 << 31
+// defaultMaxSteps takes a few minutes of real time.
+const defaultMaxSteps = 1 << 31
 
 // View says to which segments of a window a rank has direct access.
 type View uint8
@@ -71,7 +71,7 @@ func (o Options) complete() (Options, error) {
 		o.Cost = EDR()
 	}
 	if o.MaxSteps == 0 {
-		o.MaxSteps = DefaultMaxSteps
+		o.MaxSteps = defaultMaxSteps
 	}
 	switch {
 	case o.Ranks < 1 || o.Ranks > MaxRanks:

@@ -46,25 +46,25 @@ func DAS5() Cost { return card(2700, 6, 12.5e6) }
 // second; a header of h = 30 bytes (LP 3.1).
 func EDR() Cost { return card(1290, 12.5, 87.17e6) }
 
-// NDR is the network of MD 5.1: ConnectX-7 NDR InfiniBand of 400 Gb/s. The paper gives
+// ndr is the network of MD 5.1: ConnectX-7 NDR InfiniBand of 400 Gb/s. The paper gives
 // no latency and no rate of messages: 1.2 us a get and 200 million messages a second are
 // assumptions. What the paper measures there, some 40 us for a read by one of 128
 // processes of a node, is the time of its MPI library, which is not in this preset.
-func NDR() Cost { return card(1200, 50, 200e6) }
+func ndr() Cost { return card(1200, 50, 200e6) }
 
-// RoCE is the network of NE 1: Ethernet of 40 Gb/s with RoCE. 10 us a round trip
+// roce is the network of NE 1: Ethernet of 40 Gb/s with RoCE. 10 us a round trip
 // follow from NE 4: 9.9 of them, at load 0.75, take about 100 us. 10 million messages a
 // second are an assumption.
-func RoCE() Cost { return card(10_000, 5, 10e6) }
+func roce() Cost { return card(10_000, 5, 10e6) }
 
-// TCP is TCP between hosts without help of a card: 8 us a get, and 190 thousand
+// tcp is TCP between hosts without help of a card: 8 us a get, and 190 thousand
 // gets a second, as UCX reaches over TCP on a small machine; 10 Gb/s are an assumption.
-func TCP() Cost { return card(8000, 1.25, 190e3) }
+func tcp() Cost { return card(8000, 1.25, 190e3) }
 
 var presets = []struct {
 	name string
 	cost func() Cost
-}{{"das5", DAS5}, {"edr", EDR}, {"ndr", NDR}, {"roce", RoCE}, {"tcp", TCP}}
+}{{"das5", DAS5}, {"edr", EDR}, {"ndr", ndr}, {"roce", roce}, {"tcp", tcp}}
 
 // Presets lists the names that [Preset] knows.
 func Presets() []string {

@@ -75,9 +75,9 @@ func (q *queue) FetchAdd(w rma.Window, rank, off int, delta uint64) rma.Handle {
 
 // post makes an operation with a handle. A window of another engine is a bug of the
 // caller, and so is an operation more than the queue has room for.
-func (q *queue) post(k opKind, window rma.Window, rank, off, words int) (rma.Handle, *operation) {
+func (q *queue) post(k opKind, to rma.Window, rank, off, words int) (rma.Handle, *operation) {
 	q.r.enter()
-	w := window.(*Window)
+	w := to.(*window)
 	w.within(rank, off, words)
 	if q.closed {
 		panic("sim: an operation is posted on a queue that has been closed")

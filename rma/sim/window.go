@@ -18,25 +18,25 @@ func (s *segments) of(rank int) []uint64 {
 	return s.flat[rank*s.words : (rank+1)*s.words : (rank+1)*s.words]
 }
 
-// Window is a rank's view of the memory of all ranks.
-type Window struct {
+// window is a rank's view of the memory of all ranks.
+type window struct {
 	r      *rank
 	s      *segments
 	closed bool
 }
 
-var _ rma.Window = (*Window)(nil)
+var _ rma.Window = (*window)(nil)
 
-func (w *Window) Rank() int { return w.r.id }
-func (w *Window) Size() int { return len(w.r.c.ranks) }
-func (w *Window) Len() int  { return w.s.words }
+func (w *window) Rank() int { return w.r.id }
+func (w *window) Size() int { return len(w.r.c.ranks) }
+func (w *window) Len() int  { return w.s.words }
 
 // CPUAtomicsCoherent: cards carry out all operations, with [Options].Incoherent not atomically
 // with respect to CPUs.
-func (w *Window) CPUAtomicsCoherent() bool { return !w.r.c.opts.Incoherent }
+func (w *window) CPUAtomicsCoherent() bool { return !w.r.c.opts.Incoherent }
 
 // Words is rank's segment where [Options].View shows it, otherwise nil.
-func (w *Window) Words(rank int) []uint64 {
+func (w *window) Words(rank int) []uint64 {
 	view := w.r.c.opts.View
 	if w.closed || view == ViewNone || view == ViewOwn && rank != w.r.id {
 		return nil
@@ -45,13 +45,13 @@ func (w *Window) Words(rank int) []uint64 {
 }
 
 // Close ends this rank's use of the window. The memory is freed when no rank refers to it.
-func (w *Window) Close() error {
+func (w *window) Close() error {
 	w.closed = true
 	return nil
 }
 
 // within panics unless words lie in the segment of a rank.
-func (w *Window) within(rank, off, words int) {
+func (w *window) within(rank, off, words int) {
 	if w.closed {
 		panic(fmt.Sprintf("sim: window %q is used after Close", w.s.name))
 	}

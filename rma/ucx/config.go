@@ -11,12 +11,12 @@ type Config struct {
 	// 8 bytes.
 	Token string
 	// Timeout bounds the wait for the other ranks, and for each operation of the litmus test; 0
-	// means DefaultTimeout.
+	// means a minute.
 	Timeout time.Duration
 	// Hidden windows allow no direct access: everything goes through UCX, also between ranks of
 	// one host. For tests and for measuring that path.
 	Hidden bool
 }
 
-// DefaultTimeout is how long a rank waits for the others to arrive.
-const DefaultTimeout = time.Minute
+// defaultTimeout is how long a rank waits for the others to arrive.
+const defaultTimeout = time.Minute

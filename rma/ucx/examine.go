@@ -71,7 +71,7 @@ func devices(found []C.fu_device) []ucxdevices.Device {
 // netDevices lists the networks that UCX is to use: all but those by TCP, since UCX listens on each
 // of these, and of those by TCP the one alone by which this rank is connected to rank 0. "" leaves
 // the choice to UCX.
-func (j *Job) netDevices() string {
+func (j *member) netDevices() string {
 	if os.Getenv(ucxdevices.Variable) != "" || j.p.transports != "" {
 		return ""
 	}
@@ -79,7 +79,7 @@ func (j *Job) netDevices() string {
 }
 
 // overTCP reports whether UCX may use TCP.
-func (j *Job) overTCP() bool {
+func (j *member) overTCP() bool {
 	return ucxdevices.OverTCP(cmp.Or(j.p.transports, os.Getenv("UCX_TLS")),
 		os.Getenv(ucxdevices.Variable), names())
 }
@@ -121,7 +121,7 @@ func Loopback(ctx context.Context, transports string, fn func(job rma.Job) error
 				return
 			}
 			if err := fn(job); err != nil {
-				errs[rank] = errors.Join(err, job.(*Job).Abandon())
+				errs[rank] = errors.Join(err, job.(*member).Abandon())
 				return
 			}
 			errs[rank] = job.Close()

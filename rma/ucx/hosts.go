@@ -14,7 +14,7 @@ import (
 const protocolVersion = 4
 
 // shareHosts finds out which ranks are on this host, and has them share memory. Collective.
-func (j *Job) shareHosts(ctx context.Context, cfg Config) error {
+func (j *member) shareHosts(ctx context.Context, cfg Config) error {
 	near, err := neighbours.Find(ctx, j, j.rank, neighbours.Self{Engine: "ucx",
 		Version: protocolVersion, Hidden: cfg.Hidden, Host: j.p.host})
 	if err != nil {
@@ -40,7 +40,7 @@ func (j *Job) shareHosts(ctx context.Context, cfg Config) error {
 
 // untilGone is a context that ends as well when a rank is gone, or this one leaves: a rank of this
 // host that is out of step for that reason does not come, and does not report it within the host.
-func (j *Job) untilGone(ctx context.Context) (context.Context, context.CancelFunc) {
+func (j *member) untilGone(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		for {
@@ -65,7 +65,7 @@ func (j *Job) untilGone(ctx context.Context) (context.Context, context.CancelFun
 // outlive the rank that made them.
 type onOneHost struct {
 	rma.Job
-	ucx *Job
+	ucx *member
 }
 
 // Close leaves the job. It does not wait, except that rank 0 stays until all have begun.

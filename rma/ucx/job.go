@@ -36,8 +36,8 @@ var errClosed = fmt.Errorf("rma/ucx: for this rank the job is %w", rma.ErrClosed
 // maxAddressBytes is more than UCX needs for the address of a worker.
 const maxAddressBytes = 1 << 14
 
-// Job is this process's membership in a job.
-type Job struct {
+// member is this process's membership in a job.
+type member struct {
 	c          *C.fu_job // nil where all ranks share memory
 	star       *star.Star
 	place      string // in places
@@ -50,12 +50,12 @@ type Job struct {
 	closing atomic.Bool
 	watch   watch
 	mu      sync.Mutex // one collective call at a time
-	windows []*Window  // made and not freed, in the same order on every rank
+	windows []*window  // made and not freed, in the same order on every rank
 	made    uint32     // how many were asked for
 	inbox   remote.Inbox
 }
 
-var _ rma.Job = (*Job)(nil)
+var _ rma.Job = (*member)(nil)
 
 // overrides are settings for tests.
 type overrides struct {
@@ -84,7 +84,7 @@ func Join(ctx context.Context, cfg Config) (rma.Job, error) {
 
 func joinAs(ctx context.Context, cfg Config, p overrides) (rma.Job, error) {
 	if cfg.Timeout <= 0 {
-		cfg.Timeout = DefaultTimeout
+		cfg.Timeout = defaultTimeout
 	}
 	place := fmt.Sprint(cfg.Rank, " of the job at ", cfg.Rendezvous)
 	if _, twice := places.LoadOrStore(place, true); twice {
@@ -109,7 +109,7 @@ func joinPlace(ctx context.Context, cfg Config, p overrides, place string) (rma.
 	if err != nil {
 		return nil, fmt.Errorf("rma/ucx: %w", err)
 	}
-	j := &Job{star: s, place: place, rank: cfg.Rank, size: cfg.Size, hidden: cfg.Hidden, p: p,
+	j := &member{star: s, place: place, rank: cfg.Rank, size: cfg.Size, hidden: cfg.Hidden, p: p,
 		near: neighbours.Alone(cfg.Rank, cfg.Size)}
 	if err = j.join(within, cfg); err == nil && !j.near.OneHost() {
 		err = j.tryOut(ctx, cfg.Timeout)
@@ -125,7 +125,7 @@ func joinPlace(ctx context.Context, cfg Config, p overrides, place string) (rma.
 }
 
 // join finds out which ranks share memory, and connects to the others by UCX.
-func (j *Job) join(ctx context.Context, cfg Config) error {
+func (j *member) join(ctx context.Context, cfg Config) error {
 	if err := j.shareHosts(ctx, cfg); err != nil || j.near.OneHost() {
 		return err
 	}
@@ -145,7 +145,7 @@ func (j *Job) join(ctx context.Context, cfg Config) error {
 }
 
 // start starts UCX and returns the address of its worker.
-func (j *Job) start() ([]byte, error) {
+func (j *member) start() ([]byte, error) {
 	if err := j.fault("starting "+Library(), j.open()); err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (j *Job) start() ([]byte, error) {
 }
 
 // serveOthers has this rank answer the others.
-func (j *Job) serveOthers() error {
+func (j *member) serveOthers() error {
 	if err := j.fault("starting a thread", C.fu_serve(j.c)); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (j *Job) serveOthers() error {
 // that was cut off that would be minutes. UCX warns of it where it does not use TCP.
 const connectVariable = "UCX_TCP_CONN_NB"
 
-func (j *Job) open() C.int {
+func (j *member) open() C.int {
 	if os.Getenv(connectVariable) == "" && j.overTCP() {
 		_ = os.Setenv(connectVariable, "y") // in C as well; a constant is never refused
 	}
@@ -188,7 +188,7 @@ func (j *Job) open() C.int {
 }
 
 // fault is an error of UCX with its text.
-func (j *Job) fault(what string, code C.int) error {
+func (j *member) fault(what string, code C.int) error {
 	switch code {
 	case 0:
 		return nil
@@ -199,11 +199,11 @@ func (j *Job) fault(what string, code C.int) error {
 		C.GoString(C.fu_text(code)))
 }
 
-func (j *Job) Rank() int { return j.rank }
-func (j *Job) Size() int { return j.size }
+func (j *member) Rank() int { return j.rank }
+func (j *member) Size() int { return j.size }
 
 // Barrier returns when every rank has called it.
-func (j *Job) Barrier(ctx context.Context) error {
+func (j *member) Barrier(ctx context.Context) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	_, err := j.star.Gather(ctx, nil)
@@ -211,7 +211,7 @@ func (j *Job) Barrier(ctx context.Context) error {
 }
 
 // Exchange sends mine to every rank and returns what each rank sent.
-func (j *Job) Exchange(ctx context.Context, mine direct.Values) ([]direct.Values, error) {
+func (j *member) Exchange(ctx context.Context, mine direct.Values) ([]direct.Values, error) {
 	var payload []byte
 	for _, word := range mine {
 		payload = binary.LittleEndian.AppendUint64(payload, word)
@@ -234,7 +234,7 @@ func (j *Job) Exchange(ctx context.Context, mine direct.Values) ([]direct.Values
 }
 
 // share sends mine to every rank and returns what each rank sent, unless one has failed.
-func (j *Job) share(ctx context.Context, what string, mine []byte, failed error) (
+func (j *member) share(ctx context.Context, what string, mine []byte, failed error) (
 	[][]byte, error) {
 	missed := 0 // 1 + the rank whose death is the reason; 0: it is another one
 	var gone *rma.RankError
@@ -271,7 +271,7 @@ func (j *Job) share(ctx context.Context, what string, mine []byte, failed error)
 }
 
 // peerFailed is the error of this rank after the failure of another one, which has missed a rank.
-func (j *Job) peerFailed(what string, peer, missed int) *rma.PeerError {
+func (j *member) peerFailed(what string, peer, missed int) *rma.PeerError {
 	lost := missed - 1
 	if lost == j.rank { // each has lost the other
 		lost = peer
@@ -291,7 +291,7 @@ func flag(yes bool) byte {
 }
 
 // Failed lists the ranks that died, or that this rank has lost.
-func (j *Job) Failed() []int {
+func (j *member) Failed() []int {
 	states, _ := j.star.States()
 	var failed []int
 	for rank, state := range states {
@@ -304,7 +304,7 @@ func (j *Job) Failed() []int {
 }
 
 // missed is a lost rank because of which this one may have failed, or -1.
-func (j *Job) missed() int {
+func (j *member) missed() int {
 	if failed := j.Failed(); len(failed) > 0 {
 		return failed[0]
 	}
@@ -315,7 +315,7 @@ func (j *Job) missed() int {
 }
 
 // lost is the error of an operation on the memory of a rank that is gone.
-func (j *Job) lost(rank int) error { return &lostError{*j.star.Reason(rank)} }
+func (j *member) lost(rank int) error { return &lostError{*j.star.Reason(rank)} }
 
 // lostError says that memory is gone, and is an rma.RankError as well.
 type lostError struct{ gone rma.RankError }

@@ -18,7 +18,7 @@ const abandonGrace = 5 * time.Second
 
 // Close leaves the job. It waits until all others have left or died: until then they may
 // use this rank's memory.
-func (j *Job) Close() error {
+func (j *member) Close() error {
 	if !j.p.hasty {
 		return j.leave(context.Background(), -1)
 	}
@@ -33,7 +33,7 @@ func (j *Job) Close() error {
 
 // Abandon is Close for a rank that has failed: it waits for the others only for a while. If it has
 // lost a rank, that is why, and the others blame that one.
-func (j *Job) Abandon() error {
+func (j *member) Abandon() error {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonGrace)
 	defer cancel()
 	return j.leave(ctx, j.missed())
@@ -41,7 +41,7 @@ func (j *Job) Abandon() error {
 
 // fail ends a job that could not be joined. The others may need rank 0 to learn who is lost, so the
 // job is abandoned.
-func (j *Job) fail() {
+func (j *member) fail() {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonGrace)
 	defer cancel()
 	_ = j.depart(ctx, j.missed()) // the error of Join says more
@@ -49,7 +49,7 @@ func (j *Job) fail() {
 }
 
 // leave leaves because of a rank that is lost, or in good order where that is below 0.
-func (j *Job) leave(ctx context.Context, missed int) error {
+func (j *member) leave(ctx context.Context, missed int) error {
 	if j.closing.Swap(true) {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (j *Job) leave(ctx context.Context, missed int) error {
 
 // depart announces to the others that this rank leaves, as leave says, and waits until they have
 // left.
-func (j *Job) depart(ctx context.Context, missed int) error {
+func (j *member) depart(ctx context.Context, missed int) error {
 	j.closing.Store(true)
 	if j.c != nil {
 		C.fu_filter_log(1)
@@ -90,7 +90,7 @@ const settleLimit = 2 * time.Second
 
 // settle waits until UCX connects to no rank: while it does, UCX cannot end at the other side, see
 // fu_close.
-func (j *Job) settle() {
+func (j *member) settle() {
 	var pace backoff.Backoff
 	for limit := time.Now().Add(settleLimit); C.fu_settled(j.c) == 0 &&
 		time.Now().Before(limit); {
@@ -99,7 +99,7 @@ func (j *Job) settle() {
 }
 
 // end gives everything back, but for what UCX keeps where ranks were lost.
-func (j *Job) end(inOrder bool) {
+func (j *member) end(inOrder bool) {
 	j.closing.Store(true)
 	j.mu.Lock() // collective calls under way have ended, as this rank leaves
 	defer j.mu.Unlock()

@@ -38,7 +38,7 @@ const litmusRounds = 32
 // while the owner changes them by the processor. If no update is lost, processor atomics are
 // allowed on direct memory; else no rank uses them, and UCX alone must lose none. Each operation
 // has the timeout, and not all together, as networks differ in speed. Collective.
-func (j *Job) tryOut(ctx context.Context, timeout time.Duration) error {
+func (j *member) tryOut(ctx context.Context, timeout time.Duration) error {
 	if j.p.atomics != measured {
 		j.coherent = j.p.atomics == coherent && j.near.Memory != nil
 		return nil
@@ -66,7 +66,7 @@ func (j *Job) tryOut(ctx context.Context, timeout time.Duration) error {
 
 // partner is the rank whose words a rank changes: the next one on another host, or else the
 // next one.
-func (j *Job) partner(rank int, hosts []int) int {
+func (j *member) partner(rank int, hosts []int) int {
 	for distance := 1; distance < j.size; distance++ {
 		if other := (rank + distance) % j.size; hosts[other] != hosts[rank] {
 			return other
@@ -76,17 +76,17 @@ func (j *Job) partner(rank int, hosts []int) int {
 }
 
 // litmus reports whether no rank has lost an update. With processor set the owners take part.
-func (j *Job) litmus(ctx context.Context, timeout time.Duration, processor bool) (exact bool,
+func (j *member) litmus(ctx context.Context, timeout time.Duration, processor bool) (exact bool,
 	err error) {
 	hosts, err := j.hosts(ctx)
 	if err != nil {
 		return false, err
 	}
-	window, err := j.NewWindow(ctx, rma.Spec{Name: "rma/ucx: litmus", Words: litmusWords})
+	made, err := j.NewWindow(ctx, rma.Spec{Name: "rma/ucx: litmus", Words: litmusWords})
 	if err != nil {
 		return false, err
 	}
-	w := window.(*Window)
+	w := made.(*window)
 	defer w.Close()
 	guests := 0
 	for rank := range j.size {
@@ -115,7 +115,7 @@ func (j *Job) litmus(ctx context.Context, timeout time.Duration, processor bool)
 }
 
 // hosts numbers the hosts of all ranks by their lowest rank. Collective.
-func (j *Job) hosts(ctx context.Context) ([]int, error) {
+func (j *member) hosts(ctx context.Context) ([]int, error) {
 	all, err := j.share(ctx, "the litmus test", fmt.Append(nil, j.near.Ranks[0]), nil)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (o *owner) turn() {
 }
 
 // visit changes the words of another rank by UCX.
-func (j *Job) visit(ctx context.Context, timeout time.Duration, w *Window, target int) error {
+func (j *member) visit(ctx context.Context, timeout time.Duration, w *window, target int) error {
 	q, err := j.NewQueue(1)
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (j *Job) visit(ctx context.Context, timeout time.Duration, w *Window, targe
 
 // holds reports whether the words of this rank are what they must be when all have ended. Where
 // the owner took no part, one swap was won.
-func (j *Job) holds(ctx context.Context, w *Window, o *owner, guests int, processor bool) (
+func (j *member) holds(ctx context.Context, w *window, o *owner, guests int, processor bool) (
 	bool, error) {
 	q, err := j.NewQueue(1)
 	if err != nil {

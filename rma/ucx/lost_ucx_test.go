@@ -30,7 +30,7 @@ func TestShareNamesTheLost(t *testing.T) {
 			if job.Rank() == 1 {
 				failed = &lostError{rma.RankError{Rank: 2}}
 			}
-			_, err := job.(*Job).share(t.Context(), "a step", nil, failed)
+			_, err := job.(*member).share(t.Context(), "a step", nil, failed)
 			blames(t, job.Rank(), []int{2, 2, 1}[job.Rank()], err)
 			return nil
 		})
@@ -50,7 +50,7 @@ func TestAbandonNamesTheLost(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		job := j.(*Job)
+		job := j.(*member)
 		switch rank {
 		case 3:
 			job.star.Close() // as its death would

@@ -103,7 +103,7 @@ func inJob(argument string, rank, size int, address string, role func(a *actor) 
 	if err != nil { // Close may wait for others who wait for this rank
 		fmt.Println("rank", rank, "has failed:", err)
 	}
-	if j, ok := job.(*Job); ok && err != nil {
+	if j, ok := job.(*member); ok && err != nil {
 		return errors.Join(err, j.Abandon())
 	}
 	return errors.Join(err, job.Close())

@@ -19,22 +19,22 @@ import (
 // examines the context.
 const spins = 50
 
-// Queue is a queue of UCX. Its slots are memory of C, where UCX writes results.
-type Queue struct {
+// queue is a queue of UCX. Its slots are memory of C, where UCX writes results.
+type queue struct {
 	remote.Queue
-	job    *Job
+	job    *member
 	c      *C.fu_queue
 	polled rma.Handle // the first one since the last progress that was not done
 }
 
-var _ rma.Carrier = (*Queue)(nil)
+var _ rma.Carrier = (*queue)(nil)
 
 // NewQueue returns a queue with room for depth operations in flight.
-func (j *Job) NewQueue(depth int) (rma.Queue, error) {
+func (j *member) NewQueue(depth int) (rma.Queue, error) {
 	if err := remote.CheckDepth("rma/ucx", depth); err != nil {
 		return nil, err
 	}
-	q := &Queue{job: j, c: C.fu_new_queue(j.c, C.int(depth)), polled: rma.NoHandle}
+	q := &queue{job: j, c: C.fu_new_queue(j.c, C.int(depth)), polled: rma.NoHandle}
 	if q.c == nil {
 		return nil, fmt.Errorf("rma/ucx: no memory for a queue with %d operations in flight", depth)
 	}
@@ -46,7 +46,7 @@ func (j *Job) NewQueue(depth int) (rma.Queue, error) {
 }
 
 // memoryFault is the error of an operation on the memory of a rank.
-func (j *Job) memoryFault(rank int, code int32) error {
+func (j *member) memoryFault(rank int, code int32) error {
 	switch code {
 	case C.FH_LOST:
 		return j.lost(rank)
@@ -58,7 +58,7 @@ func (j *Job) memoryFault(rank int, code int32) error {
 }
 
 // Submit starts what was posted.
-func (q *Queue) Submit() error {
+func (q *queue) Submit() error {
 	n := q.TakePosts()
 	if n == 0 {
 		return nil
@@ -68,7 +68,7 @@ func (q *Queue) Submit() error {
 
 // Done reports whether h is done. It makes progress when it is called again for the same
 // operation: once in each round over all operations.
-func (q *Queue) Done(h rma.Handle) bool {
+func (q *queue) Done(h rma.Handle) bool {
 	switch q.State(h) {
 	case remote.Done:
 		return true
@@ -85,7 +85,7 @@ func (q *Queue) Done(h rma.Handle) bool {
 }
 
 // Wait returns when h is done, or with an error when ctx ends first.
-func (q *Queue) Wait(ctx context.Context, h rma.Handle) error {
+func (q *queue) Wait(ctx context.Context, h rma.Handle) error {
 	var pace backoff.Backoff
 	for {
 		switch q.State(h) {
@@ -110,7 +110,7 @@ func (q *Queue) Wait(ctx context.Context, h rma.Handle) error {
 
 // Close waits for operations in flight: UCX still writes to the queue's memory. The memory is kept
 // where a lost rank has never answered.
-func (q *Queue) Close() error {
+func (q *queue) Close() error {
 	if q.c == nil {
 		return nil
 	}

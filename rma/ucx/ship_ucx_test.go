@@ -17,7 +17,7 @@ import (
 )
 
 // ranksWith has ranks serve a window by handlers of their own.
-func ranksWith(t *testing.T, ranks int, hidden bool, fn func(job rma.Job, w *Window) error) {
+func ranksWith(t *testing.T, ranks int, hidden bool, fn func(job rma.Job, w *window) error) {
 	t.Helper()
 	err := together(t, ranks, 2, hidden, overrides{transports: transports, atomics: coherent},
 		func(job rma.Job) error {
@@ -25,7 +25,7 @@ func ranksWith(t *testing.T, ranks int, hidden bool, fn func(job rma.Job, w *Win
 			if err != nil {
 				return err
 			}
-			return fn(job, w.(*Window))
+			return fn(job, w.(*window))
 		})
 	if err != nil {
 		t.Error(err)
@@ -104,7 +104,7 @@ func shipAll(ctx context.Context, job rma.Job, w rma.Window, seed, rounds int) e
 // Many queues ship to all ranks at once, and get the answers to what they have asked.
 func TestShip(t *testing.T) {
 	for _, hidden := range []bool{true, false} {
-		ranksWith(t, 3, hidden, func(job rma.Job, w *Window) error {
+		ranksWith(t, 3, hidden, func(job rma.Job, w *window) error {
 			w.Serve(mixer(job.Rank()))
 			if err := job.Barrier(t.Context()); err != nil {
 				return err
@@ -168,7 +168,7 @@ func (a *asker) refused(rank int) error {
 // Requests are answered while there is a handler, by that of their window, and also while Close
 // waits for others.
 func TestServe(t *testing.T) {
-	ranksWith(t, 3, false, func(job rma.Job, w *Window) error {
+	ranksWith(t, 3, false, func(job rma.Job, w *window) error {
 		a, err := newAsker(t.Context(), job, w, 1)
 		if err != nil {
 			return err
@@ -184,11 +184,11 @@ func TestServe(t *testing.T) {
 			err = errors.Join(err, job.Barrier(t.Context()))
 		}
 		step(a.refused)
-		other.(*Window).Serve(func(_ int, _, _ []uint64) int { panic("of another window") })
+		other.(*window).Serve(func(_ int, _, _ []uint64) int { panic("of another window") })
 		w.Serve(mixer(job.Rank()))
 		step(func(int) error { return nil })
 		step(a.ask)
-		other.(*Window).Serve(nil)
+		other.(*window).Serve(nil)
 		w.Serve(nil)
 		step(func(int) error { return nil })
 		step(a.refused)
@@ -220,9 +220,9 @@ func panics(fn func()) (panicked bool) {
 
 // Who ends to serve waits for the handler that is under way.
 func TestServeWaits(t *testing.T) {
-	for _, end := range []func(w *Window){func(w *Window) { w.Serve(nil) },
-		func(w *Window) { _ = w.Close() }} {
-		ranksWith(t, 2, true, func(job rma.Job, w *Window) error {
+	for _, end := range []func(w *window){func(w *window) { w.Serve(nil) },
+		func(w *window) { _ = w.Close() }} {
+		ranksWith(t, 2, true, func(job rma.Job, w *window) error {
 			if job.Rank() == 1 {
 				a, err := newAsker(t.Context(), job, w, 1)
 				if err != nil {
@@ -253,7 +253,7 @@ func TestServeWaits(t *testing.T) {
 // neither other operations nor requests to others. (What is sent beyond is refused.)
 func TestBackPressure(t *testing.T) {
 	const depth = 40
-	ranksWith(t, 3, true, func(job rma.Job, w *Window) error {
+	ranksWith(t, 3, true, func(job rma.Job, w *window) error {
 		proceed := make(chan struct{})
 		w.Serve(func(from int, request, answer []uint64) int {
 			if job.Rank() == 0 {

@@ -22,8 +22,8 @@ const maxPingBeats = 2
 // watch has UCX give up operations on ranks that are gone. Rank 0 reports which these are. When
 // rank 0 is lost itself, this rank pings the others: by a get of a word, repeatedly.
 type watch struct {
-	job     *Job
-	window  atomic.Pointer[Window]
+	job     *member
+	window  atomic.Pointer[window]
 	queue   rma.Queue    // made when rank 0 is lost
 	pings   []rma.Handle // by rank: the get in flight, or NoHandle
 	words   rma.Buf
@@ -32,7 +32,7 @@ type watch struct {
 }
 
 // begin begins to watch the others.
-func (w *watch) begin(j *Job) {
+func (w *watch) begin(j *member) {
 	*w = watch{job: j, stop: make(chan struct{})}
 	w.running.Go(w.run)
 }
@@ -40,9 +40,9 @@ func (w *watch) begin(j *Job) {
 // present makes the window with the words that others get. Collective. It is hidden, as a read of
 // shared memory succeeds whether its owner is alive or not.
 func (w *watch) present(ctx context.Context) error {
-	window, err := w.job.newWindow(ctx, rma.Spec{Name: "rma/ucx: presence", Words: 1}, true)
+	made, err := w.job.newWindow(ctx, rma.Spec{Name: "rma/ucx: presence", Words: 1}, true)
 	if err == nil {
-		w.window.Store(window.(*Window))
+		w.window.Store(made.(*window))
 	}
 	return err
 }

@@ -23,10 +23,10 @@ import (
 // maxKeyBytes is more than UCX needs for the key of a segment.
 const maxKeyBytes = 1 << 12
 
-// Window is a window of several hosts, or a hidden one.
-type Window struct {
+// window is a window of several hosts, or a hidden one.
+type window struct {
 	remote.Server
-	job  *Job
+	job  *member
 	c    *C.fu_window
 	host rma.Window // the segments of this host; nil in a hidden window
 	mem  []byte     // this rank's segment of a hidden window
@@ -34,12 +34,12 @@ type Window struct {
 
 // NewWindow makes a window. The segments of the ranks of a host lie in memory that they
 // share, unless windows are hidden.
-func (j *Job) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
+func (j *member) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
 	return j.newWindow(ctx, spec, j.near.Memory == nil)
 }
 
 // newWindow makes a window. A hidden one is memory of each rank alone.
-func (j *Job) newWindow(ctx context.Context, spec rma.Spec, hidden bool) (rma.Window, error) {
+func (j *member) newWindow(ctx context.Context, spec rma.Spec, hidden bool) (rma.Window, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	number := j.made // the same on every rank, else AgreeOnSpec fails
@@ -50,7 +50,7 @@ func (j *Job) newWindow(ctx context.Context, spec rma.Spec, hidden bool) (rma.Wi
 	if err := j.freeClosed(ctx); err != nil {
 		return nil, err
 	}
-	w := &Window{job: j}
+	w := &window{job: j}
 	w.Init("rma/ucx", j.rank, j.size, spec.Words, number, &j.inbox.Handlers)
 	w.Coherent = j.coherent
 	_, err := j.share(ctx, "memory for a window", nil, w.reserve(ctx, spec, hidden))
@@ -65,7 +65,7 @@ func (j *Job) newWindow(ctx context.Context, spec rma.Spec, hidden bool) (rma.Wi
 }
 
 // reserve gets the memory for this rank's segment.
-func (w *Window) reserve(ctx context.Context, spec rma.Spec, hidden bool) error {
+func (w *window) reserve(ctx context.Context, spec rma.Spec, hidden bool) error {
 	j := w.job
 	if !hidden {
 		within, cancel := j.untilGone(ctx)
@@ -96,7 +96,7 @@ func (w *Window) reserve(ctx context.Context, spec rma.Spec, hidden bool) error 
 }
 
 // register registers this rank's segment with UCX, and returns its address and key for the others.
-func (w *Window) register() (packed []byte, err error) {
+func (w *window) register() (packed []byte, err error) {
 	j := w.job
 	base := (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(w.mem)))
 	if w.host != nil {
@@ -118,7 +118,7 @@ func (w *Window) register() (packed []byte, err error) {
 }
 
 // open exchanges the addresses and keys of all segments. Collective.
-func (w *Window) open(ctx context.Context) error {
+func (w *window) open(ctx context.Context) error {
 	key, err := w.register()
 	all, err := w.job.share(ctx, "making a window", key, err)
 	if err != nil {
@@ -134,7 +134,7 @@ func (w *Window) open(ctx context.Context) error {
 }
 
 // accept takes the address and key of the segment of a rank.
-func (w *Window) accept(rank int, key []byte) {
+func (w *window) accept(rank int, key []byte) {
 	C.fu_segment(w.c, C.int(rank), C.uint64_t(binary.LittleEndian.Uint64(key)),
 		unsafe.Pointer(&key[8]), C.int(len(key)-8))
 	if w.Words(rank) != nil {
@@ -147,7 +147,7 @@ func pointer(words []uint64) *C.uint64_t {
 }
 
 // freeClosed frees the windows that every rank has closed. Collective.
-func (j *Job) freeClosed(ctx context.Context) error {
+func (j *member) freeClosed(ctx context.Context) error {
 	if len(j.windows) == 0 {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (j *Job) freeClosed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var kept []*Window
+	var kept []*window
 	var errs []error
 	for i, w := range j.windows {
 		byAll := true
@@ -177,7 +177,7 @@ func (j *Job) freeClosed(ctx context.Context) error {
 }
 
 // free releases a window that nobody uses any more.
-func (w *Window) free() error {
+func (w *window) free() error {
 	var err error
 	if w.c != nil {
 		err = w.job.fault("giving up a segment", C.fu_unmap(w.c, w.job.c))
@@ -186,7 +186,7 @@ func (w *Window) free() error {
 }
 
 // release releases the memory, which is not registered with UCX any more.
-func (w *Window) release() error {
+func (w *window) release() error {
 	_ = w.Window.Close()
 	var err error
 	if w.host != nil {

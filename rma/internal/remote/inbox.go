@@ -7,11 +7,18 @@ package remote
 import "C"
 
 import (
+	_ "embed"
 	"sync"
 	"unsafe"
 
 	"github.com/farhash/farhash/rma"
 )
+
+// header is never read. A change of it changes this package, so that Go compiles the C of the
+// engines again, which include it: Go examines the headers of a package's own folder alone.
+//
+//go:embed remote.h
+var header string
 
 // CMemory is memory of C.
 var CMemory = Memory{
