@@ -15,10 +15,3 @@ type Config struct {
 	// on every rank.
 	Passive bool
 }
-
-// defaultTimeout is how long a rank waits for the others to arrive.
-const defaultTimeout = time.Minute
-
-// progressInterval is how often the engine enters MPI for other ranks when this one
-// does not. An operation on the memory of a rank that computes takes that much longer at most.
-const progressInterval = 100 * time.Microsecond

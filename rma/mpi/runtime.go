@@ -16,6 +16,13 @@ import (
 	"github.com/farhash/farhash/internal/launch"
 )
 
+// defaultTimeout is how long a rank waits for the others to arrive.
+const defaultTimeout = time.Minute
+
+// progressInterval is how often the engine enters MPI for other ranks when this one
+// does not. An operation on the memory of a rank that computes takes that much longer at most.
+const progressInterval = 100 * time.Microsecond
+
 // overrides is what tests have a rank believe.
 type overrides struct {
 	host  string // the name of this host; "" is the real one
@@ -35,12 +42,12 @@ const finalizeTimeout = 5 * time.Second
 // mpiState is the state of MPI in this process.
 var mpiState struct {
 	mu      sync.Mutex
-	running bool   // the thread that owns MPI runs
-	held    bool   // by Start
-	passive bool   // no thread owns MPI
-	joined  bool   // by a job that will stop MPI
-	over    bool   // MPI cannot be initialised again
-	hangs   bool   // MPI_Finalize did not return in time
+	running bool      // the thread that owns MPI runs
+	held    bool      // by Start
+	passive bool      // no thread owns MPI
+	joined  bool      // by a job that will stop MPI
+	over    bool      // MPI cannot be initialised again
+	hangs   bool      // MPI_Finalize did not return in time
 	closed  []*member // closed and not yet freed, as that is collective
 }
 

@@ -17,6 +17,3 @@ type Config struct {
 	// one host. For tests and for measuring that path.
 	Hidden bool
 }
-
-// defaultTimeout is how long a rank waits for the others to arrive.
-const defaultTimeout = time.Minute

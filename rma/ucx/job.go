@@ -33,6 +33,9 @@ func Library() string { return "UCX " + C.GoString(C.fu_version()) }
 // errClosed is the answer to a call of a rank that has left.
 var errClosed = fmt.Errorf("rma/ucx: for this rank the job is %w", rma.ErrClosed)
 
+// defaultTimeout is how long a rank waits for the others to arrive.
+const defaultTimeout = time.Minute
+
 // maxAddressBytes is more than UCX needs for the address of a worker.
 const maxAddressBytes = 1 << 14
 
