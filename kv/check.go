@@ -28,8 +28,8 @@ func (m *Map) CheckAll(ctx context.Context) error {
 	})
 }
 
-// Check walks the map and reports the first thing that is broken. Nobody may change the map
-// at the same time. If the table is moving, because a rank that moved it has died, both are walked.
+// Check walks the map and reports the first thing that is broken. Nobody may change the map at the
+// same time. If the table is moving, because a rank that moved it has died, both are walked.
 func (m *Map) Check(ctx context.Context) error {
 	w, err := m.walker(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func (m *Map) checkPlace(t *table, words []uint64, slot, word uint64, key []byte
 		if at == slot {
 			return nil
 		}
-		if words[at]&occupied == 0 && (movedFrom(words[at]) < t.gen || words[at]&wasEmpty != 0) {
+		if means := meaningOf(words[at], hash, t.gen); means == slotEmpty || means == slotClosed {
 			return fmt.Errorf("kv: slot %d is empty, before key %x in slot %d", at, key, slot)
 		}
 	}
@@ -205,7 +205,7 @@ func (w *walker) table(t *table, begin, end uint64) iter.Seq[slotRead] {
 }
 
 // keys iterates over the slots that have a key in the latest table, and in those that it moves to
-// meanwhile. A key that is there all the while comes at least once.
+// at the same time. A key that is there all the while comes at least once.
 func (w *walker) keys() iter.Seq[slotRead] {
 	return func(yield func(slotRead) bool) {
 		for t := w.m.latest.Load(); ; {

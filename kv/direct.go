@@ -8,16 +8,15 @@ import (
 	"github.com/farhash/farhash/internal/memory"
 )
 
-// Calls over memory that this rank addresses directly: its own and the memory of ranks of its
-// host. They take the steps of doc.go without a queue, and are left to the machine, which has nothing to undo,
-// where they meet a slot of a table that moves, memory that is not addressable, no empty slot or no
-// free item.
+// Calls over memory that this rank addresses directly: its own and the memory of ranks of its host.
+// They take the steps of doc.go without a queue, and are left to the machine, which has nothing to
+// undo, where they meet a slot of a table that moves, memory that is not addressable, no empty slot
+// or no free item.
 //
-// An item is written before a slot refers to it, and again only when none does. So what was read
-// of it is whole if the slot did not change while it was read. Its seal, which takes longer to
-// compute than all else, is not verified. As for a compare-and-swap the word must not come again
-// during the call, 32,768 uses of the item later. A seal that has changed shows nearly all of these
-// cases too.
+// An item is written before a slot refers to it, and again only when none does. So what was read of
+// it is whole if the slot did not change while it was read. Its seal, which takes longer to compute
+// than all else, is not verified. As for a compare-and-swap the word must not come again during the
+// call, 32,768 uses of the item later. A seal that has changed shows nearly all of these cases too.
 //
 // A slot that is read again and has another key by then is of a later table. All slots after it
 // then either have the key as it is now, or are marked as moved from this table.
@@ -113,8 +112,8 @@ func (m *Map) itemIn(word uint64) []uint64 {
 const maxReads = 64
 
 // compare compares the key with the key of the item of the slot, and finds the slot that has it, or
-// the empty one where it would be. It returns the version of the key, 0 if it is not there; a
-// Get has the value then. ok is false where the machine has to make the call.
+// the empty one where it would be. It returns the version of the key, 0 if it is not there; a Get
+// has the value then. ok is false where the machine has to make the call.
 func (m *Map) compare(t *table, g *directCall) (version Version, ok bool) {
 	c := g.call
 	for range maxReads {
@@ -212,8 +211,7 @@ func (m *Map) write(g *directCall, l *lane) (word uint64) {
 }
 
 // swapped ends a call that has swapped its slot for a word: it writes the copy, and gives the item
-// that was there back. Should the slot change first, the seal of the copy does not fit its
-// word.
+// that was there back. Should the slot change first, the seal of the copy does not fit its word.
 func (m *Map) swapped(g *directCall, l *lane, word uint64) {
 	c := g.call
 	c.Done, c.Version, c.Err = true, 0, nil

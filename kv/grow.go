@@ -218,9 +218,9 @@ func (s *session) sample(ctx context.Context, t *table) (slots, taken, removedOn
 	return slots, taken, removedOnes, nil
 }
 
-// Sweep finds the items of this rank that no slot refers to and no call holds, and takes them
-// back. Their marks were lost, as a rank died that had taken them out of the table. Sweep
-// reads every slot, and returns how many items it has found. Other calls may run at the same time.
+// Sweep finds the items of this rank that no slot refers to and no call holds, and takes them back.
+// Their marks were lost, as a rank died that had taken them out of the table. Sweep reads every
+// slot, and returns how many items it has found. Other calls may run at the same time.
 func (m *Map) Sweep(ctx context.Context) (found int, err error) {
 	found, _, _, err = m.sweep(ctx)
 	return found, err
@@ -247,9 +247,9 @@ func (m *Map) sweep(ctx context.Context) (found int, taken, removedOnes uint64, 
 	return found, taken, removedOnes, w.err
 }
 
-// findItem finds items that can be used again: items whose mark was lost, and items of
-// removed keys, if there are enough for the table to move. That takes long, so that due limits how often
-// it is done.
+// findItem finds items that can be used again: items whose mark was lost, and items of removed
+// keys, if there are enough for the table to move. That takes long, so that due limits how often it
+// is done.
 func (s *session) findItem(ctx context.Context) error {
 	m := s.m
 	full := &FullError{Items: true, Slots: m.Slots()}
@@ -373,7 +373,6 @@ const (
 	stageSwap
 	stageRemoved
 	stageItem
-	stageReread
 	stageChunk
 	stageCompare
 	stagePlace
@@ -435,25 +434,19 @@ func (v *mover) advance(q rma.Queue) rma.Handle {
 	case stageSwap, stagePlace:
 		return v.swapped(q)
 	case stageStart:
-		rank, off, _ := v.from.place(v.first)
-		v.stage = stagePart
-		return v.get(q, v.chunk[:len(v.words)*v.m.stride], v.m.slots, rank, off)
+		return v.getSlots(q)
 	case stagePart:
-		for i := range v.words {
-			v.words[i] = v.chunk[i*v.m.stride]
+		for i := range v.words[v.i:] {
+			v.words[v.i+i] = v.chunk[i*v.m.stride]
 		}
-	case stageReread:
-		v.words[v.i] = v.chunk[0]
-	case stageRemoved:
+	case stageRemoved, stageItem:
 		if state(v.control[0]).gen() > v.from.gen {
 			return v.endLate()
+		}
+		if v.stage == stageItem {
+			return v.takeItem(q)
 		}
 		return v.swapSlot(q, v.doneWord)
-	case stageItem:
-		if state(v.control[0]).gen() > v.from.gen {
-			return v.endLate()
-		}
-		return v.takeItem(q)
 	case stageCompare:
 		return v.compareItem(q)
 	case stageChunk:
@@ -501,6 +494,13 @@ func (v *mover) freezeSlots(q rma.Queue) rma.Handle {
 	return v.end()
 }
 
+// getSlots requests the slots of the part from slot i on.
+func (v *mover) getSlots(q rma.Queue) rma.Handle {
+	v.stage = stagePart
+	rank, off, _ := v.from.place(v.first + uint64(v.i))
+	return v.get(q, v.chunk[:(len(v.words)-v.i)*v.m.stride], v.m.slots, rank, off)
+}
+
 // swapSlot swaps the word of slot i.
 func (v *mover) swapSlot(q rma.Queue, word uint64) rma.Handle {
 	v.stage = stageSwap
@@ -511,10 +511,8 @@ func (v *mover) swapSlot(q rma.Queue, word uint64) rma.Handle {
 func (v *mover) takeItem(q rma.Queue) rma.Handle {
 	word := v.words[v.i]
 	thawed, keySize, valueSize, ok := v.checkItem(word, v.here)
-	rank, off, _ := v.from.place(v.first + uint64(v.i))
 	if !ok { // the slot has moved
-		v.stage = stageReread
-		return v.get(q, v.chunk[:v.m.stride], v.m.slots, rank, off)
+		return v.getSlots(q)
 	}
 	v.word = thawed
 	v.key = unpack(v.key[:0], v.here[headWords:], keySize)

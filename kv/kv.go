@@ -214,9 +214,9 @@ func (m *Map) Batch(calls []Call) error {
 type Pair struct{ Key, Value []byte }
 
 // All iterates over the keys of all ranks and their values, in no particular order. A key that is
-// there from the beginning to the end comes once, with a value that it has had. A key
-// that is put or deleted during the loop may come. The loop may keep the pairs, and call the map. All
-// keeps 16 bytes for each key that has come.
+// there from the beginning to the end comes once, with a value that it has had. A key that is put
+// or deleted during the loop may come. The loop may keep the pairs, and call the map. All keeps 16
+// bytes for each key that has come.
 func (m *Map) All(ctx context.Context) iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
 		visited := map[[2]uint64]bool{} // hashes of keys, which are found again after a move

@@ -138,19 +138,6 @@ func pack(words []uint64, b []byte) int {
 	return n
 }
 
-// hasKey reports whether an item with a key of keySize bytes has this key.
-func hasKey(it []uint64, keySize int, key []byte) bool {
-	if keySize != len(key) {
-		return false
-	}
-	for i := range wordsOf(keySize) {
-		if it[headWords+i] != wordAt(key, i) {
-			return false
-		}
-	}
-	return true
-}
-
 // wordAt is word i of bytes, padded with zeros.
 func wordAt(b []byte, i int) uint64 {
 	if b = b[8*i:]; len(b) >= 8 {
@@ -246,9 +233,9 @@ func splitLengths(lengths uint64, words int) (keySize, valueSize int, ok bool) {
 	return int(k), int(v), true
 }
 
-// loadItem reads an item as far as the call needs it. same reports whether it has the key of
-// the call; then value is the value of the call, to which a Get appends the value of the item. They hold if whole
-// is true, and if the slot has not changed.
+// loadItem reads an item as far as the call needs it. same reports whether it has the key of the
+// call; then value is the value of the call, to which a Get appends the value of the item. They
+// hold if whole is true, and if the slot has not changed.
 func loadItem(c *Call, it []uint64) (value []byte, same, whole bool) {
 	seal := atomic.LoadUint64(&it[sealWord])
 	keySize, valueSize, ok := splitLengths(atomic.LoadUint64(&it[lengthWord]), len(it))
@@ -257,7 +244,7 @@ func loadItem(c *Call, it []uint64) (value []byte, same, whole bool) {
 	}
 	// mark: a direct call has begun to read an item
 	value = c.Value
-	if same = holdsKey(it, keySize, c.Key); same && c.Kind == Get {
+	if same = hasKey(it, keySize, c.Key); same && c.Kind == Get {
 		at := len(value)
 		value = slices.Grow(value, valueSize)[:at+valueSize]
 		loadBytes(value[at:], it[headWords+wordsOf(keySize):])
@@ -277,8 +264,9 @@ func loadBytes(to []byte, words []uint64) {
 	}
 }
 
-// holdsKey is hasKey for an item that others may write at the same time.
-func holdsKey(it []uint64, keySize int, key []byte) bool {
+// hasKey reports whether an item with a key of keySize bytes has this key. Others may write it at
+// the same time.
+func hasKey(it []uint64, keySize int, key []byte) bool {
 	if keySize != len(key) {
 		return false
 	}
