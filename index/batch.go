@@ -81,7 +81,7 @@ func (t *table) answerWords() int {
 
 func wordsOf(bytes int) int { return (bytes + 7) / 8 }
 
-// Kind, Size, Pack and Unpack are those of a request.
+// Kind, Size, Pack and Unpack make requests and take answers.
 func (b *batch) Kind() uint32 { return 0 }
 
 func (b *batch) Size(int) (request, answer int) { return wordsOf(b.size), b.r.t.answerWords() }
@@ -128,7 +128,7 @@ func (t *table) unpackValues(from []uint64, found func(v Value)) (words int, err
 	return words, nil
 }
 
-// answers are those to a request, being packed.
+// answers are the answers to a request, being packed.
 type answers struct {
 	t    *table
 	to   []uint64

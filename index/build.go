@@ -15,7 +15,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Build makes an index of the records of all ranks. Each gives those that it has, in any
+// Build makes an index of the records of all ranks. Each gives what it has, in any
 // order; a key may occur in several, with equal or different values, and all are kept. An
 // error among them ends the build. Key and value are copied before the next is asked for.
 //
@@ -35,7 +35,7 @@ func Build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Recor
 	}
 	x := &Index{job: job, t: t}
 	x.Reader, err = x.NewReader(Lookups{})
-	// No rank goes on before all have what they need to begin.
+	// No rank continues before all have what they need to begin.
 	if err = rma.AllSucceeded(ctx, job, "index: opening", err); err == nil {
 		err = t.batches.Open(ctx, job, t.window, core.Config{Access: cfg.Access,
 			Messages: messagesOfLookup, Answer: x.answer, Closed: errClosed})
@@ -453,10 +453,10 @@ type tracker struct {
 }
 
 // home takes a home before which the slots up to free are taken: all homes with a border,
-// those with many records, and those behind them.
+// with many records, and the homes after them.
 func (g *tracker) home(home, free uint64) {
 	if g.begun && home == g.last.home {
-		return // parts share it, and its records of the first one come behind this
+		return // parts share it, and its records of the first one come after this
 	}
 	slot := max(home, free)
 	if g.begun && g.last.home+1 == home && free >= g.last.slot+runMarked {
@@ -478,7 +478,7 @@ func (g *tracker) mark(m mark) {
 	}
 }
 
-// finish takes the slot behind all records.
+// finish takes the slot after all records.
 func (g *tracker) finish(homes, free uint64) {
 	g.home(homes, free)
 	if free >= homes+maxDisplacement {
@@ -510,7 +510,7 @@ func (b *builder) sorter() *sorter {
 	return &sorter{homes: b.t.homes, ranks: b.t.ranks, form: b.t.form}
 }
 
-// bounds are the first and the last home of a part. A home that lies on the border of two
+// bounds are the first and the last home of a part. A home on the border of two
 // parts belongs to both.
 func (s *sorter) bounds(part int) (low, high uint64) {
 	const width = 1 << (64 - partitionBits)
@@ -542,7 +542,7 @@ func (s *sorter) count(p *part, number int) {
 }
 
 // sort decides the slots of the records counted last, given the first slot that is free,
-// and returns the slot after them. refs then has what lies in the slots from base on. border
+// and returns the slot after them. refs then has what is in the slots from base on. border
 // is called with each home that may need a border or a mark, and with the next free slot before
 // it.
 func (s *sorter) sort(base uint64, border func(home, free uint64)) (free uint64) {
@@ -584,7 +584,7 @@ func (s *sorter) sort(base uint64, border func(home, free uint64)) (free uint64)
 const maxRepeatKeys = 64
 
 // repeats reports whether some key has two of the records sorted last, from a slot on. Records of a
-// key have one home, and lie in one part.
+// key have one home, and are in one part.
 func (s *sorter) repeats(base uint64) bool {
 	begin := 0
 	for i, n := range s.counts { // where the records of a home end
@@ -678,7 +678,7 @@ func (s *store) addWords(words []uint64) {
 	}
 }
 
-// mark notes a key that is one of those which may mark empty slots.
+// mark notes a key that may mark empty slots.
 func (s *store) mark(key []byte) {
 	if i := markerNumber(key); i < markers {
 		s.marked[i/64] |= 1 << (i % 64)
@@ -783,7 +783,7 @@ func (s *store) release() error {
 	return errors.Join(errs...)
 }
 
-// collect reads this rank's records and returns those that it owns. Collective.
+// collect reads this rank's records and returns the records that it owns. Collective.
 func collect(ctx context.Context, job rma.Job, cfg *Config,
 	records iter.Seq2[Record, error]) (*store, error) {
 	s := newStore(cfg, job.Size())
@@ -1003,7 +1003,7 @@ func (x *exchange) send(ctx context.Context, done bool) (uint64, error) {
 	return mine, x.await(ctx)
 }
 
-// inbox is where the block of a rank lies in this round.
+// inbox is where the block of a rank is in this round.
 func (x *exchange) inbox(from int) int {
 	return (x.round%inboxesOfRank*x.ranks + from) * (x.block + 1)
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/internal/core"
 )
 
 // CheckAll has every rank Check, and reports to every one whether all were clean. Collective.
 func (x *Index) CheckAll(ctx context.Context) error {
-	return rma.AllSucceeded(ctx, x.job, "index: check", x.Check(ctx))
+	return core.CheckAll(ctx, x.job, "index", x.Check)
 }
 
 // Check walks this rank's memory, or its part of a file that is mapped, whose checksums it
@@ -37,16 +37,14 @@ func (x *Index) Check(ctx context.Context) error {
 	})
 }
 
-// maxFaults is how many faults a check reports.
-const maxFaults = 10
-
 // check checks a segment.
 func (t *table) check(ctx context.Context, rank int) error {
 	guide, err := t.guideOf(ctx, rank)
 	if err != nil {
 		return err
 	}
-	c := checker{t: t, rank: rank, guide: guide, lastEmpty: -1, previous: -1}
+	c := checker{t: t, rank: rank, guide: guide, lastEmpty: -1, previous: -1,
+		faults: core.Faults{Table: "index"}}
 	for e, err := range t.entries(ctx, rank) {
 		if err != nil {
 			return err
@@ -54,13 +52,9 @@ func (t *table) check(ctx context.Context, rank int) error {
 		c.entry(e)
 	}
 	if want := t.owned[rank]; c.records != want {
-		c.faults = append(c.faults, fmt.Errorf("index: rank %d has %d records, and %d were given "+
-			"to it", rank, c.records, want))
+		c.faults.Add("rank %d has %d records, and %d were given to it", rank, c.records, want)
 	}
-	if c.more > 0 {
-		c.faults = append(c.faults, fmt.Errorf("index: and %d more faults", c.more))
-	}
-	return errors.Join(c.faults...)
+	return c.faults.Err()
 }
 
 // checker checks the entries of a rank.
@@ -72,17 +66,11 @@ type checker struct {
 	lastEmpty int // the last slot without a record
 	previous  int // the last slot with one
 	home      uint64
-	faults    []error
-	more      int
+	faults    core.Faults
 }
 
 func (c *checker) fault(e entry, format string, args ...any) {
-	if len(c.faults) == maxFaults {
-		c.more++
-		return
-	}
-	where := fmt.Sprintf("index: rank %d, slot %d: ", c.rank, e.slot)
-	c.faults = append(c.faults, fmt.Errorf(where+format, args...))
+	c.faults.Add(fmt.Sprintf("rank %d, slot %d: ", c.rank, e.slot)+format, args...)
 }
 
 // entry checks an entry.
@@ -112,13 +100,13 @@ func (c *checker) slot(e entry, home uint64) {
 	c.previous = e.slot
 	switch {
 	case int(home) > e.slot:
-		c.fault(e, "its home %d lies behind", home)
+		c.fault(e, "its home %d is after it", home)
 	case int(home) <= c.lastEmpty:
 		c.fault(e, "slot %d is empty, and searches that begin at its home %d end there",
 			c.lastEmpty, home)
 	}
 	if home < c.home {
-		c.fault(e, "its home %d lies before that of a record in front of it, %d", home, c.home)
+		c.fault(e, "its home %d is before the home of a record in front of it, %d", home, c.home)
 	}
 	c.home = max(c.home, home)
 	if want := saturated(uint64(e.slot), home); !c.t.inline() && e.displacement != want {
@@ -126,9 +114,9 @@ func (c *checker) slot(e entry, home uint64) {
 	}
 	switch at, bound, _ := c.guide.between(int(home), c.t.slots); {
 	case e.slot < at:
-		c.fault(e, "it lies before the border of its home %d", home)
+		c.fault(e, "it is before the border of its home %d", home)
 	case e.slot >= bound:
-		c.fault(e, "it lies behind the border after its home %d", home)
+		c.fault(e, "it is after the border after its home %d", home)
 	}
 }
 
@@ -165,7 +153,7 @@ type walker struct {
 }
 
 // entries are the slots of a rank that are taken, in their order. They are valid until the
-// loop goes on.
+// loop continues.
 func (t *table) entries(ctx context.Context, rank int) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		if t.closed.Load() {
@@ -215,7 +203,7 @@ func (w *walker) slot(ctx context.Context, number int) (e entry, taken bool, err
 	return e, taken, err
 }
 
-// far reads an entry whose record lies in the heap. It returns false for an empty slot.
+// far reads an entry whose record is in the heap. It returns false for an empty slot.
 func (w *walker) far(ctx context.Context, slot []byte, e *entry) (bool, error) {
 	t := w.t
 	e.signature, e.displacement = slot[0], slot[signatureBytes]
@@ -228,7 +216,7 @@ func (w *walker) far(ctx context.Context, slot []byte, e *entry) (bool, error) {
 		least = t.form.maxWords()
 	}
 	if ref < 0 || ref > t.heapWords-least {
-		e.fault = "its record lies outside the heap"
+		e.fault = "its record is outside the heap"
 		return true, nil
 	}
 	first, err := w.heap.read(ctx, t.heapAt+ref, 1)

@@ -39,14 +39,14 @@ func TestCheckSeesFaults(t *testing.T) {
 		}, "is empty, and searches that begin at its home"},
 		{"moved", words, func(x *Index, slots []int) {
 			x.t.flat[slots[0]], x.t.flat[slots[400]] = x.t.flat[slots[400]], x.t.flat[slots[0]]
-		}, "lies behind"},
+		}, "is after it"},
 		{"order", words, func(x *Index, slots []int) {
 			at := displaced(x, slots)
 			x.t.flat[at], x.t.flat[at-1] = x.t.flat[at-1], x.t.flat[at]
-		}, "lies before that of a record in front of it"},
+		}, "is before the home of a record in front of it"},
 		{"border low", words, func(x *Index, _ []int) {
 			clear(bytesOf(x.t.flat[x.t.bordersAt:])[1:x.t.borders])
-		}, "behind the border"},
+		}, "after the border"},
 		{"border high", words, func(x *Index, _ []int) {
 			borders := bytesOf(x.t.flat[x.t.bordersAt:])[:x.t.borders]
 			for i := range borders {

@@ -36,7 +36,7 @@ type Config struct {
 	// ValueSize is the bytes of every value, 0 to MaxValueSize, or of the longest one where
 	// Variable is set.
 	ValueSize int
-	// Variable lets values have different sizes. They then lie in a heap.
+	// Variable lets values have different sizes. They are then in a heap.
 	Variable bool
 	Storage  Storage
 	// Load is how many records the table has for each slot, at most MaxLoad. 0 means
@@ -58,7 +58,7 @@ type Config struct {
 	Note string
 }
 
-// Storage says where keys and values lie.
+// Storage says where keys and values are.
 type Storage int
 
 const (
@@ -103,7 +103,7 @@ func (c *Config) agree(ctx context.Context, job rma.Job) error {
 	return rma.Agree(ctx, job, "index", c.complete(), fields...)
 }
 
-// complete checks a configuration and fills in what is left to it, but for OffsetBytes,
+// complete checks a configuration and fills in what is left to it, except OffsetBytes,
 // which depends on the records.
 func (c *Config) complete() error {
 	switch {
@@ -147,7 +147,7 @@ func (c *Config) complete() error {
 
 // Lookups says how a Reader looks keys up. It may differ between ranks.
 type Lookups struct {
-	// Machine is what the network costs; the zero one is readsize.EDR, that of the paper.
+	// Machine is what the network costs; the zero one is readsize.EDR, the machine of LP.
 	Machine readsize.Machine
 	// AbsentShare is the part of all lookups, 0 to 1, whose key is not there.
 	AbsentShare float64

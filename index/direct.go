@@ -56,7 +56,7 @@ func (t *table) heapIn(segment []uint64) []uint64 {
 	return segment[t.heapAt : t.heapAt+t.heapWords]
 }
 
-// search examines the slots of a segment that a record of the key may lie in.
+// search examines the slots of a segment in which a record of the key may be.
 func (q *query) search(w *wanted, slots []byte) {
 	t, home := q.t, int(q.home)
 	next := min(home+nearSlots, t.slots)
@@ -68,8 +68,8 @@ func (q *query) search(w *wanted, slots []byte) {
 	}
 }
 
-// beyond returns the slots that are left for a search that has examined those from its home up to
-// next.
+// beyond returns the slots that are left for a search that has examined its home and
+// what follows up to next.
 func (t *table) beyond(rank, home, next int) (at, bound int) {
 	at, bound, _ = t.guides[rank].between(home, t.slots)
 	return max(at, next), bound

@@ -41,7 +41,7 @@ type Reader struct {
 type Record struct{ Key, Value []byte }
 
 // Value is a value that was found. It is valid until the function that it was given to
-// returns, or the loop goes on; nobody may change it.
+// returns, or the loop continues; nobody may change it.
 type Value []byte
 
 // Info says what a table is like. All but Records of this rank and PeakBytes is the same
@@ -73,7 +73,7 @@ func (x *Index) NewReader(l Lookups) (*Reader, error) {
 	}
 	if x.t.image != nil && l.OneSided {
 		return nil, errors.New("index: OneSided is for tables in the memory of ranks, and this " +
-			"one lies in a file that is mapped; Load it")
+			"one is in a file that is mapped; Load it")
 	}
 	r := &Reader{t: x.t, cfg: l, direct: x.t.batches.Whole != nil && !l.OneSided,
 		sessions: core.Pool[*session]{Closed: errClosed}, counters: core.NewCounters[Counts]()}
@@ -120,7 +120,7 @@ func (r *Reader) lookup(key []byte, yield func(Value, error) bool) {
 	}
 }
 
-// LookupBatch looks up many keys, which lie one after the other, with many requests in
+// LookupBatch looks up many keys, which stand one after the other, with many requests in
 // flight (LP Algorithm 1). found is called for each value of each key, i being the number
 // of the key, in no particular order, by the goroutine that called LookupBatch; it must
 // not use the reader. When memory of some ranks is lost, keys of others are answered all
@@ -159,7 +159,8 @@ func (r *Reader) check(keys []byte, n int) error {
 	return nil
 }
 
-// All are the records of all ranks. They are valid until the loop goes on. An error ends the loop.
+// All are the records of all ranks. They are valid until the loop continues. An error ends the
+// loop.
 func (x *Index) All(ctx context.Context) iter.Seq2[Record, error] {
 	all := make([]int, x.t.ranks)
 	for i := range all {

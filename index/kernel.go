@@ -9,14 +9,14 @@ import (
 
 // Where no key has two records, and a slot has 8 or 16 bytes, the slots next to a home are compared
 // without a branch for each. A branch that depends on memory has to be predicted while the memory
-// is waited for. Where the prediction is wrong, what the processor has begun behind it is lost,
+// is waited for. Where the prediction is wrong, what the processor has begun after it is lost,
 // such as the next lookup.
 
 const (
 	// groupSlots is how many slots are compared so.
 	groupSlots = 8
-	// groupStep is the distance between slots that groups begin with: those of 16 bytes then lie
-	// in two lines. One record of fourteen lies behind its group, at load 0.8.
+	// groupStep is the distance between slots that groups begin with: slots of 16 bytes are then
+	// in two lines. One record of fourteen is after its group, at load 0.8.
 	groupStep = 4
 )
 
@@ -42,7 +42,7 @@ func (t *table) keyWordBytes() int {
 	return 0
 }
 
-// findNumbers readies a table of which all else is known.
+// findNumbers prepares a table of which all else is known.
 func (t *table) findNumbers() {
 	size := t.keyWordBytes()
 	if size == 0 || t.slotBytes != 2*size || !t.unique || t.flat == nil || t.slots < groupSlots {
@@ -100,7 +100,7 @@ func within[K uint32 | uint64, S any](n *numbers, slots *group[S], hash uint64, 
 }
 
 // groupOf is the group next to the home of a hash. It begins at the home or before, and no group
-// reaches behind the slots of a rank.
+// reaches beyond the slots of a rank.
 func groupOf[S any](n *numbers, hash uint64) *group[S] {
 	rank, rest := place(hash, n.ranks)
 	slot := min(homeOf(rest, n.homes)&^(groupStep-1), n.lastGroup)
@@ -138,7 +138,7 @@ func among[K uint32 | uint64, S any](slots *group[S], key K) (record *S) {
 }
 
 // endsIn reports whether a search ends in a group whose last slot has a key: no record of the home
-// of a hash lies behind it.
+// of a hash is after it.
 func (n *numbers) endsIn(key, hash uint64) bool {
 	_, rest := place(mix(key), n.ranks)
 	_, home := place(hash, n.ranks)
@@ -151,19 +151,19 @@ const (
 	numberBlock = 4
 	aheadKeys   = 16
 	ringKeys    = 2 * aheadKeys
-	// maxLate is how many searches wait for the memory behind their group.
+	// maxLate is how many searches wait for the memory after their group.
 	maxLate = 64
 )
 
 // numberBlocks are keys of a batch, numbers K in slots S, that are searched for block by block. The
-// memory of blocks behind is on its way while a block is searched for.
+// memory of later blocks is on its way while a block is searched for.
 type numberBlocks[K uint32 | uint64, S any] struct {
 	*batch
 	at     []int             // their numbers; nil: all of the batch
 	n      int               // how many there are
 	groups [ringKeys]*uint64 // a ring
 	room   [maxLate]int
-	late   []int // numbers of those whose search goes on behind their group
+	late   []int // numbers of those whose search continues after their group
 	q      query
 	w      wanted
 }
@@ -206,7 +206,7 @@ func (d *numberBlocks[K, S]) ask(from int) {
 	memory.Prefetch(groups, slotLines)
 }
 
-// search searches for the keys of a block. Where the search for one goes on behind its group, the
+// search searches for the keys of a block. Where the search for one continues after its group, the
 // memory there is asked for, and others come first.
 func (d *numberBlocks[K, S]) search(from int) {
 	n := &d.r.t.numbers
@@ -218,8 +218,8 @@ func (d *numberBlocks[K, S]) search(from int) {
 			d.w.number = number
 			d.q.match(&d.w, valueIn[K](slot))
 		} else if !over {
-			behind := [...]*uint64{(*uint64)(unsafe.Pointer(&slots[groupSlots-1]))}
-			memory.Prefetch(behind[:], slotLines)
+			after := [...]*uint64{(*uint64)(unsafe.Pointer(&slots[groupSlots-1]))}
+			memory.Prefetch(after[:], slotLines)
 			d.late = append(d.late, number)
 		}
 	}
@@ -228,7 +228,7 @@ func (d *numberBlocks[K, S]) search(from int) {
 	}
 }
 
-// goOn ends the searches that go on behind their groups.
+// goOn ends the searches that continue after their groups.
 func (d *numberBlocks[K, S]) goOn() {
 	for _, number := range d.late {
 		d.w.number, d.w.key = number, d.batch.key(number)

@@ -17,7 +17,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// table is where the records of all ranks lie, and what every rank knows of it.
+// table is where the records of all ranks are, and what every rank knows of it.
 //
 //	rank r      | slots | heap | borders |        each begins with a whole word
 //	heap        | record | record | ...           whole words
@@ -54,7 +54,7 @@ type table struct {
 	peakBytes  uint64   // that building took on this rank
 	valueBytes uint64   // of all values
 
-	// image is the file that the table lies in, and then there is no window, and ranks are
+	// image is the file that the table is in, and then there is no window, and ranks are
 	// its segments; or nil.
 	image     *image
 	closed    atomic.Bool
@@ -66,11 +66,11 @@ const (
 	displacementBytes = 1
 	// maxDisplacement stands for itself and all larger ones.
 	maxDisplacement = 255
-	// borderHomes is how many homes lie between two borders.
+	// borderHomes is how many homes are between two borders.
 	borderHomes = 32
 )
 
-// inline reports whether records lie in the slots.
+// inline reports whether records are in the slots.
 func (t *table) inline() bool { return t.cfg.Storage == Inline }
 
 // shape computes where everything is in a segment, from the number of its slots and the words
@@ -84,7 +84,7 @@ func (t *table) shape(slots, heapWords int) {
 	t.heapAt = (slots*t.slotBytes + 7) / 8
 	t.bordersAt = t.heapAt + heapWords
 	t.borders = int(t.homes/borderHomes) + 2
-	// Segments are whole lines, so that those of all ranks begin at one.
+	// Segments are whole lines, so that every segment begins at one.
 	t.segment = max(8, (t.bordersAt+(t.borders+7)/8+7)/8*8)
 }
 
@@ -117,7 +117,7 @@ func (t *table) offset(from []byte) int {
 	return int(binary.LittleEndian.Uint64(from))
 }
 
-// span is where so many slots from first on lie: words of a segment, and how many bytes of
+// span is where so many slots from first on are: words of a segment, and how many bytes of
 // the first word come before them.
 func (t *table) span(first, n int) (at, words, skip int) {
 	from, to := first*t.slotBytes, (first+n)*t.slotBytes
@@ -131,7 +131,7 @@ func (t *table) get(q rma.Queue, buf rma.Buf, rank, first, n int) (h rma.Handle,
 	return q.Get(buf[:words], t.window, rank, at), words, skip
 }
 
-// saturated is how far a slot lies behind a home, at most maxDisplacement.
+// saturated is how far a slot is after a home, at most maxDisplacement.
 func saturated(slot, home uint64) byte {
 	if slot <= home {
 		return 0
@@ -198,7 +198,7 @@ const (
 	marker2, unmarker2 = 0x85EBCA6B, 0xA5CB9243
 )
 
-// markerKey is key number i of those that may mark empty slots: 4 bytes, and zeros.
+// markerKey is key number i of the keys that may mark empty slots: 4 bytes, and zeros.
 func markerKey(i uint32, key []byte) {
 	clear(key)
 	word := i * unmarker2
@@ -222,7 +222,7 @@ func markerNumber(key []byte) uint32 {
 	return word
 }
 
-// form is how records lie in whole words, while a table is built and in its heap:
+// form is how records fill whole words, while a table is built and in its heap:
 //
 //	fixed      | key | value | zeros |
 //	variable   | bytes of the value: 2 | key | value | zeros |
@@ -260,7 +260,7 @@ func (f form) check(r Record) error {
 // words is the length of a record.
 func (f form) words(valueSize int) int { return (f.prefix + f.keySize + valueSize + 7) / 8 }
 
-// maxWords is that of the longest one.
+// maxWords is the length of the longest one.
 func (f form) maxWords() int { return f.words(f.valueSize) }
 
 // wordsAt is the length of the record that begins with a word.
@@ -313,8 +313,8 @@ func bytesOf(words []uint64) []byte {
 // addressable memory read them there:
 //
 //	border   the displacement at every 32nd home, in a byte
-//	mark     a home and a slot: records of homes before that one lie before the slot, and
-//	         records of the home and behind lie there or behind. There is one for every
+//	mark     a home and a slot: records of homes before that one are before the slot, and
+//	         records of the home and later ones are there or after. There is one for every
 //	         border that does not fit in a byte, and two around a home with many records.
 //
 // Tables whose keys differ have hardly any marks.
@@ -509,7 +509,7 @@ func (m *image) lost() error {
 		"truncated", m.path)
 }
 
-// holds reports whether an address lies in the mapped file.
+// holds reports whether an address is in the mapped file.
 func (m *image) holds(address uintptr) bool {
 	begin := uintptr(unsafe.Pointer(unsafe.SliceData(m.memory)))
 	return address >= begin && address-begin < uintptr(len(m.memory))

@@ -106,7 +106,7 @@ func (s *session) run(b *batch, at []int) (failed, err error) {
 	return failed, err
 }
 
-// Start readies a machine for a key.
+// Start prepares a machine for a key.
 func (s *session) Start(machine, i int) rma.Op {
 	o := &s.ops[machine]
 	o.start(i, s.batch)
@@ -165,7 +165,7 @@ type op struct {
 // piece is slots that a get in flight brings.
 type piece struct{ first, n, words, skip int }
 
-// start readies the machine.
+// start begins a lookup.
 func (o *op) start(number int, b *batch) {
 	key := b.key(number)
 	o.counts, o.err, o.asked = &b.counts, nil, 0
@@ -314,15 +314,15 @@ func (o *op) askRecords(q rma.Queue) {
 	o.refs = o.refs[:copy(o.refs, o.refs[taken:])]
 }
 
-// askRun posts a get of the first of some records and those that lie behind it, and returns
+// askRun posts a get of the first of some records and what follows it in the heap, and returns
 // how many these are.
 func (o *op) askRun(q rma.Queue, buf rma.Buf, own bool, refs []ref) int {
 	t, n := o.t, 1
 	from := refs[0].word
 	for end := from + t.heapFirst; n < len(refs); n++ {
 		next := refs[n].word
-		behind := next > refs[n-1].word && (refs[n].adjoins || next <= end)
-		if !behind || next-from+t.form.maxWords() > len(buf) {
+		follows := next > refs[n-1].word && (refs[n].adjoins || next <= end)
+		if !follows || next-from+t.form.maxWords() > len(buf) {
 			break
 		}
 		end = next + t.heapFirst
@@ -354,7 +354,7 @@ func (o *op) get(q rma.Queue, buf rma.Buf, ref int) {
 	o.counts.HeapBytes += uint64(len(buf)) * 8
 }
 
-// fetch is a get of the heap: a record, or several that lie behind each other, as those of
+// fetch is a get of the heap: a record, or several that follow each other, as the records of
 // one key mostly do.
 type fetch struct {
 	buf  rma.Buf
@@ -371,10 +371,10 @@ const (
 	// maxPoolBytes and maxPoolBuffers limit the buffers beyond one for each lookup.
 	maxPoolBytes   = 4 << 20
 	maxPoolBuffers = 512
-	// minRun is how many records behind each other come with one get. A second one alone is
+	// minRun is how many records in a row come with one get. A second one alone is
 	// mostly of another key, whose signature agrees by chance, and is counted as LP does.
 	minRun = 3
-	// maxRefs is how many records may wait to be asked for before a search goes on.
+	// maxRefs is how many records may wait to be asked for before a search continues.
 	maxRefs = 64
 )
 

@@ -24,19 +24,19 @@ type query struct {
 	copied    []byte   // a value of a mapped file
 	heap      []uint64 // of the key's rank, where it is addressable
 	refs      []ref    // records in the heap that may match, where it is not
-	next      int      // the slot after that of the last of them
+	next      int      // the slot after the last of them
 	enough    bool     // found wants no more
 	broken    bool     // a slot names no record
 }
 
-// ref is where a record begins, in words of the heap. Those of slots that follow each other
-// lie behind each other.
+// ref is where a record begins, in words of the heap. Records of slots that follow each other
+// follow each other, too.
 type ref struct {
 	word    int
 	adjoins bool // the one before
 }
 
-// begin readies a query for a key. It returns false when the key cannot be there.
+// begin prepares a query for a key. It returns false when the key cannot be there.
 func (q *query) begin(key []byte, hash uint64) bool {
 	t := q.t
 	q.hash = hash
@@ -83,7 +83,7 @@ func (q *query) slot(w *wanted, slot []byte) bool {
 	return q.past(key)
 }
 
-// past reports whether the home of another key of the same rank lies behind.
+// past reports whether the home of another key of the same rank is after this one.
 func (q *query) past(key []byte) bool {
 	_, rest := place(hashKey(key), q.t.ranks)
 	return homeOf(rest, q.t.homes) > q.home
@@ -149,19 +149,19 @@ func (q *query) match(w *wanted, v []byte) {
 	}
 }
 
-// denseSlots is how many more slots than homes lie between two borders where a search reads all
-// slots at once: there keys have several records, or records of other homes lie before them, and
+// denseSlots is how many more slots than homes are between two borders where a search reads all
+// slots at once: there keys have several records, or records of other homes are before them, and
 // the load does not say how many.
 const denseSlots = 4
 
-// between returns the slots between which the records of a home lie, in a table with so many
+// between returns the slots between which the records of a home are, in a table with so many
 // slots, and whether these are dense.
 func (g *guide) between(home, slots int) (at, bound int, dense bool) {
 	if g.borders == nil {
 		return home, slots, false
 	}
 	block := home / borderHomes
-	// A displacement too large for a byte says at least where records do not lie.
+	// A displacement too large for a byte says at least where records are not.
 	at, bound = block*borderHomes+int(g.borders[block]), slots
 	if d := g.borders[block+1]; d < maxDisplacement {
 		bound = min(bound, (block+1)*borderHomes+int(d))

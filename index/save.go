@@ -20,7 +20,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Save writes the table to a file as it lies in memory. Open maps it, and Load makes an
+// Save writes the table to a file as it is in memory. Open maps it, and Load makes an
 // index of its records, both with any number of ranks. The ranks write it together: path
 // must mean the same file on each. It replaces what was there only when it is complete.
 // Collective.
@@ -42,7 +42,7 @@ func (x *Index) Save(ctx context.Context, path string) error {
 	return errors.Join(err, s.close(err != nil))
 }
 
-// imageFormat is that of images.
+// imageFormat is the format of images.
 var imageFormat = replace.Format{Name: "saved farhash index", Known: func(head []byte) bool {
 	return bytes.HasPrefix(head, []byte(imageMagic))
 }}
@@ -154,7 +154,7 @@ func (s *saver) close(remove bool) error {
 }
 
 // Load makes an index of the records in a file that Save has written. KeySize, ValueSize
-// and Variable are those of the file, and may be left out of cfg, as may Note. A truncated,
+// and Variable come from the file, and may be left out of cfg, as may Note. A truncated,
 // foreign or corrupt file is refused on every rank. Collective.
 func Load(ctx context.Context, job rma.Job, path string, cfg Config) (*Index, error) {
 	m, err := sameImage(ctx, job, path)
@@ -202,21 +202,21 @@ func (d *description) accept(path string, cfg *Config) error {
 	return nil
 }
 
-// image is a file with a table as it lies in memory. Numbers are little-endian; what lies
+// image is a file with a table as it is in memory. Numbers are little-endian; what is
 // in segments is the same on all machines.
 //
 //	byte 0       magic, version, bytes of the header, bytes of the description: 8 each
 //	     32      description, zeros, checksum of all before it in the last 8 bytes
 //	header       segment 0 | segment 1 | ...       each of whole lines of 64 bytes
-//	behind       marks of segment 0 | ...          16 bytes each
-//	behind       zeros                             64 KiB
-//	behind       sums of segment 0 | ...           8 bytes for each block of 64 KiB
+//	after        marks of segment 0 | ...          16 bytes each
+//	after        zeros                             64 KiB
+//	after        sums of segment 0 | ...           8 bytes for each block of 64 KiB
 //
 // A header has whole pages, so that segments begin at lines also where the file is mapped.
 // It has a digest of the sums and the marks of each segment.
 //
 // The last sum is the end mark of a file that is mapped. Where the file is truncated, Linux
-// first removes the pages behind its new end, and then fills the rest of its last page with
+// first removes the pages after its new end, and then fills the rest of its last page with
 // zeros. The zeros before the sums are more than a page has. So a rank that has read such zeros in
 // a table cannot read the last sum any more. A rank that can read it has read what was saved.
 //
@@ -272,7 +272,7 @@ const (
 	blockSumWords = viewWords
 )
 
-// describe describes a table, but for the digests.
+// describe describes a table, without the digests.
 func (t *table) describe() description {
 	c := &t.cfg
 	d := description{Kind: kindImage, KeySize: c.KeySize, ValueSize: c.ValueSize,
@@ -340,7 +340,7 @@ func (d *description) check() error {
 // sums is how many blocks of a segment have a sum.
 func (t *table) sums() int { return (t.segment + blockSumWords - 1) / blockSumWords }
 
-// segmentAt, marksAt and sumsAt are where a segment, its marks and its sums begin, behind a header.
+// segmentAt, marksAt and sumsAt are where a segment, its marks and its sums begin, after a header.
 func (t *table) segmentAt(header int64, number int) int64 {
 	return header + int64(number)*int64(t.segment)*8
 }
