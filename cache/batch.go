@@ -1,27 +1,11 @@
 package cache
 
 import (
-	"context"
 	"fmt"
-	"unsafe"
+	"slices"
+
+	"github.com/farhash/farhash/internal/core"
 )
-
-// GetBatch is Get for many keys, which lie one after the other in keys: found[i] reports
-// whether the one at i*KeySize was found, and then its value is at i*ValueSize of values.
-// For keys that are not found values holds nothing of use. The keys are worked on with many
-// requests in flight, or by their owners, as [Config].Access says. When memory of some ranks is
-// lost, keys of others are answered all the same, and the error names one rank.
-func (c *Cache) GetBatch(keys, values []byte, found []bool) error {
-	results := unsafe.Slice((*Result)(unsafe.Pointer(unsafe.SliceData(found))), len(found))
-	return c.batch(call{kindGet, c.keys(keys), c.values(values), results})
-}
-
-// PutBatch is Put for many keys and values, laid out as in GetBatch. results[i] answers
-// number i; it is 0 where there was an error. Of the values of a key that occurs twice
-// either may stay.
-func (c *Cache) PutBatch(keys, values []byte, results []Result) error {
-	return c.batch(call{kindPut, c.keys(keys), c.values(values), results})
-}
 
 // call is operations as they are given: on bytes.
 type call struct {
@@ -54,53 +38,6 @@ func (it *items) whole() ([]uint64, bool) {
 		return nil, false
 	}
 	return asWords(it.bytes)
-}
-
-// batch carries out the operations of a batch.
-func (c *Cache) batch(o call) error {
-	n := len(o.results)
-	if len(o.keys.bytes) != n*c.cfg.KeySize || len(o.values.bytes) != n*c.cfg.ValueSize {
-		return fmt.Errorf("cache: %d bytes of keys and %d of values for %d answers; this cache "+
-			"has keys of %d bytes and values of %d", len(o.keys.bytes), len(o.values.bytes), n,
-			c.cfg.KeySize, c.cfg.ValueSize)
-	}
-	s := c.take()
-	defer s.give()
-	s.begin(o)
-	requests, err := c.batches.Run(context.Background(), n, s)
-	s.counts.Queues.Add(requests)
-	c.tally.Add(uint64(n), &s.counts)
-	return err
-}
-
-// one carries out a single operation, which is not shipped.
-func (c *Cache) one(k kind, key, value []byte) (outcome, error) {
-	s := c.take()
-	defer s.give()
-	s.begin(call{k, c.keys(key), c.values(value), s.result[:]})
-	keyWords := s.word(0)
-	hash, err := hashKey(keyWords), error(nil)
-	if c.addressable(hash) {
-		single := search{c: c, kind: k, key: keyWords, value: s.value}
-		if k == kindPut {
-			s.values.pack(s.value, 0)
-		}
-		single.begin(hash)
-		c.run(&single)
-		s.settle(0, &single)
-	} else {
-		err = s.Queued(nil)
-	}
-	c.tally.Add(hash, &s.counts)
-	return s.single, err
-}
-
-// outcome is what a single search has come to.
-type outcome struct {
-	matched bool
-	result  Result
-	rank    int
-	bucket  uint64 // of the rank, where the pair is
 }
 
 // scratch is a call, a core.Ops, and what it needs for itself.
@@ -210,9 +147,7 @@ func (s *scratch) copied(at []int, from, n int) {
 // settle takes the answer of a search that has ended.
 func (s *scratch) settle(i int, done *search) {
 	s.counts.count(done)
-	if s.results[i] = done.result; len(s.results) == 1 {
-		s.single = outcome{done.matched, done.result, done.rank, done.place()}
-	}
+	s.results[i], s.single = done.result, done.outcome
 	if done.kind == kindGet && done.matched {
 		copy(s.values.at(i), bytesOf(done.value))
 	}
@@ -225,19 +160,81 @@ type batch struct {
 	results []Result
 }
 
-// asWords is the memory of bytes as words, where they are whole and aligned.
-func asWords(b []byte) ([]uint64, bool) {
-	p := unsafe.Pointer(unsafe.SliceData(b))
-	if len(b)%8 != 0 || uintptr(p)%8 != 0 {
-		return nil, false
+// A batch that is shipped is packed so, operation by operation:
+//
+//	get     request   key                 answer   0, or 1 and the value
+//	put     request   key and value       answer   its result
+//
+// All are whole words. The owner of a key is its rank, which has all its candidates.
+
+// Kind, Size, Pack and Unpack are those of a request.
+func (s *scratch) Kind() uint32 { return uint32(s.kind) }
+
+func (s *scratch) Size(int) (request, answer int) {
+	c := s.c
+	if s.kind == kindPut {
+		return c.keyWords + c.valueWords, 1
 	}
-	return unsafe.Slice((*uint64)(p), len(b)/8), true
+	return c.keyWords, 1 + c.valueWords
 }
 
-// asWordPair is asWords of a key and of a value.
-func asWordPair(key, value []byte) (k, v []uint64, ok bool) {
-	if k, ok = asWords(key); ok {
-		v, ok = asWords(value)
+func (s *scratch) Pack(i int, to []uint64) {
+	s.keys.pack(to[:s.c.keyWords], i)
+	if s.kind == kindPut {
+		s.values.pack(to[s.c.keyWords:], i)
 	}
-	return k, v, ok
+}
+
+func (s *scratch) Unpack(_, i int, from []uint64) (words int, again bool, err error) {
+	size := 1 + s.c.valueWords
+	switch {
+	case s.kind == kindPut && from[0]-1 < uint64(Evicted):
+		s.results[i] = Result(from[0])
+		return 1, false, nil
+	case s.kind == kindGet && from[0] == 0:
+		return 1, false, nil
+	case len(from) >= size && s.kind == kindGet && from[0] == 1:
+		s.results[i] = hit
+		copy(s.values.at(i), bytesOf(from[1:size]))
+		return size, false, nil
+	}
+	return 0, false, core.ErrDisorder
+}
+
+// answer carries out operations that another rank has shipped here.
+func (c *Cache) answer(k uint32, n int, request, answer []uint64) (words int, err error) {
+	s := c.take()
+	defer s.give()
+	bytes := bytesOf(request)
+	each, room := c.keyWords, 1+c.valueWords // words of an operation, and of its answer
+	switch kind(k) {
+	case kindGet:
+	case kindPut:
+		each, room = c.keyWords+c.valueWords, 1
+	default:
+		return 0, fmt.Errorf("cache: a request of kind %d", k)
+	}
+	if n < 0 || len(request) != n*each || len(answer) < n*room {
+		return 0, fmt.Errorf("cache: a request of %d operations has %d words, with room for an "+
+			"answer of %d; run the same program on every rank", n, len(request), len(answer))
+	}
+	s.served = slices.Grow(s.served[:0], n)[:n]
+	values := items{bytes[min(c.keyWords*8, len(bytes)):], c.valueWords * 8, each * 8}
+	if kind(k) == kindGet { // the values are brought to the end of the answer
+		values = items{bytesOf(answer[n : n*room]), c.valueWords * 8, c.valueWords * 8}
+	}
+	s.begin(call{kind(k), items{bytes, c.keyWords * 8, each * 8}, values, s.served})
+	s.counts.Served = uint64(n)
+	err = c.batches.Own(n, s)
+	c.tally.Add(uint64(n), &s.counts)
+	if err != nil {
+		return 0, err
+	}
+	for i, r := range s.served { // values move up behind those before them
+		answer[words] = uint64(r)
+		if words++; kind(k) == kindGet && r == hit {
+			words += copy(answer[words:], answer[n+i*c.valueWords:][:c.valueWords])
+		}
+	}
+	return words, nil
 }

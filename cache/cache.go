@@ -1,100 +1,15 @@
 package cache
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
+	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/ship"
-)
-
-// Mode says how readers and writers of a bucket are kept from disturbing each other.
-type Mode int
-
-const (
-	// LockFree has no locks: a checksum shows what is torn (MD 4.2). The default.
-	LockFree Mode = iota
-	// Fine has a readers-writer lock for each group of buckets (MD 4.1).
-	Fine
-	// Coarse has one readers-writer lock for the memory of each rank (MD 3.1).
-	Coarse
-)
-
-// String is the mode's name.
-func (m Mode) String() string {
-	if m < LockFree || m > Coarse {
-		return fmt.Sprintf("Mode(%d)", int(m))
-	}
-	return [...]string{"lock-free", "fine", "coarse"}[m]
-}
-
-// Result says what Put did.
-type Result uint8
-
-const (
-	Inserted Result = iota + 1 // into a bucket that was empty or invalid
-	Updated                    // the key was there, and now has this value
-	Evicted                    // all candidates were taken; another key had to go
-)
-
-// hit is the result of a get that has found its key.
-const hit Result = 1
-
-// String is the result's name.
-func (r Result) String() string {
-	if r < Inserted || r > Evicted {
-		return fmt.Sprintf("Result(%d)", uint8(r))
-	}
-	return [...]string{"inserted", "updated", "evicted"}[r-Inserted]
-}
-
-// Config shapes a Cache. Every rank gives the same.
-type Config struct {
-	// KeySize and ValueSize are the bytes of every key and of every value: at least 1,
-	// and together at most MaxPairBytes.
-	KeySize, ValueSize int
-	// BucketsPerRank is rounded up to whole groups: 1 to MaxBuckets.
-	BucketsPerRank uint64
-	Mode           Mode
-	Addressing     Addressing
-	// GroupBuckets is how many buckets lie together and are brought by one get: 1 to
-	// MaxGroupBuckets. 0 means as many as 1 KiB holds: 8, 4, 2 or 1. Paper has 1.
-	GroupBuckets int
-	// Choices is how many groups a key may lie in: 1 to MaxChoices. 0 means 2, 3, 4 and
-	// 6 for groups of 8, 4, 2 and fewer buckets. Paper has 1 to 8, by the buckets of a rank.
-	Choices int
-	// Retries is how often a bucket is read again that fails its checksum, before it is
-	// marked invalid (MD 4.2). 0 means DefaultRetries; below 0 means never.
-	Retries int
-	// Depth is how many operations of a batch are in flight on a queue. 0 means
-	// DefaultDepth. It may differ between ranks.
-	Depth int
-	// Access is how batches reach memory that is not addressable: see package ship. Auto,
-	// the default, finds out. It may differ between ranks.
-	Access ship.Access
-}
-
-const (
-	// MaxPairBytes is the longest key with its value.
-	MaxPairBytes = 1 << 17
-	// MaxBuckets is the most that a rank can have.
-	MaxBuckets = 1 << 40
-	// MaxGroupBuckets is the most that lie together.
-	MaxGroupBuckets = 8
-	// MaxChoices is the most groups that a key may lie in.
-	MaxChoices = 8
-
-	// DefaultRetries is enough for a reader of a bucket that is being written: the writer
-	// takes one put, and each retry of the reader takes a get.
-	DefaultRetries = 3
-	// DefaultDepth is how many operations of a batch are in flight on a queue.
-	DefaultDepth = 64
 )
 
 // Cache is a lossy table of keys and values over the memory of all ranks. It is safe for
@@ -112,6 +27,27 @@ type Cache struct {
 	scratch  sync.Pool // of *scratch
 	repairs  pendingRepairs
 	tally    *tally
+}
+
+// Result says what Put or Update did.
+type Result uint8
+
+const (
+	Inserted  Result = iota + 1 // into a bucket that was empty or invalid
+	Updated                     // the key was there, and now has this value
+	Evicted                     // all candidates were taken; another key had to go
+	Unchanged                   // Update: the function left the cache as it is
+)
+
+// hit is the result of a get that has found its key.
+const hit Result = 1
+
+// String is the result's name.
+func (r Result) String() string {
+	if r < Inserted || r > Unchanged {
+		return fmt.Sprintf("Result(%d)", uint8(r))
+	}
+	return [...]string{"inserted", "updated", "evicted", "unchanged"}[r-Inserted]
 }
 
 // BucketsKey is the key of the window of the buckets ([rma.Spec]), by which a job can know it.
@@ -151,134 +87,121 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 	return c, nil
 }
 
-// agree makes sure that all ranks have the same configuration, and completes it.
-func (c *Config) agree(ctx context.Context, job rma.Job) error {
-	fields := []rma.Field{{Name: "bytes per key", Value: uint64(c.KeySize)},
-		{Name: "bytes per value", Value: uint64(c.ValueSize)},
-		{Name: "buckets per rank", Value: c.BucketsPerRank},
-		{Name: "modes", Value: uint64(c.Mode)},
-		{Name: "kinds of addressing", Value: uint64(c.Addressing)},
-		{Name: "buckets per group", Value: uint64(c.GroupBuckets)},
-		{Name: "choices", Value: uint64(c.Choices)}}
-	return rma.Agree(ctx, job, "cache", c.complete(job.Size()), fields...)
+// Close gives this rank's memory back. The other ranks keep theirs. A later call goes to the pool
+// of sessions and finds it closed, not to memory that is gone.
+func (c *Cache) Close() error {
+	return errors.Join(c.batches.Close(), c.sessions.Close(), c.window.Close(), c.tally.close())
 }
 
-// complete checks a configuration and fills in what is left to it.
-func (c *Config) complete(ranks int) error {
-	switch {
-	case c.KeySize < 1 || c.ValueSize < 1 || c.KeySize > MaxPairBytes ||
-		c.ValueSize > MaxPairBytes-c.KeySize:
-		return fmt.Errorf("cache: KeySize %d and ValueSize %d must be at least 1 and at most "+
-			"%d together", c.KeySize, c.ValueSize, MaxPairBytes)
-	case c.BucketsPerRank < 1 || c.BucketsPerRank > MaxBuckets:
-		return fmt.Errorf("cache: BucketsPerRank must be 1 to 2^40, not %d", c.BucketsPerRank)
-	case c.Mode < LockFree || c.Mode > Coarse:
-		return fmt.Errorf("cache: Mode must be LockFree, Fine or Coarse, not %d", c.Mode)
-	case c.Depth < 0 || c.Depth > 1<<16:
-		return fmt.Errorf("cache: Depth must be 0 to 65536, not %d", c.Depth)
-	case ranks > maxOwner:
-		return fmt.Errorf("cache: locks can name %d ranks, not %d", maxOwner, ranks)
-	}
-	c.Retries = max(cmp.Or(c.Retries, DefaultRetries), 0)
-	c.Depth = cmp.Or(c.Depth, DefaultDepth)
-	if err := c.completeAddressing(); err != nil {
-		return err
-	}
-	group := uint64(c.GroupBuckets)
-	c.BucketsPerRank = (c.BucketsPerRank + group - 1) / group * group
-	words := c.BucketsPerRank * (bucketWords(c.KeySize, c.ValueSize) + 1)
-	if words > math.MaxInt64/8/uint64(ranks) {
-		return fmt.Errorf("cache: %d ranks with %d buckets of %d and %d bytes have more memory "+
-			"than can be numbered", ranks, c.BucketsPerRank, c.KeySize, c.ValueSize)
-	}
-	return nil
-}
+// Config is the configuration in force, with what was left to the cache filled in.
+func (c *Cache) Config() Config { return c.cfg }
+
+// Buckets is the number of buckets of all ranks.
+func (c *Cache) Buckets() uint64 { return c.cfg.BucketsPerRank * uint64(c.job.Size()) }
 
 // Get reads the value of key. If the key is found, Get stores the value in value and returns
 // true. If not, value may have been written to and holds nothing of use. key has KeySize bytes,
 // value ValueSize.
 func (c *Cache) Get(key, value []byte) (bool, error) {
-	if err := c.check(key, value); err != nil {
-		return false, err
-	}
-	if k, v, ok := asWordPair(key, value); ok && c.batches.Any {
-		hash := hashKey(k)
-		if rank := c.rankOf(hash); c.batches.At(rank) != nil {
-			group, first := c.group(hash, 0)
-			if c.cfg.Mode == LockFree && c.peek(c.bucketAt(rank, group, first), hash, k, v) {
-				c.tally.Count(hash, atHits, 1)
-				return true, nil
-			}
-			s := search{c: c, kind: kindGet, key: k, value: v}
-			c.search(&s, hash)
-			return s.matched, nil
-		}
-	}
-	s, err := c.one(kindGet, key, value)
-	return s.matched, err
+	o, err := c.one(kindGet, key, value)
+	return o.matched, err
 }
 
 // Put stores a value under a key: where the key is, else in an empty or invalid
 // candidate, else over the last one.
 func (c *Cache) Put(key, value []byte) (Result, error) {
-	if err := c.check(key, value); err != nil {
-		return 0, err
-	}
-	if k, v, ok := asWordPair(key, value); ok && c.batches.Any {
-		if hash := hashKey(k); c.addressable(hash) {
-			s := search{c: c, kind: kindPut, key: k, value: v}
-			c.search(&s, hash)
-			return s.result, nil
-		}
-	}
-	s, err := c.one(kindPut, key, value)
-	return s.result, err
+	o, err := c.one(kindPut, key, value)
+	return o.result, err
 }
 
 // Delete makes key invalid wherever it stands, and reports whether it stood anywhere.
 func (c *Cache) Delete(key []byte) (bool, error) {
-	if len(key) != c.cfg.KeySize {
-		return false, c.sizeError("key", len(key), c.cfg.KeySize)
-	}
-	s, err := c.one(kindRemove, key, nil)
-	return s.matched, err
+	o, err := c.one(kindRemove, key, nil)
+	return o.matched, err
+}
+
+// PutLocated is Put, and reports where the pair is, as Locate does. It stays in that bucket until
+// it is evicted, deleted or cleared; a later Put of the key changes the value there.
+func (c *Cache) PutLocated(key, value []byte) (r Result, rank int, bucket uint64, err error) {
+	o, err := c.one(kindPut, key, value)
+	return o.result, o.rank, c.bucketNumber(o.place.at), err
 }
 
 // Locate reports which rank has key in its memory, and in which bucket of that rank. It is a
 // Get that leaves the value; by the time it returns another key may stand there.
 func (c *Cache) Locate(key []byte) (rank int, bucket uint64, found bool, err error) {
-	if len(key) != c.cfg.KeySize {
-		return 0, 0, false, c.sizeError("key", len(key), c.cfg.KeySize)
-	}
-	s, err := c.one(kindGet, key, make([]byte, c.cfg.ValueSize))
-	return s.rank, s.bucket, s.matched, err
+	o, err := c.one(kindGet, key, make([]byte, c.cfg.ValueSize))
+	return o.rank, c.bucketNumber(o.place.at), o.matched, err
 }
 
-// place is the bucket, in its rank, of the pair that a search has found or written.
-func (s *search) place() uint64 {
-	group, bucket := s.number, s.bucket()
-	switch {
-	case s.kind != kindPut:
-	case s.result == Updated:
-		choice, i := s.used/s.c.cfg.GroupBuckets, s.used%s.c.cfg.GroupBuckets
-		number, first := s.c.group(s.hash, choice)
-		group, bucket = number, (first+i)%s.c.cfg.GroupBuckets
-	default:
-		group, bucket = s.free.group, s.free.bucket
+// one does a single operation, which is not shipped.
+func (c *Cache) one(k kind, key, value []byte) (outcome, error) {
+	if err := c.check(k, key, value); err != nil {
+		return outcome{}, err
 	}
-	return group*uint64(s.c.cfg.GroupBuckets) + uint64(bucket)
-}
-
-// search carries out a single search over direct memory.
-func (c *Cache) search(s *search, hash uint64) {
+	keyWords, valueWords, whole := asWordPair(key, value)
+	if !whole {
+		return c.oneCopied(k, key, value)
+	}
+	hash := hashKey(keyWords)
+	rank := c.rankOf(hash)
+	if c.batches.At(rank) == nil {
+		return c.oneCopied(k, key, value)
+	}
+	if k == kindGet && c.cfg.Mode == LockFree {
+		group, first := c.group(hash, 0)
+		at := c.bucketOffset(group, first)
+		if c.peek(c.batches.Segments[rank][at:][:c.bucketWords], hash, keyWords, valueWords) {
+			c.tally.Count(hash, atHits, 1)
+			return outcome{matched: true, rank: rank, place: spot{at: at}}, nil
+		}
+	}
+	s := search{c: c, kind: k, key: keyWords, value: valueWords}
 	s.begin(hash)
-	c.run(s)
+	c.run(&s)
 	s.each(func(at uintptr, n uint64) { c.tally.Count(hash, at, n) })
+	return s.outcome, nil
+}
+
+// oneCopied does a single operation with copies of its key and value, or through a queue.
+func (c *Cache) oneCopied(k kind, key, value []byte) (o outcome, err error) {
+	b := c.take()
+	defer b.give()
+	b.begin(call{k, c.keys(key), c.values(value), b.result[:]})
+	hash := hashKey(b.word(0))
+	if c.batches.At(c.rankOf(hash)) == nil {
+		err = b.Queued(nil)
+	} else {
+		s := search{c: c, kind: k, key: b.word(0), value: b.value}
+		if k == kindPut {
+			b.values.pack(s.value, 0)
+		}
+		s.begin(hash)
+		c.run(&s)
+		b.settle(0, &s)
+	}
+	c.tally.Add(hash, &b.counts)
+	return b.single, err
+}
+
+// check refuses keys and values of the wrong size.
+func (c *Cache) check(k kind, key, value []byte) error {
+	if len(key) != c.cfg.KeySize {
+		return sizeError("key", len(key), c.cfg.KeySize)
+	}
+	if len(value) != c.cfg.ValueSize && k != kindRemove {
+		return sizeError("value", len(value), c.cfg.ValueSize)
+	}
+	return nil
+}
+
+func sizeError(what string, got, want int) error {
+	return fmt.Errorf("cache: a %s of %s; this cache has %ss of %d", what,
+		plural.Of(got, "byte"), what, want)
 }
 
 // Update reads the value of key, has fn change it in place and stores it. found says whether
-// the key was found; if not, value is all zeros. fn returns false to leave the cache as it is;
-// then the Result is 0.
+// the key was found; if not, value is all zeros. fn returns false to leave the cache as it is.
 //
 // It is a Get and a Put, with fn between them and no lock held: what others put in
 // between is lost, and an entry may be evicted before the next Update. So a counter that is
@@ -295,35 +218,73 @@ func (c *Cache) Update(key []byte, fn func(value []byte, found bool) bool) (Resu
 		clear(value)
 	}
 	if !fn(value, found) {
-		return 0, nil
+		return Unchanged, nil
 	}
 	return c.Put(key, value)
 }
 
-// check refuses keys and values of the wrong size.
-func (c *Cache) check(key, value []byte) error {
-	if len(key) != c.cfg.KeySize {
-		return c.sizeError("key", len(key), c.cfg.KeySize)
+// GetAt reads what is in a bucket of a rank, as Locate and PutLocated name it: if it holds a pair,
+// GetAt copies it and returns true. It may be another pair than was there before, so compare the
+// key. key has KeySize bytes, value ValueSize. It is not counted.
+func (c *Cache) GetAt(rank int, bucket uint64, key, value []byte) (found bool, err error) {
+	if err := c.check(kindGet, key, value); err != nil {
+		return false, err
 	}
-	if len(value) != c.cfg.ValueSize {
-		return c.sizeError("value", len(value), c.cfg.ValueSize)
+	if rank < 0 || rank >= c.ranks || bucket >= c.cfg.BucketsPerRank {
+		return false, fmt.Errorf("cache: there is no bucket %d of rank %d: there are %d ranks "+
+			"with %d buckets each", bucket, rank, c.ranks, c.cfg.BucketsPerRank)
 	}
-	return nil
+	group := uint64(c.cfg.GroupBuckets)
+	at, words := c.bucketOffset(bucket/group, int(bucket%group)), make([]uint64, c.bucketWords)
+	if c.batches.At(rank) != nil {
+		found = c.readAt(rank, at, words)
+	} else {
+		s, err := c.session()
+		if err != nil {
+			return false, err
+		}
+		found, err = s.readAt(c, rank, at, words)
+		if c.sessions.Give(s, err != nil); err != nil {
+			return false, err
+		}
+	}
+	if found {
+		copy(key, bytesOf(c.keyIn(words)))
+		copy(value, bytesOf(c.valueIn(words)))
+	}
+	return found, nil
 }
 
-func (c *Cache) sizeError(what string, got, want int) error {
-	return fmt.Errorf("cache: a %s of %s; this cache has %ss of %d", what,
-		plural.Of(got, "byte"), what, want)
+// GetBatch is Get for many keys, one after the other in keys: found[i] reports
+// whether the one at i*KeySize was found, and then its value is at i*ValueSize of values.
+// For keys that are not found values holds nothing of use. The keys are worked on with many
+// requests in flight, or by their owners, as [Config].Access says. When memory of some ranks is
+// lost, keys of others are answered all the same, and the error names one rank.
+func (c *Cache) GetBatch(keys, values []byte, found []bool) error {
+	results := unsafe.Slice((*Result)(unsafe.Pointer(unsafe.SliceData(found))), len(found))
+	return c.batch(call{kindGet, c.keys(keys), c.values(values), results})
 }
 
-// Config is the configuration in force, with what was left to the cache filled in.
-func (c *Cache) Config() Config { return c.cfg }
+// PutBatch is Put for many keys and values, laid out as in GetBatch. results[i] answers
+// number i; it is 0 where there was an error. Of the values of a key that occurs twice
+// either may stay.
+func (c *Cache) PutBatch(keys, values []byte, results []Result) error {
+	return c.batch(call{kindPut, c.keys(keys), c.values(values), results})
+}
 
-// Buckets is the number of buckets of all ranks.
-func (c *Cache) Buckets() uint64 { return c.cfg.BucketsPerRank * uint64(c.job.Size()) }
-
-// Close gives this rank's memory back. The other ranks keep theirs. A later call goes to the pool
-// of sessions and finds it closed, not to memory that is gone.
-func (c *Cache) Close() error {
-	return errors.Join(c.batches.Close(), c.sessions.Close(), c.window.Close(), c.tally.close())
+// batch does the operations of a batch.
+func (c *Cache) batch(o call) error {
+	n := len(o.results)
+	if len(o.keys.bytes) != n*c.cfg.KeySize || len(o.values.bytes) != n*c.cfg.ValueSize {
+		return fmt.Errorf("cache: %d bytes of keys and %d of values for %d answers; this cache "+
+			"has keys of %d bytes and values of %d", len(o.keys.bytes), len(o.values.bytes), n,
+			c.cfg.KeySize, c.cfg.ValueSize)
+	}
+	s := c.take()
+	defer s.give()
+	s.begin(o)
+	requests, err := c.batches.Run(context.Background(), n, s)
+	s.counts.Queues.Add(requests)
+	c.tally.Add(uint64(n), &s.counts)
+	return err
 }

@@ -3,8 +3,10 @@ package cache
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/rma"
 )
 
 // Check walks this rank's memory and reports what is broken: a bucket that fails its
@@ -58,8 +60,7 @@ func (c *Cache) newWalker(rank int) (*walker, error) {
 }
 
 func (w *walker) fault(b bucket, format string, args ...any) {
-	where := fmt.Sprintf("rank %d, bucket %d: ", w.rank,
-		b.group*uint64(w.c.cfg.GroupBuckets)+uint64(b.index))
+	where := fmt.Sprintf("rank %d, bucket %d: ", w.rank, w.c.bucketNumber(b.at))
 	w.faults.Add(where+format, args...)
 }
 
@@ -78,16 +79,15 @@ func (w *walker) bucket(ctx context.Context, b bucket) error {
 	s := search{c: w.c, kind: kindRemove, key: w.c.keyIn(b.words)}
 	s.begin(hash)
 	copies, here := 0, false
-	for v := more; v != over; s.settled() {
-		group := s.number
-		words, err := w.c.readGroup(ctx, w.r, w.rank, group)
+	for v := more; v != over; s.applied() {
+		words, err := w.c.readGroup(ctx, w.r, w.rank, s.number)
 		if err != nil {
 			return err
 		}
 		v = s.examine(words)
 		for _, m := range s.marks[:s.n] {
 			copies++
-			here = here || group == b.group && m.bucket == b.index
+			here = here || m.at == b.at
 		}
 	}
 	if !here {
@@ -114,9 +114,159 @@ func (w *walker) locks(ctx context.Context) error {
 			return rankError(w.rank, err)
 		}
 		if word := words[0]; word%epochUnit != 0 {
-			w.fault(bucket{group: group}, "a lock is held: %d readers, owner %d", word&readerMask,
+			w.fault(bucket{at: w.c.offset(group)}, "a lock is held: %d readers, owner %d", word&readerMask,
 				int(word&ownerMask>>ownerShift)-1)
 		}
 	}
 	return nil
+}
+
+// newReader reads groups of buckets.
+func (c *Cache) newReader() (*core.Reader, error) {
+	if err := c.sessions.Open(); err != nil {
+		return nil, err
+	}
+	return core.NewReader(c.job, c.window, &c.batches.Regions, c.cfg.GroupBuckets*c.bucketWords)
+}
+
+// readGroup returns the buckets of a group. They are the reader's until its next read.
+func (c *Cache) readGroup(ctx context.Context, r *core.Reader, rank int, group uint64) ([]uint64,
+	error) {
+	words, err := r.Read(ctx, rank, c.offset(group), c.cfg.GroupBuckets*c.bucketWords)
+	if err != nil {
+		err = rankError(rank, err)
+	}
+	return words, err
+}
+
+// bucket is a place in the memory of a rank, with what stands there.
+type bucket struct {
+	at    int
+	words []uint64
+}
+
+// buckets iterates over the buckets of a rank that are neither empty nor invalid.
+func (c *Cache) buckets(ctx context.Context, rank int) iter.Seq2[bucket, error] {
+	return func(yield func(bucket, error) bool) {
+		r, err := c.newReader()
+		if err != nil {
+			yield(bucket{}, err)
+			return
+		}
+		defer r.Close()
+		for group := range c.groups {
+			words, err := c.readGroup(ctx, r, rank, group)
+			if err != nil {
+				yield(bucket{}, err)
+				return
+			}
+			for i := range c.cfg.GroupBuckets {
+				b := words[i*c.bucketWords:][:c.bucketWords]
+				if b[0] > invalid && !yield(bucket{c.bucketOffset(group, i), b}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Len counts the buckets of all ranks that hold a key. It reads all of them.
+func (c *Cache) Len(ctx context.Context) (n uint64, err error) {
+	for rank := range c.job.Size() {
+		of, err := c.occupied(ctx, rank)
+		if err != nil {
+			return 0, err
+		}
+		n += of
+	}
+	return n, nil
+}
+
+// occupied counts the buckets of a rank that hold a key.
+func (c *Cache) occupied(ctx context.Context, rank int) (n uint64, err error) {
+	for _, err := range c.buckets(ctx, rank) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// All iterates over the keys and values of all ranks that are whole, in the order of buckets. They
+// are the iterator's until it goes on. What is put meanwhile may be among them or not.
+func (c *Cache) All(ctx context.Context) iter.Seq2[Pair, error] {
+	return c.pairs(ctx, 0, c.job.Size())
+}
+
+// Local is All for this rank's memory.
+func (c *Cache) Local(ctx context.Context) iter.Seq2[Pair, error] {
+	return c.pairs(ctx, c.job.Rank(), c.job.Rank()+1)
+}
+
+func (c *Cache) pairs(ctx context.Context, rank, end int) iter.Seq2[Pair, error] {
+	return func(yield func(Pair, error) bool) {
+		for ; rank < end; rank++ {
+			for b, err := range c.buckets(ctx, rank) {
+				if err != nil {
+					yield(Pair{}, err)
+					return
+				}
+				key, value := bytesOf(c.keyIn(b.words)), bytesOf(c.valueIn(b.words))
+				if c.whole(b.words) &&
+					!yield(Pair{key[:c.cfg.KeySize], value[:c.cfg.ValueSize]}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Pair is a key and its value.
+type Pair struct{ Key, Value []byte }
+
+// usedSample is how many groups of each rank Used examines.
+const usedSample = 1 << 12
+
+// Used is the part of all buckets that hold a key, 0 to 1, as each rank has them when it calls. It
+// examines a sample of its own buckets, or all of them where there are few: the answer is off by
+// some thousandths. Collective.
+func (c *Cache) Used(ctx context.Context) (float64, error) {
+	n, of, err := c.sample(ctx)
+	const at = int(atOccupied / 8)
+	if err == nil {
+		err = c.tally.cells.Store(ctx, c.job.Rank(), at, n)
+	}
+	if err := rma.AllSucceeded(ctx, c.job, "cache: counting buckets", err); err != nil {
+		return 0, err
+	}
+	total, err := c.tally.cells.Sum(ctx, at)
+	// Nobody writes the next count before all have read this one.
+	if err := rma.AllSucceeded(ctx, c.job, "cache: counting buckets", err); err != nil {
+		return 0, err
+	}
+	return float64(total) / float64(of) / float64(c.ranks), nil
+}
+
+// sample counts the buckets in use of some groups of this rank, and all buckets of these.
+func (c *Cache) sample(ctx context.Context) (used, of uint64, err error) {
+	r, err := c.newReader()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer r.Close()
+	step := max(1, c.groups/usedSample)
+	for group := uint64(0); group < c.groups; group += step {
+		words, err := c.readGroup(ctx, r, c.job.Rank(), group)
+		if err != nil {
+			return 0, 0, err
+		}
+		for i := range c.cfg.GroupBuckets {
+			of++
+			if words[i*c.bucketWords] > invalid {
+				used++
+			}
+		}
+	}
+	return used, of, nil
 }

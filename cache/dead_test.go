@@ -51,17 +51,17 @@ func dieWithLocks(c *Cache, writer bool) error {
 	ctx, lock := context.Background(), c.lockOf(0)
 	for rank := range c.job.Size() {
 		l := latch{job: c.job, writer: writer}
-		for r := l.acquire(); r.kind != nothing; {
+		for l.acquire(); l.step != done; {
 			saw, err := uint64(0), error(nil)
-			if r.kind == join {
+			if l.step == join {
 				saw, err = cells.Add(ctx, rank, lock, 1)
 			} else {
-				_, err = cells.CompareAndSwap(ctx, rank, lock, r.old, r.new)
+				_, err = cells.CompareAndSwap(ctx, rank, lock, l.old, l.new)
 			}
 			if err != nil {
 				return err
 			}
-			r = l.next(saw)
+			l.next(saw)
 		}
 	}
 	return errors.Join(cells.Close(), c.job.Barrier(ctx))
@@ -96,16 +96,16 @@ func TestLatch(t *testing.T) {
 	for _, writer := range []bool{true, false} {
 		word := uint64(0)
 		late := latch{job: jobs[0], writer: writer}
-		late.on(&word, late.acquire())
+		late.lock(&word)
 		word = nextEpoch(word) // somebody breaks the lock
 		other := latch{job: jobs[1], writer: true}
-		other.on(&word, other.acquire())
+		other.lock(&word)
 		taken := word
-		late.on(&word, late.release())
+		late.unlock(&word)
 		if word != taken {
 			t.Errorf("writer=%v: a release of the last epoch made %#x of %#x", writer, word, taken)
 		}
-		other.on(&word, other.release())
+		other.unlock(&word)
 		if word != nextEpoch(0) {
 			t.Errorf("writer=%v: the lock ends as %#x", writer, word)
 		}
@@ -141,18 +141,18 @@ func TestLatchLeavesTheLiving(t *testing.T) {
 		job := &patientJob{}
 		l := latch{job: job, own: newPace(job), writer: c.writer, rank: dead}
 		word := c.word
-		r := l.acquire()
+		l.acquire()
 		for _, job.failed = range [][]int{nil, c.others} {
 			for range 10 * maxUnchanged {
-				r = l.next(r.do(&word))
+				l.next(l.do(&word))
 			}
-			if kept := word&c.word == c.word; l.broken > 0 || r.kind == nothing || !kept {
+			if kept := word&c.word == c.word; l.broken > 0 || l.step == done || !kept {
 				t.Errorf("%s, and %v is dead: the word is %#x after %d waits", c.name, job.failed,
 					word, l.waits)
 			}
 		}
 		job.failed = []int{dead}
-		if l.on(&word, r); l.broken != 1 || word != c.expected {
+		if l.run(&word); l.broken != 1 || word != c.expected {
 			t.Errorf("%s, and %d is dead: the word is %#x", c.name, dead, word)
 		}
 	}
@@ -164,13 +164,13 @@ func TestLatchReadersComeAndGo(t *testing.T) {
 	job := &patientJob{failed: []int{1}}
 	l := latch{job: job, own: newPace(job), writer: true}
 	word := uint64(1)
-	r := l.acquire()
+	l.acquire()
 	for i := range 10 * maxUnchanged {
-		if r.kind == load {
+		if l.step == drain {
 			word ^= 3 // a reader, or two
 		}
-		r = l.next(r.do(&word))
-		if readers := word & readerMask; l.broken > 0 || r.kind == nothing {
+		l.next(l.do(&word))
+		if readers := word & readerMask; l.broken > 0 || l.step == done {
 			t.Fatalf("%d readers are expelled in round %d", readers, i)
 		}
 	}

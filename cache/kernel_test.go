@@ -67,7 +67,7 @@ func damaged(c *Cache, stored, asked int, seed uint64) (string, error) {
 			return "", err
 		}
 		number = number*6364136223846793005 + 1442695040888963407
-		at := c.bucketAt(0, b.group, b.index)
+		at := c.batches.Segments[0][b.at:][:c.bucketWords]
 		switch number >> 60 {
 		case 0:
 			at[0] = invalid

@@ -207,8 +207,8 @@ func TestBatchWaitsForLock(t *testing.T) {
 			group, _ := c.group(hashKey([]uint64{1}), 0)
 			lock := &c.batches.Segments[0][c.lockOf(group)]
 			other := latch{job: fakeJob{rank: 1}, writer: true}
-			other.on(lock, other.acquire())
-			c.job = sleeper{c.job, func() { other.on(lock, other.release()) }}
+			other.lock(lock)
+			c.job = sleeper{c.job, func() { other.unlock(lock) }}
 			results := make([]Result, 1)
 			err := c.PutBatch(key, key, results)
 			if s := c.Stats(); results[0] != Inserted || s.LockWaits == 0 {

@@ -2,8 +2,10 @@ package cache
 
 import (
 	"context"
+	"errors"
 
 	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -52,4 +54,51 @@ func (c *Cache) putRecords(payload []byte) error {
 		values = append(values, record[c.cfg.KeySize:]...)
 	}
 	return c.PutBatch(keys, values, make([]Result, n))
+}
+
+// Clear empties the cache. Collective, and nothing else may work on the cache meanwhile. The
+// statistics go on.
+func (c *Cache) Clear(ctx context.Context) error {
+	if err := c.job.Barrier(ctx); err != nil { // calls that came before have ended on all ranks
+		return err
+	}
+	return rma.AllSucceeded(ctx, c.job, "cache: clearing", c.clearOwn(ctx))
+}
+
+// clearPiece is how many words are cleared at a time where there are no locks between groups.
+const clearPiece = 1 << 12
+
+// clearOwn empties the buckets of this rank. Locks stay as they are.
+func (c *Cache) clearOwn(ctx context.Context) error {
+	end := int(c.groups) * c.groupWords
+	step, piece := c.groupWords, c.groupWords-c.lockWords
+	if c.lockWords == 0 {
+		step, piece = clearPiece, clearPiece
+	}
+	if own := c.batches.Here(c.job.Rank()); own != nil {
+		zeros := make([]uint64, piece)
+		for off := c.lockWords; off < end; off += step {
+			memory.StoreWords(own[off:], zeros[:min(piece, end-off)])
+		}
+		return nil
+	}
+	q, err := c.job.NewQueue(1)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	zeros, err := q.Alloc(piece)
+	if err != nil {
+		return err
+	}
+	for off := c.lockWords; off < end; off += step {
+		put := q.Put(zeros[:min(piece, end-off)], c.window, c.job.Rank(), off)
+		if err := errors.Join(q.Submit(), q.Wait(ctx, put)); err != nil {
+			return err
+		}
+		if _, err := q.Value(put); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -124,7 +124,7 @@ func breakBucket(t *testing.T, c *Cache) bucket {
 	t.Helper()
 	for b, err := range c.buckets(t.Context(), 0) {
 		must(t, err)
-		c.bucketAt(0, b.group, b.index)[c.bucketWords-1] ^= 1 << 40
+		c.batches.Segments[0][b.at:][:c.bucketWords][c.bucketWords-1] ^= 1 << 40
 		return b
 	}
 	t.Fatal("no bucket is in use")
@@ -265,23 +265,24 @@ func TestCheckFindsFaults(t *testing.T) {
 		{"fails its checksum", func(t *testing.T, c *Cache) { breakBucket(t, c) }},
 		{"do not come here", func(t *testing.T, c *Cache) {
 			b := breakBucket(t, c) // move it to where it does not belong
-			from := c.bucketAt(0, b.group, b.index)
+			from := c.batches.Segments[0][b.at:][:c.bucketWords]
 			from[c.bucketWords-1] ^= 1 << 40
-			copy(c.bucketAt(0, (b.group+100)%c.groups, 3), from)
+			group := uint64(b.at / c.groupWords)
+			copy(c.bucketAt(0, (group+100)%c.groups, 3), from)
 			from[0] = invalid
 		}},
 		{"stands in 8 buckets", func(t *testing.T, c *Cache) {
 			b := breakBucket(t, c)
-			from := c.bucketAt(0, b.group, b.index)
+			from := c.batches.Segments[0][b.at:][:c.bucketWords]
 			from[c.bucketWords-1] ^= 1 << 40
 			for i := range c.cfg.GroupBuckets {
-				copy(c.bucketAt(0, b.group, i), from)
+				copy(c.bucketAt(0, uint64(b.at/c.groupWords), i), from)
 			}
 		}},
 		{"belongs to rank 1", func(t *testing.T, c *Cache) {
 			for b, err := range c.buckets(t.Context(), 1) {
 				must(t, err)
-				copy(c.bucketAt(0, 0, 0), c.bucketAt(1, b.group, b.index))
+				copy(c.bucketAt(0, 0, 0), c.batches.Segments[1][b.at:][:c.bucketWords])
 				break
 			}
 		}},
@@ -311,12 +312,12 @@ func TestCheckFindsLocks(t *testing.T) {
 		must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
 			l := latch{job: c.job, writer: true}
 			word := &c.batches.Segments[0][c.lockOf(0)]
-			l.on(word, l.acquire())
+			l.lock(word)
 			err := c.Check(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "owner 0") {
 				t.Errorf("%v: a lock that is held gives %v", mode, err)
 			}
-			l.on(word, l.release())
+			l.unlock(word)
 			return c.Check(t.Context())
 		}))
 	}

@@ -87,7 +87,7 @@ func (s *search) each(add func(at uintptr, n uint64)) {
 	switch {
 	case s.kind == kindPut:
 		add(atInserted+8*uintptr(s.result-Inserted), 1)
-		add(atCandidates+8*uintptr(s.used), 1)
+		add(atCandidates+8*uintptr(s.place.candidate), 1)
 	case s.kind == kindGet && s.matched:
 		add(atHits, 1)
 	case s.kind == kindGet:

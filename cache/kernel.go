@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/memory"
@@ -65,7 +66,7 @@ type pipeline struct {
 func (p *pipeline) key(i int) []uint64   { return p.keys[i*p.c.keyWords:][:p.c.keyWords] }
 func (p *pipeline) value(i int) []uint64 { return p.values[i*p.c.valueWords:][:p.c.valueWords] }
 
-// run carries out gets or puts of a call.
+// run does gets or puts of a call.
 func (p *pipeline) run(s *scratch, b batch) {
 	p.c, p.kind, p.counts, p.batch = s.c, s.kind, &s.counts, b
 	p.describe()
@@ -194,11 +195,11 @@ func (p *pipeline) put(f *flight, at int) bool {
 			return false
 		}
 		l.rank = c.rankOf(f.hash)
-		l.on(lock, l.acquire())
+		l.lock(lock)
 	}
 	r, candidate := c.putNear(f, p.key(at), p.value(at))
 	if lock != nil {
-		l.on(lock, l.release())
+		l.unlock(lock)
 	}
 	if r == 0 {
 		return false
@@ -206,6 +207,82 @@ func (p *pipeline) put(f *flight, at int) bool {
 	p.results[at] = r
 	p.counts.wrote(r, candidate)
 	return true
+}
+
+// room reports whether there is an empty bucket in the first group of a key, which ends every
+// search there. None ever comes back.
+func (c *Cache) room(f *flight) bool {
+	group := unsafe.Slice(f.group, c.cfg.GroupBuckets*c.bucketWords)
+	at := f.index()
+	for range c.cfg.GroupBuckets {
+		if atomic.LoadUint64(&group[at]) == empty {
+			return true
+		}
+		if at += c.bucketWords; at == len(group) {
+			at = 0
+		}
+	}
+	return false
+}
+
+// index is where in its group the bucket is, in words.
+func (f *flight) index() int {
+	return int(uintptr(unsafe.Pointer(f.bucket))-uintptr(unsafe.Pointer(f.group))) / 8
+}
+
+// putNear is a put whose search ends in the first group of its key. If it does not, or if
+// the key stands there twice, putNear does nothing and returns 0.
+func (c *Cache) putNear(f *flight, key, value []uint64) (r Result, candidate int) {
+	group := unsafe.Slice(f.group, c.cfg.GroupBuckets*c.bucketWords)
+	at := f.index()
+	var place []uint64
+	for i := range c.cfg.GroupBuckets {
+		b := group[at : at+c.bucketWords]
+		switch atomic.LoadUint64(&b[0]) {
+		case empty:
+			if place == nil {
+				place, candidate = b, i
+			}
+			// mark: a put of a batch over memory is about to write
+			seal := sealOf(f.hash, value)
+			if r == Updated {
+				if atomic.LoadUint64(&place[0]) != seal || !sameWords(c.valueIn(place), value) {
+					memory.StoreWords(c.valueIn(place), value)
+					storeSeal(place, seal)
+				}
+				return r, candidate
+			}
+			storeBucket(place, seal, key, value)
+			return Inserted, candidate
+		case invalid:
+			if place == nil {
+				place, candidate = b, i
+			}
+		default:
+			switch {
+			case !sameWords(c.keyIn(b), key):
+			case r == Updated:
+				return 0, 0
+			default:
+				r, place, candidate = Updated, b, i
+			}
+		}
+		if at += c.bucketWords; at == len(group) {
+			at = 0
+		}
+	}
+	return 0, 0
+}
+
+// lockBefore is the lock that a put of a key has to take for the first group; nil for none.
+func (c *Cache) lockBefore(f *flight) *uint64 {
+	switch c.cfg.Mode {
+	case Fine:
+		return (*uint64)(unsafe.Add(unsafe.Pointer(f.group), -8))
+	case Coarse:
+		return &c.batches.Segments[c.rankOf(f.hash)][c.rankLock]
+	}
+	return nil
 }
 
 // take reads the keys of a block that are found where the stages have brought them, and returns
@@ -231,7 +308,7 @@ func (p *pipeline) take(flights []flight, from int) int {
 }
 
 // maxFetchLines is how many lines of a bucket are prefetched at most; the processor prefetches
-// the lines behind them by itself.
+// the lines after them by itself.
 const maxFetchLines = 8
 
 // fetchLines is the lines that a bucket may touch.

@@ -1,0 +1,177 @@
+package cache
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/ship"
+)
+
+// Mode says how readers and writers of a bucket are kept from disturbing each other.
+type Mode int
+
+const (
+	// LockFree has no locks: a checksum shows what is torn (MD 4.2). The default.
+	LockFree Mode = iota
+	// Fine has a readers-writer lock for each group of buckets (MD 4.1).
+	Fine
+	// Coarse has one readers-writer lock for the memory of each rank (MD 3.1).
+	Coarse
+)
+
+// String is the mode's name.
+func (m Mode) String() string {
+	if m < LockFree || m > Coarse {
+		return fmt.Sprintf("Mode(%d)", int(m))
+	}
+	return [...]string{"lock-free", "fine", "coarse"}[m]
+}
+
+// Addressing says which buckets a key may lie in.
+type Addressing int
+
+const (
+	// Groups gives a key a rank, and on it a few groups of neighbouring buckets, all from
+	// independent words: the default. One get brings a group. With GroupBuckets 1 and
+	// Choices 6 candidates are spread like those of the paper.
+	Groups Addressing = iota
+	// Paper gives a key a rank by its hash modulo the ranks, and on it the windows of n
+	// bytes of the hash, modulo the buckets of a rank (MD 3.1).
+	Paper
+)
+
+// Config shapes a Cache. Every rank gives the same.
+type Config struct {
+	// KeySize and ValueSize are the bytes of every key and of every value: at least 1,
+	// and together at most MaxPairBytes.
+	KeySize, ValueSize int
+	// BucketsPerRank is rounded up to whole groups: 1 to MaxBuckets.
+	BucketsPerRank uint64
+	Mode           Mode
+	Addressing     Addressing
+	// GroupBuckets is how many buckets lie together and are brought by one get: 1 to
+	// MaxGroupBuckets. 0 means as many as 1 KiB holds: 8, 4, 2 or 1. Paper has 1.
+	GroupBuckets int
+	// Choices is how many groups a key may lie in: 1 to MaxChoices. 0 means 2, 3, 4 and
+	// 6 for groups of 8, 4, 2 and fewer buckets. Paper has 1 to 8, by the buckets of a rank.
+	Choices int
+	// Retries is how often a bucket is read again that fails its checksum, before it is
+	// marked invalid (MD 4.2). 0 means DefaultRetries; below 0 means never.
+	Retries int
+	// Depth is how many operations of a batch are in flight on a queue. 0 means
+	// DefaultDepth. It may differ between ranks.
+	Depth int
+	// Access is how batches reach memory that is not addressable: see package ship. Auto,
+	// the default, finds out. It may differ between ranks.
+	Access ship.Access
+}
+
+const (
+	// MaxPairBytes is the longest key with its value.
+	MaxPairBytes = 1 << 17
+	// MaxBuckets is the most that a rank can have.
+	MaxBuckets = 1 << 40
+	// MaxGroupBuckets is the most that lie together.
+	MaxGroupBuckets = 8
+	// MaxChoices is the most groups that a key may lie in.
+	MaxChoices = 8
+
+	// DefaultRetries is enough for a reader of a bucket that is being written: the writer
+	// takes one put, and each retry of the reader takes a get.
+	DefaultRetries = 3
+	// DefaultDepth is how many operations of a batch are in flight on a queue.
+	DefaultDepth = 64
+)
+
+// agree makes sure that all ranks have the same configuration, and completes it.
+func (c *Config) agree(ctx context.Context, job rma.Job) error {
+	fields := []rma.Field{{Name: "bytes per key", Value: uint64(c.KeySize)},
+		{Name: "bytes per value", Value: uint64(c.ValueSize)},
+		{Name: "buckets per rank", Value: c.BucketsPerRank},
+		{Name: "modes", Value: uint64(c.Mode)},
+		{Name: "kinds of addressing", Value: uint64(c.Addressing)},
+		{Name: "buckets per group", Value: uint64(c.GroupBuckets)},
+		{Name: "choices", Value: uint64(c.Choices)}}
+	return rma.Agree(ctx, job, "cache", c.complete(job.Size()), fields...)
+}
+
+// complete checks a configuration and fills in what is left to it.
+func (c *Config) complete(ranks int) error {
+	switch {
+	case c.KeySize < 1 || c.ValueSize < 1 || c.KeySize > MaxPairBytes ||
+		c.ValueSize > MaxPairBytes-c.KeySize:
+		return fmt.Errorf("cache: KeySize %d and ValueSize %d must be at least 1 and at most "+
+			"%d together", c.KeySize, c.ValueSize, MaxPairBytes)
+	case c.BucketsPerRank < 1 || c.BucketsPerRank > MaxBuckets:
+		return fmt.Errorf("cache: BucketsPerRank must be 1 to 2^40, not %d", c.BucketsPerRank)
+	case c.Mode < LockFree || c.Mode > Coarse:
+		return fmt.Errorf("cache: Mode must be LockFree, Fine or Coarse, not %d", c.Mode)
+	case c.Depth < 0 || c.Depth > 1<<16:
+		return fmt.Errorf("cache: Depth must be 0 to 65536, not %d", c.Depth)
+	case ranks > maxOwner:
+		return fmt.Errorf("cache: locks can name %d ranks, not %d", maxOwner, ranks)
+	}
+	c.Retries = max(cmp.Or(c.Retries, DefaultRetries), 0)
+	c.Depth = cmp.Or(c.Depth, DefaultDepth)
+	if err := c.completeAddressing(); err != nil {
+		return err
+	}
+	group := uint64(c.GroupBuckets)
+	c.BucketsPerRank = (c.BucketsPerRank + group - 1) / group * group
+	words := c.BucketsPerRank * (bucketWords(c.KeySize, c.ValueSize) + 1)
+	if words > math.MaxInt64/8/uint64(ranks) {
+		return fmt.Errorf("cache: %d ranks with %d buckets of %d and %d bytes have more memory "+
+			"than can be numbered", ranks, c.BucketsPerRank, c.KeySize, c.ValueSize)
+	}
+	return nil
+}
+
+// groupBytes is what one get should bring at most.
+const groupBytes = 1024
+
+// completeAddressing fills in GroupBuckets and Choices.
+func (c *Config) completeAddressing() error {
+	switch {
+	case c.Addressing != Groups && c.Addressing != Paper:
+		return fmt.Errorf("cache: Addressing must be Groups or Paper, not %d", c.Addressing)
+	case c.GroupBuckets < 0 || c.GroupBuckets > MaxGroupBuckets:
+		return fmt.Errorf("cache: GroupBuckets must be 1 to %d, not %d", MaxGroupBuckets,
+			c.GroupBuckets)
+	case c.Choices < 0 || c.Choices > MaxChoices:
+		return fmt.Errorf("cache: Choices must be 1 to %d, not %d", MaxChoices, c.Choices)
+	}
+	if c.Addressing == Paper {
+		windows := 9 - windowBytes(c.BucketsPerRank)
+		if c.GroupBuckets > 1 || c.Choices != 0 && c.Choices != windows {
+			return fmt.Errorf("cache: Paper has groups of 1 bucket and, for %d buckets, %d "+
+				"choices; leave GroupBuckets and Choices at 0", c.BucketsPerRank, windows)
+		}
+		c.GroupBuckets, c.Choices = 1, windows
+		return nil
+	}
+	if c.GroupBuckets == 0 {
+		group := uint64(MaxGroupBuckets)
+		for group > 1 && group*8*bucketWords(c.KeySize, c.ValueSize) > groupBytes {
+			group /= 2
+		}
+		c.GroupBuckets = int(min(group, c.BucketsPerRank))
+	}
+	if c.Choices == 0 {
+		// For groups of 1, 2 and more, 4 and more, and 8 buckets.
+		c.Choices = [...]int{1: 6, 2: 4, 3: 3, 4: 2}[bits.Len(uint(c.GroupBuckets))]
+	}
+	return nil
+}
+
+// messages is how many messages an operation takes one-sided, about: a get brings a group, and
+// sometimes a second one; a put writes as well; a lock is taken and given back.
+func (c *Config) messages() float64 {
+	if c.Mode == LockFree {
+		return 1.5
+	}
+	return 3.5
+}
