@@ -139,13 +139,15 @@ func (c *Cache) one(k kind, key, value []byte) (outcome, error) {
 	if err := c.check(k, key, value); err != nil {
 		return outcome{}, err
 	}
-	keyWords, valueWords, whole := asWordPair(key, value)
-	if !whole {
-		return c.oneCopied(k, key, value)
+	keyWords, valueWords, direct := asWordPair(key, value)
+	var hash uint64
+	var rank int
+	if direct {
+		hash = hashKey(keyWords)
+		rank = c.rankOf(hash)
+		direct = c.batches.At(rank) != nil
 	}
-	hash := hashKey(keyWords)
-	rank := c.rankOf(hash)
-	if c.batches.At(rank) == nil {
+	if !direct {
 		return c.oneCopied(k, key, value)
 	}
 	if k == kindGet && c.cfg.Mode == LockFree {

@@ -31,36 +31,12 @@ func (c *Cache) run(s *search) {
 		if c.cfg.Mode == Fine {
 			l.unlock(&segment[group-1])
 		}
-		if v == over && s.late && !c.goBack(s, &l, segment) {
-			// mark: a put goes back to a bucket that is taken by then
-			s.restart()
-			v = more
-		}
 	}
 	if c.cfg.Mode == Coarse {
 		l.unlock(&segment[c.rankLock])
 	}
 	s.waits += l.waits
 	s.broken += l.broken
-}
-
-// goBack writes into a bucket of an earlier group, unless another operation has taken it.
-func (c *Cache) goBack(s *search, l *latch, segment []uint64) bool {
-	// mark: a put goes back to an earlier group
-	lock := c.lockOf(s.place.group)
-	if c.cfg.Mode == Fine {
-		l.lock(&segment[lock])
-	}
-	free := atomic.LoadUint64(&segment[s.place.at]) <= invalid
-	if free {
-		// mark: a put that goes back to a bucket is about to write
-		s.write, s.late = true, false
-		c.apply(s, segment)
-	}
-	if c.cfg.Mode == Fine {
-		l.unlock(&segment[lock])
-	}
-	return free
 }
 
 // apply makes the effects of examining a group.

@@ -33,7 +33,7 @@ type op struct {
 
 	in   rma.Buf // a group
 	out  rma.Buf // a bucket, with the key and the value of the search
-	word rma.Buf // of a lock, or the first one of a bucket
+	word rma.Buf // of a lock
 }
 
 // posted is an operation on the queue. One that marks a bucket invalid expects a checksum, which
@@ -49,9 +49,7 @@ const (
 	phaseGroup   phase = iota // lock a group
 	phaseFetch                // get it
 	phaseExamine              // examine it, and post the effects
-	phaseNext                 // unlock; choose among the next group, going back and the end
-	phaseBack                 // read again a bucket that was free
-	phaseWrite                // write into it
+	phaseNext                 // unlock it; go to the next one, or end
 	phaseEnd
 )
 
@@ -145,41 +143,15 @@ func (o *op) advance(q rma.Queue) rma.Handle {
 		return h
 	case phaseNext:
 		switch {
-		case o.latch.taken && (fine || o.last == over && !o.late):
+		case o.latch.taken && (fine || o.last == over):
 			o.latch.release()
 		case o.last == more:
 			o.phase = phaseGroup
-		case !o.late:
-			o.phase = phaseEnd
 		default:
-			// mark: a put goes back to an earlier group
-			if o.phase = phaseWrite; fine {
-				o.phase = phaseBack
-				o.take(o.place.group)
-			}
+			o.phase = phaseEnd
 		}
-	case phaseBack:
-		o.phase = phaseWrite
-		return o.post(q.Get(o.word, o.c.window, o.rank, o.place.at))
-	case phaseWrite:
-		return o.goBack(q)
 	}
 	return rma.NoHandle
-}
-
-// goBack writes into a bucket of an earlier group. In Fine that had no lock since; if another
-// operation has taken the bucket the search begins anew.
-func (o *op) goBack(q rma.Queue) rma.Handle {
-	o.phase = phaseNext
-	if o.c.cfg.Mode == Fine && o.word[0] > invalid {
-		// mark: a put goes back to a bucket that is taken by then
-		o.restart()
-		o.last = more
-		return rma.NoHandle
-	}
-	// mark: a put that goes back to a bucket is about to write
-	o.write, o.late = true, false
-	return o.apply(q)
 }
 
 // apply posts the effects of examining a group.

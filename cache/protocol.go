@@ -39,6 +39,8 @@ type search struct {
 	tries    int                // times that the bucket has failed its checksum
 	groups   [MaxChoices]uint64 // all groups of the key, up to number
 
+	late bool // put: go back to the group of the place
+
 	outcome
 	effects
 	trouble
@@ -63,7 +65,6 @@ type spot struct {
 // effects is what is to be done to the memory of the rank after a group was examined.
 type effects struct {
 	write bool // write the pair at its place
-	late  bool // the same, but the group of the place was examined before others
 	marks [MaxGroupBuckets]erasure
 	n     int
 }
@@ -112,6 +113,9 @@ func (s *search) restart() {
 // examine examines the buckets of the group, in the order of candidates.
 func (s *search) examine(group []uint64) verdict {
 	c := s.c
+	if s.late {
+		return s.goBack(group)
+	}
 	for s.examined < c.cfg.GroupBuckets {
 		b := group[s.bucket()*c.bucketWords:][:c.bucketWords]
 		switch seal := atomic.LoadUint64(&b[0]); {
@@ -208,13 +212,30 @@ func (s *search) mark(seal uint64) {
 	s.n++
 }
 
-// end decides when a put writes whose key was not found: now, or when it has come back to the
-// group of the place.
+// end ends a search. A put whose key was not found writes, or goes back to the group of its place.
 func (s *search) end() verdict {
-	if s.kind == kindPut && !s.matched {
-		s.write = s.place.group == s.number
-		s.late = !s.write
+	switch {
+	case s.kind != kindPut || s.matched:
+	case s.place.group == s.number:
+		s.write = true
+	default:
+		// mark: a put goes back to an earlier group
+		s.late, s.number = true, s.place.group
+		return more
 	}
+	return over
+}
+
+// goBack decides about the place of a put in a group that was examined before others. In Fine that
+// had no lock since: if another operation has taken the bucket the search begins anew.
+func (s *search) goBack(group []uint64) verdict {
+	if atomic.LoadUint64(&group[s.place.at-s.c.offset(s.number)]) > invalid {
+		// mark: a put goes back to a bucket that is taken by then
+		s.restart()
+		return more
+	}
+	// mark: a put that goes back to a bucket is about to write
+	s.write = true
 	return over
 }
 
