@@ -27,7 +27,7 @@ func TestRefusalOfOneRank(t *testing.T) {
 		},
 		"cache": func(ctx context.Context, job rma.Job, depth int) (io.Closer, error) {
 			return cache.New(ctx, job, cache.Config{KeySize: 8, ValueSize: 8,
-				BucketsPerRank: 100, Depth: depth})
+				Buckets: 300, Depth: depth})
 		},
 		"kv": func(ctx context.Context, job rma.Job, depth int) (io.Closer, error) {
 			return kv.New(ctx, job, kv.Config{Slots: 300, Bytes: 1 << 18, MaxKey: 8,

@@ -115,7 +115,7 @@ func alikeSet(ctx context.Context, job rma.Job, own iter.Seq[uint64], check chec
 
 func alikeCache(ctx context.Context, job rma.Job, own iter.Seq[uint64],
 	bytes func(uint64) []byte, word func([]byte) uint64, check checker) error {
-	c, err := cache.New(ctx, job, cache.Config{KeySize: 8, ValueSize: 8, BucketsPerRank: 1 << 12})
+	c, err := cache.New(ctx, job, cache.Config{KeySize: 8, ValueSize: 8, Buckets: 1 << 14})
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func shaped(t *testing.T, cfg Config, ranks int) *Cache {
 // cells is into how many parts the range of addresses is divided.
 const cells = 64
 
-// spreadOver fails if counts are not those of an even distribution: chi-square, with 63
+// spreadOver fails if counts are not evenly distributed: chi-square, with 63
 // degrees of freedom, is above 140 once in a million times.
 func spreadOver(t *testing.T, what string, counts *[cells]int) {
 	t.Helper()
@@ -40,16 +40,19 @@ func spreadOver(t *testing.T, what string, counts *[cells]int) {
 	}
 }
 
-// TestAddresses: with any number of buckets every candidate lies within the memory of a rank,
+// TestAddresses: with any number of buckets every candidate is within the memory of a rank,
 // and all of it is used, by each candidate and by the keys of each rank. Published code
 // for the paper's addressing gives every key bucket 0 from 2^23 buckets on.
 func TestAddresses(t *testing.T) {
 	for _, buckets := range []uint64{1, 2, 3, 255, 256, 257, 65535, 65536, 65537, 1<<23 - 1,
 		1 << 23, 1<<23 + 1, 1 << 24, 1<<24 + 1, 1<<32 - 1, 1<<32 + 1, 1<<39 + 12345, 1 << 40} {
 		for _, ranks := range []int{1, 3, 4, 1000} {
+			if buckets > MaxBuckets/uint64(ranks) {
+				continue
+			}
 			for _, cfg := range []Config{{Addressing: Paper}, {}, {GroupBuckets: 1},
 				{GroupBuckets: 3, Choices: 8}} {
-				cfg.BucketsPerRank = buckets
+				cfg.Buckets = buckets * uint64(ranks)
 				c := shaped(t, cfg, ranks)
 				if c.segment < 0 || c.segment > math.MaxInt-lineWords {
 					continue // no window of an engine is as large
@@ -113,10 +116,10 @@ func TestDisjointBits(t *testing.T) {
 		}
 		return len(seen)
 	}
-	if n := used(Config{BucketsPerRank: 1024, GroupBuckets: 1}); n != 1024 {
+	if n := used(Config{Buckets: 8 * 1024, GroupBuckets: 1}); n != 1024 {
 		t.Errorf("a rank's keys have %d of 1024 groups", n)
 	}
-	if n := used(Config{BucketsPerRank: 1024, Addressing: Paper}); n != 1024/8 {
+	if n := used(Config{Buckets: 8 * 1024, Addressing: Paper}); n != 1024/8 {
 		t.Errorf("with the paper's addressing they have %d of 1024, want an eighth", n)
 	}
 }
@@ -174,7 +177,7 @@ func TestBadConfigs(t *testing.T) {
 	if math.MaxInt == math.MaxInt32 {
 		vast = "words, not"
 	}
-	good := Config{KeySize: 8, ValueSize: 8, BucketsPerRank: 10}
+	good := Config{KeySize: 8, ValueSize: 8, Buckets: 10}
 	for _, c := range []struct {
 		change func(c *Config)
 		want   string
@@ -183,15 +186,15 @@ func TestBadConfigs(t *testing.T) {
 		{func(c *Config) { c.KeySize = min(1<<60, math.MaxInt) }, "KeySize"},
 		{func(c *Config) { c.ValueSize = MaxPairBytes }, "ValueSize"},
 		{func(c *Config) { c.ValueSize = math.MaxInt }, "ValueSize"},
-		{func(c *Config) { c.BucketsPerRank = 0 }, "BucketsPerRank"},
-		{func(c *Config) { c.BucketsPerRank = MaxBuckets + 1 }, "BucketsPerRank"},
+		{func(c *Config) { c.Buckets = 0 }, "Buckets"},
+		{func(c *Config) { c.Buckets = MaxBuckets + 1 }, "Buckets"},
 		{func(c *Config) { c.Mode = 3 }, "Mode"},
 		{func(c *Config) { c.Addressing = 2 }, "Addressing"},
 		{func(c *Config) { c.GroupBuckets = 9 }, "GroupBuckets"},
 		{func(c *Config) { c.Choices = -1 }, "Choices"},
 		{func(c *Config) { c.Addressing, c.Choices = Paper, 3 }, "Paper"},
 		{func(c *Config) { c.Depth = -1 }, "Depth"},
-		{func(c *Config) { c.BucketsPerRank = 1 << 40 }, vast},
+		{func(c *Config) { c.Buckets = 1 << 40 }, vast},
 	} {
 		cfg := good
 		c.change(&cfg)

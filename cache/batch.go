@@ -15,7 +15,7 @@ type call struct {
 	results []Result // of gets: hit, which is the memory of a bool that is true
 }
 
-// items are byte strings of one size, each so many bytes behind the one before.
+// items are byte strings of one size, each so many bytes after the one before.
 type items struct {
 	bytes      []byte
 	size, step int
@@ -32,7 +32,7 @@ func (it *items) pack(to []uint64, i int) {
 	copy(bytesOf(to), it.at(i))
 }
 
-// whole is all items as words, where they are that: whole, aligned, one behind the other.
+// whole is all items as words, where they are whole, aligned and one after the other.
 func (it *items) whole() ([]uint64, bool) {
 	if it.size%8 != 0 || it.step != it.size {
 		return nil, false
@@ -68,7 +68,7 @@ func (s *scratch) give() {
 	s.c.scratch.Put(s)
 }
 
-// begin readies the answers: false, or 0.
+// begin sets the answers to false, or 0.
 func (s *scratch) begin(o call) {
 	s.call, s.counts, s.single = o, Counts{}, outcome{}
 	clear(o.results)
@@ -94,7 +94,7 @@ func (s *scratch) Owners(owners []int32) {
 const pieceBytes = 1 << 16
 
 // Direct works on memory that this process addresses. The stages of the pipeline need the
-// operations one behind the other as whole words, so they are copied unless they are that already.
+// operations one after the other as whole words, so others are copied.
 func (s *scratch) Direct(at, left []int) ([]int, error) {
 	c, n := s.c, len(s.results)
 	if at == nil {
@@ -119,7 +119,7 @@ func (s *scratch) Direct(at, left []int) ([]int, error) {
 	return left, nil
 }
 
-// copied carries out n of the operations at, or of all for nil, by copying them.
+// copied does n of the operations at, or of all for nil, with copies of them.
 func (s *scratch) copied(at []int, from, n int) {
 	c, p := s.c, &s.piece
 	number := func(j int) int {
@@ -167,7 +167,7 @@ type batch struct {
 //
 // All are whole words. The owner of a key is its rank, which has all its candidates.
 
-// Kind, Size, Pack and Unpack are those of a request.
+// Kind, Size, Pack and Unpack describe a request.
 func (s *scratch) Kind() uint32 { return uint32(s.kind) }
 
 func (s *scratch) Size(int) (request, answer int) {
@@ -201,7 +201,7 @@ func (s *scratch) Unpack(_, i int, from []uint64) (words int, again bool, err er
 	return 0, false, core.ErrDisorder
 }
 
-// answer carries out operations that another rank has shipped here.
+// answer does operations that another rank has shipped here.
 func (c *Cache) answer(k uint32, n int, request, answer []uint64) (words int, err error) {
 	s := c.take()
 	defer s.give()
@@ -230,7 +230,7 @@ func (c *Cache) answer(k uint32, n int, request, answer []uint64) (words int, er
 	if err != nil {
 		return 0, err
 	}
-	for i, r := range s.served { // values move up behind those before them
+	for i, r := range s.served { // each value moves up to the one before
 		answer[words] = uint64(r)
 		if words++; kind(k) == kindGet && r == hit {
 			words += copy(answer[words:], answer[n+i*c.valueWords:][:c.valueWords])

@@ -30,7 +30,7 @@ func benchKey(key []byte, i uint64) {
 func newBench(b *testing.B, cfg Config, buckets uint64, load float64) (*Cache, int) {
 	b.Helper()
 	job := local.Single()
-	cfg.BucketsPerRank = buckets
+	cfg.Buckets = buckets
 	c, err := New(context.Background(), job, cfg)
 	must(b, err)
 	b.Cleanup(func() { must(b, c.Close(), job.Close()) })
@@ -143,7 +143,7 @@ func BenchmarkContended(b *testing.B) {
 	for _, mode := range modes {
 		b.Run(mode.String(), func(b *testing.B) {
 			cfg := benchConfig
-			cfg.Mode, cfg.BucketsPerRank = mode, 1<<18
+			cfg.Mode, cfg.Buckets = mode, ranks<<18
 			must(b, withCache(engine{Run: local.Run}, ranks, cfg, func(c *Cache) error {
 				rng := rand.New(rand.NewPCG(uint64(c.job.Rank()), 2))
 				keys, values := make([]byte, n*80), make([]byte, n*104)
@@ -195,7 +195,7 @@ func BenchmarkOnCluster(b *testing.B) {
 	for _, mode := range modes {
 		b.Run(mode.String(), func(b *testing.B) {
 			cfg := benchConfig
-			cfg.Mode, cfg.BucketsPerRank = mode, 1<<14
+			cfg.Mode, cfg.Buckets = mode, ranks<<14
 			took := int64(0)
 			for b.Loop() {
 				_, err := sim.Run(sim.Options{Ranks: ranks}, func(job rma.Job) error {

@@ -96,9 +96,6 @@ func (c *Cache) Close() error {
 // Config is the configuration in force, with what was left to the cache filled in.
 func (c *Cache) Config() Config { return c.cfg }
 
-// Buckets is the number of buckets of all ranks.
-func (c *Cache) Buckets() uint64 { return c.cfg.BucketsPerRank * uint64(c.job.Size()) }
-
 // Get reads the value of key. If the key is found, Get stores the value in value and returns
 // true. If not, value may have been written to and holds nothing of use. key has KeySize bytes,
 // value ValueSize.
@@ -232,11 +229,12 @@ func (c *Cache) GetAt(rank int, bucket uint64, key, value []byte) (found bool, e
 	if err := c.check(kindGet, key, value); err != nil {
 		return false, err
 	}
-	if rank < 0 || rank >= c.ranks || bucket >= c.cfg.BucketsPerRank {
-		return false, fmt.Errorf("cache: there is no bucket %d of rank %d: there are %d ranks "+
-			"with %d buckets each", bucket, rank, c.ranks, c.cfg.BucketsPerRank)
-	}
 	group := uint64(c.cfg.GroupBuckets)
+	perRank := c.groups * group
+	if rank < 0 || rank >= c.ranks || bucket >= perRank {
+		return false, fmt.Errorf("cache: there is no bucket %d of rank %d: there are %d ranks "+
+			"with %d buckets each", bucket, rank, c.ranks, perRank)
+	}
 	at, words := c.bucketOffset(bucket/group, int(bucket%group)), make([]uint64, c.bucketWords)
 	if c.batches.At(rank) != nil {
 		found = c.readAt(rank, at, words)

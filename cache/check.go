@@ -10,8 +10,8 @@ import (
 )
 
 // Check walks this rank's memory and reports what is broken: a bucket that fails its
-// checksum, a key in a bucket that is none of its candidates or behind an empty one, a key
-// that stands twice, a lock that is taken. Nothing may work on the cache meanwhile, on any
+// checksum, a key in a bucket that is none of its candidates or after an empty one, a key
+// that stands twice, a lock that is taken. Nothing else may work on the cache, on any
 // rank. Every rank checks its own memory; nobody waits.
 //
 // A rank that was killed may leave a broken bucket or a lock. That is harmless: the next
@@ -114,8 +114,8 @@ func (w *walker) locks(ctx context.Context) error {
 			return rankError(w.rank, err)
 		}
 		if word := words[0]; word%epochUnit != 0 {
-			w.fault(bucket{at: w.c.offset(group)}, "a lock is held: %d readers, owner %d", word&readerMask,
-				int(word&ownerMask>>ownerShift)-1)
+			w.fault(bucket{at: w.c.offset(group)}, "a lock is held: %d readers, owner %d",
+				word&readerMask, int(word&ownerMask>>ownerShift)-1)
 		}
 	}
 	return nil
@@ -194,7 +194,7 @@ func (c *Cache) occupied(ctx context.Context, rank int) (n uint64, err error) {
 }
 
 // All iterates over the keys and values of all ranks that are whole, in the order of buckets. They
-// are the iterator's until it goes on. What is put meanwhile may be among them or not.
+// are the iterator's until it goes on. What is put at the same time may be among them or not.
 func (c *Cache) All(ctx context.Context) iter.Seq2[Pair, error] {
 	return c.pairs(ctx, 0, c.job.Size())
 }
@@ -245,7 +245,7 @@ func (c *Cache) Used(ctx context.Context) (float64, error) {
 	if err := rma.AllSucceeded(ctx, c.job, "cache: counting buckets", err); err != nil {
 		return 0, err
 	}
-	return float64(total) / float64(of) / float64(c.ranks), nil
+	return float64(total) / float64(of*uint64(c.ranks)), nil
 }
 
 // sample counts the buckets in use of some groups of this rank, and all buckets of these.

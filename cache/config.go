@@ -31,13 +31,13 @@ func (m Mode) String() string {
 	return [...]string{"lock-free", "fine", "coarse"}[m]
 }
 
-// Addressing says which buckets a key may lie in.
+// Addressing says which buckets a key may be in.
 type Addressing int
 
 const (
 	// Groups gives a key a rank, and on it a few groups of neighbouring buckets, all from
 	// independent words: the default. One get brings a group. With GroupBuckets 1 and
-	// Choices 6 candidates are spread like those of the paper.
+	// Choices 6 candidates are spread as in the paper.
 	Groups Addressing = iota
 	// Paper gives a key a rank by its hash modulo the ranks, and on it the windows of n
 	// bytes of the hash, modulo the buckets of a rank (MD 3.1).
@@ -49,14 +49,15 @@ type Config struct {
 	// KeySize and ValueSize are the bytes of every key and of every value: at least 1,
 	// and together at most MaxPairBytes.
 	KeySize, ValueSize int
-	// BucketsPerRank is rounded up to whole groups: 1 to MaxBuckets.
-	BucketsPerRank uint64
-	Mode           Mode
-	Addressing     Addressing
-	// GroupBuckets is how many buckets lie together and are brought by one get: 1 to
+	// Buckets of all ranks together, 1 to MaxBuckets; rounded up to whole groups, as many on
+	// each rank.
+	Buckets    uint64
+	Mode       Mode
+	Addressing Addressing
+	// GroupBuckets is how many buckets are next to each other and are brought by one get: 1 to
 	// MaxGroupBuckets. 0 means as many as 1 KiB holds: 8, 4, 2 or 1. Paper has 1.
 	GroupBuckets int
-	// Choices is how many groups a key may lie in: 1 to MaxChoices. 0 means 2, 3, 4 and
+	// Choices is how many groups a key may be in: 1 to MaxChoices. 0 means 2, 3, 4 and
 	// 6 for groups of 8, 4, 2 and fewer buckets. Paper has 1 to 8, by the buckets of a rank.
 	Choices int
 	// Retries is how often a bucket is read again that fails its checksum, before it is
@@ -73,11 +74,11 @@ type Config struct {
 const (
 	// MaxPairBytes is the longest key with its value.
 	MaxPairBytes = 1 << 17
-	// MaxBuckets is the most that a rank can have.
+	// MaxBuckets is the most that a cache can have.
 	MaxBuckets = 1 << 40
-	// MaxGroupBuckets is the most that lie together.
+	// MaxGroupBuckets is the most buckets of a group.
 	MaxGroupBuckets = 8
-	// MaxChoices is the most groups that a key may lie in.
+	// MaxChoices is the most groups that a key may be in.
 	MaxChoices = 8
 
 	// DefaultRetries is enough for a reader of a bucket that is being written: the writer
@@ -91,7 +92,7 @@ const (
 func (c *Config) agree(ctx context.Context, job rma.Job) error {
 	fields := []rma.Field{{Name: "bytes per key", Value: uint64(c.KeySize)},
 		{Name: "bytes per value", Value: uint64(c.ValueSize)},
-		{Name: "buckets per rank", Value: c.BucketsPerRank},
+		{Name: "buckets", Value: c.Buckets},
 		{Name: "modes", Value: uint64(c.Mode)},
 		{Name: "kinds of addressing", Value: uint64(c.Addressing)},
 		{Name: "buckets per group", Value: uint64(c.GroupBuckets)},
@@ -106,8 +107,8 @@ func (c *Config) complete(ranks int) error {
 		c.ValueSize > MaxPairBytes-c.KeySize:
 		return fmt.Errorf("cache: KeySize %d and ValueSize %d must be at least 1 and at most "+
 			"%d together", c.KeySize, c.ValueSize, MaxPairBytes)
-	case c.BucketsPerRank < 1 || c.BucketsPerRank > MaxBuckets:
-		return fmt.Errorf("cache: BucketsPerRank must be 1 to 2^40, not %d", c.BucketsPerRank)
+	case c.Buckets < 1 || c.Buckets > MaxBuckets:
+		return fmt.Errorf("cache: Buckets must be 1 to 2^40, not %d", c.Buckets)
 	case c.Mode < LockFree || c.Mode > Coarse:
 		return fmt.Errorf("cache: Mode must be LockFree, Fine or Coarse, not %d", c.Mode)
 	case c.Depth < 0 || c.Depth > 1<<16:
@@ -117,15 +118,15 @@ func (c *Config) complete(ranks int) error {
 	}
 	c.Retries = max(cmp.Or(c.Retries, DefaultRetries), 0)
 	c.Depth = cmp.Or(c.Depth, DefaultDepth)
-	if err := c.completeAddressing(); err != nil {
+	perRank := (c.Buckets + uint64(ranks) - 1) / uint64(ranks)
+	if err := c.completeAddressing(perRank); err != nil {
 		return err
 	}
 	group := uint64(c.GroupBuckets)
-	c.BucketsPerRank = (c.BucketsPerRank + group - 1) / group * group
-	words := c.BucketsPerRank * (bucketWords(c.KeySize, c.ValueSize) + 1)
-	if words > math.MaxInt64/8/uint64(ranks) {
-		return fmt.Errorf("cache: %d ranks with %d buckets of %d and %d bytes have more memory "+
-			"than can be numbered", ranks, c.BucketsPerRank, c.KeySize, c.ValueSize)
+	c.Buckets = (perRank + group - 1) / group * group * uint64(ranks)
+	if c.Buckets > math.MaxInt64/8/(bucketWords(c.KeySize, c.ValueSize)+1) {
+		return fmt.Errorf("cache: %d buckets of %d and %d bytes have more memory than can be "+
+			"numbered", c.Buckets, c.KeySize, c.ValueSize)
 	}
 	return nil
 }
@@ -134,7 +135,7 @@ func (c *Config) complete(ranks int) error {
 const groupBytes = 1024
 
 // completeAddressing fills in GroupBuckets and Choices.
-func (c *Config) completeAddressing() error {
+func (c *Config) completeAddressing(perRank uint64) error {
 	switch {
 	case c.Addressing != Groups && c.Addressing != Paper:
 		return fmt.Errorf("cache: Addressing must be Groups or Paper, not %d", c.Addressing)
@@ -145,10 +146,10 @@ func (c *Config) completeAddressing() error {
 		return fmt.Errorf("cache: Choices must be 1 to %d, not %d", MaxChoices, c.Choices)
 	}
 	if c.Addressing == Paper {
-		windows := 9 - windowBytes(c.BucketsPerRank)
+		windows := 9 - windowBytes(perRank)
 		if c.GroupBuckets > 1 || c.Choices != 0 && c.Choices != windows {
-			return fmt.Errorf("cache: Paper has groups of 1 bucket and, for %d buckets, %d "+
-				"choices; leave GroupBuckets and Choices at 0", c.BucketsPerRank, windows)
+			return fmt.Errorf("cache: Paper has groups of 1 bucket and, for %d buckets per "+
+				"rank, %d choices; leave GroupBuckets and Choices at 0", perRank, windows)
 		}
 		c.GroupBuckets, c.Choices = 1, windows
 		return nil
@@ -158,7 +159,7 @@ func (c *Config) completeAddressing() error {
 		for group > 1 && group*8*bucketWords(c.KeySize, c.ValueSize) > groupBytes {
 			group /= 2
 		}
-		c.GroupBuckets = int(min(group, c.BucketsPerRank))
+		c.GroupBuckets = int(min(group, perRank))
 	}
 	if c.Choices == 0 {
 		// For groups of 1, 2 and more, 4 and more, and 8 buckets.

@@ -26,7 +26,7 @@ func TestDeadOwner(t *testing.T) {
 }
 
 func deadOwner(t *testing.T, hidden bool, mode Mode, writer bool) {
-	cfg := Config{KeySize: 8, ValueSize: 8, BucketsPerRank: 8, Choices: 1, Mode: mode}
+	cfg := Config{KeySize: 8, ValueSize: 8, Buckets: 16, Choices: 1, Mode: mode}
 	err := local.RunWith(local.Options{Hidden: hidden}, 2, func(job rma.Job) error {
 		c, err := New(context.Background(), job, cfg)
 		if err != nil {

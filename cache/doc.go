@@ -1,14 +1,79 @@
-// Package cache is a lossy table of keys and values over the memory of all ranks (Lübke,
-// De Lucia, Petri, Schnor: MPI-DHT as Surrogate Model, the extended version of their ICCS
-// 2025 paper; "MD" below). Simulations keep results in it that others may need: a value
-// takes long to compute, and a value that is lost is computed again. Keys and values have fixed
-// sizes.
+// Package cache is a lossy table of keys and values over the memory of all ranks. Simulations
+// keep results in it that others may need: a value takes long to compute, and a value that is
+// lost is computed again. Keys and values have fixed sizes.
+//
+//	c, err := cache.New(ctx, job, cache.Config{KeySize: 80, ValueSize: 104, Buckets: 1 << 20})
+//	...
+//	found, err := c.Get(key, value) // from any rank
+//	if !found {
+//		compute(key, value)
+//		_, err = c.Put(key, value)
+//	}
 //
 // What was put may vanish at any time: it is evicted when its candidates are taken, and a
 // bucket that is found broken is marked invalid. What is found is right.
 //
+// # Guarantees
+//
+//   - A value that is found was put as a whole under that very key. A mixture of several puts
+//     is taken for a whole with a chance of 2^-64, in every mode: a put of a rank that has died
+//     may arrive when its lock has been broken.
+//   - It is not old: no put or Delete of the key that began after that put had returned had
+//     itself returned before the get began. (Values follow the rules of a regular register that
+//     may forget. When puts of a key overlap, gets may find first the one and then the other.)
+//   - A rank that is alone gets what it has put last, or nothing if that was evicted.
+//   - In [LockFree], puts that overlap may choose the same bucket, and one of them, or both,
+//     vanish; a reader may mark a bucket invalid whose writer is slow. In [Fine] and [Coarse] a
+//     pair vanishes only when it is evicted, deleted, or when a rank dies or a link is cut.
+//   - Neither readers nor writers wait for others in LockFree. In Fine and Coarse they wait
+//     while another holds the lock and is alive. No operation waits for a dead rank.
+//   - An error of the engine (memory of a rank that is lost) leaves open what a put or Delete
+//     has done. Other operations of the batch are done, whether they are shipped or not.
+//
+// # What a mode costs
+//
+// Over memory a lock is two atomic operations, some ten nanoseconds where no other operation has
+// it, and modes differ by less than a put takes. Over a network each of these is a round
+// trip, and operations wait for locks under contention. On a simulated cluster of 4 hosts, with
+// batches of puts drawn from Zipf(0.99), all ranks together need 24 ns a put in LockFree,
+// 390 in Fine and 1700 in Coarse (BenchmarkOnCluster).
+//
+// # How full a cache may be
+//
+// When the keys put are t times as many as the buckets, this share of them is still there, with
+// the groups of [Groups], the default, and with single buckets:
+//
+//	t                          .5     .75    .9     1.0    1.5
+//	3 groups of 4            .9996  .9887  .9587  .9216  .6658
+//	2 groups of 8            .9997  .9897  .9600  .9229  .6660
+//	6 groups of 1, and MD    .9978  .9765  .9385  .9000  .6624     dx/dt = 1 - x^6
+//
+// # Keys of floating-point values
+//
+// [Rounding] makes keys of values rounded to significant digits (MD 5.4), so that inputs which
+// are nearly alike share a result. A time step belongs into the key as any other value.
+//
+// # Places
+//
+// A pair stays in the bucket that a put has chosen until it is evicted, deleted or cleared, so a
+// key may be remembered by its place, which is shorter: [Cache.PutLocated] and [Cache.Locate] name
+// it, [Cache.GetAt] reads what is there by then, key and value.
+//
+// # Access
+//
+// Batches may be shipped, with [Config].Access at [ship.Shipped], or at [ship.Auto] where that
+// takes less time. All candidates of a key are in the memory of one rank. That rank gets some
+// thousand operations in a message and does them by loops over its memory, while this rank does
+// the rest of the batch. In Fine and Coarse a lock then takes some nanoseconds
+// instead of two round trips. Single calls are not shipped.
+//
+// An operation counts in the [Stats] of the rank that has done it, and there among the operations
+// Served as well; the sums over all ranks are right for the calls.
+//
 // # Layout
 //
+// The rest of this page is for readers of the code. The cache follows Lübke, De Lucia, Petri and
+// Schnor: MPI-DHT as Surrogate Model, the extended version of their ICCS 2025 paper ("MD").
 // Each rank has groups of buckets (80-byte keys and 104-byte values as in MD 5.2: groups of
 // 4, buckets of 24 words):
 //
@@ -21,19 +86,13 @@
 //
 // # Addressing
 //
-// [Groups], the default: the hash of a key gives a rank, and a few groups on it, each from a
+// [Groups]: the hash of a key gives a rank, and a few groups on it, each from a
 // word of its own. The candidates are the buckets of these groups. In each group they begin at
 // a bucket that the hash chooses, and go around in a circle. One get brings a group, and most
-// keys lie in their first. When the keys put are t times as many as the buckets, this share of
-// them is still there:
+// keys are in their first.
 //
-//	t                          .5     .75    .9     1.0    1.5
-//	3 groups of 4            .9996  .9887  .9587  .9216  .6658
-//	2 groups of 8            .9997  .9897  .9600  .9229  .6660
-//	6 groups of 1, and MD    .9978  .9765  .9385  .9000  .6624     dx/dt = 1 - x^6
-//
-// [Paper] is that of MD 3.1: the rank is the hash modulo the ranks, and the candidates are
-// the windows of n bytes of the 64-bit hash, modulo the buckets of a rank, where n bytes can
+// [Paper] is the addressing of MD 3.1: the rank is the hash modulo the ranks, and the candidates
+// are the windows of n bytes of the 64-bit hash, modulo the buckets of a rank, where n bytes can
 // number these. So it has 6 candidates for 2^16+1 to 2^24 buckets, and 4 at 2^40. Where ranks
 // and buckets have a power of two in common, ranks and windows have bits in common, and
 // about one candidate is lost; Groups has none of this.
@@ -42,8 +101,8 @@
 //
 // A get examines the candidates in their order. A put stores its pair in the bucket that has the
 // key. If there is none, it takes the first candidate that is invalid or empty, and else
-// overwrites the last one. A bucket that has been used never becomes empty again, so no key lies
-// behind an empty bucket, and a search ends there. Put and Delete examine all candidates before
+// overwrites the last one. A bucket that has been used never becomes empty again, so no key is
+// after an empty bucket, and a search ends there. Put and Delete examine all candidates before
 // they write: ranks that put a key at the same time may each have chosen another bucket. A put
 // updates the first copy and makes further copies invalid: their old value would be found when the
 // first is evicted. A put of the value that is there already writes nothing.
@@ -53,62 +112,51 @@
 //     marks the bucket invalid.
 //   - [Fine] (MD 4.1): each group is locked while it is read, or read and written, by a
 //     readers-writer lock of one word. With GroupBuckets 1 that is a lock for each bucket.
-//     A put that goes back to an earlier group reads it again, and begins anew if another
-//     operation has taken the bucket meanwhile. Puts of one batch that begin with the same group
-//     take turns (internal/core).
+//     Puts of one batch that begin with the same group take turns (internal/core).
 //   - [Coarse] (MD 3.1): one such lock for the memory of a rank, held for the whole operation.
 //
-// No operation waits for a dead rank: others break its locks (lock.go). Where a link is cut, a
-// request on a lock gets no answer. The operation then makes sure that it does not keep the lock.
-// If the link stays cut, it returns the error, and the next calls of its rank repair the lock.
+// A put that goes back to an earlier group reads it again, and begins anew if another
+// operation has taken the bucket.
 //
-// Operations are step machines over a queue (op.go), of which a batch has many in flight.
-// Where the owner's memory is directly addressable, loops over it replace them (direct.go). Both
-// make the same decisions (search.go). Batches over such memory pass three stages in assembly
-// (pipeline.go). Ranks of the same host address each other's memory; ranks of different hosts
+// A search (protocol.go) decides all this; it examines one group at a time, and names the effects.
+// Where the owner's memory is directly addressable, a loop over it makes them (direct.go). Batches
+// over such memory pass three stages, in assembly where there is any (kernel.go). All else goes
+// through a queue: step machines, of which a batch has many in flight (machine.go).
+// Ranks of the same host address each other's memory; ranks of different hosts
 // do not. A batch is divided accordingly (internal/core).
 //
-// # Access
+// # Locks
 //
-// Batches may also be shipped, with [Config].Access at [ship.Shipped], or at [ship.Auto] where that
-// takes less time. All candidates of a key are in the memory of one rank. That rank gets some
-// thousand operations in a message and carries them out by loops over its memory (ship.go), while
-// the rest of the batch is carried out here. In Fine and Coarse a lock then takes some nanoseconds
-// instead of two round trips. Single calls are not shipped.
+// A lock is one word, with an epoch, an owner and the number of readers. Its steps are as follows;
+// each is one access to the word, and what it finds decides about the next one (latch.next).
 //
-// An operation counts in the [Stats] of the rank that has carried it out, and there among those
-// Served as well; the sums over all ranks are those of the calls.
+//	join      a reader adds 1. If there is no owner, it has the lock
+//	back      else it takes its 1 back, and awaits the end of the owner
+//	enter     a writer makes itself the owner, where there is none. Then it drains
+//	await     read the word, after a pause, until there is no owner; then join or enter
+//	drain     the owner reads the word until there are no readers; then it has the lock
+//	leave     who has the lock takes out what it has put in
 //
-// # Guarantees
+// Readers that come while an owner drains wait, so that readers cannot starve a writer.
 //
-//   - A value that is found was put as a whole under that very key. A mixture of several puts
-//     is taken for a whole with a chance of 2^-64, in every mode: a put of a rank that has died
-//     may arrive when its lock has been broken.
-//   - It is not old: no put or Delete of the key that began after that put had returned had
-//     itself returned before the get began. (Values are those of a regular register, that may
-//     forget. When puts of a key overlap, gets may find first the one and then the other.)
-//   - A rank that is alone gets what it has put last, or nothing if that was evicted.
-//   - In LockFree, puts that overlap may choose the same bucket, and one of them, or both,
-//     vanish; a reader may mark a bucket invalid whose writer is slow. In Fine and Coarse a pair
-//     vanishes only when it is evicted, deleted, or when a rank dies or a link is cut.
-//   - Neither readers nor writers wait for others in LockFree. In Fine and Coarse they wait
-//     while another holds the lock and is alive.
-//   - An error of the engine (memory of a rank that is lost) leaves open what a put or Delete
-//     has done. Other operations of the batch are carried out, whether they are shipped or not.
+// Others break the locks of dead ranks. A new epoch begins, in which no rank has the lock; a
+// rank that leaves a lock of an epoch that is over changes nothing.
 //
-// # Places
+//	breaks    the owner is dead. Or its word has not changed for maxUnchanged reads, and the lock
+//	          is in memory of a dead rank, which the owner may not reach any more
+//	expel     the readers have not changed for maxUnchanged reads, and some rank is dead: readers
+//	          have no names. The owner has the lock
 //
-// A pair stays in the bucket that a put has chosen until it is evicted, deleted or cleared, so a
-// key may be remembered by its place, which is shorter: [Cache.PutLocated] and [Cache.Locate] name
-// it, [Cache.GetAt] reads what is there by then, key and value.
+// Where a link is cut, a step gets no answer, and its effect is unknown: the lock may have been
+// taken, or not released. So its rank repairs the lock, as soon as it reaches it again. If
+// the link stays cut, the operation returns the error, and the next calls of its rank repair the
+// lock. Other ranks that had the lock lose it.
 //
-// # What a mode costs
+//	inspect   read whether the lock may be this rank's: it is the owner, or there are readers
+//	revoke    then begin a new epoch
 //
-// Over memory a lock is two atomic operations, some ten nanoseconds where no other operation has
-// it, and modes differ by less than a put takes. Over a network each of these is a round
-// trip, and operations wait for locks under contention. On a simulated cluster of 4 hosts, with
-// batches of puts drawn from Zipf(0.99), all ranks together need 24 ns a put in LockFree,
-// 390 in Fine and 1700 in Coarse (BenchmarkOnCluster).
+// Nothing wrong is read because of a lock that was broken too early, or because a put of a
+// dead writer arrives late: buckets have their checksums in every mode.
 //
 // # What differs from the paper
 //
@@ -120,12 +168,7 @@
 //   - Invalid buckets do not end a search, empty ones do; the paper has no deletion.
 //   - A writer announces itself to readers, and so is not starved by them. Locks are broken
 //     when their owner has died; MPI-DHT waits without end.
-//   - A put searches on behind the first copy of its key, for further ones.
+//   - A put searches on after the first copy of its key, for further ones.
 //   - Window indices are right for any number of buckets. The published code maps every key to
 //     bucket 0 from 2^23 buckets on.
-//
-// # Keys of floating-point values
-//
-// [Rounding] makes keys of values rounded to significant digits (MD 5.4), so that inputs which
-// are nearly alike share a result. A time step belongs into the key as any other value.
 package cache

@@ -75,7 +75,7 @@ func TestAfterClose(t *testing.T) {
 	}
 }
 
-// TestLostMemory: keys of a rank whose memory is gone are errors, those of others are
+// TestLostMemory: keys of a rank whose memory is gone are errors, keys of others are
 // answered, in the same batch.
 func TestLostMemory(t *testing.T) {
 	for _, mode := range modes {
@@ -141,7 +141,7 @@ func TestAllocations(t *testing.T) {
 	}
 	for _, size := range []int{80, 81} { // in place, and copied
 		for _, mode := range modes {
-			cfg := Config{KeySize: size, ValueSize: 104, BucketsPerRank: 1000, Mode: mode}
+			cfg := Config{KeySize: size, ValueSize: 104, Buckets: 1000, Mode: mode}
 			must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
 				const n = 500
 				keys, values := make([]byte, n*size), make([]byte, n*104)

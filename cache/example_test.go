@@ -16,7 +16,7 @@ func Example() {
 	ctx := context.Background()
 	job := local.Single() // or farhash.Join, for ranks that are processes
 	defer job.Close()
-	c, err := cache.New(ctx, job, cache.Config{KeySize: 16, ValueSize: 8, BucketsPerRank: 1 << 16})
+	c, err := cache.New(ctx, job, cache.Config{KeySize: 16, ValueSize: 8, Buckets: 1 << 16})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func ExampleCache_GetBatch() {
 	job := local.Single()
 	defer job.Close()
 	c, err := cache.New(context.Background(), job,
-		cache.Config{KeySize: 4, ValueSize: 5, BucketsPerRank: 1000})
+		cache.Config{KeySize: 4, ValueSize: 5, Buckets: 1000})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func ExampleCache_Update() {
 	job := local.Single()
 	defer job.Close()
 	c, err := cache.New(context.Background(), job,
-		cache.Config{KeySize: 3, ValueSize: 8, BucketsPerRank: 1000})
+		cache.Config{KeySize: 3, ValueSize: 8, Buckets: 1000})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -48,7 +48,7 @@ type taken struct {
 func newTaken(t *testing.T, keyWords, valueWords, buckets int) *taken {
 	d := &taken{Cache: new(Cache), rng: rand.New(rand.NewPCG(uint64(keyWords), uint64(valueWords)))}
 	d.shape(Config{KeySize: 8 * keyWords, ValueSize: 8 * valueWords,
-		BucketsPerRank: uint64(buckets), GroupBuckets: buckets}, 1)
+		Buckets: uint64(buckets), GroupBuckets: buckets}, 1)
 	d.group = guard.Slice[uint64](t, buckets*d.bucketWords)
 	d.bases = []*uint64{&d.group[0]}
 	for i := range keyWords + 1 {
@@ -62,7 +62,7 @@ func newTaken(t *testing.T, keyWords, valueWords, buckets int) *taken {
 		d.keys, d.values = append(d.keys, key), append(d.values, value)
 		d.hashes = append(d.hashes, hashKey(key))
 	}
-	if valueWords < 8 { // the checksum would be that of an empty bucket
+	if valueWords < 8 { // the checksum would say that the bucket is empty
 		d.hashes[0] = pi2 - sum(0, d.values[0])
 	}
 	return d
@@ -150,7 +150,7 @@ func TestKernelStages(t *testing.T) {
 	}
 	for _, mode := range modes {
 		for words := 1; words <= 17; words++ {
-			cfg := Config{KeySize: 8 * words, ValueSize: 8, BucketsPerRank: 64, Mode: mode}
+			cfg := Config{KeySize: 8 * words, ValueSize: 8, Buckets: 64, Mode: mode}
 			must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
 				c.moveTo(guard.Copy(t, c.batches.Segments[0]))
 				keys := guard.Slice[uint64](t, stageBlock*words)
@@ -200,7 +200,7 @@ func TestBatchesStayInside(t *testing.T) {
 	for _, mode := range modes {
 		for _, words := range [][2]int{{1, 1}, {2, 3}, {5, 9}, {9, 2}} {
 			keySize, valueSize := 8*words[0], 8*words[1]
-			cfg := Config{KeySize: keySize, ValueSize: valueSize, BucketsPerRank: 256, Mode: mode}
+			cfg := Config{KeySize: keySize, ValueSize: valueSize, Buckets: 256, Mode: mode}
 			must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
 				c.moveTo(guard.Copy(t, c.batches.Segments[0]))
 				keys := guard.Slice[byte](t, pairs*keySize)

@@ -37,7 +37,7 @@ func TestHotKey(t *testing.T) {
 		for _, mode := range modes {
 			name := fmt.Sprintf("hidden=%v/hosts=%d/%v", opts.Hidden, opts.Hosts, mode)
 			t.Run(name, func(t *testing.T) {
-				cfg := Config{KeySize: 80, ValueSize: 104, BucketsPerRank: 1, Mode: mode,
+				cfg := Config{KeySize: 80, ValueSize: 104, Buckets: hotRanks, Mode: mode,
 					Choices: 1}
 				e := engine{Run: func(n int, fn func(rma.Job) error) error {
 					return local.RunWith(opts, n, fn)

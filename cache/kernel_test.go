@@ -22,10 +22,10 @@ func TestKernel(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := Config{KeySize: 8 * rapid.IntRange(1, 30).Draw(t, "key words"),
-			ValueSize:      8 * rapid.IntRange(1, 30).Draw(t, "value words"),
-			BucketsPerRank: uint64(rapid.IntRange(1, 100).Draw(t, "buckets")),
-			GroupBuckets:   rapid.IntRange(0, MaxGroupBuckets).Draw(t, "group"),
-			Mode:           Mode(rapid.IntRange(0, 2).Draw(t, "mode"))}
+			ValueSize:    8 * rapid.IntRange(1, 30).Draw(t, "value words"),
+			Buckets:      uint64(rapid.IntRange(1, 100).Draw(t, "buckets")),
+			GroupBuckets: rapid.IntRange(0, MaxGroupBuckets).Draw(t, "group"),
+			Mode:         Mode(rapid.IntRange(0, 2).Draw(t, "mode"))}
 		ranks := rapid.IntRange(1, 3).Draw(t, "ranks")
 		keys := rapid.IntRange(0, 200).Draw(t, "keys")
 		stored := rapid.IntRange(0, 100).Draw(t, "stored")
@@ -95,7 +95,7 @@ func TestKernelHashes(t *testing.T) {
 		t.Skip("there is no assembly in this build")
 	}
 	for words := 1; words <= 40; words++ {
-		cfg := Config{KeySize: 8 * words, ValueSize: 8, BucketsPerRank: 5000}
+		cfg := Config{KeySize: 8 * words, ValueSize: 8, Buckets: 15000}
 		must(t, withCache(engines[0], 3, cfg, func(c *Cache) error {
 			b := batch{keys: make([]uint64, stageBlock*words), results: make([]Result, stageBlock)}
 			for i := range b.keys {

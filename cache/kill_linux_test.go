@@ -18,7 +18,7 @@ import (
 )
 
 // The test of sudden death: ranks are processes that put and get a few hot keys without
-// end. The parent kills all but one, one after the other. The last one goes on, whatever
+// end. The parent kills all but one, one after the other. The last one continues, whatever
 // locks and half-written buckets the others have left, and reads no mixed value.
 
 const (
@@ -66,7 +66,7 @@ func mortal(life string, in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer job.Close()
-	c, err := New(ctx, job, Config{KeySize: 80, ValueSize: 104, BucketsPerRank: 2,
+	c, err := New(ctx, job, Config{KeySize: 80, ValueSize: 104, Buckets: 2 * killRanks,
 		Mode: Mode(mode)})
 	if err != nil {
 		return err

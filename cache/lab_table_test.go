@@ -14,7 +14,7 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// The cache as a table of the lab. It is no linearizable one: its values are those of a
+// The cache as a table of the lab. It is no linearizable one: its values follow the rules of a
 // regular register that may forget. So each get is held against the writes alone: there is
 // an order of them, and of this get, in which it comes after the put whose value it found,
 // with no other write between (weak regularity for many writers).
@@ -88,6 +88,7 @@ type labCache struct {
 func labTable(mode Mode, access ship.Access) *lab.Table {
 	open := func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
 		cfg := labConfig(rng)
+		cfg.Buckets *= uint64(job.Size())
 		cfg.Mode, cfg.Access = mode, access
 		c, err := New(ctx, job, cfg)
 		if err != nil {
@@ -98,12 +99,12 @@ func labTable(mode Mode, access ship.Access) *lab.Table {
 	return &lab.Table{Name: mode.String(), Open: open, Model: labModel}
 }
 
-// labConfig draws a cache. In half of them keys fight for buckets.
+// labConfig draws a cache, with the buckets of a rank. In half of them keys fight for buckets.
 func labConfig(rng *rand.Rand) Config {
 	cfg := Config{KeySize: 8 * (1 + rng.IntN(3)), ValueSize: 8 * (1 + rng.IntN(6)),
-		BucketsPerRank: uint64(1 + rng.IntN(6)), Depth: 1 + rng.IntN(4), Retries: rng.IntN(4) - 1}
+		Buckets: uint64(1 + rng.IntN(6)), Depth: 1 + rng.IntN(4), Retries: rng.IntN(4) - 1}
 	if rng.IntN(2) == 0 {
-		cfg.BucketsPerRank = 16
+		cfg.Buckets = 16
 	}
 	switch rng.IntN(3) {
 	case 0:
@@ -137,7 +138,7 @@ func (l *labCache) Draw(rng *rand.Rand) lab.Call {
 
 const maxLabKeys = 6
 
-// number is that of a write: all ranks, all their calls and all keys of these differ.
+// number is the number of a write: all ranks, all their calls and all keys of these differ.
 func (l *labCache) number(i int) uint64 {
 	return uint64((l.c.job.Rank()<<8|l.calls)*maxLabKeys+i) + 1
 }

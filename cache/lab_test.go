@@ -28,7 +28,7 @@ func labSchedules() int {
 	return 500
 }
 
-// TestLab: no schedule hangs, and every history is that of a lossy table.
+// TestLab: no schedule hangs, and every history fits a lossy table.
 func TestLab(t *testing.T) {
 	marks := [][]*mark.Mark{
 		LockFree: {torn, tornAgain, markTooLate, copied, lateWrite},

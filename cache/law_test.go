@@ -45,7 +45,7 @@ func law(choices, buckets int, loads []float64) (hits []float64) {
 	return hits
 }
 
-// TestLawItself: for 6 candidates the law is that of independent indices.
+// TestLawItself: for 6 candidates the law assumes independent indices.
 func TestLawItself(t *testing.T) {
 	loads := []float64{.5, .75, .9, 1, 1.5}
 	for i, hit := range law(6, 1, loads) {
@@ -78,7 +78,7 @@ func TestHitRates(t *testing.T) {
 		{"groups of 3", 3, 45_000, Groups, 2, 3},
 	} {
 		want := law(c.choices, c.buckets, loads)
-		cfg := Config{KeySize: 8, ValueSize: 8, BucketsPerRank: c.perRank,
+		cfg := Config{KeySize: 8, ValueSize: 8, Buckets: c.perRank * uint64(c.ranks),
 			Addressing: c.addressing}
 		if c.addressing == Groups {
 			cfg.GroupBuckets, cfg.Choices = c.buckets, c.choices
@@ -103,7 +103,7 @@ func hitRates(t *testing.T, ranks int, cfg Config, loads []float64) (hits []floa
 		}
 		put := 0
 		for _, load := range loads {
-			n := int(load*float64(c.Buckets())) - put
+			n := int(load*float64(c.cfg.Buckets)) - put
 			err := c.PutBatch(numbers(put, n), make([]byte, 8*n), make([]Result, n))
 			if err != nil {
 				return err

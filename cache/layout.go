@@ -31,14 +31,14 @@ type layout struct {
 // shape computes the layout for a complete configuration.
 func (c *Cache) shape(cfg Config, ranks int) {
 	c.cfg, c.ranks = cfg, ranks
-	c.groups = cfg.BucketsPerRank / uint64(cfg.GroupBuckets)
+	c.groups = cfg.Buckets / uint64(ranks*cfg.GroupBuckets)
 	c.keyWords, c.valueWords = wordsOf(cfg.KeySize), wordsOf(cfg.ValueSize)
 	c.bucketWords = 1 + c.keyWords + c.valueWords
 	if cfg.Mode == Fine {
 		c.lockWords = 1
 	}
 	c.groupWords = c.lockWords + cfg.GroupBuckets*c.bucketWords
-	// Segments are whole lines, so that those of all ranks begin at one, and the lock
+	// Segments are whole lines, so that all ranks begin at one, and the lock
 	// of a rank has one for itself.
 	words := core.Segment(c.groups, uint64(c.groupWords))
 	c.rankLock = (words + lineWords - 1) / lineWords * lineWords

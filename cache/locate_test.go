@@ -12,7 +12,7 @@ import (
 // A key is in the bucket that Locate names, as read from the memory there.
 func TestLocate(t *testing.T) {
 	eachCase(t, func(t *testing.T, e engine, cfg Config) {
-		cfg.KeySize, cfg.ValueSize, cfg.BucketsPerRank = 13, 8, 64
+		cfg.KeySize, cfg.ValueSize, cfg.Buckets = 13, 8, 3*64
 		must(t, e.Run(3, func(job rma.Job) error {
 			ctx := context.Background()
 			c, err := New(ctx, job, cfg)

@@ -24,7 +24,7 @@ type located struct {
 // What PutLocated has put is where it says, until another pair takes the bucket.
 func TestPutLocated(t *testing.T) {
 	eachCase(t, func(t *testing.T, e engine, cfg Config) {
-		cfg.KeySize, cfg.ValueSize, cfg.BucketsPerRank = 13, 8, locatedBuckets
+		cfg.KeySize, cfg.ValueSize, cfg.Buckets = 13, 8, 3*locatedBuckets
 		must(t, withCache(e, 3, cfg, func(c *Cache) error {
 			if c.job.Rank() == 1 {
 				if err := putAndGetAt(c); err != nil {
@@ -80,7 +80,7 @@ func refusedAt(c *Cache, there map[string]located, key, value []byte) error {
 		}
 		break
 	}
-	for _, bad := range []located{{rank: -1}, {rank: 3}, {bucket: c.cfg.BucketsPerRank}} {
+	for _, bad := range []located{{rank: -1}, {rank: 3}, {bucket: c.cfg.Buckets / 3}} {
 		if _, err := c.GetAt(bad.rank, bad.bucket, key, value); err == nil {
 			return fmt.Errorf("bucket %d of rank %d was read", bad.bucket, bad.rank)
 		}
@@ -94,7 +94,7 @@ func refusedAt(c *Cache, there map[string]located, key, value []byte) error {
 // A bucket that is no whole pair is none for GetAt, after it was read again.
 func TestGetAtTorn(t *testing.T) {
 	eachCase(t, func(t *testing.T, e engine, cfg Config) {
-		cfg.KeySize, cfg.ValueSize, cfg.BucketsPerRank = 8, 8, 64
+		cfg.KeySize, cfg.ValueSize, cfg.Buckets = 8, 8, 64
 		must(t, withCache(e, 1, cfg, func(c *Cache) error {
 			key, value := []byte("01234567"), []byte("89abcdef")
 			_, rank, bucket, err := c.PutLocated(key, value)
@@ -121,7 +121,7 @@ func TestGetAtTorn(t *testing.T) {
 // A cleared cache is empty, passes its check and can be filled again.
 func TestClear(t *testing.T) {
 	eachCase(t, func(t *testing.T, e engine, cfg Config) {
-		cfg.KeySize, cfg.ValueSize, cfg.BucketsPerRank = 13, 8, 1000
+		cfg.KeySize, cfg.ValueSize, cfg.Buckets = 13, 8, 3000
 		must(t, withCache(e, 3, cfg, fillAndClear))
 	})
 }
@@ -147,7 +147,7 @@ func fillAndClear(c *Cache) error {
 			return err
 		}
 		n, err := c.Len(ctx)
-		if want := float64(n) / float64(c.Buckets()); err != nil || n < 900 || used != want {
+		if want := float64(n) / float64(c.cfg.Buckets); err != nil || n < 900 || used != want {
 			return fmt.Errorf("%v of all buckets are used, want %v: %v", used, want, err)
 		}
 		if err := c.Clear(ctx); err != nil {
@@ -171,9 +171,9 @@ func fillAndClear(c *Cache) error {
 
 // Used of a large cache is about right.
 func TestUsedSample(t *testing.T) {
-	cfg := Config{KeySize: 8, ValueSize: 8, BucketsPerRank: 8 * usedSample * 3}
+	cfg := Config{KeySize: 8, ValueSize: 8, Buckets: 8 * usedSample * 3}
 	must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
-		for i := range c.Buckets() / 2 {
+		for i := range c.cfg.Buckets / 2 {
 			if _, err := c.Put(spread(i+1, 8), spread(i+1, 8)); err != nil {
 				return err
 			}

@@ -44,7 +44,7 @@ func cutAt(mode Mode, fromNs, longNs int64) (failed int, err error) {
 	opts := sim.Options{Ranks: 2, Seed: 1, MaxSteps: 200_000}
 	opts.Faults.RetryNs = 20_000
 	opts.Faults.Cuts = []sim.Cut{{A: 0, B: 1, FromNs: fromNs, ToNs: fromNs + longNs}}
-	cfg := Config{KeySize: 8, ValueSize: 8, BucketsPerRank: 64, Mode: mode}
+	cfg := Config{KeySize: 8, ValueSize: 8, Buckets: 128, Mode: mode}
 	_, err = sim.Run(opts, func(job rma.Job) error {
 		c, err := New(context.Background(), job, cfg)
 		if err != nil {

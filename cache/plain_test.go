@@ -33,7 +33,7 @@ func gather(value []byte) (uint64, error) {
 // plain puts a few keys into a large cache and asks for them: nothing may be lost, and
 // nothing is there that was not put.
 func plain(e engine, mode Mode) error {
-	cfg := Config{KeySize: 16, ValueSize: 24, BucketsPerRank: 4096, Mode: mode}
+	cfg := Config{KeySize: 16, ValueSize: 24, Buckets: 4096, Mode: mode}
 	return withCache(e, 1, cfg, func(c *Cache) error {
 		value := make([]byte, cfg.ValueSize)
 		for number := range uint64(200) {

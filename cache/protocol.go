@@ -80,7 +80,7 @@ type trouble struct {
 	mismatches, retries, marked, waits, broken uint64
 }
 
-// verdict says how a search goes on after a group.
+// verdict says what comes after a group.
 type verdict uint8
 
 const (

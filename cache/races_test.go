@@ -24,7 +24,8 @@ var scripts = lab.Scripts{
 	{Name: "late bucket is wanted over memory",
 		Run: scripted(engines[0], lateBucketIsWanted, lateFree)},
 	{Name: "late bucket is wanted", Run: scripted(engines[1], lateBucketIsWanted, lateFree)},
-	{Name: "bucket is wanted over memory", Run: scripted(engines[0], bucketIsWanted, groupExamined)},
+	{Name: "bucket is wanted over memory",
+		Run: scripted(engines[0], bucketIsWanted, groupExamined)},
 	{Name: "bucket is wanted by a batch",
 		Run: scripted(engines[0], bucketIsWantedByBatch, nearExamined)},
 	{Name: "every short sequence", Run: everySequence},
@@ -50,7 +51,7 @@ func scripted(e engine, run func(t *testing.T, e engine) error,
 // markMeetsPut: a key is put just before a reader marks the bucket invalid in which it has
 // found a broken pair. The pair that was put stays.
 func markMeetsPut(t *testing.T, e engine) error {
-	cfg := Config{KeySize: 8, ValueSize: 16, BucketsPerRank: 1}
+	cfg := Config{KeySize: 8, ValueSize: 16, Buckets: 1}
 	return withCache(e, 1, cfg, func(c *Cache) error {
 		key, value := spread(7, 8), make([]byte, 16)
 		_, err := c.Put(key, spread(1, 16))
@@ -88,7 +89,7 @@ func damage(c *Cache, word int) error {
 // key further on. Before it comes back to that bucket, key 1 is put there. With locks
 // neither is lost.
 func lateBucketIsTaken(t *testing.T, e engine) error {
-	cfg := Config{KeySize: 8, ValueSize: 8, BucketsPerRank: 64, GroupBuckets: 1, Choices: 2,
+	cfg := Config{KeySize: 8, ValueSize: 8, Buckets: 64, GroupBuckets: 1, Choices: 2,
 		Mode: Fine}
 	return withCache(e, 1, cfg, func(c *Cache) error {
 		keys := sameHome(c)
@@ -125,10 +126,10 @@ func bucketIsWantedByBatch(t *testing.T, e engine) error {
 }
 
 // wanted has a put of key 1 come when one of key 0 is at a mark. It gets to its end, or waits for
-// a lock; then that of key 0 goes on. Neither key is lost.
+// a lock; then the put of key 0 continues. Neither key is lost.
 func wanted(t *testing.T, e engine, mode Mode, at *mark.Mark,
 	before func(c *Cache, keys [][]byte) error, batch bool) error {
-	cfg := Config{KeySize: 8, ValueSize: 8, BucketsPerRank: 64, GroupBuckets: 1, Choices: 2,
+	cfg := Config{KeySize: 8, ValueSize: 8, Buckets: 64, GroupBuckets: 1, Choices: 2,
 		Mode: mode}
 	return withCache(e, 1, cfg, func(c *Cache) error {
 		waits, done := make(chan bool, 1), make(chan error, 1)
@@ -201,7 +202,7 @@ func sameHome(c *Cache) [][]byte {
 // TestBatchWaitsForLock: a batch of puts over memory waits while another rank has the lock.
 func TestBatchWaitsForLock(t *testing.T) {
 	for _, mode := range []Mode{Fine, Coarse} {
-		cfg := Config{KeySize: 8, ValueSize: 8, BucketsPerRank: 64, Mode: mode, GroupBuckets: 1}
+		cfg := Config{KeySize: 8, ValueSize: 8, Buckets: 64, Mode: mode, GroupBuckets: 1}
 		must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
 			key := spread(1, 8)
 			group, _ := c.group(hashKey([]uint64{1}), 0)
@@ -222,7 +223,7 @@ func TestBatchWaitsForLock(t *testing.T) {
 // sleeper is a job in which something happens while it sleeps.
 type sleeper struct {
 	rma.Job
-	meanwhile func()
+	during func()
 }
 
-func (j sleeper) Sleep(int64) { j.meanwhile() }
+func (j sleeper) Sleep(int64) { j.during() }

@@ -12,7 +12,7 @@ import (
 // Save writes the keys and values that are whole to a file, in a form that is loaded
 // with any number of ranks and buckets, any mode and any addressing. The ranks write it
 // together: path must mean the same file on each. It replaces what was there only when
-// it is complete. Collective. What is put or deleted meanwhile may or may not be in it.
+// it is complete. Collective. What is put or deleted at the same time may or may not be in it.
 func (c *Cache) Save(ctx context.Context, path string) error {
 	record := make([]byte, 0, c.cfg.KeySize+c.cfg.ValueSize)
 	return archive.SaveTable(ctx, c.job, path, c.contents(), func(yield func([]byte, error) bool) {
@@ -56,7 +56,7 @@ func (c *Cache) putRecords(payload []byte) error {
 	return c.PutBatch(keys, values, make([]Result, n))
 }
 
-// Clear empties the cache. Collective, and nothing else may work on the cache meanwhile. The
+// Clear empties the cache. Collective, and nothing else may work on the cache. The
 // statistics go on.
 func (c *Cache) Clear(ctx context.Context) error {
 	if err := c.job.Barrier(ctx); err != nil { // calls that came before have ended on all ranks

@@ -15,7 +15,7 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
-var saveConfig = Config{KeySize: 13, ValueSize: 40, BucketsPerRank: 2000}
+var saveConfig = Config{KeySize: 13, ValueSize: 40, Buckets: 6000}
 
 // fill puts numbers 0 to n-1, shared out to the ranks.
 func fill(c *Cache, n int) error {
@@ -68,7 +68,7 @@ func TestSaveAndLoad(t *testing.T) {
 			cfg := saveConfig
 			cfg.Mode = Mode(ranks % 3)
 			cfg.Addressing = Addressing(ranks % 2)
-			cfg.BucketsPerRank = uint64(4001 / ranks)
+			cfg.Buckets = 4001
 			must(t, withCache(e, ranks, cfg, func(c *Cache) error {
 				ctx := context.Background()
 				if err := c.Load(ctx, path); err != nil {
@@ -91,7 +91,7 @@ func TestSaveAndLoad(t *testing.T) {
 func TestLoadIntoTooFewBuckets(t *testing.T) {
 	path := saved(t)
 	cfg := saveConfig
-	cfg.BucketsPerRank = 64
+	cfg.Buckets = 128
 	must(t, withCache(engines[0], 2, cfg, func(c *Cache) error {
 		if err := c.Load(context.Background(), path); err != nil {
 			return err
@@ -178,7 +178,7 @@ func TestSplicedFiles(t *testing.T) {
 		return errors.Join(fill(c, 300), c.Save(context.Background(), other))
 	}))
 	cfg := saveConfig
-	cfg.Mode, cfg.BucketsPerRank = Coarse, 20000 // or some would find no bucket
+	cfg.Mode, cfg.Buckets = Coarse, 40000 // or some would find no bucket
 	archivetest.Refused(t, one, other, func(path string) (content string, err error) {
 		failed := make([]error, 2)
 		err = withCache(engines[0], 2, cfg, func(c *Cache) error {

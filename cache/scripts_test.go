@@ -9,11 +9,11 @@ import (
 
 // everySequence runs every sequence of a few operations on keys that are always in each other's
 // way, one by one and in batches, over memory. There is room for all keys, so that no answer
-// may be other than that of a map.
+// may differ from the answer of a map.
 func everySequence(*testing.T) error {
 	for _, mode := range modes {
 		for _, groups := range []int{1, 2} {
-			cfg := Config{KeySize: 16, ValueSize: 8, BucketsPerRank: 4, GroupBuckets: 4 / groups,
+			cfg := Config{KeySize: 16, ValueSize: 8, Buckets: 4, GroupBuckets: 4 / groups,
 				Choices: groups, Mode: mode}
 			err := withCache(engines[0], 1, cfg, func(c *Cache) error {
 				return errors.Join(sequences(c, false), sequences(c, true))
@@ -127,7 +127,7 @@ func copiesAreRemoved(*testing.T) error {
 				"batch":  func(c *Cache) error { return c.PutBatch(key, value, make([]Result, 1)) },
 				"delete": func(c *Cache) error { _, err := c.Delete(key); return err },
 			} {
-				cfg := Config{KeySize: 80, ValueSize: 104, BucketsPerRank: 1 << 17, Mode: mode,
+				cfg := Config{KeySize: 80, ValueSize: 104, Buckets: 1 << 17, Mode: mode,
 					Addressing: addressing}
 				err := withCache(engines[0], 1, cfg, func(c *Cache) error {
 					first, second, err := standsTwice(c, key)

@@ -14,7 +14,7 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-var shipConfig = Config{KeySize: 16, ValueSize: 24, BucketsPerRank: 256, Access: ship.Shipped}
+var shipConfig = Config{KeySize: 16, ValueSize: 24, Buckets: 768, Access: ship.Shipped}
 
 // eachCarrier runs fn on ranks whose batches are shipped, in every mode.
 func eachCarrier(t *testing.T, ranks int, fn func(c *Cache) error) {
@@ -29,7 +29,7 @@ func eachCarrier(t *testing.T, ranks int, fn func(c *Cache) error) {
 	}
 }
 
-// TestLabShipped: the histories of ranks whose batches are shipped are those of a lossy table. The
+// TestLabShipped: the histories of ranks whose batches are shipped fit a lossy table. The
 // simulation carries no requests, so these are ranks in real time.
 func TestLabShipped(t *testing.T) {
 	calls := 120
@@ -45,8 +45,8 @@ func TestLabShipped(t *testing.T) {
 	}
 }
 
-// TestShippedCounts: over all ranks hits, misses and writes are those of the calls, and operations
-// count where they were carried out.
+// TestShippedCounts: over all ranks hits, misses and writes fit the calls, and operations
+// count where they were done.
 func TestShippedCounts(t *testing.T) {
 	const ranks, rounds, n = 4, 10, 60
 	eachCarrier(t, ranks, func(c *Cache) error {
@@ -123,7 +123,7 @@ func TestShippedAfterClose(t *testing.T) {
 	})
 }
 
-// TestShippedToClosed: the part of a rank that has closed the cache is carried out one-sided.
+// TestShippedToClosed: the part of a rank that has closed the cache is done one-sided.
 func TestShippedToClosed(t *testing.T) {
 	const n = 50
 	eachCarrier(t, 2, func(c *Cache) error {

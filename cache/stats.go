@@ -11,10 +11,10 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// MaxCandidates is the most buckets that a key may lie in.
+// MaxCandidates is the most buckets that a key may be in.
 const MaxCandidates = MaxChoices * MaxGroupBuckets
 
-// Stats is what one rank has done with a cache since New or ResetStats.
+// Stats is what one rank has done with a cache since New.
 type Stats struct {
 	Counts
 	// Access is how batches reach memory that is not addressable, and why.
@@ -70,7 +70,17 @@ func (s *Counts) Add(t Counts) {
 	}
 }
 
-// Where counters lie in Stats, in bytes.
+// Since is what was counted after t was. Occupied is no count, and stays.
+func (s Counts) Since(t Counts) Counts {
+	t.Occupied = 0
+	a, b := core.Words(&s), core.Words(&t)
+	for i := range a {
+		a[i] -= b[i]
+	}
+	return s
+}
+
+// Where counters are in Stats, in bytes.
 const (
 	atHits       = unsafe.Offsetof(Counts{}.Hits)
 	atMisses     = unsafe.Offsetof(Counts{}.Misses)
@@ -128,9 +138,9 @@ type tally struct {
 // newTally makes the counters of a cache. Collective. The key of the window says what ranks must
 // agree on.
 func newTally(ctx context.Context, job rma.Job, c Config) (*tally, error) {
-	key := fmt.Sprintf("cache: statistics (keys of %d bytes, values of %d, %d buckets per rank "+
+	key := fmt.Sprintf("cache: statistics (keys of %d bytes, values of %d, %d buckets "+
 		"in groups of %d, %d choices, %v, addressing %d)", c.KeySize, c.ValueSize,
-		c.BucketsPerRank, c.GroupBuckets, c.Choices, c.Mode, c.Addressing)
+		c.Buckets, c.GroupBuckets, c.Choices, c.Mode, c.Addressing)
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: statistics", Key: key,
 		Words: len(core.Words(new(Counts)))})
 	if err != nil {
@@ -145,9 +155,6 @@ func newTally(ctx context.Context, job rma.Job, c Config) (*tally, error) {
 
 // Stats returns what this rank has done with the cache so far.
 func (c *Cache) Stats() Stats { return Stats{c.tally.Sum(), c.batches.Access()} }
-
-// ResetStats begins to count anew on this rank.
-func (c *Cache) ResetStats() { c.tally.Reset() }
 
 // AllStats returns the statistics of every rank, with the buckets occupied in its memory,
 // and their sum. Collective: every rank calls it.

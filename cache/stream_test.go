@@ -154,7 +154,7 @@ func (st *stream) expect(k, v []byte) error {
 func drawConfig(t *rapid.T, cfg Config) Config {
 	cfg.KeySize = rapid.SampledFrom([]int{1, 8, 13, 80}).Draw(t, "key size")
 	cfg.ValueSize = rapid.SampledFrom([]int{1, 8, 20, 104}).Draw(t, "value size")
-	cfg.BucketsPerRank = uint64(rapid.IntRange(1, 60).Draw(t, "buckets"))
+	cfg.Buckets = uint64(rapid.IntRange(1, 180).Draw(t, "buckets"))
 	cfg.Depth = rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "depth")
 	if cfg.Addressing == Groups {
 		cfg.GroupBuckets = rapid.IntRange(0, MaxGroupBuckets).Draw(t, "group")
@@ -163,7 +163,7 @@ func drawConfig(t *rapid.T, cfg Config) Config {
 	return cfg
 }
 
-// TestStreams: one rank works, and the answers are exact but for keys that were evicted. On
+// TestStreams: one rank works, and the answers are exact except for keys that were evicted. On
 // the same buckets nothing else gives the same keys away.
 func TestStreams(t *testing.T) {
 	eachCase(t, func(t *testing.T, e engine, cfg Config) {

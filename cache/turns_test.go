@@ -11,7 +11,7 @@ import (
 func TestBatchOfOneKey(t *testing.T) {
 	for _, mode := range []Mode{Fine, Coarse} {
 		job := local.SingleWith(local.Options{Hidden: true})
-		c, err := New(t.Context(), job, Config{KeySize: 8, ValueSize: 8, BucketsPerRank: 64,
+		c, err := New(t.Context(), job, Config{KeySize: 8, ValueSize: 8, Buckets: 64,
 			Mode: mode})
 		must(t, err)
 		const n = 500

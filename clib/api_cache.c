@@ -74,11 +74,6 @@ int farhash_cache_stats_get(farhash_cache *cache, farhash_cache_stats *stats) {
 	return goCacheStats(h->number, stats);
 }
 
-int farhash_cache_stats_reset(farhash_cache *cache) {
-	HANDLE(cache, FH_CACHE);
-	return goCacheStatsReset(h->number);
-}
-
 int farhash_cache_all_stats(farhash_cache *cache, farhash_cache_stats *ranks,
 	farhash_cache_stats *total) {
 	HANDLE(cache, FH_CACHE);

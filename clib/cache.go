@@ -56,7 +56,7 @@ func readCacheConfig(c *C.farhash_cache_config) (cache.Config, error) {
 	}
 	access := ship.Access(c.access)
 	return cache.Config{KeySize: int(c.key_size), ValueSize: int(c.value_size),
-		BucketsPerRank: uint64(c.buckets_per_rank), Mode: cache.Mode(c.mode),
+		Buckets: uint64(c.buckets), Mode: cache.Mode(c.mode),
 		GroupBuckets: int(c.group_buckets), Choices: int(c.choices), Retries: int(c.retries),
 		Depth: int(c.depth), Access: access}, checkBatches(c.depth, access)
 }
@@ -144,10 +144,13 @@ func goCacheUpdate(v C.uint64_t, key, function, argument unsafe.Pointer) (code C
 		copy(value, mine)
 		return store
 	})
+	if r == cache.Unchanged {
+		r = 0
+	}
 	return answered(C.int(r), err)
 }
 
-// report writes statistics.
+// writeCacheStats writes statistics.
 func writeCacheStats(s cache.Counts, out *C.farhash_cache_stats) {
 	*out = C.farhash_cache_stats{hits: C.uint64_t(s.Hits), misses: C.uint64_t(s.Misses),
 		inserted: C.uint64_t(s.Inserted), updated: C.uint64_t(s.Updated),
@@ -168,15 +171,6 @@ func goCacheStats(v C.uint64_t, out *C.farhash_cache_stats) (code C.int) {
 	return C.FARHASH_OK
 }
 
-//export goCacheStatsReset
-func goCacheStatsReset(v C.uint64_t) (code C.int) {
-	defer guard(&code)
-	p := cacheOf(v)
-	p.ResetStats()
-	p.fast.reset()
-	return C.FARHASH_OK
-}
-
 //export goCacheAllStats
 func goCacheAllStats(v C.uint64_t, ranks, total *C.farhash_cache_stats) (code C.int) {
 	defer guard(&code)
@@ -191,7 +185,7 @@ func goCacheAllStats(v C.uint64_t, ranks, total *C.farhash_cache_stats) (code C.
 			p.fast.addTo(&all[rank], rank)
 			p.fast.addTo(&sum, rank)
 		}
-		// No rank counts or resets before all have read this.
+		// No rank counts before all have read this.
 		if err := p.job.Barrier(ctx); err != nil {
 			return fail(err, C.FARHASH_ERROR)
 		}
@@ -210,7 +204,7 @@ func goCacheAllStats(v C.uint64_t, ranks, total *C.farhash_cache_stats) (code C.
 }
 
 //export goCacheBuckets
-func goCacheBuckets(v C.uint64_t) C.uint64_t { return C.uint64_t(cacheOf(v).Buckets()) }
+func goCacheBuckets(v C.uint64_t) C.uint64_t { return C.uint64_t(cacheOf(v).Config().Buckets) }
 
 //export goCacheSave
 func goCacheSave(v C.uint64_t, path *C.char) (code C.int) {

@@ -264,7 +264,7 @@ enum { FARHASH_LOCK_FREE = 0, FARHASH_FINE = 1, FARHASH_COARSE = 2 };
 /* Every rank gives the same. 0 is the default of everything but sizes and buckets. */
 typedef struct farhash_cache_config {
 	uint64_t key_size, value_size; /* bytes of every key and value, at least 1 */
-	uint64_t buckets_per_rank;
+	uint64_t buckets; /* of all ranks */
 	int32_t mode;
 	int32_t retries;        /* of a bucket that fails its checksum; below 0 none */
 	uint32_t group_buckets; /* that lie together, 1 to 8 */
@@ -310,9 +310,8 @@ int farhash_cache_put_batch(farhash_cache *cache, const void *keys, size_t n,
 int farhash_cache_update(farhash_cache *cache, const void *key,
 	int (*function)(void *value, int found, void *argument), void *argument);
 
-/* What this rank has done since the cache was made or reset. */
+/* What this rank has done since the cache was made. */
 int farhash_cache_stats_get(farhash_cache *cache, farhash_cache_stats *stats);
-int farhash_cache_stats_reset(farhash_cache *cache);
 
 /* The same of all ranks and their sum; ranks is NULL or has room for one each. Collective. */
 int farhash_cache_all_stats(farhash_cache *cache, farhash_cache_stats *ranks,

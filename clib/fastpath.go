@@ -73,7 +73,7 @@ func newFastPath(ctx context.Context, c *cache.Cache, w *watch) (*fastPath, erro
 func shapeOf(cfg cache.Config, w *watch, flat []uint64) C.fh_shape {
 	s := C.fh_shape{flat: (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(flat))),
 		ranks: C.uint64_t(w.Size()), segment: C.uint64_t(w.buckets.Len()),
-		groups:        C.uint64_t(cfg.BucketsPerRank / uint64(cfg.GroupBuckets)),
+		groups:        C.uint64_t(cfg.Buckets / uint64(w.Size()*cfg.GroupBuckets)),
 		group_buckets: C.uint64_t(cfg.GroupBuckets),
 		key_words:     C.uint64_t((cfg.KeySize + 7) / 8),
 		value_words:   C.uint64_t((cfg.ValueSize + 7) / 8)}
@@ -106,16 +106,6 @@ func (f *fastPath) addTo(s *cache.Counts, rank int) {
 	}
 }
 
-func (f *fastPath) reset() {
-	if f == nil {
-		return
-	}
-	words := f.window.Words(f.rank)
-	for i := range words {
-		atomic.StoreUint64(&words[i], 0)
-	}
-}
-
 func (f *fastPath) close() error {
 	if f == nil {
 		return nil
@@ -134,7 +124,7 @@ const (
 // agrees reports whether C and Go lay out a table of this configuration alike: what either puts
 // into a small table is found by the other, and the table passes its check.
 func agrees(cfg cache.Config) bool {
-	cfg.BucketsPerRank = trialKeys / 2 / uint64(cfg.GroupBuckets) * uint64(cfg.GroupBuckets)
+	cfg.Buckets = trialRanks * (trialKeys / 2 / uint64(cfg.GroupBuckets) * uint64(cfg.GroupBuckets))
 	cfg.Access = ship.Auto // which single calls do not depend on
 	known, ok := trials.Load(cfg)
 	if !ok {

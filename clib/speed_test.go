@@ -36,7 +36,7 @@ func inGo(b *testing.B, pairs uint64) map[string]float64 {
 	defer job.Close()
 	ctx := context.Background()
 	c, err := cache.New(ctx, job, cache.Config{KeySize: keySize, ValueSize: valueSize,
-		BucketsPerRank: 2 * pairs})
+		Buckets: 2 * pairs})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func newTables(b *testing.B, pairs int) *tables {
 		words[i] = random.Uint64() >> 1
 	}
 	c, err := cache.New(ctx, job, cache.Config{KeySize: keySize, ValueSize: valueSize,
-		BucketsPerRank: 2 * uint64(pairs)})
+		Buckets: 2 * uint64(pairs)})
 	if err != nil {
 		b.Fatal(err)
 	}

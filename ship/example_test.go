@@ -21,7 +21,7 @@ func ExampleAccess() {
 			return err
 		}
 		c, err := cache.New(context.Background(), job, cache.Config{KeySize: 8, ValueSize: 8,
-			BucketsPerRank: 1 << 10, Access: access})
+			Buckets: 1 << 12, Access: access})
 		if err == nil && job.Rank() == 0 {
 			fmt.Println(c.Stats().Access)
 		}

@@ -59,7 +59,7 @@ static uint64_t positive(int64_t size) { return size > 0 ? (uint64_t)size : 0; }
 static int join(const fh_dht_shape *s, struct farhash_dht *d) {
 	size_t hash_bytes = s->hash && s->key_size > 0 ? sizeof(uint64_t) : 0;
 	farhash_cache_config config = {.key_size = positive(s->key_size) + hash_bytes,
-		.value_size = positive(s->data_size), .buckets_per_rank = s->buckets};
+		.value_size = positive(s->data_size)};
 	int level = MPI_THREAD_SINGLE;
 	if (callable(s->comm))
 		MPI_Query_thread(&level);
@@ -70,6 +70,10 @@ static int join(const fh_dht_shape *s, struct farhash_dht *d) {
 		return code;
 	d->hash_bytes = hash_bytes;
 	d->evicted = s->evicted;
+	if (code == FARHASH_OK) {
+		uint64_t ranks = farhash_job_size(d->job);
+		config.buckets = s->buckets > UINT64_MAX / ranks ? UINT64_MAX : s->buckets * ranks;
+	}
 	if (code == FARHASH_OK && (code = farhash_cache_new(d->job, &config, &d->cache)) < 0) {
 		char why[2048]; // closing may have another one
 		snprintf(why, sizeof why, "%s", farhash_last_error());
@@ -107,7 +111,7 @@ int fh_dht_end(DHT *table, fh_dht_totals *totals) {
 	farhash_cache_stats total;
 	int code = farhash_cache_all_stats(d->cache, NULL, &total);
 	if (code == FARHASH_OK)
-		totals->mismatches = (uint32_t)(total.mismatches + d->mismatches);
+		totals->mismatches = (uint32_t)total.mismatches;
 	if (callable(table->comm)) {
 		int mine[2] = {table->evictions, table->read_misses}, sum[2] = {0};
 		MPI_Allreduce(mine, sum, 2, MPI_INT, MPI_SUM, table->comm);
@@ -115,6 +119,7 @@ int fh_dht_end(DHT *table, fh_dht_totals *totals) {
 		totals->read_misses = sum[1];
 	}
 	int closed = farhash_job_close(d->job);
+	free(d->counted);
 	free(d);
 	table->inside = NULL;
 	return code < 0 ? fh_dht_error(code) : closed < 0 ? fh_dht_error(closed) : DHT_SUCCESS;

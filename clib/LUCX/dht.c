@@ -229,21 +229,40 @@ static void print_all(DHT *table, const farhash_cache_stats *ranks,
 	fflush(stdout);
 }
 
+// count_from takes from now what was counted before, which becomes what is counted now. Buckets in
+// use are no such count.
+static void count_from(farhash_cache_stats *now, farhash_cache_stats *before) {
+	farhash_cache_stats all = *now;
+	now->hits -= before->hits;
+	now->misses -= before->misses;
+	now->inserted -= before->inserted;
+	now->updated -= before->updated;
+	now->evicted -= before->evicted;
+	*before = all;
+}
+
 int DHT_print_statistics(DHT *table) {
 	if (!fh_dht_usable(table))
 		return FH_DHT_ERROR;
 	struct farhash_dht *d = table->inside;
 	farhash_cache_stats total, *ranks = calloc(table->comm_size, sizeof *ranks);
 	int code = farhash_cache_all_stats(d->cache, ranks, &total);
-	if (!ranks) // the other processes have been served
+	if (!d->counted)
+		d->counted = calloc(table->comm_size + 1, sizeof *d->counted);
+	if (!ranks || !d->counted) { // the other processes have been served
+		free(ranks);
 		return FH_DHT_NO_MEM;
+	}
+	if (code == FARHASH_OK) {
+		for (int i = 0; i < table->comm_size; i++)
+			count_from(&ranks[i], &d->counted[i]);
+		count_from(&total, &d->counted[table->comm_size]);
+	}
 	if (code == FARHASH_OK && farhash_job_rank(d->job) == 0)
 		print_all(table, ranks, &total);
 	free(ranks);
 	if (code < 0)
 		return fh_dht_error(code);
-	d->mismatches += total.mismatches;
 	d->occupied = total.occupied;
-	code = farhash_cache_stats_reset(d->cache);
-	return code < 0 ? fh_dht_error(code) : DHT_SUCCESS;
+	return DHT_SUCCESS;
 }

@@ -18,7 +18,8 @@ struct farhash_dht {
 	int evicted;       // what DHT_write returns where another key had to go
 	size_t hash_bytes; // of a key of the cache
 	// Of all processes, when DHT_print_statistics was called last.
-	uint64_t mismatches, occupied;
+	uint64_t occupied;
+	farhash_cache_stats *counted; // by each process, and the sum
 };
 
 // How a table is made.

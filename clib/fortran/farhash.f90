@@ -44,7 +44,7 @@ module farhash
   end type
 
   type, bind(c) :: farhash_cache_config
-    integer(c_int64_t) :: key_size = 0, value_size = 0, buckets_per_rank = 0
+    integer(c_int64_t) :: key_size = 0, value_size = 0, buckets = 0
     integer(c_int32_t) :: mode = 0, retries = 0, group_buckets = 0, choices = 0, depth = 0
     integer(c_int32_t) :: access = 0
     integer(c_int32_t) :: reserved(6) = 0
@@ -359,10 +359,6 @@ module farhash
       type(farhash_cache_stats), intent(out) :: stats
     end function
 
-    integer(c_int) function farhash_cache_stats_reset(cache) bind(c)
-      import :: c_int, c_ptr
-      type(c_ptr), value :: cache
-    end function
 
     integer(c_int) function farhash_cache_all_stats_of(cache, ranks, total) &
       bind(c, name='farhash_cache_all_stats')

@@ -61,9 +61,9 @@ static void no_sense(farhash_job *job, const char *directory) {
 	OK(farhash_set_close(set));
 	FAILS(FARHASH_ERROR_ARGUMENT, "key_size", farhash_cache_new(job, &(farhash_cache_config){0}, &cache));
 	CLAIM(cache == NULL);
-	farhash_cache_config huge = {.key_size = UINT64_MAX, .value_size = 1, .buckets_per_rank = 1};
+	farhash_cache_config huge = {.key_size = UINT64_MAX, .value_size = 1, .buckets = 1};
 	FAILS(FARHASH_ERROR_ARGUMENT, "key_size", farhash_cache_new(job, &huge, &cache));
-	farhash_cache_config small = {.key_size = 8, .value_size = 8, .buckets_per_rank = 1, .mode = 9};
+	farhash_cache_config small = {.key_size = 8, .value_size = 8, .buckets = 1, .mode = 9};
 	FAILS(FARHASH_ERROR_ARGUMENT, "mode", farhash_cache_new(job, &small, &cache));
 	small.mode = 0;
 	OK(farhash_cache_new(job, &small, &cache));

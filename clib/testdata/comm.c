@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
 	int rank, size, level;
 	farhash_job *job, *half, *self;
 	farhash_cache *cache;
-	farhash_cache_config config = {.key_size = 80, .value_size = 104, .buckets_per_rank = 1 << 10};
+	farhash_cache_config config = {.key_size = 80, .value_size = 104, .buckets = 1 << 10};
 	char key[80], value[104];
 	CLAIM(argc == 4);
 	FAILS(FARHASH_ERROR, "MPI_Init", farhash_join_comm(MPI_COMM_WORLD, NULL, &job));

@@ -114,7 +114,7 @@ static void hundreds(void) {
 		farhash_cache *c;
 		farhash_set *s;
 		OK(farhash_cache_new(job, &(farhash_cache_config){.key_size = 80, .value_size = 104,
-			.buckets_per_rank = 1000}, &c));
+			.buckets = 1000}, &c));
 		OK(farhash_set_new(job, &(farhash_set_config){.buckets = 1000}, &s));
 		IS(FARHASH_INSERTED, farhash_set_find_or_put(s, i));
 		if (i % 3)
@@ -143,7 +143,7 @@ int main(int argc, char **argv) {
 	OK(farhash_join(NULL, &job));
 	OK(farhash_set_new(job, &(farhash_set_config){.buckets = 1 << 20}, &set));
 	OK(farhash_cache_new(job, &(farhash_cache_config){.key_size = 8, .value_size = 8,
-		.buckets_per_rank = 1 << 18}, &cache));
+		.buckets = 1 << 18}, &cache));
 	bombarded(SIGUSR1);
 	signals();
 	children();

@@ -15,7 +15,7 @@ int main(int argc, char **argv) {
 	OK(farhash_join(NULL, &job));
 	OK(farhash_set_new(job, &(farhash_set_config){.buckets = 1000}, &set));
 	OK(farhash_cache_new(job, &(farhash_cache_config){.key_size = 8, .value_size = 8,
-		.buckets_per_rank = 1000}, &cache));
+		.buckets = 1000}, &cache));
 	for (int i = 0; i < 100; i++)
 		words[i] = i;
 	OK(farhash_set_find_or_put_batch(set, words, 100, results));

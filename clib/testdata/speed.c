@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
 	make_pairs();
 	OK(farhash_join(NULL, &job));
 	OK(farhash_cache_new(job, &(farhash_cache_config){.key_size = KEY, .value_size = VALUE,
-		.buckets_per_rank = 2 * pairs}, &cache));
+		.buckets = 2 * pairs}, &cache));
 	for (size_t i = 0; i < pairs; i++)
 		CLAIM(farhash_cache_put(cache, keys + i * KEY, values + i * VALUE) > 0);
 	TIME("get", farhash_cache_get(cache, keys + n * KEY, value));

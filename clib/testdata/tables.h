@@ -182,7 +182,7 @@ static inline void try_cache_of(farhash_job *job, farhash_cache_config config, c
 		*seen = values + N * vs;
 	uint8_t hits[N], results[N];
 	farhash_cache *cache, *other;
-	config.buckets_per_rank = 4096;
+	config.buckets = 4096 * (uint64_t)size;
 	OK(farhash_cache_new(job, &config, &cache));
 	for (int i = 0; i < N; i++) {
 		fill(keys + i * ks, ks, 1000 * (i + N * rank));
@@ -246,9 +246,6 @@ static inline void try_cache_of(farhash_job *job, farhash_cache_config config, c
 	}
 	CLAIM(hit > N * 9 / 10);
 	OK(farhash_cache_close(other));
-	OK(farhash_cache_stats_reset(cache));
-	OK(farhash_cache_stats_get(cache, &mine));
-	IS(0, mine.hits + mine.inserted + mine.updated);
 	OK(farhash_job_barrier(job));
 	if (rank == 0 && hits[0]) {
 		IS(FARHASH_HIT, farhash_cache_delete(cache, keys));
@@ -532,7 +529,7 @@ static inline void try_access(farhash_job *job, int last, int carried) {
 	for (int access = FARHASH_AUTO; access <= last; access++) {
 		int own = rank == 0 ? access : FARHASH_AUTO;
 		farhash_set_config words = {.buckets = 1 << 12, .access = own};
-		farhash_cache_config pairs = {.key_size = 8, .value_size = 8, .buckets_per_rank = 1 << 12,
+		farhash_cache_config pairs = {.key_size = 8, .value_size = 8, .buckets = 1 << 14,
 			.access = own};
 		farhash_map_config dictionary = {.slots = 1 << 14, .bytes = 1 << 19,
 			.max_key = 8, .max_value = 8, .access = own};

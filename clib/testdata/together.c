@@ -33,7 +33,7 @@ static void make(farhash_job *job, int wrong) {
 	WRONG(farhash_elements_new(job, &strings, &elements));
 	farhash_cache *cache;
 	farhash_cache_config config = {.key_size = wrong ? UINT64_MAX : 8, .value_size = 8,
-		.buckets_per_rank = 8};
+		.buckets = 8};
 	WRONG(farhash_cache_new(job, &config, &cache));
 	farhash_map *map;
 	farhash_map_config pairs = {.slots = 16, .bytes = 1 << 13, .max_key = 8,
@@ -58,7 +58,7 @@ static int rank_main(farhash_job *job, void *directory) {
 	farhash_cache *cache;
 	OK(farhash_set_new(job, &(farhash_set_config){.buckets = 64}, &set));
 	OK(farhash_cache_new(job, &(farhash_cache_config){.key_size = 8, .value_size = 8,
-		.buckets_per_rank = 8}, &cache));
+		.buckets = 8}, &cache));
 	WRONG(farhash_set_save(set, wrong ? "" : path));
 	WRONG(farhash_set_load(set, wrong ? NULL : path));
 	WRONG(farhash_cache_save(cache, wrong ? "" : path));

@@ -19,7 +19,7 @@ typedef struct {
 
 static table make(int color, int key) {
 	table t = {0};
-	farhash_cache_config config = {.key_size = 8, .value_size = 8, .buckets_per_rank = 1 << 12};
+	farhash_cache_config config = {.key_size = 8, .value_size = 8, .buckets = 1 << 12};
 	MPI_Comm_split(MPI_COMM_WORLD, color, key, &t.comm);
 	if (t.comm == MPI_COMM_NULL)
 		return t;

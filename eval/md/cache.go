@@ -176,19 +176,22 @@ type cacheCase struct {
 	batch        int
 	piece        *piece
 	cache        *cache.Cache
-	stamp        uint64 // the last one
+	stamp        uint64       // the last one
+	counted      cache.Counts // by all ranks, before this workload
 }
 
 // measure does what is asked for, and the writes before in any case.
 func (c *cacheCase) measure(ctx context.Context, emit experiment.Emit) (err error) {
 	runtime.GC() // what the last cache left is not this one's to collect
 	c.cache, err = cache.New(ctx, measure.TouchedJob{Job: c.job}, cache.Config{
-		KeySize: c.r.keyBytes, ValueSize: c.r.valueBytes, BucketsPerRank: uint64(c.r.buckets),
-		Mode: modes[c.mode], Access: accesses[c.access]})
+		KeySize: c.r.keyBytes, ValueSize: c.r.valueBytes,
+		Buckets: uint64(c.r.buckets) * uint64(c.job.Size()), Mode: modes[c.mode],
+		Access: accesses[c.access]})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.cache.Close()) }()
+	c.counted = cache.Counts{}
 	const rankShift = 40 // ranks have stamps of their own
 	c.stamp = uint64(c.job.Rank()) << rankShift
 	for _, w := range workloads() {
@@ -208,7 +211,6 @@ func (c *cacheCase) measure(ctx context.Context, emit experiment.Emit) (err erro
 
 // workload does one of them.
 func (c *cacheCase) workload(ctx context.Context, w workload) (record.Record, error) {
-	c.cache.ResetStats()
 	s := newStream(c.r.draw[c.law], w, c.job.Rank(), int(c.r.operations), &c.stamp)
 	var elapsed time.Duration
 	var wrong uint64
@@ -259,6 +261,7 @@ func (c *cacheCase) sumUp(ctx context.Context, w workload, elapsed time.Duration
 	if err != nil {
 		return rec, err
 	}
+	stats, c.counted = stats.Since(c.counted), stats
 	n := uint64(c.r.operations) * uint64(c.job.Size())
 	if done := stats.Reads() + stats.Writes(); done != n {
 		return rec, fmt.Errorf("the cache has done %d operations of %d: it is wrong", done, n)

@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	must(farhash_join_comm(MPI_COMM_WORLD, NULL, &job));
 	farhash_cache_config config = {.key_size = INPUTS * sizeof(double),
-		.value_size = OUTPUTS * sizeof(double), .buckets_per_rank = 100000};
+		.value_size = OUTPUTS * sizeof(double), .buckets = 100000};
 	must(farhash_cache_new(job, &config, &results));
 
 	double sum = 0;

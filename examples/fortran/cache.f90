@@ -21,7 +21,7 @@ program shared_results
   call mpi_comm_size(mpi_comm_world, size, ierr)
   call must(farhash_join_comm(mpi_comm_world, job))
   call must(farhash_cache_new(job, farhash_cache_config(key_size=8 * inputs, &
-    value_size=8 * outputs, buckets_per_rank=100000), cache))
+    value_size=8 * outputs, buckets=100000), cache))
 
   computed = 0
   sum = 0

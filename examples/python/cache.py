@@ -18,7 +18,7 @@ def simulate(inputs):
 
 world = MPI.COMM_WORLD
 with farhash.Job.from_comm(world) as job:
-    cache = farhash.Cache(job, key=("f8", 3), value=("f8", 2), buckets_per_rank=100_000)
+    cache = farhash.Cache(job, key=("f8", 3), value=("f8", 2), buckets=100_000)
     react = cache.memoize(simulate, digits=4)  # what is equal to 4 digits is one key
 
     cells = np.arange(world.rank, CELLS, world.size)

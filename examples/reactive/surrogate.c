@@ -65,7 +65,7 @@ surrogate *surrogate_new(int digits, uint64_t buckets, size_t cells)
 	if (cells && (!s->keys || !s->fresh || !s->values || !s->hits || !s->missing))
 		fail("surrogate", "no memory for the keys and values of a time step");
 	farhash_cache_config config = {.key_size = KEY * sizeof(double),
-		.value_size = RESULTS * sizeof(double), .buckets_per_rank = (buckets + ranks - 1) / ranks};
+		.value_size = RESULTS * sizeof(double), .buckets = buckets};
 	must(farhash_join_comm(MPI_COMM_WORLD, NULL, &s->job), "job");
 	must(farhash_cache_new(s->job, &config, &s->cache), "cache");
 	return s;

@@ -6,7 +6,7 @@ operations: no server stands between a program and its data. ::
     from mpi4py import MPI
 
     with farhash.Job.from_comm(MPI.COMM_WORLD) as job:
-        cache = farhash.Cache(job, key=("f8", 3), value=("f8", 2), buckets_per_rank=100_000)
+        cache = farhash.Cache(job, key=("f8", 3), value=("f8", 2), buckets=100_000)
         react = cache.memoize(simulate, digits=4)
         outputs = react(inputs)     # computes what no rank has computed before
 

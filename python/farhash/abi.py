@@ -91,7 +91,7 @@ class ElementsConfig(Structure):
 
 
 class CacheConfig(Structure):
-    _fields_ = [("key_size", c_uint64), ("value_size", c_uint64), ("buckets_per_rank", c_uint64),
+    _fields_ = [("key_size", c_uint64), ("value_size", c_uint64), ("buckets", c_uint64),
                 ("mode", c_int32), ("retries", c_int32), ("group_buckets", c_uint32),
                 ("choices", c_uint32), ("depth", c_uint32), ("access", c_int32),
                 ("reserved", c_uint32 * 6)]
@@ -150,7 +150,7 @@ _of_tables: dict[str, dict[str, Sequence[Any]]] = {
         "get_batch": [c_void_p, c_size_t, c_void_p, c_void_p],
         "put_batch": [c_void_p, c_size_t, c_void_p, c_void_p],
         "update": [c_char_p, UpdateFunction, c_void_p],
-        "stats_get": [POINTER(RawCacheStats)], "stats_reset": [],
+        "stats_get": [POINTER(RawCacheStats)],
         "all_stats": [c_void_p, POINTER(RawCacheStats)],
         "locate": [c_char_p, POINTER(c_int32), _word],
         "range": [c_int, PairFunction, c_void_p], "len": [_word], "clear": [],

@@ -49,7 +49,7 @@ class Cache(Bucketed, Pairs):
     key, value: what they are: a number of bytes or a dtype, see ``farhash.items``. Two examples:
         ``Cache(job, key=80, value=104, ...)`` has bytes,
         ``Cache(job, key=("f8", 10), value=("f8", 13), ...)`` has arrays of float64.
-    buckets_per_rank: each holds a key with its value.
+    buckets: of all ranks; each holds a key with its value.
     retries: of a bucket that fails its checksum; below 0 none.
     group_buckets: that lie together, 1 to 8.
     choices: groups that a key may lie in, 1 to 8.
@@ -61,7 +61,7 @@ class Cache(Bucketed, Pairs):
 
     _kind = "cache"
 
-    def __init__(self, job: Job, key: Any, value: Any, buckets_per_rank: int, *,
+    def __init__(self, job: Job, key: Any, value: Any, buckets: int, *,
                  mode: Mode = Mode.LOCK_FREE, retries: int = 0, group_buckets: int = 0,
                  choices: int = 0, depth: int = 0, access: Access = Access.AUTO) -> None:
         def configure() -> CacheConfig:
@@ -69,7 +69,7 @@ class Cache(Bucketed, Pairs):
             self._values = Items("value", value)
             return CacheConfig(
                 key_size=self._keys.size, value_size=self._values.size,
-                buckets_per_rank=whole("buckets_per_rank", buckets_per_rank), mode=Mode(mode),
+                buckets=whole("buckets", buckets), mode=Mode(mode),
                 retries=max(-1, min(retries, 1 << 30)),
                 group_buckets=whole("group_buckets", group_buckets, 31),
                 choices=whole("choices", choices, 31), depth=whole("depth", depth, 31),
@@ -211,14 +211,10 @@ class Cache(Bucketed, Pairs):
         self._call("clear")
 
     def stats(self) -> CacheStats:
-        """What this rank has done since the cache was made or its statistics reset."""
+        """What this rank has done since the cache was made."""
         raw = RawCacheStats()
         self._call("stats_get", ctypes.byref(raw))
         return _stats(raw)
-
-    def reset_stats(self) -> None:
-        """Sets what this rank has counted to zero."""
-        self._call("stats_reset")
 
     def all_stats(self) -> tuple[list[CacheStats], CacheStats]:
         """The same of all ranks, by rank, and their sum. Collective."""

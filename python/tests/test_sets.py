@@ -179,7 +179,7 @@ class Names(OneRank):
                 (lambda: farhash.Set(self.job, 0), r"set: buckets must be 1"),
                 (lambda: farhash.Set(self.job, 64, chunk=7), r"set: chunk must"),
                 (lambda: farhash.Cache(self.job, 1 << 20, 8, 9), r"the size of key is 1048576"),
-                (lambda: farhash.Cache(self.job, 8, 8, 0), r"buckets_per_rank must"),
+                (lambda: farhash.Cache(self.job, 8, 8, 0), r"buckets must"),
                 (lambda: farhash.Elements(self.job, 5000, 64), r"the size of element is 5000")):
             with self.assertRaisesRegex(farhash.ArgumentError, said):
                 call()

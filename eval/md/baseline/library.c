@@ -25,7 +25,7 @@ void table_open(uint64_t buckets)
 		must(farhash_join_comm(MPI_COMM_WORLD, NULL, &job));
 	must(farhash_cache_new(job, &(farhash_cache_config){
 		.key_size = sizeof((operation *)0)->key, .value_size = sizeof((operation *)0)->value,
-		.buckets_per_rank = buckets}, &cache));
+		.buckets = buckets * (uint64_t)farhash_job_size(job)}, &cache));
 }
 
 void table_close(void)

@@ -24,7 +24,7 @@ type cacheTable struct {
 
 func (o opener) cache(mode cache.Mode) (table, error) {
 	c, err := cache.New(o.ctx, o.job, cache.Config{KeySize: cacheKey, ValueSize: cacheValue,
-		BucketsPerRank: 1024, Mode: mode, Access: o.access})
+		Buckets: 1024 * uint64(o.job.Size()), Mode: mode, Access: o.access})
 	if err != nil {
 		return nil, err
 	}

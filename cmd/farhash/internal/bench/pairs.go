@@ -81,10 +81,10 @@ func (t *cacheTable) operations(shareBytes int) int {
 
 func (t *cacheTable) open(ctx context.Context, job rma.Job, cfg *Config) (err error) {
 	t.pairs = pairs{rank: job.Rank(), keyBytes: cacheKeyBytes, valueBytes: cacheValueBytes}
-	buckets := max(cfg.SizeBytes/bucketBytes/uint64(job.Size()),
-		uint64(bucketsPerOperation*cfg.Operations))
+	buckets := max(cfg.SizeBytes/bucketBytes,
+		uint64(bucketsPerOperation*cfg.Operations)*uint64(job.Size()))
 	t.cache, err = cache.New(ctx, touched{job}, cache.Config{KeySize: cacheKeyBytes,
-		ValueSize: cacheValueBytes, BucketsPerRank: buckets})
+		ValueSize: cacheValueBytes, Buckets: buckets})
 	return err
 }
 
