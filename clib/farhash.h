@@ -18,6 +18,9 @@
  * farhash_last_error then has in words what failed and what to do about it. Nothing is printed,
  * nothing aborts.
  *
+ * In a declaration [] marks an array, and a comment what may be NULL and what the call both reads
+ * and writes. The bindings for other languages are generated from these (clib/internal/bindgen).
+ *
  * farhash(3) is the manual. Programs link with -lfarhash, see also farhash_mpi.h.
  */
 #ifndef FARHASH_H
@@ -94,7 +97,7 @@ typedef struct farhash_options {
  * srun, torchrun or farhash run. Without a launcher it is the only rank of a job. For
  * programs that call MPI themselves farhash_join_comm of farhash_mpi.h is surer. Collective.
  * options may be NULL. */
-int farhash_join(const farhash_options *options, farhash_job **job);
+int farhash_join(const farhash_options *options /* or NULL */, farhash_job **job);
 
 /* farhash_join_fortran_comm makes the processes of an MPI intracommunicator, given by its Fortran
  * handle, the ranks of a job; their order is the same. MPI has been initialised. Any number of
@@ -110,13 +113,14 @@ int farhash_join(const farhash_options *options, farhash_job **job);
  * timeout_seconds is for what comes then. If a process gives options that make no sense, it
  * gets FARHASH_ERROR_ARGUMENT and the others FARHASH_ERROR_RANK, with its rank and the reason.
  * Collective. */
-int farhash_join_fortran_comm(int32_t comm, const farhash_options *options, farhash_job **job);
+int farhash_join_fortran_comm(int32_t comm, const farhash_options *options /* or NULL */,
+	farhash_job **job);
 
 /* farhash_run has function called by the given number of ranks, a thread each. Under a launcher
  * it is called once, for the rank that this process is. A result other than 0 says that the
  * rank has failed: the others' collective calls then fail too, and farhash_run returns that of
  * the lowest such rank. Jobs are closed when function returns. */
-int farhash_run(int32_t ranks, const farhash_options *options,
+int farhash_run(int32_t ranks, const farhash_options *options /* or NULL */,
 	int (*function)(farhash_job *job, void *argument), void *argument);
 
 /* Rank of this process, 0 to size-1, and how many there are. */
@@ -153,8 +157,9 @@ typedef struct farhash_shipping {
 	char reason[240];   /* a sentence */
 } farhash_shipping;
 
-/* table is a set, elements, a cache, a map or an index. */
-int farhash_shipping_get(const void *table, farhash_shipping *shipping);
+typedef void farhash_table; /* a set, elements, a cache, a map or an index */
+
+int farhash_shipping_get(const farhash_table *table, farhash_shipping *shipping);
 
 /* ---- Sets of words ---- */
 
@@ -172,6 +177,7 @@ typedef struct farhash_set_config {
 	uint64_t reserved[3]; /* 0 */
 } farhash_set_config;
 
+/* What this rank has done with a set. */
 typedef struct farhash_set_stats {
 	uint64_t inserted, found, not_found, full;
 	uint64_t lost_swaps;    /* insertions that another one was faster than */
@@ -187,13 +193,13 @@ int farhash_set_find_or_put(farhash_set *set, uint64_t word);
 /* Many at once, many times faster: results[i] answers words[i]. FARHASH_ERROR_FULL if any result
  * is FARHASH_FULL; the other results hold. FARHASH_ERROR_ARGUMENT if any word is more than
  * FARHASH_MAX_WORD, before anything is done. */
-int farhash_set_find_or_put_batch(farhash_set *set, const uint64_t *words, size_t n,
-	uint8_t *results);
+int farhash_set_find_or_put_batch(farhash_set *set, const uint64_t words[], size_t n,
+	uint8_t results[]);
 
 /* FARHASH_FOUND or FARHASH_NOT_FOUND. */
 int farhash_set_contains(farhash_set *set, uint64_t word);
-int farhash_set_contains_batch(farhash_set *set, const uint64_t *words, size_t n,
-	uint8_t *results);
+int farhash_set_contains_batch(farhash_set *set, const uint64_t words[], size_t n,
+	uint8_t results[]);
 
 /* How many words there are: exact when nobody inserts. */
 int farhash_set_len(farhash_set *set, uint64_t *words);
@@ -236,10 +242,10 @@ int farhash_elements_new(farhash_job *job, const farhash_elements_config *config
  * the set has grown. */
 int farhash_elements_find_or_put(farhash_elements *elements, const void *element);
 int farhash_elements_find_or_put_batch(farhash_elements *elements, const void *batch, size_t n,
-	uint8_t *results, uint64_t *refs);
+	uint8_t results[], uint64_t refs[] /* or NULL */);
 int farhash_elements_contains(farhash_elements *elements, const void *element);
 int farhash_elements_contains_batch(farhash_elements *elements, const void *batch, size_t n,
-	uint8_t *results);
+	uint8_t results[]);
 
 /* farhash_elements_get copies the element of that name. */
 int farhash_elements_get(farhash_elements *elements, uint64_t ref, void *element);
@@ -274,6 +280,7 @@ typedef struct farhash_cache_config {
 	uint32_t reserved[6];   /* 0 */
 } farhash_cache_config;
 
+/* What a rank, or all of them, has done with a cache. */
 typedef struct farhash_cache_stats {
 	uint64_t hits, misses;
 	uint64_t inserted, updated, evicted;
@@ -299,9 +306,9 @@ int farhash_cache_delete(farhash_cache *cache, const void *key);
 
 /* Many at once. Keys lie one after the other, and so do values. */
 int farhash_cache_get_batch(farhash_cache *cache, const void *keys, size_t n, void *values,
-	uint8_t *hits);
+	uint8_t hits[]);
 int farhash_cache_put_batch(farhash_cache *cache, const void *keys, size_t n,
-	const void *values, uint8_t *results);
+	const void *values, uint8_t results[]);
 
 /* farhash_cache_update reads the value of key, has function change it in place and stores it.
  * found is 0 where the key was not there; value is then all zeros. If function returns 0 the
@@ -314,7 +321,7 @@ int farhash_cache_update(farhash_cache *cache, const void *key,
 int farhash_cache_stats_get(farhash_cache *cache, farhash_cache_stats *stats);
 
 /* The same of all ranks and their sum; ranks is NULL or has room for one each. Collective. */
-int farhash_cache_all_stats(farhash_cache *cache, farhash_cache_stats *ranks,
+int farhash_cache_all_stats(farhash_cache *cache, farhash_cache_stats ranks[] /* or NULL */,
 	farhash_cache_stats *total);
 
 /* farhash_cache_locate finds which rank has a key in its memory, and in which bucket of that rank
@@ -379,20 +386,20 @@ int farhash_map_new(farhash_job *job, const farhash_map_config *config, farhash_
  * the answer is FARHASH_ERROR_ARGUMENT; value_size holds. A version names what was put: each put
  * gives another, and 0 is that of a key that is not there. */
 int farhash_map_get(farhash_map *map, const void *key, size_t key_size, void *value, size_t room,
-	size_t *value_size, uint64_t *version);
+	size_t *value_size /* or NULL */, uint64_t *version /* or NULL */);
 
 /* FARHASH_OK. version may be NULL, and gets that of what was put. */
 int farhash_map_put(farhash_map *map, const void *key, size_t key_size, const void *value,
-	size_t value_size, uint64_t *version);
+	size_t value_size, uint64_t *version /* or NULL, in and out */);
 
 /* FARHASH_INSERTED, or FARHASH_FOUND: the key was there, and keeps its value. */
 int farhash_map_put_if_absent(farhash_map *map, const void *key, size_t key_size,
-	const void *value, size_t value_size, uint64_t *version);
+	const void *value, size_t value_size, uint64_t *version /* or NULL, in and out */);
 
 /* FARHASH_UPDATED if the key had *version, else FARHASH_MISS: nothing has changed. *version gets that
  * of what is there now. */
 int farhash_map_compare_and_put(farhash_map *map, const void *key, size_t key_size,
-	const void *value, size_t value_size, uint64_t *version);
+	const void *value, size_t value_size, uint64_t *version /* in and out */);
 
 /* FARHASH_HIT if the key was there. */
 int farhash_map_delete(farhash_map *map, const void *key, size_t key_size);
@@ -420,7 +427,8 @@ typedef struct farhash_map_call {
 
 /* Many at once, in any order. Every call gets its result. Returns the error of the first call that
  * has one, after all. */
-int farhash_map_batch(farhash_map *map, farhash_map_call *calls, size_t n);
+int farhash_map_batch(farhash_map *map, farhash_map_call calls[] /* in and out */,
+	size_t n);
 
 /* farhash_map_range calls function with every key and value, until that returns other than 0,
  * which is then the result if it is positive. What is put or deleted meanwhile may come or not. */
@@ -479,23 +487,25 @@ int farhash_index_build(farhash_job *job, const farhash_index_config *config,
  * other, and so do values, at distances of config.value_size. sizes has the size of each value; it
  * is NULL unless sizes are variable. Collective. */
 int farhash_index_build_batch(farhash_job *job, const farhash_index_config *config,
-	const void *keys, const void *values, const size_t *sizes, size_t n, farhash_index **index);
+	const void *keys, const void *values, const size_t sizes[] /* or NULL */, size_t n,
+	farhash_index **index);
 
 /* Load makes an index of what farhash_index_save has written. With config NULL it is the one that
  * was saved, and where it can be the file is mapped, so that all jobs of a host share its memory;
  * nobody may write to the file meanwhile. The sizes of config may be 0. Collective. */
-int farhash_index_load(farhash_job *job, const char *path, const farhash_index_config *config,
-	farhash_index **index);
+int farhash_index_load(farhash_job *job, const char *path,
+	const farhash_index_config *config /* or NULL */, farhash_index **index);
 int farhash_index_save(farhash_index *index, const char *path);
 
 /* farhash_index_get returns how many records have the key. value, with room for the longest, gets
  * that of one of them, and value_size, which may be NULL, its size. */
-int farhash_index_get(farhash_index *index, const void *key, void *value, size_t *value_size);
+int farhash_index_get(farhash_index *index, const void *key, void *value /* or NULL */,
+	size_t *value_size /* or NULL */);
 
 /* Many at once. Keys lie one after the other, and so do values, at distances of config.value_size; counts[i]
  * is how many records have key i. sizes may be NULL. */
-int farhash_index_get_batch(farhash_index *index, const void *keys, size_t n, void *values,
-	size_t *sizes, uint32_t *counts);
+int farhash_index_get_batch(farhash_index *index, const void *keys, size_t n,
+	void *values /* or NULL */, size_t sizes[] /* or NULL */, uint32_t counts[]);
 
 /* The same with all records: found is called for each value of each key, in no particular order,
  * in this thread. It must not use the index. */
@@ -509,7 +519,7 @@ int farhash_index_len(farhash_index *index, uint64_t *records);
 /* The bytes of every key, and of the longest value; variable, which may be NULL, gets 1 if values
  * have different sizes, else 0. */
 int farhash_index_sizes(farhash_index *index, uint64_t *key_size, uint64_t *value_size,
-	int32_t *variable);
+	int32_t *variable /* or NULL */);
 
 /* farhash_index_note copies the note of the configuration that the index was built with, also of one
  * that was loaded, with a NUL at its end; "" if there was none. FARHASH_ERROR_ARGUMENT if room is
@@ -526,8 +536,8 @@ int farhash_index_close(farhash_index *index);
  * nearly equal become one key: digits[i] for values[i], or digits[0] for all if n_digits is 1.
  * 0, or more than 16, digits leave a value as it is. A magnitude below floors[i] (floors[0] if
  * n_floors is 1; no floor if n_floors is 0) becomes 0. -0 becomes 0, and every NaN the same. */
-int farhash_round(double *values, size_t n, const int32_t *digits, size_t n_digits,
-	const double *floors, size_t n_floors);
+int farhash_round(double values[] /* in and out */, size_t n, const int32_t digits[],
+	size_t n_digits, const double floors[], size_t n_floors);
 
 #ifdef __cplusplus
 }
