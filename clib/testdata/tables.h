@@ -572,14 +572,17 @@ static inline void try_access(farhash_job *job, int last, int carried) {
 }
 
 static inline void try_tables(farhash_job *job, const char *directory) {
-	char path[4096];
-	snprintf(path, sizeof path, "%s/table", directory);
-	try_set(job, path);
+	static const struct {
+		const char *name;
+		void (*try)(farhash_job *job, const char *path);
+	} saved[] = {{"set", try_set}, {"elements", try_elements}, {"cache", try_cache},
+		{"map", try_map}, {"index", try_index}};
+	for (size_t i = 0; i < sizeof saved / sizeof *saved; i++) {
+		char path[4096]; // no table replaces the file of another kind
+		snprintf(path, sizeof path, "%s/%s", directory, saved[i].name);
+		saved[i].try(job, path);
+	}
 	try_full(job);
-	try_elements(job, path);
-	try_cache(job, path);
-	try_map(job, path);
-	try_index(job, path);
 	try_arrays(job);
 }
 
