@@ -93,11 +93,11 @@
 //	compare  the key with the key of an item, unless the slot has its copy. When the seal of the
 //	         item does not fit the slot's word, the slot has changed since, and is read again
 //	decide   what the call makes of its key: Call.decide
-//	swap     the word of the slot for one that refers to the new item, by a compare-and-swap. A
-//	         delete sets the bit removed and keeps the item, which still holds the key of the slot.
-//	         A call that loses examines the word that won
-//	copy     of a small pair, with the swap. Its seal covers the slot's word as well, so that it is
-//	         valid beside that word only, whichever write wins
+//	swap     the word of the slot for one that refers to the new item, by compare-and-swap. A
+//	         delete sets the bit removed and keeps the item, which still holds the key. A call
+//	         that loses examines the word that won
+//	copy     of a small pair, with the swap. Its seal covers the slot's word as well, so that
+//	         it is valid beside that word only, whichever write wins
 //	release  the item that the slot had: it is given back to its owner
 //
 // Slots come in chunks, one get each. A second chunk is requested when the first one has neither

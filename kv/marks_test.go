@@ -20,5 +20,6 @@ var (
 	directRead           = mark.Named("kv: a direct call has begun to read an item")
 	directSwap           = mark.Named("kv: a direct write is about to swap its slot")
 	directSwapped        = mark.Named("kv: a direct write has swapped its slot")
-	closesOldTable       = mark.Named("kv: a write closes the old table after a slot that has moved")
+	closesOldTable       = mark.Named(
+		"kv: a write closes the old table after a slot that has moved")
 )
