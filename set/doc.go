@@ -29,9 +29,9 @@
 //
 // # Limits
 //
-// A search examines 8192 buckets at most, or what [Config] says; then the answer is Full. By default
-// this does not happen before 0.9 of the buckets are occupied. There are at most 2^44 buckets and
-// 2^36 elements. Nothing is deleted, except by Collect.
+// A search examines 8192 buckets at most, or what [Config] says; then the answer is Full. By
+// default this does not happen before 0.9 of the buckets are occupied. There are at most 2^44
+// buckets and 2^36 elements. Nothing is deleted, except by Collect.
 //
 // # Layout
 //
@@ -48,15 +48,15 @@
 // The reference ([Ref]) is the number of a slot in an arena. A slot has whole words; zeros fill the
 // last one up. The arenas have windows of their own. Elements are always in arenas, never in the
 // table itself, for three reasons. One compare-and-swap claims a bucket of one word, whatever the
-// length. A line holds 8 buckets, so that most searches touch one line and one slot. References stay
-// valid when the table grows. Elements in wide buckets would save the line of the slot, but measured
-// faster only for up to 24 bytes in a table that is less than 0.6 full.
+// length. A line holds 8 buckets, so that most searches touch one line and one slot. References
+// stay valid when the table grows. Elements in wide buckets would save the line of the slot, but
+// measured faster only for up to 24 bytes in a table that is less than 0.6 full.
 //
 // # Protocol
 //
 // The hash gives a home, which is the start of a cache line of 8 buckets. A search examines the
-// buckets from the home on, around the end of the table (linear probing). What a bucket means for it
-// is decided in one place, decide (protocol.go).
+// buckets from the home on, around the end of the table (linear probing). What a bucket means for
+// it is decided in one place, decide (protocol.go).
 //
 // Where only one-sided operations reach the buckets, they come in chunks of C (OP Fig. 1).
 // The next chunk is requested before the present one is awaited. A chunk that crosses into
