@@ -136,15 +136,13 @@ func (c *Cache) one(k kind, key, value []byte) (outcome, error) {
 	if err := c.check(k, key, value); err != nil {
 		return outcome{}, err
 	}
-	keyWords, valueWords, direct := asWordPair(key, value)
-	var hash uint64
-	var rank int
-	if direct {
-		hash = hashKey(keyWords)
-		rank = c.rankOf(hash)
-		direct = c.batches.At(rank) != nil
+	keyWords, valueWords, whole := asWordPair(key, value)
+	if !whole || !c.batches.Any {
+		return c.oneCopied(k, key, value)
 	}
-	if !direct {
+	hash := hashKey(keyWords)
+	rank := c.rankOf(hash)
+	if c.batches.At(rank) == nil {
 		return c.oneCopied(k, key, value)
 	}
 	if k == kindGet && c.cfg.Mode == LockFree {
@@ -185,16 +183,17 @@ func (c *Cache) oneCopied(k kind, key, value []byte) (o outcome, err error) {
 
 // check refuses keys and values of the wrong size.
 func (c *Cache) check(k kind, key, value []byte) error {
-	if len(key) != c.cfg.KeySize {
-		return sizeError("key", len(key), c.cfg.KeySize)
+	if len(key) == c.cfg.KeySize && (len(value) == c.cfg.ValueSize || k == kindRemove) {
+		return nil
 	}
-	if len(value) != c.cfg.ValueSize && k != kindRemove {
-		return sizeError("value", len(value), c.cfg.ValueSize)
-	}
-	return nil
+	return c.sizeError(key, value)
 }
 
-func sizeError(what string, got, want int) error {
+func (c *Cache) sizeError(key, value []byte) error {
+	what, got, want := "key", len(key), c.cfg.KeySize
+	if got == want {
+		what, got, want = "value", len(value), c.cfg.ValueSize
+	}
 	return fmt.Errorf("cache: a %s of %s; this cache has %ss of %d", what,
 		plural.Of(got, "byte"), what, want)
 }
