@@ -34,8 +34,8 @@
 //
 // For what random schedules rarely find there is a [Script]: an interleaving that is written down,
 // by marks, or a small case tried in every order. Scripts also test loops over memory, which the
-// simulated engine does not run. The mutants of a package (internal/testkit/overlay) name the script
-// or the test with random schedules that has to notice each.
+// simulated engine does not run. The mutants of a package (internal/testkit/overlay) name the
+// script or the test with random schedules that has to notice each.
 //
 // # Engines
 //
