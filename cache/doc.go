@@ -84,6 +84,12 @@
 // The checksum is never 0 or 1: 0 is a bucket that is empty, 1 one that is invalid. Keys and
 // values that do not fill their last word are padded with zeros.
 //
+// libfarhash reads and writes this layout by itself: clib/fastpath.c has the hash, the checksum and
+// the search of the first group in C, for single gets and puts in LockFree over memory. A call of
+// Go from C takes 50 ns, so that such calls take 1.5 to 3.8 times as long without it; 1.1 to 1.3
+// times where cache misses take most of the time (make bench-clib). Whoever changes the layout
+// changes it too: TestFastPath of clib compares both.
+//
 // # Addressing
 //
 // [Groups]: the hash of a key gives a rank, and a few groups on it, each from a

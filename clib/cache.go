@@ -7,6 +7,7 @@ import "C"
 import (
 	"context"
 	"errors"
+	"math"
 	"unsafe"
 
 	"github.com/farhash/farhash/cache"
@@ -161,8 +162,8 @@ func writeCacheStats(s cache.Counts, out *C.farhash_cache_stats) {
 		occupied: C.uint64_t(s.Occupied)}
 }
 
-//export goCacheStats
-func goCacheStats(v C.uint64_t, out *C.farhash_cache_stats) (code C.int) {
+//export goCacheStatsGet
+func goCacheStatsGet(v C.uint64_t, out *C.farhash_cache_stats) (code C.int) {
 	defer guard(&code)
 	p := cacheOf(v)
 	s := p.Stats().Counts
@@ -204,7 +205,10 @@ func goCacheAllStats(v C.uint64_t, ranks, total *C.farhash_cache_stats) (code C.
 }
 
 //export goCacheBuckets
-func goCacheBuckets(v C.uint64_t) C.uint64_t { return C.uint64_t(cacheOf(v).Config().Buckets) }
+func goCacheBuckets(v C.uint64_t, out *C.uint64_t) C.int {
+	*out = C.uint64_t(cacheOf(v).Config().Buckets)
+	return C.FARHASH_OK
+}
 
 //export goCacheSave
 func goCacheSave(v C.uint64_t, path *C.char) (code C.int) {
@@ -258,6 +262,7 @@ func goCacheLocate(v C.uint64_t, key unsafe.Pointer, rank *C.int32_t,
 	bucket *C.uint64_t) (code C.int) {
 	defer guard(&code)
 	p := cacheOf(v)
+	*rank, *bucket = -1, math.MaxUint64
 	r, b, found, err := p.Locate(p.keys(key, 1))
 	if err == nil && found {
 		*rank, *bucket = C.int32_t(r), C.uint64_t(b)

@@ -21,6 +21,19 @@ int fh_refuse_size(void);
 	if (__builtin_expect(!(pointer), 0)) \
 		return fh_refuse_null()
 
+// ALIVE returns in the child of a fork, where HANDLE is not called.
+#define ALIVE() \
+	if (fh_alive() != FARHASH_OK) \
+		return FARHASH_ERROR_FORKED
+
+// NONE returns if there is nothing to do.
+#define NONE(n) \
+	if ((n) == 0) \
+		return FARHASH_OK
+
+// BARE is a pointer without const, which functions of Go do not know.
+#define BARE(pointer) ((void *)(uintptr_t)(pointer))
+
 // BATCH returns if there are more items, of so many bytes, than fit into memory.
 #define BATCH(n, bytes) \
 	if (__builtin_expect((n) > (size_t)PTRDIFF_MAX / (bytes), 0)) \

@@ -6,7 +6,10 @@ PREFIX ?= /usr/local
 # As one word of the shell, whatever is in it.
 PREFIX_WORD = '$(subst ','\'',$(PREFIX))'
 
-.PHONY: install uninstall test-clib bench-clib
+.PHONY: generate install uninstall test-clib bench-clib
+
+generate: ## write what repeats farhash.h in C, Fortran and Python
+	CGO_ENABLED=1 $(GO) generate ./clib
 
 install: ## install the command and the libraries for C, C++, Fortran and Python in PREFIX (/usr/local)
 	GO='$(GO)' scripts/install $(PREFIX_WORD)

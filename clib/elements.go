@@ -82,8 +82,8 @@ func goElementsContains(v C.uint64_t, element unsafe.Pointer) (code C.int) {
 	return yes(e.Contains(e.of(element, 1)))
 }
 
-//export goElementsPutBatch
-func goElementsPutBatch(v C.uint64_t, batch unsafe.Pointer, n C.size_t, r *C.uint8_t,
+//export goElementsFindOrPutBatch
+func goElementsFindOrPutBatch(v C.uint64_t, batch unsafe.Pointer, n C.size_t, r *C.uint8_t,
 	names *C.uint64_t) (code C.int) {
 	defer guard(&code)
 	e := elementsOf(v)
@@ -119,12 +119,13 @@ func goElementsLen(v C.uint64_t, out *C.uint64_t) (code C.int) {
 }
 
 //export goElementsBuckets
-func goElementsBuckets(v C.uint64_t) C.uint64_t {
-	return C.uint64_t(elementsOf(v).Config().Buckets)
+func goElementsBuckets(v C.uint64_t, out *C.uint64_t) C.int {
+	*out = C.uint64_t(elementsOf(v).Config().Buckets)
+	return C.FARHASH_OK
 }
 
-//export goElementsStats
-func goElementsStats(v C.uint64_t, out *C.farhash_set_stats) (code C.int) {
+//export goElementsStatsGet
+func goElementsStatsGet(v C.uint64_t, out *C.farhash_set_stats) (code C.int) {
 	defer guard(&code)
 	writeSetStats(elementsOf(v).Stats(), out)
 	return C.FARHASH_OK

@@ -1,6 +1,6 @@
 // The fast path of a cache in plain memory; main.go explains why it is here, and fastpath.go when
-// it is used. The code repeats package cache: hash.go, address.go, layout.go and the beginning of
-// search.go.
+// it is used. The code repeats package cache: the hash, the layout, and the search of the first
+// group of a key. TestFastPath compares the two.
 //
 // A call from C into Go costs 46 ns on an Intel Sapphire Rapids, nearly as much as a get: a
 // find-or-put, which has no such path, takes 72 ns from C and 26 from Go, a get with it 57 and 58

@@ -247,11 +247,14 @@ func goIndexSave(v C.uint64_t, path *C.char) (code C.int) {
 	return ended(err, C.FARHASH_ERROR_FILE, name)
 }
 
-//export goIndexGet
-func goIndexGet(v C.uint64_t, keys unsafe.Pointer, n C.size_t, values unsafe.Pointer,
+//export goIndexGetBatch
+func goIndexGetBatch(v C.uint64_t, keys unsafe.Pointer, n C.size_t, values unsafe.Pointer,
 	sizes *C.size_t, counts *C.uint32_t) (code C.int) {
 	defer guard(&code)
 	r := indexOf(v)
+	if values == nil && r.valueSize > 0 {
+		return fail(errNull, C.FARHASH_ERROR_ARGUMENT)
+	}
 	all := unsafe.Slice((*byte)(values), int(n)*r.valueSize)
 	count := unsafe.Slice(counts, n)
 	clear(count)
@@ -287,14 +290,19 @@ func goIndexLookup(v C.uint64_t, keys unsafe.Pointer, n C.size_t,
 }
 
 //export goIndexLen
-func goIndexLen(v C.uint64_t) C.uint64_t { return C.uint64_t(indexOf(v).Info().Records) }
+func goIndexLen(v C.uint64_t, out *C.uint64_t) C.int {
+	*out = C.uint64_t(indexOf(v).Info().Records)
+	return C.FARHASH_OK
+}
 
-//export goIndexVariable
-func goIndexVariable(v C.uint64_t) C.int32_t {
-	if indexOf(v).Config().Variable {
-		return 1
+//export goIndexSizes
+func goIndexSizes(v C.uint64_t, keySize, valueSize *C.uint64_t, variable *C.int32_t) C.int {
+	r := indexOf(v)
+	*keySize, *valueSize = C.uint64_t(r.keySize), C.uint64_t(r.valueSize)
+	if variable != nil {
+		*variable = C.int32_t(yes(r.Config().Variable, nil))
 	}
-	return 0
+	return C.FARHASH_OK
 }
 
 //export goIndexNote

@@ -121,6 +121,9 @@ func (o options) list() (opts []farhash.Option) {
 func goJoin(c *C.farhash_options, out **C.fh_handle) (code C.int) {
 	defer guard(&code)
 	o, err := readOptions(c)
+	if err == nil && out == nil {
+		err = errNull
+	}
 	if err != nil {
 		return fail(err, C.FARHASH_ERROR_ARGUMENT)
 	}
@@ -136,8 +139,8 @@ func goJoin(c *C.farhash_options, out **C.fh_handle) (code C.int) {
 	return C.FARHASH_OK
 }
 
-//export goJoinComm
-func goJoinComm(comm C.int32_t, c *C.farhash_options, out **C.fh_handle) (code C.int) {
+//export goJoinFortranComm
+func goJoinFortranComm(comm C.int32_t, c *C.farhash_options, out **C.fh_handle) (code C.int) {
 	defer guard(&code)
 	o, wrong := readOptions(c)
 	if out == nil {

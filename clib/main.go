@@ -9,8 +9,9 @@
 //
 // # Two halves
 //
-// What a program calls is C: api.c and the files beside it check handles and arguments, and
-// then call Go, where a function of the same name carries the call out. The C half also has
+// What a program calls is C: api.c and special.c check handles and arguments, and then call a
+// function of the same name in Go. bindgen writes api.c, the module for Fortran and the structs of
+// Python, all from farhash.h (clib/internal/bindgen). The C half also has
 // what must not cross into Go: the message of the last error, which belongs to a thread; the
 // flag that says that a process is the child of a fork; signals. Words and bytes of batches
 // are used where the program has them.
@@ -28,10 +29,10 @@
 // # The fast path
 //
 // A call of Go from C takes longer than a lookup in a cache. So fastpath.c does in C what most
-// calls of a lock-free cache in plain memory need: it reads the first group of a key, which
-// suffices if it has an empty bucket. All other cases go to Go. The arithmetic is that of package
-// cache. To be sure that the two stay alike, fastpath.go tests every shape of a cache on a small
-// one of its own before it enables the fast path.
+// single gets and puts of a lock-free cache in plain memory need: it reads the first group of a
+// key, which suffices if it has an empty bucket. All other cases go to Go. The arithmetic is that
+// of package cache; TestFastPath has both make the same calls, and compares answers and places.
+// make bench-clib has the calls with and without the fast path (get-by-Go, put-by-Go).
 //
 // # Which MPI
 //
@@ -57,5 +58,7 @@
 // later, by its own sigaction and signal in front of those of the C library. Other than that
 // handlers stay as they are. Go itself has SIGSEGV, SIGBUS, SIGFPE and SIGURG.
 package main
+
+//go:generate go run ./internal/bindgen
 
 func main() {}

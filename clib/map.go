@@ -206,8 +206,8 @@ func goMapRange(v C.uint64_t, function, argument unsafe.Pointer) (code C.int) {
 	return max(result, 0)
 }
 
-//export goMapStats
-func goMapStats(v C.uint64_t, out *C.farhash_map_stats) (code C.int) {
+//export goMapStatsGet
+func goMapStatsGet(v C.uint64_t, out *C.farhash_map_stats) (code C.int) {
 	defer guard(&code)
 	s := mapOf(v).Stats()
 	*out = C.farhash_map_stats{}

@@ -6,6 +6,7 @@ import "C"
 
 import (
 	"context"
+	"math"
 	"unsafe"
 )
 
@@ -16,6 +17,7 @@ func goCachePutLocated(v C.uint64_t, key, value unsafe.Pointer, rank *C.int32_t,
 	bucket *C.uint64_t) (code C.int) {
 	defer guard(&code)
 	p := cacheOf(v)
+	*rank, *bucket = -1, math.MaxUint64
 	result, r, b, err := p.PutLocated(p.keys(key, 1), p.values(value, 1))
 	if err == nil {
 		*rank, *bucket = C.int32_t(r), C.uint64_t(b)

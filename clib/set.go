@@ -93,14 +93,23 @@ func goSetContains(v C.uint64_t, word C.uint64_t) (code C.int) {
 	return yes(setOf(v).Contains(uint64(word)))
 }
 
-//export goSetBatch
-func goSetBatch(v C.uint64_t, p *C.uint64_t, n C.size_t, r *C.uint8_t, put C.int) (code C.int) {
+// list is words of C.
+func list(p *C.uint64_t, n C.size_t) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(p)), n)
+}
+
+//export goSetFindOrPutBatch
+func goSetFindOrPutBatch(v C.uint64_t, p *C.uint64_t, n C.size_t, r *C.uint8_t) (code C.int) {
 	defer guard(&code)
-	list, answers := unsafe.Slice((*uint64)(unsafe.Pointer(p)), n), results(r, n)
-	if put != 0 {
-		return endedBatch(answers, setOf(v).FindOrPutBatch(list, answers))
-	}
-	return endedBatch(answers, setOf(v).ContainsBatch(list, answers))
+	answers := results(r, n)
+	return endedBatch(answers, setOf(v).FindOrPutBatch(list(p, n), answers))
+}
+
+//export goSetContainsBatch
+func goSetContainsBatch(v C.uint64_t, p *C.uint64_t, n C.size_t, r *C.uint8_t) (code C.int) {
+	defer guard(&code)
+	answers := results(r, n)
+	return endedBatch(answers, setOf(v).ContainsBatch(list(p, n), answers))
 }
 
 //export goSetLen
@@ -112,7 +121,10 @@ func goSetLen(v C.uint64_t, out *C.uint64_t) (code C.int) {
 }
 
 //export goSetBuckets
-func goSetBuckets(v C.uint64_t) C.uint64_t { return C.uint64_t(setOf(v).Config().Buckets) }
+func goSetBuckets(v C.uint64_t, out *C.uint64_t) C.int {
+	*out = C.uint64_t(setOf(v).Config().Buckets)
+	return C.FARHASH_OK
+}
 
 // writeSetStats converts statistics to those of C.
 func writeSetStats(s set.Stats, out *C.farhash_set_stats) {
@@ -122,8 +134,8 @@ func writeSetStats(s set.Stats, out *C.farhash_set_stats) {
 		longest_probe: C.uint64_t(s.LongestProbe)}
 }
 
-//export goSetStats
-func goSetStats(v C.uint64_t, out *C.farhash_set_stats) (code C.int) {
+//export goSetStatsGet
+func goSetStatsGet(v C.uint64_t, out *C.farhash_set_stats) (code C.int) {
 	defer guard(&code)
 	writeSetStats(setOf(v).Stats(), out)
 	return C.FARHASH_OK

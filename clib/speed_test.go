@@ -28,14 +28,14 @@ func fillBytes(to []byte, seed uint64) {
 }
 
 // inGo does what testdata/speed.c does, and returns the time of each call.
-func inGo(b *testing.B, pairs uint64) map[string]float64 {
-	const keySize, valueSize, calls, rounds = 80, 104, 1 << 19, 5
+func inGo(b *testing.B, pairs, keySize, valueSize uint64) map[string]float64 {
+	const calls, rounds = 1 << 19, 5
 	keys, values := make([]byte, pairs*keySize), make([]byte, pairs*valueSize)
 	value := make([]byte, valueSize)
 	job := local.Single()
 	defer job.Close()
 	ctx := context.Background()
-	c, err := cache.New(ctx, job, cache.Config{KeySize: keySize, ValueSize: valueSize,
+	c, err := cache.New(ctx, job, cache.Config{KeySize: int(keySize), ValueSize: int(valueSize),
 		Buckets: 2 * pairs})
 	if err != nil {
 		b.Fatal(err)
@@ -86,17 +86,21 @@ func BenchmarkSpeed(b *testing.B) {
 			programs["DHT on "+k.name] = prefix + "/speed-" + k.name
 		})
 	}
-	for _, pairs := range []uint64{1 << 10, 1 << 20} {
-		took := inGo(b, pairs)
+	for _, t := range []struct{ pairs, keySize, valueSize uint64 }{{1 << 10, 80, 104},
+		{1 << 20, 80, 104}, {1 << 20, 8, 8}} {
+		took := inGo(b, t.pairs, t.keySize, t.valueSize)
 		for name, program := range programs {
-			for line := range strings.Lines(run(b, openmpi.env, program, fmt.Sprint(pairs))) {
+			for line := range strings.Lines(run(b, openmpi.env, program, fmt.Sprint(t.pairs),
+				fmt.Sprint(t.keySize), fmt.Sprint(t.valueSize))) {
 				var call string
 				var ns float64
 				if _, err := fmt.Sscan(line, &call, &ns); err != nil {
 					b.Fatalf("%s: %v", line, err)
 				}
-				fmt.Printf("%8d pairs  %-12s %-14s %6.1f ns, Go %6.1f, %+6.1f ns, %4.2f times\n",
-					pairs, call, name, ns, took[call], ns-took[call], ns/took[call])
+				inGo := took[strings.TrimSuffix(call, "-by-Go")]
+				fmt.Printf("%8d pairs of %3d bytes  %-12s %-14s %6.1f ns, Go %6.1f, %+6.1f ns, "+
+					"%4.2f times\n", t.pairs, t.keySize+t.valueSize, call, name, ns, inGo, ns-inGo,
+					ns/inGo)
 			}
 		}
 	}

@@ -70,7 +70,8 @@ program tables
   call indexes(trim(directory) // '/index')
   call is(farhash_ok, farhash_job_barrier(job), 'barrier')
   call is(farhash_ok, farhash_job_close(job), 'close')
-  call is(farhash_ok, farhash_run(2, c_null_ptr, c_funloc(rank_main), c_null_ptr), 'run')
+  call is(farhash_ok, farhash_run(2, function=c_funloc(rank_main), &
+    argument=c_null_ptr), 'run')
   print '(a)', 'all is well'
 
 contains
@@ -132,8 +133,7 @@ contains
     type(farhash_elements_config) :: config
     type(farhash_set_stats) :: stats
     integer(c_int32_t), target :: list(3, n), one(3)
-    integer(c_int64_t), target :: refs(n)
-    integer(c_int64_t) :: length, buckets
+    integer(c_int64_t) :: refs(n), length, buckets
     integer(c_int8_t) :: results(n)
     integer :: i
     config%set%buckets = 1024
@@ -141,7 +141,7 @@ contains
     call is(farhash_ok, farhash_elements_new(job, config, elements), 'elements')
     list = reshape([(i * 7, i = 1, 3 * n)], [3, n])
     call is(farhash_ok, farhash_elements_find_or_put_batch(elements, c_loc(list), many, &
-      results, c_loc(refs)), 'batch of elements')
+      results, refs), 'batch of elements')
     call claim(all(results == farhash_inserted), 'elements inserted')
     call is(farhash_found, farhash_elements_find_or_put(elements, c_loc(list(1, 5))), 'fifth')
     call is(farhash_ok, farhash_elements_contains_batch(elements, c_loc(list), many, results), &
@@ -281,7 +281,7 @@ contains
     call claim(square == 144 .and. size == 8, 'square')
     keys = [3, 4, 500]
     call is(farhash_ok, farhash_index_get_batch(other, c_loc(keys), 3_c_size_t, c_loc(squares), &
-      c_null_ptr, counts), 'batch of an index')
+      counts=counts), 'batch of an index')
     call claim(all(counts == [1, 1, 0]) .and. all(squares(:2) == [9, 16]), 'squares')
     sum = 0
     call is(farhash_ok, farhash_index_lookup(other, c_loc(keys), 3_c_size_t, c_funloc(found), &
@@ -291,8 +291,8 @@ contains
     keys = [3, 4, 5]
     squares = keys**2
     call is(farhash_ok, farhash_index_build_batch(job, farhash_index_config(key_size=8, &
-      value_size=8, access=farhash_one_sided), c_loc(keys), c_loc(squares), c_null_ptr, &
-      3_c_size_t, other), 'index of arrays')
+      value_size=8, access=farhash_one_sided), c_loc(keys), c_loc(squares), &
+      n=3_c_size_t, index=other), 'index of arrays')
     call is(farhash_ok, farhash_index_sizes(other, records, sum, variable), 'sizes of an index')
     call claim(records == 8 .and. sum == 8 .and. variable == 0, 'sizes')
     key = 5

@@ -26,14 +26,14 @@ Batches take numpy arrays and are many times faster than single calls. Errors ar
 ``FarhashError``. A fork cannot use farhash: give multiprocessing its method "spawn".
 """
 
-from .abi import CacheStats, MapStats, SetStats
+from .abi import CacheStats, SetStats
 from .caches import Cache, Mode, Stored
 from .errors import (ArgumentError, ClosedError, FarhashError, FileError, ForkedError,
                      FormatError, FullError, InternalError, LibraryError, OutOfMemoryError,
                      RankError, TimedOutError, UnsupportedError)
 from .indexes import Index
 from .job import Job, run
-from .maps import Map
+from .maps import Map, MapStats
 from .memoized import CacheInfo
 from .rounding import round_significant
 from .sets import Answer, Elements, Set

@@ -10,9 +10,9 @@ from typing import Any, Callable
 import numpy as np
 import numpy.typing as npt
 
-from .abi import CacheConfig, CacheStats, RawCacheStats, UpdateFunction, whole
+from .abi import CacheConfig, CacheStats, RawCacheStats, UpdateFunction
 from .calls import Pickled
-from .items import Items
+from .items import Items, whole
 from .job import Job
 from .memoized import Batched
 from .table import Access, Bucketed, Pairs, pieces

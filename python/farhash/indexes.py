@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .abi import MAX_NOTE, FoundFunction, IndexConfig, whole
+from .abi import MAX_NOTE, IndexConfig, LookupFunction
 from .errors import ArgumentError, FormatError, error_of
-from .items import Items
+from .items import Items, whole
 from .job import Job
 from .table import PIECE, Access, Table, encoded, of_path, pieces
 
@@ -221,7 +221,7 @@ class Index(Table):
             which.append(begin + i)
             data.append(ctypes.string_at(address, size))
 
-        function = FoundFunction(found)
+        function = LookupFunction(found)
         for begin in range(0, len(items) or 1, PIECE):
             some = items[begin:begin + PIECE]
             self._call("lookup", some.ctypes.data, len(some), function, None)

@@ -20,10 +20,13 @@ bytes in UTF-8 where bytes are declared, and for itself where the dtype is one o
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from .errors import ArgumentError
 
 Raw = (bytes, bytearray, memoryview)
 
@@ -152,3 +155,11 @@ def _kind(item: Any) -> str:
     if isinstance(item, np.ndarray):
         return f"an array of {item.dtype}"
     return f"{type(item).__name__} {item!r:.60}"
+
+
+def whole(name: str, value: int, bits: int = 64) -> int:
+    """A number that C can hold; ctypes would cut off what is too long."""
+    n = operator.index(value)
+    if not 0 <= n < 1 << bits:
+        raise ArgumentError(f"farhash: {name} is {n}; give 0 to {(1 << bits) - 1}")
+    return n

@@ -7,8 +7,9 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar
 
-from .abi import Options, RankFunction, whole
+from .abi import Options, RunFunction
 from .errors import ClosedError, FarhashError, UnsupportedError, error_of, exit_when_lost
+from .items import whole
 from .library import load, load_for_mpi
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class _Run:
             job.close()
 
     def call(self, ranks: int, options: Any) -> list[Any]:
-        callback = RankFunction(self.rank)
+        callback = RunFunction(self.rank)
         ended = threading.Event()
 
         def ranks_run() -> None:

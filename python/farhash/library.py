@@ -19,7 +19,7 @@ import threading
 from pathlib import Path
 from typing import Any, Iterator
 
-from .abi import declare
+from .abi import FUNCTIONS
 from .errors import LibraryError, UnsupportedError
 from .version import __version__
 
@@ -117,7 +117,9 @@ def _open(file: str, places: list[str], why: str) -> Any:
 
 def _verified(library: ctypes.CDLL, place: str) -> Any:
     try:
-        declare(library)
+        for name, (result, arguments) in FUNCTIONS.items():
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
     except AttributeError as err:
         raise LibraryError(f"farhash: {place} is no libfarhash of version {__version__}: "
                            f"{err}") from None

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Sequence, Union
 import numpy as np
 import numpy.typing as npt
 
-from .abi import MapConfig, MapStats, RawMapStats, whole
+from .abi import MapConfig, RawMapCall, RawMapStats
 from .errors import FullError
-from .items import Raw
+from .items import Raw, whole
 from .job import Job
 from .table import PIECE, Access, Pairs, pieces
 
@@ -18,9 +18,7 @@ GET, PUT, DELETE, PUT_IF_ABSENT, COMPARE_AND_PUT = range(5)
 _KINDS = ("get", "put", "delete", "put_if_absent", "compare_and_put")
 _HIT, _STORED = 1, 2  # what the library answers to gets and deletes, and to puts
 
-# farhash_map_call of farhash.h.
-_CALL = np.dtype([("kind", "i4"), ("result", "i4"), ("key", "u8"), ("value", "u8"),
-                  ("key_size", "u8"), ("value_size", "u8"), ("room", "u8"), ("version", "u8")])
+_CALL: np.dtype[Any] = np.dtype(RawMapCall)
 
 _ROOM = 1 << 24
 """Bytes that a piece of a batch of gets has for values."""
@@ -226,6 +224,17 @@ class Map(Pairs):
         self._call("stats_get", ctypes.byref(raw))
         return MapStats(dict(zip(_KINDS, raw.calls)), dict(zip(_KINDS, raw.round_trips)),
                         raw.lost_swaps)
+
+
+class MapStats(NamedTuple):
+    """What this rank has done with a map. The keys are ``get``, ``put``, ``delete``,
+    ``put_if_absent`` and ``compare_and_put``."""
+
+    calls: dict[str, int]
+    round_trips: dict[str, int]
+    """Times that they had to wait for another rank's memory."""
+    lost_swaps: int
+    """Compare-and-swaps that another one was faster than."""
 
 
 class _Packed(NamedTuple):

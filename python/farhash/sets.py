@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .abi import ElementsConfig, RawSetStats, SetConfig, SetStats, whole
+from .abi import ElementsConfig, RawSetStats, SetConfig, SetStats
 from .errors import FullError
-from .items import Items
+from .items import Items, whole
 from .job import Job
 from .table import Access, Bucketed, pieces
 

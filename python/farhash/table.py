@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator, NamedTuple, NoReturn, TypeVar
 
 import numpy.typing as npt
 
-from .abi import PairFunction, RawShipping
+from .abi import RangeFunction, RawShipping
 from .errors import ArgumentError, ClosedError, FarhashError, error_of
 from .job import Job
 
@@ -241,7 +241,7 @@ class Pairs(Saved):
                 raised.append(err)
                 return 1
 
-        self._call("range", *which, PairFunction(add), None)
+        self._call("range", *which, RangeFunction(add), None)
         if raised:
             raise raised[0]
         return pairs

@@ -2,12 +2,32 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
 
 const clib = "../.."
+
+// The files in the tree are what the header says.
+func TestGenerated(t *testing.T) {
+	files, err := generate(clib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range files {
+		got, err := os.ReadFile(filepath.Join(clib, name))
+		if err != nil || string(got) != want {
+			t.Errorf("clib/%s is not what farhash.h says; run `make generate` (%v)", name, err)
+		}
+		for line := range strings.Lines(want) {
+			if len(strings.ReplaceAll(line, "\t", "    ")) > 101 {
+				t.Errorf("%s has a line of more than 100 columns: %s", name, line)
+			}
+		}
+	}
+}
 
 // No function of the header is forgotten, whatever its declaration looks like.
 func TestAllFunctions(t *testing.T) {
@@ -69,17 +89,20 @@ int farhash_x_load(farhash_x *x, const char *path, double *used,
 	for text, parts := range map[string][]string{
 		api: {"\tHANDLE(x, FH_X);\n\tNONE(n);\n\tNEED(words);\n\tBATCH(n, sizeof *words);\n" +
 			"\treturn goXFind(h->number, BARE(words), n, refs, version);\n",
-			"\tHANDLE(x, FH_X);\n\treturn goXLoad(h->number, BARE(path), used, (void *)next, argument);"},
+			"\tHANDLE(x, FH_X);\n" +
+				"\treturn goXLoad(h->number, BARE(path), used, (void *)next, argument);"},
 		module: {"integer(c_int64_t), parameter :: farhash_max_a = 16_c_int64_t",
 			"enumerator :: farhash_a = 0, farhash_b = -1\n", "type, bind(c) :: farhash_x_stats",
 			"function farhash_x_find_c(x, words, n, refs, version)",
 			"integer(c_int64_t), intent(in) :: words(n)",
 			"integer(c_int32_t), intent(out), optional :: refs(n)",
 			"integer(c_int64_t), intent(inout), optional :: version",
-			"farhash_x_load = explained(farhash_x_load_c(x, c_path(path), used, next, argument), path)"},
+			"farhash_x_load = " +
+				"explained(farhash_x_load_c(x, c_path(path), used, next, argument), path)"},
 		h.python(): {"MAX_A = 16\n", "    a: int\n    b: int\n    \"\"\"How many; of both.\"\"\"\n",
 			"LoadFunction = CFUNCTYPE(c_int, c_void_p, c_void_p)",
-			"\"farhash_x_find\": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p, POINTER(c_uint64)])",
+			"\"farhash_x_find\": " +
+				"(c_int, [c_void_p, c_void_p, c_size_t, c_void_p, POINTER(c_uint64)])",
 			"[c_void_p, c_char_p, POINTER(c_double), LoadFunction, c_void_p]"},
 	} {
 		for _, part := range parts {

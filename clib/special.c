@@ -1,16 +1,32 @@
-// The functions of farhash.h about maps: as api.c.
+// The functions of farhash.h that are not like the others, of which api.c is made.
 
 #include "library.h"
 #include "_cgo_export.h"
 #include "calls.h"
 
-#define BARE(pointer) ((void *)(uintptr_t)(pointer))
+int farhash_shipping_get(const farhash_table *table, farhash_shipping *shipping) {
+	const fh_handle *h = table;
+	uint32_t kind = h && h->kind > FH_JOB && h->kind <= FH_INDEX ? h->kind : FH_SET;
+	if (!fh_usable(h, kind))
+		return fh_refuse_handle(h, kind);
+	NEED(shipping);
+	return goShipping(kind, h->number, shipping);
+}
 
-int farhash_map_new(farhash_job *job, const farhash_map_config *config, farhash_map **map) {
-	OUT(map);
-	HANDLE(job, FH_JOB);
-	fh_keep_stacks();
-	return goMapNew(h->number, BARE(config), (fh_handle **)map);
+int farhash_cache_get(farhash_cache *cache, const void *key, void *value) {
+	HANDLE(cache, FH_CACHE);
+	NEED(key);
+	NEED(value);
+	int seen = h->shape.flat ? fh_fast_get(h, key, value) : FH_UNKNOWN;
+	return seen != FH_UNKNOWN ? seen : goCacheGet(h->number, BARE(key), value);
+}
+
+int farhash_cache_put(farhash_cache *cache, const void *key, const void *value) {
+	HANDLE(cache, FH_CACHE);
+	NEED(key);
+	NEED(value);
+	int done = h->shape.flat ? fh_fast_put(h, key, value) : FH_UNKNOWN;
+	return done != FH_UNKNOWN ? done : goCachePut(h->number, BARE(key), BARE(value));
 }
 
 int farhash_map_get(farhash_map *map, const void *key, size_t key_size, void *value, size_t room,
@@ -63,50 +79,8 @@ int farhash_map_delete(farhash_map *map, const void *key, size_t key_size) {
 	return goMapCall(h->number, &call);
 }
 
-int farhash_map_batch(farhash_map *map, farhash_map_call *calls, size_t n) {
-	HANDLE(map, FH_MAP);
-	if (n == 0)
-		return FARHASH_OK;
-	NEED(calls);
-	BATCH(n, sizeof *calls);
-	return goMapBatch(h->number, calls, n);
-}
-
-int farhash_map_range(farhash_map *map, int (*function)(const void *key, size_t key_size,
-	const void *value, size_t value_size, void *argument), void *argument) {
-	HANDLE(map, FH_MAP);
-	NEED(function);
-	return goMapRange(h->number, (void *)function, argument);
-}
-
-int farhash_map_stats_get(farhash_map *map, farhash_map_stats *stats) {
-	HANDLE(map, FH_MAP);
-	NEED(stats);
-	return goMapStats(h->number, stats);
-}
-
-int farhash_map_len(farhash_map *map, uint64_t *keys) {
-	HANDLE(map, FH_MAP);
-	NEED(keys);
-	return goMapLen(h->number, keys);
-}
-
-int farhash_map_save(farhash_map *map, const char *path) {
-	HANDLE(map, FH_MAP);
-	return goMapSave(h->number, BARE(path));
-}
-
-int farhash_map_load(farhash_map *map, const char *path) {
-	HANDLE(map, FH_MAP);
-	return goMapLoad(h->number, BARE(path));
-}
-
-int farhash_map_check(farhash_map *map) {
-	HANDLE(map, FH_MAP);
-	return goMapCheck(h->number);
-}
-
-int farhash_map_close(farhash_map *map) {
-	HANDLE(map, FH_MAP);
-	return goMapClose(h->number);
+int farhash_index_get(farhash_index *index, const void *key, void *value, size_t *value_size) {
+	uint32_t count = 0;
+	int code = farhash_index_get_batch(index, key, 1, value, value_size, &count);
+	return code < 0 ? code : count > INT32_MAX ? INT32_MAX : (int)count;
 }

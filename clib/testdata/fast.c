@@ -1,0 +1,94 @@
+// The fast path (fastpath.c) against package cache: two caches get the same calls, one as a program
+// makes them, the other in batches of one, which always go to Go. Both give the same answers and
+// have the same pairs in the same places. Usage: fast
+
+#include "try.h"
+
+#include "../library.h"
+
+enum { KEYS = 300, CALLS = 3000, BUCKETS = 240, MAX = 8 * FH_FAST_WORDS };
+
+static uint8_t key[MAX + 1], value[MAX], seen[2][MAX];
+static fh_tally took; // how many calls have taken the fast path
+
+static farhash_cache *make(farhash_job *job, farhash_cache_config config, int fast) {
+	farhash_cache *cache;
+	OK(farhash_cache_new(job, &config, &cache));
+	IS(fast, ((fh_handle *)cache)->shape.flat != NULL);
+	return cache;
+}
+
+static void one_call(farhash_cache *fast, farhash_cache *go, size_t value_size, uint64_t random) {
+	uint8_t result = 0;
+	int got;
+	switch (random % 8) {
+	case 0:
+		got = farhash_cache_delete(fast, key);
+		IS(got, farhash_cache_delete(go, key));
+		break;
+	case 1: case 2: case 3:
+		OK(farhash_cache_put_batch(go, key, 1, value, &result));
+		IS(result, farhash_cache_put(fast, key, value));
+		break;
+	default:
+		OK(farhash_cache_get_batch(go, key, 1, seen[0], &result));
+		IS(result, farhash_cache_get(fast, key, seen[1]));
+		CLAIM(!result || memcmp(seen[0], seen[1], value_size) == 0);
+	}
+}
+
+static void count(const fh_tally *tallies) {
+	for (int i = 0; i < FH_STRIPES; i++) {
+		took.hits += tallies[i].hits;
+		took.misses += tallies[i].misses;
+		took.inserted += tallies[i].inserted;
+		took.updated += tallies[i].updated;
+	}
+}
+
+static void same(farhash_job *job, farhash_cache_config config) {
+	farhash_cache *fast = make(job, config, 1), *go = make(job, config, 1);
+	farhash_cache_stats stats[2];
+	for (uint64_t i = 0; farhash_job_rank(job) == 0 && i < CALLS; i++) {
+		fill(key, config.key_size, 1000 * (mix(i) % KEYS));
+		fill(value, config.value_size, 1000 * (mix(i) % 3) + 500);
+		one_call(fast, go, config.value_size, mix(i) >> 40);
+		int32_t rank[2];
+		uint64_t bucket[2];
+		int there = farhash_cache_locate(go, key, &rank[0], &bucket[0]);
+		IS(there, farhash_cache_locate(fast, key, &rank[1], &bucket[1]));
+		CLAIM(rank[0] == rank[1] && bucket[0] == bucket[1]);
+	}
+	OK(farhash_job_barrier(job));
+	OK(farhash_cache_all_stats(fast, NULL, &stats[0]));
+	OK(farhash_cache_all_stats(go, NULL, &stats[1]));
+	CLAIM(memcmp(&stats[0], &stats[1], sizeof *stats) == 0);
+	if (farhash_job_rank(job) == 0)
+		count(((fh_handle *)fast)->tallies);
+	OK(farhash_cache_check(fast));
+	OK(farhash_cache_close(fast));
+	OK(farhash_cache_close(go));
+}
+
+static int rank_main(farhash_job *job, void *argument) {
+	static const size_t sizes[] = {3, 7, 8, 9, 15, 16, 24, 33, 40, 63, 80, 104, 136, 511, MAX};
+	enum { N = sizeof sizes / sizeof *sizes };
+	for (size_t i = 0; i < 2 * N; i++)
+		same(job, (farhash_cache_config){.key_size = sizes[i % N],
+			.value_size = sizes[(7 * i + 3) % N], .buckets = BUCKETS,
+			.group_buckets = i % 9, .choices = i % 4});
+	farhash_cache_config config = {.key_size = MAX + 1, .value_size = 8, .buckets = 24};
+	OK(farhash_cache_close(make(job, config, 0)));
+	config.key_size = 8;
+	config.mode = FARHASH_FINE;
+	OK(farhash_cache_close(make(job, config, 0)));
+	return argument != NULL;
+}
+
+int main(void) {
+	OK(farhash_run(1, NULL, rank_main, NULL));
+	OK(farhash_run(3, NULL, rank_main, NULL));
+	CLAIM(took.hits && took.misses && took.inserted && took.updated);
+	puts("all is well");
+	return 0;
+}
