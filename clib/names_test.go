@@ -11,7 +11,7 @@ import (
 
 // notInC are fields that C cannot set, so that no message about them comes there.
 var notInC = []string{"access", "addressing", "kernel", "storage", "bucket_slots",
-	"offset_bytes", "max_slots", "protocol", "policy", "fixed_bytes", "machine",
+	"offset_bytes", "max_slots", "protocol", "policy", "fixed_bytes", "guide_bytes", "machine",
 	"absent_share", "clusters", "one_sided", "config"}
 
 // Messages name what farhash.h has, by its names.
