@@ -214,22 +214,14 @@ func goCacheBuckets(v C.uint64_t, out *C.uint64_t) C.int {
 func goCacheSave(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
 	t := cacheOf(v)
-	name, err := t.job.pathOf("farhash_cache_save", path)
-	if err == nil {
-		err = t.Save(context.Background(), name)
-	}
-	return ended(err, C.FARHASH_ERROR_FILE, name)
+	return t.job.file("farhash_cache_save", path, t.Save, C.FARHASH_ERROR_FILE)
 }
 
 //export goCacheLoad
 func goCacheLoad(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
 	t := cacheOf(v)
-	name, err := t.job.pathOf("farhash_cache_load", path)
-	if err == nil {
-		err = t.Load(context.Background(), name)
-	}
-	return ended(err, C.FARHASH_ERROR_FORMAT, name)
+	return t.job.file("farhash_cache_load", path, t.Load, C.FARHASH_ERROR_FORMAT)
 }
 
 //export goCacheCheck

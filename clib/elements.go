@@ -142,22 +142,14 @@ func goElementsGrow(v C.uint64_t, buckets, capacity C.uint64_t) (code C.int) {
 func goElementsSave(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
 	t := elementsOf(v)
-	name, err := t.job.pathOf("farhash_elements_save", path)
-	if err == nil {
-		err = t.Save(context.Background(), name)
-	}
-	return ended(err, C.FARHASH_ERROR_FILE, name)
+	return t.job.file("farhash_elements_save", path, t.Save, C.FARHASH_ERROR_FILE)
 }
 
 //export goElementsLoad
 func goElementsLoad(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
 	t := elementsOf(v)
-	name, err := t.job.pathOf("farhash_elements_load", path)
-	if err == nil {
-		err = t.Load(context.Background(), name)
-	}
-	return ended(err, C.FARHASH_ERROR_FORMAT, name)
+	return t.job.file("farhash_elements_load", path, t.Load, C.FARHASH_ERROR_FORMAT)
 }
 
 //export goElementsCheck

@@ -240,11 +240,7 @@ func goIndexLoad(v C.uint64_t, path *C.char, c *C.farhash_index_config,
 func goIndexSave(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
 	t := indexOf(v)
-	name, err := t.job.pathOf("farhash_index_save", path)
-	if err == nil {
-		err = t.Save(context.Background(), name)
-	}
-	return ended(err, C.FARHASH_ERROR_FILE, name)
+	return t.job.file("farhash_index_save", path, t.Save, C.FARHASH_ERROR_FILE)
 }
 
 //export goIndexGetBatch

@@ -47,6 +47,17 @@ func (j *job) pathOf(call string, path *C.char) (string, error) {
 	return C.GoString(path), j.together(call, wrong)
 }
 
+// file makes a collective call with a path, call, which is do in Go. other is the code of an error
+// that has none of its own.
+func (j *job) file(call string, path *C.char, do func(context.Context, string) error,
+	other C.int) C.int {
+	name, err := j.pathOf(call, path)
+	if err == nil {
+		err = do(context.Background(), name)
+	}
+	return ended(err, other, name)
+}
+
 func (j *job) shut() error {
 	err := j.shutAll()
 	release(&everyJob, j.c)

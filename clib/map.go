@@ -231,22 +231,14 @@ func goMapLen(v C.uint64_t, out *C.uint64_t) (code C.int) {
 func goMapSave(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
 	t := mapOf(v)
-	name, err := t.job.pathOf("farhash_map_save", path)
-	if err == nil {
-		err = t.Save(context.Background(), name)
-	}
-	return ended(err, C.FARHASH_ERROR_FILE, name)
+	return t.job.file("farhash_map_save", path, t.Save, C.FARHASH_ERROR_FILE)
 }
 
 //export goMapLoad
 func goMapLoad(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
 	t := mapOf(v)
-	name, err := t.job.pathOf("farhash_map_load", path)
-	if err == nil {
-		err = t.Load(context.Background(), name)
-	}
-	return ended(err, C.FARHASH_ERROR_FORMAT, name)
+	return t.job.file("farhash_map_load", path, t.Load, C.FARHASH_ERROR_FORMAT)
 }
 
 //export goMapCheck

@@ -151,22 +151,14 @@ func goSetGrow(v C.uint64_t, buckets C.uint64_t) (code C.int) {
 func goSetSave(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
 	t := setOf(v)
-	name, err := t.job.pathOf("farhash_set_save", path)
-	if err == nil {
-		err = t.Save(context.Background(), name)
-	}
-	return ended(err, C.FARHASH_ERROR_FILE, name)
+	return t.job.file("farhash_set_save", path, t.Save, C.FARHASH_ERROR_FILE)
 }
 
 //export goSetLoad
 func goSetLoad(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)
 	t := setOf(v)
-	name, err := t.job.pathOf("farhash_set_load", path)
-	if err == nil {
-		err = t.Load(context.Background(), name)
-	}
-	return ended(err, C.FARHASH_ERROR_FORMAT, name)
+	return t.job.file("farhash_set_load", path, t.Load, C.FARHASH_ERROR_FORMAT)
 }
 
 //export goSetCheck
