@@ -228,8 +228,9 @@ func (w *worker) saveTogether(ctx context.Context) error {
 	if w.missing(err) {
 		return errStopped
 	}
-	var peer *rma.PeerError // that rank reports the cause itself
-	if err != nil && w.opts.Warn != nil && (w.job.Rank() == 0 || !errors.As(err, &peer)) {
+	var peer *rma.PeerError            // that rank reports the cause itself
+	over := errors.Is(err, errStopped) // the last states are done
+	if err != nil && !over && w.opts.Warn != nil && (w.job.Rank() == 0 || !errors.As(err, &peer)) {
 		w.opts.Warn(fmt.Errorf("no checkpoint was written: %w", err))
 	}
 	w.saved = time.Now()

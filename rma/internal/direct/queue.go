@@ -154,6 +154,7 @@ func swap(p *uint64, old, newWord uint64) uint64 {
 		if atomic.CompareAndSwapUint64(p, old, newWord) {
 			return old
 		}
+		// mark: a compare-and-swap has failed
 		// The word may have become old again since: then it must be swapped.
 		if seen := atomic.LoadUint64(p); seen != old {
 			return seen

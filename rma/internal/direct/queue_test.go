@@ -7,7 +7,21 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/invariant"
+	"github.com/farhash/farhash/internal/testkit/mark"
 )
+
+var swapFailed = mark.Named("direct: a compare-and-swap has failed")
+
+// A word that becomes the expected one after a compare-and-swap has failed is swapped.
+func TestSwapOfWordThatChanges(t *testing.T) {
+	mark.Need(t)
+	swapFailed.Claim(t)
+	word := uint64(1)
+	swapFailed.Intercept(t, func() { word = 0 })
+	if seen := swap(&word, 0, 2); seen != 0 || word != 2 {
+		t.Errorf("saw %d, and %d is there", seen, word)
+	}
+}
 
 // A compare-and-swap that returns the expected word has swapped it, also where the word
 // changes away and back in between.
@@ -23,13 +37,9 @@ func TestSwapReturnsWhatItSaw(t *testing.T) {
 			}
 		})
 	}
-	swapped, changes, last := 0, 0, uint64(0) // changes show that the others run at the same time
-	for i := 0; i < 100000 || swapped < 100 || changes < 1000; i++ {
-		seen := swap(&word, 0, 2)
-		if seen != last {
-			changes, last = changes+1, seen
-		}
-		switch seen {
+	swapped := 0
+	for i := 0; i < 100000 || swapped < 100; i++ {
+		switch seen := swap(&word, 0, 2); seen {
 		case 0:
 			swapped++
 			if there := atomic.LoadUint64(&word); there != 2 {
