@@ -23,7 +23,7 @@
 //
 // # Search
 //
-// The search is that of package explore: breadth first, with the states in a set in the
+// Package explore searches: breadth first, with the states in a set in the
 // memory of all ranks. States of up to 63 bits are words of that set, longer ones are trees of
 // parts that are stored once.
 // Each state is checked when it is expanded. The search ends at the first violation:

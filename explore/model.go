@@ -214,7 +214,7 @@ const (
 )
 
 // A witness is a state that has shown something: two words of a rank's segment, its level + 1
-// (0: there is none) and its name. The witness of a deadlock comes first, then those of findings.
+// (0: there is none) and its name. The witness of a deadlock comes first, then the findings.
 const witnessWords = 2
 
 // findings is what the expander of a rank has seen in the states that were gathered.

@@ -113,8 +113,8 @@ func lastRecord(x *Index) (last int) {
 	return last
 }
 
-// TestLookupsSeeFaults: a lookup of a record that lies behind the heap, as a whole or in part, says
-// so, alone and in a batch, and those of others are answered.
+// TestLookupsSeeFaults: a lookup of a record after the heap, as a whole or in part, says so,
+// alone and in a batch, and lookups of others are answered.
 func TestLookupsSeeFaults(t *testing.T) {
 	cfg := Config{KeySize: 8, ValueSize: 60, Variable: true, Load: 0.5}
 	all := records(rand.New(rand.NewPCG(1, 2)), cfg, 500, 1)[:500]

@@ -73,7 +73,7 @@ func (c lookupCase) sameTable(other lookupCase) bool {
 	return c == other
 }
 
-// shape is that of the table.
+// shape is the shape of the table.
 func (c *lookupCase) shape() shape {
 	return shape{layout: c.impl.kind().layout, load: c.load, storage: c.storage, bucket: c.bucket}
 }

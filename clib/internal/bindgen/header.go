@@ -169,7 +169,7 @@ func fields(text string) (list []field, err error) {
 		one, rest := statement(text)
 		said := comment.FindString(rest)
 		if strings.TrimSpace(rest[:max(strings.Index(rest, said), 0)]) != "" {
-			said = "" // it is that of a later field
+			said = "" // a later field has it
 		}
 		text = strings.Replace(rest, said, "", 1)
 		f := fieldForm.FindStringSubmatch(bare(one))

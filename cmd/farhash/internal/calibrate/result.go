@@ -119,7 +119,7 @@ func DefaultPath() (string, error) {
 	return filepath.Join(dir, "farhash", "calibration.json"), nil
 }
 
-// Format is that of the files of results.
+// Format is the format of files of results.
 var Format = replace.Format{Name: "result of farhash calibrate", Known: func(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`"latencyNs":`))
 }}
