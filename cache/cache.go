@@ -141,23 +141,10 @@ func (c *Cache) one(k kind, key, value []byte) (outcome, error) {
 		return c.oneCopied(k, key, value)
 	}
 	hash := hashKey(keyWords)
-	rank := c.rankOf(hash)
-	if c.batches.At(rank) == nil {
+	if c.batches.At(c.rankOf(hash)) == nil {
 		return c.oneCopied(k, key, value)
 	}
-	if k == kindGet && c.cfg.Mode == LockFree {
-		group, first := c.group(hash, 0)
-		at := c.bucketOffset(group, first)
-		if c.peek(c.batches.Segments[rank][at:][:c.bucketWords], hash, keyWords, valueWords) {
-			c.tally.Count(hash, atHits, 1)
-			return outcome{matched: true, rank: rank, place: spot{at: at}}, nil
-		}
-	}
-	s := search{c: c, kind: k, key: keyWords, value: valueWords}
-	s.begin(hash)
-	c.run(&s)
-	s.each(func(at uintptr, n uint64) { c.tally.Count(hash, at, n) })
-	return s.outcome, nil
+	return c.direct(k, hash, keyWords, valueWords), nil
 }
 
 // oneCopied does a single operation with copies of its key and value, or through a queue.

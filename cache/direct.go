@@ -2,9 +2,37 @@ package cache
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/farhash/farhash/internal/memory"
 )
+
+// direct does a single operation on memory. Without locks most end in a loop over the first group.
+func (c *Cache) direct(k kind, hash uint64, key, value []uint64) outcome {
+	if rank := c.rankOf(hash); c.cfg.Mode == LockFree && k != kindRemove {
+		group, first := c.group(hash, 0)
+		f := flight{hash, &c.bucketAt(rank, group, first)[0], &c.bucketAt(rank, group, 0)[0]}
+		o := outcome{rank: rank}
+		if k == kindGet {
+			if c.peek(unsafe.Slice(f.bucket, c.bucketWords), hash, key, value) {
+				o.matched, o.place.at = true, c.bucketOffset(group, first)
+				c.tally.Count(hash, atHits, 1)
+				return o
+			}
+		} else if r, candidate := c.putNear(&f, key, value); r != 0 {
+			o.result = r
+			o.place.at = c.bucketOffset(group, (first+candidate)%c.cfg.GroupBuckets)
+			c.tally.Count(hash, atInserted+8*uintptr(r-Inserted), 1)
+			c.tally.Count(hash, atCandidates+8*uintptr(candidate), 1)
+			return o
+		}
+	}
+	s := search{c: c, kind: k, key: key, value: value}
+	s.begin(hash)
+	c.run(&s)
+	s.each(func(at uintptr, n uint64) { c.tally.Count(hash, at, n) })
+	return s.outcome
+}
 
 // peek reads a bucket without a lock, and reports whether the key was there with a whole value.
 func (c *Cache) peek(b []uint64, hash uint64, key, value []uint64) bool {
