@@ -191,6 +191,20 @@ func (a *arena) publish(it item) {
 	}
 }
 
+// replaced records, in a lane that is locked, that a slot has the word now in place of old. It
+// returns the item of old if that is of another rank, which is to be told.
+func (a *arena) replaced(l *lane, old, now uint64) (it item, theirs bool) {
+	a.publish(itemOf(now))
+	if old&occupied == 0 {
+		return item{}, false
+	}
+	if it = itemOf(old); !a.owns(it) {
+		return it, true
+	}
+	a.giveBackTo(l, it)
+	return it, false
+}
+
 // owns reports whether an item is this rank's.
 func (a *arena) owns(it item) bool {
 	return it.number >= a.first && it.number < a.first+a.units
@@ -305,7 +319,7 @@ type lane struct {
 	free      [classes]itemQueue
 	handedOut uint64        // items handed out
 	made      [kinds]uint64 // direct calls
-	calls     *directCalls  // nil until some are made
+	calls     *directCalls  // nil until there is a batch
 	room      []uint64      // for these to make an item
 	farHash   uint64        // of a new key far from home, 0 for none
 	_         [8]uint64

@@ -220,25 +220,18 @@ func (m *Map) swapped(g *directCall, l *lane, word uint64) {
 		return
 	}
 	c.Version = Version(word)
-	m.arena.publish(itemOf(word))
 	if m.cfg.copied(c.Key, c.Value) {
 		var pair [copyWords]uint64
 		writeCopy(pair[:], word, c.Key, c.Value)
 		memory.StoreWords(g.slots[g.at+1:], pair[:])
 	}
-	if g.word&occupied == 0 {
-		if g.past >= m.farFromHome() {
-			l.farHash = g.hash | 1
-		}
-		return
+	if g.word&occupied == 0 && g.past >= m.farFromHome() {
+		l.farHash = g.hash | 1
 	}
-	it := itemOf(g.word)
-	if m.arena.owns(it) {
-		m.arena.giveBackTo(l, it)
-		return
+	if old, theirs := m.arena.replaced(l, g.word, word); theirs {
+		rank, off := m.arena.locate(old.number) // it was read, so its memory is addressable
+		atomic.StoreUint64(&m.regions.Segments[rank][off+markWord], markOf(old))
 	}
-	rank, off := m.arena.locate(it.number) // it was read, so its memory is addressable
-	atomic.StoreUint64(&m.regions.Segments[rank][off+markWord], markOf(it))
 }
 
 // direct makes a single call, if it can.
@@ -256,8 +249,9 @@ func (m *Map) direct(c *Call) (made bool) {
 		}
 		return m.read(t, g)
 	}
-	l := m.lock(g.hash)
-	m.prefetchItems(l, group[:])
+	l := m.arena.lane(g.hash)
+	var lines [5]*uint64
+	m.prefetchItems(l, group[:], lines[:0:2], lines[2:2])
 	if made = m.change(t, g, l); made {
 		l.made[c.Kind]++
 	}
@@ -278,16 +272,7 @@ type directCalls struct {
 	lines [3 * maxDirectCalls]*uint64 // of items, and of the arena
 }
 
-// lock locks a lane for direct calls.
-func (m *Map) lock(hash uint64) *lane {
-	l := m.arena.lane(hash)
-	if l.calls == nil {
-		l.calls = new(directCalls)
-	}
-	return l
-}
-
-// unlock unlocks it, and has the table moved if a key was put far from its home.
+// unlock unlocks a lane, and has the table moved if a key was put far from its home.
 func (m *Map) unlock(l *lane) {
 	far := l.farHash
 	l.farHash = 0
@@ -311,7 +296,10 @@ func (m *Map) directBatch(calls []Call, indices, left []int) []int {
 	}
 	for next := 0; next < n; {
 		t := m.latest.Load()
-		l := m.lock(uint64(next))
+		l := m.arena.lane(uint64(next))
+		if l.calls == nil {
+			l.calls = new(directCalls)
+		}
 		p := l.calls
 		group := 0
 		for ; next < n && group < maxDirectCalls; next++ {
@@ -342,7 +330,7 @@ func (m *Map) directGroup(group []directCall, t *table, l *lane, left []int) []i
 			g.slots = nil // left to the machine
 		}
 	}
-	m.prefetchItems(l, group)
+	m.prefetchItems(l, group, l.calls.items[:0], l.calls.lines[:0])
 	for k := range group {
 		g := &group[k]
 		made := false
@@ -363,9 +351,9 @@ func (m *Map) directGroup(group []directCall, t *table, l *lane, left []int) []i
 	return left
 }
 
-// prefetchItems prefetches what calls need that have their candidates.
-func (m *Map) prefetchItems(l *lane, group []directCall) {
-	items, lines := l.calls.items[:0], l.calls.lines[:0]
+// prefetchItems prefetches what calls need that have their candidates. There is room for two items
+// and three lines of each call.
+func (m *Map) prefetchItems(l *lane, group []directCall, items, lines []*uint64) {
 	var puts [classes]int
 	for k := range group {
 		g := &group[k]

@@ -153,7 +153,7 @@ func TestDirectPutThatLosesGivesItsItemBack(t *testing.T) {
 		if err := change(m, c.Key, "first", false); err != nil {
 			return err
 		}
-		l := m.lock(g.hash)
+		l := m.arena.lane(g.hash)
 		before := l.handedOut
 		made := m.change(table, &g, l)
 		taken := l.handedOut - before
