@@ -145,18 +145,9 @@ func (m *Map) compare(t *table, g *directCall) (version Version, ok bool) {
 	return 0, false
 }
 
-// read makes a Get whose search has come to a slot. It reports false where the machine has to.
-func (m *Map) read(t *table, g *directCall) bool {
-	version, ok := m.compare(t, g)
-	if ok {
-		g.call.decide(version)
-	}
-	return ok
-}
-
-// change makes a call of another kind whose search has come to a slot. It reports false, and has
-// changed nothing, where the machine has to. The lane is locked.
-func (m *Map) change(t *table, g *directCall, l *lane) (made bool) {
+// finish makes a call whose search has come to a slot. It reports false, and has changed nothing,
+// where the machine has to. The lane is locked; a Get needs none.
+func (m *Map) finish(t *table, g *directCall, l *lane) (made bool) {
 	c, mine := g.call, uint64(0)
 	for range maxReads {
 		version, ok := m.compare(t, g)
@@ -247,12 +238,12 @@ func (m *Map) direct(c *Call) (made bool) {
 			first := [1]*uint64{&it[0]}
 			memory.Prefetch(first[:], itemLines)
 		}
-		return m.read(t, g)
+		return m.finish(t, g, nil)
 	}
 	l := m.arena.lane(g.hash)
 	var lines [5]*uint64
 	m.prefetchItems(l, group[:], lines[:0:2], lines[2:2])
-	if made = m.change(t, g, l); made {
+	if made = m.finish(t, g, l); made {
 		l.made[c.Kind]++
 	}
 	m.unlock(l)
@@ -336,11 +327,7 @@ func (m *Map) directGroup(group []directCall, t *table, l *lane, left []int) []i
 		made := false
 		if g.slots != nil {
 			g.word = atomic.LoadUint64(&g.slots[g.at]) // calls before it may have changed it
-			if g.call.Kind == Get {
-				made = m.read(t, g)
-			} else {
-				made = m.change(t, g, l)
-			}
+			made = m.finish(t, g, l)
 		}
 		if made {
 			l.made[g.call.Kind]++

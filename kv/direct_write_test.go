@@ -155,7 +155,7 @@ func TestDirectPutThatLosesGivesItsItemBack(t *testing.T) {
 		}
 		l := m.arena.lane(g.hash)
 		before := l.handedOut
-		made := m.change(table, &g, l)
+		made := m.finish(table, &g, l)
 		taken := l.handedOut - before
 		m.unlock(l)
 		if !made || c.Done || taken != 1 {

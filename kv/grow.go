@@ -20,7 +20,7 @@ func (m *Map) nextSize(t *table, slots, removed uint64) (size uint64, ok bool) {
 	switch {
 	case removed > slots/2: // more than half of the next table will be empty
 		return t.size, true
-	case !m.largest(t):
+	case t.slots < m.cfg.MaxSlots:
 		return t.size + 1, true
 	}
 	return t.size, removed >= max(1, slots/shareDivisor)

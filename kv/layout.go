@@ -363,9 +363,6 @@ func (m *Map) table(gen, size uint64) *table {
 	return t
 }
 
-// largest reports whether no table can have more slots.
-func (m *Map) largest(t *table) bool { return t.slots >= m.cfg.MaxSlots }
-
 // slotAt is the slot at a distance from the home of a hash. Homes are cache lines of 8 words.
 func (t *table) slotAt(hash, distance uint64) uint64 {
 	line, _ := bits.Mul64(hash, t.homes)

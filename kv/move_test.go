@@ -23,7 +23,7 @@ func moveTable(m *Map, parts int) error {
 	now, err := m.state(ctx)
 	if t := m.table(now.gen(), now.size()); err == nil && !now.moving() {
 		size := now.size()
-		if !m.largest(t) && now.gen()%3 == 0 {
+		if t.slots < m.cfg.MaxSlots && now.gen()%3 == 0 {
 			size++
 		}
 		now, err = m.beginMove(ctx, now, size)
