@@ -26,14 +26,13 @@ func (m *Map) nextSize(t *table, slots, removed uint64) (size uint64, ok bool) {
 	return t.size, removed >= max(1, slots/shareDivisor)
 }
 
-// beginMove has a table move to the next one, of a given size, unless it does so already, and
-// returns the state.
-func (m *Map) beginMove(ctx context.Context, now state, size uint64) (state, error) {
-	_, err := m.states.CompareAndSwap(ctx, 0, 0, uint64(now), uint64(now.begun(size)))
-	if err == nil {
-		now, err = m.state(ctx)
+// changeState changes the state, unless it has changed, and returns what it is then.
+func (m *Map) changeState(ctx context.Context, old, to state) (state, error) {
+	_, err := m.states.CompareAndSwap(ctx, 0, 0, uint64(old), uint64(to))
+	if err != nil {
+		return 0, fmt.Errorf("kv: %w", err)
 	}
-	return now, err
+	return m.state(ctx)
 }
 
 // satisfy does what a call needs before it can be made. The call has the error.
@@ -48,11 +47,11 @@ func (s *session) satisfy(n need) error {
 		if !ok {
 			return &FullError{Slots: n.table.slots}
 		}
-		now, err = m.beginMove(ctx, now, size)
+		now, err = m.changeState(ctx, now, now.begun(size))
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("kv: %w", err)
+		return err
 	case !now.moving(), n.what != needMove && now.gen() != n.table.gen:
 		return nil // it has moved
 	case n.what == needPart:
@@ -72,14 +71,8 @@ func (s *session) finishMove(ctx context.Context, now state) error {
 			return err
 		}
 	}
-	_, err := m.states.CompareAndSwap(ctx, 0, 0, uint64(now), uint64(now.ended()))
-	if err == nil {
-		_, err = m.state(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("kv: %w", err)
-	}
-	return nil
+	_, err := m.changeState(ctx, now, now.ended())
+	return err
 }
 
 // helpMove has up to n parts of a table move.
@@ -140,7 +133,7 @@ func (s *session) moveParts(now state, claim func() (part int, ok bool)) error {
 func (m *Map) confirmLate(was state) error {
 	now, err := m.state(context.Background())
 	if err != nil {
-		return fmt.Errorf("kv: %w", err)
+		return err
 	}
 	if now == was {
 		return fmt.Errorf("kv: table %d has no room for what moves from table %d", was.gen()+1,
@@ -171,7 +164,7 @@ func (s *session) maintain() {
 		if err != nil || taken < slots-slots/shareDivisor || !ok {
 			return
 		}
-		if now, err = m.beginMove(ctx, now, size); err == nil && now.moving() {
+		if now, err = m.changeState(ctx, now, now.begun(size)); err == nil && now.moving() {
 			_ = s.finishMove(ctx, now)
 		}
 	}
@@ -267,7 +260,7 @@ func (s *session) findItem(ctx context.Context) error {
 	}
 	now, err := m.state(ctx)
 	if err == nil && !now.moving() {
-		now, err = m.beginMove(ctx, now, now.size())
+		now, err = m.changeState(ctx, now, now.begun(now.size()))
 	}
 	if err != nil || !now.moving() {
 		return err

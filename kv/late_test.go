@@ -38,7 +38,7 @@ func paused(m *Map, key []byte, at stage) (*session, *mover, error) {
 	ctx := context.Background()
 	now, err := m.state(ctx)
 	if err == nil && !now.moving() {
-		now, err = m.beginMove(ctx, now, now.size())
+		now, err = m.changeState(ctx, now, now.begun(now.size()))
 	}
 	if err != nil {
 		return nil, nil, err
@@ -194,7 +194,7 @@ func lateRemoved() error {
 		ctx := context.Background()
 		now, err := m.state(ctx)
 		if err == nil {
-			now, err = m.beginMove(ctx, now, now.size())
+			now, err = m.changeState(ctx, now, now.begun(now.size()))
 		}
 		v := &mover{}
 		v.start(&s.ops[0], m.table(now.gen(), 0), m.table(now.gen()+1, 0), 0)

@@ -3,6 +3,7 @@ package kv
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 	"runtime"
 	"slices"
@@ -436,8 +437,9 @@ func (m *Map) learn(s state) {
 // state reads the state, and learns its table.
 func (m *Map) state(ctx context.Context) (state, error) {
 	word, err := m.states.Load(ctx, 0, 0)
-	if err == nil {
-		m.learn(state(word))
+	if err != nil {
+		return 0, fmt.Errorf("kv: %w", err)
 	}
-	return state(word), err
+	m.learn(state(word))
+	return state(word), nil
 }

@@ -26,7 +26,7 @@ func moveTable(m *Map, parts int) error {
 		if t.slots < m.cfg.MaxSlots && now.gen()%3 == 0 {
 			size++
 		}
-		now, err = m.beginMove(ctx, now, size)
+		now, err = m.changeState(ctx, now, now.begun(size))
 	}
 	switch {
 	case err != nil || !now.moving():
