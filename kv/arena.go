@@ -136,6 +136,20 @@ func (a *arena) divide(class int) (unit uint64, ok bool) {
 	}
 }
 
+// replaced records, in a lane that is locked, that a slot has the word now in place of old. It
+// returns the item of old if that is of another rank, which is to be told.
+func (a *arena) replaced(l *lane, old, now uint64) (it item, theirs bool) {
+	a.publish(itemOf(now))
+	if old&occupied == 0 {
+		return item{}, false
+	}
+	if it = itemOf(old); !a.owns(it) {
+		return it, true
+	}
+	a.giveBackTo(l, it)
+	return it, false
+}
+
 // inUse reports whether a use of an item of this rank has not ended.
 func (a *arena) inUse(it item) (unitState, bool) {
 	u := a.load(it.number - a.first)
@@ -189,20 +203,6 @@ func (a *arena) publish(it item) {
 	if u, inUse := a.inUse(it); inUse {
 		a.change(it.number-a.first, u, newUnitState(u.use(), u.class(), itemInTable))
 	}
-}
-
-// replaced records, in a lane that is locked, that a slot has the word now in place of old. It
-// returns the item of old if that is of another rank, which is to be told.
-func (a *arena) replaced(l *lane, old, now uint64) (it item, theirs bool) {
-	a.publish(itemOf(now))
-	if old&occupied == 0 {
-		return item{}, false
-	}
-	if it = itemOf(old); !a.owns(it) {
-		return it, true
-	}
-	a.giveBackTo(l, it)
-	return it, false
 }
 
 // owns reports whether an item is this rank's.
