@@ -126,8 +126,10 @@
 // order in which they came, calls the handlers and sends the answers, also while Close waits for
 // the other ranks. The inbox has at most four requests of each rank, and as many answers may be in
 // flight: 8 * ranks * 128 KiB, kept for later requests. Requests beyond that, or longer than
-// allowed, are refused and not stored. Requests of lost ranks are dropped. An answer is taken if
-// ticket and serial are those of a request that waits, and if it fits into the room that was given.
+// allowed, are refused and not stored. So are requests of ranks that are lost, which may be alive,
+// also those that came before the loss. An answer is taken if ticket and serial are those of a
+// request that waits, and if it fits into the room that was given.
+//
 // A rank that computes answers when Go lets the goroutine run: at once if a processor of GOMAXPROCS
 // is free, else after the rest of a time slice of ten milliseconds. Requests to ranks of the same
 // host, and to oneself, go through UCX too.

@@ -8,6 +8,7 @@ typedef struct {
 	int rank;
 	void *address;      // of its worker
 	ucp_ep_h ep;        // made when it is first needed
+	ucp_ep_h open;      // one that was given up and stays open
 	int connecting;       // the first operation on it is in flight
 	int connected;            // and was answered
 	ucs_status_t fault; // or failed

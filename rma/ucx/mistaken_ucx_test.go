@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -16,58 +17,91 @@ import (
 
 func init() { roles["mistaken"] = mistaken }
 
-// A rank that was stopped for so long that the others have given it up goes on, and ships to one
-// that it has never sent anything: it gets the error that they are lost to each other, and does not
-// wait for an answer that never comes.
+// A rank that was stopped for so long that the others have given it up goes on. A request of it ends
+// with the error that the two are lost to each other; it does not wait for an answer that never
+// comes. Rank 2 is stopped before it ships the request, or within it: while rank 3 works on it. UCX
+// has connected rank 3 to it as well (both), or has not.
 func TestShipMistaken(t *testing.T) {
-	t.Parallel()
-	all := start(t, 4, "mistaken", "hidden-silent")
-	all[2].expectEnd(t, "has the error of the loss")
-	for _, p := range []*process{all[0], all[1], all[3]} {
-		_ = p.cmd.Process.Kill()
-		_ = p.wait()
+	for _, how := range []string{"before", "before-both", "within", "within-both"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			all := start(t, 4, "mistaken", "hidden-silent-"+how)
+			all[2].expectEnd(t, "has the error of the loss")
+			for _, p := range []*process{all[0], all[1], all[3]} {
+				_ = p.cmd.Process.Kill()
+				_ = p.wait()
+			}
+		})
 	}
 }
 
-// mistaken is what the ranks do there; rank 2 is stopped.
+// mistaken is what the ranks do there. Rank 3 alone stops rank 2, and has it go on.
 func mistaken(a *actor) error {
 	const victim, asked = 2, 3
-	a.w.(rma.Server).Serve(mixer(a.job.Rank()))
+	rank, within := a.job.Rank(), strings.Contains(a.argument, "within")
+	serve := mixer(rank)
+	a.w.(rma.Server).Serve(func(from int, request, answer []uint64) int {
+		if within && from == victim && rank == asked {
+			a.mistake(victim, int(request[1]))
+		}
+		return serve(from, request, answer)
+	})
 	cells, err := rma.NewCells(a.job, a.w)
 	if err != nil {
 		return err
 	}
-	if a.job.Rank() == victim {
-		_, err = cells.Add(a.ctx, 0, 0, uint64(os.Getpid()))
+	if rank == victim {
+		_, err = cells.Add(a.ctx, asked, 0, uint64(os.Getpid()))
 	}
 	if err = errors.Join(err, a.job.Barrier(a.ctx)); err != nil {
 		return err
 	}
-	if a.job.Rank() != victim {
-		for len(a.job.Failed()) == 0 {
-			time.Sleep(time.Millisecond)
+	if rank == asked && strings.Contains(a.argument, "both") {
+		if _, err := cells.Load(a.ctx, victim, 0); err != nil {
+			return err
 		}
-		if a.job.Rank() == 0 {
-			pid, err := cells.Load(a.ctx, 0, 0)
-			if err != nil {
-				return err
-			}
-			_ = syscall.Kill(int(pid), syscall.SIGCONT)
-		}
-		time.Sleep(hangGuard)
-		return errors.New("nobody has ended this rank")
 	}
+	if err := a.job.Barrier(a.ctx); err != nil {
+		return err
+	}
+	if rank == victim {
+		return a.insist(asked, within)
+	}
+	if rank == asked && !within {
+		pid, err := cells.Load(a.ctx, asked, 0)
+		if err != nil {
+			return err
+		}
+		a.mistake(victim, int(pid))
+	}
+	time.Sleep(hangGuard)
+	return errors.New("nobody has ended this rank")
+}
+
+// mistake stops the process of a rank until this rank has given it up.
+func (a *actor) mistake(rank, pid int) {
+	_ = syscall.Kill(pid, syscall.SIGSTOP)
+	for !a.job.(*member).inbox.Dropped(rank) {
+		time.Sleep(time.Millisecond)
+	}
+	_ = syscall.Kill(pid, syscall.SIGCONT)
+}
+
+// insist ships to a rank until it is lost.
+func (a *actor) insist(rank int, now bool) error {
 	ctx, cancel := context.WithTimeout(a.ctx, hangGuard/2)
 	defer cancel()
 	k, err := newAsker(ctx, a.job, a.w, 1)
 	if err != nil {
 		return err
 	}
-	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-	time.Sleep(100 * time.Millisecond) // until all threads have stopped
+	k.request[1] = uint64(os.Getpid())
+	for !now && len(a.job.Failed()) == 0 { // it has missed that the others have given it up
+		time.Sleep(time.Millisecond)
+	}
 	for {
 		var gone *rma.RankError
-		switch err := k.ask(asked); {
+		switch err := k.ask(rank); {
 		case errors.As(err, &gone):
 			fmt.Println("has the error of the loss")
 			os.Exit(0)

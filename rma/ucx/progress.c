@@ -32,6 +32,7 @@ static void closeEndpoint(fu_peer_t *p) {
 // request 8175). So that one stays, and the worker with it.
 static void abandon(fu_peer_t *p) {
 	p->job->stuck = 1;
+	p->open = p->ep;
 	p->ep = NULL;
 }
 

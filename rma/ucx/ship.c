@@ -167,10 +167,11 @@ static ucs_status_t asked(void *arg, const void *header, size_t headerBytes, voi
 	size_t bytes, const ucp_am_recv_param_t *param) {
 	fu_job *job = arg;
 	fu_note n;
+	ucp_ep_h ep; // for the answer: it must exist if the rank is given up before that
 	fu_peer_t *p = sender(job, header, headerBytes, &n);
-	if (!p || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP))
+	if (!p || job->gone || !(param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP))
 		return UCS_OK;
-	if (p->lost) {
+	if (fu_reach(job, p->rank, &ep)) {
 		refuse(p, param->reply_ep, &n, FH_LOST);
 		return UCS_OK;
 	}
@@ -205,9 +206,11 @@ static void answerSent(void *request, ucs_status_t status, void *in) {
 static void answer(parcel *in, int code, int words) {
 	fu_job *job = in->job;
 	fu_peer_t *p = &job->peers[in->request.from];
-	ucp_ep_h ep;
+	ucp_ep_h ep = p->ep ? p->ep : p->open;
 	p->asks--; // the answer may let the next request come while it is sent
-	if (fu_reach(job, p->rank, &ep)) {
+	if (p->lost) {
+		if (ep) // the rank may be alive; where the endpoint was closed UCX tells it
+			refuse(p, ep, &in->note, FH_LOST);
 		fr_keep(&job->inbox, &in->request);
 		return;
 	}
