@@ -1,6 +1,7 @@
 package rmatest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -326,13 +327,15 @@ func manyWindows(r *rank) error {
 	return nil // the job closes the others
 }
 
-// closedByOne: the others keep a window that a rank has closed, its segment too.
+// closedByOne: the others keep a window that a rank has closed, its segment too, also when a new
+// one is made, which is when engines free windows.
 func closedByOne(r *rank) error {
-	w, err := r.job.NewWindow(r.ctx, rma.Spec{Name: "closed by one", Words: 1 << 17})
+	const words = 1 << 17
+	w, err := r.job.NewWindow(r.ctx, rma.Spec{Name: "closed by one", Words: words})
 	if err != nil {
 		return err
 	}
-	if err := r.put(w, r.me, 1<<17-1, uint64(r.me+1)); err != nil {
+	if err := r.put(w, r.me, words-1, uint64(r.me+1)); err != nil {
 		return err
 	}
 	if err := r.barrier(); err != nil {
@@ -343,13 +346,20 @@ func closedByOne(r *rank) error {
 			return err
 		}
 	}
+	next, err := r.job.NewWindow(r.ctx, rma.Spec{Name: "made afterwards", Words: words})
+	if err != nil {
+		return err
+	}
+	if err := r.put(next, r.me, words-1, ^uint64(0)); err != nil {
+		return err
+	}
 	if err := r.barrier(); err != nil || r.me == 0 {
 		return err
 	}
 	for target := range r.size {
-		if err := r.expect(w, target, 1<<17-1, uint64(target+1)); err != nil {
+		if err := r.expect(w, target, words-1, uint64(target+1)); err != nil {
 			return err
 		}
 	}
-	return w.Close()
+	return errors.Join(w.Close(), next.Close())
 }
