@@ -17,10 +17,10 @@ import (
 
 func init() { roles["mistaken"] = mistaken }
 
-// A rank that was stopped for so long that the others have given it up goes on. A request of it ends
-// with the error that the two are lost to each other; it does not wait for an answer that never
-// comes. Rank 2 is stopped before it ships the request, or within it: while rank 3 works on it. UCX
-// has connected rank 3 to it as well (both), or has not.
+// A rank that was stopped for so long that the others have given it up goes on. A request of it
+// ends with the error that the two are lost to each other; it does not wait for an answer that
+// never comes. Rank 2 is stopped before it ships the request, or within it: while rank 3 works on
+// it. UCX has connected rank 3 to it as well (both), or has not.
 func TestShipMistaken(t *testing.T) {
 	for _, how := range []string{"before", "before-both", "within", "within-both"} {
 		t.Run(how, func(t *testing.T) {
