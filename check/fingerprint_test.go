@@ -32,7 +32,7 @@ func walk(size uint64) Model[[2]uint64] {
 
 // By fingerprints what rests on all states having been seen is marked, and only that.
 func TestFingerprintAnswers(t *testing.T) {
-	f, opts, err := parse([]Program{walk(99)}, []string{"--fingerprint"})
+	f, opts, err := parse([]program{walk(99)}, []string{"--fingerprint"})
 	if err != nil || opts.Encoding != explore.EncodingFingerprint || f.model == nil {
 		t.Fatalf("%+v, %v", opts, err)
 	}

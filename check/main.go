@@ -31,8 +31,8 @@ const (
 	exitInterrupt  = 130
 )
 
-// Program is a model of any type of state.
-type Program interface {
+// program is a model of any type of state.
+type program interface {
 	name() string
 	// check is Run, and what Main needs of its result.
 	check(ctx context.Context, job rma.Job, opts Options) (outcome, error)
@@ -56,14 +56,14 @@ func (m Model[S]) check(ctx context.Context, job rma.Job, opts Options) (outcome
 		func() object { return newObject(m.Name, r) }}, nil
 }
 
-// Main checks a model as a program, with the flags that -h lists, and exits. It is the first
+// Main checks a [Model] as a program, with the flags that -h lists, and exits. It is the first
 // model, or the one that an argument names. Started by farhash run, mpirun, srun or torchrun
 // every process is a rank; else the ranks are goroutines. The exit code is 0 if all that was asked
 // is known and nothing is violated, 12 if something is violated, 3 if memory is full or a rank was
 // lost, 130 after an interrupt, 2 for wrong flags, and 1 for other errors.
-func Main(first Program, more ...Program) { os.Exit(run(append([]Program{first}, more...))) }
+func Main(first program, more ...program) { os.Exit(run(append([]program{first}, more...))) }
 
-func run(models []Program) int {
+func run(models []program) int {
 	f, opts, err := parse(models, os.Args[1:])
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
@@ -100,13 +100,13 @@ func run(models []Program) int {
 
 // flags are the flags of a program, beside the options.
 type flags struct {
-	model       Program
+	model       program
 	ranks       int
 	json, quiet bool
 }
 
 // parse reads the flags.
-func parse(models []Program, args []string) (f flags, opts Options, err error) {
+func parse(models []program, args []string) (f flags, opts Options, err error) {
 	var mem, order string
 	var fingerprint bool
 	var names []string
@@ -237,8 +237,8 @@ func newObject[S any](name string, r *Result[S]) object {
 	return o
 }
 
-// TB is what Test needs of a testing.TB.
-type TB interface {
+// tb is what Test needs of a testing.TB.
+type tb interface {
 	Helper()
 	Context() context.Context
 	Fatal(args ...any)
@@ -247,7 +247,7 @@ type TB interface {
 
 // Test checks a model within a test, and fails it with a report if something is violated, a state
 // was not found that is to be found, or the search did not end.
-func Test[S any](t TB, m Model[S]) *Result[S] {
+func Test[S any](t tb, m Model[S]) *Result[S] {
 	t.Helper()
 	var first *Result[S]
 	err := local.Run(runtime.GOMAXPROCS(0), func(job rma.Job) error {

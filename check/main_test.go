@@ -12,7 +12,7 @@ import (
 
 // An argument names the model; without one it is the first.
 func TestModelNamed(t *testing.T) {
-	models := []Program{Model[uint8]{Name: "one"}, Model[uint16]{Name: "two"}}
+	models := []program{Model[uint8]{Name: "one"}, Model[uint16]{Name: "two"}}
 	for arg, want := range map[string]string{"": "one", "one": "one", "two": "two"} {
 		f, _, err := parse(models, strings.Fields(arg))
 		if err != nil || f.model.name() != want {
@@ -30,7 +30,7 @@ func TestModelNamed(t *testing.T) {
 
 // Flags that no search can work with are refused, and say what can be given.
 func TestFlags(t *testing.T) {
-	models := []Program{Model[uint8]{Name: "one"}}
+	models := []program{Model[uint8]{Name: "one"}}
 	for args, says := range map[string]string{"--mem 0": "is no size such as 2GiB",
 		"--mem x": "is no size such as 2GiB", "--every 0s": "--every must be positive",
 		"-n 0": "-n must be 1 to 1024", "-n 1025": "-n must be 1 to 1024",

@@ -52,7 +52,7 @@ func searchWith(ctx context.Context, ranks int, m explore.Model, opts explore.Op
 // on with its last checkpoint, with another number of ranks, comes to the figures of an
 // undisturbed one.
 func TestResumeComesToTheSameFigures(t *testing.T) {
-	net, err := petri.Philosophers(8)
+	net, err := petri.Family("philosophers", 8)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestResumeComesToTheSameFigures(t *testing.T) {
 // Where batches are shipped, the states that wait include those whose successors have been gathered
 // while the batch before was shipped.
 func TestResumeWhereBatchesAreShipped(t *testing.T) {
-	net, err := petri.Philosophers(11)
+	net, err := petri.Family("philosophers", 11)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,10 +92,10 @@ func resumeOnce(t *testing.T, m explore.Model, ranks [2]int, opts explore.Option
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "checkpoint")
-	first := opts
+	first := opts.WithProgressEvery(time.Millisecond)
 	first.Checkpoint, first.CheckpointEvery, first.ModelID = path, time.Nanosecond, "philosophers"
 	ctx, progress := interruptAfter(want.States / 4)
-	first.Progress, first.Every = progress, time.Millisecond
+	first.Progress = progress
 	if _, err := searchWith(ctx, ranks[0], m, first); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func resumeOnce(t *testing.T, m explore.Model, ranks [2]int, opts explore.Option
 }
 
 func TestResumeRefusesWhatIsNoCheckpoint(t *testing.T) {
-	net, err := petri.Philosophers(3)
+	net, err := petri.Family("philosophers", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestCheckpointBetweenLevels(t *testing.T) {
 	for i := range times {
 		path := filepath.Join(t.TempDir(), "checkpoint")
 		opts := explore.Options{Order: explore.BreadthFirst, ModelID: "doubling",
-			Checkpoint: path, CheckpointEvery: time.Nanosecond, Every: time.Microsecond}
+			Checkpoint: path, CheckpointEvery: time.Nanosecond}.WithProgressEvery(time.Microsecond)
 		var ctx context.Context
 		ctx, opts.Progress = interruptAfter(2 + i*want.States/times)
 		if _, err := searchWith(ctx, 4, doubling(9), opts); err != nil {

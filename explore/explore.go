@@ -376,7 +376,7 @@ func (s *search) startProgress(ctx context.Context) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(s.opts.Every)
+		tick := time.NewTicker(s.opts.progressEvery)
 		defer tick.Stop()
 		for {
 			select {

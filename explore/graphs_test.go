@@ -144,7 +144,7 @@ func TestProgress(t *testing.T) {
 	var shots []explore.Snapshot
 	over := false
 	err := local.Run(3, func(job rma.Job) error {
-		opts := explore.Options{Mem: 64 << 20, Every: 1}
+		opts := explore.Options{Mem: 64 << 20}.WithProgressEvery(1)
 		opts.Progress = func(s explore.Snapshot) {
 			if job.Rank() != 0 || over {
 				panic(fmt.Sprintf("called on rank %d, over: %v", job.Rank(), over))

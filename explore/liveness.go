@@ -23,7 +23,7 @@ type Liveness struct {
 	Detail string // more about it, in a sentence
 
 	Sweeps   int // how often the states whose answer was open were expanded again
-	Searches int // from one state, for what is reached from there
+	searches int // from one state, for what is reached from there
 	Elapsed  time.Duration
 }
 
@@ -201,7 +201,7 @@ func (l *liveness) searchFrom(ctx, uncancelled context.Context, from *place) err
 	if _, err = l.share(uncancelled, 0, err); err != nil {
 		return err
 	}
-	l.Searches++
+	l.searches++
 	res, err := Run(ctx, l.job, &startedAt{l.model, state, l.opts.Live}, Options{Order: AnyOrder,
 		Encoding: l.encoding, Mem: l.mem, Access: l.opts.Access, ModelID: l.opts.ModelID})
 	var little *memoryError

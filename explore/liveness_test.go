@@ -136,11 +136,11 @@ func compareLive(t *testing.T, out []outcome, next [][]uint64, labels, initial [
 		switch {
 		case res.Trace != nil:
 			t.Fatalf("a trace where all is live: %+v", res)
-		case connected && len(initial) == 1 && res.Deadlocks == 0 && res.Live.Searches > 0:
+		case connected && len(initial) == 1 && res.Deadlocks == 0 && res.Live.SearchCount() > 0:
 			t.Fatalf("all leads back to the initial state: %+v", res.Live)
 		case connected:
 			return "live, connected"
-		case res.Live.Searches > 1:
+		case res.Live.SearchCount() > 1:
 			return "live, several ends"
 		}
 		return "live, not connected"

@@ -16,7 +16,7 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// Options say how to search. Every rank gives the same, except for Progress, Every,
+// Options say how to search. Every rank gives the same, except for Progress,
 // CheckpointEvery, Warn and Access, which are its own: Run compares the rest, and the models,
 // before it begins.
 type Options struct {
@@ -45,10 +45,10 @@ type Options struct {
 	// encoding than EncodingFingerprint. With Resume it is mostly unknown: a checkpoint
 	// does not say how its states were reached.
 	Live []int
-	// Progress is called on rank 0 now and then, from a goroutine of its own.
+	// Progress is called on rank 0 each second, from a goroutine of its own.
 	Progress func(Snapshot)
-	// Every is the time between calls of Progress; 0 means a second.
-	Every time.Duration
+	// progressEvery is the time between calls of Progress; 0 means a second. Tests set it.
+	progressEvery time.Duration
 	// Checkpoint is a file that the search is saved to now and then, so that Resume
 	// can continue with it; empty: none. It means the same file on every rank. A symbolic link
 	// there stays, and what it leads to is replaced; one that leads to nothing is refused.
@@ -82,8 +82,8 @@ func (o *Options) complete() error {
 	if o.Order == "" {
 		o.Order = BreadthFirst
 	}
-	if o.Every <= 0 {
-		o.Every = time.Second
+	if o.progressEvery <= 0 {
+		o.progressEvery = time.Second
 	}
 	if o.Order != BreadthFirst && o.Order != AnyOrder {
 		return fmt.Errorf("explore: order %q is unknown; use %q or %q", string(o.Order),

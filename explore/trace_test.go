@@ -160,7 +160,7 @@ func TestTraceOfRandomNets(t *testing.T) {
 
 // The states of the trace are wherever they were inserted: on all ranks.
 func TestTraceAcrossRanks(t *testing.T) {
-	n, err := petri.Philosophers(8)
+	n, err := petri.Family("philosophers", 8)
 	if err != nil {
 		t.Fatal(err)
 	}

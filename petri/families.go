@@ -11,11 +11,11 @@ var families = []struct {
 	name string
 	make func(n int) (*Net, error)
 }{
-	{"philosophers", Philosophers},
-	{"rwmutex", func(n int) (*Net, error) { return RWMutex(n, n) }},
-	{"referendum", Referendum},
-	{"dekker", Dekker},
-	{"kanban", Kanban},
+	{"philosophers", philosophers},
+	{"rwmutex", func(n int) (*Net, error) { return rwMutex(n, n) }},
+	{"referendum", referendum},
+	{"dekker", dekker},
+	{"kanban", kanban},
 }
 
 // FamilyNames returns the names that [Family] knows.
@@ -27,8 +27,13 @@ func FamilyNames() []string {
 	return names
 }
 
-// Family returns the net of size n of the named family: philosophers, rwmutex
-// (with n readers and n writers), referendum, dekker or kanban.
+// Family returns the net of size n of the named family of the Model Checking Contest:
+//
+//	philosophers  n dining philosophers, 2 to 100000: 3^n reachable states
+//	rwmutex       a lock of n readers and n writers, 1 to 1000: 2^n + n
+//	referendum    n voters, 1 to 100000: 3^n + 1
+//	dekker        mutual exclusion of n processes, 1 to 500: 2^(n-1)*(n+2)
+//	kanban        a production line with n cards in each of 4 cells, 1 to MaxTokens
 func Family(name string, n int) (*Net, error) {
 	for _, f := range families {
 		if f.name == name {
@@ -39,14 +44,14 @@ func Family(name string, n int) (*Net, error) {
 		quote(name), strings.Join(FamilyNames(), ", "))
 }
 
-// Philosophers returns the net of n dining philosophers, 2 to 100000. Each
+// philosophers returns the net of n dining philosophers, 2 to 100000. Each
 // takes the fork on either side first and then the other one, and puts both
 // back at once.
 //
 // The net has 5n places and 5n transitions, 3^n reachable states and
 // 7n*3^(n-2) arcs. Two states are deadlocks: all hold their left fork, or all
 // their right one. It is the Philosophers net of the Model Checking Contest.
-func Philosophers(n int) (*Net, error) {
+func philosophers(n int) (*Net, error) {
 	const maxSize = 100_000
 	if err := checkSize("philosophers", n, 2, maxSize); err != nil {
 		return nil, err
@@ -69,14 +74,14 @@ func Philosophers(n int) (*Net, error) {
 	return b.net, nil
 }
 
-// RWMutex returns the net of a lock shared by readers, 1 to 10000, and writers,
+// rwMutex returns the net of a lock shared by readers, 1 to 10000, and writers,
 // 0 to 10000, with readers*writers at most 1000000. Each reader takes a ticket
 // of its own; a writer takes the tickets of all readers at once.
 //
 // With r readers and w writers the net has 3r+2w places and 2r+2w transitions,
 // 2^r + w reachable states and r*2^r + 2w arcs, and no deadlock. It is the
 // RwMutex net of the Model Checking Contest.
-func RWMutex(readers, writers int) (*Net, error) {
+func rwMutex(readers, writers int) (*Net, error) {
 	const maxSize, maxArcs = 10_000, 1_000_000
 	if err := checkSize("readers", readers, 1, maxSize); err != nil {
 		return nil, err
@@ -108,13 +113,13 @@ func RWMutex(readers, writers int) (*Net, error) {
 	return b.net, nil
 }
 
-// Referendum returns the net of a referendum among n voters, 1 to 100000. One
+// referendum returns the net of a referendum among n voters, 1 to 100000. One
 // transition calls all voters; then each votes yes or no.
 //
 // The net has 3n+1 places and 2n+1 transitions, 3^n + 1 reachable states and
 // 2n*3^(n-1) + 1 arcs. The 2^n states in which all have voted are deadlocks.
 // It is the Referendum net of the Model Checking Contest.
-func Referendum(n int) (*Net, error) {
+func referendum(n int) (*Net, error) {
 	const maxSize = 100_000
 	if err := checkSize("voters", n, 1, maxSize); err != nil {
 		return nil, err
@@ -132,14 +137,14 @@ func Referendum(n int) (*Net, error) {
 	return b.net, nil
 }
 
-// Dekker returns the net of Dekker's mutual exclusion among n processes, 1 to
+// dekker returns the net of Dekker's mutual exclusion among n processes, 1 to
 // 500. A process raises its flag to try, lowers it again on seeing another flag
 // raised, and enters when it sees all others lowered.
 //
 // The net has 5n places and n^2 + 2n transitions, 2^(n-1)*(n+2) reachable
 // states and n + n*2^(n-3)*(n^2 + 3n + 4) arcs, and no deadlock. It is the
 // Dekker net of the Model Checking Contest.
-func Dekker(n int) (*Net, error) {
+func dekker(n int) (*Net, error) {
 	const maxSize = 500 // the arcs grow with the square of n
 	if err := checkSize("processes", n, 1, maxSize); err != nil {
 		return nil, err

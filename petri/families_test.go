@@ -41,7 +41,7 @@ func checkShape(t *testing.T, n *petri.Net, err error, want shape) {
 
 func TestPhilosophers(t *testing.T) {
 	for n := 2; n <= 9; n++ {
-		net, err := petri.Philosophers(n)
+		net, err := petri.Family("philosophers", n)
 		checkShape(t, net, err, shape{
 			places: 5 * n, transitions: 5 * n,
 			states: pow(3, n), arcs: 7 * n * pow(3, n-2),
@@ -65,7 +65,7 @@ func TestRWMutex(t *testing.T) {
 
 func TestReferendum(t *testing.T) {
 	for n := 1; n <= 8; n++ {
-		net, err := petri.Referendum(n)
+		net, err := petri.Family("referendum", n)
 		checkShape(t, net, err, shape{
 			places: 3*n + 1, transitions: 2*n + 1,
 			states: pow(3, n) + 1, arcs: 2*n*pow(3, n-1) + 1,
@@ -76,7 +76,7 @@ func TestReferendum(t *testing.T) {
 
 func TestDekker(t *testing.T) {
 	for n := 1; n <= 10; n++ {
-		net, err := petri.Dekker(n)
+		net, err := petri.Family("dekker", n)
 		checkShape(t, net, err, shape{
 			places: 5 * n, transitions: n*n + 2*n,
 			// n*2^(n-3) need not be whole, n*2^n*(n^2+3n+4)/8 is.
@@ -138,13 +138,13 @@ func TestFamilyNames(t *testing.T) {
 
 func TestKanbanIsTheNetOfTheContest(t *testing.T) {
 	for i, states := range []int{160, 4600, 58400} {
-		net, err := petri.Kanban(i + 1)
+		net, err := petri.Family("kanban", i+1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, err := naive.Explore(net, 100_000)
 		if err != nil || int(got.States) != states || got.Deadlocks != 0 {
-			t.Errorf("Kanban(%d) has %d states and %d deadlocks (%v); want %d and none",
+			t.Errorf("kanban(%d) has %d states and %d deadlocks (%v); want %d and none",
 				i+1, got.States, got.Deadlocks, err, states)
 		}
 	}

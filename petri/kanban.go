@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Kanban returns the net of a production line of four cells with n cards each, 1 to
+// kanban returns the net of a production line of four cells with n cards each, 1 to
 // MaxTokens. A part is made in cell 1, then in cells 2 and 3 at once, then in cell 4; in
 // each it may have to be done again.
 //
 // The net has 16 places and 16 transitions. It has 160 reachable states for n = 1, 4600
 // for 2, 58400 for 3, 454475 for 4, 2546432 (with 24460016 arcs) for 5, and no deadlock.
 // It is the Kanban net of the Model Checking Contest.
-func Kanban(n int) (*Net, error) {
+func kanban(n int) (*Net, error) {
 	const cells = 4
 	if err := checkSize("kanban", n, 1, min(MaxTokens, math.MaxInt)); err != nil {
 		return nil, err

@@ -10,17 +10,17 @@ import (
 
 // The limits of a file, unless others are given.
 const (
-	DefaultFileBytes = 1 << 30
-	DefaultTextBytes = 16 << 20
+	defaultFileBytes = 1 << 30
+	defaultTextBytes = 16 << 20
 )
 
 // Limits say how much is read, so that input that is no net, or never ends, cannot take all memory
 // or endless time. What is beyond one is a *SyntaxError.
 type Limits struct {
-	// FileBytes is the length of the longest file; 0 means DefaultFileBytes.
+	// FileBytes is the length of the longest file; 0 means 1 GiB.
 	FileBytes int64
 	// TextBytes is the length of the longest tag, comment or text between two tags, which is in
-	// memory at once; 0 means DefaultTextBytes. A text that is longer by less than twice the 64 KiB
+	// memory at once; 0 means 16 MiB. A text that is longer by less than twice the 64 KiB
 	// that are read at a time may pass.
 	TextBytes int64
 }
@@ -65,10 +65,10 @@ func (l Limits) ReadFile(path string) (*Net, error) {
 
 func (l *Limits) complete() {
 	if l.FileBytes <= 0 {
-		l.FileBytes = DefaultFileBytes
+		l.FileBytes = defaultFileBytes
 	}
 	if l.TextBytes <= 0 {
-		l.TextBytes = DefaultTextBytes
+		l.TextBytes = defaultTextBytes
 	}
 }
 

@@ -106,7 +106,7 @@ func TestWriteErrors(t *testing.T) {
 	if err := petri.Write(brokenWriter{}, small); !errors.Is(err, errDiskFull) {
 		t.Errorf("small net: got %v", err)
 	}
-	large, err := petri.Referendum(10_000)
+	large, err := petri.Family("referendum", 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func BenchmarkWrite(b *testing.B) {
-	n, err := petri.Philosophers(10_000)
+	n, err := petri.Family("philosophers", 10_000)
 	if err != nil {
 		b.Fatal(err)
 	}

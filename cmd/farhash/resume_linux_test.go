@@ -20,7 +20,7 @@ func TestResumeAfterKill(t *testing.T) {
 	if invariant.Enabled {
 		size = 9 // which takes as long
 	}
-	net, err := petri.Philosophers(size)
+	net, err := petri.Family("philosophers", size)
 	if err != nil {
 		t.Fatal(err)
 	}

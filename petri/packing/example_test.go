@@ -47,7 +47,7 @@ func ExampleSearch() {
 
 // A marking of 65 places becomes 26 bits.
 func ExampleNew() {
-	net, err := petri.Philosophers(13)
+	net, err := petri.Family("philosophers", 13)
 	if err != nil {
 		fmt.Println(err)
 		return

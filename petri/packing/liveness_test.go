@@ -87,7 +87,7 @@ func strandedAt(t *testing.T, n *petri.Net, a Answer, res *explore.Result, firin
 
 // Liveness that memory did not suffice for is unknown.
 func TestLivenessUnknown(t *testing.T) {
-	n, err := petri.RWMutex(10, 10)
+	n, err := petri.Family("rwmutex", 10)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -335,7 +335,7 @@ func TestFindingsAreCountedOnce(t *testing.T) {
 
 // An answer that memory did not suffice for is unknown, and a bound is one so far.
 func TestUnknown(t *testing.T) {
-	n, err := petri.Philosophers(14)
+	n, err := petri.Family("philosophers", 14)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/farhash/farhash/petri"
 )
 
-// Examinations are the names that [Examination] knows: those of the Model Checking Contest for
+// examinations are the names that [Examination] knows: those of the Model Checking Contest for
 // properties that need no file.
-func Examinations() []string {
+func examinations() []string {
 	return []string{"ReachabilityDeadlock", "OneSafe", "StableMarking", "QuasiLiveness",
 		"Liveness"}
 }
@@ -37,7 +37,7 @@ func Examination(net *petri.Net, name string) (Property, error) {
 		p.Kind = Live
 	default:
 		return p, fmt.Errorf("examination %q is unknown; use one of %s", name,
-			strings.Join(Examinations(), ", "))
+			strings.Join(examinations(), ", "))
 	}
 	return p, nil
 }

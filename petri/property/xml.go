@@ -13,25 +13,26 @@ import (
 // maxFileBytes is the length of the longest file of properties.
 const maxFileBytes = 256 << 20
 
-// ReadFile reads the properties of net in a file. See [Read].
+// ReadFile reads the properties of net from a file in the XML of the Model Checking Contest. A
+// formula of another examination than ReachabilityCardinality, ReachabilityFireability and
+// UpperBounds is refused, with its name and the operator that is not known. So is whatever would
+// leave out or contradict a property: an id that is taken, a second id or formula of one property,
+// text or elements out of place.
 func ReadFile(net *petri.Net, path string) ([]Property, error) {
 	f, err := regular.OpenStream(path)
 	if err != nil {
 		return nil, err // names the path already
 	}
 	defer f.Close() // nothing was written: an error of Close loses nothing
-	all, err := Read(net, f)
+	all, err := read(net, f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return all, nil
 }
 
-// Read reads the properties of net in the XML of the Model Checking Contest. A formula that is
-// neither of ReachabilityCardinality, ReachabilityFireability nor UpperBounds is refused, with its
-// name and the operator that is not known. So is whatever would leave out or contradict a property:
-// an id that is taken, a second id or formula of one property, text or elements out of place.
-func Read(net *petri.Net, r io.Reader) ([]Property, error) {
+// read is [ReadFile] of what is open.
+func read(net *petri.Net, r io.Reader) ([]Property, error) {
 	limited := &io.LimitedReader{R: r, N: maxFileBytes + 1}
 	set, err := parse(limited)
 	if limited.N <= 0 {
