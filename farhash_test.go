@@ -162,7 +162,7 @@ func TestRanksOnManyHosts(t *testing.T) {
 	setRank(t, 0, 4, 2)
 	_, err := farhash.Join(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "4 ranks, 2 of them on this host") {
-		t.Error(err)
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -92,7 +92,7 @@ func TestActionOfError(t *testing.T) {
 	_, err := runOn(1, m, check.Options{})
 	if err == nil || !strings.Contains(err.Error(), "in state 500") ||
 		strings.Contains(err.Error(), "at action") {
-		t.Error(err)
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -181,6 +181,6 @@ func TestBinaryLengths(t *testing.T) {
 	}
 	err = small.encode(&bytesState{make([]byte, 9)}, fresh)
 	if err == nil || !strings.Contains(err.Error(), "Model.MaxBytes is 8") {
-		t.Error(err)
+		t.Errorf("error %v", err)
 	}
 }

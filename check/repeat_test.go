@@ -149,7 +149,7 @@ func TestPackedOtherwise(t *testing.T) {
 	_, err := runOn(1, m, check.Options{}) // more ranks have other initial states
 	if err == nil || !strings.Contains(err.Error(), "appended something else; have them keep all "+
 		"of it, in a fixed order\n  in state {n:60}") {
-		t.Error(err)
+		t.Errorf("error %v", err)
 	}
 	m.Init[0].n = 0
 	m.Next = func(s shuffled, emit func(string, shuffled)) {

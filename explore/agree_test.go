@@ -40,7 +40,7 @@ func TestRanksDiffer(t *testing.T) {
 			r, err := explore.Run(context.Background(), job, m, opts)
 			if err == nil || !strings.Contains(err.Error(), "rank 1 has another ") ||
 				!strings.Contains(err.Error(), c.says) {
-				return fmt.Errorf("rank %d, %+v: %+v, %w", job.Rank(), c.other, r, err)
+				return fmt.Errorf("rank %d, %+v: %+v, error %v", job.Rank(), c.other, r, err)
 			}
 			return nil
 		})

@@ -283,7 +283,7 @@ func TestLivenessFails(t *testing.T) {
 		out, err := searchModel(setting{ranks: 4, opts: explore.Options{Live: []int{0}}},
 			func(int) explore.Model { return m })
 		if err == nil || !strings.Contains(err.Error(), "broken") {
-			t.Error(err)
+			t.Errorf("error %v", err)
 		}
 		peers := 0
 		for _, o := range out {

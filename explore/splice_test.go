@@ -105,6 +105,6 @@ func TestCheckpointWithoutWaitingStates(t *testing.T) {
 		ModelID: opts.ModelID, Resume: part, Progress: func(explore.Snapshot) { cancel() },
 	}.WithProgressEvery(time.Millisecond)) // which would not end else
 	if err == nil || !strings.Contains(err.Error(), "part is not complete: it has 0 of ") {
-		t.Error(err)
+		t.Errorf("error %v", err)
 	}
 }

@@ -66,7 +66,7 @@ var installed = sync.OnceValues(func() (string, error) {
 	}
 	found, err := filepath.Glob(prefix + "/lib/python3*/*-packages")
 	if err != nil || len(found) != 1 {
-		return "", fmt.Errorf("the package is not where it should be: %v %w", found, err)
+		return "", fmt.Errorf("the package is not where it should be: %v, error %v", found, err)
 	}
 	return found[0], nil
 })

@@ -191,7 +191,7 @@ func TestEarlierVersion(t *testing.T) {
 	_, err = archive.Open(path)
 	if err == nil || !strings.Contains(err.Error(), "has version 2") ||
 		!strings.Contains(err.Error(), "save it anew") {
-		t.Error(err)
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestFile(t *testing.T) {
 	failure := errors.New("no more")
 	err := File(path, Format{}, func(w io.Writer) error { return failure })
 	if !errors.Is(err, failure) {
-		t.Error(err)
+		t.Errorf("error %v", err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != "text of "+link {
 		t.Errorf("a failure left %q", got)

@@ -291,7 +291,7 @@ func TestExamination(t *testing.T) {
 	}
 	_, err := property.Examination(net(), "x")
 	if err == nil || !strings.Contains(err.Error(), "use one of") {
-		t.Error(err)
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -129,7 +129,7 @@ func TestFailedAfterClose(t *testing.T) {
 		return nil
 	})
 	if err == nil || err.Error() != "its own" {
-		t.Error(err)
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -121,7 +121,7 @@ func awaitFile(t *testing.T, path string) (*file, header) {
 			return f, h
 		}
 		if !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
+			t.Fatalf("error %v", err)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -249,7 +249,7 @@ func TestWrongKindOfControlFile(t *testing.T) {
 	}
 	_, err = Join(t.Context(), Config{Rank: 1, Size: 2, Job: "kind", Dir: dir})
 	if err == nil || !strings.Contains(err.Error(), "no control file") {
-		t.Error(err)
+		t.Errorf("error %v", err)
 	}
 	if err := f.close(); err != nil { // its lock goes, so it is a leftover
 		t.Error(err)

@@ -16,6 +16,6 @@ func TestInterruptedWait(t *testing.T) {
 	_, err := Join(ctx, Config{Rank: 1, Size: 2, Job: "wait", Dir: sharedDir(t),
 		Timeout: time.Hour})
 	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "1h") {
-		t.Error(err)
+		t.Errorf("error %v", err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,6 +131,6 @@ func TestUsage(t *testing.T) {
 	}
 	if _, err := run("show", filepath.Join(t.TempDir(), "none")); err == nil ||
 		errors.Is(err, experiment.ErrUsage) {
-		t.Error(fmt.Errorf("a file that is not there: %w", err))
+		t.Errorf("a file that is not there: error %v", err)
 	}
 }

@@ -120,12 +120,12 @@ func TestFull(t *testing.T) {
 				case err == nil:
 					continue
 				case !errors.As(err, &full) || full.Items != items || n < 18:
-					return fmt.Errorf("write %d: %w", n, err)
+					return fmt.Errorf("write %d: error %v", n, err)
 				}
 				for i := range n {
 					value, ok, err := t.Read(ctx, number(i), nil)
 					if !ok || err != nil || !bytes.Equal(value, number(i)) {
-						return fmt.Errorf("key %d has %x, %v, %w", i, value, ok, err)
+						return fmt.Errorf("key %d has %x, %v, error %v", i, value, ok, err)
 					}
 				}
 				keys, err := t.Len(ctx)
@@ -164,10 +164,10 @@ func TestHidden(t *testing.T) {
 		_, _, err = t.Read(ctx, key, nil)
 		var busy *BusyError
 		if !errors.As(err, &busy) || !bytes.Equal(busy.Key, key) {
-			return fmt.Errorf("a hidden key: %w", err)
+			return fmt.Errorf("a hidden key: error %v", err)
 		}
 		if err := t.Check(ctx); err == nil || !strings.Contains(err.Error(), "not valid") {
-			return fmt.Errorf("Check of a hidden key: %w", err)
+			return fmt.Errorf("Check of a hidden key: error %v", err)
 		}
 		if _, err = t.Delete(ctx, key); err != nil {
 			return err
@@ -262,7 +262,7 @@ func TestNoTransactions(t *testing.T) {
 			}
 			_, err = shareSlots(ctx, job, w, 6, &processes[job.Rank()/2])
 			if !errors.Is(err, ErrNoTransactions) {
-				return fmt.Errorf("rank %d: %w", job.Rank(), err)
+				return fmt.Errorf("rank %d: error %v", job.Rank(), err)
 			}
 			return nil
 		})

@@ -126,7 +126,7 @@ func (t *Table) mean(kind Kind, first, last uint64) (float64, error) {
 		if kind == Write {
 			err = t.Write(ctx, number(n), nil)
 		} else if _, ok, readErr := t.Read(ctx, number(n), nil); !ok || readErr != nil {
-			err = fmt.Errorf("key %d is not found: %w", n, readErr)
+			err = fmt.Errorf("key %d is not found: error %v", n, readErr)
 		}
 		if err != nil {
 			return 0, err

@@ -111,10 +111,11 @@ func (t *setTable) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n, err := t.len(ctx); err != nil || n != total {
-		return fmt.Errorf("%d items are there and %d were inserted: %w", n, total, err)
+	n, err := t.len(ctx)
+	if err == nil && n != total {
+		err = fmt.Errorf("%d items are there and %d were inserted", n, total)
 	}
-	return nil
+	return err
 }
 
 func (t *setTable) close() error { return t.end() }

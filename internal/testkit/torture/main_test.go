@@ -3,6 +3,7 @@
 package torture
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -60,7 +61,7 @@ func enter() error {
 	}
 	os.Setenv(programsVariable, dir)
 	if err := build(dir); err != nil {
-		return fmt.Errorf("%w %w", err, os.RemoveAll(dir))
+		return errors.Join(err, os.RemoveAll(dir))
 	}
 	const shut = "ip link set lo up && mount -t tmpfs -o mode=1777 tmpfs /dev/shm"
 	line := []string{"unshare", "--mount", "--net", "sh", "-c", shut}
