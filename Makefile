@@ -146,7 +146,7 @@ fuzz: ## run every fuzz test for FUZZTIME (10s)
 # Panels of what depends on the machine are left out. MEASURED is a file made by --benchfmt.
 draw = bin/farhash-eval $(2) -q --panels '$(3)' --plot docs/figures/$(1).svg >/dev/null
 .PHONY: figures
-figures: build-eval ## draw the plots of docs/papers.md, in two minutes, and that of the file MEASURED
+figures: build-eval ## draw the plots of docs/papers.md, in two minutes, and of the file MEASURED
 	@mkdir -p docs/figures
 	$(call draw,op-table1,op table1 --runs 1,trips)
 	$(call draw,op-table1-simulated,op simulated-table1,.)

@@ -23,5 +23,5 @@
 //   - kv: byte strings to byte strings, mutable and linearizable; loses nothing and grows.
 //
 // Package explore searches state spaces with a set. Package rma is the contract between tables and
-// the engines that carry out their operations; its page explains the words that all packages use.
+// the engines that do their operations; its page explains the words that all packages use.
 package farhash

@@ -26,7 +26,7 @@ func TestInitialDeadlock(t *testing.T) {
 	}
 }
 
-// A search that has found what is to be found goes on for a deadlock, and for the rest.
+// A search that has found what is to be found continues for a deadlock, and for the rest.
 func TestAllFound(t *testing.T) {
 	m := tree(1000)
 	m.Properties = []check.Property[uint32]{

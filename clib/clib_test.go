@@ -109,8 +109,8 @@ func run(t testing.TB, env []string, name string, args ...string) string {
 	return string(out)
 }
 
-// activity is what all threads of the machine are doing, and where those of a process are that
-// runs under valgrind.
+// activity is what all threads of the machine are doing, and where the threads of a process are
+// that runs under valgrind.
 func activity(pid int) string {
 	threads, _ := exec.Command("ps", "-eLo", "pid,ppid,tid,stat,time,wchan:24,comm").Output()
 	ctx, cancel := context.WithTimeout(context.Background(), limit/12)
@@ -233,7 +233,7 @@ func TestSanitizers(t *testing.T) {
 	well(t, run(t, []string{"ASAN_OPTIONS=detect_leaks=0"}, program, t.TempDir()))
 }
 
-// goParameters are what valgrind calls memory that Go hands to the system: it may lie on a
+// goParameters are what valgrind calls memory that Go hands to the system: it may be on a
 // stack of Go, of which valgrind knows nothing. It takes no pattern for them.
 const goParameters = "read(buf) pread64(buf) write(buf) pwrite64(buf) openat(filename) " +
 	"fstat(buf) fstatat(buf) fstatat(file_name) newfstatat(buf) newfstatat(file_name) " +

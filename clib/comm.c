@@ -56,7 +56,7 @@ void fh_comm_error(int code, char *text, int size) {
 
 // Open jobs are closed before MPI_Finalize begins: no other thread may be in a call of MPI then,
 // and MPICH at MPI_THREAD_MULTIPLE sometimes aborts if one is. So this library defines MPI_Finalize,
-// in front of that of MPI. Calls from Fortran and Python, and from programs that link MPI first, do
+// in front of MPI's. Calls from Fortran and Python, and from programs that link MPI first, do
 // not come here. For these an attribute of MPI_COMM_SELF does the same, a little late: MPI_Finalize
 // begins by deleting the attributes, while MPI still works.
 static int atFinalize = MPI_KEYVAL_INVALID;

@@ -75,7 +75,7 @@ const char *farhash_last_error(void);
 /* farhash_error_name is the name of a code: "FARHASH_ERROR_FULL". */
 const char *farhash_error_name(int code);
 
-/* farhash_version is the version of the library; FARHASH_VERSION is that of this header. */
+/* farhash_version is the version of the library; FARHASH_VERSION is the version of this header. */
 const char *farhash_version(void);
 
 /* farhash_mpi_library is the MPI that the library is linked with, as it calls itself, "" if none. */
@@ -110,7 +110,7 @@ int farhash_join(const farhash_options *options /* or NULL */, farhash_job **job
  * at lower levels always, no thread does, and others wait until the process calls MPI or
  * farhash; then one thread of the program calls both. The call begins as any collective one of MPI
  * does: until every process of the communicator has called it, it waits, however long that takes;
- * timeout_seconds is for what comes then. If a process gives options that make no sense, it
+ * timeout_seconds is for what follows. If a process gives options that make no sense, it
  * gets FARHASH_ERROR_ARGUMENT and the others FARHASH_ERROR_RANK, with its rank and the reason.
  * Collective. */
 int farhash_join_fortran_comm(int32_t comm, const farhash_options *options /* or NULL */,
@@ -118,7 +118,7 @@ int farhash_join_fortran_comm(int32_t comm, const farhash_options *options /* or
 
 /* farhash_run has function called by the given number of ranks, a thread each. Under a launcher
  * it is called once, for the rank that this process is. A result other than 0 says that the
- * rank has failed: the others' collective calls then fail too, and farhash_run returns that of
+ * rank has failed: the others' collective calls then fail too, and farhash_run returns the error of
  * the lowest such rank. Jobs are closed when function returns. */
 int farhash_run(int32_t ranks, const farhash_options *options /* or NULL */,
 	int (*function)(farhash_job *job, void *argument), void *argument);
@@ -153,7 +153,7 @@ enum {
 typedef struct farhash_shipping {
 	uint64_t min_batch; /* operations for one rank from which on they are shipped; UINT64_MAX:
 	                     * none ever are, as between ranks of one host */
-	uint64_t served;    /* operations that this rank has carried out for others */
+	uint64_t served;    /* operations that this rank has done for others */
 	char reason[240];   /* a sentence */
 } farhash_shipping;
 
@@ -209,7 +209,7 @@ int farhash_set_buckets(farhash_set *set, uint64_t *buckets);
 int farhash_set_stats_get(farhash_set *set, farhash_set_stats *stats);
 
 /* farhash_set_grow moves the set into a table of so many buckets. Collective, and nothing else
- * may run on the set meanwhile; so are the following. */
+ * may run on the set during the call; so are the following. */
 int farhash_set_grow(farhash_set *set, uint64_t buckets);
 
 /* Save writes a file that is loaded with any number of ranks and buckets; path is the same
@@ -237,7 +237,7 @@ typedef struct farhash_elements_config {
 int farhash_elements_new(farhash_job *job, const farhash_elements_config *config,
 	farhash_elements **elements);
 
-/* As for words. Elements of a batch lie one after the other, n times element_bytes. refs is NULL
+/* As for words. Elements of a batch are one after the other, n times element_bytes. refs is NULL
  * or gets the name of each element: a number that means the same on every rank, also when
  * the set has grown. */
 int farhash_elements_find_or_put(farhash_elements *elements, const void *element);
@@ -273,8 +273,8 @@ typedef struct farhash_cache_config {
 	uint64_t buckets; /* of all ranks */
 	int32_t mode;
 	int32_t retries;        /* of a bucket that fails its checksum; below 0 none */
-	uint32_t group_buckets; /* that lie together, 1 to 8 */
-	uint32_t choices;       /* groups that a key may lie in, 1 to 8 */
+	uint32_t group_buckets; /* that are next to each other, 1 to 8 */
+	uint32_t choices;       /* groups that a key may be in, 1 to 8 */
 	uint32_t depth;         /* operations of a batch in flight, where memory is not direct */
 	int32_t access;         /* FARHASH_AUTO, FARHASH_ONE_SIDED or FARHASH_SHIPPED */
 	uint32_t reserved[6];   /* 0 */
@@ -304,7 +304,7 @@ int farhash_cache_put(farhash_cache *cache, const void *key, const void *value);
 /* FARHASH_HIT if the key was there. */
 int farhash_cache_delete(farhash_cache *cache, const void *key);
 
-/* Many at once. Keys lie one after the other, and so do values. */
+/* Many at once. Keys are one after the other, and so are values. */
 int farhash_cache_get_batch(farhash_cache *cache, const void *keys, size_t n, void *values,
 	uint8_t hits[]);
 int farhash_cache_put_batch(farhash_cache *cache, const void *keys, size_t n,
@@ -312,7 +312,7 @@ int farhash_cache_put_batch(farhash_cache *cache, const void *keys, size_t n,
 
 /* farhash_cache_update reads the value of key, has function change it in place and stores it.
  * found is 0 where the key was not there; value is then all zeros. If function returns 0 the
- * cache stays as it is, and so does the result: 0. Else as put. No lock is held meanwhile:
+ * cache stays as it is, and so does the result: 0. Else as put. No lock is held during the call:
  * what others put in between is lost. */
 int farhash_cache_update(farhash_cache *cache, const void *key,
 	int (*function)(void *value, int found, void *argument), void *argument);
@@ -340,14 +340,14 @@ int farhash_cache_get_at(farhash_cache *cache, int32_t rank, uint64_t bucket, vo
 
 /* farhash_cache_range calls function with every key and value, or with those in the memory of this
  * rank if local is not 0, until that returns other than 0, which is then the result if it is
- * positive. What is put meanwhile may come or not. */
+ * positive. What is put during the call may come or not. */
 int farhash_cache_range(farhash_cache *cache, int local, int (*function)(const void *key,
 	size_t key_size, const void *value, size_t value_size, void *argument), void *argument);
 
 /* How many keys there are: exact when nobody changes the cache. It reads every bucket. */
 int farhash_cache_len(farhash_cache *cache, uint64_t *keys);
 
-/* farhash_cache_clear empties the cache; nothing else may run on it meanwhile. farhash_cache_used
+/* farhash_cache_clear empties the cache; nothing else may run on it then. farhash_cache_used
  * says which part of all buckets is in use, 0 to 1, from a sample. Collective. */
 int farhash_cache_clear(farhash_cache *cache);
 int farhash_cache_used(farhash_cache *cache, double *used);
@@ -384,11 +384,11 @@ int farhash_map_new(farhash_job *job, const farhash_map_config *config, farhash_
 /* FARHASH_HIT or FARHASH_MISS. value has room for so many bytes, value_size gets how many the
  * value has, and version its version; either may be NULL. If room is less, nothing is copied and
  * the answer is FARHASH_ERROR_ARGUMENT; value_size holds. A version names what was put: each put
- * gives another, and 0 is that of a key that is not there. */
+ * gives another, and 0 is for a key that is not there. */
 int farhash_map_get(farhash_map *map, const void *key, size_t key_size, void *value, size_t room,
 	size_t *value_size /* or NULL */, uint64_t *version /* or NULL */);
 
-/* FARHASH_OK. version may be NULL, and gets that of what was put. */
+/* FARHASH_OK. version may be NULL, and gets the version of what was put. */
 int farhash_map_put(farhash_map *map, const void *key, size_t key_size, const void *value,
 	size_t value_size, uint64_t *version /* or NULL, in and out */);
 
@@ -431,7 +431,7 @@ int farhash_map_batch(farhash_map *map, farhash_map_call calls[] /* in and out *
 	size_t n);
 
 /* farhash_map_range calls function with every key and value, until that returns other than 0,
- * which is then the result if it is positive. What is put or deleted meanwhile may come or not. */
+ * which is then the result if it is positive. What is put or deleted then may come or not. */
 int farhash_map_range(farhash_map *map, int (*function)(const void *key, size_t key_size,
 	const void *value, size_t value_size, void *argument), void *argument);
 
@@ -451,7 +451,7 @@ int farhash_map_len(farhash_map *map, uint64_t *keys);
 int farhash_map_save(farhash_map *map, const char *path);
 int farhash_map_load(farhash_map *map, const char *path);
 
-/* farhash_map_check walks the whole map. Not collective; nobody may change the map meanwhile. */
+/* farhash_map_check walks the whole map. Not collective; nobody may change the map then. */
 int farhash_map_check(farhash_map *map);
 int farhash_map_close(farhash_map *map);
 
@@ -483,8 +483,8 @@ int farhash_index_build(farhash_job *job, const farhash_index_config *config,
 	int (*next)(const void **key, const void **value, size_t *value_size, void *argument),
 	void *argument, farhash_index **index);
 
-/* farhash_index_build_batch does so of n records of this rank in arrays: keys lie one after the
- * other, and so do values, at distances of config.value_size. sizes has the size of each value; it
+/* farhash_index_build_batch does so of n records of this rank in arrays: keys are one after the
+ * other, and so are values, at distances of config.value_size. sizes has the size of each value; it
  * is NULL unless sizes are variable. Collective. */
 int farhash_index_build_batch(farhash_job *job, const farhash_index_config *config,
 	const void *keys, const void *values, const size_t sizes[] /* or NULL */, size_t n,
@@ -492,17 +492,17 @@ int farhash_index_build_batch(farhash_job *job, const farhash_index_config *conf
 
 /* Load makes an index of what farhash_index_save has written. With config NULL it is the one that
  * was saved, and where it can be the file is mapped, so that all jobs of a host share its memory;
- * nobody may write to the file meanwhile. The sizes of config may be 0. Collective. */
+ * nobody may write to the file while it is open. The sizes of config may be 0. Collective. */
 int farhash_index_load(farhash_job *job, const char *path,
 	const farhash_index_config *config /* or NULL */, farhash_index **index);
 int farhash_index_save(farhash_index *index, const char *path);
 
 /* farhash_index_get returns how many records have the key. value, with room for the longest, gets
- * that of one of them, and value_size, which may be NULL, its size. */
+ * the value of one of them, and value_size, which may be NULL, its size. */
 int farhash_index_get(farhash_index *index, const void *key, void *value /* or NULL */,
 	size_t *value_size /* or NULL */);
 
-/* Many at once. Keys lie one after the other, and so do values, at distances of config.value_size; counts[i]
+/* Many at once. Keys are one after the other, and so are values, at distances of config.value_size; counts[i]
  * is how many records have key i. sizes may be NULL. */
 int farhash_index_get_batch(farhash_index *index, const void *keys, size_t n,
 	void *values /* or NULL */, size_t sizes[] /* or NULL */, uint32_t counts[]);

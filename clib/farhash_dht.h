@@ -6,7 +6,7 @@
  *   <LUCX/DHT.h>, <LUCX/PHT.h> in farhash/pht
  *                                    later: int DHT_create(key_size, data_size, ..., &table)
  *
- * and link -lfarhash_dht, which has all three. farhash_dht(3) lists the differences behind the
+ * and link -lfarhash_dht, which has all three. farhash_dht(3) lists the differences after the
  * interfaces. */
 #ifndef FARHASH_DHT_H
 #define FARHASH_DHT_H

@@ -132,7 +132,7 @@ static void write_bucket(uint64_t *bucket, const fh_shape *s, uint64_t seal,
 	__atomic_store_n(bucket, seal, __ATOMIC_RELEASE);
 }
 
-// fh_fast_put stores a pair if the first group has an empty bucket: the key is nowhere behind
+// fh_fast_put stores a pair if the first group has an empty bucket: the key is nowhere after
 // that. Where the group has the key twice, or no empty bucket, it is FH_UNKNOWN.
 int fh_fast_put(fh_handle *cache, const void *key, const void *value) {
 	const fh_shape *s = &cache->shape;

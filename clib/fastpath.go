@@ -29,7 +29,7 @@ func (w *watch) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error
 }
 
 // fastPath is what C needs to access a cache by itself, and its counters. They are in a window, so
-// that each rank can read those of all:
+// that each rank can read the words of all:
 //
 //	segment of a rank  | fh_tally 0 | ... | fh_tally 15 |    each a cache line
 type fastPath struct {

@@ -150,7 +150,7 @@ func goIndexBuild(v C.uint64_t, c *C.farhash_index_config, function, argument un
 	return ended(err, C.FARHASH_ERROR_ARGUMENT)
 }
 
-// arrays are records that lie in memory of C.
+// arrays are records in memory of C.
 type arrays struct {
 	keys, values unsafe.Pointer
 	sizes        *C.size_t // nil: all values are as long as the longest

@@ -106,7 +106,7 @@ func tree(t *testing.T, root string) []string {
 	return names
 }
 
-// commandFiles are those of the command in PREFIX.
+// commandFiles are the files of the command in PREFIX.
 var commandFiles = []string{"bin/farhash", "share/man/man1/farhash.1",
 	"share/bash-completion/completions/farhash", "share/zsh/site-functions/_farhash",
 	"share/fish/vendor_completions.d/farhash.fish", "share/doc/farhash/LICENSE",

@@ -1,7 +1,7 @@
 //go:build cgo
 
 // Command clib is the library libfarhash for C, C++, Fortran and whatever can call C: sets,
-// caches and the jobs in whose memory they lie. farhash.h is its interface and farhash(3) its
+// caches and the jobs in whose memory they are. farhash.h is its interface and farhash(3) its
 // manual; this page is about the implementation.
 //
 //	scripts/install PREFIX       builds and installs it; see there
@@ -22,7 +22,7 @@
 //
 // Arguments of collective calls are checked in Go, where a rank reports to the others that its own
 // make no sense before anything collective begins (job.together, handle.go's open). Messages of Go
-// become those of C in one place (names.go).
+// become the messages of C in one place (names.go).
 //
 // No panic crosses: every function of Go recovers, and says FARHASH_ERROR_INTERNAL.
 //
@@ -48,14 +48,14 @@
 // Ranks of a communicator that are on one host exchange a name and meet in shared memory
 // (rma/shm); MPI is called in that one call only, in the caller's thread. So the thread
 // level does not matter, nor when MPI is finalised. Else rma/mpi carries the job, and MPI_Finalize
-// closes it: this library's, in front of that of MPI, or else an attribute of MPI_COMM_SELF.
+// closes it: this library's, in front of MPI's, or else an attribute of MPI_COMM_SELF.
 //
 // # Signals
 //
 // Go runs on small stacks. A handler that does not ask for a stack of its own (SA_ONSTACK)
-// would run on one of them if a signal came while a call is in Go, and overwrite what lies
+// would run on one of them if a signal came while a call is in Go, and overwrite what is
 // below. Go sees to handlers that were there before it; signals.c sees to those that come
-// later, by its own sigaction and signal in front of those of the C library. Other than that
+// later, by its own sigaction and signal in front of the C library's. Other than that
 // handlers stay as they are. Go itself has SIGSEGV, SIGBUS, SIGFPE and SIGURG.
 package main
 

@@ -93,7 +93,7 @@ func (d *dictionary) ask(c *C.farhash_map_call) (kv.Call, error) {
 	return call, nil
 }
 
-// reply writes the result of a call to that of C.
+// reply writes the result of a call to the result of C.
 func reply(c *C.farhash_map_call, call *kv.Call) C.int {
 	c.version = C.uint64_t(call.Version)
 	if call.Kind == kv.Get {

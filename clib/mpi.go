@@ -88,7 +88,7 @@ func ask(handle int32) (*communicator, error) {
 // The words that ranks exchange before they join.
 const (
 	hostWord       = iota
-	nonceWord      // of which that of rank 0 names the job
+	nonceWord      // of which rank 0's names the job
 	optionsWord    // 1: one-sided only; 2: by MPI on any host; 4: passive
 	errorWord      // why the rank cannot join; all zeros if it can
 	exchangedWords = errorWord + 32

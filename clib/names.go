@@ -20,7 +20,7 @@ import (
 var configs = []any{set.Config{}, set.ElementsConfig{}, cache.Config{}, kv.Config{},
 	index.Config{}, index.Lookups{}}
 
-// otherNames are those of which that does not hold, and remedies that C does not have.
+// otherNames are the names of which that does not hold, and remedies that C does not have.
 var otherNames = map[string]string{
 	"LockFree": "FARHASH_LOCK_FREE",
 	"Fine":     "FARHASH_FINE",

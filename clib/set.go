@@ -126,7 +126,7 @@ func goSetBuckets(v C.uint64_t, out *C.uint64_t) C.int {
 	return C.FARHASH_OK
 }
 
-// writeSetStats converts statistics to those of C.
+// writeSetStats converts statistics to the statistics of C.
 func writeSetStats(s set.Stats, out *C.farhash_set_stats) {
 	*out = C.farhash_set_stats{inserted: C.uint64_t(s.Inserted), found: C.uint64_t(s.Found),
 		not_found: C.uint64_t(s.NotFound), full: C.uint64_t(s.Full),

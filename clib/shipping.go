@@ -10,7 +10,7 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// shipping is what a table does with batches, and how many operations this rank has carried out for
+// shipping is what a table does with batches, and how many operations this rank has done for
 // others.
 func shipping(kind C.uint32_t, v C.uint64_t) (ship.Choice, uint64) {
 	switch kind {

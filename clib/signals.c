@@ -11,7 +11,7 @@
 static int (*real_action)(int, const struct sigaction *, struct sigaction *);
 static sighandler_t (*real_signal)(int, sighandler_t);
 
-// real is the function that comes next, or that of the C library if it comes before this one.
+// real is the function that comes next, or the C library's if it comes before this one.
 static void *real(const char *name) {
 	void *next = dlsym(RTLD_NEXT, name);
 	return next ? next : dlsym(dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), name);
@@ -37,7 +37,7 @@ static void keep_stack(int sig) {
 	real_action(sig, &act, NULL);
 }
 
-// sigaction is that of the C library, with SA_ONSTACK.
+// sigaction is the C library's, with SA_ONSTACK.
 int sigaction(int sig, const struct sigaction *restrict act, struct sigaction *restrict old) {
 	if (!real_action)
 		find_real();
@@ -48,7 +48,7 @@ int sigaction(int sig, const struct sigaction *restrict act, struct sigaction *r
 	return real_action(sig, &better, old);
 }
 
-// signal is that of the C library, with SA_ONSTACK.
+// signal is the C library's, with SA_ONSTACK.
 sighandler_t signal(int sig, sighandler_t handler) {
 	if (!real_signal)
 		find_real();

@@ -15,7 +15,7 @@ import (
 	"github.com/farhash/farhash/set"
 )
 
-// mix and fill are those of testdata/try.h.
+// mix and fill are the same as in testdata/try.h.
 func mix(n uint64) uint64 {
 	n = (n + 1) * 0x9E3779B97F4A7C15
 	return (n ^ n>>29) * 0xBF58476D1CE4E5B9
@@ -75,7 +75,7 @@ func inGo(b *testing.B, pairs, keySize, valueSize uint64) map[string]float64 {
 	return took
 }
 
-// BenchmarkSpeed compares single calls from C, and through the interface of MPI-DHT, with those of
+// BenchmarkSpeed compares single calls from C, and through the interface of MPI-DHT, with calls of
 // Go, in one run. The goal is at most 60 ns a call above Go.
 func BenchmarkSpeed(b *testing.B) {
 	programs := map[string]string{"C": without.compile(b, "testdata/speed.c", "-O2")}

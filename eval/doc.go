@@ -13,5 +13,5 @@
 // JSON and plots of records. So a result that was saved can be shown again, and a new
 // experiment is what it measures and a few lines on how it is shown.
 //
-// The tables and engines are those of the module above, which knows nothing of this one.
+// The tables and engines belong to the module above, which knows nothing of this one.
 package eval

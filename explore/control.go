@@ -163,7 +163,7 @@ func (c *control) advance(ctx context.Context, level uint64, sameLevel bool) err
 //
 //	| number (54): buckets and table to grow, reason to stop | generation (8) | kind (2) |
 //
-// The generation counts commands obeyed. A rank whose own generation is past that of a
+// The generation counts commands obeyed. A rank whose own generation is past the generation of a
 // command has obeyed it already.
 type command uint64
 

@@ -132,7 +132,7 @@ func TestFindingsOfCheckpoint(t *testing.T) {
 	stop := fmt.Errorf("stopped at 3000")
 	m.hook = func(s uint64) error {
 		if s == 3000 {
-			time.Sleep(20 * time.Millisecond) // the other rank begins a checkpoint meanwhile
+			time.Sleep(20 * time.Millisecond) // the other rank begins a checkpoint by then
 			return stop
 		}
 		return nil

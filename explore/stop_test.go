@@ -32,7 +32,7 @@ func TestCancelledBefore(t *testing.T) {
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, s := range settings(1, 2, 4) {
-		only := s.ranks - 1 // the other ranks' contexts go on
+		only := s.ranks - 1 // the other ranks' contexts continue
 		s.ctx = func(rank int) context.Context {
 			if rank == only {
 				return cancelled

@@ -10,7 +10,7 @@ import (
 // net:
 //
 //   - ids are not empty and differ, over places and transitions together;
-//   - names are not empty, but for that of the net;
+//   - names are not empty, except the name of the net;
 //   - ids and names are text that XML can carry, without white space around;
 //   - initial markings are 0 to MaxTokens;
 //   - In and Out are sorted by place, name a place once, lead to places of the

@@ -10,7 +10,7 @@
 // A transition is enabled in a marking if each place in its In list holds at
 // least the weight of the arc. An enabled transition may fire: it takes the
 // weights of In from their places and adds the weights of Out to theirs. A
-// place in both lists needs the tokens of In before it gets those of Out. See
+// place in both lists needs the tokens of In before it gets the tokens of Out. See
 // [Transition.Enabled] and [Transition.Fire].
 //
 // A place has no capacity. A net may be unbounded, that is, reach markings with
@@ -22,7 +22,7 @@
 // pass; a net made by hand should be checked.
 //
 //   - Ids are not empty and differ, over places and transitions together.
-//   - Names are not empty, but for that of the net.
+//   - Names are not empty, except the name of the net.
 //   - Ids and names are text that XML can carry, without white space around.
 //   - Initial markings are 0 to [MaxTokens].
 //   - In and Out are sorted by place, name a place once, lead to places of the
@@ -59,7 +59,7 @@
 //     hlinscription, declaration, structure, condition, or a type of a place;
 //   - inhibitor, reset, read, test and timed arcs: any arc type but "normal",
 //     as an attribute, as a type element or as an arctype element;
-//   - places with a capacity, but for 0, which some editors write for none;
+//   - places with a capacity, except 0, which some editors write for none;
 //   - nodes and pages without an id, or with one that is taken;
 //   - arcs and references to what is not in the file, or is of the wrong sort,
 //     and references that lead in a circle;
@@ -79,6 +79,6 @@
 // Elements nest at most 1000 deep. Entities other than the five of XML are
 // refused, so a file cannot expand beyond its size. Memory grows with the
 // number of nodes and arcs; the text of a file is not kept. [Limits] bound the
-// length of a file, 1 GiB unless another is given, and of what lies between two
+// length of a file, 1 GiB unless another is given, and of what is between two
 // tags, 16 MiB. [ReadFile] does not wait for a pipe to be opened.
 package petri

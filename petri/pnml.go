@@ -13,7 +13,7 @@ type SyntaxError struct {
 	Msg  string
 }
 
-// Error returns the message behind its line, as in "line 12: ...".
+// Error returns the message after its line, as in "line 12: ...".
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Msg)
 }

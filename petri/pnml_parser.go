@@ -23,7 +23,7 @@ const (
 )
 
 // parser reads one PNML file token by token. Its methods for an element begin
-// behind the start tag and return behind the end tag.
+// after the start tag and return after the end tag.
 type parser struct {
 	src  *source
 	dec  *xml.Decoder
@@ -54,7 +54,7 @@ func newParser(r io.Reader, limits Limits) (*parser, error) {
 }
 
 // source remembers the error of the underlying reader, to distinguish it
-// from those of the XML, and keeps to the limits.
+// from the lines of the XML, and keeps to the limits.
 type source struct {
 	r      io.Reader
 	limits Limits
@@ -85,7 +85,7 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// next returns the next token, and io.EOF as it is behind the root element.
+// next returns the next token, and io.EOF after the root element.
 func (p *parser) next() (xml.Token, error) {
 	// Text between tags is a token too: a token begins where its predecessor ends.
 	p.line, _ = p.dec.InputPos()

@@ -243,7 +243,7 @@ func TestReadFile(t *testing.T) {
 }
 
 // TestArcListsAreSeparate appends to the arcs of one transition, which must
-// leave those of the next alone.
+// leave the next ones alone.
 func TestArcListsAreSeparate(t *testing.T) {
 	n, err := petri.Read(strings.NewReader(inNet(twoNodes +
 		`<place id="q"/><arc source="p" target="t"/><arc source="t" target="p"/>`)))

@@ -82,7 +82,7 @@ func (w *writer) put(parts ...string) {
 }
 
 func (w *writer) escape(s string) {
-	// The error is that of the buffer, which keeps it.
+	// The error is the buffer's, which keeps it.
 	_ = xml.EscapeText(w.buf, []byte(s))
 }
 

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 // asRoot lets Open MPI run as root.
 var asRoot = []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
 
-// interpreter is a Python with numpy: that of PYTHON, else python3 or Debian's own.
+// interpreter is a Python with numpy: the one of PYTHON, else python3 or Debian's own.
 var interpreter = sync.OnceValue(func() string {
 	for _, program := range []string{os.Getenv("PYTHON"), "python3", "/usr/bin/python3"} {
 		if program != "" && exec.Command(program, "-c", "import numpy").Run() == nil {
@@ -42,7 +42,7 @@ var interpreter = sync.OnceValue(func() string {
 	return ""
 })
 
-// variants are the libraries that the tests need: that without MPI, and that of mpi4py's MPI.
+// variants are the libraries that the tests need: without MPI, and for mpi4py's MPI.
 func variants() []string {
 	cmd := exec.Command(interpreter(), "-c",
 		"from mpi4py import MPI; print(MPI.Get_library_version())")

@@ -1,6 +1,6 @@
 """Builds libfarhash for the wheel; pyproject.toml has all else.
 
-The wheel gets the library without MPI, and that of each MPI that pkg-config knows. They are built
+The wheel gets the library without MPI, and one for each MPI that pkg-config knows. They are built
 by scripts/install of the sources that this folder is in, with Go and a C compiler (GO, CC).
 """
 
@@ -77,7 +77,7 @@ class Build(build_py):
 
 
 class Wheel(bdist_wheel):
-    """A wheel for this platform and any Python 3: the library does not use that of Python."""
+    """A wheel for this platform and any Python 3: the library does not use Python's."""
 
     def finalize_options(self):
         super().finalize_options()

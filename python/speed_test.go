@@ -113,7 +113,7 @@ func inGo(b *testing.B, pairs int) map[string]float64 {
 	return took
 }
 
-// BenchmarkSpeed compares batches and single calls from Python with those of Go, in one run.
+// BenchmarkSpeed compares batches and single calls from Python with the calls of Go, in one run.
 func BenchmarkSpeed(b *testing.B) {
 	for _, pairs := range []int{1 << 10, 1 << 20} {
 		out, err := command(b, "-m", "farhash.bench", fmt.Sprint(pairs)).CombinedOutput()

@@ -146,7 +146,7 @@ func (v *vote) object(ctx context.Context, missed uint64) error {
 	}
 }
 
-// difference compares the fields of a rank with those of rank 0.
+// difference compares the fields of a rank with the fields of rank 0.
 func (v *vote) difference(ctx context.Context, rank int, what string, fields []Field) (
 	differ, err error) {
 	for i, f := range fields {
@@ -190,7 +190,7 @@ func missedBy(err error) uint32 {
 }
 
 // peerFailed is the error that rank self returns after the failure of a peer. missed is [missedBy]
-// of the peer's error. Where the peer reports the death of self, self reports that of the peer.
+// of the peer's error. Where the peer reports the death of self, self reports the peer's.
 func peerFailed(what string, peer int, missed uint32, self int) *PeerError {
 	e := &PeerError{What: what, Rank: peer}
 	switch missed {

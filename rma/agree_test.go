@@ -37,7 +37,7 @@ func TestAllSucceededNamesTheLost(t *testing.T) {
 	}
 }
 
-// A failure that has nothing to do with a loss is that of a peer, and no loss.
+// A failure that has nothing to do with a loss is the failure of a peer, and no loss.
 func TestAllSucceededNamesThePeer(t *testing.T) {
 	err := local.Run(3, func(job rma.Job) error {
 		var mine error

@@ -15,7 +15,7 @@
 //   - window: the segments of all ranks, of the same length, which every rank can access
 //     ([Window]).
 //   - owner: the rank whose segment holds something.
-//   - region: the segments of consecutive ranks that lie next to each other in memory which this
+//   - region: the segments of consecutive ranks that are next to each other in memory which this
 //     process addresses.
 //   - line: a cache line, 64 bytes or 8 words.
 //
@@ -34,7 +34,7 @@
 //
 // Access:
 //
-//   - batch: many operations in one call, carried out together and in no particular order.
+//   - batch: many operations in one call, done together and in no particular order.
 //   - direct access: the caller's processor reads and writes the memory of a region.
 //   - one-sided access: gets, puts, compare-and-swaps and fetch-and-adds of the caller, through a
 //     [Queue]; the owner's program takes no part.

@@ -14,7 +14,7 @@ type Server interface {
 	Serve(handler Handler)
 }
 
-// Handler carries out a request: it writes to answer and returns how many words it wrote. Both
+// Handler does a request: it writes to answer and returns how many words it wrote. Both
 // slices are memory of the engine and are only valid during the call. from is the rank that sent
 // the request. The engine calls the handlers of a rank one at a time, so they use at most one
 // processor, in a goroutine of its own or in one that waits for the answer to a request. They may

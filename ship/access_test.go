@@ -47,7 +47,7 @@ func TestChoice(t *testing.T) {
 		{ship.Choice{Access: ship.Shipped, MinBatch: 1}, "shipped, as asked"},
 		{ship.Choice{Access: ship.OneSided, MinBatch: math.MaxInt}, "one-sided, as asked"},
 		{ship.Choice{MinBatch: math.MaxInt, Costs: unasked},
-			"one-sided: another rank has ended meanwhile"},
+			"one-sided: another rank has ended during the measurement"},
 		{ship.Choice{MinBatch: math.MaxInt, Costs: costs}, "one-sided" + why},
 		{ship.Choice{MinBatch: 1, Costs: costs}, "shipped" + why},
 		{ship.Choice{MinBatch: 7, Costs: costs}, "shipped from 7 operations for a rank on" + why},

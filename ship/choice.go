@@ -34,7 +34,7 @@ func (c Choice) String() string {
 	case c.Costs == (Costs{}):
 		return "direct: all memory is addressable"
 	case c.Costs.RequestNs == 0:
-		return "one-sided: another rank has ended meanwhile"
+		return "one-sided: another rank has ended during the measurement"
 	}
 	why := fmt.Sprintf("a get takes %.1f us and each of many %.2f us, a request %.1f us and "+
 		"%.2f ns a word", c.Costs.GetNs/1e3, c.Costs.GetEachNs/1e3, c.Costs.RequestNs/1e3,

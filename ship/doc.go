@@ -14,12 +14,12 @@
 //	batch: 5 operations   --[ op op op ]-->  handler: the table's batch
 //	       2 for rank 0                      on memory that is its own
 //	       3 for rank 2   <--[ ans ans ans ]
-//	meanwhile: the 2
+//	while it waits: the 2
 //
 // # Access
 //
 // [Access] says how a table reaches memory that is not addressable in its process: [OneSided],
-// [Shipped], or [Auto], which is the default. Addressable memory, that of ranks of the same
+// [Shipped], or [Auto], which is the default. Addressable memory, as of ranks of the same
 // host, is always worked on directly. Single operations are always one-sided: a get is never
 // slower than a message that a program has to answer.
 //
@@ -43,7 +43,7 @@
 // what was in flight to it may have taken effect or not; the others' part of the batch is done.
 // An owner that has closed the table leaves its part to one-sided operations.
 //
-// An owner carries out one request at a time, in a goroutine of the engine or in one that waits for
+// An owner handles one request at a time, in a goroutine of the engine or in one that waits for
 // an answer itself. So a rank gives at most one
 // processor to the others, and a request that waits does not delay one-sided operations. A rank
 // that is busy on all its processors answers when Go's scheduler runs that goroutine, which may

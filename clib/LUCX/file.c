@@ -1,5 +1,5 @@
 // Dump files of MPI-DHT: the sizes of keys and of data, as int, and then the entries, key and data,
-// one behind the other. Each process writes the entries in its memory, and reads its part of all.
+// one after the other. Each process writes the entries in its memory, and reads its part of all.
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -84,7 +84,7 @@ static int write_entry(const void *key, size_t key_size, const void *value, size
 	void *argument) {
 	dump *d = argument;
 	size_t hash_bytes = d->table->inside->hash_bytes;
-	if (!d->left) // it was put meanwhile
+	if (!d->left) // it was put since
 		return 1;
 	d->left--;
 	memcpy(d->piece + d->filled, (const char *)key + hash_bytes, key_size - hash_bytes);
@@ -93,7 +93,7 @@ static int write_entry(const void *key, size_t key_size, const void *value, size
 	return d->filled == d->room ? flush(d) : 0;
 }
 
-// write_all writes the entries of this process behind those of the processes before it.
+// write_all writes the entries of this process after the entries of the processes before it.
 static void write_all(dump *d, const char *path, const char *making, uint64_t before) {
 	int rank = farhash_job_rank(d->table->inside->job);
 	int header[2] = {d->table->key_size, d->table->data_size};

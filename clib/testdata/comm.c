@@ -47,7 +47,7 @@ int main(int argc, char **argv) {
 	join(MPI_COMM_WORLD, &job);
 	try_tables(job, argv[1]);
 	int everywhere = getenv("FARHASH_ENGINE") != NULL;
-	if (everywhere) { // memory that is not direct, as that of another host
+	if (everywhere) { // memory that is not direct, as on another host
 		farhash_options hidden = {.one_sided = 1};
 		int carried = level == MPI_THREAD_MULTIPLE;
 		OK(farhash_join_comm(MPI_COMM_WORLD, &hidden, &half));

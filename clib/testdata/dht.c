@@ -38,7 +38,7 @@ static void make(double *pair, int n, int seed) {
 		pair[i] = seed + 1.0 / (i + 1);
 }
 
-// sum adds what comes to what is there, and refuses from 100 on.
+// sum adds the new value to what is there, and refuses from 100 on.
 static int sum(int in_size, void *in, int out_size, void *out) {
 	CLAIM(in_size == sizeof(double) && out_size == DATA_DOUBLES * sizeof(double));
 	double *total = out;

@@ -10,7 +10,7 @@ extern void *__libc_malloc(size_t bytes);
 
 static atomic_int failing;
 
-// That of the library is the one that the program has.
+// The library's is the one that the program has.
 void *calloc(size_t n, size_t bytes) {
 	return failing && n * bytes == sizeof(fh_handle) ? NULL : __libc_calloc(n, bytes);
 }

@@ -16,7 +16,7 @@ static double now(void) {
 static uint8_t *keys, *values, value[1024];
 static size_t pairs, key_size, value_size;
 
-// pick is the same sequence as that of the Go half.
+// pick is the same sequence as in the Go half.
 static size_t pick(size_t i) { return mix(i) % pairs; }
 
 // TIME prints the least time of a call in several rounds.

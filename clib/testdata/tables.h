@@ -277,7 +277,7 @@ static inline void try_cache(farhash_job *job, const char *path) {
 				.value_size = sizes[i][1], .mode = mode}, path);
 }
 
-// try_bad_calls has a batch of gets carried out that has calls among it which make no sense.
+// try_bad_calls has a batch of gets done that has calls among it which make no sense.
 static inline void try_bad_calls(farhash_map *map, farhash_map_call *calls, int n) {
 	farhash_map_call good[8];
 	memcpy(good, calls, sizeof good);
@@ -496,7 +496,7 @@ static inline void try_arrays(farhash_job *job) {
 	OK(farhash_index_close(index));
 }
 
-// try_shipping claims that the others have carried out what rank 0 has shipped, and nothing else.
+// try_shipping claims that the others have done what rank 0 has shipped, and nothing else.
 // carried is whether the engine carries requests.
 static inline void try_shipping(farhash_job *job, const void *table, int access, int carried) {
 	farhash_shipping got;

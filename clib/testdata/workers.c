@@ -32,7 +32,7 @@ static table make(int color, int key) {
 	return t;
 }
 
-// use has each process put pairs and get those of the next one.
+// use has each process put pairs and get the pairs of the next one.
 static void use(const table *t, uint64_t salt) {
 	if (!t->job)
 		return;

@@ -24,7 +24,7 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// answer is what explore prints. The field names are those of --json.
+// answer is what explore prints. The fields are named as in --json.
 type answer struct {
 	Model            string  `json:"model"`
 	Places           int     `json:"places"`
@@ -150,7 +150,7 @@ func openStdout() (*os.File, error) {
 // techniques are the contest's names for how markings are explored.
 const techniques = "TECHNIQUES EXPLICIT PARALLEL_PROCESSING STATE_COMPRESSION"
 
-// printMCC prints the lines of the StateSpace examination, or those of properties.
+// printMCC prints the lines of the StateSpace examination, or the lines of properties.
 func (a *answer) printMCC(w io.Writer) {
 	if len(a.Properties) > 0 {
 		a.printFormulas(w)

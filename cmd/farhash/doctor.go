@@ -63,7 +63,7 @@ whatever the findings are.
 	return cmd
 }
 
-// The groups of findings, beside those of a machine.
+// The groups of findings, beside the groups of a machine.
 const (
 	groupSystem = "system"
 	groupRanks  = "ranks"
@@ -152,7 +152,7 @@ func launcher() doctor.Finding {
 	return f
 }
 
-// probeProcesses tests ranks that share memory; err is that of closing the job.
+// probeProcesses tests ranks that share memory; err is the error of closing the job.
 func probeProcesses(ctx context.Context) (f doctor.Finding, err error) {
 	const name = "ranks as processes"
 	job, err := shm.Join(ctx, shm.Config{Size: 1, Timeout: 10 * time.Second,

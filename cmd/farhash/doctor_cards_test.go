@@ -10,7 +10,7 @@ import (
 	"github.com/farhash/farhash/internal/ucxdevices"
 )
 
-// softRoCE are the devices that UCX 1.13 lists for soft-RoCE, those of names used.
+// softRoCE are the devices that UCX 1.13 lists for soft-RoCE, the ones of names used.
 func softRoCE(used ...string) *ucxReport {
 	s := &ucxReport{Coherent: true}
 	for _, name := range []string{"rxe0:1", "rxe1:1"} {
@@ -56,7 +56,7 @@ func TestDoctorConnections(t *testing.T) {
 	}
 }
 
-// GIDs at which UCX drops what comes are found, with one where it does not.
+// GIDs at which UCX drops what arrives are found, with one where it does not.
 func TestDoctorGID(t *testing.T) {
 	rxe := doctor.Port{Name: "rxe0:1", Ethernet: true, GIDs: []doctor.GID{
 		{Index: 0, Address: netip.MustParseAddr("fe80::1"), Version: 2},

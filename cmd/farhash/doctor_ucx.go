@@ -122,7 +122,7 @@ func (s *ucxReport) devices() doctor.Finding {
 	return f
 }
 
-// atomics reports whether those of the network are coherent with the processor's.
+// atomics reports whether the atomics of the network are coherent with the processor's.
 func (s *ucxReport) atomics() doctor.Finding {
 	over := strings.Join(s.transports(), ", ")
 	f := doctor.Finding{Group: groupUCX, Name: "atomics", Level: doctor.OK,
@@ -135,19 +135,20 @@ func (s *ucxReport) atomics() doctor.Finding {
 		f.Remedy = "UCX_TLS=tcp disables other transports; UCX_LOG_LEVEL=info farhash doctor " +
 			"--ucx-probe prints more"
 	case s.Coherent:
-		f.Message = fmt.Sprintf("those of %s are coherent with the processor's, between two ranks "+
-			"of this host (litmus test); each job repeats the test between its hosts", over)
+		f.Message = fmt.Sprintf("atomics of %s are coherent with the processor's, between "+
+			"two ranks of this host (litmus test); each job repeats the test between its hosts",
+			over)
 		if cards := s.emulated(); len(cards) > 0 {
 			f.Level = doctor.Note
 			f.Message += "; UCX has the target's processor do them, by messages, although there " +
 				"are some of " + strings.Join(cards, ", ")
-			f.Remedy = "leave a processor free for the thread of each rank; UCX uses those of " +
+			f.Remedy = "leave a processor free for the thread of each rank; UCX uses the ones of " +
 				"devices that have add, and, or, xor, swap and compare-and-swap, such as mlx5"
 		}
 	default:
-		f.Level, f.Message = doctor.Note, fmt.Sprintf("those of %s are not coherent with the "+
-			"processor's (litmus test), so all go through UCX, also within a host; results are "+
-			"correct all the same", over)
+		f.Level, f.Message = doctor.Note, fmt.Sprintf("atomics of %s are not coherent with "+
+			"the processor's (litmus test), so all go through UCX, also within a host; results "+
+			"are correct all the same", over)
 		f.Remedy = "compare with UCX_TLS=tcp, where the processor executes them all"
 	}
 	return f

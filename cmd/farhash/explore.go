@@ -61,9 +61,8 @@ ReachabilityFireability or UpperBounds; --mcc prints the contest's lines. What m
 not suffice for is unknown. --trace witness shows a shortest way to a marking that answers
 one.
 
-The markings are stored in a set in the
-memory of all ranks. Progress is shown where standard error is a terminal; that of ranks
-which a launcher has started is not one.
+The markings are stored in a set in the memory of all ranks. Progress is shown where
+standard error is a terminal, which ranks that a launcher has started do not have.
 
 Started by farhash run, mpirun, srun or torchrun, every process is a rank. Otherwise -n
 ranks run as goroutines of this process.
@@ -200,7 +199,7 @@ func parseBytes(flag, text string) (uint64, error) {
 }
 
 // gcPercent is how much garbage there may be where memory is bounded, in percent of what is in
-// use: states lie outside the Go heap, and searching leaves little garbage.
+// use: states are outside the Go heap, and searching leaves little garbage.
 const gcPercent = 20
 
 // warn reports what does not end a search.
@@ -284,7 +283,7 @@ func otherNet(err *explore.OtherModelError) error {
 	}
 	text := fmt.Sprintf("--resume: %s belongs to another net", err.Path)
 	if have, want := bitsOf(err.Have), bitsOf(err.Want); have > 0 && have != want {
-		text += fmt.Sprintf(" (its markings have %d bits, those of this one %d)", have, want)
+		text += fmt.Sprintf(" (its markings have %d bits, and markings of this one %d)", have, want)
 	}
 	return errors.New(text)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/farhash/farhash/petri"
 )
 
-// keys are those of the JSON object of a complete search.
+// keys are the keys of the JSON object of a complete search.
 var keys = []string{"arcs", "complete", "deadlocks", "depth", "encoding",
 	"maxTokensMarking", "maxTokensPlace", "model", "places", "ranks", "seconds", "states",
 	"transitions"}

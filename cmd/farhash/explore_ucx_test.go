@@ -35,7 +35,7 @@ func TestUCXLosesRankEarly(t *testing.T) {
 	}
 }
 
-// A search on two hosts loses a rank, goes on as it advises on one host with another number
+// A search on two hosts loses a rank, continues as it advises on one host with another number
 // of ranks, is killed again, and comes on two hosts to the figures of an undisturbed one.
 func TestUCXResume(t *testing.T) {
 	hosts := newHostPair(t, 2)
@@ -117,7 +117,7 @@ func TestUCXLosesRanks(t *testing.T) {
 	}
 }
 
-// Where hosts do not share the folder of a checkpoint the search does not begin. It goes on where
+// Where hosts do not share the folder of a checkpoint the search does not begin. It continues where
 // each has a copy of one checkpoint, but not where they have different ones.
 func TestUCXFolders(t *testing.T) {
 	hosts := newHostPair(t, 1)

@@ -15,7 +15,7 @@ import (
 )
 
 // A checkpoint never takes the place of the net, by whatever name, and nothing is written through
-// what lies beside it.
+// what is beside it.
 func TestCheckpointSparesTheNet(t *testing.T) {
 	net := family(t, "philosophers", "5")
 	folder := filepath.Dir(net)

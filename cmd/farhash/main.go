@@ -125,8 +125,8 @@ func brief(message string) string {
 	return message
 }
 
-// version is that of the project, with the commit that it was built from where Go has recorded
-// one: "0.1.0 (commit 5f9b9de2ad1c, go1.26.8)".
+// version is the version of the project, with the commit that it was built from where Go has
+// recorded one: "0.1.0 (commit 5f9b9de2ad1c, go1.26.8)".
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

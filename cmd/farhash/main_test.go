@@ -205,7 +205,7 @@ func family(t *testing.T, name, size string) string {
 	return path
 }
 
-// launched puts arguments behind farhash run with so many ranks.
+// launched puts arguments after farhash run with so many ranks.
 func launched(t *testing.T, ranks string, args ...string) []string {
 	t.Helper()
 	if runtime.GOOS != "linux" {

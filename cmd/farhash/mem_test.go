@@ -16,7 +16,7 @@ import (
 // peakVariable names a file in which the command notes the most memory that it has taken.
 const peakVariable = "FARHASH_TEST_PEAK"
 
-// runForPeak is main, but for its end.
+// runForPeak is main, except its end.
 func runForPeak(path string) (code int) {
 	cmd, err := newRoot().ExecuteContextC(context.Background())
 	code = report(cmd, err)

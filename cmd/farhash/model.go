@@ -34,7 +34,7 @@ func newModel() *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Prints sizes of reads for lookups in a hash table in remote memory, and the expected
 cost of a lookup with them: requests, bytes and ns, for each layout and policy. The model
-is that of Wang et al., Efficient Usage of One-Sided RDMA for Linear Probing, 2020 ("LP").
+is from Wang et al., Efficient Usage of One-Sided RDMA for Linear Probing, 2020 ("LP").
 So is the machine, InfiniBand EDR; --calibrated takes the figures that farhash calibrate
 has measured instead. --latency-ns, --gbps, --mops and --header change single figures.
 
@@ -53,7 +53,7 @@ Policies of reading:
   parallel    cuckoo: the 3 buckets of a key at once
   sequential  cuckoo: one bucket after the other, up to the first match
 
-A lookup finds all records of a present key; that of sequential cuckoo ends at the first.
+A lookup finds all records of a present key; with sequential cuckoo it ends at the first.
 
 Sequential cuckoo is costed as in LP: a key is in each of its 3 buckets with the same
 probability, so its lookup needs (1+2+3)/3 = 2.0 requests at any load. The tables of
@@ -101,8 +101,8 @@ func (f *modelFlags) register(cmd *cobra.Command) {
 	completeFlags(cmd, nil)
 }
 
-// machine is that of LP or the one that was measured, with the changes of the flags, and the source
-// of its figures.
+// machine is the machine of LP or the one that was measured, with the changes of the flags, and
+// the source of its figures.
 func (f *modelFlags) machine() (m readsize.Machine, source string, err error) {
 	m, source, err = f.preset()
 	if err != nil {

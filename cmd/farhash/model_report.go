@@ -12,7 +12,7 @@ import (
 	"github.com/farhash/farhash/readsize"
 )
 
-// modelReport is what model prints. The field names are those of --json.
+// modelReport is what model prints. The fields are named as in --json.
 type modelReport struct {
 	Load      float64                 `json:"load"`
 	SlotBytes int                     `json:"slotBytes"`

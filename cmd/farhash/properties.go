@@ -87,7 +87,7 @@ func (a *asked) read(net *petri.Net) ([]property.Property, error) {
 	return all, nil
 }
 
-// propertyAnswer is an answer as it is printed. The field names are those of --json.
+// propertyAnswer is an answer as it is printed. The fields are named as in --json.
 type propertyAnswer struct {
 	Name string `json:"name"`
 	// Answer is true, false or a number; null where it is unknown.

@@ -13,7 +13,7 @@ import (
 	"github.com/farhash/farhash/petri"
 )
 
-// A search that is killed with its checkpoint written goes on, with another number of
+// A search that is killed with its checkpoint written continues, with another number of
 // ranks and as processes, to the figures of an undisturbed one.
 func TestResumeAfterKill(t *testing.T) {
 	size := 11

@@ -39,12 +39,12 @@ func newRun() *cobra.Command {
 each other through shared memory. Their output is passed on line by line, and signals
 are forwarded.
 
-The exit code is 0 if all ranks end with 0. Otherwise it is that of the first rank that
+The exit code is 0 if all ranks end with 0. Otherwise it is the code of the first rank that
 failed, 128 plus the signal for a rank that a signal killed, or 4 for a rank that
 reports the loss of another one. It is 127 if PROGRAM is not found, 126 if it cannot be
 executed, and 2 for wrong usage of farhash run itself. After a failure the other ranks
 have the time of --grace to end. With --survive the job continues without a killed rank,
-and its exit code is that of the others.
+and its exit code is the others'.
 
 For a job on several hosts run the command on each of them, with --rendezvous: an
 address of the host that has --node-rank 0, the same for all. PROGRAM must be built with

@@ -48,7 +48,7 @@ var caseKeys = []struct {
 	{"slots", func(c *lookupCase) any { return c.slots }},
 }
 
-// keys are those of a case: the fields that some case of the experiment has set.
+// keys are the keys of a case: the fields that some case of the experiment has set.
 func (t *trial) keys(of *lookupCase) (all []record.Key) {
 	for _, k := range caseKeys {
 		unset := k.of(&lookupCase{})
@@ -140,10 +140,10 @@ func (c *lookupCase) expected() (cost readsize.Cost, ok bool) {
 	return cost, false
 }
 
-// loads are those of LP Table 1.
+// loads are the loads of LP Table 1.
 func loads() []float64 { return []float64{0.25, 0.5, 0.65, 0.8, 0.85, 0.9, 0.95} }
 
-// loadCases are those of LP 5.3 (Table 1, Fig. 7, 8), and what is better.
+// loadCases are the cases of LP 5.3 (Table 1, Fig. 7, 8), and what is better.
 func loadCases() (all []lookupCase) {
 	for _, load := range loads() {
 		for _, impl := range []impl{linearFixed, linearUncapped, linearModel, cuckooParallel,
@@ -154,7 +154,7 @@ func loadCases() (all []lookupCase) {
 	return all
 }
 
-// table2Loads are those of LP Table 2.
+// table2Loads are the loads of LP Table 2.
 var table2Loads = []float64{0.25, 0.5, 0.65}
 
 func assumedCases() (all []lookupCase) {
@@ -188,7 +188,7 @@ func cuckooCases() (all []lookupCase) {
 	return all
 }
 
-// latencyCases are those of LP Fig. 9, and what is better.
+// latencyCases are the cases of LP Fig. 9, and what is better.
 func latencyCases() (all []lookupCase) {
 	for _, load := range loads() {
 		for _, impl := range []impl{linearFixed, linearUncapped, linearModel, orderedAdaptive,
@@ -225,12 +225,12 @@ func sizeCases() (all []lookupCase) {
 	return all
 }
 
-// storageLoad and storageBytes are those of LP 5.7.
+// storageLoad and storageBytes are the load and sizes of LP 5.7.
 const storageLoad = 0.65
 
 var storageBytes = []int{8, 32, 128}
 
-// storageCases are those of LP 5.7 (Tables 3 and 4, Fig. 11), and what is better.
+// storageCases are the cases of LP 5.7 (Tables 3 and 4, Fig. 11), and what is better.
 func storageCases() (all []lookupCase) {
 	for _, storage := range []index.Storage{index.Inline, index.Heap} {
 		for _, bytes := range storageBytes {
@@ -247,7 +247,7 @@ func storageCases() (all []lookupCase) {
 // defaultClusters is how many clusters a worker knows in LP 5.8.
 const defaultClusters = 1000
 
-// skewCases are those of LP 5.8 (Fig. 12), with what is better.
+// skewCases are the cases of LP 5.8 (Fig. 12), with what is better.
 func skewCases() (all []lookupCase) {
 	for _, skew := range []float64{0, 0.25, 0.5, 0.75} {
 		for _, impl := range []impl{linearModel, orderedAdaptive, orderedGuided} {

@@ -65,7 +65,7 @@
 //     ends with the record it needs 1.10 to 1.96 requests, by load, since the build fills the
 //     earlier of the buckets of a key first; LP's model, which farhash model prints, has
 //     the mean of three places in random order, 2.0, at any load.
-//   - Tables 3 and 4 have distinct keys here. Those of the paper are random numbers of 4 bytes,
+//   - Tables 3 and 4 have distinct keys here. The paper's are random numbers of 4 bytes,
 //     some of which are in the table twice, so that it has more requests to the heap.
 //
 // # Building and lookups
@@ -77,7 +77,7 @@ package lp
 
 import "github.com/farhash/farhash/eval/internal/experiment"
 
-// Experiments are those of this package.
+// Experiments are the experiments of this package.
 func Experiments() (all []*experiment.Experiment) {
 	for _, t := range trials() {
 		all = append(all, t.experiment())

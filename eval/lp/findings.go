@@ -20,7 +20,7 @@ type finding struct {
 	pick  func(ratios []float64) float64
 }
 
-// pair is two cases of which the figure of one is divided by that of the other.
+// pair is two cases of which the figure of one is divided by the figure of the other.
 type pair struct {
 	a, b         lookupCase
 	unitA, unitB string // empty: millions of records a second
@@ -39,7 +39,7 @@ func pairs(cases []lookupCase, choose func(c *lookupCase) bool,
 	return all
 }
 
-// findingName is that of the records of findings.
+// findingName is the name of the records of findings.
 func (t *trial) findingName() string { return t.name + "Findings" }
 
 func (t *trial) findingView() view.View {
@@ -71,7 +71,7 @@ func (t *trial) derive(table *record.Table) (all []record.Record) {
 	return all
 }
 
-// figure is that of a case, NaN if there is none.
+// figure is the figure of a case, NaN if there is none.
 func (t *trial) figure(table *record.Table, c *lookupCase, prefix, unit string) float64 {
 	if unit == "" {
 		unit = "Mrecords/s"
@@ -106,7 +106,7 @@ func firstAhead[T int | float64](at []T) func(ratios []float64) float64 {
 	}
 }
 
-// table1Findings are those of LP 5.3.
+// table1Findings are the findings of LP 5.3.
 func table1Findings() []finding {
 	by := func(a, b impl) []pair {
 		return pairs(loadCases(), func(c *lookupCase) bool { return c.impl == b },
@@ -149,7 +149,7 @@ func figure6Findings() []finding {
 		return func(c *lookupCase) bool { return c.impl == cuckooParallel && c.bucket == bucket }
 	}
 	return []finding{
-		{"buckets of four slots by those of one, mean", 0.97,
+		{"buckets of four slots by buckets of one, mean", 0.97,
 			pairs(cuckooCases(), parallel(1), func(c *lookupCase) { c.bucket = 4 }), mean},
 		{"sequential by parallel, mean", 1,
 			pairs(cuckooCases(), parallel(4),
@@ -179,7 +179,7 @@ func figure9Findings() []finding {
 			of(0.8, fixed, fixed, "p90-ns"), maxRatio},
 		{"90th percentile by median, linear-model, load 0.8", 6.2 / 2.9,
 			of(0.8, model, model, "p90-ns"), maxRatio},
-		{"load from which the median of cuckoo-parallel is below that of linear-model", 0.95,
+		{"load from which the median of cuckoo-parallel is below linear-model's", 0.95,
 			of(0, model, parallel, "p50-ns"), firstAhead(loads())},
 	}
 }

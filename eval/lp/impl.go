@@ -39,7 +39,7 @@ type kind struct {
 	direct bool
 }
 
-// kinds are in the order of printing. Those of the same layout are neighbours.
+// kinds are in the order of printing. Kinds of the same layout are neighbours.
 var kinds = []kind{
 	{orderedDirect, ordered, 0, true},
 	{orderedGuided, ordered, 0, false},

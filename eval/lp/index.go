@@ -190,7 +190,7 @@ func (t *throughput) table(ctx context.Context, job rma.Job, load float64, impls
 	return errors.Join(err, x.Close())
 }
 
-// keep emits a rate, that of all ranks by the time of the slowest. Collective.
+// keep emits a rate, of all ranks by the time of the slowest. Collective.
 func (t *throughput) keep(ctx context.Context, job rma.Job, emit experiment.Emit, name string,
 	operations int, elapsed time.Duration, keys []record.Key, values ...record.Value) error {
 	times, err := measure.Gather(ctx, job, uint64(elapsed))

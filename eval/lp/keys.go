@@ -18,7 +18,7 @@ type keys struct {
 	keyBytes, valueBytes int
 	seed                 uint64
 	records              int // of all ranks
-	// numbers are those of the keys of all records; nil: records have keys of their own.
+	// numbers are the numbers of the keys of all records; nil: records have keys of their own.
 	numbers []uint32
 }
 
@@ -76,7 +76,7 @@ func (k *keys) repeat() {
 	k.numbers[1] = k.numbers[0]
 }
 
-// number is that of the key of record i.
+// number is the number of the key of record i.
 func (k *keys) number(i uint64) uint64 {
 	if k.numbers == nil {
 		return i

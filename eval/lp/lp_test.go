@@ -40,7 +40,7 @@ func emitted(t *testing.T, r experiment.Runner, ranks int, seeds ...uint64) []re
 	return all
 }
 
-// newRunner is that of an experiment with these flags.
+// newRunner is the runner of an experiment with these flags.
 func newRunner(t *testing.T, e *experiment.Experiment, args ...string) experiment.Runner {
 	t.Helper()
 	flags := pflag.NewFlagSet(e.Name, pflag.ContinueOnError)
@@ -51,7 +51,7 @@ func newRunner(t *testing.T, e *experiment.Experiment, args ...string) experimen
 	return r
 }
 
-// values are those of a case, all NaN where there is none.
+// values are the values of a case, all NaN where there is none.
 type values struct{ *record.Case }
 
 func (v values) of(unit string) float64 {
@@ -66,7 +66,7 @@ func (v values) of(unit string) float64 {
 // near reports whether two numbers differ by at most so much.
 func near(a, b, by float64) bool { return math.Abs(a-b) <= by }
 
-// TestTable1: requests and bytes are those of the laws of readsize, and requests and read
+// TestTable1: requests and bytes follow the laws of readsize, and requests and read
 // sizes those that LP printed, as far as a small table follows the law of large ones. What is
 // better than the paper is.
 func TestTable1(t *testing.T) {
@@ -113,7 +113,7 @@ func TestTable1(t *testing.T) {
 	}
 }
 
-// TestTable3: read sizes are those that LP printed, and requests to the heap those of keys
+// TestTable3: read sizes are those that LP printed, and requests to the heap the requests for keys
 // that are distinct: one, and what signatures of a byte have in common by chance.
 func TestTable3(t *testing.T) {
 	of := trials()[2]
@@ -145,7 +145,7 @@ func TestTable3(t *testing.T) {
 			t.Errorf("%+v: %.3f and %.3f requests, LP has %v", c, table, heap, paper.Case)
 		}
 		least := 1.001
-		if ordered { // only records of one home are mistaken, which lie side by side
+		if ordered { // only records of one home are mistaken, which are side by side
 			least = 1
 		}
 		if !(heap >= least && heap <= 1.035) {
@@ -154,7 +154,7 @@ func TestTable3(t *testing.T) {
 	}
 }
 
-// trialBounds are where the findings of simulations lie, in order, and thus how near to LP
+// trialBounds are where the findings of simulations are, in order, and thus how near to LP
 // they come.
 var trialBounds = map[string][][2]float64{
 	"LPTable1":   {{2.5, 3}, {1.9, 2.3}, {1.2, 1.4}, {0.3, 0.7}, {0.8, 0.95}},
@@ -278,7 +278,7 @@ func TestIndex(t *testing.T) {
 	r := newRunner(t, indexExperiment(), "--impl=cuckoo-parallel,ordered-guided,ordered-direct")
 	if err := r.Check(); err != nil || !slices.Equal(r.(*throughput).impls,
 		[]impl{orderedDirect, orderedGuided, cuckooParallel}) {
-		t.Errorf("%v, %v: those of one table are not neighbours", err, r.(*throughput).impls)
+		t.Errorf("%v, %v: the cases of one table are not neighbours", err, r.(*throughput).impls)
 	}
 }
 

@@ -22,7 +22,7 @@ var lpTable1 = map[float64][3]struct {
 	0.95: {{7.41, 32}, {1.16, 547}, {10.05, 23}},
 }
 
-// lpTable2 is LP Table 2: throughput by actual load, and by that of table2Loads which the
+// lpTable2 is LP Table 2: throughput by actual load, and by the load of table2Loads which the
 // read size is for.
 var lpTable2 = map[float64][]float64{0.25: {50.8, 43.0, 34.5}, 0.5: {42.3, 43.9, 35.1},
 	0.65: {31.0, 39.2, 35.2}}
@@ -42,7 +42,7 @@ var lpTable4 = map[impl][2]float64{cuckooParallel: {3.00, 1.08}, linearFixed: {1
 var lpFigure11 = map[index.Storage]map[int]float64{
 	index.Inline: {8: 36, 128: 8}, index.Heap: {8: 23, 128: 19}}
 
-// lpP90Ns are those of LP 5.4 at load 0.8.
+// lpP90Ns are the latencies of LP 5.4 at load 0.8.
 var lpP90Ns = map[impl]float64{linearFixed: 5400, linearModel: 6200, cuckooParallel: 5100}
 
 // nonzero are the values that are there.

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// simulatedWorkers are those of LP 5.1.
+	// simulatedWorkers are the workers of LP 5.1.
 	simulatedWorkers = 28
 	// simulatedDepth is how many lookups of a worker are in flight. In LP 5.1 so many reads
-	// are, and up to 8192 wait behind them; cards have enough to do either way.
+	// are, and up to 8192 wait after them; cards have enough to do either way.
 	simulatedDepth = 16
 	// simulatedBytes is the size of the slots of a simulated table: enough for the laws of
 	// readsize, from which one deviates by a tenth at load 0.95.
@@ -165,7 +165,7 @@ func (w *worker) work() (err error) {
 	}
 	l.draw(w.job.Rank(), s.each)
 	s.beginNs = max(s.beginNs, w.job.NowNs())
-	s.server.worker = w // others ran meanwhile, and the first lookup opens a queue
+	s.server.worker = w // others ran since, and the first lookup opens a queue
 	err = errors.Join(l.run(), l.reader.Close())
 	s.endNs = max(s.endNs, w.job.NowNs())
 	s.stats.Add(l.stats)

@@ -91,7 +91,7 @@ func TestSimulatedReads(t *testing.T) {
 	}
 }
 
-// TestKeys: keys of different numbers differ, and those of another seed are others.
+// TestKeys: keys of different numbers differ, and keys of another seed are others.
 func TestKeys(t *testing.T) {
 	for _, size := range []int{4, 5, 16} {
 		seen := map[string]bool{}

@@ -27,7 +27,7 @@ type trial struct {
 	short   string // one line
 	takes   string // about how long, with the usual flags
 	aliases []string
-	cases   []lookupCase // those of the same table are neighbours
+	cases   []lookupCase // cases of the same table are neighbours
 	// single has lookups one at a time, and a latency for each, as in LP 5.4.
 	single   bool
 	learning bool                               // workers first learn clusters
@@ -185,8 +185,8 @@ func (r *trialRunner) measure(ctx context.Context, job rma.Job, seed uint64, cas
 	return errors.Join(err, x.Close())
 }
 
-// lookUp does one case. Ranks begin together; a rate is that of all by the time of the
-// slowest, latencies are those of rank 0.
+// lookUp does one case. Ranks begin together; a rate is over all by the time of the
+// slowest, latencies are rank 0's.
 func (r *trialRunner) lookUp(ctx context.Context, job rma.Job, c *lookupCase,
 	x table, keys *keys, emit experiment.Emit) error {
 	n, batch := r.share(int(r.lookups))
@@ -247,7 +247,7 @@ func lookupCost(s *index.Counts, of impl) readsize.Cost {
 	return c
 }
 
-// percents are those of LP Fig. 9.
+// percents are the percentiles of LP Fig. 9.
 var percents = []int{10, 25, 50, 75, 90}
 
 func percentiles(prefix string, ns []float64) (values []record.Value) {

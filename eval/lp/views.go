@@ -10,7 +10,7 @@ import (
 const (
 	rateNotes = `"sim" is simulated: 28 workers of a client look keys up in the table of a
 server, with the latency, bandwidth and rate of messages of LP 5.1. "here" is this machine,
-the one-sided path. Requests and bytes are those of a simulated lookup, M/s millions of
+the one-sided path. Requests and bytes are of a simulated lookup, M/s millions of
 records found in a second.`
 
 	sequentialNotes = `Sequential lookups end with the record where all keys are distinct: they
@@ -87,10 +87,10 @@ func table1Views() []view.View {
 	}
 	requests := block("requests of a lookup", "requests/op", "requests", 3)
 	requests.Notes = `Counted here, for keys that are there. "law" is what package readsize expects
-of tables without bounds, "LP" what the paper prints (120Mi records), ns are those of its
+of tables without bounds, "LP" what the paper prints (120Mi records), ns are from its
 cost model (3.2).`
 	rates := rateView("LP Fig. 7 and 8: throughput and bandwidth by load and policy", `
-LP's numbers are those of its Table 2; of others it has curves alone.`, "load", "")
+LP's numbers are from its Table 2; of others it has curves alone.`, "load", "")
 	rates.Plots = slices.Insert(rates.Plots, 1, view.Plot{Title: "bandwidth, simulated", X: "load",
 		Y: "sim-GB/s", YName: "GB/s of payload", Paper: "lp-GB/s", PaperName: "LP"})
 	return []view.View{requests, block("slots of a read", "slots/read", "slots", 1),
@@ -102,7 +102,7 @@ func table3Views() []view.View {
 	counts := view.View{Title: "LP Tables 3 and 4: read sizes and requests, by size of records, " +
 		"inline and in a heap",
 		Notes: `Counted here, for keys that are there. "law" is what package readsize expects,
-ns are those of LP's cost model. Keys here are distinct; those of the paper are random
+ns are from LP's cost model. Keys here are distinct; keys of the paper are random
 numbers of 4 bytes, some of which are in the table twice. So each lookup in a heap needs
 1.02 or 1.03 requests there, for signatures that agree by chance, where LP has 1.04 and
 1.08.`,
@@ -152,7 +152,7 @@ until it has found the key.
 func sizeView() view.View {
 	v := rateView("LP Fig. 10: throughput by read size, and the cost that LP's model predicts, "+
 		"E[X(R)]*T(R)", `
-LP has curves alone; its numbers here are those of its Table 2. It found no significant
+LP has curves alone; its numbers here are from its Table 2. It found no significant
 difference from 7 slots at load 0.5, and from 18 and 32 slots at load 0.85.`, "slots",
 		"slots of a read")
 	v.Columns = slices.Insert(v.Columns, 0, view.Column{Unit: "predicted-ns", Head: "E*T ns",

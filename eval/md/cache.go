@@ -41,7 +41,7 @@ var (
 )
 
 const (
-	// standardKeyBytes, standardValueBytes and standardKeys are those of MD 5.2.
+	// standardKeyBytes, standardValueBytes and standardKeys are as in MD 5.2.
 	standardKeyBytes, standardValueBytes, standardKeys = 80, 104, 712_500
 
 	maxKeys       = 1 << 26
@@ -227,7 +227,7 @@ func (c *cacheCase) workload(ctx context.Context, w workload) (record.Record, er
 }
 
 // timed does the operations of the piece. Ranks begin together, and those that are done wait
-// for the others: what comes next is not to disturb them.
+// for the others: what follows is not to disturb them.
 func (c *cacheCase) timed(ctx context.Context) (time.Duration, error) {
 	if err := c.job.Barrier(ctx); err != nil {
 		return 0, err

@@ -19,5 +19,5 @@ package md
 
 import "github.com/farhash/farhash/eval/internal/experiment"
 
-// Experiments are those of this package.
+// Experiments are the experiments of this package.
 func Experiments() []*experiment.Experiment { return []*experiment.Experiment{Cache()} }

@@ -19,7 +19,7 @@ type stream struct {
 }
 
 // newStream begins a workload. Reads ask for the same keys as the writes before. Stamps
-// go on from workload to workload.
+// continue from workload to workload.
 func newStream(law *measure.Law, of workload, rank, operations int,
 	stamp *uint64) *stream {
 	s := &stream{law: law, stamp: stamp}

@@ -118,7 +118,7 @@ func (r *run) newXsync(context.Context) (store, error) {
 	return newXsyncStore(int(r.of.records), func(key []byte) string { return string(key) }), nil
 }
 
-// xsyncStore is an xsync.Map. Values are copied into it and out of it, as those of a kv.Map are.
+// xsyncStore is an xsync.Map. Values are copied into it and out of it, as with a kv.Map.
 type xsyncStore[K comparable] struct {
 	m   *xsync.Map[K, []byte]
 	key func([]byte) K

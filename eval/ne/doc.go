@@ -8,5 +8,5 @@ package ne
 
 import "github.com/farhash/farhash/eval/internal/experiment"
 
-// Experiments are those of this package.
+// Experiments are the experiments of this package.
 func Experiments() []*experiment.Experiment { return []*experiment.Experiment{Table1(), YCSB()} }

@@ -27,7 +27,7 @@ const (
 
 // store is where the calls of one rank go: Get and Put, none other.
 type store interface {
-	// batch carries out calls, as kv.Map.Batch does.
+	// batch does calls, as kv.Map.Batch does.
 	batch(calls []kv.Call) error
 	// counts are of this rank so far.
 	counts() counts

@@ -165,7 +165,7 @@ func (p *piece) wrong() (n uint64) {
 	return n
 }
 
-// latencies are how long operations have taken. Those of a batch take as long as it does.
+// latencies are how long operations have taken. Operations of a batch take as long as it does.
 type latencies struct {
 	reads, writes *hdrhistogram.Histogram
 	off           bool // nothing is recorded

@@ -27,7 +27,7 @@ const (
 	stepKeys     = 1 << 16 // put before the context is examined
 )
 
-// loads are those of NE Table 1, and printed what it has for a write.
+// loads are the loads of NE Table 1, and printed what it has for a write.
 var (
 	loads   = []float64{.1, .25, .5, .75, .9}
 	printed = []float64{2.5, 3.5, 5.8, 9.9, 13.3}
@@ -65,7 +65,7 @@ func Table1() *experiment.Experiment {
 	return &experiment.Experiment{
 		Name:  "table1",
 		Short: "NE Table 1: round trips of put, get and delete by load",
-		Long: `Counts round trips of the map by load, and those of the paper's own protocol, beside
+		Long: `Counts round trips of the map and of the paper's own protocol by load, beside
 NE Table 1. There is one writer, on the one-sided path. Nothing is timed, so the counts are the
 same on every machine.`,
 		Takes:    "1 s",

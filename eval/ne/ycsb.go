@@ -21,7 +21,7 @@ import (
 )
 
 // workload is what ranks do with a map: loading, and the core workloads of Cooper et al.:
-// Benchmarking Cloud Serving Systems with YCSB, SoCC 2010, but for E, which asks for ranges.
+// Benchmarking Cloud Serving Systems with YCSB, SoCC 2010, except E, which asks for ranges.
 type workload string
 
 const (
@@ -181,8 +181,8 @@ func (y *ycsb) Check() error {
 }
 
 // mapConfig has room for everything. A rank has the items of what it has put last: in the worst
-// case all that it puts while the others have not begun. It also has those of the keys of its slots
-// that others put last, if these ship and it does not: each rank measures that by itself.
+// case all that it puts while the others have not begun. It also has the items of the keys of its
+// slots that others put last, if these ship and it does not: each rank measures that by itself.
 func (y *ycsb) mapConfig(ranks int) kv.Config {
 	records, n := uint64(y.records), uint64(ranks)
 	inserts := uint64(float64(uint64(y.operations)*workloadD.writePercent()*n)/100*

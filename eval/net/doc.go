@@ -25,10 +25,10 @@
 // time, find-or-put of a word that is there takes one get, and compares with that.
 //
 // On one machine the hosts share its processors: with two cores and two ranks on each host
-// client and server slow each other down, those of Redis too.
+// client and server slow each other down, and so do Redis's.
 package net
 
 import "github.com/farhash/farhash/eval/internal/experiment"
 
-// Experiments are those of this package.
+// Experiments are the experiments of this package.
 func Experiments() []*experiment.Experiment { return []*experiment.Experiment{Hosts()} }

@@ -133,7 +133,7 @@ type run struct {
 	of      netCase
 	clients int   // ranks below it are clients
 	owners  []int // of memory that clients work on
-	targets []int // those of them that this rank works on if it is a client
+	targets []int // the ones that this rank works on if it is a client
 }
 
 func newRun(r *runner, job rma.Job, of netCase) *run {

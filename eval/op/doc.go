@@ -26,10 +26,10 @@
 //  3. The ranks meet at a barrier; each times its own operations on these words. 2 and 3
 //     repeat until the workload is done.
 //  4. The rate is the operations of all ranks divided by the time of the slowest.
-//  5. The number of words inserted is compared with that of the workload. Since a find that does
+//  5. The number of words inserted is compared with the workload's. Since a find that does
 //     not find inserts, the number of finds that found is verified as well.
 //
-// fill inserts distinct words. The others are those of OP 4.2: mixed has 50% finds and 50%
+// fill inserts distinct words. The others are the workloads of OP 4.2: mixed has 50% finds and 50%
 // inserts, read 80% and 20%, write 20% and 80%, in random order. A find asks for a word that the
 // same rank has inserted, chosen evenly among them. find does nothing but find, as often as
 // words are inserted: the load rises in at least 16 steps, while no clock runs, and after each
@@ -54,7 +54,7 @@ package op
 
 import "github.com/farhash/farhash/eval/internal/experiment"
 
-// Experiments are those of this package.
+// Experiments are the experiments of this package.
 func Experiments() []*experiment.Experiment {
 	return []*experiment.Experiment{Table1(), Set(), Simulate(), SimulatedTable1()}
 }

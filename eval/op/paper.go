@@ -47,7 +47,7 @@ var printedMops = []rate{
 	{48, 1, 11.73}, {48, 2, 22.05}, {48, 4, 37.82}, {48, 8, 63.36}, {48, 16, 114.85},
 }
 
-// printedRates are the rate of so many processes and its ratio to that of one.
+// printedRates are the rate of so many processes and its ratio to the rate of one.
 func printedRates(machines, processes int) []record.Value {
 	one := 0.0
 	for _, p := range printedMops {

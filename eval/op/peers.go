@@ -78,7 +78,7 @@ func (s *shardedStore[K]) put(key K) bool {
 // hashWord is good enough to choose a shard.
 func hashWord(word uint64) uint64 { return word * 0x9E3779B97F4A7C15 }
 
-// seed is that of all hashes of elements.
+// seed is the seed of all hashes of elements.
 var seed = maphash.MakeSeed()
 
 func hashElement[K comparable](key K) uint64 { return maphash.Comparable(seed, key) }

@@ -59,7 +59,7 @@ func (i impl) peer() bool { return i == syncMap || i == xsyncMap || i == sharded
 // bare reports whether i works on memory without a set.
 func (i impl) bare() bool { return i == casLoop || i == limitSwaps || i == limitReads }
 
-// workload is a mix of finds and inserts; mixed, read and write are those of OP 4.2.
+// workload is a mix of finds and inserts; mixed, read and write are the mixes of OP 4.2.
 type workload string
 
 const (

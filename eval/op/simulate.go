@@ -163,7 +163,7 @@ func (s *simulation) clusterFlags(flags *pflag.FlagSet) {
 		sim.Presets()))
 	flags.Uint64Var(&s.seed, "seed", 1, "decides everything that is left to chance")
 	for _, o := range overrides {
-		s.over[o.flag] = flags.Float64(o.flag, 0, o.help+" (default: that of the preset)")
+		s.over[o.flag] = flags.Float64(o.flag, 0, o.help+" (default: as in the preset)")
 	}
 }
 
@@ -215,7 +215,7 @@ func (s *simulation) each(of func(cfg cluster.Config) error) error {
 	return nil
 }
 
-// simulatedLoads are those of OP Table 1 and some between for the plot.
+// simulatedLoads are the loads of OP Table 1 and some between for the plot.
 var simulatedLoads = []float64{0.1, 0.3, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92}
 
 // Round simulates everything once; one seed gives the same figures in every round.

@@ -147,7 +147,7 @@ func (t *elementsTable) inserted() uint64 { return t.set.Stats().Inserted }
 
 func (t *elementsTable) close() error { return t.set.Close() }
 
-// bareTable is memory like that of a set without a set. As cas-loop it is find-or-put as one
+// bareTable is memory like a set's without a set. As cas-loop it is find-or-put as one
 // would write it by hand, a loop of loads and compare-and-swaps without checks, counters and
 // answers: it examines the same buckets as a set, so that what scalar takes longer is what the
 // set's promises cost. As limit it is what the memory allows.

@@ -36,7 +36,7 @@ static const double stoichiometry[MINERALS][SPECIES] = {
 	{[CARBON] = 2, [ALKALINITY] = 4, [CALCIUM] = 1, [MAGNESIUM] = 1, [DOLOMITE] = -1},
 };
 
-/* Equilibrium constants at 25 degrees, those of phreeqc.dat of PHREEQC 2 (Parkhurst and Appelo,
+/* Equilibrium constants at 25 degrees, from phreeqc.dat of PHREEQC 2 (Parkhurst and Appelo,
  * USGS Water-Resources Investigations Report 99-4259). The association of ... */
 #define K_WATER 1e-14            /* H2O = H+ + OH- */
 #define K_HCO3 2.1330449131e10   /* CO3-- + H+: 10^10.329 */
@@ -86,7 +86,7 @@ static double acidity(double ln_h, double carbon, double alkalinity, double p, d
 
 /* speciate finds the equilibrium of the dissolved species. w holds a guess: substitution from
  * it, as in the programs of the WATEQ family, converges because ion pairs hold little of the
- * ions. Activity coefficients are those of Davies: that of charge 2 is that of 1 to the 4th. */
+ * ions. Activity coefficients follow Davies: the one of charge 2 is the one of 1 to the 4th. */
 static int speciate(const double *cell, water *w)
 {
 	for (int i = 0; i < 200; i++) {

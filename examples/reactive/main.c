@@ -66,7 +66,7 @@ static void show_progress(const options *o, int digits, long step)
 }
 
 /* parts counts the cells of each rank for MPI, in numbers of doubles. Cells are dealt
- * round robin: what is new and must be integrated lies close together, at the fronts. */
+ * round robin: what is new and must be integrated is close together, at the fronts. */
 static void parts(size_t cells, int *counts, int *offsets)
 {
 	for (int r = 0, offset = 0; r < ranks; r++) {

@@ -42,7 +42,7 @@ type Writer struct {
 // Exploration is the kind of checkpoints of package explore, or how it begins.
 const Exploration = "farhash exploration"
 
-// Format is that of files whose description begins with a kind, as Contents has it and
+// Format is the format of files whose description begins with a kind, as Contents has it and
 // checkpoints do. "": of all files of this package.
 func Format(kind string) replace.Format {
 	return replace.Format{Name: "saved " + kind, Known: func(head []byte) bool {
@@ -201,13 +201,13 @@ func (r *Reader) readHeader() error {
 		return fmt.Errorf("is truncated: it ends within block %d of %d, at byte %d instead of %d",
 			(size-headerBytes)/stride, r.Blocks, size, want)
 	case size > want:
-		return fmt.Errorf("is corrupt: it has been added to behind its %d blocks, and has %d "+
+		return fmt.Errorf("is corrupt: it has been added to after its %d blocks, and has %d "+
 			"bytes instead of %d", r.Blocks, size, want)
 	}
 	return nil
 }
 
-// ReadBlock reads and verifies block n. buf has PayloadBytes bytes; the payload lies
+// ReadBlock reads and verifies block n. buf has PayloadBytes bytes; the payload is
 // in it.
 func (r *Reader) ReadBlock(n uint64, buf []byte) (section uint32, payload []byte, err error) {
 	if n >= r.Blocks {

@@ -110,7 +110,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Every single damaged byte, wherever it lies, must be noticed.
+// Every single damaged byte, wherever it is, must be noticed.
 func TestDamageIsNoticed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	blocks := [][]byte{[]byte("first"), bytes.Repeat([]byte("x"), 1000)}

@@ -85,7 +85,7 @@ func TestFoldersOfHosts(t *testing.T) {
 // All ranks load the same file, or copies of it.
 func TestSameFile(t *testing.T) {
 	folders := []string{t.TempDir(), t.TempDir()}
-	for _, folder := range folders { // equal, but for their marks
+	for _, folder := range folders { // equal, except their marks
 		write(t, folder+"/file", [][]byte{[]byte("one"), []byte("two")})
 	}
 	load := func(job rma.Job, path string) error {

@@ -13,7 +13,7 @@ type Loader struct {
 	job rma.Job
 }
 
-// Count is how many records lie in the payload of a block. An error says why they cannot be loaded,
+// Count is how many records are in the payload of a block. An error says why they cannot be loaded,
 // as "is corrupt: ...".
 type Count func(section uint32, payload []byte) (records int, err error)
 

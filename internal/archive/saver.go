@@ -8,7 +8,7 @@ import (
 )
 
 // Saver writes records of several sections into one file, with all ranks of a job.
-// A record lies in one block.
+// A record is in one block.
 type Saver struct {
 	job     rma.Job
 	w       *Writer

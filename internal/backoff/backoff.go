@@ -20,7 +20,7 @@ type Backoff struct {
 	sleep  time.Duration
 }
 
-// Sleeper is a Job whose time is not that of the machine, such as one of a simulated
+// Sleeper is a Job whose time is not the machine's, such as one of a simulated
 // cluster.
 type Sleeper interface {
 	Sleep(ns int64)

@@ -15,7 +15,7 @@
 //
 // "mpich" stands for every launcher that speaks PMI. An empty variable counts
 // as unset. Variables of the chosen launcher that are half set or malformed are
-// an error, because the other ranks would wait for a rank that goes on alone. Two
+// an error, because the other ranks would wait for a rank that continues alone. Two
 // cases are no error but "not found": RANK without WORLD_SIZE, since many
 // programs use the name RANK, and the Slurm variables of a batch script or of an
 // salloc shell, which name an allocation but start one process only.
@@ -46,11 +46,11 @@
 //     on to the groups of all ranks; a second SIGINT kills them at once. Ctrl-Z
 //     stops the launcher only.
 //   - When a rank fails, the others have [Options.Grace] to finish, then get
-//     SIGTERM, then after as long again SIGKILL. The exit code is that of the
+//     SIGTERM, then after as long again SIGKILL. The exit code is from the
 //     first rank that failed, 128 plus the signal for one that a signal killed;
 //     it is [ExitRankLost] where another rank ends with that because of it. A rank
 //     that ends with [ExitRankLost] before the one that it lost is not the first. With
-//     [Options.Survive] the others go on when a signal has killed a rank.
+//     [Options.Survive] the others continue when a signal has killed a rank.
 //   - On Linux the kernel kills the ranks when the launcher dies. That covers
 //     the processes that the launcher started: of a wrapper that does not exec
 //     the program, only the wrapper.

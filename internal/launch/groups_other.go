@@ -10,7 +10,7 @@ import (
 // groups is false: Run starts nothing here.
 const groups = false
 
-// Attributes are those of any process.
+// Attributes are as for any process.
 func Attributes() *syscall.SysProcAttr { return nil }
 
 func signalGroup(int, syscall.Signal) {}

@@ -26,7 +26,7 @@ const (
 // asked twice to end the job.
 const abandonAfter = time.Second
 
-// jobRun is a job in the course of Run. One goroutine, that of Run, uses it; the
+// jobRun is a job in the course of Run. One goroutine, Run's, uses it; the
 // others report to it.
 type jobRun struct {
 	opts   Options

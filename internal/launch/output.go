@@ -65,7 +65,7 @@ func (st *streams) output(s *sink, direct bool) (*os.File, error) {
 	return write, nil
 }
 
-// forward passes on what comes through a pipe, in whole lines, each with the
+// forward passes on what arrives through a pipe, in whole lines, each with the
 // prefix, until the pipe is at its end. When the destination fails, the pipe is
 // closed, and the rank gets SIGPIPE as if it wrote to the destination itself.
 func forward(s *sink, pipe *os.File, prefix string) {

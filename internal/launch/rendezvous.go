@@ -89,8 +89,8 @@ func TokenWarning(file string) string {
 func checkToken(token, from string) (string, bool, error) {
 	if n := len(token); n < minTokenBytes || n > maxTokenBytes {
 		return "", false, fmt.Errorf("the token of the job: %s has %d bytes; it should have a "+
-			"random text of %d to %d, such as that of: head -c 24 /dev/urandom | base64", from, n,
-			minTokenBytes, maxTokenBytes)
+			"random text of %d to %d, such as the output of: head -c 24 /dev/urandom | base64",
+			from, n, minTokenBytes, maxTokenBytes)
 	}
 	return token, true, nil
 }

@@ -40,7 +40,7 @@ type Options struct {
 	Args        []string
 	// Prefix puts "[rank] " before each line of output.
 	Prefix bool
-	// Env are variables of the form name=value added to those of this process.
+	// Env are variables of the form name=value added to the variables of this process.
 	Env []string
 	// Stdout and Stderr receive the output of the ranks, whole lines at a time;
 	// nil discards it. Without Prefix rank 0 writes to a Stdout that is an
@@ -53,8 +53,8 @@ type Options struct {
 	// Grace is the time that the ranks have to finish by themselves when one has
 	// failed, and to finish after SIGTERM. 0 is DefaultGrace; less is no time.
 	Grace time.Duration
-	// Survive leaves the other ranks alone when a signal has killed one: the job goes on without
-	// it, and the exit code is that of the others. Where all were killed it is that of the last.
+	// Survive leaves the other ranks alone when a signal has killed one: the job continues without
+	// it, and the exit code is the others'. Where all were killed it is the last one's.
 	Survive bool
 	// Cleanup is called with the key of the job when all ranks are gone.
 	Cleanup func(job string)
@@ -62,9 +62,9 @@ type Options struct {
 
 // Run starts the ranks of a job on this host, passes on their output and the
 // signals of this process, and waits for them. The exit code is 0 when all
-// ranks exited with 0, otherwise that of the rank that failed first: 128 plus
+// ranks exited with 0, otherwise the code of the rank that failed first: 128 plus
 // the signal for one that a signal killed, but ExitRankLost where another one
-// says by it that it could not go on without.
+// says by it that it could not continue without.
 //
 // An error says that the ranks could not be started (the exit code is then 126
 // or 127, or 1) or that ctx was done before they were, which stops them with

@@ -33,7 +33,7 @@ func memberships(t *testing.T, text string) []Membership {
 }
 
 func TestRunTellsTheRanks(t *testing.T) {
-	// This process may be a rank itself; its own ranks are those of another job.
+	// This process may be a rank itself; its own ranks are in another job.
 	t.Setenv(envRank, "5")
 	t.Setenv(envJob, "outer")
 	var keys []string
@@ -99,7 +99,7 @@ func TestRunFailure(t *testing.T) {
 }
 
 // A rank is killed and another one ends: whichever the launcher notices first, it reports both,
-// and the exit code is that of the loss. With Survive it is the code of the one that has ended.
+// and the exit code is for the loss. With Survive it is the code of the one that has ended.
 func TestRunLosesRank(t *testing.T) {
 	for _, test := range []struct {
 		survive    bool
@@ -161,7 +161,7 @@ func TestRunSurvives(t *testing.T) {
 	for _, test := range []struct {
 		ranks, code int
 		report      string
-	}{{2, 0, "killed by signal 9 (killed); the other ranks go on\n"}, {1, 137, "(killed)\n"}} {
+	}{{2, 0, "killed by signal 9 (killed); the other ranks continue\n"}, {1, 137, "(killed)\n"}} {
 		stdout, stderr := newTranscript(), newTranscript()
 		o := options(test.ranks, fmt.Sprintf("fail:%d:signal 9", test.ranks-1))
 		o.Stdout, o.Stderr, o.Grace, o.Survive = stdout, stderr, -1, true
@@ -169,7 +169,7 @@ func TestRunSurvives(t *testing.T) {
 		o.Stdin = in
 		go func() {
 			if test.ranks > 1 {
-				stderr.await("go on", 1)
+				stderr.await("continue", 1)
 			}
 			feed.Close()
 		}()
@@ -197,7 +197,7 @@ func TestRunLetsOthersFinish(t *testing.T) {
 		t.Errorf("Run = %d, %v, want 7", code, err)
 	}
 	if got := stdout.String(); got != "finished\n" {
-		t.Errorf("output %q, want that of rank 0", got)
+		t.Errorf("output %q, want the output of rank 0", got)
 	}
 }
 

@@ -60,7 +60,7 @@ func (j *jobRun) outlived(e rankExit, code int, how string) {
 	next := ""
 	switch {
 	case j.alive > 0 && j.stage == running:
-		next = "; the other ranks go on"
+		next = "; the other ranks continue"
 	case j.alive == 0 && !j.ended:
 		j.code = code
 	}

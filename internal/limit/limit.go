@@ -38,7 +38,7 @@ func Reads(flat, places []uint64) (sum uint64) {
 	return sum
 }
 
-// pieces divides what lies at least aheadWords before the end of places: the loops read
+// pieces divides what is at least aheadWords before the end of places: the loops read
 // that far beyond the piece they are given.
 func pieces(places []uint64) func(yield func([]uint64) bool) {
 	return func(yield func([]uint64) bool) {

@@ -25,7 +25,7 @@ func TestEveryPlaceOnce(t *testing.T) {
 	}
 }
 
-// TestPlacesEndWithMemory: nothing behind the last place is read, nor behind the words.
+// TestPlacesEndWithMemory: nothing after the last place is read, nor after the words.
 func TestPlacesEndWithMemory(t *testing.T) {
 	for _, n := range []int{1, aheadWords, aheadWords + 1, pieceWords + aheadWords,
 		3 * pieceWords} {

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// HugeBytes returns how many bytes of the mappings that hold the words lie in huge pages.
+// HugeBytes returns how many bytes of the mappings that hold the words are in huge pages.
 // Advice about a part of a mapping splits it into several.
 func HugeBytes(words []uint64) (uint64, error) {
 	f, err := os.Open("/proc/self/smaps")

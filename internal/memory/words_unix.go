@@ -16,7 +16,7 @@ const mappedMinBytes = 1 << 20
 
 // Words returns n zeroed words and a function that gives them back. Large blocks
 // are mapped from the system and ask for huge pages; they take memory only when
-// touched. Under the race detector they lie in the Go heap, where it can watch
+// touched. Under the race detector they are in the Go heap, where it can watch
 // them.
 func Words(n int) (words []uint64, release func() error, err error) {
 	if n*8 < mappedMinBytes || RaceEnabled {

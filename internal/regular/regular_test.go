@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestOpen: whatever else lies at a path is refused at once.
+// TestOpen: whatever else is at a path is refused at once.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

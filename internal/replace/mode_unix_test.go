@@ -23,8 +23,8 @@ var writers = map[string]func(path string) error{
 	},
 }
 
-// A file keeps its mode when it is replaced. A new one has that of all new files, also where a save
-// has left something behind.
+// A file keeps its mode when it is replaced. A new one has the mode of all new files, also where a
+// save has left something behind.
 func TestMode(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o027))
 	for name, write := range writers {

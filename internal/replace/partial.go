@@ -16,7 +16,7 @@ import (
 // partialSuffix marks a file that is not complete.
 const partialSuffix = ".partial"
 
-// maxTries is how often Begin tries again where another process renames the file meanwhile.
+// maxTries is how often Begin tries again where another process renames the file at the same time.
 const maxTries = 100
 
 // A file that is not complete begins with its mark, until its writer puts a header there.
@@ -25,7 +25,7 @@ const (
 	markBytes = len(markMagic) + 8
 )
 
-// Begin makes the file that is to become target when it is complete, empty but for its mark, by
+// Begin makes the file that is to become target when it is complete, empty except for its mark, by
 // which Continue knows it. As long as it is open no other Begin of the target succeeds, in no
 // process of any host: two that wrote into one file would both spoil it, and the complete one
 // that it replaces would be lost. What a process of this user that has died left behind is removed:
@@ -58,8 +58,8 @@ func Begin(target, magic string) (f *os.File, mark uint64, err error) {
 }
 
 // claim makes a file this process's own and gives it a mark. One that was found is removed, as its
-// mode may be that of another target. The error is fs.ErrNotExist then, and where another process
-// has completed or removed it.
+// mode may be the mode of another target. The error is fs.ErrNotExist then, and where another
+// process has completed or removed it.
 func claim(f *os.File, found bool, magic string) (mark uint64, err error) {
 	if found {
 		err = own(f)
@@ -144,7 +144,7 @@ func openJoint(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	return regular.OpenToWrite(path, jointFlags(path)|flags, mode)
 }
 
-// Finish makes a file that is whole but for its header, with which it begins, its target.
+// Finish makes a file that is whole except for its header, with which it begins, its target.
 func Finish(f *os.File, target string, header []byte) error {
 	_, err := f.WriteAt(header, 0)
 	if err == nil {

@@ -76,7 +76,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// A rank writes into the file that rank 0 has begun, and into no other that lies at the path.
+// A rank writes into the file that rank 0 has begun, and into no other at the path.
 func TestContinue(t *testing.T) {
 	here, there := filepath.Join(t.TempDir(), "file"), filepath.Join(t.TempDir(), "file")
 	first, mark, err := Begin(here, "head")
@@ -119,7 +119,7 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// What lies beside a target that a save is to replace, and no save has left there, is refused and
+// What is beside a target that a save is to replace, and no save has left there, is refused and
 // stays as it is.
 func TestForeignPartial(t *testing.T) {
 	folder := t.TempDir()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Survey is what UCX finds on this host. The field names are those of farhash doctor --json.
+// Survey is what UCX finds on this host. The fields are named as in farhash doctor --json.
 type Survey struct {
 	Devices []Device `json:"devices"`
 	// Events: a thread can sleep until an event that UCX must handle.
@@ -44,7 +44,7 @@ const (
 type Atomics string
 
 // The target's processor does them where the device cannot, and also where a card has only some of
-// those that UCX asks for (InPart). Those of a card need not be atomic with respect to the
+// those that UCX asks for (InPart). The atomics of a card need not be atomic with respect to the
 // processor's: the litmus test finds out.
 const (
 	ByTarget    Atomics = "target"

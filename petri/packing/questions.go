@@ -60,7 +60,7 @@ type question struct {
 //
 // A question of a formula has one finding, 1 when a marking decides it: one where an Always does
 // not hold, or a Sometimes does. A bound has two: the largest value + 1, and 1 if that is the
-// most that the structure allows. That of liveness has one, 1 at a deadlock. Transitions, where a
+// most that the structure allows. Liveness has one, 1 at a deadlock. Transitions, where a
 // question needs to know which can fire, have one each.
 type questions struct {
 	list  []question

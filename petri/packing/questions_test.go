@@ -313,7 +313,7 @@ func TestIdentity(t *testing.T) {
 	for i, text := range []string{identity(circle(4), 8), identity(circle(3), 8, stable),
 		identity(circle(3), 8, quasi), identity(counting, 8), identity(counting, 16)} {
 		if seen[text] {
-			t.Errorf("case %d: %s is that of another", i, text)
+			t.Errorf("case %d: %s is the answer of another", i, text)
 		}
 		seen[text] = true
 	}

@@ -7,7 +7,7 @@
 // that some place never changes ([Stable]), that every transition fires somewhere
 // ([QuasiLive]), and that from every reachable marking each transition can fire again ([Live]).
 //
-// [ReadFile] reads the properties of the Model Checking Contest: those of the examinations
+// [ReadFile] reads the properties of the Model Checking Contest: the examinations
 // ReachabilityCardinality, ReachabilityFireability and UpperBounds. [Examination] gives those
 // that have no file. [ParseFormula] and [ParseSum] read text:
 //

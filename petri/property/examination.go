@@ -7,7 +7,7 @@ import (
 	"github.com/farhash/farhash/petri"
 )
 
-// examinations are the names that [Examination] knows: those of the Model Checking Contest for
+// examinations are the names that [Examination] knows: the names of the Model Checking Contest for
 // properties that need no file.
 func examinations() []string {
 	return []string{"ReachabilityDeadlock", "OneSafe", "StableMarking", "QuasiLiveness",

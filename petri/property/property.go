@@ -103,7 +103,7 @@ func (f *Formula) Holds(net *petri.Net, marking []int64) bool {
 	}
 }
 
-// Places calls use for each place that the formula's value depends on, but for those that Stuck
+// Places calls use for each place that the formula's value depends on, except the places that Stuck
 // does.
 func (f *Formula) Places(net *petri.Net, use func(place int)) {
 	for _, arg := range f.Args {

@@ -134,7 +134,7 @@ func TestRead(t *testing.T) {
 		}
 		f, err := property.ParseFormula(net(), want.same)
 		if err != nil || !reflect.DeepEqual(f, all[0].Formula) {
-			t.Errorf("%s: %+v, want that of %s (%v)", text, all[0].Formula, want.same, err)
+			t.Errorf("%s: %+v, want the formula of %s (%v)", text, all[0].Formula, want.same, err)
 		}
 	}
 	all, err := property.Read(net(), strings.NewReader(xmlOf(

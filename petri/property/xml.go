@@ -156,7 +156,7 @@ func unknown(at *node) error {
 	return fmt.Errorf("the element <%s> is not known", at.name)
 }
 
-// formula is that of an element.
+// formula is the formula of an element.
 func (n *names) formula(at *node) (*Formula, error) {
 	f := &Formula{}
 	switch at.name {

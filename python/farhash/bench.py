@@ -2,7 +2,7 @@
 
 It prints a line ``NAME NANOSECONDS`` for each: of batches per item, of single calls per call.
 Keys have 80 bytes and values 104; each figure is the best of several rounds. docs/python.md
-says how to see them beside those of Go.
+says how to see them beside the results of Go.
 """
 
 from __future__ import annotations

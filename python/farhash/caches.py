@@ -51,8 +51,8 @@ class Cache(Bucketed, Pairs):
         ``Cache(job, key=("f8", 10), value=("f8", 13), ...)`` has arrays of float64.
     buckets: of all ranks; each holds a key with its value.
     retries: of a bucket that fails its checksum; below 0 none.
-    group_buckets: that lie together, 1 to 8.
-    choices: groups that a key may lie in, 1 to 8.
+    group_buckets: that are next to each other, 1 to 8.
+    choices: groups that a key may be in, 1 to 8.
     depth: operations of a batch in flight, where memory is not direct.
     access: how batches reach ranks on other hosts.
 
@@ -137,7 +137,7 @@ class Cache(Bucketed, Pairs):
         """Reads the value of a key, and stores what ``function(value, found)`` returns of it.
 
         value is as ``get`` returns it, all zeros if found is False. If function returns None
-        the cache stays as it is, and None is returned. No lock is held meanwhile: what others
+        the cache stays as it is, and None is returned. No lock is held during the call: what others
         put in between is lost. What function raises is raised here.
         """
         raised: list[BaseException] = []
@@ -199,7 +199,7 @@ class Cache(Bucketed, Pairs):
         return Pickled(self, function, name)
 
     def items(self) -> list[tuple[Any, Any]]:
-        """All keys with their values, of all ranks, as declared. What is put meanwhile may be
+        """All keys with their values, of all ranks, as declared. What is put during the call may be
         there or not."""
         def of(items: Items, data: bytes) -> Any:
             return items.of((ctypes.c_char * items.size).from_buffer_copy(data))
@@ -207,7 +207,7 @@ class Cache(Bucketed, Pairs):
         return [(of(self._keys, key), of(self._values, value)) for key, value in self._range(0)]
 
     def clear(self) -> None:
-        """Removes all keys. Collective, and nothing else may run on the cache meanwhile."""
+        """Removes all keys. Collective, and nothing else may run on the cache during the call."""
         self._call("clear")
 
     def stats(self) -> CacheStats:

@@ -40,7 +40,7 @@ class ClosedError(FarhashError, ValueError):
 class FullError(FarhashError):
     """A set or map had no free place for an element; its content stays.
 
-    ``results`` are those of a batch, None after a single call: of a set as
+    ``results`` are the results of a batch, None after a single call: of a set as
     ``find_or_put_batch`` returns them, with ``Answer.FULL`` for what found no place; of a map
     the versions, 0 for what found none.
     """
@@ -98,7 +98,7 @@ class InternalError(FarhashError):
 
 
 EXIT_RANK_LOST = 4
-"""The exit code by which farhash run knows that the failure is that of another rank."""
+"""The exit code by which farhash run knows that another rank has failed."""
 
 
 @functools.cache

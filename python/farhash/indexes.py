@@ -46,7 +46,7 @@ class Index(Table):
     depth: look-ups of a batch in flight, where memory is not direct.
     access: how batches reach ranks on other hosts.
 
-    Every rank gives the same, but for records. A wrong dtype is a TypeError, a wrong shape a
+    Every rank gives the same, except records. A wrong dtype is a TypeError, a wrong shape a
     ValueError. Collective. ``Index.open`` makes one of a file.
     """
 
@@ -82,7 +82,7 @@ class Index(Table):
     def open(cls, job: Job, path: str | os.PathLike[str], key: Any = None,
              value: Any = None) -> Index:
         """The index that ``save`` has written. The file is mapped where it can be, so that all
-        jobs of a host share its memory; nobody may write to it meanwhile.
+        jobs of a host share its memory; nobody may write to it while it is open.
 
         key, value: as for ``Index``; None: as the index was declared that has been saved, or bytes
             if another language than Python has built it. A number of bytes gives bytes.

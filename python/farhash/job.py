@@ -1,4 +1,4 @@
-"""Jobs: the ranks in whose memory tables lie."""
+"""Jobs: the ranks in whose memory tables are."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def run(function: Callable[[Job], R], ranks: int, *, timeout_seconds: float = 0,
     by rank. Under a launcher it is called once, for the rank that this process is.
 
     What a rank raises is raised here, after the others' collective calls have failed too; if
-    several raise, that of the lowest rank. Ctrl-C is a KeyboardInterrupt in every rank.
+    several raise, the exception of the lowest rank. Ctrl-C is a KeyboardInterrupt in every rank.
     """
     return _Run(function).call(whole("ranks", ranks, 31), _options(timeout_seconds, one_sided))
 

@@ -49,7 +49,7 @@ class Map(Pairs):
     rows of one that is C-contiguous are used where they are. What is not bytes is a TypeError, a
     length that the map does not take an ArgumentError.
 
-    A version names what was put: each put gives another, and 0 is that of a key that is not
+    A version names what was put: each put gives another, and 0 is for a key that is not
     there.
     """
 
@@ -197,7 +197,7 @@ class Map(Pairs):
         return gone
 
     def _run(self, calls: npt.NDArray[Any], *_memory: Any) -> None:
-        """Carries out calls, whose addresses are those of memory, which lives on meanwhile. All
+        """Makes calls, whose addresses are in memory that stays until they are done. All
         are tried if the map is full."""
         full = None
         for code in pieces(self._function("batch"), self._handle, calls):
@@ -209,13 +209,13 @@ class Map(Pairs):
             raise full
 
     def items(self) -> list[tuple[bytes, bytes]]:
-        """All keys with their values, of all ranks. What is put or deleted meanwhile may be
+        """All keys with their values, of all ranks. What is put or deleted during the call may be
         there or not."""
         return self._range()
 
     def check(self) -> None:
         """Walks the whole map, or raises FarhashError. Not collective; nobody may change the
-        map meanwhile."""
+        map during the call."""
         self._call("check")
 
     def stats(self) -> MapStats:

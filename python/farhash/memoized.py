@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CacheInfo(NamedTuple):
-    """What a memoized function has found, on this rank. Those of arrays count keys."""
+    """What a memoized function has found, on this rank. Functions of arrays count keys."""
 
     hits: int
     misses: int

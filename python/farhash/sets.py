@@ -79,7 +79,7 @@ def _word(word: int) -> int:
 
 
 def _words(words: Any) -> npt.NDArray[Any]:
-    """An array of words. The library refuses the top bit, so that of int64 is seen to."""
+    """An array of words. The library refuses the top bit, and so negative int64."""
     array = np.asarray(words)
     if len(array) == 0 and not isinstance(words, np.ndarray):
         array = array.astype(np.uint64)
@@ -145,7 +145,7 @@ class Set(_Searched):
 
     def grow(self, buckets: int) -> None:
         """Moves the set into a table of so many buckets. Collective, and nothing else may run
-        on the set meanwhile."""
+        on the set during the call."""
         self._call("grow", whole("buckets", buckets))
 
 

@@ -38,7 +38,7 @@ class Shipping(NamedTuple):
     min_batch: int | None
     """Operations for one rank from which on they are shipped; None: none ever are."""
     served: int
-    """Operations that this rank has carried out for others."""
+    """Operations that this rank has done for others."""
     reason: str
     """A sentence."""
 
@@ -49,7 +49,7 @@ class Table:
     Any thread may use it at any time, but nothing may run beside ``close``. Python's other
     threads run on while a call is in the library. A table is closed by ``close``, at the end
     of its ``with``, or with its job; not when Python forgets it, as other ranks may be using
-    what lies in this rank's memory.
+    what is in this rank's memory.
     """
 
     _kind = ""
@@ -97,7 +97,7 @@ class Table:
 
     @property
     def job(self) -> Job:
-        """The job in whose memory the table lies."""
+        """The job in whose memory the table is."""
         return self._job
 
     @property
@@ -150,12 +150,12 @@ class Saved(Table):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a file, which any number of ranks can load. ``path`` is the same file on
-        every rank. Collective, and nothing else may run on the table meanwhile. FileError."""
+        every rank. Collective, and nothing else may run on the table during the call. FileError."""
         self._file("save", path)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Puts what is in the file. Collective, and nothing else may run on the table
-        meanwhile. FileError, FormatError."""
+        during the call. FileError, FormatError."""
         self._file("load", path)
 
 
@@ -204,7 +204,7 @@ class Pairs(Saved):
         return self.get(key) is not None
 
     def items(self) -> list[tuple[Any, Any]]:
-        """All keys with their values, of all ranks. What is put or deleted meanwhile may be
+        """All keys with their values, of all ranks. What is put or deleted during the call may be
         there or not."""
         raise NotImplementedError
 

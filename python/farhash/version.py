@@ -1,3 +1,3 @@
-"""The version, which is that of libfarhash."""
+"""The version, the same as of libfarhash."""
 
 __version__ = "0.1.0"

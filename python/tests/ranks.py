@@ -119,7 +119,7 @@ def calls(job):
 
 
 def shipped(job):
-    """Rank 1 carries out what rank 0 ships."""
+    """Rank 1 does what rank 0 ships."""
     access = farhash.Access.SHIPPED
     keys = np.arange(N)
     tables = [farhash.Set(job, 4 * N, access=access), farhash.Elements(job, 8, 4 * N, access=access),

@@ -1,4 +1,4 @@
-"""Threads, forks, signals: what else goes on in a process."""
+"""Threads, forks, signals: what else happens in a process."""
 
 import multiprocessing
 import os

@@ -3,7 +3,7 @@
 //
 // [Run] starts the ranks and waits for them; [Single] is a job of one rank for
 // programs that want a table and nothing else. Windows are anonymous memory with
-// huge pages where the system has them; the segments of all ranks lie next to
+// huge pages where the system has them; the segments of all ranks are next to
 // each other, and a page takes memory when it is first touched. A window that the
 // machine or its control group has no memory for is refused.
 //

@@ -30,7 +30,7 @@ type Options struct {
 }
 
 // Run starts fn on n ranks, one goroutine each, and waits for all of them. The
-// error is that of the lowest rank that failed; a panic of a rank is an error.
+// error comes from the lowest rank that failed; a panic of a rank is an error.
 func Run(n int, fn func(job rma.Job) error) error { return RunWith(Options{}, n, fn) }
 
 // RunWith is Run with options.

@@ -53,11 +53,11 @@ func mountTmpfs(t *testing.T, options string) string {
 	return dir
 }
 
-// expectNames checks what lies in a directory.
+// expectNames checks what is in a directory.
 func expectNames(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	if got := strings.Join(names(t, dir), " "); got != strings.Join(want, " ") {
-		t.Errorf("in %s lies %q, want %q", dir, got, want)
+		t.Errorf("in %s is %q, want %q", dir, got, want)
 	}
 }
 

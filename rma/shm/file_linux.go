@@ -206,7 +206,7 @@ func (f *file) words(off, n int) []uint64 {
 	return all[off : off+n : off+n]
 }
 
-// segments are the words behind the header.
+// segments are the words after the header.
 func (f *file) segments() []uint64 {
 	return f.words(headerBytes/8, (len(f.mem)-headerBytes)/8)
 }

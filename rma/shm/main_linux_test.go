@@ -134,7 +134,7 @@ func (a *actor) churn(ctx context.Context) error {
 	fmt.Println("joined")
 	for n := 1; ; n++ {
 		w, err := a.job.NewWindow(ctx, rma.Spec{Name: "churn", Words: n % 1000 * 100})
-		if n%1000 == 0 { // no words: an error, after which all goes on
+		if n%1000 == 0 { // no words: an error, after which all continues
 			continue
 		}
 		if err == nil {

@@ -320,7 +320,7 @@ func sweep(dir, pattern string) error {
 	return nil
 }
 
-// removeLock is the byte that a process locks to remove a file, behind those of ranks.
+// removeLock is the byte that a process locks to remove a file, after the bytes of ranks.
 const removeLock = MaxRanks
 
 // removeDead removes a file of a job whose rank 0 is dead. Rank 0 does not come back,

@@ -202,7 +202,7 @@ func TestIncoherentAtomics(t *testing.T) {
 				}
 				for range rounds {
 					if m.Rank() == 0 {
-						m.w.Words(0)[0]++ // nothing else happens meanwhile
+						m.w.Words(0)[0]++ // nothing else happens here
 						m.Sleep(1000)
 					} else if _, err := m.add(0, 0, 1); err != nil {
 						return err

@@ -39,14 +39,14 @@
 // # Costs
 //
 // [Cost] has the formula. A message occupies the card of its sender from the moment at
-// which it leaves, and that of its receiver when its first byte arrives, each for
+// which it leaves, and the card of its receiver when its first byte arrives, each for
 // max(1/MessagesPerSecond, (header+payload)/BytesPerNs); all ranks of a host share the
 // card, and wait for each other there. The payload's time on the wire is counted once.
 // The network between the cards has room for everything. Ranks of one host reach each
 // other without a card. A barrier takes a latency for each doubling from one host to all.
 //
 // [Preset] has the clusters of the papers by name; each says where its numbers come from.
-// With the set and [DAS5] the throughputs of OP Table 1 come out within 20 %, but for two
+// With the set and [DAS5] the throughputs of OP Table 1 come out within 20 %, except for two
 // machines with a process each, where the paper reaches a process's own memory by a pointer.
 //
 // # Faults

@@ -112,7 +112,7 @@ func TestRankEnds(t *testing.T) {
 	}
 }
 
-// A rank that ends its goroutine, as t.FailNow does, ends that of Run when the others
+// A rank that ends its goroutine, as t.FailNow does, ends the goroutine of Run when the others
 // have been unwound.
 func TestGoexit(t *testing.T) {
 	returned, unwound := false, 0
@@ -211,7 +211,7 @@ func TestWithTimeout(t *testing.T) {
 			t.Errorf("Wait: %v after %d ns, want the deadline at 3000", err, took)
 		}
 		if _, err := m.finish(h); err != nil {
-			t.Errorf("the operation goes on, but: %v", err)
+			t.Errorf("the operation continues, but: %v", err)
 		}
 		begin = m.NowNs()
 		late, cancelLate := m.WithTimeout(m.ctx, 50_000)

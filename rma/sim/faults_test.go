@@ -49,7 +49,7 @@ func TestKillAtEveryCall(t *testing.T) {
 				return errs[m.Rank()]
 			})
 			if errs[1] != nil {
-				t.Fatalf("killed in call %d: rank 1 goes on and returns %v", call, errs[1])
+				t.Fatalf("killed in call %d: rank 1 continues and returns %v", call, errs[1])
 			}
 			for _, e := range append(errs, err) {
 				var gone *rma.RankError
@@ -199,7 +199,7 @@ func TestMemoryOfKilledRank(t *testing.T) {
 	}
 }
 
-// Of a torn put whose rank is killed meanwhile, everything, nothing or a part arrives.
+// Of a torn put whose rank is killed while it is written, everything, nothing or a part arrives.
 func TestKilledPutArrivesInPart(t *testing.T) {
 	outcomes := map[string]int{}
 	replay.Seeds(t, 200, func(t *testing.T, seed uint64) {

@@ -8,8 +8,8 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// queue is a rank's stream of operations. Those on different words, and those of
-// different queues, overtake each other; those on the same words do not.
+// queue is a rank's stream of operations. Operations on different words, and of
+// different queues, overtake each other; operations on the same words do not.
 type queue struct {
 	r      *rank
 	depth  int

@@ -16,7 +16,7 @@ type rank struct {
 	stop  func()
 	yield func(struct{}) bool
 
-	clock   instant // its own time, never behind that of the cluster while it runs
+	clock   instant // its own time, never before the cluster's while it runs
 	stops   uint32  // times that it gave its turn away
 	blocked bool    // it waits for waiting to be over, and nothing else will wake it
 	waiting waiting
@@ -117,7 +117,7 @@ func (r *rank) unwindIfDead() {
 	}
 }
 
-// wakeAt has a rank that waits go on at a moment.
+// wakeAt has a rank that waits continue at a moment.
 func (c *cluster) wakeAt(r *rank, at instant) {
 	r.blocked = false
 	if at > c.now {

@@ -16,7 +16,7 @@ const (
 type kind uint8
 
 const (
-	wake         kind = iota // a rank goes on, if it is still its n-th stop
+	wake         kind = iota // a rank continues, if it is still its n-th stop
 	checkContext             // of a rank in a collective call, if it is still that stop
 	expire                   // the n-th deadline is over
 	strike                   // the n-th kill of the options
@@ -111,7 +111,7 @@ func (c *cluster) scheduleOp(at instant, k kind, op *operation) {
 	c.schedule(at, event{kind: k, op: op})
 }
 
-// scheduleTurn has a rank go on, or examine its context, in the stop that it has come to.
+// scheduleTurn has a rank continue, or examine its context, in the stop that it has come to.
 func (c *cluster) scheduleTurn(at instant, k kind, r *rank) {
 	c.schedule(at, event{kind: k, rank: uint16(r.id), n: r.stops})
 }

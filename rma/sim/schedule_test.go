@@ -101,7 +101,7 @@ func TestOperationsAreRecycled(t *testing.T) {
 			if err := q.Submit(); err != nil {
 				return err
 			}
-			if err := q.Close(); err != nil { // they go on
+			if err := q.Close(); err != nil { // they continue
 				return err
 			}
 			job.(*Job).Sleep(20_000)

@@ -11,7 +11,7 @@ import (
 // Run starts fn on every rank of a simulated cluster and lets them run, one at a time,
 // until all have ended. The argument of fn is a [*Job].
 //
-// The error is that of the lowest rank that failed by itself, with the seed; errors about
+// The error comes from the lowest rank that failed by itself, with the seed; errors about
 // other ranks come second, and a planned kill is no error. A panic of a rank is an error
 // with its stack. A deadlock, and a run past its limits, are errors that list what each
 // rank waits for; all ranks are unwound then. runtime.Goexit in a rank, as called by t.FailNow,

@@ -6,7 +6,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// segments is the memory of a window, that of all ranks in a row.
+// segments is the memory of a window, the segments of all ranks in a row.
 type segments struct {
 	name   string
 	number int // of the window, from 1
@@ -31,7 +31,7 @@ func (w *window) Rank() int { return w.r.id }
 func (w *window) Size() int { return len(w.r.c.ranks) }
 func (w *window) Len() int  { return w.s.words }
 
-// CPUAtomicsCoherent: cards carry out all operations, with [Options].Incoherent not atomically
+// CPUAtomicsCoherent: cards do all operations, with [Options].Incoherent not atomically
 // with respect to CPUs.
 func (w *window) CPUAtomicsCoherent() bool { return !w.r.c.opts.Incoherent }
 
@@ -50,7 +50,7 @@ func (w *window) Close() error {
 	return nil
 }
 
-// within panics unless words lie in the segment of a rank.
+// within panics unless words are in the segment of a rank.
 func (w *window) within(rank, off, words int) {
 	if w.closed {
 		panic(fmt.Sprintf("sim: window %q is used after Close", w.s.name))

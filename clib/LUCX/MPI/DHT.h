@@ -17,8 +17,8 @@ extern "C" {
 #define DHT_NO_MEM -15
 #define DHT_NOT_IMPLEMENTED -32
 
-/* How a table is made: the same on each process. Its processes are those of comm, or, if bcast_func
- * is UCX_INIT_BSTRAP_MPI, those of the communicator that bcast_func_args points to. */
+/* How a table is made: the same on each process. Its processes are in comm, or, if bcast_func
+ * is UCX_INIT_BSTRAP_MPI, in the communicator that bcast_func_args points to. */
 typedef struct DHT_init {
 	int key_size;
 	int data_size;

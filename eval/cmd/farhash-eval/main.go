@@ -20,7 +20,7 @@ import (
 	"github.com/farhash/farhash/eval/op"
 )
 
-// Exit codes, those of farhash.
+// Exit codes, the same as farhash's.
 const (
 	exitFailure   = 1
 	exitUsage     = 2

@@ -49,7 +49,7 @@ func Format(path string) (string, error) {
 	return "", fmt.Errorf("chart: a plot is a file ending in .svg or .png, not %q", path)
 }
 
-// fontFamily is the typeface that widths are computed with, and those of the same widths.
+// fontFamily is the typeface that widths are computed with, and the ones of the same widths.
 const fontFamily = "Liberation Sans, Arimo, Arial, Helvetica, sans-serif"
 
 // NewPanel is an empty plot with a grid.

@@ -76,7 +76,7 @@ func usage(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrUsage, fmt.Errorf(format, args...))
 }
 
-// runFlags are those of commands that measure.
+// runFlags are the flags of commands that measure.
 func (o *output) runFlags(cmd *cobra.Command) {
 	o.flags(cmd)
 	flags := cmd.Flags()
@@ -308,7 +308,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// commandLine is how this program was called, without where it lies.
+// commandLine is how this program was called, without its folder.
 func commandLine() string {
 	return strings.Join(append([]string{"farhash-eval"}, os.Args[1:]...), " ")
 }

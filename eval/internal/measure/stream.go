@@ -19,7 +19,7 @@ type Stream struct {
 	InsertsFirst bool   // inserts at the front of each piece, finds at its end
 }
 
-// NewStream is that of a rank that inserts no more than so many words.
+// NewStream is the stream of a rank that inserts no more than so many words.
 func NewStream(keys Keys, rank, ranks int, words uint64) *Stream {
 	return &Stream{keys: keys, rank: uint64(rank), ranks: uint64(ranks),
 		base: uint64(rank) * words, state: uint64(rank)}

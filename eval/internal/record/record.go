@@ -36,7 +36,7 @@ type Value struct {
 type Record struct {
 	Name   string // what was measured, such as OPTable1; a letter first, no slashes
 	Keys   []Key  // the case
-	N      int    // operations behind the values
+	N      int    // operations that the values are from
 	Values []Value
 }
 
@@ -90,7 +90,7 @@ func Write(w io.Writer, config Config, records []Record) error {
 	return nil
 }
 
-// Read reads what Write has written. name is that of the file, for errors.
+// Read reads what Write has written. name is the name of the file, for errors.
 func Read(from io.Reader, name string) (config Config, records []Record, err error) {
 	r := benchfmt.NewReader(from, name)
 	for r.Scan() {

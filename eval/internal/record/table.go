@@ -79,7 +79,7 @@ func (c *Case) Spread(unit string) (median, least, largest float64, n int) {
 	return Median(all), slices.Min(all), slices.Max(all), len(all)
 }
 
-// Median is that of a unit; ok is false where there is none.
+// Median is the median of a unit; ok is false where there is none.
 func (c *Case) Median(unit string) (median float64, ok bool) {
 	median, _, _, n := c.Spread(unit)
 	return median, n > 0
@@ -106,7 +106,7 @@ func (t *Table) Where(keys ...Key) *Table {
 	return some
 }
 
-// Like is the case that has the keys of c but for one, nil if there is none or c does not
+// Like is the case that has the keys of c except one, nil if there is none or c does not
 // have that key.
 func (t *Table) Like(c *Case, but Key) *Case {
 	if c.Get(but.Name) == "" {
@@ -127,7 +127,7 @@ func (t *Table) Like(c *Case, but Key) *Case {
 	return nil
 }
 
-// Values are those of a key, in the order of their appearance.
+// Values are the values of a key, in the order of their appearance.
 func (t *Table) Values(key string) (all []string) {
 	for _, c := range t.Cases {
 		if v := c.Get(key); !slices.Contains(all, v) {
@@ -137,7 +137,7 @@ func (t *Table) Values(key string) (all []string) {
 	return all
 }
 
-// Follows reports whether the value of a key follows from that of another.
+// Follows reports whether the value of a key follows from the value of another.
 func (t *Table) Follows(key, from string) bool {
 	value := map[string]string{}
 	for _, c := range t.Cases {

@@ -57,7 +57,7 @@ func (p *Plot) scale(panel *plot.Plot, lines []*line, bars bool) {
 	}
 }
 
-// marginShare is how much of its length an axis goes on at both ends: separate moves points.
+// marginShare is how much of its length an axis extends at both ends: separate moves points.
 const marginShare = 1. / 25
 
 func (p *Plot) scaleX(panel *plot.Plot, lines []*line, bars bool) {

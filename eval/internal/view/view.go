@@ -35,7 +35,7 @@ type Column struct {
 	Digits int    // after the point; 0: four digits in all
 	Whole  bool   // no digits after the point
 	Spread bool   // with the least and the largest
-	// Over divides the median by that of the case that differs in this key alone.
+	// Over divides the median by the median of the case that differs in this key alone.
 	Over record.Key
 	By   float64 // a factor for what is printed, 0: 1
 }
@@ -53,7 +53,7 @@ func choose(t *record.Table, where []record.Key, only func(*record.Case) bool) *
 	return t
 }
 
-// names are those of the keys of a table, in order of appearance.
+// names are the names of the keys of a table, in order of appearance.
 func names(t *record.Table) (all []string) {
 	for _, c := range t.Cases {
 		for _, k := range c.Keys {

@@ -12,10 +12,10 @@
 //
 //	rank   | bucket | bucket | ...   | heap |
 //	inline | key value | for each slot
-//	heap   | signature | for each slot, then the offset of the records, which lie together
+//	heap   | signature | for each slot, then the offset of the records, which are together
 //
 // Linear probing has buckets of one slot. Nothing wraps around: after the homes of a rank come as
 // many slots as the last run needs. An empty slot has a key that no record has, or signature 0. A
-// key may have several records, and a search for it ends at an empty slot. Records lie in the
+// key may have several records, and a search for it ends at an empty slot. Records are in the
 // order of their homes. Which slots are taken, and so what a search reads, does not depend on it.
 package baseline

@@ -122,7 +122,7 @@ func (r *Reader) choose() (err error) {
 	return nil
 }
 
-// LookupBatch looks up keys that lie one after the other.
+// LookupBatch looks up keys that are one after the other.
 func (r *Reader) LookupBatch(keys []byte, found func(i int, v index.Value)) error {
 	r.keys, r.found = keys, found
 	n := len(keys) / r.t.KeyBytes

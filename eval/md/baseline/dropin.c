@@ -1,4 +1,4 @@
-/* A cache by the interface of MPI-DHT: that of farhash, or with -DMPI_DHT MPI-DHT itself. */
+/* A cache by the interface of MPI-DHT: farhash's, or with -DMPI_DHT MPI-DHT itself. */
 #include <LUCX/MPI/DHT.h>
 #include <stdio.h>
 #include <stdlib.h>

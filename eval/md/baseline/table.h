@@ -18,7 +18,7 @@ typedef struct {
 	uint64_t key[KEY_WORDS], value[VALUE_WORDS];
 } operation;
 
-extern int rank, ranks, batch; /* batch: operations that may be carried out at once */
+extern int rank, ranks, batch; /* batch: operations that may be done at once */
 
 extern const char *const table_mode; /* how lines of benchmarks call the table */
 extern uint64_t mismatches;          /* buckets that failed their checksum */

@@ -5,7 +5,7 @@
  *   mpicc -O3 -DNDEBUG -o library workloads.c library.c -lm $(pkg-config --cflags --libs farhash-openmpi)
  *   mpirun -n 4 ./mpidht [-o OPERATIONS] [-b BUCKETS] [-k KEYS] [-r RUNS] [-a BATCH]
  *
- * OPERATIONS are those of each rank and workload, BUCKETS those of each rank, KEYS how many
+ * OPERATIONS are for each rank and workload, BUCKETS for each rank, KEYS how many
  * to draw from, BATCH how many operations go to the library at once. Keys have 80 bytes and
  * values 104, or what -DKEY_WORDS and -DVALUE_WORDS say. It prints a line for each run of each
  * workload, in the format of farhash-eval md cache --benchfmt. Operations are generated, and
@@ -158,7 +158,7 @@ int main(int argc, char **argv)
 		sums[i] = sum += pow(i + 1, -0.99);
 	for (uint64_t run = 0; run < runs; run++)
 		laws(all, operations, sums, keys, buckets);
-	signal(SIGALRM, leave); /* that of MPICH may not return over TCP */
+	signal(SIGALRM, leave); /* MPICH's may not return over TCP */
 	alarm(5);
 	table_end();
 	MPI_Finalize();

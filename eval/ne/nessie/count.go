@@ -30,7 +30,7 @@ type Trips struct {
 //	  and then one of the above                                          4 or 5
 var Algorithms = Trips{3, 4 + 5, 2 + 5 + 4, 2 + 3 + 5 + 5}
 
-// AtOnce are those of NE 5.1, with transactions:
+// AtOnce are the counts of NE 5.1, with transactions:
 //
 //	both slots empty       item and slots                                1
 //	one taken              item and slots; item there; slots             3

@@ -55,7 +55,7 @@
 // the hash: a get may be torn between any two words, and so could bring a new item with an old
 // flag. The slots p and s of a key are never the same. The check at the end of a write makes up
 // for the order of the first accesses, on which NE leans and which rma does not give where p and
-// s lie at different ranks.
+// s are at different ranks.
 //
 // # What it promises
 //
@@ -64,7 +64,7 @@
 // is promised, and the lab finds histories that are not. docs/nessie.md has them in detail;
 // of its faults these are in this package, the first two as scripts in its tests:
 //
-//   - A delete may take effect twice: it clears s, and then p, where meanwhile another client has
+//   - A delete may take effect twice: it clears s, and then p, where another client has since
 //     written the key. That write, acknowledged, is lost (3).
 //   - A write that has lost may clear s of a newer value that has moved there (4).
 //   - A client that dies, or whose engine fails, in the midst of a write hides its key: reads of
@@ -77,15 +77,15 @@
 //
 // # Transactions
 //
-// With [Config].Transactions the protocol is that of NE 5.1, which asks network cards to compare
-// several words of one rank and to write them at one moment. Both slots of a key lie at one rank
+// With [Config].Transactions the protocol is the one of NE 5.1, which asks network cards to compare
+// several words of one rank and to write them at one moment. Both slots of a key are at one rank
 // and change together; transact.go says what is left of the rest. In the lab this one is
 // linearizable, whoever writes what and whoever dies, and Delete reports what it should.
 //
 // No card and no engine has such transactions. This package emulates them, where the ranks are
 // goroutines of one process (rma/local and rma/sim), in memory that the ranks share. A
 // compare-and-swap that changes nothing goes to the rank of the slots in place of a transaction:
-// the round trip, and the errors of lost ranks and links, are those of that operation. The words
+// the round trip, and the errors of lost ranks and links, are the ones of that operation. The words
 // change when the transaction is posted or when its answer is taken, one or the other at random,
 // and not at the moment of the operation at its target. So a rank that dies in between has
 // changed all words or none, as with a card, but changes none after its death. The engine counts

@@ -8,7 +8,7 @@ import (
 )
 
 // NE 3.4, Algorithm 2: the key moves from p to s. Only an item that is valid is copied, and a
-// copy that is in vain is taken back.
+// copy that is of no use is taken back.
 
 func (o *op) migrate(q rma.Queue) step {
 	o.readSlot(q, o.p, &o.i)

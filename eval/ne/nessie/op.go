@@ -85,7 +85,7 @@ func newOp(t *Table, q rma.Queue) (*op, error) {
 	return o, nil
 }
 
-// start readies the machine for an attempt. An item that it has not used stays its own.
+// start prepares the machine for an attempt. An item that it has not used stays its own.
 func (o *op) start(first step, p, s uint64) {
 	o.next, o.p, o.s = first, p, s
 	o.outcome, o.err, o.hasB, o.old, o.moves = done, nil, false, 0, 0

@@ -23,7 +23,7 @@ func (o *op) readFirst(q rma.Queue) step {
 	return o.readItem(q, &o.a, (*op).readOn)
 }
 
-// readItem answers if an item has the key, and goes on if it has another.
+// readItem answers if an item has the key, and continues if it has another.
 func (o *op) readItem(q rma.Queue, c *content, on step) step {
 	switch {
 	case !c.whole:

@@ -24,7 +24,7 @@ type session struct {
 // Close gives back the queue.
 func (s *session) Close() error { return s.q.Close() }
 
-// with carries out an operation, and has fn examine the result.
+// with does an operation, and has fn examine the result.
 func (t *Table) with(ctx context.Context, kind Kind, key, value []byte, fn func(o *op)) error {
 	if len(key) < 1 || len(key) > t.cfg.MaxKey || kind == Write && len(value) > t.cfg.MaxValue {
 		return fmt.Errorf("kv: a key of %d bytes, a value of %d; this map takes 1 to %d, 0 to %d",

@@ -67,7 +67,7 @@ func shareSlots(ctx context.Context, job rma.Job, w rma.Window, slots uint64, al
 type change struct {
 	slot     uint64
 	old, new uint64
-	seen     uint64 // what the slot had, when the transaction has been carried out
+	seen     uint64 // what the slot had, when the transaction has been done
 }
 
 // swap is a slot that has a word, and is to have another.

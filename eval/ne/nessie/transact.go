@@ -2,7 +2,7 @@ package nessie
 
 import "github.com/farhash/farhash/rma"
 
-// NE 5.1: the protocol with transactions. Items stay as they are; the slots of a key lie at one
+// NE 5.1: the protocol with transactions. Items stay as they are; the slots of a key are at one
 // rank and change together. So no key is ever in two slots, no item has to be published, nothing
 // is checked in the end, and a key moves without a copy. A transaction compares the words that its
 // decision rests on with those in the slots. An empty slot needs no version then. An item does:
@@ -11,7 +11,7 @@ import "github.com/farhash/farhash/rma"
 // transact changes some of the key's slots together; x is then 1 if it was done, else 0. What
 // the slots had is in seen. One transaction of an operation is in flight at a time.
 //
-// No engine changes several words at one moment. So the slots lie in memory that the ranks share,
+// No engine changes several words at one moment. So the slots are in memory that the ranks share,
 // and what goes to the rank of the slots is a compare-and-swap of 0 for 0. It takes the time of
 // a round trip, and fails where the engine has it fail. The transaction takes effect when it is
 // posted or when its answer is taken, at random: then a rank that dies or loses a link
@@ -43,7 +43,7 @@ func (o *op) transacted() uint64 {
 	return 0
 }
 
-// items reads the items of both slots, and goes on.
+// items reads the items of both slots, and continues.
 func (o *op) items(q rma.Queue, on step) step {
 	o.i, o.j = o.atOnce.changes[0].seen, o.atOnce.changes[1].seen
 	if !empty(o.i) {
@@ -56,7 +56,7 @@ func (o *op) items(q rma.Queue, on step) step {
 }
 
 // readItems takes the items as they came, and reports in which slot the key is. It is not ok if
-// an item has been used again meanwhile.
+// an item has been used again since.
 func (o *op) readItems() (inP, inS, ok bool) {
 	ok = true
 	if !empty(o.i) {

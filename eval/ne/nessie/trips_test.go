@@ -118,7 +118,7 @@ func TestGrown(t *testing.T) {
 	}
 }
 
-// mean is that of the round trips of calls with some keys, which a Read has to find.
+// mean is the mean of the round trips of calls with some keys, which a Read has to find.
 func (t *Table) mean(kind Kind, first, last uint64) (float64, error) {
 	before := t.Stats().Kinds[kind]
 	for n := first; n < last; n++ {

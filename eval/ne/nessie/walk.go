@@ -79,7 +79,7 @@ func (t *Table) Len(ctx context.Context) (uint64, error) {
 }
 
 // Check walks the table and reports the first thing that is broken. Nobody may change the table
-// meanwhile.
+// during the call.
 func (t *Table) Check(ctx context.Context) error {
 	keys, items := map[string]uint64{}, map[uint64]uint64{}
 	return t.walk(ctx, func(w *walker, slot, word uint64) error {

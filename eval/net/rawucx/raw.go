@@ -18,7 +18,7 @@ const Built = true
 // cardMax is more than a card has bytes.
 const cardMax = 1 << 14
 
-// Side is one side's memory, and its connections to that of others. One goroutine uses it.
+// Side is one side's memory, and its connections to the memory of others. One goroutine uses it.
 type Side struct {
 	c       *C.raw
 	serving bool

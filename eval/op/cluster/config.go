@@ -53,7 +53,7 @@ const (
 var insertShare = map[Workload]float64{Fill: 1, Mixed: 0.5, Read: 0.2,
 	Write: 0.8, Find: 0}
 
-// Workload is a mix of finds and inserts, those of OP 4.2.
+// Workload is a mix of finds and inserts, as in OP 4.2.
 type Workload string
 
 const (
@@ -135,7 +135,7 @@ const (
 	// leastBuckets is the size of the smallest table.
 	leastBuckets = 1 << 18
 	// segmentChunks is how many chunks the memory of a rank has at least, so that few
-	// of them reach into that of the next one.
+	// of them reach into the memory of the next one.
 	segmentChunks = 64
 	// segmentUnit divides the memory of a rank: no set rounds it up.
 	segmentUnit = 64

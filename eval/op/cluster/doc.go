@@ -12,9 +12,9 @@
 //
 // [Latencies]: one rank inserts one word after the other into the memory of another host,
 // while the load rises, as OP 4.1 does. In OP half of the memory was the inserting process's
-// own, and OP does not say how its operations count. If half of the latencies were those of
+// own, and OP does not say how its operations count. If half of the latencies were for
 // own memory, the others would be 7 us and more, but the throughput of two machines gives
-// 3 us. So all latencies are taken as those of remote memory.
+// 3 us. So all latencies are taken as for remote memory.
 //
 // Another set, in a job of one rank, fills the tables beforehand. It works on the same memory
 // directly, which takes no virtual time and a tenth of a microsecond of real time for a word.
@@ -24,7 +24,7 @@
 //
 // The load alone decides how long a search is in linear probing, once the table is long beside
 // the runs of occupied buckets, and no cost depends on an address. So ranks have some thousand
-// buckets each instead of OP's 2^27. They have at least 64 chunks, so that of 64 gets one is
+// buckets each instead of OP's 2^27. They have at least 64 chunks, so that among 64 gets one is
 // split where the memory of a rank ends, and so many that the inserts of a run raise the load
 // by 0.02 at most, the interval of OP 4.1. Latencies are taken in a table of 2^22 buckets: at
 // load 0.9 a smaller one deviates more from the law.
@@ -35,7 +35,7 @@
 // to host, the bandwidth and the rate of messages of a card, which all ranks of a host share,
 // and the processor's time for what is posted, submitted and taken. The parameters are:
 //
-//   - WordNs: a rank takes the words of each get from the network one by one, also those of a
+//   - WordNs: a rank takes the words of each get from the network one by one, also the words of a
 //     chunk that was requested early and not needed.
 //   - DoublingNs: the latency grows by the logarithm of the number of hosts, as the tiers of a
 //     network do.
@@ -58,7 +58,7 @@
 //	DoublingNs  throughput of 32 machines, 1 process      76 ns
 //	SharingNs   throughput of 32 machines, 16 processes   54 ns
 //
-// OP gives the bandwidth. Times of the processor and of memory within a host are those of
+// OP gives the bandwidth. Times of the processor and of memory within a host are from
 // rma/sim, and the rate of messages is an assumption that OP does not reach. The other cells
 // are predicted, with seed 1 (farhash-eval op simulated-table1):
 //

@@ -21,7 +21,7 @@ func latencies(t *testing.T, cfg LatencyConfig) []Latency {
 
 // TestLatencyIsTheFormula: in a table that is nearly empty an insert posts two gets and
 // submits them, waits for the first, posts and submits a compare-and-swap and waits for
-// it. It takes three results: the second chunk, which it does not need, comes meanwhile.
+// it. It takes three results: the second chunk, which it does not need, comes in between.
 // So each parameter of the cost counts a known number of times.
 func TestLatencyIsTheFormula(t *testing.T) {
 	const chunk = 8

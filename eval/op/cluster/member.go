@@ -14,7 +14,7 @@ import (
 type member struct {
 	*sim.Job
 	wordNs float64
-	procs  int // ranks of a host, whose memory is read where it lies; 0: it is copied as well
+	procs  int // ranks of a host, whose memory is read in place; 0: it is copied as well
 
 	bucketWords int // of each rank; no other window has so many
 	buckets     rma.Window

@@ -20,7 +20,7 @@ func (s segments) CPUAtomicsCoherent() bool { return true }
 func (s segments) Words(rank int) []uint64  { return s[rank] }
 func (s segments) Close() error             { return nil }
 
-// inside is a job of one rank for a set whose buckets lie in memory that is there.
+// inside is a job of one rank for a set whose buckets are in memory that is there.
 type inside struct{ flat []uint64 }
 
 func (j inside) Rank() int                     { return 0 }
@@ -40,7 +40,7 @@ func (j inside) NewWindow(_ context.Context, spec rma.Spec) (rma.Window, error) 
 	return segments{make([]uint64, spec.Words)}, nil
 }
 
-// filler fills a set from behind: it is another set over the same buckets, as memory
+// filler fills a set without its ranks: it is another set over the same buckets, as memory
 // of one rank. What it inserts takes no virtual time, and the ranks find it there.
 type filler struct {
 	set     *set.Set
@@ -58,7 +58,7 @@ const fillerBatch = 1 << 13
 func newFiller(ctx context.Context, memory segments, cfg set.Config, w words) (*filler, error) {
 	flat := core.Flat(memory)
 	if uint64(len(flat)) != cfg.Buckets {
-		return nil, fmt.Errorf("the buckets of %d ranks do not lie in a row", len(memory))
+		return nil, fmt.Errorf("the buckets of %d ranks are not in a row", len(memory))
 	}
 	s, err := set.New(paperHomes(ctx), inside{flat}, cfg)
 	return &filler{set: s, flat: flat, words: w, batch: make([]uint64, fillerBatch),
@@ -89,7 +89,7 @@ func (f *filler) fill(ctx context.Context, n uint64) error {
 func tooShort(err error) error {
 	if full := (*set.FullError)(nil); errors.As(err, &full) {
 		return fmt.Errorf("a search found all of its %d buckets occupied, C*M; a larger M would "+
-			"have it go on", full.LongestProbe)
+			"have it continue", full.LongestProbe)
 	}
 	return err
 }

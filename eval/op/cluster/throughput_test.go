@@ -315,8 +315,8 @@ func TestWordsAreDistinct(t *testing.T) {
 	}
 }
 
-// TestCalibration fits the parameters again, from others, and finds those of DAS5. The cells are
-// those of OP Table 1.
+// TestCalibration fits the parameters again, from others, and finds the ones of DAS5. The cells are
+// the cells of OP Table 1.
 func TestCalibration(t *testing.T) {
 	if invariant.Enabled {
 		t.Skip("takes too long with assertions: nothing in it is concurrent")

@@ -27,7 +27,7 @@ type processes interface {
 	[2]process | [3]process | [4]process
 }
 
-// state is that of all.
+// state is the state of all processes.
 type state[P processes] struct{ P P }
 
 // bakery is the lock. So that there are finitely many states, a process that has seen the ticket

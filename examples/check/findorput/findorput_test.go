@@ -22,7 +22,7 @@ func with(change func(*config)) config {
 	return c
 }
 
-// versions are those of spec/run that have two ranks and errors in states.
+// versions are the versions of spec/run that have two ranks and errors in states.
 var versions = []version{
 	{"right", usual, "", 49257},
 	{"2 buckets", with(func(c *config) {
@@ -99,7 +99,7 @@ func TestSpinAgrees(t *testing.T) {
 	}
 }
 
-// parameters are those of spec/findorput.pml.
+// parameters are the parameters of spec/findorput.pml.
 func parameters(c config, mutant string) string {
 	memory := 0
 	if c.memory {

@@ -71,7 +71,7 @@ type rank struct {
 // ranks are that many of them.
 type ranks interface{ [2]rank | [3]rank }
 
-// state is that of the memory and of all ranks. Sets of elements and of slots are masks.
+// state is the state of the memory and of all ranks. Sets of elements and of slots are masks.
 type state[R ranks] struct {
 	Rank   R
 	Bucket [maxBuckets]uint8

@@ -152,7 +152,7 @@ func (m *machine[R]) arrived() bool {
 	return r.Buf[0] != inFlight && r.Buf[last] != inFlight || m.mutant == mutantNoAwait
 }
 
-// advance goes on until it needs memory, or has an answer.
+// advance continues until it needs memory, or has an answer.
 func (m *machine[R]) advance() {
 	for r := &m.Rank[m.id]; r.Phase == examine; {
 		distance := int(r.Begin + r.Next)

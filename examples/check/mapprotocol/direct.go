@@ -1,7 +1,7 @@
 package main
 
 // directSlot reads a slot, for the first time or after its item. If the word is the same then, the
-// item was that of the word all the while. Slots that move are left to a search.
+// item was the word's all the time. Slots that move are left to a search.
 func (m *machine[C]) directSlot() {
 	c := &m.Client[m.id]
 	word := m.Slot[m.at()]
@@ -38,7 +38,7 @@ func (m *machine[C]) directItem() {
 	}
 }
 
-// directExamined goes on where the item was that of the slot.
+// directExamined continues where the item was the slot's.
 func (m *machine[C]) directExamined() {
 	c := &m.Client[m.id]
 	same, value := c.Same, c.Pair

@@ -17,7 +17,7 @@ type version struct {
 	steps    int    // until then
 }
 
-// versions are those of spec/nessie.sh that are searched soon, and have errors in states.
+// versions are the versions of spec/nessie.sh that are searched soon, and have errors in states.
 var versions = []version{
 	{name: "two calls", config: twoCalls, states: 7537, contents: 831},
 	{name: "moving", config: moving, states: 3895, contents: 133},

@@ -120,7 +120,7 @@ type copied struct {
 // clients are that many of them.
 type clients interface{ [2]client | [3]client }
 
-// state is that of the memory and of all clients.
+// state is the state of the memory and of all clients.
 type state[C clients] struct {
 	Client C
 	Slot   [2 * slots]uint16 `bits:"11"` // of both tables

@@ -88,7 +88,7 @@ func (m *machine[C]) markMover() {
 	m.movedOn()
 }
 
-// movedOn goes on when the slot has moved: with the next slot, or with the call.
+// movedOn continues when the slot has moved: with the next slot, or with the call.
 func (m *machine[C]) movedOn() {
 	c := &m.Client[m.id]
 	was := *c

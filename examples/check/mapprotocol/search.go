@@ -29,7 +29,7 @@ func (m *machine[C]) fetch(i int) {
 	}
 }
 
-// examine goes on until it needs memory, or has an answer.
+// examine continues until it needs memory, or has an answer.
 func (m *machine[C]) examine() {
 	c := &m.Client[m.id]
 	for ; c.At < slots && c.Buf[c.At] == moved; c.At++ {
@@ -45,7 +45,7 @@ func (m *machine[C]) examine() {
 	}
 }
 
-// readSeal: a copy is taken if its seal is that of the word and the pair.
+// readSeal: a copy is taken if its seal fits the word and the pair.
 func (m *machine[C]) readSeal() {
 	c := &m.Client[m.id]
 	pair, seal := c.Pair, m.Copy[m.at()].Seal
@@ -60,7 +60,7 @@ func (m *machine[C]) readSeal() {
 	c.Phase = readItem
 }
 
-// readItem reads the item of a word. If the seal is not that of the word, it has been used again.
+// readItem reads the item of a word. If the seal does not fit the word, it has been used again.
 func (m *machine[C]) readItem() {
 	c := &m.Client[m.id]
 	word := c.Buf[c.At]
@@ -74,7 +74,7 @@ func (m *machine[C]) readItem() {
 	m.examined(it.Key, it.Value)
 }
 
-// examined goes on where the key and the value of a slot are known.
+// examined continues where the key and the value of a slot are known.
 func (m *machine[C]) examined(key, value uint8) {
 	c := &m.Client[m.id]
 	sought := keyOf(c.Call)
@@ -104,7 +104,7 @@ func (c *client) endSearch(phase uint8) {
 	c.Moved, c.Moving, c.Sought = false, false, 0
 }
 
-// toSwap goes on to the compare-and-swap of the slot.
+// toSwap continues with the compare-and-swap of the slot.
 func (c *client) toSwap() {
 	old := c.Buf[c.At]
 	c.Phase, c.Moved, c.Buf = swap, false, [slots]uint16{}
@@ -134,7 +134,7 @@ func (m *machine[C]) found(value uint8) {
 	}
 }
 
-// absent goes on where the key is not in this table; the slot is empty, or behind the last one.
+// absent continues where the key is not in this table; the slot is empty, or after the last one.
 func (m *machine[C]) absent() {
 	c := &m.Client[m.id]
 	behind, reads := c.At == slots, c.Call == readA
@@ -210,7 +210,7 @@ func putAnswer(call uint8) uint8 {
 	return 0
 }
 
-// The copy is put, in flight with the compare-and-swap: before it or behind it.
+// The copy is put, in flight with the compare-and-swap: before it or after it.
 func (m *machine[C]) putPair(then uint8) {
 	c := &m.Client[m.id]
 	m.Copy[m.at()].Pair = pairOf(keyOf(c.Call), c.Value)

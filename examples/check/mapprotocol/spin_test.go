@@ -25,7 +25,7 @@ func TestSpinAgrees(t *testing.T) {
 	}
 }
 
-// parameters are those of spec/nessie-default.pml.
+// parameters are the parameters of spec/nessie-default.pml.
 func parameters(v version) string {
 	c, mutant, count, clients := v.config, "0", 1, 2
 	if c.mutant > 0 {

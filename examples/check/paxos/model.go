@@ -30,7 +30,7 @@ type promise struct {
 // acceptors are that many of them.
 type acceptors interface{ [2]acceptor | [3]acceptor }
 
-// state is that of all.
+// state is the state of all acceptors, and the messages.
 type state[A acceptors] struct {
 	A        A
 	Begun    [ballots + 1]bool  // message 1a of a ballot

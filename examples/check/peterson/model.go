@@ -23,7 +23,7 @@ type processes interface {
 	[2]process | [3]process | [4]process | [5]process
 }
 
-// state is that of all.
+// state is the state of all processes.
 type state[P processes] struct{ P P }
 
 // peterson is the lock: a process leaves a level when no other is as high, or another one has come
@@ -74,7 +74,7 @@ func step[P processes](s state[P], i int, right bool, emit func(string, state[P]
 			if int(p.Level) == len(s.P)-1 {
 				n.P[i].At = inside
 			}
-			emit("goes on", n)
+			emit("continues", n)
 		} else if int(p.Other) == i || s.P[p.Other].Level < p.Level {
 			n.P[i].Other++
 			emit("sees one below", n)

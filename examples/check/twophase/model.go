@@ -23,7 +23,7 @@ type managers interface {
 	[3]manager | [4]manager | [5]manager | [6]manager | [7]manager | [8]manager | [9]manager
 }
 
-// state is that of a transaction. Messages that were sent stay: each can be received again.
+// state is the state of a transaction. Messages that were sent stay: each can be received again.
 type state[M managers] struct {
 	RM M
 	TM uint8 `bits:"2"` // it has sent Commit or Abort if that is its state

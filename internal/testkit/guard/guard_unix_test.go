@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// An access behind the values faults, and before them where they fill pages.
+// An access after the values faults, and before them where they fill pages.
 func TestSlice(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	page := os.Getpagesize() / 8

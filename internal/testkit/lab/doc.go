@@ -46,5 +46,5 @@
 //
 // Test binaries that import lab have the flags -seed, which has [Table.Search] run that
 // one schedule and show the engine's trace and the history, and -soak, which says for
-// how long a [Soak] goes on.
+// how long a [Soak] takes.
 package lab

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Folder is a directory for the files of tests. It lies in memory where it can: a disk takes
+// Folder is a directory for the files of tests. It is in memory where it can: a disk takes
 // longer to synchronise than all the rest of a test. It is removed when this process has ended,
 // in whatever way: a shell waits for the end of its input, which is open as long as the process
 // lives. Processes that this one starts then have the same.

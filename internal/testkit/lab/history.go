@@ -42,7 +42,8 @@ const (
 )
 
 // decide checks whether a history is linearizable. Each operation without an answer may have been
-// done or not, at any time since, and porcupine tries all combinations: those of 32 are too many.
+// done or not, at any time since, and porcupine tries all combinations, and 32 have
+// too many.
 // Mostly all is well without any of them, or with one or two; half of the time is for those.
 func decide(model porcupine.Model, operations []Operation, limit time.Duration,
 ) porcupine.CheckResult {

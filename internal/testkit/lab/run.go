@@ -114,7 +114,7 @@ func (r *run) nextOrder() int64 {
 // call makes a call and keeps its operations.
 func (r *run) call(job *sim.Job, call Call) error {
 	answers := make([]any, len(call.Inputs))
-	start, order := job.NowNs(), r.nextOrder() // others may run meanwhile
+	start, order := job.NowNs(), r.nextOrder() // others may run in between
 	first := len(r.history)
 	for _, input := range call.Inputs {
 		r.history = append(r.history, Operation{Input: input, Rank: job.Rank(), CallNs: start,

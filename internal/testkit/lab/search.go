@@ -15,7 +15,7 @@ import (
 	_ "github.com/farhash/farhash/internal/testkit/replay" // has the flag -seed
 )
 
-// Search runs that many schedules or as many as the flag -seeds says, those of the seeds from 1
+// Search runs that many schedules or as many as the flag -seeds says, the ones of the seeds from 1
 // on, and fails the test with the first that fails. With -seed it runs that one and shows it.
 func (t *Table) Search(tb testing.TB, schedules int) {
 	tb.Helper()
@@ -52,7 +52,7 @@ type SeedError struct {
 func (e *SeedError) Error() string { return e.Err.Error() }
 func (e *SeedError) Unwrap() error { return e.Err }
 
-// Try runs schedules on all processors, those of the seeds first, first+1 and so on, while
+// Try runs schedules on all processors, the ones of the seeds first, first+1 and so on, while
 // more(n) says that number n is to be run. It stops at the first that fails, with a
 // [SeedError].
 func (t *Table) Try(first uint64, more func(n uint64) bool) (Summary, error) {
@@ -105,7 +105,7 @@ func replayCommand(tb testing.TB, err error) string {
 		build, packagePath(), tb.Name(), failed.Seed)
 }
 
-// packagePath is the directory of the test below that of the module.
+// packagePath is the directory of the test below the module's.
 func packagePath() string {
 	dir, err := os.Getwd()
 	for path := ""; err == nil && len(dir) > 1; dir = filepath.Dir(dir) {

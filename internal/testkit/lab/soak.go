@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-var soakFlag = flag.Duration("soak", 0, "how long a soak of the lab goes on")
+var soakFlag = flag.Duration("soak", 0, "how long a soak of the lab takes")
 
 // SoakFor is what the flag -soak says: 0 where there is to be no soak.
 func SoakFor() time.Duration { return *soakFlag }

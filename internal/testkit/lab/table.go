@@ -18,7 +18,7 @@ type Table struct {
 	// each.
 	Open func(ctx context.Context, job rma.Job, rng *rand.Rand) (Client, error)
 	// Model says what operations on one key may answer when they happen one after the
-	// other. Its inputs are those of [Operation], its outputs the answers, nil where
+	// other. Its inputs are the inputs of [Operation], its outputs the answers, nil where
 	// nobody knows it. It needs no partitions. A nondeterministic model, say of a
 	// cache that may forget, comes from porcupine.NondeterministicModel.
 	Model porcupine.Model
@@ -58,8 +58,8 @@ type Operation struct {
 	CallNs   int64
 	ReturnNs int64 // [Open] when it never returned
 
-	// Numbers of the call and of the return among those of all ranks, which order those of one
-	// moment: calls on memory take no simulated time. 0: they are concurrent.
+	// Numbers of the call and of the return, counted over all ranks. They order what happens at
+	// one moment: calls on memory take no simulated time. 0: they are concurrent.
 	callOrder, returnOrder int64
 }
 

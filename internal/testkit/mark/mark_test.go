@@ -78,7 +78,7 @@ func TestIntercept(t *testing.T) {
 	}
 }
 
-// tests stands for those of a package.
+// tests stands for the tests of a package.
 type tests func() int
 
 func (fn tests) Run() int { return fn() }

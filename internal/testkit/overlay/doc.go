@@ -38,10 +38,10 @@
 //	args: -seeds 500         more flags for the test
 //	tags: ucx                build tags of the test
 //
-// A mutant of a function is behind a switch: the function is copied, the copy is changed, and the
-// function calls the copy where the environment variable OVERLAY_MUTANT has the name of the mutant.
-// So a package is compiled once. What is no function (a constant, a type, assembly, C) has "file:"
-// and the file in place of "func:", and is compiled by itself.
+// A mutant of a function is selected by a switch: the function is copied, the copy is changed, and
+// the function calls the copy where the environment variable OVERLAY_MUTANT has the name of the
+// mutant. So a package is compiled once. What is no function (a constant, a type, assembly, C) has
+// "file:" and the file in place of "func:", and is compiled by itself.
 //
 // A mutant whose lines are not there, and one that no test notices, is an error.
 package main

@@ -241,7 +241,7 @@ func flat(r *rank) error {
 	all := core.Flat(r.w)
 	if !possible {
 		if all != nil {
-			return fmt.Errorf("a flat view of %d words of segments that do not lie in a row",
+			return fmt.Errorf("a flat view of %d words of segments that are not in a row",
 				len(all))
 		}
 		return nil
@@ -251,7 +251,7 @@ func flat(r *rank) error {
 	}
 	for target := range r.size {
 		if &all[target*r.w.Len()] != &r.w.Words(target)[0] {
-			return fmt.Errorf("rank %d's segment lies at another place in the flat view", target)
+			return fmt.Errorf("rank %d's segment is at another place in the flat view", target)
 		}
 	}
 	return nil

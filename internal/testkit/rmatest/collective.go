@@ -136,7 +136,7 @@ func agreeOnTheSame(r *rank) error {
 
 func allSucceeded(r *rank) error { return rma.AllSucceeded(r.ctx, r.job, "test", nil) }
 
-// badSpecs: what no rank can make is refused alike, and the job goes on.
+// badSpecs: what no rank can make is refused alike, and the job continues.
 func badSpecs(r *rank) error {
 	for _, words := range []int{0, -1, min(1<<50, math.MaxInt/8) + 1, min(1<<62, math.MaxInt)} {
 		w, err := r.job.NewWindow(r.ctx, rma.Spec{Name: "bad", Words: words})

@@ -17,7 +17,7 @@
 //   - gives each call a job of its own: names and addresses must not be used twice,
 //   - closes the job of a rank also when fn has returned an error, in a way that lets the others
 //     learn that the rank has failed,
-//   - returns the error of a rank that failed by itself, not that of one that failed because of
+//   - returns the error of a rank that failed by itself, not of one that failed because of
 //     another: [OwnError] chooses it.
 //
 // Call Test once for each mode of the engine that takes another path, such as memory that is shared

@@ -72,7 +72,7 @@ type supply struct {
 	ops     func(slot int) *counting
 }
 
-// newSupply readies a queue of its own for depth operations.
+// newSupply prepares a queue of its own for depth operations.
 func newSupply(r *rank, depth, ops int) (*supply, error) {
 	q, err := r.job.NewQueue(2 * depth)
 	if err != nil {

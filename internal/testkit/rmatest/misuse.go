@@ -8,7 +8,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// outsideWindowPanics posts what does not lie in a segment of 8 words.
+// outsideWindowPanics posts what is not in a segment of 8 words.
 func outsideWindowPanics(r *rank) error {
 	for _, c := range []struct{ rank, off, words int }{
 		{-1, 0, 1}, {r.size, 0, 1}, {0, -1, 1}, {0, 8, 1}, {0, 7, 2}, {0, 0, 9},

@@ -8,7 +8,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// responder answers requests: with the request backwards, and the sender's rank behind it. It adds
+// responder answers requests: with the request backwards, and the sender's rank after it. It adds
 // the first word to word 0 of its own segment, by a queue.
 type responder struct {
 	w      rma.Window
@@ -86,7 +86,7 @@ func requests(r *rank) error {
 // requestsAtOnce is how many a rank has on their way to each.
 const requestsAtOnce = 6
 
-// roundOfRequests ships some to each rank, and returns what one's own add up to here. Those of
+// roundOfRequests ships some to each rank, and returns what one's own add up to here. Requests of
 // the other ranks add up to the same.
 func roundOfRequests(r *rank, q rma.Carrier, words int) (sum uint64, err error) {
 	var handles []rma.Handle

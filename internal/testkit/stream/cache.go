@@ -7,7 +7,7 @@ import (
 	"github.com/farhash/farhash/cache"
 )
 
-// Sizes of the cache's keys and values, in bytes: those of MD.
+// Sizes of the cache's keys and values, in bytes, as in MD.
 const (
 	cacheKey   = 80
 	cacheValue = 104

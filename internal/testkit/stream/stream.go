@@ -155,7 +155,7 @@ func (s *Stream) Inserted() []uint64 {
 }
 
 // Check walks this rank's part of the tables, as far as memory is there. No rank may work
-// meanwhile.
+// during this.
 func (s *Stream) Check(ctx context.Context) error {
 	for _, t := range s.tables {
 		var gone *rma.RankError

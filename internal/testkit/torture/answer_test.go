@@ -27,7 +27,7 @@ func (c *command) answers(m *model) error {
 	want := m.want
 	var a answer
 	_, text, found := strings.Cut("\n"+c.out.String(), "\n{")
-	// Behind the answer there may be warnings of UCX, which prints them to stdout.
+	// After the answer there may be warnings of UCX, which prints them to stdout.
 	text, _, _ = strings.Cut(text, "\n[")
 	err := json.Unmarshal([]byte("{"+text), &a)
 	switch {

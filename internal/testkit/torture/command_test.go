@@ -29,7 +29,7 @@ type command struct {
 	begun    time.Time
 	ended    chan struct{}
 	sent     []syscall.Signal
-	// any lets it end with any exit code: that of a program which it starts.
+	// any lets it end with any exit code: the code of a program which it starts.
 	any bool
 	// mute drops its messages.
 	mute bool
@@ -150,7 +150,7 @@ func (c *command) clear() {
 	}
 }
 
-// processes are those of the command that have not ended, with one of some variables if any
+// processes are the processes of the command that have not ended, with one of some variables if any
 // are given.
 func (c *command) processes(variables ...string) (pids []int) {
 	all, _ := filepath.Glob("/proc/[0-9]*")

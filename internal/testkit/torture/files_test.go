@@ -78,7 +78,7 @@ func (r *round) checkpointed(m *model, order string) ([]byte, error) {
 	return text, err
 }
 
-// breakCheckpoint goes on with checkpoints that are broken, or of two that are mixed.
+// breakCheckpoint continues with checkpoints that are broken, or of two that are mixed.
 func (r *round) breakCheckpoint() error {
 	order := pick(r, "bfs", "any")
 	other, err := r.family(6)
@@ -114,7 +114,7 @@ func (r *round) breakCheckpoint() error {
 }
 
 // spoil changes a file in one way, or puts in a part of another. Places are often multiples of
-// a unit, also behind the header that checkpoints have.
+// a unit, also after the header that checkpoints have.
 func (r *round) spoil(text, donor []byte, unit int) []byte {
 	if len(text) == 0 {
 		return text

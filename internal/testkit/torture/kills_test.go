@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// strikeKill interrupts and kills a search with checkpoints at random moments, and goes on with
+// strikeKill interrupts and kills a search with checkpoints at random moments, and continues with
 // other ranks, until it comes to its end.
 func strikeKill(r *round) error {
 	m, err := r.family(pick(r, 7, 8, 9))
@@ -60,7 +60,7 @@ func strikeKill(r *round) error {
 		return err
 	}
 	if c.code() != 0 {
-		return c.wrong("it does not go on")
+		return c.wrong("it does not continue")
 	}
 	r.count(1, "resumes")
 	return c.answers(m)

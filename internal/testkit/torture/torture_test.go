@@ -55,7 +55,7 @@ type sweep struct {
 	seed     uint64
 	dir      string            // of the rounds
 	programs map[string]string // paths by how they are built: plain, ucx, openmpi, mpich
-	env      []string          // added to that of all commands
+	env      []string          // added to the environment of all commands
 	verbose  bool
 	limit    time.Duration // what takes longer hangs
 	patience time.Duration // with a search that may have no end
@@ -96,7 +96,7 @@ type round struct {
 // count adds to what the summary says.
 func (r *round) count(n int, what string) { r.tallies[r.attack].counts[what] += n }
 
-// path is that of a file of the round.
+// path is the path of a file of the round.
 func (r *round) path(name string) string { return filepath.Join(r.dir, name) }
 
 // pick draws one of a few.
@@ -214,7 +214,7 @@ func able(t *testing.T) (all []attack) {
 func TestTorture(t *testing.T) {
 	long, seed, dir := lab.SoakFor(), lab.ReplaySeed(), t.TempDir()
 	if invariant.Enabled && long == 0 {
-		t.Skip("the programs would be those of other builds of this test")
+		t.Skip("the programs would be from other builds of this test")
 	}
 	if seed == 0 {
 		seed = 1

@@ -80,7 +80,7 @@ type testCase struct {
 	check func(n int) error
 }
 
-// Run measures everything. Collective. Results are those of rank 0; with an error or when ctx
+// Run measures everything. Collective. Results are rank 0's; with an error or when ctx
 // ends they are those so far.
 func Run(ctx context.Context, job rma.Job, cfg Config) (_ []Result, err error) {
 	m := &measurement{job: job, cfg: cfg}

@@ -14,7 +14,7 @@
 // read. It is measured directly before and after each case, and a run's share of it is by the mean
 // of the two: a busy machine allows less from one moment to the next. Nothing there searches,
 // compares or copies, so no table can be much faster. Caches and maps hold only what is put into
-// them here, which may be less than the memory of the limit and lie more in the processor's
+// them here, which may be less than the memory of the limit and be more in the processor's
 // caches.
 //
 // Where memory is reached by a queue the limit is how many gets of a cache line the engine does,

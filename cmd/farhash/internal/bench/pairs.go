@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// cacheKeyBytes and cacheValueBytes are those of MPI-DHT's evaluation (MD 5.2).
+	// cacheKeyBytes and cacheValueBytes are as in MPI-DHT's evaluation (MD 5.2).
 	cacheKeyBytes, cacheValueBytes = 80, 104
-	// mapValueBytes is that of YCSB, with keys of a word.
+	// mapValueBytes is as in YCSB, with keys of a word.
 	mapValueBytes = 100
 	// maxPairs is how many operations a rank does where the size does not ask for fewer.
 	maxPairs = 1 << 18
 )
 
-// pairs are keys and values of operations, and what comes back.
+// pairs are keys and values of operations, and what is returned.
 type pairs struct {
 	rank, keyBytes, valueBytes int
 	keys, values               []byte
@@ -43,7 +43,7 @@ func (p *pairs) ready(n int, put bool, at func(i int) uint64) {
 func (p *pairs) key(i int) []byte   { return p.keys[i*p.keyBytes : (i+1)*p.keyBytes] }
 func (p *pairs) value(i int) []byte { return p.values[i*p.valueBytes : (i+1)*p.valueBytes] }
 
-// right reports whether a value is that of operation i.
+// right reports whether a value belongs to operation i.
 func (p *pairs) right(i int, value []byte) bool {
 	want := make([]byte, p.valueBytes)
 	fill(want, p.numbers[i]+1)

@@ -13,7 +13,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 )
 
-// Report is what was measured and where. The field names are those of the JSON output.
+// Report is what was measured and where. The fields are named as in the JSON output.
 type Report struct {
 	CPU     string   `json:"cpu"`
 	Cores   int      `json:"cores"` // logical processors

@@ -57,7 +57,7 @@ func (t *setTable) open(ctx context.Context, job rma.Job, cfg *Config) (err erro
 	if t.set, err = set.New(ctx, touched{job}, set.Config{Buckets: buckets}); err != nil {
 		return err
 	}
-	// What is found later lies all over the memory, as what the limit reads does.
+	// What is found later is all over the memory, as what the limit reads does.
 	const piece, share = 1 << 14, 4
 	words, results := make([]uint64, piece), make([]set.Result, piece)
 	for mine := int(buckets) / share / job.Size(); t.next < mine; {
@@ -130,7 +130,7 @@ type indexTable struct {
 	right   int
 }
 
-// operations are fewer than those of the set, as a lookup takes several times longer.
+// operations are fewer than for the set, as a lookup takes several times longer.
 func (t *indexTable) operations(shareBytes int) int {
 	const maxLookups = 1 << 19
 	return min(shareBytes/lineBytes, maxLookups)

@@ -10,7 +10,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// HeaderBytes is what a message has beside its payload: that of InfiniBand (LP 3.1).
+// HeaderBytes is what a message has beside its payload: as on InfiniBand (LP 3.1).
 const HeaderBytes = 30
 
 const (
@@ -38,9 +38,9 @@ type Config struct {
 	// is in flight is replaced; 0: DefaultRounds.
 	Rounds int
 	// Limit is how long it takes at most, or fails; 0: DefaultLimit. On slow links there are
-	// fewer rounds, and what comes last is left out.
+	// fewer rounds, and what arrives last is left out.
 	Limit time.Duration
-	// NowNs is a clock; nil: that of the machine.
+	// NowNs is a clock; nil: the clock of the machine.
 	NowNs func() int64
 }
 

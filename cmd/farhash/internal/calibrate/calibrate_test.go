@@ -118,7 +118,7 @@ func TestMeasureSlow(t *testing.T) {
 	}
 }
 
-// TestMeasureRates: rates are those of all ranks together.
+// TestMeasureRates: rates are of all ranks together.
 func TestMeasureRates(t *testing.T) {
 	two, four := simulated(t, sim.EDR(), 2), simulated(t, sim.EDR(), 4)
 	for what, v := range map[string][2]float64{
@@ -291,7 +291,7 @@ func TestSaveAndLoad(t *testing.T) {
 		}
 	}
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v lie in the folder", entries, err)
+		t.Errorf("%v, %v are in the folder", entries, err)
 	}
 	if err := some().Save(filepath.Join(path, "below.json")); err == nil {
 		t.Error("a file has become a folder")
@@ -300,7 +300,7 @@ func TestSaveAndLoad(t *testing.T) {
 		t.Error("a folder has become a file")
 	}
 	if entries, err := os.ReadDir(filepath.Join(dir, "new")); err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v lie where nothing could be saved", entries, err)
+		t.Errorf("%v, %v are where nothing could be saved", entries, err)
 	}
 }
 

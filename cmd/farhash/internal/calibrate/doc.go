@@ -14,7 +14,7 @@
 //     messages. h is not measured: [HeaderBytes].
 //   - LinkBytesPerSecond (l): the same with blocks of 8 KiB.
 //
-// Both rates are those of all ranks together. The bound of a read size (LP Eq. 2) depends
+// Both rates are of all ranks together. The bound of a read size (LP Eq. 2) depends
 // on their ratio alone. One rank does not always post fast enough to saturate a card: let
 // as many ranks measure as will look things up.
 //

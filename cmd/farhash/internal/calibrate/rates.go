@@ -39,7 +39,8 @@ func (m *meter) rates() ([]Rate, error) {
 	return all, nil
 }
 
-// shipLengths are those of requests and of their answers, in words. A request has one at least.
+// shipLengths are the lengths of requests and of their answers, in words. A request has
+// one at least.
 var shipLengths = [...]int{1, 64, 512, rma.MaxShipWords}
 
 // ShipFlight is how many requests of each rank are in flight for their rate: an engine has no

@@ -17,7 +17,7 @@ import (
 	"github.com/farhash/farhash/internal/replace"
 )
 
-// Result is what reads cost. The field names are those of the file.
+// Result is what reads cost. The fields are named as in the file.
 type Result struct {
 	Engine string    `json:"engine"` // set by the caller that saves it; the model does not use it
 	Ranks  int       `json:"ranks"`

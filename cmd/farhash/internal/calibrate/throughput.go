@@ -48,7 +48,7 @@ func (m *meter) throughput(q rma.Queue, flight int, post func(i int) rma.Handle)
 	if err := m.job.Barrier(m.ctx); err != nil {
 		return 0, err
 	}
-	parts := min(flight, 4) // a part of what is in flight is replaced while the others go on
+	parts := min(flight, 4) // a part of what is in flight is replaced while the others continue
 	handles := make([]rma.Handle, flight)
 	start := func(part int) error {
 		for i := part * flight / parts; i < (part+1)*flight/parts; i++ {

@@ -19,7 +19,7 @@
 //	huge pages      /sys/kernel/mm/transparent_hugepage/enabled
 //	shared pages    .../shmem_enabled, and whether the kernel collapses pages on demand
 //	reserved pages  HugePages_Total and _Free of /proc/meminfo
-//	shared memory   size and free bytes of /dev/shm, where segments of ranks on one host lie
+//	shared memory   size and free bytes of /dev/shm, where segments of ranks on one host are
 //	locked memory   /proc/self/limits against /sys/class/infiniband: cards lock the memory
 //	                that they access
 //	open files      /proc/self/limits

@@ -30,7 +30,7 @@ func Here() Machine {
 	return Machine{Root: "/", GOMAXPROCS: runtime.GOMAXPROCS(0), Room: room}
 }
 
-// Findings are those of Linux; other systems, without /proc, have none. Findings of files that are
+// Findings are for Linux; other systems, without /proc, have none. Findings of files that are
 // missing are left out.
 func (m Machine) Findings() []Finding {
 	if _, linux := m.read("proc/self/status"); !linux {

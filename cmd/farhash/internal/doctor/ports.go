@@ -30,7 +30,7 @@ func (g GID) IPv4() bool { return g.Address.Is4In6() }
 
 func (g GID) String() string { return fmt.Sprintf("%d, %v", g.Index, g.Address.Unmap()) }
 
-// Ports are those of all cards.
+// Ports are the ports of all cards.
 func (m Machine) Ports() []Port {
 	var all []Port
 	for _, card := range m.Cards() {
@@ -46,7 +46,7 @@ func (m Machine) Ports() []Port {
 	return all
 }
 
-// gids are those of a port.
+// gids are the GIDs of a port.
 func (m Machine) gids(port string) []GID {
 	var all []GID
 	for _, i := range m.numbers(path.Join(port, "gids")) {

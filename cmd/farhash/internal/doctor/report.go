@@ -22,7 +22,7 @@ const (
 	Warning Level = "warning" // does not work, or costs much
 )
 
-// Finding is something about this machine. The field names are those of --json.
+// Finding is something about this machine. The fields are named as in --json.
 type Finding struct {
 	Group   string `json:"group"`
 	Name    string `json:"name"` // unique in a report
@@ -34,7 +34,7 @@ type Finding struct {
 	Values map[string]any `json:"values,omitempty"`
 }
 
-// Report is all findings. The field names are those of --json.
+// Report is all findings. The fields are named as in --json.
 type Report struct {
 	Program  string    `json:"program"` // its version
 	System   string    `json:"system"`  // "linux/amd64"
@@ -43,7 +43,7 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 }
 
-// Add adds findings. Those of a group come one after the other.
+// Add adds findings. Findings of a group come one after the other.
 func (r *Report) Add(findings ...Finding) {
 	for _, f := range findings {
 		invariant.Check(f.Group != "" && f.Name != "" && f.Message != "", "%+v has no message", f)
@@ -67,7 +67,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return err
 }
 
-// Columns of the text: those of levels and names are as wide as the longest.
+// Columns of the text: the columns of levels and names are as wide as the longest.
 const (
 	columns       = 80
 	levelWidth    = len(Warning)
@@ -106,7 +106,7 @@ func (r *Report) summary() string {
 	return english.Plural(r.Warnings, "warning", "") + ", " + english.Plural(r.Notes, "note", "")
 }
 
-// Wrap formats text behind head and below, from a column on, in lines of 80 columns at most. A word
+// Wrap formats text after head and below, from a column on, in lines of 80 columns at most. A word
 // that is longer than a line has one of its own.
 func Wrap(head string, column int, text string) string {
 	var b strings.Builder
