@@ -88,6 +88,25 @@
 // A packed marking has at most 512 words. A place has at most 2^31 tokens. The
 // sums of several tokens in a group are not coded, only single tokens.
 //
+// # Layers
+//
+// One file is one layer. Calls run down this list:
+//
+//	search.go      Search: widens the guess until a search fits; the firings of a trace
+//	expander.go    the successors of a marking
+//	examine.go     what a marking shows about properties
+//	peaks.go       the most tokens that an expander has seen
+//	packing.go     Packing: New, markings to packed ones and back
+//	questions.go   properties: what findings they need, and what findings answer
+//	simplify.go    what bounds and invariants decide of a formula
+//	program.go     tests for enabledness and firings, compiled to sums
+//	engine.go      these sums, from tables or field by field
+//	layout.go      the bits of each place
+//	basis.go       which places are implied
+//	structure.go   bounds, dead transitions, invariants
+//	semiflow.go    semiflows by the algorithm of Farkas
+//	sparse.go      vectors with few entries
+//
 // # Literature
 //
 //   - J. Farkas: Theorie der einfachen Ungleichungen. Journal für die reine und

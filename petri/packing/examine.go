@@ -89,11 +89,11 @@ func (e *expander) examine(state []uint64, successors int) {
 // examineTransitions notes which transitions are enabled for the first time.
 func (e *expander) examineTransitions(state []uint64) {
 	for i := range e.g.batches {
-		fresh := e.enabled(&e.g.batches[i]) &^ e.examiner.seen[i]
+		fresh := e.g.batches[i].enabled(e.lanes) &^ e.examiner.seen[i]
 		for ; fresh != 0; fresh &= fresh - 1 {
 			bit := fresh & -fresh
 			slot := &e.g.slots[i*wordBits+bits.TrailingZeros64(fresh)]
-			if len(slot.rest) > 0 && !e.holds(state, slot.rest) {
+			if len(slot.rest) > 0 && !e.p.holds(state, slot.rest) {
 				continue
 			}
 			e.examiner.seen[i] |= bit

@@ -64,20 +64,11 @@ func (e *expander) Findings() []uint64 { return e.findings }
 // Found is how many findings are not 0.
 func (e *expander) Found() int { return e.found }
 
-// enabled returns the enabledness bits of a batch.
-func (e *expander) enabled(b *batch) uint64 {
-	enabled := b.top
-	for _, lane := range e.lanes[b.first : b.first+b.planes] {
-		enabled &= lane
-	}
-	return enabled
-}
-
 // fireOneWord appends the successors if a packed marking is one word and
 // the lanes say all there is to know.
 func (e *expander) fireOneWord(state uint64, out []uint64) []uint64 {
 	for i := range e.g.batches {
-		enabled := e.enabled(&e.g.batches[i])
+		enabled := e.g.batches[i].enabled(e.lanes)
 		n := len(out)
 		out = slices.Grow(out, wordBits)[:n+bits.OnesCount64(enabled)]
 		step := (*[wordBits]uint64)(e.g.step[i*wordBits:])
@@ -93,14 +84,14 @@ func (e *expander) fireOneWord(state uint64, out []uint64) []uint64 {
 func (e *expander) fire(state, out []uint64) ([]uint64, error) {
 	most := 0 // or less, where conditions are left to test
 	for i := range e.g.batches {
-		most += bits.OnesCount64(e.enabled(&e.g.batches[i]))
+		most += bits.OnesCount64(e.g.batches[i].enabled(e.lanes))
 	}
 	out = slices.Grow(out, most*len(state)) // at once, or wide nets leave much garbage
 	for i := range e.g.batches {
-		enabled := e.enabled(&e.g.batches[i])
+		enabled := e.g.batches[i].enabled(e.lanes)
 		for ; enabled != 0; enabled &= enabled - 1 {
 			slot := &e.g.slots[i*wordBits+bits.TrailingZeros64(enabled)]
-			if len(slot.rest) > 0 && !e.holds(state, slot.rest) {
+			if len(slot.rest) > 0 && !e.p.holds(state, slot.rest) {
 				continue
 			}
 			for _, guard := range slot.guards {
@@ -119,47 +110,9 @@ func (e *expander) fire(state, out []uint64) ([]uint64, error) {
 	return out, nil
 }
 
-// holds reports whether all conditions hold.
-func (e *expander) holds(state []uint64, conditions []condition) bool {
-	for i := range conditions {
-		var sum int64
-		for _, w := range conditions[i].weights {
-			sum += w.coef * e.p.tokens(state, w.index)
-		}
-		if sum < conditions[i].threshold {
-			return false
-		}
-	}
-	return true
-}
-
 // overflow returns the error for a firing that puts too many tokens in a place.
 func (e *expander) overflow(state []uint64, transition, place int) error {
 	e.p.unpack(state, e.marking)
 	e.p.net.Transitions[transition].Fire(e.marking)
 	return e.p.overflow(place, e.marking[place])
-}
-
-// tokens returns the tokens of one place in a packed marking.
-func (p *Packing) tokens(state []uint64, place int) int64 {
-	if r := p.implied[place]; r != nil {
-		sum := r.constant
-		for _, t := range r.terms {
-			sum += t.coef * p.tokens(state, t.index)
-		}
-		return sum / r.divisor
-	}
-	at := p.where[place].field
-	if at < 0 {
-		return p.s.initial[place]
-	}
-	f := &p.fields[at]
-	value := f.value(state)
-	if !f.group {
-		return int64(value)
-	}
-	if value > 0 && value <= uint64(len(f.places)) && f.places[value-1] == place {
-		return 1
-	}
-	return 0
 }

@@ -191,3 +191,27 @@ func (p *Packing) firstFit() int {
 	}
 	return len(used)
 }
+
+// tokens returns the tokens of one place in a packed marking.
+func (p *Packing) tokens(state []uint64, place int) int64 {
+	if r := p.implied[place]; r != nil {
+		sum := r.constant
+		for _, t := range r.terms {
+			sum += t.coef * p.tokens(state, t.index)
+		}
+		return sum / r.divisor
+	}
+	at := p.where[place].field
+	if at < 0 {
+		return p.s.initial[place]
+	}
+	f := &p.fields[at]
+	value := f.value(state)
+	if !f.group {
+		return int64(value)
+	}
+	if value > 0 && value <= uint64(len(f.places)) && f.places[value-1] == place {
+		return 1
+	}
+	return 0
+}

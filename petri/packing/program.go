@@ -284,3 +284,77 @@ func (p *Packing) steps(t int) []wordStep {
 	}
 	return steps
 }
+
+// addPeaks adds the lane with the token sum, and a lane for each place that may
+// have more tokens than any place has in the initial marking.
+func (g *program) addPeaks() {
+	p := g.p
+	g.sumWord = len(g.bias)
+	g.bias = append(g.bias, 0)
+	common := p.common()
+	for place := range p.net.Places {
+		g.addPlace(g.sumWord, 0, place, common)
+	}
+	used, peak0 := wordBits, p.peak0()
+	for place, limit := range p.limit {
+		if limit <= peak0 || len(p.s.effects[place]) == 0 {
+			continue
+		}
+		lane := peakLane{divisor: 1, limit: limit}
+		if r := p.implied[place]; r != nil {
+			lane.divisor = r.divisor
+		}
+		lane.power = bits.Len64(uint64(lane.divisor * limit))
+		if used+lane.power+1 > wordBits {
+			g.bias = append(g.bias, 0)
+			used = 0
+		}
+		lane.word, lane.shift = len(g.bias)-1, used
+		used += lane.power + 1
+		g.addPlace(lane.word, lane.shift, place, lane.divisor)
+		g.peaks = append(g.peaks, lane)
+	}
+}
+
+// common returns the common multiple of the divisors of all relations.
+func (p *Packing) common() int64 {
+	common := int64(1)
+	for _, r := range p.implied {
+		if r != nil {
+			common = common / gcd(common, r.divisor) * r.divisor
+		}
+	}
+	return common
+}
+
+// peak0 returns the most tokens of a place in the initial marking.
+func (p *Packing) peak0() int64 {
+	var most int64
+	for _, tokens := range p.s.initial {
+		most = max(most, tokens)
+	}
+	return most
+}
+
+// enabled returns the enabledness bits of the batch.
+func (b *batch) enabled(lanes []uint64) uint64 {
+	enabled := b.top
+	for _, lane := range lanes[b.first : b.first+b.planes] {
+		enabled &= lane
+	}
+	return enabled
+}
+
+// holds reports whether all conditions hold.
+func (p *Packing) holds(state []uint64, conditions []condition) bool {
+	for i := range conditions {
+		var sum int64
+		for _, w := range conditions[i].weights {
+			sum += w.coef * p.tokens(state, w.index)
+		}
+		if sum < conditions[i].threshold {
+			return false
+		}
+	}
+	return true
+}
