@@ -34,9 +34,9 @@ func TestElementsAfterLoss(t *testing.T) {
 // rank 1, which is lost when three of its slots are in use and others hold more of them.
 func fillAfterLoss(e *Elements, cut *int) error {
 	const used = 3
-	perRank, element, inserted := int(e.t.arenas.slots), make([]byte, 8), 0
+	perRank, element, inserted := int(e.oldest.Load().arenas.slots), make([]byte, 8), 0
 	for n := uint64(1); ; n++ {
-		if e.t.home(e.t.hash([]uint64{n}))+64 > e.t.perRank {
+		if e.oldest.Load().home(e.oldest.Load().hash([]uint64{n}))+64 > e.oldest.Load().perRank {
 			continue // a search might come to other ranks
 		}
 		binary.LittleEndian.PutUint64(element, n)

@@ -107,8 +107,8 @@ func TestAutoSeesTheLoad(t *testing.T) {
 		must(t, sets[1].ContainsBatch(randomWords(rng, 2048), results[:2048]))
 	}
 	for rank, s := range sets {
-		load := s.t.auto.lastLoad
-		t.Logf("rank %d sees load %.3f and takes C=%d", rank, load, s.t.auto.chunk.Load())
+		load := s.oldest.Load().auto.lastLoad
+		t.Logf("rank %d sees load %.3f and takes C=%d", rank, load, s.oldest.Load().auto.chunk.Load())
 		if want := 0.85; math.Abs(load-want) > 0.04 {
 			t.Errorf("rank %d believes in load %.3f instead of %.2f", rank, load, want)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
@@ -24,7 +25,7 @@ type batch struct {
 func (b *batch) run() error {
 	requests, err := b.t.batches.Run(context.Background(), len(b.results), b)
 	b.queues.Add(requests)
-	return b.t.ended(&b.counts, err)
+	return b.ended(err)
 }
 
 func (b *batch) item(i int) []uint64 {
@@ -89,12 +90,63 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 }
 
 // search answers the items, whose homes are in v. Searches that leave v are unfinished.
-func (b *batch) search(v *span) error {
+func (b *batch) search(v *span) (err error) {
 	if b.t.arenas != nil {
-		return b.searchElements(v)
+		err = b.searchElements(v)
+	} else {
+		b.add(b.t.searchBatch(v, b.items, b.results, b.insert))
 	}
-	b.add(b.t.searchBatch(v, b.items, b.results, b.insert))
-	return nil
+	runtime.KeepAlive(b.t) // the garbage collector ends its memory
+	if b.beyond > 0 {
+		err = first(err, b.follow(v.rank))
+	}
+	return err
+}
+
+// follow searches in the next table for the items whose search has passed this one. Their homes
+// there have the same owners.
+func (b *batch) follow(rank int) error {
+	next, at := batch{t: b.t.next(), insert: b.insert}, []int(nil)
+	for i, r := range b.results {
+		if r == beyond {
+			at, next.items = append(at, i), append(next.items, b.item(i)...)
+		}
+	}
+	next.results = make([]Result, len(at))
+	if b.refs != nil {
+		next.refs = make([]Ref, len(at))
+	}
+	err := next.search(next.t.spans[rank])
+	for k, i := range at {
+		b.results[i] = next.results[k]
+		if b.refs != nil {
+			b.refs[i] = next.refs[k]
+		}
+	}
+	b.add(next.counts)
+	return err
+}
+
+// endSingle ends a single call whose search in v has its result in b: it goes on in the next table,
+// and has the set grow.
+func (b *batch) endSingle(v *span) (Result, error) {
+	var err error
+	if b.beyond > 0 {
+		err = b.follow(v.rank)
+	}
+	if b.results[0] == unfinished {
+		return b.t.oneQueued(b.items, b.insert)
+	}
+	err = b.ended(err)
+	return b.results[0], err
+}
+
+// first is the first of two errors.
+func first(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
 }
 
 // Queued answers items through a queue.
@@ -143,7 +195,7 @@ func (b *batch) Unpack(_, i int, from []uint64) (words int, again bool, err erro
 // fetch is a batch of elements to be copied from memory that this process cannot address, a
 // core.Ops: the element of refs[k] to dst, from to[k]*size on.
 type fetch struct {
-	t      *table
+	*space
 	refs   []Ref
 	to     []int
 	dst    []byte
@@ -161,18 +213,18 @@ func (f *fetch) run(refs []Ref) error {
 	if len(f.refs) == 0 {
 		return nil
 	}
-	requests, err := f.t.batches.Run(context.Background(), len(f.refs), f)
+	requests, err := f.batches.Run(context.Background(), len(f.refs), f)
 	f.queues.Add(requests)
-	f.t.tally.add(&counts{queues: f.queues})
+	f.tally.add(&counts{queues: f.queues})
 	return err
 }
 
 // take copies element i at once if this process can address it, and else adds it to the batch.
 func (f *fetch) take(i int, ref Ref) error {
-	if !f.t.arenas.valid(ref) {
+	if !f.arenas.valid(ref) {
 		return refError(ref)
 	}
-	if words := f.t.arenas.words(ref); words != nil {
+	if words := f.arenas.words(ref); words != nil {
 		copy(f.dst[i*f.size:(i+1)*f.size], bytesOf(words))
 		return nil
 	}
@@ -189,7 +241,7 @@ func (f *fetch) arrived(k int, words []uint64) {
 // Owners gives the ranks whose arenas have the elements.
 func (f *fetch) Owners(owners []int32) {
 	for k := range owners {
-		_, rank, _ := f.t.arenas.locate(f.refs[k])
+		_, rank, _ := f.arenas.locate(f.refs[k])
 		owners[k] = int32(rank)
 	}
 }
@@ -205,12 +257,12 @@ func (f *fetch) Direct(at, left []int) ([]int, error) {
 // Kind, Size, Pack and Unpack describe a request; see answer.
 func (f *fetch) Kind() uint32 { return kindGet }
 
-func (f *fetch) Size(int) (request, answer int) { return 1, f.t.width }
+func (f *fetch) Size(int) (request, answer int) { return 1, f.width }
 
 func (f *fetch) Pack(k int, to []uint64) { to[0] = uint64(f.refs[k]) }
 
 func (f *fetch) Unpack(_, k int, from []uint64) (words int, again bool, err error) {
-	if words = f.t.width; len(from) < words {
+	if words = f.width; len(from) < words {
 		return 0, false, core.ErrDisorder
 	}
 	f.arrived(k, from[:words])
@@ -219,7 +271,7 @@ func (f *fetch) Unpack(_, k int, from []uint64) (words int, again bool, err erro
 
 // Queued gets elements through a queue.
 func (f *fetch) Queued(at []int) error {
-	ses, err := f.t.session()
+	ses, err := f.session()
 	if err != nil {
 		return err
 	}
@@ -227,18 +279,18 @@ func (f *fetch) Queued(at []int) error {
 	err = ses.slots.Drive(context.Background(), ses.q, len(f.refs), at, len(ses.probes),
 		&fetchMachines{f, ses})
 	f.queues.Add(ses.q.Stats().Since(before))
-	f.t.sessions.Give(ses, err != nil)
+	f.sessions.Give(ses, err != nil)
 	return err
 }
 
 // elementAt is the element in a slot that exists.
-func (t *table) elementAt(ref Ref) ([]uint64, error) {
-	if words := t.arenas.words(ref); words != nil {
+func (sp *space) elementAt(ref Ref) ([]uint64, error) {
+	if words := sp.arenas.words(ref); words != nil {
 		return words, nil
 	}
-	words := make([]uint64, t.width)
-	f := fetch{t: t, refs: []Ref{ref}, to: []int{0}, dst: bytesOf(words),
-		size: t.width * 8}
+	words := make([]uint64, sp.width)
+	f := fetch{space: sp, refs: []Ref{ref}, to: []int{0}, dst: bytesOf(words),
+		size: sp.width * 8}
 	return words, f.Queued(nil)
 }
 
@@ -262,7 +314,8 @@ const (
 
 // answer runs what other ranks ship to this rank's part of the table. Requests come one by
 // one.
-func (t *table) answer(kind uint32, n int, request, answer []uint64) (int, error) {
+func (sp *space) answer(kind uint32, n int, request, answer []uint64) (int, error) {
+	t := sp.oldest.Load()
 	width, answerWidth := t.width, 1
 	if kind == kindGet {
 		width, answerWidth = 1, width
@@ -287,7 +340,7 @@ func (t *table) answer(kind uint32, n int, request, answer []uint64) (int, error
 				"program on every rank", i, t.window.Rank())
 		}
 	}
-	b := &t.shipped
+	b := &sp.shipped
 	if b.results == nil {
 		b.results, b.refs = make([]Result, rma.MaxShipWords), make([]Ref, rma.MaxShipWords)
 	}
@@ -307,12 +360,14 @@ func (t *table) answer(kind uint32, n int, request, answer []uint64) (int, error
 		answer[i] = uint64(b.refs[i])<<resultBits | uint64(r)
 	}
 	t.tally.addServed(&b.counts)
+	b.t = nil
+	t.tendLater(&b.counts, b.insert)
 	return n, err
 }
 
 // get answers with the elements of the given references.
-func (t *table) get(refs, answer []uint64) (words int, err error) {
-	f := fetch{t: t, dst: bytesOf(answer), size: t.width * 8}
+func (sp *space) get(refs, answer []uint64) (words int, err error) {
+	f := fetch{space: sp, dst: bytesOf(answer), size: sp.width * 8}
 	for i, ref := range refs {
 		if err := f.take(i, Ref(ref)); err != nil {
 			return 0, err
@@ -321,5 +376,5 @@ func (t *table) get(refs, answer []uint64) (words int, err error) {
 	if len(f.refs) > 0 {
 		err = f.Queued(nil)
 	}
-	return len(refs) * t.width, err
+	return len(refs) * sp.width, err
 }

@@ -2,8 +2,10 @@ package set
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
 
 	"github.com/farhash/farhash/internal/core"
@@ -20,6 +22,15 @@ type walker struct {
 	t          *table
 	pathReader *core.Reader // reads the way from home to a bucket
 	f          core.Faults
+}
+
+// check checks one rank's part of the tables.
+func (sp *space) check(ctx context.Context, rank int) error {
+	tables, err := sp.inUse(ctx)
+	for _, t := range tables {
+		err = errors.Join(err, t.check(ctx, rank))
+	}
+	return err
 }
 
 // check checks one rank's part of the table.
@@ -78,7 +89,7 @@ func (w *walker) checkPath(ctx context.Context, home, at, distance, bucket uint6
 			return err
 		}
 		for i, other := range run {
-			if other == 0 {
+			if other&occupied == 0 {
 				w.f.Add("bucket %d holds %#x, which searches from %d miss: bucket %d is empty",
 					at, bucket, home, (from+uint64(i))%w.t.buckets)
 				return nil
@@ -98,24 +109,47 @@ func (w *walker) checkPath(ctx context.Context, home, at, distance, bucket uint6
 }
 
 // same reports whether two buckets hold the same.
-func (t *table) same(a, b uint64) (bool, error) {
-	if t.arenas == nil || a&t.mask != b&t.mask {
+func (sp *space) same(a, b uint64) (bool, error) {
+	if sp.arenas == nil || a&sp.mask != b&sp.mask {
 		return a == b, nil
 	}
-	first, err := t.elementOf(a)
+	first, err := sp.elementOf(a)
 	if err != nil {
 		return false, err
 	}
-	second, err := t.elementOf(b)
+	second, err := sp.elementOf(b)
 	return slices.Equal(first, second), err
 }
 
 // stored is an occupied bucket and its number.
 type stored struct{ at, bucket uint64 }
 
-// local iterates over the occupied buckets of this rank.
-func (t *table) local(ctx context.Context) iter.Seq2[stored, error] {
-	return t.occupied(ctx, t.window.Rank(), t.window.Rank()+1)
+// local iterates over what this rank's part of the tables holds.
+func (sp *space) local(ctx context.Context) iter.Seq2[stored, error] {
+	return sp.occupied(ctx, sp.job.Rank(), sp.job.Rank()+1)
+}
+
+// occupied iterates over what the parts of the ranks from rank to before end hold. It first has a
+// table move to its end that has begun to: what is in two tables comes once.
+func (sp *space) occupied(ctx context.Context, rank, end int) iter.Seq2[stored, error] {
+	return func(yield func(stored, error) bool) {
+		tables, err := sp.settle(ctx)
+		if err != nil {
+			yield(stored{}, err)
+			return
+		}
+		for i, t := range tables {
+			for s, err := range t.occupied(ctx, rank, end) {
+				again := false
+				if err == nil {
+					again, err = t.isIn(tables[:i], s.bucket)
+				}
+				if !again && !yield(s, err) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // occupied iterates over the occupied buckets of the ranks from rank to before end.
@@ -136,12 +170,13 @@ func (t *table) occupied(ctx context.Context, rank, end int) iter.Seq2[stored, e
 				return
 			}
 			for i, bucket := range buckets {
-				if bucket != 0 && !yield(stored{at + uint64(i), bucket}, nil) {
+				if bucket != 0 && bucket != closed && !yield(stored{at + uint64(i), bucket}, nil) {
 					return
 				}
 			}
 			at += uint64(len(buckets))
 		}
+		runtime.KeepAlive(t)
 	}
 }
 
@@ -150,15 +185,15 @@ func newReader(t *table) (*core.Reader, error) {
 	if err := t.sessions.Open(); err != nil {
 		return nil, err
 	}
-	return core.NewReader(t.job, t.window, &t.batches.Regions, scanWords)
+	return core.NewReader(t.job, t.window, t.regions, scanWords)
 }
 
 // hashOf is the hash of what a bucket holds.
-func (t *table) hashOf(bucket uint64) (uint64, error) {
-	if t.arenas == nil {
+func (sp *space) hashOf(bucket uint64) (uint64, error) {
+	if sp.arenas == nil {
 		return hashWord(bucket &^ occupied), nil
 	}
-	words, err := t.elementOf(bucket)
+	words, err := sp.elementOf(bucket)
 	if err != nil {
 		return 0, err
 	}
@@ -166,11 +201,11 @@ func (t *table) hashOf(bucket uint64) (uint64, error) {
 }
 
 // elementOf is the element that a bucket refers to.
-func (t *table) elementOf(bucket uint64) ([]uint64, error) {
+func (sp *space) elementOf(bucket uint64) ([]uint64, error) {
 	ref := Ref(bucket & refMask)
-	if !t.arenas.valid(ref) {
+	if !sp.arenas.valid(ref) {
 		return nil, fmt.Errorf("set: bucket %#x refers to slot %#x, which does not exist",
 			bucket, uint64(ref))
 	}
-	return t.elementAt(ref)
+	return sp.elementAt(ref)
 }

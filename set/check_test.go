@@ -72,10 +72,10 @@ func TestCheckFindsFaults(t *testing.T) {
 		must(t, err)
 		s := sets[0]
 		must(t, s.FindOrPutBatch(wordsWithHomes(12, []uint64{0}), make([]Result, 12)))
-		queued := &Set{anySet{throughQueues(s.t)}}
+		queued := &Set{anySet{throughQueues(s.space)}}
 		for _, d := range damages {
-			checkSays(t, d, s.t.flat, s.Check)
-			checkSays(t, d, s.t.flat, queued.Check)
+			checkSays(t, d, s.oldest.Load().flat, s.Check)
+			checkSays(t, d, s.oldest.Load().flat, queued.Check)
 		}
 	})
 	t.Run("elements", func(t *testing.T) {
@@ -84,16 +84,16 @@ func TestCheckFindsFaults(t *testing.T) {
 		e := sets[0]
 		for i, n := byte(0), 0; n < 12; i++ {
 			element := []byte{i, 1, 2, 3, 4, 5, 6, 7}
-			if e.t.home(hashElement(e.aligned(element))) == 0 {
+			if e.oldest.Load().home(hashElement(e.aligned(element))) == 0 {
 				_, err := e.FindOrPut(element)
 				must(t, err)
 				n++
 			}
 		}
-		queued := &Elements{anySet{throughQueues(e.t)}}
+		queued := &Elements{anySet{throughQueues(e.space)}}
 		for _, d := range elementDamages {
-			checkSays(t, d, e.t.flat, e.Check)
-			checkSays(t, d, e.t.flat, queued.Check)
+			checkSays(t, d, e.oldest.Load().flat, e.Check)
+			checkSays(t, d, e.oldest.Load().flat, queued.Check)
 		}
 	})
 }
@@ -103,8 +103,8 @@ func TestCheckFindsFaults(t *testing.T) {
 func TestCheckReportsSomeFaults(t *testing.T) {
 	sets, err := newSets(ranksOf(t, engineDirect, 1), Config{Buckets: 64})
 	must(t, err)
-	for i := range sets[0].t.flat {
-		sets[0].t.flat[i] = 1
+	for i := range sets[0].oldest.Load().flat {
+		sets[0].oldest.Load().flat[i] = 2
 	}
 	err = sets[0].Check(t.Context())
 	if err == nil || !strings.HasSuffix(err.Error(), "and 54 more faults") {
@@ -117,8 +117,8 @@ func TestCheckAllTellsEveryRank(t *testing.T) {
 	jobs := ranksOf(t, engineDirect, 3)
 	sets, err := newSets(jobs, Config{Buckets: 64})
 	must(t, err)
-	last := sets[0].t.flat[len(sets[0].t.flat)-1:]
-	last[0] = 1
+	last := sets[0].oldest.Load().flat[len(sets[0].oldest.Load().flat)-1:]
+	last[0] = 2
 	err = onAll(3, func(rank int) error {
 		err := sets[rank].CheckAll(t.Context())
 		want := "rank 2 failed"

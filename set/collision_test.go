@@ -89,7 +89,7 @@ func TestReach(t *testing.T) {
 			t.Fatalf("%v: %d round trips for 3 chunks filled one after the other", e, got)
 		}
 		r, err := s.FindOrPut(words[48])
-		if err := fullErrorFits([]Result{r}, err, s.t, s.t.limit); r != Full || err != nil {
+		if err := fullErrorFits([]Result{r}, err, s.oldest.Load(), s.oldest.Load().limit); r != Full || err != nil {
 			t.Fatalf("%v: beyond the reach: %v, %v", e, r, err)
 		}
 		there, err := s.Contains(words[48])
@@ -156,7 +156,7 @@ func TestFindInLine(t *testing.T) {
 	cfg := Config{Buckets: 64, variant: by(kernelPortable)}
 	sets, err := newSets(ranksOf(t, engineDirect, 1), cfg)
 	must(t, err)
-	table := sets[0].t
+	table := sets[0].oldest.Load()
 	must(t, sets[0].FindOrPutBatch(words[:11], make([]Result, 11)))
 	for i, word := range words {
 		_, want, _ := table.search(word|occupied, 0, false)

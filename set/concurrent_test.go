@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma"
 )
@@ -127,7 +128,7 @@ func insertWords(s *Set, word func(id int) uint64, ids []int, results []Result) 
 // insertElements inserts through the set of a rank, and checks that each element always gets
 // the same reference.
 func insertElements(e *Elements, refsByID *sync.Map, ids []int, results []Result) error {
-	size := e.t.size
+	size := e.oldest.Load().size
 	buf := make([]byte, len(ids)*size)
 	for i, id := range ids {
 		elementOfID(buf[i*size:(i+1)*size], id)
@@ -198,12 +199,12 @@ func TestEachElementIsInsertedOnce(t *testing.T) {
 // the element lost its bucket to an equal one.
 func noSlotIsLost(t testing.TB, sets []*Elements) {
 	t.Helper()
-	taken, err := sets[0].t.arenas.counter.Sum(t.Context(), 0)
+	taken, err := sets[0].oldest.Load().arenas.counter.Sum(t.Context(), 0)
 	must(t, err)
 	used, err := sets[0].Len(t.Context())
 	must(t, err)
 	for _, e := range sets {
-		used += uint64(len(e.t.arenas.free) + len(e.t.arenas.freeRemote))
+		used += uint64(len(e.oldest.Load().arenas.free) + len(e.oldest.Load().arenas.freeRemote))
 	}
 	if used != taken {
 		t.Fatalf("%d slots are handed out, %d hold an element or are free", taken, used)
@@ -240,7 +241,7 @@ func TestTwoPathsOnOneTable(t *testing.T) {
 		must(t, err)
 		queued := make([]*Set, len(sets))
 		for i, s := range sets {
-			queued[i] = &Set{anySet{throughQueues(s.t)}}
+			queued[i] = &Set{anySet{throughQueues(s.space)}}
 		}
 		must(t, c.run(func(rank, goroutine int, ids []int, results []Result) error {
 			s := []*Set{sets[rank], queued[rank]}[goroutine%2]
@@ -258,7 +259,7 @@ func TestTwoPathsOnOneTable(t *testing.T) {
 		must(t, err)
 		queued := make([]*Elements, len(sets))
 		for i, e := range sets {
-			queued[i] = &Elements{anySet{throughQueues(e.t)}}
+			queued[i] = &Elements{anySet{throughQueues(e.space)}}
 		}
 		var names sync.Map
 		must(t, c.run(func(rank, goroutine int, ids []int, results []Result) error {
@@ -270,11 +271,16 @@ func TestTwoPathsOnOneTable(t *testing.T) {
 	})
 }
 
-// throughQueues is a view of a table that takes the one-sided path.
-func throughQueues(t *table) *table {
-	return &table{span: span{limit: t.limit}, items: t.items, cfg: t.cfg,
-		window: t.window, perRank: t.perRank, buckets: t.buckets, chunk: t.chunk,
-		directChunk: t.directChunk, unit: t.unit, units: t.units}
+// throughQueues is a view of a set that takes the one-sided path.
+func throughQueues(sp *space) *space {
+	view := &space{items: sp.items, cfg: sp.cfg, chunk: sp.chunk, kernel: sp.kernel}
+	view.marks = sp.marks
+	for _, m := range sp.tables {
+		m.regions = core.Regions{}
+		view.tables = append(view.tables, m)
+	}
+	view.oldest.Store(view.newTable(0))
+	return view
 }
 
 // onlyThese makes sure that both views count and contain the same.

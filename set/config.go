@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"sort"
 
 	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma"
@@ -12,8 +13,12 @@ import (
 
 // Config shapes a Set. Every rank gives the same, except for Access.
 type Config struct {
-	// Buckets of all ranks together: rounded up to a multiple of 8 per rank, 2^44 at most.
+	// Buckets of all ranks together to begin with: rounded up to a multiple of 8 per rank, 2^44 at
+	// most.
 	Buckets uint64
+	// MaxBytes is the memory that the set may take on all ranks together. While it grows that is two
+	// tables, and the arenas of elements. 0 means that the set keeps its Buckets.
+	MaxBytes uint64
 	// Chunk is C, the buckets brought by one get: a multiple of 8. 0 lets C follow the load of the
 	// table, which OP leaves as future work: nearly all searches then end in their first chunk, and
 	// no chunk is requested in advance. It matters only where ranks are reached through queues.
@@ -61,10 +66,51 @@ const (
 	defaultChunks = 128
 )
 
+// Bytes is the memory of a set that keeps its Buckets. As MaxBytes it lets no set grow.
+func (c Config) Bytes() uint64 { return c.Buckets * 8 }
+
+// Bytes is the memory of a set that keeps its Buckets, with its arenas. As MaxBytes it lets no set
+// grow.
+func (c ElementsConfig) Bytes() uint64 {
+	return c.Config.Bytes() + min(c.capacityFor(c.Buckets), refMask+1)*(uint64(c.ElementBytes+7)/8*8)
+}
+
 // firstChunk is C, or the one to begin with.
 func (c *Config) firstChunk() int { return cmp.Or(c.Chunk, defaultChunk) }
 
-func (c *ElementsConfig) capacity() uint64 { return cmp.Or(c.Capacity, c.Buckets-c.Buckets/16) }
+// capacityFor is how many elements the arenas hold at least beside a table of so many buckets.
+func (c *ElementsConfig) capacityFor(buckets uint64) uint64 {
+	switch {
+	case c.ElementBytes == 0:
+		return 0
+	case c.Capacity > 0:
+		return c.Capacity
+	}
+	return buckets - buckets/16
+}
+
+// tableSizes are the buckets of all tables that a set may have, one after the other. Each is twice
+// as large as the one before it; the last takes what MaxBytes leaves beside that, if it is a
+// quarter more at least. Every rank computes the same.
+func (c *ElementsConfig) tableSizes(ranks int) []uint64 {
+	line, all := uint64(ranks)*lineBuckets, []uint64{c.Buckets}
+	for {
+		size := all[len(all)-1]
+		fits := func(next uint64) bool {
+			larger := *c
+			larger.Buckets = next
+			return next <= maxBuckets && size*8+larger.Bytes() <= c.MaxBytes
+		}
+		lines := uint64(sort.Search(int(size*2/line), func(n int) bool {
+			return !fits(uint64(n+1) * line)
+		}))
+		next := lines * line
+		if next < size+size/4 {
+			return all
+		}
+		all = append(all, next)
+	}
+}
 
 // agreed makes sure that every rank has the same configuration, and that it is legal. It fills in
 // defaults, except for Chunk and Capacity. refusal is an error with it, or nil. Collective.
@@ -79,11 +125,15 @@ func (c ElementsConfig) agreed(ctx context.Context, job rma.Job, refusal error) 
 		{Name: "chunks", Value: uint64(c.Chunks)},
 		{Name: "kinds of home", Value: homes},
 		{Name: "bytes per element", Value: uint64(c.ElementBytes)},
+		{Name: "bytes at most", Value: c.MaxBytes},
 		{Name: "elements", Value: c.Capacity}}
 	c.Chunks, c.Depth = cmp.Or(c.Chunks, defaultChunks), cmp.Or(c.Depth, defaultDepth)
 	switch {
 	case c.Buckets < 1 || c.Buckets > maxBuckets:
 		refusal = fmt.Errorf("set: Buckets must be 1 to 2^44, not %d", c.Buckets)
+	case c.MaxBytes > 0 && c.MaxBytes < c.Bytes():
+		refusal = fmt.Errorf("set: MaxBytes is %d, and %d Buckets take %d", c.MaxBytes, c.Buckets,
+			c.Bytes())
 	case c.Chunk < 0 || c.Chunk%lineBuckets != 0 || c.Chunk > 1<<16:
 		refusal = fmt.Errorf("set: Chunk must be a multiple of %d up to 65536, not %d",
 			lineBuckets, c.Chunk)

@@ -3,6 +3,7 @@ package set
 import (
 	"fmt"
 	"math/bits"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -26,7 +27,10 @@ func (v *span) search(bits, home uint64, insert bool) (r Result, examined, lost 
 		if seen == bits {
 			return Found, examined, lost
 		}
-		if seen == 0 {
+		if seen&occupied == 0 {
+			if seen == closed {
+				return beyond, examined, lost
+			}
 			if !insert {
 				return NotFound, examined, lost
 			}
@@ -37,7 +41,7 @@ func (v *span) search(bits, home uint64, insert bool) (r Result, examined, lost 
 			// mark: search loses its bucket
 			lost++
 			examined--
-			continue // a bucket changes once, so it has the word that won
+			continue // a bucket changes once, so it is closed or has the word that won
 		}
 		if at++; at == uint64(len(v.flat)) {
 			if !v.whole {
@@ -46,7 +50,7 @@ func (v *span) search(bits, home uint64, insert bool) (r Result, examined, lost 
 			at = 0
 		}
 	}
-	return exhausted(insert), examined, lost
+	return v.exhausted(insert), examined, lost
 }
 
 // load reads bucket i of a span.
@@ -366,7 +370,7 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 			}
 			// mark: elementSearch loses its bucket
 			s.lost++
-			seen = atomic.LoadUint64(p) // a bucket changes once, so this is who won
+			seen = atomic.LoadUint64(p) // a bucket changes once, so this is what won
 			d = decide(seen, s.key, ^uint64(refMask), insert)
 		}
 		switch d {
@@ -381,10 +385,12 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 			}
 		case absent:
 			return NotFound, nil
+		case passed:
+			return beyond, nil
 		}
 		at++
 	}
-	return exhausted(insert), nil
+	return v.exhausted(insert), nil
 }
 
 // store makes sure that the element is in a slot. ok is false when there is none.
@@ -428,11 +434,11 @@ const (
 // kernels lists the loops that this processor can run, the fastest first.
 func kernels() []kernel { return append(vectorKernels(), kernelPortable) }
 
-// chooseKernel is the kernel for a table.
-func chooseKernel(t *table) (kernel, error) {
-	wanted, here := kernel(t.cfg.variant.Kernel), kernels()
-	c := t.cfg.firstChunk()
-	switch fits := t.unit == lineBuckets && c&(c-1) == 0; {
+// chooseKernel is the kernel for the tables of a set.
+func chooseKernel(cfg *ElementsConfig) (kernel, error) {
+	wanted, here := kernel(cfg.variant.Kernel), kernels()
+	c := cfg.firstChunk()
+	switch fits := !cfg.variant.WordHomes && c&(c-1) == 0; {
 	case wanted == kernelPortable || wanted == "" && !fits:
 		return kernelPortable, nil
 	case wanted == "":
@@ -492,10 +498,12 @@ type kernelWork struct {
 	insert    uint64 // 0: an empty bucket ends the search
 	end       uint64 // of the span: bytes from base
 	whole     uint64 // 0: the span is not the whole table, and a search ends at its end
+	limited   uint64 // result of a search at its limit
 
 	ended       uint64 // searches that inserted their word, or did not find it
-	full        uint64
+	full        uint64 // searches that ended at the limit
 	unfinished  uint64 // searches that ended at the end of the span
+	beyond      uint64 // searches that ended at a closed bucket
 	lost, extra uint64
 	most        uint64 // lines in which a search found neither its word nor an empty bucket
 }
@@ -522,7 +530,8 @@ func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool,
 		words: unsafe.SliceData(words), results: unsafe.SliceData(results),
 		n: uint64(len(words)), slots: slots(len(words)),
 		limit: t.limit / lineBuckets, chunkMask: uint64(t.cfg.firstChunk())/lineBuckets - 1,
-		end: (v.first + uint64(len(v.flat))) * 8,
+		end:     (v.first + uint64(len(v.flat))) * 8,
+		limited: uint64(v.exhausted(insert)),
 	}
 	if v.whole {
 		w.whole = 1
@@ -531,13 +540,22 @@ func (t *table) runPiece(v *span, words []uint64, results []Result, insert bool,
 		w.insert = 1
 	}
 	search(t.kernel, &w)
+	runtime.KeepAlive(t) // w has its memory as a number
 	if insert {
 		c.inserted += w.ended
 	} else {
 		c.notFound += w.ended
 	}
-	c.found += w.n - w.ended - w.full - w.unfinished
-	c.full += w.full
+	c.found += w.n - w.ended - w.full - w.unfinished - w.beyond
+	switch v.exhausted(insert) {
+	case Full:
+		c.full += w.full
+	case NotFound:
+		c.notFound += w.full
+	default:
+		c.beyond += w.full
+	}
+	c.beyond += w.beyond
 	c.lost += w.lost
 	c.extra += w.extra
 	// Whole lines: the bucket of the last line at which a search ended is not recorded.
@@ -557,7 +575,7 @@ type firstLine struct {
 }
 
 // lostFirst is unfinished after a compare-and-swap that another insertion won.
-const lostFirst = unfinished + 1
+const lostFirst = beyond + 1
 
 // newFirstLine is for a table whose buckets and counters are all directly addressable.
 func (t *table) newFirstLine() firstLine {

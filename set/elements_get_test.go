@@ -70,7 +70,7 @@ func TestOwnersArenaIsFull(t *testing.T) {
 			for len(buf) < 10*8 { // homes of rank 0 alone
 				element := make([]byte, 8)
 				elementOfID(element, id)
-				if id++; s.t.owner(hashElement(s.aligned(element))) == 0 {
+				if id++; s.oldest.Load().owner(hashElement(s.aligned(element))) == 0 {
 					buf = append(buf, element...)
 				}
 			}

@@ -215,11 +215,11 @@ func TestGrowthThatFails(t *testing.T) {
 		must(t, err)
 		words := wordsWithHomes(100, []uint64{0, 1 << 30, 1<<32 - 1})
 		must(t, sets[0].FindOrPutBatch(words, make([]Result, 100)))
-		before, err := sets[0].t.readAll()
+		before, err := sets[0].oldest.Load().readAll()
 		must(t, err)
 		err = onAll(2, func(rank int) error { return sets[rank].Grow(t.Context(), 64) })
 		fails(t, "growth to 64 buckets", err, "64 buckets are too few for what the set holds")
-		after, err := sets[1].t.readAll()
+		after, err := sets[1].oldest.Load().readAll()
 		must(t, err)
 		if sets[0].Config().Buckets != 256 || !slices.Equal(before, after) {
 			t.Fatalf("%v: growth that failed has changed the set", e)
@@ -310,8 +310,8 @@ func TestEngineErrors(t *testing.T) {
 		if job.fail.Store(0); err == nil && failing > 10 {
 			break // each submission of the batch has failed once
 		}
-		if !errors.Is(err, errSubmit) || s.t.sessions.Idle() != 0 {
-			t.Fatalf("submission %d fails: %v; %d sessions", failing, err, s.t.sessions.Idle())
+		if !errors.Is(err, errSubmit) || s.oldest.Load().sessions.Idle() != 0 {
+			t.Fatalf("submission %d fails: %v; %d sessions", failing, err, s.oldest.Load().sessions.Idle())
 		}
 		inserted := 0
 		for i, word := range words {

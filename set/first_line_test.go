@@ -30,7 +30,7 @@ func kernelsInAssembly(t *testing.T) []kernel {
 func firstLineSet(t *testing.T, jobs []rma.Job, buckets uint64, kernel kernel) *Set {
 	t.Helper()
 	sets, err := newSets(jobs, Config{Buckets: buckets, variant: by(kernel)})
-	if must(t, err); sets[0].t.first.base == nil {
+	if must(t, err); sets[0].oldest.Load().first.base == nil {
 		t.Fatalf("single words do not go through kernel %q", kernel)
 	}
 	return sets[0]
@@ -58,7 +58,7 @@ func firstLineLosesBucket(t *testing.T) {
 // fillLines fills 6 buckets of every line.
 func fillLines(ctx context.Context, s *Set) error {
 	const each = 4 // words of a goroutine: 2 of its own
-	lines := s.t.buckets / lineBuckets
+	lines := s.oldest.Load().buckets / lineBuckets
 	var words [2][]uint64
 	for line := range lines {
 		w := wordsWithHomes(6, []uint64{line << 32 / lines})
@@ -114,7 +114,7 @@ func countInOne(t *testing.T, s *Set) uint64 {
 	var inserted [2]atomic.Uint64
 	var beside atomic.Uint64
 	must(t, together(rounds, func(rank, round int) error {
-		first, own, others := s.t.first, &tried[rank], inserted[1-rank].Load()
+		first, own, others := s.oldest.Load().first, &tried[rank], inserted[1-rank].Load()
 		clear(own[:])
 		first.counts = &own[0]
 		for i := range each {

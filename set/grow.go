@@ -4,266 +4,447 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
 const (
-	// growRun is how many buckets move at a time.
-	growRun = 512
-	// growAhead is how many elements are prefetched while as many are hashed.
-	growAhead = maxHeldSlots
+	// growLoad is the load factor at which a table begins to move to the next one.
+	growLoad = 0.8
+	// longSearch is how many buckets an insertion examines before it is a reason to find out how
+	// full the table is: at load 0.5 one in a million, at 0.8 one in twenty.
+	longSearch = 64
+	// longPerSample is how many calls with long searches there are for each sample.
+	longPerSample = 16
+	// sampleBuckets is how many buckets are counted then.
+	sampleBuckets = 2048
+
+	// pieceBuckets is how many buckets a piece has, or more in large tables, and maxPieces how many
+	// pieces a rank's part of a table has at most.
+	pieceBuckets = 4096
+	maxPieces    = 1 << 13
+	// movedPerItem is how many buckets a batch moves for each of its items. A table that begins to
+	// move at growLoad has then moved long before the next one is as full.
+	movedPerItem = 8
 )
 
-// Grow moves the set into a table of the given number of buckets. Collective; no
-// other call may run on any rank meanwhile. When it fails the set is unchanged.
-func (s *Set) Grow(ctx context.Context, buckets uint64) error {
-	return s.grow(ctx, buckets, 0)
+// pieceLen is how many buckets a piece of a table has.
+func (t *table) pieceLen() uint64 {
+	return max(pieceBuckets, (t.perRank+maxPieces-1)/maxPieces)
 }
 
-// Grow moves the set into a table of the given number of buckets, and gives the
-// arenas room for capacity elements in all (0: 15/16 of buckets). Elements keep their
-// slots and references. Collective; no other call may run on any rank. When it
-// fails the set is unchanged.
-func (e *Elements) Grow(ctx context.Context, buckets, capacity uint64) error {
-	return e.grow(ctx, buckets, capacity)
+// piecesPerRank is how many pieces a rank's part of a table has.
+func (t *table) piecesPerRank() int { return int((t.perRank + t.pieceLen() - 1) / t.pieceLen()) }
+
+// marks are what the ranks tell each other of growth. Each rank has
+//
+//	cellOldest  of rank 0 alone: all tables before this one have moved
+//	cellBegun   the last table that this rank has come to
+//	cellPiece   and on: piece i of all tables before this one has moved
+//
+// The cells only rise. The first is only a shorter way to what the others say.
+type marks struct {
+	cells
+	regions core.Regions
+
+	mu     sync.Mutex
+	reader *core.Reader
 }
 
-// grow moves the set into a table of so many buckets, and extends the arenas to capacity.
-// Collective.
-func (s *anySet) grow(ctx context.Context, buckets, capacity uint64) error {
-	old := s.t
-	cfg := old.cfg
-	cfg.Buckets, cfg.Capacity = buckets, capacity
-	cfg, err := cfg.agreed(ctx, old.job, nil)
+const (
+	cellOldest = iota
+	cellBegun
+	cellPiece
+)
+
+// newMarks makes the marks of a set. Collective.
+func newMarks(ctx context.Context, sp *space) (*marks, error) {
+	last := sp.tables[len(sp.tables)-1].buckets / uint64(sp.job.Size())
+	pieces := min(maxPieces, int(last+pieceBuckets-1)/pieceBuckets)
+	c, err := newCells(ctx, sp.job, "marks", cellPiece+pieces)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if old.arenas != nil {
-		if err := old.arenas.extend(ctx, cfg.capacity()); err != nil {
+	m := &marks{cells: c, regions: core.NewRegions(c.window)}
+	m.reader, err = core.NewReader(sp.job, c.window, &m.regions, pieces)
+	return m, err
+}
+
+func (m *marks) close() error {
+	if m == nil {
+		return nil
+	}
+	m.regions = core.Regions{}
+	return errors.Join(m.reader.Close(), m.cells.Close())
+}
+
+// raise makes a cell at least gen.
+func (m *marks) raise(rank, cell, gen int) error {
+	ctx := context.Background()
+	for {
+		seen, err := m.Load(ctx, rank, cell)
+		if err != nil || seen >= uint64(gen) {
+			return err
+		}
+		won, err := m.CompareAndSwap(ctx, rank, cell, seen, uint64(gen))
+		if won || err != nil {
 			return err
 		}
 	}
-	t, _, err := old.rebuild(ctx, cfg, nil)
-	if err != nil {
-		return err
+}
+
+// begin tells that this rank comes to a table. Its own memory does not fail.
+func (m *marks) begin(gen int) { _ = m.raise(m.window.Rank(), cellBegun, gen) }
+
+// unmoved appends the pieces of a rank that are not marked for a table.
+func (m *marks) unmoved(dst []int, rank, pieces, gen int) ([]int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	words, err := m.reader.Read(context.Background(), rank, cellPiece, pieces)
+	if gone := (*rma.RankError)(nil); errors.As(err, &gone) {
+		return dst, nil // its buckets are gone as well
 	}
-	s.t = t
-	return old.close()
+	for i, word := range words {
+		if word <= uint64(gen) {
+			dst = append(dst, i)
+		}
+	}
+	return dst, err
 }
 
-// Collect removes every word for which keep returns false: the garbage collection that
-// OP leaves out. Each rank calls its keep for the words in its part of the table.
-// Collective; no other call may run on any rank, and old and new table
-// are in memory together for a while. When it fails the set is unchanged.
-func (s *Set) Collect(ctx context.Context, keep func(word uint64) bool) error {
-	return s.collect(ctx, func(bucket uint64) (bool, error) {
-		return keep(bucket &^ occupied), nil
-	})
+// progress is how far this rank knows a table to have moved.
+type progress struct {
+	moving atomic.Bool   // a piece has moved, or is about to
+	stuck  atomic.Bool   // what it holds does not fit into the tables after it
+	long   atomic.Uint64 // calls with long searches
+
+	mu      sync.Mutex
+	known   int   // ranks, from the own one on, all of whose pieces have moved
+	pending []int // pieces of the next rank that had not when this rank last looked
 }
 
-// Collect removes every element for which keep returns false; see Set.Collect. The slots
-// of removed elements are used again. References of the other elements remain valid. The
-// bytes given to keep are valid until it returns.
-func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) error {
-	var freed []Ref
-	err := e.collect(ctx, func(bucket uint64) (bool, error) {
-		words, err := e.t.elementOf(bucket)
+// claim returns a piece that has not moved, as far as this rank knows. Others may be moving it as
+// well. ok is false if all have moved.
+func (t *table) claim() (rank, piece int, ok bool, err error) {
+	p, ranks := &t.progress, t.job.Size()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for ; p.known < ranks; p.known++ {
+		rank = (t.job.Rank() + p.known) % ranks
+		if len(p.pending) == 0 {
+			p.pending, err = t.marks.unmoved(p.pending, rank, t.piecesPerRank(), t.gen)
+		}
+		n := len(p.pending)
+		switch {
+		case err != nil:
+			return 0, 0, false, err
+		case n > 0 && p.known == 0:
+			piece, p.pending = p.pending[0], p.pending[1:]
+			return rank, piece, true, nil
+		case n > 0: // from the end, where the owner comes last
+			piece, p.pending = p.pending[n-1], p.pending[:n-1]
+			return rank, piece, true, nil
+		}
+	}
+	return 0, 0, false, nil
+}
+
+// tend does for growth what the calls need that counts are of.
+func (t *table) tend(c *counts, insert bool) {
+	p := &t.progress
+	switch {
+	case t.last, p.stuck.Load():
+		return
+	case c.beyond > 0 && !insert:
+		t.learn()
+		return
+	case !insert:
+		return
+	case c.beyond > 0:
+		p.moving.Store(true)
+	case c.longest < longSearch:
+	case !p.moving.Load() && p.long.Add(1)%longPerSample == 1 && t.isFull():
+		p.moving.Store(true)
+	}
+	if !p.moving.Load() {
+		return
+	}
+	items := c.inserted + c.found + c.full
+	pieces := items * movedPerItem / t.pieceLen()
+	if c.beyond > 0 || c.longest >= longSearch {
+		pieces = max(pieces, 1)
+	}
+	// An error of the engine comes again, in a call that needs the memory.
+	_, _ = t.help(pieces)
+}
+
+// learn has searches begin at the table that others know to be the oldest.
+func (t *table) learn() {
+	gen, err := t.marks.Load(context.Background(), 0, cellOldest)
+	if err == nil && gen > uint64(t.gen) && gen < uint64(len(t.tables)) {
+		t.advance(int(gen))
+	}
+}
+
+// help has up to n pieces of a table move. done says that all have.
+func (t *table) help(n uint64) (done bool, err error) {
+	if n > 0 {
+		t.learn()
+	}
+	for ; n > 0 && t.oldest.Load() == t; n-- {
+		rank, piece, ok, err := t.claim()
 		if err != nil {
 			return false, err
 		}
-		wanted := keep(bytesOf(words)[:e.t.size])
-		if !wanted {
-			freed = append(freed, Ref(bucket&refMask))
+		if !ok {
+			_ = t.marks.raise(0, cellOldest, t.gen+1) // others find out without it
+			t.advance(t.gen + 1)
+			return true, nil
 		}
-		return wanted, nil
-	})
-	if err == nil {
-		// Only now: no rank reads the old table any more.
-		err = errors.Join(err, e.t.arenas.putFreed(ctx, freed))
+		if err := t.movePiece(rank, piece); err != nil {
+			return false, err
+		}
+	}
+	return t.oldest.Load() != t, nil
+}
+
+// isFull counts a run of this rank's buckets, and reports whether the table is to move.
+func (t *table) isFull() bool {
+	n := min(t.perRank, sampleBuckets)
+	r, err := newReader(t)
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	taken := uint64(0)
+	for off := rand.Uint64N(t.perRank - n + 1); n > 0; {
+		run, err := r.Read(context.Background(), t.job.Rank(), int(off), int(min(n, scanWords)))
+		if err != nil {
+			return false
+		}
+		for _, bucket := range run {
+			taken += bucket >> 63
+		}
+		off, n = off+uint64(len(run)), n-uint64(len(run))
+	}
+	return float64(taken) >= growLoad*float64(min(t.perRank, sampleBuckets))
+}
+
+// movePiece has a piece of a table move:
+//
+//	close  each empty bucket is swapped for closed, so that none changes any more
+//	copy   what the occupied buckets hold is put into the next table, unless it is there
+//	mark   the piece has moved
+//
+// Any rank may take any of these steps at any time, several at the same time.
+func (t *table) movePiece(rank, piece int) error {
+	b := batch{t: t.next(), insert: true}
+	begin := uint64(piece) * t.pieceLen()
+	end := min(begin+t.pieceLen(), t.perRank)
+	for off := begin; off < end; off += growRun {
+		var err error
+		n := int(min(growRun, end-off))
+		if segment := t.regions.Here(rank); segment != nil {
+			b.items = closeRun(b.items[:0], segment[off:][:n])
+		} else if b.items, err = t.closeQueued(b.items[:0], rank, int(off), n); err != nil {
+			return ignoreLost(err)
+		}
+		b.results = make([]Result, len(b.items))
+		if err := t.hashAll(&b); err != nil {
+			return err
+		}
+		if err := b.insertBuckets(); err != nil {
+			t.progress.stuck.Store(b.full > 0)
+			return err
+		}
+	}
+	// mark: a piece has been copied and is about to be marked
+	return ignoreLost(t.marks.raise(rank, cellPiece+piece, t.gen+1))
+}
+
+// ignoreLost is nil where memory is lost with a rank: no search can end there any more.
+func ignoreLost(err error) error {
+	if gone := (*rma.RankError)(nil); errors.As(err, &gone) {
+		return nil
 	}
 	return err
 }
 
-// collect moves the buckets for which keep is true into a new table, and puts that in the place
-// of the old one. Collective: when it returns every rank has.
-func (s *anySet) collect(ctx context.Context, keep func(bucket uint64) (bool, error)) error {
-	old := s.t
-	t, moved, err := old.rebuild(ctx, old.cfg, keep)
-	if err != nil {
-		return err
+// closeRun closes the empty ones of some buckets, and appends the others to dst.
+func closeRun(dst, run []uint64) []uint64 {
+	for i := range run {
+		word := atomic.LoadUint64(&run[i])
+		if word == 0 {
+			// mark: a bucket is about to be closed
+			if atomic.CompareAndSwapUint64(&run[i], 0, closed) {
+				continue
+			}
+			word = atomic.LoadUint64(&run[i])
+		}
+		if word&occupied != 0 {
+			dst = append(dst, word)
+		}
 	}
-	s.t = t
-	if err := t.tally.restart(ctx, moved); err != nil {
-		return err
-	}
-	if err := t.job.Barrier(ctx); err != nil {
-		return err
-	}
-	return old.close()
+	return dst
 }
 
-// rebuild makes a table of cfg and moves the buckets of old there that keep is true for; nil keeps
-// all. Each rank moves its own, and moved is how many these were. Collective.
-func (old *table) rebuild(ctx context.Context, cfg ElementsConfig,
-	keep func(bucket uint64) (bool, error)) (t *table, moved uint64, err error) {
-	if t, err = newTable(ctx, old.items, cfg); err != nil {
-		return nil, 0, err
-	}
-	moved, err = old.move(ctx, t, keep)
-	err = rma.AllSucceeded(ctx, t.job, "set: moving to another table", err)
-	if err == nil {
-		err = t.open(ctx, old)
-	}
-	if err != nil {
-		return nil, 0, errors.Join(err, t.close())
-	}
-	return t, moved, nil
-}
+// closeDepth is how many buckets are closed at the same time through a queue.
+const closeDepth = 64
 
-// move puts this rank's buckets of old into t, and returns how many these were.
-func (old *table) move(ctx context.Context, t *table,
-	keep func(bucket uint64) (bool, error)) (moved uint64, err error) {
-	b := batch{t: t, insert: true, results: make([]Result, growRun)}
-	flush := func() error {
-		moved += uint64(len(b.items))
-		if err := old.hashAll(&b); err != nil {
-			return err
-		}
-		err := b.insertBuckets()
-		b.items = b.items[:0]
-		return err
+// closeQueued is closeRun for n buckets that only queues reach.
+func (t *table) closeQueued(dst []uint64, rank, off, n int) ([]uint64, error) {
+	ctx := context.Background()
+	q, err := t.job.NewQueue(closeDepth)
+	if err != nil {
+		return dst, err
 	}
-	for s, err := range old.local(ctx) {
-		keeps := err == nil
-		if keeps && keep != nil {
-			keeps, err = keep(s.bucket)
+	defer q.Close()
+	run, err := q.Alloc(n)
+	if err != nil {
+		return dst, err
+	}
+	get := q.Get(run, t.window, rank, off)
+	if err := q.Submit(); err != nil {
+		return dst, err
+	}
+	if err := q.Wait(ctx, get); err != nil {
+		return dst, err
+	}
+	if _, err := q.Value(get); err != nil {
+		return dst, err
+	}
+	for i := 0; i < n; {
+		var swaps [closeDepth]rma.Handle
+		var at [closeDepth]int
+		posted := 0
+		for ; i < n && posted < closeDepth; i++ {
+			if run[i] == 0 {
+				swaps[posted] = q.CompareAndSwap(t.window, rank, off+i, 0, closed)
+				at[posted] = i
+				posted++
+			}
 		}
-		if err != nil {
-			return 0, err
+		if err := q.Submit(); err != nil {
+			return dst, err
 		}
-		if !keeps {
-			continue
-		}
-		if b.items = append(b.items, s.bucket); len(b.items) == growRun {
-			if err := flush(); err != nil {
-				return 0, err
+		for k := range posted {
+			if err := q.Wait(ctx, swaps[k]); err != nil {
+				return dst, err
+			}
+			if run[at[k]], err = q.Value(swaps[k]); err != nil {
+				return dst, err
 			}
 		}
 	}
-	err = flush()
-	return moved, err
-}
-
-// hashAll stores the hashes of what the buckets of b hold. The elements are in no order in the
-// arenas, so that each is a wait for memory unless it is prefetched.
-func (t *table) hashAll(b *batch) error {
-	b.hashes = b.hashes[:0]
-	t.fetchOf(b.items[:min(growAhead, len(b.items))])
-	for i, bucket := range b.items {
-		if next := i + growAhead; i%growAhead == 0 && next < len(b.items) {
-			t.fetchOf(b.items[next:min(next+growAhead, len(b.items))])
+	for _, word := range run {
+		if word&occupied != 0 {
+			dst = append(dst, word)
 		}
-		hash, err := t.hashOf(bucket)
-		if err != nil {
-			return err
-		}
-		b.hashes = append(b.hashes, hash)
 	}
-	return nil
+	return dst, nil
 }
 
-// fetchOf prefetches the elements of at most growAhead buckets.
-func (t *table) fetchOf(buckets []uint64) {
-	if t.arenas == nil {
+// tendLater is tend for calls that must not take long: a goroutine does it, one for each rank.
+func (t *table) tendLater(c *counts, insert bool) {
+	if !insert || t.last || c.beyond == 0 && c.longest < longSearch && !t.progress.moving.Load() {
 		return
 	}
-	var slots [growAhead]Ref
-	n := 0
-	for _, bucket := range buckets {
-		if ref := Ref(bucket & refMask); t.arenas.valid(ref) { // or hashOf reports it
-			slots[n] = ref
-			n++
-		}
+	own := *c
+	if t.tending.TryLock() {
+		t.tenders.Go(func() {
+			defer t.tending.Unlock()
+			t.tend(&own, true)
+		})
 	}
-	t.arenas.fetch(slots[:n])
 }
 
-// insertBuckets inserts bucket words that are known to be different into a table that
-// nobody searches yet.
-func (b *batch) insertBuckets() error {
-	t, remote := b.t, []int(nil)
-	for i, bits := range b.items {
-		home, r := t.home(b.hashes[i]), unfinished
-		if v := t.spanOf(home); v != nil {
-			var examined, lost uint64
-			r, examined, lost = v.search(bits, home-v.first, true)
-			b.count(r, examined, lost, t.directChunk)
-		}
-		if r == unfinished {
-			remote = append(remote, i)
-		}
-	}
-	if len(remote) > 0 {
-		if err := b.Queued(remote); err != nil {
-			return err
-		}
-	}
-	if b.full > 0 {
-		return fmt.Errorf("set: %d buckets are too few for what the set holds", t.buckets)
-	}
-	return nil
-}
-
-// newTable makes the buckets of a set. Collective.
-func newTable(ctx context.Context, its items, cfg ElementsConfig) (*table, error) {
-	c := uint64(cfg.firstChunk())
-	t := &table{items: its, cfg: cfg, perRank: cfg.Buckets / uint64(its.job.Size()),
-		buckets: cfg.Buckets, chunk: min(c, cfg.Buckets), unit: lineBuckets,
-		sessions: core.Pool[*session]{Closed: errClosed}}
-	t.limit = min(c*uint64(cfg.Chunks), t.buckets)
-	if cfg.variant.WordHomes {
-		t.unit = 1
-	}
-	t.units = t.buckets / t.unit
-	var err error
-	if t.kernel, err = chooseKernel(t); err != nil {
+// inUse is the tables that may hold something, from the oldest on.
+func (sp *space) inUse(ctx context.Context) ([]*table, error) {
+	if err := sp.sessions.Open(); err != nil {
 		return nil, err
 	}
-	t.window, err = t.job.NewWindow(ctx, rma.Spec{Name: "set: buckets", Words: int(t.perRank)})
+	begun := uint64(0)
+	for rank := range sp.job.Size() {
+		gen, err := sp.marks.Load(ctx, rank, cellBegun)
+		if ignoreLost(err) != nil {
+			return nil, err
+		}
+		begun = max(begun, gen)
+	}
+	if begun >= uint64(len(sp.tables)) {
+		return nil, fmt.Errorf("set: there is no table %d; run the same program on every rank", begun)
+	}
+	t := sp.oldest.Load()
+	all := []*table{t}
+	for ; uint64(t.gen) < begun; all = append(all, t) {
+		t = t.next()
+	}
+	return all, nil
+}
+
+// settle has all tables move that have begun to, and returns those that hold something then: more
+// than one only if the last one is full.
+func (sp *space) settle(ctx context.Context) ([]*table, error) {
+	for {
+		all, err := sp.inUse(ctx)
+		if err != nil || len(all) == 1 {
+			return all, err
+		}
+		done, err := all[0].help(1)
+		if all[0].progress.stuck.Load() {
+			return all, nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil && !done {
+			return nil, err
+		}
+	}
+}
+
+// isIn reports whether one of some tables holds what a bucket of a later one does.
+func (t *table) isIn(tables []*table, bucket uint64) (bool, error) {
+	if len(tables) == 0 {
+		return false, nil
+	}
+	hash, err := t.hashOf(bucket)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	t.batches.Regions, t.batches.InOnePiece = core.NewRegions(t.window), true
-	t.findSpans()
-	t.directChunk = t.chunk
-	if cfg.Chunk == 0 && t.flat == nil {
-		t.auto, t.chunk = newAuto(), min(maxAutoChunk, cfg.Buckets)
+	for _, earlier := range tables {
+		r, err := newReader(earlier)
+		if err != nil {
+			return false, err
+		}
+		found, err := earlier.holds(r, bucket, hash)
+		if err = errors.Join(err, r.Close()); found || err != nil {
+			return found, err
+		}
 	}
-	return t, nil
+	return false, nil
 }
 
-// open prepares the table for operations. old is the table that this one replaces, or nil: what
-// was measured for it holds here. Collective.
-func (t *table) open(ctx context.Context, old *table) error {
-	t.first = t.newFirstLine()
-	cfg := core.Config{Access: t.cfg.Access, Closed: errClosed,
-		Messages: 1.5, // a chunk, and where the word is new a swap
-		Answer:   t.answer}
-	if t.arenas != nil {
-		cfg.Messages = 2.5 // an element as well
+// holds reports whether a bucket of a table has a word, whose hash is given.
+func (t *table) holds(r *core.Reader, word, hash uint64) (bool, error) {
+	home := t.home(hash)
+	for step := uint64(0); step < t.limit; {
+		rank, off := t.place((home + step) % t.buckets)
+		n := min(t.limit-step, t.perRank-uint64(off), lineBuckets)
+		run, err := r.Read(context.Background(), rank, off, int(n))
+		if err != nil {
+			return false, err
+		}
+		for _, bucket := range run {
+			if bucket == word || bucket&occupied == 0 {
+				return bucket == word, nil
+			}
+		}
+		step += n
 	}
-	if old != nil {
-		cfg.Like = &old.batches
-	}
-	return t.batches.Open(ctx, t.job, t.window, cfg)
-}
-
-// close gives back queues and buckets. A later call goes to the pool of sessions
-// and finds it closed, before it can use memory that is unmapped.
-func (t *table) close() error {
-	err := t.batches.Close() // first: requests of other ranks are running
-	t.flat, t.spans, t.first = nil, nil, firstLine{}
-	return errors.Join(err, t.sessions.Close(), t.window.Close())
+	return false, nil
 }

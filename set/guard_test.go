@@ -33,12 +33,15 @@ func eachGuarded(t *testing.T, fn func(t *testing.T, g guarded)) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%d/%d", kernel, shape.Buckets, part), func(t *testing.T) {
-					g := guarded{table: newKernelSet(t, shape).t,
+					g := guarded{table: newKernelSet(t, shape).oldest.Load(),
 						rng: rand.New(rand.NewPCG(1, part))}
-					for _, load := range []float64{0, 0.4, 0.8, 0.95, 1} {
+					for i, load := range []float64{0, 0.4, 0.8, 0.95, 1, 0.4, 0.8, 0.95, 1} {
 						g.v = &span{flat: guard.Slice[uint64](t, int(shape.Buckets-2*part)),
-							first: part, whole: part == 0, limit: g.limit}
+							first: part, whole: part == 0, limit: g.limit, last: i < 5}
 						g.fill(int(load * float64(len(g.v.flat))))
+						if !g.v.last {
+							g.closeSome()
+						}
 						fn(t, g)
 					}
 				})
@@ -66,12 +69,21 @@ func (g *guarded) fill(buckets int) {
 	}
 }
 
+// closeSome closes one of four buckets that are empty.
+func (g *guarded) closeSome() {
+	for i, bucket := range g.v.flat {
+		if bucket == 0 && g.rng.IntN(4) == 0 {
+			g.v.flat[i] = closed
+		}
+	}
+}
+
 // search is the portable loop for a word. Where the search ends together with the span, the loop
 // leaves it unfinished, and kernels say that it has ended.
 func (g *guarded) search(v *span, word uint64, insert bool) (r Result, examined, lost uint64) {
 	r, examined, lost = v.search(word|occupied, g.home(hashWord(word))-v.first, insert)
 	if r == unfinished && examined == v.limit {
-		r = exhausted(insert)
+		r = v.exhausted(insert)
 	}
 	return r, examined, lost
 }
@@ -110,7 +122,7 @@ func TestKernelsInsert(t *testing.T) {
 	eachGuarded(t, func(t *testing.T, g guarded) {
 		for _, n := range batchSizes {
 			before := span{flat: slices.Clone(g.v.flat), first: g.v.first, whole: g.v.whole,
-				limit: g.limit}
+				limit: g.limit, last: g.v.last}
 			words := make([]uint64, n)
 			for i := range words {
 				words[i] = g.word()
@@ -162,7 +174,7 @@ func TestFirstLines(t *testing.T) {
 			avx512: kernel == kernelAVX512}
 		for range 5000 {
 			word := rng.Uint64() >> 1
-			home := s.t.home(hashWord(word))
+			home := s.oldest.Load().home(hashWord(word))
 			line := flat[home:][:lineBuckets]
 			clear(flat)
 			clear(counters)
@@ -171,9 +183,17 @@ func TestFirstLines(t *testing.T) {
 					line[i] = word | occupied
 				}
 			}
+			for i, bucket := range line {
+				if bucket == 0 && rng.IntN(8) == 0 {
+					line[i] = closed
+				}
+			}
 			after := slices.Clone(flat)
 			v := span{flat: after[home:][:lineBuckets], limit: lineBuckets}
 			want, _, _ := v.search(word|occupied, 0, true)
+			if want == beyond {
+				want = unfinished
+			}
 			if rng.IntN(20) == 0 {
 				word, want, after = word|occupied, unfinished, slices.Clone(flat)
 			}

@@ -12,12 +12,14 @@
 #define WORK_INSERT 64
 #define WORK_END 72
 #define WORK_WHOLE 80
-#define WORK_ENDED 88
-#define WORK_FULL 96
-#define WORK_UNFINISHED 104
-#define WORK_LOST 112
-#define WORK_EXTRA 120
-#define WORK_MOST 128
+#define WORK_LIMITED 88
+#define WORK_ENDED 96
+#define WORK_FULL 104
+#define WORK_UNFINISHED 112
+#define WORK_BEYOND 120
+#define WORK_LOST 128
+#define WORK_EXTRA 136
+#define WORK_MOST 144
 
 // The layout of firstLine, and a stripe by the address of the stack, as in core.Stripe.
 #define FIRST_BASE 0
@@ -65,27 +67,27 @@
 	INCQ  R12
 
 // SCAN512 compares the line at DI+DX: bits of AX where it equals BX, of R14 where it
-// is empty.
+// is not occupied.
 #define SCAN512 \
 	VMOVDQU64    (DI)(DX*1), Z0 \
 	VPBROADCASTQ BX, Z1     \
 	VPCMPEQQ     Z0, Z1, K1 \
-	VPTESTNMQ    Z0, Z0, K2 \
+	VPMOVQ2M     Z0, K2     \
 	KMOVB        K1, AX     \
-	KMOVB        K2, R14
+	KMOVB        K2, R14    \
+	XORL         $255, R14
 
-// SCAN256 does the same with two halves. Y5 is zero.
+// SCAN256 does the same with two halves.
 #define SCAN256 \
 	VMOVDQU      (DI)(DX*1), Y0   \
 	VMOVDQU      32(DI)(DX*1), Y1 \
 	VMOVQ        BX, X2           \
 	VPBROADCASTQ X2, Y2           \
-	VPCMPEQQ     Y0, Y5, Y3       \
-	VPCMPEQQ     Y1, Y5, Y4       \
-	VMOVMSKPD    Y4, R14          \
+	VMOVMSKPD    Y1, R14          \
 	SHLL         $4, R14          \
-	VMOVMSKPD    Y3, AX           \
+	VMOVMSKPD    Y0, AX           \
 	ORL          AX, R14          \
+	XORL         $255, R14        \
 	VPCMPEQQ     Y0, Y2, Y3       \
 	VPCMPEQQ     Y1, Y2, Y4       \
 	VPOR         Y3, Y4, Y3       \
@@ -157,6 +159,8 @@ refill:                       \
 	START                     \
 	ADVANCE                   \
 lost:                         \
+	TESTQ AX, AX              \
+	JNS  closed               \
 	INCQ WORK_LOST(CX)        \
 	CMPQ AX, BX               \
 	JNE  again                \
@@ -164,6 +168,10 @@ found:                        \
 	FINISH(2)                 \
 	JMP  refill               \
 absent:                       \
+	TZCNTL R14, R14           \
+	LEAQ (DI)(R14*8), R14     \
+	CMPQ (R14)(DX*1), $1      \
+	JEQ  closed               \
 	INCQ R13                  \
 	FINISH(1)                 \
 	JMP  refill               \
@@ -191,11 +199,15 @@ inside:                       \
 	PREFETCHT0 (DI)(DX*1)     \
 	MOVQ DX, FLY_LINE(R9)     \
 	ADVANCE                   \
+closed:                       \
+	INCQ WORK_BEYOND(CX)      \
+	FINISH(6)                 \
+	JMP  refill               \
 full:                         \
-	CMPQ WORK_INSERT(CX), $0  \
-	JEQ  absent               \
 	INCQ WORK_FULL(CX)        \
-	FINISH(4)                 \
+	MOVQ WORK_LIMITED(CX), R14 \
+	MOVL FLY_INDEX(R9), AX    \
+	MOVB R14, (R8)(AX*1)      \
 	JMP  refill               \
 unfinished:                   \
 	INCQ WORK_UNFINISHED(CX)  \
@@ -256,7 +268,9 @@ found:                      \
 	MOVB $2, ret+16(FP)     \
 	RET                     \
 lost:                       \
-	MOVB $6, ret+16(FP)     \
+	TESTQ AX, AX            \
+	JNS  leave              \
+	MOVB $7, ret+16(FP)     \
 	RET                     \
 leave:                      \
 	MOVB $5, ret+16(FP)     \
@@ -268,7 +282,6 @@ TEXT ·searchAVX512(SB), 0, $1024-8
 
 // func searchAVX2(w *kernelWork)
 TEXT ·searchAVX2(SB), 0, $1024-8
-	VPXOR Y5, Y5, Y5
 	KERNEL(SCAN256)
 
 // func firstAVX512(f *firstLine, word uint64) Result
@@ -277,7 +290,6 @@ TEXT ·firstAVX512(SB), NOSPLIT, $0-17
 
 // func firstAVX2(f *firstLine, word uint64) Result
 TEXT ·firstAVX2(SB), NOSPLIT, $0-17
-	VPXOR Y5, Y5, Y5
 	FIRST(SCAN256)
 
 // func compareAVX2(flat *uint64, flights *elementFlight, n int)

@@ -33,10 +33,11 @@ func TestKernelLayout(t *testing.T) {
 		{"slots", unsafe.Offsetof(w.slots), 40},
 		{"limit", unsafe.Offsetof(w.limit), 48}, {"chunkMask", unsafe.Offsetof(w.chunkMask), 56},
 		{"insert", unsafe.Offsetof(w.insert), 64}, {"end", unsafe.Offsetof(w.end), 72},
-		{"whole", unsafe.Offsetof(w.whole), 80}, {"ended", unsafe.Offsetof(w.ended), 88},
-		{"full", unsafe.Offsetof(w.full), 96},
-		{"unfinished", unsafe.Offsetof(w.unfinished), 104}, {"lost", unsafe.Offsetof(w.lost), 112},
-		{"extra", unsafe.Offsetof(w.extra), 120}, {"most", unsafe.Offsetof(w.most), 128},
+		{"whole", unsafe.Offsetof(w.whole), 80}, {"limited", unsafe.Offsetof(w.limited), 88},
+		{"ended", unsafe.Offsetof(w.ended), 96}, {"full", unsafe.Offsetof(w.full), 104},
+		{"unfinished", unsafe.Offsetof(w.unfinished), 112},
+		{"beyond", unsafe.Offsetof(w.beyond), 120}, {"lost", unsafe.Offsetof(w.lost), 128},
+		{"extra", unsafe.Offsetof(w.extra), 136}, {"most", unsafe.Offsetof(w.most), 144},
 	} {
 		if f.at != f.want {
 			t.Errorf("kernelWork.%s is at %d, the assembly reads %d", f.name, f.at, f.want)

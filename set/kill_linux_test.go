@@ -171,14 +171,14 @@ func answer(job rma.Job, s *Set, e *Elements, lines <-chan string, out io.Writer
 	}
 	var occupiedBuckets [2]int
 	for rank := range job.Size() { // the dead cannot check their parts
-		if err := s.t.check(context.Background(), rank); err != nil {
+		if err := s.oldest.Load().check(context.Background(), rank); err != nil {
 			return err
 		}
-		if err := e.t.check(context.Background(), rank); err != nil {
+		if err := e.oldest.Load().check(context.Background(), rank); err != nil {
 			return err
 		}
 	}
-	for i, t := range []*table{s.t, e.t} {
+	for i, t := range []*table{s.oldest.Load(), e.oldest.Load()} {
 		all, err := t.readAll()
 		if err != nil {
 			return err

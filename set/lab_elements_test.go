@@ -24,11 +24,11 @@ func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Confi
 	if err != nil {
 		return nil, err
 	}
-	elements := labElements(rng, e.t, size)
-	c := &labSet{keys: len(elements), t: e.t, check: e.t.check, len: e.Len}
+	elements := labElements(rng, e.oldest.Load(), size)
+	c := &labSet{keys: len(elements), t: e.oldest.Load(), check: e.check, len: e.Len}
 	c.hash = func(key int) uint64 { return hashElement(e.aligned(elements[key])) }
 	c.key = func(bucket uint64) (int, error) {
-		words, err := e.t.elementOf(bucket)
+		words, err := e.oldest.Load().elementOf(bucket)
 		if err != nil {
 			return 0, err
 		}
@@ -72,7 +72,7 @@ func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Confi
 
 // checkRefs makes sure that references are those of the elements of a batch.
 func (e *Elements) checkRefs(ctx context.Context, answers []labAnswer, batch []byte) error {
-	dst := make([]byte, e.t.size)
+	dst := make([]byte, e.oldest.Load().size)
 	for i, answer := range answers {
 		if !answer.hasRef {
 			continue

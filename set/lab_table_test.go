@@ -247,8 +247,8 @@ func openLabWords(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Config) 
 	if err != nil {
 		return nil, err
 	}
-	words := labWords(rng, s.t)
-	c := &labSet{keys: len(words), t: s.t, check: s.t.check, len: s.Len}
+	words := labWords(rng, s.oldest.Load())
+	c := &labSet{keys: len(words), t: s.oldest.Load(), check: s.check, len: s.Len}
 	c.hash = func(key int) uint64 { return hashWord(words[key]) }
 	c.key = func(bucket uint64) (int, error) {
 		if key := slices.Index(words, bucket&^occupied); key >= 0 {

@@ -3,7 +3,11 @@ package set
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/bits"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/zeebo/xxh3"
@@ -16,32 +20,64 @@ const (
 	// occupied marks a bucket that holds something. An empty bucket is zero.
 	occupied = 1 << 63
 
+	// closed is what an empty bucket becomes when its part of the table moves to the next one. No
+	// bucket has another word without the occupied bit.
+	closed = 1
+
 	// lineBuckets is the number of buckets in a cache line.
 	lineBuckets = 8
 )
 
-// table is the array of buckets over all ranks, and the arithmetic of homes and owners. Set
-// and Elements share it. Growth replaces it as a whole.
-type table struct {
-	span          // all buckets, where all are directly addressable
-	unit  uint64  // homes are multiples of it, in buckets
-	units uint64  // n / unit
-	spans []*span // by rank: the span that its segment is in, nil where only queues reach it
-
+// space is the memory of all tables that a set may have. It grows from one to the next: the
+// windows of all are made at the start, when each is only addresses. Set and Elements share it.
+// Collect replaces it as a whole.
+type space struct {
 	items
-	cfg         ElementsConfig // with the defaults filled in, except for Chunk and Capacity
-	window      rma.Window
-	perRank     uint64 // k, buckets of each rank
-	buckets     uint64 // n = k * ranks
-	chunk       uint64 // C; with auto the largest, where there are queues
-	directChunk uint64 // C as the statistics have it where memory is direct
-	auto        *auto  // chooses C, nil if it is given or memory is direct
-	kernel      kernel // searches batches
-	first       firstLine
+	cfg    ElementsConfig // with the defaults filled in, except for Chunk and Capacity
+	tables []tableMemory  // by generation
+	marks  *marks
+	chunk  uint64                // C; with auto the largest, where there are queues
+	auto   *auto                 // chooses C, nil if it is given or memory is direct
+	oldest atomic.Pointer[table] // the first that this rank does not know to have moved
+	kernel kernel                // searches batches
 
 	sessions core.Pool[*session]
 	batches  core.Batches
 	shipped  batch // the request of another rank that is being answered
+
+	tenders sync.WaitGroup // goroutines of tendLater
+	tending sync.Mutex     // held by the one that runs
+}
+
+// tableMemory is the window of one table.
+type tableMemory struct {
+	window  rma.Window
+	regions core.Regions
+	buckets uint64
+	close   func() error // of the window, once
+}
+
+// table is the array of buckets over all ranks, and the arithmetic of homes and owners. A rank
+// makes one when it comes to it, and gives its memory back when no call uses it any more, which the
+// garbage collector finds out.
+type table struct {
+	*space
+	span          // all buckets, where all are directly addressable
+	unit  uint64  // homes are multiples of it, in buckets
+	units uint64  // n / unit
+	spans []*span // by rank: the span that its segment is in, nil where only queues reach it
+	first firstLine
+
+	gen         int // generation: 0 for the first table
+	window      rma.Window
+	regions     *core.Regions
+	perRank     uint64 // k, buckets of each rank
+	buckets     uint64 // n = k * ranks
+	chunk       uint64 // C, the largest that fits
+	directChunk uint64 // C as the statistics have it where memory is direct
+
+	following atomic.Pointer[table] // the next table, nil until this rank comes to it
+	progress  progress
 }
 
 // span is a run of buckets in directly addressable memory: of the whole table, or
@@ -49,22 +85,135 @@ type table struct {
 type span struct {
 	flat  []uint64 // the buckets; nil: not all of the table is directly addressable
 	first uint64   // the number in the table of the first of them
+	rank  int      // that owns it
 	whole bool     // they are the whole table, and a search goes on around its end
-	limit uint64   // buckets examined before Full: min(C*M, n)
+	last  bool     // no table follows
+	limit uint64   // buckets examined in this table: min(C*M, n)
+}
+
+// newSpace makes the memory of all tables that cfg allows. Collective.
+func newSpace(ctx context.Context, its items, cfg ElementsConfig) (*space, error) {
+	sp := &space{items: its, cfg: cfg, sessions: core.Pool[*session]{Closed: errClosed}}
+	for gen, buckets := range cfg.tableSizes(its.job.Size()) {
+		w, err := its.job.NewWindow(ctx, rma.Spec{Name: "set: buckets", Key: fmt.Sprint(gen),
+			Words: int(buckets) / its.job.Size()})
+		if err != nil {
+			return nil, errors.Join(err, sp.close())
+		}
+		sp.tables = append(sp.tables, tableMemory{window: w, regions: core.NewRegions(w),
+			buckets: buckets, close: sync.OnceValue(w.Close)})
+	}
+	sp.batches.Regions, sp.batches.InOnePiece = sp.tables[0].regions, true
+	sp.chunk = uint64(cfg.firstChunk())
+	if cfg.Chunk == 0 && sp.batches.Whole == nil {
+		sp.auto, sp.chunk = newAuto(), maxAutoChunk
+	}
+	var err error
+	if sp.kernel, err = chooseKernel(&cfg); err == nil {
+		sp.marks, err = newMarks(ctx, sp)
+	}
+	if err != nil {
+		return nil, errors.Join(err, sp.close())
+	}
+	sp.oldest.Store(sp.newTable(0))
+	return sp, nil
+}
+
+// open prepares the space for operations. old is the one that this one replaces, or nil: what
+// was measured for it holds here. Collective.
+func (sp *space) open(ctx context.Context, old *space) error {
+	t := sp.oldest.Load()
+	t.first = t.newFirstLine()
+	cfg := core.Config{Access: sp.cfg.Access, Closed: errClosed,
+		Messages: 1.5, // a chunk, and where the word is new a swap
+		Answer:   sp.answer}
+	if sp.arenas != nil {
+		cfg.Messages = 2.5 // an element as well
+	}
+	if old != nil {
+		cfg.Like = &old.batches
+	}
+	return sp.batches.Open(ctx, sp.job, sp.marks.window, cfg)
+}
+
+// close gives back queues and buckets. A later call goes to the pool of sessions
+// and finds it closed, before it can use memory that is unmapped.
+func (sp *space) close() error {
+	err := sp.batches.Close() // first: requests of other ranks are running
+	sp.tenders.Wait()
+	for t := sp.oldest.Load(); t != nil; t = t.following.Load() {
+		t.flat, t.spans, t.first = nil, nil, firstLine{}
+	}
+	err = errors.Join(err, sp.sessions.Close(), sp.marks.close())
+	for _, m := range sp.tables {
+		err = errors.Join(err, m.close())
+	}
+	return err
+}
+
+// newTable is a table of a generation.
+func (sp *space) newTable(gen int) *table {
+	m := &sp.tables[gen]
+	t := &table{space: sp, gen: gen, window: m.window, regions: &m.regions,
+		perRank: m.buckets / uint64(sp.job.Size()), buckets: m.buckets,
+		chunk: min(sp.chunk, m.buckets), unit: lineBuckets}
+	c := uint64(sp.cfg.firstChunk())
+	t.directChunk, t.last = min(c, m.buckets), gen == len(sp.tables)-1
+	t.limit = min(c*uint64(sp.cfg.Chunks), t.buckets)
+	if sp.cfg.variant.WordHomes {
+		t.unit = 1
+	}
+	t.units = t.buckets / t.unit
+	t.findSpans()
+	return t
+}
+
+// next is the table that follows this one, which is not the last.
+func (t *table) next() *table {
+	if next := t.following.Load(); next != nil {
+		return next
+	}
+	next := t.newTable(t.gen + 1)
+	next.first = next.newFirstLine()
+	t.marks.begin(next.gen)
+	t.following.CompareAndSwap(nil, next)
+	return t.following.Load()
+}
+
+// advance has searches begin at a table: all before it have moved.
+func (sp *space) advance(gen int) {
+	for t := sp.oldest.Load(); t.gen < gen; t = sp.oldest.Load() {
+		next := t.next()
+		if sp.oldest.CompareAndSwap(t, next) {
+			runtime.AddCleanup(t, func(close func() error) { _ = close() }, sp.tables[t.gen].close)
+		}
+	}
+}
+
+// newest is the last table that this rank has come to.
+func (sp *space) newest() *table {
+	t := sp.oldest.Load()
+	for next := t; next != nil; next = next.following.Load() {
+		t = next
+	}
+	return t
 }
 
 // findSpans finds the buckets that are directly addressable.
 func (t *table) findSpans() {
 	t.spans = make([]*span, t.window.Size())
+	v := span{limit: t.limit, last: t.last}
 	for rank := range t.spans {
-		r := t.batches.At(rank)
+		r := t.regions.At(rank)
 		switch {
 		case r == nil:
-		case r == t.batches.Whole:
-			t.span = span{flat: r.Words, whole: true, limit: t.limit}
+		case r == t.regions.Whole:
+			t.flat, t.whole = r.Words, true
 			t.spans[rank] = &t.span
 		case rank == r.First:
-			t.spans[rank] = &span{flat: r.Words, first: uint64(rank) * t.perRank, limit: t.limit}
+			v.flat, v.first, v.rank = r.Words, uint64(rank)*t.perRank, rank
+			t.spans[rank] = new(span)
+			*t.spans[rank] = v
 		default:
 			t.spans[rank] = t.spans[r.First]
 		}
@@ -102,7 +251,13 @@ func (t *table) place(bucket uint64) (rank, off int) {
 
 // pieces is the number of gets that a chunk may take: one for each segment that has a part
 // of it.
-func (t *table) pieces() uint64 { return (t.chunk-2)/t.perRank + 2 }
+func (sp *space) pieces() (most uint64) {
+	for _, m := range sp.tables {
+		perRank := m.buckets / uint64(sp.job.Size())
+		most = max(most, (min(sp.chunk, m.buckets)-2)/perRank+2)
+	}
+	return most
+}
 
 // distance is how far bucket comes after home, around the end of the table.
 func (t *table) distance(home, bucket uint64) uint64 {

@@ -19,12 +19,14 @@ func (t *table) oneQueued(item []uint64, insert bool) (Result, error) {
 		return 0, err
 	}
 	b := &s.single
-	b.items, b.insert, b.counts = append(b.items[:0], item...), insert, counts{}
+	b.t, b.items, b.insert, b.counts = t, append(b.items[:0], item...), insert, counts{}
 	b.results[0] = 0
 	err = s.run(b, nil)
-	r, c := b.results[0], b.counts
+	ended := batch{t: t, insert: insert, counts: b.counts}
+	r := b.results[0]
+	b.t = nil
 	t.sessions.Give(s, err != nil)
-	return r, t.ended(&c, err)
+	return r, ended.ended(err)
 }
 
 // session is a queue with step machines on it, for one call at a time.
@@ -39,19 +41,19 @@ type session struct {
 }
 
 // session returns a session with room for Depth operations in flight.
-func (t *table) session() (*session, error) {
-	if s, ok, err := t.sessions.Take(); ok || err != nil {
+func (sp *space) session() (*session, error) {
+	if s, ok, err := sp.sessions.Take(); ok || err != nil {
 		return s, err
 	}
-	depth := t.cfg.Depth
+	depth := sp.cfg.Depth
 	// Two chunks of each machine may be in flight, or one and a request of
 	// another kind.
-	q, err := t.job.NewQueue(depth * 2 * int(t.pieces()))
+	q, err := sp.job.NewQueue(depth * 2 * int(sp.pieces()))
 	if err != nil {
 		return nil, err
 	}
 	s := &session{q: q, probes: make([]probe, depth), slots: core.NewSlots(depth),
-		single: batch{t: t, results: make([]Result, 1)}}
+		single: batch{results: make([]Result, 1)}}
 	alloc := func(buf *rma.Buf, words int) {
 		if err == nil {
 			*buf, err = q.Alloc(words)
@@ -59,12 +61,13 @@ func (t *table) session() (*session, error) {
 	}
 	for i := range s.probes {
 		p := &s.probes[i]
-		p.t, p.held = t, &s.held
-		alloc(&p.chunks[0].buf, int(t.chunk))
-		alloc(&p.chunks[1].buf, int(t.chunk))
-		if t.arenas != nil {
-			alloc(&p.there, t.width)
-			alloc(&p.here, t.width)
+		p.held = &s.held
+		chunk := int(min(sp.chunk, sp.tables[len(sp.tables)-1].buckets))
+		alloc(&p.chunks[0].buf, chunk)
+		alloc(&p.chunks[1].buf, chunk)
+		if sp.arenas != nil {
+			alloc(&p.there, sp.width)
+			alloc(&p.here, sp.width)
 		}
 	}
 	if err != nil {
@@ -106,7 +109,13 @@ func (s *session) Start(machine, i int) rma.Op {
 // Finish takes the answer of a machine.
 func (s *session) Finish(machine, i int) {
 	p, b := &s.probes[machine], s.batch
-	b.count(p.result, p.examined, p.lost, p.size)
+	b.count(p.result, p.before+p.examined, p.lost, p.size)
+	if p.t != b.t {
+		b.beyond++
+	}
+	if len(p.chunks[0].handles)+len(p.chunks[1].handles) == 0 {
+		p.t = nil // so that an idle session keeps no table
+	}
 	b.results[i] = p.result
 	if b.refs != nil {
 		b.refs[i] = Ref(p.bucket & refMask)
@@ -124,7 +133,7 @@ type fetchMachines struct {
 
 func (m *fetchMachines) Start(machine, k int) rma.Op {
 	p := &m.ses.probes[machine]
-	p.mine, p.phase = m.f.refs[k], phaseStart
+	p.mine, p.phase, p.held.arenas = m.f.refs[k], phaseStart, m.f.arenas
 	return (*fetchOp)(p)
 }
 
@@ -136,7 +145,7 @@ type fetchOp probe
 // Step is one step of the protocol.
 func (p *fetchOp) Step(q rma.Queue) (rma.Handle, error) {
 	if p.phase == phaseStart {
-		part, rank, off := p.t.arenas.locate(p.mine)
+		part, rank, off := p.held.arenas.locate(p.mine)
 		p.handle, p.phase = q.Get(p.there, part.window, rank, off), phaseCompare
 		return p.handle, nil
 	}
@@ -161,9 +170,10 @@ func (p *fetchOp) Step(q rma.Queue) (rma.Handle, error) {
 // For an element a bucket with the right fingerprint must be compared, and the element must
 // be in an arena before a bucket refers to it.
 type probe struct {
-	t    *table
+	t    *table // that is searched
 	held *heldSlots
 
+	hash    uint64
 	element []uint64 // nil for words: a bucket with the same word matches
 	key     uint64   // a bucket may hold what is searched for if it equals key
 	mask    uint64   // in these bits
@@ -187,6 +197,7 @@ type probe struct {
 	result   Result
 	bucket   uint64 // compared, or content of the one that ended the search
 	examined uint64 // buckets examined
+	before   uint64 // in tables before t
 	lost     uint64 // compare-and-swaps lost
 }
 
@@ -211,24 +222,28 @@ type chunkRequest struct {
 
 // start prepares the machine for item i of a batch. Buffers are kept.
 func (p *probe) start(b *batch, i int) {
-	t := p.t
-	var hash uint64
+	t := b.t
 	if p.element = nil; b.hashes != nil {
-		hash, p.key, p.mask = b.hashes[i], b.items[i], ^uint64(0)
+		p.hash, p.key, p.mask = b.hashes[i], b.items[i], ^uint64(0)
 	} else {
 		item := b.item(i)
-		hash = t.hash(item)
-		p.key, p.mask = t.key(item, hash), t.mask
+		p.hash = t.hash(item)
+		p.key, p.mask = t.key(item, p.hash), t.mask
 		if t.arenas != nil {
 			p.element = item
 		}
 	}
-	p.home, p.insert, p.mine, p.stored = t.home(hash), b.insert, 0, false
-	p.phase, p.size, p.sample = phaseStart, t.chunk, false
+	p.insert, p.mine, p.stored = b.insert, 0, false
+	p.result, p.bucket, p.examined, p.before, p.lost = 0, 0, 0, 0, 0
+	p.enter(t)
+}
+
+// enter has the search begin in a table.
+func (p *probe) enter(t *table) {
+	p.t, p.home, p.phase, p.size, p.sample = t, t.home(p.hash), phaseStart, t.chunk, false
 	if t.auto != nil {
 		p.size, p.sample = min(t.auto.chunk.Load(), t.chunk), t.auto.sample()
 	}
-	p.result, p.bucket, p.examined, p.lost = 0, 0, 0, 0
 }
 
 // Step is one step of the protocol: it takes what the machine waited for, and goes on.
@@ -239,16 +254,7 @@ func (p *probe) Step(q rma.Queue) (rma.Handle, error) {
 	}
 	switch p.phase {
 	case phaseStart:
-		// The search before this one may have requested chunks that it did not need: their
-		// buffers are free only when they have arrived.
-		for i := range p.chunks {
-			if h, err := p.chunks[i].collect(q); h != rma.NoHandle || err != nil {
-				// mark: probe waits for a chunk of the search before
-				return h, err
-			}
-		}
-		p.startChunk(q, 0)
-		return p.search(q)
+		return p.begin(q)
 	case phaseChunk:
 		return p.search(q)
 	case phaseCompare:
@@ -264,6 +270,19 @@ func (p *probe) Step(q rma.Queue) (rma.Handle, error) {
 		return p.claim(q)
 	}
 	return p.endSwap(q)
+}
+
+// begin begins in a table. The search before this one may have requested chunks that it did not
+// need: their buffers are free only when they have arrived.
+func (p *probe) begin(q rma.Queue) (rma.Handle, error) {
+	for i := range p.chunks {
+		if h, err := p.chunks[i].collect(q); h != rma.NoHandle || err != nil {
+			// mark: probe waits for a chunk of the search before
+			return h, err
+		}
+	}
+	p.startChunk(q, 0)
+	return p.search(q)
 }
 
 // search examines buckets, from p.next of the present chunk on.
@@ -288,7 +307,7 @@ func (p *probe) search(q rma.Queue) (rma.Handle, error) {
 		}
 		if (p.number+1)*p.size >= p.t.limit {
 			// mark: probe finds no free bucket within its limit
-			return p.finish(exhausted(p.insert), 0)
+			return p.finish(q, p.t.exhausted(p.insert), 0)
 		}
 		p.startChunk(q, p.number+1)
 	}
@@ -304,9 +323,11 @@ func (p *probe) act(q rma.Queue, v verdict, bucket uint64) (rma.Handle, error) {
 	case v == vacant:
 		return p.store(q)
 	case v == absent:
-		return p.finish(NotFound, 0)
+		return p.finish(q, NotFound, 0)
+	case v == passed:
+		return p.finish(q, beyond, 0)
 	case p.element == nil:
-		return p.finish(Found, bucket)
+		return p.finish(q, Found, bucket)
 	}
 	part, rank, off := p.t.arenas.locate(Ref(bucket & refMask))
 	p.handle = q.Get(p.there, part.window, rank, off)
@@ -320,7 +341,7 @@ func (p *probe) compare(q rma.Queue) (rma.Handle, error) {
 		return rma.NoHandle, err
 	}
 	if slices.Equal(p.there, rma.Buf(p.element)) {
-		return p.finish(Found, p.bucket)
+		return p.finish(q, Found, p.bucket)
 	}
 	// mark: probe compares another element of equal fingerprint
 	return p.act(q, other, p.bucket)
@@ -336,7 +357,7 @@ func (p *probe) store(q rma.Queue) (rma.Handle, error) {
 		return rma.NoHandle, err
 	}
 	if !ok { // no arena has room
-		return p.finish(Full, 0)
+		return p.finish(q, Full, 0)
 	}
 	p.mine = ref
 	copy(p.here, p.element)
@@ -360,7 +381,7 @@ func (p *probe) endSwap(q rma.Queue) (rma.Handle, error) {
 	case err != nil:
 		return rma.NoHandle, err
 	case seen == 0:
-		return p.finish(Inserted, p.key|uint64(p.mine))
+		return p.finish(q, Inserted, p.key|uint64(p.mine))
 	}
 	p.lost++
 	q.Stats().Retries++
@@ -416,10 +437,15 @@ func (c *chunkRequest) collect(q rma.Queue) (rma.Handle, error) {
 	return rma.NoHandle, nil
 }
 
-// finish ends the search. The chunk after the one examined may still be in flight.
+// finish ends the search in a table. The chunk after the one examined may still be in flight.
 // Only the next search of this machine waits for it.
-func (p *probe) finish(result Result, bucket uint64) (rma.Handle, error) {
+func (p *probe) finish(q rma.Queue, result Result, bucket uint64) (rma.Handle, error) {
 	p.examined = min(p.number*p.size+uint64(p.next)+1, p.t.limit)
+	if result == beyond {
+		p.before += p.examined
+		p.enter(p.t.next())
+		return p.begin(q)
+	}
 	if p.sample && (result == Inserted || result == NotFound) {
 		p.t.auto.addSample(min(p.size, p.t.limit), p.taken)
 	}

@@ -8,18 +8,21 @@ const (
 	same                  // it has the word, or an element of equal fingerprint
 	vacant                // it is empty: claim it
 	absent                // it is empty: the item is not in the set
+	passed                // it is closed: the item is not in this table and never will be
 )
 
 // decide is the decision of find-or-put (OP Fig. 1). A search makes it for each bucket from home
 // on, until one does not have another item, and for what won when a compare-and-swap lost.
 // Where a bucket equals key in the bits of mask, it has what is searched for or, of elements, what
-// has to be compared. An empty bucket is zero, and key is not.
+// has to be compared. Key has the occupied bit.
 func decide(bucket, key, mask uint64, insert bool) verdict {
 	switch {
 	case bucket&mask == key:
 		return same
-	case bucket != 0:
+	case bucket&occupied != 0:
 		return other
+	case bucket == closed:
+		return passed
 	case insert:
 		return vacant
 	}
@@ -27,8 +30,11 @@ func decide(bucket, key, mask uint64, insert bool) verdict {
 }
 
 // exhausted is the answer when every bucket within the limit has another item.
-func exhausted(insert bool) Result {
-	if insert {
+func (v *span) exhausted(insert bool) Result {
+	switch {
+	case !v.last:
+		return beyond
+	case insert:
 		return Full
 	}
 	return NotFound
@@ -37,3 +43,7 @@ func exhausted(insert bool) Result {
 // unfinished is the result of a search that leaves its span. The caller searches again through
 // a queue, from the home on. That is correct, as the occupied buckets of the span do not change.
 const unfinished = Full + 1
+
+// beyond is the result of a search that has passed a table: what it searches for is not there and
+// never will be, as no bucket that it examined changes any more. It goes on in the next table.
+const beyond = Full + 2

@@ -194,7 +194,7 @@ func TestWhenFullComes(t *testing.T) {
 			var full *FullError
 			err := sets[0].FindOrPutBatch(randomWords(rng, len(results)), results)
 			if errors.As(err, &full) {
-				must(t, fullErrorFits(results, err, sets[0].t, sets[0].t.limit))
+				must(t, fullErrorFits(results, err, sets[0].oldest.Load(), sets[0].oldest.Load().limit))
 				return full.Used
 			}
 			must(t, err)

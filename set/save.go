@@ -20,7 +20,7 @@ var wordContents = archive.Contents{Kind: "farhash set of words", ElementBytes: 
 // file that it leads to is replaced. Collective; nothing may insert on any rank at the same time.
 func (s *Set) Save(ctx context.Context, path string) error {
 	record := make([]byte, 8)
-	return archive.SaveTable(ctx, s.t.job, path, wordContents,
+	return archive.SaveTable(ctx, s.job, path, wordContents,
 		func(yield func([]byte, error) bool) {
 			for word, err := range s.Local(ctx) {
 				binary.LittleEndian.PutUint64(record, word)
@@ -33,11 +33,11 @@ func (s *Set) Save(ctx context.Context, path string) error {
 
 // Save writes the set to a file; see Set.Save.
 func (e *Elements) Save(ctx context.Context, path string) error {
-	return archive.SaveTable(ctx, e.t.job, path, e.contents(), e.Local(ctx))
+	return archive.SaveTable(ctx, e.job, path, e.contents(), e.Local(ctx))
 }
 
 func (e *Elements) contents() archive.Contents {
-	return archive.Contents{Kind: "farhash set of elements", ElementBytes: e.t.size}
+	return archive.Contents{Kind: "farhash set of elements", ElementBytes: e.size}
 }
 
 // Load inserts the contents of a file that Save has written. It grows the set when it
@@ -57,14 +57,14 @@ func (s *Set) Load(ctx context.Context, path string) error {
 // Load inserts the contents of a file that Save has written; see Set.Load.
 func (e *Elements) Load(ctx context.Context, path string) error {
 	return e.load(ctx, path, e.contents(), func(payload []byte) error {
-		return e.FindOrPutBatch(payload, make([]Result, len(payload)/e.t.size))
+		return e.FindOrPutBatch(payload, make([]Result, len(payload)/e.size))
 	})
 }
 
 // load verifies a file, makes room, and inserts its contents.
 func (s *anySet) load(ctx context.Context, path string, want archive.Contents,
 	insert func(payload []byte) error) error {
-	job := s.t.job
+	job := s.job
 	l, err := archive.LoadTable(ctx, job, path, want, archive.Fixed(want.ElementBytes))
 	if err != nil {
 		return err
@@ -89,13 +89,13 @@ func (s *anySet) load(ctx context.Context, path string, want archive.Contents,
 // decide by the same number: none inserts before every one has counted. Collective.
 func (s *anySet) makeRoom(ctx context.Context, records uint64) error {
 	n, err := s.Len(ctx)
-	err = rma.AllSucceeded(ctx, s.t.job, "set: counting what is there", err)
-	room := s.t.buckets
-	if s.t.arenas != nil {
-		room = min(room, s.t.arenas.capacity())
+	err = rma.AllSucceeded(ctx, s.job, "set: counting what is there", err)
+	room := s.tables[len(s.tables)-1].buckets
+	if s.arenas != nil {
+		room = min(room, s.arenas.capacity())
 	}
 	if err != nil || float64(n+records) <= fileLoadFactor*float64(room) {
 		return err
 	}
-	return s.grow(ctx, max(uint64(float64(n+records)/fileLoadFactor)+1, s.t.buckets), 0)
+	return s.grow(ctx, max(uint64(float64(n+records)/fileLoadFactor)+1, room), 0)
 }

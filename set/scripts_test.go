@@ -44,11 +44,11 @@ func endOfSpan(t *testing.T) {
 	must(t, err)
 	elements, err := newElements(jobs, ElementsConfig{Config: cfg, ElementBytes: 8})
 	must(t, err)
-	end := uint64(len(sets[0].t.spanOf(0).flat))
+	end := uint64(len(sets[0].oldest.Load().spanOf(0).flat))
 	words := wordsWithHomes(2*n, []uint64{end<<32/cfg.Buckets - 1})
 	var bytes []byte
 	for i := uint64(0); len(bytes) < 8*n; i++ {
-		if h := hashElement([]uint64{i}); elements[0].t.home(h) == end-lineBuckets {
+		if h := hashElement([]uint64{i}); elements[0].oldest.Load().home(h) == end-lineBuckets {
 			bytes = binary.LittleEndian.AppendUint64(bytes, i)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
 	"unsafe"
 
@@ -49,7 +50,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Set, error) {
 // FindOrPut finds word or inserts it (OP 3.3). The result is Found, Inserted or
 // Full; Full comes with a *FullError. A word of more than 63 bits is an error.
 func (s *Set) FindOrPut(word uint64) (Result, error) {
-	if t := s.t; t.first.base != nil {
+	if t := s.oldest.Load(); t.first.base != nil {
 		r := t.first.insert(word)
 		if r <= Full {
 			return r, nil
@@ -72,23 +73,25 @@ func (s *Set) one(word uint64, insert bool) (Result, error) {
 	if word > MaxWord {
 		return 0, WordError(word)
 	}
-	t := s.t
+	t := s.oldest.Load()
 	home := t.home(hashWord(word))
 	v := t.spanOf(home)
 	if v == nil {
 		return t.oneQueued([]uint64{word}, insert)
 	}
 	r, examined, lost := v.search(word|occupied, home-v.first, insert)
+	runtime.KeepAlive(t) // the garbage collector ends its memory
 	switch {
 	case r <= Found && examined <= t.directChunk && lost == 0:
 		return r, nil // a counter would cost more than the lookup
 	case r == unfinished:
 		return t.oneQueued([]uint64{word}, insert)
+	case r == beyond || r == Full || examined >= longSearch:
+		b := batch{t: t, items: []uint64{word}, results: []Result{r}, insert: insert}
+		b.count(r, examined, lost, t.directChunk)
+		return b.endSingle(v)
 	}
 	t.tally.count(r, examined, lost, t.directChunk)
-	if r == Full {
-		return r, t.fullError(false)
-	}
 	return r, nil
 }
 
@@ -114,12 +117,11 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 	if err := checkWords(words); err != nil {
 		return err
 	}
-	t := s.t
-	if t.flat != nil { // the batch is not divided
-		c := t.searchBatch(&t.span, words, results, insert)
-		return t.ended(&c, nil)
-	}
+	t := s.oldest.Load()
 	b := batch{t: t, items: words, results: results, insert: insert}
+	if t.flat != nil { // the batch is not divided
+		return b.ended(b.search(&t.span))
+	}
 	return b.run()
 }
 
@@ -144,17 +146,17 @@ func (e WordError) Error() string {
 }
 
 // Config is the shape of the set now, with the defaults filled in.
-func (s *Set) Config() Config { return s.t.cfg.Config }
+func (s *Set) Config() Config { return s.config().Config }
 
 // All iterates over the words of the set, in the order of the table. Words inserted since may
 // or may not be among them.
 func (s *Set) All(ctx context.Context) iter.Seq2[uint64, error] {
-	return s.words(s.t.occupied(ctx, 0, s.t.job.Size()))
+	return s.words(s.occupied(ctx, 0, s.job.Size()))
 }
 
 // Local is All for this rank's part of the table.
 func (s *Set) Local(ctx context.Context) iter.Seq2[uint64, error] {
-	return s.words(s.t.local(ctx))
+	return s.words(s.local(ctx))
 }
 
 func (s *Set) words(buckets iter.Seq2[stored, error]) iter.Seq2[uint64, error] {
@@ -224,10 +226,10 @@ func (e *Elements) ContainsBatch(elements []byte, results []Result) error {
 
 // one runs one operation: in its span, or through a queue if it cannot end there.
 func (e *Elements) one(element []byte, insert bool) (Result, error) {
-	if len(element) != e.t.size {
+	if len(element) != e.size {
 		return 0, e.lengthError(len(element), 1)
 	}
-	t, words := e.t, e.aligned(element)
+	t, words := e.oldest.Load(), e.aligned(element)
 	hash := hashElement(words)
 	home := t.home(hash)
 	v := t.spanOf(home)
@@ -238,30 +240,33 @@ func (e *Elements) one(element []byte, insert bool) (Result, error) {
 		element: words, key: fingerprintKey(hash), home: home - v.first}
 	r, err := s.run(insert)
 	s.held.release()
+	runtime.KeepAlive(t)
 	switch {
 	case err != nil:
 		return 0, err
 	case r == unfinished:
 		return t.oneQueued(words, insert)
-	case r == Inserted || r == Full || s.examined > t.directChunk || s.lost > 0:
+	case r == beyond || r == Full || s.examined >= longSearch:
+		b := batch{t: t, items: words, results: []Result{r}, insert: insert}
+		b.count(r, s.examined, s.lost, t.directChunk)
+		b.noSlot = s.held.noSlot
+		return b.endSingle(v)
+	case r == Inserted || s.examined > t.directChunk || s.lost > 0:
 		t.tally.count(r, s.examined, s.lost, t.directChunk)
-	}
-	if r == Full {
-		return r, t.fullError(s.held.noSlot > 0)
 	}
 	return r, nil
 }
 
 func (e *Elements) lengthError(bytes, results int) error {
 	return fmt.Errorf("set: %s and %s; an element has %s", plural.Of(bytes, "byte"),
-		plural.Of(results, "result"), plural.Of(e.t.size, "byte"))
+		plural.Of(results, "result"), plural.Of(e.size, "byte"))
 }
 
 func (e *Elements) batch(elements []byte, results []Result, refs []Ref, insert bool) error {
-	if len(elements) != len(results)*e.t.size {
+	if len(elements) != len(results)*e.size {
 		return e.lengthError(len(elements), len(results))
 	}
-	b := batch{t: e.t, items: e.aligned(elements), results: results, refs: refs, insert: insert}
+	b := batch{t: e.oldest.Load(), items: e.aligned(elements), results: results, refs: refs, insert: insert}
 	return b.run()
 }
 
@@ -272,27 +277,27 @@ func (e *Elements) aligned(elements []byte) []uint64 {
 		return nil
 	}
 	p := unsafe.Pointer(unsafe.SliceData(elements))
-	if e.t.size%8 == 0 && uintptr(p)%8 == 0 {
+	if e.size%8 == 0 && uintptr(p)%8 == 0 {
 		return unsafe.Slice((*uint64)(p), len(elements)/8)
 	}
-	n, width := len(elements)/e.t.size, e.t.width
+	n, width := len(elements)/e.size, e.width
 	words := make([]uint64, n*width)
 	for i := range n {
-		copy(bytesOf(words[i*width:(i+1)*width]), elements[i*e.t.size:(i+1)*e.t.size])
+		copy(bytesOf(words[i*width:(i+1)*width]), elements[i*e.size:(i+1)*e.size])
 	}
 	return words
 }
 
 // Get copies the element with the given reference to dst, which has ElementBytes bytes.
 func (e *Elements) Get(ref Ref, dst []byte) error {
-	if !e.t.arenas.valid(ref) {
+	if !e.arenas.valid(ref) {
 		return refError(ref)
 	}
-	if len(dst) != e.t.size {
+	if len(dst) != e.size {
 		return fmt.Errorf("set: dst has %s, an element has %d",
-			plural.Of(len(dst), "byte"), e.t.size)
+			plural.Of(len(dst), "byte"), e.size)
 	}
-	words, err := e.t.elementAt(ref)
+	words, err := e.elementAt(ref)
 	copy(dst, bytesOf(words))
 	return err
 }
@@ -304,36 +309,36 @@ func refError(ref Ref) error {
 // GetBatch is Get for many references: it copies the element of refs[i] to dst from
 // i*ElementBytes on.
 func (e *Elements) GetBatch(refs []Ref, dst []byte) error {
-	size := e.t.size
+	size := e.size
 	if len(dst) != len(refs)*size {
 		return fmt.Errorf("set: dst has %s for %s; an element has %d",
 			plural.Of(len(dst), "byte"), plural.Of(len(refs), "element"), size)
 	}
-	f := fetch{t: e.t, dst: dst, size: size}
+	f := fetch{space: e.space, dst: dst, size: size}
 	return f.run(refs)
 }
 
 // Config is the shape of the set now, with the defaults filled in.
 func (e *Elements) Config() ElementsConfig {
-	cfg := e.t.cfg
-	cfg.Capacity = e.t.arenas.capacity()
+	cfg := e.config()
+	cfg.Capacity = e.arenas.capacity()
 	return cfg
 }
 
 // All iterates over the elements of the set. The bytes are valid until the loop goes on.
 func (e *Elements) All(ctx context.Context) iter.Seq2[[]byte, error] {
-	return e.elements(ctx, e.t.occupied(ctx, 0, e.t.job.Size()))
+	return e.elements(ctx, e.occupied(ctx, 0, e.job.Size()))
 }
 
 // Local is All for what this rank's part of the table refers to.
 func (e *Elements) Local(ctx context.Context) iter.Seq2[[]byte, error] {
-	return e.elements(ctx, e.t.local(ctx))
+	return e.elements(ctx, e.local(ctx))
 }
 
 func (e *Elements) elements(ctx context.Context, buckets iter.Seq2[stored, error],
 ) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		dst := make([]byte, e.t.size)
+		dst := make([]byte, e.size)
 		for s, err := range buckets {
 			if err == nil {
 				err = e.Get(Ref(s.bucket&refMask), dst)
@@ -346,7 +351,7 @@ func (e *Elements) elements(ctx context.Context, buckets iter.Seq2[stored, error
 }
 
 // anySet is what Set and Elements have in common.
-type anySet struct{ t *table }
+type anySet struct{ *space }
 
 // open makes an empty set, of words if ElementBytes is 0. refusal is an error with the
 // configuration, or nil. Collective.
@@ -358,16 +363,17 @@ func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refu
 	if err != nil {
 		return err
 	}
-	if s.t, err = newTable(ctx, items{job: job, size: cfg.ElementBytes, width: 1,
+	if s.space, err = newSpace(ctx, items{job: job, size: cfg.ElementBytes, width: 1,
 		mask: ^uint64(0)}, cfg); err != nil {
 		return err
 	}
-	if s.t.tally, err = newTally(ctx, job); err == nil && cfg.ElementBytes > 0 {
-		s.t.width, s.t.mask = (cfg.ElementBytes+7)/8, ^uint64(refMask)
-		s.t.arenas, err = newArenas(ctx, job, cfg.capacity(), s.t.width)
+	if s.tally, err = newTally(ctx, job); err == nil && cfg.ElementBytes > 0 {
+		s.width, s.mask = (cfg.ElementBytes+7)/8, ^uint64(refMask)
+		last := s.tables[len(s.tables)-1].buckets
+		s.arenas, err = newArenas(ctx, job, cfg.capacityFor(last), s.width)
 	}
 	if err == nil {
-		err = s.t.open(ctx, nil)
+		err = s.space.open(ctx, nil)
 	}
 	if err != nil {
 		return errors.Join(err, s.Close())
@@ -378,17 +384,24 @@ func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refu
 // Len is the number of words or elements in the set: approximate while others insert, exact
 // when nobody does. Those whose insertion a dead rank did not live to count are missing from it;
 // Check counts buckets instead.
-func (s *anySet) Len(ctx context.Context) (uint64, error) { return s.t.tally.inserted(ctx) }
+func (s *anySet) Len(ctx context.Context) (uint64, error) { return s.tally.inserted(ctx) }
 
-// Used is the share of buckets that are occupied.
+// config is the configuration with the buckets of the table that the set has come to.
+func (s *anySet) config() ElementsConfig {
+	cfg := s.cfg
+	cfg.Buckets = s.newest().buckets
+	return cfg
+}
+
+// Used is the share of buckets that are occupied, of the table that the set has come to.
 func (s *anySet) Used(ctx context.Context) (float64, error) {
 	n, err := s.Len(ctx)
-	return float64(n) / float64(s.t.buckets), err
+	return float64(n) / float64(s.newest().buckets), err
 }
 
 // Stats returns what this rank has done with the set so far.
 func (s *anySet) Stats() Stats {
-	t := s.t
+	t := s.oldest.Load()
 	stats := t.tally.stats()
 	stats.Access = t.batches.Access()
 	if t.first.base != nil && stats.Inserted > 0 {
@@ -401,22 +414,22 @@ func (s *anySet) Stats() Stats {
 // Check walks this rank's part of the table and reports what is broken: a bucket whose reference
 // or fingerprint is wrong, a word or element that a search would not reach, one that is stored
 // twice. Nothing may insert on any rank. Every rank checks its own part; nobody waits.
-func (s *anySet) Check(ctx context.Context) error { return s.t.check(ctx, s.t.job.Rank()) }
+func (s *anySet) Check(ctx context.Context) error { return s.check(ctx, s.job.Rank()) }
 
 // CheckAll waits for all ranks, runs Check on every one, and reports on every rank whether all
 // succeeded. Collective.
 func (s *anySet) CheckAll(ctx context.Context) error {
-	return core.CheckAll(ctx, s.t.job, "set", s.Check)
+	return core.CheckAll(ctx, s.job, "set", s.Check)
 }
 
 // Close gives this rank's memory back. The other ranks keep theirs.
 func (s *anySet) Close() error {
-	err := s.t.close()
-	if s.t.arenas != nil {
-		err = errors.Join(err, s.t.arenas.close())
+	err := s.close()
+	if s.arenas != nil {
+		err = errors.Join(err, s.arenas.close())
 	}
-	if s.t.tally != nil {
-		err = errors.Join(err, s.t.tally.close())
+	if s.tally != nil {
+		err = errors.Join(err, s.tally.close())
 	}
 	return err
 }

@@ -125,13 +125,13 @@ func TestBadRequests(t *testing.T) {
 		elements, err := newElements(jobs, ElementsConfig{Config: Config{Buckets: 64},
 			ElementBytes: 16})
 		must(t, err)
-		words := sets[0].t
-		pairs := elements[0].t
+		words := sets[0].oldest.Load()
+		pairs := elements[0].oldest.Load()
 		mine, theirs := uint64(0), uint64(0)
-		for sets[0].t.owner(hashWord(mine)) != 0 {
+		for sets[0].oldest.Load().owner(hashWord(mine)) != 0 {
 			mine++
 		}
-		for sets[0].t.owner(hashWord(theirs)) != 1 {
+		for sets[0].oldest.Load().owner(hashWord(theirs)) != 1 {
 			theirs++
 		}
 		room := make([]uint64, 4)
@@ -277,11 +277,11 @@ func BenchmarkAnswer(b *testing.B) {
 	jobs, stop := startRanks(engineHosts, 2, 1)
 	sets, err := newSets(jobs, Config{Buckets: buckets, Access: ship.Shipped})
 	must(b, err)
-	o := sets[0].t
+	o := sets[0].oldest.Load()
 	words, answer := make([]uint64, requests*n), make([]uint64, n)
 	next := uint64(0)
 	for i := range words {
-		for next++; sets[0].t.owner(hashWord(benchWord(next))) != 0; {
+		for next++; sets[0].oldest.Load().owner(hashWord(benchWord(next))) != 0; {
 			next++
 		}
 		words[i] = benchWord(next)

@@ -132,7 +132,7 @@ func TestWordsSpreadLawfully(t *testing.T) {
 	spreadsLawfully(t, 1<<17, func(cfg Config, word func(uint64) uint64) (filler, error) {
 		sets, err := newSets(job, cfg)
 		fill := fillBatches(word, sets[0].FindOrPutBatch)
-		return func(n int) (*table, error) { return sets[0].t, fill(n) }, err
+		return func(n int) (*table, error) { return sets[0].oldest.Load(), fill(n) }, err
 	})
 }
 
@@ -155,7 +155,7 @@ func TestElementsSpreadLawfully(t *testing.T) {
 				}
 				return sets[0].FindOrPutBatch(buf, results)
 			})
-			return func(n int) (*table, error) { return sets[0].t, fill(n) }, err
+			return func(n int) (*table, error) { return sets[0].oldest.Load(), fill(n) }, err
 		}
 		t.Run(fmt.Sprintf("%d bytes", size), func(t *testing.T) {
 			spreadsLawfully(t, 1<<14, newFiller)

@@ -97,11 +97,12 @@ func (t *table) fullError(noArena bool) *FullError {
 	}
 }
 
-// ended counts operations, and returns their error.
-func (t *table) ended(c *counts, err error) error {
-	t.tally.add(c)
-	if err == nil && c.full > 0 {
-		err = t.fullError(c.noSlot > 0)
+// ended counts operations, does for growth what they need, and returns their error.
+func (b *batch) ended(err error) error {
+	b.t.tally.add(&b.counts)
+	b.t.tend(&b.counts, b.insert)
+	if err == nil && b.full > 0 {
+		err = b.t.newest().fullError(b.noSlot > 0)
 	}
 	return err
 }
@@ -113,6 +114,7 @@ var errClosed = fmt.Errorf("set: the set is %w", rma.ErrClosed)
 type counts struct {
 	inserted, found, notFound, full, lost, extra, served uint64
 
+	beyond  uint64 // searches that went on in another table
 	longest uint64 // buckets examined by one search
 	noSlot  uint64 // elements that no arena had a slot for
 	queues  rma.Stats
@@ -139,6 +141,8 @@ func (c *counts) count(r Result, examined, lost, chunk uint64) {
 		c.notFound++
 	case Full:
 		c.full++
+	case beyond:
+		c.beyond++
 	case unfinished:
 		c.lost += lost
 		return

@@ -137,7 +137,7 @@ func (w wordSubject) load(path string) error { return w.s.Load(context.Backgroun
 func (w wordSubject) check(ctx context.Context) error { return w.s.Check(ctx) }
 func (w wordSubject) stats() Stats                    { return w.s.Stats() }
 func (w wordSubject) close() error                    { return w.s.Close() }
-func (w wordSubject) table() *table                   { return w.s.t }
+func (w wordSubject) table() *table                   { return w.s.oldest.Load() }
 func (w wordSubject) hash(id int) uint64              { return hashWord(wordOf(id)) }
 func (w wordSubject) id(bucket uint64) (int, error)   { return idOf(bucket &^ occupied) }
 
@@ -149,7 +149,7 @@ type elementSubject struct {
 // bytesFor writes the elements one after the other. They differ from each other
 // in one byte, the first or the last.
 func (s elementSubject) bytesFor(ids []int) []byte {
-	size := s.e.t.size
+	size := s.e.oldest.Load().size
 	buf := make([]byte, len(ids)*size+8)
 	if s.skewed {
 		buf = buf[3:]
@@ -184,7 +184,7 @@ func (s elementSubject) findOrPut(ids []int, single bool) ([]Result, []Ref, erro
 	}
 	refs := make([]Ref, len(ids))
 	err := s.e.FindOrPutRefs(s.bytesFor(ids), results, refs)
-	dst := make([]byte, s.e.t.size)
+	dst := make([]byte, s.e.oldest.Load().size)
 	for i, id := range ids {
 		if results[i] == Full {
 			continue
@@ -250,16 +250,16 @@ func (s elementSubject) load(path string) error { return s.e.Load(context.Backgr
 func (s elementSubject) check(ctx context.Context) error { return s.e.Check(ctx) }
 func (s elementSubject) stats() Stats                    { return s.e.Stats() }
 func (s elementSubject) close() error                    { return s.e.Close() }
-func (s elementSubject) table() *table                   { return s.e.t }
+func (s elementSubject) table() *table                   { return s.e.oldest.Load() }
 
 func (s elementSubject) hash(id int) uint64 {
 	return hashElement(s.e.aligned(s.bytesFor([]int{id})))
 }
 
 func (s elementSubject) id(bucket uint64) (int, error) {
-	words, err := s.e.t.elementOf(bucket)
+	words, err := s.e.oldest.Load().elementOf(bucket)
 	if err != nil {
 		return none, err
 	}
-	return s.idOf(bytesOf(words)[:s.e.t.size])
+	return s.idOf(bytesOf(words)[:s.e.oldest.Load().size])
 }

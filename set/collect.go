@@ -1,0 +1,229 @@
+package set
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/farhash/farhash/rma"
+)
+
+const (
+	// growRun is how many buckets move at a time.
+	growRun = 512
+	// growAhead is how many elements are prefetched while as many are hashed.
+	growAhead = maxHeldSlots
+)
+
+// Grow moves the set into a table of the given number of buckets. Collective; no
+// other call may run on any rank meanwhile. When it fails the set is unchanged.
+func (s *Set) Grow(ctx context.Context, buckets uint64) error {
+	return s.grow(ctx, buckets, 0)
+}
+
+// Grow moves the set into a table of the given number of buckets, and gives the
+// arenas room for capacity elements in all (0: 15/16 of buckets). Elements keep their
+// slots and references. Collective; no other call may run on any rank. When it
+// fails the set is unchanged.
+func (e *Elements) Grow(ctx context.Context, buckets, capacity uint64) error {
+	return e.grow(ctx, buckets, capacity)
+}
+
+// grow moves the set into a table of so many buckets, and extends the arenas to capacity.
+// Collective.
+func (s *anySet) grow(ctx context.Context, buckets, capacity uint64) error {
+	old := s.space
+	cfg := old.cfg
+	cfg.Buckets, cfg.Capacity = buckets, capacity
+	if cfg.MaxBytes > 0 {
+		cfg.MaxBytes = max(cfg.MaxBytes, cfg.Bytes())
+	}
+	cfg, err := cfg.agreed(ctx, old.job, nil)
+	if err != nil {
+		return err
+	}
+	if old.arenas != nil {
+		if err := old.arenas.extend(ctx, cfg.capacityFor(cfg.Buckets)); err != nil {
+			return err
+		}
+	}
+	sp, _, err := old.rebuild(ctx, cfg, nil)
+	if err != nil {
+		return err
+	}
+	s.space = sp
+	return old.close()
+}
+
+// Collect removes every word for which keep returns false: the garbage collection that
+// OP leaves out. Each rank calls its keep for the words in its part of the table.
+// Collective; no other call may run on any rank, and old and new table
+// are in memory together for a while. When it fails the set is unchanged.
+func (s *Set) Collect(ctx context.Context, keep func(word uint64) bool) error {
+	return s.collect(ctx, func(bucket uint64) (bool, error) {
+		return keep(bucket &^ occupied), nil
+	})
+}
+
+// Collect removes every element for which keep returns false; see Set.Collect. The slots
+// of removed elements are used again. References of the other elements remain valid. The
+// bytes given to keep are valid until it returns.
+func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) error {
+	var freed []Ref
+	err := e.collect(ctx, func(bucket uint64) (bool, error) {
+		words, err := e.elementOf(bucket)
+		if err != nil {
+			return false, err
+		}
+		wanted := keep(bytesOf(words)[:e.size])
+		if !wanted {
+			freed = append(freed, Ref(bucket&refMask))
+		}
+		return wanted, nil
+	})
+	if err == nil {
+		// Only now: no rank reads the old table any more.
+		err = errors.Join(err, e.arenas.putFreed(ctx, freed))
+	}
+	return err
+}
+
+// collect moves the buckets for which keep is true into a new table, and puts that in the place
+// of the old one. Collective: when it returns every rank has.
+func (s *anySet) collect(ctx context.Context, keep func(bucket uint64) (bool, error)) error {
+	old := s.space
+	sp, moved, err := old.rebuild(ctx, s.config(), keep)
+	if err != nil {
+		return err
+	}
+	s.space = sp
+	if err := sp.tally.restart(ctx, moved); err != nil {
+		return err
+	}
+	if err := sp.job.Barrier(ctx); err != nil {
+		return err
+	}
+	return old.close()
+}
+
+// rebuild makes a space of cfg and moves the buckets of old there that keep is true for; nil keeps
+// all. Each rank moves its own, and moved is how many these were. Collective.
+func (old *space) rebuild(ctx context.Context, cfg ElementsConfig,
+	keep func(bucket uint64) (bool, error)) (sp *space, moved uint64, err error) {
+	if sp, err = newSpace(ctx, old.items, cfg); err != nil {
+		return nil, 0, err
+	}
+	moved, err = old.move(ctx, sp.oldest.Load(), keep)
+	err = rma.AllSucceeded(ctx, sp.job, "set: moving to another table", err)
+	if err == nil {
+		err = sp.open(ctx, old)
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, sp.close())
+	}
+	return sp, moved, nil
+}
+
+// move puts this rank's buckets of old into t, and returns how many these were.
+func (old *space) move(ctx context.Context, t *table,
+	keep func(bucket uint64) (bool, error)) (moved uint64, err error) {
+	b := batch{t: t, insert: true, results: make([]Result, growRun)}
+	flush := func() error {
+		moved += uint64(len(b.items))
+		if err := old.hashAll(&b); err != nil {
+			return err
+		}
+		err := b.insertBuckets()
+		b.items = b.items[:0]
+		return err
+	}
+	for s, err := range old.local(ctx) {
+		keeps := err == nil
+		if keeps && keep != nil {
+			keeps, err = keep(s.bucket)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if !keeps {
+			continue
+		}
+		if b.items = append(b.items, s.bucket); len(b.items) == growRun {
+			if err := flush(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	err = flush()
+	return moved, err
+}
+
+// hashAll stores the hashes of what the buckets of b hold. The elements are in no order in the
+// arenas, so that each is a wait for memory unless it is prefetched.
+func (sp *space) hashAll(b *batch) error {
+	b.hashes = b.hashes[:0]
+	sp.fetchOf(b.items[:min(growAhead, len(b.items))])
+	for i, bucket := range b.items {
+		if next := i + growAhead; i%growAhead == 0 && next < len(b.items) {
+			sp.fetchOf(b.items[next:min(next+growAhead, len(b.items))])
+		}
+		hash, err := sp.hashOf(bucket)
+		if err != nil {
+			return err
+		}
+		b.hashes = append(b.hashes, hash)
+	}
+	return nil
+}
+
+// fetchOf prefetches the elements of at most growAhead buckets.
+func (sp *space) fetchOf(buckets []uint64) {
+	if sp.arenas == nil {
+		return
+	}
+	var slots [growAhead]Ref
+	n := 0
+	for _, bucket := range buckets {
+		if ref := Ref(bucket & refMask); sp.arenas.valid(ref) { // or hashOf reports it
+			slots[n] = ref
+			n++
+		}
+	}
+	sp.arenas.fetch(slots[:n])
+}
+
+// insertBuckets finds or puts bucket words, by their hashes alone: each item has one bucket word.
+func (b *batch) insertBuckets() error {
+	t, remote := b.t, []int(nil)
+	for i, bits := range b.items {
+		r := beyond
+		for at := t; r == beyond; {
+			home := at.home(b.hashes[i])
+			v := at.spanOf(home)
+			if v == nil {
+				r = unfinished
+				break
+			}
+			if r, _, _ = v.search(bits, home-v.first, true); r == beyond {
+				at = at.next()
+			}
+			runtime.KeepAlive(at)
+		}
+		switch r {
+		case unfinished:
+			remote = append(remote, i)
+		case Full:
+			b.full++
+		}
+	}
+	if len(remote) > 0 {
+		if err := b.Queued(remote); err != nil {
+			return err
+		}
+	}
+	if b.full > 0 {
+		return fmt.Errorf("set: %d buckets are too few for what the set holds", t.newest().buckets)
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package set
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/farhash/farhash/internal/variant"
+	"github.com/farhash/farhash/rma"
+)
+
+// growing is a configuration that begins with few buckets and ends with enough for the elements of
+// a contention.
+func growing(c *contention, home variant.Set) Config {
+	return Config{Buckets: 64, MaxBytes: uint64(c.elements) * 64, variant: home, Depth: 8}
+}
+
+// TestWordsWhileGrowing has many goroutines of many ranks insert the same words into a set that
+// grows: each is inserted once.
+func TestWordsWhileGrowing(t *testing.T) {
+	overContention(t, func(t *testing.T, jobs []rma.Job, c *contention, home variant.Set) {
+		sets, err := newSets(jobs, growing(c, home))
+		must(t, err)
+		must(t, c.run(func(rank, _ int, ids []int, results []Result) error {
+			return insertWords(sets[rank], wordOfID, ids, results)
+		}))
+		must(t, c.exactlyOnce(), checkRanks(jobs, checksOf(sets)))
+		want := make([]uint64, c.elements)
+		for id := range want {
+			want[id] = wordOfID(id)
+		}
+		var local []uint64
+		for _, s := range sets {
+			if gen := s.newest().gen; gen == 0 {
+				t.Error("a rank has the first table")
+			}
+			local = append(local, localWords(t, s)...)
+			results := make([]Result, len(want))
+			must(t, s.ContainsBatch(want, results))
+			if slices.Contains(results, NotFound) {
+				t.Error("words are lost")
+			}
+		}
+		slices.Sort(want)
+		slices.Sort(local)
+		if !slices.Equal(local, want) {
+			t.Errorf("the set has %d words, not the %d that were inserted", len(local), len(want))
+		}
+		n, err := sets[0].Len(t.Context())
+		must(t, err)
+		if n != uint64(c.elements) {
+			t.Error(unexpected("Len", n, c.elements))
+		}
+	})
+}
+
+// TestElementsWhileGrowing is the same for elements, whose references must be the same on all
+// ranks.
+func TestElementsWhileGrowing(t *testing.T) {
+	overContention(t, func(t *testing.T, jobs []rma.Job, c *contention, home variant.Set) {
+		cfg := ElementsConfig{ElementBytes: 12, Capacity: uint64(c.elements) + 1024,
+			Config: growing(c, home)}
+		cfg.MaxBytes += cfg.Capacity * 16
+		sets, err := newElements(jobs, cfg)
+		must(t, err)
+		var refsByID sync.Map
+		must(t, c.run(func(rank, _ int, ids []int, results []Result) error {
+			return insertElements(sets[rank], &refsByID, ids, results)
+		}))
+		must(t, c.exactlyOnce(), checkRanks(jobs, checksOf(sets)))
+		stored := 0
+		for _, e := range sets {
+			for _, err := range e.Local(t.Context()) {
+				must(t, err)
+				stored++
+			}
+			for id := range c.elements {
+				element := make([]byte, 12)
+				elementOfID(element, id)
+				there, err := e.Contains(element)
+				if must(t, err); !there {
+					t.Fatalf("element %d is lost", id)
+				}
+			}
+		}
+		if stored != c.elements {
+			t.Error(unexpected("elements stored", stored, c.elements))
+		}
+		noSlotIsLost(t, sets)
+	})
+}
+
+// BenchmarkGrow inserts words by batches into a set that grows from 2^16 buckets, and into one
+// that has the right size from the start.
+func BenchmarkGrow(b *testing.B) {
+	const size, batch = 1 << 26, 4096
+	for _, first := range []uint64{1 << 16, size} {
+		b.Run(fmt.Sprintf("from=%d", first), func(b *testing.B) {
+			for range b.N {
+				jobs := ranksOf(b, engineDirect, 1)
+				sets, err := newSets(jobs, Config{Buckets: first, MaxBytes: size * 12})
+				must(b, err)
+				words, results, longest := make([]uint64, batch), make([]Result, batch), time.Duration(0)
+				begin := time.Now()
+				for next := 0; next < size*3/4; next += batch {
+					for i := range words {
+						words[i] = wordOfID(next + i)
+					}
+					began := time.Now()
+					must(b, sets[0].FindOrPutBatch(words, results))
+					longest = max(longest, time.Since(began))
+				}
+				b.ReportMetric(float64(size*3/4)/1e6/time.Since(begin).Seconds(), "Mwords/s")
+				b.ReportMetric(float64(longest.Microseconds()), "longest_µs")
+				must(b, sets[0].Close())
+			}
+		})
+	}
+}
