@@ -108,7 +108,7 @@ func TestAutoSeesTheLoad(t *testing.T) {
 	}
 	for rank, s := range sets {
 		load := s.oldest.Load().auto.lastLoad
-		t.Logf("rank %d sees load %.3f and takes C=%d", rank, load, s.oldest.Load().auto.chunk.Load())
+		t.Logf("rank %d sees load %.3f and takes C=%d", rank, load, s.auto.chunk.Load())
 		if want := 0.85; math.Abs(load-want) > 0.04 {
 			t.Errorf("rank %d believes in load %.3f instead of %.2f", rank, load, want)
 		}

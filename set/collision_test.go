@@ -89,7 +89,8 @@ func TestReach(t *testing.T) {
 			t.Fatalf("%v: %d round trips for 3 chunks filled one after the other", e, got)
 		}
 		r, err := s.FindOrPut(words[48])
-		if err := fullErrorFits([]Result{r}, err, s.oldest.Load(), s.oldest.Load().limit); r != Full || err != nil {
+		only := s.oldest.Load()
+		if err := fullErrorFits([]Result{r}, err, only, only.limit); r != Full || err != nil {
 			t.Fatalf("%v: beyond the reach: %v, %v", e, r, err)
 		}
 		there, err := s.Contains(words[48])

@@ -16,8 +16,8 @@ type Config struct {
 	// Buckets of all ranks together to begin with: rounded up to a multiple of 8 per rank, 2^44 at
 	// most.
 	Buckets uint64
-	// MaxBytes is the memory that the set may take on all ranks together. While it grows that is two
-	// tables, and the arenas of elements. 0 means that the set keeps its Buckets.
+	// MaxBytes is the memory that the set may take on all ranks together. While it grows that is
+	// two tables, and the arenas of elements. 0 means that the set keeps its Buckets.
 	MaxBytes uint64
 	// Chunk is C, the buckets brought by one get: a multiple of 8. 0 lets C follow the load of the
 	// table, which OP leaves as future work: nearly all searches then end in their first chunk, and
@@ -72,7 +72,8 @@ func (c Config) Bytes() uint64 { return c.Buckets * 8 }
 // Bytes is the memory of a set that keeps its Buckets, with its arenas. As MaxBytes it lets no set
 // grow.
 func (c ElementsConfig) Bytes() uint64 {
-	return c.Config.Bytes() + min(c.capacityFor(c.Buckets), refMask+1)*(uint64(c.ElementBytes+7)/8*8)
+	slotBytes := uint64(c.ElementBytes+7) / 8 * 8
+	return c.Config.Bytes() + min(c.capacityFor(c.Buckets), refMask+1)*slotBytes
 }
 
 // firstChunk is C, or the one to begin with.

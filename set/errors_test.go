@@ -310,8 +310,8 @@ func TestEngineErrors(t *testing.T) {
 		if job.fail.Store(0); err == nil && failing > 10 {
 			break // each submission of the batch has failed once
 		}
-		if !errors.Is(err, errSubmit) || s.oldest.Load().sessions.Idle() != 0 {
-			t.Fatalf("submission %d fails: %v; %d sessions", failing, err, s.oldest.Load().sessions.Idle())
+		if !errors.Is(err, errSubmit) || s.sessions.Idle() != 0 {
+			t.Fatalf("submission %d fails: %v; %d sessions", failing, err, s.sessions.Idle())
 		}
 		inserted := 0
 		for i, word := range words {

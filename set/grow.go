@@ -253,17 +253,36 @@ func (t *table) movePiece(rank, piece int) error {
 		} else if b.items, err = t.closeQueued(b.items[:0], rank, int(off), n); err != nil {
 			return ignoreLost(err)
 		}
-		b.results = make([]Result, len(b.items))
-		if err := t.hashAll(&b); err != nil {
-			return err
-		}
-		if err := b.insertBuckets(); err != nil {
+		if err := b.moveBuckets(); err != nil {
 			t.progress.stuck.Store(b.full > 0)
 			return err
 		}
 	}
 	// mark: a piece has been copied and is about to be marked
 	return ignoreLost(t.marks.raise(rank, cellPiece+piece, t.gen+1))
+}
+
+// moveBuckets finds or puts what the buckets hold that are the items of b. Words go the way of any
+// batch; what buckets of elements hold is not compared, as each element has one reference.
+func (b *batch) moveBuckets() error {
+	if cap(b.results) < len(b.items) {
+		b.results = make([]Result, growRun)
+	}
+	b.results = b.results[:len(b.items)]
+	if b.t.arenas != nil {
+		if err := b.t.hashAll(b); err != nil {
+			return err
+		}
+		return b.insertBuckets()
+	}
+	for i := range b.items {
+		b.items[i] &^= occupied
+	}
+	err := b.t.batches.Own(len(b.items), b)
+	if err == nil && b.full > 0 {
+		err = b.t.newest().fullError(false)
+	}
+	return err
 }
 
 // ignoreLost is nil where memory is lost with a rank: no search can end there any more.
@@ -376,7 +395,8 @@ func (sp *space) inUse(ctx context.Context) ([]*table, error) {
 		begun = max(begun, gen)
 	}
 	if begun >= uint64(len(sp.tables)) {
-		return nil, fmt.Errorf("set: there is no table %d; run the same program on every rank", begun)
+		return nil, fmt.Errorf("set: there is no table %d; run the same program on every rank",
+			begun)
 	}
 	t := sp.oldest.Load()
 	all := []*table{t}

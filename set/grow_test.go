@@ -102,7 +102,8 @@ func BenchmarkGrow(b *testing.B) {
 				jobs := ranksOf(b, engineDirect, 1)
 				sets, err := newSets(jobs, Config{Buckets: first, MaxBytes: size * 12})
 				must(b, err)
-				words, results, longest := make([]uint64, batch), make([]Result, batch), time.Duration(0)
+				words, results := make([]uint64, batch), make([]Result, batch)
+				longest := time.Duration(0)
 				begin := time.Now()
 				for next := 0; next < size*3/4; next += batch {
 					for i := range words {

@@ -194,7 +194,8 @@ func TestWhenFullComes(t *testing.T) {
 			var full *FullError
 			err := sets[0].FindOrPutBatch(randomWords(rng, len(results)), results)
 			if errors.As(err, &full) {
-				must(t, fullErrorFits(results, err, sets[0].oldest.Load(), sets[0].oldest.Load().limit))
+				only := sets[0].oldest.Load()
+				must(t, fullErrorFits(results, err, only, only.limit))
 				return full.Used
 			}
 			must(t, err)

@@ -266,7 +266,8 @@ func (e *Elements) batch(elements []byte, results []Result, refs []Ref, insert b
 	if len(elements) != len(results)*e.size {
 		return e.lengthError(len(elements), len(results))
 	}
-	b := batch{t: e.oldest.Load(), items: e.aligned(elements), results: results, refs: refs, insert: insert}
+	b := batch{t: e.oldest.Load(), items: e.aligned(elements), results: results, refs: refs,
+		insert: insert}
 	return b.run()
 }
 
