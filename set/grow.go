@@ -253,6 +253,7 @@ func (t *table) movePiece(rank, piece int) error {
 		} else if b.items, err = t.closeQueued(b.items[:0], rank, int(off), n); err != nil {
 			return ignoreLost(err)
 		}
+		// mark: buckets are closed and are about to be copied
 		if err := b.moveBuckets(); err != nil {
 			t.progress.stuck.Store(b.full > 0)
 			return err

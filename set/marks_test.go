@@ -17,5 +17,8 @@ var (
 	elementLoses  = mark.Named("set: elementSearch loses its bucket")
 	runIsRead     = mark.Named("set: takeRun is about to move the counter")
 	freedIsRead   = mark.Named("set: takeFreed knows what follows a slot")
+	closesBucket  = mark.Named("set: a bucket is about to be closed")
+	bucketsClosed = mark.Named("set: buckets are closed and are about to be copied")
+	pieceCopied   = mark.Named("set: a piece has been copied and is about to be marked")
 	lineIsRead    = mark.Named("set: compareLine is about to read a bucket")
 )

@@ -29,6 +29,7 @@ func TestLabScripts(t *testing.T) {
 		{"freed slot comes back", freedSlotComesBack},
 		{"collection that fails", collectionThatFails},
 		{"every length of a move", everyMove},
+		{"every step of a move", everyStepOfMove},
 	} {
 		t.Run(script.name, script.run)
 	}
