@@ -12,8 +12,8 @@
 //	results := make([]set.Result, len(words))
 //	err = s.FindOrPutBatch(words, results) // many at once, many times faster
 //
-// Growth, garbage collection, saving and loading are collective: all ranks call them, and nothing
-// else runs at the same time.
+// A set with [Config].MaxBytes grows while it is in use; see Growth. Garbage collection, saving and
+// loading are collective: all ranks call them, and nothing else runs at the same time.
 //
 // # Guarantees
 //
@@ -29,9 +29,10 @@
 //
 // # Limits
 //
-// A search examines 8192 buckets at most, or what [Config] says; then the answer is Full. By
-// default this does not happen before 0.9 of the buckets are occupied. There are at most 2^44
-// buckets and 2^36 elements. Nothing is deleted, except by Collect.
+// A search examines 8192 buckets of a table at most, or what [Config] says; then, if no larger
+// table fits, the answer is Full. By default this does not happen before 0.9 of the buckets are
+// occupied. There are at most 2^44 buckets and 2^36 elements. Nothing is deleted, except by
+// Collect.
 //
 // # Layout
 //
@@ -113,14 +114,47 @@
 // as well. Single operations are not shipped. Nor are Grow and Collect: they keep items on their
 // rank, except where a search leaves its memory.
 //
+// # Growth
+//
+// A set has a sequence of tables, whose sizes follow from the configuration: each is twice as large
+// as the one before it, and the last one takes what MaxBytes leaves. Their windows are made at the
+// start. An insertion whose search is long counts a sample of buckets; where 0.8 of them are
+// occupied, or a search comes to its limit, the table moves to the next one. All calls go on.
+//
+// A table moves in pieces of 4096 buckets or more. Any rank may move any piece, several may move
+// the same one, and one that dies leaves a piece that another moves again:
+//
+//	close  each empty bucket is swapped for closed, the word 1
+//	copy   what each occupied bucket holds is put into the next table, unless it is there
+//	mark   a word for the piece tells that it has moved
+//
+// An insertion that comes to a closed bucket moves a piece, and a batch 8 buckets for each of its
+// items. Finds move nothing. No call waits for another. When a rank finds all pieces marked, its
+// searches begin at the next table, and only then does it move pieces of that.
+//
+// A search begins at the oldest table that its rank does not know to have moved. Where it comes to
+// a closed bucket, or to its limit, it goes on in the next table, from the home there. Why is it
+// correct? Occupied and closed buckets do not change. So all searches for an element in a table
+// examine the same buckets, up to the first that did not have another element. If that has the
+// element, all find it. If it is closed, or there is none within the limit, the element is not in
+// this table and never will be. So one compare-and-swap, in one table, decides who has inserted it.
+// What a move puts into the next table nobody has Inserted: searches that begin before it find it
+// in the old table. A search begins at the next table only when all of the old one is there too.
+//
+// The owner of a hash is the same in all tables. So shipped batches find it whatever table the
+// ranks are at, and a piece moves to adjacent buckets, nearly all of the same rank. Elements stay in
+// their slots. A rank gives the memory of a table back when none of its calls uses it any more.
+// Memory that is lost with a rank counts as moved: what it held is lost as well.
+//
 // # Invariants
 //
-//   - A bucket changes once, from empty to occupied.
+//   - A bucket changes once, from empty to occupied or to closed.
 //   - Between the home of an element and its bucket all buckets are occupied by other
 //     elements, and they are fewer than C*M.
+//   - What a marked piece holds is in a later table as well.
 //   - A slot that a bucket refers to does not change any more.
 //
-// Check verifies them. They are why equal elements cannot both be inserted: two searches for the
+// Check verifies them, except for the third. They are why equal elements cannot both be inserted: two searches for the
 // same element examine the same buckets in the same order, and each tries the first bucket that it
 // reads as empty. Buckets never become empty again. So the search that comes later to the bucket
 // where the first succeeded finds the element there, in what it read or in what its lost
