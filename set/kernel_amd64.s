@@ -67,15 +67,14 @@
 	INCQ  R12
 
 // SCAN512 compares the line at DI+DX: bits of AX where it equals BX, of R14 where it
-// is not occupied.
+// is not occupied, as then it is not negative. Z5 is zero.
 #define SCAN512 \
 	VMOVDQU64    (DI)(DX*1), Z0 \
 	VPBROADCASTQ BX, Z1     \
 	VPCMPEQQ     Z0, Z1, K1 \
-	VPMOVQ2M     Z0, K2     \
+	VPCMPQ       $5, Z5, Z0, K2 \
 	KMOVB        K1, AX     \
-	KMOVB        K2, R14    \
-	XORL         $255, R14
+	KMOVB        K2, R14
 
 // SCAN256 does the same with two halves.
 #define SCAN256 \
@@ -278,6 +277,7 @@ leave:                      \
 
 // func searchAVX512(w *kernelWork)
 TEXT ·searchAVX512(SB), 0, $1024-8
+	VPXOR Y5, Y5, Y5
 	KERNEL(SCAN512)
 
 // func searchAVX2(w *kernelWork)
@@ -286,6 +286,7 @@ TEXT ·searchAVX2(SB), 0, $1024-8
 
 // func firstAVX512(f *firstLine, word uint64) Result
 TEXT ·firstAVX512(SB), NOSPLIT, $0-17
+	VPXOR Y5, Y5, Y5
 	FIRST(SCAN512)
 
 // func firstAVX2(f *firstLine, word uint64) Result
