@@ -142,8 +142,8 @@
 // in the old table. A search begins at the next table only when all of the old one is there too.
 //
 // The owner of a hash is the same in all tables. So shipped batches find it whatever table the
-// ranks are at, and a piece moves to adjacent buckets, nearly all of the same rank. Elements stay in
-// their slots. A rank gives the memory of a table back when none of its calls uses it any more.
+// ranks are at, and a piece moves to adjacent buckets, nearly all of the same rank. Elements stay
+// in their slots. A rank gives the memory of a table back when none of its calls uses it any more.
 // Memory that is lost with a rank counts as moved: what it held is lost as well.
 //
 // # Invariants
@@ -154,10 +154,10 @@
 //   - What a marked piece holds is in a later table as well.
 //   - A slot that a bucket refers to does not change any more.
 //
-// Check verifies them, except for the third. They are why equal elements cannot both be inserted: two searches for the
-// same element examine the same buckets in the same order, and each tries the first bucket that it
-// reads as empty. Buckets never become empty again. So the search that comes later to the bucket
-// where the first succeeded finds the element there, in what it read or in what its lost
-// compare-and-swap returns. An operation takes effect at the compare-and-swap that succeeded, or
-// where the bucket was read that ended the search.
+// Check verifies them, except for the third. They are why equal elements cannot both be inserted:
+// two searches for the same element examine the same buckets in the same order, and each tries the
+// first bucket that it reads as empty. Buckets never become empty again. So the search that comes
+// later to the bucket where the first succeeded finds the element there, in what it read or in what
+// its lost compare-and-swap returns. An operation takes effect at the compare-and-swap that
+// succeeded, or where the bucket was read that ended the search.
 package set

@@ -42,7 +42,9 @@ func movingWords(t *testing.T, jobs []rma.Job) moving {
 	sets, err := newSets(jobs, Config{Buckets: movingBuckets, MaxBytes: 64 * movingBuckets})
 	must(t, err)
 	return moving{spaces: []*space{sets[0].space, sets[1].space},
-		insert:   func(rank, key int) (Result, error) { return sets[rank].FindOrPut(wordOfID(key)) },
+		insert: func(rank, key int) (Result, error) {
+			return sets[rank].FindOrPut(wordOfID(key))
+		},
 		contains: func(rank, key int) (bool, error) { return sets[rank].Contains(wordOfID(key)) },
 		check:    func() error { return checkRanks(jobs, checksOf(sets)) }}
 }
@@ -75,8 +77,8 @@ func (m *moving) run(t *testing.T, place *mark.Mark, visit int, help uint64) {
 			for rank := range m.spaces {
 				there, err := m.contains(rank, key)
 				if must(t, err); !there {
-					t.Fatalf("%v, visit %d, help %d: rank %d misses key %d", place, visit, help, rank,
-						key)
+					t.Fatalf("%v, visit %d, help %d: rank %d misses key %d", place, visit, help,
+						rank, key)
 				}
 			}
 			if r, err := m.insert(1, key); r != Found || err != nil {
