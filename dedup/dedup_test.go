@@ -1,0 +1,114 @@
+package dedup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/zeebo/xxh3"
+)
+
+func newFilter(t *testing.T, cfg Config) *Filter {
+	t.Helper()
+	f, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// A filter answers as a map, while its table grows; also where fingerprints collide.
+func TestSeen(t *testing.T) {
+	for name, cfg := range map[string]Config{"prints": {}, "exact": {Exact: true},
+		"collisions": {Count: true}} {
+		t.Run(name, func(t *testing.T) {
+			f := newFilter(t, cfg)
+			if name == "collisions" {
+				f.print = func(b []byte) xxh3.Uint128 { return xxh3.Uint128{Lo: xxh3.Hash(b) % 50} }
+			}
+			r, want := rand.New(rand.NewPCG(1, 2)), map[string]uint64{}
+			for range 60 {
+				batch := make([][]byte, r.IntN(10000))
+				for i := range batch {
+					batch[i] = fmt.Append(nil, r.IntN(200000))
+				}
+				seen := make([]bool, len(batch))
+				if n, err := f.SeenBatch(batch, seen); n != len(batch) || err != nil {
+					t.Fatal(n, err)
+				}
+				for i, b := range batch {
+					if want[string(b)]++; seen[i] != (want[string(b)] > 1) {
+						t.Fatalf("%s: seen %v, %d times", b, seen[i], want[string(b)])
+					}
+				}
+			}
+			if f.Distinct() != uint64(len(want)) {
+				t.Errorf("%d distinct records, want %d", f.Distinct(), len(want))
+			}
+			for record, n := range f.Counts() {
+				if want[string(record)] != n {
+					t.Errorf("%s: %d times, want %d", record, n, want[string(record)])
+				}
+			}
+		})
+	}
+}
+
+// A full filter says so at the first new record without room, and still answers for known ones.
+func TestFull(t *testing.T) {
+	for _, exact := range []bool{false, true} {
+		f := newFilter(t, Config{MemoryBytes: 4 << 20, Exact: exact})
+		n, full := uint64(0), (*FullError)(nil)
+		for ; full == nil; n++ {
+			seen, err := f.Seen(fmt.Append(nil, n))
+			if err != nil && !errors.As(err, &full) || err == nil && seen || n > 1<<20 {
+				t.Fatal(n, seen, err)
+			}
+		}
+		if n--; full.Distinct != n || n < 20000 || full.EnoughBytes <= 4<<20 {
+			t.Errorf("exact %v: full after %d: %+v", exact, n, full)
+		}
+		for i := uint64(0); i < n && !exact; i++ {
+			if seen, err := f.Seen(fmt.Append(nil, i)); !seen || err != nil {
+				t.Fatal(i, seen, err)
+			}
+		}
+		enough := newFilter(t, Config{MemoryBytes: full.EnoughBytes, Exact: exact})
+		for i := range 2*n - n/50 {
+			if _, err := enough.Seen(fmt.Append(nil, i)); err != nil {
+				t.Fatalf("exact %v: %s are not enough for %d of %d: %v", exact,
+					fmt.Sprint(full.EnoughBytes), i, 2*n, err)
+			}
+		}
+	}
+}
+
+// What was saved is seen by the filter that loads it.
+func TestSaveLoad(t *testing.T) {
+	path, ctx := filepath.Join(t.TempDir(), "seen"), context.Background()
+	f, g := newFilter(t, Config{}), newFilter(t, Config{})
+	for i := range 100000 {
+		if _, err := f.Seen(fmt.Append(nil, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(f.Save(ctx, path), g.Load(ctx, path)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200000 {
+		if seen, err := g.Seen(fmt.Append(nil, i)); err != nil || seen != (i < 100000) {
+			t.Fatal(i, seen, err)
+		}
+	}
+	if err := newFilter(t, Config{Exact: true}).Load(ctx, path); err == nil {
+		t.Error("an exact filter loads fingerprints")
+	}
+}
