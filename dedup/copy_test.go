@@ -1,0 +1,168 @@
+package dedup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// firsts is what Copy writes, by a map.
+func firsts(text, end string, key func(string) string) string {
+	var out strings.Builder
+	seen := map[string]bool{}
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, end), end) {
+		if text != "" && !seen[key(line)] {
+			out.WriteString(line + end)
+		}
+		seen[key(line)] = true
+	}
+	return out.String()
+}
+
+func whole(line string) string { return line }
+
+// Copy agrees with a map for streams that arrive in any pieces.
+func TestCopy(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	long := strings.Repeat("x", 100<<10)
+	for round := range 40 {
+		var lines []string
+		for range r.IntN(9000) {
+			lines = append(lines, []string{"", "a\r", "\x00", fmt.Sprint(r.IntN(3000)),
+				fmt.Sprint(r.Uint64())}[r.IntN(5)])
+			if r.IntN(500) == 0 {
+				lines = append(lines, long+fmt.Sprint(r.IntN(3)))
+			}
+		}
+		text := strings.Join(lines, "\n")
+		if round%2 == 0 {
+			text += "\n"
+		}
+		var in io.Reader = strings.NewReader(text)
+		if round%4 < 2 {
+			in = iotest.HalfReader(in)
+		}
+		for name, cfg := range map[string]Config{"prints": {}, "exact": {Exact: true}} {
+			var out bytes.Buffer
+			stats, err := newFilter(t, cfg).Copy(t.Context(), &out, in, Format{})
+			if want := firsts(text, "\n", whole); err != nil || out.String() != want {
+				t.Fatalf("round %d, %s: %d bytes, want %d: %v", round, name, out.Len(), len(want), err)
+			}
+			if stats.KeptBytes != uint64(out.Len()) || stats.Read < stats.Kept {
+				t.Errorf("%+v of %d bytes", stats, out.Len())
+			}
+			in = strings.NewReader(text)
+		}
+	}
+}
+
+// Records end and are compared as the format says.
+func TestFormat(t *testing.T) {
+	for _, c := range []struct {
+		format   Format
+		in, want string
+		problem  string
+	}{
+		{Format{Null: true}, "a\x00a\nb\x00a", "a\x00a\nb\x00", ""},
+		{Format{RecordBytes: 2}, "abab\n\nab\n\n", "ab\n\n", ""},
+		{Format{RecordBytes: 2}, "abcdabx", "abcd", "last record has 1 bytes in place of 2"},
+		{Format{Field: 2}, "a\tx\nb\tx\tz\nc\ty", "a\tx\nc\ty\n", ""},
+		{Format{Field: 2, Delimiter: ','}, "a,x\nb,x\nc\nd,z\n", "a,x\n",
+			"record 3: there is no field 2, only 1"},
+		{Format{Key: "k"}, `{"k": "a\u0062"}` + "\n" + `{"j":1,"k":"ab"}` + "\n" + `{"k":[1, 2]}` +
+			"\n" + `{"k":[1,2]}` + "\n" + `{"k":1}`,
+			`{"k": "a\u0062"}` + "\n" + `{"k":[1, 2]}` + "\n" + `{"k":1}` + "\n", ""},
+		{Format{Key: "k"}, "{\"k\":1}\n{}\n", "{\"k\":1}\n", `record 2: the JSON object has no key "k"`},
+		{Format{Key: "k"}, "3\n", "", "record 1: no JSON object"},
+		{Format{Field: -1}, "", "", "numbered from 1"},
+		{Format{Field: 1, Key: "k"}, "", "", "excludes"},
+	} {
+		var out bytes.Buffer
+		_, err := newFilter(t, Config{}).Copy(t.Context(), &out, strings.NewReader(c.in), c.format)
+		if out.String() != c.want || (err == nil) != (c.problem == "") ||
+			err != nil && !strings.Contains(err.Error(), c.problem) {
+			t.Errorf("%+v of %q: %q, %v", c.format, c.in, out.String(), err)
+		}
+	}
+}
+
+// What was written before an error is right: reading fails, memory is full, the caller stops.
+func TestCopyError(t *testing.T) {
+	var text []byte
+	for i := range 400000 {
+		text = fmt.Appendln(text, i)
+	}
+	broken := errors.New("broken")
+	ctx, cancel := context.WithCancel(t.Context())
+	pipe, feed := io.Pipe()
+	go func() {
+		_, _ = feed.Write(text[:100000])
+		_, _ = feed.Write(text[100000:200000]) // returns when all is read: the first part is looked up
+		cancel()
+	}()
+	for name, c := range map[string]struct {
+		in          io.Reader
+		memoryBytes uint64
+		is          func(error) bool
+	}{
+		"read": {io.MultiReader(bytes.NewReader(text), iotest.ErrReader(broken)), 0,
+			func(err error) bool { return errors.Is(err, broken) }},
+		"full": {bytes.NewReader(text), 2 << 20,
+			func(err error) bool { var f *FullError; return errors.As(err, &f) }},
+		"stopped": {pipe, 0, func(err error) bool { return errors.Is(err, context.Canceled) }},
+	} {
+		var out bytes.Buffer
+		f := newFilter(t, Config{MemoryBytes: c.memoryBytes})
+		caller := t.Context()
+		if name == "stopped" {
+			caller = ctx
+		}
+		stats, err := f.Copy(caller, &out, c.in, Format{})
+		if !c.is(err) || !bytes.HasPrefix(text, out.Bytes()) || stats.KeptBytes != uint64(out.Len()) {
+			t.Errorf("%s: %v, %d bytes, %+v", name, err, out.Len(), stats)
+		}
+		if n := out.Len(); n > 0 && text[n-1] != '\n' {
+			t.Errorf("%s: the last line is cut", name)
+		}
+	}
+}
+
+// Blocks are the stream, cut between records, in whatever pieces it arrives.
+func FuzzSplitter(f *testing.F) {
+	f.Add([]byte("a\nbb\n\nc"), false, 0)
+	f.Add([]byte("a\x00b"), true, 3)
+	f.Fuzz(func(t *testing.T, text []byte, null bool, size int) {
+		format := Format{Null: null && size == 0, RecordBytes: max(size, 0) % 100}
+		s := splitter{in: iotest.OneByteReader(bytes.NewReader(text)), format: format}
+		var all []byte
+		for {
+			b := s.next()
+			all = append(all, b.data...)
+			if n := format.RecordBytes; n > 0 && len(b.data)%n != 0 ||
+				n == 0 && len(b.data) > 0 && b.data[len(b.data)-1] != format.end() {
+				t.Fatalf("a block is cut in a record: %q", b.data)
+			}
+			if b.err != nil {
+				if (b.err == io.EOF) != (format.RecordBytes == 0 || len(text)%format.RecordBytes == 0) {
+					t.Fatal(b.err)
+				}
+				break
+			}
+		}
+		if n := format.RecordBytes; n > 0 {
+			text = text[:len(text)/n*n]
+		} else if len(text) > 0 && text[len(text)-1] != format.end() {
+			text = append(slices.Clone(text), format.end())
+		}
+		if !bytes.Equal(all, text) {
+			t.Fatalf("%q has become %q", text, all)
+		}
+	})
+}
