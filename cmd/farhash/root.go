@@ -7,6 +7,7 @@ import (
 // The groups of commands in the help.
 const (
 	groupExplore = "explore"
+	groupData    = "data"
 	groupJobs    = "jobs"
 	groupPlan    = "plan"
 	groupOthers  = "others"
@@ -21,7 +22,7 @@ C, C++, Fortran and Python. This command runs them and measures them.
   index  built in bulk, then read-only: joins, dictionaries
   kv     byte strings to byte strings, mutable, linearizable: shared state
 
-farhash explore uses the set, and farhash bench measures all four.
+farhash explore and farhash dedup use the set, and farhash bench measures all four.
 
 A rank is a goroutine or a process that takes part, and all ranks together are a job.
 farhash run, mpirun, srun and torchrun start jobs of processes.`
@@ -61,6 +62,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(badFlag(err)) })
 	root.AddGroup(&cobra.Group{ID: groupExplore, Title: "Explore and measure:"},
+		&cobra.Group{ID: groupData, Title: "Files of records:"},
 		&cobra.Group{ID: groupJobs, Title: "Jobs and machines:"},
 		&cobra.Group{ID: groupPlan, Title: "Plan the sizes of reads:"},
 		&cobra.Group{ID: groupOthers, Title: "Others:"})
@@ -76,6 +78,7 @@ func newRoot() *cobra.Command {
 	root.SetCompletionCommandGroupID(groupOthers)
 	for group, commands := range map[string][]*cobra.Command{
 		groupExplore: {newExplore(), newPetri(), newBench()},
+		groupData:    {newDedup()},
 		groupJobs:    {newRun(), newDoctor()},
 		groupPlan:    {newCalibrate(), newModel()},
 	} {

@@ -1,0 +1,390 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/farhash/farhash/dedup"
+	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/internal/plural"
+	"github.com/farhash/farhash/internal/regular"
+	"github.com/farhash/farhash/internal/replace"
+)
+
+type dedupFlags struct {
+	format                            dedup.Format
+	count, repeated, unique           bool
+	exact, quiet                      bool
+	delimiter, out, seen, mem         string
+	fieldGiven, recordGiven, keyGiven bool
+	delimiterGiven                    bool
+}
+
+func newDedup() *cobra.Command {
+	f := &dedupFlags{}
+	cmd := &cobra.Command{
+		Use:   "dedup [FILE...]",
+		Short: "Remove repeated lines or records",
+		Long: `Writes the first occurrence of each line of the files, in order. Without a FILE, or where
+it is -, standard input is read. Input that is compressed by gzip or zstd is recognized by
+its first bytes; output is compressed where the file of -o ends in .gz or .zst.
+
+Memory holds a fingerprint of 126 bits for each distinct line, and the summary has the
+chance that any line was dropped wrongly. --exact holds the lines themselves and drops none
+wrongly. So do --count, --repeated and --unique, which write when all was read.
+
+When memory is full, exit code 3, or at Ctrl-C, what was written is right: the first
+occurrences in the part that was read. The message says how much --mem would do. After
+any other error the file of -o is what it was before, and so is that of --seen.`,
+		Example: `  farhash dedup access.log -o distinct.log
+  farhash dedup --field 1 --delimiter , a.csv b.csv.gz -o first.csv.zst
+  farhash dedup --count < words.txt
+  farhash dedup --seen urls.seen new-urls.txt`,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			changed := cmd.Flags().Changed
+			f.fieldGiven, f.recordGiven = changed("field"), changed("record")
+			f.keyGiven, f.delimiterGiven = changed("key"), changed("delimiter")
+			return f.run(cmd.Context(), given)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.count, "count", false, "write how often each line occurs before it")
+	flags.BoolVar(&f.repeated, "repeated", false, "write only lines that occur several times")
+	flags.BoolVar(&f.unique, "unique", false, "write only lines that occur once")
+	flags.BoolVar(&f.format.Null, "null", false, "records end with a zero byte, not a newline")
+	flags.IntVar(&f.format.RecordBytes, "record", 0, "records are of so many `BYTES`, without ends")
+	flags.IntVar(&f.format.Field, "field", 0, "compare only field `N`, from 1 on")
+	flags.StringVar(&f.delimiter, "delimiter", "", "`BYTE` between fields (default: a tab)")
+	flags.StringVar(&f.format.Key, "key", "",
+		"lines are JSON objects; compare only the value of the key `NAME`")
+	flags.StringVarP(&f.out, "output", "o", "-", "`FILE` to write, - for standard output")
+	flags.StringVar(&f.seen, "seen", "", "`FILE` of what earlier runs have seen, which is not "+
+		"written again; it is written or replaced at the end")
+	flags.BoolVar(&f.exact, "exact", false, "store the lines themselves, and not fingerprints")
+	flags.StringVar(&f.mem, "mem", "", "`SIZE` of the memory for what is distinct, such as 2GiB "+
+		"(default: 80% of the available memory)")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no progress and no summary")
+	completeFlags(cmd, nil)
+	return cmd
+}
+
+// options checks the flags.
+func (f *dedupFlags) options(inputs []string) (dedup.Config, error) {
+	counts := f.count || f.repeated || f.unique
+	cfg := dedup.Config{Exact: f.exact, Count: counts}
+	compared := f.fieldGiven || f.keyGiven
+	switch {
+	case f.fieldGiven && f.format.Field < 1:
+		return cfg, fmt.Errorf("--field must be 1 or more, not %d", f.format.Field)
+	case f.keyGiven && f.format.Key == "":
+		return cfg, errors.New("--key needs the name of a key")
+	case f.recordGiven && (f.format.RecordBytes < 1 || f.format.RecordBytes > dedup.MaxRecordBytes):
+		return cfg, fmt.Errorf("--record must be 1 to %d, not %d", dedup.MaxRecordBytes,
+			f.format.RecordBytes)
+	case f.recordGiven && (f.format.Null || compared):
+		return cfg, errors.New("--record excludes --null, --field and --key")
+	case f.recordGiven && f.count:
+		return cfg, errors.New("--record excludes --count: records without ends have no room for it")
+	case f.fieldGiven && f.keyGiven:
+		return cfg, errors.New("--field and --key exclude each other")
+	case f.delimiterGiven && !f.fieldGiven:
+		return cfg, errors.New("--delimiter needs --field")
+	case f.repeated && f.unique:
+		return cfg, errors.New("--repeated and --unique exclude each other")
+	case counts && compared:
+		return cfg, errors.New("--count, --repeated and --unique compare whole lines: they exclude " +
+			"--field and --key")
+	case f.seen != "" && (f.exact || counts):
+		return cfg, errors.New("--seen keeps fingerprints: it excludes --exact, --count, --repeated " +
+			"and --unique")
+	}
+	if f.delimiterGiven {
+		text := strings.ReplaceAll(f.delimiter, `\t`, "\t")
+		if len(text) != 1 || text[0] == 0 {
+			return cfg, fmt.Errorf("--delimiter must be one byte other than zero, not %q", f.delimiter)
+		}
+		f.format.Delimiter = text[0]
+	}
+	return cfg, f.checkOutputs(inputs, &cfg)
+}
+
+// checkOutputs refuses to write a file that is read, and sets the memory.
+func (f *dedupFlags) checkOutputs(inputs []string, cfg *dedup.Config) (err error) {
+	if f.mem != "" {
+		if cfg.MemoryBytes, err = parseBytes("--mem", f.mem); err != nil {
+			return err
+		}
+	}
+	var files []string
+	for _, path := range inputs {
+		files = append(files, inputFile(path))
+	}
+	if f.seen != "" {
+		if err := replace.Spares(f.seen, files...); err != nil {
+			return fmt.Errorf("--seen: %w", err)
+		}
+		files = append(files, f.seen)
+	}
+	if f.out != "-" {
+		if err := replace.Spares(f.out, files...); err != nil {
+			return fmt.Errorf("-o: %w", err)
+		}
+	}
+	return nil
+}
+
+// run removes the repeats of the inputs.
+func (f *dedupFlags) run(ctx context.Context, inputs []string) error {
+	if len(inputs) == 0 {
+		inputs = []string{"-"}
+	}
+	cfg, err := f.options(inputs)
+	if err != nil {
+		return usage(err)
+	}
+	if cfg.MemoryBytes == 0 {
+		cfg.MemoryBytes = 1 << 30
+		if left, err := memory.Now(); err == nil {
+			cfg.MemoryBytes = left.Bytes / 5 * 4
+		}
+	}
+	for _, path := range inputs {
+		if info, err := os.Stat(inputFile(path)); err != nil {
+			return err
+		} else if info.IsDir() {
+			return fmt.Errorf("%s is a folder; name files in it", path)
+		}
+	}
+	filter, err := dedup.New(cfg)
+	if err != nil {
+		return err
+	}
+	defer filter.Close()
+	if f.seen != "" {
+		err := filter.Load(ctx, f.seen)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("--seen: %w", err)
+		}
+	}
+	ctx, caught := catchSignals(ctx)
+	r := &dedupRun{flags: f, filter: filter, inputs: inputs, begin: time.Now(),
+		before: filter.Distinct()}
+	if err := r.write(ctx); err != nil {
+		return err
+	}
+	if f.seen != "" {
+		if err := filter.Save(context.WithoutCancel(ctx), f.seen); err != nil {
+			return fmt.Errorf("--seen: %w", err)
+		}
+	}
+	r.summarize()
+	var full *dedup.FullError
+	switch {
+	case errors.As(r.ended, &full):
+		return &exitError{exitIncomplete, fmt.Errorf("INCOMPLETE: memory is full: %s hold %d distinct "+
+			"records; --mem %s would do for twice as many. What was written is right",
+			memory.Format(full.MemoryBytes), full.Distinct,
+			strings.ReplaceAll(memory.Format(full.EnoughBytes), " ", ""))}
+	case r.ended != nil:
+		return interrupted(caught, "what was written is right")
+	}
+	return nil
+}
+
+// dedupRun is one run of the command.
+type dedupRun struct {
+	flags  *dedupFlags
+	filter *dedup.Filter
+	inputs []string
+	stats  dedup.Stats
+	before uint64 // distinct records of earlier runs
+	begin  time.Time
+	bytes  atomic.Uint64 // of the inputs, as they are stored
+	ended  error         // why not all was read, where what was written is right
+}
+
+// write writes the output, to a file that is whole at any time.
+func (r *dedupRun) write(ctx context.Context) error {
+	path := r.flags.out
+	if path == "-" {
+		out, err := openStdout()
+		if err != nil {
+			return err
+		}
+		return r.copy(ctx, out)
+	}
+	err := replace.File(path, replace.Format{}, func(w io.Writer) error {
+		compressed, err := compressor(path, w)
+		if err != nil {
+			return err
+		}
+		return errors.Join(r.copy(ctx, compressed), compressed.Close())
+	})
+	if err != nil {
+		return fmt.Errorf("-o %s: %w", path, err)
+	}
+	return nil
+}
+
+type plain struct{ io.Writer }
+
+func (plain) Close() error { return nil }
+
+// compressor compresses as the name of a file says.
+func compressor(path string, w io.Writer) (io.WriteCloser, error) {
+	switch {
+	case strings.HasSuffix(path, ".gz"):
+		return gzip.NewWriter(w), nil
+	case strings.HasSuffix(path, ".zst"):
+		return zstd.NewWriter(w)
+	}
+	return plain{w}, nil
+}
+
+// copy copies all inputs.
+func (r *dedupRun) copy(ctx context.Context, out io.Writer) error {
+	defer r.showProgress()()
+	for _, path := range r.inputs {
+		err := r.copyFile(ctx, out, path)
+		var full *dedup.FullError
+		if errors.As(err, &full) || err != nil && errors.Is(err, ctx.Err()) {
+			r.ended = err
+			break
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if !r.flags.count && !r.flags.repeated && !r.flags.unique {
+		return nil
+	}
+	return r.writeCounts(out)
+}
+
+func (r *dedupRun) copyFile(ctx context.Context, out io.Writer, path string) error {
+	file := os.Stdin
+	if path != "-" {
+		var err error
+		if file, err = regular.OpenStream(path); err != nil {
+			return err
+		}
+		defer file.Close()
+	}
+	in, err := decompressor(&countedReader{file, &r.bytes})
+	if err != nil {
+		return err
+	}
+	s, err := r.filter.Copy(ctx, out, in, r.flags.format)
+	r.stats.Read += s.Read
+	r.stats.Kept += s.Kept
+	r.stats.ReadBytes += s.ReadBytes
+	r.stats.KeptBytes += s.KeptBytes
+	return err
+}
+
+type countedReader struct {
+	io.Reader
+	bytes *atomic.Uint64
+}
+
+func (c *countedReader) Read(to []byte) (int, error) {
+	n, err := c.Reader.Read(to)
+	c.bytes.Add(uint64(n))
+	return n, err
+}
+
+// decompressor decompresses what begins as gzip or zstd files do.
+func decompressor(in io.Reader) (io.Reader, error) {
+	b := bufio.NewReaderSize(in, 64<<10)
+	switch head, _ := b.Peek(4); {
+	case strings.HasPrefix(string(head), "\x1f\x8b"):
+		return gzip.NewReader(b)
+	case string(head) == "\x28\xb5\x2f\xfd":
+		return zstd.NewReader(b)
+	}
+	return b, nil
+}
+
+// writeCounts writes the records that the flags ask for, with their counts.
+func (r *dedupRun) writeCounts(out io.Writer) error {
+	r.stats.Kept, r.stats.KeptBytes = 0, 0
+	w := bufio.NewWriterSize(out, 1<<20)
+	end := "\n"
+	if r.flags.format.Null {
+		end = "\x00"
+	} else if r.flags.format.RecordBytes > 0 {
+		end = ""
+	}
+	for record, count := range r.filter.Counts() {
+		if r.flags.repeated && count < 2 || r.flags.unique && count > 1 {
+			continue
+		}
+		r.stats.Kept++
+		r.stats.KeptBytes += uint64(len(record) + len(end))
+		if r.flags.count {
+			fmt.Fprintf(w, "%7d ", count)
+		}
+		_, _ = w.Write(record)
+		_, _ = w.WriteString(end)
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	return nil
+}
+
+// showProgress shows how much was read until its result is called, where that is a terminal.
+func (r *dedupRun) showProgress() (stop func()) {
+	if r.flags.quiet || !term.IsTerminal(int(os.Stderr.Fd())) {
+		return func() {}
+	}
+	stopped, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		bar, tick := newSpinner(), time.NewTicker(time.Second/2)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				n := r.bytes.Load()
+				bar.Describe(cut(fmt.Sprintf("%s read  %s", humanize.Bytes(n),
+					rate(n, time.Since(r.begin).Seconds(), "B/s"))))
+			case <-stopped:
+				_ = bar.Finish()
+				return
+			}
+		}
+	}()
+	return func() { close(stopped); <-done }
+}
+
+// summarize prints the summary.
+func (r *dedupRun) summarize() {
+	if r.flags.quiet {
+		return
+	}
+	seconds := time.Since(r.begin).Seconds()
+	fmt.Fprintf(os.Stderr, "read %s (%s), kept %d (%s); %d distinct in %s; %.2f s, %s\n",
+		plural.Of(int(r.stats.Read), "record"), humanize.Bytes(r.stats.ReadBytes), r.stats.Kept,
+		humanize.Bytes(r.stats.KeptBytes), r.filter.Distinct(),
+		memory.Format(r.filter.MemoryBytes()), seconds, rate(r.stats.ReadBytes, seconds, "B/s"))
+	if r.before > 0 {
+		fmt.Fprintf(os.Stderr, "of the distinct ones, %d were seen by earlier runs\n", r.before)
+	}
+	if chance := r.filter.Chance(); chance > 0 {
+		fmt.Fprintf(os.Stderr, "chance that any record was dropped wrongly: at most %.1g\n", chance)
+	}
+}
