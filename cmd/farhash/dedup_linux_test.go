@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bufio"
+	"syscall"
+	"testing"
+)
+
+// After a signal what was written is right, though the input has not ended.
+func TestInterruptDedup(t *testing.T) {
+	for s, code := range map[syscall.Signal]int{syscall.SIGINT: exitInterrupt,
+		syscall.SIGTERM: exitTerminate} {
+		run := newCommand(t, "dedup")
+		run.Stdout = nil
+		in, err := run.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := run.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Write([]byte("a\na\nb\nc")); err != nil {
+			t.Fatal(err)
+		}
+		r := bufio.NewReader(out)
+		for _, want := range []string{"a\n", "b\n"} { // written while the input is open
+			if got, err := r.ReadString('\n'); got != want {
+				t.Fatalf("%q, want %q: %v", got, want, err)
+			}
+		}
+		send(t, run.Process.Pid, s)
+		if rest, err := r.ReadString('\n'); rest != "" {
+			t.Errorf("%q: %v", rest, err)
+		}
+		if _ = run.Wait(); run.code() != code {
+			t.Errorf("%v: exit code %d, want %d: %s", s, run.code(), code, &run.stderr)
+		}
+	}
+}

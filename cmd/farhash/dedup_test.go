@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// The output is what the flags ask for, of files and of standard input.
+func TestDedup(t *testing.T) {
+	a, b := writeFile(t, "a", "x,1\ny,1\nx,1\nz,2"), writeFile(t, "b", "z,2\nw,3\n")
+	objects := writeFile(t, "objects", "{\"k\":1}\n{\"k\":2}\n{\"k\": 1}\n")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{a, b}, "x,1\ny,1\nz,2\nw,3\n"},
+		{[]string{"--exact", a, "-", b}, "x,1\ny,1\nz,2\ninput\nw,3\n"},
+		{nil, "input\n"},
+		{[]string{"--field", "2", "--delimiter", ",", a, b}, "x,1\nz,2\nw,3\n"},
+		{[]string{"--key", "k", objects}, "{\"k\":1}\n{\"k\":2}\n"},
+		{[]string{"--count", a, b}, "      2 x,1\n      1 y,1\n      2 z,2\n      1 w,3\n"},
+		{[]string{"--repeated", a, b}, "x,1\nz,2\n"},
+		{[]string{"--unique", "--count", a, b}, "      1 y,1\n      1 w,3\n"},
+		{[]string{"--null"}, "input\ninput\n\x00"},
+		{[]string{"--record", "6"}, "input\n"},
+	} {
+		run := newCommand(t, append([]string{"dedup"}, c.args...)...)
+		run.Stdin = strings.NewReader("input\ninput\n")
+		if err := run.Run(); err != nil || run.stdout.String() != c.want ||
+			!strings.Contains(run.stderr.String(), "distinct") {
+			t.Errorf("%q: %q, want %q: %v %s", c.args, run.stdout.String(), c.want, err, &run.stderr)
+		}
+	}
+}
+
+// Compressed files are read by their first bytes, and written by their names.
+func TestDedupCompressed(t *testing.T) {
+	in, folder := writeFile(t, "in", "a\nb\na\n"), t.TempDir()
+	for _, name := range []string{"x.gz", "x.zst"} {
+		out := filepath.Join(folder, name)
+		for _, args := range [][]string{{in, "-o", out}, {out, out}} {
+			run := execute(t, append([]string{"dedup"}, args...)...)
+			if text := run.stdout.String(); run.code() != 0 || args[0] == out && text != "a\nb\n" {
+				t.Errorf("%s: %q, exit code %d: %s", name, text, run.code(), &run.stderr)
+			}
+		}
+	}
+	file, err := os.Open(filepath.Join(folder, "x.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	r, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(r); string(text) != "a\nb\n" {
+		t.Errorf("%q: %v", text, err)
+	}
+}
+
+// What an earlier run has seen is not written again.
+func TestDedupSeen(t *testing.T) {
+	seen := filepath.Join(t.TempDir(), "seen")
+	for _, c := range []struct{ in, want string }{{"a\nb\n", "a\nb\n"}, {"b\nc\n", "c\n"},
+		{"a\nc\nd\n", "d\n"}} {
+		run := execute(t, "dedup", "--seen", seen, writeFile(t, "in", c.in))
+		if run.code() != 0 || run.stdout.String() != c.want {
+			t.Errorf("%q: %q: %s", c.in, run.stdout.String(), &run.stderr)
+		}
+	}
+}
+
+// Where memory is full the output is what has fitted, and with the memory of the message all does.
+func TestDedupFull(t *testing.T) {
+	var text bytes.Buffer
+	for i := range 100000 {
+		fmt.Fprintln(&text, i)
+	}
+	in, out := writeFile(t, "in", text.String()), filepath.Join(t.TempDir(), "out")
+	run := execute(t, "dedup", "--mem", "2MiB", in, "-o", out)
+	kept, err := os.ReadFile(out)
+	if run.code() != exitIncomplete || err != nil || len(kept) < 100000 ||
+		!bytes.HasPrefix(text.Bytes(), kept) || kept[len(kept)-1] != '\n' {
+		t.Fatalf("exit code %d, %d bytes: %v %s", run.code(), len(kept), err, &run.stderr)
+	}
+	_, rest, _ := strings.Cut(run.stderr.String(), "--mem ")
+	enough, _, _ := strings.Cut(rest, " ")
+	half := writeFile(t, "half", text.String()[:len(kept)*3/2])
+	if run = execute(t, "dedup", "--mem", enough, half); run.code() != 0 {
+		t.Errorf("--mem %q is not enough: %s", enough, &run.stderr)
+	}
+}
+
+// Wrong flags and broken input are errors that say what is wrong; -o keeps what was there.
+func TestDedupErrors(t *testing.T) {
+	in, out := writeFile(t, "in", "a\tb\n{}\n"), writeFile(t, "out", "old")
+	broken := writeFile(t, "broken", "\x1f\x8bxxxxxxxxxxxxxxxxxxxxxxxxxxx")
+	for _, c := range []struct {
+		code    int
+		message string
+		args    []string
+	}{
+		{exitUsage, "--field must be 1 or more", []string{"--field", "0"}},
+		{exitUsage, "--delimiter needs --field", []string{"--delimiter", ","}},
+		{exitUsage, "--delimiter must be one byte", []string{"--field", "1", "--delimiter", "ab"}},
+		{exitUsage, "--repeated and --unique", []string{"--repeated", "--unique"}},
+		{exitUsage, "--record excludes", []string{"--record", "4", "--null"}},
+		{exitUsage, "--record must be", []string{"--record", "-1"}},
+		{exitUsage, "exclude --field and --key", []string{"--count", "--key", "k"}},
+		{exitUsage, "--seen keeps fingerprints", []string{"--exact", "--seen", out}},
+		{exitUsage, "is no size", []string{"--mem", "much"}},
+		{exitUsage, "-o: ", []string{"-o", in}},
+		{exitFailure, "no such file", []string{in + ".none"}},
+		{exitFailure, "is a folder", []string{filepath.Dir(in)}},
+		{exitFailure, "gzip", []string{broken, "-o", out}},
+		{exitFailure, "record 2: there is no field 2", []string{"--field", "2", "-o", out}},
+		{exitFailure, "record 1: no JSON object", []string{"--key", "k", "-o", out}},
+		{exitFailure, "last record has 1 bytes in place of 3", []string{"--record", "3", "-o", out}},
+		{exitFailure, "--seen", []string{"--seen", out}},
+	} {
+		mustFail(t, c.code, c.message, append([]string{"dedup", in}, c.args...)...)
+		if text, err := os.ReadFile(out); string(text) != "old" {
+			t.Errorf("%q: the output is %q: %v", c.args, text, err)
+		}
+	}
+}
