@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/zeebo/xxh3"
@@ -110,5 +111,30 @@ func TestSaveLoad(t *testing.T) {
 	}
 	if err := newFilter(t, Config{Exact: true}).Load(ctx, path); err == nil {
 		t.Error("an exact filter loads fingerprints")
+	}
+}
+
+// Unique yields first occurrences, and stops when its caller does.
+func TestUnique(t *testing.T) {
+	f, got := newFilter(t, Config{}), ""
+	for r, err := range f.Unique(slices.Values([][]byte{{'a'}, {'b'}, {'a'}, {'c'}, {'d'}})) {
+		if got += string(r); err != nil || got == "abc" {
+			break
+		}
+	}
+	if got != "abc" {
+		t.Errorf("%q, want abc", got)
+	}
+}
+
+// A closed filter answers with an error.
+func TestClosed(t *testing.T) {
+	f := newFilter(t, Config{})
+	if err := errors.Join(f.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.Seen(nil)
+	if saved := f.Save(t.Context(), "x"); err == nil || saved == nil || f.MemoryBytes() != 0 {
+		t.Errorf("%v, %v, %d bytes", err, saved, f.MemoryBytes())
 	}
 }

@@ -22,8 +22,8 @@
 // Two different records with the same fingerprint are taken for the same. With d distinct records
 // the chance that this happens at all is at most d*d/2^127: 6e-21 for a billion ([Filter.Chance]).
 // This holds for records that nobody chose with the hash function in mind: xxh3 is not a
-// cryptographic hash. With [Config].Exact the bytes are stored as well and compared, and no record is
-// ever taken for another.
+// cryptographic hash. With [Config].Exact the bytes are stored as well and compared, and no record
+// is ever taken for another.
 //
 // # Limits
 //

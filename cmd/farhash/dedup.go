@@ -227,14 +227,18 @@ func (r *dedupRun) write(ctx context.Context) error {
 		}
 		return r.copy(ctx, out)
 	}
+	var failed error
 	err := replace.File(path, replace.Format{}, func(w io.Writer) error {
 		compressed, err := compressor(path, w)
 		if err != nil {
 			return err
 		}
-		return errors.Join(r.copy(ctx, compressed), compressed.Close())
+		failed = r.copy(ctx, compressed)
+		return errors.Join(failed, compressed.Close())
 	})
-	if err != nil {
+	if failed != nil { // it names the input
+		return failed
+	} else if err != nil {
 		return fmt.Errorf("-o %s: %w", path, err)
 	}
 	return nil
@@ -313,7 +317,7 @@ func decompressor(in io.Reader) (io.Reader, error) {
 	case strings.HasPrefix(string(head), "\x1f\x8b"):
 		return gzip.NewReader(b)
 	case string(head) == "\x28\xb5\x2f\xfd":
-		return zstd.NewReader(b)
+		return zstd.NewReader(b, zstd.WithDecoderConcurrency(1)) // no goroutines
 	}
 	return b, nil
 }

@@ -35,7 +35,8 @@ func TestDedup(t *testing.T) {
 		run.Stdin = strings.NewReader("input\ninput\n")
 		if err := run.Run(); err != nil || run.stdout.String() != c.want ||
 			!strings.Contains(run.stderr.String(), "distinct") {
-			t.Errorf("%q: %q, want %q: %v %s", c.args, run.stdout.String(), c.want, err, &run.stderr)
+			t.Errorf("%q: %q, want %q: %v %s", c.args, run.stdout.String(), c.want, err,
+				&run.stderr)
 		}
 	}
 }
@@ -123,7 +124,8 @@ func TestDedupErrors(t *testing.T) {
 		{exitFailure, "gzip", []string{broken, "-o", out}},
 		{exitFailure, "record 2: there is no field 2", []string{"--field", "2", "-o", out}},
 		{exitFailure, "record 1: no JSON object", []string{"--key", "k", "-o", out}},
-		{exitFailure, "last record has 1 bytes in place of 3", []string{"--record", "3", "-o", out}},
+		{exitFailure, "last record has 1 bytes in place of 3", []string{"--record", "3",
+			"-o", out}},
 		{exitFailure, "--seen", []string{"--seen", out}},
 	} {
 		mustFail(t, c.code, c.message, append([]string{"dedup", in}, c.args...)...)
