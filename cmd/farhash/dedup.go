@@ -98,7 +98,7 @@ func (f *dedupFlags) options(inputs []string) (dedup.Config, error) {
 	case f.recordGiven && (f.format.Null || compared):
 		return cfg, errors.New("--record excludes --null, --field and --key")
 	case f.recordGiven && f.count:
-		return cfg, errors.New("--record excludes --count: records without ends have no room for it")
+		return cfg, errors.New("--record excludes --count, which needs ends of records")
 	case f.fieldGiven && f.keyGiven:
 		return cfg, errors.New("--field and --key exclude each other")
 	case f.delimiterGiven && !f.fieldGiven:
@@ -106,16 +106,17 @@ func (f *dedupFlags) options(inputs []string) (dedup.Config, error) {
 	case f.repeated && f.unique:
 		return cfg, errors.New("--repeated and --unique exclude each other")
 	case counts && compared:
-		return cfg, errors.New("--count, --repeated and --unique compare whole lines: they exclude " +
-			"--field and --key")
+		return cfg, errors.New("--count, --repeated and --unique compare whole lines: they " +
+			"exclude --field and --key")
 	case f.seen != "" && (f.exact || counts):
-		return cfg, errors.New("--seen keeps fingerprints: it excludes --exact, --count, --repeated " +
-			"and --unique")
+		return cfg, errors.New("--seen keeps fingerprints: it excludes --exact, --count, " +
+			"--repeated and --unique")
 	}
 	if f.delimiterGiven {
 		text := strings.ReplaceAll(f.delimiter, `\t`, "\t")
 		if len(text) != 1 || text[0] == 0 {
-			return cfg, fmt.Errorf("--delimiter must be one byte other than zero, not %q", f.delimiter)
+			return cfg, fmt.Errorf("--delimiter must be one byte other than zero, not %q",
+				f.delimiter)
 		}
 		f.format.Delimiter = text[0]
 	}
@@ -195,8 +196,8 @@ func (f *dedupFlags) run(ctx context.Context, inputs []string) error {
 	var full *dedup.FullError
 	switch {
 	case errors.As(r.ended, &full):
-		return &exitError{exitIncomplete, fmt.Errorf("INCOMPLETE: memory is full: %s hold %d distinct "+
-			"records; --mem %s would do for twice as many. What was written is right",
+		return &exitError{exitIncomplete, fmt.Errorf("INCOMPLETE: memory is full: %s hold %d "+
+			"distinct records; --mem %s would do for twice as many. What was written is right",
 			memory.Format(full.MemoryBytes), full.Distinct,
 			strings.ReplaceAll(memory.Format(full.EnoughBytes), " ", ""))}
 	case r.ended != nil:
