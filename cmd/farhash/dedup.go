@@ -39,8 +39,8 @@ func newDedup() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dedup [FILE...]",
 		Short: "Remove repeated lines or records",
-		Long: `Writes the first occurrence of each line of the files, in order. Without a FILE, or where
-it is -, standard input is read. Input that is compressed by gzip or zstd is recognized by
+		Long: `Writes the first occurrence of each line of the files, in order. Without a FILE, or
+where it is -, standard input is read. Input that is compressed by gzip or zstd is recognized by
 its first bytes; output is compressed where the file of -o ends in .gz or .zst.
 
 Memory holds a fingerprint of 126 bits for each distinct line, and the summary has the
@@ -66,7 +66,8 @@ any other error the file of -o is what it was before, and so is that of --seen.`
 	flags.BoolVar(&f.repeated, "repeated", false, "write only lines that occur several times")
 	flags.BoolVar(&f.unique, "unique", false, "write only lines that occur once")
 	flags.BoolVar(&f.format.Null, "null", false, "records end with a zero byte, not a newline")
-	flags.IntVar(&f.format.RecordBytes, "record", 0, "records are of so many `BYTES`, without ends")
+	flags.IntVar(&f.format.RecordBytes, "record", 0,
+		"records are of so many `BYTES`, without ends")
 	flags.IntVar(&f.format.Field, "field", 0, "compare only field `N`, from 1 on")
 	flags.StringVar(&f.delimiter, "delimiter", "", "`BYTE` between fields (default: a tab)")
 	flags.StringVar(&f.format.Key, "key", "",
