@@ -40,8 +40,9 @@ func newDedup() *cobra.Command {
 		Use:   "dedup [FILE...]",
 		Short: "Remove repeated lines or records",
 		Long: `Writes the first occurrence of each line of the files, in order. Without a FILE, or
-where it is -, standard input is read. Input that is compressed by gzip or zstd is recognized by
-its first bytes; output is compressed where the file of -o ends in .gz or .zst.
+where it is -, standard input is read. Input that is compressed by gzip or zstd is
+recognized by its first bytes; output is compressed where the file of -o ends in
+.gz or .zst.
 
 Memory holds a fingerprint of 126 bits for each distinct line, and the summary has the
 chance that any line was dropped wrongly. --exact holds the lines themselves and drops none
