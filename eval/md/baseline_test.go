@@ -11,11 +11,12 @@ import (
 
 // baselineLine is what the baseline in C prints for a run of a workload on 2 ranks.
 var baselineLine = regexp.MustCompile(`(?m)^BenchmarkCache/mode=baseline/keys=(\w+)/` +
-	`workload=(\w+)/batch=1/ranks=2-1\t200\t\S+ ns/op\t\S+ kop/s\t\d+ mismatches\t0 wrong\t` +
+	`workload=(\w+)/batch=1/ranks=2-1\t200\t\S+ ns/op\t\S+ kop/s\t(\d+) mismatches\t0 wrong\t` +
 	`(\d+) hits$`)
 
 // The baseline finds what it has written, with any number of buckets: windows of its hash
-// have 1 to 3 bytes here, and the first of these keeps few of the keys.
+// have 1 to 3 bytes here, and the first of these keeps few of the keys. Two writes that meet in
+// a bucket may spoil it: a read of it is a mismatch, and the reads after it find nothing.
 func TestCacheBaseline(t *testing.T) {
 	for _, mpi := range []string{"openmpi", "mpich"} {
 		t.Run(mpi, func(t *testing.T) {
@@ -52,9 +53,10 @@ func TestCacheBaseline(t *testing.T) {
 					t.Fatalf("%s buckets: %v: %s", c.buckets, err, out)
 				}
 				for _, l := range lines {
-					if l[2] == "read" && (l[3] == "200") != c.all {
+					if spoiled := c.all && l[3] != "0"; l[2] == "read" && !spoiled &&
+						(l[4] == "200") != c.all {
 						t.Errorf("%s buckets: %s reads of 200 found their keys: %s", c.buckets,
-							l[3], strings.Join(l, " "))
+							l[4], strings.Join(l, " "))
 					}
 				}
 			}
