@@ -15,13 +15,13 @@ type Ops interface {
 	// that this process can address, and appends to left those that must go on one-sided.
 	// The operations at are ordered by owner.
 	Direct(at, left []int) ([]int, error)
-	// Queued carries out the operations at, or the whole batch if at is nil, one-sided.
+	// Queued runs the operations at, or the whole batch if at is nil, one-sided.
 	Queued(at []int) error
 
 	// Kind is what the request says of all its operations.
 	Kind() uint32
 	// Size is how many words operation i takes in a request, and its answer at most. An operation
-	// that is too long for a request is carried out one-sided.
+	// that is too long for a request is run one-sided.
 	Size(i int) (request, answer int)
 	// Pack writes operation i to the words that Size gave it.
 	Pack(i int, to []uint64)
@@ -48,7 +48,7 @@ type plan struct {
 	begins []int // by rank: where its operations begin in order; one more for the end
 	next   []int // by rank: the first of them that is to be shipped and was not
 	direct []int // operations on memory that this process can address
-	queued []int // operations to be carried out one-sided
+	queued []int // operations to run one-sided
 }
 
 // Close has nothing to give back.
@@ -134,8 +134,8 @@ func (p *plan) divide(n int, ops Ops) {
 	}
 }
 
-// assign decides how the operations of each rank are carried out. Those between next and the end
-// of their rank are shipped.
+// assign decides how the operations of each rank are run. The ones between next and the end of
+// their rank are shipped.
 func (b *Batches) assign(p *plan, ships bool) {
 	p.direct, p.queued = p.direct[:0], p.queued[:0]
 	for rank := range p.next {

@@ -75,7 +75,7 @@ type sums struct {
 	owners []int
 	words  [][]uint64
 	got    []uint64
-	direct int // operations carried out by Direct
+	direct int // operations run by Direct
 	queued int // by Queued
 	leaves int // every so many-th operation Direct leaves; 0: none
 	room   int // words that each answer takes at most; 0: 1
@@ -228,7 +228,7 @@ func TestEachOnce(t *testing.T) {
 			return nil
 		})
 		if kind == kindRefuse {
-			local.Add(-o.refused.Load()) // these were answered and carried out here
+			local.Add(-o.refused.Load()) // these were answered and run here
 		}
 		if answered := o.answered.Load(); answered+local.Load() != sent.Load() || answered == 0 {
 			t.Errorf("%d operations: %d answered by others, %d done by their ranks", sent.Load(),

@@ -72,7 +72,7 @@ type meter struct {
 	err   error
 }
 
-// least is that of the times of run, in ns.
+// least is the shortest time of several runs, in ns.
 func (m *meter) least(runs int, run func() error) float64 {
 	least := math.Inf(1)
 	for i := -firstCalls; i < runs && m.err == nil; i++ {

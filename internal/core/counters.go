@@ -108,13 +108,14 @@ func (c *Counters[S]) lock(stripe uint64) *part[S] {
 	return p
 }
 
-// Count adds n to one field of the statistics, which lies offset bytes from their beginning
+// Count adds n to one field of the statistics, offset bytes from their beginning
 // (unsafe.Offsetof).
 func (c *singles) Count(stripe uint64, offset uintptr, n uint64) {
 	c.counts[int(stripe%stripes)*c.stride+int(offset/8)].Add(n)
 }
 
-// Sum is what was added since NewCounters or Reset. What is added meanwhile may be in it or not.
+// Sum is what was added since NewCounters or Reset. What is added at the same time may be in it
+// or not.
 func (c *Counters[S]) Sum() (s S) {
 	words := Words(&s)
 	for stripe := range c.parts {

@@ -10,12 +10,12 @@
 //	direct      the owner's segment is in a [Region]: the table's own loops work on it
 //	            (Ops.Direct)
 //	shipped     the engine carries requests, and the operations of one owner are enough to be
-//	            worth one: the owner carries them out (function shipping; Ops.Pack, Ops.Unpack)
+//	            worth one: the owner runs them (function shipping; Ops.Pack, Ops.Unpack)
 //	one-sided   the rest, by step machines over a queue (Ops.Queued, [Slots.Drive])
 //
-// Requests are sent first. Direct and one-sided operations are carried out while they are
-// in flight. What a direct loop or an owner cannot end is carried out one-sided. Where all memory
-// is addressable, nothing is divided and Direct gets the whole batch.
+// Requests are sent first. Direct and one-sided operations run while these are in flight. What a
+// direct loop or an owner cannot end is run one-sided. Where all memory is addressable, nothing is
+// divided and Direct gets the whole batch.
 //
 // A request is a header of one word and the operations one after the other, as Pack has written
 // them. An answer is a status and the answers in the same order:
@@ -25,11 +25,11 @@
 //
 // # Guarantees
 //
-//   - Each operation of a batch is carried out once, unless an error is returned.
-//   - Where a rank is lost, or answers with an error, the other operations of the batch are carried
-//     out all the same. The error returned is the first one.
-//   - Operations are carried out in no particular order. Those for which [Slots] has turns on the
-//     same hash are carried out one after the other.
+//   - Each operation of a batch runs once, unless an error is returned.
+//   - Where a rank is lost, or answers with an error, the other operations of the batch run
+//     all the same. The error returned is the first one.
+//   - Operations run in no particular order. The ones for which [Slots] has turns on the same hash
+//     run one after the other.
 //
 // # The rest of a table
 //

@@ -127,7 +127,7 @@ func (l *line) shipsTo(rank, n int) bool { return rank != l.own && n >= l.choice
 // forgotten, so that later calls do not touch memory that is gone.
 func (b *Batches) Close() error {
 	var err error
-	if b.line != nil { // first: requests of other ranks are being carried out
+	if b.line != nil { // first: requests of other ranks are running
 		b.line.window.Serve(nil)
 		err = b.line.pool.Close()
 	}

@@ -201,7 +201,7 @@ func TestDrive(t *testing.T) {
 			slices.Sort(c.ended)
 			want = slices.Sorted(slices.Values(want))
 			if !slices.Equal(c.ended, want) || c.err != nil {
-				return fmt.Errorf("%v were carried out, not %v; %w", c.ended, want, c.err)
+				return fmt.Errorf("%v were run, not %v; %w", c.ended, want, c.err)
 			}
 		}
 		c.fails = 1

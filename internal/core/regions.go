@@ -81,7 +81,7 @@ func Flat(w rma.Window) []uint64 {
 }
 
 // regions returns the segments in directly addressable memory whose words CPU atomics may
-// swap, such as those of the ranks of this host, as few regions in the order of ranks.
+// swap, for example the segments of the ranks of this host, as few regions in the order of ranks.
 func regions(w rma.Window) []Region {
 	if !w.CPUAtomicsCoherent() {
 		return nil

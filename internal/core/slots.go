@@ -18,7 +18,7 @@ type Machines interface {
 type Exclusive interface {
 	Machines
 	// Turn gives a hash of what operation i needs for itself. Operations with the same hash are
-	// carried out one after the other. ok is false if it needs nothing for itself.
+	// run one after the other. ok is false if it needs nothing for itself.
 	Turn(i int) (hash uint64, ok bool)
 }
 

@@ -3,8 +3,8 @@ package core
 import "github.com/farhash/farhash/internal/invariant"
 
 // turns has operations of a batch that conflict wait for each other, where many are in flight at
-// once: writes of one key, of which one wins the compare-and-swap and the others have sent their
-// messages in vain, or those that need one lock. The step machine that runs one of them runs those
+// once: writes of one key, of which one wins the compare-and-swap and the messages of the others
+// are wasted, or operations that need one lock. The step machine that runs one of them runs those
 // that wait for it as well, in the order in which they came. Hashes say which conflict, by their
 // low bits: a few wait that need not. It is for one batch at a time.
 //
