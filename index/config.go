@@ -149,8 +149,6 @@ func (c *Config) complete() error {
 type Lookups struct {
 	// Machine is what the network costs; the zero one is readsize.EDR, the machine of LP.
 	Machine readsize.Machine
-	// AbsentShare is the part of all lookups, 0 to 1, whose key is not there.
-	AbsentShare float64
 	// GuideBytes is the most that a rank keeps of the borders of all ranks: a byte for each 32
 	// slots. With them a search is over with its first read; where they are more, it decides
 	// again after each read. 0 means DefaultGuideBytes, and below 0 none are kept.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/readsize"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -251,7 +252,7 @@ func TestRefusedLookups(t *testing.T) {
 		want string
 	}{
 		{Lookups{Depth: -1}, "Depth must be"},
-		{Lookups{OneSided: true, AbsentShare: 2}, "share of absent keys"},
+		{Lookups{OneSided: true, Machine: readsize.Machine{ByteNs: -1}}, "ns of a byte"},
 	} {
 		_, err := x.NewReader(c.l)
 		says(t, err, c.want)

@@ -71,7 +71,7 @@ func openLab(ctx context.Context, job rma.Job, rng *rand.Rand, access ship.Acces
 	}
 	// Each rank has another way beside the default.
 	way := ways[(rng.IntN(len(ways))+job.Rank())%len(ways)]
-	way.Depth, way.AbsentShare = 1+rng.IntN(20), float64(rng.IntN(3))/2
+	way.Depth = 1 + rng.IntN(20)
 	r, err := x.NewReader(way)
 	l.readers = []*Reader{x.Reader, r}
 	return l, err

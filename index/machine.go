@@ -124,10 +124,7 @@ func (s *session) Finish(machine, _ int) {
 func (r *Reader) choose() error {
 	t := r.t
 	c := readsize.Config{Machine: r.cfg.Machine, SlotBytes: t.slotBytes,
-		MaxSlots: maxReadBytes / t.slotBytes, AbsentShare: r.cfg.AbsentShare}
-	if err := c.Check(); err != nil {
-		return err
-	}
+		MaxSlots: maxReadBytes / t.slotBytes}
 	load := float64(t.records) / (float64(t.homes) * float64(t.ranks))
 	s, err := readsize.NewSizes(c, min(max(load, 0.01), readsize.MaxLoad))
 	if err != nil {

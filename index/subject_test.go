@@ -44,7 +44,7 @@ var shapes = []struct {
 
 // ways are those to look up through queues.
 var ways = []Lookups{{OneSided: true}, {OneSided: true, GuideBytes: -1},
-	{OneSided: true, GuideBytes: -1, Depth: 3, AbsentShare: 0.5}}
+	{OneSided: true, GuideBytes: -1, Depth: 3}}
 
 // records are a random multiset: some keys are zero or all ones, some stand there several
 // times, with equal and with different values.

@@ -1,19 +1,8 @@
 package readsize
 
-import "fmt"
-
 // Cuckoo is a table where a key has one of so many places (hash functions), each of so
 // many slots. LP has 3 ways, and 4 slots in all but one experiment (LP 5.2).
 type Cuckoo struct{ Ways, Slots int }
-
-// Check says what is wrong with a cuckoo table, nil if nothing is.
-func (k Cuckoo) Check() error {
-	if k.Ways < 1 || k.Slots < 1 {
-		return fmt.Errorf("readsize: a cuckoo table has at least 1 way and 1 slot in each place, "+
-			"not %d and %d", k.Ways, k.Slots)
-	}
-	return nil
-}
 
 // Parallel is the cost of a lookup that reads all places at once, whatever the load and
 // whether the key is there. The reads leave one after another at the rate of messages,

@@ -15,34 +15,32 @@
 //
 // # Laws
 //
-// A [Law] is how far a search goes: C_k, the probability that it ends within k slots
-// ([Law.Within]), and U_k = 1 - C_k ([Law.Unfinished]). All costs follow from it: a search
-// with reads that begin k_0 = 0, k_1, k_2, ... slots after the home needs the sum of
-// U at these places ([Law.Reads]).
+// A [Law] is how far a search goes: C_k, the probability that it ends within k slots (LP Eq. 6),
+// and U_k = 1 - C_k ([Law.Unfinished]). All costs follow from it: a search with reads that begin
+// k_0 = 0, k_1, k_2, ... slots after the home needs the sum of U at these places ([Law.Reads]).
 //
 //	Absent          the key is not there: up to the first empty slot (LP 3.3)
 //	Present         the key is there, all matches are wanted: up to the first empty slot
 //	OrderedAbsent   the records lie in the order of their homes: up to the first record
 //	                whose home is past the key's
 //	OrderedPresent  the same for a key that is there
-//	Exact           Absent in a table of so many slots (LP Eq. 7 to 9)
 //
-// The others are limits for large tables, which nothing overflows in and which differ
-// by less than 1e-6 from Exact in tables of LP's size. Loads go up to [MaxLoad].
+// They are limits for large tables, which nothing overflows in. In tables of LP's size Absent
+// differs by less than 1e-6 from the law of a table of so many slots (LP Eq. 7 to 9;
+// TestLimitIsExact). Loads go up to [MaxLoad].
 //
 // What LP measures (its Table 1) is Present; what its model minimises is Absent.
 //
 // # Policies
 //
-//	Config.Uncapped   one size: R* = argmin E[X(R)]*T(R) (LP Eq. 1)
-//	Config.Capped     the same among sizes that do not saturate the link (LP Eq. 2)
-//	Config.Hinted     the same with a known cluster (LP Eq. 10)
-//	Config.Programme  a list of sizes: decided again after each read that was not enough
-//	Cuckoo            reads of k places, in parallel or one after the other (LP 4.5)
+//	Uncapped  one size: R* = argmin E[X(R)]*T(R) (LP Eq. 1)
+//	Capped    the same among sizes that do not saturate the link (LP Eq. 2)
+//	Adaptive  the programme, a list of sizes: decided again after each read that was not enough
+//	Ordered   the programme where records lie in the order of their homes
+//	Cuckoo    reads of k places, in parallel or one after the other (LP 4.5)
 //
-// [Plan] keeps the sizes of all for every percent of load. It finds them when asked for
-// the first time: in microseconds up to load 0.8, in 4 ms at 0.95, in 90 ms at 0.99; all
-// in 0.2 s (one core of 2 GHz).
+// [NewSizes] finds all but the last for a load: in microseconds up to load 0.8, in 4 ms at 0.95,
+// in 90 ms at 0.99 (one core of 2 GHz).
 //
 // Expected requests, bytes and ns of a lookup for a key that is there, on LP's machine
 // ([EDR]) with 8-byte slots:
@@ -72,15 +70,14 @@
 //
 // # Chunks of a set
 //
-// [Law.RoundTrips] are those of find-or-put with chunks of C buckets (Oortwijn et al., "OP",
-// Table 1), and [Config.Chunk] is the C for which they are cheapest, which OP leaves as
+// Find-or-put with chunks of C buckets (Oortwijn et al., "OP", Table 1) takes the reads of Absent
+// by C buckets at a time. [Plan] has the C for which they are cheapest, which OP leaves as
 // future work. The law is that of homes at any word. With homes at the starts of cache
 // lines, as a set mostly has them, the same C costs at most 0.2 % more than the best one.
 //
 // # Use
 //
-//	plan, err := readsize.NewPlan(readsize.Config{Machine: readsize.EDR(), SlotBytes: 8})
-//	sizes := plan.Sizes(0.8)
+//	sizes, err := readsize.NewSizes(readsize.Config{Machine: readsize.EDR(), SlotBytes: 8}, 0.8)
 //	sizes.Ordered // [17 16]: read 17 slots, then 16 at a time
 //
 // The command farhash model prints all this.

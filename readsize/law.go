@@ -44,21 +44,9 @@ func (l *Law) Unfinished(k int) float64 {
 	return l.unfinished[k]
 }
 
-// Within is C_k, the probability that a search ends within k slots (LP 3.3, Eq. 6).
-func (l *Law) Within(k int) float64 { return 1 - l.Unfinished(k) }
-
-// Quantile is the least k with C_k >= p, for p below 1.
-func (l *Law) Quantile(p float64) int {
+// quantile is the least k with C_k >= p, for p below 1.
+func (l *Law) quantile(p float64) int {
 	return sort.Search(len(l.unfinished), func(k int) bool { return 1-l.unfinished[k] >= p })
-}
-
-// Mean is the mean number of slots of a search.
-func (l *Law) Mean() float64 {
-	sum := 0.0
-	for k := len(l.unfinished) - 1; k >= 0; k-- {
-		sum += l.unfinished[k]
-	}
-	return sum
 }
 
 // Reads is the expected number of reads of a search, and of the slots that these bring,
@@ -83,15 +71,6 @@ func (l *Law) Reads(sizes ...int) (reads, slots float64) {
 		k += size
 	}
 	return reads, slots
-}
-
-// Mix is the law of searches of which a share, 0 to 1, follows l and the others other.
-func (l *Law) Mix(share float64, other *Law) *Law {
-	mixed := make([]float64, max(len(l.unfinished), len(other.unfinished)))
-	for k := range mixed {
-		mixed[k] = share*l.Unfinished(k) + (1-share)*other.Unfinished(k)
-	}
-	return &Law{mixed}
 }
 
 // sumUp replaces each value by the sum of it and of all that follow. Adding up from the

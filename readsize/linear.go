@@ -1,15 +1,12 @@
 package readsize
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
-// Absent is the law of searches in linear probing for a key that is not there, which end
+// absent is the law of searches in linear probing for a key that is not there, which end
 // with the first empty slot, in a table without bounds (LP 3.3 in the limit; Borel):
 // b_n is the probability that the records with home in a place and those that push on
 // from there fill n slots, less one, and P_k = (1-load) * (b_{k+1} + b_{k+2} + ...).
-func Absent(load float64) (*Law, error) {
+func absent(load float64) (*Law, error) {
 	if err := checkLoad(load); err != nil {
 		return nil, err
 	}
@@ -20,14 +17,14 @@ func Absent(load float64) (*Law, error) {
 	return fromRuns(b), nil
 }
 
-// Present is the law of searches for a key that is there, which go on to the first empty
+// present is the law of searches for a key that is there, which go on to the first empty
 // slot, because all matches are wanted (LP 4.3): the run ahead of the home, and after it
 // what the record itself begins, P convolved with b. That is
 //
 //	(1-load) * sum over n > k of (c_n - b_n), where c = b * b, c_n = b_n * 2(n-1)/(load*n)
 //
 // by the inversion of Lagrange, so that nothing need be convolved.
-func Present(load float64) (*Law, error) {
+func present(load float64) (*Law, error) {
 	if err := checkLoad(load); err != nil {
 		return nil, err
 	}
@@ -63,32 +60,4 @@ func fromRuns(g []float64) *Law {
 		g[k] = min(max(g[k], 0), 1)
 	}
 	return &Law{append(g, 0)}
-}
-
-// Exact is the law of searches for an absent key in a table of so many slots, so many of
-// them occupied (LP 3.3, Eq. 7 to 9; Knuth 6.4). The paper works with logarithms, because
-// M^N overflows; here each g is a ratio to the one before, which needs none.
-func Exact(slots, occupied int) (*Law, error) {
-	if slots < 2 || occupied < 0 || occupied > slots-2 {
-		return nil, fmt.Errorf("readsize: a table of %d slots, %d of them occupied, is none "+
-			"that searches end in; at least 2 slots must be empty", slots, occupied)
-	}
-	m, n := float64(slots), float64(occupied)
-	load := n / m
-	decay := load - 1 - math.Log(load)
-	least := 0.0
-	if occupied > 0 {
-		least = tail * min(decay*decay, 1)
-	}
-	var all []float64
-	g := math.Exp(n*math.Log1p(-1/m) + math.Log1p(-n/(m-1)))
-	for k := 1; ; k++ {
-		all = append(all, g)
-		if k > occupied || g <= least {
-			return fromRuns(all), nil
-		}
-		f := float64(k)
-		g *= (n - f + 1) / (m - f - 1) *
-			math.Exp((f-1)*math.Log1p(1/f)+(n-f)*math.Log1p(-1/(m-f)))
-	}
 }

@@ -57,9 +57,6 @@ type Config struct {
 	// MaxSlots is the most slots of one read under any policy, say what a buffer has
 	// room for; 0: no limit.
 	MaxSlots int
-	// AbsentShare is the part of all lookups, 0 to 1, whose key is not in the table. Only
-	// the programme asks for it. LP looks up keys that are there, which is 0.
-	AbsentShare float64
 }
 
 // maxSlotBytes keeps products of sizes from overflowing.
@@ -73,9 +70,6 @@ func (c Config) Check() error {
 	case c.MaxSlots < 0:
 		return fmt.Errorf("readsize: the most slots of a read must be positive, or 0 for no "+
 			"limit, not %d", c.MaxSlots)
-	case !(c.AbsentShare >= 0 && c.AbsentShare <= 1):
-		return fmt.Errorf("readsize: the share of absent keys must be 0 to 1, not %v",
-			c.AbsentShare)
 	}
 	return c.Machine.Check()
 }
@@ -88,10 +82,10 @@ func (c Config) ReadNs(slots int) float64 {
 // slotNs is what a slot adds to the cost of a read.
 func (c Config) slotNs() float64 { return c.ByteNs * float64(c.SlotBytes) }
 
-// Cap is the most slots that reads may have without saturating the link (LP 3.1, Eq. 2),
+// cap is the most slots that reads may have without saturating the link (LP 3.1, Eq. 2),
 // at least 1. The paper rounds to the nearest, which its read sizes show: 23 of 22.7.
 // The rate of messages is that of messages with one slot, as in the paper.
-func (c Config) Cap() int {
+func (c Config) cap() int {
 	w := float64(c.SlotBytes)
 	rate := c.MessagesPerSecond * c.HeaderBytes / (c.HeaderBytes + w)
 	slots := math.Round(c.LinkBytesPerSecond / (w * rate))

@@ -2,7 +2,7 @@ package readsize
 
 import "math"
 
-// OrderedAbsent is the law of searches for a key that is not there in a table of linear
+// orderedAbsent is the law of searches for a key that is not there in a table of linear
 // probing whose records lie in the order of their homes (Robin Hood). A search ends with
 // the first record whose home is past the key's, or with an empty slot: after the records
 // that spill over from before the home, and those of the home itself.
@@ -13,7 +13,7 @@ import "math"
 //	(1-load)(z-1) / (z - exp(load*(z-1)))
 //
 // and X + Poisson(load) is 0 with probability 1-load, and else one more than the next X.
-func OrderedAbsent(load float64) (*Law, error) {
+func orderedAbsent(load float64) (*Law, error) {
 	if err := checkLoad(load); err != nil {
 		return nil, err
 	}
@@ -23,9 +23,9 @@ func OrderedAbsent(load float64) (*Law, error) {
 	return &Law{append([]float64{1}, x...)}, nil
 }
 
-// OrderedPresent is the law of searches for a key that is there: one record more.
-func OrderedPresent(load float64) (*Law, error) {
-	l, err := OrderedAbsent(load)
+// orderedPresent is the law of searches for a key that is there: one record more.
+func orderedPresent(load float64) (*Law, error) {
+	l, err := orderedAbsent(load)
 	if err != nil {
 		return nil, err
 	}

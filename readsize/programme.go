@@ -6,15 +6,15 @@ import "sort"
 // own: the last one is repeated.
 const rare = 1e-6
 
-// Programme is the list of read sizes, first read first, of at most so many slots each,
-// that make a search by this law cheapest; after them the last is repeated. It decides
-// again after each read that was not enough: with k slots read, the best is
+// programme is the list of read sizes, first read first, that make a search by this law
+// cheapest; after them the last is repeated. It decides again after each read that was
+// not enough: with k slots read, the best is
 //
 //	F[k] = min over R of U_k * (c + beta*R) + F[k+R]
 //
 // where beta is what a slot costs. LP's one size for all reads is a special case.
-func (c Config) Programme(l *Law, most int) []int {
-	next := c.programme(l, max(c.limit(most), 1))
+func (c Config) programme(l *Law) []int {
+	next := c.nextReads(l)
 	var sizes []int
 	for k := 0; k < len(next) && (k == 0 || l.unfinished[k] >= rare); k = next[k] {
 		sizes = append(sizes, next[k]-k)
@@ -25,14 +25,14 @@ func (c Config) Programme(l *Law, most int) []int {
 	return sizes
 }
 
-// programme returns for each k how many slots have been read after the next read.
+// nextReads returns for each k how many slots have been read after the next read.
 //
 // For each k the costs of reading up to m are lines in U_k with slope beta*m. U_k rises
 // as k falls, so the best m only falls: a queue has the m that are best for some k yet to
 // come, the best for the present k in front, and each pair of neighbours knows from which
 // k on the second is better, also because the first is out of reach.
-func (c Config) programme(l *Law, most int) []int {
-	n := len(l.unfinished)
+func (c Config) nextReads(l *Law) []int {
+	n, most := len(l.unfinished), c.limit(noLimit)
 	next := make([]int, n)
 	cost := make([]float64, n+1) // F
 	queue := make([]int, 0, n)

@@ -100,7 +100,15 @@ func lpConfig(slotBytes int) readsize.Config {
 }
 
 // modelSlots is the read size of LP's model for records of 8 bytes.
-func modelSlots(load float64) int { return lpConfig(8).Capped(laws(load).Absent) }
+func modelSlots(load float64) int { return sizes(lpConfig(8), load).Capped }
+
+func sizes(c readsize.Config, load float64) *readsize.Sizes {
+	s, err := readsize.NewSizes(c, load)
+	if err != nil {
+		panic(err) // sizes and loads are constants
+	}
+	return s
+}
 
 func laws(load float64) *readsize.Laws {
 	laws, err := readsize.NewLaws(load)
@@ -120,20 +128,16 @@ func (c *lookupCase) expected() (cost readsize.Cost, ok bool) {
 		return cost, false
 	}
 	m := lpConfig(c.bytes)
-	sizes, err := readsize.NewSizes(m, c.load)
-	if err != nil {
-		panic(err) // sizes and loads are constants
-	}
-	is := laws(c.load)
+	s, is := sizes(m, c.load), laws(c.load)
 	switch c.impl {
 	case linearFixed:
 		return m.Cost(is.Present, max(1, fixedBytes/m.SlotBytes)), c.slots == 0
 	case linearUncapped:
-		return m.Cost(is.Present, sizes.Uncapped), true
+		return m.Cost(is.Present, s.Uncapped), true
 	case linearModel:
-		return m.Cost(is.Present, sizes.Capped), c.slots == 0
+		return m.Cost(is.Present, s.Capped), c.slots == 0
 	case orderedAdaptive:
-		return m.Cost(is.OrderedPresent, sizes.Ordered...), true
+		return m.Cost(is.OrderedPresent, s.Ordered...), true
 	case cuckooParallel:
 		return readsize.Cuckoo{Ways: 3, Slots: 4}.Parallel(m), c.bucket != 1
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/farhash/farhash/eval/internal/experiment"
 	"github.com/farhash/farhash/eval/internal/record"
 	"github.com/farhash/farhash/eval/internal/view"
+	"github.com/farhash/farhash/eval/lp/baseline"
 )
 
 // computed is a Runner that measures nothing.
@@ -72,12 +73,11 @@ func figure13() *experiment.Experiment {
 
 func hints(emit experiment.Emit) error {
 	for _, load := range []float64{0.25, 0.65} {
-		s, err := readsize.NewSizes(lpConfig(8), load)
-		if err != nil {
-			return err
-		}
+		c, is := lpConfig(8), laws(load)
+		s := sizes(c, load)
 		for x := hintFrom; x <= hintTo; x++ {
-			size := []record.Value{{Value: float64(s.Hinted(-x, hintLength)), Unit: "slots"},
+			slots := baseline.Hinted(c, is.Absent, -x, hintLength, s)
+			size := []record.Value{{Value: float64(slots), Unit: "slots"},
 				{Value: float64(s.Capped), Unit: "oblivious-slots"}}
 			keys := []record.Key{record.K("x", x), record.K("load", load)}
 			emit(record.Record{Name: "LPFigure13", N: 1, Keys: keys, Values: size})

@@ -43,6 +43,8 @@ const (
 type Reader struct {
 	t       *Table
 	cfg     Lookups
+	config  readsize.Config
+	absent  *readsize.Law
 	sizes   *readsize.Sizes
 	size    int // slots of a read
 	maxSize int
@@ -101,13 +103,16 @@ func (t *Table) NewReader(l Lookups) (*Reader, error) {
 // choose finds the size of reads.
 func (r *Reader) choose() (err error) {
 	t := r.t
-	c := readsize.Config{Machine: readsize.EDR(), SlotBytes: t.bucketBytes,
+	r.config = readsize.Config{Machine: readsize.EDR(), SlotBytes: t.bucketBytes,
 		MaxSlots: maxReadBytes / t.bucketBytes}
 	load := float64(t.Records) / (float64(t.homes) * float64(t.job.Size()))
-	r.sizes, err = readsize.NewSizes(c, min(max(load, 0.01), readsize.MaxLoad))
-	if err != nil {
+	load = min(max(load, 0.01), readsize.MaxLoad)
+	r.sizes, err = readsize.NewSizes(r.config, load)
+	laws, err2 := readsize.NewLaws(load)
+	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
+	r.absent = laws.Absent
 	switch r.cfg.Policy {
 	case Fixed:
 		r.size = max(1, r.cfg.FixedBytes/t.bucketBytes)
@@ -294,7 +299,7 @@ func (o *op) readSize() int {
 	r := o.r
 	if r.cfg.Clusters > 0 {
 		if distance, length := r.q.known.hint(o.rank*r.t.buckets + o.at); length > 0 {
-			return min(r.sizes.Hinted(distance, length), r.maxSize)
+			return min(Hinted(r.config, r.absent, distance, length, r.sizes), r.maxSize)
 		}
 	}
 	return r.size
