@@ -293,7 +293,7 @@ func (b *builder) write(ctx context.Context) error {
 	}
 	heap, err := newWriter(b.job, t.window, t.heapAt)
 	if err != nil {
-		return errors.Join(err, slots.l.close())
+		return errors.Join(err, slots.close(ctx))
 	}
 	borders := b.lay(ctx, slots, heap)
 	if err = errors.Join(slots.close(ctx), heap.close(ctx)); err != nil {
@@ -303,11 +303,7 @@ func (b *builder) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for len(borders) > 0 {
-		n := min(len(borders), writerWords)
-		copy(w.next(ctx, n), borders[:n])
-		borders = borders[n:]
-	}
+	w.write(ctx, borders)
 	return w.close(ctx)
 }
 
@@ -1062,29 +1058,74 @@ func (x *exchange) fetch(ctx context.Context, from, off, words int) error {
 	return x.await(ctx)
 }
 
-// writer writes into this rank's own segment, from a word on, without gaps: directly where the
-// segment is addressable, and else through a queue.
-type writer struct {
-	rank  int
-	words []uint64 // the segment; nil where it is not addressable
-	l     *transfer
-	buf   []uint64
-	bytes []byte // of buf
-	used  int    // bytes of it
-	at    int    // word of the segment at which buf begins
-	err   error
-}
-
-// writerWords is the length of the buffer: more than a unit or a record has.
-const writerWords = 1 << 12
-
-func newWriter(job rma.Job, w rma.Window, at int) (*writer, error) {
-	l, err := newTransfer(job, w, writerWords)
+// gather returns on every rank the words of all ranks, which have equally many. An error that one
+// rank brings fails all: the others get a [rma.PeerError]. Collective.
+func gather(ctx context.Context, job rma.Job, what string, mine []uint64, failed error) (
+	[][]uint64, error) {
+	what = "index: " + what
+	if err := rma.AllSucceeded(ctx, job, what, failed); err != nil {
+		return nil, err
+	}
+	if job.Size() == 1 {
+		return [][]uint64{mine}, nil
+	}
+	w, err := job.NewWindow(ctx, rma.Spec{Name: what, Words: len(mine)})
 	if err != nil {
 		return nil, err
 	}
-	return &writer{rank: job.Rank(), words: w.Words(job.Rank()), l: l, buf: l.buf,
-		bytes: bytesOf(l.buf), at: at}, nil
+	defer w.Close()
+	to, err := newWriter(job, w, 0)
+	if err == nil {
+		to.write(ctx, bytesOf(mine))
+		err = to.close(ctx)
+	}
+	regions := core.NewRegions(w)
+	from, err2 := core.NewReader(job, w, &regions, len(mine))
+	if err = rma.AllSucceeded(ctx, job, what, errors.Join(err, err2)); err != nil {
+		return nil, errors.Join(err, from.Close())
+	}
+	all := make([][]uint64, job.Size())
+	for rank := range all {
+		if err == nil {
+			all[rank], err = from.Read(ctx, rank, 0, len(mine))
+			all[rank] = slices.Clone(all[rank])
+		}
+	}
+	return all, rma.AllSucceeded(ctx, job, what, errors.Join(err, from.Close()))
+}
+
+// writer writes into this rank's own segment, from a word on, without gaps: directly where the
+// segment is addressable, and else through a queue.
+type writer struct {
+	window rma.Window
+	q      rma.Queue
+	buf    rma.Buf
+	bytes  []byte // of buf
+	used   int    // bytes of it
+	at     int    // word of the segment at which buf begins
+	err    error
+}
+
+// writerWords is the length of the buffer: more than a slot or a record has.
+const writerWords = 1 << 12
+
+func newWriter(job rma.Job, w rma.Window, at int) (*writer, error) {
+	q, err := job.NewQueue(1)
+	if err != nil {
+		return nil, err
+	}
+	buf, err := q.Alloc(writerWords)
+	if err != nil {
+		return nil, errors.Join(err, q.Close())
+	}
+	return &writer{window: w, q: q, buf: buf, bytes: bytesOf(buf), at: at}, nil
+}
+
+// write writes any number of bytes.
+func (w *writer) write(ctx context.Context, b []byte) {
+	for len(b) > 0 {
+		b = b[copy(w.next(ctx, min(len(b), writerWords)), b):]
+	}
 }
 
 // next is the place of the next n bytes, for the caller to fill.
@@ -1104,17 +1145,30 @@ func (w *writer) place(begin int) int { return (w.at-begin)*8 + w.used }
 func (w *writer) flush(ctx context.Context) {
 	n := w.used / 8
 	if n > 0 && w.err == nil {
-		if w.words != nil {
-			copy(w.words[w.at:], w.buf[:n])
-		} else {
-			w.err = w.l.put(ctx, w.rank, w.at, n)
-		}
-		if w.err == nil {
-			w.err = ctx.Err()
+		if w.err = ctx.Err(); w.err == nil {
+			w.err = w.put(ctx, w.buf[:n])
 		}
 	}
 	copy(w.bytes, w.bytes[n*8:w.used])
 	w.at, w.used = w.at+n, w.used-n*8
+}
+
+// put writes words.
+func (w *writer) put(ctx context.Context, words rma.Buf) error {
+	rank := w.window.Rank()
+	if own := w.window.Words(rank); own != nil {
+		copy(own[w.at:], words)
+		return nil
+	}
+	h := w.q.Put(words, w.window, rank, w.at)
+	err := w.q.Submit()
+	if err == nil {
+		err = w.q.Wait(ctx, h)
+	}
+	if err == nil {
+		_, err = w.q.Value(h)
+	}
+	return err
 }
 
 // close writes what is left, with zeros to the end of its word.
@@ -1123,8 +1177,5 @@ func (w *writer) close(ctx context.Context) error {
 		clear(w.next(ctx, 8-rest))
 	}
 	w.flush(ctx)
-	if err := w.l.close(); w.err == nil {
-		w.err = err
-	}
-	return w.err
+	return errors.Join(w.err, w.q.Close())
 }

@@ -39,11 +39,11 @@ func (x *Index) Check(ctx context.Context) error {
 
 // check checks a segment.
 func (t *table) check(ctx context.Context, rank int) error {
-	guide, err := t.guideOf(ctx, rank)
+	guides, err := t.guidesOf(ctx, rank)
 	if err != nil {
 		return err
 	}
-	c := checker{t: t, rank: rank, guide: guide, lastEmpty: -1, previous: -1,
+	c := checker{t: t, rank: rank, guide: guides[0], lastEmpty: -1, previous: -1,
 		faults: core.Faults{Table: "index"}}
 	for e, err := range t.entries(ctx, rank) {
 		if err != nil {
@@ -235,70 +235,55 @@ func (w *walker) far(ctx context.Context, slot []byte, e *entry) (bool, error) {
 	return true, err
 }
 
-// view reads a segment from its beginning to its end: directly where its memory is addressable or a
-// file is mapped, and else in blocks, from a window or a file.
+// view reads a segment from its beginning to its end, in blocks: in memory where that is
+// addressable, and else from a window or a file.
 type view struct {
-	t     *table
-	rank  int
-	words []uint64
-	l     *transfer
-	buf   []uint64
-	at, n int // the block in the buffer
+	segment int
+	get     func(ctx context.Context, at, n int) ([]uint64, error)
+	from    *core.Reader
+	block   []uint64 // that was read last
+	at      int      // where it begins
 }
 
 const viewWords = 1 << 13
 
-func (t *table) newView(rank int) (*view, error) {
-	v := &view{t: t, rank: rank, words: t.words(rank)}
-	if v.words != nil {
-		return v, nil
+func (t *table) newView(rank int) (v *view, err error) {
+	v = &view{segment: t.segment}
+	words, m := t.words(rank), t.image
+	switch {
+	case words != nil:
+		v.get = func(_ context.Context, at, n int) ([]uint64, error) { return words[at : at+n], nil }
+	case m != nil:
+		words = make([]uint64, viewWords)
+		v.get = func(_ context.Context, at, n int) ([]uint64, error) {
+			from := t.segmentAt(m.header, rank) + int64(at)*8
+			if _, err := m.f.ReadAt(bytesOf(words[:n]), from); err != nil {
+				return nil, fmt.Errorf("index: reading %s: %w", m.path, err)
+			}
+			return words[:n], nil
+		}
+	default:
+		v.from, err = core.NewReader(t.job, t.window, new(core.Regions), viewWords)
+		v.get = func(ctx context.Context, at, n int) ([]uint64, error) {
+			words, err := v.from.Read(ctx, rank, at, n)
+			if err != nil {
+				err = rankError(rank, err)
+			}
+			return words, err
+		}
 	}
-	if t.window == nil {
-		v.buf = make([]uint64, viewWords)
-		return v, nil
-	}
-	var err error
-	if v.l, err = newTransfer(t.job, t.window, viewWords); err != nil {
-		return nil, err
-	}
-	v.buf = v.l.buf
-	return v, nil
+	return v, err
 }
 
 // read returns words of the segment, at most viewWords. They are valid until the next call.
-func (v *view) read(ctx context.Context, at, n int) ([]uint64, error) {
-	if v.words != nil {
-		return v.words[at : at+n], nil
-	}
-	if at < v.at || at+n > v.at+v.n {
-		block := min(viewWords, v.t.segment-at)
-		v.n = 0
-		if err := v.get(ctx, at, block); err != nil {
+func (v *view) read(ctx context.Context, at, n int) (words []uint64, err error) {
+	if at < v.at || at+n > v.at+len(v.block) {
+		v.at = at
+		if v.block, err = v.get(ctx, at, min(viewWords, v.segment-at)); err != nil {
 			return nil, err
 		}
-		v.at, v.n = at, block
 	}
-	return v.buf[at-v.at : at-v.at+n], nil
+	return v.block[at-v.at:][:n], nil
 }
 
-// get fills the buffer.
-func (v *view) get(ctx context.Context, at, words int) error {
-	if m := v.t.image; m != nil {
-		from := v.t.segmentAt(m.header, v.rank) + int64(at)*8
-		if _, err := m.f.ReadAt(bytesOf(v.buf[:words]), from); err != nil {
-			return fmt.Errorf("index: reading %s: %w", m.path, err)
-		}
-		return nil
-	}
-	if err := v.l.get(ctx, v.rank, at, words); err != nil {
-		return rankError(v.rank, err)
-	}
-	return nil
-}
-
-func (v *view) close() error {
-	if v == nil || v.l == nil {
-		return nil
-	}
-	return v.l.close()
-}
+func (v *view) close() error { return v.from.Close() }

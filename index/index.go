@@ -89,7 +89,11 @@ func (x *Index) NewReader(l Lookups) (*Reader, error) {
 	if l.GuideBytes < 0 || x.t.guideBytes() > uint64(l.GuideBytes) {
 		return r, nil
 	}
-	return r, r.fetchGuides()
+	var err error
+	if r.guides, err = x.t.guidesOf(context.Background(), x.t.segments()...); r.guides == nil {
+		return nil, err
+	}
+	return r, nil // the keys of a rank that is lost cannot be looked up anyway, and others can
 }
 
 // Lookup finds the values of all records with a key, in no particular order. An error ends
@@ -162,11 +166,7 @@ func (r *Reader) check(keys []byte, n int) error {
 // All are the records of all ranks. They are valid until the loop continues. An error ends the
 // loop.
 func (x *Index) All(ctx context.Context) iter.Seq2[Record, error] {
-	all := make([]int, x.t.ranks)
-	for i := range all {
-		all[i] = i
-	}
-	return x.recordsIn(ctx, all)
+	return x.recordsIn(ctx, x.t.segments())
 }
 
 // Local is All for this rank's memory, or for its part of a file that is mapped.

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -377,54 +378,37 @@ func (t *table) findGuides() {
 	}
 }
 
-// fetchGuides gets the guides of all ranks.
-func (r *Reader) fetchGuides() error {
-	l, err := r.t.guideTransfer()
+// guidesOf gets the guides of some ranks. A rank whose memory is lost has none, and failed says so.
+func (t *table) guidesOf(ctx context.Context, ranks ...int) (guides []guide, failed error) {
+	var marks *core.Reader
+	borders, err := core.NewReader(t.job, t.window, new(core.Regions), (t.borders+7)/8)
+	if err == nil && t.marked != nil {
+		marks, err = core.NewReader(t.job, t.marked, new(core.Regions), t.marked.Len())
+	}
+	defer func() { _ = errors.Join(borders.Close(), marks.Close()) }()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer l.close()
-	r.guides = make([]guide, r.t.ranks)
-	for rank := range r.guides {
-		// A rank that is lost has none: its keys cannot be looked up anyway, and others can.
-		r.guides[rank], _ = r.t.fetchGuide(context.Background(), l, rank)
-	}
-	return nil
-}
-
-// guideOf is the guide of a rank.
-func (t *table) guideOf(ctx context.Context, rank int) (g guide, err error) {
-	l, err := t.guideTransfer()
-	if err != nil {
-		return g, err
-	}
-	defer l.close()
-	return t.fetchGuide(ctx, l, rank)
-}
-
-// guideTransfer is a transfer for fetchGuide.
-func (t *table) guideTransfer() (*transfer, error) {
-	words := (t.borders + 7) / 8
-	for _, n := range t.marks {
-		words = max(words, n*markBytes/8)
-	}
-	return newTransfer(t.job, t.window, words)
-}
-
-// fetchGuide gets the guide of a rank.
-func (t *table) fetchGuide(ctx context.Context, l *transfer, rank int) (g guide, err error) {
-	if g = t.guides[rank]; g.borders != nil {
-		return g, nil
-	}
-	if g.borders, err = l.fetch(ctx, t.window, rank, t.bordersAt, t.borders); err != nil {
-		return guide{}, err
-	}
-	if n := t.marks[rank] * markBytes; n > 0 {
-		if g.marks, err = l.fetch(ctx, t.marked, rank, 0, n); err != nil {
-			return guide{}, err
+	fetch := func(from *core.Reader, rank, off, n int) []byte {
+		if n == 0 || err != nil {
+			return nil
 		}
+		var words []uint64
+		words, err = from.Read(ctx, rank, off, (n+7)/8)
+		return bytes.Clone(bytesOf(words)[:min(n, len(words)*8)])
 	}
-	return g, nil
+	for _, rank := range ranks {
+		g := t.guides[rank]
+		if err = nil; g.borders == nil {
+			g = guide{fetch(borders, rank, t.bordersAt, t.borders),
+				fetch(marks, rank, 0, t.marks[rank]*markBytes)}
+		}
+		if err != nil {
+			g, failed = guide{}, rankError(rank, err)
+		}
+		guides = append(guides, g)
+	}
+	return guides, failed
 }
 
 // address takes the memory that this process addresses directly.
@@ -445,7 +429,15 @@ func (t *table) words(rank int) []uint64 {
 	return nil
 }
 
-// share are the segments whose records are this rank's to save, check and list: its own,
+// segments are all segments.
+func (t *table) segments() (numbers []int) {
+	for number := range t.ranks {
+		numbers = append(numbers, number)
+	}
+	return numbers
+}
+
+// ownSegments are the segments whose records are this rank's to save, check and list: its own,
 // or its part of a file.
 func (t *table) ownSegments() (numbers []int) {
 	if t.image == nil {
@@ -514,91 +506,6 @@ func (m *image) holds(address uintptr) bool {
 	begin := uintptr(unsafe.Pointer(unsafe.SliceData(m.memory)))
 	return address >= begin && address-begin < uintptr(len(m.memory))
 }
-
-// gather returns on every rank the words of all ranks, which have equally many. An error that one
-// rank brings fails all: the others get a [rma.PeerError]. Collective.
-func gather(ctx context.Context, job rma.Job, what string, mine []uint64, failed error) (
-	[][]uint64, error) {
-	if err := rma.AllSucceeded(ctx, job, "index: "+what, failed); err != nil {
-		return nil, err
-	}
-	if job.Size() == 1 {
-		return [][]uint64{mine}, nil
-	}
-	w, err := job.NewWindow(ctx, rma.Spec{Name: "index: " + what, Words: len(mine)})
-	if err != nil {
-		return nil, err
-	}
-	defer w.Close()
-	l, err := newTransfer(job, w, len(mine))
-	if err == nil {
-		defer l.close()
-		copy(l.buf, mine)
-		err = l.put(ctx, job.Rank(), 0, len(mine))
-	}
-	if err = rma.AllSucceeded(ctx, job, "index: "+what, err); err != nil {
-		return nil, err
-	}
-	all := make([][]uint64, job.Size())
-	for rank := range all {
-		if err == nil {
-			err = l.get(ctx, rank, 0, len(mine))
-		}
-		all[rank] = append([]uint64(nil), l.buf...)
-	}
-	return all, rma.AllSucceeded(ctx, job, "index: "+what, err)
-}
-
-// transfer is a queue with a buffer, for one get or put at a time.
-type transfer struct {
-	q   rma.Queue
-	w   rma.Window
-	buf rma.Buf
-}
-
-func newTransfer(job rma.Job, w rma.Window, words int) (*transfer, error) {
-	q, err := job.NewQueue(1)
-	if err != nil {
-		return nil, err
-	}
-	buf, err := q.Alloc(words)
-	if err != nil {
-		return nil, errors.Join(err, q.Close())
-	}
-	return &transfer{q: q, w: w, buf: buf}, nil
-}
-
-// put copies the first words of the buffer to (rank, off).
-func (l *transfer) put(ctx context.Context, rank, off, words int) error {
-	return l.await(ctx, l.q.Put(l.buf[:words], l.w, rank, off))
-}
-
-// get fills the buffer from (rank, off).
-func (l *transfer) get(ctx context.Context, rank, off, words int) error {
-	return l.await(ctx, l.q.Get(l.buf[:words], l.w, rank, off))
-}
-
-// fetch gets so many bytes, in whole words, and copies them.
-func (l *transfer) fetch(ctx context.Context, w rma.Window, rank, off, n int) ([]byte, error) {
-	of := transfer{q: l.q, w: w, buf: l.buf}
-	if err := of.get(ctx, rank, off, (n+7)/8); err != nil {
-		return nil, rankError(rank, err)
-	}
-	return append([]byte(nil), bytesOf(l.buf)[:n]...), nil
-}
-
-func (l *transfer) await(ctx context.Context, h rma.Handle) error {
-	err := l.q.Submit()
-	if err == nil {
-		err = l.q.Wait(ctx, h)
-	}
-	if err == nil {
-		_, err = l.q.Value(h)
-	}
-	return err
-}
-
-func (l *transfer) close() error { return l.q.Close() }
 
 // errClosed is the answer of an index that has been closed.
 var errClosed = fmt.Errorf("index: the index is %w", rma.ErrClosed)

@@ -99,12 +99,12 @@ func (s *saver) segments(ctx context.Context) error {
 			_, err := s.f.WriteAt(bytesOf(words), at)
 			return err
 		})
-		var g guide
+		var g []guide
 		if err == nil {
-			g, err = t.guideOf(ctx, number)
+			g, err = t.guidesOf(ctx, number)
 		}
 		if err == nil {
-			_, err = s.f.WriteAt(g.marks, t.marksAt(s.header, number))
+			_, err = s.f.WriteAt(g[0].marks, t.marksAt(s.header, number))
 		}
 		if err == nil {
 			_, err = s.f.WriteAt(sums, t.sumsAt(s.header, number))
@@ -112,7 +112,7 @@ func (s *saver) segments(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("index: saving %s: %w", s.path, err)
 		}
-		s.digests[number] = digestOf(sums, g.marks)
+		s.digests[number] = digestOf(sums, g[0].marks)
 	}
 	if err := s.f.Sync(); err != nil {
 		return fmt.Errorf("index: saving %s: %w", s.path, err)
