@@ -177,9 +177,7 @@ func (x *Index) answer(_ uint32, n int, request, to []uint64) (int, error) {
 	}
 	a := answers{t: t, to: to, keys: n}
 	x.counters.Add(0, &Counts{Served: uint64(n)})
-	if t.words(t.job.Rank()) == nil {
-		return x.answerByQueue(&a, request)
-	}
+	own := t.words(t.job.Rank())
 	q, w := query{t: t}, wanted{found: a.add}
 	for i := range n {
 		key := bytesOf(request[i*keyWords:])[:size]
@@ -190,25 +188,15 @@ func (x *Index) answer(_ uint32, n int, request, to []uint64) (int, error) {
 		}
 		a.begin()
 		w.number, w.key = i, key
-		if q.begin(key, hash) {
-			if err := q.walk(&w); err != nil {
-				return 0, err
-			}
+		var err error
+		if own == nil { // only queues reach it; the rank that asked counts
+			err = (&batch{r: x.Reader, keys: key, size: size, found: a.add}).Queued(nil)
+		} else if q.begin(key, hash) {
+			err = q.walk(&w)
 		}
-	}
-	return a.used, nil
-}
-
-// answerByQueue is answer where this rank's own memory is only reached by queues.
-func (x *Index) answerByQueue(a *answers, request []uint64) (int, error) {
-	size := x.t.cfg.KeySize
-	for len(request) > 0 {
-		a.begin()
-		b := batch{r: x.Reader, keys: bytesOf(request)[:size], size: size, found: a.add}
-		if err := b.Queued(nil); err != nil { // the rank that asked counts
+		if err != nil {
 			return 0, err
 		}
-		request = request[wordsOf(size):]
 	}
 	return a.used, nil
 }

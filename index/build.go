@@ -518,12 +518,7 @@ func (s *sorter) bounds(part int) (low, high uint64) {
 func (s *sorter) count(p *part, number int) {
 	low, high := s.bounds(number)
 	s.low, s.chunks = low, p.chunks()
-	if n := int(high - low + 1); cap(s.counts) < n {
-		s.counts = make([]uint32, n+n/4)[:n]
-	} else {
-		s.counts = s.counts[:n]
-		clear(s.counts)
-	}
+	s.counts = zeros(s.counts, int(high-low+1))
 	s.home = s.home[:0]
 	for _, chunk := range s.chunks {
 		for at := 0; at < len(chunk); {
@@ -558,12 +553,7 @@ func (s *sorter) sort(base uint64, border func(home, free uint64)) (free uint64)
 			free = start + uint64(n)
 		}
 	}
-	if n := int(free - base); cap(s.refs) < n {
-		s.refs = make([]uint64, n+n/4)[:n]
-	} else {
-		s.refs = s.refs[:n]
-		clear(s.refs)
-	}
+	s.refs = zeros(s.refs, int(free-base))
 	i := 0
 	for c, chunk := range s.chunks {
 		for at := 0; at < len(chunk); i++ {
@@ -574,6 +564,15 @@ func (s *sorter) sort(base uint64, border func(home, free uint64)) (free uint64)
 		}
 	}
 	return free
+}
+
+// zeros is a slice of n zeros, in the memory of s where that is enough.
+func zeros[E any](s []E, n int) []E {
+	if cap(s) < n {
+		return make([]E, n+n/4)[:n]
+	}
+	clear(s[:n])
+	return s[:n]
 }
 
 // maxRepeatKeys is how many keys of a home are compared: more of them are taken to be equal.
@@ -651,11 +650,8 @@ func newStore(c *Config, ranks int) *store {
 
 // add copies a record whose place on this rank is known.
 func (s *store) add(rest uint64, key, value []byte) {
-	to := s.room(rest, s.form.words(len(value)))
-	if to != nil {
+	if to := s.room(rest, key, len(value)); to != nil {
 		s.form.encode(to, key, value)
-		s.mark(key)
-		s.values += uint64(len(value))
 	}
 }
 
@@ -665,25 +661,15 @@ func (s *store) addWords(words []uint64) {
 		n := s.form.wordsAt(words[0])
 		key := s.form.key(words[:n])
 		_, rest := place(hashKey(key), s.ranks)
-		if to := s.room(rest, n); to != nil {
-			copy(to, words[:n])
-			s.mark(key)
-			s.values += uint64(s.form.valueSizeAt(words[0]))
-		}
+		copy(s.room(rest, key, s.form.valueSizeAt(words[0])), words[:n])
 		words = words[n:]
 	}
 }
 
-// mark notes a key that may mark empty slots.
-func (s *store) mark(key []byte) {
-	if i := markerNumber(key); i < markers {
-		s.marked[i/64] |= 1 << (i % 64)
-	}
-}
-
-// room is place for a record of n words, nil when the memory has failed.
-func (s *store) room(rest uint64, n int) []uint64 {
-	p := &s.parts[rest>>(64-partitionBits)]
+// room is place for a record, nil when the memory has failed. It counts the record, and notes a key
+// that may mark empty slots.
+func (s *store) room(rest uint64, key []byte, valueSize int) []uint64 {
+	p, n := &s.parts[rest>>(64-partitionBits)], s.form.words(valueSize)
 	used := len(p.open)
 	if used+n > cap(p.open) {
 		if !s.grow(p, n) {
@@ -695,6 +681,10 @@ func (s *store) room(rest uint64, n int) []uint64 {
 	p.records++
 	s.records++
 	s.words += uint64(n)
+	s.values += uint64(valueSize)
+	if i := markerNumber(key); i < markers {
+		s.marked[i/64] |= 1 << (i % 64)
+	}
 	return p.open[used : used+n]
 }
 

@@ -211,10 +211,7 @@ func (w *walker) far(ctx context.Context, slot []byte, e *entry) (bool, error) {
 	if e.signature == 0 {
 		return false, nil
 	}
-	least := t.form.words(0)
-	if t.form.prefix == 0 {
-		least = t.form.maxWords()
-	}
+	least := t.form.wordsAt(0)
 	if ref < 0 || ref > t.heapWords-least {
 		e.fault = "its record is outside the heap"
 		return true, nil
@@ -252,7 +249,9 @@ func (t *table) newView(rank int) (v *view, err error) {
 	words, m := t.words(rank), t.image
 	switch {
 	case words != nil:
-		v.get = func(_ context.Context, at, n int) ([]uint64, error) { return words[at : at+n], nil }
+		v.get = func(_ context.Context, at, n int) ([]uint64, error) {
+			return words[at : at+n], nil
+		}
 	case m != nil:
 		words = make([]uint64, viewWords)
 		v.get = func(_ context.Context, at, n int) ([]uint64, error) {

@@ -85,7 +85,7 @@ func (r *Reader) session() (*session, error) {
 	s.Queue = q
 	for i := range s.ops {
 		o := &s.ops[i]
-		o.r, o.t, o.pool, o.idle = r, t, &s.pool, !t.inline()
+		o.r, o.t, o.pool = r, t, &s.pool
 		o.in, err = q.Alloc((r.maxSlots*t.slotBytes+7)/8 + 1)
 		if err == nil && !t.inline() {
 			o.buf, err = q.Alloc(t.fetchRoom())
@@ -154,8 +154,7 @@ type op struct {
 	in      rma.Buf
 	piece   piece
 	fetches []fetch     // of the heap
-	buf     rma.Buf     // for the first of them
-	idle    bool        // nobody uses it
+	buf     rma.Buf     // for one of them; nil while one has it
 	pool    *bufferPool // has more
 }
 
@@ -299,21 +298,20 @@ func (o *op) askRecords(q rma.Queue) {
 	}
 	taken := 0
 	for taken < len(o.refs) && o.err == nil {
-		buf, own := o.buf, o.idle
-		if !own {
+		buf := o.buf
+		if o.buf = nil; buf == nil {
 			if buf, o.err = o.pool.take(); buf == nil {
 				break
 			}
 		}
-		o.idle = false
-		taken += o.askRun(q, buf, own, o.refs[taken:])
+		taken += o.askRun(q, buf, o.refs[taken:])
 	}
 	o.refs = o.refs[:copy(o.refs, o.refs[taken:])]
 }
 
 // askRun posts a get of the first of some records and what follows it in the heap, and returns
 // how many these are.
-func (o *op) askRun(q rma.Queue, buf rma.Buf, own bool, refs []ref) int {
+func (o *op) askRun(q rma.Queue, buf rma.Buf, refs []ref) int {
 	t, n := o.t, 1
 	from := refs[0].word
 	for end := from + t.heapFirst; n < len(refs); n++ {
@@ -337,7 +335,7 @@ func (o *op) askRun(q rma.Queue, buf rma.Buf, own bool, refs []ref) int {
 		o.fetches = append(o.fetches, fetch{})
 	}
 	f := &o.fetches[len(o.fetches)-1]
-	*f = fetch{buf: buf, own: own, from: from, have: end - from, refs: f.refs[:0]}
+	*f = fetch{buf: buf, from: from, have: end - from, refs: f.refs[:0]}
 	for _, ref := range refs[:n] {
 		f.refs = append(f.refs, ref.word)
 	}
@@ -355,7 +353,6 @@ func (o *op) get(q rma.Queue, buf rma.Buf, ref int) {
 // one key mostly do.
 type fetch struct {
 	buf  rma.Buf
-	own  bool  // the buffer is the operation's, and not of the pool
 	from int   // word of the heap at which the buffer begins
 	have int   // words of the buffer that have been asked for
 	want int   // words that the last record ends after, when that is known; 0: not yet
@@ -409,11 +406,12 @@ func (p *bufferPool) take() (rma.Buf, error) {
 	return p.q.Alloc(p.words)
 }
 
-// drop gives back what fetches hold, from one on.
+// drop gives back what fetches hold, from one on. A lookup always has a buffer, so that it goes on
+// while others have all of the pool.
 func (o *op) drop(from int) {
-	for i := from; i < len(o.fetches); i++ {
-		if f := &o.fetches[i]; f.own {
-			o.idle = true
+	for _, f := range o.fetches[from:] {
+		if o.buf == nil {
+			o.buf = f.buf
 		} else {
 			o.pool.free = append(o.pool.free, f.buf)
 		}

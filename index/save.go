@@ -25,8 +25,7 @@ import (
 // must mean the same file on each. It replaces what was there only when it is complete.
 // Collective.
 func (x *Index) Save(ctx context.Context, path string) error {
-	s := &saver{t: x.t, path: path}
-	what := "index: saving " + path
+	s := &saver{t: x.t, path: path, digests: make([]uint64, x.t.ranks)}
 	var err error
 	if x.t.closed.Load() {
 		err = errClosed
@@ -37,7 +36,7 @@ func (x *Index) Save(ctx context.Context, path string) error {
 	if err = s.open(ctx, err); err == nil {
 		err = x.t.guarded(func() error { return s.segments(ctx) })
 		err = s.finish(ctx, err)
-		err = rma.AllSucceeded(ctx, x.job, what, err)
+		err = rma.AllSucceeded(ctx, x.job, "index: saving "+path, err)
 	}
 	return errors.Join(err, s.close(err != nil))
 }
@@ -60,22 +59,24 @@ type saver struct {
 // open has rank 0 begin the file, and the others open it. Collective.
 func (s *saver) open(ctx context.Context, failed error) error {
 	job, mark := s.t.job, uint64(0)
-	named := func(err error) error {
-		if err != nil {
-			err = fmt.Errorf("index: saving %s: %w", s.path, err)
-		}
-		return err
-	}
 	if failed == nil && job.Rank() == 0 {
 		s.f, mark, failed = replace.Begin(s.target, imageMagic)
-		failed = named(failed)
+		failed = s.named(failed)
 	}
 	all, err := gather(ctx, job, "saving "+s.path, []uint64{mark}, failed)
 	if err == nil && job.Rank() != 0 {
 		s.f, err = replace.Continue(s.target, all[0][0])
-		err = named(err)
+		err = s.named(err)
 	}
 	return rma.AllSucceeded(ctx, job, "index: saving "+s.path, err)
+}
+
+// named says what an error is of.
+func (s *saver) named(err error) error {
+	if err != nil {
+		err = fmt.Errorf("index: saving %s: %w", s.path, err)
+	}
+	return err
 }
 
 // segments writes this rank's segments and their sums. The header has as much room as
@@ -90,7 +91,7 @@ func (s *saver) segments(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.header, s.digests = int64(len(head)), make([]uint64, t.ranks)
+	s.header = int64(len(head))
 	for _, number := range t.ownSegments() {
 		var sums []byte
 		err := t.eachBlock(ctx, number, func(block int, words []uint64) error {
@@ -110,21 +111,15 @@ func (s *saver) segments(ctx context.Context) error {
 			_, err = s.f.WriteAt(sums, t.sumsAt(s.header, number))
 		}
 		if err != nil {
-			return fmt.Errorf("index: saving %s: %w", s.path, err)
+			return s.named(err)
 		}
 		s.digests[number] = digestOf(sums, g[0].marks)
 	}
-	if err := s.f.Sync(); err != nil {
-		return fmt.Errorf("index: saving %s: %w", s.path, err)
-	}
-	return nil
+	return s.named(s.f.Sync())
 }
 
 // finish completes the file when all ranks have written their segments. Collective.
 func (s *saver) finish(ctx context.Context, failed error) error {
-	if s.digests == nil {
-		s.digests = make([]uint64, s.t.ranks)
-	}
 	all, err := gather(ctx, s.t.job, "saving "+s.path, s.digests, failed)
 	if err != nil || s.t.job.Rank() != 0 {
 		return err
