@@ -74,9 +74,6 @@ func build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Recor
 func (b *builder) build(ctx context.Context) error {
 	err := b.count(ctx)
 	if err == nil {
-		err = b.mark(ctx)
-	}
-	if err == nil {
 		err = b.size(ctx)
 	}
 	if err != nil {
@@ -97,7 +94,8 @@ func (b *builder) build(ctx context.Context) error {
 	return nil
 }
 
-// count finds the number of records.
+// count finds the number of records, and a key that no record has, for the empty slots of an inline
+// table.
 func (b *builder) count(ctx context.Context) (err error) {
 	t, c := b.t, &b.t.cfg
 	if c.MaxCopies > 0 {
@@ -106,8 +104,11 @@ func (b *builder) count(ctx context.Context) (err error) {
 				"MaxCopies, or leave it at 0", copies, c.MaxCopies)
 		}
 	}
-	all, err := gather(ctx, b.job, "counting records",
-		[]uint64{b.store.records, b.store.values}, err)
+	mine := []uint64{b.store.records, b.store.values}
+	if t.inline() {
+		mine = append(mine, b.store.marked...)
+	}
+	all, err := gather(ctx, b.job, "counting records", mine, err)
 	if err != nil {
 		return err
 	}
@@ -117,25 +118,12 @@ func (b *builder) count(ctx context.Context) (err error) {
 		t.owned = append(t.owned, words[0])
 		t.valueBytes += words[1]
 	}
-	return nil
-}
-
-// mark finds a key that no record has, for the empty slots of an inline table.
-func (b *builder) mark(ctx context.Context) error {
-	t := b.t
 	if !t.inline() {
 		return nil
 	}
-	all, err := gather(ctx, b.job, "marking empty slots", b.store.marked, nil)
-	if err != nil {
-		return err
-	}
 	for i := range uint32(markers) {
-		taken := false
-		for _, words := range all {
-			taken = taken || words[i/64]>>(i%64)&1 != 0
-		}
-		if !taken {
+		taken := func(words []uint64) bool { return words[2:][i/64]>>(i%64)&1 != 0 }
+		if !slices.ContainsFunc(all, taken) {
 			t.marker = make([]byte, t.cfg.KeySize)
 			markerKey(i, t.marker)
 			return nil
@@ -820,7 +808,7 @@ type exchange struct {
 	block    int // words for records in a block
 	window   rma.Window
 	q        rma.Queue
-	in       rma.Buf
+	in       *core.Reader
 	out      []rma.Buf // by rank; the first word is the header
 	used     []int     // words of records in each
 	puts     []rma.Handle
@@ -897,10 +885,11 @@ func (x *exchange) open(ctx context.Context) error {
 		}
 		x.out = append(x.out, b)
 	}
-	if err == nil {
-		x.in, err = x.q.Alloc(x.block + 1)
-	}
-	if err = rma.AllSucceeded(ctx, x.job, "index: exchange", err); err != nil {
+	regions := core.NewRegions(w)
+	in, err2 := core.NewReader(x.job, w, &regions, x.block)
+	x.in = in
+	err = rma.AllSucceeded(ctx, x.job, "index: exchange", errors.Join(err, err2))
+	if err != nil {
 		x.close()
 	}
 	return err
@@ -910,7 +899,7 @@ func (x *exchange) close() {
 	if x.q != nil {
 		_ = x.q.Close()
 	}
-	_ = x.window.Close()
+	_ = errors.Join(x.in.Close(), x.window.Close())
 }
 
 // add copies a record into its owner's block.
@@ -1020,18 +1009,19 @@ func (x *exchange) receive(ctx context.Context, mine uint64) error {
 		if rank == x.me {
 			continue
 		}
-		if err := x.fetch(ctx, rank, 0, 1); err != nil {
+		words, err := x.in.Read(ctx, x.me, x.inbox(rank), 1)
+		if err != nil {
 			return err
 		}
-		header := x.in[0]
+		header := words[0]
 		if int(header>>roundShift&roundMask) != x.round&roundMask {
 			return fmt.Errorf("index: a block of rank %d has not arrived", rank)
 		}
 		if n := int(header & headerWords); n > 0 {
-			if err := x.fetch(ctx, rank, 1, n); err != nil {
+			if words, err = x.in.Read(ctx, x.me, x.inbox(rank)+1, n); err != nil {
 				return err
 			}
-			x.store.addWords(x.in[:n])
+			x.store.addWords(words)
 		}
 		all, failed = all&header, failed|header
 	}
@@ -1040,12 +1030,6 @@ func (x *exchange) receive(ctx context.Context, mine uint64) error {
 		x.failed = x.checkMemory()
 	}
 	return nil
-}
-
-// fetch gets words of a block in this rank's inbox.
-func (x *exchange) fetch(ctx context.Context, from, off, words int) error {
-	x.puts = append(x.puts[:0], x.q.Get(x.in[:words], x.window, x.me, x.inbox(from)+off))
-	return x.await(ctx)
 }
 
 // gather returns on every rank the words of all ranks, which have equally many. An error that one

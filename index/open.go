@@ -27,25 +27,10 @@ func Open(ctx context.Context, job rma.Job, path string) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, why := m.config(), m.mapped()
-	cfg.OffsetBytes = 0 // as the heaps of this job need
-	unmapped := uint64(0)
-	if why != nil {
-		unmapped = 1
-	}
-	all, err := gather(ctx, job, "mapping "+path, []uint64{unmapped}, nil)
-	for rank, words := range all {
-		if err == nil && why == nil && words[0] != 0 {
-			why = &rma.PeerError{What: "index: mapping " + path, Rank: rank}
-		}
-	}
-	if err != nil || why != nil {
-		err = errors.Join(err, m.close())
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case why != nil:
+	if why := rma.AllSucceeded(ctx, job, "index: mapping "+path, m.mapped()); why != nil {
+		_ = m.close() // it was only read
+		cfg := m.config()
+		cfg.OffsetBytes = 0 // as the heaps of this job need
 		x, err := Load(ctx, job, path, cfg)
 		if err == nil {
 			x.t.notMapped = why
