@@ -33,7 +33,7 @@ func Build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Recor
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{job: job, t: t}
+	x := &Index{t: t}
 	x.Reader, err = x.NewReader(Lookups{})
 	// No rank continues before all have what they need to begin.
 	if err = rma.AllSucceeded(ctx, job, "index: opening", err); err == nil {
@@ -49,7 +49,6 @@ func Build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Recor
 
 // builder makes a table of the records of a store.
 type builder struct {
-	job     rma.Job
 	store   *store
 	t       *table
 	marks   []mark
@@ -62,13 +61,13 @@ func build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Recor
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{job: job, store: store}
-	b.t = &table{job: job, cfg: cfg, form: formOf(&cfg), ranks: job.Size()}
+	t := &table{job: job, cfg: cfg, form: formOf(&cfg), ranks: job.Size()}
+	b := &builder{store: store, t: t}
 	err = b.build(ctx)
 	if err = errors.Join(err, store.release()); err != nil {
-		return nil, errors.Join(err, b.t.close())
+		return nil, errors.Join(err, t.close())
 	}
-	return b.t, nil
+	return t, nil
 }
 
 func (b *builder) build(ctx context.Context) error {
@@ -79,7 +78,7 @@ func (b *builder) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := b.job.NewWindow(ctx, rma.Spec{Name: "index: table", Words: b.t.segment})
+	w, err := b.t.job.NewWindow(ctx, rma.Spec{Name: "index: table", Words: b.t.segment})
 	if err != nil {
 		return err
 	}
@@ -108,11 +107,10 @@ func (b *builder) count(ctx context.Context) (err error) {
 	if t.inline() {
 		mine = append(mine, b.store.marked...)
 	}
-	all, err := gather(ctx, b.job, "counting records", mine, err)
+	all, err := gather(ctx, b.t.job, "counting records", mine, err)
 	if err != nil {
 		return err
 	}
-	t.mine = b.store.records
 	for _, words := range all {
 		t.records += words[0]
 		t.owned = append(t.owned, words[0])
@@ -146,7 +144,7 @@ func (b *builder) size(ctx context.Context) error {
 		t.homes = ceil(homes)
 		slots = b.slotsNeeded()
 	}
-	all, err := gather(ctx, b.job, "sizing", []uint64{slots, heap}, err)
+	all, err := gather(ctx, b.t.job, "sizing", []uint64{slots, heap}, err)
 	if err != nil {
 		return err
 	}
@@ -158,8 +156,7 @@ func (b *builder) size(ctx context.Context) error {
 		return err // the same on every rank
 	}
 	t.shape(int(slots), int(heap))
-	t.chooseHeapFirst()
-	return rma.AllSucceeded(ctx, b.job, "index: memory", b.checkMemory())
+	return rma.AllSucceeded(ctx, b.t.job, "index: memory", b.checkMemory())
 }
 
 // maxSlots is more slots than a rank has memory for.
@@ -221,7 +218,7 @@ func (b *builder) checkMemory() error {
 	if most := t.cfg.MaxMemoryBytes; most > 0 && t.peakBytes > most {
 		return fmt.Errorf("index: building takes %d bytes on rank %d, which owns %d of %d "+
 			"records, and MaxMemoryBytes is %d; PeakBytes says what a build needs", t.peakBytes,
-			b.job.Rank(), b.store.records, t.records, most)
+			b.t.job.Rank(), b.store.records, t.records, most)
 	}
 	return nil
 }
@@ -275,24 +272,10 @@ func tail(load, records float64) float64 { return min(records, 20/(1-load)+20) }
 // write lays out this rank's segment.
 func (b *builder) write(ctx context.Context) error {
 	t := b.t
-	slots, err := newWriter(b.job, t.window, 0)
-	if err != nil {
-		return err
-	}
-	heap, err := newWriter(b.job, t.window, t.heapAt)
-	if err != nil {
-		return errors.Join(err, slots.close(ctx))
-	}
-	borders := b.lay(ctx, slots, heap)
-	if err = errors.Join(slots.close(ctx), heap.close(ctx)); err != nil {
-		return err
-	}
-	w, err := newWriter(b.job, t.window, t.bordersAt)
-	if err != nil {
-		return err
-	}
-	w.write(ctx, borders)
-	return w.close(ctx)
+	slots, heap := newWriter(t.job, t.window, 0), newWriter(t.job, t.window, t.heapAt)
+	borders := newWriter(t.job, t.window, t.bordersAt)
+	borders.write(ctx, b.lay(ctx, slots, heap))
+	return errors.Join(slots.close(ctx), heap.close(ctx), borders.close(ctx))
 }
 
 // slotsNeeded is how many slots the records of a rank take, at least as many as there are
@@ -300,7 +283,7 @@ func (b *builder) write(ctx context.Context) error {
 // parts near the end, where that may be more than the homes.
 func (b *builder) slotsNeeded() uint64 {
 	need, after := b.t.homes, uint64(0)
-	s := b.sorter()
+	s := sorter{t: b.t}
 	for i := partitions - 1; i >= 0; i-- {
 		p := &b.store.parts[i]
 		_, high := s.bounds(i)
@@ -332,7 +315,7 @@ func (b *builder) sortBytes() uint64 {
 
 // lay writes the slots and the heap, and returns the borders.
 func (b *builder) lay(ctx context.Context, slots, heap *writer) []byte {
-	t, s := b.t, b.sorter()
+	t, s := b.t, &sorter{t: b.t}
 	g := tracker{homes: t.borders, borders: make([]byte, 0, t.borders)}
 	free := uint64(0)
 	for i := range b.store.parts {
@@ -393,7 +376,7 @@ func (b *builder) shareMarks(ctx context.Context, failed error) error {
 	if b.repeats {
 		repeats = 1
 	}
-	all, err := gather(ctx, b.job, "writing", []uint64{uint64(len(b.marks)), repeats}, failed)
+	all, err := gather(ctx, b.t.job, "writing", []uint64{uint64(len(b.marks)), repeats}, failed)
 	if err != nil {
 		return err
 	}
@@ -408,19 +391,16 @@ func (b *builder) shareMarks(ctx context.Context, failed error) error {
 		return nil
 	}
 	t.peakBytes += most*markBytes + uint64(len(b.marks))*markBytes
-	t.marked, err = b.job.NewWindow(ctx, rma.Spec{Name: "index: marks",
+	t.marked, err = b.t.job.NewWindow(ctx, rma.Spec{Name: "index: marks",
 		Words: int(most) * markBytes / 8})
 	if err != nil {
 		return err
 	}
-	return rma.AllSucceeded(ctx, b.job, "index: marks", b.writeMarks(ctx))
+	return rma.AllSucceeded(ctx, b.t.job, "index: marks", b.writeMarks(ctx))
 }
 
 func (b *builder) writeMarks(ctx context.Context) error {
-	w, err := newWriter(b.job, b.t.marked, 0)
-	if err != nil {
-		return err
-	}
+	w := newWriter(b.t.job, b.t.marked, 0)
 	for _, m := range b.marks {
 		m.put(w.next(ctx, markBytes))
 	}
@@ -479,10 +459,7 @@ const refShift = 32
 
 // sorter brings the records of a part into the order of their homes, by counting.
 type sorter struct {
-	homes uint64
-	ranks int
-	form  form
-
+	t      *table
 	chunks [][]uint64
 	low    uint64   // the first home of the part
 	counts []uint32 // records by home, and then where they begin
@@ -490,16 +467,12 @@ type sorter struct {
 	refs   []uint64 // by slot
 }
 
-func (b *builder) sorter() *sorter {
-	return &sorter{homes: b.t.homes, ranks: b.t.ranks, form: b.t.form}
-}
-
 // bounds are the first and the last home of a part. A home on the border of two
 // parts belongs to both.
 func (s *sorter) bounds(part int) (low, high uint64) {
 	const width = 1 << (64 - partitionBits)
 	from := uint64(part) * width
-	return homeOf(from, s.homes), homeOf(from+(width-1), s.homes)
+	return homeOf(from, s.t.homes), homeOf(from+(width-1), s.t.homes)
 }
 
 // count finds the homes of the records of a part.
@@ -510,9 +483,9 @@ func (s *sorter) count(p *part, number int) {
 	s.home = s.home[:0]
 	for _, chunk := range s.chunks {
 		for at := 0; at < len(chunk); {
-			n := s.form.wordsAt(chunk[at])
-			_, rest := place(hashKey(s.form.key(chunk[at:at+n])), s.ranks)
-			h := uint32(homeOf(rest, s.homes) - low)
+			n := s.t.form.wordsAt(chunk[at])
+			_, rest := place(hashKey(s.t.form.key(chunk[at:at+n])), s.t.ranks)
+			h := uint32(homeOf(rest, s.t.homes) - low)
 			s.home = append(s.home, h)
 			s.counts[h]++
 			at += n
@@ -548,7 +521,7 @@ func (s *sorter) sort(base uint64, border func(home, free uint64)) (free uint64)
 			h := s.home[i]
 			s.refs[s.counts[h]] = uint64(c)<<refShift + uint64(at) + 1
 			s.counts[h]++
-			at += s.form.wordsAt(chunk[at])
+			at += s.t.form.wordsAt(chunk[at])
 		}
 	}
 	return free
@@ -576,9 +549,9 @@ func (s *sorter) repeats(base uint64) bool {
 			return true
 		}
 		for ; begin+1 < end; begin++ {
-			key := s.form.key(s.record(s.refs[begin]))
+			key := s.t.form.key(s.record(s.refs[begin]))
 			for _, other := range s.refs[begin+1 : end] {
-				if bytes.Equal(key, s.form.key(s.record(other))) {
+				if bytes.Equal(key, s.t.form.key(s.record(other))) {
 					return true
 				}
 			}
@@ -592,7 +565,7 @@ func (s *sorter) repeats(base uint64) bool {
 func (s *sorter) record(ref uint64) []uint64 {
 	ref--
 	chunk := s.chunks[ref>>refShift][ref&(1<<refShift-1):]
-	return chunk[:s.form.wordsAt(chunk[0])]
+	return chunk[:s.t.form.wordsAt(chunk[0])]
 }
 
 // store keeps the records of a rank while the table is built, divided by the high bits of
@@ -1048,14 +1021,10 @@ func gather(ctx context.Context, job rma.Job, what string, mine []uint64, failed
 		return nil, err
 	}
 	defer w.Close()
-	to, err := newWriter(job, w, 0)
-	if err == nil {
-		to.write(ctx, bytesOf(mine))
-		err = to.close(ctx)
-	}
-	regions := core.NewRegions(w)
-	from, err2 := core.NewReader(job, w, &regions, len(mine))
-	if err = rma.AllSucceeded(ctx, job, what, errors.Join(err, err2)); err != nil {
+	to, regions := newWriter(job, w, 0), core.NewRegions(w)
+	to.write(ctx, bytesOf(mine))
+	from, err := core.NewReader(job, w, &regions, len(mine))
+	if err = rma.AllSucceeded(ctx, job, what, errors.Join(to.close(ctx), err)); err != nil {
 		return nil, errors.Join(err, from.Close())
 	}
 	all := make([][]uint64, job.Size())
@@ -1083,16 +1052,17 @@ type writer struct {
 // writerWords is the length of the buffer: more than a slot or a record has.
 const writerWords = 1 << 12
 
-func newWriter(job rma.Job, w rma.Window, at int) (*writer, error) {
-	q, err := job.NewQueue(1)
-	if err != nil {
-		return nil, err
+// newWriter makes a writer. What it cannot do is the error of close.
+func newWriter(job rma.Job, window rma.Window, at int) *writer {
+	w := &writer{window: window, at: at}
+	if w.q, w.err = job.NewQueue(1); w.err == nil {
+		w.buf, w.err = w.q.Alloc(writerWords)
 	}
-	buf, err := q.Alloc(writerWords)
-	if err != nil {
-		return nil, errors.Join(err, q.Close())
+	if w.err != nil {
+		w.buf = make(rma.Buf, writerWords) // nobody reads it
 	}
-	return &writer{window: w, q: q, buf: buf, bytes: bytesOf(buf), at: at}, nil
+	w.bytes = bytesOf(w.buf)
+	return w
 }
 
 // write writes any number of bytes.
@@ -1151,5 +1121,8 @@ func (w *writer) close(ctx context.Context) error {
 		clear(w.next(ctx, 8-rest))
 	}
 	w.flush(ctx)
+	if w.q == nil {
+		return w.err
+	}
 	return errors.Join(w.err, w.q.Close())
 }

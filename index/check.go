@@ -11,7 +11,7 @@ import (
 
 // CheckAll has every rank Check, and reports to every one whether all were clean. Collective.
 func (x *Index) CheckAll(ctx context.Context) error {
-	return core.CheckAll(ctx, x.job, "index", x.Check)
+	return core.CheckAll(ctx, x.t.job, "index", x.Check)
 }
 
 // Check walks this rank's memory, or its part of a file that is mapped, whose checksums it

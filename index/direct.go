@@ -97,10 +97,10 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 	return left, t.guarded(func() (failed error) {
 		switch t.numbers.keyBytes {
 		case 4:
-			searchNumbers[uint32, [8]byte](b, at, n)
+			searchNumbers[uint32, [8]byte](b)
 			return nil
 		case 8:
-			searchNumbers[uint64, [16]byte](b, at, n)
+			searchNumbers[uint64, [16]byte](b)
 			return nil
 		}
 		d := blocks{batch: b, at: at, n: n, q: query{t: t}, w: wanted{found: b.found},

@@ -9,14 +9,12 @@ import (
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/plural"
-	"github.com/farhash/farhash/rma"
 )
 
 // Index is a table of records over the memory of all ranks that is only read. It is safe
 // for concurrent use; Close is not to run beside other calls.
 type Index struct {
 	*Reader // with Lookups{}
-	job     rma.Job
 	t       *table
 }
 
@@ -207,8 +205,11 @@ func (x *Index) recordsIn(ctx context.Context, segments []int) iter.Seq2[Record,
 
 // Info says what the table is like.
 func (x *Index) Info() Info {
-	t := x.t
-	return Info{Records: t.records, LocalRecords: t.mine,
+	t, mine := x.t, uint64(0)
+	for _, number := range t.ownSegments() {
+		mine += t.owned[number]
+	}
+	return Info{Records: t.records, LocalRecords: mine,
 		Load:    float64(t.records) / (float64(t.homes) * float64(t.ranks)),
 		Storage: t.cfg.Storage, SlotBytes: t.slotBytes, Slots: uint64(t.slots), Homes: t.homes,
 		OffsetBytes: t.cfg.OffsetBytes, SegmentBytes: uint64(t.segment) * 8,

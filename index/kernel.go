@@ -159,7 +159,6 @@ const (
 // memory of later blocks is on its way while a block is searched for.
 type numberBlocks[K uint32 | uint64, S any] struct {
 	*batch
-	at     []int             // their numbers; nil: all of the batch
 	n      int               // how many there are
 	groups [ringKeys]*uint64 // a ring
 	room   [maxLate]int
@@ -168,9 +167,11 @@ type numberBlocks[K uint32 | uint64, S any] struct {
 	w      wanted
 }
 
-// searchNumbers looks up keys of a batch that are numbers.
-func searchNumbers[K uint32 | uint64, S any](b *batch, at []int, n int) {
-	d := numberBlocks[K, S]{batch: b, at: at, n: n, q: query{t: b.r.t}, w: wanted{found: b.found}}
+// searchNumbers looks up the keys of a batch that are numbers. Where they are, all memory is in one
+// piece, and Direct is called for whole batches.
+func searchNumbers[K uint32 | uint64, S any](b *batch) {
+	n := b.len()
+	d := numberBlocks[K, S]{batch: b, n: n, q: query{t: b.r.t}, w: wanted{found: b.found}}
 	d.late = d.room[:0]
 	for from := 0; from < aheadKeys; from += numberBlock {
 		d.ask(from)
@@ -188,20 +189,14 @@ func (d *numberBlocks[K, S]) block(from int) []*uint64 {
 	return d.groups[from%ringKeys:][:max(0, min(numberBlock, d.n-from))]
 }
 
-// key is number i, and where it stands in the batch.
-func (d *numberBlocks[K, S]) key(i int) (key K, number int) {
-	if number = i; d.at != nil {
-		number = d.at[i]
-	}
-	return keyAt[K](d.keys[number*int(unsafe.Sizeof(key)):]), number
-}
+// key is key number i.
+func (d *numberBlocks[K, S]) key(i int) K { return keyAt[K](d.keys[i*int(unsafe.Sizeof(K(0))):]) }
 
 // ask asks for the groups of a block.
 func (d *numberBlocks[K, S]) ask(from int) {
 	n, groups := &d.r.t.numbers, d.block(from)
 	for i := range groups {
-		key, _ := d.key(from + i)
-		groups[i] = (*uint64)(unsafe.Pointer(groupOf[S](n, mix(uint64(key)))))
+		groups[i] = (*uint64)(unsafe.Pointer(groupOf[S](n, mix(uint64(d.key(from+i))))))
 	}
 	memory.Prefetch(groups, slotLines)
 }
@@ -211,7 +206,8 @@ func (d *numberBlocks[K, S]) ask(from int) {
 func (d *numberBlocks[K, S]) search(from int) {
 	n := &d.r.t.numbers
 	for i, at := range d.block(from) {
-		key, number := d.key(from + i)
+		number := from + i
+		key := d.key(number)
 		slots := (*group[S])(unsafe.Pointer(at))
 		slot, over := within(n, slots, mix(uint64(key)), key)
 		if slot != nil {

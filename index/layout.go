@@ -51,7 +51,6 @@ type table struct {
 	guides     []guide  // by rank; none where the memory is not addressable
 	unique     bool     // it is known that no key stands twice
 	owned      []uint64 // records by rank
-	mine       uint64   // records of this rank
 	peakBytes  uint64   // that building took on this rank
 	valueBytes uint64   // of all values
 
@@ -74,8 +73,12 @@ const (
 // inline reports whether records are in the slots.
 func (t *table) inline() bool { return t.cfg.Storage == Inline }
 
+// minFirstGetBytes is how much of a record of variable size is got at once at least: few are
+// longer than twice the mean, and so much costs little beside the request.
+const minFirstGetBytes = 128
+
 // shape computes where everything is in a segment, from the number of its slots and the words
-// of its heap.
+// of its heap, and how much of a record is got at once.
 func (t *table) shape(slots, heapWords int) {
 	c := &t.cfg
 	if t.slotBytes = signatureBytes + displacementBytes + c.OffsetBytes; t.inline() {
@@ -87,16 +90,8 @@ func (t *table) shape(slots, heapWords int) {
 	t.borders = int(t.homes/borderHomes) + 2
 	// Segments are whole lines, so that every segment begins at one.
 	t.segment = max(8, (t.bordersAt+(t.borders+7)/8+7)/8*8)
-}
-
-// minFirstGetBytes is how much of a record of variable size is got at once at least: few are
-// longer than twice the mean, and so much costs little beside the request.
-const minFirstGetBytes = 128
-
-// chooseHeapFirst decides how much of a record is got at once.
-func (t *table) chooseHeapFirst() {
 	t.heapFirst = t.form.maxWords()
-	if t.cfg.Variable && t.records > 0 {
+	if c.Variable && t.records > 0 {
 		mean := int(t.valueBytes / t.records)
 		t.heapFirst = min(t.heapFirst, max(t.form.words(2*mean), minFirstGetBytes/8))
 	}

@@ -43,10 +43,7 @@ func Open(ctx context.Context, job rma.Job, path string) (*Index, error) {
 	t.address(core.OnePiece(t.ranks, words))
 	t.findGuides()
 	t.findNumbers()
-	for _, number := range t.ownSegments() {
-		t.mine += t.owned[number]
-	}
-	x := &Index{job: job, t: t}
+	x := &Index{t: t}
 	if x.Reader, err = x.NewReader(Lookups{}); err != nil {
 		return nil, errors.Join(err, t.close())
 	}

@@ -36,7 +36,7 @@ func (x *Index) Save(ctx context.Context, path string) error {
 	if err = s.open(ctx, err); err == nil {
 		err = x.t.guarded(func() error { return s.segments(ctx) })
 		err = s.finish(ctx, err)
-		err = rma.AllSucceeded(ctx, x.job, "index: saving "+path, err)
+		err = rma.AllSucceeded(ctx, x.t.job, "index: saving "+path, err)
 	}
 	return errors.Join(err, s.close(err != nil))
 }
@@ -168,7 +168,7 @@ func Load(ctx context.Context, job rma.Job, path string, cfg Config) (*Index, er
 	if err = rma.AllSucceeded(ctx, job, "index: loading "+path, err); err != nil {
 		return nil, err
 	}
-	x, err := Build(ctx, job, cfg, (&Index{job: job, t: t}).Local(ctx))
+	x, err := Build(ctx, job, cfg, (&Index{t: t}).Local(ctx))
 	if err == nil && x.t.records != m.Records {
 		err = fmt.Errorf("index: %s is corrupt: it has %d records and says %d", path, x.t.records,
 			m.Records)
@@ -295,7 +295,6 @@ func (d *description) table(job rma.Job) *table {
 		t.owned, t.marks = append(t.owned, s.Records), append(t.marks, s.Marks)
 	}
 	t.shape(d.Slots, d.HeapWords)
-	t.chooseHeapFirst()
 	return t
 }
 

@@ -74,7 +74,7 @@ func TestNote(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		return x.Config().Note, errors.Join(x.Save(ctx, path), x.job.Barrier(ctx), x.Close())
+		return x.Config().Note, errors.Join(x.Save(ctx, path), x.t.job.Barrier(ctx), x.Close())
 	}
 	must(t, engines[0].Run(2, func(job rma.Job) error {
 		first, err := given(Open(ctx, job, path))
