@@ -55,6 +55,10 @@ const (
 	maxBuckets   = 1 << 44
 	defaultDepth = 64
 
+	// littleShare is the part of MaxBytes up to which a table is four times as large as the one
+	// before it: one in 16.
+	littleShare = 16
+
 	// defaultChunk is the C that a table begins with that chooses it, and that statistics go by
 	// where memory is direct and there are no chunks. 64 buckets are 512 bytes; at load 0.9
 	// a search takes 1.37 round trips (OP Table 1).
@@ -91,21 +95,25 @@ func (c *ElementsConfig) capacityFor(buckets uint64) uint64 {
 }
 
 // tableSizes are the buckets of all tables that a set may have, one after the other. Each is twice
-// as large as the one before it; the last takes what MaxBytes leaves beside that, if it is a
-// quarter more at least. Every rank computes the same.
+// as large as the one before it, or four times while the set takes little of MaxBytes: the fewer
+// tables there are, the less is moved. The last one takes what MaxBytes leaves beside the one before
+// it, if it is a quarter more at least. Every rank computes the same.
 func (c *ElementsConfig) tableSizes(ranks int) []uint64 {
 	line, all := uint64(ranks)*lineBuckets, []uint64{c.Buckets}
+	bytes := func(buckets uint64) uint64 {
+		larger := *c
+		larger.Buckets = buckets
+		return larger.Bytes()
+	}
 	for {
 		size := all[len(all)-1]
-		fits := func(next uint64) bool {
-			larger := *c
-			larger.Buckets = next
-			return next <= maxBuckets && size*8+larger.Bytes() <= c.MaxBytes
+		next := size * 4
+		if next > maxBuckets || bytes(next) > c.MaxBytes/littleShare {
+			next = line * uint64(sort.Search(int(size*2/line), func(n int) bool {
+				more := uint64(n+1) * line
+				return more > maxBuckets || size*8+bytes(more) > c.MaxBytes
+			}))
 		}
-		lines := uint64(sort.Search(int(size*2/line), func(n int) bool {
-			return !fits(uint64(n+1) * line)
-		}))
-		next := lines * line
 		if next < size+size/4 {
 			return all
 		}

@@ -1,11 +1,9 @@
 package set
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma"
@@ -90,33 +88,4 @@ func TestElementsWhileGrowing(t *testing.T) {
 		}
 		noSlotIsLost(t, sets)
 	})
-}
-
-// BenchmarkGrow inserts words by batches into a set that grows from 2^16 buckets, and into one
-// that has the right size from the start.
-func BenchmarkGrow(b *testing.B) {
-	const size, batch = 1 << 26, 4096
-	for _, first := range []uint64{1 << 16, size} {
-		b.Run(fmt.Sprintf("from=%d", first), func(b *testing.B) {
-			for range b.N {
-				jobs := ranksOf(b, engineDirect, 1)
-				sets, err := newSets(jobs, Config{Buckets: first, MaxBytes: size * 12})
-				must(b, err)
-				words, results := make([]uint64, batch), make([]Result, batch)
-				longest := time.Duration(0)
-				begin := time.Now()
-				for next := 0; next < size*3/4; next += batch {
-					for i := range words {
-						words[i] = wordOfID(next + i)
-					}
-					began := time.Now()
-					must(b, sets[0].FindOrPutBatch(words, results))
-					longest = max(longest, time.Since(began))
-				}
-				b.ReportMetric(float64(size*3/4)/1e6/time.Since(begin).Seconds(), "Mwords/s")
-				b.ReportMetric(float64(longest.Microseconds()), "longest_µs")
-				must(b, sets[0].Close())
-			}
-		})
-	}
 }
