@@ -174,7 +174,9 @@ typedef struct farhash_set_config {
 	uint32_t chunks;      /* chunk * chunks buckets are examined, then the answer is full */
 	uint32_t depth;       /* operations of a batch in flight, where memory is not direct */
 	int64_t access;       /* FARHASH_AUTO, FARHASH_ONE_SIDED or FARHASH_SHIPPED */
-	uint64_t reserved[3]; /* 0 */
+	uint64_t max_bytes;   /* of all ranks together, that the set may take while it grows during
+	                       * its use; 0: it keeps its buckets */
+	uint64_t reserved[2]; /* 0 */
 } farhash_set_config;
 
 /* What this rank has done with a set. */

@@ -62,7 +62,7 @@ func readSetConfig(c *C.farhash_set_config) (set.Config, error) {
 		}
 	}
 	cfg := set.Config{Buckets: uint64(c.buckets), Chunk: int(c.chunk), Chunks: int(c.chunks),
-		Depth: int(c.depth), Access: ship.Access(c.access)}
+		Depth: int(c.depth), Access: ship.Access(c.access), MaxBytes: uint64(c.max_bytes)}
 	return cfg, checkBatches(c.depth, cfg.Access)
 }
 

@@ -68,7 +68,8 @@ module farhash
     integer(c_int32_t) :: chunks = 0
     integer(c_int32_t) :: depth = 0
     integer(c_int64_t) :: access = 0
-    integer(c_int64_t) :: reserved(3) = 0
+    integer(c_int64_t) :: max_bytes = 0
+    integer(c_int64_t) :: reserved(2) = 0
   end type
 
   type, bind(c) :: farhash_set_stats

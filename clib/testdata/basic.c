@@ -39,9 +39,9 @@ static void no_sense(farhash_job *job, const char *directory) {
 	config.buckets = UINT64_MAX;
 	FAILS(FARHASH_ERROR_ARGUMENT, "buckets", farhash_set_new(job, &config, &set));
 	config.buckets = 1;
-	config.reserved[2] = 1;
+	config.reserved[1] = 1;
 	FAILS(FARHASH_ERROR_ARGUMENT, "reserved", farhash_set_new(job, &config, &set));
-	config.reserved[2] = 0;
+	config.reserved[1] = 0;
 	OK(farhash_set_new(job, &config, &set));
 	FAILS(FARHASH_ERROR_ARGUMENT, "63 bits", farhash_set_find_or_put(set, UINT64_MAX));
 	FAILS(FARHASH_ERROR_ARGUMENT, "NULL", farhash_set_find_or_put_batch(set, NULL, 1, NULL));

@@ -23,7 +23,8 @@ class RawShipping(Structure):
 
 class SetConfig(Structure):
     _fields_ = [("buckets", c_uint64), ("chunk", c_uint32), ("chunks", c_uint32),
-                ("depth", c_uint32), ("access", c_int64), ("reserved", c_uint64 * 3)]
+                ("depth", c_uint32), ("access", c_int64), ("max_bytes", c_uint64),
+                ("reserved", c_uint64 * 2)]
 
 
 class SetStats(NamedTuple):

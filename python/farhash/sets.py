@@ -64,10 +64,11 @@ class _Searched(Bucketed):
         return results
 
 
-def _config(buckets: int, chunk: int, chunks: int, depth: int, access: Access) -> SetConfig:
-    return SetConfig(buckets=whole("buckets", buckets), chunk=whole("chunk", chunk, 31),
-                     chunks=whole("chunks", chunks, 31), depth=whole("depth", depth, 31),
-                     access=Access(access))
+def _config(buckets: int, max_bytes: int, chunk: int, chunks: int, depth: int,
+            access: Access) -> SetConfig:
+    return SetConfig(buckets=whole("buckets", buckets), max_bytes=whole("max_bytes", max_bytes),
+                     chunk=whole("chunk", chunk, 31), chunks=whole("chunks", chunks, 31),
+                     depth=whole("depth", depth, 31), access=Access(access))
 
 
 MAX_WORD = (1 << 63) - 1
@@ -95,6 +96,8 @@ class Set(_Searched):
     """Words of 63 bits, each once. Nothing is ever deleted.
 
     buckets: of all ranks together, 8 bytes each; rounded up to 8 per rank.
+    max_bytes: of all ranks together, that the set may take while it grows during its use; 0: it
+        keeps its buckets.
     chunk: buckets that one remote get brings, a multiple of 8.
     chunks: chunk * chunks buckets are examined, then the set is full.
     depth: operations of a batch in flight, where memory is not direct.
@@ -105,9 +108,9 @@ class Set(_Searched):
 
     _kind = "set"
 
-    def __init__(self, job: Job, buckets: int, *, chunk: int = 0, chunks: int = 0,
-                 depth: int = 0, access: Access = Access.AUTO) -> None:
-        super().__init__(job, lambda: _config(buckets, chunk, chunks, depth, access))
+    def __init__(self, job: Job, buckets: int, *, max_bytes: int = 0, chunk: int = 0,
+                 chunks: int = 0, depth: int = 0, access: Access = Access.AUTO) -> None:
+        super().__init__(job, lambda: _config(buckets, max_bytes, chunk, chunks, depth, access))
         self._put = self._function("find_or_put")
         self._has = self._function("contains")
 
@@ -161,11 +164,11 @@ class Elements(_Searched):
     _kind = "elements"
 
     def __init__(self, job: Job, element: Any, buckets: int, *, capacity: int = 0,
-                 chunk: int = 0, chunks: int = 0, depth: int = 0,
+                 max_bytes: int = 0, chunk: int = 0, chunks: int = 0, depth: int = 0,
                  access: Access = Access.AUTO) -> None:
         def configure() -> ElementsConfig:
             self._items = Items("element", element)
-            return ElementsConfig(set=_config(buckets, chunk, chunks, depth, access),
+            return ElementsConfig(set=_config(buckets, max_bytes, chunk, chunks, depth, access),
                                   element_bytes=self._items.size,
                                   capacity=whole("capacity", capacity))
 

@@ -162,6 +162,16 @@ class Words(OneRank):
                 farhash.Set(self.job, **wrong)
 
 
+    def test_growth(self):
+        words = farhash.Set(self.job, 64, max_bytes=1 << 20)
+        answers = words.find_or_put_batch(np.arange(10000, dtype=np.uint64))
+        self.assertTrue((answers == farhash.Answer.INSERTED).all())
+        self.assertEqual(len(words), 10000)
+        words.check()
+        with self.assertRaisesRegex(farhash.ArgumentError, "max_bytes"):
+            farhash.Set(self.job, 64, max_bytes=1)
+
+
 class Names(OneRank):
     def test_errors_name_parameters(self):
         """What an error names is a parameter of the class, or is translated."""
