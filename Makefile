@@ -123,7 +123,8 @@ spec: ## check the models of find-or-put and of the map with SPIN
 
 spec-quick: # a part of it; nothing where there is no SPIN
 	spec/run quick
-	$(GO) test -count=1 -timeout 10m ./examples/check/findorput ./examples/check/mapprotocol -run 'Spin|Larger' -spin
+	$(GO) test -count=1 -timeout 10m ./examples/check/findorput ./examples/check/mapprotocol \
+		./examples/check/setgrowth -run 'Spin|Larger' -spin
 
 lint: ## check gofmt, go vet, staticcheck and the lengths of functions and lines
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \

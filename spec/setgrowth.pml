@@ -136,7 +136,6 @@ inline compareAndSwap() {
 			for (x : 0 .. SIZE(g) - 1) {
 				assert(bucket[g * WIDTH + x] != w)      /* no word twice in a table */
 			}
-			assert(moving || !HAS(inSet, w));       /* one insertion alone wins */
 			MARK(FORWARD, !moving && g > 0 && oldestCell < g);
 			MARK(THIRD, !moving && g == 2);
 			MARK(WON_BY_COPY, moving && !HAS(acked, w));
