@@ -32,23 +32,27 @@ func atLimit(c *config) { c.calls, c.words, c.limit = []int{3, 2}, 3, 1 }
 // versions are the versions of spec/run that have two ranks and errors in states.
 var versions = []version{
 	{"right", usual, "", 6260},
-	{"death", with(func(c *config) { c.calls, c.sizes[0], c.deaths = []int{2, 2}, 3, 1 }), "", 36968},
+	{"death", with(func(c *config) { c.calls, c.sizes[0], c.deaths = []int{2, 2}, 3, 1 }),
+		"", 36968},
 	{"pieces of 2", with(func(c *config) {
 		c.calls, c.sizes[0], c.piece, c.deaths = []int{2, 2}, 3, 2, 1
 	}), "", 32879},
 	{"limit", with(atLimit), "", 113828},
-	{"3 tables", with(func(c *config) { c.calls, c.tables, c.deaths = []int{3, 2}, 3, 1 }), "", 164051},
+	{"3 tables", with(func(c *config) { c.calls, c.tables, c.deaths = []int{3, 2}, 3, 1 }),
+		"", 164051},
 	{"WAIT, no deaths", wrong(wait), "", 5294},
 	{"BEGINS_EARLY", wrong(beginsEarly), "what was in the set is found", 14},
 	{"MARK_FIRST", wrong(markFirst), "what a marked piece holds is in a later table", 7},
 	{"CLOSED_EMPTY", wrong(closedEmpty), "a bucket changes once", 7},
-	{"CLOSED_OTHER", with(func(c *config) { c.mutant, c.deaths = closedOther, 1 }), "nothing lost, nothing else", 15},
+	{"CLOSED_OTHER", with(func(c *config) { c.mutant, c.deaths = closedOther, 1 }),
+		"nothing lost, nothing else", 15},
 	{"NO_CLOSE", wrong(noClose), "what a marked piece holds is in a later table", 7},
 	{"COPY_TELLS", wrong(copyTells), "one answer alone is Inserted", 9},
 	{"STORE_CLOSED", wrong(storeClosed), "what was in the set is found", 12},
 	{"LOSER_LEAVES", wrong(loserLeaves), "what a marked piece holds is in a later table", 8},
 	{"COPY_BLIND", wrong(copyBlind), "no word twice in a table", 20},
-	{"LIMIT_FULL", with(func(c *config) { atLimit(c); c.mutant = limitFull }), "Full only of the last table", 6},
+	{"LIMIT_FULL", with(func(c *config) { atLimit(c); c.mutant = limitFull }),
+		"Full only of the last table", 6},
 	{"NO_RETURN", wrong(noReturn), "no word twice in a table", 8},
 	{"MOVES_NEXT", with(func(c *config) {
 		c.calls, c.tables, c.mutant = []int{3, 2}, 3, movesNext
