@@ -202,6 +202,7 @@ func (t *table) help(n uint64) (done bool, err error) {
 			return false, err
 		}
 		if !ok {
+			// mark: all pieces have moved
 			_ = t.marks.raise(0, cellOldest, t.gen+1) // others find out without it
 			t.advance(t.gen + 1)
 			return true, nil
@@ -349,6 +350,7 @@ func (t *table) closeQueued(dst []uint64, rank, off, n int) ([]uint64, error) {
 				posted++
 			}
 		}
+		// mark: buckets are about to be closed through a queue
 		if err := q.Submit(); err != nil {
 			return dst, err
 		}

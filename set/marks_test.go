@@ -20,5 +20,7 @@ var (
 	closesBucket  = mark.Named("set: a bucket is about to be closed")
 	bucketsClosed = mark.Named("set: buckets are closed and are about to be copied")
 	pieceCopied   = mark.Named("set: a piece has been copied and is about to be marked")
+	closesQueued  = mark.Named("set: buckets are about to be closed through a queue")
+	allMoved      = mark.Named("set: all pieces have moved")
 	lineIsRead    = mark.Named("set: compareLine is about to read a bucket")
 )

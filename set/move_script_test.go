@@ -5,23 +5,29 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/mark"
-	"github.com/farhash/farhash/rma"
 )
 
 // everyStepOfMove has rank 0 move a table. At each step rank 1 finds all that is in the set, helps
-// with none, some or all of the move, and inserts something more.
+// with none, some or all of the move, and inserts something more: over memory, through queues, and
+// by requests that rank 0 answers while it moves.
 func everyStepOfMove(t *testing.T) {
 	mark.Need(t)
-	places := []*mark.Mark{closesBucket, bucketsClosed, pieceCopied}
-	for _, place := range places {
-		place.Claim(t)
-	}
-	for _, makes := range []func(*testing.T, []rma.Job) moving{movingWords, movingElements} {
+	for _, e := range []engine{engineDirect, engineHidden, engineHosts, engineCarriers} {
+		closes := closesBucket
+		if e == engineHidden || e == engineCarriers {
+			closes = closesQueued
+		}
+		places := []*mark.Mark{closes, bucketsClosed, pieceCopied, allMoved}
 		for _, place := range places {
-			for visit := 1; visit <= 3; visit++ {
-				for help := range uint64(5) {
-					m := makes(t, ranksOf(t, engineDirect, 2))
-					m.run(t, place, visit, help)
+			place.Claim(t)
+		}
+		for _, makes := range []func(*testing.T, engine) moving{movingWords, movingElements} {
+			for _, place := range places {
+				for visit := 1; visit <= 3; visit++ {
+					for help := range uint64(5) {
+						m := makes(t, e)
+						m.run(t, place, visit, help)
+					}
 				}
 			}
 		}
@@ -38,26 +44,56 @@ type moving struct {
 
 const movingBuckets = 64
 
-func movingWords(t *testing.T, jobs []rma.Job) moving {
-	sets, err := newSets(jobs, Config{Buckets: movingBuckets, MaxBytes: 64 * movingBuckets})
+func movingWords(t *testing.T, e engine) moving {
+	jobs := ranksOf(t, e, 2)
+	sets, err := newSets(jobs, Config{Buckets: movingBuckets, MaxBytes: 64 * movingBuckets,
+		Access: e.access()})
 	must(t, err)
 	return moving{spaces: []*space{sets[0].space, sets[1].space},
 		insert: func(rank, key int) (Result, error) {
-			return sets[rank].FindOrPut(wordOfID(key))
+			if !e.ships() {
+				return sets[rank].FindOrPut(wordOfID(key))
+			}
+			var r [1]Result
+			err := sets[rank].FindOrPutBatch([]uint64{wordOfID(key)}, r[:])
+			return r[0], err
 		},
-		contains: func(rank, key int) (bool, error) { return sets[rank].Contains(wordOfID(key)) },
-		check:    func() error { return checkRanks(jobs, checksOf(sets)) }}
+		contains: func(rank, key int) (bool, error) {
+			if !e.ships() {
+				return sets[rank].Contains(wordOfID(key))
+			}
+			var r [1]Result
+			err := sets[rank].ContainsBatch([]uint64{wordOfID(key)}, r[:])
+			return r[0] == Found, err
+		},
+		check: func() error { return checkRanks(jobs, checksOf(sets)) }}
 }
 
-func movingElements(t *testing.T, jobs []rma.Job) moving {
+func movingElements(t *testing.T, e engine) moving {
+	jobs := ranksOf(t, e, 2)
 	sets, err := newElements(jobs, ElementsConfig{ElementBytes: 8, Capacity: 4 * movingBuckets,
-		Config: Config{Buckets: movingBuckets, MaxBytes: 128 * movingBuckets}})
+		Config: Config{Buckets: movingBuckets, MaxBytes: 128 * movingBuckets,
+			Access: e.access()}})
 	must(t, err)
 	element := func(key int) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(key)) }
 	return moving{spaces: []*space{sets[0].space, sets[1].space},
-		insert:   func(rank, key int) (Result, error) { return sets[rank].FindOrPut(element(key)) },
-		contains: func(rank, key int) (bool, error) { return sets[rank].Contains(element(key)) },
-		check:    func() error { return checkRanks(jobs, checksOf(sets)) }}
+		insert: func(rank, key int) (Result, error) {
+			if !e.ships() {
+				return sets[rank].FindOrPut(element(key))
+			}
+			var r [1]Result
+			err := sets[rank].FindOrPutBatch(element(key), r[:])
+			return r[0], err
+		},
+		contains: func(rank, key int) (bool, error) {
+			if !e.ships() {
+				return sets[rank].Contains(element(key))
+			}
+			var r [1]Result
+			err := sets[rank].ContainsBatch(element(key), r[:])
+			return r[0] == Found, err
+		},
+		check: func() error { return checkRanks(jobs, checksOf(sets)) }}
 }
 
 func (m *moving) run(t *testing.T, place *mark.Mark, visit int, help uint64) {
@@ -87,19 +123,14 @@ func (m *moving) run(t *testing.T, place *mark.Mark, visit int, help uint64) {
 		}
 	}
 	add(movingBuckets / 2)
-	visits, busy := 0, false
+	visits := 0
 	place.Intercept(t, func() {
-		if busy {
-			return
-		}
 		if visits++; visits == visit {
-			busy = true
 			_, err := m.spaces[1].oldest.Load().help(help)
 			must(t, err)
 			all()
 			add(8)
 			all()
-			busy = false
 		}
 	})
 	for m.spaces[0].oldest.Load().gen == 0 {

@@ -93,15 +93,14 @@ func (m *Mark) Claim(t Test) {
 }
 
 // Intercept calls visit each time that the branch is reached, in the goroutine that
-// reaches it, until t ends. So a test has something happen at that very place. A
-// visit that gets there itself does not visit again. A test that needs it calls [Need].
+// reaches it, until t ends. So a test has something happen at that very place. There is one
+// visit at a time: one that gets there itself does not visit again. A test that needs it calls [Need].
 func (m *Mark) Intercept(t Test, visit func()) {
-	visiting := false
+	var visiting atomic.Bool
 	outermost := func() {
-		if !visiting {
-			visiting = true
+		if visiting.CompareAndSwap(false, true) {
 			visit()
-			visiting = false
+			visiting.Store(false)
 		}
 	}
 	m.visitor.Store(&outermost)
