@@ -106,7 +106,11 @@ func (b *batch) search(v *span) (err error) {
 // follow searches in the next table for the items whose search has passed this one. Their homes
 // there have the same owners.
 func (b *batch) follow(rank int) error {
-	next, at := batch{t: b.t.next(), insert: b.insert}, []int(nil)
+	t, err := b.t.next(b.insert)
+	if err != nil {
+		return b.stay(err)
+	}
+	next, at := batch{t: t, insert: b.insert}, []int(nil)
 	for i, r := range b.results {
 		if r == beyond {
 			at, next.items = append(at, i), append(next.items, b.item(i)...)
@@ -116,7 +120,7 @@ func (b *batch) follow(rank int) error {
 	if b.refs != nil {
 		next.refs = make([]Ref, len(at))
 	}
-	err := next.search(next.t.spans[rank])
+	err = next.search(t.spans[rank])
 	for k, i := range at {
 		b.results[i] = next.results[k]
 		if b.refs != nil {
@@ -124,6 +128,24 @@ func (b *batch) follow(rank int) error {
 		}
 	}
 	b.add(next.counts)
+	return err
+}
+
+// stay ends the searches that have passed this table and cannot go on in the next one.
+func (b *batch) stay(err error) error {
+	for i, r := range b.results {
+		switch {
+		case r != beyond:
+		case err != errNoMemory:
+			b.results[i] = 0
+		default:
+			b.results[i] = nowhere(b.insert)
+			b.count(b.results[i], 0, 0, b.t.directChunk)
+		}
+	}
+	if err == errNoMemory {
+		return nil
+	}
 	return err
 }
 

@@ -205,10 +205,15 @@ func (b *batch) insertBuckets() error {
 				r = unfinished
 				break
 			}
-			if r, _, _ = v.search(bits, home-v.first, true); r == beyond {
-				at = at.next()
-			}
+			r, _, _ = v.search(bits, home-v.first, true)
 			runtime.KeepAlive(at)
+			if r == beyond {
+				next, err := at.next(true)
+				if err != nil {
+					return err
+				}
+				at = next
+			}
 		}
 		switch r {
 		case unfinished:

@@ -45,6 +45,7 @@ func (t *table) piecesPerRank() int { return int((t.perRank + t.pieceLen() - 1) 
 //
 //	cellOldest  of rank 0 alone: all tables before this one have moved
 //	cellBegun   the last table that this rank has come to
+//	cellReady   the last table whose part on this rank has memory
 //	cellPiece   and on: piece i of all tables before this one has moved
 //
 // The cells only rise. The first is only a shorter way to what the others say.
@@ -59,6 +60,7 @@ type marks struct {
 const (
 	cellOldest = iota
 	cellBegun
+	cellReady
 	cellPiece
 )
 
@@ -119,13 +121,80 @@ func (m *marks) unmoved(dst []int, rank, pieces, gen int) ([]int, error) {
 
 // progress is how far this rank knows a table to have moved.
 type progress struct {
+	wanted atomic.Bool   // the table is to move, when the next one has memory
 	moving atomic.Bool   // a piece has moved, or is about to
 	stuck  atomic.Bool   // what it holds does not fit into the tables after it
 	long   atomic.Uint64 // calls with long searches
+	memory preparation
 
 	mu      sync.Mutex
 	known   int   // ranks, from the own one on, all of whose pieces have moved
 	pending []int // pieces of the next rank that had not when this rank last looked
+}
+
+// preparation is how much memory the table after this one has, as far as this rank knows.
+type preparation struct {
+	mu      sync.Mutex
+	ranks   int    // from the own one on, whose parts have all
+	buckets uint64 // of the part of the next rank
+	refused error  // why the last step failed
+}
+
+// errNoMemory says that the next table has no memory, or not yet.
+var errNoMemory = errors.New("set: there is no memory for the next table")
+
+// stepBuckets is how many buckets get memory in one step: 2 MiB, a large page.
+const stepBuckets = 1 << 18
+
+// prepare takes memory for the next table, n steps at most. ready says that all its parts have
+// memory: nobody may use it before. The error is the engine's; preparation.refused says where
+// there is no memory.
+func (t *table) prepare(n uint64) (ready bool, err error) {
+	p, m, ranks := &t.progress.memory, &t.tables[t.gen+1], t.job.Size()
+	perRank := m.buckets / uint64(ranks)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.refused = nil; p.ranks < ranks; {
+		rank := (t.job.Rank() + p.ranks) % ranks
+		if p.buckets == 0 {
+			gen, err := t.marks.Load(context.Background(), rank, cellReady)
+			if ignoreLost(err) != nil {
+				return false, err
+			}
+			if err != nil || gen > uint64(t.gen) { // lost, or another rank was faster
+				p.ranks++
+				continue
+			}
+		}
+		if n == 0 {
+			return false, nil
+		}
+		n--
+		step := min(stepBuckets, perRank-p.buckets)
+		if w, ok := m.window.(committer); ok {
+			// mark: a part of the next table is about to get memory
+			err := w.Commit(rank, int(p.buckets), int(step))
+			if p.refused = ignoreLost(err); p.refused != nil {
+				return false, nil
+			}
+		}
+		if p.buckets += step; p.buckets == perRank {
+			if err := ignoreLost(t.marks.raise(rank, cellReady, t.gen+1)); err != nil {
+				return false, err
+			}
+			p.ranks, p.buckets = p.ranks+1, 0
+		}
+	}
+	return true, nil
+}
+
+// refused is why there is no memory for the next table; nil: nobody has asked for it, or it is the
+// last one.
+func (t *table) refused() error {
+	p := &t.progress.memory
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refused
 }
 
 // claim returns a piece that has not moved, as far as this rank knows. Others may be moving it as
@@ -165,22 +234,28 @@ func (t *table) tend(c *counts, insert bool) {
 		return
 	case !insert:
 		return
-	case c.beyond > 0:
-		p.moving.Store(true)
+	case c.beyond > 0 && t.following.Load() != nil:
+		p.wanted.Store(true)
 	case c.longest < longSearch:
-	case !p.moving.Load() && p.long.Add(1)%longPerSample == 1 && t.isFull():
-		p.moving.Store(true)
+	case !p.wanted.Load() && p.long.Add(1)%longPerSample == 1 && t.isFull():
+		p.wanted.Store(true)
 	}
-	if !p.moving.Load() {
+	if !p.wanted.Load() {
 		return
 	}
-	items := c.inserted + c.found + c.full
-	pieces := items * movedPerItem / t.pieceLen()
+	moved, least := (c.inserted+c.found+c.full)*movedPerItem, uint64(0)
 	if c.beyond > 0 || c.longest >= longSearch {
-		pieces = max(pieces, 1)
+		least = 1
 	}
 	// An error of the engine comes again, in a call that needs the memory.
-	_, _ = t.help(pieces)
+	if !p.moving.Load() {
+		ready, _ := t.prepare(max(moved/stepBuckets, least))
+		p.moving.Store(ready)
+		p.wanted.Store(t.refused() == nil) // a later sample tries again
+	}
+	if p.moving.Load() {
+		_, _ = t.help(max(moved/t.pieceLen(), least))
+	}
 }
 
 // learn has searches begin at the table that others know to be the oldest.
@@ -244,7 +319,11 @@ func (t *table) isFull() bool {
 //
 // Any rank may take any of these steps at any time, several at the same time.
 func (t *table) movePiece(rank, piece int) error {
-	b := batch{t: t.next(), insert: true}
+	next, err := t.next(true)
+	if err != nil {
+		return err
+	}
+	b := batch{t: next, insert: true}
 	begin := uint64(piece) * t.pieceLen()
 	end := min(begin+t.pieceLen(), t.perRank)
 	for off := begin; off < end; off += growRun {
@@ -402,10 +481,12 @@ func (sp *space) inUse(ctx context.Context) ([]*table, error) {
 		return nil, fmt.Errorf("set: there is no table %d; run the same program on every rank",
 			begun)
 	}
-	t := sp.oldest.Load()
+	t, err := sp.oldest.Load(), error(nil)
 	all := []*table{t}
 	for ; uint64(t.gen) < begun; all = append(all, t) {
-		t = t.next()
+		if t, err = t.next(false); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
 }

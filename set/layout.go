@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"runtime"
 	"sync"
@@ -47,6 +48,12 @@ type space struct {
 
 	tenders sync.WaitGroup // goroutines of tendLater
 	tending sync.Mutex     // held by the one that runs
+}
+
+// committer is a window whose memory is taken in parts.
+type committer interface {
+	// Commit takes the memory of words at (rank, off).
+	Commit(rank, off, words int) error
 }
 
 // tableMemory is the window of one table.
@@ -168,22 +175,36 @@ func (sp *space) newTable(gen int) *table {
 	return t
 }
 
-// next is the table that follows this one, which is not the last.
-func (t *table) next() *table {
+// next is the table that follows this one, which is not the last. The error is errNoMemory where
+// there is none for it. Searches that insert nothing take none: until another one has, nothing is
+// in the next table.
+func (t *table) next(insert bool) (*table, error) {
 	if next := t.following.Load(); next != nil {
-		return next
+		return next, nil
+	}
+	steps := uint64(0)
+	if insert {
+		steps = math.MaxUint64
+	}
+	if ready, err := t.prepare(steps); err != nil {
+		return nil, err
+	} else if !ready {
+		return nil, errNoMemory
 	}
 	next := t.newTable(t.gen + 1)
 	next.first = next.newFirstLine()
 	t.marks.begin(next.gen)
 	t.following.CompareAndSwap(nil, next)
-	return t.following.Load()
+	return t.following.Load(), nil
 }
 
 // advance has searches begin at a table: all before it have moved.
 func (sp *space) advance(gen int) {
 	for t := sp.oldest.Load(); t.gen < gen; t = sp.oldest.Load() {
-		next := t.next()
+		next, err := t.next(false)
+		if err != nil {
+			return
+		}
 		if sp.oldest.CompareAndSwap(t, next) {
 			runtime.AddCleanup(t, func(close func() error) { _ = close() }, sp.tables[t.gen].close)
 		}

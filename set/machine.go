@@ -442,9 +442,15 @@ func (c *chunkRequest) collect(q rma.Queue) (rma.Handle, error) {
 func (p *probe) finish(q rma.Queue, result Result, bucket uint64) (rma.Handle, error) {
 	p.examined = min(p.number*p.size+uint64(p.next)+1, p.t.limit)
 	if result == beyond {
-		p.before += p.examined
-		p.enter(p.t.next())
-		return p.begin(q)
+		switch next, err := p.t.next(p.insert); {
+		case err == nil:
+			p.before += p.examined
+			p.enter(next)
+			return p.begin(q)
+		case err != errNoMemory:
+			return rma.NoHandle, err
+		}
+		result = nowhere(p.insert)
 	}
 	if p.sample && (result == Inserted || result == NotFound) {
 		p.t.auto.addSample(min(p.size, p.t.limit), p.taken)

@@ -31,10 +31,15 @@ func decide(bucket, key, mask uint64, insert bool) verdict {
 
 // exhausted is the answer when every bucket within the limit has another item.
 func (v *span) exhausted(insert bool) Result {
-	switch {
-	case !v.last:
+	if !v.last {
 		return beyond
-	case insert:
+	}
+	return nowhere(insert)
+}
+
+// nowhere is the answer when nothing is found, and there is no bucket to claim.
+func nowhere(insert bool) Result {
+	if insert {
 		return Full
 	}
 	return NotFound

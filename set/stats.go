@@ -1,6 +1,7 @@
 package set
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -61,17 +62,27 @@ type FullError struct {
 	LongestProbe uint64 // buckets examined by this rank's longest search
 	Enough       uint64 // a number of buckets that is enough for twice the content
 	NoArena      bool   // buckets are free, but the arenas have no slot left
+	MaxBytes     uint64 // the memory that the set may take
+	EnoughBytes  uint64 // a MaxBytes that is enough for twice the content
+	Memory       error  // why there was no memory for a larger table that MaxBytes allows, or nil
 }
 
 func (e *FullError) Error() string {
+	what, remedy := "full", fmt.Sprintf("%d buckets would hold twice as many, with MaxBytes of %d "+
+		"(it is %d)", e.Enough, e.EnoughBytes, e.MaxBytes)
 	if e.NoArena {
-		return fmt.Sprintf("set: the arenas are full at load factor %.2f of %d buckets "+
-			"(longest probe %d buckets); make the set with more elements, or grow it to %d buckets",
-			e.Used, e.Buckets, e.LongestProbe, e.Enough)
+		what, remedy = "the arenas are full", "make the set with a larger Capacity; "+remedy
 	}
-	return fmt.Sprintf("set: full at load factor %.2f of %d buckets (longest probe %d buckets); "+
-		"%d buckets would hold twice as many", e.Used, e.Buckets, e.LongestProbe, e.Enough)
+	if e.Memory != nil {
+		remedy = fmt.Sprintf("MaxBytes is %d, but there is no memory for a larger table: %v; end "+
+			"other programs or use more hosts", e.MaxBytes, e.Memory)
+	}
+	return fmt.Sprintf("set: %s at load factor %.2f of %d buckets (longest probe %d buckets); %s",
+		what, e.Used, e.Buckets, e.LongestProbe, remedy)
 }
+
+// Unwrap is why there was no memory.
+func (e *FullError) Unwrap() error { return e.Memory }
 
 // recommendedLoad is the load factor of a table of the recommended size.
 const recommendedLoad = 0.8
@@ -88,13 +99,22 @@ func (t *table) fullError(noArena bool) *FullError {
 	if noArena {
 		enough = max(float64(n)*2/recommendedLoad, float64(t.buckets+1))
 	}
-	return &FullError{
+	larger := t.cfg
+	larger.Buckets, larger.Capacity = min(uint64(enough), maxBuckets), 0
+	larger.Capacity = max(t.cfg.Capacity, larger.capacityFor(larger.Buckets))
+	full := &FullError{
 		Used:         float64(n) / float64(t.buckets),
 		Buckets:      t.buckets,
 		LongestProbe: t.tally.longest.Load(),
-		Enough:       min(uint64(enough), maxBuckets),
+		Enough:       larger.Buckets,
 		NoArena:      noArena,
+		MaxBytes:     cmp.Or(t.cfg.MaxBytes, t.cfg.Bytes()),
+		EnoughBytes:  larger.Bytes() + larger.Buckets*8,
 	}
+	if !t.last {
+		full.Memory = t.refused()
+	}
+	return full
 }
 
 // ended counts operations, does for growth what they need, and returns their error.
