@@ -376,8 +376,8 @@ func (sp *space) answer(kind uint32, n int, request, answer []uint64) (int, erro
 		err = b.Queued(nil)
 	}
 	for i, r := range b.results {
-		if r == Full && b.noSlot > 0 {
-			r = unfinished // the requesting rank goes on, in all arenas
+		if r == Full && (b.noSlot > 0 || !t.newest().last) {
+			r = unfinished // the requesting rank goes on, in all arenas, or finds out what is full
 		}
 		answer[i] = uint64(b.refs[i])<<resultBits | uint64(r)
 	}

@@ -171,9 +171,9 @@ func (t *table) prepare(n uint64) (ready bool, err error) {
 		}
 		n--
 		step := min(stepBuckets, perRank-p.buckets)
-		if w, ok := m.window.(committer); ok {
+		if m.commit != nil {
 			// mark: a part of the next table is about to get memory
-			err := w.Commit(rank, int(p.buckets), int(step))
+			err := m.commit(rank, int(p.buckets), int(step))
 			if p.refused = ignoreLost(err); p.refused != nil {
 				return false, nil
 			}

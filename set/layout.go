@@ -61,7 +61,8 @@ type tableMemory struct {
 	window  rma.Window
 	regions core.Regions
 	buckets uint64
-	close   func() error // of the window, once
+	commit  func(rank, off, words int) error // takes the memory of buckets; nil: all is taken
+	close   func() error                     // of the window, once
 }
 
 // table is the array of buckets over all ranks, and the arithmetic of homes and owners. A rank
@@ -107,8 +108,12 @@ func newSpace(ctx context.Context, its items, cfg ElementsConfig) (*space, error
 		if err != nil {
 			return nil, errors.Join(err, sp.close())
 		}
-		sp.tables = append(sp.tables, tableMemory{window: w, regions: core.NewRegions(w),
-			buckets: buckets, close: sync.OnceValue(w.Close)})
+		m := tableMemory{window: w, regions: core.NewRegions(w), buckets: buckets,
+			close: sync.OnceValue(w.Close)}
+		if c, ok := w.(committer); ok && gen > 0 {
+			m.commit = c.Commit
+		}
+		sp.tables = append(sp.tables, m)
 	}
 	sp.batches.Regions, sp.batches.InOnePiece = sp.tables[0].regions, true
 	sp.chunk = uint64(cfg.firstChunk())

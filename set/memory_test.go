@@ -1,0 +1,135 @@
+package set
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+)
+
+// scarce is the memory of the tables of a set after the first: so many parts of ranks may have it.
+type scarce struct {
+	mu    sync.Mutex
+	parts int
+	taken map[[2]int]bool // by generation and rank
+}
+
+var errScarce = errors.New("scarce")
+
+// rule has the tables of a space take their memory here.
+func (m *scarce) rule(sp *space) {
+	for gen := 1; gen < len(sp.tables); gen++ {
+		sp.tables[gen].commit = func(rank, off, words int) error {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			part := [2]int{gen, rank}
+			if !m.taken[part] && len(m.taken) == m.parts {
+				return fmt.Errorf("part %v: %w", part, errScarce)
+			}
+			m.taken[part] = true
+			return nil
+		}
+	}
+}
+
+// check makes sure that a space has begun no table without memory.
+func (m *scarce) check(sp *space) error {
+	for rank := range sp.job.Size() {
+		for gen := 1; gen <= sp.newest().gen; gen++ {
+			if !m.taken[[2]int{gen, rank}] {
+				return fmt.Errorf("rank %d uses table %d, and rank %d's part has no memory",
+					sp.job.Rank(), gen, rank)
+			}
+		}
+	}
+	return nil
+}
+
+// TestScarceMemory fills sets while their tables get no memory, or only parts of them do, on all
+// ranks in turn. They say so, keep what they have, and go on when there is memory again.
+func TestScarceMemory(t *testing.T) {
+	for e := range allEngines {
+		for _, ranks := range []int{1, 3} {
+			for _, elements := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%v/%d/%v", e, ranks, elements), func(t *testing.T) {
+					scarceMemory(t, e, ranks, elements)
+				})
+			}
+		}
+	}
+}
+
+func scarceMemory(t *testing.T, e engine, ranks int, elements bool) {
+	cfg := Config{Buckets: uint64(8 * ranks), MaxBytes: 1 << 16, Chunk: 8, Chunks: 2,
+		Access: e.access()}
+	mem, jobs := scarce{taken: map[[2]int]bool{}}, ranksOf(t, e, ranks)
+	insert, contains := make([]func([]int, []Result) error, ranks),
+		make([]func([]int, []Result) error, ranks)
+	var spaces []*space
+	if elements {
+		sets, err := newElements(jobs, ElementsConfig{Config: cfg, ElementBytes: 12})
+		must(t, err)
+		for rank, s := range sets {
+			of := func(ids []int) []byte {
+				all := make([]byte, 12*len(ids))
+				for i, id := range ids {
+					elementOfID(all[i*12:(i+1)*12], id)
+				}
+				return all
+			}
+			spaces = append(spaces, s.space)
+			insert[rank] = func(ids []int, r []Result) error { return s.FindOrPutBatch(of(ids), r) }
+			contains[rank] = func(ids []int, r []Result) error { return s.ContainsBatch(of(ids), r) }
+		}
+	} else {
+		sets, err := newSets(jobs, cfg)
+		must(t, err)
+		for rank, s := range sets {
+			of := func(ids []int) (words []uint64) {
+				for _, id := range ids {
+					words = append(words, wordOfID(id))
+				}
+				return words
+			}
+			spaces = append(spaces, s.space)
+			insert[rank] = func(ids []int, r []Result) error { return s.FindOrPutBatch(of(ids), r) }
+			contains[rank] = func(ids []int, r []Result) error { return s.ContainsBatch(of(ids), r) }
+		}
+	}
+	for _, sp := range spaces {
+		mem.rule(sp)
+		defer sp.close()
+	}
+	stored, next := map[int]bool{}, 0
+	for mem.parts = range 3*ranks + 1 {
+		for full := false; !full; next += 5 {
+			ids, results := []int{next, next + 1, next + 2, next + 3, next + 4}, make([]Result, 5)
+			err := insert[next%ranks](ids, results)
+			for i, r := range results {
+				if r != Inserted && r != Full {
+					t.Fatalf("item %d is %v: %v", ids[i], r, err)
+				}
+				stored[ids[i]] = r == Inserted
+				full = full || r == Full
+			}
+			if !full {
+				must(t, err)
+			} else if f := (*FullError)(nil); !errors.As(err, &f) || !errors.Is(err, errScarce) {
+				t.Fatalf("without memory the error is %v", err)
+			}
+		}
+		for rank, sp := range spaces {
+			must(t, mem.check(sp))
+			for id, there := range stored {
+				r := make([]Result, 1)
+				must(t, contains[rank]([]int{id}, r))
+				if (r[0] == Found) != there {
+					t.Fatalf("item %d, stored: %v, is %v", id, there, r[0])
+				}
+			}
+		}
+	}
+	if gen := spaces[0].newest().gen; gen == 0 {
+		t.Error("the set has not grown")
+	}
+}
