@@ -1,12 +1,13 @@
 package dedup
 
 import (
-	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/bits"
 )
 
 // Format says where records end, and which part of a record is compared. The zero Format is lines,
@@ -34,8 +35,8 @@ type Stats struct {
 const MaxRecordBytes = 1 << 30
 
 const (
-	blockBytes  = 4 << 20 // read at once
-	blocksAhead = 2       // read and not yet looked up
+	blockBytes = 1 << 20 // read at once
+	blocks     = 3         // that are in use: one is read, one waits, one is looked up
 )
 
 // RecordError says which record of a stream cannot be used.
@@ -74,17 +75,13 @@ func (f *Format) end() byte {
 // at an error is right, and Stats describes it. Where ctx ends Copy does not wait for in.
 func (f *Filter) Copy(ctx context.Context, out io.Writer, in io.Reader, format Format) (Stats,
 	error) {
-	c := copying{filter: f, format: format, out: bufio.NewWriterSize(out, 1<<20)}
+	c := copying{filter: f, format: format, out: out}
 	if err := format.check(); err != nil {
 		return c.stats, err
 	}
-	stop := make(chan struct{})
-	defer close(stop)
-	blocks := readBlocks(in, format, stop)
-	err := c.all(ctx, blocks)
-	if flushed := c.out.Flush(); err == nil && flushed != nil {
-		err = fmt.Errorf("writing: %w", flushed)
-	}
+	r := readBlocks(in, format)
+	defer close(r.stop)
+	err := c.all(ctx, r)
 	return c.stats, err
 }
 
@@ -94,25 +91,36 @@ type block struct {
 	err  error // io.EOF: the end
 }
 
-// readBlocks reads in ahead, until stop is closed.
-func readBlocks(in io.Reader, format Format, stop <-chan struct{}) <-chan block {
-	blocks := make(chan block, blocksAhead)
-	go func() {
-		defer close(blocks)
-		s := splitter{in: in, format: format}
-		for {
-			b := s.next()
-			select {
-			case blocks <- b:
-			case <-stop:
-				return
-			}
-			if b.err != nil {
-				return
-			}
+// reader reads blocks ahead, until stop is closed.
+type reader struct {
+	full  chan block
+	empty chan []byte // memory of blocks to be used again
+	stop  chan struct{}
+}
+
+func readBlocks(in io.Reader, format Format) *reader {
+	r := &reader{make(chan block, blocks), make(chan []byte, blocks), make(chan struct{})}
+	for range blocks {
+		r.empty <- nil
+	}
+	go r.read(&splitter{in: in, format: format})
+	return r
+}
+
+func (r *reader) read(s *splitter) {
+	for {
+		var buf []byte
+		select {
+		case buf = <-r.empty:
+		case <-r.stop:
+			return
 		}
-	}()
-	return blocks
+		b := s.next(buf)
+		r.full <- b
+		if b.err != nil {
+			return
+		}
+	}
 }
 
 // splitter cuts a stream after the last record of each block.
@@ -123,10 +131,13 @@ type splitter struct {
 	atEnd  bool
 }
 
-// next is the next block.
-func (s *splitter) next() block {
-	buf := make([]byte, len(s.rest), max(blockBytes, 2*len(s.rest)))
-	copy(buf, s.rest)
+// next is the next block, in the memory of buf if that is large enough.
+func (s *splitter) next(buf []byte) block {
+	if need := max(blockBytes, 2*len(s.rest)); cap(buf) < need || cap(buf) > 4*need {
+		buf = make([]byte, 0, need)
+	}
+	buf = buf[:len(s.rest)]
+	copy(buf, s.rest) // which may be in the same memory
 	for !s.atEnd {
 		if len(buf) == cap(buf) {
 			buf = append(buf, make([]byte, len(buf))...)[:len(buf)]
@@ -174,99 +185,151 @@ func (s *splitter) whole(buf []byte, from int) int {
 type copying struct {
 	filter *Filter
 	format Format
-	out    *bufio.Writer
+	out    io.Writer
 	stats  Stats
 
-	keys [batchRecords][]byte
 	ends [batchRecords]int // of records in the block
 	seen [batchRecords]bool
+
+	keys, records [batchRecords][]byte // for exact filters
 }
 
 // all copies all blocks.
-func (c *copying) all(ctx context.Context, blocks <-chan block) error {
+func (c *copying) all(ctx context.Context, r *reader) error {
 	for {
 		var b block
 		select {
-		case b = <-blocks:
+		case b = <-r.full:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		for len(b.data) > 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			n, err := c.batch(b.data)
-			if err != nil {
-				return err
-			}
-			b.data = b.data[n:]
-		}
-		if b.err == io.EOF {
-			return nil
-		} else if b.err != nil {
-			return b.err
-		}
-		if len(blocks) == 0 { // the input may be slow
-			if err := c.out.Flush(); err != nil {
+		kept, err := c.block(ctx, b.data)
+		if kept > 0 {
+			if _, err := c.out.Write(b.data[:kept]); err != nil {
 				return fmt.Errorf("writing: %w", err)
 			}
 		}
+		switch {
+		case err != nil:
+			return err
+		case b.err == io.EOF:
+			return nil
+		case b.err != nil:
+			return b.err
+		}
+		r.empty <- b.data
 	}
 }
 
-// batch looks up the first records of data, and writes those that are new. It returns the bytes
-// that they take.
-func (c *copying) batch(data []byte) (int, error) {
-	n, at, end := 0, 0, c.format.end()
-	var bad error
+// block looks up the records of a block, and moves those that are to be written to its beginning.
+// It returns the bytes that they take.
+func (c *copying) block(ctx context.Context, data []byte) (kept int, err error) {
+	for at := 0; at < len(data); {
+		if err := ctx.Err(); err != nil {
+			return kept, err
+		}
+		n, end, bad := c.split(data, at)
+		answered, err := c.lookUp(n)
+		kept = c.keep(data, at, kept, answered)
+		if err == nil {
+			err = bad
+		}
+		if err != nil {
+			return kept, err
+		}
+		at = end
+	}
+	return kept, nil
+}
+
+// split makes a batch of the records of data from at on. It returns how many they are and where
+// they end. A record that has no key is an error, and ends the batch.
+func (c *copying) split(data []byte, at int) (n, end int, err error) {
+	f, compared, past := c.filter, c.format.Field > 0 || c.format.Key != "", 1
+	if c.format.RecordBytes > 0 {
+		past = 0
+	}
+	pattern := uint64(c.format.end()) * lowBits
+	if f.prints != nil {
+		f.prints.begin(batchRecords)
+	}
 	for ; n < batchRecords && at < len(data); n++ {
-		size, past := c.format.RecordBytes, c.format.RecordBytes
+		size := c.format.RecordBytes
 		if size == 0 {
-			size = bytes.IndexByte(data[at:], end)
-			past = size + 1
+			size = indexByte(data[at:], pattern)
 		}
-		if c.keys[n], bad = c.format.key(data[at : at+size]); bad != nil {
-			bad = &RecordError{c.stats.Read + uint64(n) + 1, bad}
-			break
+		record := data[at : at+size]
+		key := record
+		if compared {
+			if key, err = c.format.key(record); err != nil {
+				return n, at, &RecordError{c.stats.Read + uint64(n) + 1, err}
+			}
 		}
-		at += past
+		if f.prints != nil {
+			f.prints.add(f.print(key))
+		} else {
+			c.keys[n], c.records[n] = key, record
+		}
+		at += size + past
 		c.ends[n] = at
 	}
-	answered, err := c.filter.SeenBatch(c.keys[:n], c.seen[:n])
-	if err := c.write(data, answered); err != nil {
-		return 0, fmt.Errorf("writing: %w", err)
-	}
-	if err == nil {
-		err = bad
-	}
-	return at, err
+	return n, at, nil
 }
 
-// write writes the new ones of the first n records of data. Neighbours are one piece.
-func (c *copying) write(data []byte, n int) error {
-	begin := 0
-	for i := 0; i < n; {
-		if c.seen[i] {
-			begin = c.ends[i]
-			i++
-			continue
-		}
-		for ; i < n && !c.seen[i]; i++ {
-			c.stats.Kept++
-		}
-		piece := data[begin:c.ends[i-1]]
-		begin = c.ends[i-1]
-		c.stats.KeptBytes += uint64(len(piece))
-		if c.filter.cfg.Count {
-			continue
-		}
-		if _, err := c.out.Write(piece); err != nil {
-			return err
+// lowBits is the lowest bit of each byte.
+const lowBits = 0x0101010101010101
+
+// indexByte is bytes.IndexByte for the byte that pattern repeats. It is faster where the byte is
+// near: the first words are searched without a call.
+func indexByte(data []byte, pattern uint64) int {
+	i := 0
+	for ; i < 32 && i+8 <= len(data); i += 8 {
+		x := binary.LittleEndian.Uint64(data[i:]) ^ pattern // the byte has become zero
+		if zero := (x - lowBits) &^ x & (lowBits << 7); zero != 0 {
+			return i + bits.TrailingZeros64(zero)/8
 		}
 	}
+	return i + bytes.IndexByte(data[i:], byte(pattern))
+}
+
+// lookUp answers the batch of n records.
+func (c *copying) lookUp(n int) (answered int, err error) {
+	f := c.filter
+	switch {
+	case f.broken != nil:
+		return 0, f.broken
+	case f.exact != nil:
+		return f.exactBatch(c.keys[:n], c.records[:n], c.seen[:n])
+	}
+	return f.answer(c.seen[:n])
+}
+
+// keep moves those of n records from begin on that are new to the end of what is kept, and returns
+// where that ends then. Neighbours move together.
+func (c *copying) keep(data []byte, begin, kept, n int) int {
+	at := begin
+	for i := 0; i < n; i++ {
+		if c.seen[i] {
+			at = c.ends[i]
+			continue
+		}
+		first := i
+		for i+1 < n && !c.seen[i+1] {
+			i++
+		}
+		c.stats.Kept += uint64(i + 1 - first)
+		c.stats.KeptBytes += uint64(c.ends[i] - at)
+		if !c.filter.cfg.Count {
+			if kept != at {
+				copy(data[kept:], data[at:c.ends[i]])
+			}
+			kept += c.ends[i] - at
+		}
+		at = c.ends[i]
+	}
 	c.stats.Read += uint64(n)
-	c.stats.ReadBytes += uint64(begin)
-	return nil
+	c.stats.ReadBytes += uint64(at - begin)
+	return kept
 }
 
 // key is the part of a record that is compared.

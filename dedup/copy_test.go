@@ -146,7 +146,7 @@ func FuzzSplitter(f *testing.F) {
 		s := splitter{in: iotest.OneByteReader(bytes.NewReader(text)), format: format}
 		var all []byte
 		for {
-			b := s.next()
+			b := s.next(nil)
 			all = append(all, b.data...)
 			if n := format.RecordBytes; n > 0 && len(b.data)%n != 0 ||
 				n == 0 && len(b.data) > 0 && b.data[len(b.data)-1] != format.end() {

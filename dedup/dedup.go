@@ -1,18 +1,15 @@
 package dedup
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/farhash/farhash/internal/memory"
-	"github.com/farhash/farhash/set"
 )
 
 // Config shapes a Filter.
@@ -31,14 +28,9 @@ const batchRecords = 4096
 // Filter says which records it has seen before. One goroutine at a time uses it.
 type Filter struct {
 	cfg    Config
-	store  *store
-	broken error // ends all further calls
-
-	prints []byte
-	refs   []set.Ref
-
-	known   []uint64 // a bit for each fingerprint by its number, where bytes are not stored
-	records records  // where they are
+	broken error   // ends all further calls
+	prints *prints // nil: the filter is exact
+	exact  *exact
 
 	distinct uint64
 	print    func([]byte) xxh3.Uint128 // xxh3.Hash128 but in tests
@@ -62,12 +54,17 @@ func New(cfg Config) (*Filter, error) {
 		cfg.MemoryBytes = 1 << 30
 	}
 	cfg.Exact = cfg.Exact || cfg.Count
-	s, err := newStore(cfg.MemoryBytes)
+	f := &Filter{cfg: cfg, print: xxh3.Hash128}
+	var err error
+	if cfg.Exact {
+		f.exact, err = newExact(cfg.MemoryBytes)
+	} else {
+		f.prints, err = newPrints(cfg.MemoryBytes)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{cfg: cfg, store: s, print: xxh3.Hash128,
-		prints: make([]byte, batchRecords*printBytes), refs: make([]set.Ref, batchRecords)}, nil
+	return f, nil
 }
 
 // Close gives the memory back.
@@ -76,7 +73,10 @@ func (f *Filter) Close() error {
 		return nil
 	}
 	f.broken = errClosed
-	return f.store.close()
+	if f.exact != nil {
+		return f.exact.numbers.close()
+	}
+	return f.prints.close()
 }
 
 var errClosed = errors.New("dedup: the filter is closed")
@@ -109,70 +109,65 @@ func (f *Filter) SeenBatch(records [][]byte, seen []bool) (int, error) {
 
 // batch is SeenBatch for up to batchRecords.
 func (f *Filter) batch(records [][]byte, seen []bool) (int, error) {
-	if f.broken != nil {
+	switch {
+	case f.broken != nil:
 		return 0, f.broken
+	case f.exact != nil:
+		return f.exactBatch(records, records, seen)
 	}
-	for i, r := range records {
-		h := f.print(r)
-		binary.LittleEndian.PutUint64(f.prints[i*printBytes:], h.Lo)
-		binary.LittleEndian.PutUint64(f.prints[i*printBytes+8:], h.Hi>>2) // 126 bits
+	f.prints.begin(len(records))
+	for _, r := range records {
+		f.prints.add(f.print(r))
 	}
-	refs := f.refs[:len(records)]
-	n, err := f.store.findOrPut(f.prints[:len(records)*printBytes], refs, f.records.sizeBytes())
-	if err == nil && f.cfg.Exact {
-		var kept int
-		if kept, err = f.exact(records[:n], refs, seen); kept < n {
-			return kept, err
-		}
-	} else if err == nil {
-		for i, ref := range refs[:n] {
-			seen[i] = f.mark(ref)
-		}
-	}
-	if err == nil && n < len(records) {
-		err = f.full()
+	return f.answer(seen)
+}
+
+// answer answers the batch of fingerprints.
+func (f *Filter) answer(seen []bool) (int, error) {
+	n, added, err := f.prints.answer(seen)
+	f.distinct += uint64(added)
+	if err == nil && n < f.prints.n {
+		err = f.full(f.prints.enoughBytes())
 	}
 	return n, err
 }
 
-// mark sets the bit of a fingerprint, and reports whether it was set. The order of the records
-// decides which of equal ones is the first, whatever order the set has inserted them in.
-func (f *Filter) mark(ref set.Ref) bool {
-	word, bit := uint64(ref)/64, uint64(1)<<(ref%64)
-	if word >= uint64(len(f.known)) {
-		f.known = append(f.known, make([]uint64, word+1-uint64(len(f.known)))...)
+// exactBatch is batch of an exact filter that compares keys and stores records as well.
+func (f *Filter) exactBatch(keys, records [][]byte, seen []bool) (int, error) {
+	e := f.exact
+	for i, key := range keys {
+		h := f.print(key)
+		binary.LittleEndian.PutUint64(e.prints[i*printBytes:], h.Lo)
+		binary.LittleEndian.PutUint64(e.prints[i*printBytes+8:], h.Hi>>2) // 126 bits
 	}
-	if f.known[word]&bit != 0 {
-		return true
+	n, err := e.numbers.findOrPut(e.prints[:len(records)*printBytes], e.refs[:len(records)],
+		e.records.sizeBytes())
+	if err != nil {
+		return 0, err
 	}
-	f.known[word] |= bit
-	f.distinct++
-	return false
-}
-
-// exact answers for records with the given fingerprints by their bytes.
-func (f *Filter) exact(records [][]byte, refs []set.Ref, seen []bool) (int, error) {
-	for i, r := range records {
-		id, found := f.records.find(refs[i], r)
-		seen[i] = found
-		if found {
-			f.records.counts[id]++
+	for i, key := range keys[:n] {
+		id, found := e.records.find(e.refs[i], key)
+		if seen[i] = found; found {
+			e.records.counts[id]++
 			continue
 		}
-		if f.store.bytes()+f.records.sizeBytes()+uint64(len(r)) > f.cfg.MemoryBytes {
+		if e.bytes()+uint64(len(key)+len(records[i])) > f.cfg.MemoryBytes {
 			// The fingerprint is stored without its bytes, so that this filter cannot go on.
-			f.broken = f.full()
+			f.broken = f.full(e.enoughBytes())
 			return i, f.broken
 		}
-		f.records.add(refs[i], r)
+		e.records.add(e.refs[i], key, records[i])
 		f.distinct++
 	}
-	return len(records), nil
+	if n < len(records) {
+		err = f.full(e.enoughBytes())
+	}
+	return n, err
 }
 
-func (f *Filter) full() error {
+func (f *Filter) full(enoughBytes uint64) error {
 	return &FullError{Distinct: f.distinct, MemoryBytes: f.cfg.MemoryBytes,
-		EnoughBytes: max(f.store.enoughBytes(), f.store.bytes()) + 2*f.records.sizeBytes()}
+		EnoughBytes: max(enoughBytes, f.cfg.MemoryBytes+f.cfg.MemoryBytes/8)}
 }
 
 // Distinct is how many different records the filter has seen.
@@ -183,7 +178,10 @@ func (f *Filter) MemoryBytes() uint64 {
 	if f.broken != nil && errors.Is(f.broken, errClosed) {
 		return 0
 	}
-	return f.store.bytes() + uint64(len(f.known))*8 + f.records.sizeBytes()
+	if f.exact != nil {
+		return f.exact.bytes()
+	}
+	return f.prints.bytes()
 }
 
 // Chance is a bound on the chance that any record was taken for another one: 0 where the filter is
@@ -192,7 +190,7 @@ func (f *Filter) Chance() float64 {
 	if f.cfg.Exact {
 		return 0
 	}
-	return math.Ldexp(float64(f.distinct)*float64(f.distinct), -127)
+	return chance(f.distinct)
 }
 
 // Unique is the first occurrences of the records of an iterator, in order. It ends with the first
@@ -216,8 +214,11 @@ func (f *Filter) Unique(records iter.Seq[[]byte]) iter.Seq2[[]byte, error] {
 // occurrences. It needs Config.Count. The bytes must not be changed.
 func (f *Filter) Counts() iter.Seq2[[]byte, uint64] {
 	return func(yield func([]byte, uint64) bool) {
-		for id, count := range f.records.counts {
-			if !yield(f.records.bytes[id], count) {
+		if f.exact == nil {
+			return
+		}
+		for id, count := range f.exact.records.counts {
+			if !yield(f.exact.records.whole[id], count) {
 				return
 			}
 		}
@@ -229,7 +230,7 @@ func (f *Filter) Save(ctx context.Context, path string) error {
 	if err := f.savable(); err != nil {
 		return err
 	}
-	return f.store.save(ctx, path)
+	return f.prints.save(ctx, path)
 }
 
 // Load adds what Save has written.
@@ -237,72 +238,15 @@ func (f *Filter) Load(ctx context.Context, path string) error {
 	if err := f.savable(); err != nil {
 		return err
 	}
-	return f.store.load(ctx, path, func(refs []set.Ref) {
-		for _, ref := range refs {
-			f.mark(ref)
-		}
-	})
+	n, err := f.prints.load(ctx, path)
+	f.distinct = n
+	return err
 }
 
 func (f *Filter) savable() error {
-	if f.cfg.Exact {
+	if f.exact != nil {
 		return errors.New("dedup: files of what was seen have fingerprints only; use a filter " +
 			"that is not exact")
 	}
 	return f.broken
-}
-
-// records are the bytes of distinct records, numbered in the order of their first occurrences.
-type records struct {
-	bytes  [][]byte // into chunks
-	counts []uint64
-	ids    []uint64          // a record's number plus one, by the number of its fingerprint
-	others map[string]uint64 // records whose fingerprint another record has
-
-	chunk     []byte // room for more bytes
-	usedBytes uint64 // by chunks
-}
-
-const chunkBytes = 1 << 20
-
-func (s *records) sizeBytes() uint64 {
-	const header, count = 24, 8
-	return s.usedBytes + uint64(cap(s.bytes))*header + uint64(cap(s.counts)+cap(s.ids))*count
-}
-
-// find is the number of a record, and whether there is one.
-func (s *records) find(ref set.Ref, record []byte) (id uint64, found bool) {
-	if uint64(ref) >= uint64(len(s.ids)) || s.ids[ref] == 0 {
-		return 0, false
-	}
-	if id = s.ids[ref] - 1; bytes.Equal(s.bytes[id], record) {
-		return id, true
-	}
-	id, found = s.others[string(record)]
-	return id, found
-}
-
-// add stores a record that is new.
-func (s *records) add(ref set.Ref, record []byte) {
-	if len(record) > cap(s.chunk)-len(s.chunk) {
-		size := max(chunkBytes, len(record))
-		s.chunk = make([]byte, 0, size)
-		s.usedBytes += uint64(size)
-	}
-	begin := len(s.chunk)
-	s.chunk = append(s.chunk, record...)
-	id := uint64(len(s.bytes))
-	s.bytes = append(s.bytes, s.chunk[begin:len(s.chunk):len(s.chunk)])
-	s.counts = append(s.counts, 1)
-	if uint64(ref) >= uint64(len(s.ids)) {
-		s.ids = append(s.ids, make([]uint64, uint64(ref)+1-uint64(len(s.ids)))...)
-	}
-	if s.ids[ref] == 0 {
-		s.ids[ref] = id + 1
-		return
-	}
-	if s.others == nil {
-		s.others = map[string]uint64{}
-	}
-	s.others[string(record)] = id
 }

@@ -11,19 +11,21 @@
 //
 // # Memory
 //
-// By default a filter stores a fingerprint of 126 bits of each distinct record (xxh3-128), in a
-// table that grows up to [Config].MemoryBytes. A distinct record takes 16 bytes and a bucket of 8
-// bytes at a load factor of up to 0.9; growth needs the old and the new buckets together for a
-// while. When a new record has no room the answer is a [FullError], which says how much memory
-// would do. Everything answered before is right.
+// By default a filter stores a fingerprint of 126 bits of each distinct record (xxh3-128): two
+// words of 63 bits in a set of words. The set grows while it is in use, up to
+// [Config].MemoryBytes. A distinct record takes 16 bytes at a load factor of 0.4 to 0.8, which is
+// 20 to 40 bytes, and half as much again while the set moves to a larger table. Where memory is
+// full it is 27 bytes. When a new record has no room the answer is a [FullError], which says how
+// much memory would do. Everything answered before is right.
 //
 // # Exactness
 //
-// Two different records with the same fingerprint are taken for the same. With d distinct records
-// the chance that this happens at all is at most d*d/2^127: 6e-21 for a billion ([Filter.Chance]).
+// A record is taken for another one if each of its two words is among the words of other records.
+// With d distinct records the chance that this happens at all is at most d*d*d/(3*2^124): 2e-11 for
+// a billion ([Filter.Chance]).
 // This holds for records that nobody chose with the hash function in mind: xxh3 is not a
 // cryptographic hash. With [Config].Exact the bytes are stored as well and compared, and no record
-// is ever taken for another.
+// is ever taken for another. A fingerprint then has a number, by which the bytes are found.
 //
 // # Limits
 //

@@ -82,7 +82,7 @@ func TestDedupSeen(t *testing.T) {
 // Where memory is full the output is what has fitted, and with the memory of the message all does.
 func TestDedupFull(t *testing.T) {
 	var text bytes.Buffer
-	for i := range 100000 {
+	for i := range 200000 {
 		fmt.Fprintln(&text, i)
 	}
 	in, out := writeFile(t, "in", text.String()), filepath.Join(t.TempDir(), "out")
