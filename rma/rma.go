@@ -12,8 +12,8 @@ type Job interface {
 	Size() int
 	// NewWindow makes a window with one zeroed segment per rank. It is
 	// collective: every rank calls it, in the same order, with the same Spec;
-	// where they differ every rank gets the same error. The memory is reserved
-	// when NewWindow returns: using it cannot fail.
+	// where they differ every rank gets the same error. The memory is set aside
+	// when NewWindow returns, except with Spec.Reserve: using it cannot fail.
 	NewWindow(ctx context.Context, spec Spec) (Window, error)
 	// Barrier returns when every rank has called it. Collective. Once a barrier or
 	// NewWindow has failed because a rank is lost or ctx has ended, this rank is out
@@ -37,6 +37,10 @@ type Spec struct {
 	// Key says which window it is where many have one name; empty: the Name does. Every rank gives
 	// the same one.
 	Key string
+	// Reserve makes a window that is only addresses at first: it may be larger than memory, and
+	// [Committer].Commit takes the memory in parts. An engine that cannot do so ([Reserves]) takes
+	// all memory at once, as without Reserve.
+	Reserve bool
 }
 
 // Window is the segments of all ranks, which this rank accesses.

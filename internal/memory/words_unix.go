@@ -32,6 +32,36 @@ func Words(n int) (words []uint64, release func() error, err error) {
 	return words, func() error { return unix.Munmap(mem) }, nil
 }
 
+// Reserved is a block of words whose memory is taken in parts. It begins on a unit.
+type Reserved struct {
+	Words []uint64
+	mem   []byte
+	base  []byte // mem and what precedes the unit
+}
+
+// Reserve maps n words, at least 1, that take no memory before Take. There may be more of them than
+// memory. The race detector does not watch them.
+func Reserve(n int) (*Reserved, error) {
+	sizeBytes := n * 8
+	base, err := unix.Mmap(-1, 0, sizeBytes+UnitBytes, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, fmt.Errorf("memory: no addresses for %s (ulimit -v, vm.overcommit_memory): %w",
+			Format(uint64(sizeBytes)), err)
+	}
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(base))) % UnitBytes)
+	mem := base[skip : skip+sizeBytes : skip+sizeBytes]
+	adviseHuge(mem)
+	words := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(mem))), n)
+	return &Reserved{words, mem, base}, nil
+}
+
+// Take takes the memory of the bytes [begin, end). begin is a multiple of UnitBytes.
+func (r *Reserved) Take(begin, end int) error { return populate(r.mem[begin:end]) }
+
+// Release gives memory and addresses back.
+func (r *Reserved) Release() error { return unix.Munmap(r.base) }
+
 // MapFile maps a file to be read. All who map it share the memory.
 func MapFile(f *os.File, size int64) ([]byte, error) {
 	if int64(int(size)) != size {

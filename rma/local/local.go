@@ -108,7 +108,8 @@ type shared struct {
 	flat    []uint64
 	err     error
 	release func() error
-	users   int // ranks that have it and have not closed it
+	units   *direct.Units // of a reserved window, else nil
+	users   int           // ranks that have it and have not closed it
 }
 
 func newCluster(opts Options, n int) *cluster {
@@ -160,6 +161,9 @@ func (j *member) NewQueue(depth int) (rma.Queue, error) {
 	return direct.NewQueue(depth)
 }
 
+// Reserves reports whether memory of windows can be taken in parts.
+func (j *member) Reserves() bool { return memory.CanReserve() }
+
 // Failed lists the ranks whose function returned an error or panicked.
 func (j *member) Failed() []int { return j.group.Failed() }
 
@@ -189,6 +193,9 @@ func (j *member) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, erro
 			}
 			return j.cluster.drop(number, s)
 		})
+	if s.units != nil {
+		w.CommitBy(func(begin, end int) error { return s.units.Commit(begin*8, end*8) })
+	}
 	if hosts := j.cluster.opts.Hosts; hosts > 1 {
 		w.Show(func(a, b int) bool { return a*hosts/j.size == b*hosts/j.size })
 	}
@@ -209,10 +216,24 @@ func (c *cluster) share(number int, spec rma.Spec) *shared {
 	s := &shared{users: 1}
 	c.pending[number] = s
 	words := spec.Words * c.size()
+	if spec.Reserve && memory.CanReserve() {
+		s.reserve(words, "window "+spec.Name)
+		return s
+	}
 	if s.err = memory.Check(uint64(words)*8, "window "+spec.Name); s.err == nil {
 		s.flat, s.release, s.err = memory.Words(words)
 	}
 	return s
+}
+
+// reserve maps words whose memory is taken in parts.
+func (s *shared) reserve(words int, what string) {
+	var block *memory.Reserved
+	if block, s.err = memory.Reserve(words); s.err != nil {
+		return
+	}
+	s.flat, s.release = block.Words, block.Release
+	s.units = direct.NewUnits(what, words*8, block.Take)
 }
 
 func (c *cluster) forget(number int) {

@@ -11,13 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/rma/internal/direct"
 )
 
 const (
 	magic       = 0x46_41_52_48_41_53_48_01 // "FARHASH", then the kind of file
 	version     = 1
 	headerBytes = 4096
-	hugeBytes   = 2 << 20
+	hugeBytes   = direct.UnitBytes
 )
 
 // The words of a file's header.
@@ -184,7 +185,7 @@ func (f *file) mapAll(size int64) error {
 	base, err := unix.MmapPtr(-1, 0, nil, uintptr(size+slack), unix.PROT_NONE,
 		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
-		return fmt.Errorf("rma/shm: no room to map %s: %w", memory.Format(uint64(size)), err)
+		return fmt.Errorf("rma/shm: no addresses to map %s (see ulimit -v): %w", memory.Format(uint64(size)), err)
 	}
 	f.base = unsafe.Slice((*byte)(base), size+slack)
 	at := base
@@ -211,18 +212,28 @@ func (f *file) segments() []uint64 {
 	return f.words(headerBytes/8, (len(f.mem)-headerBytes)/8)
 }
 
-// huge asks for huge pages in a part of the mapping, and reports nothing: where
-// the system has none, small ones do.
-func (f *file) huge(off, size int) {
-	begin := uintptr(unsafe.Pointer(&f.mem[off]))
-	skip := int(-begin % hugeBytes)
-	size = (size - skip) / hugeBytes * hugeBytes
-	if size <= 0 {
-		return
+// take reserves a part of the mapping, in huge pages where they fit.
+func (f *file) take(begin, end int) error {
+	f.huge(begin, end)
+	return f.reserve(int64(begin), int64(end-begin))
+}
+
+// huge makes huge pages of a part of the mapping, and reports nothing: where the system has none,
+// small ones do. To collapse one page and a hole takes a fifth of the time of 512 pages.
+func (f *file) huge(begin, end int) {
+	if len(f.mem) < 2*hugeBytes {
+		return // not aligned
 	}
-	part := f.mem[off+skip : off+skip+size]
-	_ = unix.Madvise(part, unix.MADV_HUGEPAGE)
-	_ = unix.Madvise(part, unix.MADV_COLLAPSE)
+	begin = (begin + hugeBytes - 1) / hugeBytes * hugeBytes
+	for at := begin; at+hugeBytes <= end; at += hugeBytes {
+		if f.reserve(int64(at), int64(os.Getpagesize())) != nil {
+			return
+		}
+		err := unix.Madvise(f.mem[at:at+hugeBytes], unix.MADV_COLLAPSE)
+		if errors.Is(err, unix.EINVAL) {
+			return
+		}
+	}
 }
 
 // reserve makes the file system set memory aside, so that touching it cannot fail.

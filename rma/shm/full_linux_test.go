@@ -124,6 +124,53 @@ func TestRoomTakenMeanwhile(t *testing.T) {
 	}
 }
 
+// A reserved window is larger than the file system. Where that is full Commit says so, what has been
+// committed stays, and when there is room again the same Commit succeeds.
+func TestCommitInFullFileSystem(t *testing.T) {
+	dir := mountTmpfs(t, "size=16m")
+	const unit = hugeBytes / 8 // words
+	spec := rma.Spec{Name: "growing", Words: 1 << 30, Reserve: true}
+	mustTogether(t, Config{Size: 2, Job: "growing", Dir: dir}, func(j *member) error {
+		made, err := j.NewWindow(t.Context(), spec)
+		if err != nil {
+			return err
+		}
+		if j.Rank() == 0 {
+			w, other := made.(rma.Committer), made.Words(1)
+			if err := w.Commit(1, 0, unit); err != nil {
+				return err
+			}
+			other[0], other[unit-1] = 1, 2
+			empty := fill(t, dir)
+			err := w.Commit(1, 0, 20*unit)
+			if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), dir+" is full") ||
+				!strings.Contains(err.Error(), "remount") {
+				t.Errorf("in a full file system: %v", err)
+			}
+			if other[0] != 1 || other[unit-1] != 2 {
+				t.Error("what has been committed is gone")
+			}
+			empty()
+			if err := w.Commit(1, unit, 2*unit); err != nil {
+				return err
+			}
+			for i, word := range other[unit : 3*unit] {
+				if word != 0 {
+					t.Fatalf("word %d is %d", i, word)
+				}
+				other[unit+i] = 3 // a SIGBUS ends the test
+			}
+			if err := w.Commit(0, 0, 20*unit); !errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("more than the file system has: %v", err)
+			}
+		}
+		return errors.Join(j.Barrier(t.Context()), made.Close())
+	})
+	if left := roomLeft(t, dir); left != 16<<20 {
+		t.Errorf("%d bytes left of 16 MiB", left)
+	}
+}
+
 // Where there is no room for the control file, rank 0 says so, and a hole in a foreign file where
 // the control file should be is not touched.
 func TestNoRoomForControlFile(t *testing.T) {

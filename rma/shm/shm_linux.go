@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -180,6 +181,18 @@ func (j *member) Barrier(ctx context.Context) error { return j.group.Barrier(ctx
 // NewQueue returns a queue that works on memory.
 func (j *member) NewQueue(depth int) (rma.Queue, error) { return direct.NewQueue(depth) }
 
+// Reserves reports whether memory of windows can be taken in parts.
+func (j *member) Reserves() bool { return memory.CanReserve() }
+
+// Room is how many bytes the file system of shared memory has left.
+func (j *member) Room() uint64 {
+	left, err := room(j.cfg.Dir)
+	if err != nil {
+		return 0
+	}
+	return left
+}
+
 // Failed lists the ranks that died without Close.
 func (j *member) Failed() []int { return j.group.Failed() }
 
@@ -196,7 +209,14 @@ func (j *member) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, erro
 	if err != nil {
 		return nil, fmt.Errorf("making window %q: %w", spec.Name, err)
 	}
-	return j.windows.Open(j.cfg.Rank, j.cfg.Size, f.segments(), j.cfg.Hidden, f.close), nil
+	w := j.windows.Open(j.cfg.Rank, j.cfg.Size, f.segments(), j.cfg.Hidden, f.close)
+	if spec.Reserve {
+		units := direct.NewUnits("rma/shm: shared memory in "+j.cfg.Dir, len(f.mem), f.take)
+		w.CommitBy(func(begin, end int) error {
+			return units.Commit(headerBytes+begin*8, headerBytes+end*8)
+		})
+	}
+	return w, nil
 }
 
 // windowPath is where ranks find a window that is being made. The nonce keeps a later
@@ -211,7 +231,10 @@ func (j *member) shareFile(ctx context.Context, path string, spec rma.Spec) (*fi
 	var f *file
 	var err error
 	if j.cfg.Rank == 0 {
-		if err = checkRoom(j.cfg.Dir, spec, j.cfg.Size); err == nil {
+		if !spec.Reserve {
+			err = checkRoom(j.cfg.Dir, spec, j.cfg.Size)
+		}
+		if err == nil {
 			f, err = createFile(path,
 				header{kindWindow, uint64(j.cfg.Size), uint64(spec.Words), j.nonce})
 		}
@@ -220,11 +243,9 @@ func (j *member) shareFile(ctx context.Context, path string, spec rma.Spec) (*fi
 		if j.cfg.Rank != 0 {
 			f, err = j.openWindow(path, spec)
 		}
-		if err == nil {
-			off, size := headerBytes+j.cfg.Rank*spec.Words*8, spec.Words*8
-			if err = f.reserve(int64(off), int64(size)); err == nil {
-				f.huge(off, size) // only reserved memory can be made huge pages
-			}
+		if err == nil && !spec.Reserve {
+			begin := headerBytes + j.cfg.Rank*spec.Words*8
+			err = f.take(begin, begin+spec.Words*8)
 		}
 		err = j.allOK(ctx, err)
 	}
@@ -271,14 +292,26 @@ func (j *member) allOK(ctx context.Context, mine error) error {
 	return nil
 }
 
+// room is how many bytes a file system has left; math.MaxUint64: it has no limit.
+func room(dir string) (uint64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, fmt.Errorf("rma/shm: examining %s: %w", dir, err)
+	}
+	if st.Blocks == 0 {
+		return math.MaxUint64, nil
+	}
+	return st.Bavail * uint64(st.Bsize), nil
+}
+
 // checkRoom reports missing memory before any is reserved.
 func checkRoom(dir string, spec rma.Spec, size int) error {
 	need := headerBytes + uint64(size)*uint64(spec.Words)*8
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
-		return fmt.Errorf("rma/shm: examining %s: %w", dir, err)
+	left, err := room(dir)
+	if err != nil {
+		return err
 	}
-	if left := st.Bavail * uint64(st.Bsize); st.Blocks > 0 && need > left {
+	if need > left {
 		return fmt.Errorf("rma/shm: %s has %s left and %s are needed: %s are missing: %w; %s", dir,
 			memory.Format(left), memory.Format(need), memory.Format(need-left), unix.ENOSPC,
 			roomRemedy)

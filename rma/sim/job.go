@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -74,6 +75,9 @@ func (j *Job) NewQueue(depth int) (rma.Queue, error) {
 	}
 	return newQueue(j.r, depth), nil
 }
+
+// Reserves reports whether memory of windows can be taken in parts.
+func (j *Job) Reserves() bool { return memory.CanReserve() }
 
 // Failed lists the ranks that were killed or whose function returned an error or panicked.
 func (j *Job) Failed() []int {

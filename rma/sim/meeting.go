@@ -7,6 +7,7 @@ import (
 
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/direct"
 )
 
 // maxWords is the largest window, all segments together.
@@ -32,6 +33,9 @@ func (k call) String() string {
 	described := k.spec.Name
 	if k.spec.Key != "" && k.spec.Key != k.spec.Name {
 		described += ", key " + k.spec.Key
+	}
+	if k.spec.Reserve {
+		described += ", reserved"
 	}
 	return fmt.Sprintf("makes window %q with %d words per rank", described, k.spec.Words)
 }
@@ -120,14 +124,25 @@ func (c *cluster) agree() (*segments, error) {
 			"not %d", k.spec.Name, len(c.ranks), limit, words)
 	}
 	total := words * len(c.ranks)
-	if total > smallWords {
+	s := &segments{name: k.spec.Name, number: c.windows + 1, words: words}
+	if total <= smallWords {
+		s.flat = make([]uint64, total)
+	} else if k.spec.Reserve && memory.CanReserve() {
+		block, err := memory.Reserve(total)
+		if err != nil {
+			return nil, err
+		}
+		c.reserved = append(c.reserved, block)
+		s.flat = block.Words
+		s.units = direct.NewUnits("window "+s.name, total*8, block.Take)
+	} else {
 		if err := memory.Check(uint64(total)*8, "window "+k.spec.Name); err != nil {
 			return nil, err
 		}
+		s.flat = make([]uint64, total)
 	}
 	c.windows++
-	return &segments{name: k.spec.Name, number: c.windows, words: words,
-		flat: make([]uint64, total)}, nil
+	return s, nil
 }
 
 // depart wakes the ranks that wait for one that is gone, after DetectNs.

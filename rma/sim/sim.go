@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -22,6 +23,7 @@ func Run(opts Options, fn func(job rma.Job) error) (Report, error) {
 		return Report{}, err
 	}
 	c := newCluster(opts, fn)
+	defer c.release()
 	defer c.unwind()
 	err = c.run()
 	c.unwind()
@@ -58,6 +60,7 @@ type cluster struct {
 	meeting   meeting
 	deadlines []*deadline
 	windows   int
+	reserved  []*memory.Reserved // windows that are given back when the run is over
 	plan      plan
 	report    Report
 }
@@ -93,6 +96,13 @@ func (c *cluster) unwind() {
 			r.stop()
 			c.current = nil
 		}
+	}
+}
+
+// release gives reserved windows back, which no rank uses any more.
+func (c *cluster) release() {
+	for _, block := range c.reserved {
+		_ = block.Release()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/direct"
 )
 
 // segments is the memory of a window, the segments of all ranks in a row.
@@ -12,6 +13,7 @@ type segments struct {
 	number int // of the window, from 1
 	words  int // of one segment
 	flat   []uint64
+	units  *direct.Units // of a reserved window; nil: all memory has been taken
 }
 
 func (s *segments) of(rank int) []uint64 {
@@ -25,7 +27,7 @@ type window struct {
 	closed bool
 }
 
-var _ rma.Window = (*window)(nil)
+var _ rma.Committer = (*window)(nil)
 
 func (w *window) Rank() int { return w.r.id }
 func (w *window) Size() int { return len(w.r.c.ranks) }
@@ -42,6 +44,16 @@ func (w *window) Words(rank int) []uint64 {
 		return nil
 	}
 	return w.s.of(rank)
+}
+
+// Commit takes the memory of words at (rank, off), in no virtual time.
+func (w *window) Commit(rank, off, words int) error {
+	w.within(rank, off, words)
+	if w.s.units == nil {
+		return nil
+	}
+	begin := rank*w.s.words + off
+	return w.s.units.Commit(begin*8, (begin+words)*8)
 }
 
 // Close ends this rank's use of the window. The memory is freed when no rank refers to it.

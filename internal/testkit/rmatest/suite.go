@@ -84,6 +84,7 @@ var cases = []testCase{
 	{"LongInOrder", 1, 4 * longWords, longInOrder},
 	{"HandlesAreReused", 1, queueDepth, handlesAreReused},
 	{"Done", 1, 4, done},
+	{"Reserved", 1, 1, reserved},
 	{"ManyWindows", 1, 1, manyWindows},
 	{"ClosedByOne", 2, 4, closedByOne},
 

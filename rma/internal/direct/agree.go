@@ -57,6 +57,9 @@ func specValues(spec rma.Spec) Values {
 		described += ", key " + spec.Key
 	}
 	hash := fnv.New64a()
+	if spec.Reserve {
+		described += ", reserved"
+	}
 	hash.Write([]byte(described))
 	v := Values{specWords: uint64(spec.Words), specHash: hash.Sum64()}
 	var text [textBytes]byte

@@ -12,16 +12,17 @@ import (
 // Window is a window whose segments lie next to each other in memory.
 type Window struct {
 	rank, size int
-	flat       []uint64 // size segments
-	words      int      // of one segment
-	hidden     bool     // Words returns nil, so that tables use one-sided access
-	near       Near     // limits Words; nil: does not
+	flat       []uint64                   // size segments
+	words      int                        // of one segment
+	hidden     bool                       // Words returns nil, so that tables use one-sided access
+	near       Near                       // limits Words; nil: does not
+	commit     func(begin, end int) error // of words of flat; nil: all memory has been taken
 	release    func() error
 	closeOnce  sync.Once
 	closeErr   error
 }
 
-var _ rma.Window = (*Window)(nil)
+var _ rma.Committer = (*Window)(nil)
 
 // Near reports whether a rank may directly access the segment of another, as on one host.
 type Near func(rank, other int) bool
@@ -59,6 +60,19 @@ func (w *Window) Close() error {
 		w.closeErr = w.release()
 	})
 	return w.closeErr
+}
+
+// CommitBy has commit take the memory of [begin, end) words, counted from the first segment.
+func (w *Window) CommitBy(commit func(begin, end int) error) { w.commit = commit }
+
+// Commit takes the memory of words at (rank, off).
+func (w *Window) Commit(rank, off, words int) error {
+	_ = w.segment(rank)[off : off+words] // panics outside
+	if w.commit == nil {
+		return nil
+	}
+	begin := rank*w.words + off
+	return w.commit(begin, begin+words)
 }
 
 // Show limits Words to the segments of near ranks.

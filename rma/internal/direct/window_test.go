@@ -55,6 +55,7 @@ func TestAgreeOnSpec(t *testing.T) {
 		{rma.Spec{Name: "a", Words: 1}, rma.Spec{Name: "a", Words: 2}},
 		{rma.Spec{Name: long + "a", Words: 1}, rma.Spec{Name: long + "b", Words: 1}},
 		{rma.Spec{Name: "a", Words: 1}, rma.Spec{Name: "a", Key: "b", Words: 1}},
+		{rma.Spec{Name: "a", Words: 1}, rma.Spec{Name: "a", Words: 1, Reserve: true}},
 	} {
 		for odd := range 3 {
 			groups, _ := newGroups(3)
