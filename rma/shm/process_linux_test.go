@@ -6,10 +6,12 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/direct"
 )
 
 // Processes join, make windows, pass barriers and leave.
@@ -99,7 +101,11 @@ func TestDeathWhileJoining(t *testing.T) {
 			p.tell("join")
 		}
 		watch, _ := awaitFile(t, filePath(dir, "meeting", "ctl"))
-		for !watch.locked(1) {
+		joined := func(rank int) bool {
+			state := &watch.segments()[rank*direct.LineWords]
+			return atomic.LoadUint64(state) == uint64(direct.Joined)
+		}
+		for !joined(0) || !joined(1) {
 			time.Sleep(time.Millisecond)
 		}
 		ranks[victim].kill()
