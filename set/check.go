@@ -17,9 +17,12 @@ const scanWords = 1024
 // walker checks one rank's part of a table.
 //
 // Invariant: between the home of what a bucket holds and that bucket there is no
-// empty bucket and nothing equal, and their distance is less than limit.
+// empty bucket and nothing equal, and their distance is less than limit. What a marked piece holds
+// is in a later table.
 type walker struct {
 	t          *table
+	later      []*table
+	unmoved    []int        // pieces of the rank that are not marked
 	pathReader *core.Reader // reads the way from home to a bucket
 	f          core.Faults
 }
@@ -27,20 +30,25 @@ type walker struct {
 // check checks one rank's part of the tables.
 func (sp *space) check(ctx context.Context, rank int) error {
 	tables, err := sp.inUse(ctx)
-	for _, t := range tables {
-		err = errors.Join(err, t.check(ctx, rank))
+	for i, t := range tables {
+		err = errors.Join(err, t.check(ctx, rank, tables[i+1:]))
 	}
 	return err
 }
 
-// check checks one rank's part of the table.
-func (t *table) check(ctx context.Context, rank int) error {
+// check checks one rank's part of the table, which the later ones follow.
+func (t *table) check(ctx context.Context, rank int, later []*table) error {
 	pathReader, err := newReader(t)
 	if err != nil {
 		return err
 	}
 	defer pathReader.Close()
-	w := walker{t: t, pathReader: pathReader, f: core.Faults{Table: "set"}}
+	w := walker{t: t, later: later, pathReader: pathReader, f: core.Faults{Table: "set"}}
+	if len(later) > 0 { // marks first: a piece may be marked at any time
+		if w.unmoved, err = t.marks.unmoved(nil, rank, t.piecesPerRank(), t.gen); err != nil {
+			return err
+		}
+	}
 	for s, err := range t.occupied(ctx, rank, rank+1) {
 		if err != nil {
 			return err
@@ -75,7 +83,23 @@ func (w *walker) bucket(ctx context.Context, at, bucket uint64) error {
 			at, bucket, distance, home, w.t.limit)
 		return nil
 	}
+	if err := w.checkMoved(at, bucket); err != nil {
+		return err
+	}
 	return w.checkPath(ctx, home, at, distance, bucket)
+}
+
+// checkMoved checks that a later table has what a bucket of a marked piece holds.
+func (w *walker) checkMoved(at, bucket uint64) error {
+	piece := int(at % w.t.perRank / w.t.pieceLen())
+	if len(w.later) == 0 || slices.Contains(w.unmoved, piece) {
+		return nil
+	}
+	found, err := w.t.isIn(w.later, bucket)
+	if err == nil && !found {
+		w.f.Add("bucket %d holds %#x, which has moved, and no later table has it", at, bucket)
+	}
+	return err
 }
 
 // checkPath checks the buckets from home to just before at.

@@ -132,3 +132,37 @@ func TestCheckAllTellsEveryRank(t *testing.T) {
 	})
 	must(t, err)
 }
+
+// TestCheckFindsLostCopies: Check reports what a marked piece holds and no later table has.
+func TestCheckFindsLostCopies(t *testing.T) {
+	const keys = 16
+	for _, e := range []engine{engineDirect, engineHidden} {
+		jobs := ranksOf(t, e, 1)
+		sets, err := newSets(jobs, Config{Buckets: 64, MaxBytes: 64 * 64})
+		must(t, err)
+		s := sets[0]
+		for key := range keys {
+			_, err := s.FindOrPut(wordOfID(key))
+			must(t, err)
+		}
+		table := s.oldest.Load()
+		must(t, table.movePiece(0, 0), s.Check(t.Context()))
+		next, err := table.next().readAll()
+		must(t, err)
+		q, err := jobs[0].NewQueue(1)
+		must(t, err)
+		for at, bucket := range next {
+			if bucket != 0 {
+				swap := q.CompareAndSwap(table.next().window, 0, at, bucket, 0)
+				must(t, q.Submit(), q.Wait(t.Context(), swap))
+				_, err := q.Value(swap)
+				must(t, err)
+			}
+		}
+		must(t, q.Close())
+		err = s.Check(t.Context())
+		if err == nil || strings.Count(err.Error(), "no later table has it") < keys/2 {
+			t.Errorf("%v: Check says %v", e, err)
+		}
+	}
+}

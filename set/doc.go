@@ -154,7 +154,7 @@
 //   - What a marked piece holds is in a later table as well.
 //   - A slot that a bucket refers to does not change any more.
 //
-// Check verifies them, except for the third. They are why equal elements cannot both be inserted:
+// Check verifies them. They are why equal elements cannot both be inserted:
 // two searches for the same element examine the same buckets in the same order, and each tries the
 // first bucket that it reads as empty. Buckets never become empty again. So the search that comes
 // later to the bucket where the first succeeded finds the element there, in what it read or in what

@@ -512,7 +512,7 @@ func (sp *space) settle(ctx context.Context) ([]*table, error) {
 	}
 }
 
-// isIn reports whether one of some tables holds what a bucket of a later one does.
+// isIn reports whether one of some tables holds what a bucket of another one does.
 func (t *table) isIn(tables []*table, bucket uint64) (bool, error) {
 	if len(tables) == 0 {
 		return false, nil
@@ -521,12 +521,12 @@ func (t *table) isIn(tables []*table, bucket uint64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, earlier := range tables {
-		r, err := newReader(earlier)
+	for _, other := range tables {
+		r, err := newReader(other)
 		if err != nil {
 			return false, err
 		}
-		found, err := earlier.holds(r, bucket, hash)
+		found, err := other.holds(r, bucket, hash)
 		if err = errors.Join(err, r.Close()); found || err != nil {
 			return found, err
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -171,10 +172,8 @@ func answer(job rma.Job, s *Set, e *Elements, lines <-chan string, out io.Writer
 	}
 	var occupiedBuckets [2]int
 	for rank := range job.Size() { // the dead cannot check their parts
-		if err := s.oldest.Load().check(context.Background(), rank); err != nil {
-			return err
-		}
-		if err := e.oldest.Load().check(context.Background(), rank); err != nil {
+		err := errors.Join(s.check(context.Background(), rank), e.check(context.Background(), rank))
+		if err != nil {
 			return err
 		}
 	}

@@ -63,7 +63,8 @@ func killMoves() (all []killMove) {
 }
 
 func (k *killMove) String() string {
-	return fmt.Sprintf("%v, visit %d, elements %v, hidden %v", k.place, k.visit, k.elements, k.hidden)
+	return fmt.Sprintf("%v, visit %d, elements %v, hidden %v", k.place, k.visit, k.elements,
+		k.hidden)
 }
 
 func init() {

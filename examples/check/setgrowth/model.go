@@ -77,7 +77,7 @@ type ranks interface{ [2]rank | [3]rank }
 type state[R ranks] struct {
 	Rank       R
 	Bucket     [maxTables][width]uint8 `bits:"3"`
-	Moved      [width]uint8            `bits:"2"` // the mark of a piece: it has moved in all tables before
+	Moved      [width]uint8            `bits:"2"` // of a piece: all tables before it has moved in
 	OldestCell uint8                   `bits:"2"` // all tables before this one have moved
 
 	// What no rank reads: it serves the claims.

@@ -92,9 +92,10 @@ func (m *Mark) Claim(t Test) {
 	})
 }
 
-// Intercept calls visit each time that the branch is reached, in the goroutine that
-// reaches it, until t ends. So a test has something happen at that very place. There is one
-// visit at a time: one that gets there itself does not visit again. A test that needs it calls [Need].
+// Intercept calls visit each time that the branch is reached, in the goroutine that reaches it,
+// until t ends. So a test has something happen at that very place. There is one visit at a time:
+// what gets there during a visit, as the visit itself may, does not visit. A test that needs it
+// calls [Need].
 func (m *Mark) Intercept(t Test, visit func()) {
 	var visiting atomic.Bool
 	outermost := func() {
