@@ -147,13 +147,15 @@ func TestCheckFindsLostCopies(t *testing.T) {
 		}
 		table := s.oldest.Load()
 		must(t, table.movePiece(0, 0), s.Check(t.Context()))
-		next, err := table.next().readAll()
+		following, err := table.next(true)
+		must(t, err)
+		next, err := following.readAll()
 		must(t, err)
 		q, err := jobs[0].NewQueue(1)
 		must(t, err)
 		for at, bucket := range next {
 			if bucket != 0 {
-				swap := q.CompareAndSwap(table.next().window, 0, at, bucket, 0)
+				swap := q.CompareAndSwap(following.window, 0, at, bucket, 0)
 				must(t, q.Submit(), q.Wait(t.Context(), swap))
 				_, err := q.Value(swap)
 				must(t, err)
