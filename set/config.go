@@ -96,8 +96,8 @@ func (c *ElementsConfig) capacityFor(buckets uint64) uint64 {
 
 // tableSizes are the buckets of all tables that a set may have, one after the other. Each is twice
 // as large as the one before it, or four times while the set takes little of MaxBytes: the fewer
-// tables there are, the less is moved. The last one takes what MaxBytes leaves beside the one before
-// it, if it is a quarter more at least. Every rank computes the same.
+// tables there are, the less is moved. The last one takes what MaxBytes leaves beside the one
+// before it, if it is a quarter more at least. Every rank computes the same.
 func (c *ElementsConfig) tableSizes(ranks int) []uint64 {
 	line, all := uint64(ranks)*lineBuckets, []uint64{c.Buckets}
 	bytes := func(buckets uint64) uint64 {

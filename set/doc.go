@@ -117,9 +117,10 @@
 // # Growth
 //
 // A set has a sequence of tables, whose sizes follow from the configuration: each is twice as large
-// as the one before it, or four times while it takes little of MaxBytes, and the last one takes what
-// MaxBytes leaves. Their windows are made at the start. An insertion whose search is long counts a sample of buckets; where 0.8 of them are
-// occupied, or a search comes to its limit, the table moves to the next one. All calls go on.
+// as the one before it, or four times while it takes little of MaxBytes, and the last one takes
+// what MaxBytes leaves. Their windows are made at the start. An insertion whose search is long
+// counts a sample of buckets; where 0.8 of them are occupied, or a search comes to its limit, the
+// table moves to the next one. All calls go on.
 //
 // A table moves in pieces of 4096 buckets or more. Any rank may move any piece, several may move
 // the same one, and one that dies leaves a piece that another moves again:
@@ -129,8 +130,8 @@
 //	mark   a word for the piece tells that it has moved
 //
 // An insertion that comes to a closed bucket moves a piece, and a batch 32 buckets for each of
-// its items. Finds move nothing. No call waits for another. When a rank finds all pieces marked, its
-// searches begin at the next table, and only then does it move pieces of that.
+// its items. Finds move nothing. No call waits for another. When a rank finds all pieces marked,
+// its searches begin at the next table, and only then does it move pieces of that.
 //
 // A search begins at the oldest table that its rank does not know to have moved. Where it comes to
 // a closed bucket, or to its limit, it goes on in the next table, from the home there. Why is it

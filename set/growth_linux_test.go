@@ -13,8 +13,8 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
-// BenchmarkGrowth fills a set that begins with 2^16 buckets, and one of the size that this one comes
-// to, in turn: words in batches to load 0.75 of 2^26 buckets. It reports how many times as
+// BenchmarkGrowth fills a set that begins with 2^16 buckets, and one of the size that this one
+// comes to, in turn: words in batches to load 0.75 of 2^26 buckets. It reports how many times as
 // long growth takes. All memory has been touched before anything is timed.
 func BenchmarkGrowth(b *testing.B) {
 	const buckets, words = 1 << 26, 3 << 24
@@ -82,8 +82,8 @@ func timeFilling(b *testing.B, cfg Config, n uint64) time.Duration {
 	return taken
 }
 
-// BenchmarkGrowingCalls inserts single words and batches of 64 while a set grows to 2^24 buckets. It
-// prints how many calls took how long, and reports the longest.
+// BenchmarkGrowingCalls inserts single words and batches of 64 while a set grows to 2^24 buckets.
+// It prints how many calls took how long, and reports the longest.
 func BenchmarkGrowingCalls(b *testing.B) {
 	const buckets, n = 1 << 24, 3 << 22
 	for _, size := range []int{1, 64} {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/farhash/farhash/rma"
 )
 
 // scarce is the memory of the tables of a set after the first: so many parts of ranks may have it.
@@ -59,17 +61,14 @@ func TestScarceMemory(t *testing.T) {
 	}
 }
 
-func scarceMemory(t *testing.T, e engine, ranks int, elements bool) {
-	cfg := Config{Buckets: uint64(8 * ranks), MaxBytes: 1 << 16, Chunk: 8, Chunks: 2,
-		Access: e.access()}
-	mem, jobs := scarce{taken: map[[2]int]bool{}}, ranksOf(t, e, ranks)
-	insert, contains := make([]func([]int, []Result) error, ranks),
-		make([]func([]int, []Result) error, ranks)
-	var spaces []*space
+// batchCalls makes a set of words or of elements, and returns its spaces and its batch calls with
+// the items of given numbers, by rank.
+func batchCalls(t *testing.T, jobs []rma.Job, cfg Config, elements bool) (spaces []*space,
+	insert, contains []func([]int, []Result) error) {
 	if elements {
 		sets, err := newElements(jobs, ElementsConfig{Config: cfg, ElementBytes: 12})
 		must(t, err)
-		for rank, s := range sets {
+		for _, s := range sets {
 			of := func(ids []int) []byte {
 				all := make([]byte, 12*len(ids))
 				for i, id := range ids {
@@ -78,24 +77,40 @@ func scarceMemory(t *testing.T, e engine, ranks int, elements bool) {
 				return all
 			}
 			spaces = append(spaces, s.space)
-			insert[rank] = func(ids []int, r []Result) error { return s.FindOrPutBatch(of(ids), r) }
-			contains[rank] = func(ids []int, r []Result) error { return s.ContainsBatch(of(ids), r) }
+			insert = append(insert, func(ids []int, r []Result) error {
+				return s.FindOrPutBatch(of(ids), r)
+			})
+			contains = append(contains, func(ids []int, r []Result) error {
+				return s.ContainsBatch(of(ids), r)
+			})
 		}
-	} else {
-		sets, err := newSets(jobs, cfg)
-		must(t, err)
-		for rank, s := range sets {
-			of := func(ids []int) (words []uint64) {
-				for _, id := range ids {
-					words = append(words, wordOfID(id))
-				}
-				return words
-			}
-			spaces = append(spaces, s.space)
-			insert[rank] = func(ids []int, r []Result) error { return s.FindOrPutBatch(of(ids), r) }
-			contains[rank] = func(ids []int, r []Result) error { return s.ContainsBatch(of(ids), r) }
-		}
+		return spaces, insert, contains
 	}
+	sets, err := newSets(jobs, cfg)
+	must(t, err)
+	for _, s := range sets {
+		of := func(ids []int) (words []uint64) {
+			for _, id := range ids {
+				words = append(words, wordOfID(id))
+			}
+			return words
+		}
+		spaces = append(spaces, s.space)
+		insert = append(insert, func(ids []int, r []Result) error {
+			return s.FindOrPutBatch(of(ids), r)
+		})
+		contains = append(contains, func(ids []int, r []Result) error {
+			return s.ContainsBatch(of(ids), r)
+		})
+	}
+	return spaces, insert, contains
+}
+
+func scarceMemory(t *testing.T, e engine, ranks int, elements bool) {
+	cfg := Config{Buckets: uint64(8 * ranks), MaxBytes: 1 << 16, Chunk: 8, Chunks: 2,
+		Access: e.access()}
+	mem, jobs := scarce{taken: map[[2]int]bool{}}, ranksOf(t, e, ranks)
+	spaces, insert, contains := batchCalls(t, jobs, cfg, elements)
 	for _, sp := range spaces {
 		mem.rule(sp)
 		defer sp.close()

@@ -18,7 +18,8 @@ func TestSharedBytes(t *testing.T) {
 		{"one host, read at different moments", [][2]uint64{{7, 1000}, {7, 900}, {7, 950}}, 900},
 		{"two hosts", [][2]uint64{{7, 1000}, {8, 1000}}, 2000},
 		{"hosts with more and less memory", [][2]uint64{{7, 1000}, {8, 300}}, 600},
-		{"hosts with more and fewer ranks", [][2]uint64{{7, 900}, {7, 900}, {7, 900}, {8, 900}}, 1200},
+		{"hosts with more and fewer ranks",
+			[][2]uint64{{7, 900}, {7, 900}, {7, 900}, {8, 900}}, 1200},
 		{"a host without memory", [][2]uint64{{7, 1000}, {8, 0}}, 0},
 	} {
 		if got := sharedBytes(c.all); got != c.want {
@@ -62,7 +63,8 @@ func TestDefaultBytes(t *testing.T) {
 	}
 	job := local.Single()
 	defer job.Close()
-	if few, many := limit(atOnce{job}), limit(job); few == 0 || memory.CanReserve() && few > many/8 {
+	few, many := limit(atOnce{job}), limit(job)
+	if few == 0 || memory.CanReserve() && few > many/8 {
 		t.Errorf("%d bytes at once, %d in parts", few, many)
 	}
 	if n := limit(room{job}); n > 1<<20*8/10 || n < 1<<20*7/10 {

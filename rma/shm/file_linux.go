@@ -185,7 +185,8 @@ func (f *file) mapAll(size int64) error {
 	base, err := unix.MmapPtr(-1, 0, nil, uintptr(size+slack), unix.PROT_NONE,
 		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
-		return fmt.Errorf("rma/shm: no addresses to map %s (see ulimit -v): %w", memory.Format(uint64(size)), err)
+		return fmt.Errorf("rma/shm: no addresses to map %s (see ulimit -v): %w",
+			memory.Format(uint64(size)), err)
 	}
 	f.base = unsafe.Slice((*byte)(base), size+slack)
 	at := base

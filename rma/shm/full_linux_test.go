@@ -124,8 +124,8 @@ func TestRoomTakenMeanwhile(t *testing.T) {
 	}
 }
 
-// A reserved window is larger than the file system. Where that is full Commit says so, what has been
-// committed stays, and when there is room again the same Commit succeeds.
+// A reserved window is larger than the file system. Where that is full Commit says so, what has
+// been committed stays, and when there is room again the same Commit succeeds.
 func TestCommitInFullFileSystem(t *testing.T) {
 	dir := mountTmpfs(t, "size=16m")
 	const unit = hugeBytes / 8 // words
