@@ -69,7 +69,8 @@ func (p *prints) add(h xxh3.Uint128) {
 	i := int(low) & mask
 	for ; p.firsts[i] != 0; i = (i + 1) & mask {
 		if k := 2 * (int(p.firsts[i]) - 1); p.words[k] == low && p.words[k+1] == high {
-			p.n++ // mark: a record repeats another one of its batch
+			// mark: a record repeats another one of its batch
+			p.n++
 			return
 		}
 	}

@@ -2,13 +2,14 @@ package rmatest
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/farhash/farhash/rma"
 )
 
 const (
-	reservedWords = 1 << 33 // 64 GiB, where memory can be taken in parts
-	committed     = 1 << 18 // 2 MiB
+	reservedWords = min(1<<33, math.MaxInt/64) // 64 GiB, where memory can be taken in parts
+	committed     = 1 << 18                    // 2 MiB
 )
 
 // reserved makes windows larger than memory. Each rank commits memory of the next one, far from the
