@@ -36,7 +36,7 @@ const MaxRecordBytes = 1 << 30
 
 const (
 	blockBytes = 1 << 20 // read at once
-	blocks     = 3         // that are in use: one is read, one waits, one is looked up
+	blocks     = 3       // that are in use: one is read, one waits, one is looked up
 )
 
 // RecordError says which record of a stream cannot be used.

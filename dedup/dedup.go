@@ -211,7 +211,8 @@ func (f *Filter) Unique(records iter.Seq[[]byte]) iter.Seq2[[]byte, error] {
 }
 
 // Counts is the distinct records with how often each was seen, in the order of their first
-// occurrences. It needs Config.Count. The bytes must not be changed.
+// occurrences. It needs Config.Count. Where a format compares a field or a value, the records with
+// the same one are counted together, by the first of them. The bytes must not be changed.
 func (f *Filter) Counts() iter.Seq2[[]byte, uint64] {
 	return func(yield func([]byte, uint64) bool) {
 		if f.exact == nil {

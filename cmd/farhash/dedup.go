@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -46,7 +47,8 @@ recognized by its first bytes; output is compressed where the file of -o ends in
 
 Memory holds a fingerprint of 126 bits for each distinct line, and the summary has the
 chance that any line was dropped wrongly. --exact holds the lines themselves and drops none
-wrongly. So do --count, --repeated and --unique, which write when all was read.
+wrongly. So do --count, --repeated and --unique, which write when all was read; with --field
+or --key they count lines with the same field or value, and write the first of them.
 
 When memory is full, exit code 3, or at Ctrl-C, what was written is right: the first
 occurrences in the part that was read. The message says how much --mem would do. After
@@ -107,9 +109,6 @@ func (f *dedupFlags) options(inputs []string) (dedup.Config, error) {
 		return cfg, errors.New("--delimiter needs --field")
 	case f.repeated && f.unique:
 		return cfg, errors.New("--repeated and --unique exclude each other")
-	case counts && compared:
-		return cfg, errors.New("--count, --repeated and --unique compare whole lines: they " +
-			"exclude --field and --key")
 	case f.seen != "" && (f.exact || counts):
 		return cfg, errors.New("--seen keeps fingerprints: it excludes --exact, --count, " +
 			"--repeated and --unique")
@@ -186,7 +185,9 @@ func (f *dedupFlags) run(ctx context.Context, inputs []string) error {
 	ctx, caught := catchSignals(ctx)
 	r := &dedupRun{flags: f, filter: filter, inputs: inputs, begin: time.Now(),
 		before: filter.Distinct()}
-	if err := r.write(ctx); err != nil {
+	if err := r.write(ctx); errors.Is(err, syscall.EPIPE) {
+		return nil // whoever reads the output wants no more, as head
+	} else if err != nil {
 		return err
 	}
 	if f.seen != "" {

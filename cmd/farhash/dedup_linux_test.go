@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"os"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -39,5 +41,22 @@ func TestInterruptDedup(t *testing.T) {
 		if _ = run.Wait(); run.code() != code {
 			t.Errorf("%v: exit code %d, want %d: %s", s, run.code(), code, &run.stderr)
 		}
+	}
+}
+
+// The command ends without a message where nobody reads its output any more.
+func TestDedupClosedOutput(t *testing.T) {
+	run := newCommand(t, "dedup")
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := read.Close(); err != nil {
+		t.Fatal(err)
+	}
+	defer write.Close()
+	run.Stdin, run.Stdout = strings.NewReader("a\n"), write
+	if err := run.Run(); err != nil || run.stderr.Len() > 0 {
+		t.Errorf("%v: %s", err, &run.stderr)
 	}
 }

@@ -28,6 +28,9 @@ func TestDedup(t *testing.T) {
 		{[]string{"--count", a, b}, "      2 x,1\n      1 y,1\n      2 z,2\n      1 w,3\n"},
 		{[]string{"--repeated", a, b}, "x,1\nz,2\n"},
 		{[]string{"--unique", "--count", a, b}, "      1 y,1\n      1 w,3\n"},
+		{[]string{"--count", "--field", "2", "--delimiter", ",", a, b},
+			"      3 x,1\n      2 z,2\n      1 w,3\n"},
+		{[]string{"--repeated", "--key", "k", objects}, "{\"k\":1}\n"},
 		{[]string{"--null"}, "input\ninput\n\x00"},
 		{[]string{"--record", "6"}, "input\n"},
 	} {
@@ -115,7 +118,6 @@ func TestDedupErrors(t *testing.T) {
 		{exitUsage, "--repeated and --unique", []string{"--repeated", "--unique"}},
 		{exitUsage, "--record excludes", []string{"--record", "4", "--null"}},
 		{exitUsage, "--record must be", []string{"--record", "-1"}},
-		{exitUsage, "exclude --field and --key", []string{"--count", "--key", "k"}},
 		{exitUsage, "--seen keeps fingerprints", []string{"--exact", "--seen", out}},
 		{exitUsage, "is no size", []string{"--mem", "much"}},
 		{exitUsage, "-o: ", []string{"-o", in}},
