@@ -47,12 +47,13 @@ recognized by its first bytes; output is compressed where the file of -o ends in
 
 Memory holds a fingerprint of 126 bits for each distinct line, and the summary has the
 chance that any line was dropped wrongly. --exact holds the lines themselves and drops none
-wrongly. So do --count, --repeated and --unique, which write when all was read; with --field
-or --key they count lines with the same field or value, and write the first of them.
+wrongly. So do --count, --repeated and --unique, which write when all was read; with
+--field or --key they count lines with the same field or value, and write the first of
+them.
 
 When memory is full, exit code 3, or at Ctrl-C, what was written is right: the first
 occurrences in the part that was read. The message says how much --mem would do. After
-any other error the file of -o is what it was before, and so is that of --seen.`,
+any other error the files of -o and --seen are what they were before.`,
 		Example: `  farhash dedup access.log -o distinct.log
   farhash dedup --field 1 --delimiter , a.csv b.csv.gz -o first.csv.zst
   farhash dedup --count < words.txt
