@@ -172,7 +172,6 @@ func (t *table) prepare(n uint64) (ready bool, err error) {
 		n--
 		step := min(stepBuckets, perRank-p.buckets)
 		if m.commit != nil {
-			// mark: a part of the next table is about to get memory
 			err := m.commit(rank, int(p.buckets), int(step))
 			if p.refused = ignoreLost(err); p.refused != nil {
 				return false, nil
