@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/core"
@@ -259,6 +260,16 @@ func cutOff(a *actor) error {
 	var gone *rma.RankError
 	if err := a.job.Barrier(a.ctx); !errors.As(err, &gone) || gone.Rank/2 == a.job.Rank()/2 {
 		return fmt.Errorf("a barrier without the other host: %v", err)
+	}
+	// The other rank of this host may still be at work: to it this one would be lost as well.
+	_, sign, _ := strings.Cut(a.argument, ",")
+	if err := os.WriteFile(fmt.Sprint(sign, "-end", a.job.Rank()), nil, 0o600); err != nil {
+		return err
+	}
+	for begin := time.Now(); time.Since(begin) < 10*time.Second; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(fmt.Sprint(sign, "-end", a.job.Rank()^1)); err == nil {
+			break
+		}
 	}
 	fmt.Printf("rank %d was cut off\n", a.job.Rank())
 	return q.Close()
