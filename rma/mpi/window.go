@@ -88,6 +88,7 @@ func (w *window) reserve(ctx context.Context, spec rma.Spec) error {
 		return memory.Check(need, "rma/mpi: the segments of this host")
 	}
 	spec.Words = wholeLines(spec.Words)
+	spec.Reserve = false // the window is no Committer: all memory is taken at once
 	host, err := j.near.Memory.NewWindow(ctx, spec)
 	if err == nil {
 		w.host = host

@@ -70,6 +70,7 @@ func (w *window) reserve(ctx context.Context, spec rma.Spec, hidden bool) error 
 	if !hidden {
 		within, cancel := j.untilGone(ctx)
 		defer cancel()
+		spec.Reserve = false // the window is no Committer: all memory is taken at once
 		host, err := j.near.Memory.NewWindow(within, spec)
 		if errors.Is(err, context.Canceled) && ctx.Err() == nil {
 			return context.Cause(within)
