@@ -29,9 +29,14 @@ func Build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Recor
 	if records == nil { // this rank has none
 		records = func(func(Record, error) bool) {}
 	}
-	t, err := build(ctx, job, cfg, records)
+	store, err := collect(ctx, job, &cfg, records)
 	if err != nil {
 		return nil, err
+	}
+	t := &table{job: job, cfg: cfg, form: formOf(&cfg), ranks: job.Size()}
+	b := builder{store: store, t: t}
+	if err = errors.Join(b.build(ctx), store.release()); err != nil {
+		return nil, errors.Join(err, t.close())
 	}
 	x := &Index{t: t}
 	x.Reader, err = x.NewReader(Lookups{})
@@ -53,21 +58,6 @@ type builder struct {
 	t       *table
 	marks   []mark
 	repeats bool // a key has two records
-}
-
-func build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Record, error]) (
-	*table, error) {
-	store, err := collect(ctx, job, &cfg, records)
-	if err != nil {
-		return nil, err
-	}
-	t := &table{job: job, cfg: cfg, form: formOf(&cfg), ranks: job.Size()}
-	b := &builder{store: store, t: t}
-	err = b.build(ctx)
-	if err = errors.Join(err, store.release()); err != nil {
-		return nil, errors.Join(err, t.close())
-	}
-	return t, nil
 }
 
 func (b *builder) build(ctx context.Context) error {
@@ -376,7 +366,7 @@ func (b *builder) shareMarks(ctx context.Context, failed error) error {
 	if b.repeats {
 		repeats = 1
 	}
-	all, err := gather(ctx, b.t.job, "writing", []uint64{uint64(len(b.marks)), repeats}, failed)
+	all, err := gather(ctx, t.job, "writing", []uint64{uint64(len(b.marks)), repeats}, failed)
 	if err != nil {
 		return err
 	}
@@ -391,20 +381,16 @@ func (b *builder) shareMarks(ctx context.Context, failed error) error {
 		return nil
 	}
 	t.peakBytes += most*markBytes + uint64(len(b.marks))*markBytes
-	t.marked, err = b.t.job.NewWindow(ctx, rma.Spec{Name: "index: marks",
+	t.marked, err = t.job.NewWindow(ctx, rma.Spec{Name: "index: marks",
 		Words: int(most) * markBytes / 8})
 	if err != nil {
 		return err
 	}
-	return rma.AllSucceeded(ctx, b.t.job, "index: marks", b.writeMarks(ctx))
-}
-
-func (b *builder) writeMarks(ctx context.Context) error {
-	w := newWriter(b.t.job, b.t.marked, 0)
+	w := newWriter(t.job, t.marked, 0)
 	for _, m := range b.marks {
 		m.put(w.next(ctx, markBytes))
 	}
-	return w.close(ctx)
+	return rma.AllSucceeded(ctx, t.job, "index: marks", w.close(ctx))
 }
 
 // tracker collects borders and marks while homes go by in their order.

@@ -120,20 +120,6 @@ func (c *checker) slot(e entry, home uint64) {
 	}
 }
 
-// recordsOf are the records of a segment.
-func (t *table) recordsOf(ctx context.Context, number int) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		for e, err := range t.entries(ctx, number) {
-			if err == nil && e.fault != "" {
-				err = errBroken
-			}
-			if !yield(e.record, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
 // errBroken is the answer of a table whose memory makes no sense.
 var errBroken = errors.New("index: the table is broken; Check says where")
 

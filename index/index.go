@@ -179,10 +179,14 @@ func (x *Index) recordsIn(ctx context.Context, segments []int) iter.Seq2[Record,
 		var copied []byte
 		err := x.t.guarded(func() error {
 			for _, number := range segments {
-				for r, err := range x.t.recordsOf(ctx, number) {
+				for e, err := range x.t.entries(ctx, number) {
+					if err == nil && e.fault != "" {
+						err = errBroken
+					}
 					if err != nil {
 						return err
 					}
+					r := e.record
 					if m := x.t.image; m != nil && m.memory != nil { // as in query.match
 						n := len(r.Key)
 						copied = append(append(copied[:0], r.Key...), r.Value...)

@@ -121,12 +121,6 @@ func (t *table) span(first, n int) (at, words, skip int) {
 	return at, (to+7)/8 - at, from % 8
 }
 
-// get posts a get of slots into a buffer.
-func (t *table) get(q rma.Queue, buf rma.Buf, rank, first, n int) (h rma.Handle, words, skip int) {
-	at, words, skip := t.span(first, n)
-	return q.Get(buf[:words], t.window, rank, at), words, skip
-}
-
 // saturated is how far a slot is after a home, at most maxDisplacement.
 func saturated(slot, home uint64) byte {
 	if slot <= home {

@@ -267,8 +267,8 @@ func (o *op) askSlots(q rma.Queue) {
 		n = min(n, o.r.size(o))
 	}
 	n = min(n, o.r.maxSlots)
-	h, words, skip := o.t.get(q, o.in, o.rank, o.at, n)
-	o.flights = append(o.flights, h)
+	at, words, skip := o.t.span(o.at, n)
+	o.flights = append(o.flights, q.Get(o.in[:words], o.t.window, o.rank, at))
 	o.piece = piece{first: o.at, n: n, words: words, skip: skip}
 	o.asked++
 	o.counts.Requests++
