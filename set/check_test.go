@@ -146,9 +146,9 @@ func TestCheckFindsLostCopies(t *testing.T) {
 			must(t, err)
 		}
 		table := s.oldest.Load()
-		must(t, table.movePiece(0, 0), s.Check(t.Context()))
 		following, err := table.next(true)
 		must(t, err)
+		must(t, s.Check(t.Context()), table.movePiece(0, 0), s.Check(t.Context()))
 		next, err := following.readAll()
 		must(t, err)
 		q, err := jobs[0].NewQueue(1)

@@ -30,6 +30,7 @@ func TestLabScripts(t *testing.T) {
 		{"collection that fails", collectionThatFails},
 		{"every length of a move", everyMove},
 		{"every step of a move", everyStepOfMove},
+		{"late call keeps its table", lateCallKeepsTable},
 	} {
 		t.Run(script.name, script.run)
 	}
