@@ -7,7 +7,7 @@
 //	job, err := farhash.Join(ctx)
 //	...
 //	defer job.Close()
-//	seen, err := set.New(ctx, job, set.Config{Buckets: 1 << 27})
+//	seen, err := set.New(ctx, job, set.Config{})
 //	...
 //	result, err := seen.FindOrPut(state)
 //

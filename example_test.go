@@ -19,7 +19,7 @@ func ExampleJoin() {
 		return
 	}
 	defer job.Close()
-	seen, err := set.New(ctx, job, set.Config{Buckets: 1 << 16})
+	seen, err := set.New(ctx, job, set.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -39,7 +39,7 @@ func ExampleJoin() {
 func ExampleRun() {
 	ctx := context.Background()
 	err := farhash.Run(ctx, 4, func(job rma.Job) error {
-		seen, err := set.New(ctx, job, set.Config{Buckets: 1 << 16})
+		seen, err := set.New(ctx, job, set.Config{})
 		if err != nil {
 			return err
 		}

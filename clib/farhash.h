@@ -167,15 +167,17 @@ typedef struct farhash_set farhash_set;
 
 #define FARHASH_MAX_WORD INT64_C(0x7fffffffffffffff)
 
-/* Every rank gives the same. 0 is the default of everything but buckets. */
+/* Every rank gives the same. 0 is the default of everything: the set then grows while it is used. */
 typedef struct farhash_set_config {
-	uint64_t buckets;     /* of all ranks together, 8 bytes each; rounded up to 8 per rank */
+	uint64_t buckets;     /* to begin with, of all ranks together, 8 bytes each; rounded up to 8
+	                       * per rank; 0 is 2^16 */
 	uint32_t chunk;       /* buckets that one remote get brings, a multiple of 8 */
 	uint32_t chunks;      /* chunk * chunks buckets are examined, then the answer is full */
 	uint32_t depth;       /* operations of a batch in flight, where memory is not direct */
 	int64_t access;       /* FARHASH_AUTO, FARHASH_ONE_SIDED or FARHASH_SHIPPED */
 	uint64_t max_bytes;   /* of all ranks together, that the set may take while it grows during
-	                       * its use; 0: it keeps its buckets */
+	                       * its use; 0: it keeps its buckets, or without buckets may take .8 of
+	                       * the memory that the hosts have left (.05 over UCX and MPI) */
 	uint64_t reserved[2]; /* 0 */
 } farhash_set_config;
 

@@ -42,6 +42,7 @@ type arenas struct {
 	counter cells // of each rank: slots handed out, and those freed again
 
 	mu         sync.Mutex
+	refused    error // why slots got no memory when this rank last needed some, or nil
 	free       []Ref // slots handed out to this rank and not used, in directly addressable memory
 	freeRemote []Ref // and in other memory
 }
@@ -84,7 +85,8 @@ func (a *arenas) extend(ctx context.Context, elements uint64) error {
 	if want > refMask>>a.rankBits {
 		return fmt.Errorf("set: %d elements do not fit into 2^%d slots", elements, refBits)
 	}
-	c, err := newCells(ctx, a.job, "elements", int(want-a.slots)*a.slotWords)
+	c, err := cellsOf(ctx, a.job, rma.Spec{Name: "set: elements",
+		Words: int(want-a.slots) * a.slotWords, Reserve: true})
 	if err != nil {
 		return err
 	}
@@ -141,6 +143,7 @@ func (a *arenas) someFree(directOnly bool) *[]Ref {
 // directOnly they are none: the caller gets no slot, and then takes slots of any rank.
 func (a *arenas) refill(ctx context.Context, directOnly bool) error {
 	var lost error
+	a.refused = nil
 	for i := range a.job.Size() {
 		rank := (a.job.Rank() + i) % a.job.Size()
 		if directOnly && a.parts[0].segments[rank] == nil {
@@ -180,8 +183,8 @@ func (a *arenas) addFree(ref Ref) {
 	}
 }
 
-// takeRun moves the counter of a rank over the next slots. It never moves beyond
-// the slots that exist, so that none is lost when there are more of them later.
+// takeRun moves the counter of a rank over the next slots, which have memory then. It never moves
+// beyond the slots that exist, so that none is lost when there are more of them later.
 func (a *arenas) takeRun(ctx context.Context, rank int) (begin, end uint64, err error) {
 	for {
 		begin, err = a.counter.Load(ctx, rank, cellTaken)
@@ -189,12 +192,41 @@ func (a *arenas) takeRun(ctx context.Context, rank int) (begin, end uint64, err 
 		if err != nil || begin == end {
 			return begin, begin, err
 		}
+		if err := ignoreLost(a.takeMemory(rank, begin, end)); err != nil {
+			a.refused = err
+			return begin, begin, nil
+		}
 		// mark: takeRun is about to move the counter
 		won, err := a.counter.CompareAndSwap(ctx, rank, cellTaken, begin, end)
 		if won || err != nil {
 			return begin, end, err
 		}
 	}
+}
+
+// takeMemory takes the memory of slots of a rank.
+func (a *arenas) takeMemory(rank int, begin, end uint64) error {
+	for i, p := range a.parts {
+		to := end
+		if i+1 < len(a.parts) {
+			to = min(end, a.parts[i+1].begin)
+		}
+		w, ok := p.window.(rma.Committer)
+		if from := max(begin, p.begin); ok && from < to {
+			words := int(to-from) * a.slotWords
+			if err := w.Commit(rank, int(from-p.begin)*a.slotWords, words); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// whyNone is why slots got no memory when this rank last needed some, or nil.
+func (a *arenas) whyNone() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.refused
 }
 
 // giveBack returns slots that were not used.

@@ -39,7 +39,11 @@ func (s *anySet) grow(ctx context.Context, buckets, capacity uint64) error {
 	if cfg.MaxBytes > 0 {
 		cfg.MaxBytes = max(cfg.MaxBytes, cfg.Bytes())
 	}
-	cfg, err := cfg.agreed(ctx, old.job, nil)
+	var refusal error
+	if buckets == 0 {
+		refusal = errors.New("set: Buckets must be 1 to 2^44, not 0")
+	}
+	cfg, err := cfg.agreed(ctx, old.job, refusal)
 	if err != nil {
 		return err
 	}

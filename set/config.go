@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
@@ -14,10 +15,12 @@ import (
 // Config shapes a Set. Every rank gives the same, except for Access.
 type Config struct {
 	// Buckets of all ranks together to begin with: rounded up to a multiple of 8 per rank, 2^44 at
-	// most.
+	// most. 0 means 2^16.
 	Buckets uint64
 	// MaxBytes is the memory that the set may take on all ranks together. While it grows that is
-	// two tables, and the arenas of elements. 0 means that the set keeps its Buckets.
+	// two tables, and the arenas of elements. 0 means that Buckets are kept where they are given.
+	// Without Buckets it means 0.8 of the memory that the hosts have left, or a twentieth where the
+	// engine takes the memory of a window at once ([rma.Reserves]).
 	MaxBytes uint64
 	// Chunk is C, the buckets brought by one get: a multiple of 8. 0 lets C follow the load of the
 	// table, which OP leaves as future work: nearly all searches then end in their first chunk, and
@@ -52,8 +55,9 @@ const (
 	// MaxWord is the largest word that a Set holds: 63 bits.
 	MaxWord = occupied - 1
 
-	maxBuckets   = 1 << 44
-	defaultDepth = 64
+	maxBuckets     = 1 << 44
+	defaultBuckets = 1 << 16
+	defaultDepth   = 64
 
 	// littleShare is the part of MaxBytes up to which a table is four times as large as the one
 	// before it: one in 16.
@@ -136,10 +140,12 @@ func (c ElementsConfig) agreed(ctx context.Context, job rma.Job, refusal error) 
 		{Name: "bytes per element", Value: uint64(c.ElementBytes)},
 		{Name: "bytes at most", Value: c.MaxBytes},
 		{Name: "elements", Value: c.Capacity}}
+	given := c.Buckets > 0
+	c.Buckets = cmp.Or(c.Buckets, defaultBuckets)
 	c.Chunks, c.Depth = cmp.Or(c.Chunks, defaultChunks), cmp.Or(c.Depth, defaultDepth)
 	switch {
-	case c.Buckets < 1 || c.Buckets > maxBuckets:
-		refusal = fmt.Errorf("set: Buckets must be 1 to 2^44, not %d", c.Buckets)
+	case c.Buckets > maxBuckets:
+		refusal = fmt.Errorf("set: Buckets must be 2^44 at most, not %d", c.Buckets)
 	case c.MaxBytes > 0 && c.MaxBytes < c.Bytes():
 		refusal = fmt.Errorf("set: MaxBytes is %d, and %d Buckets take %d", c.MaxBytes, c.Buckets,
 			c.Bytes())
@@ -153,5 +159,10 @@ func (c ElementsConfig) agreed(ctx context.Context, job rma.Job, refusal error) 
 	}
 	line := uint64(job.Size()) * lineBuckets
 	c.Buckets = (c.Buckets + line - 1) / line * line
-	return c, rma.Agree(ctx, job, "set", refusal, fields...)
+	err := rma.Agree(ctx, job, "set", refusal, fields...)
+	if err == nil && c.MaxBytes == 0 && !given {
+		c.MaxBytes, err = core.DefaultBytes(ctx, job)
+		c.MaxBytes = max(c.MaxBytes, c.Bytes())
+	}
+	return c, err
 }

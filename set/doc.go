@@ -5,15 +5,16 @@
 // [Set] holds words of 63 bits. [Elements] holds byte strings of one length, 1 byte to 4 KiB. Both
 // are exact: no two elements are ever taken for the same.
 //
-//	s, err := set.New(ctx, job, set.Config{Buckets: 1 << 20}) // every rank does so
+//	s, err := set.New(ctx, job, set.Config{}) // every rank does so
 //	...
 //	r, err := s.FindOrPut(42) // set.Inserted on one rank, set.Found on all others
 //
 //	results := make([]set.Result, len(words))
 //	err = s.FindOrPutBatch(words, results) // many at once, many times faster
 //
-// A set with [Config].MaxBytes grows while it is in use; see Growth. Garbage collection, saving and
-// loading are collective: all ranks call them, and nothing else runs at the same time.
+// A set without a size, or with [Config].MaxBytes, grows while it is in use; see Growth. Garbage
+// collection, saving and loading are collective: all ranks call them, and nothing else runs at the
+// same time.
 //
 // # Guarantees
 //

@@ -50,12 +50,6 @@ type space struct {
 	tending sync.Mutex     // held by the one that runs
 }
 
-// committer is a window whose memory is taken in parts.
-type committer interface {
-	// Commit takes the memory of words at (rank, off).
-	Commit(rank, off, words int) error
-}
-
 // tableMemory is the window of one table.
 type tableMemory struct {
 	window  rma.Window
@@ -104,13 +98,13 @@ func newSpace(ctx context.Context, its items, cfg ElementsConfig) (*space, error
 	sp := &space{items: its, cfg: cfg, sessions: core.Pool[*session]{Closed: errClosed}}
 	for gen, buckets := range cfg.tableSizes(its.job.Size()) {
 		w, err := its.job.NewWindow(ctx, rma.Spec{Name: "set: buckets", Key: fmt.Sprint(gen),
-			Words: int(buckets) / its.job.Size()})
+			Words: int(buckets) / its.job.Size(), Reserve: gen > 0})
 		if err != nil {
 			return nil, errors.Join(err, sp.close())
 		}
 		m := tableMemory{window: w, regions: core.NewRegions(w), buckets: buckets,
 			close: sync.OnceValue(w.Close)}
-		if c, ok := w.(committer); ok && gen > 0 {
+		if c, ok := w.(rma.Committer); ok && gen > 0 {
 			m.commit = c.Commit
 		}
 		sp.tables = append(sp.tables, m)
@@ -382,7 +376,12 @@ type cells struct {
 
 // newCells makes so many words on each rank. Collective.
 func newCells(ctx context.Context, job rma.Job, name string, words int) (cells, error) {
-	w, err := job.NewWindow(ctx, rma.Spec{Name: "set: " + name, Words: words})
+	return cellsOf(ctx, job, rma.Spec{Name: "set: " + name, Words: words})
+}
+
+// cellsOf makes a window with words. Collective.
+func cellsOf(ctx context.Context, job rma.Job, spec rma.Spec) (cells, error) {
+	w, err := job.NewWindow(ctx, spec)
 	if err != nil {
 		return cells{}, err
 	}

@@ -74,7 +74,7 @@ func (e *FullError) Error() string {
 		what, remedy = "the arenas are full", "make the set with a larger Capacity; "+remedy
 	}
 	if e.Memory != nil {
-		remedy = fmt.Sprintf("MaxBytes is %d, but there is no memory for a larger table: %v; end "+
+		remedy = fmt.Sprintf("MaxBytes is %d, but there is no memory left for it: %v; end "+
 			"other programs or use more hosts", e.MaxBytes, e.Memory)
 	}
 	return fmt.Sprintf("set: %s at load factor %.2f of %d buckets (longest probe %d buckets); %s",
@@ -111,7 +111,10 @@ func (t *table) fullError(noArena bool) *FullError {
 		MaxBytes:     cmp.Or(t.cfg.MaxBytes, t.cfg.Bytes()),
 		EnoughBytes:  larger.Bytes() + larger.Buckets*8,
 	}
-	if !t.last {
+	switch {
+	case noArena:
+		full.Memory = t.arenas.whyNone()
+	case !t.last:
 		full.Memory = t.refused()
 	}
 	return full

@@ -103,12 +103,12 @@ static void jobs(void) {
 
 static void set_configs(farhash_set_config good) {
 	farhash_set *none;
-	farhash_set_config wrong[] = {{0}, {.buckets = UINT64_MAX}, {.chunk = 7}, {.chunk = 1 << 30},
+	farhash_set_config wrong[] = {{.buckets = UINT64_MAX}, {.chunk = 7}, {.chunk = 1 << 30},
 		{.chunk = UINT32_MAX}, {.chunks = UINT32_MAX}, {.depth = UINT32_MAX}, {.depth = 65537},
 		{.access = 3}, {.access = -1},
 		{.reserved = {1}}};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-		if (i > 1)
+		if (i > 0)
 			wrong[i].buckets = good.buckets;
 		REFUSED(farhash_set_new(job, &wrong[i], &none));
 		farhash_elements_config all = {.set = wrong[i], .element_bytes = 8};

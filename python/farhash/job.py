@@ -23,7 +23,7 @@ class Job:
     started, or threads. Made by ``join``, ``from_comm`` and ``run``. ::
 
         with farhash.Job.join() as job:
-            seen = farhash.Set(job, buckets=1 << 20)
+            seen = farhash.Set(job)
     """
 
     def __init__(self, library: Any, handle: int | None) -> None:
