@@ -42,18 +42,10 @@ func search(k kernel, w *kernelWork) {
 }
 
 //go:noescape
-func firstAVX512(f *firstLine, word uint64) Result
+func insertFirst(f *firstLine, word uint64) Result
 
-//go:noescape
-func firstAVX2(f *firstLine, word uint64) Result
-
-// insert inserts a word if its first line is enough for that.
-func (f *firstLine) insert(word uint64) Result {
-	if f.avx512 {
-		return firstAVX512(f, word)
-	}
-	return firstAVX2(f, word)
-}
+// insert inserts a word if its first line is enough for that. It is inlined, as it is one call.
+func (f *firstLine) insert(word uint64) Result { return insertFirst(f, word) }
 
 // compareAVX2 is compareLine for n flights whose home is the start of a line.
 //

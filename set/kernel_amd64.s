@@ -25,6 +25,7 @@
 #define FIRST_BASE 0
 #define FIRST_LINES 8
 #define FIRST_COUNTS 16
+#define FIRST_AVX512 24
 #define STACK_BITS 13
 #define STRIPES 16
 
@@ -231,9 +232,8 @@ end:                          \
 	VZEROUPPER                \
 	RET
 
-// FIRST searches the first line of one word, and counts it if it is inserted.
+// FIRST searches the first line of one word, and counts it if it is inserted. CX has firstLine.
 #define FIRST(SCAN) \
-	MOVQ f+0(FP), CX        \
 	MOVQ word+8(FP), BX     \
 	MOVQ FIRST_BASE(CX), DI \
 	MOVQ $0x9E3779B97F4A7C15, R15 \
@@ -262,17 +262,6 @@ end:                          \
 	LOCK                    \
 	INCQ (DI)(AX*1)         \
 	MOVB $3, ret+16(FP)     \
-	RET                     \
-found:                      \
-	MOVB $2, ret+16(FP)     \
-	RET                     \
-lost:                       \
-	TESTQ AX, AX            \
-	JNS  leave              \
-	MOVB $7, ret+16(FP)     \
-	RET                     \
-leave:                      \
-	MOVB $5, ret+16(FP)     \
 	RET
 
 // func searchAVX512(w *kernelWork)
@@ -284,14 +273,28 @@ TEXT ·searchAVX512(SB), 0, $1024-8
 TEXT ·searchAVX2(SB), 0, $1024-8
 	KERNEL(SCAN256)
 
-// func firstAVX512(f *firstLine, word uint64) Result
-TEXT ·firstAVX512(SB), NOSPLIT, $0-17
+// func insertFirst(f *firstLine, word uint64) Result
+TEXT ·insertFirst(SB), NOSPLIT, $0-17
+	MOVQ f+0(FP), CX
+	CMPB FIRST_AVX512(CX), $0
+	JEQ  avx2
 	VPXOR Y5, Y5, Y5
 	FIRST(SCAN512)
 
-// func firstAVX2(f *firstLine, word uint64) Result
-TEXT ·firstAVX2(SB), NOSPLIT, $0-17
+avx2:
 	FIRST(SCAN256)
+
+found:
+	MOVB $2, ret+16(FP)
+	RET
+lost:
+	TESTQ AX, AX
+	JNS  leave
+	MOVB $7, ret+16(FP)
+	RET
+leave:
+	MOVB $5, ret+16(FP)
+	RET
 
 // func compareAVX2(flat *uint64, flights *elementFlight, n int)
 TEXT ·compareAVX2(SB), NOSPLIT, $0-24
