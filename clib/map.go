@@ -51,11 +51,13 @@ func readMapConfig(c *C.farhash_map_config) (kv.Config, error) {
 func goMapNew(v C.uint64_t, c *C.farhash_map_config, out **C.fh_handle) (code C.int) {
 	defer guard(&code)
 	cfg, wrong := readMapConfig(c)
-	made := &dictionary{maxKey: cfg.MaxKey, maxValue: cfg.MaxValue, job: jobOf(v)}
+	made := &dictionary{job: jobOf(v)}
 	err := open(made.job, "farhash_map_new", wrong, out, &everyMap, C.FH_MAP, made,
 		func(h *C.fh_handle) (err error) {
 			made.c = h
-			made.Map, err = kv.New(context.Background(), made.job, cfg)
+			if made.Map, err = kv.New(context.Background(), made.job, cfg); err == nil {
+				made.maxKey, made.maxValue = made.Config().MaxKey, made.Config().MaxValue
+			}
 			return err
 		})
 	return ended(err, C.FARHASH_ERROR_ARGUMENT)

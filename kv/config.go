@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -23,8 +24,7 @@ type Config struct {
 	// and be shipped all keys of its slots, as each rank measures by itself. An item takes its
 	// key, its value and 24 bytes, rounded up to 64 bytes times a power of two.
 	Bytes uint64
-	// MaxKey and MaxValue are the longest key and value, in bytes: 1 to MaxSize, and 0 to
-	// MaxSize.
+	// MaxKey and MaxValue are the longest key and value, in bytes. 0 means MaxSize.
 	MaxKey, MaxValue int
 	// Copies has slots of 32 bytes in place of 8, with copies of keys and values that are
 	// together at most 16 bytes: they are found with one round trip.
@@ -56,9 +56,9 @@ func (c *Config) complete(ranks uint64) error {
 	case c.MaxSlots != 0 && (c.MaxSlots < c.Slots || c.MaxSlots > maxSlots):
 		return fmt.Errorf("kv: MaxSlots must be 0, or %d (Slots) to 2^40, not %d", c.Slots,
 			c.MaxSlots)
-	case c.MaxKey < 1 || c.MaxKey > MaxSize || c.MaxValue < 0 || c.MaxValue > MaxSize:
-		return fmt.Errorf("kv: MaxKey must be 1 to %d and MaxValue 0 to %d, not %d and %d",
-			MaxSize, MaxSize, c.MaxKey, c.MaxValue)
+	case c.MaxKey < 0 || c.MaxKey > MaxSize || c.MaxValue < 0 || c.MaxValue > MaxSize:
+		return fmt.Errorf("kv: MaxKey and MaxValue must be 0 to %d, not %d and %d", MaxSize,
+			c.MaxKey, c.MaxValue)
 	case c.Bytes > maxBytes || roundUp(c.Bytes, unitBytes*ranks) > maxBytes:
 		return fmt.Errorf("kv: Bytes must be at most 2^38 when rounded up for %s, not %d",
 			plural.Of(int(ranks), "rank"), c.Bytes)
@@ -70,6 +70,7 @@ func (c *Config) complete(ranks uint64) error {
 	case c.Depth < 0 || c.Depth > 1<<16:
 		return fmt.Errorf("kv: Depth must be 0 to 65536, not %d", c.Depth)
 	}
+	c.MaxKey, c.MaxValue = cmp.Or(c.MaxKey, MaxSize), cmp.Or(c.MaxValue, MaxSize)
 	if c.Chunk == 0 {
 		c.Chunk = 64
 		if c.Copies {

@@ -480,7 +480,7 @@ func (v *mover) freezeSlots(q rma.Queue) rma.Handle {
 		h := v.get(q, v.control, v.m.control, 0, 0)
 		if v.stage = stageRemoved; word&removed == 0 {
 			v.stage = stageItem
-			h = v.getItem(q, word, v.here)
+			h = v.getItem(q, word, &v.here)
 		}
 		return h
 	}
@@ -534,7 +534,7 @@ func (v *mover) findKey(q rma.Queue) rma.Handle {
 			return v.swapSlot(q, v.doneWord)
 		}
 		v.stage = stageCompare
-		return v.getItem(q, word, v.there)
+		return v.getItem(q, word, &v.there)
 	}
 	if v.begin += uint64(v.n); v.begin >= v.table.slots {
 		return v.endLate() // or there is no room: confirmLate reads the state and finds out

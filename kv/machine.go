@@ -153,6 +153,9 @@ func (o *op) advance(q rma.Queue) rma.Handle {
 func (o *op) write(q rma.Queue) rma.Handle {
 	if c := o.call; c.Kind.puts() {
 		class := classFor(itemWords(len(c.Key), len(c.Value)))
+		if !o.enlarge(q, &o.here, classWords(class)) {
+			return o.end()
+		}
 		mine, ok, err := o.m.arena.take(class, o.hash)
 		if err != nil {
 			c.Err = err
@@ -214,7 +217,7 @@ func (o *op) search(q rma.Queue) rma.Handle {
 			key, value, ok := readCopy(slot, o.hash, &room)
 			if !ok {
 				o.step = stepCompare
-				return o.getItem(q, word, o.there)
+				return o.getItem(q, word, &o.there)
 			}
 			if bytes.Equal(key, o.call.Key) {
 				return o.found(q, word, value)
@@ -451,14 +454,32 @@ func (o *op) get(q rma.Queue, to rma.Buf, w rma.Window, rank, off int) rma.Handl
 	return h
 }
 
+// enlarge makes a buffer that is too short for so many words longer. It returns false, and the call
+// has the error, if that cannot be done. The buffer before is the queue's until it is closed.
+func (o *op) enlarge(q rma.Queue, b *rma.Buf, words int) bool {
+	if len(*b) >= words {
+		return true
+	}
+	longer, err := q.Alloc(words)
+	if err != nil {
+		o.call.Err = fmt.Errorf("kv: %w", err)
+		return false
+	}
+	*b = longer
+	return true
+}
+
 // getItem requests the item that a word refers to.
-func (o *op) getItem(q rma.Queue, word uint64, to rma.Buf) rma.Handle {
+func (o *op) getItem(q rma.Queue, word uint64, to *rma.Buf) rma.Handle {
 	rank, off, n := o.m.locateItem(word)
 	if n == 0 {
 		o.call.Err = fmt.Errorf("kv: a slot holds %#x, which refers to no item", word)
 		return rma.NoHandle
 	}
-	return o.get(q, to[:n], o.m.items, rank, off)
+	if !o.enlarge(q, to, n) {
+		return rma.NoHandle
+	}
+	return o.get(q, (*to)[:n], o.m.items, rank, off)
 }
 
 // checkItem is verify for an item as got. If it fails too often the item is broken.
@@ -528,6 +549,9 @@ type session struct {
 // Close gives back the queue.
 func (s *session) Close() error { return s.q.Close() }
 
+// firstItemRoom is how many words a buffer for an item has before it needs more.
+const firstItemRoom = 64
+
 // session returns one that nobody uses.
 func (m *Map) session() (*session, error) {
 	if s, ok, err := m.pool.Take(); ok || err != nil {
@@ -542,6 +566,7 @@ func (m *Map) session() (*session, error) {
 	if s.chunk, err = q.Alloc(sampleRuns * sampleSlots * m.stride); err != nil {
 		return nil, errors.Join(err, q.Close())
 	}
+	itemRoom := min(classWords(m.cfg.largest()), firstItemRoom)
 	for i := range s.ops {
 		o := &s.ops[i]
 		o.m = m
@@ -549,7 +574,7 @@ func (m *Map) session() (*session, error) {
 			buf   *rma.Buf
 			words int
 		}{{&o.chunk, laterChunkFactor * m.cfg.Chunk * m.stride},
-			{&o.there, classWords(m.cfg.largest())}, {&o.here, classWords(m.cfg.largest())},
+			{&o.there, itemRoom}, {&o.here, itemRoom},
 			{&o.copy, copyWords}, {&o.mark, 1}, {&o.control, 1}} {
 			if *b.buf, err = q.Alloc(b.words); err != nil {
 				return nil, errors.Join(err, q.Close())
