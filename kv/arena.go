@@ -2,11 +2,14 @@ package kv
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/invariant"
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -33,13 +36,21 @@ type arena struct {
 	first uint64 // number of this rank's first unit
 	units uint64
 
-	states  []atomic.Uint32 // by unit: a unitState
-	divided atomic.Uint64   // units that belong to a class
-	lanes   [lanes]lane
+	states    []atomic.Uint32 // by unit: a unitState
+	divided   atomic.Uint64   // units that belong to a class
+	committed atomic.Uint64   // units that have memory, no fewer
+	lanes     [lanes]lane
 
 	mu      sync.Mutex // of a collection of marks, and of what follows
 	sweptAt uint64     // items handed out when the last sweep found nothing, 0 if none did
 	deadAt  int        // ranks then
+
+	commit    func(off, words int) error // takes memory of this rank's items; nil: all is taken
+	release   func() error               // gives the states back; nil: they are the heap's
+	extending sync.Mutex                 // of a call of commit, and of what follows
+	refused   error                      // why there was no memory, until whyNone
+	clean     bool                       // the last collection of marks has found few
+	marked    atomic.Bool                // many marks are to be collected before memory is taken
 }
 
 // unitState is what a unit is: the first one of an item of this rank, or a later one.
@@ -65,10 +76,35 @@ const (
 	itemInTable // a slot refers to it, or did
 )
 
-// newArena makes an arena of so many units.
+// newArena makes an arena of so many units, which have memory.
 func newArena(cells *rma.Cells, rank int, units uint64) *arena {
-	return &arena{cells: cells, first: uint64(rank) * units, units: units,
+	a := &arena{cells: cells, first: uint64(rank) * units, units: units,
 		states: make([]atomic.Uint32, (units+1)/2*2)} // whole words, which are prefetched
+	a.committed.Store(units)
+	return a
+}
+
+// newReservedArena makes an arena whose units get memory when they are needed, by commit. Their
+// states take none before either.
+func newReservedArena(cells *rma.Cells, rank int, units uint64,
+	commit func(off, words int) error) (*arena, error) {
+	block, err := memory.Reserve(int((units + 1) / 2))
+	if err != nil {
+		return nil, fmt.Errorf("kv: states of items: %w", err)
+	}
+	first := (*atomic.Uint32)(unsafe.Pointer(unsafe.SliceData(block.Words)))
+	return &arena{cells: cells, first: uint64(rank) * units, units: units,
+		states: unsafe.Slice(first, 2*len(block.Words)), commit: commit,
+		release: block.Release}, nil
+}
+
+// close gives the states back. That of nil does nothing.
+func (a *arena) close() error {
+	if a == nil || a.release == nil {
+		return nil
+	}
+	a.states = nil
+	return a.release()
 }
 
 // locate is the rank and offset of an item.
@@ -86,7 +122,7 @@ func (a *arena) change(unit uint64, old, now unitState) bool {
 // take returns a free item for a key of this hash, ok false when there is none. Its use is the one
 // to come. The caller has locked no lane.
 func (a *arena) take(class int, hash uint64) (it item, ok bool, err error) {
-	for more := true; more; {
+	for pass, more := 0, true; more || pass < 2; pass++ { // another one may have collected marks
 		l := a.lane(hash)
 		it, ok = a.takeFrom(l, class)
 		l.mu.Unlock()
@@ -113,7 +149,7 @@ func (a *arena) takeFrom(l *lane, class int) (it item, ok bool) {
 		it = free.pop()
 	} else if unit, ok := a.divide(class); ok {
 		it = item{number: a.first + unit}
-	} else if free.len() > 0 {
+	} else if free.len() > 0 && !a.marked.Load() {
 		it = free.pop()
 	} else {
 		return item{}, false
@@ -127,13 +163,82 @@ func (a *arena) takeFrom(l *lane, class int) (it item, ok bool) {
 func (a *arena) divide(class int) (unit uint64, ok bool) {
 	for {
 		unit = a.divided.Load()
-		if unit+1<<class > a.units {
+		if end := unit + 1<<class; end > a.committed.Load() && !a.extend(end) {
 			return 0, false
 		}
 		if a.divided.CompareAndSwap(unit, unit+1<<class) {
 			return unit, true
 		}
 	}
+}
+
+// stepUnits is how many units get memory in one step: 2 MiB, a large page.
+const stepUnits = 1 << 15
+
+// extend takes memory for the units before end, and reports whether there is some. When there was
+// none it does not try again before whyNone. Where many items are free, as others have marked them,
+// it takes none before they are collected.
+func (a *arena) extend(end uint64) bool {
+	if end > a.units {
+		return false
+	}
+	a.extending.Lock()
+	defer a.extending.Unlock()
+	from := a.committed.Load()
+	if end <= from || a.refused != nil || a.marked.Load() {
+		return end <= from
+	}
+	if !a.clean && a.manyMarked() {
+		// mark: items that others have marked are used before memory is taken
+		a.marked.Store(true)
+		return false
+	}
+	a.clean = false
+	to := min(roundUp(end, stepUnits), a.units)
+	if a.refused = a.commit(int(from)*unitWords, int(to-from)*unitWords); a.refused != nil {
+		return false
+	}
+	a.committed.Store(to)
+	return true
+}
+
+// manyMarked reports whether one of 8 of a sample of items is marked, though it is not known to be
+// free.
+func (a *arena) manyMarked() bool {
+	const samples = 64
+	used, marked := 0, 0
+	units := a.divided.Load()
+	for i := range uint64(samples) {
+		unit := units / samples * i
+		for unit < units && a.load(unit).state() == innerUnit {
+			unit++
+		}
+		if unit >= units || a.load(unit).state() == freeItem {
+			continue
+		}
+		used++
+		it := item{number: a.first + unit, use: a.load(unit).use()}
+		if is, err := a.isMarked(it); err == nil && is {
+			marked++
+		}
+	}
+	return marked > used/shareDivisor
+}
+
+// isMarked reports whether another rank has marked an item of this rank.
+func (a *arena) isMarked(it item) (bool, error) {
+	rank, off := a.locate(it.number)
+	mark, err := a.cells.Load(context.Background(), rank, off+markWord)
+	return mark == markOf(it), err
+}
+
+// whyNone is why units that are needed got no memory, or nil. The next call that needs some tries
+// again.
+func (a *arena) whyNone() (err error) {
+	a.extending.Lock()
+	defer a.extending.Unlock()
+	err, a.refused = a.refused, nil
+	return err
 }
 
 // replaced records, in a lane that is locked, that a slot has the word now in place of old. It
@@ -220,23 +325,29 @@ func (a *arena) collectMarked(hash uint64) (some bool, err error) {
 	defer a.mu.Unlock()
 	to := a.lane(hash)
 	defer to.mu.Unlock()
-	for unit := range a.divided.Load() {
+	found, units := uint64(0), a.divided.Load()
+	defer func() {
+		a.extending.Lock()
+		a.clean = found < max(1, units/shareDivisor)
+		a.marked.Store(false)
+		a.extending.Unlock()
+	}()
+	for unit := range units {
 		u := a.load(unit)
 		if u.state() <= freeItem {
 			continue
 		}
 		it := item{number: a.first + unit, use: u.use()}
-		rank, off := a.locate(it.number)
-		mark, err := a.cells.Load(context.Background(), rank, off+markWord)
+		marked, err := a.isMarked(it)
 		if err != nil {
-			return some, err
+			return found > 0, err
 		}
-		if mark == markOf(it) && a.recycle(it, u, to) {
+		if marked && a.recycle(it, u, to) {
 			// mark: an item that another rank has marked is found
-			some = true
+			found += 1 << u.class()
 		}
 	}
-	return some, nil
+	return found > 0, nil
 }
 
 // uses has, by unit, the uses, plus 1, of items for which no slot was found yet, or 0.

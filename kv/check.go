@@ -48,7 +48,14 @@ func (m *Map) Check(ctx context.Context) error {
 	if now.moving() {
 		return c.table(into, false)
 	}
-	return c.empty(m.table(into.gen, from.size))
+	size := from.size
+	if m.takeMemory != nil { // it has memory for the table before this one
+		if from.gen == 1 {
+			return nil
+		}
+		size = max(size, 1) - 1
+	}
+	return c.empty(m.table(into.gen, size))
 }
 
 // table checks a table, which may be moving to the next one.

@@ -4,26 +4,35 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
 
-// Config shapes a Map. Every rank gives the same. Slots, MaxSlots and Bytes are of all ranks
-// together; each has the same share, so they are rounded up.
+// Config shapes a Map. Every rank gives the same. Slots, MaxSlots, Bytes and MaxBytes are of all
+// ranks together; each has the same share, so they are rounded up. None of them is needed.
 type Config struct {
-	// Slots is how many slots the map has at first: 1 to 2^40. A key takes one, also when it is
-	// deleted, until the table moves. The share of a rank is a multiple of 8.
+	// Slots is how many slots the map has at first: up to 2^40. A key takes one, also when it is
+	// deleted, until the table moves. The share of a rank is a multiple of 8. 0 means 2^13.
 	Slots uint64
-	// MaxSlots is how many slots the map can have: Slots to 2^40. 0 means Slots. Each time the
-	// table moves it may double, up to this. Memory is reserved for twice as many slots.
+	// MaxSlots is how many slots the map can have: Slots to 2^40. Each time the table moves it may
+	// double, up to this. Memory is reserved for twice as many slots. 0 means Slots where they are
+	// given without MaxBytes, else as many as MaxBytes, or Bytes, allows: four for every three
+	// items of 64 bytes.
 	MaxSlots uint64
 	// Bytes is the memory for items, up to 2^38. The share of a rank holds what that rank puts,
 	// and what it puts for others whose batches are shipped. With Auto it may put all of its own
 	// and be shipped all keys of its slots, as each rank measures by itself. An item takes its
-	// key, its value and 24 bytes, rounded up to 64 bytes times a power of two.
+	// key, its value and 24 bytes, rounded up to 64 bytes times a power of two. 0 means what
+	// MaxBytes leaves beside the slots.
 	Bytes uint64
+	// MaxBytes is the memory that slots and items may take together, as the map grows. 0 means 0.8
+	// of the memory that the hosts have left, or a twentieth where the engine takes the memory of
+	// a window at once ([rma.Reserves]). It is not needed where Bytes is given.
+	MaxBytes uint64
 	// MaxKey and MaxValue are the longest key and value, in bytes. 0 means MaxSize.
 	MaxKey, MaxValue int
 	// Copies has slots of 32 bytes in place of 8, with copies of keys and values that are
@@ -46,14 +55,32 @@ const (
 	maxSlots  = 1 << 40
 	maxBytes  = (itemMask + 1) * unitBytes // as many items can be numbered
 	unitBytes = 8 * unitWords
+
+	firstSlots = 1 << 13
+	// itemShare is the bytes of items for each slot where the sizes follow from MaxBytes: three
+	// smallest items for four slots, as more than 7 of 8 slots make searches long.
+	itemShare = unitBytes * 3 / 4
+	// leastDefault is what a rank has where nobody has set a limit, though no memory may be left.
+	leastDefault = 4 << 20
 )
 
-// complete checks a configuration, rounds it up and fills in the defaults.
+// pairBytes is what a slot takes in both parts of their window.
+func (c *Config) pairBytes() uint64 {
+	if c.Copies {
+		return 2 * 8 * (1 + copyWords)
+	}
+	return 2 * 8
+}
+
+// complete checks a configuration, rounds it up and fills in the defaults. MaxBytes or Bytes is
+// given.
 func (c *Config) complete(ranks uint64) error {
+	given, least := *c, ranks*uint64(classWords(c.largest()))*8
+	c.divide(ranks)
 	switch {
-	case c.Slots < 1 || c.Slots > maxSlots:
-		return fmt.Errorf("kv: Slots must be 1 to 2^40, not %d", c.Slots)
-	case c.MaxSlots != 0 && (c.MaxSlots < c.Slots || c.MaxSlots > maxSlots):
+	case c.Slots > maxSlots:
+		return fmt.Errorf("kv: Slots must be 0 to 2^40, not %d", c.Slots)
+	case c.MaxSlots < c.Slots || c.MaxSlots > maxSlots:
 		return fmt.Errorf("kv: MaxSlots must be 0, or %d (Slots) to 2^40, not %d", c.Slots,
 			c.MaxSlots)
 	case c.MaxKey < 0 || c.MaxKey > MaxSize || c.MaxValue < 0 || c.MaxValue > MaxSize:
@@ -62,9 +89,13 @@ func (c *Config) complete(ranks uint64) error {
 	case c.Bytes > maxBytes || roundUp(c.Bytes, unitBytes*ranks) > maxBytes:
 		return fmt.Errorf("kv: Bytes must be at most 2^38 when rounded up for %s, not %d",
 			plural.Of(int(ranks), "rank"), c.Bytes)
-	case roundUp(c.Bytes, unitBytes*ranks) < ranks*uint64(classWords(c.largest()))*8:
+	case c.MaxBytes > 0 && c.pairBytes()*c.MaxSlots+max(c.Bytes, least) > c.MaxBytes:
+		return fmt.Errorf("kv: MaxBytes must be at least %d, for %d slots and %d bytes of items, "+
+			"not %d", c.pairBytes()*c.MaxSlots+max(c.Bytes, least), c.MaxSlots,
+			max(c.Bytes, least), given.MaxBytes)
+	case roundUp(c.Bytes, unitBytes*ranks) < least:
 		return fmt.Errorf("kv: Bytes must be at least %d, a largest item for each of %s, not %d",
-			ranks*uint64(classWords(c.largest()))*8, plural.Of(int(ranks), "rank"), c.Bytes)
+			least, plural.Of(int(ranks), "rank"), c.Bytes)
 	case c.Chunk < 0 || c.Chunk > 1<<12:
 		return fmt.Errorf("kv: Chunk must be 0 to 4096, not %d", c.Chunk)
 	case c.Depth < 0 || c.Depth > 1<<16:
@@ -77,13 +108,34 @@ func (c *Config) complete(ranks uint64) error {
 			c.Chunk = 16
 		}
 	}
-	if c.Depth == 0 {
-		c.Depth = 64
-	}
+	c.Depth = cmp.Or(c.Depth, 64)
 	c.Slots = roundUp(c.Slots, lineSlots*ranks)
 	c.MaxSlots = max(c.Slots, roundUp(c.MaxSlots, lineSlots*ranks))
 	c.Bytes = roundUp(c.Bytes, unitBytes*ranks)
 	return nil
+}
+
+// divide fills in the sizes that are not given: of memory of MaxBytes, or beside Bytes. MaxBytes
+// stays 0 where all are given.
+func (c *Config) divide(ranks uint64) {
+	pair := c.pairBytes()
+	switch {
+	case c.MaxSlots > 0:
+	case c.Slots > 0 && c.MaxBytes == 0:
+		c.MaxSlots = c.Slots
+	case c.MaxBytes == 0:
+		c.MaxSlots = min(max(c.Bytes/itemShare, 1), maxSlots)
+		c.MaxBytes = c.Bytes + pair*c.MaxSlots
+	case c.Bytes == 0:
+		c.MaxSlots = min(max(c.MaxBytes/(pair+itemShare), c.Slots, 1), maxSlots)
+	default:
+		c.MaxSlots = min(max((c.MaxBytes-min(c.MaxBytes, c.Bytes))/pair, c.Slots, 1), maxSlots)
+	}
+	c.Slots = cmp.Or(c.Slots, min(firstSlots, c.MaxSlots))
+	if c.Bytes == 0 && c.MaxSlots <= maxSlots {
+		most := maxBytes / (unitBytes * ranks) * (unitBytes * ranks)
+		c.Bytes = min(c.MaxBytes-min(c.MaxBytes, pair*c.MaxSlots), most)
+	}
 }
 
 // roundUp is the next multiple of a number.
@@ -97,11 +149,28 @@ func (c *Config) agree(ctx context.Context, job rma.Job) error {
 	}
 	fields := []rma.Field{{Name: "slots", Value: c.Slots},
 		{Name: "maximum of slots", Value: c.MaxSlots}, {Name: "bytes", Value: c.Bytes},
+		{Name: "bytes at most", Value: c.MaxBytes},
 		{Name: "bytes of the longest key", Value: uint64(c.MaxKey)},
 		{Name: "bytes of the longest value", Value: uint64(c.MaxValue)},
 		{Name: "slots with copies", Value: copies},
 		{Name: "slots per chunk", Value: uint64(c.Chunk)}}
-	return rma.Agree(ctx, job, "kv", c.complete(uint64(job.Size())), fields...)
+	if c.MaxBytes == 0 && c.MaxSlots == 0 {
+		c.MaxSlots = c.Slots
+	}
+	ranks, unlimited := uint64(job.Size()), c.Bytes == 0 && c.MaxBytes == 0
+	trial := *c
+	if unlimited {
+		trial.MaxBytes = math.MaxInt64
+	}
+	err := rma.Agree(ctx, job, "kv", trial.complete(ranks), fields...)
+	if err == nil && unlimited {
+		c.MaxBytes, err = core.DefaultBytes(ctx, job)
+		c.MaxBytes = max(c.MaxBytes, ranks*leastDefault)
+	}
+	if err != nil {
+		return err
+	}
+	return c.complete(ranks)
 }
 
 // largest is the class of the largest item.

@@ -35,6 +35,47 @@ func (m *Map) changeState(ctx context.Context, old, to state) (state, error) {
 	return m.state(ctx)
 }
 
+// takeSlots makes sure that a table has memory, on this rank first.
+func (m *Map) takeSlots(t *table) error {
+	for i := range m.job.Size() {
+		rank := (m.job.Rank() + i) % m.job.Size()
+		if m.takeMemory == nil {
+			break
+		}
+		err := m.takeMemory(rank, int(t.offset*t.stride), int(t.perRank*t.stride))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin has the table of a state begin to move to one of a given size, when that has memory. It
+// returns the state then; a FullError if there is no memory.
+func (m *Map) begin(ctx context.Context, now state, size uint64) (state, error) {
+	if err := m.takeSlots(m.table(now.gen()+1, size)); err != nil {
+		return now, m.full(false, err)
+	}
+	return m.changeState(ctx, now, now.begun(size))
+}
+
+// beginNext is begin for the size that follows from the slots examined. A table that gets no memory
+// to grow moves to one of its size, if that makes room.
+func (m *Map) beginNext(ctx context.Context, now state, slots, removed uint64) (state, error) {
+	from, _ := m.tables(now)
+	size, ok := m.nextSize(from, slots, removed)
+	if !ok {
+		return now, m.full(false, nil)
+	}
+	then, err := m.begin(ctx, now, size)
+	full := (*FullError)(nil)
+	if errors.As(err, &full) && size > from.size && removed >= max(1, slots/shareDivisor) {
+		// mark: a table that gets no memory to grow moves to one of its size
+		return m.begin(ctx, now, from.size)
+	}
+	return then, err
+}
+
 // satisfy does what a call needs before it can be made. The call has the error.
 func (s *session) satisfy(n need) error {
 	m, ctx := s.m, context.Background()
@@ -43,11 +84,7 @@ func (s *session) satisfy(n need) error {
 	}
 	now, err := m.state(ctx)
 	if err == nil && n.what == needRoom && !now.moving() && now.gen() == n.table.gen {
-		size, ok := m.nextSize(n.table, n.table.slots, n.removed)
-		if !ok {
-			return &FullError{Slots: n.table.slots}
-		}
-		now, err = m.changeState(ctx, now, now.begun(size))
+		now, err = m.beginNext(ctx, now, n.table.slots, n.removed)
 	}
 	switch {
 	case err != nil:
@@ -160,11 +197,10 @@ func (s *session) maintain() {
 		_ = s.finishMove(ctx, now)
 	case !now.moving() && s.farHash != 0:
 		slots, taken, removed, err := s.sample(ctx, from)
-		size, ok := m.nextSize(from, taken, removed)
-		if err != nil || taken < slots-slots/shareDivisor || !ok {
+		if err != nil || taken < slots-slots/shareDivisor {
 			return
 		}
-		if now, err = m.changeState(ctx, now, now.begun(size)); err == nil && now.moving() {
+		if now, err = m.beginNext(ctx, now, taken, removed); err == nil && now.moving() {
 			_ = s.finishMove(ctx, now)
 		}
 	}
@@ -245,7 +281,7 @@ func (m *Map) sweep(ctx context.Context) (found int, taken, removedOnes uint64, 
 // is done.
 func (s *session) findItem(ctx context.Context) error {
 	m := s.m
-	full := &FullError{Items: true, Slots: m.Slots()}
+	full := m.full(true, m.arena.whyNone())
 	dead := len(m.job.Failed())
 	if !m.arena.due(dead) {
 		return full
@@ -260,7 +296,11 @@ func (s *session) findItem(ctx context.Context) error {
 	}
 	now, err := m.state(ctx)
 	if err == nil && !now.moving() {
-		now, err = m.changeState(ctx, now, now.begun(now.size()))
+		now, err = m.begin(ctx, now, now.size())
+	}
+	if slots := (*FullError)(nil); errors.As(err, &slots) { // for a table of the same size
+		full.Memory = errors.Join(full.Memory, slots.Memory)
+		return full
 	}
 	if err != nil || !now.moving() {
 		return err

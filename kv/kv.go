@@ -25,11 +25,13 @@ type Map struct {
 	stride int // words of a slot
 	chunk  int // slots of the first get of a search; later ones have more
 
-	slots   rma.Window // of two tables, one after the other
-	items   rma.Window
-	cells   *rma.Cells // of items
-	control rma.Window
-	states  *rma.Cells // of control
+	slots rma.Window // of two tables, one after the other
+	// takeMemory takes the memory of slots; nil: all is taken.
+	takeMemory func(rank, off, words int) error
+	items      rma.Window
+	cells      *rma.Cells // of items
+	control    rma.Window
+	states     *rma.Cells // of control
 
 	latest  atomic.Pointer[table] // in the states that this rank has read
 	moves   progress
@@ -68,15 +70,16 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 	return m, nil
 }
 
-// allocate makes the windows. Collective.
+// allocate makes the windows, and takes memory for the first table. Collective.
 func (m *Map) allocate(ctx context.Context) (err error) {
-	units := m.cfg.Bytes / m.ranks / unitBytes
+	units, reserve := m.cfg.Bytes/m.ranks/unitBytes, m.cfg.MaxBytes > 0
 	windows := []struct {
 		made *rma.Window
 		spec rma.Spec
-	}{{&m.slots, rma.Spec{Name: "kv: slots",
+	}{{&m.slots, rma.Spec{Name: "kv: slots", Reserve: reserve,
 		Words: core.Segment(2*m.cfg.MaxSlots/m.ranks, uint64(m.stride))}},
-		{&m.items, rma.Spec{Name: "kv: items", Words: core.Segment(units, unitWords)}},
+		{&m.items, rma.Spec{Name: "kv: items", Reserve: reserve,
+			Words: core.Segment(units, unitWords)}},
 		{&m.control, rma.Spec{Name: "kv: control", Words: 1}}}
 	for _, w := range windows {
 		if *w.made, err = m.job.NewWindow(ctx, w.spec); err != nil {
@@ -86,9 +89,32 @@ func (m *Map) allocate(ctx context.Context) (err error) {
 	if m.cells, err = rma.NewCells(m.job, m.items); err != nil {
 		return err
 	}
-	m.arena = newArena(m.cells, m.job.Rank(), units)
-	m.states, err = rma.NewCells(m.job, m.control)
-	return err
+	if m.states, err = rma.NewCells(m.job, m.control); err != nil || !reserve {
+		m.arena = newArena(m.cells, m.job.Rank(), units)
+		return err
+	}
+	return rma.AllSucceeded(ctx, m.job, "kv: memory for a map", m.reserve(units))
+}
+
+// reserve has slots and items take memory when they are needed, and the slots of this rank in the
+// first table at once.
+func (m *Map) reserve(units uint64) (err error) {
+	rank := m.job.Rank()
+	slots, slotsInParts := m.slots.(rma.Committer)
+	items, itemsInParts := m.items.(rma.Committer)
+	if !slotsInParts || !itemsInParts || !rma.Reserves(m.job) {
+		m.arena = newArena(m.cells, rank, units)
+		return nil
+	}
+	m.takeMemory = slots.Commit
+	m.arena, err = newReservedArena(m.cells, rank, units, func(off, words int) error {
+		return items.Commit(rank, off, words)
+	})
+	if err != nil {
+		return err
+	}
+	t := m.latest.Load()
+	return m.takeMemory(rank, int(t.offset*t.stride), int(t.perRank*t.stride))
 }
 
 // Config is the configuration in force, with the defaults filled in.
@@ -101,7 +127,7 @@ func (m *Map) Slots() uint64 { return m.latest.Load().slots }
 func (m *Map) Close() error {
 	err := m.batches.Close() // first: requests of other ranks are being answered
 	m.regions, m.flat = core.Regions{}, nil
-	err = errors.Join(err, m.pool.Close())
+	err = errors.Join(err, m.pool.Close(), m.arena.close())
 	for _, c := range []*rma.Cells{m.cells, m.states} {
 		if c != nil {
 			err = errors.Join(err, c.Close())
@@ -118,16 +144,37 @@ func (m *Map) Close() error {
 // FullError says that nothing can be put: no slot is free for a new key, the table cannot grow
 // and few of its keys are deleted ones, or no item of this rank is free.
 type FullError struct {
-	Items bool   // no item is free; else no slot
-	Slots uint64 // of all ranks
+	Items    bool   // no item is free; else no slot
+	Slots    uint64 // of all ranks
+	MaxBytes uint64 // the memory that the map may take as it grows; 0: it has all of its memory
+	Memory   error  // why there was no memory for more, which MaxBytes allows, or nil
 }
 
 func (e *FullError) Error() string {
-	if e.Items {
-		return "kv: this rank has no free item of that size; make Bytes larger"
+	what, remedy := fmt.Sprintf("all %d slots are taken", e.Slots), "make Slots or MaxSlots larger"
+	switch {
+	case e.Items:
+		what, remedy = "this rank has no free item of that size", "make Bytes larger"
+	case e.Memory == nil:
+		what += fmt.Sprintf(", fewer than one of %d by deleted keys", shareDivisor)
 	}
-	return fmt.Sprintf("kv: all %d slots are taken, fewer than one of %d by deleted keys; "+
-		"make Slots or MaxSlots larger", e.Slots, shareDivisor)
+	switch {
+	case e.Memory != nil:
+		remedy = fmt.Sprintf("MaxBytes is %d, but there is no memory left for it: %v; end "+
+			"other programs or use more hosts", e.MaxBytes, e.Memory)
+	case e.MaxBytes > 0:
+		remedy = fmt.Sprintf("make MaxBytes larger (it is %d), or what else has set the size",
+			e.MaxBytes)
+	}
+	return fmt.Sprintf("kv: %s; %s", what, remedy)
+}
+
+// Unwrap is why there was no memory.
+func (e *FullError) Unwrap() error { return e.Memory }
+
+// full is a FullError of this map.
+func (m *Map) full(items bool, memory error) *FullError {
+	return &FullError{Items: items, Slots: m.Slots(), MaxBytes: m.cfg.MaxBytes, Memory: memory}
 }
 
 // Get appends the value of key to dst. ok is false when the key is not there.
