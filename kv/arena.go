@@ -38,7 +38,8 @@ type arena struct {
 
 	states    []atomic.Uint32 // by unit: a unitState
 	divided   atomic.Uint64   // units that belong to a class
-	committed atomic.Uint64   // units that have memory, no fewer
+	committed atomic.Uint64   // units that have memory
+	limited   atomic.Bool     // no more units get memory, as all have it or there is none
 	lanes     [lanes]lane
 
 	mu      sync.Mutex // of a collection of marks, and of what follows
@@ -50,7 +51,6 @@ type arena struct {
 	extending sync.Mutex                 // of a call of commit, and of what follows
 	refused   error                      // why there was no memory, until whyNone
 	clean     bool                       // the last collection of marks has found few
-	marked    atomic.Bool                // many marks are to be collected before memory is taken
 }
 
 // unitState is what a unit is: the first one of an item of this rank, or a later one.
@@ -81,6 +81,7 @@ func newArena(cells *rma.Cells, rank int, units uint64) *arena {
 	a := &arena{cells: cells, first: uint64(rank) * units, units: units,
 		states: make([]atomic.Uint32, (units+1)/2*2)} // whole words, which are prefetched
 	a.committed.Store(units)
+	a.limited.Store(true)
 	return a
 }
 
@@ -135,6 +136,9 @@ func (a *arena) take(class int, hash uint64) (it item, ok bool, err error) {
 		if ok {
 			return it, true, nil
 		}
+		if more = a.extend(class); more {
+			continue
+		}
 		if more, err = a.collectMarked(hash); err != nil {
 			return item{}, false, err
 		}
@@ -149,7 +153,7 @@ func (a *arena) takeFrom(l *lane, class int) (it item, ok bool) {
 		it = free.pop()
 	} else if unit, ok := a.divide(class); ok {
 		it = item{number: a.first + unit}
-	} else if free.len() > 0 && !a.marked.Load() {
+	} else if free.len() > 0 && a.limited.Load() {
 		it = free.pop()
 	} else {
 		return item{}, false
@@ -163,7 +167,7 @@ func (a *arena) takeFrom(l *lane, class int) (it item, ok bool) {
 func (a *arena) divide(class int) (unit uint64, ok bool) {
 	for {
 		unit = a.divided.Load()
-		if end := unit + 1<<class; end > a.committed.Load() && !a.extend(end) {
+		if unit+1<<class > a.committed.Load() {
 			return 0, false
 		}
 		if a.divided.CompareAndSwap(unit, unit+1<<class) {
@@ -175,30 +179,33 @@ func (a *arena) divide(class int) (unit uint64, ok bool) {
 // stepUnits is how many units get memory in one step: 2 MiB, a large page.
 const stepUnits = 1 << 15
 
-// extend takes memory for the units before end, and reports whether there is some. When there was
-// none it does not try again before whyNone. Where many items are free, as others have marked them,
-// it takes none before they are collected.
-func (a *arena) extend(end uint64) bool {
-	if end > a.units {
+// extend takes memory for a step of units, which no lane has for an item of a class. It reports
+// whether to look again: there is more, or items in quarantine are to be used. It takes none where
+// many items are free, as others have marked them. When there was none it does not try again
+// before whyNone.
+func (a *arena) extend(class int) bool {
+	if a.limited.Load() {
 		return false
 	}
 	a.extending.Lock()
 	defer a.extending.Unlock()
-	from := a.committed.Load()
-	if end <= from || a.refused != nil || a.marked.Load() {
-		return end <= from
+	from, end := a.committed.Load(), a.divided.Load()+1<<class
+	if end <= from || a.limited.Load() {
+		return true
 	}
 	if !a.clean && a.manyMarked() {
 		// mark: items that others have marked are used before memory is taken
-		a.marked.Store(true)
 		return false
 	}
 	a.clean = false
 	to := min(roundUp(end, stepUnits), a.units)
-	if a.refused = a.commit(int(from)*unitWords, int(to-from)*unitWords); a.refused != nil {
-		return false
+	if to > from {
+		a.refused = a.commit(int(from)*unitWords, int(to-from)*unitWords)
 	}
-	a.committed.Store(to)
+	if a.refused == nil {
+		a.committed.Store(to)
+	}
+	a.limited.Store(a.refused != nil || end > to || to == a.units)
 	return true
 }
 
@@ -237,7 +244,10 @@ func (a *arena) isMarked(it item) (bool, error) {
 func (a *arena) whyNone() (err error) {
 	a.extending.Lock()
 	defer a.extending.Unlock()
-	err, a.refused = a.refused, nil
+	if err = a.refused; err != nil {
+		a.refused = nil
+		a.limited.Store(false)
+	}
 	return err
 }
 
@@ -329,7 +339,6 @@ func (a *arena) collectMarked(hash uint64) (some bool, err error) {
 	defer func() {
 		a.extending.Lock()
 		a.clean = found < max(1, units/shareDivisor)
-		a.marked.Store(false)
 		a.extending.Unlock()
 	}()
 	for unit := range units {

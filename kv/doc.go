@@ -1,8 +1,7 @@
 // Package kv is a lossless map of byte strings over the memory of all ranks, read and written by
 // one-sided operations alone. Every operation is linearizable, and a rank that dies stops nobody.
 //
-//	m, err := kv.New(ctx, job, kv.Config{Slots: 1 << 10, MaxSlots: 1 << 16, Bytes: 1 << 24,
-//		MaxKey: 64, MaxValue: 4096})
+//	m, err := kv.New(ctx, job, kv.Config{})
 //	...
 //	v, err := m.Put(key, []byte("1"))
 //	value, v, found, err := m.Get(key, nil)
@@ -35,11 +34,28 @@
 //
 // # Sizes
 //
-// A key takes a slot. Their number grows up to [Config].MaxSlots while all calls continue; memory
-// is reserved for twice as many when the map is made, as NewWindow is collective: rma/local and
-// rma/sim take it when it is used, rma/shm at once. A key and its value take an item, in the memory
-// of the rank that puts them. [Config].Bytes, for items, does not grow. There is no Used, as slots
-// of removed keys are taken too until the table moves: compare [Map.Len] with MaxSlots.
+// A map needs no sizes. A key takes a slot, of 8 bytes, or 32 with [Config].Copies. A key and its
+// value take an item, in the memory of the rank that puts them. Both grow while all calls continue,
+// up to [Config].MaxBytes, by default a share of the memory that the hosts have left. MaxBytes is
+// divided when the map is made, as NewWindow is collective:
+//
+//	slots   a quarter, or 4/7 with Copies: the present table and the next one, which is up to
+//	        twice as large
+//	items   the rest, which is three items of 64 bytes for four slots; each rank has its share
+//
+// These are addresses. A rank takes memory for items in steps of 2 MiB, and whoever has the table
+// move takes the memory of the next one before. No memory is given back before Close. Where the
+// engine cannot reserve addresses ([rma.Reserves]) all of MaxBytes is taken at once. Where there is
+// no memory left, a put returns a [FullError] that says so, and later puts try again. An item takes
+// 4 bytes more for each 64 in the process of its rank, which MaxBytes does not include.
+//
+// Slots, MaxSlots and Bytes set the sizes one by one. With Slots and Bytes, and no MaxBytes, memory
+// for MaxSlots and Bytes is set aside when the map is made: rma/local and rma/sim take it when it
+// is used, rma/shm at once. There is no Used, as slots of removed keys are taken too until the
+// table moves: compare [Map.Len] with MaxSlots.
+//
+// The longest key and value are by default those of [MaxSize]. Buffers for items grow with those
+// that are used.
 //
 // # Batches
 //
@@ -154,6 +170,7 @@
 //   - No key has two slots in a table, no item two slots that refer to it. Where a key has a slot
 //     in two tables, the older one is frozen, and both refer to the same item.
 //   - While a table does not move, the memory of the next one has no keys.
+//   - A table has memory before it is moved to, an item before it is handed out.
 //   - An item that a slot refers to does not change.
 //
 // Check verifies them.
@@ -162,7 +179,8 @@
 //
 // The call that swaps an item out of its slot gives it back to its owner: directly where it is the
 // owner, else by a put of the item's mark, which nobody waits for. The owner reads the marks when
-// it has no free item. When it finds none it walks the slots for items whose mark was lost with a
+// it has no free item, and before it takes more memory if many of a sample are marked. When it
+// finds none it walks the slots for items whose mark was lost with a
 // rank that died; [Map.Sweep] does so at any time. If it finds none either, and one of 8 slots is
 // of a removed key, the table moves, to free their items. After a walk without success the owner
 // does not walk again until a rank dies, or until it has handed out a further eighth of its items.

@@ -11,14 +11,11 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
-var config = kv.Config{Slots: 1 << 10, MaxSlots: 1 << 16, Bytes: 1 << 20,
-	MaxKey: 32, MaxValue: 64}
-
 // Ranks count together: whoever was overtaken reads again.
 func Example() {
 	err := local.Run(4, func(job rma.Job) error { // or farhash.Run, for ranks that are processes
 		ctx := context.Background()
-		m, err := kv.New(ctx, job, config)
+		m, err := kv.New(ctx, job, kv.Config{})
 		if err != nil {
 			return err
 		}
@@ -54,7 +51,7 @@ func Example() {
 func ExampleMap_Batch() {
 	job := local.Single()
 	defer job.Close()
-	m, err := kv.New(context.Background(), job, config)
+	m, err := kv.New(context.Background(), job, kv.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

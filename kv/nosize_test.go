@@ -240,7 +240,7 @@ func (s *scarce) fill(m *Map, items bool) (err error) {
 	if m.arena.commit == nil {
 		return nil // all memory is taken at once here
 	}
-	if ok := m.arena.extend(1); !ok || m.arena.committed.Load() != stepUnits {
+	if ok := m.arena.extend(0); !ok || m.arena.committed.Load() != stepUnits {
 		return fmt.Errorf("the first step of items has %d units", m.arena.committed.Load())
 	}
 	s.rule(m, &taken)
@@ -253,6 +253,7 @@ func (s *scarce) fill(m *Map, items bool) (err error) {
 	}
 	keys := 0
 	for round := 0; round < 3 && err == nil; round++ {
+		before := keys
 		for err == nil {
 			if err = s.check(m, taken); err == nil {
 				_, err = m.Put(sized("key", keys, 8), sized("value", keys, size))
@@ -264,6 +265,9 @@ func (s *scarce) fill(m *Map, items bool) (err error) {
 		if !errors.As(err, &full) || full.Items != items || !errors.Is(err, errScarce) ||
 			full.MaxBytes != m.cfg.MaxBytes {
 			return fmt.Errorf("without memory the error is %w", err)
+		}
+		if keys == before {
+			return errors.New("with more memory than before no more keys are taken")
 		}
 		for i := 0; i <= keys; i++ {
 			value, _, there, err := m.Get(sized("key", i, 8), nil)
