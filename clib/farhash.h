@@ -371,16 +371,21 @@ typedef struct farhash_map farhash_map;
 
 #define FARHASH_MAX_PAIR 65536 /* bytes of the longest key, and of the longest value */
 
-/* Every rank gives the same. 0 is the default of copies, chunk and depth. */
+/* Every rank gives the same. 0 is the default of everything: the map then grows while it is used. */
 typedef struct farhash_map_config {
-	uint64_t slots;              /* of all ranks; a key takes one, of 16 bytes, until it is deleted */
-	uint64_t bytes;              /* of all ranks, for pairs, each of which takes 64 or a multiple */
-	uint32_t max_key, max_value; /* the longest key, at least 1, and the longest value, in bytes */
+	uint64_t slots;              /* of all ranks; a key takes one, of 16 bytes, until it is deleted;
+	                              * with max_bytes: to begin with */
+	uint64_t bytes;              /* of all ranks, for pairs, each of which takes 64 or a multiple;
+	                              * 0: what max_bytes leaves */
+	uint32_t max_key, max_value; /* the longest key and value, in bytes; 0: FARHASH_MAX_PAIR */
 	uint32_t copies;             /* not 0: slots take 64 bytes, with pairs of up to 16 in them */
 	uint32_t chunk;              /* slots that one remote get brings */
 	uint32_t depth;              /* operations of a batch in flight */
 	int32_t access;              /* FARHASH_AUTO, FARHASH_ONE_SIDED or FARHASH_SHIPPED */
-	uint32_t reserved[6];        /* 0 */
+	uint64_t max_bytes;          /* of all ranks, that slots and pairs may take while the map grows;
+	                              * 0: .8 of the memory that the hosts have left (.05 over UCX and
+	                              * MPI), or as slots and bytes say */
+	uint32_t reserved[4];        /* 0 */
 } farhash_map_config;
 
 int farhash_map_new(farhash_job *job, const farhash_map_config *config, farhash_map **map);

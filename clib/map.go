@@ -43,8 +43,9 @@ func readMapConfig(c *C.farhash_map_config) (kv.Config, error) {
 	}
 	access := ship.Access(c.access)
 	return kv.Config{Slots: uint64(c.slots), Bytes: uint64(c.bytes), MaxKey: int(c.max_key),
-		MaxValue: int(c.max_value), Copies: c.copies != 0, Chunk: int(c.chunk),
-		Depth: int(c.depth), Access: access}, checkBatches(c.depth, access)
+			MaxValue: int(c.max_value), Copies: c.copies != 0, Chunk: int(c.chunk),
+			Depth: int(c.depth), Access: access, MaxBytes: uint64(c.max_bytes)},
+		checkBatches(c.depth, access)
 }
 
 //export goMapNew

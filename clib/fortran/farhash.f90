@@ -127,7 +127,8 @@ module farhash
     integer(c_int32_t) :: chunk = 0
     integer(c_int32_t) :: depth = 0
     integer(c_int32_t) :: access = 0
-    integer(c_int32_t) :: reserved(6) = 0
+    integer(c_int64_t) :: max_bytes = 0
+    integer(c_int32_t) :: reserved(4) = 0
   end type
 
   type, bind(c) :: farhash_map_call

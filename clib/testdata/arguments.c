@@ -340,11 +340,12 @@ static void map_configs(farhash_map_config good) {
 	farhash_map_config wrong[10];
 	for (int i = 0; i < 10; i++)
 		wrong[i] = good;
-	wrong[0].slots = 0;
+	wrong[0].bytes = 0;
+	wrong[0].max_bytes = 1;
 	wrong[1].slots = UINT64_MAX;
-	wrong[2].bytes = 0;
+	wrong[2].max_bytes = 1 << 14;
 	wrong[3].bytes = UINT64_MAX;
-	wrong[4].max_key = 0;
+	wrong[4].max_key = FARHASH_MAX_PAIR + 1;
 	wrong[5].max_key = UINT32_MAX;
 	wrong[6].max_value = FARHASH_MAX_PAIR + 1;
 	wrong[7].chunk = UINT32_MAX;

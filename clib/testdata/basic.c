@@ -76,7 +76,10 @@ static void no_sense(farhash_job *job, const char *directory) {
 		farhash_cache_get_batch(cache, &word, SIZE_MAX / 8, &word, &result));
 	farhash_map *map;
 	FAILS(FARHASH_ERROR_ARGUMENT, "slots",
-		farhash_map_new(job, &(farhash_map_config){.max_key = 8}, &map));
+		farhash_map_new(job, &(farhash_map_config){.slots = UINT64_MAX}, &map));
+	OK(farhash_map_new(job, &(farhash_map_config){0}, &map));
+	OK(farhash_map_put(map, "a key", 5, "and its value", 13, NULL));
+	OK(farhash_map_close(map));
 	farhash_map_config pairs = {.slots = 8, .bytes = 1 << 12, .max_key = 8,
 		.max_value = 100};
 	OK(farhash_map_new(job, &pairs, &map));

@@ -93,7 +93,8 @@ class RawCacheStats(Structure):
 class MapConfig(Structure):
     _fields_ = [("slots", c_uint64), ("bytes", c_uint64), ("max_key", c_uint32),
                 ("max_value", c_uint32), ("copies", c_uint32), ("chunk", c_uint32),
-                ("depth", c_uint32), ("access", c_int32), ("reserved", c_uint32 * 6)]
+                ("depth", c_uint32), ("access", c_int32), ("max_bytes", c_uint64),
+                ("reserved", c_uint32 * 4)]
 
 
 class RawMapCall(Structure):

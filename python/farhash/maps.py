@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .abi import MapConfig, RawMapCall, RawMapStats
-from .errors import FullError
+from .errors import ArgumentError, FullError
 from .items import Raw, whole
 from .job import Job
 from .table import PIECE, Access, Pairs, pieces
@@ -23,6 +23,9 @@ _CALL: np.dtype[Any] = np.dtype(RawMapCall)
 _ROOM = 1 << 24
 """Bytes that a piece of a batch of gets has for values."""
 
+_FIRST_ROOM = 1 << 10
+"""Bytes that a get has for a value, until one is longer."""
+
 Strings = Union[Sequence[Any], npt.NDArray[Any]]
 
 
@@ -31,17 +34,20 @@ class Map(Pairs):
     map is linearizable and loses nothing. It is used like a dict, too: ``pairs[key] = value``,
     ``key in pairs``, ``del pairs[key]``, ``for key in pairs``. ``save`` does not save versions.
 
-    slots: a key takes one, of 16 bytes, until it is deleted.
+    No size is needed: the map grows while it is used.
+
+    slots: a key takes one, of 16 bytes, until it is deleted. With max_bytes: to begin with.
     bytes: memory for keys and values, which take 24 bytes more, rounded up to 64 times
-        a power of two.
-    max_key, max_value: the longest key, at least 1, and the longest value, in bytes; at most
-        65536.
+        a power of two; 0: what max_bytes leaves.
+    max_key, max_value: the longest key and value, in bytes; 0 is 65536, the most.
+    max_bytes: of all ranks together, that the map may take while it grows; 0: 0.8 of the memory
+        that the hosts have left (.05 over UCX and MPI), or as slots and bytes say.
     copies: slots take 64 bytes, with pairs of up to 16 in them, which saves a round trip.
     chunk: slots that one remote get brings.
     depth: operations of a batch in flight, where memory is not direct.
     access: how batches reach ranks on other hosts.
 
-    0 is the default of chunk and depth. Every rank gives the same. Collective.
+    0 is the default of all of them. Every rank gives the same. Collective.
 
     A key or a value is bytes, or a numpy array or scalar, of which the bytes are taken. A key may
     be a str, which stands for its bytes in UTF-8; keys that are read are bytes. A batch of
@@ -55,15 +61,17 @@ class Map(Pairs):
 
     _kind = "map"
 
-    def __init__(self, job: Job, slots: int, bytes: int, max_key: int,
-                 max_value: int, *, copies: bool = False, chunk: int = 0, depth: int = 0,
-                 access: Access = Access.AUTO) -> None:
+    def __init__(self, job: Job, slots: int = 0, bytes: int = 0, max_key: int = 0,
+                 max_value: int = 0, *, max_bytes: int = 0, copies: bool = False,
+                 chunk: int = 0, depth: int = 0, access: Access = Access.AUTO) -> None:
         def configure() -> MapConfig:
-            self._max_value = whole("max_value", max_value, 32)
+            self._room = min(max_value or _FIRST_ROOM, _FIRST_ROOM)
             return MapConfig(
                 slots=whole("slots", slots),
                 bytes=whole("bytes", bytes),
-                max_key=whole("max_key", max_key, 32), max_value=self._max_value,
+                max_key=whole("max_key", max_key, 32),
+                max_value=whole("max_value", max_value, 32),
+                max_bytes=whole("max_bytes", max_bytes),
                 copies=bool(copies), chunk=whole("chunk", chunk, 31),
                 depth=whole("depth", depth, 31), access=Access(access))
 
@@ -77,11 +85,17 @@ class Map(Pairs):
     def get_version(self, key: Any) -> tuple[bytes | None, int]:
         """The value of a key and its version; (None, 0) if it is not there."""
         data = _bytes("key", key)
-        value = (ctypes.c_char * self._max_value)()
         size, version = ctypes.c_size_t(), ctypes.c_uint64()
-        hit = self._call("get", data, len(data), value, self._max_value, ctypes.byref(size),
-                         ctypes.byref(version))
-        return (ctypes.string_at(value, size.value) if hit else None), version.value
+        while True:
+            room = self._room
+            value = (ctypes.c_char * room)()
+            code: int = self._function("get")(self._handle, data, len(data), value, room,
+                                              ctypes.byref(size), ctypes.byref(version))
+            if code >= 0:
+                return (ctypes.string_at(value, size.value) if code else None), version.value
+            if code != ArgumentError.code or size.value <= room:
+                raise self._error(code)
+            self._room = max(self._room, size.value)
 
     def put(self, key: Any, value: Any) -> int:
         """Stores a value for every rank, and returns its version. FullError if there is no
@@ -120,14 +134,23 @@ class Map(Pairs):
         given = _strings("key", keys)
         calls = _calls(GET, given)
         found: list[bytes | None] = []
-        step = max(1, min(PIECE, _ROOM // max(1, self._max_value)))
-        memory = np.empty((min(len(calls), step), self._max_value), np.uint8)
-        for begin in range(0, len(calls) or 1, step):
-            some = calls[begin:begin + step]
-            some["value"], some["room"] = _rows(memory, len(some)), self._max_value
-            self._run(some, given, memory)
+        while len(found) < len(calls) or not len(calls):
+            room = self._room
+            some = calls[len(found):len(found) + min(PIECE, _ROOM // room)]
+            memory = np.empty((len(some), room), np.uint8)
+            some["value"], some["room"] = _rows(memory, len(some)), room
+            try:
+                self._run(some, given, memory)
+            except ArgumentError:
+                longest = int(some["value_size"].max(initial=0))
+                if longest <= room:
+                    raise
+                self._room = max(self._room, longest)
+                continue  # with room for it
             found.extend(row[:size].tobytes() if hit else None for hit, size, row in zip(
                 some["result"].tolist(), some["value_size"].tolist(), memory))
+            if not len(calls):
+                break
         return found, calls["version"].copy()
 
     def get_into(self, keys: Strings, out: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

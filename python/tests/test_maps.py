@@ -15,6 +15,27 @@ class Maps(OneRank):
     def map(self, slots=1 << 12, size=1 << 20, max_key=16, max_value=40, **more):
         return farhash.Map(self.job, slots, size, max_key, max_value, **more)
 
+    def test_no_size(self):
+        pairs = farhash.Map(self.job)
+        sizes = [0, 5, 1000, 1025, 65536, 3]
+        values = [bytes([i]) * size for i, size in enumerate(sizes)]
+        for i, value in enumerate(values):
+            pairs.put(str(i), value)
+            self.assertEqual(pairs.get(str(i)), value)
+        again = farhash.Map(self.job)
+        again.put_batch([str(i) for i in range(len(sizes))], values)
+        for _ in range(2):
+            self.assertEqual(again.get_batch([str(i) for i in range(len(sizes))] + ["none"]),
+                             values + [None])
+        self.assertEqual(again.get_batch([]), [])
+        with self.assertRaisesRegex(farhash.ArgumentError, "call 6: .*the size of key is"):
+            again.get_batch([str(i) for i in range(len(sizes))] + [b""])
+        numbers = np.arange(30000)
+        pairs.put_batch(numbers, numbers)
+        self.assertEqual(pairs.get_batch(numbers), [n.tobytes() for n in numbers])
+        pairs.close()
+        again.close()
+
     def test_one_at_a_time(self):
         pairs = self.map()
         self.assertIsNone(pairs.get(b"a"))
@@ -222,7 +243,7 @@ class Maps(OneRank):
             pairs.put(b"a", bytes(41))
         with self.assertRaisesRegex(ValueError, "2 keys and 1 values"):
             pairs.put_batch([b"a", b"b"], [b"c"])
-        for wrong in ({"slots": 0}, {"max_key": 0}, {"max_value": 1 << 17}, {"depth": 1 << 20}):
+        for wrong in ({"slots": 1 << 41}, {"max_key": 1 << 17}, {"max_value": 1 << 17}, {"max_bytes": 1}, {"depth": 1 << 20}):
             with self.assertRaises(farhash.ArgumentError, msg=wrong):
                 self.map(**wrong)
         with self.assertRaises(ValueError):
