@@ -98,6 +98,28 @@ func TestNoSize(t *testing.T) {
 	}
 }
 
+// atOnce is a job that does not say whether windows take memory in parts.
+type atOnce struct{ rma.Job }
+
+// Where memory is taken at once a map without a size has all of it, and uses it alike.
+func TestNoSizeAtOnce(t *testing.T) {
+	for _, e := range engines[:2] {
+		err := e.Run(2, func(job rma.Job) error {
+			m, err := New(context.Background(), atOnce{job}, Config{MaxBytes: 32 << 20})
+			if err != nil {
+				return err
+			}
+			if m.takeMemory != nil || m.arena.committed.Load() != m.arena.units {
+				err = errors.New("memory is taken in parts")
+			}
+			return errors.Join(err, takesAll(m, 50_000), m.Close())
+		})
+		if err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+}
+
 // takesAll puts the share of this rank of n small pairs and of some large ones, in batches and
 // alone, and gets what another rank has put.
 func takesAll(m *Map, n int) error {
