@@ -10,7 +10,6 @@ import (
 	"runtime"
 
 	"github.com/farhash/farhash/internal/launch"
-	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/neighbours"
 )
 
@@ -45,7 +44,7 @@ func (j *member) shareHosts(ctx context.Context, cfg Config, name string) error 
 // onOneHost is a job whose ranks all share memory: MPI starts and ends it, and the
 // windows are those of rma/shm.
 type onOneHost struct {
-	rma.Job
+	neighbours.OneHostJob
 	mpi *member
 }
 

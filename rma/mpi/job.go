@@ -112,7 +112,7 @@ func (j *member) join(ctx context.Context, comm C.int, cfg Config, p overrides) 
 		return nil, err
 	}
 	if j.near.OneHost() {
-		return &onOneHost{Job: j.near.Memory, mpi: j}, nil
+		return &onOneHost{neighbours.OneHostJob{Job: j.near.Memory}, j}, nil
 	}
 	return j, nil
 }

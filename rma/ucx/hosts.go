@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/neighbours"
 )
 
@@ -64,7 +63,7 @@ func (j *member) untilGone(ctx context.Context) (context.Context, context.Cancel
 // onOneHost is a job whose ranks all share memory: the windows are those of rma/shm, which
 // outlive the rank that made them.
 type onOneHost struct {
-	rma.Job
+	neighbours.OneHostJob
 	ucx *member
 }
 

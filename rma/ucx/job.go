@@ -122,7 +122,7 @@ func joinPlace(ctx context.Context, cfg Config, p overrides, place string) (rma.
 		return nil, err
 	}
 	if j.near.OneHost() {
-		return &onOneHost{Job: j.near.Memory, ucx: j}, nil
+		return &onOneHost{neighbours.OneHostJob{Job: j.near.Memory}, j}, nil
 	}
 	return j, nil
 }

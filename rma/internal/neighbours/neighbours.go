@@ -127,6 +127,16 @@ func (g *Group) Close() error {
 // OneHost reports whether all ranks of the job share memory.
 func (g *Group) OneHost() bool { return g.Memory != nil && len(g.Ranks) == len(g.Places) }
 
+// OneHostJob is Memory as the job of an engine, whose ranks all share memory. Windows are those of
+// rma/shm, which take their memory in parts as well.
+type OneHostJob struct{ rma.Job }
+
+// Reserves is [rma.Reserves] of Memory.
+func (j OneHostJob) Reserves() bool { return rma.Reserves(j.Job) }
+
+// Room is [rma.Room] of Memory.
+func (j OneHostJob) Room() uint64 { return rma.Room(j.Job) }
+
 // InWorld replaces the numbers of ranks in an error of Memory by those in the job.
 func (g *Group) InWorld(err error) error {
 	var gone *rma.RankError
