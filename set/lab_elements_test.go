@@ -24,8 +24,9 @@ func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Confi
 	if err != nil {
 		return nil, err
 	}
-	elements := labElements(rng, e.oldest.Load(), size)
-	c := &labSet{keys: len(elements), t: e.oldest.Load(), check: e.check, len: e.Len}
+	first := e.newTable(0) // the others may have come to the next one
+	elements := labElements(rng, first, size)
+	c := &labSet{keys: len(elements), t: first, check: e.check, len: e.Len}
 	c.hash = func(key int) uint64 { return hashElement(e.aligned(elements[key])) }
 	c.key = func(bucket uint64) (int, error) {
 		words, err := e.oldest.Load().elementOf(bucket)

@@ -174,11 +174,33 @@ func (s *labSet) Check(ctx context.Context, history []lab.Operation) error {
 			return err
 		}
 	}
-	buckets, err := s.t.readAll()
+	tables, err := s.t.inUse(ctx)
 	if err != nil {
 		return err
 	}
-	var stored []int
+	stored := map[int]bool{}
+	for _, t := range tables {
+		if err := s.addStored(stored, t); err != nil {
+			return err
+		}
+	}
+	last := tables[len(tables)-1]
+	if last.gen > 0 {
+		labGrown.Add(1)
+	}
+	return errors.Join(s.fullIsTrue(last, history), s.lenFits(ctx, len(stored), history))
+}
+
+// labGrown is how many sets have come to a table after their first one.
+var labGrown atomic.Uint64
+
+// addStored adds the keys of a table, which has none of them twice. What has moved is in two.
+func (s *labSet) addStored(stored map[int]bool, t *table) error {
+	buckets, err := t.readAll()
+	if err != nil {
+		return err
+	}
+	here := map[int]bool{}
 	for at, bucket := range buckets {
 		if bucket == 0 {
 			continue
@@ -187,22 +209,31 @@ func (s *labSet) Check(ctx context.Context, history []lab.Operation) error {
 		if err != nil {
 			return fmt.Errorf("bucket %d: %w", at, err)
 		}
-		if slices.Contains(stored, key) {
+		if here[key] {
 			return fmt.Errorf("key %d is in two buckets: %x", key, buckets)
 		}
-		stored = append(stored, key)
+		here[key], stored[key] = true, true
 	}
-	return errors.Join(s.fullIsTrue(buckets, history), s.lenFits(ctx, len(stored), history))
+	return nil
 }
 
-func (s *labSet) fullIsTrue(buckets []uint64, history []lab.Operation) error {
+// fullIsTrue: what is refused has no free bucket in reach, in the last table that there can be.
+func (s *labSet) fullIsTrue(t *table, history []lab.Operation) error {
+	buckets, err := t.readAll()
+	if err != nil {
+		return err
+	}
 	for _, o := range history {
 		if answer, ok := o.Answer.(labAnswer); !ok || answer.result != Full {
 			continue
 		}
-		home := s.t.home(s.hash(o.Key))
-		for i := range s.t.limit {
-			if at := (home + i) % s.t.buckets; buckets[at] == 0 {
+		if !t.last {
+			return fmt.Errorf("key %d is refused, and there can be more tables than %d: %v", o.Key,
+				t.gen+1, o)
+		}
+		home := t.home(s.hash(o.Key))
+		for i := range t.limit {
+			if at := (home + i) % t.buckets; buckets[at] == 0 {
 				return fmt.Errorf("bucket %d is free, in reach of key %d from %d: %v",
 					at, o.Key, home, o)
 			}
@@ -228,6 +259,24 @@ func (s *labSet) lenFits(ctx context.Context, stored int, history []lab.Operatio
 var labWordTable = &lab.Table{Name: "set of words", Model: labModel,
 	Open: with(openLabWords, ship.Auto)}
 
+// labGrowingWords and labGrowingElements are sets that move to larger tables while they are used.
+var (
+	labGrowingWords = &lab.Table{Name: "set of words that grows", Model: labModel,
+		Open: whichGrows(openLabWords, ship.Auto)}
+	labGrowingElements = &lab.Table{Name: "set of elements that grows", Model: labModel,
+		Open: whichGrows(openLabElements, ship.Auto)}
+)
+
+// whichGrows is an opener that draws a configuration with room for larger tables.
+func whichGrows(open labOpener, access ship.Access) func(context.Context, rma.Job, *rand.Rand) (
+	lab.Client, error) {
+	return func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
+		cfg := labConfig(rng, job.Size())
+		cfg.Access, cfg.MaxBytes = access, 64*24+cfg.Bytes()*uint64(4+rng.IntN(12))
+		return open(ctx, job, rng, cfg)
+	}
+}
+
 // labOpener opens a table with a configuration.
 type labOpener func(context.Context, rma.Job, *rand.Rand, Config) (lab.Client, error)
 
@@ -247,8 +296,9 @@ func openLabWords(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Config) 
 	if err != nil {
 		return nil, err
 	}
-	words := labWords(rng, s.oldest.Load())
-	c := &labSet{keys: len(words), t: s.oldest.Load(), check: s.check, len: s.Len}
+	first := s.newTable(0) // the others may have come to the next one
+	words := labWords(rng, first)
+	c := &labSet{keys: len(words), t: first, check: s.check, len: s.Len}
 	c.hash = func(key int) uint64 { return hashWord(words[key]) }
 	c.key = func(bucket uint64) (int, error) {
 		if key := slices.Index(words, bucket&^occupied); key >= 0 {

@@ -27,6 +27,17 @@ func TestLabElements(t *testing.T) {
 	searchLab(t, labElementTable)
 }
 
+// Sets answer as if they were one table, while they move to larger ones and ranks die.
+func TestLabGrowing(t *testing.T) {
+	for _, table := range []*lab.Table{labGrowingWords, labGrowingElements} {
+		before := labGrown.Load()
+		table.Search(t, labSchedules())
+		if lab.ReplaySeed() == 0 && labGrown.Load() == before {
+			t.Errorf("%s: none has grown", table.Name)
+		}
+	}
+}
+
 // searchLab runs schedules of a table, which reach its rare branches.
 func searchLab(t *testing.T, table *lab.Table) {
 	for _, m := range []*mark.Mark{probeLoses, chunkInPieces, unneededChunk, noFreeBucket} {
@@ -39,4 +50,6 @@ func searchLab(t *testing.T, table *lab.Table) {
 	}
 }
 
-func TestSoak(t *testing.T) { lab.Soak(t, labWordTable, labElementTable) }
+func TestSoak(t *testing.T) {
+	lab.Soak(t, labWordTable, labElementTable, labGrowingWords, labGrowingElements)
+}

@@ -145,7 +145,7 @@ func (e WordError) Error() string {
 		uint64(e))
 }
 
-// Config is the shape of the set now, with the defaults filled in.
+// Config is the shape of the set now, as far as this rank knows, with the defaults filled in.
 func (s *Set) Config() Config { return s.config().Config }
 
 // All iterates over the words of the set, in the order of the table. Words inserted since may
@@ -319,7 +319,7 @@ func (e *Elements) GetBatch(refs []Ref, dst []byte) error {
 	return f.run(refs)
 }
 
-// Config is the shape of the set now, with the defaults filled in.
+// Config is the shape of the set now, as far as this rank knows, with the defaults filled in.
 func (e *Elements) Config() ElementsConfig {
 	cfg := e.config()
 	cfg.Capacity = e.arenas.capacity()
@@ -394,10 +394,14 @@ func (s *anySet) config() ElementsConfig {
 	return cfg
 }
 
-// Used is the share of buckets that are occupied, of the table that the set has come to.
+// Used is the share of buckets that are occupied, of the table that any rank has come to.
 func (s *anySet) Used(ctx context.Context) (float64, error) {
+	tables, err := s.inUse(ctx)
+	if err != nil {
+		return 0, err
+	}
 	n, err := s.Len(ctx)
-	return float64(n) / float64(s.newest().buckets), err
+	return float64(n) / float64(tables[len(tables)-1].buckets), err
 }
 
 // Stats returns what this rank has done with the set so far.

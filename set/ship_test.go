@@ -257,7 +257,8 @@ func TestLabShipped(t *testing.T) {
 	}
 	for _, e := range lab.Carriers() {
 		for seed := range runs {
-			for _, table := range []*lab.Table{labWordsShipped, labElementsShipped} {
+			for _, table := range []*lab.Table{labWordsShipped, labElementsShipped,
+				labGrowingShipped} {
 				must(t, table.Live(e, 2+int(seed%3), 40, seed))
 			}
 		}
@@ -265,6 +266,8 @@ func TestLabShipped(t *testing.T) {
 }
 
 var (
+	labGrowingShipped = &lab.Table{Name: "shipped set of words that grows", Model: labModel,
+		Open: whichGrows(openLabWords, ship.Shipped)}
 	labWordsShipped = &lab.Table{Name: "set of words that are shipped", Model: labModel,
 		Open: with(openLabWords, ship.Shipped)}
 	labElementsShipped = &lab.Table{Name: "set of elements that are shipped", Model: labModel,

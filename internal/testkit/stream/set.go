@@ -8,8 +8,21 @@ import (
 	"github.com/farhash/farhash/set"
 )
 
-// buckets is enough for all items of four ranks and many more.
-const buckets = 8192
+const (
+	// buckets is enough for all items of four ranks and many more.
+	buckets = 8192
+	// firstBuckets is what a set begins with that grows while it is used.
+	firstBuckets = 64
+)
+
+// setSize is the size of a set that grows, or that keeps its size.
+func (o opener) setSize(grows bool) set.Config {
+	cfg := set.Config{Buckets: buckets, Access: o.access}
+	if grows {
+		cfg.Buckets, cfg.MaxBytes = firstBuckets, 1<<20
+	}
+	return cfg
+}
 
 // setTable is a set of words or elements.
 type setTable struct {
@@ -19,6 +32,7 @@ type setTable struct {
 	len           func(ctx context.Context) (uint64, error)
 	walk          func(ctx context.Context) error
 	end           func() error
+	used          func(ctx context.Context) (float64, error)
 
 	there    map[uint64]bool // this rank has found or inserted it
 	tried    map[uint64]bool // a put has failed
@@ -30,21 +44,21 @@ func newSetTable(o opener) *setTable {
 		inserted: map[uint64]bool{}}
 }
 
-func (o opener) set() (table, error) {
-	s, err := set.New(o.ctx, o.job, set.Config{Buckets: buckets, Access: o.access})
+func (o opener) set(grows bool) (table, error) {
+	s, err := set.New(o.ctx, o.job, o.setSize(grows))
 	if err != nil {
 		return nil, err
 	}
 	t := newSetTable(o)
 	t.put, t.contains, t.len = s.FindOrPutBatch, s.ContainsBatch, s.Len
-	t.walk, t.end = s.Check, s.Close
+	t.used, t.walk, t.end = s.Used, s.Check, s.Close
 	return t, nil
 }
 
-func (o opener) elements() (table, error) {
+func (o opener) elements(grows bool) (table, error) {
 	const sizeBytes = 40
-	s, err := set.NewElements(o.ctx, o.job, set.ElementsConfig{Config: set.Config{Buckets: buckets,
-		Access: o.access}, ElementBytes: sizeBytes, Capacity: buckets})
+	s, err := set.NewElements(o.ctx, o.job, set.ElementsConfig{Config: o.setSize(grows),
+		ElementBytes: sizeBytes, Capacity: buckets})
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +73,7 @@ func (o opener) elements() (table, error) {
 	}
 	t := newSetTable(o)
 	t.put, t.contains, t.len = on(s.FindOrPutBatch), on(s.ContainsBatch), s.Len
-	t.walk, t.end = s.Check, s.Close
+	t.used, t.walk, t.end = s.Used, s.Check, s.Close
 	return t, nil
 }
 
@@ -114,6 +128,13 @@ func (t *setTable) finish(ctx context.Context) error {
 	n, err := t.len(ctx)
 	if err == nil && n != total {
 		err = fmt.Errorf("%d items are there and %d were inserted", n, total)
+	}
+	if err != nil {
+		return err
+	}
+	used, err := t.used(ctx)
+	if err == nil && used > 1 {
+		err = fmt.Errorf("%d items take %.2f of the buckets", n, used)
 	}
 	return err
 }

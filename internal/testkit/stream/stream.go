@@ -70,8 +70,10 @@ func Open(ctx context.Context, job rma.Job, opts Options) (*Stream, error) {
 		open    func() (table, error)
 		central bool
 	}{
-		{"set", o.set, false},
-		{"set of elements", o.elements, false},
+		{"set", func() (table, error) { return o.set(false) }, false},
+		{"set that grows", func() (table, error) { return o.set(true) }, false},
+		{"set of elements", func() (table, error) { return o.elements(false) }, false},
+		{"elements that grow", func() (table, error) { return o.elements(true) }, false},
 		{"cache without locks", func() (table, error) { return o.cache(cache.LockFree) }, false},
 		{"cache with fine locks", func() (table, error) { return o.cache(cache.Fine) }, false},
 		{"cache with coarse locks", func() (table, error) { return o.cache(cache.Coarse) }, false},
