@@ -97,7 +97,11 @@ func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) 
 // of the old one. Collective: when it returns every rank has.
 func (s *anySet) collect(ctx context.Context, keep func(bucket uint64) (bool, error)) error {
 	old := s.space
-	sp, moved, err := old.rebuild(ctx, s.config(), keep)
+	cfg, err := old.settledConfig(ctx)
+	if err != nil {
+		return err
+	}
+	sp, moved, err := old.rebuild(ctx, cfg, keep)
 	if err != nil {
 		return err
 	}
@@ -109,6 +113,21 @@ func (s *anySet) collect(ctx context.Context, keep func(bucket uint64) (bool, er
 		return err
 	}
 	return old.close()
+}
+
+// settledConfig is the configuration with the buckets of the table that any rank has come to, the
+// same on all ranks. Collective.
+func (old *space) settledConfig(ctx context.Context) (ElementsConfig, error) {
+	old.tenders.Wait()
+	if err := old.job.Barrier(ctx); err != nil {
+		return old.cfg, err
+	}
+	cfg := old.cfg
+	tables, err := old.inUse(ctx)
+	if err == nil {
+		cfg.Buckets = tables[len(tables)-1].buckets
+	}
+	return cfg, rma.AllSucceeded(ctx, old.job, "set: finding the latest table", err)
 }
 
 // rebuild makes a space of cfg and moves the buckets of old there that keep is true for; nil keeps
