@@ -350,8 +350,17 @@ func TestOverwritesTakeNoMemory(t *testing.T) {
 	for _, e := range reserving {
 		err := withMap(e, 2, Config{}, func(m *Map) error {
 			ctx := context.Background()
+			const keys = 20 // the ranks put all of them in turn, and mark each other's items
 			for i := range 3 * stepUnits / 8 {
-				key := fmt.Appendf(nil, "key %d", i%20)
+				if i%keys == 0 {
+					if err := m.job.Barrier(ctx); err != nil {
+						return err
+					}
+				}
+				if i/keys%2 != m.job.Rank() {
+					continue
+				}
+				key := fmt.Appendf(nil, "key %d", i%keys)
 				if _, err := m.Put(key, sized("value", i, 300)); err != nil {
 					return err
 				}
