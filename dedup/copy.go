@@ -203,9 +203,11 @@ func (c *copying) all(ctx context.Context, r *reader) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		before := c.stats
 		kept, err := c.block(ctx, b.data)
 		if kept > 0 {
 			if _, err := c.out.Write(b.data[:kept]); err != nil {
+				c.stats.Kept, c.stats.KeptBytes = before.Kept, before.KeptBytes
 				return fmt.Errorf("writing: %w", err)
 			}
 		}

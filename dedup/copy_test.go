@@ -137,6 +137,18 @@ func TestCopyError(t *testing.T) {
 	}
 }
 
+// What could not be written does not count as kept.
+func TestCopyUnwritten(t *testing.T) {
+	f := newFilter(t, Config{})
+	r, w := io.Pipe()
+	failed := errors.New("no room")
+	_ = r.CloseWithError(failed)
+	stats, err := f.Copy(t.Context(), w, strings.NewReader("a\nb\na\n"), Format{})
+	if !errors.Is(err, failed) || stats != (Stats{Read: 3, ReadBytes: 6}) {
+		t.Errorf("%v, %+v", err, stats)
+	}
+}
+
 // Blocks are the stream, cut between records, in whatever pieces it arrives.
 func FuzzSplitter(f *testing.F) {
 	f.Add([]byte("a\nbb\n\nc"), false, 0)

@@ -318,13 +318,24 @@ func (c *countedReader) Read(to []byte) (int, error) {
 // decompressor decompresses what begins as gzip or zstd files do.
 func decompressor(in io.Reader) (io.Reader, error) {
 	b := bufio.NewReaderSize(in, 64<<10)
-	switch head, _ := b.Peek(4); {
-	case strings.HasPrefix(string(head), "\x1f\x8b"):
+	switch {
+	case begins(b, "\x1f\x8b"):
 		return gzip.NewReader(b)
-	case string(head) == "\x28\xb5\x2f\xfd":
+	case begins(b, "\x28\xb5\x2f\xfd"):
 		return zstd.NewReader(b, zstd.WithDecoderConcurrency(1)) // no goroutines
 	}
 	return b, nil
+}
+
+// begins reports whether input begins with some bytes. It waits for no more of them than that takes:
+// a short line of an open pipe is all that there is for now.
+func begins(b *bufio.Reader, with string) bool {
+	for n := range len(with) {
+		if head, _ := b.Peek(n + 1); string(head) != with[:n+1] {
+			return false
+		}
+	}
+	return true
 }
 
 // writeCounts writes the records that the flags ask for, with their counts.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"strings"
 	"syscall"
@@ -40,6 +41,35 @@ func TestInterruptDedup(t *testing.T) {
 		}
 		if _ = run.Wait(); run.code() != code {
 			t.Errorf("%v: exit code %d, want %d: %s", s, run.code(), code, &run.stderr)
+		}
+	}
+}
+
+// A line is written while the input is open, however short it is, also where compressed input could
+// begin so.
+func TestDedupShortLines(t *testing.T) {
+	for _, line := range []string{"\n", "a\n", "(\n", "\x1f\n"} {
+		run := newCommand(t, "dedup")
+		run.Stdout = nil
+		in, err := run.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := run.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Write([]byte(line)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := bufio.NewReader(out).ReadString('\n'); got != line {
+			t.Errorf("%q, want %q: %v", got, line, err)
+		}
+		if err := errors.Join(in.Close(), run.Wait()); err != nil {
+			t.Errorf("%q: %v: %s", line, err, &run.stderr)
 		}
 	}
 }
