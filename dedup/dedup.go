@@ -10,6 +10,8 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/set"
 )
 
 // Config shapes a Filter.
@@ -20,6 +22,11 @@ type Config struct {
 	Exact bool
 	// Count stores how often each record was seen, and its bytes, for Counts. It implies Exact.
 	Count bool
+	// Job is the ranks that share what was seen, nil where this process is alone. New and Close are
+	// collective then, MemoryBytes are of all ranks together and 0 means 0.8 of the memory that
+	// the hosts have left. Of equal records one is new, on any of the ranks that see them. It
+	// excludes Exact, Count, Save and Load. Distinct, MemoryBytes and Chance are of all ranks.
+	Job rma.Job
 }
 
 // batchRecords is how many records are looked up together.
@@ -50,15 +57,20 @@ func (e *FullError) Error() string {
 
 // New makes an empty filter.
 func New(cfg Config) (*Filter, error) {
-	if cfg.MemoryBytes == 0 {
+	if cfg.MemoryBytes == 0 && cfg.Job == nil {
 		cfg.MemoryBytes = 1 << 30
 	}
 	cfg.Exact = cfg.Exact || cfg.Count
 	f := &Filter{cfg: cfg, print: xxh3.Hash128}
 	var err error
-	if cfg.Exact {
+	switch {
+	case cfg.Job != nil && cfg.Exact:
+		return nil, errors.New("dedup: Job excludes Exact and Count")
+	case cfg.Job != nil:
+		f.prints, err = newSharedPrints(context.Background(), cfg.Job, cfg.MemoryBytes)
+	case cfg.Exact:
 		f.exact, err = newExact(cfg.MemoryBytes)
-	} else {
+	default:
 		f.prints, err = newPrints(cfg.MemoryBytes)
 	}
 	if err != nil {
@@ -126,6 +138,10 @@ func (f *Filter) batch(records [][]byte, seen []bool) (int, error) {
 func (f *Filter) answer(seen []bool) (int, error) {
 	n, added, err := f.prints.answer(seen)
 	f.distinct += uint64(added)
+	if full := (*set.FullError)(nil); errors.As(err, &full) {
+		return n, &FullError{Distinct: f.Distinct(), MemoryBytes: full.MaxBytes,
+			EnoughBytes: full.EnoughBytes}
+	}
 	if err == nil && n < f.prints.n {
 		err = f.full(f.prints.enoughBytes())
 	}
@@ -171,7 +187,12 @@ func (f *Filter) full(enoughBytes uint64) error {
 }
 
 // Distinct is how many different records the filter has seen.
-func (f *Filter) Distinct() uint64 { return f.distinct }
+func (f *Filter) Distinct() uint64 {
+	if f.cfg.Job != nil && f.broken == nil {
+		return f.prints.sharedLen()
+	}
+	return f.distinct
+}
 
 // MemoryBytes is how much memory the filter takes now.
 func (f *Filter) MemoryBytes() uint64 {
@@ -189,6 +210,9 @@ func (f *Filter) MemoryBytes() uint64 {
 func (f *Filter) Chance() float64 {
 	if f.cfg.Exact {
 		return 0
+	}
+	if f.cfg.Job != nil {
+		return sharedChance(f.Distinct())
 	}
 	return chance(f.distinct)
 }
@@ -245,9 +269,9 @@ func (f *Filter) Load(ctx context.Context, path string) error {
 }
 
 func (f *Filter) savable() error {
-	if f.exact != nil {
-		return errors.New("dedup: files of what was seen have fingerprints only; use a filter " +
-			"that is not exact")
+	if f.exact != nil || f.cfg.Job != nil {
+		return errors.New("dedup: files of what was seen have fingerprints of one process only; " +
+			"use a filter that is not exact, without a Job")
 	}
 	return f.broken
 }

@@ -27,7 +27,14 @@
 // cryptographic hash. With [Config].Exact the bytes are stored as well and compared, and no record
 // is ever taken for another. A fingerprint then has a number, by which the bytes are found.
 //
+// # Several ranks
+//
+// With [Config].Job the ranks of a job share what was seen. A fingerprint is an element of 16 bytes
+// of a set over the memory of all ranks: of ranks that see equal records at the same time exactly
+// one is told that its record is new. A distinct record takes 26 to 36 bytes, and the chance that
+// any is taken for another one is at most d*d/2^127.
+//
 // # Limits
 //
-// A filter belongs to one process, and is used by one goroutine at a time.
+// A filter is used by one goroutine at a time.
 package dedup

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"runtime"
+	"unsafe"
 
 	"github.com/zeebo/xxh3"
 
@@ -24,6 +25,7 @@ import (
 type prints struct {
 	job    rma.Job
 	set    *set.Set
+	shared *set.Elements // of all ranks, in place of set
 	growth growth
 	taken  uint64 // words
 	freeAt uint64 // words, from which on the memory of the last smaller table is unused; or 0
@@ -53,7 +55,28 @@ func newPrints(memoryBytes uint64) (*prints, error) {
 	return p, nil
 }
 
-func (p *prints) close() error { return errors.Join(p.set.Close(), p.job.Close()) }
+// newSharedPrints is prints of the ranks of a job, which are elements: of ranks that insert an
+// equal one at the same time, exactly one is told so. memoryBytes 0 means what a set takes then.
+// Collective.
+func newSharedPrints(ctx context.Context, job rma.Job, memoryBytes uint64) (*prints, error) {
+	p := &prints{job: job, at: make([]int32, batchRecords), words: make([]uint64, 2*batchRecords),
+		results: make([]set.Result, batchRecords), firsts: make([]uint16, 2*batchRecords)}
+	cfg := set.ElementsConfig{ElementBytes: printBytes}
+	if cfg.MaxBytes = memoryBytes; memoryBytes > 0 {
+		buckets := planGrowth(memoryBytes, bytesPerElementBucket).first
+		cfg.Buckets = buckets / uint64(job.Size()) * uint64(job.Size())
+	}
+	var err error
+	p.shared, err = set.NewElements(ctx, job, cfg)
+	return p, err
+}
+
+func (p *prints) close() error {
+	if p.shared != nil {
+		return p.shared.Close()
+	}
+	return errors.Join(p.set.Close(), p.job.Close())
+}
 
 // begin begins a batch of up to n records.
 func (p *prints) begin(n int) {
@@ -86,6 +109,9 @@ func (p *prints) answer(seen []bool) (answered, added int, err error) {
 	for i := range seen[:p.n] {
 		seen[i] = true
 	}
+	if p.shared != nil {
+		return p.answerShared(seen)
+	}
 	if p.taken+uint64(len(p.words)) > p.growth.capacity() {
 		return p.answerSingly(seen)
 	}
@@ -102,6 +128,26 @@ func (p *prints) answer(seen []bool) (answered, added int, err error) {
 	}
 	p.freeTables()
 	return p.n, added, nil
+}
+
+// answerShared is answer for all ranks. A record that has no room is not new.
+func (p *prints) answerShared(seen []bool) (answered, added int, err error) {
+	results := p.results[:len(p.at)]
+	fingerprints := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(p.words))), 8*len(p.words))
+	err = p.shared.FindOrPutBatch(fingerprints, results)
+	for k, i := range p.at {
+		if results[k] == set.Inserted {
+			seen[i] = false
+			added++
+		}
+	}
+	return p.n, added, err
+}
+
+// sharedLen is how many fingerprints all ranks have inserted, as far as they can be asked.
+func (p *prints) sharedLen() uint64 {
+	n, _ := p.shared.Len(context.Background()) // without an answer it is 0
+	return n
 }
 
 // inserted counts the words of a record, and reports whether it is new.
@@ -157,10 +203,22 @@ func (p *prints) freeTables() {
 
 func (p *prints) buckets() uint64 { return p.set.Config().Buckets }
 
-func (p *prints) bytes() uint64 { return p.buckets() * bucketBytes }
+func (p *prints) bytes() uint64 {
+	if p.shared != nil {
+		return p.shared.Config().Buckets*bucketBytes + p.sharedLen()*printBytes
+	}
+	return p.buckets() * bucketBytes
+}
 
 // enoughBytes is a limit with which the set would hold twice as many records.
 func (p *prints) enoughBytes() uint64 { return enoughBytes(2*p.taken, bytesPerBucket) }
+
+// sharedChance is a bound on the chance that any of so many distinct records has the fingerprint of
+// another one.
+func sharedChance(records uint64) float64 {
+	d := float64(records)
+	return math.Ldexp(d*d, -127)
+}
 
 // chance is a bound on the chance that any of so many distinct records was taken for another one:
 // the n-th finds each of its words among the 2n before it with a chance of up to n/2^62.

@@ -19,17 +19,19 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/dedup"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/plural"
 	"github.com/farhash/farhash/internal/regular"
 	"github.com/farhash/farhash/internal/replace"
+	"github.com/farhash/farhash/rma"
 )
 
 type dedupFlags struct {
 	format                            dedup.Format
 	count, repeated, unique           bool
-	exact, quiet                      bool
+	exact, quiet, unordered           bool
 	delimiter, out, seen, mem         string
 	fieldGiven, recordGiven, keyGiven bool
 	delimiterGiven                    bool
@@ -53,11 +55,17 @@ them.
 
 When memory is full, exit code 3, or at Ctrl-C, what was written is right: the first
 occurrences in the part that was read. The message says how much --mem would do. After
-any other error the files of -o and --seen are what they were before.`,
+any other error the files of -o and --seen are what they were before.
+
+Started by farhash run, mpirun, srun or torchrun, every process is a rank: it reads a
+share of each file, and all share what was seen. They write in no order, which needs
+--unordered, each to a file of its own, which needs -o: rank 3 writes out.txt.3 where -o
+is out.txt, and out.3.gz where it is out.gz. --mem is then of all ranks together.`,
 		Example: `  farhash dedup access.log -o distinct.log
   farhash dedup --field 1 --delimiter , a.csv b.csv.gz -o first.csv.zst
   farhash dedup --count < words.txt
-  farhash dedup --seen urls.seen new-urls.txt`,
+  farhash dedup --seen urls.seen new-urls.txt
+  farhash run -n 4 -- farhash dedup --unordered big.log -o distinct.log`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			changed := cmd.Flags().Changed
 			f.fieldGiven, f.recordGiven = changed("field"), changed("record")
@@ -80,6 +88,8 @@ any other error the files of -o and --seen are what they were before.`,
 	flags.StringVar(&f.seen, "seen", "", "`FILE` of what earlier runs have seen, which is not "+
 		"written again; it is written or replaced at the end")
 	flags.BoolVar(&f.exact, "exact", false, "store the lines themselves, and not fingerprints")
+	flags.BoolVar(&f.unordered, "unordered", false,
+		"records may be written in any order, as several processes do")
 	flags.StringVar(&f.mem, "mem", "", "`SIZE` of the memory for what is distinct, such as 2GiB "+
 		"(default: 80% of the available memory)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no progress and no summary")
@@ -159,17 +169,34 @@ func (f *dedupFlags) run(ctx context.Context, inputs []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	if cfg.MemoryBytes == 0 {
-		cfg.MemoryBytes = 1 << 30
-		if left, err := memory.Now(); err == nil {
-			cfg.MemoryBytes = left.Bytes / 5 * 4
-		}
-	}
 	for _, path := range inputs {
 		if info, err := os.Stat(inputFile(path)); err != nil {
 			return err
 		} else if info.IsDir() {
 			return fmt.Errorf("%s is a folder; name files in it", path)
+		}
+	}
+	_, launched, err := farhash.Launched()
+	switch {
+	case err != nil:
+		return err
+	case !launched:
+		return f.alone(ctx, inputs, cfg)
+	}
+	return farhash.Run(ctx, 1, func(job rma.Job) error {
+		if job.Size() == 1 {
+			return f.alone(ctx, inputs, cfg)
+		}
+		return f.shared(ctx, job, inputs, cfg)
+	})
+}
+
+// alone removes the repeats of the inputs in this process.
+func (f *dedupFlags) alone(ctx context.Context, inputs []string, cfg dedup.Config) error {
+	if cfg.MemoryBytes == 0 {
+		cfg.MemoryBytes = 1 << 30
+		if left, err := memory.Now(); err == nil {
+			cfg.MemoryBytes = left.Bytes / 5 * 4
 		}
 	}
 	filter, err := dedup.New(cfg)
@@ -184,8 +211,7 @@ func (f *dedupFlags) run(ctx context.Context, inputs []string) error {
 		}
 	}
 	ctx, caught := catchSignals(ctx)
-	r := &dedupRun{flags: f, filter: filter, inputs: inputs, begin: time.Now(),
-		before: filter.Distinct()}
+	r := newDedupRun(f, filter, inputs)
 	if err := r.write(ctx); errors.Is(err, syscall.EPIPE) {
 		return nil // whoever reads the output wants no more, as head
 	} else if err != nil {
@@ -213,6 +239,7 @@ func (f *dedupFlags) run(ctx context.Context, inputs []string) error {
 // dedupRun is one run of the command.
 type dedupRun struct {
 	flags  *dedupFlags
+	job    rma.Job // nil: the process is alone
 	filter *dedup.Filter
 	inputs []string
 	stats  dedup.Stats
@@ -220,6 +247,11 @@ type dedupRun struct {
 	begin  time.Time
 	bytes  atomic.Uint64 // of the inputs, as they are stored
 	ended  error         // why not all was read, where what was written is right
+}
+
+func newDedupRun(f *dedupFlags, filter *dedup.Filter, inputs []string) *dedupRun {
+	return &dedupRun{flags: f, filter: filter, inputs: inputs, begin: time.Now(),
+		before: filter.Distinct()}
 }
 
 // write writes the output, to a file that is whole at any time.
@@ -267,8 +299,8 @@ func compressor(path string, w io.Writer) (io.WriteCloser, error) {
 // copy copies all inputs.
 func (r *dedupRun) copy(ctx context.Context, out io.Writer) error {
 	defer r.showProgress()()
-	for _, path := range r.inputs {
-		err := r.copyFile(ctx, out, path)
+	for i, path := range r.inputs {
+		err := r.copyFile(ctx, out, i, path)
 		var full *dedup.FullError
 		if errors.As(err, &full) || err != nil && errors.Is(err, ctx.Err()) {
 			r.ended = err
@@ -283,8 +315,11 @@ func (r *dedupRun) copy(ctx context.Context, out io.Writer) error {
 	return r.writeCounts(out)
 }
 
-func (r *dedupRun) copyFile(ctx context.Context, out io.Writer, path string) error {
+func (r *dedupRun) copyFile(ctx context.Context, out io.Writer, i int, path string) error {
 	file := os.Stdin
+	if path == "-" && r.job != nil && r.job.Rank() > 0 {
+		return nil
+	}
 	if path != "-" {
 		var err error
 		if file, err = regular.OpenStream(path); err != nil {
@@ -292,7 +327,14 @@ func (r *dedupRun) copyFile(ctx context.Context, out io.Writer, path string) err
 		}
 		defer file.Close()
 	}
-	in, err := decompressor(&countedReader{file, &r.bytes})
+	stored := io.Reader(file)
+	if r.job != nil {
+		var err error
+		if stored, err = r.share(i, path, file); stored == nil {
+			return err
+		}
+	}
+	in, err := decompressor(&countedReader{stored, &r.bytes})
 	if err != nil {
 		return err
 	}
@@ -315,20 +357,26 @@ func (c *countedReader) Read(to []byte) (int, error) {
 	return n, err
 }
 
+// How compressed files begin.
+const (
+	gzipMagic = "\x1f\x8b"
+	zstdMagic = "\x28\xb5\x2f\xfd"
+)
+
 // decompressor decompresses what begins as gzip or zstd files do.
 func decompressor(in io.Reader) (io.Reader, error) {
 	b := bufio.NewReaderSize(in, 64<<10)
 	switch {
-	case begins(b, "\x1f\x8b"):
+	case begins(b, gzipMagic):
 		return gzip.NewReader(b)
-	case begins(b, "\x28\xb5\x2f\xfd"):
+	case begins(b, zstdMagic):
 		return zstd.NewReader(b, zstd.WithDecoderConcurrency(1)) // no goroutines
 	}
 	return b, nil
 }
 
-// begins reports whether input begins with some bytes. It waits for no more of them than that takes:
-// a short line of an open pipe is all that there is for now.
+// begins reports whether input begins with some bytes. It waits for no more of them than that
+// takes: a short line of an open pipe is all that there is for now.
 func begins(b *bufio.Reader, with string) bool {
 	for n := range len(with) {
 		if head, _ := b.Peek(n + 1); string(head) != with[:n+1] {

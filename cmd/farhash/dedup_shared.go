@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/farhash/farhash/dedup"
+	"github.com/farhash/farhash/rma"
+)
+
+// Where a launcher has started several processes, all share what was seen, in the memory of all of
+// them. Each reads its share of the inputs, and writes the records that it is the first to see.
+
+// checkShared refuses what several processes do not do.
+func (f *dedupFlags) checkShared() error {
+	only := " works in one process only"
+	switch {
+	case f.count, f.repeated, f.unique:
+		return errors.New("--count, --repeated and --unique work in one process only")
+	case f.exact:
+		return errors.New("--exact" + only)
+	case f.seen != "":
+		return errors.New("--seen" + only)
+	case !f.unordered:
+		return errors.New("several processes write in no order: give --unordered")
+	case f.out == "-":
+		return errors.New("several processes cannot share standard output: give -o")
+	}
+	return nil
+}
+
+// shared removes the repeats of the inputs together with the other ranks of a job.
+func (f *dedupFlags) shared(ctx context.Context, job rma.Job, inputs []string,
+	cfg dedup.Config) error {
+	own := *f
+	own.quiet, own.out = f.quiet || job.Rank() > 0, partOf(f.out, job.Rank())
+	if err := cmp.Or(f.checkShared(), own.checkOutputs(inputs, &cfg)); err != nil {
+		return usage(err)
+	}
+	cfg.Job = job
+	filter, err := dedup.New(cfg)
+	if err != nil {
+		return err
+	}
+	defer filter.Close()
+	ctx, caught := catchSignals(ctx)
+	r := newDedupRun(&own, filter, inputs)
+	r.job = job
+	if err := r.write(ctx); err != nil {
+		return err
+	}
+	reasons, err := r.addUp(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	r.summarize()
+	switch {
+	case reasons&reasonFull != 0:
+		if job.Rank() > 0 {
+			return &exitError{exitIncomplete, nil}
+		}
+		return &exitError{exitIncomplete, fmt.Errorf("INCOMPLETE: memory is full: %d distinct "+
+			"records; give a larger --mem or more hosts. What was written is right",
+			filter.Distinct())}
+	case r.ended != nil:
+		return interrupted(caught, "what was written is right")
+	case reasons&reasonInterrupted != 0:
+		return &exitError{exitInterrupt, nil} // another rank says so
+	}
+	return nil
+}
+
+// partOf is the file that a rank writes: its number comes before the ending that asks for
+// compression, or at the end.
+func partOf(path string, rank int) string {
+	for _, ending := range []string{".gz", ".zst"} {
+		if whole, ok := strings.CutSuffix(path, ending); ok {
+			return fmt.Sprintf("%s.%d%s", whole, rank, ending)
+		}
+	}
+	return fmt.Sprintf("%s.%d", path, rank)
+}
+
+// Why a rank has not read all of its share.
+const (
+	reasonFull = 1 << iota
+	reasonInterrupted
+)
+
+// addUp makes the statistics those of all ranks, and returns the reasons of all. Collective.
+func (r *dedupRun) addUp(ctx context.Context) (reasons uint64, err error) {
+	var full *dedup.FullError
+	if errors.As(r.ended, &full) {
+		reasons = reasonFull
+	} else if r.ended != nil {
+		reasons = reasonInterrupted
+	}
+	s := &r.stats
+	counts := []*uint64{&s.Read, &s.Kept, &s.ReadBytes, &s.KeptBytes}
+	w, err := r.job.NewWindow(ctx, rma.Spec{Name: "dedup: statistics", Words: len(counts) + 1})
+	if err != nil {
+		return 0, err
+	}
+	defer w.Close()
+	cells, err := rma.NewCells(r.job, w)
+	if err != nil {
+		return 0, err
+	}
+	defer cells.Close()
+	for i, n := range append(counts, &reasons) {
+		if err := cells.Store(ctx, r.job.Rank(), i, *n); err != nil {
+			return 0, err
+		}
+	}
+	if err := r.job.Barrier(ctx); err != nil {
+		return 0, err
+	}
+	for i, n := range counts {
+		if *n, err = cells.Sum(ctx, i); err != nil {
+			return 0, err
+		}
+	}
+	for rank := range r.job.Size() {
+		other, err := cells.Load(ctx, rank, len(counts))
+		if err != nil {
+			return 0, err
+		}
+		reasons |= other
+	}
+	return reasons, r.job.Barrier(ctx)
+}
+
+// share is the part of input i that this rank reads, nil for none. A file that can be read at any
+// place is divided between the ranks at ends of records; others are dealt whole, and standard input
+// is rank 0's.
+func (r *dedupRun) share(i int, path string, file *os.File) (io.Reader, error) {
+	ranks, rank := int64(r.job.Size()), int64(r.job.Rank())
+	if path == "-" {
+		return file, nil
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || isCompressed(file) {
+		if int64(i)%ranks != rank {
+			return nil, nil
+		}
+		return file, nil
+	}
+	size := info.Size()
+	from, err := r.flags.boundary(file, size/ranks*rank+min(rank, size%ranks), size)
+	if err != nil {
+		return nil, err
+	}
+	to, err := r.flags.boundary(file, size/ranks*(rank+1)+min(rank+1, size%ranks), size)
+	if err != nil {
+		return nil, err
+	}
+	return io.NewSectionReader(file, from, to-from), nil
+}
+
+// isCompressed reports whether a regular file begins as compressed ones do.
+func isCompressed(file *os.File) bool {
+	var head [4]byte
+	n, _ := file.ReadAt(head[:], 0)
+	text := string(head[:n])
+	return strings.HasPrefix(text, gzipMagic) || strings.HasPrefix(text, zstdMagic)
+}
+
+// boundary is where the first record begins that does so at a place of a file or after it; the size
+// of the file if none does.
+func (f *dedupFlags) boundary(file io.ReaderAt, at, size int64) (int64, error) {
+	if at == 0 || at >= size {
+		return min(at, size), nil
+	}
+	if n := int64(f.format.RecordBytes); n > 0 {
+		return min((at+n-1)/n*n, size), nil
+	}
+	end := byte('\n')
+	if f.format.Null {
+		end = 0
+	}
+	block := make([]byte, 64<<10)
+	for at--; ; {
+		n, err := file.ReadAt(block, at)
+		if i := bytes.IndexByte(block[:n], end); i >= 0 {
+			return at + int64(i) + 1, nil
+		}
+		if err == io.EOF {
+			return size, nil
+		} else if err != nil {
+			return 0, err
+		}
+		at += int64(n)
+	}
+}

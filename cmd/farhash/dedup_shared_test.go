@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/dedup"
+)
+
+// Several processes write each record once, of files that they divide or deal, and of all formats.
+func TestDedupShared(t *testing.T) {
+	var text, null, records strings.Builder
+	want := map[string]bool{}
+	for i := range 20000 {
+		line := fmt.Sprintf("line%07d", i*i%7919)
+		want[line] = true
+		fmt.Fprintln(&text, line)
+		fmt.Fprintf(&null, "%s\x00", line)
+		records.WriteString(line)
+	}
+	all := slices.Sorted(func(yield func(string) bool) {
+		for line := range want {
+			if !yield(line) {
+				return
+			}
+		}
+	})
+	a := writeFile(t, "a", text.String())
+	b, fixed := writeFile(t, "b", null.String()), writeFile(t, "c", records.String())
+	zipped := filepath.Join(t.TempDir(), "a.gz")
+	if c := execute(t, "dedup", a, "-o", zipped); c.code() != 0 {
+		t.Fatal(&c.stderr)
+	}
+	for _, c := range []struct {
+		args []string
+		end  string
+	}{
+		{[]string{a}, "\n"}, {[]string{a, zipped, a}, "\n"}, {[]string{"--null", b}, "\x00"},
+		{[]string{"--record", "11", fixed}, ""},
+	} {
+		out := filepath.Join(t.TempDir(), "out")
+		args := append([]string{"dedup", "--unordered", "-o", out}, c.args...)
+		run := execute(t, launched(t, "3", args...)...)
+		if run.code() != 0 {
+			t.Errorf("%q: %s", c.args, &run.stderr)
+			continue
+		}
+		var got []string
+		for rank := range 3 {
+			part, err := os.ReadFile(partOf(out, rank))
+			if err != nil {
+				t.Error(err)
+			}
+			size := len("line0000000") + len(c.end)
+			for ; len(part) >= size; part = part[size:] {
+				got = append(got, strings.TrimSuffix(string(part[:size]), c.end))
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, all) {
+			t.Errorf("%q: %d records, want %d", c.args, len(got), len(all))
+		}
+		if n := strings.Count(run.stderr.String(), "distinct"); n != 1 {
+			t.Errorf("%q: %d summaries: %s", c.args, n, &run.stderr)
+		}
+	}
+}
+
+// What several processes do not do is refused.
+func TestDedupSharedErrors(t *testing.T) {
+	file, out := writeFile(t, "a", "x\n"), filepath.Join(t.TempDir(), "out")
+	for message, args := range map[string][]string{
+		"give --unordered":                  {file, "-o", out},
+		"cannot share standard output":      {"--unordered", file},
+		"--exact works in one":              {"--unordered", "--exact", file, "-o", out},
+		"--seen works in one":               {"--unordered", "--seen", out, file, "-o", out + "2"},
+		"--count, --repeated and --unique ": {"--unordered", "--count", file, "-o", out},
+	} {
+		run := execute(t, launched(t, "2", append([]string{"dedup"}, args...)...)...)
+		if run.code() != exitUsage ||
+			!strings.Contains(run.stderr.String(), message) {
+			t.Errorf("%q: %d, %s", args, run.code(), &run.stderr)
+		}
+	}
+	var lines strings.Builder
+	for i := range 20000 {
+		fmt.Fprintln(&lines, i)
+	}
+	run := execute(t, launched(t, "2", "dedup", "--unordered", "--mem", "64KiB", "-o", out,
+		writeFile(t, "b", lines.String()))...)
+	if run.code() != exitIncomplete ||
+		strings.Count(run.stderr.String(), "memory is full") != 1 {
+		t.Errorf("full: %d, %s", run.code(), &run.stderr)
+	}
+}
+
+// Boundaries are at the begin of records, in order, and from the first to the end.
+func TestBoundary(t *testing.T) {
+	text := "a\n\nbbb\ncc"
+	for _, c := range []struct {
+		format dedup.Format
+		want   []int64 // by place
+	}{
+		{dedup.Format{}, []int64{0, 2, 2, 3, 7, 7, 7, 7, 9, 9}},
+		{dedup.Format{RecordBytes: 4}, []int64{0, 4, 4, 4, 4, 8, 8, 8, 8, 9}},
+	} {
+		f := &dedupFlags{format: c.format}
+		for at, want := range c.want {
+			got, err := f.boundary(bytes.NewReader([]byte(text)), int64(at), int64(len(text)))
+			if err != nil || got != want {
+				t.Errorf("%+v from %d: %d, want %d: %v", c.format, at, got, want, err)
+			}
+		}
+	}
+}
