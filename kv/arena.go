@@ -99,7 +99,7 @@ func newReservedArena(cells *rma.Cells, rank int, units uint64,
 		release: block.Release}, nil
 }
 
-// close gives the states back. That of nil does nothing.
+// close gives the states back. It may be called on nil.
 func (a *arena) close() error {
 	if a == nil || a.release == nil {
 		return nil

@@ -54,8 +54,8 @@
 // is used, rma/shm at once. There is no Used, as slots of removed keys are taken too until the
 // table moves: compare [Map.Len] with MaxSlots.
 //
-// The longest key and value are by default those of [MaxSize]. Buffers for items grow with those
-// that are used.
+// Keys and values may have [MaxSize] bytes by default. Buffers for items are as long as the longest
+// item that was used.
 //
 // # Batches
 //

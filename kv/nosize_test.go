@@ -343,8 +343,8 @@ func TestChurnWithoutMemory(t *testing.T) {
 	}
 }
 
-// TestOverwritesTakeNoMemory: values that are put again and again use the same items, and those of
-// a whole step last.
+// TestOverwritesTakeNoMemory: values that are put again and again use the same items, and one step
+// of memory is enough for them.
 func TestOverwritesTakeNoMemory(t *testing.T) {
 	markedFirst.Claim(t)
 	for _, e := range reserving {

@@ -3,33 +3,40 @@ package main
 import (
 	"bufio"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
 )
 
+// startDedup starts the command, whose input has begun and not ended.
+func startDedup(t *testing.T, input string) (run *command, in io.WriteCloser, out *bufio.Reader) {
+	t.Helper()
+	run = newCommand(t, "dedup")
+	run.Stdout = nil
+	in, err := run.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := run.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Write([]byte(input)); err != nil {
+		t.Fatal(err)
+	}
+	return run, in, bufio.NewReader(output)
+}
+
 // After a signal what was written is right, though the input has not ended.
 func TestInterruptDedup(t *testing.T) {
 	for s, code := range map[syscall.Signal]int{syscall.SIGINT: exitInterrupt,
 		syscall.SIGTERM: exitTerminate} {
-		run := newCommand(t, "dedup")
-		run.Stdout = nil
-		in, err := run.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := run.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := run.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := in.Write([]byte("a\na\nb\nc")); err != nil {
-			t.Fatal(err)
-		}
-		r := bufio.NewReader(out)
+		run, _, r := startDedup(t, "a\na\nb\nc")
 		for _, want := range []string{"a\n", "b\n"} { // written while the input is open
 			if got, err := r.ReadString('\n'); got != want {
 				t.Fatalf("%q, want %q: %v", got, want, err)
@@ -49,23 +56,8 @@ func TestInterruptDedup(t *testing.T) {
 // begin so.
 func TestDedupShortLines(t *testing.T) {
 	for _, line := range []string{"\n", "a\n", "(\n", "\x1f\n"} {
-		run := newCommand(t, "dedup")
-		run.Stdout = nil
-		in, err := run.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := run.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := run.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := in.Write([]byte(line)); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := bufio.NewReader(out).ReadString('\n'); got != line {
+		run, in, out := startDedup(t, line)
+		if got, err := out.ReadString('\n'); got != line {
 			t.Errorf("%q, want %q: %v", got, line, err)
 		}
 		if err := errors.Join(in.Close(), run.Wait()); err != nil {
