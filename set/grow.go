@@ -171,7 +171,7 @@ func (t *table) prepare(n uint64) (ready bool, err error) {
 		}
 		n--
 		step := min(stepBuckets, perRank-p.buckets)
-		if m.commit != nil {
+		if m.commit != nil && step > 0 { // 0: only the mark has failed
 			err := m.commit(rank, int(p.buckets), int(step))
 			if p.refused = ignoreLost(err); p.refused != nil {
 				return false, nil
