@@ -127,8 +127,8 @@ func (g *Group) Close() error {
 // OneHost reports whether all ranks of the job share memory.
 func (g *Group) OneHost() bool { return g.Memory != nil && len(g.Ranks) == len(g.Places) }
 
-// OneHostJob is Memory as the job of an engine whose ranks all share memory. Its windows are made by
-// rma/shm, and can take their memory in parts.
+// OneHostJob is Memory as the job of an engine whose ranks all share memory. Its windows are made
+// by rma/shm, and can take their memory in parts.
 type OneHostJob struct{ rma.Job }
 
 // Reserves is [rma.Reserves] of Memory.
