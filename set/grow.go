@@ -322,7 +322,7 @@ func (t *table) movePiece(rank, piece int) error {
 	if err != nil {
 		return err
 	}
-	b := batch{t: next, insert: true}
+	b := batch{t: next, insert: true, items: make([]uint64, 0, growRun)}
 	begin := uint64(piece) * t.pieceLen()
 	end := min(begin+t.pieceLen(), t.perRank)
 	for off := begin; off < end; off += growRun {

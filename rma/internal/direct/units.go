@@ -19,9 +19,14 @@ type Units struct {
 	size int // of all bytes
 	take func(begin, end int) error
 
-	mu    sync.Mutex
-	taken []atomic.Bool // by unit
+	mu      sync.Mutex
+	taken   []atomic.Bool // by unit
+	checked uint64        // bytes of others that a check has found room for
 }
+
+// aheadBytes is how much a check looks for beyond what is needed: it reads files of the kernel, and
+// takes a good part of the time of a unit.
+const aheadBytes = 32 * UnitBytes
 
 // NewUnits returns the units of sizeBytes bytes.
 func NewUnits(what string, sizeBytes int, take func(begin, end int) error) *Units {
@@ -37,11 +42,11 @@ func (u *Units) Commit(begin, end int) error {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	missing := 0
+	missing := uint64(0)
 	for unit := u.next(begin/UnitBytes, last); unit < last; unit = u.next(unit+1, last) {
-		missing++
+		missing += UnitBytes
 	}
-	if err := checkMore(uint64(missing)*UnitBytes, u.what); err != nil {
+	if err := u.check(missing); err != nil {
 		return err
 	}
 	for unit := u.next(begin/UnitBytes, last); unit < last; unit = u.next(unit+1, last) {
@@ -62,8 +67,18 @@ func (u *Units) next(from, end int) int {
 	return from
 }
 
-// checkMore is memory.Check with as much to spare, up to 256 MiB: another rank may be taking memory
-// at this moment.
-func checkMore(sizeBytes uint64, what string) error {
-	return memory.Check(sizeBytes+min(sizeBytes, 256<<20), what)
+// check makes sure that there is memory for so many bytes, with as much to spare, up to 256 MiB:
+// another rank may be taking memory at this moment.
+func (u *Units) check(sizeBytes uint64) error {
+	if sizeBytes <= u.checked {
+		u.checked -= sizeBytes
+		return nil
+	}
+	u.checked = 0
+	spare := min(sizeBytes, 256<<20)
+	if memory.Check(sizeBytes+max(spare, aheadBytes), u.what) == nil {
+		u.checked = aheadBytes
+		return nil
+	}
+	return memory.Check(sizeBytes+spare, u.what)
 }
