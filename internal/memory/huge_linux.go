@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,6 +27,16 @@ func populate(mem []byte) error {
 				Format(uint64(len(mem))), err, unix.ENOMEM)
 		}
 	}
+}
+
+// mincore stores for each page of a mapping whether it is in memory.
+func mincore(mem, pages []byte) error {
+	_, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(unsafe.SliceData(mem))),
+		uintptr(len(mem)), uintptr(unsafe.Pointer(unsafe.SliceData(pages))))
+	if errno != 0 {
+		return errno
+	}
+	return nil
 }
 
 // CanReserve reports whether addresses cost nothing, so that there may be more of them than memory:

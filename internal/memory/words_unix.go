@@ -5,6 +5,7 @@ package memory
 import (
 	"fmt"
 	"os"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -58,6 +59,12 @@ func Reserve(n int) (*Reserved, error) {
 
 // Take takes the memory of the bytes [begin, end). begin is a multiple of UnitBytes.
 func (r *Reserved) Take(begin, end int) error { return populate(r.mem[begin:end]) }
+
+// Touched reports whether any of the memory is there. Where the system does not say, it is.
+func (r *Reserved) Touched() bool {
+	pages := make([]byte, (len(r.mem)+os.Getpagesize()-1)/os.Getpagesize())
+	return mincore(r.mem, pages) != nil || slices.Max(pages)&1 != 0
+}
 
 // Release gives memory and addresses back.
 func (r *Reserved) Release() error { return unix.Munmap(r.base) }

@@ -17,6 +17,7 @@ import (
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 	"github.com/farhash/farhash/rma/internal/neighbours"
@@ -44,6 +45,9 @@ type member struct {
 	serves     bool              // all ranks take messages at any time
 	swaps      bool              // and carry out atomics that come so
 	inbox      remote.Inbox
+	owner      remote.Owner
+	reserves   bool // windows take memory in parts
+	trying     bool // whether they can: the window being made is of this rank alone
 
 	closing atomic.Bool
 	mu      sync.Mutex // one collective call at a time
@@ -132,8 +136,42 @@ func (j *member) connect(ctx context.Context, comm C.int, cfg Config, p override
 	if err := j.openMessages(within, cfg.Hidden); err != nil {
 		return err
 	}
-	return j.tryOut(within)
+	if err := j.tryOut(within); err != nil || mpiState.passive {
+		return err
+	}
+	return j.tryReserve(within)
 }
+
+// tryReserve finds out whether MPI leaves the memory of a window alone until it is used, and
+// whether loads see what others write there. Cards that pin memory take all of it. Collective.
+func (j *member) tryReserve(ctx context.Context) error {
+	can, err := j.all(ctx, memory.CanReserve())
+	if err != nil || !can {
+		return err
+	}
+	j.trying = true
+	w, err := j.newWindow(ctx, rma.Spec{Name: "rma/mpi: reserved", Words: direct.UnitBytes / 4,
+		Reserve: true})
+	if j.trying = false; err != nil {
+		return err
+	}
+	j.reserves, err = j.all(ctx, C.fh_unified(w.c) != 0 && !w.part.Touched())
+	return errors.Join(err, w.Close())
+}
+
+// all reports whether all ranks say yes. Collective.
+func (j *member) all(ctx context.Context, yes bool) (bool, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	least, err := j.least(ctx, []uint64{uint64(flag(yes))})
+	return err == nil && least[0] == 1, err
+}
+
+// Reserves reports whether memory of windows can be taken in parts. All ranks agree.
+func (j *member) Reserves() bool { return j.reserves }
+
+// Room is how many bytes the file system of shared memory has left.
+func (j *member) Room() uint64 { return j.near.Room() }
 
 func (j *member) Rank() int { return j.rank }
 func (j *member) Size() int { return j.size }
@@ -329,6 +367,7 @@ func (j *member) awaitOthers(ctx context.Context) error {
 func (j *member) free() error {
 	var errs []error
 	j.inbox.End()
+	j.owner.End()
 	for _, w := range j.windows {
 		errs = append(errs, w.free())
 	}

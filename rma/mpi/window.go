@@ -22,7 +22,10 @@ type window struct {
 	remote.Server // Coherent: owners swap words, by their processors; what MPI swaps they must not
 	job           *member
 	c             *C.fh_window
-	host          rma.Window // the segments of this host, nil where they are memory of MPI
+	host          rma.Window       // the segments of this host, nil where they are memory of MPI
+	part          *memory.Reserved // or this rank's segment, where its memory is taken in parts
+	own           []uint64         // this rank's segment
+	parts         *remote.Parts    // what takes its memory, or that of the window whose requests it has
 }
 
 // lineWords is what segments are rounded up to: in windows of MPICH 4.0 on one host, ranks
@@ -35,6 +38,43 @@ func wholeLines(words int) int { return (words + lineWords - 1) / lineWords * li
 // NewWindow makes a window. The segments of the ranks of a host lie in memory that they
 // share, unless windows are hidden.
 func (j *member) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
+	spec.Reserve = spec.Reserve && j.reserves
+	w, err := j.newWindow(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Reserve {
+		control, err := j.newWindow(ctx, rma.Spec{Name: spec.Name + ": memory", Key: spec.Key,
+			Words: remote.ControlWords(spec.Words)})
+		if err != nil {
+			return nil, errors.Join(err, w.Close())
+		}
+		parts := remote.NewParts(j, spec.Name, &w.Window, &control.Window, control.own, w.takes())
+		w.CommitBy(parts)
+		w.parts, control.parts = parts, parts
+		j.owner.Add(parts)
+	}
+	if j.serves {
+		return &w.Server, nil
+	}
+	return &w.Window, nil
+}
+
+// takes are what takes the memory of the ranks of this host.
+func (w *window) takes() []remote.Take {
+	j := w.job
+	takes := make([]remote.Take, j.size)
+	if w.part != nil {
+		units := direct.NewUnits("rma/mpi: a segment of rank "+fmt.Sprint(j.rank), w.Len()*8,
+			w.part.Take)
+		takes[j.rank] = func(off, words int) error { return units.Commit(off*8, (off+words)*8) }
+		return takes
+	}
+	return j.near.Takes(w.host)
+}
+
+// newWindow makes a window. What is reserved takes no memory.
+func (j *member) newWindow(ctx context.Context, spec rma.Spec) (*window, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := direct.AgreeOnSpec(ctx, j, spec); err != nil {
@@ -54,19 +94,13 @@ func (j *member) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, erro
 		err = w.agreeOnSwaps(ctx)
 	}
 	if err != nil {
-		if w.host != nil {
-			_ = w.host.Close()
-		}
-		return nil, fmt.Errorf("making window %q: %w", spec.Name, err)
+		return nil, errors.Join(w.release(), fmt.Errorf("making window %q: %w", spec.Name, err))
 	}
 	if w.Coherent {
 		C.fh_coherent(w.c)
 	}
 	j.windows = append(j.windows, w)
-	if j.serves {
-		return &w.Server, nil
-	}
-	return &w.Window, nil
+	return w, nil
 }
 
 // agreeOnSwaps decides who carries out atomics: their owners, if every process sees its segment.
@@ -83,12 +117,16 @@ func (w *window) agreeOnSwaps(ctx context.Context) error {
 // reserve gets or checks the memory for this rank's segment.
 func (w *window) reserve(ctx context.Context, spec rma.Spec) error {
 	j := w.job
+	if spec.Reserve && (j.near.Memory == nil || j.trying) {
+		part, err := memory.Reserve(wholeLines(spec.Words))
+		w.part = part
+		return err
+	}
 	if j.near.Memory == nil {
 		need := uint64(wholeLines(spec.Words)) * 8 * uint64(len(j.near.Ranks))
 		return memory.Check(need, "rma/mpi: the segments of this host")
 	}
 	spec.Words = wholeLines(spec.Words)
-	spec.Reserve = false // the window is no Committer: all memory is taken at once
 	host, err := j.near.Memory.NewWindow(ctx, spec)
 	if err == nil {
 		w.host = host
@@ -103,12 +141,16 @@ func (w *window) open() error {
 	if w.host != nil {
 		base = pointer(w.host.Words(j.near.Places[j.rank]))
 	}
+	if w.part != nil {
+		base = pointer(w.part.Words)
+	}
 	code := C.fh_open(j.c, base, C.int64_t(wholeLines(w.Len())), C.uint32_t(w.Number()), &w.c,
 		&mine)
 	w.C = unsafe.Pointer(w.c)
 	if code != 0 {
 		return fmt.Errorf("%w; %s", j.lib.fault("making a window", code), j.lib.remedy())
 	}
+	w.own = unsafe.Slice((*uint64)(unsafe.Pointer(mine)), w.Len())
 	if w.host == nil || C.fh_unified(w.c) == 0 {
 		return nil
 	}
@@ -153,10 +195,20 @@ func (j *member) freeClosed(ctx context.Context) error {
 
 // free gives the window back. Collective.
 func (w *window) free() error {
+	w.job.owner.Remove(w.parts)
 	_ = w.Window.Close()
 	err := w.job.lib.fault("freeing a window", C.fh_close(w.c))
+	return errors.Join(err, w.release())
+}
+
+// release releases the memory, which MPI does not know any more.
+func (w *window) release() (err error) {
 	if w.host != nil {
-		err = errors.Join(err, w.host.Close())
+		err = w.host.Close()
 	}
+	if w.part != nil {
+		err = w.part.Release()
+	}
+	w.host, w.part, w.own = nil, nil, nil
 	return err
 }

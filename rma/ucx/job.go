@@ -12,11 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 	"github.com/farhash/farhash/rma/internal/neighbours"
@@ -50,12 +52,14 @@ type member struct {
 	coherent   bool              // processor atomics and those of UCX agree
 	p          overrides
 
-	closing atomic.Bool
-	watch   watch
-	mu      sync.Mutex // one collective call at a time
-	windows []*window  // made and not freed, in the same order on every rank
-	made    uint32     // how many were asked for
-	inbox   remote.Inbox
+	closing  atomic.Bool
+	watch    watch
+	mu       sync.Mutex // one collective call at a time
+	windows  []*window  // made and not freed, in the same order on every rank
+	made     uint32     // how many were asked for
+	inbox    remote.Inbox
+	owner    remote.Owner
+	reserves bool // windows take memory in parts
 }
 
 var _ rma.Job = (*member)(nil)
@@ -115,7 +119,9 @@ func joinPlace(ctx context.Context, cfg Config, p overrides, place string) (rma.
 	j := &member{star: s, place: place, rank: cfg.Rank, size: cfg.Size, hidden: cfg.Hidden, p: p,
 		near: neighbours.Alone(cfg.Rank, cfg.Size)}
 	if err = j.join(within, cfg); err == nil && !j.near.OneHost() {
-		err = j.tryOut(ctx, cfg.Timeout)
+		if err = j.tryOut(ctx, cfg.Timeout); err == nil {
+			err = j.tryReserve(ctx)
+		}
 	}
 	if err != nil {
 		j.fail()
@@ -201,6 +207,34 @@ func (j *member) fault(what string, code C.int) error {
 	return fmt.Errorf("rma/ucx: %s: %s; UCX_LOG_LEVEL=info says more", what,
 		C.GoString(C.fu_text(code)))
 }
+
+// tryReserve finds out whether UCX leaves the memory of a window alone until it is used. Cards that
+// pin memory take all of it. Collective.
+func (j *member) tryReserve(ctx context.Context) error {
+	all, err := j.share(ctx, "trying to reserve memory", []byte{flag(memory.CanReserve())}, nil)
+	if err != nil || !allSet(all) {
+		return err
+	}
+	w, err := j.newWindow(ctx, rma.Spec{Name: "rma/ucx: reserved", Words: direct.UnitBytes / 4,
+		Reserve: true}, true)
+	if err != nil {
+		return err
+	}
+	all, err = j.share(ctx, "trying to reserve memory", []byte{flag(!w.part.Touched())}, nil)
+	j.reserves = err == nil && allSet(all)
+	return errors.Join(err, w.Close())
+}
+
+// allSet reports whether all ranks have given a 1.
+func allSet(all [][]byte) bool {
+	return !slices.ContainsFunc(all, func(b []byte) bool { return !slices.Equal(b, []byte{1}) })
+}
+
+// Reserves reports whether memory of windows can be taken in parts. All ranks agree.
+func (j *member) Reserves() bool { return j.reserves }
+
+// Room is how many bytes the file system of shared memory has left.
+func (j *member) Room() uint64 { return j.near.Room() }
 
 func (j *member) Rank() int { return j.rank }
 func (j *member) Size() int { return j.size }

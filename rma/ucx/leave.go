@@ -105,6 +105,7 @@ func (j *member) end(inOrder bool) {
 	defer j.mu.Unlock()
 	j.inbox.End() // a handler under way may use memory of others, which are watched
 	j.watch.end()
+	j.owner.End()
 	if j.c != nil {
 		if !inOrder {
 			C.fu_strand(j.c)

@@ -42,7 +42,7 @@ func (w *watch) begin(j *member) {
 func (w *watch) present(ctx context.Context) error {
 	made, err := w.job.newWindow(ctx, rma.Spec{Name: "rma/ucx: presence", Words: 1}, true)
 	if err == nil {
-		w.window.Store(made.(*window))
+		w.window.Store(made)
 	}
 	return err
 }

@@ -26,20 +26,50 @@ const maxKeyBytes = 1 << 12
 // window is a window of several hosts, or a hidden one.
 type window struct {
 	remote.Server
-	job  *member
-	c    *C.fu_window
-	host rma.Window // the segments of this host; nil in a hidden window
-	mem  []byte     // this rank's segment of a hidden window
+	job   *member
+	c     *C.fu_window
+	host  rma.Window       // the segments of this host; nil in a hidden window
+	mem   []byte           // this rank's segment of a hidden window
+	part  *memory.Reserved // or this, where its memory is taken in parts
+	own   []uint64         // this rank's segment
+	parts *remote.Parts    // what takes its memory, or that of the window whose requests it has
 }
 
 // NewWindow makes a window. The segments of the ranks of a host lie in memory that they
 // share, unless windows are hidden.
 func (j *member) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
-	return j.newWindow(ctx, spec, j.near.Memory == nil)
+	spec.Reserve = spec.Reserve && j.reserves
+	w, err := j.newWindow(ctx, spec, j.near.Memory == nil)
+	if err != nil || !spec.Reserve {
+		return w, err
+	}
+	control, err := j.newWindow(ctx, rma.Spec{Name: spec.Name + ": memory", Key: spec.Key,
+		Words: remote.ControlWords(spec.Words)}, j.near.Memory == nil)
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	parts := remote.NewParts(j, spec.Name, w, control, control.own, w.takes())
+	w.CommitBy(parts)
+	w.parts, control.parts = parts, parts
+	j.owner.Add(parts)
+	return w, nil
+}
+
+// takes are what takes the memory of the ranks of this host.
+func (w *window) takes() []remote.Take {
+	j := w.job
+	takes := make([]remote.Take, j.size)
+	if w.part != nil {
+		units := direct.NewUnits("rma/ucx: a segment of rank "+fmt.Sprint(j.rank), w.Len()*8,
+			w.part.Take)
+		takes[j.rank] = func(off, words int) error { return units.Commit(off*8, (off+words)*8) }
+		return takes
+	}
+	return j.near.Takes(w.host)
 }
 
 // newWindow makes a window. A hidden one is memory of each rank alone.
-func (j *member) newWindow(ctx context.Context, spec rma.Spec, hidden bool) (rma.Window, error) {
+func (j *member) newWindow(ctx context.Context, spec rma.Spec, hidden bool) (*window, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	number := j.made // the same on every rank, else AgreeOnSpec fails
@@ -70,7 +100,6 @@ func (w *window) reserve(ctx context.Context, spec rma.Spec, hidden bool) error 
 	if !hidden {
 		within, cancel := j.untilGone(ctx)
 		defer cancel()
-		spec.Reserve = false // the window is no Committer: all memory is taken at once
 		host, err := j.near.Memory.NewWindow(within, spec)
 		if errors.Is(err, context.Canceled) && ctx.Err() == nil {
 			return context.Cause(within)
@@ -80,8 +109,16 @@ func (w *window) reserve(ctx context.Context, spec rma.Spec, hidden bool) error 
 			for local, rank := range j.near.Ranks {
 				w.Views[rank] = host.Words(local)
 			}
+			w.own = w.Views[j.rank]
 		}
 		return j.near.InWorld(err)
+	}
+	if spec.Reserve {
+		part, err := memory.Reserve(spec.Words)
+		if err == nil {
+			w.part, w.own = part, part.Words
+		}
+		return err
 	}
 	need := uint64(spec.Words) * 8
 	err := memory.Check(need*uint64(len(j.near.Ranks)), "rma/ucx: the segments of this host")
@@ -93,16 +130,14 @@ func (w *window) reserve(ctx context.Context, spec rma.Spec, hidden bool) error 
 	if err != nil {
 		return fmt.Errorf("rma/ucx: no memory for a segment of %s: %w", memory.Format(need), err)
 	}
+	w.own = unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(w.mem))), spec.Words)
 	return nil
 }
 
 // register registers this rank's segment with UCX, and returns its address and key for the others.
 func (w *window) register() (packed []byte, err error) {
 	j := w.job
-	base := (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(w.mem)))
-	if w.host != nil {
-		base = pointer(w.Views[j.rank])
-	}
+	base := pointer(w.own)
 	err = j.fault("registering memory",
 		C.fu_map(j.c, C.uint32_t(w.Number()), base, C.int64_t(w.Len()), &w.c))
 	w.C = unsafe.Pointer(w.c)
@@ -188,6 +223,7 @@ func (w *window) free() error {
 
 // release releases the memory, which is not registered with UCX any more.
 func (w *window) release() error {
+	w.job.owner.Remove(w.parts)
 	_ = w.Window.Close()
 	var err error
 	if w.host != nil {
@@ -196,6 +232,9 @@ func (w *window) release() error {
 	if w.mem != nil {
 		err = unix.Munmap(w.mem)
 	}
-	w.host, w.mem = nil, nil
+	if w.part != nil {
+		err = w.part.Release()
+	}
+	w.host, w.mem, w.part, w.own = nil, nil, nil, nil
 	return err
 }

@@ -17,11 +17,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"os"
 	"time"
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
+	"github.com/farhash/farhash/rma/internal/remote"
 	"github.com/farhash/farhash/rma/shm"
 )
 
@@ -136,6 +138,26 @@ func (j OneHostJob) Reserves() bool { return rma.Reserves(j.Job) }
 
 // Room is [rma.Room] of Memory.
 func (j OneHostJob) Room() uint64 { return rma.Room(j.Job) }
+
+// Room is [rma.Room] of Memory; without it windows are plain memory.
+func (g *Group) Room() uint64 {
+	if g.Memory == nil {
+		return math.MaxUint64
+	}
+	return rma.Room(g.Memory)
+}
+
+// Takes are by rank of the job what takes the memory of a reserved window of Memory; nil for ranks
+// of other hosts.
+func (g *Group) Takes(w rma.Window) []remote.Take {
+	takes := make([]remote.Take, len(g.Places))
+	for place, rank := range g.Ranks {
+		takes[rank] = func(off, words int) error {
+			return w.(rma.Committer).Commit(place, off, words)
+		}
+	}
+	return takes
+}
 
 // InWorld replaces the numbers of ranks in an error of Memory by those in the job.
 func (g *Group) InWorld(err error) error {

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"fmt"
 	"sync/atomic"
 	"unsafe"
 
@@ -15,8 +16,11 @@ type Window struct {
 	engine   string
 	rank     int
 	words    int
+	parts    *Parts // nil: all memory has been taken
 	closed   atomic.Bool
 }
+
+var _ rma.Committer = (*Window)(nil)
 
 func (w *Window) Rank() int { return w.rank }
 func (w *Window) Size() int { return len(w.Views) }
@@ -31,8 +35,25 @@ func (w *Window) Words(rank int) []uint64 { return w.Views[rank] }
 // Close ends this rank's use of the window. The engine frees it when every rank has closed it, in
 // the next NewWindow or at the end of the job.
 func (w *Window) Close() error {
-	w.closed.Store(true)
+	if !w.closed.Swap(true) && w.parts != nil {
+		w.parts.End()
+	}
 	return nil
+}
+
+// CommitBy has p take the memory of the window.
+func (w *Window) CommitBy(p *Parts) { w.parts = p }
+
+// Commit takes the memory of words at (rank, off).
+func (w *Window) Commit(rank, off, words int) error {
+	if rank < 0 || rank >= w.Size() || off < 0 || words < 0 || off > w.words-words {
+		panic(fmt.Sprintf("%s: words %d to %d of rank %d are outside a window of %d ranks with "+
+			"%d words each", w.engine, off, off+words, rank, w.Size(), w.words))
+	}
+	if w.parts == nil {
+		return nil
+	}
+	return w.parts.Commit(rank, off, words)
 }
 
 // Closed reports whether this rank has closed the window.
