@@ -25,7 +25,7 @@ type window struct {
 	host          rma.Window       // the segments of this host, nil where they are memory of MPI
 	part          *memory.Reserved // or this rank's segment, where its memory is taken in parts
 	own           []uint64         // this rank's segment
-	parts         *remote.Parts    // what takes its memory, or that of the window whose requests it has
+	parts         *remote.Parts    // of it, or of the window that it controls
 }
 
 // lineWords is what segments are rounded up to: in windows of MPICH 4.0 on one host, ranks

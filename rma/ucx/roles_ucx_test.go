@@ -125,6 +125,11 @@ func lose(a *actor) error {
 	if strings.Contains(a.argument, "silent") {
 		end = syscall.SIGSTOP
 	}
+	reserved, err := a.job.NewWindow(a.ctx, rma.Spec{Name: "reserved", Words: 1 << 33,
+		Reserve: true})
+	if err != nil {
+		return err
+	}
 	if err := a.job.Barrier(a.ctx); err != nil {
 		return err
 	}
@@ -163,8 +168,30 @@ func lose(a *actor) error {
 	if err := a.part(victim); err != nil {
 		return err
 	}
+	if err := a.commit(reserved, victim); err != nil {
+		return err
+	}
 	fmt.Println("went on without it")
 	return q.Close()
+}
+
+// commit has a rank take memory of all ranks that are left, and of the one that is lost where that
+// needs no owner.
+func (a *actor) commit(w rma.Window, victim int) error {
+	for rank := range a.job.Size() {
+		err := w.(rma.Committer).Commit(rank, 1<<32, 1)
+		var gone *rma.RankError
+		switch needed := w.Words(rank) == nil && rank == victim; {
+		case needed && (!errors.As(err, &gone) || gone.Rank != victim):
+			return fmt.Errorf("memory of rank %d, which is lost: %v", rank, err)
+		case !needed && err != nil:
+			return err
+		}
+	}
+	if !rma.Reserves(a.job) {
+		return errors.New("the window took all its memory at once")
+	}
+	return nil
 }
 
 // part has the ranks that are left wait for each other, as they have no barrier without rank 0:

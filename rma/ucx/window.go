@@ -32,7 +32,7 @@ type window struct {
 	mem   []byte           // this rank's segment of a hidden window
 	part  *memory.Reserved // or this, where its memory is taken in parts
 	own   []uint64         // this rank's segment
-	parts *remote.Parts    // what takes its memory, or that of the window whose requests it has
+	parts *remote.Parts    // of it, or of the window that it controls
 }
 
 // NewWindow makes a window. The segments of the ranks of a host lie in memory that they
@@ -40,8 +40,11 @@ type window struct {
 func (j *member) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
 	spec.Reserve = spec.Reserve && j.reserves
 	w, err := j.newWindow(ctx, spec, j.near.Memory == nil)
-	if err != nil || !spec.Reserve {
-		return w, err
+	if err != nil {
+		return nil, err
+	}
+	if !spec.Reserve {
+		return w, nil
 	}
 	control, err := j.newWindow(ctx, rma.Spec{Name: spec.Name + ": memory", Key: spec.Key,
 		Words: remote.ControlWords(spec.Words)}, j.near.Memory == nil)

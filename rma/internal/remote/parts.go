@@ -125,7 +125,6 @@ func (p *Parts) ask(rank, first, last int) error {
 	if len(waits) == 0 {
 		return nil
 	}
-	// mark: units are requested and the owner is about to be told
 	if _, err := p.cells.Add(p.open, rank, wordRequests, 1); err != nil {
 		return err
 	}
@@ -184,7 +183,6 @@ func (p *Parts) answer() bool {
 		}
 		off := unit * unitWords
 		code := codeOf(p.takes[p.control.Rank()](off, min(unitWords, p.words-off)))
-		// mark: memory is taken and the answer is about to be written
 		atomic.StoreUint64(&p.own[answerAt(unit)], request<<codeBits|code)
 	}
 	return true
