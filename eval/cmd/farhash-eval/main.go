@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/farhash/farhash/eval/dedup"
 	"github.com/farhash/farhash/eval/internal/experiment"
 	"github.com/farhash/farhash/eval/lp"
 	"github.com/farhash/farhash/eval/md"
@@ -94,6 +95,7 @@ measured before a signal is printed, and marked INCOMPLETE.`,
   farhash-eval ne table1 --json
   farhash-eval op set -n 1,2 --benchfmt > set.txt
   farhash-eval show set.txt
+  farhash-eval dedup --size 100000000
   farhash run -n 2 -- farhash-eval md cache`,
 	}
 	cobra.EnableCommandSorting = false // figure6 comes before figure10
@@ -114,6 +116,8 @@ measured before a signal is printed, and marked INCOMPLETE.`,
 		root.AddCommand(group)
 		all = append(all, p.experiments...)
 	}
-	root.AddCommand(experiment.All(all), experiment.Show(all))
+	lines := dedup.Experiment()
+	root.AddCommand(experiment.Command(lines), experiment.All(all),
+		experiment.Show(append(all, lines)))
 	return root
 }

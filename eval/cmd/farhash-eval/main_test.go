@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -65,6 +66,46 @@ func TestExperiments(t *testing.T) {
 	}
 }
 
+// The programs that remove repeated lines agree; what is not installed is shown as such.
+func TestDedup(t *testing.T) {
+	farhash := filepath.Join(t.TempDir(), "farhash")
+	build := exec.Command("go", "build", "-o", farhash, "github.com/farhash/farhash/cmd/farhash")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	args := []string{"dedup", "--farhash", farhash, "--size", "20000", "--bytes", "12,200"}
+	checkForms(t, append(args, "-q", "--benchfmt"))
+	t.Setenv("PATH", t.TempDir())
+	out, err := run(append(args, "-q", "--program", "farhash dedup,sort -u")...)
+	if err != nil || strings.Count(out, "sort -u (not installed)") != 6 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A program that answers otherwise than farhash has failed, and so has the experiment where farhash
+// answers otherwise than the first program.
+func TestDedupDisagrees(t *testing.T) {
+	dir := t.TempDir()
+	for name, script := range map[string]string{"farhash": "head -n 9 \"$3\"",
+		"sort": "head -n 8 \"$2\""} {
+		text := "#!/bin/sh\n" + script + "\n"
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	args := []string{"dedup", "-q", "--farhash", filepath.Join(dir, "farhash"), "--size", "20000",
+		"--bytes", "12", "--repeats", "10", "--program"}
+	if out, err := run(append(args, "farhash dedup,sort -u")...); err != nil ||
+		!strings.Contains(out, "sort -u (failed)") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := run(append(args, "sort -u,farhash dedup")...); err == nil ||
+		!strings.Contains(err.Error(), "farhash dedup has written 9 other lines than the 8") {
+		t.Error(err)
+	}
+}
+
 func checkForms(t *testing.T, args []string) {
 	t.Helper()
 	lines, err := run(args...)
@@ -118,6 +159,7 @@ func TestUsage(t *testing.T) {
 		"lp cost --load 1", "lp index --impl cuckoo-direct --direct=false", "lp all --load 0.5",
 		"all x", "md cache --batch 0", "ne table1 --slots 1", "ne ycsb --impl redis",
 		"ne ycsb --redis nowhere", "net hosts --new 2", "show",
+		"dedup --bytes 7", "dedup --repeats 100", "dedup --size 0", "dedup --program x",
 	} {
 		if out, err := run(strings.Fields(args)...); !errors.Is(err, experiment.ErrUsage) {
 			t.Errorf("%s: %v\n%s", args, err, out)
