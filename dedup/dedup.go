@@ -18,6 +18,9 @@ import (
 type Config struct {
 	// MemoryBytes is the most that the filter may store. 0 means 1 GiB.
 	MemoryBytes uint64
+	// Records is how many distinct records there are at most, as a guess by which tables are sized,
+	// 0 for none. More may come. Exact, Count and Job leave it out.
+	Records uint64
 	// Exact stores the bytes of every distinct record, and compares them.
 	Exact bool
 	// Count stores how often each record was seen, and its bytes, for Counts. It implies Exact.
@@ -71,7 +74,7 @@ func New(cfg Config) (*Filter, error) {
 	case cfg.Exact:
 		f.exact, err = newExact(cfg.MemoryBytes)
 	default:
-		f.prints, err = newPrints(cfg.MemoryBytes)
+		f.prints, err = newPrints(cfg.MemoryBytes, min(cfg.Records, cfg.MemoryBytes))
 	}
 	if err != nil {
 		return nil, err

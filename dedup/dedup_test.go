@@ -92,6 +92,29 @@ func TestFull(t *testing.T) {
 	}
 }
 
+// Of the tables of a set one is just large enough for as many records as were guessed; the last one
+// is as large as planned, however many come.
+func TestRecords(t *testing.T) {
+	for _, records := range []uint64{1, 3000, 50000} {
+		const memoryBytes = 36 << 20
+		f := newFilter(t, Config{MemoryBytes: memoryBytes, Records: records})
+		var full *FullError
+		for n := uint64(0); full == nil; n++ {
+			_, err := f.Seen(fmt.Append(nil, n))
+			if err != nil && !errors.As(err, &full) {
+				t.Fatal(err)
+			}
+			if n == records*9/10 && f.MemoryBytes() > bucketBytes*(3*records+minBuckets) {
+				t.Errorf("%d bytes for %d records", f.MemoryBytes(), records)
+			}
+		}
+		if last := f.prints.growth.last; f.prints.buckets() != last ||
+			last < memoryBytes/bytesPerBucket*2/3 {
+			t.Errorf("the last table has %d buckets, planned were %d", f.prints.buckets(), last)
+		}
+	}
+}
+
 // What was saved is seen by the filter that loads it.
 func TestSaveLoad(t *testing.T) {
 	path, ctx := filepath.Join(t.TempDir(), "seen"), context.Background()

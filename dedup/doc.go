@@ -15,8 +15,9 @@
 // words of 63 bits in a set of words. The set grows while it is in use, up to
 // [Config].MemoryBytes. A distinct record takes 16 bytes at a load factor of 0.4 to 0.8, which is
 // 20 to 40 bytes, and half as much again while the set moves to a larger table. Where memory is
-// full it is 27 bytes. When a new record has no room the answer is a [FullError], which says how
-// much memory would do. Everything answered before is right.
+// full it is 27 bytes. With a guess of how many records there are ([Config].Records) one table is
+// just large enough for them. When a new record has no room the answer is a [FullError], which
+// says how much memory would do. Everything answered before is right.
 //
 // # Exactness
 //

@@ -42,13 +42,13 @@ type prints struct {
 // one before it while it grows.
 const bytesPerBucket = 12
 
-func newPrints(memoryBytes uint64) (*prints, error) {
-	p := &prints{job: local.Single(), growth: planGrowth(memoryBytes, bytesPerBucket),
+func newPrints(memoryBytes, records uint64) (*prints, error) {
+	p := &prints{job: local.Single(), growth: planGrowthFor(2*records, memoryBytes),
 		at: make([]int32, batchRecords), words: make([]uint64, 2*batchRecords),
 		results: make([]set.Result, 2*batchRecords), firsts: make([]uint16, 2*batchRecords)}
 	var err error
 	p.set, err = set.New(context.Background(), p.job, set.Config{Buckets: p.growth.first,
-		MaxBytes: p.growth.last * bytesPerBucket})
+		MaxBytes: max(memoryBytes, p.growth.last*bytesPerBucket)})
 	if err != nil {
 		return nil, errors.Join(err, p.job.Close())
 	}
@@ -256,6 +256,31 @@ func planGrowth(memoryBytes, bytesPerBucket uint64) growth {
 	return growth{first: first, last: first << doublings, now: first}
 }
 
+// planGrowthFor is planGrowth for a set of words of which there are hardly more than a number: one
+// of its tables is just large enough. A table is four times the one before it while there is much
+// memory, and the first touch of memory costs most of the time where few records repeat. Where
+// memory is less than 32 times as large, or the number is 0, it is as without.
+func planGrowthFor(words, memoryBytes uint64) growth {
+	enough := words*100/restLoad + 1
+	if words == 0 || enough > memoryBytes/bucketBytes/32 {
+		return planGrowth(memoryBytes, bytesPerBucket)
+	}
+	steps := 0
+	for enough>>steps > firstBuckets {
+		steps += 2
+	}
+	first := max((enough>>steps)/8*8+8, minBuckets)
+	last := first << steps
+	for last*(bucketBytes+2*bucketBytes) <= memoryBytes {
+		last *= 2
+	}
+	// The set's last table takes what is left beside the one before it, if that is worth it.
+	if rest := (memoryBytes/bucketBytes - last) / 8 * 8; rest >= last+last/4 {
+		last = rest
+	}
+	return growth{first: first, last: last, now: first}
+}
+
 // capacity is how many words or elements the last table holds.
 func (g *growth) capacity() uint64 { return g.last * fullLoad / 100 }
 
@@ -268,6 +293,10 @@ const (
 	firstBuckets = 1 << 16 // of the first table, at most
 	minBuckets   = 64
 	bucketBytes  = 8
+
+	// restLoad is a load factor at which a table hardly ever begins to move, in percent. Samples
+	// say whether it is at growLoad.
+	restLoad = 72
 
 	// fullLoad is the load factor at which a set is full, in percent.
 	fullLoad = 90

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -199,6 +200,9 @@ func (f *dedupFlags) alone(ctx context.Context, inputs []string, cfg dedup.Confi
 			cfg.MemoryBytes = left.Bytes / 5 * 4
 		}
 	}
+	if f.seen == "" {
+		cfg.Records = f.guessRecords(inputs)
+	}
 	filter, err := dedup.New(cfg)
 	if err != nil {
 		return err
@@ -234,6 +238,43 @@ func (f *dedupFlags) alone(ctx context.Context, inputs []string, cfg dedup.Confi
 		return interrupted(caught, "what was written is right")
 	}
 	return nil
+}
+
+// guessRecords is about how many records the inputs have, 0 where the size of what will be read is
+// not known.
+func (f *dedupFlags) guessRecords(inputs []string) (n uint64) {
+	for _, path := range inputs {
+		of := f.guessOf(inputFile(path))
+		if of == 0 {
+			return 0
+		}
+		n += of
+	}
+	return n
+}
+
+// guessOf is guessRecords of one file, by how many records are at its beginning. A pipe is not
+// opened: who writes to it would take the first one to close it for its reader.
+func (f *dedupFlags) guessOf(path string) uint64 {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return 0
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer file.Close()
+	head := make([]byte, 256<<10)
+	read, _ := file.ReadAt(head, 0)
+	switch n := f.format.RecordBytes; {
+	case isCompressed(file):
+		return 0
+	case n > 0:
+		return uint64(info.Size())/uint64(n) + 1
+	}
+	records := bytes.Count(head[:read], []byte{f.end()})
+	return uint64(float64(info.Size())*float64(records)/float64(max(read, 1))) + 1
 }
 
 // dedupRun is one run of the command.

@@ -174,6 +174,14 @@ func isCompressed(file *os.File) bool {
 	return strings.HasPrefix(text, gzipMagic) || strings.HasPrefix(text, zstdMagic)
 }
 
+// end is what records end with.
+func (f *dedupFlags) end() byte {
+	if f.format.Null {
+		return 0
+	}
+	return '\n'
+}
+
 // boundary is where the first record begins that does so at a place of a file or after it; the size
 // of the file if none does.
 func (f *dedupFlags) boundary(file io.ReaderAt, at, size int64) (int64, error) {
@@ -183,10 +191,7 @@ func (f *dedupFlags) boundary(file io.ReaderAt, at, size int64) (int64, error) {
 	if n := int64(f.format.RecordBytes); n > 0 {
 		return min((at+n-1)/n*n, size), nil
 	}
-	end := byte('\n')
-	if f.format.Null {
-		end = 0
-	}
+	end := f.end()
 	block := make([]byte, 64<<10)
 	for at--; ; {
 		n, err := file.ReadAt(block, at)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/farhash/farhash/dedup"
 )
 
 // The output is what the flags ask for, of files and of standard input.
@@ -133,6 +135,36 @@ func TestDedupErrors(t *testing.T) {
 		mustFail(t, c.code, c.message, append([]string{"dedup", in}, c.args...)...)
 		if text, err := os.ReadFile(out); string(text) != "old" {
 			t.Errorf("%q: the output is %q: %v", c.args, text, err)
+		}
+	}
+}
+
+// The number of records is guessed of regular files alone, from their sizes and beginnings.
+func TestDedupGuess(t *testing.T) {
+	var text strings.Builder
+	for i := range 100000 {
+		fmt.Fprintf(&text, "%07d\n", i)
+	}
+	a, zipped := writeFile(t, "a", text.String()), filepath.Join(t.TempDir(), "a.gz")
+	if c := execute(t, "dedup", a, "-o", zipped); c.code() != 0 {
+		t.Fatal(&c.stderr)
+	}
+	for _, c := range []struct {
+		flags  dedupFlags
+		inputs []string
+		want   uint64
+	}{
+		{dedupFlags{}, []string{a}, 100001},
+		{dedupFlags{}, []string{a, a}, 200002},
+		{dedupFlags{format: dedup.Format{Null: true}}, []string{a}, 1},
+		{dedupFlags{format: dedup.Format{RecordBytes: 16}}, []string{a}, 50001},
+		{dedupFlags{}, []string{writeFile(t, "empty", "")}, 1},
+		{dedupFlags{}, []string{a, zipped}, 0},
+		{dedupFlags{}, []string{a, os.DevNull}, 0},
+		{dedupFlags{}, []string{a + "x"}, 0},
+	} {
+		if n := c.flags.guessRecords(c.inputs); n != c.want {
+			t.Errorf("%v, %+v: %d records, want %d", c.inputs, c.flags.format, n, c.want)
 		}
 	}
 }
