@@ -161,3 +161,23 @@ func TestClosed(t *testing.T) {
 		t.Errorf("%v, %v, %d bytes", err, saved, f.MemoryBytes())
 	}
 }
+
+// Fingerprints that have one word in common are of different records, also in one batch. A record
+// is new unless both of its words are there.
+func TestWordsInCommon(t *testing.T) {
+	f := newFilter(t, Config{})
+	f.print = func(b []byte) xxh3.Uint128 {
+		return xxh3.Uint128{Lo: uint64(b[0]) << 40, Hi: uint64(b[1]) << 30}
+	}
+	records := [][]byte{{1, 2}, {1, 3}, {4, 2}, {1, 2}, {1, 3}, {5, 6}}
+	seen := make([]bool, len(records))
+	if n, err := f.SeenBatch(records, seen); n != len(records) || err != nil {
+		t.Fatal(n, err)
+	}
+	if want := []bool{false, false, false, true, true, false}; !slices.Equal(seen, want) {
+		t.Errorf("%v, want %v", seen, want)
+	}
+	if seen, err := f.Seen([]byte{5, 7}); seen || err != nil {
+		t.Errorf("seen %v, %v, though one word is new", seen, err)
+	}
+}

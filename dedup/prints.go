@@ -48,7 +48,7 @@ func newPrints(memoryBytes, records uint64) (*prints, error) {
 		results: make([]set.Result, 2*batchRecords), firsts: make([]uint16, 2*batchRecords)}
 	var err error
 	p.set, err = set.New(context.Background(), p.job, set.Config{Buckets: p.growth.first,
-		MaxBytes: max(memoryBytes, p.growth.last*bytesPerBucket)})
+		MaxBytes: max(memoryBytes, minBuckets*bytesPerBucket)})
 	if err != nil {
 		return nil, errors.Join(err, p.job.Close())
 	}

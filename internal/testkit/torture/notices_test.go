@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -59,6 +60,10 @@ func fake(kind string, args []string) int {
 		text = strings.Replace(text, `"states":`, `"states":1`, 1)
 	case "goes astray":
 		text = lastFiring.ReplaceAllString(text, "]")
+	case "writes a repeat":
+		path := args[slices.Index(args, "-o")+1]
+		written, _ := os.ReadFile(path)
+		_ = os.WriteFile(path, append(written, written...), 0o600)
 	}
 	fmt.Print(text)
 	return max(1, cmd.ProcessState.ExitCode()) * min(1, cmd.ProcessState.ExitCode()&0xff)
@@ -78,6 +83,7 @@ func TestNotices(t *testing.T) {
 		{"miscounts", "right is", strikeFile},
 		{"miscounts", "right is", strikeKill},
 		{"goes astray", "a trace of", strikeNet},
+		{"writes a repeat", "right are", strikeDedup},
 		{"panics", `says "panic:"`, strikeFlags},
 		{"says nothing", "without a message", strikeFlags},
 		{"says too much", "its message has", strikeFlags},

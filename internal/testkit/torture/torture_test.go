@@ -45,6 +45,7 @@ var attacks = []attack{
 	{"kills", "plain", strikeKill},
 	{"resources", "plain", strikeResource},
 	{"cycles", "plain", strikeCycle},
+	{"dedup", "plain", strikeDedup},
 	{"rendezvous", "ucx", strikeRendezvous},
 	{"hosts", "*.test", strikeHosts},
 }
