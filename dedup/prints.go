@@ -259,10 +259,10 @@ func planGrowth(memoryBytes, bytesPerBucket uint64) growth {
 // planGrowthFor is planGrowth for a set of words of which there are hardly more than a number: one
 // of its tables is just large enough. A table is four times the one before it while there is much
 // memory, and the first touch of memory costs most of the time where few records repeat. Where
-// memory is less than 32 times as large, or the number is 0, it is as without.
+// memory is less than 8 times as large, or the number is 0, it is as without.
 func planGrowthFor(words, memoryBytes uint64) growth {
 	enough := words*100/restLoad + 1
-	if words == 0 || enough > memoryBytes/bucketBytes/32 {
+	if words == 0 || enough > memoryBytes/bucketBytes/8 {
 		return planGrowth(memoryBytes, bytesPerBucket)
 	}
 	steps := 0
