@@ -93,7 +93,7 @@ const (
 	reasonInterrupted
 )
 
-// addUp makes the statistics those of all ranks, and returns the reasons of all. Collective.
+// addUp adds up the statistics of all ranks, and returns the reasons of all. Collective.
 func (r *dedupRun) addUp(ctx context.Context) (reasons uint64, err error) {
 	var full *dedup.FullError
 	if errors.As(r.ended, &full) {

@@ -51,7 +51,7 @@ func answerAt(unit int) int  { return firstUnit + 2*unit + 1 }
 // Take takes the memory of words of a segment.
 type Take func(off, words int) error
 
-// Parts takes the memory of a reserved window in parts: that of this host itself, and that of
+// Parts takes the memory of a reserved window in parts: on this host itself, and on
 // others by asking their owners.
 type Parts struct {
 	job     rma.Job
