@@ -383,7 +383,7 @@ func (sp *space) answer(kind uint32, n int, request, answer []uint64) (int, erro
 	}
 	t.tally.addServed(&b.counts)
 	b.t = nil
-	t.tendLater(&b.counts, b.insert)
+	t.tend(&b.counts, b.insert)
 	return n, err
 }
 

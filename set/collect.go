@@ -118,7 +118,6 @@ func (s *anySet) collect(ctx context.Context, keep func(bucket uint64) (bool, er
 // settledConfig is the configuration with the buckets of the table that any rank has come to, the
 // same on all ranks. Collective.
 func (old *space) settledConfig(ctx context.Context) (ElementsConfig, error) {
-	old.tenders.Wait()
 	if err := old.job.Barrier(ctx); err != nil {
 		return old.cfg, err
 	}

@@ -449,20 +449,6 @@ func (t *table) closeQueued(dst []uint64, rank, off, n int) ([]uint64, error) {
 	return dst, nil
 }
 
-// tendLater is tend for calls that must not take long: a goroutine does it, one for each rank.
-func (t *table) tendLater(c *counts, insert bool) {
-	if !insert || t.last || c.beyond == 0 && c.longest < longSearch && !t.progress.moving.Load() {
-		return
-	}
-	own := *c
-	if t.tending.TryLock() {
-		t.tenders.Go(func() {
-			defer t.tending.Unlock()
-			t.tend(&own, true)
-		})
-	}
-}
-
 // inUse is the tables that may hold something, from the oldest on.
 func (sp *space) inUse(ctx context.Context) ([]*table, error) {
 	if err := sp.sessions.Open(); err != nil {

@@ -45,9 +45,6 @@ type space struct {
 	sessions core.Pool[*session]
 	batches  core.Batches
 	shipped  batch // the request of another rank that is being answered
-
-	tenders sync.WaitGroup // goroutines of tendLater
-	tending sync.Mutex     // held by the one that runs
 }
 
 // tableMemory is the window of one table.
@@ -146,7 +143,6 @@ func (sp *space) open(ctx context.Context, old *space) error {
 // and finds it closed, before it can use memory that is unmapped.
 func (sp *space) close() error {
 	err := sp.batches.Close() // first: requests of other ranks are running
-	sp.tenders.Wait()
 	for t := sp.oldest.Load(); t != nil; t = t.following.Load() {
 		t.flat, t.spans, t.first = nil, nil, firstLine{}
 	}

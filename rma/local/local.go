@@ -262,5 +262,8 @@ func (j *member) Close() error {
 	j.group.Close() // first: NewWindow may wait, holding the lock
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.cluster.handlers != nil {
+		j.cluster.handlers[j.rank].Close() // before the memory that they use
+	}
 	return j.windows.CloseAll()
 }

@@ -190,3 +190,47 @@ func TestTooLargeWindow(t *testing.T) {
 		}
 	}
 }
+
+// A job that is closed answers no request any more before it gives its first window back.
+func TestCloseWhileAnswering(t *testing.T) {
+	const windows = 16
+	answering := make(chan struct{})
+	err := RunWith(Options{Carries: true}, 2, func(job rma.Job) error {
+		var all [windows]rma.Window
+		for i := range all {
+			w, err := job.NewWindow(t.Context(), rma.Spec{Name: "test", Words: 8})
+			if err != nil {
+				return err
+			}
+			all[i] = w
+		}
+		all[0].(rma.Server).Serve(func(_ int, _, answer []uint64) int {
+			close(answering)
+			for i := range 1000 * windows {
+				answer[0] = all[i%windows].Words(job.Rank())[0] // panics if it is closed
+				runtime.Gosched()
+			}
+			return 1
+		})
+		if err := job.Barrier(t.Context()); err != nil {
+			return err
+		}
+		if job.Rank() == 0 {
+			<-answering
+			return job.Close()
+		}
+		queue, err := job.NewQueue(1)
+		if err != nil {
+			return err
+		}
+		request, answer := make(rma.Buf, 1), make(rma.Buf, 1)
+		h := queue.(rma.Carrier).Ship(request, answer, all[0], 0)
+		if err = queue.Submit(); err == nil {
+			_, err = queue.Value(h)
+		}
+		return errors.Join(err, queue.Close())
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -28,6 +28,13 @@ func (h *Handlers) Serve(window uint32, handler rma.Handler) {
 	h.by[window] = handler
 }
 
+// Close ends all handlers. It returns when one under way has returned.
+func (h *Handlers) Close() {
+	h.handling.Lock()
+	defer h.handling.Unlock()
+	h.by = nil
+}
+
 // Answer has the handler of a window answer a request. served is false if there is none.
 func (h *Handlers) Answer(window uint32, from int, request, answer []uint64) (
 	words int, served bool) {
