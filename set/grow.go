@@ -20,7 +20,7 @@ const (
 	longSearch = 64
 	// longPerSample is how many calls with long searches there are for each sample.
 	longPerSample = 16
-	// sampleBuckets is how many buckets are counted then.
+	// sampleBuckets is how many buckets are counted then, and 16 times as many if these are full.
 	sampleBuckets = 2048
 
 	// pieceBuckets is how many buckets a piece has, or more in large tables, and maxPieces how many
@@ -288,26 +288,33 @@ func (t *table) help(n uint64) (done bool, err error) {
 	return t.oldest.Load() != t, nil
 }
 
-// isFull counts a run of this rank's buckets, and reports whether the table is to move.
+// isFull reports whether the table is to move. Occupied buckets come in clusters, so that a sample
+// of a table at load 0.75 may well be fuller than growLoad: a larger one confirms it.
 func (t *table) isFull() bool {
-	n := min(t.perRank, sampleBuckets)
+	return t.sampleIsFull(sampleBuckets) && t.sampleIsFull(16*sampleBuckets)
+}
+
+// sampleIsFull counts a run of up to n of this rank's buckets.
+func (t *table) sampleIsFull(n uint64) bool {
+	n = min(n, t.perRank)
 	r, err := newReader(t)
 	if err != nil {
 		return false
 	}
 	defer r.Close()
-	taken := uint64(0)
-	for off := rand.Uint64N(t.perRank - n + 1); n > 0; {
-		run, err := r.Read(context.Background(), t.job.Rank(), int(off), int(min(n, scanWords)))
+	taken, off := uint64(0), rand.Uint64N(t.perRank-n+1)
+	for end := off + n; off < end; {
+		run, err := r.Read(context.Background(), t.job.Rank(), int(off),
+			int(min(end-off, scanWords)))
 		if err != nil {
 			return false
 		}
 		for _, bucket := range run {
 			taken += bucket >> 63
 		}
-		off, n = off+uint64(len(run)), n-uint64(len(run))
+		off += uint64(len(run))
 	}
-	return float64(taken) >= growLoad*float64(min(t.perRank, sampleBuckets))
+	return float64(taken) >= growLoad*float64(n)
 }
 
 // movePiece has a piece of a table move:

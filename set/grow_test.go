@@ -89,3 +89,32 @@ func TestElementsWhileGrowing(t *testing.T) {
 		noSlotIsLost(t, sets)
 	})
 }
+
+// A part of a table that is full does not make it move; the whole of it does.
+func TestSamples(t *testing.T) {
+	const lines = 16 * sampleBuckets / lineBuckets
+	for _, e := range []engine{engineDirect, engineHidden} {
+		sets, err := newSets(ranksOf(t, e, 1), Config{Buckets: lines * lineBuckets})
+		must(t, err)
+		table := sets[0].oldest.Load()
+		fill := func(from, to uint64) { // 7 of the 8 buckets of some lines
+			var words []uint64
+			for line := from; line < to; line++ {
+				words = append(words, wordsWithHomes(7, []uint64{line * (1 << 32 / lines)})...)
+			}
+			must(t, sets[0].FindOrPutBatch(words, make([]Result, len(words))))
+		}
+		fill(0, lines/2)
+		for range 100 {
+			if table.isFull() {
+				t.Fatalf("%v: half a table is full", e)
+			}
+		}
+		fill(lines/2, lines)
+		for range 100 {
+			if !table.isFull() {
+				t.Fatalf("%v: a table of load 0.875 is not full", e)
+			}
+		}
+	}
+}
