@@ -142,10 +142,14 @@ func (j *member) connect(ctx context.Context, comm C.int, cfg Config, p override
 	return j.tryReserve(within)
 }
 
-// tryReserve finds out whether MPI leaves the memory of a window alone until it is used, and
-// whether loads see what others write there. Cards that pin memory take all of it. Collective.
+// tryReserve finds out whether MPI makes windows of memory that is there, leaves it alone until it
+// is used, and whether loads see what others write there. Cards that pin memory take all of it.
+// Open MPI makes such windows by pt2pt alone, which refuses MPI_THREAD_MULTIPLE. Collective.
 func (j *member) tryReserve(ctx context.Context) error {
-	can, err := j.all(ctx, memory.CanReserve())
+	var world C.fh_facts
+	C.fh_phase(&world)
+	refuses := j.lib.kind == openMPI && levels[world.level] == "MULTIPLE"
+	can, err := j.all(ctx, memory.CanReserve() && !refuses)
 	if err != nil || !can {
 		return err
 	}
@@ -153,7 +157,7 @@ func (j *member) tryReserve(ctx context.Context) error {
 	w, err := j.newWindow(ctx, rma.Spec{Name: "rma/mpi: reserved", Words: direct.UnitBytes / 4,
 		Reserve: true})
 	if j.trying = false; err != nil {
-		return err
+		return j.broken // nil: windows are made in another way
 	}
 	j.reserves, err = j.all(ctx, C.fh_unified(w.c) != 0 && !w.part.Touched())
 	return errors.Join(err, w.Close())
