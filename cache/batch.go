@@ -144,15 +144,6 @@ func (s *scratch) copied(at []int, from, n int) {
 	}
 }
 
-// settle takes the answer of a search that has ended.
-func (s *scratch) settle(i int, done *search) {
-	s.counts.count(done)
-	s.results[i], s.single = done.result, done.outcome
-	if done.kind == kindGet && done.matched {
-		copy(s.values.at(i), bytesOf(done.value))
-	}
-}
-
 // batch is operations on whole words.
 type batch struct {
 	keys    []uint64

@@ -25,7 +25,7 @@ type Cache struct {
 
 	sessions core.Pool[*session]
 	scratch  sync.Pool // of *scratch
-	repairs  pendingRepairs
+	repairs  repairs
 	tally    *tally
 }
 
@@ -50,9 +50,6 @@ func (r Result) String() string {
 	return [...]string{"inserted", "updated", "evicted", "unchanged"}[r-Inserted]
 }
 
-// BucketsKey is the key of the window of the buckets ([rma.Spec]), by which a job can know it.
-const BucketsKey = "cache: buckets"
-
 // errClosed is the answer of a cache that has been closed.
 var errClosed = fmt.Errorf("cache: the cache is %w", rma.ErrClosed)
 
@@ -63,12 +60,12 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 	}
 	c := &Cache{job: job, sessions: core.Pool[*session]{Closed: errClosed}}
 	c.shape(cfg, job.Size())
-	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: buckets", Key: BucketsKey,
-		Words: c.segment})
+	// A job may know the window by its name.
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: buckets", Words: c.segment})
 	if err != nil {
 		return nil, err
 	}
-	if c.tally, err = newTally(ctx, job, cfg); err != nil {
+	if c.tally, err = newTally(ctx, job); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	c.window, c.batches.Regions = w, core.NewRegions(w)
@@ -121,14 +118,14 @@ func (c *Cache) Delete(key []byte) (bool, error) {
 // it is evicted, deleted or cleared; a later Put of the key changes the value there.
 func (c *Cache) PutLocated(key, value []byte) (r Result, rank int, bucket uint64, err error) {
 	o, err := c.one(kindPut, key, value)
-	return o.result, o.rank, c.bucketNumber(o.place.at), err
+	return o.result, o.rank, c.bucketNumber(o.at), err
 }
 
 // Locate reports which rank has key in its memory, and in which bucket of that rank. It is a
 // Get that leaves the value; by the time it returns another key may stand there.
 func (c *Cache) Locate(key []byte) (rank int, bucket uint64, found bool, err error) {
 	o, err := c.one(kindGet, key, make([]byte, c.cfg.ValueSize))
-	return o.rank, c.bucketNumber(o.place.at), o.matched, err
+	return o.rank, c.bucketNumber(o.at), o.matched, err
 }
 
 // one does a single operation, which is not shipped.
@@ -136,15 +133,12 @@ func (c *Cache) one(k kind, key, value []byte) (outcome, error) {
 	if err := c.check(k, key, value); err != nil {
 		return outcome{}, err
 	}
-	keyWords, valueWords, whole := asWordPair(key, value)
-	if !whole || !c.batches.Any {
-		return c.oneCopied(k, key, value)
+	if keyWords, valueWords, whole := asWordPair(key, value); whole && c.batches.Any {
+		if o, ok := c.direct(k, keyWords, valueWords); ok {
+			return o, nil
+		}
 	}
-	hash := hashKey(keyWords)
-	if c.batches.At(c.rankOf(hash)) == nil {
-		return c.oneCopied(k, key, value)
-	}
-	return c.direct(k, hash, keyWords, valueWords), nil
+	return c.oneCopied(k, key, value)
 }
 
 // oneCopied does a single operation with copies of its key and value, or through a queue.
@@ -152,19 +146,17 @@ func (c *Cache) oneCopied(k kind, key, value []byte) (o outcome, err error) {
 	b := c.take()
 	defer b.give()
 	b.begin(call{k, c.keys(key), c.values(value), b.result[:]})
-	hash := hashKey(b.word(0))
-	if c.batches.At(c.rankOf(hash)) == nil {
-		err = b.Queued(nil)
-	} else {
-		s := search{c: c, kind: k, key: b.word(0), value: b.value}
-		if k == kindPut {
-			b.values.pack(s.value, 0)
-		}
-		s.begin(hash)
-		c.run(&s)
-		b.settle(0, &s)
+	if b.keys.pack(b.key, 0); k == kindPut {
+		b.values.pack(b.value, 0)
 	}
-	c.tally.Add(hash, &b.counts)
+	if o, ok := c.direct(k, b.key, b.value); ok {
+		if k == kindGet && o.matched {
+			copy(value, bytesOf(b.value))
+		}
+		return o, nil
+	}
+	err = b.Queued(nil)
+	c.tally.Add(hashKey(b.key), &b.counts)
 	return b.single, err
 }
 
@@ -221,24 +213,17 @@ func (c *Cache) GetAt(rank int, bucket uint64, key, value []byte) (found bool, e
 		return false, fmt.Errorf("cache: there is no bucket %d of rank %d: there are %d ranks "+
 			"with %d buckets each", bucket, rank, c.ranks, perRank)
 	}
-	at, words := c.bucketOffset(bucket/group, int(bucket%group)), make([]uint64, c.bucketWords)
-	if c.batches.At(rank) != nil {
-		found = c.readAt(rank, at, words)
-	} else {
-		s, err := c.session()
-		if err != nil {
-			return false, err
-		}
-		found, err = s.readAt(c, rank, at, words)
-		if c.sessions.Give(s, err != nil); err != nil {
+	words := make([]uint64, c.bucketWords)
+	for try := 0; !found; try++ {
+		err = c.read(rank, c.bucketOffset(bucket/group, int(bucket%group)), words)
+		found = c.whole(words)
+		if err != nil || !found && (words[0] <= invalid || try == c.cfg.Retries) {
 			return false, err
 		}
 	}
-	if found {
-		copy(key, bytesOf(c.keyIn(words)))
-		copy(value, bytesOf(c.valueIn(words)))
-	}
-	return found, nil
+	copy(key, bytesOf(c.keyIn(words)))
+	copy(value, bytesOf(c.valueIn(words)))
+	return true, nil
 }
 
 // GetBatch is Get for many keys, one after the other in keys: found[i] reports

@@ -6,7 +6,6 @@ import (
 	"iter"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/rma"
 )
 
 // Check walks this rank's memory and reports what is broken: a bucket that fails its
@@ -79,15 +78,14 @@ func (w *walker) bucket(ctx context.Context, b bucket) error {
 	s := search{c: w.c, kind: kindRemove, key: w.c.keyIn(b.words)}
 	s.begin(hash)
 	copies, here := 0, false
-	for v := more; v != over; s.applied() {
-		words, err := w.c.readGroup(ctx, w.r, w.rank, s.number)
+	for v := more; v != over; s.expect = 0 {
+		words, err := w.c.readGroup(ctx, w.r, w.rank, s.group)
 		if err != nil {
 			return err
 		}
-		v = s.examine(words)
-		for _, m := range s.marks[:s.n] {
+		if v = s.examine(words); s.expect != 0 {
 			copies++
-			here = here || m.at == b.at
+			here = here || s.marked == b.at
 		}
 	}
 	if !here {
@@ -225,48 +223,28 @@ func (c *Cache) pairs(ctx context.Context, rank, end int) iter.Seq2[Pair, error]
 // Pair is a key and its value.
 type Pair struct{ Key, Value []byte }
 
-// usedSample is how many groups of each rank Used examines.
+// usedSample is how many groups Used examines.
 const usedSample = 1 << 12
 
-// Used is the part of all buckets that hold a key, 0 to 1, as each rank has them when it calls. It
-// examines a sample of its own buckets, or all of them where there are few: the answer is off by
-// some thousandths. Collective.
+// Used is the part of all buckets that hold a key, 0 to 1. It examines a sample of the groups of
+// all ranks, or all where there are few: the answer is off by some thousandths.
 func (c *Cache) Used(ctx context.Context) (float64, error) {
-	n, of, err := c.sample(ctx)
-	const at = int(atOccupied / 8)
-	if err == nil {
-		err = c.tally.cells.Store(ctx, c.job.Rank(), at, n)
-	}
-	if err := rma.AllSucceeded(ctx, c.job, "cache: counting buckets", err); err != nil {
-		return 0, err
-	}
-	total, err := c.tally.cells.Sum(ctx, at)
-	// Nobody writes the next count before all have read this one.
-	if err := rma.AllSucceeded(ctx, c.job, "cache: counting buckets", err); err != nil {
-		return 0, err
-	}
-	return float64(total) / float64(of*uint64(c.ranks)), nil
-}
-
-// sample counts the buckets in use of some groups of this rank, and all buckets of these.
-func (c *Cache) sample(ctx context.Context) (used, of uint64, err error) {
 	r, err := c.newReader()
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	defer r.Close()
-	step := max(1, c.groups/usedSample)
-	for group := uint64(0); group < c.groups; group += step {
-		words, err := c.readGroup(ctx, r, c.job.Rank(), group)
+	used, of, all := 0, 0, c.groups*uint64(c.ranks)
+	for group := uint64(0); group < all; group += max(1, all/usedSample) {
+		words, err := c.readGroup(ctx, r, int(group/c.groups), group%c.groups)
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 		for i := range c.cfg.GroupBuckets {
-			of++
-			if words[i*c.bucketWords] > invalid {
+			if of++; words[i*c.bucketWords] > invalid {
 				used++
 			}
 		}
 	}
-	return used, of, nil
+	return float64(used) / float64(of), nil
 }

@@ -55,16 +55,17 @@ type Config struct {
 	Mode       Mode
 	Addressing Addressing
 	// GroupBuckets is how many buckets are next to each other and are brought by one get: 1 to
-	// MaxGroupBuckets. 0 means as many as 1 KiB holds: 8, 4, 2 or 1. Paper has 1.
+	// 8. 0 means as many as 1 KiB holds: 8, 4, 2 or 1. Paper has 1.
 	GroupBuckets int
-	// Choices is how many groups a key may be in: 1 to MaxChoices. 0 means 2, 3, 4 and
-	// 6 for groups of 8, 4, 2 and fewer buckets. Paper has 1 to 8, by the buckets of a rank.
+	// Choices is how many groups a key may be in: 1 to 8. 0 means 2, 3, 4 and 6 for
+	// groups of 8, 4, 2 and fewer buckets. Paper has 1 to 8, by the buckets of a rank.
 	Choices int
 	// Retries is how often a bucket is read again that fails its checksum, before it is
-	// marked invalid (MD 4.2). 0 means DefaultRetries; below 0 means never.
+	// marked invalid (MD 4.2). 0 means 3, which is enough where it is being written: the writer
+	// takes one put, and each retry takes a get. Below 0 means never.
 	Retries int
-	// Depth is how many operations of a batch are in flight on a queue. 0 means
-	// DefaultDepth. It may differ between ranks.
+	// Depth is how many operations of a batch are in flight on a queue. 0 means 64. It may
+	// differ between ranks.
 	Depth int
 	// Access is how batches reach memory that is not addressable: see package ship. Auto,
 	// the default, finds out. It may differ between ranks.
@@ -76,16 +77,11 @@ const (
 	MaxPairBytes = 1 << 17
 	// MaxBuckets is the most that a cache can have.
 	MaxBuckets = 1 << 40
-	// MaxGroupBuckets is the most buckets of a group.
-	MaxGroupBuckets = 8
-	// MaxChoices is the most groups that a key may be in.
-	MaxChoices = 8
 
-	// DefaultRetries is enough for a reader of a bucket that is being written: the writer
-	// takes one put, and each retry of the reader takes a get.
-	DefaultRetries = 3
-	// DefaultDepth is how many operations of a batch are in flight on a queue.
-	DefaultDepth = 64
+	maxGroupBuckets = 8
+	maxChoices      = 8
+	defaultRetries  = 3
+	defaultDepth    = 64
 )
 
 // agree makes sure that all ranks have the same configuration, and completes it.
@@ -116,8 +112,8 @@ func (c *Config) complete(ranks int) error {
 	case ranks > maxOwner:
 		return fmt.Errorf("cache: locks can name %d ranks, not %d", maxOwner, ranks)
 	}
-	c.Retries = max(cmp.Or(c.Retries, DefaultRetries), 0)
-	c.Depth = cmp.Or(c.Depth, DefaultDepth)
+	c.Retries = max(cmp.Or(c.Retries, defaultRetries), 0)
+	c.Depth = cmp.Or(c.Depth, defaultDepth)
 	perRank := (c.Buckets + uint64(ranks) - 1) / uint64(ranks)
 	if err := c.completeAddressing(perRank); err != nil {
 		return err
@@ -139,11 +135,11 @@ func (c *Config) completeAddressing(perRank uint64) error {
 	switch {
 	case c.Addressing != Groups && c.Addressing != Paper:
 		return fmt.Errorf("cache: Addressing must be Groups or Paper, not %d", c.Addressing)
-	case c.GroupBuckets < 0 || c.GroupBuckets > MaxGroupBuckets:
-		return fmt.Errorf("cache: GroupBuckets must be 1 to %d, not %d", MaxGroupBuckets,
+	case c.GroupBuckets < 0 || c.GroupBuckets > maxGroupBuckets:
+		return fmt.Errorf("cache: GroupBuckets must be 1 to %d, not %d", maxGroupBuckets,
 			c.GroupBuckets)
-	case c.Choices < 0 || c.Choices > MaxChoices:
-		return fmt.Errorf("cache: Choices must be 1 to %d, not %d", MaxChoices, c.Choices)
+	case c.Choices < 0 || c.Choices > maxChoices:
+		return fmt.Errorf("cache: Choices must be 1 to %d, not %d", maxChoices, c.Choices)
 	}
 	if c.Addressing == Paper {
 		windows := 9 - windowBytes(perRank)
@@ -155,7 +151,7 @@ func (c *Config) completeAddressing(perRank uint64) error {
 		return nil
 	}
 	if c.GroupBuckets == 0 {
-		group := uint64(MaxGroupBuckets)
+		group := uint64(maxGroupBuckets)
 		for group > 1 && group*8*bucketWords(c.KeySize, c.ValueSize) > groupBytes {
 			group /= 2
 		}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/farhash/farhash/internal/testkit/guard"
 )
@@ -113,8 +114,9 @@ func (d *taken) compare(t *testing.T) (hits int) {
 func (d *taken) fill() {
 	for b := range slices.Chunk(d.group, d.bucketWords) {
 		number := d.rng.IntN(len(d.keys))
-		storeBucket(b, sealOf(d.hashes[number], d.values[number]), d.keys[number],
-			d.values[number])
+		s := search{c: d.Cache, seal: sealOf(d.hashes[number], d.values[number]),
+			key: d.keys[number], value: d.values[number]}
+		s.store(b)
 		switch d.rng.IntN(8) {
 		case 0:
 			b[0] = empty
@@ -128,7 +130,7 @@ func (d *taken) fill() {
 
 // find is takeFlights for one flight.
 func (d *taken) find(f flight, key, value []uint64) bool {
-	at := f.index()
+	at := int(uintptr(unsafe.Pointer(f.bucket))-uintptr(unsafe.Pointer(f.group))) / 8
 	for range d.cfg.GroupBuckets {
 		b := d.group[at : at+d.bucketWords]
 		switch {
@@ -177,20 +179,33 @@ func (c *Cache) moveTo(segment []uint64) {
 	c.batches.Segments[0], c.bases[0] = segment, &segment[c.lockWords]
 }
 
+// compareStages compares the flights of the assembly with what a loop makes of the keys.
 func compareStages(t *testing.T, c *Cache, b batch, k kind) {
 	t.Helper()
-	var loops, assembly pipeline
-	for _, p := range []*pipeline{&loops, &assembly} {
-		c.kernel = p == &assembly
-		p.c, p.batch, p.kind = c, b, k
-		p.describe()
-		p.hash(0)
-		p.advance(0)
+	var want [stageRing][stageBlock]flight
+	for i := range b.results {
+		key := b.keys[i*c.keyWords:][:c.keyWords]
+		hash := hashKey(key)
+		group, first := c.group(hash, 0)
+		bucket := c.bucketAt(c.rankOf(hash), group, first)
+		if k == kindGet && bucket[1] != key[0] {
+			bucket = c.bucketAt(c.rankOf(hash), group, (first+1)%c.cfg.GroupBuckets)
+		}
+		want[0][i] = flight{hash, &bucket[0], &c.bucketAt(c.rankOf(hash), group, 0)[0]}
 	}
-	if loops.ring != assembly.ring {
-		t.Errorf("%d keys of %d words, %v, kind %d: the loops leave %+v, the assembly %+v",
-			len(b.results), c.keyWords, c.cfg.Mode, k, loops.ring[0], assembly.ring[0])
+	p := pipeline{c: c, batch: b, kind: k}
+	p.describe()
+	p.hash(0)
+	p.advance(0)
+	if p.ring != want {
+		t.Errorf("%d keys of %d words, %v, kind %d: the loop leaves %+v, the assembly %+v",
+			len(b.results), c.keyWords, c.cfg.Mode, k, want[0], p.ring[0])
 	}
+}
+
+// bucketAt is a bucket in directly addressable memory.
+func (c *Cache) bucketAt(rank int, group uint64, i int) []uint64 {
+	return c.batches.Segments[rank][c.bucketOffset(group, i):][:c.bucketWords:c.bucketWords]
 }
 
 // TestBatchesStayInside: batches of all lengths, over memory and with keys, values and answers

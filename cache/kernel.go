@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/memory"
@@ -59,8 +58,7 @@ type pipeline struct {
 	ring   [stageRing][stageBlock]flight
 	lines  [stageBlock]*uint64
 	work   kernelWork
-	search search // of the key that is settled
-	latch  latch  // of puts
+	latch  latch
 }
 
 func (p *pipeline) key(i int) []uint64   { return p.keys[i*p.c.keyWords:][:p.c.keyWords] }
@@ -70,7 +68,7 @@ func (p *pipeline) value(i int) []uint64 { return p.values[i*p.c.valueWords:][:p
 func (p *pipeline) run(s *scratch, b batch) {
 	p.c, p.kind, p.counts, p.batch = s.c, s.kind, &s.counts, b
 	p.describe()
-	p.latch = latch{job: p.c.job, own: newPace(p.c.job), writer: true}
+	p.latch = latch{job: p.c.job, own: newPace(p.c.job), writer: p.kind != kindGet}
 	blocks := (len(p.results) + stageBlock - 1) / stageBlock
 	for last := -2; last < blocks; last++ {
 		if first := last + 2; first < blocks {
@@ -84,8 +82,6 @@ func (p *pipeline) run(s *scratch, b batch) {
 		}
 	}
 	p.work = kernelWork{}
-	p.counts.LockWaits += p.latch.waits
-	p.counts.LocksBroken += p.latch.broken
 }
 
 // describe describes the table to the assembly.
@@ -119,192 +115,55 @@ func (p *pipeline) hash(block int) {
 		return
 	}
 	for i := range flights {
-		f := &flights[i]
-		f.hash = hashKey(p.key(block*stageBlock + i))
-		rank := c.rankOf(f.hash)
-		group, first := c.group(f.hash, 0)
-		f.bucket = &c.bucketAt(rank, group, first)[0]
-		f.group = &c.bucketAt(rank, group, 0)[0]
-		p.lines[i] = f.bucket
+		hash := hashKey(p.key(block*stageBlock + i))
+		group, first := c.group(hash, 0)
+		flights[i].hash = hash
+		p.lines[i] = &c.batches.Segments[c.rankOf(hash)][c.bucketOffset(group, first)]
 	}
 	memory.Prefetch(p.lines[:len(flights)], c.fetchLines())
-	if c.cfg.Mode == Fine {
-		for i := range flights {
-			p.lines[i] = c.lockBefore(&flights[i])
-		}
-		memory.Prefetch(p.lines[:len(flights)], 1)
-	}
 }
 
 func (p *pipeline) advance(block int) {
-	n, c, flights := 0, p.c, p.block(block)
-	if c.kernel {
+	if p.c.kernel {
+		p.block(block)
 		advanceFlights(&p.work)
-		return
 	}
-	for i := range flights {
-		f := &flights[i]
-		if !sameWords(unsafe.Slice(f.bucket, 2)[1:], p.key(block*stageBlock + i)[:1]) {
-			p.lines[n] = c.after(*f)
-			if p.kind == kindGet {
-				f.bucket = p.lines[n]
-			}
-			n++
-		}
-	}
-	memory.Prefetch(p.lines[:n], c.fetchLines())
 }
 
-// after is the second candidate.
-func (c *Cache) after(f flight) *uint64 {
-	group := unsafe.Slice(f.group, c.cfg.GroupBuckets*c.bucketWords)
-	if &group[len(group)-c.bucketWords] == f.bucket {
-		return f.group
-	}
-	return &unsafe.Slice(f.bucket, c.bucketWords+1)[c.bucketWords]
-}
-
-// settle ends the searches of a block.
+// settle ends the searches of a block: the assembly takes most gets, where there are no locks.
 func (p *pipeline) settle(block int) {
-	flights, c := p.block(block), p.c
-	from := block * stageBlock
-	takes := p.kind == kindGet && c.cfg.Mode == LockFree
-	if takes && p.take(flights, from) == len(flights) {
+	c, flights, from := p.c, p.block(block), block*stageBlock
+	takes := c.kernel && p.kind == kindGet && c.cfg.Mode == LockFree
+	if takes && p.take(from) == len(flights) {
 		return
 	}
+	var s search
+	s.c, s.kind = c, p.kind
 	for i := range flights {
 		at := from + i
-		if takes && p.results[at] == hit || p.kind == kindPut && p.put(&flights[i], at) {
+		if takes && p.results[at] == hit {
 			continue
 		}
-		s := &p.search
-		s.c, s.kind, s.key, s.value = c, p.kind, p.key(at), p.value(at)
+		s.key, s.value = p.key(at), p.value(at)
 		s.begin(flights[i].hash)
-		c.run(s)
-		p.counts.count(s)
+		if c.cfg.Mode == LockFree {
+			c.run(&s, nil)
+		} else {
+			c.run(&s, &p.latch)
+		}
+		p.counts.count(&s)
 		p.results[at] = s.result
 	}
 }
 
-// put is a put that ends in the first group of its key. It reports whether it does.
-func (p *pipeline) put(f *flight, at int) bool {
-	c, l := p.c, &p.latch
-	lock := c.lockBefore(f)
-	if lock != nil {
-		if !c.room(f) {
-			return false
-		}
-		l.rank = c.rankOf(f.hash)
-		l.lock(lock)
-	}
-	r, candidate := c.putNear(f, p.key(at), p.value(at))
-	if lock != nil {
-		l.unlock(lock)
-	}
-	if r == 0 {
-		return false
-	}
-	p.results[at] = r
-	p.counts.wrote(r, candidate)
-	return true
-}
-
-// room reports whether there is an empty bucket in the first group of a key, which ends every
-// search there. None ever comes back.
-func (c *Cache) room(f *flight) bool {
-	group := unsafe.Slice(f.group, c.cfg.GroupBuckets*c.bucketWords)
-	at := f.index()
-	for range c.cfg.GroupBuckets {
-		if atomic.LoadUint64(&group[at]) == empty {
-			return true
-		}
-		if at += c.bucketWords; at == len(group) {
-			at = 0
-		}
-	}
-	return false
-}
-
-// index is where in its group the bucket is, in words.
-func (f *flight) index() int {
-	return int(uintptr(unsafe.Pointer(f.bucket))-uintptr(unsafe.Pointer(f.group))) / 8
-}
-
-// putNear is a put whose search ends in the first group of its key. If it does not, or if
-// the key stands there twice, putNear does nothing and returns 0.
-func (c *Cache) putNear(f *flight, key, value []uint64) (r Result, candidate int) {
-	group := unsafe.Slice(f.group, c.cfg.GroupBuckets*c.bucketWords)
-	at := f.index()
-	var place []uint64
-	for i := range c.cfg.GroupBuckets {
-		b := group[at : at+c.bucketWords]
-		switch atomic.LoadUint64(&b[0]) {
-		case empty:
-			if place == nil {
-				place, candidate = b, i
-			}
-			// mark: a put of a batch over memory is about to write
-			seal := sealOf(f.hash, value)
-			if r == Updated {
-				if atomic.LoadUint64(&place[0]) != seal || !sameWords(c.valueIn(place), value) {
-					memory.StoreWords(c.valueIn(place), value)
-					storeSeal(place, seal)
-				}
-				return r, candidate
-			}
-			storeBucket(place, seal, key, value)
-			return Inserted, candidate
-		case invalid:
-			if place == nil {
-				place, candidate = b, i
-			}
-		default:
-			switch {
-			case !sameWords(c.keyIn(b), key):
-			case r == Updated:
-				return 0, 0
-			default:
-				r, place, candidate = Updated, b, i
-			}
-		}
-		if at += c.bucketWords; at == len(group) {
-			at = 0
-		}
-	}
-	return 0, 0
-}
-
-// lockBefore is the lock that a put of a key has to take for the first group; nil for none.
-func (c *Cache) lockBefore(f *flight) *uint64 {
-	switch c.cfg.Mode {
-	case Fine:
-		return (*uint64)(unsafe.Add(unsafe.Pointer(f.group), -8))
-	case Coarse:
-		return &c.batches.Segments[c.rankOf(f.hash)][c.rankLock]
-	}
-	return nil
-}
-
 // take reads the keys of a block that are found where the stages have brought them, and returns
 // how many these are.
-func (p *pipeline) take(flights []flight, from int) int {
-	before := p.counts.Hits
-	if p.c.kernel {
-		p.work.values = &p.values[from*p.c.valueWords]
-		p.work.found = (*bool)(unsafe.Pointer(&p.results[from]))
-		takeFlights(&p.work)
-		p.counts.Hits += p.work.hits
-		p.work.hits = 0
-		return int(p.counts.Hits - before)
-	}
-	for i, f := range flights {
-		first := unsafe.Slice(f.bucket, p.c.bucketWords)
-		if p.c.peek(first, f.hash, p.key(from+i), p.value(from+i)) {
-			p.results[from+i] = hit
-			p.counts.Hits++
-		}
-	}
-	return int(p.counts.Hits - before)
+func (p *pipeline) take(from int) (hits int) {
+	p.work.values, p.work.hits = &p.values[from*p.c.valueWords], 0
+	p.work.found = (*bool)(unsafe.Pointer(&p.results[from]))
+	takeFlights(&p.work)
+	p.counts.Hits += p.work.hits
+	return int(p.work.hits)
 }
 
 // maxFetchLines is how many lines of a bucket are prefetched at most; the processor prefetches

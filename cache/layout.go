@@ -3,12 +3,9 @@ package cache
 import (
 	"fmt"
 	"math/bits"
-	"slices"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/internal/memory"
 )
 
 // lineWords is the number of words in a cache line.
@@ -61,12 +58,6 @@ func (c *Cache) bucketNumber(at int) uint64 {
 	return uint64(group*c.cfg.GroupBuckets + (in-c.lockWords)/c.bucketWords)
 }
 
-// bucketAt is a bucket in directly addressable memory.
-func (c *Cache) bucketAt(rank int, group uint64, i int) []uint64 {
-	at := c.bucketOffset(group, i)
-	return c.batches.Segments[rank][at : at+c.bucketWords : at+c.bucketWords]
-}
-
 // lockOf is the offset of the lock for a group.
 func (c *Cache) lockOf(group uint64) int {
 	if c.cfg.Mode == Coarse {
@@ -94,62 +85,9 @@ func bucketWords(keySize, valueSize int) uint64 {
 
 func wordsOf(size int) int { return (size + 7) / 8 }
 
-// Under the race detector, which reports other accesses as races, shared memory is read and
-// written word by word. Without it any way is right: what a reader reads of a bucket that is
-// being written fails its checksum.
-
-// sameWords compares words of a bucket, which others may be writing, with own ones.
-func sameWords(shared, own []uint64) bool {
-	if !memory.RaceEnabled {
-		return slices.Equal(shared, own)
-	}
-	for i := range own {
-		if atomic.LoadUint64(&shared[i]) != own[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// storeBucket writes a bucket, the checksum last: a reader at the same time then finds the old
-// checksum for longer, and its attempt to mark the bucket invalid fails.
-func storeBucket(shared []uint64, seal uint64, key, value []uint64) {
-	memory.StoreWords(shared[1:], key)
-	memory.StoreWords(shared[1+len(key):], value)
-	storeSeal(shared, seal)
-}
-
-// storeSeal writes the checksum of a bucket.
-func storeSeal(shared []uint64, seal uint64) {
-	if !memory.RaceEnabled { // an atomic store would wait for those before it
-		shared[0] = seal
-		return
-	}
-	atomic.StoreUint64(&shared[0], seal)
-}
-
 // key and value are parts of a bucket.
 func (c *Cache) keyIn(bucket []uint64) []uint64   { return bucket[1 : 1+c.keyWords] }
 func (c *Cache) valueIn(bucket []uint64) []uint64 { return bucket[1+c.keyWords : c.bucketWords] }
-
-// readValue copies the value out of a bucket that has shown seal and the key, and reports
-// whether it was there as a whole.
-func (c *Cache) readValue(bucket []uint64, seal, hash uint64, value []uint64) bool {
-	memory.LoadWords(value, c.valueIn(bucket))
-	return sealOf(hash, value) == seal
-}
-
-// whole reports whether a bucket holds what one writer wrote.
-func (c *Cache) whole(b []uint64) bool {
-	return sealOf(hashKey(c.keyIn(b)), c.valueIn(b)) == b[0]
-}
-
-// holds reports whether the copy of a bucket holds a pair, or is to be made again: it is number
-// try, from 0 on, and torn.
-func (c *Cache) holds(b []uint64, try int) (found, again bool) {
-	found = b[0] > invalid && c.whole(b)
-	return found, !found && b[0] > invalid && try < c.cfg.Retries
-}
 
 // asWords is the memory of bytes as words, where they are whole and aligned.
 func asWords(b []byte) ([]uint64, bool) {
@@ -189,7 +127,7 @@ func (c *Cache) rankOf(hash uint64) int {
 const rankFactor = 0x9E3779B97F4A7C15 // 2^64 over the golden ratio
 
 // choiceWords make the words of choices differ; they are digits of pi.
-var choiceWords = [MaxChoices]uint64{
+var choiceWords = [maxChoices]uint64{
 	0, 0x082EFA98EC4E6C89, 0x452821E638D01377, 0xBE5466CF34E90C6D,
 	0xC0AC29B7C97C50DD, 0x3F84D5B5B5470917, 0x9216D5D98979FB1B, 0xD1310BA698DFB5AC,
 }

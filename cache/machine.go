@@ -1,12 +1,14 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/farhash/farhash/internal/core"
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -57,11 +59,7 @@ const (
 func (o *op) start(hash uint64) {
 	o.begin(hash)
 	o.latch.writer, o.latch.taken = o.kind != kindGet, false
-	o.latch.waits, o.latch.broken = 0, 0
 	o.phase, o.err = phaseGroup, nil
-	if o.c.cfg.Mode == Coarse {
-		o.take(o.number)
-	}
 }
 
 // Step is one step of the protocol. Errors of the engine end the operation and are kept in
@@ -75,8 +73,7 @@ func (o *op) Step(q rma.Queue) (h rma.Handle, err error) {
 		case o.err != nil && o.latch.taken:
 			o.latch.release()
 		case o.err != nil || o.phase == phaseEnd:
-			o.waits += o.latch.waits
-			o.broken += o.latch.broken
+			o.countWaits(&o.latch)
 			return rma.NoHandle, nil
 		default:
 			o.latch.shared.progress()
@@ -103,12 +100,8 @@ func (o *op) settle(q rma.Queue) rma.Handle {
 			}
 		}
 		o.saw = word
-		switch last.expects {
-		case 0:
-		case word:
-			o.marked++
-		default:
-			// mark: a bucket has changed before it is marked invalid
+		if last.expects != 0 && err == nil {
+			o.wasMarked(word == last.expects)
 		}
 	}
 	return rma.NoHandle
@@ -122,28 +115,32 @@ func (o *op) post(h rma.Handle) rma.Handle {
 // advance does what the phase asks for. It returns a handle to wait for, or NoHandle when
 // there is more to do at once.
 func (o *op) advance(q rma.Queue) rma.Handle {
-	fine := o.c.cfg.Mode == Fine
 	switch o.phase {
 	case phaseGroup:
-		if o.phase = phaseFetch; fine {
-			o.take(o.number)
+		if o.phase = phaseFetch; o.c.cfg.Mode != LockFree && !o.latch.taken {
+			o.lock, o.latch.rank = o.c.lockOf(o.group), o.rank
+			o.latch.acquire()
 		}
 	case phaseFetch:
 		o.phase = phaseExamine
-		return o.post(q.Get(o.in, o.c.window, o.rank, o.c.offset(o.number)))
+		return o.post(q.Get(o.in, o.c.window, o.rank, o.c.offset(o.group)))
 	case phaseExamine:
-		if o.last = o.examine(o.in); o.last == again {
+		o.last = o.examine(o.in)
+		o.apply(q)
+		switch o.last {
+		case rest:
+			return rma.NoHandle
+		case again:
 			o.phase = phaseFetch
 			return rma.NoHandle
 		}
-		h := o.apply(q)
-		if o.phase = phaseNext; o.last == more && o.c.cfg.Mode == LockFree {
-			return rma.NoHandle // what was posted is waited for together with the next group
+		o.phase = phaseNext
+		if n := len(o.posted); n > 0 && (o.last == over || o.latch.taken) {
+			return o.posted[n-1].handle // without locks, the next group is got at the same time
 		}
-		return h
 	case phaseNext:
 		switch {
-		case o.latch.taken && (fine || o.last == over):
+		case o.latch.taken && (o.last == over || o.c.cfg.Mode == Fine):
 			o.latch.release()
 		case o.last == more:
 			o.phase = phaseGroup
@@ -155,24 +152,16 @@ func (o *op) advance(q rma.Queue) rma.Handle {
 }
 
 // apply posts the effects of examining a group.
-func (o *op) apply(q rma.Queue) rma.Handle {
-	h := rma.NoHandle
+func (o *op) apply(q rma.Queue) {
 	if o.write {
 		o.out[0] = o.seal
-		h = o.post(q.Put(o.out, o.c.window, o.rank, o.place.at))
+		o.post(q.Put(o.out, o.c.window, o.rank, o.at))
 	}
-	for _, m := range o.marks[:o.n] {
-		h = q.CompareAndSwap(o.c.window, o.rank, m.at, m.seal, invalid)
-		o.posted = append(o.posted, posted{h, m.seal})
+	if o.expect != 0 {
+		h := q.CompareAndSwap(o.c.window, o.rank, o.marked, o.expect, invalid)
+		o.posted = append(o.posted, posted{h, o.expect})
 	}
-	o.applied()
-	return h
-}
-
-// take begins to take the lock of a group, or of the rank.
-func (o *op) take(group uint64) {
-	o.lock, o.latch.rank = o.c.lockOf(group), o.rank
-	o.latch.acquire()
+	o.write, o.expect = false, 0
 }
 
 // maxRepairTries is how often an operation tries to repair a lock. It then leaves that to
@@ -212,7 +201,9 @@ func (o *op) repairAgain() {
 		o.err = o.lost // the lock is gone with its memory
 	case o.tries <= 0:
 		// mark: a lock is left to the next call of this rank
-		o.c.repairs.add(pendingRepair{o.rank, o.lock, o.latch.writer})
+		o.c.repairs.Lock()
+		o.c.repairs.list = append(o.c.repairs.list, repair{o.rank, o.lock, o.latch.writer})
+		o.c.repairs.Unlock()
 		o.err = fmt.Errorf("%w; it may hold up others until this rank calls again", o.lost)
 	default:
 		o.latch.shared.pause()
@@ -237,31 +228,16 @@ func (o *op) access(q rma.Queue) rma.Handle {
 	return o.post(q.CompareAndSwap(w, o.rank, o.lock, l.old, l.new))
 }
 
-// pendingRepair is a lock that this rank may hold by mistake.
-type pendingRepair struct {
+// repair is a lock that this rank may hold by mistake.
+type repair struct {
 	rank, lock int
 	writer     bool
 }
 
-// pendingRepairs are the locks that this rank could not repair yet.
-type pendingRepairs struct {
-	mu   sync.Mutex
-	list []pendingRepair
-}
-
-func (p *pendingRepairs) add(one pendingRepair) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.list = append(p.list, one)
-}
-
-// take returns all of them. The caller repairs them, or adds them again.
-func (p *pendingRepairs) take() []pendingRepair {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	pending := p.list
-	p.list = nil
-	return pending
+// repairs are the locks that this rank could not repair yet.
+type repairs struct {
+	sync.Mutex
+	list []repair
 }
 
 // session is a queue with step machines on it, for one call at a time.
@@ -316,7 +292,7 @@ func (b *scratch) Queued(at []int) error {
 	if c.cfg.Mode == Coarse && b.kind != kindGet {
 		depth = 1 // they would wait for each other
 	}
-	if err = s.repair(c.repairs.take()); err == nil {
+	if err = s.repair(c); err == nil {
 		s.batch, s.pace.active = b, 0
 		s.pace.progress()
 		err = s.slots.Drive(context.Background(), s.q, len(b.results), at, depth, s)
@@ -355,15 +331,24 @@ func (s *session) Start(machine, i int) rma.Op {
 func (s *session) Finish(machine, i int) {
 	o := &s.ops[machine]
 	s.pace.active--
-	if o.err == nil {
-		s.batch.settle(i, &o.search)
-	} else if s.failed == nil {
-		s.failed = o.err
+	if o.err != nil {
+		s.failed = cmp.Or(s.failed, o.err)
+		return
+	}
+	b := s.batch
+	b.counts.count(&o.search)
+	b.results[i], b.single = o.result, o.outcome
+	if o.kind == kindGet && o.matched {
+		copy(b.values.at(i), bytesOf(o.value))
 	}
 }
 
-// repair tries once more to repair locks.
-func (s *session) repair(pending []pendingRepair) error {
+// repair tries once more to repair the locks of earlier calls.
+func (s *session) repair(c *Cache) error {
+	c.repairs.Lock()
+	pending := c.repairs.list
+	c.repairs.list = nil
+	c.repairs.Unlock()
 	s.pace.active = 1
 	for _, p := range pending {
 		o := &s.ops[0]
@@ -377,22 +362,30 @@ func (s *session) repair(pending []pendingRepair) error {
 	return nil
 }
 
-// readAt gets a bucket in the memory of a rank, again where it is torn, and reports whether it
-// holds a pair.
-func (s *session) readAt(c *Cache, rank, at int, words []uint64) (bool, error) {
-	in := s.ops[0].in[:c.bucketWords]
-	for try := 0; ; try++ {
-		get := s.q.Get(in, c.window, rank, at)
-		err := errors.Join(s.q.Submit(), s.q.Wait(context.Background(), get))
-		if err == nil {
-			_, err = s.q.Value(get)
-		}
-		if err != nil {
-			return false, rankError(rank, err)
-		}
-		copy(words, in)
-		if found, again := c.holds(words, try); !again {
-			return found, nil
-		}
+// read copies words of a rank, from memory or through a queue.
+func (c *Cache) read(rank, at int, words []uint64) error {
+	if there := c.batches.Here(rank); there != nil {
+		memory.LoadWords(words, there[at:at+len(words)])
+		return nil
 	}
+	s, err := c.session()
+	if err != nil {
+		return err
+	}
+	in := s.ops[0].in[:len(words)]
+	if err = s.await(context.Background(), s.q.Get(in, c.window, rank, at)); err != nil {
+		err = rankError(rank, err)
+	}
+	copy(words, in)
+	c.sessions.Give(s, err != nil)
+	return err
+}
+
+// await waits for an operation that is alone on the queue.
+func (s *session) await(ctx context.Context, h rma.Handle) error {
+	if err := errors.Join(s.q.Submit(), s.q.Wait(ctx, h)); err != nil {
+		return err
+	}
+	_, err := s.q.Value(h)
+	return err
 }

@@ -11,7 +11,6 @@ var (
 	lateWrite     = mark.Named("cache: a put goes back to an earlier group")
 	lateFree      = mark.Named("cache: a put that goes back to a bucket is about to write")
 	groupExamined = mark.Named("cache: the effects of a search over memory are about to be applied")
-	nearExamined  = mark.Named("cache: a put of a batch over memory is about to write")
 	lateTaken     = mark.Named("cache: a put goes back to a bucket that is taken by then")
 	readerBack    = mark.Named("cache: a reader finds an owner and takes back its 1")
 	lockBroken    = mark.Named("cache: the lock of a dead owner is broken")

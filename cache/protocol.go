@@ -1,10 +1,12 @@
 package cache
 
 import (
+	"bytes"
 	"slices"
 	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -33,91 +35,61 @@ type search struct {
 	seal  uint64 // put: of key and value
 
 	choice   int // which group of the key is examined
-	number   uint64
-	first    int                // bucket of it that is the first candidate
-	examined int                // buckets of it that have been examined
-	tries    int                // times that the bucket has failed its checksum
-	groups   [MaxChoices]uint64 // all groups of the key, up to number
-
-	late bool // put: go back to the group of the place
+	group    uint64
+	first    int  // bucket of it that is the first candidate
+	examined int  // buckets of it that have been examined
+	tries    int  // times that the bucket has failed its checksum
+	late     bool // put: back in the group of its place
 
 	outcome
+	candidate int // put: the number of its place among the candidates of the key
 	effects
-	trouble
 }
 
 // outcome is what an operation has come to.
 type outcome struct {
 	matched bool   // the key is there; get: with a whole value
-	result  Result // of a get: hit, or 0
+	result  Result // of a put, once it has a place; of a get: hit, or 0
 	rank    int
-	place   spot // where the key is; put: or where it goes
+	at      int // the place in the segment of the rank where the key is; put: or where it goes
 }
 
-// spot is a bucket in the memory of a rank.
-type spot struct {
-	at        int // in the segment
-	group     uint64
-	candidate int // its number among the candidates of the key
-	known     bool
-}
-
-// effects is what is to be done to the memory of the rank after a group was examined.
+// effects is what is to be done to the memory of the rank after buckets were examined.
 type effects struct {
-	write bool // write the pair at its place
-	marks [MaxGroupBuckets]erasure
-	n     int
+	write  bool   // write the pair at its place
+	marked int    // a bucket to be marked invalid
+	expect uint64 // if its checksum is still this one; 0: there is no such bucket
 }
 
-// erasure is a bucket to be marked invalid if its checksum is still the one seen.
-type erasure struct {
-	at   int
-	seal uint64
-}
-
-// trouble counts what is rare.
-type trouble struct {
-	mismatches, retries, marked, waits, broken uint64
-}
-
-// verdict says what comes after a group.
+// verdict says what comes after the effects.
 type verdict uint8
 
 const (
 	over  verdict = iota // the search has ended
 	more                 // go on with the next group
 	again                // the same group must be read again
+	rest                 // go on with the rest of the group
 )
 
-// begin prepares a search for a key with this hash.
+// begin begins a search for the key, which has this hash.
 func (s *search) begin(hash uint64) {
-	s.hash = hash
-	if s.kind == kindPut {
+	if s.hash = hash; s.kind == kindPut {
 		s.seal = sealOf(hash, s.value)
 	}
-	s.outcome = outcome{rank: s.c.rankOf(hash)}
-	s.choice, s.examined, s.tries = 0, 0, 0
-	s.number, s.first = s.c.group(hash, 0)
-	s.groups[0] = s.number
-	s.write, s.late, s.n = false, false, 0
-	s.trouble = trouble{}
-}
-
-// restart begins the search anew.
-func (s *search) restart() {
-	trouble := s.trouble
-	s.begin(s.hash)
-	s.trouble = trouble
+	s.rank = s.c.rankOf(hash)
+	s.group, s.first = s.c.group(hash, 0)
+	s.choice, s.examined, s.tries, s.late = 0, 0, 0, false
+	s.matched, s.result, s.write = false, 0, false
 }
 
 // examine examines the buckets of the group, in the order of candidates.
 func (s *search) examine(group []uint64) verdict {
-	c := s.c
 	if s.late {
 		return s.goBack(group)
 	}
-	for s.examined < c.cfg.GroupBuckets {
-		b := group[s.bucket()*c.bucketWords:][:c.bucketWords]
+	c := s.c
+	for at := s.bucket() * c.bucketWords; s.examined < c.cfg.GroupBuckets; s.tries = 0 {
+		b := group[at : at+c.bucketWords]
 		switch seal := atomic.LoadUint64(&b[0]); {
 		case seal == empty:
 			s.offer()
@@ -125,113 +97,130 @@ func (s *search) examine(group []uint64) verdict {
 		case seal == invalid:
 			s.offer()
 		case sameWords(c.keyIn(b), s.key):
-			if v, done := s.match(b, seal); done {
+			if v := s.match(b, seal); v != more {
 				return v
 			}
 		}
 		s.examined++
-		s.tries = 0
+		if at += c.bucketWords; at == len(group) {
+			at = 0
+		}
 	}
 	if s.next() {
 		return more
 	}
-	if s.kind == kindPut && !s.place.known { // the last candidate has to go
-		last := (s.first + c.cfg.GroupBuckets - 1) % c.cfg.GroupBuckets
-		s.place = spot{at: c.bucketOffset(s.number, last), group: s.number, known: true,
-			candidate: c.cfg.Choices*c.cfg.GroupBuckets - 1}
-		s.result = Evicted
+	if s.kind == kindPut && s.result == 0 { // the last candidate has to go
+		s.examined--
+		s.takes(Evicted)
 	}
 	return s.end()
 }
 
+// match decides about a bucket that has the key.
+func (s *search) match(b []uint64, seal uint64) verdict {
+	switch {
+	case s.kind == kindGet:
+		if s.c.readValue(b, seal, s.hash, s.value) {
+			s.matched, s.result, s.at = true, hit, s.here()
+			return over
+		}
+		s.count(atMismatches)
+		// mark: a reader finds a bucket that fails its checksum
+		if s.tries < s.c.cfg.Retries {
+			s.tries++
+			s.count(atRetries)
+			return again
+		}
+		// mark: a bucket fails its checksum each time
+	case s.kind == kindPut && !s.matched:
+		s.matched = true
+		s.takes(Updated)
+		s.write = seal != s.seal || !sameWords(s.c.valueIn(b), s.value)
+		return more
+	case s.matched:
+		// mark: a put finds its key twice
+	}
+	s.matched = s.kind != kindGet
+	s.marked, s.expect = s.here(), seal
+	s.examined, s.tries = s.examined+1, 0
+	return rest
+}
+
+// offer notes the first candidate that may be taken.
+func (s *search) offer() {
+	if s.kind == kindPut && s.result == 0 {
+		s.takes(Inserted)
+	}
+}
+
+// takes has a put take the bucket that is examined.
+func (s *search) takes(r Result) {
+	s.result, s.at, s.candidate = r, s.here(), s.choice*s.c.cfg.GroupBuckets+s.examined
+}
+
+// bucket is the bucket of the group that is examined.
+func (s *search) bucket() int {
+	b := s.first + s.examined
+	if b >= s.c.cfg.GroupBuckets {
+		b -= s.c.cfg.GroupBuckets
+	}
+	return b
+}
+
+// here is where that is in the segment.
+func (s *search) here() int { return s.c.bucketOffset(s.group, s.bucket()) }
+
 // next goes to the next group of the key that it has not been in, and reports whether
 // there is one. Small tables have few.
 func (s *search) next() bool {
-	s.examined, s.tries = 0, 0
 	for i := s.choice + 1; i < s.c.cfg.Choices; i++ {
-		number, first := s.c.group(s.hash, i)
-		s.groups[i] = number
-		if !slices.Contains(s.groups[:i], number) {
-			s.choice, s.number, s.first = i, number, first
+		if group, first := s.c.group(s.hash, i); !s.wasIn(group, i) {
+			s.choice, s.group, s.first, s.examined = i, group, first, 0
 			return true
 		}
 	}
 	return false
 }
 
-// bucket is the bucket of the group that is examined.
-func (s *search) bucket() int { return (s.first + s.examined) % s.c.cfg.GroupBuckets }
-
-// here is the bucket that is examined.
-func (s *search) here() spot {
-	return spot{at: s.c.bucketOffset(s.number, s.bucket()), group: s.number, known: true,
-		candidate: s.choice*s.c.cfg.GroupBuckets + s.examined}
-}
-
-// offer notes the first candidate that may be taken.
-func (s *search) offer() {
-	if s.kind == kindPut && !s.place.known {
-		s.place, s.result = s.here(), Inserted
-	}
-}
-
-// match decides about a bucket that has the key. done says that the rest of the group is not
-// examined.
-func (s *search) match(b []uint64, seal uint64) (v verdict, done bool) {
-	switch {
-	case s.kind == kindGet:
-		if s.c.readValue(b, seal, s.hash, s.value) {
-			s.matched, s.result, s.place = true, hit, s.here()
-			return over, true
+// wasIn reports whether a group is among the first n groups of the key.
+func (s *search) wasIn(group uint64, n int) bool {
+	for i := range n {
+		if earlier, _ := s.c.group(s.hash, i); earlier == group {
+			return true
 		}
-		s.mismatches++
-		// mark: a reader finds a bucket that fails its checksum
-		if s.tries < s.c.cfg.Retries {
-			s.tries++
-			s.retries++
-			return again, true
-		}
-		// mark: a bucket fails its checksum each time
-		s.mark(seal)
-	case s.matched:
-		// mark: a put finds its key twice
-		s.mark(seal)
-	case s.kind == kindRemove:
-		s.matched = true
-		s.mark(seal)
-	default:
-		s.matched, s.result, s.place = true, Updated, s.here()
-		s.write = seal != s.seal || !sameWords(s.c.valueIn(b), s.value)
 	}
-	return 0, false
-}
-
-// mark asks for the bucket that is examined to be made invalid.
-func (s *search) mark(seal uint64) {
-	s.marks[s.n] = erasure{s.here().at, seal}
-	s.n++
+	return false
 }
 
 // end ends a search. A put whose key was not found writes, or goes back to the group of its place.
 func (s *search) end() verdict {
 	switch {
 	case s.kind != kindPut || s.matched:
-	case s.place.group == s.number:
+	case s.candidate >= s.choice*s.c.cfg.GroupBuckets:
 		s.write = true
 	default:
 		// mark: a put goes back to an earlier group
-		s.late, s.number = true, s.place.group
+		s.late, s.group = true, uint64(s.at/s.c.groupWords)
 		return more
 	}
 	return over
 }
 
+// wasMarked takes the answer to the request to mark a bucket.
+func (s *search) wasMarked(done bool) {
+	if done {
+		s.count(atInvalid)
+		return
+	}
+	// mark: a bucket has changed before it is marked invalid
+}
+
 // goBack decides about the place of a put in a group that was examined before others. In Fine that
 // had no lock since: if another operation has taken the bucket the search begins anew.
 func (s *search) goBack(group []uint64) verdict {
-	if atomic.LoadUint64(&group[s.place.at-s.c.offset(s.number)]) > invalid {
+	if atomic.LoadUint64(&group[s.at-s.c.offset(s.group)]) > invalid {
 		// mark: a put goes back to a bucket that is taken by then
-		s.restart()
+		s.begin(s.hash)
 		return more
 	}
 	// mark: a put that goes back to a bucket is about to write
@@ -239,8 +228,34 @@ func (s *search) goBack(group []uint64) verdict {
 	return over
 }
 
-// applied forgets the effects.
-func (s *search) applied() { s.write, s.n = false, 0 }
+// Under the race detector, which reports other accesses as races, shared memory is read and
+// written word by word. Without it any way is right: what a reader reads of a bucket that is
+// being written fails its checksum.
+
+// sameWords compares words of a bucket, which others may be writing, with own ones.
+func sameWords(shared, own []uint64) bool {
+	if !memory.RaceEnabled {
+		return shared[0] == own[0] && bytes.Equal(bytesOf(shared), bytesOf(own))
+	}
+	for i := range own {
+		if atomic.LoadUint64(&shared[i]) != own[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// readValue copies the value out of a bucket that has shown seal and the key, and reports
+// whether it was there as a whole.
+func (c *Cache) readValue(bucket []uint64, seal, hash uint64, value []uint64) bool {
+	memory.LoadWords(value, c.valueIn(bucket))
+	return sealOf(hash, value) == seal
+}
+
+// whole reports whether the copy of a bucket holds what one writer wrote.
+func (c *Cache) whole(b []uint64) bool {
+	return b[0] > invalid && sealOf(hashKey(c.keyIn(b)), c.valueIn(b)) == b[0]
+}
 
 // A lock is one word, of readers and one writer (MD 4.1):
 //

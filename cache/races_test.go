@@ -27,7 +27,7 @@ var scripts = lab.Scripts{
 	{Name: "bucket is wanted over memory",
 		Run: scripted(engines[0], bucketIsWanted, groupExamined)},
 	{Name: "bucket is wanted by a batch",
-		Run: scripted(engines[0], bucketIsWantedByBatch, nearExamined)},
+		Run: scripted(engines[0], bucketIsWantedByBatch, groupExamined)},
 	{Name: "every short sequence", Run: everySequence},
 	{Name: "copies are removed", Run: copiesAreRemoved},
 }
@@ -121,8 +121,8 @@ func bucketIsWanted(t *testing.T, e engine) error {
 // bucketIsWantedByBatch: one of them by a batch.
 func bucketIsWantedByBatch(t *testing.T, e engine) error {
 	nothing := func(*Cache, [][]byte) error { return nil }
-	return errors.Join(wanted(t, e, Fine, nearExamined, nothing, true),
-		wanted(t, e, Coarse, nearExamined, nothing, true))
+	return errors.Join(wanted(t, e, Fine, groupExamined, nothing, true),
+		wanted(t, e, Coarse, groupExamined, nothing, true))
 }
 
 // wanted has a put of key 1 come when one of key 0 is at a mark. It gets to its end, or waits for

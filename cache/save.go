@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
 
 	"github.com/farhash/farhash/internal/archive"
 	"github.com/farhash/farhash/internal/memory"
@@ -65,40 +64,21 @@ func (c *Cache) Clear(ctx context.Context) error {
 	return rma.AllSucceeded(ctx, c.job, "cache: clearing", c.clearOwn(ctx))
 }
 
-// clearPiece is how many words are cleared at a time where there are no locks between groups.
-const clearPiece = 1 << 12
-
 // clearOwn empties the buckets of this rank. Locks stay as they are.
 func (c *Cache) clearOwn(ctx context.Context) error {
-	end := int(c.groups) * c.groupWords
-	step, piece := c.groupWords, c.groupWords-c.lockWords
-	if c.lockWords == 0 {
-		step, piece = clearPiece, clearPiece
-	}
-	if own := c.batches.Here(c.job.Rank()); own != nil {
-		zeros := make([]uint64, piece)
-		for off := c.lockWords; off < end; off += step {
-			memory.StoreWords(own[off:], zeros[:min(piece, end-off)])
-		}
-		return nil
-	}
-	q, err := c.job.NewQueue(1)
+	s, err := c.session()
 	if err != nil {
 		return err
 	}
-	defer q.Close()
-	zeros, err := q.Alloc(piece)
-	if err != nil {
-		return err
-	}
-	for off := c.lockWords; off < end; off += step {
-		put := q.Put(zeros[:min(piece, end-off)], c.window, c.job.Rank(), off)
-		if err := errors.Join(q.Submit(), q.Wait(ctx, put)); err != nil {
-			return err
+	own, zeros := c.batches.Here(c.job.Rank()), s.ops[0].in
+	clear(zeros)
+	for group := uint64(0); group < c.groups && err == nil; group++ {
+		if own != nil {
+			memory.StoreWords(own[c.offset(group):], zeros)
+			continue
 		}
-		if _, err := q.Value(put); err != nil {
-			return err
-		}
+		err = s.await(ctx, s.q.Put(zeros, c.window, c.job.Rank(), c.offset(group)))
 	}
-	return nil
+	c.sessions.Give(s, err != nil)
+	return err
 }

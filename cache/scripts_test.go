@@ -155,11 +155,11 @@ func standsTwice(c *Cache, key []byte) (first, second []uint64, err error) {
 	s := search{c: c}
 	words, _ := asWords(key)
 	s.begin(hashKey(words))
-	first = c.bucketAt(0, s.number, s.bucket())
+	first = c.bucketAt(0, s.group, s.bucket())
 	if s.examined++; s.examined == c.cfg.GroupBuckets && !s.next() {
 		err = errors.Join(err, errors.New("the key has one candidate"))
 	}
-	second = c.bucketAt(0, s.number, s.bucket())
+	second = c.bucketAt(0, s.group, s.bucket())
 	copy(second, first)
 	return first, second, err
 }

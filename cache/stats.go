@@ -3,16 +3,12 @@ package cache
 import (
 	"context"
 	"errors"
-	"fmt"
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
-
-// MaxCandidates is the most buckets that a key may be in.
-const MaxCandidates = MaxChoices * MaxGroupBuckets
 
 // Stats is what one rank has done with a cache since New.
 type Stats struct {
@@ -42,14 +38,14 @@ type Counts struct {
 
 	// Candidates[i] is how many writes went to candidate i of their key. Those above the
 	// candidates that a key has are 0.
-	Candidates [MaxCandidates]uint64
+	Candidates [64]uint64
 
 	// Occupied is the number of buckets in this rank's memory that hold a key; only
 	// AllStats fills it in.
 	Occupied uint64
 
 	// Served is how many operations other ranks have shipped to this one. They count here, where
-	// they were carried out, and not there.
+	// they were done, and not there.
 	Served uint64
 
 	// Queues is what the engine was asked for; zero where memory is direct.
@@ -82,50 +78,56 @@ func (s Counts) Since(t Counts) Counts {
 
 // Where counters are in Stats, in bytes.
 const (
-	atHits       = unsafe.Offsetof(Counts{}.Hits)
-	atMisses     = unsafe.Offsetof(Counts{}.Misses)
-	atInserted   = unsafe.Offsetof(Counts{}.Inserted)
-	atDeletes    = unsafe.Offsetof(Counts{}.Deletes)
-	atDeleted    = unsafe.Offsetof(Counts{}.Deleted)
-	atTrouble    = unsafe.Offsetof(Counts{}.Mismatches)
-	atCandidates = unsafe.Offsetof(Counts{}.Candidates)
-	atOccupied   = unsafe.Offsetof(Counts{}.Occupied)
+	atHits        = unsafe.Offsetof(Counts{}.Hits)
+	atMisses      = unsafe.Offsetof(Counts{}.Misses)
+	atInserted    = unsafe.Offsetof(Counts{}.Inserted)
+	atDeletes     = unsafe.Offsetof(Counts{}.Deletes)
+	atDeleted     = unsafe.Offsetof(Counts{}.Deleted)
+	atMismatches  = unsafe.Offsetof(Counts{}.Mismatches)
+	atRetries     = unsafe.Offsetof(Counts{}.Retries)
+	atInvalid     = unsafe.Offsetof(Counts{}.Invalid)
+	atLockWaits   = unsafe.Offsetof(Counts{}.LockWaits)
+	atLocksBroken = unsafe.Offsetof(Counts{}.LocksBroken)
+	atCandidates  = unsafe.Offsetof(Counts{}.Candidates)
 )
 
-// each calls add with what the search adds to the counters.
-func (s *search) each(add func(at uintptr, n uint64)) {
+// counters are the one or two to which an operation that has ended adds 1.
+func (s *search) counters() (first, second uintptr) {
 	switch {
 	case s.kind == kindPut:
-		add(atInserted+8*uintptr(s.result-Inserted), 1)
-		add(atCandidates+8*uintptr(s.place.candidate), 1)
+		return atInserted + 8*uintptr(s.result-Inserted), atCandidates + 8*uintptr(s.candidate)
 	case s.kind == kindGet && s.matched:
-		add(atHits, 1)
+		return atHits, none
 	case s.kind == kindGet:
-		add(atMisses, 1)
-	default:
-		add(atDeletes, 1)
-		if s.matched {
-			add(atDeleted, 1)
-		}
+		return atMisses, none
+	case s.matched:
+		return atDeletes, atDeleted
 	}
-	if s.trouble == (trouble{}) {
-		return
-	}
-	for i, n := range [...]uint64{s.mismatches, s.retries, s.marked, s.waits, s.broken} {
-		add(atTrouble+8*uintptr(i), n)
-	}
+	return atDeletes, none
 }
 
-// wrote adds a put into a candidate of its key.
-func (s *Counts) wrote(r Result, candidate int) {
-	core.Words(s)[atInserted/8+uintptr(r-Inserted)]++
-	s.Candidates[candidate]++
-}
+// none is no counter.
+const none = ^uintptr(0)
 
-// count adds a search to the counters of a batch.
+// count adds an operation to the counters of its batch.
 func (s *Counts) count(done *search) {
+	first, second := done.counters()
 	words := core.Words(s)
-	done.each(func(at uintptr, n uint64) { words[at/8] += n })
+	if words[first/8]++; second != none {
+		words[second/8]++
+	}
+}
+
+// count adds 1 to a counter of the cache. What is rare is counted so at once, in batches too.
+func (s *search) count(at uintptr) { s.c.tally.Count(s.hash, at, 1) }
+
+// countWaits counts what the latch of an operation has met.
+func (s *search) countWaits(l *latch) {
+	if l.waits > 0 || l.broken > 0 {
+		s.c.tally.Count(s.hash, atLockWaits, l.waits)
+		s.c.tally.Count(s.hash, atLocksBroken, l.broken)
+		l.waits, l.broken = 0, 0
+	}
 }
 
 // tally is a rank's statistics, and a window in which all ranks read them.
@@ -135,13 +137,9 @@ type tally struct {
 	cells  *rma.Cells
 }
 
-// newTally makes the counters of a cache. Collective. The key of the window says what ranks must
-// agree on.
-func newTally(ctx context.Context, job rma.Job, c Config) (*tally, error) {
-	key := fmt.Sprintf("cache: statistics (keys of %d bytes, values of %d, %d buckets "+
-		"in groups of %d, %d choices, %v, addressing %d)", c.KeySize, c.ValueSize,
-		c.Buckets, c.GroupBuckets, c.Choices, c.Mode, c.Addressing)
-	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: statistics", Key: key,
+// newTally makes the counters of a cache. Collective.
+func newTally(ctx context.Context, job rma.Job) (*tally, error) {
+	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: statistics",
 		Words: len(core.Words(new(Counts)))})
 	if err != nil {
 		return nil, err

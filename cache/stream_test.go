@@ -157,8 +157,8 @@ func drawConfig(t *rapid.T, cfg Config) Config {
 	cfg.Buckets = uint64(rapid.IntRange(1, 180).Draw(t, "buckets"))
 	cfg.Depth = rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "depth")
 	if cfg.Addressing == Groups {
-		cfg.GroupBuckets = rapid.IntRange(0, MaxGroupBuckets).Draw(t, "group")
-		cfg.Choices = rapid.IntRange(0, MaxChoices).Draw(t, "choices")
+		cfg.GroupBuckets = rapid.IntRange(0, maxGroupBuckets).Draw(t, "group")
+		cfg.Choices = rapid.IntRange(0, maxChoices).Draw(t, "choices")
 	}
 	return cfg
 }

@@ -19,10 +19,10 @@ type watch struct {
 	buckets rma.Window
 }
 
-// NewWindow makes a window of the job.
+// NewWindow makes a window of the job, and keeps the one that has the buckets.
 func (w *watch) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
 	made, err := w.Job.NewWindow(ctx, spec)
-	if spec.Key == cache.BucketsKey {
+	if spec.Name == "cache: buckets" {
 		w.buckets = made
 	}
 	return made, err
