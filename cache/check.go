@@ -76,7 +76,7 @@ func (w *walker) bucket(ctx context.Context, b bucket) error {
 	}
 	// A search for the key has to come here, and to no other copy.
 	s := search{c: w.c, kind: kindRemove, key: w.c.keyIn(b.words)}
-	s.begin(hash)
+	s.address(hash)
 	copies, here := 0, false
 	for v := more; v != over; s.expect = 0 {
 		words, err := w.c.readGroup(ctx, w.r, w.rank, s.group)

@@ -8,17 +8,16 @@ import (
 
 // direct does a single operation on memory. ok is false where only a queue reaches the memory.
 func (c *Cache) direct(k kind, key, value []uint64) (_ outcome, ok bool) {
-	var s search // not a literal, which would be copied
+	var s search // no literal, which would be copied
 	s.c, s.kind, s.key, s.value = c, k, key, value
-	s.begin(hashKey(key))
+	s.address(hashKey(key))
 	if c.batches.At(s.rank) == nil {
 		return outcome{}, false
 	}
 	if c.cfg.Mode == LockFree {
-		c.run(&s, nil)
+		s.run(nil)
 	} else {
-		l := latch{job: c.job, own: newPace(c.job), writer: k != kindGet}
-		c.run(&s, &l)
+		s.run(&latch{job: c.job, own: newPace(c.job), writer: k != kindGet})
 	}
 	first, second := s.counters()
 	s.count(first)
@@ -28,10 +27,49 @@ func (c *Cache) direct(k kind, key, value []uint64) (_ outcome, ok bool) {
 	return s.outcome, true
 }
 
+// run does gets or puts of a call, in the stages of kernel.go.
+func (p *pipeline) run(s *scratch, b batch) {
+	p.c, p.kind, p.counts, p.batch = s.c, s.kind, &s.counts, b
+	p.describe()
+	p.latch = latch{job: p.c.job, own: newPace(p.c.job), writer: p.kind != kindGet}
+	blocks := (len(p.results) + stageBlock - 1) / stageBlock
+	for i := range blocks + 2 {
+		p.hash(i)
+		p.advance(i - 1)
+		p.settle(i - 2)
+	}
+	p.work = kernelWork{}
+}
+
+// settle searches for the keys of a block. The assembly has done most gets without locks.
+func (p *pipeline) settle(block int) {
+	flights := p.block(block)
+	if p.take(block) == len(flights) {
+		return
+	}
+	var s search
+	s.c, s.kind = p.c, p.kind
+	for i := range flights {
+		at := block*stageBlock + i
+		if s.kind == kindGet && p.results[at] == hit {
+			continue
+		}
+		s.key, s.value = p.key(at), p.value(at)
+		s.address(flights[i].hash)
+		if s.c.cfg.Mode == LockFree {
+			s.run(nil)
+		} else {
+			s.run(&p.latch)
+		}
+		p.counts.count(&s)
+		p.results[at] = s.result
+	}
+}
+
 // run makes a search over memory: it examines the groups of the key in their order, and applies
-// the effects of each. In LockFree there is no latch.
-func (c *Cache) run(s *search, l *latch) {
-	segment := c.batches.Segments[s.rank]
+// the effects. In LockFree there is no latch.
+func (s *search) run(l *latch) {
+	c, segment := s.c, s.c.batches.Segments[s.rank]
 	for v := more; v != over; {
 		lock, group := c.lockOf(s.group), c.offset(s.group)
 		if l != nil && !l.taken {
@@ -50,7 +88,7 @@ func (c *Cache) run(s *search, l *latch) {
 	}
 }
 
-// apply makes the effects of examining a group.
+// apply makes the effects of examining buckets.
 func (s *search) apply(segment []uint64) {
 	if s.write {
 		s.store(segment[s.at:][:s.c.bucketWords])

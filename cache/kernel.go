@@ -10,12 +10,13 @@ import (
 // stage prefetches what the next one needs. Between the stages of one block others
 // are worked on, so that the waits overlap:
 //
-//	hash     compute the candidates, prefetch the first one
-//	advance  where the first has another key, prefetch the second; a get begins there
-//	settle   compare, verify and copy; or write
+//	hash     find the first candidate, and prefetch it
+//	advance  where it has another key, prefetch the second; a get begins there
+//	settle   search
 //
-// What is not found in the first candidate is left to the plain loop. The stages exist in Go
-// and, for most of what they do, in assembly.
+// The assembly has the first two stages, and of the third gets that find their key in the first
+// group: it is a second form of search.examine for them, which takes half the time. Without
+// assembly there is no second stage.
 const (
 	stageBlock = 16 // keys that pass a stage together
 	stageRing  = 4  // blocks that are remembered: a power of two above 2
@@ -64,26 +65,6 @@ type pipeline struct {
 func (p *pipeline) key(i int) []uint64   { return p.keys[i*p.c.keyWords:][:p.c.keyWords] }
 func (p *pipeline) value(i int) []uint64 { return p.values[i*p.c.valueWords:][:p.c.valueWords] }
 
-// run does gets or puts of a call.
-func (p *pipeline) run(s *scratch, b batch) {
-	p.c, p.kind, p.counts, p.batch = s.c, s.kind, &s.counts, b
-	p.describe()
-	p.latch = latch{job: p.c.job, own: newPace(p.c.job), writer: p.kind != kindGet}
-	blocks := (len(p.results) + stageBlock - 1) / stageBlock
-	for last := -2; last < blocks; last++ {
-		if first := last + 2; first < blocks {
-			p.hash(first)
-		}
-		if middle := last + 1; middle >= 0 && middle < blocks {
-			p.advance(middle)
-		}
-		if last >= 0 {
-			p.settle(last)
-		}
-	}
-	p.work = kernelWork{}
-}
-
 // describe describes the table to the assembly.
 func (p *pipeline) describe() {
 	c := p.c
@@ -98,10 +79,13 @@ func (p *pipeline) describe() {
 	}
 }
 
-// block is the flights of a block; there are fewer in the last one. The kernel's work is
-// set to it.
+// block is the flights of a block: fewer in the last one, and none where there is no such block.
+// The kernel's work is set to it.
 func (p *pipeline) block(i int) []flight {
 	n := min(stageBlock, len(p.results)-i*stageBlock)
+	if i < 0 || n <= 0 {
+		return nil
+	}
 	flights := p.ring[i%stageRing][:n]
 	p.work.n, p.work.flights = uint64(n), &flights[0]
 	p.work.keys = &p.keys[i*stageBlock*p.c.keyWords]
@@ -110,7 +94,7 @@ func (p *pipeline) block(i int) []flight {
 
 func (p *pipeline) hash(block int) {
 	c, flights := p.c, p.block(block)
-	if c.kernel {
+	if c.kernel && len(flights) > 0 {
 		hashFlights(&p.work)
 		return
 	}
@@ -124,41 +108,18 @@ func (p *pipeline) hash(block int) {
 }
 
 func (p *pipeline) advance(block int) {
-	if p.c.kernel {
-		p.block(block)
+	if p.c.kernel && len(p.block(block)) > 0 {
 		advanceFlights(&p.work)
 	}
 }
 
-// settle ends the searches of a block: the assembly takes most gets, where there are no locks.
-func (p *pipeline) settle(block int) {
-	c, flights, from := p.c, p.block(block), block*stageBlock
-	takes := c.kernel && p.kind == kindGet && c.cfg.Mode == LockFree
-	if takes && p.take(from) == len(flights) {
-		return
+// take has the assembly read the keys of a block that are in their first groups, without locks, and
+// returns how many these are.
+func (p *pipeline) take(block int) (hits int) {
+	if !p.c.kernel || p.kind != kindGet || p.c.cfg.Mode != LockFree || len(p.block(block)) == 0 {
+		return 0
 	}
-	var s search
-	s.c, s.kind = c, p.kind
-	for i := range flights {
-		at := from + i
-		if takes && p.results[at] == hit {
-			continue
-		}
-		s.key, s.value = p.key(at), p.value(at)
-		s.begin(flights[i].hash)
-		if c.cfg.Mode == LockFree {
-			c.run(&s, nil)
-		} else {
-			c.run(&s, &p.latch)
-		}
-		p.counts.count(&s)
-		p.results[at] = s.result
-	}
-}
-
-// take reads the keys of a block that are found where the stages have brought them, and returns
-// how many these are.
-func (p *pipeline) take(from int) (hits int) {
+	from := block * stageBlock
 	p.work.values, p.work.hits = &p.values[from*p.c.valueWords], 0
 	p.work.found = (*bool)(unsafe.Pointer(&p.results[from]))
 	takeFlights(&p.work)

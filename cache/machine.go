@@ -48,19 +48,11 @@ type posted struct {
 type phase uint8
 
 const (
-	phaseGroup   phase = iota // lock a group
-	phaseFetch                // get it
+	phaseGroup   phase = iota // lock a group, and get it
 	phaseExamine              // examine it, and post the effects
 	phaseNext                 // unlock it; go to the next one, or end
 	phaseEnd
 )
-
-// start prepares the machine.
-func (o *op) start(hash uint64) {
-	o.begin(hash)
-	o.latch.writer, o.latch.taken = o.kind != kindGet, false
-	o.phase, o.err = phaseGroup, nil
-}
 
 // Step is one step of the protocol. Errors of the engine end the operation and are kept in
 // err, so that the others of a batch go on.
@@ -117,11 +109,11 @@ func (o *op) post(h rma.Handle) rma.Handle {
 func (o *op) advance(q rma.Queue) rma.Handle {
 	switch o.phase {
 	case phaseGroup:
-		if o.phase = phaseFetch; o.c.cfg.Mode != LockFree && !o.latch.taken {
+		if o.c.cfg.Mode != LockFree && !o.latch.taken {
 			o.lock, o.latch.rank = o.c.lockOf(o.group), o.rank
 			o.latch.acquire()
+			break
 		}
-	case phaseFetch:
 		o.phase = phaseExamine
 		return o.post(q.Get(o.in, o.c.window, o.rank, o.c.offset(o.group)))
 	case phaseExamine:
@@ -129,14 +121,14 @@ func (o *op) advance(q rma.Queue) rma.Handle {
 		o.apply(q)
 		switch o.last {
 		case rest:
-			return rma.NoHandle
 		case again:
-			o.phase = phaseFetch
-			return rma.NoHandle
-		}
-		o.phase = phaseNext
-		if n := len(o.posted); n > 0 && (o.last == over || o.latch.taken) {
-			return o.posted[n-1].handle // without locks, the next group is got at the same time
+			o.phase = phaseGroup
+		default:
+			o.phase = phaseNext
+			// Without locks the next group is got at the same time.
+			if n := len(o.posted); n > 0 && (o.last == over || o.latch.taken) {
+				return o.posted[n-1].handle
+			}
 		}
 	case phaseNext:
 		switch {
@@ -323,7 +315,9 @@ func (s *session) Start(machine, i int) rma.Op {
 	if o.kind = b.kind; o.kind == kindPut {
 		b.values.pack(o.value, i)
 	}
-	o.start(hashKey(o.key))
+	o.address(hashKey(o.key))
+	o.latch.writer, o.latch.taken = o.kind != kindGet, false
+	o.phase, o.err = phaseGroup, nil
 	return o
 }
 

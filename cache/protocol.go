@@ -71,8 +71,8 @@ const (
 	rest                 // go on with the rest of the group
 )
 
-// begin begins a search for the key, which has this hash.
-func (s *search) begin(hash uint64) {
+// address begins a search: the hash of the key says where it is.
+func (s *search) address(hash uint64) {
 	if s.hash = hash; s.kind == kindPut {
 		s.seal = sealOf(hash, s.value)
 	}
@@ -220,7 +220,7 @@ func (s *search) wasMarked(done bool) {
 func (s *search) goBack(group []uint64) verdict {
 	if atomic.LoadUint64(&group[s.at-s.c.offset(s.group)]) > invalid {
 		// mark: a put goes back to a bucket that is taken by then
-		s.begin(s.hash)
+		s.address(s.hash)
 		return more
 	}
 	// mark: a put that goes back to a bucket is about to write
@@ -356,12 +356,6 @@ func (l *latch) next(saw uint64) {
 		}
 		// mark: a reader finds an owner and takes back its 1
 		l.swap(back, l.word, saw)
-	case back:
-		if won || l.revoked(saw) {
-			l.wait(await, l.new)
-			return
-		}
-		l.swap(back, saw, saw-1)
 	case enter, await:
 		switch {
 		case won && l.step == enter:
@@ -391,12 +385,15 @@ func (l *latch) next(saw uint64) {
 		// mark: readers that do not go away are taken for dead
 		l.word = l.new
 		l.end(true)
-	case leave:
-		if won || l.revoked(saw) || l.writer && saw&ownerMask != l.owner() {
+	case back, leave:
+		switch {
+		case !won && !l.revoked(saw) && !(l.writer && saw&ownerMask != l.owner()):
+			l.swap(l.step, saw, saw-l.share())
+		case l.step == back:
+			l.wait(await, l.new)
+		default:
 			l.end(false)
-			return
 		}
-		l.swap(leave, saw, saw-l.share())
 	case inspect, revoke:
 		switch {
 		case won && l.step == revoke:

@@ -154,7 +154,7 @@ func standsTwice(c *Cache, key []byte) (first, second []uint64, err error) {
 	_, err = c.Put(key, streamValue(1, 104))
 	s := search{c: c}
 	words, _ := asWords(key)
-	s.begin(hashKey(words))
+	s.address(hashKey(words))
 	first = c.bucketAt(0, s.group, s.bucket())
 	if s.examined++; s.examined == c.cfg.GroupBuckets && !s.next() {
 		err = errors.Join(err, errors.New("the key has one candidate"))
