@@ -14,16 +14,12 @@ func (c *Cache) direct(k kind, key, value []uint64) (_ outcome, ok bool) {
 	if c.batches.At(s.rank) == nil {
 		return outcome{}, false
 	}
-	if c.cfg.Mode == LockFree {
-		s.run(nil)
-	} else {
-		s.run(&latch{job: c.job, own: newPace(c.job), writer: k != kindGet})
+	var l *latch
+	if c.cfg.Mode != LockFree {
+		l = &latch{job: c.job, own: newPace(c.job), writer: k != kindGet}
 	}
-	first, second := s.counters()
-	s.count(first)
-	if second != none {
-		s.count(second)
-	}
+	s.run(l)
+	s.countAlone()
 	return s.outcome, true
 }
 
@@ -49,6 +45,10 @@ func (p *pipeline) settle(block int) {
 	}
 	var s search
 	s.c, s.kind = p.c, p.kind
+	l := &p.latch
+	if p.c.cfg.Mode == LockFree {
+		l = nil
+	}
 	for i := range flights {
 		at := block*stageBlock + i
 		if s.kind == kindGet && p.results[at] == hit {
@@ -56,11 +56,7 @@ func (p *pipeline) settle(block int) {
 		}
 		s.key, s.value = p.key(at), p.value(at)
 		s.address(flights[i].hash)
-		if s.c.cfg.Mode == LockFree {
-			s.run(nil)
-		} else {
-			s.run(&p.latch)
-		}
+		s.run(l)
 		p.counts.count(&s)
 		p.results[at] = s.result
 	}

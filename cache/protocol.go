@@ -87,22 +87,20 @@ func (s *search) examine(group []uint64) verdict {
 	if s.late {
 		return s.goBack(group)
 	}
-	c := s.c
-	for at := s.bucket() * c.bucketWords; s.examined < c.cfg.GroupBuckets; s.tries = 0 {
-		b := group[at : at+c.bucketWords]
-		switch seal := atomic.LoadUint64(&b[0]); {
-		case seal == empty:
-			s.offer()
-			return s.end()
-		case seal == invalid:
-			s.offer()
-		case sameWords(c.keyIn(b), s.key):
+	n, size, key := s.c.cfg.GroupBuckets, s.c.bucketWords, s.key
+	for at := s.bucket() * size; s.examined < n; s.tries = 0 {
+		b := group[at : at+size]
+		if seal := atomic.LoadUint64(&b[0]); seal <= invalid {
+			if s.offer(); seal == empty {
+				return s.end()
+			}
+		} else if sameWords(b[1:1+len(key)], key) {
 			if v := s.match(b, seal); v != more {
 				return v
 			}
 		}
 		s.examined++
-		if at += c.bucketWords; at == len(group) {
+		if at += size; at == len(group) {
 			at = 0
 		}
 	}

@@ -118,6 +118,14 @@ func (s *Counts) count(done *search) {
 	}
 }
 
+// countAlone adds a single operation to the counters of the cache.
+func (s *search) countAlone() {
+	first, second := s.counters()
+	if s.count(first); second != none {
+		s.count(second)
+	}
+}
+
 // count adds 1 to a counter of the cache. What is rare is counted so at once, in batches too.
 func (s *search) count(at uintptr) { s.c.tally.Count(s.hash, at, 1) }
 
