@@ -204,8 +204,8 @@ func (c *Cache) Local(ctx context.Context) iter.Seq2[Pair, error] {
 
 func (c *Cache) pairs(ctx context.Context, rank, end int) iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
-		for ; rank < end; rank++ {
-			for b, err := range c.buckets(ctx, rank) {
+		for of := rank; of < end; of++ {
+			for b, err := range c.buckets(ctx, of) {
 				if err != nil {
 					yield(Pair{}, err)
 					return

@@ -36,7 +36,7 @@
 // it, and modes differ by less than a put takes. Over a network each of these is a round
 // trip, and operations wait for locks under contention. On a simulated cluster of 4 hosts, with
 // batches of puts drawn from Zipf(0.99), all ranks together need 24 ns a put in LockFree,
-// 390 in Fine and 1700 in Coarse (BenchmarkOnCluster).
+// 200 in Fine and 1700 in Coarse (BenchmarkOnCluster).
 //
 // # How full a cache may be
 //

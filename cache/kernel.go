@@ -39,7 +39,7 @@ type kernelWork struct {
 	ranks        uint64
 	groups       uint64
 	group        uint64 // bytes
-	puts         uint64 // not 0: ask for the first line of the second candidate as well
+	puts         uint64 // not 0: flights keep their first candidate
 	bucket       uint64 // bytes
 	groupBuckets uint64
 	keyWords     uint64
@@ -57,7 +57,6 @@ type pipeline struct {
 	kind   kind // get or put
 	counts *Counts
 	ring   [stageRing][stageBlock]flight
-	lines  [stageBlock]*uint64
 	work   kernelWork
 	latch  latch
 }
@@ -98,13 +97,14 @@ func (p *pipeline) hash(block int) {
 		hashFlights(&p.work)
 		return
 	}
+	var lines [stageBlock]*uint64
 	for i := range flights {
 		hash := hashKey(p.key(block*stageBlock + i))
 		group, first := c.group(hash, 0)
 		flights[i].hash = hash
-		p.lines[i] = &c.batches.Segments[c.rankOf(hash)][c.bucketOffset(group, first)]
+		lines[i] = &c.batches.Segments[c.rankOf(hash)][c.bucketOffset(group, first)]
 	}
-	memory.Prefetch(p.lines[:len(flights)], c.fetchLines())
+	memory.Prefetch(lines[:len(flights)], c.fetchLines())
 }
 
 func (p *pipeline) advance(block int) {

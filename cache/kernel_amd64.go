@@ -6,8 +6,7 @@ import (
 	"github.com/farhash/farhash/internal/memory"
 )
 
-// hashFlights computes the hash, the first and the second candidate of keys, and prefetches the
-// lines of the first.
+// hashFlights computes the hash and the first candidate of keys, and prefetches its lines.
 //
 //go:noescape
 func hashFlights(w *kernelWork)
@@ -18,7 +17,7 @@ func hashFlights(w *kernelWork)
 //go:noescape
 func advanceFlights(w *kernelWork)
 
-// takeFlights is peekAt for each flight.
+// takeFlights reads the values of keys that are in their first group, before an empty bucket.
 //
 //go:noescape
 func takeFlights(w *kernelWork)

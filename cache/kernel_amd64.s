@@ -1,6 +1,6 @@
 #include "textflag.h"
 
-// Digits of pi as in hash.go.
+// Digits of pi as in layout.go.
 DATA pi<>+0(SB)/8, $0x243F6A8885A308D3
 DATA pi<>+8(SB)/8, $0x13198A2E03707344
 DATA pi<>+16(SB)/8, $0xA4093822299F31D0
@@ -39,7 +39,7 @@ GLOBL pi<>(SB), RODATA|NOPTR, $72
 #define STAY(bytes) ADDQ $bytes, SI
 #define MOVE(bytes) ADDQ $bytes, SI; ADDQ $bytes, R11
 
-// SUM is sum in hash.go: of R8 words at SI onto CX. SI ends behind them.
+// SUM is sum in layout.go: of R8 words at SI onto CX. SI ends after them.
 #define SUM(PAIR, LAST, STEP) \
 sum8: \
 	SUBQ $8, R8; \

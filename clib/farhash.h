@@ -351,8 +351,8 @@ int farhash_cache_range(farhash_cache *cache, int local, int (*function)(const v
 /* How many keys there are: exact when nobody changes the cache. It reads every bucket. */
 int farhash_cache_len(farhash_cache *cache, uint64_t *keys);
 
-/* farhash_cache_clear empties the cache; nothing else may run on it then. farhash_cache_used
- * says which part of all buckets is in use, 0 to 1, from a sample. Collective. */
+/* farhash_cache_clear empties the cache; nothing else may run on it then. Collective.
+ * farhash_cache_used says which part of all buckets is in use, 0 to 1, from a sample. */
 int farhash_cache_clear(farhash_cache *cache);
 int farhash_cache_used(farhash_cache *cache, double *used);
 

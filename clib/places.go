@@ -82,7 +82,7 @@ func goCacheClear(v C.uint64_t) (code C.int) {
 func goCacheUsed(v C.uint64_t, used *C.double) (code C.int) {
 	defer guard(&code)
 	part, err := cacheOf(v).Used(context.Background())
-	if err == nil && used == nil { // the other ranks have been served
+	if err == nil && used == nil {
 		return fail(errNull, C.FARHASH_ERROR_ARGUMENT)
 	}
 	if err == nil {
