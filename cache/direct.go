@@ -49,16 +49,16 @@ func (p *pipeline) settle(block int) {
 	if p.c.cfg.Mode == LockFree {
 		l = nil
 	}
+	results := p.results[block*stageBlock:][:len(flights)]
 	for i := range flights {
-		at := block*stageBlock + i
-		if s.kind == kindGet && p.results[at] == hit {
+		if results[i] == hit {
 			continue
 		}
-		s.key, s.value = p.key(at), p.value(at)
+		s.key, s.value = p.key(block*stageBlock+i), p.value(block*stageBlock+i)
 		s.address(flights[i].hash)
 		s.run(l)
 		p.counts.count(&s)
-		p.results[at] = s.result
+		results[i] = s.result
 	}
 }
 
@@ -67,16 +67,16 @@ func (p *pipeline) settle(block int) {
 func (s *search) run(l *latch) {
 	c, segment := s.c, s.c.batches.Segments[s.rank]
 	for v := more; v != over; {
-		lock, group := c.lockOf(s.group), c.offset(s.group)
+		group := s.group
 		if l != nil && !l.taken {
 			l.rank = s.rank
-			l.lock(&segment[lock])
+			l.lock(&segment[c.lockOf(group)])
 		}
-		v = s.examine(segment[group : group+c.cfg.GroupBuckets*c.bucketWords])
+		v = s.examine(segment[c.offset(group):][:c.groupWords-c.lockWords])
 		// mark: the effects of a search over memory are about to be applied
 		s.apply(segment)
 		if l != nil && (v == over || v != rest && c.cfg.Mode == Fine) {
-			l.unlock(&segment[lock])
+			l.unlock(&segment[c.lockOf(group)])
 		}
 	}
 	if l != nil {

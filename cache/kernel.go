@@ -39,7 +39,7 @@ type kernelWork struct {
 	ranks        uint64
 	groups       uint64
 	group        uint64 // bytes
-	puts         uint64 // not 0: flights keep their first candidate
+	puts         uint64 // not 0: a put examines the second candidate as well, after the first
 	bucket       uint64 // bytes
 	groupBuckets uint64
 	keyWords     uint64

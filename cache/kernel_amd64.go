@@ -6,7 +6,8 @@ import (
 	"github.com/farhash/farhash/internal/memory"
 )
 
-// hashFlights computes the hash and the first candidate of keys, and prefetches its lines.
+// hashFlights computes the hash and the first candidate of keys, and prefetches its lines, and for
+// puts the first line of the second candidate.
 //
 //go:noescape
 func hashFlights(w *kernelWork)

@@ -111,6 +111,19 @@ nextKey:
 	MOVQ  R10, 16(R9)
 	ADDQ  $24, R9
 
+	// A put examines the second candidate as well.
+	CMPQ 64(DI), $0
+	JEQ  onlyFirst
+	MOVQ R12, R13
+	ADDQ 72(DI), R13
+	MOVQ 80(DI), AX
+	IMULQ 72(DI), AX
+	ADDQ R10, AX
+	CMPQ R13, AX
+	CMOVQEQ R10, R13
+	PREFETCHT0 (R13)
+
+onlyFirst:
 	CMPQ 32(DI), $0
 	JEQ  noLock
 	PREFETCHT0 -8(R10)

@@ -73,13 +73,13 @@ const (
 
 // address begins a search: the hash of the key says where it is.
 func (s *search) address(hash uint64) {
-	if s.hash = hash; s.kind == kindPut {
-		s.seal = sealOf(hash, s.value)
-	}
-	s.rank = s.c.rankOf(hash)
+	s.hash, s.rank = hash, s.c.rankOf(hash)
 	s.group, s.first = s.c.group(hash, 0)
 	s.choice, s.examined, s.tries, s.late = 0, 0, 0, false
 	s.matched, s.result, s.write = false, 0, false
+	if s.kind == kindPut {
+		s.seal = sealOf(hash, s.value)
+	}
 }
 
 // examine examines the buckets of the group, in the order of candidates.
