@@ -405,8 +405,8 @@ int farhash_map_put(farhash_map *map, const void *key, size_t key_size, const vo
 int farhash_map_put_if_absent(farhash_map *map, const void *key, size_t key_size,
 	const void *value, size_t value_size, uint64_t *version /* or NULL, in and out */);
 
-/* FARHASH_UPDATED if the key had *version, else FARHASH_MISS: nothing has changed. *version gets that
- * of what is there now. */
+/* FARHASH_UPDATED if the key had *version, else FARHASH_MISS: nothing has changed. *version gets the
+ * present version. */
 int farhash_map_compare_and_put(farhash_map *map, const void *key, size_t key_size,
 	const void *value, size_t value_size, uint64_t *version /* in and out */);
 

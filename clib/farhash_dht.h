@@ -1,4 +1,4 @@
-/* What the interfaces of MPI-DHT have in common, with the cache of farhash behind them. Programs
+/* What the interfaces of MPI-DHT have in common, which are made of the cache of farhash. Programs
  * include the header of the interface that they were written for:
  *
  *   <LUCX/DHT.h>, <LUCX/MPI/DHT.h>   MPI-DHT: DHT_create(&init)

@@ -30,9 +30,9 @@
 //
 // A call of Go from C takes longer than a lookup in a cache. So fastpath.c does in C what most
 // single gets and puts of a lock-free cache in plain memory need: it reads the first group of a
-// key, which suffices if it has an empty bucket. All other cases go to Go. The arithmetic is that
-// of package cache; TestFastPath has both make the same calls, and compares answers and places.
-// make bench-clib has the calls with and without the fast path (get-by-Go, put-by-Go).
+// key, which suffices if it has an empty bucket. All other cases go to Go. The arithmetic is
+// the same as in package cache; TestFastPath has both make the same calls, and compares answers and
+// places. make bench-clib has the calls with and without the fast path (get-by-Go, put-by-Go).
 //
 // # Which MPI
 //

@@ -306,8 +306,8 @@ func (c *copying) lookUp(n int) (answered int, err error) {
 	return f.answer(c.seen[:n])
 }
 
-// keep moves those of n records from begin on that are new to the end of what is kept, and returns
-// where that ends then. Neighbours move together.
+// keep moves the new ones of n records from begin on to the end of the records that are kept, and
+// returns the new end. Neighbours move together.
 func (c *copying) keep(data []byte, begin, kept, n int) int {
 	at := begin
 	for i := 0; i < n; i++ {

@@ -171,7 +171,7 @@ func (f *Filter) exactBatch(keys, records [][]byte, seen []bool) (int, error) {
 			continue
 		}
 		if e.bytes()+uint64(len(key)+len(records[i])) > f.cfg.MemoryBytes {
-			// The fingerprint is stored without its bytes, so that this filter cannot go on.
+			// The fingerprint is stored without its bytes, so that this filter cannot continue.
 			f.broken = f.full(e.enoughBytes())
 			return i, f.broken
 		}

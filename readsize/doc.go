@@ -21,7 +21,7 @@
 //
 //	Absent          the key is not there: up to the first empty slot (LP 3.3)
 //	Present         the key is there, all matches are wanted: up to the first empty slot
-//	OrderedAbsent   the records lie in the order of their homes: up to the first record
+//	OrderedAbsent   the records are in the order of their homes: up to the first record
 //	                whose home is past the key's
 //	OrderedPresent  the same for a key that is there
 //
@@ -36,7 +36,7 @@
 //	Uncapped  one size: R* = argmin E[X(R)]*T(R) (LP Eq. 1)
 //	Capped    the same among sizes that do not saturate the link (LP Eq. 2)
 //	Adaptive  the programme, a list of sizes: decided again after each read that was not enough
-//	Ordered   the programme where records lie in the order of their homes
+//	Ordered   the programme where records are in the order of their homes
 //	Cuckoo    reads of k places, in parallel or one after the other (LP 4.5)
 //
 // [NewSizes] finds all but the last for a load: in microseconds up to load 0.8, in 4 ms at 0.95,
@@ -72,7 +72,7 @@
 //
 // Find-or-put with chunks of C buckets (Oortwijn et al., "OP", Table 1) takes the reads of Absent
 // by C buckets at a time. [Plan] has the C for which they are cheapest, which OP leaves as
-// future work. The law is that of homes at any word. With homes at the starts of cache
+// future work. The law assumes homes at any word. With homes at the starts of cache
 // lines, as a set mostly has them, the same C costs at most 0.2 % more than the best one.
 //
 // # Use

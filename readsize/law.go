@@ -23,7 +23,7 @@ type Law struct {
 // checkLoad says what is wrong with a load.
 func checkLoad(load float64) error {
 	if !(load > 0 && load < 1) {
-		return fmt.Errorf("readsize: the load of a table lies between 0 and 1, exclusive, "+
+		return fmt.Errorf("readsize: the load of a table is between 0 and 1, exclusive, "+
 			"and is not %v", load)
 	}
 	if load > MaxLoad {
@@ -33,7 +33,7 @@ func checkLoad(load float64) error {
 	return nil
 }
 
-// Unfinished is U_k, the probability that a search goes on after k slots.
+// Unfinished is U_k, the probability that a search continues after k slots.
 func (l *Law) Unfinished(k int) float64 {
 	switch {
 	case k <= 0:

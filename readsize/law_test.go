@@ -116,7 +116,7 @@ func TestLimitIsExact(t *testing.T) {
 	}
 }
 
-// TestMeans are those of Knuth 6.4 and of a queue with constant service.
+// TestMeans compares with the means of Knuth 6.4 and of a queue with constant service.
 func TestMeans(t *testing.T) {
 	for _, a := range []float64{.01, .25, .5, .8, .9, .95, .99} {
 		laws := lawsOf(t, a)
@@ -146,7 +146,7 @@ func TestPresentIsConvolution(t *testing.T) {
 				p := laws.Absent.Unfinished(k-n) - laws.Absent.Unfinished(k-n+1)
 				past -= b[n-1] * p
 			}
-			// What lies after the k-th slot has not been seen: the empty slot is the next.
+			// Slots after the k-th have not been seen: the empty slot is the next.
 			near(t, fmt.Sprintf("load %v, U_%d", load, k+1), laws.Present.Unfinished(k+1), past,
 				1e-9)
 		}
@@ -168,7 +168,7 @@ func TestOrderedIsTransform(t *testing.T) {
 			if i > 0 {
 				spills = complex(1-a, 0) * (z - 1) / (z - cmplx.Exp(complex(a, 0)*(z-1)))
 			}
-			values[i] = spills * cmplx.Exp(complex(a, 0)*(z-1)) // and those of the home
+			values[i] = spills * cmplx.Exp(complex(a, 0)*(z-1)) // and the records of the home
 		}
 		past := 1.0
 		for k := range 60 {
@@ -194,7 +194,7 @@ func TestLawsOfRealTables(t *testing.T) {
 		for i := range homes {
 			homes[i] = rng.IntN(slots)
 		}
-		slices.Sort(homes) // filled in this order the table is ordered, but for the wrap
+		slices.Sort(homes) // filled in this order the table is ordered, except at the wrap
 		table := fillOrdered(slots, homes)
 		empty := nextEmpty(table)
 		counts := [4][200]float64{}

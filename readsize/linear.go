@@ -17,7 +17,7 @@ func absent(load float64) (*Law, error) {
 	return fromRuns(b), nil
 }
 
-// present is the law of searches for a key that is there, which go on to the first empty
+// present is the law of searches for a key that is there, which continue to the first empty
 // slot, because all matches are wanted (LP 4.3): the run ahead of the home, and after it
 // what the record itself begins, P convolved with b. That is
 //

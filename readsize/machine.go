@@ -20,7 +20,7 @@ func EDR() Machine {
 		MessagesPerSecond: 87.17e6, HeaderBytes: 30}
 }
 
-// The figures of a machine lie between these, or are 0. Beyond them what is computed is not finite.
+// The figures of a machine are between these, or 0. Beyond them results are not finite.
 const (
 	minFigure = 1e-6
 	maxFigure = 1e15
@@ -84,7 +84,7 @@ func (c Config) slotNs() float64 { return c.ByteNs * float64(c.SlotBytes) }
 
 // cap is the most slots that reads may have without saturating the link (LP 3.1, Eq. 2),
 // at least 1. The paper rounds to the nearest, which its read sizes show: 23 of 22.7.
-// The rate of messages is that of messages with one slot, as in the paper.
+// The rate of messages is for messages with one slot, as in the paper.
 func (c Config) cap() int {
 	w := float64(c.SlotBytes)
 	rate := c.MessagesPerSecond * c.HeaderBytes / (c.HeaderBytes + w)

@@ -3,9 +3,9 @@ package readsize
 import "math"
 
 // orderedAbsent is the law of searches for a key that is not there in a table of linear
-// probing whose records lie in the order of their homes (Robin Hood). A search ends with
+// probing whose records are in the order of their homes (Robin Hood). A search ends with
 // the first record whose home is past the key's, or with an empty slot: after the records
-// that spill over from before the home, and those of the home itself.
+// that spill over from before the home, and the records of the home itself.
 //
 // What spills over, X, is the queue of a server that takes one record a slot while
 // Poisson(load) arrive; the generating function of X is
@@ -33,7 +33,7 @@ func orderedPresent(load float64) (*Law, error) {
 }
 
 // spill is the distribution of the number of records that spill over a border between
-// slots. The generating function is (1-a) / (1 - a*G(z)) with G that of the probabilities
+// slots. The generating function is (1-a) / (1 - a*G(z)) with G the one of the chances
 // that Poisson(a) exceeds 0, 1, ..., divided by a: a geometric sum of such numbers. That
 // gives a recursion of positive terms, which is exact far into the tail, where an
 // inversion by Fourier transform has only its rounding errors.

@@ -140,8 +140,8 @@ func TestChunk(t *testing.T) {
 	}
 }
 
-// TestChunkOfLines: where homes are the starts of cache lines, as those of a set mostly
-// are, the law is another, and the chunks are good all the same.
+// TestChunkOfLines: where homes are the starts of cache lines, as in most sets,
+// the law is another, and the chunks are good all the same.
 func TestChunkOfLines(t *testing.T) {
 	const buckets = 1 << 18
 	c := edr(8)

@@ -69,12 +69,12 @@ hidden byte b, n, x;            /* used within one step only */
 #define KEEP         9          /* the slot is kept though a bucket refers to it */
 #define EARLY       10          /* the reference is published, then the element written */
 #define WAIT        11          /* so it is, but readers wait for the element */
-#define COUNT       12          /* occupied buckets of a line are counted, wherever they lie */
+#define COUNT       12          /* occupied buckets of a line are counted, wherever they are */
 
 mtype = { idle, examine, match, store, swap, done };    /* phases */
 mtype = { None, Inserted, Found, NotFound, Full };      /* results */
 
-/* The buffer holds the present chunk and behind it the next one, which is requested
+/* The buffer holds the present chunk and after it the next one, which is requested
  * before the present one is waited for. PLACE is the bucket of word i of the buffer. */
 #define PLACE(i)   ((HOME(e) + begin + (i)) % BUCKETS)
 #define REQUEST(i) buf[i] = (begin + (i) < LIMIT -> INFLIGHT : PAST)
@@ -109,7 +109,7 @@ inline finishLine() {
 	fi
 }
 
-/* advance goes on until it needs memory, or has an answer. */
+/* advance continues until it needs memory, or has an answer. */
 inline advance() {
 	do
 	:: phase != examine -> break
@@ -255,7 +255,7 @@ proctype Rank(byte id) {
 	byte begin, next;               /* distance of the chunk from home, bucket in it */
 	byte buf[2 * CHUNK];
 	byte fetched, stored;           /* words of the other and of the own element */
-	bool same = true;               /* the words fetched so far are those of e */
+	bool same = true;               /* the words fetched so far are equal to e */
 	byte mine = NOSLOT, taken;      /* slot that is kept, slots used up */
 	byte left = (id == 0 -> OPS : OTHERS);  /* searches to do */
 

@@ -1,7 +1,7 @@
 /*
  * The table of package kv, for SPIN: what docs/nessie.md calls Default. One step of a client
- * is one access to one word of shared memory, with the local work that follows from it; what
- * lies in a slot or in an item comes word by word. README.md says what stands for what;
+ * is one access to one word of shared memory, with the local work that follows from it; a
+ * slot or an item is read and written word by word. README.md maps the model to the code;
  * nessie.sh sets the parameters:
  *
  *   PROCS clients, up to DEATHS of which die. Client c makes OPS_c calls out of MENU_c. START
@@ -153,7 +153,7 @@ inline take() {
 /* free gives the item of a word that is in no slot any more back to its owner. */
 inline free(w) { if :: (w) & 15 -> ITEM(w).taken = false :: else fi }
 
-/* readItem reads the item of word w. If the seal is not that of w, it has been used again. */
+/* readItem reads the item of word w. If the seal does not fit w, it has been used again. */
 inline readItem(w) {
 	bad = (ITEM(w).torn || USE(w) != USED(INDEX(w))) && MUTANT != NO_SEAL;
 	key = ITEM(w).key; val = ITEM(w).val;

@@ -339,7 +339,7 @@ end:	atomic {
 }
 
 /* The server notices and cleans up at any time, all at one moment: clients have no access
- * meanwhile. */
+ * during it. */
 proctype Server() {
 	byte w, at;
 end:

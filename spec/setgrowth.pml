@@ -49,7 +49,7 @@ hidden byte ok;                 /* true or false */
 #define STALE_START  6          /* a search ends that began at a table that has moved */
 #define AGAIN        7          /* a piece is marked twice */
 #define RESCUED      8          /* a piece is moved that a dead rank had begun */
-#define PASSED_LIMIT 9          /* a search comes to its limit, and goes on */
+#define PASSED_LIMIT 9          /* a search comes to its limit, and continues */
 #define THIRD       10          /* a word is put into the third table */
 #define FULL_ANSWER 11
 #define STUCK       12          /* what is to be moved does not fit */
@@ -67,7 +67,7 @@ hidden byte ok;                 /* true or false */
 #define LOSER_LEAVES  8         /* what wins a bucket that was to be closed is not copied */
 #define COPY_BLIND    9         /* a copy takes the first empty bucket without comparing words */
 #define LIMIT_FULL   10         /* the limit is Full though there is a next table */
-#define NO_RETURN    11         /* an insertion that loses its bucket goes on after it */
+#define NO_RETURN    11         /* an insertion that loses its bucket continues after it */
 #define MOVES_NEXT   12         /* a rank moves a table while the one before it moves */
 #define WAIT         13         /* a call waits for the move to end */
 

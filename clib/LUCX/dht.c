@@ -229,8 +229,8 @@ static void print_all(DHT *table, const farhash_cache_stats *ranks,
 	fflush(stdout);
 }
 
-// count_from takes from now what was counted before, which becomes what is counted now. Buckets in
-// use are no such count.
+// count_from subtracts the earlier counts from now, and stores the present ones as earlier ones.
+// Buckets in use are not counted this way.
 static void count_from(farhash_cache_stats *now, farhash_cache_stats *before) {
 	farhash_cache_stats all = *now;
 	now->hits -= before->hits;

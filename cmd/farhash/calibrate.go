@@ -47,8 +47,8 @@ func newCalibrate() *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Measures the engine in use: the latency of a read, the time of each of its bytes, and
 the reads and bytes per second of all ranks together. All reads go through the queues of
-the engine, also where memory can be accessed directly. The letters in brackets are those
-of the paper that farhash model names.
+the engine, also where memory can be accessed directly. The letters in brackets are
+the symbols of the paper that farhash model names.
 
 Started by farhash run, mpirun, srun or torchrun, every process is a rank. To measure a
 network start ranks on several hosts. Otherwise -n ranks run as goroutines of this process.

@@ -40,8 +40,8 @@ func reachOf(addresses []net.IP) reach {
 	return widest
 }
 
-// ports reports where ranks of a job on several hosts would listen here. addressesOf returns those
-// of a device.
+// ports reports where ranks of a job on several hosts would listen here. addressesOf returns the
+// addresses of a device.
 func (s *ucxReport) ports(addressesOf func(device string) []net.IP) doctor.Finding {
 	chosen, only := []string(nil), s.meeting()
 	named := os.Getenv(ucxdevices.Variable) != ""

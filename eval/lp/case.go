@@ -211,8 +211,8 @@ func latencyCase(impl impl, load float64) lookupCase {
 	return of
 }
 
-// figure10Loads and figure10Sizes are what LP Fig. 10 spans; it does not print its sizes but
-// for 7, 13, 18, 23 and 32.
+// figure10Loads and figure10Sizes are what LP Fig. 10 spans; of its sizes it prints only
+// 7, 13, 18, 23 and 32.
 var (
 	figure10Loads = []float64{0.5, 0.85}
 	figure10Sizes = []int{3, 5, 7, 10, 13, 16, 18, 20, 23, 26, 32, 40, 48}

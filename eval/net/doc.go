@@ -14,7 +14,7 @@
 //     shipped. Clients divide the words among the servers by the hash of the set, and send each
 //     its part of a batch as a pipeline of SADD of 8 bytes, all parts before any answer is read.
 //
-// Half of the words of a batch are new, the others were there before, chosen evenly among those
+// Half of the words of a batch are new, the others were there before, chosen evenly among the words
 // of this client. A measurement is so many operations as take about the time of a piece, after a
 // few that are not counted; words are generated, and tables made, while no clock runs. A rate is
 // the operations of all clients divided by the time of the slowest. Every answer is counted: so

@@ -26,7 +26,7 @@ func newWords(r *run) *words {
 	return s
 }
 
-// ownerOf is the rank in whose memory a set of so many ranks begins the search for a word, but
+// ownerOf is the rank in whose memory a set of so many ranks begins the search for a word, except
 // for a few at the edges.
 func ownerOf(word uint64, ranks int) int {
 	rank, _ := bits.Mul64(measure.Spread(word), uint64(ranks))

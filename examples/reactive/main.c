@@ -14,7 +14,7 @@
 static const double rain[SPECIES] = {[CARBON] = 1e-3, [SODIUM] = 1.2e-3, [CHLORIDE] = 1e-3,
 	[SULPHATE] = 1e-4};
 
-/* What comes in: one part of sea water in 20 of water without carbonate. It dissolves calcite,
+/* The water that enters: one part of sea water in 20 of water without carbonate. It dissolves calcite,
  * and has the magnesium for dolomite. */
 static const double brackish[SPECIES] = {[CARBON] = 0.12e-3, [ALKALINITY] = 0.12e-3,
 	[CALCIUM] = 0.51e-3, [MAGNESIUM] = 2.64e-3, [SODIUM] = 23.94e-3, [CHLORIDE] = 27.3e-3,

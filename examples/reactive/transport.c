@@ -1,6 +1,6 @@
 /* Advection: water moves over the grid and takes the solutes with it.
  *
- * The water flows from the left to the right, at the same speed everywhere. What comes in is
+ * The water flows from the left to the right, at the same speed everywhere. The water that enters is
  * brackish in the upper half and fresh in the lower one, and the rows mix a little with their
  * neighbours, by dispersion. Solutes go by the first-order upwind scheme, explicit in time:
  * each cell gives its neighbour downstream a part of its water. What a cell gives the other

@@ -146,7 +146,7 @@ func (j *jobRun) force() {
 	j.timer = time.NewTimer(abandonAfter)
 }
 
-// advance goes one stage further when the time of the present one is over.
+// advance begins the next stage when the time of the present one is over.
 func (j *jobRun) advance() {
 	next := j.stage + 1
 	if j.alive > 0 {

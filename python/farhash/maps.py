@@ -104,12 +104,12 @@ class Map(Pairs):
 
     def put_if_absent(self, key: Any, value: Any) -> tuple[bool, int]:
         """Stores a value if the key is not there. Returns whether it has been stored, and the
-        version of what is there now. FullError."""
+        present version. FullError."""
         return self._put("put_if_absent", key, value)
 
     def compare_and_put(self, key: Any, value: Any, version: int) -> tuple[bool, int]:
         """Stores a value if the key has this version (0: is not there). Returns whether it has
-        been stored, and the version of what is there now. FullError."""
+        been stored, and the present version. FullError."""
         return self._put("compare_and_put", key, value, whole("version", version))
 
     def _put(self, name: str, key: Any, value: Any, version: int = 0) -> tuple[bool, int]:

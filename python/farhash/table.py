@@ -228,7 +228,7 @@ class Pairs(Saved):
         return True
 
     def _range(self, *which: int) -> list[tuple[bytes, bytes]]:
-        """The bytes of all pairs. What comes between, such as Ctrl-C, ends it and is raised."""
+        """The bytes of all pairs. An exception in between, such as Ctrl-C, ends it and is raised."""
         pairs: list[tuple[bytes, bytes]] = []
         raised: list[BaseException] = []
 

@@ -67,7 +67,7 @@ func comms(argument string) error {
 	return errors.Join(err, guest.Finalize())
 }
 
-// unfinalizedVariable has a program end without MPI_Finalize. That of MPICH 4.0 does not return on
+// unfinalizedVariable has a program end without MPI_Finalize. MPICH 4.0's does not return on
 // two hosts over TCP, in a program of MPI alone either. The launcher complains of such an end.
 const unfinalizedVariable = "MPI_TEST_UNFINALIZED"
 
@@ -252,7 +252,7 @@ func (c *company) overlapping() error {
 	return nil
 }
 
-// workers has a job of all but process 0, which has messages from them meanwhile.
+// workers has a job of all but process 0, which gets messages from them during it.
 func (c *company) workers() error {
 	color := min(c.rank, 1) - 1
 	comm, err := c.split(color, -c.rank)

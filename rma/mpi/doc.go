@@ -26,7 +26,7 @@
 //
 // Ranks of one host share memory by rma/shm, and there are three cases:
 //
-//	all on one host   the windows and queues are those of rma/shm: processor atomics, direct
+//	all on one host   windows and queues come from rma/shm: processor atomics, direct
 //	                  memory; MPI only starts and ends the job
 //	several hosts     MPI_Win_create over the shared memory of each host; gets and puts within a
 //	                  host are loads and stores, all else goes by MPI

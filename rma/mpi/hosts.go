@@ -42,7 +42,7 @@ func (j *member) shareHosts(ctx context.Context, cfg Config, name string) error 
 }
 
 // onOneHost is a job whose ranks all share memory: MPI starts and ends it, and the
-// windows are those of rma/shm.
+// windows come from rma/shm.
 type onOneHost struct {
 	neighbours.OneHostJob
 	mpi *member

@@ -43,7 +43,7 @@ type member struct {
 	ofComm     bool              // JoinComm made it: it is closed and freed by itself
 	near       *neighbours.Group // the ranks of this host
 	serves     bool              // all ranks take messages at any time
-	swaps      bool              // and carry out atomics that come so
+	swaps      bool              // and do atomics that come so
 	inbox      remote.Inbox
 	owner      remote.Owner
 	reserves   bool // windows take memory in parts
@@ -110,7 +110,7 @@ func joinCommAs(ctx context.Context, comm int32, cfg Config, p overrides) (rma.J
 	return j.join(ctx, C.int(comm), cfg, p)
 }
 
-// join makes the job: that of MPI, or that of shared memory where all ranks have it in common.
+// join makes the job: over MPI, or over shared memory where all ranks have it in common.
 func (j *member) join(ctx context.Context, comm C.int, cfg Config, p overrides) (rma.Job, error) {
 	if err := j.connect(ctx, comm, cfg, p); err != nil {
 		return nil, err
@@ -230,7 +230,7 @@ func pause(pace *backoff.Backoff) {
 	}
 }
 
-// transfer makes a collective call that takes some words and brings others. These lie in
+// transfer makes a collective call that takes some words and brings others. They are in
 // memory of C, which is not given back if the call does not come to its end. The lock is
 // held.
 func (j *member) transfer(ctx context.Context, mine []uint64, brings int,
@@ -292,7 +292,7 @@ func (j *member) agree(ctx context.Context, what string, mine error) error {
 func (j *member) Failed() []int { return nil }
 
 // Close leaves the job. It waits until all ranks have, as MPI demands, unless MPI is held
-// by Start and the job is that of all processes.
+// by Start and the job has all processes.
 func (j *member) Close() error { return j.end(context.Background()) }
 
 // Abandon is Close for a rank that has failed: it waits for the others only for a while.

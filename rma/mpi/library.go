@@ -71,7 +71,7 @@ func oscChoice() string {
 	return "sm,pt2pt"
 }
 
-// fastNetwork reports whether this host has a network whose cards carry out atomics.
+// fastNetwork reports whether this host has a network whose cards do atomics.
 func fastNetwork() bool {
 	for _, class := range []string{"/sys/class/infiniband", "/sys/class/cxi"} {
 		if devices, _ := os.ReadDir(class); len(devices) > 0 {
@@ -108,7 +108,7 @@ func setDefault(name, value string) {
 // faster and surer, in MPICH a request.
 func (l library) useRequests() bool { return l.kind != openMPI }
 
-// addBySwap reports whether fetch-and-add is made of swaps, since that of the library is not
+// addBySwap reports whether fetch-and-add is made of swaps, since the library's is not
 // atomic: so it is in osc/pt2pt of Open MPI 4, and no other component need be there.
 func (l library) addBySwap() bool { return l.kind == openMPI && l.major <= 4 }
 

@@ -18,7 +18,7 @@ const litmusWords = 16
 // crashes, hangs or gives wrong answers is found at the start, with what to do about
 // it. Collective.
 func (j *member) tryOut(ctx context.Context) error {
-	result := make(chan error, 1) // a library that hangs is left behind
+	result := make(chan error, 1) // nobody waits for a library that hangs
 	try := func() { result <- j.lib.guard(func() error { return j.litmus(ctx) }) }
 	if mpiState.passive { // MPI is for this thread alone
 		try()

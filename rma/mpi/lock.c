@@ -10,7 +10,7 @@
 #include "shim.h"
 #include "internal.h"
 
-enum { YIELDS = 200 }; // polls in vain until a thread sleeps
+enum { YIELDS = 200 }; // polls without a result until a thread sleeps
 
 int fh_is_crowded, fh_is_passive, fh_vain;
 unsigned long fh_entered;
@@ -50,11 +50,11 @@ void fh_polling(int more) { __atomic_fetch_add(&pollers, more, __ATOMIC_RELAXED)
 
 int fh_is_polled(void) { return __atomic_load_n(&pollers, __ATOMIC_RELAXED) > 0; }
 
-// fh_give_way lets other threads run between the polls of a thread that waits. After some in vain
-// it sleeps for a moment, as one that only yields may keep a thread that has work to do waiting
-// for milliseconds. Not before most answers have come: on a virtual machine the moment takes 45 us.
-// Where ranks are as many as processors it only yields: each of their steps would wait for a
-// sleeper.
+// fh_give_way lets other threads run between the polls of a thread that waits. After some without a
+// result it sleeps for a moment, as one that only yields may keep a thread that has work to do
+// waiting for milliseconds. Not before most answers have come: on a virtual machine the moment
+// takes 45 us. Where ranks are as many as processors it only yields: each of their steps would wait
+// for a sleeper.
 void fh_give_way(int vain) {
 	static const struct timespec shortNap = {0, 3000};
 	static __thread int isExact;

@@ -161,7 +161,7 @@ func openTheatre(t *testing.T, ranks int, env ...string) *theatre {
 	go func() {
 		ended <- cmd.Wait()
 		_ = killGroup(cmd, syscall.SIGKILL)
-		listener.Close() // whoever still waits for a rank does so in vain
+		listener.Close() // no rank that is waited for can come any more
 	}()
 	th := &theatre{t, make([]*driver, ranks)}
 	t.Cleanup(func() {

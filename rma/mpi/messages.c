@@ -1,7 +1,7 @@
 //go:build mpi
 
-// Messages of the engines of two ranks. A request is carried out by a handler of the owner's
-// program; atomics are carried out here, by the thread that takes the message, with the
+// Messages of the engines of two ranks. A handler of the owner's program answers a
+// request; atomics are done here, by the thread that takes the message, with the
 // instructions of its processor, so that direct access to the same words is atomic as well.
 // A message and its answer are copied, so that nothing of a queue is in use by MPI.
 
@@ -206,7 +206,7 @@ uint64_t fh_swap_here(uint64_t *word, int isAdd, uint64_t old, uint64_t newWord)
 	return old;
 }
 
-// swap carries out the atomics of a message, and answers it.
+// swap does the atomics of a message, and answers it.
 static int swap(fh_job *job, int from, parcel *p, int words) {
 	int n = words / SWAP_WORDS;
 	for (int i = 0; i < n; i++) {

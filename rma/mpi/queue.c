@@ -175,7 +175,7 @@ int fh_submit(fh_queue *q, int posts) {
 }
 
 // awaitAnswer is fh_wait for an operation that goes by a message. Who waits for an answer of a
-// program returns early to carry out requests of others.
+// program returns early to answer requests of others.
 static int awaitAnswer(fh_queue *q, const fh_op *op, int spins) {
 	int err = 0, ships = op->kind == FH_SHIP && spins > 0;
 	if (ships)

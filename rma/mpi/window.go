@@ -35,7 +35,7 @@ const lineWords = 8
 // wholeLines is the size of a segment in memory.
 func wholeLines(words int) int { return (words + lineWords - 1) / lineWords * lineWords }
 
-// NewWindow makes a window. The segments of the ranks of a host lie in memory that they
+// NewWindow makes a window. The segments of the ranks of a host are in memory that they
 // share, unless windows are hidden.
 func (j *member) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
 	spec.Reserve = spec.Reserve && j.reserves
@@ -103,7 +103,7 @@ func (j *member) newWindow(ctx context.Context, spec rma.Spec) (*window, error) 
 	return w, nil
 }
 
-// agreeOnSwaps decides who carries out atomics: their owners, if every process sees its segment.
+// agreeOnSwaps decides who does atomics: their owners, if every process sees its segment.
 // Collective.
 func (w *window) agreeOnSwaps(ctx context.Context) error {
 	if !w.job.swaps {

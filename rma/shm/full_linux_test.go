@@ -94,7 +94,7 @@ func TestTooLargeWindow(t *testing.T) {
 }
 
 // The space is used up between the check and the reservation.
-func TestRoomTakenMeanwhile(t *testing.T) {
+func TestRoomTakenByOthers(t *testing.T) {
 	dir := mountTmpfs(t, "size=8m")
 	spec := rma.Spec{Name: "late", Words: 1 << 17}
 	cfg := Config{Size: 2, Job: "late", Dir: dir}

@@ -95,7 +95,7 @@ func TestKillByTime(t *testing.T) {
 	var gone *rma.RankError
 	if !errors.As(err, &gone) || gone.Rank != 2 || gone.Left || !unwoundFirst || after ||
 		failed != "[2]" {
-		t.Errorf("%v; deferred calls were made in time: %v, it went on: %v, failed are %v",
+		t.Errorf("%v; deferred calls were made in time: %v, it continued: %v, failed are %v",
 			err, unwoundFirst, after, failed)
 	}
 }

@@ -20,7 +20,7 @@ var _ rma.Job = (*Job)(nil)
 func (j *Job) Rank() int { return j.r.id }
 func (j *Job) Size() int { return len(j.r.c.ranks) }
 
-// NowNs is the virtual time in nanoseconds. What other ranks have done by then has
+// NowNs is the virtual time in nanoseconds. All that other ranks do before it has
 // happened.
 func (j *Job) NowNs() int64 {
 	j.r.enter()

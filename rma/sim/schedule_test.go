@@ -81,7 +81,7 @@ func TestOutOfTurn(t *testing.T) {
 	}
 }
 
-// Operations are used again when nothing refers to them, and no memory is left behind.
+// Operations are used again when nothing refers to them, and no memory is lost.
 func TestOperationsAreRecycled(t *testing.T) {
 	var c *cluster
 	_, err := Run(Options{Ranks: 2, JitterNs: 1000}, func(job rma.Job) error {

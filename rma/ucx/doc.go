@@ -20,9 +20,9 @@
 //
 // Ranks of one host share memory by rma/shm, and there are three cases:
 //
-//	all on one host   the windows and queues are those of rma/shm; UCX is not used
+//	all on one host   windows and queues come from rma/shm; UCX is not used
 //	several hosts     a rank loads and stores memory of its own host directly; where processor
-//	                  atomics agree with those of UCX, it uses these too; all else goes by UCX
+//	                  atomics agree with UCX's, it uses these too; all else goes by UCX
 //	[Config].Hidden   every rank has memory of its own, and everything goes by UCX
 //
 // On several hosts, and with Hidden, windows are [rma.Server]s and queues [rma.Carrier]s.
@@ -79,7 +79,7 @@
 //
 // Ranks connect in a star around rank 0 (rma/internal/star), which admits processes that know the
 // token. Barriers, and the messages by which ranks make a window, go through the star. Ranks
-// exchange what identifies their hosts (kernel, /dev/shm and host name), have those of one host
+// exchange what identifies their hosts (kernel, /dev/shm and host name), have ranks of one host
 // share memory, and exchange the addresses of their UCX workers.
 //
 // The memory of a segment is registered with UCX. UCX keeps it registered with a card after the
@@ -88,14 +88,14 @@
 //
 // # Litmus test
 //
-// Atomics of a network card need not be atomic with respect to those of processors, and UCP does
+// Atomics of a network card need not be atomic with respect to a processor's, and UCP does
 // not say which of the two it uses. So Join has every rank add to words of a rank on another host
 // and swap them, while the owner does the same by the processor, and all count. If no update is
 // lost, [rma.Window].CPUAtomicsCoherent holds. Otherwise every compare-and-swap and fetch-and-add
 // goes through UCX, also within a host; plain loads and stores remain direct. If UCX alone loses
 // updates, Join fails. The test finds lost updates with high probability where every tenth is lost,
 // and hardly where it is one of thousands, as with atomics of Soft-RoCE, which UCX 1.13 does not
-// use: internal/verbs tests those of a device alone, and for longer. [Loopback] does the test
+// use: internal/verbs tests the atomics of a device alone, and for longer. [Loopback] does the test
 // between two ranks of one process, as farhash doctor does.
 //
 // # Queues
@@ -127,7 +127,7 @@
 // the other ranks. The inbox has at most four requests of each rank, and as many answers may be in
 // flight: 8 * ranks * 128 KiB, kept for later requests. Requests beyond that, or longer than
 // allowed, are refused and not stored. So are requests of ranks that are lost, which may be alive,
-// also those that came before the loss. An answer is taken if ticket and serial are those of a
+// also those that came before the loss. An answer is taken if ticket and serial belong to a
 // request that waits, and if it fits into the room that was given.
 //
 // A rank that computes answers when Go lets the goroutine run: at once if a processor of GOMAXPROCS

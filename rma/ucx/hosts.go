@@ -60,7 +60,7 @@ func (j *member) untilGone(ctx context.Context) (context.Context, context.Cancel
 	return ctx, func() { cancel(nil) }
 }
 
-// onOneHost is a job whose ranks all share memory: the windows are those of rma/shm, which
+// onOneHost is a job whose ranks all share memory: the windows come from rma/shm and
 // outlive the rank that made them.
 type onOneHost struct {
 	neighbours.OneHostJob

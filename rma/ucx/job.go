@@ -49,7 +49,7 @@ type member struct {
 	rank, size int
 	near       *neighbours.Group // the ranks of this host
 	hidden     bool              // no window has memory for direct access
-	coherent   bool              // processor atomics and those of UCX agree
+	coherent   bool              // processor atomics and UCX's agree
 	p          overrides
 
 	closing  atomic.Bool
@@ -75,7 +75,7 @@ type overrides struct {
 	hasty      bool // Close does not wait until the others have left
 }
 
-// atomicsMode says whether processor atomics agree with those of UCX.
+// atomicsMode says whether processor atomics agree with UCX's.
 type atomicsMode int
 
 const (

@@ -98,7 +98,7 @@ func (j *member) settle() {
 	}
 }
 
-// end gives everything back, but for what UCX keeps where ranks were lost.
+// end gives everything back, except what UCX keeps where ranks were lost.
 func (j *member) end(inOrder bool) {
 	j.closing.Store(true)
 	j.mu.Lock() // collective calls under way have ended, as this rank leaves

@@ -138,7 +138,7 @@ type owner struct {
 	wrong    bool   // somebody has swapped the owner's word
 }
 
-// work goes on until all guests have ended.
+// work continues until all guests have ended.
 func (o *owner) work(guests uint64, stop *atomic.Bool) {
 	for atomic.LoadUint64(&o.words[litmusEnds]) < guests && !stop.Load() {
 		for range 100 {

@@ -21,7 +21,7 @@ const hangGuard = 2 * time.Minute
 const testToken = "token of the tests"
 
 // together runs fn on all ranks of a job, each with a worker of UCX of its own, in this
-// process. It is a rmatest.Starter but for the mode.
+// process. It is a rmatest.Starter, except for the mode.
 func together(t testing.TB, ranks, hosts int, hidden bool, p overrides,
 	fn func(job rma.Job) error) error {
 	t.Helper()

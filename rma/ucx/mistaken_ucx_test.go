@@ -17,7 +17,7 @@ import (
 
 func init() { roles["mistaken"] = mistaken }
 
-// A rank that was stopped for so long that the others have given it up goes on. A request of it
+// A rank that was stopped for so long that the others have given it up continues. A request of it
 // ends with the error that the two are lost to each other; it does not wait for an answer that
 // never comes. Rank 2 is stopped before it ships the request, or within it: while rank 3 works on
 // it. UCX has connected rank 3 to it as well (both), or has not.
@@ -35,7 +35,7 @@ func TestShipMistaken(t *testing.T) {
 	}
 }
 
-// mistaken is what the ranks do there. Rank 3 alone stops rank 2, and has it go on.
+// mistaken is what the ranks do there. Rank 3 alone stops rank 2, and has it continue.
 func mistaken(a *actor) error {
 	const victim, asked = 2, 3
 	rank, within := a.job.Rank(), strings.Contains(a.argument, "within")

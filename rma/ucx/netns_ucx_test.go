@@ -38,7 +38,7 @@ func TestTwoHosts(t *testing.T) {
 			if c.role != "lose" {
 				p.expectEnd(t, c.says)
 			} else if rank != 1 {
-				p.expectEnd(t, "went on without it")
+				p.expectEnd(t, "continued without it")
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func TestCutOff(t *testing.T) {
 	t.Log("all had noticed after ", time.Since(begin))
 }
 
-// A cable that is cut while the ranks connect, or soon after, has them fail or go on without the
+// A cable that is cut while the ranks connect, or soon after, has them fail or continue without the
 // others, and wait for nobody.
 func TestCutOffEarly(t *testing.T) {
 	for range 4 {

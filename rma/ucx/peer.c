@@ -13,7 +13,7 @@ void fu_peer(fu_job *job, int rank, const void *address, int bytes) {
 	memcpy(job->peers[rank].address, address, bytes);
 }
 
-// fu_is_loss reports whether an error is that of a rank that is gone.
+// fu_is_loss reports whether an error means that a rank is gone.
 int fu_is_loss(ucs_status_t s) {
 	return s == UCS_ERR_CANCELED || s == UCS_ERR_ENDPOINT_TIMEOUT ||
 		s == UCS_ERR_CONNECTION_RESET || s == UCS_ERR_UNREACHABLE || s == UCS_ERR_NOT_CONNECTED ||

@@ -217,7 +217,7 @@ func TestLostRank(t *testing.T) {
 			all := start(t, c.ranks, "lose", fmt.Sprint(c.victim, ",", c.how))
 			for rank, p := range all {
 				if rank != c.victim {
-					p.expectEnd(t, "went on without it")
+					p.expectEnd(t, "continued without it")
 				}
 			}
 			v := all[c.victim]

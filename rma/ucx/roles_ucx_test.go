@@ -115,7 +115,7 @@ func visited(a *actor) error {
 	return errors.Join(a.job.Barrier(a.ctx), s.Close())
 }
 
-// lose has a rank end while all use each other's memory, and the others go on.
+// lose has a rank end while all use each other's memory, and the others continue.
 func lose(a *actor) error {
 	var victim int
 	if _, err := fmt.Sscan(strings.Split(a.argument, ",")[0], &victim); err != nil {
@@ -139,7 +139,7 @@ func lose(a *actor) error {
 	}
 	for round := 0; ; round++ {
 		if round == 20 && a.job.Rank() == victim {
-			for { // whoever lets a stopped rank go on finds it stopped again
+			for { // whoever lets a stopped rank continue finds it stopped again
 				if err := syscall.Kill(os.Getpid(), end); err != nil {
 					return err
 				}
@@ -153,7 +153,7 @@ func lose(a *actor) error {
 			break
 		}
 	}
-	for range 20 { // what is left goes on
+	for range 20 { // the other ranks continue
 		if lost, err := a.round(q); err != nil || lost != victim {
 			return fmt.Errorf("afterwards rank %d is lost, and %d should be: %v", lost, victim, err)
 		}
@@ -171,7 +171,7 @@ func lose(a *actor) error {
 	if err := a.commit(reserved, victim); err != nil {
 		return err
 	}
-	fmt.Println("went on without it")
+	fmt.Println("continued without it")
 	return q.Close()
 }
 

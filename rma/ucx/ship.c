@@ -19,7 +19,7 @@ typedef struct {
 	uint64_t words[2 * FH_SHIP_WORDS];
 } parcel;
 
-// params are those of a message. Its words are all sent at once, or in pieces that UCX joins.
+// params are the parameters of a message. Its words are all sent at once, or in pieces that UCX joins.
 static ucp_request_param_t params(ucp_send_nbx_callback_t sent, void *of) {
 	return (ucp_request_param_t){
 		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
@@ -94,7 +94,7 @@ void fu_ship(fu_op *op) {
 	fu_ship_on(p);
 }
 
-// fu_unship gives up the answer to a request: what comes as such is dropped.
+// fu_unship gives up the answer to a request: it is dropped when it comes.
 void fu_unship(fu_op *op) {
 	if (op->ticket && op->ticket->op) {
 		op->ticket->op = NULL;
@@ -119,7 +119,7 @@ static int whole(const ucp_am_recv_param_t *param, size_t bytes, int64_t maxWord
 		bytes / 8 <= (size_t)maxWords;
 }
 
-// answered takes an answer. Nobody waits for that of a rank that was given up.
+// answered takes an answer. Nobody waits for the answer of a rank that was given up.
 static ucs_status_t answered(void *arg, const void *header, size_t headerBytes, void *data,
 	size_t bytes, const ucp_am_recv_param_t *param) {
 	fu_note n;

@@ -36,7 +36,7 @@ func TestShipLost(t *testing.T) {
 			t.Parallel()
 			all := start(t, 4, "shipLose", how)
 			for _, p := range all[:3] {
-				p.expectEnd(t, "went on without it")
+				p.expectEnd(t, "continued without it")
 			}
 			_ = all[3].cmd.Process.Kill()
 			_ = all[3].wait()
@@ -90,7 +90,7 @@ func shipCompute(a *actor) error {
 	return a.job.Barrier(a.ctx)
 }
 
-// shipLose has the last rank end, or fall silent, in a handler. The others have it go on when
+// shipLose has the last rank end, or fall silent, in a handler. The others have it continue when
 // it has fallen silent and is lost.
 func shipLose(a *actor) error {
 	const depth = 20
@@ -142,7 +142,7 @@ func shipLose(a *actor) error {
 	if strings.Contains(a.argument, "silent") {
 		_ = syscall.Kill(int(pid), syscall.SIGCONT)
 	}
-	for range 200 { // meanwhile the late answers may come
+	for range 200 { // in this time the late answers may come
 		for rank := range victim {
 			if err := k.ask(rank); err != nil {
 				return err
@@ -154,11 +154,11 @@ func shipLose(a *actor) error {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	fmt.Println("went on without it")
+	fmt.Println("continued without it")
 	return k.q.Close()
 }
 
-// loseIn ships so many requests to a rank, which is lost meanwhile.
+// loseIn ships so many requests to a rank, which is lost before it answers all.
 func (a *actor) loseIn(k *asker, victim, depth int) error {
 	lost := 0
 	handles := make([]rma.Handle, depth)

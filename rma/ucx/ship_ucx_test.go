@@ -165,7 +165,7 @@ func (a *asker) refused(rank int) error {
 	return nil
 }
 
-// Requests are answered while there is a handler, by that of their window, and also while Close
+// Requests are answered while their window has a handler, by it, and also while Close
 // waits for others.
 func TestServe(t *testing.T) {
 	ranksWith(t, 3, false, func(job rma.Job, w *window) error {
@@ -203,7 +203,7 @@ func TestServe(t *testing.T) {
 			w.Serve(mixer(2))
 		}
 		err = errors.Join(err, job.Barrier(t.Context()))
-		if job.Rank() == 0 { // the others close the job meanwhile
+		if job.Rank() == 0 { // the others close the job at the same time
 			for range 100 {
 				err = errors.Join(err, a.refused(0), a.refused(1), a.ask(2))
 			}

@@ -27,7 +27,7 @@ import (
 
 // The soak: jobs of four ranks on two hosts work on tables of every kind, and some of the ranks
 // are killed at random moments. The others get an rma.RankError and no other error, get
-// right answers, go on with what is left, and end.
+// right answers, continue with what is left, and end.
 
 const (
 	soakRanks = 4

@@ -63,7 +63,7 @@ func (w *watch) run() {
 		case <-w.stop:
 			return
 		case <-tick:
-			// If this process was stopped meanwhile, the others may have been as well.
+			// If this process was stopped in this time, the others may have been as well.
 			if time.Since(due) < limit {
 				w.collect()
 			}

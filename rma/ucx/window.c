@@ -1,6 +1,6 @@
 //go:build ucx
 
-// Windows: memory that UCX knows, and the keys to that of others.
+// Windows: memory that UCX knows, and the keys to the memory of others.
 
 #include <stdlib.h>
 #include <string.h>

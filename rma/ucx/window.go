@@ -35,7 +35,7 @@ type window struct {
 	parts *remote.Parts    // of it, or of the window that it controls
 }
 
-// NewWindow makes a window. The segments of the ranks of a host lie in memory that they
+// NewWindow makes a window. The segments of the ranks of a host are in memory that they
 // share, unless windows are hidden.
 func (j *member) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, error) {
 	spec.Reserve = spec.Reserve && j.reserves

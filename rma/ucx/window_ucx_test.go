@@ -10,8 +10,8 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// A window gets memory at an address that one before it had, and its words are read, not those of
-// the one before, which UCX may have kept registered.
+// A window gets memory at an address that one before it had, and its words are read, not the words
+// of the one before, which UCX may have kept registered.
 func TestWindowsOnSameMemory(t *testing.T) {
 	for _, hidden := range []bool{false, true} {
 		err := together(t, 2, 2, hidden, overrides{transports: transports, atomics: coherent},

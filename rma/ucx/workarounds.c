@@ -2,7 +2,7 @@
 
 // Workarounds for UCX 1.13, as in Debian 12, and older: functions that replace some of UCX, since the
 // linker searches the program first. They are compiled only with the headers of these versions, and
-// change nothing where the program runs with a later library. Where they do not replace those of UCX,
+// change nothing where the program runs with a later library. Where they do not replace UCX's,
 // ranks may be lost together with one that was killed.
 
 #define _GNU_SOURCE
@@ -172,8 +172,8 @@ ucs_status_t ucs_event_set_wait(ucs_sys_event_set_t *set, unsigned *n, int timeo
 //
 //	ucp_request.c  Assertion ... failed: ... got REP message
 //
-// The function below drops the messages that wait on TCP, by the function of UCX for all but those of
-// that kind, which nobody needs any more.
+// The function below drops the messages that wait on TCP, by the function of UCX for all kinds but
+// this one, which nobody needs any more.
 
 typedef struct {
 	uct_pending_purge_callback_t drop;

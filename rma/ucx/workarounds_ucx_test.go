@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The functions that replace those of UCX 1.13 are in this program by the names that UCX calls:
+// The functions that replace UCX 1.13's are in this program by the names that UCX calls:
 // without, most tests of lost ranks would pass, and a rank be lost with another one now and then.
 func TestWorkaroundsAreFound(t *testing.T) {
 	if !strings.HasPrefix(Library(), "UCX 1.13") {

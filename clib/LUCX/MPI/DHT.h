@@ -1,4 +1,4 @@
-/* The interface of MPI-DHT, with the cache of farhash behind it: see farhash_dht.h. It serves
+/* The interface of MPI-DHT, made of the cache of farhash: see farhash_dht.h. It serves
  * programs for MPI-DHT on MPI and on UCX. */
 #ifndef DHT_H
 #define DHT_H

@@ -1,5 +1,5 @@
-/* The interface of the hash table that POET has in itself, up to version 0.4, with the cache of
- * farhash behind it: see farhash_dht.h. */
+/* The interface of the hash table that POET has in itself, up to version 0.4, made of the
+ * cache of farhash: see farhash_dht.h. */
 #ifndef DHT_H
 #define DHT_H
 

@@ -57,7 +57,7 @@ type fitter struct {
 	err  error
 }
 
-// fit sets a parameter so that what is measured becomes what is wanted. It takes the
+// fit sets a parameter so that the measured time becomes the wanted one. It takes the
 // time of an operation to be linear in the parameter, as it is where no card is full.
 func (f *fitter) fit(parameter *float64, step, want float64, measure func() float64) {
 	x := *parameter

@@ -168,7 +168,7 @@ func runAllEndsWithError(r *rank) error {
 			return fmt.Errorf("failing in phase %d: %v, want %v", failAt, err, errPlanned)
 		}
 		if c.left < 40 {
-			return fmt.Errorf("a RunAll went on after an error: %d operations left", c.left)
+			return fmt.Errorf("a RunAll continued after an error: %d operations left", c.left)
 		}
 		if err := c.q.Close(); err != nil { // what was in flight still takes its room
 			return err

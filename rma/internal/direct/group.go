@@ -40,7 +40,7 @@ type Values [ValueWords]uint64
 // errClosed is the answer to a collective call of a rank that has left.
 var errClosed = fmt.Errorf("rma: for this rank the job is %w", rma.ErrClosed)
 
-// Group carries out the collective calls of a job in shared words.
+// Group makes the collective calls of a job in shared words.
 type Group struct {
 	rank, size int
 	alive      func(rank int) bool

@@ -39,7 +39,7 @@ func onAll(groups []*Group, fn func(rank int, g *Group) error) []error {
 }
 
 // Ranks exchange values and meet at barriers in a random order that is the same for
-// all, some ranks ahead and some behind. Nobody sees a value of another round.
+// all, some ranks ahead of others. Nobody sees a value of another round.
 func TestExchange(t *testing.T) {
 	for _, size := range []int{1, 2, 3, 7} {
 		groups, _ := newGroups(size)

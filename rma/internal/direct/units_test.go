@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Units are taken once each, and those of a range that have been taken already are left out.
+// Units are taken once each; in a range, units that are taken already are left out.
 func TestUnitsAreTakenOnce(t *testing.T) {
 	const size = 10*UnitBytes + 100
 	var taken []string

@@ -9,7 +9,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Window is a window whose segments lie next to each other in memory.
+// Window is a window whose segments are next to each other in memory.
 type Window struct {
 	rank, size int
 	flat       []uint64                   // size segments

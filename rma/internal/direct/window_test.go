@@ -9,7 +9,7 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// A segment ends where it ends: appending to it leaves that of the next rank as it is.
+// A segment ends where it ends: appending to it leaves the segment of the next rank as it is.
 func TestSegmentsEnd(t *testing.T) {
 	flat := make([]uint64, 6)
 	w := NewWindow(0, 3, flat, false, func() error { return nil })

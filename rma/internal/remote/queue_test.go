@@ -41,7 +41,7 @@ func TestQueue(t *testing.T) {
 	faults := errors.New("a fault")
 	q.Fault = func(rank int, code int32) error {
 		if rank != 1 || code != 9 {
-			t.Errorf("the fault is that of rank %d with code %d", rank, code)
+			t.Errorf("the fault is of rank %d with code %d", rank, code)
 		}
 		return faults
 	}

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Codes that are neither those of UCX nor those of MPI.
+// Codes that neither UCX nor MPI uses.
 enum { FH_PENDING = -1001, FH_GONE = -1002, FH_UNSERVED = -1003, FH_LOST = -1004,
 	FH_GARBLED = -1005 };
 
@@ -78,5 +78,5 @@ void fr_close(fr_inbox *in);
 void *fr_calloc(size_t count, size_t bytes);
 // Takes a lock that others hold for a short time only.
 void fr_lock(pthread_mutex_t *lock);
-// Starts a thread that gets no signals, except those of a crash: Go handles them on other threads.
+// Starts a thread that gets only the signals of a crash: Go handles the others on other threads.
 int fr_start(pthread_t *thread, void *(*run)(void *), void *arg);

@@ -39,8 +39,8 @@
 // # Lost ranks
 //
 // A rank has died when its connection ends, or when nothing comes on it for four beats of 750 ms,
-// unless it has left before. A process that was itself stopped meanwhile grants the others as much
-// time again. When rank 0 dies, the others learn that, and nothing more of each other. A rank that
+// unless it has left before. A process that was itself stopped grants the others as much time
+// again. When rank 0 dies, the others learn that, and nothing more of each other. A rank that
 // has left is present until it closes the connection. Where it has left because another rank was
 // lost, errors name that one.
 //

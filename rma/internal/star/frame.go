@@ -44,7 +44,7 @@ func (c *conn) closeWrite() {
 func (c *conn) limit() time.Time { return time.Now().Add(maxMissedBeats * c.beat) }
 
 // Read reads until the other end was silent for too long. If this process was stopped
-// meanwhile, the other end perhaps was as well, so it gets as much time again.
+// in this time, the other end perhaps was as well, so it gets as much time again.
 func (c *conn) Read(b []byte) (int, error) {
 	for {
 		limit := c.limit()

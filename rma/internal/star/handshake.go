@@ -99,8 +99,8 @@ func shakeHands(c net.Conn, cfg Config) error {
 		if why, known := refusals[v]; known {
 			return fmt.Errorf("%w: %s", errRefused, fmt.Sprintf(why, cfg.Address, cfg.Rank))
 		}
-		return fmt.Errorf("%w: what answers at %s is no farhash job; is the address that of rank "+
-			"0, and the port free there?", errRefused, cfg.Address)
+		return fmt.Errorf("%w: %s is answered by no farhash job; is it the address of rank 0, "+
+			"and the port free there?", errRefused, cfg.Address)
 	}
 	if !hmac.Equal(answer[8:], g.proof(cfg.Token, "hub")) {
 		return fmt.Errorf("%w: the process that listens at %s does not know the token of this job",

@@ -133,7 +133,7 @@ func (h *hub) place(rank int) verdict {
 	return v
 }
 
-// enter makes a connection that of a member.
+// enter makes a connection belong to a member.
 func (h *hub) enter(rank int, c net.Conn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -19,8 +19,8 @@ func isLost(err error, rank int) bool {
 	return errors.As(err, &gone) && *gone == rma.RankError{Rank: rank}
 }
 
-// newHub is that of a job of so many, as rank 0 opens it, when these others have come. The test
-// ends when they have, so they must not heed its context.
+// newHub is the hub of a job of so many ranks, as rank 0 opens it, when these others have come. The
+// test ends when they have, so they must not heed its context.
 func newHub(t *testing.T, ranks int, others ...func(cfg Config)) *hub {
 	t.Helper()
 	cfg := Config{Size: ranks, Address: twohosts.FreeAddress(t), Token: token, Timeout: time.Hour,

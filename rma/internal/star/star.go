@@ -233,7 +233,7 @@ func (s *Star) Beat() time.Duration { return s.cfg.Beat }
 // gathering that waits here returns.
 func (s *Star) Leave() { s.leave(0) }
 
-// GiveUp is Leave for a rank that cannot go on without another one, which it has lost.
+// GiveUp is Leave for a rank that cannot continue without another one, which it has lost.
 func (s *Star) GiveUp(lost int) { s.leave(uint32(lost) + 1) }
 
 func (s *Star) leave(missed uint32) {
@@ -258,7 +258,7 @@ func (s *Star) AwaitOthers(ctx context.Context) error {
 		select {
 		case <-change:
 		case <-ctx.Done():
-			return fmt.Errorf("rank %d has left and rank %d goes on: %w", s.cfg.Rank, staying,
+			return fmt.Errorf("rank %d has left and rank %d stays: %w", s.cfg.Rank, staying,
 				ctx.Err())
 		}
 	}

@@ -1,5 +1,5 @@
-/* The interface of MPI-DHT in which the program gives the memory for a DHT, with the cache of
- * farhash behind it: see farhash_dht.h. */
+/* The interface of MPI-DHT in which the program gives the memory for a DHT, made of the
+ * cache of farhash: see farhash_dht.h. */
 #ifndef DHT_H
 #define DHT_H
 

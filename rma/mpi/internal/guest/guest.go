@@ -27,7 +27,7 @@ type Micros struct{ Get, Put, Swap float64 }
 
 // Loop has rank 0 get and put some words in the memory of the last rank and swap one there,
 // each followed by a flush, for so many seconds each. own: the window is made over memory
-// of the program. Collective; the answer is that of rank 0.
+// of the program. Collective; the answer is rank 0's.
 func Loop(words int, own bool, seconds float64) (Micros, error) {
 	var us [3]C.double
 	created := C.int(0)

@@ -1,5 +1,5 @@
 // Package verbs does atomics of RDMA devices by libibverbs, without UCX, for a litmus test: are
-// they atomic with respect to those of processors? Its code is built with the tag verbs, and
+// they atomic with respect to a processor's? Its code is built with the tag verbs, and
 // skipped where there is no device:
 //
 //	go test -v -tags verbs ./rma/ucx/internal/verbs    # pkg-config libibverbs: libibverbs-dev
@@ -23,15 +23,15 @@
 // failed. Three runs of -updates 15000 on one device lost:
 //
 //	by two queue pairs                             0      0      0
-//	additions beside those of the processor        0    998      3
-//	swaps beside those of the processor            5      0      2
+//	additions beside the processor's               0    998      3
+//	swaps beside the processor's                   5      0      2
 //	additions of the processor beside swaps of
 //	the device that fail                           0      9    259
 //
 // A run with as few operations as the litmus test of rma/ucx makes (-updates 32) noticed nothing,
 // 45 times of 45.
 //
-// rma/ucx does not use these atomics there: UCX 1.13 takes those of a device only if it has all of
+// rma/ucx does not use these atomics there: UCX 1.13 uses a device's only if it has all of
 // add, and, or, xor, swap and compare-and-swap, and devices by plain verbs have two of them. It has
 // the target's processor do them, by messages. So CPUAtomicsCoherent is true, and is right: of
 // 35000 operations beside 500 million of the processor none was lost.

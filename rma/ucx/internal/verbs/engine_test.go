@@ -38,7 +38,7 @@ func engine(ctx context.Context, q rma.Queue, w rma.Window, rank, off int) side 
 	}}
 }
 
-// What the engine reports of its atomics is so: where it says that those of processors are
+// What the engine reports of its atomics is so: where it says that a processor's are
 // coherent with them, none is lost in many more updates than the test when a job starts makes.
 func TestEngineAtomics(t *testing.T) {
 	onDevices(t, func(t *testing.T, d Device) {

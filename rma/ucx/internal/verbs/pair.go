@@ -19,7 +19,7 @@ type Atomics int
 const (
 	NoAtomics   Atomics = iota
 	AmongDevice         // IBV_ATOMIC_HCA: with respect to others of the same device
-	WithCPU             // IBV_ATOMIC_GLOB: also with respect to those of processors
+	WithCPU             // IBV_ATOMIC_GLOB: also with respect to a processor's
 )
 
 func (a Atomics) String() string {
@@ -52,7 +52,7 @@ type Pair struct {
 	words int
 }
 
-// Open makes a pair that works on words, which must lie outside Go's heap.
+// Open makes a pair that works on words, which must be outside Go's heap.
 func Open(device string, words []uint64) (*Pair, error) {
 	if len(words) == 0 {
 		return nil, errors.New("verbs: no words to work on")

@@ -186,7 +186,7 @@ func onDevices(t *testing.T, fn func(t *testing.T, d Device)) {
 }
 
 // Atomics of a device are exact among each other. Where the device says that they are so beside
-// those of processors too, they must be; else what is lost is printed.
+// a processor's too, they must be; else what is lost is printed.
 func TestDeviceAtomics(t *testing.T) {
 	onDevices(t, func(t *testing.T, d Device) {
 		window(t, func(words []uint64) {
