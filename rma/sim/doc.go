@@ -82,6 +82,6 @@
 //     in virtual time. Races between CPUs, and the order in which a CPU's stores become
 //     visible, are for real engines and the race detector.
 //   - Contexts that end in real time are examined at intervals, and make a run depend on the
-//     machine; [Job.WithTimeout] makes contexts that end in virtual time.
+//     machine.
 //   - Switches and routes of a network, and its congestion.
 package sim

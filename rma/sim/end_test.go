@@ -1,7 +1,6 @@
 package sim_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -187,46 +186,6 @@ func TestRandomOptions(t *testing.T) {
 	if len(seen) < 190 {
 		t.Errorf("200 seeds have %d different options", len(seen))
 	}
-}
-
-// A context ends in virtual time: while its rank waits for others, and for an operation.
-func TestWithTimeout(t *testing.T) {
-	mustTogether(t, sim.Options{Ranks: 2, Cost: preset("tcp")}, 1, func(m *member) error {
-		if m.Rank() == 1 {
-			for range 10_000 { // so that rank 0 does not run alone
-				m.Sleep(100)
-			}
-			return nil
-		}
-		begin := m.NowNs()
-		ctx, cancel := m.WithTimeout(m.ctx, 3000)
-		defer cancel()
-		h := m.q.FetchAdd(m.w, 1, 0, 1)
-		if err := m.q.Submit(); err != nil {
-			return err
-		}
-		err := m.q.Wait(ctx, h)
-		took := m.NowNs() - begin
-		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != err || took != 3000 {
-			t.Errorf("Wait: %v after %d ns, want the deadline at 3000", err, took)
-		}
-		if _, err := m.finish(h); err != nil {
-			t.Errorf("the operation continues, but: %v", err)
-		}
-		begin = m.NowNs()
-		late, cancelLate := m.WithTimeout(m.ctx, 50_000)
-		defer cancelLate()
-		child, cancelChild := context.WithCancel(late)
-		defer cancelChild()
-		err = m.Barrier(child)
-		if took := m.NowNs() - begin; err == nil || child.Err() == nil || took != 50_000 {
-			t.Errorf("Barrier: %v after %d ns, want an error after 50000", err, took)
-		}
-		if again := m.barrier(); again == nil || again.Error() != err.Error() {
-			t.Errorf("the next Barrier: %v, want %v", again, err)
-		}
-		return nil
-	})
 }
 
 // A rank waits in virtual time, even for a word that it sees as memory.

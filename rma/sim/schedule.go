@@ -18,7 +18,6 @@ type kind uint8
 const (
 	wake         kind = iota // a rank continues, if it is still its n-th stop
 	checkContext             // of a rank in a collective call, if it is still that stop
-	expire                   // the n-th deadline is over
 	strike                   // the n-th kill of the options
 	request                  // the first byte of a request is at its target
 	execute                  // the request has been received
@@ -29,7 +28,7 @@ const (
 	fail                     // the origin gives up
 )
 
-var kindNames = [...]string{"wake", "check context", "expire", "strike", "request",
+var kindNames = [...]string{"wake", "check context", "strike", "request",
 	"execute", "exchange", "apply", "response", "complete", "fail"}
 
 // event is something that happens at a moment.
@@ -153,8 +152,6 @@ func (c *cluster) happen(e *event) {
 	switch e.kind {
 	case checkContext:
 		c.examineContext(c.ranks[e.rank], e.n)
-	case expire:
-		c.deadlines[e.n].expire()
 	case strike:
 		c.strike(c.ranks[c.opts.Faults.Kills[e.n].Rank])
 	case request:

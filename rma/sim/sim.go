@@ -55,14 +55,13 @@ type cluster struct {
 	current *rank   // whose turn it is; nil between turns
 	alive   int     // ranks that have not ended or will start again
 
-	hosts     []host
-	pool      []*operation
-	meeting   meeting
-	deadlines []*deadline
-	windows   int
-	reserved  []*memory.Reserved // windows that are given back when the run is over
-	plan      plan
-	report    Report
+	hosts    []host
+	pool     []*operation
+	meeting  meeting
+	windows  int
+	reserved []*memory.Reserved // windows that are given back when the run is over
+	plan     plan
+	report   Report
 }
 
 // longest is how long a run may take in virtual time, so that no clock overflows.
