@@ -19,17 +19,12 @@ type Config struct {
 	// MemoryBytes is the most that the filter may store. 0 means 1 GiB.
 	MemoryBytes uint64
 	// Records is how many distinct records there are at most, as a guess by which tables are sized,
-	// 0 for none. More may come. Exact, Count and Job leave it out.
+	// 0 for none. More may come. Exact, Count and NewShared leave it out.
 	Records uint64
 	// Exact stores the bytes of every distinct record, and compares them.
 	Exact bool
 	// Count stores how often each record was seen, and its bytes, for Counts. It implies Exact.
 	Count bool
-	// Job is the ranks that share what was seen, nil where this process is alone. New and Close are
-	// collective then, MemoryBytes are of all ranks together and 0 means 0.8 of the memory that
-	// the hosts have left. Of equal records one is new, on any of the ranks that see them. It
-	// excludes Exact, Count, Save and Load. Distinct, MemoryBytes and Chance are of all ranks.
-	Job rma.Job
 }
 
 // batchRecords is how many records are looked up together.
@@ -60,20 +55,15 @@ func (e *FullError) Error() string {
 
 // New makes an empty filter.
 func New(cfg Config) (*Filter, error) {
-	if cfg.MemoryBytes == 0 && cfg.Job == nil {
+	if cfg.MemoryBytes == 0 {
 		cfg.MemoryBytes = 1 << 30
 	}
 	cfg.Exact = cfg.Exact || cfg.Count
 	f := &Filter{cfg: cfg, print: xxh3.Hash128}
 	var err error
-	switch {
-	case cfg.Job != nil && cfg.Exact:
-		return nil, errors.New("dedup: Job excludes Exact and Count")
-	case cfg.Job != nil:
-		f.prints, err = newSharedPrints(context.Background(), cfg.Job, cfg.MemoryBytes)
-	case cfg.Exact:
+	if cfg.Exact {
 		f.exact, err = newExact(cfg.MemoryBytes)
-	default:
+	} else {
 		f.prints, err = newPrints(cfg.MemoryBytes, min(cfg.Records, cfg.MemoryBytes))
 	}
 	if err != nil {
@@ -82,7 +72,24 @@ func New(cfg Config) (*Filter, error) {
 	return f, nil
 }
 
-// Close gives the memory back.
+// NewShared makes an empty filter of the ranks of a job, which share what was seen: of equal
+// records one is new, on any of the ranks that see them. Config.MemoryBytes, Distinct, MemoryBytes
+// and Chance are of all ranks together; Config.MemoryBytes of 0 means 0.8 of the memory that the
+// hosts have left. Exact and Count are refused, and so are Save and Load. Collective.
+func NewShared(ctx context.Context, job rma.Job, cfg Config) (*Filter, error) {
+	if cfg.Exact || cfg.Count {
+		return nil, errors.New("dedup: a filter of several ranks excludes Exact and Count")
+	}
+	p, err := newSharedPrints(ctx, job, cfg.MemoryBytes)
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{cfg: cfg, prints: p, print: xxh3.Hash128}, nil
+}
+
+func (f *Filter) isShared() bool { return f.prints != nil && f.prints.shared != nil }
+
+// Close gives this process's memory back.
 func (f *Filter) Close() error {
 	if errors.Is(f.broken, errClosed) {
 		return nil
@@ -191,7 +198,7 @@ func (f *Filter) full(enoughBytes uint64) error {
 
 // Distinct is how many different records the filter has seen.
 func (f *Filter) Distinct() uint64 {
-	if f.cfg.Job != nil && f.broken == nil {
+	if f.isShared() && f.broken == nil {
 		return f.prints.sharedLen()
 	}
 	return f.distinct
@@ -214,7 +221,7 @@ func (f *Filter) Chance() float64 {
 	if f.cfg.Exact {
 		return 0
 	}
-	if f.cfg.Job != nil {
+	if f.isShared() {
 		return sharedChance(f.Distinct())
 	}
 	return chance(f.distinct)
@@ -272,9 +279,9 @@ func (f *Filter) Load(ctx context.Context, path string) error {
 }
 
 func (f *Filter) savable() error {
-	if f.exact != nil || f.cfg.Job != nil {
+	if f.exact != nil || f.isShared() {
 		return errors.New("dedup: files of what was seen have fingerprints of one process only; " +
-			"use a filter that is not exact, without a Job")
+			"use a filter of New that is not exact")
 	}
 	return f.broken
 }

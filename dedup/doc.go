@@ -23,16 +23,16 @@
 //
 // A record is taken for another one if each of its two words is among the words of other records.
 // With d distinct records the chance that this happens at all is at most d*d*d/(3*2^124): 2e-11 for
-// a billion ([Filter.Chance]).
-// This holds for records that nobody chose with the hash function in mind: xxh3 is not a
-// cryptographic hash. With [Config].Exact the bytes are stored as well and compared, and no record
-// is ever taken for another. A fingerprint then has a number, by which the bytes are found.
+// a billion ([Filter.Chance]). This holds for records that nobody chose with the hash function in
+// mind: xxh3 is not a cryptographic hash. With [Config].Exact the bytes are stored as well and
+// compared, and no record is ever taken for another. A fingerprint then has a number, by which the
+// bytes are found.
 //
 // # Several ranks
 //
-// With [Config].Job the ranks of a job share what was seen. A fingerprint is an element of 16 bytes
-// of a set over the memory of all ranks: of ranks that see equal records at the same time exactly
-// one is told that its record is new. A distinct record takes 26 to 36 bytes, and the chance that
+// The ranks of a job share what was seen in a filter of [NewShared]. A fingerprint is an element of
+// 16 bytes of a set over the memory of all ranks: of ranks that see equal records at the same time
+// exactly one is told that its record is new. A distinct record takes 26 to 36 bytes, and the chance that
 // any is taken for another one is at most d*d/2^127.
 //
 // # Limits

@@ -21,7 +21,7 @@ func TestShared(t *testing.T) {
 		var lock sync.Mutex
 		var all []string
 		err := e.Run(3, func(job rma.Job) error {
-			f, err := New(Config{Job: job})
+			f, err := NewShared(t.Context(), job, Config{})
 			if err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ func TestShared(t *testing.T) {
 // Where memory is full what was written is right, and the rest is refused.
 func TestSharedFull(t *testing.T) {
 	err := local.Run(2, func(job rma.Job) error {
-		f, err := New(Config{Job: job, MemoryBytes: 1 << 16})
+		f, err := NewShared(t.Context(), job, Config{MemoryBytes: 1 << 16})
 		if err != nil {
 			return err
 		}
@@ -92,17 +92,18 @@ func TestSharedFull(t *testing.T) {
 func TestSharedExcludes(t *testing.T) {
 	job := local.Single()
 	defer job.Close()
-	for _, cfg := range []Config{{Job: job, Exact: true}, {Job: job, Count: true}} {
-		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "Job excludes") {
+	for _, cfg := range []Config{{Exact: true}, {Count: true}} {
+		_, err := NewShared(t.Context(), job, cfg)
+		if err == nil || !strings.Contains(err.Error(), "excludes") {
 			t.Errorf("%+v: %v", cfg, err)
 		}
 	}
-	f, err := New(Config{Job: job})
+	f, err := NewShared(t.Context(), job, Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	if err := f.Save(t.Context(), "x"); err == nil {
-		t.Error("a filter with a Job is saved")
+		t.Error("a filter of several ranks is saved")
 	}
 }

@@ -43,8 +43,7 @@ func (f *dedupFlags) shared(ctx context.Context, job rma.Job, inputs []string,
 	if err := cmp.Or(f.checkShared(), own.checkOutputs(inputs, &cfg)); err != nil {
 		return usage(err)
 	}
-	cfg.Job = job
-	filter, err := dedup.New(cfg)
+	filter, err := dedup.NewShared(ctx, job, cfg)
 	if err != nil {
 		return err
 	}
