@@ -32,8 +32,8 @@
 //
 // The ranks of a job share what was seen in a filter of [NewShared]. A fingerprint is an element of
 // 16 bytes of a set over the memory of all ranks: of ranks that see equal records at the same time
-// exactly one is told that its record is new. A distinct record takes 26 to 36 bytes, and the chance that
-// any is taken for another one is at most d*d/2^127.
+// exactly one is told that its record is new. A distinct record takes 26 to 36 bytes, and the
+// chance that any is taken for another one is at most d*d/2^127.
 //
 // # Limits
 //

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/remote"
 )
 
 // litmusWords are the words that each rank has for each other in the litmus test; so many
@@ -70,7 +71,7 @@ func litmusOn(ctx context.Context, q rma.Queue, w rma.Window, target int, buf rm
 	for i := range buf {
 		buf[i] = uint64(i) << 40
 	}
-	if _, err := result(ctx, q, q.Put(buf, w, target, 0)); err != nil {
+	if _, err := remote.Result(ctx, q, q.Put(buf, w, target, 0)); err != nil {
 		return err
 	}
 	for _, c := range []struct {
@@ -82,7 +83,7 @@ func litmusOn(ctx context.Context, q rma.Queue, w rma.Window, target int, buf rm
 		{"compare-and-swap of another word", q.CompareAndSwap(w, target, 1, 7, 8), 5},
 		{"fetch-and-add", q.FetchAdd(w, target, 1, 1), 5},
 	} {
-		saw, err := result(ctx, q, c.h)
+		saw, err := remote.Result(ctx, q, c.h)
 		if err == nil && saw != c.saw {
 			err = fmt.Errorf("a %s saw %d instead of %d", c.what, saw, c.saw)
 		}
@@ -98,7 +99,7 @@ func litmusOn(ctx context.Context, q rma.Queue, w rma.Window, target int, buf rm
 	}
 	var errs []error
 	for i, h := range gets {
-		_, err := result(ctx, q, h)
+		_, err := remote.Result(ctx, q, h)
 		at, want := (5*i+3)%len(buf), uint64((5*i+3)%len(buf))<<40
 		if at == 1 {
 			want = 6
@@ -109,15 +110,4 @@ func litmusOn(ctx context.Context, q rma.Queue, w rma.Window, target int, buf rm
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// result submits what was posted and takes the result of h.
-func result(ctx context.Context, q rma.Queue, h rma.Handle) (uint64, error) {
-	if err := q.Submit(); err != nil {
-		return 0, err
-	}
-	if err := q.Wait(ctx, h); err != nil {
-		return 0, err
-	}
-	return q.Value(h)
 }

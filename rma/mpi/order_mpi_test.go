@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/remote"
 )
 
 func init() {
@@ -72,7 +74,7 @@ func (o *ordered) round(ctx context.Context, me, rank, round int) error {
 	o.expected = map[rma.Handle]uint64{}
 	place := func(i int) (rma.Window, int) { return o.windows[i%2], me*orderedWords + i }
 	for i := range o.puts {
-		o.puts[i] = mixed(me, rank, i, uint64(round))
+		o.puts[i] = rmatest.Mixed(me, rank, i, uint64(round))
 		w, off := place(i)
 		o.expected[o.q.Put(o.puts[i:i+1], w, rank, off)] = 0
 	}
@@ -97,7 +99,7 @@ func (o *ordered) round(ctx context.Context, me, rank, round int) error {
 		return err
 	}
 	for h, want := range o.expected {
-		if seen, err := result(ctx, o.q, h); err != nil || seen != want {
+		if seen, err := remote.Result(ctx, o.q, h); err != nil || seen != want {
 			return fmt.Errorf("operation %d saw %#x, want %#x: %v", h, seen, want, err)
 		}
 	}
@@ -122,7 +124,7 @@ func TestClosedByOne(t *testing.T) {
 func closedByOne(argument string) error {
 	return inJob(argument, func(ctx context.Context, job rma.Job, w rma.Window) error {
 		served := w.(rma.Server)
-		served.Serve(mixer(job))
+		served.Serve(rmatest.Mixer(job.Rank()))
 		if job.Rank() == 0 {
 			if err := w.Close(); err != nil {
 				return err
@@ -132,16 +134,16 @@ func closedByOne(argument string) error {
 			return err
 		}
 		if job.Rank() > 0 {
-			k, err := newAsker(job, w, 1)
+			k, err := rmatest.NewAsker(ctx, job, w, 1)
 			if err != nil {
 				return err
 			}
 			for rank := 1; rank < job.Size(); rank++ {
-				if err := k.ask(ctx, rank); err != nil {
+				if err := k.Ask(rank); err != nil {
 					return err
 				}
 			}
-			if err := k.ask(ctx, 0); !errors.Is(err, rma.ErrNotServed) {
+			if err := k.Ask(0); !errors.Is(err, rma.ErrNotServed) {
 				return fmt.Errorf("a request for a window that is closed there: %v", err)
 			}
 		}

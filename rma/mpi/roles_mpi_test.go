@@ -15,6 +15,7 @@ import (
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/launch"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/remote"
 	"github.com/farhash/farhash/rma/mpi/internal/guest"
 )
 
@@ -178,7 +179,7 @@ func compute(language string) error {
 			return err
 		}
 		for range 10 {
-			if _, err := result(ctx, q, q.FetchAdd(w, last, 0, 1)); err != nil {
+			if _, err := remote.Result(ctx, q, q.FetchAdd(w, last, 0, 1)); err != nil {
 				return err
 			}
 		}
@@ -264,7 +265,7 @@ func finishAll(ctx context.Context, q rma.Queue, handles []rma.Handle) error {
 		return err
 	}
 	for _, h := range handles {
-		if _, err := result(ctx, q, h); err != nil {
+		if _, err := remote.Result(ctx, q, h); err != nil {
 			return err
 		}
 	}

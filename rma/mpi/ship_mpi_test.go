@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -72,21 +72,7 @@ func shipped(argument string, serve func(job rma.Job) rma.Handler,
 	})
 }
 
-// mixed is a word of the answer to a request of a rank: everything about it counts.
-func mixed(from, to, at int, word uint64) uint64 {
-	return (word ^ uint64(from)<<56 ^ uint64(to)<<48 ^ uint64(at)) * 0x9e3779b97f4a7c15
-}
-
-// mixer is a handler: the first word of a request says how long an answer it wants.
-func mixer(job rma.Job) rma.Handler {
-	return func(from int, request, answer []uint64) int {
-		words := int(request[0])
-		for i := range words {
-			answer[i] = mixed(from, job.Rank(), i, request[i%len(request)])
-		}
-		return words
-	}
-}
+func mixer(job rma.Job) rma.Handler { return rmatest.Mixer(job.Rank()) }
 
 // shipAll has four goroutines of all ranks ship to all, and add in their memory by messages too.
 func shipAll(argument string) error {
@@ -95,7 +81,7 @@ func shipAll(argument string) error {
 		var group sync.WaitGroup
 		errs := make([]error, goroutines)
 		for i := range errs {
-			group.Go(func() { errs[i] = shipRounds(ctx, job, w, i, rounds) })
+			group.Go(func() { errs[i] = rmatest.ShipRounds(ctx, job, w, i, rounds) })
 		}
 		group.Wait()
 		if err := errors.Join(append(errs, job.Barrier(ctx))...); err != nil {
@@ -111,119 +97,6 @@ func shipAll(argument string) error {
 		}
 		return errors.Join(err, job.Barrier(ctx))
 	})
-}
-
-// shipRounds ships requests of random sizes to all ranks, a few at once, and checks the answers.
-func shipRounds(ctx context.Context, job rma.Job, w rma.Window, seed, rounds int) error {
-	const depth = 7
-	random := rand.New(rand.NewPCG(uint64(seed), uint64(job.Rank())))
-	queue, err := job.NewQueue(depth + job.Size())
-	if err != nil {
-		return err
-	}
-	q := queue.(rma.Carrier)
-	buf, err := q.Alloc(2 * depth * rma.MaxShipWords)
-	if err != nil {
-		return err
-	}
-	size := func() int { return min(1+int(random.ExpFloat64()*600), rma.MaxShipWords) }
-	for range rounds {
-		var requests, answers [depth]rma.Buf
-		var handles [depth]rma.Handle
-		var adds []rma.Handle
-		var to [depth]int
-		before, bytes := *q.Stats(), 8*job.Size() // of the atomics
-		for i := range depth {
-			at, room := 2*i*rma.MaxShipWords, size()
-			requests[i], to[i] = buf[at:at+size()], random.IntN(job.Size())
-			answers[i] = buf[at+rma.MaxShipWords : at+rma.MaxShipWords+room]
-			for j := range requests[i] {
-				requests[i][j] = random.Uint64()
-			}
-			requests[i][0] = uint64(random.IntN(room + 1))
-			handles[i] = q.Ship(requests[i], answers[i], w, to[i])
-			bytes += 8 * (len(requests[i]) + int(requests[i][0]))
-		}
-		for rank := range job.Size() {
-			adds = append(adds, q.FetchAdd(w, rank, 0, 1))
-		}
-		if err := finishAll(ctx, q, adds); err != nil {
-			return err
-		}
-		for i, h := range handles {
-			words, err := result(ctx, q, h)
-			if err != nil || words != requests[i][0] {
-				return fmt.Errorf("an answer of %d words, want %d: %v", words, requests[i][0], err)
-			}
-			for j := range int(words) {
-				want := mixed(job.Rank(), to[i], j, requests[i][j%len(requests[i])])
-				if answers[i][j] != want {
-					return fmt.Errorf("word %d of %d from rank %d is %x, want %x", j, words, to[i],
-						answers[i][j], want)
-				}
-			}
-		}
-		if s := q.Stats().Since(before); s.Ships != depth || s.Bytes != uint64(bytes) {
-			return fmt.Errorf("%d requests of %d bytes are counted as %+v", depth, bytes, s)
-		}
-	}
-	return q.Close()
-}
-
-// asker ships words that a mixer answers.
-type asker struct {
-	q       rma.Carrier
-	w       rma.Window
-	request rma.Buf
-	answer  rma.Buf
-	handles []rma.Handle // of start
-}
-
-func newAsker(job rma.Job, w rma.Window, depth int) (*asker, error) {
-	q, err := job.NewQueue(depth)
-	if err != nil {
-		return nil, err
-	}
-	buf, err := q.Alloc(depth + 2)
-	if err != nil {
-		return nil, err
-	}
-	buf[0] = 1
-	return &asker{q: q.(rma.Carrier), w: w, request: buf[:2], answer: buf[2:]}, nil
-}
-
-// post ships one request whose answer is a word.
-func (a *asker) post(i, rank int) rma.Handle {
-	return a.q.Ship(a.request, a.answer[i:i+1], a.w, rank)
-}
-
-// ask does so and waits.
-func (a *asker) ask(ctx context.Context, rank int) error {
-	return errors.Join(a.start(1, rank), a.finish(ctx, rank))
-}
-
-// start ships some.
-func (a *asker) start(n, rank int) error {
-	a.handles = nil
-	for i := range n {
-		a.handles = append(a.handles, a.post(i, rank))
-	}
-	return a.q.Submit()
-}
-
-// finish checks their answers.
-func (a *asker) finish(ctx context.Context, rank int) error {
-	for i, h := range a.handles {
-		words, err := result(ctx, a.q, h)
-		if err != nil {
-			return err
-		}
-		if want := mixed(a.w.Rank(), rank, 0, 1); words != 1 || a.answer[i] != want {
-			return fmt.Errorf("%d words from rank %d, the first %x, want %x", words, rank,
-				a.answer[i], want)
-		}
-	}
-	return nil
 }
 
 // shipCompute has the last rank compute on all the processors that Go has, which is one, until
@@ -247,9 +120,9 @@ func shipCompute(argument string) error {
 			}
 			return nil
 		}
-		k, err := newAsker(job, w, 1)
+		k, err := rmatest.NewAsker(ctx, job, w, 1)
 		for i := 0; i < each && err == nil; i++ {
-			err = k.ask(ctx, last)
+			err = k.Ask(last)
 		}
 		return err
 	})
@@ -271,17 +144,17 @@ func shipCancel(argument string) error {
 	}
 	return shipped(argument, serve, func(ctx context.Context, job rma.Job, w rma.Window) error {
 		last := job.Size() - 1
-		var before, after *asker
+		var before, after *rmatest.Asker
 		if job.Rank() < last {
 			var err error
-			if before, err = newAsker(job, w, kept); err != nil {
+			if before, err = rmatest.NewAsker(ctx, job, w, kept); err != nil {
 				return err
 			}
-			if after, err = newAsker(job, w, 1); err != nil {
+			if after, err = rmatest.NewAsker(ctx, job, w, 1); err != nil {
 				return err
 			}
-			err = errors.Join(before.start(kept, last), giveUp(ctx, job, w, last, givenUp),
-				after.start(1, last))
+			err = errors.Join(before.Start(kept, last), giveUp(ctx, job, w, last, givenUp),
+				after.Start(1, last))
 			if err != nil {
 				return err
 			}
@@ -290,34 +163,34 @@ func shipCancel(argument string) error {
 			return err
 		}
 		close(proceed)
-		k, err := newAsker(job, w, 1)
+		k, err := rmatest.NewAsker(ctx, job, w, 1)
 		for rank := range job.Size() {
-			err = errors.Join(err, k.ask(ctx, rank))
+			err = errors.Join(err, k.Ask(rank))
 		}
 		if job.Rank() == last || err != nil {
 			return err
 		}
-		if !after.q.Done(after.handles[0]) { // requests leave in order
+		if !after.Queue.Done(after.Handles[0]) { // requests leave in order
 			return errors.New("a request waits, and one that came after is answered")
 		}
-		return errors.Join(before.finish(ctx, last), after.finish(ctx, last))
+		return errors.Join(before.Finish(last), after.Finish(last))
 	})
 }
 
 func giveUp(ctx context.Context, job rma.Job, w rma.Window, rank, depth int) error {
-	k, err := newAsker(job, w, depth)
+	k, err := rmatest.NewAsker(ctx, job, w, depth)
 	if err != nil {
 		return err
 	}
-	if err := k.start(depth, rank); err != nil {
+	if err := k.Start(depth, rank); err != nil {
 		return err
 	}
 	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
-	if err := k.q.Wait(short, k.handles[0]); !errors.Is(err, context.DeadlineExceeded) {
+	if err := k.Queue.Wait(short, k.Handles[0]); !errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("waiting for a rank that does not answer: %v", err)
 	}
-	return k.q.Close()
+	return k.Queue.Close()
 }
 
 // shipDie has the last rank killed in a handler while the others wait for its answers.
@@ -331,11 +204,11 @@ func shipDie(argument string) error {
 		}
 	}
 	return shipped(argument, serve, func(ctx context.Context, job rma.Job, w rma.Window) error {
-		k, err := newAsker(job, w, 1)
+		k, err := rmatest.NewAsker(ctx, job, w, 1)
 		if err != nil {
 			return err
 		}
-		return k.ask(ctx, job.Size()-1)
+		return k.Ask(job.Size() - 1)
 	})
 }
 

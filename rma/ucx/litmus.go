@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/remote"
 )
 
 // The words of each segment in the litmus test.
@@ -179,7 +180,7 @@ func (j *member) visit(ctx context.Context, timeout time.Duration, w *window, ta
 	result := func(h rma.Handle) (uint64, error) {
 		within, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		return result(within, q, h)
+		return remote.Result(within, q, h)
 	}
 	wins := uint64(0)
 	for range litmusRounds {
@@ -213,7 +214,7 @@ func (j *member) holds(ctx context.Context, w *window, o *owner, guests int, pro
 	defer q.Close()
 	words, err := q.Alloc(litmusWords)
 	if err == nil {
-		_, err = result(ctx, q, q.Get(words, w, j.rank, 0))
+		_, err = remote.Result(ctx, q, q.Get(words, w, j.rank, 0))
 	}
 	if err != nil {
 		return false, err
@@ -224,15 +225,4 @@ func (j *member) holds(ctx context.Context, w *window, o *owner, guests int, pro
 	}
 	return !o.wrong && words[litmusAdds] == o.adds+uint64(guests)*litmusRounds &&
 		words[litmusTurn] == turn && words[litmusWins] == wins, nil
-}
-
-// result submits what was posted and takes the result of h.
-func result(ctx context.Context, q rma.Queue, h rma.Handle) (uint64, error) {
-	if err := q.Submit(); err != nil {
-		return 0, err
-	}
-	if err := q.Wait(ctx, h); err != nil {
-		return 0, err
-	}
-	return q.Value(h)
 }

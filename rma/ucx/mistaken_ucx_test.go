@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -39,7 +40,7 @@ func TestShipMistaken(t *testing.T) {
 func mistaken(a *actor) error {
 	const victim, asked = 2, 3
 	rank, within := a.job.Rank(), strings.Contains(a.argument, "within")
-	serve := mixer(rank)
+	serve := rmatest.Mixer(rank)
 	a.w.(rma.Server).Serve(func(from int, request, answer []uint64) int {
 		if within && from == victim && rank == asked {
 			a.mistake(victim, int(request[1]))
@@ -91,17 +92,17 @@ func (a *actor) mistake(rank, pid int) {
 func (a *actor) insist(rank int, now bool) error {
 	ctx, cancel := context.WithTimeout(a.ctx, hangGuard/2)
 	defer cancel()
-	k, err := newAsker(ctx, a.job, a.w, 1)
+	k, err := rmatest.NewAsker(ctx, a.job, a.w, 1)
 	if err != nil {
 		return err
 	}
-	k.request[1] = uint64(os.Getpid())
+	k.Request[1] = uint64(os.Getpid())
 	for !now && len(a.job.Failed()) == 0 { // it has missed that the others have given it up
 		time.Sleep(time.Millisecond)
 	}
 	for {
 		var gone *rma.RankError
-		switch err := k.ask(rank); {
+		switch err := k.Ask(rank); {
 		case errors.As(err, &gone):
 			fmt.Println("has the error of the loss")
 			os.Exit(0)

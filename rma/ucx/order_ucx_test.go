@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/remote"
 )
 
 // Operations on the same words take effect in the order in which they were posted, also where the
@@ -50,7 +52,7 @@ func inOrder(t *testing.T, job rma.Job, w rma.Window, rank int) error {
 	expected := map[rma.Handle]uint64{}
 	for i := range puts {
 		off := job.Rank()*orderedWords + i
-		puts[i] = mixed(job.Rank(), rank, i, 0)
+		puts[i] = rmatest.Mixed(job.Rank(), rank, i, 0)
 		expected[q.Put(puts[i:i+1], w, rank, off)] = 0
 		expected[q.FetchAdd(w, rank, off, 5)] = puts[i]
 		expected[q.CompareAndSwap(w, rank, off, puts[i]+5, uint64(i))] = puts[i] + 5
@@ -60,7 +62,7 @@ func inOrder(t *testing.T, job rma.Job, w rma.Window, rank int) error {
 	expected[q.FetchAdd(w, rank, last, 3)] = orderedWords - 1
 	expected[q.Get(all, w, rank, first)] = 0
 	for h, want := range expected {
-		if seen, err := result(t.Context(), q, h); err != nil || seen != want {
+		if seen, err := remote.Result(t.Context(), q, h); err != nil || seen != want {
 			return fmt.Errorf("operation %d saw %#x, want %#x: %v", h, seen, want, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/farhash/farhash/internal/backoff"
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/remote"
 	"github.com/farhash/farhash/set"
 )
 
@@ -65,7 +66,7 @@ func compute(a *actor) error {
 		return err
 	} else {
 		for range 100 {
-			if _, err := result(a.ctx, q, q.FetchAdd(a.w, last, 0, 1)); err != nil {
+			if _, err := remote.Result(a.ctx, q, q.FetchAdd(a.w, last, 0, 1)); err != nil {
 				return err
 			}
 		}

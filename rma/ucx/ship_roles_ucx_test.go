@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/rmatest"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -46,10 +47,10 @@ func TestShipLost(t *testing.T) {
 
 // shipToAll has all ranks ship to all and check the answers.
 func shipToAll(a *actor) error {
-	a.w.(rma.Server).Serve(mixer(a.job.Rank()))
+	a.w.(rma.Server).Serve(rmatest.Mixer(a.job.Rank()))
 	err := a.job.Barrier(a.ctx)
 	if err == nil {
-		err = shipAll(a.ctx, a.job, a.w, 1, 30)
+		err = rmatest.ShipRounds(a.ctx, a.job, a.w, 1, 30)
 	}
 	if err == nil {
 		fmt.Println("all is answered")
@@ -65,7 +66,7 @@ func shipCompute(a *actor) error {
 	var answered atomic.Int64
 	if a.job.Rank() == last {
 		runtime.GOMAXPROCS(1)
-		answer := mixer(last)
+		answer := rmatest.Mixer(last)
 		a.w.(rma.Server).Serve(func(from int, request, answers []uint64) int {
 			defer answered.Add(1)
 			return answer(from, request, answers)
@@ -77,11 +78,11 @@ func shipCompute(a *actor) error {
 	if a.job.Rank() == last {
 		for spun := 0; int(answered.Load()) < each*last; spun++ {
 		}
-	} else if k, err := newAsker(a.ctx, a.job, a.w, 1); err != nil {
+	} else if k, err := rmatest.NewAsker(a.ctx, a.job, a.w, 1); err != nil {
 		return err
 	} else {
 		for range each {
-			if err := k.ask(last); err != nil {
+			if err := k.Ask(last); err != nil {
 				return err
 			}
 		}
@@ -96,7 +97,7 @@ func shipLose(a *actor) error {
 	const depth = 20
 	victim := a.job.Size() - 1
 	server := a.w.(rma.Server)
-	if server.Serve(mixer(a.job.Rank())); a.job.Rank() == victim {
+	if server.Serve(rmatest.Mixer(a.job.Rank())); a.job.Rank() == victim {
 		end := syscall.SIGKILL
 		if strings.Contains(a.argument, "silent") {
 			end = syscall.SIGSTOP
@@ -129,7 +130,7 @@ func shipLose(a *actor) error {
 		time.Sleep(hangGuard)
 		return errors.New("the victim lives")
 	}
-	k, err := newAsker(a.ctx, a.job, a.w, depth)
+	k, err := rmatest.NewAsker(a.ctx, a.job, a.w, depth)
 	if err != nil {
 		return err
 	}
@@ -144,35 +145,35 @@ func shipLose(a *actor) error {
 	}
 	for range 200 { // in this time the late answers may come
 		for rank := range victim {
-			if err := k.ask(rank); err != nil {
+			if err := k.Ask(rank); err != nil {
 				return err
 			}
 		}
 		var gone *rma.RankError
-		if err := k.ask(victim); !errors.As(err, &gone) || gone.Rank != victim {
+		if err := k.Ask(victim); !errors.As(err, &gone) || gone.Rank != victim {
 			return fmt.Errorf("a request to the lost rank %d: %v", victim, err)
 		}
 		time.Sleep(time.Millisecond)
 	}
 	fmt.Println("continued without it")
-	return k.q.Close()
+	return k.Queue.Close()
 }
 
 // loseIn ships so many requests to a rank, which is lost before it answers all.
-func (a *actor) loseIn(k *asker, victim, depth int) error {
+func (a *actor) loseIn(k *rmatest.Asker, victim, depth int) error {
 	lost := 0
 	handles := make([]rma.Handle, depth)
 	for i := range handles {
-		handles[i] = k.post(i, victim)
+		handles[i] = k.Post(i, victim)
 	}
-	if err := k.q.Submit(); err != nil {
+	if err := k.Queue.Submit(); err != nil {
 		return err
 	}
 	for _, h := range handles {
-		if err := k.q.Wait(a.ctx, h); err != nil {
+		if err := k.Queue.Wait(a.ctx, h); err != nil {
 			return err
 		}
-		_, err := k.q.Value(h)
+		_, err := k.Queue.Value(h)
 		var gone *rma.RankError
 		if errors.As(err, &gone) && gone.Rank == victim {
 			lost++

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/remote"
 )
 
 // A window gets memory at an address that one before it had, and its words are read, not the words
@@ -44,13 +45,13 @@ func passOn(t *testing.T, job rma.Job, q rma.Queue, word uint64) error {
 		return err
 	}
 	buf[0] = word
-	if _, err := result(t.Context(), q, q.Put(buf, w, job.Rank(), 0)); err != nil {
+	if _, err := remote.Result(t.Context(), q, q.Put(buf, w, job.Rank(), 0)); err != nil {
 		return err
 	}
 	if err := job.Barrier(t.Context()); err != nil {
 		return err
 	}
-	_, err = result(t.Context(), q, q.Get(buf, w, 1-job.Rank(), 0))
+	_, err = remote.Result(t.Context(), q, q.Get(buf, w, 1-job.Rank(), 0))
 	if err == nil && buf[0] != word {
 		err = fmt.Errorf("rank %d read %d in round %d", job.Rank(), buf[0], word)
 	}

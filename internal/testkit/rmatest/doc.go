@@ -40,6 +40,8 @@
 // answers. Which rank wins a race depends on the machine; the tests check what must hold in any
 // case, and none waits for a time to pass. A test that hangs fails after two minutes.
 //
+// [Mixer] and [Asker] are a handler and its client, for further tests of shipping.
+//
 // The package does not kill processes: that ranks which are killed stop nobody, and that memory
 // is reserved before use, needs tests of the engine's own.
 package rmatest

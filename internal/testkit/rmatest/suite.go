@@ -165,14 +165,16 @@ func (c testCase) onRank(job rma.Job) (err error) {
 func (r *rank) barrier() error { return r.job.Barrier(r.ctx) }
 
 // finish submits what was posted and takes the result of h.
-func (r *rank) finish(h rma.Handle) (uint64, error) {
-	if err := r.q.Submit(); err != nil {
+func (r *rank) finish(h rma.Handle) (uint64, error) { return finish(r.ctx, r.q, h) }
+
+func finish(ctx context.Context, q rma.Queue, h rma.Handle) (uint64, error) {
+	if err := q.Submit(); err != nil {
 		return 0, err
 	}
-	if err := r.q.Wait(r.ctx, h); err != nil {
+	if err := q.Wait(ctx, h); err != nil {
 		return 0, err
 	}
-	return r.q.Value(h)
+	return q.Value(h)
 }
 
 // get returns words of a segment.

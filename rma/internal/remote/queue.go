@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"unsafe"
@@ -230,3 +231,14 @@ func (q *Queue) Value(h rma.Handle) (uint64, error) {
 
 // Stats are the queue's counters.
 func (q *Queue) Stats() *rma.Stats { return &q.stats }
+
+// Result submits what was posted to q and returns the result of h.
+func Result(ctx context.Context, q rma.Queue, h rma.Handle) (uint64, error) {
+	if err := q.Submit(); err != nil {
+		return 0, err
+	}
+	if err := q.Wait(ctx, h); err != nil {
+		return 0, err
+	}
+	return q.Value(h)
+}
