@@ -22,6 +22,12 @@ type Config struct {
 	// Without Buckets it means 0.8 of the memory that the hosts have left, or a twentieth where the
 	// engine takes the memory of a window at once ([rma.Reserves]).
 	MaxBytes uint64
+	// MayGrow, if it is not nil, decides whether the set takes more memory within MaxBytes, which
+	// it may then share with others. It is told how many bytes the set has on all ranks and comes
+	// to have, elements included: at first from 0; more before a larger table, which false refuses
+	// until a later call asks again; less after a table has moved. All ranks tell the same, from
+	// any goroutine.
+	MayGrow func(from, to uint64) bool
 	// Chunk is C, the buckets brought by one get: a multiple of 8. 0 lets C follow the load of the
 	// table, which OP leaves as future work: nearly all searches then end in their first chunk, and
 	// no chunk is requested in advance. It matters only where ranks are reached through queues.
@@ -99,9 +105,9 @@ func (c *ElementsConfig) capacityFor(buckets uint64) uint64 {
 }
 
 // tableSizes are the buckets of all tables that a set may have, one after the other. Each is twice
-// as large as the one before it, or four times while the set takes little of MaxBytes: the fewer
-// tables there are, the less is moved. The last one takes what MaxBytes leaves beside the one
-// before it, if it is a quarter more at least. Every rank computes the same.
+// as large as the one before it, or four times while the set takes little of MaxBytes and shares it
+// with nothing: the fewer tables there are, the less is moved. The last one takes what MaxBytes
+// leaves beside the one before it, if it is a quarter more at least. Every rank computes the same.
 func (c *ElementsConfig) tableSizes(ranks int) []uint64 {
 	line, all := uint64(ranks)*lineBuckets, []uint64{c.Buckets}
 	bytes := func(buckets uint64) uint64 {
@@ -112,7 +118,7 @@ func (c *ElementsConfig) tableSizes(ranks int) []uint64 {
 	for {
 		size := all[len(all)-1]
 		next := size * 4
-		if next > maxBuckets || bytes(next) > c.MaxBytes/littleShare {
+		if next > maxBuckets || bytes(next) > c.MaxBytes/littleShare || c.MayGrow != nil {
 			next = line * uint64(sort.Search(int(size*2/line), func(n int) bool {
 				more := uint64(n+1) * line
 				return more > maxBuckets || size*8+bytes(more) > c.MaxBytes

@@ -123,6 +123,9 @@
 // counts a sample of buckets; where 0.8 of them are occupied, or a search comes to its limit, the
 // table moves to the next one. All calls go on.
 //
+// Where a set shares memory with others it asks before a table takes memory ([Config].MayGrow). The
+// garbage collector runs when a table has moved, so that its memory is soon given back.
+//
 // A table moves in pieces of 4096 buckets or more. Any rank may move any piece, several may move
 // the same one, and one that dies leaves a piece that another moves again:
 //

@@ -143,6 +143,9 @@ type preparation struct {
 // errNoMemory says that the next table has no memory, or not yet.
 var errNoMemory = errors.New("set: there is no memory for the next table")
 
+// ErrMayGrow is why there is no memory where [Config].MayGrow refuses it.
+var ErrMayGrow = errors.New("set: Config.MayGrow refuses a larger table")
+
 // stepBuckets is how many buckets get memory in one step: 2 MiB, a large page.
 const stepBuckets = 1 << 18
 
@@ -170,6 +173,10 @@ func (t *table) prepare(n uint64) (ready bool, err error) {
 			return false, nil
 		}
 		n--
+		if p.buckets == 0 && !t.mayGrow(t.bytes(t.gen), t.movingBytes(t.gen+1)) {
+			p.refused = ErrMayGrow
+			return false, nil
+		}
 		step := min(stepBuckets, perRank-p.buckets)
 		if m.commit != nil && step > 0 { // 0: only the mark has failed
 			err := m.commit(rank, int(p.buckets), int(step))
@@ -461,6 +468,7 @@ func (sp *space) inUse(ctx context.Context) ([]*table, error) {
 	if err := sp.sessions.Open(); err != nil {
 		return nil, err
 	}
+	sp.oldest.Load().learn()
 	begun := uint64(0)
 	for rank := range sp.job.Size() {
 		gen, err := sp.marks.Load(ctx, rank, cellBegun)

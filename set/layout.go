@@ -27,6 +27,9 @@ const (
 
 	// lineBuckets is the number of buckets in a cache line.
 	lineBuckets = 8
+
+	// collectBuckets is the size from which the memory of a table is worth a garbage collection.
+	collectBuckets = 1 << 17
 )
 
 // space is the memory of all tables that a set may have. It grows from one to the next: the
@@ -119,6 +122,7 @@ func newSpace(ctx context.Context, its items, cfg ElementsConfig) (*space, error
 		return nil, errors.Join(err, sp.close())
 	}
 	sp.oldest.Store(sp.newTable(0))
+	sp.mayGrow(0, sp.bytes(0))
 	return sp, nil
 }
 
@@ -151,6 +155,21 @@ func (sp *space) close() error {
 		err = errors.Join(err, m.close())
 	}
 	return err
+}
+
+// bytes is the memory of the set when it has come to a table.
+func (sp *space) bytes(gen int) uint64 {
+	cfg := sp.cfg
+	cfg.Buckets = sp.tables[gen].buckets
+	return cfg.Bytes()
+}
+
+// movingBytes is the memory of the set while the table before this one moves to it.
+func (sp *space) movingBytes(gen int) uint64 { return sp.bytes(gen) + sp.tables[gen-1].buckets*8 }
+
+// mayGrow asks Config.MayGrow.
+func (sp *space) mayGrow(from, to uint64) bool {
+	return sp.cfg.MayGrow == nil || sp.cfg.MayGrow(from, to)
 }
 
 // newTable is a table of a generation.
@@ -201,7 +220,11 @@ func (sp *space) advance(gen int) {
 			return
 		}
 		if sp.oldest.CompareAndSwap(t, next) {
+			sp.mayGrow(sp.movingBytes(next.gen), sp.bytes(next.gen))
 			runtime.AddCleanup(t, func(close func() error) { _ = close() }, sp.tables[t.gen].close)
+			if t.buckets >= collectBuckets {
+				go runtime.GC() // nothing else may call for it for long
+			}
 		}
 	}
 }

@@ -148,3 +148,75 @@ func scarceMemory(t *testing.T, e engine, ranks int, elements bool) {
 		t.Error("the set has not grown")
 	}
 }
+
+// shared is memory that a set asks for, as all its ranks do.
+type shared struct {
+	mu          sync.Mutex
+	have, limit uint64
+	less        int // times that memory was given back
+}
+
+func (m *shared) mayGrow(from, to uint64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if from != m.have {
+		return true // another rank has told it
+	}
+	if to > m.limit && to > from {
+		return false
+	}
+	if m.have = to; to < from {
+		m.less++
+	}
+	return true
+}
+
+// TestMayGrow fills sets that may take more memory step by step. They take no more, say so, and
+// give back what they do not need any more.
+func TestMayGrow(t *testing.T) {
+	for e := range allEngines {
+		for _, elements := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v/%v", e, elements), func(t *testing.T) {
+				const ranks = 3
+				mem := shared{limit: 1 << 10}
+				spaces, insert, _ := batchCalls(t, ranksOf(t, e, ranks), Config{Buckets: 8 * ranks,
+					MaxBytes: 1 << 16, MayGrow: mem.mayGrow, Access: e.access()}, elements)
+				for _, sp := range spaces {
+					defer sp.close()
+				}
+				for next := 0; mem.limit < 1<<15; mem.limit *= 2 {
+					fillShared(t, &mem, spaces, insert, &next)
+				}
+				if sp := spaces[0]; mem.less == 0 || mem.have != sp.bytes(sp.newest().gen) {
+					t.Errorf("%d bytes for %d buckets; given back: %d times", mem.have,
+						sp.newest().buckets, mem.less)
+				}
+			})
+		}
+	}
+}
+
+// fillShared inserts until a set is full, and has all ranks know what has moved.
+func fillShared(t *testing.T, mem *shared, spaces []*space, insert []func([]int, []Result) error,
+	next *int) {
+	t.Helper()
+	for full := false; !full; *next++ {
+		r := make([]Result, 1)
+		err := insert[*next%len(spaces)]([]int{*next}, r)
+		if full = r[0] == Full; !full {
+			must(t, err)
+		} else if f := (*FullError)(nil); !errors.As(err, &f) || f.Memory != ErrMayGrow {
+			t.Fatalf("without a yes the error is %v", err)
+		}
+		if mem.have > mem.limit {
+			t.Fatalf("%d bytes of %d", mem.have, mem.limit)
+		}
+	}
+	for _, sp := range spaces {
+		tables, err := sp.settle(t.Context())
+		if must(t, err); len(tables) != 1 || sp.bytes(tables[0].gen) > mem.have {
+			t.Fatalf("%d tables, of %d buckets, in %d bytes", len(tables), tables[0].buckets,
+				mem.have)
+		}
+	}
+}
