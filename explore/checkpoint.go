@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -47,7 +48,6 @@ type checkpoint struct {
 	Done          [2]uint64 `json:"done"`
 	Arcs          uint64    `json:"arcs"`
 	Deadlocks     uint64    `json:"deadlocks"`
-	Nodes         uint64    `json:"nodes,omitempty"` // of the trees that the states were kept as
 	Findings      []uint64  `json:"findings"`
 	ElapsedMillis int64     `json:"elapsedMillis"`
 }
@@ -201,11 +201,6 @@ func (w *worker) describe(ctx context.Context) ([]byte, error) {
 	if c.Findings, err = w.control.merged(ctx); err != nil {
 		return nil, err
 	}
-	if v, ok := w.visited.(*treeSet); ok {
-		if c.Nodes, err = v.nodes.s.Len(ctx); err != nil {
-			return nil, err
-		}
-	}
 	return json.Marshal(c)
 }
 
@@ -223,13 +218,14 @@ func (w *worker) resume(ctx context.Context) error {
 		return err
 	}
 	defer l.Close()
-	if err := w.growFor(ctx, &c); err != nil {
-		return err
-	}
 	for _, section := range []uint32{sectionVisited, sectionNow, sectionNext} {
 		err := l.Each(ctx, section, func(payload []byte) error {
 			return w.reinsert(ctx, section, payload)
 		})
+		if full := (*set.FullError)(nil); errors.As(err, &full) {
+			err = fmt.Errorf("explore: the checkpoint has %d states, too many as %ss for %d "+
+				"bytes of memory", c.Created[0]+c.Created[1], w.encoding, w.budget.mem)
+		}
 		if err = rma.AllSucceeded(ctx, w.job, "resuming "+path, err); err != nil {
 			return err
 		}
@@ -246,29 +242,6 @@ func (s *search) recordWords(section uint32) int {
 		return 1
 	}
 	return s.words
-}
-
-// growFor gives the set room for the states of a checkpoint before they come.
-func (w *worker) growFor(ctx context.Context, c *checkpoint) error {
-	states, nodes := c.Created[0]+c.Created[1], c.Nodes
-	if v, ok := w.visited.(*treeSet); ok && nodes == 0 { // the states were no trees
-		nodes = states * v.mostNodes()
-	}
-	for i, t := range w.visited.tables() {
-		want := uint64(float64([]uint64{states, nodes}[i])/growLoad*1.05) + 1
-		if want <= t.buckets() {
-			continue
-		}
-		if need := t.bytesFor(want); need > w.budget.states {
-			return fmt.Errorf("explore: the checkpoint has %d states, too many as %ss for %d "+
-				"bytes of memory", states, w.encoding, w.budget.mem)
-		}
-		if err := t.grow(ctx, want); err != nil {
-			return err
-		}
-	}
-	w.table.see(w.visited, 0)
-	return nil
 }
 
 // reinsert puts records of a section into the set, and on a frontier if they wait.

@@ -18,8 +18,6 @@ func (w *worker) obey(ctx, uncancelled context.Context) error {
 	switch {
 	case cmd.kind() == commandStop:
 		return errStopped
-	case cmd.kind() == commandGrow && cmd.generation() == w.generation%generations:
-		return w.growTogether(uncancelled, cmd.number())
 	case cmd.kind() == commandSave && cmd.generation() == w.generation%generations:
 		return w.saveTogether(uncancelled)
 	case ctx.Err() != nil:
@@ -33,18 +31,8 @@ func (w *worker) stopAll(ctx context.Context, why stopReason) error {
 	return w.control.ask(ctx, w.generation, commandStop, why.number(w.job.Rank()))
 }
 
-// obeyed begins the next generation. The rank that comes first takes the command
-// away, for any of them may be dead.
-func (w *worker) obeyed(ctx context.Context, kind command, number uint64) error {
-	w.generation++
-	_, err := w.control.CompareAndSwap(ctx, 0, cellCommand,
-		uint64(makeCommand(kind, w.generation-1, number)),
-		uint64(makeCommand(commandRun, w.generation, 0)))
-	return err
-}
-
 // fail has all ranks stop because this one cannot continue. A command that came first
-// is obeyed first: to grow, the others need this rank. Which reason to stop came
+// is obeyed first: to save, the others need this rank. Which reason to stop came
 // first decides what all of them return, so that an overflow is no error yet.
 func (w *worker) fail(ctx context.Context, cause error) error {
 	why := reasonOf(cause)
@@ -73,12 +61,18 @@ func (w *worker) fail(ctx context.Context, cause error) error {
 	}
 }
 
-// checkFailed stops the search if a rank is lost. A rank without work calls it now and then.
-func (w *worker) checkFailed(ctx context.Context) error {
+// idle is called now and then by a rank without work. It stops the search if a rank is lost, and
+// gives the memory of tables back that have moved.
+func (w *worker) idle(ctx context.Context) error {
 	if len(w.job.Failed()) > 0 {
 		return w.stopAll(ctx, stopLost)
 	}
-	return nil
+	tables, err := w.control.Load(ctx, 0, cellTables)
+	if err != nil || tables == w.moved {
+		return err
+	}
+	w.moved = tables
+	return w.visited.leave(ctx)
 }
 
 // announce has the other ranks know of new witnesses, and ends the search if what all
@@ -106,60 +100,18 @@ func (w *worker) announce(ctx context.Context, fresh []witness) error {
 	return w.stopAll(ctx, stopDecided)
 }
 
-// makeRoom has the table grow when it is loaded, and ends the search when it must
-// grow and cannot. It returns when there is room.
-func (w *worker) makeRoom(ctx context.Context, full bool) error {
-	if err := w.accountHeap(ctx); err != nil {
+// endFull ends the search because memory is full. After another command, which came first, it
+// goes on.
+func (w *worker) endFull(ctx context.Context) error {
+	if err := w.stopAll(ctx, stopFull); err != nil {
 		return err
 	}
-	before := w.generation
-	for {
-		table := w.visited.full()
-		if !full {
-			var err error
-			if table, err = w.loaded(ctx); err != nil || table < 0 {
-				return err
-			}
-		}
-		heap, err := w.control.Sum(ctx, cellHeapBytes)
-		if err != nil {
-			return err
-		}
-		buckets := w.budget.nextBuckets(w.visited.tables()[table], heap)
-		switch {
-		case buckets == 0 && !full:
-			return nil // until it is full
-		case buckets == 0:
-			err = w.stopAll(ctx, stopFull)
-		default:
-			err = w.control.ask(ctx, w.generation, commandGrow,
-				buckets<<1|uint64(table))
-		}
-		if err == nil {
-			err = w.obey(ctx, ctx)
-		}
-		if err != nil || w.generation != before {
-			return err
-		}
-	}
-}
-
-// loaded is the number of a table that is as full as it should become, -1 if none is.
-func (w *worker) loaded(ctx context.Context) (int, error) {
-	states, err := w.control.states(ctx)
-	if err != nil {
-		return 0, err
-	}
-	for i, t := range w.visited.tables() {
-		if loaded, err := t.loaded(ctx, states); loaded || err != nil {
-			return i, err
-		}
-	}
-	return -1, nil
+	return w.obey(ctx, ctx)
 }
 
 // accountHeap accounts for frontier, log and a batch that has grown, and ends the search when
-// they take more than their share.
+// the tables do not leave enough memory for them. On several hosts a rank has its share of that, as
+// each host has its memory.
 func (w *worker) accountHeap(ctx context.Context) error {
 	heap := w.pool.bytes() + w.log.bytes()
 	if w.longest > (w.full+w.spare)*w.words { // a batch is there twice while it grows
@@ -172,29 +124,17 @@ func (w *worker) accountHeap(ctx context.Context) error {
 	if err := w.control.set(ctx, cellHeapBytes, heap); err != nil {
 		return err
 	}
-	if heap <= w.budget.heapLeft(w.visited) {
-		return nil
-	}
-	if err := w.stopAll(ctx, stopFull); err != nil {
+	tables, err := w.tables(ctx)
+	left := w.budget.states - min(w.budget.states, tables)
+	if err != nil || heap <= left/w.budget.ranks {
 		return err
 	}
-	return w.obey(ctx, ctx)
-}
-
-// growTogether grows a table with all ranks. A table that cannot grow stays as it is, and all
-// ranks know.
-func (w *worker) growTogether(ctx context.Context, number uint64) error {
-	t := w.visited.tables()[number&1]
-	oldBytes := t.bytesFor(t.buckets()) - t.keptBytes()
-	err := t.grow(ctx, number>>1)
-	if w.missing(err) {
-		return errStopped
+	if w.hosts == nil {
+		if all, err := w.control.Sum(ctx, cellHeapBytes); err != nil || all <= left {
+			return err
+		}
 	}
-	if err != nil {
-		w.budget.blocked, oldBytes = err, 0
-	}
-	w.table.see(w.visited, oldBytes)
-	return w.obeyed(ctx, commandGrow, number)
+	return w.endFull(ctx)
 }
 
 // checkpointDue has all ranks write a checkpoint when it is time. Only a rank with a
@@ -234,5 +174,10 @@ func (w *worker) saveTogether(ctx context.Context) error {
 		w.opts.Warn(fmt.Errorf("no checkpoint was written: %w", err))
 	}
 	w.saved = time.Now()
-	return w.obeyed(ctx, commandSave, 0)
+	// The rank that comes first takes the command away, for any of them may be dead.
+	w.generation++
+	_, err = w.control.CompareAndSwap(ctx, 0, cellCommand,
+		uint64(makeCommand(commandSave, w.generation-1, 0)),
+		uint64(makeCommand(commandRun, w.generation, 0)))
+	return err
 }

@@ -46,9 +46,11 @@ const (
 	cellPeak    = 19 // most bytes that its process has taken so far, if it is the first one there
 
 	// Words of rank 0 only.
-	cellLevel   = 16 // the level being expanded, or levelEnd
-	cellCommand = 17
-	cellMem     = 18 // bytes that the whole search may use
+	cellLevel      = 16 // the level being expanded, or levelEnd
+	cellCommand    = 17
+	cellMem        = 18 // bytes that the whole search may use
+	cellTables     = 20 // pages of the two tables
+	cellPeakTables = 21 // most bytes of them so far
 
 	cellTrace = 24 // two banks: level, state...; then witnesses and findings
 )
@@ -76,6 +78,20 @@ func (c *control) close() error { return errors.Join(c.Cells.Close(), c.window.C
 // set writes a word of this rank.
 func (c *control) set(ctx context.Context, cell int, word uint64) error {
 	return c.Store(ctx, c.rank, cell, word)
+}
+
+// raise makes a word of rank 0 at least so large.
+func (c *control) raise(ctx context.Context, cell int, word uint64) error {
+	for {
+		now, err := c.Load(ctx, 0, cell)
+		if err != nil || now >= word {
+			return err
+		}
+		won, err := c.CompareAndSwap(ctx, 0, cell, now, word)
+		if won || err != nil {
+			return err
+		}
+	}
 }
 
 // witness is the first word of the witness of a finding or Deadlock.
@@ -161,7 +177,7 @@ func (c *control) advance(ctx context.Context, level uint64, sameLevel bool) err
 // A command is what all ranks do together: one word, so that two commands never
 // compete.
 //
-//	| number (54): buckets and table to grow, reason to stop | generation (8) | kind (2) |
+//	| number (54): reason to stop | generation (8) | kind (2) |
 //
 // The generation counts commands obeyed. A rank whose own generation is past the generation of a
 // command has obeyed it already.
@@ -169,13 +185,12 @@ type command uint64
 
 const (
 	commandRun  command = 0
-	commandGrow command = 1
-	commandStop command = 2
-	commandSave command = 3
+	commandStop command = 1
+	commandSave command = 2
 )
 
-// generations is how many growths a command distinguishes. Ranks never differ by more
-// than one: growth waits for all of them.
+// generations is how many checkpoints a command distinguishes. Ranks never differ by more
+// than one: a checkpoint waits for all of them.
 const generations = 1 << 8
 
 func (c command) kind() command      { return c & 3 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestCommandPacking(t *testing.T) {
-	for _, kind := range []command{commandRun, commandGrow, commandStop} {
+	for _, kind := range []command{commandRun, commandSave, commandStop} {
 		for _, generation := range []uint64{0, 1, 255} {
 			for _, number := range []uint64{0, 1, 1 << 44, 1<<54 - 1} {
 				c := makeCommand(kind, generation, number)
@@ -22,7 +22,7 @@ func TestCommandPacking(t *testing.T) {
 			}
 		}
 	}
-	if makeCommand(commandGrow, 256+7, 9) != makeCommand(commandGrow, 7, 9) {
+	if makeCommand(commandSave, 256+7, 9) != makeCommand(commandSave, 7, 9) {
 		t.Error("generations do not wrap")
 	}
 	why, rank := stopped(stopLost.number(65535))
@@ -124,17 +124,17 @@ func TestAsk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ask(1, commandGrow, 100)
+	ask(1, commandSave, 100)
 	expect("not yet", makeCommand(commandRun, 0, 0))
-	ask(0, commandGrow, 100)
+	ask(0, commandSave, 100)
 	ask(0, commandStop, 3)
-	ask(0, commandGrow, 200)
-	expect("first", makeCommand(commandGrow, 0, 100))
+	ask(0, commandSave, 200)
+	expect("first", makeCommand(commandSave, 0, 100))
 	store(t, c, cellCommand, uint64(makeCommand(commandRun, 1, 0)))
-	ask(0, commandGrow, 100)
+	ask(0, commandSave, 100)
 	expect("late", makeCommand(commandRun, 1, 0))
 	ask(1, commandStop, 3)
-	ask(1, commandGrow, 300)
+	ask(1, commandSave, 300)
 	expect("stopped", makeCommand(commandStop, 1, 3))
 }
 
@@ -188,7 +188,7 @@ func (oneState) Found() int         { return 0 }
 
 func (oneState) Expand(_, out []uint64) ([]uint64, error) { return out, nil }
 
-// A rank that has grown 256 times and one that never has are not mistaken.
+// A rank that has saved 256 times and one that never has are not mistaken.
 func TestGenerationsWrap(t *testing.T) {
 	err := local.Run(2, func(job rma.Job) error {
 		s, err := newSearch(t.Context(), job, single{}, Options{Order: BreadthFirst})
@@ -198,7 +198,7 @@ func TestGenerationsWrap(t *testing.T) {
 		defer s.close()
 		ctx := t.Context()
 		for want := uint64(1); want <= generations+3; want++ {
-			if err := s.control.ask(ctx, s.worker.generation, commandGrow, 1<<10); err != nil {
+			if err := s.control.ask(ctx, s.worker.generation, commandSave, 0); err != nil {
 				return err
 			}
 			if err := s.worker.obey(ctx, ctx); err != nil {

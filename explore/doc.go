@@ -44,17 +44,21 @@
 // it takes instead: the memory of each process is measured when the search begins, with net and
 // model, and the ranks' buffers are added. The resident memory then stays within Mem. If it
 // cannot, the error says how much is needed. Frontier and log are outside the Go heap, so
-// that no garbage gathers beside them. The table begins with 65536 buckets,
-// less where states are long, and grows by half at load 0.85, by less when memory is
-// short, and then not at all. Old and new buckets are there at once while it grows:
-// 23.5 bytes a state at that moment for words and roots of trees, 9.4 to 14.1 bytes
-// afterwards. The nodes of trees add 0.2 to 0.9 bytes a state for three nets of 68 to 168
-// bits. An element of n words takes n*8 to n*12 bytes beside its bucket. A waiting state takes 9
-// bytes, with fingerprints n*8+1; [Plan] counts them for a quarter of the states. What the tables
-// leave is divided among the ranks for their frontiers.
+// that no garbage gathers beside them. The table begins with 65536 buckets or fewer, and grows
+// while it is used (package set), to twice as many at load 0.8. Old and new buckets are there at
+// once while it grows: 30 bytes a state at that moment for words and roots of trees, 10 to 20 bytes
+// afterwards. The nodes of trees add 0.2 to 9 bytes a state. An element of n words takes n*8 bytes
+// beside its bucket. A waiting state takes 9 bytes, with fingerprints n*8+1; [Plan] counts them for
+// half of the states.
 //
-// When the set is full, or a frontier has used up its share, the search stops with
-// [MemoryFull], and Result.NeedMem says what to try next.
+// Tables, frontiers and logs share what there is. The plan limits the tables, so that the last
+// ones leave room for the rest. A table asks before it grows (set.Config.MayGrow): a word of rank 0
+// has what the tables take, and each rank publishes what its frontier and its log take. Where
+// windows take their memory at once, each table has its part, and nothing is asked.
+//
+// When the set is full, or the frontiers have used up what the tables leave, the search stops with
+// [MemoryFull], and Result.NeedMem says what to try next. On several hosts each rank has its share
+// of what the tables leave.
 //
 // # Findings
 //
@@ -199,9 +203,8 @@
 // commands never compete:
 //
 //   - run: nothing special.
-//   - grow: all ranks move the set, or the nodes of its trees, into a larger table, then the
-//     first that is done makes the word say run with the next generation.
-//   - save: all ranks write a checkpoint, and continue as after growth.
+//   - save: all ranks write a checkpoint, then the first that is done makes the word say run with
+//     the next generation.
 //   - stop: all ranks publish their counts and end, with the reason in the word.
 //
 // Ranks read the word between blocks, and while they wait for room.
@@ -235,7 +238,7 @@
 //	liveness.go     after the search: is a finding still reached from every state
 //	trace.go        after the search: a shortest way to a state
 //	worker.go       the search of a rank: take a block, expand it, insert what it leads to
-//	commands.go     what all ranks do together: stop, grow, save
+//	commands.go     what all ranks do together: stop, save
 //	checkpoint.go   the search in a file
 //	memory.go       the budget
 //	control.go      the window through which ranks agree: counters, levels, commands

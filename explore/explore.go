@@ -12,7 +12,6 @@ import (
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
-	"github.com/farhash/farhash/set"
 	"github.com/farhash/farhash/ship"
 )
 
@@ -42,8 +41,9 @@ const (
 	Resumed     Reason = "resumed" // of Liveness alone
 )
 
-// Result is what a search found. It is the same on every rank, except for Access and Elapsed,
-// unless a rank was lost. Where memory was lost with it the counts are of the ranks that are left.
+// Result is what a search found. It is the same on every rank, except for Access, Elapsed and,
+// where the system refused memory, Detail, unless a rank was lost. Where memory was lost with it the
+// counts are of the ranks that are left.
 type Result struct {
 	States    uint64
 	Arcs      uint64 // transitions fired; several may lead from one state to another
@@ -136,14 +136,17 @@ type search struct {
 	budget    *budget
 	worker    *worker
 	started   time.Time // less the time before a checkpoint
-	table     tableSize
-	loss      error    // the first error that named a lost rank
-	lost      []int    // the ranks that were lost then
-	hosts     []string // by rank; nil where all are on one
-	stranded  *place   // nil: no state was found to be
-	rounds    int      // of words shared
-	taskWords int      // length of a task: 1, or words where a name does not give a state back
+	refused   error     // why there was no memory for larger tables, where this rank asked
+	loss      error     // the first error that named a lost rank
+	lost      []int     // the ranks that were lost then
+	hosts     []string  // by rank; nil where all are on one
+	stranded  *place    // nil: no state was found to be
+	rounds    int       // of words shared
+	taskWords int       // length of a task: 1, or words where a name does not give a state back
 }
+
+// logs reports whether the ranks keep logs.
+func (s *search) logs() bool { return len(s.opts.Trace)+len(s.opts.Live) > 0 }
 
 // newSearch makes what the ranks share. Collective.
 func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*search, error) {
@@ -177,17 +180,13 @@ func newSearch(ctx context.Context, job rma.Job, model Model, opts Options) (*se
 	if s.exchange, err = newExchange(ctx, job, s.taskWords); err != nil {
 		return nil, errors.Join(err, s.control.close())
 	}
-	buckets, err := s.budget.firstTable(func(buckets uint64) uint64 {
-		return s.encoding.firstBytes(buckets, s.words, job.Size())
-	})
+	states, nodes, err := s.tableConfigs()
 	if err == nil {
-		s.visited, err = newVisited(ctx, job, s.encoding, s.words, s.bits,
-			set.Config{Buckets: buckets, Access: opts.Access})
+		s.visited, err = newVisited(ctx, job, s.encoding, s.words, s.bits, states, nodes)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.exchange.close(), s.control.close())
 	}
-	s.table.see(s.visited, 0)
 	s.worker = newWorker(s)
 	return s, nil
 }
@@ -268,11 +267,18 @@ func (s *search) result(ctx context.Context) (*Result, error) {
 	}
 	r.Depth = level &^ levelEnd
 	r.Complete = level&levelEnd != 0 && whole
+	tables, err := s.control.Load(ctx, 0, cellPeakTables)
+	if err != nil && !s.missing(err) {
+		return nil, err
+	}
+	if err := ignoreLost(s.visited.leave(ctx)); err != nil { // it knows its last table then
+		return nil, err
+	}
 	r.LoadFactor = float64(r.States) / float64(s.visited.buckets())
 	if s.fingerprints() {
 		r.Missed = missed(r.States, r.Arcs+uint64(len(s.initial)/s.words))
 	}
-	r.Bytes = s.table.peak.Load() + heap
+	r.Bytes = tables + heap
 	if r.Complete {
 		return r, nil
 	}
@@ -296,11 +302,11 @@ func (s *search) explain(ctx context.Context, r *Result) error {
 		r.Reason = Decided
 	case stopFull:
 		r.Reason = MemoryFull
-		r.NeedMem = s.budget.enough(s.visited, r.States)
+		r.NeedMem = s.budget.enough()
 		r.Detail = fmt.Sprintf("%s is not enough; try %s or more: the number of states is unknown",
 			memory.Format(s.budget.mem), memory.Format(r.NeedMem))
-		if s.budget.blocked != nil { // a larger budget alone would not help
-			r.Detail = fmt.Sprintf("the table cannot grow: %v", s.budget.blocked)
+		if s.refused != nil { // a larger budget alone would not help
+			r.Detail = fmt.Sprintf("the table cannot grow: %v", s.refused)
 		}
 	case stopOverflow:
 		if s.worker.overflow != nil {
@@ -398,13 +404,15 @@ func (s *search) startProgress(ctx context.Context) (stop func()) {
 
 // snapshot reads the counters of all ranks.
 func (s *search) snapshot(ctx context.Context) (Snapshot, error) {
-	shot := Snapshot{Elapsed: time.Since(s.started), Bytes: s.table.bytes.Load()}
-	states, err := s.control.states(ctx)
+	shot := Snapshot{Elapsed: time.Since(s.started)}
+	tables, err := s.tables(ctx)
 	if err != nil {
 		return shot, err
 	}
-	shot.States = states
-	shot.LoadFactor = float64(states) / float64(s.table.buckets.Load())
+	if shot.States, err = s.control.states(ctx); err != nil {
+		return shot, err
+	}
+	shot.LoadFactor = float64(shot.States) / float64(s.visited.buckets())
 	if shot.Arcs, err = s.control.Sum(ctx, cellArcs); err != nil {
 		return shot, err
 	}
@@ -412,7 +420,7 @@ func (s *search) snapshot(ctx context.Context) (Snapshot, error) {
 	if err != nil {
 		return shot, err
 	}
-	shot.Bytes += heap
+	shot.Bytes = tables + heap
 	level, err := s.control.Load(ctx, 0, cellLevel)
 	shot.Level = level &^ levelEnd
 	return shot, err
@@ -420,7 +428,7 @@ func (s *search) snapshot(ctx context.Context) (Snapshot, error) {
 
 // plan says how the memory is to be used.
 func (s *search) plan() Plan {
-	per := s.budget.stateBytes(s.visited)
+	per := s.budget.perState
 	return Plan{Mem: s.budget.mem, States: uint64(float64(s.budget.states) / per),
 		StateBytes: per, Encoding: s.encoding}
 }

@@ -138,12 +138,16 @@ func (l *liveness) open(ctx context.Context) error {
 	}
 	l.marks = make([]uint64, l.worker.log.n/64+1)
 	mine := l.worker.log.bytes() + uint64(len(l.marks))*8 + l.buffers.bytes(l.words, 1, l.spare)
+	if failure == nil && l.job.Rank() == 0 {
+		tables, err := l.tables(ctx)
+		mine, failure = mine+tables, err
+	}
 	taken, err := l.share(ctx, mine, failure)
 	if err != nil {
 		return err
 	}
 	buckets := max(minBuckets, uint64(float64(l.left)/liveLoad))
-	need := l.visited.bytesFor(l.visited.buckets()) + wordBytes(buckets) + minMem
+	need := tableBytes(buckets, 0) + minMem
 	for _, bytes := range taken {
 		need += bytes
 	}

@@ -3,11 +3,13 @@ package explore
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime/debug"
-	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/memory"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/set"
 )
 
 const (
@@ -17,14 +19,17 @@ const (
 	firstBuckets = 1 << 16
 	minBuckets   = 1 << 10
 
-	// growLoad is the load factor at which the table grows. Growth by half from
-	// there holds old and new table at once: 2.5/0.85 buckets, 23.5 bytes, a state
-	// at the worst moment, and 9.4 to 14.1 bytes a state afterwards.
-	growLoad = 0.85
+	// bucketBytes is what a state takes of the tables when the last one is full: 8 bytes in a table
+	// that is 0.9 full, and the table before it, of half the size or more.
+	bucketBytes = 15
+	// nodeBytes is what the nodes of a state take, of most models less.
+	nodeBytes = 4
 
 	// waitingShare is the part of the states that the plan takes to wait: of 17 philosophers it
 	// is 0.23, of most nets less. In a search that memory ends it may be most of them.
-	waitingShare = 0.25
+	waitingShare = 0.5
+	// rankBlocks is how many blocks of tasks a rank has where few states wait.
+	rankBlocks = 8
 
 	// runtimeBytes is what the program itself needs beside states and frontier.
 	runtimeBytes = 48 << 20
@@ -54,10 +59,11 @@ var process = rand.Uint64() | 1
 type budget struct {
 	mem     uint64 // bytes for everything
 	program uint64 // bytes of it for the program; 0: not known
-	states  uint64 // bytes of it for table, arenas, frontier and log
+	states  uint64 // bytes of it for tables, arenas, frontiers and logs
 	ranks   uint64
-	task    int   // words of a task
-	blocked error // why the table cannot grow any more, once that is known
+
+	perState float64 // bytes of states that one takes, as planned
+	tables   uint64  // bytes of states for tables and arenas, old and new ones while they grow
 }
 
 // makeBudget divides the memory. Collective.
@@ -70,11 +76,39 @@ func (s *search) makeBudget(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.budget.task = s.taskWords; !whole {
-		return nil
+	if whole {
+		s.budget.mem = s.opts.Mem
+		err = s.reserveProgram(ctx)
 	}
-	s.budget.mem = s.opts.Mem
-	return s.reserveProgram(ctx)
+	tables, lists := s.stateBytes()
+	s.budget.divide(tables, lists, s.taskWords)
+	return err
+}
+
+// stateBytes is what a state takes of tables and arenas, and of frontiers and logs, as planned.
+func (s *search) stateBytes() (tables, lists float64) {
+	tables = bucketBytes
+	switch s.encoding {
+	case EncodingTree:
+		tables += nodeBytes
+	case EncodingElement:
+		tables += float64(s.words * 8)
+	}
+	lists = waitingShare * float64(blockBytes(s.taskWords)) / blockTasks
+	if s.logs() {
+		lists += 8
+	}
+	return tables, lists
+}
+
+// divide limits the tables to their part of the memory for states, but at least half of it: what
+// fewer states that wait do not need they may have.
+func (b *budget) divide(tables, lists float64, taskWords int) {
+	b.perState = tables + lists
+	states := float64(b.states)
+	blocks := float64(b.ranks * rankBlocks * blockBytes(taskWords))
+	share := max(states/2, (states-blocks)*tables/b.perState)
+	b.tables = uint64(min(share, math.MaxInt/4)) // there are more addresses
 }
 
 // shareBudget gives every rank the budget of rank 0, which may have found another amount
@@ -113,8 +147,7 @@ func newBudget(mem uint64, ranks int) (*budget, error) {
 	if mem < minMem {
 		return nil, &memoryError{mem, minMem, ""}
 	}
-	return &budget{mem: mem, states: mem - min(runtimeBytes, mem/4), ranks: uint64(ranks),
-		task: 1}, nil
+	return &budget{mem: mem, states: mem - min(runtimeBytes, mem/4), ranks: uint64(ranks)}, nil
 }
 
 // reserveProgram has the budget leave what the processes of all ranks take for themselves, net and
@@ -181,6 +214,95 @@ func (b *budget) reserve(program, peak uint64) error {
 	return nil
 }
 
+// tableConfigs shape the tables of states and of nodes. Each may come to take nearly all memory,
+// and asks before it grows. Where windows take their memory at once, each has a part from the
+// beginning instead: all tables of a set take 1.5 times MaxBytes at most.
+func (s *search) tableConfigs() (states, nodes set.Config, err error) {
+	bytes, err := s.budget.forTables(s.encoding.leastBytes(s.words, s.job.Size()))
+	if err != nil {
+		return states, nodes, err
+	}
+	bytes -= s.encoding.listBytes(s.words, s.job.Size())
+	states, nodes = set.Config{MaxBytes: bytes, Access: s.opts.Access}, set.Config{}
+	reserves, tree := rma.Reserves(s.job), s.encoding == EncodingTree
+	switch {
+	case reserves && tree:
+		states.MaxBytes, nodes.MaxBytes = bytes/10*9, bytes/4*3
+	case tree:
+		states.MaxBytes, nodes.MaxBytes = bytes/2, bytes/6
+	case !reserves:
+		states.MaxBytes = bytes / 3 * 2
+	}
+	if reserves {
+		states.MayGrow, nodes.MayGrow = s.mayGrow(0), s.mayGrow(1)
+	} else {
+		s.mayGrow(0)(0, bytes)
+	}
+	nodes.Access = states.Access
+	words := 0
+	if s.encoding == EncodingElement {
+		words = s.words
+	}
+	begin(&states, words, firstBuckets)
+	begin(&nodes, 1, firstBuckets/nodeShare)
+	return states, nodes, nil
+}
+
+// begin sets the buckets that a table of elements of so many words, or of words of a set, begins
+// with: at most a quarter of its memory, or minBuckets. Doubled again and again they come to a last
+// table that takes two thirds of the memory, beside the one before it.
+func begin(cfg *set.Config, words int, most uint64) {
+	perBucket := float64(tableBytes(1<<20, words))/(1<<20) + 8.0/2
+	cfg.Buckets = uint64(float64(cfg.MaxBytes) / perBucket)
+	for cfg.Buckets > most || tableBytes(cfg.Buckets, words) > cfg.MaxBytes/4 {
+		cfg.Buckets /= 2
+	}
+	cfg.Buckets = max(cfg.Buckets, minBuckets)
+	cfg.MaxBytes = max(cfg.MaxBytes, tableBytes(cfg.Buckets, words))
+}
+
+// pageBytes is the unit in which the memory of tables is counted.
+const pageBytes = 4096
+
+func pages(bytes uint64) uint64 { return (bytes + pageBytes - 1) / pageBytes }
+
+// mayGrow is the set.Config.MayGrow of a table: it may if there is memory for it beside the other
+// table and the lists. The word cellTables has the pages of both, 32 bits each, so that they cannot
+// both take what is left.
+func (s *search) mayGrow(table int) func(from, to uint64) bool {
+	shift := 32 * table
+	return func(from, to uint64) bool {
+		ctx := context.Background()
+		before, after := pages(from), pages(to)
+		for {
+			word, err := s.control.Load(ctx, 0, cellTables)
+			if err != nil || word>>shift&math.MaxUint32 != before {
+				return err == nil // another rank has told this
+			}
+			next := word + (after-before)<<shift
+			heap, err := s.control.Sum(ctx, cellHeapBytes)
+			if err != nil || after > before && s.accounted(next)+heap > s.budget.states {
+				return false
+			}
+			won, err := s.control.CompareAndSwap(ctx, 0, cellTables, word, next)
+			if won || err != nil {
+				return won && s.control.raise(ctx, cellPeakTables, s.accounted(next)) == nil
+			}
+		}
+	}
+}
+
+// tables is the memory of the tables, old and new ones while they grow, with listBytes.
+func (s *search) tables(ctx context.Context) (uint64, error) {
+	word, err := s.control.Load(ctx, 0, cellTables)
+	return s.accounted(word), err
+}
+
+// accounted is the memory that a word in cellTables stands for.
+func (s *search) accounted(word uint64) uint64 {
+	return (word>>32+word&math.MaxUint32)*pageBytes + s.encoding.listBytes(s.words, s.job.Size())
+}
+
 // memoryError says that a search cannot begin with so little memory.
 type memoryError struct {
 	mem, need uint64
@@ -192,75 +314,19 @@ func (e *memoryError) Error() string {
 		memory.Format(e.mem), e.purpose, memory.Format(e.need))
 }
 
-// firstTable is the size to begin with, where bytesFor is the memory of a table: at
-// most half of the budget, or the least table.
-func (b *budget) firstTable(bytesFor func(buckets uint64) uint64) (uint64, error) {
-	buckets := uint64(firstBuckets)
-	for buckets > minBuckets && bytesFor(buckets) > b.states/2 {
-		buckets /= 2
+// forTables is what the tables may take: the least that they need, or more.
+func (b *budget) forTables(least uint64) (uint64, error) {
+	if b.tables = max(b.tables, least); least <= b.states {
+		return b.tables, nil
 	}
-	if need := bytesFor(buckets); need > b.states {
-		if b.program > 0 {
-			need += b.program + need/128
-		} else {
-			need += min(runtimeBytes, need)
-		}
-		return 0, &memoryError{b.mem, need, " for states of this length"}
+	if b.program > 0 {
+		least += b.program + least/128
+	} else {
+		least += min(runtimeBytes, least)
 	}
-	return buckets, nil
+	return 0, &memoryError{b.mem, least, " for states of this length"}
 }
 
-// nextBuckets is the size to grow to: half as many again, or what the budget still
-// allows; 0 when that would be no more than a tenth.
-func (b *budget) nextBuckets(v growable, heapBytes uint64) uint64 {
-	if b.blocked != nil {
-		return 0
-	}
-	old := v.buckets()
-	for _, percent := range []uint64{50, 40, 30, 20, 10} {
-		buckets := old + old*percent/100
-		// During growth the old buckets, the new ones and the arenas are there.
-		need := v.bytesFor(old) - v.keptBytes() + v.bytesFor(buckets) + heapBytes
-		if need <= b.states {
-			return buckets
-		}
-	}
-	return 0
-}
-
-// heapLeft is what one rank's frontier and log may take while the table is v.
-func (b *budget) heapLeft(v visited) uint64 {
-	table := v.bytesFor(v.buckets())
-	return (b.states - min(b.states, table)) / b.ranks
-}
-
-// stateBytes is the memory that a state takes at the worst moment: just after
-// growth by half, with the old buckets still there, while waitingShare of the states wait. Of
-// nodes of trees it takes there to be as many for a state as now.
-func (b *budget) stateBytes(v visited) float64 {
-	old := max(1<<20, v.buckets())
-	return float64(v.bytesFor(old/2*3)+old*8)/(growLoad*float64(old)) +
-		waitingShare*float64(blockBytes(b.task))/blockTasks
-}
-
-// enough is a budget with which a search that got this far would come to twice
-// as many states.
-func (b *budget) enough(v visited, states uint64) uint64 {
-	return 2*max(uint64(float64(states)*b.stateBytes(v)), b.states) + (b.mem - b.states)
-}
-
-// tableSize is the memory of the visited set, for the progress display and for
-// the final figures.
-type tableSize struct {
-	buckets atomic.Uint64
-	bytes   atomic.Uint64
-	peak    atomic.Uint64 // bytes at the worst moment so far
-}
-
-// see notes the present size, and that a table of oldBytes existed at the same time.
-func (t *tableSize) see(v visited, oldBytes uint64) {
-	now := v.bytesFor(v.buckets())
-	t.buckets.Store(v.buckets())
-	t.bytes.Store(now)
-	t.peak.Store(max(t.peak.Load(), now+oldBytes))
-}
+// enough is a budget with which a search that memory has ended would come to about twice as many
+// states.
+func (b *budget) enough() uint64 { return b.mem + b.states }

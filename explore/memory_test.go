@@ -10,28 +10,11 @@ import (
 	"github.com/farhash/farhash/set"
 )
 
-// table is a visited set that is nothing but its size. Growth keeps arenas in place.
-type table struct {
-	visited
-	n            uint64
-	words, ranks int // 0 words: a set of words
-}
-
-func (v *table) buckets() uint64   { return v.n }
-func (v *table) keptBytes() uint64 { return v.bytesFor(v.n) - 8*v.n }
-
-func (v *table) bytesFor(n uint64) uint64 {
-	if v.words == 0 {
-		return wordBytes(n)
-	}
-	return elementBytes(n, v.words, v.ranks)
-}
-
-// However large the budget, the states and the ranks: what there is at any moment
-// stays within the budget, and growth ends only where a tenth more does not fit.
+// However large the budget, the states and the ranks: tables and lists together have what is for
+// states, and the tables begin with room to grow unless memory is short.
 func TestBudget(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	grown, refused := 0, 0
+	refused := 0
 	for range 3000 {
 		mem := minMem + rng.Uint64N(1<<(23+rng.IntN(20)))
 		b, err := newBudget(mem, 1+rng.IntN(64))
@@ -41,88 +24,177 @@ func TestBudget(t *testing.T) {
 		if b.mem != mem || b.states >= mem || b.states < mem/4*3 || mem-b.states > runtimeBytes {
 			t.Fatalf("budget %+v", b)
 		}
-		v := &table{words: rng.IntN(3) * rng.IntN(512), ranks: int(b.ranks)}
-		if v.n, err = b.firstTable(v.bytesFor); err != nil {
-			if v.bytesFor(minBuckets) <= b.states {
-				t.Fatalf("%+v: no table for states of %d words: %v", b, v.words, err)
+		words := rng.IntN(512)
+		b.divide(float64(bucketBytes+8*words), rng.Float64()*100, 1)
+		least := EncodingElement.leastBytes(words, int(b.ranks))
+		if _, err := b.forTables(least); err != nil {
+			if least <= b.states {
+				t.Fatalf("%+v: no table for states of %d words: %v", b, words, err)
 			}
 			refused++
 			continue
 		}
-		for range 400 {
-			now := v.bytesFor(v.n)
-			left := b.heapLeft(v)
-			if now > b.states || now+left*b.ranks > b.states || now+(left+1)*b.ranks < b.states {
-				t.Fatalf("%+v: table of %d bytes leaves %d to each rank", b, now, left)
-			}
-			heap := rng.Uint64N(left*b.ranks/4 + 1)
-			next := b.nextBuckets(v, heap)
-			if next == 0 {
-				tenth := v.n + v.n/10
-				if v.bytesFor(tenth)+8*v.n+heap <= b.states {
-					t.Fatalf("%+v: %d buckets could have grown", b, v.n)
-				}
-				break
-			}
-			if next < v.n+v.n/10 || next > v.n+v.n/2 || v.bytesFor(next)+8*v.n+heap > b.states {
-				t.Fatalf("%+v: %d buckets grow to %d beside %d bytes", b, v.n, next, heap)
-			}
-			v.n = next
-			grown++
+		if b.tables > b.states || b.tables < b.states/2 {
+			t.Fatalf("%+v: tables have another part", b)
 		}
-		b.blocked = errors.New("no")
-		if b.nextBuckets(v, 0) != 0 {
-			t.Fatal("grows though it is known that it cannot")
-		}
-		if need := b.enough(v, v.n); need < 2*b.states || need <= b.mem {
-			t.Fatalf("%+v: %d bytes are enough for twice %d states", b, need, v.n)
+		if need := b.enough(); need < 2*b.states || need <= b.mem {
+			t.Fatalf("%+v: %d bytes are enough for twice as many", b, need)
 		}
 	}
-	if grown < 1000 || refused == 0 {
-		t.Errorf("%d growths, %d refusals", grown, refused)
+	if refused == 0 || refused > 1000 {
+		t.Errorf("%d refusals", refused)
 	}
 }
 
-func TestHeapLeft(t *testing.T) {
-	b := &budget{states: 1000, ranks: 4}
-	for buckets, want := range map[uint64]uint64{0: 250, 25: 200, 125: 0, 126: 0, 1 << 40: 0} {
-		if got := b.heapLeft(&table{n: buckets}); got != want {
-			t.Errorf("%d buckets leave %d bytes to a rank, want %d", buckets, got, want)
+// Tables begin small, and come to a last one that takes as much as there is.
+func TestFirstTable(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 3000 {
+		words, most := rng.IntN(20), uint64(firstBuckets)>>rng.IntN(4)
+		cfg := set.Config{MaxBytes: rng.Uint64N(1 << (20 + rng.IntN(20)))}
+		limit := cfg.MaxBytes
+		begin(&cfg, words, most)
+		now := tableBytes(cfg.Buckets, words)
+		if cfg.Buckets > most || cfg.Buckets < minBuckets ||
+			cfg.Buckets > minBuckets && now > limit/4 || cfg.MaxBytes != max(limit, now) {
+			t.Fatalf("%d words in %d bytes: %+v", words, limit, cfg)
+		}
+		last := cfg.Buckets
+		for tableBytes(2*last, words)+8*last <= limit+limit/1000 {
+			last *= 2
+		}
+		if all := tableBytes(last, words) + 8*last/2; cfg.Buckets > minBuckets &&
+			all < limit-limit/100 {
+			t.Fatalf("%d words in %d bytes: %+v come to %d", words, limit, cfg, all)
 		}
 	}
 }
 
-// A real set takes no more than bytesFor says, whatever the number of ranks, and
-// keeps its arenas when it grows.
-func TestTableBytes(t *testing.T) {
-	for ranks := 1; ranks <= 7; ranks++ {
-		for _, words := range []int{1, 2, 33} {
-			err := local.Run(ranks, func(job rma.Job) error {
-				v, err := newVisited(t.Context(), job, EncodingElement, words, 64*words,
-					set.Config{Buckets: firstBuckets})
+// Ranks of one host share what tables leave for what waits. On several hosts each has its part.
+func TestHeapShare(t *testing.T) {
+	for _, hosts := range [][]string{nil, {"a", "b"}} {
+		for _, part := range []uint64{4, 8, 12} { // sixteenths of what is left, for each rank
+			err := local.Run(2, func(job rma.Job) error {
+				s, err := newSearch(t.Context(), job, single{}, Options{Mem: 64 << 20})
 				if err != nil {
 					return err
 				}
-				defer v.close()
-				for range 3 {
-					s := v.(*elementSet).s
-					kept := s.Config().Capacity * uint64(words) * 8
-					if all := 8*v.buckets() + kept; all > v.bytesFor(v.buckets()) ||
-						kept != v.keptBytes() || s.Config().Capacity < arenaFor(v.buckets()) {
-						t.Errorf("%d ranks, %d words: %d bytes, %d of arenas, %d said",
-							ranks, words, all, kept, v.bytesFor(v.buckets()))
-					}
-					if err := v.grow(t.Context(), v.buckets()+v.buckets()/7); err != nil {
-						return err
-					}
+				defer s.close()
+				s.hosts = hosts
+				tables, err := s.tables(t.Context())
+				if err != nil {
+					return err
 				}
-				return nil
+				w, blocks := s.worker, (s.budget.states-tables)/blockBytes(1)
+				if w.pool.made = blocks / 16; job.Rank() == 1 {
+					w.pool.made = blocks * part / 16
+				}
+				if err := w.control.set(t.Context(), cellHeapBytes, w.pool.bytes()); err != nil {
+					return err
+				}
+				err = errors.Join(job.Barrier(t.Context()), w.accountHeap(t.Context()))
+				if full := hosts != nil && job.Rank() == 1 && part > 8; full != (err != nil) {
+					t.Errorf("%d/16 on %q: rank %d: %v", part, hosts, job.Rank(), err)
+				}
+				return job.Barrier(t.Context())
 			})
 			if err != nil {
 				t.Error(err)
 			}
 		}
 	}
+}
+
+// wide is a model whose states have so many words.
+type wide struct {
+	single
+	words int
+}
+
+func (m wide) StateBits() int                { return 64 * m.words }
+func (m wide) StateWords() int               { return m.words }
+func (m wide) Initial(out []uint64) []uint64 { return append(out, make([]uint64, m.words)...) }
+
+// Whatever the encoding and the number of ranks, tables never take more than there is for states
+// beside the lists, and as good as all of that before they are full.
+func TestTableBytes(t *testing.T) {
+	for ranks := 1; ranks <= 7; ranks += 2 {
+		for _, e := range []Encoding{EncodingFingerprint, EncodingTree, EncodingElement} {
+			for _, shared := range []uint64{1 << 50, 1 << 30, 1 << 10} {
+				err := local.Run(ranks, func(job rma.Job) error {
+					s, err := newSearch(t.Context(), job, wide{words: 3},
+						Options{Encoding: e, Mem: 12 << 20})
+					if err != nil {
+						return err
+					}
+					defer s.close()
+					return fillVisited(t, s, shared)
+				})
+				if err != nil {
+					t.Errorf("%d ranks, %q: %v", ranks, e, err)
+				}
+			}
+		}
+	}
+}
+
+// fillVisited has a rank insert until memory is full, and looks what is taken. So many states have
+// the first word in common.
+func fillVisited(t *testing.T, s *search, shared uint64) error {
+	t.Helper()
+	const batch = 256
+	heap := s.budget.states - s.budget.tables
+	if s.job.Rank() == 0 {
+		if err := s.control.set(t.Context(), cellHeapBytes, heap); err != nil {
+			return err
+		}
+	}
+	if err := s.job.Barrier(t.Context()); err != nil {
+		return err
+	}
+	states, results := make([]uint64, batch*s.words), make([]set.Result, batch)
+	var full *set.FullError
+	for n := uint64(s.job.Rank()) << 32; full == nil; {
+		for i := range batch {
+			n++
+			states[3*i], states[3*i+1], states[3*i+2] = n/shared, 1, n
+		}
+		err := s.visited.insert(states, results, make([]uint64, batch))
+		if err != nil && !errors.As(err, &full) {
+			return err
+		}
+		if err := s.visited.leave(t.Context()); err != nil {
+			return err
+		}
+		tables, err := s.tables(t.Context())
+		if have := bytesOfTables(s.visited); have+heap > s.budget.states || have > tables {
+			t.Fatalf("%q: %d bytes of tables, %d as accounted, beside %d of %+v", s.encoding,
+				have, tables, heap, s.budget)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := s.job.Barrier(t.Context()); err != nil {
+		return err
+	}
+	peak, err := s.control.Load(t.Context(), 0, cellPeakTables)
+	if peak < s.budget.tables/2 || peak+heap > s.budget.states ||
+		full.Memory != nil && full.Memory != set.ErrMayGrow {
+		t.Errorf("%q: full with %d bytes of %+v: %v", s.encoding, peak, s.budget, full)
+	}
+	return errors.Join(err, s.job.Barrier(t.Context()))
+}
+
+// bytesOfTables is the memory of the newest tables with as many elements as they may have.
+func bytesOfTables(v visited) uint64 {
+	switch v := v.(type) {
+	case *treeSet:
+		return tableBytes(v.buckets(), 0) + tableBytes(v.nodes.Config().Buckets, 1)
+	case *elementSet:
+		return tableBytes(v.buckets(), 3)
+	}
+	return tableBytes(v.buckets(), 0)
 }
 
 func TestSharedBudget(t *testing.T) {

@@ -62,7 +62,7 @@ func TestLeave(t *testing.T) {
 			t.Errorf("%+v: %+v", c, b)
 		}
 		if err == nil { // a table that is too large says what all takes
-			_, err := b.firstTable(func(uint64) uint64 { return 2 * c.mem })
+			_, err := b.forTables(2 * c.mem)
 			if err == nil || !strings.Contains(err.Error(),
 				memory.Format(2*c.mem+2*c.mem/128+b.program)) {
 				t.Errorf("%+v: %v", c, err)

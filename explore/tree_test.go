@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -10,11 +11,13 @@ import (
 	"github.com/farhash/farhash/set"
 )
 
-// tree makes a set of trees and closes it after use.
-func tree(t *testing.T, ranks, words, stateBits int, use func(job rma.Job, v *treeSet) error) {
+// tree makes a set of trees whose tables may take so many bytes each, and closes it after use.
+func tree(t *testing.T, ranks, words, stateBits int, limit uint64,
+	use func(job rma.Job, v *treeSet) error) {
 	t.Helper()
 	err := local.Run(ranks, func(job rma.Job) error {
-		v, err := newTreeSet(t.Context(), job, set.Config{Buckets: 1 << 13}, words, stateBits)
+		cfg := set.Config{Buckets: 1 << 10, MaxBytes: limit}
+		v, err := newTreeSet(t.Context(), job, cfg, cfg, words, stateBits)
 		if err != nil {
 			return err
 		}
@@ -33,7 +36,7 @@ func TestTreeParts(t *testing.T) {
 	for words := 1; words <= maxTreeWords; words++ {
 		low := 64*(words-1) + 1
 		for _, stateBits := range []int{low, low + rng.IntN(64), 64 * words} {
-			tree(t, 1, words, stateBits, func(_ rma.Job, v *treeSet) error {
+			tree(t, 1, words, stateBits, 1<<20, func(_ rma.Job, v *treeSet) error {
 				state, again := make([]uint64, words), make([]uint64, words)
 				parts := make([]uint64, v.parts)
 				for range 20 {
@@ -68,12 +71,9 @@ func TestTreeParts(t *testing.T) {
 // have other ones. A root gives its state back.
 func TestTreeRoots(t *testing.T) {
 	const n, words = 3000, 5
-	tree(t, 3, words, 64*words, func(job rma.Job, v *treeSet) error {
+	tree(t, 3, words, 64*words, 4<<20, func(job rma.Job, v *treeSet) error {
 		rng := rand.New(rand.NewPCG(3, 4)) // the same states on each rank
-		for _, size := range []uint64{1 << 16, 1 << 17} {
-			if err := v.nodes.grow(t.Context(), size); err != nil {
-				return err
-			}
+		for range 2 {
 			states, again := make([]uint64, n*words), make([]uint64, n*words)
 			for i := range states {
 				states[i] = rng.Uint64N(3) << rng.IntN(64)
@@ -114,76 +114,29 @@ func TestTreeRoots(t *testing.T) {
 	})
 }
 
-// Where the nodes have no room no state is inserted, and the node table is the one to grow.
+// Where the nodes have no room no state is inserted, and those that were stay.
 func TestTreeNodesFull(t *testing.T) {
-	tree(t, 1, 2, 128, func(_ rma.Job, v *treeSet) error {
+	tree(t, 1, 2, 128, 1<<16, func(_ rma.Job, v *treeSet) error {
 		const n = 1 << 12
 		states := make([]uint64, 2*n)
 		for i := range states {
 			states[i] = uint64(i) * 0x9E3779B97F4A7C15
 		}
 		results, tasks := make([]set.Result, n), make([]uint64, n)
-		if err := v.insert(states, results, tasks); err == nil || v.full() != 1 {
-			t.Errorf("8192 nodes in %d slots: %v, table %d is full",
-				v.nodes.s.Config().Capacity, err, v.full())
+		var full *set.FullError
+		if err := v.insert(states, results, tasks); !errors.As(err, &full) {
+			t.Errorf("8192 nodes in %d slots: %v", v.nodes.Config().Capacity, err)
 		}
-		inserted := 0
-		for _, r := range results {
-			if r == set.Inserted {
-				inserted++
-			}
-		}
+		inserted := slices.Index(results, set.Full)
 		if have, err := v.s.Len(t.Context()); err != nil || have != uint64(inserted) ||
-			inserted == n {
+			slices.Contains(results[inserted:], set.Inserted) {
 			t.Errorf("%d inserted, the set has %d, %v", inserted, have, err)
 		}
-		if err := v.nodes.grow(t.Context(), 1<<15); err != nil {
-			return err
-		}
-		again, all := slices.Clone(results), 0
-		if err := v.insert(states, again, tasks); err != nil || v.full() != 0 {
-			t.Errorf("after growth: %v, table %d is full", err, v.full())
-		}
-		for i, r := range again {
-			if want := results[i]; want == set.Inserted && r == set.Found || r == set.Inserted {
-				all++
-			}
-		}
-		if all != n {
-			t.Errorf("%d of %d states were inserted once", all, n)
+		again, found := states[:2*inserted], results[:inserted]
+		if err := v.insert(again, found, tasks); err != nil ||
+			slices.ContainsFunc(found, func(r set.Result) bool { return r != set.Found }) {
+			t.Errorf("states were lost: %v", err)
 		}
 		return nil
 	})
-}
-
-// The tables take what they say, however often they grow.
-func TestTreeBytes(t *testing.T) {
-	for ranks := 1; ranks <= 5; ranks++ {
-		tree(t, ranks, 3, 150, func(_ rma.Job, v *treeSet) error {
-			if v.bytesFor(v.buckets()) != firstTreeBytes(v.buckets(), ranks) && ranks == 1 {
-				t.Errorf("%d bytes, not %d", v.bytesFor(v.buckets()),
-					firstTreeBytes(v.buckets(), ranks))
-			}
-			for i := range 4 {
-				table := v.tables()[i%2]
-				if err := table.grow(t.Context(), table.buckets()/2*3); err != nil {
-					return err
-				}
-				nodes := 8*v.nodes.buckets() + 8*v.nodes.s.Config().Capacity
-				want := 8*v.buckets() + nodes + uint64(ranks)*treeBytes
-				said := v.bytesFor(v.buckets())
-				if said < want || said > want+want/50 ||
-					said != v.nodes.bytesFor(v.nodes.buckets()) {
-					t.Errorf("%d ranks: %d bytes said, of nodes %d, %d taken", ranks, said,
-						v.nodes.bytesFor(v.nodes.buckets()), want)
-				}
-				if v.keptBytes()+8*v.buckets() != said ||
-					v.nodes.keptBytes()+8*v.nodes.buckets() > said {
-					t.Errorf("%d ranks: %d and %d are kept of %d", ranks, v.keptBytes(),
-						v.nodes.keptBytes(), said)
-				}
-			}
-			return nil
-		})
-	}
 }

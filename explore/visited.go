@@ -33,32 +33,11 @@ type visited interface {
 	access() ship.Choice
 	close() error
 
-	growable // the table of the states
-	// tables are all tables that grow, the table of the states first.
-	tables() []growable
-	// full is the number of the table that had no room for states that were Full.
-	full() int
-}
-
-// growable is a table of a visited set.
-type growable interface {
-	grow(ctx context.Context, buckets uint64) error
+	// buckets are those of the table of the states, as far as this rank knows.
 	buckets() uint64
-	// bytesFor is the memory of the visited set in all ranks, if this table has that many
-	// buckets.
-	bytesFor(buckets uint64) uint64
-	// keptBytes is the part of the present memory that growth of this table keeps in place.
-	keptBytes() uint64
-	// loaded reports whether the table is as full as it should become, where the visited set
-	// has so many states.
-	loaded(ctx context.Context, states uint64) (bool, error)
+	// leave has this rank give back the memory of tables that have moved.
+	leave(ctx context.Context) error
 }
-
-// loadedBy reports whether so many states are as many as a table should come to hold.
-func loadedBy(states, buckets uint64) bool { return float64(states) >= growLoad*float64(buckets) }
-
-// arenaFor is how many elements a table of that many buckets comes to hold.
-func arenaFor(buckets uint64) uint64 { return uint64(growLoad*float64(buckets)) + 1 }
 
 // Encoding says how the visited set keeps states.
 type Encoding string
@@ -110,33 +89,45 @@ func (e Encoding) choose(stateBits, words int) (Encoding, error) {
 // fingerprints reports whether the visited set keeps fingerprints of states.
 func (s *search) fingerprints() bool { return s.encoding == EncodingFingerprint }
 
-// firstBytes is the memory of a new set of so many buckets.
-func (e Encoding) firstBytes(buckets uint64, words, ranks int) uint64 {
+// leastBytes is the least memory of a set.
+func (e Encoding) leastBytes(words, ranks int) uint64 {
+	bytes := e.listBytes(words, ranks)
 	switch e {
-	case EncodingWord, EncodingFingerprint:
-		return wordBytes(buckets)
+	case EncodingElement:
+		return bytes + tableBytes(minBuckets, words)
 	case EncodingTree:
-		return firstTreeBytes(buckets, ranks)
+		bytes += tableBytes(minBuckets, 1)
 	}
-	return elementBytes(buckets, words, ranks)
+	return bytes + tableBytes(minBuckets, 0)
 }
 
-// newVisited makes the set of an encoding, for states of so many words and bits. Collective.
+// listBytes is the memory of the ranks beside the tables: lists of trees, and free slots.
+func (e Encoding) listBytes(words, ranks int) uint64 {
+	switch e {
+	case EncodingElement:
+		return uint64(ranks*spareSlots*words) * 8
+	case EncodingTree:
+		return uint64(ranks) * (treeBytes + spareSlots*8)
+	}
+	return 0
+}
+
+// newVisited makes the set of an encoding, for states of so many words and bits, with tables of
+// states and of nodes. Collective.
 func newVisited(ctx context.Context, job rma.Job, e Encoding, words, stateBits int,
-	cfg set.Config) (visited, error) {
+	states, nodes set.Config) (visited, error) {
 	switch e {
 	case EncodingWord:
-		s, err := set.New(ctx, job, cfg)
+		s, err := set.New(ctx, job, states)
 		return &wordSet{s}, err
 	case EncodingFingerprint:
-		s, err := set.New(ctx, job, cfg)
+		s, err := set.New(ctx, job, states)
 		return &fingerprintSet{wordSet{s}, words}, err
 	case EncodingTree:
-		return newTreeSet(ctx, job, cfg, words, stateBits)
+		return newTreeSet(ctx, job, states, nodes, words, stateBits)
 	}
-	s, err := set.NewElements(ctx, job, set.ElementsConfig{Config: cfg, ElementBytes: words * 8,
-		Capacity: arenaFor(cfg.Buckets)})
-	return &elementSet{s, words, job.Size()}, err
+	s, err := set.NewElements(ctx, job, set.ElementsConfig{Config: states, ElementBytes: words * 8})
+	return &elementSet{s}, err
 }
 
 // treeSet keeps each state as a binary tree. The leaves are parts of the state, a power of two
@@ -150,7 +141,7 @@ func newVisited(ctx context.Context, job rma.Job, e Encoding, words, stateBits i
 // takes little more than the bucket of its root.
 type treeSet struct {
 	wordSet // the roots
-	nodes   nodeTable
+	nodes   *set.Elements
 
 	words    int    // of a state
 	parts    int    // of a state
@@ -191,9 +182,9 @@ const (
 	treeBytes = knownNodes*16 + treePiece*(8+8+8+8+1)
 )
 
-// newTreeSet makes a set of trees with so many buckets for roots. Collective.
-func newTreeSet(ctx context.Context, job rma.Job, cfg set.Config, words, stateBits int) (*treeSet,
-	error) {
+// newTreeSet makes a set of trees. Collective.
+func newTreeSet(ctx context.Context, job rma.Job, roots, nodes set.Config, words, stateBits int) (
+	*treeSet, error) {
 	parts := max(2, 1<<bits.Len(uint(words-1)))
 	v := &treeSet{words: words, parts: parts, partBits: 64 * words / parts,
 		known: make([]knownNode, knownNodes), spaces: make([]uint64, treePiece),
@@ -204,26 +195,14 @@ func newTreeSet(ctx context.Context, job rma.Job, cfg set.Config, words, stateBi
 	// its two ends.
 	v.first = 64*words - (64*words-stateBits)/2
 	var err error
-	if v.s, err = set.New(ctx, job, cfg); err != nil {
+	if v.s, err = set.New(ctx, job, roots); err != nil {
 		return nil, err
 	}
-	cfg.Buckets = firstNodes(cfg.Buckets)
-	v.nodes = nodeTable{tree: v, ranks: job.Size()}
-	v.nodes.s, err = set.NewElements(ctx, job, set.ElementsConfig{Config: cfg, ElementBytes: 8,
-		Capacity: arenaFor(cfg.Buckets)})
+	v.nodes, err = set.NewElements(ctx, job, set.ElementsConfig{Config: nodes, ElementBytes: 8})
 	if err != nil {
 		return nil, errors.Join(err, v.s.Close())
 	}
 	return v, nil
-}
-
-// firstNodes is the number of buckets for nodes that a set of trees begins with.
-func firstNodes(buckets uint64) uint64 { return max(minBuckets, buckets/nodeShare) }
-
-// firstTreeBytes is the memory of a new set of trees.
-func firstTreeBytes(buckets uint64, ranks int) uint64 {
-	return wordBytes(buckets) + elementBytes(firstNodes(buckets), 1, ranks) +
-		uint64(ranks)*treeBytes
 }
 
 func (v *treeSet) insert(states []uint64, results []set.Result, tasks []uint64) error {
@@ -275,9 +254,6 @@ func (v *treeSet) roots(states, roots []uint64) error {
 	}
 }
 
-// mostNodes is how many nodes a state has beside its root.
-func (v *treeSet) mostNodes() uint64 { return uint64(2*v.parts - 2) }
-
 // split stores the parts of a state.
 func (v *treeSet) split(state, parts []uint64) {
 	at := v.first
@@ -324,11 +300,7 @@ func (v *treeSet) intern(nodes []uint64) error {
 	if n == 0 {
 		return nil
 	}
-	err := v.nodes.s.FindOrPutRefs(bytesOf(v.misses), v.found[:n], v.refs[:n])
-	if full := (*set.FullError)(nil); errors.As(err, &full) {
-		v.nodes.full = true
-	}
-	if err != nil {
+	if err := v.nodes.FindOrPutRefs(bytesOf(v.misses), v.found[:n], v.refs[:n]); err != nil {
 		return err
 	}
 	for i, content := range v.misses {
@@ -336,9 +308,6 @@ func (v *treeSet) intern(nodes []uint64) error {
 		if ref >= maxNodes {
 			return fmt.Errorf("explore: the parts of the states are more than 2^31; "+
 				"use encoding %q", EncodingElement)
-		}
-		if v.found[i] == set.Inserted {
-			v.nodes.added++
 		}
 		nodes[v.at[i]] = ref
 		v.known[hashNode(content)] = knownNode{content, ref + 1}
@@ -358,7 +327,7 @@ func (v *treeSet) load(ctx context.Context, tasks, states []uint64) error {
 				refs[2*i], refs[2*i+1] = set.Ref(pair>>nodeBits), set.Ref(pair&(1<<nodeBits-1))
 			}
 			nodes = v.spaces[:len(refs)]
-			if err := v.nodes.s.GetBatch(refs, bytesOf(nodes)); err != nil {
+			if err := v.nodes.GetBatch(refs, bytesOf(nodes)); err != nil {
 				return err
 			}
 		}
@@ -381,71 +350,17 @@ func (v *treeSet) each(ctx context.Context, use func(state []byte) error) error 
 	})
 }
 
-// tables are the roots and the nodes.
-func (v *treeSet) tables() []growable { return []growable{v, &v.nodes} }
-
-// full is the table that had no room: the nodes if their last batch did not find any.
-func (v *treeSet) full() int {
-	if v.nodes.full {
-		return 1
-	}
-	return 0
+func (v *treeSet) leave(ctx context.Context) error {
+	_, err := v.nodes.Used(ctx)
+	return errors.Join(err, v.wordSet.leave(ctx))
 }
 
-func (v *treeSet) bytesFor(buckets uint64) uint64 { return wordBytes(buckets) + v.keptBytes() }
-func (v *treeSet) keptBytes() uint64              { return v.nodes.bytes() }
-
 func (v *treeSet) check(ctx context.Context) error {
-	return errors.Join(v.s.Check(ctx), v.nodes.s.Check(ctx))
+	return errors.Join(v.s.Check(ctx), v.nodes.Check(ctx))
 }
 
 func (v *treeSet) access() ship.Choice { return v.s.Stats().Access }
-func (v *treeSet) close() error        { return errors.Join(v.s.Close(), v.nodes.s.Close()) }
-
-// nodeTable is the nodes of a set of trees.
-type nodeTable struct {
-	s     *set.Elements
-	tree  *treeSet
-	ranks int
-	added uint64 // by this rank since the load was judged
-	full  bool
-}
-
-// bytes is its memory, with the ranks' lists.
-func (n *nodeTable) bytes() uint64 {
-	return elementBytes(n.s.Config().Buckets, 1, n.ranks) + uint64(n.ranks)*treeBytes
-}
-
-func (n *nodeTable) buckets() uint64 { return n.s.Config().Buckets }
-
-func (n *nodeTable) bytesFor(buckets uint64) uint64 {
-	return elementBytes(buckets, 1, n.ranks) + n.ownBytes()
-}
-
-// ownBytes is the memory that does not depend on the nodes.
-func (n *nodeTable) ownBytes() uint64 {
-	return wordBytes(n.tree.buckets()) + uint64(n.ranks)*treeBytes
-}
-
-func (n *nodeTable) keptBytes() uint64 { return n.s.Config().Capacity*8 + n.ownBytes() }
-
-// loaded judges the load once in a while: counting nodes takes many reads.
-func (n *nodeTable) loaded(ctx context.Context, _ uint64) (bool, error) {
-	if n.added*uint64(n.ranks) < n.s.Config().Buckets/64 {
-		return false, nil
-	}
-	nodes, err := n.s.Len(ctx)
-	if float64(nodes) >= growLoad*float64(n.s.Config().Buckets) {
-		return true, err
-	}
-	n.added = 0
-	return false, err
-}
-
-func (n *nodeTable) grow(ctx context.Context, buckets uint64) error {
-	n.full = false
-	return n.s.Grow(ctx, buckets, arenaFor(buckets))
-}
+func (v *treeSet) close() error        { return errors.Join(v.s.Close(), v.nodes.Close()) }
 
 // fingerprintSet keeps of each state a fingerprint, which is its name. As that does not give the
 // state back, a task is the state itself.
@@ -479,11 +394,7 @@ func missed(states, generated uint64) float64 {
 }
 
 // elementSet keeps states in arenas: a task is the element's name.
-type elementSet struct {
-	s     *set.Elements
-	words int
-	ranks int
-}
+type elementSet struct{ s *set.Elements }
 
 func (v *elementSet) insert(states []uint64, results []set.Result, tasks []uint64) error {
 	// The set stores the names where the tasks are wanted.
@@ -515,29 +426,15 @@ func (v *elementSet) each(ctx context.Context, use func(state []byte) error) err
 	return nil
 }
 
-func (v *elementSet) grow(ctx context.Context, buckets uint64) error {
-	return v.s.Grow(ctx, buckets, arenaFor(buckets))
+func (v *elementSet) leave(ctx context.Context) error {
+	_, err := v.s.Used(ctx)
+	return err
 }
 
-func (v *elementSet) buckets() uint64 { return v.s.Config().Buckets }
-
-func (v *elementSet) bytesFor(buckets uint64) uint64 {
-	return elementBytes(buckets, v.words, v.ranks)
-}
-
-func (v *elementSet) keptBytes() uint64 {
-	return v.s.Config().Capacity * uint64(v.words) * 8
-}
-
+func (v *elementSet) buckets() uint64                 { return v.s.Config().Buckets }
 func (v *elementSet) check(ctx context.Context) error { return v.s.Check(ctx) }
 func (v *elementSet) access() ship.Choice             { return v.s.Stats().Access }
 func (v *elementSet) close() error                    { return v.s.Close() }
-func (v *elementSet) tables() []growable              { return []growable{v} }
-func (v *elementSet) full() int                       { return 0 }
-
-func (v *elementSet) loaded(_ context.Context, states uint64) (bool, error) {
-	return loadedBy(states, v.buckets()), nil
-}
 
 // wordSet keeps states in the buckets: a task is the state.
 type wordSet struct{ s *set.Set }
@@ -569,30 +466,22 @@ func (v *wordSet) each(ctx context.Context, use func(state []byte) error) error 
 	return nil
 }
 
-func (v *wordSet) grow(ctx context.Context, buckets uint64) error { return v.s.Grow(ctx, buckets) }
-func (v *wordSet) buckets() uint64                                { return v.s.Config().Buckets }
-func (v *wordSet) bytesFor(buckets uint64) uint64                 { return wordBytes(buckets) }
-func (v *wordSet) keptBytes() uint64                              { return 0 }
-func (v *wordSet) tables() []growable                             { return []growable{v} }
-func (v *wordSet) full() int                                      { return 0 }
-func (v *wordSet) check(ctx context.Context) error                { return v.s.Check(ctx) }
-func (v *wordSet) access() ship.Choice                            { return v.s.Stats().Access }
-func (v *wordSet) close() error                                   { return v.s.Close() }
-
-func (v *wordSet) loaded(_ context.Context, states uint64) (bool, error) {
-	return loadedBy(states, v.buckets()), nil
+func (v *wordSet) leave(ctx context.Context) error {
+	_, err := v.s.Used(ctx)
+	return err
 }
 
-// wordBytes is the memory of a set of words.
-func wordBytes(buckets uint64) uint64 { return buckets * 8 }
+func (v *wordSet) buckets() uint64                 { return v.s.Config().Buckets }
+func (v *wordSet) check(ctx context.Context) error { return v.s.Check(ctx) }
+func (v *wordSet) access() ship.Choice             { return v.s.Stats().Access }
+func (v *wordSet) close() error                    { return v.s.Close() }
 
-// elementBytes is the memory of a set of elements and of its arenas.
-func elementBytes(buckets uint64, words, ranks int) uint64 {
-	return buckets*8 + (arenaFor(buckets)+spareSlots*uint64(ranks))*uint64(words)*8
+// tableBytes is the memory of a set of elements of so many words, or, without any, of words.
+func tableBytes(buckets uint64, words int) uint64 {
+	return set.ElementsConfig{Config: set.Config{Buckets: buckets}, ElementBytes: words * 8}.Bytes()
 }
 
-// spareSlots is how many slots of each rank an arena has at most beyond those asked
-// for.
+// spareSlots is how many slots of each rank an arena has at most beyond its capacity.
 const spareSlots = 129
 
 // bytesOf is the memory of words as bytes.

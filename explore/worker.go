@@ -22,7 +22,7 @@ type worker struct {
 	now, next  frontier // of the present level and of the one after it
 	level      uint64
 	parity     int
-	generation uint64 // commands to grow or save obeyed so far
+	generation uint64 // commands to save obeyed so far
 	overflow   *OverflowError
 	log        *levelLog
 	saved      time.Time // of the last checkpoint, or the start
@@ -48,6 +48,7 @@ type worker struct {
 	published []uint64 // findings as the others read them
 	longest   int      // words of a batch so far
 	heap      uint64   // most bytes of frontier and log so far
+	moved     uint64   // cellTables when this rank, without work, looked last
 }
 
 func newWorker(s *search) *worker {
@@ -65,7 +66,7 @@ func newWorker(s *search) *worker {
 	w.names = make([]uint64, insertBatches*w.full)
 	w.pool.taskWords = s.taskWords
 	w.now.pool, w.next.pool = &w.pool, &w.pool
-	if len(s.opts.Trace)+len(s.opts.Live) > 0 {
+	if s.logs() {
 		w.log = newLevelLog()
 	}
 	return w
@@ -93,7 +94,7 @@ func (w *worker) loop(ctx, uncancelled context.Context) error {
 		if worked {
 			pace.Reset()
 		} else if err == nil && pace.Pause() {
-			err = w.checkFailed(uncancelled)
+			err = w.idle(uncancelled)
 		}
 	}
 	if errors.Is(err, errStopped) {
@@ -350,8 +351,7 @@ func (w *worker) insert(ctx context.Context, states, from []uint64, to *frontier
 	return nil
 }
 
-// insertPiece inserts at most insertBatches batches of states, however often the table must grow
-// for them.
+// insertPiece inserts at most insertBatches batches of states.
 func (w *worker) insertPiece(ctx context.Context, states, from []uint64, to *frontier,
 	parity int) error {
 	words, taskWords := w.words, w.taskWords
@@ -386,11 +386,16 @@ func (w *worker) insertPiece(ctx context.Context, states, from []uint64, to *fro
 			}
 		}
 		states = states[:left*words]
-		// The load is judged by what has been published.
-		if err := w.control.set(ctx, cellCreated+parity, w.created[parity]); err != nil {
+		if err := w.accountHeap(ctx); err != nil {
 			return err
 		}
-		if err := w.makeRoom(ctx, left > 0); err != nil {
+		if left == 0 {
+			break
+		}
+		if full.Memory != nil && full.Memory != set.ErrMayGrow {
+			w.refused = full.Memory
+		}
+		if err := w.endFull(ctx); err != nil {
 			return err
 		}
 	}
