@@ -107,11 +107,6 @@ int farhash_set_stats_get(farhash_set *set, farhash_set_stats *stats) {
 	return goSetStatsGet(h->number, stats);
 }
 
-int farhash_set_grow(farhash_set *set, uint64_t buckets) {
-	HANDLE(set, FH_SET);
-	return goSetGrow(h->number, buckets);
-}
-
 int farhash_set_save(farhash_set *set, const char *path) {
 	HANDLE(set, FH_SET);
 	return goSetSave(h->number, BARE(path));
@@ -194,11 +189,6 @@ int farhash_elements_stats_get(farhash_elements *elements, farhash_set_stats *st
 	HANDLE(elements, FH_ELEMENTS);
 	NEED(stats);
 	return goElementsStatsGet(h->number, stats);
-}
-
-int farhash_elements_grow(farhash_elements *elements, uint64_t buckets, uint64_t capacity) {
-	HANDLE(elements, FH_ELEMENTS);
-	return goElementsGrow(h->number, buckets, capacity);
 }
 
 int farhash_elements_save(farhash_elements *elements, const char *path) {

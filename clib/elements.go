@@ -131,13 +131,6 @@ func goElementsStatsGet(v C.uint64_t, out *C.farhash_set_stats) (code C.int) {
 	return C.FARHASH_OK
 }
 
-//export goElementsGrow
-func goElementsGrow(v C.uint64_t, buckets, capacity C.uint64_t) (code C.int) {
-	defer guard(&code)
-	return ended(elementsOf(v).Grow(context.Background(), uint64(buckets), uint64(capacity)),
-		C.FARHASH_ERROR_ARGUMENT)
-}
-
 //export goElementsSave
 func goElementsSave(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)

@@ -212,12 +212,9 @@ int farhash_set_buckets(farhash_set *set, uint64_t *buckets);
 /* What this rank has done. Single operations that change nothing are not counted. */
 int farhash_set_stats_get(farhash_set *set, farhash_set_stats *stats);
 
-/* farhash_set_grow moves the set into a table of so many buckets. Collective, and nothing else
- * may run on the set during the call; so are the following. */
-int farhash_set_grow(farhash_set *set, uint64_t buckets);
-
 /* Save writes a file that is loaded with any number of ranks and buckets; path is the same
- * file on every rank. Load inserts what such a file holds, and grows the set if it must. */
+ * file on every rank. Load inserts what such a file holds. Both are collective, and nothing else may
+ * run on the set during the call; so is farhash_set_check. */
 int farhash_set_save(farhash_set *set, const char *path);
 int farhash_set_load(farhash_set *set, const char *path);
 
@@ -257,7 +254,6 @@ int farhash_elements_get(farhash_elements *elements, uint64_t ref, void *element
 int farhash_elements_len(farhash_elements *elements, uint64_t *n);
 int farhash_elements_buckets(farhash_elements *elements, uint64_t *buckets);
 int farhash_elements_stats_get(farhash_elements *elements, farhash_set_stats *stats);
-int farhash_elements_grow(farhash_elements *elements, uint64_t buckets, uint64_t capacity);
 int farhash_elements_save(farhash_elements *elements, const char *path);
 int farhash_elements_load(farhash_elements *elements, const char *path);
 int farhash_elements_check(farhash_elements *elements);

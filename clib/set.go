@@ -141,12 +141,6 @@ func goSetStatsGet(v C.uint64_t, out *C.farhash_set_stats) (code C.int) {
 	return C.FARHASH_OK
 }
 
-//export goSetGrow
-func goSetGrow(v C.uint64_t, buckets C.uint64_t) (code C.int) {
-	defer guard(&code)
-	return ended(setOf(v).Grow(context.Background(), uint64(buckets)), C.FARHASH_ERROR_ARGUMENT)
-}
-
 //export goSetSave
 func goSetSave(v C.uint64_t, path *C.char) (code C.int) {
 	defer guard(&code)

@@ -16,50 +16,6 @@ const (
 	growAhead = maxHeldSlots
 )
 
-// Grow moves the set into a table of the given number of buckets. Collective; no
-// other call may run on any rank meanwhile. When it fails the set is unchanged.
-func (s *Set) Grow(ctx context.Context, buckets uint64) error {
-	return s.grow(ctx, buckets, 0)
-}
-
-// Grow moves the set into a table of the given number of buckets, and gives the
-// arenas room for capacity elements in all (0: 15/16 of buckets). Elements keep their
-// slots and references. Collective; no other call may run on any rank. When it
-// fails the set is unchanged.
-func (e *Elements) Grow(ctx context.Context, buckets, capacity uint64) error {
-	return e.grow(ctx, buckets, capacity)
-}
-
-// grow moves the set into a table of so many buckets, and extends the arenas to capacity.
-// Collective.
-func (s *anySet) grow(ctx context.Context, buckets, capacity uint64) error {
-	old := s.space
-	cfg := old.cfg
-	cfg.Buckets, cfg.Capacity = buckets, capacity
-	if cfg.MaxBytes > 0 {
-		cfg.MaxBytes = max(cfg.MaxBytes, cfg.Bytes())
-	}
-	var refusal error
-	if buckets == 0 {
-		refusal = errors.New("set: Buckets must be 1 to 2^44, not 0")
-	}
-	cfg, err := cfg.agreed(ctx, old.job, refusal)
-	if err != nil {
-		return err
-	}
-	if old.arenas != nil {
-		if err := old.arenas.extend(ctx, cfg.capacityFor(cfg.Buckets)); err != nil {
-			return err
-		}
-	}
-	sp, _, err := old.rebuild(ctx, cfg, nil)
-	if err != nil {
-		return err
-	}
-	s.space = sp
-	return old.close()
-}
-
 // Collect removes every word for which keep returns false: the garbage collection that
 // OP leaves out. Each rank calls its keep for the words in its part of the table.
 // Collective; no other call may run on any rank, and old and new table
@@ -129,8 +85,8 @@ func (old *space) settledConfig(ctx context.Context) (ElementsConfig, error) {
 	return cfg, rma.AllSucceeded(ctx, old.job, "set: finding the latest table", err)
 }
 
-// rebuild makes a space of cfg and moves the buckets of old there that keep is true for; nil keeps
-// all. Each rank moves its own, and moved is how many these were. Collective.
+// rebuild makes a space of cfg and moves the buckets of old there that keep is true for. Each rank
+// moves its own, and moved is how many these were. Collective.
 func (old *space) rebuild(ctx context.Context, cfg ElementsConfig,
 	keep func(bucket uint64) (bool, error)) (sp *space, moved uint64, err error) {
 	if sp, err = newSpace(ctx, old.items, cfg); err != nil {
@@ -161,8 +117,8 @@ func (old *space) move(ctx context.Context, t *table,
 		return err
 	}
 	for s, err := range old.local(ctx) {
-		keeps := err == nil
-		if keeps && keep != nil {
+		keeps := false
+		if err == nil {
 			keeps, err = keep(s.bucket)
 		}
 		if err != nil {

@@ -198,7 +198,8 @@ func TestSaveAndLoad(t *testing.T) {
 	})
 	for _, buckets := range []uint64{64, 1 << 14} {
 		everyEngine(t, func(ctx context.Context, job rma.Job) error {
-			s, err := set.New(ctx, job, set.Config{Buckets: buckets})
+			cfg := set.Config{Buckets: buckets, MaxBytes: 1 << 20}
+			s, err := set.New(ctx, job, cfg)
 			if err != nil {
 				return err
 			}
@@ -208,8 +209,7 @@ func TestSaveAndLoad(t *testing.T) {
 			if err := expectWords(ctx, s, all); err != nil {
 				return err
 			}
-			e, err := set.NewElements(ctx, job, set.ElementsConfig{
-				Config: set.Config{Buckets: buckets}, ElementBytes: 12})
+			e, err := set.NewElements(ctx, job, set.ElementsConfig{Config: cfg, ElementBytes: 12})
 			if err != nil {
 				return err
 			}

@@ -112,8 +112,8 @@
 //
 // A word is taken to need 1.5 messages one-sided, an element 2.5. The requesting rank counts the
 // results, so Len stays exact; [Stats] lists what the owner counts. [Elements.GetBatch] is shipped
-// as well. Single operations are not shipped. Nor are Grow and Collect: they keep items on their
-// rank, except where a search leaves its memory.
+// as well. Single operations are not shipped. Nor is Collect: it keeps items on their rank, except
+// where a search leaves its memory.
 //
 // # Growth
 //

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -90,18 +89,17 @@ func TestRanksThatDisagree(t *testing.T) {
 		})
 		must(t, err)
 	}
-	sets, err := newSets(jobs, Config{Buckets: 64})
-	must(t, err)
 	// Also where the configuration of one rank is illegal: nobody must wait for it.
-	for _, last := range []uint64{2048, 0} {
+	for _, last := range []uint64{2048, maxBuckets + 1} {
 		err := onAll(4, func(rank int) error {
 			buckets := uint64(1024)
 			if rank == 3 {
 				buckets = last
 			}
-			return sets[rank].Grow(t.Context(), buckets)
+			_, err := New(t.Context(), jobs[rank], Config{Buckets: buckets})
+			return err
 		})
-		fails(t, "Grow", err, fmt.Sprintf("buckets differ: rank 0 has 1024, rank 3 has %d", last))
+		fails(t, "New", err, fmt.Sprintf("buckets differ: rank 0 has 1024, rank 3 has %d", last))
 	}
 }
 
@@ -172,63 +170,6 @@ func TestArenasFull(t *testing.T) {
 		}
 		fails(t, "full arenas", err, "arenas are full at load factor", "longest probe",
 			fmt.Sprint(full.Enough))
-		arenasGrow(t, jobs, sets, element)
-	}
-}
-
-// arenasGrow gives more slots to sets whose arenas are full, several times over: no
-// slot is lost by that.
-func arenasGrow(t *testing.T, jobs []rma.Job, sets []*Elements, element []byte) {
-	t.Helper()
-	stored := int(sets[0].Config().Capacity)
-	for range 6 {
-		capacity := sets[0].Config().Capacity - 300
-		must(t, onAll(len(sets), func(rank int) error {
-			return sets[rank].Grow(t.Context(), 4096, capacity)
-		}))
-		if sets[0].Config().Capacity <= uint64(stored) {
-			t.Fatalf("%d slots for %d elements and more", sets[0].Config().Capacity, stored)
-		}
-		for ; stored < int(sets[0].Config().Capacity); stored++ {
-			elementOfID(element, stored)
-			if r, err := sets[1].FindOrPut(element); r != Inserted || err != nil {
-				t.Fatalf("element %d of %d: %v, %v", stored, sets[0].Config().Capacity, r, err)
-			}
-		}
-	}
-	for id := range stored {
-		elementOfID(element, id)
-		there, err := sets[id%3].Contains(element)
-		if !there || err != nil {
-			t.Fatalf("after growth element %d: %v, %v", id, there, err)
-		}
-	}
-	must(t, checkRanks(jobs, checksOf(sets)))
-}
-
-// TestGrowthThatFails asks for too few buckets: nothing changes.
-func TestGrowthThatFails(t *testing.T) {
-	for e := range engines {
-		jobs := ranksOf(t, e, 2)
-		sets, err := newSets(jobs, Config{Buckets: 256})
-		must(t, err)
-		words := wordsWithHomes(100, []uint64{0, 1 << 30, 1<<32 - 1})
-		must(t, sets[0].FindOrPutBatch(words, make([]Result, 100)))
-		before, err := sets[0].oldest.Load().readAll()
-		must(t, err)
-		err = onAll(2, func(rank int) error { return sets[rank].Grow(t.Context(), 64) })
-		fails(t, "growth to 64 buckets", err, "64 buckets are too few for what the set holds")
-		after, err := sets[1].oldest.Load().readAll()
-		must(t, err)
-		if sets[0].Config().Buckets != 256 || !slices.Equal(before, after) {
-			t.Fatalf("%v: growth that failed has changed the set", e)
-		}
-		must(t, checkRanks(jobs, checksOf(sets)))
-		results := make([]Result, 100)
-		must(t, sets[1].FindOrPutBatch(words, results))
-		if slices.Contains(results, Inserted) {
-			t.Fatalf("%v: a word was lost", e)
-		}
 	}
 }
 
@@ -251,7 +192,6 @@ func TestClosedSets(t *testing.T) {
 		note(err)
 		note(s.FindOrPutBatch([]uint64{1}, make([]Result, 1)))
 		note(s.Check(t.Context()))
-		note(s.Grow(t.Context(), 128))
 		_, err = s.Len(t.Context())
 		note(err)
 		for _, err := range s.Local(t.Context()) {
@@ -266,7 +206,7 @@ func TestClosedSets(t *testing.T) {
 		for _, err := range el.Local(t.Context()) {
 			note(err)
 		}
-		if len(errs) != 12 {
+		if len(errs) != 11 {
 			t.Fatalf("%v: %d answers", e, len(errs))
 		}
 		for i, err := range errs {

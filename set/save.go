@@ -9,9 +9,6 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// fileLoadFactor is the load factor that a set is grown for when a file is loaded.
-const fileLoadFactor = 0.8
-
 var wordContents = archive.Contents{Kind: "farhash set of words", ElementBytes: 8}
 
 // Save writes the set to a file, in a form that is loaded with any number of ranks
@@ -40,10 +37,10 @@ func (e *Elements) contents() archive.Contents {
 	return archive.Contents{Kind: "farhash set of elements", ElementBytes: e.size}
 }
 
-// Load inserts the contents of a file that Save has written. It grows the set when it
-// would be more than 0.8 full. A truncated, foreign or corrupt file is refused on
-// every rank, and the set is unchanged. Collective; no other call may run on any
-// rank.
+// Load inserts the contents of a file that Save has written. A truncated, foreign or corrupt file
+// is refused on every rank, and the set is unchanged. If the set becomes full, the error is a
+// *FullError on one rank at least, and what has been inserted stays. Collective; no other call may
+// run on any rank.
 func (s *Set) Load(ctx context.Context, path string) error {
 	return s.load(ctx, path, wordContents, func(payload []byte) error {
 		words := make([]uint64, len(payload)/8)
@@ -61,7 +58,7 @@ func (e *Elements) Load(ctx context.Context, path string) error {
 	})
 }
 
-// load verifies a file, makes room, and inserts its contents.
+// load verifies a file and inserts its contents.
 func (s *anySet) load(ctx context.Context, path string, want archive.Contents,
 	insert func(payload []byte) error) error {
 	job := s.job
@@ -70,9 +67,6 @@ func (s *anySet) load(ctx context.Context, path string, want archive.Contents,
 		return err
 	}
 	defer l.Close()
-	if err := s.makeRoom(ctx, l.Records); err != nil {
-		return err
-	}
 	err = l.Each(ctx, 0, insert)
 	if err = rma.AllSucceeded(ctx, job, "set: loading "+path, err); err != nil {
 		return err
@@ -83,19 +77,4 @@ func (s *anySet) load(ctx context.Context, path string, want archive.Contents,
 			"the set now", path, l.Records, n)
 	}
 	return rma.AllSucceeded(ctx, job, "set: loading "+path, err)
-}
-
-// makeRoom grows a set that would be too full with so many records more. All ranks
-// decide by the same number: none inserts before every one has counted. Collective.
-func (s *anySet) makeRoom(ctx context.Context, records uint64) error {
-	n, err := s.Len(ctx)
-	err = rma.AllSucceeded(ctx, s.job, "set: counting what is there", err)
-	room := s.tables[len(s.tables)-1].buckets
-	if s.arenas != nil {
-		room = min(room, s.arenas.capacity())
-	}
-	if err != nil || float64(n+records) <= fileLoadFactor*float64(room) {
-		return err
-	}
-	return s.grow(ctx, max(uint64(float64(n+records)/fileLoadFactor)+1, room), 0)
 }

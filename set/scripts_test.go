@@ -150,32 +150,25 @@ func everyMove(t *testing.T) {
 			continue
 		}
 		for n := max(0, runs*growRun-1); n <= runs*growRun+1; n++ {
-			sets, err := newSets(job, Config{Buckets: 6000})
+			sets, err := newSets(job, Config{Buckets: 12000})
 			must(t, err, moves(sets[0], n))
 			if runs < 2 || runs > 8 {
 				elements, err := newElements(job, ElementsConfig{ElementBytes: 8,
-					Config: Config{Buckets: 6000}})
+					Config: Config{Buckets: 12000}})
 				must(t, err, movesElements(elements[0], n))
 			}
 		}
 	}
 }
 
-// moves has a set of n words grow, and then lose each that is odd.
+// moves has a set of 2n words lose each that is odd.
 func moves(s *Set, n int) error {
 	words, results := make([]uint64, 2*n), make([]Result, 2*n)
 	for i := range words {
 		words[i] = uint64(i)
 	}
 	ctx := context.Background()
-	err := errors.Join(s.FindOrPutBatch(words[:n], results[:n]), s.Grow(ctx, 12000))
-	if err == nil {
-		err = s.ContainsBatch(words[:n], results[:n])
-	}
-	if slices.Contains(results[:n], NotFound) {
-		return fmt.Errorf("of %d words some are lost by growth", n)
-	}
-	err = errors.Join(err, s.FindOrPutBatch(words[n:], results[n:]),
+	err := errors.Join(s.FindOrPutBatch(words, results),
 		s.Collect(ctx, func(word uint64) bool { return word%2 == 0 }),
 		s.ContainsBatch(words, results))
 	for i, r := range results {
@@ -190,14 +183,7 @@ func moves(s *Set, n int) error {
 func movesElements(e *Elements, n int) error {
 	all, results := numbered(0, uint64(2*n)), make([]Result, 2*n)
 	ctx := context.Background()
-	err := errors.Join(e.FindOrPutBatch(all[:8*n], results[:n]), e.Grow(ctx, 12000, 0))
-	if err == nil {
-		err = e.ContainsBatch(all[:8*n], results[:n])
-	}
-	if slices.Contains(results[:n], NotFound) {
-		return fmt.Errorf("of %d elements some are lost by growth", n)
-	}
-	err = errors.Join(err, e.FindOrPutBatch(all[8*n:], results[n:]),
+	err := errors.Join(e.FindOrPutBatch(all, results),
 		e.Collect(ctx, func(element []byte) bool { return element[0]%2 == 0 }),
 		e.ContainsBatch(all, results))
 	for i, r := range results {

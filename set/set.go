@@ -35,7 +35,7 @@ func (r Result) String() string {
 }
 
 // Set is an insert-only set of 63-bit words over the memory of all ranks. It is
-// safe for concurrent use. Grow and Close are not to run beside other calls.
+// safe for concurrent use. Collect and Close are not to run beside other calls.
 type Set struct{ anySet }
 
 // New makes an empty set. Collective: every rank calls it with the same Config.
@@ -170,7 +170,7 @@ func (s *Set) words(buckets iter.Seq2[stored, error]) iter.Seq2[uint64, error] {
 }
 
 // Elements is an insert-only set of byte strings of one length, exact: elements
-// are compared whole. It is safe for concurrent use. Grow and Close are not to run
+// are compared whole. It is safe for concurrent use. Collect and Close are not to run
 // beside other calls.
 type Elements struct{ anySet }
 

@@ -233,10 +233,10 @@ func TestAccess(t *testing.T) {
 				t.Errorf("measured %+v", costs)
 			}
 			must(t, onAll(2, func(rank int) error {
-				return sets[rank].Grow(context.Background(), 99)
+				return sets[rank].Collect(context.Background(), func(uint64) bool { return true })
 			}))
 			if sets[0].Stats().Access.Costs == (ship.Costs{}) {
-				t.Error("growth forgets what was measured")
+				t.Error("Collect forgets what was measured")
 			}
 			continue
 		}

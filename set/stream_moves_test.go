@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,39 +15,19 @@ import (
 // The operations of a stream that move a whole set: they make a table anew, from the
 // present one or from a file.
 
-// grow moves the set. It may be too large for the new table; nothing changes then.
-func (st *stream) grow(buckets uint64) error {
-	err := onAll(len(st.ranks), func(rank int) error { return st.ranks[rank].grow(buckets) })
-	if err != nil {
-		return st.tooFew(err, len(st.stored), buckets)
-	}
-	got := st.ranks[0].table().buckets
-	if got < buckets || got >= buckets+uint64(8*len(st.ranks)) {
-		return unexpected("the number of buckets", got, buckets)
-	}
-	return st.reread()
-}
-
-// tooFew makes sure that a table of so many buckets need not hold n elements, and that
-// nothing has changed.
-func (st *stream) tooFew(err error, n int, buckets uint64) error {
-	if !strings.Contains(err.Error(), "too few for what the set holds") {
-		return err
-	}
-	if uint64(n) <= min(st.reach(), buckets) {
-		return fmt.Errorf("of %d elements: %w", n, err)
-	}
-	return st.verify()
-}
-
-// collect removes the elements whose number modulo 6 is less than first.
+// collect removes the elements whose number modulo 6 is less than first. In another order the rest
+// may find no bucket in reach; nothing changes then.
 func (st *stream) collect(first int) error {
 	keep := func(id int) bool { return id%6 >= first }
 	kept := maps.Clone(st.stored)
 	maps.DeleteFunc(kept, func(id int, _ bool) bool { return !keep(id) })
 	err := onAll(len(st.ranks), func(rank int) error { return st.ranks[rank].collect(keep) })
+	if err != nil && strings.Contains(err.Error(), "too few for what the set holds") &&
+		uint64(len(kept)) > st.reach() {
+		return st.verify()
+	}
 	if err != nil {
-		return st.tooFew(err, len(kept), uint64(len(st.shadow)))
+		return err
 	}
 	st.stored = kept
 	maps.DeleteFunc(st.refs, func(id int, _ Ref) bool { return !kept[id] })
@@ -83,25 +62,20 @@ func (st *stream) load() error {
 	if err != nil {
 		return st.partlyLoaded(err)
 	}
-	t := st.ranks[0].table()
-	if n := len(st.stored) + len(st.saved); float64(n) > fileLoadFactor*float64(t.buckets) {
-		return fmt.Errorf("%d and %d elements were loaded into %d buckets", len(st.stored),
-			len(st.saved), t.buckets)
-	}
 	maps.Copy(st.stored, st.saved)
 	return st.reread()
 }
 
-// partlyLoaded: some elements of the file find no bucket in their reach, or it is in
-// growing for them that others find none. What was in the set is still there.
+// partlyLoaded: some elements of the file find no bucket in their reach. What was in the set is
+// still there.
 func (st *stream) partlyLoaded(err error) error {
 	var full *FullError
 	if !errors.As(err, &full) {
-		return st.tooFew(err, len(st.stored), math.MaxUint64)
+		return err
 	}
 	all := maps.Clone(st.stored)
 	maps.Copy(all, st.saved)
-	if uint64(len(all)) <= st.reach() || full.NoArena {
+	if uint64(len(all)) <= min(st.reach(), full.Buckets) || full.NoArena {
 		return fmt.Errorf("of %d elements: %w", len(all), err)
 	}
 	layout, err := st.read()

@@ -132,9 +132,7 @@ func (st *stream) operation(src *source) error {
 		return nil
 	}
 	switch code % 20 {
-	case 15:
-		return st.grow(uint64(8 * (1 + src.next()%40)))
-	case 16:
+	case 15, 16:
 		return st.collect(src.next() % 7)
 	case 17:
 		if src.next()%2 == 0 {

@@ -15,7 +15,6 @@ type subject interface {
 	contains(ids []int, single bool) ([]Result, error)
 	local() ([]int, error)
 	size() (uint64, float64, error)
-	grow(buckets uint64) error
 	collect(keep func(id int) bool) error
 	save(path string) error
 	load(path string) error
@@ -118,10 +117,6 @@ func (w wordSubject) size() (uint64, float64, error) {
 	}
 	load, err := w.s.Used(context.Background())
 	return n, load, err
-}
-
-func (w wordSubject) grow(buckets uint64) error {
-	return w.s.Grow(context.Background(), buckets)
 }
 
 func (w wordSubject) collect(keep func(id int) bool) error {
@@ -231,10 +226,6 @@ func (s elementSubject) size() (uint64, float64, error) {
 	}
 	load, err := s.e.Used(context.Background())
 	return n, load, err
-}
-
-func (s elementSubject) grow(buckets uint64) error {
-	return s.e.Grow(context.Background(), buckets, 256+buckets)
 }
 
 func (s elementSubject) collect(keep func(id int) bool) error {

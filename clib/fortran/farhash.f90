@@ -285,12 +285,6 @@ module farhash
       type(farhash_set_stats), intent(out) :: stats
     end function
 
-    integer(c_int) function farhash_set_grow(set, buckets) bind(c)
-      import
-      integer(c_int64_t), value :: buckets
-      type(c_ptr), value :: set
-    end function
-
     integer(c_int) function farhash_set_save_c(set, path) bind(c, name='farhash_set_save')
       import
       type(c_ptr), value :: set
@@ -373,13 +367,6 @@ module farhash
       import
       type(c_ptr), value :: elements
       type(farhash_set_stats), intent(out) :: stats
-    end function
-
-    integer(c_int) function farhash_elements_grow(elements, buckets, capacity) bind(c)
-      import
-      integer(c_int64_t), value :: buckets
-      integer(c_int64_t), value :: capacity
-      type(c_ptr), value :: elements
     end function
 
     integer(c_int) function farhash_elements_save_c(elements, path) &

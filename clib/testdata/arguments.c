@@ -118,7 +118,6 @@ static void set_configs(farhash_set_config good) {
 	}
 	good.buckets = UINT64_C(1) << 43;
 	LACKS(farhash_set_new(job, &good, &none));
-	LACKS(farhash_set_grow(set, good.buckets));
 }
 
 static void sets(void) {
@@ -141,7 +140,6 @@ static void sets(void) {
 	farhash_shipping shipping;
 	HANDLES(void, job, farhash_shipping_get(it, &shipping));
 	REFUSED(farhash_shipping_get(set, NULL));
-	HANDLES(farhash_set, job, farhash_set_grow(it, 64));
 	HANDLES(farhash_set, job, farhash_set_save(it, "x"));
 	HANDLES(farhash_set, job, farhash_set_load(it, "x"));
 	HANDLES(farhash_set, job, farhash_set_check(it));
@@ -162,15 +160,12 @@ static void sets(void) {
 	REFUSED(farhash_set_len(set, NULL));
 	REFUSED(farhash_set_buckets(set, NULL));
 	REFUSED(farhash_set_stats_get(set, NULL));
-	REFUSED(farhash_set_grow(set, 0));
-	REFUSED(farhash_set_grow(set, UINT64_MAX));
 	REFUSED(farhash_set_save(set, NULL));
 	REFUSED(farhash_set_save(set, ""));
 	REFUSED(farhash_set_load(set, NULL));
 	REFUSED(farhash_set_load(set, ""));
 	for (int i = 0; i < 60; i++)
 		CLAIM(farhash_set_find_or_put(set, i) > 0);
-	REFUSED(farhash_set_grow(set, 8)); // too few for what it holds
 }
 
 static void byte_strings(void) {
@@ -201,7 +196,6 @@ static void byte_strings(void) {
 	HANDLES(farhash_elements, job, farhash_elements_buckets(it, &word));
 	farhash_set_stats stats;
 	HANDLES(farhash_elements, job, farhash_elements_stats_get(it, &stats));
-	HANDLES(farhash_elements, job, farhash_elements_grow(it, 64, 0));
 	HANDLES(farhash_elements, job, farhash_elements_save(it, "x"));
 	HANDLES(farhash_elements, job, farhash_elements_load(it, "x"));
 	HANDLES(farhash_elements, job, farhash_elements_check(it));
@@ -219,9 +213,6 @@ static void byte_strings(void) {
 	REFUSED(farhash_elements_len(elements, NULL));
 	REFUSED(farhash_elements_buckets(elements, NULL));
 	REFUSED(farhash_elements_stats_get(elements, NULL));
-	REFUSED(farhash_elements_grow(elements, 0, 0));
-	REFUSED(farhash_elements_grow(elements, UINT64_MAX, 0));
-	REFUSED(farhash_elements_grow(elements, 64, UINT64_MAX));
 	REFUSED(farhash_elements_save(elements, NULL));
 	REFUSED(farhash_elements_save(elements, ""));
 	REFUSED(farhash_elements_load(elements, NULL));

@@ -148,11 +148,6 @@ class Set(_Searched):
         """``contains`` for many at once: array (n,) of bool."""
         return self._batch("contains_batch", _words(words), np.bool_)
 
-    def grow(self, buckets: int) -> None:
-        """Moves the set into a table of so many buckets. Collective, and nothing else may run
-        on the set during the call."""
-        self._call("grow", whole("buckets", buckets))
-
 
 class Elements(_Searched):
     """Byte strings of one length, each once. Nothing is ever deleted.
@@ -218,7 +213,3 @@ class Elements(_Searched):
         data = (ctypes.c_char * self._items.size)()
         self._call("get", whole("ref", ref), data)
         return self._items.of(data)
-
-    def grow(self, buckets: int, capacity: int = 0) -> None:
-        """As ``Set.grow``, with room for so many elements."""
-        self._call("grow", whole("buckets", buckets), whole("capacity", capacity))

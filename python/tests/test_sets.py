@@ -90,8 +90,6 @@ class Words(OneRank):
         self.assertEqual((results == Answer.FULL).sum(), 36)
         with self.assertRaises(farhash.FullError):
             words.find_or_put(int(np.flatnonzero(results == Answer.FULL)[0]))
-        words.grow(256)
-        self.assertEqual((words.find_or_put_batch(np.arange(100)) == Answer.INSERTED).sum(), 36)
 
     def test_files(self):
         words = farhash.Set(self.job, 256)
@@ -220,7 +218,6 @@ class ByteStrings(OneRank):
         rows = np.arange(300, dtype=np.int32).reshape(-1, 3)
         results, refs = elements.find_or_put_refs(rows)
         self.assertTrue((results == Answer.INSERTED).all())
-        elements.grow(1 << 11, 600)
         again, same = elements.find_or_put_refs(rows)
         self.assertTrue((again == Answer.FOUND).all())
         self.assertTrue((refs == same).all())
