@@ -42,8 +42,8 @@ const (
 )
 
 // Result is what a search found. It is the same on every rank, except for Access, Elapsed and,
-// where the system refused memory, Detail, unless a rank was lost. Where memory was lost with it the
-// counts are of the ranks that are left.
+// where the system refused memory, Detail, unless a rank was lost. Where memory was lost with it
+// the counts are of the ranks that are left.
 type Result struct {
 	States    uint64
 	Arcs      uint64 // transitions fired; several may lead from one state to another
