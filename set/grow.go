@@ -159,13 +159,13 @@ func (t *table) prepare(n uint64) (ready bool, err error) {
 	defer p.mu.Unlock()
 	for p.refused = nil; p.ranks < ranks; {
 		rank := (t.job.Rank() + p.ranks) % ranks
-		if p.buckets == 0 {
+		if p.buckets == 0 || n == 0 {
 			gen, err := t.marks.Load(context.Background(), rank, cellReady)
 			if ignoreLost(err) != nil {
 				return false, err
 			}
 			if err != nil || gen > uint64(t.gen) { // lost, or another rank was faster
-				p.ranks++
+				p.ranks, p.buckets = p.ranks+1, 0
 				continue
 			}
 		}

@@ -149,6 +149,36 @@ func scarceMemory(t *testing.T, e engine, ranks int, elements bool) {
 	}
 }
 
+// TestBegunByAnother has a rank take a part of the memory of a table, and another one all of it and
+// come to the table: the first one knows then that it is in use.
+func TestBegunByAnother(t *testing.T) {
+	sets, err := newSets(ranksOf(t, engineDirect, 2), Config{Buckets: stepBuckets,
+		MaxBytes: stepBuckets * 8 * 8})
+	must(t, err)
+	for _, s := range sets {
+		defer s.Close()
+	}
+	first, second := sets[0].oldest.Load(), sets[1].oldest.Load()
+	for first.tables[first.gen+1].buckets < 4*stepBuckets {
+		first, err = first.next(true)
+		must(t, err)
+	}
+	for second.gen < first.gen {
+		second, err = second.next(true)
+		must(t, err)
+	}
+	ready, err := first.prepare(1)
+	if must(t, err); ready {
+		t.Fatal("a part of a table is one step")
+	}
+	_, err = second.next(true)
+	must(t, err)
+	tables, err := sets[0].inUse(t.Context())
+	if must(t, err); len(tables) != first.gen+2 {
+		t.Errorf("%d tables are in use, and rank 0 knows %d", first.gen+2, len(tables))
+	}
+}
+
 // shared is memory that a set asks for, as all its ranks do.
 type shared struct {
 	mu          sync.Mutex
