@@ -3,6 +3,7 @@ package kv
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -76,27 +77,25 @@ const (
 	itemInTable // a slot refers to it, or did
 )
 
-// newArena makes an arena of so many units, which have memory.
-func newArena(cells *rma.Cells, rank int, units uint64) *arena {
-	a := &arena{cells: cells, first: uint64(rank) * units, units: units,
-		states: make([]atomic.Uint32, (units+1)/2*2)} // whole words, which are prefetched
-	a.committed.Store(units)
-	a.limited.Store(true)
-	return a
-}
-
-// newReservedArena makes an arena whose units get memory when they are needed, by commit. Their
-// states take none before either.
-func newReservedArena(cells *rma.Cells, rank int, units uint64,
+// newArena makes an arena of so many units. They get memory when they are needed, by commit, and
+// their states take none before either; without commit they have it.
+func newArena(cells *rma.Cells, rank int, units uint64,
 	commit func(off, words int) error) (*arena, error) {
-	block, err := memory.Reserve(int((units + 1) / 2))
+	a := &arena{cells: cells, first: uint64(rank) * units, units: units, commit: commit}
+	words := int((units + 1) / 2) // whole ones, which are prefetched
+	if commit == nil {
+		a.states = make([]atomic.Uint32, 2*words)
+		a.committed.Store(units)
+		a.limited.Store(true)
+		return a, nil
+	}
+	block, err := memory.Reserve(words)
 	if err != nil {
 		return nil, fmt.Errorf("kv: states of items: %w", err)
 	}
 	first := (*atomic.Uint32)(unsafe.Pointer(unsafe.SliceData(block.Words)))
-	return &arena{cells: cells, first: uint64(rank) * units, units: units,
-		states: unsafe.Slice(first, 2*len(block.Words)), commit: commit,
-		release: block.Release}, nil
+	a.states, a.release = unsafe.Slice(first, 2*words), block.Release
+	return a, nil
 }
 
 // close gives the states back. It may be called on nil.
@@ -299,20 +298,6 @@ func (a *arena) recycle(it item, u unitState, to *lane) bool {
 	return true
 }
 
-// putBack takes back an item whose use has not begun: no slot has referred to it.
-func (a *arena) putBack(it item, hash uint64) {
-	l := a.lane(hash)
-	a.putBackTo(l, it)
-	l.mu.Unlock()
-}
-
-// putBackTo is putBack to a lane that is locked.
-func (a *arena) putBackTo(l *lane, it item) {
-	class := a.load(it.number - a.first).class()
-	a.states[it.number-a.first].Store(uint32(newUnitState(it.use, class, freeItem)))
-	l.free[class].push(it)
-}
-
 // publish records that an item is in the table. It may have been taken out of it already.
 func (a *arena) publish(it item) {
 	if u, inUse := a.inUse(it); inUse {
@@ -443,6 +428,12 @@ type lane struct {
 	room      []uint64      // for these to make an item
 	farHash   uint64        // of a new key far from home, 0 for none
 	_         [8]uint64
+}
+
+// roomFor is room to make an item of a class.
+func (l *lane) roomFor(class int) []uint64 {
+	l.room = slices.Grow(l.room, classWords(class))
+	return l.room[:classWords(class)]
 }
 
 // lane locks one that no other goroutine has locked, where there is one: one that has it may not

@@ -51,7 +51,7 @@ func TestItemsOfManyGoroutines(t *testing.T) {
 			}
 			for _, it := range held {
 				holders[it.number].Store(0)
-				a.putBack(it, rng.Uint64())
+				a.giveBack(it, rng.Uint64())
 			}
 		})
 	}

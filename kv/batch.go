@@ -44,7 +44,7 @@ const initialRoom = 8
 
 // openBatches has the ranks answer the calls that others ship. Collective.
 func (m *Map) openBatches(ctx context.Context) error {
-	m.room.Store(int64(min(initialRoom, wordsOf(m.cfg.MaxValue))))
+	m.room.Store(int64(min(initialRoom, core.WordsOf(m.cfg.MaxValue))))
 	messages := 2.5 // of a call that is made one-sided, about
 	if m.cfg.Copies {
 		messages = 2
@@ -105,7 +105,7 @@ func (b *batch) adaptRoom() {
 			found += len(c.Value)
 		}
 	}
-	switch maxWords := wordsOf(b.m.cfg.MaxValue); {
+	switch maxWords := core.WordsOf(b.m.cfg.MaxValue); {
 	case b.tooSmall:
 		b.m.room.Store(int64(min(max(2*b.room, 1), maxWords)))
 	case b.gets > 0 && 4*found < 8*b.room*b.gets:
@@ -119,12 +119,12 @@ func (b *batch) Kind() uint32 { return 0 }
 // Size is how many words a call takes, and its answer.
 func (b *batch) Size(i int) (request, answer int) {
 	c := &b.calls[i]
-	request, answer = callHead+wordsOf(len(c.Key)), answerHead
+	request, answer = callHead+core.WordsOf(len(c.Key)), answerHead
 	switch {
 	case c.Kind == Get:
 		answer += b.room
 	case c.Kind.puts():
-		request += wordsOf(len(c.Value))
+		request += core.WordsOf(len(c.Value))
 	}
 	if c.Kind == CompareAndPut {
 		request++
@@ -152,16 +152,16 @@ func (b *batch) Pack(i int, to []uint64) {
 func (b *batch) Unpack(rank, i int, from []uint64) (words int, again bool, err error) {
 	c := &b.calls[i]
 	size := int(min(from[0]&math.MaxUint32, uint64(8*len(from)))) // more is disorder
-	words = answerHead + wordsOf(size)
+	words = answerHead + core.WordsOf(size)
 	if words > len(from) {
 		return 0, false, core.ErrDisorder
 	}
-	value := from[answerHead:words]
+	value := core.BytesOf(from[answerHead:words])[:size]
 	switch from[0] >> 48 {
 	case answered:
 		c.Err, c.Done, c.Version = nil, from[0]&doneBit != 0, Version(from[1])
 		if c.Kind == Get && c.Done {
-			c.Value = unpack(c.Value, value, size)
+			c.Value = append(c.Value, value...)
 		}
 	case tooLong:
 		b.tooSmall, again = true, true
@@ -171,7 +171,7 @@ func (b *batch) Unpack(rank, i int, from []uint64) (words int, again bool, err e
 		c.Err = fmt.Errorf("kv: rank %d: %w", rank,
 			&rma.RankError{Rank: int(from[1] >> 1), Left: from[1]&1 != 0})
 	case failed:
-		c.Err = fmt.Errorf("kv: rank %d: %s", rank, unpack(nil, value, size))
+		c.Err = fmt.Errorf("kv: rank %d: %s", rank, value)
 	default:
 		return 0, false, core.ErrDisorder
 	}
@@ -181,7 +181,6 @@ func (b *batch) Unpack(rank, i int, from []uint64) (words int, again bool, err e
 // handler makes the calls that other ranks have shipped, one request at a time.
 type handler struct {
 	calls  []Call
-	bytes  []byte   // their keys, and the values to be put
 	values [][]byte // by call: for what a Get finds
 }
 
@@ -195,7 +194,6 @@ func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, e
 	}
 	d := &m.handler
 	d.calls = slices.Grow(d.calls[:0], n)[:n]
-	d.bytes = slices.Grow(d.bytes[:0], 8*len(request)) // so that it does not move
 	for len(d.values) < n {
 		d.values = append(d.values, nil)
 	}
@@ -236,21 +234,14 @@ func (d *handler) parse(i int, request []uint64) (rest []uint64, err error) {
 	if c.Kind == CompareAndPut && len(words) > 0 {
 		c.Version, words = Version(words[0]), words[1:]
 	}
-	if wordsOf(keySize)+wordsOf(valueSize) > len(words) {
+	if core.WordsOf(keySize)+core.WordsOf(valueSize) > len(words) {
 		return nil, errBadRequest
 	}
-	c.Key, words = d.unpack(words, keySize), words[wordsOf(keySize):]
+	c.Key, words = core.BytesOf(words)[:keySize:keySize], words[core.WordsOf(keySize):]
 	if c.Value = d.values[i]; c.Kind.puts() {
-		c.Value = d.unpack(words, valueSize)
+		c.Value = core.BytesOf(words)[:valueSize:valueSize]
 	}
-	return words[wordsOf(valueSize):], nil
-}
-
-// unpack is size bytes of packed words.
-func (d *handler) unpack(words []uint64, size int) []byte {
-	from := len(d.bytes)
-	d.bytes = unpack(d.bytes, words, size)
-	return d.bytes[from:len(d.bytes):len(d.bytes)]
+	return words[core.WordsOf(valueSize):], nil
 }
 
 // clear drops the calls, and keeps the buffers for values.
@@ -272,7 +263,7 @@ func packAnswer(to []uint64, c *Call) (words int) {
 	switch {
 	case c.Err == nil && c.Kind == Get && c.Done:
 		value = c.Value
-		if answerHead+wordsOf(len(value)) > len(to) {
+		if answerHead+core.WordsOf(len(value)) > len(to) {
 			status, value = tooLong, nil
 		}
 	case c.Err == nil:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/farhash/farhash/internal/core"
 )
@@ -241,6 +242,25 @@ func (w *walker) keys() iter.Seq[slotRead] {
 	}
 }
 
+// count calls each for every slot that keys iterates over. It counts them, and how many of these
+// have removed keys, and returns the last table that has any.
+func (m *Map) count(ctx context.Context, each func(s slotRead)) (taken, removedOnes uint64,
+	last *table, err error) {
+	last = m.latest.Load()
+	w, err := m.walker(ctx)
+	if err != nil {
+		return 0, 0, last, err
+	}
+	defer w.close()
+	for s := range w.keys() {
+		taken++
+		removedOnes += s.word / removed & 1
+		last = s.t
+		each(s)
+	}
+	return taken, removedOnes, last, w.err
+}
+
 // item reads what a word refers to. fits is false when that is another item by now.
 func (w *walker) item(word uint64) (p Pair, fits bool) {
 	rank, off, n := w.m.locateItem(word)
@@ -251,11 +271,8 @@ func (w *walker) item(word uint64) (p Pair, fits bool) {
 	if w.err != nil {
 		return Pair{}, false
 	}
-	_, k, v, ok := verify(word, it)
-	if !ok {
-		return Pair{}, false
-	}
-	return Pair{unpack(nil, it[headWords:], k), unpack(nil, it[headWords+wordsOf(k):], v)}, true
+	_, key, value, fits := verify(word, it)
+	return Pair{slices.Clone(key), slices.Clone(value)}, fits
 }
 
 // pair reads the key of a slot and its value, and the slot again where its item has changed.

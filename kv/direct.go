@@ -43,12 +43,14 @@ type directCall struct {
 	rest  int    // slots from this one to the last of the rank
 	past  uint64 // slots from home to this one
 	word  uint64 // of the slot
+	stale bool   // the slot is to be read again
+	other bool   // it has another key
 }
 
 // startAtHome goes to the first slot that the key may have, and reports whether it is directly
 // addressable.
 func (m *Map) startAtHome(t *table, g *directCall) bool {
-	g.hash, g.past = hashOf(g.call.Key), 0
+	g.hash, g.past, g.other = hashOf(g.call.Key), 0, false
 	g.rank, g.at, g.rest = t.place(t.slotAt(g.hash, 0))
 	g.slots = m.batches.Segments[g.rank]
 	return g.slots != nil
@@ -57,6 +59,7 @@ func (m *Map) startAtHome(t *table, g *directCall) bool {
 // nextSlot goes to the next slot.
 func (m *Map) nextSlot(t *table, g *directCall) {
 	g.past++
+	g.other = false
 	g.at += m.stride
 	if g.rest--; g.rest > 0 {
 		return
@@ -69,14 +72,18 @@ func (m *Map) nextSlot(t *table, g *directCall) {
 }
 
 // search finds the first slot that has no key or may have the key of the call, beginning with the
-// present one. It returns false where the machine has to make the call.
+// present one, or after it where that has another key. It returns false where the machine has to
+// make the call.
 func (m *Map) search(t *table, g *directCall) bool {
 	want := matchWord(g.hash)
 	for range t.slots {
+		if g.other {
+			m.nextSlot(t, g)
+		}
 		if g.slots == nil {
 			return false
 		}
-		g.word = atomic.LoadUint64(&g.slots[g.at])
+		g.word, g.stale = atomic.LoadUint64(&g.slots[g.at]), false
 		switch {
 		case g.word&occupied == 0:
 			return true
@@ -85,7 +92,7 @@ func (m *Map) search(t *table, g *directCall) bool {
 		case g.word&matchMask == want:
 			return true
 		}
-		m.nextSlot(t, g)
+		g.other = true
 	}
 	return false
 }
@@ -117,22 +124,23 @@ const maxReads = 64
 func (m *Map) compare(t *table, g *directCall) (version Version, ok bool) {
 	c := g.call
 	for range maxReads {
+		if (g.stale || g.other) && !m.search(t, g) {
+			break
+		}
 		if g.word&occupied == 0 {
 			return 0, movedFrom(g.word) < t.gen
 		}
 		it := m.itemIn(g.word)
-		if it == nil || g.word&frozen != 0 {
-			return 0, false
+		if it == nil {
+			break
 		}
 		value, same, whole := loadItem(c, it)
 		switch now := atomic.LoadUint64(&g.slots[g.at]); {
 		case now != g.word || !whole:
-			g.word = now
+			g.stale = true
 		case !same:
 			// mark: another key with the same fingerprint
-			if m.nextSlot(t, g); !m.search(t, g) {
-				return 0, false
-			}
+			g.other = true
 		case g.word&removed != 0:
 			return 0, true
 		default:
@@ -160,11 +168,18 @@ func (m *Map) finish(t *table, g *directCall, l *lane) (made bool) {
 		word := g.word | removed
 		if c.Kind.puts() {
 			if mine == 0 {
-				mine = m.write(g, l)
+				class := classFor(itemWords(len(c.Key), len(c.Value)))
+				it, ok := m.arena.takeFrom(l, class)
+				if !ok { // the machine looks into all lanes, and for marks
+					break
+				}
+				mine = newWord(g.hash, class, it)
+				room := l.roomFor(class)
+				n := writeItem(room, mine, c.Key, c.Value)
+				rank, off := m.arena.locate(it.number)
+				memory.StoreWords(m.regions.Segments[rank][off:], room[:n])
 			}
-			if word = mine; mine == 0 {
-				break
-			}
+			word = mine
 		}
 		// mark: a direct write is about to swap its slot
 		if atomic.CompareAndSwapUint64(&g.slots[g.at], g.word, word) {
@@ -172,33 +187,12 @@ func (m *Map) finish(t *table, g *directCall, l *lane) (made bool) {
 			return true
 		}
 		// mark: a compare-and-swap loses
-		if !m.search(t, g) { // the slot may have another key by now, which is not examined
-			break
-		}
+		g.stale = true
 	}
 	if mine != 0 {
-		m.arena.putBackTo(l, itemOf(mine))
+		m.arena.giveBackTo(l, itemOf(mine))
 	}
 	return made
-}
-
-// write writes the item of a call into this rank's memory, and returns the word that refers to it;
-// 0 if the lane has no free one: the machine looks into all lanes, and for marks.
-func (m *Map) write(g *directCall, l *lane) (word uint64) {
-	c := g.call
-	class := classFor(itemWords(len(c.Key), len(c.Value)))
-	mine, ok := m.arena.takeFrom(l, class)
-	if !ok {
-		return 0
-	}
-	if cap(l.room) < classWords(class) {
-		l.room = make([]uint64, classWords(class))
-	}
-	word, room := newWord(g.hash, class, mine), l.room[:classWords(class)]
-	n := writeItem(room, word, c.Key, c.Value)
-	rank, off := m.arena.locate(mine.number)
-	memory.StoreWords(m.regions.Segments[rank][off:], room[:n])
-	return word
 }
 
 // swapped ends a call that has swapped its slot for a word: it writes the copy, and gives the item
@@ -233,17 +227,20 @@ func (m *Map) direct(c *Call) (made bool) {
 	if !m.startAtHome(t, g) || !m.search(t, g) {
 		return false
 	}
-	if c.Kind == Get {
-		if it := m.itemIn(g.word); it != nil { // its loads wait for each other otherwise
-			first := [1]*uint64{&it[0]}
-			memory.Prefetch(first[:], itemLines)
-		}
-		return m.finish(t, g, nil)
-	}
-	l := m.arena.lane(g.hash)
+	var l *lane
 	var lines [5]*uint64
-	m.prefetchItems(l, group[:], lines[:0:2], lines[2:2])
-	if made = m.finish(t, g, l); made {
+	if c.Kind != Get {
+		l = m.arena.lane(g.hash)
+		m.prefetchItems(l, group[:], lines[:0:2], lines[2:2])
+	} else if it := m.itemIn(g.word); it != nil { // its loads wait for each other otherwise
+		lines[0] = &it[0]
+		memory.Prefetch(lines[:1], itemLines)
+	}
+	made = m.finish(t, g, l)
+	if l == nil {
+		return made
+	}
+	if made {
 		l.made[c.Kind]++
 	}
 	m.unlock(l)
@@ -326,7 +323,7 @@ func (m *Map) directGroup(group []directCall, t *table, l *lane, left []int) []i
 		g := &group[k]
 		made := false
 		if g.slots != nil {
-			g.word = atomic.LoadUint64(&g.slots[g.at]) // calls before it may have changed it
+			g.stale = k > 0 // calls before it may have changed it
 			made = m.finish(t, g, l)
 		}
 		if made {

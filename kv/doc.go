@@ -51,8 +51,8 @@
 //
 // Slots, MaxSlots and Bytes set the sizes one by one. With Slots and Bytes, and no MaxBytes, memory
 // for MaxSlots and Bytes is set aside when the map is made: rma/local and rma/sim take it when it
-// is used, rma/shm at once. There is no Used, as slots of removed keys are taken too until the
-// table moves: compare [Map.Len] with MaxSlots.
+// is used, rma/shm at once. [Map.Used] counts slots of removed keys too until the table moves:
+// compare [Map.Len] with MaxSlots.
 //
 // Keys and values may have [MaxSize] bytes by default. Buffers for items are as long as the longest
 // item that was used.

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -251,29 +252,25 @@ func (s *session) sample(ctx context.Context, t *table) (slots, taken, removedOn
 // Their marks were lost, as a rank died that had taken them out of the table. Sweep reads every
 // slot, and returns how many items it has found. Other calls may run at the same time.
 func (m *Map) Sweep(ctx context.Context) (found int, err error) {
+	if err := m.pool.Open(); err != nil {
+		return 0, err
+	}
 	found, _, _, err = m.sweep(ctx)
 	return found, err
 }
 
 // sweep also counts the slots that are taken, and how many of these have removed keys.
 func (m *Map) sweep(ctx context.Context) (found int, taken, removedOnes uint64, err error) {
-	w, err := m.walker(ctx)
-	if err != nil {
-		return 0, 0, 0, err
-	}
-	defer w.close()
 	lost := m.arena.published()
-	for s := range w.keys() {
-		taken++
-		removedOnes += s.word / removed & 1
+	taken, removedOnes, _, err = m.count(ctx, func(s slotRead) {
 		if it := itemOf(s.word); m.arena.owns(it) {
 			lost.remove(it.number-m.arena.first, it.use)
 		}
-	}
-	if w.err == nil {
+	})
+	if err == nil {
 		found = m.arena.recover(lost)
 	}
-	return found, taken, removedOnes, w.err
+	return found, taken, removedOnes, err
 }
 
 // findItem finds items that can be used again: items whose mark was lost, and items of removed
@@ -389,7 +386,7 @@ type mover struct {
 	first    uint64   // slot of the part
 	words    []uint64 // of the part
 	i        int      // the slot that moves
-	key      []byte   // that it has
+	key      []byte   // that it has, in its item, which the op keeps
 	value    []byte
 	tooLate  bool   // the table has moved already
 	mustThaw bool   // the word in the next table is to be thawed
@@ -433,9 +430,8 @@ func (m *Map) partsLeft(t *table) int {
 func (v *mover) start(o *op, from, into *table, part int) {
 	m := o.m
 	rank, in := uint64(part)/from.parts, uint64(part)%from.parts*m.partLen()
-	*v = mover{op: o, from: from, part: part, first: rank*from.perRank + in, key: v.key,
-		value: v.value, words: append(v.words[:0],
-			make([]uint64, min(m.partLen(), from.perRank-in))...),
+	*v = mover{op: o, from: from, part: part, first: rank*from.perRank + in,
+		words:    append(v.words[:0], make([]uint64, min(m.partLen(), from.perRank-in))...),
 		doneWord: movedWord(from.gen, into.size)}
 	o.call, o.table, o.rereads = &v.dummy, into, 0
 }
@@ -543,14 +539,12 @@ func (v *mover) swapSlot(q rma.Queue, word uint64) rma.Handle {
 // takeItem takes the item of slot i, and begins the search for its key in the next table.
 func (v *mover) takeItem(q rma.Queue) rma.Handle {
 	word := v.words[v.i]
-	thawed, keySize, valueSize, ok := v.checkItem(word, v.here)
+	thawed, key, value, ok := v.checkItem(word, v.here)
 	if !ok { // the slot has moved
 		return v.getSlots(q)
 	}
-	v.word = thawed
-	v.key = unpack(v.key[:0], v.here[headWords:], keySize)
-	v.hash = hashOf(v.key)
-	v.value = unpack(v.value[:0], v.here[headWords+wordsOf(keySize):], valueSize)
+	v.key, v.value = key, value
+	v.word, v.hash = thawed, hashOf(key)
 	v.path = path{table: v.table}
 	v.stage = stageChunk
 	return v.getChunk(q)
@@ -585,12 +579,12 @@ func (v *mover) findKey(q rma.Queue) rma.Handle {
 // compareItem compares the key with the key of an item in the next table.
 func (v *mover) compareItem(q rma.Queue) rma.Handle {
 	word := v.chunk[v.at*v.m.stride]
-	_, keySize, _, ok := v.checkItem(word, v.there)
+	_, key, _, ok := v.checkItem(word, v.there)
 	v.stage = stageChunk
 	if !ok { // it has been used again, and the slot has changed
 		return v.getChunk(q)
 	}
-	if !hasKey(v.there, keySize, v.key) {
+	if !bytes.Equal(key, v.key) {
 		v.at++
 		return rma.NoHandle
 	}

@@ -100,7 +100,7 @@ type expectation struct {
 // runEvents runs a sequence, possible unless its last event makes no sense.
 func runEvents(m *Map, all []event) (possible bool, err error) {
 	a := m.arena
-	m.arena = newArena(a.cells, m.job.Rank(), a.units)
+	m.arena, _ = newArena(a.cells, m.job.Rank(), a.units, nil)
 	b := expectation{m: m}
 	for _, e := range all {
 		if possible, err = b.happens(e); err != nil {
@@ -128,7 +128,7 @@ func (b *expectation) happens(e event) (possible bool, err error) {
 			return true, fmt.Errorf("a sweep finds %d items that nobody has lost", n)
 		}
 	case e == isPutBack && len(b.held) > 0:
-		a.putBack(last(&b.held), 0)
+		a.giveBack(last(&b.held), 0)
 	case e == isPublished && len(b.held) > 0:
 		it := last(&b.held)
 		a.publish(it)

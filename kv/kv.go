@@ -8,6 +8,8 @@ import (
 	"iter"
 	"sync/atomic"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
@@ -89,25 +91,24 @@ func (m *Map) allocate(ctx context.Context) (err error) {
 	if m.cells, err = rma.NewCells(m.job, m.items); err != nil {
 		return err
 	}
-	if m.states, err = rma.NewCells(m.job, m.control); err != nil || !reserve {
-		m.arena = newArena(m.cells, m.job.Rank(), units)
+	if m.states, err = rma.NewCells(m.job, m.control); err != nil {
 		return err
 	}
-	return rma.AllSucceeded(ctx, m.job, "kv: memory for a map", m.reserve(units))
+	return rma.AllSucceeded(ctx, m.job, "kv: memory for a map", m.divide(units, reserve))
 }
 
-// reserve has slots and items take memory when they are needed, and the slots of this rank in the
-// first table at once.
-func (m *Map) reserve(units uint64) (err error) {
+// divide makes the arena, of so many units. Where memory can be taken in parts, slots and items
+// take it when they are needed, and the slots of this rank in the first table at once.
+func (m *Map) divide(units uint64, reserve bool) (err error) {
 	rank := m.job.Rank()
 	slots, slotsInParts := m.slots.(rma.Committer)
 	items, itemsInParts := m.items.(rma.Committer)
-	if !slotsInParts || !itemsInParts || !rma.Reserves(m.job) {
-		m.arena = newArena(m.cells, rank, units)
-		return nil
+	if !reserve || !slotsInParts || !itemsInParts || !rma.Reserves(m.job) {
+		m.arena, err = newArena(m.cells, rank, units, nil)
+		return err
 	}
 	m.takeMemory = slots.Commit
-	m.arena, err = newReservedArena(m.cells, rank, units, func(off, words int) error {
+	m.arena, err = newArena(m.cells, rank, units, func(off, words int) error {
 		return items.Commit(rank, off, words)
 	})
 	if err != nil {
@@ -266,14 +267,14 @@ type Pair struct{ Key, Value []byte }
 // bytes for each key that has come.
 func (m *Map) All(ctx context.Context) iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
-		visited := map[[2]uint64]bool{} // hashes of keys, which are found again after a move
+		visited := map[xxh3.Uint128]bool{} // hashes of keys, which are found again after a move
 		for p, err := range m.pairs(ctx, (*walker).keys) {
 			if err == nil {
-				hashes := [2]uint64{hashOf(p.Key), hashBytes(^uint64(len(p.Key)), p.Key)}
-				if visited[hashes] {
+				hash := xxh3.Hash128(p.Key)
+				if visited[hash] {
 					continue
 				}
-				visited[hashes] = true
+				visited[hash] = true
 			}
 			if !yield(p, err) {
 				return
@@ -328,24 +329,12 @@ func (m *Map) pairs(ctx context.Context,
 }
 
 // Len counts the keys. It reads every slot, and every item if the table moves.
-func (m *Map) Len(ctx context.Context) (uint64, error) {
-	w, err := m.walker(ctx)
-	if err != nil {
-		return 0, err
+func (m *Map) Len(ctx context.Context) (keys uint64, err error) {
+	first := m.latest.Load()
+	taken, removedOnes, last, err := m.count(ctx, func(slotRead) {})
+	if err != nil || first.gen == last.gen {
+		return taken - removedOnes, err
 	}
-	defer w.close()
-	keys, first := uint64(0), m.latest.Load()
-	moving := false
-	for s := range w.keys() {
-		if s.word&removed == 0 {
-			keys++
-		}
-		moving = moving || s.t.gen > first.gen
-	}
-	if !moving || w.err != nil {
-		return keys, w.err
-	}
-	keys = 0
 	for _, err := range m.All(ctx) {
 		if err != nil {
 			return 0, err
@@ -353,4 +342,11 @@ func (m *Map) Len(ctx context.Context) (uint64, error) {
 		keys++
 	}
 	return keys, nil
+}
+
+// Used is the part of all slots that are taken, 0 to 1. A slot of a deleted key is taken too until
+// the table moves. It reads every slot, and is approximate while the table moves.
+func (m *Map) Used(ctx context.Context) (float64, error) {
+	taken, _, last, err := m.count(ctx, func(slotRead) {})
+	return min(1, float64(taken)/float64(last.slots)), err
 }

@@ -8,8 +8,10 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
-	"unsafe"
 
+	"github.com/zeebo/xxh3"
+
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 )
 
@@ -122,95 +124,43 @@ func classFor(words int) int {
 	return bits.Len(uint((words+unitWords-1)/unitWords - 1))
 }
 
-// wordsOf is how many words that many bytes fill.
-func wordsOf(size int) int { return (size + 7) / 8 }
-
 // itemWords is how many words an item with such a key and value needs.
 func itemWords(keySize, valueSize int) int {
-	return headWords + wordsOf(keySize) + wordsOf(valueSize)
+	return headWords + core.WordsOf(keySize) + core.WordsOf(valueSize)
 }
 
 // pack stores bytes in whole words, padded with zeros, and returns how many.
 func pack(words []uint64, b []byte) int {
-	n := wordsOf(len(b))
-	for i := range words[:n] {
-		words[i] = wordAt(b, i)
+	n := core.WordsOf(len(b))
+	if n > 0 {
+		words[n-1] = 0
 	}
+	copy(core.BytesOf(words[:n]), b)
 	return n
 }
 
 // wordAt is word i of bytes, padded with zeros.
 func wordAt(b []byte, i int) uint64 {
 	if b = b[8*i:]; len(b) >= 8 {
-		return binary.LittleEndian.Uint64(b)
+		return binary.NativeEndian.Uint64(b)
 	}
 	var last [8]byte
 	copy(last[:], b)
-	return binary.LittleEndian.Uint64(last[:])
+	return binary.NativeEndian.Uint64(last[:])
 }
 
-// storeWord writes a word to the front of bytes, as much of it as there is room for, and returns
-// the rest.
-func storeWord(b []byte, w uint64) []byte {
-	if len(b) >= 8 {
-		binary.LittleEndian.PutUint64(b, w)
-		return b[8:]
+// hashOf is the hash of a key. xxh3 takes longer for so few bytes.
+func hashOf(key []byte) uint64 {
+	if n := len(key); n <= 8 {
+		word := wordAt(key, 0) ^ 0xa0761d6478bd642f
+		return core.Fold(core.Fold(word, 0xe7037ed1a0b428db), uint64(n)^0x589965cc75374cc3)
 	}
-	for i := range b {
-		b[i] = byte(w >> (8 * i))
-	}
-	return nil
-}
-
-// unpack appends size bytes of packed words.
-func unpack(dst []byte, words []uint64, size int) []byte {
-	at := len(dst)
-	dst = slices.Grow(dst, size)[:at+size]
-	rest := dst[at:]
-	for _, w := range words[:wordsOf(size)] {
-		rest = storeWord(rest, w)
-	}
-	return dst
-}
-
-// hashWords is a hash of words: multiplications of 128 bits whose halves are folded.
-func hashWords(seed uint64, words []uint64) uint64 {
-	h := hashBegin(seed)
-	for _, w := range words {
-		h = hashStep(h, w)
-	}
-	return hashEnd(h, len(words))
-}
-
-// hashBegin, hashStep and hashEnd are hashWords word by word.
-func hashBegin(seed uint64) uint64 { return seed ^ 0x9e3779b97f4a7c15 }
-
-func hashStep(h, word uint64) uint64 {
-	hi, lo := bits.Mul64(word^0xa0761d6478bd642f, h^0xe7037ed1a0b428db)
-	return hi ^ lo ^ bits.RotateLeft64(h, 23)
-}
-
-func hashEnd(h uint64, words int) uint64 {
-	hi, lo := bits.Mul64(h^0x8ebc6af09c88c6e3, uint64(words)^0x589965cc75374cc3)
-	return hi ^ lo ^ h
-}
-
-// hashOf is the hash of a key.
-func hashOf(key []byte) uint64 { return hashBytes(uint64(len(key)), key) }
-
-// hashBytes is hashWords of packed bytes.
-func hashBytes(seed uint64, key []byte) uint64 {
-	h := hashBegin(seed)
-	n := wordsOf(len(key))
-	for i := range n {
-		h = hashStep(h, wordAt(key, i))
-	}
-	return hashEnd(h, n)
+	return xxh3.Hash(key)
 }
 
 // seal is the hash that verifies an item: over the words that follow it and the word of the slot.
 func seal(word uint64, it []uint64, n int) uint64 {
-	return hashWords(identity(word), it[lengthWord:n])
+	return xxh3.HashSeed(core.BytesOf(it[lengthWord:n]), identity(word))
 }
 
 // writeItem fills an item for a key and value to which a word refers, and returns its length.
@@ -248,7 +198,7 @@ func loadItem(c *Call, it []uint64) (value []byte, same, whole bool) {
 	if same = hasKey(it, keySize, c.Key); same && c.Kind == Get {
 		at := len(value)
 		value = slices.Grow(value, valueSize)[:at+valueSize]
-		loadBytes(value[at:], it[headWords+wordsOf(keySize):])
+		loadBytes(value[at:], it[headWords+core.WordsOf(keySize):])
 	}
 	return value, same, atomic.LoadUint64(&it[sealWord]) == seal
 }
@@ -257,11 +207,12 @@ func loadItem(c *Call, it []uint64) (value []byte, same, whole bool) {
 // old and new words. What is loaded atomically after it is loaded later.
 func loadBytes(to []byte, words []uint64) {
 	if runtime.GOARCH == "amd64" && !memory.RaceEnabled { // which loads in order
-		copy(to, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words)))
+		copy(to, core.BytesOf(words))
 		return
 	}
 	for i := 0; len(to) > 0; i++ {
-		to = storeWord(to, atomic.LoadUint64(&words[i]))
+		word := [1]uint64{atomic.LoadUint64(&words[i])}
+		to = to[copy(to, core.BytesOf(word[:])):]
 	}
 }
 
@@ -271,7 +222,7 @@ func hasKey(it []uint64, keySize int, key []byte) bool {
 	if keySize != len(key) {
 		return false
 	}
-	for i := range wordsOf(keySize) {
+	for i := range core.WordsOf(keySize) {
 		if atomic.LoadUint64(&it[headWords+i]) != wordAt(key, i) {
 			return false
 		}
@@ -294,12 +245,12 @@ func (c *Config) copied(key, value []byte) bool {
 // sealCopy is the seal of a copy.
 func sealCopy(word uint64, pair []uint64, keySize, valueSize int) uint64 {
 	lengths := uint64(keySize)<<5 | uint64(valueSize)
-	return hashWords(identity(word)^lengths, pair)&^1023 | lengths
+	return xxh3.HashSeed(core.BytesOf(pair), identity(word)^lengths)&^1023 | lengths
 }
 
 // readCopy is the pair of a slot's copy, ok false if slots have none or it does not fit the word.
 // The hash is of the key that is searched for.
-func readCopy(slot []uint64, hash uint64, room *[copySize]byte) (key, value []byte, ok bool) {
+func readCopy(slot []uint64, hash uint64) (key, value []byte, ok bool) {
 	if len(slot) == 1 {
 		return nil, nil, false
 	}
@@ -309,31 +260,32 @@ func readCopy(slot []uint64, hash uint64, room *[copySize]byte) (key, value []by
 		// mark: the copy in a slot is not that of its word
 		return nil, nil, false
 	}
-	b := unpack(room[:0], slot[2:4], copySize)
-	return b[:k], b[k : k+v], true
+	pair := core.BytesOf(slot[2:4])
+	return pair[:k], pair[k : k+v], true
 }
 
 // writeCopy fills the copy of a pair, which fits, for the word of its slot.
 func writeCopy(c []uint64, word uint64, key, value []byte) {
 	clear(c)
-	var pair [copySize]byte
-	copy(pair[copy(pair[:], key):], value)
-	pack(c[1:], pair[:])
+	pair := core.BytesOf(c[1:])
+	copy(pair[copy(pair, key):], value)
 	c[0] = sealCopy(word, c[1:], len(key), len(value))
 }
 
 // verify checks the seal of an item as read with the word of its slot. It returns the word, not
-// frozen, and the lengths of key and value. ok is false if it is not the item of this word.
-func verify(word uint64, it []uint64) (thawed uint64, keySize, valueSize int, ok bool) {
-	if keySize, valueSize, ok = splitLengths(it[lengthWord], len(it)); !ok {
-		return 0, 0, 0, false
+// frozen, and the key and value in the item. ok is false if it is not the item of this word.
+func verify(word uint64, it []uint64) (thawed uint64, key, value []byte, ok bool) {
+	keySize, valueSize, ok := splitLengths(it[lengthWord], len(it))
+	if !ok {
+		return 0, nil, nil, false
 	}
+	key = core.BytesOf(it[headWords:])[:keySize]
+	value = core.BytesOf(it[headWords+core.WordsOf(keySize):])[:valueSize]
 	if word&frozen != 0 {
-		key := it[headWords : headWords+wordsOf(keySize)]
-		word = thaw(word, hashWords(uint64(keySize), key))
+		word = thaw(word, hashOf(key))
 	}
 	ok = seal(word, it, itemWords(keySize, valueSize)) == it[sealWord]
-	return word, keySize, valueSize, ok
+	return word, key, value, ok
 }
 
 // table is a generation of slots. They are numbered over all ranks: rank r has r*perRank to

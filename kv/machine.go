@@ -213,8 +213,7 @@ func (o *op) search(q rma.Queue) rma.Handle {
 			}
 			continue
 		case slotMatch:
-			var room [copySize]byte
-			key, value, ok := readCopy(slot, o.hash, &room)
+			key, value, ok := readCopy(slot, o.hash)
 			if !ok {
 				o.step = stepCompare
 				return o.getItem(q, word, &o.there)
@@ -300,18 +299,15 @@ func (o *op) foundMoving() uint64 {
 // compare compares the key with the key of the item of the slot.
 func (o *op) compare(q rma.Queue) rma.Handle {
 	word := o.chunk[o.at*o.m.stride]
-	_, keySize, valueSize, ok := o.checkItem(word, o.there)
+	_, key, value, ok := o.checkItem(word, o.there)
 	switch {
 	case !ok:
 		// mark: an item has been used again by the time it is read
 		o.again, o.step = true, stepSearch
 		rank, off, _ := o.table.place(o.slot())
 		return o.get(q, o.chunk[o.at*o.m.stride:(o.at+1)*o.m.stride], o.m.slots, rank, off)
-	case hasKey(o.there, keySize, o.call.Key):
-		if o.call.Kind == Get && word&removed == 0 {
-			o.call.Value = unpack(o.call.Value, o.there[headWords+wordsOf(keySize):], valueSize)
-		}
-		return o.found(q, word, nil)
+	case bytes.Equal(key, o.call.Key):
+		return o.found(q, word, value)
 	case o.again:
 		return o.searchAgain(q)
 	}
@@ -422,10 +418,8 @@ func (o *op) end() rma.Handle {
 	case o.word == 0 || o.call.Err != nil:
 	case o.call.Done:
 		o.m.arena.publish(itemOf(o.word))
-	case o.lost > 0: // a copy with its word may be in a slot
+	default: // a copy with its word may be in a slot
 		o.m.arena.giveBack(itemOf(o.word), o.hash)
-	default:
-		o.m.arena.putBack(itemOf(o.word), o.hash)
 	}
 	return rma.NoHandle
 }
@@ -483,14 +477,14 @@ func (o *op) getItem(q rma.Queue, word uint64, to *rma.Buf) rma.Handle {
 }
 
 // checkItem is verify for an item as got. If it fails too often the item is broken.
-func (o *op) checkItem(word uint64, it []uint64) (thawed uint64, keySize, valueSize int, ok bool) {
-	thawed, keySize, valueSize, ok = verify(word, it[:classWords(classOf(word))])
+func (o *op) checkItem(word uint64, it []uint64) (thawed uint64, key, value []byte, ok bool) {
+	thawed, key, value, ok = verify(word, it[:classWords(classOf(word))])
 	if !ok {
 		if o.rereads++; o.rereads > maxRereads {
 			o.call.Err = fmt.Errorf("kv: slot %#x refers to an item that is broken", word)
 		}
 	}
-	return thawed, keySize, valueSize, ok
+	return thawed, key, value, ok
 }
 
 // compareAndSwap posts a swap of a slot, whose result is waited for.

@@ -305,3 +305,30 @@ func TestGrownRoundTrips(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Used counts slots of deleted keys until the table moves.
+func TestUsed(t *testing.T) {
+	eachCase(t, func(t *testing.T, e engine, copies bool) {
+		err := withMap(e, 2, moving(copies), func(m *Map) error {
+			if m.job.Rank() > 0 {
+				return nil
+			}
+			err := fill(m, 6, 1)
+			for i := range 2 {
+				_, gone := m.Delete(number(m, i))
+				err = errors.Join(err, gone)
+			}
+			for _, taken := range []float64{6, 4} {
+				used, usedErr := m.Used(t.Context())
+				if err = errors.Join(err, usedErr); used != taken/float64(m.Slots()) {
+					err = errors.Join(err, fmt.Errorf("%v of %d slots are used", used, m.Slots()))
+				}
+				err = errors.Join(err, moveTable(m, 0))
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
