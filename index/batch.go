@@ -69,11 +69,11 @@ func (r *Reader) near(rank int) []uint64 {
 
 // answerWords is the room for the answer to a lookup of a key.
 func (t *table) answerWords() int {
-	bytes, words := t.cfg.ValueSize, 1
-	if t.cfg.Variable {
+	bytes, words := t.ValueSize, 1
+	if t.Variable {
 		words++
-		if t.records > 0 {
-			bytes = min(bytes, 2*int(t.valueBytes/t.records))
+		if t.Records > 0 {
+			bytes = min(bytes, 2*int(t.ValuesBytes/t.Records))
 		}
 	}
 	return words + wordsOf(bytes)
@@ -106,12 +106,12 @@ func (b *batch) Unpack(_, i int, from []uint64) (words int, again bool, err erro
 
 // unpackValues gives the values of an answer and returns its words.
 func (t *table) unpackValues(from []uint64, found func(v Value)) (words int, err error) {
-	if words = 1; from[0] > t.records {
+	if words = 1; from[0] > t.Records {
 		return 0, core.ErrDisorder
 	}
 	for range from[0] {
-		size := uint64(t.cfg.ValueSize)
-		if t.cfg.Variable {
+		size := uint64(t.ValueSize)
+		if t.Variable {
 			if words == len(from) {
 				return 0, core.ErrDisorder
 			}
@@ -149,14 +149,14 @@ func (a *answers) begin() {
 // add packs a value, and reports whether there is room for more.
 func (a *answers) add(_ int, v Value) bool {
 	n := wordsOf(len(v))
-	if a.t.cfg.Variable {
+	if a.t.Variable {
 		n++
 	}
 	if a.used+n > len(a.to)-a.keys {
 		a.to[a.head], a.used, a.full = manyValues, a.head+1, true
 		return false
 	}
-	if a.t.cfg.Variable {
+	if a.t.Variable {
 		a.to[a.used] = uint64(len(v))
 		a.used++
 		n--
@@ -169,7 +169,7 @@ func (a *answers) add(_ int, v Value) bool {
 
 // answer looks up the keys of a request.
 func (x *Index) answer(_ uint32, n int, request, to []uint64) (int, error) {
-	t, size := x.t, x.t.cfg.KeySize
+	t, size := x.t, x.t.KeySize
 	keyWords := wordsOf(size)
 	if len(request) != n*keyWords || len(to) < n {
 		return 0, fmt.Errorf("index: a request of %d words with room for %d, for %d keys of %d "+

@@ -33,7 +33,7 @@ func Build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Recor
 	if err != nil {
 		return nil, err
 	}
-	t := &table{job: job, cfg: cfg, form: formOf(&cfg), ranks: job.Size()}
+	t := (&description{Config: cfg, Segments: make([]segment, job.Size())}).table(job)
 	b := builder{store: store, t: t}
 	if err = errors.Join(b.build(ctx), store.release()); err != nil {
 		return nil, errors.Join(err, t.close())
@@ -86,7 +86,7 @@ func (b *builder) build(ctx context.Context) error {
 // count finds the number of records, and a key that no record has, for the empty slots of an inline
 // table.
 func (b *builder) count(ctx context.Context) (err error) {
-	t, c := b.t, &b.t.cfg
+	t, c := b.t, &b.t.Config
 	if c.MaxCopies > 0 {
 		if copies := b.store.copies(); copies > uint64(c.MaxCopies) {
 			err = fmt.Errorf("index: a key has %d records, and this index takes %d of one; raise "+
@@ -97,14 +97,14 @@ func (b *builder) count(ctx context.Context) (err error) {
 	if t.inline() {
 		mine = append(mine, b.store.marked...)
 	}
-	all, err := gather(ctx, b.t.job, "counting records", mine, err)
+	all, err := core.Gather(ctx, b.t.job, "index: counting records", mine, err)
 	if err != nil {
 		return err
 	}
-	for _, words := range all {
-		t.records += words[0]
-		t.owned = append(t.owned, words[0])
-		t.valueBytes += words[1]
+	for rank, words := range all {
+		t.Records += words[0]
+		t.Segments[rank].Records = words[0]
+		t.ValuesBytes += words[1]
 	}
 	if !t.inline() {
 		return nil
@@ -112,8 +112,8 @@ func (b *builder) count(ctx context.Context) (err error) {
 	for i := range uint32(markers) {
 		taken := func(words []uint64) bool { return words[2:][i/64]>>(i%64)&1 != 0 }
 		if !slices.ContainsFunc(all, taken) {
-			t.marker = make([]byte, t.cfg.KeySize)
-			markerKey(i, t.marker)
+			t.Marker = make([]byte, t.KeySize)
+			markerKey(i, t.Marker)
 			return nil
 		}
 	}
@@ -128,13 +128,13 @@ func (b *builder) size(ctx context.Context) error {
 	if t.inline() {
 		heap = 0
 	}
-	homes := float64(t.records) / (t.cfg.Load * float64(t.ranks))
+	homes := float64(t.Records) / (t.Load * float64(t.ranks))
 	err := b.checkSlots(homes)
 	if err == nil {
-		t.homes = ceil(homes)
+		t.Homes = ceil(homes)
 		slots = b.slotsNeeded()
 	}
-	all, err := gather(ctx, b.t.job, "sizing", []uint64{slots, heap}, err)
+	all, err := core.Gather(ctx, b.t.job, "index: sizing", []uint64{slots, heap}, err)
 	if err != nil {
 		return err
 	}
@@ -142,8 +142,8 @@ func (b *builder) size(ctx context.Context) error {
 	for _, words := range all {
 		slots, heap = max(slots, words[0]), max(heap, words[1])
 	}
-	if err := b.offsets(heap); err != nil {
-		return err // the same on every rank
+	if !t.inline() {
+		t.OffsetBytes = offsetBytes(heap)
 	}
 	t.shape(int(slots), int(heap))
 	return rma.AllSucceeded(ctx, b.t.job, "index: memory", b.checkMemory())
@@ -155,7 +155,7 @@ const maxSlots = min(1<<40, math.MaxInt/2)
 // checkSlots refuses a load so low that there is no memory for the slots of a rank, before
 // anything is made that grows with them.
 func (b *builder) checkSlots(slots float64) error {
-	c := &b.t.cfg
+	c := &b.t.Config
 	slotBytes := float64(signatureBytes)
 	if b.t.inline() {
 		slotBytes = float64(c.KeySize + c.ValueSize)
@@ -180,23 +180,12 @@ func ceil(x float64) uint64 { return uint64(max(1, math.Ceil(x))) }
 // variable so that a test need not fill 32 GiB.
 var offset4Words = uint64(1) << 32
 
-// offsets decides the size of an offset into the heap.
-func (b *builder) offsets(heap uint64) error {
-	c := &b.t.cfg
-	if b.t.inline() {
-		return nil
+// offsetBytes is the size of an offset into the largest heap of a rank.
+func offsetBytes(heap uint64) int {
+	if heap > offset4Words {
+		return 8
 	}
-	if c.OffsetBytes == 4 && heap > offset4Words {
-		return fmt.Errorf("index: the heap of a rank has %d words, and OffsetBytes 4 can number "+
-			"%d; choose 8, or more ranks", heap, offset4Words)
-	}
-	if c.OffsetBytes == 0 {
-		c.OffsetBytes = 4
-		if heap > offset4Words {
-			c.OffsetBytes = 8
-		}
-	}
-	return nil
+	return 4
 }
 
 // checkMemory finds what building takes on this rank, and refuses more than is allowed.
@@ -205,10 +194,10 @@ func (b *builder) checkMemory() error {
 	peak := b.store.bytes + uint64(t.segment)*8 + uint64(t.borders) + 2*writerWords*8 +
 		b.sortBytes()
 	t.peakBytes = max(peak, b.store.bytes+exchangeBytes(t.ranks))
-	if most := t.cfg.MaxMemoryBytes; most > 0 && t.peakBytes > most {
+	if most := t.MaxMemoryBytes; most > 0 && t.peakBytes > most {
 		return fmt.Errorf("index: building takes %d bytes on rank %d, which owns %d of %d "+
 			"records, and MaxMemoryBytes is %d; PeakBytes says what a build needs", t.peakBytes,
-			b.t.job.Rank(), b.store.records, t.records, most)
+			b.t.job.Rank(), b.store.records, t.Records, most)
 	}
 	return nil
 }
@@ -227,7 +216,7 @@ func (c Config) PeakBytes(ranks int, records uint64, valueBytes float64) uint64 
 	if !c.Variable {
 		valueBytes = float64(c.ValueSize)
 	}
-	t := &table{cfg: c, form: formOf(&c), ranks: ranks}
+	t := &table{description: description{Config: c, OffsetBytes: 8}, form: formOf(&c), ranks: ranks}
 	mine := float64(records) / float64(ranks)
 	mine += 6*math.Sqrt(mine) + 1 // more than that is rarer than 1e-9
 	if mine > maxSlots || mine/c.Load > maxSlots {
@@ -241,15 +230,12 @@ func (c Config) PeakBytes(ranks int, records uint64, valueBytes float64) uint64 
 	if c.Storage == Inline {
 		heap = 0
 	}
-	if t.cfg.OffsetBytes == 0 {
-		t.cfg.OffsetBytes = 8
-	}
 	store := 2*words*8 + partitions*firstChunkWords*8
 	store = min(store, words*8*(1+float64(t.form.maxWords())/maxChunkWords)+storeSlackBytes)
 	sum := store + 2*writerWords*8
-	t.homes = ceil(mine / c.Load)
+	t.Homes = ceil(mine / c.Load)
 	// The last run ends beyond the homes: 40 times the mean displacement is ample.
-	t.shape(int(float64(t.homes)+tail(c.Load, mine)), int(heap))
+	t.shape(int(float64(t.Homes)+tail(c.Load, mine)), int(heap))
 	part := mine/partitions + 6*math.Sqrt(mine/partitions) + 1
 	sum += 1.25*(part*12+(mine/c.Load/partitions+1)*12) + float64(t.borders)
 	return uint64(max(sum+float64(t.segment)*8, store+float64(exchangeBytes(ranks)))) + 1
@@ -272,7 +258,7 @@ func (b *builder) write(ctx context.Context) error {
 // homes: the largest number of a home and of records from there on. It examines only
 // parts near the end, where that may be more than the homes.
 func (b *builder) slotsNeeded() uint64 {
-	need, after := b.t.homes, uint64(0)
+	need, after := b.t.Homes, uint64(0)
 	s := sorter{t: b.t}
 	for i := partitions - 1; i >= 0; i-- {
 		p := &b.store.parts[i]
@@ -299,7 +285,7 @@ func (b *builder) sortBytes() uint64 {
 	for i := range b.store.parts {
 		most = max(most, b.store.parts[i].records)
 	}
-	homes := b.t.homes/partitions + 1
+	homes := b.t.Homes/partitions + 1
 	return (uint64(most)*12 + homes*12) * 5 / 4
 }
 
@@ -316,10 +302,10 @@ func (b *builder) lay(ctx context.Context, slots, heap *writer) []byte {
 		b.repeats = b.repeats || s.repeats(base)
 		b.writeSlots(ctx, s, base, slots, heap)
 	}
-	for n := uint64(t.slots) - free; n > 0; n-- {
+	for n := uint64(t.Slots) - free; n > 0; n-- {
 		b.writeEmpty(ctx, slots)
 	}
-	g.finish(t.homes, free)
+	g.finish(t.Homes, free)
 	b.marks = g.marks
 	return g.borders
 }
@@ -340,7 +326,7 @@ func (b *builder) writeSlots(ctx context.Context, s *sorter, base uint64, slots,
 		hash := hashKey(t.form.key(record))
 		to[0] = signatureOf(hash)
 		_, rest := place(hash, t.ranks)
-		to[signatureBytes] = saturated(base+uint64(i), homeOf(rest, t.homes))
+		to[signatureBytes] = saturated(base+uint64(i), homeOf(rest, t.Homes))
 		t.putOffset(to[signatureBytes+displacementBytes:], b.writeHeap(ctx, heap, record))
 	}
 }
@@ -348,7 +334,7 @@ func (b *builder) writeSlots(ctx context.Context, s *sorter, base uint64, slots,
 // writeEmpty writes a slot without a record.
 func (b *builder) writeEmpty(ctx context.Context, slots *writer) {
 	to := slots.next(ctx, b.t.slotBytes)
-	clear(to[copy(to, b.t.marker):])
+	clear(to[copy(to, b.t.Marker):])
 }
 
 // writeHeap writes a record and returns its offset in words.
@@ -366,15 +352,15 @@ func (b *builder) shareMarks(ctx context.Context, failed error) error {
 	if b.repeats {
 		repeats = 1
 	}
-	all, err := gather(ctx, t.job, "writing", []uint64{uint64(len(b.marks)), repeats}, failed)
+	all, err := core.Gather(ctx, t.job, "index: writing", []uint64{uint64(len(b.marks)), repeats}, failed)
 	if err != nil {
 		return err
 	}
 	most := uint64(0)
-	t.unique = true
-	for _, words := range all {
-		t.unique = t.unique && words[1] == 0
-		t.marks = append(t.marks, int(words[0]))
+	t.Unique = true
+	for rank, words := range all {
+		t.Unique = t.Unique && words[1] == 0
+		t.Segments[rank].Marks = int(words[0])
 		most = max(most, words[0])
 	}
 	if most == 0 {
@@ -458,7 +444,7 @@ type sorter struct {
 func (s *sorter) bounds(part int) (low, high uint64) {
 	const width = 1 << (64 - partitionBits)
 	from := uint64(part) * width
-	return homeOf(from, s.t.homes), homeOf(from+(width-1), s.t.homes)
+	return homeOf(from, s.t.Homes), homeOf(from+(width-1), s.t.Homes)
 }
 
 // count finds the homes of the records of a part.
@@ -471,7 +457,7 @@ func (s *sorter) count(p *part, number int) {
 		for at := 0; at < len(chunk); {
 			n := s.t.form.wordsAt(chunk[at])
 			_, rest := place(hashKey(s.t.form.key(chunk[at:at+n])), s.t.ranks)
-			h := uint32(homeOf(rest, s.t.homes) - low)
+			h := uint32(homeOf(rest, s.t.Homes) - low)
 			s.home = append(s.home, h)
 			s.counts[h]++
 			at += n
@@ -934,31 +920,12 @@ func (x *exchange) send(ctx context.Context, done bool) (uint64, error) {
 		x.puts = append(x.puts, x.q.Put(b, x.window, rank, x.inbox(x.me)))
 		x.used[rank] = 0
 	}
-	return mine, x.await(ctx)
+	return mine, core.Await(ctx, x.q, x.puts...)
 }
 
 // inbox is where the block of a rank is in this round.
 func (x *exchange) inbox(from int) int {
 	return (x.round%inboxesOfRank*x.ranks + from) * (x.block + 1)
-}
-
-// await takes the results of all that was posted, also when one has failed: until then there is
-// no room for more. The error is the first one.
-func (x *exchange) await(ctx context.Context) error {
-	err := x.q.Submit()
-	if err != nil {
-		return err
-	}
-	for _, h := range x.puts {
-		failed := x.q.Wait(ctx, h)
-		if failed == nil {
-			_, failed = x.q.Value(h)
-		}
-		if err == nil {
-			err = failed
-		}
-	}
-	return err
 }
 
 // receive takes what has come. It ends the exchange when all are done, or one has failed.
@@ -989,38 +956,6 @@ func (x *exchange) receive(ctx context.Context, mine uint64) error {
 		x.failed = x.checkMemory()
 	}
 	return nil
-}
-
-// gather returns on every rank the words of all ranks, which have equally many. An error that one
-// rank brings fails all: the others get a [rma.PeerError]. Collective.
-func gather(ctx context.Context, job rma.Job, what string, mine []uint64, failed error) (
-	[][]uint64, error) {
-	what = "index: " + what
-	if err := rma.AllSucceeded(ctx, job, what, failed); err != nil {
-		return nil, err
-	}
-	if job.Size() == 1 {
-		return [][]uint64{mine}, nil
-	}
-	w, err := job.NewWindow(ctx, rma.Spec{Name: what, Words: len(mine)})
-	if err != nil {
-		return nil, err
-	}
-	defer w.Close()
-	to, regions := newWriter(job, w, 0), core.NewRegions(w)
-	to.write(ctx, bytesOf(mine))
-	from, err := core.NewReader(job, w, &regions, len(mine))
-	if err = rma.AllSucceeded(ctx, job, what, errors.Join(to.close(ctx), err)); err != nil {
-		return nil, errors.Join(err, from.Close())
-	}
-	all := make([][]uint64, job.Size())
-	for rank := range all {
-		if err == nil {
-			all[rank], err = from.Read(ctx, rank, 0, len(mine))
-			all[rank] = slices.Clone(all[rank])
-		}
-	}
-	return all, rma.AllSucceeded(ctx, job, what, errors.Join(err, from.Close()))
 }
 
 // writer writes into this rank's own segment, from a word on, without gaps: directly where the
@@ -1090,15 +1025,7 @@ func (w *writer) put(ctx context.Context, words rma.Buf) error {
 		copy(own[w.at:], words)
 		return nil
 	}
-	h := w.q.Put(words, w.window, rank, w.at)
-	err := w.q.Submit()
-	if err == nil {
-		err = w.q.Wait(ctx, h)
-	}
-	if err == nil {
-		_, err = w.q.Value(h)
-	}
-	return err
+	return core.Await(ctx, w.q, w.q.Put(words, w.window, rank, w.at))
 }
 
 // close writes what is left, with zeros to the end of its word.

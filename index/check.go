@@ -51,7 +51,7 @@ func (t *table) check(ctx context.Context, rank int) error {
 		}
 		c.entry(e)
 	}
-	if want := t.owned[rank]; c.records != want {
+	if want := t.Segments[rank].Records; c.records != want {
 		c.faults.Add("rank %d has %d records, and %d were given to it", rank, c.records, want)
 	}
 	return c.faults.Err()
@@ -90,7 +90,7 @@ func (c *checker) entry(e entry) {
 	if !t.inline() && e.signature != signatureOf(hash) {
 		c.fault(e, "its signature is %d and should be %d", e.signature, signatureOf(hash))
 	}
-	c.slot(e, homeOf(rest, t.homes))
+	c.slot(e, homeOf(rest, t.Homes))
 }
 
 func (c *checker) slot(e entry, home uint64) {
@@ -112,7 +112,7 @@ func (c *checker) slot(e entry, home uint64) {
 	if want := saturated(uint64(e.slot), home); !c.t.inline() && e.displacement != want {
 		c.fault(e, "its displacement is %d and should be %d", e.displacement, want)
 	}
-	switch at, bound, _ := c.guide.between(int(home), c.t.slots); {
+	switch at, bound, _ := c.guide.between(int(home), c.t.Slots); {
 	case e.slot < at:
 		c.fault(e, "it is before the border of its home %d", home)
 	case e.slot >= bound:
@@ -155,7 +155,7 @@ func (t *table) entries(ctx context.Context, rank int) iter.Seq2[entry, error] {
 			yield(entry{}, err)
 			return
 		}
-		for slot := range t.slots {
+		for slot := range t.Slots {
 			e, taken, err := w.slot(ctx, slot)
 			if err != nil {
 				yield(entry{}, err)
@@ -182,8 +182,8 @@ func (w *walker) slot(ctx context.Context, number int) (e entry, taken bool, err
 	e.slot = number
 	slot := bytesOf(memory)[skip : skip+t.slotBytes]
 	if t.inline() {
-		e.record = Record{slot[:t.cfg.KeySize], slot[t.cfg.KeySize:]}
-		return e, string(e.record.Key) != string(t.marker), nil
+		e.record = Record{slot[:t.KeySize], slot[t.KeySize:]}
+		return e, string(e.record.Key) != string(t.Marker), nil
 	}
 	taken, err = w.far(ctx, slot, &e)
 	return e, taken, err
@@ -198,7 +198,7 @@ func (w *walker) far(ctx context.Context, slot []byte, e *entry) (bool, error) {
 		return false, nil
 	}
 	least := t.form.wordsAt(0)
-	if ref < 0 || ref > t.heapWords-least {
+	if ref < 0 || ref > t.HeapWords-least {
 		e.fault = "its record is outside the heap"
 		return true, nil
 	}
@@ -207,7 +207,7 @@ func (w *walker) far(ctx context.Context, slot []byte, e *entry) (bool, error) {
 		return false, err
 	}
 	n := t.form.wordsAt(first[0])
-	if n > t.form.maxWords() || ref > t.heapWords-n {
+	if n > t.form.maxWords() || ref > t.HeapWords-n {
 		e.fault = "its record is too long"
 		return true, nil
 	}

@@ -32,10 +32,10 @@ func TestCheckSeesFaults(t *testing.T) {
 	}{
 		{"lost", words, func(x *Index, slots []int) {
 			last := slots[len(slots)-1]
-			copy(bytesOf(x.t.flat[last:last+1]), x.t.marker)
+			copy(bytesOf(x.t.flat[last:last+1]), x.t.Marker)
 		}, "has 499 records, and 500 were given to it"},
 		{"hole", words, func(x *Index, slots []int) {
-			copy(bytesOf(x.t.flat[displaced(x, slots)-1:]), x.t.marker)
+			copy(bytesOf(x.t.flat[displaced(x, slots)-1:]), x.t.Marker)
 		}, "is empty, and searches that begin at its home"},
 		{"moved", words, func(x *Index, slots []int) {
 			x.t.flat[slots[0]], x.t.flat[slots[400]] = x.t.flat[slots[400]], x.t.flat[slots[0]]
@@ -70,7 +70,7 @@ func TestCheckSeesFaults(t *testing.T) {
 		}, "too long"},
 		{"last length", variable, func(x *Index, _ []int) {
 			last := lastRecord(x)
-			copy(bytesOf(x.t.flat[x.t.heapAt+last:]), []byte{byte(x.t.cfg.ValueSize), 0})
+			copy(bytesOf(x.t.flat[x.t.heapAt+last:]), []byte{byte(x.t.ValueSize), 0})
 		}, "too long"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestCheckSeesFaults(t *testing.T) {
 func displaced(x *Index, slots []int) int {
 	home := func(slot int) uint64 {
 		_, rest := place(hashKey(bytesOf(x.t.flat[slot:])[:4]), x.t.ranks)
-		return homeOf(rest, x.t.homes)
+		return homeOf(rest, x.t.Homes)
 	}
 	for i, at := range slots {
 		if i > 0 && slots[i-1] == at-1 && home(at) < uint64(at) && home(at-1) < home(at) {
@@ -104,10 +104,10 @@ func displaced(x *Index, slots []int) int {
 
 // lastRecord is where the last record of the heap begins, which is not as long as one may be.
 func lastRecord(x *Index) (last int) {
-	for at := 0; at < x.t.heapWords; at += x.t.form.wordsAt(x.t.flat[x.t.heapAt+at]) {
+	for at := 0; at < x.t.HeapWords; at += x.t.form.wordsAt(x.t.flat[x.t.heapAt+at]) {
 		last = at
 	}
-	if x.t.heapWords-last == x.t.form.maxWords() {
+	if x.t.HeapWords-last == x.t.form.maxWords() {
 		panic("the last record is as long as one may be")
 	}
 	return last
@@ -126,7 +126,7 @@ func TestLookupsSeeFaults(t *testing.T) {
 		if long {
 			copy(bytesOf(record), []byte{60, 0})
 		} else {
-			x.t.putOffset(refTo(x, last), x.t.heapWords)
+			x.t.putOffset(refTo(x, last), x.t.HeapWords)
 		}
 		var keys []byte
 		for _, r := range append([]Record{{Key: key}}, all...) {
@@ -146,9 +146,9 @@ func TestLookupsSeeFaults(t *testing.T) {
 
 // refTo is where a slot names a record of the heap.
 func refTo(x *Index, ref int) []byte {
-	slots := bytesOf(x.t.flat)[:x.t.slots*x.t.slotBytes]
+	slots := bytesOf(x.t.flat)[:x.t.Slots*x.t.slotBytes]
 	for slot := range slices.Chunk(slots, x.t.slotBytes) {
-		at := slot[x.t.slotBytes-x.t.cfg.OffsetBytes:]
+		at := slot[x.t.slotBytes-x.t.OffsetBytes:]
 		if slot[0] != 0 && x.t.offset(at) == ref {
 			return at
 		}
@@ -160,7 +160,7 @@ func refTo(x *Index, ref int) []byte {
 func TestCheckStops(t *testing.T) {
 	cfg := Config{KeySize: 8, ValueSize: 60}
 	x := built(t, cfg, records(rand.New(rand.NewPCG(1, 2)), cfg, 500, 1)[:500])
-	slots := bytesOf(x.t.flat)[:x.t.slots*x.t.slotBytes]
+	slots := bytesOf(x.t.flat)[:x.t.Slots*x.t.slotBytes]
 	for i := 0; i < len(slots); i += x.t.slotBytes {
 		if slots[i] > 0 {
 			slots[i] = slots[i]%255 + 1

@@ -29,33 +29,30 @@ const (
 	MaxLoad = 0.99
 )
 
-// Config shapes an Index. Every rank gives the same.
+// Config shapes an Index. Every rank gives the same. Its tags are the names in a file.
 type Config struct {
 	// KeySize is the bytes of every key: MinKeySize to MaxKeySize.
-	KeySize int
+	KeySize int `json:"keyBytes"`
 	// ValueSize is the bytes of every value, 0 to MaxValueSize, or of the longest one where
 	// Variable is set.
-	ValueSize int
+	ValueSize int `json:"valueBytes"`
 	// Variable lets values have different sizes. They are then in a heap.
-	Variable bool
-	Storage  Storage
+	Variable bool    `json:"variable"`
+	Storage  Storage `json:"storage"`
 	// Load is how many records the table has for each slot, at most MaxLoad. 0 means
 	// DefaultLoad.
-	Load float64
-	// OffsetBytes is the size of an offset into the heap, 4 or 8. 0 means 4 if that can
-	// number the words of the largest heap of a rank, and else 8.
-	OffsetBytes int
+	Load float64 `json:"load"`
 	// MaxCopies is how many records with the same key there may be; 0: any number.
-	MaxCopies int
+	MaxCopies int `json:"copiesMax,omitempty"`
 	// MaxMemoryBytes is the most bytes that building may take on a rank: PeakBytes says how
 	// many it needs. A build that would need more ends with an error. 0: no limit.
-	MaxMemoryBytes uint64
+	MaxMemoryBytes uint64 `json:"-"`
 	// Access says how lookups by Best reach memory that is not addressable: one-sided, or by
 	// batches that are shipped to the owners of the keys. It may differ between ranks.
-	Access ship.Access
+	Access ship.Access `json:"-"`
 	// Note is a text of the program, such as what types its records have. Save keeps it in the
 	// file; Open and Load give it back, as Config().Note. Load takes another one in its place.
-	Note string
+	Note string `json:"note,omitempty"`
 }
 
 // Storage says where keys and values are.
@@ -92,8 +89,7 @@ func (c *Config) agree(ctx context.Context, job rma.Job) error {
 		{"bytes per key", c.KeySize}, {"bytes per value", c.ValueSize},
 		{"values of variable size (0 or 1)", variable},
 		{"kinds of storage", int(c.Storage)}, {"loads in millionths", int(c.Load * 1e6)},
-		{"bytes per offset", c.OffsetBytes}, {"copies of a key", c.MaxCopies},
-		{"limits of memory", int(c.MaxMemoryBytes)},
+		{"copies of a key", c.MaxCopies}, {"limits of memory", int(c.MaxMemoryBytes)},
 	} {
 		fields = append(fields, rma.Field{Name: f.name, Value: uint64(f.value)})
 	}
@@ -103,8 +99,7 @@ func (c *Config) agree(ctx context.Context, job rma.Job) error {
 	return rma.Agree(ctx, job, "index", c.complete(), fields...)
 }
 
-// complete checks a configuration and fills in what is left to it, except OffsetBytes,
-// which depends on the records.
+// complete checks a configuration and fills in what is left to it.
 func (c *Config) complete() error {
 	switch {
 	case c.KeySize < MinKeySize || c.KeySize > MaxKeySize:
@@ -116,8 +111,6 @@ func (c *Config) complete() error {
 		return fmt.Errorf("index: Storage must be Auto, Inline or Heap, not %d", c.Storage)
 	case c.Storage == Inline && c.Variable:
 		return fmt.Errorf("index: values of variable size need a heap; leave Storage at Auto")
-	case c.OffsetBytes != 0 && c.OffsetBytes != 4 && c.OffsetBytes != 8:
-		return fmt.Errorf("index: OffsetBytes must be 0, 4 or 8, not %d", c.OffsetBytes)
 	case c.MaxCopies < 0:
 		return fmt.Errorf("index: MaxCopies must be 0 or more, not %d", c.MaxCopies)
 	case len(c.Note) > MaxNoteSize || !utf8.ValidString(c.Note):
@@ -132,9 +125,6 @@ func (c *Config) complete() error {
 		if c.Variable || c.KeySize+c.ValueSize > MaxInlineBytes {
 			c.Storage = Heap
 		}
-	}
-	if c.Storage == Inline && c.OffsetBytes != 0 {
-		return fmt.Errorf("index: OffsetBytes %d without a heap; leave it at 0", c.OffsetBytes)
 	}
 	if c.Load == 0 {
 		c.Load = DefaultLoad

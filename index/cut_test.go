@@ -71,7 +71,7 @@ func (f mappedFile) openToCut(t *testing.T, content []byte) mappedFile {
 
 // lookupAll looks all keys up in every way. Each answer is right, or an error.
 func (f mappedFile) lookupAll() (failed int, err error) {
-	size := f.x.t.cfg.KeySize
+	size := f.x.t.KeySize
 	answers := make([][]string, len(f.keys)/size)
 	lost := f.x.LookupBatch(f.keys, func(i int, v Value) {
 		answers[i] = append(answers[i], string(v))
@@ -156,7 +156,7 @@ func TestCutInAPage(t *testing.T) {
 			must(t, os.Truncate(f.path, size))
 			failed, err = f.lookupAll()
 			must(t, err)
-			if failed < len(f.keys)/f.x.t.cfg.KeySize && size < end-8 {
+			if failed < len(f.keys)/f.x.t.KeySize && size < end-8 {
 				t.Fatalf("%d lookups fail where %d of %d bytes are left", failed, size, end)
 			}
 		}

@@ -53,13 +53,13 @@ func (t *table) heapIn(segment []uint64) []uint64 {
 	if t.inline() {
 		return nil
 	}
-	return segment[t.heapAt : t.heapAt+t.heapWords]
+	return segment[t.heapAt : t.heapAt+t.HeapWords]
 }
 
 // search examines the slots of a segment in which a record of the key may be.
 func (q *query) search(w *wanted, slots []byte) {
 	t, home := q.t, int(q.home)
-	next := min(home+nearSlots, t.slots)
+	next := min(home+nearSlots, t.Slots)
 	if q.scan(w, slots[home*t.slotBytes:], home, next-home) {
 		return
 	}
@@ -71,7 +71,7 @@ func (q *query) search(w *wanted, slots []byte) {
 // beyond returns the slots that are left for a search that has examined its home and
 // what follows up to next.
 func (t *table) beyond(rank, home, next int) (at, bound int) {
-	at, bound, _ = t.guides[rank].between(home, t.slots)
+	at, bound, _ = t.guides[rank].between(home, t.Slots)
 	return max(at, next), bound
 }
 
@@ -180,7 +180,7 @@ func (d *blocks) ask() {
 		d.next[k] = blockKey{number, hash}
 		rank, rest := place(hash, t.ranks)
 		segment := t.words(rank)
-		d.lines = append(d.lines, &segment[int(homeOf(rest, t.homes))*t.slotBytes/8])
+		d.lines = append(d.lines, &segment[int(homeOf(rest, t.Homes))*t.slotBytes/8])
 	}
 	d.asked += len(d.next)
 	memory.Prefetch(d.lines, slotLines)

@@ -119,12 +119,12 @@ func TestDirectIsGuided(t *testing.T) {
 		units := bytesOf(x.t.flat)
 		for slot := first + 3*nearSlots; slot <= last; slot++ {
 			clear(units[slot*x.t.slotBytes:][:x.t.slotBytes])
-			copy(units[slot*x.t.slotBytes:], x.t.marker)
+			copy(units[slot*x.t.slotBytes:], x.t.Marker)
 		}
 		var keys []byte
 		for key := range m {
 			_, rest := place(hashKey([]byte(key)), 1)
-			home := int(homeOf(rest, x.t.homes))
+			home := int(homeOf(rest, x.t.Homes))
 			if home > first && home < first+2*nearSlots && key != string(hot.Key) {
 				keys = append(keys, key...)
 			}

@@ -35,8 +35,6 @@ func TestRefusedConfigs(t *testing.T) {
 		{Config{KeySize: 8, ValueSize: 4097}, "not 4097"},
 		{Config{KeySize: 8, Storage: -1}, "Storage must be"},
 		{Config{KeySize: 8, Storage: Inline, Variable: true}, "need a heap"},
-		{Config{KeySize: 8, OffsetBytes: 5}, "OffsetBytes must be 0, 4 or 8, not 5"},
-		{Config{KeySize: 8, OffsetBytes: 4}, "without a heap"},
 		{Config{KeySize: 8, MaxCopies: -1}, "MaxCopies must be"},
 		{Config{KeySize: 8, Load: 1}, "at most 0.99, not 1"},
 		{Config{KeySize: 8, Load: -0.5}, "Load must be above 0"},
@@ -161,11 +159,10 @@ func (x *Index) checked() error { return x.Check(context.Background()) }
 func TestHeapOffsets(t *testing.T) {
 	defer func(most uint64) { offset4Words = most }(offset4Words)
 	rng := rand.New(rand.NewPCG(11, 12))
-	cfg := Config{KeySize: 8, ValueSize: 56, OffsetBytes: 4}
+	cfg := Config{KeySize: 8, ValueSize: 56}
 	all := records(rng, cfg, 900, 3)
-	offset4Words = 1000
-	fails(t, 3, same(cfg), shares(all), "OffsetBytes 4 can number 1000; choose 8, or more ranks")
-	cfg.OffsetBytes = 0
+	m := modelOf(all)
+	keys := m.keys(rng, cfg.KeySize)
 	for _, c := range []struct {
 		most uint64
 		want int
@@ -175,7 +172,13 @@ func TestHeapOffsets(t *testing.T) {
 			if got := x.Info().OffsetBytes; got != c.want {
 				return fmt.Errorf("offsets have %d bytes, want %d", got, c.want)
 			}
-			return x.checked()
+			r, err := x.NewReader(Lookups{OneSided: true})
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			return errors.Join(x.checked(), m.verify(x.Reader, keys, cfg.KeySize),
+				m.verify(r, keys, cfg.KeySize))
 		}))
 	}
 }
@@ -197,8 +200,8 @@ func TestNoMarker(t *testing.T) {
 	free := all[40000].Key
 	rest := append(all[:40000:40000], all[40001:]...)
 	must(t, withIndex(engines[0], 3, cfg, rest, func(x *Index) error {
-		if !bytes.Equal(x.t.marker, free) {
-			return fmt.Errorf("marker %x, want %x", x.t.marker, free)
+		if !bytes.Equal(x.t.Marker, free) {
+			return fmt.Errorf("marker %x, want %x", x.t.Marker, free)
 		}
 		for range x.Lookup(free) {
 			return errors.New("the key that marks empty slots was found")

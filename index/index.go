@@ -131,10 +131,10 @@ func (r *Reader) LookupBatch(keys []byte, found func(i int, v Value)) error {
 	if len(keys) == 0 {
 		return r.open()
 	}
-	if err := r.check(keys, len(keys)/r.t.cfg.KeySize); err != nil {
+	if err := r.check(keys, len(keys)/r.t.KeySize); err != nil {
 		return err
 	}
-	b := batch{r: r, keys: keys, size: r.t.cfg.KeySize, found: func(i int, v Value) bool {
+	b := batch{r: r, keys: keys, size: r.t.KeySize, found: func(i int, v Value) bool {
 		found(i, v)
 		return true
 	}}
@@ -153,10 +153,10 @@ func (r *Reader) check(keys []byte, n int) error {
 	if err := r.open(); err != nil {
 		return err
 	}
-	if len(keys) != n*r.t.cfg.KeySize {
+	if len(keys) != n*r.t.KeySize {
 		return fmt.Errorf("index: %s for %s; this index has keys of %d",
 			plural.Of(len(keys), "byte"), plural.Of(n, "key"),
-			r.t.cfg.KeySize)
+			r.t.KeySize)
 	}
 	return nil
 }
@@ -211,22 +211,22 @@ func (x *Index) recordsIn(ctx context.Context, segments []int) iter.Seq2[Record,
 func (x *Index) Info() Info {
 	t, mine := x.t, uint64(0)
 	for _, number := range t.ownSegments() {
-		mine += t.owned[number]
+		mine += t.Segments[number].Records
 	}
-	return Info{Records: t.records, LocalRecords: mine,
-		Load:    float64(t.records) / (float64(t.homes) * float64(t.ranks)),
-		Storage: t.cfg.Storage, SlotBytes: t.slotBytes, Slots: uint64(t.slots), Homes: t.homes,
-		OffsetBytes: t.cfg.OffsetBytes, SegmentBytes: uint64(t.segment) * 8,
-		Unique: t.unique, PeakBytes: t.peakBytes, Mapped: t.image != nil,
+	return Info{Records: t.Records, LocalRecords: mine,
+		Load:    float64(t.Records) / (float64(t.Homes) * float64(t.ranks)),
+		Storage: t.Storage, SlotBytes: t.slotBytes, Slots: uint64(t.Slots), Homes: t.Homes,
+		OffsetBytes: t.OffsetBytes, SegmentBytes: uint64(t.segment) * 8,
+		Unique: t.Unique, PeakBytes: t.peakBytes, Mapped: t.image != nil,
 		NotMapped: t.notMapped}
 }
 
 // Config is the configuration in force, with what was left to the index filled in.
-func (x *Index) Config() Config { return x.t.cfg }
+func (x *Index) Config() Config { return x.t.Config }
 
 // Len is the number of records of all ranks. It waits for nobody.
 func (x *Index) Len(ctx context.Context) (uint64, error) {
-	return x.t.records, errors.Join(x.open(), ctx.Err())
+	return x.t.Records, errors.Join(x.open(), ctx.Err())
 }
 
 // Close gives back the reader's queues. The table stays.

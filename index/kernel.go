@@ -36,7 +36,7 @@ type numbers struct {
 
 // keyWordBytes is the size of keys that are searched for as numbers, 0 for others.
 func (t *table) keyWordBytes() int {
-	if size := t.cfg.KeySize; t.inline() && (size == 4 || size == 8) {
+	if size := t.KeySize; t.inline() && (size == 4 || size == 8) {
 		return size
 	}
 	return 0
@@ -45,16 +45,16 @@ func (t *table) keyWordBytes() int {
 // findNumbers prepares a table of which all else is known.
 func (t *table) findNumbers() {
 	size := t.keyWordBytes()
-	if size == 0 || t.slotBytes != 2*size || !t.unique || t.flat == nil || t.slots < groupSlots {
+	if size == 0 || t.slotBytes != 2*size || !t.Unique || t.flat == nil || t.Slots < groupSlots {
 		return
 	}
 	t.numbers = numbers{keyBytes: size, flat: unsafe.Pointer(unsafe.SliceData(t.flat)),
-		segment: uintptr(t.segment) * 8, ranks: t.ranks, homes: t.homes,
-		lastGroup: uint64(t.slots - groupSlots)}
+		segment: uintptr(t.segment) * 8, ranks: t.ranks, homes: t.Homes,
+		lastGroup: uint64(t.Slots - groupSlots)}
 	if size == 4 {
-		t.numbers.marker = uint64(keyAt[uint32](t.marker))
+		t.numbers.marker = uint64(keyAt[uint32](t.Marker))
 	} else {
-		t.numbers.marker = keyAt[uint64](t.marker)
+		t.numbers.marker = keyAt[uint64](t.Marker)
 	}
 }
 
@@ -236,24 +236,24 @@ func (d *numberBlocks[K, S]) goOn() {
 // searchWord searches for a key that is a number K in the slots of an inline table.
 func searchWord[K uint32 | uint64](q *query, w *wanted, hash uint64) {
 	t, key := q.t, keyAt[K](w.key)
-	slot, size, marker := t.slotBytes, int(unsafe.Sizeof(key)), keyAt[K](t.marker)
+	slot, size, marker := t.slotBytes, int(unsafe.Sizeof(key)), keyAt[K](t.Marker)
 	if key == marker {
 		return
 	}
 	rank, rest := place(hash, t.ranks)
-	home := homeOf(rest, t.homes)
+	home := homeOf(rest, t.Homes)
 	slots := bytesOf(t.words(rank))
-	near := min(int(home)+nearSlots, t.slots)
+	near := min(int(home)+nearSlots, t.Slots)
 	at, end := int(home)*slot, near*slot
 	for {
 		there := keyAt[K](slots[at:])
 		if there == key {
-			if q.match(w, slots[at+size:at+slot:at+slot]); q.enough || t.unique {
+			if q.match(w, slots[at+size:at+slot:at+slot]); q.enough || t.Unique {
 				return
 			}
 		} else if there == marker {
 			return
-		} else if _, rest := place(mix(uint64(there)), t.ranks); homeOf(rest, t.homes) > home {
+		} else if _, rest := place(mix(uint64(there)), t.ranks); homeOf(rest, t.Homes) > home {
 			return
 		}
 		if at += slot; at < end {

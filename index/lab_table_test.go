@@ -64,7 +64,7 @@ func openLab(ctx context.Context, job rma.Job, rng *rand.Rand, access ship.Acces
 	}
 	l := &labIndex{x: x, keys: m.some(rng, 60, cfg.KeySize)}
 	if x.t.inline() {
-		l.keys = append(l.keys, x.t.marker...)
+		l.keys = append(l.keys, x.t.Marker...)
 	}
 	for at := 0; at < len(l.keys); at += cfg.KeySize {
 		l.want = append(l.want, answerOf(m[string(l.keys[at:at+cfg.KeySize])]))
@@ -150,7 +150,7 @@ func (l *labIndex) Draw(rng *rand.Rand) lab.Call {
 }
 
 func (l *labIndex) call(reader int, keys []int, single bool) lab.Call {
-	r, size := l.readers[reader], l.x.t.cfg.KeySize
+	r, size := l.readers[reader], l.x.t.KeySize
 	call := lab.Call{}
 	var batch []byte
 	for _, key := range keys {

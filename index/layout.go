@@ -32,27 +32,18 @@ type table struct {
 	flat    []uint64 // all segments in order; nil where only queues reach some
 	numbers numbers  // for searches of keys that are numbers
 
-	cfg        Config
-	form       form
-	ranks      int
-	records    uint64 // of all ranks
-	homes      uint64 // of each rank
-	slots      int    // of each rank
-	slotBytes  int
-	heapAt     int // word of a segment
-	heapWords  int // the most of a rank
-	heapFirst  int // words of the first get of a record
-	bordersAt  int
-	borders    int // how many
-	segment    int // words
-	marker     []byte
-	marks      []int // how many a rank has
-	marked     rma.Window
-	guides     []guide  // by rank; none where the memory is not addressable
-	unique     bool     // it is known that no key stands twice
-	owned      []uint64 // records by rank
-	peakBytes  uint64   // that building took on this rank
-	valueBytes uint64   // of all values
+	description
+	form      form
+	ranks     int
+	slotBytes int
+	heapAt    int // word of a segment
+	heapFirst int // words of the first get of a record
+	bordersAt int
+	borders   int // how many
+	segment   int // words
+	marked    rma.Window
+	guides    []guide // by rank; none where the memory is not addressable
+	peakBytes uint64  // that building took on this rank
 
 	// image is the file that the table is in, and then there is no window, and ranks are
 	// its segments; or nil.
@@ -71,7 +62,7 @@ const (
 )
 
 // inline reports whether records are in the slots.
-func (t *table) inline() bool { return t.cfg.Storage == Inline }
+func (t *table) inline() bool { return t.Storage == Inline }
 
 // minFirstGetBytes is how much of a record of variable size is got at once at least: few are
 // longer than twice the mean, and so much costs little beside the request.
@@ -80,26 +71,25 @@ const minFirstGetBytes = 128
 // shape computes where everything is in a segment, from the number of its slots and the words
 // of its heap, and how much of a record is got at once.
 func (t *table) shape(slots, heapWords int) {
-	c := &t.cfg
-	if t.slotBytes = signatureBytes + displacementBytes + c.OffsetBytes; t.inline() {
-		t.slotBytes = c.KeySize + c.ValueSize
+	if t.slotBytes = signatureBytes + displacementBytes + t.OffsetBytes; t.inline() {
+		t.slotBytes = t.KeySize + t.ValueSize
 	}
-	t.slots, t.heapWords = slots, heapWords
+	t.Slots, t.HeapWords = slots, heapWords
 	t.heapAt = (slots*t.slotBytes + 7) / 8
 	t.bordersAt = t.heapAt + heapWords
-	t.borders = int(t.homes/borderHomes) + 2
+	t.borders = int(t.Homes/borderHomes) + 2
 	// Segments are whole lines, so that every segment begins at one.
 	t.segment = max(8, (t.bordersAt+(t.borders+7)/8+7)/8*8)
 	t.heapFirst = t.form.maxWords()
-	if c.Variable && t.records > 0 {
-		mean := int(t.valueBytes / t.records)
+	if t.Variable && t.Records > 0 {
+		mean := int(t.ValuesBytes / t.Records)
 		t.heapFirst = min(t.heapFirst, max(t.form.words(2*mean), minFirstGetBytes/8))
 	}
 }
 
 // putOffset and offset write and read an offset into the heap.
 func (t *table) putOffset(to []byte, offset int) {
-	if t.cfg.OffsetBytes == 4 {
+	if t.OffsetBytes == 4 {
 		binary.LittleEndian.PutUint32(to, uint32(offset))
 		return
 	}
@@ -107,7 +97,7 @@ func (t *table) putOffset(to []byte, offset int) {
 }
 
 func (t *table) offset(from []byte) int {
-	if t.cfg.OffsetBytes == 4 {
+	if t.OffsetBytes == 4 {
 		return int(binary.LittleEndian.Uint32(from))
 	}
 	return int(binary.LittleEndian.Uint64(from))
@@ -339,8 +329,8 @@ func (g *guide) mark(i int) mark {
 // guideBytes is the guides of all ranks.
 func (t *table) guideBytes() uint64 {
 	n := uint64(t.borders) * uint64(t.ranks)
-	for _, marks := range t.marks {
-		n += uint64(marks) * markBytes
+	for _, s := range t.Segments {
+		n += uint64(s.Marks) * markBytes
 	}
 	return n
 }
@@ -354,7 +344,7 @@ func (t *table) findGuides() {
 			continue
 		}
 		g := guide{borders: bytesOf(memory[t.bordersAt:])[:t.borders]}
-		if n := t.marks[rank] * markBytes; n > 0 && t.image != nil {
+		if n := t.Segments[rank].Marks * markBytes; n > 0 && t.image != nil {
 			g.marks = t.image.memory[t.marksAt(t.image.header, rank):][:n]
 		} else if n > 0 {
 			marks := t.marked.Words(rank)
@@ -390,7 +380,7 @@ func (t *table) guidesOf(ctx context.Context, ranks ...int) (guides []guide, fai
 		g := t.guides[rank]
 		if err = nil; g.borders == nil {
 			g = guide{fetch(borders, rank, t.bordersAt, t.borders),
-				fetch(marks, rank, 0, t.marks[rank]*markBytes)}
+				fetch(marks, rank, 0, t.Segments[rank].Marks*markBytes)}
 		}
 		if err != nil {
 			g, failed = guide{}, rankError(rank, err)

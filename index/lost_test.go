@@ -57,7 +57,7 @@ func TestLostRank(t *testing.T) {
 
 // half looks up keys when the memory of a rank is gone.
 func half(x *Index, m model, keys []byte, lost int) error {
-	size := x.t.cfg.KeySize
+	size := x.t.KeySize
 	answers := make([][]string, len(keys)/size)
 	err := x.LookupBatch(keys, func(i int, v Value) { answers[i] = append(answers[i], string(v)) })
 	var gone *sim.LostError

@@ -81,7 +81,7 @@ func (r *Reader) session() (*session, error) {
 		return nil, err
 	}
 	s.pool.q = q
-	s.single.batch = batch{r: r, size: t.cfg.KeySize, found: s.single.add}
+	s.single.batch = batch{r: r, size: t.KeySize, found: s.single.add}
 	s.Queue = q
 	for i := range s.ops {
 		o := &s.ops[i]
@@ -125,7 +125,7 @@ func (r *Reader) choose() error {
 	t := r.t
 	c := readsize.Config{Machine: r.cfg.Machine, SlotBytes: t.slotBytes,
 		MaxSlots: maxReadBytes / t.slotBytes}
-	load := float64(t.records) / (float64(t.homes) * float64(t.ranks))
+	load := float64(t.Records) / (float64(t.Homes) * float64(t.ranks))
 	s, err := readsize.NewSizes(c, min(max(load, 0.01), readsize.MaxLoad))
 	if err != nil {
 		return err
@@ -174,8 +174,8 @@ func (o *op) start(number int, b *batch) {
 		o.err, o.over = o.walk(&o.wanted), true
 		return
 	}
-	if o.at, o.bound, o.exact = int(o.home), o.t.slots, false; o.r.guides != nil {
-		o.at, o.bound, o.exact = o.r.guides[o.rank].between(int(o.home), o.t.slots)
+	if o.at, o.bound, o.exact = int(o.home), o.t.Slots, false; o.r.guides != nil {
+		o.at, o.bound, o.exact = o.r.guides[o.rank].between(int(o.home), o.t.Slots)
 	}
 	o.over = o.over || o.at >= o.bound
 }
@@ -325,7 +325,7 @@ func (o *op) askRun(q rma.Queue, buf rma.Buf, refs []ref) int {
 	if n < minRun {
 		n = 1
 	}
-	end := min(refs[n-1].word+t.heapFirst, t.heapWords)
+	end := min(refs[n-1].word+t.heapFirst, t.HeapWords)
 	if n < len(refs) && refs[n].adjoins {
 		end = refs[n].word // where the last of these ends
 	}

@@ -39,7 +39,7 @@ func TestRepeats(t *testing.T) {
 				t.Errorf("%d records of a key: numbers %v", copies, numbers)
 			}
 			keys := m.some(rand.New(rand.NewPCG(1, 2)), 4000, size)
-			keys = append(append(keys, x.t.marker...), all[1000].Key...)
+			keys = append(append(keys, x.t.Marker...), all[1000].Key...)
 			must(t, m.verify(x.Reader, keys, size))
 		}
 	}
@@ -61,11 +61,11 @@ func TestNumbers(t *testing.T) {
 		keys := m.some(rng, 300, size)
 		// Ranks that address the memory of each other.
 		must(t, withIndex(engines[0], ranks, cfg, all, func(x *Index) error {
-			keys := append(slices.Clone(keys), x.t.marker...)
+			keys := append(slices.Clone(keys), x.t.Marker...)
 			if err := m.numbers(x, keys, unique); err != nil {
 				return err
 			}
-			x.t.unique = x.t.unique && !early
+			x.t.Unique = x.t.Unique && !early
 			return x.Save(context.Background(), path)
 		}))
 		if runtime.GOOS == "windows" {
@@ -76,7 +76,7 @@ func TestNumbers(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			keys := append(slices.Clone(keys), x.t.marker...)
+			keys := append(slices.Clone(keys), x.t.Marker...)
 			if err := m.numbers(x, keys, unique && !early); err != nil {
 				return fmt.Errorf("file: %w", err)
 			}
@@ -115,9 +115,9 @@ func (m model) numbers(x *Index, keys []byte, unique bool) error {
 	if x.Info().Unique != unique {
 		return fmt.Errorf("unique: %v; it should be %v", !unique, unique)
 	}
-	size := x.t.cfg.KeySize
-	if quick := x.t.numbers.keyBytes != 0; quick != (unique && x.t.slots >= groupSlots) {
-		return fmt.Errorf("unique: %v, %d slots, quick: %v", unique, x.t.slots, quick)
+	size := x.t.KeySize
+	if quick := x.t.numbers.keyBytes != 0; quick != (unique && x.t.Slots >= groupSlots) {
+		return fmt.Errorf("unique: %v, %d slots, quick: %v", unique, x.t.Slots, quick)
 	}
 	err := m.verify(x.Reader, keys, size)
 	for key := range slices.Chunk(keys, size) {

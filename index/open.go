@@ -29,9 +29,7 @@ func Open(ctx context.Context, job rma.Job, path string) (*Index, error) {
 	}
 	if why := rma.AllSucceeded(ctx, job, "index: mapping "+path, m.mapped()); why != nil {
 		_ = m.close() // it was only read
-		cfg := m.config()
-		cfg.OffsetBytes = 0 // as the heaps of this job need
-		x, err := Load(ctx, job, path, cfg)
+		x, err := Load(ctx, job, path, m.Config)
 		if err == nil {
 			x.t.notMapped = why
 		}
@@ -57,7 +55,7 @@ func sameImage(ctx context.Context, job rma.Job, path string) (*image, error) {
 	if m != nil {
 		found[0] = m.fingerprint
 	}
-	all, err := gather(ctx, job, "opening "+path, found, err)
+	all, err := core.Gather(ctx, job, "index: opening "+path, found, err)
 	for rank, words := range all {
 		if err == nil && words[0] != all[0][0] {
 			err = fmt.Errorf("index: at %s rank %d has another file than rank 0; give every rank "+

@@ -42,11 +42,11 @@ func (q *query) begin(key []byte, hash uint64) bool {
 	q.hash = hash
 	var rest uint64
 	q.rank, rest = place(q.hash, t.ranks)
-	q.home = homeOf(rest, t.homes)
+	q.home = homeOf(rest, t.Homes)
 	q.heap, q.refs, q.next, q.matches = nil, q.refs[:0], -1, 0
 	q.enough, q.broken = false, false
 	if t.inline() {
-		return !bytes.Equal(key, t.marker)
+		return !bytes.Equal(key, t.Marker)
 	}
 	q.signature = signatureOf(q.hash)
 	return true
@@ -77,7 +77,7 @@ func (q *query) slot(w *wanted, slot []byte) bool {
 	case bytes.Equal(key, w.key):
 		q.match(w, slot[len(w.key):])
 		return false
-	case bytes.Equal(key, q.t.marker):
+	case bytes.Equal(key, q.t.Marker):
 		return true
 	}
 	return q.past(key)
@@ -86,7 +86,7 @@ func (q *query) slot(w *wanted, slot []byte) bool {
 // past reports whether the home of another key of the same rank is after this one.
 func (q *query) past(key []byte) bool {
 	_, rest := place(hashKey(key), q.t.ranks)
-	return homeOf(rest, q.t.homes) > q.home
+	return homeOf(rest, q.t.Homes) > q.home
 }
 
 // heapSlot examines a slot of a table with a heap.

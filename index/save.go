@@ -10,10 +10,12 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/regular"
 	"github.com/farhash/farhash/internal/replace"
@@ -63,7 +65,7 @@ func (s *saver) open(ctx context.Context, failed error) error {
 		s.f, mark, failed = replace.Begin(s.target, imageMagic)
 		failed = s.named(failed)
 	}
-	all, err := gather(ctx, job, "saving "+s.path, []uint64{mark}, failed)
+	all, err := core.Gather(ctx, job, "index: saving "+s.path, []uint64{mark}, failed)
 	if err == nil && job.Rank() != 0 {
 		s.f, err = replace.Continue(s.target, all[0][0])
 		err = s.named(err)
@@ -83,10 +85,7 @@ func (s *saver) named(err error) error {
 // the largest digests need.
 func (s *saver) segments(ctx context.Context) error {
 	t := s.t
-	d := t.describe()
-	for i := range d.Segments {
-		d.Segments[i].Digest = math.MaxUint64
-	}
+	d := t.describe(func(int) uint64 { return math.MaxUint64 })
 	head, err := d.encode(0)
 	if err != nil {
 		return err
@@ -120,16 +119,16 @@ func (s *saver) segments(ctx context.Context) error {
 
 // finish completes the file when all ranks have written their segments. Collective.
 func (s *saver) finish(ctx context.Context, failed error) error {
-	all, err := gather(ctx, s.t.job, "saving "+s.path, s.digests, failed)
+	all, err := core.Gather(ctx, s.t.job, "index: saving "+s.path, s.digests, failed)
 	if err != nil || s.t.job.Rank() != 0 {
 		return err
 	}
-	d := s.t.describe()
-	for _, digests := range all {
-		for number, digest := range digests {
-			d.Segments[number].Digest |= digest
+	d := s.t.describe(func(number int) (digest uint64) {
+		for _, digests := range all {
+			digest |= digests[number]
 		}
-	}
+		return digest
+	})
 	head, err := d.encode(int(s.header))
 	if err == nil {
 		err = replace.Finish(s.f, s.target, head)
@@ -169,8 +168,8 @@ func Load(ctx context.Context, job rma.Job, path string, cfg Config) (*Index, er
 		return nil, err
 	}
 	x, err := Build(ctx, job, cfg, (&Index{t: t}).Local(ctx))
-	if err == nil && x.t.records != m.Records {
-		err = fmt.Errorf("index: %s is corrupt: it has %d records and says %d", path, x.t.records,
+	if err == nil && x.t.Records != m.Records {
+		err = fmt.Errorf("index: %s is corrupt: it has %d records and says %d", path, x.t.Records,
 			m.Records)
 		return nil, errors.Join(err, x.Close()) // the same on every rank
 	}
@@ -226,26 +225,20 @@ type image struct {
 	memory      []byte // the whole file, if it is mapped
 }
 
-// description is what the header of an image says, as JSON.
+// description is what the header of an image says of a table, as JSON.
 type description struct {
-	Kind        string    `json:"kind"`
-	KeySize     int       `json:"keyBytes"`
-	ValueSize   int       `json:"valueBytes"`
-	Variable    bool      `json:"variable"`
-	Layout      int       `json:"layout"`  // 0; earlier programs had others
-	Storage     Storage   `json:"storage"` // 1: Inline, 2: Heap
-	Load        float64   `json:"load"`
-	OffsetBytes int       `json:"offsetBytes,omitempty"`
-	MaxCopies   int       `json:"copiesMax,omitempty"`
+	Kind string `json:"kind"`
+	Config
+	Layout      int       `json:"layout"`                // 0; earlier programs had others
+	OffsetBytes int       `json:"offsetBytes,omitempty"` // of an offset into the heap, 4 or 8
 	Records     uint64    `json:"records"`
 	ValuesBytes uint64    `json:"valuesBytes"` // of all values
-	Homes       uint64    `json:"homes"`
-	Slots       int       `json:"units"` // of a segment
-	HeapWords   int       `json:"heapWords"`
+	Homes       uint64    `json:"homes"`       // of each segment
+	Slots       int       `json:"units"`       // of each segment
+	HeapWords   int       `json:"heapWords"`   // the most of a segment
 	Marker      []byte    `json:"marker,omitempty"`
-	Unique      bool      `json:"unique,omitempty"`
-	Note        string    `json:"note,omitempty"` // not in files of earlier programs
-	Segments    []segment `json:"segments"`
+	Unique      bool      `json:"unique,omitempty"` // it is known that no key has two records
+	Segments    []segment `json:"segments"`         // by rank
 }
 
 type segment struct {
@@ -267,40 +260,26 @@ const (
 	blockSumWords = viewWords
 )
 
-// describe describes a table, without the digests.
-func (t *table) describe() description {
-	c := &t.cfg
-	d := description{Kind: kindImage, KeySize: c.KeySize, ValueSize: c.ValueSize,
-		Variable: c.Variable, Storage: c.Storage, Load: c.Load, OffsetBytes: c.OffsetBytes,
-		MaxCopies: c.MaxCopies, Records: t.records, ValuesBytes: t.valueBytes, Homes: t.homes,
-		Slots: t.slots, HeapWords: t.heapWords, Marker: t.marker, Unique: t.unique, Note: c.Note}
-	for rank := range t.ranks {
-		d.Segments = append(d.Segments, segment{Records: t.owned[rank], Marks: t.marks[rank]})
+// describe describes a table whose segments have these digests.
+func (t *table) describe(digest func(number int) uint64) description {
+	d := t.description
+	d.Kind, d.Segments = kindImage, slices.Clone(d.Segments)
+	for number := range d.Segments {
+		d.Segments[number].Digest = digest(number)
 	}
 	return d
 }
 
-func (d *description) config() Config {
-	return Config{KeySize: d.KeySize, ValueSize: d.ValueSize, Variable: d.Variable,
-		Storage: d.Storage, Load: d.Load, OffsetBytes: d.OffsetBytes, MaxCopies: d.MaxCopies,
-		Note: d.Note}
-}
-
 // table is the table that is described, without memory.
 func (d *description) table(job rma.Job) *table {
-	c := d.config()
-	t := &table{job: job, cfg: c, form: formOf(&c), ranks: len(d.Segments), records: d.Records,
-		homes: d.Homes, marker: d.Marker, unique: d.Unique, valueBytes: d.ValuesBytes}
-	for _, s := range d.Segments {
-		t.owned, t.marks = append(t.owned, s.Records), append(t.marks, s.Marks)
-	}
+	t := &table{job: job, description: *d, form: formOf(&d.Config), ranks: len(d.Segments)}
 	t.shape(d.Slots, d.HeapWords)
 	return t
 }
 
 // check refuses a description that no table has. Nothing that it allows overflows.
 func (d *description) check() error {
-	c := d.config()
+	c := d.Config
 	if err := c.complete(); err != nil {
 		return err
 	}
@@ -316,8 +295,10 @@ func (d *description) check() error {
 	switch {
 	case d.Kind != kindImage:
 		return fmt.Errorf("it is described as %.100q", d.Kind)
-	case c != d.config() || !inline && c.OffsetBytes == 0:
+	case c != d.Config:
 		return errors.New("its configuration is not complete")
+	case d.OffsetBytes != 0 && inline || d.OffsetBytes != 4 && d.OffsetBytes != 8 && !inline:
+		return fmt.Errorf("it has offsets of %d bytes", d.OffsetBytes)
 	case len(d.Segments) < 1 || len(d.Segments) > maxSegments || records != d.Records:
 		return fmt.Errorf("its %d segments have %d records, and all are %d", len(d.Segments),
 			records, d.Records)
@@ -341,8 +322,8 @@ func (t *table) segmentAt(header int64, number int) int64 {
 
 func (t *table) marksAt(header int64, number int) int64 {
 	at := t.segmentAt(header, t.ranks)
-	for _, n := range t.marks[:number] {
-		at += int64(n) * markBytes
+	for _, s := range t.Segments[:number] {
+		at += int64(s.Marks) * markBytes
 	}
 	return at
 }
@@ -430,7 +411,7 @@ func (m *image) read() error {
 		return fmt.Errorf("is corrupt: %w", err)
 	}
 	t := m.table(nil)
-	if float64(t.segment+int(t.homes)*markBytes)*float64(t.ranks) > 1<<58 {
+	if float64(t.segment+int(t.Homes)*markBytes)*float64(t.ranks) > 1<<58 {
 		return errors.New("is corrupt: it says that it is larger than any file")
 	}
 	want := t.sumsAt(m.header, t.ranks)
@@ -446,7 +427,7 @@ func (m *image) read() error {
 
 // verify verifies the sums of a segment.
 func (m *image) verify(ctx context.Context, t *table, number int) error {
-	sums, marks := make([]byte, t.sums()*8), make([]byte, t.marks[number]*markBytes)
+	sums, marks := make([]byte, t.sums()*8), make([]byte, t.Segments[number].Marks*markBytes)
 	gap := make([]byte, imageGap)
 	_, err := m.f.ReadAt(sums, t.sumsAt(m.header, number))
 	_, err2 := m.f.ReadAt(marks, t.marksAt(m.header, number))

@@ -25,7 +25,7 @@ func TestSaveAndLoad(t *testing.T) {
 		{Config{KeySize: 4, ValueSize: 4}, Config{Load: 0.5}},
 		{Config{KeySize: 10, ValueSize: 50}, Config{Storage: Inline}},
 		{Config{KeySize: 6, ValueSize: 4000, Variable: true}, Config{Load: 0.3}},
-		{Config{KeySize: 9, ValueSize: 70}, Config{OffsetBytes: 8}},
+		{Config{KeySize: 9, ValueSize: 70}, Config{Load: 0.4}},
 		{Config{KeySize: 9, ValueSize: 700, Variable: true},
 			Config{KeySize: 9, ValueSize: 700, Variable: true}},
 	} {
@@ -44,8 +44,8 @@ func TestSaveAndLoad(t *testing.T) {
 					return err
 				}
 				defer x.Close()
-				if got := x.Config(); x.t.records != uint64(len(all)) {
-					return fmt.Errorf("loaded %d records into %+v", x.t.records, got)
+				if got := x.Config(); x.t.Records != uint64(len(all)) {
+					return fmt.Errorf("loaded %d records into %+v", x.t.Records, got)
 				}
 				err = errors.Join(x.CheckAll(ctx), m.verify(x.Reader, keys, c.from.KeySize))
 				return errors.Join(err, job.Barrier(ctx))

@@ -97,7 +97,8 @@ func TestForeignRequest(t *testing.T) {
 func TestForeignAnswer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 10))
 	for range 20_000 {
-		x := table{cfg: Config{ValueSize: rng.IntN(20), Variable: rng.IntN(2) == 0}, records: 100}
+		c := Config{ValueSize: rng.IntN(20), Variable: rng.IntN(2) == 0}
+		x := table{description: description{Config: c, Records: 100}}
 		from := make([]uint64, 1+rng.IntN(12))
 		for i := range from {
 			from[i] = rng.Uint64() >> rng.IntN(65)
@@ -108,7 +109,7 @@ func TestForeignAnswer(t *testing.T) {
 			t.Fatalf("%v: %d values in %d words: %v", from, values, words, err)
 		}
 	}
-	x := table{cfg: Config{ValueSize: 12}, records: 2}
+	x := table{description: description{Config: Config{ValueSize: 12}, Records: 2}}
 	if words, err := x.unpackValues([]uint64{2, 1, 2, 3, 4, 5}, func(Value) {}); words != 5 ||
 		err != nil {
 		t.Errorf("two values of 12 bytes have %d words: %v", words, err)

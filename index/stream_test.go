@@ -34,9 +34,9 @@ func multiset(t *testing.T, e engine, cfg Config, ranks, n int) {
 	}
 	keys := m.keys(rng, cfg.KeySize)
 	must(t, withIndex(e, ranks, cfg, all, func(x *Index) error {
-		keys := append(slices.Clone(keys), x.t.marker...) // which nobody has
-		if x.t.records != uint64(len(all)) {
-			return fmt.Errorf("%d records, want %d", x.t.records, len(all))
+		keys := append(slices.Clone(keys), x.t.Marker...) // which nobody has
+		if x.t.Records != uint64(len(all)) {
+			return fmt.Errorf("%d records, want %d", x.t.Records, len(all))
 		}
 		if err := x.CheckAll(context.Background()); err != nil {
 			return err

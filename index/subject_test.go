@@ -38,7 +38,7 @@ var shapes = []struct {
 	{"inline", Config{KeySize: 8, ValueSize: 5, Load: 0.9}},
 	{"novalue", Config{KeySize: 6, Load: 0.5}},
 	{"heap", Config{KeySize: 10, ValueSize: 30, Load: 0.95}},
-	{"heap8", Config{KeySize: 4, ValueSize: 40, OffsetBytes: 8}},
+	{"smallkey", Config{KeySize: 4, ValueSize: 40}},
 	{"variable", Config{KeySize: 16, ValueSize: 700, Variable: true, Load: 0.9}},
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -225,17 +226,7 @@ func (s *session) sample(ctx context.Context, t *table) (slots, taken, removedOn
 		flights[i] = s.q.Get(s.chunk[at:at+n*m.stride], m.slots, rank, off)
 		slots += uint64(n)
 	}
-	err = s.q.Submit()
-	for _, h := range flights { // all of them: a result that is not taken stays on the queue
-		waited := s.q.Wait(ctx, h)
-		if waited == nil {
-			_, waited = s.q.Value(h)
-		}
-		if err == nil {
-			err = waited
-		}
-	}
-	if err != nil {
+	if err = core.Await(ctx, s.q, flights[:]...); err != nil {
 		return 0, 0, 0, err
 	}
 	for i := range int(slots) {

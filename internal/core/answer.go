@@ -1,7 +1,6 @@
 package core
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -53,16 +52,9 @@ func packText(to []uint64, text string) (words int) {
 	if len(to) == 0 {
 		return 0
 	}
-	text = text[:min(len(text), (len(to)-1)*8)]
-	to[0] = uint64(len(text))
-	words = 1
-	for len(text) > 0 {
-		var eight [8]byte
-		text = text[copy(eight[:], text):]
-		to[words] = binary.LittleEndian.Uint64(eight[:])
-		words++
-	}
-	return words
+	n := copy(BytesOf(to[1:]), text)
+	to[0] = uint64(n)
+	return 1 + WordsOf(n)
 }
 
 // unpackText is what packText has packed.
@@ -70,10 +62,7 @@ func unpackText(from []uint64) string {
 	if len(from) == 0 {
 		return ""
 	}
-	var text []byte
-	for _, word := range from[1:] {
-		text = binary.LittleEndian.AppendUint64(text, word)
-	}
+	text := BytesOf(from[1:])
 	return string(text[:min(from[0], uint64(len(text)))])
 }
 

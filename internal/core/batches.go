@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -74,7 +75,7 @@ func (b *Batches) Own(n int, ops Ops) error {
 	case b.takesWhole():
 		left, err := ops.Direct(nil, nil)
 		if len(left) > 0 {
-			err = first(err, ops.Queued(left))
+			err = cmp.Or(err, ops.Queued(left))
 		}
 		return err
 	case !b.Any:
@@ -105,14 +106,6 @@ func (b *Batches) plan(n int, ops Ops, ships bool) (*plan, error) {
 // takesWhole reports whether Direct can work on a whole batch.
 func (b *Batches) takesWhole() bool {
 	return b.All && (b.Whole != nil || !b.InOnePiece)
-}
-
-// first is the first of two errors.
-func first(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // divide orders the operations by owner.
@@ -159,7 +152,7 @@ func (p *plan) local(ops Ops) (err error) {
 		p.queued, err = ops.Direct(p.direct, p.queued)
 	}
 	if len(p.queued) > 0 {
-		err = first(err, ops.Queued(p.queued))
+		err = cmp.Or(err, ops.Queued(p.queued))
 	}
 	p.direct, p.queued = p.direct[:0], p.queued[:0]
 	return err

@@ -92,15 +92,8 @@ func (m *meter) least(runs int, run func() error) float64 {
 func (m *meter) ping(words int) error {
 	f, q := &m.f.all[0], m.f.q
 	f.request[0] = header(kindPing, 0)
-	h := q.Ship(f.request[:words], f.answer[:max(words, minAnswerWords)], m.line.window, m.rank)
-	if err := q.Submit(); err != nil {
-		return err
-	}
-	if err := q.Wait(m.ctx, h); err != nil {
-		return err
-	}
-	_, err := q.Value(h)
-	return err
+	return Await(m.ctx, q,
+		q.Ship(f.request[:words], f.answer[:max(words, minAnswerWords)], m.line.window, m.rank))
 }
 
 // getOp is a get as a step machine.

@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -24,7 +23,6 @@ const (
 const (
 	wordHost  = iota // a hash of what names the machine
 	wordBytes        // what its windows may take
-	defaultWords
 )
 
 // DefaultBytes is the limit of a table, all ranks together, for which nobody has set one: .8 of the
@@ -34,19 +32,7 @@ const (
 // same answer. Collective.
 func DefaultBytes(ctx context.Context, job rma.Job) (uint64, error) {
 	mine, refusal := leftHere(job)
-	if err := rma.AllSucceeded(ctx, job, "finding memory for a table", refusal); err != nil {
-		return 0, err
-	}
-	w, err := job.NewWindow(ctx, rma.Spec{Name: "memory of the hosts", Words: defaultWords})
-	if err != nil {
-		return 0, err
-	}
-	cells, err := rma.NewCells(job, w)
-	if err != nil {
-		return 0, errors.Join(err, w.Close())
-	}
-	all, err := exchange(ctx, job, cells, [defaultWords]uint64{hostHash(), mine})
-	err = errors.Join(err, cells.Close(), w.Close())
+	all, err := Gather(ctx, job, "finding memory for a table", []uint64{hostHash(), mine}, refusal)
 	if err != nil {
 		return 0, err
 	}
@@ -79,33 +65,9 @@ func hostHash() uint64 {
 	return hash.Sum64()
 }
 
-// exchange gives all ranks the words of all ranks. Collective.
-func exchange(ctx context.Context, job rma.Job, cells *rma.Cells, mine [defaultWords]uint64) (
-	[][defaultWords]uint64, error) {
-	for i, word := range mine {
-		if err := cells.Store(ctx, job.Rank(), i, word); err != nil {
-			return nil, err
-		}
-	}
-	if err := job.Barrier(ctx); err != nil {
-		return nil, err
-	}
-	all := make([][defaultWords]uint64, job.Size())
-	for rank := range all {
-		for i := range mine {
-			word, err := cells.Load(ctx, rank, i)
-			if err != nil {
-				return nil, err
-			}
-			all[rank][i] = word
-		}
-	}
-	return all, job.Barrier(ctx)
-}
-
 // sharedBytes is what all ranks together may take, if each takes as much as the others. Ranks of
 // one host share what the one that has found the least has found.
-func sharedBytes(all [][defaultWords]uint64) uint64 {
+func sharedBytes(all [][]uint64) uint64 {
 	ranks, left := map[uint64]uint64{}, map[uint64]uint64{}
 	for _, words := range all {
 		host := words[wordHost]

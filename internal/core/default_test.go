@@ -11,16 +11,16 @@ import (
 func TestSharedBytes(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		all  [][defaultWords]uint64 // host, bytes
+		all  [][]uint64 // host, bytes
 		want uint64
 	}{
-		{"one rank", [][2]uint64{{7, 1000}}, 1000},
-		{"one host, read at different moments", [][2]uint64{{7, 1000}, {7, 900}, {7, 950}}, 900},
-		{"two hosts", [][2]uint64{{7, 1000}, {8, 1000}}, 2000},
-		{"hosts with more and less memory", [][2]uint64{{7, 1000}, {8, 300}}, 600},
+		{"one rank", [][]uint64{{7, 1000}}, 1000},
+		{"one host, read at different moments", [][]uint64{{7, 1000}, {7, 900}, {7, 950}}, 900},
+		{"two hosts", [][]uint64{{7, 1000}, {8, 1000}}, 2000},
+		{"hosts with more and less memory", [][]uint64{{7, 1000}, {8, 300}}, 600},
 		{"hosts with more and fewer ranks",
-			[][2]uint64{{7, 900}, {7, 900}, {7, 900}, {8, 900}}, 1200},
-		{"a host without memory", [][2]uint64{{7, 1000}, {8, 0}}, 0},
+			[][]uint64{{7, 900}, {7, 900}, {7, 900}, {8, 900}}, 1200},
+		{"a host without memory", [][]uint64{{7, 1000}, {8, 0}}, 0},
 	} {
 		if got := sharedBytes(c.all); got != c.want {
 			t.Errorf("%s: %d bytes, want %d", c.name, got, c.want)

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,7 +125,7 @@ func (s *shipping) all() (broken bool) {
 }
 
 // fail keeps the first error.
-func (s *shipping) fail(err error) { s.err = first(s.err, err) }
+func (s *shipping) fail(err error) { s.err = cmp.Or(s.err, err) }
 
 // send posts the next request, if there is anything left to be sent. Ranks take turns.
 func (s *shipping) send(f *flight) bool {

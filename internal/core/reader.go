@@ -1,8 +1,10 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
@@ -55,6 +57,16 @@ func (r *Reader) Read(ctx context.Context, rank, off, n int) ([]uint64, error) {
 	return buf, nil
 }
 
+// write writes words to the beginning of a rank's segment.
+func (r *Reader) write(ctx context.Context, rank int, words []uint64) error {
+	if segment := r.regions.Here(rank); segment != nil {
+		memory.StoreWords(segment, words)
+		return ctx.Err()
+	}
+	buf := r.buf[:copy(r.buf, words)]
+	return Await(ctx, r.q, r.q.Put(buf, r.window, rank, 0))
+}
+
 // wait waits for the get in flight.
 func (r *Reader) wait(ctx context.Context) error {
 	if r.get == rma.NoHandle {
@@ -74,4 +86,55 @@ func (r *Reader) Close() error {
 		return nil
 	}
 	return r.q.Close()
+}
+
+// Await submits what was posted on a queue, and takes the results of some of it, of all also when
+// one has failed: a result that is not taken stays on the queue. The error is the first one.
+func Await(ctx context.Context, q rma.Queue, flights ...rma.Handle) error {
+	err := q.Submit()
+	if err != nil {
+		return err
+	}
+	for _, h := range flights {
+		failed := q.Wait(ctx, h)
+		if failed == nil {
+			_, failed = q.Value(h)
+		}
+		err = cmp.Or(err, failed)
+	}
+	return err
+}
+
+// Gather returns on every rank the words of all ranks, which have equally many. An error that one
+// rank brings fails all: the others get a [rma.PeerError]. Collective.
+func Gather(ctx context.Context, job rma.Job, what string, mine []uint64, failed error) (
+	all [][]uint64, err error) {
+	if err = rma.AllSucceeded(ctx, job, what, failed); err != nil {
+		return nil, err
+	}
+	if job.Size() == 1 {
+		return [][]uint64{mine}, nil
+	}
+	w, err := job.NewWindow(ctx, rma.Spec{Name: what, Words: len(mine)})
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	regions := NewRegions(w)
+	from, err := NewReader(job, w, &regions, len(mine))
+	defer func() { err = errors.Join(err, from.Close()) }()
+	if err == nil {
+		err = from.write(ctx, job.Rank(), mine)
+	}
+	if err = rma.AllSucceeded(ctx, job, what, err); err != nil {
+		return nil, err
+	}
+	for rank := range job.Size() {
+		var words []uint64
+		if err == nil {
+			words, err = from.Read(ctx, rank, 0, len(mine))
+		}
+		all = append(all, slices.Clone(words))
+	}
+	return all, rma.AllSucceeded(ctx, job, what, err)
 }
