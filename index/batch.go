@@ -76,19 +76,17 @@ func (t *table) answerWords() int {
 			bytes = min(bytes, 2*int(t.ValuesBytes/t.Records))
 		}
 	}
-	return words + wordsOf(bytes)
+	return words + core.WordsOf(bytes)
 }
-
-func wordsOf(bytes int) int { return (bytes + 7) / 8 }
 
 // Kind, Size, Pack and Unpack make requests and take answers.
 func (b *batch) Kind() uint32 { return 0 }
 
-func (b *batch) Size(int) (request, answer int) { return wordsOf(b.size), b.r.t.answerWords() }
+func (b *batch) Size(int) (request, answer int) { return core.WordsOf(b.size), b.r.t.answerWords() }
 
 func (b *batch) Pack(i int, to []uint64) {
 	to[len(to)-1] = 0
-	copy(bytesOf(to), b.key(i))
+	copy(core.BytesOf(to), b.key(i))
 }
 
 func (b *batch) Unpack(_, i int, from []uint64) (words int, again bool, err error) {
@@ -121,8 +119,8 @@ func (t *table) unpackValues(from []uint64, found func(v Value)) (words int, err
 		if size > uint64(len(from)-words)*8 {
 			return 0, core.ErrDisorder
 		}
-		n := wordsOf(int(size))
-		found(bytesOf(from[words : words+n])[:size:size])
+		n := core.WordsOf(int(size))
+		found(core.BytesOf(from[words : words+n])[:size:size])
 		words += n
 	}
 	return words, nil
@@ -148,7 +146,7 @@ func (a *answers) begin() {
 
 // add packs a value, and reports whether there is room for more.
 func (a *answers) add(_ int, v Value) bool {
-	n := wordsOf(len(v))
+	n := core.WordsOf(len(v))
 	if a.t.Variable {
 		n++
 	}
@@ -161,7 +159,7 @@ func (a *answers) add(_ int, v Value) bool {
 		a.used++
 		n--
 	}
-	copy(bytesOf(a.to[a.used:a.used+n]), v)
+	copy(core.BytesOf(a.to[a.used:a.used+n]), v)
 	a.used += n
 	a.to[a.head]++
 	return true
@@ -170,7 +168,7 @@ func (a *answers) add(_ int, v Value) bool {
 // answer looks up the keys of a request.
 func (x *Index) answer(_ uint32, n int, request, to []uint64) (int, error) {
 	t, size := x.t, x.t.KeySize
-	keyWords := wordsOf(size)
+	keyWords := core.WordsOf(size)
 	if len(request) != n*keyWords || len(to) < n {
 		return 0, fmt.Errorf("index: a request of %d words with room for %d, for %d keys of %d "+
 			"bytes; run the same program on every rank", len(request), len(to), n, size)
@@ -180,7 +178,7 @@ func (x *Index) answer(_ uint32, n int, request, to []uint64) (int, error) {
 	own := t.words(t.job.Rank())
 	q, w := query{t: t}, wanted{found: a.add}
 	for i := range n {
-		key := bytesOf(request[i*keyWords:])[:size]
+		key := core.BytesOf(request[i*keyWords:])[:size]
 		hash := hashKey(key)
 		if rank, _ := place(hash, t.ranks); rank != t.job.Rank() {
 			return 0, fmt.Errorf("index: a key of rank %d was sent to rank %d; run the same "+

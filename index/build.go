@@ -1,7 +1,6 @@
 package index
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -54,10 +53,10 @@ func Build(ctx context.Context, job rma.Job, cfg Config, records iter.Seq2[Recor
 
 // builder makes a table of the records of a store.
 type builder struct {
-	store   *store
-	t       *table
-	marks   []mark
-	repeats bool // a key has two records
+	store  *store
+	t      *table
+	marks  []mark
+	copies int // the most records of a key; exact if MaxCopies limits them
 }
 
 func (b *builder) build(ctx context.Context) error {
@@ -85,19 +84,13 @@ func (b *builder) build(ctx context.Context) error {
 
 // count finds the number of records, and a key that no record has, for the empty slots of an inline
 // table.
-func (b *builder) count(ctx context.Context) (err error) {
-	t, c := b.t, &b.t.Config
-	if c.MaxCopies > 0 {
-		if copies := b.store.copies(); copies > uint64(c.MaxCopies) {
-			err = fmt.Errorf("index: a key has %d records, and this index takes %d of one; raise "+
-				"MaxCopies, or leave it at 0", copies, c.MaxCopies)
-		}
-	}
+func (b *builder) count(ctx context.Context) error {
+	t := b.t
 	mine := []uint64{b.store.records, b.store.values}
 	if t.inline() {
 		mine = append(mine, b.store.marked...)
 	}
-	all, err := core.Gather(ctx, b.t.job, "index: counting records", mine, err)
+	all, err := core.Gather(ctx, b.t.job, "index: counting records", mine, nil)
 	if err != nil {
 		return err
 	}
@@ -194,12 +187,7 @@ func (b *builder) checkMemory() error {
 	peak := b.store.bytes + uint64(t.segment)*8 + uint64(t.borders) + 2*writerWords*8 +
 		b.sortBytes()
 	t.peakBytes = max(peak, b.store.bytes+exchangeBytes(t.ranks))
-	if most := t.MaxMemoryBytes; most > 0 && t.peakBytes > most {
-		return fmt.Errorf("index: building takes %d bytes on rank %d, which owns %d of %d "+
-			"records, and MaxMemoryBytes is %d; PeakBytes says what a build needs", t.peakBytes,
-			b.t.job.Rank(), b.store.records, t.Records, most)
-	}
-	return nil
+	return b.store.allows(t.peakBytes)
 }
 
 // PeakBytes estimates the most bytes that building an index takes on a rank, for so many
@@ -299,7 +287,9 @@ func (b *builder) lay(ctx context.Context, slots, heap *writer) []byte {
 		s.count(p, i)
 		base := free
 		free = s.sort(base, g.home)
-		b.repeats = b.repeats || s.repeats(base)
+		if exact := t.MaxCopies > 0; exact || b.copies < 2 {
+			b.copies = max(b.copies, s.copies(base, exact))
+		}
 		b.writeSlots(ctx, s, base, slots, heap)
 	}
 	for n := uint64(t.Slots) - free; n > 0; n-- {
@@ -320,7 +310,7 @@ func (b *builder) writeSlots(ctx context.Context, s *sorter, base uint64, slots,
 		record := s.record(ref)
 		to := slots.next(ctx, t.slotBytes)
 		if t.inline() {
-			copy(to, bytesOf(record))
+			copy(to, core.BytesOf(record))
 			continue
 		}
 		hash := hashKey(t.form.key(record))
@@ -340,26 +330,27 @@ func (b *builder) writeEmpty(ctx context.Context, slots *writer) {
 // writeHeap writes a record and returns its offset in words.
 func (b *builder) writeHeap(ctx context.Context, heap *writer, record []uint64) int {
 	offset := heap.place(b.t.heapAt) / 8
-	copy(heap.next(ctx, len(record)*8), bytesOf(record))
+	copy(heap.next(ctx, len(record)*8), core.BytesOf(record))
 	return offset
 }
 
 // shareMarks puts the marks of this rank where all can get them, if any rank has some. It also
-// finds out whether a rank has a key with two records. Collective.
+// finds out whether a rank has a key with two records, or with too many. Collective.
 func (b *builder) shareMarks(ctx context.Context, failed error) error {
 	t := b.t
-	repeats := uint64(0)
-	if b.repeats {
-		repeats = 1
+	if failed == nil && t.MaxCopies > 0 && b.copies > t.MaxCopies {
+		failed = fmt.Errorf("index: a key has %d records, and this index takes %d of one; raise "+
+			"MaxCopies, or leave it at 0", b.copies, t.MaxCopies)
 	}
-	all, err := core.Gather(ctx, t.job, "index: writing", []uint64{uint64(len(b.marks)), repeats}, failed)
+	mine := []uint64{uint64(len(b.marks)), uint64(b.copies)}
+	all, err := core.Gather(ctx, t.job, "index: writing", mine, failed)
 	if err != nil {
 		return err
 	}
 	most := uint64(0)
 	t.Unique = true
 	for rank, words := range all {
-		t.Unique = t.Unique && words[1] == 0
+		t.Unique = t.Unique && words[1] < 2
 		t.Segments[rank].Marks = int(words[0])
 		most = max(most, words[0])
 	}
@@ -437,6 +428,7 @@ type sorter struct {
 	counts []uint32 // records by home, and then where they begin
 	home   []uint32 // of each record, less low
 	refs   []uint64 // by slot
+	hashes []uint64 // of the records of a home
 }
 
 // bounds are the first and the last home of a part. A home on the border of two
@@ -508,29 +500,39 @@ func zeros[E any](s []E, n int) []E {
 	return s[:n]
 }
 
-// maxRepeatKeys is how many keys of a home are compared: more of them are taken to be equal.
+// maxRepeatKeys is how many keys of a home are compared where no number is to be exact: more of
+// them are taken to be equal.
 const maxRepeatKeys = 64
 
-// repeats reports whether some key has two of the records sorted last, from a slot on. Records of a
-// key have one home, and are in one part.
-func (s *sorter) repeats(base uint64) bool {
+// copies is the largest number of records that have one key, among those sorted last, from a slot
+// on. Records of a key have one home, and are in one part.
+func (s *sorter) copies(base uint64, exact bool) (most int) {
 	begin := 0
 	for i, n := range s.counts { // where the records of a home end
 		end := int(n)
-		if begin = max(begin, int(s.low)+i-int(base)); end-begin > maxRepeatKeys {
-			return true
+		begin = max(begin, int(s.low)+i-int(base))
+		if n := end - begin; n < 2 || n > maxRepeatKeys && !exact {
+			most, begin = max(most, n), end
+			continue
 		}
-		for ; begin+1 < end; begin++ {
-			key := s.t.form.key(s.record(s.refs[begin]))
-			for _, other := range s.refs[begin+1 : end] {
-				if bytes.Equal(key, s.t.form.key(s.record(other))) {
-					return true
-				}
+		s.hashes = s.hashes[:0]
+		for _, ref := range s.refs[begin:end] {
+			s.hashes = append(s.hashes, hashKey(s.t.form.key(s.record(ref))))
+		}
+		if len(s.hashes) > 2 {
+			slices.Sort(s.hashes)
+		}
+		same := 0
+		for j, hash := range s.hashes {
+			if j > 0 && hash != s.hashes[j-1] {
+				same = 0
 			}
+			same++
+			most = max(most, same)
 		}
 		begin = end
 	}
-	return false
+	return most
 }
 
 // record is the record of a ref that is not 0.
@@ -544,12 +546,14 @@ func (s *sorter) record(ref uint64) []uint64 {
 // what a hash says of the place on the rank. So the parts are in the order of homes, and
 // each is small enough to be sorted in a processor's cache.
 type store struct {
-	form    form
-	ranks   int
-	parts   [partitions]part
-	records uint64
-	words   uint64 // of records
-	values  uint64 // bytes of values
+	form     form
+	rank     int
+	ranks    int
+	maxBytes uint64 // of memory; 0: no limit
+	parts    [partitions]part
+	records  uint64
+	words    uint64 // of records
+	values   uint64 // bytes of values
 
 	slab     []uint64 // that chunks are cut from
 	slabNext int
@@ -576,9 +580,19 @@ type part struct {
 	records int
 }
 
-func newStore(c *Config, ranks int) *store {
-	return &store{form: formOf(c), ranks: ranks, slabNext: firstSlabWords,
-		marked: make([]uint64, markers/64)}
+func newStore(c *Config, job rma.Job) *store {
+	return &store{form: formOf(c), rank: job.Rank(), ranks: job.Size(), slabNext: firstSlabWords,
+		maxBytes: c.MaxMemoryBytes, marked: make([]uint64, markers/64)}
+}
+
+// allows refuses to take more memory than allowed.
+func (s *store) allows(bytes uint64) error {
+	if s.maxBytes == 0 || bytes <= s.maxBytes {
+		return nil
+	}
+	return fmt.Errorf("index: building takes %d bytes on rank %d, which has %d records, and "+
+		"MaxMemoryBytes is %d; PeakBytes says what a build needs", bytes, s.rank, s.records,
+		s.maxBytes)
 }
 
 // add copies a record whose place on this rank is known.
@@ -666,32 +680,6 @@ func (p *part) chunks() [][]uint64 {
 	return append(p.full[:len(p.full):len(p.full)], p.open)
 }
 
-// copies is the largest number of records with the same key. It needs a word for each
-// record of a part.
-func (s *store) copies() (most uint64) {
-	var hashes []uint64
-	for i := range s.parts {
-		hashes = hashes[:0]
-		for _, chunk := range s.parts[i].chunks() {
-			for len(chunk) > 0 {
-				n := s.form.wordsAt(chunk[0])
-				hashes = append(hashes, hashKey(s.form.key(chunk[:n])))
-				chunk = chunk[n:]
-			}
-		}
-		slices.SortFunc(hashes, cmp.Compare)
-		same := uint64(0)
-		for j, hash := range hashes {
-			if j > 0 && hash != hashes[j-1] {
-				same = 0
-			}
-			same++
-			most = max(most, same)
-		}
-	}
-	return most
-}
-
 // release gives the memory back.
 func (s *store) release() error {
 	var errs []error
@@ -705,9 +693,9 @@ func (s *store) release() error {
 // collect reads this rank's records and returns the records that it owns. Collective.
 func collect(ctx context.Context, job rma.Job, cfg *Config,
 	records iter.Seq2[Record, error]) (*store, error) {
-	s := newStore(cfg, job.Size())
+	s := newStore(cfg, job)
 	x := &exchange{job: job, ranks: job.Size(), me: job.Rank(), store: s,
-		block: blockWords(job.Size()), maxBytes: cfg.MaxMemoryBytes}
+		block: blockWords(job.Size())}
 	if x.ranks > 1 {
 		if err := x.open(ctx); err != nil {
 			return nil, err
@@ -746,22 +734,21 @@ func collect(ctx context.Context, job rma.Job, cfg *Config,
 //	                  odd rounds  | from rank 0 | ...
 //	block             | words, round, done, failed | records ...
 type exchange struct {
-	job      rma.Job
-	ranks    int
-	me       int
-	store    *store
-	block    int // words for records in a block
-	window   rma.Window
-	q        rma.Queue
-	in       *core.Reader
-	out      []rma.Buf // by rank; the first word is the header
-	used     []int     // words of records in each
-	puts     []rma.Handle
-	round    int    // from 1: no header is 0
-	maxBytes uint64 // bytes of memory; 0: no limit
-	over     bool   // all are done, or one has failed
-	failed   error  // of this rank
-	fatal    error  // another rank cannot be reached: no further round is possible
+	job    rma.Job
+	ranks  int
+	me     int
+	store  *store
+	block  int // words for records in a block
+	window rma.Window
+	q      rma.Queue
+	in     *core.Reader
+	out    []rma.Buf // by rank; the first word is the header
+	used   []int     // words of records in each
+	puts   []rma.Handle
+	round  int   // from 1: no header is 0
+	over   bool  // all are done, or one has failed
+	failed error // of this rank
+	fatal  error // another rank cannot be reached: no further round is possible
 }
 
 const (
@@ -798,21 +785,8 @@ func (x *exchange) limit(ctx context.Context) func() error {
 		if n++; n%1024 != 0 {
 			return x.store.failed
 		}
-		if err := ctx.Err(); err != nil || x.maxBytes == 0 {
-			return err
-		}
-		return x.checkMemory()
+		return cmp.Or(ctx.Err(), x.store.allows(x.store.bytes+exchangeBytes(x.ranks)))
 	}
-}
-
-// checkMemory refuses to take more memory than allowed.
-func (x *exchange) checkMemory() error {
-	if need := x.store.bytes + exchangeBytes(x.ranks); need > x.maxBytes {
-		return fmt.Errorf("index: the %d records of rank %d so far take %d bytes, and "+
-			"MaxMemoryBytes is %d; PeakBytes says what a build needs", x.store.records, x.me,
-			need, x.maxBytes)
-	}
-	return nil
 }
 
 func (x *exchange) open(ctx context.Context) error {
@@ -952,8 +926,8 @@ func (x *exchange) receive(ctx context.Context, mine uint64) error {
 		all, failed = all&header, failed|header
 	}
 	x.over = all&headerDone != 0 || failed&headerFailed != 0
-	if x.failed == nil && x.maxBytes > 0 {
-		x.failed = x.checkMemory()
+	if x.failed == nil {
+		x.failed = x.store.allows(x.store.bytes + exchangeBytes(x.ranks))
 	}
 	return nil
 }
@@ -982,7 +956,7 @@ func newWriter(job rma.Job, window rma.Window, at int) *writer {
 	if w.err != nil {
 		w.buf = make(rma.Buf, writerWords) // nobody reads it
 	}
-	w.bytes = bytesOf(w.buf)
+	w.bytes = core.BytesOf(w.buf)
 	return w
 }
 

@@ -180,7 +180,7 @@ func (w *walker) slot(ctx context.Context, number int) (e entry, taken bool, err
 		return e, false, err
 	}
 	e.slot = number
-	slot := bytesOf(memory)[skip : skip+t.slotBytes]
+	slot := core.BytesOf(memory)[skip : skip+t.slotBytes]
 	if t.inline() {
 		e.record = Record{slot[:t.KeySize], slot[t.KeySize:]}
 		return e, string(e.record.Key) != string(t.Marker), nil
@@ -218,53 +218,56 @@ func (w *walker) far(ctx context.Context, slot []byte, e *entry) (bool, error) {
 	return true, err
 }
 
-// view reads a segment from its beginning to its end, in blocks: in memory where that is
-// addressable, and else from a window or a file.
+// view reads a segment from its beginning to its end, in blocks: from a file, from memory where
+// that is addressable, or from a window.
 type view struct {
-	segment int
-	get     func(ctx context.Context, at, n int) ([]uint64, error)
-	from    *core.Reader
-	block   []uint64 // that was read last
-	at      int      // where it begins
+	t     *table
+	rank  int
+	from  *core.Reader
+	room  []uint64 // for a block of a file
+	block []uint64 // that was read last
+	at    int      // where it begins
 }
 
 const viewWords = 1 << 13
 
 func (t *table) newView(rank int) (v *view, err error) {
-	v = &view{segment: t.segment}
-	words, m := t.words(rank), t.image
+	v = &view{t: t, rank: rank}
 	switch {
-	case words != nil:
-		v.get = func(_ context.Context, at, n int) ([]uint64, error) {
-			return words[at : at+n], nil
-		}
-	case m != nil:
-		words = make([]uint64, viewWords)
-		v.get = func(_ context.Context, at, n int) ([]uint64, error) {
-			from := t.segmentAt(m.header, rank) + int64(at)*8
-			if _, err := m.f.ReadAt(bytesOf(words[:n]), from); err != nil {
-				return nil, fmt.Errorf("index: reading %s: %w", m.path, err)
-			}
-			return words[:n], nil
-		}
-	default:
+	case t.image != nil:
+		v.room = make([]uint64, viewWords)
+	case t.words(rank) == nil:
 		v.from, err = core.NewReader(t.job, t.window, new(core.Regions), viewWords)
-		v.get = func(ctx context.Context, at, n int) ([]uint64, error) {
-			words, err := v.from.Read(ctx, rank, at, n)
-			if err != nil {
-				err = rankError(rank, err)
-			}
-			return words, err
-		}
 	}
 	return v, err
+}
+
+// get reads a block. A file is read and not the memory that it is mapped to, so that a page that
+// is lost is an error.
+func (v *view) get(ctx context.Context, at, n int) (words []uint64, err error) {
+	t, m := v.t, v.t.image
+	switch {
+	case m != nil:
+		words = v.room[:n]
+		_, err = m.f.ReadAt(core.BytesOf(words), t.segmentAt(m.header, v.rank)+int64(at)*8)
+		if err != nil {
+			err = fmt.Errorf("index: reading %s: %w", m.path, err)
+		}
+	case v.from != nil:
+		if words, err = v.from.Read(ctx, v.rank, at, n); err != nil {
+			err = rankError(v.rank, err)
+		}
+	default:
+		words = t.words(v.rank)[at : at+n]
+	}
+	return words, err
 }
 
 // read returns words of the segment, at most viewWords. They are valid until the next call.
 func (v *view) read(ctx context.Context, at, n int) (words []uint64, err error) {
 	if at < v.at || at+n > v.at+len(v.block) {
 		v.at = at
-		if v.block, err = v.get(ctx, at, min(viewWords, v.segment-at)); err != nil {
+		if v.block, err = v.get(ctx, at, min(viewWords, v.t.segment-at)); err != nil {
 			return nil, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma/local"
 )
 
@@ -32,10 +33,10 @@ func TestCheckSeesFaults(t *testing.T) {
 	}{
 		{"lost", words, func(x *Index, slots []int) {
 			last := slots[len(slots)-1]
-			copy(bytesOf(x.t.flat[last:last+1]), x.t.Marker)
+			copy(core.BytesOf(x.t.flat[last:last+1]), x.t.Marker)
 		}, "has 499 records, and 500 were given to it"},
 		{"hole", words, func(x *Index, slots []int) {
-			copy(bytesOf(x.t.flat[displaced(x, slots)-1:]), x.t.Marker)
+			copy(core.BytesOf(x.t.flat[displaced(x, slots)-1:]), x.t.Marker)
 		}, "is empty, and searches that begin at its home"},
 		{"moved", words, func(x *Index, slots []int) {
 			x.t.flat[slots[0]], x.t.flat[slots[400]] = x.t.flat[slots[400]], x.t.flat[slots[0]]
@@ -45,32 +46,32 @@ func TestCheckSeesFaults(t *testing.T) {
 			x.t.flat[at], x.t.flat[at-1] = x.t.flat[at-1], x.t.flat[at]
 		}, "is before the home of a record in front of it"},
 		{"border low", words, func(x *Index, _ []int) {
-			clear(bytesOf(x.t.flat[x.t.bordersAt:])[1:x.t.borders])
+			clear(core.BytesOf(x.t.flat[x.t.bordersAt:])[1:x.t.borders])
 		}, "after the border"},
 		{"border high", words, func(x *Index, _ []int) {
-			borders := bytesOf(x.t.flat[x.t.bordersAt:])[:x.t.borders]
+			borders := core.BytesOf(x.t.flat[x.t.bordersAt:])[:x.t.borders]
 			for i := range borders {
 				borders[i] = 200
 			}
 		}, "before the border"},
 		{"signature", heap, func(x *Index, slots []int) {
-			bytesOf(x.t.flat)[slots[7]*x.t.slotBytes] ^= 0x55
+			core.BytesOf(x.t.flat)[slots[7]*x.t.slotBytes] ^= 0x55
 		}, "its signature is"},
 		{"displacement", heap, func(x *Index, slots []int) {
-			bytesOf(x.t.flat)[slots[7]*x.t.slotBytes+1]++
+			core.BytesOf(x.t.flat)[slots[7]*x.t.slotBytes+1]++
 		}, "its displacement is"},
 		{"offset", heap, func(x *Index, slots []int) {
-			bytesOf(x.t.flat)[slots[7]*x.t.slotBytes+5] = 0xff
+			core.BytesOf(x.t.flat)[slots[7]*x.t.slotBytes+5] = 0xff
 		}, "outside the heap"},
 		{"length", variable, func(x *Index, _ []int) {
-			bytesOf(x.t.flat[x.t.heapAt:])[1] = 0xff
+			core.BytesOf(x.t.flat[x.t.heapAt:])[1] = 0xff
 		}, "too long"},
 		{"first length", variable, func(x *Index, _ []int) {
-			bytesOf(x.t.flat[x.t.heapAt:])[0] = byte(8 * x.t.form.maxWords())
+			core.BytesOf(x.t.flat[x.t.heapAt:])[0] = byte(8 * x.t.form.maxWords())
 		}, "too long"},
 		{"last length", variable, func(x *Index, _ []int) {
 			last := lastRecord(x)
-			copy(bytesOf(x.t.flat[x.t.heapAt+last:]), []byte{byte(x.t.ValueSize), 0})
+			copy(core.BytesOf(x.t.flat[x.t.heapAt+last:]), []byte{byte(x.t.ValueSize), 0})
 		}, "too long"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -91,7 +92,7 @@ func TestCheckSeesFaults(t *testing.T) {
 // a lower home.
 func displaced(x *Index, slots []int) int {
 	home := func(slot int) uint64 {
-		_, rest := place(hashKey(bytesOf(x.t.flat[slot:])[:4]), x.t.ranks)
+		_, rest := place(hashKey(core.BytesOf(x.t.flat[slot:])[:4]), x.t.ranks)
 		return homeOf(rest, x.t.Homes)
 	}
 	for i, at := range slots {
@@ -124,7 +125,7 @@ func TestLookupsSeeFaults(t *testing.T) {
 		record := x.t.flat[x.t.heapAt+last:]
 		key := slices.Clone(x.t.form.key(record))
 		if long {
-			copy(bytesOf(record), []byte{60, 0})
+			copy(core.BytesOf(record), []byte{60, 0})
 		} else {
 			x.t.putOffset(refTo(x, last), x.t.HeapWords)
 		}
@@ -146,7 +147,7 @@ func TestLookupsSeeFaults(t *testing.T) {
 
 // refTo is where a slot names a record of the heap.
 func refTo(x *Index, ref int) []byte {
-	slots := bytesOf(x.t.flat)[:x.t.Slots*x.t.slotBytes]
+	slots := core.BytesOf(x.t.flat)[:x.t.Slots*x.t.slotBytes]
 	for slot := range slices.Chunk(slots, x.t.slotBytes) {
 		at := slot[x.t.slotBytes-x.t.OffsetBytes:]
 		if slot[0] != 0 && x.t.offset(at) == ref {
@@ -160,7 +161,7 @@ func refTo(x *Index, ref int) []byte {
 func TestCheckStops(t *testing.T) {
 	cfg := Config{KeySize: 8, ValueSize: 60}
 	x := built(t, cfg, records(rand.New(rand.NewPCG(1, 2)), cfg, 500, 1)[:500])
-	slots := bytesOf(x.t.flat)[:x.t.Slots*x.t.slotBytes]
+	slots := core.BytesOf(x.t.flat)[:x.t.Slots*x.t.slotBytes]
 	for i := 0; i < len(slots); i += x.t.slotBytes {
 		if slots[i] > 0 {
 			slots[i] = slots[i]%255 + 1

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 )
 
@@ -41,7 +42,7 @@ func (q *query) one(w *wanted) error {
 func (q *query) walk(w *wanted) error {
 	segment := q.t.words(q.rank)
 	q.heap = q.t.heapIn(segment)
-	q.search(w, bytesOf(segment))
+	q.search(w, core.BytesOf(segment))
 	if q.broken {
 		return errBroken
 	}
@@ -197,7 +198,7 @@ func (d *blocks) searchSlots() (failed error) {
 			continue
 		}
 		segment := t.words(q.rank)
-		q.search(&d.w, bytesOf(segment))
+		q.search(&d.w, core.BytesOf(segment))
 		d.counts.Matches += uint64(q.matches)
 		heap := t.heapIn(segment)
 		for _, ref := range q.refs {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma/local"
 )
 
@@ -116,7 +117,7 @@ func TestDirectIsGuided(t *testing.T) {
 				}
 			}
 		}
-		units := bytesOf(x.t.flat)
+		units := core.BytesOf(x.t.flat)
 		for slot := first + 3*nearSlots; slot <= last; slot++ {
 			clear(units[slot*x.t.slotBytes:][:x.t.slotBytes])
 			copy(units[slot*x.t.slotBytes:], x.t.Marker)

@@ -239,7 +239,7 @@ func TestMemory(t *testing.T) {
 	}
 	cfg := Config{KeySize: 4, ValueSize: 4, MaxMemoryBytes: 1 << 20}
 	many := func(rank int) iter.Seq2[Record, error] { return words8(200_000, uint32(rank*200_000)) }
-	fails(t, 3, same(cfg), many, "so far take")
+	fails(t, 3, same(cfg), many, "building takes")
 	few := func(rank int) iter.Seq2[Record, error] { return words8(10_000, uint32(rank*10_000)) }
 	cfg.MaxMemoryBytes, cfg.Load = 8<<20, 0.01
 	fails(t, 3, same(cfg), few, "building takes")

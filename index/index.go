@@ -175,34 +175,15 @@ func (x *Index) Local(ctx context.Context) iter.Seq2[Record, error] {
 // recordsIn are the records of some segments.
 func (x *Index) recordsIn(ctx context.Context, segments []int) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		more := true
-		var copied []byte
-		err := x.t.guarded(func() error {
-			for _, number := range segments {
-				for e, err := range x.t.entries(ctx, number) {
-					if err == nil && e.fault != "" {
-						err = errBroken
-					}
-					if err != nil {
-						return err
-					}
-					r := e.record
-					if m := x.t.image; m != nil && m.memory != nil { // as in query.match
-						n := len(r.Key)
-						copied = append(append(copied[:0], r.Key...), r.Value...)
-						if r = (Record{copied[:n:n], copied[n:]}); m.cut() {
-							return m.lost()
-						}
-					}
-					if more = yield(r, nil); !more {
-						return nil
-					}
+		for _, number := range segments {
+			for e, err := range x.t.entries(ctx, number) {
+				if err == nil && e.fault != "" {
+					err = errBroken
+				}
+				if !yield(e.record, err) || err != nil {
+					return
 				}
 			}
-			return nil
-		})
-		if err != nil && more {
-			yield(Record{}, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 )
 
@@ -242,7 +243,7 @@ func searchWord[K uint32 | uint64](q *query, w *wanted, hash uint64) {
 	}
 	rank, rest := place(hash, t.ranks)
 	home := homeOf(rest, t.Homes)
-	slots := bytesOf(t.words(rank))
+	slots := core.BytesOf(t.words(rank))
 	near := min(int(home)+nearSlots, t.Slots)
 	at, end := int(home)*slot, near*slot
 	for {

@@ -132,12 +132,6 @@ func mix(w uint64) uint64 {
 	return w * golden
 }
 
-// fold is the product of two words with its halves laid over each other.
-func fold(a, b uint64) uint64 {
-	high, low := bits.Mul64(a, b)
-	return high ^ low
-}
-
 // hashKey gives the word from which the place of a key comes. Different keys of up to 8
 // bytes have different words.
 func hashKey(key []byte) uint64 {
@@ -167,7 +161,7 @@ func homeOf(rest, homes uint64) uint64 {
 }
 
 // signatureOf is 1 to 255: 0 is a slot without a record.
-func signatureOf(hash uint64) byte { return byte(1 + fold(hash^pi0, pi1)%255) }
+func signatureOf(hash uint64) byte { return byte(1 + core.Fold(hash^pi0, pi1)%255) }
 
 // Empty slots of an inline table hold a key that no record has. It is chosen among so many keys.
 // They are scattered over all keys, so that no range of numbers contains all of them.
@@ -263,7 +257,7 @@ func (f form) valueSizeAt(first uint64) int {
 // encode writes a record into as many words as it has.
 func (f form) encode(to []uint64, key, value []byte) {
 	to[len(to)-1] = 0
-	b := bytesOf(to)
+	b := core.BytesOf(to)
 	if f.prefix > 0 {
 		binary.LittleEndian.PutUint16(b, uint16(len(value)))
 		b = b[prefixBytes:]
@@ -274,19 +268,14 @@ func (f form) encode(to []uint64, key, value []byte) {
 
 // key is the key of a record, of which at least so much is there.
 func (f form) key(record []uint64) []byte {
-	return bytesOf(record)[f.prefix : f.prefix+f.keySize : f.prefix+f.keySize]
+	return core.BytesOf(record)[f.prefix : f.prefix+f.keySize : f.prefix+f.keySize]
 }
 
 // value is the value of a whole record.
 func (f form) value(record []uint64) []byte {
 	from := f.prefix + f.keySize
 	to := from + f.valueSizeAt(record[0])
-	return bytesOf(record)[from:to:to]
-}
-
-// bytesOf is the memory of words.
-func bytesOf(words []uint64) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
+	return core.BytesOf(record)[from:to:to]
 }
 
 // Borders and marks guide searches. A reader gets them beforehand, for all ranks; searches in
@@ -343,7 +332,7 @@ func (t *table) findGuides() {
 		if memory == nil {
 			continue
 		}
-		g := guide{borders: bytesOf(memory[t.bordersAt:])[:t.borders]}
+		g := guide{borders: core.BytesOf(memory[t.bordersAt:])[:t.borders]}
 		if n := t.Segments[rank].Marks * markBytes; n > 0 && t.image != nil {
 			g.marks = t.image.memory[t.marksAt(t.image.header, rank):][:n]
 		} else if n > 0 {
@@ -351,7 +340,7 @@ func (t *table) findGuides() {
 			if marks == nil {
 				continue
 			}
-			g.marks = bytesOf(marks)[:n]
+			g.marks = core.BytesOf(marks)[:n]
 		}
 		t.guides[rank] = g
 	}
@@ -374,7 +363,7 @@ func (t *table) guidesOf(ctx context.Context, ranks ...int) (guides []guide, fai
 		}
 		var words []uint64
 		words, err = from.Read(ctx, rank, off, (n+7)/8)
-		return bytes.Clone(bytesOf(words)[:min(n, len(words)*8)])
+		return bytes.Clone(core.BytesOf(words)[:min(n, len(words)*8)])
 	}
 	for _, rank := range ranks {
 		g := t.guides[rank]

@@ -218,7 +218,7 @@ func (o *op) settle(q rma.Queue) rma.Handle {
 // examine examines what has come.
 func (o *op) examine() {
 	if p := o.piece; p.n > 0 {
-		slots := bytesOf(o.in[:p.words])[p.skip:]
+		slots := core.BytesOf(o.in[:p.words])[p.skip:]
 		o.over = o.scan(&o.wanted, slots, p.first, p.n) || o.over
 		o.piece = piece{}
 	}

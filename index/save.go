@@ -96,7 +96,7 @@ func (s *saver) segments(ctx context.Context) error {
 		err := t.eachBlock(ctx, number, func(block int, words []uint64) error {
 			at := t.segmentAt(s.header, number) + int64(block)*blockSumWords*8
 			sums = binary.LittleEndian.AppendUint64(sums, blockSum(number, block, words))
-			_, err := s.f.WriteAt(bytesOf(words), at)
+			_, err := s.f.WriteAt(core.BytesOf(words), at)
 			return err
 		})
 		var g []guide
@@ -485,7 +485,7 @@ func (t *table) eachBlock(ctx context.Context, number int,
 
 // blockSum is the checksum of a block in its place.
 func blockSum(number, block int, words []uint64) uint64 {
-	return xxh3.HashSeed(bytesOf(words), uint64(number)<<40+uint64(block)+1)
+	return xxh3.HashSeed(core.BytesOf(words), uint64(number)<<40+uint64(block)+1)
 }
 
 // close closes the file, and unmaps its memory.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
@@ -77,7 +78,7 @@ func TestForeignRequest(t *testing.T) {
 	must(t, withIndex(carriers[0], 2, cfg, all, func(x *Index) error {
 		other := []uint64{1}
 		for rank := x.t.job.Rank(); rank == x.t.job.Rank(); other[0]++ {
-			rank, _ = place(hashKey(bytesOf(other)), 2)
+			rank, _ = place(hashKey(core.BytesOf(other)), 2)
 		}
 		other[0]--
 		for _, c := range []struct {
