@@ -29,7 +29,7 @@ func (it *items) at(i int) []byte { return it.bytes[i*it.step:][:it.size] }
 // pack writes an item as whole words, filled up with zeros.
 func (it *items) pack(to []uint64, i int) {
 	to[len(to)-1] = 0
-	copy(bytesOf(to), it.at(i))
+	copy(core.BytesOf(to), it.at(i))
 }
 
 // whole is all items as words, where they are whole, aligned and one after the other.
@@ -139,7 +139,7 @@ func (s *scratch) copied(at []int, from, n int) {
 	for j, r := range p.results[:n] {
 		i := number(j)
 		if s.results[i] = r; s.kind == kindGet && r == hit {
-			copy(s.values.at(i), bytesOf(p.values[j*c.valueWords:]))
+			copy(s.values.at(i), core.BytesOf(p.values[j*c.valueWords:]))
 		}
 	}
 }
@@ -186,7 +186,7 @@ func (s *scratch) Unpack(_, i int, from []uint64) (words int, again bool, err er
 		return 1, false, nil
 	case len(from) >= size && s.kind == kindGet && from[0] == 1:
 		s.results[i] = hit
-		copy(s.values.at(i), bytesOf(from[1:size]))
+		copy(s.values.at(i), core.BytesOf(from[1:size]))
 		return size, false, nil
 	}
 	return 0, false, core.ErrDisorder
@@ -196,7 +196,7 @@ func (s *scratch) Unpack(_, i int, from []uint64) (words int, again bool, err er
 func (c *Cache) answer(k uint32, n int, request, answer []uint64) (words int, err error) {
 	s := c.take()
 	defer s.give()
-	bytes := bytesOf(request)
+	bytes := core.BytesOf(request)
 	each, room := c.keyWords, 1+c.valueWords // words of an operation, and of its answer
 	switch kind(k) {
 	case kindGet:
@@ -212,7 +212,7 @@ func (c *Cache) answer(k uint32, n int, request, answer []uint64) (words int, er
 	s.served = slices.Grow(s.served[:0], n)[:n]
 	values := items{bytes[min(c.keyWords*8, len(bytes)):], c.valueWords * 8, each * 8}
 	if kind(k) == kindGet { // the values are brought to the end of the answer
-		values = items{bytesOf(answer[n : n*room]), c.valueWords * 8, c.valueWords * 8}
+		values = items{core.BytesOf(answer[n : n*room]), c.valueWords * 8, c.valueWords * 8}
 	}
 	s.begin(call{kind(k), items{bytes, c.keyWords * 8, each * 8}, values, s.served})
 	s.counts.Served = uint64(n)

@@ -151,7 +151,7 @@ func (c *Cache) oneCopied(k kind, key, value []byte) (o outcome, err error) {
 	}
 	if o, ok := c.direct(k, b.key, b.value); ok {
 		if k == kindGet && o.matched {
-			copy(value, bytesOf(b.value))
+			copy(value, core.BytesOf(b.value))
 		}
 		return o, nil
 	}
@@ -186,7 +186,7 @@ func (c *Cache) sizeError(key, value []byte) error {
 func (c *Cache) Update(key []byte, fn func(value []byte, found bool) bool) (Result, error) {
 	s := c.take()
 	defer s.give()
-	value := bytesOf(s.value)[:c.cfg.ValueSize]
+	value := core.BytesOf(s.value)[:c.cfg.ValueSize]
 	found, err := c.Get(key, value)
 	if err != nil {
 		return 0, err
@@ -221,8 +221,8 @@ func (c *Cache) GetAt(rank int, bucket uint64, key, value []byte) (found bool, e
 			return false, err
 		}
 	}
-	copy(key, bytesOf(c.keyIn(words)))
-	copy(value, bytesOf(c.valueIn(words)))
+	copy(key, core.BytesOf(c.keyIn(words)))
+	copy(value, core.BytesOf(c.valueIn(words)))
 	return true, nil
 }
 

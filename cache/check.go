@@ -210,7 +210,7 @@ func (c *Cache) pairs(ctx context.Context, rank, end int) iter.Seq2[Pair, error]
 					yield(Pair{}, err)
 					return
 				}
-				key, value := bytesOf(c.keyIn(b.words)), bytesOf(c.valueIn(b.words))
+				key, value := core.BytesOf(c.keyIn(b.words)), core.BytesOf(c.valueIn(b.words))
 				if c.whole(b.words) &&
 					!yield(Pair{key[:c.cfg.KeySize], value[:c.cfg.ValueSize]}, nil) {
 					return

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/testkit/guard"
 )
 
@@ -160,7 +161,7 @@ func TestKernelStages(t *testing.T) {
 					keys[i] = uint64(i) * 0x9E3779B97F4A7C15
 				}
 				half := stageBlock / 2
-				err := c.PutBatch(bytesOf(keys[:half*words]), make([]byte, 8*half),
+				err := c.PutBatch(core.BytesOf(keys[:half*words]), make([]byte, 8*half),
 					make([]Result, half))
 				for n := 1; n <= stageBlock; n++ {
 					for _, k := range []kind{kindGet, kindPut} {

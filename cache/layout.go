@@ -29,7 +29,7 @@ type layout struct {
 func (c *Cache) shape(cfg Config, ranks int) {
 	c.cfg, c.ranks = cfg, ranks
 	c.groups = cfg.Buckets / uint64(ranks*cfg.GroupBuckets)
-	c.keyWords, c.valueWords = wordsOf(cfg.KeySize), wordsOf(cfg.ValueSize)
+	c.keyWords, c.valueWords = core.WordsOf(cfg.KeySize), core.WordsOf(cfg.ValueSize)
 	c.bucketWords = 1 + c.keyWords + c.valueWords
 	if cfg.Mode == Fine {
 		c.lockWords = 1
@@ -80,10 +80,9 @@ const (
 // bucketWords is the length of a bucket: checksum, key, value, the last two filled up with
 // zeros to whole words.
 func bucketWords(keySize, valueSize int) uint64 {
-	return uint64(1 + wordsOf(keySize) + wordsOf(valueSize))
+	return uint64(1 + core.WordsOf(keySize) + core.WordsOf(valueSize))
 }
 
-func wordsOf(size int) int { return (size + 7) / 8 }
 
 // key and value are parts of a bucket.
 func (c *Cache) keyIn(bucket []uint64) []uint64   { return bucket[1 : 1+c.keyWords] }
@@ -104,11 +103,6 @@ func asWordPair(key, value []byte) (k, v []uint64, ok bool) {
 		v, ok = asWords(value)
 	}
 	return k, v, ok
-}
-
-// bytesOf is the memory of words as bytes.
-func bytesOf(words []uint64) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
 }
 
 // windowBytes is n of MD 3.1: the least number of bytes that can number so many buckets.
@@ -139,7 +133,7 @@ func (c *Cache) group(hash uint64, i int) (group uint64, first int) {
 		return hash >> (8 * i) & c.windowMask % c.groups, 0
 	}
 	if i > 0 {
-		hash = fold(hash^choiceWords[i], pi2)
+		hash = core.Fold(hash^choiceWords[i], pi2)
 	}
 	group, _ = bits.Mul64(hash, c.groups)
 	// The group has taken the high bits, at most 40 of them.
@@ -163,40 +157,34 @@ const (
 	pi7 = 0x3F84D5B5B5470917
 )
 
-// fold is the product of two words with its halves laid over each other.
-func fold(a, b uint64) uint64 {
-	high, low := bits.Mul64(a, b)
-	return high ^ low
-}
-
 // sum folds words, in pairs, onto a word that stands for what came before. The pairs of 8
 // words do not wait for each other, as in xxh3; after each 8 the sum is multiplied, so
 // that they cannot change places.
 func sum(acc uint64, words []uint64) uint64 {
 	for len(words) >= 8 {
 		w := (*[8]uint64)(words)
-		acc += fold(w[0]^pi0, w[1]^pi1) + fold(w[2]^pi2, w[3]^pi3) +
-			fold(w[4]^pi4, w[5]^pi5) + fold(w[6]^pi6, w[7]^pi7)
+		acc += core.Fold(w[0]^pi0, w[1]^pi1) + core.Fold(w[2]^pi2, w[3]^pi3) +
+			core.Fold(w[4]^pi4, w[5]^pi5) + core.Fold(w[6]^pi6, w[7]^pi7)
 		acc *= pi3 | 1
 		words = words[8:]
 	}
 	if len(words) >= 4 {
 		w := (*[4]uint64)(words)
-		acc += fold(w[0]^pi4, w[1]^pi5) + fold(w[2]^pi6, w[3]^pi7)
+		acc += core.Fold(w[0]^pi4, w[1]^pi5) + core.Fold(w[2]^pi6, w[3]^pi7)
 		words = words[4:]
 	}
 	if len(words) >= 2 {
-		acc += fold(words[0]^pi2, words[1]^pi3)
+		acc += core.Fold(words[0]^pi2, words[1]^pi3)
 		words = words[2:]
 	}
 	if len(words) == 1 {
-		acc += fold(words[0]^pi0, pi1)
+		acc += core.Fold(words[0]^pi0, pi1)
 	}
 	return acc
 }
 
 // hashKey gives the word from which all addresses of a key come.
-func hashKey(key []uint64) uint64 { return fold(sum(pi5, key)^pi6, pi7) }
+func hashKey(key []uint64) uint64 { return core.Fold(sum(pi5, key)^pi6, pi7) }
 
 // sealOf is the checksum of a key, given by its hash, and a value: 64 bits, so that words of
 // several writers are taken for one's with a chance of 2^-64. It is none of the words
@@ -206,7 +194,7 @@ func hashKey(key []uint64) uint64 { return fold(sum(pi5, key)^pi6, pi7) }
 // was stored under another key fails, unless the two keys have the same hash, for
 // which the chance is 2^-64 too.
 func sealOf(hash uint64, value []uint64) uint64 {
-	seal := fold(sum(hash, value)^pi2, pi3)
+	seal := core.Fold(sum(hash, value)^pi2, pi3)
 	if seal <= invalid {
 		seal += invalid + 1
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -58,7 +59,7 @@ func locateAll(job rma.Job, c *Cache) error {
 		if err := rma.Run(context.Background(), q, &getOnce{h: h}); err != nil {
 			return err
 		}
-		if there := bytesOf(c.keyIn(buf))[:len(key)]; !bytes.Equal(there, key) {
+		if there := core.BytesOf(c.keyIn(buf))[:len(key)]; !bytes.Equal(there, key) {
 			return fmt.Errorf("%q is said to be in rank %d, bucket %d, where %q is", key, rank,
 				bucket, there)
 		}
@@ -78,8 +79,8 @@ func locateAll(job rma.Job, c *Cache) error {
 
 // wordsFor is a key in whole words.
 func wordsFor(key []byte) []uint64 {
-	words := make([]uint64, wordsOf(len(key)))
-	copy(bytesOf(words), key)
+	words := make([]uint64, core.WordsOf(len(key)))
+	copy(core.BytesOf(words), key)
 	return words
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/sim"
 )
@@ -93,7 +94,7 @@ func cutOff(c *Cache, untilNs int64) (failed int, err error) {
 func keyOn(c *Cache, rank int) []byte {
 	for i := uint64(1); ; i++ {
 		if key := []uint64{i}; c.rankOf(hashKey(key)) == rank {
-			return bytesOf(key)
+			return core.BytesOf(key)
 		}
 	}
 }

@@ -333,7 +333,7 @@ func (s *session) Finish(machine, i int) {
 	b.counts.count(&o.search)
 	b.results[i], b.single = o.result, o.outcome
 	if o.kind == kindGet && o.matched {
-		copy(b.values.at(i), bytesOf(o.value))
+		copy(b.values.at(i), core.BytesOf(o.value))
 	}
 }
 

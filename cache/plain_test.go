@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/invariant"
 )
 
@@ -16,7 +17,7 @@ func spread(number uint64, size int) []byte {
 	for i := range words {
 		words[i] = number * uint64(2*i+1)
 	}
-	return bytesOf(words)
+	return core.BytesOf(words)
 }
 
 // gather is the number that a value was made of.

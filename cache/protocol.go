@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/farhash/farhash/internal/backoff"
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 )
@@ -233,7 +234,7 @@ func (s *search) goBack(group []uint64) verdict {
 // sameWords compares words of a bucket, which others may be writing, with own ones.
 func sameWords(shared, own []uint64) bool {
 	if !memory.RaceEnabled {
-		return shared[0] == own[0] && bytes.Equal(bytesOf(shared), bytesOf(own))
+		return shared[0] == own[0] && bytes.Equal(core.BytesOf(shared), core.BytesOf(own))
 	}
 	for i := range own {
 		if atomic.LoadUint64(&shared[i]) != own[i] {

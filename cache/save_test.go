@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/archive"
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/testkit/archivetest"
 	"github.com/farhash/farhash/rma/local"
 )
@@ -28,7 +29,7 @@ func fill(c *Cache, n int) error {
 }
 
 func saveKey(i int) []byte {
-	return append(bytesOf([]uint64{uint64(i)}), "abcde"...)
+	return append(core.BytesOf([]uint64{uint64(i)}), "abcde"...)
 }
 
 // there counts the numbers 0 to n-1 that are there, each with its own value.

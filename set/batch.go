@@ -247,7 +247,7 @@ func (f *fetch) take(i int, ref Ref) error {
 		return refError(ref)
 	}
 	if words := f.arenas.words(ref); words != nil {
-		copy(f.dst[i*f.size:(i+1)*f.size], bytesOf(words))
+		copy(f.dst[i*f.size:(i+1)*f.size], core.BytesOf(words))
 		return nil
 	}
 	f.refs, f.to = append(f.refs, ref), append(f.to, i)
@@ -257,7 +257,7 @@ func (f *fetch) take(i int, ref Ref) error {
 // arrived takes the element of operation k.
 func (f *fetch) arrived(k int, words []uint64) {
 	i := f.to[k]
-	copy(f.dst[i*f.size:(i+1)*f.size], bytesOf(words))
+	copy(f.dst[i*f.size:(i+1)*f.size], core.BytesOf(words))
 }
 
 // Owners gives the ranks whose arenas have the elements.
@@ -311,7 +311,7 @@ func (sp *space) elementAt(ref Ref) ([]uint64, error) {
 		return words, nil
 	}
 	words := make([]uint64, sp.width)
-	f := fetch{space: sp, refs: []Ref{ref}, to: []int{0}, dst: bytesOf(words),
+	f := fetch{space: sp, refs: []Ref{ref}, to: []int{0}, dst: core.BytesOf(words),
 		size: sp.width * 8}
 	return words, f.Queued(nil)
 }
@@ -389,7 +389,7 @@ func (sp *space) answer(kind uint32, n int, request, answer []uint64) (int, erro
 
 // get answers with the elements of the given references.
 func (sp *space) get(refs, answer []uint64) (words int, err error) {
-	f := fetch{space: sp, dst: bytesOf(answer), size: sp.width * 8}
+	f := fetch{space: sp, dst: core.BytesOf(answer), size: sp.width * 8}
 	for i, ref := range refs {
 		if err := f.take(i, Ref(ref)); err != nil {
 			return 0, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -36,7 +37,7 @@ func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) 
 		if err != nil {
 			return false, err
 		}
-		wanted := keep(bytesOf(words)[:e.size])
+		wanted := keep(core.BytesOf(words)[:e.size])
 		if !wanted {
 			freed = append(freed, Ref(bucket&refMask))
 		}

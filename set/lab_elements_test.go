@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
@@ -33,7 +34,7 @@ func openLabElements(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Confi
 		if err != nil {
 			return 0, err
 		}
-		stored := bytesOf(words)[:labSizes[size]]
+		stored := core.BytesOf(words)[:labSizes[size]]
 		key := slices.IndexFunc(elements, func(e []byte) bool { return bytes.Equal(e, stored) })
 		if key < 0 {
 			return 0, fmt.Errorf("% x was never inserted", stored)

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/variant"
 )
 
@@ -89,7 +90,7 @@ func labElements(rng *rand.Rand, t *table, size int) (elements [][]byte) {
 	collisions := labCollisions()[size]
 	spot, maxDistance := labSpot(rng, t), t.unit-1+[]uint64{0, 3, 8}[rng.IntN(3)]
 	add := func(e labElement) {
-		elements = append(elements, bytesOf(e.words)[:labSizes[size]])
+		elements = append(elements, core.BytesOf(e.words)[:labSizes[size]])
 	}
 	n := 3 + rng.IntN(20)
 	for _, i := range rng.Perm(len(collisions)) {

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/zeebo/xxh3"
 
@@ -359,33 +358,22 @@ const (
 // bits, as wyhash and xxh3 do.
 func hashElement(words []uint64) uint64 {
 	if len(words) > shortWords {
-		return xxh3.Hash(bytesOf(words))
+		return xxh3.Hash(core.BytesOf(words))
 	}
 	hash := uint64(pi0)
 	for ; len(words) >= 2; words = words[2:] {
-		hash = fold(words[0]^pi1, words[1]^hash)
+		hash = core.Fold(words[0]^pi1, words[1]^hash)
 	}
 	if len(words) == 1 {
-		hash = fold(words[0]^pi1, hash^pi2)
+		hash = core.Fold(words[0]^pi1, hash^pi2)
 	}
-	return fold(hash^pi2, pi3)
-}
-
-// fold is the exclusive or of the two halves of the product of two words.
-func fold(a, b uint64) uint64 {
-	high, low := bits.Mul64(a, b)
-	return high ^ low
+	return core.Fold(hash^pi2, pi3)
 }
 
 // fingerprintKey is what a bucket that refers to an element with this hash has
 // above its reference: the occupied bit and the low bits of the hash, where home
 // takes the high ones.
 func fingerprintKey(hash uint64) uint64 { return occupied | hash<<refBits&^occupied }
-
-// bytesOf is the memory of words as bytes.
-func bytesOf(words []uint64) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
-}
 
 // cells are words in a window of their own.
 type cells struct {

@@ -284,7 +284,7 @@ func (e *Elements) aligned(elements []byte) []uint64 {
 	n, width := len(elements)/e.size, e.width
 	words := make([]uint64, n*width)
 	for i := range n {
-		copy(bytesOf(words[i*width:(i+1)*width]), elements[i*e.size:(i+1)*e.size])
+		copy(core.BytesOf(words[i*width:(i+1)*width]), elements[i*e.size:(i+1)*e.size])
 	}
 	return words
 }
@@ -299,7 +299,7 @@ func (e *Elements) Get(ref Ref, dst []byte) error {
 			plural.Of(len(dst), "byte"), e.size)
 	}
 	words, err := e.elementAt(ref)
-	copy(dst, bytesOf(words))
+	copy(dst, core.BytesOf(words))
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -252,5 +253,5 @@ func (s elementSubject) id(bucket uint64) (int, error) {
 	if err != nil {
 		return none, err
 	}
-	return s.idOf(bytesOf(words)[:s.e.oldest.Load().size])
+	return s.idOf(core.BytesOf(words)[:s.e.oldest.Load().size])
 }
