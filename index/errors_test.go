@@ -169,7 +169,7 @@ func TestHeapOffsets(t *testing.T) {
 	}{{1000, 8}, {8 * 900, 4}} {
 		offset4Words = c.most
 		must(t, withIndex(engines[0], 2, cfg, all, func(x *Index) error {
-			if got := x.Info().OffsetBytes; got != c.want {
+			if got := x.t.OffsetBytes; got != c.want {
 				return fmt.Errorf("offsets have %d bytes, want %d", got, c.want)
 			}
 			r, err := x.NewReader(Lookups{OneSided: true})

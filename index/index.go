@@ -42,19 +42,11 @@ type Record struct{ Key, Value []byte }
 // returns, or the loop continues; nobody may change it.
 type Value []byte
 
-// Info says what a table is like. All but Records of this rank and PeakBytes is the same
-// on every rank.
+// Info says what a table is like. All but PeakBytes is the same on every rank; [Index.Config] says
+// the rest.
 type Info struct {
-	Records      uint64  // of all ranks
-	LocalRecords uint64  // in the memory of this rank
-	Load         float64 // records per home
-	Storage      Storage // Inline or Heap
-	SlotBytes    int
-	Slots        uint64 // of each rank
-	Homes        uint64 // of each rank: slots where a key may have its home
-	OffsetBytes  int    // of an offset into the heap
+	Records      uint64 // of all ranks
 	SegmentBytes uint64 // of each rank: slots, heap and borders
-	Unique       bool   // it is known that no key has two records
 	PeakBytes    uint64 // that building took on this rank
 	Mapped       bool   // by Open: the table is in a file, and ranks are its segments
 	NotMapped    error  // why Open has built the table instead of mapping its file, or nil
@@ -190,16 +182,9 @@ func (x *Index) recordsIn(ctx context.Context, segments []int) iter.Seq2[Record,
 
 // Info says what the table is like.
 func (x *Index) Info() Info {
-	t, mine := x.t, uint64(0)
-	for _, number := range t.ownSegments() {
-		mine += t.Segments[number].Records
-	}
-	return Info{Records: t.Records, LocalRecords: mine,
-		Load:    float64(t.Records) / (float64(t.Homes) * float64(t.ranks)),
-		Storage: t.Storage, SlotBytes: t.slotBytes, Slots: uint64(t.Slots), Homes: t.Homes,
-		OffsetBytes: t.OffsetBytes, SegmentBytes: uint64(t.segment) * 8,
-		Unique: t.Unique, PeakBytes: t.peakBytes, Mapped: t.image != nil,
-		NotMapped: t.notMapped}
+	t := x.t
+	return Info{Records: t.Records, SegmentBytes: uint64(t.segment) * 8, PeakBytes: t.peakBytes,
+		Mapped: t.image != nil, NotMapped: t.notMapped}
 }
 
 // Config is the configuration in force, with what was left to the index filled in.

@@ -32,8 +32,8 @@ func TestRepeats(t *testing.T) {
 			}
 			m := modelOf(all)
 			x := built(t, cfg, all)
-			if x.Info().Unique != (copies == 1) {
-				t.Errorf("%d records of a key: unique %v", copies, x.Info().Unique)
+			if x.t.Unique != (copies == 1) {
+				t.Errorf("%d records of a key: unique %v", copies, x.t.Unique)
 			}
 			if numbers := x.t.numbers.keyBytes != 0; numbers != (copies == 1) {
 				t.Errorf("%d records of a key: numbers %v", copies, numbers)
@@ -112,7 +112,7 @@ func numberRecords(rng *rand.Rand, size int) (all []Record) {
 
 // numbers looks up keys of numbers, all of them in a batch, and each one alone.
 func (m model) numbers(x *Index, keys []byte, unique bool) error {
-	if x.Info().Unique != unique {
+	if x.t.Unique != unique {
 		return fmt.Errorf("unique: %v; it should be %v", !unique, unique)
 	}
 	size := x.t.KeySize

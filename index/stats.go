@@ -1,9 +1,6 @@
 package index
 
-import (
-	"github.com/farhash/farhash/internal/core"
-	"github.com/farhash/farhash/ship"
-)
+import "github.com/farhash/farhash/ship"
 
 // Stats is what lookups took, since the reader was made. Over direct memory
 // there are no requests; then only lookups and matches are counted.
@@ -29,14 +26,6 @@ type Counts struct {
 	ShippedRequests uint64
 	// Served is how many lookups other ranks have shipped to this one, which they count.
 	Served uint64
-}
-
-// Add adds t to s.
-func (s *Counts) Add(t Counts) {
-	a, b := core.Words(s), core.Words(&t)
-	for i := range a {
-		a[i] += b[i]
-	}
 }
 
 // PerLookup is the mean of requests, slots and bytes of a lookup, without the heap's.

@@ -178,12 +178,6 @@ func (b *batch) Unpack(rank, i int, from []uint64) (words int, again bool, err e
 	return words, again, nil
 }
 
-// handler makes the calls that other ranks have shipped, one request at a time.
-type handler struct {
-	calls  []Call
-	values [][]byte // by call: for what a Get finds
-}
-
 // maxKeptBytes is the longest buffer for a value that is kept for the next request.
 const maxKeptBytes = 1 << 10
 
@@ -192,15 +186,12 @@ func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, e
 	if kind != 0 || n < 0 || n > len(request) || n*answerHead > len(answer) {
 		return 0, errBadRequest
 	}
-	d := &m.handler
-	d.calls = slices.Grow(d.calls[:0], n)[:n]
-	for len(d.values) < n {
-		d.values = append(d.values, nil)
-	}
-	defer d.clear()
-	for i := range d.calls {
-		if request, err = d.parse(i, request); err == nil {
-			err = m.cfg.check(&d.calls[i])
+	m.served = slices.Grow(m.served[:0], n)[:n]
+	calls := m.served
+	defer drop(calls)
+	for i := range calls {
+		if request, err = parse(&calls[i], request); err == nil {
+			err = m.cfg.check(&calls[i])
 		}
 		if err != nil {
 			return 0, err
@@ -210,27 +201,28 @@ func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, e
 		return 0, errBadRequest
 	}
 	if !m.batches.Any {
-		m.queued(d.calls, nil)
-	} else if left := m.directBatch(d.calls, nil, nil); len(left) > 0 {
-		m.queued(d.calls, left)
+		m.queued(calls, nil)
+	} else if left := m.directBatch(calls, nil, nil); len(left) > 0 {
+		m.queued(calls, left)
 	}
 	m.tally.Add(0, &sums{Served: uint64(n)})
-	for i := range d.calls {
+	for i := range calls {
 		room := len(answer) - words - (n-1-i)*answerHead
-		words += packAnswer(answer[words:words+room], &d.calls[i])
+		words += packAnswer(answer[words:words+room], &calls[i])
 	}
 	return words, nil
 }
 
-// parse reads call i from the front of a request, and returns what follows it.
-func (d *handler) parse(i int, request []uint64) (rest []uint64, err error) {
+// parse reads a call from the front of a request, and returns what follows it. The key and the
+// value to be put stay in the request.
+func parse(c *Call, request []uint64) (rest []uint64, err error) {
 	if len(request) < callHead {
 		return nil, errBadRequest
 	}
 	const mask = 1<<sizeBits - 1
-	c, head, words := &d.calls[i], request[0], request[callHead:]
+	head, words := request[0], request[callHead:]
 	keySize, valueSize := int(head>>sizeBits&mask), int(head&mask)
-	*c = Call{Kind: Kind(min(head>>(2*sizeBits), uint64(kinds)))}
+	*c = Call{Kind: Kind(min(head>>(2*sizeBits), uint64(kinds))), Value: c.Value}
 	if c.Kind == CompareAndPut && len(words) > 0 {
 		c.Version, words = Version(words[0]), words[1:]
 	}
@@ -238,20 +230,21 @@ func (d *handler) parse(i int, request []uint64) (rest []uint64, err error) {
 		return nil, errBadRequest
 	}
 	c.Key, words = core.BytesOf(words)[:keySize:keySize], words[core.WordsOf(keySize):]
-	if c.Value = d.values[i]; c.Kind.puts() {
+	if c.Kind.puts() {
 		c.Value = core.BytesOf(words)[:valueSize:valueSize]
 	}
 	return words[core.WordsOf(valueSize):], nil
 }
 
-// clear drops the calls, and keeps the buffers for values.
-func (d *handler) clear() {
-	for i := range d.calls {
-		if c := &d.calls[i]; c.Kind == Get && cap(c.Value) <= maxKeptBytes {
-			d.values[i] = c.Value[:0]
+// drop drops calls that were answered, and keeps short buffers for what a Get finds.
+func drop(calls []Call) {
+	for i := range calls {
+		value := calls[i].Value
+		if calls[i].Kind != Get || cap(value) > maxKeptBytes {
+			value = nil
 		}
+		calls[i] = Call{Value: value[:0]}
 	}
-	clear(d.calls)
 }
 
 // packAnswer packs the answer to a call, and returns its words. There is room for its head.

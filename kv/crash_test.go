@@ -83,7 +83,7 @@ var crashes = []crash{
 	{name: "delete, placed", was: "a", act: crashDelete, moves: crashFreeze(stagePlace)},
 	{name: "delete, moved", was: "a", act: crashDelete, moves: crashMovePart},
 	{name: "sweep", was: "a", is: "a", act: func(m *Map) error {
-		_, err := m.Sweep(context.Background())
+		_, err := m.swept(context.Background())
 		return err
 	}},
 }

@@ -239,18 +239,10 @@ func (s *session) sample(ctx context.Context, t *table) (slots, taken, removedOn
 	return slots, taken, removedOnes, nil
 }
 
-// Sweep finds the items of this rank that no slot refers to and no call holds, and takes them back.
-// Their marks were lost, as a rank died that had taken them out of the table. Sweep reads every
-// slot, and returns how many items it has found. Other calls may run at the same time.
-func (m *Map) Sweep(ctx context.Context) (found int, err error) {
-	if err := m.pool.Open(); err != nil {
-		return 0, err
-	}
-	found, _, _, err = m.sweep(ctx)
-	return found, err
-}
-
-// sweep also counts the slots that are taken, and how many of these have removed keys.
+// sweep finds the items of this rank that no slot refers to and no call holds, and takes them back.
+// Their marks were lost, as a rank died that had taken them out of the table. It also counts the
+// slots that are taken, and how many of these have removed keys. Other calls may run at the same
+// time.
 func (m *Map) sweep(ctx context.Context) (found int, taken, removedOnes uint64, err error) {
 	lost := m.arena.published()
 	taken, removedOnes, _, err = m.count(ctx, func(s slotRead) {

@@ -45,7 +45,7 @@ type Map struct {
 
 	batches core.Batches
 	room    atomic.Int64 // words for the value of a Get in an answer
-	handler handler
+	served  []Call       // by answer, which makes one request at a time
 }
 
 var errClosed = fmt.Errorf("kv: the map is %w", rma.ErrClosed)

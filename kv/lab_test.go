@@ -142,7 +142,7 @@ func (l *labMap) Draw(rng *rand.Rand) lab.Call {
 		case parts < 4:
 			err = moveTable(l.m, parts)
 		default:
-			_, err = l.m.Sweep(context.Background())
+			_, err = l.m.swept(context.Background())
 		}
 		return err
 	}

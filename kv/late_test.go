@@ -256,7 +256,7 @@ func lateSweep() error {
 		err = errors.Join(err, runUntil(s.q, v, func() bool {
 			return v.stage == stageSwap && v.new == v.doneWord
 		}))
-		n, e := m.Sweep(context.Background())
+		n, e := m.swept(context.Background())
 		if n != 0 {
 			err = errors.Join(err, fmt.Errorf("%d items are found that are in use", n))
 		}

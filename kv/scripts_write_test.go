@@ -52,7 +52,7 @@ func at(t *testing.T, place *mark.Mark, do func() error, call func() error) erro
 
 // sound makes sure that nothing is broken, and no item is lost.
 func sound(m *Map) error {
-	found, err := m.Sweep(context.Background())
+	found, err := m.swept(context.Background())
 	if found > 0 {
 		err = errors.Join(err, fmt.Errorf("%d items were lost", found))
 	}

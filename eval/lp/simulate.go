@@ -168,7 +168,7 @@ func (w *worker) work() (err error) {
 	s.server.worker = w // others ran since, and the first lookup opens a queue
 	err = errors.Join(l.run(), l.reader.Close())
 	s.endNs = max(s.endNs, w.job.NowNs())
-	s.stats.Add(l.stats)
+	add(&s.stats, l.stats)
 	s.ns = append(s.ns, l.ns...)
 	return err
 }
