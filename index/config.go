@@ -77,26 +77,21 @@ func (s Storage) String() string {
 
 // agree makes sure that every rank has the same configuration. Collective.
 func (c *Config) agree(ctx context.Context, job rma.Job) error {
-	variable := 0
+	refusal, variable := c.complete(), uint64(0)
 	if c.Variable {
 		variable = 1
 	}
-	var fields []rma.Field
-	for _, f := range []struct {
-		name  string
-		value int
-	}{
-		{"bytes per key", c.KeySize}, {"bytes per value", c.ValueSize},
-		{"values of variable size (0 or 1)", variable},
-		{"kinds of storage", int(c.Storage)}, {"loads in millionths", int(c.Load * 1e6)},
-		{"copies of a key", c.MaxCopies}, {"limits of memory", int(c.MaxMemoryBytes)},
-	} {
-		fields = append(fields, rma.Field{Name: f.name, Value: uint64(f.value)})
-	}
-	// Homes follow from the load, and a search begins where its rank thinks they are.
-	fields = append(fields, rma.Field{Name: "bits of loads", Value: math.Float64bits(c.Load)},
+	return rma.Agree(ctx, job, "index", refusal,
+		rma.Field{Name: "bytes per key", Value: uint64(c.KeySize)},
+		rma.Field{Name: "bytes per value", Value: uint64(c.ValueSize)},
+		rma.Field{Name: "values of variable size (0 or 1)", Value: variable},
+		rma.Field{Name: "kinds of storage", Value: uint64(c.Storage)},
+		rma.Field{Name: "loads in millionths", Value: uint64(c.Load * 1e6)},
+		rma.Field{Name: "copies of a key", Value: uint64(c.MaxCopies)},
+		rma.Field{Name: "limits of memory", Value: c.MaxMemoryBytes},
+		// Homes follow from the load, and a search begins where its rank thinks they are.
+		rma.Field{Name: "bits of loads", Value: math.Float64bits(c.Load)},
 		rma.Field{Name: "hashes of notes", Value: xxh3.HashString(c.Note)})
-	return rma.Agree(ctx, job, "index", c.complete(), fields...)
 }
 
 // complete checks a configuration and fills in what is left to it.

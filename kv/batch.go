@@ -205,7 +205,7 @@ func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, e
 	} else if left := m.directBatch(calls, nil, nil); len(left) > 0 {
 		m.queued(calls, left)
 	}
-	m.tally.Add(0, &sums{Served: uint64(n)})
+	m.tally.Add(0, &Counts{Served: uint64(n)})
 	for i := range calls {
 		room := len(answer) - words - (n-1-i)*answerHead
 		words += packAnswer(answer[words:words+room], &calls[i])

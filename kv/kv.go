@@ -41,7 +41,7 @@ type Map struct {
 	regions core.Regions // of items
 	flat    []uint64     // the items of all ranks, if they are in one piece
 	pool    core.Pool[*session]
-	tally   *core.Counters[sums]
+	tally   *core.Counters[Counts]
 
 	batches core.Batches
 	room    atomic.Int64 // words for the value of a Get in an answer
@@ -56,7 +56,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 		return nil, err
 	}
 	m := &Map{job: job, cfg: cfg, ranks: uint64(job.Size()), stride: 1, chunk: cfg.Chunk,
-		pool: core.Pool[*session]{Closed: errClosed}, tally: core.NewCounters[sums]()}
+		pool: core.Pool[*session]{Closed: errClosed}, tally: core.NewCounters[Counts]()}
 	if cfg.Copies {
 		m.stride += copyWords
 	}
@@ -242,7 +242,7 @@ func (m *Map) Batch(calls []Call) error {
 	b := batch{m: m, calls: calls}
 	requests, err := m.batches.Run(context.Background(), len(calls), &b)
 	if b.shipped {
-		m.tally.Add(core.Stripe(), &sums{Queues: requests})
+		m.tally.Add(core.Stripe(), &Counts{Queues: requests})
 		b.adaptRoom()
 	}
 	var first error

@@ -533,7 +533,7 @@ type session struct {
 	m         *Map
 	slots     core.Slots
 	calls     []Call // of the batch
-	sums      sums
+	counts    Counts
 	needs     []need
 	movingGen uint64 // the last generation that writes have found moving, 0 for none
 	writes    int    // that have
@@ -586,10 +586,10 @@ func (m *Map) withSession(fn func(s *session) error) error {
 		return err
 	}
 	before := *s.q.Stats()
-	s.sums, s.movingGen, s.writes, s.farHash = sums{}, 0, 0, 0
+	s.counts, s.movingGen, s.writes, s.farHash = Counts{}, 0, 0, 0
 	err = fn(s)
-	s.sums.Queues = s.q.Stats().Since(before)
-	m.tally.Add(core.Stripe(), &s.sums)
+	s.counts.Queues = s.q.Stats().Since(before)
+	m.tally.Add(core.Stripe(), &s.counts)
 	s.calls = nil
 	m.pool.Give(s, err != nil)
 	return err
@@ -657,7 +657,7 @@ func (s *session) Start(machine, call int) rma.Op {
 // Finish records how a call has ended.
 func (s *session) Finish(machine, call int) {
 	o := &s.ops[machine]
-	k := &s.sums.Kinds[o.call.Kind]
+	k := &s.counts.Kinds[o.call.Kind]
 	k.RoundTrips += o.roundTrips
 	k.Lost += o.lost
 	if o.need.what == needNothing {

@@ -16,25 +16,23 @@ type KindStats struct {
 
 // Stats is what this rank has done with a map since New.
 type Stats struct {
-	Kinds  [kinds]KindStats // by Kind
-	Queues rma.Stats        // requests to the engine
+	Counts
 	// Access is how batches reach memory that this process cannot address directly, and why.
 	Access ship.Choice
+}
+
+// Counts is what is counted for Stats.
+type Counts struct {
+	Kinds  [kinds]KindStats // by Kind
+	Queues rma.Stats        // requests to the engine
 	// Served is how many calls other ranks have shipped to this one. They count on this rank,
 	// which made them, and not on the requesting rank.
 	Served uint64
 }
 
-// sums is what is counted for Stats.
-type sums struct {
-	Kinds  [kinds]KindStats
-	Queues rma.Stats
-	Served uint64
-}
-
 // Stats returns what this rank has done since New.
 func (m *Map) Stats() Stats {
-	s := m.tally.Sum()
+	s := Stats{m.tally.Sum(), m.batches.Access()}
 	for i := range m.arena.lanes {
 		l := &m.arena.lanes[i]
 		l.mu.Lock()
@@ -44,5 +42,5 @@ func (m *Map) Stats() Stats {
 		}
 		l.mu.Unlock()
 	}
-	return Stats{Kinds: s.Kinds, Queues: s.Queues, Served: s.Served, Access: m.batches.Access()}
+	return s
 }
