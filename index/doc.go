@@ -24,9 +24,8 @@
 // Build is collective. Each rank gives a stream of records and reads it once. A build that fails
 // is an error on all ranks: one rank says what is wrong, the others return a [rma.PeerError].
 // Causes are: a record of the wrong size, an error of the stream, more than MaxCopies records of
-// a key, a Load above [MaxLoad] or so low that there is no memory for the slots, a heap too large
-// for its offsets, too much memory, a key that marks empty slots not found. When a rank dies the
-// others get a [rma.RankError].
+// a key, a Load above [MaxLoad] or so low that there is no memory for the slots, too much memory,
+// a key that marks empty slots not found. When a rank dies the others get a [rma.RankError].
 //
 // [Config.PeakBytes] estimates the memory that a build takes, and a build that would take more
 // than MaxMemoryBytes is an error. With n records of b bytes on a rank (whole words) and a
@@ -36,9 +35,9 @@
 //	      at most n*b, and 24 MiB        25 MiB at most, up to 1000 ranks
 //
 // where sorting takes 12 bytes for a record of the largest part, which is a 1024th unless a key
-// has many records. Counting the records of each key (MaxCopies) takes 8 bytes for each of the
-// largest part. Marks around keys with many records (see below) take about 2 bytes a record more,
-// which the estimate does not include.
+// has many records. The estimate does not include two more for keys with many records: counting
+// them (MaxCopies) takes 8 bytes for each record of such a key, and marks around them (see below)
+// about 2 bytes.
 //
 // # Lookups
 //

@@ -35,6 +35,7 @@
 //
 // [Counters] are a table's statistics. [Reader] reads memory in order, for scans and checks.
 // [Faults] collects what a check finds, and [CheckAll] is the collective form of every Check.
-// [Gather] gives all ranks the words of all ranks. [Pool] keeps what calls need from one call to
-// the next.
+// [Gather] gives all ranks the words of all ranks, [Await] takes the results of what was posted.
+// [Pool] keeps what calls need from one call to the next. [BytesOf], [WordsOf] and [Fold] are for
+// layouts and hashes.
 package core
