@@ -148,20 +148,13 @@ const maxSlots = min(1<<40, math.MaxInt/2)
 // checkSlots refuses a load so low that there is no memory for the slots of a rank, before
 // anything is made that grows with them.
 func (b *builder) checkSlots(slots float64) error {
-	c := &b.t.Config
-	slotBytes := float64(signatureBytes)
-	if b.t.inline() {
-		slotBytes = float64(c.KeySize + c.ValueSize)
-	}
-	err := error(nil)
-	if slots > maxSlots {
-		err = fmt.Errorf("more than %d", uint64(maxSlots))
-	} else {
-		err = memory.Check(uint64(slots*slotBytes), "a rank")
+	err := fmt.Errorf("more than %d", uint64(maxSlots))
+	if slots <= maxSlots {
+		err = memory.Check(uint64(slots*float64(b.t.slotBytes)), "a rank")
 	}
 	if err != nil {
 		return fmt.Errorf("index: Load %v makes %.4g slots on a rank: %w; choose a higher Load",
-			c.Load, slots, err)
+			b.t.Load, slots, err)
 	}
 	return nil
 }
@@ -507,7 +500,7 @@ const maxRepeatKeys = 64
 // copies is the largest number of records that have one key, among those sorted last, from a slot
 // on. Records of a key have one home, and are in one part.
 func (s *sorter) copies(base uint64, exact bool) (most int) {
-	begin := 0
+	begin, hashes := 0, s.hashes
 	for i, n := range s.counts { // where the records of a home end
 		end := int(n)
 		begin = max(begin, int(s.low)+i-int(base))
@@ -515,23 +508,23 @@ func (s *sorter) copies(base uint64, exact bool) (most int) {
 			most, begin = max(most, n), end
 			continue
 		}
-		s.hashes = s.hashes[:0]
+		hashes = hashes[:0]
 		for _, ref := range s.refs[begin:end] {
-			s.hashes = append(s.hashes, hashKey(s.t.form.key(s.record(ref))))
+			hashes = append(hashes, hashKey(s.t.form.key(s.record(ref))))
 		}
-		if len(s.hashes) > 2 {
-			slices.Sort(s.hashes)
+		if len(hashes) > 2 {
+			slices.Sort(hashes)
 		}
-		same := 0
-		for j, hash := range s.hashes {
-			if j > 0 && hash != s.hashes[j-1] {
-				same = 0
+		same := 1
+		for j, hash := range hashes[1:] {
+			if same++; hash != hashes[j] {
+				same = 1
 			}
-			same++
 			most = max(most, same)
 		}
 		begin = end
 	}
+	s.hashes = hashes
 	return most
 }
 
@@ -694,21 +687,21 @@ func (s *store) release() error {
 func collect(ctx context.Context, job rma.Job, cfg *Config,
 	records iter.Seq2[Record, error]) (*store, error) {
 	s := newStore(cfg, job)
-	x := &exchange{job: job, ranks: job.Size(), me: job.Rank(), store: s,
-		block: blockWords(job.Size())}
-	if x.ranks > 1 {
+	x := &exchange{job: job, store: s, block: blockWords(s.ranks)}
+	if x.store.ranks > 1 {
 		if err := x.open(ctx); err != nil {
 			return nil, err
 		}
 		defer x.close()
 	}
-	limit := x.limit(ctx)
+	n := 0
 	for r, err := range records {
+		n++
 		if err == nil {
 			err = s.form.check(r)
 		}
 		if err == nil {
-			err = limit()
+			err = x.allows(ctx, n)
 		}
 		if err != nil {
 			x.failed = err
@@ -735,8 +728,6 @@ func collect(ctx context.Context, job rma.Job, cfg *Config,
 //	block             | words, round, done, failed | records ...
 type exchange struct {
 	job    rma.Job
-	ranks  int
-	me     int
 	store  *store
 	block  int // words for records in a block
 	window rma.Window
@@ -777,27 +768,24 @@ func exchangeBytes(ranks int) uint64 {
 	return (inboxesOfRank*uint64(ranks) + uint64(ranks) + 1) * block
 }
 
-// limit returns a function that checks now and then whether the store is larger than allowed, or
-// ctx has ended.
-func (x *exchange) limit(ctx context.Context) func() error {
-	n := 0
-	return func() error {
-		if n++; n%1024 != 0 {
-			return x.store.failed
-		}
-		return cmp.Or(ctx.Err(), x.store.allows(x.store.bytes+exchangeBytes(x.ranks)))
+// allows finds out now and then whether the store is larger than allowed, or ctx has ended, when n
+// records were read.
+func (x *exchange) allows(ctx context.Context, n int) error {
+	if n%1024 != 0 {
+		return x.store.failed
 	}
+	return cmp.Or(ctx.Err(), x.store.allows(x.store.bytes+exchangeBytes(x.store.ranks)))
 }
 
 func (x *exchange) open(ctx context.Context) error {
-	words := inboxesOfRank * x.ranks * (x.block + 1)
+	words := inboxesOfRank * x.store.ranks * (x.block + 1)
 	w, err := x.job.NewWindow(ctx, rma.Spec{Name: "index: records in exchange", Words: words})
 	if err != nil {
 		return err
 	}
-	x.window, x.used = w, make([]int, x.ranks)
-	x.q, err = x.job.NewQueue(x.ranks)
-	for range x.ranks {
+	x.window, x.used = w, make([]int, x.store.ranks)
+	x.q, err = x.job.NewQueue(x.store.ranks)
+	for range x.store.ranks {
 		var b rma.Buf
 		if err == nil {
 			b, err = x.q.Alloc(x.block + 1)
@@ -823,8 +811,8 @@ func (x *exchange) close() {
 
 // add copies a record into its owner's block.
 func (x *exchange) add(ctx context.Context, r Record) {
-	owner, rest := place(hashKey(r.Key), x.ranks)
-	if owner == x.me {
+	owner, rest := place(hashKey(r.Key), x.store.ranks)
+	if owner == x.store.rank {
 		x.store.add(rest, r.Key, r.Value)
 		return
 	}
@@ -842,7 +830,7 @@ func (x *exchange) add(ctx context.Context, r Record) {
 
 // finish takes part until all ranks are done.
 func (x *exchange) finish(ctx context.Context) error {
-	for x.ranks > 1 && !x.over {
+	for x.store.ranks > 1 && !x.over {
 		x.runRound(ctx, true)
 	}
 	if x.fatal != nil {
@@ -885,13 +873,13 @@ func (x *exchange) send(ctx context.Context, done bool) (uint64, error) {
 		clear(x.used)
 	}
 	x.puts = x.puts[:0]
-	for rank := range x.ranks {
-		if rank == x.me {
+	for rank := range x.store.ranks {
+		if rank == x.store.rank {
 			continue
 		}
 		x.out[rank][0] = mine | uint64(x.used[rank])
 		b := x.out[rank][:1+x.used[rank]]
-		x.puts = append(x.puts, x.q.Put(b, x.window, rank, x.inbox(x.me)))
+		x.puts = append(x.puts, x.q.Put(b, x.window, rank, x.inbox(x.store.rank)))
 		x.used[rank] = 0
 	}
 	return mine, core.Await(ctx, x.q, x.puts...)
@@ -899,17 +887,17 @@ func (x *exchange) send(ctx context.Context, done bool) (uint64, error) {
 
 // inbox is where the block of a rank is in this round.
 func (x *exchange) inbox(from int) int {
-	return (x.round%inboxesOfRank*x.ranks + from) * (x.block + 1)
+	return (x.round%inboxesOfRank*x.store.ranks + from) * (x.block + 1)
 }
 
 // receive takes what has come. It ends the exchange when all are done, or one has failed.
 func (x *exchange) receive(ctx context.Context, mine uint64) error {
 	all, failed := mine, mine
-	for rank := range x.ranks {
-		if rank == x.me {
+	for rank := range x.store.ranks {
+		if rank == x.store.rank {
 			continue
 		}
-		words, err := x.in.Read(ctx, x.me, x.inbox(rank), 1)
+		words, err := x.in.Read(ctx, x.store.rank, x.inbox(rank), 1)
 		if err != nil {
 			return err
 		}
@@ -918,7 +906,7 @@ func (x *exchange) receive(ctx context.Context, mine uint64) error {
 			return fmt.Errorf("index: a block of rank %d has not arrived", rank)
 		}
 		if n := int(header & headerWords); n > 0 {
-			if words, err = x.in.Read(ctx, x.me, x.inbox(rank)+1, n); err != nil {
+			if words, err = x.in.Read(ctx, x.store.rank, x.inbox(rank)+1, n); err != nil {
 				return err
 			}
 			x.store.addWords(words)
@@ -927,7 +915,7 @@ func (x *exchange) receive(ctx context.Context, mine uint64) error {
 	}
 	x.over = all&headerDone != 0 || failed&headerFailed != 0
 	if x.failed == nil {
-		x.failed = x.store.allows(x.store.bytes + exchangeBytes(x.ranks))
+		x.failed = x.store.allows(x.store.bytes + exchangeBytes(x.store.ranks))
 	}
 	return nil
 }
