@@ -94,12 +94,12 @@ func (m *Map) allocate(ctx context.Context) (err error) {
 	if m.states, err = rma.NewCells(m.job, m.control); err != nil {
 		return err
 	}
-	return rma.AllSucceeded(ctx, m.job, "kv: memory for a map", m.divide(units, reserve))
+	return rma.AllSucceeded(ctx, m.job, "kv: memory for a map", m.makeArena(units, reserve))
 }
 
-// divide makes the arena, of so many units. Where memory can be taken in parts, slots and items
+// makeArena makes the arena, of so many units. Where memory can be taken in parts, slots and items
 // take it when they are needed, and the slots of this rank in the first table at once.
-func (m *Map) divide(units uint64, reserve bool) (err error) {
+func (m *Map) makeArena(units uint64, reserve bool) (err error) {
 	rank := m.job.Rank()
 	slots, slotsInParts := m.slots.(rma.Committer)
 	items, itemsInParts := m.items.(rma.Committer)
