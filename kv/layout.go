@@ -151,9 +151,10 @@ func wordAt(b []byte, i int) uint64 {
 
 // hashOf is the hash of a key. xxh3 takes longer for so few bytes.
 func hashOf(key []byte) uint64 {
-	if n := len(key); n <= 8 {
-		word := wordAt(key, 0) ^ 0xa0761d6478bd642f
-		return core.Fold(core.Fold(word, 0xe7037ed1a0b428db), uint64(n)^0x589965cc75374cc3)
+	if n := uint64(len(key)); n <= 8 {
+		high, low := bits.Mul64(wordAt(key, 0)^0xa0761d6478bd642f, 0xe7037ed1a0b428db)
+		high, low = bits.Mul64(high^low, n^0x589965cc75374cc3)
+		return high ^ low
 	}
 	return xxh3.Hash(key)
 }
