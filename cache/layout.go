@@ -83,7 +83,6 @@ func bucketWords(keySize, valueSize int) uint64 {
 	return uint64(1 + core.WordsOf(keySize) + core.WordsOf(valueSize))
 }
 
-
 // key and value are parts of a bucket.
 func (c *Cache) keyIn(bucket []uint64) []uint64   { return bucket[1 : 1+c.keyWords] }
 func (c *Cache) valueIn(bucket []uint64) []uint64 { return bucket[1+c.keyWords : c.bucketWords] }
