@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/farhash/farhash/internal/core"
@@ -32,12 +33,17 @@ const (
 // Slots are handed out from the own rank's arena, and from the others' when that
 // is full: a counter per rank, moved by compare-and-swap in runs of slotRun. Slots
 // that Collect has freed are handed out again when the counter is at its end.
+//
+// A string takes as many adjacent slots as it needs, of a word or a few, and its reference is the
+// number of the first. They are called grains then, and slots are cut out of runs of grains.
 type arenas struct {
-	job       rma.Job
-	slotWords int  // words of a slot
-	rankBits  uint // low bits of a Ref that are the rank
-	parts     []part
-	slots     uint64 // of each rank, in all parts
+	job      rma.Job
+	grain    int    // words of a slot; of strings, of a grain
+	strings  bool   // slots have any number of grains
+	run      uint64 // slots or grains that are taken from a counter at a time
+	rankBits uint   // low bits of a Ref that are the rank
+	parts    []part
+	slots    uint64 // or grains of each rank, in all parts
 
 	counter cells // of each rank: slots handed out, and those freed again
 
@@ -45,29 +51,59 @@ type arenas struct {
 	refused    error // why slots got no memory when this rank last needed some, or nil
 	free       []Ref // slots handed out to this rank and not used, in directly addressable memory
 	freeRemote []Ref // and in other memory
+
+	reading sync.Mutex
+	reader  *core.Reader // of strings
 }
 
 // part is one window of an arena.
 type part struct {
 	cells
+	regions  core.Regions
 	segments [][]uint64 // by rank; nil where only queues reach it
 	begin    uint64     // first slot of each rank that is here
 }
 
-// slotRun is how many slots are taken from a counter at a time.
-const slotRun = 64
+const (
+	// slotRun is how many slots are taken from a counter at a time; of grains, those of runWords.
+	slotRun  = 64
+	runWords = 1 << 12
 
-// freedRun is how many freed slots are taken at a time.
-const freedRun = 16
+	// freedRun is how many freed slots are taken at a time.
+	freedRun = 16
+)
 
 // newArenas makes arenas with room for elements in all. Collective.
 func newArenas(ctx context.Context, job rma.Job, elements uint64, slotWords int) (*arenas, error) {
-	a := &arenas{job: job, slotWords: slotWords, rankBits: uint(bits.Len(uint(job.Size() - 1)))}
+	a := &arenas{job: job, grain: slotWords, run: slotRun}
+	return a.open(ctx, elements)
+}
+
+// newStringArenas makes arenas for strings, of so many words in all. Collective.
+func newStringArenas(ctx context.Context, job rma.Job, words uint64) (*arenas, error) {
+	// The longest string fits where others hold runs.
+	words += uint64(job.Size()) * maxStringWords
+	a := &arenas{job: job, grain: 1, strings: true}
+	for words/uint64(a.grain) > refMask/4 { // the ranks take whole bits, and runs come in addition
+		a.grain *= 2
+	}
+	a.run = uint64(runWords / a.grain)
+	return a.open(ctx, words/uint64(a.grain))
+}
+
+// open makes the windows. Collective.
+func (a *arenas) open(ctx context.Context, slots uint64) (*arenas, error) {
+	a.rankBits = uint(bits.Len(uint(a.job.Size() - 1)))
 	var err error
-	if a.counter, err = newCells(ctx, job, "slots taken", 2); err != nil {
+	if a.counter, err = newCells(ctx, a.job, "slots taken", 2); err != nil {
 		return nil, err
 	}
-	if err := a.extend(ctx, elements); err != nil {
+	err = a.extend(ctx, slots)
+	if err == nil && a.strings {
+		p := &a.parts[0]
+		a.reader, err = core.NewReader(a.job, p.window, &p.regions, maxStringWords)
+	}
+	if err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	return a, nil
@@ -78,7 +114,7 @@ func (a *arenas) extend(ctx context.Context, elements uint64) error {
 	ranks := uint64(a.job.Size())
 	// Free slots that ranks hold must not fill an arena too soon. More than refMask+1 elements
 	// are refused below.
-	want := (min(elements, refMask+1)+ranks-1)/ranks + 2*slotRun
+	want := (min(elements, refMask+1)+ranks-1)/ranks + 2*a.run
 	if want <= a.slots {
 		return nil
 	}
@@ -86,17 +122,18 @@ func (a *arenas) extend(ctx context.Context, elements uint64) error {
 		return fmt.Errorf("set: %d elements do not fit into 2^%d slots", elements, refBits)
 	}
 	c, err := cellsOf(ctx, a.job, rma.Spec{Name: "set: elements",
-		Words: int(want-a.slots) * a.slotWords, Reserve: true})
+		Words: int(want-a.slots) * a.grain, Reserve: true})
 	if err != nil {
 		return err
 	}
-	a.parts = append(a.parts, part{c, core.NewRegions(c.window).Segments, a.slots})
+	regions := core.NewRegions(c.window)
+	a.parts = append(a.parts, part{c, regions, regions.Segments, a.slots})
 	a.slots = want
 	return nil
 }
 
 func (a *arenas) close() error {
-	err := a.counter.Close()
+	err := errors.Join(a.reader.Close(), a.counter.Close())
 	for _, p := range a.parts {
 		clear(p.segments)
 		err = errors.Join(err, p.Close())
@@ -111,12 +148,12 @@ func (a *arenas) take(ctx context.Context, dst []Ref, n int, directOnly bool) ([
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for had := len(dst); len(dst) < n; {
-		from := a.someFree(directOnly)
+		from, _ := a.someFree(directOnly, 0)
 		if from == nil {
-			if err := a.refill(ctx, directOnly); err != nil && len(dst) == had {
+			if err := a.refill(ctx, directOnly, 0); err != nil && len(dst) == had {
 				return dst, err
 			}
-			if from = a.someFree(directOnly); from == nil {
+			if from, _ = a.someFree(directOnly, 0); from == nil {
 				break
 			}
 		}
@@ -127,21 +164,46 @@ func (a *arenas) take(ctx context.Context, dst []Ref, n int, directOnly bool) ([
 	return dst, nil
 }
 
-// someFree is a list that has free slots, nil if there is none.
-func (a *arenas) someFree(directOnly bool) *[]Ref {
-	switch {
-	case len(a.free) > 0:
-		return &a.free
-	case len(a.freeRemote) > 0 && !directOnly:
-		return &a.freeRemote
+// takeRunOf takes a run of so many grains, or more; ok is false if there is none.
+func (a *arenas) takeRunOf(ctx context.Context, grains uint64, directOnly bool) (run Ref, ok bool,
+	err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	from, i := a.someFree(directOnly, grains)
+	if from == nil {
+		if err := a.refill(ctx, directOnly, grains); err != nil {
+			return 0, false, err
+		}
+		if from, i = a.someFree(directOnly, grains); from == nil {
+			return 0, false, nil
+		}
 	}
-	return nil
+	run = (*from)[i]
+	*from = slices.Delete(*from, i, i+1)
+	return run, true, nil
 }
 
-// refill takes a run of slots from the own arena, else from the next that has any. From
+// someFree is a list that has free slots, nil if there is none; of strings, the list and the place
+// of a run of so many grains.
+func (a *arenas) someFree(directOnly bool, grains uint64) (*[]Ref, int) {
+	for _, list := range []*[]Ref{&a.free, &a.freeRemote} {
+		for i := len(*list) - 1; i >= 0; i-- {
+			if (*list)[i].grains() >= grains {
+				return list, i
+			}
+		}
+		if directOnly {
+			break
+		}
+	}
+	return nil, 0
+}
+
+// refill takes a run of slots from the own arena, else from the next that has any; of strings, as
+// many grains as are needed. From
 // each arena it takes freed slots last. Lost ranks are an error if no other rank has slots. With
 // directOnly they are none: the caller gets no slot, and then takes slots of any rank.
-func (a *arenas) refill(ctx context.Context, directOnly bool) error {
+func (a *arenas) refill(ctx context.Context, directOnly bool, grains uint64) error {
 	var lost error
 	a.refused = nil
 	for i := range a.job.Size() {
@@ -149,7 +211,11 @@ func (a *arenas) refill(ctx context.Context, directOnly bool) error {
 		if directOnly && a.parts[0].segments[rank] == nil {
 			continue
 		}
-		begin, end, err := a.takeRun(ctx, rank)
+		begin, end, err := a.takeRun(ctx, rank, grains)
+		if a.strings && begin < end && err == nil {
+			a.addFree(Ref((end-begin)<<refBits | begin<<a.rankBits | uint64(rank)))
+			return nil
+		}
 		for slot := end; slot > begin && err == nil; slot-- {
 			a.addFree(Ref((slot-1)<<a.rankBits | uint64(rank)))
 		}
@@ -167,7 +233,7 @@ func (a *arenas) refill(ctx context.Context, directOnly bool) error {
 		case err != nil && gone == nil:
 			return err
 		}
-		if a.someFree(directOnly) != nil {
+		if from, _ := a.someFree(directOnly, grains); from != nil {
 			return nil
 		}
 	}
@@ -176,20 +242,30 @@ func (a *arenas) refill(ctx context.Context, directOnly bool) error {
 
 // addFree adds a slot to the free slots of this rank.
 func (a *arenas) addFree(ref Ref) {
+	list := &a.free
 	if _, rank := a.split(ref); a.parts[0].segments[rank] == nil {
-		a.freeRemote = append(a.freeRemote, ref)
+		list = &a.freeRemote
+	}
+	if a.strings {
+		*list = a.addRun(*list, ref, maxFreeRuns)
 	} else {
-		a.free = append(a.free, ref)
+		*list = append(*list, ref)
 	}
 }
 
-// takeRun moves the counter of a rank over the next slots, which have memory then. It never moves
+// takeRun moves the counter of a rank over the next slots, which have memory then; of strings, over
+// so many grains at least. It never moves
 // beyond the slots that exist, so that none is lost when there are more of them later.
-func (a *arenas) takeRun(ctx context.Context, rank int) (begin, end uint64, err error) {
+func (a *arenas) takeRun(ctx context.Context, rank int, grains uint64) (begin, end uint64,
+	err error) {
+	most := a.run
+	if grains > a.run/8 { // the end of a run is too short for the next one, and is often lost
+		most = grains
+	}
 	for {
 		begin, err = a.counter.Load(ctx, rank, cellTaken)
-		end = min(begin+slotRun, a.slots)
-		if err != nil || begin == end {
+		end = min(begin+most, a.slots)
+		if err != nil || begin == end || begin+grains > end {
 			return begin, begin, err
 		}
 		if err := ignoreLost(a.takeMemory(rank, begin, end)); err != nil {
@@ -204,8 +280,12 @@ func (a *arenas) takeRun(ctx context.Context, rank int) (begin, end uint64, err 
 	}
 }
 
-// takeMemory takes the memory of slots of a rank.
+// takeMemory takes the memory of slots of a rank; of strings, and of as much after them as a get
+// may read that expects another string.
 func (a *arenas) takeMemory(rank int, begin, end uint64) error {
+	if a.strings {
+		end = min(end+pieceWords, a.slots)
+	}
 	for i, p := range a.parts {
 		to := end
 		if i+1 < len(a.parts) {
@@ -213,8 +293,8 @@ func (a *arenas) takeMemory(rank int, begin, end uint64) error {
 		}
 		w, ok := p.window.(rma.Committer)
 		if from := max(begin, p.begin); ok && from < to {
-			words := int(to-from) * a.slotWords
-			if err := w.Commit(rank, int(from-p.begin)*a.slotWords, words); err != nil {
+			words := int(to-from) * a.grain
+			if err := w.Commit(rank, int(from-p.begin)*a.grain, words); err != nil {
 				return err
 			}
 		}
@@ -250,7 +330,8 @@ func (a *arenas) valid(ref Ref) bool {
 	return rank < uint64(a.job.Size()) && slot < a.slots
 }
 
-// words is a slot in directly addressable memory, nil where only queues reach it.
+// words is the memory from a slot on where it is directly addressable, nil where only queues reach
+// it.
 func (a *arenas) words(ref Ref) []uint64 {
 	slot, rank := a.split(ref)
 	p := &a.parts[len(a.parts)-1]
@@ -261,23 +342,22 @@ func (a *arenas) words(ref Ref) []uint64 {
 	if segment == nil {
 		return nil
 	}
-	at := (slot - p.begin) * uint64(a.slotWords)
-	return segment[at : at+uint64(a.slotWords)]
+	return segment[(slot-p.begin)*uint64(a.grain):]
 }
 
-// lines stores a word of the first and of the last line of a slot, and returns how many
-// lines that are; dst[0] is nil where the slot is not directly addressable.
-func (a *arenas) lines(ref Ref, dst []*uint64) int {
+// lines stores a word of the first and of the last line of a slot of so many words, and returns how
+// many lines that are; dst[0] is nil where the slot is not directly addressable.
+func (a *arenas) lines(ref Ref, width int, dst []*uint64) int {
 	words := a.words(ref)
 	if words == nil {
 		dst[0] = nil
 		return 0
 	}
 	dst[0] = &words[0]
-	if lineBuckets%len(words) == 0 {
+	if lineBuckets%width == 0 && width == a.grain || width > len(words) {
 		return 1
 	}
-	dst[1] = &words[len(words)-1]
+	dst[1] = &words[width-1]
 	return 2
 }
 
@@ -286,7 +366,7 @@ func (a *arenas) fetch(slots []Ref) {
 	var lines [2 * maxHeldSlots]*uint64
 	n := 0
 	for _, ref := range slots {
-		n += a.lines(ref, lines[n:])
+		n += a.lines(ref, a.grain, lines[n:])
 	}
 	memory.Prefetch(lines[:n], 1)
 }
@@ -299,7 +379,37 @@ func (a *arenas) locate(ref Ref) (p *part, rank, off int) {
 		i--
 	}
 	p = &a.parts[i]
-	return p, int(owner), int(slot-p.begin) * a.slotWords
+	return p, int(owner), int(slot-p.begin) * a.grain
+}
+
+// stringAt is the string in a slot that exists.
+func (a *arenas) stringAt(ref Ref) ([]uint64, error) {
+	head, err := a.head(ref)
+	if err != nil {
+		return nil, err
+	}
+	n := stringWords(head)
+	p, rank, off := a.locate(ref)
+	if head&lengthMask > MaxStringBytes || off+n > p.window.Len() {
+		return nil, fmt.Errorf("set: slot %#x has a string of %d bytes, and ends before it does",
+			uint64(ref), head&lengthMask)
+	}
+	if words := a.words(ref); words != nil {
+		return words[:n], nil
+	}
+	a.reading.Lock()
+	defer a.reading.Unlock()
+	words, err := a.reader.Read(context.Background(), rank, off, n)
+	return slices.Clone(words), err
+}
+
+// head is the head of a string.
+func (a *arenas) head(ref Ref) (uint64, error) {
+	if words := a.words(ref); words != nil {
+		return words[0], nil
+	}
+	p, rank, off := a.locate(ref)
+	return p.Load(context.Background(), rank, off)
 }
 
 // split is the number of a slot in the arena of its rank, and the rank.
@@ -384,8 +494,47 @@ func (a *arenas) link(ctx context.Context, slot Ref, next uint64) error {
 	return p.Store(ctx, rank, off, next)
 }
 
-// maxHeldSlots is how many free arena slots a batch holds at most.
-const maxHeldSlots = 32
+// Slots of strings are cut out of runs. The lists of free slots then hold runs: the number of
+// grains above the reference of the first.
+
+const (
+	// maxHeldSlots is how many free arena slots a batch holds at most; or runs.
+	maxHeldSlots = 32
+	// maxFreeRuns is how many free runs a rank has beside them at most. Goroutines that insert at
+	// the same time hold one each.
+	maxFreeRuns = 1 << 10
+)
+
+func (r Ref) grains() uint64 { return uint64(r) >> refBits }
+
+// runOf is the slot of a string of so many words as a run.
+func (a *arenas) runOf(slot Ref, words int) Ref { return slot | Ref(a.grainsOf(words)<<refBits) }
+
+// grainsOf is how many grains a string has of so many words.
+func (a *arenas) grainsOf(words int) uint64 { return uint64((words + a.grain - 1) / a.grain) }
+
+// cut divides a run after so many grains.
+func (a *arenas) cut(run Ref, grains uint64) (slot, rest Ref) {
+	return run & refMask, run + Ref(grains<<a.rankBits) - Ref(grains<<refBits)
+}
+
+// addRun adds a run to the free ones, which are n at most. If there are more the shortest is lost.
+func (a *arenas) addRun(runs []Ref, run Ref, n int) []Ref {
+	for i, other := range runs {
+		slot, end := a.cut(run, run.grains())
+		otherSlot, otherEnd := a.cut(other, other.grains())
+		if end == otherSlot || otherEnd == slot { // they are adjacent
+			runs[i] = min(slot, otherSlot) | Ref((run.grains()+other.grains())<<refBits)
+			return runs
+		}
+	}
+	if len(runs) < n {
+		return append(runs, run)
+	}
+	i := slices.Index(runs, slices.Min(runs)) // compares the numbers of grains first
+	runs[i] = max(runs[i], run)
+	return runs
+}
 
 // heldSlots is the free arena slots that one batch holds. They are filled up and prefetched
 // when half of them are used, so that a slot is in the cache when an element is written to
@@ -401,8 +550,11 @@ type heldSlots struct {
 	end   int
 }
 
-// next returns a free slot, ok false when no arena has one.
-func (h *heldSlots) next() (ref Ref, ok bool, err error) {
+// next returns a free slot for an element of so many words, ok false when no arena has one.
+func (h *heldSlots) next(words int) (ref Ref, ok bool, err error) {
+	if h.arenas.strings {
+		return h.cut(h.arenas.grainsOf(words))
+	}
 	if n := h.end - h.begin; n == 0 || n <= maxHeldSlots/2 && h.needed > 0 {
 		if err := h.fill(); err != nil {
 			return 0, false, err
@@ -416,6 +568,33 @@ func (h *heldSlots) next() (ref Ref, ok bool, err error) {
 	ref = h.slots[h.begin]
 	h.begin++
 	return ref, true, nil
+}
+
+// cut is next for a string. The run that was added last comes first.
+func (h *heldSlots) cut(grains uint64) (slot Ref, ok bool, err error) {
+	a := h.arenas
+	for i := h.end - 1; i >= 0; i-- {
+		run := &h.slots[i]
+		if run.grains() < grains {
+			continue
+		}
+		if slot, *run = a.cut(*run, grains); run.grains() == 0 {
+			h.end--
+			*run = h.slots[h.end]
+		}
+		return slot, true, nil
+	}
+	run, ok, err := a.takeRunOf(context.Background(), grains, h.directOnly)
+	if err != nil || !ok {
+		// mark: no arena has room for a string
+		h.noSlot++
+		return 0, false, err
+	}
+	slot, rest := a.cut(run, grains)
+	if rest.grains() > 0 {
+		h.end = len(a.addRun(h.slots[:h.end], rest, maxHeldSlots))
+	}
+	return slot, true, nil
 }
 
 // fill takes slots from the arenas and prefetches them.
@@ -435,8 +614,13 @@ func (h *heldSlots) fill() error {
 	return nil
 }
 
-// takeBack takes back a slot whose element lost its compare-and-swap.
-func (h *heldSlots) takeBack(ref Ref) {
+// takeBack takes back a slot whose element, of so many words, lost its compare-and-swap.
+func (h *heldSlots) takeBack(ref Ref, words int) {
+	if h.arenas.strings {
+		// mark: a string that lost its bucket gives its slot back
+		h.end = len(h.arenas.addRun(h.slots[:h.end], h.arenas.runOf(ref, words), maxHeldSlots))
+		return
+	}
 	if h.begin == 0 { // it has been filled up since
 		h.arenas.giveBack([]Ref{ref})
 		return

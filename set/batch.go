@@ -14,6 +14,7 @@ import (
 type batch struct {
 	t       *table
 	items   []uint64
+	begins  []int    // of strings: where each begins in items; nil where all have the same width
 	hashes  []uint64 // of what the items hold, where these are buckets of another table
 	results []Result
 	refs    []Ref // nil where the caller does not want them
@@ -29,8 +30,39 @@ func (b *batch) run() error {
 }
 
 func (b *batch) item(i int) []uint64 {
+	if b.begins != nil {
+		words := b.items[b.begins[i]:]
+		return words[:stringWords(words[0])]
+	}
 	width := b.t.width
 	return b.items[i*width : (i+1)*width]
+}
+
+// takeStrings makes elements the items.
+func (b *batch) takeStrings(elements [][]byte) error {
+	b.begins = make([]int, len(elements))
+	words := 0
+	for i, element := range elements {
+		if len(element) > MaxStringBytes {
+			return StringError(len(element))
+		}
+		b.begins[i] = words
+		words += stringWords(uint64(len(element)))
+	}
+	b.items = make([]uint64, words)
+	for i, element := range elements {
+		putString(b.items[b.begins[i]:], element)
+	}
+	return nil
+}
+
+// takeItem makes item i of another batch the next one of this one.
+func (b *batch) takeItem(from *batch, i int) {
+	if from.begins == nil {
+		b.items = append(b.items, from.item(i)...)
+		return
+	}
+	b.items, b.begins = from.items, append(b.begins, from.begins[i])
 }
 
 // Owners gives the ranks that own the homes.
@@ -59,12 +91,12 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 	for len(at) > 0 {
 		n := 0
 		v := t.spans[t.owner(t.hash(b.item(at[0])))]
-		for copied.items = copied.items[:0]; n < min(size, len(at)); n++ {
-			item := b.item(at[n])
-			if t.spans[t.owner(t.hash(item))] != v {
+		copied.items, copied.begins = copied.items[:0], copied.begins[:0]
+		for ; n < min(size, len(at)); n++ {
+			if t.spans[t.owner(t.hash(b.item(at[n])))] != v {
 				break
 			}
-			copied.items = append(copied.items, item...)
+			copied.takeItem(b, at[n])
 		}
 		clear(results)
 		if copied.results = results[:n]; refs != nil {
@@ -113,7 +145,8 @@ func (b *batch) follow(rank int) error {
 	next, at := batch{t: t, insert: b.insert}, []int(nil)
 	for i, r := range b.results {
 		if r == beyond {
-			at, next.items = append(at, i), append(next.items, b.item(i)...)
+			at = append(at, i)
+			next.takeItem(b, i)
 		}
 	}
 	next.results = make([]Result, len(at))
@@ -189,7 +222,7 @@ func (b *batch) Kind() uint32 {
 	return kindFind
 }
 
-func (b *batch) Size(int) (request, answer int) { return b.t.width, 1 }
+func (b *batch) Size(i int) (request, answer int) { return len(b.item(i)), 1 }
 
 func (b *batch) Pack(i int, to []uint64) { copy(to, b.item(i)) }
 
@@ -307,8 +340,11 @@ func (f *fetch) Queued(at []int) error {
 
 // elementAt is the element in a slot that exists.
 func (sp *space) elementAt(ref Ref) ([]uint64, error) {
+	if sp.arenas.strings {
+		return sp.arenas.stringAt(ref)
+	}
 	if words := sp.arenas.words(ref); words != nil {
-		return words, nil
+		return words[:sp.width], nil
 	}
 	words := make([]uint64, sp.width)
 	f := fetch{space: sp, refs: []Ref{ref}, to: []int{0}, dst: core.BytesOf(words),
@@ -342,31 +378,32 @@ func (sp *space) answer(kind uint32, n int, request, answer []uint64) (int, erro
 	if kind == kindGet {
 		width, answerWidth = 1, width
 	}
-	if kind > kindGet || len(request) != n*width || len(answer) < n*answerWidth ||
-		n > rma.MaxShipWords {
+	b := &sp.shipped
+	b.t, b.items, b.insert, b.counts = t, request, kind == kindFindOrPut, counts{}
+	defer func() { b.t = nil }()
+	if kind > kindGet || n > rma.MaxShipWords || len(answer) < n*answerWidth ||
+		!b.divides(n, width) {
 		return 0, fmt.Errorf("set: a request of kind %d has %d words and room for %d, for %d "+
 			"items of %d words; run the same program on every rank", kind, len(request),
 			len(answer), n, width)
 	}
 	if kind == kindGet {
-		if t.arenas == nil {
-			return 0, errors.New("set: words have no references; run the same program on " +
-				"every rank")
+		if t.size <= 0 {
+			return 0, errors.New("set: words and strings have no references; run the same " +
+				"program on every rank")
 		}
 		return t.get(request, answer)
 	}
 	for i := range n {
-		item := request[i*width : (i+1)*width]
+		item := b.item(i)
 		if t.arenas == nil && item[0] > MaxWord || t.owner(t.hash(item)) != t.window.Rank() {
 			return 0, fmt.Errorf("set: item %d of a request is not rank %d's; run the same "+
 				"program on every rank", i, t.window.Rank())
 		}
 	}
-	b := &sp.shipped
 	if b.results == nil {
 		b.results, b.refs = make([]Result, rma.MaxShipWords), make([]Ref, rma.MaxShipWords)
 	}
-	b.t, b.items, b.insert, b.counts = t, request, kind == kindFindOrPut, counts{}
 	b.results, b.refs = b.results[:n], b.refs[:n]
 	clear(b.refs)
 	var err error
@@ -382,9 +419,25 @@ func (sp *space) answer(kind uint32, n int, request, answer []uint64) (int, erro
 		answer[i] = uint64(b.refs[i])<<resultBits | uint64(r)
 	}
 	t.tally.addServed(&b.counts)
-	b.t = nil
 	t.tend(&b.counts, b.insert)
 	return n, err
+}
+
+// divides reports whether the items of a request are n, of so many words or strings.
+func (b *batch) divides(n, width int) bool {
+	if !b.t.isStrings() {
+		return len(b.items) == n*width
+	}
+	at := 0
+	for b.begins = b.begins[:0]; len(b.begins) < n && at < len(b.items); {
+		head := b.items[at]
+		if head&lengthMask > MaxStringBytes {
+			return false
+		}
+		b.begins = append(b.begins, at)
+		at += stringWords(head)
+	}
+	return len(b.begins) == n && at == len(b.items)
 }
 
 // get answers with the elements of the given references.

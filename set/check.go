@@ -67,6 +67,9 @@ func (w *walker) bucket(ctx context.Context, at, bucket uint64) error {
 		return nil
 	}
 	hash, err := w.t.hashOf(bucket)
+	if err == nil && w.t.isStrings() {
+		err = w.t.checkString(bucket)
+	}
 	if err != nil {
 		w.f.Add("bucket %d: %w", at, err)
 		return nil
@@ -87,6 +90,21 @@ func (w *walker) bucket(ctx context.Context, at, bucket uint64) error {
 		return err
 	}
 	return w.checkPath(ctx, home, at, distance, bucket)
+}
+
+// checkString checks the string that a bucket refers to.
+func (sp *space) checkString(bucket uint64) error {
+	words, err := sp.elementOf(bucket)
+	if err != nil {
+		return err
+	}
+	stored := make([]uint64, len(words))
+	if putString(stored, stringBytes(words)); !slices.Equal(stored, words) {
+		return fmt.Errorf("set: bucket %#x refers to a string of %d bytes with head %#x that "+
+			"has head %#x and zeros after its bytes", bucket, words[0]&lengthMask, words[0],
+			stored[0])
+	}
+	return nil
 }
 
 // checkMoved checks that a later table has what a bucket of a marked piece holds.
@@ -217,11 +235,15 @@ func (sp *space) hashOf(bucket uint64) (uint64, error) {
 	if sp.arenas == nil {
 		return hashWord(bucket &^ occupied), nil
 	}
+	if ref := Ref(bucket & refMask); sp.isStrings() && sp.arenas.valid(ref) {
+		head, err := sp.arenas.head(ref)
+		return hashHead(head), err
+	}
 	words, err := sp.elementOf(bucket)
 	if err != nil {
 		return 0, err
 	}
-	return hashElement(words), nil
+	return sp.hash(words), nil
 }
 
 // elementOf is the element that a bucket refers to.

@@ -31,23 +31,46 @@ func (s *Set) Collect(ctx context.Context, keep func(word uint64) bool) error {
 // of removed elements are used again. References of the other elements remain valid. The
 // bytes given to keep are valid until it returns.
 func (e *Elements) Collect(ctx context.Context, keep func(element []byte) bool) error {
-	var freed []Ref
-	err := e.collect(ctx, func(bucket uint64) (bool, error) {
-		words, err := e.elementOf(bucket)
-		if err != nil {
-			return false, err
-		}
-		wanted := keep(core.BytesOf(words)[:e.size])
-		if !wanted {
-			freed = append(freed, Ref(bucket&refMask))
-		}
-		return wanted, nil
+	freed, err := e.collectElements(ctx, func(words []uint64) bool {
+		return keep(core.BytesOf(words)[:e.size])
 	})
 	if err == nil {
 		// Only now: no rank reads the old table any more.
 		err = errors.Join(err, e.arenas.putFreed(ctx, freed))
 	}
 	return err
+}
+
+// Collect removes every string for which keep returns false; see Set.Collect. Each rank uses the
+// memory again of the strings that it removes, where they were adjacent or are long: it keeps the
+// 1024 longest pieces. The bytes given to keep are valid until it returns, and must not be changed.
+func (s *Strings) Collect(ctx context.Context, keep func(element []byte) bool) error {
+	freed, err := s.collectElements(ctx, func(words []uint64) bool {
+		return keep(stringBytes(words))
+	})
+	if err == nil {
+		s.arenas.giveBack(freed)
+	}
+	return err
+}
+
+// collectElements removes the elements for which keep is false, and returns their slots, of strings
+// as runs.
+func (s *anySet) collectElements(ctx context.Context, keep func(words []uint64) bool) (freed []Ref,
+	err error) {
+	err = s.collect(ctx, func(bucket uint64) (bool, error) {
+		words, err := s.elementOf(bucket)
+		if err != nil || keep(words) {
+			return err == nil, err
+		}
+		slot := Ref(bucket & refMask)
+		if s.isStrings() {
+			slot = s.arenas.runOf(slot, len(words))
+		}
+		freed = append(freed, slot)
+		return false, nil
+	})
+	return freed, err
 }
 
 // collect moves the buckets for which keep is true into a new table, and puts that in the place

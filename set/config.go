@@ -19,8 +19,8 @@ type Config struct {
 	Buckets uint64
 	// MaxBytes is the memory that the set may take on all ranks together. While it grows that is
 	// two tables, and the arenas of elements. 0 means that Buckets are kept where they are given.
-	// Without Buckets it means 0.8 of the memory that the hosts have left, or a twentieth where the
-	// engine takes the memory of a window at once ([rma.Reserves]).
+	// Without Buckets, and for Strings, it means 0.8 of the memory that the hosts have left, or a
+	// twentieth where the engine takes the memory of a window at once ([rma.Reserves]).
 	MaxBytes uint64
 	// MayGrow, if it is not nil, decides whether the set takes more memory within MaxBytes, which
 	// it may then share with others. It is told how many bytes the set has on all ranks and comes
@@ -55,8 +55,19 @@ type ElementsConfig struct {
 }
 
 const (
-	// MaxElementBytes is the longest element.
+	// MaxElementBytes is the longest element of Elements.
 	MaxElementBytes = 4096
+
+	// MaxStringBytes is the longest element of Strings: 64 KiB.
+	MaxStringBytes = 1 << 16
+
+	// anyLength as ElementBytes makes a set of strings.
+	anyLength = -1
+
+	// meanStringBytes is what a string takes in an arena when memory is divided between tables and
+	// arenas. Where strings take half as much, or more, at least 0.6 of MaxBytes is used before the
+	// set is full.
+	meanStringBytes = 32
 
 	// MaxWord is the largest word that a Set holds: 63 bits.
 	MaxWord = occupied - 1
@@ -87,7 +98,11 @@ func (c Config) Bytes() uint64 { return c.Buckets * 8 }
 // grow.
 func (c ElementsConfig) Bytes() uint64 {
 	slotBytes := uint64(c.ElementBytes+7) / 8 * 8
-	return c.Config.Bytes() + min(c.capacityFor(c.Buckets), refMask+1)*slotBytes
+	slots := min(c.capacityFor(c.Buckets), refMask+1)
+	if c.ElementBytes == anyLength {
+		slotBytes, slots = meanStringBytes, c.capacityFor(c.Buckets)
+	}
+	return c.Config.Bytes() + slots*slotBytes
 }
 
 // firstChunk is C, or the one to begin with.
@@ -166,7 +181,7 @@ func (c ElementsConfig) agreed(ctx context.Context, job rma.Job, refusal error) 
 	line := uint64(job.Size()) * lineBuckets
 	c.Buckets = (c.Buckets + line - 1) / line * line
 	err := rma.Agree(ctx, job, "set", refusal, fields...)
-	if err == nil && c.MaxBytes == 0 && !given {
+	if err == nil && c.MaxBytes == 0 && (!given || c.ElementBytes == anyLength) {
 		c.MaxBytes, err = core.DefaultBytes(ctx, job)
 		c.MaxBytes = max(c.MaxBytes, c.Bytes())
 	}

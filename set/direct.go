@@ -205,14 +205,11 @@ func (p *elementPipeline) block(i int) []elementFlight {
 func (p *elementPipeline) hash(block int) {
 	var lines [stageBlock]*uint64
 	t, v, flights := p.t, p.v, p.block(block)
-	width := t.width
-	at := block * stageBlock * width
 	for i := range flights {
 		f := &flights[i]
-		hash := hashElement(p.items[at : at+width])
+		hash := t.hash(p.item(block*stageBlock + i))
 		f.key, f.home = fingerprintKey(hash), t.home(hash)-v.first
 		lines[i] = &v.flat[f.home]
-		at += width
 	}
 	memory.Prefetch(lines[:len(flights)], 1)
 }
@@ -231,7 +228,8 @@ func (p *elementPipeline) compare(block int) {
 		f := &flights[i]
 		switch {
 		case f.bucket != 0:
-			lines := a.lines(Ref(f.bucket&refMask), wanted[n:])
+			width := len(p.item(block*stageBlock + i))
+			lines := a.lines(Ref(f.bucket&refMask), width, wanted[n:])
 			f.slot = wanted[n] // nil: it is not directly addressable
 			n += lines
 		case f.taken == lineBuckets && f.home+lineBuckets < uint64(len(v.flat)):
@@ -271,12 +269,12 @@ func (v *span) compareLine(f *elementFlight) {
 // prove nothing: some between may have been claimed after they were read.
 func (p *elementPipeline) finish(block int) error {
 	flights := p.block(block)
-	words := p.t.width
 	at := block * stageBlock
 	for i := range flights {
 		f := &flights[i]
-		element := p.items[at*words:][:words]
-		if f.bucket == 0 || f.slot == nil || !equal(unsafe.Slice(f.slot, words), element) {
+		element := p.item(at)
+		if f.bucket == 0 || f.slot == nil || *f.slot != element[0] ||
+			!equal(element, unsafe.Slice(f.slot, len(element))) {
 			if err := p.continueSearch(f, at, element); err != nil {
 				return err
 			}
@@ -333,7 +331,7 @@ type elementSearch struct {
 func (s *elementSearch) run(insert bool) (Result, error) {
 	r, err := s.search(insert)
 	if s.stored && r != Inserted {
-		s.held.takeBack(s.mine)
+		s.held.takeBack(s.mine, len(s.element))
 	}
 	return r, err
 }
@@ -379,7 +377,7 @@ func (s *elementSearch) search(insert bool) (Result, error) {
 			if words == nil { // it is not directly addressable
 				return unfinished, nil
 			}
-			if equal(words, s.element) {
+			if equal(s.element, words) {
 				s.ref = Ref(seen & refMask)
 				return Found, nil
 			}
@@ -398,14 +396,15 @@ func (s *elementSearch) store() (ok bool, err error) {
 	if s.stored {
 		return true, nil
 	}
-	if s.mine, s.stored, err = s.held.next(); err != nil || !s.stored {
+	if s.mine, s.stored, err = s.held.next(len(s.element)); err != nil || !s.stored {
 		return false, err
 	}
 	copy(s.held.arenas.words(s.mine), s.element)
 	return true, nil
 }
 
-// equal compares two elements of the same length.
+// equal compares an element with the memory from a slot on. Where that is shorter, it has another
+// string, and the first words are different.
 func equal(a, b []uint64) bool {
 	for i, word := range a {
 		if word != b[i] {

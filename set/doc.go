@@ -2,8 +2,9 @@
 // and the core of deduplication. Its one operation is find-or-put, which reports whether something
 // was in the set before, and inserts it if it was not.
 //
-// [Set] holds words of 63 bits. [Elements] holds byte strings of one length, 1 byte to 4 KiB. Both
-// are exact: no two elements are ever taken for the same.
+// [Set] holds words of 63 bits, [Elements] byte strings of one length, 1 byte to 4 KiB, and
+// [Strings] byte strings of any length to 64 KiB. All are exact: no two elements are ever taken for
+// the same.
 //
 //	s, err := set.New(ctx, job, set.Config{}) // every rank does so
 //	...
@@ -11,6 +12,13 @@
 //
 //	results := make([]set.Result, len(words))
 //	err = s.FindOrPutBatch(words, results) // many at once, many times faster
+//
+// A set of strings needs no size either:
+//
+//	s, err := set.NewStrings(ctx, job, set.Config{})
+//	...
+//	r, err := s.FindOrPut([]byte("a line"))
+//	err = s.FindOrPutBatch(lines, results) // lines is a [][]byte
 //
 // A set without a size, or with [Config].MaxBytes, grows while it is in use; see Growth. Garbage
 // collection, saving and loading are collective: all ranks call them, and nothing else runs at the

@@ -20,7 +20,7 @@ type grownStream struct {
 
 // TestGrowthStreams runs random streams on sets that grow, on every engine.
 func TestGrowthStreams(t *testing.T) {
-	for _, bytes := range []int{0, 7, 16, 100} {
+	for _, bytes := range []int{0, 7, 16, 100, anyLength} {
 		grown := 0
 		rapid.Check(t, func(t *rapid.T) {
 			data := rapid.SliceOfN(rapid.Byte(), 100, 400).Draw(t, "stream")
@@ -46,7 +46,7 @@ func FuzzGrowth(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		src := &source{data[:min(len(data), 300)]}
-		s := decodeShape(src, []int{0, 7, 16, 100}[src.next()%4])
+		s := decodeShape(src, []int{0, 7, 16, 100, anyLength}[src.next()%5])
 		_, err := runGrownStream(s, src)
 		must(t, err)
 	})

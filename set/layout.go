@@ -306,16 +306,31 @@ func (t *table) distance(home, bucket uint64) uint64 {
 // element as it is in an arena.
 type items struct {
 	job    rma.Job
-	size   int     // bytes of an element; 0: the items are words
-	width  int     // words of an item
+	size   int     // bytes of an element; 0: the items are words; or anyLength
+	width  int     // words of an item; of a string, at least
+	begins []int   // of a batch of one string: 0; nil where all items have the same width
 	mask   uint64  // bits of a bucket that have an item's key
 	arenas *arenas // of elements; nil for words
 	tally  *tally
 }
 
+// isStrings reports whether each item has a length of its own.
+func (its *items) isStrings() bool { return its.begins != nil }
+
+// pieceWords is how many words of an element a buffer of a queue has.
+func (its *items) pieceWords() int {
+	if its.isStrings() {
+		return pieceWords
+	}
+	return its.width
+}
+
 func (its *items) hash(item []uint64) uint64 {
-	if its.arenas == nil {
+	switch {
+	case its.arenas == nil:
 		return hashWord(item[0])
+	case its.arenas.strings:
+		return hashHead(item[0])
 	}
 	return hashElement(item)
 }
@@ -369,6 +384,46 @@ func hashElement(words []uint64) uint64 {
 	}
 	return core.Fold(hash^pi2, pi3)
 }
+
+// A string has whole words in an arena: its head, and its bytes. Zeros fill the last one up.
+//
+//	head  | hash (47) | length (17) |
+//
+// What is searched for, and whether most others are different, is known from the head alone.
+const (
+	lengthBits = 17
+	lengthMask = 1<<lengthBits - 1
+
+	// maxStringWords is the words of the longest string.
+	maxStringWords = 1 + MaxStringBytes/8
+
+	// pieceWords is how many words of a string are in a buffer of a queue. Longer strings are
+	// compared and stored in pieces.
+	pieceWords = 128
+)
+
+// putString stores a string in zeroed words as it is in an arena.
+func putString(to []uint64, s []byte) {
+	copy(core.BytesOf(to[1:]), s)
+	to[0] = uint64(len(s))
+	to[0] |= headOf(to[:stringWords(to[0])])
+}
+
+// headOf computes the head of a string from its length and bytes.
+func headOf(words []uint64) uint64 {
+	length := words[0] & lengthMask
+	return core.Fold(hashElement(words[1:])^pi3, length^pi1)&^lengthMask | length
+}
+
+// stringWords is the words of a string that has this head.
+func stringWords(head uint64) int { return 1 + int(head&lengthMask+7)/8 }
+
+// stringBytes is the bytes of a string.
+func stringBytes(words []uint64) []byte { return core.BytesOf(words[1:])[:words[0]&lengthMask] }
+
+// hashHead is the hash of a string: all bits of the head, as the length is no part of a home, and
+// the low bits have to differ where the high ones are equal.
+func hashHead(head uint64) uint64 { return head ^ head>>lengthBits }
 
 // fingerprintKey is what a bucket that refers to an element with this hash has
 // above its reference: the occupied bit and the low bits of the hash, where home

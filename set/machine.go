@@ -53,7 +53,7 @@ func (sp *space) session() (*session, error) {
 		return nil, err
 	}
 	s := &session{q: q, probes: make([]probe, depth), slots: core.NewSlots(depth),
-		single: batch{results: make([]Result, 1)}}
+		single: batch{results: make([]Result, 1), begins: sp.begins}}
 	alloc := func(buf *rma.Buf, words int) {
 		if err == nil {
 			*buf, err = q.Alloc(words)
@@ -66,8 +66,8 @@ func (sp *space) session() (*session, error) {
 		alloc(&p.chunks[0].buf, chunk)
 		alloc(&p.chunks[1].buf, chunk)
 		if sp.arenas != nil {
-			alloc(&p.there, sp.width)
-			alloc(&p.here, sp.width)
+			alloc(&p.there, sp.pieceWords())
+			alloc(&p.here, sp.pieceWords())
 		}
 	}
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *session) Finish(machine, i int) {
 		b.refs[i] = Ref(p.bucket & refMask)
 	}
 	if p.stored && p.result != Inserted {
-		s.held.takeBack(p.mine)
+		s.held.takeBack(p.mine, len(p.element))
 	}
 }
 
@@ -189,8 +189,9 @@ type probe struct {
 	phase  phase
 	handle rma.Handle // of the compare-and-swap, or of the get or put of an element
 
-	there  rma.Buf // an element fetched for comparison
-	here   rma.Buf // the element to be written into the arena
+	there  rma.Buf // an element fetched for comparison, or a piece of it
+	here   rma.Buf // the element to be written into the arena, or a piece of it
+	done   int     // words of the element that are compared, or requested to be stored
 	mine   Ref     // its slot; 0 for words
 	stored bool    // the element is there
 
@@ -266,6 +267,9 @@ func (p *probe) Step(q rma.Queue) (rma.Handle, error) {
 			}
 			return rma.NoHandle, err
 		}
+		if p.done < len(p.element) {
+			return p.put(q)
+		}
 		p.stored = true
 		return p.claim(q)
 	}
@@ -329,9 +333,23 @@ func (p *probe) act(q rma.Queue, v verdict, bucket uint64) (rma.Handle, error) {
 	case p.element == nil:
 		return p.finish(q, Found, bucket)
 	}
-	part, rank, off := p.t.arenas.locate(Ref(bucket & refMask))
-	p.handle = q.Get(p.there, part.window, rank, off)
-	p.bucket, p.phase = bucket, phaseCompare
+	p.bucket, p.done = bucket, 0
+	return p.get(q)
+}
+
+// piece is the part of a buffer that the next piece of the element takes. Only strings may have
+// more than one.
+func (p *probe) piece(buf rma.Buf) rma.Buf { return buf[:min(len(buf), len(p.element)-p.done)] }
+
+// get gets the next piece of the element that a bucket refers to, as if it were as long as the one
+// searched for.
+func (p *probe) get(q rma.Queue) (rma.Handle, error) {
+	part, rank, off := p.t.arenas.locate(Ref(p.bucket & refMask))
+	if off+len(p.element) > part.window.Len() {
+		// mark: probe comes to a string that is shorter, at the end of an arena
+		return p.act(q, other, p.bucket)
+	}
+	p.handle, p.phase = q.Get(p.piece(p.there), part.window, rank, off+p.done), phaseCompare
 	return p.handle, nil
 }
 
@@ -340,11 +358,15 @@ func (p *probe) compare(q rma.Queue) (rma.Handle, error) {
 	if _, err := q.Value(p.handle); err != nil {
 		return rma.NoHandle, err
 	}
-	if slices.Equal(p.there, rma.Buf(p.element)) {
-		return p.finish(q, Found, p.bucket)
+	piece := p.piece(p.there)
+	if !slices.Equal(piece, rma.Buf(p.element[p.done:][:len(piece)])) {
+		// mark: probe compares another element of equal fingerprint
+		return p.act(q, other, p.bucket)
 	}
-	// mark: probe compares another element of equal fingerprint
-	return p.act(q, other, p.bucket)
+	if p.done += len(piece); p.done < len(p.element) {
+		return p.get(q)
+	}
+	return p.finish(q, Found, p.bucket)
 }
 
 // store puts an element into a slot, once for the whole search. Then the bucket is claimed.
@@ -352,17 +374,24 @@ func (p *probe) store(q rma.Queue) (rma.Handle, error) {
 	if p.element == nil || p.stored {
 		return p.claim(q)
 	}
-	ref, ok, err := p.held.next()
+	ref, ok, err := p.held.next(len(p.element))
 	if err != nil {
 		return rma.NoHandle, err
 	}
 	if !ok { // no arena has room
 		return p.finish(q, Full, 0)
 	}
-	p.mine = ref
-	copy(p.here, p.element)
-	part, rank, off := p.t.arenas.locate(ref)
-	p.handle, p.phase = q.Put(p.here, part.window, rank, off), phaseStore
+	p.mine, p.done = ref, 0
+	return p.put(q)
+}
+
+// put puts the next piece of the element into its slot.
+func (p *probe) put(q rma.Queue) (rma.Handle, error) {
+	piece := p.piece(p.here)
+	copy(piece, p.element[p.done:])
+	part, rank, off := p.t.arenas.locate(p.mine)
+	p.handle, p.phase = q.Put(piece, part.window, rank, off+p.done), phaseStore
+	p.done += len(piece)
 	return p.handle, nil
 }
 

@@ -144,6 +144,17 @@ func newElements(jobs []rma.Job, cfg ElementsConfig) ([]*Elements, error) {
 	return sets, err
 }
 
+// newStrings makes a set of strings on every rank.
+func newStrings(jobs []rma.Job, cfg ElementsConfig) ([]*Strings, error) {
+	cfg.ElementBytes = anyLength
+	sets := make([]*Strings, len(jobs))
+	err := onAll(len(jobs), func(rank int) error {
+		sets[rank] = new(Strings)
+		return sets[rank].open(context.Background(), jobs[rank], cfg, nil)
+	})
+	return sets, err
+}
+
 // checkRanks checks the parts of all ranks.
 func checkRanks(jobs []rma.Job, check func(rank int, ctx context.Context) error) error {
 	return onAll(len(jobs), func(rank int) error {

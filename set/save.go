@@ -42,7 +42,7 @@ func (e *Elements) contents() archive.Contents {
 // *FullError on one rank at least, and what has been inserted stays. Collective; no other call may
 // run on any rank.
 func (s *Set) Load(ctx context.Context, path string) error {
-	return s.load(ctx, path, wordContents, func(payload []byte) error {
+	return s.load(ctx, path, wordContents, archive.Fixed(8), func(payload []byte) error {
 		words := make([]uint64, len(payload)/8)
 		for i := range words {
 			words[i] = binary.LittleEndian.Uint64(payload[i*8:])
@@ -53,16 +53,66 @@ func (s *Set) Load(ctx context.Context, path string) error {
 
 // Load inserts the contents of a file that Save has written; see Set.Load.
 func (e *Elements) Load(ctx context.Context, path string) error {
-	return e.load(ctx, path, e.contents(), func(payload []byte) error {
+	return e.load(ctx, path, e.contents(), archive.Fixed(e.size), func(payload []byte) error {
 		return e.FindOrPutBatch(payload, make([]Result, len(payload)/e.size))
 	})
 }
 
+// A record of a saved set of strings is its length, in four bytes, little-endian, and its bytes.
+const lengthBytes = 4
+
+var stringContents = archive.Contents{Kind: "farhash set of strings"}
+
+// Save writes the set to a file; see Set.Save.
+func (s *Strings) Save(ctx context.Context, path string) error {
+	var record []byte
+	return archive.SaveTable(ctx, s.job, path, stringContents,
+		func(yield func([]byte, error) bool) {
+			for element, err := range s.Local(ctx) {
+				record = binary.LittleEndian.AppendUint32(record[:0], uint32(len(element)))
+				if !yield(append(record, element...), err) || err != nil {
+					return
+				}
+			}
+		})
+}
+
+// Load inserts the contents of a file that Save has written; see Set.Load.
+func (s *Strings) Load(ctx context.Context, path string) error {
+	count := func(_ uint32, payload []byte) (int, error) {
+		elements, err := recordsOf(payload)
+		return len(elements), err
+	}
+	return s.load(ctx, path, stringContents, count, func(payload []byte) error {
+		elements, err := recordsOf(payload)
+		if err != nil {
+			return err
+		}
+		return s.FindOrPutBatch(elements, make([]Result, len(elements)))
+	})
+}
+
+// recordsOf is the strings of a block.
+func recordsOf(payload []byte) (elements [][]byte, err error) {
+	for len(payload) >= lengthBytes {
+		n := binary.LittleEndian.Uint32(payload)
+		if n > MaxStringBytes || int(n) > len(payload)-lengthBytes {
+			break
+		}
+		payload = payload[lengthBytes:]
+		elements, payload = append(elements, payload[:n]), payload[n:]
+	}
+	if len(payload) > 0 {
+		return nil, fmt.Errorf("is corrupt: its bytes end within string %d", len(elements))
+	}
+	return elements, nil
+}
+
 // load verifies a file and inserts its contents.
-func (s *anySet) load(ctx context.Context, path string, want archive.Contents,
+func (s *anySet) load(ctx context.Context, path string, want archive.Contents, count archive.Count,
 	insert func(payload []byte) error) error {
 	job := s.job
-	l, err := archive.LoadTable(ctx, job, path, want, archive.Fixed(want.ElementBytes))
+	l, err := archive.LoadTable(ctx, job, path, want, count)
 	if err != nil {
 		return err
 	}

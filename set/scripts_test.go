@@ -93,12 +93,12 @@ func runTakenAtOnce(t *testing.T) {
 	runIsRead.Claim(t)
 	runIsRead.Intercept(t, func() {
 		if other == nil {
-			begin, end, err := of[1].takeRun(t.Context(), 0)
+			begin, end, err := of[1].takeRun(t.Context(), 0, 0)
 			must(t, err)
 			other = []uint64{begin, end}
 		}
 	})
-	begin, end, err := of[0].takeRun(t.Context(), 0)
+	begin, end, err := of[0].takeRun(t.Context(), 0, 0)
 	must(t, err)
 	if begin < other[1] && other[0] < end {
 		t.Errorf("slots %d to %d are taken, and %d to %d", other[0], other[1], begin, end)

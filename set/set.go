@@ -224,37 +224,12 @@ func (e *Elements) ContainsBatch(elements []byte, results []Result) error {
 	return e.batch(elements, results, nil, false)
 }
 
-// one runs one operation: in its span, or through a queue if it cannot end there.
 func (e *Elements) one(element []byte, insert bool) (Result, error) {
 	if len(element) != e.size {
 		return 0, e.lengthError(len(element), 1)
 	}
-	t, words := e.oldest.Load(), e.aligned(element)
-	hash := hashElement(words)
-	home := t.home(hash)
-	v := t.spanOf(home)
-	if v == nil {
-		return t.oneQueued(words, insert)
-	}
-	s := elementSearch{v: v, held: heldSlots{arenas: t.arenas, needed: 1, directOnly: !v.whole},
-		element: words, key: fingerprintKey(hash), home: home - v.first}
-	r, err := s.run(insert)
-	s.held.release()
-	runtime.KeepAlive(t)
-	switch {
-	case err != nil:
-		return 0, err
-	case r == unfinished:
-		return t.oneQueued(words, insert)
-	case r == beyond || r == Full || s.examined >= longSearch:
-		b := batch{t: t, items: words, results: []Result{r}, insert: insert}
-		b.count(r, s.examined, s.lost, t.directChunk)
-		b.noSlot = s.held.noSlot
-		return b.endSingle(v)
-	case r == Inserted || s.examined > t.directChunk || s.lost > 0:
-		t.tally.count(r, s.examined, s.lost, t.directChunk)
-	}
-	return r, nil
+	words := e.aligned(element)
+	return e.oldest.Load().oneElement(words, hashElement(words), insert)
 }
 
 func (e *Elements) lengthError(bytes, results int) error {
@@ -351,11 +326,109 @@ func (e *Elements) elements(ctx context.Context, buckets iter.Seq2[stored, error
 	}
 }
 
-// anySet is what Set and Elements have in common.
+// Strings is an insert-only set of byte strings of any length from 0 to MaxStringBytes, exact:
+// strings are compared whole. It is safe for concurrent use. Close is not to run beside other
+// calls.
+type Strings struct{ anySet }
+
+// NewStrings makes an empty set of strings, which grows while it is in use. Collective: every rank
+// calls it with the same configuration.
+func NewStrings(ctx context.Context, job rma.Job, cfg Config) (*Strings, error) {
+	s := new(Strings)
+	err := s.open(ctx, job, ElementsConfig{Config: cfg, ElementBytes: anyLength}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// FindOrPut finds element or inserts a copy of it. The result is Found, Inserted or Full; Full
+// comes with a *FullError. An element of more than MaxStringBytes is a [StringError].
+func (s *Strings) FindOrPut(element []byte) (Result, error) { return s.one(element, true) }
+
+// FindOrPutBatch is FindOrPut for many elements, in no particular order: results[i] answers
+// elements[i]. When any result is Full the error is a *FullError and the other results are valid.
+// results must be as long as elements. An element of more than MaxStringBytes is a [StringError],
+// and nothing is inserted then.
+func (s *Strings) FindOrPutBatch(elements [][]byte, results []Result) error {
+	return s.batch(elements, results, true)
+}
+
+// Contains reports whether element is in the set.
+func (s *Strings) Contains(element []byte) (bool, error) {
+	r, err := s.one(element, false)
+	return r == Found, err
+}
+
+// ContainsBatch is Contains for many elements; results are Found and NotFound.
+func (s *Strings) ContainsBatch(elements [][]byte, results []Result) error {
+	return s.batch(elements, results, false)
+}
+
+func (s *Strings) one(element []byte, insert bool) (Result, error) {
+	if len(element) > MaxStringBytes {
+		return 0, StringError(len(element))
+	}
+	words := make([]uint64, stringWords(uint64(len(element))))
+	putString(words, element)
+	return s.oldest.Load().oneElement(words, hashHead(words[0]), insert)
+}
+
+func (s *Strings) batch(elements [][]byte, results []Result, insert bool) error {
+	if len(results) != len(elements) {
+		return fmt.Errorf("set: %s and %s; they must be equally many",
+			plural.Of(len(elements), "element"), plural.Of(len(results), "result"))
+	}
+	b := batch{t: s.oldest.Load(), results: results, insert: insert}
+	if err := b.takeStrings(elements); err != nil {
+		return err
+	}
+	return b.run()
+}
+
+// StringError says that a string of so many bytes is longer than MaxStringBytes.
+type StringError int
+
+func (e StringError) Error() string {
+	return fmt.Sprintf("set: a string has %d bytes; the longest that a set takes has %d",
+		int(e), MaxStringBytes)
+}
+
+// Config is the shape of the set now, as far as this rank knows, with the defaults filled in.
+func (s *Strings) Config() Config { return s.config().Config }
+
+// All iterates over the strings of the set. The bytes are valid until the loop goes on.
+func (s *Strings) All(ctx context.Context) iter.Seq2[[]byte, error] {
+	return s.strings(s.occupied(ctx, 0, s.job.Size()))
+}
+
+// Local is All for what this rank's part of the table refers to.
+func (s *Strings) Local(ctx context.Context) iter.Seq2[[]byte, error] {
+	return s.strings(s.local(ctx))
+}
+
+func (s *Strings) strings(buckets iter.Seq2[stored, error]) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		var element []byte
+		for b, err := range buckets {
+			if element = element[:0]; err == nil {
+				var words []uint64
+				if words, err = s.elementOf(b.bucket); err == nil {
+					element = append(element, stringBytes(words)...)
+				}
+			}
+			if !yield(element, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// anySet is what Set, Elements and Strings have in common.
 type anySet struct{ *space }
 
-// open makes an empty set, of words if ElementBytes is 0. refusal is an error with the
-// configuration, or nil. Collective.
+// open makes an empty set, of words if ElementBytes is 0, of strings if it is anyLength. refusal is
+// an error with the configuration, or nil. Collective.
 func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refusal error) error {
 	if v, given := variant.SetOf(ctx); given {
 		cfg.variant = v
@@ -368,10 +441,16 @@ func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refu
 		mask: ^uint64(0)}, cfg); err != nil {
 		return err
 	}
-	if s.tally, err = newTally(ctx, job); err == nil && cfg.ElementBytes > 0 {
-		s.width, s.mask = (cfg.ElementBytes+7)/8, ^uint64(refMask)
-		last := s.tables[len(s.tables)-1].buckets
-		s.arenas, err = newArenas(ctx, job, cfg.capacityFor(last), s.width)
+	if s.tally, err = newTally(ctx, job); err == nil && cfg.ElementBytes != 0 {
+		s.mask = ^uint64(refMask)
+		capacity := cfg.capacityFor(s.tables[len(s.tables)-1].buckets)
+		if cfg.ElementBytes == anyLength {
+			s.begins = []int{0}
+			s.arenas, err = newStringArenas(ctx, job, capacity*meanStringBytes/8)
+		} else {
+			s.width = (cfg.ElementBytes + 7) / 8
+			s.arenas, err = newArenas(ctx, job, capacity, s.width)
+		}
 	}
 	if err == nil {
 		err = s.space.open(ctx, nil)
@@ -380,6 +459,34 @@ func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refu
 		return errors.Join(err, s.Close())
 	}
 	return nil
+}
+
+// oneElement runs one operation: in its span, or through a queue if it cannot end there.
+func (t *table) oneElement(words []uint64, hash uint64, insert bool) (Result, error) {
+	home := t.home(hash)
+	v := t.spanOf(home)
+	if v == nil {
+		return t.oneQueued(words, insert)
+	}
+	s := elementSearch{v: v, held: heldSlots{arenas: t.arenas, needed: 1, directOnly: !v.whole},
+		element: words, key: fingerprintKey(hash), home: home - v.first}
+	r, err := s.run(insert)
+	s.held.release()
+	runtime.KeepAlive(t)
+	switch {
+	case err != nil:
+		return 0, err
+	case r == unfinished:
+		return t.oneQueued(words, insert)
+	case r == beyond || r == Full || s.examined >= longSearch:
+		b := batch{t: t, items: words, begins: t.begins, results: []Result{r}, insert: insert}
+		b.count(r, s.examined, s.lost, t.directChunk)
+		b.noSlot = s.held.noSlot
+		return b.endSingle(v)
+	case r == Inserted || s.examined > t.directChunk || s.lost > 0:
+		t.tally.count(r, s.examined, s.lost, t.directChunk)
+	}
+	return r, nil
 }
 
 // Len is the number of words or elements in the set: approximate while others insert, exact

@@ -65,6 +65,8 @@ type FullError struct {
 	MaxBytes     uint64 // the memory that the set may take
 	EnoughBytes  uint64 // a MaxBytes that is enough for twice the content
 	Memory       error  // why there was no memory for a larger table that MaxBytes allows, or nil
+
+	strings bool // there is no Capacity that could be larger
 }
 
 func (e *FullError) Error() string {
@@ -72,6 +74,10 @@ func (e *FullError) Error() string {
 		"(it is %d)", e.Enough, e.EnoughBytes, e.MaxBytes)
 	if e.NoArena {
 		what, remedy = "the arenas are full", "make the set with a larger Capacity; "+remedy
+	}
+	if e.NoArena && e.strings {
+		remedy = fmt.Sprintf("a MaxBytes of %d would be enough for twice as many (it is %d)",
+			e.EnoughBytes, e.MaxBytes)
 	}
 	if e.Memory != nil {
 		remedy = fmt.Sprintf("MaxBytes is %d, but there is no memory left for it: %v; end "+
@@ -110,6 +116,10 @@ func (t *table) fullError(noArena bool) *FullError {
 		NoArena:      noArena,
 		MaxBytes:     cmp.Or(t.cfg.MaxBytes, t.cfg.Bytes()),
 		EnoughBytes:  larger.Bytes() + larger.Buckets*8,
+		strings:      t.isStrings(),
+	}
+	if full.strings && noArena {
+		full.EnoughBytes = max(full.EnoughBytes, 2*full.MaxBytes)
 	}
 	switch {
 	case noArena:

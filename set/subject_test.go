@@ -38,6 +38,13 @@ func subjectsOf(jobs []rma.Job, s shape) ([]subject, error) {
 		}
 		return subjects, err
 	}
+	if s.bytes == anyLength {
+		sets, err := newStrings(jobs, s.stringsConfig())
+		for i := range sets {
+			subjects[i] = stringSubject{sets[i]}
+		}
+		return subjects, err
+	}
 	cfg := ElementsConfig{Config: s.cfg, ElementBytes: s.bytes, Capacity: 256}
 	sets, err := newElements(jobs, cfg)
 	for i := range sets {
@@ -254,4 +261,142 @@ func (s elementSubject) id(bucket uint64) (int, error) {
 		return none, err
 	}
 	return s.idOf(core.BytesOf(words)[:s.e.oldest.Load().size])
+}
+
+type stringSubject struct{ s *Strings }
+
+// stringsConfig has room for all strings, and for the longest one in all operations in flight. It
+// has no larger table unless the stream has one.
+func (s shape) stringsConfig() ElementsConfig {
+	cfg := ElementsConfig{Config: s.cfg, ElementBytes: anyLength,
+		Capacity: (1<<20 + defaultDepth*MaxStringBytes) / meanStringBytes}
+	line := uint64(8 * s.ranks)
+	least := cfg
+	least.Buckets = (cfg.Buckets + line - 1) / line * line
+	cfg.MaxBytes += least.Bytes()
+	return cfg
+}
+
+// strings are what the stream calls 0 to 255: some differ in length alone, some in one byte; some
+// fill a piece or two, and some have a word more.
+var allStrings = func() (all [256][]byte) {
+	const piece = 8 * (pieceWords - 1)
+	long := []int{piece - 1, piece, piece + 1, piece + 8, piece + 9, 2*piece + 8, 2*piece + 9,
+		1 << 14, MaxStringBytes - 1, MaxStringBytes}
+	for id := range all {
+		switch {
+		case id < 40:
+			all[id] = make([]byte, id)
+			continue
+		case id < 40+2*len(long):
+			all[id] = make([]byte, long[(id-40)/2])
+		default:
+			all[id] = make([]byte, 1+id%24)
+		}
+		at := 0
+		if id%2 == 1 {
+			at = len(all[id]) - 1
+		}
+		all[id][at] = byte(id)
+	}
+	return all
+}()
+
+var stringIDs = func() map[string]int {
+	ids := map[string]int{}
+	for id, s := range allStrings {
+		ids[string(s)] = id
+	}
+	return ids
+}()
+
+func stringsOf(ids []int) [][]byte {
+	elements := make([][]byte, len(ids))
+	for i, id := range ids {
+		elements[i] = allStrings[id]
+	}
+	return elements
+}
+
+func stringID(element []byte) (int, error) {
+	if id, known := stringIDs[string(element)]; known {
+		return id, nil
+	}
+	return none, fmt.Errorf("%d bytes % .40x were never inserted", len(element), element)
+}
+
+func (s stringSubject) findOrPut(ids []int, single bool) ([]Result, []Ref, error) {
+	results := make([]Result, len(ids))
+	if single {
+		r, err := s.s.FindOrPut(allStrings[ids[0]])
+		results[0] = r
+		return results, nil, err
+	}
+	return results, nil, s.s.FindOrPutBatch(stringsOf(ids), results)
+}
+
+func (s stringSubject) contains(ids []int, single bool) ([]Result, error) {
+	results := make([]Result, len(ids))
+	if single {
+		there, err := s.s.Contains(allStrings[ids[0]])
+		results[0] = resultOf(there, err)
+		return results, err
+	}
+	return results, s.s.ContainsBatch(stringsOf(ids), results)
+}
+
+func (s stringSubject) local() ([]int, error) {
+	var ids []int
+	for element, err := range s.s.Local(context.Background()) {
+		if err != nil {
+			return nil, err
+		}
+		id, err := stringID(element)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func (s stringSubject) size() (uint64, float64, error) {
+	n, err := s.s.Len(context.Background())
+	if err != nil {
+		return 0, 0, err
+	}
+	load, err := s.s.Used(context.Background())
+	return n, load, err
+}
+
+// grow does nothing: no call makes the table of a set of strings larger.
+func (s stringSubject) grow(uint64) error { return nil }
+
+func (s stringSubject) collect(keep func(id int) bool) error {
+	return s.s.Collect(context.Background(), func(element []byte) bool {
+		id, err := stringID(element)
+		return err != nil || keep(id)
+	})
+}
+
+func (s stringSubject) save(path string) error { return s.s.Save(context.Background(), path) }
+func (s stringSubject) load(path string) error { return s.s.Load(context.Background(), path) }
+
+func (s stringSubject) check(ctx context.Context) error { return s.s.Check(ctx) }
+func (s stringSubject) stats() Stats                    { return s.s.Stats() }
+func (s stringSubject) close() error                    { return s.s.Close() }
+func (s stringSubject) table() *table                   { return s.s.oldest.Load() }
+
+func (s stringSubject) hash(id int) uint64 {
+	words := make([]uint64, maxStringWords)
+	putString(words, allStrings[id])
+	return hashHead(words[0])
+}
+
+func (s stringSubject) id(bucket uint64) (int, error) {
+	words, err := s.s.elementOf(bucket)
+	if err != nil {
+		return none, err
+	}
+	return stringID(stringBytes(words))
 }
