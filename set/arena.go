@@ -40,6 +40,7 @@ type arenas struct {
 	job      rma.Job
 	grain    int    // words of a slot; of strings, of a grain
 	strings  bool   // slots have any number of grains
+	inLine   bool   // a slot is in one line
 	run      uint64 // slots or grains that are taken from a counter at a time
 	rankBits uint   // low bits of a Ref that are the rank
 	parts    []part
@@ -69,13 +70,16 @@ const (
 	slotRun  = 64
 	runWords = 1 << 12
 
+	// slotLines is how many cache lines of a slot are prefetched at most.
+	slotLines = 8
+
 	// freedRun is how many freed slots are taken at a time.
 	freedRun = 16
 )
 
 // newArenas makes arenas with room for elements in all. Collective.
 func newArenas(ctx context.Context, job rma.Job, elements uint64, slotWords int) (*arenas, error) {
-	a := &arenas{job: job, grain: slotWords, run: slotRun}
+	a := &arenas{job: job, grain: slotWords, run: slotRun, inLine: lineBuckets%slotWords == 0}
 	return a.open(ctx, elements)
 }
 
@@ -345,30 +349,34 @@ func (a *arenas) words(ref Ref) []uint64 {
 	return segment[(slot-p.begin)*uint64(a.grain):]
 }
 
-// lines stores a word of the first and of the last line of a slot of so many words, and returns how
-// many lines that are; dst[0] is nil where the slot is not directly addressable.
-func (a *arenas) lines(ref Ref, width int, dst []*uint64) int {
+// lines stores a word of each line of a slot of so many words, of slotLines at most, the last one
+// included, and returns how many lines that are; dst[0] is nil where the slot is not directly
+// addressable.
+func (a *arenas) lines(ref Ref, width int, dst []*uint64) (n int) {
 	words := a.words(ref)
 	if words == nil {
 		dst[0] = nil
 		return 0
 	}
 	dst[0] = &words[0]
-	if lineBuckets%width == 0 && width == a.grain || width > len(words) {
+	if a.inLine || width > len(words) { // a shorter string, at the end
 		return 1
 	}
-	dst[1] = &words[width-1]
-	return 2
+	n = 1
+	for at := lineBuckets; at < width-1 && n < slotLines-1; at += lineBuckets {
+		dst[n] = &words[at]
+		n++
+	}
+	dst[n] = &words[width-1]
+	return n + 1
 }
 
 // fetch prefetches the given slots, where they are directly addressable.
 func (a *arenas) fetch(slots []Ref) {
-	var lines [2 * maxHeldSlots]*uint64
-	n := 0
+	var lines [slotLines]*uint64
 	for _, ref := range slots {
-		n += a.lines(ref, a.grain, lines[n:])
+		memory.Prefetch(lines[:a.lines(ref, a.grain, lines[:])], 1)
 	}
-	memory.Prefetch(lines[:n], 1)
 }
 
 // locate finds the part, rank and word offset of a slot.

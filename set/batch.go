@@ -31,27 +31,28 @@ func (b *batch) run() error {
 
 func (b *batch) item(i int) []uint64 {
 	if b.begins != nil {
-		words := b.items[b.begins[i]:]
-		return words[:stringWords(words[0])]
+		return b.stringItem(i)
 	}
 	width := b.t.width
-	return b.items[i*width : (i+1)*width]
+	return b.items[i*width:][:width]
+}
+
+func (b *batch) stringItem(i int) []uint64 {
+	words := b.items[b.begins[i]:]
+	return words[:stringWords(words[0])]
 }
 
 // takeStrings makes elements the items.
 func (b *batch) takeStrings(elements [][]byte) error {
-	b.begins = make([]int, len(elements))
-	words := 0
-	for i, element := range elements {
+	for _, element := range elements {
 		if len(element) > MaxStringBytes {
 			return StringError(len(element))
 		}
-		b.begins[i] = words
-		words += stringWords(uint64(len(element)))
 	}
-	b.items = make([]uint64, words)
-	for i, element := range elements {
-		putString(b.items[b.begins[i]:], element)
+	b.items, b.begins = b.items[:0], b.begins[:0]
+	for _, element := range elements {
+		b.begins = append(b.begins, len(b.items))
+		b.items = appendString(b.items, element)
 	}
 	return nil
 }

@@ -98,8 +98,7 @@ func (sp *space) checkString(bucket uint64) error {
 	if err != nil {
 		return err
 	}
-	stored := make([]uint64, len(words))
-	if putString(stored, stringBytes(words)); !slices.Equal(stored, words) {
+	if stored := appendString(nil, stringBytes(words)); !slices.Equal(stored, words) {
 		return fmt.Errorf("set: bucket %#x refers to a string of %d bytes with head %#x that "+
 			"has head %#x and zeros after its bytes", bucket, words[0]&lengthMask, words[0],
 			stored[0])

@@ -1,6 +1,7 @@
 package set
 
 import (
+	"bytes"
 	"fmt"
 	"math/bits"
 	"runtime"
@@ -163,6 +164,8 @@ type elementPipeline struct {
 	v    *span
 	s    elementSearch // of the element that finish works on
 	ring [stageRing][stageBlock]elementFlight
+
+	wanted [slotLines * stageBlock]*uint64 // by compare, to be prefetched
 }
 
 // searchElements is search for elements.
@@ -205,9 +208,17 @@ func (p *elementPipeline) block(i int) []elementFlight {
 func (p *elementPipeline) hash(block int) {
 	var lines [stageBlock]*uint64
 	t, v, flights := p.t, p.v, p.block(block)
+	width := t.width
+	at := block * stageBlock * width
 	for i := range flights {
 		f := &flights[i]
-		hash := t.hash(p.item(block*stageBlock + i))
+		hash := uint64(0)
+		if p.begins == nil {
+			hash = hashElement(p.items[at : at+width])
+			at += width
+		} else {
+			hash = hashHead(p.items[p.begins[block*stageBlock+i]])
+		}
 		f.key, f.home = fingerprintKey(hash), t.home(hash)-v.first
 		lines[i] = &v.flat[f.home]
 	}
@@ -215,8 +226,8 @@ func (p *elementPipeline) hash(block int) {
 }
 
 func (p *elementPipeline) compare(block int) {
-	var wanted [2 * stageBlock]*uint64
 	a, v, flights, n := p.t.arenas, p.v, p.block(block), 0
+	width, wanted := p.t.width, &p.wanted
 	if p.t.kernel != kernelPortable {
 		compareFlights(v.flat, flights)
 	} else {
@@ -228,7 +239,9 @@ func (p *elementPipeline) compare(block int) {
 		f := &flights[i]
 		switch {
 		case f.bucket != 0:
-			width := len(p.item(block*stageBlock + i))
+			if p.begins != nil {
+				width = len(p.item(block*stageBlock + i))
+			}
 			lines := a.lines(Ref(f.bucket&refMask), width, wanted[n:])
 			f.slot = wanted[n] // nil: it is not directly addressable
 			n += lines
@@ -269,12 +282,19 @@ func (v *span) compareLine(f *elementFlight) {
 // prove nothing: some between may have been claimed after they were read.
 func (p *elementPipeline) finish(block int) error {
 	flights := p.block(block)
+	words := p.t.width
 	at := block * stageBlock
+	from := at * words
 	for i := range flights {
 		f := &flights[i]
-		element := p.item(at)
-		if f.bucket == 0 || f.slot == nil || *f.slot != element[0] ||
-			!equal(element, unsafe.Slice(f.slot, len(element))) {
+		if p.begins != nil {
+			from = p.begins[at]
+			words = stringWords(p.items[from])
+		}
+		element := p.items[from:][:words]
+		from += words
+		if f.bucket == 0 || f.slot == nil ||
+			!equal(unsafe.Slice(f.slot, words), element) {
 			if err := p.continueSearch(f, at, element); err != nil {
 				return err
 			}
@@ -406,6 +426,9 @@ func (s *elementSearch) store() (ok bool, err error) {
 // equal compares an element with the memory from a slot on. Where that is shorter, it has another
 // string, and the first words are different.
 func equal(a, b []uint64) bool {
+	if len(a) > shortWords {
+		return a[0] == b[0] && equalBytes(a, b)
+	}
 	for i, word := range a {
 		if word != b[i] {
 			return false
@@ -413,6 +436,9 @@ func equal(a, b []uint64) bool {
 	}
 	return true
 }
+
+// equalBytes is equal for long elements.
+func equalBytes(a, b []uint64) bool { return bytes.Equal(core.BytesOf(a), core.BytesOf(b[:len(a)])) }
 
 // kernel names a loop that searches a batch of words over directly addressable memory. All give the
 // same answers; they differ in speed. The fastest that a table allows is chosen, except where an

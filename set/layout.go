@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/bits"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -402,17 +403,15 @@ const (
 	pieceWords = 128
 )
 
-// putString stores a string in zeroed words as it is in an arena.
-func putString(to []uint64, s []byte) {
-	copy(core.BytesOf(to[1:]), s)
-	to[0] = uint64(len(s))
-	to[0] |= headOf(to[:stringWords(to[0])])
-}
-
-// headOf computes the head of a string from its length and bytes.
-func headOf(words []uint64) uint64 {
-	length := words[0] & lengthMask
-	return core.Fold(hashElement(words[1:])^pi3, length^pi1)&^lengthMask | length
+// appendString appends a string as it is in an arena.
+func appendString(dst []uint64, s []byte) []uint64 {
+	length, n := uint64(len(s)), len(dst)
+	dst = slices.Grow(dst, stringWords(length))[:n+stringWords(length)]
+	dst[len(dst)-1] = 0
+	bytes := dst[n+1:]
+	copy(core.BytesOf(bytes), s)
+	dst[n] = core.Fold(hashElement(bytes)^pi3, length^pi1)&^lengthMask | length
+	return dst
 }
 
 // stringWords is the words of a string that has this head.

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"runtime"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
@@ -193,7 +194,7 @@ func NewElements(ctx context.Context, job rma.Job, cfg ElementsConfig) (*Element
 // Full comes with a *FullError. The element must have ElementBytes bytes, and is
 // copied.
 func (e *Elements) FindOrPut(element []byte) (Result, error) {
-	return e.one(element, true)
+	return e.oneElement(element, true)
 }
 
 // FindOrPutBatch is FindOrPut for many elements, which are one after the other
@@ -215,7 +216,7 @@ func (e *Elements) FindOrPutRefs(elements []byte, results []Result, refs []Ref) 
 
 // Contains reports whether element is in the set.
 func (e *Elements) Contains(element []byte) (bool, error) {
-	r, err := e.one(element, false)
+	r, err := e.oneElement(element, false)
 	return r == Found, err
 }
 
@@ -224,42 +225,34 @@ func (e *Elements) ContainsBatch(elements []byte, results []Result) error {
 	return e.batch(elements, results, nil, false)
 }
 
-func (e *Elements) one(element []byte, insert bool) (Result, error) {
-	if len(element) != e.size {
-		return 0, e.lengthError(len(element), 1)
-	}
-	words := e.aligned(element)
-	return e.oldest.Load().oneElement(words, hashElement(words), insert)
-}
-
-func (e *Elements) lengthError(bytes, results int) error {
+func lengthError(bytes, results, size int) error {
 	return fmt.Errorf("set: %s and %s; an element has %s", plural.Of(bytes, "byte"),
-		plural.Of(results, "result"), plural.Of(e.size, "byte"))
+		plural.Of(results, "result"), plural.Of(size, "byte"))
 }
 
 func (e *Elements) batch(elements []byte, results []Result, refs []Ref, insert bool) error {
 	if len(elements) != len(results)*e.size {
-		return e.lengthError(len(elements), len(results))
+		return lengthError(len(elements), len(results), e.size)
 	}
 	b := batch{t: e.oldest.Load(), items: e.aligned(elements), results: results, refs: refs,
 		insert: insert}
 	return b.run()
 }
 
-// aligned is elements as words: the same memory where its alignment allows that, a copy
-// where it does not.
-func (e *Elements) aligned(elements []byte) []uint64 {
+// aligned is elements of one length as words: the same memory where its alignment allows that, a
+// copy where it does not.
+func (its *items) aligned(elements []byte) []uint64 {
 	if len(elements) == 0 {
 		return nil
 	}
 	p := unsafe.Pointer(unsafe.SliceData(elements))
-	if e.size%8 == 0 && uintptr(p)%8 == 0 {
+	if its.size%8 == 0 && uintptr(p)%8 == 0 {
 		return unsafe.Slice((*uint64)(p), len(elements)/8)
 	}
-	n, width := len(elements)/e.size, e.width
+	n, width := len(elements)/its.size, its.width
 	words := make([]uint64, n*width)
 	for i := range n {
-		copy(core.BytesOf(words[i*width:(i+1)*width]), elements[i*e.size:(i+1)*e.size])
+		copy(core.BytesOf(words[i*width:(i+1)*width]), elements[i*its.size:(i+1)*its.size])
 	}
 	return words
 }
@@ -329,7 +322,10 @@ func (e *Elements) elements(ctx context.Context, buckets iter.Seq2[stored, error
 // Strings is an insert-only set of byte strings of any length from 0 to MaxStringBytes, exact:
 // strings are compared whole. It is safe for concurrent use. Close is not to run beside other
 // calls.
-type Strings struct{ anySet }
+type Strings struct {
+	anySet
+	ended sync.Pool // of *batch, whose memory others use
+}
 
 // NewStrings makes an empty set of strings, which grows while it is in use. Collective: every rank
 // calls it with the same configuration.
@@ -344,7 +340,7 @@ func NewStrings(ctx context.Context, job rma.Job, cfg Config) (*Strings, error) 
 
 // FindOrPut finds element or inserts a copy of it. The result is Found, Inserted or Full; Full
 // comes with a *FullError. An element of more than MaxStringBytes is a [StringError].
-func (s *Strings) FindOrPut(element []byte) (Result, error) { return s.one(element, true) }
+func (s *Strings) FindOrPut(element []byte) (Result, error) { return s.oneElement(element, true) }
 
 // FindOrPutBatch is FindOrPut for many elements, in no particular order: results[i] answers
 // elements[i]. When any result is Full the error is a *FullError and the other results are valid.
@@ -356,7 +352,7 @@ func (s *Strings) FindOrPutBatch(elements [][]byte, results []Result) error {
 
 // Contains reports whether element is in the set.
 func (s *Strings) Contains(element []byte) (bool, error) {
-	r, err := s.one(element, false)
+	r, err := s.oneElement(element, false)
 	return r == Found, err
 }
 
@@ -365,25 +361,23 @@ func (s *Strings) ContainsBatch(elements [][]byte, results []Result) error {
 	return s.batch(elements, results, false)
 }
 
-func (s *Strings) one(element []byte, insert bool) (Result, error) {
-	if len(element) > MaxStringBytes {
-		return 0, StringError(len(element))
-	}
-	words := make([]uint64, stringWords(uint64(len(element))))
-	putString(words, element)
-	return s.oldest.Load().oneElement(words, hashHead(words[0]), insert)
-}
-
 func (s *Strings) batch(elements [][]byte, results []Result, insert bool) error {
 	if len(results) != len(elements) {
 		return fmt.Errorf("set: %s and %s; they must be equally many",
 			plural.Of(len(elements), "element"), plural.Of(len(results), "result"))
 	}
-	b := batch{t: s.oldest.Load(), results: results, insert: insert}
-	if err := b.takeStrings(elements); err != nil {
-		return err
+	b, ok := s.ended.Get().(*batch)
+	if !ok {
+		b = new(batch)
 	}
-	return b.run()
+	err := b.takeStrings(elements)
+	if err == nil {
+		b.t, b.results, b.insert, b.counts = s.oldest.Load(), results, insert, counts{}
+		err = b.run()
+	}
+	b.t, b.results = nil, nil
+	s.ended.Put(b)
+	return err
 }
 
 // StringError says that a string of so many bytes is longer than MaxStringBytes.
@@ -461,30 +455,45 @@ func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refu
 	return nil
 }
 
-// oneElement runs one operation: in its span, or through a queue if it cannot end there.
-func (t *table) oneElement(words []uint64, hash uint64, insert bool) (Result, error) {
+// oneElement runs one operation on an element or a string: in its span, or through a queue if it cannot
+// end there.
+func (s *anySet) oneElement(element []byte, insert bool) (Result, error) {
+	t, words, hash := s.oldest.Load(), []uint64(nil), uint64(0)
+	switch {
+	case s.isStrings():
+		if len(element) > MaxStringBytes {
+			return 0, StringError(len(element))
+		}
+		words = appendString(nil, element)
+		hash = hashHead(words[0])
+	case len(element) != s.size:
+		return 0, lengthError(len(element), 1, s.size)
+	default:
+		words = s.aligned(element)
+		hash = hashElement(words)
+	}
 	home := t.home(hash)
 	v := t.spanOf(home)
 	if v == nil {
 		return t.oneQueued(words, insert)
 	}
-	s := elementSearch{v: v, held: heldSlots{arenas: t.arenas, needed: 1, directOnly: !v.whole},
-		element: words, key: fingerprintKey(hash), home: home - v.first}
-	r, err := s.run(insert)
-	s.held.release()
+	search := elementSearch{v: v, element: words, key: fingerprintKey(hash), home: home - v.first,
+		held: heldSlots{arenas: t.arenas, needed: 1, directOnly: !v.whole}}
+	r, err := search.run(insert)
+	search.held.release()
 	runtime.KeepAlive(t)
 	switch {
 	case err != nil:
 		return 0, err
 	case r == unfinished:
 		return t.oneQueued(words, insert)
-	case r == beyond || r == Full || s.examined >= longSearch:
+	case r == beyond || r == Full || search.examined >= longSearch:
 		b := batch{t: t, items: words, begins: t.begins, results: []Result{r}, insert: insert}
-		b.count(r, s.examined, s.lost, t.directChunk)
-		b.noSlot = s.held.noSlot
+		b.count(r, search.examined, search.lost, t.directChunk)
+		b.noSlot = search.held.noSlot
 		return b.endSingle(v)
-	case r == Inserted || s.examined > t.directChunk || s.lost > 0:
-		t.tally.count(r, s.examined, s.lost, t.directChunk)
+	case r == Inserted || search.examined > t.directChunk || search.lost > 0:
+		t.tally.count(r, search.examined, search.lost, t.directChunk)
 	}
 	return r, nil
 }

@@ -388,9 +388,7 @@ func (s stringSubject) close() error                    { return s.s.Close() }
 func (s stringSubject) table() *table                   { return s.s.oldest.Load() }
 
 func (s stringSubject) hash(id int) uint64 {
-	words := make([]uint64, maxStringWords)
-	putString(words, allStrings[id])
-	return hashHead(words[0])
+	return hashHead(appendString(nil, allStrings[id])[0])
 }
 
 func (s stringSubject) id(bucket uint64) (int, error) {
