@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/memory"
 )
 

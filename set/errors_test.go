@@ -182,8 +182,10 @@ func TestClosedSets(t *testing.T) {
 		elements, err := newElements(jobs,
 			ElementsConfig{Config: Config{Buckets: 64}, ElementBytes: 8})
 		must(t, err)
-		s, el, dst := sets[0], elements[0], make([]byte, 8)
-		must(t, s.Close(), el.Close(), s.Close(), el.Close())
+		strings, err := newStrings(jobs, smallStrings(1))
+		must(t, err)
+		s, el, st, dst := sets[0], elements[0], strings[0], make([]byte, 8)
+		must(t, s.Close(), el.Close(), s.Close(), el.Close(), st.Close(), st.Close())
 		var errs []error
 		note := func(err error) { errs = append(errs, err) }
 		_, err = s.FindOrPut(1)
@@ -206,7 +208,14 @@ func TestClosedSets(t *testing.T) {
 		for _, err := range el.Local(t.Context()) {
 			note(err)
 		}
-		if len(errs) != 11 {
+		_, err = st.FindOrPut(dst)
+		note(err)
+		note(st.FindOrPutBatch([][]byte{dst}, make([]Result, 1)))
+		note(st.Check(t.Context()))
+		for _, err := range st.All(t.Context()) {
+			note(err)
+		}
+		if len(errs) != 15 {
 			t.Fatalf("%v: %d answers", e, len(errs))
 		}
 		for i, err := range errs {

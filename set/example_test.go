@@ -1,6 +1,7 @@
 package set_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log"
@@ -85,6 +86,30 @@ func ExampleNewElements() {
 	// Output:
 	// [inserted inserted found] true
 	// grape <nil>
+}
+
+// Lines of any length. Each is Inserted once.
+func ExampleNewStrings() {
+	ctx := context.Background()
+	job := local.Single()
+	defer job.Close()
+	s, err := set.NewStrings(ctx, job, set.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	lines := bytes.Split([]byte("to be\nor not\nto be\n"), []byte("\n"))
+	results := make([]set.Result, len(lines))
+	if err := s.FindOrPutBatch(lines, results); err != nil {
+		log.Fatal(err)
+	}
+	for i, line := range lines {
+		fmt.Printf("%q %v\n", line, results[i])
+	}
+	// Output:
+	// "to be" inserted
+	// "or not" inserted
+	// "to be" found
+	// "" inserted
 }
 
 // Every rank iterates over its own part of the table.

@@ -89,3 +89,56 @@ func (e *Elements) checkRefs(ctx context.Context, answers []labAnswer, batch []b
 	}
 	return nil
 }
+
+// labStringTable is Strings.
+var labStringTable = &lab.Table{Name: "set of strings", Model: labModel,
+	Open: with(openLabStrings, ship.Auto)}
+
+func openLabStrings(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Config) (lab.Client,
+	error) {
+	s := new(Strings)
+	if err := s.open(ctx, job, stringsConfig(cfg, job.Size()), nil); err != nil {
+		return nil, err
+	}
+	first := s.newTable(0) // the others may have come to the next one
+	elements := labStrings(rng, first)
+	c := &labSet{keys: len(elements), t: first, check: s.check, len: s.Len}
+	c.hash = func(key int) uint64 { return hashHead(appendString(nil, elements[key])[0]) }
+	c.key = func(bucket uint64) (int, error) {
+		words, err := s.elementOf(bucket)
+		if err != nil {
+			return 0, err
+		}
+		stored := stringBytes(words)
+		key := slices.IndexFunc(elements, func(e []byte) bool { return bytes.Equal(e, stored) })
+		if key < 0 {
+			return 0, fmt.Errorf("% x was never inserted", stored)
+		}
+		return key, nil
+	}
+	of := func(keys []int) (batch [][]byte) {
+		for _, key := range keys {
+			batch = append(batch, elements[key])
+		}
+		return batch
+	}
+	c.insert = func(keys []int, single bool) ([]labAnswer, error) {
+		results := make([]Result, len(keys))
+		if single {
+			r, err := s.FindOrPut(elements[keys[0]])
+			return answersOf([]Result{r}, nil), err
+		}
+		err := s.FindOrPutBatch(of(keys), results)
+		return answersOf(results, nil), err
+	}
+	c.find = func(keys []int, single bool) ([]labAnswer, error) {
+		results := make([]Result, len(keys))
+		if single {
+			found, err := s.Contains(elements[keys[0]])
+			return []labAnswer{{result: resultOf(found, err)}}, err
+		}
+		err := s.ContainsBatch(of(keys), results)
+		return answersOf(results, nil), err
+	}
+	return c, nil
+}

@@ -1,6 +1,7 @@
 package set
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"sync"
 
@@ -106,6 +107,45 @@ func labElements(rng *rand.Rand, t *table, size int) (elements [][]byte) {
 		words[0] = first
 		if hash := hashElement(words); t.closeTo(t.home(hash), spot, maxDistance) {
 			add(labElement{words, hash})
+		}
+	}
+	return elements
+}
+
+// labStringCollisions are pairs of strings of 8 bytes that have the same fingerprint.
+var labStringCollisions = sync.OnceValue(func() (pairs [][2][]byte) {
+	seen := map[uint64][]byte{}
+	for n := range uint64(1 << 17) {
+		s := binary.LittleEndian.AppendUint64(nil, n)
+		key := fingerprintKey(hashHead(appendString(nil, s)[0]))
+		if other, ok := seen[key]; ok {
+			pairs = append(pairs, [2][]byte{other, s})
+		}
+		seen[key] = s
+	}
+	return pairs
+})
+
+// labStrings draws strings with homes near a spot: pairs with the same fingerprint, as far as there
+// are any, and others, some of more pieces than one.
+func labStrings(rng *rand.Rand, t *table) (elements [][]byte) {
+	const piece = 8 * (pieceWords - 1)
+	spot, maxDistance := labSpot(rng, t), t.unit-1+[]uint64{0, 3, 8}[rng.IntN(3)]
+	near := func(s []byte) bool {
+		return t.closeTo(t.home(hashHead(appendString(nil, s)[0])), spot, maxDistance)
+	}
+	n := 3 + rng.IntN(20)
+	for _, pair := range labStringCollisions() {
+		if len(elements) < n && near(pair[0]) && near(pair[1]) {
+			elements = append(elements, pair[0], pair[1])
+		}
+	}
+	for number := uint64(1 << 40); len(elements) < n; number++ {
+		length := []int{8, 9, 21, piece, piece + 1, 2*piece + 9}[rng.IntN(6)]
+		s := make([]byte, length)
+		binary.LittleEndian.PutUint64(s[length-8:], number)
+		if near(s) {
+			elements = append(elements, s)
 		}
 	}
 	return elements

@@ -259,12 +259,15 @@ func (s *labSet) lenFits(ctx context.Context, stored int, history []lab.Operatio
 var labWordTable = &lab.Table{Name: "set of words", Model: labModel,
 	Open: with(openLabWords, ship.Auto)}
 
-// labGrowingWords and labGrowingElements are sets that move to larger tables while they are used.
+// labGrowingWords, labGrowingElements and labGrowingStrings are sets that move to larger tables
+// while they are used.
 var (
 	labGrowingWords = &lab.Table{Name: "set of words that grows", Model: labModel,
 		Open: whichGrows(openLabWords, ship.Auto)}
 	labGrowingElements = &lab.Table{Name: "set of elements that grows", Model: labModel,
 		Open: whichGrows(openLabElements, ship.Auto)}
+	labGrowingStrings = &lab.Table{Name: "set of strings that grows", Model: labModel,
+		Open: whichGrows(openLabStrings, ship.Auto)}
 )
 
 // whichGrows is an opener that draws a configuration with room for larger tables.

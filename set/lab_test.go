@@ -27,9 +27,16 @@ func TestLabElements(t *testing.T) {
 	searchLab(t, labElementTable)
 }
 
+func TestLabStrings(t *testing.T) {
+	otherCompared.Claim(t)
+	stringComesBack.Claim(t)
+	searchLab(t, labStringTable)
+}
+
 // Sets answer as if they were one table, while they move to larger ones and ranks die.
 func TestLabGrowing(t *testing.T) {
-	for _, table := range []*lab.Table{labGrowingWords, labGrowingElements} {
+	for _, table := range []*lab.Table{labGrowingWords, labGrowingElements,
+		labGrowingStrings} {
 		before := labGrown.Load()
 		table.Search(t, labSchedules())
 		if lab.ReplaySeed() == 0 && labGrown.Load() == before {
@@ -51,5 +58,6 @@ func searchLab(t *testing.T, table *lab.Table) {
 }
 
 func TestSoak(t *testing.T) {
-	lab.Soak(t, labWordTable, labElementTable, labGrowingWords, labGrowingElements)
+	lab.Soak(t, labWordTable, labElementTable, labStringTable, labGrowingWords, labGrowingElements,
+		labGrowingStrings)
 }

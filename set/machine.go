@@ -106,6 +106,15 @@ func (s *session) Start(machine, i int) rma.Op {
 	return &s.probes[machine]
 }
 
+// Turn has insertions of equal strings take turns, so that no two store the same long one.
+func (s *session) Turn(i int) (hash uint64, ok bool) {
+	b := s.batch
+	if b.begins == nil || !b.insert {
+		return 0, false
+	}
+	return b.t.hash(b.item(i)), true
+}
+
 // Finish takes the answer of a machine.
 func (s *session) Finish(machine, i int) {
 	p, b := &s.probes[machine], s.batch
@@ -346,7 +355,7 @@ func (p *probe) piece(buf rma.Buf) rma.Buf { return buf[:min(len(buf), len(p.ele
 func (p *probe) get(q rma.Queue) (rma.Handle, error) {
 	part, rank, off := p.t.arenas.locate(Ref(p.bucket & refMask))
 	if off+len(p.element) > part.window.Len() {
-		// mark: probe comes to a string that is shorter, at the end of an arena
+		// mark: probe comes to a shorter string at the end of an arena
 		return p.act(q, other, p.bucket)
 	}
 	p.handle, p.phase = q.Get(p.piece(p.there), part.window, rank, off+p.done), phaseCompare

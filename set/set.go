@@ -455,8 +455,8 @@ func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refu
 	return nil
 }
 
-// oneElement runs one operation on an element or a string: in its span, or through a queue if it cannot
-// end there.
+// oneElement runs one operation on an element or a string: in its span, or through a queue if it
+// cannot end there.
 func (s *anySet) oneElement(element []byte, insert bool) (Result, error) {
 	t, words, hash := s.oldest.Load(), []uint64(nil), uint64(0)
 	switch {

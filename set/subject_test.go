@@ -39,7 +39,7 @@ func subjectsOf(jobs []rma.Job, s shape) ([]subject, error) {
 		return subjects, err
 	}
 	if s.bytes == anyLength {
-		sets, err := newStrings(jobs, s.stringsConfig())
+		sets, err := newStrings(jobs, stringsConfig(s.cfg, s.ranks))
 		for i := range sets {
 			subjects[i] = stringSubject{sets[i]}
 		}
@@ -266,19 +266,18 @@ func (s elementSubject) id(bucket uint64) (int, error) {
 type stringSubject struct{ s *Strings }
 
 // stringsConfig has room for all strings, and for the longest one in all operations in flight. It
-// has no larger table unless the stream has one.
-func (s shape) stringsConfig() ElementsConfig {
-	cfg := ElementsConfig{Config: s.cfg, ElementBytes: anyLength,
+// has larger tables only if cfg has.
+func stringsConfig(cfg Config, ranks int) ElementsConfig {
+	c := ElementsConfig{Config: cfg, ElementBytes: anyLength,
 		Capacity: (1<<20 + defaultDepth*MaxStringBytes) / meanStringBytes}
-	line := uint64(8 * s.ranks)
-	least := cfg
+	least, line := c, uint64(lineBuckets*ranks)
 	least.Buckets = (cfg.Buckets + line - 1) / line * line
-	cfg.MaxBytes += least.Bytes()
-	return cfg
+	c.MaxBytes += least.Bytes()
+	return c
 }
 
-// strings are what the stream calls 0 to 255: some differ in length alone, some in one byte; some
-// fill a piece or two, and some have a word more.
+// allStrings are what the stream calls 0 to 255: some differ in length alone, some in one byte;
+// some fill a piece or two, and some have a word more.
 var allStrings = func() (all [256][]byte) {
 	const piece = 8 * (pieceWords - 1)
 	long := []int{piece - 1, piece, piece + 1, piece + 8, piece + 9, 2*piece + 8, 2*piece + 9,

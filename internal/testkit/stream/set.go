@@ -76,6 +76,29 @@ func (o opener) elements(grows bool) (table, error) {
 	return t, nil
 }
 
+// strings are of some lengths, a few of several pieces. They always grow.
+func (o opener) strings() (table, error) {
+	cfg := o.setSize(true)
+	cfg.MaxBytes = 16 << 20
+	s, err := set.NewStrings(o.ctx, o.job, cfg)
+	if err != nil {
+		return nil, err
+	}
+	on := func(run func([][]byte, []set.Result) error) func([]uint64, []set.Result) error {
+		return func(items []uint64, results []set.Result) error {
+			all := make([][]byte, len(items))
+			for i, item := range items {
+				all[i] = keyOf(item, []int{8, 13, 40, 2500}[item%4])
+			}
+			return run(all, results)
+		}
+	}
+	t := newSetTable(o)
+	t.put, t.contains, t.len = on(s.FindOrPutBatch), on(s.ContainsBatch), s.Len
+	t.walk, t.end = s.Check, s.Close
+	return t, nil
+}
+
 func (t *setTable) step(n int) error {
 	drawn, results, put := t.draw(n), make([]set.Result, n), t.rng.IntN(3) > 0
 	run := t.contains

@@ -74,6 +74,7 @@ func Open(ctx context.Context, job rma.Job, opts Options) (*Stream, error) {
 		{"set that grows", func() (table, error) { return o.set(true) }, false},
 		{"set of elements", func() (table, error) { return o.elements(false) }, false},
 		{"elements that grow", func() (table, error) { return o.elements(true) }, false},
+		{"strings that grow", o.strings, false},
 		{"cache without locks", func() (table, error) { return o.cache(cache.LockFree) }, false},
 		{"cache with fine locks", func() (table, error) { return o.cache(cache.Fine) }, false},
 		{"cache with coarse locks", func() (table, error) { return o.cache(cache.Coarse) }, false},
