@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/variant"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
