@@ -184,3 +184,19 @@ func FuzzSplitter(f *testing.F) {
 		}
 	})
 }
+
+// Records with the same field are counted together, by the first of them; also where the field is
+// the whole record.
+func TestCountsOfKeys(t *testing.T) {
+	f, got := newFilter(t, Config{Count: true}), ""
+	in := strings.NewReader("a\nb,1\na,2\nc\nb,1\nd,3\nc,4\n")
+	if _, err := f.Copy(t.Context(), io.Discard, in, Format{Field: 1, Delimiter: ','}); err != nil {
+		t.Fatal(err)
+	}
+	for record, n := range f.Counts() {
+		got += fmt.Sprintf("%d %s\n", n, record)
+	}
+	if want := "2 a\n2 b,1\n2 c\n1 d,3\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

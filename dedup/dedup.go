@@ -2,7 +2,6 @@ package dedup
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -34,6 +33,7 @@ const batchRecords = 4096
 type Filter struct {
 	cfg    Config
 	broken error   // ends all further calls
+	shared bool    // by several ranks
 	prints *prints // nil: the filter is exact
 	exact  *exact
 
@@ -62,7 +62,7 @@ func New(cfg Config) (*Filter, error) {
 	f := &Filter{cfg: cfg, print: xxh3.Hash128}
 	var err error
 	if cfg.Exact {
-		f.exact, err = newExact(cfg.MemoryBytes)
+		f.exact, err = newExact(context.Background(), nil, &cfg)
 	} else {
 		f.prints, err = newPrints(cfg.MemoryBytes, min(cfg.Records, cfg.MemoryBytes))
 	}
@@ -75,19 +75,23 @@ func New(cfg Config) (*Filter, error) {
 // NewShared makes an empty filter of the ranks of a job, which share what was seen: of equal
 // records one is new, on any of the ranks that see them. Config.MemoryBytes, Distinct, MemoryBytes
 // and Chance are of all ranks together; Config.MemoryBytes of 0 means 0.8 of the memory that the
-// hosts have left. Exact and Count are refused, and so are Save and Load. Collective.
-func NewShared(ctx context.Context, job rma.Job, cfg Config) (*Filter, error) {
-	if cfg.Exact || cfg.Count {
-		return nil, errors.New("dedup: a filter of several ranks excludes Exact and Count")
+// hosts have left. Count is refused. Exact takes records of less than 64 KiB, and is needed for
+// Save and Load, which are collective then. Collective.
+func NewShared(ctx context.Context, job rma.Job, cfg Config) (f *Filter, err error) {
+	f = &Filter{cfg: cfg, shared: true, print: xxh3.Hash128}
+	switch {
+	case cfg.Count:
+		err = errors.New("dedup: a filter of several ranks excludes Count")
+	case cfg.Exact:
+		f.exact, err = newExact(ctx, job, &cfg)
+	default:
+		f.prints, err = newSharedPrints(ctx, job, cfg.MemoryBytes)
 	}
-	p, err := newSharedPrints(ctx, job, cfg.MemoryBytes)
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{cfg: cfg, prints: p, print: xxh3.Hash128}, nil
+	return f, nil
 }
-
-func (f *Filter) isShared() bool { return f.prints != nil && f.prints.shared != nil }
 
 // Close gives this process's memory back.
 func (f *Filter) Close() error {
@@ -96,7 +100,7 @@ func (f *Filter) Close() error {
 	}
 	f.broken = errClosed
 	if f.exact != nil {
-		return f.exact.numbers.close()
+		return f.exact.close()
 	}
 	return f.prints.close()
 }
@@ -149,59 +153,45 @@ func (f *Filter) answer(seen []bool) (int, error) {
 	n, added, err := f.prints.answer(seen)
 	f.distinct += uint64(added)
 	if full := (*set.FullError)(nil); errors.As(err, &full) {
-		return n, &FullError{Distinct: f.Distinct(), MemoryBytes: full.MaxBytes,
-			EnoughBytes: full.EnoughBytes}
+		return n, f.full(full.MaxBytes, full.EnoughBytes)
 	}
 	if err == nil && n < f.prints.n {
-		err = f.full(f.prints.enoughBytes())
+		err = f.full(f.cfg.MemoryBytes, f.prints.enoughBytes())
 	}
 	return n, err
 }
 
-// exactBatch is batch of an exact filter that compares keys and stores records as well.
+// exactBatch is batch of an exact filter that compares keys. After an error the set may have
+// records that were not answered, so that this filter cannot continue.
 func (f *Filter) exactBatch(keys, records [][]byte, seen []bool) (int, error) {
 	e := f.exact
-	for i, key := range keys {
-		h := f.print(key)
-		binary.LittleEndian.PutUint64(e.prints[i*printBytes:], h.Lo)
-		binary.LittleEndian.PutUint64(e.prints[i*printBytes+8:], h.Hi>>2) // 126 bits
+	if limit := f.cfg.MemoryBytes; f.cfg.Count && e.bytes() > limit {
+		f.broken = f.full(limit, 2*e.bytes())
+		return 0, f.broken
 	}
-	n, err := e.numbers.findOrPut(e.prints[:len(records)*printBytes], e.refs[:len(records)],
-		e.records.sizeBytes())
-	if err != nil {
-		return 0, err
+	n, added, err := e.answer(keys, records, seen)
+	f.distinct += uint64(added)
+	if full := (*set.FullError)(nil); errors.As(err, &full) {
+		err = f.full(full.MaxBytes, full.EnoughBytes+2*e.counts.sizeBytes())
 	}
-	for i, key := range keys[:n] {
-		id, found := e.records.find(e.refs[i], key)
-		if seen[i] = found; found {
-			e.records.counts[id]++
-			continue
-		}
-		if e.bytes()+uint64(len(key)+len(records[i])) > f.cfg.MemoryBytes {
-			// The fingerprint is stored without its bytes, so that this filter cannot continue.
-			f.broken = f.full(e.enoughBytes())
-			return i, f.broken
-		}
-		e.records.add(e.refs[i], key, records[i])
-		f.distinct++
-	}
-	if n < len(records) {
-		err = f.full(e.enoughBytes())
-	}
+	f.broken = err
 	return n, err
 }
 
-func (f *Filter) full(enoughBytes uint64) error {
-	return &FullError{Distinct: f.distinct, MemoryBytes: f.cfg.MemoryBytes,
-		EnoughBytes: max(enoughBytes, f.cfg.MemoryBytes+f.cfg.MemoryBytes/8)}
+func (f *Filter) full(memoryBytes, enoughBytes uint64) error {
+	return &FullError{Distinct: f.Distinct(), MemoryBytes: memoryBytes,
+		EnoughBytes: max(enoughBytes, memoryBytes+memoryBytes/8)}
 }
 
 // Distinct is how many different records the filter has seen.
 func (f *Filter) Distinct() uint64 {
-	if f.isShared() && f.broken == nil {
-		return f.prints.sharedLen()
+	switch {
+	case !f.shared || errors.Is(f.broken, errClosed):
+		return f.distinct
+	case f.exact != nil:
+		return f.exact.sharedLen()
 	}
-	return f.distinct
+	return f.prints.sharedLen()
 }
 
 // MemoryBytes is how much memory the filter takes now.
@@ -221,7 +211,7 @@ func (f *Filter) Chance() float64 {
 	if f.cfg.Exact {
 		return 0
 	}
-	if f.isShared() {
+	if f.shared {
 		return sharedChance(f.Distinct())
 	}
 	return chance(f.distinct)
@@ -246,24 +236,24 @@ func (f *Filter) Unique(records iter.Seq[[]byte]) iter.Seq2[[]byte, error] {
 
 // Counts is the distinct records with how often each was seen, in the order of their first
 // occurrences. It needs Config.Count. Where a format compares a field or a value, the records with
-// the same one are counted together, by the first of them. The bytes must not be changed.
+// the same one are counted together, by the first of them. The bytes are valid until the loop
+// continues, and the filter is used by nothing else until it ends.
 func (f *Filter) Counts() iter.Seq2[[]byte, uint64] {
 	return func(yield func([]byte, uint64) bool) {
-		if f.exact == nil {
-			return
-		}
-		for id, count := range f.exact.records.counts {
-			if !yield(f.exact.records.whole[id], count) {
-				return
-			}
+		if f.cfg.Count {
+			f.exact.all(yield)
 		}
 	}
 }
 
-// Save writes what was seen to a file, for Load. An exact filter cannot be saved.
+// Save writes what was seen to a file, for Load of a filter that is exact as well, or is not as
+// well. A filter that counts is not saved, and no exact one that has seen a record of 64 KiB.
 func (f *Filter) Save(ctx context.Context, path string) error {
 	if err := f.savable(); err != nil {
 		return err
+	}
+	if f.exact != nil {
+		return f.exact.save(ctx, path)
 	}
 	return f.prints.save(ctx, path)
 }
@@ -273,15 +263,21 @@ func (f *Filter) Load(ctx context.Context, path string) error {
 	if err := f.savable(); err != nil {
 		return err
 	}
-	n, err := f.prints.load(ctx, path)
-	f.distinct = n
+	var err error
+	if f.exact != nil {
+		f.distinct, err = f.exact.load(ctx, path)
+	} else {
+		f.distinct, err = f.prints.load(ctx, path)
+	}
 	return err
 }
 
 func (f *Filter) savable() error {
-	if f.exact != nil || f.isShared() {
-		return errors.New("dedup: files of what was seen have fingerprints of one process only; " +
-			"use a filter of New that is not exact")
+	switch {
+	case f.cfg.Count:
+		return errors.New("dedup: a filter that counts is not saved; use one without Count")
+	case f.shared && f.exact == nil:
+		return errors.New("dedup: fingerprints of several ranks are not saved; use an exact filter")
 	}
 	return f.broken
 }

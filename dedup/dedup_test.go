@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/farhash/farhash/set"
 )
 
 func newFilter(t *testing.T, cfg Config) *Filter {
@@ -26,15 +28,12 @@ func newFilter(t *testing.T, cfg Config) *Filter {
 	return f
 }
 
-// A filter answers as a map, while its table grows; also where fingerprints collide.
+// A filter answers as a map, while its table grows.
 func TestSeen(t *testing.T) {
 	for name, cfg := range map[string]Config{"prints": {}, "exact": {Exact: true},
-		"collisions": {Count: true}} {
+		"counts": {Count: true}} {
 		t.Run(name, func(t *testing.T) {
 			f := newFilter(t, cfg)
-			if name == "collisions" {
-				f.print = func(b []byte) xxh3.Uint128 { return xxh3.Uint128{Lo: xxh3.Hash(b) % 50} }
-			}
 			r, want := rand.New(rand.NewPCG(1, 2)), map[string]uint64{}
 			for range 60 {
 				batch := make([][]byte, r.IntN(10000))
@@ -115,25 +114,78 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// What was saved is seen by the filter that loads it.
+// What was saved is seen by the filter that loads it, if that is of the same kind.
 func TestSaveLoad(t *testing.T) {
-	path, ctx := filepath.Join(t.TempDir(), "seen"), context.Background()
-	f, g := newFilter(t, Config{}), newFilter(t, Config{})
-	for i := range 100000 {
-		if _, err := f.Seen(fmt.Append(nil, i)); err != nil {
+	for _, exact := range []bool{false, true} {
+		path, ctx := filepath.Join(t.TempDir(), "seen"), context.Background()
+		f, g := newFilter(t, Config{Exact: exact}), newFilter(t, Config{Exact: exact})
+		for i := range 100000 {
+			if _, err := f.Seen(fmt.Append(nil, i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(f.Save(ctx, path), g.Load(ctx, path)); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := errors.Join(f.Save(ctx, path), g.Load(ctx, path)); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 200000 {
-		if seen, err := g.Seen(fmt.Append(nil, i)); err != nil || seen != (i < 100000) {
-			t.Fatal(i, seen, err)
+		for i := range 200000 {
+			if seen, err := g.Seen(fmt.Append(nil, i)); err != nil || seen != (i < 100000) {
+				t.Fatal(i, seen, err)
+			}
+		}
+		if n := g.Distinct(); n != 200000 {
+			t.Errorf("exact %v: %d distinct records", exact, n)
+		}
+		if err := newFilter(t, Config{Exact: !exact}).Load(ctx, path); err == nil {
+			t.Errorf("a filter loads what one saved with exact %v", exact)
 		}
 	}
-	if err := newFilter(t, Config{Exact: true}).Load(ctx, path); err == nil {
-		t.Error("an exact filter loads fingerprints")
+	f := newFilter(t, Config{Exact: true})
+	if _, err := f.Seen(make([]byte, set.MaxStringBytes)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Save(t.Context(), filepath.Join(t.TempDir(), "seen")); err == nil {
+		t.Error("a record that is a chain is saved")
+	}
+	if err := newFilter(t, Config{Count: true}).Save(t.Context(), "x"); err == nil {
+		t.Error("counts are saved")
+	}
+}
+
+// Records that are longer than any string of a set are compared as a whole, and counted.
+func TestLongRecords(t *testing.T) {
+	f, want := newFilter(t, Config{Count: true}), map[string]uint64{}
+	var records [][]byte
+	for _, size := range []int{linkBytes - 1, linkBytes, linkBytes + 1, set.MaxStringBytes - 1,
+		set.MaxStringBytes, 2 * linkBytes, 2*linkBytes + 1, 3 * set.MaxStringBytes} {
+		for _, at := range []int{0, 1, size / 2, size - 1, 0} { // what differs
+			record := make([]byte, size)
+			record[at] = 1
+			records = append(records, record)
+		}
+		records = append(records, make([]byte, size))
+	}
+	seen := make([]bool, len(records))
+	for range 2 {
+		if n, err := f.SeenBatch(records, seen); n != len(records) || err != nil {
+			t.Fatal(n, err)
+		}
+		for i, r := range records {
+			if want[string(r)]++; seen[i] != (want[string(r)] > 1) {
+				t.Errorf("record %d of %d bytes: seen %v", i, len(r), seen[i])
+			}
+		}
+	}
+	if f.Distinct() != uint64(len(want)) {
+		t.Errorf("%d records, want %d", f.Distinct(), len(want))
+	}
+	for record, n := range f.Counts() {
+		if want[string(record)] != n {
+			t.Errorf("a record of %d bytes: %d times", len(record), n)
+		}
+		delete(want, string(record))
+	}
+	if len(want) > 0 {
+		t.Errorf("%d records are missing", len(want))
 	}
 }
 

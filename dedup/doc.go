@@ -24,16 +24,18 @@
 // A record is taken for another one if each of its two words is among the words of other records.
 // With d distinct records the chance that this happens at all is at most d*d*d/(3*2^124): 2e-11 for
 // a billion ([Filter.Chance]). This holds for records that nobody chose with the hash function in
-// mind: xxh3 is not a cryptographic hash. With [Config].Exact the bytes are stored as well and
-// compared, and no record is ever taken for another. A fingerprint then has a number, by which the
-// bytes are found.
+// mind: xxh3 is not a cryptographic hash. With [Config].Exact the records themselves are the
+// elements of a set of strings, which compares them, and no record is ever taken for another. A
+// record takes its bytes, rounded up to 8, and 18 to 35 bytes. One of 64 KiB or more is a chain of
+// strings.
 //
 // # Several ranks
 //
 // The ranks of a job share what was seen in a filter of [NewShared]. A fingerprint is an element of
 // 16 bytes of a set over the memory of all ranks: of ranks that see equal records at the same time
 // exactly one is told that its record is new. A distinct record takes 26 to 36 bytes, and the
-// chance that any is taken for another one is at most d*d/2^127.
+// chance that any is taken for another one is at most d*d/2^127. Exact filters share a set of
+// strings.
 //
 // # Limits
 //

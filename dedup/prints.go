@@ -42,6 +42,15 @@ type prints struct {
 // one before it while it grows.
 const bytesPerBucket = 12
 
+const (
+	printBytes = 16 // of a fingerprint
+
+	// slotBytes is what the slots of elements take for each bucket, and bytesPerElementBucket is
+	// bytesPerBucket for a set of elements.
+	slotBytes             = printBytes - printBytes/16
+	bytesPerElementBucket = bytesPerBucket + slotBytes
+)
+
 func newPrints(memoryBytes, records uint64) (*prints, error) {
 	p := &prints{job: local.Single(), growth: planGrowthFor(2*records, memoryBytes),
 		at: make([]int32, batchRecords), words: make([]uint64, 2*batchRecords),

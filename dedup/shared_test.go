@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,16 +13,23 @@ import (
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
+	"github.com/farhash/farhash/set"
 )
 
 // Ranks that read the same records at the same time write each of them once.
 func TestShared(t *testing.T) {
+	for _, exact := range []bool{false, true} {
+		shareRecords(t, exact)
+	}
+}
+
+func shareRecords(t *testing.T, exact bool) {
 	const distinct = 30000
 	for _, e := range lab.Engines()[:2] {
 		var lock sync.Mutex
 		var all []string
 		err := e.Run(3, func(job rma.Job) error {
-			f, err := NewShared(t.Context(), job, Config{})
+			f, err := NewShared(t.Context(), job, Config{Exact: exact})
 			if err != nil {
 				return err
 			}
@@ -44,7 +52,7 @@ func TestShared(t *testing.T) {
 				return err
 			}
 			n, chance := f.Distinct(), f.Chance()
-			if n != distinct || chance <= 0 || chance > 1e-28 {
+			if n != distinct || chance > 1e-28 || (chance == 0) != exact {
 				t.Errorf("%s: %d distinct, chance %g", e.Name, n, chance)
 			}
 			if n := f.MemoryBytes(); n < distinct*(printBytes+bucketBytes) {
@@ -92,11 +100,9 @@ func TestSharedFull(t *testing.T) {
 func TestSharedExcludes(t *testing.T) {
 	job := local.Single()
 	defer job.Close()
-	for _, cfg := range []Config{{Exact: true}, {Count: true}} {
-		_, err := NewShared(t.Context(), job, cfg)
-		if err == nil || !strings.Contains(err.Error(), "excludes") {
-			t.Errorf("%+v: %v", cfg, err)
-		}
+	if _, err := NewShared(t.Context(), job, Config{Count: true}); err == nil ||
+		!strings.Contains(err.Error(), "excludes Count") {
+		t.Error(err)
 	}
 	f, err := NewShared(t.Context(), job, Config{})
 	if err != nil {
@@ -104,6 +110,40 @@ func TestSharedExcludes(t *testing.T) {
 	}
 	defer f.Close()
 	if err := f.Save(t.Context(), "x"); err == nil {
-		t.Error("a filter of several ranks is saved")
+		t.Error("fingerprints of several ranks are saved")
+	}
+	e, err := NewShared(t.Context(), job, Config{Exact: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	seen := make([]bool, 2)
+	n, err := e.SeenBatch([][]byte{{1}, make([]byte, set.MaxStringBytes)}, seen)
+	if n != 1 || seen[0] || err == nil || !strings.Contains(err.Error(), "has 65536 bytes") {
+		t.Errorf("a long record: %d answered, %v", n, err)
+	}
+}
+
+// Ranks save together what they have seen, for any number of ranks.
+func TestSharedSave(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "seen")
+	err := local.Run(3, func(job rma.Job) error {
+		f, err := NewShared(t.Context(), job, Config{Exact: true})
+		if err != nil {
+			return err
+		}
+		for i := range 3000 {
+			if _, err := f.Seen(fmt.Append(nil, i)); err != nil {
+				return err
+			}
+		}
+		return errors.Join(f.Save(t.Context(), path), f.Close())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFilter(t, Config{Exact: true})
+	if err := f.Load(t.Context(), path); err != nil || f.Distinct() != 3000 {
+		t.Errorf("%d records, %v", f.Distinct(), err)
 	}
 }

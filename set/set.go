@@ -347,7 +347,13 @@ func (s *Strings) FindOrPut(element []byte) (Result, error) { return s.oneElemen
 // results must be as long as elements. An element of more than MaxStringBytes is a [StringError],
 // and nothing is inserted then.
 func (s *Strings) FindOrPutBatch(elements [][]byte, results []Result) error {
-	return s.batch(elements, results, true)
+	return s.batch(elements, results, nil, true)
+}
+
+// FindOrPutRefs is FindOrPutBatch that also stores in refs[i] the reference of element i, unless
+// its result is Full. refs may be nil.
+func (s *Strings) FindOrPutRefs(elements [][]byte, results []Result, refs []Ref) error {
+	return s.batch(elements, results, refs, true)
 }
 
 // Contains reports whether element is in the set.
@@ -358,13 +364,26 @@ func (s *Strings) Contains(element []byte) (bool, error) {
 
 // ContainsBatch is Contains for many elements; results are Found and NotFound.
 func (s *Strings) ContainsBatch(elements [][]byte, results []Result) error {
-	return s.batch(elements, results, false)
+	return s.batch(elements, results, nil, false)
 }
 
-func (s *Strings) batch(elements [][]byte, results []Result, insert bool) error {
-	if len(results) != len(elements) {
-		return fmt.Errorf("set: %s and %s; they must be equally many",
-			plural.Of(len(elements), "element"), plural.Of(len(results), "result"))
+// Append appends the element with the given reference to dst.
+func (s *Strings) Append(dst []byte, ref Ref) ([]byte, error) {
+	if !s.arenas.valid(ref) {
+		return dst, refError(ref)
+	}
+	words, err := s.elementAt(ref)
+	if err != nil {
+		return dst, err
+	}
+	return append(dst, stringBytes(words)...), nil
+}
+
+func (s *Strings) batch(elements [][]byte, results []Result, refs []Ref, insert bool) error {
+	if len(results) != len(elements) || refs != nil && len(refs) != len(elements) {
+		return fmt.Errorf("set: %s, %s and %s; they must be equally many",
+			plural.Of(len(elements), "element"), plural.Of(len(results), "result"),
+			plural.Of(len(refs), "reference"))
 	}
 	b, ok := s.ended.Get().(*batch)
 	if !ok {
@@ -372,10 +391,11 @@ func (s *Strings) batch(elements [][]byte, results []Result, insert bool) error 
 	}
 	err := b.takeStrings(elements)
 	if err == nil {
-		b.t, b.results, b.insert, b.counts = s.oldest.Load(), results, insert, counts{}
+		b.t, b.results, b.refs, b.insert = s.oldest.Load(), results, refs, insert
+		b.counts = counts{}
 		err = b.run()
 	}
-	b.t, b.results = nil, nil
+	b.t, b.results, b.refs = nil, nil, nil
 	s.ended.Put(b)
 	return err
 }
@@ -390,6 +410,12 @@ func (e StringError) Error() string {
 
 // Config is the shape of the set now, as far as this rank knows, with the defaults filled in.
 func (s *Strings) Config() Config { return s.config().Config }
+
+// Bytes is the memory that the table and the elements of all ranks take now.
+func (s *Strings) Bytes(ctx context.Context) (uint64, error) {
+	grains, err := s.arenas.counter.Sum(ctx, 0)
+	return s.newest().buckets*8 + grains*uint64(s.arenas.grain)*8, err
+}
 
 // All iterates over the strings of the set. The bytes are valid until the loop goes on.
 func (s *Strings) All(ctx context.Context) iter.Seq2[[]byte, error] {

@@ -49,14 +49,15 @@ recognized by its first bytes; output is compressed where the file of -o ends in
 .gz or .zst.
 
 Memory holds a fingerprint of 126 bits for each distinct line, and the summary has the
-chance that any line was dropped wrongly. --exact holds the lines themselves and drops none
-wrongly. So do --count, --repeated and --unique, which write when all was read; with
+chance that any line was dropped wrongly. --exact holds the lines themselves and drops
+none wrongly. So do --count, --repeated and --unique, which write when all was read; with
 --field or --key they count lines with the same field or value, and write the first of
 them.
 
 When memory is full, exit code 3, or at Ctrl-C, what was written is right: the first
 occurrences in the part that was read. The message says how much --mem would do. After
-any other error the files of -o and --seen are what they were before.
+any other error the files of -o and --seen are what they were before. The file of --seen
+has fingerprints, or with --exact the lines.
 
 Started by farhash run, mpirun, srun or torchrun, every process is a rank: it reads a
 share of each file, and all share what was seen. They write in no order, which needs
@@ -121,9 +122,9 @@ func (f *dedupFlags) options(inputs []string) (dedup.Config, error) {
 		return cfg, errors.New("--delimiter needs --field")
 	case f.repeated && f.unique:
 		return cfg, errors.New("--repeated and --unique exclude each other")
-	case f.seen != "" && (f.exact || counts):
-		return cfg, errors.New("--seen keeps fingerprints: it excludes --exact, --count, " +
-			"--repeated and --unique")
+	case f.seen != "" && counts:
+		return cfg, errors.New("--seen keeps no counts: it excludes --count, --repeated and " +
+			"--unique")
 	}
 	if f.delimiterGiven {
 		text := strings.ReplaceAll(f.delimiter, `\t`, "\t")
@@ -208,11 +209,8 @@ func (f *dedupFlags) alone(ctx context.Context, inputs []string, cfg dedup.Confi
 		return err
 	}
 	defer filter.Close()
-	if f.seen != "" {
-		err := filter.Load(ctx, f.seen)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("--seen: %w", err)
-		}
+	if err := f.loadSeen(ctx, filter); err != nil {
+		return err
 	}
 	ctx, caught := catchSignals(ctx)
 	r := newDedupRun(f, filter, inputs)
@@ -221,23 +219,56 @@ func (f *dedupFlags) alone(ctx context.Context, inputs []string, cfg dedup.Confi
 	} else if err != nil {
 		return err
 	}
-	if f.seen != "" {
-		if err := filter.Save(context.WithoutCancel(ctx), f.seen); err != nil {
-			return fmt.Errorf("--seen: %w", err)
-		}
+	var full *dedup.FullError
+	isFull := errors.As(r.ended, &full)
+	if err := f.saveSeen(ctx, filter, isFull); err != nil {
+		return err
 	}
 	r.summarize()
-	var full *dedup.FullError
 	switch {
-	case errors.As(r.ended, &full):
+	case isFull:
 		return &exitError{exitIncomplete, fmt.Errorf("INCOMPLETE: memory is full: %s hold %d "+
-			"distinct records; --mem %s would do for twice as many. What was written is right",
+			"distinct records; --mem %s would do for twice as many. %s",
 			memory.Format(full.MemoryBytes), full.Distinct,
-			strings.ReplaceAll(memory.Format(full.EnoughBytes), " ", ""))}
+			strings.ReplaceAll(memory.Format(full.EnoughBytes), " ", ""), f.rightWhenFull())}
 	case r.ended != nil:
 		return interrupted(caught, "what was written is right")
 	}
 	return nil
+}
+
+// loadSeen loads what earlier runs have seen, if there were any.
+func (f *dedupFlags) loadSeen(ctx context.Context, filter *dedup.Filter) error {
+	if f.seen == "" {
+		return nil
+	}
+	if _, err := os.Stat(f.seen); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := filter.Load(ctx, f.seen); err != nil {
+		return fmt.Errorf("--seen: %w", err)
+	}
+	return nil
+}
+
+// saveSeen saves what was seen for later runs. A full filter that is exact has records that were
+// not written.
+func (f *dedupFlags) saveSeen(ctx context.Context, filter *dedup.Filter, full bool) error {
+	if f.seen == "" || full && f.exact {
+		return nil
+	}
+	if err := filter.Save(context.WithoutCancel(ctx), f.seen); err != nil {
+		return fmt.Errorf("--seen: %w", err)
+	}
+	return nil
+}
+
+// rightWhenFull says what is right when memory is full.
+func (f *dedupFlags) rightWhenFull() string {
+	if f.seen != "" && f.exact {
+		return "What was written is right; the file of --seen is what it was"
+	}
+	return "What was written is right"
 }
 
 // guessRecords is about how many records the inputs have, 0 where the size of what will be read is

@@ -19,14 +19,11 @@ import (
 
 // checkShared refuses what several processes do not do.
 func (f *dedupFlags) checkShared() error {
-	only := " works in one process only"
 	switch {
 	case f.count, f.repeated, f.unique:
 		return errors.New("--count, --repeated and --unique work in one process only")
-	case f.exact:
-		return errors.New("--exact" + only)
-	case f.seen != "":
-		return errors.New("--seen" + only)
+	case f.seen != "" && !f.exact:
+		return errors.New("--seen of several processes needs --exact: they save no fingerprints")
 	case !f.unordered:
 		return errors.New("several processes write in no order: give --unordered")
 	case f.out == "-":
@@ -48,14 +45,23 @@ func (f *dedupFlags) shared(ctx context.Context, job rma.Job, inputs []string,
 		return err
 	}
 	defer filter.Close()
-	ctx, caught := catchSignals(ctx)
+	if err := f.loadSeen(ctx, filter); err != nil {
+		return err
+	}
 	r := newDedupRun(&own, filter, inputs)
 	r.job = job
+	if err := job.Barrier(ctx); err != nil { // until all know how many there were before
+		return err
+	}
+	ctx, caught := catchSignals(ctx)
 	if err := r.write(ctx); err != nil {
 		return err
 	}
 	reasons, err := r.addUp(context.WithoutCancel(ctx))
 	if err != nil {
+		return err
+	}
+	if err := f.saveSeen(ctx, filter, reasons&reasonFull != 0); err != nil {
 		return err
 	}
 	r.summarize()
@@ -65,8 +71,7 @@ func (f *dedupFlags) shared(ctx context.Context, job rma.Job, inputs []string,
 			return &exitError{exitIncomplete, nil}
 		}
 		return &exitError{exitIncomplete, fmt.Errorf("INCOMPLETE: memory is full: %d distinct "+
-			"records; give a larger --mem or more hosts. What was written is right",
-			filter.Distinct())}
+			"records; give a larger --mem or more hosts. %s", filter.Distinct(), f.rightWhenFull())}
 	case r.ended != nil:
 		return interrupted(caught, "what was written is right")
 	case reasons&reasonInterrupted != 0:

@@ -41,7 +41,7 @@ func TestDedupShared(t *testing.T) {
 		end  string
 	}{
 		{[]string{a}, "\n"}, {[]string{a, zipped, a}, "\n"}, {[]string{"--null", b}, "\x00"},
-		{[]string{"--record", "11", fixed}, ""},
+		{[]string{"--record", "11", fixed}, ""}, {[]string{"--exact", a, zipped}, "\n"},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		args := append([]string{"dedup", "--unordered", "-o", out}, c.args...)
@@ -70,15 +70,44 @@ func TestDedupShared(t *testing.T) {
 	}
 }
 
+// Runs of any number of processes continue with the file of what was seen.
+func TestDedupSharedSeen(t *testing.T) {
+	dir := t.TempDir()
+	seen, out := filepath.Join(dir, "seen"), filepath.Join(dir, "out")
+	args := []string{"dedup", "--exact", "--unordered", "--seen", seen, "-o", out}
+	for i, in := range []string{"a\nb\na\n", "b\nc\n", "c\nd\na\n"} {
+		command := append(slices.Clone(args), writeFile(t, "in", in))
+		if i != 1 {
+			command = launched(t, "2", command...)
+		}
+		run := execute(t, command...)
+		kept := 0
+		for _, part := range []string{out, partOf(out, 0), partOf(out, 1)} {
+			text, _ := os.ReadFile(part)
+			kept += bytes.Count(text, []byte("\n"))
+			_ = os.Remove(part)
+		}
+		want := []int{2, 1, 1}[i]
+		if run.code() != 0 || kept != want {
+			t.Errorf("run %d: exit code %d, %d lines, want %d: %s", i, run.code(), kept, want,
+				&run.stderr)
+		}
+		before := []int{0, 2, 3}[i]
+		if says := fmt.Sprintf("%d were seen by earlier runs", before); before > 0 &&
+			!strings.Contains(run.stderr.String(), says) {
+			t.Errorf("run %d does not say %q: %s", i, says, &run.stderr)
+		}
+	}
+}
+
 // What several processes do not do is refused.
 func TestDedupSharedErrors(t *testing.T) {
 	file, out := writeFile(t, "a", "x\n"), filepath.Join(t.TempDir(), "out")
 	for message, args := range map[string][]string{
-		"give --unordered":                  {file, "-o", out},
-		"cannot share standard output":      {"--unordered", file},
-		"--exact works in one":              {"--unordered", "--exact", file, "-o", out},
-		"--seen works in one":               {"--unordered", "--seen", out, file, "-o", out + "2"},
-		"--count, --repeated and --unique ": {"--unordered", "--count", file, "-o", out},
+		"give --unordered":                   {file, "-o", out},
+		"cannot share standard output":       {"--unordered", file},
+		"of several processes needs --exact": {"--unordered", "--seen", out, file, "-o", out + "2"},
+		"--count, --repeated and --unique ":  {"--unordered", "--count", file, "-o", out},
 	} {
 		run := execute(t, launched(t, "2", append([]string{"dedup"}, args...)...)...)
 		if run.code() != exitUsage ||

@@ -105,6 +105,32 @@ func TestDedupFull(t *testing.T) {
 	}
 }
 
+// A full filter that is exact leaves the file of what was seen as it was.
+func TestDedupExactFull(t *testing.T) {
+	var text bytes.Buffer
+	for i := range 200000 {
+		fmt.Fprintln(&text, i)
+	}
+	in, seen := writeFile(t, "in", text.String()), filepath.Join(t.TempDir(), "seen")
+	few := writeFile(t, "few", "x\ny\n")
+	if run := execute(t, "dedup", "--exact", "--seen", seen, few); run.code() != 0 {
+		t.Fatal(&run.stderr)
+	}
+	before, err := os.ReadFile(seen)
+	run := execute(t, "dedup", "--exact", "--seen", seen, "--mem", "2MiB", in)
+	kept := run.stdout.Bytes()
+	if run.code() != exitIncomplete || err != nil || len(kept) < 50000 ||
+		!bytes.HasPrefix(text.Bytes(), kept) || kept[len(kept)-1] != '\n' {
+		t.Errorf("exit code %d, %d bytes: %v %s", run.code(), len(kept), err, &run.stderr)
+	}
+	after, errAfter := os.ReadFile(seen)
+	if !bytes.Equal(before, after) || errAfter != nil ||
+		!strings.Contains(run.stderr.String(), "the file of --seen is what it was") {
+		t.Errorf("the file has %d bytes in place of %d, %v: %s", len(after), len(before), errAfter,
+			&run.stderr)
+	}
+}
+
 // Wrong flags and broken input are errors that say what is wrong; -o keeps what was there.
 func TestDedupErrors(t *testing.T) {
 	in, out := writeFile(t, "in", "a\tb\n{}\n"), writeFile(t, "out", "old")
@@ -120,7 +146,7 @@ func TestDedupErrors(t *testing.T) {
 		{exitUsage, "--repeated and --unique", []string{"--repeated", "--unique"}},
 		{exitUsage, "--record excludes", []string{"--record", "4", "--null"}},
 		{exitUsage, "--record must be", []string{"--record", "-1"}},
-		{exitUsage, "--seen keeps fingerprints", []string{"--exact", "--seen", out}},
+		{exitUsage, "--seen keeps no counts", []string{"--count", "--seen", out}},
 		{exitUsage, "is no size", []string{"--mem", "much"}},
 		{exitUsage, "-o: ", []string{"-o", in}},
 		{exitFailure, "no such file", []string{in + ".none"}},
