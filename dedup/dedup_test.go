@@ -233,3 +233,24 @@ func TestWordsInCommon(t *testing.T) {
 		t.Errorf("seen %v, %v, though one word is new", seen, err)
 	}
 }
+
+// The set answers a batch in no order: the first of equal records is the fresh one, whichever of
+// them was inserted.
+func TestFresh(t *testing.T) {
+	var f fresh
+	for range 2 {
+		f.begin([]set.Result{set.Found, set.Inserted, set.Found, set.Inserted},
+			[]set.Ref{7, 7, 9, 15})
+		var got []bool
+		for _, ref := range []set.Ref{7, 7, 9, 15, 15} {
+			got = append(got, f.take(ref))
+		}
+		if want := []bool{true, false, false, true, false}; !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		f.begin([]set.Result{set.Found}, []set.Ref{7})
+		if f.take(7) {
+			t.Error("what an earlier batch has inserted is fresh")
+		}
+	}
+}
