@@ -248,8 +248,8 @@ func TestFresh(t *testing.T) {
 		if want := []bool{true, false, false, true, false}; !slices.Equal(got, want) {
 			t.Errorf("%v, want %v", got, want)
 		}
-		f.begin([]set.Result{set.Found}, []set.Ref{7})
-		if f.take(7) {
+		f.begin([]set.Result{set.Found, set.Found, set.Found, set.Found}, []set.Ref{7, 7, 9, 15})
+		if f.take(7) || f.take(15) {
 			t.Error("what an earlier batch has inserted is fresh")
 		}
 	}
