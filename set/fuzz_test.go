@@ -102,7 +102,7 @@ func TestSameAnswersOnEveryEngine(t *testing.T) {
 			data := rapid.SliceOfN(rapid.Byte(), 20, 300).Draw(t, "stream")
 			src := &source{data}
 			s := decodeShape(src, size)
-			s.strict = true
+			s.strict, s.alike = true, true
 			s.moving = s.cfg.Chunks == 0 && size != anyLength
 			var first []byte
 			for e := range streamEngines {

@@ -58,6 +58,11 @@ func (st *stream) load() error {
 			return err
 		}
 	}
+	all := maps.Clone(st.stored)
+	maps.Copy(all, st.saved)
+	if st.alike && uint64(len(all)) > min(st.reach(), uint64(len(st.shadow))) {
+		return nil // which of them find room is a matter of their order
+	}
 	err := onAll(len(st.ranks), func(rank int) error { return st.ranks[rank].load(st.file()) })
 	if err != nil {
 		return st.partlyLoaded(err)
