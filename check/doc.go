@@ -46,14 +46,14 @@
 // most bytes a state at any time, with the log:
 //
 //	                                                     trees         fingerprints
-//	two-phase commit: 1,745,408 states of 88 bits        1.0   29 B    1.05   34 B
-//	bakery, 4 processes: 728,228 states of 132 bits      1.6   30 B    2.0    35 B
-//	find-or-put, 2 ranks: 414,003 states of 221 bits     0.74  31 B    1.0    31 B
-//	random numbers: 524,288 states of 128 bits           1.3   86 B    5.9    40 B
-//	random numbers: 524,288 states of 512 bits           0.25 331 B    3.6    64 B
+//	two-phase commit: 1,745,408 states of 88 bits        1.0   33 B    1.05   33 B
+//	bakery, 4 processes: 728,228 states of 132 bits      1.6   37 B    2.0    37 B
+//	find-or-put, 2 ranks: 414,003 states of 221 bits     0.74  43 B    1.0    38 B
+//	random numbers: 524,288 states of 128 bits           1.3   93 B    5.9    39 B
+//	random numbers: 524,288 states of 512 bits           0.25 554 B    3.6    63 B
 //
 // A third choice that misses no state is [explore.EncodingElement]: 3.2 million states a second and
-// 51 bytes for random numbers of 128 bits, 2.1 million and 109 bytes for numbers of 512.
+// 65 bytes for random numbers of 128 bits, 2.1 million and 139 bytes for numbers of 512.
 //
 // # What a model must do
 //
