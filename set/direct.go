@@ -439,7 +439,9 @@ func equal(a, b []uint64) bool {
 }
 
 // equalBytes is equal for long elements.
-func equalBytes(a, b []uint64) bool { return bytes.Equal(core.BytesOf(a), core.BytesOf(b[:len(a)])) }
+func equalBytes(a, b []uint64) bool {
+	return bytes.Equal(core.BytesOf(a), core.BytesOf(b[:len(a)]))
+}
 
 // kernel names a loop that searches a batch of words over directly addressable memory. All give the
 // same answers; they differ in speed. The fastest that a table allows is chosen, except where an
