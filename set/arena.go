@@ -23,11 +23,9 @@ const (
 	refMask = 1<<refBits - 1
 )
 
-// arenas hold the elements: slots of whole words in windows, one window at
-// the start and one more each time the set grows.
+// arenas hold the elements: slots of whole words in a window, which takes memory as it is needed.
 //
-//	part 0    | rank 0: slot 0 .. s0-1    | rank 1: slot 0 .. s0-1    | ...
-//	part 1    | rank 0: slot s0 .. s1-1   | rank 1: slot s0 .. s1-1   | ...
+//	| rank 0: slot 0 .. s-1 | rank 1: slot 0 .. s-1 | ...
 //
 // A slot is written once, before a bucket refers to it, and never changes then.
 // Slots are handed out from the own rank's arena, and from the others' when that
@@ -43,10 +41,11 @@ type arenas struct {
 	inLine   bool   // a slot is in one line
 	run      uint64 // slots or grains that are taken from a counter at a time
 	rankBits uint   // low bits of a Ref that are the rank
-	parts    []part
-	slots    uint64 // or grains of each rank, in all parts
+	slots    uint64 // or grains of each rank
 
-	counter cells // of each rank: slots handed out, and those freed again
+	elements cells
+	regions  core.Regions // of elements
+	counter  cells        // of each rank: slots handed out, and those freed again
 
 	mu         sync.Mutex
 	refused    error // why slots got no memory when this rank last needed some, or nil
@@ -55,14 +54,6 @@ type arenas struct {
 
 	reading sync.Mutex
 	reader  *core.Reader // of strings
-}
-
-// part is one window of an arena.
-type part struct {
-	cells
-	regions  core.Regions
-	segments [][]uint64 // by rank; nil where only queues reach it
-	begin    uint64     // first slot of each rank that is here
 }
 
 const (
@@ -95,17 +86,28 @@ func newStringArenas(ctx context.Context, job rma.Job, words uint64) (*arenas, e
 	return a.open(ctx, words/uint64(a.grain))
 }
 
-// open makes the windows. Collective.
+// open makes the windows, for so many slots in all. Collective.
 func (a *arenas) open(ctx context.Context, slots uint64) (*arenas, error) {
-	a.rankBits = uint(bits.Len(uint(a.job.Size() - 1)))
+	ranks := uint64(a.job.Size())
+	a.rankBits = uint(bits.Len(uint(ranks - 1)))
+	// Free slots that ranks hold must not fill an arena too soon. More than refMask+1 elements
+	// are refused below.
+	a.slots = (min(slots, refMask+1)+ranks-1)/ranks + 2*a.run
+	if a.slots > refMask>>a.rankBits {
+		return nil, fmt.Errorf("set: %d elements do not fit into 2^%d slots", slots, refBits)
+	}
 	var err error
 	if a.counter, err = newCells(ctx, a.job, "slots taken", 2); err != nil {
 		return nil, err
 	}
-	err = a.extend(ctx, slots)
-	if err == nil && a.strings {
-		p := &a.parts[0]
-		a.reader, err = core.NewReader(a.job, p.window, &p.regions, maxStringWords)
+	a.elements, err = cellsOf(ctx, a.job, rma.Spec{Name: "set: elements",
+		Words: int(a.slots) * a.grain, Reserve: true})
+	if err != nil {
+		return nil, errors.Join(err, a.counter.Close())
+	}
+	a.regions = core.NewRegions(a.elements.window)
+	if a.strings {
+		a.reader, err = core.NewReader(a.job, a.elements.window, &a.regions, maxStringWords)
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.close())
@@ -113,36 +115,9 @@ func (a *arenas) open(ctx context.Context, slots uint64) (*arenas, error) {
 	return a, nil
 }
 
-// extend adds a part so that the arenas hold elements in all. Collective.
-func (a *arenas) extend(ctx context.Context, elements uint64) error {
-	ranks := uint64(a.job.Size())
-	// Free slots that ranks hold must not fill an arena too soon. More than refMask+1 elements
-	// are refused below.
-	want := (min(elements, refMask+1)+ranks-1)/ranks + 2*a.run
-	if want <= a.slots {
-		return nil
-	}
-	if want > refMask>>a.rankBits {
-		return fmt.Errorf("set: %d elements do not fit into 2^%d slots", elements, refBits)
-	}
-	c, err := cellsOf(ctx, a.job, rma.Spec{Name: "set: elements",
-		Words: int(want-a.slots) * a.grain, Reserve: true})
-	if err != nil {
-		return err
-	}
-	regions := core.NewRegions(c.window)
-	a.parts = append(a.parts, part{c, regions, regions.Segments, a.slots})
-	a.slots = want
-	return nil
-}
-
 func (a *arenas) close() error {
-	err := errors.Join(a.reader.Close(), a.counter.Close())
-	for _, p := range a.parts {
-		clear(p.segments)
-		err = errors.Join(err, p.Close())
-	}
-	return err
+	clear(a.regions.Segments)
+	return errors.Join(a.reader.Close(), a.counter.Close(), a.elements.Close())
 }
 
 // take appends free slots of any rank to dst until it has n, or until there are no more. With
@@ -212,7 +187,7 @@ func (a *arenas) refill(ctx context.Context, directOnly bool, grains uint64) err
 	a.refused = nil
 	for i := range a.job.Size() {
 		rank := (a.job.Rank() + i) % a.job.Size()
-		if directOnly && a.parts[0].segments[rank] == nil {
+		if directOnly && a.regions.Segments[rank] == nil {
 			continue
 		}
 		begin, end, err := a.takeRun(ctx, rank, grains)
@@ -247,7 +222,7 @@ func (a *arenas) refill(ctx context.Context, directOnly bool, grains uint64) err
 // addFree adds a slot to the free slots of this rank.
 func (a *arenas) addFree(ref Ref) {
 	list := &a.free
-	if _, rank := a.split(ref); a.parts[0].segments[rank] == nil {
+	if _, rank := a.split(ref); a.regions.Segments[rank] == nil {
 		list = &a.freeRemote
 	}
 	if a.strings {
@@ -290,20 +265,11 @@ func (a *arenas) takeMemory(rank int, begin, end uint64) error {
 	if a.strings {
 		end = min(end+pieceWords, a.slots)
 	}
-	for i, p := range a.parts {
-		to := end
-		if i+1 < len(a.parts) {
-			to = min(end, a.parts[i+1].begin)
-		}
-		w, ok := p.window.(rma.Committer)
-		if from := max(begin, p.begin); ok && from < to {
-			words := int(to-from) * a.grain
-			if err := w.Commit(rank, int(from-p.begin)*a.grain, words); err != nil {
-				return err
-			}
-		}
+	w, ok := a.elements.window.(rma.Committer)
+	if !ok {
+		return nil
 	}
-	return nil
+	return w.Commit(rank, int(begin)*a.grain, int(end-begin)*a.grain)
 }
 
 // whyNone is why slots got no memory when this rank last needed some, or nil.
@@ -338,15 +304,11 @@ func (a *arenas) valid(ref Ref) bool {
 // it.
 func (a *arenas) words(ref Ref) []uint64 {
 	slot, rank := a.split(ref)
-	p := &a.parts[len(a.parts)-1]
-	if slot < p.begin {
-		p, _, _ = a.locate(ref)
-	}
-	segment := p.segments[rank]
+	segment := a.regions.Segments[rank]
 	if segment == nil {
 		return nil
 	}
-	return segment[(slot-p.begin)*uint64(a.grain):]
+	return segment[slot*uint64(a.grain):]
 }
 
 // lines stores a word of each line of a slot of so many words, of slotLines at most, the last one
@@ -379,15 +341,10 @@ func (a *arenas) fetch(slots []Ref) {
 	}
 }
 
-// locate finds the part, rank and word offset of a slot.
-func (a *arenas) locate(ref Ref) (p *part, rank, off int) {
+// locate finds the rank and word offset of a slot.
+func (a *arenas) locate(ref Ref) (rank, off int) {
 	slot, owner := a.split(ref)
-	i := len(a.parts) - 1
-	for i > 0 && slot < a.parts[i].begin {
-		i--
-	}
-	p = &a.parts[i]
-	return p, int(owner), int(slot-p.begin) * a.grain
+	return int(owner), int(slot) * a.grain
 }
 
 // stringAt is the string in a slot that exists.
@@ -397,8 +354,8 @@ func (a *arenas) stringAt(ref Ref) ([]uint64, error) {
 		return nil, err
 	}
 	n := stringWords(head)
-	p, rank, off := a.locate(ref)
-	if head&lengthMask > MaxStringBytes || off+n > p.window.Len() {
+	rank, off := a.locate(ref)
+	if head&lengthMask > MaxStringBytes || off+n > a.elements.window.Len() {
 		return nil, fmt.Errorf("set: slot %#x has a string of %d bytes, and ends before it does",
 			uint64(ref), head&lengthMask)
 	}
@@ -416,8 +373,8 @@ func (a *arenas) head(ref Ref) (uint64, error) {
 	if words := a.words(ref); words != nil {
 		return words[0], nil
 	}
-	p, rank, off := a.locate(ref)
-	return p.Load(context.Background(), rank, off)
+	rank, off := a.locate(ref)
+	return a.elements.Load(context.Background(), rank, off)
 }
 
 // split is the number of a slot in the arena of its rank, and the rank.
@@ -475,10 +432,10 @@ func (a *arenas) takeFreed(ctx context.Context, rank int) (ref Ref, ok bool, err
 			return 0, false, err
 		}
 		ref = Ref(head&refMask - 1)
-		p, owner, off := a.locate(ref)
+		owner, off := a.locate(ref)
 		// If another rank has taken the slot this is part of an element, and the
 		// compare-and-swap fails.
-		next, err := p.Load(ctx, owner, off)
+		next, err := a.elements.Load(ctx, owner, off)
 		if err != nil {
 			return 0, false, err
 		}
@@ -498,8 +455,8 @@ func (a *arenas) moveHead(ctx context.Context, rank int, head, next uint64) (boo
 
 // link stores in a free slot a reference, plus 1, of the next slot of the chain.
 func (a *arenas) link(ctx context.Context, slot Ref, next uint64) error {
-	p, rank, off := a.locate(slot)
-	return p.Store(ctx, rank, off, next)
+	rank, off := a.locate(slot)
+	return a.elements.Store(ctx, rank, off, next)
 }
 
 // Slots of strings are cut out of runs. The lists of free slots then hold runs: the number of

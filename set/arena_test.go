@@ -75,7 +75,7 @@ func TestArenaLost(t *testing.T) {
 			return fmt.Errorf("%d of %d slots: %w", len(refs), there, err)
 		}
 		for _, ref := range refs {
-			if _, rank, _ := a.locate(ref); rank == cut {
+			if rank, _ := a.locate(ref); rank == cut {
 				return fmt.Errorf("slot %d is of a rank that is gone", ref)
 			}
 		}
@@ -94,7 +94,7 @@ func TestArenaLost(t *testing.T) {
 		if job.Rank() == 0 {
 			cut = 0
 			for rank := range job.Size() {
-				if a.parts[0].segments[rank] != nil && rank != 0 {
+				if a.regions.Segments[rank] != nil && rank != 0 {
 					cut = rank
 				}
 			}

@@ -297,7 +297,7 @@ func (f *fetch) arrived(k int, words []uint64) {
 // Owners gives the ranks whose arenas have the elements.
 func (f *fetch) Owners(owners []int32) {
 	for k := range owners {
-		_, rank, _ := f.arenas.locate(f.refs[k])
+		rank, _ := f.arenas.locate(f.refs[k])
 		owners[k] = int32(rank)
 	}
 }

@@ -154,8 +154,8 @@ type fetchOp probe
 // Step is one step of the protocol.
 func (p *fetchOp) Step(q rma.Queue) (rma.Handle, error) {
 	if p.phase == phaseStart {
-		part, rank, off := p.held.arenas.locate(p.mine)
-		p.handle, p.phase = q.Get(p.there, part.window, rank, off), phaseCompare
+		rank, off := p.held.arenas.locate(p.mine)
+		p.handle, p.phase = q.Get(p.there, p.held.arenas.elements.window, rank, off), phaseCompare
 		return p.handle, nil
 	}
 	if !q.Done(p.handle) {
@@ -353,12 +353,13 @@ func (p *probe) piece(buf rma.Buf) rma.Buf { return buf[:min(len(buf), len(p.ele
 // get gets the next piece of the element that a bucket refers to, as if it were as long as the one
 // searched for.
 func (p *probe) get(q rma.Queue) (rma.Handle, error) {
-	part, rank, off := p.t.arenas.locate(Ref(p.bucket & refMask))
-	if off+len(p.element) > part.window.Len() {
+	w := p.t.arenas.elements.window
+	rank, off := p.t.arenas.locate(Ref(p.bucket & refMask))
+	if off+len(p.element) > w.Len() {
 		// mark: probe comes to a shorter string at the end of an arena
 		return p.act(q, other, p.bucket)
 	}
-	p.handle, p.phase = q.Get(p.piece(p.there), part.window, rank, off+p.done), phaseCompare
+	p.handle, p.phase = q.Get(p.piece(p.there), w, rank, off+p.done), phaseCompare
 	return p.handle, nil
 }
 
@@ -398,8 +399,8 @@ func (p *probe) store(q rma.Queue) (rma.Handle, error) {
 func (p *probe) put(q rma.Queue) (rma.Handle, error) {
 	piece := p.piece(p.here)
 	copy(piece, p.element[p.done:])
-	part, rank, off := p.t.arenas.locate(p.mine)
-	p.handle, p.phase = q.Put(piece, part.window, rank, off+p.done), phaseStore
+	rank, off := p.t.arenas.locate(p.mine)
+	p.handle, p.phase = q.Put(piece, p.t.arenas.elements.window, rank, off+p.done), phaseStore
 	p.done += len(piece)
 	return p.handle, nil
 }

@@ -102,8 +102,8 @@ func TestShortStringAtTheEnd(t *testing.T) {
 		table, head := sets[0].oldest.Load(), uint64(0x123456789ABC)<<lengthBits
 		a := table.arenas
 		last := a.slots - 1
-		part, rank, off := a.locate(Ref(last))
-		must(t, a.takeMemory(rank, last, last+1), part.Store(t.Context(), rank, off, head))
+		rank, off := a.locate(Ref(last))
+		must(t, a.takeMemory(rank, last, last+1), a.elements.Store(t.Context(), rank, off, head))
 		hash := hashHead(head)
 		b := batch{t: table, insert: true, results: make([]Result, 1), hashes: []uint64{hash},
 			items: []uint64{fingerprintKey(hash) | last}}
@@ -254,7 +254,7 @@ func TestGrainsOfManyWords(t *testing.T) {
 	if a.grain < 2 || second != first+2 || a.slots*uint64(a.grain) < 1<<36 {
 		t.Errorf("%d grains of %d words; slots at %d and %d", a.slots, a.grain, first, second)
 	}
-	if _, _, off := a.locate(second); off != 2*a.grain {
+	if _, off := a.locate(second); off != 2*a.grain {
 		t.Errorf("slot %d is at word %d", second, off)
 	}
 }
@@ -355,11 +355,11 @@ func TestCheckFindsDamagedStrings(t *testing.T) {
 			{1, 1, "that has head"}, {2, 1 << 40, "zeros after its bytes"},
 			{0, lengthMask, "ends before it does"},
 		} {
-			part, rank, off := a.locate(0)
-			was, err := part.Load(t.Context(), rank, off+c.at)
-			must(t, err, part.Store(t.Context(), rank, off+c.at, was^c.bits))
+			rank, off := a.locate(0)
+			was, err := a.elements.Load(t.Context(), rank, off+c.at)
+			must(t, err, a.elements.Store(t.Context(), rank, off+c.at, was^c.bits))
 			err = s.Check(t.Context())
-			must(t, part.Store(t.Context(), rank, off+c.at, was), s.Check(t.Context()))
+			must(t, a.elements.Store(t.Context(), rank, off+c.at, was), s.Check(t.Context()))
 			fails(t, "a damaged string", err, c.says)
 		}
 	}

@@ -369,7 +369,6 @@ func (s stringSubject) size() (uint64, float64, error) {
 }
 
 // grow does nothing: no call makes the table of a set of strings larger.
-func (s stringSubject) grow(uint64) error { return nil }
 
 func (s stringSubject) collect(keep func(id int) bool) error {
 	return s.s.Collect(context.Background(), func(element []byte) bool {
