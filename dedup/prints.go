@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"math/bits"
-	"runtime"
 	"unsafe"
 
 	"github.com/zeebo/xxh3"
@@ -28,7 +27,6 @@ type prints struct {
 	shared *set.Elements // of all ranks, in place of set
 	growth growth
 	taken  uint64 // words
-	freeAt uint64 // words, from which on the memory of the last smaller table is unused; or 0
 
 	n       int      // records of the batch
 	at      []int32  // records that repeat no other one of the batch
@@ -135,7 +133,6 @@ func (p *prints) answer(seen []bool) (answered, added int, err error) {
 			added++
 		}
 	}
-	p.freeTables()
 	return p.n, added, nil
 }
 
@@ -197,19 +194,6 @@ func (p *prints) answerSingly(seen []bool) (answered, added int, err error) {
 	return p.n, added, nil
 }
 
-// freeTables has the memory of a table that the set has left given back: the garbage collector
-// does so, and nearly nothing here calls for it.
-func (p *prints) freeTables() {
-	if now := p.buckets(); now != p.growth.now {
-		p.growth.now = now
-		p.freeAt = p.taken + p.taken/4 // the table has moved by then
-	}
-	if p.freeAt > 0 && p.taken > p.freeAt {
-		p.freeAt = 0
-		runtime.GC()
-	}
-}
-
 func (p *prints) buckets() uint64 { return p.set.Config().Buckets }
 
 func (p *prints) bytes() uint64 {
@@ -251,7 +235,6 @@ func (p *prints) load(ctx context.Context, path string) (uint64, error) {
 // before it, and the last one takes all of the limit.
 type growth struct {
 	first, last uint64 // buckets
-	now         uint64
 }
 
 // planGrowth plans for sets that take bytesPerBucket for each bucket of their last table.
@@ -262,7 +245,7 @@ func planGrowth(memoryBytes, bytesPerBucket uint64) growth {
 		doublings++
 	}
 	first := max(last>>doublings/8*8, minBuckets)
-	return growth{first: first, last: first << doublings, now: first}
+	return growth{first: first, last: first << doublings}
 }
 
 // planGrowthFor is planGrowth for a set of words of which there are hardly more than a number: one
@@ -287,7 +270,7 @@ func planGrowthFor(words, memoryBytes uint64) growth {
 	if rest := (memoryBytes/bucketBytes - last) / 8 * 8; rest >= last+last/4 {
 		last = rest
 	}
-	return growth{first: first, last: last, now: first}
+	return growth{first: first, last: last}
 }
 
 // capacity is how many words or elements the last table holds.
