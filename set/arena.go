@@ -483,14 +483,15 @@ func (a *arenas) cut(run Ref, grains uint64) (slot, rest Ref) {
 	return run & refMask, run + Ref(grains<<a.rankBits) - Ref(grains<<refBits)
 }
 
-// addRun adds a run to the free ones, which are n at most. If there are more the shortest is lost.
+// addRun adds a run to the free ones, which are n at most, and joins it with those that are
+// adjacent. If there are more than n the shortest is lost.
 func (a *arenas) addRun(runs []Ref, run Ref, n int) []Ref {
-	for i, other := range runs {
+	for i := len(runs) - 1; i >= 0; i-- {
 		slot, end := a.cut(run, run.grains())
-		otherSlot, otherEnd := a.cut(other, other.grains())
-		if end == otherSlot || otherEnd == slot { // they are adjacent
-			runs[i] = min(slot, otherSlot) | Ref((run.grains()+other.grains())<<refBits)
-			return runs
+		other, otherEnd := a.cut(runs[i], runs[i].grains())
+		if end == other || otherEnd == slot {
+			run = min(slot, other) | Ref((run.grains()+runs[i].grains())<<refBits)
+			runs = slices.Delete(runs, i, i+1)
 		}
 	}
 	if len(runs) < n {

@@ -70,8 +70,31 @@ func killElements(words []uint64) []byte {
 	return elements
 }
 
+// killStrings are words as strings of many lengths, a few of several pieces.
+func killStrings(words []uint64) [][]byte {
+	elements := make([][]byte, len(words))
+	for i, word := range words {
+		n := int(word % 40)
+		if i == 3 {
+			n = 20 * pieceWords
+		}
+		elements[i] = binary.LittleEndian.AppendUint64(make([]byte, n), word)
+	}
+	return elements
+}
+
+// killKinds are the sets, as messages have them.
+var killKinds = [3]string{"words", "elements", "strings"}
+
+// killSets is a set of each kind.
+type killSets struct {
+	words    *Set
+	elements *Elements
+	strings  *Strings
+}
+
 // runKilledRank is the program of a rank. Lines on in: "stop", then "verify RANK BATCHES" for
-// each rank, then "end". Lines on out: "done BATCH WORDS ELEMENTS", the last two being
+// each rank, then "end". Lines on out: "done BATCH WORDS ELEMENTS STRINGS", the last three being
 // how many were Inserted.
 func runKilledRank(rank int, in io.Reader, out io.Writer) error {
 	joining, cancel := context.WithCancel(context.Background())
@@ -94,53 +117,61 @@ func runKilledRank(rank int, in io.Reader, out io.Writer) error {
 	}
 	defer job.Close()
 	const buckets = 1 << 19
-	s, err := New(context.Background(), job, Config{Buckets: buckets})
+	var s killSets
+	if s.words, err = New(context.Background(), job, Config{Buckets: buckets}); err != nil {
+		return err
+	}
+	s.elements, err = NewElements(context.Background(), job,
+		ElementsConfig{Config: Config{Buckets: buckets}, ElementBytes: 12})
 	if err != nil {
 		return err
 	}
-	e, err := NewElements(context.Background(), job,
-		ElementsConfig{Config: Config{Buckets: buckets}, ElementBytes: 12})
-	if err != nil {
+	cfg := Config{Buckets: buckets, MaxBytes: 1 << 29}
+	if s.strings, err = NewStrings(context.Background(), job, cfg); err != nil {
 		return err
 	}
 	for batch := 0; ; batch++ {
 		select {
 		case <-lines: // stop, or the parent is gone
-			return answer(job, s, e, lines, out)
+			return answer(job, s, lines, out)
 		default:
-			if err := killInsert(s, e, rank, batch, out); err != nil {
+			if err := s.insert(rank, batch, out); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// killInsert inserts a batch, words one way and elements another, and acknowledges it.
-func killInsert(s *Set, e *Elements, rank, batch int, out io.Writer) error {
+// insert inserts a batch, words one way and elements another, and acknowledges it.
+func (s *killSets) insert(rank, batch int, out io.Writer) error {
 	words := killWords(rank, batch)
-	results := make([]Result, 2*len(words))
-	if err := s.FindOrPutBatch(words[1:], results[1:len(words)]); err != nil {
+	n := len(words)
+	results := make([]Result, len(killKinds)*n)
+	if err := s.words.FindOrPutBatch(words[1:], results[1:n]); err != nil {
 		return err
 	}
 	var err error
-	if results[0], err = s.FindOrPut(words[0]); err != nil {
+	if results[0], err = s.words.FindOrPut(words[0]); err != nil {
 		return err
 	}
-	if err := e.FindOrPutBatch(killElements(words), results[len(words):]); err != nil {
+	if err := s.elements.FindOrPutBatch(killElements(words), results[n:2*n]); err != nil {
 		return err
 	}
-	var inserted [2]int
+	if err := s.strings.FindOrPutBatch(killStrings(words), results[2*n:]); err != nil {
+		return err
+	}
+	var inserted [len(killKinds)]int
 	for i, r := range results {
 		if r == Inserted {
-			inserted[i/len(words)]++
+			inserted[i/n]++
 		}
 	}
-	_, err = fmt.Fprintln(out, "done", batch, inserted[0], inserted[1])
+	_, err = fmt.Fprintln(out, "done", batch, inserted[0], inserted[1], inserted[2])
 	return err
 }
 
 // answer looks up what others have acknowledged, and checks the whole table.
-func answer(job rma.Job, s *Set, e *Elements, lines <-chan string, out io.Writer) error {
+func answer(job rma.Job, s killSets, lines <-chan string, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, "stopped"); err != nil {
 		return err
 	}
@@ -154,10 +185,14 @@ func answer(job rma.Job, s *Set, e *Elements, lines <-chan string, out io.Writer
 		}
 		for batch := range min(batches, killBatches) {
 			words := killWords(rank, batch)
-			results := make([]Result, 2*len(words))
-			err := s.ContainsBatch(words, results[:len(words)])
+			n := len(words)
+			results := make([]Result, len(killKinds)*n)
+			err := s.words.ContainsBatch(words, results[:n])
 			if err == nil {
-				err = e.ContainsBatch(killElements(words), results[len(words):])
+				err = s.elements.ContainsBatch(killElements(words), results[n:2*n])
+			}
+			if err == nil {
+				err = s.strings.ContainsBatch(killStrings(words), results[2*n:])
 			}
 			if err != nil {
 				return err
@@ -170,14 +205,17 @@ func answer(job rma.Job, s *Set, e *Elements, lines <-chan string, out io.Writer
 			}
 		}
 	}
-	var occupiedBuckets [2]int
+	var occupiedBuckets [len(killKinds)]int
 	for rank := range job.Size() { // the dead cannot check their parts
-		err := errors.Join(s.check(context.Background(), rank), e.check(context.Background(), rank))
+		err := errors.Join(s.words.check(context.Background(), rank),
+			s.elements.check(context.Background(), rank),
+			s.strings.check(context.Background(), rank))
 		if err != nil {
 			return err
 		}
 	}
-	for i, t := range []*table{s.oldest.Load(), e.oldest.Load()} {
+	for i, t := range []*table{s.words.oldest.Load(), s.elements.oldest.Load(),
+		s.strings.oldest.Load()} {
 		all, err := t.readAll()
 		if err != nil {
 			return err
@@ -188,7 +226,7 @@ func answer(job rma.Job, s *Set, e *Elements, lines <-chan string, out io.Writer
 			}
 		}
 	}
-	_, err := fmt.Fprintln(out, "clean", occupiedBuckets[0], occupiedBuckets[1])
+	_, err := fmt.Fprintln(out, "clean", occupiedBuckets[0], occupiedBuckets[1], occupiedBuckets[2])
 	return err
 }
 
@@ -202,7 +240,7 @@ type process struct {
 	mu       sync.Mutex
 	changed  sync.Cond
 	batches  int // acknowledged
-	inserted [2]int
+	inserted [len(killKinds)]int
 	line     string // the last line that was no acknowledgement
 	ended    bool
 }
@@ -228,11 +266,14 @@ func startProcess(t *testing.T, rank int, env ...string) *process {
 func (p *process) watch(out io.Reader) {
 	for scan := bufio.NewScanner(out); scan.Scan(); p.changed.Broadcast() {
 		p.mu.Lock()
-		var batch, words, elements int
-		if n, _ := fmt.Sscanf(scan.Text(), "done %d %d %d", &batch, &words, &elements); n == 3 {
+		var batch int
+		var inserted [len(killKinds)]int
+		if n, _ := fmt.Sscanf(scan.Text(), "done %d %d %d %d", &batch, &inserted[0], &inserted[1],
+			&inserted[2]); n == 4 {
 			p.batches++
-			p.inserted[0] += words
-			p.inserted[1] += elements
+			for i, n := range inserted {
+				p.inserted[i] += n
+			}
 		} else {
 			p.line = scan.Text()
 		}
@@ -318,7 +359,7 @@ func killRound(t *testing.T, rng *rand.Rand, round int) {
 // rank may have inserted one batch that it did not acknowledge.
 func ask(t *testing.T, ranks []*process, last *process) {
 	t.Helper()
-	var inserted [2]int
+	var inserted [len(killKinds)]int
 	for rank, p := range ranks {
 		_, err := fmt.Fprintln(last.in, "verify", rank, p.batches)
 		must(t, err)
@@ -328,11 +369,11 @@ func ask(t *testing.T, ranks []*process, last *process) {
 	}
 	_, err := fmt.Fprintln(last.in, "end")
 	must(t, err)
-	var there [2]int
+	var there [len(killKinds)]int
 	last.await(t, "clean", func() bool { return strings.HasPrefix(last.line, "clean") })
-	_, err = fmt.Sscanf(last.line, "clean %d %d", &there[0], &there[1])
+	_, err = fmt.Sscanf(last.line, "clean %d %d %d", &there[0], &there[1], &there[2])
 	must(t, err)
-	for i, what := range []string{"words", "elements"} {
+	for i, what := range killKinds {
 		if over := there[i] - inserted[i]; over < 0 || over > (killRanks-1)*killBatch {
 			t.Fatalf("%d %s in the table, %d acknowledged as inserted", there[i], what, inserted[i])
 		}

@@ -127,6 +127,32 @@ func (r *elementRace) run(t *testing.T, elements ...[]byte) []Result {
 	return results
 }
 
+// stringLosesItsBucket: a string whose bucket an equal one has won gives its slot back.
+func stringLosesItsBucket(t *testing.T) {
+	mark.Need(t)
+	stringComesBack.Claim(t)
+	sets, err := newStrings(ranksOf(t, engineDirect, 1), smallStrings(1))
+	must(t, err)
+	s, element, first := sets[0], []byte("a string"), true
+	claimsElement.Claim(t)
+	claimsElement.Intercept(t, func() {
+		if first {
+			first = false
+			r, err := s.FindOrPut(element)
+			must(t, err)
+			if r != Inserted {
+				t.Errorf("an equal string that comes during the race: %v", r)
+			}
+		}
+	})
+	r, err := s.FindOrPut(element)
+	if r != Found || err != nil || first {
+		t.Errorf("after an equal string has come: %v, %v", r, err)
+	}
+	must(t, s.Check(t.Context()))
+	noGrainIsLost(t, sets)
+}
+
 // flatten lays elements one after the other.
 func flatten(elements [][]byte) (all []byte) {
 	for _, element := range elements {

@@ -21,6 +21,7 @@ func TestLabScripts(t *testing.T) {
 		{"word loses its bucket", wordLosesItsBucket},
 		{"first line loses its bucket", firstLineLosesBucket},
 		{"element loses its bucket", elementLosesItsBucket},
+		{"string loses its bucket", stringLosesItsBucket},
 		{"line read in pieces", lineReadInPieces},
 		{"equal fingerprints", fingerprintsAreEqual},
 		{"end of a span", endOfSpan},

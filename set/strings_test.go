@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/farhash/farhash/internal/core"
@@ -123,6 +124,34 @@ func TestShortStringAtTheEnd(t *testing.T) {
 	}
 }
 
+// taker is a window that notes the end of the memory that is taken.
+type taker struct {
+	rma.Window
+	end int
+}
+
+func (w *taker) Commit(_, off, words int) error {
+	w.end = max(w.end, off+words)
+	return nil
+}
+
+// A get that expects a longer string reads after a run. There is memory there too.
+func TestMemoryAfterRuns(t *testing.T) {
+	for _, c := range []struct{ grain, slots, end, want int }{
+		{1, 5000, 100, 100 + pieceWords},
+		{4, 5000, 100, 4*100 + pieceWords},
+		{1, 110, 100, 110},
+	} {
+		w := new(taker)
+		a := arenas{strings: true, grain: c.grain, slots: uint64(c.slots),
+			parts: []part{{cells: cells{window: w}}}}
+		must(t, a.takeMemory(0, 0, uint64(c.end)))
+		if w.end < c.want || w.end > c.slots*c.grain {
+			t.Errorf("of a run to %d, %d words have memory, not %d", c.end, w.end, c.want)
+		}
+	}
+}
+
 // contendedString is the string called id: mostly of up to 40 bytes, some of several pieces.
 func contendedString(id int) []byte {
 	n := id % 40
@@ -227,7 +256,7 @@ func TestRuns(t *testing.T) {
 
 // Of more runs than a list takes the shortest is lost.
 func TestShortestRunIsLost(t *testing.T) {
-	var a arenas
+	a := arenas{grain: 1}
 	var runs []Ref
 	for i := range uint64(10) { // not adjacent
 		runs = a.addRun(runs, Ref(i*100|(i+3)%10<<refBits), 8)
@@ -236,6 +265,21 @@ func TestShortestRunIsLost(t *testing.T) {
 		if run.grains() < 2 || len(runs) != 8 {
 			t.Errorf("%d runs, one of %d grains", len(runs), run.grains())
 		}
+	}
+}
+
+// Runs that are adjacent are joined, in whatever order they are given back.
+func TestRunsAreJoined(t *testing.T) {
+	a := arenas{grain: 1, rankBits: 1}
+	rng := rand.New(rand.NewPCG(1, 2))
+	var runs []Ref
+	for _, i := range rng.Perm(100) {
+		runs = a.addRun(runs, a.runOf(Ref(1000+2*i), 1), maxFreeRuns)
+		runs = a.addRun(runs, a.runOf(Ref(1001+2*i), 1), maxFreeRuns) // of the other rank
+	}
+	slices.Sort(runs)
+	if want := []Ref{a.runOf(1000, 100), a.runOf(1001, 100)}; !slices.Equal(runs, want) {
+		t.Errorf("runs %#x, not %#x", runs, want)
 	}
 }
 
@@ -369,6 +413,7 @@ func TestCheckFindsDamagedStrings(t *testing.T) {
 func FuzzStringRecords(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 7, 0, 0, 0, 0})
 	f.Add([]byte{1, 0, 0, 0})
+	f.Add([]byte{1, 0, 0, 0, 7, 0, 0})
 	f.Add([]byte{1, 0, 1, 0})
 	f.Add(append([]byte{1, 0, 1, 0}, make([]byte, MaxStringBytes+1)...))
 	f.Fuzz(func(t *testing.T, payload []byte) {
