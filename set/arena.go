@@ -78,12 +78,19 @@ func newArenas(ctx context.Context, job rma.Job, elements uint64, slotWords int)
 func newStringArenas(ctx context.Context, job rma.Job, words uint64) (*arenas, error) {
 	// The longest string fits where others hold runs.
 	words += uint64(job.Size()) * maxStringWords
-	a := &arenas{job: job, grain: 1, strings: true}
-	for words/uint64(a.grain) > refMask/4 { // the ranks take whole bits, and runs come in addition
-		a.grain *= 2
+	grain := grainFor(words)
+	a := &arenas{job: job, grain: grain, strings: true, run: uint64(runWords / grain)}
+	return a.open(ctx, words/uint64(grain))
+}
+
+// grainFor is the words of a grain, so that references can name all grains of so many words. The
+// ranks take whole bits of a reference, and runs come in addition.
+func grainFor(words uint64) int {
+	grain := 1
+	for words/uint64(grain) > refMask/4 {
+		grain *= 2
 	}
-	a.run = uint64(runWords / a.grain)
-	return a.open(ctx, words/uint64(a.grain))
+	return grain
 }
 
 // open makes the windows, for so many slots in all. Collective.

@@ -184,3 +184,59 @@ func BenchmarkElements(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkStrings measures strings of 12, 40 and 200 bytes, one at a time and in batches, in turn
+// over a set of 2^21 of them, and in batches elements of these lengths.
+func BenchmarkStrings(b *testing.B) {
+	const n = 1 << 21
+	for _, size := range []int{12, 40, 200} {
+		b.Run(fmt.Sprintf("bytes=%d", size), func(b *testing.B) {
+			job := local.Single()
+			cfg := Config{Buckets: 2 * n}
+			s, err := NewStrings(context.Background(), job, cfg)
+			must(b, err)
+			e, err := NewElements(context.Background(), job,
+				ElementsConfig{Config: cfg, ElementBytes: size})
+			must(b, err)
+			b.Cleanup(func() { must(b, s.Close(), e.Close(), job.Close()) })
+			all, elements := make([]byte, benchBatch*size), make([][]byte, benchBatch)
+			for i := range elements {
+				elements[i] = all[i*size : (i+1)*size]
+			}
+			results := make([]Result, benchBatch)
+			write := func(next func(i int) uint64) {
+				for i, element := range elements {
+					binary.LittleEndian.PutUint64(element, benchWord(next(i)))
+				}
+			}
+			for at := uint64(0); at < n; at += benchBatch {
+				write(func(i int) uint64 { return at + uint64(i) })
+				must(b, s.FindOrPutBatch(elements, results), e.FindOrPutBatch(all, results))
+			}
+			rng := rand.New(rand.NewPCG(1, 2))
+			var times [3]time.Duration
+			for b.Loop() {
+				for way := range times {
+					write(func(int) uint64 { return rng.Uint64N(n) })
+					start := time.Now()
+					switch way {
+					case 0:
+						_ = s.FindOrPutBatch(elements, results)
+					case 1:
+						_ = e.FindOrPutBatch(all, results)
+					default:
+						for i, element := range elements {
+							results[i], _ = s.FindOrPut(element)
+						}
+					}
+					times[way] += time.Since(start)
+				}
+			}
+			b.ReportMetric(0, "ns/op")
+			units := []string{"ns/batch-string", "ns/batch-element", "ns/scalar-string"}
+			for way, unit := range units {
+				b.ReportMetric(float64(times[way])/float64(b.N)/benchBatch, unit)
+			}
+		})
+	}
+}

@@ -65,8 +65,8 @@ const (
 	anyLength = -1
 
 	// meanStringBytes is what a string takes in an arena when memory is divided between tables and
-	// arenas. Where strings take half as much, or more, at least 0.6 of MaxBytes is used before the
-	// set is full.
+	// arenas. Where they take half as much or more, 0.6 of MaxBytes at least is used before the set
+	// is full.
 	meanStringBytes = 32
 
 	// MaxWord is the largest word that a Set holds: 63 bits.

@@ -20,6 +20,8 @@
 //	r, err := s.FindOrPut([]byte("a line"))
 //	err = s.FindOrPutBatch(lines, results) // lines is a [][]byte
 //
+// Elements of one length take less memory and less time than strings, and have references.
+//
 // A set without a size, or with [Config].MaxBytes, grows while it is in use; see Growth. Garbage
 // collection, saving and loading are collective: all ranks call them, and nothing else runs at the
 // same time.
@@ -43,6 +45,11 @@
 // occupied. There are at most 2^44 buckets and 2^36 elements. Nothing is deleted, except by
 // Collect.
 //
+// A string takes 8 bytes beside its own, which are rounded up to 8, and a bucket. MaxBytes is
+// divided between buckets and strings as if each string took 32 bytes: of a set of shorter or
+// longer ones 0.6 of it or more is used before the answer is Full. What Collect removes from a set
+// of strings is used again by the rank that removes it, in part.
+//
 // # Layout
 //
 // The set is the distributed hash table of Oortwijn, van Dijk and van de Pol (A Distributed Hash
@@ -52,7 +59,7 @@
 // rank r owns buckets [r*k, (r+1)*k), the words of its segment:
 //
 //	Set       | 1 | data (63)                            |
-//	Elements  | 1 | fingerprint (27) | reference (36)    |
+//	Elements  | 1 | fingerprint (27) | reference (36)    |    and Strings
 //	           63  62              36  35               0
 //
 // The reference ([Ref]) is the number of a slot in an arena. A slot has whole words; zeros fill the
@@ -61,6 +68,15 @@
 // length. A line holds 8 buckets, so that most searches touch one line and one slot. References
 // stay valid when the table grows. Elements in wide buckets would save the line of the slot, but
 // measured faster only for up to 24 bytes in a table that is less than 0.6 full.
+//
+// A string is stored as a head and its bytes. The head has 47 bits of the hash, and the length:
+//
+//	head      | hash (47)                    | length (17) |
+//
+// The slot of a string is as many grains as it needs, a word each, or two or more where 2^36 words
+// are too few. A rank takes runs of grains and cuts slots off them. Different strings nearly always
+// have different heads, so one word decides that they differ. Homes and fingerprints come from the
+// head alone, so a table moves without reading long strings.
 //
 // # Protocol
 //
@@ -81,6 +97,10 @@
 // then a compare-and-swap publishes the reference. A search that loses this
 // compare-and-swap keeps the slot for the next element. Where the fingerprint of a bucket
 // is the element's, the whole element is compared.
+//
+// Through a queue strings are compared and stored in pieces of 1 KiB, so that a machine needs a
+// buffer for one. A get expects the length of the string that is sought. If another string is there
+// it reads the words after it, and finds in the first word that they do not matter.
 //
 // A process may address all memory directly, only a part of it, for example the memory of the ranks
 // of its host, or none. A span is such a part. Searches that begin in a span are loops over it.
@@ -120,8 +140,8 @@
 //
 // A word is taken to need 1.5 messages one-sided, an element 2.5. The requesting rank counts the
 // results, so Len stays exact; [Stats] lists what the owner counts. [Elements.GetBatch] is shipped
-// as well. Single operations are not shipped. Nor is Collect: it keeps items on their rank, except
-// where a search leaves its memory.
+// as well. A string that is too long for a request is not shipped, and single operations are not.
+// Nor is Collect: it keeps items on their rank, except where a search leaves its memory.
 //
 // # Growth
 //

@@ -84,7 +84,11 @@ func (s *session) Close() error { return s.q.Close() }
 func (s *session) run(b *batch, at []int) error {
 	s.batch, s.held = b, heldSlots{arenas: b.t.arenas, needed: len(b.results)}
 	before := *s.q.Stats()
-	err := s.slots.Drive(context.Background(), s.q, len(b.results), at, len(s.probes), s)
+	var machines core.Machines = s
+	if b.begins != nil && b.insert {
+		machines = inTurns{s}
+	}
+	err := s.slots.Drive(context.Background(), s.q, len(b.results), at, len(s.probes), machines)
 	if err != nil { // some machines have ended before it
 		for machine := range s.probes {
 			i := s.slots.Running(machine)
@@ -106,13 +110,11 @@ func (s *session) Start(machine, i int) rma.Op {
 	return &s.probes[machine]
 }
 
-// Turn has insertions of equal strings take turns, so that no two store the same long one.
-func (s *session) Turn(i int) (hash uint64, ok bool) {
-	b := s.batch
-	if b.begins == nil || !b.insert {
-		return 0, false
-	}
-	return b.t.hash(b.item(i)), true
+// inTurns is a session in which equal strings take turns, so that no two store the same long one.
+type inTurns struct{ *session }
+
+func (s inTurns) Turn(i int) (hash uint64, ok bool) {
+	return s.batch.t.hash(s.batch.item(i)), true
 }
 
 // Finish takes the answer of a machine.

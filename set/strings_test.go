@@ -285,9 +285,15 @@ func TestRunsAreJoined(t *testing.T) {
 
 // Many bytes take grains of more words than one.
 func TestGrainsOfManyWords(t *testing.T) {
+	for bits, want := range map[int]int{20: 1, 33: 1, 34: 2, 36: 8, 41: 256} {
+		if grain := grainFor(1 << bits); grain != want {
+			t.Errorf("of 2^%d words grains have %d, not %d", bits, grain, want)
+		}
+	}
 	job := local.Single()
 	defer job.Close()
-	a, err := newStringArenas(t.Context(), job, 1<<36)
+	a := &arenas{job: job, grain: 4, strings: true, run: 100}
+	_, err := a.open(t.Context(), 1000)
 	must(t, err)
 	defer a.close()
 	h := heldSlots{arenas: a}
@@ -295,11 +301,12 @@ func TestGrainsOfManyWords(t *testing.T) {
 	must(t, err)
 	second, _, err := h.next(1)
 	must(t, err)
-	if a.grain < 2 || second != first+2 || a.slots*uint64(a.grain) < 1<<36 {
-		t.Errorf("%d grains of %d words; slots at %d and %d", a.slots, a.grain, first, second)
+	if _, off := a.locate(second); second != first+2 || off != 2*a.grain {
+		t.Errorf("slots are at %d and %d, word %d", first, second, off)
 	}
-	if _, off := a.locate(second); off != 2*a.grain {
-		t.Errorf("slot %d is at word %d", second, off)
+	h.release()
+	if len(a.free) != 1 || a.free[0].grains() != a.run-3 {
+		t.Errorf("free runs are %#x", a.free)
 	}
 }
 
