@@ -144,7 +144,7 @@ func TestMemoryAfterRuns(t *testing.T) {
 	} {
 		w := new(taker)
 		a := arenas{strings: true, grain: c.grain, slots: uint64(c.slots),
-			parts: []part{{cells: cells{window: w}}}}
+			elements: cells{window: w}}
 		must(t, a.takeMemory(0, 0, uint64(c.end)))
 		if w.end < c.want || w.end > c.slots*c.grain {
 			t.Errorf("of a run to %d, %d words have memory, not %d", c.end, w.end, c.want)
