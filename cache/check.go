@@ -192,7 +192,7 @@ func (c *Cache) occupied(ctx context.Context, rank int) (n uint64, err error) {
 }
 
 // All iterates over the keys and values of all ranks that are whole, in the order of buckets. They
-// are the iterator's until it goes on. What is put at the same time may be among them or not.
+// are the iterator's until it continues. What is put at the same time may be among them or not.
 func (c *Cache) All(ctx context.Context) iter.Seq2[Pair, error] {
 	return c.pairs(ctx, 0, c.job.Size())
 }

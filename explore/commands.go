@@ -101,7 +101,7 @@ func (w *worker) announce(ctx context.Context, fresh []witness) error {
 }
 
 // endFull ends the search because memory is full. After another command, which came first, it
-// goes on.
+// continues.
 func (w *worker) endFull(ctx context.Context) error {
 	if err := w.stopAll(ctx, stopFull); err != nil {
 		return err

@@ -406,7 +406,7 @@ func (p *bufferPool) take() (rma.Buf, error) {
 	return p.q.Alloc(p.words)
 }
 
-// drop gives back what fetches hold, from one on. A lookup always has a buffer, so that it goes on
+// drop gives back what fetches hold, from one on. A lookup always has a buffer to continue
 // while others have all of the pool.
 func (o *op) drop(from int) {
 	for _, f := range o.fetches[from:] {

@@ -12,7 +12,7 @@ import (
 	"github.com/farhash/farhash/ship"
 )
 
-// TestElementsAfterLoss: a rank goes on inserting elements when the free slots that it holds are
+// TestElementsAfterLoss: a rank continues inserting elements when the free slots that it holds are
 // lost with another rank: it takes slots of other ranks.
 func TestElementsAfterLoss(t *testing.T) {
 	must(t, runEngine(engineCarriers, 3, 1, func(job rma.Job) error {

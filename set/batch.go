@@ -183,7 +183,7 @@ func (b *batch) stay(err error) error {
 	return err
 }
 
-// endSingle ends a single call whose search in v has its result in b: it goes on in the next table,
+// endSingle ends a single call whose search in v has its result in b: it searches the next table,
 // and has the set grow.
 func (b *batch) endSingle(v *span) (Result, error) {
 	var err error
@@ -415,7 +415,7 @@ func (sp *space) answer(kind uint32, n int, request, answer []uint64) (int, erro
 	}
 	for i, r := range b.results {
 		if r == Full && (b.noSlot > 0 || !t.newest().last) {
-			r = unfinished // the requesting rank goes on, in all arenas, or finds out what is full
+			r = unfinished // the requesting rank tries all arenas, or finds out what is full
 		}
 		answer[i] = uint64(b.refs[i])<<resultBits | uint64(r)
 	}

@@ -279,7 +279,7 @@ func (v *span) compareLine(f *elementFlight) {
 // The line was read some time ago, its buckets one after the other. A bucket that
 // refers to the element is the answer all the same, as a bucket changes only once. If
 // none had the fingerprint, the buckets before the first one that was read empty hold
-// other elements for good, and the search goes on at that one. The buckets after it
+// other elements for good, and the search continues at that one. The buckets after it
 // prove nothing: some between may have been claimed after they were read.
 func (p *elementPipeline) finish(block int) error {
 	flights := p.block(block)

@@ -90,7 +90,7 @@
 // requested before it is needed.
 //
 // A search claims an empty bucket with one compare-and-swap. When the compare-and-swap
-// loses, the search examines the word that won and goes on. After C*M buckets the
+// loses, the search examines the word that won and continues. After C*M buckets the
 // answer is Full (OP 3.3).
 //
 // An element is first stored in an arena slot, by default of the inserting rank. Only
@@ -104,7 +104,7 @@
 //
 // A process may address all memory directly, only a part of it, for example the memory of the ranks
 // of its host, or none. A span is such a part. Searches that begin in a span are loops over it.
-// A search that comes to the end of the span, or to an element outside it, goes on through a queue.
+// A search that comes to the end of the span, or to an element outside it, continues by a queue.
 //
 // # Forms
 //
@@ -134,7 +134,7 @@
 // items. The answer holds a word for each item: the result and, for elements, the
 // reference. The rank that owns the home searches its own memory by the loops above, and
 // stores what it inserts in its own arena. Where the search leaves its memory, or its arena has no
-// free slot, it hands the item back, and the requesting rank goes on one-sided: owners wait for
+// free slot, it hands the item back, and the requesting rank continues one-sided: owners wait for
 // nobody. A rank that cannot address its own memory directly answers by its queues: slow, but
 // correct.
 //
@@ -166,7 +166,7 @@
 // its searches begin at the next table, and only then does it move pieces of that.
 //
 // A search begins at the oldest table that its rank does not know to have moved. Where it comes to
-// a closed bucket, or to its limit, it goes on in the next table, from the home there. Why is it
+// a closed bucket, or to its limit, it continues in the next table, from the home there. Why is it
 // correct? Occupied and closed buckets do not change. So all searches for an element in a table
 // examine the same buckets, up to the first that did not have another element. If that has the
 // element, all find it. If it is closed, or there is none within the limit, the element is not in

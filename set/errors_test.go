@@ -244,7 +244,7 @@ func TestElementsAreCopied(t *testing.T) {
 }
 
 // TestEngineErrors has submissions fail, one after the other. What was inserted before
-// is reported and counted, and the set goes on.
+// is reported and counted, and the set continues.
 func TestEngineErrors(t *testing.T) {
 	words := wordsWithHomes(6, []uint64{0, 1 << 30})
 	for failing := int64(1); ; failing++ {

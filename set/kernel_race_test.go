@@ -8,7 +8,7 @@ import (
 )
 
 // Goroutines insert different words with the same home, so that compare-and-swaps
-// are lost to other words. The test goes on until some have been lost.
+// are lost to other words. The test continues until some have been lost.
 func TestKernelsLoseToOtherWords(t *testing.T) {
 	const workers, each, maxRounds = 4, 60, 2000
 	words := wordsWithHomes(workers*each, []uint64{0})

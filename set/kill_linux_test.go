@@ -347,7 +347,7 @@ func killRound(t *testing.T, rng *rand.Rand, round int) {
 		}
 	}
 	last := ranks[order[0]]
-	last.progress(t, 3) // it goes on
+	last.progress(t, 3) // it continues
 	_, err := fmt.Fprintln(last.in, "stop")
 	must(t, err)
 	last.await(t, "stopped", func() bool { return last.line == "stopped" })

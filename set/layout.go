@@ -88,7 +88,7 @@ type span struct {
 	flat  []uint64 // the buckets; nil: not all of the table is directly addressable
 	first uint64   // the number in the table of the first of them
 	rank  int      // that owns it
-	whole bool     // they are the whole table, and a search goes on around its end
+	whole bool     // they are the whole table, and a search continues around its end
 	last  bool     // no table follows
 	limit uint64   // buckets examined in this table: min(C*M, n)
 }

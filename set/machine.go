@@ -258,7 +258,7 @@ func (p *probe) enter(t *table) {
 	}
 }
 
-// Step is one step of the protocol: it takes what the machine waited for, and goes on.
+// Step is one step of the protocol: it takes what the machine waited for, and continues.
 func (p *probe) Step(q rma.Queue) (rma.Handle, error) {
 	p.chunks[0].posted, p.chunks[1].posted = false, false
 	if p.phase > phaseChunk && !q.Done(p.handle) {

@@ -171,7 +171,7 @@ func lateCallKeepsTable(t *testing.T) {
 	}
 }
 
-// TestSpansOfAllTablesAreAlike: a search that goes on in the next table does so in the span of the
+// TestSpansOfAllTablesAreAlike: a search continues in the next table in the span of the
 // same ranks, and a piece moves by the same means, so that all tables must be reached alike.
 func TestSpansOfAllTablesAreAlike(t *testing.T) {
 	for e := range allEngines {

@@ -50,5 +50,5 @@ func nowhere(insert bool) Result {
 const unfinished = Full + 1
 
 // beyond is the result of a search that has passed a table: what it searches for is not there and
-// never will be, as no bucket that it examined changes any more. It goes on in the next table.
+// never will be, as no bucket that it examined changes any more. It continues in the next table.
 const beyond = Full + 2

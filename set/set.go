@@ -294,7 +294,7 @@ func (e *Elements) Config() ElementsConfig {
 	return cfg
 }
 
-// All iterates over the elements of the set. The bytes are valid until the loop goes on.
+// All iterates over the elements of the set. The bytes are valid until the loop continues.
 func (e *Elements) All(ctx context.Context) iter.Seq2[[]byte, error] {
 	return e.elements(ctx, e.occupied(ctx, 0, e.job.Size()))
 }
@@ -417,7 +417,7 @@ func (s *Strings) Bytes(ctx context.Context) (uint64, error) {
 	return s.newest().buckets*8 + grains*uint64(s.arenas.grain)*8, err
 }
 
-// All iterates over the strings of the set. The bytes are valid until the loop goes on.
+// All iterates over the strings of the set. The bytes are valid until the loop continues.
 func (s *Strings) All(ctx context.Context) iter.Seq2[[]byte, error] {
 	return s.strings(s.occupied(ctx, 0, s.job.Size()))
 }

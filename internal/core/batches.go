@@ -12,7 +12,7 @@ import (
 type Ops interface {
 	// Owners stores the rank whose memory each operation touches first.
 	Owners(owners []int32)
-	// Direct carries out the operations at, or the whole batch if at is nil, by loops over memory
+	// Direct runs the operations at, or the whole batch if at is nil, by loops over memory
 	// that this process can address, and appends to left those that must go on one-sided.
 	// The operations at are ordered by owner.
 	Direct(at, left []int) ([]int, error)
@@ -55,7 +55,7 @@ type plan struct {
 // Close has nothing to give back.
 func (p *plan) Close() error { return nil }
 
-// Run carries out a batch of n operations. It returns what the requests took.
+// Run runs a batch of n operations. It returns what the requests took.
 func (b *Batches) Run(ctx context.Context, n int, ops Ops) (requests rma.Stats, err error) {
 	if b.takesWhole() || !b.line.worth(n) {
 		return requests, b.Own(n, ops)
@@ -146,7 +146,7 @@ func (b *Batches) assign(p *plan, ships bool) {
 	}
 }
 
-// local carries out what is not shipped.
+// local runs what is not shipped.
 func (p *plan) local(ops Ops) (err error) {
 	if len(p.direct) > 0 {
 		p.queued, err = ops.Direct(p.direct, p.queued)

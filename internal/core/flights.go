@@ -65,7 +65,7 @@ func (l *line) flights() (*flights, error) {
 	return f, nil
 }
 
-// run carries out a batch whose operations are partly shipped.
+// run runs a batch whose operations are partly shipped.
 func (l *line) run(ctx context.Context, p *plan, ops Ops) (rma.Stats, error) {
 	f, err := l.flights()
 	if err != nil {

@@ -15,7 +15,7 @@ type Config struct {
 	Access ship.Access
 	// Messages is how many messages one operation takes one-sided, about.
 	Messages float64
-	// Answer carries out operations that other ranks ship to this one.
+	// Answer runs operations that other ranks ship to this one.
 	Answer Answerer
 	// Like are the batches of another window of the same job, whose measurements hold here;
 	// nil: none.
@@ -24,7 +24,7 @@ type Config struct {
 	Closed error
 }
 
-// Answerer carries out n operations, packed in request, and packs their answers into answer, of
+// Answerer runs n operations, packed in request, and packs their answers into answer, of
 // which it returns how many words it has written. It runs on the engine's goroutine, one call at a
 // time; see [rma.Handler] for what it may do. The text of an error goes to the rank that asked.
 type Answerer func(kind uint32, n int, request, answer []uint64) (words int, err error)
@@ -39,7 +39,7 @@ type line struct {
 	pool   Pool[*flights]
 }
 
-// Open readies a table's batches on the window that owners are asked about. Collective, with the
+// Open prepares a table's batches on the window that owners are asked about. Collective, with the
 // same Config on every rank except for Access, which may differ. Regions may be set before, where
 // the memory is no window's.
 func (b *Batches) Open(ctx context.Context, job rma.Job, w rma.Window, cfg Config) error {

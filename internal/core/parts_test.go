@@ -169,7 +169,7 @@ func (m *step) Step(q rma.Queue) (rma.Handle, error) {
 	return m.handle, nil
 }
 
-// Drive carries out each operation once; those with the same turn one after the other.
+// Drive runs each operation once; those with the same turn one after the other.
 func TestDrive(t *testing.T) {
 	err := local.Run(1, func(job rma.Job) error {
 		ctx := context.Background()

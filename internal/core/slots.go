@@ -6,9 +6,9 @@ import (
 	"github.com/farhash/farhash/rma"
 )
 
-// Machines are step machines on one queue, each of which carries out one operation at a time.
+// Machines are step machines on one queue, each of which runs one operation at a time.
 type Machines interface {
-	// Start readies a machine for operation i of the batch.
+	// Start prepares a machine for operation i of the batch.
 	Start(machine, i int) rma.Op
 	// Finish takes the answer of operation i from its machine, which has ended.
 	Finish(machine, i int)
@@ -42,7 +42,7 @@ func NewSlots(machines int) Slots {
 // Drive it tells which operations were in flight, or had ended unfinished.
 func (s *Slots) Running(machine int) int { return s.running[machine] }
 
-// Drive carries out the operations at, or 0 to n-1 if at is nil, with up to depth of them in flight
+// Drive runs the operations at, or 0 to n-1 if at is nil, with up to depth of them in flight
 // on q. It ends with the first error that a machine returns; the queue must be closed then.
 func (s *Slots) Drive(ctx context.Context, q rma.Queue, n int, at []int, depth int,
 	m Machines) error {
