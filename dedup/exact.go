@@ -121,7 +121,7 @@ const (
 func (e *exact) chain(record []byte) (last []byte, err error) {
 	if e.own == nil {
 		return nil, fmt.Errorf("dedup: a record has %d bytes; an exact filter of several ranks "+
-			"takes less than %d", len(record), set.MaxStringBytes)
+			"takes less than %d; use one process for longer ones", len(record), set.MaxStringBytes)
 	}
 	e.chains++
 	for before := uint64(0); ; {

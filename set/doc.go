@@ -20,7 +20,7 @@
 //	r, err := s.FindOrPut([]byte("a line"))
 //	err = s.FindOrPutBatch(lines, results) // lines is a [][]byte
 //
-// Elements of one length take less memory and less time than strings, and have references.
+// Elements of one length take less memory and less time than strings.
 //
 // A set without a size, or with [Config].MaxBytes, grows while it is in use; see Growth. Garbage
 // collection, saving and loading are collective: all ranks call them, and nothing else runs at the

@@ -469,3 +469,36 @@ func FuzzStringRequests(f *testing.F) {
 		}
 	})
 }
+
+// A reference means the same string on all ranks; others are refused.
+func TestReferencesOfStrings(t *testing.T) {
+	for e := range engines {
+		sets, err := newStrings(ranksOf(t, e, 2), smallStrings(2))
+		must(t, err)
+		want := [][]byte{{}, []byte("a line"), bytes.Repeat([]byte{7}, 9*pieceWords), {}}
+		var refs [2][4]Ref
+		for rank, s := range sets {
+			results := make([]Result, len(want))
+			must(t, s.FindOrPutRefs(want, results, refs[rank][:]))
+			for i, ref := range refs[rank] {
+				got, err := sets[1-rank].Append([]byte("x"), ref)
+				if err != nil || string(got) != "x"+string(want[i]) {
+					t.Errorf("%v: string %d has %d bytes, %v", e, i, len(got)-1, err)
+				}
+			}
+		}
+		if refs[0] != refs[1] || refs[0][0] != refs[0][3] || refs[0][0] == refs[0][1] {
+			t.Errorf("%v: references %v", e, refs)
+		}
+		if _, err := sets[0].Append(nil, refMask); err == nil {
+			t.Errorf("%v: there is a string with the last reference", e)
+		}
+		if err := sets[0].FindOrPutRefs(want, make([]Result, 4), make([]Ref, 3)); err == nil {
+			t.Errorf("%v: 3 references of 4 strings", e)
+		}
+		n, err := sets[1].Bytes(t.Context())
+		if least := uint64(1<<12*8 + 9*pieceWords); err != nil || n < least || n > least+1<<18 {
+			t.Errorf("%v: the set takes %d bytes, %v", e, n, err)
+		}
+	}
+}
