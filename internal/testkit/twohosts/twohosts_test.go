@@ -14,21 +14,21 @@ func TestPair(t *testing.T) {
 		if err != nil || !strings.HasSuffix(string(out), want) {
 			t.Errorf("host %d is called %q: %v", host, out, err)
 		}
-		if err := p.reaches(host); err != nil {
+		if err := p.reaches(host, "60"); err != nil {
 			t.Errorf("host %d does not reach the other: %v", host, err)
 		}
 	}
 	p.Cut(t)
-	if err := p.reaches(0); err == nil {
+	if err := p.reaches(0, "0.3"); err == nil {
 		t.Error("the cable is cut, and the other host is reached")
 	}
 }
 
 // reaches has a host connect to a port of the other, where nobody listens: it gets an
-// error at once, or no answer.
-func (p *Pair) reaches(host int) error {
+// error at once, or no answer within some seconds.
+func (p *Pair) reaches(host int, seconds string) error {
 	script := fmt.Sprintf("exec 2>&1; : < /dev/tcp/%s/9", p.Address(1-host))
-	out, _ := p.Command(host, "timeout", "0.3", "bash", "-c", script).CombinedOutput()
+	out, _ := p.Command(host, "timeout", seconds, "bash", "-c", script).CombinedOutput()
 	if !strings.Contains(string(out), "refused") {
 		return fmt.Errorf("it got %q", out)
 	}
