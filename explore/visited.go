@@ -33,7 +33,7 @@ type visited interface {
 	access() ship.Choice
 	close() error
 
-	// buckets are those of the table of the states, as far as this rank knows.
+	// buckets is how many the table of states has, as far as this rank knows.
 	buckets() uint64
 	// leave has this rank give back the memory of tables that have moved.
 	leave(ctx context.Context) error

@@ -57,7 +57,8 @@ type arenas struct {
 }
 
 const (
-	// slotRun is how many slots are taken from a counter at a time; of grains, those of runWords.
+	// slotRun is how many slots are taken from a counter at a time. Strings take grains of runWords
+	// words together.
 	slotRun  = 64
 	runWords = 1 << 12
 

@@ -390,8 +390,8 @@ func (sp *space) answer(kind uint32, n int, request, answer []uint64) (int, erro
 	}
 	if kind == kindGet {
 		if t.size <= 0 {
-			return 0, errors.New("set: words and strings have no references; run the same " +
-				"program on every rank")
+			return 0, errors.New("set: words and strings are not fetched by requests; run the " +
+				"same program on every rank")
 		}
 		return t.get(request, answer)
 	}

@@ -116,29 +116,6 @@ func openLabStrings(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Config
 		}
 		return key, nil
 	}
-	of := func(keys []int) (batch [][]byte) {
-		for _, key := range keys {
-			batch = append(batch, elements[key])
-		}
-		return batch
-	}
-	c.insert = func(keys []int, single bool) ([]labAnswer, error) {
-		results := make([]Result, len(keys))
-		if single {
-			r, err := s.FindOrPut(elements[keys[0]])
-			return answersOf([]Result{r}, nil), err
-		}
-		err := s.FindOrPutBatch(of(keys), results)
-		return answersOf(results, nil), err
-	}
-	c.find = func(keys []int, single bool) ([]labAnswer, error) {
-		results := make([]Result, len(keys))
-		if single {
-			found, err := s.Contains(elements[keys[0]])
-			return []labAnswer{{result: resultOf(found, err)}}, err
-		}
-		err := s.ContainsBatch(of(keys), results)
-		return answersOf(results, nil), err
-	}
+	callItems(c, s, elements)
 	return c, nil
 }

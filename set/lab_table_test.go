@@ -309,17 +309,31 @@ func openLabWords(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Config) 
 		}
 		return 0, fmt.Errorf("%#x was never inserted", bucket)
 	}
-	of := func(keys []int) []uint64 {
-		batch := make([]uint64, len(keys))
+	callItems(c, s, words)
+	return c, nil
+}
+
+// itemSet is a set of words or of strings.
+type itemSet[T any] interface {
+	FindOrPut(item T) (Result, error)
+	FindOrPutBatch(items []T, results []Result) error
+	Contains(item T) (bool, error)
+	ContainsBatch(items []T, results []Result) error
+}
+
+// callItems has a client call a set, whose items have keys.
+func callItems[T any](c *labSet, s itemSet[T], items []T) {
+	of := func(keys []int) []T {
+		batch := make([]T, len(keys))
 		for i, key := range keys {
-			batch[i] = words[key]
+			batch[i] = items[key]
 		}
 		return batch
 	}
 	c.insert = func(keys []int, single bool) ([]labAnswer, error) {
 		results := make([]Result, len(keys))
 		if single {
-			r, err := s.FindOrPut(words[keys[0]])
+			r, err := s.FindOrPut(items[keys[0]])
 			return answersOf([]Result{r}, nil), err
 		}
 		err := s.FindOrPutBatch(of(keys), results)
@@ -328,13 +342,12 @@ func openLabWords(ctx context.Context, job rma.Job, rng *rand.Rand, cfg Config) 
 	c.find = func(keys []int, single bool) ([]labAnswer, error) {
 		results := make([]Result, len(keys))
 		if single {
-			found, err := s.Contains(words[keys[0]])
+			found, err := s.Contains(items[keys[0]])
 			return []labAnswer{{result: resultOf(found, err)}}, err
 		}
 		err := s.ContainsBatch(of(keys), results)
 		return answersOf(results, nil), err
 	}
-	return c, nil
 }
 
 // answersOf joins results with references, if there are any.

@@ -18,7 +18,7 @@ type shape struct {
 	cfg    Config
 	bytes  int  // of an element, 0 for words
 	skewed bool // elements lie at odd addresses
-	alike  bool // the answers are those of all engines: no file is loaded that may not fit
+	alike  bool // other engines must answer the same: no file is loaded that may not fit
 	strict bool // batches work in order, so that every answer can be predicted
 	moving bool // operations that make the table anew take part
 }

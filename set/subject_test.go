@@ -3,6 +3,7 @@ package set
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
@@ -104,28 +105,10 @@ func wordsOf(ids []int) []uint64 {
 }
 
 func (w wordSubject) local() ([]int, error) {
-	var ids []int
-	for word, err := range w.s.Local(context.Background()) {
-		if err != nil {
-			return nil, err
-		}
-		id, err := idOf(word)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
+	return idsIn(w.s.Local(context.Background()), idOf)
 }
 
-func (w wordSubject) size() (uint64, float64, error) {
-	n, err := w.s.Len(context.Background())
-	if err != nil {
-		return 0, 0, err
-	}
-	load, err := w.s.Used(context.Background())
-	return n, load, err
-}
+func (w wordSubject) size() (uint64, float64, error) { return sizeOf(w.s) }
 
 func (w wordSubject) collect(keep func(id int) bool) error {
 	return w.s.Collect(context.Background(), func(word uint64) bool {
@@ -213,28 +196,10 @@ func (s elementSubject) contains(ids []int, single bool) ([]Result, error) {
 }
 
 func (s elementSubject) local() ([]int, error) {
-	var ids []int
-	for element, err := range s.e.Local(context.Background()) {
-		if err != nil {
-			return nil, err
-		}
-		id, err := s.idOf(element)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
+	return idsIn(s.e.Local(context.Background()), s.idOf)
 }
 
-func (s elementSubject) size() (uint64, float64, error) {
-	n, err := s.e.Len(context.Background())
-	if err != nil {
-		return 0, 0, err
-	}
-	load, err := s.e.Used(context.Background())
-	return n, load, err
-}
+func (s elementSubject) size() (uint64, float64, error) { return sizeOf(s.e) }
 
 func (s elementSubject) collect(keep func(id int) bool) error {
 	return s.e.Collect(context.Background(), func(element []byte) bool {
@@ -345,30 +310,10 @@ func (s stringSubject) contains(ids []int, single bool) ([]Result, error) {
 }
 
 func (s stringSubject) local() ([]int, error) {
-	var ids []int
-	for element, err := range s.s.Local(context.Background()) {
-		if err != nil {
-			return nil, err
-		}
-		id, err := stringID(element)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
+	return idsIn(s.s.Local(context.Background()), stringID)
 }
 
-func (s stringSubject) size() (uint64, float64, error) {
-	n, err := s.s.Len(context.Background())
-	if err != nil {
-		return 0, 0, err
-	}
-	load, err := s.s.Used(context.Background())
-	return n, load, err
-}
-
-// grow does nothing: no call makes the table of a set of strings larger.
+func (s stringSubject) size() (uint64, float64, error) { return sizeOf(s.s) }
 
 func (s stringSubject) collect(keep func(id int) bool) error {
 	return s.s.Collect(context.Background(), func(element []byte) bool {
@@ -395,4 +340,33 @@ func (s stringSubject) id(bucket uint64) (int, error) {
 		return none, err
 	}
 	return stringID(stringBytes(words))
+}
+
+// idsIn are what the stream calls the items of a set.
+func idsIn[T any](items iter.Seq2[T, error], idOf func(item T) (int, error)) ([]int, error) {
+	var ids []int
+	for item, err := range items {
+		if err != nil {
+			return nil, err
+		}
+		id, err := idOf(item)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// sizeOf is how many items a set has, and the share of its buckets that they take.
+func sizeOf(s interface {
+	Len(context.Context) (uint64, error)
+	Used(context.Context) (float64, error)
+}) (uint64, float64, error) {
+	n, err := s.Len(context.Background())
+	if err != nil {
+		return 0, 0, err
+	}
+	load, err := s.Used(context.Background())
+	return n, load, err
 }
