@@ -62,30 +62,38 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// A full filter says so at the first new record without room, and still answers for known ones.
+// A full filter says so at the first new record without room, and one that is not exact still
+// answers for known ones. With the memory of the message twice as many fit.
 func TestFull(t *testing.T) {
-	for _, exact := range []bool{false, true} {
-		f := newFilter(t, Config{MemoryBytes: 4 << 20, Exact: exact})
+	for _, c := range []struct {
+		exact       bool
+		width, some int // bytes of a record at least, and records that must fit
+	}{{false, 0, 20000}, {true, 0, 20000}, {true, 200, 10000}} {
+		record := func(n uint64) []byte { return fmt.Appendf(nil, "%0*d", c.width, n) }
+		f := newFilter(t, Config{MemoryBytes: 4 << 20, Exact: c.exact})
 		n, full := uint64(0), (*FullError)(nil)
 		for ; full == nil; n++ {
-			seen, err := f.Seen(fmt.Append(nil, n))
+			seen, err := f.Seen(record(n))
 			if err != nil && !errors.As(err, &full) || err == nil && seen || n > 1<<20 {
 				t.Fatal(n, seen, err)
 			}
 		}
-		if n--; full.Distinct != n || n < 20000 || full.EnoughBytes <= 4<<20 {
-			t.Errorf("exact %v: full after %d: %+v", exact, n, full)
+		if n--; full.Distinct != n || n < uint64(c.some) || full.EnoughBytes <= 4<<20 {
+			t.Errorf("%+v: full after %d: %+v", c, n, full)
 		}
-		for i := uint64(0); i < n && !exact; i++ {
-			if seen, err := f.Seen(fmt.Append(nil, i)); !seen || err != nil {
+		for i := uint64(0); i < n && !c.exact; i++ {
+			if seen, err := f.Seen(record(i)); !seen || err != nil {
 				t.Fatal(i, seen, err)
 			}
 		}
-		enough := newFilter(t, Config{MemoryBytes: full.EnoughBytes, Exact: exact})
-		for i := range 2*n - n/50 {
-			if _, err := enough.Seen(fmt.Append(nil, i)); err != nil {
-				t.Fatalf("exact %v: %s are not enough for %d of %d: %v", exact,
-					fmt.Sprint(full.EnoughBytes), i, 2*n, err)
+		enough, want := newFilter(t, Config{MemoryBytes: full.EnoughBytes, Exact: c.exact}), 2*n
+		if !c.exact {
+			want -= n / 50
+		}
+		for i := range want {
+			if _, err := enough.Seen(record(i)); err != nil {
+				t.Fatalf("%+v: %d bytes are not enough for %d of %d: %v", c, full.EnoughBytes, i,
+					want, err)
 			}
 		}
 	}

@@ -119,7 +119,10 @@ func (t *table) fullError(noArena bool) *FullError {
 		strings:      t.isStrings(),
 	}
 	if full.strings && noArena {
-		full.EnoughBytes = max(full.EnoughBytes, 2*full.MaxBytes)
+		// Arenas have room for runs and for the longest string beside their share of MaxBytes, and
+		// no more of it where MaxBytes is larger.
+		room := uint64(t.job.Size()) * (maxStringWords + 2*runWords) * 8
+		full.EnoughBytes = max(full.EnoughBytes, 2*(full.MaxBytes+room))
 	}
 	switch {
 	case noArena:
