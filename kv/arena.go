@@ -3,6 +3,7 @@ package kv
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -38,10 +39,15 @@ type arena struct {
 	units uint64
 
 	states    []atomic.Uint32 // by unit: a unitState
-	divided   atomic.Uint64   // units that belong to a class
-	committed atomic.Uint64   // units that have memory
+	divided   *atomic.Uint64  // units that belong to a class
+	committed *atomic.Uint64  // units that have memory
 	limited   atomic.Bool     // no more units get memory, as all have it or there is none
 	lanes     [lanes]lane
+
+	shared  rma.Shared   // the job, where states, divided and committed are in windows; else nil
+	member  uint64       // this process
+	broken  *atomic.Bool // a fault has left lanes locked
+	adopted int          // members whose items were taken over
 
 	mu      sync.Mutex // of a collection of marks, and of what follows
 	sweptAt uint64     // items handed out when the last sweep found nothing, 0 if none did
@@ -52,18 +58,27 @@ type arena struct {
 	extending sync.Mutex                 // of a call of commit, and of what follows
 	refused   error                      // why there was no memory, until whyNone
 	clean     bool                       // the last collection of marks has found few
+	from      uint64                     // the unit where the next collection of free items begins
 }
 
 // unitState is what a unit is: the first one of an item of this rank, or a later one.
 //
-//	| use: 15 | class: 4 | state: 2 |        21 bits
+//	| use: 15 | member: 10 | class: 4 | state: 2 |        31 bits
+//
+// The member is the process that holds it, of a Shared job, and 0 for items that nobody holds.
 type unitState uint32
 
 func newUnitState(use uint64, class int, s itemState) unitState {
-	return unitState(use<<6 | uint64(class)<<2 | uint64(s))
+	return unitState(use<<16 | uint64(class)<<2 | uint64(s))
 }
 
-func (u unitState) use() uint64      { return uint64(u >> 6) }
+// heldBy is the state of an item that a member holds.
+func heldBy(member, use uint64, class int) unitState {
+	return newUnitState(use, class, heldItem) | unitState(member<<6)
+}
+
+func (u unitState) use() uint64      { return uint64(u >> 16) }
+func (u unitState) member() uint64   { return uint64(u >> 6 & (rma.MaxMembers - 1)) }
 func (u unitState) class() int       { return int(u >> 2 & 15) }
 func (u unitState) state() itemState { return itemState(u & 3) }
 
@@ -81,8 +96,9 @@ const (
 // their states take none before either; without commit they have it.
 func newArena(cells *rma.Cells, rank int, units uint64,
 	commit func(off, words int) error) (*arena, error) {
-	a := &arena{cells: cells, first: uint64(rank) * units, units: units, commit: commit}
-	words := int((units + 1) / 2) // whole ones, which are prefetched
+	a := &arena{cells: cells, first: uint64(rank) * units, units: units, commit: commit,
+		divided: new(atomic.Uint64), committed: new(atomic.Uint64)}
+	words := stateWords(units)
 	if commit == nil {
 		a.states = make([]atomic.Uint32, 2*words)
 		a.committed.Store(units)
@@ -93,9 +109,30 @@ func newArena(cells *rma.Cells, rank int, units uint64,
 	if err != nil {
 		return nil, fmt.Errorf("kv: states of items: %w", err)
 	}
-	first := (*atomic.Uint32)(unsafe.Pointer(unsafe.SliceData(block.Words)))
-	a.states, a.release = unsafe.Slice(first, 2*words), block.Release
+	a.states, a.release = statesIn(block.Words), block.Release
 	return a, nil
+}
+
+// newSharedArena makes the arena of a Shared job. states and counts are of its windows; the first
+// two lines of counts are the units divided and committed.
+func newSharedArena(cells *rma.Cells, job rma.Shared, units uint64, states, counts []uint64,
+	commit func(off, words int) error, broken *atomic.Bool) *arena {
+	return &arena{cells: cells, units: units, commit: commit, states: statesIn(states),
+		divided: atomicAt(counts, 0), committed: atomicAt(counts, lineSlots), shared: job,
+		member: uint64(job.Member()), broken: broken}
+}
+
+// stateWords is the words of the states of so many units: whole ones, which are prefetched.
+func stateWords(units uint64) int { return int((units + 1) / 2) }
+
+// statesIn is memory as states, two in a word.
+func statesIn(words []uint64) []atomic.Uint32 {
+	return unsafe.Slice((*atomic.Uint32)(unsafe.Pointer(unsafe.SliceData(words))), 2*len(words))
+}
+
+// atomicAt is a word of memory.
+func atomicAt(words []uint64, at int) *atomic.Uint64 {
+	return (*atomic.Uint64)(unsafe.Pointer(&words[at]))
 }
 
 // close gives the states back. It may be called on nil.
@@ -122,13 +159,13 @@ func (a *arena) change(unit uint64, old, now unitState) bool {
 // take returns a free item for a key of this hash, ok false when there is none. Its use is the one
 // to come. The caller has locked no lane.
 func (a *arena) take(class int, hash uint64) (it item, ok bool, err error) {
-	for pass, more := 0, true; more || pass < 2; pass++ { // another one may have collected marks
+	for pass, more := 0, true; more || pass < 2; pass++ { // another one may have collected some
 		l := a.lane(hash)
 		it, ok = a.takeFrom(l, class)
 		l.mu.Unlock()
 		for i := 0; i < lanes && !ok; i++ {
 			l = &a.lanes[i]
-			l.mu.Lock()
+			a.lock(l)
 			it, ok = a.takeFrom(l, class)
 			l.mu.Unlock()
 		}
@@ -138,7 +175,7 @@ func (a *arena) take(class int, hash uint64) (it item, ok bool, err error) {
 		if more = a.extend(class); more {
 			continue
 		}
-		if more, err = a.collectMarked(hash); err != nil {
+		if more, err = a.collect(class, hash); err != nil {
 			return item{}, false, err
 		}
 	}
@@ -148,29 +185,44 @@ func (a *arena) take(class int, hash uint64) (it item, ok bool, err error) {
 // takeFrom takes an item out of a lane that is locked, or a new one.
 func (a *arena) takeFrom(l *lane, class int) (it item, ok bool) {
 	free := &l.free[class]
-	if free.len() > quarantine {
-		it = free.pop()
-	} else if unit, ok := a.divide(class); ok {
-		it = item{number: a.first + unit}
-	} else if free.len() > 0 && a.limited.Load() {
-		it = free.pop()
-	} else {
-		return item{}, false
+	for !ok && free.len() > quarantine {
+		it, ok = a.hold(free.pop(), class)
 	}
-	a.states[it.number-a.first].Store(uint32(newUnitState(it.use, class, heldItem)))
-	l.handedOut++
-	return it, true
+	if !ok {
+		it, ok = a.divide(class)
+	}
+	for !ok && free.len() > 0 && a.limited.Load() {
+		it, ok = a.hold(free.pop(), class)
+	}
+	if ok {
+		l.handedOut++
+	}
+	return it, ok
 }
 
-// divide gives the next units to a class, as one item, and reports whether there were enough.
-func (a *arena) divide(class int) (unit uint64, ok bool) {
+// hold takes a free item. It fails where another process of a Shared job was faster.
+func (a *arena) hold(it item, class int) (item, bool) {
+	free := newUnitState(it.use, class, freeItem)
+	return it, a.change(it.number-a.first, free, heldBy(a.member, it.use, class))
+}
+
+// divide gives the next units to a class, as one item that is held, if there are enough. The state
+// of the item is written first, so that nothing is lost if the process ends before it has moved the
+// end: another one moves it.
+func (a *arena) divide(class int) (it item, ok bool) {
 	for {
-		unit = a.divided.Load()
+		unit := a.divided.Load()
 		if unit+1<<class > a.committed.Load() {
-			return 0, false
+			return item{}, false
 		}
-		if a.divided.CompareAndSwap(unit, unit+1<<class) {
-			return unit, true
+		if u := a.load(unit); u != 0 {
+			// mark: another call has taken the next units, and not moved the end
+			a.divided.CompareAndSwap(unit, unit+1<<u.class())
+			continue
+		}
+		if a.change(unit, 0, heldBy(a.member, 0, class)) {
+			a.divided.CompareAndSwap(unit, unit+1<<class)
+			return item{number: a.first + unit}, true
 		}
 	}
 }
@@ -192,7 +244,7 @@ func (a *arena) extend(class int) bool {
 	if end <= from || a.limited.Load() {
 		return true
 	}
-	if !a.clean && a.manyMarked() {
+	if !a.clean && a.manyMarked(class) {
 		// mark: items that others have marked are used before memory is taken
 		return false
 	}
@@ -202,15 +254,22 @@ func (a *arena) extend(class int) bool {
 		a.refused = a.commit(int(from)*unitWords, int(to-from)*unitWords)
 	}
 	if a.refused == nil {
-		a.committed.Store(to)
+		raise(a.committed, to)
 	}
 	a.limited.Store(a.refused != nil || end > to || to == a.units)
 	return true
 }
 
+// raise makes a word at least n.
+func raise(word *atomic.Uint64, n uint64) {
+	for seen := word.Load(); seen < n; seen = word.Load() {
+		word.CompareAndSwap(seen, n)
+	}
+}
+
 // manyMarked reports whether one of 8 of a sample of items is marked, though it is not known to be
-// free.
-func (a *arena) manyMarked() bool {
+// free; of a Shared job, whether it is free and of a class.
+func (a *arena) manyMarked(class int) bool {
 	const samples = 64
 	used, marked := 0, 0
 	units := a.divided.Load()
@@ -219,11 +278,21 @@ func (a *arena) manyMarked() bool {
 		for unit < units && a.load(unit).state() == innerUnit {
 			unit++
 		}
-		if unit >= units || a.load(unit).state() == freeItem {
+		if unit >= units {
+			continue
+		}
+		u := a.load(unit)
+		if u.state() == freeItem && a.shared == nil {
 			continue
 		}
 		used++
-		it := item{number: a.first + unit, use: a.load(unit).use()}
+		if a.shared != nil {
+			if u.state() == freeItem && u.class() == class {
+				marked++
+			}
+			continue
+		}
+		it := item{number: a.first + unit, use: u.use()}
 		if is, err := a.isMarked(it); err == nil && is {
 			marked++
 		}
@@ -313,19 +382,80 @@ func (a *arena) owns(it item) bool {
 // markOf is the mark of an item whose use has ended. No item begins with it.
 func markOf(it item) uint64 { return it.use | 1<<32 }
 
+// collect finds items of other ranks' or processes' making that are free, and reports whether there
+// are some.
+func (a *arena) collect(class int, hash uint64) (some bool, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.shared != nil {
+		return a.collectFree(class, hash), nil
+	}
+	return a.collectMarked(hash)
+}
+
+// maxCollected is how many free items are collected at a time.
+const maxCollected = 1 << 12
+
+// collectFree collects items of a class that processes of a Shared job have given back. They may be
+// in lanes of those as well: the first who takes one has it.
+func (a *arena) collectFree(class int, hash uint64) bool {
+	to := a.lane(hash)
+	defer to.mu.Unlock()
+	found, units := 0, a.divided.Load()
+	for n := uint64(0); n < units && found < maxCollected; n++ {
+		if a.from++; a.from >= units {
+			a.from = 0
+		}
+		if u := a.load(a.from); u.state() == freeItem && u.class() == class {
+			// mark: an item that another process has given back is found
+			to.free[class].push(item{number: a.from, use: u.use()})
+			found++
+		}
+	}
+	a.isClean(found == 0)
+	return found > 0
+}
+
+// isClean notes whether the last collection has found few items.
+func (a *arena) isClean(clean bool) {
+	a.extending.Lock()
+	defer a.extending.Unlock()
+	a.clean = clean
+}
+
+// adopt has items of members that have ended, and that those held, be found by a sweep. It reports
+// how many members that were, since the beginning.
+func (a *arena) adopt() (members int, err error) {
+	if a.shared == nil {
+		return 0, nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err = a.shared.Adopt(func(member int) error {
+		a.adoptFrom(uint64(member))
+		return nil
+	})
+	return a.adopted, err
+}
+
+// adoptFrom adopts the items of one member: they may be in the table or not.
+func (a *arena) adoptFrom(member uint64) {
+	for unit := range a.divided.Load() {
+		u := a.load(unit)
+		if u.state() == heldItem && u.member() == member {
+			a.change(unit, u, newUnitState(u.use(), u.class(), itemInTable))
+		}
+	}
+	a.adopted++
+}
+
 // collectMarked takes back items that others have marked, and reports whether there are some. A
 // mark may arrive late, and be of an earlier use.
 func (a *arena) collectMarked(hash uint64) (some bool, err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	to := a.lane(hash)
 	defer to.mu.Unlock()
 	found, units := uint64(0), a.divided.Load()
-	defer func() {
-		a.extending.Lock()
-		a.clean = found < max(1, units/shareDivisor)
-		a.extending.Unlock()
-	}()
+	defer func() { a.isClean(found < max(1, units/shareDivisor)) }()
 	for unit := range units {
 		u := a.load(unit)
 		if u.state() <= freeItem {
@@ -449,8 +579,22 @@ func (a *arena) lane(hash uint64) *lane {
 		}
 	}
 	l := &a.lanes[hash%lanes]
-	l.mu.Lock()
+	a.lock(l)
 	return l
+}
+
+// lock locks a lane. In a map whose file was cut off a call may have ended while it had one locked.
+func (a *arena) lock(l *lane) {
+	if a.broken == nil {
+		l.mu.Lock()
+		return
+	}
+	for !l.mu.TryLock() {
+		if a.broken.Load() {
+			panic(core.ErrFault)
+		}
+		runtime.Gosched()
+	}
 }
 
 // itemQueue is free items, in the order in which they came.

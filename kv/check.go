@@ -30,8 +30,19 @@ func (m *Map) CheckAll(ctx context.Context) error {
 }
 
 // Check walks the map and reports the first thing that is broken. Nobody may change the map at the
-// same time. If the table is moving, because a rank that moved it has died, both are walked.
+// same time, except that of a map opened by name, where only what is broken twice is reported. If
+// the table is moving, because a rank that moved it has died, both are walked.
 func (m *Map) Check(ctx context.Context) error {
+	if m.shared == nil {
+		return m.check(ctx)
+	}
+	return core.CheckBeside(func() error {
+		return m.fault.Guard(m.shared, func() error { return m.check(ctx) })
+	})
+}
+
+// check is Check of a map that does not change.
+func (m *Map) check(ctx context.Context) error {
 	w, err := m.walker(ctx)
 	if err != nil {
 		return err
@@ -247,18 +258,21 @@ func (w *walker) keys() iter.Seq[slotRead] {
 func (m *Map) count(ctx context.Context, each func(s slotRead)) (taken, removedOnes uint64,
 	last *table, err error) {
 	last = m.latest.Load()
-	w, err := m.walker(ctx)
-	if err != nil {
-		return 0, 0, last, err
-	}
-	defer w.close()
-	for s := range w.keys() {
-		taken++
-		removedOnes += s.word / removed & 1
-		last = s.t
-		each(s)
-	}
-	return taken, removedOnes, last, w.err
+	err = m.fault.Guard(m.shared, func() error {
+		w, err := m.walker(ctx)
+		if err != nil {
+			return err
+		}
+		defer w.close()
+		for s := range w.keys() {
+			taken++
+			removedOnes += s.word / removed & 1
+			last = s.t
+			each(s)
+		}
+		return w.err
+	})
+	return taken, removedOnes, last, err
 }
 
 // item reads what a word refers to. fits is false when that is another item by now.

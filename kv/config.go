@@ -143,17 +143,16 @@ func roundUp(n, of uint64) uint64 { return (n + of - 1) / of * of }
 
 // agree completes a configuration, and makes sure that the ranks have the same. Collective.
 func (c *Config) agree(ctx context.Context, job rma.Job) error {
-	copies := uint64(0)
-	if c.Copies {
-		copies = 1
+	if shared, ok := job.(rma.Shared); ok {
+		return core.Recorded(shared, "kv", c.fields, c.set,
+			func() error { return c.settle(ctx, job) })
 	}
-	fields := []rma.Field{{Name: "slots", Value: c.Slots},
-		{Name: "maximum of slots", Value: c.MaxSlots}, {Name: "bytes", Value: c.Bytes},
-		{Name: "bytes at most", Value: c.MaxBytes},
-		{Name: "bytes of the longest key", Value: uint64(c.MaxKey)},
-		{Name: "bytes of the longest value", Value: uint64(c.MaxValue)},
-		{Name: "slots with copies", Value: copies},
-		{Name: "slots per chunk", Value: uint64(c.Chunk)}}
+	return c.settle(ctx, job)
+}
+
+// settle is agree of the ranks of one job.
+func (c *Config) settle(ctx context.Context, job rma.Job) error {
+	fields := c.fields()
 	if c.MaxBytes == 0 && c.MaxSlots == 0 {
 		c.MaxSlots = c.Slots
 	}
@@ -171,6 +170,27 @@ func (c *Config) agree(ctx context.Context, job rma.Job) error {
 		return err
 	}
 	return c.complete(ranks)
+}
+
+// fields are the numbers that all ranks have alike.
+func (c *Config) fields() []rma.Field {
+	copies := uint64(0)
+	if c.Copies {
+		copies = 1
+	}
+	return []rma.Field{{Name: "slots", Value: c.Slots},
+		{Name: "maximum of slots", Value: c.MaxSlots}, {Name: "bytes", Value: c.Bytes},
+		{Name: "bytes at most", Value: c.MaxBytes},
+		{Name: "bytes of the longest key", Value: uint64(c.MaxKey)},
+		{Name: "bytes of the longest value", Value: uint64(c.MaxValue)},
+		{Name: "slots with copies", Value: copies},
+		{Name: "slots per chunk", Value: uint64(c.Chunk)}}
+}
+
+// set takes the values of fields.
+func (c *Config) set(n []uint64) {
+	c.Slots, c.MaxSlots, c.Bytes, c.MaxBytes = n[0], n[1], n[2], n[3]
+	c.MaxKey, c.MaxValue, c.Copies, c.Chunk = int(n[4]), int(n[5]), n[6] == 1, int(n[7])
 }
 
 // largest is the class of the largest item.

@@ -46,6 +46,10 @@ type Map struct {
 	batches core.Batches
 	room    atomic.Int64 // words for the value of a Get in an answer
 	served  []Call       // by answer, which makes one request at a time
+
+	shared   rma.Shared // the job of a map that was opened by name, else nil
+	unitInfo rma.Window // states of items, of a shared map
+	fault    core.Fault
 }
 
 var errClosed = fmt.Errorf("kv: the map is %w", rma.ErrClosed)
@@ -60,8 +64,12 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 	if cfg.Copies {
 		m.stride += copyWords
 	}
+	m.shared, _ = job.(rma.Shared)
 	m.latest.Store(m.table(1, 0))
 	err := m.allocate(ctx)
+	if err == nil && m.shared != nil && m.shared.Attached() {
+		_, err = m.state(ctx)
+	}
 	if err == nil {
 		m.findDirect()
 		err = m.openBatches(ctx)
@@ -75,14 +83,19 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Map, error) {
 // allocate makes the windows, and takes memory for the first table. Collective.
 func (m *Map) allocate(ctx context.Context) (err error) {
 	units, reserve := m.cfg.Bytes/m.ranks/unitBytes, m.cfg.MaxBytes > 0
-	windows := []struct {
+	type window struct {
 		made *rma.Window
 		spec rma.Spec
-	}{{&m.slots, rma.Spec{Name: "kv: slots", Reserve: reserve,
+	}
+	windows := []window{{&m.slots, rma.Spec{Name: "kv: slots", Reserve: reserve,
 		Words: core.Segment(2*m.cfg.MaxSlots/m.ranks, uint64(m.stride))}},
 		{&m.items, rma.Spec{Name: "kv: items", Reserve: reserve,
 			Words: core.Segment(units, unitWords)}},
-		{&m.control, rma.Spec{Name: "kv: control", Words: 1}}}
+		{&m.control, rma.Spec{Name: "kv: control", Words: controlWords}}}
+	if m.shared != nil {
+		windows = append(windows, window{&m.unitInfo, rma.Spec{Name: "kv: states of items",
+			Reserve: reserve, Words: stateWords(units)}})
+	}
 	for _, w := range windows {
 		if *w.made, err = m.job.NewWindow(ctx, w.spec); err != nil {
 			return err
@@ -103,6 +116,9 @@ func (m *Map) makeArena(units uint64, reserve bool) (err error) {
 	rank := m.job.Rank()
 	slots, slotsInParts := m.slots.(rma.Committer)
 	items, itemsInParts := m.items.(rma.Committer)
+	if m.shared != nil {
+		return m.makeSharedArena(units)
+	}
 	if !reserve || !slotsInParts || !itemsInParts || !rma.Reserves(m.job) {
 		m.arena, err = newArena(m.cells, rank, units, nil)
 		return err
@@ -116,6 +132,26 @@ func (m *Map) makeArena(units uint64, reserve bool) (err error) {
 	}
 	t := m.latest.Load()
 	return m.takeMemory(rank, int(t.offset*t.stride), int(t.perRank*t.stride))
+}
+
+// makeSharedArena is makeArena of a map that processes share. Memory that was taken before is not
+// taken again: where all was, the first step of units takes it.
+func (m *Map) makeSharedArena(units uint64) error {
+	items, states := m.items.(rma.Committer), m.unitInfo.(rma.Committer)
+	m.takeMemory = m.slots.(rma.Committer).Commit
+	m.arena = newSharedArena(m.cells, m.shared, units, m.unitInfo.Words(0),
+		m.control.Words(0)[lineSlots:], func(off, words int) error {
+			unit, n := off/unitWords, words/unitWords
+			return errors.Join(items.Commit(0, off, words),
+				states.Commit(0, unit/2, stateWords(uint64(unit%2+n))))
+		}, m.fault.Flag())
+	if m.shared.Inherits() {
+		m.arena.adoptFrom(m.arena.member)
+	}
+	if t := m.latest.Load(); !m.shared.Attached() {
+		return m.takeMemory(0, int(t.offset*t.stride), int(t.perRank*t.stride))
+	}
+	return nil
 }
 
 // Config is the configuration in force, with the defaults filled in.
@@ -134,10 +170,14 @@ func (m *Map) Close() error {
 			err = errors.Join(err, c.Close())
 		}
 	}
-	for _, w := range []rma.Window{m.slots, m.items, m.control} {
+	for _, w := range []rma.Window{m.slots, m.items, m.control, m.unitInfo} {
 		if w != nil {
 			err = errors.Join(err, w.Close())
 		}
+	}
+	if m.shared != nil {
+		m.shared.Leaves(m.fault.Flag().Load())
+		err = errors.Join(err, m.shared.Close())
 	}
 	return err
 }
@@ -220,6 +260,23 @@ func (m *Map) one(c *Call) error {
 	if err := m.cfg.check(c); err != nil {
 		return err
 	}
+	if m.shared != nil {
+		return m.oneShared(c)
+	}
+	return m.make(c)
+}
+
+// oneShared is one in a map whose file may be cut off.
+func (m *Map) oneShared(c *Call) (err error) {
+	defer m.fault.Recover(m.shared, core.CatchFaults(), &err)
+	if err := m.fault.Err(); err != nil {
+		return err
+	}
+	return m.make(c)
+}
+
+// make makes a call that was checked.
+func (m *Map) make(c *Call) error {
 	if m.batches.Any && m.direct(c) {
 		return nil
 	}
@@ -240,7 +297,11 @@ func (m *Map) Batch(calls []Call) error {
 		}
 	}
 	b := batch{m: m, calls: calls}
-	requests, err := m.batches.Run(context.Background(), len(calls), &b)
+	requests := rma.Stats{}
+	err := m.fault.Guard(m.shared, func() (err error) {
+		requests, err = m.batches.Run(context.Background(), len(calls), &b)
+		return err
+	})
 	if b.shipped {
 		m.tally.Add(core.Stripe(), &Counts{Queues: requests})
 		b.adaptRoom()
@@ -307,23 +368,26 @@ func (m *Map) Local(ctx context.Context) iter.Seq2[Pair, error] {
 func (m *Map) pairs(ctx context.Context,
 	slots func(w *walker) iter.Seq[slotRead]) iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
-		w, err := m.walker(ctx)
-		if err != nil {
+		more := true
+		err := m.fault.Guard(m.shared, func() error {
+			w, err := m.walker(ctx)
+			if err != nil {
+				return err
+			}
+			defer w.close()
+			for s := range slots(w) {
+				p, there := w.pair(s)
+				if there && w.err == nil {
+					more = yield(p, nil)
+				}
+				if !more || w.err != nil {
+					break
+				}
+			}
+			return w.err
+		})
+		if err != nil && more {
 			yield(Pair{}, err)
-			return
-		}
-		defer w.close()
-		for s := range slots(w) {
-			p, there := w.pair(s)
-			if w.err != nil {
-				break
-			}
-			if there && !yield(p, nil) {
-				return
-			}
-		}
-		if w.err != nil {
-			yield(Pair{}, w.err)
 		}
 	}
 }

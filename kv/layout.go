@@ -351,7 +351,12 @@ func (m *Map) locateItem(word uint64) (rank, off, words int) {
 //	 63       62                 16 15                  8  7      0
 //
 // While the moving bit is set, slots move to the next generation. The state is 0 at first.
+//
+// Of a map that processes share, the next lines are counts of its arena.
 type state uint64
+
+// controlWords is the words of the window of control.
+const controlWords = 3 * lineSlots
 
 const stateMoving state = 1 << 63
 

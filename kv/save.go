@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/farhash/farhash/internal/archive"
 	"github.com/farhash/farhash/rma"
@@ -21,10 +22,11 @@ var mapContents = archive.Contents{Kind: "farhash map"}
 // slots and bytes. Versions are not saved. The ranks write it together: path must mean the same
 // file on each. It replaces what was there only when it is complete; a symbolic link stays, and
 // what it leads to is replaced. Collective; nobody may change the map at the same time on any rank.
+// Of a map opened by name one process saves what [Map.All] has, while others change it.
 func (m *Map) Save(ctx context.Context, path string) error {
 	var record []byte
 	return archive.SaveTable(ctx, m.job, path, mapContents, func(yield func([]byte, error) bool) {
-		for p, err := range m.Local(ctx) {
+		for p, err := range m.own(ctx) {
 			record = binary.LittleEndian.AppendUint32(record[:0], uint32(len(p.Key)))
 			record = binary.LittleEndian.AppendUint32(record, uint32(len(p.Value)))
 			if !yield(append(append(record, p.Key...), p.Value...), err) || err != nil {
@@ -32,6 +34,14 @@ func (m *Map) Save(ctx context.Context, path string) error {
 			}
 		}
 	})
+}
+
+// own iterates over what this rank saves; of a map that processes share, all, while they change it.
+func (m *Map) own(ctx context.Context) iter.Seq2[Pair, error] {
+	if m.shared != nil {
+		return m.All(ctx)
+	}
+	return m.Local(ctx)
 }
 
 // Load puts the keys and values that a file holds which Save has written. A key that is there

@@ -148,11 +148,11 @@ func TestNames(t *testing.T) {
 		spec := rma.Spec{Name: "test", Words: 1 << 10}
 		f := inSteps(t, j, spec, func() { windowNames = names(t, dir) })
 		var st unix.Stat_t
-		if err := unix.Fstat(int(f.fd.Fd()), &st); err != nil || st.Nlink > 1 ||
+		if err := unix.Fstat(int(f.FD.Fd()), &st); err != nil || st.Nlink > 1 ||
 			st.Mode != unix.S_IFREG|0o600 {
 			t.Errorf("the window's file has %d names and mode %o, %v", st.Nlink, st.Mode, err)
 		}
-		if err := errors.Join(j.Barrier(context.Background()), f.close()); err != nil {
+		if err := errors.Join(j.Barrier(context.Background()), f.Close()); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -218,7 +218,7 @@ func TestHugePagesOrNot(t *testing.T) {
 						w.Words(rank)[words-1] = 1 // a SIGBUS ends the test
 					}
 					begin := uintptr(unsafe.Pointer(&w.Words(0)[0])) - headerBytes
-					if words >= 1<<18 && begin%hugeBytes != 0 {
+					if words >= 1<<18 && begin%direct.UnitBytes != 0 {
 						return fmt.Errorf("a file of %d words is mapped at %#x", 2*words, begin)
 					}
 					if err := w.Close(); err != nil {

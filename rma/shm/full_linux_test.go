@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/direct"
 )
 
 // fill takes all space of a file system, and returns how to give it back.
@@ -106,7 +107,7 @@ func TestRoomTakenByOthers(t *testing.T) {
 		}
 		f := inSteps(t, j, spec, func() { empty = fill(t, dir) })
 		if f != nil {
-			return errors.Join(errors.New("a window was made of nothing"), f.close())
+			return errors.Join(errors.New("a window was made of nothing"), f.Close())
 		}
 		return nil
 	})
@@ -128,7 +129,7 @@ func TestRoomTakenByOthers(t *testing.T) {
 // been committed stays, and when there is room again the same Commit succeeds.
 func TestCommitInFullFileSystem(t *testing.T) {
 	dir := mountTmpfs(t, "size=16m")
-	const unit = hugeBytes / 8 // words
+	const unit = direct.UnitBytes / 8 // words
 	spec := rma.Spec{Name: "growing", Words: 1 << 30, Reserve: true}
 	mustTogether(t, Config{Size: 2, Job: "growing", Dir: dir}, func(j *member) error {
 		made, err := j.NewWindow(t.Context(), spec)
@@ -206,7 +207,7 @@ func TestControlFileIsReserved(t *testing.T) {
 			t.Fatal(err)
 		}
 		var st unix.Stat_t
-		if err := unix.Fstat(int(f.fd.Fd()), &st); err != nil {
+		if err := unix.Fstat(int(f.FD.Fd()), &st); err != nil {
 			t.Fatal(err)
 		}
 		want := int64(headerBytes)
@@ -216,7 +217,7 @@ func TestControlFileIsReserved(t *testing.T) {
 		if got := st.Blocks * 512; got < want || h.kind == kindWindow && got > want {
 			t.Errorf("kind %d: %d bytes are reserved of %d, want %d", h.kind, got, st.Size, want)
 		}
-		if err := f.close(); err != nil {
+		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -245,7 +246,7 @@ func TestForeignWindow(t *testing.T) {
 				})
 			})
 			if f != nil {
-				return errors.Join(errors.New("it was taken for a window"), f.close())
+				return errors.Join(errors.New("it was taken for a window"), f.Close())
 			}
 			return nil
 		})
@@ -271,13 +272,13 @@ func TestUnnameOnlyOwnName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old.unname()
+	old.Unname()
 	removeDead(path)
 	expectNames(t, dir, filepath.Base(path))
-	living.unname()
-	living.unname()
+	living.Unname()
+	living.Unname()
 	expectNames(t, dir)
-	if err := errors.Join(old.close(), living.close()); err != nil {
+	if err := errors.Join(old.Close(), living.Close()); err != nil {
 		t.Error(err)
 	}
 }
@@ -291,12 +292,12 @@ func TestRemovalIsLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if free, err := other.lock(removeLock); err != nil || !free {
+	if free, err := other.Lock(removeLock); err != nil || !free {
 		t.Fatal(free, err)
 	}
 	removeDead(path)
 	expectNames(t, dir, filepath.Base(path))
-	if err := other.close(); err != nil { // it died before it removed the file
+	if err := other.Close(); err != nil { // it died before it removed the file
 		t.Error(err)
 	}
 	removeDead(path)

@@ -96,7 +96,7 @@ func TestRankGoesWhileJoining(t *testing.T) {
 			Timeout: hangGuard})
 	})
 	watch, _ := awaitFile(t, filePath(dir, "goes", "ctl"))
-	for watch.words(headerBytes/8+direct.LineWords, 1)[0] == 0 { // rank 1 has joined
+	for watch.Words(headerBytes/8+direct.LineWords, 1)[0] == 0 { // rank 1 has joined
 		time.Sleep(time.Millisecond)
 	}
 	cancel()
@@ -106,7 +106,7 @@ func TestRankGoesWhileJoining(t *testing.T) {
 	if !errors.As(errs[0], &gone) || gone.Rank != 1 || !strings.Contains(errs[0].Error(), "2]") {
 		t.Errorf("rank 0: %v, want that rank 1 has gone while it waited for 2", errs[0])
 	}
-	if err := watch.close(); err != nil {
+	if err := watch.Close(); err != nil {
 		t.Error(err)
 	}
 	expectNames(t, dir)
@@ -142,7 +142,7 @@ func TestRefusedRanks(t *testing.T) {
 		})
 	}
 	watch, _ := awaitFile(t, filePath(dir, "refused", "ctl"))
-	for !watch.locked(1) {
+	for !watch.Locked(1) {
 		time.Sleep(time.Millisecond)
 	}
 	for _, c := range []struct {
@@ -162,7 +162,7 @@ func TestRefusedRanks(t *testing.T) {
 	}
 	cancel()
 	wg.Wait()
-	if err := watch.close(); err != nil {
+	if err := watch.Close(); err != nil {
 		t.Error(err)
 	}
 	expectNames(t, dir)
@@ -251,7 +251,7 @@ func TestWrongKindOfControlFile(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no control file") {
 		t.Errorf("error %v", err)
 	}
-	if err := f.close(); err != nil { // its lock goes, so it is a leftover
+	if err := f.Close(); err != nil { // its lock goes, so it is a leftover
 		t.Error(err)
 	}
 	mustTogether(t, Config{Size: 2, Job: "kind", Dir: dir}, func(*member) error { return nil })
@@ -269,7 +269,7 @@ func leaveBehind(t *testing.T, dir, job string, ranks int) {
 	for rank := range ranks { // they said that they had joined and met
 		copy(f.segments()[rank*direct.LineWords:], []uint64{uint64(direct.Joined), 1})
 	}
-	if err := f.close(); err != nil {
+	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -368,7 +368,7 @@ func TestSameNameLater(t *testing.T) {
 		if f == nil {
 			return errors.New("no window")
 		}
-		return f.close()
+		return f.Close()
 	})...)
 	if err != nil {
 		t.Error(err)

@@ -112,7 +112,7 @@ func TestDeathWhileJoining(t *testing.T) {
 		p := ranks[1-victim]
 		p.expect(fmt.Sprintf("rank %d has died", victim))
 		p.end()
-		if err := errors.Join(watch.close(), RemoveJob(dir, "meeting")); err != nil {
+		if err := errors.Join(watch.Close(), RemoveJob(dir, "meeting")); err != nil {
 			t.Error(err)
 		}
 		expectNames(t, dir)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
+	"github.com/farhash/farhash/rma/internal/mapped"
 )
 
 // member is this process's membership in a job of processes.
@@ -52,14 +52,14 @@ func Join(ctx context.Context, cfg Config) (rma.Job, error) {
 	}
 	j := &member{cfg: cfg, control: control, nonce: nonce}
 	j.group = direct.NewGroup(cfg.Rank, cfg.Size, control.segments(),
-		func(rank int) bool { return control.locked(int64(rank)) })
+		func(rank int) bool { return control.Locked(int64(rank)) })
 	err = j.group.Join(ctx, cfg.Timeout)
 	if err == nil {
 		// After it all ranks have the file open: the name is not needed any more.
 		err = j.group.Barrier(ctx)
 	}
 	if cfg.Rank == 0 {
-		control.unname()
+		control.Unname()
 	}
 	if err == nil {
 		// After it no rank of the next job of that name finds this one.
@@ -67,7 +67,7 @@ func Join(ctx context.Context, cfg Config) (rma.Job, error) {
 	}
 	if err != nil {
 		j.group.Close()
-		return nil, errors.Join(err, control.close())
+		return nil, errors.Join(err, control.Close())
 	}
 	return j, nil
 }
@@ -115,8 +115,8 @@ func removable(path, job string) error {
 	case err != nil:
 		return err
 	}
-	defer f.close()
-	if f.locked(0) {
+	defer f.Close()
+	if f.Locked(0) {
 		return fmt.Errorf("rma/shm: a job named %q is already starting on this host (%s); "+
 			"give this one another name, and only one process the number 0", job, path)
 	}
@@ -129,11 +129,11 @@ func awaitControl(ctx context.Context, cfg Config, path string) (*file, uint64, 
 	for {
 		f, h, err := openFile(path)
 		switch {
-		case err == nil && !f.locked(0): // left over from a job that is dead
-			_ = f.close()
+		case err == nil && !f.Locked(0): // left over from a job that is dead
+			_ = f.Close()
 		case err == nil:
 			if err := takePlace(f, h, cfg); err != nil {
-				return nil, 0, errors.Join(err, f.close())
+				return nil, 0, errors.Join(err, f.Close())
 			}
 			return f, h.nonce, nil
 		case !errors.Is(err, fs.ErrNotExist):
@@ -158,7 +158,7 @@ func takePlace(f *file, h header, cfg Config) error {
 		return fmt.Errorf("rma/shm: job %q has %d ranks for rank 0 and %d for rank %d",
 			cfg.Job, h.ranks, cfg.Size, cfg.Rank)
 	}
-	free, err := f.lock(int64(cfg.Rank))
+	free, err := f.Lock(int64(cfg.Rank))
 	if err == nil && !free {
 		err = fmt.Errorf("rma/shm: job %q has a rank %d already; "+
 			"two processes were given the same number", cfg.Job, cfg.Rank)
@@ -185,13 +185,7 @@ func (j *member) NewQueue(depth int) (rma.Queue, error) { return direct.NewQueue
 func (j *member) Reserves() bool { return memory.CanReserve() }
 
 // Room is how many bytes the file system of shared memory has left.
-func (j *member) Room() uint64 {
-	left, err := room(j.cfg.Dir)
-	if err != nil {
-		return 0
-	}
-	return left
-}
+func (j *member) Room() uint64 { return mapped.Room(j.cfg.Dir) }
 
 // Failed lists the ranks that died without Close.
 func (j *member) Failed() []int { return j.group.Failed() }
@@ -209,9 +203,9 @@ func (j *member) NewWindow(ctx context.Context, spec rma.Spec) (rma.Window, erro
 	if err != nil {
 		return nil, fmt.Errorf("making window %q: %w", spec.Name, err)
 	}
-	w := j.windows.Open(j.cfg.Rank, j.cfg.Size, f.segments(), j.cfg.Hidden, f.close)
+	w := j.windows.Open(j.cfg.Rank, j.cfg.Size, f.segments(), j.cfg.Hidden, f.Close)
 	if spec.Reserve {
-		units := direct.NewUnits("rma/shm: shared memory in "+j.cfg.Dir, len(f.mem), f.take)
+		units := direct.NewUnits("rma/shm: shared memory in "+j.cfg.Dir, len(f.Mem), f.Take)
 		w.CommitBy(func(begin, end int) error {
 			return units.Commit(headerBytes+begin*8, headerBytes+end*8)
 		})
@@ -245,16 +239,16 @@ func (j *member) shareFile(ctx context.Context, path string, spec rma.Spec) (*fi
 		}
 		if err == nil && !spec.Reserve {
 			begin := headerBytes + j.cfg.Rank*spec.Words*8
-			err = f.take(begin, begin+spec.Words*8)
+			err = f.Take(begin, begin+spec.Words*8)
 		}
 		err = j.allOK(ctx, err)
 	}
 	if j.cfg.Rank == 0 && f != nil {
-		f.unname()
+		f.Unname()
 	}
 	if err != nil {
 		if f != nil {
-			err = errors.Join(err, f.close())
+			err = errors.Join(err, f.Close())
 		}
 		return nil, err
 	}
@@ -269,7 +263,7 @@ func (j *member) openWindow(path string, spec rma.Spec) (*file, error) {
 	}
 	want := header{kindWindow, uint64(j.cfg.Size), uint64(spec.Words), j.nonce}
 	if h != want {
-		return nil, errors.Join(f.foreign("it belongs to another job"), f.close())
+		return nil, errors.Join(f.foreign("it belongs to another job"), f.Close())
 	}
 	return f, nil
 }
@@ -292,29 +286,14 @@ func (j *member) allOK(ctx context.Context, mine error) error {
 	return nil
 }
 
-// room is how many bytes a file system has left; math.MaxUint64: it has no limit.
-func room(dir string) (uint64, error) {
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
-		return 0, fmt.Errorf("rma/shm: examining %s: %w", dir, err)
-	}
-	if st.Blocks == 0 {
-		return math.MaxUint64, nil
-	}
-	return st.Bavail * uint64(st.Bsize), nil
-}
-
 // checkRoom reports missing memory before any is reserved.
 func checkRoom(dir string, spec rma.Spec, size int) error {
 	need := headerBytes + uint64(size)*uint64(spec.Words)*8
-	left, err := room(dir)
-	if err != nil {
-		return err
-	}
+	left := mapped.Room(dir)
 	if need > left {
 		return fmt.Errorf("rma/shm: %s has %s left and %s are needed: %s are missing: %w; %s", dir,
 			memory.Format(left), memory.Format(need), memory.Format(need-left), unix.ENOSPC,
-			roomRemedy)
+			mapped.RoomRemedy)
 	}
 	return memory.Check(need, "rma/shm: shared memory in "+dir)
 }
@@ -328,7 +307,7 @@ func (j *member) Close() error {
 		return nil
 	}
 	j.closed = true
-	return errors.Join(j.windows.CloseAll(), j.control.close())
+	return errors.Join(j.windows.CloseAll(), j.control.Close())
 }
 
 // RemoveJob removes what a job that is over may have left in dir (empty:
@@ -364,11 +343,11 @@ func removeDead(path string) {
 	if err != nil {
 		return // gone by now, or not ours
 	}
-	defer f.close()
-	if f.locked(0) {
+	defer f.Close()
+	if f.Locked(0) {
 		return
 	}
-	if free, err := f.lock(removeLock); err == nil && free {
-		f.unname()
+	if free, err := f.Lock(removeLock); err == nil && free {
+		f.Unname()
 	}
 }

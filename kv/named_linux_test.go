@@ -1,0 +1,197 @@
+package kv
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/farhash/farhash/internal/testkit/lab"
+)
+
+// named is the path of a map in memory for one test.
+func named(t *testing.T) string {
+	t.Helper()
+	folder, err := lab.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(folder, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return filepath.Join(dir, "map")
+}
+
+// open opens a map that the test closes.
+func open(t *testing.T, path string, cfg Config) *Map {
+	t.Helper()
+	m, err := Open(path, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func numbered(n int) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
+
+// A map keeps what was put while nobody has it open. Its configuration comes from the file, and one
+// that differs is refused.
+func TestOpen(t *testing.T) {
+	path := named(t)
+	m, err := Open(path, Config{MaxKey: 100, MaxBytes: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const keys = 100000 // the table moves
+	for i := range keys {
+		if _, err := m.Put(numbered(i), numbered(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, path, Config{})
+	if cfg := again.Config(); cfg.MaxKey != 100 || cfg.MaxBytes != 64<<20 {
+		t.Errorf("the configuration is %+v", cfg)
+	}
+	n, err := again.Len(t.Context())
+	if err != nil || n != keys {
+		t.Errorf("there are %d keys, %v", n, err)
+	}
+	if err := again.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	_, err = Open(path, Config{MaxKey: 99})
+	if err == nil || !strings.Contains(err.Error(), "bytes of the longest key differ") {
+		t.Errorf("another configuration: %v", err)
+	}
+	open(t, path, Config{MaxKey: 100})
+}
+
+// Several openings are like several processes: each has items of its own. What one gives back
+// others use, so that a map which is full of nothing else never is full.
+func TestOpenShares(t *testing.T) {
+	path := named(t)
+	cfg := Config{Slots: 1 << 10, Bytes: 1 << 18, MaxKey: 8, MaxValue: 8}
+	first, second := open(t, path, cfg), open(t, path, Config{})
+	for round := range 20 {
+		for i := range 800 {
+			if _, err := first.Put(numbered(round<<20+i), nil); err != nil {
+				t.Fatal(round, err)
+			}
+		}
+		if err := errors.Join(first.Check(t.Context()), second.Check(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 800 {
+			if ok, err := second.Delete(numbered(round<<20 + i)); err != nil || !ok {
+				t.Fatal(round, i, ok, err)
+			}
+		}
+	}
+}
+
+// Many openings count up the same keys at the same time, while the table grows.
+func TestOpenCounts(t *testing.T) {
+	const openings, counts, keys = 8, 500, 7
+	path := named(t)
+	open(t, path, Config{Slots: 8, MaxSlots: 1 << 14, Bytes: 1 << 20, MaxKey: 8, MaxValue: 8})
+	var wg sync.WaitGroup
+	for o := range openings {
+		m := open(t, path, Config{})
+		wg.Go(func() {
+			for n := range counts {
+				if err := oneMore(m, numbered(n%keys)); err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := m.Put(numbered(o<<16+n+keys), numbered(n)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	m := open(t, path, Config{})
+	sum := uint64(0)
+	for i := range keys {
+		value, _, _, err := m.Get(numbered(i), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += binary.LittleEndian.Uint64(value)
+	}
+	n, err := m.Len(t.Context())
+	if err := errors.Join(err, m.Check(t.Context())); err != nil || sum != openings*counts ||
+		n != keys+openings*counts {
+		t.Errorf("%d counts and %d keys, %v", sum, n, err)
+	}
+}
+
+// oneMore counts up the value of a key.
+func oneMore(m *Map, key []byte) error {
+	for {
+		value, version, _, err := m.Get(key, nil)
+		if err != nil {
+			return err
+		}
+		n := uint64(0)
+		if version != 0 {
+			n = binary.LittleEndian.Uint64(value)
+		}
+		_, done, err := m.CompareAndPut(key, numbered(int(n+1)), version)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// A file that is cut off makes calls fail, also those that wait for a lane.
+func TestCutOff(t *testing.T) {
+	path := named(t)
+	m := open(t, path, Config{MaxBytes: 16 << 20})
+	if _, err := m.Put(numbered(1), numbered(2)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 100); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			if _, err := m.Put(numbered(i), nil); err == nil ||
+				!strings.Contains(err.Error(), "was cut off") {
+				t.Errorf("Put: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	_, _, _, getErr := m.Get(numbered(1), nil)
+	for what, err := range map[string]error{"Get": getErr, "Check": m.Check(context.Background()),
+		"Batch": m.Batch([]Call{{Kind: Get, Key: numbered(1)}})} {
+		if err == nil || !strings.Contains(err.Error(), "was cut off") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	_, err := Open(path, Config{})
+	if err == nil {
+		t.Error("a file that was cut off was opened")
+	}
+	if err := Remove(path); err == nil {
+		t.Error(fmt.Sprintf("%s was removed though it is none", path))
+	}
+}

@@ -1,0 +1,226 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/internal/mapped"
+)
+
+// Table is what a file holds: it closes the job that it was made with, and finds out whether it is
+// damaged.
+type Table interface {
+	io.Closer
+	Check(ctx context.Context) error
+}
+
+// Open opens the table with a name, or makes it if there is none. makeTable makes it over the
+// windows of a [rma.Shared] job; the table closes the job.
+func Open[T Table](name string, kind Kind, list []Option,
+	makeTable func(job rma.Job) (T, error)) (table T, err error) {
+	o, err := newOptions(list)
+	if err != nil {
+		return table, err
+	}
+	path := Path(name)
+	for {
+		if table, err = attach(path, kind, o, makeTable); !errors.Is(err, fs.ErrNotExist) {
+			return table, err
+		}
+		if table, err = create(path, kind, o, makeTable); !errors.Is(err, fs.ErrExist) {
+			return table, err
+		}
+	}
+}
+
+// attach opens a file that exists. fs.ErrNotExist: there is none, or it was just removed.
+func attach[T Table](path string, kind Kind, o options,
+	makeTable func(job rma.Job) (T, error)) (table T, err error) {
+	f, h, err := openFile(path, o)
+	if err != nil {
+		return table, err
+	}
+	j := &job{file: f, header: h, attached: true, named: true}
+	if err = h.expect(path, kind); err == nil {
+		j.locks, err = reopen(f)
+	}
+	if err != nil {
+		return table, errors.Join(err, f.Close())
+	}
+	if err = j.locks.Await(gate); err == nil {
+		err = j.enter()
+	}
+	if err == nil && !f.Named() {
+		err = fmt.Errorf("rma/file: %s was removed: %w", path, fs.ErrNotExist)
+	}
+	if err == nil {
+		err = j.recover()
+	}
+	if err != nil {
+		return table, errors.Join(err, j.locks.Close(), f.Close())
+	}
+	if !j.suspect {
+		err = errors.Join(j.opened(), j.locks.Unlock(gate))
+	}
+	if err == nil {
+		table, err = makeTable(j)
+	}
+	if err != nil {
+		return table, errors.Join(err, j.Close())
+	}
+	if j.suspect {
+		return table, j.examine(table)
+	}
+	return table, nil
+}
+
+// examine checks a table after the system has stopped. It closes a table that is damaged. The gate
+// is locked until then, so nobody else uses it.
+func (j *job) examine(table Table) error {
+	if err := table.Check(context.Background()); err != nil {
+		return errors.Join(fmt.Errorf("rma/file: the system stopped while %s was open, and it is "+
+			"damaged: %w; remove it", j.file.Path, err), table.Close())
+	}
+	j.suspect = false
+	return errors.Join(j.opened(), j.locks.Unlock(gate))
+}
+
+// create makes a file. fs.ErrExist: another process has made one.
+func create[T Table](path string, kind Kind, o options,
+	makeTable func(job rma.Job) (T, error)) (table T, err error) {
+	f, temporary, err := makeFile(path, o)
+	if err != nil {
+		return table, err
+	}
+	if temporary != "" {
+		defer os.Remove(temporary)
+	}
+	j := &job{file: f, leaves: true}
+	j.header.Size = firstWindow
+	copy(j.header.Kind[:], kind.Name)
+	j.header.Layout = kind.Layout
+	if j.locks, err = reopen(f); err != nil {
+		return table, errors.Join(err, f.Close())
+	}
+	if err = f.FD.Truncate(firstWindow); err == nil {
+		err = f.Reserve(0, firstWindow)
+	}
+	if err == nil {
+		err = j.enter()
+	}
+	if err == nil {
+		table, err = makeTable(j)
+	}
+	if err != nil {
+		return table, errors.Join(err, j.Close())
+	}
+	if err = j.publish(path, temporary); err != nil {
+		return table, errors.Join(err, table.Close())
+	}
+	return table, nil
+}
+
+// makeFile makes a file that has no name, or only a temporary one where the file system cannot do
+// without.
+func makeFile(path string, o options) (f *mapped.File, temporary string, err error) {
+	dir := filepath.Dir(path)
+	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	f = &mapped.File{Path: path}
+	if err == nil {
+		f.FD = os.NewFile(uintptr(fd), path)
+	} else if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) {
+		if f.FD, err = os.CreateTemp(dir, "."+filepath.Base(path)+".*"); err == nil {
+			temporary = f.FD.Name()
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) { // the same error means that there is no file to attach to
+		return nil, "", fmt.Errorf("rma/file: there is no directory %s", dir)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("rma/file: making a file in %s: %w", dir, err)
+	}
+	if err = f.FD.Chmod(o.mode); err != nil {
+		err = errors.Join(err, f.Close())
+		if temporary != "" {
+			err = errors.Join(err, os.Remove(temporary))
+		}
+		return nil, "", fmt.Errorf("rma/file: mode of %s: %w", path, err)
+	}
+	return f, temporary, nil
+}
+
+// reopen opens a file again, for its locks.
+func reopen(f *mapped.File) (*mapped.File, error) {
+	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", f.FD.Fd()), unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("rma/file: opening %s for its locks: %w", f.Path, err)
+	}
+	return &mapped.File{Path: f.Path, FD: os.NewFile(uintptr(fd), f.Path)}, nil
+}
+
+// Remove removes the table with a name. Processes that have it open keep it to the end; the next
+// Open makes a new one. A file that is no table stays.
+func Remove(name string) error {
+	path := Path(name)
+	f, _, err := openFile(path, options{anyOwner: true})
+	if f != nil {
+		defer f.Close()
+	}
+	if errors.Is(err, ErrNoTable) || errors.Is(err, fs.ErrNotExist) || f == nil && err == nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("rma/file: removing %s: %w", path, err)
+	}
+	return nil
+}
+
+// Stat describes the table with a name.
+func Stat(name string) (Info, error) {
+	path := Path(name)
+	f, h, err := openFile(path, options{anyOwner: true})
+	if err != nil {
+		return Info{}, err
+	}
+	defer f.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.FD.Fd()), &st); err != nil {
+		return Info{}, fmt.Errorf("rma/file: %s: %w", path, err)
+	}
+	info := Info{Path: path, Kind: h.kind(), Bytes: uint64(st.Blocks) * 512, Size: h.Size}
+	for m := range rma.MaxMembers {
+		if f.Locked(int64(m)) {
+			info.Members++
+		}
+	}
+	return info, nil
+}
+
+// List describes the tables in a directory, empty for DefaultDir. Files that are none, or that this
+// process may not read, are left out.
+func List(dir string) (tables []Info, err error) {
+	if dir == "" {
+		dir = DefaultDir
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("rma/file: %w", err)
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			continue
+		}
+		if info, err := Stat(filepath.Join(dir, e.Name())); err == nil {
+			tables = append(tables, info)
+		}
+	}
+	return tables, nil
+}
