@@ -27,6 +27,9 @@ type Cache struct {
 	scratch  sync.Pool // of *scratch
 	repairs  repairs
 	tally    *tally
+
+	shared rma.Shared // the job of a cache that was opened by name, else nil
+	fault  core.Fault
 }
 
 // Result says what Put or Update did.
@@ -59,6 +62,7 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 		return nil, err
 	}
 	c := &Cache{job: job, sessions: core.Pool[*session]{Closed: errClosed}}
+	c.shared, _ = job.(rma.Shared)
 	c.shape(cfg, job.Size())
 	// A job may know the window by its name.
 	w, err := job.NewWindow(ctx, rma.Spec{Name: "cache: buckets", Words: c.segment})
@@ -87,8 +91,16 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 // Close gives this rank's memory back. The other ranks keep theirs. A later call goes to the pool
 // of sessions and finds it closed, not to memory that is gone.
 func (c *Cache) Close() error {
-	return errors.Join(c.batches.Close(), c.sessions.Close(), c.window.Close(), c.tally.close())
+	err := errors.Join(c.batches.Close(), c.sessions.Close(), c.window.Close(), c.tally.close())
+	if c.shared != nil {
+		c.shared.Leaves(false)
+		err = errors.Join(err, c.shared.Close())
+	}
+	return err
 }
+
+// guard calls fn. In a cache whose file can be cut off that is an error.
+func (c *Cache) guard(fn func() error) error { return c.fault.Guard(c.shared, fn) }
 
 // Config is the configuration in force, with what was left to the cache filled in.
 func (c *Cache) Config() Config { return c.cfg }
@@ -133,6 +145,19 @@ func (c *Cache) one(k kind, key, value []byte) (outcome, error) {
 	if err := c.check(k, key, value); err != nil {
 		return outcome{}, err
 	}
+	if c.shared == nil {
+		return c.make(k, key, value)
+	}
+	var o outcome
+	err := c.guard(func() (err error) {
+		o, err = c.make(k, key, value)
+		return err
+	})
+	return o, err
+}
+
+// make does a single operation whose sizes are right.
+func (c *Cache) make(k kind, key, value []byte) (outcome, error) {
 	if keyWords, valueWords, whole := asWordPair(key, value); whole && c.batches.Any {
 		if o, ok := c.direct(k, keyWords, valueWords); ok {
 			return o, nil
@@ -215,7 +240,9 @@ func (c *Cache) GetAt(rank int, bucket uint64, key, value []byte) (found bool, e
 	}
 	words := make([]uint64, c.bucketWords)
 	for try := 0; !found; try++ {
-		err = c.read(rank, c.bucketOffset(bucket/group, int(bucket%group)), words)
+		err = c.guard(func() error {
+			return c.read(rank, c.bucketOffset(bucket/group, int(bucket%group)), words)
+		})
 		found = c.whole(words)
 		if err != nil || !found && (words[0] <= invalid || try == c.cfg.Retries) {
 			return false, err
@@ -254,7 +281,11 @@ func (c *Cache) batch(o call) error {
 	s := c.take()
 	defer s.give()
 	s.begin(o)
-	requests, err := c.batches.Run(context.Background(), n, s)
+	requests := rma.Stats{}
+	err := c.guard(func() (err error) {
+		requests, err = c.batches.Run(context.Background(), n, s)
+		return err
+	})
 	s.counts.Queues.Add(requests)
 	c.tally.Add(uint64(n), &s.counts)
 	return err

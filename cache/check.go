@@ -11,12 +11,20 @@ import (
 // Check walks this rank's memory and reports what is broken: a bucket that fails its
 // checksum, a key in a bucket that is none of its candidates or after an empty one, a key
 // that stands twice, a lock that is taken. Nothing else may work on the cache, on any
-// rank. Every rank checks its own memory; nobody waits.
+// rank, except on a cache opened by name, where only what is broken twice is reported. Every rank
+// checks its own memory; nobody waits.
 //
 // A rank that was killed may leave a broken bucket or a lock. That is harmless: the next
 // operation on the bucket or the lock repairs it. And ranks that have put a key at the same time
 // may leave two copies, until the next put.
-func (c *Cache) Check(ctx context.Context) error { return c.checkPart(ctx, c.job.Rank()) }
+func (c *Cache) Check(ctx context.Context) error {
+	if c.shared == nil {
+		return c.checkPart(ctx, c.job.Rank())
+	}
+	return core.CheckBeside(func() error {
+		return c.guard(func() error { return c.checkPart(ctx, 0) })
+	})
+}
 
 // CheckAll waits for all ranks, has every one Check, and reports to every one whether all were
 // clean. Collective.
@@ -146,24 +154,32 @@ type bucket struct {
 // buckets iterates over the buckets of a rank that are neither empty nor invalid.
 func (c *Cache) buckets(ctx context.Context, rank int) iter.Seq2[bucket, error] {
 	return func(yield func(bucket, error) bool) {
-		r, err := c.newReader()
-		if err != nil {
-			yield(bucket{}, err)
-			return
-		}
-		defer r.Close()
-		for group := range c.groups {
-			words, err := c.readGroup(ctx, r, rank, group)
+		more := true
+		err := c.guard(func() error {
+			r, err := c.newReader()
 			if err != nil {
-				yield(bucket{}, err)
-				return
+				return err
 			}
-			for i := range c.cfg.GroupBuckets {
-				b := words[i*c.bucketWords:][:c.bucketWords]
-				if b[0] > invalid && !yield(bucket{c.bucketOffset(group, i), b}, nil) {
-					return
+			defer r.Close()
+			for group := range c.groups {
+				words, err := c.readGroup(ctx, r, rank, group)
+				if err != nil {
+					return err
+				}
+				for i := range c.cfg.GroupBuckets {
+					b := words[i*c.bucketWords:][:c.bucketWords]
+					if b[0] > invalid {
+						more = yield(bucket{c.bucketOffset(group, i), b}, nil)
+					}
+					if !more {
+						return nil
+					}
 				}
 			}
+			return nil
+		})
+		if err != nil && more {
+			yield(bucket{}, err)
 		}
 	}
 }
@@ -236,7 +252,11 @@ func (c *Cache) Used(ctx context.Context) (float64, error) {
 	defer r.Close()
 	used, of, all := 0, 0, c.groups*uint64(c.ranks)
 	for group := uint64(0); group < all; group += max(1, all/usedSample) {
-		words, err := c.readGroup(ctx, r, int(group/c.groups), group%c.groups)
+		var words []uint64
+		err := c.guard(func() (err error) {
+			words, err = c.readGroup(ctx, r, int(group/c.groups), group%c.groups)
+			return err
+		})
 		if err != nil {
 			return 0, err
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/ship"
 )
@@ -86,14 +87,33 @@ const (
 
 // agree makes sure that all ranks have the same configuration, and completes it.
 func (c *Config) agree(ctx context.Context, job rma.Job) error {
-	fields := []rma.Field{{Name: "bytes per key", Value: uint64(c.KeySize)},
+	complete := func() error { return c.complete(job.Size()) }
+	if shared, ok := job.(rma.Shared); ok {
+		if c.Mode != LockFree {
+			return fmt.Errorf("cache: a cache by name is lock-free, and cannot be %v", c.Mode)
+		}
+		return core.Recorded(shared, "cache", c.fields, c.set, complete)
+	}
+	fields := c.fields()
+	return rma.Agree(ctx, job, "cache", complete(), fields...)
+}
+
+// fields are the numbers that all ranks have alike.
+func (c *Config) fields() []rma.Field {
+	return []rma.Field{{Name: "bytes per key", Value: uint64(c.KeySize)},
 		{Name: "bytes per value", Value: uint64(c.ValueSize)},
 		{Name: "buckets", Value: c.Buckets},
 		{Name: "modes", Value: uint64(c.Mode)},
 		{Name: "kinds of addressing", Value: uint64(c.Addressing)},
 		{Name: "buckets per group", Value: uint64(c.GroupBuckets)},
 		{Name: "choices", Value: uint64(c.Choices)}}
-	return rma.Agree(ctx, job, "cache", c.complete(job.Size()), fields...)
+}
+
+// set takes the values of fields.
+func (c *Config) set(n []uint64) {
+	c.KeySize, c.ValueSize, c.Buckets = int(n[0]), int(n[1]), n[2]
+	c.Mode, c.Addressing = Mode(n[3]), Addressing(n[4])
+	c.GroupBuckets, c.Choices = int(n[5]), int(n[6])
 }
 
 // complete checks a configuration and fills in what is left to it.

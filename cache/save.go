@@ -55,13 +55,14 @@ func (c *Cache) putRecords(payload []byte) error {
 	return c.PutBatch(keys, values, make([]Result, n))
 }
 
-// Clear empties the cache. Collective, and nothing else may work on the cache. The
-// statistics go on.
+// Clear empties the cache. Collective, and nothing else may work on the cache, except on one opened
+// by name: what others put at the same time stays or not. The statistics go on.
 func (c *Cache) Clear(ctx context.Context) error {
 	if err := c.job.Barrier(ctx); err != nil { // calls that came before have ended on all ranks
 		return err
 	}
-	return rma.AllSucceeded(ctx, c.job, "cache: clearing", c.clearOwn(ctx))
+	err := c.guard(func() error { return c.clearOwn(ctx) })
+	return rma.AllSucceeded(ctx, c.job, "cache: clearing", err)
 }
 
 // clearOwn empties the buckets of this rank. Locks stay as they are.
@@ -72,6 +73,9 @@ func (c *Cache) clearOwn(ctx context.Context) error {
 	}
 	own, zeros := c.batches.Here(c.job.Rank()), s.ops[0].in
 	clear(zeros)
+	for i := 0; c.shared != nil && i < len(zeros); i += c.bucketWords {
+		zeros[i] = invalid // a put may be under way that has seen no empty bucket before its own
+	}
 	for group := uint64(0); group < c.groups && err == nil; group++ {
 		if own != nil {
 			memory.StoreWords(own[c.offset(group):], zeros)

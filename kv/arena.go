@@ -426,9 +426,6 @@ func (a *arena) isClean(clean bool) {
 // adopt has items of members that have ended, and that those held, be found by a sweep. It reports
 // how many members that were, since the beginning.
 func (a *arena) adopt() (members int, err error) {
-	if a.shared == nil {
-		return 0, nil
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	err = a.shared.Adopt(func(member int) error {

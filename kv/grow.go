@@ -262,7 +262,10 @@ func (m *Map) sweep(ctx context.Context) (found int, taken, removedOnes uint64, 
 func (s *session) findItem(ctx context.Context) error {
 	m := s.m
 	full := m.full(true, m.arena.whyNone())
-	dead := len(m.job.Failed())
+	dead, err := m.ended()
+	if err != nil {
+		return err
+	}
 	if !m.arena.due(dead) {
 		return full
 	}
@@ -286,6 +289,15 @@ func (s *session) findItem(ctx context.Context) error {
 		return err
 	}
 	return s.finishMove(ctx, now)
+}
+
+// ended is how many ranks have died, or members of a shared map have ended whose items a sweep can
+// find.
+func (m *Map) ended() (int, error) {
+	if m.shared != nil {
+		return m.arena.adopt()
+	}
+	return len(m.job.Failed()), nil
 }
 
 // progress is which parts of a table this rank knows to have moved.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -190,6 +189,6 @@ func TestCutOff(t *testing.T) {
 		t.Error("a file that was cut off was opened")
 	}
 	if err := Remove(path); err == nil {
-		t.Error(fmt.Sprintf("%s was removed though it is none", path))
+		t.Errorf("%s was removed though it is none", path)
 	}
 }

@@ -54,6 +54,8 @@ type arenas struct {
 
 	reading sync.Mutex
 	reader  *core.Reader // of strings
+
+	shared *inheritance // of a Shared job, else nil
 }
 
 const (
@@ -100,7 +102,11 @@ func (a *arenas) open(ctx context.Context, slots uint64) (*arenas, error) {
 	a.rankBits = uint(bits.Len(uint(ranks - 1)))
 	// Free slots that ranks hold must not fill an arena too soon. More than refMask+1 elements
 	// are refused below.
-	a.slots = (min(slots, refMask+1)+ranks-1)/ranks + 2*a.run
+	holders := uint64(2)
+	if _, ok := a.job.(rma.Shared); ok {
+		holders = rma.MaxMembers
+	}
+	a.slots = (min(slots, refMask+1)+ranks-1)/ranks + holders*a.run
 	if a.slots > refMask>>a.rankBits {
 		return nil, fmt.Errorf("set: %d elements do not fit into 2^%d slots", slots, refBits)
 	}
@@ -114,7 +120,10 @@ func (a *arenas) open(ctx context.Context, slots uint64) (*arenas, error) {
 		return nil, errors.Join(err, a.counter.Close())
 	}
 	a.regions = core.NewRegions(a.elements.window)
-	if a.strings {
+	if shared, ok := a.job.(rma.Shared); ok {
+		a.shared, err = newInheritance(ctx, shared, a)
+	}
+	if err == nil && a.strings {
 		a.reader, err = core.NewReader(a.job, a.elements.window, &a.regions, maxStringWords)
 	}
 	if err != nil {
@@ -125,7 +134,7 @@ func (a *arenas) open(ctx context.Context, slots uint64) (*arenas, error) {
 
 func (a *arenas) close() error {
 	clear(a.regions.Segments)
-	return errors.Join(a.reader.Close(), a.counter.Close(), a.elements.Close())
+	return errors.Join(a.reader.Close(), a.counter.Close(), a.elements.Close(), a.shared.close())
 }
 
 // take appends free slots of any rank to dst until it has n, or until there are no more. With
@@ -193,6 +202,9 @@ func (a *arenas) someFree(directOnly bool, grains uint64) (*[]Ref, int) {
 func (a *arenas) refill(ctx context.Context, directOnly bool, grains uint64) error {
 	var lost error
 	a.refused = nil
+	if a.shared != nil {
+		return a.refillShared(grains)
+	}
 	for i := range a.job.Size() {
 		rank := (a.job.Rank() + i) % a.job.Size()
 		if directOnly && a.regions.Segments[rank] == nil {
@@ -497,7 +509,7 @@ func (a *arenas) addRun(runs []Ref, run Ref, n int) []Ref {
 	for i := len(runs) - 1; i >= 0; i-- {
 		slot, end := a.cut(run, run.grains())
 		other, otherEnd := a.cut(runs[i], runs[i].grains())
-		if end == other || otherEnd == slot {
+		if (end == other || otherEnd == slot) && a.mayJoin(max(slot, other)) {
 			run = min(slot, other) | Ref((run.grains()+runs[i].grains())<<refBits)
 			runs = slices.Delete(runs, i, i+1)
 		}
@@ -509,6 +521,11 @@ func (a *arenas) addRun(runs []Ref, run Ref, n int) []Ref {
 	runs[i] = max(runs[i], run)
 	return runs
 }
+
+// mayJoin reports whether free grains before and after a slot may become one run. In a Shared job
+// no string is in two runs that were taken one after the other: each is examined by itself when
+// the process has ended.
+func (a *arenas) mayJoin(slot Ref) bool { return a.shared == nil || uint64(slot)%a.run != 0 }
 
 // heldSlots is the free arena slots that one batch holds. They are filled up and prefetched
 // when half of them are used, so that a slot is in the cache when an element is written to

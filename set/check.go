@@ -174,21 +174,30 @@ func (sp *space) local(ctx context.Context) iter.Seq2[stored, error] {
 // table move to its end that has begun to: what is in two tables comes once.
 func (sp *space) occupied(ctx context.Context, rank, end int) iter.Seq2[stored, error] {
 	return func(yield func(stored, error) bool) {
-		tables, err := sp.settle(ctx)
-		if err != nil {
-			yield(stored{}, err)
-			return
-		}
-		for i, t := range tables {
-			for s, err := range t.occupied(ctx, rank, end) {
-				again := false
-				if err == nil {
-					again, err = t.isIn(tables[:i], s.bucket)
-				}
-				if !again && !yield(s, err) {
-					return
+		more := true
+		err := sp.guard(func() error {
+			tables, err := sp.settle(ctx)
+			if err != nil {
+				return err
+			}
+			for i, t := range tables {
+				for s, err := range t.occupied(ctx, rank, end) {
+					again := false
+					if err == nil {
+						again, err = t.isIn(tables[:i], s.bucket)
+					}
+					if !again {
+						more = yield(s, err)
+					}
+					if !more {
+						return nil
+					}
 				}
 			}
+			return nil
+		})
+		if err != nil && more {
+			yield(stored{}, err)
 		}
 	}
 }

@@ -77,6 +77,10 @@ func (s *anySet) collectElements(ctx context.Context, keep func(words []uint64) 
 // of the old one. Collective: when it returns every rank has.
 func (s *anySet) collect(ctx context.Context, keep func(bucket uint64) (bool, error)) error {
 	old := s.space
+	if s.shared != nil {
+		return errors.New("set: Collect needs a set that nobody else has open; copy what is to " +
+			"stay into another one")
+	}
 	cfg, err := old.settledConfig(ctx)
 	if err != nil {
 		return err

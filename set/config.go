@@ -3,6 +3,7 @@ package set
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sort"
 
@@ -150,18 +151,53 @@ func (c *ElementsConfig) tableSizes(ranks int) []uint64 {
 // defaults, except for Chunk and Capacity. refusal is an error with it, or nil. Collective.
 func (c ElementsConfig) agreed(ctx context.Context, job rma.Job, refusal error) (ElementsConfig,
 	error) {
+	if shared, ok := job.(rma.Shared); ok {
+		if c.MayGrow != nil {
+			return c, errors.New("set: MayGrow is of one process, and a set by name is of many; " +
+				"leave it nil and give MaxBytes")
+		}
+		err := core.Recorded(shared, "set", c.fields, c.set, func() (err error) {
+			c, err = c.settled(ctx, job, refusal)
+			return err
+		})
+		return c, err
+	}
+	return c.settled(ctx, job, refusal)
+}
+
+// fields are the numbers that all ranks have alike.
+func (c *ElementsConfig) fields() []rma.Field {
 	homes := uint64(0)
 	if c.variant.WordHomes {
 		homes = 1
 	}
-	fields := []rma.Field{{Name: "buckets", Value: c.Buckets},
+	return []rma.Field{{Name: "buckets", Value: c.Buckets},
 		{Name: "buckets per chunk", Value: uint64(c.Chunk)},
 		{Name: "chunks", Value: uint64(c.Chunks)},
 		{Name: "kinds of home", Value: homes},
 		{Name: "bytes per element", Value: uint64(c.ElementBytes)},
 		{Name: "bytes at most", Value: c.MaxBytes},
 		{Name: "elements", Value: c.Capacity}}
-	given := c.Buckets > 0
+}
+
+// set takes the values of fields.
+func (c *ElementsConfig) set(n []uint64) {
+	c.Buckets, c.Chunk, c.Chunks, c.variant.WordHomes = n[0], int(n[1]), int(n[2]), n[3] == 1
+	c.ElementBytes, c.MaxBytes, c.Capacity = int(n[4]), n[5], n[6]
+}
+
+// recorded is ElementBytes of the file of a set, 0 if there are none.
+func (c ElementsConfig) recorded(job rma.Shared) int {
+	if record := job.Record(); len(record) == len(c.fields()) {
+		c.set(record)
+	}
+	return c.ElementBytes
+}
+
+// settled is agreed of the ranks of one job.
+func (c ElementsConfig) settled(ctx context.Context, job rma.Job, refusal error) (ElementsConfig,
+	error) {
+	fields, given := c.fields(), c.Buckets > 0
 	c.Buckets = cmp.Or(c.Buckets, defaultBuckets)
 	c.Chunks, c.Depth = cmp.Or(c.Chunks, defaultChunks), cmp.Or(c.Depth, defaultDepth)
 	switch {

@@ -522,6 +522,12 @@ func (t *table) isIn(tables []*table, bucket uint64) (bool, error) {
 		return false, err
 	}
 	for _, other := range tables {
+		if other.flat != nil {
+			if other.holdsDirectly(bucket, hash) {
+				return true, nil
+			}
+			continue
+		}
 		r, err := newReader(other)
 		if err != nil {
 			return false, err
@@ -532,6 +538,21 @@ func (t *table) isIn(tables []*table, bucket uint64) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// holdsDirectly is holds for a table whose buckets are all directly addressable.
+func (t *table) holdsDirectly(word, hash uint64) bool {
+	at := t.home(hash)
+	for range t.limit {
+		bucket := atomic.LoadUint64(&t.flat[at])
+		if bucket == word || bucket&occupied == 0 {
+			return bucket == word
+		}
+		if at++; at == t.buckets {
+			at = 0
+		}
+	}
+	return false
 }
 
 // holds reports whether a bucket of a table has a word, whose hash is given.

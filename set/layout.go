@@ -48,6 +48,9 @@ type space struct {
 	sessions core.Pool[*session]
 	batches  core.Batches
 	shipped  batch // the request of another rank that is being answered
+
+	shared rma.Shared // the job of a set that was opened by name, else nil
+	fault  core.Fault
 }
 
 // tableMemory is the window of one table.
@@ -96,6 +99,7 @@ type span struct {
 // newSpace makes the memory of all tables that cfg allows. Collective.
 func newSpace(ctx context.Context, its items, cfg ElementsConfig) (*space, error) {
 	sp := &space{items: its, cfg: cfg, sessions: core.Pool[*session]{Closed: errClosed}}
+	sp.shared, _ = its.job.(rma.Shared)
 	for gen, buckets := range cfg.tableSizes(its.job.Size()) {
 		w, err := its.job.NewWindow(ctx, rma.Spec{Name: "set: buckets", Key: fmt.Sprint(gen),
 			Words: int(buckets) / its.job.Size(), Reserve: gen > 0})
@@ -130,6 +134,9 @@ func newSpace(ctx context.Context, its items, cfg ElementsConfig) (*space, error
 // was measured for it holds here. Collective.
 func (sp *space) open(ctx context.Context, old *space) error {
 	t := sp.oldest.Load()
+	if sp.shared != nil {
+		t.learn() // what others have done
+	}
 	t.first = t.newFirstLine()
 	cfg := core.Config{Access: sp.cfg.Access, Closed: errClosed,
 		Messages: 1.5, // a chunk, and where the word is new a swap

@@ -51,6 +51,27 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Set, error) {
 // FindOrPut finds word or inserts it (OP 3.3). The result is Found, Inserted or
 // Full; Full comes with a *FullError. A word of more than 63 bits is an error.
 func (s *Set) FindOrPut(word uint64) (Result, error) {
+	if s.shared != nil {
+		return s.oneGuarded(word, true)
+	}
+	return s.insert(word)
+}
+
+// oneGuarded is FindOrPut or Contains in a set whose file can be cut off.
+func (s *Set) oneGuarded(word uint64, insert bool) (r Result, err error) {
+	err = s.guard(func() (err error) {
+		if insert {
+			r, err = s.insert(word)
+		} else {
+			r, err = s.one(word, false)
+		}
+		return err
+	})
+	return r, err
+}
+
+// insert is FindOrPut: in the line of the home, if it can end there.
+func (s *Set) insert(word uint64) (Result, error) {
 	if t := s.oldest.Load(); t.first.base != nil {
 		r := t.first.insert(word)
 		if r <= Full {
@@ -65,6 +86,10 @@ func (s *Set) FindOrPut(word uint64) (Result, error) {
 
 // Contains reports whether word is in the set.
 func (s *Set) Contains(word uint64) (bool, error) {
+	if s.shared != nil {
+		r, err := s.oneGuarded(word, false)
+		return r == Found, err
+	}
 	r, err := s.one(word, false)
 	return r == Found, err
 }
@@ -118,12 +143,14 @@ func (s *Set) batch(words []uint64, results []Result, insert bool) error {
 	if err := checkWords(words); err != nil {
 		return err
 	}
-	t := s.oldest.Load()
-	b := batch{t: t, items: words, results: results, insert: insert}
-	if t.flat != nil { // the batch is not divided
-		return b.ended(b.search(&t.span))
-	}
-	return b.run()
+	return s.guard(func() error {
+		t := s.oldest.Load()
+		b := batch{t: t, items: words, results: results, insert: insert}
+		if t.flat != nil { // the batch is not divided
+			return b.ended(b.search(&t.span))
+		}
+		return b.run()
+	})
 }
 
 // checkWords looks for words that are too large. Most batches have none: one test is then enough.
@@ -179,6 +206,9 @@ type Elements struct{ anySet }
 // the same configuration.
 func NewElements(ctx context.Context, job rma.Job, cfg ElementsConfig) (*Elements, error) {
 	var refusal error
+	if shared, ok := job.(rma.Shared); ok && shared.Attached() && cfg.ElementBytes == 0 {
+		cfg.ElementBytes = cfg.recorded(shared)
+	}
 	if cfg.ElementBytes < 1 || cfg.ElementBytes > MaxElementBytes {
 		refusal = fmt.Errorf("set: ElementBytes must be 1 to %d, not %d",
 			MaxElementBytes, cfg.ElementBytes)
@@ -234,9 +264,11 @@ func (e *Elements) batch(elements []byte, results []Result, refs []Ref, insert b
 	if len(elements) != len(results)*e.size {
 		return lengthError(len(elements), len(results), e.size)
 	}
-	b := batch{t: e.oldest.Load(), items: e.aligned(elements), results: results, refs: refs,
-		insert: insert}
-	return b.run()
+	return e.guard(func() error {
+		b := batch{t: e.oldest.Load(), items: e.aligned(elements), results: results, refs: refs,
+			insert: insert}
+		return b.run()
+	})
 }
 
 // aligned is elements of one length as words: the same memory where its alignment allows that, a
@@ -266,9 +298,11 @@ func (e *Elements) Get(ref Ref, dst []byte) error {
 		return fmt.Errorf("set: dst has %s, an element has %d",
 			plural.Of(len(dst), "byte"), e.size)
 	}
-	words, err := e.elementAt(ref)
-	copy(dst, core.BytesOf(words))
-	return err
+	return e.guard(func() error {
+		words, err := e.elementAt(ref)
+		copy(dst, core.BytesOf(words))
+		return err
+	})
 }
 
 func refError(ref Ref) error {
@@ -283,8 +317,10 @@ func (e *Elements) GetBatch(refs []Ref, dst []byte) error {
 		return fmt.Errorf("set: dst has %s for %s; an element has %d",
 			plural.Of(len(dst), "byte"), plural.Of(len(refs), "element"), size)
 	}
-	f := fetch{space: e.space, dst: dst, size: size}
-	return f.run(refs)
+	return e.guard(func() error {
+		f := fetch{space: e.space, dst: dst, size: size}
+		return f.run(refs)
+	})
 }
 
 // Config is the shape of the set now, as far as this rank knows, with the defaults filled in.
@@ -372,11 +408,14 @@ func (s *Strings) Append(dst []byte, ref Ref) ([]byte, error) {
 	if !s.arenas.valid(ref) {
 		return dst, refError(ref)
 	}
-	words, err := s.elementAt(ref)
-	if err != nil {
-		return dst, err
-	}
-	return append(dst, stringBytes(words)...), nil
+	err := s.guard(func() error {
+		words, err := s.elementAt(ref)
+		if err == nil {
+			dst = append(dst, stringBytes(words)...)
+		}
+		return err
+	})
+	return dst, err
 }
 
 func (s *Strings) batch(elements [][]byte, results []Result, refs []Ref, insert bool) error {
@@ -393,7 +432,7 @@ func (s *Strings) batch(elements [][]byte, results []Result, refs []Ref, insert 
 	if err == nil {
 		b.t, b.results, b.refs, b.insert = s.oldest.Load(), results, refs, insert
 		b.counts = counts{}
-		err = b.run()
+		err = s.guard(b.run)
 	}
 	b.t, b.results, b.refs = nil, nil, nil
 	s.ended.Put(b)
@@ -478,12 +517,29 @@ func (s *anySet) open(ctx context.Context, job rma.Job, cfg ElementsConfig, refu
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
+	if s.shared != nil && s.arenas != nil {
+		s.arenas.shared.tables = s.inUse
+	}
 	return nil
 }
 
-// oneElement runs one operation on an element or a string: in its span, or through a queue if it
-// cannot end there.
-func (s *anySet) oneElement(element []byte, insert bool) (Result, error) {
+// guard calls fn. In a set whose file can be cut off that is an error.
+func (sp *space) guard(fn func() error) error { return sp.fault.Guard(sp.shared, fn) }
+
+// oneElement runs one operation on an element or a string.
+func (s *anySet) oneElement(element []byte, insert bool) (r Result, err error) {
+	if s.shared == nil {
+		return s.searchElement(element, insert)
+	}
+	err = s.guard(func() (err error) {
+		r, err = s.searchElement(element, insert)
+		return err
+	})
+	return r, err
+}
+
+// searchElement runs it in its span, or through a queue if it cannot end there.
+func (s *anySet) searchElement(element []byte, insert bool) (Result, error) {
 	t, words, hash := s.oldest.Load(), []uint64(nil), uint64(0)
 	switch {
 	case s.isStrings():
@@ -526,8 +582,19 @@ func (s *anySet) oneElement(element []byte, insert bool) (Result, error) {
 
 // Len is the number of words or elements in the set: approximate while others insert, exact
 // when nobody does. Those whose insertion a dead rank did not live to count are missing from it;
-// Check counts buckets instead.
-func (s *anySet) Len(ctx context.Context) (uint64, error) { return s.tally.inserted(ctx) }
+// Check counts buckets instead. Of a set that was opened by name Len counts buckets as well.
+func (s *anySet) Len(ctx context.Context) (n uint64, err error) {
+	if s.shared == nil {
+		return s.tally.inserted(ctx)
+	}
+	for _, err := range s.occupied(ctx, 0, 1) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
 
 // config is the configuration with the buckets of the table that the set has come to.
 func (s *anySet) config() ElementsConfig {
@@ -560,8 +627,16 @@ func (s *anySet) Stats() Stats {
 
 // Check walks this rank's part of the table and reports what is broken: a bucket whose reference
 // or fingerprint is wrong, a word or element that a search would not reach, one that is stored
-// twice. Nothing may insert on any rank. Every rank checks its own part; nobody waits.
-func (s *anySet) Check(ctx context.Context) error { return s.check(ctx, s.job.Rank()) }
+// twice. Nothing may insert on any rank, except into a set opened by name, where only what is
+// broken twice is reported. Every rank checks its own part; nobody waits.
+func (s *anySet) Check(ctx context.Context) error {
+	if s.shared == nil {
+		return s.check(ctx, s.job.Rank())
+	}
+	return core.CheckBeside(func() error {
+		return s.guard(func() error { return s.check(ctx, 0) })
+	})
+}
 
 // CheckAll waits for all ranks, runs Check on every one, and reports on every rank whether all
 // succeeded. Collective.
@@ -577,6 +652,9 @@ func (s *anySet) Close() error {
 	}
 	if s.tally != nil {
 		err = errors.Join(err, s.tally.close())
+	}
+	if s.shared != nil {
+		err = errors.Join(err, s.shared.Close())
 	}
 	return err
 }

@@ -1,0 +1,99 @@
+package cache
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/farhash/farhash/internal/testkit/lab"
+)
+
+// named is the path of a cache in memory for one test.
+func named(t *testing.T) string {
+	t.Helper()
+	folder, err := lab.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(folder, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return filepath.Join(dir, "cache")
+}
+
+func open(t *testing.T, path string, cfg Config) *Cache {
+	t.Helper()
+	c, err := Open(path, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// Openings of one cache see what the others put. Clear in one empties it for all.
+func TestOpen(t *testing.T) {
+	path := named(t)
+	first := open(t, path, Config{KeySize: 8, ValueSize: 12, Buckets: 1000})
+	second := open(t, path, Config{})
+	key, value := make([]byte, 8), make([]byte, 12)
+	for i := range 300 {
+		binary.LittleEndian.PutUint64(key, uint64(i))
+		binary.LittleEndian.PutUint64(value, uint64(i)+7)
+		if _, err := first.Put(key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clear(value)
+	found, err := second.Get(key, value)
+	if err != nil || !found || binary.LittleEndian.Uint64(value) != 306 {
+		t.Errorf("found %v, %d, %v", found, binary.LittleEndian.Uint64(value), err)
+	}
+	n, err := second.Len(t.Context())
+	if err := errors.Join(err, second.Check(t.Context())); err != nil || n != 300 {
+		t.Errorf("%d pairs, %v", n, err)
+	}
+	if err := second.Clear(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	found, err = first.Get(key, value)
+	if n, lenErr := first.Len(t.Context()); found || n > 0 || err != nil || lenErr != nil {
+		t.Errorf("after Clear: found %v, %d pairs, %v, %v", found, n, err, lenErr)
+	}
+	_, err = Open(path, Config{KeySize: 9})
+	if err == nil || !strings.Contains(err.Error(), "bytes per key differ") {
+		t.Errorf("another size of keys: %v", err)
+	}
+	if _, err = Open(path, Config{Mode: Fine}); err == nil {
+		t.Error("a cache with locks was opened")
+	}
+}
+
+// A file that is cut off makes calls fail.
+func TestCutOff(t *testing.T) {
+	path := named(t)
+	c := open(t, path, Config{KeySize: 8, ValueSize: 8, Buckets: 100000})
+	if err := os.Truncate(path, 1<<13); err != nil {
+		t.Fatal(err)
+	}
+	key, value := make([]byte, 8), make([]byte, 8)
+	_, getErr := c.Get(key, value)
+	_, putErr := c.Put(key[:8:8], value)
+	_, usedErr := c.Used(t.Context())
+	for what, err := range map[string]error{"Get": getErr, "Put": putErr, "Used": usedErr,
+		"PutBatch": c.PutBatch(key, value, make([]Result, 1)), "Check": c.Check(t.Context()),
+		"Clear": c.Clear(t.Context())} {
+		if err == nil || !strings.Contains(err.Error(), "was cut off") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

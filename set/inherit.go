@@ -1,0 +1,233 @@
+package set
+
+import (
+	"context"
+
+	"github.com/farhash/farhash/rma"
+)
+
+// inheritance is which process of a Shared job has which runs of slots, so that the slots which one
+// has not used are used by others when it has ended. A run is as many slots, or grains, as arenas
+// take at a time. Each has a word:
+//
+//	owner | full (1) | runs that are taken together (31) | member that has them, plus 1 (32) |
+//
+// It is swapped before the counter of slots moves. So no run is lost where a process ends between
+// the two: another one moves the counter.
+type inheritance struct {
+	job    rma.Shared
+	owners cells
+	tables func(ctx context.Context) ([]*table, error) // that may refer to slots
+
+	took  bool     // this process has runs
+	asked bool     // it has looked for runs of members that have ended
+	runs  []uint64 // that it inherits, and has not examined
+}
+
+const (
+	ownerMask = 1<<32 - 1
+	runsAt    = 32
+	runsMask  = 1<<31 - 1
+	fullRun   = 1 << 63
+
+	// maxExamined is how many inherited runs are examined before a new one is taken.
+	maxExamined = 16
+)
+
+// newInheritance makes the owners of all runs of an arena.
+func newInheritance(ctx context.Context, job rma.Shared, a *arenas) (*inheritance, error) {
+	owners, err := newCells(ctx, job, "owners", int(a.slots/a.run)+1)
+	if err != nil {
+		return nil, err
+	}
+	h := &inheritance{job: job, owners: owners}
+	if job.Inherits() {
+		err = h.inherit(a, job.Member())
+	}
+	return h, err
+}
+
+func (h *inheritance) close() error {
+	if h == nil {
+		return nil
+	}
+	h.job.Leaves(h.took)
+	return h.owners.Close()
+}
+
+// mine is the owner of so many runs.
+func (h *inheritance) mine(runs uint64) uint64 { return runs<<runsAt | uint64(h.job.Member()) + 1 }
+
+// runsOf is how many runs an owner has together.
+func runsOf(owner uint64) uint64 { return owner >> runsAt & runsMask }
+
+// inherit takes over the runs of a member that has ended.
+func (h *inheritance) inherit(a *arenas, member int) error {
+	ctx := context.Background()
+	taken, err := a.counter.Load(ctx, 0, cellTaken)
+	for run := uint64(0); run < taken/a.run && err == nil; {
+		var owner uint64
+		if owner, err = h.owners.Load(ctx, 0, int(run)); err != nil {
+			break
+		}
+		if owner&fullRun == 0 && owner&ownerMask == uint64(member)+1 {
+			_, err = h.owners.CompareAndSwap(ctx, 0, int(run), owner, h.mine(runsOf(owner)))
+			h.runs, h.took = append(h.runs, run), true
+		}
+		run += runsOf(owner)
+	}
+	return err
+}
+
+// refillShared is refill of a Shared job: slots of runs that are inherited, or a new run.
+func (a *arenas) refillShared(grains uint64) error {
+	h := a.shared
+	adopt := func() error {
+		return h.job.Adopt(func(member int) error { return h.inherit(a, member) })
+	}
+	if !h.asked {
+		h.asked = true
+		if err := adopt(); err != nil {
+			return err
+		}
+	}
+	if some, err := a.examineRuns(grains, maxExamined); some || err != nil {
+		return err
+	}
+	if taken, err := a.takeSharedRun(grains); taken || err != nil {
+		return err
+	}
+	// mark: no run is left, so that of processes that have ended are taken over
+	err := adopt()
+	if err == nil {
+		_, err = a.examineRuns(grains, len(h.runs))
+	}
+	return err
+}
+
+// takeSharedRun takes a new run, or as many as so many grains need, and adds its slots to the free
+// ones.
+func (a *arenas) takeSharedRun(grains uint64) (taken bool, err error) {
+	ctx, h := context.Background(), a.shared
+	runs := max(1, (grains+a.run-1)/a.run)
+	for {
+		begin, err := a.counter.Load(ctx, 0, cellTaken)
+		end := begin + runs*a.run
+		if err != nil || end > a.slots {
+			return false, err
+		}
+		if a.refused = a.takeMemory(0, begin, end); a.refused != nil {
+			return false, nil
+		}
+		owner, err := h.owners.Load(ctx, 0, int(begin/a.run))
+		won := false
+		if err == nil && owner == 0 {
+			won, err = h.owners.CompareAndSwap(ctx, 0, int(begin/a.run), 0, h.mine(runs))
+		}
+		if err == nil && won {
+			// mark: a run has an owner, and the counter of slots is about to move
+			owner = h.mine(runs)
+		}
+		if err == nil && owner != 0 {
+			_, err = a.counter.CompareAndSwap(ctx, 0, cellTaken, begin,
+				begin+runsOf(owner)*a.run)
+		}
+		if won && err == nil {
+			h.took = true
+			a.addSlots(begin, end)
+		}
+		if won || err != nil {
+			return won, err
+		}
+	}
+}
+
+// addSlots adds slots of this rank to the free ones.
+func (a *arenas) addSlots(begin, end uint64) {
+	if a.strings {
+		a.addFree(Ref((end-begin)<<refBits | begin))
+		return
+	}
+	for slot := end; slot > begin; slot-- {
+		a.addFree(Ref(slot - 1))
+	}
+}
+
+// examineRuns adds the slots of inherited runs that nothing refers to, of n runs at most. It ends
+// when there are free slots, of strings for so many grains.
+func (a *arenas) examineRuns(grains uint64, n int) (some bool, err error) {
+	h := a.shared
+	if len(h.runs) == 0 {
+		return false, nil
+	}
+	tables, err := h.tables(context.Background())
+	for ; n > 0 && len(h.runs) > 0 && err == nil; n-- {
+		if err = a.examineRun(h.runs[len(h.runs)-1], tables); err != nil {
+			break
+		}
+		h.runs = h.runs[:len(h.runs)-1]
+		if from, _ := a.someFree(false, grains); from != nil {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// examineRun adds the slots of a run that no bucket refers to. Its owner has ended, so nobody else
+// uses them, and what a bucket refers to is not changed any more. If there are none nobody has to
+// examine the run again.
+func (a *arenas) examineRun(run uint64, tables []*table) error {
+	ctx, h := context.Background(), a.shared
+	owner, err := h.owners.Load(ctx, 0, int(run))
+	if err != nil {
+		return err
+	}
+	free, begin := false, run*a.run
+	end := begin + runsOf(owner)*a.run
+	from := begin // free slots from here on
+	for slot := begin; slot < end; {
+		n, err := a.usedAt(slot, end, tables)
+		if err != nil {
+			return err
+		}
+		if n > 0 && from < slot {
+			a.addSlots(from, slot)
+			free = true
+		}
+		if slot += max(n, 1); n > 0 {
+			from = slot
+		}
+	}
+	if from < end {
+		a.addSlots(from, end)
+		free = true
+	}
+	if !free {
+		_, err = h.owners.CompareAndSwap(ctx, 0, int(run), owner, owner|fullRun)
+	}
+	return err
+}
+
+// usedAt is how many slots, or grains, an element takes that begins at a slot and that a bucket
+// refers to; 0 if none does.
+func (a *arenas) usedAt(slot, end uint64, tables []*table) (n uint64, err error) {
+	n = 1
+	if a.strings {
+		head, err := a.head(Ref(slot))
+		if err != nil || head&lengthMask > MaxStringBytes {
+			return 0, err
+		}
+		if n = a.grainsOf(stringWords(head)); slot+n > end {
+			return 0, nil
+		}
+	}
+	hash, err := tables[0].hashOf(slot)
+	if err != nil {
+		return 0, err
+	}
+	used, err := tables[0].isIn(tables, fingerprintKey(hash)|slot)
+	if err != nil || !used {
+		return 0, err
+	}
+	return n, nil
+}

@@ -1,0 +1,46 @@
+package set
+
+import (
+	"context"
+
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/file"
+)
+
+// layout is the layout of files. It changes with everything that processes have to do in the same
+// way: the layout of windows, the hashes, the protocol.
+const layout = 1
+
+// Open opens the set of words with a name, or makes it if there is none: any number of processes of
+// this host share it, come and go, and may be killed ([file] has what that guarantees). A name is a
+// path, or without a slash a file in /dev/shm. The configuration comes from the file: what cfg
+// gives that is not 0 must be equal to it. [file.Remove] ends the set.
+//
+// Calls that are collective elsewhere run in one process, while others insert: Save saves what All
+// has, Check reports what it finds twice. There is no Collect. Stats.Inserted is of all processes.
+// Memory of a table that has moved is not given back. Close ends the use by this process.
+func Open(name string, cfg Config, options ...file.Option) (*Set, error) {
+	kind := file.Kind{Name: "set", Layout: layout}
+	return file.Open(name, kind, options, func(job rma.Job) (*Set, error) {
+		return New(context.Background(), job, cfg)
+	})
+}
+
+// OpenElements is [Open] for a set of elements of one length, which the first process gives.
+func OpenElements(name string, cfg ElementsConfig, options ...file.Option) (*Elements, error) {
+	kind := file.Kind{Name: "set of elements", Layout: layout}
+	return file.Open(name, kind, options, func(job rma.Job) (*Elements, error) {
+		return NewElements(context.Background(), job, cfg)
+	})
+}
+
+// OpenStrings is [Open] for a set of strings.
+func OpenStrings(name string, cfg Config, options ...file.Option) (*Strings, error) {
+	kind := file.Kind{Name: "set of strings", Layout: layout}
+	return file.Open(name, kind, options, func(job rma.Job) (*Strings, error) {
+		return NewStrings(context.Background(), job, cfg)
+	})
+}
+
+// Remove removes the set with a name, or another table. Processes that have it open keep it.
+func Remove(name string) error { return file.Remove(name) }

@@ -1,0 +1,258 @@
+package set
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/farhash/farhash/internal/testkit/lab"
+)
+
+// byName is a set of any kind that was opened by name, of numbers.
+type byName struct {
+	put   func(n int) (Result, error)
+	batch func(n []int) ([]Result, error)
+	Check func(ctx context.Context) error
+	Len   func(ctx context.Context) (uint64, error)
+	Close func() error
+	space *space
+}
+
+// kinds open sets for so many numbers.
+var kinds = map[string]func(path string, numbers int) (byName, error){
+	"words": func(path string, numbers int) (byName, error) {
+		s, err := Open(path, Config{Buckets: uint64(numbers) * 5 / 4})
+		if err != nil {
+			return byName{}, err
+		}
+		return byName{
+			put: func(n int) (Result, error) { return s.FindOrPut(uint64(n)) },
+			batch: func(n []int) ([]Result, error) {
+				words, results := make([]uint64, len(n)), make([]Result, len(n))
+				for i := range n {
+					words[i] = uint64(n[i])
+				}
+				return results, s.FindOrPutBatch(words, results)
+			},
+			Check: s.Check, Len: s.Len, Close: s.Close, space: s.space}, nil
+	},
+	"elements": func(path string, numbers int) (byName, error) {
+		s, err := OpenElements(path, ElementsConfig{ElementBytes: 12, Capacity: uint64(numbers),
+			Config: Config{Buckets: uint64(numbers) * 5 / 4}})
+		if err != nil {
+			return byName{}, err
+		}
+		return byName{
+			put: func(n int) (Result, error) { return s.FindOrPut(textOf(n, 12)) },
+			batch: func(n []int) ([]Result, error) {
+				var all []byte
+				for _, n := range n {
+					all = append(all, textOf(n, 12)...)
+				}
+				results := make([]Result, len(n))
+				return results, s.FindOrPutBatch(all, results)
+			},
+			Check: s.Check, Len: s.Len, Close: s.Close, space: s.space}, nil
+	},
+	"strings": func(path string, numbers int) (byName, error) {
+		s, err := OpenStrings(path, Config{MaxBytes: 8 << 20})
+		if err != nil {
+			return byName{}, err
+		}
+		return byName{
+			put: func(n int) (Result, error) { return s.FindOrPut(textOf(n, n%5000)) },
+			batch: func(n []int) ([]Result, error) {
+				var all [][]byte
+				for _, n := range n {
+					all = append(all, textOf(n, n%50))
+				}
+				results := make([]Result, len(n))
+				return results, s.FindOrPutBatch(all, results)
+			},
+			Check: s.Check, Len: s.Len, Close: s.Close, space: s.space}, nil
+	},
+}
+
+// textOf is a number in at least so many bytes.
+func textOf(n, size int) []byte {
+	text := make([]byte, max(size, 12))
+	binary.LittleEndian.PutUint64(text, uint64(n))
+	return text
+}
+
+// named is the path of a set in memory for one test.
+func named(t *testing.T) string {
+	t.Helper()
+	folder, err := lab.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(folder, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return filepath.Join(dir, "set")
+}
+
+// A process that comes for one element and goes leaves what it has not used to the next one. Each
+// would take 64 slots otherwise, or 4096 words.
+func TestOpenForOneElement(t *testing.T) {
+	for kind, open := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			path, numbers := named(t), 1000
+			for n := range numbers {
+				s, err := open(path, numbers)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := s.put(n)
+				again, againErr := s.put(n / 2)
+				if err := errors.Join(err, againErr, s.Close()); err != nil || r != Inserted ||
+					n > 0 && again != Found {
+					t.Fatal(n, r, again, err)
+				}
+			}
+			s, err := open(path, numbers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := s.Len(t.Context())
+			if a := s.space.arenas; a != nil {
+				runs, _ := a.counter.Load(t.Context(), 0, cellTaken)
+				if runs /= a.run; runs > 40 {
+					t.Errorf("%d runs were taken; the elements fit into 16", runs)
+				}
+			}
+			if err := errors.Join(err, s.Check(t.Context()), s.Close()); err != nil ||
+				n != uint64(numbers) {
+				t.Fatalf("there are %d elements, %v", n, err)
+			}
+		})
+	}
+}
+
+// Of several openings that insert the same numbers, one inserts each, while the set grows.
+func TestOpenTogether(t *testing.T) {
+	const openings, numbers, batch = 6, 60000, 200
+	for kind, open := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			path := named(t)
+			if kind == "words" {
+				first, err := Open(path, Config{MaxBytes: 4 << 20})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer first.Close()
+				open = func(path string, _ int) (byName, error) { return kinds[kind](path, 0) }
+			}
+			var wg sync.WaitGroup
+			var mu sync.Mutex
+			inserted := 0
+			for range openings {
+				s, err := open(path, numbers)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				wg.Go(func() {
+					mine := 0
+					for at := 0; at < numbers; at += batch {
+						var some []int
+						for i := range batch {
+							some = append(some, at+i)
+						}
+						results, err := s.batch(some)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						for _, r := range results {
+							if r == Inserted {
+								mine++
+							}
+						}
+					}
+					mu.Lock()
+					inserted += mine
+					mu.Unlock()
+				})
+			}
+			wg.Wait()
+			s, err := open(path, numbers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := s.Len(t.Context())
+			if err := errors.Join(err, s.Check(t.Context()), s.Close()); err != nil ||
+				inserted != numbers || n != numbers {
+				t.Errorf("%d inserted, %d there, %v", inserted, n, err)
+			}
+		})
+	}
+}
+
+// The configuration comes from the file, and one that differs is refused, as are other kinds.
+func TestOpenAgain(t *testing.T) {
+	path := named(t)
+	e, err := OpenElements(path, ElementsConfig{ElementBytes: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	same, err := OpenElements(path, ElementsConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer same.Close()
+	if n := same.Config().ElementBytes; n != 20 {
+		t.Errorf("elements of %d bytes", n)
+	}
+	_, err = OpenElements(path, ElementsConfig{ElementBytes: 21})
+	if err == nil || !strings.Contains(err.Error(), "bytes per element differ") {
+		t.Errorf("another length: %v", err)
+	}
+	if _, err = Open(path, Config{}); err == nil {
+		t.Error("a set of elements was opened as one of words")
+	}
+	if err := e.Collect(t.Context(), func([]byte) bool { return true }); err == nil {
+		t.Error("Collect of a set by name")
+	}
+}
+
+// A file that is cut off makes calls fail.
+func TestCutOff(t *testing.T) {
+	for kind, open := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			path := named(t)
+			s, err := open(path, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.put(1); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(path, 1<<13); err != nil {
+				t.Fatal(err)
+			}
+			_, putErr := s.put(2)
+			_, batchErr := s.batch([]int{1, 2, 3})
+			_, lenErr := s.Len(t.Context())
+			for what, err := range map[string]error{"FindOrPut": putErr, "batch": batchErr,
+				"Len": lenErr, "Check": s.Check(t.Context())} {
+				if err == nil || !strings.Contains(err.Error(), "was cut off") {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Error(fmt.Errorf("Close: %w", err))
+			}
+		})
+	}
+}
