@@ -32,6 +32,17 @@ func oneArg(name, about string) cobra.PositionalArgs {
 	}
 }
 
+// optionalArg allows one argument.
+func optionalArg(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		if len(given) > 1 {
+			return usage(fmt.Errorf("%s takes one %s, but also %q was given", cmd.Name(), name,
+				given[1]))
+		}
+		return nil
+	}
+}
+
 // badFlag words an error of a flag.
 func badFlag(err error) error {
 	var invalid *pflag.InvalidValueError

@@ -157,11 +157,15 @@ func (p *page) text(text string) {
 
 // flags writes a list of the flags of a command that are not hidden.
 func (p *page) flags(c *cobra.Command) {
-	p.macro("Bl", "-tag", "-width", "Ds")
+	some := false
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" {
 			return
 		}
+		if !some {
+			p.macro("Bl", "-tag", "-width", "Ds")
+		}
+		some = true
 		name, about := pflag.UnquoteUsage(f)
 		item := []string{"It", "Fl", "-" + f.Name}
 		if f.Shorthand != "" {
@@ -176,7 +180,9 @@ func (p *page) flags(c *cobra.Command) {
 		}
 		p.text(about)
 	})
-	p.macro("El")
+	if some {
+		p.macro("El")
+	}
 }
 
 // environment has the variables that a user sets.

@@ -8,6 +8,7 @@ import (
 const (
 	groupExplore = "explore"
 	groupData    = "data"
+	groupNamed   = "named"
 	groupJobs    = "jobs"
 	groupPlan    = "plan"
 	groupOthers  = "others"
@@ -22,7 +23,8 @@ C, C++, Fortran and Python. This command runs them and measures them.
   index  built in bulk, then read-only: joins, dictionaries
   kv     byte strings to byte strings, mutable, linearizable: shared state
 
-farhash explore and farhash dedup use the set, and farhash bench measures all four.
+farhash explore and farhash dedup use the set, and farhash bench measures all four. A set, cache
+or map with a name is shared by programs of one host; farhash tables and farhash check find it.
 
 A rank is a goroutine or a process that takes part, and all ranks together are a job.
 farhash run, mpirun, srun and torchrun start jobs of processes.`
@@ -63,6 +65,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(badFlag(err)) })
 	root.AddGroup(&cobra.Group{ID: groupExplore, Title: "Explore and measure:"},
 		&cobra.Group{ID: groupData, Title: "Files of records:"},
+		&cobra.Group{ID: groupNamed, Title: "Tables by name:"},
 		&cobra.Group{ID: groupJobs, Title: "Jobs and machines:"},
 		&cobra.Group{ID: groupPlan, Title: "Plan the sizes of reads:"},
 		&cobra.Group{ID: groupOthers, Title: "Others:"})
@@ -79,6 +82,7 @@ func newRoot() *cobra.Command {
 	for group, commands := range map[string][]*cobra.Command{
 		groupExplore: {newExplore(), newPetri(), newBench()},
 		groupData:    {newDedup()},
+		groupNamed:   {newTables(), newCheck()},
 		groupJobs:    {newRun(), newDoctor()},
 		groupPlan:    {newCalibrate(), newModel()},
 	} {

@@ -32,7 +32,8 @@ func Open[T Table](name string, kind Kind, list []Option,
 	}
 	path := Path(name)
 	for {
-		if table, err = attach(path, kind, o, makeTable); !errors.Is(err, fs.ErrNotExist) {
+		table, err = attach(path, kind, o, makeTable)
+		if o.existing || !errors.Is(err, fs.ErrNotExist) {
 			return table, err
 		}
 		if table, err = create(path, kind, o, makeTable); !errors.Is(err, fs.ErrExist) {

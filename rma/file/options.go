@@ -14,6 +14,7 @@ type Option func(*options)
 type options struct {
 	mode     fs.FileMode
 	anyOwner bool
+	existing bool
 }
 
 // Mode gives a new file other permissions than 0600, such as 0660 for a group, whatever the umask
@@ -23,6 +24,9 @@ func Mode(mode fs.FileMode) Option { return func(o *options) { o.mode = mode } }
 // AnyOwner accepts a file that belongs to another user. Whoever may write to it can make the
 // processes that use it fail, or give them wrong answers.
 func AnyOwner() Option { return func(o *options) { o.anyOwner = true } }
+
+// Existing makes no file: where there is none Open returns an error that wraps [fs.ErrNotExist].
+func Existing() Option { return func(o *options) { o.existing = true } }
 
 func newOptions(list []Option) (o options, err error) {
 	o.mode = 0o600
