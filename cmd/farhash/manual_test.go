@@ -163,6 +163,7 @@ func (p *page) flags(c *cobra.Command) {
 			return
 		}
 		if !some {
+			p.macro("Ss Flags of " + c.Name())
 			p.macro("Bl", "-tag", "-width", "Ds")
 		}
 		some = true
@@ -223,7 +224,6 @@ func manual(root *cobra.Command) string {
 		p.literal("  farhash " + c.Use)
 		p.macro("Pp")
 		p.text(c.Long)
-		p.macro("Ss Flags of " + c.Name())
 		p.flags(c)
 		p.macro("Ss Examples of " + c.Name())
 		p.literal(c.Example)

@@ -45,7 +45,8 @@ func TestTables(t *testing.T) {
 	if err != nil || len(lines) != 3 {
 		t.Fatalf("%v: %s%s", err, out, &run.stderr)
 	}
-	for i, want := range []string{"name is a entries", "lines set of strings 1 ", "sessions map 2 "} {
+	for i, want := range []string{"name is a entries", "lines set of strings 1 ",
+		"sessions map 2 "} {
 		got := strings.Join(strings.Fields(lines[i]), " ") + " "
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
