@@ -77,6 +77,8 @@ func (c *Config) pairBytes() uint64 {
 func (c *Config) complete(ranks uint64) error {
 	given, least := *c, ranks*uint64(classWords(c.largest()))*8
 	c.divide(ranks)
+	slots := roundUp(c.MaxSlots, lineSlots*ranks)
+	needed := c.pairBytes()*slots + max(roundUp(c.Bytes, unitBytes*ranks), least)
 	switch {
 	case c.Slots > maxSlots:
 		return fmt.Errorf("kv: Slots must be 0 to 2^40, not %d", c.Slots)
@@ -89,10 +91,9 @@ func (c *Config) complete(ranks uint64) error {
 	case c.Bytes > maxBytes || roundUp(c.Bytes, unitBytes*ranks) > maxBytes:
 		return fmt.Errorf("kv: Bytes must be at most 2^38 when rounded up for %s, not %d",
 			plural.Of(int(ranks), "rank"), c.Bytes)
-	case c.MaxBytes > 0 && c.pairBytes()*c.MaxSlots+max(c.Bytes, least) > c.MaxBytes:
+	case c.MaxBytes > 0 && needed > c.MaxBytes:
 		return fmt.Errorf("kv: MaxBytes must be at least %d, for %d slots and %d bytes of items, "+
-			"not %d", c.pairBytes()*c.MaxSlots+max(c.Bytes, least), c.MaxSlots,
-			max(c.Bytes, least), given.MaxBytes)
+			"not %d", needed, slots, needed-c.pairBytes()*slots, given.MaxBytes)
 	case roundUp(c.Bytes, unitBytes*ranks) < least:
 		return fmt.Errorf("kv: Bytes must be at least %d, a largest item for each of %s, not %d",
 			least, plural.Of(int(ranks), "rank"), c.Bytes)
@@ -116,25 +117,29 @@ func (c *Config) complete(ranks uint64) error {
 }
 
 // divide fills in the sizes that are not given: of memory of MaxBytes, or beside Bytes. MaxBytes
-// stays 0 where all are given.
+// stays 0 where all are given. What is filled in is rounded down, so that it fits beside what is
+// given and rounded up, also when the configuration is completed again.
 func (c *Config) divide(ranks uint64) {
-	pair := c.pairBytes()
+	pair, line, unit := c.pairBytes(), lineSlots*ranks, unitBytes*ranks
+	slots := func(n uint64) uint64 {
+		return max(min(n, maxSlots)/line*line, roundUp(max(c.Slots, 1), line))
+	}
 	switch {
 	case c.MaxSlots > 0:
 	case c.Slots > 0 && c.MaxBytes == 0:
 		c.MaxSlots = c.Slots
 	case c.MaxBytes == 0:
-		c.MaxSlots = min(max(c.Bytes/itemShare, 1), maxSlots)
-		c.MaxBytes = c.Bytes + pair*c.MaxSlots
+		c.MaxSlots = slots(c.Bytes / itemShare)
+		c.MaxBytes = roundUp(c.Bytes, unit) + pair*c.MaxSlots
 	case c.Bytes == 0:
-		c.MaxSlots = min(max(c.MaxBytes/(pair+itemShare), c.Slots, 1), maxSlots)
+		c.MaxSlots = slots(c.MaxBytes / (pair + itemShare))
 	default:
-		c.MaxSlots = min(max((c.MaxBytes-min(c.MaxBytes, c.Bytes))/pair, c.Slots, 1), maxSlots)
+		c.MaxSlots = slots((c.MaxBytes - min(c.MaxBytes, roundUp(c.Bytes, unit))) / pair)
 	}
 	c.Slots = cmp.Or(c.Slots, min(firstSlots, c.MaxSlots))
 	if c.Bytes == 0 && c.MaxSlots <= maxSlots {
-		most := maxBytes / (unitBytes * ranks) * (unitBytes * ranks)
-		c.Bytes = min(c.MaxBytes-min(c.MaxBytes, pair*c.MaxSlots), most)
+		slots := roundUp(c.MaxSlots, line)
+		c.Bytes = min(c.MaxBytes-min(c.MaxBytes, pair*slots), maxBytes) / unit * unit
 	}
 }
 

@@ -401,11 +401,11 @@ func TestSizes(t *testing.T) {
 			want: Config{Slots: 1 << 10, MaxSlots: 1 << 10, Bytes: 48 << 10, MaxBytes: 64 << 10}},
 		{given: Config{Bytes: 1 << 20, Slots: 64},
 			want: Config{Slots: 64, MaxSlots: 64, Bytes: 1 << 20}},
-		{given: Config{MaxBytes: 1}, refused: "MaxBytes must be at least 80, for 1 slots and 64"},
+		{given: Config{MaxBytes: 1}, refused: "MaxBytes must be at least 192, for 8 slots and 64"},
 		{given: Config{MaxBytes: 1 << 20, MaxKey: 1, MaxValue: MaxSize, MaxSlots: 1 << 16},
 			refused: "MaxBytes must be at least 1179648, for 65536 slots and 131072 bytes"},
 		{given: Config{MaxBytes: 1 << 20, Slots: 1 << 16}, refused: "not 1048576"},
-		{given: Config{MaxBytes: 1 << 20, Bytes: 1 << 20}, refused: "at least 1048592"},
+		{given: Config{MaxBytes: 1 << 20, Bytes: 1 << 20}, refused: "at least 1048704"},
 		{given: Config{Bytes: 1 << 20, Slots: 64, MaxSlots: 63}, refused: "MaxSlots must be 0, or"},
 		{given: Config{Bytes: 1 << 20, Slots: 1<<40 + 1}, refused: "Slots must be 0 to 2^40"},
 		{given: Config{Bytes: 1<<38 + 1}, refused: "Bytes must be at most 2^38"},
@@ -424,6 +424,25 @@ func TestSizes(t *testing.T) {
 		if got.Slots != c.want.Slots || got.MaxSlots != c.want.MaxSlots ||
 			got.Bytes != c.want.Bytes || got.MaxBytes != c.want.MaxBytes {
 			t.Errorf("%+v gives %+v, not %+v", c.given, got, c.want)
+		}
+	}
+}
+
+// TestSizesAgain: a file has the sizes that were filled in, and whoever opens it completes them
+// again.
+func TestSizesAgain(t *testing.T) {
+	for _, given := range []Config{{MaxBytes: 19618830745}, {MaxBytes: 1<<20 + 39, Slots: 100},
+		{MaxBytes: 1<<22 + 39, Bytes: 1<<20 + 1}, {MaxBytes: 1 << 20, MaxSlots: 1001},
+		{Bytes: 1<<20 + 1}, {Bytes: 1<<20 + 1, Slots: 9}} {
+		for ranks := uint64(1); ranks <= 3; ranks++ {
+			once := given
+			if err := once.complete(ranks); err != nil {
+				t.Errorf("%+v: %v", given, err)
+			}
+			again := once
+			if err := again.complete(ranks); err != nil || again != once {
+				t.Errorf("%+v gives %+v and then %+v, %v", given, once, again, err)
+			}
 		}
 	}
 }
