@@ -13,6 +13,8 @@
 // What was put may vanish at any time: it is evicted when its candidates are taken, and a
 // bucket that is found broken is marked invalid. What is found is right.
 //
+// [Open] opens a cache by name, which any number of processes of a host share as they come and go.
+//
 // # Guarantees
 //
 //   - A value that is found was put as a whole under that very key. A mixture of several puts

@@ -8,6 +8,8 @@
 //	v, done, err := m.CompareAndPut(key, []byte("2"), v)
 //	err = m.Batch([]kv.Call{{Kind: kv.Get, Key: key}, {Kind: kv.Delete, Key: other}})
 //
+// [Open] opens a map by name, which any number of processes of a host share as they come and go.
+//
 // # Guarantees
 //
 //   - Each call takes effect at one moment between its call and its return: the
@@ -188,6 +190,16 @@
 // Free items in the memory of a rank that died, and items that become free there, are not used
 // again. Nor is an item whose put has failed with an error of the engine, as that may still write
 // it. Items keep their class.
+//
+// # By name
+//
+// All processes that have opened a map by name are its one rank (rma.Shared). So what a rank keeps
+// in its process is in windows: the states of items, and how many units are divided and have
+// memory. Lists of free items stay in processes, and are only hints: who swaps the state of a free
+// item has it. Where a process finds no free item it looks for some among the states, before it
+// takes memory if many of a sample are free. The state of a held item names the process. When that
+// has ended, and others need the item, they note it as published, and a sweep finds out whether a
+// slot refers to it.
 //
 // # Paper
 //

@@ -216,6 +216,9 @@ func (c ElementsConfig) settled(ctx context.Context, job rma.Job, refusal error)
 	}
 	line := uint64(job.Size()) * lineBuckets
 	c.Buckets = (c.Buckets + line - 1) / line * line
+	if c.MaxBytes > 0 { // so that what is recorded is legal again
+		c.MaxBytes = max(c.MaxBytes, c.Bytes())
+	}
 	err := rma.Agree(ctx, job, "set", refusal, fields...)
 	if err == nil && c.MaxBytes == 0 && (!given || c.ElementBytes == anyLength) {
 		c.MaxBytes, err = core.DefaultBytes(ctx, job)

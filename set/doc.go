@@ -22,6 +22,9 @@
 //
 // Elements of one length take less memory and less time than strings.
 //
+// [Open], [OpenElements] and [OpenStrings] open a set by name, which any number of processes of a
+// host share as they come and go.
+//
 // A set without a size, or with [Config].MaxBytes, grows while it is in use; see Growth. Garbage
 // collection, saving and loading are collective: all ranks call them, and nothing else runs at the
 // same time.
@@ -178,6 +181,13 @@
 // ranks are at, and a piece moves to adjacent buckets, nearly all of the same rank. Elements stay
 // in their slots. A rank gives the memory of a table back when none of its calls uses it any more.
 // Memory that is lost with a rank counts as moved: what it held is lost as well.
+//
+// # By name
+//
+// All processes that have opened a set by name are its one rank (rma.Shared). Each takes runs of 64
+// slots, or 4096 words for strings; a window has the owner of each run. When a process has ended
+// others take its runs over and examine them, each run once: slots that no bucket refers to are
+// free (inherit.go). No string is in two runs that were taken one after the other.
 //
 // # Invariants
 //
