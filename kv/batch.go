@@ -13,16 +13,27 @@ import (
 
 // Shipped calls go to the rank that has the home of their key, and are packed so:
 //
-//	call    | kind (16) | size of key (24), of value (24) | version | key | value |
-//	answer  | status (16) | done (16) | size of value (32) | version | value |
+//	call    | kind (16) | size of key (24), of value (24) | version or delta | key | value |
+//	answer  | status (16) | done (16) | size of value (32) | version | sum | value |
 //
-// A call has a version for CompareAndPut alone, and a value if it puts. An answer has a value for
-// a Get that has found its key.
+// A call has a version for CompareAndPut alone, a delta for Add, and a value if it gives one. An
+// answer has a sum for Add, and a value for a Get that has found its key.
 const (
 	callHead   = 1
 	answerHead = 2
 	sizeBits   = 24
 )
+
+// hasNumber reports whether a call of this kind has a version or delta.
+func (k Kind) hasNumber() bool { return k == CompareAndPut || k == Add }
+
+// answerHead is how many words an answer has without a value. There is always room for them.
+func (c *Call) answerHead() int {
+	if c.Kind == Add {
+		return answerHead + 1
+	}
+	return answerHead
+}
 
 // The status of an answer.
 const (
@@ -119,14 +130,14 @@ func (b *batch) Kind() uint32 { return 0 }
 // Size is how many words a call takes, and its answer.
 func (b *batch) Size(i int) (request, answer int) {
 	c := &b.calls[i]
-	request, answer = callHead+core.WordsOf(len(c.Key)), answerHead
+	request, answer = callHead+core.WordsOf(len(c.Key)), c.answerHead()
 	switch {
 	case c.Kind == Get:
 		answer += b.room
-	case c.Kind.puts():
+	case c.Kind.givesValue():
 		request += core.WordsOf(len(c.Value))
 	}
-	if c.Kind == CompareAndPut {
+	if c.Kind.hasNumber() {
 		request++
 	}
 	return request, answer
@@ -137,12 +148,15 @@ func (b *batch) Pack(i int, to []uint64) {
 	c := &b.calls[i]
 	to[0] = uint64(c.Kind)<<(2*sizeBits) | uint64(len(c.Key))<<sizeBits
 	n := callHead
-	if c.Kind == CompareAndPut {
+	if c.Kind.hasNumber() {
 		to[n] = uint64(c.Version)
+		if c.Kind == Add {
+			to[n] = uint64(c.Delta)
+		}
 		n++
 	}
 	n += pack(to[n:], c.Key)
-	if c.Kind.puts() {
+	if c.Kind.givesValue() {
 		to[0] |= uint64(len(c.Value))
 		pack(to[n:], c.Value)
 	}
@@ -151,17 +165,21 @@ func (b *batch) Pack(i int, to []uint64) {
 // Unpack takes the answer to a call.
 func (b *batch) Unpack(rank, i int, from []uint64) (words int, again bool, err error) {
 	c := &b.calls[i]
+	head := c.answerHead()
 	size := int(min(from[0]&math.MaxUint32, uint64(8*len(from)))) // more is disorder
-	words = answerHead + core.WordsOf(size)
+	words = head + core.WordsOf(size)
 	if words > len(from) {
 		return 0, false, core.ErrDisorder
 	}
-	value := core.BytesOf(from[answerHead:words])[:size]
+	value := core.BytesOf(from[head:words])[:size]
 	switch from[0] >> 48 {
 	case answered:
 		c.Err, c.Done, c.Version = nil, from[0]&doneBit != 0, Version(from[1])
-		if c.Kind == Get && c.Done {
+		switch {
+		case c.Kind == Get && c.Done:
 			c.Value = append(c.Value, value...)
+		case c.Kind == Add:
+			c.Sum = int64(from[answerHead])
 		}
 	case tooLong:
 		b.tooSmall, again = true, true
@@ -183,11 +201,11 @@ const maxKeptBytes = 1 << 10
 
 // answer makes calls that another rank has shipped.
 func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, err error) {
-	if kind != 0 || n < 0 || n > len(request) || n*answerHead > len(answer) {
+	if kind != 0 || n < 0 || n > len(request) {
 		return 0, errBadRequest
 	}
 	m.served = slices.Grow(m.served[:0], n)[:n]
-	calls := m.served
+	calls, room := m.served, len(answer)
 	defer drop(calls)
 	for i := range calls {
 		if request, err = parse(&calls[i], request); err == nil {
@@ -196,8 +214,9 @@ func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, e
 		if err != nil {
 			return 0, err
 		}
+		room -= calls[i].answerHead()
 	}
-	if len(request) > 0 {
+	if len(request) > 0 || room < 0 {
 		return 0, errBadRequest
 	}
 	if !m.batches.Any {
@@ -206,9 +225,10 @@ func (m *Map) answer(kind uint32, n int, request, answer []uint64) (words int, e
 		m.queued(calls, left)
 	}
 	m.tally.Add(0, &Counts{Served: uint64(n)})
-	for i := range calls {
-		room := len(answer) - words - (n-1-i)*answerHead
-		words += packAnswer(answer[words:words+room], &calls[i])
+	for i := range calls { // room is what heads leave for values
+		c := &calls[i]
+		n := packAnswer(answer[words:words+c.answerHead()+room], c)
+		words, room = words+n, room+c.answerHead()-n
 	}
 	return words, nil
 }
@@ -223,14 +243,19 @@ func parse(c *Call, request []uint64) (rest []uint64, err error) {
 	head, words := request[0], request[callHead:]
 	keySize, valueSize := int(head>>sizeBits&mask), int(head&mask)
 	*c = Call{Kind: Kind(min(head>>(2*sizeBits), uint64(kinds))), Value: c.Value}
-	if c.Kind == CompareAndPut && len(words) > 0 {
-		c.Version, words = Version(words[0]), words[1:]
+	if c.Kind.hasNumber() && len(words) > 0 {
+		if c.Kind == Add {
+			c.Delta = int64(words[0])
+		} else {
+			c.Version = Version(words[0])
+		}
+		words = words[1:]
 	}
 	if core.WordsOf(keySize)+core.WordsOf(valueSize) > len(words) {
 		return nil, errBadRequest
 	}
 	c.Key, words = core.BytesOf(words)[:keySize:keySize], words[core.WordsOf(keySize):]
-	if c.Kind.puts() {
+	if c.Kind.givesValue() {
 		c.Value = core.BytesOf(words)[:valueSize:valueSize]
 	}
 	return words[core.WordsOf(valueSize):], nil
@@ -251,16 +276,17 @@ func drop(calls []Call) {
 func packAnswer(to []uint64, c *Call) (words int) {
 	var gone *rma.RankError
 	var full *FullError
+	var wrong *CounterError
 	var value []byte
-	status, second := uint64(answered), uint64(c.Version)
+	status, second, head := uint64(answered), uint64(c.Version), c.answerHead()
 	switch {
 	case c.Err == nil && c.Kind == Get && c.Done:
 		value = c.Value
-		if answerHead+core.WordsOf(len(value)) > len(to) {
+		if head+core.WordsOf(len(value)) > len(to) {
 			status, value = tooLong, nil
 		}
 	case c.Err == nil:
-	case c.Kind == Get || errors.As(c.Err, &full):
+	case c.Kind == Get || errors.As(c.Err, &full) || errors.As(c.Err, &wrong):
 		status = declined
 	case errors.As(c.Err, &gone):
 		status, second = lostRank, uint64(gone.Rank)<<1
@@ -269,14 +295,17 @@ func packAnswer(to []uint64, c *Call) (words int) {
 		}
 	default:
 		text := c.Err.Error()
-		status, value = failed, []byte(text[:min(len(text), 8*(len(to)-answerHead))])
+		status, value = failed, []byte(text[:min(len(text), 8*(len(to)-head))])
 	}
 	to[0] = status<<48 | uint64(len(value))
 	if c.Done {
 		to[0] |= doneBit
 	}
 	to[1] = second
-	return answerHead + pack(to[answerHead:], value)
+	if c.Kind == Add {
+		to[answerHead] = uint64(c.Sum)
+	}
+	return head + pack(to[head:], value)
 }
 
 var errBadRequest = errors.New("kv: a malformed request; run the same program on every rank")

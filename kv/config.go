@@ -209,9 +209,9 @@ func (c *Config) check(call *Call) error {
 	case len(call.Key) < 1 || len(call.Key) > c.MaxKey:
 		return fmt.Errorf("kv: a key of %s; this map takes 1 to %d",
 			plural.Of(len(call.Key), "byte"), c.MaxKey)
-	case call.Kind.puts() && len(call.Value) > c.MaxValue:
+	case call.Kind.puts() && call.valueSize() > c.MaxValue:
 		return fmt.Errorf("kv: a value of %s; this map takes up to %d",
-			plural.Of(len(call.Value), "byte"), c.MaxValue)
+			plural.Of(call.valueSize(), "byte"), c.MaxValue)
 	}
 	return nil
 }

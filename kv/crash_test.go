@@ -47,6 +47,11 @@ func crashMovePart(m *Map) error {
 
 func crashDelete(m *Map) error { _, err := m.Delete(crashKey); return err }
 
+// crashSum is a counter.
+func crashSum(n int) string { return string(numbered(n)) }
+
+func crashAdd(m *Map) error { _, _, err := m.Add(crashKey, 3); return err }
+
 func crashMove(m *Map) error { return moveTable(m, 0) }
 
 var crashes = []crash{
@@ -71,6 +76,10 @@ var crashes = []crash{
 		}
 		return err
 	}},
+	{name: "add new", is: crashSum(3), act: crashAdd},
+	{name: "add", was: crashSum(-7), is: crashSum(-4), act: crashAdd},
+	{name: "add, placed", was: crashSum(2), is: crashSum(5), act: crashAdd,
+		moves: crashFreeze(stagePlace)},
 	{name: "put, which has the table grow", is: "b", act: crashPut("b"), full: true},
 	{name: "move", was: "a", is: "a", act: crashMove, full: true},
 	{name: "move of a removed key", act: crashMove, moves: func(m *Map) error {

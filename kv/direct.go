@@ -120,21 +120,21 @@ const maxReads = 64
 
 // compare compares the key with the key of the item of the slot, and finds the slot that has it, or
 // the empty one where it would be. It returns the version of the key, 0 if it is not there; a Get
-// has the value then. ok is false where the machine has to make the call.
-func (m *Map) compare(t *table, g *directCall) (version Version, ok bool) {
+// has the value then, and an Add the old one. ok is false where the machine has to make the call.
+func (m *Map) compare(t *table, g *directCall) (version Version, old counter, ok bool) {
 	c := g.call
 	for range maxReads {
 		if (g.stale || g.other) && !m.search(t, g) {
 			break
 		}
 		if g.word&occupied == 0 {
-			return 0, movedFrom(g.word) < t.gen
+			return 0, old, movedFrom(g.word) < t.gen
 		}
 		it := m.itemIn(g.word)
 		if it == nil {
 			break
 		}
-		value, same, whole := loadItem(c, it)
+		value, old, same, whole := loadItem(c, it)
 		switch now := atomic.LoadUint64(&g.slots[g.at]); {
 		case now != g.word || !whole:
 			g.stale = true
@@ -142,15 +142,15 @@ func (m *Map) compare(t *table, g *directCall) (version Version, ok bool) {
 			// mark: another key with the same fingerprint
 			g.other = true
 		case g.word&removed != 0:
-			return 0, true
+			return 0, old, true
 		default:
 			if c.Kind == Get {
 				c.Value = value
 			}
-			return Version(g.word), true
+			return Version(g.word), old, true
 		}
 	}
-	return 0, false
+	return 0, old, false
 }
 
 // finish makes a call whose search has come to a slot. It reports false, and has changed nothing,
@@ -158,26 +158,25 @@ func (m *Map) compare(t *table, g *directCall) (version Version, ok bool) {
 func (m *Map) finish(t *table, g *directCall, l *lane) (made bool) {
 	c, mine := g.call, uint64(0)
 	for range maxReads {
-		version, ok := m.compare(t, g)
+		version, old, ok := m.compare(t, g)
 		if !ok {
 			break
 		}
-		if made = !c.decide(version); made {
+		if made = !c.decide(version, old); made {
 			break
 		}
 		word := g.word | removed
 		if c.Kind.puts() {
-			if mine == 0 {
-				class := classFor(itemWords(len(c.Key), len(c.Value)))
-				it, ok := m.arena.takeFrom(l, class)
+			written := mine != 0
+			if !written {
+				it, ok := m.arena.takeFrom(l, c.class())
 				if !ok { // the machine looks into all lanes, and for marks
 					break
 				}
-				mine = newWord(g.hash, class, it)
-				room := l.roomFor(class)
-				n := writeItem(room, mine, c.Key, c.Value)
-				rank, off := m.arena.locate(it.number)
-				memory.StoreWords(m.regions.Segments[rank][off:], room[:n])
+				mine = newWord(g.hash, c.class(), it)
+			}
+			if !written || c.Kind == Add { // to which the call that has won has added
+				m.writeDirect(l, mine, c)
 			}
 			word = mine
 		}
@@ -195,6 +194,15 @@ func (m *Map) finish(t *table, g *directCall, l *lane) (made bool) {
 	return made
 }
 
+// writeDirect writes the item of a word, to which no slot refers.
+func (m *Map) writeDirect(l *lane, word uint64, c *Call) {
+	var sum [counterSize]byte
+	room := l.roomFor(classOf(word))
+	n := writeItem(room, word, c.Key, c.stored(&sum))
+	rank, off := m.arena.locate(itemOf(word).number)
+	memory.StoreWords(m.regions.Segments[rank][off:], room[:n])
+}
+
 // swapped ends a call that has swapped its slot for a word: it writes the copy, and gives the item
 // that was there back. Should the slot change first, the seal of the copy does not fit its word.
 func (m *Map) swapped(g *directCall, l *lane, word uint64) {
@@ -205,9 +213,10 @@ func (m *Map) swapped(g *directCall, l *lane, word uint64) {
 		return
 	}
 	c.Version = Version(word)
-	if m.cfg.copied(c.Key, c.Value) {
+	var sum [counterSize]byte
+	if value := c.stored(&sum); m.cfg.copied(c.Key, value) {
 		var pair [copyWords]uint64
-		writeCopy(pair[:], word, c.Key, c.Value)
+		writeCopy(pair[:], word, c.Key, value)
 		memory.StoreWords(g.slots[g.at+1:], pair[:])
 	}
 	if g.word&occupied == 0 && g.past >= m.farFromHome() {
@@ -358,7 +367,7 @@ func (m *Map) prefetchItems(l *lane, group []directCall, items, lines []*uint64)
 			}
 		}
 		if c := g.call; c.Kind.puts() {
-			class := classFor(itemWords(len(c.Key), len(c.Value)))
+			class := c.class()
 			if mine, ok := l.free[class].peek(puts[class]); ok {
 				_, off := m.arena.locate(mine.number)
 				items = append(items, &m.regions.Segments[m.job.Rank()][off])

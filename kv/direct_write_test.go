@@ -14,7 +14,7 @@ import (
 	"github.com/farhash/farhash/rma/local"
 )
 
-// Calls that change the map directly lose nothing: goroutines of two ranks count keys up by
+// Calls that change the map directly lose nothing: goroutines of two ranks count keys up by Add and
 // CompareAndPut, one at a time and in batches, while other keys come and go and the table moves.
 func TestDirectWrites(t *testing.T) {
 	const keys, goroutines = 6, 3
@@ -70,30 +70,48 @@ func countUp(m *Map, seed uint64, times int, counted []atomic.Uint64) error {
 				return err
 			}
 		}
-		for done := false; !done; {
-			value, v, _, err := m.Get(key, nil)
-			if err != nil {
-				return err
-			}
-			sum := uint64(0)
-			if v != 0 {
-				sum = binary.LittleEndian.Uint64(value)
-			}
-			value = binary.LittleEndian.AppendUint64(nil, sum+1)
-			value = append(value, make([]byte, rng.IntN(30))...)
-			if n%2 == 0 {
-				_, done, err = m.CompareAndPut(key, value, v)
-			} else {
-				calls := []Call{{Kind: CompareAndPut, Key: key, Value: value, Version: v}}
-				err, done = m.Batch(calls), calls[0].Done
-			}
-			if err != nil {
-				return err
-			}
+		if err := countOne(m, key, n, max(0, rng.IntN(60)-30)); err != nil {
+			return err
 		}
 		counted[i].Add(1)
 	}
 	return nil
+}
+
+// countOne adds one to a key, by Add or by CompareAndPut, which makes the value longer.
+func countOne(m *Map, key []byte, n, longer int) error {
+	run := func(c Call) (bool, error) {
+		if n%2 == 0 {
+			err := m.one(&c)
+			return c.Done, err
+		}
+		calls := []Call{c}
+		err := m.Batch(calls)
+		return calls[0].Done, err
+	}
+	if n%4 < 2 {
+		var wrong *CounterError
+		done, err := run(Call{Kind: Add, Key: key, Delta: 1})
+		if done || !errors.As(err, &wrong) {
+			return err
+		}
+	}
+	for {
+		value, v, _, err := m.Get(key, nil)
+		if err != nil {
+			return err
+		}
+		sum := uint64(0)
+		if v != 0 {
+			sum = binary.LittleEndian.Uint64(value)
+		}
+		value = binary.LittleEndian.AppendUint64(nil, sum+1)
+		value = append(value, make([]byte, longer)...)
+		done, err := run(Call{Kind: CompareAndPut, Key: key, Value: value, Version: v})
+		if done || err != nil {
+			return err
+		}
+	}
 }
 
 // countedUp makes sure that each key has counted what was added, and that the calls were direct.

@@ -6,6 +6,7 @@
 //	v, err := m.Put(key, []byte("1"))
 //	value, v, found, err := m.Get(key, nil)
 //	v, done, err := m.CompareAndPut(key, []byte("2"), v)
+//	sum, v, err := m.Add(counter, 1)
 //	err = m.Batch([]kv.Call{{Kind: kv.Get, Key: key}, {Kind: kv.Delete, Key: other}})
 //
 // [Open] opens a map by name, which any number of processes of a host share as they come and go.
@@ -33,6 +34,18 @@
 // compares slot and seal with what they were before. Like a compare-and-swap it needs that the item
 // is not used 32,768 times during the call. Where tables move, a get that reports that a key is not
 // there is correct if it takes no longer than it takes to move all slots twice.
+//
+// # Counters
+//
+// [Map.Add] adds to a counter, as one call that takes effect at one moment, and returns the sum. A
+// counter is a value of 8 bytes, a little-endian int64. A key that is not there counts as 0. Sums
+// wrap around: so they do not depend on the order of the calls, and are exact for uint64 as well. A
+// value of another length is not changed, and the error of the call is a [CounterError]. All other
+// calls take counters as the values that they are, and each Add gives a new version. Adds of one
+// batch to one key are made one after the other, so it takes less time to add up first.
+//
+// As for a put, after an error of the engine an Add may or may not have been done. Adding again may
+// count twice. Where that matters, get the counter first and use CompareAndPut.
 //
 // # Sizes
 //
@@ -105,15 +118,18 @@
 // A key belongs to the first slot, from its home on, around the end, that was empty when it was
 // first put; homes are at cache lines. It keeps the slot for good. A call takes these steps:
 //
-//	write    a put writes an item of its own rank that no slot refers to
+//	write    a put writes an item of its own rank that no slot refers to. An Add writes that of a
+//	         key that is not there
 //	search   slots from the home of the key on: an empty one ends the search, and so does one
 //	         with the fingerprint of the key whose item has the key
 //	compare  the key with the key of an item, unless the slot has its copy. When the seal of the
 //	         item does not fit the slot's word, the slot has changed since, and is read again
-//	decide   what the call makes of its key: Call.decide
+//	decide   what the call makes of its key: Call.decide. If the sum of an Add is not the one in
+//	         its item, it writes the item again
 //	swap     the word of the slot for one that refers to the new item, by compare-and-swap. A
 //	         delete sets the bit removed and keeps the item, which still holds the key. A call
-//	         that loses examines the word that won
+//	         that loses examines the word that won; an Add with another sum then takes another
+//	         item, as a copy of the first sum may be in the slot
 //	copy     of a small pair, with the swap. Its seal covers the slot's word as well, so that
 //	         it is valid beside that word only, whichever write wins
 //	release  the item that the slot had: it is given back to its owner
@@ -124,6 +140,7 @@
 //	Get      search; compare, unless the copy does    1 or 2 round trips
 //	Put      write and search; compare, if the key
 //	         is there; swap and copy                  2 or 3
+//	Add      as Put; write again, if the key is there 2 to 4
 //	Delete   search; compare; swap                    1 to 3
 //
 // Writes of one batch to the same key are made one after the other (internal/core). Otherwise all

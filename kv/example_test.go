@@ -47,6 +47,25 @@ func Example() {
 	// Output: 400 visits, <nil>
 }
 
+// An Add counts in one call. A key that is not there counts as 0.
+func ExampleMap_Add() {
+	job := local.Single()
+	defer job.Close()
+	m, err := kv.New(context.Background(), job, kv.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	for _, word := range []string{"to", "be", "or", "not", "to", "be"} {
+		sum, _, err := m.Add([]byte(word), 1)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Print(word, " ", sum, "; ")
+	}
+	// Output: to 1; be 1; or 1; not 1; to 2; be 2;
+}
+
 // Batches hide the latency of memory and network. Their calls take effect in any order.
 func ExampleMap_Batch() {
 	job := local.Single()

@@ -76,13 +76,25 @@ func TestErrorsAreShipped(t *testing.T) {
 	}
 }
 
+// TestRefusedAddsAreHandedBack: the requesting rank gets the error itself that says why.
+func TestRefusedAddsAreHandedBack(t *testing.T) {
+	c := Call{Kind: Add, Key: []byte("key"), Err: &CounterError{Size: 5}}
+	answer := make([]uint64, 40)
+	words := packAnswer(answer, &c)
+	s := batch{calls: []Call{{Kind: Add, Key: c.Key}}}
+	used, again, err := s.Unpack(2, 0, answer[:words])
+	if err != nil || !again || used != words || s.calls[0].Done {
+		t.Errorf("%d words of %d, again %v, %+v, %v", used, words, again, s.calls[0], err)
+	}
+}
+
 // someRequest is a request of some calls that was damaged, most times.
 func someRequest(m *Map, rng *rand.Rand) (request []uint64, n int) {
 	n = rng.IntN(6)
 	s := batch{calls: make([]Call, n)}
 	for i := range s.calls {
 		s.calls[i] = Call{Kind: Kind(rng.IntN(int(kinds))), Key: sized("k", i, rng.IntN(20)),
-			Value: sized("v", i, rng.IntN(50))}
+			Value: sized("v", i, rng.IntN(50)), Delta: rng.Int64()}
 		words, _ := s.Size(i)
 		request = append(request, make([]uint64, words)...)
 		s.Pack(i, request[len(request)-words:])

@@ -255,6 +255,16 @@ func (m *Map) CompareAndPut(key, value []byte, v Version) (Version, bool, error)
 	return c.Version, c.Done, err
 }
 
+// Add adds to the counter of a key, which is 0 where the key is not there, and returns the sum. A
+// counter is a value of 8 bytes, a little-endian int64, which wraps around. So it is exact for
+// numbers of type uint64 as well. If the value has another length it is not changed, and the error
+// is a [CounterError]. After an error of the engine it may or may not have been added.
+func (m *Map) Add(key []byte, delta int64) (sum int64, v Version, err error) {
+	c := Call{Kind: Add, Key: key, Delta: delta}
+	err = m.one(&c)
+	return c.Sum, c.Version, err
+}
+
 // one makes a single call, which is not shipped: over memory, or else by a machine over a queue.
 func (m *Map) one(c *Call) error {
 	if err := m.cfg.check(c); err != nil {
@@ -278,7 +288,7 @@ func (m *Map) oneShared(c *Call) (err error) {
 // make makes a call that was checked.
 func (m *Map) make(c *Call) error {
 	if m.batches.Any && m.direct(c) {
-		return nil
+		return c.Err
 	}
 	calls := [1]Call{*c}
 	m.queued(calls[:], nil)

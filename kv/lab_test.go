@@ -17,6 +17,7 @@ import (
 )
 
 // labInput is a call on a key. Values are numbers, each put once; 0 is a key that is not there.
+// What is added is drawn from so many numbers that no sum comes twice.
 type labInput struct {
 	kind          Kind
 	value, expect uint64
@@ -26,10 +27,14 @@ func (i labInput) String() string {
 	return fmt.Sprintf("%v(%d if %d)", i.kind, i.value, i.expect)
 }
 
-// labAnswer is the answer of a call: whether it was done, and the value that a Get found.
+// labLong is the bit of values of more bytes than a counter.
+const labLong = 1 << 63
+
+// labAnswer is the answer of a call: whether it was done, and the value that a Get found, or the
+// sum of an Add.
 type labAnswer struct {
-	done, full bool
-	value      uint64
+	done, full, refused bool
+	value               uint64
 }
 
 // labModel is a key.
@@ -57,6 +62,12 @@ var labModel = porcupine.Model{
 			if done = is == in.expect; done {
 				next = in.value
 			}
+		case Add:
+			if is&labLong != 0 {
+				return !known || got.refused, is
+			}
+			next = is + in.value
+			return !known || got.done && got.value == next, next
 		}
 		return !known || got.done == done, next
 	},
@@ -123,10 +134,13 @@ func (l *labMap) Draw(rng *rand.Rand) lab.Call {
 		in := labInput{kind: Kind(rng.IntN(int(kinds)))}
 		if in.kind.puts() {
 			l.puts++
-			in.value = l.puts<<8 | uint64(l.m.job.Rank()+1)
+			in.value = l.puts<<8 | uint64(l.m.job.Rank()+1) | rng.Uint64N(2)*labLong
 		}
-		if in.kind == CompareAndPut {
+		switch in.kind {
+		case CompareAndPut:
 			in.expect = l.last[key].value
+		case Add:
+			in.value = rng.Uint64N(1 << 50)
 		}
 		inputs[i] = lab.Input{Key: key, What: in}
 	}
@@ -156,22 +170,30 @@ func (l *labMap) call(inputs []lab.Input) lab.Call {
 			in := input.What.(labInput)
 			key := binary.LittleEndian.AppendUint64(nil, uint64(input.Key))
 			calls[i] = Call{Kind: in.kind, Key: key}
-			if in.kind.puts() {
+			if in.kind.givesValue() {
 				calls[i].Value = binary.LittleEndian.AppendUint64(nil, in.value)
+				calls[i].Value = append(calls[i].Value, make([]byte, in.value/labLong)...)
 			}
-			if in.kind == CompareAndPut {
+			switch in.kind {
+			case CompareAndPut:
 				calls[i].Version = l.last[input.Key].version
+			case Add:
+				calls[i].Delta = int64(in.value)
 			}
 		}
 		_ = l.m.Batch(calls)
 		var errs error
 		for i := range calls {
 			var full *FullError
-			if errors.As(calls[i].Err, &full) {
+			var wrong *CounterError
+			switch err := calls[i].Err; {
+			case errors.As(err, &full):
 				answers[i] = labAnswer{full: true}
-			} else if calls[i].Err != nil {
-				errs = calls[i].Err
-			} else {
+			case errors.As(err, &wrong):
+				answers[i] = labAnswer{refused: true}
+			case err != nil:
+				errs = err
+			default:
 				answers[i] = l.answer(inputs[i], &calls[i])
 			}
 		}
@@ -185,6 +207,9 @@ func (l *labMap) answer(input lab.Input, c *Call) labAnswer {
 	switch {
 	case in.kind == Get && c.Done:
 		a.value = binary.LittleEndian.Uint64(c.Value)
+		l.last[input.Key] = labKnown{a.value, c.Version}
+	case in.kind == Add && c.Done:
+		a.value = uint64(c.Sum)
 		l.last[input.Key] = labKnown{a.value, c.Version}
 	case in.kind.puts() && c.Done:
 		l.last[input.Key] = labKnown{in.value, c.Version}
@@ -222,7 +247,7 @@ func labSchedules() int {
 }
 
 func TestLab(t *testing.T) {
-	for _, m := range []*mark.Mark{recycled, lostSwap, staleCopy, collected} {
+	for _, m := range []*mark.Mark{recycled, lostSwap, staleCopy, collected, otherItem} {
 		m.Claim(t)
 	}
 	labTable.Search(t, labSchedules())

@@ -186,22 +186,29 @@ func splitLengths(lengths uint64, words int) (keySize, valueSize int, ok bool) {
 }
 
 // loadItem reads an item as far as the call needs it. same reports whether it has the key of the
-// call; then value is the value of the call, to which a Get appends the value of the item. They
-// hold if whole is true, and if the slot has not changed.
-func loadItem(c *Call, it []uint64) (value []byte, same, whole bool) {
+// call; then value is the value of the call, to which a Get appends the value of the item, which
+// is old for an Add. They hold if whole is true, and if the slot has not changed.
+func loadItem(c *Call, it []uint64) (value []byte, old counter, same, whole bool) {
 	seal := atomic.LoadUint64(&it[sealWord])
 	keySize, valueSize, ok := splitLengths(atomic.LoadUint64(&it[lengthWord]), len(it))
 	if !ok {
-		return nil, false, false
+		return nil, counter{}, false, false
 	}
 	// mark: a direct call has begun to read an item
 	value = c.Value
-	if same = hasKey(it, keySize, c.Key); same && c.Kind == Get {
+	switch same = hasKey(it, keySize, c.Key); {
+	case same && c.Kind == Get:
 		at := len(value)
 		value = slices.Grow(value, valueSize)[:at+valueSize]
 		loadBytes(value[at:], it[headWords+core.WordsOf(keySize):])
+	case same && c.Kind == Add:
+		var number [counterSize]byte
+		if old.size = valueSize; valueSize == counterSize {
+			loadBytes(number[:], it[headWords+core.WordsOf(keySize):])
+			old = counterOf(number[:])
+		}
 	}
-	return value, same, atomic.LoadUint64(&it[sealWord]) == seal
+	return value, old, same, atomic.LoadUint64(&it[sealWord]) == seal
 }
 
 // loadBytes fills to with words that others may write at the same time. It may be any mixture of

@@ -12,9 +12,11 @@ import (
 
 // op is a call as a step machine. Its steps have the names of doc.go:
 //
-//	write    the item of a put; the first chunk is requested at the same time
+//	write    the item of a put; the first chunk is requested at the same time. An Add writes the
+//	         item of a key that is not there
 //	search   for the key in chunks of slots
 //	compare  the key with the key of the item of a slot
+//	store    the item of an Add, for another sum
 //	swap     the word of the slot, and write the copy; when that loses, examine the word
 //	confirm  that the slots examined were of this table, when no slot is empty
 //
@@ -30,6 +32,7 @@ type op struct {
 	step step
 	path
 	word     uint64 // that refers to the item of this call, 0 without one
+	written  int64  // sum in the item of an Add
 	old, new uint64 // what the compare-and-swap expects and stores
 	need     need
 
@@ -65,6 +68,7 @@ const (
 	stepWrite step = iota + 1
 	stepSearch
 	stepCompare
+	stepStore
 	stepSwap
 	stepConfirm
 	stepEnd
@@ -143,6 +147,8 @@ func (o *op) advance(q rma.Queue) rma.Handle {
 		return o.search(q)
 	case stepCompare:
 		return o.compare(q)
+	case stepStore:
+		return o.store(q)
 	case stepSwap:
 		return o.swapped(q)
 	}
@@ -151,25 +157,40 @@ func (o *op) advance(q rma.Queue) rma.Handle {
 
 // write writes the item of a put, and begins the search.
 func (o *op) write(q rma.Queue) rma.Handle {
-	if c := o.call; c.Kind.puts() {
-		class := classFor(itemWords(len(c.Key), len(c.Value)))
+	o.call.Sum = o.call.Delta // of a key that is not there
+	if o.call.Kind.puts() && !o.writeItem(q) {
+		return rma.NoHandle
+	}
+	return o.getChunk(q)
+}
+
+// writeItem writes the item of the call, a new one if it has none. It returns false, and has ended
+// the call, if there is none.
+func (o *op) writeItem(q rma.Queue) bool {
+	c, class := o.call, o.call.class()
+	if o.word == 0 {
 		if !o.enlarge(q, &o.here, classWords(class)) {
-			return o.end()
+			o.end()
+			return false
 		}
 		mine, ok, err := o.m.arena.take(class, o.hash)
 		if err != nil {
 			c.Err = err
-			return o.end()
+			o.end()
+			return false
 		}
 		if !ok {
-			return o.suspend(need{what: needItem})
+			o.suspend(need{what: needItem})
+			return false
 		}
 		o.word = newWord(o.hash, class, mine)
-		n := writeItem(o.here, o.word, c.Key, c.Value)
-		rank, off := o.m.arena.locate(mine.number)
-		o.flights = append(o.flights, q.Put(o.here[:n], o.m.items, rank, off))
 	}
-	return o.getChunk(q)
+	o.written = c.Sum
+	var sum [counterSize]byte
+	n := writeItem(o.here, o.word, c.Key, c.stored(&sum))
+	rank, off := o.m.arena.locate(itemOf(o.word).number)
+	o.flights = append(o.flights, q.Put(o.here[:n], o.m.items, rank, off))
+	return true
 }
 
 // getChunk requests the chunk of slots at begin, in parts where it crosses into another rank's
@@ -317,16 +338,17 @@ func (o *op) compare(q rma.Queue) rma.Handle {
 	return rma.NoHandle
 }
 
-// found decides about a key that has its slot. The value is used by a Get alone.
+// found decides about a key that has its slot. The value is used by a Get or an Add.
 func (o *op) found(q rma.Queue, word uint64, value []byte) rma.Handle {
 	c, version := o.call, Version(0)
 	if word&removed == 0 {
 		version = Version(thaw(word, o.hash))
 	}
-	if !c.decide(version) {
+	if !c.decide(version, counterOf(value)) {
 		if c.Done {
 			c.Value = append(c.Value, value...)
 		}
+		o.giveBack() // also where the call has an error
 		return o.end()
 	}
 	if word&frozen != 0 {
@@ -342,7 +364,7 @@ func (o *op) found(q rma.Queue, word uint64, value []byte) rma.Handle {
 	if c.Kind == Delete {
 		return o.swap(q, thaw(word, o.hash)|removed)
 	}
-	return o.swap(q, o.word)
+	return o.store(q)
 }
 
 // absent decides about a key that is in no slot of the table. The search has ended at an empty one,
@@ -353,14 +375,29 @@ func (o *op) absent(q rma.Queue) rma.Handle {
 		return o.follow(q)
 	case o.into != nil: // nobody may put the key here while it is changed in the next table
 		return o.swap(q, movedWord(o.table.gen, o.into.size)|wasEmpty)
-	case !o.call.decide(0):
+	case !o.call.decide(0, counter{}):
 		return o.end()
 	case o.incomplete(): // what moves comes first, so that there is room for it
 		return o.suspend(need{what: needMove})
 	case o.at == o.n:
 		return o.suspend(need{what: needRoom, table: o.table, removed: o.removed})
 	}
-	return o.swap(q, o.word)
+	return o.store(q)
+}
+
+// store swaps the slot for the item of the call, when that has the sum of an Add. After a swap that
+// has lost that is another item, as a copy with the word of the first one may be in the slot.
+func (o *op) store(q rma.Queue) rma.Handle {
+	if o.call.Kind != Add || o.written == o.call.Sum {
+		return o.swap(q, o.word)
+	}
+	if o.lost > 0 {
+		// mark: an Add that has lost its swap takes another item
+		o.giveBack()
+	}
+	o.step = stepStore
+	o.writeItem(q)
+	return rma.NoHandle // it is waited for in the next step
 }
 
 // swap swaps the word of the slot, and writes the copy at the same time. If it loses, the seal of
@@ -369,7 +406,8 @@ func (o *op) swap(q rma.Queue, word uint64) rma.Handle {
 	o.step = stepSwap
 	h := o.compareAndSwap(q, o.table, o.slot(), o.chunk[o.at*o.m.stride], word)
 	if word == o.word {
-		o.putCopy(q, o.table, o.slot(), word, o.call.Key, o.call.Value)
+		var sum [counterSize]byte
+		o.putCopy(q, o.table, o.slot(), word, o.call.Key, o.call.stored(&sum))
 	}
 	return h
 }
@@ -418,10 +456,19 @@ func (o *op) end() rma.Handle {
 	case o.word == 0 || o.call.Err != nil:
 	case o.call.Done:
 		o.m.arena.publish(itemOf(o.word))
-	default: // a copy with its word may be in a slot
-		o.m.arena.giveBack(itemOf(o.word), o.hash)
+	default:
+		o.giveBack()
 	}
 	return rma.NoHandle
+}
+
+// giveBack gives the item of this call back, to be used again with another word: a copy with this
+// one may be in a slot.
+func (o *op) giveBack() {
+	if o.word != 0 {
+		o.m.arena.giveBack(itemOf(o.word), o.hash)
+		o.word = 0
+	}
 }
 
 // suspend stops the machine: the call is made again when it has what it needs.

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -75,6 +76,9 @@ func TestStream(t *testing.T) {
 	})
 }
 
+// numbered is a number as a key or a counter.
+func numbered(n int) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
+
 // entry is what a key should have.
 type entry struct {
 	value   string
@@ -109,8 +113,10 @@ func (m *Map) call(c *Call) error {
 func streamCall(m *Map, rng *rand.Rand, want map[string]entry, key, value string) error {
 	was, there := want[key]
 	kind := Kind(rng.IntN(int(kinds)))
-	c := Call{Kind: kind, Key: []byte(key), Value: []byte(value), Version: was.version}
-	done := there
+	c := Call{Kind: kind, Key: []byte(key), Value: []byte(value), Version: was.version,
+		Delta: rng.Int64() >> rng.IntN(63)}
+	done, sum := there, counterOf([]byte(was.value)).number+c.Delta
+	var refused *CounterError
 	switch kind {
 	case Get:
 		c.Value = []byte("x")
@@ -122,11 +128,21 @@ func streamCall(m *Map, rng *rand.Rand, want map[string]entry, key, value string
 		if done = rng.IntN(2) == 0; !done {
 			c.Version ^= 1 << useAt
 		}
+	case Add:
+		done = !there || len(was.value) == counterSize
+		value = string(numbered(int(sum)))
 	}
-	if err := m.call(&c); err != nil {
-		return err
+	err := m.call(&c)
+	if kind == Add && !done && errors.As(err, &refused) && refused.Size == len(was.value) {
+		err = nil
 	}
 	switch {
+	case err != nil:
+		return err
+	case kind == Add && !done && refused == nil:
+		return fmt.Errorf("%d is added to %q", c.Delta, was.value)
+	case kind == Add && done && c.Sum != sum:
+		return fmt.Errorf("the sum is %d, not %d", c.Sum, sum)
 	case c.Done != done:
 		return fmt.Errorf("%v returns done %v, not %v", kind, c.Done, done)
 	case kind == Get && there && string(c.Value) != "x"+was.value:

@@ -22,6 +22,8 @@ var (
 	directSwapped        = mark.Named("kv: a direct write has swapped its slot")
 	closesOldTable       = mark.Named(
 		"kv: a write closes the old table after a slot that has moved")
+	otherItem = mark.Named(
+		"kv: an Add that has lost its swap takes another item")
 	sameSize = mark.Named(
 		"kv: a table that gets no memory to grow moves to one of its size")
 	markedFirst = mark.Named(

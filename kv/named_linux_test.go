@@ -43,8 +43,6 @@ func open(t *testing.T, path string, cfg Config) *Map {
 	return m
 }
 
-func numbered(n int) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
-
 // A map keeps what was put while nobody has it open. Its configuration comes from the file, and one
 // that differs is refused.
 func TestOpen(t *testing.T) {

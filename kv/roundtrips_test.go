@@ -56,10 +56,36 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
+// TestRoundTripsOfAdds counts them for new keys, and for keys that are there.
+func TestRoundTripsOfAdds(t *testing.T) {
+	for _, copies := range []bool{false, true} {
+		cfg := Config{Slots: 1 << 13, Bytes: 1 << 20, MaxKey: 8, MaxValue: 8, Copies: copies}
+		err := withMap(engines[1], 1, cfg, func(m *Map) error {
+			first, err := cost(m, Add, 0, m.Slots()/2)
+			if err != nil {
+				return err
+			}
+			again, err := cost(m, Add, 0, m.Slots()/2)
+			limit := 4.1
+			if copies {
+				limit = 3.1
+			}
+			if t.Logf("copies %v: new %.3f, there %.3f", copies, first, again); first > 2.1 ||
+				again > limit {
+				t.Errorf("more than 2.1 and %.1f", limit)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // do makes a call with key number n.
 func do(m *Map, kind Kind, n uint64) error {
 	key := binary.LittleEndian.AppendUint64(nil, n)
-	return m.one(&Call{Kind: kind, Key: key, Value: key[:0:0]})
+	return m.one(&Call{Kind: kind, Key: key, Value: key[:0:0], Delta: 1})
 }
 
 // cost is the mean of round trips of calls with keys from first to last.

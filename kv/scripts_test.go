@@ -41,6 +41,7 @@ var scripts = lab.Scripts{
 	script("direct write to a frozen slot", writeToFrozen),
 	testScript("direct write that loses its swap", writeLoses, directSwap),
 	testScript("direct write that is read at once", writeIsRead, directSwapped),
+	testScript("direct add that loses its swap", addLoses, directSwap),
 	script("versions", versionsDiffer), script("uses", usesDiffer),
 	script("items", everySequence),
 }

@@ -133,6 +133,9 @@ func TestShippedCounts(t *testing.T) {
 			calls := make([]Call, n)
 			for i := range calls {
 				calls[i] = Call{Kind: Kind(i % int(kinds)), Key: []byte{byte(i * round % 50)}}
+				if calls[i].Kind.givesValue() {
+					calls[i].Value = numbered(i)
+				}
 			}
 			if err := m.Batch(calls); err != nil {
 				return err
