@@ -2,8 +2,10 @@ package stream
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/farhash/farhash/kv"
 	"github.com/farhash/farhash/rma"
@@ -17,12 +19,16 @@ type mapTable struct {
 	value    int
 	known    map[uint64]*known     // of this rank's own items
 	versions map[uint64]kv.Version // of those whose value is known
+	sums     map[uint64]*bounds    // of counters, which items have beside their values
 }
+
+// bounds are what a counter is at least and at most. It only grows.
+type bounds struct{ least, most int64 }
 
 // mapOf opens a map, one that moves or one that stays.
 func (o opener) mapOf(moves bool) (table, error) {
 	t := &mapTable{items: o.items, key: 24, value: 40, known: map[uint64]*known{},
-		versions: map[uint64]kv.Version{}}
+		versions: map[uint64]kv.Version{}, sums: map[uint64]*bounds{}}
 	ranks := uint64(o.job.Size())
 	cfg := kv.Config{Slots: ranks << 10, Bytes: ranks << 19}
 	if moves {
@@ -41,8 +47,12 @@ func (t *mapTable) step(n int) error {
 	drawn, calls, numbers := t.draw(n), make([]kv.Call, n), make([]uint64, n)
 	for i, item := range drawn {
 		c := &calls[i]
-		c.Key, c.Kind = keyOf(item, t.key), kv.Kind(t.rng.IntN(5))
-		if c.Kind != kv.Get && c.Kind != kv.Delete {
+		c.Key, c.Kind = keyOf(item, t.key), kv.Kind(t.rng.IntN(6))
+		switch c.Kind {
+		case kv.Get, kv.Delete:
+		case kv.Add:
+			c.Key, c.Delta = t.counterOf(item), 1+t.rng.Int64N(1000)
+		default:
 			numbers[i] = t.next()
 			c.Value = valueOf(item, numbers[i], t.value)
 		}
@@ -52,11 +62,50 @@ func (t *mapTable) step(n int) error {
 	}
 	err := t.m.Batch(calls)
 	for i, item := range drawn {
-		if wrong := t.judge(item, &calls[i], numbers[i], err); wrong != nil {
+		var wrong error
+		if c := &calls[i]; c.Kind == kv.Add {
+			wrong = t.judgeSum(item, c, err)
+		} else {
+			wrong = t.judge(item, c, numbers[i], err)
+		}
+		if wrong != nil {
 			return wrong
 		}
 	}
 	return err
+}
+
+// counterOf is the key of the counter of an item, which is the key of no item.
+func (t *mapTable) counterOf(item uint64) []byte { return valueOf(item, 1, t.key) }
+
+// judgeSum compares the answer to an Add with what is known, and learns from it.
+func (t *mapTable) judgeSum(item uint64, c *kv.Call, batch error) error {
+	b := t.sums[item]
+	if b == nil {
+		b = &bounds{}
+		if isShared(item) { // to which the other ranks add as well
+			b.most = math.MaxInt64 / 2
+		}
+		t.sums[item] = b
+	}
+	var gone *rma.RankError
+	var full *kv.FullError
+	switch {
+	case errors.As(c.Err, &full):
+	case c.Err != nil && !errors.As(c.Err, &gone):
+		return c.Err
+	case c.Err != nil || batch != nil && !c.Done: // done or not
+		b.most += c.Delta
+	case !c.Done || c.Sum < b.least+c.Delta || c.Sum > b.most+c.Delta:
+		return fmt.Errorf("%d is added to the counter of item %d: done %v, sum %d; known %+v",
+			c.Delta, item, c.Done, c.Sum, *b)
+	default:
+		b.least = c.Sum
+		if !isShared(item) {
+			b.most = c.Sum
+		}
+	}
+	return nil
 }
 
 // judge compares an answer with what is known, and learns from it.
@@ -144,6 +193,19 @@ func (t *mapTable) finish(context.Context) error {
 		}
 		if !v.may(number) {
 			return fmt.Errorf("item %d has number %d; known %+v", item, number, v)
+		}
+	}
+	for item, b := range t.sums {
+		value, _, there, err := t.m.Get(t.counterOf(item), nil)
+		if err != nil {
+			return err
+		}
+		sum := int64(0)
+		if there {
+			sum = int64(binary.LittleEndian.Uint64(value))
+		}
+		if sum < b.least || sum > b.most {
+			return fmt.Errorf("the counter of item %d is %d; known %+v", item, sum, *b)
 		}
 	}
 	return nil

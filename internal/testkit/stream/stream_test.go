@@ -77,7 +77,8 @@ func TestJudge(t *testing.T) {
 		}
 	}
 	c := cacheTable{known: map[uint64]*known{own: {last: 7, maybe: []uint64{9}}}}
-	m := mapTable{known: map[uint64]*known{}, versions: map[uint64]kv.Version{}}
+	m := mapTable{known: map[uint64]*known{}, versions: map[uint64]kv.Version{},
+		sums: map[uint64]*bounds{}}
 	for number, right := range map[uint64]bool{6: false, 7: true, 8: false, 9: true} {
 		if err := c.judge(own, true, valueOf(own, number, 40), true); (err == nil) != right {
 			t.Errorf("cache, number %d: %v", number, err)
@@ -86,6 +87,13 @@ func TestJudge(t *testing.T) {
 		call := kv.Call{Kind: kv.Get, Done: true, Value: valueOf(own, number, 40)}
 		if err := m.judge(own, &call, 0, nil); (err == nil) != right {
 			t.Errorf("map, number %d: %v", number, err)
+		}
+	}
+	for sum, right := range map[int64]bool{11: false, 12: true, 14: true, 15: false} {
+		m.sums[own] = &bounds{7, 9}
+		call := kv.Call{Kind: kv.Add, Delta: 5, Sum: sum, Done: true}
+		if err := m.judgeSum(own, &call, nil); (err == nil) != right {
+			t.Errorf("map, sum %d: %v", sum, err)
 		}
 	}
 	torn := append(valueOf(own, 7, 24), valueOf(own, 9, 40)[24:]...)
