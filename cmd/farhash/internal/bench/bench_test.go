@@ -30,7 +30,7 @@ func TestRun(t *testing.T) {
 		if err != nil {
 			t.Fatalf("hidden %v: %v", hidden, err)
 		}
-		const cases = 2 + 1 + 2 + 2
+		const cases = 2 + 1 + 2 + 3
 		if len(results) != 2*cases {
 			t.Fatalf("hidden %v: %d results, want %d", hidden, len(results), 2*cases)
 		}

@@ -161,7 +161,7 @@ func (t *cacheTable) get(from, to, batch int) (err error) {
 
 func (t *cacheTable) close() error { return t.cache.Close() }
 
-// mapTable puts and gets pairs of 8+100 bytes.
+// mapTable puts and gets pairs of 8+100 bytes, and adds to counters.
 type mapTable struct {
 	kv *kv.Map
 	pairs
@@ -174,6 +174,7 @@ const (
 	// itemsPerOperation is room for what both sizes of batches put, and for items that wait to be
 	// used again.
 	itemsPerOperation = 3
+	firstCounter      = 1 << 39 // number of its key, above all others of a rank
 )
 
 func (t *mapTable) operations(shareBytes int) int {
@@ -196,7 +197,7 @@ func (t *mapTable) cases() []testCase {
 			t.pairs.ready(n, kind == kv.Put, at)
 			t.calls = make([]kv.Call, n)
 			for i := range t.calls {
-				t.calls[i] = kv.Call{Kind: kind, Key: t.key(i), Value: t.value(i)}
+				t.calls[i] = kv.Call{Kind: kind, Key: t.key(i), Value: t.value(i), Delta: 1}
 				if kind == kv.Get {
 					t.calls[i].Value = t.value(i)[:0]
 				}
@@ -207,7 +208,8 @@ func (t *mapTable) cases() []testCase {
 		got := 0
 		for i := range t.calls {
 			c := &t.calls[i]
-			if c.Err == nil && c.Done && (c.Kind == kv.Put || t.right(i, c.Value)) {
+			if c.Err == nil && c.Done &&
+				(c.Kind == kv.Put || c.Kind == kv.Add && c.Sum > 0 || t.right(i, c.Value)) {
 				got++
 			}
 		}
@@ -223,6 +225,10 @@ func (t *mapTable) cases() []testCase {
 			ready: ready(kv.Get, func(int) uint64 {
 				return number(t.rank, t.drawn.below(t.next))
 			})},
+		{operation: "add, 8+8 bytes", lines: slotLines + itemLines, swaps: true, run: t.run,
+			check: check, ready: ready(kv.Add, func(int) uint64 {
+				return number(t.rank, firstCounter+t.drawn.below(t.next))
+			})},
 	}
 }
 
@@ -234,10 +240,14 @@ func (t *mapTable) run(from, to, batch int) (err error) {
 			continue
 		}
 		c := &calls[0]
-		if c.Kind == kv.Put {
+		switch c.Kind {
+		case kv.Put:
 			_, c.Err = t.kv.Put(c.Key, c.Value)
 			c.Done = c.Err == nil
-		} else {
+		case kv.Add:
+			c.Sum, _, c.Err = t.kv.Add(c.Key, c.Delta)
+			c.Done = c.Err == nil
+		default:
 			c.Value, _, c.Done, c.Err = t.kv.Get(c.Key, c.Value)
 		}
 		err = c.Err
