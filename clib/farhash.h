@@ -406,6 +406,12 @@ int farhash_map_put_if_absent(farhash_map *map, const void *key, size_t key_size
 int farhash_map_compare_and_put(farhash_map *map, const void *key, size_t key_size,
 	const void *value, size_t value_size, uint64_t *version /* in and out */);
 
+/* FARHASH_OK. Adds to a counter, in one step: a value of 8 bytes, a little-endian int64_t that wraps
+ * around. A key that is not there counts as 0. sum gets what the counter is then. A value of another
+ * length stays as it is, and the answer is FARHASH_ERROR_ARGUMENT. */
+int farhash_map_add(farhash_map *map, const void *key, size_t key_size, int64_t delta,
+	int64_t *sum /* or NULL */, uint64_t *version /* or NULL */);
+
 /* FARHASH_HIT if the key was there. */
 int farhash_map_delete(farhash_map *map, const void *key, size_t key_size);
 
@@ -415,7 +421,8 @@ enum {
 	FARHASH_PUT = 1,
 	FARHASH_DELETE = 2,
 	FARHASH_PUT_IF_ABSENT = 3,
-	FARHASH_COMPARE_AND_PUT = 4
+	FARHASH_COMPARE_AND_PUT = 4,
+	FARHASH_ADD = 5
 };
 
 /* A call of a batch: the arguments of the function of its name, and what that would answer. */
@@ -423,7 +430,8 @@ typedef struct farhash_map_call {
 	int32_t kind;
 	int32_t result;    /* the answer or the error */
 	const void *key;
-	void *value;       /* what to put, or where a get copies to */
+	void *value;       /* what to put, or where a get copies to; of FARHASH_ADD an int64_t, what to
+	                    * add and then the sum */
 	size_t key_size;
 	size_t value_size; /* of what to put, or of what a get has found */
 	size_t room;       /* of value, for a get */
@@ -441,8 +449,8 @@ int farhash_map_range(farhash_map *map, int (*function)(const void *key, size_t 
 	const void *value, size_t value_size, void *argument), void *argument);
 
 typedef struct farhash_map_stats {
-	uint64_t calls[5];       /* by what they do: FARHASH_GET and so on */
-	uint64_t round_trips[5]; /* times that they had to wait */
+	uint64_t calls[6];       /* by what they do: FARHASH_GET and so on */
+	uint64_t round_trips[6]; /* times that they had to wait */
 	uint64_t lost_swaps;     /* compare-and-swaps that another one was faster than */
 } farhash_map_stats;
 

@@ -67,21 +67,25 @@ func goMapNew(v C.uint64_t, c *C.farhash_map_config, out **C.fh_handle) (code C.
 // ask makes a call of Go of one of C. What a get finds goes right to where C wants it, if
 // there is room.
 func (d *dictionary) ask(c *C.farhash_map_call) (kv.Call, error) {
-	gets := c.kind == C.FARHASH_GET
-	puts := !gets && c.kind != C.FARHASH_DELETE
+	gets, adds := c.kind == C.FARHASH_GET, c.kind == C.FARHASH_ADD
+	puts := !gets && !adds && c.kind != C.FARHASH_DELETE
 	switch {
-	case c.kind < C.FARHASH_GET || c.kind > C.FARHASH_COMPARE_AND_PUT:
-		return kv.Call{}, errArgument("kind is %d; it is 0 (FARHASH_GET) to 4 "+
-			"(FARHASH_COMPARE_AND_PUT)", int(c.kind))
+	case c.kind < C.FARHASH_GET || c.kind > C.FARHASH_ADD:
+		return kv.Call{}, errArgument("kind is %d; it is 0 (FARHASH_GET) to 5 (FARHASH_ADD)",
+			int(c.kind))
 	case c.key_size < 1 || c.key_size > C.size_t(d.maxKey):
 		return kv.Call{}, errArgument("key_size is %d; this map takes 1 to %d",
 			uint64(c.key_size), d.maxKey)
 	case puts && c.value_size > C.size_t(d.maxValue):
 		return kv.Call{}, errArgument("value_size is %d; this map takes 0 to %d",
 			uint64(c.value_size), d.maxValue)
+	case adds && d.maxValue < 8:
+		return kv.Call{}, errArgument("a counter has 8 bytes, and max_value of this map is %d",
+			d.maxValue)
 	case gets && c.room > math.MaxInt:
 		return kv.Call{}, errArgument("room is %d, more than memory", uint64(c.room))
-	case c.key == nil, c.value == nil && (puts && c.value_size > 0 || gets && c.room > 0):
+	case c.key == nil,
+		c.value == nil && (puts && c.value_size > 0 || gets && c.room > 0 || adds):
 		return kv.Call{}, errNull
 	}
 	call := kv.Call{Kind: kv.Kind(c.kind), Key: unsafe.Slice((*byte)(c.key), c.key_size),
@@ -90,6 +94,8 @@ func (d *dictionary) ask(c *C.farhash_map_call) (kv.Call, error) {
 	case kv.Get:
 		call.Value = unsafe.Slice((*byte)(c.value), c.room)[:0]
 	case kv.Delete:
+	case kv.Add:
+		call.Delta = int64(*(*C.int64_t)(c.value))
 	default:
 		call.Value = unsafe.Slice((*byte)(c.value), c.value_size)
 	}
@@ -107,6 +113,9 @@ func reply(c *C.farhash_map_call, call *kv.Call) C.int {
 	}
 	switch call.Kind {
 	case kv.Put:
+		return C.FARHASH_OK
+	case kv.Add:
+		*(*C.int64_t)(c.value) = C.int64_t(call.Sum)
 		return C.FARHASH_OK
 	case kv.PutIfAbsent:
 		if call.Done {
@@ -152,6 +161,8 @@ func carryOut(m *kv.Map, call *kv.Call) {
 		call.Version, call.Done, call.Err = m.PutIfAbsent(call.Key, call.Value)
 	case kv.CompareAndPut:
 		call.Version, call.Done, call.Err = m.CompareAndPut(call.Key, call.Value, call.Version)
+	case kv.Add:
+		call.Sum, call.Version, call.Err = m.Add(call.Key, call.Delta)
 	}
 }
 

@@ -73,6 +73,19 @@ int farhash_map_compare_and_put(farhash_map *map, const void *key, size_t key_si
 	return PUT(FARHASH_COMPARE_AND_PUT);
 }
 
+int farhash_map_add(farhash_map *map, const void *key, size_t key_size, int64_t delta,
+	int64_t *sum, uint64_t *version) {
+	HANDLE(map, FH_MAP);
+	farhash_map_call call = {.kind = FARHASH_ADD, .key = key, .key_size = key_size,
+		.value = &delta};
+	int result = goMapCall(h->number, &call);
+	if (sum && result >= 0)
+		*sum = delta;
+	if (version && result >= 0)
+		*version = call.version;
+	return result;
+}
+
 int farhash_map_delete(farhash_map *map, const void *key, size_t key_size) {
 	HANDLE(map, FH_MAP);
 	farhash_map_call call = {.kind = FARHASH_DELETE, .key = key, .key_size = key_size};

@@ -42,7 +42,7 @@ module farhash
 
   enum, bind(c)
     enumerator :: farhash_get = 0, farhash_put = 1, farhash_delete = 2, &
-      farhash_put_if_absent = 3, farhash_compare_and_put = 4
+      farhash_put_if_absent = 3, farhash_compare_and_put = 4, farhash_add = 5
   end enum
 
   integer(c_int64_t), parameter :: farhash_max_word = 9223372036854775807_c_int64_t
@@ -143,8 +143,8 @@ module farhash
   end type
 
   type, bind(c) :: farhash_map_stats
-    integer(c_int64_t) :: calls(5) = 0
-    integer(c_int64_t) :: round_trips(5) = 0
+    integer(c_int64_t) :: calls(6) = 0
+    integer(c_int64_t) :: round_trips(6) = 0
     integer(c_int64_t) :: lost_swaps = 0
   end type
 
@@ -588,6 +588,16 @@ module farhash
       type(c_ptr), value :: key
       type(c_ptr), value :: value
       integer(c_int64_t), intent(inout) :: version
+    end function
+
+    integer(c_int) function farhash_map_add(map, key, key_size, delta, sum, version) bind(c)
+      import
+      integer(c_size_t), value :: key_size
+      integer(c_int64_t), value :: delta
+      type(c_ptr), value :: map
+      type(c_ptr), value :: key
+      integer(c_int64_t), intent(out), optional :: sum
+      integer(c_int64_t), intent(out), optional :: version
     end function
 
     integer(c_int) function farhash_map_delete(map, key, key_size) bind(c)

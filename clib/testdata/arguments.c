@@ -368,6 +368,8 @@ static void maps(void) {
 	HANDLES(farhash_map, job, farhash_map_put(it, "k", 1, bytes, 8, &word));
 	HANDLES(farhash_map, job, farhash_map_put_if_absent(it, "k", 1, bytes, 8, &word));
 	HANDLES(farhash_map, job, farhash_map_compare_and_put(it, "k", 1, bytes, 8, &word));
+	int64_t sum;
+	HANDLES(farhash_map, job, farhash_map_add(it, "k", 1, 1, &sum, &word));
 	HANDLES(farhash_map, job, farhash_map_delete(it, "k", 1));
 	HANDLES(farhash_map, job, farhash_map_batch(it, &call, 1));
 	HANDLES(farhash_map, job, farhash_map_range(it, no_pair, NULL));
@@ -383,6 +385,7 @@ static void maps(void) {
 		REFUSED(farhash_map_put(map, "k", sizes[i], bytes, 8, &word));
 		REFUSED(farhash_map_put_if_absent(map, "k", sizes[i], bytes, 8, &word));
 		REFUSED(farhash_map_compare_and_put(map, "k", sizes[i], bytes, 8, &word));
+		REFUSED(farhash_map_add(map, "k", sizes[i], 1, &sum, &word));
 		REFUSED(farhash_map_delete(map, "k", sizes[i]));
 		if (i == 0)
 			continue;
@@ -400,9 +403,14 @@ static void maps(void) {
 	REFUSED(farhash_map_compare_and_put(map, NULL, 1, bytes, 8, &word));
 	REFUSED(farhash_map_compare_and_put(map, "k", 1, NULL, 8, &word));
 	REFUSED(farhash_map_compare_and_put(map, "k", 1, bytes, 8, NULL));
+	REFUSED(farhash_map_add(map, NULL, 1, 1, &sum, &word));
+	OK(farhash_map_put(map, "k", 1, bytes, 3, &word));
+	REFUSED(farhash_map_add(map, "k", 1, 1, &sum, &word));
 	REFUSED(farhash_map_delete(map, NULL, 1));
 	REFUSED(farhash_map_batch(map, NULL, 1));
 	REFUSED(farhash_map_batch(map, &call, SIZE_MAX));
+	farhash_map_call add = {.kind = FARHASH_ADD, .key = "k", .key_size = 1};
+	REFUSED(farhash_map_batch(map, &add, 1));
 	call.kind = -1;
 	REFUSED(farhash_map_batch(map, &call, 1));
 	REFUSED(farhash_map_range(map, NULL, NULL));

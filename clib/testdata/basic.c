@@ -94,8 +94,8 @@ static void no_sense(farhash_job *job, const char *directory) {
 		OK(farhash_map_put(map, &i, 8, path, 100, NULL));
 		IS(1, farhash_map_delete(map, &i, 8));
 	}
-	farhash_map_call call = {.kind = 5, .key = "a", .key_size = 1};
-	FAILS(FARHASH_ERROR_ARGUMENT, "kind is 5", farhash_map_batch(map, &call, 1));
+	farhash_map_call call = {.kind = 6, .key = "a", .key_size = 1};
+	FAILS(FARHASH_ERROR_ARGUMENT, "kind is 6", farhash_map_batch(map, &call, 1));
 	FAILS(FARHASH_ERROR_ARGUMENT, "key_size",
 		farhash_index_build(job, &(farhash_index_config){0}, no_record, &word, &index));
 	farhash_index_config records = {.key_size = 8, .value_size = 8};

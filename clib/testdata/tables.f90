@@ -237,6 +237,10 @@ contains
     end do
     call is(farhash_ok, farhash_map_batch(map, calls, many), 'batch of gets')
     call claim(all(calls%result == farhash_hit .and. seen == values), 'what was put')
+    call is(farhash_ok, farhash_map_add(map, c_loc(keys(5)), 8_c_size_t, -5_c_int64_t, sum), &
+      'add')
+    call claim(sum == 10, 'the sum')
+    call is(farhash_ok, farhash_map_add(map, c_loc(keys(5)), 8_c_size_t, 5_c_int64_t), 'add again')
     sum = 0
     call is(0, farhash_map_range(map, c_funloc(sum_pairs), c_loc(sum)), 'range')
     call claim(sum == 3 * n * (n + 1) / 2, 'sum of the values')

@@ -280,7 +280,7 @@ static inline void try_cache(farhash_job *job, const char *path) {
 static inline void try_bad_calls(farhash_map *map, farhash_map_call *calls, int n) {
 	farhash_map_call good[8];
 	memcpy(good, calls, sizeof good);
-	calls[1].kind = 5;
+	calls[1].kind = 6;
 	calls[2].key = NULL;
 	calls[3].key_size = 9;
 	calls[5].value = NULL;
@@ -288,10 +288,46 @@ static inline void try_bad_calls(farhash_map *map, farhash_map_call *calls, int 
 	calls[6].value_size = 41;
 	for (int i = 0; i < n; i++)
 		calls[i].result = 77;
-	FAILS(FARHASH_ERROR_ARGUMENT, "call 1: farhash: kind is 5", farhash_map_batch(map, calls, n));
+	FAILS(FARHASH_ERROR_ARGUMENT, "call 1: farhash: kind is 6", farhash_map_batch(map, calls, n));
 	for (int i = 0; i < n; i++)
 		IS(i == 0 || i == 4 || i > 6 ? FARHASH_HIT : FARHASH_ERROR_ARGUMENT, calls[i].result);
 	memcpy(calls, good, sizeof good);
+}
+
+// try_counters has all ranks add to two counters, one by one and in batches.
+static inline void try_counters(farhash_job *job, farhash_map *map) {
+	enum { N = 50 };
+	int size = farhash_job_size(job);
+	int64_t sum = 0, last = 0, deltas[N];
+	uint64_t version = 0;
+	farhash_map_call calls[N];
+	for (int i = 0; i < N; i++) {
+		OK(farhash_map_add(map, "sum", 3, i, &sum, &version));
+		CLAIM(sum >= last + i && version != 0);
+		last = sum;
+		deltas[i] = -2;
+		calls[i] = (farhash_map_call){.kind = FARHASH_ADD, .key = "down", .key_size = 4,
+			.value = &deltas[i]};
+	}
+	OK(farhash_map_batch(map, calls, N));
+	for (int i = 0; i < N; i++)
+		CLAIM(calls[i].result == FARHASH_OK && calls[i].version != 0 && deltas[i] < 0 &&
+			deltas[i] % 2 == 0);
+	OK(farhash_job_barrier(job));
+	OK(farhash_map_add(map, "sum", 3, 0, &sum, NULL));
+	IS(size * N * (N - 1) / 2, sum);
+	OK(farhash_map_add(map, "down", 4, 0, &sum, NULL));
+	IS(-2 * N * size, sum);
+	OK(farhash_map_put(map, "text", 4, "four", 4, NULL));
+	OK(farhash_map_add(map, "sum", 3, 0, NULL, NULL));
+	sum = 7;
+	FAILS(FARHASH_ERROR_ARGUMENT, "the value has 4 bytes, and a counter has 8",
+		farhash_map_add(map, "text", 4, 1, &sum, &version));
+	calls[0].key = "text";
+	FAILS(FARHASH_ERROR_ARGUMENT, "a counter has 8", farhash_map_batch(map, calls, 1));
+	IS(FARHASH_ERROR_ARGUMENT, calls[0].result);
+	IS(7, sum);
+	OK(farhash_job_barrier(job));
 }
 
 // try_map has every rank put keys of its own, one by one and in batches, and all go for one.
@@ -376,12 +412,13 @@ static inline void try_map(farhash_job *job, const char *path) {
 			CLAIM(done >= 0);
 		} while (!done);
 	}
-	OK(farhash_job_barrier(job));
+	try_counters(job, map);
 	IS(FARHASH_HIT, farhash_map_get(map, "n", 1, &len, sizeof len, NULL, NULL));
 	IS(50 * size, len);
 	farhash_map_stats stats;
 	OK(farhash_map_stats_get(map, &stats));
-	CLAIM(stats.calls[FARHASH_GET] > N && stats.calls[FARHASH_COMPARE_AND_PUT] >= 50);
+	CLAIM(stats.calls[FARHASH_GET] > N && stats.calls[FARHASH_COMPARE_AND_PUT] >= 50 &&
+		stats.calls[FARHASH_ADD] >= 50);
 	OK(farhash_map_close(map));
 	FAILS(FARHASH_ERROR_CLOSED, "closed", farhash_map_len(map, &len));
 }

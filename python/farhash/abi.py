@@ -104,7 +104,7 @@ class RawMapCall(Structure):
 
 
 class RawMapStats(Structure):
-    _fields_ = [("calls", c_uint64 * 5), ("round_trips", c_uint64 * 5), ("lost_swaps", c_uint64)]
+    _fields_ = [("calls", c_uint64 * 6), ("round_trips", c_uint64 * 6), ("lost_swaps", c_uint64)]
 
 
 class IndexConfig(Structure):
@@ -191,6 +191,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "farhash_map_put_if_absent": (c_int, [c_void_p, c_char_p, c_size_t, c_char_p, c_size_t,
         POINTER(c_uint64)]),
     "farhash_map_compare_and_put": (c_int, [c_void_p, c_char_p, c_size_t, c_char_p, c_size_t,
+        POINTER(c_uint64)]),
+    "farhash_map_add": (c_int, [c_void_p, c_char_p, c_size_t, c_int64, POINTER(c_int64),
         POINTER(c_uint64)]),
     "farhash_map_delete": (c_int, [c_void_p, c_char_p, c_size_t]),
     "farhash_map_batch": (c_int, [c_void_p, c_void_p, c_size_t]),

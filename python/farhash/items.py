@@ -157,9 +157,9 @@ def _kind(item: Any) -> str:
     return f"{type(item).__name__} {item!r:.60}"
 
 
-def whole(name: str, value: int, bits: int = 64) -> int:
+def whole(name: str, value: int, bits: int = 64, least: int = 0) -> int:
     """A number that C can hold; ctypes would cut off what is too long."""
     n = operator.index(value)
-    if not 0 <= n < 1 << bits:
-        raise ArgumentError(f"farhash: {name} is {n}; give 0 to {(1 << bits) - 1}")
+    if not least <= n < 1 << bits:
+        raise ArgumentError(f"farhash: {name} is {n}; give {least} to {(1 << bits) - 1}")
     return n

@@ -14,8 +14,8 @@ from .items import Raw, whole
 from .job import Job
 from .table import PIECE, Access, Pairs, pieces
 
-GET, PUT, DELETE, PUT_IF_ABSENT, COMPARE_AND_PUT = range(5)
-_KINDS = ("get", "put", "delete", "put_if_absent", "compare_and_put")
+GET, PUT, DELETE, PUT_IF_ABSENT, COMPARE_AND_PUT, ADD = range(6)
+_KINDS = ("get", "put", "delete", "put_if_absent", "compare_and_put", "add")
 _HIT, _STORED = 1, 2  # what the library answers to gets and deletes, and to puts
 
 _CALL: np.dtype[Any] = np.dtype(RawMapCall)
@@ -118,6 +118,16 @@ class Map(Pairs):
         code = self._call(name, data, len(data), content, len(content), ctypes.byref(now))
         return code == _STORED, now.value
 
+    def add(self, key: Any, delta: int = 1) -> int:
+        """Adds to a counter and returns the sum, in one step: exact, whoever else adds. A counter
+        is a value of 8 bytes, a little-endian int64 (dtype "<i8"), which wraps around. A key that
+        is not there counts as 0. ArgumentError if the value has another length, which stays as it
+        is. FullError."""
+        data, total = _bytes("key", key), ctypes.c_int64()
+        self._call("add", data, len(data), whole("delta", delta, 63, -1 << 63),
+                   ctypes.byref(total), None)
+        return total.value
+
     def delete(self, key: Any) -> bool:
         """Removes a key. Returns whether it was there."""
         data = _bytes("key", key)
@@ -195,6 +205,18 @@ class Map(Pairs):
         (n,) of bool and of uint64. FullError as for ``put_batch``."""
         return self._put_batch(COMPARE_AND_PUT, keys, values, versions)
 
+    def add_batch(self, keys: Strings, deltas: npt.ArrayLike = 1) -> npt.NDArray[np.int64]:
+        """``add`` for many at once. deltas: one for all, or an array (n,) of whole numbers. Returns
+        the sums, an array (n,) of int64. A key that comes twice is added to twice. After an
+        ArgumentError the others may have been added. FullError, whose ``results`` are the
+        versions of those that have been added to, 0 for the others."""
+        given = _strings("key", keys)
+        calls = _calls(ADD, given)
+        sums = _deltas(deltas, len(calls))
+        calls["value"] = _rows(sums, len(sums))
+        self._run_puts(calls, given, sums)
+        return sums
+
     def _put_batch(self, kind: int, keys: Strings, values: Strings,
                    versions: npt.ArrayLike = 0) -> \
             tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64]]:
@@ -204,11 +226,7 @@ class Map(Pairs):
         calls = _calls(kind, given)
         calls["value"], calls["value_size"] = contents.addresses, contents.sizes
         calls["version"] = _versions(versions, len(calls))
-        try:
-            self._run(calls, given, contents)
-        except FullError as err:
-            err.results = np.where(calls["result"] < 0, np.uint64(0), calls["version"])
-            raise
+        self._run_puts(calls, given, contents)
         return calls["result"] == _STORED, calls["version"].copy()
 
     def delete_batch(self, keys: Strings) -> npt.NDArray[np.bool_]:
@@ -218,6 +236,14 @@ class Map(Pairs):
         self._run(calls, given)
         gone: npt.NDArray[np.bool_] = calls["result"] == _HIT
         return gone
+
+    def _run_puts(self, calls: npt.NDArray[Any], *memory: Any) -> None:
+        """_run for calls that put. A FullError gets their versions."""
+        try:
+            self._run(calls, *memory)
+        except FullError as err:
+            err.results = np.where(calls["result"] < 0, np.uint64(0), calls["version"])
+            raise
 
     def _run(self, calls: npt.NDArray[Any], *_memory: Any) -> None:
         """Makes calls, whose addresses are in memory that stays until they are done. All
@@ -251,7 +277,7 @@ class Map(Pairs):
 
 class MapStats(NamedTuple):
     """What this rank has done with a map. The keys are ``get``, ``put``, ``delete``,
-    ``put_if_absent`` and ``compare_and_put``."""
+    ``put_if_absent``, ``compare_and_put`` and ``add``."""
 
     calls: dict[str, int]
     round_trips: dict[str, int]
@@ -321,3 +347,12 @@ def _versions(versions: npt.ArrayLike, n: int) -> npt.NDArray[np.uint64]:
     if array.dtype != np.uint64:
         raise TypeError(f"farhash: versions are uint64, not {array.dtype}")
     return array
+
+
+def _deltas(deltas: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
+    array = np.asarray(deltas)
+    if array.shape not in ((), (n,)):
+        raise ValueError(f"farhash: deltas have shape {array.shape}; expected is () or ({n},)")
+    if n and not np.can_cast(array.dtype, np.int64):
+        raise TypeError(f"farhash: deltas are int64, not {array.dtype}")
+    return np.array(np.broadcast_to(array, (n,)), np.int64)

@@ -190,6 +190,38 @@ class Maps(OneRank):
         with self.assertRaisesRegex(TypeError, "uint64"):
             pairs.compare_and_put_batch(keys, keys, [1.0, 2.0, 3.0])
 
+    def test_counters(self):
+        pairs = self.map()
+        self.assertEqual([pairs.add("a"), pairs.add("a", -3), pairs.add("a", 0)], [1, -2, -2])
+        self.assertEqual(pairs["a"], np.int64(-2).tobytes())
+        self.assertEqual(pairs.add_batch(["b", "c"], [5, 1 << 40]).tolist(), [5, 1 << 40])
+        self.assertEqual(sorted(pairs.add_batch(["b"] * 1000).tolist()), list(range(6, 1006)))
+        self.assertEqual(pairs.add_batch([]).tolist(), [])
+        self.assertEqual(pairs.add("big", (1 << 63) - 1), (1 << 63) - 1)
+        self.assertEqual(pairs.add("big"), -1 << 63)
+        pairs["text"] = b"123"
+        for refused in (lambda: pairs.add("text"), lambda: pairs.add_batch(["b", "text"])):
+            with self.assertRaisesRegex(farhash.ArgumentError, "the value has 3 bytes"):
+                refused()
+        self.assertEqual(pairs["text"], b"123")
+        with self.assertRaisesRegex(farhash.ArgumentError, "delta is"):
+            pairs.add("a", 1 << 63)
+        for wrong in (1.5, "1", None):
+            with self.assertRaises(TypeError):
+                pairs.add("a", wrong)
+            with self.assertRaises(TypeError):
+                pairs.add_batch(["a"], wrong)
+        with self.assertRaisesRegex(ValueError, "shape"):
+            pairs.add_batch(["a"], [1, 2])
+        with self.assertRaisesRegex(farhash.ArgumentError, "a counter has 8 bytes"):
+            self.map(max_value=7).add("a")
+        full = self.map(8)
+        with self.assertRaises(farhash.FullError) as caught:
+            full.add_batch(np.arange(20))
+        self.assertEqual((caught.exception.results != 0).sum(), 8)
+        stats = pairs.stats()
+        self.assertEqual((stats.calls["add"] >= 1007, stats.calls["put"]), (True, 1))
+
     def test_pieces(self):
         pairs = self.map(1 << 13, 1 << 22, 8, 30000)
         keys = np.arange(2000)
