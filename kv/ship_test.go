@@ -162,6 +162,12 @@ func TestShippedCounts(t *testing.T) {
 // TestShippedFull: where the owner has no item the requesting rank puts into its own, and when
 // there is none left either the error is a FullError.
 func TestShippedFull(t *testing.T) {
+	for _, kind := range []Kind{Put, Add} {
+		t.Run(kind.String(), func(t *testing.T) { shippedFull(t, kind) })
+	}
+}
+
+func shippedFull(t *testing.T, kind Kind) {
 	cfg := Config{Slots: 256, Bytes: 20 * 64, MaxKey: 8, MaxValue: 8}
 	eachCarrier(t, 2, cfg, func(m *Map) error {
 		ctx := context.Background()
@@ -170,7 +176,7 @@ func TestShippedFull(t *testing.T) {
 		}
 		calls := make([]Call, 60)
 		for i := range calls {
-			calls[i] = Call{Kind: Put, Key: []byte{byte(i)}, Value: []byte{1}}
+			calls[i] = Call{Kind: kind, Key: []byte{byte(i)}, Value: []byte{1}, Delta: 1}
 		}
 		err := m.Batch(calls)
 		var full *FullError
@@ -179,7 +185,7 @@ func TestShippedFull(t *testing.T) {
 		}
 		put := uint64(0)
 		for _, c := range calls {
-			if c.Err == nil && c.Done {
+			if c.Err == nil && c.Done && (kind == Put || c.Sum == 1) {
 				put++
 			}
 		}
