@@ -92,6 +92,7 @@
 //
 //	rma/local  ranks are goroutines of one process
 //	rma/shm    ranks are processes of one host
+//	rma/file   one rank, which is any number of processes of a host that come and go ([Shared])
 //	rma/mpi    ranks are processes of an MPI job on many hosts
 //	rma/ucx    ranks are processes on many hosts, connected by UCX
 //	rma/sim    ranks are simulated in virtual time
