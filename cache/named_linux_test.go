@@ -14,16 +14,7 @@ import (
 // named is the path of a cache in memory for one test.
 func named(t *testing.T) string {
 	t.Helper()
-	folder, err := lab.Folder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp(folder, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return filepath.Join(dir, "cache")
+	return filepath.Join(lab.TempFolder(t), "cache")
 }
 
 func open(t *testing.T, path string, cfg Config) *Cache {

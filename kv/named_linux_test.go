@@ -16,16 +16,7 @@ import (
 // named is the path of a map in memory for one test.
 func named(t *testing.T) string {
 	t.Helper()
-	folder, err := lab.Folder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp(folder, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return filepath.Join(dir, "map")
+	return filepath.Join(lab.TempFolder(t), "map")
 }
 
 // open opens a map that the test closes.

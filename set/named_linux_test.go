@@ -89,16 +89,7 @@ func textOf(n, size int) []byte {
 // named is the path of a set in memory for one test.
 func named(t *testing.T) string {
 	t.Helper()
-	folder, err := lab.Folder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp(folder, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return filepath.Join(dir, "set")
+	return filepath.Join(lab.TempFolder(t), "set")
 }
 
 // A process that comes for one element and goes leaves what it has not used to the next one. Each

@@ -23,21 +23,6 @@ import (
 // hangGuard ends what would never end. No test that passes comes near it.
 const hangGuard = 2 * time.Minute
 
-// sharedDir makes a directory in memory for one test.
-func sharedDir(t *testing.T) string {
-	t.Helper()
-	folder, err := lab.Folder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp(folder, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
-}
-
 // mountTmpfs mounts a file system in memory for one test, or skips the test.
 func mountTmpfs(t *testing.T, options string) string {
 	t.Helper()
@@ -109,7 +94,7 @@ func TestConformance(t *testing.T) {
 	for _, hidden := range []bool{false, true} {
 		t.Run(fmt.Sprint("hidden=", hidden), func(t *testing.T) {
 			t.Parallel()
-			dir := sharedDir(t)
+			dir := lab.TempFolder(t)
 			var jobs atomic.Int64
 			rmatest.Test(t, func(ranks int, fn func(job rma.Job) error) error {
 				cfg := Config{Size: ranks, Dir: dir, Hidden: hidden, Timeout: hangGuard,
@@ -123,7 +108,7 @@ func TestConformance(t *testing.T) {
 
 // Names and modes while a job meets, while it makes a window, and afterwards.
 func TestNames(t *testing.T) {
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	late := make(chan bool)
 	var windowNames, leftNames []string
 	mode := os.FileMode(0)

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 )
@@ -200,7 +201,7 @@ func TestNoRoomForControlFile(t *testing.T) {
 // As soon as a control file has a name, its memory is there: others write to it at
 // once.
 func TestControlFileIsReserved(t *testing.T) {
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	for _, h := range []header{{kindControl, 500, 16, 1}, {kindWindow, 2, 1 << 12, 1}} {
 		f, err := createFile(filepath.Join(dir, fmt.Sprint("kind", h.kind)), h)
 		if err != nil {
@@ -226,7 +227,7 @@ func TestControlFileIsReserved(t *testing.T) {
 // A window that is not of this job is refused by the rank that sees it, and so by
 // all.
 func TestForeignWindow(t *testing.T) {
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	anothers := foreigner{name: "another job's",
 		make: badFile([]uint64{magic, version, kindWindow, 2, 4, 1}, headerBytes+64, 0o600)}
 	for _, c := range append([]foreigner{anothers}, foreigners...) {
@@ -259,7 +260,7 @@ func TestForeignWindow(t *testing.T) {
 
 // A name that leads to another file by now stays.
 func TestUnnameOnlyOwnName(t *testing.T) {
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	leaveBehind(t, dir, "name", 2)
 	path := filePath(dir, "name", "ctl")
 	old, _, err := examine(path) // one process has opened it to remove it
@@ -285,7 +286,7 @@ func TestUnnameOnlyOwnName(t *testing.T) {
 
 // Two processes do not remove one file at once.
 func TestRemovalIsLocked(t *testing.T) {
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	leaveBehind(t, dir, "locked", 2)
 	path := filePath(dir, "locked", "ctl")
 	other, _, err := examine(path)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 )
@@ -43,7 +44,7 @@ func TestBadConfig(t *testing.T) {
 
 // A rank that never comes is named by all that did.
 func TestMissingRanks(t *testing.T) {
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	errs := make([]error, 4)
 	var wg sync.WaitGroup
 	for _, rank := range []int{0, 2} {
@@ -69,7 +70,7 @@ func TestMissingRanks(t *testing.T) {
 
 // A wait for the other ranks ends with its context.
 func TestJoinCancelled(t *testing.T) {
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	for rank := range 2 {
 		ctx, cancel := context.WithCancel(t.Context())
 		go cancel()
@@ -83,7 +84,7 @@ func TestJoinCancelled(t *testing.T) {
 
 // A rank that goes again while others are still to come ends the wait of all.
 func TestRankGoesWhileJoining(t *testing.T) {
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var errs [2]error
 	var wg sync.WaitGroup
@@ -129,7 +130,7 @@ func awaitFile(t *testing.T, path string) (*file, header) {
 
 // Two ranks of one number, two of rank 0, and ranks that differ in their number.
 func TestRefusedRanks(t *testing.T) {
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	cfg := Config{Size: 3, Job: "refused", Dir: dir, Timeout: hangGuard}
@@ -214,7 +215,7 @@ var foreigners = []foreigner{
 func TestForeignControlFile(t *testing.T) {
 	for _, c := range foreigners {
 		t.Run(c.name, func(t *testing.T) {
-			dir := sharedDir(t)
+			dir := lab.TempFolder(t)
 			path := filePath(dir, "foreign", "ctl")
 			if err := c.make(path); err != nil {
 				t.Fatal(err)
@@ -242,7 +243,7 @@ func TestForeignControlFile(t *testing.T) {
 
 // A file of ours that is no control file is refused too.
 func TestWrongKindOfControlFile(t *testing.T) {
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	f, err := createFile(filePath(dir, "kind", "ctl"), header{kindWindow, 2, 16, 1})
 	if err != nil {
 		t.Fatal(err)
@@ -278,7 +279,7 @@ func leaveBehind(t *testing.T, dir, job string, ranks int) {
 // its size was.
 func TestStaleControlFile(t *testing.T) {
 	for _, stale := range []int{1, 2, 3} {
-		dir := sharedDir(t)
+		dir := lab.TempFolder(t)
 		leaveBehind(t, dir, "stale", stale)
 		leaveBehind(t, dir, "unrelated", stale)
 		first := make(chan error, 1)
@@ -307,7 +308,7 @@ func TestStaleControlFile(t *testing.T) {
 // Jobs start at the same time in a directory that is full of leftovers of their
 // names while somebody else removes leftovers: nobody loses a file that is in use.
 func TestStartsAndSweepsAtOnce(t *testing.T) {
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	const jobs, rounds = 4, 25
 	done := make(chan bool)
 	var sweepers, starters sync.WaitGroup
@@ -351,7 +352,7 @@ func TestStartsAndSweepsAtOnce(t *testing.T) {
 // A job may have the name of one that has met already: their windows do not mix,
 // even while they have names.
 func TestSameNameLater(t *testing.T) {
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	cfg := Config{Size: 2, Job: "same", Dir: dir}
 	err := errors.Join(together(cfg, func(first *member) error {
 		if first.Rank() != 1 {

@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/internal/direct"
 )
 
 // Processes join, make windows, pass barriers and leave.
 func TestProcesses(t *testing.T) {
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	ranks := startRanks(t, dir, "processes", 3)
 	all(ranks, "join", "join")
 	for range 3 {
@@ -43,7 +44,7 @@ func TestProcesses(t *testing.T) {
 // gets an error.
 func TestDeath(t *testing.T) {
 	for victim := range 3 {
-		dir := sharedDir(t)
+		dir := lab.TempFolder(t)
 		ranks := startRanks(t, dir, "death", 3)
 		all(ranks, "join", "join")
 		all(ranks, "window 100000", "window")
@@ -76,7 +77,7 @@ func TestDeath(t *testing.T) {
 // The others wait in a barrier or for a window when a rank is killed.
 func TestDeathWhileWaiting(t *testing.T) {
 	for _, line := range []string{"barrier", "window 10"} {
-		dir := sharedDir(t)
+		dir := lab.TempFolder(t)
 		ranks := startRanks(t, dir, "waiting", 3)
 		all(ranks, "join", "join")
 		for _, p := range ranks[:2] {
@@ -95,7 +96,7 @@ func TestDeathWhileWaiting(t *testing.T) {
 // for the timeout, and leave nothing unless it was rank 0.
 func TestDeathWhileJoining(t *testing.T) {
 	for victim := range 2 {
-		dir := sharedDir(t)
+		dir := lab.TempFolder(t)
 		ranks := startRanks(t, dir, "meeting", 3)[:2] // rank 2 never joins
 		for _, p := range ranks {
 			p.tell("join")
@@ -123,7 +124,7 @@ func TestDeathWhileJoining(t *testing.T) {
 // RemoveJob does not remove, and nothing at all after its windows are made.
 func TestKillAtAnyMoment(t *testing.T) {
 	const rounds, size = 60, 2
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 0))
 	leftovers := 0
@@ -181,7 +182,7 @@ func spin(rounds int) {
 
 // Killed after its window is made, a job leaves nothing.
 func TestKillAfterWindow(t *testing.T) {
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	ranks := startRanks(t, dir, "after", 3)
 	all(ranks, "join", "join")
 	all(ranks, "window 1000", "window")
@@ -194,7 +195,7 @@ func TestKillAfterWindow(t *testing.T) {
 // Rank 0 is killed between naming a window and taking the name back. The others get an
 // error, and the next start removes it.
 func TestKillWhileWindowIsNamed(t *testing.T) {
-	dir := sharedDir(t)
+	dir := lab.TempFolder(t)
 	first := startRank(t, dir, "named", 0, 2)
 	first.tell("join")
 	job, err := Join(t.Context(), Config{Rank: 1, Size: 2, Job: "named", Dir: dir})

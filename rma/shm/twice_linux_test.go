@@ -7,7 +7,7 @@ import (
 
 // A process joins job after job by one name, whether it has closed the last one or not.
 func TestJoinTwice(t *testing.T) {
-	cfg := Config{Size: 3, Job: "twice", Dir: sharedDir(t)}
+	cfg := Config{Size: 3, Job: "twice", Dir: lab.TempFolder(t)}
 	for _, open := range []bool{false, true} {
 		mustTogether(t, cfg, func(job *member) error {
 			for range 30 {

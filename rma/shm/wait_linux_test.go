@@ -13,7 +13,7 @@ import (
 func TestInterruptedWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Join(ctx, Config{Rank: 1, Size: 2, Job: "wait", Dir: sharedDir(t),
+	_, err := Join(ctx, Config{Rank: 1, Size: 2, Job: "wait", Dir: lab.TempFolder(t),
 		Timeout: time.Hour})
 	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "1h") {
 		t.Errorf("error %v", err)

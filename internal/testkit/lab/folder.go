@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"testing"
 )
 
 // Folder is a directory for the files of tests. It is in memory where it can: a disk takes
@@ -31,3 +32,18 @@ var Folder = sync.OnceValues(func() (dir string, err error) {
 })
 
 const folderVariable = "FARHASH_TEST_FOLDER"
+
+// TempFolder makes a folder in the [Folder] for one test.
+func TempFolder(t testing.TB) string {
+	t.Helper()
+	folder, err := Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(folder, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
