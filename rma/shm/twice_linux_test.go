@@ -3,6 +3,8 @@ package shm
 import (
 	"errors"
 	"testing"
+
+	"github.com/farhash/farhash/internal/testkit/lab"
 )
 
 // A process joins job after job by one name, whether it has closed the last one or not.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/farhash/farhash/internal/testkit/lab"
 )
 
 // A rank that is interrupted while it waits for rank 0 tells how long it has waited, and not how
