@@ -49,9 +49,9 @@ func attach[T Table](path string, kind Kind, o options,
 	if err != nil {
 		return table, err
 	}
-	j := &job{file: f, header: h, attached: true, named: true}
+	j := &job{file: f, header: h, attached: true, named: true, onLocks: o.onLocks}
 	if err = h.expect(path, kind); err == nil {
-		j.locks, err = reopen(f)
+		err = j.openLocks()
 	}
 	if err != nil {
 		return table, errors.Join(err, f.Close())
@@ -66,7 +66,7 @@ func attach[T Table](path string, kind Kind, o options,
 		err = j.recover()
 	}
 	if err != nil {
-		return table, errors.Join(err, j.locks.Close(), f.Close())
+		return table, errors.Join(err, j.closeLocks(), f.Close())
 	}
 	if !j.suspect {
 		err = errors.Join(j.opened(), j.locks.Unlock(gate))
@@ -104,11 +104,11 @@ func create[T Table](path string, kind Kind, o options,
 	if temporary != "" {
 		defer os.Remove(temporary)
 	}
-	j := &job{file: f, leaves: true}
+	j := &job{file: f, leaves: true, onLocks: o.onLocks}
 	j.header.Size = firstWindow
 	copy(j.header.Kind[:], kind.Name)
 	j.header.Layout = kind.Layout
-	if j.locks, err = reopen(f); err != nil {
+	if err = j.openLocks(); err != nil {
 		return table, errors.Join(err, f.Close())
 	}
 	if err = f.FD.Truncate(firstWindow); err == nil {
@@ -156,15 +156,6 @@ func makeFile(path string, o options) (f *mapped.File, temporary string, err err
 		return nil, "", fmt.Errorf("rma/file: mode of %s: %w", path, err)
 	}
 	return f, temporary, nil
-}
-
-// reopen opens a file again, for its locks.
-func reopen(f *mapped.File) (*mapped.File, error) {
-	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", f.FD.Fd()), unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, fmt.Errorf("rma/file: opening %s for its locks: %w", f.Path, err)
-	}
-	return &mapped.File{Path: f.Path, FD: os.NewFile(uintptr(fd), f.Path)}, nil
 }
 
 // Remove removes the table with a name. Processes that have it open keep it to the end; the next

@@ -23,6 +23,7 @@ import (
 type job struct {
 	file     *mapped.File
 	locks    *mapped.File // the same file, opened again: a mapping keeps the locks of its own
+	onLocks  func(fd int, open bool)
 	attached bool
 	suspect  bool // the system has stopped since the file was closed
 
@@ -193,6 +194,30 @@ func (j *job) setWord(at int64, word uint64) error {
 
 func memberAt(member int) int64 { return headerBytes + int64(member)*8 }
 
+// openLocks opens the file again, for its locks.
+func (j *job) openLocks() error {
+	own := fmt.Sprintf("/proc/self/fd/%d", j.file.FD.Fd())
+	fd, err := unix.Open(own, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("rma/file: opening %s for its locks: %w", j.file.Path, err)
+	}
+	j.locks = &mapped.File{Path: j.file.Path, FD: os.NewFile(uintptr(fd), j.file.Path)}
+	if j.onLocks != nil {
+		j.onLocks(fd, true)
+	}
+	return nil
+}
+
+// closeLocks drops all locks. To close the file would not be enough where a fork of this process
+// has it open, too.
+func (j *job) closeLocks() error {
+	err := j.locks.UnlockAll()
+	if j.onLocks != nil {
+		j.onLocks(int(j.locks.FD.Fd()), false)
+	}
+	return errors.Join(err, j.locks.Close())
+}
+
 // enter gets this process a number, that of nobody who has left something if there is one. The gate
 // is locked.
 func (j *job) enter() error {
@@ -297,7 +322,7 @@ func (j *job) Close() error {
 	if j.named {
 		err = errors.Join(err, j.leave())
 	}
-	return errors.Join(err, j.locks.Close(), j.file.Close())
+	return errors.Join(err, j.closeLocks(), j.file.Close())
 }
 
 // leave gives this member's number back. A file that was cut off is left as it is.

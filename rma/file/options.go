@@ -15,6 +15,7 @@ type options struct {
 	mode     fs.FileMode
 	anyOwner bool
 	existing bool
+	onLocks  func(fd int, open bool)
 }
 
 // Mode gives a new file other permissions than 0600, such as 0660 for a group, whatever the umask
@@ -27,6 +28,13 @@ func AnyOwner() Option { return func(o *options) { o.anyOwner = true } }
 
 // Existing makes no file: where there is none Open returns an error that wraps [fs.ErrNotExist].
 func Existing() Option { return func(o *options) { o.existing = true } }
+
+// OnLocks has tell called with the descriptor of the file's locks, when it has been opened and before
+// it is closed. It is for libraries that C programs load, as those fork: a child has to close the
+// descriptor, since the locks of its parent would last as long as the child.
+func OnLocks(tell func(fd int, open bool)) Option {
+	return func(o *options) { o.onLocks = tell }
+}
 
 func newOptions(list []Option) (o options, err error) {
 	o.mode = 0o600

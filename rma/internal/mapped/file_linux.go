@@ -131,6 +131,12 @@ func (f *File) Unlock(at int64) error {
 	return unix.FcntlFlock(f.FD.Fd(), unix.F_OFD_SETLK, &l)
 }
 
+// UnlockAll drops the locks of all bytes.
+func (f *File) UnlockAll() error {
+	l := unix.Flock_t{Type: unix.F_UNLCK}
+	return unix.FcntlFlock(f.FD.Fd(), unix.F_OFD_SETLK, &l)
+}
+
 // Await is Lock that waits until the lock is free.
 func (f *File) Await(at int64) error {
 	l := unix.Flock_t{Type: unix.F_WRLCK, Start: at, Len: 1}
