@@ -52,11 +52,24 @@ int farhash_exclusive(void (*function)(void *argument), void *argument) {
 	return goExclusive((void *)function, argument);
 }
 
+int farhash_remove(const char *path) {
+	ALIVE();
+	return goRemove(BARE(path));
+}
+
 int farhash_set_new(farhash_job *job, const farhash_set_config *config, farhash_set **set) {
 	OUT(set);
 	HANDLE(job, FH_JOB);
 	fh_keep_stacks();
 	return goSetNew(h->number, BARE(config), (fh_handle **)set);
+}
+
+int farhash_set_open(const char *path, const farhash_set_config *config,
+	const farhash_open_options *options, farhash_set **set) {
+	OUT(set);
+	ALIVE();
+	fh_keep_stacks();
+	return goSetOpen(BARE(path), BARE(config), BARE(options), (fh_handle **)set);
 }
 
 int farhash_set_find_or_put(farhash_set *set, uint64_t word) {
@@ -135,6 +148,14 @@ int farhash_elements_new(farhash_job *job, const farhash_elements_config *config
 	return goElementsNew(h->number, BARE(config), (fh_handle **)elements);
 }
 
+int farhash_elements_open(const char *path, const farhash_elements_config *config,
+	const farhash_open_options *options, farhash_elements **elements) {
+	OUT(elements);
+	ALIVE();
+	fh_keep_stacks();
+	return goElementsOpen(BARE(path), BARE(config), BARE(options), (fh_handle **)elements);
+}
+
 int farhash_elements_find_or_put(farhash_elements *elements, const void *element) {
 	HANDLE(elements, FH_ELEMENTS);
 	NEED(element);
@@ -171,6 +192,12 @@ int farhash_elements_get(farhash_elements *elements, uint64_t ref, void *element
 	HANDLE(elements, FH_ELEMENTS);
 	NEED(element);
 	return goElementsGet(h->number, ref, element);
+}
+
+int farhash_elements_size(farhash_elements *elements, uint64_t *element_bytes) {
+	HANDLE(elements, FH_ELEMENTS);
+	NEED(element_bytes);
+	return goElementsSize(h->number, element_bytes);
 }
 
 int farhash_elements_len(farhash_elements *elements, uint64_t *n) {
@@ -216,6 +243,21 @@ int farhash_cache_new(farhash_job *job, const farhash_cache_config *config, farh
 	HANDLE(job, FH_JOB);
 	fh_keep_stacks();
 	return goCacheNew(h->number, BARE(config), (fh_handle **)cache);
+}
+
+int farhash_cache_open(const char *path, const farhash_cache_config *config,
+	const farhash_open_options *options, farhash_cache **cache) {
+	OUT(cache);
+	ALIVE();
+	fh_keep_stacks();
+	return goCacheOpen(BARE(path), BARE(config), BARE(options), (fh_handle **)cache);
+}
+
+int farhash_cache_sizes(farhash_cache *cache, uint64_t *key_size, uint64_t *value_size) {
+	HANDLE(cache, FH_CACHE);
+	NEED(key_size);
+	NEED(value_size);
+	return goCacheSizes(h->number, key_size, value_size);
 }
 
 int farhash_cache_delete(farhash_cache *cache, const void *key) {
@@ -346,6 +388,14 @@ int farhash_map_new(farhash_job *job, const farhash_map_config *config, farhash_
 	HANDLE(job, FH_JOB);
 	fh_keep_stacks();
 	return goMapNew(h->number, BARE(config), (fh_handle **)map);
+}
+
+int farhash_map_open(const char *path, const farhash_map_config *config,
+	const farhash_open_options *options, farhash_map **map) {
+	OUT(map);
+	ALIVE();
+	fh_keep_stacks();
+	return goMapOpen(BARE(path), BARE(config), BARE(options), (fh_handle **)map);
 }
 
 int farhash_map_batch(farhash_map *map, farhash_map_call calls[], size_t n) {

@@ -66,7 +66,7 @@ func readCacheConfig(c *C.farhash_cache_config) (cache.Config, error) {
 func goCacheNew(v C.uint64_t, c *C.farhash_cache_config, out **C.fh_handle) (code C.int) {
 	defer guard(&code)
 	cfg, wrong := readCacheConfig(c)
-	made := &pairs{keySize: cfg.KeySize, valueSize: cfg.ValueSize, job: jobOf(v)}
+	made := &pairs{job: jobOf(v)}
 	err := open(made.job, "farhash_cache_new", wrong, out, &everyCache, C.FH_CACHE, made,
 		func(h *C.fh_handle) error { return made.begin(h, cfg) })
 	return ended(err, C.FARHASH_ERROR_ARGUMENT)
@@ -74,17 +74,29 @@ func goCacheNew(v C.uint64_t, c *C.farhash_cache_config, out **C.fh_handle) (cod
 
 // begin makes the cache and its fast path. Collective.
 func (p *pairs) begin(h *C.fh_handle, cfg cache.Config) (err error) {
-	p.c = h
-	p.c.bytes, p.c.more = C.uint64_t(p.keySize), C.uint64_t(p.valueSize)
 	watched := &watch{Job: p.job}
 	if p.Cache, err = cache.New(context.Background(), watched, cfg); err != nil {
 		return err
 	}
+	p.sized(h)
 	if p.fast, err = newFastPath(context.Background(), p.Cache, watched); err != nil {
 		return errors.Join(err, p.Close())
 	}
 	p.fast.enable(p.c)
 	return nil
+}
+
+// sized tells a handle what this cache is.
+func (p *pairs) sized(h *C.fh_handle) {
+	p.c, p.keySize, p.valueSize = h, p.Config().KeySize, p.Config().ValueSize
+	h.bytes, h.more = C.uint64_t(p.keySize), C.uint64_t(p.valueSize)
+}
+
+//export goCacheSizes
+func goCacheSizes(v C.uint64_t, keySize, valueSize *C.uint64_t) C.int {
+	p := cacheOf(v)
+	*keySize, *valueSize = C.uint64_t(p.keySize), C.uint64_t(p.valueSize)
+	return C.FARHASH_OK
 }
 
 //export goCacheGet

@@ -167,6 +167,11 @@ func TestHost(t *testing.T) {
 	well(t, run(t, nil, program, t.TempDir()))
 }
 
+// Tables by name, and what forks keep of them.
+func TestNamed(t *testing.T) {
+	well(t, run(t, nil, without.compile(t, "testdata/named.c"), t.TempDir()))
+}
+
 // No function takes arguments that make no sense.
 func TestArguments(t *testing.T) {
 	header, err := os.ReadFile("farhash.h")

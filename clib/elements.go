@@ -43,7 +43,7 @@ func readElementsConfig(c *C.farhash_elements_config) (set.ElementsConfig, error
 			err = errReserved("farhash_elements_config")
 		}
 	}
-	if c.element_bytes < 1 || c.element_bytes > set.MaxElementBytes {
+	if c.element_bytes > set.MaxElementBytes {
 		err = errArgument("element_bytes is %d; give 1 to %d", uint64(c.element_bytes),
 			set.MaxElementBytes)
 	}
@@ -56,15 +56,30 @@ func goElementsNew(v C.uint64_t, c *C.farhash_elements_config,
 	out **C.fh_handle) (code C.int) {
 	defer guard(&code)
 	cfg, wrong := readElementsConfig(c)
-	e := &elements{bytes: cfg.ElementBytes, job: jobOf(v)}
+	e := &elements{job: jobOf(v)}
 	err := open(e.job, "farhash_elements_new", wrong, out, &everyElements, C.FH_ELEMENTS, e,
-		func(h *C.fh_handle) (err error) {
-			e.c = h
-			e.c.bytes = C.uint64_t(e.bytes)
-			e.Elements, err = set.NewElements(context.Background(), e.job, cfg)
-			return err
+		func(h *C.fh_handle) error {
+			return e.begin(h, func() (*set.Elements, error) {
+				return set.NewElements(context.Background(), e.job, cfg)
+			})
 		})
 	return ended(err, C.FARHASH_ERROR_ARGUMENT)
+}
+
+// begin makes the set by makeSet.
+func (e *elements) begin(h *C.fh_handle, makeSet func() (*set.Elements, error)) (err error) {
+	e.c = h
+	if e.Elements, err = makeSet(); err == nil {
+		e.bytes = e.Config().ElementBytes
+		e.c.bytes = C.uint64_t(e.bytes)
+	}
+	return err
+}
+
+//export goElementsSize
+func goElementsSize(v C.uint64_t, out *C.uint64_t) C.int {
+	*out = C.uint64_t(elementsOf(v).bytes)
+	return C.FARHASH_OK
 }
 
 //export goElementsFindOrPut

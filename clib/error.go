@@ -14,6 +14,7 @@ import (
 
 	"github.com/farhash/farhash/kv"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/file"
 	"github.com/farhash/farhash/set"
 )
 
@@ -61,8 +62,10 @@ func codeOf(err error, other C.int) C.int {
 		return C.FARHASH_ERROR_TIMEOUT
 	case errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.ENOSPC):
 		return C.FARHASH_ERROR_MEMORY
-	case errors.As(err, &path):
+	case errors.As(err, &path), errors.Is(err, fs.ErrNotExist):
 		return C.FARHASH_ERROR_FILE
+	case errors.Is(err, file.ErrNoTable), errors.Is(err, file.ErrKind):
+		return C.FARHASH_ERROR_FORMAT
 	case errors.Is(err, errUnsupported):
 		return C.FARHASH_ERROR_UNSUPPORTED
 	}

@@ -9,6 +9,8 @@
  *   farhash_map       keys and values of any length, changed and deleted; loses nothing
  *   farhash_index     records that are given once; then read-only
  *
+ * Processes of one host may also share a table by its name, without a job: "Tables by name" below.
+ *
  * Functions that say "collective" are called by all ranks of the job, in the same order, with
  * the same arguments. Arguments that make no sense on one rank fail on all; a rank whose handle is
  * NULL or closed has not called, and the others wait. The other functions are safe to call from
@@ -161,6 +163,29 @@ typedef void farhash_table; /* a set, elements, a cache, a map or an index */
 
 int farhash_shipping_get(const farhash_table *table, farhash_shipping *shipping);
 
+/* ---- Tables by name ---- */
+
+/* Processes of a host share a table by its name, without a job or a launcher: farhash_set_open and
+ * its like open it, or make it if there is none. The processes come and go, and may be killed. A path
+ * without a slash is of a file in /dev/shm, which ends with the system; one on a disk stays. What the
+ * configuration gives that is not 0 must be equal to what the table has; where config is NULL all
+ * is as the table has it. Functions that say "collective" concern one process alone, and others
+ * may change the table at the same time. Errors: FARHASH_ERROR_FORMAT for a file that is no such
+ * table, FARHASH_ERROR_ARGUMENT for another configuration, FARHASH_ERROR_FILE for what the system
+ * refuses. */
+
+/* All zero is ready. */
+typedef struct farhash_open_options {
+	uint32_t mode;        /* permissions of a new file; 0 is 0600, only its user */
+	int32_t any_owner;    /* not 0: the file may belong to another user, who is trusted */
+	int32_t existing;     /* not 0: a table that is not there is not made: FARHASH_ERROR_FILE */
+	uint32_t reserved[5]; /* 0 */
+} farhash_open_options;
+
+/* farhash_remove removes the table with a name. Processes that have it open keep it; the next one that
+ * opens the name makes a new one. A file that is no table stays: FARHASH_ERROR_FORMAT. */
+int farhash_remove(const char *path);
+
 /* ---- Sets of words ---- */
 
 typedef struct farhash_set farhash_set;
@@ -190,6 +215,8 @@ typedef struct farhash_set_stats {
 } farhash_set_stats;
 
 int farhash_set_new(farhash_job *job, const farhash_set_config *config, farhash_set **set);
+int farhash_set_open(const char *path, const farhash_set_config *config /* or NULL */,
+	const farhash_open_options *options /* or NULL */, farhash_set **set);
 
 /* FARHASH_FOUND or FARHASH_INSERTED. A word is at most FARHASH_MAX_WORD. */
 int farhash_set_find_or_put(farhash_set *set, uint64_t word);
@@ -237,6 +264,8 @@ typedef struct farhash_elements_config {
 
 int farhash_elements_new(farhash_job *job, const farhash_elements_config *config,
 	farhash_elements **elements);
+int farhash_elements_open(const char *path, const farhash_elements_config *config /* or NULL */,
+	const farhash_open_options *options /* or NULL */, farhash_elements **elements);
 
 /* As for words. Elements of a batch are one after the other, n times element_bytes. refs is NULL
  * or gets the name of each element: a number that means the same on every rank, also when
@@ -250,6 +279,9 @@ int farhash_elements_contains_batch(farhash_elements *elements, const void *batc
 
 /* farhash_elements_get copies the element of that name. */
 int farhash_elements_get(farhash_elements *elements, uint64_t ref, void *element);
+
+/* The bytes of every element. */
+int farhash_elements_size(farhash_elements *elements, uint64_t *element_bytes);
 
 int farhash_elements_len(farhash_elements *elements, uint64_t *n);
 int farhash_elements_buckets(farhash_elements *elements, uint64_t *buckets);
@@ -294,6 +326,11 @@ typedef struct farhash_cache_stats {
 
 int farhash_cache_new(farhash_job *job, const farhash_cache_config *config,
 	farhash_cache **cache);
+int farhash_cache_open(const char *path, const farhash_cache_config *config /* or NULL */,
+	const farhash_open_options *options /* or NULL */, farhash_cache **cache);
+
+/* The bytes of every key and of every value. */
+int farhash_cache_sizes(farhash_cache *cache, uint64_t *key_size, uint64_t *value_size);
 
 /* FARHASH_HIT or FARHASH_MISS. After a miss value is undefined. */
 int farhash_cache_get(farhash_cache *cache, const void *key, void *value);
@@ -385,6 +422,8 @@ typedef struct farhash_map_config {
 } farhash_map_config;
 
 int farhash_map_new(farhash_job *job, const farhash_map_config *config, farhash_map **map);
+int farhash_map_open(const char *path, const farhash_map_config *config /* or NULL */,
+	const farhash_open_options *options /* or NULL */, farhash_map **map);
 
 /* FARHASH_HIT or FARHASH_MISS. value has room for so many bytes, value_size gets how many the
  * value has, and version its version; either may be NULL. If room is less, nothing is copied and

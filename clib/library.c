@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "library.h"
 #include "calls.h"
@@ -60,20 +61,50 @@ const char *farhash_version(void) { return FARHASH_VERSION; }
 
 // ---- Forks ----
 
-// The child of a fork has the caller's thread and no other: Go cannot run in it.
+// The child of a fork has the caller's thread and no other: Go cannot run in it. It closes the
+// descriptors of locks, which would keep its parent a member of tables for as long as it runs.
 static int forked;
+static struct {
+	pthread_mutex_t lock;
+	int *fds, n, room;
+} locks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void note_fork(void) { forked = 1; }
+void fh_locks(int fd, int open) {
+	pthread_mutex_lock(&locks.lock);
+	if (open && locks.n == locks.room) {
+		int *fds = realloc(locks.fds, (2 * locks.n + 8) * sizeof *fds);
+		locks.room = fds ? 2 * locks.n + 8 : locks.room;
+		locks.fds = fds ? fds : locks.fds;
+	}
+	if (open && locks.n < locks.room)
+		locks.fds[locks.n++] = fd;
+	for (int i = 0; !open && i < locks.n; i++)
+		if (locks.fds[i] == fd)
+			locks.fds[i--] = locks.fds[--locks.n];
+	pthread_mutex_unlock(&locks.lock);
+}
+
+static void before_fork(void) { pthread_mutex_lock(&locks.lock); }
+
+static void in_parent(void) { pthread_mutex_unlock(&locks.lock); }
+
+static void in_child(void) {
+	forked = 1;
+	while (locks.n > 0)
+		close(locks.fds[--locks.n]);
+	pthread_mutex_unlock(&locks.lock);
+}
 
 __attribute__((constructor)) static void watch_forks(void) {
-	pthread_atfork(NULL, NULL, note_fork);
+	pthread_atfork(before_fork, in_parent, in_child);
 }
 
 int fh_alive(void) {
 	if (!forked)
 		return FARHASH_OK;
-	return farhash_refuse(FARHASH_ERROR_FORKED, "farhash: this process is the child of a fork, and farhash "
-		"does not work in it; fork before the job is joined, or call exec");
+	return farhash_refuse(FARHASH_ERROR_FORKED, "farhash: this process is the child of a fork, and has none of "
+		"the threads that farhash needs; call exec in it, or load the library (dlopen) only after "
+		"the fork");
 }
 
 // ---- Handles ----

@@ -43,6 +43,9 @@ typedef struct fh_handle {
 fh_handle *fh_new(uint32_t kind, uint64_t number);
 void fh_retire(fh_handle *handle);
 
+// fh_locks is told which descriptors have locks that a fork must not keep.
+void fh_locks(int fd, int open);
+
 // fh_note keeps a message for farhash_last_error and returns the code.
 int fh_note(int code, const char *text, size_t length);
 

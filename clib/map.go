@@ -54,14 +54,21 @@ func goMapNew(v C.uint64_t, c *C.farhash_map_config, out **C.fh_handle) (code C.
 	cfg, wrong := readMapConfig(c)
 	made := &dictionary{job: jobOf(v)}
 	err := open(made.job, "farhash_map_new", wrong, out, &everyMap, C.FH_MAP, made,
-		func(h *C.fh_handle) (err error) {
-			made.c = h
-			if made.Map, err = kv.New(context.Background(), made.job, cfg); err == nil {
-				made.maxKey, made.maxValue = made.Config().MaxKey, made.Config().MaxValue
-			}
-			return err
+		func(h *C.fh_handle) error {
+			return made.begin(h, func() (*kv.Map, error) {
+				return kv.New(context.Background(), made.job, cfg)
+			})
 		})
 	return ended(err, C.FARHASH_ERROR_ARGUMENT)
+}
+
+// begin makes the map by makeMap.
+func (d *dictionary) begin(h *C.fh_handle, makeMap func() (*kv.Map, error)) (err error) {
+	d.c = h
+	if d.Map, err = makeMap(); err == nil {
+		d.maxKey, d.maxValue = d.Config().MaxKey, d.Config().MaxValue
+	}
+	return err
 }
 
 // ask makes a call of Go of one of C. What a get finds goes right to where C wants it, if

@@ -62,6 +62,13 @@ module farhash
     character(kind=c_char) :: reason(240) = c_null_char
   end type
 
+  type, bind(c) :: farhash_open_options
+    integer(c_int32_t) :: mode = 0
+    integer(c_int32_t) :: any_owner = 0
+    integer(c_int32_t) :: existing = 0
+    integer(c_int32_t) :: reserved(5) = 0
+  end type
+
   type, bind(c) :: farhash_set_config
     integer(c_int64_t) :: buckets = 0
     integer(c_int32_t) :: chunk = 0
@@ -232,10 +239,24 @@ module farhash
       type(farhash_shipping), intent(out) :: shipping
     end function
 
+    integer(c_int) function farhash_remove_c(path) bind(c, name='farhash_remove')
+      import
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+
     integer(c_int) function farhash_set_new(job, config, set) bind(c)
       import
       type(c_ptr), value :: job
       type(farhash_set_config), intent(in) :: config
+      type(c_ptr), intent(out) :: set
+    end function
+
+    integer(c_int) function farhash_set_open_c(path, config, options, set) &
+      bind(c, name='farhash_set_open')
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(farhash_set_config), intent(in), optional :: config
+      type(farhash_open_options), intent(in), optional :: options
       type(c_ptr), intent(out) :: set
     end function
 
@@ -314,6 +335,15 @@ module farhash
       type(c_ptr), intent(out) :: elements
     end function
 
+    integer(c_int) function farhash_elements_open_c(path, config, options, elements) &
+      bind(c, name='farhash_elements_open')
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(farhash_elements_config), intent(in), optional :: config
+      type(farhash_open_options), intent(in), optional :: options
+      type(c_ptr), intent(out) :: elements
+    end function
+
     integer(c_int) function farhash_elements_find_or_put(elements, element) bind(c)
       import
       type(c_ptr), value :: elements
@@ -349,6 +379,12 @@ module farhash
       integer(c_int64_t), value :: ref
       type(c_ptr), value :: elements
       type(c_ptr), value :: element
+    end function
+
+    integer(c_int) function farhash_elements_size(elements, element_bytes) bind(c)
+      import
+      type(c_ptr), value :: elements
+      integer(c_int64_t), intent(out) :: element_bytes
     end function
 
     integer(c_int) function farhash_elements_len(elements, n) bind(c)
@@ -398,6 +434,22 @@ module farhash
       type(c_ptr), value :: job
       type(farhash_cache_config), intent(in) :: config
       type(c_ptr), intent(out) :: cache
+    end function
+
+    integer(c_int) function farhash_cache_open_c(path, config, options, cache) &
+      bind(c, name='farhash_cache_open')
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(farhash_cache_config), intent(in), optional :: config
+      type(farhash_open_options), intent(in), optional :: options
+      type(c_ptr), intent(out) :: cache
+    end function
+
+    integer(c_int) function farhash_cache_sizes(cache, key_size, value_size) bind(c)
+      import
+      type(c_ptr), value :: cache
+      integer(c_int64_t), intent(out) :: key_size
+      integer(c_int64_t), intent(out) :: value_size
     end function
 
     integer(c_int) function farhash_cache_get(cache, key, value) bind(c)
@@ -542,6 +594,15 @@ module farhash
       import
       type(c_ptr), value :: job
       type(farhash_map_config), intent(in) :: config
+      type(c_ptr), intent(out) :: map
+    end function
+
+    integer(c_int) function farhash_map_open_c(path, config, options, map) &
+      bind(c, name='farhash_map_open')
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(farhash_map_config), intent(in), optional :: config
+      type(farhash_open_options), intent(in), optional :: options
       type(c_ptr), intent(out) :: map
     end function
 
@@ -799,6 +860,19 @@ contains
       explained = farhash_refuse(code, 'farhash: the path has a NUL in it' // c_null_char)
   end function
 
+  integer(c_int) function farhash_remove(path)
+    character(len=*), intent(in) :: path
+    farhash_remove = explained(farhash_remove_c(c_path(path)), path)
+  end function
+
+  integer(c_int) function farhash_set_open(path, config, options, set)
+    character(len=*), intent(in) :: path
+    type(farhash_set_config), intent(in), optional :: config
+    type(farhash_open_options), intent(in), optional :: options
+    type(c_ptr), intent(out) :: set
+    farhash_set_open = explained(farhash_set_open_c(c_path(path), config, options, set), path)
+  end function
+
   integer(c_int) function farhash_set_save(set, path)
     type(c_ptr), value :: set
     character(len=*), intent(in) :: path
@@ -809,6 +883,15 @@ contains
     type(c_ptr), value :: set
     character(len=*), intent(in) :: path
     farhash_set_load = explained(farhash_set_load_c(set, c_path(path)), path)
+  end function
+
+  integer(c_int) function farhash_elements_open(path, config, options, elements)
+    character(len=*), intent(in) :: path
+    type(farhash_elements_config), intent(in), optional :: config
+    type(farhash_open_options), intent(in), optional :: options
+    type(c_ptr), intent(out) :: elements
+    farhash_elements_open = explained(farhash_elements_open_c(c_path(path), config, options, &
+      elements), path)
   end function
 
   integer(c_int) function farhash_elements_save(elements, path)
@@ -823,6 +906,15 @@ contains
     farhash_elements_load = explained(farhash_elements_load_c(elements, c_path(path)), path)
   end function
 
+  integer(c_int) function farhash_cache_open(path, config, options, cache)
+    character(len=*), intent(in) :: path
+    type(farhash_cache_config), intent(in), optional :: config
+    type(farhash_open_options), intent(in), optional :: options
+    type(c_ptr), intent(out) :: cache
+    farhash_cache_open = explained(farhash_cache_open_c(c_path(path), config, options, &
+      cache), path)
+  end function
+
   integer(c_int) function farhash_cache_save(cache, path)
     type(c_ptr), value :: cache
     character(len=*), intent(in) :: path
@@ -833,6 +925,14 @@ contains
     type(c_ptr), value :: cache
     character(len=*), intent(in) :: path
     farhash_cache_load = explained(farhash_cache_load_c(cache, c_path(path)), path)
+  end function
+
+  integer(c_int) function farhash_map_open(path, config, options, map)
+    character(len=*), intent(in) :: path
+    type(farhash_map_config), intent(in), optional :: config
+    type(farhash_open_options), intent(in), optional :: options
+    type(c_ptr), intent(out) :: map
+    farhash_map_open = explained(farhash_map_open_c(c_path(path), config, options, map), path)
   end function
 
   integer(c_int) function farhash_map_save(map, path)

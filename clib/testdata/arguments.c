@@ -192,6 +192,8 @@ static void byte_strings(void) {
 	HANDLES(farhash_elements, job, farhash_elements_contains(it, bytes));
 	HANDLES(farhash_elements, job, farhash_elements_contains_batch(it, bytes, 1, &result));
 	HANDLES(farhash_elements, job, farhash_elements_get(it, 0, bytes));
+	HANDLES(farhash_elements, job, farhash_elements_size(it, &word));
+	REFUSED(farhash_elements_size(elements, NULL));
 	HANDLES(farhash_elements, job, farhash_elements_len(it, &word));
 	HANDLES(farhash_elements, job, farhash_elements_buckets(it, &word));
 	farhash_set_stats stats;
@@ -277,6 +279,8 @@ static void caches(void) {
 	HANDLES(farhash_cache, job, farhash_cache_load(it, "x"));
 	HANDLES(farhash_cache, job, farhash_cache_check(it));
 	HANDLES(farhash_cache, job, farhash_cache_close(it));
+	HANDLES(farhash_cache, job, farhash_cache_sizes(it, &word, &other));
+	REFUSED(farhash_cache_sizes(cache, &word, NULL));
 	REFUSED(farhash_cache_get(cache, NULL, &other));
 	REFUSED(farhash_cache_get(cache, &word, NULL));
 	REFUSED(farhash_cache_put(cache, NULL, &other));
@@ -505,6 +509,25 @@ static void indexes(void) {
 	REFUSED(farhash_index_sizes(x, &word, NULL, NULL));
 }
 
+static void by_name(void) {
+	farhash_open_options wrong[] = {{.mode = 07777}, {.mode = 0400}, {.reserved = {[4] = 1}}};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		farhash_map *no_map;
+		REFUSED(farhash_map_open("/dev/shm", NULL, &wrong[i], &no_map));
+		CLAIM(!no_map);
+	}
+	REFUSED(farhash_set_open(NULL, NULL, NULL, &set));
+	REFUSED(farhash_elements_open("", NULL, NULL, &elements));
+	REFUSED(farhash_cache_open("/dev/shm", NULL, NULL, NULL));
+	IS(FARHASH_ERROR_FORMAT, farhash_map_open("/dev/shm", NULL, NULL, &map));
+	IS(FARHASH_ERROR_FILE, farhash_map_open("/dev/none/x", NULL,
+		&(farhash_open_options){.existing = 1}, &map));
+	IS(FARHASH_ERROR_FORMAT, farhash_remove("/dev/shm"));
+	IS(FARHASH_ERROR_FILE, farhash_remove("/dev/none/x"));
+	REFUSED(farhash_remove(NULL));
+	REFUSED(farhash_remove(""));
+}
+
 int main(void) {
 	CLAIM(strcmp(farhash_last_error(), "") == 0);
 	OK(farhash_join(NULL, &job));
@@ -514,6 +537,7 @@ int main(void) {
 	caches();
 	maps();
 	indexes();
+	by_name();
 	OK(farhash_job_close(job));
 	puts("all is well");
 	return 0;

@@ -257,6 +257,12 @@ contains
     call claim(length == n, 'all pairs loaded')
     call is(farhash_ok, farhash_map_close(other), 'close of the other map')
     call is(farhash_ok, farhash_map_close(map), 'close of a map')
+    call is(farhash_ok, farhash_map_open(path // '.map', map=map), 'a map by name')
+    call is(farhash_ok, farhash_map_close(map), 'close of a map by name')
+    call is(farhash_ok, farhash_map_open(path // '.map', &
+      options=farhash_open_options(existing=1), map=map), 'the same map')
+    call is(farhash_ok, farhash_map_close(map), 'close of the same map')
+    call is(farhash_ok, farhash_remove(path // '.map'), 'removal')
   end subroutine
 
   subroutine indexes(path)

@@ -21,6 +21,11 @@ class RawShipping(Structure):
     _fields_ = [("min_batch", c_uint64), ("served", c_uint64), ("reason", c_char * 240)]
 
 
+class OpenOptions(Structure):
+    _fields_ = [("mode", c_uint32), ("any_owner", c_int32), ("existing", c_int32),
+                ("reserved", c_uint32 * 5)]
+
+
 class SetConfig(Structure):
     _fields_ = [("buckets", c_uint64), ("chunk", c_uint32), ("chunks", c_uint32),
                 ("depth", c_uint32), ("access", c_int64), ("max_bytes", c_uint64),
@@ -135,7 +140,10 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "farhash_job_close": (c_int, [c_void_p]),
     "farhash_exclusive": (c_int, [ExclusiveFunction, c_void_p]),
     "farhash_shipping_get": (c_int, [c_void_p, POINTER(RawShipping)]),
+    "farhash_remove": (c_int, [c_char_p]),
     "farhash_set_new": (c_int, [c_void_p, POINTER(SetConfig), POINTER(c_void_p)]),
+    "farhash_set_open": (c_int, [c_char_p, POINTER(SetConfig), POINTER(OpenOptions),
+        POINTER(c_void_p)]),
     "farhash_set_find_or_put": (c_int, [c_void_p, c_uint64]),
     "farhash_set_find_or_put_batch": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p]),
     "farhash_set_contains": (c_int, [c_void_p, c_uint64]),
@@ -148,12 +156,15 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "farhash_set_check": (c_int, [c_void_p]),
     "farhash_set_close": (c_int, [c_void_p]),
     "farhash_elements_new": (c_int, [c_void_p, POINTER(ElementsConfig), POINTER(c_void_p)]),
+    "farhash_elements_open": (c_int, [c_char_p, POINTER(ElementsConfig), POINTER(OpenOptions),
+        POINTER(c_void_p)]),
     "farhash_elements_find_or_put": (c_int, [c_void_p, c_char_p]),
     "farhash_elements_find_or_put_batch": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p,
         c_void_p]),
     "farhash_elements_contains": (c_int, [c_void_p, c_char_p]),
     "farhash_elements_contains_batch": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p]),
     "farhash_elements_get": (c_int, [c_void_p, c_uint64, c_void_p]),
+    "farhash_elements_size": (c_int, [c_void_p, POINTER(c_uint64)]),
     "farhash_elements_len": (c_int, [c_void_p, POINTER(c_uint64)]),
     "farhash_elements_buckets": (c_int, [c_void_p, POINTER(c_uint64)]),
     "farhash_elements_stats_get": (c_int, [c_void_p, POINTER(RawSetStats)]),
@@ -162,6 +173,9 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "farhash_elements_check": (c_int, [c_void_p]),
     "farhash_elements_close": (c_int, [c_void_p]),
     "farhash_cache_new": (c_int, [c_void_p, POINTER(CacheConfig), POINTER(c_void_p)]),
+    "farhash_cache_open": (c_int, [c_char_p, POINTER(CacheConfig), POINTER(OpenOptions),
+        POINTER(c_void_p)]),
+    "farhash_cache_sizes": (c_int, [c_void_p, POINTER(c_uint64), POINTER(c_uint64)]),
     "farhash_cache_get": (c_int, [c_void_p, c_char_p, c_void_p]),
     "farhash_cache_put": (c_int, [c_void_p, c_char_p, c_char_p]),
     "farhash_cache_delete": (c_int, [c_void_p, c_char_p]),
@@ -184,6 +198,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "farhash_cache_check": (c_int, [c_void_p]),
     "farhash_cache_close": (c_int, [c_void_p]),
     "farhash_map_new": (c_int, [c_void_p, POINTER(MapConfig), POINTER(c_void_p)]),
+    "farhash_map_open": (c_int, [c_char_p, POINTER(MapConfig), POINTER(OpenOptions),
+        POINTER(c_void_p)]),
     "farhash_map_get": (c_int, [c_void_p, c_char_p, c_size_t, c_void_p, c_size_t,
         POINTER(c_size_t), POINTER(c_uint64)]),
     "farhash_map_put": (c_int, [c_void_p, c_char_p, c_size_t, c_char_p, c_size_t,

@@ -29,8 +29,8 @@ func AnyOwner() Option { return func(o *options) { o.anyOwner = true } }
 // Existing makes no file: where there is none Open returns an error that wraps [fs.ErrNotExist].
 func Existing() Option { return func(o *options) { o.existing = true } }
 
-// OnLocks has tell called with the descriptor of the file's locks, when it has been opened and before
-// it is closed. It is for libraries that C programs load, as those fork: a child has to close the
+// OnLocks has tell called with the descriptor of the file's locks, after it is opened and before it
+// is closed. It is for libraries that C programs load, as those fork: a child has to close the
 // descriptor, since the locks of its parent would last as long as the child.
 func OnLocks(tell func(fd int, open bool)) Option {
 	return func(o *options) { o.onLocks = tell }

@@ -178,6 +178,6 @@ func (h *header) fortranPath(f *function) string {
 			passed = append(passed, p.name)
 		}
 	}
-	return text + fmt.Sprintf("    %s = explained(%s_c(%s), %s)\n  end function\n", f.name, f.name,
-		strings.Join(passed, ", "), path)
+	call := fmt.Sprintf("    %s = explained(%s_c(", f.name, f.name)
+	return text + fill(call, passed, "), "+path+")", "      ", " &") + "\n  end function\n"
 }
