@@ -102,9 +102,9 @@ __attribute__((constructor)) static void watch_forks(void) {
 int fh_alive(void) {
 	if (!forked)
 		return FARHASH_OK;
-	return farhash_refuse(FARHASH_ERROR_FORKED, "farhash: this process is the child of a fork, and has none of "
-		"the threads that farhash needs; call exec in it, or load the library (dlopen) only after "
-		"the fork");
+	return farhash_refuse(FARHASH_ERROR_FORKED, "farhash: this process is the child of a fork, and "
+		"has none of the threads that farhash needs; call exec in it, or load the library (dlopen) "
+		"only after the fork");
 }
 
 // ---- Handles ----

@@ -16,6 +16,9 @@ operations: no server stands between a program and its data. ::
 - ``Cache``: keys and values of fixed sizes; forgets when it is full
 - ``Map``: keys and values of any length, changed and deleted; loses nothing
 - ``Index``: records that are given once, then read-only
+- ``Map.open(name)``, and so on: tables that processes of a host share by name, without a job
+- ``memoize(name)``: functions whose results are in such a map
+- ``remove(name)``: removes such a table
 - ``round_significant``: makes one key of inputs that are nearly equal
 
 What is called collective is called by all ranks, in the same order, with the same arguments.
@@ -23,10 +26,12 @@ All else any thread may call at any time; Python's other threads run on while it
 library (ctypes releases the GIL). Ctrl-C in a batch is noticed after at most 262,144 items.
 
 Batches take numpy arrays and are many times faster than single calls. Errors are a
-``FarhashError``. A fork cannot use farhash: give multiprocessing its method "spawn".
+``FarhashError``. A fork uses tables by name as its parent does; it cannot use the jobs of its
+parent: give multiprocessing its method "spawn" for these.
 """
 
 from .abi import CacheStats, SetStats
+from .calls import memoize
 from .caches import Cache, Mode, Stored
 from .errors import (ArgumentError, ClosedError, FarhashError, FileError, ForkedError,
                      FormatError, FullError, InternalError, LibraryError, OutOfMemoryError,
@@ -35,6 +40,7 @@ from .indexes import Index
 from .job import Job, run
 from .maps import Map, MapStats
 from .memoized import CacheInfo
+from .named import remove
 from .rounding import round_significant
 from .sets import Answer, Elements, Set
 from .table import Access, Shipping
@@ -45,5 +51,6 @@ __all__ = [
     "Elements", "FarhashError", "FileError", "ForkedError", "FormatError", "FullError", "Index",
     "InternalError", "Job", "LibraryError", "Map", "MapStats", "Mode",
     "OutOfMemoryError", "RankError", "Set", "SetStats", "Shipping", "Stored",
-    "TimedOutError", "UnsupportedError", "__version__", "round_significant", "run",
+    "TimedOutError", "UnsupportedError", "__version__", "memoize", "remove",
+    "round_significant", "run",
 ]

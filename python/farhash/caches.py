@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .abi import CacheConfig, CacheStats, RawCacheStats, UpdateFunction
-from .calls import Pickled
-from .items import Items, whole
+from .calls import InCache
+from .items import Items, size_of, whole
 from .job import Job
 from .memoized import Batched
+from .named import Name, Named
 from .table import Access, Bucketed, Pairs, pieces
 
 
@@ -40,7 +41,7 @@ class Stored(enum.IntEnum):
 _stored: tuple[Any, ...] = (None, *Stored)  # by code
 
 
-class Cache(Bucketed, Pairs):
+class Cache(Bucketed, Pairs, Named):
     """Keys and values of fixed sizes. It forgets when it is full, but what it finds was put as
     a whole under that very key, by any rank. Keys are compared by their bytes: see
     ``round_significant`` for floating-point ones. It is used like a dict, too:
@@ -57,18 +58,21 @@ class Cache(Bucketed, Pairs):
     access: how batches reach ranks on other hosts.
 
     0 is the default of each but sizes and buckets. Every rank gives the same. Collective.
+
+    ``Cache.open(name, ...)`` is of no job: processes share it by its name. If the cache is there,
+    ``Cache.open(name)`` suffices; its keys and values are then bytes.
     """
 
     _kind = "cache"
 
-    def __init__(self, job: Job, key: Any, value: Any, buckets: int, *,
+    def __init__(self, job: Job | Name, key: Any = None, value: Any = None, buckets: int = 0, *,
                  mode: Mode = Mode.LOCK_FREE, retries: int = 0, group_buckets: int = 0,
                  choices: int = 0, depth: int = 0, access: Access = Access.AUTO) -> None:
         def configure() -> CacheConfig:
-            self._keys = Items("key", key)
-            self._values = Items("value", value)
+            by_name = isinstance(job, Name)
             return CacheConfig(
-                key_size=self._keys.size, value_size=self._values.size,
+                key_size=size_of("key", key, by_name),
+                value_size=size_of("value", value, by_name),
                 buckets=whole("buckets", buckets), mode=Mode(mode),
                 retries=max(-1, min(retries, 1 << 30)),
                 group_buckets=whole("group_buckets", group_buckets, 31),
@@ -76,6 +80,10 @@ class Cache(Bucketed, Pairs):
                 access=Access(access))
 
         super().__init__(job, configure)
+        sizes = [ctypes.c_uint64(), ctypes.c_uint64()]
+        self._call("sizes", *map(ctypes.byref, sizes))
+        self._keys = Items("key", sizes[0].value if key is None else key)
+        self._values = Items("value", sizes[1].value if value is None else value)
         self._get = self._function("get")
         self._put = self._function("put")
         self._buffer = ctypes.c_char * self._values.size
@@ -196,7 +204,7 @@ class Cache(Bucketed, Pairs):
             return Batched(self, function, digits, floors)
         if digits is not None or floors is not None:
             raise TypeError("farhash: digits and floors are for arrays, not for pickled")
-        return Pickled(self, function, name)
+        return InCache(self, function, name)
 
     def items(self) -> list[tuple[Any, Any]]:
         """All keys with their values, of all ranks, as declared. What is put during the call may be
@@ -218,7 +226,7 @@ class Cache(Bucketed, Pairs):
 
     def all_stats(self) -> tuple[list[CacheStats], CacheStats]:
         """The same of all ranks, by rank, and their sum. Collective."""
-        ranks, total = (RawCacheStats * self.job.size)(), RawCacheStats()
+        ranks, total = (RawCacheStats * (self.job.size if self.job else 1))(), RawCacheStats()
         self._call("all_stats", ctypes.byref(ranks), ctypes.byref(total))
         return [_stats(raw) for raw in ranks], _stats(total)
 

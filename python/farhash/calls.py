@@ -1,4 +1,4 @@
-"""Results of functions of any arguments, in a cache of bytes.
+"""Results of functions of any arguments, in a cache of bytes or in a map by name.
 
 The key of a call is a digest of the function's name and the arguments. Equal arguments have the
 same digest on every rank: sets and dicts in any order, arrays by their content. Types count: 1,
@@ -7,26 +7,84 @@ same digest on every rank: sets and dicts in any order, arrays by their content.
 
 from __future__ import annotations
 
+import contextlib
 import copyreg
 import hashlib
+import math
+import os
 import pickle
 import struct
+import time
 import types
 import warnings
 from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
+from .abi import MAX_PAIR
+from .errors import FullError
 from .memoized import Memoized
 
 if TYPE_CHECKING:
     from .caches import Cache
+    from .maps import Map
 
 LEAST_KEY, LENGTH = 16, struct.Struct("<I")
+EXPIRY = struct.Struct("<d")  # seconds since 1970
 
 
 class Pickled(Memoized):
     """A function of any arguments."""
+
+    key_size = 32
+    room = 0
+    """Bytes of the longest pickle that can be stored."""
+
+    def __init__(self, function: Callable[..., Any], name: str | None) -> None:
+        super().__init__(function)
+        self.too_large = 0
+        """How many results this process has computed that were too large to be stored."""
+        self._name = _encoded(name or _name_of(function))
+
+    def _read(self, key: bytes) -> bytes | None:
+        """The pickle that is stored for a key."""
+        raise NotImplementedError
+
+    def _write(self, key: bytes, data: bytes) -> None:
+        """Stores one."""
+        raise NotImplementedError
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        key = self._key(args, kwargs)
+        stored = self._read(key)
+        self._looked_up(stored is not None, stored is None)
+        if stored is not None:
+            return pickle.loads(stored)
+        result = self.__wrapped__(*args, **kwargs)
+        data = pickle.dumps(result, protocol=4)
+        if len(data) <= self.room:
+            self._write(key, data)
+        else:
+            self._count(len(data))
+        return result
+
+    def _key(self, args: Any, kwargs: Any) -> bytes:
+        digest = hashlib.blake2b(self._name + _encoded((args, kwargs)),
+                                 digest_size=min(self.key_size, hashlib.blake2b.MAX_DIGEST_SIZE))
+        return digest.digest().ljust(self.key_size, b"\0")
+
+    def _count(self, size: int) -> None:
+        with self._lock:
+            self.too_large += 1
+            first = self.too_large == 1
+        if first:
+            warnings.warn(f"farhash: the pickle of a result has {size} bytes and is not stored; "
+                          f"there is room for {self.room}. too_large of the function counts such "
+                          "results", RuntimeWarning, stacklevel=3)
+
+
+class InCache(Pickled):
+    """Its results are in a cache."""
 
     def __init__(self, cache: Cache, function: Callable[..., Any], name: str | None) -> None:
         keys, values = cache._keys, cache._values
@@ -35,41 +93,85 @@ class Pickled(Memoized):
                 "farhash: memoize for any arguments needs a cache of bytes: key=16 or more, for a "
                 f"digest, and value={LENGTH.size} more than the longest pickle; this has a key of "
                 f"{keys} and a value of {values}")
-        super().__init__(cache, function)
-        self.too_large = 0
-        """How many results this rank has computed that were too large to be stored."""
-        self._name = _encoded(name or _name_of(function))
+        super().__init__(function, name)
+        self._cache = cache
+        self.key_size, self.room = keys.size, values.size - LENGTH.size
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        key = self._key(args, kwargs)
+    def _read(self, key: bytes) -> bytes | None:
         stored = self._cache.get(key)
-        self._looked_up(stored is not None, stored is None)
-        if stored is not None:
-            (length,) = LENGTH.unpack_from(stored)
-            return pickle.loads(stored[LENGTH.size:LENGTH.size + length])
-        result = self.__wrapped__(*args, **kwargs)
-        data = pickle.dumps(result, protocol=4)
-        size, room = LENGTH.size + len(data), self._cache._values.size
-        if size <= room:
-            self._cache.put(key, (LENGTH.pack(len(data)) + data).ljust(room, b"\0"))
-        else:
-            self._count(size, room)
-        return result
+        if stored is None:
+            return None
+        (length,) = LENGTH.unpack_from(stored)
+        data: bytes = stored[LENGTH.size:LENGTH.size + length]
+        return data
 
-    def _key(self, args: Any, kwargs: Any) -> bytes:
-        size = self._cache._keys.size
-        digest = hashlib.blake2b(self._name + _encoded((args, kwargs)),
-                                 digest_size=min(size, hashlib.blake2b.MAX_DIGEST_SIZE))
-        return digest.digest().ljust(size, b"\0")
+    def _write(self, key: bytes, data: bytes) -> None:
+        self._cache.put(key, (LENGTH.pack(len(data)) + data).ljust(LENGTH.size + self.room, b"\0"))
 
-    def _count(self, size: int, room: int) -> None:
+
+class InMap(Pickled):
+    """Its results are in a map by name."""
+
+    room = MAX_PAIR - EXPIRY.size
+
+    def __init__(self, function: Callable[..., Any], name: str | None, ttl: float | None,
+                 open_map: Callable[[], Map]) -> None:
+        super().__init__(function, name)
+        self._lifetime = math.inf if ttl is None else float(ttl)
+        if not self._lifetime > 0:
+            raise ValueError(f"farhash: ttl is {ttl}; give seconds, more than 0, or None")
+        self._open = open_map
+        self._map: Map | None = None
+
+    @property
+    def table(self) -> Map:
+        """The map, which is opened by the first call that needs it."""
         with self._lock:
-            self.too_large += 1
-            first = self.too_large == 1
-        if first:
-            warnings.warn(f"farhash: a result takes {size} bytes and is not stored; values of the "
-                          f"cache have {room}. too_large of the function counts such results",
-                          RuntimeWarning, stacklevel=3)
+            if self._map is None:
+                self._map = self._open()
+            return self._map
+
+    def _read(self, key: bytes) -> bytes | None:
+        stored = self.table.get(key)
+        if stored is None or EXPIRY.unpack_from(stored)[0] <= time.time():
+            return None
+        data: bytes = stored[EXPIRY.size:]
+        return data
+
+    def _write(self, key: bytes, data: bytes) -> None:
+        with contextlib.suppress(FullError):
+            self.table.put(key, EXPIRY.pack(time.time() + self._lifetime) + data)
+
+
+def memoize(path: str | os.PathLike[str], *, ttl: float | None = None, name: str | None = None,
+            max_bytes: int = 0) -> Callable[[Callable[..., Any]], InMap]:
+    """Decorates a function so that it computes only what no process of the host has computed
+    before. No job is needed. ::
+
+        @farhash.memoize("results", ttl=3600)
+        def lookup(host, *, port=80): ...
+
+    path: of a map by name, see ``Map.open``, in which many functions may have their results. The
+        first call opens it.
+    ttl: seconds that a result is used; None: for as long as the map is there.
+    name: of the function in the map, for one that has none, such as a lambda; None: its module
+        and name. Functions of one name share results: those of ``__main__`` are of all programs.
+    max_bytes: that a new map may take, as for ``Map``.
+
+    Arguments and results are what pickle takes. What the function raises is raised and not
+    stored. Results are returned and not stored when the map is full, or when the pickle is longer
+    than ``room``, which ``too_large`` counts. ``cache_info()`` has the hits and misses of this
+    process, ``table`` is the map, ``__wrapped__`` the function itself; ``farhash.remove`` forgets
+    all results.
+
+    Pickles can run code: only the user whose map it is can write to it.
+    """
+    from .maps import Map
+
+    def decorate(function: Callable[..., Any]) -> InMap:
+        return InMap(function, name, ttl, lambda: Map.open(path, max_bytes=max_bytes))
+
+    return decorate
 
 
 def _name_of(function: Any) -> str:

@@ -86,7 +86,7 @@ class UnsupportedError(FarhashError):
 
 
 class ForkedError(FarhashError):
-    """This process is a fork of the one that has loaded farhash, and cannot use it."""
+    """This process is a fork of a rank, and cannot use its job and tables."""
 
     code = -11
 
@@ -139,9 +139,13 @@ NAMES = {
     "hashes of notes": "hashes of the dtypes",
     "farhash_join_comm": "Job.from_comm",
     **{f"farhash_{kind.lower()}_{name}": kind + of for kind in ("Set", "Elements", "Cache", "Map")
-       for name, of in (("new", ""), ("save", ".save"), ("load", ".load"))},
+       for name, of in (("new", ""), ("open", ".open"), ("save", ".save"), ("load", ".load"))},
 }
 """What farhash.h names otherwise than this package."""
+
+FORKED = ("farhash: this process is a fork of a rank, and cannot use its job and tables, or join "
+          "another; use tables by name (farhash.Map.open), fork before the job is joined, or give "
+          'multiprocessing its method "spawn"')
 
 _named = re.compile(r"\b(?:" + "|".join(NAMES) + r")\b")
 
@@ -149,6 +153,8 @@ _named = re.compile(r"\b(?:" + "|".join(NAMES) + r")\b")
 def error_of(code: int, library: Any, given: str = "") -> FarhashError:
     """The error for a code that a call of this thread has just returned, in the names of this
     package. What the program has given, such as a path, stays as it is."""
+    if code == ForkedError.code:
+        return ForkedError(FORKED)
     text = library.farhash_last_error().decode(errors="replace")
     parts = text.split(given) if given else [text]
     named = given.join(_named.sub(lambda m: NAMES[m.group()], part) for part in parts)

@@ -151,6 +151,13 @@ class Items:
         return ValueError(f"farhash: {found}; expected are {self} each")
 
 
+def size_of(what: str, declared: Any, by_name: bool) -> int:
+    """The bytes of an item. 0 if a table by name has to know what it is."""
+    if declared is None and not by_name:
+        raise TypeError(f"farhash: a number of bytes or a dtype is needed for {what}")
+    return 0 if declared is None else Items(what, declared).size
+
+
 def _kind(item: Any) -> str:
     if isinstance(item, np.ndarray):
         return f"an array of {item.dtype}"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+import os
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar
 
 from .abi import Options, RunFunction
-from .errors import ClosedError, FarhashError, UnsupportedError, error_of, exit_when_lost
+from .errors import (FORKED, ClosedError, FarhashError, ForkedError, error_of,
+                     exit_when_lost)
 from .items import whole
 from .library import load, load_for_mpi
 
@@ -16,6 +19,18 @@ if TYPE_CHECKING:
     from .table import Table
 
 R = TypeVar("R")
+
+
+_ranks: set[int] = set()  # the process ids of this process and of those that it is a fork of
+
+
+def _for_ranks(load: Callable[[], Any]) -> Any:
+    """The library, for a process that becomes a rank. A fork of a rank does not."""
+    if _ranks - {os.getpid()}:
+        raise ForkedError(FORKED)
+    library = load()
+    _ranks.add(os.getpid())
+    return library
 
 
 class Job:
@@ -43,7 +58,7 @@ class Job:
         timeout_seconds: for the other ranks to come; 0 is a minute.
         one_sided: no memory is used directly; for tests and measurements.
         """
-        library = load()
+        library = _for_ranks(load)
         handle = ctypes.c_void_p()
         code = library.farhash_join(_options(timeout_seconds, one_sided), ctypes.byref(handle))
         if code < 0:
@@ -62,13 +77,21 @@ class Job:
         if not hasattr(comm, "py2f"):
             raise TypeError(f"farhash: {comm!r} is no communicator of mpi4py, such as "
                             "MPI.COMM_WORLD")
-        library = load_for_mpi()
+        library = _for_ranks(load_for_mpi)
         handle = ctypes.c_void_p()
         code = library.farhash_join_fortran_comm(
             comm.py2f(), _options(timeout_seconds, one_sided), ctypes.byref(handle))
         if code < 0:
             raise error_of(code, library)
         return cls(library, handle.value)
+
+    def _new(self, kind: str) -> Callable[[Any, Any], int]:
+        """What makes a table of that kind, of a configuration and a place for its handle."""
+        return functools.partial(getattr(self._library, f"farhash_{kind}_new"), self._handle)
+
+    def _has(self, table: Table) -> None:
+        """Takes note of a table."""
+        self._tables.add(table)
 
     def _error(self, code: int) -> FarhashError:
         if self._handle is None:
@@ -146,7 +169,7 @@ class _Run:
 
     def __init__(self, function: Callable[[Job], Any]) -> None:
         self.function = function
-        self.library = load()
+        self.library = _for_ranks(load)
         self.results: dict[int, Any] = {}
         self.errors: dict[int, BaseException] = {}
         self.threads: set[int] = set()

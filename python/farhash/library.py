@@ -8,10 +8,14 @@ is loaded by the first call that needs it:
   MPI that mpi4py is linked with, and libfarhash if not. It is searched for in this package, where
   a wheel has it, in the ``lib`` folders above it and of this Python, then where the loader
   searches.
+
+The library has threads, and a fork does not have these: it loads the library again when it needs
+it, as a copy, since the loader would give back the one that is there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import sys
@@ -20,22 +24,87 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from .abi import FUNCTIONS
-from .errors import LibraryError, UnsupportedError
+from .errors import ForkedError, LibraryError, UnsupportedError
 from .version import __version__
 
 SONAME_MAJOR = "0"
 
 _lock = threading.Lock()
 _loaded: Any = None
+_file = ""  # that the library was loaded from, by this process or the one that it is a fork of
+_copy = -1  # a file descriptor of a copy that no process here has loaded
+_forks = 0  # from the first process to this one
 
 
 def load() -> Any:
     """The library, which is loaded if it has not been yet."""
-    global _loaded
+    global _loaded, _file
     with _lock:
-        if _loaded is None:
+        if _loaded is None and _file:
+            _loaded = _load_copy()
+        elif _loaded is None:
             _loaded = _find()
+            _file = _file_of(_loaded)
         return _loaded
+
+
+def prepare_fork() -> None:
+    """Makes a copy of the library that all forks of this process share."""
+    with contextlib.suppress(OSError):  # the fork tries again, and says why it fails
+        with _lock:
+            _make_copy()
+
+
+def _make_copy() -> None:
+    global _copy
+    if _copy >= 0 or not _file:
+        return
+    with open(_file, "rb") as file:
+        copy = os.memfd_create("libfarhash")
+        try:
+            while os.sendfile(copy, file.fileno(), None, 1 << 30):
+                pass
+        except OSError:
+            os.close(copy)
+            raise
+    _copy = copy
+
+
+def _load_copy() -> Any:
+    """The library of a fork."""
+    global _copy
+    try:
+        _make_copy()
+        # The loader knows libraries by their paths: each fork of a fork has another.
+        place = f"/proc/self/{'./' * _forks}fd/{_copy}"
+        library = _verified(ctypes.CDLL(place), _file)
+    except OSError as err:
+        raise ForkedError(f"farhash: this process is a fork of one that has loaded {_file}, and "
+                          f"cannot load a copy of it: {err}. Open tables only after the fork, or "
+                          'use the method "spawn" of multiprocessing') from None
+    os.close(_copy)
+    _copy = -1
+    return library
+
+
+def _file_of(library: Any) -> str:
+    """The file that a library was loaded from."""
+    address = ctypes.cast(library.farhash_version, ctypes.c_void_p).value or 0
+    with open("/proc/self/maps") as maps:
+        for line in maps:
+            span, *_, path = line.rstrip("\n").split(maxsplit=5)
+            begin, end = (int(number, 16) for number in span.split("-"))
+            if begin <= address < end:
+                return path
+    raise LibraryError(f"farhash: {library._name} is not in /proc/self/maps")
+
+
+def _in_child() -> None:
+    global _lock, _loaded, _forks
+    _lock, _loaded, _forks = threading.Lock(), None, _forks + 1
+
+
+os.register_at_fork(after_in_child=_in_child)
 
 
 def load_for_mpi() -> Any:

@@ -12,6 +12,7 @@ from .abi import MapConfig, RawMapCall, RawMapStats
 from .errors import ArgumentError, FullError
 from .items import Raw, whole
 from .job import Job
+from .named import Name, Named
 from .table import PIECE, Access, Pairs, pieces
 
 GET, PUT, DELETE, PUT_IF_ABSENT, COMPARE_AND_PUT, ADD = range(6)
@@ -29,12 +30,13 @@ _FIRST_ROOM = 1 << 10
 Strings = Union[Sequence[Any], npt.NDArray[Any]]
 
 
-class Map(Pairs):
+class Map(Pairs, Named):
     """Keys and values that are byte strings of any length. Any rank gets, puts and deletes; the
     map is linearizable and loses nothing. It is used like a dict, too: ``pairs[key] = value``,
     ``key in pairs``, ``del pairs[key]``, ``for key in pairs``. ``save`` does not save versions.
 
-    No size is needed: the map grows while it is used.
+    No size is needed: the map grows while it is used. ``Map.open(name)`` is of no job: processes
+    share it by its name.
 
     slots: a key takes one, of 16 bytes, until it is deleted. With max_bytes: to begin with.
     bytes: memory for keys and values, which take 24 bytes more, rounded up to 64 times
@@ -61,7 +63,7 @@ class Map(Pairs):
 
     _kind = "map"
 
-    def __init__(self, job: Job, slots: int = 0, bytes: int = 0, max_key: int = 0,
+    def __init__(self, job: Job | Name, slots: int = 0, bytes: int = 0, max_key: int = 0,
                  max_value: int = 0, *, max_bytes: int = 0, copies: bool = False,
                  chunk: int = 0, depth: int = 0, access: Access = Access.AUTO) -> None:
         def configure() -> MapConfig:
@@ -127,6 +129,16 @@ class Map(Pairs):
         self._call("add", data, len(data), whole("delta", delta, 63, -1 << 63),
                    ctypes.byref(total), None)
         return total.value
+
+    def setdefault(self, key: Any, default: Any) -> Any:
+        """The value of a key as bytes, which is ``default`` from now on if it is not there: all
+        processes that call it at a time get the same. FullError."""
+        while True:
+            value = self.get(key)
+            if value is not None:
+                return value
+            if self.put_if_absent(key, default)[0]:
+                return _bytes("value", default)
 
     def delete(self, key: Any) -> bool:
         """Removes a key. Returns whether it was there."""

@@ -24,13 +24,13 @@ class CacheInfo(NamedTuple):
 
 
 class Memoized:
-    """A function whose results are in a cache. Made by ``Cache.memoize``."""
+    """A function whose results are in a table. Made by ``Cache.memoize`` and ``memoize``."""
 
     __wrapped__: Callable[..., Any]
 
-    def __init__(self, cache: Cache, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
-        self._cache, self._lock = cache, threading.Lock()
+        self._lock = threading.Lock()
         self._hits = self._misses = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -56,7 +56,8 @@ class Batched(Memoized):
 
     def __init__(self, cache: Cache, function: Callable[..., Any],
                  digits: npt.ArrayLike | None, floors: npt.ArrayLike | None) -> None:
-        super().__init__(cache, function)
+        super().__init__(function)
+        self._cache = cache
         self._digits, self._floors = digits, floors
 
     def __call__(self, inputs: Any) -> npt.NDArray[Any]:

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from .abi import ElementsConfig, RawSetStats, SetConfig, SetStats
 from .errors import FullError
-from .items import Items, whole
+from .items import Items, size_of, whole
 from .job import Job
+from .named import Name, Named
 from .table import Access, Bucketed, pieces
 
 
@@ -33,7 +34,7 @@ class Answer(enum.IntEnum):
 _answers: tuple[Answer, ...] = tuple(Answer)
 
 
-class _Searched(Bucketed):
+class _Searched(Bucketed, Named):
     """What both kinds of set have in common."""
 
     def __len__(self) -> int:
@@ -106,11 +107,13 @@ class Set(_Searched):
     access: how batches reach ranks on other hosts.
 
     0 is the default of each. Every rank gives the same. Collective.
+
+    ``Set.open(name)`` is of no job: processes share it by its name.
     """
 
     _kind = "set"
 
-    def __init__(self, job: Job, buckets: int = 0, *, max_bytes: int = 0, chunk: int = 0,
+    def __init__(self, job: Job | Name, buckets: int = 0, *, max_bytes: int = 0, chunk: int = 0,
                  chunks: int = 0, depth: int = 0, access: Access = Access.AUTO) -> None:
         super().__init__(job, lambda: _config(buckets, max_bytes, chunk, chunks, depth, access))
         self._put = self._function("find_or_put")
@@ -155,21 +158,22 @@ class Elements(_Searched):
     element: how long they are: a number of bytes or a dtype, see ``farhash.items``.
     capacity: elements that there is memory for; 0 is 15/16 of buckets.
 
-    The rest is as for ``Set``.
+    The rest is as for ``Set``. If a set by name is there, ``Elements.open(name)`` suffices; its
+    elements are then bytes.
     """
 
     _kind = "elements"
 
-    def __init__(self, job: Job, element: Any, buckets: int = 0, *, capacity: int = 0,
+    def __init__(self, job: Job | Name, element: Any = None, buckets: int = 0, *, capacity: int = 0,
                  max_bytes: int = 0, chunk: int = 0, chunks: int = 0, depth: int = 0,
                  access: Access = Access.AUTO) -> None:
         def configure() -> ElementsConfig:
-            self._items = Items("element", element)
             return ElementsConfig(set=_config(buckets, max_bytes, chunk, chunks, depth, access),
-                                  element_bytes=self._items.size,
+                                  element_bytes=size_of("element", element, isinstance(job, Name)),
                                   capacity=whole("capacity", capacity))
 
         super().__init__(job, configure)
+        self._items = Items("element", self._number("size") if element is None else element)
         self._put = self._function("find_or_put")
         self._has = self._function("contains")
 

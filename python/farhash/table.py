@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import enum
-import functools
 import os
-from typing import Any, Callable, Iterator, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple, NoReturn, TypeVar
 
 import numpy.typing as npt
 
 from .abi import RangeFunction, RawShipping
 from .errors import ArgumentError, ClosedError, FarhashError, error_of
 from .job import Job
+
+if TYPE_CHECKING:
+    from .named import Name
 
 T = TypeVar("T", bound="Table")
 
@@ -45,26 +47,27 @@ class Shipping(NamedTuple):
 
 class Table:
     """A table in the memory of the ranks of a job. Made by all ranks alike, in the same order.
+    Or a table by name: see ``open``.
 
     Any thread may use it at any time, but nothing may run beside ``close``. Python's other
     threads run on while a call is in the library. A table is closed by ``close``, at the end
     of its ``with``, or with its job; not when Python forgets it, as other ranks may be using
-    what is in this rank's memory.
+    what is in this rank's memory. A table by name is closed then, too.
     """
 
     _kind = ""
 
-    def __init__(self, job: Job, configure: Callable[[], ctypes.Structure],
+    def __init__(self, job: Job | Name, configure: Callable[[], ctypes.Structure],
                  new: Callable[[Any, Any], int] | None = None) -> None:
         """new makes the table by the library; the default is the function of that name. Without
-        a configuration it fails on every rank."""
-        if not isinstance(job, Job):
+        a configuration it fails on every rank. job is a Name for a table by name."""
+        if not hasattr(job, "_new"):
             raise TypeError(f"farhash: a table is made on a Job, not {job!r:.60}")
         self._library = job._library
         self._handle: int | None = None
-        self._job = job
+        self._job: Any = job
         handle = ctypes.c_void_p()
-        new = new or functools.partial(self._function("new"), job._handle)
+        new = new or job._new(self._kind)
         try:
             config = configure()
         except Exception:
@@ -74,7 +77,7 @@ class Table:
         if code < 0:
             raise job._error(code)
         self._handle = handle.value
-        job._tables.add(self)
+        job._has(self)
 
     def _function(self, name: str) -> Any:
         return getattr(self._library, f"farhash_{self._kind}_{name}")
@@ -96,9 +99,9 @@ class Table:
         return n.value
 
     @property
-    def job(self) -> Job:
-        """The job in whose memory the table is."""
-        return self._job
+    def job(self) -> Job | None:
+        """The job in whose memory the table is; None for a table by name."""
+        return self._job if isinstance(self._job, Job) else None
 
     @property
     def closed(self) -> bool:
@@ -202,6 +205,14 @@ class Pairs(Saved):
 
     def __contains__(self, key: Any) -> bool:
         return self.get(key) is not None
+
+    def setdefault(self, key: Any, default: Any) -> Any:
+        """The value of a key, which is ``default`` from now on if it is not there."""
+        value = self.get(key)
+        if value is None:
+            self.put(key, default)
+            value = self.get(key, default)
+        return value
 
     def items(self) -> list[tuple[Any, Any]]:
         """All keys with their values, of all ranks. What is put or deleted during the call may be

@@ -115,7 +115,7 @@ class Calls(OneRank):
 
     def test_too_large(self):
         fast = self.cache.memoize(scale, pickled=True)
-        with self.assertWarnsRegex(RuntimeWarning, "values of the cache have 600"):
+        with self.assertWarnsRegex(RuntimeWarning, "room for 596"):
             self.assertEqual(len(fast(np.zeros(1000))), 1000)
         with warnings.catch_warnings():
             warnings.simplefilter("error")

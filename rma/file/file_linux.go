@@ -143,7 +143,8 @@ func makeFile(path string, o options) (f *mapped.File, temporary string, err err
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) { // the same error means that there is no file to attach to
-		return nil, "", fmt.Errorf("rma/file: there is no directory %s", dir)
+		return nil, "", &os.PathError{Op: "make a file in", Path: dir,
+			Err: errors.New("there is no such directory")}
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("rma/file: making a file in %s: %w", dir, err)
