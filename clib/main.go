@@ -50,6 +50,17 @@
 // level does not matter, nor when MPI is finalised. Else rma/mpi carries the job, and MPI_Finalize
 // closes it: this library's, in front of MPI's, or else an attribute of MPI_COMM_SELF.
 //
+// # Forks
+//
+// The runtime of Go has threads, which the child of a fork(2) has not. So C refuses all calls there
+// before they enter Go: a flag that pthread_atfork sets. A table by name is locked by a descriptor that
+// the child inherits, which would keep its parent a member of the table: the child closes it
+// (library.c; file.OnLocks tells which). A program that loads a second copy of the library in the
+// child, from another file, has a runtime of its own there and opens its tables again; the package
+// for Python does so (python/farhash/library.py). The loader knows libraries by path and inode, and
+// handlers of signals that the first runtime has left are replaced by the second. A copy takes 16
+// bytes of thread-local memory at a fixed place, of which the C library keeps enough for dozens.
+//
 // # Signals
 //
 // Go runs on small stacks. A handler that does not ask for a stack of its own (SA_ONSTACK)
