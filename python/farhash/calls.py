@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
+from . import memoized
 from .abi import MAX_PAIR
 from .errors import FullError
 from .memoized import Memoized
@@ -74,7 +75,7 @@ class Pickled(Memoized):
         return digest.digest().ljust(self.key_size, b"\0")
 
     def _count(self, size: int) -> None:
-        with self._lock:
+        with memoized._counting:
             self.too_large += 1
             first = self.too_large == 1
         if first:
@@ -126,10 +127,9 @@ class InMap(Pickled):
     @property
     def table(self) -> Map:
         """The map, which is opened by the first call that needs it."""
-        with self._lock:
-            if self._map is None:
-                self._map = self._open()
-            return self._map
+        opened = self._map or self._open()  # a thread that does so, too, has another one
+        self._map = opened
+        return opened
 
     def _read(self, key: bytes) -> bytes | None:
         stored = self.table.get(key)

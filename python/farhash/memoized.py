@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import threading
 import types
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
@@ -14,6 +15,17 @@ from .rounding import round_significant
 
 if TYPE_CHECKING:
     from .caches import Cache
+
+
+_counting = threading.Lock()
+
+
+def _in_child() -> None:
+    global _counting
+    _counting = threading.Lock()  # a thread of the parent may have had it
+
+
+os.register_at_fork(after_in_child=_in_child)
 
 
 class CacheInfo(NamedTuple):
@@ -30,7 +42,6 @@ class Memoized:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
-        self._lock = threading.Lock()
         self._hits = self._misses = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -42,11 +53,11 @@ class Memoized:
 
     def cache_info(self) -> CacheInfo:
         """How often a result was in the cache, and how often it was not."""
-        with self._lock:
+        with _counting:
             return CacheInfo(self._hits, self._misses)
 
     def _looked_up(self, hits: int, misses: int) -> None:
-        with self._lock:
+        with _counting:
             self._hits += hits
             self._misses += misses
 

@@ -16,7 +16,7 @@ from unittest import mock
 import numpy as np
 
 import farhash
-from farhash import Answer, Stored
+from farhash import Answer, Stored, memoized
 from farhash.calls import InMap
 
 METHODS = "fork", "spawn", "forkserver"
@@ -385,6 +385,12 @@ class Memoize(Named):
         function(2)
         self.ended(self.fork(lambda: self.assertEqual((function(2), function(3)), (4, 9))))
         self.assertEqual((function(3), calls), (9, [2]))
+
+    def test_fork_beside_a_call(self):
+        function = self.memoize()
+        with memoized._counting:  # as a thread has it in a call
+            child = self.fork(lambda: function(2))
+        self.ended(child)
 
     def test_errors_are_not_stored(self):
         function = self.memoize()
