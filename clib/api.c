@@ -238,6 +238,99 @@ int farhash_elements_close(farhash_elements *elements) {
 	return goElementsClose(h->number);
 }
 
+int farhash_strings_new(farhash_job *job, const farhash_set_config *config,
+	farhash_strings **strings) {
+	OUT(strings);
+	HANDLE(job, FH_JOB);
+	fh_keep_stacks();
+	return goStringsNew(h->number, BARE(config), (fh_handle **)strings);
+}
+
+int farhash_strings_open(const char *path, const farhash_set_config *config,
+	const farhash_open_options *options, farhash_strings **strings) {
+	OUT(strings);
+	ALIVE();
+	fh_keep_stacks();
+	return goStringsOpen(BARE(path), BARE(config), BARE(options), (fh_handle **)strings);
+}
+
+int farhash_strings_find_or_put(farhash_strings *strings, const void *data, size_t size) {
+	HANDLE(strings, FH_STRINGS);
+	NEED(data);
+	return goStringsFindOrPut(h->number, BARE(data), size);
+}
+
+int farhash_strings_find_or_put_batch(farhash_strings *strings, const farhash_string batch[],
+	size_t n, uint8_t results[], uint64_t refs[]) {
+	HANDLE(strings, FH_STRINGS);
+	NONE(n);
+	NEED(batch);
+	NEED(results);
+	BATCH(n, sizeof *batch);
+	return goStringsFindOrPutBatch(h->number, BARE(batch), n, results, refs);
+}
+
+int farhash_strings_contains(farhash_strings *strings, const void *data, size_t size) {
+	HANDLE(strings, FH_STRINGS);
+	NEED(data);
+	return goStringsContains(h->number, BARE(data), size);
+}
+
+int farhash_strings_contains_batch(farhash_strings *strings, const farhash_string batch[],
+	size_t n, uint8_t results[]) {
+	HANDLE(strings, FH_STRINGS);
+	NONE(n);
+	NEED(batch);
+	NEED(results);
+	BATCH(n, sizeof *batch);
+	return goStringsContainsBatch(h->number, BARE(batch), n, results);
+}
+
+int farhash_strings_get(farhash_strings *strings, uint64_t ref, void *data, size_t room,
+	size_t *size) {
+	HANDLE(strings, FH_STRINGS);
+	NEED(size);
+	return goStringsGet(h->number, ref, data, room, size);
+}
+
+int farhash_strings_len(farhash_strings *strings, uint64_t *n) {
+	HANDLE(strings, FH_STRINGS);
+	NEED(n);
+	return goStringsLen(h->number, n);
+}
+
+int farhash_strings_buckets(farhash_strings *strings, uint64_t *buckets) {
+	HANDLE(strings, FH_STRINGS);
+	NEED(buckets);
+	return goStringsBuckets(h->number, buckets);
+}
+
+int farhash_strings_stats_get(farhash_strings *strings, farhash_set_stats *stats) {
+	HANDLE(strings, FH_STRINGS);
+	NEED(stats);
+	return goStringsStatsGet(h->number, stats);
+}
+
+int farhash_strings_save(farhash_strings *strings, const char *path) {
+	HANDLE(strings, FH_STRINGS);
+	return goStringsSave(h->number, BARE(path));
+}
+
+int farhash_strings_load(farhash_strings *strings, const char *path) {
+	HANDLE(strings, FH_STRINGS);
+	return goStringsLoad(h->number, BARE(path));
+}
+
+int farhash_strings_check(farhash_strings *strings) {
+	HANDLE(strings, FH_STRINGS);
+	return goStringsCheck(h->number);
+}
+
+int farhash_strings_close(farhash_strings *strings) {
+	HANDLE(strings, FH_STRINGS);
+	return goStringsClose(h->number);
+}
+
 int farhash_cache_new(farhash_job *job, const farhash_cache_config *config, farhash_cache **cache) {
 	OUT(cache);
 	HANDLE(job, FH_JOB);

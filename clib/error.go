@@ -50,11 +50,13 @@ func codeOf(err error, other C.int) C.int {
 	var path *fs.PathError
 	var counter *kv.CounterError
 	var word set.WordError
+	var long set.StringError
 	var argument argumentError
 	switch {
 	case errors.As(err, &full), errors.As(err, &packed):
 		return C.FARHASH_ERROR_FULL
-	case errors.As(err, &word), errors.As(err, &counter), errors.As(err, &argument):
+	case errors.As(err, &word), errors.As(err, &long), errors.As(err, &counter),
+		errors.As(err, &argument):
 		return C.FARHASH_ERROR_ARGUMENT
 	case errors.As(err, &gone), errors.As(err, &failed):
 		return C.FARHASH_ERROR_RANK

@@ -5,6 +5,7 @@
  *
  *   farhash_set       words of 63 bits, each once: was this seen before, by anybody?
  *   farhash_elements  the same for byte strings of one length
+ *   farhash_strings   the same for byte strings of any length
  *   farhash_cache     keys and values of fixed sizes; forgets when it is full
  *   farhash_map       keys and values of any length, changed and deleted; loses nothing
  *   farhash_index     records that are given once; then read-only
@@ -159,7 +160,7 @@ typedef struct farhash_shipping {
 	char reason[240];   /* a sentence */
 } farhash_shipping;
 
-typedef void farhash_table; /* a set, elements, a cache, a map or an index */
+typedef void farhash_table; /* a set, elements, strings, a cache, a map or an index */
 
 int farhash_shipping_get(const farhash_table *table, farhash_shipping *shipping);
 
@@ -290,6 +291,45 @@ int farhash_elements_save(farhash_elements *elements, const char *path);
 int farhash_elements_load(farhash_elements *elements, const char *path);
 int farhash_elements_check(farhash_elements *elements);
 int farhash_elements_close(farhash_elements *elements);
+
+/* ---- Sets of strings ---- */
+
+/* Byte strings of any length, each once. The set grows while it is used, and so do its strings. */
+typedef struct farhash_strings farhash_strings;
+
+#define FARHASH_MAX_STRING 65536 /* bytes of the longest string */
+
+/* A string of a batch. */
+typedef struct farhash_string {
+	const void *data;
+	size_t size; /* up to FARHASH_MAX_STRING; 0 is the empty string */
+} farhash_string;
+
+int farhash_strings_new(farhash_job *job, const farhash_set_config *config,
+	farhash_strings **strings);
+int farhash_strings_open(const char *path, const farhash_set_config *config /* or NULL */,
+	const farhash_open_options *options /* or NULL */, farhash_strings **strings);
+
+/* As for elements. */
+int farhash_strings_find_or_put(farhash_strings *strings, const void *data, size_t size);
+int farhash_strings_find_or_put_batch(farhash_strings *strings, const farhash_string batch[],
+	size_t n, uint8_t results[], uint64_t refs[] /* or NULL */);
+int farhash_strings_contains(farhash_strings *strings, const void *data, size_t size);
+int farhash_strings_contains_batch(farhash_strings *strings, const farhash_string batch[],
+	size_t n, uint8_t results[]);
+
+/* farhash_strings_get copies the string of that name, for which data has room for so many bytes. size
+ * gets how many it has. If room is less, nothing is copied: FARHASH_ERROR_ARGUMENT. */
+int farhash_strings_get(farhash_strings *strings, uint64_t ref, void *data /* or NULL */,
+	size_t room, size_t *size);
+
+int farhash_strings_len(farhash_strings *strings, uint64_t *n);
+int farhash_strings_buckets(farhash_strings *strings, uint64_t *buckets);
+int farhash_strings_stats_get(farhash_strings *strings, farhash_set_stats *stats);
+int farhash_strings_save(farhash_strings *strings, const char *path);
+int farhash_strings_load(farhash_strings *strings, const char *path);
+int farhash_strings_check(farhash_strings *strings);
+int farhash_strings_close(farhash_strings *strings);
 
 /* ---- Caches ---- */
 

@@ -8,7 +8,7 @@
 
 #include "farhash.h"
 
-enum { FH_JOB = 0x66686a31, FH_SET, FH_ELEMENTS, FH_CACHE, FH_MAP, FH_INDEX };
+enum { FH_JOB = 0x66686a31, FH_SET, FH_ELEMENTS, FH_STRINGS, FH_CACHE, FH_MAP, FH_INDEX };
 
 // FH_FAST_WORDS is the longest key and the longest value of a cache that C accesses by itself.
 enum { FH_FAST_WORDS = 64 };

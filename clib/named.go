@@ -132,3 +132,17 @@ func goElementsOpen(path *C.char, c *C.farhash_elements_config, o *C.farhash_ope
 			})
 		})
 }
+
+//export goStringsOpen
+func goStringsOpen(path *C.char, c *C.farhash_set_config, o *C.farhash_open_options,
+	out **C.fh_handle) (code C.int) {
+	defer guard(&code)
+	cfg, wrong := readSetConfig(orZero(c))
+	made := &stringSet{job: newAlone()}
+	return openNamed(path, o, wrong, out, &everyStrings, C.FH_STRINGS, made, made.job,
+		func(h *C.fh_handle, name string, options []file.Option) (err error) {
+			made.c = h
+			made.Strings, err = set.OpenStrings(name, cfg, options...)
+			return err
+		})
+}

@@ -26,6 +26,7 @@ var otherNames = map[string]string{
 	"Fine":     "FARHASH_FINE",
 	"Coarse":   "FARHASH_COARSE",
 	"Elements": "farhash_elements",
+	"Strings":  "farhash_strings",
 	"AnyOwner": "any_owner",
 	"Save":     "farhash_index_save",
 	"Check":    "farhash_index_check",

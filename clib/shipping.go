@@ -20,6 +20,9 @@ func shipping(kind C.uint32_t, v C.uint64_t) (ship.Choice, uint64) {
 	case C.FH_ELEMENTS:
 		s := elementsOf(v).Stats()
 		return s.Access, s.Served
+	case C.FH_STRINGS:
+		s := stringsOf(v).Stats()
+		return s.Access, s.Served
 	case C.FH_CACHE:
 		s := cacheOf(v).Stats()
 		return s.Access, s.Served

@@ -46,6 +46,7 @@ module farhash
   end enum
 
   integer(c_int64_t), parameter :: farhash_max_word = 9223372036854775807_c_int64_t
+  integer(c_int64_t), parameter :: farhash_max_string = 65536_c_int64_t
   integer(c_int64_t), parameter :: farhash_max_pair = 65536_c_int64_t
   integer(c_int64_t), parameter :: farhash_max_note = 65536_c_int64_t
 
@@ -94,6 +95,11 @@ module farhash
     integer(c_int64_t) :: element_bytes = 0
     integer(c_int64_t) :: capacity = 0
     integer(c_int64_t) :: reserved(4) = 0
+  end type
+
+  type, bind(c) :: farhash_string
+    type(c_ptr) :: data = c_null_ptr
+    integer(c_size_t) :: size = 0
   end type
 
   type, bind(c) :: farhash_cache_config
@@ -427,6 +433,105 @@ module farhash
     integer(c_int) function farhash_elements_close(elements) bind(c)
       import
       type(c_ptr), value :: elements
+    end function
+
+    integer(c_int) function farhash_strings_new(job, config, strings) bind(c)
+      import
+      type(c_ptr), value :: job
+      type(farhash_set_config), intent(in) :: config
+      type(c_ptr), intent(out) :: strings
+    end function
+
+    integer(c_int) function farhash_strings_open_c(path, config, options, strings) &
+      bind(c, name='farhash_strings_open')
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(farhash_set_config), intent(in), optional :: config
+      type(farhash_open_options), intent(in), optional :: options
+      type(c_ptr), intent(out) :: strings
+    end function
+
+    integer(c_int) function farhash_strings_find_or_put(strings, data, size) bind(c)
+      import
+      integer(c_size_t), value :: size
+      type(c_ptr), value :: strings
+      type(c_ptr), value :: data
+    end function
+
+    integer(c_int) function farhash_strings_find_or_put_batch(strings, batch, n, results, refs) &
+      bind(c)
+      import
+      integer(c_size_t), value :: n
+      type(c_ptr), value :: strings
+      type(farhash_string), intent(in) :: batch(n)
+      integer(c_int8_t), intent(out) :: results(n)
+      integer(c_int64_t), intent(out), optional :: refs(n)
+    end function
+
+    integer(c_int) function farhash_strings_contains(strings, data, size) bind(c)
+      import
+      integer(c_size_t), value :: size
+      type(c_ptr), value :: strings
+      type(c_ptr), value :: data
+    end function
+
+    integer(c_int) function farhash_strings_contains_batch(strings, batch, n, results) bind(c)
+      import
+      integer(c_size_t), value :: n
+      type(c_ptr), value :: strings
+      type(farhash_string), intent(in) :: batch(n)
+      integer(c_int8_t), intent(out) :: results(n)
+    end function
+
+    integer(c_int) function farhash_strings_get(strings, ref, data, room, size) bind(c)
+      import
+      integer(c_int64_t), value :: ref
+      integer(c_size_t), value :: room
+      type(c_ptr), value :: strings
+      type(c_ptr), value :: data
+      integer(c_size_t), intent(out) :: size
+    end function
+
+    integer(c_int) function farhash_strings_len(strings, n) bind(c)
+      import
+      type(c_ptr), value :: strings
+      integer(c_int64_t), intent(out) :: n
+    end function
+
+    integer(c_int) function farhash_strings_buckets(strings, buckets) bind(c)
+      import
+      type(c_ptr), value :: strings
+      integer(c_int64_t), intent(out) :: buckets
+    end function
+
+    integer(c_int) function farhash_strings_stats_get(strings, stats) bind(c)
+      import
+      type(c_ptr), value :: strings
+      type(farhash_set_stats), intent(out) :: stats
+    end function
+
+    integer(c_int) function farhash_strings_save_c(strings, path) &
+      bind(c, name='farhash_strings_save')
+      import
+      type(c_ptr), value :: strings
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+
+    integer(c_int) function farhash_strings_load_c(strings, path) &
+      bind(c, name='farhash_strings_load')
+      import
+      type(c_ptr), value :: strings
+      character(kind=c_char), intent(in) :: path(*)
+    end function
+
+    integer(c_int) function farhash_strings_check(strings) bind(c)
+      import
+      type(c_ptr), value :: strings
+    end function
+
+    integer(c_int) function farhash_strings_close(strings) bind(c)
+      import
+      type(c_ptr), value :: strings
     end function
 
     integer(c_int) function farhash_cache_new(job, config, cache) bind(c)
@@ -904,6 +1009,27 @@ contains
     type(c_ptr), value :: elements
     character(len=*), intent(in) :: path
     farhash_elements_load = explained(farhash_elements_load_c(elements, c_path(path)), path)
+  end function
+
+  integer(c_int) function farhash_strings_open(path, config, options, strings)
+    character(len=*), intent(in) :: path
+    type(farhash_set_config), intent(in), optional :: config
+    type(farhash_open_options), intent(in), optional :: options
+    type(c_ptr), intent(out) :: strings
+    farhash_strings_open = explained(farhash_strings_open_c(c_path(path), config, options, &
+      strings), path)
+  end function
+
+  integer(c_int) function farhash_strings_save(strings, path)
+    type(c_ptr), value :: strings
+    character(len=*), intent(in) :: path
+    farhash_strings_save = explained(farhash_strings_save_c(strings, c_path(path)), path)
+  end function
+
+  integer(c_int) function farhash_strings_load(strings, path)
+    type(c_ptr), value :: strings
+    character(len=*), intent(in) :: path
+    farhash_strings_load = explained(farhash_strings_load_c(strings, c_path(path)), path)
   end function
 
   integer(c_int) function farhash_cache_open(path, config, options, cache)

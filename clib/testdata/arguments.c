@@ -221,6 +221,55 @@ static void byte_strings(void) {
 	REFUSED(farhash_elements_load(elements, ""));
 }
 
+static void strings_of_bytes(void) {
+	farhash_set_config config = {.max_bytes = 16 << 20};
+	farhash_strings *strings, *none;
+	HANDLES(farhash_job, set, farhash_strings_new(it, &config, &strings));
+	OK(farhash_strings_new(job, &config, &strings));
+	REFUSED(farhash_strings_new(job, &config, NULL));
+	REFUSED(farhash_strings_new(job, NULL, &none));
+	REFUSED(farhash_strings_new(job, &(farhash_set_config){.reserved = {1}}, &none));
+	farhash_string good = {bytes, 8}, wrong[] = {{NULL, 1}, {bytes, 65537}, {bytes, SIZE_MAX}};
+	HANDLES(farhash_strings, elements, farhash_strings_find_or_put(it, bytes, 1));
+	HANDLES(farhash_strings, elements,
+		farhash_strings_find_or_put_batch(it, &good, 1, &result, NULL));
+	HANDLES(farhash_strings, elements, farhash_strings_contains(it, bytes, 1));
+	HANDLES(farhash_strings, elements, farhash_strings_contains_batch(it, &good, 1, &result));
+	HANDLES(farhash_strings, elements, farhash_strings_get(it, 0, bytes, 1, &size));
+	HANDLES(farhash_strings, elements, farhash_strings_len(it, &word));
+	HANDLES(farhash_strings, elements, farhash_strings_buckets(it, &word));
+	farhash_set_stats stats;
+	HANDLES(farhash_strings, elements, farhash_strings_stats_get(it, &stats));
+	HANDLES(farhash_strings, elements, farhash_strings_save(it, "x"));
+	HANDLES(farhash_strings, elements, farhash_strings_load(it, "x"));
+	HANDLES(farhash_strings, elements, farhash_strings_check(it));
+	HANDLES(farhash_strings, elements, farhash_strings_close(it));
+	for (int i = 0; i < 3; i++) {
+		REFUSED(farhash_strings_find_or_put(strings, wrong[i].data, wrong[i].size));
+		REFUSED(farhash_strings_contains(strings, wrong[i].data, wrong[i].size));
+		farhash_string batch[] = {good, wrong[i]};
+		uint8_t answers[2];
+		REFUSED(farhash_strings_find_or_put_batch(strings, batch, 2, answers, NULL));
+		REFUSED(farhash_strings_contains_batch(strings, batch, 2, answers));
+	}
+	IS(FARHASH_NOT_FOUND, farhash_strings_contains(strings, bytes, 8)); // nothing has been done
+	REFUSED(farhash_strings_find_or_put_batch(strings, NULL, 1, &result, NULL));
+	REFUSED(farhash_strings_find_or_put_batch(strings, &good, 1, NULL, NULL));
+	REFUSED(farhash_strings_find_or_put_batch(strings, &good, SIZE_MAX, &result, NULL));
+	REFUSED(farhash_strings_contains_batch(strings, NULL, 1, &result));
+	REFUSED(farhash_strings_contains_batch(strings, &good, 1, NULL));
+	REFUSED(farhash_strings_contains_batch(strings, &good, SIZE_MAX, &result));
+	REFUSED(farhash_strings_get(strings, UINT64_MAX, bytes, 1, &size));
+	REFUSED(farhash_strings_get(strings, 0, bytes, 1, NULL));
+	REFUSED(farhash_strings_len(strings, NULL));
+	REFUSED(farhash_strings_buckets(strings, NULL));
+	REFUSED(farhash_strings_stats_get(strings, NULL));
+	REFUSED(farhash_strings_save(strings, ""));
+	REFUSED(farhash_strings_load(strings, NULL));
+	OK(farhash_strings_close(strings));
+	REFUSED(farhash_strings_open("", NULL, NULL, &none));
+}
+
 static void cache_configs(farhash_cache_config good) {
 	farhash_cache *none;
 	farhash_cache_config wrong[15];
@@ -534,6 +583,7 @@ int main(void) {
 	sets();
 	jobs();
 	byte_strings();
+	strings_of_bytes();
 	caches();
 	maps();
 	indexes();

@@ -65,6 +65,14 @@ static void sets(void) {
 		OK(farhash_elements_close(elements));
 	}
 	OK(farhash_remove(path));
+	farhash_strings *strings;
+	for (int i = 0; i < 2; i++) {
+		OK(farhash_strings_open(path, NULL, NULL, &strings));
+		IS(i ? FARHASH_FOUND : FARHASH_INSERTED, farhash_strings_find_or_put(strings, "text", 4));
+		OK(farhash_strings_check(strings));
+		OK(farhash_strings_close(strings));
+	}
+	OK(farhash_remove(path));
 }
 
 static void caches(void) {

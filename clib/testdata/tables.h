@@ -74,6 +74,47 @@ static inline void try_full(farhash_job *job) {
 	OK(farhash_set_close(set));
 }
 
+// try_strings uses strings of 0 to 600 bytes.
+static inline void try_strings(farhash_job *job, const char *path) {
+	enum { N = 3000, LONGEST = 600 };
+	farhash_strings *set, *other;
+	farhash_string *batch = calloc(N, sizeof *batch);
+	uint64_t *refs = calloc(N, sizeof *refs), len;
+	uint8_t *results = calloc(N, 1), element[LONGEST];
+	size_t size;
+	OK(farhash_strings_new(job, &(farhash_set_config){.max_bytes = 16 << 20}, &set));
+	for (size_t i = 0; i < N; i++) {
+		uint8_t *data = calloc(1, LONGEST);
+		batch[i] = (farhash_string){data, i == 0 ? 0 : 8 + mix(i) % (LONGEST - 7)};
+		fill(data, batch[i].size, i * 1000);
+	}
+	OK(farhash_strings_find_or_put_batch(set, batch, N, results, refs));
+	OK(farhash_job_barrier(job));
+	OK(farhash_strings_len(set, &len));
+	IS(N, len);
+	IS(FARHASH_FOUND, farhash_strings_find_or_put(set, batch[7].data, batch[7].size));
+	IS(FARHASH_NOT_FOUND, farhash_strings_contains(set, batch[7].data, batch[7].size - 1));
+	OK(farhash_strings_contains_batch(set, batch, N, results));
+	for (int i = 0; i < N; i++) {
+		IS(FARHASH_FOUND, results[i]);
+		OK(farhash_strings_get(set, refs[i], element, sizeof element, &size));
+		CLAIM(size == batch[i].size && memcmp(element, batch[i].data, size) == 0);
+	}
+	FAILS(FARHASH_ERROR_ARGUMENT, "room", farhash_strings_get(set, refs[7], NULL, 0, &size));
+	IS(batch[7].size, size);
+	OK(farhash_strings_check(set));
+	OK(farhash_strings_save(set, path));
+	OK(farhash_strings_new(job, &(farhash_set_config){.max_bytes = 16 << 20}, &other));
+	OK(farhash_strings_load(other, path));
+	OK(farhash_strings_len(other, &len));
+	IS(N, len);
+	OK(farhash_strings_close(other));
+	OK(farhash_strings_close(set));
+	for (int i = 0; i < N; i++)
+		free((void *)batch[i].data);
+	free(batch), free(refs), free(results);
+}
+
 static inline void try_elements(farhash_job *job, const char *path) {
 	enum { N = 1000, BYTES = 21 };
 	static _Thread_local uint8_t batch[N * BYTES], element[BYTES], results[N];
@@ -611,8 +652,8 @@ static inline void try_tables(farhash_job *job, const char *directory) {
 	static const struct {
 		const char *name;
 		void (*try)(farhash_job *job, const char *path);
-	} saved[] = {{"set", try_set}, {"elements", try_elements}, {"cache", try_cache},
-		{"map", try_map}, {"index", try_index}};
+	} saved[] = {{"set", try_set}, {"elements", try_elements}, {"strings", try_strings},
+		{"cache", try_cache}, {"map", try_map}, {"index", try_index}};
 	for (size_t i = 0; i < sizeof saved / sizeof *saved; i++) {
 		char path[4096]; // no table replaces the file of another kind
 		snprintf(path, sizeof path, "%s/%s", directory, saved[i].name);

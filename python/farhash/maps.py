@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, NamedTuple, Sequence, Union
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .abi import MapConfig, RawMapCall, RawMapStats
 from .errors import ArgumentError, FullError
-from .items import Raw, whole
+from .items import whole
 from .job import Job
 from .named import Name, Named
+from .packed import Packed, Many, addresses, bytes_of, pack
 from .table import PIECE, Access, Pairs, pieces
 
 GET, PUT, DELETE, PUT_IF_ABSENT, COMPARE_AND_PUT, ADD = range(6)
@@ -26,9 +27,6 @@ _ROOM = 1 << 24
 
 _FIRST_ROOM = 1 << 10
 """Bytes that a get has for a value, until one is longer."""
-
-Strings = Union[Sequence[Any], npt.NDArray[Any]]
-
 
 class Map(Pairs, Named):
     """Keys and values that are byte strings of any length. Any rank gets, puts and deletes; the
@@ -86,7 +84,7 @@ class Map(Pairs, Named):
 
     def get_version(self, key: Any) -> tuple[bytes | None, int]:
         """The value of a key and its version; (None, 0) if it is not there."""
-        data = _bytes("key", key)
+        data = bytes_of("key", key)
         size, version = ctypes.c_size_t(), ctypes.c_uint64()
         while True:
             room = self._room
@@ -115,7 +113,7 @@ class Map(Pairs, Named):
         return self._put("compare_and_put", key, value, whole("version", version))
 
     def _put(self, name: str, key: Any, value: Any, version: int = 0) -> tuple[bool, int]:
-        data, content = _bytes("key", key), _bytes("value", value)
+        data, content = bytes_of("key", key), bytes_of("value", value)
         now = ctypes.c_uint64(version)
         code = self._call(name, data, len(data), content, len(content), ctypes.byref(now))
         return code == _STORED, now.value
@@ -125,7 +123,7 @@ class Map(Pairs, Named):
         is a value of 8 bytes, a little-endian int64 (dtype "<i8"), which wraps around. A key that
         is not there counts as 0. ArgumentError if the value has another length, which stays as it
         is. FullError."""
-        data, total = _bytes("key", key), ctypes.c_int64()
+        data, total = bytes_of("key", key), ctypes.c_int64()
         self._call("add", data, len(data), whole("delta", delta, 63, -1 << 63),
                    ctypes.byref(total), None)
         return total.value
@@ -138,29 +136,29 @@ class Map(Pairs, Named):
             if value is not None:
                 return value
             if self.put_if_absent(key, default)[0]:
-                return _bytes("value", default)
+                return bytes_of("value", default)
 
     def delete(self, key: Any) -> bool:
         """Removes a key. Returns whether it was there."""
-        data = _bytes("key", key)
+        data = bytes_of("key", key)
         return bool(self._call("delete", data, len(data)))
 
-    def get_batch(self, keys: Strings) -> list[bytes | None]:
+    def get_batch(self, keys: Many) -> list[bytes | None]:
         """``get`` for many at once, many times faster: n keys to a list of n."""
         return self.get_versions(keys)[0]
 
-    def get_versions(self, keys: Strings) -> \
+    def get_versions(self, keys: Many) -> \
             tuple[list[bytes | None], npt.NDArray[np.uint64]]:
         """``get_version`` for many at once: a list of n values, and the versions, an array (n,)
         of uint64."""
-        given = _strings("key", keys)
+        given = pack("key", keys)
         calls = _calls(GET, given)
         found: list[bytes | None] = []
         while len(found) < len(calls) or not len(calls):
             room = self._room
             some = calls[len(found):len(found) + min(PIECE, _ROOM // room)]
             memory = np.empty((len(some), room), np.uint8)
-            some["value"], some["room"] = _rows(memory, len(some)), room
+            some["value"], some["room"] = addresses(memory, len(some)), room
             try:
                 self._run(some, given, memory)
             except ArgumentError:
@@ -175,14 +173,14 @@ class Map(Pairs, Named):
                 break
         return found, calls["version"].copy()
 
-    def get_into(self, keys: Strings, out: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def get_into(self, keys: Many, out: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """``get`` for many at once, into an array, for values of one size.
 
         out: writable C-contiguous array of n rows, each of the bytes of a value.
         Returns an array (n,) of bool, True for what was there. The rows of others are as before.
         ArgumentError if a value is longer than a row, ValueError if one is shorter.
         """
-        given = _strings("key", keys)
+        given = pack("key", keys)
         calls = _calls(GET, given)
         if not isinstance(out, np.ndarray) or out.dtype.hasobject or out.ndim == 0 or \
                 not out.flags.c_contiguous or not out.flags.writeable:
@@ -190,7 +188,7 @@ class Map(Pairs, Named):
         if len(out) != len(calls):
             raise ValueError(f"farhash: out has {len(out)} rows for {len(calls)} keys")
         row = out.nbytes // max(1, len(out))
-        calls["value"], calls["room"] = _rows(out, len(out)), row
+        calls["value"], calls["room"] = addresses(out, len(out)), row
         self._run(calls, given, out)
         hits: npt.NDArray[np.bool_] = calls["result"] == _HIT
         short = np.flatnonzero(hits & (calls["value_size"] != row))
@@ -199,40 +197,40 @@ class Map(Pairs, Named):
                              f"bytes, and a row of out has {row}")
         return hits
 
-    def put_batch(self, keys: Strings, values: Strings) -> npt.NDArray[np.uint64]:
+    def put_batch(self, keys: Many, values: Many) -> npt.NDArray[np.uint64]:
         """``put`` for many at once: n keys and n values. If a key comes twice, one of its values
         stays. Returns the versions, an array (n,) of uint64. FullError, whose ``results`` are
         the versions of those that have been put, 0 for the others."""
         return self._put_batch(PUT, keys, values)[1]
 
-    def put_if_absent_batch(self, keys: Strings, values: Strings) -> \
+    def put_if_absent_batch(self, keys: Many, values: Many) -> \
             tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64]]:
         """``put_if_absent`` for many at once: arrays (n,) of bool and of uint64. FullError as
         for ``put_batch``."""
         return self._put_batch(PUT_IF_ABSENT, keys, values)
 
-    def compare_and_put_batch(self, keys: Strings, values: Strings, versions: npt.ArrayLike) -> \
+    def compare_and_put_batch(self, keys: Many, values: Many, versions: npt.ArrayLike) -> \
             tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64]]:
         """``compare_and_put`` for many at once. versions: array (n,) of uint64. Returns arrays
         (n,) of bool and of uint64. FullError as for ``put_batch``."""
         return self._put_batch(COMPARE_AND_PUT, keys, values, versions)
 
-    def add_batch(self, keys: Strings, deltas: npt.ArrayLike = 1) -> npt.NDArray[np.int64]:
+    def add_batch(self, keys: Many, deltas: npt.ArrayLike = 1) -> npt.NDArray[np.int64]:
         """``add`` for many at once. deltas: one for all, or an array (n,) of whole numbers. Returns
         the sums, an array (n,) of int64. A key that comes twice is added to twice. After an
         ArgumentError the others may have been added. FullError, whose ``results`` are the
         versions of those that have been added to, 0 for the others."""
-        given = _strings("key", keys)
+        given = pack("key", keys)
         calls = _calls(ADD, given)
         sums = _deltas(deltas, len(calls))
-        calls["value"] = _rows(sums, len(sums))
+        calls["value"] = addresses(sums, len(sums))
         self._run_puts(calls, given, sums)
         return sums
 
-    def _put_batch(self, kind: int, keys: Strings, values: Strings,
+    def _put_batch(self, kind: int, keys: Many, values: Many,
                    versions: npt.ArrayLike = 0) -> \
             tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64]]:
-        given, contents = _strings("key", keys), _strings("value", values)
+        given, contents = pack("key", keys), pack("value", values)
         if len(given.sizes) != len(contents.sizes):
             raise ValueError(f"farhash: {len(given.sizes)} keys and {len(contents.sizes)} values")
         calls = _calls(kind, given)
@@ -241,9 +239,9 @@ class Map(Pairs, Named):
         self._run_puts(calls, given, contents)
         return calls["result"] == _STORED, calls["version"].copy()
 
-    def delete_batch(self, keys: Strings) -> npt.NDArray[np.bool_]:
+    def delete_batch(self, keys: Many) -> npt.NDArray[np.bool_]:
         """``delete`` for many at once: array (n,) of bool, True for what was there."""
-        given = _strings("key", keys)
+        given = pack("key", keys)
         calls = _calls(DELETE, given)
         self._run(calls, given)
         gone: npt.NDArray[np.bool_] = calls["result"] == _HIT
@@ -298,53 +296,7 @@ class MapStats(NamedTuple):
     """Compare-and-swaps that another one was faster than."""
 
 
-class _Packed(NamedTuple):
-    """Byte strings where C finds them. memory keeps them alive."""
-
-    memory: Any
-    addresses: npt.NDArray[np.uint64]
-    sizes: npt.NDArray[np.uint64]
-
-
-def _bytes(what: str, item: Any) -> bytes:
-    """The bytes of one key or value."""
-    if type(item) is bytes:
-        return item
-    if isinstance(item, str) and what == "key":
-        return item.encode()
-    if isinstance(item, Raw):
-        return bytes(item)
-    if isinstance(item, (np.ndarray, np.generic)) and not item.dtype.hasobject:
-        return item.tobytes()
-    raise TypeError(f"farhash: a {what} is bytes or a numpy array or scalar, not "
-                    f"{type(item).__name__} {item!r:.60}")
-
-
-def _strings(what: str, items: Any) -> _Packed:
-    """Many keys or values."""
-    if isinstance(items, np.ndarray) and items.dtype.kind == "U" and what == "key":
-        items = items.tolist()  # what rows of it have in memory is no UTF-8
-    if isinstance(items, np.ndarray) and not items.dtype.hasobject and items.ndim > 0:
-        rows = np.ascontiguousarray(items)
-        size = rows.nbytes // max(1, len(rows))
-        return _Packed(rows, _rows(rows, len(rows)), np.full(len(rows), size, np.uint64))
-    if isinstance(items, (*Raw, str, np.ndarray, np.generic)):
-        raise TypeError(f"farhash: {what}s are a list of bytes or a numpy array of rows, not "
-                        f"{type(items).__name__} {items!r:.60}")
-    each = [_bytes(what, item) for item in items]
-    memory = np.frombuffer(b"".join(each), np.uint8)
-    sizes = np.fromiter(map(len, each), np.uint64, len(each))
-    ends = np.cumsum(sizes, dtype=np.uint64)
-    return _Packed(memory, np.uint64(memory.ctypes.data) + ends - sizes, sizes)
-
-
-def _rows(array: npt.NDArray[Any], n: int) -> npt.NDArray[np.uint64]:
-    """The addresses of the first n rows."""
-    size = array.nbytes // max(1, len(array))
-    return np.uint64(array.ctypes.data) + np.arange(n, dtype=np.uint64) * np.uint64(size)
-
-
-def _calls(kind: int, keys: _Packed) -> npt.NDArray[Any]:
+def _calls(kind: int, keys: Packed) -> npt.NDArray[Any]:
     calls = np.zeros(len(keys.sizes), _CALL)
     calls["kind"], calls["key"], calls["key_size"] = kind, keys.addresses, keys.sizes
     return calls

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .abi import ElementsConfig, RawSetStats, SetConfig, SetStats
-from .errors import FullError
+from .abi import ElementsConfig, RawSetStats, SetConfig, SetStats, String
+from .errors import ArgumentError, FullError
 from .items import Items, size_of, whole
 from .job import Job
 from .named import Name, Named
+from .packed import Many, Packed, bytes_of, pack
 from .table import Access, Bucketed, pieces
 
 
@@ -217,3 +218,79 @@ class Elements(_Searched):
         data = (ctypes.c_char * self._items.size)()
         self._call("get", whole("ref", ref), data)
         return self._items.of(data)
+
+
+_STRING: np.dtype[Any] = np.dtype(String)
+
+_FIRST_ROOM = 1 << 10
+"""Bytes that a get has for a string, until one is longer."""
+
+
+class Strings(_Searched):
+    """Byte strings of any length up to 65536, each once. Nothing is ever deleted. The set grows
+    while it is used.
+
+    A string is bytes, a str, which stands for its bytes in UTF-8, or a numpy array or scalar, of
+    which the bytes are taken. A batch of them is a list of these, or one array whose rows along
+    the first axis are the strings; the rows of one that is C-contiguous are used where they are.
+
+    The arguments are those of ``Set``.
+    """
+
+    _kind = "strings"
+
+    def __init__(self, job: Job | Name, buckets: int = 0, *, max_bytes: int = 0, chunk: int = 0,
+                 chunks: int = 0, depth: int = 0, access: Access = Access.AUTO) -> None:
+        super().__init__(job, lambda: _config(buckets, max_bytes, chunk, chunks, depth, access))
+
+    def find_or_put(self, string: Any) -> Answer:
+        """Answer.FOUND or Answer.INSERTED, or FullError."""
+        data = bytes_of("string", string)
+        return _answers[self._call("find_or_put", data, len(data))]
+
+    def contains(self, string: Any) -> bool:
+        """Whether the string is there."""
+        data = bytes_of("string", string)
+        return bool(self._call("contains", data, len(data)))
+
+    __contains__ = contains
+
+    def find_or_put_batch(self, strings: Many) -> npt.NDArray[np.uint8]:
+        """``find_or_put`` for many at once: n strings.
+
+        Returns an array (n,) of uint8, values of ``Answer``. FullError as for ``Set``.
+        """
+        given = pack("string", strings)
+        return self._batch("find_or_put_batch", _in_c(given), np.uint8, None)
+
+    def find_or_put_refs(self, strings: Many) -> \
+            tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
+        """``find_or_put_batch``, with the name of each string: array (n,) of uint64. A name
+        means the same on every rank, also when the set has grown; see ``get``."""
+        given = pack("string", strings)
+        refs = np.zeros(len(given.sizes), np.uint64)
+        return self._batch("find_or_put_batch", _in_c(given), np.uint8, refs), refs
+
+    def contains_batch(self, strings: Many) -> npt.NDArray[np.bool_]:
+        """``contains`` for many at once: array (n,) of bool."""
+        given = pack("string", strings)
+        return self._batch("contains_batch", _in_c(given), np.bool_)
+
+    def get(self, ref: int) -> bytes:
+        """The string of that name."""
+        name, size, room = whole("ref", ref), ctypes.c_size_t(), _FIRST_ROOM
+        while True:
+            data = (ctypes.c_char * room)()
+            code = self._function("get")(self._handle, name, data, room, ctypes.byref(size))
+            if code >= 0:
+                return data.raw[:size.value]
+            if code != ArgumentError.code or size.value <= room:
+                raise self._error(code)
+            room = size.value
+
+
+def _in_c(strings: Packed) -> npt.NDArray[Any]:
+    """Strings as the library takes them; what was packed has to stay until it has them."""
+    batch = np.zeros(len(strings.sizes), _STRING)
+    batch["data"], batch["size"] = strings.addresses, strings.sizes
+    return batch

@@ -92,6 +92,10 @@ class Tables(Named):
         elements = self.open(farhash.Elements, "S8", **SMALL)
         self.assertEqual(elements.find_or_put("eight"), Answer.INSERTED)
         self.assertEqual(self.open(farhash.Elements).find_or_put(b"eight\0\0\0"), Answer.FOUND)
+        farhash.remove(self.path)
+        strings = self.open(farhash.Strings, **SMALL)
+        self.assertEqual(strings.find_or_put("any length"), Answer.INSERTED)
+        self.assertIn(b"any length", self.open(farhash.Strings))
 
     def test_refused(self):
         with self.assertRaises(farhash.FileError):

@@ -228,5 +228,48 @@ class ByteStrings(OneRank):
             elements.get(1 << 62)
 
 
+class Strings(OneRank):
+    def test_against_a_set_of_python(self):
+        strings = farhash.Strings(self.job, max_bytes=64 << 20)
+        texts = [b"x" * n for n in (0, 1, 7, 8, 9, 1000, 65536)] + [b"%d" % n for n in range(2000)]
+        results, refs = strings.find_or_put_refs(texts)
+        self.assertEqual(set(results.tolist()), {Answer.INSERTED})
+        self.assertEqual([strings.get(ref) for ref in refs.tolist()], texts)
+        self.assertEqual(set(strings.find_or_put_batch(texts).tolist()), {Answer.FOUND})
+        self.assertEqual(strings.contains_batch(["7", "none", b""]).tolist(), [True, False, True])
+        self.assertEqual(strings.contains_batch([]).tolist(), [])
+        self.assertEqual(strings.contains_batch(np.array(["7", "x" * 8])).tolist(), [True, True])
+        self.assertEqual(strings.find_or_put("new"), Answer.INSERTED)
+        self.assertIn(b"new", strings)
+        self.assertNotIn("ne", strings)
+        self.assertEqual(len(strings), len(texts) + 1)
+        rows = np.arange(12, dtype=np.uint8).reshape(3, 4)
+        self.assertEqual(strings.find_or_put_batch(rows[:, ::2]).tolist(), [Answer.INSERTED] * 3)
+        self.assertIn(bytes([4, 6]), strings)
+        strings.check()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "strings")
+            strings.save(path)
+            other = farhash.Strings(self.job, max_bytes=64 << 20)
+            other.load(path)
+        self.assertEqual(len(other), len(strings))
+
+    def test_refused(self):
+        strings = farhash.Strings(self.job, max_bytes=16 << 20)
+        for wrong in (1, None, ["a"]):
+            with self.assertRaises(TypeError):
+                strings.find_or_put(wrong)
+        for wrong in (b"abc", "abc", 3, [1]):
+            with self.assertRaises(TypeError):
+                strings.find_or_put_batch(wrong)
+        with self.assertRaisesRegex(farhash.ArgumentError, "65536"):
+            strings.find_or_put(bytes(65537))
+        with self.assertRaises(farhash.ArgumentError):
+            strings.find_or_put_batch([b"good", bytes(65537)])
+        with self.assertRaises(farhash.ArgumentError):
+            strings.get(1 << 40)
+        self.assertEqual(len(strings), 0)
+
+
 if __name__ == "__main__":
     unittest.main()
