@@ -6,6 +6,7 @@
 #include "comm.h"
 #include "library.h"
 #include "_cgo_export.h"
+#include "calls.h"
 
 static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
 	MPI_THREAD_MULTIPLE};
@@ -62,14 +63,15 @@ void fh_comm_error(int code, char *text, int size) {
 static int atFinalize = MPI_KEYVAL_INVALID;
 
 int MPI_Finalize(void) {
-	if (atFinalize != MPI_KEYVAL_INVALID)
+	if (atFinalize != MPI_KEYVAL_INVALID && fh_alive() == FARHASH_OK)
 		goFinalizing();
 	return PMPI_Finalize();
 }
 
 static int finalizing(MPI_Comm comm, int key, void *value, void *extra) {
 	(void)comm, (void)key, (void)value, (void)extra;
-	goFinalizing();
+	if (fh_alive() == FARHASH_OK)
+		goFinalizing();
 	return MPI_SUCCESS;
 }
 

@@ -167,11 +167,12 @@ int farhash_shipping_get(const farhash_table *table, farhash_shipping *shipping)
 /* ---- Tables by name ---- */
 
 /* Processes of a host share a table by its name, without a job or a launcher: farhash_set_open and
- * its like open it, or make it if there is none. The processes come and go, and may be killed. A path
- * without a slash is of a file in /dev/shm, which ends with the system; one on a disk stays. What the
- * configuration gives that is not 0 must be equal to what the table has; where config is NULL all
- * is as the table has it. Functions that say "collective" concern one process alone, and others
- * may change the table at the same time. Errors: FARHASH_ERROR_FORMAT for a file that is no such
+ * its like open it, or make it if there is none. The processes come and go, and may be killed. A
+ * path without a slash is of a file in /dev/shm, which ends with the system; one on a disk stays.
+ * What the configuration gives that is not 0 must be equal to what the table has; where config is
+ * NULL all is as the table has it. Functions that say "collective" concern one process alone, and
+ * others may change the table at the same time. The child of a fork cannot use the tables of its
+ * parent: FARHASH_ERROR_FORKED. Other errors: FARHASH_ERROR_FORMAT for a file that is no such
  * table, FARHASH_ERROR_ARGUMENT for another configuration, FARHASH_ERROR_FILE for what the system
  * refuses. */
 
@@ -183,8 +184,8 @@ typedef struct farhash_open_options {
 	uint32_t reserved[5]; /* 0 */
 } farhash_open_options;
 
-/* farhash_remove removes the table with a name. Processes that have it open keep it; the next one that
- * opens the name makes a new one. A file that is no table stays: FARHASH_ERROR_FORMAT. */
+/* farhash_remove removes the table with a name. Processes that have it open keep it; the next one
+ * that opens the name makes a new one. A file that is no table stays: FARHASH_ERROR_FORMAT. */
 int farhash_remove(const char *path);
 
 /* ---- Sets of words ---- */
@@ -318,8 +319,8 @@ int farhash_strings_contains(farhash_strings *strings, const void *data, size_t 
 int farhash_strings_contains_batch(farhash_strings *strings, const farhash_string batch[],
 	size_t n, uint8_t results[]);
 
-/* farhash_strings_get copies the string of that name, for which data has room for so many bytes. size
- * gets how many it has. If room is less, nothing is copied: FARHASH_ERROR_ARGUMENT. */
+/* farhash_strings_get copies the string of that name to data, which has room for so many bytes.
+ * size gets how many it has. If room is less, nothing is copied: FARHASH_ERROR_ARGUMENT. */
 int farhash_strings_get(farhash_strings *strings, uint64_t ref, void *data /* or NULL */,
 	size_t room, size_t *size);
 

@@ -34,7 +34,8 @@ static void maps(void) {
 	OK(farhash_map_check(second));
 	OK(farhash_map_close(second));
 	config.max_key = 17;
-	FAILS(FARHASH_ERROR_ARGUMENT, "longest key differ", farhash_map_open(path, &config, NULL, &first));
+	FAILS(FARHASH_ERROR_ARGUMENT, "longest key differ",
+		farhash_map_open(path, &config, NULL, &first));
 	farhash_set *set;
 	FAILS(FARHASH_ERROR_FORMAT, "another kind", farhash_set_open(path, NULL, NULL, &set));
 	CLAIM(!first && !set);
@@ -55,12 +56,14 @@ static void sets(void) {
 	OK(farhash_remove(path));
 	farhash_elements *elements;
 	farhash_elements_config config = {.element_bytes = 12, .set.max_bytes = 64 << 20};
-	FAILS(FARHASH_ERROR_ARGUMENT, "element_bytes", farhash_elements_open(path, NULL, NULL, &elements));
+	FAILS(FARHASH_ERROR_ARGUMENT, "element_bytes",
+		farhash_elements_open(path, NULL, NULL, &elements));
 	for (int i = 0; i < 2; i++) {
 		OK(farhash_elements_open(path, i ? NULL : &config, NULL, &elements));
 		OK(farhash_elements_size(elements, &n));
 		IS(12, n);
-		IS(i ? FARHASH_FOUND : FARHASH_INSERTED, farhash_elements_find_or_put(elements, "twelve bytes"));
+		IS(i ? FARHASH_FOUND : FARHASH_INSERTED,
+			farhash_elements_find_or_put(elements, "twelve bytes"));
 		OK(farhash_elements_check(elements));
 		OK(farhash_elements_close(elements));
 	}

@@ -39,6 +39,10 @@
 // process with its number has left ([rma.Shared]). Another lock, after those of members, is held
 // while a process comes or goes.
 //
+// A fork has the descriptors of its parent, and so its locks. A member that leaves therefore drops
+// them before it closes its descriptor, and a library for C closes the descriptor in the fork
+// ([OnLocks]).
+//
 // Windows that the first process makes before the table is complete are in the file. A later
 // process gets these when it makes windows of the same names. All other windows are memory of one
 // process, so collective calls run in it alone.
