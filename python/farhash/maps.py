@@ -13,7 +13,7 @@ from .errors import ArgumentError, FullError
 from .items import whole
 from .job import Job
 from .named import Name, Named
-from .packed import Packed, Many, addresses, bytes_of, pack
+from .packed import Many, Packed, addresses, bytes_of, pack
 from .table import PIECE, Access, Pairs, pieces
 
 GET, PUT, DELETE, PUT_IF_ABSENT, COMPARE_AND_PUT, ADD = range(6)
