@@ -174,7 +174,7 @@ const (
 	// itemsPerOperation is room for what both sizes of batches put, and for items that wait to be
 	// used again.
 	itemsPerOperation = 3
-	firstCounter      = 1 << 39 // number of its key, above all others of a rank
+	firstCounter      = 1 << 30 // number of its key, above all others of a rank
 )
 
 func (t *mapTable) operations(shareBytes int) int {
