@@ -59,15 +59,14 @@ func (s *Set) FindOrPut(word uint64) (Result, error) {
 
 // oneGuarded is FindOrPut or Contains in a set whose file can be cut off.
 func (s *Set) oneGuarded(word uint64, insert bool) (r Result, err error) {
-	err = s.guard(func() (err error) {
-		if insert {
-			r, err = s.insert(word)
-		} else {
-			r, err = s.one(word, false)
-		}
-		return err
-	})
-	return r, err
+	defer s.fault.Recover(s.shared, core.CatchFaults(), &err)
+	switch err := s.fault.Err(); {
+	case err != nil:
+		return 0, err
+	case insert:
+		return s.insert(word)
+	}
+	return s.one(word, false)
 }
 
 // insert is FindOrPut: in the line of the home, if it can end there.
@@ -531,11 +530,11 @@ func (s *anySet) oneElement(element []byte, insert bool) (r Result, err error) {
 	if s.shared == nil {
 		return s.searchElement(element, insert)
 	}
-	err = s.guard(func() (err error) {
-		r, err = s.searchElement(element, insert)
-		return err
-	})
-	return r, err
+	defer s.fault.Recover(s.shared, core.CatchFaults(), &err)
+	if err := s.fault.Err(); err != nil {
+		return 0, err
+	}
+	return s.searchElement(element, insert)
 }
 
 // searchElement runs it in its span, or through a queue if it cannot end there.
