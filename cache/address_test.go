@@ -143,7 +143,7 @@ func TestHashes(t *testing.T) {
 			for bit := range 64 {
 				key[i] = 1 << bit
 				note(hashKey(key))
-				note(sealOf(7, key))
+				note(sealOf(7, never, key))
 			}
 			for small := range 100 {
 				key[i] = math.Float64bits(float64(small + 3))
@@ -165,7 +165,7 @@ func TestHashes(t *testing.T) {
 // TestSealIsNoMark: no content has a checksum that says empty or invalid.
 func TestSealIsNoMark(t *testing.T) {
 	// sum gives hash itself for no words, so that the hash can be chosen which folds to 0.
-	if seal := sealOf(pi2, nil); seal <= invalid {
+	if seal := sealOf(pi2, never, nil); seal <= invalid {
 		t.Errorf("a checksum is %d", seal)
 	}
 }

@@ -13,6 +13,23 @@ type call struct {
 	keys    items
 	values  items
 	results []Result // of gets: hit, which is the memory of a bool that is true
+
+	expiries expiries // of puts
+}
+
+// expiries are when pairs expire: one for all, or a word for each, so many words after the one
+// before.
+type expiries struct {
+	all   uint64
+	words []uint64 // nil: all expire at one time
+	step  int
+}
+
+func (e *expiries) at(i int) uint64 {
+	if e.words == nil {
+		return e.all
+	}
+	return e.words[i*e.step]
 }
 
 // items are byte strings of one size, each so many bytes after the one before.
@@ -45,6 +62,7 @@ type scratch struct {
 	call
 	c      *Cache
 	counts Counts
+	now    uint64   // when the call began
 	key    []uint64 // room for one
 	value  []uint64
 	single outcome   // of the operation, where it is a single one
@@ -70,7 +88,7 @@ func (s *scratch) give() {
 
 // begin sets the answers to false, or 0.
 func (s *scratch) begin(o call) {
-	s.call, s.counts, s.single = o, Counts{}, outcome{}
+	s.call, s.counts, s.single, s.now = o, Counts{}, outcome{}, s.c.now()
 	clear(o.results)
 }
 
@@ -101,7 +119,7 @@ func (s *scratch) Direct(at, left []int) ([]int, error) {
 		keys, wholeKeys := s.keys.whole()
 		values, wholeValues := s.values.whole()
 		if wholeKeys && wholeValues {
-			s.pipe.run(s, batch{keys, values, s.results})
+			s.pipe.run(s, batch{keys, values, s.results, s.expiries})
 			return left, nil
 		}
 	} else {
@@ -111,7 +129,7 @@ func (s *scratch) Direct(at, left []int) ([]int, error) {
 	if p.results == nil {
 		size := max(1, pieceBytes/8/c.bucketWords)
 		*p = batch{make([]uint64, size*c.keyWords), make([]uint64, size*c.valueWords),
-			make([]Result, size)}
+			make([]Result, size), expiries{words: make([]uint64, size), step: 1}}
 	}
 	for from := 0; from < n; from += len(p.results) {
 		s.copied(at, from, min(len(p.results), n-from))
@@ -132,10 +150,11 @@ func (s *scratch) copied(at []int, from, n int) {
 		s.keys.pack(p.keys[j*c.keyWords:][:c.keyWords], number(j))
 		if s.kind == kindPut {
 			s.values.pack(p.values[j*c.valueWords:][:c.valueWords], number(j))
+			p.expiries.words[j] = s.expiries.at(number(j))
 		}
 	}
 	clear(p.results)
-	s.pipe.run(s, batch{p.keys, p.values, p.results[:n]})
+	s.pipe.run(s, batch{p.keys, p.values, p.results[:n], p.expiries})
 	for j, r := range p.results[:n] {
 		i := number(j)
 		if s.results[i] = r; s.kind == kindGet && r == hit {
@@ -146,9 +165,10 @@ func (s *scratch) copied(at []int, from, n int) {
 
 // batch is operations on whole words.
 type batch struct {
-	keys    []uint64
-	values  []uint64
-	results []Result
+	keys     []uint64
+	values   []uint64
+	results  []Result
+	expiries expiries
 }
 
 // A batch that is shipped is packed so, operation by operation:
@@ -156,7 +176,7 @@ type batch struct {
 //	get     request   key                 answer   0, or 1 and the value
 //	put     request   key and value       answer   its result
 //
-// All are whole words. The owner of a key is its rank, which has all its candidates.
+// All are whole words. Where pairs expire, that word of a put follows its value. The owner of a key is its rank, which has all its candidates.
 
 // Kind, Size, Pack and Unpack describe a request.
 func (s *scratch) Kind() uint32 { return uint32(s.kind) }
@@ -164,15 +184,21 @@ func (s *scratch) Kind() uint32 { return uint32(s.kind) }
 func (s *scratch) Size(int) (request, answer int) {
 	c := s.c
 	if s.kind == kindPut {
-		return c.keyWords + c.valueWords, 1
+		return c.putWords(), 1
 	}
 	return c.keyWords, 1 + c.valueWords
 }
 
+// putWords is the words of a put: its bucket without the checksum.
+func (c *Cache) putWords() int { return c.bucketWords - 1 }
+
 func (s *scratch) Pack(i int, to []uint64) {
 	s.keys.pack(to[:s.c.keyWords], i)
 	if s.kind == kindPut {
-		s.values.pack(to[s.c.keyWords:], i)
+		s.values.pack(to[s.c.keyWords:][:s.c.valueWords], i)
+		if s.c.clock != nil {
+			to[s.c.keyWords+s.c.valueWords] = s.expiries.at(i)
+		}
 	}
 }
 
@@ -201,7 +227,7 @@ func (c *Cache) answer(k uint32, n int, request, answer []uint64) (words int, er
 	switch kind(k) {
 	case kindGet:
 	case kindPut:
-		each, room = c.keyWords+c.valueWords, 1
+		each, room = c.putWords(), 1
 	default:
 		return 0, fmt.Errorf("cache: a request of kind %d", k)
 	}
@@ -214,7 +240,12 @@ func (c *Cache) answer(k uint32, n int, request, answer []uint64) (words int, er
 	if kind(k) == kindGet { // the values are brought to the end of the answer
 		values = items{core.BytesOf(answer[n : n*room]), c.valueWords * 8, c.valueWords * 8}
 	}
-	s.begin(call{kind(k), items{bytes, c.keyWords * 8, each * 8}, values, s.served})
+	o := call{kind: kind(k), keys: items{bytes, c.keyWords * 8, each * 8}, values: values,
+		results: s.served}
+	if at := c.keyWords + c.valueWords; at < each && n > 0 {
+		o.expiries = expiries{words: request[at:], step: each}
+	}
+	s.begin(o)
 	s.counts.Served = uint64(n)
 	err = c.batches.Own(n, s)
 	c.tally.Add(uint64(n), &s.counts)

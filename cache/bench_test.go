@@ -98,6 +98,19 @@ func benchGet(b *testing.B, cfg Config, buckets uint64, load float64) {
 	b.ReportMetric(float64(hits)/per/2, "hits")
 }
 
+// BenchmarkGetTTL reads keys that are there, without and with a TTL.
+func BenchmarkGetTTL(b *testing.B) {
+	for _, buckets := range []uint64{1 << 15, 1 << 22} {
+		for _, ttl := range []time.Duration{0, time.Hour} {
+			b.Run(fmt.Sprintf("buckets=%d/ttl=%v", buckets, ttl), func(b *testing.B) {
+				cfg := benchConfig
+				cfg.TTL = ttl
+				benchGet(b, cfg, buckets, 0.5)
+			})
+		}
+	}
+}
+
 // BenchmarkPut writes keys that are drawn from Zipf(0.99) over 712,500 (MD 5.2).
 func BenchmarkPut(b *testing.B) {
 	for _, mode := range modes {

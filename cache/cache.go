@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
@@ -22,6 +23,7 @@ type Cache struct {
 	batches core.Batches
 	bases   []*uint64 // by rank: the first bucket of it; nil where only queues reach it
 	kernel  bool      // batches over direct memory run in assembly
+	clock   *clock    // nil where pairs do not expire
 
 	sessions core.Pool[*session]
 	scratch  sync.Pool // of *scratch
@@ -36,7 +38,7 @@ type Cache struct {
 type Result uint8
 
 const (
-	Inserted  Result = iota + 1 // into a bucket that was empty or invalid
+	Inserted  Result = iota + 1 // into a bucket that was empty, invalid or expired
 	Updated                     // the key was there, and now has this value
 	Evicted                     // all candidates were taken; another key had to go
 	Unchanged                   // Update: the function left the cache as it is
@@ -74,6 +76,9 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 	}
 	c.window, c.batches.Regions = w, core.NewRegions(w)
 	c.kernel = hasKernel && cfg.Addressing == Groups
+	if c.clock, c.cfg.clock = cfg.clock, nil; cfg.TTL != 0 && c.clock == nil {
+		c.clock = newClock()
+	}
 	c.bases = make([]*uint64, c.ranks)
 	for rank, words := range c.batches.Segments {
 		if words != nil {
@@ -91,6 +96,9 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 // Close gives this rank's memory back. The other ranks keep theirs. A later call goes to the pool
 // of sessions and finds it closed, not to memory that is gone.
 func (c *Cache) Close() error {
+	if c.clock != nil {
+		c.clock.stop()
+	}
 	err := errors.Join(c.batches.Close(), c.sessions.Close(), c.window.Close(), c.tally.close())
 	if c.shared != nil {
 		c.shared.Leaves(false)
@@ -109,72 +117,103 @@ func (c *Cache) Config() Config { return c.cfg }
 // true. If not, value may have been written to and holds nothing of use. key has KeySize bytes,
 // value ValueSize.
 func (c *Cache) Get(key, value []byte) (bool, error) {
-	o, err := c.one(kindGet, key, value)
+	o, err := c.one(kindGet, key, value, 0)
 	return o.matched, err
 }
 
-// Put stores a value under a key: where the key is, else in an empty or invalid
+// Put stores a value under a key: where the key is, else in an empty, invalid or expired
 // candidate, else over the last one.
-func (c *Cache) Put(key, value []byte) (Result, error) {
-	o, err := c.one(kindPut, key, value)
+func (c *Cache) Put(key, value []byte) (Result, error) { return c.PutTTL(key, value, 0) }
+
+// PutTTL is Put of a pair with a TTL of its own: it is found for so long, or [Forever]. 0 means
+// the TTL of the cache. Another one is an error in a cache whose [Config].TTL is 0.
+func (c *Cache) PutTTL(key, value []byte, ttl time.Duration) (Result, error) {
+	o, err := c.one(kindPut, key, value, ttl)
 	return o.result, err
 }
 
 // Delete makes key invalid wherever it stands, and reports whether it stood anywhere.
 func (c *Cache) Delete(key []byte) (bool, error) {
-	o, err := c.one(kindRemove, key, nil)
+	o, err := c.one(kindRemove, key, nil, 0)
 	return o.matched, err
 }
 
 // PutLocated is Put, and reports where the pair is, as Locate does. It stays in that bucket until
 // it is evicted, deleted or cleared; a later Put of the key changes the value there.
 func (c *Cache) PutLocated(key, value []byte) (r Result, rank int, bucket uint64, err error) {
-	o, err := c.one(kindPut, key, value)
+	o, err := c.one(kindPut, key, value, 0)
 	return o.result, o.rank, c.bucketNumber(o.at), err
 }
 
 // Locate reports which rank has key in its memory, and in which bucket of that rank. It is a
 // Get that leaves the value; by the time it returns another key may stand there.
 func (c *Cache) Locate(key []byte) (rank int, bucket uint64, found bool, err error) {
-	o, err := c.one(kindGet, key, make([]byte, c.cfg.ValueSize))
+	o, err := c.one(kindGet, key, make([]byte, c.cfg.ValueSize), 0)
 	return o.rank, c.bucketNumber(o.at), o.matched, err
 }
 
 // one does a single operation, which is not shipped.
-func (c *Cache) one(k kind, key, value []byte) (outcome, error) {
+func (c *Cache) one(k kind, key, value []byte, ttl time.Duration) (outcome, error) {
 	if err := c.check(k, key, value); err != nil {
 		return outcome{}, err
 	}
-	if c.shared == nil {
-		return c.make(k, key, value)
+	expiry, err := uint64(never), error(nil)
+	if k == kindPut {
+		if expiry, err = c.expiryOf(ttl); err != nil {
+			return outcome{}, err
+		}
 	}
-	var o outcome
-	err := c.guard(func() (err error) {
-		o, err = c.make(k, key, value)
-		return err
-	})
-	return o, err
+	if c.shared != nil {
+		return c.makeGuarded(k, key, value, expiry)
+	}
+	return c.make(k, key, value, expiry)
+}
+
+// makeGuarded is make in a cache whose file can be cut off.
+func (c *Cache) makeGuarded(k kind, key, value []byte, expiry uint64) (o outcome, err error) {
+	defer c.fault.Recover(c.shared, core.CatchFaults(), &err)
+	if err := c.fault.Err(); err != nil {
+		return outcome{}, err
+	}
+	return c.make(k, key, value, expiry)
 }
 
 // make does a single operation whose sizes are right.
-func (c *Cache) make(k kind, key, value []byte) (outcome, error) {
+func (c *Cache) make(k kind, key, value []byte, expiry uint64) (outcome, error) {
 	if keyWords, valueWords, whole := asWordPair(key, value); whole && c.batches.Any {
-		if o, ok := c.direct(k, keyWords, valueWords); ok {
+		if o, ok := c.direct(k, keyWords, valueWords, expiry); ok {
 			return o, nil
 		}
 	}
-	return c.oneCopied(k, key, value)
+	return c.oneCopied(k, key, value, expiry)
+}
+
+// expiryOf is when a pair expires that is put now.
+func (c *Cache) expiryOf(ttl time.Duration) (uint64, error) {
+	if ttl == 0 {
+		ttl = c.cfg.TTL
+	}
+	switch {
+	case ttl < Forever:
+		return 0, fmt.Errorf("cache: a TTL must be above 0, 0 or Forever, not %v", ttl)
+	case ttl <= 0:
+		return never, nil
+	case c.clock == nil:
+		return 0, fmt.Errorf("cache: pairs do not expire, so none has a TTL of %v; give "+
+			"Config.TTL, or cache.Forever there for a cache in which few pairs expire", ttl)
+	}
+	return c.now() + uint64(ttl), nil
 }
 
 // oneCopied does a single operation with copies of its key and value, or through a queue.
-func (c *Cache) oneCopied(k kind, key, value []byte) (o outcome, err error) {
+func (c *Cache) oneCopied(k kind, key, value []byte, expiry uint64) (o outcome, err error) {
 	b := c.take()
 	defer b.give()
-	b.begin(call{k, c.keys(key), c.values(value), b.result[:]})
+	b.begin(call{k, c.keys(key), c.values(value), b.result[:], expiries{all: expiry}})
 	if b.keys.pack(b.key, 0); k == kindPut {
 		b.values.pack(b.value, 0)
 	}
-	if o, ok := c.direct(k, b.key, b.value); ok {
+	if o, ok := c.direct(k, b.key, b.value, expiry); ok {
 		if k == kindGet && o.matched {
 			copy(value, core.BytesOf(b.value))
 		}
@@ -207,7 +246,7 @@ func (c *Cache) sizeError(key, value []byte) error {
 //
 // It is a Get and a Put, with fn between them and no lock held: what others put in
 // between is lost, and an entry may be evicted before the next Update. So a counter that is
-// updated so may be too low. fn must not keep value.
+// updated so may be too low. Its TTL begins anew. fn must not keep value.
 func (c *Cache) Update(key []byte, fn func(value []byte, found bool) bool) (Result, error) {
 	s := c.take()
 	defer s.give()
@@ -244,7 +283,7 @@ func (c *Cache) GetAt(rank int, bucket uint64, key, value []byte) (found bool, e
 			return c.read(rank, c.bucketOffset(bucket/group, int(bucket%group)), words)
 		})
 		found = c.whole(words)
-		if err != nil || !found && (words[0] <= invalid || try == c.cfg.Retries) {
+		if err != nil || !c.holds(words, c.now()) || !found && try == c.cfg.Retries {
 			return false, err
 		}
 	}
@@ -260,14 +299,25 @@ func (c *Cache) GetAt(rank int, bucket uint64, key, value []byte) (found bool, e
 // lost, keys of others are answered all the same, and the error names one rank.
 func (c *Cache) GetBatch(keys, values []byte, found []bool) error {
 	results := unsafe.Slice((*Result)(unsafe.Pointer(unsafe.SliceData(found))), len(found))
-	return c.batch(call{kindGet, c.keys(keys), c.values(values), results})
+	return c.batch(call{kind: kindGet, keys: c.keys(keys), values: c.values(values),
+		results: results})
 }
 
 // PutBatch is Put for many keys and values, laid out as in GetBatch. results[i] answers
 // number i; it is 0 where there was an error. Of the values of a key that occurs twice
 // either may stay.
 func (c *Cache) PutBatch(keys, values []byte, results []Result) error {
-	return c.batch(call{kindPut, c.keys(keys), c.values(values), results})
+	return c.PutBatchTTL(keys, values, 0, results)
+}
+
+// PutBatchTTL is PutBatch of pairs that all have a TTL, as PutTTL has it.
+func (c *Cache) PutBatchTTL(keys, values []byte, ttl time.Duration, results []Result) error {
+	expiry, err := c.expiryOf(ttl)
+	if err != nil {
+		return err
+	}
+	return c.batch(call{kind: kindPut, keys: c.keys(keys), values: c.values(values),
+		results: results, expiries: expiries{all: expiry}})
 }
 
 // batch does the operations of a batch.

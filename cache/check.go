@@ -10,9 +10,9 @@ import (
 
 // Check walks this rank's memory and reports what is broken: a bucket that fails its
 // checksum, a key in a bucket that is none of its candidates or after an empty one, a key
-// that stands twice, a lock that is taken. Nothing else may work on the cache, on any
-// rank, except on a cache opened by name, where only what is broken twice is reported. Every rank
-// checks its own memory; nobody waits.
+// that stands twice, a lock that is taken. Pairs that have expired are no fault. Nothing else may
+// work on the cache, on any rank, except on a cache opened by name, where only what is broken twice
+// is reported. Every rank checks its own memory; nobody waits.
 //
 // A rank that was killed may leave a broken bucket or a lock. That is harmless: the next
 // operation on the bucket or the lock repairs it. And ranks that have put a key at the same time
@@ -39,7 +39,7 @@ func (c *Cache) checkPart(ctx context.Context, rank int) error {
 		return err
 	}
 	defer w.r.Close()
-	for b, err := range c.buckets(ctx, rank) {
+	for b, err := range c.buckets(ctx, rank, 0) { // expired ones too
 		if err != nil {
 			return err
 		}
@@ -151,8 +151,8 @@ type bucket struct {
 	words []uint64
 }
 
-// buckets iterates over the buckets of a rank that are neither empty nor invalid.
-func (c *Cache) buckets(ctx context.Context, rank int) iter.Seq2[bucket, error] {
+// buckets iterates over the buckets of a rank that have a pair which is not expired.
+func (c *Cache) buckets(ctx context.Context, rank int, now uint64) iter.Seq2[bucket, error] {
 	return func(yield func(bucket, error) bool) {
 		more := true
 		err := c.guard(func() error {
@@ -168,7 +168,7 @@ func (c *Cache) buckets(ctx context.Context, rank int) iter.Seq2[bucket, error] 
 				}
 				for i := range c.cfg.GroupBuckets {
 					b := words[i*c.bucketWords:][:c.bucketWords]
-					if b[0] > invalid {
+					if c.holds(b, now) {
 						more = yield(bucket{c.bucketOffset(group, i), b}, nil)
 					}
 					if !more {
@@ -198,7 +198,7 @@ func (c *Cache) Len(ctx context.Context) (n uint64, err error) {
 
 // occupied counts the buckets of a rank that hold a key.
 func (c *Cache) occupied(ctx context.Context, rank int) (n uint64, err error) {
-	for _, err := range c.buckets(ctx, rank) {
+	for _, err := range c.buckets(ctx, rank, c.now()) {
 		if err != nil {
 			return 0, err
 		}
@@ -221,14 +221,15 @@ func (c *Cache) Local(ctx context.Context) iter.Seq2[Pair, error] {
 func (c *Cache) pairs(ctx context.Context, rank, end int) iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
 		for of := rank; of < end; of++ {
-			for b, err := range c.buckets(ctx, of) {
+			for b, err := range c.buckets(ctx, of, c.now()) {
 				if err != nil {
 					yield(Pair{}, err)
 					return
 				}
 				key, value := core.BytesOf(c.keyIn(b.words)), core.BytesOf(c.valueIn(b.words))
 				if c.whole(b.words) &&
-					!yield(Pair{key[:c.cfg.KeySize], value[:c.cfg.ValueSize]}, nil) {
+					!yield(Pair{key[:c.cfg.KeySize], value[:c.cfg.ValueSize],
+						c.expiryIn(b.words)}, nil) {
 					return
 				}
 			}
@@ -237,7 +238,10 @@ func (c *Cache) pairs(ctx context.Context, rank, end int) iter.Seq2[Pair, error]
 }
 
 // Pair is a key and its value.
-type Pair struct{ Key, Value []byte }
+type Pair struct {
+	Key, Value []byte
+	expiry     uint64
+}
 
 // usedSample is how many groups Used examines.
 const usedSample = 1 << 12
@@ -250,7 +254,7 @@ func (c *Cache) Used(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	defer r.Close()
-	used, of, all := 0, 0, c.groups*uint64(c.ranks)
+	now, used, of, all := c.now(), 0, 0, c.groups*uint64(c.ranks)
 	for group := uint64(0); group < all; group += max(1, all/usedSample) {
 		var words []uint64
 		err := c.guard(func() (err error) {
@@ -261,7 +265,7 @@ func (c *Cache) Used(ctx context.Context) (float64, error) {
 			return 0, err
 		}
 		for i := range c.cfg.GroupBuckets {
-			if of++; words[i*c.bucketWords] > invalid {
+			if of++; c.holds(words[i*c.bucketWords:], now) {
 				used++
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"time"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
@@ -71,7 +72,15 @@ type Config struct {
 	// Access is how batches reach memory that is not addressable: see package ship. Auto,
 	// the default, finds out. It may differ between ranks.
 	Access ship.Access
+	// TTL is how long a pair is found after it was put, unless PutTTL says otherwise; Forever, if
+	// nothing else does. Each bucket then has one more word. 0 means that pairs do not expire.
+	TTL time.Duration
+
+	clock *clock // of tests; nil: the clock of the system
 }
+
+// Forever is a TTL: the pair does not expire.
+const Forever time.Duration = -1
 
 const (
 	// MaxPairBytes is the longest key with its value.
@@ -106,14 +115,15 @@ func (c *Config) fields() []rma.Field {
 		{Name: "modes", Value: uint64(c.Mode)},
 		{Name: "kinds of addressing", Value: uint64(c.Addressing)},
 		{Name: "buckets per group", Value: uint64(c.GroupBuckets)},
-		{Name: "choices", Value: uint64(c.Choices)}}
+		{Name: "choices", Value: uint64(c.Choices)},
+		{Name: "times to live", Value: uint64(c.TTL)}}
 }
 
 // set takes the values of fields.
 func (c *Config) set(n []uint64) {
 	c.KeySize, c.ValueSize, c.Buckets = int(n[0]), int(n[1]), n[2]
 	c.Mode, c.Addressing = Mode(n[3]), Addressing(n[4])
-	c.GroupBuckets, c.Choices = int(n[5]), int(n[6])
+	c.GroupBuckets, c.Choices, c.TTL = int(n[5]), int(n[6]), time.Duration(n[7])
 }
 
 // complete checks a configuration and fills in what is left to it.
@@ -129,6 +139,8 @@ func (c *Config) complete(ranks int) error {
 		return fmt.Errorf("cache: Mode must be LockFree, Fine or Coarse, not %d", c.Mode)
 	case c.Depth < 0 || c.Depth > 1<<16:
 		return fmt.Errorf("cache: Depth must be 0 to 65536, not %d", c.Depth)
+	case c.TTL < Forever:
+		return fmt.Errorf("cache: TTL must be above 0, 0 or Forever, not %v", c.TTL)
 	case ranks > maxOwner:
 		return fmt.Errorf("cache: locks can name %d ranks, not %d", maxOwner, ranks)
 	}
@@ -140,7 +152,7 @@ func (c *Config) complete(ranks int) error {
 	}
 	group := uint64(c.GroupBuckets)
 	c.Buckets = (perRank + group - 1) / group * group * uint64(ranks)
-	if c.Buckets > math.MaxInt64/8/(bucketWords(c.KeySize, c.ValueSize)+1) {
+	if c.Buckets > math.MaxInt64/8/(c.bucketWords()+1) {
 		return fmt.Errorf("cache: %d buckets of %d and %d bytes have more memory than can be "+
 			"numbered", c.Buckets, c.KeySize, c.ValueSize)
 	}
@@ -172,7 +184,7 @@ func (c *Config) completeAddressing(perRank uint64) error {
 	}
 	if c.GroupBuckets == 0 {
 		group := uint64(maxGroupBuckets)
-		for group > 1 && group*8*bucketWords(c.KeySize, c.ValueSize) > groupBytes {
+		for group > 1 && group*8*c.bucketWords() > groupBytes {
 			group /= 2
 		}
 		c.GroupBuckets = int(min(group, perRank))

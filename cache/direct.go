@@ -7,9 +7,10 @@ import (
 )
 
 // direct does a single operation on memory. ok is false where only a queue reaches the memory.
-func (c *Cache) direct(k kind, key, value []uint64) (_ outcome, ok bool) {
+func (c *Cache) direct(k kind, key, value []uint64, expiry uint64) (_ outcome, ok bool) {
 	var s search // no literal, which would be copied
 	s.c, s.kind, s.key, s.value = c, k, key, value
+	s.now, s.expiry = c.now(), expiry
 	s.address(hashKey(key))
 	if c.batches.At(s.rank) == nil {
 		return outcome{}, false
@@ -25,7 +26,7 @@ func (c *Cache) direct(k kind, key, value []uint64) (_ outcome, ok bool) {
 
 // run does gets or puts of a call, in the stages of kernel.go.
 func (p *pipeline) run(s *scratch, b batch) {
-	p.c, p.kind, p.counts, p.batch = s.c, s.kind, &s.counts, b
+	p.c, p.kind, p.now, p.counts, p.batch = s.c, s.kind, s.now, &s.counts, b
 	p.describe()
 	p.latch = latch{job: p.c.job, own: newPace(p.c.job), writer: p.kind != kindGet}
 	blocks := (len(p.results) + stageBlock - 1) / stageBlock
@@ -44,7 +45,7 @@ func (p *pipeline) settle(block int) {
 		return
 	}
 	var s search
-	s.c, s.kind = p.c, p.kind
+	s.c, s.kind, s.now = p.c, p.kind, p.now
 	l := &p.latch
 	if p.c.cfg.Mode == LockFree {
 		l = nil
@@ -54,7 +55,8 @@ func (p *pipeline) settle(block int) {
 		if results[i] == hit {
 			continue
 		}
-		s.key, s.value = p.key(block*stageBlock+i), p.value(block*stageBlock+i)
+		at := block*stageBlock + i
+		s.key, s.value, s.expiry = p.key(at), p.value(at), p.expiries.at(at)
 		s.address(flights[i].hash)
 		s.run(l)
 		p.counts.count(&s)
@@ -102,9 +104,17 @@ func (s *search) store(bucket []uint64) {
 		memory.StoreWords(s.c.keyIn(bucket), s.key)
 	}
 	memory.StoreWords(s.c.valueIn(bucket), s.value)
-	if !memory.RaceEnabled { // an atomic store would wait for those before it
-		bucket[0] = s.seal
+	if s.c.keyAt > 1 {
+		storeWord(&bucket[1], s.expiry)
+	}
+	storeWord(&bucket[0], s.seal)
+}
+
+// storeWord is no atomic store, which would wait for those before it.
+func storeWord(at *uint64, word uint64) {
+	if !memory.RaceEnabled {
+		*at = word
 		return
 	}
-	atomic.StoreUint64(&bucket[0], s.seal)
+	atomic.StoreUint64(at, word)
 }

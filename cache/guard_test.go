@@ -115,7 +115,7 @@ func (d *taken) compare(t *testing.T) (hits int) {
 func (d *taken) fill() {
 	for b := range slices.Chunk(d.group, d.bucketWords) {
 		number := d.rng.IntN(len(d.keys))
-		s := search{c: d.Cache, seal: sealOf(d.hashes[number], d.values[number]),
+		s := search{c: d.Cache, seal: sealOf(d.hashes[number], never, d.values[number]),
 			key: d.keys[number], value: d.values[number]}
 		s.store(b)
 		switch d.rng.IntN(8) {
@@ -138,7 +138,7 @@ func (d *taken) find(f flight, key, value []uint64) bool {
 		case b[0] == empty:
 			return false
 		case b[0] != invalid && slices.Equal(d.keyIn(b), key):
-			return d.readValue(b, b[0], f.hash, value)
+			return d.readValue(b, b[0], f.hash, never, value)
 		}
 		at = (at + d.bucketWords) % len(d.group)
 	}

@@ -48,6 +48,8 @@ type kernelWork struct {
 	valueWords   uint64
 	found        *bool
 	hits         uint64
+	keyAt        uint64 // bytes; where this is 16 buckets have an expiry
+	now          uint64
 }
 
 // pipeline is a batch over directly addressable memory, and its keys that are between the stages.
@@ -55,6 +57,7 @@ type pipeline struct {
 	batch
 	c      *Cache
 	kind   kind // get or put
+	now    uint64
 	counts *Counts
 	ring   [stageRing][stageBlock]flight
 	work   kernelWork
@@ -72,6 +75,7 @@ func (p *pipeline) describe() {
 		groups: c.groups, group: uint64(c.groupWords) * 8, bucket: uint64(c.bucketWords) * 8,
 		groupBuckets: uint64(c.cfg.GroupBuckets), keyWords: uint64(c.keyWords),
 		valueWords: uint64(c.valueWords), lines: uint64(c.fetchLines()),
+		keyAt: uint64(c.keyAt) * 8, now: p.now,
 	}
 	if p.kind == kindPut {
 		p.work.puts = 1

@@ -155,7 +155,8 @@ nextAdvance:
 	DECQ R15
 	JLT  advanced
 	MOVQ 8(R9), R12
-	MOVQ 8(R12), AX
+	MOVQ 136(DI), AX
+	MOVQ (R12)(AX*1), AX
 	MOVQ R12, R13
 	MOVQ 16(R9), BX
 	ADDQ 72(DI), R13
@@ -202,7 +203,7 @@ nextTake:
 candidate:
 	MOVQ R14, SI
 	MOVQ (SI), R13 // checksum
-	ADDQ $8, SI
+	ADDQ 136(DI), SI
 	CMPQ R13, $1
 	JCS  notHere
 	JEQ  another
@@ -255,6 +256,16 @@ sameDone:
 	// Copy the value, and verify what was copied.
 	MOVQ 112(DI), R8
 	MOVQ 0(R9), CX
+	CMPQ 136(DI), $16
+	JNE  stays
+	MOVQ 8(R14), AX // the expiry; 0 is never
+	LEAQ -1(AX), BX
+	CMPQ BX, 144(DI)
+	JCS  notHere
+	IMULQ pi<>+64(SB), AX
+	ADDQ AX, CX
+
+stays:
 	MOVQ R11, values-8(SP)
 	SUM(COPY, COPYLAST, MOVE)
 	MOVQ values-8(SP), R11

@@ -62,7 +62,7 @@ func damaged(c *Cache, stored, asked int, seed uint64) (string, error) {
 		return "", err
 	}
 	number := seed
-	for b, err := range c.buckets(context.Background(), 0) {
+	for b, err := range c.buckets(context.Background(), 0, 0) {
 		if err != nil {
 			return "", err
 		}

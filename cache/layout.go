@@ -3,6 +3,7 @@ package cache
 import (
 	"fmt"
 	"math/bits"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
@@ -19,6 +20,7 @@ type layout struct {
 	groupWords  int    // with the lock, where there is one
 	lockWords   int    // in front of a group: 1 or 0
 	bucketWords int
+	keyAt       int // where the key is in a bucket: after the checksum, and the expiry if any
 	keyWords    int
 	valueWords  int
 	rankLock    int // where the lock of a rank is, in Coarse
@@ -30,7 +32,7 @@ func (c *Cache) shape(cfg Config, ranks int) {
 	c.cfg, c.ranks = cfg, ranks
 	c.groups = cfg.Buckets / uint64(ranks*cfg.GroupBuckets)
 	c.keyWords, c.valueWords = core.WordsOf(cfg.KeySize), core.WordsOf(cfg.ValueSize)
-	c.bucketWords = 1 + c.keyWords + c.valueWords
+	c.keyAt, c.bucketWords = cfg.keyAt(), int(cfg.bucketWords())
 	if cfg.Mode == Fine {
 		c.lockWords = 1
 	}
@@ -77,15 +79,33 @@ const (
 	invalid = 1 // may be overwritten; the key was deleted, or the checksum failed
 )
 
-// bucketWords is the length of a bucket: checksum, key, value, the last two filled up with
+// keyAt is where the key begins in a bucket, in words.
+func (c *Config) keyAt() int {
+	if c.TTL != 0 {
+		return 2
+	}
+	return 1
+}
+
+// bucketWords is the length of a bucket: checksum, expiry, key, value, the last two filled up with
 // zeros to whole words.
-func bucketWords(keySize, valueSize int) uint64 {
-	return uint64(1 + core.WordsOf(keySize) + core.WordsOf(valueSize))
+func (c *Config) bucketWords() uint64 {
+	return uint64(c.keyAt() + core.WordsOf(c.KeySize) + core.WordsOf(c.ValueSize))
 }
 
 // key and value are parts of a bucket.
-func (c *Cache) keyIn(bucket []uint64) []uint64   { return bucket[1 : 1+c.keyWords] }
-func (c *Cache) valueIn(bucket []uint64) []uint64 { return bucket[1+c.keyWords : c.bucketWords] }
+func (c *Cache) keyIn(bucket []uint64) []uint64 { return bucket[c.keyAt : c.keyAt+c.keyWords] }
+func (c *Cache) valueIn(bucket []uint64) []uint64 {
+	return bucket[c.keyAt+c.keyWords : c.bucketWords]
+}
+
+// expiryIn is when the pair of a bucket expires.
+func (c *Cache) expiryIn(bucket []uint64) uint64 {
+	if c.keyAt == 1 {
+		return never
+	}
+	return atomic.LoadUint64(&bucket[1])
+}
 
 // asWords is the memory of bytes as words, where they are whole and aligned.
 func asWords(b []byte) ([]uint64, bool) {
@@ -185,15 +205,15 @@ func sum(acc uint64, words []uint64) uint64 {
 // hashKey gives the word from which all addresses of a key come.
 func hashKey(key []uint64) uint64 { return core.Fold(sum(pi5, key)^pi6, pi7) }
 
-// sealOf is the checksum of a key, given by its hash, and a value: 64 bits, so that words of
-// several writers are taken for one's with a chance of 2^-64. It is none of the words
-// that mark a bucket without content.
+// sealOf is the checksum of a key, given by its hash, a value and when they expire: 64 bits, so
+// that words of several writers are taken for one's with a chance of 2^-64. It is none of
+// the words that mark a bucket without content.
 //
 // The hash stands for the key since a reader has compared the key itself. A value that
 // was stored under another key fails, unless the two keys have the same hash, for
 // which the chance is 2^-64 too.
-func sealOf(hash uint64, value []uint64) uint64 {
-	seal := core.Fold(sum(hash, value)^pi2, pi3)
+func sealOf(hash, expiry uint64, value []uint64) uint64 {
+	seal := core.Fold(sum(hash+expiry*rankFactor, value)^pi2, pi3)
 	if seal <= invalid {
 		seal += invalid + 1
 	}

@@ -147,6 +147,9 @@ func (o *op) advance(q rma.Queue) rma.Handle {
 func (o *op) apply(q rma.Queue) {
 	if o.write {
 		o.out[0] = o.seal
+		if o.c.keyAt > 1 {
+			o.out[1] = o.expiry
+		}
 		o.post(q.Put(o.out, o.c.window, o.rank, o.at))
 	}
 	if o.expect != 0 {
@@ -315,6 +318,7 @@ func (s *session) Start(machine, i int) rma.Op {
 	if o.kind = b.kind; o.kind == kindPut {
 		b.values.pack(o.value, i)
 	}
+	o.now, o.expiry = b.now, b.expiries.at(i)
 	o.address(hashKey(o.key))
 	o.latch.writer, o.latch.taken = o.kind != kindGet, false
 	o.phase, o.err = phaseGroup, nil

@@ -33,7 +33,10 @@ type search struct {
 	key   []uint64
 	value []uint64 // to be written, or where the one found goes
 	hash  uint64
-	seal  uint64 // put: of key and value
+	seal  uint64 // put: of key, value and expiry
+
+	now    uint64 // what expires until then is gone
+	expiry uint64 // put: of its pair
 
 	choice   int // which group of the key is examined
 	group    uint64
@@ -79,7 +82,7 @@ func (s *search) address(hash uint64) {
 	s.choice, s.examined, s.tries, s.late = 0, 0, 0, false
 	s.matched, s.result, s.write = false, 0, false
 	if s.kind == kindPut {
-		s.seal = sealOf(hash, s.value)
+		s.seal = sealOf(hash, s.expiry, s.value)
 	}
 }
 
@@ -95,10 +98,12 @@ func (s *search) examine(group []uint64) verdict {
 			if s.offer(); seal == empty {
 				return s.end()
 			}
-		} else if sameWords(b[1:1+len(key)], key) {
+		} else if sameWords(s.c.keyIn(b), key) {
 			if v := s.match(b, seal); v != more {
 				return v
 			}
+		} else if s.kind == kindPut && expired(s.c.expiryIn(b), s.now) {
+			s.offer()
 		}
 		s.examined++
 		if at += size; at == len(group) {
@@ -117,9 +122,14 @@ func (s *search) examine(group []uint64) verdict {
 
 // match decides about a bucket that has the key.
 func (s *search) match(b []uint64, seal uint64) verdict {
+	expiry := s.c.expiryIn(b)
+	gone := expired(expiry, s.now)
 	switch {
+	case s.kind == kindGet && gone:
+		s.count(atExpired)
+		return more
 	case s.kind == kindGet:
-		if s.c.readValue(b, seal, s.hash, s.value) {
+		if s.c.readValue(b, seal, s.hash, expiry, s.value) {
 			s.matched, s.result, s.at = true, hit, s.here()
 			return over
 		}
@@ -133,13 +143,15 @@ func (s *search) match(b []uint64, seal uint64) verdict {
 		// mark: a bucket fails its checksum each time
 	case s.kind == kindPut && !s.matched:
 		s.matched = true
-		s.takes(Updated)
+		if s.takes(Updated); gone {
+			s.result = Inserted
+		}
 		s.write = seal != s.seal || !sameWords(s.c.valueIn(b), s.value)
 		return more
 	case s.matched:
 		// mark: a put finds its key twice
 	}
-	s.matched = s.kind != kindGet
+	s.matched = s.matched || s.kind == kindRemove && !gone
 	s.marked, s.expect = s.here(), seal
 	s.examined, s.tries = s.examined+1, 0
 	return rest
@@ -217,7 +229,8 @@ func (s *search) wasMarked(done bool) {
 // goBack decides about the place of a put in a group that was examined before others. In Fine that
 // had no lock since: if another operation has taken the bucket the search begins anew.
 func (s *search) goBack(group []uint64) verdict {
-	if atomic.LoadUint64(&group[s.at-s.c.offset(s.group)]) > invalid {
+	b := group[s.at-s.c.offset(s.group):][:s.c.bucketWords]
+	if s.c.holds(b, s.now) {
 		// mark: a put goes back to a bucket that is taken by then
 		s.address(s.hash)
 		return more
@@ -244,16 +257,21 @@ func sameWords(shared, own []uint64) bool {
 	return true
 }
 
-// readValue copies the value out of a bucket that has shown seal and the key, and reports
+// readValue copies the value out of a bucket that has shown seal, the key and expiry, and reports
 // whether it was there as a whole.
-func (c *Cache) readValue(bucket []uint64, seal, hash uint64, value []uint64) bool {
+func (c *Cache) readValue(bucket []uint64, seal, hash, expiry uint64, value []uint64) bool {
 	memory.LoadWords(value, c.valueIn(bucket))
-	return sealOf(hash, value) == seal
+	return sealOf(hash, expiry, value) == seal
 }
 
 // whole reports whether the copy of a bucket holds what one writer wrote.
 func (c *Cache) whole(b []uint64) bool {
-	return b[0] > invalid && sealOf(hashKey(c.keyIn(b)), c.valueIn(b)) == b[0]
+	return b[0] > invalid && sealOf(hashKey(c.keyIn(b)), c.expiryIn(b), c.valueIn(b)) == b[0]
+}
+
+// holds reports whether a bucket has a pair that has not expired. A put may take any other.
+func (c *Cache) holds(b []uint64, now uint64) bool {
+	return atomic.LoadUint64(&b[0]) > invalid && !expired(c.expiryIn(b), now)
 }
 
 // A lock is one word, of readers and one writer (MD 4.1):

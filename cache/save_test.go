@@ -123,7 +123,7 @@ func TestSaveLeavesOutWhatIsBroken(t *testing.T) {
 // breakBucket changes the last word of the first bucket in use.
 func breakBucket(t *testing.T, c *Cache) bucket {
 	t.Helper()
-	for b, err := range c.buckets(t.Context(), 0) {
+	for b, err := range c.buckets(t.Context(), 0, 0) {
 		must(t, err)
 		c.batches.Segments[0][b.at:][:c.bucketWords][c.bucketWords-1] ^= 1 << 40
 		return b
@@ -281,7 +281,7 @@ func TestCheckFindsFaults(t *testing.T) {
 			}
 		}},
 		{"belongs to rank 1", func(t *testing.T, c *Cache) {
-			for b, err := range c.buckets(t.Context(), 1) {
+			for b, err := range c.buckets(t.Context(), 1, 0) {
 				must(t, err)
 				copy(c.bucketAt(0, 0, 0), c.batches.Segments[1][b.at:][:c.bucketWords])
 				break

@@ -36,6 +36,8 @@ type Counts struct {
 	LockWaits   uint64 // reads of a lock that another operation had
 	LocksBroken uint64 // locks of dead ranks taken from them
 
+	Expired uint64 // reads that found their key expired; they count as Misses too
+
 	// Candidates[i] is how many writes went to candidate i of their key. Those above the
 	// candidates that a key has are 0.
 	Candidates [64]uint64
@@ -88,6 +90,7 @@ const (
 	atInvalid     = unsafe.Offsetof(Counts{}.Invalid)
 	atLockWaits   = unsafe.Offsetof(Counts{}.LockWaits)
 	atLocksBroken = unsafe.Offsetof(Counts{}.LocksBroken)
+	atExpired     = unsafe.Offsetof(Counts{}.Expired)
 	atCandidates  = unsafe.Offsetof(Counts{}.Candidates)
 )
 

@@ -54,7 +54,7 @@ func (m *Map) Load(ctx context.Context, path string) error {
 		puts, err := m.records(payload)
 		return len(puts), err
 	}
-	l, err := archive.LoadTable(ctx, m.job, path, mapContents, count)
+	l, _, err := archive.LoadTable(ctx, m.job, path, mapContents, count)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (e *Elements) contents() archive.Contents {
 // *FullError on one rank at least, and what has been inserted stays. Collective; no other call may
 // run on any rank.
 func (s *Set) Load(ctx context.Context, path string) error {
-	return s.load(ctx, path, wordContents, archive.Fixed(8), func(payload []byte) error {
+	return s.load(ctx, path, wordContents, nil, func(payload []byte) error {
 		words := make([]uint64, len(payload)/8)
 		for i := range words {
 			words[i] = binary.LittleEndian.Uint64(payload[i*8:])
@@ -53,7 +53,7 @@ func (s *Set) Load(ctx context.Context, path string) error {
 
 // Load inserts the contents of a file that Save has written; see Set.Load.
 func (e *Elements) Load(ctx context.Context, path string) error {
-	return e.load(ctx, path, e.contents(), archive.Fixed(e.size), func(payload []byte) error {
+	return e.load(ctx, path, e.contents(), nil, func(payload []byte) error {
 		return e.FindOrPutBatch(payload, make([]Result, len(payload)/e.size))
 	})
 }
@@ -112,7 +112,7 @@ func recordsOf(payload []byte) (elements [][]byte, err error) {
 func (s *anySet) load(ctx context.Context, path string, want archive.Contents, count archive.Count,
 	insert func(payload []byte) error) error {
 	job := s.job
-	l, err := archive.LoadTable(ctx, job, path, want, count)
+	l, _, err := archive.LoadTable(ctx, job, path, want, count)
 	if err != nil {
 		return err
 	}

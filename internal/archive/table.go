@@ -16,6 +16,20 @@ type Contents struct {
 	ElementBytes int `json:"elementBytes,omitempty"`
 	KeyBytes     int `json:"keyBytes,omitempty"`
 	ValueBytes   int `json:"valueBytes,omitempty"`
+	// Expires: a record ends with when it expires. A table loads files with and without it.
+	Expires bool `json:"expires,omitempty"`
+}
+
+// ExpiryBytes is the size of the word, little-endian, that says when a record expires.
+const ExpiryBytes = 8
+
+// RecordBytes is the size of a record, where all have the same.
+func (c Contents) RecordBytes() int {
+	size := c.ElementBytes + c.KeyBytes + c.ValueBytes
+	if c.Expires {
+		size += ExpiryBytes
+	}
+	return size
 }
 
 // sizes is the sizes in words.
@@ -48,18 +62,25 @@ func SaveTable(ctx context.Context, job rma.Job, path string, is Contents,
 	return s.Finish(ctx, err, description)
 }
 
-// LoadTable opens a file that SaveTable has written, and refuses one of other contents. Collective.
-func LoadTable(ctx context.Context, job rma.Job, path string, want Contents, count Count) (*Loader,
-	error) {
-	return NewLoader(ctx, job, path, count, func(description []byte) error {
-		var is Contents
+// LoadTable opens a file that SaveTable has written, and returns what it says of its contents. It
+// refuses one of others. A nil count is for records of RecordBytes. Collective.
+func LoadTable(ctx context.Context, job rma.Job, path string, want Contents, count Count) (
+	l *Loader, is Contents, err error) {
+	sized := func(section uint32, payload []byte) (int, error) {
+		if count == nil {
+			count = Fixed(is.RecordBytes())
+		}
+		return count(section, payload)
+	}
+	l, err = NewLoader(ctx, job, path, sized, func(description []byte) error {
 		if err := json.Unmarshal(description, &is); err != nil || is.Kind != want.Kind {
 			return fmt.Errorf("%s is no %s (it is described as %.100q)", path, want.Kind,
 				description)
 		}
-		if is != want {
+		if want.Expires = is.Expires; is != want {
 			return fmt.Errorf("%s has %s, this table has %s", path, is.sizes(), want.sizes())
 		}
 		return nil
 	})
+	return l, is, err
 }
