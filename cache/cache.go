@@ -76,8 +76,10 @@ func New(ctx context.Context, job rma.Job, cfg Config) (*Cache, error) {
 	}
 	c.window, c.batches.Regions = w, core.NewRegions(w)
 	c.kernel = hasKernel && cfg.Addressing == Groups
-	if c.clock, c.cfg.clock = cfg.clock, nil; cfg.TTL != 0 && c.clock == nil {
-		c.clock = newClock()
+	if c.cfg.clock = nil; cfg.TTL != 0 {
+		if c.clock = cfg.clock; c.clock == nil {
+			c.clock = newClock()
+		}
 	}
 	c.bases = make([]*uint64, c.ranks)
 	for rank, words := range c.batches.Segments {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/farhash/farhash/internal/core"
@@ -25,9 +26,12 @@ func TestKernelTakes(t *testing.T) {
 	for keyWords := 1; keyWords <= 9; keyWords++ {
 		for valueWords := 1; valueWords <= 17; valueWords++ {
 			for _, buckets := range []int{1, 2, 5} {
-				t.Run(fmt.Sprintf("%d,%d,%d", keyWords, valueWords, buckets), func(t *testing.T) {
-					hits += newTaken(t, keyWords, valueWords, buckets).compare(t)
-				})
+				for _, ttl := range []time.Duration{0, Forever} {
+					name := fmt.Sprintf("%d,%d,%d,%d", keyWords, valueWords, buckets, ttl)
+					t.Run(name, func(t *testing.T) {
+						hits += newTaken(t, keyWords, valueWords, buckets, ttl).compare(t)
+					})
+				}
 			}
 		}
 	}
@@ -47,10 +51,13 @@ type taken struct {
 	hashes []uint64
 }
 
-func newTaken(t *testing.T, keyWords, valueWords, buckets int) *taken {
+// takenNow is the time.
+const takenNow = 2
+
+func newTaken(t *testing.T, keyWords, valueWords, buckets int, ttl time.Duration) *taken {
 	d := &taken{Cache: new(Cache), rng: rand.New(rand.NewPCG(uint64(keyWords), uint64(valueWords)))}
 	d.shape(Config{KeySize: 8 * keyWords, ValueSize: 8 * valueWords,
-		Buckets: uint64(buckets), GroupBuckets: buckets}, 1)
+		Buckets: uint64(buckets), GroupBuckets: buckets, TTL: ttl}, 1)
 	d.group = guard.Slice[uint64](t, buckets*d.bucketWords)
 	d.bases = []*uint64{&d.group[0]}
 	for i := range keyWords + 1 {
@@ -75,7 +82,7 @@ func (d *taken) compare(t *testing.T) (hits int) {
 	for range 60 {
 		d.fill()
 		n := 1 + d.rng.IntN(stageBlock)
-		p := pipeline{c: d.Cache}
+		p := pipeline{c: d.Cache, now: takenNow}
 		p.describe()
 		keys := guard.Slice[uint64](t, n*d.keyWords)
 		values, found := guard.Slice[uint64](t, n*d.valueWords), guard.Slice[bool](t, n)
@@ -110,13 +117,16 @@ func (d *taken) compare(t *testing.T) (hits int) {
 	return hits
 }
 
-// fill fills the group at random: a bucket in eight is empty, another one invalid, and another one
-// torn.
+// fill fills the group at random: a bucket in eight is empty, another one invalid, another one
+// torn, and another one has another expiry than its checksum. Where pairs expire half of them have.
 func (d *taken) fill() {
 	for b := range slices.Chunk(d.group, d.bucketWords) {
 		number := d.rng.IntN(len(d.keys))
-		s := search{c: d.Cache, seal: sealOf(d.hashes[number], never, d.values[number]),
-			key: d.keys[number], value: d.values[number]}
+		s := search{c: d.Cache, key: d.keys[number], value: d.values[number]}
+		if d.cfg.TTL != 0 {
+			s.expiry = d.rng.Uint64N(2 * takenNow)
+		}
+		s.seal = sealOf(d.hashes[number], s.expiry, s.value)
 		s.store(b)
 		switch d.rng.IntN(8) {
 		case 0:
@@ -125,6 +135,8 @@ func (d *taken) fill() {
 			b[0] = invalid
 		case 2:
 			d.valueIn(b)[d.rng.IntN(d.valueWords)]++
+		case 3:
+			b[1] += uint64(d.keyAt - 1)
 		}
 	}
 }
@@ -138,7 +150,8 @@ func (d *taken) find(f flight, key, value []uint64) bool {
 		case b[0] == empty:
 			return false
 		case b[0] != invalid && slices.Equal(d.keyIn(b), key):
-			return d.readValue(b, b[0], f.hash, never, value)
+			expiry := d.expiryIn(b)
+			return !expired(expiry, takenNow) && d.readValue(b, b[0], f.hash, expiry, value)
 		}
 		at = (at + d.bucketWords) % len(d.group)
 	}
@@ -153,7 +166,8 @@ func TestKernelStages(t *testing.T) {
 	}
 	for _, mode := range modes {
 		for words := 1; words <= 17; words++ {
-			cfg := Config{KeySize: 8 * words, ValueSize: 8, Buckets: 64, Mode: mode}
+			cfg := Config{KeySize: 8 * words, ValueSize: 8, Buckets: 64, Mode: mode,
+				TTL: time.Duration(words % 2), clock: stopped()}
 			must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
 				c.moveTo(guard.Copy(t, c.batches.Segments[0]))
 				keys := guard.Slice[uint64](t, stageBlock*words)
@@ -189,7 +203,7 @@ func compareStages(t *testing.T, c *Cache, b batch, k kind) {
 		hash := hashKey(key)
 		group, first := c.group(hash, 0)
 		bucket := c.bucketAt(c.rankOf(hash), group, first)
-		if k == kindGet && bucket[1] != key[0] {
+		if k == kindGet && bucket[c.keyAt] != key[0] {
 			bucket = c.bucketAt(c.rankOf(hash), group, (first+1)%c.cfg.GroupBuckets)
 		}
 		want[0][i] = flight{hash, &bucket[0], &c.bucketAt(c.rankOf(hash), group, 0)[0]}
@@ -216,7 +230,8 @@ func TestBatchesStayInside(t *testing.T) {
 	for _, mode := range modes {
 		for _, words := range [][2]int{{1, 1}, {2, 3}, {5, 9}, {9, 2}} {
 			keySize, valueSize := 8*words[0], 8*words[1]
-			cfg := Config{KeySize: keySize, ValueSize: valueSize, Buckets: 256, Mode: mode}
+			cfg := Config{KeySize: keySize, ValueSize: valueSize, Buckets: 256, Mode: mode,
+				TTL: time.Duration(words[0] % 2), clock: stopped()}
 			must(t, withCache(engines[0], 1, cfg, func(c *Cache) error {
 				c.moveTo(guard.Copy(t, c.batches.Segments[0]))
 				keys := guard.Slice[byte](t, pairs*keySize)

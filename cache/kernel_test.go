@@ -3,10 +3,12 @@ package cache
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"testing"
+	"time"
 	"unsafe"
 
 	"pgregory.net/rapid"
@@ -25,13 +27,15 @@ func TestKernel(t *testing.T) {
 			ValueSize:    8 * rapid.IntRange(1, 30).Draw(t, "value words"),
 			Buckets:      uint64(rapid.IntRange(1, 100).Draw(t, "buckets")),
 			GroupBuckets: rapid.IntRange(0, maxGroupBuckets).Draw(t, "group"),
-			Mode:         Mode(rapid.IntRange(0, 2).Draw(t, "mode"))}
+			Mode:         Mode(rapid.IntRange(0, 2).Draw(t, "mode")),
+			TTL:          rapid.SampledFrom([]time.Duration{0, 1, 2}).Draw(t, "TTL")}
 		ranks := rapid.IntRange(1, 3).Draw(t, "ranks")
 		keys := rapid.IntRange(0, 200).Draw(t, "keys")
 		stored := rapid.IntRange(0, 100).Draw(t, "stored")
 		seed := rapid.Uint64().Draw(t, "seed")
 		var answers [2]string
 		for i := range answers {
+			cfg.clock = stopped()
 			must(t, withCache(engines[0], ranks, cfg, func(c *Cache) (err error) {
 				if c.kernel = i == 1; c.job.Rank() == 0 {
 					answers[i], err = damaged(c, stored, keys, seed)
@@ -58,6 +62,12 @@ func damaged(c *Cache, stored, asked int, seed uint64) (string, error) {
 	}
 	results := make([]Result, stored)
 	err := c.PutBatch(pack(stored, c.cfg.KeySize), pack(stored, c.cfg.ValueSize), results)
+	if c.clock != nil { // some of the pairs expire
+		half := stored / 2
+		err = errors.Join(err, c.PutBatchTTL(pack(half, c.cfg.KeySize),
+			pack(half, c.cfg.ValueSize), Forever, results[:half]))
+		c.clock.pass(1)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -119,10 +129,11 @@ func TestKernelLayout(t *testing.T) {
 		unsafe.Offsetof(w.groups), unsafe.Offsetof(w.group), unsafe.Offsetof(w.puts),
 		unsafe.Offsetof(w.bucket), unsafe.Offsetof(w.groupBuckets), unsafe.Offsetof(w.keyWords),
 		unsafe.Offsetof(w.lines), unsafe.Offsetof(w.values), unsafe.Offsetof(w.valueWords),
-		unsafe.Offsetof(w.found), unsafe.Offsetof(w.hits), unsafe.Offsetof(f.hash),
+		unsafe.Offsetof(w.found), unsafe.Offsetof(w.hits), unsafe.Offsetof(w.keyAt),
+		unsafe.Offsetof(w.now), unsafe.Offsetof(f.hash),
 		unsafe.Offsetof(f.bucket), unsafe.Offsetof(f.group), unsafe.Sizeof(f)}
 	want := []uintptr{0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128,
-		0, 8, 16, 24}
+		136, 144, 0, 8, 16, 24}
 	if !slices.Equal(got, want) {
 		t.Errorf("the offsets are %v, the assembly has %v", got, want)
 	}

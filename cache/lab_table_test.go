@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/sim"
 	"github.com/farhash/farhash/ship"
 )
 
@@ -23,6 +25,18 @@ import (
 type labOp struct {
 	kind   kind
 	number uint64 // of a write, from 1 on; no two of a schedule have the same
+	ttlNs  int64  // of a put; 0: for ever
+}
+
+// mayExpire reports whether the pair of a put may be gone by a time, and mustExpire whether it is.
+func mayExpire(put lab.Operation, ns int64) bool {
+	ttl := put.What.(labOp).ttlNs
+	return ttl != 0 && put.CallNs+ttl <= ns
+}
+
+func mustExpire(put lab.Operation, ns int64) bool {
+	ttl := put.What.(labOp).ttlNs
+	return ttl != 0 && put.ReturnNs != lab.Open && put.ReturnNs+ttl < ns
 }
 
 func (o labOp) String() string {
@@ -61,7 +75,8 @@ func eachGet(history []porcupine.Operation) (parts [][]porcupine.Operation) {
 		}
 		part := []porcupine.Operation{get}
 		at := slices.IndexFunc(history, func(o porcupine.Operation) bool {
-			return o.Input == labOp{kindPut, uint64(found)}
+			op := o.Input.(labOp)
+			return op.kind == kindPut && op.number == uint64(found)
 		})
 		if at >= 0 {
 			part = append(part, history[at])
@@ -82,19 +97,45 @@ type labCache struct {
 	c     *Cache
 	keys  int
 	calls int // so far
+	nowNs func() int64
+}
+
+// Calls on lab caches happen at one time each, the one at which they begin.
+func (l *labCache) timed(call lab.Call) lab.Call {
+	do := call.Do
+	call.Do = func(answers []any) error {
+		if l.c.clock != nil {
+			l.c.clock.reach(uint64(l.nowNs()))
+		}
+		return do(answers)
+	}
+	return call
+}
+
+// reach moves a clock on to a time, if that has not come yet.
+func (k *clock) reach(ns uint64) {
+	for old := k.ns.Load(); old < ns && !k.ns.CompareAndSwap(old, ns); old = k.ns.Load() {
+	}
 }
 
 // labTable is a cache in some mode.
 func labTable(mode Mode, access ship.Access) *lab.Table {
+	shared := stopped() // where ranks answer for others at any time
+	shared.ns.Store(1)
 	open := func(ctx context.Context, job rma.Job, rng *rand.Rand) (lab.Client, error) {
 		cfg := labConfig(rng)
 		cfg.Buckets *= uint64(job.Size())
-		cfg.Mode, cfg.Access = mode, access
+		cfg.Mode, cfg.Access, cfg.clock = mode, access, shared
+		nowNs := func() int64 { return time.Now().UnixNano() }
+		if simulated, ok := job.(*sim.Job); ok {
+			nowNs, cfg.clock = simulated.NowNs, stopped()
+			cfg.clock.ns.Store(1)
+		}
 		c, err := New(ctx, job, cfg)
 		if err != nil {
 			return nil, err
 		}
-		return &labCache{c: c, keys: 1 + rng.IntN(6)}, nil
+		return &labCache{c: c, keys: 1 + rng.IntN(6), nowNs: nowNs}, nil
 	}
 	return &lab.Table{Name: mode.String(), Open: open, Model: labModel}
 }
@@ -106,6 +147,9 @@ func labConfig(rng *rand.Rand) Config {
 	if rng.IntN(2) == 0 {
 		cfg.Buckets = 16
 	}
+	if rng.IntN(3) == 0 {
+		cfg.TTL = time.Duration(1 + rng.IntN(labTTL))
+	}
 	switch rng.IntN(3) {
 	case 0:
 		cfg.Addressing = Paper
@@ -114,6 +158,9 @@ func labConfig(rng *rand.Rand) Config {
 	}
 	return cfg
 }
+
+// labTTL is the longest TTL: some calls take longer, and some do not.
+const labTTL = 50_000 // ns
 
 // Draw chooses a call on one key or on several, some of them perhaps twice.
 func (l *labCache) Draw(rng *rand.Rand) lab.Call {
@@ -127,13 +174,25 @@ func (l *labCache) Draw(rng *rand.Rand) lab.Call {
 	l.calls++
 	switch rng.IntN(9) {
 	case 0:
-		return l.remove(keys[0])
+		return l.timed(l.remove(keys[0]))
 	case 1:
-		return l.update(keys[0])
+		return l.timed(l.update(keys[0]))
 	case 2, 3, 4:
-		return l.get(keys)
+		return l.timed(l.get(keys))
 	}
-	return l.put(keys)
+	ttl := time.Duration(0)
+	if l.c.cfg.TTL != 0 {
+		ttl = []time.Duration{0, Forever, time.Duration(1 + rng.IntN(labTTL))}[rng.IntN(3)]
+	}
+	return l.timed(l.put(keys, ttl))
+}
+
+// write is a put for a history.
+func (l *labCache) write(number uint64, ttl time.Duration) labOp {
+	if ttl == 0 {
+		ttl = l.c.cfg.TTL
+	}
+	return labOp{kindPut, number, int64(max(ttl, 0))}
 }
 
 const maxLabKeys = 6
@@ -186,20 +245,20 @@ func foundIn(value []byte, found bool) (labFound, error) {
 	return labFound(number), err
 }
 
-func (l *labCache) put(keys []int) lab.Call {
+func (l *labCache) put(keys []int, ttl time.Duration) lab.Call {
 	var inputs []lab.Input
 	var values []byte
 	for i, key := range keys {
-		inputs = append(inputs, lab.Input{Key: key, What: labOp{kindPut, l.number(i)}})
+		inputs = append(inputs, lab.Input{Key: key, What: l.write(l.number(i), ttl)})
 		values = append(values, spread(l.number(i), l.c.cfg.ValueSize)...)
 	}
 	return lab.Call{Inputs: inputs, Do: func(answers []any) error {
 		results := make([]Result, len(keys))
 		var err error
 		if len(keys) == 1 {
-			results[0], err = l.c.Put(l.pack(keys), values)
+			results[0], err = l.c.PutTTL(l.pack(keys), values, ttl)
 		} else {
-			err = l.c.PutBatch(l.pack(keys), values, results)
+			err = l.c.PutBatchTTL(l.pack(keys), values, ttl, results)
 		}
 		for i, r := range results {
 			if r != 0 {
@@ -211,7 +270,7 @@ func (l *labCache) put(keys []int) lab.Call {
 }
 
 func (l *labCache) remove(key int) lab.Call {
-	inputs := []lab.Input{{Key: key, What: labOp{kindRemove, l.number(0)}}}
+	inputs := []lab.Input{{Key: key, What: labOp{kind: kindRemove, number: l.number(0)}}}
 	return lab.Call{Inputs: inputs, Do: func(answers []any) error {
 		deleted, err := l.c.Delete(l.pack([]int{key}))
 		if err == nil {
@@ -225,7 +284,7 @@ func (l *labCache) remove(key int) lab.Call {
 func (l *labCache) update(key int) lab.Call {
 	number := l.number(0)
 	inputs := []lab.Input{{Key: key, What: labOp{kind: kindGet}},
-		{Key: key, What: labOp{kindPut, number}}}
+		{Key: key, What: l.write(number, 0)}}
 	return lab.Call{Inputs: inputs, Do: func(answers []any) error {
 		var bad error
 		r, err := l.c.Update(l.pack([]int{key}), func(value []byte, found bool) bool {
@@ -243,14 +302,17 @@ func (l *labCache) update(key int) lab.Call {
 // Audit reads every key.
 func (l *labCache) Audit() (calls []lab.Call) {
 	for key := range l.keys {
-		calls = append(calls, l.get([]int{key}))
+		calls = append(calls, l.timed(l.get([]int{key})))
 	}
 	return calls
 }
 
-// Check makes sure, where no rank has died, that no lock is left, and where nothing has
-// gone wrong, that what modes with locks promise beyond the other holds.
+// Check makes sure that nothing was found that had expired; where no rank has died, that no lock is
+// left, and where nothing has gone wrong, that what modes with locks promise beyond the other holds.
 func (l *labCache) Check(ctx context.Context, history []lab.Operation) error {
+	if err := noneExpired(history); err != nil {
+		return err
+	}
 	if len(l.c.job.Failed()) > 0 {
 		return nil
 	}
@@ -271,6 +333,23 @@ func (l *labCache) Check(ctx context.Context, history []lab.Operation) error {
 	return nothingLost(l.c.cfg.Mode, history)
 }
 
+// noneExpired: no get that began after a pair had expired has found it.
+func noneExpired(history []lab.Operation) error {
+	puts := map[labFound]lab.Operation{}
+	for _, o := range history {
+		if op := o.What.(labOp); op.kind == kindPut {
+			puts[labFound(op.number)] = o
+		}
+	}
+	for _, get := range history {
+		found, _ := get.Answer.(labFound)
+		if put, ok := puts[found]; ok && mustExpire(put, get.CallNs) {
+			return fmt.Errorf("an expired pair is found:\n%v\n%v", put, get)
+		}
+	}
+	return nil
+}
+
 // noLocks makes sure that nobody holds a lock in the memory of a rank.
 func noLocks(ctx context.Context, c *Cache, rank int) error {
 	w, err := c.newWalker(rank)
@@ -280,7 +359,8 @@ func noLocks(ctx context.Context, c *Cache, rank int) error {
 	return errors.Join(w.locks(ctx), w.faults.Err(), w.r.Close())
 }
 
-// nothingLost: unless something was evicted, a key that was put and not deleted is found.
+// nothingLost: unless something was evicted, a key that was put and not deleted is found until it
+// has expired.
 func nothingLost(mode Mode, history []lab.Operation) error {
 	if slices.ContainsFunc(history, func(o lab.Operation) bool { return o.Answer == Evicted }) {
 		return nil
@@ -300,12 +380,15 @@ func nothingLost(mode Mode, history []lab.Operation) error {
 }
 
 // mayVanish reports whether there is a reason for which the pair of a put need not be there
-// when get reads it. In LockFree that are others in the middle of it: writes that may
+// when get reads it: it, or one that took its place, has expired. In LockFree that are others in the middle of it: writes that may
 // choose the same bucket, and gets of the key, which may give the bucket up; and puts
 // of the key that come later, to which the same may happen.
 func mayVanish(mode Mode, put, get lab.Operation, history []lab.Operation) bool {
 	return slices.ContainsFunc(history, func(o lab.Operation) bool {
 		what, same := o.What.(labOp).kind, o.Key == put.Key
+		if same && o.ReturnNs >= put.CallNs && mayExpire(o, get.ReturnNs) {
+			return true
+		}
 		if o == put || o.ReturnNs < put.CallNs || o.CallNs > get.ReturnNs {
 			return false
 		}

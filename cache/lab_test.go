@@ -38,7 +38,7 @@ func TestLab(t *testing.T) {
 	}
 	for mode, table := range labTables {
 		t.Run(table.Name, func(t *testing.T) {
-			for _, m := range marks[mode] {
+			for _, m := range append(marks[mode], getExpired, putExpired) {
 				m.Claim(t)
 			}
 			table.Search(t, labSchedules())

@@ -7,6 +7,8 @@ var (
 	torn          = mark.Named("cache: a reader finds a bucket that fails its checksum")
 	tornAgain     = mark.Named("cache: a bucket fails its checksum each time")
 	markTooLate   = mark.Named("cache: a bucket has changed before it is marked invalid")
+	getExpired    = mark.Named("cache: a get finds its key expired")
+	putExpired    = mark.Named("cache: a put may take an expired pair")
 	copied        = mark.Named("cache: a put finds its key twice")
 	lateWrite     = mark.Named("cache: a put goes back to an earlier group")
 	lateFree      = mark.Named("cache: a put that goes back to a bucket is about to write")

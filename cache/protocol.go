@@ -103,6 +103,7 @@ func (s *search) examine(group []uint64) verdict {
 				return v
 			}
 		} else if s.kind == kindPut && expired(s.c.expiryIn(b), s.now) {
+			// mark: a put may take an expired pair
 			s.offer()
 		}
 		s.examined++
@@ -126,6 +127,7 @@ func (s *search) match(b []uint64, seal uint64) verdict {
 	gone := expired(expiry, s.now)
 	switch {
 	case s.kind == kindGet && gone:
+		// mark: a get finds its key expired
 		s.count(atExpired)
 		return more
 	case s.kind == kindGet:

@@ -5,21 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 )
 
 // everySequence runs every sequence of a few operations on keys that are always in each other's
 // way, one by one and in batches, over memory. There is room for all keys, so that no answer
-// may differ from the answer of a map.
+// may differ from the answer of a map. Where pairs expire a key is not deleted, but does so.
 func everySequence(*testing.T) error {
 	for _, mode := range modes {
 		for _, groups := range []int{1, 2} {
-			cfg := Config{KeySize: 16, ValueSize: 8, Buckets: 4, GroupBuckets: 4 / groups,
-				Choices: groups, Mode: mode}
-			err := withCache(engines[0], 1, cfg, func(c *Cache) error {
-				return errors.Join(sequences(c, false), sequences(c, true))
-			})
-			if err != nil {
-				return fmt.Errorf("%v, %d groups: %w", mode, groups, err)
+			for _, ttl := range []time.Duration{0, Forever} {
+				cfg := Config{KeySize: 16, ValueSize: 8, Buckets: 4, GroupBuckets: 4 / groups,
+					Choices: groups, Mode: mode, TTL: ttl, clock: stopped()}
+				err := withCache(engines[0], 1, cfg, func(c *Cache) error {
+					return errors.Join(sequences(c, false), sequences(c, true))
+				})
+				if err != nil {
+					return fmt.Errorf("%v, %d groups, TTL %v: %w", mode, groups, ttl, err)
+				}
 			}
 		}
 	}
@@ -65,18 +68,26 @@ type sequence struct {
 
 // step puts a key or deletes it, and reads all.
 func (s *sequence) step(code int, number uint64) error {
-	id := code % sequenceKeys
+	id, ttl := code%sequenceKeys, time.Duration(0)
+	expires := code >= sequenceKeys && s.c.cfg.TTL != 0
+	if expires {
+		ttl = 1
+	}
 	key, value := spread(uint64(id), 16), spread(number, 8)
 	_, had := s.has[id]
-	if code < sequenceKeys {
+	if code < sequenceKeys || expires {
 		want := Inserted
 		if had {
 			want = Updated
 		}
 		s.has[id] = number
-		got, err := s.put(key, value)
+		got, err := s.put(key, value, ttl)
 		if got != want || err != nil {
 			return fmt.Errorf("put of key %d: %v, %w, want %v", id, got, err, want)
+		}
+		if expires {
+			s.c.clock.pass(1)
+			delete(s.has, id)
 		}
 	} else {
 		delete(s.has, id)
@@ -94,12 +105,12 @@ func (s *sequence) step(code int, number uint64) error {
 	return nil
 }
 
-func (s *sequence) put(key, value []byte) (Result, error) {
+func (s *sequence) put(key, value []byte, ttl time.Duration) (Result, error) {
 	if !s.batch {
-		return s.c.Put(key, value)
+		return s.c.PutTTL(key, value, ttl)
 	}
 	var results [1]Result
-	err := s.c.PutBatch(key, value, results[:])
+	err := s.c.PutBatchTTL(key, value, ttl, results[:])
 	return results[0], err
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -31,13 +32,44 @@ func streamValue(number, size int) []byte {
 }
 
 // stream runs operations on one rank's cache and holds the answers against a plain map:
-// a key that is found has the value that was put last.
+// a key that is found has the value that was put last, and that has not expired.
 type stream struct {
 	c       *Cache
 	keys    int
 	written int
-	model   map[string][]byte
+	model   map[string]streamPair
 	answers []string
+}
+
+// streamPair is a value, and when it expires.
+type streamPair struct {
+	value  []byte
+	expiry uint64
+}
+
+// living is the value that a key should have; nil for none.
+func (st *stream) living(k []byte) []byte {
+	if p := st.model[string(k)]; !expired(p.expiry, st.c.now()) {
+		return p.value
+	}
+	return nil
+}
+
+// drawTTL chooses a TTL for a put.
+func (st *stream) drawTTL(t *rapid.T) time.Duration {
+	if st.c.cfg.TTL == 0 {
+		return 0
+	}
+	return rapid.SampledFrom([]time.Duration{0, Forever, 1, 7}).Draw(t, "TTL")
+}
+
+// remember notes what a key has by now.
+func (st *stream) remember(k string, v []byte, ttl time.Duration) {
+	expiry, err := st.c.expiryOf(ttl)
+	if err != nil {
+		panic(err)
+	}
+	st.model[k] = streamPair{v, expiry}
 }
 
 func (st *stream) operation(t *rapid.T) error {
@@ -49,9 +81,12 @@ func (st *stream) operation(t *rapid.T) error {
 		st.written++
 		return streamValue(st.written, cfg.ValueSize)
 	}
+	if st.c.clock != nil {
+		st.c.clock.pass(time.Duration(rapid.IntRange(0, 3).Draw(t, "time")))
+	}
 	switch rapid.IntRange(0, 6).Draw(t, "operation") {
 	case 0, 1:
-		return st.put(key(), value())
+		return st.put(key(), value(), st.drawTTL(t))
 	case 2:
 		k := key()
 		v := make([]byte, len(value()))
@@ -64,7 +99,7 @@ func (st *stream) operation(t *rapid.T) error {
 	case 3:
 		k := key()
 		found, err := st.c.Delete(k)
-		if found && st.model[string(k)] == nil {
+		if found && st.living(k) == nil {
 			err = fmt.Errorf("%x was deleted and is not there", k)
 		}
 		st.answers = append(st.answers, fmt.Sprint("delete ", found))
@@ -73,11 +108,11 @@ func (st *stream) operation(t *rapid.T) error {
 	case 4:
 		k := key()
 		r, err := st.c.Update(k, func(old []byte, found bool) bool {
-			if found && !bytes.Equal(old, st.model[string(k)]) {
-				t.Fatalf("Update sees %x, not %x", old, st.model[string(k)])
+			if found && !bytes.Equal(old, st.living(k)) {
+				t.Fatalf("Update sees %x, not %x", old, st.living(k))
 			}
 			copy(old, value())
-			st.model[string(k)] = bytes.Clone(old)
+			st.remember(string(k), bytes.Clone(old), 0)
 			return true
 		})
 		st.answers = append(st.answers, r.String())
@@ -88,12 +123,12 @@ func (st *stream) operation(t *rapid.T) error {
 	return st.getBatch(t, key)
 }
 
-func (st *stream) put(k, v []byte) error {
-	r, err := st.c.Put(k, v)
-	if _, known := st.model[string(k)]; r == Updated && !known {
+func (st *stream) put(k, v []byte, ttl time.Duration) error {
+	r, err := st.c.PutTTL(k, v, ttl)
+	if r == Updated && st.living(k) == nil {
 		return fmt.Errorf("%x is updated, and was not there", k)
 	}
-	st.model[string(k)] = v
+	st.remember(string(k), v, ttl)
 	st.answers = append(st.answers, r.String())
 	return err
 }
@@ -111,10 +146,10 @@ func (st *stream) putBatch(t *rapid.T, key, value func() []byte) error {
 		batch[string(k)] = v
 		keys, values = append(keys, k...), append(values, v...)
 	}
-	results := make([]Result, len(batch))
-	err := st.c.PutBatch(keys, values, results)
+	results, ttl := make([]Result, len(batch)), st.drawTTL(t)
+	err := st.c.PutBatchTTL(keys, values, ttl, results)
 	for k, v := range batch {
-		st.model[k] = v
+		st.remember(k, v, ttl)
 	}
 	st.answers = append(st.answers, fmt.Sprint(results))
 	return err
@@ -144,7 +179,7 @@ func (st *stream) getBatch(t *rapid.T, key func() []byte) error {
 }
 
 func (st *stream) expect(k, v []byte) error {
-	if want := st.model[string(k)]; !bytes.Equal(v, want) {
+	if want := st.living(k); !bytes.Equal(v, want) {
 		return fmt.Errorf("%x has value %x, want %x", k, v, want)
 	}
 	return nil
@@ -156,6 +191,9 @@ func drawConfig(t *rapid.T, cfg Config) Config {
 	cfg.ValueSize = rapid.SampledFrom([]int{1, 8, 20, 104}).Draw(t, "value size")
 	cfg.Buckets = uint64(rapid.IntRange(1, 180).Draw(t, "buckets"))
 	cfg.Depth = rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "depth")
+	if rapid.Bool().Draw(t, "pairs expire") {
+		cfg.TTL, cfg.clock = 20, stopped()
+	}
 	if cfg.Addressing == Groups {
 		cfg.GroupBuckets = rapid.IntRange(0, maxGroupBuckets).Draw(t, "group")
 		cfg.Choices = rapid.IntRange(0, maxChoices).Draw(t, "choices")
@@ -174,7 +212,7 @@ func TestStreams(t *testing.T) {
 			keys := rapid.IntRange(1, 200).Draw(t, "keys")
 			err := withCache(e, ranks, cfg, func(c *Cache) error {
 				if c.job.Rank() == worker {
-					st := &stream{c: c, keys: keys, model: map[string][]byte{}}
+					st := &stream{c: c, keys: keys, model: map[string]streamPair{}}
 					for range rapid.IntRange(1, streamCalls).Draw(t, "operations") {
 						if err := st.operation(t); err != nil {
 							return err
@@ -204,7 +242,7 @@ func TestSameAnswers(t *testing.T) {
 		first := ""
 		for _, e := range engines {
 			for _, mode := range modes {
-				cfg.Mode = mode
+				cfg.Mode, cfg.clock = mode, stopped()
 				got := ""
 				err := withCache(e, 1, cfg, func(c *Cache) (err error) {
 					got, err = runScript(c, script)
@@ -228,6 +266,9 @@ func runScript(c *Cache, script []uint32) (string, error) {
 	cfg := c.Config()
 	var log bytes.Buffer
 	for i, word := range script {
+		if c.clock != nil {
+			c.clock.pass(1)
+		}
 		key := streamKey(int(word>>8%100), cfg.KeySize)
 		value := streamValue(i%7, cfg.ValueSize)
 		var answer any
