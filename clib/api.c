@@ -353,6 +353,14 @@ int farhash_cache_sizes(farhash_cache *cache, uint64_t *key_size, uint64_t *valu
 	return goCacheSizes(h->number, key_size, value_size);
 }
 
+int farhash_cache_put_ttl(farhash_cache *cache, const void *key, const void *value,
+	double ttl_seconds) {
+	HANDLE(cache, FH_CACHE);
+	NEED(key);
+	NEED(value);
+	return goCachePutTtl(h->number, BARE(key), BARE(value), ttl_seconds);
+}
+
 int farhash_cache_delete(farhash_cache *cache, const void *key) {
 	HANDLE(cache, FH_CACHE);
 	NEED(key);
@@ -379,6 +387,17 @@ int farhash_cache_put_batch(farhash_cache *cache, const void *keys, size_t n, co
 	NEED(results);
 	BATCH(n, h->bytes + h->more);
 	return goCachePutBatch(h->number, BARE(keys), n, BARE(values), results);
+}
+
+int farhash_cache_put_batch_ttl(farhash_cache *cache, const void *keys, size_t n,
+	const void *values, double ttl_seconds, uint8_t results[]) {
+	HANDLE(cache, FH_CACHE);
+	NONE(n);
+	NEED(keys);
+	NEED(values);
+	NEED(results);
+	BATCH(n, h->bytes + h->more);
+	return goCachePutBatchTtl(h->number, BARE(keys), n, BARE(values), ttl_seconds, results);
 }
 
 int farhash_cache_update(farhash_cache *cache, const void *key, int (*function)(void *value,

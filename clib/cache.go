@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"time"
 	"unsafe"
 
 	"github.com/farhash/farhash/cache"
@@ -55,11 +56,27 @@ func readCacheConfig(c *C.farhash_cache_config) (cache.Config, error) {
 		return cache.Config{}, errArgument("key_size is %d and value_size %d; together they may "+
 			"be %d", uint64(c.key_size), uint64(c.value_size), cache.MaxPairBytes)
 	}
+	ttl, err := ttlOf(c.ttl_seconds)
+	if err != nil {
+		return cache.Config{}, err
+	}
 	access := ship.Access(c.access)
 	return cache.Config{KeySize: int(c.key_size), ValueSize: int(c.value_size),
 		Buckets: uint64(c.buckets), Mode: cache.Mode(c.mode),
 		GroupBuckets: int(c.group_buckets), Choices: int(c.choices), Retries: int(c.retries),
-		Depth: int(c.depth), Access: access}, checkBatches(c.depth, access)
+		Depth: int(c.depth), Access: access, TTL: ttl}, checkBatches(c.depth, access)
+}
+
+// ttlOf is a time to live, which is for ever where it is more than a duration holds.
+func ttlOf(seconds C.double) (time.Duration, error) {
+	ns := float64(seconds) * float64(time.Second)
+	switch {
+	case math.IsNaN(ns):
+		return 0, errArgument("ttl_seconds is no number")
+	case ns < 0 || ns >= math.MaxInt64:
+		return cache.Forever, nil
+	}
+	return time.Duration(math.Ceil(ns)), nil
 }
 
 //export goCacheNew
@@ -114,6 +131,27 @@ func goCachePut(v C.uint64_t, key, value unsafe.Pointer) (code C.int) {
 	return answered(C.int(r), err)
 }
 
+//export goCachePutTtl
+func goCachePutTtl(v C.uint64_t, key, value unsafe.Pointer, seconds C.double) (code C.int) {
+	defer guard(&code)
+	p := cacheOf(v)
+	ttl, err := p.ttl(seconds)
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	}
+	r, err := p.PutTTL(p.keys(key, 1), p.values(value, 1), ttl)
+	return answered(C.int(r), err)
+}
+
+// ttl is one for pairs of this cache.
+func (p *pairs) ttl(seconds C.double) (ttl time.Duration, err error) {
+	if ttl, err = ttlOf(seconds); err == nil && ttl > 0 && p.Config().TTL == 0 {
+		err = errArgument("pairs of this cache do not expire; give ttl_seconds in its " +
+			"configuration, below 0 if only few do")
+	}
+	return ttl, err
+}
+
 //export goCacheDelete
 func goCacheDelete(v C.uint64_t, key unsafe.Pointer) (code C.int) {
 	defer guard(&code)
@@ -137,6 +175,20 @@ func goCachePutBatch(v C.uint64_t, keys unsafe.Pointer, n C.size_t, values unsaf
 	p := cacheOf(v)
 	results := unsafe.Slice((*cache.Result)(unsafe.Pointer(r)), n)
 	return ended(p.PutBatch(p.keys(keys, n), p.values(values, n), results), C.FARHASH_ERROR)
+}
+
+//export goCachePutBatchTtl
+func goCachePutBatchTtl(v C.uint64_t, keys unsafe.Pointer, n C.size_t, values unsafe.Pointer,
+	seconds C.double, r *C.uint8_t) (code C.int) {
+	defer guard(&code)
+	p := cacheOf(v)
+	ttl, err := p.ttl(seconds)
+	if err != nil {
+		return fail(err, C.FARHASH_ERROR_ARGUMENT)
+	}
+	results := unsafe.Slice((*cache.Result)(unsafe.Pointer(r)), n)
+	return ended(p.PutBatchTTL(p.keys(keys, n), p.values(values, n), ttl, results),
+		C.FARHASH_ERROR)
 }
 
 //export goCacheUpdate

@@ -350,7 +350,9 @@ typedef struct farhash_cache_config {
 	uint32_t choices;       /* groups that a key may be in, 1 to 8 */
 	uint32_t depth;         /* operations of a batch in flight, where memory is not direct */
 	int32_t access;         /* FARHASH_AUTO, FARHASH_ONE_SIDED or FARHASH_SHIPPED */
-	uint32_t reserved[6];   /* 0 */
+	double ttl_seconds;     /* how long a pair is found after it was put; below 0: for ever, unless
+	                         * it is put by farhash_cache_put_ttl. 0: no pair expires */
+	uint32_t reserved[4];   /* 0 */
 } farhash_cache_config;
 
 /* What a rank, or all of them, has done with a cache. */
@@ -379,6 +381,11 @@ int farhash_cache_get(farhash_cache *cache, const void *key, void *value);
 /* FARHASH_NEW, FARHASH_UPDATED or FARHASH_EVICTED. */
 int farhash_cache_put(farhash_cache *cache, const void *key, const void *value);
 
+/* farhash_cache_put_ttl is farhash_cache_put of a pair that is found for so long: below 0 for ever, 0
+ * for the ttl_seconds of the cache. If these are 0 in the configuration, others are an error. */
+int farhash_cache_put_ttl(farhash_cache *cache, const void *key, const void *value,
+	double ttl_seconds);
+
 /* FARHASH_HIT if the key was there. */
 int farhash_cache_delete(farhash_cache *cache, const void *key);
 
@@ -387,6 +394,8 @@ int farhash_cache_get_batch(farhash_cache *cache, const void *keys, size_t n, vo
 	uint8_t hits[]);
 int farhash_cache_put_batch(farhash_cache *cache, const void *keys, size_t n,
 	const void *values, uint8_t results[]);
+int farhash_cache_put_batch_ttl(farhash_cache *cache, const void *keys, size_t n,
+	const void *values, double ttl_seconds, uint8_t results[]);
 
 /* farhash_cache_update reads the value of key, has function change it in place and stores it.
  * found is 0 where the key was not there; value is then all zeros. If function returns 0 the

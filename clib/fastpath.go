@@ -40,10 +40,10 @@ type fastPath struct {
 
 const tallyWords = int(unsafe.Sizeof(C.fh_tally{}) / 8)
 
-// newFastPath is nil where memory is not direct, or reads and writes take locks. Longer keys and
+// newFastPath is nil where memory is not direct, reads and writes take locks, or pairs expire. Longer keys and
 // values than C has room for have counters and no shape. Collective.
 func newFastPath(ctx context.Context, c *cache.Cache, w *watch) (*fastPath, error) {
-	if w.buckets == nil || c.Config().Mode != cache.LockFree {
+	if w.buckets == nil || c.Config().Mode != cache.LockFree || c.Config().TTL != 0 {
 		return nil, nil
 	}
 	flat := core.Flat(w.buckets)

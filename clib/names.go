@@ -28,6 +28,7 @@ var otherNames = map[string]string{
 	"Elements": "farhash_elements",
 	"Strings":  "farhash_strings",
 	"AnyOwner": "any_owner",
+	"TTL":      "ttl_seconds",
 	"Save":     "farhash_index_save",
 	"Check":    "farhash_index_check",
 

@@ -112,7 +112,8 @@ module farhash
     integer(c_int32_t) :: choices = 0
     integer(c_int32_t) :: depth = 0
     integer(c_int32_t) :: access = 0
-    integer(c_int32_t) :: reserved(6) = 0
+    real(c_double) :: ttl_seconds = 0
+    integer(c_int32_t) :: reserved(4) = 0
   end type
 
   type, bind(c) :: farhash_cache_stats
@@ -571,6 +572,14 @@ module farhash
       type(c_ptr), value :: value
     end function
 
+    integer(c_int) function farhash_cache_put_ttl(cache, key, value, ttl_seconds) bind(c)
+      import
+      real(c_double), value :: ttl_seconds
+      type(c_ptr), value :: cache
+      type(c_ptr), value :: key
+      type(c_ptr), value :: value
+    end function
+
     integer(c_int) function farhash_cache_delete(cache, key) bind(c)
       import
       type(c_ptr), value :: cache
@@ -589,6 +598,17 @@ module farhash
     integer(c_int) function farhash_cache_put_batch(cache, keys, n, values, results) bind(c)
       import
       integer(c_size_t), value :: n
+      type(c_ptr), value :: cache
+      type(c_ptr), value :: keys
+      type(c_ptr), value :: values
+      integer(c_int8_t), intent(out) :: results(n)
+    end function
+
+    integer(c_int) function farhash_cache_put_batch_ttl(cache, keys, n, values, ttl_seconds, &
+      results) bind(c)
+      import
+      integer(c_size_t), value :: n
+      real(c_double), value :: ttl_seconds
       type(c_ptr), value :: cache
       type(c_ptr), value :: keys
       type(c_ptr), value :: values

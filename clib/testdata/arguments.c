@@ -272,8 +272,8 @@ static void strings_of_bytes(void) {
 
 static void cache_configs(farhash_cache_config good) {
 	farhash_cache *none;
-	farhash_cache_config wrong[15];
-	for (int i = 0; i < 15; i++)
+	farhash_cache_config wrong[16];
+	for (int i = 0; i < 16; i++)
 		wrong[i] = good;
 	wrong[0].key_size = 0;
 	wrong[1].key_size = UINT64_MAX;
@@ -288,9 +288,10 @@ static void cache_configs(farhash_cache_config good) {
 	wrong[10].choices = 9;
 	wrong[11].choices = UINT32_MAX;
 	wrong[12].depth = UINT32_MAX;
-	wrong[13].reserved[5] = 1;
+	wrong[13].reserved[3] = 1;
 	wrong[14].access = 3;
-	for (int i = 0; i < 15; i++) {
+	wrong[15].ttl_seconds = NAN;
+	for (int i = 0; i < 16; i++) {
 		REFUSED(farhash_cache_new(job, &wrong[i], &none));
 		CLAIM(!none);
 	}
@@ -310,9 +311,12 @@ static void caches(void) {
 	double used;
 	HANDLES(farhash_cache, job, farhash_cache_get(it, &word, &other));
 	HANDLES(farhash_cache, job, farhash_cache_put(it, &word, &other));
+	HANDLES(farhash_cache, job, farhash_cache_put_ttl(it, &word, &other, 0));
 	HANDLES(farhash_cache, job, farhash_cache_delete(it, &word));
 	HANDLES(farhash_cache, job, farhash_cache_get_batch(it, &word, 1, &other, &result));
 	HANDLES(farhash_cache, job, farhash_cache_put_batch(it, &word, 1, &other, &result));
+	HANDLES(farhash_cache, job,
+		farhash_cache_put_batch_ttl(it, &word, 1, &other, 0, &result));
 	HANDLES(farhash_cache, job, farhash_cache_update(it, &word, no_update, NULL));
 	HANDLES(farhash_cache, job, farhash_cache_stats_get(it, &stats));
 	HANDLES(farhash_cache, job, farhash_cache_all_stats(it, NULL, &stats));
@@ -334,6 +338,10 @@ static void caches(void) {
 	REFUSED(farhash_cache_get(cache, &word, NULL));
 	REFUSED(farhash_cache_put(cache, NULL, &other));
 	REFUSED(farhash_cache_put(cache, &word, NULL));
+	REFUSED(farhash_cache_put_ttl(cache, NULL, &other, 0));
+	REFUSED(farhash_cache_put_ttl(cache, &word, NULL, 0));
+	REFUSED(farhash_cache_put_ttl(cache, &word, &other, 1));
+	REFUSED(farhash_cache_put_ttl(cache, &word, &other, NAN));
 	REFUSED(farhash_cache_delete(cache, NULL));
 	REFUSED(farhash_cache_get_batch(cache, NULL, 1, &other, &result));
 	REFUSED(farhash_cache_get_batch(cache, &word, 1, NULL, &result));
@@ -343,6 +351,10 @@ static void caches(void) {
 	REFUSED(farhash_cache_put_batch(cache, &word, 1, NULL, &result));
 	REFUSED(farhash_cache_put_batch(cache, &word, 1, &other, NULL));
 	REFUSED(farhash_cache_put_batch(cache, &word, SIZE_MAX, &other, &result));
+	REFUSED(farhash_cache_put_batch_ttl(cache, NULL, 1, &other, 0, &result));
+	REFUSED(farhash_cache_put_batch_ttl(cache, &word, 1, NULL, 0, &result));
+	REFUSED(farhash_cache_put_batch_ttl(cache, &word, 1, &other, 0, NULL));
+	REFUSED(farhash_cache_put_batch_ttl(cache, &word, 1, &other, 1, &result));
 	REFUSED(farhash_cache_update(cache, NULL, no_update, NULL));
 	REFUSED(farhash_cache_update(cache, &word, NULL, NULL));
 	REFUSED(farhash_cache_stats_get(cache, NULL));

@@ -3,6 +3,8 @@
 #ifndef TABLES_H
 #define TABLES_H
 
+#include <unistd.h>
+
 #include "try.h"
 
 // try_set has all ranks put the same words: each is inserted by exactly one of them.
@@ -309,12 +311,38 @@ static inline void try_cache_of(farhash_job *job, farhash_cache_config config, c
 	free(memory);
 }
 
+// try_ttl has a pair expire, and others stay.
+static inline void try_ttl(farhash_job *job) {
+	farhash_cache *cache;
+	uint64_t keys[] = {1, 2, 3, 4}, seen[4];
+	uint8_t results[4];
+	farhash_cache_config config = {.key_size = 8, .value_size = 8, .buckets = 64,
+		.mode = FARHASH_FINE, .ttl_seconds = -1};
+	OK(farhash_cache_new(job, &config, &cache));
+	if (farhash_job_rank(job) == 0) {
+		IS(FARHASH_NEW, farhash_cache_put(cache, &keys[0], &keys[0]));
+		IS(FARHASH_NEW, farhash_cache_put_ttl(cache, &keys[1], &keys[1], 1e-9));
+		IS(FARHASH_NEW, farhash_cache_put_ttl(cache, &keys[2], &keys[2], 3600));
+		OK(farhash_cache_put_batch_ttl(cache, &keys[3], 1, &keys[3], 1e-9, results));
+		while (farhash_cache_get(cache, &keys[1], seen) == FARHASH_HIT ||
+			farhash_cache_get(cache, &keys[3], seen) == FARHASH_HIT)
+			usleep(1000);
+		OK(farhash_cache_get_batch(cache, keys, 4, seen, results));
+		CLAIM(results[0] && !results[1] && results[2] && !results[3]);
+		IS(FARHASH_NEW, farhash_cache_put_ttl(cache, &keys[1], &keys[1], -1));
+		IS(FARHASH_HIT, farhash_cache_get(cache, &keys[1], seen));
+	}
+	OK(farhash_cache_check(cache));
+	OK(farhash_cache_close(cache));
+}
+
 static inline void try_cache(farhash_job *job, const char *path) {
+	try_ttl(job);
 	static const uint64_t sizes[][2] = {{80, 104}, {8, 8}, {4, 4}, {5, 1}, {13, 520}, {600, 9}};
 	for (int i = 0; i < 6; i++)
 		for (int mode = FARHASH_LOCK_FREE; mode <= (i == 0 ? FARHASH_COARSE : 0); mode++)
 			try_cache_of(job, (farhash_cache_config){.key_size = sizes[i][0],
-				.value_size = sizes[i][1], .mode = mode}, path);
+				.value_size = sizes[i][1], .mode = mode, .ttl_seconds = i % 2 * 3600}, path);
 }
 
 // try_bad_calls has a batch of gets done that has calls among it which make no sense.

@@ -67,7 +67,7 @@ class CacheConfig(Structure):
     _fields_ = [("key_size", c_uint64), ("value_size", c_uint64), ("buckets", c_uint64),
                 ("mode", c_int32), ("retries", c_int32), ("group_buckets", c_uint32),
                 ("choices", c_uint32), ("depth", c_uint32), ("access", c_int32),
-                ("reserved", c_uint32 * 6)]
+                ("ttl_seconds", c_double), ("reserved", c_uint32 * 4)]
 
 
 class CacheStats(NamedTuple):
@@ -199,9 +199,12 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "farhash_cache_sizes": (c_int, [c_void_p, POINTER(c_uint64), POINTER(c_uint64)]),
     "farhash_cache_get": (c_int, [c_void_p, c_char_p, c_void_p]),
     "farhash_cache_put": (c_int, [c_void_p, c_char_p, c_char_p]),
+    "farhash_cache_put_ttl": (c_int, [c_void_p, c_char_p, c_char_p, c_double]),
     "farhash_cache_delete": (c_int, [c_void_p, c_char_p]),
     "farhash_cache_get_batch": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p, c_void_p]),
     "farhash_cache_put_batch": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p, c_void_p]),
+    "farhash_cache_put_batch_ttl": (c_int, [c_void_p, c_void_p, c_size_t, c_void_p, c_double,
+        c_void_p]),
     "farhash_cache_update": (c_int, [c_void_p, c_char_p, UpdateFunction, c_void_p]),
     "farhash_cache_stats_get": (c_int, [c_void_p, POINTER(RawCacheStats)]),
     "farhash_cache_all_stats": (c_int, [c_void_p, c_void_p, POINTER(RawCacheStats)]),

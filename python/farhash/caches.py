@@ -56,6 +56,8 @@ class Cache(Bucketed, Pairs, Named):
     choices: groups that a key may be in, 1 to 8.
     depth: operations of a batch in flight, where memory is not direct.
     access: how batches reach ranks on other hosts.
+    ttl: seconds that a pair is found after it was put, unless ``put`` says otherwise; ``math.inf``
+        if nothing else does; 0: pairs do not expire, and ``put`` takes no ttl.
 
     0 is the default of each but sizes and buckets. Every rank gives the same. Collective.
 
@@ -67,7 +69,8 @@ class Cache(Bucketed, Pairs, Named):
 
     def __init__(self, job: Job | Name, key: Any = None, value: Any = None, buckets: int = 0, *,
                  mode: Mode = Mode.LOCK_FREE, retries: int = 0, group_buckets: int = 0,
-                 choices: int = 0, depth: int = 0, access: Access = Access.AUTO) -> None:
+                 choices: int = 0, depth: int = 0, access: Access = Access.AUTO,
+                 ttl: float = 0) -> None:
         def configure() -> CacheConfig:
             by_name = isinstance(job, Name)
             return CacheConfig(
@@ -77,7 +80,7 @@ class Cache(Bucketed, Pairs, Named):
                 retries=max(-1, min(retries, 1 << 30)),
                 group_buckets=whole("group_buckets", group_buckets, 31),
                 choices=whole("choices", choices, 31), depth=whole("depth", depth, 31),
-                access=Access(access))
+                access=Access(access), ttl_seconds=_seconds(ttl))
 
         super().__init__(job, configure)
         sizes = [ctypes.c_uint64(), ctypes.c_uint64()]
@@ -86,6 +89,7 @@ class Cache(Bucketed, Pairs, Named):
         self._values = Items("value", sizes[1].value if value is None else value)
         self._get = self._function("get")
         self._put = self._function("put")
+        self._put_ttl = self._function("put_ttl")
         self._buffer = ctypes.c_char * self._values.size
 
     def get(self, key: Any, default: Any = None) -> Any:
@@ -97,9 +101,15 @@ class Cache(Bucketed, Pairs, Named):
             raise self._error(code)
         return self._values.of(value) if code else default
 
-    def put(self, key: Any, value: Any) -> Stored:
-        """Stores a value for every rank. It may evict another key."""
-        code = self._put(self._handle, self._keys.one(key), self._values.one(value))
+    def put(self, key: Any, value: Any, ttl: float = 0) -> Stored:
+        """Stores a value for every rank. It may evict another key.
+
+        ttl: seconds that it is found, ``math.inf`` for ever; 0: as the cache says."""
+        pair = self._keys.one(key), self._values.one(value)
+        if ttl:
+            code = self._put_ttl(self._handle, *pair, _seconds(ttl))
+        else:
+            code = self._put(self._handle, *pair)
         if code < 0:
             raise self._error(code)
         stored: Stored = _stored[code]
@@ -121,10 +131,10 @@ class Cache(Bucketed, Pairs, Named):
         items = self._keys.many(keys)
         values = self._values.room(len(items), out)
         hits = np.zeros(len(items), np.bool_)
-        self._batch("get_batch", items, values, hits)
+        self._batch(self._function("get_batch"), items, values, hits)
         return values, hits
 
-    def put_batch(self, keys: Any, values: Any) -> npt.NDArray[np.uint8]:
+    def put_batch(self, keys: Any, values: Any, ttl: float = 0) -> npt.NDArray[np.uint8]:
         """``put`` for many at once: arrays of n keys and n values. If a key comes twice, one of
         its values stays. Returns an array (n,) of uint8, values of ``Stored``. After Ctrl-C some
         have been put and others not.
@@ -132,12 +142,14 @@ class Cache(Bucketed, Pairs, Named):
         items, contents = self._keys.many(keys), self._values.many(values)
         if len(items) != len(contents):
             raise ValueError(f"farhash: {len(items)} keys and {len(contents)} values")
-        results = np.zeros(len(items), np.uint8)
-        self._batch("put_batch", items, contents, results)
+        results, seconds = np.zeros(len(items), np.uint8), _seconds(ttl)
+        put = self._function("put_batch_ttl")
+        self._batch(lambda cache, k, n, v, r: put(cache, k, n, v, seconds, r), items, contents,
+                    results)
         return results
 
-    def _batch(self, name: str, *arrays: npt.NDArray[Any]) -> None:
-        for code in pieces(self._function(name), self._handle, *arrays):
+    def _batch(self, call: Callable[..., int], *arrays: npt.NDArray[Any]) -> None:
+        for code in pieces(call, self._handle, *arrays):
             if code < 0:
                 raise self._error(code)
 
@@ -237,6 +249,13 @@ class Cache(Bucketed, Pairs, Named):
         found = self._call("locate", self._keys.one(key), ctypes.byref(rank),
                            ctypes.byref(bucket))
         return (rank.value, bucket.value) if found else None
+
+
+def _seconds(ttl: float) -> float:
+    """A time to live as C has it."""
+    if not ttl >= 0:
+        raise ValueError(f"farhash: ttl is {ttl}; give seconds, math.inf or 0")
+    return ttl
 
 
 def _stats(raw: RawCacheStats) -> CacheStats:

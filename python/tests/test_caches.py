@@ -4,6 +4,7 @@ import functools
 import math
 import os
 import tempfile
+import time
 import unittest
 
 import numpy as np
@@ -27,6 +28,25 @@ class Caches(OneRank):
         self.assertTrue(cache.delete(b"key0"))
         self.assertFalse(cache.delete(b"key0"))
         self.assertIsNone(cache.locate(b"key0"))
+
+    def test_ttl(self):
+        cache = farhash.Cache(self.job, "u8", "u8", 100, ttl=math.inf)
+        self.assertIs(cache.put(1, 10), Stored.NEW)
+        self.assertIs(cache.put(2, 20, ttl=1e-9), Stored.NEW)
+        self.assertIs(cache.put(3, 30, ttl=3600), Stored.NEW)
+        keys = np.array([4, 5], np.uint64)
+        self.assertEqual(cache.put_batch(keys, keys, ttl=1e-9).tolist(), [Stored.NEW] * 2)
+        while any(key in cache for key in (2, 4, 5)):
+            time.sleep(0.001)
+        self.assertEqual((cache.get(1), cache.get(3), len(cache)), (10, 30, 2))
+        self.assertEqual((cache.put(2, 21), cache.get(2)), (Stored.NEW, 21))
+        for ttl in (-1, math.nan):
+            with self.assertRaises(ValueError):
+                cache.put(1, 10, ttl=ttl)
+            with self.assertRaises(ValueError):
+                farhash.Cache(self.job, "u8", "u8", 100, ttl=ttl)
+        with self.assertRaisesRegex(farhash.ArgumentError, "do not expire"):
+            farhash.Cache(self.job, "u8", "u8", 100).put(1, 10, ttl=1)
 
     def test_batches_against_a_dict(self):
         for mode in farhash.Mode:
