@@ -40,10 +40,10 @@ type fastPath struct {
 
 const tallyWords = int(unsafe.Sizeof(C.fh_tally{}) / 8)
 
-// newFastPath is nil where memory is not direct, reads and writes take locks, or pairs expire. Longer keys and
+// newFastPath is nil where memory is not direct, or reads and writes take locks. Longer keys and
 // values than C has room for have counters and no shape. Collective.
 func newFastPath(ctx context.Context, c *cache.Cache, w *watch) (*fastPath, error) {
-	if w.buckets == nil || c.Config().Mode != cache.LockFree || c.Config().TTL != 0 {
+	if w.buckets == nil || c.Config().Mode != cache.LockFree {
 		return nil, nil
 	}
 	flat := core.Flat(w.buckets)
@@ -68,8 +68,12 @@ func shapeOf(cfg cache.Config, w *watch, flat []uint64) C.fh_shape {
 		groups:        C.uint64_t(cfg.Buckets / uint64(w.Size()*cfg.GroupBuckets)),
 		group_buckets: C.uint64_t(cfg.GroupBuckets),
 		key_words:     C.uint64_t((cfg.KeySize + 7) / 8),
-		value_words:   C.uint64_t((cfg.ValueSize + 7) / 8)}
-	s.bucket_words = 1 + s.key_words + s.value_words
+		value_words:   C.uint64_t((cfg.ValueSize + 7) / 8),
+		key_at:        1, ttl_ns: C.uint64_t(max(cfg.TTL, 0))}
+	if cfg.TTL != 0 {
+		s.key_at = 2
+	}
+	s.bucket_words = s.key_at + s.key_words + s.value_words
 	s.group_words = s.group_buckets * s.bucket_words
 	return s
 }

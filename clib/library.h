@@ -18,6 +18,8 @@ typedef struct {
 	uint64_t *flat; // all segments; NULL: there is no fast path
 	uint64_t ranks, segment, groups, group_words, bucket_words, group_buckets;
 	uint64_t key_words, value_words;
+	uint64_t key_at; // words before the key: the checksum, and where it is 2 the expiry
+	uint64_t ttl_ns; // 0: pairs that C puts do not expire
 } fh_shape;
 
 enum { FH_STRIPES = 16 };

@@ -2,6 +2,8 @@
 // makes them, the other in batches of one, which always go to Go. Both give the same answers and
 // have the same pairs in the same places. Usage: fast
 
+#include <time.h>
+
 #include "try.h"
 
 #include "../library.h"
@@ -10,12 +12,34 @@ enum { KEYS = 300, CALLS = 3000, BUCKETS = 240, MAX = 8 * FH_FAST_WORDS };
 
 static uint8_t key[MAX + 1], value[MAX], seen[2][MAX];
 static fh_tally took; // how many calls have taken the fast path
+static int expired;   // pairs
 
 static farhash_cache *make(farhash_job *job, farhash_cache_config config, int fast) {
 	farhash_cache *cache;
 	OK(farhash_cache_new(job, &config, &cache));
 	IS(fast, ((fh_handle *)cache)->shape.flat != NULL);
 	return cache;
+}
+
+// is_key says whether a pair is the one of key.
+static int is_key(const void *k, size_t key_size, const void *v, size_t value_size, void *unused) {
+	return v && value_size && !unused && memcmp(k, key, key_size) == 0;
+}
+
+// put_short puts a pair into both caches that expires, and waits until it has: by the clock of
+// fastpath.c, and by the one of Go, which then shows no such pair.
+static void put_short(farhash_cache *fast, farhash_cache *go) {
+	uint8_t result;
+	struct timespec begin, now;
+	OK(farhash_cache_put_batch_ttl(go, key, 1, value, 1e-9, &result));
+	IS(result, farhash_cache_put_ttl(fast, key, value, 1e-9));
+	clock_gettime(CLOCK_REALTIME, &begin);
+	do
+		clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	while (now.tv_sec == begin.tv_sec ? now.tv_nsec <= begin.tv_nsec : now.tv_sec < begin.tv_sec);
+	while (farhash_cache_range(go, 0, is_key, NULL) || farhash_cache_range(fast, 0, is_key, NULL))
+		;
+	expired++;
 }
 
 static void one_call(farhash_cache *fast, farhash_cache *go, size_t value_size, uint64_t random) {
@@ -52,6 +76,8 @@ static void same(farhash_job *job, farhash_cache_config config) {
 	for (uint64_t i = 0; farhash_job_rank(job) == 0 && i < CALLS; i++) {
 		fill(key, config.key_size, 1000 * (mix(i) % KEYS));
 		fill(value, config.value_size, 1000 * (mix(i) % 3) + 500);
+		if (config.ttl_seconds != 0 && i % 500 == 499)
+			put_short(fast, go);
 		one_call(fast, go, config.value_size, mix(i) >> 40);
 		int32_t rank[2];
 		uint64_t bucket[2];
@@ -70,13 +96,26 @@ static void same(farhash_job *job, farhash_cache_config config) {
 	OK(farhash_cache_close(go));
 }
 
+// pairs_expire: what C puts has the TTL of the cache.
+static void pairs_expire(farhash_job *job) {
+	farhash_cache *cache = make(job, (farhash_cache_config){.key_size = 8, .value_size = 8,
+		.buckets = 24, .ttl_seconds = 1e-9}, 1);
+	IS(FARHASH_NEW, farhash_cache_put(cache, key, value)); // by C, since there are empty buckets
+	while (farhash_cache_get(cache, key, seen[0]) == FARHASH_HIT)
+		;
+	OK(farhash_cache_close(cache));
+}
+
 static int rank_main(farhash_job *job, void *argument) {
 	static const size_t sizes[] = {3, 7, 8, 9, 15, 16, 24, 33, 40, 63, 80, 104, 136, 511, MAX};
 	enum { N = sizeof sizes / sizeof *sizes };
 	for (size_t i = 0; i < 2 * N; i++)
 		same(job, (farhash_cache_config){.key_size = sizes[i % N],
 			.value_size = sizes[(7 * i + 3) % N], .buckets = BUCKETS,
-			.group_buckets = i % 9, .choices = i % 4});
+			.group_buckets = i % 9, .choices = i % 4,
+			.ttl_seconds = i % 4 == 3 ? 3600 : i % 4 == 2 ? -1 : 0});
+	if (farhash_job_size(job) == 1)
+		pairs_expire(job);
 	farhash_cache_config config = {.key_size = MAX + 1, .value_size = 8, .buckets = 24};
 	OK(farhash_cache_close(make(job, config, 0)));
 	config.key_size = 8;
@@ -88,7 +127,7 @@ static int rank_main(farhash_job *job, void *argument) {
 int main(void) {
 	OK(farhash_run(1, NULL, rank_main, NULL));
 	OK(farhash_run(3, NULL, rank_main, NULL));
-	CLAIM(took.hits && took.misses && took.inserted && took.updated);
+	CLAIM(took.hits && took.misses && took.inserted && took.updated && expired);
 	puts("all is well");
 	return 0;
 }
