@@ -176,7 +176,8 @@ type batch struct {
 //	get     request   key                 answer   0, or 1 and the value
 //	put     request   key and value       answer   its result
 //
-// All are whole words. Where pairs expire, that word of a put follows its value. The owner of a key is its rank, which has all its candidates.
+// All are whole words. Where pairs expire, that word of a put follows its value. The owner of a key
+// is its rank, which has all its candidates.
 
 // Kind, Size, Pack and Unpack describe a request.
 func (s *scratch) Kind() uint32 { return uint32(s.kind) }

@@ -11,7 +11,8 @@
 //	}
 //
 // What was put may vanish at any time: it is evicted when its candidates are taken, and a
-// bucket that is found broken is marked invalid. What is found is right.
+// bucket that is found broken is marked invalid. With a [Config].TTL it vanishes when it is older.
+// What is found is right.
 //
 // [Open] opens a cache by name, which any number of processes of a host share as they come and go.
 //
@@ -50,6 +51,20 @@
 //	2 groups of 8            .9997  .9897  .9600  .9229  .6660
 //	6 groups of 1, and MD    .9978  .9765  .9385  .9000  .6624     dx/dt = 1 - x^6
 //
+// # Time to live
+//
+// With [Config].TTL a pair is found for so long after it was put. [Cache.PutTTL] and
+// [Cache.PutBatchTTL] give pairs another TTL, or [Forever]; with Forever as the TTL of the cache
+// only these expire. Put and Update of a key that is there begin its TTL anew. A put takes a pair
+// that has expired before it evicts another one, and its result is Inserted, also where that is
+// its own key. Nothing shows expired pairs: neither Len, Used nor All. [Stats] counts reads that found
+// their key expired.
+//
+// The time is the one of the system, which hosts and saved files share: where clocks differ, or are
+// set, pairs expire so much earlier or later. The caches read it every 10 ms. A get takes the same
+// time with a TTL, within some per cent where buckets are in the processor's cache
+// (BenchmarkGetTTL), and a bucket has 8 bytes more.
+//
 // # Keys of floating-point values
 //
 // [Rounding] makes keys of values rounded to significant digits (MD 5.4), so that inputs which
@@ -57,9 +72,9 @@
 //
 // # Places
 //
-// A pair stays in the bucket that a put has chosen until it is evicted, deleted or cleared, so a
-// key may be remembered by its place, which is shorter: [Cache.PutLocated] and [Cache.Locate] name
-// it, [Cache.GetAt] reads what is there by then, key and value.
+// A pair stays in the bucket that a put has chosen until it expires, is evicted, deleted or
+// cleared, so a key may be remembered by its place, which is shorter: [Cache.PutLocated] and
+// [Cache.Locate] name it, [Cache.GetAt] reads what is there by then, key and value.
 //
 // # Access
 //
@@ -82,9 +97,12 @@
 //	rank r      | group 0 | group 1 | ... | lock |              Coarse alone has that lock
 //	group       | lock | bucket 0 | bucket 1 | ... |            Fine alone has this one
 //	bucket      | checksum | key, whole words | value, whole words |
+//	with TTL    | checksum | expiry | key, whole words | value, whole words |
 //
 // The checksum is never 0 or 1: 0 is a bucket that is empty, 1 one that is invalid. Keys and
-// values that do not fill their last word are padded with zeros.
+// values that do not fill their last word are padded with zeros. The expiry is the time at which a
+// pair is gone, in nanoseconds since 1970, or 0 for never. It is next to the checksum so that a put
+// finds it in the line that it reads of each bucket.
 //
 // libfarhash reads and writes this layout by itself: clib/fastpath.c has the hash, the checksum and
 // the search of the first group in C, for single gets and puts in LockFree over memory. A call of
@@ -116,16 +134,17 @@
 //	unlock
 //
 // A get ends at its key. A put stores its pair in the bucket that has the key. If there is none, it
-// takes the first candidate that is invalid or empty, and else overwrites the last one. A bucket
-// that has been used never becomes empty again, so no key is after an empty bucket, and a search
-// ends there. Put and Delete examine all candidates before they write: ranks that put a key at the
+// takes the first candidate that is invalid, empty or expired, and else overwrites the last one. A
+// get passes expired buckets; a put updates one that has its key, so that there is no second. A
+// bucket that has been used never becomes empty again, so no key is after an empty bucket, and a
+// search ends there. Put and Delete examine all candidates before they write: ranks that put a key at the
 // same time may each have chosen another bucket. A put updates the first copy and makes further
 // copies invalid: their old value would be found when the first is evicted. A put of the value that
 // is there already writes nothing. A put that goes back to an earlier group reads it again, and
 // begins anew if another operation has taken the bucket.
 //
 //   - [LockFree] (MD 4.2): buckets are written and read without locks. The checksum is over
-//     key and value. A reader whose checksum fails reads again, Retries times, and then
+//     key, value and expiry. A reader whose checksum fails reads again, Retries times, and then
 //     marks the bucket invalid.
 //   - [Fine] (MD 4.1): a group has a readers-writer lock of one word. With GroupBuckets 1 that is a
 //     lock for each bucket. Puts of one batch that begin with the same group take turns

@@ -307,8 +307,9 @@ func (l *labCache) Audit() (calls []lab.Call) {
 	return calls
 }
 
-// Check makes sure that nothing was found that had expired; where no rank has died, that no lock is
-// left, and where nothing has gone wrong, that what modes with locks promise beyond the other holds.
+// Check makes sure that nothing was found that had expired; where no rank has died, that no lock
+// is left, and where nothing has gone wrong, that what modes with locks promise beyond the other
+// holds.
 func (l *labCache) Check(ctx context.Context, history []lab.Operation) error {
 	if err := noneExpired(history); err != nil {
 		return err
@@ -380,9 +381,9 @@ func nothingLost(mode Mode, history []lab.Operation) error {
 }
 
 // mayVanish reports whether there is a reason for which the pair of a put need not be there
-// when get reads it: it, or one that took its place, has expired. In LockFree that are others in the middle of it: writes that may
-// choose the same bucket, and gets of the key, which may give the bucket up; and puts
-// of the key that come later, to which the same may happen.
+// when get reads it: it, or one that took its place, has expired. In LockFree that are also others
+// in the middle of it: writes that may choose the same bucket, and gets of the key, which may give
+// the bucket up; and puts of the key that come later, to which the same may happen.
 func mayVanish(mode Mode, put, get lab.Operation, history []lab.Operation) bool {
 	return slices.ContainsFunc(history, func(o lab.Operation) bool {
 		what, same := o.What.(labOp).kind, o.Key == put.Key

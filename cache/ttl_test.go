@@ -104,8 +104,8 @@ func (e expiring) get(from, n int) (hits int, err error) {
 func (e expiring) expect(want Result, from, n int, ttl time.Duration) error {
 	count, err := e.put(from, n, ttl)
 	if err == nil && count[want] != n {
-		err = fmt.Errorf("of %d puts, by one: %v, are %v by result, and not all are %v", n, e.single,
-			count, want)
+		err = fmt.Errorf("of %d puts, by one: %v, are %v by result, and not all are %v", n,
+			e.single, count, want)
 	}
 	return err
 }

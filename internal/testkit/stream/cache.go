@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/farhash/farhash/cache"
 )
@@ -22,9 +23,10 @@ type cacheTable struct {
 	hits  int
 }
 
-func (o opener) cache(mode cache.Mode) (table, error) {
+func (o opener) cache(mode cache.Mode, ttl time.Duration) (table, error) {
 	c, err := cache.New(o.ctx, o.job, cache.Config{KeySize: cacheKey, ValueSize: cacheValue,
-		Buckets: 1024 * uint64(o.job.Size()), Mode: mode, Access: o.access})
+		Buckets: 1024 * uint64(o.job.Size()), Mode: mode, Access: o.access,
+		TTL: ttl})
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +61,15 @@ func (t *cacheTable) put(drawn []uint64, keys []byte) error {
 		values = append(values, valueOf(item, numbers[len(numbers)-1], cacheValue)...)
 	}
 	results := make([]cache.Result, len(drawn))
-	err := t.c.PutBatch(keys, values, results)
+	ttl := time.Duration(0)
+	if t.c.Config().TTL != 0 && t.rng.IntN(4) == 0 {
+		ttl = 1 // so the pairs may be found for a moment
+	}
+	err := t.c.PutBatchTTL(keys, values, ttl, results)
 	for i, item := range drawn {
 		switch v := t.known[item]; {
+		case results[i] != 0 && ttl != 0:
+			t.known[item] = &known{maybe: []uint64{numbers[i]}}
 		case results[i] != 0:
 			t.known[item] = &known{last: numbers[i]}
 		case err == nil:

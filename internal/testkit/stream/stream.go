@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/farhash/farhash/cache"
 	"github.com/farhash/farhash/kv"
@@ -75,9 +76,14 @@ func Open(ctx context.Context, job rma.Job, opts Options) (*Stream, error) {
 		{"set of elements", func() (table, error) { return o.elements(false) }, false},
 		{"elements that grow", func() (table, error) { return o.elements(true) }, false},
 		{"strings that grow", o.strings, false},
-		{"cache without locks", func() (table, error) { return o.cache(cache.LockFree) }, false},
-		{"cache with fine locks", func() (table, error) { return o.cache(cache.Fine) }, false},
-		{"cache with coarse locks", func() (table, error) { return o.cache(cache.Coarse) }, false},
+		{"cache without locks", func() (table, error) { return o.cache(cache.LockFree, 0) }, false},
+		{"cache with fine locks", func() (table, error) { return o.cache(cache.Fine, 0) }, false},
+		{"cache with coarse locks", func() (table, error) {
+			return o.cache(cache.Coarse, 0)
+		}, false},
+		{"cache of pairs that expire", func() (table, error) {
+			return o.cache(cache.LockFree, time.Hour)
+		}, false},
 		{"index", o.index, false},
 		{"map", func() (table, error) { return o.mapOf(false) }, false},
 		{"map that moves", func() (table, error) { return o.mapOf(true) }, true},
