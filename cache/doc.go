@@ -56,8 +56,8 @@
 // With [Config].TTL a pair is found for so long after it was put. [Cache.PutTTL] and
 // [Cache.PutBatchTTL] give pairs another TTL, or [Forever]; with Forever as the TTL of the cache
 // only these expire. Put and Update of a key that is there begin its TTL anew. A put takes a pair
-// that has expired before it evicts another one, and its result is Inserted, also where that is
-// its own key. Nothing shows expired pairs: neither Len, Used nor All. [Stats] counts reads that found
+// that has expired before it evicts another one, and its result is Inserted, also where that is its
+// own key. Nothing shows expired pairs: neither Len, Used nor All. [Stats] counts reads that found
 // their key expired.
 //
 // The time is the one of the system, which hosts and saved files share: where clocks differ, or are
@@ -137,11 +137,11 @@
 // takes the first candidate that is invalid, empty or expired, and else overwrites the last one. A
 // get passes expired buckets; a put updates one that has its key, so that there is no second. A
 // bucket that has been used never becomes empty again, so no key is after an empty bucket, and a
-// search ends there. Put and Delete examine all candidates before they write: ranks that put a key at the
-// same time may each have chosen another bucket. A put updates the first copy and makes further
-// copies invalid: their old value would be found when the first is evicted. A put of the value that
-// is there already writes nothing. A put that goes back to an earlier group reads it again, and
-// begins anew if another operation has taken the bucket.
+// search ends there. Put and Delete examine all candidates before they write: ranks that put a key
+// at the same time may each have chosen another bucket. A put updates the first copy and makes
+// further copies invalid: their old value would be found when the first is evicted. A put of the
+// value that is there already writes nothing. A put that goes back to an earlier group reads it
+// again, and begins anew if another operation has taken the bucket.
 //
 //   - [LockFree] (MD 4.2): buckets are written and read without locks. The checksum is over
 //     key, value and expiry. A reader whose checksum fails reads again, Retries times, and then
