@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/farhash/farhash/internal/testkit/lab"
 )
@@ -66,6 +67,32 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err = Open(path, Config{Mode: Fine}); err == nil {
 		t.Error("a cache with locks was opened")
+	}
+}
+
+// How long pairs live is in the file. What one opening has put expires in another.
+func TestOpenTTL(t *testing.T) {
+	path := named(t)
+	first := open(t, path, Config{KeySize: 8, ValueSize: 8, Buckets: 100, TTL: time.Hour})
+	second := open(t, path, Config{})
+	if ttl := second.Config().TTL; ttl != time.Hour {
+		t.Errorf("a TTL of %v", ttl)
+	}
+	key, value := make([]byte, 8), make([]byte, 8)
+	if _, err := first.PutTTL(key, value, 1); err != nil {
+		t.Fatal(err)
+	}
+	for found := true; found; {
+		var err error
+		if found, err = second.Get(key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := second.Put(key, value); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := first.Get(key, value); err != nil || !found {
+		t.Errorf("a pair that lives for an hour: found %v, %v", found, err)
 	}
 }
 
