@@ -7,6 +7,8 @@
 //	ne   Szepesi et al.: Nessie (package kv), with the paper's own protocol
 //	net  operations between hosts, one-sided and shipped (LP 7)
 //
+// Packages dedup and shared measure farhash beside other programs and stores.
+//
 // docs/papers.md has their results, and what cannot be reproduced. The command farhash-eval runs
 // them. An experiment measures and gives records (package
 // internal/record), in the benchmark format of Go; views (package internal/view) make tables,

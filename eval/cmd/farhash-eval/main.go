@@ -19,6 +19,7 @@ import (
 	"github.com/farhash/farhash/eval/ne"
 	"github.com/farhash/farhash/eval/net"
 	"github.com/farhash/farhash/eval/op"
+	"github.com/farhash/farhash/eval/shared"
 )
 
 // Exit codes, the same as farhash's.
@@ -96,6 +97,7 @@ measured before a signal is printed, and marked INCOMPLETE.`,
   farhash-eval op set -n 1,2 --benchfmt > set.txt
   farhash-eval show set.txt
   farhash-eval dedup --size 100000000
+  farhash-eval shared -n 1,2
   farhash run -n 2 -- farhash-eval md cache`,
 	}
 	cobra.EnableCommandSorting = false // figure6 comes before figure10
@@ -116,8 +118,8 @@ measured before a signal is printed, and marked INCOMPLETE.`,
 		root.AddCommand(group)
 		all = append(all, p.experiments...)
 	}
-	lines := dedup.Experiment()
-	root.AddCommand(experiment.Command(lines), experiment.All(all),
-		experiment.Show(append(all, lines)))
+	lines, stores := dedup.Experiment(), shared.Experiment()
+	root.AddCommand(experiment.Command(lines), experiment.Command(stores), shared.Worker(),
+		experiment.All(all), experiment.Show(append(all, lines, stores)))
 	return root
 }

@@ -11,7 +11,17 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/eval/internal/experiment"
+	"github.com/farhash/farhash/eval/shared"
 )
+
+// TestMain is also what processes of the command shared run.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == shared.WorkerName {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
 
 // tiny are the flags with which an experiment takes little time.
 var tiny = map[string]string{
@@ -106,6 +116,18 @@ func TestDedupDisagrees(t *testing.T) {
 	}
 }
 
+// Processes share each store that is there; what is not installed is left out.
+func TestShared(t *testing.T) {
+	args := []string{"shared", "-n", "1,2", "--records", "1000", "--seconds", "0.01", "--runs", "1",
+		"--folder", t.TempDir(), "--disk", t.TempDir()}
+	checkForms(t, append(args, "-q", "--benchfmt"))
+	t.Setenv("PATH", t.TempDir())
+	out, err := run(append(args, "-q", "--store", "farhash,redis,memcached,bbolt")...)
+	if err != nil || strings.Contains(out, "edis") || !strings.Contains(out, "bbolt") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 func checkForms(t *testing.T, args []string) {
 	t.Helper()
 	lines, err := run(args...)
@@ -159,6 +181,7 @@ func TestUsage(t *testing.T) {
 		"lp cost --load 1", "lp index --impl cuckoo-direct --direct=false", "lp all --load 0.5",
 		"all x", "md cache --batch 0", "ne table1 --slots 1", "ne ycsb --impl redis",
 		"ne ycsb --redis nowhere", "net hosts --new 2", "show",
+		"shared -n 0", "shared --batch 0", "shared --store x", "shared --seconds 0",
 		"dedup --bytes 7", "dedup --repeats 100", "dedup --size 0", "dedup --program x",
 	} {
 		if out, err := run(strings.Fields(args)...); !errors.Is(err, experiment.ErrUsage) {
