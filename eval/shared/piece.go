@@ -72,8 +72,9 @@ func (p *piece) set(i int, number uint64, put bool) {
 
 // draw draws all calls.
 func (p *piece) draw(law *measure.Law, w workload) {
+	percent := w.putPercent()
 	for i := range p.calls {
-		p.set(i, law.Draw(p.rng), p.rng.Uint64N(100) < w.putPercent())
+		p.set(i, law.Draw(p.rng), p.rng.Uint64N(100) < percent)
 	}
 }
 
