@@ -4,8 +4,9 @@
 // Every process is started for the measurement, and opens the store by its path or socket. All do
 // the same workload for the same time, on records that one of them has loaded: keys of 8 bytes and
 // values of 100, drawn by Zipf's law. Workloads are A (50% gets, 50% puts), B (95% and 5%) and C
-// (gets) of YCSB, and puts. The records of a call are drawn before its time is taken, and its value
-// is compared with its key after that. In a round the stores take turns in each case.
+// (gets) of YCSB, and puts. Calls are made up before their time is taken, 1,024 at a time, and
+// values are compared with keys after that. The rate of n processes is n divided by the mean time
+// of a call. In a round the stores take turns in each case.
 //
 // Calls are made one at a time, or 64 together: as a batch of the map, as a transaction, or as a
 // pipeline. A transaction of LMDB and bbolt writes if one of its calls does. SharedHashFile makes

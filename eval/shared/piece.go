@@ -15,8 +15,10 @@ const (
 	valueBytes = 100
 	pairBytes  = keyBytes + valueBytes
 
-	pieceCalls = 1024 // drawn at a time
+	pieceCalls = 1024 // made up at a time
 	step       = 64   // single calls between two readings of the clock
+
+	drawn = 1 << 21 // numbers of records: drawing one takes as long as a get
 )
 
 // workload is what processes do with the store.
@@ -36,7 +38,7 @@ func (w workload) putPercent() uint64 {
 	return map[workload]uint64{workloadA: 50, workloadB: 5, puts: 100}[w]
 }
 
-// piece is calls that are drawn before they are timed, and their answers. Key and value of a call
+// piece is calls that are made up before they are timed, and their answers. Key and value of a call
 // are one after the other, and so are the calls.
 type piece struct {
 	numbers []uint64 // of the records
@@ -45,6 +47,9 @@ type piece struct {
 	scratch []byte
 	rng     *rand.Rand
 	stamp   uint64 // of the last value that was put
+
+	draws []uint32 // numbers of records, which are used in rotation
+	next  int
 }
 
 // newPiece has room for so many calls of one process.
@@ -70,11 +75,22 @@ func (p *piece) set(i int, number uint64, put bool) {
 	}
 }
 
-// draw draws all calls.
-func (p *piece) draw(law *measure.Law, w workload) {
+// follow draws the numbers of records.
+func (p *piece) follow(law *measure.Law, n int) {
+	p.draws = make([]uint32, n)
+	for i := range p.draws {
+		p.draws[i] = uint32(law.Draw(p.rng))
+	}
+}
+
+// fill makes all calls those that come next.
+func (p *piece) fill(w workload) {
 	percent := w.putPercent()
 	for i := range p.calls {
-		p.set(i, law.Draw(p.rng), p.rng.Uint64N(100) < percent)
+		p.set(i, uint64(p.draws[p.next]), p.rng.Uint64N(100) < percent)
+		if p.next++; p.next == len(p.draws) {
+			p.next = 0
+		}
 	}
 }
 

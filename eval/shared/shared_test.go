@@ -42,7 +42,8 @@ func TestCheck(t *testing.T) {
 		if err := p.load(s, 250); err != nil {
 			t.Fatal(err)
 		}
-		p.draw(measure.NewLaw(measure.Uniform, 250), workloadB)
+		p.follow(measure.NewLaw(measure.Uniform, 250), 70)
+		p.fill(workloadB)
 		n, _, err := p.run(s, 1, time.Now().Add(time.Minute))
 		if n != 100 || err != nil {
 			t.Fatalf("%d calls: %v", n, err)

@@ -64,8 +64,8 @@ func work(ctx context.Context, in *json.Decoder, out *json.Encoder) (err error) 
 		return out.Encode(outcome{Error: err.Error()})
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	law := measure.NewLaw(measure.Zipf, int(t.Place.Records))
 	p := newPiece(pieceCalls, t.Process)
+	p.follow(measure.NewLaw(measure.Zipf, int(t.Place.Records)), drawn)
 	for err = out.Encode(outcome{}); err == nil; {
 		var o order
 		if err := in.Decode(&o); err != nil {
@@ -74,7 +74,7 @@ func work(ctx context.Context, in *json.Decoder, out *json.Encoder) (err error) 
 			}
 			return err
 		}
-		result, failed := o.obey(s, p, law)
+		result, failed := o.obey(s, p)
 		if failed != nil {
 			result.Error = failed.Error()
 		}
@@ -84,7 +84,7 @@ func work(ctx context.Context, in *json.Decoder, out *json.Encoder) (err error) 
 }
 
 // obey measures a workload.
-func (o *order) obey(s store, p *piece, law *measure.Law) (sum outcome, err error) {
+func (o *order) obey(s store, p *piece) (sum outcome, err error) {
 	begin := time.Now()
 	seconds := func(n float64) time.Time {
 		return begin.Add(time.Duration(n * float64(time.Second)))
@@ -96,7 +96,7 @@ func (o *order) obey(s store, p *piece, law *measure.Law) (sum outcome, err erro
 		if !measured {
 			until = warm
 		}
-		p.draw(law, o.Workload)
+		p.fill(o.Workload)
 		n, took, err := p.run(s, o.Batch, until)
 		if err == nil {
 			err = p.check(n)
