@@ -49,6 +49,8 @@ test-all: test-race test-lab test-mutants test-mpi test-ucx test-clib test-besid
 test-plain:
 	$(GO) test -count=1 -timeout 30m ./...
 	$(GO) -C eval test -count=1 -timeout 30m ./...
+	@if pkg-config --exists lmdb 2>/dev/null; then \
+		$(GO) -C eval test -count=1 -tags lmdb -run Shared ./cmd/farhash-eval; fi
 
 # What shares memory between goroutines. Commands and measurements start other processes, which
 # the detector does not see.
