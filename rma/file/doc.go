@@ -11,7 +11,8 @@
 //
 // # Guarantees
 //
-//   - A process that is killed, at any moment, stops nobody. The others keep what it had put.
+//   - A process that is killed or suspended, at any moment, stops nobody. The others keep what it
+//     had put.
 //   - The file is sparse: its size is what the table may grow to, and it takes what the table has
 //     taken ([Info].Bytes). A full file system is an error of the call that needs more.
 //   - At most [rma.MaxMembers] processes have a table open at a time.
@@ -27,7 +28,8 @@
 //
 //	page 0     header: magic, version, size, kind and layout of the table, its configuration,
 //	           the names, places and lengths of the windows, and a checksum of all these;
-//	           at its end the words that change: the boot of the system, and whether it is clean
+//	           at its end the words that change: the boot of the system, the last opening, and
+//	           the last opening when all had closed it
 //	page 1, 2  a word for each member: 0, or 1 from its start until what it left is adopted
 //	...        windows, at pages, longer ones at 2 MiB
 //
@@ -37,7 +39,12 @@
 // its number as a member (an open file description lock, which the system drops when the process
 // has ended). It prefers a number whose word is 0. If there is none, it inherits what the last
 // process with its number has left ([rma.Shared]). Another lock, after those of members, is held
-// while a process comes or goes.
+// while a table is checked after the system has stopped.
+//
+// An opening has a random number. Who ends reads the last opening, drops its lock, and if there is
+// no other one, has the file written to the disk and notes this opening as clean. Who opens locks
+// its byte first. So it is seen, or has another opening than the clean one. Nobody waits for a
+// process that comes or goes, which may be suspended.
 //
 // A fork has the descriptors of its parent, and so its locks. A member that leaves therefore drops
 // them before it closes its descriptor, and a library for C closes the descriptor in the fork

@@ -36,9 +36,18 @@ func Open[T Table](name string, kind Kind, list []Option,
 		if o.existing || !errors.Is(err, fs.ErrNotExist) {
 			return table, err
 		}
-		if table, err = create(path, kind, o, makeTable); !errors.Is(err, fs.ErrExist) {
-			return table, err
+		table, err = create(path, kind, o, makeTable)
+		if err == nil {
+			return table, nil
 		}
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		// Another process may have made it, so that there was no room for a second one.
+		if there, attachErr := attach(path, kind, o, makeTable); attachErr == nil {
+			return there, nil
+		}
+		return table, err
 	}
 }
 
@@ -56,10 +65,7 @@ func attach[T Table](path string, kind Kind, o options,
 	if err != nil {
 		return table, errors.Join(err, f.Close())
 	}
-	if err = j.locks.Await(gate); err == nil {
-		err = j.enter()
-	}
-	if err == nil && !f.Named() {
+	if err = j.enter(); err == nil && !f.Named() {
 		err = fmt.Errorf("rma/file: %s was removed: %w", path, fs.ErrNotExist)
 	}
 	if err == nil {
@@ -69,7 +75,7 @@ func attach[T Table](path string, kind Kind, o options,
 		return table, errors.Join(err, j.closeLocks(), f.Close())
 	}
 	if !j.suspect {
-		err = errors.Join(j.opened(), j.locks.Unlock(gate))
+		err = j.opened()
 	}
 	if err == nil {
 		table, err = makeTable(j)
@@ -114,7 +120,9 @@ func create[T Table](path string, kind Kind, o options,
 	if err = f.FD.Truncate(firstWindow); err == nil {
 		err = f.Reserve(0, firstWindow)
 	}
-	if err == nil {
+	if err != nil {
+		err = fmt.Errorf("rma/file: making %s: %w", path, err)
+	} else {
 		err = j.enter()
 	}
 	if err == nil {
@@ -159,15 +167,15 @@ func makeFile(path string, o options) (f *mapped.File, temporary string, err err
 	return f, temporary, nil
 }
 
-// Remove removes the table with a name. Processes that have it open keep it to the end; the next
-// Open makes a new one. A file that is no table stays.
+// Remove removes the table with a name, also a damaged one. Processes that have it open keep it to
+// the end; the next Open makes a new one. A file that is no table, or cannot be read, stays.
 func Remove(name string) error {
 	path := Path(name)
-	f, _, err := openFile(path, options{anyOwner: true})
+	f, h, err := openFile(path, options{anyOwner: true})
 	if f != nil {
 		defer f.Close()
 	}
-	if errors.Is(err, ErrNoTable) || errors.Is(err, fs.ErrNotExist) || f == nil && err == nil {
+	if h.Magic != magic { // err says why it was not read, or that it is no table
 		return err
 	}
 	if err := os.Remove(path); err != nil {

@@ -50,9 +50,10 @@ type place struct {
 
 // The words of the first page that follow the header.
 const (
-	sealWord  = pageBytes/8 - 3 // checksum of the header
-	bootWord  = pageBytes/8 - 2 // hash of the boot in which it was opened last
-	cleanWord = pageBytes/8 - 1 // 1: it was closed, and is on the disk
+	sealWord    = pageBytes/8 - 4 // checksum of the header
+	bootWord    = pageBytes/8 - 3 // hash of the boot in which it was opened last
+	openingWord = pageBytes/8 - 2 // number of the opening that was the last one
+	cleanWord   = pageBytes/8 - 1 // opening after which it was closed by all, and is on the disk
 )
 
 // bytes is the header as it is in the file.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"sync"
 	"unsafe"
@@ -41,7 +42,8 @@ type job struct {
 
 var _ rma.Shared = (*job)(nil)
 
-// gate is the byte that a process locks while it comes or goes, after those of members.
+// gate is the byte, after those of members, that a process locks while it checks a table after the
+// system has stopped. Nobody else waits for it: a process may be suspended at any time.
 const gate = rma.MaxMembers
 
 func (j *job) Rank() int { return 0 }
@@ -218,8 +220,7 @@ func (j *job) closeLocks() error {
 	return errors.Join(err, j.locks.Close())
 }
 
-// enter gets this process a number, that of nobody who has left something if there is one. The gate
-// is locked.
+// enter gets this process a number, that of nobody who has left something if there is one.
 func (j *job) enter() error {
 	for _, inherit := range []bool{false, true} {
 		for m := range rma.MaxMembers {
@@ -230,24 +231,35 @@ func (j *job) enter() error {
 			if left != 0 != inherit {
 				continue
 			}
+			// mark: the number of a member is about to be taken
 			free, err := j.locks.Lock(int64(m))
 			if err != nil {
 				return fmt.Errorf("rma/file: %w", err)
 			}
-			if free {
-				j.member, j.inherits, j.leaves = m, inherit, true
-				return j.setWord(memberAt(m), 1)
+			if !free {
+				continue
 			}
+			if left, err = j.word(memberAt(m)); err != nil {
+				return err
+			}
+			if left != 0 && !inherit { // a member has come and ended since
+				if err := j.locks.Unlock(int64(m)); err != nil {
+					return fmt.Errorf("rma/file: %w", err)
+				}
+				continue
+			}
+			j.member, j.inherits, j.leaves = m, left != 0, true
+			return j.setWord(memberAt(m), 1)
 		}
 	}
 	return fmt.Errorf("rma/file: %d processes have %s open, which is the most; close some",
 		rma.MaxMembers, j.file.Path)
 }
 
-// alone reports whether no other process is a member.
-func (j *job) alone() bool {
+// empty reports whether no other process is a member.
+func (j *job) empty() bool {
 	for m := range rma.MaxMembers {
-		if m != j.member && j.locks.Locked(int64(m)) {
+		if j.locks.Locked(int64(m)) {
 			return false
 		}
 	}
@@ -283,25 +295,56 @@ func (j *job) Adopt(adopt func(member int) error) error {
 	return nil
 }
 
-// recover finds out whether the system has stopped while the file was open, when this process is
-// the first to open it since. The gate is locked.
+// recover finds out whether the system has stopped while the file was open, and nobody has checked
+// it since. Then this process does, and has locked the gate.
 func (j *job) recover() error {
+	broken, err := j.broken()
+	if !broken || err != nil {
+		return err
+	}
+	// mark: a table is to be checked after the system has stopped
+	if err := j.locks.Await(gate); err != nil {
+		return fmt.Errorf("rma/file: %w", err)
+	}
+	if j.suspect, err = j.broken(); j.suspect || err != nil {
+		return err
+	}
+	return j.locks.Unlock(gate)
+}
+
+// broken reports whether the file was not closed before the system was started.
+func (j *job) broken() (bool, error) {
 	boot, err := j.word(bootWord * 8)
+	if err != nil || boot == bootHash() {
+		return false, err
+	}
+	opening, err := j.word(openingWord * 8)
+	if err != nil {
+		return false, err
+	}
+	clean, err := j.word(cleanWord * 8)
+	return clean != opening, err
+}
+
+// opened notes that the file is in use since this boot. That is on the disk before anything that
+// this process changes. This process is a member: what is written of cleanWord from now on is of
+// earlier openings.
+func (j *job) opened() error {
+	err := j.setWord(bootWord*8, bootHash())
+	if err == nil {
+		err = j.setWord(openingWord*8, newOpening())
+	}
 	if err != nil {
 		return err
 	}
-	clean, err := j.word(cleanWord * 8)
-	j.suspect = clean == 0 && boot != bootHash() && j.alone()
-	return err
-}
-
-// opened notes that the file is in use since this boot.
-func (j *job) opened() error {
-	if err := j.setWord(bootWord*8, bootHash()); err != nil {
+	if clean, err := j.word(cleanWord * 8); clean == 0 || err != nil {
 		return err
 	}
-	return j.setWord(cleanWord*8, 0)
+	return errors.Join(j.file.FD.Sync(), j.setWord(cleanWord*8, 0))
 }
+
+// newOpening is the number of an opening, which no other has.
+func newOpening() uint64 { return rand.Uint64() | 1 }
 
 // bootHash is a hash of the boot of the system.
 func bootHash() uint64 {
@@ -325,22 +368,24 @@ func (j *job) Close() error {
 	return errors.Join(err, j.closeLocks(), j.file.Close())
 }
 
-// leave gives this member's number back. A file that was cut off is left as it is.
+// leave gives this member's number back. A file that was cut off is left as it is. Who comes after
+// it was found empty has another opening: then it is not clean.
 func (j *job) leave() error {
-	if err := j.locks.Await(gate); err != nil {
-		return fmt.Errorf("rma/file: %w", err)
-	}
 	if st, err := j.file.FD.Stat(); err != nil || uint64(st.Size()) != j.header.Size {
 		return err
 	}
-	var errs []error
-	if !j.leaves {
-		errs = append(errs, j.setWord(memberAt(j.member), 0))
+	opening, err := j.word(openingWord * 8)
+	if err == nil && !j.leaves {
+		err = j.setWord(memberAt(j.member), 0)
 	}
-	if !j.suspect && j.alone() {
-		errs = append(errs, j.file.FD.Sync(), j.setWord(cleanWord*8, 1))
+	if err = errors.Join(err, j.locks.Unlock(int64(j.member))); err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	if j.suspect || !j.empty() {
+		return nil
+	}
+	// mark: the last member has ended and is about to have the file written to the disk
+	return errors.Join(j.file.FD.Sync(), j.setWord(cleanWord*8, opening))
 }
 
 // publish gives the file its name. fs.ErrExist: another process was faster.
@@ -351,14 +396,19 @@ func (j *job) publish(path, temporary string) error {
 	copy(page[:], h.bytes())
 	binary.NativeEndian.PutUint64(page[sealWord*8:], h.seal())
 	binary.NativeEndian.PutUint64(page[bootWord*8:], bootHash())
-	if _, err := j.file.FD.WriteAt(page[:], 0); err != nil {
+	binary.NativeEndian.PutUint64(page[openingWord*8:], newOpening())
+	_, err := j.file.FD.WriteAt(page[:], 0)
+	if err == nil {
+		err = j.file.FD.Sync() // a file that has a name has a header, also after a power failure
+	}
+	if err != nil {
 		return fmt.Errorf("rma/file: writing to %s: %w", path, err)
 	}
 	from := fmt.Sprintf("/proc/self/fd/%d", j.file.FD.Fd())
 	if temporary != "" {
 		from = temporary
 	}
-	err := unix.Linkat(unix.AT_FDCWD, from, unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW)
+	err = unix.Linkat(unix.AT_FDCWD, from, unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("rma/file: naming %s: %w", path, err)
 	}
