@@ -11,8 +11,8 @@ import (
 // Check walks this rank's memory and reports what is broken: a bucket that fails its
 // checksum, a key in a bucket that is none of its candidates or after an empty one, a key
 // that stands twice, a lock that is taken. Pairs that have expired are no fault. Nothing else may
-// work on the cache, on any rank, except on a cache opened by name, where only what is broken twice
-// is reported. Every rank checks its own memory; nobody waits.
+// work on the cache, on any rank, except on a cache opened by name, where only what several walks
+// find is reported. Every rank checks its own memory; nobody waits.
 //
 // A rank that was killed may leave a broken bucket or a lock. That is harmless: the next
 // operation on the bucket or the lock repairs it. And ranks that have put a key at the same time

@@ -16,6 +16,8 @@ type checker struct {
 	w     *walker
 	keys  map[string]slotRead // where they are
 	items map[uint64]string   // keys, by the number of their item
+
+	faults core.Faults
 }
 
 // CheckAll waits for all ranks, runs Check on one of them, as it walks the whole map, and reports
@@ -29,9 +31,9 @@ func (m *Map) CheckAll(ctx context.Context) error {
 	})
 }
 
-// Check walks the map and reports the first thing that is broken. Nobody may change the map at the
-// same time, except that of a map opened by name, where only what is broken twice is reported. If
-// the table is moving, because a rank that moved it has died, both are walked.
+// Check walks the map and reports what is broken. Nobody may change the map at the same time,
+// except a map opened by name, where only what several walks find is reported. If the table is
+// moving, because a rank that moved it has died, both are walked.
 func (m *Map) Check(ctx context.Context) error {
 	if m.shared == nil {
 		return m.check(ctx)
@@ -48,64 +50,62 @@ func (m *Map) check(ctx context.Context) error {
 		return err
 	}
 	defer w.close()
-	c := checker{m, w, map[string]slotRead{}, map[uint64]string{}}
+	c := checker{m: m, w: w, keys: map[string]slotRead{}, items: map[uint64]string{},
+		faults: core.Faults{Table: "kv"}}
 	now, err := m.state(ctx)
 	if err != nil {
 		return err
 	}
 	from, into := m.tables(now)
-	if err := c.table(from, now.moving()); err != nil {
-		return err
-	}
-	if now.moving() {
-		return c.table(into, false)
-	}
+	c.table(from, now.moving())
 	size := from.size
-	if m.takeMemory != nil { // it has memory for the table before this one
-		if from.gen == 1 {
-			return nil
-		}
-		size = max(size, 1) - 1
+	switch {
+	case now.moving():
+		c.table(into, false)
+	case m.takeMemory == nil:
+		c.empty(m.table(into.gen, size))
+	case from.gen > 1: // it has memory for the table before this one
+		c.empty(m.table(into.gen, max(size, 1)-1))
 	}
-	return c.empty(m.table(into.gen, size))
+	if w.err != nil {
+		return w.err
+	}
+	return c.faults.Err()
 }
 
 // table checks a table, which may be moving to the next one.
-func (c *checker) table(t *table, moving bool) error {
+func (c *checker) table(t *table, moving bool) {
 	words := make([]uint64, 0, t.slots)
 	for s := range c.w.table(t, 0, t.slots) {
 		words = append(words, s.word)
 	}
-	if c.w.err != nil {
-		return c.w.err
-	}
 	for slot, word := range words {
 		from := movedFrom(word)
 		switch {
+		case c.w.err != nil:
+			return
 		case word&occupied != 0:
 			if err := c.slot(words, slotRead{t, uint64(slot), word}, moving); err != nil {
-				return err
+				c.faults.Add("%w", err)
 			}
 		case from > t.gen || from == t.gen && !moving:
-			return fmt.Errorf("kv: slot %d of table %d has moved from table %d", slot, t.gen, from)
+			c.faults.Add("slot %d of table %d has moved from table %d", slot, t.gen, from)
 		}
 	}
-	return nil
 }
 
-// slot checks a slot with a key.
+// slot checks a slot with a key. The error is its first fault.
 func (c *checker) slot(words []uint64, s slotRead, moving bool) error {
 	p, fits := c.w.item(s.word)
 	if c.w.err != nil {
-		return c.w.err
+		return nil // which ends the check
 	}
 	if !fits {
-		return fmt.Errorf("kv: slot %d refers with %#x to an item that is not its own", s.slot,
-			s.word)
+		return fmt.Errorf("slot %d refers with %#x to an item that is not its own", s.slot, s.word)
 	}
 	if from := compareFrozen(s.word, s.t.gen); s.word&frozen != 0 &&
 		(from > 0 || from == 0 && !moving) {
-		return fmt.Errorf("kv: slot %d of table %d is frozen with %#x", s.slot, s.t.gen, s.word)
+		return fmt.Errorf("slot %d of table %d is frozen with %#x", s.slot, s.t.gen, s.word)
 	}
 	hash := hashOf(p.Key)
 	word := thaw(s.word, hash)
@@ -117,32 +117,31 @@ func (c *checker) slot(words []uint64, s slotRead, moving bool) error {
 	moves := other.word&frozen != 0 && compareFrozen(other.word, other.t.gen) == 0
 	switch {
 	case twice && (!moves || other.t == s.t || thaw(other.word, hash) != word):
-		return fmt.Errorf("kv: slots %d of table %d and %d of table %d have the same key %x",
+		return fmt.Errorf("slots %d of table %d and %d of table %d have the same key %x",
 			other.slot, other.t.gen, s.slot, s.t.gen, key)
 	case c.items[number] != "" && !twice:
-		return fmt.Errorf("kv: the keys %x and %x refer to the same item %d", c.items[number], key,
-			number)
+		return fmt.Errorf("the keys %x and %x refer to the same item, %#x", c.items[number], key,
+			word)
 	}
 	c.keys[key], c.items[number] = s, key
 	return nil
 }
 
 // empty makes sure that a table has no key.
-func (c *checker) empty(t *table) error {
+func (c *checker) empty(t *table) {
 	for s := range c.w.table(t, 0, t.slots) {
 		if s.word&occupied != 0 || movedFrom(s.word) >= t.gen {
-			return fmt.Errorf("kv: slot %d of table %d, which is not used yet, has %#x", s.slot,
+			c.faults.Add("slot %d of table %d, which is not used yet, has %#x", s.slot,
 				t.gen, s.word)
 		}
 	}
-	return c.w.err
 }
 
 // checkPlace makes sure that a search finds the key in its slot.
 func (m *Map) checkPlace(t *table, words []uint64, slot, word uint64, key []byte) error {
 	hash := hashOf(key)
 	if word&matchMask != matchWord(hash) {
-		return fmt.Errorf("kv: slot %d has the fingerprint of another key than %x", slot, key)
+		return fmt.Errorf("slot %d has the fingerprint of another key than %x", slot, key)
 	}
 	for d := uint64(0); ; d++ {
 		at := t.slotAt(hash, d)
@@ -150,7 +149,7 @@ func (m *Map) checkPlace(t *table, words []uint64, slot, word uint64, key []byte
 			return nil
 		}
 		if means := meaningOf(words[at], hash, t.gen); means == slotEmpty || means == slotClosed {
-			return fmt.Errorf("kv: slot %d is empty, before key %x in slot %d", at, key, slot)
+			return fmt.Errorf("slot %d is empty, before key %x in slot %d", at, key, slot)
 		}
 	}
 }

@@ -17,8 +17,8 @@ const layout = 1
 // gives that is not 0 must be equal to it. [file.Remove] ends the set.
 //
 // Calls that are collective elsewhere run in one process, while others insert: Save saves what All
-// has, Check reports what it finds twice. There is no Collect. Stats.Inserted is of all processes.
-// Memory of a table that has moved is not given back. Close ends the use by this process.
+// has, Check reports what several walks find. There is no Collect. Stats.Inserted is of all
+// processes. Memory of a table that has moved is not given back. Close ends this process's use.
 func Open(name string, cfg Config, options ...file.Option) (*Set, error) {
 	kind := file.Kind{Name: "set", Layout: layout}
 	return file.Open(name, kind, options, func(job rma.Job) (*Set, error) {

@@ -626,8 +626,8 @@ func (s *anySet) Stats() Stats {
 
 // Check walks this rank's part of the table and reports what is broken: a bucket whose reference
 // or fingerprint is wrong, a word or element that a search would not reach, one that is stored
-// twice. Nothing may insert on any rank, except into a set opened by name, where only what is
-// broken twice is reported. Every rank checks its own part; nobody waits.
+// twice. Nothing may insert on any rank, except into a set opened by name, where only what
+// several walks find is reported. Every rank checks its own part; nobody waits.
 func (s *anySet) Check(ctx context.Context) error {
 	if s.shared == nil {
 		return s.check(ctx, s.job.Rank())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 
 	"github.com/farhash/farhash/rma"
@@ -109,20 +110,50 @@ func Recorded(job rma.Shared, what string, values func() []rma.Field, set func(n
 	return err
 }
 
-// maxChecks is how often CheckBeside checks at most.
-const maxChecks = 20
+// checksBeside is how often CheckBeside has to find a fault.
+const checksBeside = 4
 
-// CheckBeside runs a check while others change the table, so that one may report what was only half
-// done. It returns an error that comes twice in succession, and nil when a check finds none.
+// CheckBeside runs a check while others change the table, so that it may report what was only half
+// done: it checks again as long as there are Faults that every check has found, and returns those
+// that are left in the end. Other errors it returns at once.
 func CheckBeside(check func() error) error {
-	last := ""
-	for range maxChecks {
+	left := Faults{Table: "check"}
+	for n := range checksBeside {
 		err := check()
-		if err == nil || err.Error() == last {
+		found, others := splitFaults(err)
+		if len(others) > 0 {
 			return err
 		}
-		last = err.Error()
+		now := map[string]bool{}
+		for _, fault := range found {
+			now[fault.Error()] = true
+		}
+		if n == 0 {
+			left.found = found
+		}
+		left.found = slices.DeleteFunc(left.found, func(fault error) bool {
+			return !now[fault.Error()]
+		})
+		if len(left.found) == 0 {
+			break
+		}
 	}
-	return fmt.Errorf("a check finds another fault each time, so others change the table; the "+
-		"last one is: %s", last)
+	return left.Err()
+}
+
+// splitFaults divides an error into the faults of tables and all else.
+func splitFaults(err error) (faults, others []error) {
+	switch e := err.(type) {
+	case nil:
+	case *Faults:
+		faults = e.found
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			f, o := splitFaults(part)
+			faults, others = append(faults, f...), append(others, o...)
+		}
+	default:
+		others = []error{err}
+	}
+	return faults, others
 }
