@@ -220,14 +220,26 @@ func (j *job) closeLocks() error {
 	return errors.Join(err, j.locks.Close())
 }
 
+// members reads the words of all members.
+func (j *job) members() (words [rma.MaxMembers]uint64, err error) {
+	var b [memberBytes]byte
+	if _, err := j.file.FD.ReadAt(b[:], headerBytes); err != nil {
+		return words, fmt.Errorf("rma/file: reading %s: %w", j.file.Path, err)
+	}
+	for m := range words {
+		words[m] = binary.NativeEndian.Uint64(b[m*8:])
+	}
+	return words, nil
+}
+
 // enter gets this process a number, that of nobody who has left something if there is one.
 func (j *job) enter() error {
 	for _, inherit := range []bool{false, true} {
-		for m := range rma.MaxMembers {
-			left, err := j.word(memberAt(m))
-			if err != nil {
-				return err
-			}
+		words, err := j.members()
+		if err != nil {
+			return err
+		}
+		for m, left := range words {
 			if left != 0 != inherit {
 				continue
 			}
@@ -257,22 +269,15 @@ func (j *job) enter() error {
 }
 
 // empty reports whether no other process is a member.
-func (j *job) empty() bool {
-	for m := range rma.MaxMembers {
-		if j.locks.Locked(int64(m)) {
-			return false
-		}
-	}
-	return true
-}
+func (j *job) empty() bool { return !j.locks.AnyLocked(0, rma.MaxMembers) }
 
 // Adopt calls adopt for each member that has ended and left something.
 func (j *job) Adopt(adopt func(member int) error) error {
-	for m := range rma.MaxMembers {
-		left, err := j.word(memberAt(m))
-		if err != nil {
-			return err
-		}
+	words, err := j.members()
+	if err != nil {
+		return err
+	}
+	for m, left := range words {
 		if m == j.member || left == 0 {
 			continue
 		}

@@ -150,8 +150,11 @@ func (f *File) Await(at int64) error {
 
 // Locked reports whether another process holds the lock of a byte. Where the
 // system does not say, it is taken to be held.
-func (f *File) Locked(at int64) bool {
-	l := unix.Flock_t{Type: unix.F_WRLCK, Start: at, Len: 1}
+func (f *File) Locked(at int64) bool { return f.AnyLocked(at, 1) }
+
+// AnyLocked reports whether another process holds the lock of one of n bytes.
+func (f *File) AnyLocked(at, n int64) bool {
+	l := unix.Flock_t{Type: unix.F_WRLCK, Start: at, Len: n}
 	err := unix.FcntlFlock(f.FD.Fd(), unix.F_OFD_GETLK, &l)
 	return err != nil || l.Type != unix.F_UNLCK
 }
