@@ -435,8 +435,12 @@ func (a *arena) adopt() (members int, err error) {
 	return a.adopted, err
 }
 
-// adoptFrom adopts the items of one member: they may be in the table or not.
+// adoptFrom adopts the items of one member: they may be in the table or not. It moves the end first,
+// which the member may not have done for its last one.
 func (a *arena) adoptFrom(member uint64) {
+	if end := a.divided.Load(); end < a.units && a.load(end) != 0 {
+		a.divided.CompareAndSwap(end, end+1<<a.load(end).class())
+	}
 	for unit := range a.divided.Load() {
 		u := a.load(unit)
 		if u.state() == heldItem && u.member() == member {
@@ -525,6 +529,13 @@ func (a *arena) sweptNothing(dead int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sweptAt, a.deadAt = a.handedOut(), dead
+}
+
+// unswept reports whether items were adopted that a sweep may still find.
+func (a *arena) unswept() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.adopted > 0 && (a.sweptAt == 0 || a.deadAt != a.adopted)
 }
 
 // handedOut is how many items were handed out.

@@ -176,7 +176,7 @@ func (m *Map) Close() error {
 		}
 	}
 	if m.shared != nil {
-		m.shared.Leaves(m.fault.Flag().Load())
+		m.shared.Leaves(m.fault.Flag().Load() || m.arena == nil || m.arena.unswept())
 		err = errors.Join(err, m.shared.Close())
 	}
 	return err

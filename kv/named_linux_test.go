@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/lab"
+	"github.com/farhash/farhash/rma"
 )
 
 // named is the path of a map in memory for one test.
@@ -143,6 +144,95 @@ func oneMore(m *Map, key []byte) error {
 		if done || err != nil {
 			return err
 		}
+	}
+}
+
+// closeAsKilled closes a map as if its process was killed.
+func closeAsKilled(t *testing.T, m *Map) {
+	t.Helper()
+	m.fault.Flag().Store(true)
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// fillUp puts keys until the map is full.
+func fillUp(t *testing.T, m *Map) {
+	t.Helper()
+	for full, i := (*FullError)(nil), 1000; ; i++ {
+		if _, err := m.Put(numbered(i), nil); errors.As(err, &full) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The item of a process that was killed before it had moved the end of the items is found.
+func TestKilledBeforeEndMoved(t *testing.T) {
+	path := named(t)
+	old := open(t, path, Config{Slots: 64, Bytes: 32 * 64, MaxKey: 8, MaxValue: 8})
+	killed, err := Open(path, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.Put(numbered(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	a := killed.arena
+	unit := a.divided.Load()
+	if !a.change(unit, 0, heldBy(a.member, 0, 0)) {
+		t.Fatal("the next unit is taken")
+	}
+	closeAsKilled(t, killed)
+	if _, err := old.arena.adopt(); err != nil {
+		t.Fatal(err)
+	}
+	if u := old.arena.load(unit); u.state() != itemInTable {
+		t.Errorf("unit %d is in state %d", unit, u.state())
+	}
+}
+
+// What a process inherits and does not look for is left to others when it ends.
+func TestInheritedIsLeft(t *testing.T) {
+	path := named(t)
+	old := open(t, path, Config{Slots: 64, Bytes: 32 * 64, MaxKey: 8, MaxValue: 8})
+	killed, err := Open(path, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := killed.arena.take(0, 1); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	fillUp(t, old)
+	closeAsKilled(t, killed)
+	others := func(word uint64) { // as if as many as there can be had left something
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for m := 2; m < rma.MaxMembers; m++ {
+			_, writeErr := f.WriteAt(numbered(int(word)), 4096+int64(m)*8)
+			err = errors.Join(err, writeErr)
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	others(1)
+	heir, err := Open(path, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !heir.shared.Inherits() || heir.shared.Member() != 1 {
+		t.Fatalf("member %d inherits %v", heir.shared.Member(), heir.shared.Inherits())
+	}
+	if err := heir.Close(); err != nil {
+		t.Fatal(err)
+	}
+	others(0)
+	if _, err := old.Put(numbered(1), nil); err != nil {
+		t.Error("an item is lost:", err)
 	}
 }
 
