@@ -56,7 +56,7 @@ test-plain:
 # the detector does not see.
 test-race:
 	CGO_ENABLED=1 $(OVERLAY) -count=1 -race -timeout 30m $$($(GO) list ./... | \
-		grep -vE '/(cmd|clib|python|internal/(limit|testkit/torture))(/|$$)')
+		grep -vE '/(cmd|clib|python|internal/(limit|testkit/(torture|named)))(/|$$)')
 
 test-lab: ## run the tables under random schedules, right versions and wrong ones
 	$(OVERLAY) -count=1 -timeout 30m -tags invariants -run Lab $(LAB)
@@ -69,7 +69,7 @@ test-mutants: ## run the tests of each wrong version, which they must notice
 # With UCX ranks that are processes on two hosts are killed, in place of simulated ones.
 soak: ## run random schedules and kills for SOAK (1h); ^C ends it and reports
 	@mkdir -p bin
-	@packages="$(LAB)"; tags=invariants; \
+	@packages="$(LAB) ./internal/testkit/named"; tags=invariants; \
 	if pkg-config --exists ucx 2>/dev/null; then export CGO_ENABLED=1; \
 		packages="$$packages ./rma/ucx"; tags="invariants ucx"; fi; \
 	for package in $$packages; do \
