@@ -459,7 +459,7 @@ func TestNoRoom(t *testing.T) {
 		t.Errorf("%d files are left, %v", len(entries), err)
 	}
 	_, err = openPlain(filepath.Join(dir, "missing", "table"))
-	if err == nil || !strings.Contains(err.Error(), "there is no directory") {
+	if err == nil || !strings.Contains(err.Error(), "there is no such directory") {
 		t.Errorf("without a directory: %v", err)
 	}
 }
