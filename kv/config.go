@@ -186,10 +186,19 @@ func (c *Config) fields() []rma.Field {
 	return []rma.Field{{Name: "slots", Value: c.Slots},
 		{Name: "maximum of slots", Value: c.MaxSlots}, {Name: "bytes", Value: c.Bytes},
 		{Name: "bytes at most", Value: c.MaxBytes},
-		{Name: "bytes of the longest key", Value: uint64(c.MaxKey)},
-		{Name: "bytes of the longest value", Value: uint64(c.MaxValue)},
+		{Name: "bytes of the longest key", Value: longest(c.MaxKey)},
+		{Name: "bytes of the longest value", Value: longest(c.MaxValue)},
 		{Name: "slots with copies", Value: copies},
 		{Name: "slots per chunk", Value: uint64(c.Chunk)}}
+}
+
+// longest is a longest key or value as a field. MaxSize is 0, as it is filled in: where it is given,
+// there is a least size of Bytes.
+func longest(size int) uint64 {
+	if size == MaxSize {
+		return 0
+	}
+	return uint64(size)
 }
 
 // set takes the values of fields.

@@ -70,6 +70,20 @@ func TestOpen(t *testing.T) {
 	open(t, path, Config{MaxKey: 100})
 }
 
+// What was filled in is legal when the map is opened again.
+func TestOpenAgain(t *testing.T) {
+	for _, cfg := range []Config{{}, {Bytes: 1 << 12}, {Bytes: 1 << 20}, {MaxBytes: 1<<24 + 1},
+		{Slots: 100, Bytes: 1 << 12}, {Slots: 8, MaxBytes: 1 << 23}} {
+		path := named(t)
+		first := open(t, path, cfg)
+		again := open(t, path, Config{})
+		open(t, path, cfg)
+		if first.Config() != again.Config() {
+			t.Errorf("%+v: %+v, then %+v", cfg, first.Config(), again.Config())
+		}
+	}
+}
+
 // Several openings are like several processes: each has lanes of its own. What one has given back
 // others use, so that none is full while there are free items.
 func TestOpenShares(t *testing.T) {
