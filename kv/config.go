@@ -192,8 +192,8 @@ func (c *Config) fields() []rma.Field {
 		{Name: "slots per chunk", Value: uint64(c.Chunk)}}
 }
 
-// longest is a longest key or value as a field. MaxSize is 0, as it is filled in: where it is given,
-// there is a least size of Bytes.
+// longest is a longest key or value as a field. MaxSize, which is filled in, is 0: where it is
+// given, there is a least size of Bytes.
 func longest(size int) uint64 {
 	if size == MaxSize {
 		return 0

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -214,6 +215,55 @@ func TestOpenAgain(t *testing.T) {
 	}
 	if err := e.Collect(t.Context(), func([]byte) bool { return true }); err == nil {
 		t.Error("Collect of a set by name")
+	}
+}
+
+// What was filled in is legal when a set is opened again.
+func TestOpenFilledIn(t *testing.T) {
+	for _, cfg := range []ElementsConfig{{}, {Config: Config{Buckets: 1001}},
+		{Config: Config{Buckets: 1001, MaxBytes: 38056}},
+		{Config: Config{MaxBytes: 1<<22 + 3}}, {Capacity: 77},
+		{Config: Config{Chunk: 64, Chunks: 3}}} {
+		for kind, open := range map[string]func(path string) (anySet, error){
+			"words": func(path string) (anySet, error) {
+				s, err := Open(path, cfg.Config)
+				if err != nil {
+					return anySet{}, err
+				}
+				return s.anySet, nil
+			},
+			"elements": func(path string) (anySet, error) {
+				cfg := cfg
+				cfg.ElementBytes = 8
+				s, err := OpenElements(path, cfg)
+				if err != nil {
+					return anySet{}, err
+				}
+				return s.anySet, nil
+			},
+			"strings": func(path string) (anySet, error) {
+				s, err := OpenStrings(path, cfg.Config)
+				if err != nil {
+					return anySet{}, err
+				}
+				return s.anySet, nil
+			}} {
+			path := named(t)
+			first, err := open(path)
+			if err != nil {
+				t.Fatal(kind, cfg, err)
+			}
+			again, err := open(path)
+			if err != nil {
+				t.Fatal(kind, cfg, "again:", err)
+			}
+			if a, b := first.cfg.fields(), again.cfg.fields(); !slices.Equal(a, b) {
+				t.Errorf("%s: %v, then %v", kind, a, b)
+			}
+			if err := errors.Join(again.Close(), first.Close()); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 
