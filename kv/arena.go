@@ -339,6 +339,16 @@ func (a *arena) inUse(it item) (unitState, bool) {
 	return u, u.state() > freeItem && u.use() == it.use
 }
 
+// has reports whether the item that a word refers to is in use, as far as this rank knows.
+func (a *arena) has(word uint64) bool {
+	it := itemOf(word)
+	if it.number+1<<classOf(word) > a.divided.Load() {
+		return false
+	}
+	u, inUse := a.inUse(it)
+	return inUse && u.class() == classOf(word)
+}
+
 // giveBack takes back an item of this rank whose use has ended, unless it has been taken back.
 func (a *arena) giveBack(it item, hash uint64) {
 	l := a.lane(hash)

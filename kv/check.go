@@ -103,6 +103,9 @@ func (c *checker) slot(words []uint64, s slotRead, moving bool) error {
 	if !fits {
 		return fmt.Errorf("slot %d refers with %#x to an item that is not its own", s.slot, s.word)
 	}
+	if c.m.shared != nil && !c.m.arena.has(s.word) {
+		return fmt.Errorf("slot %d refers with %#x to an item that others may take", s.slot, s.word)
+	}
 	if from := compareFrozen(s.word, s.t.gen); s.word&frozen != 0 &&
 		(from > 0 || from == 0 && !moving) {
 		return fmt.Errorf("slot %d of table %d is frozen with %#x", s.slot, s.t.gen, s.word)

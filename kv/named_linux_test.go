@@ -250,6 +250,34 @@ func TestInheritedIsLeft(t *testing.T) {
 	}
 }
 
+// Check finds items in the table that the arena does not know: what it knows may be older after a
+// power failure.
+func TestCheckFindsFreeItems(t *testing.T) {
+	m := open(t, named(t), Config{Slots: 64, Bytes: 64 * 64, MaxKey: 8, MaxValue: 8})
+	if _, err := m.Put(numbered(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	a := m.arena
+	state, end := a.load(0), a.divided.Load()
+	for what, change := range map[string]func(){
+		"a free item":   func() { a.states[0].Store(uint32(newUnitState(0, 0, freeItem))) },
+		"another use":   func() { a.states[0].Store(uint32(newUnitState(1, 0, itemInTable))) },
+		"another class": func() { a.states[0].Store(uint32(newUnitState(0, 1, itemInTable))) },
+		"an early end":  func() { a.divided.Store(0) },
+	} {
+		if err := m.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		change()
+		err := m.Check(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "that others may take") {
+			t.Errorf("%s: %v", what, err)
+		}
+		a.states[0].Store(uint32(state))
+		a.divided.Store(end)
+	}
+}
+
 // A file that is cut off makes calls fail, also those that wait for a lane.
 func TestCutOff(t *testing.T) {
 	path := named(t)
