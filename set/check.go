@@ -79,6 +79,12 @@ func (w *walker) bucket(ctx context.Context, at, bucket uint64) error {
 			key)
 		return nil
 	}
+	if out, err := w.t.arenas.handedOut(ctx, Ref(bucket&refMask)); err != nil {
+		return err
+	} else if !out {
+		w.f.Add("bucket %d refers with %#x to a slot that others may take", at, bucket)
+		return nil
+	}
 	home := w.t.home(hash)
 	distance := w.t.distance(home, at)
 	if distance >= w.t.limit {

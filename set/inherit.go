@@ -74,9 +74,19 @@ func (h *inheritance) inherit(a *arenas, member int) error {
 			_, err = h.owners.CompareAndSwap(ctx, 0, int(run), owner, h.mine(runsOf(owner)))
 			h.runs, h.took = append(h.runs, run), true
 		}
-		run += runsOf(owner)
+		run += max(1, runsOf(owner)) // 0: it is damaged
 	}
 	return err
+}
+
+// handedOut reports whether a slot was handed out; the arenas of other jobs are not asked.
+func (a *arenas) handedOut(ctx context.Context, ref Ref) (bool, error) {
+	if a == nil || a.shared == nil {
+		return true, nil
+	}
+	taken, err := a.counter.Load(ctx, 0, cellTaken)
+	slot, _ := a.split(ref)
+	return slot < taken, err
 }
 
 // refillShared is refill of a Shared job: slots of runs that are inherited, or a new run.
