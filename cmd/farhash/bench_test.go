@@ -39,11 +39,11 @@ func TestBench(t *testing.T) {
 	}
 	c := execute(t, with("--json")...)
 	var r struct{ Results []map[string]any }
-	if err := json.Unmarshal(c.stdout.Bytes(), &r); err != nil || len(r.Results) != 14 {
+	if err := json.Unmarshal(c.stdout.Bytes(), &r); err != nil || len(r.Results) != 16 {
 		t.Errorf("%d results: %v", len(r.Results), err)
 	}
 	c = execute(t, with("--benchfmt")...)
-	if n := strings.Count(c.stdout.String(), "\nBenchmarkFarhash/table="); n != 14 {
+	if n := strings.Count(c.stdout.String(), "\nBenchmarkFarhash/table="); n != 16 {
 		t.Errorf("%d lines for benchstat:\n%s", n, &c.stdout)
 	}
 }
