@@ -236,7 +236,7 @@ func TestStatesWrong(t *testing.T) {
 	mustRefuse[struct{ A struct{ B []int } }](t, ".A.B is a []int")
 	mustRefuse[[2]*int](t, "[0] is a *int")
 	mustRefuse[float64](t, "is a float64")
-	mustRefuse[[5000]uint64](t, "a state has at most 32768")
+	mustRefuse[[5000]uint64](t, "[5000]uint64 has more than 32768 bits")
 	mustRefuse[[min(1<<40, math.MaxInt)]struct{}](t, "")
 	mustRefuse[struct {
 		A uint8 `bits:"9"`

@@ -176,7 +176,7 @@ func (m *system[S]) path(trace []explore.Step) ([]Step[S], error) {
 			}
 			at.Action = action
 		}
-		if err := m.codec.decode(step.State, &at.State); err != nil {
+		if err := m.packing.Decode(step.State, &at.State); err != nil {
 			return nil, err
 		}
 		path = append(path, at)
@@ -191,11 +191,11 @@ func (e *expander[S]) replay(from []uint64, step explore.Step) (action string, e
 			err = e.wrong(fmt.Sprintf("it panicked: %v", p))
 		}
 	}()
-	if err := e.codec.decode(from, &e.state); err != nil {
+	if err := e.packing.Decode(from, &e.Value); err != nil {
 		return "", err
 	}
 	number := 0
-	e.Next(e.state, func(name string, next S) {
+	e.Next(e.Value, func(name string, next S) {
 		packed, failure := e.pack(next)
 		if number == step.Action && failure == nil && slices.Equal(packed, step.State) {
 			action, step.Action = name, -1

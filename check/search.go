@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/farhash/farhash/explore"
+	"github.com/farhash/farhash/internal/codec"
 )
 
 const (
@@ -24,19 +25,19 @@ const (
 // system is a model as package explore has it.
 type system[S any] struct {
 	*Model[S]
-	codec codec[S]
-	first []uint64 // the initial states
+	packing packing[S]
+	first   []uint64 // the initial states
 }
 
 func newSystem[S any](m *Model[S]) (*system[S], error) {
 	if err := m.validate(); err != nil {
 		return nil, err
 	}
-	c, err := newCodec[S](m.MaxBytes)
+	p, err := newPacking[S](m.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
-	s := &system[S]{Model: m, codec: c}
+	s := &system[S]{Model: m, packing: p}
 	for _, state := range m.Init {
 		words, err := s.pack(state)
 		if err != nil {
@@ -59,11 +60,11 @@ func (m *system[S]) pack(s S) (_ []uint64, err error) {
 		s = m.Canonical(s)
 	}
 	words := make([]uint64, m.StateWords())
-	return words, m.codec.encode(&s, words)
+	return words, m.packing.Encode(&s, words)
 }
 
-func (m *system[S]) StateBits() int                { return m.codec.bits() }
-func (m *system[S]) StateWords() int               { return words(m.codec.bits()) }
+func (m *system[S]) StateBits() int                { return m.packing.Bits() }
+func (m *system[S]) StateWords() int               { return codec.Words(m.packing.Bits()) }
 func (m *system[S]) Initial(out []uint64) []uint64 { return append(out, m.first...) }
 func (m *system[S]) Findings() int                 { return findingProperties + len(m.Properties) }
 
@@ -84,7 +85,7 @@ func (m *system[S]) Decided(findings []uint64) bool {
 func (m *system[S]) NewExpander() explore.Expander {
 	e := &expander[S]{system: m, words: m.StateWords(), findings: make([]uint64, m.Findings())}
 	e.emit, e.repacked = e.add, make([]uint64, e.words)
-	_, e.shares = m.codec.(binaryCodec[S])
+	_, e.shares = m.packing.(binaryCodec[S])
 	for i := range m.Properties {
 		e.open = append(e.open, i)
 	}
@@ -101,15 +102,15 @@ type expander[S any] struct {
 	open     []int // properties that no state here has decided
 	shares   bool  // the copy of a state that a function of the model gets may share its memory
 
-	padded[S]           // the state at hand
-	next      padded[S] // what was emitted last
-	packed    []uint64  // the words of the state at hand
-	out       []uint64
-	again     []uint64 // the same states, emitted again
-	repacked  []uint64
-	action    string
-	err       error // of what was emitted
-	n         int   // states expanded
+	codec.Padded[S]                 // the state at hand
+	next            codec.Padded[S] // what was emitted last
+	packed          []uint64        // the words of the state at hand
+	out             []uint64
+	again           []uint64 // the same states, emitted again
+	repacked        []uint64
+	action          string
+	err             error // of what was emitted
+	n               int   // states expanded
 }
 
 func (e *expander[S]) Findings() []uint64 { return e.findings }
@@ -131,8 +132,8 @@ func (e *expander[S]) add(action string, next S) {
 	}
 	n := len(e.out)
 	e.out = slices.Grow(e.out, e.words)[:n+e.words]
-	e.next.state = next
-	e.err = e.codec.encodeNext(&e.next, &e.padded, e.packed, e.out[n:])
+	e.next.Value = next
+	e.err = e.packing.EncodeNext(&e.next, &e.Padded, e.packed, e.out[n:])
 }
 
 // Expand appends the states after one, and checks it.
@@ -144,7 +145,7 @@ func (e *expander[S]) Expand(state, out []uint64) (_ []uint64, err error) {
 		}
 	}()
 	e.packed = append(e.packed[:0], state...) // a state that keeps its bytes may change these
-	if err := e.codec.decode(e.packed, &e.state); err != nil {
+	if err := e.packing.Decode(e.packed, &e.Value); err != nil {
 		return nil, e.wrong(err.Error())
 	}
 	given := len(out)
@@ -173,7 +174,7 @@ func (e *expander[S]) Expand(state, out []uint64) (_ []uint64, err error) {
 // list appends what the model emits for the state at hand.
 func (e *expander[S]) list(out []uint64) ([]uint64, error) {
 	e.out, e.err = out, nil
-	e.Next(e.state, e.emit)
+	e.Next(e.Value, e.emit)
 	out, e.out = e.out, nil
 	if e.err != nil {
 		return nil, e.wrong(e.err.Error())
@@ -185,7 +186,7 @@ func (e *expander[S]) list(out []uint64) ([]uint64, error) {
 func (e *expander[S]) examine() {
 	e.open = slices.DeleteFunc(e.open, func(i int) bool {
 		p := &e.Properties[i]
-		if p.Holds(e.state) != (p.Kind == HoldsSometimes) {
+		if p.Holds(e.Value) != (p.Kind == HoldsSometimes) {
 			return false
 		}
 		e.find(findingProperties + i)
@@ -195,14 +196,14 @@ func (e *expander[S]) examine() {
 
 // unchanged makes sure that the state at hand still packs to what it was unpacked from.
 func (e *expander[S]) unchanged(packed []uint64) error {
-	if e.packsTo(&e.state, packed) {
+	if e.packsTo(&e.Value, packed) {
 		return nil
 	}
-	changed := text(e.state)
-	if err := e.codec.decode(packed, &e.state); err != nil {
+	changed := text(e.Value)
+	if err := e.packing.Decode(packed, &e.Value); err != nil {
 		return e.wrong(err.Error())
 	}
-	if !e.packsTo(&e.state, packed) {
+	if !e.packsTo(&e.Value, packed) {
 		return e.wrong("AppendBinary, after UnmarshalBinary of what it had appended for this " +
 			"state, appended something else; have them keep all of it, in a fixed order")
 	}
@@ -213,7 +214,7 @@ func (e *expander[S]) unchanged(packed []uint64) error {
 // packsTo reports whether a state packs to these words.
 func (e *expander[S]) packsTo(s *S, packed []uint64) bool {
 	clear(e.repacked)
-	return e.codec.encode(s, e.repacked) == nil && slices.Equal(e.repacked, packed)
+	return e.packing.Encode(s, e.repacked) == nil && slices.Equal(e.repacked, packed)
 }
 
 // repeat makes sure that the model emits the same again, and that the state at hand, which
@@ -229,7 +230,7 @@ func (e *expander[S]) repeat(packed, out []uint64) (err error) {
 	if e.Canonical == nil {
 		return nil
 	}
-	if s := e.Canonical(e.state); !e.packsTo(&s, packed) {
+	if s := e.Canonical(e.Value); !e.packsTo(&s, packed) {
 		return e.wrong("Canonical had returned this state, and returned another one for it: " +
 			text(s) + "; have it return the same one for all that are equal by symmetry")
 	}
@@ -238,7 +239,7 @@ func (e *expander[S]) repeat(packed, out []uint64) (err error) {
 
 // wrong is the error for what the model did at the state at hand.
 func (e *expander[S]) wrong(detail string) error {
-	return &Error{Model: e.Name, Detail: detail, State: text(e.state), Action: e.action}
+	return &Error{Model: e.Name, Detail: detail, State: text(e.Value), Action: e.action}
 }
 
 // text is a state as text.
