@@ -11,6 +11,13 @@
 //
 // [Open] opens a map by name, which any number of processes of a host share as they come and go.
 //
+// [Typed] is the same for keys and values of Go types, with [Typed.Compute] for changes that are
+// atomic:
+//
+//	visits, err := kv.NewTyped[string, int](ctx, job, kv.Config{})
+//	...
+//	n, _, err := visits.Compute("page", func(n int, _ bool) (int, bool) { return n + 1, true })
+//
 // # Guarantees
 //
 //   - Each call takes effect at one moment between its call and its return: the

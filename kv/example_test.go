@@ -95,3 +95,39 @@ func ExampleMap_Batch() {
 	// three: "t" true
 	// four: "" false
 }
+
+// Ranks count together, with types of Go.
+func ExampleTyped_Compute() {
+	type page struct {
+		Site uint32
+		Path [12]byte
+	}
+	err := local.Run(4, func(job rma.Job) error {
+		ctx := context.Background()
+		visits, err := kv.NewTyped[page, int](ctx, job, kv.Config{})
+		if err != nil {
+			return err
+		}
+		home := page{Site: 7, Path: [12]byte{'/'}}
+		for range 100 {
+			_, _, err := visits.Compute(home, func(n int, _ bool) (int, bool) {
+				return n + 1, true // may be called again
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if err := job.Barrier(ctx); err != nil {
+			return err
+		}
+		if job.Rank() == 0 {
+			n, found, err := visits.Get(home)
+			fmt.Println(n, found, err)
+		}
+		return visits.Map().Close()
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: 400 true <nil>
+}
