@@ -10,6 +10,13 @@
 //		_, err = c.Put(key, value)
 //	}
 //
+// [Typed] is the same for keys and values of Go types, and [Memoize] keeps the results of a function:
+//
+//	c, err := cache.NewTyped[Input, Result](ctx, job, cache.Config{Buckets: 1 << 20})
+//	...
+//	simulate := cache.Memoize(c, simulateSlowly)
+//	result, err := simulate(input)
+//
 // What was put may vanish at any time: it is evicted when its candidates are taken, and a
 // bucket that is found broken is marked invalid. With a [Config].TTL it vanishes when it is older.
 // What is found is right.

@@ -87,3 +87,29 @@ func ExampleCache_Update() {
 	// updated <nil>
 	// updated <nil>
 }
+
+// Results of a function, kept for all ranks. Keys and values are of Go types.
+func ExampleMemoize() {
+	type input struct{ Temperature, Pressure float64 }
+	ctx := context.Background()
+	job := local.Single() // or farhash.Join, for ranks that are processes
+	defer job.Close()
+	c, err := cache.NewTyped[input, float64](ctx, job, cache.Config{Buckets: 1 << 16})
+	if err != nil {
+		log.Fatal(err)
+	}
+	simulate := cache.Memoize(c, func(in input) (float64, error) {
+		fmt.Println("computes", in)
+		return math.Hypot(in.Temperature, in.Pressure), nil
+	})
+	for _, in := range []input{{3, 4}, {5, 12}, {3, 4}} {
+		result, err := simulate(in)
+		fmt.Println(result, err)
+	}
+	// Output:
+	// computes {3 4}
+	// 5 <nil>
+	// computes {5 12}
+	// 13 <nil>
+	// 5 <nil>
+}

@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"github.com/farhash/farhash/internal/codec"
+	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
 )
 
@@ -233,8 +234,24 @@ func (m *Map) oneHidden(c *Call) error {
 	if err := m.cfg.check(c); err != nil {
 		return err
 	}
+	if m.shared != nil {
+		return m.hiddenGuarded(c)
+	}
+	return m.makeHidden(c)
+}
+
+// hiddenGuarded is makeHidden in a map whose file can be cut off.
+func (m *Map) hiddenGuarded(c *Call) (err error) {
+	defer m.fault.Recover(m.shared, core.CatchFaults(), &err)
+	if err := m.fault.Err(); err != nil {
+		return err
+	}
+	return m.makeHidden(c)
+}
+
+func (m *Map) makeHidden(c *Call) error {
 	if m.batches.Any && m.direct(c) {
-		return nil
+		return c.Err
 	}
 	calls := [1]Call{{Kind: c.Kind, Version: c.Version, Key: bytes.Clone(c.Key),
 		Value: bytes.Clone(c.Value)}}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/farhash/farhash/internal/testkit/ratio"
 	"github.com/farhash/farhash/rma/local"
 )
 
@@ -310,8 +311,7 @@ func TestTypedAllocations(t *testing.T) {
 	count("Delete", func() { _, _ = m.Delete(next()) })
 }
 
-// BenchmarkTyped alternates typed and untyped calls, and prints how much longer the typed ones
-// take.
+// BenchmarkTyped reports how much longer typed calls take than untyped ones.
 func BenchmarkTyped(b *testing.B) {
 	type pair struct{ A, B uint64 }
 	t := typedOf[uint64, pair](b, Config{})
@@ -321,7 +321,7 @@ func BenchmarkTyped(b *testing.B) {
 		_ = t.Put(i, pair{i, i})
 	}
 	sum := uint64(0)
-	compare(b, "Get", n, func(i uint64) {
+	ratio.Bench(b, "Get", n, func(i uint64) {
 		p, _, _ := t.Get(i)
 		sum += p.A
 	}, func(i uint64) {
@@ -329,31 +329,10 @@ func BenchmarkTyped(b *testing.B) {
 		value, _, _, _ = m.Get(key, value[:0])
 		sum += binary.LittleEndian.Uint64(value)
 	})
-	compare(b, "Put", n, func(i uint64) { _ = t.Put(i, pair{i, i}) }, func(i uint64) {
+	ratio.Bench(b, "Put", n, func(i uint64) { _ = t.Put(i, pair{i, i}) }, func(i uint64) {
 		binary.LittleEndian.PutUint64(key, i)
 		binary.LittleEndian.PutUint64(value, i)
 		binary.LittleEndian.PutUint64(value[8:], i)
 		_, _ = m.Put(key, value)
-	})
-}
-
-// compare times n calls of each of two kinds, alternately.
-func compare(b *testing.B, name string, n uint64, typed, untyped func(i uint64)) {
-	b.Run(name, func(b *testing.B) {
-		b.ReportAllocs()
-		var times [2]time.Duration
-		for b.Loop() {
-			for which, call := range [...]func(uint64){typed, untyped} {
-				begin := time.Now()
-				for i := range n {
-					call(i)
-				}
-				times[which] += time.Since(begin)
-			}
-		}
-		ops := float64(b.N) * float64(n)
-		b.ReportMetric(float64(times[0])/ops, "ns/typed")
-		b.ReportMetric(float64(times[1])/ops, "ns/untyped")
-		b.ReportMetric(float64(times[0])/float64(times[1]), "typed/untyped")
 	})
 }

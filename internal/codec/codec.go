@@ -32,6 +32,7 @@ const (
 type Codec[T any] struct {
 	form   form
 	size   int        // bytes of plain and packed
+	words  int        // words of these
 	fields *Fields[T] // of plain and packed
 }
 
@@ -54,7 +55,8 @@ func New[T any](use Use) (*Codec[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Codec[T]{form: packed, size: (fields.Bits() + 7) / 8, fields: fields}
+	c := &Codec[T]{form: packed, size: (fields.Bits() + 7) / 8, words: Words(fields.Bits()),
+		fields: fields}
 	if fields.whole && fields.size > 0 {
 		c.form = plain
 	}
@@ -87,18 +89,22 @@ func (r *Room[T]) Bytes() []byte {
 // Words is a value of fixed size as words, in a room. Zeros fill up the last one. The error names a
 // field whose value its tag does not allow.
 func (c *Codec[T]) Words(v *T, room *Room[T]) ([]uint64, error) {
-	words := room.Words()[:(c.size+7)/8]
-	if c.form == plain {
+	if c.form == plain { // this is inlined
 		room.Value = *v
-		return words, nil
+		return room.Words()[:c.words], nil
 	}
+	return c.encode(v, room)
+}
+
+func (c *Codec[T]) encode(v *T, room *Room[T]) ([]uint64, error) {
+	words := room.Words()[:c.words]
 	return words, c.fields.Encode(v, words)
 }
 
 // FromWords is the value of fixed size that Words has made.
 func (c *Codec[T]) FromWords(words []uint64, v *T) {
 	if c.form == plain {
-		copy(memory(v), unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), c.size))
+		*v = *(*T)(unsafe.Pointer(unsafe.SliceData(words)))
 		return
 	}
 	_ = c.fields.Decode(words, v) // it is nil
@@ -139,18 +145,13 @@ func (c *Codec[T]) Decode(from []byte, v *T) error {
 		return fmt.Errorf("%d bytes are no %T, which has %d: give the table one type alone",
 			len(from), *new(T), c.size)
 	case c.form == plain:
-		copy(memory(v), from)
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(v)), c.size), from)
 	default:
 		var room Room[T]
 		copy(room.Bytes(), from)
 		_ = c.fields.Decode(room.Words(), v) // it is nil
 	}
 	return nil
-}
-
-// memory is the bytes of a value of a type without pointers.
-func memory[T any](v *T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
 }
 
 // Hide is the same slice, which the compiler takes for another one: what is on the stack remains
