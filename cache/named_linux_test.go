@@ -96,6 +96,30 @@ func TestOpenTTL(t *testing.T) {
 	}
 }
 
+// A typed cache with a name has the sizes of its types; those of a text come from the file.
+func TestOpenTyped(t *testing.T) {
+	path := named(t)
+	first, err := OpenTyped[string, float64](path, Config{KeySize: 24, Buckets: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Cache().Close()
+	if _, err := first.Store("a key", 1.5); err != nil {
+		t.Fatal(err)
+	}
+	again, err := OpenTyped[string, float64](path, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Cache().Close()
+	if v, found, err := again.Load("a key"); v != 1.5 || !found || err != nil {
+		t.Errorf("%v, found %v, %v", v, found, err)
+	}
+	if _, err := OpenTyped[string, float32](path, Config{}); err == nil {
+		t.Error("a type of another size was accepted")
+	}
+}
+
 // A file that is cut off makes calls fail.
 func TestCutOff(t *testing.T) {
 	path := named(t)

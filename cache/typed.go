@@ -3,6 +3,7 @@ package cache
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/farhash/farhash/internal/codec"
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/file"
 )
 
 // Typed is a [Cache] whose keys and values are of Go types. A type is
@@ -55,6 +57,23 @@ func NewTyped[K, V any](ctx context.Context, job rma.Job, cfg Config) (*Typed[K,
 	return t, nil
 }
 
+// OpenTyped opens the cache of two types with a name, or makes it; see [Open].
+func OpenTyped[K, V any](name string, cfg Config, options ...file.Option) (*Typed[K, V], error) {
+	t, err := newTyped[K, V]()
+	if err != nil {
+		return nil, err
+	}
+	cfg.KeySize = cmp.Or(cfg.KeySize, t.keys.size)
+	cfg.ValueSize = cmp.Or(cfg.ValueSize, t.values.size)
+	if t.c, err = Open(name, cfg, options...); err != nil {
+		return nil, err
+	}
+	if err = t.fit(t.c.cfg); err != nil {
+		return nil, errors.Join(err, t.c.Close())
+	}
+	return t, nil
+}
+
 // TypedOf uses a cache with two types. What others put into it must be of the same types. It fails
 // where KeySize or ValueSize is not the size of a type.
 func TypedOf[K, V any](c *Cache) (*Typed[K, V], error) {
@@ -94,8 +113,8 @@ func (t *Typed[K, V]) fit(cfg Config) error {
 // Cache is the cache that is used: to close, save or check it, or for batches.
 func (t *Typed[K, V]) Cache() *Cache { return t.c }
 
-// Get is the value of key. found is false where the key is not there, or not any more.
-func (t *Typed[K, V]) Get(key K) (value V, found bool, err error) {
+// Load is the value of key. found is false where the key is not there, or not any more.
+func (t *Typed[K, V]) Load(key K) (value V, found bool, err error) {
 	var keyRoom codec.Room[K]
 	var valueRoom codec.Room[V]
 	k, err := t.keys.pack(&key, &keyRoom)
@@ -110,8 +129,8 @@ func (t *Typed[K, V]) Get(key K) (value V, found bool, err error) {
 	return value, o.matched && err == nil, err
 }
 
-// Put stores a value under a key.
-func (t *Typed[K, V]) Put(key K, value V) (Result, error) {
+// Store stores a value under a key.
+func (t *Typed[K, V]) Store(key K, value V) (Result, error) {
 	var keyRoom codec.Room[K]
 	var valueRoom codec.Room[V]
 	k, err := t.keys.pack(&key, &keyRoom)
@@ -142,7 +161,7 @@ func (t *Typed[K, V]) Delete(key K) (bool, error) {
 // Put: what others put in between is lost.
 func (t *Typed[K, V]) Update(key K, fn func(old V, found bool) (value V, put bool)) (Result,
 	error) {
-	old, found, err := t.Get(key)
+	old, found, err := t.Load(key)
 	if err != nil {
 		return 0, err
 	}
@@ -150,7 +169,7 @@ func (t *Typed[K, V]) Update(key K, fn func(old V, found bool) (value V, put boo
 	if !put {
 		return Unchanged, nil
 	}
-	return t.Put(key, value)
+	return t.Store(key, value)
 }
 
 // Entry is a key and its value.
@@ -311,8 +330,8 @@ func (p *packer[T]) unpackBytes(words []uint64, v *T) error {
 // that the cache has is not computed again. As the cache forgets, and nobody asks other ranks what
 // they compute, fn may be called any number of times for a key.
 //
-//   - Calls for the same key at the same time, in this process and by the same function that Memoize
-//     has made, compute once: one calls fn, the others wait for it and get the same.
+//   - Calls for the same key at the same time, in this process and by the same function that
+//     Memoize has made, compute once: one calls fn, the others wait for it and get the same.
 //   - An error of fn is returned, with the value beside it, to the call that has called fn and to
 //     the calls that waited for it. It is not kept: the next call computes again.
 //   - If fn panics, its caller gets the panic, and one of the calls that waited calls fn.
@@ -342,7 +361,7 @@ type running[V any] struct {
 }
 
 func (m *memo[K, V]) get(key K) (V, error) {
-	value, found, err := m.t.Get(key)
+	value, found, err := m.t.Load(key)
 	if found || err != nil {
 		return value, err
 	}
@@ -378,10 +397,10 @@ func (m *memo[K, V]) run(name string, key K, r *running[V]) {
 		close(r.ended)
 	}()
 	var found bool
-	r.value, found, r.err = m.t.Get(key) // a call that has just ended may have put it
+	r.value, found, r.err = m.t.Load(key) // a call that has just ended may have put it
 	if !found && r.err == nil {
 		if r.value, r.err = m.fn(key); r.err == nil {
-			_, r.err = m.t.Put(key, r.value)
+			_, r.err = m.t.Store(key, r.value)
 		}
 	}
 	r.returned = true

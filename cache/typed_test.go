@@ -31,7 +31,8 @@ func TestTyped(t *testing.T) {
 		cfg.Buckets = 1 << 10
 		err := e.Run(2, func(job rma.Job) error {
 			return errors.Join(
-				likeMap(job, cfg, map[uint64]place{1: {2, [2]float64{3, -4}}, 1 << 63: {}}, place{}),
+				likeMap(job, cfg, map[uint64]place{1: {2, [2]float64{3, -4}}, 1 << 63: {}},
+					place{}),
 				likeMap(job, cfg, map[place]uint8{{1, [2]float64{2}}: 3, {}: 4}, 5),
 				likeMap(job, cfg, map[[9]byte][3]uint16{{1}: {2}, {8: 1}: {}}, [3]uint16{7}),
 				likeMap(job, cfg, map[label]time.Time{"": now, "just as long as goes": now},
@@ -66,10 +67,10 @@ func likeMap[K, V comparable](job rma.Job, cfg Config, like map[K]V, value V) er
 		if job.Rank() > 0 {
 			break
 		}
-		got, found, err := t.Get(k)
+		got, found, err := t.Load(k)
 		expect(got == zero && !found && err == nil, "Get of none", got, found, err)
-		r, err := t.Put(k, value)
-		expect(r == Inserted && err == nil, "Put", r, err)
+		r, err := t.Store(k, value)
+		expect(r == Inserted && err == nil, "Store", r, err)
 		r, err = t.Update(k, func(old V, found bool) (V, bool) {
 			expect(old == value && found, "Update gives", old, found)
 			return zero, false
@@ -77,8 +78,8 @@ func likeMap[K, V comparable](job rma.Job, cfg Config, like map[K]V, value V) er
 		expect(r == Unchanged && err == nil, "Update without", r, err)
 		r, err = t.Update(k, func(V, bool) (V, bool) { return v, true })
 		expect(r == Updated && err == nil, "Update", r, err)
-		got, found, err = t.Get(k)
-		expect(got == v && found && err == nil, "Get", got, found, err)
+		got, found, err = t.Load(k)
+		expect(got == v && found && err == nil, "Load", got, found, err)
 	}
 	all := map[K]V{}
 	for e, err := range t.All(ctx) {
@@ -121,10 +122,11 @@ func TestTypedWrong(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	_, err := c.Put([8]byte{}, "123456789")
+	_, err := c.Store([8]byte{}, "123456789")
 	says(err, "cache: a value: a string of 9 bytes; this cache takes up to 8: make KeySize or Val")
 	_, err = TypedOf[[7]byte, string](c.Cache())
-	says(err, "cache: KeySize is 8, and a key of type [7]uint8 has 7 bytes; make a cache with 7, or")
+	says(err, "cache: KeySize is 8, and a key of type [7]uint8 has 7 bytes; make a cache with 7, "+
+		"or")
 	_, err = TypedOf[uint64, uint64](c.Cache())
 	says(err, "cache: ValueSize is 12, and a value of type uint64 has 8 bytes; make a cache with 8")
 	ctx := context.Background()
@@ -137,14 +139,14 @@ func TestTypedWrong(t *testing.T) {
 	_, err = NewTyped[int, struct{ M map[int]int }](ctx, c.Cache().job, Config{Buckets: 1})
 	says(err, "cache: the value: struct { M map[int]int }.M is a map")
 
-	if _, err := c.Put([8]byte{}, "12345678"); err != nil {
+	if _, err := c.Store([8]byte{}, "12345678"); err != nil {
 		t.Error(err)
 	}
 	numbers, err := TypedOf[uint64, [12]byte](c.Cache())
 	must(t, err)
-	_, err = numbers.Put(1, [12]byte{9, 1, 1, 1, 1})
+	_, err = numbers.Store(1, [12]byte{9, 1, 1, 1, 1})
 	must(t, err)
-	_, _, err = c.Get([8]byte{1})
+	_, _, err = c.Load([8]byte{1})
 	says(err, "cache: a value: what was found is no string: give the cache one type alone")
 	for _, e := range c.All(ctx) {
 		err = e
@@ -163,8 +165,8 @@ func TestTypedAllocations(t *testing.T) {
 		}
 	}
 	next := func() place { i++; return place{Floor: uint8(i)} }
-	count("Put", func() { _, _ = c.Put(next(), [3]uint32{1}) })
-	count("Get", func() { _, _, _ = c.Get(next()) })
+	count("Store", func() { _, _ = c.Store(next(), [3]uint32{1}) })
+	count("Load", func() { _, _, _ = c.Load(next()) })
 	count("Update", func() {
 		_, _ = c.Update(next(), func(v [3]uint32, _ bool) ([3]uint32, bool) { return v, true })
 	})
@@ -213,7 +215,7 @@ func TestMemoize(t *testing.T) {
 			if v, err := square(7); v != 49 || err != nil || calls != panics+1 {
 				t.Errorf("%d, %v, %d calls", v, err, calls)
 			}
-			if v, found, err := c.Get(7); v != 49 || !found || err != nil {
+			if v, found, err := c.Load(7); v != 49 || !found || err != nil {
 				t.Errorf("%d, %v, %v", v, found, err)
 			}
 		})
@@ -225,7 +227,7 @@ func TestMemoizeLate(t *testing.T) {
 	c := typedOf[uint64, uint64](t, Config{})
 	m := memo[uint64, uint64]{t: c, running: map[string]*running[uint64]{},
 		fn: func(uint64) (uint64, error) { return 0, errors.New("it computes again") }}
-	_, err := c.Put(7, 49)
+	_, err := c.Store(7, 49)
 	must(t, err)
 	r := &running[uint64]{ended: make(chan struct{})}
 	m.run("7", 7, r)
@@ -302,14 +304,14 @@ func BenchmarkTyped(b *testing.B) {
 	c, key, value := t.Cache(), make([]byte, 8), make([]byte, 16)
 	const n = 1 << 12
 	sum := uint64(0)
-	ratio.Bench(b, "Put", n, func(i uint64) { _, _ = t.Put(i, pair{i, i}) }, func(i uint64) {
+	ratio.Bench(b, "Store", n, func(i uint64) { _, _ = t.Store(i, pair{i, i}) }, func(i uint64) {
 		binary.LittleEndian.PutUint64(key, i)
 		binary.LittleEndian.PutUint64(value, i)
 		binary.LittleEndian.PutUint64(value[8:], i)
 		_, _ = c.Put(key, value)
 	})
-	ratio.Bench(b, "Get", n, func(i uint64) {
-		p, _, _ := t.Get(i)
+	ratio.Bench(b, "Load", n, func(i uint64) {
+		p, _, _ := t.Load(i)
 		sum += p.A
 	}, func(i uint64) {
 		binary.LittleEndian.PutUint64(key, i)

@@ -228,8 +228,8 @@ func (m *Map) swapped(g *directCall, l *lane, word uint64) {
 	}
 }
 
-// direct makes a single call, if it can. It keeps no part of the call, whose key and value may be on
-// the stack of a typed call.
+// direct makes a single call, if it can. It keeps no part of the call, whose key and value may be
+// on the stack of a typed call.
 func (m *Map) direct(c *Call) (made bool) {
 	t := m.latest.Load()
 	group := [1]directCall{{call: c}} // here, or the call would move to the heap

@@ -121,7 +121,7 @@ func ExampleTyped_Compute() {
 			return err
 		}
 		if job.Rank() == 0 {
-			n, found, err := visits.Get(home)
+			n, found, err := visits.Load(home)
 			fmt.Println(n, found, err)
 		}
 		return visits.Map().Close()

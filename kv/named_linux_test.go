@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/farhash/farhash/internal/memory"
 	"github.com/farhash/farhash/internal/testkit/lab"
 	"github.com/farhash/farhash/rma"
 )
@@ -275,6 +276,37 @@ func TestCheckFindsFreeItems(t *testing.T) {
 		}
 		a.states[0].Store(uint32(state))
 		a.divided.Store(end)
+	}
+}
+
+// A typed map with a name has the sizes of its types, and allocates nothing.
+func TestOpenTyped(t *testing.T) {
+	path := named(t)
+	m, err := OpenTyped[uint64, [2]int32](path, Config{MaxBytes: 16 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Map().Close()
+	if err := m.Store(1, [2]int32{3, 4}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := OpenTyped[uint64, [2]int32](path, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Map().Close()
+	if v, found, err := again.Load(1); v != [2]int32{3, 4} || !found || err != nil {
+		t.Errorf("%v, found %v, %v", v, found, err)
+	}
+	if n := testing.AllocsPerRun(100, func() { _, _, _ = again.Load(1) }); n >= 1 &&
+		!memory.RaceEnabled {
+		t.Errorf("Load allocates %v times", n)
+	}
+	if _, err := OpenTyped[string, int64](path, Config{}); err != nil {
+		t.Errorf("a type of any length: %v", err)
+	}
+	if _, err := OpenTyped[[9]byte, int64](path, Config{}); err == nil {
+		t.Error("a longer type was accepted")
 	}
 }
 

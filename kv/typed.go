@@ -11,6 +11,7 @@ import (
 	"github.com/farhash/farhash/internal/codec"
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/file"
 )
 
 // Typed is a [Map] whose keys and values are of Go types. A type is
@@ -37,6 +38,18 @@ type Typed[K, V any] struct {
 // NewTyped makes an empty map of two types. Where Config does not give MaxKey or MaxValue, and the
 // type has a fixed size, that is the longest. Collective, as New is.
 func NewTyped[K, V any](ctx context.Context, job rma.Job, cfg Config) (*Typed[K, V], error) {
+	return makeTyped[K, V](cfg, func(cfg Config) (*Map, error) { return New(ctx, job, cfg) })
+}
+
+// OpenTyped opens the map of two types with a name, or makes it; see [Open].
+func OpenTyped[K, V any](name string, cfg Config, options ...file.Option) (*Typed[K, V], error) {
+	return makeTyped[K, V](cfg, func(cfg Config) (*Map, error) {
+		return Open(name, cfg, options...)
+	})
+}
+
+// makeTyped makes a map for two types.
+func makeTyped[K, V any](cfg Config, makeMap func(Config) (*Map, error)) (*Typed[K, V], error) {
 	t, err := newTyped[K, V]()
 	if err != nil {
 		return nil, err
@@ -44,7 +57,7 @@ func NewTyped[K, V any](ctx context.Context, job rma.Job, cfg Config) (*Typed[K,
 	keySize, _ := t.keys.Size()
 	valueSize, _ := t.values.Size()
 	cfg.MaxKey, cfg.MaxValue = cmp.Or(cfg.MaxKey, keySize), cmp.Or(cfg.MaxValue, valueSize)
-	m, err := New(ctx, job, cfg)
+	m, err := makeMap(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -96,14 +109,14 @@ func (t *Typed[K, V]) use(m *Map) error {
 // Map is the map that is used: to close, save or check it, or for batches.
 func (t *Typed[K, V]) Map() *Map { return t.m }
 
-// Get is the value of key. found is false where the key is not there.
-func (t *Typed[K, V]) Get(key K) (value V, found bool, err error) {
+// Load is the value of key. found is false where the key is not there.
+func (t *Typed[K, V]) Load(key K) (value V, found bool, err error) {
 	value, _, found, err = t.get(&key)
 	return value, found, err
 }
 
-// Put stores a value under a key.
-func (t *Typed[K, V]) Put(key K, value V) error {
+// Store stores a value under a key.
+func (t *Typed[K, V]) Store(key K, value V) error {
 	c := Call{Kind: Put}
 	return t.put(&c, &key, &value)
 }
@@ -115,9 +128,9 @@ func (t *Typed[K, V]) Delete(key K) (bool, error) {
 	return c.Done, err
 }
 
-// GetOrPut is the value of key. If the key is not there, value is stored under it, and found is
+// LoadOrStore is the value of key. If the key is not there, value is stored under it, and found is
 // false. Of all calls for a key that is not there one stores its value, and all return this value.
-func (t *Typed[K, V]) GetOrPut(key K, value V) (now V, found bool, err error) {
+func (t *Typed[K, V]) LoadOrStore(key K, value V) (now V, found bool, err error) {
 	return t.Compute(key, func(old V, found bool) (V, bool) {
 		if found {
 			return old, false

@@ -61,13 +61,13 @@ func likeMap[K, V comparable](m *Map, like map[K]V, another K, value V) error {
 		}
 	}
 	for k, v := range like {
-		expect(t.Put(k, value) == nil && t.Put(k, v) == nil, "Put", k, v)
+		expect(t.Store(k, value) == nil && t.Store(k, v) == nil, "Store", k, v)
 	}
 	for k, v := range like {
-		got, found, err := t.Get(k)
-		expect(got == v && found && err == nil, "Get", got, found, err)
-		got, found, err = t.GetOrPut(k, value)
-		expect(got == v && found && err == nil, "GetOrPut", got, found, err)
+		got, found, err := t.Load(k)
+		expect(got == v && found && err == nil, "Load", got, found, err)
+		got, found, err = t.LoadOrStore(k, value)
+		expect(got == v && found && err == nil, "LoadOrStore", got, found, err)
 		got, found, err = t.Compute(k, func(old V, found bool) (V, bool) {
 			expect(old == v && found, "Compute gives", old, found)
 			return value, false
@@ -81,10 +81,10 @@ func likeMap[K, V comparable](m *Map, like map[K]V, another K, value V) error {
 	}
 	expect(maps.Equal(all, like), "All", all)
 	var zero V
-	got, found, err := t.Get(another)
+	got, found, err := t.Load(another)
 	expect(got == zero && !found && err == nil, "Get of none", got, found, err)
-	got, found, err = t.GetOrPut(another, value)
-	expect(got == value && !found && err == nil, "GetOrPut of none", got, found, err)
+	got, found, err = t.LoadOrStore(another, value)
+	expect(got == value && !found && err == nil, "LoadOrStore of none", got, found, err)
 	removed, err := t.Delete(another)
 	expect(removed && err == nil, "Delete", removed, err)
 	removed, err = t.Delete(another)
@@ -103,7 +103,7 @@ func likeMap[K, V comparable](m *Map, like map[K]V, another K, value V) error {
 	return errors.Join(wrong...)
 }
 
-// Compute on the same keys by all ranks, and GetOrPut of one, lose nothing.
+// Compute on the same keys by all ranks, and LoadOrStore of one, lose nothing.
 func TestTypedTogether(t *testing.T) {
 	eachCase(t, func(t *testing.T, e engine, copies bool) {
 		const ranks, times = 3, 40
@@ -125,7 +125,7 @@ func TestTypedTogether(t *testing.T) {
 					_, _, err := counters.Compute(int16(i%3), add)
 					errs[g] = errors.Join(errs[g], err)
 					id := uint64(m.job.Rank()*goroutines + g)
-					owner, found, err := counters.GetOrPut(7, id)
+					owner, found, err := counters.LoadOrStore(7, id)
 					errs[g] = errors.Join(errs[g], err)
 					mu.Lock()
 					if owners[owner] = true; !found {
@@ -144,7 +144,7 @@ func TestTypedTogether(t *testing.T) {
 			}
 			sum := uint64(0)
 			for i := range int16(3) {
-				n, _, err := counters.Get(i)
+				n, _, err := counters.Load(i)
 				errs[0] = errors.Join(errs[0], err)
 				sum += n
 			}
@@ -182,9 +182,9 @@ func typedOf[K, V any](t testing.TB, cfg Config) *Typed[K, V] {
 // When another call changes the key, Compute asks again, with what is there by then.
 func TestComputeAgain(t *testing.T) {
 	m := typedOf[string, uint64](t, Config{})
-	changes := []func() error{func() error { return m.Put("key", 10) },
+	changes := []func() error{func() error { return m.Store("key", 10) },
 		func() error { _, err := m.Delete("key"); return err },
-		func() error { return m.Put("key", 20) }, func() error { return m.Put("other", 1) }}
+		func() error { return m.Store("key", 20) }, func() error { return m.Store("other", 1) }}
 	var asked []string
 	now, found, err := m.Compute("key", func(old uint64, found bool) (uint64, bool) {
 		asked = append(asked, fmt.Sprint(old, found))
@@ -199,7 +199,7 @@ func TestComputeAgain(t *testing.T) {
 	if got := strings.Join(asked, ", "); got != "0 false, 10 true, 0 false, 20 true" {
 		t.Errorf("asked with %s", got)
 	}
-	if now, _, err := m.Get("key"); now != 21 || err != nil {
+	if now, _, err := m.Load("key"); now != 21 || err != nil {
 		t.Errorf("%d, %v", now, err)
 	}
 }
@@ -233,16 +233,16 @@ func TestTypedWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(texts.Put("", "x"), "a key of 0 bytes")
-	says(texts.Put("123456789", "x"), "a key of 9 bytes")
-	if err := texts.Put("12345678", "long"); err != nil {
+	says(texts.Store("", "x"), "a key of 0 bytes")
+	says(texts.Store("123456789", "x"), "a key of 9 bytes")
+	if err := texts.Store("12345678", "long"); err != nil {
 		t.Fatal(err)
 	}
 	others, err := TypedOf[string, uint16](m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = others.Get("12345678")
+	_, _, err = others.Load("12345678")
 	says(err, "kv: a value: 4 bytes are no uint16, which has 2")
 	_, _, err = others.Compute("12345678", func(uint16, bool) (uint16, bool) {
 		t.Error("a value of another type is computed with")
@@ -259,8 +259,8 @@ func TestTypedWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(small.Put(three{8}, three{}), "kv: a key: kv.three.N is 8")
-	says(small.Put(three{}, three{9}), "kv: a value: kv.three.N is 9")
+	says(small.Store(three{8}, three{}), "kv: a key: kv.three.N is 8")
+	says(small.Store(three{}, three{9}), "kv: a value: kv.three.N is 9")
 }
 
 // Goroutines begin with small stacks, which move while keys and values are on them.
@@ -270,8 +270,8 @@ func TestTypedStacks(t *testing.T) {
 	for i := range uint64(cap(errs)) {
 		go func() {
 			key, value := [40]uint64{0: i, 39: i}, [64]uint64{0: i, 63: i + 1}
-			err := m.Put(key, value)
-			got, found, getErr := m.Get(key)
+			err := m.Store(key, value)
+			got, found, getErr := m.Load(key)
 			if !found || got != value {
 				err = fmt.Errorf("%d became %d, %d, found %v", i, got[0], got[63], found)
 			}
@@ -299,9 +299,9 @@ func TestTypedAllocations(t *testing.T) {
 		}
 	}
 	next := func() uint64 { i++; return i % 64 }
-	count("Put", func() { _ = m.Put(next(), place{}) })
-	count("Get", func() { _, _, _ = m.Get(next()) })
-	count("GetOrPut", func() { _, _, _ = m.GetOrPut(next(), place{}) })
+	count("Store", func() { _ = m.Store(next(), place{}) })
+	count("Load", func() { _, _, _ = m.Load(next()) })
+	count("LoadOrStore", func() { _, _, _ = m.LoadOrStore(next(), place{}) })
 	count("Compute", func() {
 		_, _, _ = m.Compute(next(), func(p place, _ bool) (place, bool) {
 			p.Floor++
@@ -318,18 +318,18 @@ func BenchmarkTyped(b *testing.B) {
 	m, key, value := t.Map(), make([]byte, 8), make([]byte, 16)
 	const n = 1 << 12
 	for i := range uint64(n) {
-		_ = t.Put(i, pair{i, i})
+		_ = t.Store(i, pair{i, i})
 	}
 	sum := uint64(0)
-	ratio.Bench(b, "Get", n, func(i uint64) {
-		p, _, _ := t.Get(i)
+	ratio.Bench(b, "Load", n, func(i uint64) {
+		p, _, _ := t.Load(i)
 		sum += p.A
 	}, func(i uint64) {
 		binary.LittleEndian.PutUint64(key, i)
 		value, _, _, _ = m.Get(key, value[:0])
 		sum += binary.LittleEndian.Uint64(value)
 	})
-	ratio.Bench(b, "Put", n, func(i uint64) { _ = t.Put(i, pair{i, i}) }, func(i uint64) {
+	ratio.Bench(b, "Store", n, func(i uint64) { _ = t.Store(i, pair{i, i}) }, func(i uint64) {
 		binary.LittleEndian.PutUint64(key, i)
 		binary.LittleEndian.PutUint64(value, i)
 		binary.LittleEndian.PutUint64(value[8:], i)

@@ -22,6 +22,8 @@
 //
 // Elements of one length take less memory and less time than strings.
 //
+// [Typed] is a set of a Go type, which chooses among them.
+//
 // [Open], [OpenElements] and [OpenStrings] open a set by name, which any number of processes of a
 // host share as they come and go.
 //

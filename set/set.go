@@ -553,6 +553,24 @@ func (s *anySet) searchElement(element []byte, insert bool) (Result, error) {
 		words = s.aligned(element)
 		hash = hashElement(words)
 	}
+	return t.searchWords(words, hash, insert)
+}
+
+// oneWords is oneElement for an element of one length, in whole words.
+func (s *anySet) oneWords(words []uint64, insert bool) (r Result, err error) {
+	t, hash := s.oldest.Load(), hashElement(words)
+	if s.shared == nil {
+		return t.searchWords(words, hash, insert)
+	}
+	defer s.fault.Recover(s.shared, core.CatchFaults(), &err)
+	if err := s.fault.Err(); err != nil {
+		return 0, err
+	}
+	return t.searchWords(words, hash, insert)
+}
+
+// searchWords runs one operation on an element or a string as it is in an arena.
+func (t *table) searchWords(words []uint64, hash uint64, insert bool) (Result, error) {
 	home := t.home(hash)
 	v := t.spanOf(home)
 	if v == nil {

@@ -66,6 +66,9 @@ func New[T any](use Use) (*Codec[T], error) {
 // Size is how many bytes every value has. fixed is false where their number varies.
 func (c *Codec[T]) Size() (bytes int, fixed bool) { return c.size, c.form <= packed }
 
+// Plain reports whether the bytes of a value are its memory.
+func (c *Codec[T]) Plain() bool { return c.form == plain }
+
 // Bits is how many bits every value has, of a type of fixed size.
 func (c *Codec[T]) Bits() int { return c.fields.Bits() }
 
