@@ -22,6 +22,10 @@ var (
 	directSwapped        = mark.Named("kv: a direct write has swapped its slot")
 	closesOldTable       = mark.Named(
 		"kv: a write closes the old table after a slot that has moved")
+	returned = mark.Named(
+		"kv: an item that another process has given back is found")
+	endNotMoved = mark.Named(
+		"kv: another call has taken the next units, and not moved the end")
 	otherItem = mark.Named(
 		"kv: an Add that has lost its swap takes another item")
 	sameSize = mark.Named(

@@ -88,6 +88,7 @@ func TestOpenAgain(t *testing.T) {
 // Several openings are like several processes: each has lanes of its own. What one has given back
 // others use, so that none is full while there are free items.
 func TestOpenShares(t *testing.T) {
+	returned.Claim(t)
 	const keys = 800
 	path := named(t)
 	cfg := Config{Slots: 1 << 10, Bytes: 64 * keys * 3 / 2, MaxKey: 8, MaxValue: 8}
@@ -185,6 +186,7 @@ func fillUp(t *testing.T, m *Map) {
 
 // The item of a process that was killed before it had moved the end of the items is found.
 func TestKilledBeforeEndMoved(t *testing.T) {
+	endNotMoved.Claim(t)
 	path := named(t)
 	old := open(t, path, Config{Slots: 64, Bytes: 32 * 64, MaxKey: 8, MaxValue: 8})
 	killed, err := Open(path, Config{})

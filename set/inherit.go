@@ -107,8 +107,7 @@ func (a *arenas) refillShared(grains uint64) error {
 	if taken, err := a.takeSharedRun(grains); taken || err != nil {
 		return err
 	}
-	// mark: no run is left, so that of processes that have ended are taken over
-	err := adopt()
+	err := adopt() // others may have ended since
 	if err == nil {
 		_, err = a.examineRuns(grains, len(h.runs))
 	}
@@ -134,8 +133,7 @@ func (a *arenas) takeSharedRun(grains uint64) (taken bool, err error) {
 		if err == nil && owner == 0 {
 			won, err = h.owners.CompareAndSwap(ctx, 0, int(begin/a.run), 0, h.mine(runs))
 		}
-		if err == nil && won {
-			// mark: a run has an owner, and the counter of slots is about to move
+		if won {
 			owner = h.mine(runs)
 		}
 		if err == nil && owner != 0 {
