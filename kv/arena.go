@@ -448,7 +448,7 @@ func (a *arena) adopt() (members int, err error) {
 // adoptFrom adopts the items of one member: they may be in the table or not. It moves the end
 // first, which the member may not have done for its last one.
 func (a *arena) adoptFrom(member uint64) {
-	if end := a.divided.Load(); end < a.units && a.load(end) != 0 {
+	if end := a.divided.Load(); end < a.committed.Load() && a.load(end) != 0 {
 		a.divided.CompareAndSwap(end, end+1<<a.load(end).class())
 	}
 	for unit := range a.divided.Load() {

@@ -186,7 +186,6 @@ func fillUp(t *testing.T, m *Map) {
 
 // The item of a process that was killed before it had moved the end of the items is found.
 func TestKilledBeforeEndMoved(t *testing.T) {
-	endNotMoved.Claim(t)
 	path := named(t)
 	old := open(t, path, Config{Slots: 64, Bytes: 32 * 64, MaxKey: 8, MaxValue: 8})
 	killed, err := Open(path, Config{})
@@ -207,6 +206,25 @@ func TestKilledBeforeEndMoved(t *testing.T) {
 	}
 	if u := old.arena.load(unit); u.state() != itemInTable {
 		t.Errorf("unit %d is in state %d", unit, u.state())
+	}
+}
+
+// A put moves the end of the items for one that has not yet.
+func TestEndIsMovedForOthers(t *testing.T) {
+	endNotMoved.Claim(t)
+	m := open(t, named(t), Config{Slots: 64, Bytes: 32 * 64, MaxKey: 8, MaxValue: 8})
+	if _, err := m.Put(numbered(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	unit := m.arena.divided.Load()
+	if !m.arena.change(unit, 0, heldBy(m.arena.member, 0, 0)) {
+		t.Fatal("the next unit is taken")
+	}
+	if _, err := m.Put(numbered(2), nil); err != nil {
+		t.Fatal(err)
+	}
+	if end := m.arena.divided.Load(); end != unit+2 {
+		t.Errorf("the items end at unit %d, want %d", end, unit+2)
 	}
 }
 
