@@ -485,6 +485,17 @@ func (a *arena) collectMarked(hash uint64) (some bool, err error) {
 	return found > 0, nil
 }
 
+// hasFree reports whether an item of a class is free: another call may have given it back since
+// this one found none.
+func (a *arena) hasFree(class int) bool {
+	for unit := range a.divided.Load() {
+		if u := a.load(unit); u.state() == freeItem && u.class() == class {
+			return true
+		}
+	}
+	return false
+}
+
 // uses has, by unit, the uses, plus 1, of items for which no slot was found yet, or 0.
 type uses []uint16
 

@@ -82,7 +82,7 @@ func (m *Map) beginNext(ctx context.Context, now state, slots, removed uint64) (
 func (s *session) satisfy(n need) error {
 	m, ctx := s.m, context.Background()
 	if n.what == needItem {
-		return s.findItem(ctx)
+		return s.findItem(ctx, n.class)
 	}
 	now, err := m.state(ctx)
 	if err == nil && n.what == needRoom && !now.moving() && now.gen() == n.table.gen {
@@ -259,9 +259,12 @@ func (m *Map) sweep(ctx context.Context) (found int, taken, removedOnes uint64, 
 // findItem finds items that can be used again: items whose mark was lost, and items of removed
 // keys, if there are enough for the table to move. That takes long, so that due limits how often it
 // is done.
-func (s *session) findItem(ctx context.Context) error {
+func (s *session) findItem(ctx context.Context, class int) error {
 	m := s.m
 	full := m.full(true, m.arena.whyNone())
+	if m.arena.hasFree(class) {
+		return nil
+	}
 	dead, err := m.ended()
 	if err != nil {
 		return err
@@ -270,7 +273,7 @@ func (s *session) findItem(ctx context.Context) error {
 		return full
 	}
 	found, taken, removedOnes, err := m.sweep(ctx)
-	if err != nil || found > 0 {
+	if err != nil || found > 0 || m.arena.hasFree(class) {
 		return err
 	}
 	if removedOnes < max(1, taken/shareDivisor) {

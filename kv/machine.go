@@ -81,6 +81,7 @@ type need struct {
 	table   *table
 	slot    uint64 // whose part is to move
 	removed uint64 // slots of removed keys
+	class   int    // of an item
 }
 
 type whatNeeded uint8
@@ -180,7 +181,7 @@ func (o *op) writeItem(q rma.Queue) bool {
 			return false
 		}
 		if !ok {
-			o.suspend(need{what: needItem})
+			o.suspend(need{what: needItem, class: class})
 			return false
 		}
 		o.word = newWord(o.hash, class, mine)

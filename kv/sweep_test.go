@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+
+	"github.com/farhash/farhash/rma/local"
 )
 
 // TestSweep: a rank takes items of another one out of the table and dies before it marks them.
@@ -89,4 +91,41 @@ func getBack(m *Map, keys int, sweep bool) error {
 func (m *Map) swept(ctx context.Context) (found int, err error) {
 	found, _, _, err = m.sweep(ctx)
 	return found, err
+}
+
+// A put that has found no item looks again before the map is full: another call may have given one
+// back since.
+func TestItemGivenBackMeanwhile(t *testing.T) {
+	job := local.Single()
+	defer job.Close()
+	m, err := New(t.Context(), job, Config{Slots: 64, Bytes: 32 * 64, MaxKey: 8, MaxValue: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	var held []item
+	for {
+		it, ok, err := m.arena.take(0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			break
+		}
+		held = append(held, it)
+	}
+	find := func(class int) error {
+		return m.withSession(func(s *session) error { return s.findItem(t.Context(), class) })
+	}
+	full := (*FullError)(nil)
+	if err := find(0); !errors.As(err, &full) || !full.Items {
+		t.Errorf("without a free item: %v", err)
+	}
+	m.arena.giveBack(held[0], 1)
+	if err := find(0); err != nil {
+		t.Errorf("with a free item: %v", err)
+	}
+	if err := find(1); !errors.As(err, &full) {
+		t.Errorf("with a free item of another class: %v", err)
+	}
 }
