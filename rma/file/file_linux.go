@@ -31,7 +31,7 @@ func Open[T Table](name string, kind Kind, list []Option,
 		return table, err
 	}
 	path := Path(name)
-	for {
+	for range maxTries {
 		table, err = attach(path, kind, o, makeTable)
 		if o.existing || !errors.Is(err, fs.ErrNotExist) {
 			return table, err
@@ -49,7 +49,11 @@ func Open[T Table](name string, kind Kind, list []Option,
 		}
 		return table, err
 	}
+	return table, fmt.Errorf("rma/file: %s is made and removed all the time: %w", path, err)
 }
+
+// maxTries is how often Open tries to open or make a file that others make and remove.
+const maxTries = 100
 
 // attach opens a file that exists. fs.ErrNotExist: there is none, or it was just removed.
 func attach[T Table](path string, kind Kind, o options,
