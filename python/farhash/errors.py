@@ -125,6 +125,7 @@ NAMES = {
     "key_size": "the size of key",
     "value_size": "the size of value",
     "element_bytes": "the size of element",
+    "ttl_seconds": "ttl",
     "FARHASH_LOCK_FREE": "Mode.LOCK_FREE",
     "FARHASH_FINE": "Mode.FINE",
     "FARHASH_COARSE": "Mode.COARSE",
