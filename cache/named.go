@@ -16,7 +16,7 @@ var kindOfFile = file.Kind{Name: "cache", Layout: 1}
 // path, or without a slash a file in /dev/shm. The configuration comes from the file: what cfg
 // gives that is not 0 must be equal to it. [file.Remove] ends the cache. Its Mode is LockFree.
 //
-// Calls that are collective elsewhere run in one process, while others work on the cache. Check
+// Calls that need all ranks of a job run in one process, while others work on the cache. Check
 // reports what several walks find. Close ends the use by this process.
 func Open(name string, cfg Config, options ...file.Option) (*Cache, error) {
 	return file.Open(name, kindOfFile, options, func(job rma.Job) (*Cache, error) {

@@ -96,7 +96,7 @@ func TestOpenTTL(t *testing.T) {
 	}
 }
 
-// A typed cache with a name has the sizes of its types; those of a text come from the file.
+// A typed cache with a name has the sizes of its types; the size of a text comes from the file.
 func TestOpenTyped(t *testing.T) {
 	path := named(t)
 	first, err := OpenTyped[string, float64](path, Config{KeySize: 24, Buckets: 1000})

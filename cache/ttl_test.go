@@ -322,7 +322,7 @@ func TestSavedExpiries(t *testing.T) {
 				cfg.clock.ns.Store(uint64(time.Now().UnixNano()))
 			}
 			must(t, withCache(engines[0], 2, cfg, func(c *Cache) error {
-				stay, expire := 10, 0 // the first 10 pairs, and those of PutTTL
+				stay, expire := 10, 0 // the first 10 pairs, and what PutTTL puts
 				if ttl != 0 {
 					stay, expire = 20, 10
 				}

@@ -125,7 +125,7 @@
 // A key belongs to the first slot, from its home on, around the end, that was empty when it was
 // first put; homes are at cache lines. It keeps the slot for good. A call takes these steps:
 //
-//	write    a put writes an item of its own rank that no slot refers to. An Add writes that of a
+//	write    a put writes an item of its own rank that no slot refers to. An Add writes one for a
 //	         key that is not there
 //	search   slots from the home of the key on: an empty one ends the search, and so does one
 //	         with the fingerprint of the key whose item has the key

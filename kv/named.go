@@ -16,7 +16,7 @@ var kind = file.Kind{Name: "map", Layout: 1}
 // path, or without a slash a file in /dev/shm. The configuration comes from the file: what cfg
 // gives that is not 0 must be equal to it. [file.Remove] ends the map.
 //
-// Calls that are collective elsewhere run in one process, while others change the map: Save saves
+// Calls that need all ranks of a job run in one process, while others change the map: Save saves
 // what All has, Check reports what several walks find. Close ends the use by this process.
 func Open(name string, cfg Config, options ...file.Option) (*Map, error) {
 	return file.Open(name, kind, options, func(job rma.Job) (*Map, error) {

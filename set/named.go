@@ -16,7 +16,7 @@ const layout = 1
 // path, or without a slash a file in /dev/shm. The configuration comes from the file: what cfg
 // gives that is not 0 must be equal to it. [file.Remove] ends the set.
 //
-// Calls that are collective elsewhere run in one process, while others insert: Save saves what All
+// Calls that need all ranks of a job run in one process, while others insert: Save saves what All
 // has, Check reports what several walks find. There is no Collect. Stats.Inserted is of all
 // processes. Memory of a table that has moved is not given back. Close ends this process's use.
 func Open(name string, cfg Config, options ...file.Option) (*Set, error) {

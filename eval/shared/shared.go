@@ -207,7 +207,7 @@ func (r *runner) share(ctx context.Context, places []*place, n int,
 	return nil
 }
 
-// result adds up what processes have done. The rate is that of all at the mean time of a call: a
+// result adds up what processes have done. The rate is what all do at the mean time of a call: a
 // process whose calls take longer has made fewer of them.
 func result(all []outcome, keys ...record.Key) record.Record {
 	calls, took := uint64(0), time.Duration(0)
