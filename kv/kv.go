@@ -47,9 +47,9 @@ type Map struct {
 	room    atomic.Int64 // words for the value of a Get in an answer
 	served  []Call       // by answer, which makes one request at a time
 
-	shared   rma.Shared // the job of a map that was opened by name, else nil
-	unitInfo rma.Window // states of items, of a shared map
-	fault    core.Fault
+	shared     rma.Shared // the job of a map that was opened by name, else nil
+	itemStates rma.Window // states of items, of a shared map
+	fault      core.Fault
 }
 
 var errClosed = fmt.Errorf("kv: the map is %w", rma.ErrClosed)
@@ -93,7 +93,7 @@ func (m *Map) allocate(ctx context.Context) (err error) {
 			Words: core.Segment(units, unitWords)}},
 		{&m.control, rma.Spec{Name: "kv: control", Words: controlWords}}}
 	if m.shared != nil {
-		windows = append(windows, window{&m.unitInfo, rma.Spec{Name: "kv: states of items",
+		windows = append(windows, window{&m.itemStates, rma.Spec{Name: "kv: states of items",
 			Reserve: reserve, Words: stateWords(units)}})
 	}
 	for _, w := range windows {
@@ -137,9 +137,9 @@ func (m *Map) makeArena(units uint64, reserve bool) (err error) {
 // makeSharedArena is makeArena of a map that processes share. Memory that was taken before is not
 // taken again: where all was, the first step of units takes it.
 func (m *Map) makeSharedArena(units uint64) error {
-	items, states := m.items.(rma.Committer), m.unitInfo.(rma.Committer)
+	items, states := m.items.(rma.Committer), m.itemStates.(rma.Committer)
 	m.takeMemory = m.slots.(rma.Committer).Commit
-	m.arena = newSharedArena(m.cells, m.shared, units, m.unitInfo.Words(0),
+	m.arena = newSharedArena(m.cells, m.shared, units, m.itemStates.Words(0),
 		m.control.Words(0)[lineSlots:], func(off, words int) error {
 			unit, n := off/unitWords, words/unitWords
 			return errors.Join(items.Commit(0, off, words),
@@ -170,7 +170,7 @@ func (m *Map) Close() error {
 			err = errors.Join(err, c.Close())
 		}
 	}
-	for _, w := range []rma.Window{m.slots, m.items, m.control, m.unitInfo} {
+	for _, w := range []rma.Window{m.slots, m.items, m.control, m.itemStates} {
 		if w != nil {
 			err = errors.Join(err, w.Close())
 		}
