@@ -485,15 +485,22 @@ func (a *arena) collectMarked(hash uint64) (some bool, err error) {
 	return found > 0, nil
 }
 
-// hasFree reports whether an item of a class is free: another call may have given it back since
-// this one found none.
-func (a *arena) hasFree(class int) bool {
-	for unit := range a.divided.Load() {
-		if u := a.load(unit); u.state() == freeItem && u.class() == class {
-			return true
+// hasFree reports whether take may find an item of a class now: another call or process may have
+// given one back since it found none.
+func (a *arena) hasFree(class int) (bool, error) {
+	if a.shared != nil {
+		return a.collect(class, 0)
+	}
+	for i := range a.lanes {
+		l := &a.lanes[i]
+		a.lock(l)
+		n := l.free[class].len()
+		l.mu.Unlock()
+		if n > 0 {
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 // uses has, by unit, the uses, plus 1, of items for which no slot was found yet, or 0.

@@ -262,8 +262,8 @@ func (m *Map) sweep(ctx context.Context) (found int, taken, removedOnes uint64, 
 func (s *session) findItem(ctx context.Context, class int) error {
 	m := s.m
 	full := m.full(true, m.arena.whyNone())
-	if m.arena.hasFree(class) {
-		return nil
+	if has, err := m.arena.hasFree(class); has || err != nil {
+		return err
 	}
 	dead, err := m.ended()
 	if err != nil {
@@ -273,7 +273,10 @@ func (s *session) findItem(ctx context.Context, class int) error {
 		return full
 	}
 	found, taken, removedOnes, err := m.sweep(ctx)
-	if err != nil || found > 0 || m.arena.hasFree(class) {
+	if err != nil || found > 0 {
+		return err
+	}
+	if has, err := m.arena.hasFree(class); has || err != nil {
 		return err
 	}
 	if removedOnes < max(1, taken/shareDivisor) {
