@@ -22,7 +22,7 @@ include clib/clib.mk
 # One target after the other: the tests measure out the machine.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help build build-eval run setup test test-all test-plain test-race test-lab test-mutants test-mpi test-ucx test-rdma test-beside soak torture cross spec spec-quick lint docs-check bench fuzz clean
+.PHONY: help build build-eval run setup test test-all test-plain test-race test-lab test-mutants test-mpi test-ucx test-rdma test-beside soak torture cross spec spec-quick lint docs-check figures-check bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' \
@@ -147,11 +147,11 @@ fuzz: ## run every fuzz test for FUZZTIME (10s)
 	GO='$(GO)' scripts/fuzz $(FUZZTIME)
 
 # Panels of what depends on the machine are left out. MEASURED is a file made by --benchfmt.
-draw = bin/farhash-eval $(2) -q --panels '$(3)' --plot docs/figures/$(1).svg >/dev/null
+draw = bin/farhash-eval $(2) -q --reproducible --panels '$(3)' --plot docs/figures/$(1).svg >docs/figures/$(1).txt
 .PHONY: figures
-figures: build-eval ## draw the plots of docs/papers.md, in two minutes, and of the file MEASURED
+figures: build-eval ## draw the plots of docs/papers.md and print its tables, in three minutes; draw the file MEASURED
 	@mkdir -p docs/figures
-	$(call draw,op-table1,op table1 --runs 1,trips)
+	$(call draw,op-table1,op table1,trips)
 	$(call draw,op-table1-simulated,op simulated-table1,.)
 	$(call draw,op-clusters,op simulate,.)
 	$(call draw,lp-cost,lp cost,.)
@@ -163,9 +163,15 @@ figures: build-eval ## draw the plots of docs/papers.md, in two minutes, and of 
 	$(call draw,lp-figure11,lp table3 --runs 1,requests|simulated)
 	$(call draw,lp-figure12,lp figure12 --runs 1,simulated)
 	$(call draw,lp-figure13,lp figure13,.)
+	$(call draw,md-simulate,md simulate,.)
 	$(call draw,ne-table1,ne table1,.)
+	$(GO) test ./cache -count=1 -run '^TestHitRates$$' -v | sed -n 's/.*_test.go:[0-9]*: //p' >docs/figures/md-hits.txt
 	@if [ -n "$(MEASURED)" ]; then name=$$(basename "$(MEASURED)"); \
 		bin/farhash-eval show "$(MEASURED)" --plot "docs/figures/$${name%.*}.svg" >/dev/null; fi
+
+figures-check: figures ## see whether figures have changed
+	@changed=$$(git status --porcelain docs/figures); [ -z "$$changed" ] || { \
+		git diff --stat docs/figures; echo "$$changed: commit them, and say so in docs/papers.md"; exit 1; }
 
 clean: ## remove what make builds
 	rm -rf bin

@@ -52,9 +52,10 @@ func figure13() *experiment.Experiment {
 	said := slots
 	said.Head = ""
 	return &experiment.Experiment{
-		Name:     "figure13",
-		Short:    "LP Fig. 13: read sizes near a known cluster, computed",
-		Computed: true,
+		Name:         "figure13",
+		Short:        "LP Fig. 13: read sizes near a known cluster, computed",
+		Computed:     true,
+		Reproducible: true,
 		Views: []view.View{
 			{Name: "LPFigure13", Title: "LP Fig. 13: slots of a read by LP's model that begins " +
 				"at x, where a cluster is known that begins at x = 0 and has 10 slots",
@@ -102,9 +103,10 @@ type costPlan struct {
 // cost is what a lookup costs by read size, like LP Fig. 10b.
 func cost() *experiment.Experiment {
 	return &experiment.Experiment{
-		Name:     "cost",
-		Short:    "LP's cost of a lookup by read size at any load, as in Fig. 10b, computed",
-		Computed: true,
+		Name:         "cost",
+		Short:        "LP's cost of a lookup by read size at any load, as in Fig. 10b, computed",
+		Computed:     true,
+		Reproducible: true,
 		Long: `Computes what a lookup costs by the size of its reads, on the machine of LP 5.1 or
 another one: what LP's model minimises, E[X(R)]*T(R), with rings where it does, and what that
 comes to for keys that are there. Farhash model prints read sizes and costs by policy.`,

@@ -45,7 +45,7 @@ func (t *trial) findingName() string { return t.name + "Findings" }
 func (t *trial) findingView() view.View {
 	return view.View{Name: t.findingName(), Title: "What LP says in words",
 		Rows: []string{"what"}, Columns: []view.Column{{Unit: "lp", Head: "LP", Digits: 2},
-			{Unit: "sim", Digits: 2}, {Unit: "here", Digits: 2}}}
+			{Unit: "sim", Digits: 2}, {Unit: "here", Digits: 2, Here: true}}}
 }
 
 // derive makes records of the findings: simulated and here.

@@ -55,7 +55,8 @@ const (
 // experiment is the command.
 func (t *trial) experiment() *experiment.Experiment {
 	e := &experiment.Experiment{Name: strings.ToLower(strings.TrimPrefix(t.name, "LP")),
-		Aliases: t.aliases, Short: t.short, Runs: 3, Views: t.views, Takes: t.takes,
+		Aliases: t.aliases, Short: t.short, Runs: 3, Reproducible: true, Views: t.views,
+		Takes:   t.takes,
 		Example: "--runs 1 --panels simulated --plot simulated.svg", Long: t.short + `.
 
 Keys that are there are looked up in tables that are really built. Lookups are counted, timed on

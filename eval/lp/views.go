@@ -24,6 +24,7 @@ func rateView(title, notes, x, xName string) view.View {
 		YName: "million records/s", Paper: "lp-Mrecords/s", PaperName: "LP"}
 	here := plot
 	here.Title, here.Y, here.Paper = "throughput, on this machine", "Mrecords/s", ""
+	here.Here = true
 	return view.View{Title: title, Notes: rateNotes + notes, Plots: []view.Plot{plot, here},
 		Columns: []view.Column{{Unit: "sim-requests/op", Head: "requests", Digits: 3},
 			{Unit: "sim-B/op", Head: "bytes", Whole: true},
@@ -31,7 +32,7 @@ func rateView(title, notes, x, xName string) view.View {
 			{Unit: "lp-Mrecords/s", Head: "LP", Digits: 1},
 			{Unit: "sim-GB/s", Head: "sim GB/s", Digits: 2},
 			{Unit: "lp-GB/s", Head: "LP", Digits: 1},
-			{Unit: "Mrecords/s", Head: "here M/s", Digits: 2, Spread: true}}}
+			{Unit: "Mrecords/s", Head: "here M/s", Digits: 2, Spread: true, Here: true}}}
 }
 
 // trials are the experiments with lookups.
@@ -138,12 +139,12 @@ until it has found the key.
 		v.Columns = append(v.Columns, view.Column{Unit: "sim-" + name + "-ns",
 			Head: "sim " + name, Whole: true},
 			view.Column{Unit: "lp-" + name + "-ns", Head: "LP", Whole: true},
-			view.Column{Unit: name + "-ns", Head: "here " + name, Whole: true})
+			view.Column{Unit: name + "-ns", Head: "here " + name, Whole: true, Here: true})
 	}
 	for i, prefix := range []string{"sim-", ""} {
 		v.Plots[i] = view.Plot{Title: []string{"latency, simulated", "latency, on this machine"}[i],
 			X: "load", Y: prefix + "p50-ns", YName: "ns", Low: prefix + "p10-ns",
-			High: prefix + "p90-ns", LogY: true}
+			High: prefix + "p90-ns", LogY: true, Here: prefix == ""}
 	}
 	v.Plots[0].Paper, v.Plots[0].PaperName = "lp-p50-ns", "LP, medians"
 	return v

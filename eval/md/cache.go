@@ -32,6 +32,9 @@ const (
 
 func workloads() []workload { return []workload{writes, reads, mixes} }
 
+// modeNames are the modes in the order of MD.
+var modeNames = []string{"lock-free", "fine", "coarse"}
+
 // modes and accesses by name.
 var (
 	modes = map[string]cache.Mode{"lock-free": cache.LockFree, "fine": cache.Fine,
@@ -93,28 +96,36 @@ type cacheRunner struct {
 	direct               bool
 
 	draw map[measure.LawName]*measure.Law
+	// nowNs is the clock of a rank's job on a simulated cluster, nil on a real one.
+	nowNs  func(job rma.Job) int64
+	gather func(ctx context.Context, job rma.Job, mine []uint64) ([][]uint64, error)
 }
 
 func newCacheRunner(flags *pflag.FlagSet) experiment.Runner {
-	r := &cacheRunner{}
-	all := []string{"lock-free", "fine", "coarse"}
-	experiment.ChoiceVar(flags, &r.modes, "mode", all, all, "modes of consistency, a list of")
+	r := &cacheRunner{gather: measure.GatherWords}
+	r.workloadFlags(flags, 1<<18)
 	experiment.ChoiceVar(flags, &r.accesses, "access", []string{"auto", "one-sided", "shipped"},
 		[]string{"auto"}, "how batches reach other hosts, a list of")
-	experiment.ChoiceVar(flags, &r.laws, "keys", measure.Laws(), measure.Laws(),
-		"how keys are drawn, a list of")
-	experiment.ChoiceVar(flags, &r.workloads, "workload", workloads(), workloads(),
-		"what ranks do, a list of")
 	flags.IntSliceVar(&r.batches, "batch", []int{1, 1024},
 		"operations of one call, a list; 1: one at a time")
 	experiment.CountVar(flags, &r.operations, "ops", 100_000,
 		"operations of each rank and workload (MD: 500000)")
-	experiment.CountVar(flags, &r.keys, "key-space", standardKeys, "how many keys there are")
-	experiment.CountVar(flags, &r.buckets, "buckets", 1<<18, "buckets of each rank")
 	flags.IntVar(&r.keyBytes, "key-bytes", standardKeyBytes, "length of keys")
 	flags.IntVar(&r.valueBytes, "value-bytes", standardValueBytes, "length of values")
 	flags.BoolVar(&r.direct, "direct", true, "use memory directly where it is addressable")
 	return r
+}
+
+// workloadFlags are the flags that say what ranks do with how large a cache.
+func (r *cacheRunner) workloadFlags(flags *pflag.FlagSet, buckets experiment.Count) {
+	experiment.ChoiceVar(flags, &r.modes, "mode", modeNames, modeNames,
+		"modes of consistency, a list of")
+	experiment.ChoiceVar(flags, &r.laws, "keys", measure.Laws(), measure.Laws(),
+		"how keys are drawn, a list of")
+	experiment.ChoiceVar(flags, &r.workloads, "workload", workloads(), workloads(),
+		"what ranks do, a list of")
+	experiment.CountVar(flags, &r.keys, "key-space", standardKeys, "how many keys there are")
+	experiment.CountVar(flags, &r.buckets, "buckets", buckets, "buckets of each rank")
 }
 
 // OneSided tells which path is measured.
@@ -177,13 +188,17 @@ type cacheCase struct {
 	piece        *piece
 	cache        *cache.Cache
 	stamp        uint64       // the last one
-	counted      cache.Counts // by all ranks, before this workload
+	counted      cache.Counts // before this workload
 }
 
 // measure does what is asked for, and the writes before in any case.
 func (c *cacheCase) measure(ctx context.Context, emit experiment.Emit) (err error) {
-	runtime.GC() // what the last cache left is not this one's to collect
-	c.cache, err = cache.New(ctx, measure.TouchedJob{Job: c.job}, cache.Config{
+	job := c.job
+	if c.r.nowNs == nil {
+		runtime.GC() // what the last cache left is not this one's to collect
+		job = measure.TouchedJob{Job: job}
+	}
+	c.cache, err = cache.New(ctx, job, cache.Config{
 		KeySize: c.r.keyBytes, ValueSize: c.r.valueBytes,
 		Buckets: uint64(c.r.buckets) * uint64(c.job.Size()), Mode: modes[c.mode],
 		Access: accesses[c.access]})
@@ -233,7 +248,7 @@ func (c *cacheCase) timed(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	step := max(1, stepOperations/c.batch) * c.batch
-	start := time.Now()
+	start := c.r.now(c.job)
 	for begin := 0; begin < c.piece.n; begin += step {
 		if err := c.piece.run(c.cache, begin, min(begin+step, c.piece.n)); err != nil {
 			return 0, err
@@ -242,28 +257,42 @@ func (c *cacheCase) timed(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	return time.Since(start), c.job.Barrier(ctx)
+	return c.r.now(c.job) - start, c.job.Barrier(ctx)
 }
 
-// sumUp gathers what the ranks have seen.
+// began is where the clock of the machine begins.
+var began = time.Now()
+
+// now is the time of a job.
+func (r *cacheRunner) now(job rma.Job) time.Duration {
+	if r.nowNs != nil {
+		return time.Duration(r.nowNs(job))
+	}
+	return time.Since(began)
+}
+
+// sumUp gathers what the ranks have seen, for rank 0.
 func (c *cacheCase) sumUp(ctx context.Context, w workload, elapsed time.Duration,
 	wrong uint64) (rec record.Record, err error) {
-	all, err := measure.GatherWords(ctx, c.job, []uint64{uint64(elapsed), wrong})
-	if err != nil {
+	now := c.cache.Stats().Counts
+	stats := now.Since(c.counted)
+	c.counted = now
+	all, err := c.r.gather(ctx, c.job, []uint64{uint64(elapsed), wrong, stats.Reads(),
+		stats.Writes(), stats.Hits, stats.Evicted, stats.Mismatches})
+	if err != nil || c.job.Rank() != 0 {
 		return rec, err
 	}
-	slowest, wrongs := uint64(1), uint64(0)
+	slowest, sums := uint64(1), make([]uint64, len(all[0]))
 	for _, of := range all {
 		slowest = max(slowest, of[0])
-		wrongs += of[1]
+		for i, n := range of {
+			sums[i] += n
+		}
 	}
-	_, stats, err := c.cache.AllStats(ctx)
-	if err != nil {
-		return rec, err
-	}
-	stats, c.counted = stats.Since(c.counted), stats
+	wrongs, reads, writes, hits, evicted, mismatches := sums[1], sums[2], sums[3], sums[4], sums[5],
+		sums[6]
 	n := uint64(c.r.operations) * uint64(c.job.Size())
-	if done := stats.Reads() + stats.Writes(); done != n {
+	if done := reads + writes; done != n {
 		return rec, fmt.Errorf("the cache has done %d operations of %d: it is wrong", done, n)
 	}
 	if wrongs > 0 {
@@ -275,14 +304,14 @@ func (c *cacheCase) sumUp(ctx context.Context, w workload, elapsed time.Duration
 		record.K("workload", string(w)), record.K("batch", c.batch)}, Values: []record.Value{
 		{Value: float64(n) / float64(slowest) * 1e6, Unit: "kop/s"},
 		{Value: float64(slowest) / float64(n), Unit: "ns/op"},
-		{Value: float64(stats.Evicted), Unit: "evicted"},
-		{Value: float64(stats.Mismatches), Unit: "mismatches"}}}
+		{Value: float64(evicted), Unit: "evicted"},
+		{Value: float64(mismatches), Unit: "mismatches"}}}
 	if len(c.r.accesses) > 1 || c.access != "auto" {
 		rec.Keys = append(rec.Keys, record.K("access", c.access))
 	}
-	if r := stats.Reads(); r > 0 {
+	if reads > 0 {
 		rec.Values = append(rec.Values, record.Value{
-			Value: 100 * float64(stats.Hits) / float64(r), Unit: "hits-%"})
+			Value: 100 * float64(hits) / float64(reads), Unit: "hits-%"})
 	}
 	return rec, nil
 }

@@ -15,9 +15,13 @@
 // protocol of MD (mpidht.c), and the library of this project called from C (dropin.c,
 // library.c). They print records of the same name, so that farhash-eval show has all of them
 // in one table; scripts/bench-mpi runs them in turns.
+//
+// [Simulate] does the same workloads in virtual time, on up to 640 simulated ranks (MD 5.3).
 package md
 
 import "github.com/farhash/farhash/eval/internal/experiment"
 
 // Experiments are the experiments of this package.
-func Experiments() []*experiment.Experiment { return []*experiment.Experiment{Cache()} }
+func Experiments() []*experiment.Experiment {
+	return []*experiment.Experiment{Cache(), Simulate()}
+}

@@ -68,10 +68,11 @@ func Table1() *experiment.Experiment {
 		Long: `Counts round trips of the map and of the paper's own protocol by load, beside
 NE Table 1. There is one writer, on the one-sided path. Nothing is timed, so the counts are the
 same on every machine.`,
-		Takes:    "1 s",
-		Example:  "--slots 1Mi --panels 'new key' --plot put.svg",
-		Runs:     1,
-		OneSided: true,
+		Takes:        "1 s",
+		Example:      "--slots 1Mi --panels 'new key' --plot put.svg",
+		Runs:         1,
+		OneSided:     true,
+		Reproducible: true,
 		Views: []view.View{
 			{Name: "KVTrips", Title: "round trips of the map",
 				Notes: "NE's figures are computed, not counted, and leave out its server.",

@@ -28,9 +28,10 @@ one core. Presets are das5 (the cluster of OP, fitted to four cells of its Table
 and tcp (networks; how much slower they are with more hosts and ranks is not known, so that
 predictions for many are upper bounds). --latency-ns to --word-ns change a preset. The same
 flags print the same figures. Package eval/op/cluster says what the model leaves out.`,
-		Takes:   "10 s",
-		Example: "--hosts 2,48,1000 --procs 1,16 --preset ndr",
-		Views:   []view.View{rateView("Simulated"), summaryView("SimulatedErrors")},
+		Takes:        "10 s",
+		Reproducible: true,
+		Example:      "--hosts 2,48,1000 --procs 1,16 --preset ndr",
+		Views:        []view.View{rateView("Simulated"), summaryView("SimulatedErrors")},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			s := &simulation{table1: false}
 			flags.IntSliceVar(&s.hosts, "hosts", []int{2, 4, 8, 16, 32, 48}, "numbers of hosts")
@@ -69,10 +70,11 @@ func SimulatedTable1() *experiment.Experiment {
 	trips.Notes = "Four parameters were fitted to one cell each; their error has no meaning. " +
 		"All else is predicted."
 	return &experiment.Experiment{
-		Name:  "simulated-table1",
-		Short: "Simulate all of OP Table 1, with the error of every cell",
-		Takes: "20 s",
-		Views: []view.View{trips, ns, rateView("SimulatedRate"), summaryView(table1Errors)},
+		Name:         "simulated-table1",
+		Short:        "Simulate all of OP Table 1, with the error of every cell",
+		Takes:        "20 s",
+		Reproducible: true,
+		Views:        []view.View{trips, ns, rateView("SimulatedRate"), summaryView(table1Errors)},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			s := &simulation{table1: true, workload: cluster.Mixed, batch: 1,
 				chunk: cluster.DefaultChunk, chunks: printedChunks}

@@ -31,6 +31,9 @@ const (
 	loadSteps   = 46
 	loadStepsOf = 50
 
+	// seeds is how many rounds have words of their own.
+	seeds = 1 << 10
+
 	// autoChunk has the set choose C.
 	autoChunk = 0
 
@@ -51,19 +54,21 @@ latencies do not.
 
 OP's limit, full from a load of 0.92 on with C=8, needs an M of about 384. With OP's M of 32 the
 formula expects the first full at a load near 0.74. Here M is large enough for all loads.`,
-		Takes:    "45 s",
-		Example:  "--runs 1 --panels 'round trips' --plot trips.svg",
-		Runs:     3,
-		OneSided: true,
+		Takes:        "45 s",
+		Example:      "--runs 1 --panels 'round trips' --plot trips.svg",
+		Runs:         3,
+		OneSided:     true,
+		Reproducible: true,
 		Views: []view.View{
 			table1View("round trips", view.Column{Unit: "trips/op", Head: "", Digits: 3},
 				view.Column{Unit: "op-trips/op", Head: "OP", Digits: 1},
 				view.Plot{Title: "average round trips of find-or-put", X: "load", Y: "trips/op",
 					YName: "round trips", Paper: "op-trips/op", PaperName: "OP Table 1"}),
-			table1View("latency in ns", view.Column{Unit: "ns/op", Whole: true},
-				view.Column{Unit: "op-ns/op", Head: "OP", Whole: true},
+			table1View("latency in ns", view.Column{Unit: "ns/op", Whole: true, Here: true},
+				view.Column{Unit: "op-ns/op", Head: "OP", Whole: true, Here: true},
 				view.Plot{Title: "average latency of find-or-put", X: "load", Y: "ns/op",
-					YName: "ns", Paper: "op-ns/op", PaperName: "OP Table 1", LogY: true}),
+					YName: "ns", Paper: "op-ns/op", PaperName: "OP Table 1", LogY: true,
+					Here: true}),
 		},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			t := &table1{keys: measure.Random}
@@ -94,7 +99,8 @@ func (t *table1) Check() error {
 
 // Round measures every chunk size once: rank 0 inserts, as OP's first process does, and the
 // other ranks give their memory.
-func (t *table1) Round(ctx context.Context, job rma.Job, _ uint64, emit experiment.Emit) error {
+func (t *table1) Round(ctx context.Context, job rma.Job, seed uint64,
+	emit experiment.Emit) error {
 	for _, chunk := range append(slices.Clone(table1Chunks), autoChunk) {
 		s, err := set.New(variant.WithSet(ctx, variant.Set{WordHomes: true}),
 			measure.TouchedJob{Job: job}, set.Config{Buckets: uint64(t.buckets), Chunk: chunk,
@@ -103,7 +109,7 @@ func (t *table1) Round(ctx context.Context, job rma.Job, _ uint64, emit experime
 			return err
 		}
 		if job.Rank() == 0 {
-			err = t.insert(ctx, s, chunk, emit)
+			err = t.insert(ctx, s, chunk, seed, emit)
 		}
 		if err := errors.Join(err, s.Close()); err != nil {
 			return fmt.Errorf("with C=%s: %w", chunkName(chunk), err)
@@ -132,10 +138,11 @@ func reachChunks(chunk int) int {
 }
 
 // insert raises the load of s and measures each interval.
-func (t *table1) insert(ctx context.Context, s *set.Set, chunk int, emit experiment.Emit) error {
+func (t *table1) insert(ctx context.Context, s *set.Set, chunk int, seed uint64,
+	emit experiment.Emit) error {
 	buckets := uint64(t.buckets)
 	words := make([]uint64, buckets/loadStepsOf+1)
-	from := measure.NewStream(t.keys, 0, 1, 0)
+	from := measure.NewStream(t.keys, int(seed), seeds, buckets)
 	inserted := uint64(0)
 	for step := 1; step <= loadSteps; step++ {
 		n := buckets*uint64(step)/loadStepsOf - inserted

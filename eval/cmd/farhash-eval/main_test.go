@@ -41,6 +41,7 @@ var tiny = map[string]string{
 	"lp cost":             "--load 0.5",
 	"lp index":            "--records 1000 --lookups 100 --batch 1,16 --runs 1",
 	"md cache":            "--buckets 1Ki --key-space 500 --ops 400 --batch 1,16 -n 1,2",
+	"md simulate":         "--hosts 1,2 --procs 4 --buckets 64 --key-space 500 --ops 20",
 	"ne table1":           "--slots 1Ki",
 	"ne ycsb":             "--records 500 --ops 300 --batch 1,16 -n 1,2",
 }

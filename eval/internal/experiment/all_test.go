@@ -100,3 +100,32 @@ func TestAll(t *testing.T) {
 		}
 	}
 }
+
+// TestReproducible: what is measured on this machine is left out.
+func TestReproducible(t *testing.T) {
+	e := newFake("A", "a", 1)
+	e.Reproducible = true
+	e.Views[0].Columns = append(e.Views[0].Columns,
+		view.Column{Unit: "u", Head: "here", Here: true})
+	run := func(args ...string) (string, error) {
+		cmd := Command(e)
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		var out bytes.Buffer
+		cmd.SetOut(&out)
+		cmd.SetArgs(append(args, "-q"))
+		err := cmd.Execute()
+		return out.String(), err
+	}
+	text, err := run()
+	if err != nil || !strings.Contains(text, "here") || !strings.Contains(text, " cores") {
+		t.Errorf("with all: %q, %v", text, err)
+	}
+	text, err = run("--reproducible")
+	if err != nil || strings.Contains(text, "here") || strings.Contains(text, " cores") ||
+		!strings.Contains(text, "3.000") {
+		t.Errorf("without what is measured here: %q, %v", text, err)
+	}
+	if text, err = run("--reproducible", "--json"); err == nil || text != "" {
+		t.Errorf("as JSON: %q, %v", text, err)
+	}
+}

@@ -36,6 +36,7 @@ func (e *InterruptedError) Error() string { return "interrupted by " + e.Signal.
 // output says in which form results are printed.
 type output struct {
 	json, benchfmt, quiet bool
+	reproducible          bool
 	plot, panels          string
 	only                  *regexp.Regexp // panels
 }
@@ -51,6 +52,9 @@ func (o *output) flags(cmd *cobra.Command) {
 func (o *output) check() error {
 	if o.json && o.benchfmt {
 		return usage("--json and --benchfmt exclude each other")
+	}
+	if o.reproducible && (o.json || o.benchfmt) {
+		return usage("--reproducible is for tables and plots, not for --json and --benchfmt")
 	}
 	var err error
 	if o.only, err = regexp.Compile(o.panels); err != nil {
@@ -95,6 +99,10 @@ func Command(e *Experiment) *cobra.Command {
 		cmd.Example += "\n" + call + " " + e.Example
 	}
 	o.runFlags(cmd)
+	if e.Reproducible {
+		cmd.Flags().BoolVar(&o.reproducible, "reproducible", false,
+			"print and draw only what is the same on every machine")
+	}
 	s := newSession(e, cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd, s) }
 	return cmd
@@ -191,21 +199,32 @@ func catchSignals(ctx context.Context) (context.Context, func() os.Signal) {
 // show prints and draws what experiments have measured; where they are several each has a
 // plot of its own.
 func (o *output) show(w io.Writer, config record.Config, done []*session, several bool) error {
+	if len(done) == 0 {
+		return nil
+	}
 	var records []record.Record
 	var views []view.View
 	for _, s := range done {
-		records, views = append(records, s.records...), append(views, s.of.Views...)
+		records, views = append(records, s.records...), append(views, o.views(s.of)...)
 	}
-	if len(done) == 0 {
-		return nil
+	if o.reproducible {
+		config = record.Config{{Name: "command", Value: commandLine()}}
 	}
 	err := o.print(w, config, records, views)
 	for _, s := range done {
 		if err == nil && o.plot != "" {
-			err = o.draw(s.plotPath(o.plot, several), s.records, s.of.Views)
+			err = o.draw(s.plotPath(o.plot, several), s.records, o.views(s.of))
 		}
 	}
 	return err
+}
+
+// views are what is shown of an experiment.
+func (o *output) views(e *Experiment) []view.View {
+	if o.reproducible {
+		return view.Reproducible(e.Views)
+	}
+	return e.Views
 }
 
 // plotPath is the file of a session's plot, where several sessions may have one each.

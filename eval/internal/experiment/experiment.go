@@ -32,7 +32,10 @@ type Experiment struct {
 	Runs int
 	// Computed says that nothing is measured: there are neither runs nor progress.
 	Computed bool
-	Hosts    bool // it needs ranks on several hosts, so that All leaves it out
+	// Reproducible says that all is the same on every machine except the columns and plots that
+	// are measured here. There is a flag to leave these out.
+	Reproducible bool
+	Hosts        bool // it needs ranks on several hosts, so that All leaves it out
 	// OneSided takes the one-sided path even where memory is addressable.
 	OneSided bool
 	Views    []view.View

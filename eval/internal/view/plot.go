@@ -40,6 +40,7 @@ type Plot struct {
 	// Low and High are the units of the ends of error bars; empty: least and largest.
 	Low, High  string
 	LogX, LogY bool
+	Here       bool // measured on this machine
 }
 
 // line is what is drawn in one colour.

@@ -38,7 +38,9 @@ func head(out *strings.Builder, config record.Config) {
 	parts = slices.DeleteFunc(parts, func(part string) bool {
 		return part == "" || part == " cores" || part == " /"
 	})
-	fmt.Fprintln(out, strings.ReplaceAll(strings.Join(parts, ", "), ",  ", ", "))
+	if len(parts) > 0 {
+		fmt.Fprintln(out, strings.ReplaceAll(strings.Join(parts, ", "), ",  ", ", "))
+	}
 	if command := config.Get("command"); command != "" {
 		fmt.Fprintln(out, command)
 	}

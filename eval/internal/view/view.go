@@ -38,6 +38,20 @@ type Column struct {
 	// Over divides the median by the median of the case that differs in this key alone.
 	Over record.Key
 	By   float64 // a factor for what is printed, 0: 1
+	Here bool    // measured on this machine
+}
+
+// Reproducible are the views without what is measured on this machine.
+func Reproducible(views []View) (all []View) {
+	for _, v := range views {
+		v.Columns = slices.DeleteFunc(slices.Clone(v.Columns),
+			func(c Column) bool { return c.Here })
+		v.Plots = slices.DeleteFunc(slices.Clone(v.Plots), func(p Plot) bool { return p.Here })
+		if len(v.Columns) > 0 {
+			all = append(all, v)
+		}
+	}
+	return all
 }
 
 // cases are those that the view shows.
