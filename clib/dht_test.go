@@ -27,6 +27,31 @@ func TestDropIn(t *testing.T) {
 	})
 }
 
+// The environment chooses the mode. Processes that choose different ones do not get a table.
+func TestDropInModes(t *testing.T) {
+	mpis(t, func(t *testing.T, k kind) {
+		program := k.compile(t, "testdata/dht.c", "-lfarhash_dht-"+k.name)
+		for _, mode := range []string{"lock-free", "fine", "coarse"} {
+			well(t, k.ranks(t, 2, []string{"FARHASH_DHT_MODE=" + mode}, program, t.TempDir()))
+			well(t, k.ranks(t, 2, append([]string{"FARHASH_DHT_MODE=" + mode}, byMPI...), program,
+				t.TempDir()))
+		}
+		const chosen = `[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 0 ] || unset FARHASH_DHT_MODE; ` +
+			`exec "$@"`
+		for mode, want := range map[string]string{"fine": "modes differ",
+			"FINE": "FARHASH_DHT_MODE is lock-free, fine or coarse"} {
+			launch := append(strings.Fields(k.mpirun), "-n", "2", "sh", "-c", chosen, "sh", program,
+				t.TempDir())
+			cmd := exec.CommandContext(t.Context(), launch[0], launch[1:]...)
+			cmd.Env = append(append(os.Environ(), k.env...), "FARHASH_DHT_MODE="+mode)
+			out, err := cmd.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), want) {
+				t.Errorf("rank 0 asks for %s alone: %v, %q", mode, err, out)
+			}
+		}
+	})
+}
+
 // interfaces are programs for the interfaces of MPI-DHT, by the folder of the header.
 var interfaces = []struct{ program, folder string }{
 	{"ucx", ""}, {"poet", "/include/farhash/poet"}, {"pht", "/include/farhash/pht"},

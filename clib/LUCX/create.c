@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "LUCX/MPI/DHT.h"
@@ -27,6 +28,21 @@ static int speaks(MPI_Comm comm, int code) {
 	return first == rank;
 }
 
+// modeOf is the mode that a word means, below 0 for none.
+static int32_t modeOf(const char *word) {
+	static const char *const names[] = {"lock-free", "fine", "coarse"};
+	for (int32_t mode = FARHASH_LOCK_FREE; mode <= FARHASH_COARSE; mode++)
+		if (strcmp(word, names[mode]) == 0)
+			return mode;
+	return -1;
+}
+
+// chosenMode is the mode that the environment asks for. MPI-DHT chooses it when it is compiled.
+static int32_t chosenMode(void) {
+	const char *word = getenv("FARHASH_DHT_MODE");
+	return word && *word ? modeOf(word) : FARHASH_LOCK_FREE;
+}
+
 enum { MAX_ENTRY = (1 << 17) - sizeof(uint64_t) };
 
 // sensible reports whether a table can have such sizes.
@@ -39,11 +55,13 @@ static int sensible(const fh_dht_shape *s) {
 // that as one line.
 static void explain(const fh_dht_shape *s, int code) {
 	char text[2048], sizes[200];
+	const char *why = chosenMode() < 0 ?
+		"FARHASH_DHT_MODE is lock-free, fine or coarse" : farhash_last_error();
 	snprintf(sizes, sizeof sizes, "all must be at least 1, and key_size and data_size %d together at "
 		"most", MAX_ENTRY);
 	snprintf(text, sizeof text, "farhash_dht: %s with key_size %lld, data_size %lld and bucket_count "
 		"%llu: %s", s->call, (long long)s->key_size, (long long)s->data_size,
-		(unsigned long long)s->buckets, sensible(s) ? farhash_last_error() : sizes);
+		(unsigned long long)s->buckets, sensible(s) ? why : sizes);
 	for (char *c = text; *c; c++)
 		if (*c == '\n')
 			*c = ' ';
@@ -59,7 +77,7 @@ static uint64_t positive(int64_t size) { return size > 0 ? (uint64_t)size : 0; }
 static int join(const fh_dht_shape *s, struct farhash_dht *d) {
 	size_t hash_bytes = s->hash && s->key_size > 0 ? sizeof(uint64_t) : 0;
 	farhash_cache_config config = {.key_size = positive(s->key_size) + hash_bytes,
-		.value_size = positive(s->data_size)};
+		.value_size = positive(s->data_size), .mode = chosenMode()};
 	int level = MPI_THREAD_SINGLE;
 	if (callable(s->comm))
 		MPI_Query_thread(&level);
