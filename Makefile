@@ -165,6 +165,7 @@ figures: build-eval ## draw the plots of docs/papers.md and print its tables, in
 	$(call draw,lp-figure13,lp figure13,.)
 	$(call draw,md-simulate,md simulate,.)
 	$(call draw,ne-table1,ne table1,.)
+	$(call draw,ne-simulate,ne simulate,.)
 	$(GO) test ./cache -count=1 -run '^TestHitRates$$' -v | sed -n 's/.*_test.go:[0-9]*: //p' >docs/figures/md-hits.txt
 	@if [ -n "$(MEASURED)" ]; then name=$$(basename "$(MEASURED)"); \
 		bin/farhash-eval show "$(MEASURED)" --plot "docs/figures/$${name%.*}.svg" >/dev/null; fi

@@ -3,10 +3,13 @@
 // map beside a Redis server.
 //
 //	table1  NE Table 1: round trips by load, also of the paper's own protocol (package nessie)
+//	simulate  latencies of both on a simulated cluster, as NE 4 computes them
 //	ycsb    the core workloads of YCSB, beside Redis
 package ne
 
 import "github.com/farhash/farhash/eval/internal/experiment"
 
 // Experiments are the experiments of this package.
-func Experiments() []*experiment.Experiment { return []*experiment.Experiment{Table1(), YCSB()} }
+func Experiments() []*experiment.Experiment {
+	return []*experiment.Experiment{Table1(), Simulate(), YCSB()}
+}

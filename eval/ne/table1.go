@@ -165,9 +165,7 @@ func countNessie(ctx context.Context, job rma.Job, slots uint64, transactions bo
 	if err != nil {
 		return n, err
 	}
-	if job.Rank() == 0 {
-		n, err = t.Count(ctx, load, seed)
-	}
+	n, err = t.Count(ctx, load, seed)
 	err = rma.AllSucceeded(ctx, job, "counting", err)
 	return n, errors.Join(err, t.Close())
 }

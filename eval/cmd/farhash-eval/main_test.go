@@ -43,6 +43,7 @@ var tiny = map[string]string{
 	"md cache":            "--buckets 1Ki --key-space 500 --ops 400 --batch 1,16 -n 1,2",
 	"md simulate":         "--hosts 1,2 --procs 4 --buckets 64 --key-space 500 --ops 20",
 	"ne table1":           "--slots 1Ki",
+	"ne simulate":         "--hosts 2 --slots 4Ki",
 	"ne ycsb":             "--records 500 --ops 300 --batch 1,16 -n 1,2",
 }
 

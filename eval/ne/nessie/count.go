@@ -57,6 +57,8 @@ type Counted struct {
 	Done       uint64  // of them, with at most one migration
 	RoundTrips uint64  // of those that were done
 	Loads      float64 // the sum of the loads that the writes have met
+	Ns         int64   // virtual time of those that were done, in a simulated job
+	GetNs      int64   // the same of reads of keys in any items, as many as Writes
 }
 
 // Add adds another count.
@@ -65,15 +67,17 @@ func (c *Counted) Add(d Counted) {
 	c.Done += d.Done
 	c.RoundTrips += d.RoundTrips
 	c.Loads += d.Loads
+	c.Ns += d.Ns
+	c.GetNs += d.GetNs
 }
 
 // minCountedSlots is how many slots there are at least, so that there are some writes.
 const minCountedSlots = 1000
 
 // Count fills an empty table, which nobody else uses, to 0.01 less than a load, as NE 4 assumes
-// it: each slot is taken with that chance, by a key whose other slot may be any. It then
-// counts writes of new keys, a fiftieth of the slots. A write for which one migration is not
-// enough changes nothing. Keys have 8 bytes.
+// it: each slot is taken with that chance, by a key whose other slot may be any. Each rank owns as
+// many items. Rank 0 then counts writes of new keys, a fiftieth of the slots, and as many reads. A
+// write for which one migration is not enough changes nothing. Keys have 8 bytes. Collective.
 func (t *Table) Count(ctx context.Context, load float64, seed uint64) (c Counted, err error) {
 	if t.cfg.MaxKey < 8 || t.total < minCountedSlots || !(load >= .01 && load < 1) {
 		return c, fmt.Errorf("kv: counting needs keys of 8 bytes, not %d, at least %d slots, "+
@@ -87,12 +91,14 @@ func (t *Table) Count(ctx context.Context, load float64, seed uint64) (c Counted
 	defer func() { err = errors.Join(err, s.Close()) }()
 	s.mover.links = 0
 	rng := rand.New(rand.NewPCG(seed, math.Float64bits(load)))
-	taken, err := s.scatter(ctx, rng, load-.01)
-	if err != nil {
+	keys, taken, err := s.scatter(ctx, rng, load-.01)
+	err = rma.AllSucceeded(ctx, t.job, "filling the table", err)
+	if err != nil || t.job.Rank() > 0 {
 		return c, err
 	}
 	for range t.total / 50 {
 		s.count = counts{}
+		began := t.nowNs()
 		err := s.call(ctx, Write, drawKey(rng), nil)
 		var full *FullError
 		if err != nil && (!errors.As(err, &full) || full.Items) {
@@ -104,22 +110,40 @@ func (t *Table) Count(ctx context.Context, load float64, seed uint64) (c Counted
 			taken++
 			c.Done++
 			c.RoundTrips += s.count.trips
+			c.Ns += t.nowNs() - began
 		}
 	}
+	began := t.nowNs()
+	for range c.Writes {
+		if err := s.call(ctx, Read, keys[rng.IntN(len(keys))], nil); err != nil || !s.op.found {
+			return c, errors.Join(err, errors.New("kv: a key is not found, and it is there"))
+		}
+	}
+	c.GetNs = t.nowNs() - began
 	return c, nil
+}
+
+// nowNs is the virtual time of a simulated job, and 0 in others.
+func (t *Table) nowNs() int64 {
+	if clock, ok := t.job.(interface{ NowNs() int64 }); ok {
+		return clock.NowNs()
+	}
+	return 0
 }
 
 func drawKey(rng *rand.Rand) []byte { return binary.LittleEndian.AppendUint64(nil, rng.Uint64()) }
 
-// scatter takes slots with that chance each, and returns how many.
-func (s *session) scatter(ctx context.Context, rng *rand.Rand, load float64) (uint64, error) {
-	wanted, n := make([]bool, s.t.total), uint64(0)
+// scatter takes slots with that chance each, and returns how many, and all keys. Ranks, which draw
+// the same, take turns: so they own the items.
+func (s *session) scatter(ctx context.Context, rng *rand.Rand, load float64) (keys [][]byte,
+	n uint64, err error) {
+	wanted := make([]bool, s.t.total)
 	for i := range wanted {
 		if wanted[i] = rng.Float64() < load; wanted[i] {
 			n++
 		}
 	}
-	o := s.op
+	o, ranks := s.op, uint64(s.t.job.Size())
 	for left := n; left > 0; {
 		o.key, o.value = drawKey(rng), nil
 		p, sec := s.t.slotsOf(o.key)
@@ -131,13 +155,17 @@ func (s *session) scatter(ctx context.Context, rng *rand.Rand, load float64) (ui
 		}
 		wanted[p] = false
 		left--
+		keys = append(keys, o.key)
+		if left%ranks != uint64(s.t.job.Rank()) {
+			continue
+		}
 		o.sent = false
 		o.start((*op).place, p, sec)
 		if err := s.run(ctx, o); err != nil {
-			return 0, err
+			return nil, 0, err
 		}
 	}
-	return n, nil
+	return keys, n, nil
 }
 
 // place puts the key into slot p, which is empty.

@@ -1,0 +1,164 @@
+package ne
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/spf13/pflag"
+
+	"github.com/farhash/farhash/kv"
+	"github.com/farhash/farhash/rma"
+	"github.com/farhash/farhash/rma/sim"
+
+	"github.com/farhash/farhash/eval/internal/experiment"
+	"github.com/farhash/farhash/eval/internal/record"
+	"github.com/farhash/farhash/eval/internal/view"
+)
+
+// Simulate is the latencies of NE 4, on a simulated cluster.
+func Simulate() *experiment.Experiment {
+	us := func(unit, head string) view.Column {
+		return view.Column{Unit: unit, Head: head, Digits: 1}
+	}
+	return &experiment.Experiment{
+		Name:  "simulate",
+		Short: "NE 4: latencies of the map and of the paper's protocol on a simulated cluster",
+		Long: `Takes the virtual time of puts of new keys and of gets by one rank of a simulated
+cluster, while the others are idle. Every rank owns as many pairs as another. The map has filled its
+table itself; the slots of the paper's protocol are taken at random, as NE 4 assumes, and puts that
+need more than one migration are left out. NE computes latencies as round trips of 10 us each.`,
+		Takes:        "10 s",
+		Example:      "--hosts 4 --preset ndr",
+		Reproducible: true,
+		Views: []view.View{{Name: "NESimulated", Title: "latencies in us",
+			Columns: []view.Column{us("ne-put-us", "NE put"), us("nessie-put-us", "Nessie put"),
+				us("nessie-get-us", "Nessie get"), us("put-us", "map put"),
+				us("get-us", "map get")},
+			Plots: []view.Plot{{Title: "put of a new key by the paper's protocol", X: "load",
+				Y: "nessie-put-us", YName: "us", Paper: "ne-put-us", PaperName: "NE"},
+				{Title: "put of a new key by the map", X: "load", Y: "put-us", YName: "us",
+					Paper: "ne-put-us", PaperName: "NE"}}}},
+		New: func(flags *pflag.FlagSet) experiment.Runner {
+			s := &simulation{}
+			flags.IntVar(&s.hosts, "hosts", 16, "hosts, of one rank each")
+			flags.StringVar(&s.preset, "preset", "roce", fmt.Sprintf("network, one of %v",
+				sim.Presets()))
+			experiment.CountVar(flags, &s.slots, "slots", 1<<15, "slots of all ranks")
+			flags.Uint64Var(&s.seed, "seed", 1, "decides everything that is left to chance")
+			return s
+		},
+	}
+}
+
+// printedUs are the latencies of a put that NE 4 prints, by load.
+var printedUs = map[float64]float64{.1: 25, .75: 100}
+
+// simulation runs what the flags say.
+type simulation struct {
+	hosts  int
+	preset string
+	slots  experiment.Count
+	seed   uint64
+	cost   sim.Cost
+}
+
+// Check refuses what makes no sense.
+func (s *simulation) Check() (err error) {
+	if s.cost, err = sim.Preset(s.preset); err != nil {
+		return fmt.Errorf("--preset: %w", err)
+	}
+	return errors.Join(experiment.InRange("hosts", s.hosts, 2, 1<<10),
+		experiment.InRange("slots", s.slots, minSlots, maxSlots))
+}
+
+// Round simulates everything once.
+func (s *simulation) Round(ctx context.Context, job rma.Job, _ uint64,
+	emit experiment.Emit) error {
+	if job.Rank() != 0 {
+		return job.Barrier(ctx)
+	}
+	for _, load := range loads {
+		r := record.Record{Name: "NESimulated", N: int(s.slots) / 50, Keys: []record.Key{
+			record.K("preset", s.preset), record.K("hosts", s.hosts), record.K("load", load)}}
+		if us, ok := printedUs[load]; ok && s.preset == "roce" {
+			r.Values = append(r.Values, record.Value{Value: us, Unit: "ne-put-us"})
+		}
+		_, err := sim.Run(sim.Options{Ranks: s.hosts, Seed: s.seed, Cost: s.cost,
+			MaxTimeNs: sim.MaxNs, MaxSteps: math.MaxUint64}, func(job rma.Job) error {
+			return errors.Join(s.nessie(ctx, job, load, &r), s.ours(ctx, job, load, &r),
+				job.Close())
+		})
+		if err != nil {
+			return fmt.Errorf("load %v: %w", load, err)
+		}
+		emit(r)
+	}
+	return job.Barrier(ctx)
+}
+
+// nessie measures the paper's protocol at a load.
+func (s *simulation) nessie(ctx context.Context, job rma.Job, load float64,
+	r *record.Record) error {
+	slots := uint64(s.slots) / uint64(s.hosts)
+	n, err := countNessie(ctx, job, slots, false, load, s.seed)
+	if err != nil {
+		return fmt.Errorf("the paper's protocol: %w", err)
+	}
+	if job.Rank() == 0 {
+		r.Values = append(r.Values,
+			record.Value{Value: float64(n.Ns) / float64(n.Done) / 1e3, Unit: "nessie-put-us"},
+			record.Value{Value: float64(n.GetNs) / float64(n.Writes) / 1e3, Unit: "nessie-get-us"})
+	}
+	return nil
+}
+
+// ours measures the map at a load. Ranks put keys in turns, rank 0 then puts some more and gets
+// keys of all ranks.
+func (s *simulation) ours(ctx context.Context, job rma.Job, load float64, r *record.Record) error {
+	ranks := uint64(job.Size())
+	m, err := kv.New(ctx, job, kv.Config{Slots: uint64(s.slots), MaxKey: 8, MaxValue: 100,
+		Bytes: 2 * (uint64(s.slots) + ranks*spareItems) * itemBytes(8, 100)})
+	if err != nil {
+		return err
+	}
+	w := counter{m: m, key: make([]byte, 8), value: make([]byte, 100), scratch: make([]byte, 100)}
+	w.stamp = uint64(job.Rank()) << 32
+	filled, some := uint64((load-.01)*float64(m.Slots())), m.Slots()/50
+	for i := uint64(job.Rank()); i < filled && err == nil; i += ranks {
+		err = w.put(i)
+	}
+	if err := rma.AllSucceeded(ctx, job, "filling the map", err); err != nil {
+		return errors.Join(err, m.Close())
+	}
+	if job.Rank() == 0 {
+		err = s.times(&w, filled, some, job.(*sim.Job).NowNs, r)
+	}
+	return errors.Join(rma.AllSucceeded(ctx, job, "measuring the map", err), m.Close())
+}
+
+// times measures puts of new keys and gets of some that are there.
+func (s *simulation) times(w *counter, filled, some uint64, nowNs func() int64,
+	r *record.Record) error {
+	began := nowNs()
+	for i := range some {
+		if err := w.put(filled + i); err != nil {
+			return err
+		}
+	}
+	put := nowNs() - began
+	rng := rand.New(rand.NewPCG(s.seed, 0))
+	began = nowNs()
+	for range some {
+		if err := w.get(rng.Uint64N(filled)); err != nil {
+			return err
+		}
+	}
+	get := nowNs() - began
+	r.Values = append(r.Values,
+		record.Value{Value: float64(put) / float64(some) / 1e3, Unit: "put-us"},
+		record.Value{Value: float64(get) / float64(some) / 1e3, Unit: "get-us"})
+	return nil
+}
