@@ -106,7 +106,8 @@ func rateView(name string) view.View {
 	return view.View{Name: name, Title: "find-or-put in virtual time",
 		Columns: []view.Column{{Unit: "Mop/s"}, {Unit: "Mop/s/host", Head: "a host"},
 			{Unit: "ns/op", Whole: true}, {Unit: "op-Mop/s", Head: "OP", Digits: 2},
-			{Unit: "error-%", Head: "error", Digits: 1}},
+			{Unit: "error-%", Head: "error", Digits: 1}, {Unit: "speedup", Digits: 1},
+			{Unit: "op-speedup", Head: "OP", Digits: 1}},
 		Plots: []view.Plot{{Title: "throughput of find-or-put, simulated", X: "hosts", Y: "Mop/s",
 			Paper: "op-Mop/s", PaperName: "OP Table 1", LogX: true, LogY: true,
 			Only: func(c *record.Case) bool { return c.Number("hosts") > 1 }}}}
@@ -137,6 +138,10 @@ type simulation struct {
 	flags   *pflag.FlagSet
 	over    map[string]*float64
 	cluster cluster.Cluster
+
+	// base is the rate of 2 hosts with a rank each, and printedBase what OP prints of it: speedups
+	// of more are relative to these (OP Fig. 3, right). 0 where it is not simulated.
+	base, printedBase float64
 }
 
 // overrides are flags that change a parameter of the preset, and what one of them is.
@@ -302,7 +307,14 @@ func (s *simulation) rate(cfg *cluster.Config, rate *cluster.Rate, errs *errorsO
 		{Value: rate.Mops, Unit: "Mop/s"},
 		{Value: rate.Mops / float64(cfg.Hosts), Unit: "Mop/s/host"},
 		{Value: rate.LatencyNs, Unit: "ns/op"}}}
-	if p := printedRates(cfg.Hosts, cfg.Procs); p != nil && s.likePaper() {
+	p := printedRates(cfg.Hosts, cfg.Procs)
+	if cfg.Hosts == 2 && cfg.Procs == 1 && p != nil {
+		s.base, s.printedBase = rate.Mops, p[0].Value
+	}
+	if s.base > 0 {
+		r.Values = append(r.Values, record.Value{Value: rate.Mops / s.base, Unit: "speedup"})
+	}
+	if p != nil && s.likePaper() {
 		kind := "throughput,_2_machines_and_more"
 		if cfg.Hosts == 1 {
 			kind = "throughput,_1_machine"
@@ -310,6 +322,10 @@ func (s *simulation) rate(cfg *cluster.Config, rate *cluster.Rate, errs *errorsO
 		percent := errs.add(kind, fmt.Sprintf("%d_machines,%d_processes", cfg.Hosts, cfg.Procs),
 			rate.Mops, p[0].Value, s.das5() && cluster.FittedRate(cfg.Hosts, cfg.Procs))
 		r.Values = append(r.Values, p[0], record.Value{Value: percent, Unit: "error-%"})
+		if s.base > 0 {
+			r.Values = append(r.Values, record.Value{Value: p[0].Value / s.printedBase,
+				Unit: "op-speedup"})
+		}
 	}
 	return r
 }
