@@ -17,12 +17,10 @@ import (
 type impl string
 
 const (
-	ours      impl = "kv"        // a map of package kv
-	oneSided  impl = "one-sided" // the same with nothing but one-sided operations
-	shipped   impl = "shipped"   // the same with batches shipped to other hosts
-	sharedMap impl = "shared"    // a map of one rank, which the ranks of this process share
-	xsyncMap  impl = "xsync"     // an xsync.Map, which they share
-	aServer   impl = "redis"     // a server, and the ranks as its clients
+	ours     impl = "kv"        // a map of package kv
+	oneSided impl = "one-sided" // the same with nothing but one-sided operations
+	shipped  impl = "shipped"   // the same with batches shipped to other hosts
+	aServer  impl = "redis"     // a server, and the ranks as its clients
 )
 
 // store is where the calls of one rank go: Get and Put, none other.
@@ -41,27 +39,10 @@ type counts struct{ roundTrips, lost uint64 }
 
 // open makes an empty store. Collective.
 func (r *run) open(ctx context.Context) (store, error) {
-	switch r.impl {
-	case aServer:
+	if r.impl == aServer {
 		return r.openRedis(ctx)
-	case sharedMap:
-		return r.openCommon(ctx, r.newMap)
-	case xsyncMap:
-		return r.openCommon(ctx, r.newXsync)
 	}
 	return r.openMap(ctx)
-}
-
-// oneByOne makes the calls of a batch one after the other.
-type oneByOne struct{ store }
-
-func (s oneByOne) batch(calls []kv.Call) error {
-	for i := range calls {
-		if err := s.store.batch(calls[i : i+1]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // mapStore is a map of package kv.

@@ -168,15 +168,11 @@ func (p *piece) wrong() (n uint64) {
 // latencies are how long operations have taken. Operations of a batch take as long as it does.
 type latencies struct {
 	reads, writes *hdrhistogram.Histogram
-	off           bool // nothing is recorded
 }
 
 // record records calls that have been made since start, and returns the time. Some of the reads
 // have not ended: they write what they have read.
 func (l *latencies) record(start time.Time, calls []kv.Call, unended int) (now time.Time) {
-	if l.off {
-		return start
-	}
 	now = time.Now()
 	reads := 0
 	for k := range calls {

@@ -75,21 +75,15 @@ record), d (95% reads of the newest records, 5% inserts). Every read has to find
 with a value that was written for it. On several hosts one-sided and shipped are the same map
 where batches reach other hosts by one-sided operations alone, or are shipped to them.
 
-Ranks that are goroutines of this process may share a map: "shared" is one map of one rank that all
-of them use, "xsync" an xsync.Map, whose keys are words where keys have 8 bytes, and else strings.
-Both have values copied in and out. Reading the clock takes as long as a read of such a map:
---latencies=false reads it once in 1,024 operations.
-
 With --redis a Redis server does the same in turns with the map: ranks are its clients, and
 batches are pipelines. "start" starts redis-server, without persistence and on a socket in a
 temporary folder of this host. A server given as HOST:PORT or unix:PATH must have no keys, and has
 none in the end. Rates are compared by core: a rank on one side, a second of the server's CPU
 time on the other; what its clients spend is not counted.`,
-		Takes: "20 s, and longer with Redis,",
-		Example: "-n 1 --batch 64 --workload b,c --redis start\n" +
-			"  farhash-eval ne ycsb -n 2 --impl kv,shared,xsync --latencies=false",
-		Ranks: []int{1, 2},
-		Runs:  3,
+		Takes:   "20 s, and longer with Redis,",
+		Example: "-n 1 --batch 64 --workload b,c --redis start",
+		Ranks:   []int{1, 2},
+		Runs:    3,
 		Views: []view.View{
 			{Name: "KV", Title: "YCSB, thousand operations a second",
 				Columns: []view.Column{{Unit: "kop/s", Spread: true},
@@ -117,8 +111,7 @@ type ycsb struct {
 	records, operations  experiment.Count
 	keyBytes, valueBytes int
 	redis                string
-	direct, latencies    bool
-	common               common
+	direct               bool
 
 	flags *pflag.FlagSet
 	law   *measure.Law
@@ -126,8 +119,8 @@ type ycsb struct {
 
 func newYCSB(flags *pflag.FlagSet) experiment.Runner {
 	y := &ycsb{flags: flags}
-	experiment.ChoiceVar(flags, &y.impls, "impl", []impl{ours, oneSided, shipped, sharedMap,
-		xsyncMap, aServer}, []impl{ours},
+	experiment.ChoiceVar(flags, &y.impls, "impl", []impl{ours, oneSided, shipped, aServer},
+		[]impl{ours},
 		"what is measured, a list of (redis too if --redis is given)")
 	experiment.ChoiceVar(flags, &y.workloads, "workload", workloads(), workloads(),
 		"what ranks do, a list of")
@@ -139,7 +132,6 @@ func newYCSB(flags *pflag.FlagSet) experiment.Runner {
 	flags.IntVar(&y.keyBytes, "key-bytes", 8, "length of keys")
 	flags.IntVar(&y.valueBytes, "value-bytes", 100, "length of values")
 	flags.StringVar(&y.redis, "redis", "", "measure Redis as well: start, HOST:PORT or unix:PATH")
-	flags.BoolVar(&y.latencies, "latencies", true, "measure them, by the clock of each call")
 	flags.BoolVar(&y.direct, "direct", true, "use memory directly where it is addressable")
 	return y
 }
@@ -159,9 +151,6 @@ func (y *ycsb) Check() error {
 		if _, _, err := redis.Network(y.redis); err != nil {
 			return err
 		}
-	}
-	if err := y.dropShared(); err != nil {
-		return err
 	}
 	err := errors.Join(experiment.InRange("records", y.records, 1, maxRecords),
 		experiment.InRange("ops", y.operations, 1, maxOperations),
@@ -205,9 +194,6 @@ func (y *ycsb) Round(ctx context.Context, job rma.Job, _ uint64, emit experiment
 	for _, batch := range y.batches {
 		for _, i := range y.impls {
 			r := run{of: y, job: job, impl: i, batch: batch, piece: newPiece(y, batch)}
-			if r.untimed() {
-				r.piece = newPiece(y, stepOperations)
-			}
 			if err := r.measure(ctx, emit); err != nil {
 				return fmt.Errorf("%s, batches of %d: %w", i, batch, err)
 			}
@@ -227,9 +213,6 @@ type run struct {
 	stamp uint64 // the last one
 }
 
-// untimed reports whether single operations are made with no clock between them.
-func (r *run) untimed() bool { return r.batch == 1 && !r.of.latencies }
-
 // measure does what is asked for, and the loading in any case.
 func (r *run) measure(ctx context.Context, emit experiment.Emit) (err error) {
 	runtime.GC() // what the last store left is not this one's to collect
@@ -237,9 +220,6 @@ func (r *run) measure(ctx context.Context, emit experiment.Emit) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.store.close(ctx)) }()
-	if r.untimed() {
-		r.store = oneByOne{r.store}
-	}
 	const rankShift = 40 // ranks have stamps of their own
 	r.stamp = uint64(r.job.Rank()) << rankShift
 	for _, w := range workloads() {
@@ -272,7 +252,7 @@ func (r *run) workload(ctx context.Context, w workload, p *piece) (record.Record
 	before := r.store.counts()
 	s := newStream(w, r.of.law, r.of, r.job.Rank(), r.job.Size(), &r.stamp)
 	is := &sample{operations: s.left, latencies: latencies{measure.NewHistogram(),
-		measure.NewHistogram(), !r.of.latencies}}
+		measure.NewHistogram()}}
 	operations := s.left // the largest number of any rank: they meet as often
 	if w == loading {
 		operations = (s.records + s.ranks - 1) / s.ranks
