@@ -581,7 +581,7 @@ func (a *arena) handedOut() (n uint64) {
 const lanes = 16
 
 // lane is what direct calls work with, and free items, for one goroutine at a time. So a call that
-// changes the map, or up to 32 calls of a batch, take one lock for all that they do in this rank.
+// changes the map, or up to 256 calls of a batch, take one lock for all that they do in this rank.
 //
 // Who has locked a lane waits for no other lane, and for nothing that takes one. arena.mu comes
 // before the lanes.

@@ -1,6 +1,8 @@
 package kv
 
 import (
+	"math/bits"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -27,6 +29,7 @@ func (m *Map) findDirect() {
 	if m.regions.Whole != nil {
 		m.flat = m.regions.Whole.Words
 	}
+	m.latest.Store(m.table(m.latest.Load().gen, m.latest.Load().size)) // with its memory
 	if m.batches.All {
 		m.chunk = min(m.chunk, lineSlots) // several short gets take no longer than a long one
 	}
@@ -56,6 +59,34 @@ func (m *Map) startAtHome(t *table, g *directCall) bool {
 	return g.slots != nil
 }
 
+// othersIn is how many slots of a line, from the first on, have other keys. Nobody can predict it,
+// so it is found out without branches where there is assembly. Then the processor goes on with
+// later calls while it waits for the line.
+func othersIn(line *[lineSlots]uint64, want uint64) int {
+	if hasKernel {
+		return kernelOthersIn(line, want)
+	}
+	return portableOthersIn(line, want)
+}
+
+// portableOthersIn is othersIn without assembly.
+func portableOthersIn(line *[lineSlots]uint64, want uint64) int {
+	for i := range line {
+		word := atomic.LoadUint64(&line[i])
+		if word&occupied == 0 || word&frozen != 0 || word&matchMask == want {
+			return i
+		}
+	}
+	return lineSlots
+}
+
+// skip goes to a later slot of the same line, of a table without copies.
+func (g *directCall) skip(slots int) {
+	g.past += uint64(slots)
+	g.at += slots
+	g.rest -= slots
+}
+
 // nextSlot goes to the next slot.
 func (m *Map) nextSlot(t *table, g *directCall) {
 	g.past++
@@ -76,6 +107,11 @@ func (m *Map) nextSlot(t *table, g *directCall) {
 // make the call.
 func (m *Map) search(t *table, g *directCall) bool {
 	want := matchWord(g.hash)
+	if g.past == 0 && !g.other && m.stride == 1 && g.slots != nil {
+		n := othersIn((*[lineSlots]uint64)(g.slots[g.at:]), want)
+		g.other = n == lineSlots
+		g.skip(min(n, lineSlots-1))
+	}
 	for range t.slots {
 		if g.other {
 			m.nextSlot(t, g)
@@ -157,6 +193,12 @@ func (m *Map) compare(t *table, g *directCall) (version Version, old counter, ok
 // where the machine has to. The lane is locked; a Get needs none.
 func (m *Map) finish(t *table, g *directCall, l *lane) (made bool) {
 	c, mine := g.call, uint64(0)
+	if c.Kind == Put { // it stores in any case, and writes while it waits for the other item
+		if mine = m.takeDirect(l, g); mine == 0 {
+			return false
+		}
+		m.writeDirect(l, mine, c)
+	}
 	for range maxReads {
 		version, old, ok := m.compare(t, g)
 		if !ok {
@@ -169,11 +211,9 @@ func (m *Map) finish(t *table, g *directCall, l *lane) (made bool) {
 		if c.Kind.puts() {
 			written := mine != 0
 			if !written {
-				it, ok := m.arena.takeFrom(l, c.class())
-				if !ok { // the machine looks into all lanes, and for marks
+				if mine = m.takeDirect(l, g); mine == 0 {
 					break
 				}
-				mine = newWord(g.hash, c.class(), it)
 			}
 			if !written || c.Kind == Add { // to which the call that has won has added
 				m.writeDirect(l, mine, c)
@@ -192,6 +232,17 @@ func (m *Map) finish(t *table, g *directCall, l *lane) (made bool) {
 		m.arena.giveBackTo(l, itemOf(mine))
 	}
 	return made
+}
+
+// takeDirect takes an item for a call out of a lane that is locked. It returns the word for it, 0
+// where the machine has to look into all lanes, and for marks.
+func (m *Map) takeDirect(l *lane, g *directCall) (word uint64) {
+	class := g.call.class()
+	it, ok := m.arena.takeFrom(l, class)
+	if !ok {
+		return 0
+	}
+	return newWord(g.hash, class, it)
 }
 
 // writeDirect writes the item of a word, to which no slot refers.
@@ -228,27 +279,86 @@ func (m *Map) swapped(g *directCall, l *lane, word uint64) {
 	}
 }
 
+// get is Get. Where the memory of all ranks is in one piece, and the key is in the line of its home
+// or nowhere, it takes the steps of search and compare in one: so few instructions that the
+// processor begins with the next get while it waits for the memory of this one.
+func (m *Map) get(key, dst []byte) (value []byte, v Version, ok bool, err error) {
+	t, hash := m.latest.Load(), hashOf(key)
+	home, _ := bits.Mul64(hash, t.homes)
+	if lines := t.perRank / lineSlots; home >= lines {
+		home = home/lines*(2*m.cfg.MaxSlots/m.ranks/lineSlots) + home%lines
+	}
+	if home >= uint64(len(t.lines)) || uint(len(key)-1) >= uint(m.cfg.MaxKey) {
+		return m.getUsual(key, dst)
+	}
+	line := &t.lines[home]
+	slot := othersIn(line, matchWord(hash))
+	if slot == lineSlots {
+		return m.getUsual(key, dst)
+	}
+	word := atomic.LoadUint64(&line[slot])
+	if word&occupied == 0 && movedFrom(word) < t.gen {
+		return dst, 0, false, nil
+	}
+	at, n := word&itemMask*unitWords, uint64(unitWords)<<classOf(word)
+	if word&(matchMask|frozen) != matchWord(hash) || at+n > uint64(len(m.flat)) {
+		return m.getUsual(key, dst)
+	}
+	it := m.flat[at : at+n]
+	if n > unitWords { // or these lines would be waited for after the first
+		atomic.LoadUint64(&it[unitWords])
+		if n > 2*unitWords {
+			atomic.LoadUint64(&it[2*unitWords])
+		}
+	}
+	seal, lengths := atomic.LoadUint64(&it[sealWord]), atomic.LoadUint64(&it[lengthWord])
+	begin, size := uint64(headWords+core.WordsOf(len(key))), lengths>>32
+	if begin+(size+7)/8 > n || !hasKey(it, int(uint32(lengths)), key) {
+		return m.getUsual(key, dst)
+	}
+	// mark: a single get has begun to read an item
+	if value = dst; uint64(cap(dst)-len(dst)) < size {
+		value = slices.Grow(dst, int(size))
+	}
+	value = value[:len(dst)+int(size)]
+	loadBytes(value[len(dst):], it[begin:])
+	switch {
+	case atomic.LoadUint64(&line[slot]) != word || atomic.LoadUint64(&it[sealWord]) != seal:
+		return m.getUsual(key, dst)
+	case word&removed != 0:
+		return dst, 0, false, nil
+	}
+	return value, Version(word), true, nil
+}
+
+// getUsual is get by the steps that all calls take.
+func (m *Map) getUsual(key, dst []byte) (value []byte, v Version, ok bool, err error) {
+	c := Call{Kind: Get, Key: key, Value: dst}
+	err = m.one(&c)
+	return c.Value, c.Version, c.Done, err
+}
+
 // direct makes a single call, if it can. It keeps no part of the call, whose key and value may be
 // on the stack of a typed call.
 func (m *Map) direct(c *Call) (made bool) {
-	t := m.latest.Load()
-	group := [1]directCall{{call: c}} // here, or the call would move to the heap
-	g := &group[0]
-	if !m.startAtHome(t, g) || !m.search(t, g) {
+	t, g := m.latest.Load(), directCall{call: c}
+	if !m.startAtHome(t, &g) {
 		return false
 	}
-	var l *lane
-	var lines [5]*uint64
-	if c.Kind != Get {
-		l = m.arena.lane(g.hash)
-		m.prefetchItems(l, group[:], lines[:0:2], lines[2:2])
-	} else if it := m.itemIn(g.word); it != nil { // its loads wait for each other otherwise
-		lines[0] = &it[0]
-		memory.Prefetch(lines[:1], itemLines)
+	if c.Kind == Get {
+		if !m.search(t, &g) {
+			return false
+		}
+		m.prefetchOld(&g) // its loads wait for each other otherwise
+		return m.finish(t, &g, nil)
 	}
-	made = m.finish(t, g, l)
-	if l == nil {
-		return made
+	home := [1]*uint64{&g.slots[g.at]}
+	memory.Prefetch(home[:], 1)
+	l := m.arena.lane(g.hash)
+	m.prefetchNew(l, c, 0)
+	if m.search(t, &g) {
+		m.prefetchOld(&g)
+		made = m.finish(t, &g, l)
 	}
 	if made {
 		l.made[c.Kind]++
@@ -257,18 +367,18 @@ func (m *Map) direct(c *Call) (made bool) {
 	return made
 }
 
+// A call of a batch takes three steps: it goes to its home, finds its candidate, and is finished.
+// Each step prefetches what the next one needs. Between two steps of a call others take theirs, so
+// many that their lines arrive, and so few that the processor can wait for all of them.
 const (
-	maxDirectCalls = 32 // calls of a batch whose memory is prefetched together
-	itemLines      = 3  // of an item
+	callsBetween = 8
+	callsInAll   = 32  // in progress, at least 2*callsBetween+1: a power of two
+	callsOfLane  = 256 // that a lane is locked for
+	itemLines    = 3   // of an item that are prefetched
 )
 
-// directCalls is the working memory for the calls of a batch.
-type directCalls struct {
-	all   [maxDirectCalls]directCall
-	homes [maxDirectCalls]*uint64
-	items [2 * maxDirectCalls]*uint64 // that are read or written whole
-	lines [3 * maxDirectCalls]*uint64 // of items, and of the arena
-}
+// directCalls are the calls of a batch that are in progress.
+type directCalls [callsInAll]directCall
 
 // unlock unlocks a lane, and has the table moved if a key was put far from its home.
 func (m *Map) unlock(l *lane) {
@@ -292,93 +402,94 @@ func (m *Map) directBatch(calls []Call, indices, left []int) []int {
 	if indices == nil {
 		n = len(calls)
 	}
-	for next := 0; next < n; {
-		t := m.latest.Load()
+	for next := 0; next < n; next += callsOfLane {
 		l := m.arena.lane(uint64(next))
 		if l.calls == nil {
 			l.calls = new(directCalls)
 		}
-		p := l.calls
-		group := 0
-		for ; next < n && group < maxDirectCalls; next++ {
-			g := &p.all[group]
-			if g.index = next; indices != nil {
-				g.index = indices[next]
-			}
-			g.call = &calls[g.index]
-			if !m.startAtHome(t, g) {
-				left = append(left, g.index)
-				continue
-			}
-			p.homes[group] = &g.slots[g.at]
-			group++
-		}
-		left = m.directGroup(p.all[:group], t, l, left)
-		clear(p.all[:group]) // it is kept, and the calls are not
+		left = m.directPart(calls, indices, next, min(next+callsOfLane, n), l, left)
+		clear(l.calls[:]) // it is kept, and the calls are not
 		m.unlock(l)
 	}
 	return left
 }
 
-// directGroup makes calls that are at their homes.
-func (m *Map) directGroup(group []directCall, t *table, l *lane, left []int) []int {
-	memory.Prefetch(l.calls.homes[:len(group)], 1)
-	for k := range group {
-		if g := &group[k]; !m.search(t, g) {
-			g.slots = nil // left to the machine
+// directPart is directBatch for some of the calls, with a lane that is locked.
+func (m *Map) directPart(calls []Call, indices []int, begin, end int, l *lane,
+	left []int) []int {
+	t := m.latest.Load()
+	var puts [classes]int // that have their candidates
+	for i := begin; i < end+2*callsBetween; i++ {
+		if i < end {
+			g := &l.calls[i%callsInAll]
+			if g.index = i; indices != nil {
+				g.index = indices[i]
+			}
+			g.call = &calls[g.index]
+			if m.startAtHome(t, g) {
+				home := [1]*uint64{&g.slots[g.at]}
+				memory.Prefetch(home[:], 1)
+			}
 		}
-	}
-	m.prefetchItems(l, group, l.calls.items[:0], l.calls.lines[:0])
-	for k := range group {
-		g := &group[k]
-		made := false
-		if g.slots != nil {
-			g.stale = k > 0 // calls before it may have changed it
-			made = m.finish(t, g, l)
+		if k := i - callsBetween; k >= begin && k < end {
+			if g := &l.calls[k%callsInAll]; m.search(t, g) {
+				m.prefetchOld(g)
+				if c := g.call; c.Kind.puts() {
+					m.prefetchNew(l, c, puts[c.class()])
+					puts[c.class()]++
+				}
+			} else {
+				g.slots = nil // left to the machine
+			}
 		}
-		if made {
-			l.made[g.call.Kind]++
-		} else {
-			left = append(left, g.index)
+		if k := i - 2*callsBetween; k >= begin {
+			g := &l.calls[k%callsInAll]
+			made := g.slots != nil
+			if made && g.call.Kind.puts() {
+				puts[g.call.class()]--
+			}
+			if made = made && m.finish(t, g, l); made {
+				l.made[g.call.Kind]++
+			} else {
+				left = append(left, g.index)
+			}
 		}
 	}
 	return left
 }
 
-// prefetchItems prefetches what calls need that have their candidates. There is room for two items
-// and three lines of each call.
-func (m *Map) prefetchItems(l *lane, group []directCall, items, lines []*uint64) {
-	var puts [classes]int
-	for k := range group {
-		g := &group[k]
-		if g.slots == nil {
-			continue
-		}
-		it := m.itemIn(g.word)
-		if g.call.Kind == Get {
-			if it != nil {
-				items = append(items, &it[0])
-			}
-			continue
-		}
-		if it != nil {
-			lines = append(lines, &it[0])
-			if old := itemOf(g.word); m.arena.owns(old) {
-				lines = append(lines, m.arena.stateLine(old))
-			}
-		}
-		if c := g.call; c.Kind.puts() {
-			class := c.class()
-			if mine, ok := l.free[class].peek(puts[class]); ok {
-				_, off := m.arena.locate(mine.number)
-				items = append(items, &m.regions.Segments[m.job.Rank()][off])
-				lines = append(lines, m.arena.stateLine(mine))
-			}
-			puts[class]++
-		}
+// prefetchOld prefetches what a call needs that has its candidate: of its item a Get reads all, a
+// write the key; it may give the item back.
+func (m *Map) prefetchOld(g *directCall) {
+	it := m.itemIn(g.word)
+	if it == nil {
+		return
 	}
-	memory.Prefetch(items, itemLines)
-	memory.Prefetch(lines, 1)
+	if g.call.Kind == Get {
+		lines := [1]*uint64{&it[0]}
+		memory.Prefetch(lines[:], min(itemLines, len(it)/unitWords))
+		return
+	}
+	lines := [2]*uint64{&it[0], &it[0]}
+	if old := itemOf(g.word); m.arena.owns(old) {
+		lines[1] = m.arena.stateLine(old)
+	}
+	memory.Prefetch(lines[:], 1)
+}
+
+// prefetchNew prefetches the item that a call is about to write when so many others have taken
+// theirs.
+func (m *Map) prefetchNew(l *lane, c *Call, after int) {
+	if !c.Kind.puts() {
+		return
+	}
+	words := itemWords(len(c.Key), c.valueSize())
+	if mine, ok := l.free[classFor(words)].peek(after); ok {
+		_, off := m.arena.locate(mine.number)
+		lines := [2]*uint64{&m.regions.Segments[m.job.Rank()][off], m.arena.stateLine(mine)}
+		memory.Prefetch(lines[:1], min(itemLines, (words+unitWords-1)/unitWords))
+		memory.Prefetch(lines[1:], 1)
+	}
 }
 
 // stateLine is where the state of an item of this rank is, for a prefetch.

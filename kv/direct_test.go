@@ -113,6 +113,40 @@ func readDirectly(m *Map, i int, batch bool, acknowledged *[5]atomic.Uint64) err
 	return nil
 }
 
+// Single gets find each key with its own value, in the parts of all ranks and in both parts of the
+// window, and no others: neither keys that were never put nor those that are removed. So many keys
+// fill their lines that others have to be skipped, and fingerprints are equal.
+func TestDirectGets(t *testing.T) {
+	const ranks, keys = 3, 3000
+	cfg := Config{Slots: 1 << 10, MaxSlots: 1 << 12, Bytes: 1 << 20}
+	err := local.Run(ranks, func(job rma.Job) error {
+		ctx := context.Background()
+		m, err := New(ctx, job, forRanks(cfg, job.Size()))
+		if err != nil {
+			return err
+		}
+		name := func(i int) []byte { return fmt.Appendf(nil, "%d%*d", i, i%40, 0) }
+		for i := job.Rank(); i < keys && err == nil; i += ranks {
+			if _, err = m.Put(name(i), name(2*i)); err == nil && i%3 == 0 {
+				_, err = m.Delete(name(i))
+			}
+		}
+		err = errors.Join(err, job.Barrier(ctx))
+		for i := 0; i < 2*keys && err == nil; i++ {
+			want, there := string(name(2*i)), i < keys && i%3 != 0
+			value, v, ok, failed := m.Get(name(i), []byte("+"))
+			if err = failed; ok != there || (v != 0) != there || ok && string(value) != "+"+want {
+				err = errors.Join(err, fmt.Errorf("key %d has %q, version %d, there %v", i, value,
+					v, ok))
+			}
+		}
+		return errors.Join(err, job.Barrier(ctx), m.Close())
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // A get of a closed map is an error, though the memory may still be there.
 func TestDirectClosed(t *testing.T) {
 	err := local.Run(1, func(job rma.Job) error {
@@ -126,8 +160,10 @@ func TestDirectClosed(t *testing.T) {
 		if err := m.Close(); err != nil {
 			return err
 		}
-		if _, _, _, err := m.Get([]byte("a"), nil); !errors.Is(err, errClosed) {
-			return fmt.Errorf("a get of a closed map: %v", err)
+		for _, key := range []string{"a", "another"} {
+			if _, _, _, err := m.Get([]byte(key), nil); !errors.Is(err, errClosed) {
+				return fmt.Errorf("a get of a closed map: %v", err)
+			}
 		}
 		return nil
 	})

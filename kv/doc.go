@@ -156,6 +156,10 @@
 // Where slots and items are directly addressable, as on the ranks of one host, the same steps work
 // on them directly (direct.go). The rest is left to the machine. Both decide by the same functions
 // (protocol.go). TestLab runs both forms, as ranks of a simulated cluster address their own memory.
+// There a search takes the slots of a line at once: it reads all of them, and again the first one
+// that may end it. What the second read finds decides, and the slots before were read before. A put
+// writes its item before it compares keys, while it waits for the other item, and gives it back if
+// the machine has to make the call.
 //
 // # Growth
 //

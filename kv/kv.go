@@ -164,6 +164,7 @@ func (m *Map) Slots() uint64 { return m.latest.Load().slots }
 func (m *Map) Close() error {
 	err := m.batches.Close() // first: requests of other ranks are being answered
 	m.regions, m.flat = core.Regions{}, nil
+	m.latest.Store(m.table(m.latest.Load().gen, m.latest.Load().size)) // without its memory
 	err = errors.Join(err, m.pool.Close(), m.arena.close())
 	for _, c := range []*rma.Cells{m.cells, m.states} {
 		if c != nil {
@@ -220,9 +221,7 @@ func (m *Map) full(items bool, memory error) *FullError {
 
 // Get appends the value of key to dst. ok is false when the key is not there.
 func (m *Map) Get(key, dst []byte) (value []byte, v Version, ok bool, err error) {
-	c := Call{Kind: Get, Key: key, Value: dst}
-	err = m.one(&c)
-	return c.Value, c.Version, c.Done, err
+	return m.get(key, dst)
 }
 
 // Put stores a value under a key.

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/zeebo/xxh3"
 
@@ -139,20 +140,22 @@ func pack(words []uint64, b []byte) int {
 	return n
 }
 
-// wordAt is word i of bytes, padded with zeros.
-func wordAt(b []byte, i int) uint64 {
-	if b = b[8*i:]; len(b) >= 8 {
+// lastWord is up to 8 bytes as a word, padded with zeros.
+func lastWord(b []byte) uint64 {
+	if len(b) == 8 {
 		return binary.NativeEndian.Uint64(b)
 	}
-	var last [8]byte
-	copy(last[:], b)
-	return binary.NativeEndian.Uint64(last[:])
+	var word [8]byte
+	for i := range b { // copy is a call, which has the caller store what is in registers
+		word[i&7] = b[i]
+	}
+	return binary.NativeEndian.Uint64(word[:])
 }
 
 // hashOf is the hash of a key. xxh3 takes longer for so few bytes.
 func hashOf(key []byte) uint64 {
 	if n := uint64(len(key)); n <= 8 {
-		high, low := bits.Mul64(wordAt(key, 0)^0xa0761d6478bd642f, 0xe7037ed1a0b428db)
+		high, low := bits.Mul64(lastWord(key)^0xa0761d6478bd642f, 0xe7037ed1a0b428db)
 		high, low = bits.Mul64(high^low, n^0x589965cc75374cc3)
 		return high ^ low
 	}
@@ -230,12 +233,12 @@ func hasKey(it []uint64, keySize int, key []byte) bool {
 	if keySize != len(key) {
 		return false
 	}
-	for i := range core.WordsOf(keySize) {
-		if atomic.LoadUint64(&it[headWords+i]) != wordAt(key, i) {
+	for it = it[headWords:]; len(key) >= 8 && len(it) > 0; it, key = it[1:], key[8:] {
+		if atomic.LoadUint64(&it[0]) != binary.NativeEndian.Uint64(key) {
 			return false
 		}
 	}
-	return true
+	return len(key) == 0 || len(it) > 0 && atomic.LoadUint64(&it[0]) == lastWord(key)
 }
 
 // A copy of a small pair follows the word of its slot: | seal | pair (16 bytes) |. The last ten
@@ -308,6 +311,10 @@ type table struct {
 	stride  uint64 // words of a slot
 	perLine uint64 // slots of a cache line
 	parts   uint64 // of a rank, that move one by one
+
+	// lines is the memory of all ranks from this table on, if a get may work on it: it is in one
+	// piece, without copies, and nobody can cut it off.
+	lines [][lineSlots]uint64
 }
 
 // table is a generation whose size is given.
@@ -317,6 +324,11 @@ func (m *Map) table(gen, size uint64) *table {
 		offset: (gen - 1) & 1 * (m.cfg.MaxSlots / m.ranks)}
 	for range size {
 		t.perRank = min(2*t.perRank, m.cfg.MaxSlots/m.ranks)
+	}
+	if m.batches.Whole != nil && m.stride == 1 && m.shared == nil {
+		words := m.batches.Whole.Words[t.offset:]
+		t.lines = unsafe.Slice((*[lineSlots]uint64)(unsafe.Pointer(&words[0])),
+			len(words)/lineSlots)
 	}
 	t.slots = t.perRank * m.ranks
 	t.homes = t.slots / t.perLine

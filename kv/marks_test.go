@@ -18,6 +18,7 @@ var (
 	lateMove             = mark.Named("kv: a slot is to move when all have")
 	recovered            = mark.Named("kv: an item without a mark is found")
 	directRead           = mark.Named("kv: a direct call has begun to read an item")
+	singleRead           = mark.Named("kv: a single get has begun to read an item")
 	directSwap           = mark.Named("kv: a direct write is about to swap its slot")
 	directSwapped        = mark.Named("kv: a direct write has swapped its slot")
 	closesOldTable       = mark.Named(

@@ -35,8 +35,9 @@ var scripts = lab.Scripts{
 	script("equal fingerprints", fingerprintCollisions, fingerprintCollision),
 	script("direct get from a table that has moved", getFromMoved),
 	script("direct get from a frozen slot", getFromFrozen),
-	testScript("direct get of a torn item", getFromTorn, directRead),
-	testScript("direct get of an item whose use comes again", getFromReused, directRead),
+	testScript("direct get of a torn item", getFromTorn, directRead, singleRead),
+	testScript("direct get of an item whose use comes again", getFromReused, directRead,
+		singleRead),
 	script("direct write to a table that has moved", writeToMoved),
 	script("direct write to a frozen slot", writeToFrozen),
 	testScript("direct write that loses its swap", writeLoses, directSwap),
@@ -106,23 +107,42 @@ func checkGet(m *Map, key []byte, batch bool) error {
 	return err
 }
 
+// ways to get a key directly, with the mark where each has begun to read its item.
+var ways = []struct {
+	name string
+	read *mark.Mark
+	get  func(m *Map, c *Call) error
+}{
+	{"Get", singleRead, func(m *Map, c *Call) (err error) {
+		c.Value, c.Version, c.Done, err = m.Get(c.Key, c.Value)
+		return err
+	}},
+	{"call", directRead, (*Map).one},
+	{"batch", directRead, func(m *Map, c *Call) error {
+		calls := []Call{*c}
+		err := m.Batch(calls)
+		*c = calls[0]
+		return err
+	}},
+}
+
 // getFromTorn: an item that is used again while it is read, for another key, is not returned.
 func getFromTorn(t *testing.T) error {
 	mark.Need(t)
-	for _, batch := range []bool{false, true} {
+	for _, way := range ways {
 		err := overMemory(func(m *Map, key []byte) error {
 			old, other := itemOf(m.wordOf(key)).number, sameLane(key)
-			return at(t, directRead, func() error {
+			return at(t, way.read, func() error {
 				err := change(m, key, "new", false)
 				for used := false; err == nil && !used; {
 					err = change(m, other, "other", false)
 					used = itemOf(m.wordOf(other)).number == old
 				}
 				return err
-			}, func() error { return getsValue(m, key, "new", batch) })
+			}, func() error { return getsValue(m, key, "new", way.get) })
 		})
 		if err != nil {
-			return fmt.Errorf("batch %v: %w", batch, err)
+			return fmt.Errorf("%s: %w", way.name, err)
 		}
 	}
 	return nil
@@ -143,16 +163,21 @@ func sameLane(key []byte) []byte {
 func getFromReused(t *testing.T) error {
 	mark.Need(t)
 	const value = "longer than before"
-	cfg := small(false)
-	return withMap(engines[0], 1, cfg, func(m *Map) error {
-		key := []byte("key")
-		_, err := m.Put(key, []byte("old"))
-		return errors.Join(err, at(t, directRead, func() error {
-			word := m.wordOf(key)
-			writeItem(m.itemIn(word), word, key, []byte(value))
-			return nil
-		}, func() error { return getsValue(m, key, value, false) }))
-	})
+	for _, way := range ways {
+		err := withMap(engines[0], 1, small(false), func(m *Map) error {
+			key := []byte("key")
+			_, err := m.Put(key, []byte("old"))
+			return errors.Join(err, at(t, way.read, func() error {
+				word := m.wordOf(key)
+				writeItem(m.itemIn(word), word, key, []byte(value))
+				return nil
+			}, func() error { return getsValue(m, key, value, way.get) }))
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", way.name, err)
+		}
+	}
+	return nil
 }
 
 // wordOf is the word of a key at its home or after it, over directly addressable memory.
@@ -166,16 +191,11 @@ func (m *Map) wordOf(key []byte) uint64 {
 	return 0
 }
 
-// getsValue makes sure that a get, alone or in a batch, has a value and its version.
-func getsValue(m *Map, key []byte, want string, batch bool) error {
-	calls := []Call{{Kind: Get, Key: key}}
-	var err error
-	if batch {
-		err = m.Batch(calls)
-	} else {
-		err = m.one(&calls[0])
-	}
-	if c := calls[0]; err == nil && (string(c.Value) != want ||
+// getsValue makes sure that a get has a value and its version.
+func getsValue(m *Map, key []byte, want string, get func(m *Map, c *Call) error) error {
+	c := Call{Kind: Get, Key: key}
+	err := get(m, &c)
+	if err == nil && (string(c.Value) != want ||
 		c.Version != Version(identity(m.wordOf(key)))) {
 		err = fmt.Errorf("%q, version %d, is read in place of %q", c.Value, c.Version, want)
 	}
