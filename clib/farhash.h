@@ -565,7 +565,7 @@ typedef struct farhash_index farhash_index;
 
 /* Every rank gives the same. 0 is the default of everything but sizes. */
 typedef struct farhash_index_config {
-	uint64_t key_size;         /* bytes of every key: 4 to 64 */
+	uint64_t key_size;         /* bytes of every key: 4 to 4096 */
 	uint64_t value_size;       /* of every value, or of the longest: 0 to 4096 */
 	double load;               /* records for each slot: 0.8 */
 	uint64_t max_memory_bytes; /* bytes that building may take on a rank; no limit */

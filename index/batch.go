@@ -11,15 +11,26 @@ import (
 // batch is the keys of one call: a core.Ops.
 type batch struct {
 	r      *Reader
-	keys   []byte
-	size   int // of a key
+	joined []byte   // keys of one size, one after the other
+	size   int      // of a key of these
+	list   [][]byte // or keys each for itself
 	found  func(i int, v Value) bool
 	counts Counts
 }
 
-func (b *batch) len() int { return len(b.keys) / b.size }
+func (b *batch) len() int {
+	if b.list != nil {
+		return len(b.list)
+	}
+	return len(b.joined) / b.size
+}
 
-func (b *batch) key(i int) []byte { return b.keys[i*b.size : (i+1)*b.size] }
+func (b *batch) key(i int) []byte {
+	if b.list != nil {
+		return b.list[i]
+	}
+	return b.joined[i*b.size : (i+1)*b.size]
+}
 
 // run looks up a batch.
 func (b *batch) run() error {
@@ -45,7 +56,8 @@ func (b *batch) Owners(owners []int32) {
 }
 
 // Batches of lookups may be shipped to the ranks that own the keys (package ship; LP section 7
-// asks how two-sided probing compares). A key takes its words in a request, and its answer is
+// asks how two-sided probing compares). A key takes its words in a request, after a word with its
+// size if keys vary. Its answer is
 //
 //	| values | value | value | ...         fixed: whole words
 //	| values | size | value | size | ...   variable
@@ -82,11 +94,36 @@ func (t *table) answerWords() int {
 // Kind, Size, Pack and Unpack make requests and take answers.
 func (b *batch) Kind() uint32 { return 0 }
 
-func (b *batch) Size(int) (request, answer int) { return core.WordsOf(b.size), b.r.t.answerWords() }
+func (b *batch) Size(i int) (request, answer int) {
+	t := b.r.t
+	if request = core.WordsOf(len(b.key(i))); t.VariableKeys {
+		request++
+	}
+	return request, t.answerWords()
+}
 
 func (b *batch) Pack(i int, to []uint64) {
+	key := b.key(i)
 	to[len(to)-1] = 0
-	copy(core.BytesOf(to), b.key(i))
+	if b.r.t.VariableKeys {
+		to[0] = uint64(len(key))
+		to = to[1:]
+	}
+	copy(core.BytesOf(to), key)
+}
+
+// unpackKey is the first key of a request, and what follows it.
+func (t *table) unpackKey(request []uint64) (key []byte, rest []uint64, ok bool) {
+	size := t.KeySize
+	if t.VariableKeys && len(request) > 0 {
+		size = int(min(request[0], MaxKeySize+1))
+		request = request[1:]
+	}
+	words := core.WordsOf(size)
+	if size > t.KeySize || words > len(request) {
+		return nil, nil, false
+	}
+	return core.BytesOf(request)[:size:size], request[words:], true
 }
 
 func (b *batch) Unpack(_, i int, from []uint64) (words int, again bool, err error) {
@@ -167,18 +204,20 @@ func (a *answers) add(_ int, v Value) bool {
 
 // answer looks up the keys of a request.
 func (x *Index) answer(_ uint32, n int, request, to []uint64) (int, error) {
-	t, size := x.t, x.t.KeySize
-	keyWords := core.WordsOf(size)
-	if len(request) != n*keyWords || len(to) < n {
-		return 0, fmt.Errorf("index: a request of %d words with room for %d, for %d keys of %d "+
-			"bytes; run the same program on every rank", len(request), len(to), n, size)
-	}
+	t := x.t
 	a := answers{t: t, to: to, keys: n}
 	x.counters.Add(0, &Counts{Served: uint64(n)})
 	own := t.words(t.job.Rank())
 	q, w := query{t: t}, wanted{found: a.add}
+	rest := request
 	for i := range n {
-		key := core.BytesOf(request[i*keyWords:])[:size]
+		var key []byte
+		var ok bool
+		key, rest, ok = t.unpackKey(rest)
+		if !ok || len(to) < n || i == n-1 && len(rest) > 0 {
+			return 0, fmt.Errorf("index: a request of %d words with room for %d, for %d keys of "+
+				"%d bytes; run the same program on every rank", len(request), len(to), n, t.KeySize)
+		}
 		hash := hashKey(key)
 		if rank, _ := place(hash, t.ranks); rank != t.job.Rank() {
 			return 0, fmt.Errorf("index: a key of rank %d was sent to rank %d; run the same "+
@@ -188,7 +227,7 @@ func (x *Index) answer(_ uint32, n int, request, to []uint64) (int, error) {
 		w.number, w.key = i, key
 		var err error
 		if own == nil { // only queues reach it; the rank that asked counts
-			err = (&batch{r: x.Reader, keys: key, size: size, found: a.add}).Queued(nil)
+			err = (&batch{r: x.Reader, list: [][]byte{key}, found: a.add}).Queued(nil)
 		} else if q.begin(key, hash) {
 			err = q.walk(&w)
 		}

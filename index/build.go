@@ -86,10 +86,7 @@ func (b *builder) build(ctx context.Context) error {
 // table.
 func (b *builder) count(ctx context.Context) error {
 	t := b.t
-	mine := []uint64{b.store.records, b.store.values}
-	if t.inline() {
-		mine = append(mine, b.store.marked...)
-	}
+	mine := append([]uint64{b.store.records, b.store.values}, b.store.marked...)
 	all, err := core.Gather(ctx, b.t.job, "index: counting records", mine, nil)
 	if err != nil {
 		return err
@@ -189,7 +186,7 @@ func (b *builder) checkMemory() error {
 // the build an error. It is 0 for a Config that Build refuses.
 //
 // What a rank takes is its records in whole words, the window in which records arrive, and
-// the segment with the table; see doc.go.
+// the segment with the table; see doc.go. All keys count as KeySize bytes.
 func (c Config) PeakBytes(ranks int, records uint64, valueBytes float64) uint64 {
 	if ranks < 1 || c.complete() != nil {
 		return 0
@@ -205,7 +202,7 @@ func (c Config) PeakBytes(ranks int, records uint64, valueBytes float64) uint64 
 	}
 	words := mine * float64(t.form.maxWords())
 	if c.Variable { // a word is half full in the mean, and 4 of 5 words are
-		words = mine * (float64(prefixBytes+c.KeySize)/8 + valueBytes/8 + 1)
+		words = mine * (float64(t.form.prefix+c.KeySize)/8 + valueBytes/8 + 1)
 	}
 	heap := words
 	if c.Storage == Inline {
@@ -551,9 +548,9 @@ type store struct {
 	slab     []uint64 // that chunks are cut from
 	slabNext int
 	releases []func() error
-	bytes    uint64 // taken from the system
-	marked   []uint64
-	failed   error // no more memory
+	bytes    uint64   // taken from the system
+	marked   []uint64 // keys that may mark empty slots and have records; nil: no slots are marked
+	failed   error    // no more memory
 }
 
 const (
@@ -574,8 +571,12 @@ type part struct {
 }
 
 func newStore(c *Config, job rma.Job) *store {
-	return &store{form: formOf(c), rank: job.Rank(), ranks: job.Size(), slabNext: firstSlabWords,
-		maxBytes: c.MaxMemoryBytes, marked: make([]uint64, markers/64)}
+	s := &store{form: formOf(c), rank: job.Rank(), ranks: job.Size(), slabNext: firstSlabWords,
+		maxBytes: c.MaxMemoryBytes}
+	if c.Storage == Inline {
+		s.marked = make([]uint64, markers/64)
+	}
+	return s
 }
 
 // allows refuses to take more memory than allowed.
@@ -590,7 +591,7 @@ func (s *store) allows(bytes uint64) error {
 
 // add copies a record whose place on this rank is known.
 func (s *store) add(rest uint64, key, value []byte) {
-	if to := s.room(rest, key, len(value)); to != nil {
+	if to := s.room(rest, Record{key, value}); to != nil {
 		s.form.encode(to, key, value)
 	}
 }
@@ -599,17 +600,17 @@ func (s *store) add(rest uint64, key, value []byte) {
 func (s *store) addWords(words []uint64) {
 	for len(words) > 0 {
 		n := s.form.wordsAt(words[0])
-		key := s.form.key(words[:n])
-		_, rest := place(hashKey(key), s.ranks)
-		copy(s.room(rest, key, s.form.valueSizeAt(words[0])), words[:n])
+		r := s.form.decode(words[:n])
+		_, rest := place(hashKey(r.Key), s.ranks)
+		copy(s.room(rest, r), words[:n])
 		words = words[n:]
 	}
 }
 
 // room is place for a record, nil when the memory has failed. It counts the record, and notes a key
 // that may mark empty slots.
-func (s *store) room(rest uint64, key []byte, valueSize int) []uint64 {
-	p, n := &s.parts[rest>>(64-partitionBits)], s.form.words(valueSize)
+func (s *store) room(rest uint64, r Record) []uint64 {
+	p, n := &s.parts[rest>>(64-partitionBits)], s.form.words(len(r.Key), len(r.Value))
 	used := len(p.open)
 	if used+n > cap(p.open) {
 		if !s.grow(p, n) {
@@ -621,9 +622,11 @@ func (s *store) room(rest uint64, key []byte, valueSize int) []uint64 {
 	p.records++
 	s.records++
 	s.words += uint64(n)
-	s.values += uint64(valueSize)
-	if i := markerNumber(key); i < markers {
-		s.marked[i/64] |= 1 << (i % 64)
+	s.values += uint64(len(r.Value))
+	if s.marked != nil {
+		if i := markerNumber(r.Key); i < markers {
+			s.marked[i/64] |= 1 << (i % 64)
+		}
 	}
 	return p.open[used : used+n]
 }
@@ -744,7 +747,7 @@ type exchange struct {
 
 const (
 	maxBlockWords   = 1 << 16 // words
-	minBlockWords   = 1 << 10 // more than the longest record has
+	minBlockWords   = 1 << 11 // more than the longest record has
 	maxInboxesWords = 1 << 20 // words of all blocks of a rank, where they can be so small
 	headerDone      = 1 << 62
 	headerFailed    = 1 << 63
@@ -816,7 +819,7 @@ func (x *exchange) add(ctx context.Context, r Record) {
 		x.store.add(rest, r.Key, r.Value)
 		return
 	}
-	n := x.store.form.words(len(r.Value))
+	n := x.store.form.words(len(r.Key), len(r.Value))
 	if x.used[owner]+n > x.block {
 		x.runRound(ctx, false)
 		if x.over {

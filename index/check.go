@@ -213,7 +213,7 @@ func (w *walker) far(ctx context.Context, slot []byte, e *entry) (bool, error) {
 	}
 	record, err := w.heap.read(ctx, t.heapAt+ref, n)
 	if err == nil {
-		e.record = Record{t.form.key(record), t.form.value(record)}
+		e.record = t.form.decode(record)
 	}
 	return true, err
 }

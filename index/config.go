@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// MinKeySize and MaxKeySize are the bytes that keys may have.
-	MinKeySize, MaxKeySize = 4, 64
+	// MinKeySize and MaxKeySize are the bytes that keys of one size may have. With VariableKeys
+	// they have up to MaxKeySize, and none at least.
+	MinKeySize, MaxKeySize = 4, 4096
 	// MaxValueSize is the longest value.
 	MaxValueSize = 4096
 	// MaxNoteSize is the longest Note, in bytes.
@@ -31,12 +32,15 @@ const (
 
 // Config shapes an Index. Every rank gives the same. Its tags are the names in a file.
 type Config struct {
-	// KeySize is the bytes of every key: MinKeySize to MaxKeySize.
+	// KeySize is the bytes of every key: MinKeySize to MaxKeySize. With VariableKeys it is the
+	// bytes of the longest one, 1 to MaxKeySize.
 	KeySize int `json:"keyBytes"`
+	// VariableKeys lets keys have different sizes. Records are then in a heap.
+	VariableKeys bool `json:"variableKeys,omitempty"`
 	// ValueSize is the bytes of every value, 0 to MaxValueSize, or of the longest one where
 	// Variable is set.
 	ValueSize int `json:"valueBytes"`
-	// Variable lets values have different sizes. They are then in a heap.
+	// Variable lets values have different sizes. Records are then in a heap.
 	Variable bool    `json:"variable"`
 	Storage  Storage `json:"storage"`
 	// Load is how many records the table has for each slot, at most MaxLoad. 0 means
@@ -77,14 +81,12 @@ func (s Storage) String() string {
 
 // agree makes sure that every rank has the same configuration. Collective.
 func (c *Config) agree(ctx context.Context, job rma.Job) error {
-	refusal, variable := c.complete(), uint64(0)
-	if c.Variable {
-		variable = 1
-	}
-	return rma.Agree(ctx, job, "index", refusal,
+	bit := map[bool]uint64{true: 1}
+	return rma.Agree(ctx, job, "index", c.complete(),
 		rma.Field{Name: "bytes per key", Value: uint64(c.KeySize)},
 		rma.Field{Name: "bytes per value", Value: uint64(c.ValueSize)},
-		rma.Field{Name: "values of variable size (0 or 1)", Value: variable},
+		rma.Field{Name: "keys of variable size (0 or 1)", Value: bit[c.VariableKeys]},
+		rma.Field{Name: "values of variable size (0 or 1)", Value: bit[c.Variable]},
 		rma.Field{Name: "kinds of storage", Value: uint64(c.Storage)},
 		rma.Field{Name: "loads in millionths", Value: uint64(c.Load * 1e6)},
 		rma.Field{Name: "copies of a key", Value: uint64(c.MaxCopies)},
@@ -96,16 +98,20 @@ func (c *Config) agree(ctx context.Context, job rma.Job) error {
 
 // complete checks a configuration and fills in what is left to it.
 func (c *Config) complete() error {
+	least, vary := MinKeySize, c.VariableKeys || c.Variable
+	if c.VariableKeys {
+		least = 1
+	}
 	switch {
-	case c.KeySize < MinKeySize || c.KeySize > MaxKeySize:
-		return fmt.Errorf("index: KeySize must be %d to %d, not %d", MinKeySize, MaxKeySize,
-			c.KeySize)
+	case c.KeySize < least || c.KeySize > MaxKeySize:
+		return fmt.Errorf("index: KeySize must be %d to %d, not %d", least, MaxKeySize, c.KeySize)
 	case c.ValueSize < 0 || c.ValueSize > MaxValueSize:
 		return fmt.Errorf("index: ValueSize must be 0 to %d, not %d", MaxValueSize, c.ValueSize)
 	case c.Storage < Auto || c.Storage > Heap:
 		return fmt.Errorf("index: Storage must be Auto, Inline or Heap, not %d", c.Storage)
-	case c.Storage == Inline && c.Variable:
-		return fmt.Errorf("index: values of variable size need a heap; leave Storage at Auto")
+	case c.Storage == Inline && vary:
+		return fmt.Errorf("index: keys and values of variable size need a heap; leave Storage at " +
+			"Auto")
 	case c.MaxCopies < 0:
 		return fmt.Errorf("index: MaxCopies must be 0 or more, not %d", c.MaxCopies)
 	case len(c.Note) > MaxNoteSize || !utf8.ValidString(c.Note):
@@ -117,7 +123,7 @@ func (c *Config) complete() error {
 	}
 	if c.Storage == Auto {
 		c.Storage = Inline
-		if c.Variable || c.KeySize+c.ValueSize > MaxInlineBytes {
+		if vary || c.KeySize+c.ValueSize > MaxInlineBytes {
 			c.Storage = Heap
 		}
 	}

@@ -96,11 +96,12 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 	}
 	b.counts.Lookups += uint64(n)
 	return left, t.guarded(func() (failed error) {
-		switch t.numbers.keyBytes {
-		case 4:
+		switch {
+		case b.list != nil:
+		case t.numbers.keyBytes == 4:
 			searchNumbers[uint32, [8]byte](b)
 			return nil
-		case 8:
+		case t.numbers.keyBytes == 8:
 			searchNumbers[uint64, [16]byte](b)
 			return nil
 		}

@@ -4,12 +4,19 @@
 // programs.
 //
 //	x, err := index.Build(ctx, job, index.Config{KeySize: 4, ValueSize: 4}, records)
-//	for value, err := range x.Lookup(key) { ... }
+//	for value, err := range x.Lookup(key) { ... }                 // all values of a key
+//	value, ok, err := x.Get(key, nil)                             // one of them
 //	err = x.LookupBatch(keys, func(i int, v index.Value) { ... }) // the fast way
 //	err = x.Save(ctx, path)                                       // for Open
 //
-// Keys have one size of 4 to 64 bytes, values one of 0 to 4096 or, with Variable, any size up to
-// that. All keys are legal.
+// Keys have one size of 4 to 4096 bytes, values one of 0 to 4096. Strings need no padding: with
+// VariableKeys keys have any size up to KeySize, none included, and with Variable values have any
+// up to ValueSize. The keys of a batch are then slices:
+//
+//	cfg := index.Config{KeySize: 40, VariableKeys: true, ValueSize: 8}
+//	err = x.LookupKeys([][]byte{[]byte("ann"), []byte("bob")}, found)
+//
+// All keys are legal.
 //
 // # Guarantees
 //
@@ -113,8 +120,9 @@
 //
 // An empty slot of an inline table has a key that no record has. The build chooses it among 65536
 // keys. So slots need no byte to say that they are taken. In a heap an empty slot has signature
-// 0. Where values have one size, Auto keeps records of up to 32 bytes inline (LP 5.7), and others
-// in the heap. Offsets count words, so that 4 bytes reach 32 GiB a rank.
+// 0. Where keys and values have one size, Auto keeps records of up to 32 bytes inline (LP 5.7), and
+// others in the heap. Offsets count words, so that 4 bytes reach 32 GiB a rank. A record in the
+// heap begins with the sizes of its key and its value, two bytes for each that varies.
 //
 // Borders say for every 32nd home where its records begin: a byte each, the displacement. A mark
 // says so in 16 bytes. There is one where a byte is too small, and one before and after a home

@@ -54,11 +54,16 @@ func TestExtremes(t *testing.T) {
 			{KeySize: 4}, {KeySize: 64}, {KeySize: 4, ValueSize: 4096},
 			{KeySize: 64, ValueSize: 4096}, {KeySize: 4, ValueSize: 4096, Variable: true},
 			{KeySize: 64, ValueSize: 4096, Variable: true}, {KeySize: 5, Variable: true},
+			{KeySize: MaxKeySize, ValueSize: MaxValueSize},
+			{KeySize: 1, VariableKeys: true}, {KeySize: MaxKeySize, VariableKeys: true},
+			{KeySize: MaxKeySize, VariableKeys: true, ValueSize: MaxValueSize, Variable: true},
 		} {
-			if c.Storage = storage; c.Variable && storage == Inline {
+			c.Storage = storage
+			if storage == Inline && (c.Variable || c.VariableKeys) {
 				continue
 			}
-			name := fmt.Sprintf("%v/%d+%d,%v", storage, c.KeySize, c.ValueSize, c.Variable)
+			name := fmt.Sprintf("%v/%d+%d,%v,%v", storage, c.KeySize, c.ValueSize, c.VariableKeys,
+				c.Variable)
 			t.Run(name, func(t *testing.T) { extremes(t, c) })
 		}
 	}
@@ -69,6 +74,9 @@ func extremes(t *testing.T, cfg Config) {
 	m := model{}
 	for i, fill := range []byte{0, 0xff, 1, 2, 3} {
 		key := bytes.Repeat([]byte{fill}, cfg.KeySize)
+		if cfg.VariableKeys {
+			key = key[:[]int{0, 1, cfg.KeySize}[i%3]]
+		}
 		sizes := []int{cfg.ValueSize, cfg.ValueSize}
 		if cfg.Variable {
 			sizes = []int{0, min(1, cfg.ValueSize), cfg.ValueSize}
@@ -79,11 +87,10 @@ func extremes(t *testing.T, cfg Config) {
 			m[string(key)] = append(m[string(key)], string(value))
 		}
 	}
-	var keys []byte
+	keys := [][]byte{bytes.Repeat([]byte{9}, cfg.KeySize)}
 	for key := range m {
-		keys = append(keys, key...)
+		keys = append(keys, []byte(key))
 	}
-	keys = append(keys, bytes.Repeat([]byte{9}, cfg.KeySize)...)
 	for ranks := 1; ranks <= 3; ranks += 2 {
 		must(t, withIndex(engines[0], ranks, cfg, all, func(x *Index) error {
 			if err := x.checked(); err != nil {
@@ -92,7 +99,7 @@ func extremes(t *testing.T, cfg Config) {
 			for _, l := range append(ways, Lookups{}) {
 				r, err := x.NewReader(l)
 				if err == nil {
-					err = errors.Join(m.verify(r, keys, cfg.KeySize), r.Close())
+					err = errors.Join(m.verify(r, keys), r.Close())
 				}
 				if err != nil {
 					return fmt.Errorf("%+v: %w", l, err)
@@ -177,7 +184,8 @@ func TestSizesOfAFile(t *testing.T) {
 	}{
 		{Config{}, true}, {Config{KeySize: 4, ValueSize: 4}, true}, {Config{ValueSize: 4}, true},
 		{Config{KeySize: 8, ValueSize: 4}, false}, {Config{ValueSize: 8}, false},
-		{Config{Variable: true}, false},
+		{Config{Variable: true}, false}, {Config{VariableKeys: true}, false},
+		{Config{KeySize: 4, VariableKeys: true, ValueSize: 4}, false},
 	} {
 		x, err := Load(ctx, job, path, c.cfg)
 		if (err == nil) != c.good {

@@ -29,8 +29,10 @@ func TestRefusedConfigs(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		{Config{KeySize: 3}, "KeySize must be 4 to 64, not 3"},
-		{Config{KeySize: 65}, "KeySize must be 4 to 64, not 65"},
+		{Config{KeySize: 3}, "KeySize must be 4 to 4096, not 3"},
+		{Config{KeySize: 4097}, "KeySize must be 4 to 4096, not 4097"},
+		{Config{VariableKeys: true}, "KeySize must be 1 to 4096, not 0"},
+		{Config{KeySize: 8, Storage: Inline, VariableKeys: true}, "need a heap"},
 		{Config{KeySize: 8, ValueSize: -1}, "ValueSize must be 0 to 4096, not -1"},
 		{Config{KeySize: 8, ValueSize: 4097}, "not 4097"},
 		{Config{KeySize: 8, Storage: -1}, "Storage must be"},
@@ -117,6 +119,9 @@ func TestBuildErrors(t *testing.T) {
 	variable := Config{KeySize: 4, ValueSize: 6, Variable: true}
 	fails(t, 3, same(variable), ending(Record{make([]byte, 4), make([]byte, 7)}, nil),
 		"a value of 7 bytes; this index has values of at most 6")
+	strings := Config{KeySize: 6, VariableKeys: true, ValueSize: 4}
+	fails(t, 3, same(strings), ending(Record{make([]byte, 7), make([]byte, 4)}, nil),
+		"a key of 7 bytes; this index has keys of at most 6")
 	fails(t, 3, func(rank int) Config {
 		return Config{KeySize: 4, ValueSize: 4, Load: 0.5 + float64(rank/2)/4}
 	}, shares(all), "loads in millionths differ")
@@ -162,7 +167,7 @@ func TestHeapOffsets(t *testing.T) {
 	cfg := Config{KeySize: 8, ValueSize: 56}
 	all := records(rng, cfg, 900, 3)
 	m := modelOf(all)
-	keys := m.keys(rng, cfg.KeySize)
+	keys := m.keys(rng)
 	for _, c := range []struct {
 		most uint64
 		want int
@@ -177,8 +182,8 @@ func TestHeapOffsets(t *testing.T) {
 				return err
 			}
 			defer r.Close()
-			return errors.Join(x.checked(), m.verify(x.Reader, keys, cfg.KeySize),
-				m.verify(r, keys, cfg.KeySize))
+			return errors.Join(x.checked(), m.verify(x.Reader, keys),
+				m.verify(r, keys))
 		}))
 	}
 }
@@ -261,10 +266,18 @@ func TestRefusedLookups(t *testing.T) {
 		says(t, err, c.want)
 	}
 	for _, err := range x.Lookup([]byte("12345")) {
-		says(t, err, "5 bytes for 1 key; this index has keys of 4")
+		says(t, err, "a key of 5 bytes; this index has keys of 4")
 	}
 	says(t, x.LookupBatch([]byte("12345"), nil), "this index has keys of 4")
-	must(t, x.Close())
+	says(t, x.LookupKeys([][]byte{[]byte("1234"), nil}, nil), "a key of 0 bytes")
+	_, _, err = x.Get(nil, nil)
+	says(t, err, "a key of 0 bytes")
+	strings, err := Build(context.Background(), job, Config{KeySize: 4, VariableKeys: true},
+		words8(0, 1))
+	must(t, err)
+	says(t, strings.LookupBatch([]byte("1234"), nil), "use LookupKeys")
+	says(t, strings.LookupKeys([][]byte{[]byte("12345")}, nil), "keys of at most 4")
+	must(t, strings.Close(), x.Close())
 	for _, err := range x.Lookup([]byte("1234")) {
 		if !errors.Is(err, errClosed) {
 			t.Error(err)

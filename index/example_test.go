@@ -50,6 +50,40 @@ func Example() {
 	// ann: teacup
 }
 
+// Keys may have different sizes, as strings do.
+func ExampleConfig_variableKeys() {
+	job := local.Single()
+	defer job.Close()
+	cfg := index.Config{KeySize: 16, VariableKeys: true, ValueSize: 16, Variable: true}
+	x, err := index.Build(context.Background(), job, cfg,
+		func(yield func(index.Record, error) bool) {
+			for country, capital := range map[string]string{"Peru": "Lima", "Chad": "N'Djamena",
+				"Iceland": "Reykjavik"} {
+				if !yield(index.Record{Key: []byte(country), Value: []byte(capital)}, nil) {
+					return
+				}
+			}
+		})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer x.Close()
+	capital, ok, err := x.Get([]byte("Iceland"), nil)
+	fmt.Printf("%s, %v, %v\n", capital, ok, err)
+
+	countries := [][]byte{[]byte("Peru"), []byte("Atlantis"), []byte("Chad")}
+	err = x.LookupKeys(countries, func(i int, capital index.Value) {
+		fmt.Printf("%s: %s\n", countries[i], capital)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Unordered output:
+	// Reykjavik, true, <nil>
+	// Peru: Lima
+	// Chad: N'Djamena
+}
+
 // Batches hide the latency of memory and network.
 func ExampleReader_LookupBatch() {
 	job := local.Single()

@@ -37,7 +37,7 @@ func heapRoundTrips(t *testing.T, cfg Config, copies int) {
 	}
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	m := modelOf(all)
-	keys := m.keys(rng, cfg.KeySize)
+	keys := m.keys(rng)
 	must(t, withIndex(engines[1], 2, cfg, all, func(x *Index) error {
 		r, err := x.NewReader(Lookups{Depth: 8, OneSided: true})
 		if err != nil {
@@ -83,7 +83,7 @@ func heapRoundTrips(t *testing.T, cfg Config, copies int) {
 		}
 		s.pool.free, s.pool.more = nil, 1
 		r.sessions.Give(s, false)
-		return m.verify(r, keys, cfg.KeySize)
+		return m.verify(r, keys)
 	}))
 }
 

@@ -94,8 +94,8 @@ func TestHomeOfTwoParts(t *testing.T) {
 		must(t, x.checked())
 		r, err := x.NewReader(Lookups{OneSided: true})
 		must(t, err)
-		keys := m.keys(rand.New(rand.NewPCG(1, 2)), cfg.KeySize)
-		must(t, m.verify(r, keys, cfg.KeySize), r.Close())
+		keys := m.keys(rand.New(rand.NewPCG(1, 2)))
+		must(t, m.verify(r, keys), r.Close())
 		at, bound, _ := r.guides[0].between(shared, x.t.Slots)
 		if here := count.first + count.second; here >= runMarked && bound-at != here {
 			t.Errorf("%+v: slots [%d, %d) are searched for %d records", count, at, bound, here)

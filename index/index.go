@@ -96,9 +96,24 @@ func (r *Reader) Lookup(key []byte) iter.Seq2[Value, error] {
 	}
 }
 
+// Get appends the value of a record with a key to dst. ok is false when there is none. Where there
+// are several, it is the value of any one.
+func (r *Reader) Get(key, dst []byte) (value []byte, ok bool, err error) {
+	for v, err := range r.Lookup(key) {
+		if err != nil {
+			return dst, false, err
+		}
+		return append(dst, v...), true, nil
+	}
+	return dst, false, nil
+}
+
 func (r *Reader) lookup(key []byte, yield func(Value, error) bool) {
 	more := true
-	err := r.check(key, 1)
+	err := r.open()
+	if err == nil {
+		err = r.t.form.checkKey(key)
+	}
 	switch {
 	case err != nil:
 	case r.direct:
@@ -114,8 +129,8 @@ func (r *Reader) lookup(key []byte, yield func(Value, error) bool) {
 	}
 }
 
-// LookupBatch looks up many keys, which stand one after the other, with many requests in
-// flight (LP Algorithm 1). found is called for each value of each key, i being the number
+// LookupBatch looks up many keys of one size, which stand one after the other, with many requests
+// in flight (LP Algorithm 1). found is called for each value of each key, i being the number
 // of the key, in no particular order, by the goroutine that called LookupBatch; it must
 // not use the reader. When memory of some ranks is lost, keys of others are answered all
 // the same, and the error names one rank.
@@ -123,32 +138,47 @@ func (r *Reader) LookupBatch(keys []byte, found func(i int, v Value)) error {
 	if len(keys) == 0 {
 		return r.open()
 	}
-	if err := r.check(keys, len(keys)/r.t.KeySize); err != nil {
+	err := r.open()
+	switch size := r.t.KeySize; {
+	case err != nil:
+		return err
+	case r.t.VariableKeys:
+		return errors.New("index: keys have different sizes here, and LookupBatch is for keys of " +
+			"one; use LookupKeys")
+	case len(keys)%size != 0:
+		return fmt.Errorf("index: %s for %s; this index has keys of %d",
+			plural.Of(len(keys), "byte"), plural.Of(len(keys)/size, "key"), size)
+	}
+	b := batch{r: r, joined: keys, size: r.t.KeySize, found: always(found)}
+	return b.run()
+}
+
+// LookupKeys is LookupBatch for keys each of which is a slice of its own: they may have different
+// sizes, where the index allows it.
+func (r *Reader) LookupKeys(keys [][]byte, found func(i int, v Value)) error {
+	if err := r.open(); err != nil || len(keys) == 0 {
 		return err
 	}
-	b := batch{r: r, keys: keys, size: r.t.KeySize, found: func(i int, v Value) bool {
+	for _, key := range keys {
+		if err := r.t.form.checkKey(key); err != nil {
+			return err
+		}
+	}
+	b := batch{r: r, list: keys, found: always(found)}
+	return b.run()
+}
+
+// always is a function that wants all values.
+func always(found func(i int, v Value)) func(i int, v Value) bool {
+	return func(i int, v Value) bool {
 		found(i, v)
 		return true
-	}}
-	return b.run()
+	}
 }
 
 func (r *Reader) open() error {
 	if r.t.closed.Load() || r.closed.Load() {
 		return errClosed
-	}
-	return nil
-}
-
-// check refuses keys of the wrong size.
-func (r *Reader) check(keys []byte, n int) error {
-	if err := r.open(); err != nil {
-		return err
-	}
-	if len(keys) != n*r.t.KeySize {
-		return fmt.Errorf("index: %s for %s; this index has keys of %d",
-			plural.Of(len(keys), "byte"), plural.Of(n, "key"),
-			r.t.KeySize)
 	}
 	return nil
 }

@@ -191,7 +191,7 @@ func (d *numberBlocks[K, S]) block(from int) []*uint64 {
 }
 
 // key is key number i.
-func (d *numberBlocks[K, S]) key(i int) K { return keyAt[K](d.keys[i*int(unsafe.Sizeof(K(0))):]) }
+func (d *numberBlocks[K, S]) key(i int) K { return keyAt[K](d.joined[i*int(unsafe.Sizeof(K(0))):]) }
 
 // ask asks for the groups of a block.
 func (d *numberBlocks[K, S]) ask(from int) {

@@ -48,7 +48,7 @@ var labTable = &lab.Table{Name: "index", Model: labModel,
 type labIndex struct {
 	x       *Index
 	readers []*Reader
-	keys    []byte
+	keys    [][]byte
 	want    []labAnswer // by key
 }
 
@@ -63,11 +63,9 @@ func openLab(ctx context.Context, job rma.Job, rng *rand.Rand, access ship.Acces
 		return nil, err
 	}
 	l := &labIndex{x: x, keys: m.some(rng, 60, cfg.KeySize)}
-	if x.t.inline() {
-		l.keys = append(l.keys, x.t.Marker...)
-	}
-	for at := 0; at < len(l.keys); at += cfg.KeySize {
-		l.want = append(l.want, answerOf(m[string(l.keys[at:at+cfg.KeySize])]))
+	l.keys = append(l.keys, x.marker()...)
+	for _, key := range l.keys {
+		l.want = append(l.want, answerOf(m[string(key)]))
 	}
 	// Each rank has another way beside the default.
 	way := ways[(rng.IntN(len(ways))+job.Rank())%len(ways)]
@@ -77,16 +75,15 @@ func openLab(ctx context.Context, job rma.Job, rng *rand.Rand, access ship.Acces
 	return l, err
 }
 
-// some are so many keys of a model, as many others, and zero.
-func (m model) some(rng *rand.Rand, n, size int) []byte {
-	keys := m.keys(rng, size)
+// some are so many keys of a model, as many others, and zeros.
+func (m model) some(rng *rand.Rand, n, size int) [][]byte {
+	keys := m.keys(rng)
 	rng.Shuffle(len(m), func(i, j int) {
-		a, b := keys[2*i*size:2*(i+1)*size], keys[2*j*size:2*(j+1)*size]
-		for k := range a {
-			a[k], b[k] = b[k], a[k]
+		for k := range 2 {
+			keys[2*i+k], keys[2*j+k] = keys[2*j+k], keys[2*i+k]
 		}
 	})
-	return append(keys[:min(2*n*size, len(keys))], make([]byte, size)...)
+	return append(keys[:min(2*n, len(keys))], make([]byte, size))
 }
 
 // labConfig draws the shape of a table.
@@ -97,6 +94,9 @@ func labConfig(rng *rand.Rand) Config {
 		cfg.Storage = Storage(rng.IntN(3))
 		if cfg.Storage != Inline && rng.IntN(2) == 0 {
 			cfg.Variable, cfg.ValueSize = true, rng.IntN(500)
+		}
+		if cfg.Storage != Inline && rng.IntN(2) == 0 {
+			cfg.VariableKeys, cfg.KeySize = true, 4+rng.IntN(100)
 		}
 	}
 	return cfg
@@ -119,6 +119,9 @@ func labRecords(rng *rand.Rand, cfg Config, ranks int) (all []Record) {
 		key := make([]byte, cfg.KeySize)
 		binary.LittleEndian.PutUint32(key, number*0x9E3779B1)
 		key[cfg.KeySize-1] ^= byte(cfg.KeySize - MinKeySize)
+		if cfg.VariableKeys {
+			key = key[:4+rng.IntN(cfg.KeySize-3)]
+		}
 		many := 1
 		if rng.IntN(hot) == 0 {
 			many = 1 + rng.IntN(copies)
@@ -150,24 +153,24 @@ func (l *labIndex) Draw(rng *rand.Rand) lab.Call {
 }
 
 func (l *labIndex) call(reader int, keys []int, single bool) lab.Call {
-	r, size := l.readers[reader], l.x.t.KeySize
+	r := l.readers[reader]
 	call := lab.Call{}
-	var batch []byte
+	var batch [][]byte
 	for _, key := range keys {
 		call.Inputs = append(call.Inputs, lab.Input{Key: key, What: l.want[key]})
-		batch = append(batch, l.keys[key*size:(key+1)*size]...)
+		batch = append(batch, l.keys[key])
 	}
 	call.Do = func(answers []any) (err error) {
 		values := make([][]string, len(keys))
 		found := func(i int, v Value) { values[i] = append(values[i], string(v)) }
 		if single {
-			for v, failed := range r.Lookup(batch) {
+			for v, failed := range r.Lookup(batch[0]) {
 				if err = failed; err == nil {
 					found(0, v)
 				}
 			}
 		} else {
-			err = r.LookupBatch(batch, found)
+			err = l.batch(r, batch, found)
 		}
 		if err != nil {
 			return fmt.Errorf("%+v: %w", r.cfg, err)
@@ -178,6 +181,14 @@ func (l *labIndex) call(reader int, keys []int, single bool) lab.Call {
 		return nil
 	}
 	return call
+}
+
+// batch looks keys up together.
+func (l *labIndex) batch(r *Reader, keys [][]byte, found func(int, Value)) error {
+	if len(keys)%2 == 0 || l.x.t.VariableKeys {
+		return r.LookupKeys(keys, found)
+	}
+	return r.LookupBatch(slices.Concat(keys...), found)
 }
 
 // Audit looks all keys up, by all readers.

@@ -38,6 +38,7 @@ type table struct {
 	slotBytes int
 	heapAt    int // word of a segment
 	heapFirst int // words of the first get of a record
+	heapMean  int // words of a record, in the mean
 	bordersAt int
 	borders   int // how many
 	segment   int // words
@@ -81,9 +82,10 @@ func (t *table) shape(slots, heapWords int) {
 	// Segments are whole lines, so that every segment begins at one.
 	t.segment = max(8, (t.bordersAt+(t.borders+7)/8+7)/8*8)
 	t.heapFirst = t.form.maxWords()
-	if t.Variable && t.Records > 0 {
-		mean := int(t.ValuesBytes / t.Records)
-		t.heapFirst = min(t.heapFirst, max(t.form.words(2*mean), minFirstGetBytes/8))
+	t.heapMean = t.heapFirst
+	if t.form.prefix > 0 && t.Records > 0 {
+		t.heapMean = min(t.heapFirst, int(uint64(heapWords)*uint64(t.ranks)/t.Records))
+		t.heapFirst = min(t.heapFirst, max(2*t.heapMean, minFirstGetBytes/8))
 	}
 }
 
@@ -132,7 +134,7 @@ func mix(w uint64) uint64 {
 	return w * golden
 }
 
-// hashKey gives the word from which the place of a key comes. Different keys of up to 8
+// hashKey gives the word from which the place of a key comes. Different keys of one size of 4 to 8
 // bytes have different words.
 func hashKey(key []byte) uint64 {
 	switch n := len(key); {
@@ -140,7 +142,7 @@ func hashKey(key []byte) uint64 {
 		return mix(uint64(binary.LittleEndian.Uint32(key)))
 	case n == 8:
 		return mix(binary.LittleEndian.Uint64(key))
-	case n < 8:
+	case n > 4 && n < 8:
 		low := uint64(binary.LittleEndian.Uint32(key))
 		return mix(low | uint64(binary.LittleEndian.Uint32(key[n-4:]))<<32)
 	}
@@ -199,84 +201,107 @@ func markerNumber(key []byte) uint32 {
 // form is how records fill whole words, while a table is built and in its heap:
 //
 //	fixed      | key | value | zeros |
-//	variable   | bytes of the value: 2 | key | value | zeros |
+//	variable   | bytes of the key: 2 | bytes of the value: 2 | key | value | zeros |
+//
+// There are the bytes only of what varies.
 type form struct {
-	keySize, valueSize int
-	prefix             int // bytes in front of the key: 0 or 2
+	keySize, valueSize int  // the longest
+	keysVary, vary     bool // keys, and values
+	prefix             int  // bytes in front of the key
 }
 
-const prefixBytes = 2
+// sizeBytes is how many bytes the size of a key or a value takes.
+const sizeBytes = 2
 
 func formOf(c *Config) form {
-	f := form{keySize: c.KeySize, valueSize: c.ValueSize}
-	if c.Variable {
-		f.prefix = prefixBytes
+	f := form{keySize: c.KeySize, valueSize: c.ValueSize, keysVary: c.VariableKeys,
+		vary: c.Variable}
+	for _, varies := range []bool{f.keysVary, f.vary} {
+		if varies {
+			f.prefix += sizeBytes
+		}
 	}
 	return f
 }
 
 // check refuses a record of the wrong size.
 func (f form) check(r Record) error {
-	switch {
-	case len(r.Key) != f.keySize:
-		return fmt.Errorf("index: a key of %s; this index has keys of %d",
-			plural.Of(len(r.Key), "byte"), f.keySize)
-	case f.prefix == 0 && len(r.Value) != f.valueSize:
-		return fmt.Errorf("index: a value of %s; this index has values of %d",
-			plural.Of(len(r.Value), "byte"), f.valueSize)
-	case len(r.Value) > f.valueSize:
-		return fmt.Errorf("index: a value of %s; this index has values of at most %d",
-			plural.Of(len(r.Value), "byte"), f.valueSize)
+	if err := f.checkKey(r.Key); err != nil {
+		return err
 	}
-	return nil
+	return checkSize("value", len(r.Value), f.valueSize, f.vary)
+}
+
+// checkKey refuses a key of the wrong size.
+func (f form) checkKey(key []byte) error {
+	return checkSize("key", len(key), f.keySize, f.keysVary)
+}
+
+func checkSize(what string, size, want int, vary bool) error {
+	if size == want || vary && size < want {
+		return nil
+	}
+	most := ""
+	if vary {
+		most = "at most "
+	}
+	return fmt.Errorf("index: a %s of %s; this index has %ss of %s%d", what,
+		plural.Of(size, "byte"), what, most, want)
 }
 
 // words is the length of a record.
-func (f form) words(valueSize int) int { return (f.prefix + f.keySize + valueSize + 7) / 8 }
+func (f form) words(keySize, valueSize int) int { return (f.prefix + keySize + valueSize + 7) / 8 }
 
 // maxWords is the length of the longest one.
-func (f form) maxWords() int { return f.words(f.valueSize) }
+func (f form) maxWords() int { return f.words(f.keySize, f.valueSize) }
 
 // wordsAt is the length of the record that begins with a word.
-func (f form) wordsAt(first uint64) int {
-	if f.prefix == 0 {
-		return f.maxWords()
-	}
-	return f.words(f.valueSizeAt(first))
-}
+func (f form) wordsAt(first uint64) int { return f.words(f.sizesAt(first)) }
 
-func (f form) valueSizeAt(first uint64) int {
+// sizesAt are the bytes of the key and of the value of the record that begins with a word.
+func (f form) sizesAt(first uint64) (key, value int) {
+	key, value = f.keySize, f.valueSize
 	if f.prefix == 0 {
-		return f.valueSize
+		return key, value
 	}
 	var b [8]byte
 	binary.NativeEndian.PutUint64(b[:], first)
-	return int(binary.LittleEndian.Uint16(b[:]))
+	sizes := binary.LittleEndian.Uint32(b[:])
+	if f.keysVary {
+		key = int(sizes & 0xffff)
+		sizes >>= 16
+	}
+	if f.vary {
+		value = int(sizes & 0xffff)
+	}
+	return key, value
 }
 
 // encode writes a record into as many words as it has.
 func (f form) encode(to []uint64, key, value []byte) {
 	to[len(to)-1] = 0
 	b := core.BytesOf(to)
-	if f.prefix > 0 {
+	if f.keysVary {
+		binary.LittleEndian.PutUint16(b, uint16(len(key)))
+		b = b[sizeBytes:]
+	}
+	if f.vary {
 		binary.LittleEndian.PutUint16(b, uint16(len(value)))
-		b = b[prefixBytes:]
+		b = b[sizeBytes:]
 	}
 	copy(b, key)
 	copy(b[len(key):], value)
 }
 
-// key is the key of a record, of which at least so much is there.
-func (f form) key(record []uint64) []byte {
-	return core.BytesOf(record)[f.prefix : f.prefix+f.keySize : f.prefix+f.keySize]
+// decode is what a whole record has.
+func (f form) decode(record []uint64) Record {
+	key, value := f.sizesAt(record[0])
+	b := core.BytesOf(record)[f.prefix:]
+	return Record{b[:key:key], b[key : key+value : key+value]}
 }
 
-// value is the value of a whole record.
-func (f form) value(record []uint64) []byte {
-	from := f.prefix + f.keySize
-	to := from + f.valueSizeAt(record[0])
-	return core.BytesOf(record)[from:to:to]
-}
+// key is the key of a record.
+func (f form) key(record []uint64) []byte { return f.decode(record).Key }
 
 // Borders and marks guide searches. A reader gets them beforehand, for all ranks; searches in
 // addressable memory read them there:

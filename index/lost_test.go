@@ -21,9 +21,9 @@ func TestLostRank(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, 4))
 			all := records(rng, cfg, 200, 4)
 			m := modelOf(all)
-			var keys []byte
+			var keys [][]byte
 			for key := range m {
-				keys = append(keys, key...)
+				keys = append(keys, []byte(key))
 			}
 			met := make([]bool, ranks)
 			const deathNs = 1_000_000_000 // when all have the index
@@ -56,16 +56,14 @@ func TestLostRank(t *testing.T) {
 }
 
 // half looks up keys when the memory of a rank is gone.
-func half(x *Index, m model, keys []byte, lost int) error {
-	size := x.t.KeySize
-	answers := make([][]string, len(keys)/size)
-	err := x.LookupBatch(keys, func(i int, v Value) { answers[i] = append(answers[i], string(v)) })
+func half(x *Index, m model, keys [][]byte, lost int) error {
+	answers := make([][]string, len(keys))
+	err := x.LookupKeys(keys, func(i int, v Value) { answers[i] = append(answers[i], string(v)) })
 	var gone *sim.LostError
 	if !errors.As(err, &gone) {
 		return fmt.Errorf("a batch says %v", err)
 	}
-	for i := range answers {
-		key := keys[i*size : (i+1)*size]
+	for i, key := range keys {
 		rank, _ := place(hashKey(key), x.t.ranks)
 		if rank != lost {
 			if err := m.same("beside a lost rank", key, answers[i]); err != nil {

@@ -18,7 +18,8 @@ func (r *Reader) oneQueued(key []byte, yield func(Value, error) bool) (more bool
 		return true, err
 	}
 	o := &s.single
-	o.keys, o.values, o.ends = append(o.keys[:0], key...), o.values[:0], o.ends[:0]
+	o.key = append(o.key[:0], key...)
+	o.list, o.values, o.ends = append(o.list[:0], o.key), o.values[:0], o.ends[:0]
 	o.counts = Counts{}
 	failed, err := s.run(&o.batch, nil)
 	r.counters.Add(core.Stripe(), &o.counts)
@@ -59,6 +60,7 @@ type session struct {
 // single is a lookup of one key. The session keeps it, so that one allocates nothing.
 type single struct {
 	batch
+	key    []byte
 	values []byte
 	ends   []int // of the values
 }
@@ -81,7 +83,7 @@ func (r *Reader) session() (*session, error) {
 		return nil, err
 	}
 	s.pool.q = q
-	s.single.batch = batch{r: r, size: t.KeySize, found: s.single.add}
+	s.single.batch = batch{r: r, found: s.single.add}
 	s.Queue = q
 	for i := range s.ops {
 		o := &s.ops[i]

@@ -47,7 +47,7 @@ func TestOpen(t *testing.T) {
 				all = append(all, all[0])
 			}
 			m := modelOf(all)
-			keys := m.keys(rng, s.cfg.KeySize)
+			keys := m.keys(rng)
 			path := filepath.Join(t.TempDir(), "index")
 			saved(t, path, 1+i%4, s.cfg, all)
 			for ranks := 1; ranks <= 3; ranks++ {
@@ -61,7 +61,7 @@ func TestOpen(t *testing.T) {
 }
 
 // openAndVerify opens a file, holds it against a model, and saves it again.
-func openAndVerify(job rma.Job, path string, m model, keys []byte) error {
+func openAndVerify(job rma.Job, path string, m model, keys [][]byte) error {
 	ctx := context.Background()
 	x, err := Open(ctx, job, path)
 	if err != nil {
@@ -70,7 +70,7 @@ func openAndVerify(job rma.Job, path string, m model, keys []byte) error {
 	if !x.Info().Mapped || x.Info().NotMapped != nil {
 		return fmt.Errorf("the file is not mapped: %w", x.Info().NotMapped)
 	}
-	err = errors.Join(x.CheckAll(ctx), m.verify(x.Reader, keys, x.Config().KeySize))
+	err = errors.Join(x.CheckAll(ctx), m.verify(x.Reader, keys))
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func openAndVerify(job rma.Job, path string, m model, keys []byte) error {
 		return errors.New("saved again it is another file")
 	}
 	err = errors.Join(job.Barrier(ctx), x.Close(), x.Close())
-	for _, after := range []error{x.LookupBatch(keys, nil), x.Check(ctx), x.Save(ctx, again)} {
+	for _, after := range []error{x.LookupKeys(keys, nil), x.Check(ctx), x.Save(ctx, again)} {
 		if !errors.Is(after, errClosed) {
 			err = errors.Join(err, fmt.Errorf("after Close: %w", after))
 		}
@@ -172,7 +172,7 @@ func TestOpenLoads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	all := records(rng, cfg, 300, 3)
 	m := modelOf(all)
-	keys := m.keys(rng, cfg.KeySize)
+	keys := m.keys(rng)
 	path := filepath.Join(t.TempDir(), "index")
 	saved(t, path, 3, cfg, all)
 	mapping = func(*os.File, int64) ([]byte, error) { return nil, errors.New("not today") }
@@ -186,7 +186,7 @@ func TestOpenLoads(t *testing.T) {
 		if x.Info().Mapped || x.Config().Load != 0.6 {
 			return fmt.Errorf("it is mapped, or has load %v", x.Config().Load)
 		}
-		return errors.Join(x.CheckAll(ctx), m.verify(x.Reader, keys, cfg.KeySize),
+		return errors.Join(x.CheckAll(ctx), m.verify(x.Reader, keys),
 			job.Barrier(ctx), x.Close())
 	}))
 }
@@ -224,7 +224,7 @@ func TestDamagedImages(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		all := records(rng, s.cfg, 150, 1)
 		m := modelOf(all)
-		keys := m.keys(rng, s.cfg.KeySize)
+		keys := m.keys(rng)
 		saved(t, path, 2, s.cfg, all)
 		good, err := os.ReadFile(path)
 		must(t, err)
@@ -259,7 +259,7 @@ func TestDamagedImages(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			_ = x.LookupBatch(keys, func(int, Value) {})
+			_ = x.LookupKeys(keys, func(int, Value) {})
 			says(t, x.Check(ctx), "corrupt")
 			must(t, x.Close())
 		}
@@ -279,7 +279,8 @@ func FuzzImage(f *testing.F) {
 	}
 	ctx := context.Background()
 	for _, s := range []Config{{KeySize: 4, ValueSize: 4}, {KeySize: 8, ValueSize: 40},
-		{KeySize: 9, ValueSize: 20, Variable: true}} {
+		{KeySize: 9, ValueSize: 20, Variable: true},
+		{KeySize: 20, VariableKeys: true, ValueSize: 4}} {
 		path := filepath.Join(f.TempDir(), "index")
 		saved(f, path, 2, s, records(rand.New(rand.NewPCG(1, 2)), s, 40, 1))
 		content, err := os.ReadFile(path)
@@ -301,7 +302,7 @@ func FuzzImage(f *testing.F) {
 		size := headerBytes(len(text))
 		file := make([]byte, size, size+len(body))
 		copy(file, imageMagic)
-		binary.LittleEndian.PutUint64(file[8:], imageVersion)
+		binary.LittleEndian.PutUint64(file[8:], d.version())
 		binary.LittleEndian.PutUint64(file[16:], uint64(size))
 		binary.LittleEndian.PutUint64(file[24:], uint64(len(text)))
 		copy(file[imageHead:], text)
@@ -314,12 +315,14 @@ func FuzzImage(f *testing.F) {
 		if err != nil {
 			return
 		}
-		keys := make([]byte, 64*x.Config().KeySize)
-		for i := range keys {
-			keys[i] = byte(i)
+		joined := make([]byte, 64*x.Config().KeySize)
+		for i := range joined {
+			joined[i] = byte(i)
 		}
-		_ = x.LookupBatch(keys, func(int, Value) {})
-		for _, err := range x.Lookup(keys[:x.Config().KeySize]) {
+		keys := slices.Collect(slices.Chunk(joined, x.Config().KeySize))
+		_ = x.LookupBatch(joined, func(int, Value) {})
+		_ = x.LookupKeys(keys, func(int, Value) {})
+		for _, err := range x.Lookup(keys[0]) {
 			_ = err
 		}
 		_ = x.Check(ctx)

@@ -127,8 +127,8 @@ func (q *query) fits(w *wanted, r ref) {
 
 // record examines a whole record of the heap.
 func (q *query) record(w *wanted, record []uint64) {
-	if bytes.Equal(q.t.form.key(record), w.key) {
-		q.match(w, q.t.form.value(record))
+	if r := q.t.form.decode(record); bytes.Equal(r.Key, w.key) {
+		q.match(w, r.Value)
 	}
 }
 

@@ -147,8 +147,8 @@ func (s *saver) close(remove bool) error {
 	return s.f.Close()
 }
 
-// Load makes an index of the records in a file that Save has written. KeySize, ValueSize
-// and Variable come from the file, and may be left out of cfg, as may Note. A truncated,
+// Load makes an index of the records in a file that Save has written. KeySize, VariableKeys,
+// ValueSize and Variable come from the file, and may be left out of cfg, as may Note. A truncated,
 // foreign or corrupt file is refused on every rank. Collective.
 func Load(ctx context.Context, job rma.Job, path string, cfg Config) (*Index, error) {
 	m, err := sameImage(ctx, job, path)
@@ -178,14 +178,18 @@ func Load(ctx context.Context, job rma.Job, path string, cfg Config) (*Index, er
 
 // accept refuses a configuration with other sizes, and completes its own.
 func (d *description) accept(path string, cfg *Config) error {
-	given := cfg.KeySize != 0 || cfg.ValueSize != 0 || cfg.Variable
-	if given && (cfg.KeySize != 0 && cfg.KeySize != d.KeySize || cfg.ValueSize != d.ValueSize ||
-		cfg.Variable != d.Variable) {
-		return fmt.Errorf("index: %s has keys of %d bytes and values of %d (variable: %v), "+
-			"and %d and %d (%v) are asked for; leave the sizes at 0", path, d.KeySize,
-			d.ValueSize, d.Variable, cfg.KeySize, cfg.ValueSize, cfg.Variable)
+	asked, file := formOf(cfg), formOf(&d.Config)
+	if asked.keySize == 0 && !asked.keysVary {
+		asked.keySize, asked.keysVary, asked.prefix = file.keySize, file.keysVary, file.prefix
 	}
-	cfg.KeySize, cfg.ValueSize, cfg.Variable = d.KeySize, d.ValueSize, d.Variable
+	if given := formOf(cfg) != (form{}); given && asked != file {
+		return fmt.Errorf("index: %s has keys of %d bytes (variable: %v) and values of %d (%v), "+
+			"and %d (%v) and %d (%v) are asked for; leave the sizes at 0", path, d.KeySize,
+			d.VariableKeys, d.ValueSize, d.Variable, cfg.KeySize, cfg.VariableKeys, cfg.ValueSize,
+			cfg.Variable)
+	}
+	cfg.KeySize, cfg.VariableKeys = d.KeySize, d.VariableKeys
+	cfg.ValueSize, cfg.Variable = d.ValueSize, d.Variable
 	if cfg.Note == "" {
 		cfg.Note = d.Note
 	}
@@ -214,7 +218,8 @@ func (d *description) accept(path string, cfg *Config) error {
 // zeros. The zeros before the sums are more than a page has. So a rank that has read such zeros in
 // a table cannot read the last sum any more. A rank that can read it has read what was saved.
 //
-// Version 1 has no marks and no zeros, and some borders of it are wrong. It is not mapped.
+// Version 3 has keys of variable size, and is else as version 2. Version 1 has no marks and no
+// zeros, and some borders of it are wrong. It is not mapped.
 type image struct {
 	description
 	path        string
@@ -251,6 +256,7 @@ const (
 	kindImage      = "farhash index table"
 	imageMagic     = "farindex"
 	imageVersion   = 2
+	imageVaryKeys  = 3 // the version of images whose keys vary
 	imagePage      = 4096
 	imageGap       = 1 << 16 // bytes, as many as the largest pages have
 	imageHead      = 32      // bytes before the description
@@ -341,12 +347,20 @@ func (d *description) encode(size int) ([]byte, error) {
 	size = max(size, headerBytes(len(text)))
 	b := make([]byte, size)
 	copy(b, imageMagic)
-	binary.LittleEndian.PutUint64(b[8:], imageVersion)
+	binary.LittleEndian.PutUint64(b[8:], d.version())
 	binary.LittleEndian.PutUint64(b[16:], uint64(size))
 	binary.LittleEndian.PutUint64(b[24:], uint64(len(text)))
 	copy(b[imageHead:], text)
 	binary.LittleEndian.PutUint64(b[size-8:], xxh3.Hash(b[:size-8]))
 	return b, nil
+}
+
+// version is the version of the image. Programs that know no keys of variable size refuse theirs.
+func (d *description) version() uint64 {
+	if d.VariableKeys {
+		return imageVaryKeys
+	}
+	return imageVersion
 }
 
 func headerBytes(text int) int {
@@ -383,9 +397,9 @@ func (m *image) read() error {
 	version, size := binary.LittleEndian.Uint64(head[8:]), binary.LittleEndian.Uint64(head[16:])
 	text := binary.LittleEndian.Uint64(head[24:])
 	switch {
-	case version != imageVersion:
-		return fmt.Errorf("has version %d, and this program reads version %d; build the index "+
-			"anew and save it", version, imageVersion)
+	case version != imageVersion && version != imageVaryKeys:
+		return fmt.Errorf("has version %d, and this program reads versions %d and %d; build the "+
+			"index anew and save it", version, imageVersion, imageVaryKeys)
 	case text > maxHeaderBytes || size > maxHeaderBytes ||
 		size < uint64(headerBytes(int(text))) || size%imagePage != 0:
 		return errors.New("is corrupt: its header makes no sense")
@@ -409,6 +423,9 @@ func (m *image) read() error {
 	}
 	if err := m.check(); err != nil {
 		return fmt.Errorf("is corrupt: %w", err)
+	}
+	if version != m.version() {
+		return fmt.Errorf("is corrupt: its version is %d and should be %d", version, m.version())
 	}
 	t := m.table(nil)
 	if float64(t.segment+int(t.Homes)*markBytes)*float64(t.ranks) > 1<<58 {

@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/farhash/farhash/rma"
 	"github.com/farhash/farhash/rma/local"
@@ -33,7 +36,7 @@ func TestSaveAndLoad(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(i), uint64(n)))
 			all := records(rng, c.from, n, 4)
 			m := modelOf(all)
-			keys := m.keys(rng, c.from.KeySize)
+			keys := m.keys(rng)
 			path := filepath.Join(t.TempDir(), "index")
 			must(t, withIndex(engines[i%2], 3, c.from, all, func(x *Index) error {
 				return x.Save(ctx, path)
@@ -47,7 +50,7 @@ func TestSaveAndLoad(t *testing.T) {
 				if got := x.Config(); x.t.Records != uint64(len(all)) {
 					return fmt.Errorf("loaded %d records into %+v", x.t.Records, got)
 				}
-				err = errors.Join(x.CheckAll(ctx), m.verify(x.Reader, keys, c.from.KeySize))
+				err = errors.Join(x.CheckAll(ctx), m.verify(x.Reader, keys))
 				return errors.Join(err, job.Barrier(ctx))
 			}))
 		}
@@ -124,7 +127,7 @@ func TestRefusedFiles(t *testing.T) {
 		{good[:len(good)-1], Config{}, "truncated"},
 		{spoilt, Config{}, "fails its checksum"},
 		{[]byte("nothing"), Config{}, "is no index of farhash; one that an earlier build"},
-		{good, Config{KeySize: 8}, "8 and 0 (false) are asked for; leave the sizes at 0"},
+		{good, Config{KeySize: 8}, "8 (false) and 0 (false) are asked for; leave the sizes at 0"},
 		{good, Config{Storage: Inline}, "need a heap"},
 	} {
 		must(t, os.WriteFile(path, c.content, 0o600))
@@ -212,5 +215,33 @@ func TestSplicedFiles(t *testing.T) {
 	for range 50 {
 		from, to := rng.IntN(size), rng.IntN(size+1)
 		splice(min(from, to), max(from, to))
+	}
+}
+
+// TestVersions: a file says in its version whether keys have different sizes, so that programs that
+// know no such keys refuse it. A file whose version says something else is refused.
+func TestVersions(t *testing.T) {
+	for _, c := range []struct {
+		cfg     Config
+		version byte
+	}{{Config{KeySize: 8}, 2}, {Config{KeySize: 8, VariableKeys: true}, 3}} {
+		path := filepath.Join(t.TempDir(), "index")
+		saved(t, path, 1, c.cfg, records(rand.New(rand.NewPCG(1, 2)), c.cfg, 20, 1))
+		file, err := os.ReadFile(path)
+		must(t, err)
+		if file[8] != c.version {
+			t.Errorf("%+v has version %d, want %d", c.cfg, file[8], c.version)
+		}
+		for version := range byte(5) {
+			file[8] = version
+			size := binary.LittleEndian.Uint64(file[16:])
+			binary.LittleEndian.PutUint64(file[size-8:], xxh3.Hash(file[:size-8]))
+			must(t, os.WriteFile(path, file, 0o600))
+			m, err := openImage(path)
+			if (err == nil) != (version == c.version) {
+				t.Errorf("version %d of %+v: %v", version, c.cfg, err)
+			}
+			_ = m.close()
+		}
 	}
 }

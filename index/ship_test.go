@@ -130,3 +130,29 @@ func TestAccessRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestUnpackKey: keys of a request are in it, whatever it says.
+func TestUnpackKey(t *testing.T) {
+	for _, cfg := range []Config{{KeySize: 12}, {KeySize: 12, VariableKeys: true}} {
+		is := &table{description: description{Config: cfg}}
+		for words := range 4 {
+			for _, size := range []uint64{0, 1, 8, 9, 12, 13, 1 << 63} {
+				request := make([]uint64, words)
+				if words > 0 {
+					request[0] = size
+				}
+				key, rest, ok := is.unpackKey(request)
+				want := words >= 2
+				if cfg.VariableKeys {
+					want = words > 0 && size <= 12 && words >= 1+core.WordsOf(int(size))
+				} else {
+					size = 12
+				}
+				if ok != want || ok && (len(key) != int(size) || len(rest) > words) {
+					t.Errorf("%+v, %d words, size %d: %d bytes, %d words left, %v", cfg, words, size,
+						len(key), len(rest), ok)
+				}
+			}
+		}
+	}
+}

@@ -32,16 +32,16 @@ func multiset(t *testing.T, e engine, cfg Config, ranks, n int) {
 	if n == 0 {
 		m = model{string(make([]byte, cfg.KeySize)): nil}
 	}
-	keys := m.keys(rng, cfg.KeySize)
+	keys := m.keys(rng)
 	must(t, withIndex(e, ranks, cfg, all, func(x *Index) error {
-		keys := append(slices.Clone(keys), x.t.Marker...) // which nobody has
+		keys := append(slices.Clone(keys), x.marker()...) // which nobody has
 		if x.t.Records != uint64(len(all)) {
 			return fmt.Errorf("%d records, want %d", x.t.Records, len(all))
 		}
 		if err := x.CheckAll(context.Background()); err != nil {
 			return err
 		}
-		if err := m.verify(x.Reader, keys, cfg.KeySize); err != nil {
+		if err := m.verify(x.Reader, keys); err != nil {
 			return fmt.Errorf("as default: %w", err)
 		}
 		for _, l := range ways {
@@ -49,7 +49,7 @@ func multiset(t *testing.T, e engine, cfg Config, ranks, n int) {
 			if err != nil {
 				return err
 			}
-			if err := m.verify(r, keys, cfg.KeySize); err != nil {
+			if err := m.verify(r, keys); err != nil {
 				return fmt.Errorf("%+v: %w", l, err)
 			}
 			if err := r.Close(); err != nil {
@@ -86,7 +86,7 @@ func manyCopies(t *testing.T, e engine, cfg Config) {
 	}
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	m := modelOf(all)
-	keys := m.keys(rng, cfg.KeySize)
+	keys := m.keys(rng)
 	must(t, withIndex(e, 2, cfg, all, func(x *Index) error {
 		if err := x.CheckAll(context.Background()); err != nil {
 			return err
@@ -96,7 +96,7 @@ func manyCopies(t *testing.T, e engine, cfg Config) {
 			if err != nil {
 				return err
 			}
-			if err := m.verify(r, keys, cfg.KeySize); err != nil {
+			if err := m.verify(r, keys); err != nil {
 				return fmt.Errorf("%+v: %w", l, err)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/farhash/farhash/internal/testkit/lab"
@@ -40,6 +41,8 @@ var shapes = []struct {
 	{"heap", Config{KeySize: 10, ValueSize: 30, Load: 0.95}},
 	{"smallkey", Config{KeySize: 4, ValueSize: 40}},
 	{"variable", Config{KeySize: 16, ValueSize: 700, Variable: true, Load: 0.9}},
+	{"strings", Config{KeySize: 40, VariableKeys: true, ValueSize: 8}},
+	{"pairs", Config{KeySize: 90, VariableKeys: true, ValueSize: 50, Variable: true, Load: 0.95}},
 }
 
 // ways are those to look up through queues.
@@ -51,7 +54,7 @@ var ways = []Lookups{{OneSided: true}, {OneSided: true, GuideBytes: -1},
 func records(rng *rand.Rand, cfg Config, n, copies int) []Record {
 	var all []Record
 	for len(all) < n {
-		key := make([]byte, cfg.KeySize)
+		key := make([]byte, keySize(rng, cfg))
 		switch rng.IntN(20) {
 		case 0: // zero
 		case 1:
@@ -59,10 +62,12 @@ func records(rng *rand.Rand, cfg Config, n, copies int) []Record {
 				key[i] = 0xff
 			}
 		case 2:
-			binary.LittleEndian.PutUint32(key[cfg.KeySize-4:], rng.Uint32N(50))
+			putNumber(key[max(0, len(key)-4):], rng.Uint32N(50))
 		default:
-			binary.LittleEndian.PutUint32(key, rng.Uint32())
-			key[cfg.KeySize-1] ^= byte(rng.Uint32())
+			putNumber(key, rng.Uint32())
+			if len(key) > 4 {
+				key[len(key)-1] ^= byte(rng.Uint32())
+			}
 		}
 		stands := 0
 		for _, r := range all {
@@ -83,6 +88,21 @@ func records(rng *rand.Rand, cfg Config, n, copies int) []Record {
 		}
 	}
 	return all
+}
+
+// keySize is the size of a key.
+func keySize(rng *rand.Rand, cfg Config) int {
+	if cfg.VariableKeys {
+		return min(rng.IntN(cfg.KeySize+1), rng.IntN(cfg.KeySize+1))
+	}
+	return cfg.KeySize
+}
+
+// putNumber writes as many bytes of a number as there is room for.
+func putNumber(to []byte, number uint32) {
+	var b [4]byte
+	binary.LittleEndian.PutUint32(b[:], number)
+	copy(to, b[:])
 }
 
 // each gives the records of a rank: number rank, rank+ranks, ...
@@ -113,8 +133,8 @@ func modelOf(all []Record) model {
 	return m
 }
 
-// keys are all keys of a model, and as many others.
-func (m model) keys(rng *rand.Rand, size int) (keys []byte) {
+// keys are all keys of a model, each before another one.
+func (m model) keys(rng *rand.Rand) (keys [][]byte) {
 	var known []string
 	for key := range m {
 		known = append(known, key)
@@ -122,24 +142,36 @@ func (m model) keys(rng *rand.Rand, size int) (keys []byte) {
 	slices.Sort(known)
 	for _, key := range known {
 		other := []byte(key)
-		other[rng.IntN(size)] ^= 1 << rng.IntN(8)
-		keys = append(append(keys, key...), other...)
+		if len(other) > 0 {
+			other[rng.IntN(len(other))] ^= 1 << rng.IntN(8)
+		}
+		keys = append(keys, []byte(key), other)
 	}
 	return keys
 }
 
+// marker is the key of empty slots, if there is one.
+func (x *Index) marker() [][]byte {
+	if x.t.Marker == nil {
+		return nil
+	}
+	return [][]byte{x.t.Marker}
+}
+
 // verify looks up keys in a batch and one by one.
-func (m model) verify(r *Reader, keys []byte, size int) error {
-	answers := make([][]string, len(keys)/size)
-	err := r.LookupBatch(keys, func(i int, v Value) { answers[i] = append(answers[i], string(v)) })
-	if err != nil {
+func (m model) verify(r *Reader, keys [][]byte) error {
+	if err := m.verifyBatch("in a list", keys, r.LookupKeys); err != nil {
 		return err
 	}
-	for i := range answers {
-		key := keys[i*size : (i+1)*size]
-		if err := m.same("in a batch", key, answers[i]); err != nil {
+	if !r.t.VariableKeys {
+		err := m.verifyBatch("in a batch", keys, func(_ [][]byte, found func(int, Value)) error {
+			return r.LookupBatch(slices.Concat(keys...), found)
+		})
+		if err != nil {
 			return err
 		}
+	}
+	for i, key := range keys {
 		if i%7 == 0 {
 			var single []string
 			for v, err := range r.Lookup(key) {
@@ -151,6 +183,31 @@ func (m model) verify(r *Reader, keys []byte, size int) error {
 			if err := m.same("alone", key, single); err != nil {
 				return err
 			}
+			one, ok, err := r.Get(key, []byte("before"))
+			if err != nil {
+				return err
+			}
+			value, _ := strings.CutPrefix(string(one), "before")
+			if ok != (len(single) > 0) || ok && !slices.Contains(single, value) {
+				return fmt.Errorf("key %x has value %x (%v), and should have one of %x", key, value,
+					ok, single)
+			}
+		}
+	}
+	return nil
+}
+
+// verifyBatch looks up keys together.
+func (m model) verifyBatch(how string, keys [][]byte,
+	lookup func([][]byte, func(int, Value)) error) error {
+	answers := make([][]string, len(keys))
+	found := func(i int, v Value) { answers[i] = append(answers[i], string(v)) }
+	if err := lookup(keys, found); err != nil {
+		return err
+	}
+	for i, key := range keys {
+		if err := m.same(how, key, answers[i]); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -35,7 +35,7 @@ class Index(Table):
         index = farhash.Index(job, "u8", ("f8", 3), keys, values)
         values, counts = index.get_batch(asked)
 
-    key, value: what they are: a number of bytes or a dtype, see ``farhash.items``; keys of 4 to 64
+    key, value: what they are: a number of bytes or a dtype, see ``farhash.items``; keys of 4 to 4096
         bytes, values of up to 4096.
     keys, values: the records of this rank: an array of n keys and one of n values. n may differ
         between ranks and be 0.
