@@ -79,6 +79,7 @@ func (b *builder) build(ctx context.Context) error {
 	}
 	b.t.findGuides()
 	b.t.findNumbers()
+	b.t.findFar()
 	return nil
 }
 

@@ -118,7 +118,7 @@ func lastRecord(x *Index) (last int) {
 // alone and in a batch, and lookups of others are answered.
 func TestLookupsSeeFaults(t *testing.T) {
 	cfg := Config{KeySize: 8, ValueSize: 60, Variable: true, Load: 0.5}
-	all := records(rand.New(rand.NewPCG(1, 2)), cfg, 500, 1)[:500]
+	all := numbered(500, cfg)
 	for _, long := range []bool{false, true} {
 		x := built(t, cfg, all)
 		last := lastRecord(x)
@@ -168,4 +168,17 @@ func TestCheckStops(t *testing.T) {
 		}
 	}
 	says(t, x.checked(), "and 490 more faults")
+}
+
+// TestQuickSeesFaults: so does a single lookup in the group next to a home.
+func TestQuickSeesFaults(t *testing.T) {
+	x := built(t, Config{KeySize: 8, ValueSize: 60, Variable: true, Load: 0.5},
+		numbered(500, Config{KeySize: 8, ValueSize: 60, Variable: true}))
+	key := slices.Clone(x.t.form.key(x.t.flat[x.t.heapAt:]))
+	if v, _ := x.quick(x.Reader, key); v == nil {
+		t.Fatal("the first record is not found in its group")
+	}
+	x.t.putOffset(refTo(x, 0), x.t.HeapWords)
+	_, _, err := x.Get(key, nil)
+	says(t, err, errBroken.Error())
 }

@@ -79,11 +79,10 @@ func (t *table) beyond(rank, home, next int) (at, bound int) {
 const (
 	// blockKeys is how many searches of a batch ask for their memory at once: loads that do not
 	// wait for each other overlap.
-	blockKeys = 32
-	// wordBlockKeys is blockKeys of keys that are numbers, whose searches take less time.
-	wordBlockKeys = 8
+	blockKeys = 8
 	// slotLines is how many lines a search asks for: most end in the second one at the latest.
 	slotLines = 2
+	lineWords = 8
 )
 
 // Direct looks keys up in memory that this process addresses. The error is the first one of a
@@ -105,16 +104,10 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 			searchNumbers[uint64, [16]byte](b)
 			return nil
 		}
-		d := blocks{batch: b, at: at, n: n, q: query{t: t}, w: wanted{found: b.found},
-			size: blockKeys}
-		if t.keyWordBytes() != 0 {
-			d.size = wordBlockKeys
-		}
-		// The memory of the next block is on its way while a block is searched for.
+		d := blocks{batch: b, at: at, n: n, q: query{t: t}, w: wanted{found: b.found}}
 		d.ask()
-		for len(d.next) > 0 {
-			d.ask()
-			if err := d.search(); failed == nil {
+		for len(d.next) > 0 || len(d.records) > 0 {
+			if err := d.step(); failed == nil {
 				failed = err
 			}
 		}
@@ -122,20 +115,22 @@ func (b *batch) Direct(at, left []int) ([]int, error) {
 	})
 }
 
-// blocks are keys of a batch that are searched for block by block.
+// blocks are keys of a batch that are searched for block by block. While a block is searched for,
+// the slots of the next block are on their way, and the records in the heap that were found for the
+// block before.
 type blocks struct {
 	*batch
 	at      []int // their numbers; nil: all of the batch
 	n       int   // how many there are
 	asked   int   // whose memory was asked for
-	size    int   // of a block
 	q       query
 	w       wanted
 	rooms   [2][blockKeys]blockKey
-	part    []blockKey // that is searched for
-	next    []blockKey // whose memory was asked for last
-	lines   []*uint64  // memory that is asked for
-	records []blockRecord
+	part    []blockKey    // that is searched for
+	next    []blockKey    // whose memory was asked for last
+	lines   []*uint64     // memory that is asked for
+	records []blockRecord // that were asked for last
+	spare   []blockRecord // room
 }
 
 type blockKey struct {
@@ -149,13 +144,31 @@ type blockRecord struct {
 	ref          ref
 }
 
-// search searches for the keys.
-func (d *blocks) search() error {
-	t := d.r.t
-	size := t.keyWordBytes()
-	if size == 0 {
-		return d.searchSlots()
+// step asks for a block, searches for the one before, and examines the records of the one before
+// that.
+func (d *blocks) step() error {
+	d.ask()
+	came := d.records
+	d.records, d.spare = d.spare[:0], came
+	if d.r.t.keyWordBytes() != 0 {
+		d.searchWords()
+	} else {
+		d.searchSlots()
 	}
+	err := d.examine(came)
+	d.count()
+	return err
+}
+
+// count counts the matches of the query.
+func (d *blocks) count() {
+	d.counts.Matches += uint64(d.q.matches)
+	d.q.matches = 0
+}
+
+// searchWords searches for keys that are numbers.
+func (d *blocks) searchWords() {
+	size := d.r.t.keyWordBytes()
 	for _, k := range d.part {
 		if d.w.number, d.w.key = k.number, d.key(k.number); size == 4 {
 			searchWord[uint32](&d.q, &d.w, k.hash)
@@ -163,15 +176,12 @@ func (d *blocks) search() error {
 			searchWord[uint64](&d.q, &d.w, k.hash)
 		}
 	}
-	d.counts.Matches += uint64(d.q.matches)
-	d.q.matches = 0
-	return nil
 }
 
 // ask computes the hashes of the next keys, and asks for the slots where their searches begin.
 func (d *blocks) ask() {
 	t := d.r.t
-	d.part, d.next = d.next, d.rooms[d.asked/d.size%2][:min(d.size, d.n-d.asked)]
+	d.part, d.next = d.next, d.rooms[d.asked/blockKeys%2][:min(blockKeys, d.n-d.asked)]
 	d.lines = d.lines[:0]
 	for k := range d.next {
 		number := d.asked + k
@@ -188,36 +198,67 @@ func (d *blocks) ask() {
 	memory.Prefetch(d.lines, slotLines)
 }
 
-// searchSlots searches in tables of all kinds. Records in the heap are asked for before the first
-// of them is examined.
-func (d *blocks) searchSlots() (failed error) {
+// searchSlots searches for other keys, and asks for the records whose signatures fit.
+func (d *blocks) searchSlots() {
 	t, q := d.r.t, &d.q
-	d.lines, d.records = d.lines[:0], d.records[:0]
+	d.lines = d.lines[:0]
 	for _, k := range d.part {
+		if t.far.flat != nil && d.searchGroup(k) {
+			continue
+		}
 		d.w.number, d.w.key = k.number, d.key(k.number)
+		d.count()
 		if !q.begin(d.w.key, k.hash) {
 			continue
 		}
-		segment := t.words(q.rank)
-		q.search(&d.w, core.BytesOf(segment))
-		d.counts.Matches += uint64(q.matches)
-		heap := t.heapIn(segment)
+		q.search(&d.w, core.BytesOf(t.words(q.rank)))
 		for _, ref := range q.refs {
-			d.records = append(d.records, blockRecord{k.number, q.rank, ref})
-			if uint(ref.word) < uint(len(heap)) {
-				d.lines = append(d.lines, &heap[ref.word])
-			}
+			d.want(blockRecord{k.number, q.rank, ref})
 		}
 	}
 	memory.Prefetch(d.lines, 1)
-	q.matches, q.enough = 0, false
-	for _, r := range d.records {
+}
+
+// searchGroup searches for a key in the group next to its home. It returns false if that is not
+// enough.
+func (d *blocks) searchGroup(k blockKey) bool {
+	group, _ := d.r.t.far.group(k.hash)
+	if group == nil || !group.ends() {
+		return false
+	}
+	for slots := group.fitting(signatureOf(k.hash)); slots != 0; slots &= slots - 1 {
+		rank, _ := place(k.hash, d.r.t.ranks)
+		d.want(blockRecord{k.number, rank, ref{word: int(group.offset(slots))}})
+	}
+	return true
+}
+
+// want asks for a record, as far as the mean record reaches.
+func (d *blocks) want(r blockRecord) {
+	t := d.r.t
+	d.records = append(d.records, r)
+	heap := t.heapIn(t.words(r.rank))
+	at := r.ref.word
+	if uint(at) >= uint(len(heap)) {
+		return
+	}
+	last := min(at+t.heapMean, len(heap)) - 1
+	for ; at < last; at += lineWords {
+		d.lines = append(d.lines, &heap[at])
+	}
+	d.lines = append(d.lines, &heap[last])
+}
+
+// examine examines records that have come.
+func (d *blocks) examine(records []blockRecord) (failed error) {
+	q := &d.q
+	q.enough = false
+	for _, r := range records {
 		d.w.number, d.w.key = r.number, d.key(r.number)
-		q.heap = t.heapIn(t.words(r.rank))
+		q.heap = d.r.t.heapIn(d.r.t.words(r.rank))
 		if q.fits(&d.w, r.ref); q.broken {
 			failed, q.broken = errBroken, false
 		}
 	}
-	d.counts.Matches += uint64(q.matches)
 	return failed
 }

@@ -15,6 +15,9 @@ import (
 func (t *table) moveTo(memory []uint64) {
 	t.flat, t.segment = memory, len(memory)
 	t.numbers.flat = unsafe.Pointer(unsafe.SliceData(memory))
+	if t.far.flat != nil {
+		t.far.flat = t.numbers.flat
+	}
 }
 
 // TestTablesEndWithMemory: searches near the end of a table read nothing after it.

@@ -21,13 +21,13 @@ type Index struct {
 // Reader looks keys up and counts what that takes. It is safe for
 // concurrent use.
 type Reader struct {
-	t          *table
-	cfg        Lookups
-	direct     bool
-	quickBytes int     // of keys that quick looks up
-	sizes      []int   // of reads in slots, one after the other; the last one is repeated
-	maxSlots   int     // of a read
-	guides     []guide // by rank; nil: there are none
+	t        *table
+	cfg      Lookups
+	direct   bool
+	quick    quick
+	sizes    []int   // of reads in slots, one after the other; the last one is repeated
+	maxSlots int     // of a read
+	guides   []guide // by rank; nil: there are none
 
 	sessions core.Pool[*session]
 	closed   atomic.Bool
@@ -65,12 +65,10 @@ func (x *Index) NewReader(l Lookups) (*Reader, error) {
 		return nil, errors.New("index: OneSided is for tables in the memory of ranks, and this " +
 			"one is in a file that is mapped; Load it")
 	}
-	r := &Reader{t: x.t, cfg: l, direct: x.t.batches.Whole != nil && !l.OneSided,
+	r := &Reader{t: x.t, cfg: l, quick: notQuick, direct: x.t.batches.Whole != nil && !l.OneSided,
 		sessions: core.Pool[*session]{Closed: errClosed}, counters: core.NewCounters[Counts]()}
 	if r.direct {
-		if x.t.image == nil {
-			r.quickBytes = x.t.numbers.keyBytes
-		}
+		r.quick = x.t.quick()
 		return r, nil
 	}
 	if err := r.choose(); err != nil {
@@ -90,7 +88,9 @@ func (x *Index) NewReader(l Lookups) (*Reader, error) {
 // the loop: the key has the wrong size, or memory is lost; then there may be more.
 func (r *Reader) Lookup(key []byte) iter.Seq2[Value, error] {
 	return func(yield func(Value, error) bool) {
-		if !r.quick(key, yield) {
+		if v, over := r.quick(r, key); v != nil {
+			yield(v, nil)
+		} else if !over {
 			r.lookup(key, yield)
 		}
 	}
@@ -99,13 +99,19 @@ func (r *Reader) Lookup(key []byte) iter.Seq2[Value, error] {
 // Get appends the value of a record with a key to dst. ok is false when there is none. Where there
 // are several, it is the value of any one.
 func (r *Reader) Get(key, dst []byte) (value []byte, ok bool, err error) {
-	for v, err := range r.Lookup(key) {
-		if err != nil {
-			return dst, false, err
-		}
+	v, over := r.quick(r, key)
+	if v != nil {
 		return append(dst, v...), true, nil
 	}
-	return dst, false, nil
+	if !over {
+		r.lookup(key, func(v Value, failed error) bool {
+			if err = failed; err == nil {
+				dst, ok = append(dst, v...), true
+			}
+			return false
+		})
+	}
+	return dst, ok, err
 }
 
 func (r *Reader) lookup(key []byte, yield func(Value, error) bool) {

@@ -59,35 +59,57 @@ func (t *table) findNumbers() {
 	}
 }
 
-// quick looks up a key that is a number, and returns false if that is not enough.
-func (r *Reader) quick(key []byte, yield func(Value, error) bool) bool {
-	n := &r.t.numbers
-	if r.quickBytes == 0 || len(key) != r.quickBytes || r.t.closed.Load() || r.closed.Load() {
-		return false
+// quick looks up a key in a table where none has two records. It returns the value or nil, and
+// whether that is all: else the search was not enough. It calls little: the fewer instructions and
+// calls a lookup has, the more of the next one the processor does while it waits for memory.
+type quick func(r *Reader, key []byte) (v Value, over bool)
+
+// quick is how a table is looked up that is not in a file.
+func (t *table) quick() quick {
+	switch {
+	case t.image != nil:
+	case t.numbers.keyBytes == 4:
+		return quick4
+	case t.numbers.keyBytes == 8:
+		return quick8
+	case t.far.flat != nil && t.Unique:
+		return quickHeap
 	}
-	if len(key) == 4 {
-		word := keyAt[uint32](key)
-		slot, over := near[uint32, [8]byte](n, mix(uint64(word)), word)
-		if slot != nil {
-			yield(slot[4:], nil)
-		}
-		return over
+	return notQuick
+}
+
+func notQuick(*Reader, []byte) (v Value, over bool) { return nil, false }
+
+func quick4(r *Reader, key []byte) (v Value, over bool) {
+	n := &r.t.numbers
+	if len(key) != 4 || r.t.closed.Load() || r.closed.Load() {
+		return nil, false
+	}
+	word := keyAt[uint32](key)
+	hash := mix(uint64(word))
+	slots := groupOf[[8]byte](n, hash)
+	if slot := among(slots, word); slot != nil && word != uint32(n.marker) {
+		return slot[4:], true
+	}
+	return nil, n.endsIn(uint64(keyAt[uint32](slots[groupSlots-1][:])), hash)
+}
+
+func quick8(r *Reader, key []byte) (v Value, over bool) {
+	n := &r.t.numbers
+	if len(key) != 8 || r.t.closed.Load() || r.closed.Load() {
+		return nil, false
 	}
 	word := keyAt[uint64](key)
-	slot, over := near[uint64, [16]byte](n, mix(word), word)
-	if slot != nil {
-		yield(slot[8:], nil)
+	hash := mix(word)
+	slots := groupOf[[16]byte](n, hash)
+	if slot := among(slots, word); slot != nil && word != n.marker {
+		return slot[8:], true
 	}
-	return over
+	return nil, n.endsIn(keyAt[uint64](slots[groupSlots-1][:]), hash)
 }
 
-// near searches for the record of a key with a hash in the slots next to its home. It returns the
+// within searches for the record of a key with a hash in the group next to its home. It returns the
 // record, if it is there, and whether the search is over.
-func near[K uint32 | uint64, S any](n *numbers, hash uint64, key K) (record *S, over bool) {
-	return within(n, groupOf[S](n, hash), hash, key)
-}
-
-// within is near in a group.
 func within[K uint32 | uint64, S any](n *numbers, slots *group[S], hash uint64, key K) (
 	record *S, over bool) {
 	record = among(slots, key)

@@ -31,6 +31,7 @@ type table struct {
 	batches core.Batches
 	flat    []uint64 // all segments in order; nil where only queues reach some
 	numbers numbers  // for searches of keys that are numbers
+	far     far      // for searches of records in a heap
 
 	description
 	form      form
@@ -225,7 +226,7 @@ func formOf(c *Config) form {
 }
 
 // check refuses a record of the wrong size.
-func (f form) check(r Record) error {
+func (f *form) check(r Record) error {
 	if err := f.checkKey(r.Key); err != nil {
 		return err
 	}
@@ -233,8 +234,16 @@ func (f form) check(r Record) error {
 }
 
 // checkKey refuses a key of the wrong size.
-func (f form) checkKey(key []byte) error {
+func (f *form) checkKey(key []byte) error {
+	if f.takes(len(key)) {
+		return nil
+	}
 	return checkSize("key", len(key), f.keySize, f.keysVary)
+}
+
+// takes reports whether keys may have a size.
+func (f *form) takes(size int) bool {
+	return size == f.keySize || f.keysVary && size < f.keySize
 }
 
 func checkSize(what string, size, want int, vary bool) error {
@@ -250,35 +259,38 @@ func checkSize(what string, size, want int, vary bool) error {
 }
 
 // words is the length of a record.
-func (f form) words(keySize, valueSize int) int { return (f.prefix + keySize + valueSize + 7) / 8 }
+func (f *form) words(keySize, valueSize int) int {
+	return int(uint(f.prefix+keySize+valueSize+7) / 8)
+}
 
 // maxWords is the length of the longest one.
-func (f form) maxWords() int { return f.words(f.keySize, f.valueSize) }
+func (f *form) maxWords() int { return f.words(f.keySize, f.valueSize) }
 
 // wordsAt is the length of the record that begins with a word.
-func (f form) wordsAt(first uint64) int { return f.words(f.sizesAt(first)) }
+func (f *form) wordsAt(first uint64) int { return f.words(f.sizesAt(first)) }
 
 // sizesAt are the bytes of the key and of the value of the record that begins with a word.
-func (f form) sizesAt(first uint64) (key, value int) {
-	key, value = f.keySize, f.valueSize
-	if f.prefix == 0 {
-		return key, value
-	}
+func (f *form) sizesAt(first uint64) (key, value int) {
 	var b [8]byte
 	binary.NativeEndian.PutUint64(b[:], first)
-	sizes := binary.LittleEndian.Uint32(b[:])
+	return f.sizes(binary.LittleEndian.Uint32(b[:]))
+}
+
+// sizes are the bytes of the key and of the value of the record that begins with a number.
+func (f *form) sizes(first uint32) (key, value int) {
+	key, value = f.keySize, f.valueSize
 	if f.keysVary {
-		key = int(sizes & 0xffff)
-		sizes >>= 16
+		key = int(first & 0xffff)
+		first >>= 16
 	}
 	if f.vary {
-		value = int(sizes & 0xffff)
+		value = int(first & 0xffff)
 	}
 	return key, value
 }
 
 // encode writes a record into as many words as it has.
-func (f form) encode(to []uint64, key, value []byte) {
+func (f *form) encode(to []uint64, key, value []byte) {
 	to[len(to)-1] = 0
 	b := core.BytesOf(to)
 	if f.keysVary {
@@ -294,14 +306,14 @@ func (f form) encode(to []uint64, key, value []byte) {
 }
 
 // decode is what a whole record has.
-func (f form) decode(record []uint64) Record {
+func (f *form) decode(record []uint64) Record {
 	key, value := f.sizesAt(record[0])
 	b := core.BytesOf(record)[f.prefix:]
 	return Record{b[:key:key], b[key : key+value : key+value]}
 }
 
 // key is the key of a record.
-func (f form) key(record []uint64) []byte { return f.decode(record).Key }
+func (f *form) key(record []uint64) []byte { return f.decode(record).Key }
 
 // Borders and marks guide searches. A reader gets them beforehand, for all ranks; searches in
 // addressable memory read them there:

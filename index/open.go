@@ -41,6 +41,7 @@ func Open(ctx context.Context, job rma.Job, path string) (*Index, error) {
 	t.address(core.OnePiece(t.ranks, words))
 	t.findGuides()
 	t.findNumbers()
+	t.findFar()
 	x := &Index{t: t}
 	if x.Reader, err = x.NewReader(Lookups{}); err != nil {
 		return nil, errors.Join(err, t.close())

@@ -149,8 +149,8 @@ func TestUnpackKey(t *testing.T) {
 					size = 12
 				}
 				if ok != want || ok && (len(key) != int(size) || len(rest) > words) {
-					t.Errorf("%+v, %d words, size %d: %d bytes, %d words left, %v", cfg, words, size,
-						len(key), len(rest), ok)
+					t.Errorf("%+v, %d words, size %d: %d bytes, %d words left, %v", cfg, words,
+						size, len(key), len(rest), ok)
 				}
 			}
 		}

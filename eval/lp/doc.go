@@ -11,8 +11,9 @@
 //	figure12  LP Fig. 12: records found of skewed keys, with and without clusters
 //	figure13  LP Fig. 13: read sizes near a cluster, computed
 //	cost      cost of a lookup by read size at any load, as in Fig. 10b, computed
-//	index     rates of building and lookups of the index on this machine, beside two maps of
-//	          one process: Go's, and github.com/cockroachdb/swiss
+//	index     rates of building and lookups of the index on this machine
+//	maps      lookups of an index beside two maps of one process, Go's and
+//	          github.com/cockroachdb/swiss, and the limit of the memory
 //
 // Indexes are really built, and keys that are there, drawn evenly, are looked up in them. Every
 // value that is found is compared with what was given to its key. What LP has as a curve alone
@@ -82,5 +83,5 @@ func Experiments() (all []*experiment.Experiment) {
 	for _, t := range trials() {
 		all = append(all, t.experiment())
 	}
-	return append(all, figure13(), cost(), indexExperiment())
+	return append(all, figure13(), cost(), indexExperiment(), mapsExperiment())
 }

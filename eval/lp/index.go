@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/farhash/farhash"
 	"github.com/farhash/farhash/index"
 	"github.com/farhash/farhash/rma"
 
@@ -37,10 +36,9 @@ func indexExperiment() *experiment.Experiment {
 		Long: `Measures how many records a second an index takes when it is built, and how many
 keys a second are looked up. Every value that is found is compared with what was given to
 its key. The direct implementations have loops over memory, the others take the one-sided
-path. With keys and values of 8 bytes two maps can be measured beside it, which all ranks of one
-process read.`,
+path.`,
 		Takes:   "25 s",
-		Example: "--impl ordered-direct,go-map,swiss --key-bytes 8 --value-bytes 8 --records 16Mi",
+		Example: "--impl ordered-direct --key-bytes 8 --value-bytes 8 --records 16Mi",
 		Ranks:   []int{1, 2}, Runs: 3,
 		Views: []view.View{
 			{Name: "LPBuild", Title: "building, million records/s of all ranks", Columns: columns,
@@ -54,8 +52,8 @@ process read.`,
 		},
 		New: func(flags *pflag.FlagSet) experiment.Runner {
 			t := &throughput{}
-			experiment.ChoiceVar(flags, &t.impls, "impl", append(impls(), goMap, swissMap),
-				impls(), "what is measured")
+			experiment.ChoiceVar(flags, &t.impls, "impl", impls(), impls(),
+				"what is measured")
 			flags.Float64SliceVar(&t.loads, "load", []float64{index.DefaultLoad},
 				"loads of the tables, a list of `numbers`")
 			flags.Lookup("load").DefValue = fmt.Sprint(index.DefaultLoad)
@@ -79,7 +77,6 @@ type throughput struct {
 	records, lookups     experiment.Count
 	keyBytes, valueBytes int
 	direct               bool
-	shared               peerLookups // of the ranks of this process
 }
 
 // OneSided hides memory, so that nothing is measured that needs it.
@@ -87,16 +84,7 @@ func (t *throughput) OneSided() bool { return !t.direct }
 
 // Check refuses what makes no sense, and brings implementations of one table together.
 func (t *throughput) Check() error {
-	_, processes, err := farhash.Launched()
-	if err != nil {
-		return err
-	}
-	t.impls = slices.DeleteFunc(t.impls, func(i impl) bool {
-		if i.peer() {
-			return processes // they cannot share it
-		}
-		return !t.direct && i.kind().direct
-	})
+	t.impls = slices.DeleteFunc(t.impls, func(i impl) bool { return !t.direct && i.kind().direct })
 	for flag, n := range map[string]int{"impl": len(t.impls), "load": len(t.loads),
 		"batch": len(t.batches)} {
 		if n == 0 {
@@ -107,20 +95,14 @@ func (t *throughput) Check() error {
 	slices.SortFunc(t.impls, func(a, b impl) int {
 		return slices.Index(all, a) - slices.Index(all, b)
 	})
-	err = errors.Join(checkCounts(t.records, t.lookups),
+	err := errors.Join(checkCounts(t.records, t.lookups),
 		experiment.InRange("key-bytes", t.keyBytes, index.MinKeySize, index.MaxKeySize),
 		experiment.InRange("value-bytes", t.valueBytes, minValueBytes, index.MaxValueSize))
 	for _, batch := range t.batches {
 		err = errors.Join(err, experiment.InRange("batch", batch, 1, maxBatch))
 	}
-	for _, impl := range t.impls {
-		if impl.peer() && (t.keyBytes != peerBytes || t.valueBytes != peerBytes) {
-			err = errors.Join(err, fmt.Errorf("--impl %s needs --key-bytes %d --value-bytes %d",
-				impl, peerBytes, peerBytes))
-		}
-	}
 	for _, load := range t.loads {
-		for _, impl := range t.tables() {
+		for _, impl := range t.impls {
 			of := shape{layout: impl.kind().layout}
 			err = errors.Join(err, experiment.InRange("load", load, minLoad, of.maxLoad()))
 		}
@@ -128,28 +110,15 @@ func (t *throughput) Check() error {
 	return err
 }
 
-// tables are the implementations that are no peers.
-func (t *throughput) tables() []impl {
-	return slices.DeleteFunc(slices.Clone(t.impls), impl.peer)
-}
-
 // Round builds a table for each layout and load, and looks keys up in it.
 func (t *throughput) Round(ctx context.Context, job rma.Job, _ uint64,
 	emit experiment.Emit) error {
 	sameLayout := func(a, b impl) bool { return a.kind().layout == b.kind().layout }
 	for _, load := range t.loads {
-		for _, impls := range byTable(t.tables(), sameLayout) {
+		for _, impls := range byTable(t.impls, sameLayout) {
 			if err := t.table(ctx, job, load, impls, emit); err != nil {
 				return fmt.Errorf("%s, load %v: %w", impls[0], load, err)
 			}
-		}
-	}
-	for _, i := range t.impls {
-		if !i.peer() {
-			continue
-		}
-		if err := t.peer(ctx, job, i, emit); err != nil {
-			return fmt.Errorf("%s: %w", i, err)
 		}
 	}
 	return nil
@@ -190,18 +159,25 @@ func (t *throughput) table(ctx context.Context, job rma.Job, load float64, impls
 	return errors.Join(err, x.Close())
 }
 
-// keep emits a rate, of all ranks by the time of the slowest. Collective.
+// keep emits a rate. Collective.
 func (t *throughput) keep(ctx context.Context, job rma.Job, emit experiment.Emit, name string,
 	operations int, elapsed time.Duration, keys []record.Key, values ...record.Value) error {
+	return keepRate(ctx, job, emit, record.Record{Name: name, N: operations,
+		Keys: append(keys, record.K("records", t.records.String()),
+			record.K("key-bytes", t.keyBytes), record.K("value-bytes", t.valueBytes)),
+		Values: values}, elapsed)
+}
+
+// keepRate emits a record with a rate, of all ranks by the time of the slowest. Collective.
+func keepRate(ctx context.Context, job rma.Job, emit experiment.Emit, r record.Record,
+	elapsed time.Duration) error {
 	times, err := measure.Gather(ctx, job, uint64(elapsed))
 	if err != nil {
 		return err
 	}
 	ns := float64(max(slices.Max(times), 1))
-	emit(record.Record{Name: name, N: operations,
-		Keys: append(keys, record.K("records", t.records.String()),
-			record.K("key-bytes", t.keyBytes), record.K("value-bytes", t.valueBytes)),
-		Values: append([]record.Value{{Value: float64(operations) / ns * 1e3, Unit: "Mop/s"},
-			{Value: ns / float64(operations), Unit: "ns/op"}}, values...)})
+	r.Values = append([]record.Value{{Value: float64(r.N) / ns * 1e3, Unit: "Mop/s"},
+		{Value: ns / float64(r.N), Unit: "ns/op"}}, r.Values...)
+	emit(r)
 	return nil
 }

@@ -1,96 +1,85 @@
 package lp
 
 import (
-	"context"
 	"encoding/binary"
-	"fmt"
-	"runtime"
-	"time"
+	"unsafe"
 
 	"github.com/cockroachdb/swiss"
-
-	"github.com/farhash/farhash/rma"
-
-	"github.com/farhash/farhash/eval/internal/experiment"
-	"github.com/farhash/farhash/eval/internal/record"
 )
 
-// Peers are maps of one process, which all ranks read. Their keys and values are words, so they
-// are measured where an index has keys and values of 8 bytes.
-const (
-	goMap    impl = "go-map"
-	swissMap impl = "swiss" // github.com/cockroachdb/swiss
-)
-
-const peerBytes = 8 // of a key, and of a value
-
-func (i impl) peer() bool { return i == goMap || i == swissMap }
-
-// peerLookups looks keys up one at a time, and returns how many were found and the sum of their
-// stamps.
-type peerLookups func(sample []byte) (found [2]uint64)
+// peer looks up the keys of a sample in a map one at a time, and returns the sum of what was found.
+type peer func(s *mapSample) (sum uint64)
 
 // newPeer makes a map of all records, with room for them from the start.
-func newPeer(i impl, k *keys) peerLookups {
-	var key [peerBytes]byte
-	each := func(put func(key, value uint64)) {
-		for number := range uint64(k.records) {
-			k.fillKey(key[:], number)
-			put(binary.LittleEndian.Uint64(key[:]), uint64(k.stamp(number)))
+func newPeer(impl mapImpl, shape mapShape, records uint64) peer {
+	cfg := shape.config()
+	room, value := make([]byte, cfg.KeySize), make([]byte, cfg.ValueSize)
+	each := func(put func(key []byte)) {
+		for i := range records {
+			put(shape.fill(i, room, value))
 		}
 	}
-	if i == goMap {
-		m := make(map[uint64]uint64, k.records)
-		each(func(key, value uint64) { m[key] = value })
-		return func(sample []byte) (found [2]uint64) {
-			for ; len(sample) > 0; sample = sample[peerBytes:] {
-				if v, ok := m[binary.LittleEndian.Uint64(sample)]; ok {
-					found[0]++
-					found[1] += v
-				}
+	switch shape {
+	case structs:
+		key := func(b []byte) [16]byte { return [16]byte(b) }
+		if impl == goMap {
+			m := make(map[[16]byte][100]byte, records)
+			each(func(b []byte) { m[key(b)] = [100]byte(value) })
+			return func(s *mapSample) uint64 { return goStructs(m, as[[16]byte](s.joined)) }
+		}
+		m := swiss.New[[16]byte, [100]byte](int(records))
+		each(func(b []byte) { m.Put(key(b), [100]byte(value)) })
+		return func(s *mapSample) uint64 { return swissStructs(m, as[[16]byte](s.joined)) }
+	case texts:
+		get := newWordsPeer(impl, records, each, func(b []byte) string { return string(b) }, value)
+		return func(s *mapSample) uint64 { return get(s.strings) }
+	}
+	get := newWordsPeer(impl, records, each, binary.LittleEndian.Uint64, value)
+	return func(s *mapSample) uint64 { return get(as[uint64](s.joined)) }
+}
+
+// as is keys of one size as numbers or arrays.
+func as[K any](joined []byte) []K {
+	return unsafe.Slice((*K)(unsafe.Pointer(unsafe.SliceData(joined))),
+		len(joined)/int(unsafe.Sizeof(*new(K))))
+}
+
+// newWordsPeer makes a map whose values are words.
+func newWordsPeer[K comparable](impl mapImpl, records uint64, each func(put func(key []byte)),
+	key func([]byte) K, value []byte) func(keys []K) uint64 {
+	if impl == goMap {
+		m := make(map[K]uint64, records)
+		each(func(b []byte) { m[key(b)] = binary.LittleEndian.Uint64(value) })
+		return func(keys []K) (sum uint64) {
+			for _, k := range keys {
+				sum += 2 * m[k] // both ends of a value of 8 bytes
 			}
-			return found
+			return sum
 		}
 	}
-	m := swiss.New[uint64, uint64](k.records)
-	each(m.Put)
-	return func(sample []byte) (found [2]uint64) {
-		for ; len(sample) > 0; sample = sample[peerBytes:] {
-			if v, ok := m.Get(binary.LittleEndian.Uint64(sample)); ok {
-				found[0]++
-				found[1] += v
-			}
+	m := swiss.New[K, uint64](int(records))
+	each(func(b []byte) { m.Put(key(b), binary.LittleEndian.Uint64(value)) })
+	return func(keys []K) (sum uint64) {
+		for _, k := range keys {
+			v, _ := m.Get(k)
+			sum += 2 * v
 		}
-		return found
+		return sum
 	}
 }
 
-// peer measures a peer. Collective.
-func (t *throughput) peer(ctx context.Context, job rma.Job, i impl, emit experiment.Emit) error {
-	keys := keys{keyBytes: t.keyBytes, valueBytes: t.valueBytes, records: int(t.records)}
-	if job.Rank() == 0 {
-		runtime.GC()
-		t.shared = newPeer(i, &keys)
+func goStructs(m map[[16]byte][100]byte, keys [][16]byte) (sum uint64) {
+	for _, k := range keys {
+		v := m[k]
+		sum += ends(v[:])
 	}
-	if err := job.Barrier(ctx); err != nil { // it orders the write above before the read below
-		return err
+	return sum
+}
+
+func swissStructs(m *swiss.Map[[16]byte, [100]byte], keys [][16]byte) (sum uint64) {
+	for _, k := range keys {
+		v, _ := m.Get(k)
+		sum += ends(v[:])
 	}
-	lookups := t.shared
-	sample, n, stamps := keys.sample(job.Rank(), int(t.lookups))
-	if err := job.Barrier(ctx); err != nil {
-		return err
-	}
-	start := time.Now()
-	got := lookups(sample)
-	elapsed := time.Since(start)
-	if want := [2]uint64{n, stamps}; got != want {
-		return fmt.Errorf("%s found %d, and should find %d", i, got, want)
-	}
-	err := t.keep(ctx, job, emit, "LPLookup", int(t.lookups)*job.Size(), elapsed,
-		[]record.Key{record.K("impl", string(i)), record.K("load", "-"), record.K("batch", 1),
-			record.K("lookups", t.lookups.String())})
-	if job.Rank() == 0 {
-		t.shared = nil // all have ended: keep gathers their times
-	}
-	return err
+	return sum
 }

@@ -40,6 +40,7 @@ var tiny = map[string]string{
 	"lp figure13":         "",
 	"lp cost":             "--load 0.5",
 	"lp index":            "--records 1000 --lookups 100 --batch 1,16 --runs 1",
+	"lp maps":             "--records 1000 --lookups 100 --turns 2",
 	"md cache":            "--buckets 1Ki --key-space 500 --ops 400 --batch 1,16 -n 1,2",
 	"md simulate":         "--hosts 1,2 --procs 4 --buckets 64 --key-space 500 --ops 20",
 	"ne table1":           "--slots 1Ki",
