@@ -269,7 +269,7 @@ func TestIndex(t *testing.T) {
 	}
 	for _, flags := range []string{"--load=0", "--load=1", "--load=0.995 --impl=cuckoo-parallel",
 		"--impl=ordered-direct --direct=false", "--batch=0", "--batch=1048577", "--records=63",
-		"--records=2Gi", "--lookups=2Gi", "--key-bytes=3", "--key-bytes=65", "--value-bytes=3",
+		"--records=2Gi", "--lookups=2Gi", "--key-bytes=3", "--key-bytes=4097", "--value-bytes=3",
 		"--value-bytes=4097"} {
 		if newRunner(t, indexExperiment(), strings.Fields(flags)...).Check() == nil {
 			t.Errorf("%s is taken", flags)
