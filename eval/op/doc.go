@@ -43,13 +43,14 @@
 //   - syncmap is sync.Map, xsync is github.com/puzpuzpuz/xsync/v4, sharded is 256 Go maps with
 //     a mutex each; the last two have room for all words from the start.
 //   - limit is what the memory allows: for each insert a compare-and-swap of a random word of a
-//     table of the same size, for each find a read, every line prefetched (package
-//     internal/limit of the module above). limit-reads has reads only.
+//     table of the same size, for each find a read, every line prefetched in the fastest of some
+//     ways, which are tried out first (package internal/limit of the module above). limit-reads has
+//     reads only.
 //
 // With elements an element begins with a word; what follows are bytes that derive from it, of a
 // sequence zeros. The peers have arrays of 16, 32 or 64 bytes as keys, for other lengths
-// strings. There is neither a cas-loop nor a limit: what an element costs beyond its bucket
-// depends on its length and on where it is copied.
+// strings. There is no cas-loop, and the limit is of buckets alone: what an element costs beyond
+// its bucket depends on its length and on where it is copied.
 package op
 
 import "github.com/farhash/farhash/eval/internal/experiment"

@@ -206,7 +206,7 @@ func (r *setRunner) Check() error {
 		}
 		kernel, named := kernels[i]
 		return named && (!r.direct || r.elementBytes > 0 || !runs(kernel)) ||
-			i.bare() && (!r.direct || r.elementBytes > 0)
+			i.bare() && !r.direct || i == casLoop && r.elementBytes > 0
 	})
 	if len(r.impls) == 0 {
 		return errors.New("none of --impl runs on this processor with this path and elements")

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/farhash/farhash/internal/core"
 	"github.com/farhash/farhash/internal/limit"
@@ -46,7 +47,16 @@ func (s *sample) open(ctx context.Context, elements uint64) (err error) {
 	case s.impl.peer():
 		s.table, err = s.openPeer(ctx, elements)
 	case s.impl.bare():
-		s.table, err = newBareTable(ctx, job, s.buckets, s.impl)
+		t, err := newBareTable(ctx, job, s.buckets, s.impl)
+		if err != nil {
+			return err
+		}
+		if s.table = t; s.impl != casLoop {
+			if err = t.choose(ctx, s.job); err != nil {
+				err = errors.Join(err, t.close())
+			}
+		}
+		return err
 	case s.r.elementBytes > 0:
 		e, err := set.NewElements(ctx, job, set.ElementsConfig{Config: cfg,
 			ElementBytes: s.r.elementBytes, Capacity: elements})
@@ -160,9 +170,14 @@ type bareTable struct {
 	inserts int    // of words, for limit
 	done    uint64 // inserts of limit
 	sum     uint64 // of what was read, so that the compiler keeps the reading
+
+	reading, swapping limit.Way // the fastest ways here
 }
 
 const lineWords = 8
+
+// trialPlaces is how many places a rank accesses to find the fastest way: more than caches hold.
+const trialPlaces = 1 << 21
 
 func newBareTable(ctx context.Context, job rma.Job, buckets uint64, i impl) (*bareTable, error) {
 	line := uint64(job.Size()) * lineWords
@@ -177,6 +192,36 @@ func newBareTable(ctx context.Context, job rma.Job, buckets uint64, i impl) (*ba
 			"addressable; leave them out"), w.Close())
 	}
 	return &bareTable{window: w, flat: flat, impl: i, rank: job.Rank()}, nil
+}
+
+// choose finds the fastest ways of limit, and leaves the memory as it was. Collective.
+func (t *bareTable) choose(ctx context.Context, job rma.Job) (err error) {
+	places := make([]uint64, min(trialPlaces, len(t.flat)))
+	drawn := uint64(t.rank) << 32
+	timed := func(run func()) (float64, error) {
+		for i := range places {
+			places[i], _ = bits.Mul64(measure.Mix64(drawn), uint64(len(t.flat)))
+			drawn++
+		}
+		if err := job.Barrier(ctx); err != nil {
+			return 0, err
+		}
+		start := time.Now()
+		run()
+		all, err := measure.Gather(ctx, job, uint64(max(1, time.Since(start))))
+		return 1 / float64(slices.Max(append(all, 1))), err
+	}
+	t.reading, err = limit.Choose(func(way limit.Way) (float64, error) {
+		return timed(func() { t.sum += way.Reads(t.flat, places) })
+	})
+	if err != nil {
+		return err
+	}
+	t.swapping, err = limit.Choose(func(way limit.Way) (float64, error) {
+		return timed(func() { way.Swaps(t.flat, places) })
+	})
+	clear(t.window.Words(t.rank))
+	return errors.Join(err, job.Barrier(ctx))
 }
 
 func (t *bareTable) prefill(words []uint64) error {
@@ -208,8 +253,8 @@ func (t *bareTable) run(begin, end int) error {
 	if t.impl == limitReads {
 		inserts = 0
 	}
-	limit.Swaps(t.flat, places[:inserts])
-	t.sum += limit.Reads(t.flat, places[inserts:])
+	t.swapping.Swaps(t.flat, places[:inserts])
+	t.sum += t.reading.Reads(t.flat, places[inserts:])
 	return nil
 }
 

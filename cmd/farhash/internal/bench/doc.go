@@ -9,13 +9,13 @@
 // # The limit
 //
 // Where memory is addressable the limit of an operation is how many times a second the same ranks
-// can touch as many random cache lines in memory of the same size, with every line prefetched 48
-// operations before (package limit): by a compare-and-swap where the operation inserts, else by a
-// read. It is measured directly before and after each case, and a run's share of it is by the mean
-// of the two: a busy machine allows less from one moment to the next. Nothing there searches,
-// compares or copies, so no table can be much faster. Caches and maps hold only what is put into
-// them here, which may be less than the memory of the limit and be more in the processor's
-// caches.
+// can touch as many random cache lines in memory of the same size, with every line prefetched in
+// the way that is the fastest here (package limit): by a compare-and-swap where the operation
+// inserts, else by a read. It is measured directly before and after each case, and a run's share of
+// it is by the mean of the two: a busy machine allows less from one moment to the next. Nothing
+// there searches, compares or copies, so no table can be much faster. Caches and maps hold only
+// what is put into them here, which may be less than the memory of the limit and be more in the
+// processor's caches.
 //
 // Where memory is reached by a queue the limit is how many gets of a cache line the engine does,
 // 64 in flight.

@@ -30,6 +30,8 @@ type probe struct {
 	places []uint64
 	lines  int // that this rank accesses in a measurement
 	drawn  int // random lines so far
+
+	reading, swapping limit.Way // the fastest ways here
 }
 
 // bounds are million cache lines a second, of all ranks.
@@ -57,10 +59,24 @@ func newProbe(ctx context.Context, job rma.Job, sizeBytes uint64) (*probe, error
 		return p, nil
 	}
 	p.places = make([]uint64, p.lines)
-	if _, err = p.measure(ctx); err != nil { // has the pages to find
+	if _, err = p.measure(ctx); err == nil { // has the pages to find
+		err = p.choose(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	return p, nil
+}
+
+// choose finds the fastest ways. Collective.
+func (p *probe) choose(ctx context.Context) (err error) {
+	p.reading, err = limit.Choose(func(w limit.Way) (float64, error) { return p.reads(ctx, w) })
+	if err == nil {
+		p.swapping, err = limit.Choose(func(w limit.Way) (float64, error) {
+			return p.swaps(ctx, w)
+		})
+	}
+	return err
 }
 
 func (p *probe) close() error { return p.w.Close() }
@@ -80,25 +96,30 @@ func (p *probe) measure(ctx context.Context) (b bounds, err error) {
 		b.swaps = b.reads
 		return b, err
 	}
-	for _, access := range []struct {
-		run func()
-		to  *float64
-	}{{func() { limit.Reads(p.flat, p.places) }, &b.reads},
-		{func() { limit.Swaps(p.flat, p.places) }, &b.swaps}} {
-		// Each has places of its own, or would find them in the cache.
-		for i := range p.places {
-			line, _ := bits.Mul64(p.random(), uint64(len(p.flat)/lineWords))
-			p.places[i] = line * lineWords
-		}
-		*access.to, err = timed(ctx, p.job, len(p.places), func() error {
-			access.run()
-			return ctx.Err()
-		})
-		if err != nil {
-			return b, err
-		}
+	if b.reads, err = p.reads(ctx, p.reading); err == nil {
+		b.swaps, err = p.swaps(ctx, p.swapping)
 	}
-	return b, nil
+	return b, err
+}
+
+func (p *probe) reads(ctx context.Context, way limit.Way) (float64, error) {
+	return p.access(ctx, func() { way.Reads(p.flat, p.places) })
+}
+
+func (p *probe) swaps(ctx context.Context, way limit.Way) (float64, error) {
+	return p.access(ctx, func() { way.Swaps(p.flat, p.places) })
+}
+
+// access times accesses to places of their own: they would find others in the cache.
+func (p *probe) access(ctx context.Context, run func()) (float64, error) {
+	for i := range p.places {
+		line, _ := bits.Mul64(p.random(), uint64(len(p.flat)/lineWords))
+		p.places[i] = line * lineWords
+	}
+	return timed(ctx, p.job, len(p.places), func() error {
+		run()
+		return ctx.Err()
+	})
 }
 
 // random is another number each time and on each rank.
